@@ -1,0 +1,27 @@
+# The flags every target is built with, as one interface library.
+add_library(np_flags INTERFACE)
+target_compile_features(np_flags INTERFACE c_std_17)
+target_compile_definitions(np_flags INTERFACE _GNU_SOURCE)
+target_compile_options(np_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
+  -Wformat=2 -Wimplicit-fallthrough -Wundef -Wvla -Wwrite-strings -Wcast-qual -Wpointer-arith
+  -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
+  -fno-common -fvisibility=hidden
+  $<$<C_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wjump-misses-init>
+  $<$<BOOL:${NP_WERROR}>:-Werror>)
+
+if(NP_SANITIZE)
+  string(REPLACE ";" "," np_san "${NP_SANITIZE}")
+  target_compile_options(np_flags INTERFACE -fsanitize=${np_san} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(np_flags INTERFACE -fsanitize=${np_san})
+else()
+  target_compile_options(np_flags INTERFACE -fstack-protector-strong
+    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+  target_link_options(np_flags INTERFACE -Wl,-z,relro,-z,now)
+endif()
+
+if(NP_COVERAGE)
+  target_compile_options(np_flags INTERFACE --coverage -O0)
+  target_link_options(np_flags INTERFACE --coverage)
+endif()

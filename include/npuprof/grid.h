@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_GRID_H
+#define NP_GRID_H
+
+#include "npuprof/buf.h"
+#include "npuprof/err.h"
+
+/*
+ * Grids: small tables for people
+ * ==============================
+ *
+ * Cells are filled left to right, top to bottom, as finished text; the grid
+ * aligns them and keeps within a width. Columns that may shrink give way first,
+ * cut with "…"; if that is not enough the grid is wider than asked rather than
+ * wrong.
+ */
+enum np_align {
+	NP_LEFT,
+	NP_RIGHT,
+};
+
+struct np_grid_column {
+	const char *title;
+	enum np_align align;
+	bool may_shrink;
+};
+
+struct np_grid;
+
+struct np_grid *np_grid_new(const struct np_grid_column *columns, size_t count) NP_MUST_USE;
+void np_grid_free(struct np_grid *grid);
+void np_grid_freep(struct np_grid **grid);
+
+/* Add the next cell; made safe for the terminal (np_text_safe). */
+void np_grid_cell(struct np_grid *grid, const char *text);
+void np_grid_printf(struct np_grid *grid, const char *fmt, ...) NP_PRINTF(2, 3);
+void np_grid_duration(struct np_grid *grid, np_ns time); /* np_text_duration() */
+void np_grid_bytes(struct np_grid *grid, int64_t bytes); /* np_text_bytes() */
+
+size_t np_grid_rows(const struct np_grid *grid);
+
+/* Append the grid to `buf`, each line beginning with `indent` spaces, at most `width` columns. */
+int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent, size_t width,
+		  bool color, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_GRID_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_JSONOUT_H
+#define NP_JSONOUT_H
+
+#include "npuprof/buf.h"
+#include "npuprof/err.h"
+
+/*
+ * Writing JSON
+ * ============
+ *
+ * A streaming writer: results are written as they are walked, so that the
+ * document of a thousand ranks never stands in memory. Two spaces of
+ * indentation; objects and arrays opened with the _line variants stay on one
+ * line. Invalid UTF-8 is written as U+FFFD, control characters as \u00NN.
+ *
+ *	np_jsonout_object(&out, NULL);
+ *	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
+ *	np_jsonout_array(&out, "ranks");
+ *	np_jsonout_integer(&out, NULL, 0);
+ *	np_jsonout_end(&out);
+ *	np_jsonout_end(&out);
+ *	rc = np_jsonout_finish(&out, err);
+ *
+ * `key` is NULL inside arrays and at the top. Misuse (a key in an array, an end
+ * too many) is a programming error and asserts.
+ */
+#define NP_JSONOUT_DEPTH 32
+
+struct np_jsonout {
+	void *stream; /* FILE *, or NULL to collect in `buf` */
+	struct np_buf buf;
+	int depth;
+	struct {
+		bool array;
+		bool line;
+		bool used;
+	} level[NP_JSONOUT_DEPTH];
+	bool write_failed;
+};
+
+void np_jsonout_init(struct np_jsonout *out, void *stream);
+void np_jsonout_release(struct np_jsonout *out);
+
+void np_jsonout_object(struct np_jsonout *out, const char *key);
+void np_jsonout_object_line(struct np_jsonout *out, const char *key);
+void np_jsonout_array(struct np_jsonout *out, const char *key);
+void np_jsonout_array_line(struct np_jsonout *out, const char *key);
+void np_jsonout_end(struct np_jsonout *out);
+
+void np_jsonout_null(struct np_jsonout *out, const char *key);
+void np_jsonout_bool(struct np_jsonout *out, const char *key, bool value);
+void np_jsonout_integer(struct np_jsonout *out, const char *key, int64_t value); /* NP_UNKNOWN: null */
+void np_jsonout_real(struct np_jsonout *out, const char *key, double value);     /* not finite: null */
+void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text); /* NULL: null */
+void np_jsonout_bytes(struct np_jsonout *out, const char *key, const char *text, size_t length);
+
+/* Write a final newline and what is left; NP_E_IO or NP_E_NOMEM if anything failed on the way. */
+int np_jsonout_finish(struct np_jsonout *out, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_JSONOUT_H */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_RELATION_H
+#define NP_RELATION_H
+
+#include "npuprof/buf.h"
+#include "npuprof/err.h"
+
+/*
+ * Relations and sinks
+ * ===================
+ *
+ * A relation is a table of results described once: its name, its columns, and
+ * a function that produces its rows from a model. Every form of output is a
+ * sink that takes those rows: a database table, CSV, Markdown, terminal text.
+ * Rows are produced one at a time, so that a table of millions of rows never
+ * stands in memory.
+ */
+enum np_column_type {
+	NP_INTEGER,
+	NP_REAL,
+	NP_TEXT,
+	/*
+	 * A number that the vendor's table declares NUMERIC: written as INTEGER
+	 * when it is whole and as REAL otherwise, as SQLite itself would store it.
+	 */
+	NP_NUMERIC,
+};
+
+struct np_column {
+	const char *name;
+	enum np_column_type type;
+};
+
+enum np_cell_type {
+	NP_CELL_NULL,
+	NP_CELL_INTEGER,
+	NP_CELL_REAL,
+	NP_CELL_TEXT,
+};
+
+/* One value. Texts are borrowed until np_sink_row() returns. */
+struct np_cell {
+	enum np_cell_type type;
+	union {
+		int64_t integer;
+		double real;
+		struct {
+			const char *bytes;
+			size_t length;
+		} text;
+	};
+};
+
+struct np_cell np_cell_null(void);
+struct np_cell np_cell_real(double value);       /* NULL when it is not finite */
+struct np_cell np_cell_integer(int64_t value);   /* NULL for NP_UNKNOWN */
+struct np_cell np_cell_text(const char *text);   /* NULL for a NULL pointer */
+struct np_cell np_cell_bytes(const char *text, size_t length);
+
+/* `value` / `unit` as a real, for the vendor's µs, ms and MB columns; NULL for NP_UNKNOWN. */
+struct np_cell np_cell_scaled(int64_t value, double unit);
+
+struct np_sink;
+
+struct np_relation {
+	const char *name;
+	const char *summary; /* one line for the list of tables */
+	const struct np_column *columns;
+	size_t column_count;
+	/* Give every row to the sink, in an order that depends on the model alone. */
+	int (*produce)(const void *model, struct np_sink *sink, struct np_err *err);
+};
+
+/*
+ * What a form of output implements. begin() is called once per relation, before
+ * its rows; row() gets exactly column_count cells; end() is called even when
+ * there were no rows.
+ */
+struct np_sink {
+	int (*begin)(struct np_sink *sink, const struct np_relation *relation, struct np_err *err);
+	int (*row)(struct np_sink *sink, const struct np_cell *cells, struct np_err *err);
+	int (*end)(struct np_sink *sink, struct np_err *err);
+};
+
+/* For producers. */
+int np_sink_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err) NP_MUST_USE;
+
+/* Run one relation into a sink: begin, produce, end. */
+int np_relation_write(const struct np_relation *relation, const void *model, struct np_sink *sink,
+		      struct np_err *err) NP_MUST_USE;
+
+/*
+ * Text forms. They append to `buf`; with `stream` set they write there instead
+ * and keep the buffer small. All three begin with a member `base` so that
+ * &x.base is the sink. Text from inputs is escaped as the form needs.
+ */
+struct np_text_sink {
+	struct np_sink base;
+	struct np_buf *buf;
+	void *stream; /* FILE *, or NULL */
+	const struct np_relation *relation;
+	bool header_written;
+};
+
+/* RFC 4180, LF line ends, a header line; NULL is an empty field; control characters as \xNN. */
+void np_csv_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream);
+
+/* A GitHub table; NULL is an empty cell; '|' and line ends are escaped. */
+void np_md_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream);
+
+/*
+ * A double as the shortest decimal that reads back as the same double, always
+ * with a '.' or an exponent so that it stays a real; for CSV and JSON.
+ */
+void np_real_format(struct np_buf *buf, double value);
+
+#endif /* NP_RELATION_H */

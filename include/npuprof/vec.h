@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_VEC_H
+#define NP_VEC_H
+
+#include "npuprof/err.h"
+
+/*
+ * Growing arrays
+ * ==============
+ *
+ * A vector is a plain struct whose fields anyone may read: `item`, `count`.
+ *
+ *	NP_VEC(struct thing) things = { 0 };
+ *	struct thing *t = np_vec_add(&things, err);
+ *	if (!t)
+ *		return NP_E_NOMEM;
+ *	...
+ *	np_vec_release(&things);
+ *
+ * The new element is zeroed. Pointers to elements are valid until the next add.
+ */
+#define NP_VEC(type) \
+	struct { \
+		type *item; \
+		size_t count; \
+		size_t capacity; \
+	}
+
+/*
+ * Return `items` with room for at least one element more than `count`, moved if
+ * necessary, with that element zeroed; or NULL when out of memory, with `items`
+ * still valid and still the caller's.
+ */
+void *np_vec_room(void *items, size_t *capacity, size_t count, size_t item_size,
+		  struct np_err *err);
+
+/* Append a zeroed element and evaluate to its address, or NULL. */
+#define np_vec_add(vec, err) \
+	__extension__({ \
+		void *room_ = np_vec_room((vec)->item, &(vec)->capacity, (vec)->count, \
+					  sizeof(*(vec)->item), (err)); \
+		if (room_) \
+			(vec)->item = room_; \
+		room_ ? &(vec)->item[(vec)->count++] : NULL; \
+	})
+
+/* Free the elements' array and make the vector empty again. */
+#define np_vec_release(vec) \
+	do { \
+		free((vec)->item); \
+		(vec)->item = NULL; \
+		(vec)->count = 0; \
+		(vec)->capacity = 0; \
+	} while (0)
+
+#endif /* NP_VEC_H */
