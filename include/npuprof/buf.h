@@ -27,7 +27,7 @@ extern char np_buf_empty[1];
 
 void np_buf_release(struct np_buf *buf);
 
-/* Make it empty but keep the memory. */
+/* Make it empty but keep the memory. That memory ran out once is remembered until release. */
 void np_buf_clear(struct np_buf *buf);
 
 void np_buf_add(struct np_buf *buf, const char *text);

@@ -12,7 +12,9 @@
  * Cells are filled left to right, top to bottom, as finished text; the grid
  * aligns them and keeps within a width. Columns that may shrink give way first,
  * cut with "…"; if that is not enough the grid is wider than asked rather than
- * wrong.
+ * wrong. Titles are never cut, and without any title there is no title line.
+ *
+ * Memory that runs out on the way is reported by np_grid_write().
  */
 enum np_align {
 	NP_LEFT,

@@ -13,6 +13,8 @@
  * (string ids of three kinds start 2^28 apart), so the map keeps pages of 64
  * neighbours behind a hash of the page number and remembers the last page:
  * dense ids cost an array access, sparse ones a hash probe.
+ *
+ * A map is not locked, and reading it moves the remembered page: one thread only.
  */
 struct np_idmap;
 

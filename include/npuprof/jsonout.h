@@ -36,7 +36,7 @@ struct np_jsonout {
 		bool line;
 		bool used;
 	} level[NP_JSONOUT_DEPTH];
-	bool write_failed;
+	int write_errno; /* of the first write that failed, or 0 */
 };
 
 void np_jsonout_init(struct np_jsonout *out, void *stream);
@@ -50,9 +50,12 @@ void np_jsonout_end(struct np_jsonout *out);
 
 void np_jsonout_null(struct np_jsonout *out, const char *key);
 void np_jsonout_bool(struct np_jsonout *out, const char *key, bool value);
-void np_jsonout_integer(struct np_jsonout *out, const char *key, int64_t value); /* NP_UNKNOWN: null */
-void np_jsonout_real(struct np_jsonout *out, const char *key, double value);     /* not finite: null */
-void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text); /* NULL: null */
+
+/* These write null for NP_UNKNOWN, for what is not finite, and for NULL. */
+void np_jsonout_integer(struct np_jsonout *out, const char *key, int64_t value);
+void np_jsonout_real(struct np_jsonout *out, const char *key, double value);
+void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text);
+
 void np_jsonout_bytes(struct np_jsonout *out, const char *key, const char *text, size_t length);
 
 /* Write a final newline and what is left; NP_E_IO or NP_E_NOMEM if anything failed on the way. */

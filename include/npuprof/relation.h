@@ -52,9 +52,9 @@ struct np_cell {
 };
 
 struct np_cell np_cell_null(void);
-struct np_cell np_cell_real(double value);       /* NULL when it is not finite */
-struct np_cell np_cell_integer(int64_t value);   /* NULL for NP_UNKNOWN */
-struct np_cell np_cell_text(const char *text);   /* NULL for a NULL pointer */
+struct np_cell np_cell_real(double value);     /* NULL when it is not finite */
+struct np_cell np_cell_integer(int64_t value); /* NULL for NP_UNKNOWN */
+struct np_cell np_cell_text(const char *text); /* NULL for a NULL pointer */
 struct np_cell np_cell_bytes(const char *text, size_t length);
 
 /* `value` / `unit` as a real, for the vendor's µs, ms and MB columns; NULL for NP_UNKNOWN. */
@@ -85,7 +85,7 @@ struct np_sink {
 /* For producers. */
 int np_sink_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err) NP_MUST_USE;
 
-/* Run one relation into a sink: begin, produce, end. */
+/* Run one relation into a sink: begin, produce, end. The first failure stops it, without end. */
 int np_relation_write(const struct np_relation *relation, const void *model, struct np_sink *sink,
 		      struct np_err *err) NP_MUST_USE;
 
@@ -102,7 +102,10 @@ struct np_text_sink {
 	bool header_written;
 };
 
-/* RFC 4180, LF line ends, a header line; NULL is an empty field; control characters as \xNN. */
+/*
+ * RFC 4180, LF line ends, a header line; NULL is an empty field; control
+ * characters as \xNN, except that CR and LF stay in a quoted field.
+ */
 void np_csv_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream);
 
 /* A GitHub table; NULL is an empty cell; '|' and line ends are escaped. */
@@ -110,8 +113,12 @@ void np_md_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream
 
 /*
  * A double as the shortest decimal that reads back as the same double, always
- * with a '.' or an exponent so that it stays a real; for CSV and JSON.
+ * with a '.' or an exponent so that it stays a real; for CSV and JSON. Nothing
+ * when it is not finite.
  */
 void np_real_format(struct np_buf *buf, double value);
+
+/* An integer in decimal, without the cost of a format string. */
+void np_integer_format(struct np_buf *buf, int64_t value);
 
 #endif /* NP_RELATION_H */

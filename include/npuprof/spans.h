@@ -50,8 +50,8 @@ int np_spans_add(struct np_spans *set, np_ns begin, np_ns end, struct np_err *er
  * where the order of the input is not known: single adds far out of order cost
  * a move of everything behind them. Spans are checked as np_spans_add() does.
  */
-int np_spans_add_all(struct np_spans *set, struct np_span *spans, size_t count,
-		     struct np_err *err) NP_MUST_USE;
+int np_spans_add_all(struct np_spans *set, struct np_span *spans, size_t count, struct np_err *err)
+	NP_MUST_USE;
 
 /* Number of disjoint spans. */
 size_t np_spans_count(const struct np_spans *set);

@@ -10,7 +10,7 @@
  * and making foreign text safe to show.
  */
 
-/* The whole of `text` as a decimal integer; false on anything else. */
+/* The whole of `text` as a decimal integer; false on anything else, on overflow and NP_UNKNOWN. */
 bool np_text_to_int(const char *text, size_t length, int64_t *ret);
 
 /*
@@ -29,10 +29,10 @@ bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t 
  */
 int64_t np_double_to_scaled(double value, double scale);
 
-/* `value` rounded half to even on its decimal expansion to `digits` places, as Python's round(). */
+/* `value` rounded to `digits` >= 0 decimal places, its exact value half to even, as Python does. */
 double np_round(double value, int digits);
 
-/* Append a time for people, three significant digits: "950 ns", "1.23 ms", "12.3 s"; "?" if unknown. */
+/* Append a time for people in three digits: "950 ns", "1.23 ms", "12.3 s"; "?" if unknown. */
 void np_text_duration(struct np_buf *buf, np_ns time);
 
 /* Append bytes for people in powers of 10: "61.2 MB"; "?" if unknown. */

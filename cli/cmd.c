@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+
+#include <stdarg.h>
+
+#include "output.h"
+
+static const char *const exit_meaning[NP_EXIT_COUNT] = {
+	[NP_EXIT_DONE] = "done",
+	[NP_EXIT_FAILED] = "failed, nothing usable",
+	[NP_EXIT_USAGE] = "wrong usage",
+	[NP_EXIT_PARTIAL] = "done, but some ranks or sections could not be used",
+};
+
+void np_cmd_add_statuses(struct np_buf *buf, unsigned statuses)
+{
+	np_buf_add(buf, "\nExit status:\n");
+	for (unsigned i = 0; i < NP_EXIT_COUNT; i++) {
+		if (statuses & 1U << i)
+			np_buf_printf(buf, "  %u  %s\n", i, exit_meaning[i]);
+	}
+}
+
+int np_cmd_print_help(const struct np_cmd *cmd)
+{
+	size_t width = np_output_help_width();
+	struct np_buf buf = NP_BUF_INIT;
+
+	np_buf_printf(&buf, "usage: npuprof %s %s\n\n", cmd->name, cmd->synopsis);
+	np_opt_wrap(&buf, cmd->about, 0, width);
+	np_opt_help(&buf, &cmd->options, width);
+	np_cmd_add_statuses(&buf, cmd->statuses);
+	return np_output_release(&buf);
+}
+
+int np_cmd_print_version(void)
+{
+	printf("npuprof %s\n", NP_VERSION);
+	return NP_EXIT_DONE;
+}
+
+int np_cmd_usage(const struct np_cmd *cmd, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	np_vreport(fmt, args);
+	va_end(args);
+	if (cmd)
+		(void)fprintf(stderr, "see 'npuprof %s -h'\n", cmd->name);
+	else
+		(void)fputs("see 'npuprof -h'\n", stderr);
+	return NP_EXIT_USAGE;
+}
+
+bool np_cmd_options(const struct np_cmd *cmd, int argc, const char *const *argv, void *options,
+		    int *ret_status)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	switch (np_opt_parse(&cmd->options, cmd->name, argc, argv, options, &err)) {
+	case NP_OK:
+		return true;
+	case NP_OPT_WANTS_HELP:
+		*ret_status = np_cmd_print_help(cmd);
+		return false;
+	case NP_OPT_WANTS_VERSION:
+		*ret_status = np_cmd_print_version();
+		return false;
+	case NP_E_USAGE:
+		*ret_status = np_cmd_usage(cmd, "%s", err.text);
+		return false;
+	default:
+		*ret_status = np_report(NP_EXIT_FAILED, "%s", err.text);
+		return false;
+	}
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "help.h"
+
+#include <string.h>
+
+#include "cmd.h"
+#include "common.h"
+#include "output.h"
+
+static const struct np_opt_group general[] = {
+	NP_GROUP_GENERAL,
+};
+
+const struct np_opt_table np_help_front = { .groups = general, .count = NP_COUNT(general) };
+
+static size_t widest_name(void)
+{
+	size_t widest = 0;
+
+	for (size_t i = 0; np_commands[i]; i++) {
+		size_t length = strlen(np_commands[i]->name);
+
+		if (length > widest)
+			widest = length;
+	}
+	return widest;
+}
+
+static void add_usage(struct np_buf *buf)
+{
+	np_buf_add(buf, "usage: npuprof [-h] [-V] COMMAND [ARGUMENTS]\n");
+}
+
+/* The commands under their topics, which adjoin in the array. */
+static void add_commands(struct np_buf *buf, size_t width)
+{
+	size_t column = widest_name() + 4;
+	const char *topic = "";
+
+	for (size_t i = 0; np_commands[i]; i++) {
+		const struct np_cmd *cmd = np_commands[i];
+
+		if (strcmp(topic, cmd->topic) != 0)
+			np_buf_printf(buf, "\n%s:\n", cmd->topic);
+		topic = cmd->topic;
+		np_buf_printf(buf, "  %-*s", (int)column - 2, cmd->name);
+		np_opt_wrap(buf, cmd->summary, column, width);
+	}
+}
+
+int np_help_full(void)
+{
+	size_t width = np_output_help_width();
+	struct np_buf buf = NP_BUF_INIT;
+	unsigned statuses = 0;
+
+	for (size_t i = 0; np_commands[i]; i++)
+		statuses |= np_commands[i]->statuses;
+
+	add_usage(&buf);
+	np_buf_add_char(&buf, '\n');
+	np_opt_wrap(
+		&buf,
+		"Shows where the step time of a cluster of Ascend NPUs went, and which rank, link "
+		"or communicator made the others wait, from the profiles of its ranks.",
+		0, width);
+	add_commands(&buf, width);
+	np_opt_help(&buf, &np_help_front, width);
+	np_buf_add(&buf, "\n'npuprof COMMAND -h' shows the options of a command.\n");
+	np_cmd_add_statuses(&buf, statuses);
+	return np_output_release(&buf);
+}
+
+int np_help_short(void)
+{
+	struct np_buf buf = NP_BUF_INIT;
+
+	add_usage(&buf);
+	add_commands(&buf, np_output_help_width());
+	np_buf_add(&buf, "\nsee 'npuprof -h' and 'npuprof COMMAND -h'\n");
+	(void)fputs(buf.text, stderr);
+	np_buf_release(&buf);
+	return NP_EXIT_USAGE;
+}
+
+struct help_options {
+	const char *command;
+};
+
+static const struct np_opt_operand operand = {
+	.option = { .kind = NP_OPT_TEXT,
+		    .fill = NP_FILL_COMMAND,
+		    .value = "COMMAND",
+		    .offset = offsetof(struct help_options, command) },
+	.most = 1,
+};
+
+static int cmd_help(int argc, const char *const *argv);
+
+const struct np_cmd np_cmd_help = {
+	.name = "help",
+	.topic = "Getting around",
+	.synopsis = "[COMMAND]",
+	.summary = "show help for npuprof or for one command",
+	.about = "Shows the commands of npuprof or, with COMMAND, what 'npuprof COMMAND -h' shows.",
+	.run = cmd_help,
+	.options = { .groups = general, .count = NP_COUNT(general), .operand = &operand },
+	.statuses = NP_EXITS_PLAIN,
+};
+
+static int cmd_help(int argc, const char *const *argv)
+{
+	struct help_options options = { 0 };
+	const struct np_cmd *cmd;
+	int status;
+
+	if (!np_cmd_options(&np_cmd_help, argc, argv, &options, &status))
+		return status;
+	if (!options.command)
+		return np_help_full();
+	cmd = np_cmd_find(options.command);
+	return cmd ? np_cmd_print_help(cmd) : np_cmd_unknown(options.command);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+
+#include <string.h>
+
+#include "npuprof/text.h"
+
+extern const struct np_cmd np_cmd_cluster;
+extern const struct np_cmd np_cmd_completion;
+extern const struct np_cmd np_cmd_help;
+
+const struct np_cmd *const np_commands[] = {
+	&np_cmd_cluster,
+	&np_cmd_completion,
+	&np_cmd_help,
+	NULL,
+};
+
+const struct np_cmd *np_cmd_find(const char *name)
+{
+	for (size_t i = 0; np_commands[i]; i++) {
+		if (strcmp(np_commands[i]->name, name) == 0)
+			return np_commands[i];
+	}
+	return NULL;
+}
+
+int np_cmd_unknown(const char *name)
+{
+	const char *names[NP_COUNT(np_commands)];
+	const char *meant;
+	size_t count = 0;
+
+	for (; np_commands[count]; count++)
+		names[count] = np_commands[count]->name;
+	meant = np_text_closest(name, names, count);
+	if (meant)
+		return np_cmd_usage(NULL, "unknown command '%s'; did you mean '%s'?", name, meant);
+	return np_cmd_usage(NULL, "unknown command '%s'", name);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *const formats[] = {
+	[NP_OUTPUT_TABLE] = "table",
+	[NP_OUTPUT_JSON] = "json",
+	[NP_OUTPUT_CSV] = "csv",
+	[NP_OUTPUT_MD] = "md",
+	NULL,
+};
+
+const struct np_opt np_input_options[NP_INPUT_COUNT] = {
+	{
+		.letter = 'd',
+		.name = "dir",
+		.kind = NP_OPT_LIST,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct np_common, dirs),
+		.value = "DIR",
+		.help = "read the profiles below DIR; repeat it for a run spread over several "
+			"directories, one per node; a bare argument means the same",
+	},
+	{
+		.name = "ranks",
+		.kind = NP_OPT_RANGES,
+		.offset = offsetof(struct np_common, ranks),
+		.value = "LIST",
+		.help = "use these ranks only, such as 0-7,64",
+		.preset_words = "all",
+	},
+	{
+		.name = "steps",
+		.kind = NP_OPT_RANGES,
+		.offset = offsetof(struct np_common, steps),
+		.value = "LIST",
+		.help = "use these steps only, such as 10-20",
+		.preset_words = "all",
+	},
+};
+
+const struct np_opt np_output_options[NP_OUTPUT_COUNT] = {
+	{
+		.letter = 'o',
+		.name = "output",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct np_common, output),
+		.value = "DIR",
+		.help = "write files below DIR",
+		.preset_words = "the first input directory",
+	},
+	{
+		.letter = 'f',
+		.name = "format",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct np_common, format),
+		.value = "FORMAT",
+		.help = "print the result as",
+		.choices = formats,
+		.preset = "table",
+	},
+	{
+		.name = "no-color",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct np_common, no_color),
+		.help = "print without colours, as with NO_COLOR in the environment",
+	},
+};
+
+const struct np_opt np_running_options[NP_RUNNING_COUNT] = {
+	{
+		.letter = 'j',
+		.name = "jobs",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct np_common, jobs),
+		.value = "N",
+		.help = "read N ranks at a time",
+		.preset_words = "one per processor",
+		.low = 1,
+		.high = 1024,
+	},
+	{
+		.letter = 'q',
+		.name = "quiet",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct np_common, quiet),
+		.help = "say nothing on standard error but failures",
+	},
+	{
+		.letter = 'v',
+		.name = "verbose",
+		.kind = NP_OPT_COUNT,
+		.offset = offsetof(struct np_common, verbose),
+		.help = "say more about what is done; twice for still more",
+	},
+};
+
+const struct np_opt np_general_options[NP_GENERAL_COUNT] = {
+	{
+		.letter = 'h',
+		.name = "help",
+		.kind = NP_OPT_HELP,
+		.help = "show this help",
+	},
+	{
+		.letter = 'V',
+		.name = "version",
+		.kind = NP_OPT_VERSION,
+		.help = "show the version",
+	},
+};
+
+bool np_common_color(const struct np_common *common, FILE *stream)
+{
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
+	const char *unwanted = getenv("NO_COLOR");
+
+	/* An empty NO_COLOR counts as not set: https://no-color.org */
+	return !common->no_color && !(unwanted && *unwanted) && isatty(fileno(stream));
+}

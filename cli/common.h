@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_COMMON_H
+#define NP_COMMON_H
+
+#include <stdio.h>
+
+#include "opt.h"
+
+/*
+ * The options that mean the same in every command. A command keeps a
+ * `struct np_common` in its options and lists the groups it serves after its
+ * own:
+ *
+ *	struct foo_options {
+ *		struct np_common common;
+ *		bool thorough;
+ *	};
+ *
+ *	static const struct np_opt_group groups[] = {
+ *		{ "Analysis", foo_rows, NP_COUNT(foo_rows), 0 },
+ *		NP_GROUP_INPUT(struct foo_options, common),
+ *		NP_GROUP_OUTPUT(struct foo_options, common),
+ *		NP_GROUP_RUNNING(struct foo_options, common),
+ *		NP_GROUP_GENERAL,
+ *	};
+ */
+enum np_output_format {
+	NP_OUTPUT_TABLE,
+	NP_OUTPUT_JSON,
+	NP_OUTPUT_CSV,
+	NP_OUTPUT_MD,
+};
+
+struct np_common {
+	struct np_opt_list dirs;    /* the directories of one run, one per node */
+	struct np_opt_ranges ranks; /* .set is NULL: all */
+	struct np_opt_ranges steps;
+	const char *output; /* NULL: beside the input */
+	int format;         /* enum np_output_format */
+	int64_t jobs;       /* 0: one per processor */
+	bool quiet;
+	int verbose;
+	bool no_color;
+};
+
+enum {
+	NP_INPUT_COUNT = 3,
+	NP_OUTPUT_COUNT = 3,
+	NP_RUNNING_COUNT = 3,
+	NP_GENERAL_COUNT = 2,
+};
+
+extern const struct np_opt np_input_options[NP_INPUT_COUNT];     /* -d --ranks --steps */
+extern const struct np_opt np_output_options[NP_OUTPUT_COUNT];   /* -o -f --no-color */
+extern const struct np_opt np_running_options[NP_RUNNING_COUNT]; /* -j -q -v */
+extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* -h -V */
+
+/* clang-format off */
+#define NP_GROUP_INPUT(type, member) \
+	{ "Input", np_input_options, NP_INPUT_COUNT, offsetof(type, member) }
+#define NP_GROUP_OUTPUT(type, member) \
+	{ "Output", np_output_options, NP_OUTPUT_COUNT, offsetof(type, member) }
+#define NP_GROUP_RUNNING(type, member) \
+	{ "Running", np_running_options, NP_RUNNING_COUNT, offsetof(type, member) }
+/* These fill nothing, so a command without a struct has them too. */
+#define NP_GROUP_GENERAL \
+	{ "General", np_general_options, NP_GENERAL_COUNT, 0 }
+
+/* Bare arguments are further -d; one at least is needed, in either form. */
+#define NP_OPERAND_DIRS(type, member) \
+	{ \
+		.option = { .kind = NP_OPT_LIST, .fill = NP_FILL_DIRECTORY, .value = "DIR", \
+			    .offset = offsetof(type, member) + offsetof(struct np_common, dirs) }, \
+		.least = 1, \
+		.most = NP_OPERANDS_ANY, \
+	}
+/* clang-format on */
+
+/* May `stream` carry colour: a terminal, --no-color not given, NO_COLOR not set? */
+bool np_common_color(const struct np_common *common, FILE *stream);
+
+#endif /* NP_COMMON_H */

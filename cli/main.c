@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+#include "help.h"
+#include "output.h"
+
+static int run_command(int argc, const char *const *argv)
+{
+	const struct np_cmd *cmd;
+
+	if (argc == 0)
+		return np_help_short();
+	cmd = np_cmd_find(argv[0]);
+	return cmd ? cmd->run(argc - 1, argv + 1) : np_cmd_unknown(argv[0]);
+}
+
+static int dispatch(int argc, const char *const *argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	char nothing = 0; /* these options fill no field */
+	int next = 0;
+
+	switch (np_opt_parse_front(&np_help_front, argc, argv, &nothing, &next, &err)) {
+	case NP_OK:
+		return run_command(argc - next, argv + next);
+	case NP_OPT_WANTS_HELP:
+		return np_help_full();
+	case NP_OPT_WANTS_VERSION:
+		return np_cmd_print_version();
+	default:
+		return np_cmd_usage(NULL, "%s", err.text);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	np_output_begin();
+	return np_output_end(argc > 0 ? dispatch(argc - 1, (const char *const *)argv + 1)
+				      : NP_EXIT_USAGE);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "npuprof/text.h"
+
+enum {
+	WIDTH_WITHOUT_TERMINAL = 100,
+	WIDTH_LEAST = 60
+};
+
+void np_output_begin(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		/* Opened for reading only, so that a result written to it still fails. */
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			break;
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* Has the reader of the pipe behind stdout gone? errno may be long overwritten. */
+static bool nobody_reads(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
+int np_output_end(int status)
+{
+	bool failed = ferror(stdout) != 0;
+	int why = 0;
+
+	if (fflush(stdout) != 0) {
+		failed = true;
+		why = errno;
+	}
+	if (!failed)
+		return status;
+	if (why != EPIPE && !nobody_reads())
+		np_report(0, "cannot write the result to standard output%s%s", why ? ": " : "",
+			  why ? strerrordesc_np(why) : "");
+	return 1;
+}
+
+int np_output_release(struct np_buf *buf)
+{
+	struct np_err err = NP_ERR_INIT;
+	int status = 0;
+
+	if (np_buf_check(buf, &err) < 0)
+		status = np_report(1, "%s", err.text);
+	else if (fwrite(buf->text, 1, buf->length, stdout) != buf->length)
+		status = 1; /* np_output_end() says why */
+	np_buf_release(buf);
+	return status;
+}
+
+void np_vreport(const char *fmt, va_list args)
+{
+	struct np_buf safe = NP_BUF_INIT;
+	char text[1024];
+
+	/* What does not fit is cut: a message must not need memory to be heard. */
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	np_text_safe(&safe, text, strlen(text));
+	(void)fprintf(stderr, "npuprof: %s\n", safe.failed ? text : safe.text);
+	np_buf_release(&safe);
+}
+
+int np_report(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	np_vreport(fmt, args);
+	va_end(args);
+	return status;
+}
+
+size_t np_output_width(FILE *stream)
+{
+	struct winsize size;
+
+	if (ioctl(fileno(stream), TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return WIDTH_WITHOUT_TERMINAL;
+	return size.ws_col < WIDTH_LEAST ? WIDTH_LEAST : size.ws_col;
+}
+
+size_t np_output_help_width(void)
+{
+	size_t width = np_output_width(stdout);
+
+	return width < WIDTH_WITHOUT_TERMINAL ? width : WIDTH_WITHOUT_TERMINAL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_OUTPUT_H
+#define NP_OUTPUT_H
+
+#include "npuprof/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/*
+ * stdout is the result, stderr is everything else
+ * ===============================================
+ *
+ * A result that did not reach its reader is a failure: main() begins with
+ * np_output_begin() and its status is that of np_output_end().
+ */
+
+/*
+ * Occupy the standard descriptors that the caller closed, so that no file
+ * opened later becomes stdout by accident, and let writes to a closed pipe fail
+ * rather than kill.
+ */
+void np_output_begin(void);
+
+/*
+ * Flush stdout. Returns `status`, or 1 if the result could not be written. That
+ * the reader of a pipe went away early ("| head") needs no words; everything
+ * else is reported.
+ */
+int np_output_end(int status);
+
+/* Write `buf` to stdout and release it; returns 0, or 1 if it is incomplete. */
+int np_output_release(struct np_buf *buf);
+
+/*
+ * Say "npuprof: …" on stderr, one line, made safe for the terminal; returns
+ * `status`, so that failing is a single statement.
+ */
+int np_report(int status, const char *fmt, ...) NP_PRINTF(2, 3);
+void np_vreport(const char *fmt, va_list args) NP_PRINTF(1, 0);
+
+/* Columns of the terminal behind `stream`, or 100 when it is none. */
+size_t np_output_width(FILE *stream);
+
+/* The same for help on stdout, which is never wider than 100 columns. */
+size_t np_output_help_width(void);
+
+#endif /* NP_OUTPUT_H */

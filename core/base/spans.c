@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/spans.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#define FIRST_CAPACITY ((size_t)64)
+
+struct np_spans {
+	struct np_span *span;
+	size_t count;
+	size_t capacity;
+};
+
+struct np_spans *np_spans_new(void)
+{
+	return calloc(1, sizeof(struct np_spans));
+}
+
+void np_spans_free(struct np_spans *set)
+{
+	if (!set)
+		return;
+	free(set->span);
+	free(set);
+}
+
+void np_spans_freep(struct np_spans **set)
+{
+	np_spans_free(*set);
+	*set = NULL;
+}
+
+void np_spans_clear(struct np_spans *set)
+{
+	set->count = 0;
+}
+
+static int nomem(struct np_err *err)
+{
+	return np_fail_nomem(err, "spans of time");
+}
+
+/* Make room for `more` spans behind those of the set. */
+static int reserve(struct np_spans *set, size_t more, struct np_err *err)
+{
+	size_t capacity = set->capacity ? set->capacity * 2 : FIRST_CAPACITY;
+	struct np_span *grown;
+
+	if (more <= set->capacity - set->count)
+		return NP_OK;
+	if (capacity < set->count + more)
+		capacity = set->count + more;
+	if (capacity > SIZE_MAX / sizeof(*grown))
+		return nomem(err);
+
+	grown = realloc(set->span, capacity * sizeof(*grown));
+	if (!grown)
+		return nomem(err);
+	set->span = grown;
+	set->capacity = capacity;
+	return NP_OK;
+}
+
+/* Index of the first span that ends at or after `t`, or count if none does. */
+static size_t first_reaching(const struct np_spans *set, np_ns t)
+{
+	size_t low = 0;
+	size_t high = set->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (set->span[middle].end < t)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Replace the spans [from, to) with `joined`. There must be room for one. */
+static void splice(struct np_spans *set, size_t from, size_t to, struct np_span joined)
+{
+	memmove(&set->span[from + 1], &set->span[to], (set->count - to) * sizeof(set->span[0]));
+	set->span[from] = joined;
+	set->count = set->count - (to - from) + 1;
+}
+
+/* Add a span that may reach, or begin before, the last one. There must be room for one. */
+static void insert(struct np_spans *set, struct np_span joined)
+{
+	size_t from = first_reaching(set, joined.begin);
+	size_t to;
+
+	for (to = from; to < set->count && set->span[to].begin <= joined.end; to++) {
+		if (set->span[to].begin < joined.begin)
+			joined.begin = set->span[to].begin;
+		if (set->span[to].end > joined.end)
+			joined.end = set->span[to].end;
+	}
+	splice(set, from, to, joined);
+}
+
+/* Add a span that begins no earlier than the last one of `count`; return the new count. */
+static inline size_t append(struct np_span *spans, size_t count, struct np_span span)
+{
+	if (count == 0 || spans[count - 1].end < span.begin)
+		spans[count++] = span;
+	else if (spans[count - 1].end < span.end)
+		spans[count - 1].end = span.end;
+	return count;
+}
+
+static bool is_in_order(const struct np_spans *set, np_ns begin)
+{
+	return set->count == 0 || set->span[set->count - 1].begin <= begin;
+}
+
+static int check(np_ns begin, np_ns end, struct np_err *err)
+{
+	if (begin < -NP_NS_MAX || end > NP_NS_MAX || end < begin)
+		return np_fail(err, NP_E_RANGE, "bad span [%" PRId64 ", %" PRId64 ")", begin, end);
+	return NP_OK;
+}
+
+int np_spans_add(struct np_spans *set, np_ns begin, np_ns end, struct np_err *err)
+{
+	struct np_span span = { .begin = begin, .end = end };
+	int rc = check(begin, end, err);
+
+	if (rc < 0 || end == begin)
+		return rc;
+	if (set->count == set->capacity) {
+		rc = reserve(set, 1, err);
+		if (rc < 0)
+			return rc;
+	}
+
+	/* Loaders read in order of begin. */
+	if (is_in_order(set, begin))
+		set->count = append(set->span, set->count, span);
+	else
+		insert(set, span);
+	return NP_OK;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct np_span *a = left;
+	const struct np_span *b = right;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return (a->end > b->end) - (a->end < b->end);
+}
+
+static int check_and_sort(struct np_span *spans, size_t count, struct np_err *err)
+{
+	bool sorted = true;
+
+	for (size_t i = 0; i < count; i++) {
+		int rc = check(spans[i].begin, spans[i].end, err);
+
+		if (rc < 0)
+			return rc;
+		if (i > 0 && by_begin(&spans[i - 1], &spans[i]) > 0)
+			sorted = false;
+	}
+	if (!sorted)
+		qsort(spans, count, sizeof(*spans), by_begin);
+	return NP_OK;
+}
+
+static int append_all(struct np_spans *set, const struct np_span *spans, size_t count,
+		      struct np_err *err)
+{
+	int rc = reserve(set, count, err);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < count; i++) {
+		if (spans[i].begin < spans[i].end)
+			set->count = append(set->span, set->count, spans[i]);
+	}
+	return NP_OK;
+}
+
+/* Both sides are sorted by begin: one pass over them into new memory. */
+static int merge_all(struct np_spans *set, const struct np_span *spans, size_t count,
+		     struct np_err *err)
+{
+	size_t capacity = set->count + count;
+	struct np_span *merged = malloc(capacity * sizeof(*merged));
+	size_t length = 0;
+	size_t i = 0;
+	size_t j = 0;
+
+	if (!merged)
+		return nomem(err);
+	while (i < set->count || j < count) {
+		if (j == count || (i < set->count && set->span[i].begin <= spans[j].begin))
+			length = append(merged, length, set->span[i++]);
+		else if (spans[j].begin == spans[j].end)
+			j++;
+		else
+			length = append(merged, length, spans[j++]);
+	}
+	free(set->span);
+	set->span = merged;
+	set->count = length;
+	set->capacity = capacity;
+	return NP_OK;
+}
+
+int np_spans_add_all(struct np_spans *set, struct np_span *spans, size_t count, struct np_err *err)
+{
+	int rc;
+
+	if (count == 0)
+		return NP_OK;
+	if (count > PTRDIFF_MAX / sizeof(*spans) - set->count)
+		return nomem(err);
+	rc = check_and_sort(spans, count, err);
+	if (rc < 0)
+		return rc;
+	if (is_in_order(set, spans[0].begin))
+		return append_all(set, spans, count, err);
+	return merge_all(set, spans, count, err);
+}
+
+size_t np_spans_count(const struct np_spans *set)
+{
+	return set->count;
+}
+
+struct np_span np_spans_get(const struct np_spans *set, size_t i)
+{
+	assert(i < set->count);
+	return set->span[i];
+}
+
+np_ns np_spans_total(const struct np_spans *set)
+{
+	np_ns total = 0;
+
+	for (size_t i = 0; i < set->count; i++)
+		total += set->span[i].end - set->span[i].begin;
+	return total;
+}
+
+np_ns np_spans_overlap(const struct np_spans *a, const struct np_spans *b)
+{
+	np_ns total = 0;
+	size_t i = 0;
+	size_t j = 0;
+
+	while (i < a->count && j < b->count) {
+		const struct np_span *x = &a->span[i];
+		const struct np_span *y = &b->span[j];
+		np_ns begin = x->begin > y->begin ? x->begin : y->begin;
+		np_ns end = x->end < y->end ? x->end : y->end;
+
+		if (begin < end)
+			total += end - begin;
+
+		/* Whichever ends first cannot meet anything later in the other set. */
+		if (x->end < y->end)
+			i++;
+		else
+			j++;
+	}
+	return total;
+}
+
+bool np_spans_extent(const struct np_spans *a, const struct np_spans *b, struct np_span *ret)
+{
+	const struct np_spans *set[] = { a, b };
+	struct np_span extent = { .begin = INT64_MAX, .end = INT64_MIN };
+
+	for (size_t i = 0; i < NP_COUNT(set); i++) {
+		if (!set[i] || set[i]->count == 0)
+			continue;
+		if (set[i]->span[0].begin < extent.begin)
+			extent.begin = set[i]->span[0].begin;
+		if (set[i]->span[set[i]->count - 1].end > extent.end)
+			extent.end = set[i]->span[set[i]->count - 1].end;
+	}
+	if (extent.end < extent.begin)
+		return false;
+	*ret = extent;
+	return true;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/strtab.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "npuprof/arena.h"
+
+/*
+ * Entries live in blocks that never move; block k holds 2^(k + FIRST_BITS) of
+ * them, so that a short directory of fixed size reaches every id. Whoever holds
+ * an id got it, directly or from another thread, after its entry was written:
+ * reading an entry therefore takes no lock. Everything else is under the lock.
+ */
+#define FIRST_BITS  10
+#define BLOCKS      (33 - FIRST_BITS)
+#define FIRST_SLOTS ((size_t)1024)
+
+struct entry {
+	const char *text;
+	size_t length;
+};
+
+struct slot {
+	uint32_t hash;
+	np_str id; /* NP_STR_NONE: empty */
+};
+
+struct np_strtab {
+	struct entry *block[BLOCKS];
+	pthread_mutex_t lock;
+	atomic_size_t count; /* written under the lock, read without it */
+	struct np_arena *texts;
+	struct slot *slot;
+	size_t slots; /* a power of two, more than count */
+};
+
+/* Where an id lives: ids are counted from 2^FIRST_BITS on, the top bit names the block. */
+struct place {
+	size_t block;
+	size_t index;
+};
+
+static struct place place_of(np_str id)
+{
+	uint64_t n = (uint64_t)id + (1U << FIRST_BITS);
+	unsigned top = 63U - (unsigned)__builtin_clzll(n);
+
+	return (struct place){ .block = top - FIRST_BITS, .index = n - (UINT64_C(1) << top) };
+}
+
+static const struct entry *entry_of(const struct np_strtab *table, np_str id)
+{
+	struct place place = place_of(id);
+
+	return &table->block[place.block][place.index];
+}
+
+struct np_strtab *np_strtab_new(void)
+{
+	struct np_strtab *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	if (pthread_mutex_init(&table->lock, NULL) != 0) {
+		free(table);
+		return NULL;
+	}
+	table->texts = np_arena_new();
+	table->slot = calloc(FIRST_SLOTS, sizeof(*table->slot));
+	table->slots = FIRST_SLOTS;
+	table->block[0] = calloc((size_t)1 << FIRST_BITS, sizeof(*table->block[0]));
+	if (!table->texts || !table->slot || !table->block[0]) {
+		np_strtab_free(table);
+		return NULL;
+	}
+	table->block[0][NP_STR_NONE].text = "";
+	return table;
+}
+
+void np_strtab_free(struct np_strtab *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < BLOCKS; i++)
+		free(table->block[i]);
+	free(table->slot);
+	np_arena_free(table->texts);
+	(void)pthread_mutex_destroy(&table->lock);
+	free(table);
+}
+
+void np_strtab_freep(struct np_strtab **table)
+{
+	np_strtab_free(*table);
+	*table = NULL;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ (hash >> 29);
+}
+
+static uint32_t hash_of(const char *text, size_t length)
+{
+	uint64_t hash = length;
+	uint64_t word = 0;
+
+	for (; length >= sizeof(word); length -= sizeof(word), text += sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		hash = mix(hash, word);
+	}
+	word = 0;
+	if (length > 0)
+		memcpy(&word, text, length);
+	hash = mix(hash, word);
+	return (uint32_t)(hash >> 32);
+}
+
+static bool is_text(const struct np_strtab *table, np_str id, const char *text, size_t length)
+{
+	const struct entry *entry = entry_of(table, id);
+
+	return entry->length == length && (length == 0 || memcmp(entry->text, text, length) == 0);
+}
+
+/* The slot that holds the text, or the empty one where it belongs. */
+static struct slot *find(struct np_strtab *table, const char *text, size_t length, uint32_t hash)
+{
+	size_t mask = table->slots - 1;
+	size_t i = hash & mask;
+
+	while (table->slot[i].id != NP_STR_NONE) {
+		if (table->slot[i].hash == hash && is_text(table, table->slot[i].id, text, length))
+			break;
+		i = (i + 1) & mask;
+	}
+	return &table->slot[i];
+}
+
+/* Double the slots before they are three quarters full. */
+static bool reserve_slot(struct np_strtab *table, size_t count)
+{
+	size_t slots = table->slots * 2;
+	struct slot *grown;
+
+	if (count < table->slots / 4 * 3)
+		return true;
+	grown = calloc(slots, sizeof(*grown));
+	if (!grown)
+		return false;
+
+	for (size_t i = 0; i < table->slots; i++) {
+		size_t to = table->slot[i].hash & (slots - 1);
+
+		if (table->slot[i].id == NP_STR_NONE)
+			continue;
+		while (grown[to].id != NP_STR_NONE)
+			to = (to + 1) & (slots - 1);
+		grown[to] = table->slot[i];
+	}
+	free(table->slot);
+	table->slot = grown;
+	table->slots = slots;
+	return true;
+}
+
+static bool reserve_entry(struct np_strtab *table, np_str id)
+{
+	size_t block = place_of(id).block;
+
+	if (!table->block[block])
+		table->block[block] =
+			calloc((size_t)1 << (block + FIRST_BITS), sizeof(*table->block[block]));
+	return table->block[block] != NULL;
+}
+
+/* Give a new text its id. The table changes only once all memory is there. */
+static int add_new(struct np_strtab *table, const char *text, size_t length, uint32_t hash,
+		   np_str *ret, struct np_err *err)
+{
+	size_t count = atomic_load_explicit(&table->count, memory_order_relaxed);
+	np_str id = (np_str)(count + 1);
+	struct place place = place_of(id);
+	const char *copy;
+
+	if (count >= UINT32_MAX)
+		return np_fail(err, NP_E_RANGE, "more than %zu different texts", count);
+	if (!reserve_slot(table, count + 1) || !reserve_entry(table, id))
+		return np_fail_nomem(err, "the string table");
+	copy = np_arena_text(table->texts, text, length);
+	if (!copy)
+		return np_fail_nomem(err, "the string table");
+
+	table->block[place.block][place.index] = (struct entry){ .text = copy, .length = length };
+	*find(table, text, length, hash) = (struct slot){ .hash = hash, .id = id };
+	atomic_store_explicit(&table->count, count + 1, memory_order_relaxed);
+	*ret = id;
+	return NP_OK;
+}
+
+int np_strtab_add(struct np_strtab *table, const char *text, size_t length, np_str *ret,
+		  struct np_err *err)
+{
+	const struct slot *slot;
+	uint32_t hash;
+	int rc = NP_OK;
+
+	/* No object is that large: a length gone wrong must not be hashed. */
+	if (length > PTRDIFF_MAX)
+		return np_fail_nomem(err, "the string table");
+	hash = hash_of(text, length);
+
+	(void)pthread_mutex_lock(&table->lock);
+	slot = find(table, text, length, hash);
+	if (slot->id != NP_STR_NONE)
+		*ret = slot->id;
+	else
+		rc = add_new(table, text, length, hash, ret, err);
+	(void)pthread_mutex_unlock(&table->lock);
+	return rc;
+}
+
+const char *np_strtab_text(const struct np_strtab *table, np_str id)
+{
+	return entry_of(table, id)->text;
+}
+
+size_t np_strtab_length(const struct np_strtab *table, np_str id)
+{
+	return entry_of(table, id)->length;
+}
+
+size_t np_strtab_count(const struct np_strtab *table)
+{
+	return atomic_load_explicit(&table->count, memory_order_relaxed);
+}

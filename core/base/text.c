@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Numbers */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Put a digit behind a number; false when it grows out of range. */
+static bool push_digit(uint64_t *number, char digit)
+{
+	return !__builtin_mul_overflow(*number, (uint64_t)10, number) &&
+	       !__builtin_add_overflow(*number, (uint64_t)(digit - '0'), number);
+}
+
+/* INT64_MIN is refused along with the rest: it is NP_UNKNOWN. */
+static bool with_sign(uint64_t magnitude, bool negative, int64_t *ret)
+{
+	if (magnitude > INT64_MAX)
+		return false;
+	*ret = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+	return true;
+}
+
+/* Skip a sign; true if it is a minus. */
+static bool skip_sign(const char **text, const char *end)
+{
+	bool negative = *text < end && **text == '-';
+
+	if (*text < end && (**text == '-' || **text == '+'))
+		(*text)++;
+	return negative;
+}
+
+bool np_text_to_int(const char *text, size_t length, int64_t *ret)
+{
+	const char *end = text + length;
+	bool negative = skip_sign(&text, end);
+	uint64_t magnitude = 0;
+
+	if (text == end)
+		return false;
+	for (; text < end; text++) {
+		if (!is_digit(*text) || !push_digit(&magnitude, *text))
+			return false;
+	}
+	return with_sign(magnitude, negative, ret);
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Digits from `*text` on, at most `limit` of them, put behind `number`. */
+static bool push_digits(const char **text, const char *end, size_t limit, uint64_t *number)
+{
+	for (; limit > 0 && *text < end && is_digit(**text); limit--, (*text)++) {
+		if (!push_digit(number, **text))
+			return false;
+	}
+	return true;
+}
+
+/* The digits after the point: `shift` of them count, the first one dropped rounds. */
+static bool push_fraction(const char **text, const char *end, unsigned shift, uint64_t *number)
+{
+	const char *start = *text;
+	bool round_up;
+
+	if (!push_digits(text, end, shift, number))
+		return false;
+	for (size_t digits = (size_t)(*text - start); digits < shift; digits++) {
+		if (!push_digit(number, '0'))
+			return false;
+	}
+	round_up = *text < end && is_digit(**text) && **text >= '5';
+	while (*text < end && is_digit(**text))
+		(*text)++;
+	return !round_up || !__builtin_add_overflow(*number, (uint64_t)1, number);
+}
+
+bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t *ret)
+{
+	const char *end = text + length;
+	uint64_t magnitude = 0;
+	const char *start;
+	bool negative;
+	bool point;
+
+	while (text < end && is_space(*text))
+		text++;
+	while (text < end && is_space(end[-1]))
+		end--;
+	negative = skip_sign(&text, end);
+
+	start = text;
+	if (!push_digits(&text, end, SIZE_MAX, &magnitude))
+		return false;
+	point = text < end && *text == '.';
+	text += point;
+	if (!push_fraction(&text, end, shift, &magnitude))
+		return false;
+	/* All of it was a number, and there was at least one digit. */
+	if (text < end || text - start <= point)
+		return false;
+	return with_sign(magnitude, negative, ret);
+}
+
+int64_t np_double_to_scaled(double value, double scale)
+{
+	double scaled = round(value * scale);
+
+	/* Written so that NaN is refused too. */
+	if (!(fabs(scaled) < 0x1p63))
+		return NP_UNKNOWN;
+	return (int64_t)scaled;
+}
+
+/* No double has digits that count further behind the point. */
+#define MOST_PLACES 323
+
+double np_round(double value, int digits)
+{
+	/* Up to 309 digits before the point, then the places, sign, point and NUL. */
+	char text[309 + MOST_PLACES + 3];
+	int length;
+
+	if (!isfinite(value) || digits > MOST_PLACES)
+		return value;
+	/* The C library rounds the exact value of the double, as Python does. */
+	length = snprintf(text, sizeof(text), "%.*f", digits > 0 ? digits : 0, value);
+	if (length < 0 || (size_t)length >= sizeof(text))
+		return value;
+	return strtod(text, NULL);
+}
+
+/* Units */
+
+struct unit {
+	const char *name;
+	uint64_t size; /* a power of 1000 */
+};
+
+/* Show `amount` in `unit` with three digits if it takes no more than three. */
+static bool add_in_unit(struct np_buf *buf, uint64_t amount, const struct unit *unit)
+{
+	unsigned places = 2;
+	uint64_t step = unit->size / 100;
+
+	for (; step <= unit->size; step *= 10, places--) {
+		uint64_t shown = (amount + step / 2) / step;
+		unsigned ones = places == 2 ? 100 : 10;
+
+		if (shown >= 1000)
+			continue;
+		if (places == 0)
+			np_buf_printf(buf, "%" PRIu64 " %s", shown, unit->name);
+		else
+			np_buf_printf(buf, "%" PRIu64 ".%0*" PRIu64 " %s", shown / ones,
+				      (int)places, shown % ones, unit->name);
+		return true;
+	}
+	return false;
+}
+
+/* The first unit is for whole numbers below 1000, the last for all that is too large. */
+static void add_amount(struct np_buf *buf, int64_t amount, const struct unit *unit, size_t units)
+{
+	uint64_t magnitude = amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
+	const struct unit *last = &unit[units - 1];
+
+	if (amount == NP_UNKNOWN) {
+		np_buf_add_char(buf, '?');
+		return;
+	}
+	if (amount == 0) {
+		np_buf_add_char(buf, '0');
+		return;
+	}
+	if (amount < 0)
+		np_buf_add_char(buf, '-');
+	if (magnitude < 1000) {
+		np_buf_printf(buf, "%" PRIu64 " %s", magnitude, unit[0].name);
+		return;
+	}
+	for (size_t i = 1; i < units; i++) {
+		if (add_in_unit(buf, magnitude, &unit[i]))
+			return;
+	}
+	np_buf_printf(buf, "%" PRIu64 " %s", (magnitude + last->size / 2) / last->size, last->name);
+}
+
+void np_text_duration(struct np_buf *buf, np_ns time)
+{
+	static const struct unit units[] = {
+		{ "ns", 1 },
+		{ "us", 1000 },
+		{ "ms", 1000000 },
+		{ "s", 1000000000 },
+	};
+
+	add_amount(buf, time, units, NP_COUNT(units));
+}
+
+void np_text_bytes(struct np_buf *buf, int64_t bytes)
+{
+	static const struct unit units[] = {
+		{ "B", 1 },           { "kB", 1000 },          { "MB", 1000000 },
+		{ "GB", 1000000000 }, { "TB", 1000000000000 },
+	};
+
+	add_amount(buf, bytes, units, NP_COUNT(units));
+}
+
+/* Foreign text */
+
+size_t np_utf8_length(const char *text, size_t length)
+{
+	const unsigned char *byte = (const unsigned char *)text;
+	size_t size;
+	/* Bounds of the second byte: they keep out overlong forms, surrogates, > U+10FFFF. */
+	unsigned low = 0x80;
+	unsigned high = 0xbf;
+
+	if (length == 0)
+		return 0;
+	if (byte[0] < 0x80)
+		return 1;
+	if (byte[0] < 0xc2 || byte[0] > 0xf4)
+		return 0;
+	if (byte[0] == 0xe0)
+		low = 0xa0;
+	else if (byte[0] == 0xed)
+		high = 0x9f;
+	else if (byte[0] == 0xf0)
+		low = 0x90;
+	else if (byte[0] == 0xf4)
+		high = 0x8f;
+
+	size = byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
+	if (length < size || byte[1] < low || byte[1] > high)
+		return 0;
+	for (size_t i = 2; i < size; i++) {
+		if (byte[i] < 0x80 || byte[i] > 0xbf)
+			return 0;
+	}
+	return size;
+}
+
+/* The character of a valid sequence of `size` bytes. */
+static uint32_t decode(const char *text, size_t size)
+{
+	static const unsigned char first_mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t character = (unsigned char)text[0] & first_mask[size];
+
+	for (size_t i = 1; i < size; i++)
+		character = character << 6 | ((unsigned char)text[i] & 0x3fU);
+	return character;
+}
+
+struct interval {
+	uint32_t first;
+	uint32_t last;
+};
+
+static int compare_with_interval(const void *key, const void *item)
+{
+	const uint32_t *character = key;
+	const struct interval *interval = item;
+
+	if (*character < interval->first)
+		return -1;
+	return *character > interval->last;
+}
+
+static bool is_among(uint32_t character, const struct interval *table, size_t count)
+{
+	return bsearch(&character, table, count, sizeof(*table), compare_with_interval) != NULL;
+}
+
+/* C0, DEL, C1, line separators and marks that reorder what is around them. */
+static bool is_control(uint32_t character)
+{
+	static const struct interval controls[] = {
+		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x200e, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2066, 0x2069 },
+	};
+
+	return is_among(character, controls, NP_COUNT(controls));
+}
+
+void np_text_safe(struct np_buf *buf, const char *text, size_t length)
+{
+	size_t i = 0;
+
+	while (i < length) {
+		size_t size = np_utf8_length(text + i, length - i);
+
+		if (size > 0 && !is_control(decode(text + i, size))) {
+			np_buf_add_bytes(buf, text + i, size);
+			i += size;
+			continue;
+		}
+		for (size_t end = i + (size > 0 ? size : 1); i < end; i++)
+			np_buf_printf(buf, "\\x%02x", (unsigned)(unsigned char)text[i]);
+	}
+}
+
+/* Marks put on the character before, of the scripts that names and paths are written in. */
+static const struct interval combining[] = {
+	{ 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x05bf, 0x05bf },
+	{ 0x05c1, 0x05c2 }, { 0x05c4, 0x05c5 }, { 0x05c7, 0x05c7 }, { 0x0610, 0x061a },
+	{ 0x064b, 0x065f }, { 0x0670, 0x0670 }, { 0x06d6, 0x06dc }, { 0x06df, 0x06e4 },
+	{ 0x06e7, 0x06e8 }, { 0x06ea, 0x06ed }, { 0x0900, 0x0902 }, { 0x093a, 0x093a },
+	{ 0x093c, 0x093c }, { 0x0941, 0x0948 }, { 0x094d, 0x094d }, { 0x0951, 0x0957 },
+	{ 0x0e31, 0x0e31 }, { 0x0e34, 0x0e3a }, { 0x0e47, 0x0e4e }, { 0x1160, 0x11ff },
+	{ 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
+	{ 0x2060, 0x206f }, { 0x20d0, 0x20ff }, { 0x302a, 0x302d }, { 0x3099, 0x309a },
+	{ 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f }, { 0xfeff, 0xfeff }, { 0xe0100, 0xe01ef },
+};
+
+/* East Asian characters and pictures that terminals draw two columns wide. */
+static const struct interval wide[] = {
+	{ 0x1100, 0x115f },   { 0x231a, 0x231b },   { 0x2329, 0x232a },   { 0x23e9, 0x23ec },
+	{ 0x23f0, 0x23f0 },   { 0x23f3, 0x23f3 },   { 0x25fd, 0x25fe },   { 0x2614, 0x2615 },
+	{ 0x2648, 0x2653 },   { 0x267f, 0x267f },   { 0x2693, 0x2693 },   { 0x26a1, 0x26a1 },
+	{ 0x26aa, 0x26ab },   { 0x26bd, 0x26be },   { 0x26c4, 0x26c5 },   { 0x26ce, 0x26ce },
+	{ 0x26d4, 0x26d4 },   { 0x26ea, 0x26ea },   { 0x26f2, 0x26f3 },   { 0x26f5, 0x26f5 },
+	{ 0x26fa, 0x26fa },   { 0x26fd, 0x26fd },   { 0x2705, 0x2705 },   { 0x270a, 0x270b },
+	{ 0x2728, 0x2728 },   { 0x274c, 0x274c },   { 0x274e, 0x274e },   { 0x2753, 0x2755 },
+	{ 0x2757, 0x2757 },   { 0x2795, 0x2797 },   { 0x27b0, 0x27b0 },   { 0x27bf, 0x27bf },
+	{ 0x2b1b, 0x2b1c },   { 0x2b50, 0x2b50 },   { 0x2b55, 0x2b55 },   { 0x2e80, 0x303e },
+	{ 0x3041, 0xa4cf },   { 0xa960, 0xa97c },   { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
+	{ 0xfe10, 0xfe19 },   { 0xfe30, 0xfe6b },   { 0xff01, 0xff60 },   { 0xffe0, 0xffe6 },
+	{ 0x16fe0, 0x18d08 }, { 0x1aff0, 0x1b2fb }, { 0x1f004, 0x1f004 }, { 0x1f0cf, 0x1f0cf },
+	{ 0x1f18e, 0x1f18e }, { 0x1f191, 0x1f19a }, { 0x1f200, 0x1f320 }, { 0x1f32d, 0x1f335 },
+	{ 0x1f337, 0x1f37c }, { 0x1f37e, 0x1f393 }, { 0x1f3a0, 0x1f3ca }, { 0x1f3cf, 0x1f3d3 },
+	{ 0x1f3e0, 0x1f3f0 }, { 0x1f3f4, 0x1f3f4 }, { 0x1f3f8, 0x1f43e }, { 0x1f440, 0x1f440 },
+	{ 0x1f442, 0x1f4fc }, { 0x1f4ff, 0x1f53d }, { 0x1f54b, 0x1f54e }, { 0x1f550, 0x1f567 },
+	{ 0x1f57a, 0x1f57a }, { 0x1f595, 0x1f596 }, { 0x1f5a4, 0x1f5a4 }, { 0x1f5fb, 0x1f64f },
+	{ 0x1f680, 0x1f6c5 }, { 0x1f6cc, 0x1f6cc }, { 0x1f6d0, 0x1f6d2 }, { 0x1f6d5, 0x1f6d7 },
+	{ 0x1f6dd, 0x1f6df }, { 0x1f6eb, 0x1f6ec }, { 0x1f6f4, 0x1f6fc }, { 0x1f7e0, 0x1f7f0 },
+	{ 0x1f90c, 0x1f93a }, { 0x1f93c, 0x1f945 }, { 0x1f947, 0x1f9ff }, { 0x1fa70, 0x1faff },
+	{ 0x20000, 0x3fffd },
+};
+
+static size_t width_of(uint32_t character)
+{
+	if (character < 0x300)
+		return is_control(character) ? 0 : 1;
+	if (is_among(character, combining, NP_COUNT(combining)) || is_control(character))
+		return 0;
+	return is_among(character, wide, NP_COUNT(wide)) ? 2 : 1;
+}
+
+size_t np_text_width(const char *text, size_t length)
+{
+	size_t width = 0;
+	size_t size;
+
+	for (size_t i = 0; i<length; i += size> 0 ? size : 1) {
+		size = np_utf8_length(text + i, length - i);
+		/* Terminals show one sign for a byte that makes no sense. */
+		width += size > 0 ? width_of(decode(text + i, size)) : 1;
+	}
+	return width;
+}
+
+/* Suggestions */
+
+/* Nobody means to write a longer word than this. */
+#define LONGEST_WORD 64
+
+static int lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* One row of the distance table: a[..i] against every beginning of b. */
+static void fill_row(const char *a, size_t i, const char *b, size_t b_length,
+		     size_t (*row)[LONGEST_WORD + 1])
+{
+	size_t *now = row[i % 3];
+	const size_t *before = row[(i - 1) % 3];
+
+	now[0] = i;
+	for (size_t j = 1; j <= b_length; j++) {
+		int x = lower(a[i - 1]);
+		int y = lower(b[j - 1]);
+
+		now[j] = least(before[j - 1] + (x != y), least(before[j], now[j - 1]) + 1);
+		/* Two letters swapped are one slip, not two. */
+		if (i > 1 && j > 1 && x == lower(b[j - 2]) && y == lower(a[i - 2]))
+			now[j] = least(now[j], row[(i - 2) % 3][j - 2] + 1);
+	}
+}
+
+static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	size_t row[3][LONGEST_WORD + 1];
+
+	for (size_t j = 0; j <= b_length; j++)
+		row[0][j] = j;
+	for (size_t i = 1; i <= a_length; i++)
+		fill_row(a, i, b, b_length, row);
+	return row[a_length % 3][b_length];
+}
+
+static bool is_beginning(const char *word, size_t length, const char *of)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (lower(word[i]) != lower(of[i]))
+			return false;
+	}
+	return true;
+}
+
+/* How far a candidate is from the word; SIZE_MAX when it cannot be meant. */
+static size_t remoteness(const char *word, size_t length, const char *candidate)
+{
+	size_t candidate_length = strlen(candidate);
+	size_t apart;
+
+	if (candidate_length == 0 || candidate_length > LONGEST_WORD)
+		return SIZE_MAX;
+	/* A word cut short is likelier than any slip; one letter could be anything. */
+	if (length > 1 && length <= candidate_length && is_beginning(word, length, candidate))
+		return candidate_length - length;
+	apart = distance(word, length, candidate, candidate_length);
+	/* About one slip in three letters: more than that is another word. */
+	return apart <= (length + 1) / 3 ? LONGEST_WORD + apart : SIZE_MAX;
+}
+
+const char *np_text_closest(const char *word, const char *const *candidates, size_t count)
+{
+	size_t length = strlen(word);
+	size_t nearest = SIZE_MAX;
+	const char *closest = NULL;
+
+	if (length == 0 || length > LONGEST_WORD)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		size_t apart = remoteness(word, length, candidates[i]);
+
+		if (apart < nearest) {
+			nearest = apart;
+			closest = candidates[i];
+		}
+	}
+	return closest;
+}

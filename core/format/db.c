@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/db.h"
+
+#include "db_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How long a lock of somebody else's is waited for before the file is given up. */
+#define BUSY_WAIT_MS 2000
+
+/* Bytes of the file on which SQLite takes its locks: pending, reserved, then the shared range. */
+#define LOCK_PENDING      0x40000000
+#define LOCK_SHARED_FIRST (LOCK_PENDING + 2)
+#define LOCK_SHARED_SIZE  510
+
+struct np_db {
+	sqlite3 *handle;
+	char *path;     /* as the user knows it */
+	char *copy_dir; /* private copy made because of a sidecar, or NULL */
+	char *copy;
+};
+
+static int configured = SQLITE_OK;
+
+static void configure_once(void)
+{
+	/*
+	 * Handles belong to one thread each, and the statistics of the allocator
+	 * are a lock that all threads would meet at on every allocation.
+	 */
+	configured = sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+	if (configured == SQLITE_OK)
+		configured = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+static void configure_sqlite(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	/* A failure leaves SQLite slower, not wrong. */
+	(void)pthread_once(&once, configure_once);
+}
+
+sqlite3 *np_db_handle(struct np_db *db)
+{
+	return db->handle;
+}
+
+const char *np_db_file(const struct np_db *db)
+{
+	return db->copy ? db->copy : db->path;
+}
+
+const char *np_db_path(const struct np_db *db)
+{
+	return db->path;
+}
+
+bool np_db_had_sidecar(const struct np_db *db)
+{
+	return db->copy != NULL;
+}
+
+int np_db_fail(sqlite3 *handle, int sqlite_code, const char *path, struct np_err *err)
+{
+	switch (sqlite_code & 0xff) {
+	case SQLITE_NOMEM:
+		return np_fail_nomem(err, path);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return np_fail(err, NP_E_BUSY,
+			       "'%s' is being written by another program; try again when it is done",
+			       path);
+	case SQLITE_CORRUPT:
+		return np_fail(err, NP_E_FORMAT,
+			       "'%s' is damaged or cut short; export this rank again", path);
+	case SQLITE_NOTADB:
+		return np_fail(err, NP_E_FORMAT, "'%s' is not an SQLite database", path);
+	default:
+		return np_fail(err, NP_E_IO, "cannot read '%s': %s", path,
+			       handle ? sqlite3_errmsg(handle) : sqlite3_errstr(sqlite_code));
+	}
+}
+
+/* The size of `path` + `suffix`, or -1 if there is no such file. */
+static int64_t size_beside(const char *path, const char *suffix)
+{
+	struct stat status;
+	char *name;
+	int rc;
+
+	if (asprintf(&name, "%s%s", path, suffix) < 0)
+		return -1;
+	rc = stat(name, &status);
+	free(name);
+	return rc == 0 ? (int64_t)status.st_size : -1;
+}
+
+static bool has_sidecar(const char *path)
+{
+	return size_beside(path, "-wal") > 0 || size_beside(path, "-journal") > 0;
+}
+
+/* Does another process hold a lock under which it may be changing the pages? */
+static bool writer_at_work(int fd)
+{
+	const off_t range[][2] = { { LOCK_PENDING, 1 }, { LOCK_SHARED_FIRST, LOCK_SHARED_SIZE } };
+
+	for (size_t i = 0; i < NP_COUNT(range); i++) {
+		struct flock lock = { .l_type = F_RDLCK,
+				      .l_whence = SEEK_SET,
+				      .l_start = range[i][0],
+				      .l_len = range[i][1] };
+
+		if (fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Immutable connections take no locks, so look for a writer's lock ourselves.
+ * Asking takes no lock and leaves no trace on the file.
+ */
+static int wait_for_writer(const char *path, struct np_err *err)
+{
+	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int waited_ms = 0;
+	bool locked;
+
+	if (fd < 0)
+		return np_fail(err, NP_E_IO, "cannot open '%s': %s", path, strerror(errno));
+	while ((locked = writer_at_work(fd)) && waited_ms < BUSY_WAIT_MS) {
+		(void)nanosleep(&pause, NULL);
+		waited_ms += 20;
+	}
+	(void)close(fd);
+	return locked ? np_db_fail(NULL, SQLITE_BUSY, path, err) : NP_OK;
+}
+
+static int copy_bytes(int from, int to)
+{
+	char block[65536];
+	ssize_t got;
+
+	while ((got = read(from, block, sizeof(block))) > 0) {
+		ssize_t done = 0;
+
+		while (done < got) {
+			ssize_t put = write(to, block + done, (size_t)(got - done));
+
+			if (put < 0)
+				return -1;
+			done += put;
+		}
+	}
+	return got < 0 ? -1 : 0;
+}
+
+/* Copy `path` + `suffix` to `target` + `suffix`; a missing source is fine. */
+static int copy_file(const char *path, const char *target, const char *suffix, struct np_err *err)
+{
+	char *source_name = NULL;
+	char *target_name = NULL;
+	int from = -1;
+	int to = -1;
+	int rc = NP_OK;
+
+	if (asprintf(&source_name, "%s%s", path, suffix) < 0 ||
+	    asprintf(&target_name, "%s%s", target, suffix) < 0) {
+		free(source_name);
+		return np_fail_nomem(err, path);
+	}
+	from = open(source_name, O_RDONLY | O_CLOEXEC);
+	if (from >= 0)
+		to = open(target_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (from < 0 && errno != ENOENT)
+		rc = np_fail(err, NP_E_IO, "cannot open '%s': %s", source_name, strerror(errno));
+	else if (from >= 0 && (to < 0 || copy_bytes(from, to) < 0))
+		rc = np_fail(err, NP_E_IO, "cannot copy '%s' to a temporary directory: %s",
+			     source_name, strerror(errno));
+	if (from >= 0)
+		(void)close(from);
+	if (to >= 0 && close(to) < 0 && rc == NP_OK)
+		rc = np_fail(err, NP_E_IO, "cannot copy '%s' to a temporary directory: %s",
+			     source_name, strerror(errno));
+	free(source_name);
+	free(target_name);
+	return rc;
+}
+
+void np_db_remove_sidecars(const char *path)
+{
+	static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
+
+	for (size_t i = 0; i < NP_COUNT(suffixes); i++) {
+		char *name;
+
+		if (asprintf(&name, "%s%s", path, suffixes[i]) < 0)
+			continue;
+		(void)unlink(name);
+		free(name);
+	}
+}
+
+/* The rows of a sidecar count, and opening it in place would write beside the input. */
+static int copy_with_sidecar(struct np_db *db, struct np_err *err)
+{
+	const char *root = getenv("TMPDIR");
+	int rc;
+
+	if (asprintf(&db->copy_dir, "%s/npuprof-XXXXXX", root && *root ? root : "/tmp") < 0) {
+		db->copy_dir = NULL;
+		return np_fail_nomem(err, db->path);
+	}
+	if (!mkdtemp(db->copy_dir)) {
+		rc = np_fail(err, NP_E_IO, "cannot make a temporary directory '%s': %s",
+			     db->copy_dir, strerror(errno));
+		free(db->copy_dir);
+		db->copy_dir = NULL;
+		return rc;
+	}
+	if (asprintf(&db->copy, "%s/copy.db", db->copy_dir) < 0) {
+		db->copy = NULL;
+		return np_fail_nomem(err, db->path);
+	}
+	rc = copy_file(db->path, db->copy, "", err);
+	if (rc == NP_OK)
+		rc = copy_file(db->path, db->copy, "-wal", err);
+	if (rc == NP_OK)
+		rc = copy_file(db->path, db->copy, "-journal", err);
+	return rc;
+}
+
+/* "file:" URIs give %, ? and # a meaning that they do not have in a path. */
+static char *immutable_uri(const char *path)
+{
+	size_t length = strlen(path);
+	char *uri = malloc(length * 3 + sizeof("file:?immutable=1"));
+	char *end = uri;
+
+	if (!uri)
+		return NULL;
+	end = stpcpy(end, "file:");
+	/* "file://x" would name a host. */
+	while (path[0] == '/' && path[1] == '/')
+		path++;
+	for (; *path; path++) {
+		if (strchr("%?#", *path))
+			end += snprintf(end, 4, "%%%02X", (unsigned)(unsigned char)*path);
+		else
+			*end++ = *path;
+	}
+	(void)stpcpy(end, "?immutable=1");
+	return uri;
+}
+
+/* Anything that a later query could only fail with is found out here: damage of the first pages. */
+static int probe_schema(struct np_db *db, struct np_err *err)
+{
+	int rc = sqlite3_exec(db->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? NP_OK : np_db_fail(db->handle, rc, db->path, err);
+}
+
+/* The copy is ours: let SQLite apply the sidecar, so that the file holds every row. */
+static int open_copy(struct np_db *db, struct np_err *err)
+{
+	int rc = sqlite3_open_v2(db->copy, &db->handle,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db->handle, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+	return rc == SQLITE_OK ? NP_OK : np_db_fail(db->handle, rc, db->path, err);
+}
+
+static int open_in_place(struct np_db *db, struct np_err *err)
+{
+	char *uri;
+	int rc;
+
+	rc = wait_for_writer(db->path, err);
+	if (rc < 0)
+		return rc;
+	uri = immutable_uri(db->path);
+	if (!uri)
+		return np_fail_nomem(err, db->path);
+	rc = sqlite3_open_v2(uri, &db->handle,
+			     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+	free(uri);
+	return rc == SQLITE_OK ? NP_OK : np_db_fail(db->handle, rc, db->path, err);
+}
+
+/* SQLite takes an empty file for an empty database, and a directory for an I/O error. */
+static int check_file(const char *path, struct np_err *err)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return np_fail(err, errno == ENOENT ? NP_E_NOTFOUND : NP_E_IO,
+			       "cannot open '%s': %s", path, strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return np_fail(err, NP_E_FORMAT, "'%s' is not a file", path);
+	if (status.st_size == 0 && !has_sidecar(path))
+		return np_fail(err, NP_E_NOTFOUND, "'%s' is empty (0 bytes)", path);
+	return NP_OK;
+}
+
+int np_db_open(const char *path, struct np_db **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	int rc;
+
+	configure_sqlite();
+	rc = check_file(path, err);
+	if (rc < 0)
+		return rc;
+	db = calloc(1, sizeof(*db));
+	if (!db || !(db->path = strdup(path)))
+		return np_fail_nomem(err, path);
+	if (has_sidecar(path))
+		rc = copy_with_sidecar(db, err);
+	if (rc == NP_OK)
+		rc = db->copy ? open_copy(db, err) : open_in_place(db, err);
+	if (rc == NP_OK)
+		rc = probe_schema(db, err);
+	if (rc < 0)
+		return rc;
+	*ret = NP_STEAL(db);
+	return NP_OK;
+}
+
+void np_db_close(struct np_db *db)
+{
+	if (!db)
+		return;
+	(void)sqlite3_close(db->handle);
+	if (db->copy) {
+		np_db_remove_sidecars(db->copy);
+		(void)unlink(db->copy);
+	}
+	if (db->copy_dir)
+		(void)rmdir(db->copy_dir);
+	free(db->copy);
+	free(db->copy_dir);
+	free(db->path);
+	free(db);
+}
+
+void np_db_closep(struct np_db **db)
+{
+	np_db_close(*db);
+	*db = NULL;
+}
+
+/* Run a query whose answer is one whole number; `fallback` when it gives none. */
+static int64_t query_integer(struct np_db *db, const char *sql, const char *first,
+			     const char *second, int64_t fallback)
+{
+	sqlite3_stmt *statement = NULL;
+	int64_t value = fallback;
+
+	if (sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL) != SQLITE_OK)
+		return fallback;
+	if (first)
+		(void)sqlite3_bind_text(statement, 1, first, -1, SQLITE_STATIC);
+	if (second)
+		(void)sqlite3_bind_text(statement, 2, second, -1, SQLITE_STATIC);
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		value = sqlite3_column_int64(statement, 0);
+	(void)sqlite3_finalize(statement);
+	return value;
+}
+
+bool np_db_has_table(struct np_db *db, const char *table)
+{
+	return query_integer(db,
+			     "SELECT count(*) FROM sqlite_master WHERE type IN ('table', 'view')"
+			     " AND name = ?1",
+			     table, NULL, 0) > 0;
+}
+
+bool np_db_has_column(struct np_db *db, const char *table, const char *column)
+{
+	return query_integer(db, "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2",
+			     table, column, 0) > 0;
+}
+
+size_t np_db_table_count(struct np_db *db)
+{
+	return (size_t)query_integer(db,
+				     "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
+				     " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+				     NULL, NULL, 0);
+}

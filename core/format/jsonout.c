@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/jsonout.h"
+
+#include "npuprof/relation.h"
+#include "npuprof/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FLUSH_BYTES 65536
+
+void np_jsonout_init(struct np_jsonout *out, void *stream)
+{
+	*out = (struct np_jsonout){ .stream = stream, .buf = NP_BUF_INIT };
+}
+
+void np_jsonout_release(struct np_jsonout *out)
+{
+	np_buf_release(&out->buf);
+}
+
+/* After a failure the rest is dropped: a document with a hole is worse than half of one. */
+static void write_out(struct np_jsonout *out)
+{
+	if (out->buf.failed)
+		return;
+	if (out->write_errno == 0 &&
+	    fwrite(out->buf.text, 1, out->buf.length, out->stream) != out->buf.length)
+		out->write_errno = errno != 0 ? errno : EIO;
+	np_buf_clear(&out->buf);
+}
+
+static void value_done(struct np_jsonout *out)
+{
+	if (out->stream && out->buf.length >= FLUSH_BYTES)
+		write_out(out);
+}
+
+static bool is_plain(char c)
+{
+	return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
+/*
+ * Append what stands for the character at `text`, which is not plain, and
+ * return its length. The controls U+007F to U+009F would be legal JSON but not
+ * harmless on a terminal.
+ */
+static size_t escape_one(struct np_buf *buf, const char *text, size_t length)
+{
+	unsigned char c = (unsigned char)text[0];
+	size_t size;
+
+	if (c == '"' || c == '\\') {
+		np_buf_add_char(buf, '\\');
+		np_buf_add_char(buf, text[0]);
+		return 1;
+	}
+	if (c < ' ' || c == 0x7f) {
+		np_buf_printf(buf, "\\u%04x", c);
+		return 1;
+	}
+	size = np_utf8_length(text, length);
+	if (size == 0) {
+		np_buf_add(buf, "\xef\xbf\xbd");
+		return 1;
+	}
+	if (size == 2 && c == 0xc2 && (unsigned char)text[1] < 0xa0)
+		np_buf_printf(buf, "\\u%04x", (unsigned char)text[1]);
+	else
+		np_buf_add_bytes(buf, text, size);
+	return size;
+}
+
+static void add_quoted(struct np_buf *buf, const char *text, size_t length)
+{
+	size_t i = 0;
+
+	np_buf_add_char(buf, '"');
+	while (i < length) {
+		size_t begin = i;
+
+		while (i < length && is_plain(text[i]))
+			i++;
+		np_buf_add_bytes(buf, text + begin, i - begin);
+		if (i < length)
+			i += escape_one(buf, text + i, length - i);
+	}
+	np_buf_add_char(buf, '"');
+}
+
+static void new_line(struct np_jsonout *out)
+{
+	np_buf_add_char(&out->buf, '\n');
+	np_buf_add_repeated(&out->buf, ' ', 2 * (size_t)out->depth);
+}
+
+/* Everything that comes before a value: the comma after the last one, white space, the key. */
+static void begin_value(struct np_jsonout *out, const char *key)
+{
+	bool in_object = out->depth > 0 && !out->level[out->depth - 1].array;
+
+	assert(in_object == (key != NULL));
+	if (out->depth > 0) {
+		bool line = out->level[out->depth - 1].line;
+		bool used = out->level[out->depth - 1].used;
+
+		if (used)
+			np_buf_add_char(&out->buf, ',');
+		if (!line)
+			new_line(out);
+		else if (used || in_object)
+			np_buf_add_char(&out->buf, ' ');
+		out->level[out->depth - 1].used = true;
+	}
+	if (key) {
+		add_quoted(&out->buf, key, strlen(key));
+		np_buf_add_bytes(&out->buf, ": ", 2);
+	}
+}
+
+static void open_level(struct np_jsonout *out, const char *key, bool array, bool line)
+{
+	assert(out->depth < NP_JSONOUT_DEPTH);
+	begin_value(out, key);
+	np_buf_add_char(&out->buf, array ? '[' : '{');
+	out->level[out->depth].array = array;
+	out->level[out->depth].line = line || (out->depth > 0 && out->level[out->depth - 1].line);
+	out->level[out->depth].used = false;
+	out->depth++;
+}
+
+void np_jsonout_object(struct np_jsonout *out, const char *key)
+{
+	open_level(out, key, false, false);
+}
+
+void np_jsonout_object_line(struct np_jsonout *out, const char *key)
+{
+	open_level(out, key, false, true);
+}
+
+void np_jsonout_array(struct np_jsonout *out, const char *key)
+{
+	open_level(out, key, true, false);
+}
+
+void np_jsonout_array_line(struct np_jsonout *out, const char *key)
+{
+	open_level(out, key, true, true);
+}
+
+void np_jsonout_end(struct np_jsonout *out)
+{
+	bool array;
+	bool line;
+	bool used;
+
+	assert(out->depth > 0);
+	out->depth--;
+	array = out->level[out->depth].array;
+	line = out->level[out->depth].line;
+	used = out->level[out->depth].used;
+	if (used && !line)
+		new_line(out);
+	else if (used && !array)
+		np_buf_add_char(&out->buf, ' ');
+	np_buf_add_char(&out->buf, array ? ']' : '}');
+	value_done(out);
+}
+
+void np_jsonout_null(struct np_jsonout *out, const char *key)
+{
+	begin_value(out, key);
+	np_buf_add(&out->buf, "null");
+	value_done(out);
+}
+
+void np_jsonout_bool(struct np_jsonout *out, const char *key, bool value)
+{
+	begin_value(out, key);
+	np_buf_add(&out->buf, value ? "true" : "false");
+	value_done(out);
+}
+
+void np_jsonout_integer(struct np_jsonout *out, const char *key, int64_t value)
+{
+	if (value == NP_UNKNOWN) {
+		np_jsonout_null(out, key);
+		return;
+	}
+	begin_value(out, key);
+	np_integer_format(&out->buf, value);
+	value_done(out);
+}
+
+void np_jsonout_real(struct np_jsonout *out, const char *key, double value)
+{
+	if (!isfinite(value)) {
+		np_jsonout_null(out, key);
+		return;
+	}
+	begin_value(out, key);
+	np_real_format(&out->buf, value);
+	value_done(out);
+}
+
+void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text)
+{
+	if (!text)
+		np_jsonout_null(out, key);
+	else
+		np_jsonout_bytes(out, key, text, strlen(text));
+}
+
+void np_jsonout_bytes(struct np_jsonout *out, const char *key, const char *text, size_t length)
+{
+	begin_value(out, key);
+	add_quoted(&out->buf, text, length);
+	value_done(out);
+}
+
+int np_jsonout_finish(struct np_jsonout *out, struct np_err *err)
+{
+	char reason[128];
+	int rc;
+
+	assert(out->depth == 0);
+	np_buf_add_char(&out->buf, '\n');
+	rc = np_buf_check(&out->buf, err);
+	if (rc < 0 || !out->stream)
+		return rc;
+
+	write_out(out);
+	/* A full disk is often noticed only here. */
+	if (out->write_errno == 0 && fflush(out->stream) != 0)
+		out->write_errno = errno;
+	if (out->write_errno != 0)
+		return np_fail(err, NP_E_IO, "cannot write JSON: %s",
+			       strerror_r(out->write_errno, reason, sizeof(reason)));
+	return NP_OK;
+}

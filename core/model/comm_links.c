@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm_links.h"
+
+#include "npuprof/comm_tasks.h"
+#include "npuprof/text.h"
+
+/* What one operator moved over one link; later also what the link is sorted by. */
+struct op_link {
+	uint32_t op;
+	int32_t src;
+	int32_t dst;
+	const char *transport;
+	int64_t bytes;
+	np_ns time;
+	/* Set by describe(): */
+	uint32_t group;
+	uint32_t step;
+	np_str op_class;
+	const char *class_text;
+	double gb_per_s;
+};
+
+struct np_op_links {
+	NP_VEC(struct op_link) list;
+	size_t op_begin; /* where the links of the last operator begin */
+};
+
+struct np_op_links *np_op_links_new(void)
+{
+	return calloc(1, sizeof(struct np_op_links));
+}
+
+void np_op_links_free(struct np_op_links *links)
+{
+	if (!links)
+		return;
+	np_vec_release(&links->list);
+	free(links);
+}
+
+const char *np_link_label(uint16_t link)
+{
+	switch (link) {
+	case NP_LINK_ON_CHIP:
+		return "LOCAL";
+	case NP_LINK_HCCS:
+	case NP_LINK_HCCS_SW:
+		return "HCCS";
+	case NP_LINK_PCIE:
+		return "PCIE";
+	case NP_LINK_ROCE:
+		return "ROCE";
+	case NP_LINK_SIO:
+		return "SIO";
+	default:
+		return "SDMA";
+	}
+}
+
+int np_op_links_add(struct np_op_links *links, uint32_t op, int32_t src, int32_t dst,
+		    const char *transport, int64_t bytes, np_ns time, struct np_err *err)
+{
+	struct op_link *link;
+
+	if (src == NP_NO_PEER)
+		return NP_OK;
+	if (dst == NP_NO_PEER)
+		dst = src;
+	if (bytes == NP_UNKNOWN)
+		bytes = 0;
+	if (links->list.count > 0 && links->list.item[links->list.count - 1].op != op)
+		links->op_begin = links->list.count;
+	/* An operator has few links: one for each of its peers. */
+	for (size_t i = links->op_begin; i < links->list.count; i++) {
+		link = &links->list.item[i];
+		if (link->src == src && link->dst == dst && link->transport == transport) {
+			link->bytes += bytes;
+			link->time += time;
+			return NP_OK;
+		}
+	}
+	link = np_vec_add(&links->list, err);
+	if (!link)
+		return NP_E_NOMEM;
+	*link = (struct op_link){ .op = op,
+				  .src = src,
+				  .dst = dst,
+				  .transport = transport,
+				  .bytes = bytes,
+				  .time = time };
+	return NP_OK;
+}
+
+/* Order of the links to which operators are summed. */
+static int by_link(const struct op_link *a, const struct op_link *b)
+{
+	int order;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	order = strcmp(a->class_text, b->class_text);
+	if (order)
+		return order;
+	if (a->src != b->src)
+		return a->src < b->src ? -1 : 1;
+	if (a->dst != b->dst)
+		return a->dst < b->dst ? -1 : 1;
+	return strcmp(a->transport, b->transport);
+}
+
+static int by_link_and_bandwidth(const void *left, const void *right)
+{
+	const struct op_link *a = left;
+	const struct op_link *b = right;
+	int order = by_link(a, b);
+
+	if (order)
+		return order;
+	if (a->gb_per_s > b->gb_per_s || a->gb_per_s < b->gb_per_s)
+		return a->gb_per_s > b->gb_per_s ? -1 : 1;
+	return a->op < b->op ? -1 : a->op > b->op;
+}
+
+static int describe(struct op_link *link, const struct np_rank *rank, struct np_strtab *strings,
+		    struct np_err *err)
+{
+	const struct np_comm_op *op = &rank->ops.item[link->op];
+	char text[64];
+	size_t length = np_op_class(np_strtab_text(strings, op->name), text, sizeof(text));
+	int rc = np_strtab_add(strings, text, length, &link->op_class, err);
+
+	if (rc < 0)
+		return rc;
+	link->class_text = np_strtab_text(strings, link->op_class);
+	link->group = op->group;
+	link->step = op->step;
+	/* Bytes per nanosecond are gigabytes per second; the vendor sorts what it has rounded. */
+	link->gb_per_s =
+		link->time > 0 ? np_round((double)link->bytes / (double)link->time, 4) : 0;
+	return NP_OK;
+}
+
+static int add_pick(struct np_rank *rank, const struct op_link *link, enum np_link_pick pick,
+		    np_str transport, struct np_err *err)
+{
+	const struct np_comm_op *op = &rank->ops.item[link->op];
+	struct np_link *row = np_vec_add(&rank->links, err);
+
+	if (!row)
+		return NP_E_NOMEM;
+	*row = (struct np_link){ .group = link->group,
+				 .step = link->step,
+				 .op_class = link->op_class,
+				 .pick = pick,
+				 .src = link->src,
+				 .dst = link->dst,
+				 .transport = transport,
+				 .bytes = link->bytes,
+				 .time = link->time,
+				 .op_name = pick == NP_LINK_TOTAL ? NP_STR_NONE : op->name,
+				 .p2p = op->p2p };
+	return NP_OK;
+}
+
+/* The picks of one link: its operators sorted from the best bandwidth to the worst. */
+static int pick_link(struct np_rank *rank, const struct op_link *ops, size_t count,
+		     struct np_strtab *strings, struct np_err *err)
+{
+	const size_t at[] = { [NP_LINK_TOP1] = 0,
+			      [NP_LINK_MIDDLE] = count / 2,
+			      [NP_LINK_BOTTOM1] = count - 1,
+			      [NP_LINK_BOTTOM2] = count - 2,
+			      [NP_LINK_BOTTOM3] = count - 3 };
+	struct op_link total = ops[0];
+	np_str transport;
+	int rc = np_strtab_add(strings, ops->transport, strlen(ops->transport), &transport, err);
+
+	for (size_t i = 0; i < NP_COUNT(at) && rc == NP_OK; i++) {
+		/* The third from the end exists from three operators on. */
+		if (at[i] < count)
+			rc = add_pick(rank, &ops[at[i]], (enum np_link_pick)i, transport, err);
+	}
+	for (size_t i = 1; i < count; i++) {
+		total.bytes += ops[i].bytes;
+		total.time += ops[i].time;
+	}
+	return rc < 0 ? rc : add_pick(rank, &total, NP_LINK_TOTAL, transport, err);
+}
+
+int np_op_links_pick(struct np_op_links *links, struct np_rank *rank, struct np_strtab *strings,
+		     struct np_err *err)
+{
+	struct op_link *list = links->list.item;
+	size_t count = links->list.count;
+	int rc;
+
+	for (size_t i = 0; i < count; i++) {
+		rc = describe(&list[i], rank, strings, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (count)
+		qsort(list, count, sizeof(list[0]), by_link_and_bandwidth);
+	for (size_t from = 0, to = 0; from < count; from = to) {
+		while (to < count && by_link(&list[from], &list[to]) == 0)
+			to++;
+		rc = pick_link(rank, &list[from], to - from, strings, err);
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/comm_tasks.h"
+
+#include "comm_links.h"
+
+#include "npuprof/text.h"
+
+#include <ctype.h>
+
+/* Packets above these sizes count as large; the vendor's thresholds. */
+#define LARGE_BYTES      32000000
+#define LARGE_RDMA_BYTES 500000
+
+/* One packet that crossed a link: a transit task, or a whole RDMA group. */
+struct packet {
+	enum np_band_type band;
+	int64_t bytes;
+	np_ns time;
+};
+
+/* What is gathered while the tasks of one operator are walked. */
+struct walk {
+	struct np_rank *rank;
+	uint32_t op;
+	size_t rdma_closing; /* tasks that close an RDMA group, by the kind of operator */
+	bool on_master;
+	bool payload_seen; /* on this plane */
+	np_ns transit;
+	np_ns wait;
+	np_ns sync;
+	NP_VEC(struct packet) packets;
+	NP_VEC(struct np_span) payload; /* over all planes */
+	struct np_op_links *links;
+	struct np_err *err;
+};
+
+static int by_op_plane_time(const void *left, const void *right)
+{
+	const struct np_comm_task *a = left;
+	const struct np_comm_task *b = right;
+
+	if (a->op != b->op)
+		return a->op < b->op ? -1 : 1;
+	if (a->plane != b->plane)
+		return a->plane < b->plane ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	return 0;
+}
+
+static bool is_transit(const struct np_comm_task *task)
+{
+	return task->kind == NP_TASK_PAYLOAD && task->transport == NP_TRANSPORT_SDMA &&
+	       task->link != NP_LINK_ON_CHIP;
+}
+
+static enum np_band_type band_of(uint16_t link)
+{
+	switch (link) {
+	case NP_LINK_HCCS:
+	case NP_LINK_HCCS_SW:
+		return NP_BAND_HCCS;
+	case NP_LINK_PCIE:
+		return NP_BAND_PCIE;
+	case NP_LINK_SIO:
+		return NP_BAND_SIO;
+	default:
+		return NP_BAND_SDMA;
+	}
+}
+
+static int add_packet(struct walk *walk, enum np_band_type band, int64_t bytes, np_ns time)
+{
+	struct packet *packet = np_vec_add(&walk->packets, walk->err);
+
+	if (!packet)
+		return NP_E_NOMEM;
+	*packet = (struct packet){ band, bytes == NP_UNKNOWN ? 0 : bytes, time };
+	return NP_OK;
+}
+
+static int add_payload(struct walk *walk, np_ns start, np_ns end)
+{
+	struct np_span *span = np_vec_add(&walk->payload, walk->err);
+
+	if (!span)
+		return NP_E_NOMEM;
+	*span = (struct np_span){ start, end };
+	return NP_OK;
+}
+
+/* Memcpy or Reduce_Inline, on the chip or over a link. */
+static int take_payload(struct walk *walk, const struct np_comm_task *task)
+{
+	np_ns time = task->end - task->start;
+	int rc = add_payload(walk, task->start, task->end);
+
+	if (rc == NP_OK && task->transport == NP_TRANSPORT_SDMA)
+		rc = np_op_links_add(walk->links, walk->op, task->src, task->dst,
+				     np_link_label(task->link), task->bytes, time, walk->err);
+	if (rc < 0 || !is_transit(task))
+		return rc;
+	if (walk->on_master)
+		walk->transit += time;
+	walk->payload_seen = true;
+	return add_packet(walk, band_of(task->link), task->bytes, time);
+}
+
+/*
+ * An RDMA transfer is a run of payload sends followed by a fixed number of
+ * tasks that close it: it lasts until the end of the closing one. Returns how
+ * many tasks it took, 0 for a run that is not closed, or a negative code.
+ */
+static int take_rdma_group(struct walk *walk, const struct np_comm_task *task, size_t left)
+{
+	size_t sends = 1;
+	int64_t bytes = 0;
+	size_t closing;
+	np_ns time;
+	int rc;
+
+	while (sends < left && task[sends].kind == NP_TASK_RDMA_PAYLOAD)
+		sends++;
+	closing = sends + walk->rdma_closing - 2;
+	if (closing >= left)
+		return 0;
+	for (size_t i = 0; i < sends; i++)
+		bytes += task[i].bytes == NP_UNKNOWN ? 0 : task[i].bytes;
+	time = task[closing].end - task->start;
+	rc = add_payload(walk, task->start, task[closing].end);
+	if (rc == NP_OK)
+		rc = add_packet(walk, NP_BAND_RDMA, bytes, time);
+	if (rc == NP_OK)
+		rc = np_op_links_add(walk->links, walk->op, task->src, task->dst, "RDMA", bytes,
+				     time, walk->err);
+	if (rc < 0)
+		return rc;
+	if (walk->on_master)
+		walk->transit += time;
+	walk->payload_seen = true;
+	return (int)(closing + 1);
+}
+
+static void take_wait(struct walk *walk, const struct np_comm_task *task)
+{
+	np_ns time = task->end - task->start;
+
+	if (!walk->on_master)
+		return;
+	walk->wait += time;
+	if (!walk->payload_seen)
+		walk->sync += time;
+}
+
+static int walk_plane(struct walk *walk, const struct np_comm_task *tasks, size_t count)
+{
+	size_t i = 0;
+
+	walk->payload_seen = false;
+	while (i < count) {
+		int taken = 1;
+
+		if (tasks[i].kind == NP_TASK_RDMA_PAYLOAD) {
+			taken = take_rdma_group(walk, &tasks[i], count - i);
+			/* Not closed: skip the run of sends. */
+			for (; taken == 0 && i < count && tasks[i].kind == NP_TASK_RDMA_PAYLOAD;)
+				i++;
+		} else if (tasks[i].kind == NP_TASK_PAYLOAD) {
+			int rc = take_payload(walk, &tasks[i]);
+
+			taken = rc < 0 ? rc : 1;
+		} else if (tasks[i].kind == NP_TASK_NOTIFY_WAIT) {
+			take_wait(walk, &tasks[i]);
+		}
+		if (taken < 0)
+			return taken;
+		i += (size_t)taken;
+	}
+	return NP_OK;
+}
+
+/*
+ * The plane whose times the vendor reports. Newer profiles mark it; in older
+ * ones it is the first plane above 0 on which something was sent or awaited.
+ */
+static uint32_t master_plane(const struct np_comm_task *tasks, size_t count, bool has_master)
+{
+	const struct np_comm_task *first = NULL;
+
+	for (size_t i = 0; has_master && i < count; i++) {
+		if (tasks[i].master && (!first || tasks[i].start < first->start))
+			first = &tasks[i];
+	}
+	if (first)
+		return first->plane;
+	for (size_t i = 0; i < count; i++) {
+		if (tasks[i].plane > 0 &&
+		    (is_transit(&tasks[i]) || tasks[i].kind == NP_TASK_NOTIFY_WAIT ||
+		     tasks[i].kind == NP_TASK_RDMA_PAYLOAD))
+			return tasks[i].plane;
+	}
+	return 0;
+}
+
+static int by_band_and_size(const void *left, const void *right)
+{
+	const struct packet *a = left;
+	const struct packet *b = right;
+
+	if (a->band != b->band)
+		return a->band < b->band ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return 0;
+}
+
+static struct np_band *add_band(struct walk *walk, const struct np_band *totals)
+{
+	struct np_band *band = np_vec_add(&walk->rank->bands, walk->err);
+
+	if (band)
+		*band = *totals;
+	return band;
+}
+
+/* Rows of one transport: its packets sorted by size, one row for each size. */
+static int add_sizes(struct walk *walk, const struct packet *packets, size_t count)
+{
+	int64_t large = packets->band == NP_BAND_RDMA ? LARGE_RDMA_BYTES : LARGE_BYTES;
+	struct np_band totals = { .op = walk->op, .type = packets->band };
+	struct np_band *row = NULL;
+	size_t large_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		totals.bytes += packets[i].bytes;
+		totals.time += packets[i].time;
+		large_count += packets[i].bytes > large;
+	}
+	totals.large_packet_ratio = np_round((double)large_count / (double)count, 4);
+	for (size_t i = 0; i < count; i++) {
+		if (!row || row->package_bytes != packets[i].bytes) {
+			row = add_band(walk, &totals);
+			if (!row)
+				return NP_E_NOMEM;
+			row->package_bytes = packets[i].bytes;
+		}
+		row->package_count++;
+		row->package_time += packets[i].time;
+	}
+	return NP_OK;
+}
+
+/* The vendor's SDMA row sums everything but RDMA and has no distribution of sizes. */
+static int add_sdma(struct walk *walk)
+{
+	struct np_band totals = { .op = walk->op, .type = NP_BAND_SDMA };
+
+	for (size_t i = 0; i < walk->packets.count; i++) {
+		if (walk->packets.item[i].band == NP_BAND_RDMA)
+			continue;
+		totals.bytes += walk->packets.item[i].bytes;
+		totals.time += walk->packets.item[i].time;
+	}
+	if (totals.bytes == 0 && totals.time == 0)
+		return NP_OK;
+	return add_band(walk, &totals) ? NP_OK : NP_E_NOMEM;
+}
+
+static int add_bands(struct walk *walk)
+{
+	struct packet *packets = walk->packets.item;
+	size_t count = walk->packets.count;
+	size_t from = 0;
+	int rc = NP_OK;
+
+	if (count)
+		qsort(packets, count, sizeof(packets[0]), by_band_and_size);
+	for (int band = 0; band < NP_BAND_COUNT && rc == NP_OK; band++) {
+		size_t to = from;
+
+		while (to < count && packets[to].band == (enum np_band_type)band)
+			to++;
+		if (band == NP_BAND_SDMA)
+			rc = add_sdma(walk);
+		else if (to > from)
+			rc = add_sizes(walk, &packets[from], to - from);
+		from = to;
+	}
+	return rc;
+}
+
+static np_ns union_of(struct walk *walk, struct np_spans *scratch, struct np_span *extent)
+{
+	np_spans_clear(scratch);
+	if (np_spans_add_all(scratch, walk->payload.item, walk->payload.count, walk->err) < 0)
+		return NP_UNKNOWN;
+	(void)np_spans_extent(scratch, NULL, extent);
+	return np_spans_total(scratch);
+}
+
+static int measure_op(struct walk *walk, struct np_spans *scratch,
+		      const struct np_comm_task *tasks, size_t count,
+		      struct np_comm_tasks_form form)
+{
+	struct np_comm_op *op = &walk->rank->ops.item[walk->op];
+	uint32_t master = master_plane(tasks, count, form.has_master);
+	struct np_span extent = { op->end, op->end };
+	int rc;
+
+	for (size_t from = 0, to = 0; from < count; from = to) {
+		while (to < count && tasks[to].plane == tasks[from].plane)
+			to++;
+		walk->on_master = tasks[from].plane == master;
+		rc = walk_plane(walk, &tasks[from], to - from);
+		if (rc < 0)
+			return rc;
+	}
+	op->transfer = union_of(walk, scratch, &extent);
+	if (op->transfer == NP_UNKNOWN)
+		return walk->err->code;
+	if (op->transfer > op->end - op->start)
+		op->transfer = op->end - op->start;
+	if (form.has_links) {
+		op->transit = walk->transit;
+		op->wait = walk->wait;
+		op->sync = walk->sync;
+		return add_bands(walk);
+	}
+	op->transit = op->transfer;
+	op->wait = op->end - op->start - op->transfer;
+	op->sync = extent.begin > op->start ? extent.begin - op->start : 0;
+	return NP_OK;
+}
+
+/* Send and receive close an RDMA group with fewer tasks than collectives do. */
+static size_t closing_tasks(const char *op_name)
+{
+	return strcasestr(op_name, "send") || strcasestr(op_name, "receive") ? 3 : 5;
+}
+
+static void start_walk(struct walk *walk, uint32_t op, const char *op_name)
+{
+	walk->op = op;
+	walk->rdma_closing = closing_tasks(op_name);
+	walk->transit = 0;
+	walk->wait = 0;
+	walk->sync = 0;
+	walk->packets.count = 0;
+	walk->payload.count = 0;
+}
+
+static bool sorted(const struct np_comm_task *tasks, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (by_op_plane_time(&tasks[i - 1], &tasks[i]) > 0)
+			return false;
+	}
+	return true;
+}
+
+static int measure_all(struct walk *walk, struct np_strtab *strings, struct np_comm_task *tasks,
+		       size_t count, struct np_comm_tasks_form form)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *scratch = np_spans_new();
+	int rc;
+
+	if (!scratch)
+		return np_fail_nomem(walk->err, "communication tasks");
+	if (!sorted(tasks, count))
+		qsort(tasks, count, sizeof(tasks[0]), by_op_plane_time);
+	for (size_t from = 0, to = 0; from < count; from = to) {
+		uint32_t op = tasks[from].op;
+
+		while (to < count && tasks[to].op == op)
+			to++;
+		start_walk(walk, op, np_strtab_text(strings, walk->rank->ops.item[op].name));
+		rc = measure_op(walk, scratch, &tasks[from], to - from, form);
+		if (rc < 0)
+			return rc;
+	}
+	return form.has_links ? np_op_links_pick(walk->links, walk->rank, strings, walk->err)
+			      : NP_OK;
+}
+
+int np_comm_tasks_measure(struct np_rank *rank, struct np_strtab *strings,
+			  struct np_comm_task *tasks, size_t count,
+			  struct np_comm_tasks_form form, struct np_err *err)
+{
+	struct np_err own = NP_ERR_INIT;
+	struct walk walk = { .rank = rank, .err = err ? err : &own };
+	int rc;
+
+	walk.links = np_op_links_new();
+	if (!walk.links)
+		return np_fail_nomem(err, "communication tasks");
+	rc = measure_all(&walk, strings, tasks, count, form);
+	np_op_links_free(walk.links);
+	np_vec_release(&walk.packets);
+	np_vec_release(&walk.payload);
+	return rc;
+}
+
+size_t np_op_class(const char *op_name, char *ret, size_t size)
+{
+	const char *begin = strncasecmp(op_name, "hcom_", 5) == 0 ? op_name + 5 : op_name;
+	const char *end = strstr(begin, "__");
+	size_t length = end ? (size_t)(end - begin) : strlen(begin);
+
+	/* "hcom_allReduce_" is the type of an operator whose name has no number. */
+	while (length > 0 && begin[length - 1] == '_')
+		length--;
+	if (length >= size)
+		length = size - 1;
+	for (size_t i = 0; i < length; i++)
+		ret[i] = (char)tolower((unsigned char)begin[i]);
+	ret[length] = '\0';
+	return length;
+}

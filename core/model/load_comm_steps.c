@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load_private.h"
+
+/* qsort_r's context for sorting operators or their indexes. */
+struct sorting {
+	const struct np_comm_op *ops;
+	const struct np_strtab *strings;
+};
+
+static int compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_time(const void *left, const void *right, void *context)
+{
+	const struct sorting *sorting = context;
+	const struct np_comm_op *a = &sorting->ops[*(const uint32_t *)left];
+	const struct np_comm_op *b = &sorting->ops[*(const uint32_t *)right];
+	int order = compare(a->start, b->start);
+
+	if (!order)
+		order = compare(a->end, b->end);
+	if (!order)
+		order = compare(a->group, b->group);
+	if (!order)
+		order = strcmp(np_strtab_text(sorting->strings, a->name),
+			       np_strtab_text(sorting->strings, b->name));
+	return order ? order : compare(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+static uint32_t *indexes(size_t count)
+{
+	uint32_t *index = malloc((count ? count : 1) * sizeof(*index));
+
+	for (size_t i = 0; index && i < count; i++)
+		index[i] = (uint32_t)i;
+	return index;
+}
+
+static int by_op(const void *left, const void *right)
+{
+	const struct np_band *a = left;
+	const struct np_band *b = right;
+	int order = compare(a->op, b->op);
+
+	if (!order)
+		order = compare(a->type, b->type);
+	return order ? order : compare(b->package_bytes, a->package_bytes);
+}
+
+static int apply_order(struct np_rank *rank, const uint32_t *order, struct np_err *err)
+{
+	size_t count = rank->ops.count;
+	struct np_comm_op *sorted = malloc(count * sizeof(*sorted));
+	uint32_t *place = malloc(count * sizeof(*place));
+
+	if (!sorted || !place) {
+		free(sorted);
+		free(place);
+		return np_fail_nomem(err, "communication operators");
+	}
+	for (size_t i = 0; i < count; i++) {
+		sorted[i] = rank->ops.item[order[i]];
+		place[order[i]] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < rank->bands.count; i++)
+		rank->bands.item[i].op = place[rank->bands.item[i].op];
+	free(rank->ops.item);
+	rank->ops.item = sorted;
+	rank->ops.capacity = count;
+	free(place);
+	return NP_OK;
+}
+
+int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
+{
+	struct sorting sorting = { .ops = rank->ops.item, .strings = strings };
+	size_t count = rank->ops.count;
+	uint32_t *order;
+	int rc;
+
+	if (count == 0)
+		return NP_OK;
+	order = indexes(count);
+	if (!order)
+		return np_fail_nomem(err, "communication operators");
+	qsort_r(order, count, sizeof(order[0]), by_time, &sorting);
+	rc = apply_order(rank, order, err);
+	free(order);
+	if (rank->bands.count)
+		qsort(rank->bands.item, rank->bands.count, sizeof(rank->bands.item[0]), by_op);
+	return rc;
+}
+
+/* Operators outside every step come last: they are in no sum. */
+static int by_communicator(const void *left, const void *right, void *context)
+{
+	const struct sorting *sorting = context;
+	uint32_t i = *(const uint32_t *)left;
+	uint32_t j = *(const uint32_t *)right;
+	const struct np_comm_op *a = &sorting->ops[i];
+	const struct np_comm_op *b = &sorting->ops[j];
+	int order = compare(a->step == NP_NO_STEP, b->step == NP_NO_STEP);
+
+	if (!order)
+		order = compare(a->group, b->group);
+	if (!order)
+		order = compare(a->step, b->step);
+	if (!order)
+		order = compare(a->device, b->device);
+	return order ? order : compare(i, j);
+}
+
+static bool same_sum(const struct np_comm_step *sum, const struct np_comm_op *op)
+{
+	return sum->group == op->group && sum->step == op->step && sum->device == op->device;
+}
+
+/* Unknown + anything is unknown. */
+static int64_t add(int64_t sum, int64_t value)
+{
+	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
+}
+
+/* What the operator moved: the SDMA row sums all but RDMA, and rows of one transport repeat it. */
+static void add_moved(const struct np_rank *rank, size_t *band, uint32_t op,
+		      struct np_comm_step *sum)
+{
+	const struct np_band *bands = rank->bands.item;
+	size_t i = *band;
+
+	for (; i < rank->bands.count && bands[i].op == op; i++) {
+		bool repeats = i > 0 && bands[i - 1].op == op && bands[i - 1].type == bands[i].type;
+
+		if (repeats || (bands[i].type != NP_BAND_SDMA && bands[i].type != NP_BAND_RDMA))
+			continue;
+		sum->moved_bytes += bands[i].bytes;
+		sum->moved_time += bands[i].time;
+	}
+	*band = i;
+}
+
+/* The first band of each operator; bands are sorted by operator. */
+static size_t *band_starts(const struct np_rank *rank)
+{
+	size_t *starts = malloc((rank->ops.count + 1) * sizeof(*starts));
+	size_t band = 0;
+
+	for (size_t op = 0; starts && op <= rank->ops.count; op++) {
+		while (band < rank->bands.count && rank->bands.item[band].op < op)
+			band++;
+		starts[op] = band;
+	}
+	return starts;
+}
+
+static int sum_ops(struct np_rank *rank, const uint32_t *order, size_t *bands, struct np_err *err)
+{
+	struct np_comm_step *sum = NULL;
+
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[order[i]];
+
+		if (op->step == NP_NO_STEP)
+			break;
+		if (!sum || !same_sum(sum, op)) {
+			sum = np_vec_add(&rank->comm_steps, err);
+			if (!sum)
+				return NP_E_NOMEM;
+			*sum = (struct np_comm_step){ .group = op->group,
+						      .step = op->step,
+						      .device = op->device,
+						      .exposed = NP_UNKNOWN,
+						      .overlapped = NP_UNKNOWN };
+		}
+		sum->ops++;
+		sum->bytes = add(sum->bytes, op->bytes);
+		sum->elapsed += op->end - op->start;
+		sum->transfer = add(sum->transfer, op->transfer);
+		add_moved(rank, &bands[order[i]], order[i], sum);
+	}
+	for (size_t i = 0; !rank->sizes_known && i < rank->comm_steps.count; i++) {
+		rank->comm_steps.item[i].moved_bytes = NP_UNKNOWN;
+		rank->comm_steps.item[i].moved_time = NP_UNKNOWN;
+	}
+	return NP_OK;
+}
+
+int np_load_comm_steps(struct np_rank *rank, uint32_t **ret_order, struct np_err *err)
+{
+	struct sorting sorting = { .ops = rank->ops.item };
+	uint32_t *order = indexes(rank->ops.count);
+	size_t *bands = band_starts(rank);
+	int rc = NP_OK;
+
+	if (!order || !bands)
+		rc = np_fail_nomem(err, "communicators");
+	if (rc == NP_OK && rank->ops.count)
+		qsort_r(order, rank->ops.count, sizeof(order[0]), by_communicator, &sorting);
+	if (rc == NP_OK)
+		rc = sum_ops(rank, order, bands, err);
+	free(bands);
+	if (rc < 0) {
+		free(order);
+		return rc;
+	}
+	*ret_order = order;
+	return NP_OK;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_LOAD_PRIVATE_H
+#define NP_LOAD_PRIVATE_H
+
+/* The readers behind np_load_rank(), one for each kind of input file. */
+
+#include "npuprof/db.h"
+#include "npuprof/json.h"
+#include "npuprof/load.h"
+#include "npuprof/scan.h"
+
+/* Larger ones are not metadata. */
+#define NP_METADATA_MAX_BYTES (64 * 1024 * 1024)
+
+/* profiler_info_N.json and profiler_metadata.json: level, versions, communicators, sizes. */
+int np_load_metadata(struct np_rank *rank, const struct np_source_files *source,
+		     struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+
+/* One value of profiler_metadata.json, which META_DATA repeats: `name` says which. */
+int np_load_metadata_value(struct np_rank *rank, const char *name, const struct np_json *value,
+			   struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+
+/* The rank database: everything is derived from its tasks and operators. */
+int np_load_rank_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
+		    struct np_err *err) NP_MUST_USE;
+
+/* analysis.db: what the vendor's exporter derived. */
+int np_load_analysis_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
+			struct np_err *err) NP_MUST_USE;
+
+/*
+ * Compare what was derived with what the vendor's file says, and note on `rank`
+ * where they disagree. What only one of them has is no disagreement.
+ */
+void np_load_check(struct np_rank *rank, const struct np_rank *file, const char *path,
+		   const struct np_strtab *strings);
+
+/*
+ * Sum operators, bands and links by communicator and step: fills
+ * rank->comm_steps but for exposed and overlapped, which need the intervals of
+ * computing and stay NP_UNKNOWN. `ret_order` (freed by the caller) gives the
+ * operators in the order of the sums: the first comm_steps[0].ops of them
+ * belong to the first sum, and so on, each sorted by time.
+ */
+int np_load_comm_steps(struct np_rank *rank, uint32_t **ret_order, struct np_err *err) NP_MUST_USE;
+
+/* Sort operators by time and mend the indexes of bands that point to them. */
+int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings,
+		     struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_LOAD_PRIVATE_H */

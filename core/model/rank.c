@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/rank.h"
+
+#include <strings.h>
+
+struct np_rank *np_rank_new(int32_t id, const char *path)
+{
+	struct np_rank *rank = calloc(1, sizeof(*rank));
+
+	if (!rank)
+		return NULL;
+	rank->id = id;
+	rank->device = -1;
+	rank->path = strdup(path);
+	rank->arena = np_arena_new();
+	if (!rank->path || !rank->arena) {
+		np_rank_free(rank);
+		return NULL;
+	}
+	return rank;
+}
+
+void np_rank_free(struct np_rank *rank)
+{
+	if (!rank)
+		return;
+	np_vec_release(&rank->steps);
+	np_vec_release(&rank->times);
+	np_vec_release(&rank->groups);
+	np_vec_release(&rank->ops);
+	np_vec_release(&rank->bands);
+	np_vec_release(&rank->links);
+	np_vec_release(&rank->comm_steps);
+	np_notes_release(&rank->notes);
+	np_arena_free(rank->arena);
+	free(rank->path);
+	free(rank);
+}
+
+void np_rank_freep(struct np_rank **rank)
+{
+	np_rank_free(*rank);
+	*rank = NULL;
+}
+
+/* Two 32-bit polynomial hashes side by side, by the multipliers the vendor's tools use. */
+uint64_t np_group_hash(const char *name, size_t length)
+{
+	uint32_t high = 0;
+	uint32_t low = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		high = high * 29 + (unsigned char)name[i];
+		low = low * 131 + (unsigned char)name[i];
+	}
+	return (uint64_t)high << 32 | low;
+}
+
+int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err)
+{
+	struct np_group *group;
+
+	/* A rank is in a handful of communicators. */
+	for (size_t i = 0; i < rank->groups.count; i++) {
+		if (rank->groups.item[i].hash == hash) {
+			*ret = (uint32_t)i;
+			return NP_OK;
+		}
+	}
+	group = np_vec_add(&rank->groups, err);
+	if (!group)
+		return NP_E_NOMEM;
+	group->hash = hash;
+	group->group_rank = -1;
+	*ret = (uint32_t)(rank->groups.count - 1);
+	return NP_OK;
+}
+
+bool np_op_is_p2p(const char *name)
+{
+	static const char *const prefixes[] = { "hcom_send", "hcom_receive", "hcom_batchsendrecv" };
+
+	for (size_t i = 0; i < NP_COUNT(prefixes); i++) {
+		if (strncasecmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *np_band_name(enum np_band_type type)
+{
+	static const char *const names[] = { "HCCS", "PCIE", "SDMA", "RDMA", "SIO" };
+
+	return names[type];
+}
+
+const char *np_link_pick_name(enum np_link_pick pick)
+{
+	static const char *const names[] = { "top1",	"middle",  "bottom1",
+					     "bottom2", "bottom3", "total" };
+
+	return names[pick];
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/steps.h"
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct np_step *a = left;
+	const struct np_step *b = right;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	if (a->host_begin != b->host_begin)
+		return a->host_begin < b->host_begin ? -1 : 1;
+	return 0;
+}
+
+static void set_window(struct np_step *step)
+{
+	/* Without steps there is one that holds everything from the first launched task on. */
+	if (step->id == NP_STR_NONE) {
+		if (step->begin == NP_UNKNOWN)
+			step->begin = 0;
+		step->end = NP_NS_MAX;
+		return;
+	}
+	if (step->begin == NP_UNKNOWN)
+		step->begin = step->host_begin;
+	if (step->end < step->host_end)
+		step->end = step->host_end;
+}
+
+void np_steps_finish(struct np_step *steps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		set_window(&steps[i]);
+	qsort(steps, count, sizeof(steps[0]), by_begin);
+	for (size_t i = 0; i + 1 < count; i++) {
+		if (steps[i].end <= steps[i + 1].begin)
+			continue;
+		steps[i].end = steps[i + 1].begin;
+		steps[i].cut = true;
+		steps[i + 1].cut = true;
+	}
+}
+
+uint32_t np_steps_find(const struct np_step *steps, size_t count, np_ns start)
+{
+	size_t low = 0;
+	size_t high = count;
+
+	/* The last step that begins at or before `start` is the only one that can hold it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (steps[middle].begin <= start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || start >= steps[low - 1].end)
+		return NP_NO_STEP;
+	return (uint32_t)(low - 1);
+}
+
+/* The vendor gives 0 to a step without computing, even if it communicated. */
+static np_ns preparing_time(const struct np_step *step, const struct np_spans *computing,
+			    np_ns first_start)
+{
+	if (np_spans_count(computing) == 0)
+		return 0;
+	if (step->host_begin == NP_UNKNOWN)
+		return NP_UNKNOWN;
+	return first_start - step->host_begin;
+}
+
+void np_step_time_measure(const struct np_step *step, const struct np_spans *computing,
+			  const struct np_spans *communication, np_ns receive, struct np_span tasks,
+			  struct np_step_time *ret)
+{
+	struct np_span busy = { 0, 0 };
+
+	ret->computing = np_spans_total(computing);
+	ret->communication = np_spans_total(communication);
+	ret->overlapped = np_spans_overlap(computing, communication);
+	ret->communication_not_overlapped = ret->communication - ret->overlapped;
+	ret->bubble = receive;
+	(void)np_spans_extent(computing, communication, &busy);
+	ret->span = busy.end - busy.begin;
+	ret->free = ret->span - ret->computing - ret->communication_not_overlapped;
+	ret->stage = ret->span - receive;
+	ret->preparing = preparing_time(step, computing, busy.begin);
+	if (ret->span > 0 && busy.begin < tasks.begin)
+		tasks.begin = busy.begin;
+	if (ret->span > 0 && busy.end > tasks.end)
+		tasks.end = busy.end;
+	ret->e2e = tasks.end > tasks.begin ? tasks.end - tasks.begin : 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_COMM_TASKS_H
+#define NP_COMM_TASKS_H
+
+#include "npuprof/rank.h"
+#include "npuprof/spans.h"
+
+/*
+ * The small tasks of a communication operator
+ * ===========================================
+ *
+ * An operator is carried out by tasks on several planes: notifications, waits
+ * for them, copies, reductions, RDMA sends. From them come the vendor's times
+ * (on the master plane), the bandwidth by transport and packet size, the links,
+ * and our own split of the operator into transfer and wait.
+ */
+enum np_comm_task_kind {
+	NP_TASK_OTHER,
+	NP_TASK_NOTIFY_WAIT,
+	NP_TASK_PAYLOAD,      /* Memcpy, Reduce_Inline */
+	NP_TASK_RDMA_PAYLOAD, /* one send of an RDMA group */
+};
+
+/* The vendor's numbers for links and transports; others occur and are kept as they are. */
+enum {
+	NP_LINK_ON_CHIP = 0,
+	NP_LINK_HCCS = 1,
+	NP_LINK_PCIE = 2,
+	NP_LINK_ROCE = 3,
+	NP_LINK_SIO = 4,
+	NP_LINK_HCCS_SW = 5,
+	NP_TRANSPORT_SDMA = 0,
+	NP_TRANSPORT_RDMA = 1,
+	NP_RDMA_SEND_PAYLOAD = 1,
+};
+
+#define NP_NO_PEER INT32_MIN
+
+struct np_comm_task {
+	np_ns start;
+	np_ns end;
+	int64_t bytes;
+	uint32_t op;   /* index of its operator */
+	uint32_t plane;
+	int32_t src;   /* local to the communicator; NP_NO_PEER when there is none */
+	int32_t dst;
+	uint16_t link;
+	uint8_t transport;
+	uint8_t kind; /* enum np_comm_task_kind */
+	bool master;
+};
+
+/* What is known about all tasks of a rank. */
+struct np_comm_tasks_form {
+	bool has_master; /* the tasks say which plane is the master */
+	bool has_links;  /* planes, sizes and links were recorded (not so at Level0) */
+};
+
+/*
+ * Measure the operators of a rank from their tasks. `tasks` is sorted in place
+ * (by operator, plane, time); operators without tasks keep NP_UNKNOWN. Fills
+ * transit, wait, sync and transfer of rank->ops and appends rank->bands and
+ * rank->links.
+ *
+ * At Level0 there are no planes and no links: transit is the union of payload,
+ * wait the rest and sync what lies before the first payload; bands and links
+ * stay empty.
+ */
+int np_comm_tasks_measure(struct np_rank *rank, struct np_strtab *strings,
+			  struct np_comm_task *tasks, size_t count,
+			  struct np_comm_tasks_form form, struct np_err *err) NP_MUST_USE;
+
+/* "hcom_reduceScatter__097_4_1" → "reducescatter", the class under which links are summed. */
+size_t np_op_class(const char *op_name, char *ret, size_t size);
+
+#endif /* NP_COMM_TASKS_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_NOTES_H
+#define NP_NOTES_H
+
+#include "npuprof/err.h"
+#include "npuprof/vec.h"
+
+/*
+ * Notes: what could not be used, and what is odd
+ * ==============================================
+ *
+ * No silence: a rank, table or step that could not be used is listed with the
+ * reason in every form of output. A note says what it is about and why; the
+ * first kind makes the exit status 3, the second does not.
+ */
+enum np_note_kind {
+	NP_NOTE_SKIPPED, /* something could not be used */
+	NP_NOTE_WARNING, /* everything was used, yet the user should know this */
+};
+
+#define NP_NO_RANK INT32_MIN
+
+struct np_note {
+	enum np_note_kind kind;
+	int32_t rank; /* NP_NO_RANK when it is about no rank */
+	char *path;   /* what it is about; never NULL */
+	char *what;   /* "rank", "analysis.db", "StepTraceTime" … */
+	char *reason;
+};
+
+struct np_notes {
+	NP_VEC(struct np_note) list;
+	bool lost; /* memory ran out for a note: said at the end, for it must not be silent */
+};
+
+void np_notes_release(struct np_notes *notes);
+
+void np_note_add(struct np_notes *notes, enum np_note_kind kind, int32_t rank, const char *path,
+		 const char *what, const char *reason, ...) NP_PRINTF(6, 7);
+
+/* Move all notes of `from` behind those of `to`. */
+void np_notes_move(struct np_notes *to, struct np_notes *from);
+
+size_t np_notes_count(const struct np_notes *notes, enum np_note_kind kind);
+
+#endif /* NP_NOTES_H */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_RANK_H
+#define NP_RANK_H
+
+#include "npuprof/arena.h"
+#include "npuprof/err.h"
+#include "npuprof/notes.h"
+#include "npuprof/strtab.h"
+#include "npuprof/vec.h"
+
+/*
+ * One rank, loaded
+ * ================
+ *
+ * What is left of a rank's profile after it was read: its steps, what each of
+ * its devices did in them, and its communication operators. Kernels are gone,
+ * their unions and sums are here, so the size follows the communication
+ * operators and not the kernels. Every reader (database, text) fills the same
+ * structure; nobody behind `load` knows which one did.
+ *
+ * Times are local to the rank's host clock. What is not known is NP_UNKNOWN.
+ */
+
+/* Which input a quantity was taken from. */
+enum np_source {
+	NP_FROM_NOTHING,
+	NP_FROM_RANK_DB,
+	NP_FROM_ANALYSIS_DB,
+};
+
+/* A step of the training loop as this rank saw it. */
+struct np_step {
+	np_str id;        /* "50"; NP_STR_NONE for the one pseudo step of a run without steps */
+	np_ns host_begin; /* of the framework's step; NP_UNKNOWN for the pseudo step */
+	np_ns host_end;
+	/*
+	 * Window on the device: what starts in [begin, end) belongs to the step.
+	 * Where two windows met, the earlier was cut at the start of the later.
+	 */
+	np_ns begin;
+	np_ns end;
+	bool cut; /* the window, or the one before it, was cut so */
+};
+
+/*
+ * What one device did in one step. With C the union of computing and M the
+ * union of communication: computing + communication_not_overlapped + free =
+ * stage + bubble = span, the time from the first start to the last end of C ∪ M.
+ */
+struct np_step_time {
+	uint32_t step; /* index in np_rank.steps */
+	int32_t device;
+	np_ns computing;
+	np_ns communication;
+	np_ns communication_not_overlapped;
+	np_ns overlapped;
+	np_ns free;
+	np_ns bubble; /* Σ of receive operators, as the vendor defines it */
+	np_ns stage;
+	np_ns preparing; /* from the start of the host's step to the first start */
+	np_ns span;
+	np_ns e2e; /* extent of all tasks of the step, beside the span */
+};
+
+/* A communicator as this rank knows it. */
+struct np_group {
+	uint64_t hash;  /* the vendor's name for it in analysis files, in decimal */
+	np_str name;    /* the communicator string; NONE when only the hash is known */
+	np_str pg_name; /* "tp", "dp" …; NONE when not known */
+	int32_t group_rank;
+	int32_t *members; /* global ranks, ascending; NULL when not known */
+	size_t member_count;
+};
+
+/* One operator of a communicator: a collective, a send, a receive or a batch of them. */
+struct np_comm_op {
+	np_ns start;
+	np_ns end;
+	/* As the vendor defines them, on the master plane (see np_comm_tasks_measure()). */
+	np_ns transit;
+	np_ns wait;
+	np_ns sync;
+	np_ns transfer; /* union of payload over all planes; the rest of the operator is wait */
+	int64_t bytes;  /* count × size of an element */
+	np_str name;
+	np_str type; /* "hcom_allReduce_" */
+	uint32_t group; /* index in np_rank.groups */
+	uint32_t step;  /* index in np_rank.steps, or NP_NO_STEP */
+	int32_t device;
+	bool p2p;
+};
+
+#define NP_NO_STEP UINT32_MAX
+
+/* How payload travels. The sums of SDMA include HCCS, PCIE and SIO: never add them. */
+enum np_band_type {
+	NP_BAND_HCCS,
+	NP_BAND_PCIE,
+	NP_BAND_SDMA,
+	NP_BAND_RDMA,
+	NP_BAND_SIO,
+	NP_BAND_COUNT,
+};
+
+/* One packet size of one transport of one operator; the totals repeat on each. */
+struct np_band {
+	uint32_t op; /* index in np_rank.ops */
+	enum np_band_type type;
+	int64_t bytes; /* of all packets of this operator and transport */
+	np_ns time;
+	double large_packet_ratio;
+	int64_t package_bytes; /* 0 in the SDMA row, which has no distribution */
+	int64_t package_count;
+	np_ns package_time;
+};
+
+enum np_link_pick {
+	NP_LINK_TOP1,
+	NP_LINK_MIDDLE,
+	NP_LINK_BOTTOM1,
+	NP_LINK_BOTTOM2,
+	NP_LINK_BOTTOM3,
+	NP_LINK_TOTAL,
+	NP_LINK_PICKS,
+};
+
+/*
+ * A link of a communicator for one class of operator ("allreduce") in one step:
+ * the operator with the best, the middle and the worst bandwidth on it, and the
+ * total over all. Ranks are local to the communicator.
+ */
+struct np_link {
+	uint32_t group;
+	uint32_t step; /* or NP_NO_STEP */
+	np_str op_class;
+	enum np_link_pick pick;
+	int32_t src;
+	int32_t dst;
+	np_str transport; /* "LOCAL", "HCCS", "RDMA" … */
+	int64_t bytes;
+	np_ns time;
+	np_str op_name; /* the operator picked; NONE for the total */
+	bool p2p;
+};
+
+/* What a communicator cost this rank in one step (design: Definitions). */
+struct np_comm_step {
+	uint32_t group;
+	uint32_t step;
+	int32_t device;
+	size_t ops;
+	int64_t bytes;
+	int64_t moved_bytes;
+	np_ns moved_time;
+	np_ns elapsed;
+	np_ns transfer; /* NP_UNKNOWN when it is of any of the operators */
+	np_ns exposed;
+	np_ns overlapped;
+};
+
+/* Sizes of the parallel dimensions, as the framework recorded them; 0 where it did not. */
+struct np_parallel {
+	bool known;
+	int32_t world;
+	int32_t tp;
+	int32_t pp;
+	int32_t dp;
+	int32_t cp;
+	int32_t ep;
+	bool sequence_parallel;
+};
+
+struct np_rank {
+	int32_t id;
+	char *path;     /* the rank's directory, as found */
+	int32_t device; /* first device; -1 when not known */
+	size_t device_count;
+	np_str host_uid;
+	np_str host_name;
+	np_str level; /* "Level1"; NONE when not known */
+	np_str schema_version;
+	np_str cann_version;
+	np_str framework_version;
+	struct np_parallel parallel;
+	enum np_source step_source;
+	enum np_source comm_source;
+	bool sizes_known; /* false at Level0: bytes of links and bandwidth were not recorded */
+
+	/* Arrays live in the arena, but for the vectors. */
+	struct np_arena *arena;
+	NP_VEC(struct np_step) steps;
+	NP_VEC(struct np_step_time) times; /* by device, then step */
+	NP_VEC(struct np_group) groups;
+	NP_VEC(struct np_comm_op) ops; /* by start, then end, group and name */
+	NP_VEC(struct np_band) bands;  /* by operator, transport, packet size descending */
+	NP_VEC(struct np_link) links;
+	NP_VEC(struct np_comm_step) comm_steps; /* by group, step, device */
+	struct np_notes notes;
+};
+
+struct np_rank *np_rank_new(int32_t id, const char *path) NP_MUST_USE;
+void np_rank_free(struct np_rank *rank);
+void np_rank_freep(struct np_rank **rank);
+
+/* The vendor's hash of a communicator string: names it in analysis files, and its last three digits in operator names. */
+uint64_t np_group_hash(const char *name, size_t length);
+
+/* The index of the communicator with this hash, added if it is new. */
+int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err) NP_MUST_USE;
+
+/* Is an operator of this name point to point? (hcom_send, hcom_receive, hcom_batchSendRecv) */
+bool np_op_is_p2p(const char *name);
+
+/* "LOCAL" … names of transports as the vendor writes them. */
+const char *np_band_name(enum np_band_type type);
+const char *np_link_pick_name(enum np_link_pick pick);
+
+#endif /* NP_RANK_H */

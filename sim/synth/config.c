@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "plants.h"
+
+const char *const syn_schedule_names[] = { "dp", "tp", "pp", "ep", "3d", NULL };
+
+void syn_config_init(struct syn_config *config)
+{
+	*config = (struct syn_config){
+		.seed = 1,
+		.noise = 1.0,
+		.steps = 3,
+		.first_step = 10,
+		.layers = 8,
+		.kernels = 12,
+		.buckets = 4,
+		.level = 1,
+	};
+}
+
+void syn_config_release(struct syn_config *config)
+{
+	np_vec_release(&config->plants);
+	np_ranges_freep(&config->omit);
+}
+
+static void set_default(int64_t *value, int64_t fallback)
+{
+	if (*value == 0)
+		*value = fallback;
+}
+
+/*
+ * The dimension the schedule is named after takes the ranks that the others
+ * leave; a dimension nobody mentioned has size 1.
+ */
+static void share_out(struct syn_config *config)
+{
+	int64_t *sizes[] = { &config->tp, &config->cp, &config->dp, &config->pp };
+	int64_t *rest = &config->dp;
+	int64_t others = 1;
+
+	if (config->schedule == SYN_TP)
+		rest = &config->tp;
+	else if (config->schedule == SYN_PP)
+		rest = &config->pp;
+	if (config->schedule == SYN_3D) {
+		set_default(&config->tp, 2);
+		set_default(&config->pp, 2);
+	}
+	for (size_t i = 0; i < NP_COUNT(sizes); i++) {
+		if (sizes[i] == rest)
+			continue;
+		set_default(sizes[i], 1);
+		others *= *sizes[i];
+	}
+	if (*rest == 0) {
+		set_default(&config->ranks, others > 8 ? others : 8);
+		*rest = config->ranks / others;
+	}
+	set_default(&config->ranks, others * *rest);
+	set_default(&config->ep, config->schedule == SYN_EP ? config->dp : 1);
+}
+
+static int check_sizes(const struct syn_config *config, struct np_err *err)
+{
+	int64_t product = config->tp * config->cp * config->dp * config->pp;
+
+	if (product != config->ranks)
+		return np_fail(err, NP_E_USAGE,
+			       "%" PRId64 " ranks are not tp %" PRId64 " x cp %" PRId64
+			       " x dp %" PRId64 " x pp %" PRId64,
+			       config->ranks, config->tp, config->cp, config->dp, config->pp);
+	if (config->dp % config->ep != 0)
+		return np_fail(err, NP_E_USAGE,
+			       "dp %" PRId64 " cannot be divided into expert groups of %" PRId64,
+			       config->dp, config->ep);
+	if (config->layers % config->pp != 0)
+		return np_fail(err, NP_E_USAGE,
+			       "%" PRId64 " layers cannot be divided into %" PRId64 " stages",
+			       config->layers, config->pp);
+	return NP_OK;
+}
+
+static int place_hosts(struct syn_config *config, struct np_err *err)
+{
+	set_default(&config->hosts, (config->ranks + SYN_HOST_MAX - 1) / SYN_HOST_MAX);
+	config->per_host = (config->ranks + config->hosts - 1) / config->hosts;
+	if (config->hosts > config->ranks)
+		return np_fail(err, NP_E_USAGE, "more hosts (%" PRId64 ") than ranks (%" PRId64 ")",
+			       config->hosts, config->ranks);
+	if (config->per_host > SYN_HOST_MAX)
+		return np_fail(err, NP_E_USAGE,
+			       "%" PRId64 " ranks on %" PRId64
+			       " hosts are more than %d on one; use --hosts %" PRId64,
+			       config->ranks, config->hosts, SYN_HOST_MAX,
+			       (config->ranks + SYN_HOST_MAX - 1) / SYN_HOST_MAX);
+	return NP_OK;
+}
+
+/*
+ * Kernels fill a database: all else is small beside them. The bytes of one
+ * kernel with its launch, torch operator and index entry were measured.
+ */
+static void scale_to_size(struct syn_config *config)
+{
+	double bytes_per_kernel = config->level == 0 ? 256.0 : 268.0;
+	double passes = 3.0 * (double)config->micro_batches; /* one forward, two backward */
+	double layers = (double)(config->stage_layers * config->steps);
+
+	if (config->level == 2)
+		bytes_per_kernel += 42.0;
+	if (config->pmu && config->level > 0)
+		bytes_per_kernel += 208.0;
+	if (config->size_mb <= 0.0)
+		return;
+	config->kernels =
+		(int64_t)(config->size_mb * 1e6 / (bytes_per_kernel * passes * layers) + 0.5);
+	if (config->kernels < 2)
+		config->kernels = 2;
+}
+
+int syn_config_complete(struct syn_config *config, struct np_err *err)
+{
+	int rc;
+
+	share_out(config);
+	set_default(&config->micro_batches, config->pp > 1 ? 2 * config->pp : 1);
+	rc = check_sizes(config, err);
+	if (rc == NP_OK)
+		rc = place_hosts(config, err);
+	if (rc < 0)
+		return rc;
+	config->stage_layers = config->layers / config->pp;
+	if (config->buckets > config->stage_layers)
+		config->buckets = config->stage_layers;
+	scale_to_size(config);
+	if (config->omit_text) {
+		rc = np_ranges_parse(config->omit_text, &config->omit, err);
+		if (rc < 0)
+			return rc;
+	}
+	return syn_plants_check(config, err);
+}
+
+struct syn_place syn_place_of(const struct syn_config *config, int32_t rank)
+{
+	int32_t tp = (int32_t)config->tp;
+	int32_t cp = (int32_t)config->cp;
+	int32_t dp = (int32_t)config->dp;
+	int32_t per_host = (int32_t)config->per_host;
+
+	return (struct syn_place){
+		.rank = rank,
+		.host = rank / per_host,
+		.device = rank % per_host,
+		.tp = rank % tp,
+		.cp = rank / tp % cp,
+		.dp = rank / (tp * cp) % dp,
+		.pp = rank / (tp * cp * dp),
+	};
+}
+
+int32_t syn_rank_at(const struct syn_config *config, int32_t tp, int32_t cp, int32_t dp,
+		    int32_t pp)
+{
+	int64_t rank = ((pp * config->dp + dp) * config->cp + cp) * config->tp + tp;
+
+	return (int32_t)rank;
+}
+
+bool syn_is_written(const struct syn_config *config, int32_t rank)
+{
+	return !config->omit || !np_ranges_has(config->omit, rank);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYN_MODEL_H
+#define SYN_MODEL_H
+
+#include "config.h"
+
+/*
+ * The kernels of a transformer layer, with the names, shapes and rough times
+ * that CANN 8 shows for them on a 910B.
+ */
+enum syn_core {
+	SYN_CUBE,
+	SYN_VECTOR,
+	SYN_MIXED,
+};
+
+struct syn_kernel_model {
+	const char *name;
+	const char *type;
+	const char *api;   /* the CANN call that launches it */
+	const char *torch; /* the torch operator that asked for it */
+	enum syn_core core;
+	np_ns base_ns;
+	bool split;   /* tensor parallelism divides the work */
+	bool experts; /* the first dimension is a number of tokens, and so is the time */
+	const char *input_shapes;
+	const char *output_shapes;
+	const char *dtypes;
+};
+
+extern const struct syn_kernel_model syn_kernel_models[];
+
+enum syn_pass {
+	SYN_PASS_OTHER,
+	SYN_PASS_FORWARD,
+	SYN_PASS_BACKWARD,
+};
+
+/* Kernels outside the layers, as indexes of syn_kernel_models. */
+enum syn_kernel_id {
+	SYN_K_ZERO,
+	SYN_K_EMBED,
+	SYN_K_HEAD,
+	SYN_K_LOSS,
+	SYN_K_NORM,
+	SYN_K_ADAM,
+	SYN_K_CAST,
+	SYN_K_GATE,
+	SYN_K_EXPERT_UP,
+	SYN_K_EXPERT_DOWN,
+	SYN_K_UNPERMUTE,
+	SYN_K_FORWARD, /* the first of SYN_K_FORWARDS kernels of a forward layer */
+	SYN_K_FORWARDS = 12,
+	SYN_K_BACKWARD = SYN_K_FORWARD + SYN_K_FORWARDS,
+	SYN_K_BACKWARDS = 16,
+	SYN_K_COUNT = SYN_K_BACKWARD + SYN_K_BACKWARDS,
+};
+
+/* Kernel `index` of the `count` that make up a layer in one direction. */
+uint16_t syn_layer_kernel(enum syn_pass pass, int64_t index, int64_t count);
+
+#define SYN_TOKENS       4096 /* of one micro-batch on one rank */
+#define SYN_HIDDEN       1024
+#define SYN_TOKEN_BYTES  (SYN_HIDDEN * 2)
+#define SYN_NS_PER_TOKEN 30.0 /* of one expert kernel */
+#define SYN_LAYER_BYTES  (INT64_C(24) << 20) /* gradients of one layer before tensor parallelism */
+
+#endif /* SYN_MODEL_H */

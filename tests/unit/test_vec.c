@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/vec.h"
+
+#include "np_fault.h"
+#include "np_test.h"
+
+struct thing {
+	int64_t id;
+	char name[9];
+};
+
+static void elements_keep_their_order_and_values(void **state)
+{
+	NP_VEC(struct thing) things = { 0 };
+
+	(void)state;
+	for (int64_t i = 0; i < 1000; i++) {
+		assert_non_null(np_vec_add(&things, NULL));
+		things.item[i].id = i;
+	}
+	assert_int_equal(things.count, 1000);
+	for (int64_t i = 0; i < 1000; i++)
+		assert_int_equal(things.item[i].id, i);
+	np_vec_release(&things);
+}
+
+static void a_new_element_is_zeroed_even_in_used_memory(void **state)
+{
+	NP_VEC(int64_t) numbers = { 0 };
+	int64_t *number = np_vec_add(&numbers, NULL);
+
+	(void)state;
+	assert_non_null(number);
+	*number = 7;
+	numbers.count = 0;
+	number = np_vec_add(&numbers, NULL);
+	assert_non_null(number);
+	assert_int_equal(*number, 0);
+	np_vec_release(&numbers);
+}
+
+static void a_released_vector_is_empty_and_usable(void **state)
+{
+	NP_VEC(int) numbers = { 0 };
+
+	(void)state;
+	assert_non_null(np_vec_add(&numbers, NULL));
+	np_vec_release(&numbers);
+	assert_null(numbers.item);
+	assert_int_equal(numbers.count, 0);
+	assert_non_null(np_vec_add(&numbers, NULL));
+	np_vec_release(&numbers);
+}
+
+static void a_size_that_overflows_is_out_of_memory(void **state)
+{
+	const size_t sizes[] = { SIZE_MAX / 2 + 1, SIZE_MAX / 16 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(sizes); i++) {
+		size_t capacity = sizes[i];
+
+		err = NP_ERR_INIT;
+		assert_null(np_vec_room(NULL, &capacity, capacity, 16, &err));
+		assert_int_equal(err.code, NP_E_NOMEM);
+		assert_int_equal(capacity, sizes[i]);
+	}
+}
+
+static int add_a_hundred(struct np_err *err)
+{
+	NP_VEC(int) numbers = { 0 };
+	int rc = NP_OK;
+
+	for (int i = 0; i < 100 && rc == NP_OK; i++) {
+		int *number = np_vec_add(&numbers, err);
+
+		if (number)
+			*number = i;
+		else
+			rc = err->code;
+	}
+	for (size_t i = 0; i < numbers.count; i++)
+		assert_int_equal(numbers.item[i], i);
+	np_vec_release(&numbers);
+	return rc;
+}
+
+static void running_out_of_memory_leaves_the_elements(void **state)
+{
+	(void)state;
+	assert_survives_faults(add_a_hundred);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(elements_keep_their_order_and_values),
+		cmocka_unit_test(a_new_element_is_zeroed_even_in_used_memory),
+		cmocka_unit_test(a_released_vector_is_empty_and_usable),
+		cmocka_unit_test(a_size_that_overflows_is_out_of_memory),
+		cmocka_unit_test(running_out_of_memory_leaves_the_elements),
+	};
+
+	return cmocka_run_group_tests_name("vec", tests, NULL, NULL);
+}

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Install the Debian 12 packages that building, running and testing need, if any
+# is missing. Does nothing, and asks nobody, when all are there.
+#
+#	tools/deps.sh           install what is missing
+#	tools/deps.sh --list    print the names
+#
+# NPUPROF_NO_DEPS=1 skips it: for systems where they come from elsewhere.
+set -eu
+
+packages="
+	gcc libc6-dev cmake ninja-build pkg-config
+	libsqlite3-dev libjansson-dev libpcre2-dev zlib1g-dev
+	libopenmpi-dev openmpi-bin
+	libcmocka-dev sqlite3 clang-format shellcheck"
+
+if [ "${1:-}" = --list ]; then
+	# shellcheck disable=SC2086
+	printf '%s\n' $packages
+	exit
+fi
+[ "${NPUPROF_NO_DEPS:-}" != 1 ] || exit 0
+
+if ! command -v dpkg-query >/dev/null; then
+	echo "deps.sh: this is no Debian system; install the equivalents of:" >&2
+	# shellcheck disable=SC2086
+	echo "  "$packages >&2
+	echo "then set NPUPROF_NO_DEPS=1" >&2
+	exit 1
+fi
+
+missing=
+for package in $packages; do
+	# shellcheck disable=SC2016
+	case $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) in
+	ii*) ;;
+	*) missing="$missing $package" ;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+	as_root=
+elif sudo -n true 2>/dev/null; then
+	as_root='sudo -n'
+else
+	echo "deps.sh: packages are missing; please run:" >&2
+	echo "  sudo apt-get install$missing" >&2
+	exit 1
+fi
+
+echo "installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+# An update may fail for one source and still bring what is needed.
+# shellcheck disable=SC2086
+if ! { $as_root apt-get -q update || true; } >"$log" 2>&1 ||
+	! $as_root apt-get -q -y install --no-install-recommends $missing >>"$log" 2>&1; then
+	cat "$log" >&2
+	rm -f "$log"
+	echo "deps.sh: cannot install$missing" >&2
+	exit 1
+fi
+rm -f "$log"
