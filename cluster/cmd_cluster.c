@@ -2,6 +2,11 @@
 #include "cmd.h"
 #include "common.h"
 #include "output.h"
+#include "progress.h"
+#include "report.h"
+
+#include "npuprof/discover.h"
+#include "npuprof/load.h"
 
 struct cluster_options {
 	struct np_common common;
@@ -23,7 +28,7 @@ static const char *const modes[] = {
 	NULL,
 };
 
-static const struct np_opt analysis[] = {
+static const struct np_opt own_options[] = {
 	{
 		.letter = 'm',
 		.name = "mode",
@@ -53,7 +58,7 @@ static const struct np_opt analysis[] = {
 };
 
 static const struct np_opt_group groups[] = {
-	{ "Analysis", analysis, NP_COUNT(analysis), 0 },
+	{ "Analysis", own_options, NP_COUNT(own_options), 0 },
 	NP_GROUP_INPUT(struct cluster_options, common),
 	NP_GROUP_OUTPUT(struct cluster_options, common),
 	NP_GROUP_RUNNING(struct cluster_options, common),
@@ -79,13 +84,193 @@ const struct np_cmd np_cmd_cluster = {
 	.statuses = NP_EXITS_PARTIAL,
 };
 
+/* Everything between the options and the output. */
+struct analysis {
+	struct np_run *run;
+	struct np_cluster *cluster;
+	struct np_comm_sums sums;
+	struct np_cluster_tables tables;
+};
+
+static void release(struct analysis *analysis)
+{
+	np_comm_sums_release(&analysis->sums);
+	np_cluster_free(analysis->cluster);
+	np_run_free(analysis->run);
+}
+
+static bool wants(const struct cluster_options *options, enum mode mode)
+{
+	return (options->modes & (UINT64_C(1) << MODE_ALL | UINT64_C(1) << mode)) != 0;
+}
+
+static int discover(struct analysis *analysis, const struct cluster_options *options,
+		    struct np_err *err)
+{
+	const struct np_discover_options how = { .picks = options->picks.item,
+						 .pick_count = options->picks.count,
+						 .ranks = options->common.ranks.set };
+
+	analysis->run = np_run_new();
+	if (!analysis->run)
+		return np_fail_nomem(err, "the run");
+	return np_discover(analysis->run, options->common.dirs.item, options->common.dirs.count,
+			   &how, err);
+}
+
+static int load(struct analysis *analysis, const struct cluster_options *options,
+		struct np_err *err)
+{
+	struct np_progress progress;
+	const struct np_workers workers = { .threads = (size_t)options->common.jobs,
+					    .tick = np_progress_tick,
+					    .tick_context = &progress };
+	int rc;
+
+	np_progress_init(&progress, "reading ranks", options->common.quiet);
+	rc = np_load(analysis->run, &np_comm_serial, &workers, err);
+	np_progress_end(&progress);
+	if (rc == NP_OK && options->common.steps.set)
+		rc = np_run_keep_steps(analysis->run, options->common.steps.set, err);
+	return rc;
+}
+
+static int measure(struct analysis *analysis, const struct cluster_options *options,
+		   struct np_err *err)
+{
+	int rc = np_cluster_build(analysis->run, &analysis->cluster, err);
+
+	if (rc == NP_OK)
+		rc = np_comm_sums_measure(analysis->cluster, &analysis->sums, err);
+	analysis->tables = (struct np_cluster_tables){
+		.cluster = analysis->cluster,
+		.sums = &analysis->sums,
+		.communication_time = wants(options, MODE_COMMUNICATION_TIME),
+		.communication_matrix = wants(options, MODE_COMMUNICATION_MATRIX),
+		.version = NP_VERSION,
+	};
+	np_run_fingerprint(analysis->run, analysis->tables.fingerprint);
+	return rc;
+}
+
+/* The result on stdout. */
+static int print(const struct analysis *analysis, const struct cluster_options *options,
+		 const char *database, struct np_err *err)
+{
+	struct np_buf buf = NP_BUF_INIT;
+	const struct report report = {
+		.run = analysis->run,
+		.cluster = analysis->cluster,
+		.sums = &analysis->sums,
+		.tables = &analysis->tables,
+		.input = options->common.dirs.item[0],
+		.database = database,
+		.width = np_output_width(stdout),
+		.color = np_common_color(&options->common, stdout),
+	};
+	int rc;
+
+	switch ((enum np_output_format)options->common.format) {
+	case NP_OUTPUT_JSON:
+		return report_json(&report, stdout, err);
+	case NP_OUTPUT_CSV:
+		return options->common.output ? NP_OK
+					      : report_csv(&analysis->tables, options->table, stdout,
+							   err);
+	case NP_OUTPUT_MD:
+		rc = report_markdown(&report, &buf, err);
+		break;
+	case NP_OUTPUT_TABLE:
+	default:
+		rc = report_screen(&report, &buf, err);
+		break;
+	}
+	if (rc == NP_OK)
+		return np_output_release(&buf) == 0 ? NP_OK : np_fail(err, NP_E_IO, "%s", "");
+	np_buf_release(&buf);
+	return rc;
+}
+
+/* Where the form of output does not show them, what was not used is said on stderr. */
+static void say_notes(const struct analysis *analysis, const struct cluster_options *options)
+{
+	const struct np_notes *notes = &analysis->run->notes;
+
+	if (options->common.quiet || options->common.format == NP_OUTPUT_TABLE ||
+	    options->common.format == NP_OUTPUT_MD)
+		return;
+	for (size_t i = 0; i < notes->list.count; i++) {
+		const struct np_note *note = &notes->list.item[i];
+
+		if (note->kind == NP_NOTE_SKIPPED || options->common.verbose > 0)
+			(void)np_report(0, "%s: %s: %s", note->path, note->what, note->reason);
+	}
+}
+
+static int write_files(const struct analysis *analysis, const struct cluster_options *options,
+		       char **ret_database, struct np_err *err)
+{
+	const char *parent =
+		options->common.output ? options->common.output : options->common.dirs.item[0];
+	char *directory;
+	int rc;
+
+	if (asprintf(&directory, "%s/cluster_analysis_output", parent) < 0)
+		return np_fail_nomem(err, parent);
+	rc = report_database(&analysis->tables, directory, ret_database, err);
+	if (rc == NP_OK && options->common.format == NP_OUTPUT_CSV && options->common.output)
+		rc = report_csv_files(&analysis->tables, directory, err);
+	free(directory);
+	return rc;
+}
+
+/* What cannot be written does not take away what can be printed. */
+static int present(const struct analysis *analysis, const struct cluster_options *options)
+{
+	struct np_err problem = NP_ERR_INIT;
+	struct np_err err = NP_ERR_INIT;
+	char *database = NULL;
+	int status = np_notes_count(&analysis->run->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL
+									     : NP_EXIT_DONE;
+
+	if (write_files(analysis, options, &database, &problem) < 0)
+		status = np_report(NP_EXIT_PARTIAL, "%s", problem.text);
+	say_notes(analysis, options);
+	if (print(analysis, options, database, &err) < 0)
+		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
+						: np_report(NP_EXIT_FAILED, "%s", err.text);
+	free(database);
+	return status;
+}
+
+static int cluster(const struct cluster_options *options)
+{
+	struct analysis analysis = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	int status;
+	int rc = discover(&analysis, options, &err);
+
+	if (rc == NP_OK)
+		rc = load(&analysis, options, &err);
+	if (rc == NP_OK)
+		rc = measure(&analysis, options, &err);
+	if (rc == NP_OK)
+		status = present(&analysis, options);
+	else if (rc == NP_E_USAGE)
+		status = np_cmd_usage(&np_cmd_cluster, "%s", err.text);
+	else
+		status = np_report(NP_EXIT_FAILED, "%s", err.text);
+	release(&analysis);
+	return status;
+}
+
 static int cmd_cluster(int argc, const char *const *argv)
 {
 	struct cluster_options options = { 0 };
 	int status;
 
 	if (np_cmd_options(&np_cmd_cluster, argc, argv, &options, &status))
-		status = np_report(NP_EXIT_FAILED, "cluster is not there yet");
+		status = cluster(&options);
 	np_opt_release(&np_cmd_cluster.options, &options);
 	return status;
 }

@@ -20,6 +20,7 @@
 struct np_db {
 	sqlite3 *handle;
 	char *path;     /* as the user knows it */
+	char *file;     /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
 	char *copy_dir; /* private copy made because of a sidecar, or NULL */
 	char *copy;
 };
@@ -229,11 +230,11 @@ static int copy_with_sidecar(struct np_db *db, struct np_err *err)
 		db->copy = NULL;
 		return np_fail_nomem(err, db->path);
 	}
-	rc = copy_file(db->path, db->copy, "", err);
+	rc = copy_file(db->file, db->copy, "", err);
 	if (rc == NP_OK)
-		rc = copy_file(db->path, db->copy, "-wal", err);
+		rc = copy_file(db->file, db->copy, "-wal", err);
 	if (rc == NP_OK)
-		rc = copy_file(db->path, db->copy, "-journal", err);
+		rc = copy_file(db->file, db->copy, "-journal", err);
 	return rc;
 }
 
@@ -279,14 +280,41 @@ static int open_copy(struct np_db *db, struct np_err *err)
 	return rc == SQLITE_OK ? NP_OK : np_db_fail(db->handle, rc, db->path, err);
 }
 
+/*
+ * SQLite fills up a last page that was cut short with zeros, which read as rows
+ * of NULLs, and takes a single byte for an empty database. Whether a longer file
+ * is a database at all is for SQLite to tell.
+ */
+static bool whole_pages(const char *path)
+{
+	unsigned char header[18] = { 0 };
+	struct stat status = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned page_size;
+
+	if (fd < 0)
+		return true;
+	if (fstat(fd, &status) < 0 || pread(fd, header, sizeof(header), 0) < 0)
+		status.st_size = 0;
+	(void)close(fd);
+	if (status.st_size < (off_t)sizeof(header))
+		return false;
+	if (memcmp(header, "SQLite format 3", 16) != 0)
+		return true;
+	page_size = (unsigned)header[16] << 8 | header[17];
+	/* 65536 does not fit into 16 bits and is written as 1. */
+	if (page_size == 1)
+		page_size = 65536;
+	return page_size == 0 || status.st_size % page_size == 0;
+}
+
 static int open_in_place(struct np_db *db, struct np_err *err)
 {
 	char *uri;
 	int rc;
 
-	rc = wait_for_writer(db->path, err);
-	if (rc < 0)
-		return rc;
+	if (!whole_pages(db->path))
+		return np_db_fail(NULL, SQLITE_CORRUPT, db->path, err);
 	uri = immutable_uri(db->path);
 	if (!uri)
 		return np_fail_nomem(err, db->path);
@@ -297,16 +325,16 @@ static int open_in_place(struct np_db *db, struct np_err *err)
 }
 
 /* SQLite takes an empty file for an empty database, and a directory for an I/O error. */
-static int check_file(const char *path, struct np_err *err)
+static int check_file(const char *path, const char *file, struct np_err *err)
 {
 	struct stat status;
 
-	if (stat(path, &status) < 0)
+	if (!file || stat(path, &status) < 0)
 		return np_fail(err, errno == ENOENT ? NP_E_NOTFOUND : NP_E_IO,
 			       "cannot open '%s': %s", path, strerror(errno));
 	if (!S_ISREG(status.st_mode))
 		return np_fail(err, NP_E_FORMAT, "'%s' is not a file", path);
-	if (status.st_size == 0 && !has_sidecar(path))
+	if (status.st_size == 0 && !has_sidecar(file))
 		return np_fail(err, NP_E_NOTFOUND, "'%s' is empty (0 bytes)", path);
 	return NP_OK;
 }
@@ -317,13 +345,14 @@ int np_db_open(const char *path, struct np_db **ret, struct np_err *err)
 	int rc;
 
 	configure_sqlite();
-	rc = check_file(path, err);
-	if (rc < 0)
-		return rc;
 	db = calloc(1, sizeof(*db));
 	if (!db || !(db->path = strdup(path)))
 		return np_fail_nomem(err, path);
-	if (has_sidecar(path))
+	db->file = realpath(path, NULL);
+	rc = check_file(path, db->file, err);
+	if (rc == NP_OK)
+		rc = wait_for_writer(path, err);
+	if (rc == NP_OK && has_sidecar(db->file))
 		rc = copy_with_sidecar(db, err);
 	if (rc == NP_OK)
 		rc = db->copy ? open_copy(db, err) : open_in_place(db, err);
@@ -348,6 +377,7 @@ void np_db_close(struct np_db *db)
 		(void)rmdir(db->copy_dir);
 	free(db->copy);
 	free(db->copy_dir);
+	free(db->file);
 	free(db->path);
 	free(db);
 }

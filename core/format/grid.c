@@ -274,3 +274,39 @@ int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent,
 	free(columns);
 	return np_buf_check(buf, err);
 }
+
+/* The characters that would end a cell or start a link, code or an element. */
+static void add_markdown(struct np_buf *buf, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (strchr("|\\`*[<&", text[i]))
+			np_buf_add_char(buf, '\\');
+		np_buf_add_char(buf, text[i]);
+	}
+}
+
+static void write_markdown_row(const struct np_grid *grid, struct np_buf *buf, size_t first)
+{
+	for (size_t i = 0; i < grid->column_count; i++) {
+		np_buf_add(buf, "| ");
+		if (first + i < grid->cells.count)
+			add_markdown(buf, grid->text.text + grid->cells.item[first + i].offset,
+				     grid->cells.item[first + i].length);
+		np_buf_add_char(buf, ' ');
+	}
+	np_buf_add(buf, "|\n");
+}
+
+int np_grid_write_markdown(const struct np_grid *grid, struct np_buf *buf, struct np_err *err)
+{
+	if (grid->failed || grid->text.failed)
+		return np_fail_nomem(err, "a grid");
+	write_markdown_row(grid, buf, 0);
+	for (size_t i = 0; i < grid->column_count; i++)
+		np_buf_add(buf, grid->column[i].align == NP_RIGHT ? "|---:" : "|---");
+	np_buf_add(buf, "|\n");
+	for (size_t first = grid->column_count; first < grid->cells.count;
+	     first += grid->column_count)
+		write_markdown_row(grid, buf, first);
+	return np_buf_check(buf, err);
+}

@@ -60,7 +60,7 @@ static int allocate(struct slot *slot, struct np_err *err)
 		if (slot->type == NP_SCAN_INTEGER)
 			slot->values.integer[i] = NP_UNKNOWN;
 		else if (slot->type == NP_SCAN_REAL)
-			slot->values.real[i] = NAN;
+			slot->values.real[i] = (double)NAN;
 	}
 	return NP_OK;
 }
@@ -166,7 +166,7 @@ static int64_t integer_value(sqlite3_stmt *statement, int index)
 static double real_value(sqlite3_stmt *statement, int index)
 {
 	if (sqlite3_column_type(statement, index) == SQLITE_NULL)
-		return NAN;
+		return (double)NAN;
 	return sqlite3_column_double(statement, index);
 }
 

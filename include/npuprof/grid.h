@@ -45,4 +45,8 @@ size_t np_grid_rows(const struct np_grid *grid);
 int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent, size_t width,
 		  bool color, struct np_err *err) NP_MUST_USE;
 
+/* Append the grid as a GitHub table, with nothing cut. */
+int np_grid_write_markdown(const struct np_grid *grid, struct np_buf *buf,
+			   struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_GRID_H */

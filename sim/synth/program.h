@@ -58,6 +58,7 @@ struct syn_item {
 	uint8_t op;
 	bool combine; /* of SYN_ALL_TO_ALL_V: tokens come back from the experts */
 	bool fp32;
+	bool recorded; /* for whoever shows the events between streams */
 	uint16_t model;
 	uint16_t layer;
 	uint16_t micro;

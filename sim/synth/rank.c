@@ -93,6 +93,7 @@ int syn_rank_begin_step(struct syn_rank *rank, const struct syn_groups *groups, 
 	for (int i = 0; i < SYN_STREAMS; i++)
 		rank->cursor[i] = rank->program.first[i];
 	rank->launched = 0;
+	rank->complete = false;
 	rank->step_begin_ns = rank->host_ns;
 	rank->host_ns += jittered(rank, SYN_FOR_LAUNCH, UINT32_MAX, DATA_NS);
 	rank->data_ns = rank->host_ns;
@@ -165,8 +166,9 @@ bool syn_rank_advance(struct syn_rank *rank, syn_end_of *end_of, void *context)
 		for (int i = 0; i < SYN_STREAMS; i++)
 			moved = run_stream(rank, i, end_of, context) || moved;
 	}
-	if (!is_complete(rank))
+	if (rank->complete || !is_complete(rank))
 		return false;
+	rank->complete = true;
 	/* The step is over for the host when its last launch is. */
 	rank->host_ns = later(rank->host_ns, rank->queue_ns) + GAP_NS;
 	rank->step_end_ns = rank->host_ns;

@@ -21,6 +21,7 @@ struct syn_rank {
 	np_ns tail_ns[SYN_STREAMS];
 	uint32_t cursor[SYN_STREAMS]; /* next item of the stream, or SYN_NO_ITEM */
 	uint32_t launched;            /* items whose launch is known */
+	bool complete;                /* the step is */
 	np_ns step_begin_ns;          /* the host's view of the step */
 	np_ns data_ns;                /* the data loader has delivered */
 	np_ns step_end_ns;
@@ -39,7 +40,7 @@ void syn_rank_release(struct syn_rank *rank);
 int syn_rank_begin_step(struct syn_rank *rank, const struct syn_groups *groups, int64_t step,
 			struct np_err *err) NP_MUST_USE;
 
-/* Go as far as possible. True: the step is complete. */
+/* Go as far as possible. True: the step has just become complete. */
 bool syn_rank_advance(struct syn_rank *rank, syn_end_of *end_of, void *context);
 
 #endif /* SYN_RANK_H */

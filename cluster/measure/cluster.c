@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/cluster.h"
+
+#include "npuprof/comm_tasks.h"
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+void np_cluster_free(struct np_cluster *cluster)
+{
+	if (!cluster)
+		return;
+	np_vec_release(&cluster->steps);
+	np_vec_release(&cluster->communicators);
+	np_vec_release(&cluster->stages);
+	np_arena_free(cluster->arena);
+	free(cluster);
+}
+
+void np_cluster_freep(struct np_cluster **cluster)
+{
+	np_cluster_free(*cluster);
+	*cluster = NULL;
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* Numbers in numeric order, then other texts; the pseudo step first. */
+static int compare_steps(const struct np_run *run, np_str a, np_str b)
+{
+	const char *left = np_run_text(run, a);
+	const char *right = np_run_text(run, b);
+	int64_t numbers[2];
+	bool numeric[2];
+
+	if (!left || !right)
+		return (left != NULL) - (right != NULL);
+	numeric[0] = np_text_to_int(left, strlen(left), &numbers[0]);
+	numeric[1] = np_text_to_int(right, strlen(right), &numbers[1]);
+	if (numeric[0] && numeric[1] && numbers[0] != numbers[1])
+		return numbers[0] < numbers[1] ? -1 : 1;
+	if (numeric[0] != numeric[1])
+		return numeric[0] ? -1 : 1;
+	return strcmp(left, right);
+}
+
+static int by_step(const void *left, const void *right, void *context)
+{
+	return compare_steps(context, *(const np_str *)left, *(const np_str *)right);
+}
+
+static int add_step(struct np_cluster *cluster, np_str id, struct np_err *err)
+{
+	np_str *slot;
+
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		if (cluster->steps.item[i] == id)
+			return NP_OK;
+	}
+	slot = np_vec_add(&cluster->steps, err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = id;
+	return NP_OK;
+}
+
+static int collect_steps(struct np_cluster *cluster, struct np_err *err)
+{
+	const struct np_run *run = cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->steps.count && rc == NP_OK; j++)
+			rc = add_step(cluster, rank->steps.item[j].id, err);
+	}
+	if (cluster->steps.count)
+		qsort_r(cluster->steps.item, cluster->steps.count, sizeof(np_str), by_step,
+			(void *)(uintptr_t)run);
+	return rc;
+}
+
+/* --- communicators --------------------------------------------------------------------------- */
+
+static struct np_communicator *find_or_add(struct np_cluster *cluster, uint64_t hash,
+					   struct np_err *err)
+{
+	struct np_communicator *communicator;
+
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		if (cluster->communicators.item[i].hash == hash)
+			return &cluster->communicators.item[i];
+	}
+	communicator = np_vec_add(&cluster->communicators, err);
+	if (!communicator)
+		return NULL;
+	communicator->hash = hash;
+	communicator->observed = np_arena_array(cluster->arena, cluster->run->sources.count,
+						sizeof(int32_t));
+	if (!communicator->observed) {
+		(void)np_fail_nomem(err, "communicators");
+		return NULL;
+	}
+	return communicator;
+}
+
+/* Names and members from the first rank that knows them: ranks are sorted. */
+static void adopt(struct np_communicator *communicator, const struct np_group *group)
+{
+	if (communicator->name == NP_STR_NONE)
+		communicator->name = group->name;
+	if (communicator->pg_name == NP_STR_NONE)
+		communicator->pg_name = group->pg_name;
+	if (!communicator->members && group->members) {
+		communicator->members = group->members;
+		communicator->member_count = group->member_count;
+	}
+}
+
+enum {
+	HAS_COLLECTIVE = 1,
+	HAS_P2P = 2,
+};
+
+static int merge_groups(struct np_cluster *cluster, const struct np_rank *rank,
+			const uint8_t *kinds, struct np_err *err)
+{
+	for (size_t i = 0; i < rank->groups.count; i++) {
+		struct np_communicator *communicator;
+
+		if (!kinds[i])
+			continue;
+		communicator = find_or_add(cluster, rank->groups.item[i].hash, err);
+		if (!communicator)
+			return NP_E_NOMEM;
+		adopt(communicator, &rank->groups.item[i]);
+		communicator->observed[communicator->observed_count++] = rank->id;
+		communicator->collective |= (kinds[i] & HAS_COLLECTIVE) != 0;
+		communicator->p2p |= (kinds[i] & HAS_P2P) != 0;
+	}
+	return NP_OK;
+}
+
+/* Only communicators with operators count: the metadata lists many that a step never uses. */
+static int merge_rank(struct np_cluster *cluster, const struct np_rank *rank, struct np_err *err)
+{
+	uint8_t *kinds = calloc(rank->groups.count + 1, sizeof(*kinds));
+	int rc;
+
+	if (!kinds)
+		return np_fail_nomem(err, "communicators");
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+
+		kinds[op->group] |= op->p2p ? HAS_P2P : HAS_COLLECTIVE;
+	}
+	rc = merge_groups(cluster, rank, kinds, err);
+	free(kinds);
+	return rc;
+}
+
+static int by_type_and_hash(const void *left, const void *right)
+{
+	const struct np_communicator *a = left;
+	const struct np_communicator *b = right;
+	char texts[2][24];
+
+	if (a->collective != b->collective)
+		return a->collective ? -1 : 1;
+	(void)snprintf(texts[0], sizeof(texts[0]), "%" PRIu64, a->hash);
+	(void)snprintf(texts[1], sizeof(texts[1]), "%" PRIu64, b->hash);
+	return strcmp(texts[0], texts[1]);
+}
+
+static int merge_communicators(struct np_cluster *cluster, struct np_err *err)
+{
+	const struct np_run *run = cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		if (run->ranks[i])
+			rc = merge_rank(cluster, run->ranks[i], err);
+	}
+	if (cluster->communicators.count)
+		qsort(cluster->communicators.item, cluster->communicators.count,
+		      sizeof(cluster->communicators.item[0]), by_type_and_hash);
+	return rc;
+}
+
+const struct np_communicator *np_cluster_communicator(const struct np_cluster *cluster,
+						      uint64_t hash)
+{
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		if (cluster->communicators.item[i].hash == hash)
+			return &cluster->communicators.item[i];
+	}
+	return NULL;
+}
+
+/* --- local ranks ----------------------------------------------------------------------------- */
+
+/* The size of a communicator as far as the links of this rank give it away. */
+static void widen_size(struct np_communicator *communicator, const struct np_link *link)
+{
+	if (link->src != NP_NO_PEER && (size_t)link->src >= communicator->size)
+		communicator->size = (size_t)link->src + 1;
+	if (link->dst != NP_NO_PEER && (size_t)link->dst >= communicator->size)
+		communicator->size = (size_t)link->dst + 1;
+}
+
+/* What a link says that is no link: a local rank beyond any cluster is damage, not a peer. */
+static bool is_plausible(const struct np_link *link)
+{
+	return link->src < (1 << 24) && link->dst < (1 << 24);
+}
+
+static void size_communicators(struct np_cluster *cluster)
+{
+	const struct np_run *run = cluster->run;
+
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		struct np_communicator *communicator = &cluster->communicators.item[i];
+
+		communicator->size = communicator->members ? communicator->member_count
+							   : communicator->observed_count;
+	}
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->links.count; j++) {
+			const struct np_link *link = &rank->links.item[j];
+			uint64_t hash = rank->groups.item[link->group].hash;
+			const struct np_communicator *found = np_cluster_communicator(cluster, hash);
+
+			if (found && !found->members && is_plausible(link))
+				widen_size(&cluster->communicators
+						    .item[found - cluster->communicators.item],
+					   link);
+		}
+	}
+}
+
+static int allocate_maps(struct np_cluster *cluster, struct np_err *err)
+{
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		struct np_communicator *communicator = &cluster->communicators.item[i];
+
+		communicator->global_count = communicator->size;
+		communicator->global = np_arena_array(cluster->arena, communicator->size,
+						      sizeof(int32_t));
+		if (!communicator->global && communicator->size > 0)
+			return np_fail_nomem(err, "communicators");
+		for (size_t j = 0; j < communicator->size; j++)
+			communicator->global[j] =
+				communicator->members ? communicator->members[j] : NP_NO_RANK;
+	}
+	return NP_OK;
+}
+
+/* A link from a rank to itself tells which local rank it is; the first one wins. */
+static void map_by_self_links(struct np_cluster *cluster)
+{
+	const struct np_run *run = cluster->run;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->links.count; j++) {
+			const struct np_link *link = &rank->links.item[j];
+			const struct np_communicator *communicator;
+
+			if (link->src != link->dst || link->src == NP_NO_PEER)
+				continue;
+			communicator = np_cluster_communicator(
+				cluster, rank->groups.item[link->group].hash);
+			if (communicator && (size_t)link->src < communicator->global_count &&
+			    communicator->global[link->src] == NP_NO_RANK)
+				communicator->global[link->src] = rank->id;
+		}
+	}
+}
+
+/* --- everything ------------------------------------------------------------------------------ */
+
+static void find_parallel(struct np_cluster *cluster)
+{
+	for (size_t i = 0; i < cluster->run->sources.count; i++) {
+		const struct np_rank *rank = cluster->run->ranks[i];
+
+		if (rank && rank->parallel.known) {
+			cluster->parallel = rank->parallel;
+			return;
+		}
+	}
+}
+
+int32_t np_cluster_world(const struct np_cluster *cluster)
+{
+	return cluster->parallel.world;
+}
+
+size_t np_cluster_hosts(const struct np_cluster *cluster)
+{
+	const struct np_run *run = cluster->run;
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		bool seen = !run->ranks[i] || run->ranks[i]->host_uid == NP_STR_NONE;
+
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = run->ranks[j] && run->ranks[j]->host_uid == run->ranks[i]->host_uid;
+		hosts += !seen;
+	}
+	return hosts;
+}
+
+int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = calloc(1, sizeof(*cluster));
+	int rc;
+
+	if (!cluster || !(cluster->arena = np_arena_new()))
+		return np_fail_nomem(err, "the cluster");
+	cluster->run = run;
+	find_parallel(cluster);
+	rc = collect_steps(cluster, err);
+	if (rc == NP_OK)
+		rc = merge_communicators(cluster, err);
+	size_communicators(cluster);
+	if (rc == NP_OK)
+		rc = allocate_maps(cluster, err);
+	if (rc == NP_OK) {
+		map_by_self_links(cluster);
+		rc = np_cluster_find_places(cluster, err);
+	}
+	if (rc == NP_OK)
+		rc = np_cluster_find_stages(cluster, err);
+	if (rc < 0)
+		return rc;
+	*ret = NP_STEAL(cluster);
+	return NP_OK;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tables.h"
+
+#include <inttypes.h>
+
+const struct np_relation *const np_cluster_relations[] = {
+	&np_table_step_trace_time,
+	&np_table_communication_time,
+	&np_table_communication_bandwidth,
+	&np_table_communication_matrix,
+	&np_table_group_mapping,
+	&np_table_base_info,
+	&np_table_host_info,
+	&np_table_rank_device_map,
+	&np_table_comm_step,
+	&np_table_skipped,
+	&np_table_run_info,
+};
+
+const size_t np_cluster_relation_count = NP_COUNT(np_cluster_relations);
+
+bool np_cluster_relation_applies(const struct np_relation *relation,
+				 const struct np_cluster_tables *tables)
+{
+	return relation != &np_table_base_info || np_cluster_has_base_info(tables->cluster);
+}
+
+void np_step_label(const struct np_run *run, np_str id, char *ret, size_t size)
+{
+	const char *text = np_run_text(run, id);
+
+	(void)snprintf(ret, size, "step%s", text ? text : "");
+}
+
+void np_group_label(uint64_t hash, char *ret, size_t size)
+{
+	(void)snprintf(ret, size, "%" PRIu64, hash);
+}
+
+void np_rank_set(struct np_buf *buf, const int32_t *ranks, size_t count)
+{
+	np_buf_add_char(buf, '(');
+	for (size_t i = 0; i < count; i++)
+		np_buf_printf(buf, "%s%" PRId32, i ? "," : "", ranks[i]);
+	np_buf_add_char(buf, ')');
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/cluster.h"
+
+#include <math.h>
+
+/* Unknown + anything is unknown. */
+static int64_t add(int64_t sum, int64_t value)
+{
+	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
+}
+
+/* The place of (communicator, step) among the sums: every pair has one until empty ones are dropped. */
+static struct np_comm_sum *sum_of(const struct np_cluster *cluster, struct np_comm_sums *sums,
+				  uint64_t hash, np_str step)
+{
+	const struct np_communicator *communicator = np_cluster_communicator(cluster, hash);
+	size_t row;
+
+	if (!communicator)
+		return NULL;
+	row = (size_t)(communicator - cluster->communicators.item) * cluster->steps.count;
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		if (cluster->steps.item[i] == step)
+			return &sums->list.item[row + i];
+	}
+	return NULL;
+}
+
+static np_ns computing_of(const struct np_rank *rank, uint32_t step, int32_t device)
+{
+	for (size_t i = 0; i < rank->times.count; i++) {
+		if (rank->times.item[i].step == step &&
+		    (rank->times.item[i].device == device || device < 0))
+			return rank->times.item[i].computing;
+	}
+	return NP_UNKNOWN;
+}
+
+static void add_rank(struct np_comm_sum *sum, const struct np_rank *rank,
+		     const struct np_comm_step *own)
+{
+	sum->ranks++;
+	sum->ops += own->ops;
+	sum->bytes = add(sum->bytes, own->bytes);
+	sum->moved_bytes = add(sum->moved_bytes, own->moved_bytes);
+	sum->moved_time = add(sum->moved_time, own->moved_time);
+	sum->elapsed += own->elapsed;
+	sum->transit = add(sum->transit, own->transfer);
+	sum->exposed = add(sum->exposed, own->exposed);
+	sum->overlapped = add(sum->overlapped, own->overlapped);
+	sum->computing = add(sum->computing, computing_of(rank, own->step, own->device));
+}
+
+static int allocate(const struct np_cluster *cluster, struct np_comm_sums *sums,
+		    struct np_err *err)
+{
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		for (size_t j = 0; j < cluster->steps.count; j++) {
+			struct np_comm_sum *sum = np_vec_add(&sums->list, err);
+
+			if (!sum)
+				return NP_E_NOMEM;
+			sum->communicator = &cluster->communicators.item[i];
+			sum->step = cluster->steps.item[j];
+		}
+	}
+	return NP_OK;
+}
+
+static void add_all(const struct np_cluster *cluster, struct np_comm_sums *sums)
+{
+	const struct np_run *run = cluster->run;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->comm_steps.count; j++) {
+			const struct np_comm_step *own = &rank->comm_steps.item[j];
+			struct np_comm_sum *sum = sum_of(cluster, sums,
+							 rank->groups.item[own->group].hash,
+							 rank->steps.item[own->step].id);
+
+			if (sum)
+				add_rank(sum, rank, own);
+		}
+	}
+}
+
+/* Finish the sums and forget pairs of communicator and step that never met. */
+static void finish(struct np_comm_sums *sums)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sums->list.count; i++) {
+		struct np_comm_sum *sum = &sums->list.item[i];
+
+		if (sum->ops == 0)
+			continue;
+		sum->wait = sum->transit == NP_UNKNOWN ? NP_UNKNOWN : sum->elapsed - sum->transit;
+		sum->estimator = sum->transit == NP_UNKNOWN ? "none" : "tasks";
+		sums->list.item[kept++] = *sum;
+	}
+	sums->list.count = kept;
+}
+
+int np_comm_sums_measure(const struct np_cluster *cluster, struct np_comm_sums *ret,
+			 struct np_err *err)
+{
+	struct np_comm_sums sums = { 0 };
+	int rc = allocate(cluster, &sums, err);
+
+	if (rc < 0) {
+		np_comm_sums_release(&sums);
+		return rc;
+	}
+	add_all(cluster, &sums);
+	finish(&sums);
+	*ret = sums;
+	return NP_OK;
+}
+
+void np_comm_sums_release(struct np_comm_sums *sums)
+{
+	np_vec_release(&sums->list);
+}
+
+double np_gb_per_s(int64_t bytes, np_ns time)
+{
+	if (bytes == NP_UNKNOWN || time == NP_UNKNOWN || time <= 0)
+		return (double)NAN;
+	return (double)bytes / (double)time;
+}
+
+double np_comm_compute_ratio(const struct np_comm_sum *sum)
+{
+	if (sum->computing == NP_UNKNOWN || sum->computing <= 0)
+		return (double)NAN;
+	return (double)sum->elapsed / (double)sum->computing;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_TABLES_H
+#define NP_TABLES_H
+
+/* What the files that produce tables share. */
+
+#include "npuprof/cluster_tables.h"
+
+#define NS_PER_US 1e3
+#define NS_PER_MS 1e6
+#define B_PER_MB  1e6
+
+/* A table with its columns, so that each is written once. */
+#define NP_DEFINE_TABLE(symbol, table_name, table_summary, columns_, produce_) \
+	const struct np_relation symbol = { \
+		.name = (table_name), \
+		.summary = (table_summary), \
+		.columns = (columns_), \
+		.column_count = NP_COUNT(columns_), \
+		.produce = (produce_), \
+	}
+
+/* "step50", or "step" for the pseudo step: the label of communication tables. */
+void np_step_label(const struct np_run *run, np_str id, char *ret, size_t size);
+
+/* A communicator's hash in decimal, its name in the vendor's tables. */
+void np_group_label(uint64_t hash, char *ret, size_t size);
+
+/* "(0,1,2)" */
+void np_rank_set(struct np_buf *buf, const int32_t *ranks, size_t count);
+
+#endif /* NP_TABLES_H */

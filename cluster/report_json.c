@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include "npuprof/jsonout.h"
+
+#include <inttypes.h>
+
+static void put_rank(struct np_jsonout *out, const char *key, int32_t rank)
+{
+	np_jsonout_integer(out, key, rank == NP_NO_RANK ? NP_UNKNOWN : rank);
+}
+
+static void put_ranks(struct np_jsonout *out, const char *key, const int32_t *ranks, size_t count)
+{
+	if (!ranks) {
+		np_jsonout_null(out, key);
+		return;
+	}
+	np_jsonout_array_line(out, key);
+	for (size_t i = 0; i < count; i++)
+		np_jsonout_integer(out, NULL, ranks[i]);
+	np_jsonout_end(out);
+}
+
+static void put_notes(struct np_jsonout *out, const char *key, const struct np_notes *notes,
+		      enum np_note_kind kind)
+{
+	np_jsonout_array(out, key);
+	for (size_t i = 0; i < notes->list.count; i++) {
+		const struct np_note *note = &notes->list.item[i];
+
+		if (note->kind != kind)
+			continue;
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "path", note->path);
+		put_rank(out, "rank", note->rank);
+		np_jsonout_text(out, "what", note->what);
+		np_jsonout_text(out, "reason", note->reason);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+static void put_input(struct np_jsonout *out, const struct report *report)
+{
+	const struct np_cluster *cluster = report->cluster;
+	int32_t world = np_cluster_world(cluster);
+	size_t hosts = np_cluster_hosts(cluster);
+
+	np_jsonout_object(out, "input");
+	np_jsonout_text(out, "path", report->input);
+	np_jsonout_integer(out, "ranks_found", (int64_t)report->run->sources.count);
+	np_jsonout_integer(out, "ranks_used", (int64_t)np_run_used(report->run));
+	np_jsonout_integer(out, "world_size", world > 0 ? world : NP_UNKNOWN);
+	np_jsonout_integer(out, "hosts", hosts > 0 ? (int64_t)hosts : NP_UNKNOWN);
+	np_jsonout_array_line(out, "steps");
+	for (size_t i = 0; i < cluster->steps.count; i++)
+		np_jsonout_text(out, NULL, np_run_text(report->run, cluster->steps.item[i]));
+	np_jsonout_end(out);
+	put_notes(out, "skipped", &report->run->notes, NP_NOTE_SKIPPED);
+	put_notes(out, "warnings", &report->run->notes, NP_NOTE_WARNING);
+	np_jsonout_end(out);
+}
+
+static void count_ops(const struct np_run *run, int64_t *total, int64_t *with_tasks)
+{
+	*total = 0;
+	*with_tasks = 0;
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->ops.count; j++) {
+			*total += 1;
+			*with_tasks += rank->ops.item[j].transfer != NP_UNKNOWN;
+		}
+	}
+}
+
+/* Operators are not matched over ranks yet, so nothing is said about clocks. */
+static void put_trust(struct np_jsonout *out, const struct report *report)
+{
+	struct withheld withheld[4];
+	size_t count = report_withheld(report, withheld);
+	int64_t total;
+	int64_t with_tasks;
+
+	count_ops(report->run, &total, &with_tasks);
+	np_jsonout_object(out, "trust");
+	np_jsonout_integer(out, "ops_total", total);
+	np_jsonout_null(out, "ops_matched");
+	np_jsonout_object_line(out, "clock");
+	np_jsonout_text(out, "method", "none");
+	np_jsonout_null(out, "hosts");
+	np_jsonout_null(out, "residual_p50_ns");
+	np_jsonout_null(out, "residual_p90_ns");
+	np_jsonout_array(out, "ranks_off");
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+	np_jsonout_object_line(out, "estimators");
+	np_jsonout_integer(out, "aligned", 0);
+	np_jsonout_integer(out, "clock_free", 0);
+	np_jsonout_integer(out, "tasks", with_tasks);
+	np_jsonout_null(out, "agreement_p50_ns");
+	np_jsonout_null(out, "agreement_p90_ns");
+	np_jsonout_end(out);
+	np_jsonout_array(out, "withheld");
+	for (size_t i = 0; i < count; i++) {
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "what", withheld[i].what);
+		np_jsonout_text(out, "reason", withheld[i].reason);
+		np_jsonout_text(out, "switch", withheld[i].cure);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+static void put_place(struct np_jsonout *out, const char *key, int32_t index)
+{
+	np_jsonout_integer(out, key, index < 0 ? NP_UNKNOWN : index);
+}
+
+static np_ns host_step(const struct np_step *step)
+{
+	if (step->host_begin == NP_UNKNOWN || step->host_end == NP_UNKNOWN)
+		return NP_UNKNOWN;
+	return step->host_end - step->host_begin;
+}
+
+static void put_rank_time(struct np_jsonout *out, const struct report *report, size_t index,
+			  const struct np_step_time *time)
+{
+	const struct np_rank *rank = report->run->ranks[index];
+	const struct np_coordinates *at = &report->cluster->coordinates[index];
+
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_integer(out, "rank", rank->id);
+	np_jsonout_integer(out, "device", time->device < 0 ? NP_UNKNOWN : time->device);
+	np_jsonout_text(out, "host", np_run_text(report->run, rank->host_name));
+	np_jsonout_integer(out, "computing_ns", time->computing);
+	np_jsonout_integer(out, "communication_ns", time->communication);
+	np_jsonout_integer(out, "communication_not_overlapped_ns",
+			   time->communication_not_overlapped);
+	np_jsonout_integer(out, "overlapped_ns", time->overlapped);
+	np_jsonout_integer(out, "free_ns", time->free);
+	np_jsonout_integer(out, "bubble_ns", time->bubble);
+	np_jsonout_integer(out, "stage_ns", time->stage);
+	np_jsonout_integer(out, "preparing_ns", time->preparing);
+	np_jsonout_integer(out, "span_ns", time->span);
+	np_jsonout_integer(out, "host_step_ns", host_step(&rank->steps.item[time->step]));
+	np_jsonout_integer(out, "e2e_ns", time->e2e);
+	np_jsonout_null(out, "partition");
+	put_place(out, "dp", at->dp);
+	put_place(out, "pp", at->pp);
+	put_place(out, "tp", at->tp);
+	put_place(out, "cp", at->cp);
+	put_place(out, "ep", at->ep);
+	np_jsonout_end(out);
+}
+
+static void put_step(struct np_jsonout *out, const struct report *report, np_str step)
+{
+	np_jsonout_object(out, NULL);
+	np_jsonout_text(out, "step", np_run_text(report->run, step));
+	np_jsonout_array(out, "ranks");
+	for (size_t i = 0; i < report->run->sources.count; i++) {
+		const struct np_rank *rank = report->run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->times.count; j++) {
+			if (rank->steps.item[rank->times.item[j].step].id == step)
+				put_rank_time(out, report, i, &rank->times.item[j]);
+		}
+	}
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+static void put_sum(struct np_jsonout *out, const struct report *report,
+		    const struct np_comm_sum *sum)
+{
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_text(out, "step", np_run_text(report->run, sum->step));
+	np_jsonout_integer(out, "ops", (int64_t)sum->ops);
+	np_jsonout_integer(out, "bytes", sum->bytes);
+	np_jsonout_integer(out, "moved_bytes", sum->moved_bytes);
+	np_jsonout_real(out, "gb_per_s", np_gb_per_s(sum->moved_bytes, sum->moved_time));
+	np_jsonout_integer(out, "elapsed_ns", sum->elapsed);
+	np_jsonout_integer(out, "wait_ns", sum->wait);
+	np_jsonout_integer(out, "transit_ns", sum->transit);
+	np_jsonout_integer(out, "exposed_ns", sum->exposed);
+	np_jsonout_integer(out, "overlapped_ns", sum->overlapped);
+	np_jsonout_integer(out, "computing_ns", sum->computing);
+	np_jsonout_real(out, "comm_compute_ratio", np_comm_compute_ratio(sum));
+	np_jsonout_text(out, "estimator", sum->estimator);
+	np_jsonout_end(out);
+}
+
+static void put_communicator(struct np_jsonout *out, const struct report *report,
+			     const struct np_communicator *each)
+{
+	const struct np_comm_sums *sums = report->sums;
+	char hash[24];
+
+	(void)snprintf(hash, sizeof(hash), "%" PRIu64, each->hash);
+	np_jsonout_object(out, NULL);
+	np_jsonout_text(out, "group", hash);
+	np_jsonout_text(out, "name", np_run_text(report->run, each->name));
+	np_jsonout_text(out, "pg_name", np_run_text(report->run, each->pg_name));
+	np_jsonout_text(out, "role", np_run_text(report->run, each->pg_name));
+	np_jsonout_text(out, "type", each->collective ? "collective" : "p2p");
+	put_ranks(out, "ranks", each->members, each->member_count);
+	put_ranks(out, "observed", each->observed, each->observed_count);
+	np_jsonout_array(out, "steps");
+	for (size_t i = 0; i < sums->list.count; i++) {
+		if (sums->list.item[i].communicator == each)
+			put_sum(out, report, &sums->list.item[i]);
+	}
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+static void put_empty_array(struct np_jsonout *out, const char *key)
+{
+	np_jsonout_array(out, key);
+	np_jsonout_end(out);
+}
+
+/* Parts that nothing measures yet are empty or null, never invented. */
+static void put_later_parts(struct np_jsonout *out)
+{
+	put_empty_array(out, "stragglers");
+	np_jsonout_null(out, "verdict");
+	np_jsonout_null(out, "unattributed_ns");
+	put_empty_array(out, "links");
+	put_empty_array(out, "pipeline");
+	put_empty_array(out, "experts");
+	put_empty_array(out, "memory");
+	put_empty_array(out, "job_findings");
+	np_jsonout_null(out, "replay");
+	put_empty_array(out, "whatif");
+	put_empty_array(out, "critical_path");
+	np_jsonout_null(out, "efficiency");
+}
+
+int report_json(const struct report *report, FILE *stream, struct np_err *err)
+{
+	const struct np_cluster *cluster = report->cluster;
+	struct np_jsonout out;
+	int rc;
+
+	np_jsonout_init(&out, stream);
+	np_jsonout_object(&out, NULL);
+	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
+	put_input(&out, report);
+	put_trust(&out, report);
+	np_jsonout_array(&out, "steps");
+	for (size_t i = 0; i < cluster->steps.count; i++)
+		put_step(&out, report, cluster->steps.item[i]);
+	np_jsonout_end(&out);
+	np_jsonout_array(&out, "communicators");
+	for (size_t i = 0; i < cluster->communicators.count; i++)
+		put_communicator(&out, report, &cluster->communicators.item[i]);
+	np_jsonout_end(&out);
+	put_later_parts(&out);
+	np_jsonout_end(&out);
+	rc = np_jsonout_finish(&out, err);
+	np_jsonout_release(&out);
+	return rc;
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include "npuprof/grid.h"
+#include "npuprof/ranges.h"
+#include "npuprof/spread.h"
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* One screen: longer lists end with how many more there are and where to see them. */
+#define MAX_NOTES         6
+#define MAX_STEPS         10
+#define MAX_COMMUNICATORS 10
+
+/* What the screen and the Markdown page consist of; `grid` and `text` may be missing. */
+struct section {
+	const char *title;
+	struct np_grid *grid;
+	struct np_buf text; /* lines after the grid */
+};
+
+struct page {
+	struct np_buf head; /* one line */
+	struct section sections[5];
+	size_t count;
+};
+
+static struct section *add_section(struct page *page, const char *title)
+{
+	struct section *section = &page->sections[page->count++];
+
+	*section = (struct section){ .title = title, .text = NP_BUF_INIT };
+	return section;
+}
+
+static void release_page(struct page *page)
+{
+	np_buf_release(&page->head);
+	for (size_t i = 0; i < page->count; i++) {
+		np_grid_free(page->sections[i].grid);
+		np_buf_release(&page->sections[i].text);
+	}
+}
+
+/* --- head ------------------------------------------------------------------------------------ */
+
+static void put_steps(struct np_buf *buf, const struct report *report)
+{
+	const struct np_cluster *cluster = report->cluster;
+	int64_t *numbers = malloc((cluster->steps.count + 1) * sizeof(*numbers));
+	size_t count = 0;
+
+	for (size_t i = 0; numbers && i < cluster->steps.count; i++) {
+		const char *text = np_run_text(report->run, cluster->steps.item[i]);
+
+		if (text && np_text_to_int(text, strlen(text), &numbers[count]))
+			count++;
+	}
+	if (count == 0 || count < cluster->steps.count) {
+		np_buf_printf(buf, ", %s",
+			      cluster->steps.count == 1 ? "no steps marked" : "several steps");
+	} else {
+		np_buf_printf(buf, ", step%s ", count == 1 ? "" : "s");
+		np_ranges_format(buf, numbers, count);
+	}
+	free(numbers);
+}
+
+static void put_head(struct np_buf *buf, const struct report *report)
+{
+	size_t used = np_run_used(report->run);
+	int32_t world = np_cluster_world(report->cluster);
+	size_t hosts = np_cluster_hosts(report->cluster);
+
+	np_text_safe(buf, report->input, strlen(report->input));
+	np_buf_printf(buf, ": %zu rank%s", used, used == 1 ? "" : "s");
+	if (world > 0)
+		np_buf_printf(buf, " of %" PRId32, world);
+	else if (used < report->run->sources.count)
+		np_buf_printf(buf, " of %zu found", report->run->sources.count);
+	if (hosts > 0)
+		np_buf_printf(buf, ", %zu host%s", hosts, hosts == 1 ? "" : "s");
+	put_steps(buf, report);
+}
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+/* Both kinds, what could not be used first. */
+static void put_notes(struct section *section, const struct np_notes *notes)
+{
+	static const struct np_grid_column columns[] = {
+		{ "", NP_LEFT, false },
+		{ "", NP_LEFT, false },
+		{ "", NP_LEFT, true },
+	};
+	size_t shown = 0;
+
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	for (int kind = NP_NOTE_SKIPPED; section->grid && kind <= NP_NOTE_WARNING; kind++) {
+		for (size_t i = 0; i < notes->list.count && shown < MAX_NOTES; i++) {
+			const struct np_note *note = &notes->list.item[i];
+
+			if (note->kind != (enum np_note_kind)kind)
+				continue;
+			np_grid_cell(section->grid,
+				     kind == NP_NOTE_SKIPPED ? "not used" : "note");
+			if (note->rank == NP_NO_RANK)
+				np_grid_cell(section->grid, note->what);
+			else
+				np_grid_printf(section->grid, "rank %" PRId32 " %s", note->rank,
+					       strcmp(note->what, "rank") == 0 ? "" : note->what);
+			np_grid_cell(section->grid, note->reason);
+			shown++;
+		}
+	}
+	if (notes->list.count > shown)
+		np_buf_printf(&section->text,
+			      "… and %zu more: -f csv --table np_skipped lists all\n",
+			      notes->list.count - shown);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static const char *const quantity_titles[NP_Q_COUNT] = {
+	[NP_Q_COMPUTING] = "computing", [NP_Q_EXPOSED] = "exposed comm.",
+	[NP_Q_FREE] = "free",		[NP_Q_BUBBLE] = "bubble",
+	[NP_Q_SPAN] = "step span",
+};
+
+/* "41.2 ms r3 … 54.1 ms r5", or the one value that all have. */
+static void put_spread(struct np_grid *grid, const struct np_spread *spread)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+
+	if (spread->ranks == 0) {
+		np_grid_cell(grid, "?");
+		return;
+	}
+	np_text_duration(&text, spread->least);
+	if (spread->least != spread->most) {
+		np_buf_printf(&text, " r%" PRId32 " … ", spread->least_rank);
+		np_text_duration(&text, spread->most);
+		np_buf_printf(&text, " r%" PRId32, spread->most_rank);
+	}
+	np_grid_cell(grid, text.text);
+}
+
+/* A bubble that is zero everywhere says nothing and takes a column. */
+static bool has_bubble(const struct np_cluster *cluster)
+{
+	for (size_t i = 0; i < cluster->run->sources.count; i++) {
+		const struct np_rank *rank = cluster->run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->times.count; j++) {
+			if (rank->times.item[j].bubble > 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static int put_step_row(struct np_grid *grid, const struct report *report, np_str step, bool bubble,
+			struct np_err *err)
+{
+	const char *id = np_run_text(report->run, step);
+
+	np_grid_cell(grid, id ? id : "all");
+	for (int quantity = 0; quantity < NP_Q_COUNT; quantity++) {
+		struct np_spread spread;
+		int rc;
+
+		if (quantity == NP_Q_BUBBLE && !bubble)
+			continue;
+		rc = np_spread_measure(report->cluster, step, (enum np_quantity)quantity, &spread,
+				       err);
+		if (rc < 0)
+			return rc;
+		put_spread(grid, &spread);
+	}
+	return NP_OK;
+}
+
+static int put_steps_section(struct section *section, const struct report *report,
+			     struct np_err *err)
+{
+	const struct np_cluster *cluster = report->cluster;
+	bool bubble = has_bubble(cluster);
+	struct np_grid_column columns[NP_Q_COUNT + 1] = { { "step", NP_RIGHT, false } };
+	size_t count = 1;
+	int rc = NP_OK;
+
+	for (int quantity = 0; quantity < NP_Q_COUNT; quantity++) {
+		if (quantity != NP_Q_BUBBLE || bubble)
+			columns[count++] = (struct np_grid_column){ quantity_titles[quantity],
+								    NP_LEFT, false };
+	}
+	section->grid = np_grid_new(columns, count);
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
+	for (size_t i = 0; i < cluster->steps.count && i < MAX_STEPS && rc == NP_OK; i++)
+		rc = put_step_row(section->grid, report, cluster->steps.item[i], bubble, err);
+	if (cluster->steps.count > MAX_STEPS)
+		np_buf_printf(&section->text, "… and %zu more steps: --steps N, or -f csv\n",
+			      cluster->steps.count - MAX_STEPS);
+	return rc;
+}
+
+/* --- communicators --------------------------------------------------------------------------- */
+
+/* A communicator over all steps. */
+struct total {
+	const struct np_communicator *communicator;
+	struct np_comm_sum sum;
+};
+
+static int64_t add(int64_t sum, int64_t value)
+{
+	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
+}
+
+static void add_step(struct np_comm_sum *total, const struct np_comm_sum *step)
+{
+	total->ops += step->ops;
+	total->elapsed += step->elapsed;
+	total->wait = add(total->wait, step->wait);
+	total->transit = add(total->transit, step->transit);
+	total->exposed = add(total->exposed, step->exposed);
+	total->moved_bytes = add(total->moved_bytes, step->moved_bytes);
+	total->moved_time = add(total->moved_time, step->moved_time);
+	total->computing = add(total->computing, step->computing);
+}
+
+static int by_elapsed(const void *left, const void *right)
+{
+	const struct total *a = left;
+	const struct total *b = right;
+
+	if (a->sum.elapsed != b->sum.elapsed)
+		return a->sum.elapsed > b->sum.elapsed ? -1 : 1;
+	return (a->communicator > b->communicator) - (a->communicator < b->communicator);
+}
+
+static struct total *total_communicators(const struct report *report, size_t *ret_count)
+{
+	const struct np_comm_sums *sums = report->sums;
+	struct total *totals = calloc(report->cluster->communicators.count + 1, sizeof(*totals));
+	size_t count = 0;
+
+	for (size_t i = 0; totals && i < sums->list.count; i++) {
+		const struct np_comm_sum *sum = &sums->list.item[i];
+
+		/* Sums are sorted by communicator. */
+		if (count == 0 || totals[count - 1].communicator != sum->communicator)
+			totals[count++].communicator = sum->communicator;
+		add_step(&totals[count - 1].sum, sum);
+	}
+	if (totals)
+		qsort(totals, count, sizeof(totals[0]), by_elapsed);
+	*ret_count = count;
+	return totals;
+}
+
+static void put_members(struct np_grid *grid, const struct np_communicator *communicator)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	int64_t *ranks = malloc((communicator->observed_count + 1) * sizeof(*ranks));
+
+	for (size_t i = 0; ranks && i < communicator->observed_count; i++)
+		ranks[i] = communicator->observed[i];
+	if (ranks)
+		np_ranges_format(&text, ranks, communicator->observed_count);
+	free(ranks);
+	if (communicator->size > communicator->observed_count)
+		np_buf_printf(&text, " (%zu of %zu)", communicator->observed_count,
+			      communicator->size);
+	np_grid_cell(grid, text.text);
+}
+
+static void put_ratio(struct np_grid *grid, double ratio, const char *format_unknown)
+{
+	if (isnan(ratio))
+		np_grid_cell(grid, format_unknown);
+	else
+		np_grid_printf(grid, "%.2f", ratio);
+}
+
+static void put_communicator(struct np_grid *grid, const struct report *report,
+			     const struct total *total)
+{
+	const struct np_communicator *each = total->communicator;
+	const char *name = np_run_text(report->run, each->pg_name);
+
+	if (name)
+		np_grid_printf(grid, "%s …%03" PRIu64, name, each->hash % 1000);
+	else
+		np_grid_printf(grid, "%" PRIu64, each->hash);
+	put_members(grid, each);
+	np_grid_printf(grid, "%zu", total->sum.ops);
+	np_grid_duration(grid, total->sum.elapsed);
+	np_grid_duration(grid, total->sum.wait);
+	np_grid_duration(grid, total->sum.transit);
+	np_grid_duration(grid, total->sum.exposed);
+	put_ratio(grid, np_gb_per_s(total->sum.moved_bytes, total->sum.moved_time), "?");
+	put_ratio(grid, np_comm_compute_ratio(&total->sum), "?");
+}
+
+static int put_communicators_section(struct section *section, const struct report *report,
+				     struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "communicator", NP_LEFT, false }, { "ranks", NP_LEFT, true },
+		{ "ops", NP_RIGHT, false },	    { "elapsed", NP_RIGHT, false },
+		{ "wait", NP_RIGHT, false },	    { "transit", NP_RIGHT, false },
+		{ "exposed", NP_RIGHT, false },	    { "GB/s", NP_RIGHT, false },
+		{ "comm/comp", NP_RIGHT, false },
+	};
+	size_t count = 0;
+	struct total *totals = total_communicators(report, &count);
+
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	if (!totals || !section->grid) {
+		free(totals);
+		return np_fail_nomem(err, "the screen");
+	}
+	for (size_t i = 0; i < count && i < MAX_COMMUNICATORS; i++)
+		put_communicator(section->grid, report, &totals[i]);
+	free(totals);
+	if (count > MAX_COMMUNICATORS)
+		np_buf_printf(&section->text,
+			      "… and %zu more: -f csv --table np_comm_step lists all\n",
+			      count - MAX_COMMUNICATORS);
+	return NP_OK;
+}
+
+/* --- what is missing, what is next ----------------------------------------------------------- */
+
+size_t report_withheld(const struct report *report, struct withheld list[4])
+{
+	const struct np_run *run = report->run;
+	bool without_ops = false;
+	bool without_sizes = false;
+	bool without_tasks = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		if (!rank)
+			continue;
+		without_ops |= rank->ops.count == 0;
+		without_sizes |= rank->ops.count > 0 && !rank->sizes_known;
+		for (size_t j = 0; j < rank->comm_steps.count; j++)
+			without_tasks |= rank->comm_steps.item[j].transfer == NP_UNKNOWN;
+	}
+	if (without_ops)
+		list[count++] = (struct withheld){
+			"communicators of some ranks", "no communication operators were recorded",
+			"export_type=db (COMMUNICATION_OP) on a run with communication"
+		};
+	if (without_sizes)
+		list[count++] =
+			(struct withheld){ "bandwidth and links",
+					   "Level0 records no sizes and no links",
+					   "profiler_level=Level1" };
+	if (without_tasks)
+		list[count++] = (struct withheld){
+			"wait and transit of some operators",
+			"their small tasks are not in the data",
+			"export_type=db with profiler_level=Level1, all ranks"
+		};
+	return count;
+}
+
+static void put_missing(struct section *section, const struct report *report)
+{
+	struct withheld list[4];
+	size_t count = report_withheld(report, list);
+
+	for (size_t i = 0; i < count; i++)
+		np_buf_printf(&section->text, "%s: %s; collect with %s\n", list[i].what,
+			      list[i].reason, list[i].cure);
+}
+
+static void put_next(struct section *section, const struct report *report)
+{
+	if (report->database)
+		np_buf_printf(&section->text, "MindStudio Insight opens %s\n", report->database);
+	np_buf_printf(&section->text, "npuprof cluster -d %s -f csv --table np_comm_step\n",
+		      report->input);
+	np_buf_printf(&section->text, "npuprof cluster -d %s -f json\n", report->input);
+}
+
+/* --- rendering ------------------------------------------------------------------------------- */
+
+static int build(struct page *page, const struct report *report, struct np_err *err)
+{
+	struct section *section;
+	int rc;
+
+	page->head = NP_BUF_INIT;
+	put_head(&page->head, report);
+	if (report->run->notes.list.count > 0)
+		put_notes(add_section(page, "Notes"), &report->run->notes);
+	rc = put_steps_section(add_section(page, "Steps: least … most over the ranks"), report,
+			       err);
+	if (rc == NP_OK && report->cluster->communicators.count > 0)
+		rc = put_communicators_section(
+			add_section(page, "Communicators: sums over profiled ranks and steps"),
+			report, err);
+	section = add_section(page, "Not in the data");
+	put_missing(section, report);
+	if (section->text.length == 0)
+		page->count--;
+	put_next(add_section(page, "Next"), report);
+	return rc < 0 ? rc : np_buf_check(&page->head, err);
+}
+
+static void indent_lines(struct np_buf *buf, const char *text, size_t indent)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		np_buf_add_repeated(buf, ' ', indent);
+		np_text_safe(buf, text, length);
+		np_buf_add_char(buf, '\n');
+		text += length + (text[length] == '\n');
+	}
+}
+
+int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
+{
+	struct page page = { 0 };
+	int rc = build(&page, report, err);
+
+	np_buf_printf(buf, "%s\n", page.head.text);
+	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
+		struct section *section = &page.sections[i];
+
+		np_buf_printf(buf, report->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n",
+			      section->title);
+		if (section->grid)
+			rc = np_grid_write(section->grid, buf, 2, report->width, report->color,
+					   err);
+		indent_lines(buf, section->text.text, 2);
+	}
+	release_page(&page);
+	return rc < 0 ? rc : np_buf_check(buf, err);
+}
+
+int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+{
+	struct page page = { 0 };
+	int rc = build(&page, report, err);
+
+	np_buf_printf(buf, "# %s\n", page.head.text);
+	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
+		struct section *section = &page.sections[i];
+
+		np_buf_printf(buf, "\n## %s\n\n", section->title);
+		if (section->grid)
+			rc = np_grid_write_markdown(section->grid, buf, err);
+		if (section->text.length > 0) {
+			np_buf_add(buf, section->grid ? "\n" : "");
+			indent_lines(buf, section->text.text, 4);
+		}
+	}
+	release_page(&page);
+	return rc < 0 ? rc : np_buf_check(buf, err);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_CLUSTER_H
+#define NP_CLUSTER_H
+
+#include "npuprof/run.h"
+
+/*
+ * The ranks of a run seen together
+ * ================================
+ *
+ * Steps by id, communicators by hash, pipeline stages, and the place of each
+ * rank in the parallel dimensions. Built from a loaded run, which must outlive
+ * it; everything behind it is read only.
+ */
+
+/* A communicator over all ranks that know it. */
+struct np_communicator {
+	uint64_t hash;
+	np_str name;    /* the communicator string; NONE when only the hash is known */
+	np_str pg_name; /* "tp", "dp" …; NONE when not known */
+	const int32_t *members; /* global ranks from the metadata, ascending; NULL if not known */
+	size_t member_count;
+	int32_t *observed; /* profiled ranks with operators of it, ascending */
+	size_t observed_count;
+	size_t size; /* members, else what the links give away; at least the observed */
+	bool collective; /* it has operators of this kind */
+	bool p2p;
+	/*
+	 * Global rank by local rank, NP_NO_RANK where neither the metadata nor a
+	 * rank's link to itself tells.
+	 */
+	int32_t *global;
+	size_t global_count;
+};
+
+/* Place in the parallel dimensions; -1 where it is not known. */
+struct np_coordinates {
+	int32_t tp;
+	int32_t cp;
+	int32_t dp;
+	int32_t pp;
+	int32_t ep;
+};
+
+/* Ranks that work on the same part of the model. */
+struct np_stage {
+	int32_t *ranks; /* ascending */
+	size_t count;
+};
+
+struct np_cluster {
+	const struct np_run *run;
+	struct np_arena *arena;
+	NP_VEC(np_str) steps; /* ids in numeric order; NP_STR_NONE for runs without steps */
+	NP_VEC(struct np_communicator) communicators; /* by type, then hash as text, as Insight lists them */
+	NP_VEC(struct np_stage) stages;		      /* by smallest rank; empty without a pipeline */
+	struct np_coordinates *coordinates;	      /* by index of the rank in the run */
+	struct np_parallel parallel;		      /* of the first rank that has it */
+};
+
+int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct np_err *err) NP_MUST_USE;
+void np_cluster_free(struct np_cluster *cluster);
+void np_cluster_freep(struct np_cluster **cluster);
+
+/* The communicator with this hash, or NULL. */
+const struct np_communicator *np_cluster_communicator(const struct np_cluster *cluster,
+						      uint64_t hash);
+
+/* Number of ranks of the job, or 0 when nothing tells. */
+int32_t np_cluster_world(const struct np_cluster *cluster);
+
+/* Number of distinct hosts, or 0 when no rank says. */
+size_t np_cluster_hosts(const struct np_cluster *cluster);
+
+/*
+ * Places in the parallel dimensions by the order in which ranks are laid out
+ * (tp fastest, then cp, dp, pp), for world = tp·cp·dp·pp; or, where the
+ * framework counted cp into dp, for world = tp·dp·pp. All -1 if the sizes do
+ * not fit the world or the rank is not in it.
+ */
+struct np_coordinates np_coordinates_of(const struct np_parallel *parallel, int32_t rank);
+
+/* Fill cluster->coordinates from the communicators' lists and the sizes (see places.c). */
+int np_cluster_find_places(struct np_cluster *cluster, struct np_err *err) NP_MUST_USE;
+
+/* The stages of a pipeline from its communicators (see stages.c); none without one. */
+int np_cluster_find_stages(struct np_cluster *cluster, struct np_err *err) NP_MUST_USE;
+
+/*
+ * Per communicator and step, summed over the observed ranks.
+ */
+struct np_comm_sum {
+	const struct np_communicator *communicator;
+	np_str step;
+	size_t ops;
+	size_t ranks;
+	int64_t bytes;
+	int64_t moved_bytes;
+	np_ns moved_time;
+	np_ns elapsed;
+	np_ns wait;    /* NP_UNKNOWN without an estimator */
+	np_ns transit;
+	np_ns exposed;
+	np_ns overlapped;
+	np_ns computing;
+	const char *estimator; /* "tasks", "none" */
+};
+
+struct np_comm_sums {
+	NP_VEC(struct np_comm_sum) list; /* by communicator, then step */
+};
+
+int np_comm_sums_measure(const struct np_cluster *cluster, struct np_comm_sums *ret,
+			 struct np_err *err) NP_MUST_USE;
+void np_comm_sums_release(struct np_comm_sums *sums);
+
+/* elapsed / computing; NaN when computing is not known or 0. */
+double np_comm_compute_ratio(const struct np_comm_sum *sum);
+
+/* Bytes per nanosecond, which are gigabytes per second; NaN when either is unknown or 0. */
+double np_gb_per_s(int64_t bytes, np_ns time);
+
+#endif /* NP_CLUSTER_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_SPREAD_H
+#define NP_SPREAD_H
+
+#include "npuprof/cluster.h"
+
+/*
+ * How far the ranks are apart
+ * ===========================
+ *
+ * For one quantity of the step times: the least, the middle and the most over
+ * the ranks, and which ranks are the extremes (the lowest id where several are).
+ */
+enum np_quantity {
+	NP_Q_COMPUTING,
+	NP_Q_EXPOSED, /* communication that computing does not hide */
+	NP_Q_FREE,
+	NP_Q_BUBBLE,
+	NP_Q_SPAN,
+	NP_Q_COUNT,
+};
+
+struct np_spread {
+	size_t ranks; /* 0: nobody knows the quantity, and the rest is not set */
+	np_ns least;
+	np_ns middle; /* the lower one of two */
+	np_ns most;
+	int32_t least_rank;
+	int32_t most_rank;
+};
+
+/* The value of a quantity, NP_UNKNOWN where it is not known. */
+np_ns np_quantity_of(const struct np_step_time *time, enum np_quantity quantity);
+
+/* The spread over the ranks in one step. */
+int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_quantity quantity,
+		      struct np_spread *ret, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_SPREAD_H */

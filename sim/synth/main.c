@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "backend.h"
+#include "manifest.h"
+#include "npuprof/workers.h"
+#include "options.h"
+#include "truth.h"
+
+/* What the threads that write ranks share. */
+struct writing {
+	const struct syn_timeline *timeline;
+	struct syn_truth *truths;
+	struct np_err *errs;
+};
+
+static int stream_to_backends(const struct syn_timeline *timeline,
+			      const struct syn_rank_info *info, struct syn_truth *truth,
+			      struct np_err *err)
+{
+	struct syn_sink *sinks[8] = { &truth->base };
+	const struct syn_backend *opened[8] = { NULL };
+	size_t count = 1;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < syn_backend_count && rc == NP_OK; i++) {
+		const struct syn_backend *backend = syn_backends[i];
+
+		if (backend->is_wanted && !backend->is_wanted(info->config))
+			continue;
+		rc = backend->open(info, &sinks[count], err);
+		opened[count] = backend;
+		count += rc == NP_OK ? 1 : 0;
+	}
+	if (rc == NP_OK)
+		rc = syn_stream_rank(timeline, info->place.rank, sinks, count, err);
+	for (size_t i = 1; i < count; i++)
+		rc = opened[i]->close(sinks[i], rc, err);
+	return rc;
+}
+
+static int write_rank(const struct writing *writing, int32_t rank, struct np_err *err)
+{
+	struct syn_rank_info info = syn_rank_info_of(writing->timeline, rank);
+	NP_CLEANUP(np_buf_release) struct np_buf dir = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf output = NP_BUF_INIT;
+	int rc;
+
+	np_buf_printf(&dir, "%s/", info.config->out);
+	syn_rank_dir(&info, &dir);
+	np_buf_printf(&output, "%s/ASCEND_PROFILER_OUTPUT", dir.text);
+	rc = np_buf_check(&dir, err);
+	if (rc == NP_OK)
+		rc = np_buf_check(&output, err);
+	if (rc == NP_OK)
+		rc = syn_make_dirs(output.text, err);
+	info.dir = dir.text;
+	if (rc == NP_OK)
+		rc = stream_to_backends(writing->timeline, &info, &writing->truths[rank], err);
+	return rc;
+}
+
+static void write_job(void *context, size_t index)
+{
+	struct writing *writing = context;
+
+	if (syn_is_written(writing->timeline->config, (int32_t)index))
+		(void)!write_rank(writing, (int32_t)index, &writing->errs[index]);
+}
+
+static int write_ranks(const struct syn_timeline *timeline, struct syn_truth *truths,
+		       struct np_err *err)
+{
+	size_t count = (size_t)timeline->config->ranks;
+	struct np_workers workers = { .threads = (size_t)timeline->config->threads };
+	struct writing writing = { timeline, truths, calloc(count, sizeof(struct np_err)) };
+	int rc = NP_OK;
+
+	if (!writing.errs)
+		return np_fail_nomem(err, "the ranks");
+	np_workers_run(&workers, count, write_job, &writing);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		if (writing.errs[i].code != NP_OK)
+			rc = np_fail(err, writing.errs[i].code, "rank %zu: %.480s", i,
+				     writing.errs[i].text);
+	}
+	free(writing.errs);
+	return rc;
+}
+
+/* Only an empty directory, or one that does not exist yet, is ours to fill. */
+static int check_out(const struct syn_config *config, struct np_err *err)
+{
+	DIR *dir = opendir(config->out);
+	const struct dirent *entry;
+	bool empty = true;
+
+	if (!dir && errno == ENOENT)
+		return syn_make_dirs(config->out, err);
+	if (!dir)
+		return np_fail(err, NP_E_IO, "cannot use '%s': %s", config->out, strerror(errno));
+	/* Nobody else reads this directory stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (empty && (entry = readdir(dir)))
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	(void)closedir(dir);
+	if (!empty && !config->force)
+		return np_fail(err, NP_E_USAGE, "'%s' is not empty; use --force to write into it",
+			       config->out);
+	return NP_OK;
+}
+
+static int generate(const struct syn_config *config, struct np_err *err)
+{
+	size_t count = (size_t)config->ranks;
+	struct syn_truth *truths = calloc(count, sizeof(*truths));
+	struct syn_timeline timeline = { 0 };
+	int rc = truths ? check_out(config, err) : np_fail_nomem(err, "the truth");
+
+	for (size_t i = 0; truths && i < count; i++)
+		syn_truth_init(&truths[i]);
+	if (rc == NP_OK)
+		rc = syn_timeline_run(&timeline, config, err);
+	if (rc == NP_OK)
+		rc = write_ranks(&timeline, truths, err);
+	if (rc == NP_OK)
+		rc = syn_truth_write(&timeline, truths, err);
+	if (rc == NP_OK && config->manifest)
+		rc = syn_manifest_write(&timeline, err);
+	for (size_t i = 0; truths && i < count; i++)
+		syn_truth_release(&truths[i]);
+	free(truths);
+	syn_timeline_release(&timeline);
+	return rc;
+}
+
+static int run(int argc, char **argv, struct syn_config *config, struct np_err *err)
+{
+	enum syn_action action;
+	int rc = syn_options_parse(argc, argv, config, &action, err);
+
+	if (rc < 0)
+		return rc;
+	if (action == SYN_ACT_HELP) {
+		syn_options_help();
+		return NP_OK;
+	}
+	if (action == SYN_ACT_VERSION) {
+		(void)printf("npuprof-synth %s\n", NP_VERSION);
+		return NP_OK;
+	}
+	rc = syn_config_complete(config, err);
+	if (rc == NP_OK)
+		rc = generate(config, err);
+	if (rc == NP_OK && !config->quiet)
+		(void)fprintf(stderr,
+			      "npuprof-synth: %" PRId64 " ranks, %" PRId64
+			      " steps (simulated) in '%s'\n",
+			      config->ranks, config->steps, config->out);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct syn_config config;
+	int rc;
+
+	syn_config_init(&config);
+	rc = run(argc, argv, &config, &err);
+	syn_config_release(&config);
+	if (rc == NP_OK)
+		return 0;
+	(void)fprintf(stderr, "npuprof-synth: %s\n", err.text);
+	return rc == NP_E_USAGE ? 2 : 1;
+}

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "rng.h"
+
+#define FIRST_CONNECTION   1000
+#define COMPUTE_STREAM     2
+#define STREAMS_PER_GROUP  10
+#define MEMORY_BASE_BYTES  (INT64_C(12) << 30)
+#define MEMORY_LAYER_BYTES (INT64_C(96) << 20)
+
+struct walk {
+	const struct syn_timeline *timeline;
+	const struct syn_config *config;
+	struct syn_sink *const *sinks;
+	size_t sink_count;
+	struct syn_rank rank;
+	struct syn_comm comm;
+	struct syn_smalls smalls;
+	struct syn_clock clock;
+	np_ns cut_ns; /* true time after which nothing was recorded */
+	int64_t connection;
+	int64_t task_id;
+	int64_t op_id;
+	int64_t *ordinals; /* per group */
+	int64_t ordinal_shift;
+	int64_t drops_left; /* operators still to be dropped */
+	int64_t ops_left;   /* operators still to come */
+	int64_t ops_seen;
+	np_ns tail_ns[SYN_STREAMS];
+	bool step_has_tasks;
+	np_ns first_torch_ns;
+	np_ns last_host_ns;
+	int64_t allocated;
+	int64_t leak;
+	NP_VEC(struct syn_memory_event) live; /* per micro-batch and layer */
+	struct np_err *err;
+};
+
+/* What a call of a sink's function comes down to, for all sinks that have it. */
+#define TELL(walk, function, event) \
+	__extension__({ \
+		int told_ = NP_OK; \
+		for (size_t i_ = 0; i_ < (walk)->sink_count && told_ == NP_OK; i_++) { \
+			struct syn_sink *sink_ = (walk)->sinks[i_]; \
+			if (sink_->function) \
+				told_ = sink_->function(sink_, (event), (walk)->err); \
+		} \
+		told_; \
+	})
+
+static np_ns local_time_of(const struct walk *walk, np_ns true_ns)
+{
+	return syn_clock_read(&walk->clock, true_ns);
+}
+
+static bool is_cut(const struct walk *walk, np_ns end_ns)
+{
+	return end_ns > walk->cut_ns;
+}
+
+/* Calls are shown with their place inside the CANN call that the program knows, in per mille. */
+struct call {
+	enum syn_api_level level;
+	const char *name;
+	int from;
+	int before_end;
+};
+
+static int tell_call(struct walk *walk, const struct syn_item *item, const struct call *call,
+		     int64_t connection)
+{
+	np_ns length = item->launched_ns - item->launch_ns;
+	np_ns end = item->launched_ns - call->before_end;
+	struct syn_api api = {
+		.level = call->level,
+		.name = call->name,
+		.start_ns = local_time_of(walk, item->launch_ns + length * call->from / 1000),
+		.end_ns = local_time_of(walk, end),
+		.connection = connection,
+	};
+
+	if (is_cut(walk, end))
+		return NP_OK;
+	return TELL(walk, api, &api);
+}
+
+static int tell_torch(struct walk *walk, const struct syn_item *item, const char *name,
+		      int64_t connection)
+{
+	struct syn_api api = {
+		.level = SYN_API_TORCH,
+		.name = name,
+		.start_ns = local_time_of(walk, item->host_ns),
+		.end_ns = local_time_of(walk, item->torch_ns),
+		.connection = connection,
+	};
+
+	if (item->kind == SYN_KERNEL)
+		api.model = &syn_kernel_models[item->model];
+	if (is_cut(walk, item->torch_ns))
+		return NP_OK;
+	return TELL(walk, api, &api);
+}
+
+static int32_t stream_number(int stream)
+{
+	return stream == SYN_STREAM_COMPUTE ? COMPUTE_STREAM : stream * STREAMS_PER_GROUP;
+}
+
+static int tell_task(struct walk *walk, struct syn_task *task, np_ns start, np_ns end)
+{
+	task->start_ns = local_time_of(walk, start);
+	task->end_ns = local_time_of(walk, end);
+	task->id = walk->task_id++;
+	if (is_cut(walk, end))
+		return NP_OK;
+	return TELL(walk, task, task);
+}
+
+/* An event between streams: a task on either side, each with its own call. */
+static int tell_event(struct walk *walk, const struct syn_item *by, int stream,
+		      enum syn_task_kind kind, np_ns start, np_ns end)
+{
+	bool record = kind == SYN_TASK_EVENT_RECORD;
+	const struct call call = { SYN_API_ACL,
+				   record ? "aclrtRecordEvent" : "aclrtStreamWaitEvent",
+				   record ? 10 : 30, (int)((by->launched_ns - by->launch_ns) / 1000 * 960) };
+	struct syn_task task = { .kind = kind,
+				 .stream = stream_number(stream),
+				 .connection = walk->connection };
+	int rc = tell_call(walk, by, &call, walk->connection++);
+
+	if (rc < 0)
+		return rc;
+	return tell_task(walk, &task, start, end);
+}
+
+static int tell_waits(struct walk *walk, struct syn_item *item)
+{
+	struct syn_program *program = &walk->rank.program;
+	np_ns start = walk->tail_ns[item->stream] + 300;
+	np_ns end = 0;
+
+	for (uint32_t i = 0; i < item->after_count; i++) {
+		struct syn_item *other =
+			&program->items.item[program->after.item[item->after_first + i]];
+		int rc = NP_OK;
+
+		if (other->stream == item->stream)
+			continue;
+		if (!other->recorded)
+			rc = tell_event(walk, item, other->stream, SYN_TASK_EVENT_RECORD,
+					other->end_ns + 200, other->end_ns + 220);
+		if (rc < 0)
+			return rc;
+		other->recorded = true;
+		if (other->end_ns + 500 > end)
+			end = other->end_ns + 500;
+	}
+	if (end == 0)
+		return NP_OK;
+	if (start < item->launch_ns)
+		start = item->launch_ns;
+	return tell_event(walk, item, item->stream, SYN_TASK_EVENT_WAIT, start,
+			  end > start + 20 ? end : start + 20);
+}
+
+static int tell_kernel(struct walk *walk, const struct syn_item *item)
+{
+	const struct syn_kernel_model *model = &syn_kernel_models[item->model];
+	int64_t acl = walk->connection++;
+	int64_t node = walk->connection++;
+	struct syn_task task = { .kind = SYN_TASK_KERNEL,
+				 .stream = COMPUTE_STREAM,
+				 .connection = node,
+				 .model = model,
+				 .tokens = item->tokens };
+	int rc = tell_torch(walk, item, model->torch, node);
+
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_ACL, model->api, 0, 0 }, acl);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_NODE, "launch", 400, 50 }, node);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item,
+			       &(struct call){ SYN_API_RUNTIME, "KernelLaunchWithHandleV2", 600, 60 },
+			       walk->connection++);
+	if (rc == NP_OK)
+		rc = tell_task(walk, &task, item->start_ns, item->end_ns);
+	walk->step_has_tasks = walk->step_has_tasks || !is_cut(walk, item->end_ns);
+	return rc;
+}
+
+static int tell_memcpy(struct walk *walk, const struct syn_item *item)
+{
+	int64_t acl = walk->connection++;
+	struct syn_task task = { .kind = SYN_TASK_MEMCPY,
+				 .stream = COMPUTE_STREAM,
+				 .connection = acl,
+				 .bytes = SYN_TOKENS * 8 };
+	int rc = tell_torch(walk, item, "aten::copy_", acl);
+
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_ACL, "aclrtMemcpyAsync", 0, 0 },
+			       acl);
+	if (rc == NP_OK)
+		rc = tell_task(walk, &task, item->start_ns, item->end_ns);
+	return rc;
+}
+
+/* Choose, of the operators still to come, as many as are still to be dropped. */
+static bool is_dropped(struct walk *walk)
+{
+	struct syn_key key = { walk->config->seed, SYN_FOR_DROP, (uint64_t)walk->rank.rank, 0,
+			       (uint64_t)walk->ops_seen };
+	bool drop = syn_uniform(&key) * (double)walk->ops_left < (double)walk->drops_left;
+
+	walk->ops_seen++;
+	walk->ops_left--;
+	if (drop)
+		walk->drops_left--;
+	return drop;
+}
+
+static const char *torch_name(enum syn_op op)
+{
+	static const char *const names[] = {
+		[SYN_ALL_REDUCE] = "c10d::allreduce_",
+		[SYN_REDUCE_SCATTER] = "c10d::_reduce_scatter_base_",
+		[SYN_ALL_GATHER] = "c10d::_allgather_base_",
+		[SYN_ALL_TO_ALL_V] = "c10d::alltoall_base_",
+		[SYN_SEND] = "c10d::send",
+		[SYN_RECEIVE] = "c10d::recv_",
+		[SYN_BATCH_SEND_RECV] = "c10d::batch_isend_irecv",
+	};
+
+	return names[op];
+}
+
+static int64_t step_id(const struct walk *walk)
+{
+	return walk->config->first_step + walk->rank.program.step;
+}
+
+static int tell_op(struct walk *walk, const struct syn_item *item, const char *name,
+		   int64_t connection)
+{
+	const struct syn_timeline *timeline = walk->timeline;
+	const struct syn_instance *instance =
+		syn_timeline_instance(timeline, walk->rank.program.step, item);
+	int64_t bytes = item->bytes > 0 ? item->bytes : item->receive_bytes;
+	struct syn_comm_event event = {
+		.name = name,
+		.group = &timeline->groups.all.item[item->group],
+		.instance = instance,
+		.op = (enum syn_op)item->op,
+		.step = walk->config->no_steps ? NP_UNKNOWN : step_id(walk),
+		.start_ns = local_time_of(walk, item->start_ns),
+		.end_ns = local_time_of(walk, item->end_ns),
+		.connection = connection,
+		.op_id = walk->op_id++,
+		.count = bytes / (item->fp32 ? 4 : 2),
+		.fp32 = item->fp32,
+		.stream = stream_number(item->stream),
+		.first_id = walk->task_id,
+	};
+	bool dropped = is_dropped(walk);
+	int rc = syn_comm_tasks(&walk->comm, instance, &timeline->slots[instance->first_slot],
+				walk->rank.rank, &walk->smalls, walk->err);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < walk->smalls.all.count; i++) {
+		struct syn_small *task = &walk->smalls.all.item[i];
+
+		task->start_ns = local_time_of(walk, task->start_ns);
+		task->end_ns = local_time_of(walk, task->end_ns);
+	}
+	event.tasks = walk->smalls.all.item;
+	event.task_count = walk->smalls.all.count;
+	walk->task_id += (int64_t)event.task_count;
+	if (dropped || is_cut(walk, item->end_ns))
+		return NP_OK;
+	walk->step_has_tasks = true;
+	return TELL(walk, comm, &event);
+}
+
+static int tell_comm(struct walk *walk, const struct syn_item *item)
+{
+	const struct syn_group *group = &walk->timeline->groups.all.item[item->group];
+	const char *word = syn_op_word((enum syn_op)item->op);
+	int64_t ordinal = walk->ordinals[item->group]++ + walk->ordinal_shift;
+	int64_t acl = walk->connection++;
+	int64_t node = walk->connection++;
+	char name[96];
+	char api[48];
+	int rc;
+
+	(void)snprintf(api, sizeof(api), "hcom_%s_", word);
+	(void)snprintf(name, sizeof(name), "hcom_%s__%03u_%" PRId64 "_1", word,
+		       (unsigned)(group->hash % 1000), ordinal);
+	rc = tell_torch(walk, item, torch_name((enum syn_op)item->op), node);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_ACL, api, 0, 0 }, acl);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_NODE, "launch", 200, 50 }, node);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_COMM, "Launch_Ffts", 700, 80 },
+			       walk->connection++);
+	if (rc == NP_OK)
+		rc = tell_op(walk, item, name, node);
+	return rc;
+}
+
+static int tell_item(struct walk *walk, struct syn_item *item)
+{
+	int rc = tell_waits(walk, item);
+
+	if (rc < 0)
+		return rc;
+	walk->tail_ns[item->stream] = item->end_ns;
+	switch ((enum syn_kind)item->kind) {
+	case SYN_KERNEL:
+		return tell_kernel(walk, item);
+	case SYN_MEMCPY:
+		return tell_memcpy(walk, item);
+	case SYN_COMM:
+		break;
+	}
+	return tell_comm(walk, item);
+}
+
+/* The activations of a layer live from its forward to its backward pass. */
+static int allocate(struct walk *walk, const struct syn_item *item)
+{
+	struct syn_memory_event *event = np_vec_add(&walk->live, walk->err);
+
+	if (!event)
+		return NP_E_NOMEM;
+	walk->allocated += MEMORY_LAYER_BYTES;
+	event->name = "aten::empty";
+	event->size = MEMORY_LAYER_BYTES;
+	event->allocate_ns = item->host_ns;
+	event->total_before = walk->allocated;
+	event->reserved = (int64_t)item->micro << 16 | item->layer; /* until it is told: its key */
+	return NP_OK;
+}
+
+static int tell_memory(struct walk *walk, struct syn_memory_event event, np_ns release)
+{
+	if (is_cut(walk, event.allocate_ns))
+		return NP_OK;
+	event.allocate_ns = local_time_of(walk, event.allocate_ns);
+	event.release_ns = NP_UNKNOWN;
+	event.total_after = NP_UNKNOWN;
+	if (release != NP_UNKNOWN && !is_cut(walk, release)) {
+		event.release_ns = local_time_of(walk, release);
+		event.total_after = walk->allocated;
+	}
+	/* The allocator takes memory in large pieces. */
+	event.reserved = (event.total_before / (INT64_C(512) << 20) + 1) * (INT64_C(512) << 20);
+	return TELL(walk, memory, &event);
+}
+
+static int release(struct walk *walk, const struct syn_item *item)
+{
+	int64_t key = (int64_t)item->micro << 16 | item->layer;
+
+	for (size_t i = walk->live.count; i-- > 0;) {
+		struct syn_memory_event event = walk->live.item[i];
+
+		if (event.reserved != key)
+			continue;
+		walk->live.item[i] = walk->live.item[--walk->live.count];
+		walk->allocated -= event.size;
+		return tell_memory(walk, event, item->torch_ns);
+	}
+	return NP_OK;
+}
+
+static int leak(struct walk *walk)
+{
+	struct syn_memory_event event = { .name = "aten::cat", .size = walk->leak };
+
+	if (walk->leak <= 0)
+		return NP_OK;
+	walk->allocated += walk->leak;
+	event.allocate_ns = walk->rank.data_ns;
+	event.total_before = walk->allocated;
+	return tell_memory(walk, event, NP_UNKNOWN);
+}
+
+static int walk_memory(struct walk *walk)
+{
+	const struct syn_program *program = &walk->rank.program;
+	int rc = leak(walk);
+
+	for (size_t i = 0; i < program->items.count && rc == NP_OK; i++) {
+		const struct syn_item *item = &program->items.item[i];
+		const struct syn_item *before = i > 0 ? item - 1 : item;
+		const struct syn_item *after = i + 1 < program->items.count ? item + 1 : item;
+		bool in_layer = item->kind == SYN_KERNEL && item->layer > 0;
+
+		(void)in_layer;
+		if (item->pass == SYN_PASS_FORWARD &&
+		    (before->pass != item->pass || before->layer != item->layer ||
+		     before->micro != item->micro))
+			rc = allocate(walk, item);
+		if (rc == NP_OK && item->pass == SYN_PASS_BACKWARD &&
+		    (after->pass != item->pass || after->layer != item->layer ||
+		     after->micro != item->micro))
+			rc = release(walk, item);
+	}
+	return rc;
+}
+
+static int tell_step(struct walk *walk)
+{
+	np_ns end = walk->rank.step_end_ns;
+	struct syn_step_event event = {
+		.index = walk->rank.program.step,
+		.id = step_id(walk),
+		.start_ns = local_time_of(walk, walk->rank.step_begin_ns),
+		.end_ns = local_time_of(walk, end < walk->cut_ns ? end : walk->cut_ns),
+	};
+
+	/*
+	 * A step of which nothing was recorded on the device has no mark: its window
+	 * would begin with the host, inside the work of the step before.
+	 */
+	if (walk->config->no_steps || !walk->step_has_tasks)
+		return NP_OK;
+	return TELL(walk, step, &event);
+}
+
+static int tell_data_loader(struct walk *walk)
+{
+	struct syn_api api = {
+		.level = SYN_API_TORCH,
+		.name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+		.start_ns = local_time_of(walk, walk->rank.step_begin_ns + 500),
+		.end_ns = local_time_of(walk, walk->rank.data_ns - 500),
+		.connection = -1,
+	};
+
+	if (is_cut(walk, walk->rank.data_ns))
+		return NP_OK;
+	if (walk->first_torch_ns == NP_UNKNOWN)
+		walk->first_torch_ns = api.start_ns;
+	return TELL(walk, api, &api);
+}
+
+static int walk_step(struct walk *walk, int64_t step)
+{
+	struct syn_rank *rank = &walk->rank;
+	int rc = syn_rank_begin_step(rank, &walk->timeline->groups, step, walk->err);
+
+	if (rc < 0)
+		return rc;
+	/* The context is only read; the type is that of a run in progress. */
+	(void)syn_rank_advance(rank, syn_timeline_end_of, (void *)(uintptr_t)walk->timeline);
+	walk->step_has_tasks = false;
+	rc = tell_data_loader(walk);
+	for (size_t i = 0; i < rank->program.items.count && rc == NP_OK; i++)
+		rc = tell_item(walk, &rank->program.items.item[i]);
+	if (rc == NP_OK && walk->config->memory)
+		rc = walk_memory(walk);
+	walk->last_host_ns = rank->step_end_ns;
+	return rc == NP_OK ? tell_step(walk) : rc;
+}
+
+/* The one pseudo step of a run without marks begins with the first torch operator. */
+static int tell_whole(struct walk *walk)
+{
+	np_ns end = walk->last_host_ns;
+	struct syn_step_event event = {
+		.id = NP_UNKNOWN,
+		.start_ns = walk->first_torch_ns,
+		.end_ns = local_time_of(walk, end < walk->cut_ns ? end : walk->cut_ns),
+	};
+
+	return walk->config->no_steps ? TELL(walk, step, &event) : NP_OK;
+}
+
+/* Run a rank without showing anything, to learn when it ends. */
+static int find_cut(struct walk *walk, double share)
+{
+	struct syn_rank rank;
+	np_ns end = SYN_EPOCH_NS;
+	int rc = NP_OK;
+
+	walk->cut_ns = INT64_MAX;
+	if (share >= 1.0)
+		return NP_OK;
+	syn_rank_init(&rank, walk->config, walk->rank.rank);
+	for (int64_t step = 0; step < walk->config->steps && rc == NP_OK; step++) {
+		rc = syn_rank_begin_step(&rank, &walk->timeline->groups, step, walk->err);
+		if (rc == NP_OK)
+			(void)syn_rank_advance(&rank, syn_timeline_end_of,
+					       (void *)(uintptr_t)walk->timeline);
+	}
+	for (int i = 0; i < SYN_STREAMS; i++)
+		end = rank.tail_ns[i] > end ? rank.tail_ns[i] : end;
+	syn_rank_release(&rank);
+	walk->cut_ns = SYN_EPOCH_NS + (np_ns)llround((double)(end - SYN_EPOCH_NS) * share);
+	return rc;
+}
+
+/* How many operators the rank launches in all, and how many of them are to be lost. */
+static int count_ops(struct walk *walk)
+{
+	double amount = syn_scalar(walk->config, SYN_DROP, walk->rank.rank, 0.0);
+	struct syn_program program = { 0 };
+	int rc = syn_program_build(&program, walk->config, &walk->timeline->groups,
+				   walk->rank.rank, 0, walk->err);
+
+	for (size_t i = 0; i < program.items.count; i++)
+		walk->ops_left += program.items.item[i].kind == SYN_COMM ? 1 : 0;
+	syn_program_release(&program);
+	walk->ops_left *= walk->config->steps;
+	if (amount < 1.0)
+		amount *= (double)walk->ops_left;
+	walk->drops_left = llround(amount);
+	return rc;
+}
+
+static int walk_rank(struct walk *walk)
+{
+	int32_t rank = walk->rank.rank;
+	int rc = find_cut(walk, syn_scalar(walk->config, SYN_TRUNCATE, rank, 1.0));
+
+	if (rc == NP_OK)
+		rc = count_ops(walk);
+	for (int64_t step = 0; step < walk->config->steps && rc == NP_OK; step++)
+		rc = walk_step(walk, step);
+	/* What is still alive at the end was never given back. */
+	for (size_t i = 0; i < walk->live.count && rc == NP_OK; i++)
+		rc = tell_memory(walk, walk->live.item[i], NP_UNKNOWN);
+	return rc == NP_OK ? tell_whole(walk) : rc;
+}
+
+int syn_stream_rank(const struct syn_timeline *timeline, int32_t rank,
+		    struct syn_sink *const *sinks, size_t count, struct np_err *err)
+{
+	const struct syn_config *config = timeline->config;
+	struct walk walk = {
+		.timeline = timeline,
+		.config = config,
+		.sinks = sinks,
+		.sink_count = count,
+		.comm = { .config = config, .groups = &timeline->groups },
+		.clock = syn_clock_of_rank(config, rank),
+		.connection = FIRST_CONNECTION,
+		.op_id = 1,
+		.ordinals = calloc(timeline->groups.all.count + 1, sizeof(*walk.ordinals)),
+		.ordinal_shift = (int64_t)syn_scalar(config, SYN_SHIFT, rank, 0.0),
+		.first_torch_ns = NP_UNKNOWN,
+		.allocated = MEMORY_BASE_BYTES,
+		.leak = (int64_t)syn_scalar(config, SYN_LEAK, rank, 0.0),
+		.err = err,
+	};
+	int rc = walk.ordinals ? NP_OK : np_fail_nomem(err, "a rank");
+
+	syn_rank_init(&walk.rank, config, rank);
+	for (int i = 0; i < SYN_STREAMS; i++)
+		walk.tail_ns[i] = walk.rank.tail_ns[i];
+	if (rc == NP_OK)
+		rc = walk_rank(&walk);
+	syn_rank_release(&walk.rank);
+	syn_comm_release(&walk.comm);
+	np_vec_release(&walk.smalls.all);
+	np_vec_release(&walk.live);
+	free(walk.ordinals);
+	return rc;
+}
+
+struct syn_rank_info syn_rank_info_of(const struct syn_timeline *timeline, int32_t rank)
+{
+	const struct syn_config *config = timeline->config;
+	struct syn_rank_info info = {
+		.config = config,
+		.groups = &timeline->groups,
+		.place = syn_place_of(config, rank),
+		.pid = 200000 + 17 * (int64_t)rank,
+		.clock = syn_clock_of_rank(config, rank),
+	};
+	struct syn_key key = { config->seed, SYN_FOR_NAME, UINT64_MAX, (uint64_t)info.place.host,
+			       0 };
+
+	(void)snprintf(info.host, sizeof(info.host), "host%d", info.place.host);
+	(void)snprintf(info.host_uid, sizeof(info.host_uid), "%" PRIu64,
+		       syn_bits(&key) % UINT64_C(9000000000000000000) +
+			       UINT64_C(1000000000000000000));
+	return info;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYN_STREAM_H
+#define SYN_STREAM_H
+
+#include "plants.h"
+#include "timeline.h"
+
+/*
+ * What a profiler on one rank sees
+ * ================================
+ *
+ * A rank is run once more against the finished timeline, and everything a
+ * profiler would record is handed to sinks as it happens. Times are those of
+ * the rank's own clock; planted losses (dropped operators, cuts, shifted
+ * ordinals) have been applied. A sink is one form of output; none knows of the
+ * others, and the stream knows of none.
+ *
+ * Events of a step come in the order of launching and are followed by a call of
+ * step(). Without step marks there is one such call, at the end.
+ */
+enum syn_api_level {
+	SYN_API_TORCH,
+	SYN_API_ACL,
+	SYN_API_NODE,
+	SYN_API_COMM,
+	SYN_API_RUNTIME,
+};
+
+struct syn_api {
+	enum syn_api_level level;
+	const char *name;
+	np_ns start_ns;
+	np_ns end_ns;
+	int64_t connection; /* of a torch operator: of the call it leads to, or -1 */
+	const struct syn_kernel_model *model; /* of a torch operator with a kernel */
+};
+
+enum syn_task_kind {
+	SYN_TASK_KERNEL,
+	SYN_TASK_MEMCPY,
+	SYN_TASK_EVENT_RECORD,
+	SYN_TASK_EVENT_WAIT,
+};
+
+struct syn_task {
+	enum syn_task_kind kind;
+	np_ns start_ns;
+	np_ns end_ns;
+	int32_t stream;
+	int64_t connection;
+	int64_t id;
+	const struct syn_kernel_model *model;
+	int32_t tokens;
+	int64_t bytes;
+};
+
+/* An operator with its tasks. */
+struct syn_comm_event {
+	const char *name;
+	const struct syn_group *group;
+	const struct syn_instance *instance;
+	enum syn_op op;
+	int64_t step; /* id of the step it will belong to, or NP_UNKNOWN */
+	np_ns start_ns;
+	np_ns end_ns;
+	int64_t connection;
+	int64_t op_id;
+	int64_t count; /* elements */
+	bool fp32;
+	int32_t stream;   /* of plane 0; plane p is on stream + p */
+	int64_t first_id; /* of its first task; the others follow */
+	const struct syn_small *tasks;
+	size_t task_count;
+};
+
+struct syn_step_event {
+	int64_t index; /* from 0 */
+	int64_t id;    /* NP_UNKNOWN: no step marks */
+	np_ns start_ns;
+	np_ns end_ns;
+};
+
+/* A piece of device memory. `release_ns` is NP_UNKNOWN if it is never given back. */
+struct syn_memory_event {
+	const char *name;
+	int64_t size;
+	np_ns allocate_ns;
+	np_ns release_ns;
+	int64_t total_before; /* allocated in all, after the allocation */
+	int64_t total_after;  /* and after the release */
+	int64_t reserved;
+};
+
+struct syn_rank_info {
+	const struct syn_config *config;
+	const struct syn_groups *groups;
+	struct syn_place place;
+	char host[32];
+	char host_uid[32];
+	int64_t pid;
+	struct syn_clock clock;
+	const char *dir;
+};
+
+struct syn_sink {
+	int (*api)(struct syn_sink *sink, const struct syn_api *api, struct np_err *err);
+	int (*task)(struct syn_sink *sink, const struct syn_task *task, struct np_err *err);
+	int (*comm)(struct syn_sink *sink, const struct syn_comm_event *comm, struct np_err *err);
+	int (*memory)(struct syn_sink *sink, const struct syn_memory_event *memory,
+		      struct np_err *err);
+	int (*step)(struct syn_sink *sink, const struct syn_step_event *step, struct np_err *err);
+};
+
+struct syn_rank_info syn_rank_info_of(const struct syn_timeline *timeline, int32_t rank);
+
+/* Show what happened on a rank to `count` sinks. Functions a sink does not have are skipped. */
+int syn_stream_rank(const struct syn_timeline *timeline, int32_t rank,
+		    struct syn_sink *const *sinks, size_t count, struct np_err *err) NP_MUST_USE;
+
+#endif /* SYN_STREAM_H */
