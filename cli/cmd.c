@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd.h"
 
+#include "npuprof/text.h"
+
 #include <stdarg.h>
 
 #include "output.h"
@@ -27,7 +29,7 @@ int np_cmd_print_help(const struct np_cmd *cmd)
 	struct np_buf buf = NP_BUF_INIT;
 
 	np_buf_printf(&buf, "usage: npuprof %s %s\n\n", cmd->name, cmd->synopsis);
-	np_opt_wrap(&buf, cmd->about, 0, width);
+	np_text_wrap(&buf, cmd->about, 0, width);
 	np_opt_help(&buf, &cmd->options, width);
 	np_cmd_add_statuses(&buf, cmd->statuses);
 	return np_output_release(&buf);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "help.h"
 
+#include "npuprof/text.h"
+
 #include <string.h>
 
 #include "cmd.h"
@@ -44,7 +46,7 @@ static void add_commands(struct np_buf *buf, size_t width)
 			np_buf_printf(buf, "\n%s:\n", cmd->topic);
 		topic = cmd->topic;
 		np_buf_printf(buf, "  %-*s", (int)column - 2, cmd->name);
-		np_opt_wrap(buf, cmd->summary, column, width);
+		np_text_wrap(buf, cmd->summary, column, width);
 	}
 }
 
@@ -59,7 +61,7 @@ int np_help_full(void)
 
 	add_usage(&buf);
 	np_buf_add_char(&buf, '\n');
-	np_opt_wrap(
+	np_text_wrap(
 		&buf,
 		"Shows where the step time of a cluster of Ascend NPUs went, and which rank, link "
 		"or communicator made the others wait, from the profiles of its ranks.",

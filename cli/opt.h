@@ -137,12 +137,6 @@ bool np_opt_has_value(const struct np_opt *option);
 void np_opt_help(struct np_buf *buf, const struct np_opt_table *table, size_t width);
 
 /*
- * Append `text` broken at spaces. The first line is already at column `indent`;
- * those that follow are indented to it, and all end before column `width`.
- */
-void np_opt_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width);
-
-/*
  * Append the ways to write a value: "table, json, csv or md". For messages and
  * -h; `count` names of `names`.
  */

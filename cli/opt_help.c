@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opt.h"
 
+#include "npuprof/text.h"
+
 #include <string.h>
 
 /* Spellings wider than this have their explanation on the next line. */
 enum {
 	SPELLING_WIDTH = 30
 };
-
-void np_opt_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width)
-{
-	size_t column = indent;
-
-	while (*text) {
-		size_t word = strcspn(text, " ");
-		bool first = column == indent;
-
-		if (!first && column + 1 + word > width) {
-			np_buf_add_char(buf, '\n');
-			np_buf_add_repeated(buf, ' ', indent);
-			column = indent;
-			first = true;
-		}
-		if (!first) {
-			np_buf_add_char(buf, ' ');
-			column++;
-		}
-		np_buf_add_bytes(buf, text, word);
-		column += word;
-		text += word;
-		text += strspn(text, " ");
-	}
-	np_buf_add_char(buf, '\n');
-}
 
 static size_t count_choices(const struct np_opt *option)
 {
@@ -98,7 +74,7 @@ static void add_option(struct np_buf *buf, const struct np_opt *option, size_t c
 	}
 	np_buf_add_repeated(buf, ' ', column - used);
 	add_explanation(&explanation, option);
-	np_opt_wrap(buf, explanation.text, column, width);
+	np_text_wrap(buf, explanation.text, column, width);
 	np_buf_release(&explanation);
 }
 

@@ -7,6 +7,7 @@
 #include "npuprof/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 
 /* One screen: longer lists end with how many more there are and where to see them. */
@@ -87,31 +88,29 @@ static void put_head(struct np_buf *buf, const struct report *report)
 
 /* --- notes ----------------------------------------------------------------------------------- */
 
+/* "rank 2 analysis.db: …", with the path unless the reason names it. */
+static void put_note(struct np_buf *buf, const struct np_note *note)
+{
+	np_buf_add(buf, note->kind == NP_NOTE_SKIPPED ? "not used: " : "note: ");
+	if (note->rank != NP_NO_RANK)
+		np_buf_printf(buf, "rank %" PRId32, note->rank);
+	if (note->rank == NP_NO_RANK || strcmp(note->what, "rank") != 0)
+		np_buf_printf(buf, "%s%s", note->rank == NP_NO_RANK ? "" : " ", note->what);
+	if (!strstr(note->reason, note->path))
+		np_buf_printf(buf, " (%s)", note->path);
+	np_buf_printf(buf, ": %s\n", note->reason);
+}
+
 /* Both kinds, what could not be used first. */
 static void put_notes(struct section *section, const struct np_notes *notes)
 {
-	static const struct np_grid_column columns[] = {
-		{ "", NP_LEFT, false },
-		{ "", NP_LEFT, false },
-		{ "", NP_LEFT, true },
-	};
 	size_t shown = 0;
 
-	section->grid = np_grid_new(columns, NP_COUNT(columns));
-	for (int kind = NP_NOTE_SKIPPED; section->grid && kind <= NP_NOTE_WARNING; kind++) {
+	for (int kind = NP_NOTE_SKIPPED; kind <= NP_NOTE_WARNING; kind++) {
 		for (size_t i = 0; i < notes->list.count && shown < MAX_NOTES; i++) {
-			const struct np_note *note = &notes->list.item[i];
-
-			if (note->kind != (enum np_note_kind)kind)
+			if (notes->list.item[i].kind != (enum np_note_kind)kind)
 				continue;
-			np_grid_cell(section->grid,
-				     kind == NP_NOTE_SKIPPED ? "not used" : "note");
-			if (note->rank == NP_NO_RANK)
-				np_grid_cell(section->grid, note->what);
-			else
-				np_grid_printf(section->grid, "rank %" PRId32 " %s", note->rank,
-					       strcmp(note->what, "rank") == 0 ? "" : note->what);
-			np_grid_cell(section->grid, note->reason);
+			put_note(&section->text, &notes->list.item[i]);
 			shown++;
 		}
 	}
@@ -129,25 +128,33 @@ static const char *const quantity_titles[NP_Q_COUNT] = {
 	[NP_Q_SPAN] = "step span",
 };
 
-/* "41.2 ms r3 … 54.1 ms r5", or the one value that all have. */
+/* "41.2 r3 … 54.1 ms r5", or the one value that all have. */
 static void put_spread(struct np_grid *grid, const struct np_spread *spread)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf least = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
+	const char *units[2];
+	int digits;
 
 	if (spread->ranks == 0) {
 		np_grid_cell(grid, "?");
 		return;
 	}
-	np_text_duration(&text, spread->least);
-	if (spread->least != spread->most) {
-		np_buf_printf(&text, " r%" PRId32 " … ", spread->least_rank);
-		np_text_duration(&text, spread->most);
-		np_buf_printf(&text, " r%" PRId32, spread->most_rank);
+	np_text_duration(&least, spread->least);
+	np_text_duration(&most, spread->most);
+	if (spread->least == spread->most) {
+		np_grid_cell(grid, least.text);
+		return;
 	}
-	np_grid_cell(grid, text.text);
+	/* The unit is said once where both have the same. */
+	units[0] = strchrnul(least.text, ' ');
+	units[1] = strchrnul(most.text, ' ');
+	digits = strcmp(units[0], units[1]) == 0 ? (int)(units[0] - least.text) : INT_MAX;
+	np_grid_printf(grid, "%.*s r%" PRId32 " … %s r%" PRId32, digits, least.text,
+		       spread->least_rank, most.text, spread->most_rank);
 }
 
-/* A bubble that is zero everywhere says nothing and takes a column. */
+/* A bubble that is zero everywhere says nothing; the span takes its column. */
 static bool has_bubble(const struct np_cluster *cluster)
 {
 	for (size_t i = 0; i < cluster->run->sources.count; i++) {
@@ -171,7 +178,7 @@ static int put_step_row(struct np_grid *grid, const struct report *report, np_st
 		struct np_spread spread;
 		int rc;
 
-		if (quantity == NP_Q_BUBBLE && !bubble)
+		if (quantity == (bubble ? NP_Q_SPAN : NP_Q_BUBBLE))
 			continue;
 		rc = np_spread_measure(report->cluster, step, (enum np_quantity)quantity, &spread,
 				       err);
@@ -192,7 +199,7 @@ static int put_steps_section(struct section *section, const struct report *repor
 	int rc = NP_OK;
 
 	for (int quantity = 0; quantity < NP_Q_COUNT; quantity++) {
-		if (quantity != NP_Q_BUBBLE || bubble)
+		if (quantity != (bubble ? NP_Q_SPAN : NP_Q_BUBBLE))
 			columns[count++] = (struct np_grid_column){ quantity_titles[quantity],
 								    NP_LEFT, false };
 	}
@@ -417,14 +424,18 @@ static int build(struct page *page, const struct report *report, struct np_err *
 	return rc < 0 ? rc : np_buf_check(&page->head, err);
 }
 
-static void indent_lines(struct np_buf *buf, const char *text, size_t indent)
+/* Each line of the text, made safe, and wrapped to the width. */
+static void indent_lines(struct np_buf *buf, const char *text, size_t indent, size_t width)
 {
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
 	while (*text) {
 		size_t length = strcspn(text, "\n");
 
+		np_buf_clear(&line);
+		np_text_safe(&line, text, length);
 		np_buf_add_repeated(buf, ' ', indent);
-		np_text_safe(buf, text, length);
-		np_buf_add_char(buf, '\n');
+		np_text_wrap(buf, line.text, indent, width);
 		text += length + (text[length] == '\n');
 	}
 }
@@ -443,7 +454,7 @@ int report_screen(const struct report *report, struct np_buf *buf, struct np_err
 		if (section->grid)
 			rc = np_grid_write(section->grid, buf, 2, report->width, report->color,
 					   err);
-		indent_lines(buf, section->text.text, 2);
+		indent_lines(buf, section->text.text, 2, report->width);
 	}
 	release_page(&page);
 	return rc < 0 ? rc : np_buf_check(buf, err);
@@ -463,7 +474,7 @@ int report_markdown(const struct report *report, struct np_buf *buf, struct np_e
 			rc = np_grid_write_markdown(section->grid, buf, err);
 		if (section->text.length > 0) {
 			np_buf_add(buf, section->grid ? "\n" : "");
-			indent_lines(buf, section->text.text, 4);
+			indent_lines(buf, section->text.text, 4, SIZE_MAX);
 		}
 	}
 	release_page(&page);

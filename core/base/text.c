@@ -460,3 +460,30 @@ const char *np_text_closest(const char *word, const char *const *candidates, siz
 	}
 	return closest;
 }
+
+void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width)
+{
+	size_t column = indent;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		size_t word = np_text_width(text, length);
+		bool first = column == indent;
+
+		if (!first && column + 1 + word > width) {
+			np_buf_add_char(buf, '\n');
+			np_buf_add_repeated(buf, ' ', indent);
+			column = indent;
+			first = true;
+		}
+		if (!first) {
+			np_buf_add_char(buf, ' ');
+			column++;
+		}
+		np_buf_add_bytes(buf, text, length);
+		column += word;
+		text += length;
+		text += strspn(text, " ");
+	}
+	np_buf_add_char(buf, '\n');
+}

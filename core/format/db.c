@@ -19,8 +19,8 @@
 
 struct np_db {
 	sqlite3 *handle;
-	char *path;     /* as the user knows it */
-	char *file;     /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
+	char *path; /* as the user knows it */
+	char *file; /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
 	char *copy_dir; /* private copy made because of a sidecar, or NULL */
 	char *copy;
 };
@@ -73,9 +73,10 @@ int np_db_fail(sqlite3 *handle, int sqlite_code, const char *path, struct np_err
 		return np_fail_nomem(err, path);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return np_fail(err, NP_E_BUSY,
-			       "'%s' is being written by another program; try again when it is done",
-			       path);
+		return np_fail(
+			err, NP_E_BUSY,
+			"'%s' is being written by another program; try again when it is done",
+			path);
 	case SQLITE_CORRUPT:
 		return np_fail(err, NP_E_FORMAT,
 			       "'%s' is damaged or cut short; export this rank again", path);
@@ -272,8 +273,8 @@ static int probe_schema(struct np_db *db, struct np_err *err)
 /* The copy is ours: let SQLite apply the sidecar, so that the file holds every row. */
 static int open_copy(struct np_db *db, struct np_err *err)
 {
-	int rc = sqlite3_open_v2(db->copy, &db->handle,
-				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(db->copy, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				 NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db->handle, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);

@@ -47,6 +47,13 @@ void np_text_safe(struct np_buf *buf, const char *text, size_t length);
 /* Columns a terminal needs for UTF-8 text (wide characters count two, combining ones none). */
 size_t np_text_width(const char *text, size_t length);
 
+/*
+ * Append `text` broken at spaces, and a line end. The first line is already at
+ * column `indent`; those that follow are indented to it, and all end before
+ * column `width` unless a single word is longer. The text must be safe.
+ */
+void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width);
+
 /* Length of the valid UTF-8 sequence at `text`, or 0 if the byte there starts none. */
 size_t np_utf8_length(const char *text, size_t length);
 

@@ -18,7 +18,8 @@ struct syn_totals {
 	np_ns bubble_ns;    /* summed length of hcom_receive, overlaps counted twice */
 	np_ns span_ns;      /* last end less first start of C and M */
 	np_ns stage_ns;     /* span less bubble */
-	np_ns preparing_ns; /* from the step's begin on the host to the first start; 0 without kernels */
+	np_ns preparing_ns; /* from the step's begin on the host to the first start; 0 without
+			       kernels */
 };
 
 struct syn_account {
@@ -27,8 +28,8 @@ struct syn_account {
 	np_ns bubble_ns;
 };
 
-int syn_account_task(struct syn_account *account, const struct syn_task *task,
-		     struct np_err *err) NP_MUST_USE;
+int syn_account_task(struct syn_account *account, const struct syn_task *task, struct np_err *err)
+	NP_MUST_USE;
 int syn_account_comm(struct syn_account *account, const struct syn_comm_event *comm,
 		     struct np_err *err) NP_MUST_USE;
 

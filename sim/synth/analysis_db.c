@@ -5,13 +5,13 @@
 #include <math.h>
 
 #include "account.h"
+#include "matrix.h"
 #include "npuprof/db.h"
 #include "npuprof/text.h"
 
 /*
- * analysis.db, by the rules of the vendor's tools: times of the master plane,
- * bandwidth per kind of link and package size, and the matrix of links with its
- * best, middle and worst operators.
+ * analysis.db, by the rules of the vendor's tools: step times, times of the
+ * master plane, and bandwidth per kind of link and package size.
  */
 enum table {
 	T_STEP,
@@ -21,29 +21,6 @@ enum table {
 	TABLES,
 };
 
-/* One transfer as the vendor counts it: a copying task, or a whole RDMA write. */
-struct transfer {
-	int32_t src;
-	int32_t dst;
-	bool rdma;
-	bool local;
-	int64_t size;
-	np_ns time_ns;
-};
-
-/* One operator on one link. */
-struct link {
-	const char *op_class;
-	const char *transport;
-	char op_name[96];
-	char group[24];
-	bool p2p;
-	int32_t src;
-	int32_t dst;
-	int64_t size;
-	np_ns time_ns;
-};
-
 struct analysis {
 	struct syn_sink base;
 	const struct syn_rank_info *info;
@@ -51,9 +28,9 @@ struct analysis {
 	struct np_db_writer *writer;
 	struct np_db_insert *insert[TABLES];
 	struct syn_account account;
-	NP_VEC(struct syn_small) tasks;     /* of the present operator, by plane and time */
-	NP_VEC(struct transfer) transfers;  /* of the present operator */
-	NP_VEC(struct link) links;          /* of the present step */
+	NP_VEC(struct syn_small) tasks; /* of the present operator, by plane and time */
+	struct syn_transfers transfers; /* of the present operator */
+	struct syn_matrix matrix;       /* of the present step */
 };
 
 /* Times of the master plane. */
@@ -62,21 +39,6 @@ struct plane_times {
 	np_ns wait_ns;
 	np_ns sync_ns;
 };
-
-static struct np_cell milliseconds(np_ns time)
-{
-	return np_cell_real((double)time / 1e6);
-}
-
-static struct np_cell megabytes(int64_t bytes)
-{
-	return np_cell_real((double)bytes / 1e6);
-}
-
-static double rate(int64_t bytes, np_ns time)
-{
-	return time > 0 ? np_round((double)bytes / 1e6 / ((double)time / 1e6), 4) : 0.0;
-}
 
 static int by_plane(const void *a, const void *b)
 {
@@ -110,14 +72,14 @@ static int sort_tasks(struct analysis *analysis, const struct syn_comm_event *co
  * number of tasks that close it. Gives how many tasks it takes, 0 if it is cut.
  */
 static size_t rdma_group(const struct analysis *analysis, const struct syn_comm_event *comm,
-			 size_t at, struct transfer *ret)
+			 size_t at, struct syn_transfer *ret)
 {
 	const struct syn_small *tasks = analysis->tasks.item;
 	size_t fixed = syn_op_is_p2p(comm->op) ? 3 : 5;
 	size_t run = 0;
 	size_t closing;
 
-	*ret = (struct transfer){ .src = tasks[at].src, .dst = tasks[at].dst, .rdma = true };
+	*ret = (struct syn_transfer){ .src = tasks[at].src, .dst = tasks[at].dst, .rdma = true };
 	while (at + run < analysis->tasks.count && tasks[at + run].plane == tasks[at].plane &&
 	       tasks[at + run].kind == SYN_RDMA_PAYLOAD)
 		ret->size += tasks[at + run++].size;
@@ -128,10 +90,10 @@ static size_t rdma_group(const struct analysis *analysis, const struct syn_comm_
 	return run + fixed - 1;
 }
 
-static int add_transfer(struct analysis *analysis, const struct transfer *transfer,
+static int add_transfer(struct analysis *analysis, const struct syn_transfer *transfer,
 			struct np_err *err)
 {
-	struct transfer *slot = np_vec_add(&analysis->transfers, err);
+	struct syn_transfer *slot = np_vec_add(&analysis->transfers.all, err);
 
 	if (!slot)
 		return NP_E_NOMEM;
@@ -145,26 +107,27 @@ static bool is_copy(const struct syn_small *task)
 }
 
 /* All transfers of the operator, and the times of one plane on the way. */
-static int find_transfers(struct analysis *analysis, const struct syn_comm_event *comm,
-			  int master, struct plane_times *times, struct np_err *err)
+static int find_transfers(struct analysis *analysis, const struct syn_comm_event *comm, int master,
+			  struct plane_times *times, struct np_err *err)
 {
 	bool moved = false;
 
-	analysis->transfers.count = 0;
+	analysis->transfers.all.count = 0;
 	for (size_t i = 0; i < analysis->tasks.count;) {
 		const struct syn_small *task = &analysis->tasks.item[i];
 		bool on_master = task->plane == master;
 		np_ns time = task->end_ns - task->start_ns;
-		struct transfer transfer = { 0 };
+		struct syn_transfer transfer = { 0 };
 		size_t taken = 1;
 		bool counts = is_copy(task);
 
 		if (counts)
-			transfer = (struct transfer){ .src = task->src,
-						      .dst = task->dst < 0 ? task->src : task->dst,
-						      .local = task->on_chip,
-						      .size = task->size,
-						      .time_ns = time };
+			transfer =
+				(struct syn_transfer){ .src = task->src,
+						       .dst = task->dst < 0 ? task->src : task->dst,
+						       .local = task->on_chip,
+						       .size = task->size,
+						       .time_ns = time };
 		if (task->kind == SYN_RDMA_PAYLOAD) {
 			taken = rdma_group(analysis, comm, i, &transfer);
 			counts = taken > 0;
@@ -205,9 +168,7 @@ struct labels {
 static void label(const struct syn_comm_event *comm, struct labels *labels)
 {
 	(void)snprintf(labels->group, sizeof(labels->group), "%" PRIu64, comm->group->hash);
-	(void)snprintf(labels->step, sizeof(labels->step), "step%" PRId64, comm->step);
-	if (comm->step == NP_UNKNOWN)
-		labels->step[4] = '\0';
+	syn_step_label(comm->step, labels->step, sizeof(labels->step));
 	labels->type = syn_op_is_p2p(comm->op) ? "p2p" : "collective";
 }
 
@@ -220,11 +181,11 @@ static int put_time(struct analysis *analysis, const struct syn_comm_event *comm
 		np_cell_text(comm->name),
 		np_cell_text(labels->group),
 		np_cell_real((double)comm->start_ns / 1e3),
-		milliseconds(elapse),
-		milliseconds(times->transit_ns),
-		milliseconds(times->wait_ns),
-		milliseconds(times->sync_ns),
-		milliseconds(elapse - times->transit_ns - times->wait_ns),
+		syn_milliseconds(elapse),
+		syn_milliseconds(times->transit_ns),
+		syn_milliseconds(times->wait_ns),
+		syn_milliseconds(times->sync_ns),
+		syn_milliseconds(elapse - times->transit_ns - times->wait_ns),
 		np_cell_text(labels->step),
 		np_cell_text(labels->type),
 	};
@@ -248,13 +209,13 @@ static int put_bandwidth(struct analysis *analysis, const struct syn_comm_event 
 		np_cell_text(comm->name),
 		np_cell_text(labels->group),
 		np_cell_text(bucket->transport),
-		megabytes(bucket->size),
-		milliseconds(bucket->time_ns),
-		np_cell_real(rate(bucket->size, bucket->time_ns)),
+		syn_megabytes(bucket->size),
+		syn_milliseconds(bucket->time_ns),
+		np_cell_real(syn_rate(bucket->size, bucket->time_ns)),
 		np_cell_real(bucket->large_ratio),
-		megabytes(package),
+		syn_megabytes(package),
 		np_cell_integer(count),
-		milliseconds(duration),
+		syn_milliseconds(duration),
 		np_cell_text(labels->step),
 		np_cell_text(labels->type),
 	};
@@ -262,7 +223,7 @@ static int put_bandwidth(struct analysis *analysis, const struct syn_comm_event 
 	return np_db_insert_row(analysis->insert[T_BANDWIDTH], cells, err);
 }
 
-static bool in_bucket(const struct transfer *transfer, bool rdma)
+static bool in_bucket(const struct syn_transfer *transfer, bool rdma)
 {
 	return !transfer->local && transfer->rdma == rdma;
 }
@@ -274,8 +235,8 @@ static struct bucket sum_bucket(const struct analysis *analysis, bool rdma)
 	int64_t count = 0;
 	int64_t large = 0;
 
-	for (size_t i = 0; i < analysis->transfers.count; i++) {
-		const struct transfer *transfer = &analysis->transfers.item[i];
+	for (size_t i = 0; i < analysis->transfers.all.count; i++) {
+		const struct syn_transfer *transfer = &analysis->transfers.all.item[i];
 
 		if (!in_bucket(transfer, rdma))
 			continue;
@@ -291,10 +252,10 @@ static struct bucket sum_bucket(const struct analysis *analysis, bool rdma)
 static bool seen_before(const struct analysis *analysis, size_t index, bool rdma)
 {
 	for (size_t i = 0; i < index; i++) {
-		const struct transfer *transfer = &analysis->transfers.item[i];
+		const struct syn_transfer *transfer = &analysis->transfers.all.item[i];
 
 		if (in_bucket(transfer, rdma) &&
-		    transfer->size == analysis->transfers.item[index].size)
+		    transfer->size == analysis->transfers.all.item[index].size)
 			return true;
 	}
 	return false;
@@ -306,15 +267,15 @@ static int put_bucket(struct analysis *analysis, const struct syn_comm_event *co
 	struct bucket bucket = sum_bucket(analysis, rdma);
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < analysis->transfers.count && rc == NP_OK; i++) {
-		const struct transfer *first = &analysis->transfers.item[i];
+	for (size_t i = 0; i < analysis->transfers.all.count && rc == NP_OK; i++) {
+		const struct syn_transfer *first = &analysis->transfers.all.item[i];
 		int64_t count = 0;
 		np_ns duration = 0;
 
 		if (!in_bucket(first, rdma) || seen_before(analysis, i, rdma))
 			continue;
-		for (size_t k = i; k < analysis->transfers.count; k++) {
-			const struct transfer *other = &analysis->transfers.item[k];
+		for (size_t k = i; k < analysis->transfers.all.count; k++) {
+			const struct syn_transfer *other = &analysis->transfers.all.item[k];
 
 			if (!in_bucket(other, rdma) || other->size != first->size)
 				continue;
@@ -331,57 +292,6 @@ static int put_bucket(struct analysis *analysis, const struct syn_comm_event *co
 		rc = put_bandwidth(analysis, comm, &bucket, 0, 0, 0, labels, err);
 	}
 	return rc;
-}
-
-/* The word the vendor finds in the operator's name; reduceScatter is taken for a reduce. */
-static const char *matrix_class(enum syn_op op)
-{
-	static const char *const names[] = {
-		[SYN_ALL_REDUCE] = "allreduce",
-		[SYN_REDUCE_SCATTER] = "reduce",
-		[SYN_ALL_GATHER] = "allgather",
-		[SYN_ALL_TO_ALL_V] = "alltoall",
-		[SYN_SEND] = "send",
-		[SYN_RECEIVE] = "receive",
-		[SYN_BATCH_SEND_RECV] = "batchsendrecv",
-	};
-
-	return names[op];
-}
-
-static int note_links(struct analysis *analysis, const struct syn_comm_event *comm,
-		      const struct labels *labels, struct np_err *err)
-{
-	size_t first = analysis->links.count;
-
-	for (size_t i = 0; i < analysis->transfers.count; i++) {
-		const struct transfer *transfer = &analysis->transfers.item[i];
-		struct link *link = NULL;
-
-		for (size_t k = first; k < analysis->links.count && !link; k++) {
-			struct link *one = &analysis->links.item[k];
-
-			if (one->src == transfer->src && one->dst == transfer->dst)
-				link = one;
-		}
-		if (!link) {
-			link = np_vec_add(&analysis->links, err);
-			if (!link)
-				return NP_E_NOMEM;
-			link->op_class = matrix_class(comm->op);
-			link->transport = transfer->local  ? "LOCAL"
-					  : transfer->rdma ? "RDMA"
-							   : "HCCS";
-			(void)snprintf(link->op_name, sizeof(link->op_name), "%s", comm->name);
-			(void)snprintf(link->group, sizeof(link->group), "%s", labels->group);
-			link->p2p = syn_op_is_p2p(comm->op);
-			link->src = transfer->src;
-			link->dst = transfer->dst;
-		}
-		link->size += transfer->size;
-		link->time_ns += transfer->time_ns;
-	}
-	return NP_OK;
 }
 
 static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct np_err *err)
@@ -404,115 +314,13 @@ static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, str
 	if (rc == NP_OK)
 		rc = put_bucket(analysis, comm, false, &labels, err);
 	if (rc == NP_OK)
-		rc = note_links(analysis, comm, &labels, err);
+		rc = syn_matrix_note(&analysis->matrix, comm, &analysis->transfers, err);
 	return rc;
 }
 
 static int on_task(struct syn_sink *sink, const struct syn_task *task, struct np_err *err)
 {
 	return syn_account_task(&((struct analysis *)sink)->account, task, err);
-}
-
-static int same_row(const struct link *a, const struct link *b)
-{
-	int order = strcmp(a->op_class, b->op_class);
-
-	if (order == 0)
-		order = strcmp(a->group, b->group);
-	if (order == 0)
-		order = (a->src > b->src) - (a->src < b->src);
-	if (order == 0)
-		order = (a->dst > b->dst) - (a->dst < b->dst);
-	return order;
-}
-
-/* Links together, the fastest operator first. */
-static int by_link_and_rate(const void *a, const void *b)
-{
-	const struct link *x = a;
-	const struct link *y = b;
-	int order = same_row(x, y);
-	double fast = rate(x->size, x->time_ns);
-	double slow = rate(y->size, y->time_ns);
-
-	if (order == 0)
-		order = (fast < slow) - (fast > slow);
-	return order ? order : strcmp(x->op_name, y->op_name);
-}
-
-static int put_link(struct analysis *analysis, const struct link *link, const char *suffix,
-		    const char *step, struct np_err *err)
-{
-	char name[48];
-	char src[16];
-	char dst[16];
-
-	(void)snprintf(name, sizeof(name), "%s-%s", link->op_class, suffix);
-	(void)snprintf(src, sizeof(src), "%d", link->src);
-	(void)snprintf(dst, sizeof(dst), "%d", link->dst);
-	const struct np_cell cells[] = {
-		np_cell_text(name),
-		np_cell_text(link->group),
-		np_cell_text(src),
-		np_cell_text(dst),
-		np_cell_text(link->transport),
-		megabytes(link->size),
-		milliseconds(link->time_ns),
-		np_cell_real(rate(link->size, link->time_ns)),
-		np_cell_text(step),
-		np_cell_text(link->p2p ? "p2p" : "collective"),
-		np_cell_text(link->op_name),
-	};
-
-	return np_db_insert_row(analysis->insert[T_MATRIX], cells, err);
-}
-
-/* The rows of one link: `count` operators, sorted. */
-static int put_link_rows(struct analysis *analysis, const struct link *links, size_t count,
-			 const char *step, struct np_err *err)
-{
-	struct link total = links[0];
-	int rc = put_link(analysis, &links[0], "top1", step, err);
-
-	if (rc == NP_OK)
-		rc = put_link(analysis, &links[count / 2], "middle", step, err);
-	if (rc == NP_OK)
-		rc = put_link(analysis, &links[count - 1], "bottom1", step, err);
-	if (rc == NP_OK && count >= 2)
-		rc = put_link(analysis, &links[count - 2], "bottom2", step, err);
-	if (rc == NP_OK && count >= 3)
-		rc = put_link(analysis, &links[count - 3], "bottom3", step, err);
-	for (size_t i = 1; i < count; i++) {
-		total.size += links[i].size;
-		total.time_ns += links[i].time_ns;
-	}
-	total.op_name[0] = '\0';
-	return rc == NP_OK ? put_link(analysis, &total, "total", step, err) : rc;
-}
-
-static int put_matrix(struct analysis *analysis, const struct syn_step_event *step,
-		      struct np_err *err)
-{
-	struct link *links = analysis->links.item;
-	size_t count = analysis->links.count;
-	char label_text[32];
-	int rc = NP_OK;
-
-	(void)snprintf(label_text, sizeof(label_text), "step%" PRId64, step->id);
-	if (step->id == NP_UNKNOWN)
-		label_text[4] = '\0';
-	if (count > 0)
-		qsort(links, count, sizeof(*links), by_link_and_rate);
-	for (size_t i = 0; i < count && rc == NP_OK;) {
-		size_t next = i + 1;
-
-		while (next < count && same_row(&links[i], &links[next]) == 0)
-			next++;
-		rc = put_link_rows(analysis, &links[i], next - i, label_text, err);
-		i = next;
-	}
-	analysis->links.count = 0;
-	return rc;
 }
 
 static struct np_cell microseconds(np_ns time)
@@ -546,8 +354,8 @@ static int put_step_trace(struct analysis *analysis, const struct syn_step_event
 	};
 
 	/* The column deviceId came in 2025, as the first. */
-	return np_db_insert_row(analysis->insert[T_STEP], analysis->config->schema ? cells : cells + 1,
-				err);
+	return np_db_insert_row(analysis->insert[T_STEP],
+				analysis->config->schema ? cells : cells + 1, err);
 }
 
 static int on_step(struct syn_sink *sink, const struct syn_step_event *step, struct np_err *err)
@@ -556,7 +364,7 @@ static int on_step(struct syn_sink *sink, const struct syn_step_event *step, str
 	int rc = put_step_trace(analysis, step, err);
 
 	if (rc == NP_OK && analysis->config->level > 0)
-		rc = put_matrix(analysis, step, err);
+		rc = syn_matrix_write(&analysis->matrix, step, analysis->insert[T_MATRIX], err);
 	return rc;
 }
 
@@ -564,8 +372,8 @@ static void free_analysis(struct analysis *analysis)
 {
 	syn_account_release(&analysis->account);
 	np_vec_release(&analysis->tasks);
-	np_vec_release(&analysis->transfers);
-	np_vec_release(&analysis->links);
+	np_vec_release(&analysis->transfers.all);
+	syn_matrix_release(&analysis->matrix);
 	np_db_writer_abort(analysis->writer);
 	free(analysis);
 }
@@ -588,10 +396,11 @@ static const char *const comm_tables =
 static int create_tables(struct analysis *analysis, struct np_err *err)
 {
 	bool modern = analysis->config->schema != 0;
-	int rc = np_db_writer_exec(analysis->writer,
-				   modern ? "CREATE TABLE StepTraceTime (deviceId INTEGER, " STEP_COLUMNS
-					  : "CREATE TABLE StepTraceTime (" STEP_COLUMNS,
-				   err);
+	int rc = np_db_writer_exec(
+		analysis->writer,
+		modern ? "CREATE TABLE StepTraceTime (deviceId INTEGER, " STEP_COLUMNS
+		       : "CREATE TABLE StepTraceTime (" STEP_COLUMNS,
+		err);
 
 	if (rc == NP_OK)
 		rc = np_db_insert_begin(analysis->writer, "StepTraceTime", modern ? 11 : 10,

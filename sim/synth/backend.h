@@ -19,7 +19,8 @@ struct syn_backend {
 	bool (*is_wanted)(const struct syn_config *config);
 	/* `info` lives until close(). */
 	int (*open)(const struct syn_rank_info *info, struct syn_sink **ret, struct np_err *err);
-	/* Free the sink; complete what it writes if `rc` is NP_OK, else abandon it. Gives the final code. */
+	/* Free the sink; complete what it writes if `rc` is NP_OK, else abandon it. Gives the final
+	 * code. */
 	int (*close)(struct syn_sink *sink, int rc, struct np_err *err);
 };
 

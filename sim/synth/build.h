@@ -19,12 +19,12 @@ struct syn_build {
 	const struct syn_groups *groups;
 	struct syn_place place;
 	int64_t step;
-	double work;          /* factor on all kernels of this rank and step */
-	np_ns layer_delay;    /* planted: the host stops before each layer */
-	uint32_t kernels;     /* so far: names the random draw */
+	double work;                 /* factor on all kernels of this rank and step */
+	np_ns layer_delay;           /* planted: the host stops before each layer */
+	uint32_t kernels;            /* so far: names the random draw */
 	uint32_t waits[SYN_STREAMS]; /* what the next kernel waits for, per stream */
-	uint32_t host_after;  /* what the host waits for before the next launch */
-	np_ns delay_ns;       /* and how long it then stops */
+	uint32_t host_after;         /* what the host waits for before the next launch */
+	np_ns delay_ns;              /* and how long it then stops */
 	enum syn_pass pass;
 	uint16_t layer;
 	uint16_t micro;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comm.h"
+#include "carrier.h"
 
 #include <math.h>
 
@@ -14,24 +14,6 @@
 #define HCCS_LATENCY    2000.0
 #define RDMA_LATENCY    14000.0
 #define RING_SPLITS_MAX 4
-
-/* Fixed parts of an operator: handshakes and local copies around its phases. */
-#define PROLOGUE 8000
-#define BETWEEN  4000
-#define EPILOGUE 6000
-
-/* An instance, prepared for questions about it. */
-struct carrier {
-	const struct syn_config *config;
-	const struct syn_instance *instance;
-	const struct syn_group *group;
-	const double *weights; /* all-to-all: share of each member's experts */
-	int32_t size;
-	int32_t planes;
-	bool ring;
-	bool has_phase[2]; /* reduce, then copy */
-	int64_t chunk;
-};
 
 void syn_comm_release(struct syn_comm *comm)
 {
@@ -57,13 +39,13 @@ static int prepare_weights(struct syn_comm *comm, const struct syn_instance *ins
 	return NP_OK;
 }
 
-static int prepare(struct syn_comm *comm, const struct syn_instance *instance,
-		   struct carrier *carrier, struct np_err *err)
+int syn_carrier_prepare(struct syn_comm *comm, const struct syn_instance *instance,
+			struct syn_carrier *carrier, struct np_err *err)
 {
 	const struct syn_group *group = &comm->groups->all.item[instance->group];
 	int64_t piece = instance->bytes / group->size / 4 * 4;
 
-	*carrier = (struct carrier){
+	*carrier = (struct syn_carrier){
 		.config = comm->config,
 		.instance = instance,
 		.group = group,
@@ -72,8 +54,8 @@ static int prepare(struct syn_comm *comm, const struct syn_instance *instance,
 		.ring = !group->one_host && instance->op != SYN_ALL_TO_ALL_V,
 		.chunk = instance->bytes,
 	};
-	carrier->has_phase[0] = instance->op == SYN_ALL_REDUCE ||
-				instance->op == SYN_REDUCE_SCATTER;
+	carrier->has_phase[0] =
+		instance->op == SYN_ALL_REDUCE || instance->op == SYN_REDUCE_SCATTER;
 	carrier->has_phase[1] = instance->op != SYN_REDUCE_SCATTER;
 	if (instance->op == SYN_ALL_REDUCE)
 		carrier->chunk = piece > 4 ? piece : 4;
@@ -91,7 +73,7 @@ static uint64_t instance_key(const struct syn_instance *instance)
 	return (uint64_t)instance->step << 44 | (uint64_t)instance->group << 24 | instance->index;
 }
 
-static bool is_rdma(const struct carrier *carrier, int32_t src, int32_t dst)
+bool syn_is_rdma(const struct syn_carrier *carrier, int32_t src, int32_t dst)
 {
 	int64_t per_host = carrier->config->per_host;
 
@@ -99,14 +81,14 @@ static bool is_rdma(const struct carrier *carrier, int32_t src, int32_t dst)
 }
 
 /* Time of `bytes` in `pieces` from one member to another, in one phase. */
-static np_ns link_time(const struct carrier *carrier, int phase, int32_t src, int32_t dst,
+static np_ns link_time(const struct syn_carrier *carrier, int phase, int32_t src, int32_t dst,
 		       int64_t bytes, int32_t pieces)
 {
 	uint64_t from = (uint64_t)carrier->group->ranks[src];
 	uint64_t to = (uint64_t)carrier->group->ranks[dst];
 	struct syn_key key = { carrier->config->seed, SYN_FOR_LINK, from << 32 | to,
 			       instance_key(carrier->instance), (uint64_t)phase };
-	bool rdma = is_rdma(carrier, src, dst);
+	bool rdma = syn_is_rdma(carrier, src, dst);
 	double time = (rdma ? RDMA_LATENCY : HCCS_LATENCY) * pieces;
 	double sigma = LINK_SIGMA * carrier->config->noise;
 
@@ -119,7 +101,7 @@ static np_ns link_time(const struct carrier *carrier, int phase, int32_t src, in
 }
 
 /* Bytes that go from one member to another in an all-to-all. */
-static int64_t pair_bytes(const struct carrier *carrier, int32_t src, int32_t dst)
+static int64_t pair_bytes(const struct syn_carrier *carrier, int32_t src, int32_t dst)
 {
 	double share = carrier->weights[carrier->instance->combine ? src : dst];
 	int64_t tokens = (int64_t)(share * SYN_TOKENS + 0.5);
@@ -128,7 +110,7 @@ static int64_t pair_bytes(const struct carrier *carrier, int32_t src, int32_t ds
 }
 
 /* What a member sends on a plane. A plane of a large all-to-all serves several peers in turn. */
-static int64_t plane_bytes(const struct carrier *carrier, int32_t me, int32_t plane)
+int64_t syn_plane_bytes(const struct syn_carrier *carrier, int32_t me, int32_t plane)
 {
 	int64_t bytes = 0;
 
@@ -139,29 +121,29 @@ static int64_t plane_bytes(const struct carrier *carrier, int32_t me, int32_t pl
 	return bytes;
 }
 
-static np_ns plane_time(const struct carrier *carrier, int phase, int32_t me, int32_t plane)
+np_ns syn_plane_time(const struct syn_carrier *carrier, int phase, int32_t me, int32_t plane)
 {
 	int32_t peer = (me + plane) % carrier->size;
 
-	return link_time(carrier, phase, me, peer, plane_bytes(carrier, me, plane), 1);
+	return link_time(carrier, phase, me, peer, syn_plane_bytes(carrier, me, plane), 1);
 }
 
-static int32_t ring_pieces(const struct carrier *carrier)
+int32_t syn_ring_pieces(const struct syn_carrier *carrier)
 {
 	int32_t hops = carrier->size - 1;
 
 	return hops < RING_SPLITS_MAX ? hops : RING_SPLITS_MAX;
 }
 
-static np_ns ring_time(const struct carrier *carrier, int phase, int32_t me)
+np_ns syn_ring_time(const struct syn_carrier *carrier, int phase, int32_t me)
 {
 	int64_t bytes = carrier->chunk * (carrier->size - 1);
 
 	return link_time(carrier, phase, me, (me + 1) % carrier->size, bytes,
-			 ring_pieces(carrier));
+			 syn_ring_pieces(carrier));
 }
 
-static np_ns slowest_link(const struct carrier *carrier, int phase)
+static np_ns slowest_link(const struct syn_carrier *carrier, int phase)
 {
 	np_ns slowest = 0;
 
@@ -169,8 +151,8 @@ static np_ns slowest_link(const struct carrier *carrier, int phase)
 		int32_t planes = carrier->ring ? 1 : carrier->planes;
 
 		for (int32_t plane = 1; plane <= planes; plane++) {
-			np_ns time = carrier->ring ? ring_time(carrier, phase, me)
-						   : plane_time(carrier, phase, me, plane);
+			np_ns time = carrier->ring ? syn_ring_time(carrier, phase, me)
+						   : syn_plane_time(carrier, phase, me, plane);
 
 			if (time > slowest)
 				slowest = time;
@@ -179,35 +161,35 @@ static np_ns slowest_link(const struct carrier *carrier, int phase)
 	return slowest;
 }
 
-static np_ns local_time(int64_t bytes)
+np_ns syn_local_time(int64_t bytes)
 {
 	return bytes > 0 ? (np_ns)llround((double)bytes / LOCAL_PER_S * 1e9) + 1000 : 600;
 }
 
-static int64_t sent_by(const struct syn_instance *instance, int32_t me)
+int64_t syn_sent_by(const struct syn_instance *instance, int32_t me)
 {
 	return me == instance->low ? instance->up_bytes : instance->down_bytes;
 }
 
 /* The side that moves the data: within a host the receiver, else the sender. */
-static int64_t moved_by(const struct carrier *carrier, int32_t me, int32_t peer)
+int64_t syn_moved_by(const struct syn_carrier *carrier, int32_t me, int32_t peer)
 {
-	return sent_by(carrier->instance, is_rdma(carrier, me, peer) ? me : peer);
+	return syn_sent_by(carrier->instance, syn_is_rdma(carrier, me, peer) ? me : peer);
 }
 
-static np_ns message_time(const struct carrier *carrier, int32_t me, int32_t peer)
+np_ns syn_message_time(const struct syn_carrier *carrier, int32_t me, int32_t peer)
 {
-	int64_t bytes = moved_by(carrier, me, peer);
+	int64_t bytes = syn_moved_by(carrier, me, peer);
 
 	return bytes > 0 ? link_time(carrier, 0, me, peer, bytes, 1) : 0;
 }
 
-static np_ns message_prologue(const struct syn_instance *instance)
+np_ns syn_message_prologue(const struct syn_instance *instance)
 {
-	np_ns up = local_time(instance->up_bytes);
-	np_ns down = local_time(instance->down_bytes);
+	np_ns up = syn_local_time(instance->up_bytes);
+	np_ns down = syn_local_time(instance->down_bytes);
 
-	return PROLOGUE + (up > down ? up : down);
+	return SYN_PROLOGUE + (up > down ? up : down);
 }
 
 static np_ns longer(np_ns a, np_ns b)
@@ -217,21 +199,21 @@ static np_ns longer(np_ns a, np_ns b)
 
 int syn_comm_transfer(struct syn_comm *comm, struct syn_instance *instance, struct np_err *err)
 {
-	struct carrier carrier;
-	int rc = prepare(comm, instance, &carrier, err);
+	struct syn_carrier carrier;
+	int rc = syn_carrier_prepare(comm, instance, &carrier, err);
 
 	if (rc < 0)
 		return rc;
 	if (syn_op_is_p2p((enum syn_op)instance->op)) {
 		int32_t low = instance->low;
 
-		instance->phase_ns[0] = longer(message_time(&carrier, low, low + 1),
-					       message_time(&carrier, low + 1, low));
+		instance->phase_ns[0] = longer(syn_message_time(&carrier, low, low + 1),
+					       syn_message_time(&carrier, low + 1, low));
 		instance->transfer_ns =
-			message_prologue(instance) + instance->phase_ns[0] + EPILOGUE;
+			syn_message_prologue(instance) + instance->phase_ns[0] + SYN_EPILOGUE;
 		return NP_OK;
 	}
-	instance->transfer_ns = PROLOGUE + EPILOGUE;
+	instance->transfer_ns = SYN_PROLOGUE + SYN_EPILOGUE;
 	for (int phase = 0; phase < 2; phase++) {
 		if (!carrier.has_phase[phase])
 			continue;
@@ -239,7 +221,7 @@ int syn_comm_transfer(struct syn_comm *comm, struct syn_instance *instance, stru
 		instance->transfer_ns += instance->phase_ns[phase];
 	}
 	if (carrier.has_phase[0] && carrier.has_phase[1])
-		instance->transfer_ns += BETWEEN;
+		instance->transfer_ns += SYN_BETWEEN;
 	return NP_OK;
 }
 
@@ -250,297 +232,4 @@ np_ns syn_comm_end_noise(const struct syn_config *config, const struct syn_insta
 			       0 };
 
 	return (np_ns)llround(END_NOISE * config->noise * syn_exponential(&key));
-}
-
-/* Laying out the tasks of one member. */
-struct layout {
-	const struct carrier *carrier;
-	const struct syn_slot *slots;
-	struct syn_smalls *smalls;
-	int32_t me;
-	np_ns start;
-	np_ns arrival;
-	np_ns end;
-	int rc;
-	struct np_err *err;
-};
-
-static void put(struct layout *out, struct syn_small task)
-{
-	struct syn_small *slot;
-
-	if (out->rc < 0)
-		return;
-	slot = np_vec_add(&out->smalls->all, out->err);
-	if (!slot) {
-		out->rc = NP_E_NOMEM;
-		return;
-	}
-	*slot = task;
-}
-
-static void put_notify(struct layout *out, enum syn_small_kind kind, int32_t plane, int32_t peer,
-		       np_ns start, np_ns end)
-{
-	put(out, (struct syn_small){ .start_ns = start,
-				     .end_ns = end > start ? end : start,
-				     .kind = (uint8_t)kind,
-				     .plane = (uint8_t)plane,
-				     .src = out->me,
-				     .dst = peer });
-}
-
-/* A copy within the device, on plane 0. */
-static void put_local(struct layout *out, np_ns start, np_ns length, int64_t size)
-{
-	put(out, (struct syn_small){ .start_ns = start,
-				     .end_ns = start + length,
-				     .kind = SYN_COPY,
-				     .on_chip = true,
-				     .src = out->me,
-				     .dst = out->me,
-				     .size = size });
-}
-
-/* The first and the last task of an operator: a reduction of four bytes that marks its edges. */
-static void put_edge(struct layout *out, np_ns start)
-{
-	put(out, (struct syn_small){ .start_ns = start,
-				     .end_ns = start + 600,
-				     .kind = SYN_REDUCE,
-				     .on_chip = true,
-				     .src = out->me,
-				     .dst = -1,
-				     .size = 4 });
-}
-
-/* An RDMA write: short tasks that post it, and waits until it is known to be complete. */
-static void put_rdma(struct layout *out, const struct syn_small *payload, bool message)
-{
-	struct syn_small task = *payload;
-	np_ns start = payload->start_ns;
-	np_ns end = payload->end_ns;
-	int32_t plane = payload->plane;
-
-	task.kind = SYN_RDMA_PAYLOAD;
-	task.end_ns = start + 1200;
-	put(out, task);
-	put_notify(out, SYN_RDMA_NOTIFY, plane, payload->dst, start + 1500, start + 2200);
-	if (!message) {
-		put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, start + 2500, end - 2500);
-		put_notify(out, SYN_RDMA_NOTIFY, plane, payload->dst, end - 2200, end - 1500);
-		put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, end - 1200, end);
-		return;
-	}
-	put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, start + 2500, end);
-}
-
-static void put_payload(struct layout *out, struct syn_small payload, bool message)
-{
-	payload.src = out->me;
-	if (is_rdma(out->carrier, out->me, payload.dst))
-		put_rdma(out, &payload, message);
-	else
-		put(out, payload);
-}
-
-static void lay_handshake(struct layout *out, int32_t plane, int32_t peer)
-{
-	np_ns record = out->start + 4500 + plane * 100;
-	np_ns wait = out->start + 6000 + plane * 50;
-
-	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, record, record + 700);
-	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, out->slots[peer].start_ns + 6500);
-}
-
-static void lay_second_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
-{
-	np_ns record = start + 1700 + plane * 50;
-	np_ns wait = start + 2800 + plane * 20;
-
-	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, record, record + 700);
-	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, wait + 600);
-}
-
-/* After its own payload a member waits for that of its peer. */
-static void lay_closing(struct layout *out, int32_t plane, int32_t peer, np_ns own_end,
-			np_ns peer_end)
-{
-	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, own_end + 300, own_end + 1000);
-	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, own_end + 1300, peer_end + 1500);
-}
-
-static enum syn_small_kind payload_kind(int phase)
-{
-	return phase == 0 ? SYN_REDUCE : SYN_COPY;
-}
-
-static void lay_mesh_phase(struct layout *out, int phase, np_ns start)
-{
-	const struct carrier *carrier = out->carrier;
-
-	for (int32_t plane = 1; plane <= carrier->planes; plane++) {
-		int32_t peer = (out->me + plane) % carrier->size;
-		np_ns own = plane_time(carrier, phase, out->me, plane);
-		/* On planes that serve several peers the one waited for is not the one named. */
-		np_ns theirs = carrier->planes == carrier->size - 1
-				       ? plane_time(carrier, phase, peer, carrier->size - plane)
-				       : own;
-
-		put_payload(out,
-			    (struct syn_small){ .start_ns = start,
-						.end_ns = start + own,
-						.kind = (uint8_t)payload_kind(phase),
-						.plane = (uint8_t)plane,
-						.dst = peer,
-						.size = plane_bytes(carrier, out->me, plane) },
-			    false);
-		lay_closing(out, plane, peer, start + own, start + theirs);
-	}
-}
-
-/* Plane 1 carries data to the next member, plane 2 listens to the one before. */
-static void lay_ring_phase(struct layout *out, int phase, np_ns start)
-{
-	const struct carrier *carrier = out->carrier;
-	int32_t next = (out->me + 1) % carrier->size;
-	int32_t before = (out->me + carrier->size - 1) % carrier->size;
-	int32_t pieces = ring_pieces(carrier);
-	int64_t bytes = carrier->chunk * (carrier->size - 1);
-	np_ns own = ring_time(carrier, phase, out->me);
-	np_ns theirs = ring_time(carrier, phase, before);
-
-	for (int32_t i = 0; i < pieces; i++)
-		put_payload(out,
-			    (struct syn_small){ .start_ns = start + own * i / pieces,
-						.end_ns = start + own * (i + 1) / pieces,
-						.kind = (uint8_t)payload_kind(phase),
-						.plane = 1,
-						.dst = next,
-						.size = bytes * (i + 1) / pieces - bytes * i / pieces },
-			    false);
-	put_notify(out, SYN_NOTIFY_RECORD, 1, next, start + own + 300, start + own + 1000);
-	put_notify(out, SYN_NOTIFY_WAIT, 2, before, start + 500, start + theirs + 1500);
-}
-
-static void lay_planes(struct layout *out, int phase, np_ns start)
-{
-	if (out->carrier->ring)
-		lay_ring_phase(out, phase, start);
-	else
-		lay_mesh_phase(out, phase, start);
-}
-
-static void lay_peers(struct layout *out, void (*lay)(struct layout *, int32_t, int32_t, np_ns),
-		      np_ns start)
-{
-	const struct carrier *carrier = out->carrier;
-	int32_t planes = carrier->ring ? 2 : carrier->planes;
-
-	for (int32_t plane = 1; plane <= planes; plane++) {
-		int32_t hop = carrier->ring && plane == 2 ? carrier->size - 1 : plane;
-
-		lay(out, plane, (out->me + hop) % carrier->size, start);
-	}
-}
-
-static void lay_first_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
-{
-	(void)start;
-	lay_handshake(out, plane, peer);
-}
-
-static void lay_collective(struct layout *out)
-{
-	const struct carrier *carrier = out->carrier;
-	np_ns time = out->arrival + PROLOGUE;
-
-	put_edge(out, out->start);
-	put_local(out, out->start + 1800, 2400, carrier->chunk);
-	lay_peers(out, lay_first_handshake, 0);
-	if (carrier->has_phase[0]) {
-		lay_planes(out, 0, time);
-		time += carrier->instance->phase_ns[0];
-	}
-	if (carrier->has_phase[0] && carrier->has_phase[1]) {
-		lay_peers(out, lay_second_handshake, time);
-		put_local(out, time + 1800, 1500, carrier->chunk);
-		time += BETWEEN;
-	}
-	if (carrier->has_phase[1]) {
-		lay_planes(out, 1, time);
-		time += carrier->instance->phase_ns[1];
-	}
-	put_local(out, time + 1600, 2400, carrier->chunk);
-	put_edge(out, out->end - 600);
-}
-
-/* All tasks of a message are on plane 0, one after the other. */
-static void lay_message(struct layout *out)
-{
-	const struct carrier *carrier = out->carrier;
-	const struct syn_instance *instance = carrier->instance;
-	int32_t me = out->me;
-	int32_t peer = me == instance->low ? me + 1 : me - 1;
-	int64_t sent = sent_by(instance, me);
-	np_ns ready = out->start + local_time(sent);
-	np_ns peer_ready = out->slots[peer == instance->low ? 0 : 1].start_ns +
-			   local_time(sent_by(instance, peer));
-	np_ns payload = out->arrival + message_prologue(instance);
-	np_ns own = message_time(carrier, me, peer);
-	np_ns theirs = message_time(carrier, peer, me);
-	np_ns free_from = payload;
-
-	if (sent > 0)
-		put_local(out, out->start, local_time(sent), sent);
-	else
-		put_edge(out, out->start);
-	put_notify(out, SYN_NOTIFY_RECORD, 0, peer, ready + 500, ready + 1200);
-	put_notify(out, SYN_NOTIFY_WAIT, 0, peer, ready + 1500, peer_ready + 2000);
-	if (own > 0) {
-		put_payload(out,
-			    (struct syn_small){ .start_ns = payload,
-						.end_ns = payload + own,
-						.kind = SYN_COPY,
-						.dst = peer,
-						.size = moved_by(carrier, me, peer) },
-			    true);
-		put_notify(out, SYN_NOTIFY_RECORD, 0, peer, payload + own + 300,
-			   payload + own + 1000);
-		free_from = payload + own + 1300;
-	}
-	if (theirs > 0)
-		put_notify(out, SYN_NOTIFY_WAIT, 0, peer, free_from, payload + theirs + 1500);
-	put_edge(out, out->end - 600);
-}
-
-int syn_comm_tasks(struct syn_comm *comm, const struct syn_instance *instance,
-		   const struct syn_slot *slots, int32_t rank, struct syn_smalls *smalls,
-		   struct np_err *err)
-{
-	bool message = syn_op_is_p2p((enum syn_op)instance->op);
-	const struct syn_group *group = &comm->groups->all.item[instance->group];
-	int32_t me = syn_local_rank(group, rank);
-	const struct syn_slot *slot = &slots[message ? me - instance->low : me];
-	struct carrier carrier;
-	struct layout out = {
-		.carrier = &carrier,
-		.slots = slots,
-		.smalls = smalls,
-		.me = me,
-		.start = slot->start_ns,
-		.arrival = instance->arrival_ns,
-		.end = slot->end_ns,
-		.err = err,
-	};
-	int rc = prepare(comm, instance, &carrier, err);
-
-	if (rc < 0)
-		return rc;
-	smalls->all.count = 0;
-	if (message)
-		lay_message(&out);
-	else
-		lay_collective(&out);
-	return out.rc;
 }

@@ -36,14 +36,14 @@ struct syn_instance {
 	uint16_t micro;
 	int32_t members; /* 0: not used */
 	int32_t arrived;
-	int32_t low;         /* of a message: local rank of the lower stage */
-	int64_t bytes;       /* collective: of the first member to arrive */
-	int64_t up_bytes;    /* message: from the lower to the upper stage */
-	int64_t down_bytes;  /* message: the other way */
-	size_t first_slot;   /* of its members; a message has two, the lower stage first */
-	np_ns arrival_ns;    /* of the last member */
-	np_ns phase_ns[2];   /* the slowest link in each */
-	np_ns transfer_ns;   /* from the last arrival to the end, before the delay of each rank */
+	int32_t low;        /* of a message: local rank of the lower stage */
+	int64_t bytes;      /* collective: of the first member to arrive */
+	int64_t up_bytes;   /* message: from the lower to the upper stage */
+	int64_t down_bytes; /* message: the other way */
+	size_t first_slot;  /* of its members; a message has two, the lower stage first */
+	np_ns arrival_ns;   /* of the last member */
+	np_ns phase_ns[2];  /* the slowest link in each */
+	np_ns transfer_ns;  /* from the last arrival to the end, before the delay of each rank */
 };
 
 enum syn_small_kind {
@@ -80,8 +80,8 @@ struct syn_comm {
 void syn_comm_release(struct syn_comm *comm);
 
 /* Fill phase_ns and transfer_ns of an instance that all its members have reached. */
-int syn_comm_transfer(struct syn_comm *comm, struct syn_instance *instance,
-		      struct np_err *err) NP_MUST_USE;
+int syn_comm_transfer(struct syn_comm *comm, struct syn_instance *instance, struct np_err *err)
+	NP_MUST_USE;
 
 /* How long after the common end the operator ends on a rank. */
 np_ns syn_comm_end_noise(const struct syn_config *config, const struct syn_instance *instance,

@@ -101,28 +101,6 @@ static int place_hosts(struct syn_config *config, struct np_err *err)
 	return NP_OK;
 }
 
-/*
- * Kernels fill a database: all else is small beside them. The bytes of one
- * kernel with its launch, torch operator and index entry were measured.
- */
-static void scale_to_size(struct syn_config *config)
-{
-	double bytes_per_kernel = config->level == 0 ? 256.0 : 268.0;
-	double passes = 3.0 * (double)config->micro_batches; /* one forward, two backward */
-	double layers = (double)(config->stage_layers * config->steps);
-
-	if (config->level == 2)
-		bytes_per_kernel += 42.0;
-	if (config->pmu && config->level > 0)
-		bytes_per_kernel += 208.0;
-	if (config->size_mb <= 0.0)
-		return;
-	config->kernels =
-		(int64_t)(config->size_mb * 1e6 / (bytes_per_kernel * passes * layers) + 0.5);
-	if (config->kernels < 2)
-		config->kernels = 2;
-}
-
 int syn_config_complete(struct syn_config *config, struct np_err *err)
 {
 	int rc;
@@ -137,7 +115,6 @@ int syn_config_complete(struct syn_config *config, struct np_err *err)
 	config->stage_layers = config->layers / config->pp;
 	if (config->buckets > config->stage_layers)
 		config->buckets = config->stage_layers;
-	scale_to_size(config);
 	if (config->omit_text) {
 		rc = np_ranges_parse(config->omit_text, &config->omit, err);
 		if (rc < 0)
@@ -164,8 +141,7 @@ struct syn_place syn_place_of(const struct syn_config *config, int32_t rank)
 	};
 }
 
-int32_t syn_rank_at(const struct syn_config *config, int32_t tp, int32_t cp, int32_t dp,
-		    int32_t pp)
+int32_t syn_rank_at(const struct syn_config *config, int32_t tp, int32_t cp, int32_t dp, int32_t pp)
 {
 	int64_t rank = ((pp * config->dp + dp) * config->cp + cp) * config->tp + tp;
 

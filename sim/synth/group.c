@@ -4,9 +4,14 @@
 #include "rng.h"
 
 static const char *const pg_names[SYN_ROLES] = {
-	[SYN_ROLE_WORLD] = "default_group", [SYN_ROLE_TP] = "tp",       [SYN_ROLE_CP] = "cp",
-	[SYN_ROLE_DP] = "dp",               [SYN_ROLE_DP_CP] = "dp_cp", [SYN_ROLE_PP] = "pp",
-	[SYN_ROLE_EXP] = "exp",             [SYN_ROLE_MP] = "mp",
+	[SYN_ROLE_WORLD] = "default_group",
+	[SYN_ROLE_TP] = "tp",
+	[SYN_ROLE_CP] = "cp",
+	[SYN_ROLE_DP] = "dp",
+	[SYN_ROLE_DP_CP] = "dp_cp",
+	[SYN_ROLE_PP] = "pp",
+	[SYN_ROLE_EXP] = "exp",
+	[SYN_ROLE_MP] = "mp",
 };
 
 /* Two ranks share a group of this role when they agree in everything but the free coordinates. */
@@ -50,8 +55,8 @@ static void name_group(struct syn_group *group, const struct syn_config *config,
 	group->hash = syn_name_hash(group->name);
 }
 
-static int add_group(struct syn_groups *groups, const struct syn_config *config,
-		     enum syn_role role, int32_t first, struct np_err *err)
+static int add_group(struct syn_groups *groups, const struct syn_config *config, enum syn_role role,
+		     int32_t first, struct np_err *err)
 {
 	struct syn_place root = syn_place_of(config, first);
 	int32_t *ranks = calloc((size_t)config->ranks, sizeof(*ranks));
@@ -102,8 +107,7 @@ static int32_t size_of(const struct syn_config *config, enum syn_role role)
 	return (int32_t)config->ranks;
 }
 
-int syn_groups_init(struct syn_groups *groups, const struct syn_config *config,
-		    struct np_err *err)
+int syn_groups_init(struct syn_groups *groups, const struct syn_config *config, struct np_err *err)
 {
 	size_t slots = (size_t)config->ranks * SYN_ROLES;
 

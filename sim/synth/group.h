@@ -25,8 +25,8 @@ struct syn_group {
 	char name[64];
 	uint64_t hash;
 	int32_t size;
-	int32_t *ranks;   /* ascending: position is the rank inside the group */
-	bool one_host;    /* all members are joined by HCCS */
+	int32_t *ranks; /* ascending: position is the rank inside the group */
+	bool one_host;  /* all members are joined by HCCS */
 };
 
 struct syn_groups {
@@ -35,8 +35,8 @@ struct syn_groups {
 };
 
 /* Groups of a single rank do not exist. */
-int syn_groups_init(struct syn_groups *groups, const struct syn_config *config,
-		    struct np_err *err) NP_MUST_USE;
+int syn_groups_init(struct syn_groups *groups, const struct syn_config *config, struct np_err *err)
+	NP_MUST_USE;
 void syn_groups_release(struct syn_groups *groups);
 
 /* The group in which `rank` plays `role`, or -1. */

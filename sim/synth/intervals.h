@@ -17,8 +17,8 @@ struct syn_intervals {
 	NP_VEC(struct syn_interval) all;
 };
 
-int syn_intervals_add(struct syn_intervals *set, np_ns start, np_ns end,
-		      struct np_err *err) NP_MUST_USE;
+int syn_intervals_add(struct syn_intervals *set, np_ns start, np_ns end, struct np_err *err)
+	NP_MUST_USE;
 
 /* Sort and join what touches or overlaps. */
 void syn_intervals_join(struct syn_intervals *set);

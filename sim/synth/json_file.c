@@ -3,8 +3,7 @@
 
 #include <errno.h>
 
-int syn_json_open(struct syn_json_file *json, const char *dir, const char *name,
-		  struct np_err *err)
+int syn_json_open(struct syn_json_file *json, const char *dir, const char *name, struct np_err *err)
 {
 	int rc;
 

@@ -13,8 +13,8 @@ struct syn_json_file {
 	struct np_buf path;
 };
 
-int syn_json_open(struct syn_json_file *json, const char *dir, const char *name,
-		  struct np_err *err) NP_MUST_USE;
+int syn_json_open(struct syn_json_file *json, const char *dir, const char *name, struct np_err *err)
+	NP_MUST_USE;
 
 /* Complete the file and release everything, also after a failure. */
 int syn_json_close(struct syn_json_file *json, struct np_err *err) NP_MUST_USE;

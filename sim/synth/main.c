@@ -8,6 +8,7 @@
 #include "manifest.h"
 #include "npuprof/workers.h"
 #include "options.h"
+#include "size.h"
 #include "truth.h"
 
 /* What the threads that write ranks share. */
@@ -17,9 +18,8 @@ struct writing {
 	struct np_err *errs;
 };
 
-static int stream_to_backends(const struct syn_timeline *timeline,
-			      const struct syn_rank_info *info, struct syn_truth *truth,
-			      struct np_err *err)
+static int stream_to_backends(const struct syn_timeline *timeline, const struct syn_rank_info *info,
+			      struct syn_truth *truth, struct np_err *err)
 {
 	struct syn_sink *sinks[8] = { &truth->base };
 	const struct syn_backend *opened[8] = { NULL };
@@ -152,6 +152,8 @@ static int run(int argc, char **argv, struct syn_config *config, struct np_err *
 		return NP_OK;
 	}
 	rc = syn_config_complete(config, err);
+	if (rc == NP_OK)
+		rc = syn_size_fit(config, err);
 	if (rc == NP_OK)
 		rc = generate(config, err);
 	if (rc == NP_OK && !config->quiet)

@@ -22,8 +22,7 @@ static void put_host(struct np_jsonout *out, const struct syn_timeline *timeline
 		     np_ns end)
 {
 	const struct syn_config *config = timeline->config;
-	struct syn_rank_info info =
-		syn_rank_info_of(timeline, host * (int32_t)config->per_host);
+	struct syn_rank_info info = syn_rank_info_of(timeline, host * (int32_t)config->per_host);
 	struct syn_clock clock = syn_clock_of_host(config, host);
 	struct syn_clock reference = syn_clock_of_host(config, 0);
 	const np_ns at[] = { SYN_EPOCH_NS, end };

@@ -41,10 +41,11 @@ void syn_parallel_group_info(const struct syn_rank_info *info, struct np_buf *bu
 		if (index < 0)
 			continue;
 		group = &groups->all.item[index];
-		np_buf_printf(buf,
-			      "%s\"%s\": {\"group_name\": \"%s\", \"group_rank\": %d, \"global_ranks\": [",
-			      separator, group->name, group->pg_name,
-			      syn_local_rank(group, info->place.rank));
+		np_buf_printf(
+			buf,
+			"%s\"%s\": {\"group_name\": \"%s\", \"group_rank\": %d, \"global_ranks\": [",
+			separator, group->name, group->pg_name,
+			syn_local_rank(group, info->place.rank));
 		for (int32_t i = 0; i < group->size; i++)
 			np_buf_printf(buf, i ? ", %d" : "%d", group->ranks[i]);
 		np_buf_add(buf, "]}");
@@ -74,34 +75,36 @@ static void add_profiler_info(const struct metadata *metadata, struct np_buf *bu
 	if (config->no_steps)
 		np_buf_add(buf, "            \"schedule\": null,\n");
 	else
-		np_buf_printf(buf,
-			      "            \"schedule\": {\n                \"wait\": 0,\n"
-			      "                \"active\": %" PRId64
-			      ",\n                \"warmup\": 1,\n"
-			      "                \"repeat\": 1,\n                \"skip_first\": %" PRId64
-			      "\n            },\n",
-			      config->steps, config->first_step > 0 ? config->first_step - 1 : 0);
-	np_buf_printf(buf,
-		      "            \"record_shapes\": true,\n            \"profile_memory\": %s,\n"
-		      "            \"with_stack\": false,\n            \"with_flops\": false,\n"
-		      "            \"with_modules\": false\n        },\n"
-		      "        \"experimental_config\": {\n"
-		      "            \"_profiler_level\": \"Level%" PRId64 "\",\n"
-		      "            \"_aic_metrics\": \"%s\",\n            \"_l2_cache\": false,\n"
-		      "            \"_msprof_tx\": false,\n            \"_data_simplification\": true,\n"
-		      "            \"record_op_args\": false,\n            \"_export_type\": %s,\n"
-		      "            \"_op_attr\": false,\n            \"_gc_detect_threshold\": null\n"
-		      "        }\n    },\n",
-		      config->memory ? "true" : "false", config->level,
-		      config->pmu ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE",
-		      config->schema ? "[\n                \"db\"\n            ]" : "\"db\"");
-	np_buf_printf(buf,
-		      "    \"start_info\": {\n        \"syscnt_enable\": true,\n        \"freq\": 100,\n"
-		      "        \"start_cnt\": 17407461266005,\n"
-		      "        \"start_monotonic\": 173856218206460\n    },\n"
-		      "    \"end_info\": {\n        \"collectionTimeEnd\": %" PRId64
-		      ",\n        \"MonotonicTimeEnd\": 173856955012430\n    },\n",
-		      metadata->end_ns);
+		np_buf_printf(
+			buf,
+			"            \"schedule\": {\n                \"wait\": 0,\n"
+			"                \"active\": %" PRId64 ",\n                \"warmup\": 1,\n"
+			"                \"repeat\": 1,\n                \"skip_first\": %" PRId64
+			"\n            },\n",
+			config->steps, config->first_step > 0 ? config->first_step - 1 : 0);
+	np_buf_printf(
+		buf,
+		"            \"record_shapes\": true,\n            \"profile_memory\": %s,\n"
+		"            \"with_stack\": false,\n            \"with_flops\": false,\n"
+		"            \"with_modules\": false\n        },\n"
+		"        \"experimental_config\": {\n"
+		"            \"_profiler_level\": \"Level%" PRId64 "\",\n"
+		"            \"_aic_metrics\": \"%s\",\n            \"_l2_cache\": false,\n"
+		"            \"_msprof_tx\": false,\n            \"_data_simplification\": true,\n"
+		"            \"record_op_args\": false,\n            \"_export_type\": %s,\n"
+		"            \"_op_attr\": false,\n            \"_gc_detect_threshold\": null\n"
+		"        }\n    },\n",
+		config->memory ? "true" : "false", config->level,
+		config->pmu ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE",
+		config->schema ? "[\n                \"db\"\n            ]" : "\"db\"");
+	np_buf_printf(
+		buf,
+		"    \"start_info\": {\n        \"syscnt_enable\": true,\n        \"freq\": 100,\n"
+		"        \"start_cnt\": 17407461266005,\n"
+		"        \"start_monotonic\": 173856218206460\n    },\n"
+		"    \"end_info\": {\n        \"collectionTimeEnd\": %" PRId64
+		",\n        \"MonotonicTimeEnd\": 173856955012430\n    },\n",
+		metadata->end_ns);
 	if (config->schema)
 		np_buf_printf(buf,
 			      "    \"torch_npu_version\": \"2.7.1\",\n"

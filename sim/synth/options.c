@@ -96,9 +96,8 @@ static int set_count(struct syn_config *config, const struct option *option, con
 	if (!np_text_to_int(value, strlen(value), &count))
 		return bad_value(option, value, err);
 	if (count < option->minimum || count > option->maximum)
-		return np_fail(err, NP_E_USAGE,
-			       "--%s %s is not between %" PRId64 " and %" PRId64, option->name,
-			       value, option->minimum, option->maximum);
+		return np_fail(err, NP_E_USAGE, "--%s %s is not between %" PRId64 " and %" PRId64,
+			       option->name, value, option->minimum, option->maximum);
 	*number_at(config, option) = count;
 	return NP_OK;
 }
@@ -296,8 +295,7 @@ int syn_options_parse(int argc, char **argv, struct syn_config *config, enum syn
 	return NP_OK;
 }
 
-static void print_line(const char *letter, const char *name, const char *argument,
-		       const char *help)
+static void print_line(const char *letter, const char *name, const char *argument, const char *help)
 {
 	char left[64];
 
@@ -309,8 +307,9 @@ static void print_line(const char *letter, const char *name, const char *argumen
 
 void syn_options_help(void)
 {
-	(void)printf("usage: npuprof-synth -o DIR [options]\n\n"
-		     "Write the profiles of a simulated Ascend cluster, and what is true of them.\n");
+	(void)printf(
+		"usage: npuprof-synth -o DIR [options]\n\n"
+		"Write the profiles of a simulated Ascend cluster, and what is true of them.\n");
 	for (size_t i = 0; i < NP_COUNT(options); i++) {
 		if (options[i].section)
 			(void)printf("\n%s\n", options[i].section);

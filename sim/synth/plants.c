@@ -175,8 +175,8 @@ static double stage_kernels(const struct syn_plant *plant, const struct syn_conf
 static double sequence_kernels(const struct syn_plant *plant, const struct syn_config *config,
 			       const struct syn_place *place, int64_t step)
 {
-	struct syn_key key = { config->seed, SYN_FOR_SEQUENCE, (uint64_t)place->dp,
-			       (uint64_t)step, 0 };
+	struct syn_key key = { config->seed, SYN_FOR_SEQUENCE, (uint64_t)place->dp, (uint64_t)step,
+			       0 };
 
 	return exp(plant->amount * syn_normal(&key));
 }
@@ -300,8 +300,7 @@ static int check_below(const struct syn_plant *plant, int64_t value, int64_t lim
 {
 	if (value < limit)
 		return NP_OK;
-	return np_fail(err, NP_E_USAGE,
-		       "--%s %s: there is no %s %" PRId64 ", only 0 to %" PRId64,
+	return np_fail(err, NP_E_USAGE, "--%s %s: there is no %s %" PRId64 ", only 0 to %" PRId64,
 		       plant->kind->name, plant->argument, what, value, limit - 1);
 }
 

@@ -225,8 +225,7 @@ void syn_expert_weights(const struct syn_routing *routing, int32_t count, double
 					   (uint64_t)routing->step << 16 | routing->micro,
 					   spot | (uint64_t)i };
 
-		weights[i] =
-			exp(skew * (0.8 * syn_normal(&lasting) + 0.6 * syn_normal(&passing)));
+		weights[i] = exp(skew * (0.8 * syn_normal(&lasting) + 0.6 * syn_normal(&passing)));
 		sum += weights[i];
 	}
 	for (int32_t i = 0; i < count; i++)

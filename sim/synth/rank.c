@@ -14,6 +14,7 @@
 #define WAKE_NS        5000     /* from the end of a task to the host that waited for it */
 #define LATENCY_NS     1500     /* from the launching call to the device */
 #define GAP_NS         1000     /* between two tasks of a stream, or of two streams */
+#define STAGGER_NS     20       /* streams do not wake up in the same instant */
 #define QUEUE_NS       300
 
 void syn_rank_init(struct syn_rank *rank, const struct syn_config *config, int32_t number)
@@ -71,12 +72,13 @@ static bool run_host(struct syn_rank *rank)
 		}
 		rank->host_ns += item->delay_ns;
 		item->host_ns = rank->host_ns;
-		rank->host_ns += jittered(rank, SYN_FOR_HOST, index,
-					  comm ? COMM_HOST_NS : KERNEL_HOST_NS);
+		rank->host_ns +=
+			jittered(rank, SYN_FOR_HOST, index, comm ? COMM_HOST_NS : KERNEL_HOST_NS);
 		item->torch_ns = rank->host_ns;
 		item->launch_ns = later(rank->host_ns, rank->queue_ns) + QUEUE_NS;
-		item->launched_ns = item->launch_ns + jittered(rank, SYN_FOR_LAUNCH, index,
-							       comm ? COMM_CALL_NS : KERNEL_CALL_NS);
+		item->launched_ns =
+			item->launch_ns +
+			jittered(rank, SYN_FOR_LAUNCH, index, comm ? COMM_CALL_NS : KERNEL_CALL_NS);
 		rank->queue_ns = item->launched_ns;
 		moved = true;
 	}
@@ -117,7 +119,7 @@ static np_ns ready_time(const struct syn_rank *rank, uint32_t index)
 
 		if (end == NP_UNKNOWN)
 			return NP_UNKNOWN;
-		time = later(time, end + GAP_NS);
+		time = later(time, end + GAP_NS + STAGGER_NS * item->stream);
 	}
 	return time;
 }

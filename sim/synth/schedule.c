@@ -55,8 +55,8 @@ static int32_t routed_tokens(struct syn_build *build, int32_t group_index)
 	const struct syn_group *group = &build->groups->all.item[group_index];
 	int32_t member = syn_local_rank(group, build->place.rank);
 	double *weights = calloc((size_t)group->size, sizeof(*weights));
-	const struct syn_routing routing = { build->config, group_index, build->step,
-					     build->layer, build->micro };
+	const struct syn_routing routing = { build->config, group_index, build->step, build->layer,
+					     build->micro };
 	int32_t tokens;
 
 	if (!weights) {
@@ -98,9 +98,15 @@ static void dense_kernels(struct syn_build *build, int64_t from, int64_t to, int
 		syn_build_kernel(build, syn_layer_kernel(build->pass, i, count), 0);
 }
 
+/* In the whole model. */
+static uint16_t layer_number(const struct syn_build *build, int64_t stage_layer)
+{
+	return (uint16_t)(build->place.pp * build->config->stage_layers + stage_layer);
+}
+
 static void begin_layer(struct syn_build *build, int64_t layer)
 {
-	build->layer = (uint16_t)(build->place.pp * build->config->stage_layers + layer);
+	build->layer = layer_number(build, layer);
 	if (build->layer_delay > 0)
 		syn_build_host_wait(build, build->program->last[SYN_STREAM_COMPUTE],
 				    build->layer_delay);
@@ -186,6 +192,7 @@ static void forward(struct syn_build *build, int64_t micro)
 
 	build->pass = SYN_PASS_FORWARD;
 	build->micro = (uint16_t)micro;
+	build->layer = layer_number(build, 0);
 	if (build->place.pp == 0)
 		syn_build_kernel(build, SYN_K_EMBED, 0);
 	for (int64_t layer = 0; layer < build->config->stage_layers; layer++)
@@ -205,6 +212,7 @@ static void backward(struct syn_build *build, int64_t micro)
 
 	build->pass = SYN_PASS_BACKWARD;
 	build->micro = (uint16_t)micro;
+	build->layer = layer_number(build, config->stage_layers - 1);
 	if (build->place.pp == config->pp - 1)
 		syn_build_kernel(build, SYN_K_HEAD, 0);
 	for (int64_t layer = config->stage_layers - 1; layer >= 0; layer--) {
@@ -283,7 +291,8 @@ static void batched_message(struct syn_build *build, const struct exchange *exch
 	syn_build_wait(build, syn_build_message(build, &message));
 }
 
-/* Exchange with the next stage (`towards` 0) or the one before (−1); ends of the line do nothing. */
+/* Exchange with the next stage (`towards` 0) or the one before (−1); ends of the line do nothing.
+ */
 static void exchange_with(struct syn_build *build, int32_t towards, int64_t forward_micro,
 			  int64_t backward_micro)
 {

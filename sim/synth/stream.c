@@ -6,11 +6,9 @@
 
 #include "rng.h"
 
-#define FIRST_CONNECTION   1000
-#define COMPUTE_STREAM     2
-#define STREAMS_PER_GROUP  10
-#define MEMORY_BASE_BYTES  (INT64_C(12) << 30)
-#define MEMORY_LAYER_BYTES (INT64_C(96) << 20)
+#define FIRST_CONNECTION  1000
+#define COMPUTE_STREAM    2
+#define STREAMS_PER_GROUP 10
 
 struct walk {
 	const struct syn_timeline *timeline;
@@ -34,9 +32,7 @@ struct walk {
 	bool step_has_tasks;
 	np_ns first_torch_ns;
 	np_ns last_host_ns;
-	int64_t allocated;
-	int64_t leak;
-	NP_VEC(struct syn_memory_event) live; /* per micro-batch and layer */
+	struct syn_memory memory;
 	struct np_err *err;
 };
 
@@ -128,7 +124,8 @@ static int tell_event(struct walk *walk, const struct syn_item *by, int stream,
 	bool record = kind == SYN_TASK_EVENT_RECORD;
 	const struct call call = { SYN_API_ACL,
 				   record ? "aclrtRecordEvent" : "aclrtStreamWaitEvent",
-				   record ? 10 : 30, (int)((by->launched_ns - by->launch_ns) / 1000 * 960) };
+				   record ? 10 : 30,
+				   (int)((by->launched_ns - by->launch_ns) / 1000 * 960) };
 	struct syn_task task = { .kind = kind,
 				 .stream = stream_number(stream),
 				 .connection = walk->connection };
@@ -186,9 +183,10 @@ static int tell_kernel(struct walk *walk, const struct syn_item *item)
 	if (rc == NP_OK)
 		rc = tell_call(walk, item, &(struct call){ SYN_API_NODE, "launch", 400, 50 }, node);
 	if (rc == NP_OK)
-		rc = tell_call(walk, item,
-			       &(struct call){ SYN_API_RUNTIME, "KernelLaunchWithHandleV2", 600, 60 },
-			       walk->connection++);
+		rc = tell_call(
+			walk, item,
+			&(struct call){ SYN_API_RUNTIME, "KernelLaunchWithHandleV2", 600, 60 },
+			walk->connection++);
 	if (rc == NP_OK)
 		rc = tell_task(walk, &task, item->start_ns, item->end_ns);
 	walk->step_has_tasks = walk->step_has_tasks || !is_cut(walk, item->end_ns);
@@ -334,88 +332,23 @@ static int tell_item(struct walk *walk, struct syn_item *item)
 	return tell_comm(walk, item);
 }
 
-/* The activations of a layer live from its forward to its backward pass. */
-static int allocate(struct walk *walk, const struct syn_item *item)
+/* A piece that is released after the cut looks as if it never were. */
+static int tell_memory(void *context, const struct syn_memory_event *piece, struct np_err *err)
 {
-	struct syn_memory_event *event = np_vec_add(&walk->live, walk->err);
+	struct walk *walk = context;
+	struct syn_memory_event event = *piece;
 
-	if (!event)
-		return NP_E_NOMEM;
-	walk->allocated += MEMORY_LAYER_BYTES;
-	event->name = "aten::empty";
-	event->size = MEMORY_LAYER_BYTES;
-	event->allocate_ns = item->host_ns;
-	event->total_before = walk->allocated;
-	event->reserved = (int64_t)item->micro << 16 | item->layer; /* until it is told: its key */
-	return NP_OK;
-}
-
-static int tell_memory(struct walk *walk, struct syn_memory_event event, np_ns release)
-{
+	(void)err;
 	if (is_cut(walk, event.allocate_ns))
 		return NP_OK;
 	event.allocate_ns = local_time_of(walk, event.allocate_ns);
-	event.release_ns = NP_UNKNOWN;
-	event.total_after = NP_UNKNOWN;
-	if (release != NP_UNKNOWN && !is_cut(walk, release)) {
-		event.release_ns = local_time_of(walk, release);
-		event.total_after = walk->allocated;
+	if (event.release_ns != NP_UNKNOWN && is_cut(walk, event.release_ns)) {
+		event.release_ns = NP_UNKNOWN;
+		event.total_after = NP_UNKNOWN;
 	}
-	/* The allocator takes memory in large pieces. */
-	event.reserved = (event.total_before / (INT64_C(512) << 20) + 1) * (INT64_C(512) << 20);
+	if (event.release_ns != NP_UNKNOWN)
+		event.release_ns = local_time_of(walk, event.release_ns);
 	return TELL(walk, memory, &event);
-}
-
-static int release(struct walk *walk, const struct syn_item *item)
-{
-	int64_t key = (int64_t)item->micro << 16 | item->layer;
-
-	for (size_t i = walk->live.count; i-- > 0;) {
-		struct syn_memory_event event = walk->live.item[i];
-
-		if (event.reserved != key)
-			continue;
-		walk->live.item[i] = walk->live.item[--walk->live.count];
-		walk->allocated -= event.size;
-		return tell_memory(walk, event, item->torch_ns);
-	}
-	return NP_OK;
-}
-
-static int leak(struct walk *walk)
-{
-	struct syn_memory_event event = { .name = "aten::cat", .size = walk->leak };
-
-	if (walk->leak <= 0)
-		return NP_OK;
-	walk->allocated += walk->leak;
-	event.allocate_ns = walk->rank.data_ns;
-	event.total_before = walk->allocated;
-	return tell_memory(walk, event, NP_UNKNOWN);
-}
-
-static int walk_memory(struct walk *walk)
-{
-	const struct syn_program *program = &walk->rank.program;
-	int rc = leak(walk);
-
-	for (size_t i = 0; i < program->items.count && rc == NP_OK; i++) {
-		const struct syn_item *item = &program->items.item[i];
-		const struct syn_item *before = i > 0 ? item - 1 : item;
-		const struct syn_item *after = i + 1 < program->items.count ? item + 1 : item;
-		bool in_layer = item->kind == SYN_KERNEL && item->layer > 0;
-
-		(void)in_layer;
-		if (item->pass == SYN_PASS_FORWARD &&
-		    (before->pass != item->pass || before->layer != item->layer ||
-		     before->micro != item->micro))
-			rc = allocate(walk, item);
-		if (rc == NP_OK && item->pass == SYN_PASS_BACKWARD &&
-		    (after->pass != item->pass || after->layer != item->layer ||
-		     after->micro != item->micro))
-			rc = release(walk, item);
-	}
-	return rc;
 }
 
 static int tell_step(struct walk *walk)
@@ -468,7 +401,7 @@ static int walk_step(struct walk *walk, int64_t step)
 	for (size_t i = 0; i < rank->program.items.count && rc == NP_OK; i++)
 		rc = tell_item(walk, &rank->program.items.item[i]);
 	if (rc == NP_OK && walk->config->memory)
-		rc = walk_memory(walk);
+		rc = syn_memory_step(&walk->memory, rank, tell_memory, walk, walk->err);
 	walk->last_host_ns = rank->step_end_ns;
 	return rc == NP_OK ? tell_step(walk) : rc;
 }
@@ -515,8 +448,8 @@ static int count_ops(struct walk *walk)
 {
 	double amount = syn_scalar(walk->config, SYN_DROP, walk->rank.rank, 0.0);
 	struct syn_program program = { 0 };
-	int rc = syn_program_build(&program, walk->config, &walk->timeline->groups,
-				   walk->rank.rank, 0, walk->err);
+	int rc = syn_program_build(&program, walk->config, &walk->timeline->groups, walk->rank.rank,
+				   0, walk->err);
 
 	for (size_t i = 0; i < program.items.count; i++)
 		walk->ops_left += program.items.item[i].kind == SYN_COMM ? 1 : 0;
@@ -537,9 +470,6 @@ static int walk_rank(struct walk *walk)
 		rc = count_ops(walk);
 	for (int64_t step = 0; step < walk->config->steps && rc == NP_OK; step++)
 		rc = walk_step(walk, step);
-	/* What is still alive at the end was never given back. */
-	for (size_t i = 0; i < walk->live.count && rc == NP_OK; i++)
-		rc = tell_memory(walk, walk->live.item[i], NP_UNKNOWN);
 	return rc == NP_OK ? tell_whole(walk) : rc;
 }
 
@@ -559,13 +489,12 @@ int syn_stream_rank(const struct syn_timeline *timeline, int32_t rank,
 		.ordinals = calloc(timeline->groups.all.count + 1, sizeof(*walk.ordinals)),
 		.ordinal_shift = (int64_t)syn_scalar(config, SYN_SHIFT, rank, 0.0),
 		.first_torch_ns = NP_UNKNOWN,
-		.allocated = MEMORY_BASE_BYTES,
-		.leak = (int64_t)syn_scalar(config, SYN_LEAK, rank, 0.0),
 		.err = err,
 	};
 	int rc = walk.ordinals ? NP_OK : np_fail_nomem(err, "a rank");
 
 	syn_rank_init(&walk.rank, config, rank);
+	syn_memory_init(&walk.memory, config, rank);
 	for (int i = 0; i < SYN_STREAMS; i++)
 		walk.tail_ns[i] = walk.rank.tail_ns[i];
 	if (rc == NP_OK)
@@ -573,7 +502,7 @@ int syn_stream_rank(const struct syn_timeline *timeline, int32_t rank,
 	syn_rank_release(&walk.rank);
 	syn_comm_release(&walk.comm);
 	np_vec_release(&walk.smalls.all);
-	np_vec_release(&walk.live);
+	syn_memory_release(&walk.memory);
 	free(walk.ordinals);
 	return rc;
 }

@@ -2,6 +2,7 @@
 #ifndef SYN_STREAM_H
 #define SYN_STREAM_H
 
+#include "memory.h"
 #include "plants.h"
 #include "timeline.h"
 
@@ -78,17 +79,6 @@ struct syn_step_event {
 	int64_t id;    /* NP_UNKNOWN: no step marks */
 	np_ns start_ns;
 	np_ns end_ns;
-};
-
-/* A piece of device memory. `release_ns` is NP_UNKNOWN if it is never given back. */
-struct syn_memory_event {
-	const char *name;
-	int64_t size;
-	np_ns allocate_ns;
-	np_ns release_ns;
-	int64_t total_before; /* allocated in all, after the allocation */
-	int64_t total_after;  /* and after the release */
-	int64_t reserved;
 };
 
 struct syn_rank_info {

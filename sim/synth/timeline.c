@@ -58,8 +58,7 @@ static int32_t member_of(const struct syn_timeline *timeline, const struct syn_i
 struct syn_slot *syn_timeline_slot(const struct syn_timeline *timeline,
 				   const struct syn_instance *instance, int32_t rank)
 {
-	return &timeline->slots[instance->first_slot +
-				(size_t)member_of(timeline, instance, rank)];
+	return &timeline->slots[instance->first_slot + (size_t)member_of(timeline, instance, rank)];
 }
 
 int32_t syn_member_rank(const struct syn_timeline *timeline, const struct syn_instance *instance,
@@ -67,8 +66,8 @@ int32_t syn_member_rank(const struct syn_timeline *timeline, const struct syn_in
 {
 	const struct syn_group *group = &timeline->groups.all.item[instance->group];
 
-	return group->ranks[syn_op_is_p2p((enum syn_op)instance->op) ? index + instance->low
-								      : index];
+	return group
+		->ranks[syn_op_is_p2p((enum syn_op)instance->op) ? index + instance->low : index];
 }
 
 bool syn_timeline_end_of(void *context, struct syn_rank *rank, struct syn_item *item)

@@ -18,9 +18,9 @@
 struct syn_timeline {
 	const struct syn_config *config;
 	struct syn_groups groups;
-	size_t per_step;        /* instances, used or not */
+	size_t per_step; /* instances, used or not */
 	size_t slots_per_step;
-	size_t *group_first;    /* per group: its first instance within a step */
+	size_t *group_first; /* per group: its first instance within a step */
 	struct syn_instance *instances;
 	struct syn_slot *slots;
 };

@@ -209,8 +209,7 @@ static void put_members(struct np_jsonout *out, const struct syn_timeline *timel
 		np_jsonout_integer(out, "start_ns", slots[i].start_ns);
 		np_jsonout_integer(out, "end_ns", slots[i].end_ns);
 		np_jsonout_integer(out, "wait_ns", instance->arrival_ns - slots[i].start_ns);
-		np_jsonout_integer(out, "arrival",
-				   arrival_order(slots, instance->members, i));
+		np_jsonout_integer(out, "arrival", arrival_order(slots, instance->members, i));
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);

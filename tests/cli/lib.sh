@@ -144,6 +144,16 @@ expect_stderr_has() {
 	has stderr "$@"
 }
 
+# expect_stdout_says <text>...: each text stands there, wherever the lines break
+expect_stdout_says() {
+	local text
+
+	for text; do
+		checks=$((checks + 1))
+		tr -s ' \n' ' ' <"$work/stdout" | grep -qF -e "$text" || wrong "stdout does not say: $text"
+	done
+}
+
 expect_stdout_lacks() {
 	local text
 

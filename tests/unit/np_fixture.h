@@ -23,6 +23,9 @@
 
 static char np_fixture_root[64];
 
+/* What a property test is at, told when the test ends in the middle of it. */
+static char np_fixture_doing[64];
+
 /* A path below the temporary directory. */
 __attribute__((unused)) NP_PRINTF(1, 2) static const char *below(const char *fmt, ...)
 {
@@ -93,6 +96,9 @@ static inline int np_fixture_setup(void **state)
 static inline int np_fixture_teardown(void **state)
 {
 	(void)state;
+	if (*np_fixture_doing)
+		print_error("it ended at %s\n", np_fixture_doing);
+	*np_fixture_doing = '\0';
 	np_fixture_remove(np_fixture_root);
 	return 0;
 }

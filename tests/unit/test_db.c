@@ -506,29 +506,6 @@ static void another_reader_is_no_reason_to_wait(void **state)
 	let_go(holder);
 }
 
-static void opening_does_not_break_the_locks_of_this_process(void **state)
-{
-	struct np_err err = NP_ERR_INIT;
-	struct np_db *db = NULL;
-	sqlite3 *reader;
-	struct holder holder;
-
-	(void)state;
-	/*
-	 * POSIX locks of a process vanish when it closes any descriptor of the
-	 * file. Nothing of ours keeps locks on inputs, so a reader beside us in
-	 * this process may lose its own, but must still read all rows.
-	 */
-	make_table(below("x.db"), 10);
-	reader = open_sqlite(below("x.db"));
-	assert_ok(np_db_open(below("x.db"), &db, &err), err);
-	assert_int_equal(count_rows(db), 10);
-	np_db_close(db);
-	assert_int_equal(sqlite3_close(reader), SQLITE_OK);
-	holder = hold(below("x.db"), "BEGIN IMMEDIATE");
-	let_go(holder);
-}
-
 /* --- paths ----------------------------------------------------------------------------------- */
 
 static void paths_with_characters_of_uris_are_opened(void **state)
@@ -721,7 +698,6 @@ int main(void)
 		with_fixture(a_writer_in_the_middle_of_a_transaction_is_busy_too),
 		with_fixture(a_writer_that_finishes_in_time_is_waited_for),
 		with_fixture(another_reader_is_no_reason_to_wait),
-		with_fixture(opening_does_not_break_the_locks_of_this_process),
 		with_fixture(paths_with_characters_of_uris_are_opened),
 		with_fixture(relative_paths_and_doubled_slashes_are_opened),
 		with_fixture(a_log_is_found_beside_a_path_with_characters_of_uris),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opt.h"
 
+#include "npuprof/text.h"
+
 #include "cmd.h"
 #include "common.h"
 #include "np_test.h"
@@ -389,7 +391,7 @@ static void wrapped_text_keeps_its_indent_and_width(void **state)
 	struct np_buf buf = NP_BUF_INIT;
 
 	(void)state;
-	np_opt_wrap(&buf, "one two three incomprehensible", 4, 12);
+	np_text_wrap(&buf, "one two three incomprehensible", 4, 12);
 	assert_string_equal(buf.text, "one two\n    three\n    incomprehensible\n");
 	np_buf_release(&buf);
 }

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "carrier.h"
+
+/* Laying out the tasks of one member. */
+struct layout {
+	const struct syn_carrier *carrier;
+	const struct syn_slot *slots;
+	struct syn_smalls *smalls;
+	int32_t me;
+	np_ns start;
+	np_ns arrival;
+	np_ns end;
+	int rc;
+	struct np_err *err;
+};
+
+static void put(struct layout *out, struct syn_small task)
+{
+	struct syn_small *slot;
+
+	if (out->rc < 0)
+		return;
+	slot = np_vec_add(&out->smalls->all, out->err);
+	if (!slot) {
+		out->rc = NP_E_NOMEM;
+		return;
+	}
+	*slot = task;
+}
+
+static void put_notify(struct layout *out, enum syn_small_kind kind, int32_t plane, int32_t peer,
+		       np_ns start, np_ns end)
+{
+	put(out, (struct syn_small){ .start_ns = start,
+				     .end_ns = end > start ? end : start,
+				     .kind = (uint8_t)kind,
+				     .plane = (uint8_t)plane,
+				     .src = out->me,
+				     .dst = peer });
+}
+
+/* A copy within the device, on plane 0. */
+static void put_local(struct layout *out, np_ns start, np_ns length, int64_t size)
+{
+	put(out, (struct syn_small){ .start_ns = start,
+				     .end_ns = start + length,
+				     .kind = SYN_COPY,
+				     .on_chip = true,
+				     .src = out->me,
+				     .dst = out->me,
+				     .size = size });
+}
+
+/* The first and the last task of an operator: a reduction of four bytes that marks its edges. */
+static void put_edge(struct layout *out, np_ns start)
+{
+	put(out, (struct syn_small){ .start_ns = start,
+				     .end_ns = start + 600,
+				     .kind = SYN_REDUCE,
+				     .on_chip = true,
+				     .src = out->me,
+				     .dst = -1,
+				     .size = 4 });
+}
+
+/* An RDMA write: short tasks that post it, and waits until it is known to be complete. */
+static void put_rdma(struct layout *out, const struct syn_small *payload, bool message)
+{
+	struct syn_small task = *payload;
+	np_ns start = payload->start_ns;
+	np_ns end = payload->end_ns;
+	int32_t plane = payload->plane;
+
+	task.kind = SYN_RDMA_PAYLOAD;
+	task.end_ns = start + 1200;
+	put(out, task);
+	put_notify(out, SYN_RDMA_NOTIFY, plane, payload->dst, start + 1500, start + 2200);
+	if (!message) {
+		put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, start + 2500, end - 2500);
+		put_notify(out, SYN_RDMA_NOTIFY, plane, payload->dst, end - 2200, end - 1500);
+		put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, end - 1200, end);
+		return;
+	}
+	put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, start + 2500, end);
+}
+
+static void put_payload(struct layout *out, struct syn_small payload, bool message)
+{
+	payload.src = out->me;
+	if (syn_is_rdma(out->carrier, out->me, payload.dst))
+		put_rdma(out, &payload, message);
+	else
+		put(out, payload);
+}
+
+static void lay_first_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
+{
+	np_ns record = start + 4500 + plane * 100;
+	np_ns wait = start + 6000 + plane * 50;
+
+	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, record, record + 700);
+	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, out->slots[peer].start_ns + 6500);
+}
+
+static void lay_second_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
+{
+	np_ns record = start + 1700 + plane * 50;
+	np_ns wait = start + 2800 + plane * 20;
+
+	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, record, record + 700);
+	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, wait + 600);
+}
+
+/* After its own payload a member waits for that of its peer. */
+static void lay_closing(struct layout *out, int32_t plane, int32_t peer, np_ns own_end,
+			np_ns peer_end)
+{
+	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, own_end + 300, own_end + 1000);
+	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, own_end + 1300, peer_end + 1500);
+}
+
+static enum syn_small_kind payload_kind(int phase)
+{
+	return phase == 0 ? SYN_REDUCE : SYN_COPY;
+}
+
+static void lay_mesh_phase(struct layout *out, int phase, np_ns start)
+{
+	const struct syn_carrier *carrier = out->carrier;
+
+	for (int32_t plane = 1; plane <= carrier->planes; plane++) {
+		int32_t peer = (out->me + plane) % carrier->size;
+		np_ns own = syn_plane_time(carrier, phase, out->me, plane);
+		/* On planes that serve several peers the one waited for is not the one named. */
+		np_ns theirs = carrier->planes == carrier->size - 1
+				       ? syn_plane_time(carrier, phase, peer, carrier->size - plane)
+				       : own;
+
+		put_payload(out,
+			    (struct syn_small){ .start_ns = start,
+						.end_ns = start + own,
+						.kind = (uint8_t)payload_kind(phase),
+						.plane = (uint8_t)plane,
+						.dst = peer,
+						.size = syn_plane_bytes(carrier, out->me, plane) },
+			    false);
+		lay_closing(out, plane, peer, start + own, start + theirs);
+	}
+}
+
+/* Plane 1 carries data to the next member, plane 2 listens to the one before. */
+static void lay_ring_phase(struct layout *out, int phase, np_ns start)
+{
+	const struct syn_carrier *carrier = out->carrier;
+	int32_t next = (out->me + 1) % carrier->size;
+	int32_t before = (out->me + carrier->size - 1) % carrier->size;
+	int32_t pieces = syn_ring_pieces(carrier);
+	int64_t bytes = carrier->chunk * (carrier->size - 1);
+	np_ns own = syn_ring_time(carrier, phase, out->me);
+	np_ns theirs = syn_ring_time(carrier, phase, before);
+
+	for (int32_t i = 0; i < pieces; i++)
+		put_payload(
+			out,
+			(struct syn_small){ .start_ns = start + own * i / pieces,
+					    .end_ns = start + own * (i + 1) / pieces,
+					    .kind = (uint8_t)payload_kind(phase),
+					    .plane = 1,
+					    .dst = next,
+					    .size = bytes * (i + 1) / pieces - bytes * i / pieces },
+			false);
+	put_notify(out, SYN_NOTIFY_RECORD, 1, next, start + own + 300, start + own + 1000);
+	put_notify(out, SYN_NOTIFY_WAIT, 2, before, start + 500, start + theirs + 1500);
+}
+
+static void lay_planes(struct layout *out, int phase, np_ns start)
+{
+	if (out->carrier->ring)
+		lay_ring_phase(out, phase, start);
+	else
+		lay_mesh_phase(out, phase, start);
+}
+
+static void lay_peers(struct layout *out, void (*lay)(struct layout *, int32_t, int32_t, np_ns),
+		      np_ns start)
+{
+	const struct syn_carrier *carrier = out->carrier;
+	int32_t planes = carrier->ring ? 2 : carrier->planes;
+
+	for (int32_t plane = 1; plane <= planes; plane++) {
+		int32_t hop = carrier->ring && plane == 2 ? carrier->size - 1 : plane;
+
+		lay(out, plane, (out->me + hop) % carrier->size, start);
+	}
+}
+
+static void lay_collective(struct layout *out)
+{
+	const struct syn_carrier *carrier = out->carrier;
+	np_ns time = out->arrival + SYN_PROLOGUE;
+
+	put_edge(out, out->start);
+	put_local(out, out->start + 1800, 2400, carrier->chunk);
+	lay_peers(out, lay_first_handshake, out->start);
+	if (carrier->has_phase[0]) {
+		lay_planes(out, 0, time);
+		time += carrier->instance->phase_ns[0];
+	}
+	if (carrier->has_phase[0] && carrier->has_phase[1]) {
+		lay_peers(out, lay_second_handshake, time);
+		put_local(out, time + 1800, 1500, carrier->chunk);
+		time += SYN_BETWEEN;
+	}
+	if (carrier->has_phase[1]) {
+		lay_planes(out, 1, time);
+		time += carrier->instance->phase_ns[1];
+	}
+	put_local(out, time + 1600, 2400, carrier->chunk);
+	put_edge(out, out->end - 600);
+}
+
+/* All tasks of a message are on plane 0, one after the other. */
+static void lay_message(struct layout *out)
+{
+	const struct syn_carrier *carrier = out->carrier;
+	const struct syn_instance *instance = carrier->instance;
+	int32_t me = out->me;
+	int32_t peer = me == instance->low ? me + 1 : me - 1;
+	int64_t sent = syn_sent_by(instance, me);
+	np_ns ready = out->start + syn_local_time(sent);
+	np_ns peer_ready = out->slots[peer == instance->low ? 0 : 1].start_ns +
+			   syn_local_time(syn_sent_by(instance, peer));
+	np_ns payload = out->arrival + syn_message_prologue(instance);
+	np_ns own = syn_message_time(carrier, me, peer);
+	np_ns theirs = syn_message_time(carrier, peer, me);
+	np_ns free_from = payload;
+
+	if (sent > 0)
+		put_local(out, out->start, syn_local_time(sent), sent);
+	else
+		put_edge(out, out->start);
+	put_notify(out, SYN_NOTIFY_RECORD, 0, peer, ready + 500, ready + 1200);
+	put_notify(out, SYN_NOTIFY_WAIT, 0, peer, ready + 1500, peer_ready + 2000);
+	if (own > 0) {
+		put_payload(out,
+			    (struct syn_small){ .start_ns = payload,
+						.end_ns = payload + own,
+						.kind = SYN_COPY,
+						.dst = peer,
+						.size = syn_moved_by(carrier, me, peer) },
+			    true);
+		put_notify(out, SYN_NOTIFY_RECORD, 0, peer, payload + own + 300,
+			   payload + own + 1000);
+		free_from = payload + own + 1300;
+	}
+	if (theirs > 0)
+		put_notify(out, SYN_NOTIFY_WAIT, 0, peer, free_from, payload + theirs + 1500);
+	put_edge(out, out->end - 600);
+}
+
+int syn_comm_tasks(struct syn_comm *comm, const struct syn_instance *instance,
+		   const struct syn_slot *slots, int32_t rank, struct syn_smalls *smalls,
+		   struct np_err *err)
+{
+	bool message = syn_op_is_p2p((enum syn_op)instance->op);
+	const struct syn_group *group = &comm->groups->all.item[instance->group];
+	int32_t me = syn_local_rank(group, rank);
+	const struct syn_slot *slot = &slots[message ? me - instance->low : me];
+	struct syn_carrier carrier;
+	struct layout out = {
+		.carrier = &carrier,
+		.slots = slots,
+		.smalls = smalls,
+		.me = me,
+		.start = slot->start_ns,
+		.arrival = instance->arrival_ns,
+		.end = slot->end_ns,
+		.err = err,
+	};
+	int rc = syn_carrier_prepare(comm, instance, &carrier, err);
+
+	if (rc < 0)
+		return rc;
+	smalls->all.count = 0;
+	if (message)
+		lay_message(&out);
+	else
+		lay_collective(&out);
+	return out.rc;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rank_db.h"
+
+#define STREAM_POINTER 733279888
+#define NOMINAL_MHZ    1800
+
+static int note_usage(struct syn_db *db, np_ns at, int64_t allocated, int64_t reserved,
+		      struct np_err *err)
+{
+	struct syn_usage *usage = np_vec_add(&db->usage, err);
+
+	if (!usage)
+		return NP_E_NOMEM;
+	*usage = (struct syn_usage){ at, allocated, reserved };
+	return NP_OK;
+}
+
+int syn_db_memory(struct syn_sink *sink, const struct syn_memory_event *memory, struct np_err *err)
+{
+	struct syn_db *db = (struct syn_db *)sink;
+	bool released = memory->release_ns != NP_UNKNOWN;
+	np_ns length = released ? memory->release_ns - memory->allocate_ns : NP_UNKNOWN;
+	int64_t name;
+	int rc = syn_strings_id(db->strings, SYN_MEMORY, memory->name, &name, err);
+	const struct np_cell cells[] = {
+		syn_number(rc == NP_OK ? name : 0),
+		syn_number(memory->size),
+		syn_number(memory->allocate_ns),
+		np_cell_integer(memory->release_ns),
+		np_cell_integer(memory->release_ns),
+		np_cell_integer(length),
+		np_cell_integer(length),
+		syn_number(memory->total_before),
+		syn_number(memory->reserved),
+		syn_number(memory->total_before),
+		np_cell_integer(memory->total_after),
+		np_cell_integer(released ? memory->reserved : NP_UNKNOWN),
+		np_cell_integer(memory->total_after),
+		syn_number(STREAM_POINTER),
+		syn_number(db->info->place.device),
+	};
+
+	if (rc == NP_OK)
+		rc = np_db_insert_row(db->insert[SYN_T_OP_MEMORY], cells, err);
+	if (rc == NP_OK)
+		rc = note_usage(db, memory->allocate_ns, memory->total_before, memory->reserved,
+				err);
+	if (rc == NP_OK && released)
+		rc = note_usage(db, memory->release_ns, memory->total_after, memory->reserved, err);
+	return rc;
+}
+
+/* Tables of a few rows, written at the end. */
+static int put_row(struct syn_db *db, const char *table, const struct np_cell *cells, size_t count,
+		   struct np_err *err)
+{
+	struct np_db_insert *insert;
+	int rc = np_db_insert_begin(db->writer, table, count, &insert, err);
+
+	return rc == NP_OK ? np_db_insert_row(insert, cells, err) : rc;
+}
+
+static int put_meta(struct syn_db *db, const char *name, const char *value, struct np_err *err)
+{
+	const struct np_cell cells[] = { np_cell_text(name), np_cell_text(value) };
+
+	return put_row(db, "META_DATA", cells, 2, err);
+}
+
+static int put_json_meta(struct syn_db *db, const char *name,
+			 void (*add)(const struct syn_rank_info *, struct np_buf *),
+			 struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	int rc;
+
+	add(db->info, &text);
+	rc = np_buf_check(&text, err);
+	return rc == NP_OK ? put_meta(db, name, text.text, err) : rc;
+}
+
+static int put_metas(struct syn_db *db, struct np_err *err)
+{
+	bool modern = db->config->schema != 0;
+	int rc = put_meta(db, "SCHEMA_VERSION_MICRO", "0", err);
+
+	if (rc == NP_OK)
+		rc = put_meta(db, "SCHEMA_VERSION_MINOR", modern ? "2" : "0", err);
+	if (rc == NP_OK)
+		rc = put_meta(db, "SCHEMA_VERSION_MAJOR", "1", err);
+	if (rc == NP_OK)
+		rc = put_meta(db, "SCHEMA_VERSION", modern ? "1.2.0" : "1.0.0", err);
+	if (rc == NP_OK)
+		rc = put_json_meta(db, "distributed_args", syn_distributed_args, err);
+	if (rc == NP_OK)
+		rc = put_json_meta(db, "ENV_VARIABLES", syn_env_variables, err);
+	if (rc == NP_OK)
+		rc = put_json_meta(db, "parallel_group_info", syn_parallel_group_info, err);
+	return rc;
+}
+
+static int put_frequency(struct syn_db *db, np_ns at, struct np_err *err)
+{
+	const struct np_cell cells[] = { syn_number(db->info->place.device), syn_number(at),
+					 syn_number(NOMINAL_MHZ), syn_number(0) };
+
+	return put_row(db, "AICORE_FREQ", cells, db->config->schema ? 4 : 3, err);
+}
+
+static int put_session(struct syn_db *db, struct np_err *err)
+{
+	np_ns start = db->first_ns - 1000000;
+	np_ns end = db->last_ns + 1000000;
+	int64_t device = db->info->place.device;
+	const struct np_cell session[] = { syn_number(start), syn_number(end) };
+	const struct np_cell npu[] = { syn_number(device), np_cell_text("Ascend910B") };
+	const struct np_cell map[] = { syn_number(db->info->place.rank), syn_number(device) };
+	const struct np_cell host[] = { np_cell_text(db->info->host_uid),
+					np_cell_text(db->info->host) };
+	int rc = put_row(db, "SESSION_TIME_INFO", session, 2, err);
+
+	if (rc == NP_OK)
+		rc = put_row(db, "NPU_INFO", npu, 2, err);
+	if (rc == NP_OK)
+		rc = put_row(db, "RANK_DEVICE_MAP", map, 2, err);
+	if (rc == NP_OK)
+		rc = put_row(db, "HOST_INFO", host, 2, err);
+	if (rc == NP_OK)
+		rc = put_frequency(db, start, err);
+	if (rc == NP_OK)
+		rc = put_frequency(db, start + (end - start) / 2, err);
+	if (rc == NP_OK)
+		rc = put_frequency(db, end, err);
+	return rc;
+}
+
+static int usage_by_time(const void *a, const void *b)
+{
+	const struct syn_usage *x = a;
+	const struct syn_usage *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns > y->at_ns ? 1 : -1;
+	return (x->allocated > y->allocated) - (x->allocated < y->allocated);
+}
+
+static int put_usage(struct syn_db *db, const char *component, const struct syn_usage *usage,
+		     struct np_db_insert *insert, struct np_err *err)
+{
+	bool app = strcmp(component, "APP") == 0;
+	int64_t id;
+	int rc = syn_strings_id(db->strings, SYN_MEMORY, component, &id, err);
+
+	if (rc < 0)
+		return rc;
+	/* Of the whole process only what it reserved is known. */
+	const struct np_cell cells[] = {
+		syn_number(id),
+		syn_number(usage->at_ns),
+		app ? np_cell_null() : syn_number(usage->allocated),
+		syn_number(usage->reserved + (app ? INT64_C(3) << 30 : 0)),
+		app ? np_cell_null() : syn_number(usage->allocated),
+		app ? np_cell_null() : syn_number(STREAM_POINTER),
+		syn_number(db->info->place.device),
+	};
+
+	return np_db_insert_row(insert, cells, err);
+}
+
+static int put_device_memory(struct syn_db *db, const struct syn_usage *usage,
+			     struct np_db_insert *insert, struct np_err *err)
+{
+	int64_t type;
+	int rc = syn_strings_id(db->strings, SYN_CANN, "app", &type, err);
+
+	if (rc < 0)
+		return rc;
+	const struct np_cell cells[] = { syn_number(type), syn_number(0),
+					 syn_number(usage->reserved + (INT64_C(2) << 30)),
+					 syn_number(usage->at_ns),
+					 syn_number(db->info->place.device) };
+
+	return np_db_insert_row(insert, cells, err);
+}
+
+static int put_memory(struct syn_db *db, struct np_err *err)
+{
+	struct np_db_insert *records;
+	struct np_db_insert *device;
+	int rc = np_db_insert_begin(db->writer, "MEMORY_RECORD", 7, &records, err);
+
+	if (rc == NP_OK)
+		rc = np_db_insert_begin(db->writer, "NPU_MEM", 5, &device, err);
+	if (rc == NP_OK && db->usage.count > 0)
+		qsort(db->usage.item, db->usage.count, sizeof(struct syn_usage), usage_by_time);
+	for (size_t i = 0; i < db->usage.count && rc == NP_OK; i++) {
+		const struct syn_usage *usage = &db->usage.item[i];
+
+		rc = put_usage(db, "PTA", usage, records, err);
+		if (rc == NP_OK)
+			rc = put_usage(db, "PTA+GE", usage, records, err);
+		if (rc == NP_OK && i % 8 == 0)
+			rc = put_usage(db, "APP", usage, records, err);
+		if (rc == NP_OK && i % 8 == 0)
+			rc = put_device_memory(db, usage, device, err);
+	}
+	return rc;
+}
+
+static int put_lane(struct syn_db *db, const struct syn_intervals *set, int64_t type,
+		    int64_t *next_id, struct np_db_insert *insert, struct np_err *err)
+{
+	for (size_t i = 0; i < set->all.count; i++) {
+		const struct np_cell cells[] = { syn_number((*next_id)++),
+						 syn_number(db->info->place.device),
+						 syn_number(set->all.item[i].start_ns),
+						 syn_number(set->all.item[i].end_ns),
+						 syn_number(type) };
+		int rc = np_db_insert_row(insert, cells, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}
+
+/* The overlap lane as msprof writes it since 1.2.0 (the rule is in the README of sim/). */
+static int put_overlap(struct syn_db *db, struct np_err *err)
+{
+	struct syn_intervals busy = { 0 };
+	struct syn_intervals whole = { 0 };
+	struct syn_intervals rest = { 0 };
+	struct np_db_insert *insert;
+	int64_t id = 1;
+	int rc = np_db_insert_begin(db->writer, "OVERLAP_ANALYSIS", 5, &insert, err);
+	const struct syn_intervals *both[] = { &db->computing, &db->communication };
+
+	syn_intervals_join(&db->computing);
+	syn_intervals_join(&db->communication);
+	for (size_t k = 0; k < 2; k++) {
+		for (size_t i = 0; i < both[k]->all.count && rc == NP_OK; i++) {
+			const struct syn_interval *one = &both[k]->all.item[i];
+
+			syn_db_extend_tasks(db, one->start_ns, one->end_ns);
+			rc = syn_intervals_add(&busy, one->start_ns, one->end_ns, err);
+		}
+	}
+	syn_intervals_join(&busy);
+	if (rc == NP_OK && db->last_task_ns > db->first_task_ns)
+		rc = syn_intervals_add(&whole, db->first_task_ns, db->last_task_ns, err);
+	if (rc == NP_OK)
+		rc = put_lane(db, &db->computing, 0, &id, insert, err);
+	if (rc == NP_OK)
+		rc = put_lane(db, &db->communication, 1, &id, insert, err);
+	if (rc == NP_OK)
+		rc = syn_intervals_subtract(&db->communication, &db->computing, &rest, err);
+	if (rc == NP_OK)
+		rc = put_lane(db, &rest, 2, &id, insert, err);
+	if (rc == NP_OK)
+		rc = syn_intervals_subtract(&whole, &busy, &rest, err);
+	if (rc == NP_OK)
+		rc = put_lane(db, &rest, 3, &id, insert, err);
+	syn_intervals_release(&busy);
+	syn_intervals_release(&whole);
+	syn_intervals_release(&rest);
+	return rc;
+}
+
+int syn_db_finish(struct syn_db *db, struct np_err *err)
+{
+	int rc = put_metas(db, err);
+
+	if (rc == NP_OK)
+		rc = put_session(db, err);
+	if (rc == NP_OK && db->config->memory)
+		rc = put_memory(db, err);
+	if (rc == NP_OK && db->config->schema)
+		rc = put_overlap(db, err);
+	return rc == NP_OK ? syn_strings_write(db->strings, db->writer, err) : rc;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rank_db.h"
+
+/* Formats and data types: `word`, once for each of the shapes in the text. */
+static int repeated_id(struct syn_db *db, const char *word, const char *shapes, int64_t *ret,
+		       struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	int rc;
+
+	np_buf_add(&text, word);
+	for (const char *c = shapes; *c; c++) {
+		if (*c == ';')
+			np_buf_printf(&text, ";%s", word);
+	}
+	rc = np_buf_check(&text, err);
+	return rc == NP_OK ? syn_strings_id(db->strings, SYN_CANN, text.text, ret, err) : rc;
+}
+
+static const char *core_name(enum syn_core core)
+{
+	static const char *const names[] = { "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC" };
+
+	return names[core];
+}
+
+static const char *kernel_task_type(enum syn_core core)
+{
+	static const char *const names[] = { "KERNEL_AICORE", "KERNEL_AIVEC", "MIX_AIC" };
+
+	return names[core];
+}
+
+/* Shapes of an expert kernel depend on its tokens. */
+static int shape_id(struct syn_db *db, const char *shapes, int32_t tokens, int64_t *ret,
+		    struct np_err *err)
+{
+	const char *hole = strstr(shapes, "%d");
+	char text[128];
+
+	if (!hole)
+		return syn_strings_id(db->strings, SYN_CANN, shapes, ret, err);
+	(void)snprintf(text, sizeof(text), "%.*s%d%s", (int)(hole - shapes), shapes, tokens,
+		       hole + 2);
+	return syn_strings_id(db->strings, SYN_CANN, text, ret, err);
+}
+
+enum {
+	ID_TASK_TYPE,
+	ID_NAME,
+	ID_CORE,
+	ID_TYPE,
+	ID_IN_FORMATS,
+	ID_IN_DTYPES,
+	ID_IN_SHAPES,
+	ID_OUT_FORMATS,
+	ID_OUT_DTYPES,
+	ID_OUT_SHAPES,
+	ID_ATTR,
+	ID_STATE,
+	ID_HF32,
+	ID_DIM,
+};
+
+static int learn_model(struct syn_db *db, const struct syn_kernel_model *model,
+		       struct syn_model_ids *ids, struct np_err *err)
+{
+	bool bare = db->config->level == 0;
+	const struct {
+		int slot;
+		const char *text;
+	} texts[] = {
+		{ ID_TASK_TYPE, kernel_task_type(model->core) },
+		{ ID_NAME, model->name },
+		{ ID_CORE, bare ? "N/A" : core_name(model->core) },
+		{ ID_TYPE, bare ? "N/A" : model->type },
+		{ ID_IN_DTYPES, bare ? "N/A" : model->dtypes },
+		{ ID_IN_SHAPES, bare ? "N/A" : model->input_shapes },
+		{ ID_OUT_SHAPES, bare ? "N/A" : model->output_shapes },
+		{ ID_ATTR, "N/A" },
+		{ ID_STATE, bare ? "N/A" : "dynamic" },
+		{ ID_HF32, bare ? "N/A" : "NO" },
+		{ ID_DIM, "N/A" },
+	};
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
+		rc = syn_strings_id(db->strings, SYN_CANN, texts[i].text, &ids->id[texts[i].slot],
+				    err);
+	if (rc == NP_OK)
+		rc = repeated_id(db, bare ? "N/A" : "ND", bare ? "" : model->input_shapes,
+				 &ids->id[ID_IN_FORMATS], err);
+	if (rc == NP_OK)
+		rc = repeated_id(db, bare ? "N/A" : "ND", bare ? "" : model->output_shapes,
+				 &ids->id[ID_OUT_FORMATS], err);
+	if (rc == NP_OK)
+		rc = repeated_id(db, bare ? "N/A" : "DT_BF16", bare ? "" : model->output_shapes,
+				 &ids->id[ID_OUT_DTYPES], err);
+	ids->known = rc == NP_OK;
+	return rc;
+}
+
+int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type,
+		    struct np_err *err)
+{
+	const struct np_cell cells[] = {
+		syn_number(task->start_ns),
+		syn_number(task->end_ns),
+		syn_number(db->info->place.device),
+		syn_number(task->connection),
+		syn_number(task->id),
+		syn_number(db->info->pid),
+		syn_number(type),
+		syn_number(SYN_NO_ID),
+		syn_number(task->stream),
+		syn_number(task->id & 0xffff),
+		syn_number(SYN_NO_ID),
+	};
+
+	syn_db_extend(db, task->start_ns, task->end_ns);
+	return np_db_insert_row(db->insert[SYN_T_TASK], cells, err);
+}
+
+static int put_pmu(struct syn_db *db, const struct syn_task *task, struct np_err *err)
+{
+	double time = (double)(task->end_ns - task->start_ns) * 0.97;
+	double cube = task->model->core == SYN_VECTOR ? 0.0 : 1.0;
+	double vector = task->model->core == SYN_CUBE ? 0.0 : 1.0;
+	const struct {
+		const char *name;
+		double value;
+	} metrics[] = {
+		{ "aic_total_time", cube * time },   { "aic_total_cycles", cube * time * 28.8 },
+		{ "aic_mac_ratio", cube * 0.78 },    { "aic_mte2_ratio", cube * 0.55 },
+		{ "aiv_total_time", vector * time }, { "aiv_total_cycles", vector * time * 57.6 },
+		{ "aiv_vec_ratio", vector * 0.31 },  { "aiv_mte2_ratio", vector * 0.62 },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(metrics); i++) {
+		struct np_cell cells[3] = { syn_number(task->id) };
+		int64_t name;
+		int rc = syn_strings_id(db->strings, SYN_CANN, metrics[i].name, &name, err);
+
+		cells[1] = syn_number(name);
+		cells[2] = np_cell_real(metrics[i].value);
+		if (rc == NP_OK)
+			rc = np_db_insert_row(db->insert[SYN_T_PMU], cells, err);
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}
+
+static int put_compute(struct syn_db *db, const struct syn_task *task,
+		       const struct syn_model_ids *ids, struct np_err *err)
+{
+	bool bare = db->config->level == 0;
+	int64_t in_shapes = ids->id[ID_IN_SHAPES];
+	int64_t out_shapes = ids->id[ID_OUT_SHAPES];
+	int64_t blocks = bare ? 0 : (task->model->core == SYN_VECTOR ? 40 : 20);
+	int rc = NP_OK;
+
+	if (task->model->experts && !bare) {
+		rc = shape_id(db, task->model->input_shapes, task->tokens, &in_shapes, err);
+		if (rc == NP_OK)
+			rc = shape_id(db, task->model->output_shapes, task->tokens, &out_shapes,
+				      err);
+	}
+	if (rc < 0)
+		return rc;
+	/* The columns from opState on exist in schema 1.2.0 only. */
+	const struct np_cell cells[] = {
+		syn_number(ids->id[ID_NAME]),
+		syn_number(task->id),
+		syn_number(blocks),
+		syn_number(bare || task->model->core != SYN_MIXED ? 0 : 40),
+		syn_number(ids->id[ID_CORE]),
+		syn_number(ids->id[ID_TYPE]),
+		syn_number(ids->id[ID_IN_FORMATS]),
+		syn_number(ids->id[ID_IN_DTYPES]),
+		syn_number(in_shapes),
+		syn_number(ids->id[ID_OUT_FORMATS]),
+		syn_number(ids->id[ID_OUT_DTYPES]),
+		syn_number(out_shapes),
+		syn_number(ids->id[ID_ATTR]),
+		syn_number(ids->id[ID_STATE]),
+		syn_number(ids->id[ID_HF32]),
+		syn_number(ids->id[ID_DIM]),
+		syn_number(ids->id[ID_DIM]),
+	};
+
+	return np_db_insert_row(db->insert[SYN_T_COMPUTE], cells, err);
+}
+
+static int put_kernel(struct syn_db *db, const struct syn_task *task, struct np_err *err)
+{
+	struct syn_model_ids *ids = &db->models[task->model - syn_kernel_models];
+	int rc = NP_OK;
+
+	if (!ids->known)
+		rc = learn_model(db, task->model, ids, err);
+	if (rc == NP_OK)
+		rc = syn_db_put_task(db, task, ids->id[ID_TASK_TYPE], err);
+	if (rc == NP_OK)
+		rc = put_compute(db, task, ids, err);
+	if (rc == NP_OK && db->insert[SYN_T_PMU])
+		rc = put_pmu(db, task, err);
+	if (rc == NP_OK && db->config->schema)
+		rc = syn_intervals_add(&db->computing, task->start_ns, task->end_ns, err);
+	return rc;
+}
+
+static int put_memcpy(struct syn_db *db, const struct syn_task *task, struct np_err *err)
+{
+	const struct np_cell cells[] = { syn_number(task->id), syn_number(task->bytes),
+					 syn_number(1) };
+
+	return np_db_insert_row(db->insert[SYN_T_MEMCPY], cells, err);
+}
+
+int syn_db_task(struct syn_sink *sink, const struct syn_task *task, struct np_err *err)
+{
+	static const char *const types[] = {
+		[SYN_TASK_MEMCPY] = "MEMCPY_ASYNC",
+		[SYN_TASK_EVENT_RECORD] = "EVENT_RECORD",
+		[SYN_TASK_EVENT_WAIT] = "EVENT_WAIT",
+	};
+	struct syn_db *db = (struct syn_db *)sink;
+	int64_t type;
+	int rc;
+
+	if (task->kind == SYN_TASK_KERNEL)
+		return put_kernel(db, task, err);
+	syn_db_extend_tasks(db, task->start_ns, task->end_ns);
+	rc = syn_strings_id(db->strings, SYN_CANN, types[task->kind], &type, err);
+	if (rc == NP_OK)
+		rc = syn_db_put_task(db, task, type, err);
+	if (rc == NP_OK && task->kind == SYN_TASK_MEMCPY)
+		rc = put_memcpy(db, task, err);
+	return rc;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "size.h"
+
+#include "program.h"
+
+/*
+ * Bytes per row group, measured on databases of this program: a kernel with its
+ * launch, torch operator and index entries, and a task of an operator.
+ */
+static double bytes_per_kernel(const struct syn_config *config)
+{
+	double bytes = 281.0;
+
+	if (config->schema)
+		bytes += 65.0;
+	if (config->level == 2)
+		bytes += 41.0;
+	if (config->pmu && config->level > 0)
+		bytes += 139.0;
+	return bytes;
+}
+
+#define BYTES_PER_SMALL 150.0
+
+static double smalls_of(const struct syn_groups *groups, const struct syn_item *item)
+{
+	const struct syn_group *group = &groups->all.item[item->group];
+	double planes = group->size < 8 ? group->size - 1 : 7;
+
+	if (syn_op_is_p2p((enum syn_op)item->op))
+		return 6.0;
+	if (!group->one_host && item->op != SYN_ALL_TO_ALL_V)
+		return item->op == SYN_ALL_REDUCE ? 34.0 : 20.0;
+	return 4.0 + planes * (item->op == SYN_ALL_REDUCE ? 10.0 : 5.0);
+}
+
+int syn_size_fit(struct syn_config *config, struct np_err *err)
+{
+	struct syn_program program = { 0 };
+	struct syn_groups groups = { 0 };
+	double kernels = 0.0;
+	double smalls = 0.0;
+	double room;
+	int rc;
+
+	if (config->size_mb <= 0.0)
+		return NP_OK;
+	rc = syn_groups_init(&groups, config, err);
+	if (rc == NP_OK)
+		rc = syn_program_build(&program, config, &groups, 0, 0, err);
+	for (size_t i = 0; i < program.items.count; i++) {
+		const struct syn_item *item = &program.items.item[i];
+
+		if (item->kind == SYN_COMM)
+			smalls += smalls_of(&groups, item);
+		else
+			kernels += 1.0;
+	}
+	room = config->size_mb * 1e6 / (double)config->steps - smalls * BYTES_PER_SMALL;
+	if (rc == NP_OK && kernels > 0.0)
+		config->kernels = (int64_t)((double)config->kernels * room /
+					    (kernels * bytes_per_kernel(config)));
+	if (config->kernels < 2)
+		config->kernels = 2;
+	syn_program_release(&program);
+	syn_groups_release(&groups);
+	return rc;
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Forms of output, selection of ranks and steps, repeatability.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+"$synth" -q -o "$work/c" --ranks 8 --steps 3 --layers 2 --kernels-per-layer 4 --slow-rank 5:1.5 --noise 0 || exit 1
+out=$work/out/cluster_analysis_output
+
+behaviour 'the screen names the slow rank as the one that computes most'
+cd "$work" || exit 1
+run "$npuprof" cluster -d c -o out
+expect_exit 0
+expect_no_stderr
+expect_stdout_has '8 ranks of 8, 1 host, steps 10-12' ' r5 '
+expect 'it fits 100 columns' test "$(wc -L <"$work/stdout")" -le 100
+expect 'it fits one screen' test "$(wc -l <"$work/stdout")" -le 40
+
+behaviour 'output does not depend on the number of threads, and not on an earlier run'
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -j 1 -f json
+cp "$work/stdout" "$work/j1"
+first=$(sha256sum <"$out/cluster_analysis.db")
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -j 4 -f json
+expect_exit 0
+expect_equal "$(sha256sum <"$out/cluster_analysis.db")" "$first"
+expect 'JSON is the same' cmp "$work/stdout" "$work/j1"
+expect_equal "$(ls "$out")" cluster_analysis.db
+
+behaviour 'other files in the output directory are kept, stale sidecars of the database are not'
+touch "$out/mine.txt" "$out/cluster_analysis.db-wal" "$out/cluster_analysis.db-shm"
+run "$npuprof" cluster -d "$work/c" -o "$work/out"
+expect_equal "$(ls "$out")" 'cluster_analysis.db
+mine.txt'
+
+behaviour 'JSON has every field of the contract; what is not measured is null or empty'
+expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'))")" \
+	'schema input trust steps communicators stragglers verdict unattributed_ns links pipeline experts memory job_findings replay whatif critical_path efficiency'
+expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.steps[0].ranks[0]')")" \
+	'rank device host computing_ns communication_ns communication_not_overlapped_ns overlapped_ns free_ns bubble_ns stage_ns preparing_ns span_ns host_step_ns e2e_ns partition dp pp tp cp ep'
+expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.communicators[0].steps[0]')")" \
+	'step ops bytes moved_bytes gb_per_s elapsed_ns wait_ns transit_ns exposed_ns overlapped_ns computing_ns comm_compute_ratio estimator'
+expect_equal "$(sqlite3 :memory: "SELECT sum(value ->> 'wait_ns' + value ->> 'transit_ns' <> value ->> 'elapsed_ns')
+	FROM json_each(readfile('$work/j1'), '\$.communicators[0].steps')")" 0
+
+behaviour 'CSV prints the first table, or the one named'
+run "$npuprof" cluster -d "$work/c" -o "$work/out"
+run "$npuprof" cluster "$work/c" -f csv --table np_run_info
+expect_exit 0
+expect_stdout_has 'key,value' 'schema,npuprof.cluster/1'
+rm -r "$work/c/cluster_analysis_output"
+run "$npuprof" cluster "$work/c" -f csv --table np_runinfo
+expect_exit 2
+expect_stderr_has "did you mean 'np_run_info'?"
+run "$npuprof" cluster "$work/c" -f csv
+expect_equal "$(head -n 1 "$work/stdout" | cut -d, -f 1-4)" 'step,type,index,computing'
+expect_equal "$(wc -l <"$work/stdout")" 25
+rm -rf "$work/c/cluster_analysis_output"
+
+behaviour 'CSV with -o writes one file for each table'
+run "$npuprof" cluster "$work/c" -f csv -o "$work/csv"
+expect_exit 0
+expect_no_stdout
+expect_equal "$(ls "$work/csv/cluster_analysis_output" | wc -l)" 12
+expect_equal "$(wc -l <"$work/csv/cluster_analysis_output/RankDeviceMap.csv")" 9
+
+behaviour 'Markdown is the screen as tables'
+run "$npuprof" cluster "$work/c" -f md -o "$work/out"
+expect_exit 0
+expect_stdout_has '## Communicators' '|---:'
+
+behaviour 'ranks can be chosen'
+run "$npuprof" cluster "$work/c" --ranks 0-2,5 -o "$work/out" -f csv
+run "$npuprof" cluster "$work/c" --ranks 0-2,5 -o "$work/out" -f json
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.input.ranks_used'")" 4
+run "$npuprof" cluster "$work/c" --ranks 0,9
+expect_exit 2
+expect_stderr_has 'no rank 9 in this run; there are ranks 0-7'
+
+behaviour 'steps can be chosen'
+run "$npuprof" cluster "$work/c" --steps 11-12 -o "$work/out" -f json
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') -> '\$.input.steps',
+	json_array_length(readfile('$work/stdout'), '\$.communicators[0].steps')")" '["11","12"]|2'
+run "$npuprof" cluster "$work/c" --steps 7
+expect_exit 2
+expect_stderr_has 'no step 7 in this run; there are steps 10-12'
+
+behaviour 'an output directory that cannot be made: the result is printed, and it is said'
+: >"$work/file"
+run "$npuprof" cluster "$work/c" -o "$work/file"
+expect_exit 3
+expect_stdout_has '8 ranks of 8'
+expect_stderr_has "cannot make the directory '$work/file/cluster_analysis_output'" '-o'
+
+behaviour 'duplicates of a rank: the newest is used, --pick overrides, both are said'
+cp -a "$(dirname "$(ls "$work"/c/*/profiler_info_3.json)")" "$work/c/again_20300101000000000_ascend_pt"
+run "$npuprof" cluster "$work/c" -o "$work/out"
+expect_exit 0
+expect_stdout_says '8 ranks of 8' 'note: rank 3' 'again_20300101000000000_ascend_pt'
+expect_equal "$(sqlite3 "$out/cluster_analysis.db" "SELECT profilePath LIKE '%/again_%' FROM RankDeviceMap WHERE rankId = 3")" 1
+run "$npuprof" cluster "$work/c" -o "$work/out" --pick "$(dirname "$(ls "$work"/c/host*/profiler_info_3.json)")"
+expect_equal "$(sqlite3 "$out/cluster_analysis.db" "SELECT profilePath LIKE '%/again_%' FROM RankDeviceMap WHERE rankId = 3")" 0
