@@ -2,57 +2,220 @@
 #include "npuprof/scan.h"
 
 #include "db_private.h"
-
-#include "npuprof/buf.h"
-#include "npuprof/text.h"
+#include "scan_private.h"
 
 #include <math.h>
+#include <strings.h>
 
-/* One column of the batch, and where it comes from. */
-struct slot {
-	enum np_scan_type type;
-	bool present;
-	int result; /* index in the statement's result */
-	union {
-		int64_t *integer;
-		double *real;
-		struct np_scan_text *text;
-	} values;
+/* What the schema says about the table. */
+struct table {
+	const char *name;
+	bool is_table;  /* not a view */
+	bool plain;     /* nothing seen yet that is not for the page engine */
+	uint32_t root;  /* first page of its b-tree */
+	int key_parts;  /* columns of its primary key */
+	int64_t key_at; /* position of a lone INTEGER column in it, or -1 */
 };
 
-struct np_scan {
-	struct np_db *db;
-	sqlite3_stmt *statement;
-	size_t count;
-	bool ended;
-	struct slot slot[NP_SCAN_COLUMNS];
-	/* Texts of the batch. Offsets until the batch is complete: the buffer moves as it grows. */
-	struct np_buf texts;
-};
-
-/* Is one of the names in `names` ("a|b") a column of the table? Writes the first that is. */
-static bool find_column(struct np_db *db, const char *table, const char *names, char *ret,
-			size_t size)
+static int fail(struct np_scan *scan, int code, struct np_err *err)
 {
-	while (*names) {
-		size_t length = strcspn(names, "|");
-
-		(void)snprintf(ret, size, "%.*s", (int)length, names);
-		if (np_db_has_column(db, table, ret))
-			return true;
-		names += length + (names[length] == '|');
-	}
-	return false;
+	return np_db_fail(np_db_handle(scan->db), code, np_db_path(scan->db), err);
 }
 
-static int allocate(struct slot *slot, struct np_err *err)
+static void finalize(sqlite3_stmt **statement)
 {
-	size_t size = slot->type == NP_SCAN_TEXT ? sizeof(struct np_scan_text) : sizeof(int64_t);
-	void *values = calloc(NP_SCAN_ROWS, size);
+	(void)sqlite3_finalize(*statement);
+}
 
-	if (!values)
+/* A statement about the table, whose name it takes as ?1. */
+static int ask(struct np_scan *scan, const char *sql, const struct table *table, sqlite3_stmt **ret,
+	       struct np_err *err)
+{
+	int rc = sqlite3_prepare_v2(np_db_handle(scan->db), sql, -1, ret, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(*ret, 1, table->name, -1, SQLITE_STATIC);
+	return rc == SQLITE_OK ? NP_OK : fail(scan, rc, err);
+}
+
+static int find_table(struct np_scan *scan, struct table *table, struct np_err *err)
+{
+	NP_CLEANUP(finalize) sqlite3_stmt *statement = NULL;
+	int64_t root;
+	int rc = ask(scan,
+		     "SELECT type = 'table', rootpage FROM sqlite_master"
+		     " WHERE type IN ('table', 'view') AND name = ?1",
+		     table, &statement, err);
+
+	if (rc < 0)
+		return rc;
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_DONE)
+		return np_fail(err, NP_E_NOTFOUND, "'%s' has no table %s", np_db_path(scan->db),
+			       table->name);
+	if (rc != SQLITE_ROW)
+		return fail(scan, rc, err);
+	table->is_table = sqlite3_column_int(statement, 0) != 0;
+	/* A virtual table has none. */
+	root = sqlite3_column_int64(statement, 1);
+	table->plain = table->is_table && root > 0 && root <= UINT32_MAX;
+	table->root = table->plain ? (uint32_t)root : 0;
+	return NP_OK;
+}
+
+/* Columns of pragma_table_xinfo as selected below. */
+enum {
+	INFO_CID,
+	INFO_NAME,
+	INFO_TYPE,
+	INFO_DEFAULT,
+	INFO_KEY,
+	INFO_HIDDEN,
+};
+
+/*
+ * How SQLite derives REAL affinity from a declared type: "INT" anywhere makes it
+ * INTEGER, "CHAR", "CLOB" or "TEXT" make it TEXT and "BLOB" none, in this order.
+ */
+static bool is_real_type(const char *type)
+{
+	static const char *const others[] = { "INT", "CHAR", "CLOB", "TEXT", "BLOB" };
+
+	for (size_t i = 0; i < NP_COUNT(others); i++) {
+		if (strcasestr(type, others[i]))
+			return false;
+	}
+	return strcasestr(type, "REAL") || strcasestr(type, "FLOA") || strcasestr(type, "DOUB");
+}
+
+/* The place of `name` among `names` ("a|b"), or -1. */
+static int rank_of(const char *names, const char *name, size_t length)
+{
+	int rank = 0;
+
+	while (*names) {
+		size_t size = strcspn(names, "|");
+
+		if (size == length && memcmp(names, name, length) == 0)
+			return rank;
+		names += size + (names[size] == '|');
+		rank++;
+	}
+	return -1;
+}
+
+static const char *text_of(sqlite3_stmt *statement, int index)
+{
+	const char *text = (const char *)sqlite3_column_text(statement, index);
+
+	return text ? text : "";
+}
+
+static void note_column(struct table *table, sqlite3_stmt *info)
+{
+	/* Generated columns are not in the record, or not where their number says. */
+	if (sqlite3_column_int(info, INFO_HIDDEN) != 0)
+		table->plain = false;
+	if (sqlite3_column_int(info, INFO_KEY) == 0)
+		return;
+	table->key_parts++;
+	table->key_at = -1;
+	if (table->key_parts == 1 && strcasecmp(text_of(info, INFO_TYPE), "INTEGER") == 0)
+		table->key_at = sqlite3_column_int64(info, INFO_CID);
+}
+
+/* Take the column for the slot if it is asked for, unless a preferred one has been found. */
+static void offer_column(struct np_scan_slot *slot, int *best, const char *names,
+			 struct table *table, sqlite3_stmt *info)
+{
+	const char *name = text_of(info, INFO_NAME);
+	size_t length = (size_t)sqlite3_column_bytes(info, INFO_NAME);
+	int rank = rank_of(names, name, length);
+	const char *otherwise;
+
+	if (rank < 0 || (slot->present && *best <= rank))
+		return;
+	*best = rank;
+	for (; rank > 0; rank--)
+		names = strchr(names, '|') + 1;
+	slot->present = true;
+	slot->name = names;
+	slot->name_length = length;
+	slot->position = (uint32_t)sqlite3_column_int(info, INFO_CID);
+	slot->is_real = is_real_type(text_of(info, INFO_TYPE));
+	/* Rows from before ALTER TABLE ADD COLUMN do not have it and read as the default. */
+	otherwise = text_of(info, INFO_DEFAULT);
+	if (*otherwise && strcasecmp(otherwise, "NULL") != 0)
+		table->plain = false;
+}
+
+static int find_columns(struct np_scan *scan, struct table *table,
+			const struct np_scan_column *columns, struct np_err *err)
+{
+	NP_CLEANUP(finalize) sqlite3_stmt *info = NULL;
+	int best[NP_SCAN_COLUMNS];
+	int rc = ask(scan,
+		     "SELECT cid, name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?1)",
+		     table, &info, err);
+
+	if (rc < 0)
+		return rc;
+	while ((rc = sqlite3_step(info)) == SQLITE_ROW) {
+		note_column(table, info);
+		if (sqlite3_column_int(info, INFO_HIDDEN) != 0)
+			continue;
+		for (size_t i = 0; i < scan->count; i++)
+			offer_column(&scan->slot[i], &best[i], columns[i].names, table, info);
+	}
+	if (rc != SQLITE_DONE)
+		return fail(scan, rc, err);
+	for (size_t i = 0; i < scan->count; i++) {
+		if (!scan->slot[i].present && columns[i].need == NP_REQUIRED)
+			return np_fail(err, NP_E_FORMAT, "'%s': table %s has no column %s",
+				       np_db_path(scan->db), table->name, columns[i].names);
+	}
+	return NP_OK;
+}
+
+/*
+ * An INTEGER PRIMARY KEY is the rowid itself. The declaration does not always
+ * tell ("INTEGER PRIMARY KEY DESC" is none, for a historical reason), but any
+ * other key has an index.
+ */
+static int find_rowid(struct np_scan *scan, struct table *table, struct np_err *err)
+{
+	NP_CLEANUP(finalize) sqlite3_stmt *statement = NULL;
+	int rc;
+
+	if (!table->plain || table->key_parts == 0)
+		return NP_OK;
+	rc = ask(scan, "SELECT count(*) FROM pragma_index_list(?1) WHERE origin = 'pk'", table,
+		 &statement, err);
+	if (rc < 0)
+		return rc;
+	rc = sqlite3_step(statement);
+	if (rc != SQLITE_ROW)
+		return fail(scan, rc, err);
+	if (sqlite3_column_int(statement, 0) > 0)
+		return NP_OK;
+	if (table->key_at < 0)
+		table->plain = false;
+	for (size_t i = 0; i < scan->count; i++)
+		scan->slot[i].is_rowid =
+			scan->slot[i].present && (int64_t)scan->slot[i].position == table->key_at;
+	return NP_OK;
+}
+
+static int allocate(struct np_scan_slot *slot, struct np_err *err)
+{
+	bool is_text = slot->type == NP_SCAN_TEXT;
+
+	slot->values.integer =
+		calloc(NP_SCAN_ROWS, is_text ? sizeof(struct np_scan_text) : sizeof(int64_t));
+	if (is_text)
+		slot->texts = calloc(NP_SCAN_ROWS, sizeof(size_t));
+	if (!slot->values.integer || (is_text && !slot->texts))
 		return np_fail_nomem(err, "a batch of rows");
-	slot->values.integer = values;
 	if (slot->present)
 		return NP_OK;
 	/* An absent column is unknown in every row; written once, never touched again. */
@@ -65,71 +228,65 @@ static int allocate(struct slot *slot, struct np_err *err)
 	return NP_OK;
 }
 
-/* Find the columns and write the SELECT that reads those that exist. */
-static int choose_columns(struct np_scan *scan, const char *table,
-			  const struct np_scan_column *columns, struct np_buf *sql,
-			  struct np_err *err)
+static int open_engine(struct np_scan *scan, const struct table *table, struct np_err *err)
 {
-	int results = 0;
+	int rc = NP_E_NOTFOUND;
 
-	np_buf_add(sql, "SELECT ");
-	for (size_t i = 0; i < scan->count; i++) {
-		struct slot *slot = &scan->slot[i];
-		char name[64];
-		int rc;
+	if (table->plain)
+		rc = np_pages_open(scan, table->root, &scan->pages, err);
+	return rc == NP_E_NOTFOUND ? np_scan_rows_open(scan, table->name, table->is_table, err)
+				   : rc;
+}
 
-		slot->type = columns[i].type;
-		slot->present = find_column(scan->db, table, columns[i].names, name, sizeof(name));
-		if (!slot->present && columns[i].need == NP_REQUIRED)
-			return np_fail(err, NP_E_FORMAT, "'%s': table %s has no column %s",
-				       np_db_path(scan->db), table, columns[i].names);
-		if (slot->present) {
-			slot->result = results++;
-			np_buf_printf(sql, "%s\"%s\"", slot->result ? "," : "", name);
-		}
-		rc = allocate(slot, err);
-		if (rc < 0)
-			return rc;
-	}
-	/* With no column at all the rows still count. */
-	np_buf_printf(sql, "%s FROM \"%s\"", results ? "" : "NULL", table);
-	/* An index that holds all these columns would be read instead, in its own order. */
-	np_buf_add(sql, " NOT INDEXED");
-	return np_buf_check(sql, err);
+int np_scan_open_with(struct np_db *db, const char *table_name,
+		      const struct np_scan_column *columns, size_t count,
+		      enum np_scan_engine engine, struct np_scan **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = calloc(1, sizeof(*scan));
+	struct table table = { .name = table_name, .key_at = -1 };
+	int rc;
+
+	if (!scan)
+		return np_fail_nomem(err, table_name);
+	scan->db = db;
+	scan->count = count;
+	scan->texts = NP_BUF_INIT;
+	for (size_t i = 0; i < count; i++)
+		scan->slot[i].type = columns[i].type;
+	rc = find_table(scan, &table, err);
+	if (rc == NP_OK)
+		rc = find_columns(scan, &table, columns, err);
+	if (rc == NP_OK)
+		rc = find_rowid(scan, &table, err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = allocate(&scan->slot[i], err);
+	if (engine == NP_SCAN_BY_SQLITE)
+		table.plain = false;
+	if (rc == NP_OK)
+		rc = open_engine(scan, &table, err);
+	if (rc < 0)
+		return rc;
+	*ret = NP_STEAL(scan);
+	return NP_OK;
 }
 
 int np_scan_open(struct np_db *db, const char *table, const struct np_scan_column *columns,
 		 size_t count, struct np_scan **ret, struct np_err *err)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf sql = NP_BUF_INIT;
-	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
-	int rc;
-
-	if (!np_db_has_table(db, table))
-		return np_fail(err, NP_E_NOTFOUND, "'%s' has no table %s", np_db_path(db), table);
-	scan = calloc(1, sizeof(*scan));
-	if (!scan)
-		return np_fail_nomem(err, table);
-	scan->db = db;
-	scan->count = count;
-	scan->texts = NP_BUF_INIT;
-	rc = choose_columns(scan, table, columns, &sql, err);
-	if (rc < 0)
-		return rc;
-	rc = sqlite3_prepare_v2(np_db_handle(db), sql.text, -1, &scan->statement, NULL);
-	if (rc != SQLITE_OK)
-		return np_db_fail(np_db_handle(db), rc, np_db_path(db), err);
-	*ret = NP_STEAL(scan);
-	return NP_OK;
+	return np_scan_open_with(db, table, columns, count, NP_SCAN_BY_ANY, ret, err);
 }
 
 void np_scan_close(struct np_scan *scan)
 {
 	if (!scan)
 		return;
+	np_pages_close(scan->pages);
 	(void)sqlite3_finalize(scan->statement);
-	for (size_t i = 0; i < scan->count; i++)
+	(void)sqlite3_finalize(scan->convert);
+	for (size_t i = 0; i < scan->count; i++) {
 		free(scan->slot[i].values.integer);
+		free(scan->slot[i].texts);
+	}
 	np_buf_release(&scan->texts);
 	free(scan);
 }
@@ -145,96 +302,49 @@ bool np_scan_has(const struct np_scan *scan, size_t column)
 	return scan->slot[column].present;
 }
 
-/* A value that should be an integer: real ones are, some are text, and some are not there. */
-static int64_t integer_value(sqlite3_stmt *statement, int index)
+bool np_scan_reads_pages(const struct np_scan *scan)
 {
-	int64_t value;
-
-	switch (sqlite3_column_type(statement, index)) {
-	case SQLITE_INTEGER:
-		return sqlite3_column_int64(statement, index);
-	case SQLITE_FLOAT:
-		return np_double_to_scaled(sqlite3_column_double(statement, index), 1.0);
-	case SQLITE_TEXT:
-		if (np_text_to_scaled((const char *)sqlite3_column_text(statement, index),
-				      (size_t)sqlite3_column_bytes(statement, index), 0, &value))
-			return value;
-		return NP_UNKNOWN;
-	default:
-		return NP_UNKNOWN;
-	}
+	return scan->pages != NULL;
 }
 
-static double real_value(sqlite3_stmt *statement, int index)
+void np_scan_keep_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row,
+		       const char *bytes, size_t length)
 {
-	if (sqlite3_column_type(statement, index) == SQLITE_NULL)
-		return (double)NAN;
-	return sqlite3_column_double(statement, index);
-}
-
-/* Keep a text for the batch; `bytes` holds its offset + 1 until finish_texts(). */
-static void keep_text(struct np_scan *scan, int index, struct np_scan_text *ret)
-{
-	const char *text = (const char *)sqlite3_column_text(scan->statement, index);
-
-	*ret = (struct np_scan_text){ NULL, 0 };
-	if (!text)
+	slot->texts[row] = bytes ? scan->texts.length + 1 : 0;
+	slot->values.text[row].length = bytes ? length : 0;
+	if (!bytes)
 		return;
-	ret->length = (size_t)sqlite3_column_bytes(scan->statement, index);
-	ret->bytes = (const char *)(uintptr_t)(scan->texts.length + 1);
-	np_buf_add_bytes(&scan->texts, text, ret->length);
+	np_buf_add_bytes(&scan->texts, bytes, length);
 	np_buf_add_char(&scan->texts, '\0');
 }
 
-static void finish_texts(struct np_scan *scan, struct slot *slot, size_t rows)
+/* The buffer stays where it is now: say where the texts are. */
+static void point_to_texts(const struct np_scan *scan, struct np_scan_slot *slot, size_t rows)
 {
 	for (size_t i = 0; i < rows; i++) {
-		uintptr_t offset = (uintptr_t)slot->values.text[i].bytes;
+		size_t offset = slot->texts[i];
 
-		if (offset)
-			slot->values.text[i].bytes = scan->texts.text + (offset - 1);
-	}
-}
-
-static void read_row(struct np_scan *scan, size_t row)
-{
-	for (size_t i = 0; i < scan->count; i++) {
-		struct slot *slot = &scan->slot[i];
-
-		if (!slot->present)
-			continue;
-		if (slot->type == NP_SCAN_INTEGER)
-			slot->values.integer[row] = integer_value(scan->statement, slot->result);
-		else if (slot->type == NP_SCAN_REAL)
-			slot->values.real[row] = real_value(scan->statement, slot->result);
-		else
-			keep_text(scan, slot->result, &slot->values.text[row]);
+		slot->values.text[i].bytes = offset ? scan->texts.text + (offset - 1) : NULL;
 	}
 }
 
 int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err)
 {
 	size_t rows = 0;
-	int rc = SQLITE_ROW;
+	int rc = NP_OK;
 
 	np_buf_clear(&scan->texts);
-	while (!scan->ended && rows < NP_SCAN_ROWS) {
-		rc = sqlite3_step(scan->statement);
-		if (rc != SQLITE_ROW)
-			break;
-		read_row(scan, rows++);
-	}
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		return np_db_fail(np_db_handle(scan->db), rc, np_db_path(scan->db), err);
-	/* Stepping a finished statement would start it again. */
-	scan->ended = rc == SQLITE_DONE || scan->ended;
-	rc = np_buf_check(&scan->texts, err);
+	if (!scan->ended)
+		rc = scan->pages ? np_pages_next(scan->pages, &rows, err)
+				 : np_scan_rows_next(scan, &rows, err);
+	if (rc == NP_OK)
+		rc = np_buf_check(&scan->texts, err);
 	if (rc < 0)
 		return rc;
 	ret->rows = rows;
 	for (size_t i = 0; i < scan->count; i++) {
-		if (scan->slot[i].type == NP_SCAN_TEXT && scan->slot[i].present)
-			finish_texts(scan, &scan->slot[i], rows);
+		if (scan->slot[i].type == NP_SCAN_TEXT)
+			point_to_texts(scan, &scan->slot[i], rows);
 		ret->column[i].integer = scan->slot[i].values.integer;
 	}
 	return NP_OK;

@@ -238,6 +238,9 @@ static int add_sizes(struct walk *walk, const struct packet *packets, size_t cou
 		totals.time += packets[i].time;
 		large_count += packets[i].bytes > large;
 	}
+	/* The vendor leaves out a transport that moved nothing in no time. */
+	if (totals.bytes == 0 && totals.time == 0)
+		return NP_OK;
 	totals.large_packet_ratio = np_round((double)large_count / (double)count, 4);
 	for (size_t i = 0; i < count; i++) {
 		if (!row || row->package_bytes != packets[i].bytes) {

@@ -80,8 +80,8 @@ static char *join(const char *dir, const char *name)
 
 	while (length > 1 && dir[length - 1] == '/')
 		length--;
-	if (asprintf(&path, "%.*s%s%s", (int)length, dir, dir[length - 1] == '/' ? "" : "/",
-		     name) < 0)
+	if (asprintf(&path, "%.*s%s%s", (int)length, dir, dir[length - 1] == '/' ? "" : "/", name) <
+	    0)
 		return NULL;
 	return path;
 }
@@ -101,8 +101,8 @@ static int64_t file_size(const char *path, int64_t *changed)
 	if (!path || stat(path, &status) < 0)
 		return 0;
 	if (changed) {
-		int64_t when = (int64_t)status.st_mtim.tv_sec * 1000 +
-			       status.st_mtim.tv_nsec / 1000000;
+		int64_t when =
+			(int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000;
 
 		if (when > *changed)
 			*changed = when;
@@ -134,30 +134,57 @@ static bool rank_in_name(const char *name, const char *prefix, const char *suffi
 	return true;
 }
 
+/* `count` digits as a number. */
+static int number_of(const char *digits, int count)
+{
+	int number = 0;
+
+	for (int i = 0; i < count; i++)
+		number = number * 10 + (digits[i] - '0');
+	return number;
+}
+
+/* yyyymmddHHMMSS and up to three digits more as ms since 1970; -1 if there is no such time. */
+static int64_t stamp_of(const char *digits, ptrdiff_t count)
+{
+	struct tm when = { .tm_year = number_of(digits, 4) - 1900,
+			   .tm_mon = number_of(digits + 4, 2) - 1,
+			   .tm_mday = number_of(digits + 6, 2),
+			   .tm_hour = number_of(digits + 8, 2),
+			   .tm_min = number_of(digits + 10, 2),
+			   .tm_sec = number_of(digits + 12, 2) };
+	int64_t milliseconds = 0;
+
+	if (when.tm_mon < 0 || when.tm_mon > 11 || when.tm_mday < 1 || when.tm_mday > 31 ||
+	    when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 60)
+		return -1;
+	/* Old names end in seconds, new ones in milliseconds. */
+	for (ptrdiff_t i = 14; i < 17; i++)
+		milliseconds = milliseconds * 10 + (i < count ? digits[i] - '0' : 0);
+	/* The zone is not known: names are compared with each other, and roughly with files. */
+	return (int64_t)timegm(&when) * 1000 + milliseconds;
+}
+
 /*
- * The time in a directory's name, "<worker>_<yyyymmddHHMMSSmmm>_ascend_pt", as
- * a number that grows with time; -1 for a name without one.
+ * The time in a directory's name, "<worker>_<yyyymmddHHMMSSmmm>_ascend_pt", in
+ * ms since 1970; -1 for a name without one. The worker's name is free.
  */
 static int64_t stamp_in_name(const char *dir)
 {
 	const char *name = strrchr(dir, '/');
-	const char *end;
+	const char *end = NULL;
 	const char *begin;
-	int64_t stamp;
 
 	name = name ? name + 1 : dir;
-	end = strstr(name, "_ascend_");
+	for (const char *at = name; (at = strstr(at, "_ascend_")); at++)
+		end = at;
 	if (!end)
 		return -1;
 	for (begin = end; begin > name && begin[-1] >= '0' && begin[-1] <= '9';)
 		begin--;
-	if (end - begin < 14 || (begin > name && begin[-1] != '_') ||
-	    !np_text_to_int(begin, (size_t)(end - begin), &stamp))
+	if (end - begin < 14 || end - begin > 17 || (begin > name && begin[-1] != '_'))
 		return -1;
-	/* Old names end in seconds, new ones in milliseconds. */
-	for (ptrdiff_t digits = end - begin; digits < 17; digits++)
-		stamp *= 10;
-	return stamp;
+	return stamp_of(begin, end - begin);
 }
 
 /* profiler_info without a number in its name may still say the rank inside. */
@@ -167,8 +194,7 @@ static int32_t rank_in_info(const char *path)
 	int64_t rank;
 
 	if (!path || np_json_read_file(path, NP_METADATA_MAX_BYTES, &doc, NULL) < 0 ||
-	    !np_json_integer(np_json_member(doc, "rank_id"), &rank) || rank < 0 ||
-	    rank > INT32_MAX)
+	    !np_json_integer(np_json_member(doc, "rank_id"), &rank) || rank < 0 || rank > INT32_MAX)
 		return -1;
 	return (int32_t)rank;
 }
@@ -195,10 +221,36 @@ static int find_metadata(struct walk *walk, const char *dir, const struct names 
 	return source->dir ? NP_OK : np_fail_nomem(walk->err, dir);
 }
 
-/* The first rank database of an output directory; its name says the rank. */
+static bool is_rank_db(const char *name, int32_t *ret)
+{
+	return rank_in_name(name, "ascend_pytorch_profiler", ".db", ret);
+}
+
+/* The rank database of an output directory: that of the rank expected here, else the first. */
+static const char *choose_rank_db(const struct names *names, int32_t expected)
+{
+	const char *chosen = NULL;
+
+	for (size_t i = 0; i < names->list.count; i++) {
+		int32_t rank;
+
+		if (!is_rank_db(names->list.item[i], &rank))
+			continue;
+		if (rank == expected && rank >= 0)
+			return names->list.item[i];
+		if (!chosen)
+			chosen = names->list.item[i];
+	}
+	return chosen;
+}
+
+/* The databases of an output directory; the name of the rank database says the rank. */
 static void find_databases(struct walk *walk, const char *output, const struct names *names,
 			   struct np_source_files *source)
 {
+	const char *chosen = choose_rank_db(names, source->rank);
+	int32_t expected = source->rank;
+
 	for (size_t i = 0; i < names->list.count; i++) {
 		const char *name = names->list.item[i];
 		int32_t rank;
@@ -207,21 +259,21 @@ static void find_databases(struct walk *walk, const char *output, const struct n
 			source->analysis_db = join(output, name);
 			continue;
 		}
-		if (!rank_in_name(name, "ascend_pytorch_profiler", ".db", &rank))
+		if (!is_rank_db(name, &rank))
 			continue;
-		if (source->rank_db) {
+		if (name != chosen) {
 			np_note_add(&walk->run->notes, NP_NOTE_SKIPPED, rank, output,
 				    "rank database",
 				    "'%s' stands beside '%s'; one rank per directory is expected",
-				    name, strrchr(source->rank_db, '/') + 1);
+				    name, chosen);
 			continue;
 		}
 		source->rank_db = join(output, name);
-		if (rank >= 0 && source->rank >= 0 && rank != source->rank)
+		if (rank >= 0 && expected >= 0 && rank != expected)
 			np_note_add(&walk->run->notes, NP_NOTE_WARNING, rank, output, "rank",
 				    "the database's name says rank %d and profiler_info says %d;"
 				    " the database's name is used",
-				    rank, source->rank);
+				    rank, expected);
 		if (rank >= 0)
 			source->rank = rank;
 	}
@@ -330,8 +382,13 @@ static int walk_children(struct walk *walk, const char *path, const struct names
 		child = join(path, names->list.item[i]);
 		if (!child)
 			return np_fail_nomem(walk->err, path);
-		if (is_directory(child))
+		if (is_directory(child) && depth < MAX_DEPTH)
 			rc = walk_directory(walk, child, depth + 1);
+		else if (is_directory(child))
+			np_note_add(&walk->run->notes, NP_NOTE_WARNING, NP_NO_RANK, child,
+				    "directory",
+				    "not searched: more than %d levels below the directory given",
+				    MAX_DEPTH);
 		free(child);
 	}
 	return rc;
@@ -354,32 +411,33 @@ static int walk_directory(struct walk *walk, const char *path, int depth)
 		rc = np_fail_nomem(walk->err, path);
 	if (rc == NP_OK && is_directory(output))
 		rc = take_rank(walk, path, &names, output);
-	if (rc == NP_OK && depth < MAX_DEPTH)
+	if (rc == NP_OK)
 		rc = walk_children(walk, path, &names, depth);
-	else if (rc == NP_OK)
-		np_note_add(&walk->run->notes, NP_NOTE_WARNING, NP_NO_RANK, path, "directory",
-			    "not searched: more than %d levels below the directory given",
-			    MAX_DEPTH);
 	free(output);
 	release_names(&names);
 	return rc;
 }
 
+static size_t without_slashes(const char *path, size_t length)
+{
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return length;
+}
+
 /* People also give a rank's output directory itself. */
 static char *rank_directory(const char *root)
 {
-	size_t length = strlen(root);
+	size_t length = without_slashes(root, strlen(root));
 	size_t name = strlen(OUTPUT_NAME);
 
-	while (length > 1 && root[length - 1] == '/')
-		length--;
 	if (length >= name && strncmp(root + length - name, OUTPUT_NAME, name) == 0) {
 		if (length == name)
 			return strdup(".");
 		if (root[length - name - 1] == '/')
-			return strndup(root, length - name);
+			length = without_slashes(root, length - name);
 	}
-	return strdup(root);
+	return strndup(root, length);
 }
 
 static int walk_root(struct walk *walk, const char *root)

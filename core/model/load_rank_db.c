@@ -25,27 +25,14 @@ static void note_oddities(struct rank_db *load)
 {
 	struct np_notes *notes = &load->rank->notes;
 	const char *path = np_db_path(load->db);
-	int32_t id = load->rank->id;
 
-	if (load->impossible_times)
-		np_note_add(notes, NP_NOTE_WARNING, id, path, "TASK",
-			    "%zu tasks or operators with impossible times were left out",
-			    load->impossible_times);
+	capture_note_oddities(&load->capture);
 	if (load->kernels_without_task)
-		np_note_add(notes, NP_NOTE_WARNING, id, path, "COMPUTE_TASK_INFO",
+		np_note_add(notes, NP_NOTE_WARNING, load->rank->id, path, "COMPUTE_TASK_INFO",
 			    "%zu kernels have no row in TASK and so no times",
 			    load->kernels_without_task);
-	if (load->ops_outside)
-		np_note_add(notes, NP_NOTE_WARNING, id, path, "COMMUNICATION_OP",
-			    "%zu of %zu communication operators start outside every step and are"
-			    " in no step's figures",
-			    load->ops_outside, load->rank->ops.count);
-	if (load->ops_without_device)
-		np_note_add(notes, NP_NOTE_SKIPPED, id, path, "COMMUNICATION_OP",
-			    "%zu operators cannot be told to belong to one of the %zu devices",
-			    load->ops_without_device, load->devices.count);
 	if (np_db_had_sidecar(load->db))
-		np_note_add(notes, NP_NOTE_WARNING, id, path, "database",
+		np_note_add(notes, NP_NOTE_WARNING, load->rank->id, path, "database",
 			    "rows not yet merged by their writer (-wal or -journal file) were"
 			    " read through a temporary copy");
 }
@@ -56,34 +43,22 @@ static int start(struct rank_db *load)
 	load->text_index = np_idmap_new();
 	load->interned = np_idmap_new();
 	load->classes = np_idmap_new();
-	load->launched = np_idmap_new();
 	load->task_index = np_idmap_new();
 	load->op_index = np_idmap_new();
 	if (!load->arena || !load->text_index || !load->interned || !load->classes ||
-	    !load->launched || !load->task_index || !load->op_index)
+	    !load->task_index || !load->op_index)
 		return np_fail_nomem(load->err, "a rank");
-	return NP_OK;
+	return capture_begin(&load->capture);
 }
 
 static void finish(struct rank_db *load)
 {
-	size_t cells = load->cells ? load->devices.count * load->rank->steps.count : 0;
-
-	for (size_t i = 0; i < cells; i++) {
-		np_vec_release(&load->cells[i].computing);
-		np_vec_release(&load->cells[i].communication);
-		np_spans_free(load->cells[i].compute_union);
-	}
-	free(load->cells);
+	capture_end(&load->capture);
 	np_vec_release(&load->texts);
-	np_vec_release(&load->tasks);
-	np_vec_release(&load->devices);
 	np_idmap_free(load->text_index);
 	np_idmap_free(load->interned);
 	np_idmap_free(load->classes);
-	np_idmap_free(load->launched);
 	np_idmap_free(load->task_index);
-	np_idmap_free(load->connection_device);
 	np_idmap_free(load->op_index);
 	np_arena_free(load->arena);
 }
@@ -110,11 +85,9 @@ static int read_everything(struct rank_db *load)
 	if (rc == NP_OK)
 		rc = rank_db_read_tasks(load);
 	if (rc == NP_OK)
-		rc = rank_db_prepare(load);
-	if (rc == NP_OK)
 		rc = rank_db_read_comm(load);
 	if (rc == NP_OK)
-		rc = rank_db_measure(load);
+		rc = capture_measure(&load->capture);
 	return rc;
 }
 
@@ -129,10 +102,13 @@ int np_load_rank_db(struct np_rank *rank, const char *path, struct np_strtab *st
 	if (rc < 0)
 		return rc;
 	load.db = db;
+	load.capture = (struct capture){
+		.rank = rank, .strings = strings, .path = path, .err = load.err
+	};
 	rc = read_everything(&load);
 	if (rc == NP_OK) {
-		rank->device_count = load.devices.count;
-		rank->device = load.devices.count ? load.devices.item[0] : -1;
+		rank->device_count = load.capture.devices.count;
+		rank->device = rank->device_count ? load.capture.devices.item[0] : -1;
 		rank->step_source = NP_FROM_RANK_DB;
 		rank->comm_source = rank->ops.count ? NP_FROM_RANK_DB : NP_FROM_NOTHING;
 		note_oddities(&load);

@@ -2,13 +2,9 @@
 #include "rank_db.h"
 
 #include "npuprof/comm_tasks.h"
-#include "npuprof/steps.h"
 
 /* "No value" in columns that are unsigned 32-bit numbers at the source. */
 #define NO_VALUE UINT32_MAX
-
-/* A connection whose tasks ran on several devices. */
-#define SEVERAL_DEVICES UINT16_MAX
 
 enum {
 	OP_NAME,
@@ -82,43 +78,6 @@ static int op_type(struct rank_db *load, int64_t type_id, int64_t name_id, np_st
 			     end ? (size_t)(end + 1 - name.bytes) : name.length, ret, load->err);
 }
 
-/*
- * The device of an operator: newer databases say it, one device leaves no
- * doubt, else the tasks of its connection tell, unless they ran on several.
- */
-static int32_t op_device(struct rank_db *load, int64_t device, int64_t connection)
-{
-	uint32_t index;
-
-	if (device >= 0 && device <= INT32_MAX)
-		return (int32_t)device;
-	if (!load->connection_device)
-		return load->devices.count ? load->devices.item[0] : -1;
-	index = np_idmap_get(load->connection_device, connection);
-	return index < load->devices.count ? load->devices.item[index] : -1;
-}
-
-static int map_connections(struct rank_db *load)
-{
-	if (load->devices.count < 2)
-		return NP_OK;
-	load->connection_device = np_idmap_new();
-	if (!load->connection_device)
-		return np_fail_nomem(load->err, "devices of operators");
-	for (size_t i = 0; i < load->tasks.count; i++) {
-		const struct rank_db_task *task = &load->tasks.item[i];
-		uint32_t known = np_idmap_get(load->connection_device, task->connection);
-		uint32_t device = known == NP_IDMAP_NONE || known == task->device ? task->device
-										: SEVERAL_DEVICES;
-		int rc = np_idmap_set(load->connection_device, task->connection, device,
-				      load->err);
-
-		if (rc < 0)
-			return rc;
-	}
-	return NP_OK;
-}
-
 static int take_op(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	np_ns start = batch->column[OP_START].integer[row];
@@ -127,24 +86,17 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 	struct np_comm_op *op;
 	int rc;
 
-	if (!rank_db_time_ok(start, end)) {
-		load->impossible_times++;
+	if (!capture_time_ok(start, end)) {
+		load->capture.impossible_times++;
 		return NP_OK;
 	}
-	op = np_vec_add(&rank->ops, load->err);
+	op = capture_add_op(&load->capture, start, end);
 	if (!op)
 		return NP_E_NOMEM;
-	*op = (struct np_comm_op){ .start = start,
-				   .end = end,
-				   .transit = NP_UNKNOWN,
-				   .wait = NP_UNKNOWN,
-				   .sync = NP_UNKNOWN,
-				   .transfer = NP_UNKNOWN };
-	op->device = op_device(load, batch->column[OP_DEVICE].integer[row],
-			       batch->column[OP_CONNECTION].integer[row]);
+	op->device = capture_op_device(&load->capture, batch->column[OP_DEVICE].integer[row],
+				       batch->column[OP_CONNECTION].integer[row]);
 	op->bytes = op_bytes(batch->column[OP_COUNT].integer[row],
 			     batch->column[OP_DATA_TYPE].integer[row]);
-	op->step = np_steps_find(rank->steps.item, rank->steps.count, start);
 	op->p2p = np_op_is_p2p(rank_db_text(load, batch->column[OP_NAME].integer[row]).bytes);
 	rc = rank_db_intern(load, batch->column[OP_NAME].integer[row], &op->name);
 	if (rc == NP_OK)
@@ -206,7 +158,7 @@ static enum small_kind small_kind_of(struct rank_db_text text)
 {
 	char plain[32];
 
-	rank_db_plain_type(text, plain, sizeof(plain));
+	capture_plain_type(text.bytes, text.length, plain, sizeof(plain));
 	if (strcmp(plain, "NOTIFYWAIT") == 0)
 		return SMALL_WAIT;
 	if (strcmp(plain, "MEMCPY") == 0 || strcmp(plain, "REDUCEINLINE") == 0)
@@ -215,7 +167,7 @@ static enum small_kind small_kind_of(struct rank_db_text text)
 }
 
 static int kind_of(struct rank_db *load, struct small_tasks *small, int64_t type_id,
-		   enum np_task_class class, uint8_t *ret)
+		   enum task_class class, uint8_t *ret)
 {
 	uint32_t kind = np_idmap_get(small->kinds, type_id);
 
@@ -228,9 +180,9 @@ static int kind_of(struct rank_db *load, struct small_tasks *small, int64_t type
 			return rc;
 	}
 	*ret = NP_TASK_OTHER;
-	if (kind == SMALL_WAIT || (kind == SMALL_NOT_RECORDED && class == NP_CLASS_NOTIFY_WAIT))
+	if (kind == SMALL_WAIT || (kind == SMALL_NOT_RECORDED && class == TASK_NOTIFY_WAIT))
 		*ret = NP_TASK_NOTIFY_WAIT;
-	else if (kind == SMALL_PAYLOAD || (kind == SMALL_NOT_RECORDED && class == NP_CLASS_SDMA))
+	else if (kind == SMALL_PAYLOAD || (kind == SMALL_NOT_RECORDED && class == TASK_SDMA))
 		*ret = NP_TASK_PAYLOAD;
 	return NP_OK;
 }
@@ -257,8 +209,8 @@ static int take_small(struct rank_db *load, struct small_tasks *small, const str
 	task = np_vec_add(&small->list, load->err);
 	if (!task)
 		return NP_E_NOMEM;
-	task->start = load->tasks.item[task_at].start;
-	task->end = load->tasks.item[task_at].end;
+	task->start = load->capture.tasks.item[task_at].start;
+	task->end = load->capture.tasks.item[task_at].end;
 	task->op = op;
 	task->bytes = size < 0 ? NP_UNKNOWN : size;
 	task->plane = plane < 0 || plane >= NO_VALUE ? 0 : (uint32_t)plane;
@@ -270,7 +222,7 @@ static int take_small(struct rank_db *load, struct small_tasks *small, const str
 	if (plane >= 0 && plane < NO_VALUE)
 		small->form.has_links = true;
 	rc = kind_of(load, small, batch->column[SMALL_TYPE].integer[row],
-		     load->tasks.item[task_at].class, &task->kind);
+		     load->capture.tasks.item[task_at].class, &task->kind);
 	if (batch->column[SMALL_RDMA].integer[row] == NP_RDMA_SEND_PAYLOAD)
 		task->kind = NP_TASK_RDMA_PAYLOAD;
 	return rc;
@@ -323,10 +275,8 @@ static int measure_small(struct rank_db *load)
 
 int rank_db_read_comm(struct rank_db *load)
 {
-	int rc = map_connections(load);
+	int rc = rank_db_each(load, "COMMUNICATION_OP", op_columns, OP_COLUMNS, take_op);
 
-	if (rc == NP_OK)
-		rc = rank_db_each(load, "COMMUNICATION_OP", op_columns, OP_COLUMNS, take_op);
 	if (rc == NP_OK)
 		rc = measure_small(load);
 	return rc;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_db.h"
 
-#include <ctype.h>
-
 static const struct np_scan_column string_columns[] = {
 	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
 	{ "value", NP_SCAN_TEXT, NP_REQUIRED },
@@ -118,19 +116,4 @@ int rank_db_read_metadata(struct rank_db *load)
 		rc = rank_db_each(load, "HOST_INFO", host_columns, NP_COUNT(host_columns),
 				  take_host);
 	return rc;
-}
-
-void rank_db_plain_type(struct rank_db_text text, char *ret, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < text.length && used + 1 < size; i++) {
-		unsigned char c = (unsigned char)text.bytes[i];
-
-		if (isalnum(c))
-			ret[used++] = (char)toupper(c);
-	}
-	if (used > 3 && strncmp(&ret[used - 3], "SQE", 3) == 0)
-		used -= 3;
-	ret[used] = '\0';
 }

@@ -83,7 +83,22 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 	return hash;
 }
 
-static uint64_t mix_file(uint64_t hash, const char *path)
+/* The part of a path below the root it was found in: where the root is does not matter. */
+static const char *below_root(const struct np_run *run, const char *path)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < run->roots.count; i++) {
+		size_t length = strlen(run->roots.item[i]);
+
+		if (length > longest && strncmp(path, run->roots.item[i], length) == 0 &&
+		    (path[length] == '/' || run->roots.item[i][length - 1] == '/'))
+			longest = length;
+	}
+	return path + longest;
+}
+
+static uint64_t mix_file(uint64_t hash, const struct np_run *run, const char *path)
 {
 	struct stat status;
 	int64_t facts[3] = { -1, 0, 0 };
@@ -96,6 +111,7 @@ static uint64_t mix_file(uint64_t hash, const char *path)
 		facts[2] = (int64_t)status.st_mtim.tv_nsec;
 	}
 	hash = mix(hash, facts, sizeof(facts));
+	path = below_root(run, path);
 	return mix(hash, path, strlen(path) + 1);
 }
 
@@ -107,10 +123,10 @@ void np_run_fingerprint(const struct np_run *run, char ret[17])
 		const struct np_source_files *source = &run->sources.item[i];
 
 		hash = mix(hash, &source->rank, sizeof(source->rank));
-		hash = mix_file(hash, source->rank_db);
-		hash = mix_file(hash, source->analysis_db);
-		hash = mix_file(hash, source->info_json);
-		hash = mix_file(hash, source->metadata_json);
+		hash = mix_file(hash, run, source->rank_db);
+		hash = mix_file(hash, run, source->analysis_db);
+		hash = mix_file(hash, run, source->info_json);
+		hash = mix_file(hash, run, source->metadata_json);
 	}
 	(void)snprintf(ret, 17, "%016llx", (unsigned long long)hash);
 }

@@ -39,7 +39,4 @@ void syn_distributed_args(const struct syn_rank_info *info, struct np_buf *buf);
 void syn_parallel_group_info(const struct syn_rank_info *info, struct np_buf *buf);
 void syn_env_variables(const struct syn_rank_info *info, struct np_buf *buf);
 
-/* Make a directory and those above it. One that exists is fine. */
-int syn_make_dirs(const char *path, struct np_err *err) NP_MUST_USE;
-
 #endif /* SYN_BACKEND_H */

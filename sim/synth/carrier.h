@@ -29,7 +29,7 @@ struct syn_carrier {
 
 /* Valid until the next call with the same `comm`. */
 int syn_carrier_prepare(struct syn_comm *comm, const struct syn_instance *instance,
-			struct syn_carrier *ret, struct np_err *err) NP_MUST_USE;
+			struct syn_carrier *carrier, struct np_err *err) NP_MUST_USE;
 
 bool syn_is_rdma(const struct syn_carrier *carrier, int32_t src, int32_t dst);
 

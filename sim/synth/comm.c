@@ -97,7 +97,7 @@ static np_ns link_time(const struct syn_carrier *carrier, int phase, int32_t src
 		time *= exp(sigma * syn_normal(&key));
 	time *= syn_link_factor(carrier->config, (int32_t)from, (int32_t)to);
 	/* The tasks around an RDMA write need this much. */
-	return time > 8000.0 * pieces || !rdma ? (np_ns)llround(time) : 8000 * pieces;
+	return time > 8000.0 * pieces || !rdma ? (np_ns)llround(time) : (np_ns)8000 * pieces;
 }
 
 /* Bytes that go from one member to another in an all-to-all. */

@@ -95,8 +95,8 @@ static void put_payload(struct layout *out, struct syn_small payload, bool messa
 
 static void lay_first_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
 {
-	np_ns record = start + 4500 + plane * 100;
-	np_ns wait = start + 6000 + plane * 50;
+	np_ns record = start + 4500 + (np_ns)100 * plane;
+	np_ns wait = start + 6000 + (np_ns)50 * plane;
 
 	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, record, record + 700);
 	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, out->slots[peer].start_ns + 6500);
@@ -104,8 +104,8 @@ static void lay_first_handshake(struct layout *out, int32_t plane, int32_t peer,
 
 static void lay_second_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
 {
-	np_ns record = start + 1700 + plane * 50;
-	np_ns wait = start + 2800 + plane * 20;
+	np_ns record = start + 1700 + (np_ns)50 * plane;
+	np_ns wait = start + 2800 + (np_ns)20 * plane;
 
 	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, record, record + 700);
 	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, wait + 600);

@@ -35,17 +35,20 @@ static void set_default(int64_t *value, int64_t fallback)
 
 /*
  * The dimension the schedule is named after takes the ranks that the others
- * leave; a dimension nobody mentioned has size 1.
+ * leave, or data parallelism does if its size was given; a dimension nobody
+ * mentioned has size 1.
  */
 static void share_out(struct syn_config *config)
 {
 	int64_t *sizes[] = { &config->tp, &config->cp, &config->dp, &config->pp };
 	int64_t *rest = &config->dp;
 	int64_t others = 1;
+	bool all_given = (config->schedule == SYN_TP && config->tp > 0) ||
+			 (config->schedule == SYN_PP && config->pp > 0);
 
-	if (config->schedule == SYN_TP)
+	if (config->schedule == SYN_TP && config->tp == 0)
 		rest = &config->tp;
-	else if (config->schedule == SYN_PP)
+	else if (config->schedule == SYN_PP && config->pp == 0)
 		rest = &config->pp;
 	if (config->schedule == SYN_3D) {
 		set_default(&config->tp, 2);
@@ -58,7 +61,7 @@ static void share_out(struct syn_config *config)
 		others *= *sizes[i];
 	}
 	if (*rest == 0) {
-		set_default(&config->ranks, others > 8 ? others : 8);
+		set_default(&config->ranks, all_given || others > 8 ? others : 8 / others * others);
 		*rest = config->ranks / others;
 	}
 	set_default(&config->ranks, others * *rest);

@@ -112,7 +112,7 @@ int syn_groups_init(struct syn_groups *groups, const struct syn_config *config, 
 	size_t slots = (size_t)config->ranks * SYN_ROLES;
 
 	*groups = (struct syn_groups){ 0 };
-	groups->of = malloc(slots * sizeof(*groups->of));
+	groups->of = calloc(slots, sizeof(*groups->of));
 	if (!groups->of)
 		return np_fail_nomem(err, "the communicators");
 	for (size_t i = 0; i < slots; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json_file.h"
 
-#include <errno.h>
+#include "io.h"
 
 int syn_json_open(struct syn_json_file *json, const char *dir, const char *name, struct np_err *err)
 {
@@ -12,8 +12,7 @@ int syn_json_open(struct syn_json_file *json, const char *dir, const char *name,
 	rc = np_buf_check(&json->path, err);
 	json->file = rc == NP_OK ? fopen(json->path.text, "w") : NULL;
 	if (rc == NP_OK && !json->file)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", json->path.text,
-			     strerror(errno));
+		rc = syn_io_fail(err, "write", json->path.text);
 	if (rc == NP_OK)
 		np_jsonout_init(&json->out, json->file);
 	else
@@ -27,8 +26,7 @@ int syn_json_close(struct syn_json_file *json, struct np_err *err)
 
 	np_jsonout_release(&json->out);
 	if (fclose(json->file) != 0 && rc == NP_OK)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", json->path.text,
-			     strerror(errno));
+		rc = syn_io_fail(err, "write", json->path.text);
 	np_buf_release(&json->path);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "backend.h"
+#include "io.h"
 #include "manifest.h"
 #include "npuprof/workers.h"
 #include "options.h"
@@ -101,7 +102,7 @@ static int check_out(const struct syn_config *config, struct np_err *err)
 	if (!dir && errno == ENOENT)
 		return syn_make_dirs(config->out, err);
 	if (!dir)
-		return np_fail(err, NP_E_IO, "cannot use '%s': %s", config->out, strerror(errno));
+		return syn_io_fail(err, "use", config->out);
 	/* Nobody else reads this directory stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (empty && (entry = readdir(dir)))
 		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend.h"
 
-#include <errno.h>
 #include <inttypes.h>
+
+#include "io.h"
 
 /*
  * profiler_info_<rank>.json and profiler_metadata.json, in the form in which
@@ -131,10 +132,10 @@ static int write_text(const char *path, const struct np_buf *text, struct np_err
 	bool good;
 
 	if (!file)
-		return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
+		return syn_io_fail(err, "write", path);
 	good = fwrite(text->text, 1, text->length, file) == text->length;
 	if (fclose(file) != 0 || !good)
-		return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
+		return syn_io_fail(err, "write", path);
 	return NP_OK;
 }
 

@@ -59,9 +59,9 @@ enum syn_kernel_id {
 /* Kernel `index` of the `count` that make up a layer in one direction. */
 uint16_t syn_layer_kernel(enum syn_pass pass, int64_t index, int64_t count);
 
-#define SYN_TOKENS       4096 /* of one micro-batch on one rank */
+#define SYN_TOKENS       INT64_C(4096) /* of one micro-batch on one rank */
 #define SYN_HIDDEN       1024
-#define SYN_TOKEN_BYTES  (SYN_HIDDEN * 2)
+#define SYN_TOKEN_BYTES  (INT64_C(2) * SYN_HIDDEN)
 #define SYN_NS_PER_TOKEN 30.0                /* of one expert kernel */
 #define SYN_LAYER_BYTES  (INT64_C(24) << 20) /* gradients of one layer before tensor parallelism */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -134,6 +135,7 @@ static int set_option(struct syn_config *config, const struct option *option, co
 	char *base = (char *)config + option->offset;
 	int64_t seed;
 
+	assert(value || option->type == FLAG);
 	switch (option->type) {
 	case FLAG:
 		*(bool *)(void *)base = true;

@@ -119,7 +119,7 @@ static np_ns ready_time(const struct syn_rank *rank, uint32_t index)
 
 		if (end == NP_UNKNOWN)
 			return NP_UNKNOWN;
-		time = later(time, end + GAP_NS + STAGGER_NS * item->stream);
+		time = later(time, end + GAP_NS + STAGGER_NS * (np_ns)item->stream);
 	}
 	return time;
 }

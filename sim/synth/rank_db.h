@@ -6,7 +6,7 @@
 #include "intervals.h"
 #include "npuprof/db.h"
 #include "schema.h"
-#include "strings.h"
+#include "string_ids.h"
 
 /*
  * ascend_pytorch_profiler_<rank>.db while it is written: rank_db.c opens and

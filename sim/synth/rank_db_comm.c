@@ -117,7 +117,7 @@ static int put_small(struct syn_db *db, const struct syn_small *small, const str
 	np_ns time = small->end_ns - small->start_ns;
 	bool payload = small->kind == SYN_COPY || small->kind == SYN_REDUCE;
 	int64_t dtype = small->kind == SYN_REDUCE ? op->dtype : SYN_ENUM_INVALID;
-	int64_t type;
+	int64_t type = 0;
 	int rc = syn_strings_id(db->strings, SYN_CANN,
 				bare ? "N/A" : small_name((enum syn_small_kind)small->kind), &type,
 				err);
@@ -162,7 +162,7 @@ static int put_smalls(struct syn_db *db, const struct syn_comm_event *comm, cons
 			.connection = comm->connection,
 			.id = comm->first_id + (int64_t)i,
 		};
-		int64_t type;
+		int64_t type = 0;
 		int rc = syn_strings_id(db->strings, SYN_CANN,
 					small_task_type((enum syn_small_kind)small->kind), &type,
 					err);
@@ -181,8 +181,8 @@ static int put_smalls(struct syn_db *db, const struct syn_comm_event *comm, cons
 static int put_op(struct syn_db *db, const struct syn_comm_event *comm, const struct op_ids *op,
 		  struct np_err *err)
 {
-	int64_t algorithm;
-	int64_t type;
+	int64_t algorithm = 0;
+	int64_t type = 0;
 	char word[48];
 	int rc;
 

@@ -39,6 +39,7 @@ int syn_size_fit(struct syn_config *config, struct np_err *err)
 	struct syn_program program = { 0 };
 	struct syn_groups groups = { 0 };
 	double kernels = 0.0;
+	double others = 0.0;
 	double smalls = 0.0;
 	double room;
 	int rc;
@@ -53,10 +54,13 @@ int syn_size_fit(struct syn_config *config, struct np_err *err)
 
 		if (item->kind == SYN_COMM)
 			smalls += smalls_of(&groups, item);
+		else if (item->pass == SYN_PASS_OTHER)
+			others += 1.0;
 		else
 			kernels += 1.0;
 	}
-	room = config->size_mb * 1e6 / (double)config->steps - smalls * BYTES_PER_SMALL;
+	room = config->size_mb * 1e6 / (double)config->steps - smalls * BYTES_PER_SMALL -
+	       others * bytes_per_kernel(config);
 	if (rc == NP_OK && kernels > 0.0)
 		config->kernels = (int64_t)((double)config->kernels * room /
 					    (kernels * bytes_per_kernel(config)));

@@ -12,6 +12,7 @@
 
 struct walk {
 	const struct syn_timeline *timeline;
+	struct syn_timeline_view view;
 	const struct syn_config *config;
 	struct syn_sink *const *sinks;
 	size_t sink_count;
@@ -199,7 +200,7 @@ static int tell_memcpy(struct walk *walk, const struct syn_item *item)
 	struct syn_task task = { .kind = SYN_TASK_MEMCPY,
 				 .stream = COMPUTE_STREAM,
 				 .connection = acl,
-				 .bytes = SYN_TOKENS * 8 };
+				 .bytes = INT64_C(8) * SYN_TOKENS };
 	int rc = tell_torch(walk, item, "aten::copy_", acl);
 
 	if (rc == NP_OK)
@@ -394,8 +395,7 @@ static int walk_step(struct walk *walk, int64_t step)
 
 	if (rc < 0)
 		return rc;
-	/* The context is only read; the type is that of a run in progress. */
-	(void)syn_rank_advance(rank, syn_timeline_end_of, (void *)(uintptr_t)walk->timeline);
+	(void)syn_rank_advance(rank, syn_timeline_end_of, &walk->view);
 	walk->step_has_tasks = false;
 	rc = tell_data_loader(walk);
 	for (size_t i = 0; i < rank->program.items.count && rc == NP_OK; i++)
@@ -433,8 +433,7 @@ static int find_cut(struct walk *walk, double share)
 	for (int64_t step = 0; step < walk->config->steps && rc == NP_OK; step++) {
 		rc = syn_rank_begin_step(&rank, &walk->timeline->groups, step, walk->err);
 		if (rc == NP_OK)
-			(void)syn_rank_advance(&rank, syn_timeline_end_of,
-					       (void *)(uintptr_t)walk->timeline);
+			(void)syn_rank_advance(&rank, syn_timeline_end_of, &walk->view);
 	}
 	for (int i = 0; i < SYN_STREAMS; i++)
 		end = rank.tail_ns[i] > end ? rank.tail_ns[i] : end;
@@ -479,6 +478,7 @@ int syn_stream_rank(const struct syn_timeline *timeline, int32_t rank,
 	const struct syn_config *config = timeline->config;
 	struct walk walk = {
 		.timeline = timeline,
+		.view = { timeline },
 		.config = config,
 		.sinks = sinks,
 		.sink_count = count,

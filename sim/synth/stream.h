@@ -2,7 +2,7 @@
 #ifndef SYN_STREAM_H
 #define SYN_STREAM_H
 
-#include "memory.h"
+#include "device_memory.h"
 #include "plants.h"
 #include "timeline.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "timeline.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "npuprof/workers.h"
@@ -72,7 +73,7 @@ int32_t syn_member_rank(const struct syn_timeline *timeline, const struct syn_in
 
 bool syn_timeline_end_of(void *context, struct syn_rank *rank, struct syn_item *item)
 {
-	const struct syn_timeline *timeline = context;
+	const struct syn_timeline *timeline = ((const struct syn_timeline_view *)context)->timeline;
 	const struct syn_instance *instance =
 		syn_timeline_instance(timeline, rank->program.step, item);
 
@@ -237,6 +238,7 @@ static int run_step(struct crew *crew)
 {
 	size_t count = rank_count(crew->timeline);
 
+	assert(count > 0);
 	crew->complete = 0;
 	for (size_t i = 0; i < count; i++)
 		enqueue(crew, (int32_t)i);

@@ -42,7 +42,11 @@ struct syn_slot *syn_timeline_slot(const struct syn_timeline *timeline,
 int32_t syn_member_rank(const struct syn_timeline *timeline, const struct syn_instance *instance,
 			int32_t index);
 
-/* An end_of() that looks the answer up in a finished timeline, which is the context. */
+/* An end_of() that looks the answer up in a finished timeline; the context is a view of it. */
+struct syn_timeline_view {
+	const struct syn_timeline *timeline;
+};
+
 bool syn_timeline_end_of(void *context, struct syn_rank *rank, struct syn_item *item);
 
 #endif /* SYN_TIMELINE_H */

@@ -264,6 +264,7 @@ int syn_truth_write(const struct syn_timeline *timeline, const struct syn_truth 
 	np_jsonout_text(out, "schema", "npuprof.truth/1");
 	np_jsonout_bool(out, "simulated", true);
 	np_jsonout_integer(out, "seed", (int64_t)config->seed);
+	np_jsonout_integer(out, "epoch_ns", SYN_EPOCH_NS);
 	put_config(out, config);
 	put_noise(out, config);
 	np_jsonout_array(out, "planted");

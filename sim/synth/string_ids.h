@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SYN_STRINGS_H
-#define SYN_STRINGS_H
+#ifndef SYN_STRING_IDS_H
+#define SYN_STRING_IDS_H
 
 #include "npuprof/db.h"
 
@@ -32,4 +32,4 @@ int syn_strings_id(struct syn_strings *strings, enum syn_space space, const char
 int syn_strings_write(const struct syn_strings *strings, struct np_db_writer *writer,
 		      struct np_err *err) NP_MUST_USE;
 
-#endif /* SYN_STRINGS_H */
+#endif /* SYN_STRING_IDS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "strings.h"
+#include "string_ids.h"
 
 #include "npuprof/arena.h"
 #include "npuprof/vec.h"
@@ -91,27 +91,27 @@ static int grow(struct space *space, struct np_err *err)
 	return NP_OK;
 }
 
-int syn_strings_id(struct syn_strings *strings, enum syn_space which, const char *text,
+int syn_strings_id(struct syn_strings *strings, enum syn_space space, const char *text,
 		   int64_t *ret, struct np_err *err)
 {
-	struct space *space = &strings->spaces[which];
+	struct space *texts = &strings->spaces[space];
 	size_t length = strlen(text);
-	int rc = grow(space, err);
+	int rc = grow(texts, err);
 	uint32_t *bucket;
 
 	if (rc < 0)
 		return rc;
-	bucket = find_bucket(space, text, length);
+	bucket = find_bucket(texts, text, length);
 	if (!*bucket) {
 		char *copy = np_arena_text(strings->arena, text, length);
-		struct text *slot = copy ? np_vec_add(&space->texts, err) : NULL;
+		struct text *slot = copy ? np_vec_add(&texts->texts, err) : NULL;
 
 		if (!slot)
 			return np_fail_nomem(err, "strings");
 		*slot = (struct text){ copy, length };
-		*bucket = (uint32_t)space->texts.count;
+		*bucket = (uint32_t)texts->texts.count;
 	}
-	*ret = ((int64_t)which << 28) + *bucket - 1;
+	*ret = ((int64_t)space << 28) + *bucket - 1;
 	return NP_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SYN_MEMORY_H
-#define SYN_MEMORY_H
+#ifndef SYN_DEVICE_MEMORY_H
+#define SYN_DEVICE_MEMORY_H
 
 #include "rank.h"
 
@@ -45,4 +45,4 @@ void syn_memory_release(struct syn_memory *memory);
 int syn_memory_step(struct syn_memory *memory, const struct syn_rank *rank, syn_memory_tell *tell,
 		    void *context, struct np_err *err) NP_MUST_USE;
 
-#endif /* SYN_MEMORY_H */
+#endif /* SYN_DEVICE_MEMORY_H */

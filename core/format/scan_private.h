@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_SCAN_PRIVATE_H
+#define NP_SCAN_PRIVATE_H
+
+/*
+ * Two engines fill the batches of a scan:
+ *
+ *  - the page engine reads the table's b-tree pages itself: several times faster;
+ *  - the row engine steps an SQLite statement, and does whatever the other does not.
+ *
+ * scan.c finds the columns, owns the arrays and chooses the engine. Which one it
+ * is shows in nothing but the time taken, and a test holds them to that.
+ */
+
+#include "npuprof/buf.h"
+#include "npuprof/scan.h"
+
+/* One column of the batch, and where it comes from. */
+struct np_scan_slot {
+	enum np_scan_type type;
+	bool present;
+	bool is_rowid;     /* INTEGER PRIMARY KEY: the key of the row, NULL in its record */
+	bool is_real;      /* REAL affinity: an integer in the record stands for a real */
+	uint32_t position; /* in the record */
+	int result;        /* in the row engine's statement */
+	const char *name;  /* the one found, a piece of the caller's list: only while opening */
+	size_t name_length;
+	union {
+		int64_t *integer;
+		double *real;
+		struct np_scan_text *text;
+	} values;
+	size_t *texts; /* offset + 1 of each text in np_scan.texts, 0 for NULL */
+};
+
+struct sqlite3_stmt;
+struct np_pages;
+
+struct np_scan {
+	struct np_db *db;
+	size_t count;
+	bool ended;
+	struct np_scan_slot slot[NP_SCAN_COLUMNS];
+	/* Texts of the batch: the buffer moves as it grows, so pointers are set at its end. */
+	struct np_buf texts;
+	struct np_pages *pages;         /* the page engine, or NULL */
+	struct sqlite3_stmt *statement; /* the row engine, or NULL */
+	struct sqlite3_stmt *convert;   /* np_scan_text_of_real() and np_scan_real_of_text() */
+};
+
+enum np_scan_engine {
+	NP_SCAN_BY_ANY,    /* pages if possible */
+	NP_SCAN_BY_SQLITE, /* for comparison */
+};
+
+/* np_scan_open(), with a say in how. */
+int np_scan_open_with(struct np_db *db, const char *table, const struct np_scan_column *columns,
+		      size_t count, enum np_scan_engine engine, struct np_scan **ret,
+		      struct np_err *err) NP_MUST_USE;
+bool np_scan_reads_pages(const struct np_scan *scan);
+
+/* Keep a text of the batch; running out of memory is remembered by scan->texts. */
+void np_scan_keep_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row,
+		       const char *bytes, size_t length);
+
+/* What only SQLite knows exactly: how it writes a real, what number it takes a text for. */
+int np_scan_text_of_real(struct np_scan *scan, struct np_scan_slot *slot, size_t row, double value,
+			 struct np_err *err) NP_MUST_USE;
+int np_scan_real_of_text(struct np_scan *scan, const void *bytes, size_t length, double *ret,
+			 struct np_err *err) NP_MUST_USE;
+
+/* The row engine. `is_table` is false for a view. */
+int np_scan_rows_open(struct np_scan *scan, const char *table, bool is_table, struct np_err *err)
+	NP_MUST_USE;
+int np_scan_rows_next(struct np_scan *scan, size_t *rows, struct np_err *err) NP_MUST_USE;
+
+/*
+ * The page engine, for the rowid table whose b-tree begins at page `root`.
+ * NP_E_NOTFOUND, without a text, if it does not handle this file or table.
+ */
+int np_pages_open(struct np_scan *scan, uint32_t root, struct np_pages **ret, struct np_err *err)
+	NP_MUST_USE;
+void np_pages_close(struct np_pages *pages);
+int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_SCAN_PRIVATE_H */

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture.h"
+
+#include "npuprof/steps.h"
+
+#include <ctype.h>
+
+/* A connection whose tasks ran on several devices. */
+#define SEVERAL_DEVICES UINT16_MAX
+
+int capture_begin(struct capture *capture)
+{
+	capture->launched = np_idmap_new();
+	return capture->launched ? NP_OK : np_fail_nomem(capture->err, "a rank");
+}
+
+void capture_end(struct capture *capture)
+{
+	size_t cells = capture->cells ? capture->devices.count * capture->rank->steps.count : 0;
+
+	for (size_t i = 0; i < cells; i++) {
+		np_vec_release(&capture->cells[i].computing);
+		np_vec_release(&capture->cells[i].communication);
+		np_spans_free(capture->cells[i].compute_union);
+	}
+	free(capture->cells);
+	np_vec_release(&capture->tasks);
+	np_vec_release(&capture->devices);
+	np_idmap_free(capture->launched);
+	np_idmap_free(capture->connection_device);
+}
+
+bool capture_time_ok(np_ns start, np_ns end)
+{
+	return start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end;
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+int capture_add_step(struct capture *capture, np_str id, np_ns host_begin, np_ns host_end)
+{
+	struct np_step *step = np_vec_add(&capture->rank->steps, capture->err);
+
+	if (!step)
+		return NP_E_NOMEM;
+	*step = (struct np_step){ .id = id,
+				  .host_begin = host_begin,
+				  .host_end = host_end,
+				  .begin = NP_UNKNOWN,
+				  .end = NP_UNKNOWN };
+	return NP_OK;
+}
+
+static int by_host_begin(const void *left, const void *right)
+{
+	const struct np_step *a = left;
+	const struct np_step *b = right;
+
+	return (a->host_begin > b->host_begin) - (a->host_begin < b->host_begin);
+}
+
+void capture_sort_steps(struct capture *capture)
+{
+	struct np_rank *rank = capture->rank;
+
+	if (rank->steps.count)
+		qsort(rank->steps.item, rank->steps.count, sizeof(rank->steps.item[0]),
+		      by_host_begin);
+}
+
+uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end)
+{
+	const struct np_step *steps = capture->rank->steps.item;
+	size_t low = 0;
+	size_t high = capture->rank->steps.count;
+
+	if (high == 0)
+		return NP_NO_STEP;
+	/* The pseudo step holds every call. */
+	if (steps[0].id == NP_STR_NONE)
+		return 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (steps[middle].host_begin <= start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || end > steps[low - 1].host_end)
+		return NP_NO_STEP;
+	return (uint32_t)(low - 1);
+}
+
+int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end)
+{
+	uint32_t step = capture_host_step(capture, start, end);
+
+	if (step == NP_NO_STEP || connection == NP_UNKNOWN)
+		return NP_OK;
+	return np_idmap_set(capture->launched, connection, step, capture->err);
+}
+
+void capture_widen_step(struct capture *capture, uint32_t step_index, np_ns start, np_ns end)
+{
+	struct np_step *step = &capture->rank->steps.item[step_index];
+
+	if (step->begin == NP_UNKNOWN || start < step->begin)
+		step->begin = start;
+	if (step->end == NP_UNKNOWN || end > step->end)
+		step->end = end;
+}
+
+int capture_close_steps(struct capture *capture)
+{
+	struct np_rank *rank = capture->rank;
+	size_t count = capture->devices.count * rank->steps.count;
+
+	np_steps_finish(rank->steps.item, rank->steps.count);
+	capture->cells = calloc(count ? count : 1, sizeof(*capture->cells));
+	if (!capture->cells)
+		return np_fail_nomem(capture->err, "step times");
+	for (size_t i = 0; i < count; i++)
+		capture->cells[i].tasks = (struct np_span){ NP_NS_MAX, -NP_NS_MAX };
+	return NP_OK;
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+void capture_plain_type(const char *type, size_t length, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < length && used + 1 < size; i++) {
+		unsigned char c = (unsigned char)type[i];
+
+		if (isalnum(c))
+			ret[used++] = (char)toupper(c);
+	}
+	if (used > 3 && strncmp(&ret[used - 3], "SQE", 3) == 0)
+		used -= 3;
+	ret[used] = '\0';
+}
+
+enum task_class capture_task_class(const char *type, size_t length)
+{
+	static const char *const outside[] = { "KERNELAICORE", "KERNELAIVEC",	  "FFTSPLUS",
+					       "KERNELMIXAIC", "KERNELMIXAIV",	  "MIXAIC",
+					       "MIXAIV",       "PROFILINGENABLE", "PROFILINGDISABLE" };
+	char plain[32];
+
+	capture_plain_type(type, length, plain, sizeof(plain));
+	if (strcmp(plain, "SDMA") == 0)
+		return TASK_SDMA;
+	if (strcmp(plain, "NOTIFYWAIT") == 0)
+		return TASK_NOTIFY_WAIT;
+	for (size_t i = 0; i < NP_COUNT(outside); i++) {
+		if (strcmp(plain, outside[i]) == 0)
+			return TASK_NOT_IN_EXTENT;
+	}
+	return TASK_OTHER;
+}
+
+/* The index of a device, added if it is new; the rule is that there is one. */
+static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
+{
+	int32_t device = id < 0 || id > INT32_MAX ? -1 : (int32_t)id;
+	int32_t *slot;
+
+	for (size_t i = 0; i < capture->devices.count; i++) {
+		if (capture->devices.item[i] == device) {
+			*ret = (uint16_t)i;
+			return NP_OK;
+		}
+	}
+	if (capture->devices.count == SEVERAL_DEVICES)
+		return np_fail(capture->err, NP_E_FORMAT, "'%s': more devices than possible",
+			       capture->path);
+	slot = np_vec_add(&capture->devices, capture->err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = device;
+	*ret = (uint16_t)(capture->devices.count - 1);
+	return NP_OK;
+}
+
+int capture_add_task(struct capture *capture, np_ns start, np_ns end, int64_t device,
+		     int64_t connection, enum task_class class, uint32_t *ret_index)
+{
+	struct capture_task *task;
+	uint32_t step;
+
+	*ret_index = NP_IDMAP_NONE;
+	if (!capture_time_ok(start, end)) {
+		capture->impossible_times++;
+		return NP_OK;
+	}
+	task = np_vec_add(&capture->tasks, capture->err);
+	if (!task)
+		return NP_E_NOMEM;
+	task->start = start;
+	task->end = end;
+	task->connection = connection;
+	task->class = (uint8_t)class;
+	*ret_index = (uint32_t)(capture->tasks.count - 1);
+	step = np_idmap_get(capture->launched, connection);
+	if (step != NP_IDMAP_NONE)
+		capture_widen_step(capture, step, start, end);
+	return device_index(capture, device, &task->device);
+}
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+static int map_connections(struct capture *capture)
+{
+	capture->connection_device = np_idmap_new();
+	if (!capture->connection_device)
+		return np_fail_nomem(capture->err, "devices of operators");
+	for (size_t i = 0; i < capture->tasks.count; i++) {
+		const struct capture_task *task = &capture->tasks.item[i];
+		uint32_t known = np_idmap_get(capture->connection_device, task->connection);
+		uint32_t device = known == NP_IDMAP_NONE || known == task->device ? task->device
+										: SEVERAL_DEVICES;
+		int rc = np_idmap_set(capture->connection_device, task->connection, device,
+				      capture->err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}
+
+int32_t capture_op_device(struct capture *capture, int64_t device, int64_t connection)
+{
+	uint32_t index;
+
+	if (device >= 0 && device <= INT32_MAX)
+		return (int32_t)device;
+	if (capture->devices.count < 2)
+		return capture->devices.count ? capture->devices.item[0] : -1;
+	if (!capture->connection_device && map_connections(capture) < 0)
+		return -1;
+	index = np_idmap_get(capture->connection_device, connection);
+	return index < capture->devices.count ? capture->devices.item[index] : -1;
+}
+
+struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end)
+{
+	struct np_rank *rank = capture->rank;
+	struct np_comm_op *op = np_vec_add(&rank->ops, capture->err);
+
+	if (!op)
+		return NULL;
+	*op = (struct np_comm_op){ .start = start,
+				   .end = end,
+				   .transit = NP_UNKNOWN,
+				   .wait = NP_UNKNOWN,
+				   .sync = NP_UNKNOWN,
+				   .transfer = NP_UNKNOWN,
+				   .bytes = NP_UNKNOWN,
+				   .device = -1 };
+	op->step = np_steps_find(rank->steps.item, rank->steps.count, start);
+	return op;
+}
+
+void capture_note_oddities(struct capture *capture)
+{
+	struct np_notes *notes = &capture->rank->notes;
+	int32_t id = capture->rank->id;
+
+	if (capture->impossible_times)
+		np_note_add(notes, NP_NOTE_WARNING, id, capture->path, "tasks",
+			    "%zu tasks or operators with impossible times were left out",
+			    capture->impossible_times);
+	if (capture->ops_outside)
+		np_note_add(notes, NP_NOTE_WARNING, id, capture->path, "operators",
+			    "%zu of %zu communication operators start outside every step and are"
+			    " in no step's figures",
+			    capture->ops_outside, capture->rank->ops.count);
+	if (capture->ops_without_device)
+		np_note_add(notes, NP_NOTE_SKIPPED, id, capture->path, "operators",
+			    "%zu operators cannot be told to belong to one of the %zu devices",
+			    capture->ops_without_device, capture->devices.count);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_CAPTURE_H
+#define NP_CAPTURE_H
+
+/*
+ * A rank while it is being read
+ * =============================
+ *
+ * What the readers of tasks and operators (the database, the trace, the kernel
+ * table) gather in one form, and the way from there to step times and
+ * communicators, which is the same for all of them:
+ *
+ *	add steps, then say which step launched which connection,
+ *	add tasks (they widen the windows of the steps), mark those that compute,
+ *	capture_close_steps(),
+ *	add operators to rank->ops, measure their small tasks,
+ *	capture_measure().
+ *
+ * Tasks stay in memory until the rank is done.
+ */
+
+#include "load_private.h"
+
+#include "npuprof/idmap.h"
+#include "npuprof/spans.h"
+
+enum task_class {
+	TASK_OTHER,
+	TASK_SDMA,
+	TASK_NOTIFY_WAIT,
+	TASK_NOT_IN_EXTENT, /* markers and host views of kernels: no part of the step's extent */
+};
+
+struct capture_task {
+	np_ns start;
+	np_ns end;
+	int64_t connection; /* NP_UNKNOWN for none */
+	uint16_t device;    /* index in capture.devices */
+	uint8_t class;      /* enum task_class */
+	bool computes;
+};
+
+struct capture_spans {
+	struct np_span *item;
+	size_t count;
+	size_t capacity;
+};
+
+/* What is gathered for one device in one step. */
+struct capture_cell {
+	struct capture_spans computing;
+	struct capture_spans communication;
+	np_ns receive;
+	struct np_span tasks;
+	struct np_spans *compute_union;
+};
+
+struct capture {
+	struct np_rank *rank;
+	struct np_strtab *strings;
+	const char *path;   /* of the input, for notes */
+	struct np_err *err; /* never NULL */
+
+	struct np_idmap *launched; /* connection → step */
+	NP_VEC(struct capture_task) tasks;
+	NP_VEC(int32_t) devices;
+	struct np_idmap *connection_device; /* NULL while there is one device */
+	struct capture_cell *cells;         /* devices × steps, from capture_close_steps() on */
+
+	/* Oddities, told once at the end. */
+	size_t impossible_times;
+	size_t ops_outside;
+	size_t ops_without_device;
+};
+
+int capture_begin(struct capture *capture) NP_MUST_USE;
+void capture_end(struct capture *capture);
+
+/* Is it a time that can be computed with, and does it not run backwards? */
+bool capture_time_ok(np_ns start, np_ns end);
+
+/* Add a step; NP_STR_NONE is the pseudo step of a run without steps. */
+int capture_add_step(struct capture *capture, np_str id, np_ns host_begin,
+		     np_ns host_end) NP_MUST_USE;
+
+/* Sort the steps by the host's time: the order in which launches look for them. */
+void capture_sort_steps(struct capture *capture);
+
+/* A call on the host launched the tasks of `connection`; its step is the one that holds it all. */
+int capture_launch(struct capture *capture, int64_t connection, np_ns start,
+		   np_ns end) NP_MUST_USE;
+
+/* The step whose host window holds [start, end]; NP_NO_STEP for none. */
+uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end);
+
+/*
+ * Add a task; times that are impossible are counted and the task is left out,
+ * with *ret_index NP_IDMAP_NONE.
+ */
+int capture_add_task(struct capture *capture, np_ns start, np_ns end, int64_t device,
+		     int64_t connection, enum task_class class, uint32_t *ret_index) NP_MUST_USE;
+
+/* A task that a step launched widens the step's window on the device. */
+void capture_widen_step(struct capture *capture, uint32_t step, np_ns start, np_ns end);
+
+/* The class of a task by the text of its type. */
+enum task_class capture_task_class(const char *type, size_t length);
+
+/* "SDMA_SQE", "Notify Wait" and "NOTIFY_WAIT" differ by version: letters and digits tell. */
+void capture_plain_type(const char *type, size_t length, char *ret, size_t size);
+
+/* All tasks are known: finish the windows of the steps. */
+int capture_close_steps(struct capture *capture) NP_MUST_USE;
+
+/*
+ * The device of an operator: newer databases say it, one device leaves no
+ * doubt, else the tasks of its connection tell, unless they ran on several (-1).
+ */
+int32_t capture_op_device(struct capture *capture, int64_t device, int64_t connection);
+
+/* An operator of rank->ops with everything about it unknown; start and end must be in order. */
+struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
+
+/* Add a span of computing to the step that holds its start. */
+int capture_add_computing(struct capture *capture, uint16_t device, np_ns start,
+			  np_ns end) NP_MUST_USE;
+
+/* From what was gathered to rank->times and rank->comm_steps; sorts rank->ops. */
+int capture_measure(struct capture *capture) NP_MUST_USE;
+
+/* Note what was odd about the input. */
+void capture_note_oddities(struct capture *capture);
+
+#endif /* NP_CAPTURE_H */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/notes.h"
+
+#include "np_fault.h"
+#include "np_test.h"
+
+static void a_note_keeps_copies_of_its_texts(void **state)
+{
+	struct np_notes notes = { 0 };
+	char path[] = "/rank0";
+	char what[] = "rank";
+
+	(void)state;
+	np_note_add(&notes, NP_NOTE_SKIPPED, 7, path, what, "%d of %s", 3, "4");
+	path[0] = what[0] = 'x';
+	assert_int_equal(notes.list.count, 1);
+	assert_int_equal(notes.list.item[0].kind, NP_NOTE_SKIPPED);
+	assert_int_equal(notes.list.item[0].rank, 7);
+	assert_string_equal(notes.list.item[0].path, "/rank0");
+	assert_string_equal(notes.list.item[0].what, "rank");
+	assert_string_equal(notes.list.item[0].reason, "3 of 4");
+	assert_false(notes.lost);
+	np_notes_release(&notes);
+}
+
+static void notes_are_counted_by_kind(void **state)
+{
+	struct np_notes notes = { 0 };
+
+	(void)state;
+	np_note_add(&notes, NP_NOTE_SKIPPED, NP_NO_RANK, "a", "rank", "gone");
+	np_note_add(&notes, NP_NOTE_WARNING, NP_NO_RANK, "b", "rank", "odd");
+	np_note_add(&notes, NP_NOTE_WARNING, NP_NO_RANK, "c", "rank", "odd");
+	assert_int_equal(np_notes_count(&notes, NP_NOTE_SKIPPED), 1);
+	assert_int_equal(np_notes_count(&notes, NP_NOTE_WARNING), 2);
+	np_notes_release(&notes);
+	assert_int_equal(np_notes_count(&notes, NP_NOTE_WARNING), 0);
+}
+
+static void moved_notes_stand_behind_those_that_were_there(void **state)
+{
+	struct np_notes to = { 0 };
+	struct np_notes from = { 0 };
+
+	(void)state;
+	np_note_add(&to, NP_NOTE_WARNING, 0, "a", "rank", "first");
+	np_note_add(&from, NP_NOTE_WARNING, 1, "b", "rank", "second");
+	np_note_add(&from, NP_NOTE_WARNING, 1, "c", "rank", "third");
+	np_notes_move(&to, &from);
+	assert_int_equal(from.list.count, 0);
+	assert_int_equal(to.list.count, 3);
+	assert_string_equal(to.list.item[0].reason, "first");
+	assert_string_equal(to.list.item[2].reason, "third");
+	np_notes_release(&to);
+	np_notes_release(&from);
+}
+
+static void moving_no_notes_changes_nothing(void **state)
+{
+	struct np_notes to = { 0 };
+	struct np_notes from = { 0 };
+
+	(void)state;
+	np_notes_move(&to, &from);
+	assert_int_equal(to.list.count, 0);
+	assert_false(to.lost);
+}
+
+static void that_a_note_was_lost_moves_along(void **state)
+{
+	struct np_notes to = { 0 };
+	struct np_notes from = { .lost = true };
+
+	(void)state;
+	np_notes_move(&to, &from);
+	assert_true(to.lost);
+}
+
+/* Notes do not fail: that one was lost is remembered instead. */
+static int add_and_move(struct np_err *err)
+{
+	struct np_notes to = { 0 };
+	struct np_notes from = { 0 };
+	bool lost;
+
+	(void)err;
+	np_note_add(&from, NP_NOTE_WARNING, 1, "b", "rank", "second");
+	np_notes_move(&to, &from);
+	lost = to.lost;
+	assert_int_equal(to.list.count, lost ? 0 : 1);
+	np_notes_release(&to);
+	return lost ? NP_E_NOMEM : NP_OK;
+}
+
+static void a_note_that_found_no_memory_is_remembered_as_lost(void **state)
+{
+	(void)state;
+	assert_survives_faults(add_and_move);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_note_keeps_copies_of_its_texts),
+		cmocka_unit_test(notes_are_counted_by_kind),
+		cmocka_unit_test(moved_notes_stand_behind_those_that_were_there),
+		cmocka_unit_test(moving_no_notes_changes_nothing),
+		cmocka_unit_test(that_a_note_was_lost_moves_along),
+		cmocka_unit_test(a_note_that_found_no_memory_is_remembered_as_lost),
+	};
+
+	return cmocka_run_group_tests_name("notes", tests, NULL, NULL);
+}
