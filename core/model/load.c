@@ -74,11 +74,11 @@ static int load_databases(struct np_rank *rank, const struct np_source_files *so
 	struct np_err problem = NP_ERR_INIT;
 	int rc;
 
-	if (!source->rank_db)
-		return load_analysis_alone(rank, source->analysis_db, strings, err);
-	rc = np_load_rank_db(rank, source->rank_db, strings, &problem);
-	if (rc == NP_OK && source->analysis_db)
-		return check_against_analysis(rank, source->analysis_db, strings, err);
+	if (!source->file[NP_FILE_RANK_DB])
+		return load_analysis_alone(rank, source->file[NP_FILE_ANALYSIS_DB], strings, err);
+	rc = np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], strings, &problem);
+	if (rc == NP_OK && source->file[NP_FILE_ANALYSIS_DB])
+		return check_against_analysis(rank, source->file[NP_FILE_ANALYSIS_DB], strings, err);
 	if (rc == NP_OK)
 		return NP_OK;
 	return np_fail(err, problem.code, "%s", problem.text);
@@ -102,17 +102,17 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
 	if (!rank)
 		return np_fail_nomem(err, source->dir);
 	rc = load_files(rank, source, strings, &problem);
-	if (rc < 0 && rc != NP_E_NOMEM && source->rank_db && source->analysis_db) {
+	if (rc < 0 && rc != NP_E_NOMEM && source->file[NP_FILE_RANK_DB] && source->file[NP_FILE_ANALYSIS_DB]) {
 		/* Start anew: the failed attempt has left a part of the rank behind. */
 		np_rank_free(rank);
 		rank = np_rank_new(source->rank, source->dir);
 		if (!rank)
 			return np_fail_nomem(err, source->dir);
-		np_note_add(&rank->notes, NP_NOTE_SKIPPED, source->rank, source->rank_db,
+		np_note_add(&rank->notes, NP_NOTE_SKIPPED, source->rank, source->file[NP_FILE_RANK_DB],
 			    "rank database", "%s; using analysis.db alone", problem.text);
 		rc = np_load_metadata(rank, source, strings, &problem);
 		if (rc == NP_OK)
-			rc = load_analysis_alone(rank, source->analysis_db, strings, &problem);
+			rc = load_analysis_alone(rank, source->file[NP_FILE_ANALYSIS_DB], strings, &problem);
 	}
 	if (rc < 0)
 		return np_fail(err, problem.code, "%s", problem.text);

@@ -158,12 +158,12 @@ int np_load_metadata(struct np_rank *rank, const struct np_source_files *source,
 {
 	NP_CLEANUP(np_json_freep) struct np_json *info = NULL;
 	NP_CLEANUP(np_json_freep) struct np_json *metadata = NULL;
-	int rc = read_document(rank, source->info_json, "profiler_info", &info, err);
+	int rc = read_document(rank, source->file[NP_FILE_INFO], "profiler_info", &info, err);
 
 	if (rc == NP_OK)
 		rc = take_info(rank, info, strings, err);
 	if (rc == NP_OK)
-		rc = read_document(rank, source->metadata_json, "profiler_metadata", &metadata,
+		rc = read_document(rank, source->file[NP_FILE_METADATA], "profiler_metadata", &metadata,
 				   err);
 	if (rc == NP_OK)
 		rc = take_metadata(rank, metadata, strings, err);

@@ -17,13 +17,49 @@ struct np_run *np_run_new(void)
 	return run;
 }
 
-static void release_source(struct np_source_files *source)
+const char *np_file_name(enum np_file file)
+{
+	static const char *const names[] = {
+		[NP_FILE_RANK_DB] = "rank database",
+		[NP_FILE_ANALYSIS_DB] = "analysis.db",
+		[NP_FILE_TRACE] = "trace_view.json",
+		[NP_FILE_KERNELS] = "kernel_details.csv",
+		[NP_FILE_STEP_TRACE] = "step_trace_time.csv",
+		[NP_FILE_COMM] = "communication.json",
+		[NP_FILE_COMM_MATRIX] = "communication_matrix.json",
+		[NP_FILE_OP_STATISTIC] = "op_statistic.csv",
+		[NP_FILE_API_STATISTIC] = "api_statistic.csv",
+		[NP_FILE_MEMORY_RECORD] = "memory_record.csv",
+		[NP_FILE_OPERATOR_MEMORY] = "operator_memory.csv",
+		[NP_FILE_MODULE_MEMORY] = "npu_module_mem.csv",
+		[NP_FILE_INFO] = "profiler_info.json",
+		[NP_FILE_METADATA] = "profiler_metadata.json",
+	};
+
+	return names[file];
+}
+
+const char *np_kind_name(enum np_kind kind)
+{
+	static const char *const names[] = {
+		[NP_KIND_PYTORCH] = "torch_npu",
+		[NP_KIND_MINDSPORE] = "MindSpore",
+		[NP_KIND_MSPROF] = "msprof",
+		[NP_KIND_MSMONITOR] = "msMonitor",
+	};
+
+	return names[kind];
+}
+
+void np_source_files_release(struct np_source_files *source)
 {
 	free(source->dir);
-	free(source->rank_db);
-	free(source->analysis_db);
-	free(source->info_json);
-	free(source->metadata_json);
+	free(source->host);
+	for (size_t i = 0; i < NP_FILE_COUNT; i++)
+		free(source->file[i]);
+	for (size_t i = 0; i < source->more_traces.count; i++)
+		free(source->more_traces.item[i]);
+	np_vec_release(&source->more_traces);
 }
 
 void np_run_free(struct np_run *run)
@@ -34,7 +70,7 @@ void np_run_free(struct np_run *run)
 		np_rank_free(run->ranks[i]);
 	free(run->ranks);
 	for (size_t i = 0; i < run->sources.count; i++)
-		release_source(&run->sources.item[i]);
+		np_source_files_release(&run->sources.item[i]);
 	np_vec_release(&run->sources);
 	for (size_t i = 0; i < run->roots.count; i++)
 		free(run->roots.item[i]);

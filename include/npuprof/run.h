@@ -15,16 +15,50 @@
  * np_load() fills `ranks`, by the index of the source, with NULL for a rank
  * that could not be used. Both add to `notes`. Sources are sorted by rank.
  */
-struct np_source_files {
-	int32_t rank;
-	char *dir;          /* the rank's directory, as found below the root */
-	char *rank_db;      /* or NULL */
-	char *analysis_db;  /* or NULL */
-	char *info_json;    /* profiler_info_N.json, or NULL */
-	char *metadata_json; /* profiler_metadata.json, or NULL */
-	int64_t stamp;      /* from the directory's name, else the newest change of its files */
-	int64_t bytes;      /* size of the input files */
+/* Which tool laid the files out, and so where they are and what they are called. */
+enum np_kind {
+	NP_KIND_PYTORCH,   /* *_ascend_pt of torch_npu */
+	NP_KIND_MINDSPORE, /* *_ascend_ms */
+	NP_KIND_MSPROF,    /* PROF_* of msprof, exported */
+	NP_KIND_MSMONITOR, /* a single database */
 };
+
+/* The files of a rank that a reader is interested in. */
+enum np_file {
+	NP_FILE_RANK_DB,
+	NP_FILE_ANALYSIS_DB,
+	NP_FILE_TRACE,      /* trace_view.json, msprof_*.json */
+	NP_FILE_KERNELS,    /* kernel_details.csv, op_summary_*.csv */
+	NP_FILE_STEP_TRACE, /* step_trace_time.csv */
+	NP_FILE_COMM,       /* communication.json */
+	NP_FILE_COMM_MATRIX,
+	NP_FILE_OP_STATISTIC,
+	NP_FILE_API_STATISTIC,
+	NP_FILE_MEMORY_RECORD,
+	NP_FILE_OPERATOR_MEMORY,
+	NP_FILE_MODULE_MEMORY, /* npu_module_mem.csv */
+	NP_FILE_INFO,          /* profiler_info_N.json, info.json.N */
+	NP_FILE_METADATA,      /* profiler_metadata.json */
+	NP_FILE_COUNT,
+};
+
+/* "trace_view.json" …: the usual name of a file, for messages and lists. */
+const char *np_file_name(enum np_file file);
+const char *np_kind_name(enum np_kind kind);
+
+struct np_source_files {
+	enum np_kind kind;
+	int32_t rank;
+	char *dir;                 /* the rank's directory, as found below the root */
+	char *file[NP_FILE_COUNT]; /* NULL for one that is not there */
+	NP_VEC(char *) more_traces; /* further slices of a trace that msprof cut up */
+	char *host;                /* where the metadata names it, else NULL */
+	int32_t device;            /* likewise, else -1 */
+	int64_t stamp;             /* from the directory's name, else the newest change of its files */
+	int64_t bytes;             /* size of the input files */
+};
+
+void np_source_files_release(struct np_source_files *source);
 
 struct np_run {
 	NP_VEC(char *) roots;

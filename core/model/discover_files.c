@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discover_private.h"
+
+#include "load_private.h"
+
+#include "npuprof/json.h"
+#include "npuprof/text.h"
+
+#include <sys/stat.h>
+
+#define MSPROF_OUTPUT "mindstudio_profiler_output"
+
+/* The size of a file and, if it is later, the time of its last change in ms. */
+static int64_t file_size(const char *path, int64_t *changed)
+{
+	struct stat status;
+	int64_t when;
+
+	if (!path || stat(path, &status) < 0)
+		return 0;
+	when = (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000;
+	if (when > *changed)
+		*changed = when;
+	return (int64_t)status.st_size;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t length = strlen(name);
+	size_t tail = strlen(suffix);
+
+	return length >= tail && strcmp(name + length - tail, suffix) == 0;
+}
+
+/* Does `name` read "<prefix><suffix>" (rank −1) or "<prefix>_<rank><suffix>"? */
+static bool rank_in_name(const char *name, const char *prefix, const char *suffix, int32_t *ret)
+{
+	size_t begin = strlen(prefix);
+	size_t length = strlen(name);
+	int64_t number;
+
+	if (!has_prefix(name, prefix) || !has_suffix(name, suffix) ||
+	    length < begin + strlen(suffix))
+		return false;
+	length -= begin + strlen(suffix);
+	if (length == 0) {
+		*ret = -1;
+		return true;
+	}
+	if (name[begin] != '_' || !np_text_to_int(name + begin + 1, length - 1, &number) ||
+	    number < 0 || number > INT32_MAX)
+		return false;
+	*ret = (int32_t)number;
+	return true;
+}
+
+/* Does `name` read "<prefix>_<digits><suffix>"? Gives the digits as a number that grows with time. */
+static bool stamped_name(const char *name, const char *prefix, const char *suffix, int64_t *ret)
+{
+	size_t begin = strlen(prefix);
+	size_t length = strlen(name);
+
+	if (!has_prefix(name, prefix) || !has_suffix(name, suffix) ||
+	    length < begin + strlen(suffix) + 2 || name[begin] != '_')
+		return false;
+	return np_text_to_int(name + begin + 1, length - begin - strlen(suffix) - 1, ret);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Digits of a time in a name, made comparable: old names end in seconds, new ones in milliseconds. */
+static int64_t stamp_of_digits(const char *begin, const char *end)
+{
+	int64_t stamp;
+
+	if (end - begin < 14 || !np_text_to_int(begin, (size_t)(end - begin), &stamp))
+		return -1;
+	for (ptrdiff_t digits = end - begin; digits < 17; digits++)
+		stamp *= 10;
+	return stamp;
+}
+
+/*
+ * The time in a directory's name, "<worker>_<yyyymmddHHMMSSmmm>_ascend_pt" or
+ * "PROF_000001_<yyyymmddHHMMSSmmm>_<suffix>"; -1 for a name without one.
+ */
+static int64_t stamp_in_name(const char *dir)
+{
+	const char *name = last_part(dir);
+	const char *end = strstr(name, "_ascend_");
+	const char *begin;
+
+	if (has_prefix(name, "PROF_"))
+		end = strrchr(name, '_');
+	if (!end)
+		return -1;
+	for (begin = end; begin > name && begin[-1] >= '0' && begin[-1] <= '9';)
+		begin--;
+	if (begin > name && begin[-1] != '_')
+		return -1;
+	return stamp_of_digits(begin, end);
+}
+
+/* --- a source -------------------------------------------------------------------------------- */
+
+static int set_file(struct np_source_files *source, enum np_file file, const char *dir,
+		    const char *name, struct np_err *err)
+{
+	char *path = discover_join(dir, name);
+
+	if (!path)
+		return np_fail_nomem(err, dir);
+	free(source->file[file]);
+	source->file[file] = path;
+	return NP_OK;
+}
+
+static bool readable(const struct np_source_files *source)
+{
+	static const enum np_file enough[] = { NP_FILE_RANK_DB, NP_FILE_ANALYSIS_DB,
+					       NP_FILE_TRACE,	NP_FILE_KERNELS,
+					       NP_FILE_STEP_TRACE, NP_FILE_COMM };
+
+	for (size_t i = 0; i < NP_COUNT(enough); i++) {
+		if (source->file[enough[i]])
+			return true;
+	}
+	return false;
+}
+
+static void measure_source(struct np_source_files *source)
+{
+	int64_t changed = 0;
+
+	source->bytes = 0;
+	for (size_t i = 0; i < NP_FILE_COUNT; i++)
+		source->bytes += file_size(source->file[i], &changed);
+	for (size_t i = 0; i < source->more_traces.count; i++)
+		source->bytes += file_size(source->more_traces.item[i], &changed);
+	source->stamp = stamp_in_name(source->dir);
+	if (source->stamp < 0)
+		source->stamp = changed;
+}
+
+static int keep_source(struct np_run *run, struct np_source_files *source, struct np_err *err)
+{
+	struct np_source_files *slot = np_vec_add(&run->sources, err);
+
+	if (!slot)
+		return NP_E_NOMEM;
+	measure_source(source);
+	*slot = *source;
+	*source = (struct np_source_files){ 0 };
+	return NP_OK;
+}
+
+/* The rank that a metadata file names inside, for those whose name does not say it. */
+static void read_info(struct np_source_files *source)
+{
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	const char *host;
+	int64_t rank;
+
+	if (!source->file[NP_FILE_INFO] ||
+	    np_json_read_file(source->file[NP_FILE_INFO], NP_METADATA_MAX_BYTES, &doc, NULL) < 0)
+		return;
+	if (source->rank < 0 && np_json_integer(np_json_member(doc, "rank_id"), &rank) &&
+	    rank >= 0 && rank <= INT32_MAX)
+		source->rank = (int32_t)rank;
+	host = np_json_text(np_json_member(doc, "hostUid"));
+	if (!host)
+		host = np_json_text(np_json_member(doc, "hostname"));
+	if (host && !source->host)
+		source->host = strdup(host);
+}
+
+/* --- torch_npu and MindSpore ----------------------------------------------------------------- */
+
+static int find_metadata(const char *dir, const struct names *names,
+			 struct np_source_files *source, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
+		const char *name = names->list.item[i];
+		int32_t rank;
+
+		if (rank_in_name(name, "profiler_info", ".json", &rank) &&
+		    !source->file[NP_FILE_INFO]) {
+			source->rank = rank;
+			rc = set_file(source, NP_FILE_INFO, dir, name, err);
+		} else if (strcmp(name, "profiler_metadata.json") == 0) {
+			rc = set_file(source, NP_FILE_METADATA, dir, name, err);
+		}
+	}
+	if (source->rank < 0)
+		read_info(source);
+	return rc;
+}
+
+/* Files of an output directory whose names are fixed. */
+static const struct {
+	const char *name;
+	enum np_file file;
+} fixed_names[] = {
+	{ "analysis.db", NP_FILE_ANALYSIS_DB },
+	{ "communication_analyzer.db", NP_FILE_ANALYSIS_DB },
+	{ "trace_view.json", NP_FILE_TRACE },
+	{ "trace_view.json.gz", NP_FILE_TRACE },
+	{ "kernel_details.csv", NP_FILE_KERNELS },
+	{ "step_trace_time.csv", NP_FILE_STEP_TRACE },
+	{ "communication.json", NP_FILE_COMM },
+	{ "communication_matrix.json", NP_FILE_COMM_MATRIX },
+	{ "op_statistic.csv", NP_FILE_OP_STATISTIC },
+	{ "api_statistic.csv", NP_FILE_API_STATISTIC },
+	{ "memory_record.csv", NP_FILE_MEMORY_RECORD },
+	{ "operator_memory.csv", NP_FILE_OPERATOR_MEMORY },
+	{ "npu_module_mem.csv", NP_FILE_MODULE_MEMORY },
+};
+
+static int find_fixed(const char *dir, const char *name, struct np_source_files *source,
+		      struct np_err *err)
+{
+	for (size_t i = 0; i < NP_COUNT(fixed_names); i++) {
+		if (strcmp(name, fixed_names[i].name) == 0 && !source->file[fixed_names[i].file])
+			return set_file(source, fixed_names[i].file, dir, name, err);
+	}
+	return NP_OK;
+}
+
+static bool is_rank_db(const char *name, enum np_kind *kind, int32_t *rank)
+{
+	if (rank_in_name(name, "ascend_pytorch_profiler", ".db", rank)) {
+		*kind = NP_KIND_PYTORCH;
+		return true;
+	}
+	if (rank_in_name(name, "ascend_mindspore_profiler", ".db", rank)) {
+		*kind = NP_KIND_MINDSPORE;
+		return true;
+	}
+	return false;
+}
+
+/* The first rank database counts; its name says the rank, over what profiler_info says. */
+static int take_rank_db(struct np_run *run, const char *output, const char *name, int32_t rank,
+			enum np_kind kind, struct np_source_files *source, struct np_err *err)
+{
+	if (source->file[NP_FILE_RANK_DB]) {
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, rank, output, "rank database",
+			    "'%s' stands beside '%s'; one rank per directory is expected", name,
+			    last_part(source->file[NP_FILE_RANK_DB]));
+		return NP_OK;
+	}
+	if (rank >= 0 && source->rank >= 0 && rank != source->rank)
+		np_note_add(&run->notes, NP_NOTE_WARNING, rank, output, "rank",
+			    "the database's name says rank %d and profiler_info says %d; the"
+			    " database's name is used",
+			    rank, source->rank);
+	if (rank >= 0)
+		source->rank = rank;
+	source->kind = kind;
+	return set_file(source, NP_FILE_RANK_DB, output, name, err);
+}
+
+static int find_outputs(struct np_run *run, const char *output, struct np_source_files *source,
+			struct np_err *err)
+{
+	struct names names = { 0 };
+	int rc = discover_names(run, output, &names, err);
+
+	for (size_t i = 0; i < names.list.count && rc == NP_OK; i++) {
+		const char *name = names.list.item[i];
+		enum np_kind kind;
+		int32_t rank;
+
+		if (is_rank_db(name, &kind, &rank))
+			rc = take_rank_db(run, output, name, rank, kind, source, err);
+		else
+			rc = find_fixed(output, name, source, err);
+	}
+	discover_release_names(&names);
+	return rc;
+}
+
+static int take_framework_rank(struct np_run *run, const char *dir, const struct names *names,
+			       const char *output, size_t *ret_without_data, struct np_err *err)
+{
+	struct np_source_files source = { .rank = -1, .device = -1 };
+	int rc = find_metadata(dir, names, &source, err);
+
+	source.kind = has_suffix(dir, "_ascend_ms") ? NP_KIND_MINDSPORE : NP_KIND_PYTORCH;
+	source.dir = strdup(dir);
+	if (!source.dir)
+		rc = np_fail_nomem(err, dir);
+	if (rc == NP_OK)
+		rc = find_outputs(run, output, &source, err);
+	if (rc == NP_OK && readable(&source)) {
+		rc = keep_source(run, &source, err);
+	} else if (rc == NP_OK) {
+		*ret_without_data += 1;
+		np_note_add(&run->notes, NP_NOTE_SKIPPED,
+			    source.rank < 0 ? NP_NO_RANK : source.rank, dir, "rank",
+			    "no profile in " OUTPUT_NAME
+			    ": no database, trace_view.json, kernel_details.csv,"
+			    " step_trace_time.csv or communication.json");
+	}
+	np_source_files_release(&source);
+	return rc;
+}
+
+/* --- msprof ---------------------------------------------------------------------------------- */
+
+/* The newest file "<prefix>_<digits><suffix>" of a directory. */
+static int find_newest(const char *dir, const struct names *names, const char *prefix,
+		       const char *suffix, enum np_file file, struct np_source_files *source,
+		       struct np_err *err)
+{
+	const char *newest = NULL;
+	int64_t newest_stamp = -1;
+
+	for (size_t i = 0; i < names->list.count; i++) {
+		int64_t stamp;
+
+		if (stamped_name(names->list.item[i], prefix, suffix, &stamp) &&
+		    stamp > newest_stamp) {
+			newest = names->list.item[i];
+			newest_stamp = stamp;
+		}
+	}
+	return newest ? set_file(source, file, dir, newest, err) : NP_OK;
+}
+
+/* msprof cuts long traces into msprof_slice_0_<stamp>.json, msprof_slice_1_… */
+static int find_slices(const char *dir, const struct names *names, struct np_source_files *source,
+		       struct np_err *err)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		const char *name = names->list.item[i];
+		char **slot;
+		int rc;
+
+		if (!has_prefix(name, "msprof_slice_") || !has_suffix(name, ".json"))
+			continue;
+		if (!source->file[NP_FILE_TRACE]) {
+			rc = set_file(source, NP_FILE_TRACE, dir, name, err);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
+		slot = np_vec_add(&source->more_traces, err);
+		if (!slot || !(*slot = discover_join(dir, name)))
+			return np_fail_nomem(err, dir);
+	}
+	return NP_OK;
+}
+
+static int find_in(struct np_run *run, const char *prof, const char *child,
+		   struct np_source_files *source, struct np_err *err)
+{
+	char *dir = discover_join(prof, child);
+	struct names names = { 0 };
+	int rc = NP_OK;
+
+	if (!dir)
+		return np_fail_nomem(err, prof);
+	if (!discover_is_directory(dir)) {
+		free(dir);
+		return NP_OK;
+	}
+	rc = discover_names(run, dir, &names, err);
+	for (size_t i = 0; i < names.list.count && rc == NP_OK; i++)
+		rc = find_fixed(dir, names.list.item[i], source, err);
+	if (rc == NP_OK && !source->file[NP_FILE_RANK_DB])
+		rc = find_newest(dir, &names, "msprof", ".db", NP_FILE_RANK_DB, source, err);
+	if (rc == NP_OK)
+		rc = find_newest(dir, &names, "msprof", ".json", NP_FILE_TRACE, source, err);
+	if (rc == NP_OK)
+		rc = find_slices(dir, &names, source, err);
+	if (rc == NP_OK)
+		rc = find_newest(dir, &names, "op_summary", ".csv", NP_FILE_KERNELS, source, err);
+	discover_release_names(&names);
+	free(dir);
+	return rc;
+}
+
+/* device_N/info.json.N says the device, and the rank if the job had set RANK_ID. */
+static int find_device(struct np_run *run, const char *prof, const struct names *names,
+		       struct np_source_files *source, struct np_err *err)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		const char *name = names->list.item[i];
+		char file[64];
+		int64_t device;
+		char *dir;
+		int rc;
+
+		if (!has_prefix(name, "device_") ||
+		    !np_text_to_int(name + 7, strlen(name + 7), &device) || device < 0 ||
+		    device > INT32_MAX)
+			continue;
+		dir = discover_join(prof, name);
+		if (!dir)
+			return np_fail_nomem(err, prof);
+		(void)snprintf(file, sizeof(file), "info.json.%lld", (long long)device);
+		rc = set_file(source, NP_FILE_INFO, dir, file, err);
+		free(dir);
+		if (rc < 0)
+			return rc;
+		source->device = (int32_t)device;
+		read_info(source);
+		return NP_OK;
+	}
+	(void)run;
+	return NP_OK;
+}
+
+static int take_msprof(struct np_run *run, const char *dir, const struct names *names,
+		       size_t *ret_without_data, struct np_err *err)
+{
+	struct np_source_files source = { .kind = NP_KIND_MSPROF, .rank = -1, .device = -1 };
+	int rc = find_device(run, dir, names, &source, err);
+
+	source.dir = strdup(dir);
+	if (!source.dir)
+		rc = np_fail_nomem(err, dir);
+	if (rc == NP_OK)
+		rc = find_newest(dir, names, "msprof", ".db", NP_FILE_RANK_DB, &source, err);
+	if (rc == NP_OK)
+		rc = find_in(run, dir, MSPROF_OUTPUT, &source, err);
+	if (rc == NP_OK)
+		rc = find_in(run, dir, "analyze", &source, err);
+	if (rc == NP_OK && readable(&source)) {
+		rc = keep_source(run, &source, err);
+	} else if (rc == NP_OK) {
+		*ret_without_data += 1;
+		np_note_add(&run->notes, NP_NOTE_SKIPPED,
+			    source.rank < 0 ? NP_NO_RANK : source.rank, dir, "rank",
+			    "raw data that was not exported; run msprof --export=on --output=%s"
+			    " and msprof --analyze=on --output=%s",
+			    dir, dir);
+	}
+	np_source_files_release(&source);
+	return rc;
+}
+
+/* --- msMonitor ------------------------------------------------------------------------------- */
+
+/* "msmonitor_<pid>_<17 digits>_<rank or -1>.db" */
+static bool is_msmonitor(const char *name, int64_t *stamp, int32_t *rank)
+{
+	const char *fields[3];
+	const char *end = name + strlen(name);
+	int64_t number;
+
+	if (!has_prefix(name, "msmonitor_") || !has_suffix(name, ".db"))
+		return false;
+	fields[0] = name + strlen("msmonitor_");
+	for (size_t i = 1; i < NP_COUNT(fields); i++) {
+		fields[i] = strchr(fields[i - 1], '_');
+		if (!fields[i])
+			return false;
+		fields[i]++;
+	}
+	end -= strlen(".db");
+	if (end <= fields[2] || !np_text_to_int(fields[2], (size_t)(end - fields[2]), &number) ||
+	    number < -1 || number > INT32_MAX)
+		return false;
+	*rank = (int32_t)number;
+	*stamp = stamp_of_digits(fields[1], fields[2] - 1);
+	return true;
+}
+
+static int take_msmonitor(struct np_run *run, const char *dir, const struct names *names,
+			  struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
+		struct np_source_files source = { .kind = NP_KIND_MSMONITOR, .device = -1 };
+		int64_t stamp;
+
+		if (!is_msmonitor(names->list.item[i], &stamp, &source.rank))
+			continue;
+		rc = set_file(&source, NP_FILE_RANK_DB, dir, names->list.item[i], err);
+		source.dir = rc == NP_OK ? strdup(source.file[NP_FILE_RANK_DB]) : NULL;
+		if (!source.dir)
+			rc = np_fail_nomem(err, dir);
+		if (rc == NP_OK)
+			rc = keep_source(run, &source, err);
+		if (rc == NP_OK && stamp >= 0)
+			run->sources.item[run->sources.count - 1].stamp = stamp;
+		np_source_files_release(&source);
+	}
+	return rc;
+}
+
+/* --- a directory ----------------------------------------------------------------------------- */
+
+/* A rank directory whose raw data nobody has analysed: there is nothing to read yet. */
+static void note_unparsed(struct np_run *run, const char *dir, const struct names *names,
+			  size_t *ret_without_data)
+{
+	struct np_source_files source = { .rank = -1 };
+
+	if (find_metadata(dir, names, &source, NULL) == NP_OK) {
+		*ret_without_data += 1;
+		np_note_add(&run->notes, NP_NOTE_SKIPPED,
+			    source.rank < 0 ? NP_NO_RANK : source.rank, dir, "rank",
+			    "raw data that was not analysed: there is no " OUTPUT_NAME
+			    "; run torch_npu.profiler.profiler.analyse('%s')",
+			    dir);
+	}
+	np_source_files_release(&source);
+}
+
+static bool holds_prof(const struct names *names)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		if (has_prefix(names->list.item[i], "PROF_"))
+			return true;
+	}
+	return false;
+}
+
+int discover_take(struct np_run *run, const char *dir, const struct names *names,
+		  size_t *ret_without_data, bool *ret_enter, struct np_err *err)
+{
+	const char *name = last_part(dir);
+	char *output = discover_join(dir, OUTPUT_NAME);
+	bool framework = has_suffix(name, "_ascend_pt") || has_suffix(name, "_ascend_ms");
+	int rc;
+
+	if (!output)
+		return np_fail_nomem(err, dir);
+	*ret_enter = true;
+	rc = take_msmonitor(run, dir, names, err);
+	if (rc == NP_OK && discover_is_directory(output)) {
+		rc = take_framework_rank(run, dir, names, output, ret_without_data, err);
+		/* The raw data of a rank are no rank of their own. */
+		*ret_enter = !holds_prof(names);
+	} else if (rc == NP_OK && has_prefix(name, "PROF_")) {
+		rc = take_msprof(run, dir, names, ret_without_data, err);
+		*ret_enter = false;
+	} else if (rc == NP_OK && framework && !holds_prof(names)) {
+		note_unparsed(run, dir, names, ret_without_data);
+	}
+	free(output);
+	return rc;
+}
