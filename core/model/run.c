@@ -159,10 +159,10 @@ void np_run_fingerprint(const struct np_run *run, char ret[17])
 		const struct np_source_files *source = &run->sources.item[i];
 
 		hash = mix(hash, &source->rank, sizeof(source->rank));
-		hash = mix_file(hash, run, source->rank_db);
-		hash = mix_file(hash, run, source->analysis_db);
-		hash = mix_file(hash, run, source->info_json);
-		hash = mix_file(hash, run, source->metadata_json);
+		for (size_t j = 0; j < NP_FILE_COUNT; j++)
+			hash = mix_file(hash, run, source->file[j]);
+		for (size_t j = 0; j < source->more_traces.count; j++)
+			hash = mix_file(hash, run, source->more_traces.item[j]);
 	}
 	(void)snprintf(ret, 17, "%016llx", (unsigned long long)hash);
 }
