@@ -9,7 +9,7 @@ foreach(source ${unit_tests})
   string(REPLACE "test_" "unit." test ${program})
   add_executable(${program} ${source})
   target_include_directories(${program} PRIVATE tests/unit)
-  target_link_libraries(${program} PRIVATE npcli npmeasure PkgConfig::CMOCKA)
+  target_link_libraries(${program} PRIVATE npcli npmeasure npsynth PkgConfig::CMOCKA)
   add_test(NAME ${test} COMMAND ${program})
   set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77
     ENVIRONMENT "NPUPROF_SHARED=${PROJECT_SOURCE_DIR}/../shared;NPUPROF_SOURCE=${PROJECT_SOURCE_DIR}")

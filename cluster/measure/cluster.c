@@ -96,8 +96,8 @@ static struct np_communicator *find_or_add(struct np_cluster *cluster, uint64_t 
 	if (!communicator)
 		return NULL;
 	communicator->hash = hash;
-	communicator->observed = np_arena_array(cluster->arena, cluster->run->sources.count,
-						sizeof(int32_t));
+	communicator->observed =
+		np_arena_array(cluster->arena, cluster->run->sources.count, sizeof(int32_t));
 	if (!communicator->observed) {
 		(void)np_fail_nomem(err, "communicators");
 		return NULL;
@@ -200,19 +200,12 @@ const struct np_communicator *np_cluster_communicator(const struct np_cluster *c
 
 /* --- local ranks ----------------------------------------------------------------------------- */
 
-/* The size of a communicator as far as the links of this rank give it away. */
-static void widen_size(struct np_communicator *communicator, const struct np_link *link)
+/* The size of a communicator as far as an end of a link gives it away. */
+static void widen_size(struct np_communicator *communicator, int32_t local)
 {
-	if (link->src != NP_NO_PEER && (size_t)link->src >= communicator->size)
-		communicator->size = (size_t)link->src + 1;
-	if (link->dst != NP_NO_PEER && (size_t)link->dst >= communicator->size)
-		communicator->size = (size_t)link->dst + 1;
-}
-
-/* What a link says that is no link: a local rank beyond any cluster is damage, not a peer. */
-static bool is_plausible(const struct np_link *link)
-{
-	return link->src < (1 << 24) && link->dst < (1 << 24);
+	/* A local rank beyond any cluster is damage, not a peer. */
+	if (local >= 0 && local < (1 << 24) && (size_t)local >= communicator->size)
+		communicator->size = (size_t)local + 1;
 }
 
 static void size_communicators(struct np_cluster *cluster)
@@ -231,12 +224,16 @@ static void size_communicators(struct np_cluster *cluster)
 		for (size_t j = 0; rank && j < rank->links.count; j++) {
 			const struct np_link *link = &rank->links.item[j];
 			uint64_t hash = rank->groups.item[link->group].hash;
-			const struct np_communicator *found = np_cluster_communicator(cluster, hash);
+			const struct np_communicator *found =
+				np_cluster_communicator(cluster, hash);
+			struct np_communicator *communicator;
 
-			if (found && !found->members && is_plausible(link))
-				widen_size(&cluster->communicators
-						    .item[found - cluster->communicators.item],
-					   link);
+			if (!found || found->members)
+				continue;
+			communicator =
+				&cluster->communicators.item[found - cluster->communicators.item];
+			widen_size(communicator, link->src);
+			widen_size(communicator, link->dst);
 		}
 	}
 }
@@ -247,8 +244,8 @@ static int allocate_maps(struct np_cluster *cluster, struct np_err *err)
 		struct np_communicator *communicator = &cluster->communicators.item[i];
 
 		communicator->global_count = communicator->size;
-		communicator->global = np_arena_array(cluster->arena, communicator->size,
-						      sizeof(int32_t));
+		communicator->global =
+			np_arena_array(cluster->arena, communicator->size, sizeof(int32_t));
 		if (!communicator->global && communicator->size > 0)
 			return np_fail_nomem(err, "communicators");
 		for (size_t j = 0; j < communicator->size; j++)
@@ -272,8 +269,8 @@ static void map_by_self_links(struct np_cluster *cluster)
 
 			if (link->src != link->dst || link->src == NP_NO_PEER)
 				continue;
-			communicator = np_cluster_communicator(
-				cluster, rank->groups.item[link->group].hash);
+			communicator = np_cluster_communicator(cluster,
+							       rank->groups.item[link->group].hash);
 			if (communicator && (size_t)link->src < communicator->global_count &&
 			    communicator->global[link->src] == NP_NO_RANK)
 				communicator->global[link->src] = rank->id;

@@ -69,8 +69,8 @@ static int index_of(struct ranks *ranks, int32_t id, uint32_t *ret, struct np_er
 
 static const int32_t *members_of(const struct np_communicator *communicator, size_t *ret_count)
 {
-	*ret_count = communicator->members ? communicator->member_count
-					   : communicator->observed_count;
+	*ret_count =
+		communicator->members ? communicator->member_count : communicator->observed_count;
 	return communicator->members ? communicator->members : communicator->observed;
 }
 
@@ -123,36 +123,50 @@ static bool join_chains(struct ranks *ranks, const struct np_cluster *cluster)
 }
 
 /* Does it meet every chain in at most one rank? */
-static bool inside_a_stage(struct ranks *ranks, const struct np_communicator *communicator)
+static int inside_a_stage(struct ranks *ranks, const struct np_communicator *communicator,
+			  bool *ret, struct np_err *err)
 {
 	size_t count;
 	const int32_t *members = members_of(communicator, &count);
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *met = np_idmap_new();
 
-	for (size_t i = 0; met && i < count; i++) {
-		uint32_t chain =
-			root_of(ranks->chain.item, np_idmap_get(ranks->index, members[i]));
+	if (!met)
+		return np_fail_nomem(err, "stages");
+	*ret = false;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t chain = root_of(ranks->chain.item, np_idmap_get(ranks->index, members[i]));
+		int rc;
 
-		if (np_idmap_get(met, chain) != NP_IDMAP_NONE ||
-		    np_idmap_set(met, chain, 1, NULL) < 0)
-			return false;
+		if (np_idmap_get(met, chain) != NP_IDMAP_NONE)
+			return NP_OK;
+		rc = np_idmap_set(met, chain, 1, err);
+		if (rc < 0)
+			return rc;
 	}
-	return met != NULL;
+	*ret = true;
+	return NP_OK;
 }
 
-static void join_stages(struct ranks *ranks, const struct np_cluster *cluster)
+static int join_stages(struct ranks *ranks, const struct np_cluster *cluster, struct np_err *err)
 {
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		const struct np_communicator *communicator = &cluster->communicators.item[i];
 		size_t count;
 		const int32_t *members = members_of(communicator, &count);
+		bool inside = false;
+		int rc = NP_OK;
 
-		if (!communicator->collective || !inside_a_stage(ranks, communicator))
+		if (communicator->collective)
+			rc = inside_a_stage(ranks, communicator, &inside, err);
+		if (rc < 0)
+			return rc;
+		if (!inside)
 			continue;
 		join(ranks, ranks->stage.item, communicator);
 		for (size_t j = 0; j < count; j++)
 			ranks->in_stage.item[np_idmap_get(ranks->index, members[j])] = 1;
 	}
+	return NP_OK;
 }
 
 static int by_rank(const void *left, const void *right)
@@ -216,8 +230,9 @@ int np_cluster_find_stages(struct np_cluster *cluster, struct np_err *err)
 		return np_fail_nomem(err, "stages");
 	rc = index_all(&ranks, cluster, err);
 	if (rc == NP_OK && join_chains(&ranks, cluster)) {
-		join_stages(&ranks, cluster);
-		rc = collect_stages(cluster, &ranks, err);
+		rc = join_stages(&ranks, cluster, err);
+		if (rc == NP_OK)
+			rc = collect_stages(cluster, &ranks, err);
 	}
 	np_vec_release(&ranks.ids);
 	np_vec_release(&ranks.chain);

@@ -32,7 +32,8 @@ void capture_end(struct capture *capture)
 
 bool capture_time_ok(np_ns start, np_ns end)
 {
-	return start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end;
+	return start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end &&
+	       end - start <= NP_LONGEST_NS;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -144,9 +145,10 @@ void capture_plain_type(const char *type, size_t length, char *ret, size_t size)
 
 enum task_class capture_task_class(const char *type, size_t length)
 {
-	static const char *const outside[] = { "KERNELAICORE", "KERNELAIVEC",	  "FFTSPLUS",
-					       "KERNELMIXAIC", "KERNELMIXAIV",	  "MIXAIC",
-					       "MIXAIV",       "PROFILINGENABLE", "PROFILINGDISABLE" };
+	static const char *const outside[] = {
+		"KERNELAICORE", "KERNELAIVEC", "FFTSPLUS",        "KERNELMIXAIC",    "KERNELMIXAIV",
+		"MIXAIC",       "MIXAIV",      "PROFILINGENABLE", "PROFILINGDISABLE"
+	};
 	char plain[32];
 
 	capture_plain_type(type, length, plain, sizeof(plain));
@@ -201,7 +203,7 @@ int capture_add_task(struct capture *capture, np_ns start, np_ns end, int64_t de
 	task->start = start;
 	task->end = end;
 	task->connection = connection;
-	task->class = (uint8_t)class;
+	task->class = (uint8_t) class;
 	*ret_index = (uint32_t)(capture->tasks.count - 1);
 	step = np_idmap_get(capture->launched, connection);
 	if (step != NP_IDMAP_NONE)
@@ -220,7 +222,7 @@ static int map_connections(struct capture *capture)
 		const struct capture_task *task = &capture->tasks.item[i];
 		uint32_t known = np_idmap_get(capture->connection_device, task->connection);
 		uint32_t device = known == NP_IDMAP_NONE || known == task->device ? task->device
-										: SEVERAL_DEVICES;
+										  : SEVERAL_DEVICES;
 		int rc = np_idmap_set(capture->connection_device, task->connection, device,
 				      capture->err);
 

@@ -76,8 +76,8 @@ char *discover_join(const char *dir, const char *name)
 	size_t length = without_slashes(dir, strlen(dir));
 	char *path;
 
-	if (asprintf(&path, "%.*s%s%s", (int)length, dir, dir[length - 1] == '/' ? "" : "/",
-		     name) < 0)
+	if (asprintf(&path, "%.*s%s%s", (int)length, dir, dir[length - 1] == '/' ? "" : "/", name) <
+	    0)
 		return NULL;
 	return path;
 }
@@ -163,14 +163,9 @@ static int walk_directory(struct walk *walk, const char *path, int depth)
 	walk->directories++;
 	rc = discover_names(walk->run, path, &names, walk->err);
 	if (rc == NP_OK)
-		rc = discover_take(walk->run, path, &names, &walk->without_data, &enter,
-				   walk->err);
-	if (rc == NP_OK && enter && depth < MAX_DEPTH)
+		rc = discover_take(walk->run, path, &names, &walk->without_data, &enter, walk->err);
+	if (rc == NP_OK && enter)
 		rc = walk_children(walk, path, &names, depth);
-	else if (rc == NP_OK && enter)
-		np_note_add(&walk->run->notes, NP_NOTE_WARNING, NP_NO_RANK, path, "directory",
-			    "not searched: more than %d levels below the directory given",
-			    MAX_DEPTH);
 	discover_release_names(&names);
 	return rc;
 }

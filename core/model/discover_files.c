@@ -61,7 +61,8 @@ static bool rank_in_name(const char *name, const char *prefix, const char *suffi
 	return true;
 }
 
-/* Does `name` read "<prefix>_<digits><suffix>"? Gives the digits as a number that grows with time. */
+/* Does `name` read "<prefix>_<digits><suffix>"? Gives the digits as a number that grows with time.
+ */
 static bool stamped_name(const char *name, const char *prefix, const char *suffix, int64_t *ret)
 {
 	size_t begin = strlen(prefix);
@@ -80,16 +81,43 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Digits of a time in a name, made comparable: old names end in seconds, new ones in milliseconds. */
+/* `count` digits as a number. */
+static int number_of(const char *digits, int count)
+{
+	int number = 0;
+
+	for (int i = 0; i < count; i++)
+		number = number * 10 + (digits[i] - '0');
+	return number;
+}
+
+/*
+ * yyyymmddHHMMSS and up to three digits more as ms since 1970, to be compared
+ * with the times of files as well; -1 if there is no such time. The zone is not
+ * known, which matters to nobody who compares two names.
+ */
 static int64_t stamp_of_digits(const char *begin, const char *end)
 {
-	int64_t stamp;
+	struct tm when = { 0 };
+	int64_t milliseconds = 0;
+	int64_t number;
 
-	if (end - begin < 14 || !np_text_to_int(begin, (size_t)(end - begin), &stamp))
+	if (end - begin < 14 || end - begin > 17 ||
+	    !np_text_to_int(begin, (size_t)(end - begin), &number) || number < 0)
 		return -1;
-	for (ptrdiff_t digits = end - begin; digits < 17; digits++)
-		stamp *= 10;
-	return stamp;
+	when.tm_year = number_of(begin, 4) - 1900;
+	when.tm_mon = number_of(begin + 4, 2) - 1;
+	when.tm_mday = number_of(begin + 6, 2);
+	when.tm_hour = number_of(begin + 8, 2);
+	when.tm_min = number_of(begin + 10, 2);
+	when.tm_sec = number_of(begin + 12, 2);
+	if (when.tm_mon < 0 || when.tm_mon > 11 || when.tm_mday < 1 || when.tm_mday > 31 ||
+	    when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 60)
+		return -1;
+	/* Old names end in seconds, new ones in milliseconds. */
+	for (ptrdiff_t i = 14; i < 17; i++)
+		milliseconds = milliseconds * 10 + (i < end - begin ? begin[i] - '0' : 0);
+	return (int64_t)timegm(&when) * 1000 + milliseconds;
 }
 
 /*
@@ -99,9 +127,12 @@ static int64_t stamp_of_digits(const char *begin, const char *end)
 static int64_t stamp_in_name(const char *dir)
 {
 	const char *name = last_part(dir);
-	const char *end = strstr(name, "_ascend_");
+	const char *end = NULL;
 	const char *begin;
 
+	/* The last one: the name of the worker is free and may hold it too. */
+	for (const char *at = name; (at = strstr(at, "_ascend_")); at++)
+		end = at;
 	if (has_prefix(name, "PROF_"))
 		end = strrchr(name, '_');
 	if (!end)
@@ -129,9 +160,8 @@ static int set_file(struct np_source_files *source, enum np_file file, const cha
 
 static bool readable(const struct np_source_files *source)
 {
-	static const enum np_file enough[] = { NP_FILE_RANK_DB, NP_FILE_ANALYSIS_DB,
-					       NP_FILE_TRACE,	NP_FILE_KERNELS,
-					       NP_FILE_STEP_TRACE, NP_FILE_COMM };
+	static const enum np_file enough[] = { NP_FILE_RANK_DB, NP_FILE_ANALYSIS_DB, NP_FILE_TRACE,
+					       NP_FILE_KERNELS, NP_FILE_STEP_TRACE,  NP_FILE_COMM };
 
 	for (size_t i = 0; i < NP_COUNT(enough); i++) {
 		if (source->file[enough[i]])
@@ -188,8 +218,8 @@ static void read_info(struct np_source_files *source)
 
 /* --- torch_npu and MindSpore ----------------------------------------------------------------- */
 
-static int find_metadata(const char *dir, const struct names *names,
-			 struct np_source_files *source, struct np_err *err)
+static int find_metadata(const char *dir, const struct names *names, struct np_source_files *source,
+			 struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -253,16 +283,29 @@ static bool is_rank_db(const char *name, enum np_kind *kind, int32_t *rank)
 	return false;
 }
 
-/* The first rank database counts; its name says the rank, over what profiler_info says. */
+/* The rank database that counts: that of the rank profiler_info names, else the first. */
+static const char *choose_rank_db(const struct names *names, int32_t expected)
+{
+	const char *chosen = NULL;
+
+	for (size_t i = 0; i < names->list.count; i++) {
+		enum np_kind kind;
+		int32_t rank;
+
+		if (!is_rank_db(names->list.item[i], &kind, &rank))
+			continue;
+		if (rank == expected && rank >= 0)
+			return names->list.item[i];
+		if (!chosen)
+			chosen = names->list.item[i];
+	}
+	return chosen;
+}
+
+/* The name of the database says the rank, over what profiler_info says. */
 static int take_rank_db(struct np_run *run, const char *output, const char *name, int32_t rank,
 			enum np_kind kind, struct np_source_files *source, struct np_err *err)
 {
-	if (source->file[NP_FILE_RANK_DB]) {
-		np_note_add(&run->notes, NP_NOTE_SKIPPED, rank, output, "rank database",
-			    "'%s' stands beside '%s'; one rank per directory is expected", name,
-			    last_part(source->file[NP_FILE_RANK_DB]));
-		return NP_OK;
-	}
 	if (rank >= 0 && source->rank >= 0 && rank != source->rank)
 		np_note_add(&run->notes, NP_NOTE_WARNING, rank, output, "rank",
 			    "the database's name says rank %d and profiler_info says %d; the"
@@ -279,14 +322,19 @@ static int find_outputs(struct np_run *run, const char *output, struct np_source
 {
 	struct names names = { 0 };
 	int rc = discover_names(run, output, &names, err);
+	const char *chosen = choose_rank_db(&names, source->rank);
 
 	for (size_t i = 0; i < names.list.count && rc == NP_OK; i++) {
 		const char *name = names.list.item[i];
 		enum np_kind kind;
 		int32_t rank;
 
-		if (is_rank_db(name, &kind, &rank))
+		if (name == chosen && is_rank_db(name, &kind, &rank))
 			rc = take_rank_db(run, output, name, rank, kind, source, err);
+		else if (is_rank_db(name, &kind, &rank))
+			np_note_add(&run->notes, NP_NOTE_SKIPPED, rank, output, "rank database",
+				    "'%s' stands beside '%s'; one rank per directory is expected",
+				    name, chosen);
 		else
 			rc = find_fixed(output, name, source, err);
 	}

@@ -20,7 +20,7 @@ static void differ(struct differences *found, const char *quantity, const char *
 {
 	if (found->count++ == 0)
 		(void)snprintf(found->first, sizeof(found->first),
-			       "%s of %s: file %" PRId64 " %s, tasks %" PRId64 " %s", quantity,
+			       "%s of %s: %" PRId64 " %s here, %" PRId64 " %s there", quantity,
 			       where, file, unit, derived, unit);
 }
 
@@ -34,17 +34,17 @@ static void compare_times(struct differences *found, const char *quantity, const
 }
 
 static void note(struct np_rank *rank, const char *path, const char *table,
-		 const struct differences *found)
+		 enum np_source used, const struct differences *found)
 {
 	if (found->count == 0)
 		return;
 	np_note_add(&rank->notes, NP_NOTE_WARNING, rank->id, path, table,
-		    "%zu %s with what the rank database holds, which is used; %s", found->count,
-		    found->count == 1 ? "value disagrees" : "values disagree", found->first);
+		    "%zu %s with the %s, which is used; %s", found->count,
+		    found->count == 1 ? "value disagrees" : "values disagree",
+		    np_source_name(used), found->first);
 }
 
-static const struct np_step_time *find_time(const struct np_rank *rank, np_str step,
-					    int32_t device)
+static const struct np_step_time *find_time(const struct np_rank *rank, np_str step, int32_t device)
 {
 	for (size_t i = 0; i < rank->times.count; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
@@ -91,30 +91,39 @@ static void check_steps(struct np_rank *rank, const struct np_rank *file, const 
 			       id == NP_STR_NONE ? "(none)" : np_strtab_text(strings, id));
 		check_step(&found, where, time, derived);
 	}
-	note(rank, path, "StepTraceTime", &found);
+	note(rank, path, "StepTraceTime", rank->step_source, &found);
 }
 
-/* An operator's key in both files. Sorted so, equal operators stand side by side. */
+/*
+ * An operator's key in both files. Sorted so, equal operators stand side by
+ * side; by the text, for what is found first is shown.
+ */
 struct op_key {
 	uint64_t group;
-	np_str name;
+	const char *name;
 	const struct np_comm_op *op;
 	size_t band; /* first band of it */
 };
+
+static int compare_keys(const struct op_key *a, const struct op_key *b)
+{
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return a->name == b->name ? 0 : strcmp(a->name, b->name);
+}
 
 static int by_key(const void *left, const void *right)
 {
 	const struct op_key *a = left;
 	const struct op_key *b = right;
+	int order = compare_keys(a, b);
 
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
+	if (order)
+		return order;
 	return (a->op->start > b->op->start) - (a->op->start < b->op->start);
 }
 
-static struct op_key *sorted_ops(const struct np_rank *rank)
+static struct op_key *sorted_ops(const struct np_rank *rank, const struct np_strtab *strings)
 {
 	struct op_key *keys = malloc((rank->ops.count + 1) * sizeof(*keys));
 	size_t band = 0;
@@ -126,15 +135,16 @@ static struct op_key *sorted_ops(const struct np_rank *rank)
 
 		while (band < rank->bands.count && rank->bands.item[band].op < i)
 			band++;
-		keys[i] = (struct op_key){ rank->groups.item[op->group].hash, op->name, op, band };
+		keys[i] = (struct op_key){ rank->groups.item[op->group].hash,
+					   np_strtab_text(strings, op->name), op, band };
 	}
 	qsort(keys, rank->ops.count, sizeof(keys[0]), by_key);
 	return keys;
 }
 
 /* Bytes and time that an operator moved over one transport. */
-static bool band_total(const struct np_rank *rank, const struct op_key *key,
-		       enum np_band_type type, int64_t *bytes, np_ns *time)
+static bool band_total(const struct np_rank *rank, const struct op_key *key, enum np_band_type type,
+		       int64_t *bytes, np_ns *time)
 {
 	uint32_t op = (uint32_t)(key->op - rank->ops.item);
 
@@ -178,22 +188,20 @@ static void check_op(struct differences *found, const char *where, const struct 
 static void check_ops(struct np_rank *rank, const struct np_rank *file, const char *path,
 		      const struct np_strtab *strings)
 {
-	struct op_key *derived = sorted_ops(rank);
-	struct op_key *in_file = sorted_ops(file);
+	struct op_key *derived = sorted_ops(rank, strings);
+	struct op_key *in_file = sorted_ops(file, strings);
 	struct differences times = { 0 };
 	struct differences bands = { 0 };
 	size_t j = 0;
 
 	for (size_t i = 0; derived && in_file && i < file->ops.count; i++) {
-		const char *where = np_strtab_text(strings, in_file[i].name);
+		const char *where = in_file[i].name;
 
-		while (j < rank->ops.count &&
-		       (derived[j].group < in_file[i].group ||
-			(derived[j].group == in_file[i].group && derived[j].name < in_file[i].name)))
+		while (j < rank->ops.count && compare_keys(&derived[j], &in_file[i]) < 0)
 			j++;
 		if (j == rank->ops.count)
 			break;
-		if (derived[j].group != in_file[i].group || derived[j].name != in_file[i].name)
+		if (compare_keys(&derived[j], &in_file[i]) != 0)
 			continue;
 		check_op(&times, where, in_file[i].op, derived[j].op);
 		check_bands(&bands, where, file, &in_file[i], rank, &derived[j]);
@@ -201,8 +209,8 @@ static void check_ops(struct np_rank *rank, const struct np_rank *file, const ch
 	}
 	free(derived);
 	free(in_file);
-	note(rank, path, "CommAnalyzerTime", &times);
-	note(rank, path, "CommAnalyzerBandwidth", &bands);
+	note(rank, path, "CommAnalyzerTime", rank->comm_source, &times);
+	note(rank, path, "CommAnalyzerBandwidth", rank->comm_source, &bands);
 }
 
 /* All links of a communicator together: classes of operators have other names in the file. */
@@ -242,7 +250,7 @@ static void check_links(struct np_rank *rank, const struct np_rank *file, const 
 		    time[1] - time[0] > (np_ns)rank->links.count + TOLERANCE_NS)
 			differ(&found, "transit_time", where, time[0], time[1], "ns");
 	}
-	note(rank, path, "CommAnalyzerMatrix", &found);
+	note(rank, path, "CommAnalyzerMatrix", rank->comm_source, &found);
 }
 
 void np_load_check(struct np_rank *rank, const struct np_rank *file, const char *path,

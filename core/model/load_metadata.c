@@ -62,6 +62,9 @@ static int take_members(struct np_rank *rank, struct np_group *group, const stru
 			group->members[group->member_count++] = (int32_t)member;
 	}
 	qsort(group->members, group->member_count, sizeof(group->members[0]), by_rank);
+	/* A list without a single rank tells nothing. */
+	if (group->member_count == 0)
+		group->members = NULL;
 	return NP_OK;
 }
 

@@ -12,6 +12,13 @@
 /* Larger ones are not metadata. */
 #define NP_METADATA_MAX_BYTES (64 * 1024 * 1024)
 
+/*
+ * Nothing that is measured lasts 30 days or moves a petabyte at once. What
+ * claims to is damage, and is kept out so that sums of many cannot overflow.
+ */
+#define NP_LONGEST_NS ((np_ns)30 * 24 * 3600 * 1000000000)
+#define NP_MOST_BYTES INT64_C(1000000000000000)
+
 /* profiler_info_N.json and profiler_metadata.json: level, versions, communicators, sizes. */
 int np_load_metadata(struct np_rank *rank, const struct np_source_files *source,
 		     struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
@@ -27,6 +34,22 @@ int np_load_rank_db(struct np_rank *rank, const char *path, struct np_strtab *st
 /* analysis.db: what the vendor's exporter derived. */
 int np_load_analysis_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
 			struct np_err *err) NP_MUST_USE;
+
+/* trace_view.json or the slices of an msprof trace. */
+int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
+		  struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+
+/* kernel_details.csv or op_summary: kernels and operators with their times. */
+int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *strings,
+		    struct np_err *err) NP_MUST_USE;
+
+/* step_trace_time.csv: what the vendor's exporter derived. */
+int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab *strings,
+		       struct np_err *err) NP_MUST_USE;
+
+/* communication.json and communication_matrix.json; either may be NULL. */
+int np_load_communication(struct np_rank *rank, const char *path, const char *matrix_path,
+			  struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 /*
  * Compare what was derived with what the vendor's file says, and note on `rank`

@@ -86,6 +86,9 @@ static int read_everything(struct rank_db *load)
 		rc = rank_db_read_tasks(load);
 	if (rc == NP_OK)
 		rc = rank_db_read_comm(load);
+	/* Empty tables are no better than missing ones. */
+	if (rc == NP_OK && load->capture.tasks.count == 0 && load->rank->ops.count == 0)
+		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s' holds no tasks", np_db_path(load->db));
 	if (rc == NP_OK)
 		rc = capture_measure(&load->capture);
 	return rc;
@@ -102,15 +105,15 @@ int np_load_rank_db(struct np_rank *rank, const char *path, struct np_strtab *st
 	if (rc < 0)
 		return rc;
 	load.db = db;
-	load.capture = (struct capture){
-		.rank = rank, .strings = strings, .path = path, .err = load.err
-	};
+	load.capture =
+		(struct capture){ .rank = rank, .strings = strings, .path = path, .err = load.err };
 	rc = read_everything(&load);
 	if (rc == NP_OK) {
 		rank->device_count = load.capture.devices.count;
 		rank->device = rank->device_count ? load.capture.devices.item[0] : -1;
 		rank->step_source = NP_FROM_RANK_DB;
 		rank->comm_source = rank->ops.count ? NP_FROM_RANK_DB : NP_FROM_NOTHING;
+		rank->exposed_source = rank->comm_source;
 		note_oddities(&load);
 	}
 	finish(&load);

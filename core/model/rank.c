@@ -76,6 +76,22 @@ int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_
 	return NP_OK;
 }
 
+int np_rank_group_of_op(struct np_rank *rank, const char *op_name, uint32_t *ret,
+			struct np_err *err)
+{
+	const char *number = strstr(op_name, "__");
+	uint64_t digits = number ? strtoull(number + 2, NULL, 10) : 0;
+	size_t found = 0;
+
+	for (size_t i = 0; i < rank->groups.count; i++) {
+		if (rank->groups.item[i].hash % 1000 != digits || rank->groups.item[i].hash < 1000)
+			continue;
+		*ret = (uint32_t)i;
+		found++;
+	}
+	return found == 1 ? NP_OK : np_rank_group(rank, digits, ret, err);
+}
+
 bool np_op_is_p2p(const char *name)
 {
 	static const char *const prefixes[] = { "hcom_send", "hcom_receive", "hcom_batchsendrecv" };
@@ -100,4 +116,18 @@ const char *np_link_pick_name(enum np_link_pick pick)
 					     "bottom2", "bottom3", "total" };
 
 	return names[pick];
+}
+
+const char *np_source_name(enum np_source source)
+{
+	static const char *const names[] = {
+		[NP_FROM_NOTHING] = "nothing",
+		[NP_FROM_RANK_DB] = "rank database",
+		[NP_FROM_ANALYSIS_DB] = "analysis.db",
+		[NP_FROM_TRACE] = "trace",
+		[NP_FROM_KERNELS] = "kernel table",
+		[NP_FROM_TEXT] = "step_trace_time.csv and communication.json",
+	};
+
+	return names[source];
 }

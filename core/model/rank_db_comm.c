@@ -46,7 +46,8 @@ static int64_t op_bytes(int64_t count, int64_t data_type)
 	int64_t size = element_bytes(data_type);
 	int64_t bytes;
 
-	if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes))
+	if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes) ||
+	    bytes > NP_MOST_BYTES)
 		return NP_UNKNOWN;
 	return bytes;
 }
@@ -212,7 +213,7 @@ static int take_small(struct rank_db *load, struct small_tasks *small, const str
 	task->start = load->capture.tasks.item[task_at].start;
 	task->end = load->capture.tasks.item[task_at].end;
 	task->op = op;
-	task->bytes = size < 0 ? NP_UNKNOWN : size;
+	task->bytes = size < 0 || size > NP_MOST_BYTES ? NP_UNKNOWN : size;
 	task->plane = plane < 0 || plane >= NO_VALUE ? 0 : (uint32_t)plane;
 	task->src = peer_of(batch->column[SMALL_SRC].integer[row]);
 	task->dst = peer_of(batch->column[SMALL_DST].integer[row]);

@@ -11,6 +11,15 @@
 #include <string.h>
 #include <time.h>
 
+/* With _FORTIFY_SOURCE some of them are macros, which cannot be poisoned. */
+#undef strcpy
+#undef strcat
+#undef strncpy
+#undef strncat
+#undef sprintf
+#undef vsprintf
+#undef gets
+
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets
 #pragma GCC poison strtok atoi atol atoll atof
 #pragma GCC poison localtime gmtime ctime asctime tmpnam

@@ -26,7 +26,13 @@ enum np_source {
 	NP_FROM_NOTHING,
 	NP_FROM_RANK_DB,
 	NP_FROM_ANALYSIS_DB,
+	NP_FROM_TRACE,
+	NP_FROM_KERNELS,
+	NP_FROM_TEXT, /* step_trace_time.csv, communication.json */
 };
+
+/* "rank database" … for messages and lists. */
+const char *np_source_name(enum np_source source);
 
 /* A step of the training loop as this rank saw it. */
 struct np_step {
@@ -184,6 +190,7 @@ struct np_rank {
 	struct np_parallel parallel;
 	enum np_source step_source;
 	enum np_source comm_source;
+	enum np_source exposed_source; /* of what computing hides of communication */
 	bool sizes_known; /* false at Level0: bytes of links and bandwidth were not recorded */
 
 	/* Arrays live in the arena, but for the vectors. */
@@ -207,6 +214,14 @@ uint64_t np_group_hash(const char *name, size_t length);
 
 /* The index of the communicator with this hash, added if it is new. */
 int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err) NP_MUST_USE;
+
+/*
+ * The communicator of an operator of which only the name is known: the number
+ * in it, the last three digits of the hash, picks one of those the rank knows;
+ * where it picks none or several, the number itself stands for the hash.
+ */
+int np_rank_group_of_op(struct np_rank *rank, const char *op_name, uint32_t *ret,
+			struct np_err *err) NP_MUST_USE;
 
 /* Is an operator of this name point to point? (hcom_send, hcom_receive, hcom_batchSendRecv) */
 bool np_op_is_p2p(const char *name);

@@ -66,21 +66,21 @@ fresh
 rm "$(rank 3)"/ASCEND_PROFILER_OUTPUT/*.db
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_exit 3
-expect_stdout_says '3 ranks of 4' 'rank 3' 'export_type=db'
+expect_stdout_says '3 ranks of 4' 'rank 3' 'no profile in ASCEND_PROFILER_OUTPUT'
 
 behaviour 'a damaged rank database beside a sound analysis.db: the latter is used, and it is said'
 fresh
 truncate -s 20000 "$(db 2)"
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_exit 3
-expect_stdout_says '4 ranks of 4' 'rank 2' 'using analysis.db alone'
+expect_stdout_says '4 ranks of 4' 'rank 2' 'used instead: analysis.db'
 
 behaviour 'a damaged analysis.db: its figures are derived, and it is said'
 fresh
 truncate -s 5000 "$(rank 2)/ASCEND_PROFILER_OUTPUT/analysis.db"
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_exit 3
-expect_stdout_says '4 ranks of 4' 'derived from the rank database'
+expect_stdout_says '4 ranks of 4' 'used instead: rank database'
 
 behaviour 'an analysis.db whose numbers were changed: the disagreement is reported'
 fresh
@@ -122,7 +122,7 @@ mkdir "$work/empty"
 run "$npuprof" cluster -d "$work/empty"
 expect_exit 1
 expect_no_stdout
-expect_stderr_has "no profiles below '$work/empty'" 'ascend_pytorch_profiler'
+expect_stderr_has "no profiles below '$work/empty'" 'ASCEND_PROFILER_OUTPUT'
 expect 'nothing was written' test -z "$(ls "$work/empty")"
 
 behaviour 'no rank usable: failure, and the old result stays'

@@ -340,8 +340,7 @@ static void at_level0_an_operator_without_payload_only_waits(void **state)
 	assert_times(fixture, op, 0, 100, 100, 0);
 }
 
-/* --- RDMA --------------------------------------------------------------------------------------
- */
+/* --- RDMA ------------------------------------------------------------------------------------- */
 
 /*
  * A collective closes a group with 5 tasks, the last send included: k sends, then
@@ -434,8 +433,7 @@ static void sends_at_the_very_end_are_skipped(void **state)
 	assert_times(fixture, op, 10, 0, 0, 10);
 }
 
-/* --- bandwidth ---------------------------------------------------------------------------------
- */
+/* --- bandwidth -------------------------------------------------------------------------------- */
 
 /*
  * HCCS: 40 MB in 10, 40 MB in 12, 1 MB in 3 (one of them HCCS_SW); PCIE 5 MB in 7;
@@ -520,8 +518,7 @@ static void a_transport_that_moved_nothing_in_no_time_has_no_row(void **state)
 	assert_int_equal(fixture->rank->bands.count, 0);
 }
 
-/* --- links --------------------------------------------------------------------------------------
- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static void links_are_labelled_by_their_type_and_local_ones_stay_on_their_rank(void **state)
 {
@@ -703,8 +700,7 @@ static void classes_steps_and_communicators_are_kept_apart(void **state)
 	assert_int_equal(fixture->rank->links.count, 16);
 }
 
-/* --- np_op_class ---------------------------------------------------------------------------------
- */
+/* --- np_op_class ------------------------------------------------------------------------------ */
 
 static void classes_are_the_names_without_prefix_and_number(void **state)
 {
@@ -740,8 +736,7 @@ static void a_class_that_does_not_fit_is_cut(void **state)
 	assert_string_equal(text, "allr");
 }
 
-/* --- memory
- * --------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static int measure_in_little_memory(struct np_err *err)
 {

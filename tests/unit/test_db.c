@@ -8,7 +8,7 @@
 
 #include "npuprof/scan.h"
 
-/* --- helpers --------------------------------------------------------------------------------- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 static const struct np_scan_column one_column[] = { { "a", NP_SCAN_INTEGER, NP_REQUIRED } };
 
@@ -73,7 +73,7 @@ static void copy_with(const char *suffix, const char *from, const char *to)
 	copy_file(names[0], names[1]);
 }
 
-/* --- what is no database --------------------------------------------------------------------- */
+/* --- what is no database ---------------------------------------------------------------------- */
 
 static void a_missing_file_is_not_found(void **state)
 {
@@ -181,7 +181,7 @@ static void failure_without_a_description_is_allowed(void **state)
 	assert_int_equal(np_db_open(below("none.db"), &db, NULL), NP_E_NOTFOUND);
 }
 
-/* --- reading without a trace ----------------------------------------------------------------- */
+/* --- reading without a trace ------------------------------------------------------------------ */
 
 static void a_plain_database_is_read_and_left_alone(void **state)
 {
@@ -387,7 +387,7 @@ static void a_hot_journal_is_rolled_back_in_a_copy(void **state)
 	assert_untouched(below("d"), before);
 }
 
-/* --- locks ----------------------------------------------------------------------------------- */
+/* --- locks ------------------------------------------------------------------------------------ */
 
 struct holder {
 	pid_t child;
@@ -506,7 +506,7 @@ static void another_reader_is_no_reason_to_wait(void **state)
 	let_go(holder);
 }
 
-/* --- paths ----------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 static void paths_with_characters_of_uris_are_opened(void **state)
 {
@@ -619,7 +619,7 @@ static void a_log_beside_the_target_of_a_link_is_found(void **state)
 	np_db_close(db);
 }
 
-/* --- tables and columns ---------------------------------------------------------------------- */
+/* --- tables and columns ----------------------------------------------------------------------- */
 
 static void tables_views_and_columns_are_found_by_name(void **state)
 {

@@ -6,7 +6,7 @@
 
 #include "npuprof/scan.h"
 
-/* --- a relation of every type ---------------------------------------------------------------- */
+/* --- a relation of every type ----------------------------------------------------------------- */
 
 static const struct np_column columns[] = {
 	{ "index", NP_INTEGER },
@@ -62,7 +62,7 @@ static void assert_text(const char *path, const char *sql, const char *expected)
 	assert_int_equal(sqlite3_close(handle), SQLITE_OK);
 }
 
-/* --- tests ----------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void rows_are_there_after_commit_and_nothing_else_is(void **state)
 {

@@ -5,7 +5,7 @@
 
 #define OUTPUT "ASCEND_PROFILER_OUTPUT"
 
-/* --- helpers --------------------------------------------------------------------------------- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 /* Discovery looks at names only: any content will do. */
 static void make_rank_db(const char *dir, const char *name)
@@ -68,7 +68,7 @@ static void assert_ranks(const struct np_run *run, size_t count, const int32_t *
 
 #define with_run NP_CLEANUP(np_run_freep) struct np_run
 
-/* --- finding --------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 static void ranks_are_found_and_sorted_by_number(void **state)
 {
@@ -98,11 +98,13 @@ static void files_of_a_rank_are_named_in_full(void **state)
 
 		source = &run->sources.item[0];
 		assert_string_equal(source->dir, below("r"));
-		assert_string_equal(source->rank_db,
+		assert_string_equal(source->file[NP_FILE_RANK_DB],
 				    below("r/" OUTPUT "/ascend_pytorch_profiler_3.db"));
-		assert_string_equal(source->analysis_db, below("r/" OUTPUT "/analysis.db"));
-		assert_string_equal(source->info_json, below("r/profiler_info_3.json"));
-		assert_string_equal(source->metadata_json, below("r/profiler_metadata.json"));
+		assert_string_equal(source->file[NP_FILE_ANALYSIS_DB],
+				    below("r/" OUTPUT "/analysis.db"));
+		assert_string_equal(source->file[NP_FILE_INFO], below("r/profiler_info_3.json"));
+		assert_string_equal(source->file[NP_FILE_METADATA],
+				    below("r/profiler_metadata.json"));
 		/* "not opened", "xyz", {"rank_id": 3}, {} */
 		assert_int_equal(source->bytes, 10 + 3 + 14 + 2);
 	}
@@ -186,7 +188,7 @@ static void an_output_directory_given_itself_is_its_rank(void **state)
 		with_run *run = discover(below("r/" OUTPUT));
 
 		assert_ranks(run, RANKS(5));
-		assert_non_null(run->sources.item[0].info_json);
+		assert_non_null(run->sources.item[0].file[NP_FILE_INFO]);
 	}
 	{
 		with_run *run = discover(below("r/" OUTPUT "///"));
@@ -287,7 +289,7 @@ static void inputs_are_not_touched(void **state)
 	assert_untouched(np_fixture_root, before);
 }
 
-/* --- which rank ------------------------------------------------------------------------------ */
+/* --- which rank ------------------------------------------------------------------------------- */
 
 static void the_rank_inside_profiler_info_is_an_integer_or_a_string(void **state)
 {
@@ -312,7 +314,7 @@ static void the_name_of_profiler_info_says_the_rank_of_an_analysis_db_alone(void
 		with_run *run = discover(np_fixture_root);
 
 		assert_ranks(run, RANKS(7));
-		assert_null(run->sources.item[0].rank_db);
+		assert_null(run->sources.item[0].file[NP_FILE_RANK_DB]);
 	}
 }
 
@@ -398,7 +400,7 @@ static void an_unnumbered_rank_beside_others_is_skipped_and_listed(void **state)
 	}
 }
 
-/* --- duplicates ------------------------------------------------------------------------------ */
+/* --- duplicates ------------------------------------------------------------------------------- */
 
 static void of_two_captures_of_a_rank_the_newest_by_name_wins(void **state)
 {
@@ -475,6 +477,8 @@ static void without_stamps_the_newest_files_win(void **state)
 	make_rank("old", 0);
 	make_rank("new", 0);
 	set_time(below("old/" OUTPUT "/ascend_pytorch_profiler_0.db"), 1700000000);
+	set_time(below("old/profiler_info_0.json"), 1700000000);
+	set_time(below("new/profiler_info_0.json"), 1700000000);
 	set_time(below("new/" OUTPUT "/ascend_pytorch_profiler_0.db"), 1700000001);
 	{
 		with_run *run = discover(np_fixture_root);
@@ -493,6 +497,7 @@ static void stamps_in_names_and_times_of_files_compare(void **state)
 	make_rank("renamed1", 1);
 	set_time(below("renamed/" OUTPUT "/ascend_pytorch_profiler_0.db"), 1750000000);
 	set_time(below("renamed1/" OUTPUT "/ascend_pytorch_profiler_1.db"), 1710000000);
+	set_time(below("renamed1/profiler_info_1.json"), 1710000000);
 	{
 		with_run *run = discover(np_fixture_root);
 
@@ -544,7 +549,7 @@ static void a_pick_holds_whole_names_only(void **state)
 	}
 }
 
-/* --- choosing ranks -------------------------------------------------------------------------- */
+/* --- choosing ranks --------------------------------------------------------------------------- */
 
 static struct np_ranges *ranges(const char *text)
 {
@@ -591,7 +596,7 @@ static void asking_for_a_rank_that_is_not_there_says_which_are(void **state)
 	assert_holds(err.text, "0-1,8");
 }
 
-/* --- nothing there --------------------------------------------------------------------------- */
+/* --- nothing there ---------------------------------------------------------------------------- */
 
 static void an_empty_directory_says_what_was_looked_for(void **state)
 {
@@ -603,20 +608,20 @@ static void an_empty_directory_says_what_was_looked_for(void **state)
 	assert_one_line(&err);
 	assert_holds(err.text, np_fixture_root);
 	assert_holds(err.text, OUTPUT);
-	assert_holds(err.text, "ascend_pytorch_profiler");
+	assert_holds(err.text, "PROF_");
 }
 
-static void a_rank_with_text_files_only_is_listed_with_the_way_out(void **state)
+static void a_rank_without_anything_readable_is_listed_with_what_is_missing(void **state)
 {
 	struct np_err err = NP_ERR_INIT;
 	with_run *run = np_run_new();
 
 	(void)state;
-	write_text(below("r/" OUTPUT "/step_trace_time.csv"), "Step\n");
+	write_text(below("r/" OUTPUT "/op_statistic.csv"), "Step\n");
 	write_text(below("r/profiler_info_6.json"), "{}");
 	assert_int_equal(try_discover(run, np_fixture_root, &err), NP_E_NOTFOUND);
-	assert_holds(err.text, "export");
-	assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "export_type=db");
+	assert_holds(err.text, np_fixture_root);
+	assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "trace_view.json");
 	assert_int_equal(find_note(&run->notes, "rank", "")->rank, 6);
 }
 
@@ -763,7 +768,7 @@ int main(void)
 		with_fixture(only_the_ranks_asked_for_are_kept),
 		with_fixture(asking_for_a_rank_that_is_not_there_says_which_are),
 		with_fixture(an_empty_directory_says_what_was_looked_for),
-		with_fixture(a_rank_with_text_files_only_is_listed_with_the_way_out),
+		with_fixture(a_rank_without_anything_readable_is_listed_with_what_is_missing),
 		with_fixture(a_root_that_is_not_there_is_wrong_usage),
 		with_fixture(a_root_that_is_a_file_is_wrong_usage),
 		with_fixture(a_directory_that_may_not_be_read_is_listed),

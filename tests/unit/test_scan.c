@@ -7,7 +7,7 @@
 
 #include "npuprof/text.h"
 
-/* --- helpers --------------------------------------------------------------------------------- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 static struct np_db *open_db(const char *path)
 {
@@ -67,7 +67,7 @@ static void assert_scan_text(struct np_scan_text text, const char *bytes, size_t
 	assert_int_equal(text.bytes[length], '\0');
 }
 
-/* --- columns --------------------------------------------------------------------------------- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 static void the_preferred_of_several_names_is_read(void **state)
 {
@@ -206,7 +206,7 @@ static void names_that_are_words_of_sql_are_read(void **state)
 	finish(&it);
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void integers_of_every_size_are_read(void **state)
 {
@@ -402,7 +402,7 @@ static void texts_of_a_batch_stay_valid_together(void **state)
 	finish(&it);
 }
 
-/* --- tables ---------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static void an_empty_table_ends_at_once(void **state)
 {
@@ -708,7 +708,7 @@ static void closing_no_scan_is_allowed(void **state)
 	np_scan_closep(&scan);
 }
 
-/* --- property: a scan equals a SELECT -------------------------------------------------------- */
+/* --- property: a scan equals a SELECT --------------------------------------------------------- */
 
 #define MOST_COLUMNS 40
 
@@ -1217,7 +1217,7 @@ static void a_scan_equals_a_select(void **state)
 	np_fixture_doing[0] = '\0';
 }
 
-/* --- property: damage costs rows, never more ------------------------------------------------- */
+/* --- property: damage costs rows, never more -------------------------------------------------- */
 
 /* Scan as far as it goes; NP_OK or the code of the failure, which must name the file. */
 static int scan_damaged(const char *path, const struct request *request)
@@ -1335,7 +1335,7 @@ static void a_damaged_page_in_the_middle_is_a_wrong_format(void **state)
 	assert_int_equal(scan_damaged(below("r.db"), &request), NP_E_FORMAT);
 }
 
-/* --- memory ---------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static int scan_everything(struct np_err *err)
 {

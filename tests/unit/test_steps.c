@@ -21,7 +21,7 @@ static void assert_window(const struct np_step *step, np_ns begin, np_ns end, bo
 	assert_int_equal(step->cut, cut);
 }
 
-/* --- windows --------------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 static void a_window_runs_from_the_first_launched_task_to_the_last_end(void **state)
 {
@@ -123,7 +123,7 @@ static void no_steps_need_no_finish(void **state)
 	assert_int_equal(np_steps_find(&none, 0, 5), NP_NO_STEP);
 }
 
-/* --- find ------------------------------------------------------------------------------------ */
+/* --- find ------------------------------------------------------------------------------------- */
 
 static void a_start_belongs_to_the_window_that_holds_it(void **state)
 {
@@ -173,7 +173,7 @@ static void find_agrees_with_looking_at_every_step(void **state)
 	}
 }
 
-/* --- times ----------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 #define NO_TASKS ((struct np_span){ NP_NS_MAX, -NP_NS_MAX })
 

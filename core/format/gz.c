@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/gz.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+/* Small enough to stay in a core's second cache, large enough to make calls cheap. */
+#define BLOCK ((size_t)256 << 10)
+
+/* What zlib calls a window of 32 KiB, and that the gzip header is wanted. */
+#define GZIP_ONLY (MAX_WBITS + 16)
+
+struct np_gz {
+	char *path;
+	int fd; /* -1: the bytes below */
+	const char *memory;
+	size_t memory_left;
+
+	/* Compressed bytes on their way; `input` is NULL for a plain file. */
+	char *input;
+	size_t input_size;
+	z_stream stream;
+	bool between; /* a member has ended and none has begun */
+
+	size_t capacity; /* of the window, without its padding */
+	struct np_window window;
+	struct np_err failure; /* reading has failed, behind the bytes of the window */
+};
+
+static int io_failed(const char *verb, const char *path, struct np_err *err)
+{
+	enum np_code code = errno == ENOENT || errno == ENOTDIR ? NP_E_NOTFOUND : NP_E_IO;
+	char reason[128];
+
+	return np_fail(err, code, "cannot %s '%s': %s", verb, path,
+		       strerror_r(errno, reason, sizeof(reason)));
+}
+
+/* Reading gives a number of bytes. None is the end, unless gz->failure says otherwise. */
+
+/* Bytes as they are in the file. */
+static size_t read_raw(struct np_gz *gz, char *to, size_t size)
+{
+	ssize_t got;
+
+	if (gz->fd < 0) {
+		size = size < gz->memory_left ? size : gz->memory_left;
+		if (size > 0)
+			memcpy(to, gz->memory, size);
+		gz->memory += size;
+		gz->memory_left -= size;
+		return size;
+	}
+	do
+		got = read(gz->fd, to, size);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		(void)io_failed("read", gz->path, &gz->failure);
+	return got < 0 ? 0 : (size_t)got;
+}
+
+/* Give zlib compressed bytes, unless it has some; false if there are none. */
+static bool feed(struct np_gz *gz)
+{
+	if (gz->stream.avail_in > 0)
+		return true;
+	gz->stream.next_in = (Bytef *)gz->input;
+	gz->stream.avail_in = (uInt)read_raw(gz, gz->input, gz->input_size);
+	if (gz->stream.avail_in > 0)
+		return true;
+	if (!gz->between && gz->failure.code == NP_OK)
+		(void)np_fail(&gz->failure, NP_E_FORMAT,
+			      "'%s' is cut short: its compressed data has no end", gz->path);
+	return false;
+}
+
+/* Behind a member comes another one, or zeros that fill up a tape or a block. */
+static void begin_member(struct np_gz *gz)
+{
+	while (gz->stream.avail_in > 0 && *gz->stream.next_in == 0) {
+		gz->stream.next_in++;
+		gz->stream.avail_in--;
+	}
+	if (gz->stream.avail_in == 0)
+		return;
+	(void)inflateReset(&gz->stream); /* fails only for a stream that was never set up */
+	gz->between = false;
+}
+
+static void inflate_some(struct np_gz *gz)
+{
+	int rc = inflate(&gz->stream, Z_NO_FLUSH);
+
+	if (rc == Z_STREAM_END)
+		gz->between = true;
+	else if (rc == Z_MEM_ERROR)
+		(void)np_fail_nomem(&gz->failure, gz->path);
+	else if (rc != Z_OK && rc != Z_BUF_ERROR)
+		(void)np_fail(&gz->failure, NP_E_FORMAT, "'%s': damaged gzip data: %s", gz->path,
+			      gz->stream.msg ? gz->stream.msg : "unknown reason");
+}
+
+/* Decompressed bytes; a failure may come along with the last ones before it. */
+static size_t read_inflated(struct np_gz *gz, char *to, size_t size)
+{
+	uInt room = size < UINT_MAX ? (uInt)size : UINT_MAX;
+
+	gz->stream.next_out = (Bytef *)to;
+	gz->stream.avail_out = room;
+	while (gz->stream.avail_out == room && gz->failure.code == NP_OK && feed(gz)) {
+		if (gz->between)
+			begin_member(gz);
+		if (!gz->between)
+			inflate_some(gz);
+	}
+	return room - gz->stream.avail_out;
+}
+
+/* Read until the window is full. A failure waits until the bytes before it are used up. */
+static int fill(struct np_gz *gz, struct np_err *err)
+{
+	struct np_window *window = &gz->window;
+	size_t before = window->length;
+
+	while (gz->failure.code == NP_OK && !window->ended && window->length < gz->capacity) {
+		char *to = window->bytes + window->length;
+		size_t room = gz->capacity - window->length;
+		size_t got = gz->input ? read_inflated(gz, to, room) : read_raw(gz, to, room);
+
+		window->length += got;
+		window->ended = got == 0 && gz->failure.code == NP_OK;
+	}
+	memset(window->bytes + window->length, 0, NP_WINDOW_PAD);
+	if (gz->failure.code == NP_OK || window->length > before)
+		return NP_OK;
+	return np_fail(err, gz->failure.code, "%s", gz->failure.text);
+}
+
+static int resize(struct np_gz *gz, size_t capacity, struct np_err *err)
+{
+	char *bytes = realloc(gz->window.bytes, capacity + NP_WINDOW_PAD);
+
+	if (!bytes)
+		return np_fail_nomem(err, gz->path);
+	gz->window.bytes = bytes;
+	gz->capacity = capacity;
+	return NP_OK;
+}
+
+static void slide(struct np_gz *gz, size_t used)
+{
+	gz->window.length -= used;
+	gz->window.offset += used;
+	memmove(gz->window.bytes, gz->window.bytes + used, gz->window.length);
+}
+
+int np_gz_more(struct np_gz *gz, size_t used, struct np_window *window, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	if (used > 0)
+		slide(gz, used);
+	else if (gz->window.length == gz->capacity)
+		rc = resize(gz, gz->capacity * 2, err);
+	if (rc == NP_OK)
+		rc = fill(gz, err);
+	*window = gz->window;
+	return rc;
+}
+
+/* Have at least `length` bytes in the window, unless the file is shorter. */
+static int fill_to(struct np_gz *gz, size_t length, struct np_err *err)
+{
+	int rc = fill(gz, err);
+
+	while (rc == NP_OK && gz->window.length < length && !gz->window.ended)
+		rc = np_gz_more(gz, 0, &gz->window, err);
+	return rc;
+}
+
+static bool begins_with(const struct np_gz *gz, const char *bytes, size_t length)
+{
+	return gz->window.length >= length && memcmp(gz->window.bytes, bytes, length) == 0;
+}
+
+/* What is in the window turned out to be compressed: it becomes zlib's input. */
+static int decompress(struct np_gz *gz, struct np_err *err)
+{
+	size_t capacity = gz->capacity;
+	int rc;
+
+	gz->input = gz->window.bytes;
+	gz->input_size = capacity;
+	gz->stream.next_in = (Bytef *)gz->input;
+	gz->stream.avail_in = (uInt)gz->window.length;
+	gz->window = (struct np_window){ .bytes = NULL };
+	rc = resize(gz, capacity, err);
+	if (rc < 0)
+		return rc;
+	if (inflateInit2(&gz->stream, GZIP_ONLY) != Z_OK)
+		return np_fail_nomem(err, gz->path);
+	return NP_OK;
+}
+
+static int begin(struct np_gz *gz, size_t block, struct np_err *err)
+{
+	static const char magic[] = { '\x1f', '\x8b' };
+	static const char mark[] = { '\xef', '\xbb', '\xbf' };
+	int rc = resize(gz, block ? block : BLOCK, err);
+
+	if (rc == NP_OK)
+		rc = fill_to(gz, sizeof(magic), err);
+	if (rc == NP_OK && begins_with(gz, magic, sizeof(magic)))
+		rc = decompress(gz, err);
+	if (rc == NP_OK)
+		rc = fill_to(gz, sizeof(mark), err);
+	if (rc == NP_OK && begins_with(gz, mark, sizeof(mark)))
+		rc = np_gz_more(gz, sizeof(mark), &gz->window, err);
+	if (rc == NP_OK && gz->window.length == 0)
+		rc = np_fail(err, NP_E_NOTFOUND, "'%s' is empty", gz->path);
+	return rc;
+}
+
+static int check_file(int fd, const char *path, struct np_err *err)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return io_failed("read", path, err);
+	if (!S_ISREG(status.st_mode))
+		return np_fail(err, NP_E_FORMAT, "'%s' is not a regular file", path);
+	return NP_OK;
+}
+
+static struct np_gz *gz_new(const char *path, struct np_err *err)
+{
+	struct np_gz *gz = calloc(1, sizeof(*gz));
+
+	if (gz)
+		gz->path = strdup(path);
+	if (!gz || !gz->path) {
+		(void)np_fail_nomem(err, path);
+		free(gz);
+		return NULL;
+	}
+	gz->fd = -1;
+	return gz;
+}
+
+int np_gz_open(const char *path, struct np_gz **ret, struct np_window *window, struct np_err *err)
+{
+	NP_CLEANUP(np_gz_closep) struct np_gz *gz = gz_new(path, err);
+	int rc;
+
+	if (!gz)
+		return NP_E_NOMEM;
+	/* Without O_NONBLOCK a pipe of that name would make us wait for its writer. */
+	gz->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (gz->fd < 0)
+		return io_failed("open", path, err);
+	rc = check_file(gz->fd, path, err);
+	if (rc == NP_OK)
+		rc = begin(gz, 0, err);
+	if (rc < 0)
+		return rc;
+	*window = gz->window;
+	*ret = NP_STEAL(gz);
+	return NP_OK;
+}
+
+int np_gz_open_bytes(const void *bytes, size_t length, const char *what, size_t block,
+		     struct np_gz **ret, struct np_window *window, struct np_err *err)
+{
+	NP_CLEANUP(np_gz_closep) struct np_gz *gz = gz_new(what, err);
+	int rc;
+
+	if (!gz)
+		return NP_E_NOMEM;
+	gz->memory = bytes;
+	gz->memory_left = length;
+	rc = begin(gz, block, err);
+	if (rc < 0)
+		return rc;
+	*window = gz->window;
+	*ret = NP_STEAL(gz);
+	return NP_OK;
+}
+
+void np_gz_close(struct np_gz *gz)
+{
+	if (!gz)
+		return;
+	if (gz->fd >= 0)
+		(void)close(gz->fd);
+	if (gz->input)
+		(void)inflateEnd(&gz->stream); /* does nothing for one that was not set up */
+	free(gz->input);
+	free(gz->window.bytes);
+	free(gz->path);
+	free(gz);
+}
+
+void np_gz_closep(struct np_gz **gz)
+{
+	np_gz_close(*gz);
+	*gz = NULL;
+}
+
+const char *np_gz_path(const struct np_gz *gz)
+{
+	return gz->path;
+}

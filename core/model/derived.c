@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "derived.h"
+
+#include "npuprof/comm_tasks.h"
+#include "npuprof/text.h"
+
+#include <strings.h>
+
+int derived_step(struct derived *load, const char *label, size_t length, uint32_t *ret)
+{
+	struct np_rank *rank = load->rank;
+	struct np_step *step;
+	np_str id = NP_STR_NONE;
+	int rc = NP_OK;
+
+	if (length >= 4 && strncmp(label, "step", 4) == 0) {
+		label += 4;
+		length -= 4;
+	}
+	if (length > 0)
+		rc = np_strtab_add(load->strings, label, length, &id, load->err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < rank->steps.count; i++) {
+		if (rank->steps.item[i].id == id) {
+			*ret = (uint32_t)i;
+			return NP_OK;
+		}
+	}
+	step = np_vec_add(&rank->steps, load->err);
+	if (!step)
+		return NP_E_NOMEM;
+	*step = (struct np_step){ .id = id,
+				  .host_begin = NP_UNKNOWN,
+				  .host_end = NP_UNKNOWN,
+				  .begin = NP_UNKNOWN,
+				  .end = NP_UNKNOWN };
+	*ret = (uint32_t)(rank->steps.count - 1);
+	return NP_OK;
+}
+
+int derived_group(struct derived *load, const char *text, size_t length, uint32_t *ret)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		/* Some exporters write the communicator's string itself. */
+		if (text[i] < '0' || text[i] > '9') {
+			hash = np_group_hash(text, length);
+			break;
+		}
+		hash = hash * 10 + (uint64_t)(text[i] - '0');
+	}
+	return np_rank_group(load->rank, hash, ret, load->err);
+}
+
+bool derived_is_total(const char *name)
+{
+	return strncasecmp(name, "total", 5) == 0;
+}
+
+np_ns derived_time(double value, double unit)
+{
+	np_ns time = np_double_to_scaled(value, unit);
+
+	return time > NP_NS_MAX || time < -NP_NS_MAX ? NP_UNKNOWN : time;
+}
+
+int64_t derived_bytes(double value)
+{
+	int64_t bytes = np_double_to_scaled(value, MB_TO_B);
+
+	return bytes < 0 ? NP_UNKNOWN : bytes;
+}
+
+int derived_add_op(struct derived *load, const char *name, size_t length, np_ns start,
+		   np_ns elapsed, struct np_comm_op **ret)
+{
+	const char *number = memmem(name, length, "__", 2);
+	struct np_comm_op *op;
+	int rc;
+
+	*ret = NULL;
+	if (start == NP_UNKNOWN || elapsed < 0 || start + elapsed > NP_NS_MAX) {
+		load->ops_without_times++;
+		return NP_OK;
+	}
+	op = np_vec_add(&load->rank->ops, load->err);
+	if (!op)
+		return NP_E_NOMEM;
+	*op = (struct np_comm_op){ .start = start,
+				   .end = start + elapsed,
+				   .transfer = NP_UNKNOWN,
+				   .bytes = NP_UNKNOWN,
+				   .device = load->rank->device };
+	rc = np_strtab_add(load->strings, name, length, &op->name, load->err);
+	if (rc == NP_OK)
+		rc = np_strtab_add(load->strings, name,
+				   number ? (size_t)(number + 1 - name) : length, &op->type,
+				   load->err);
+	if (rc < 0)
+		return rc;
+	op->p2p = np_op_is_p2p(np_strtab_text(load->strings, op->name));
+	*ret = op;
+	return NP_OK;
+}
+
+void derived_note_oddities(struct derived *load, const char *path, const char *what)
+{
+	if (load->ops_without_times)
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, path, what,
+			    "%zu operators without times, or with impossible ones, were left out",
+			    load->ops_without_times);
+}
+
+bool derived_find_op(const struct np_rank *rank, np_str name, uint32_t group, uint32_t step,
+		     uint32_t hint, uint32_t *ret)
+{
+	size_t count = rank->ops.count;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = (hint + i) % count;
+		const struct np_comm_op *op = &rank->ops.item[at];
+
+		if (op->name == name && op->group == group && op->step == step) {
+			*ret = (uint32_t)at;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool derived_band_type(const char *name, enum np_band_type *ret)
+{
+	for (int type = 0; name && type < NP_BAND_COUNT; type++) {
+		if (strcasecmp(name, np_band_name((enum np_band_type)type)) == 0) {
+			*ret = (enum np_band_type)type;
+			return true;
+		}
+	}
+	return false;
+}
+
+int32_t derived_peer(int64_t rank)
+{
+	return rank < 0 || rank >= INT32_MAX ? NP_NO_PEER : (int32_t)rank;
+}
+
+np_ns derived_span(const struct np_step_time *time)
+{
+	if (time->computing == NP_UNKNOWN || time->communication_not_overlapped == NP_UNKNOWN ||
+	    time->free == NP_UNKNOWN)
+		return NP_UNKNOWN;
+	return time->computing + time->communication_not_overlapped + time->free;
+}
+
+int64_t derived_or_zero(int64_t value)
+{
+	return value == NP_UNKNOWN ? 0 : value;
+}
+
+bool derived_split_pick(const char *name, size_t length, enum np_link_pick *pick,
+			size_t *class_length)
+{
+	for (int i = 0; i < NP_LINK_PICKS; i++) {
+		const char *suffix = np_link_pick_name((enum np_link_pick)i);
+		size_t tail = strlen(suffix);
+
+		if (length > tail + 1 && memcmp(name + length - tail, suffix, tail) == 0 &&
+		    name[length - tail - 1] == '-') {
+			*pick = (enum np_link_pick)i;
+			*class_length = length - tail - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void mend_total(struct np_rank *rank, const struct np_link *pick, np_str op_class)
+{
+	for (size_t i = 0; i < rank->links.count; i++) {
+		struct np_link *total = &rank->links.item[i];
+
+		if (total->pick == NP_LINK_TOTAL && total->op_class == pick->op_class &&
+		    total->group == pick->group && total->step == pick->step &&
+		    total->src == pick->src && total->dst == pick->dst)
+			total->op_class = op_class;
+	}
+}
+
+/*
+ * The exporter files reduceScatter under "reduce" and alltoallv under
+ * "alltoall". The picked operators tell the class; the total has none and takes
+ * it from a pick of the same link.
+ */
+static int mend_classes(struct derived *load)
+{
+	struct np_rank *rank = load->rank;
+
+	for (size_t i = 0; i < rank->links.count; i++) {
+		struct np_link *link = &rank->links.item[i];
+		np_str op_class;
+		char text[64];
+		size_t length;
+		int rc;
+
+		if (link->op_name == NP_STR_NONE)
+			continue;
+		length = np_op_class(np_strtab_text(load->strings, link->op_name), text,
+				     sizeof(text));
+		rc = np_strtab_add(load->strings, text, length, &op_class, load->err);
+		if (rc < 0)
+			return rc;
+		if (op_class == link->op_class)
+			continue;
+		mend_total(rank, link, op_class);
+		link->op_class = op_class;
+	}
+	return NP_OK;
+}
+
+int derived_finish_links(struct derived *load)
+{
+	int rc = mend_classes(load);
+
+	if (rc == NP_OK && load->op_links)
+		rc = np_op_links_pick(load->op_links, load->rank, load->strings, load->err);
+	np_op_links_free(load->op_links);
+	load->op_links = NULL;
+	return rc;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "derived.h"
+
+#include "npuprof/csv.h"
+#include "npuprof/text.h"
+
+enum {
+	STEP,
+	DEVICE,
+	COMPUTING,
+	NOT_OVERLAPPED,
+	OVERLAPPED,
+	COMMUNICATION,
+	FREE,
+	STAGE,
+	BUBBLE,
+	PREPARING,
+	COLUMNS,
+};
+
+static const struct np_csv_column columns[COLUMNS] = {
+	[STEP] = { "Step", NP_OPTIONAL },
+	[DEVICE] = { "Device_id", NP_OPTIONAL },
+	[COMPUTING] = { "Computing", NP_REQUIRED },
+	[NOT_OVERLAPPED] = { "Communication(Not Overlapped)", NP_REQUIRED },
+	[OVERLAPPED] = { "Overlapped", NP_OPTIONAL },
+	[COMMUNICATION] = { "Communication", NP_OPTIONAL },
+	[FREE] = { "Free", NP_REQUIRED },
+	[STAGE] = { "Stage", NP_OPTIONAL },
+	[BUBBLE] = { "Bubble", NP_OPTIONAL },
+	[PREPARING] = { "Preparing", NP_OPTIONAL },
+};
+
+/* µs as printed: a double with up to 17 digits, so more than three decimals are its noise. */
+static np_ns time_of(struct np_slice cell)
+{
+	np_ns time;
+
+	if (!np_text_to_scaled(cell.bytes, cell.length, 3, &time))
+		return NP_UNKNOWN;
+	return time;
+}
+
+static int take_row(struct derived *load, const struct np_slice *cell)
+{
+	struct np_step_time *time;
+	uint32_t step = 0;
+	int64_t device;
+	int rc = np_csv_missing(cell[STEP])
+			 ? derived_step(load, NULL, 0, &step)
+			 : derived_step(load, cell[STEP].bytes, cell[STEP].length, &step);
+
+	if (rc < 0)
+		return rc;
+	time = np_vec_add(&load->rank->times, load->err);
+	if (!time)
+		return NP_E_NOMEM;
+	time->step = step;
+	time->device = -1;
+	if (np_text_to_int(cell[DEVICE].bytes, cell[DEVICE].length, &device) && device >= 0 &&
+	    device <= INT32_MAX)
+		time->device = (int32_t)device;
+	time->computing = time_of(cell[COMPUTING]);
+	time->communication_not_overlapped = time_of(cell[NOT_OVERLAPPED]);
+	time->overlapped = time_of(cell[OVERLAPPED]);
+	time->communication = time_of(cell[COMMUNICATION]);
+	time->free = time_of(cell[FREE]);
+	time->stage = time_of(cell[STAGE]);
+	time->bubble = time_of(cell[BUBBLE]);
+	time->preparing = time_of(cell[PREPARING]);
+	time->span = derived_span(time);
+	time->e2e = NP_UNKNOWN;
+	return NP_OK;
+}
+
+int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab *strings,
+		       struct np_err *err)
+{
+	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
+	struct derived load = { .rank = rank, .strings = strings, .err = err };
+	const struct np_csv_row *row;
+	int rc = np_csv_open(path, columns, COLUMNS, &csv, err);
+
+	while (rc == NP_OK) {
+		rc = np_csv_next(csv, &row, err);
+		if (rc < 0 || !row)
+			break;
+		rc = take_row(&load, row->cell);
+	}
+	if (rc == NP_OK && rank->times.count == 0)
+		rc = np_fail(err, NP_E_NOTFOUND, "'%s' has no rows: it was cut short", path);
+	if (rc < 0)
+		return rc;
+	rank->step_source = NP_FROM_TEXT;
+	rank->device = rank->times.item[0].device;
+	return NP_OK;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace_load.h"
+
+#include "npuprof/steps.h"
+#include "npuprof/text.h"
+
+static int begin(struct trace_load *load)
+{
+	load->first_framework_call = NP_UNKNOWN;
+	load->lane_index = np_idmap_new();
+	if (!load->lane_index)
+		return np_fail_nomem(load->capture.err, "a trace");
+	return capture_begin(&load->capture);
+}
+
+/* Forget the events but not the names of lanes, for a second pass. */
+static void forget_events(struct trace_load *load)
+{
+	load->rank->steps.count = 0;
+	load->capture.tasks.count = 0;
+	load->calls.count = 0;
+	load->flows.count = 0;
+	load->ops.count = 0;
+	load->small.count = 0;
+	load->computing.count = 0;
+	load->communication.count = 0;
+	load->unknown_lanes = false;
+}
+
+static void end(struct trace_load *load)
+{
+	capture_end(&load->capture);
+	np_idmap_free(load->lane_index);
+	np_vec_release(&load->lanes);
+	np_vec_release(&load->threads);
+	np_vec_release(&load->calls);
+	np_vec_release(&load->flows);
+	np_vec_release(&load->ops);
+	np_vec_release(&load->small);
+	np_vec_release(&load->computing);
+	np_vec_release(&load->communication);
+}
+
+static int read_files(struct trace_load *load, const struct np_source_files *source)
+{
+	int rc = trace_read(load, source->file[NP_FILE_TRACE]);
+
+	for (size_t i = 0; i < source->more_traces.count && rc == NP_OK; i++)
+		rc = trace_read(load, source->more_traces.item[i]);
+	return rc;
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static int launch_by_calls(struct trace_load *load)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < load->calls.count && rc == NP_OK; i++)
+		rc = capture_launch(&load->capture, load->calls.item[i].connection,
+				    load->calls.item[i].start, load->calls.item[i].end);
+	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
+		const struct capture_task *task = &load->capture.tasks.item[i];
+		uint32_t step = np_idmap_get(load->capture.launched, task->connection);
+
+		if (step != NP_IDMAP_NONE)
+			capture_widen_step(&load->capture, step, task->start, task->end);
+	}
+	return rc;
+}
+
+static int by_device_start(const void *left, const void *right)
+{
+	const struct trace_flow *a = left;
+	const struct trace_flow *b = right;
+
+	if (a->device_start != b->device_start)
+		return a->device_start < b->device_start ? -1 : 1;
+	return (a->host > b->host) - (a->host < b->host);
+}
+
+/* The flow to what starts at `start` on the device, or NULL. */
+static const struct trace_flow *flow_to(const struct trace_load *load, np_ns start)
+{
+	const struct trace_flow key = { .host = INT64_MIN, .device_start = start };
+	size_t low = 0;
+	size_t high = load->flows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_device_start(&load->flows.item[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < load->flows.count && load->flows.item[low].device_start == start)
+		return &load->flows.item[low];
+	return NULL;
+}
+
+static void widen_by_flow(struct trace_load *load, np_ns start, np_ns finish)
+{
+	const struct trace_flow *flow = flow_to(load, start);
+	uint32_t step =
+		flow ? capture_host_step(&load->capture, flow->host, flow->host) : NP_NO_STEP;
+
+	if (step != NP_NO_STEP)
+		capture_widen_step(&load->capture, step, start, finish);
+}
+
+/* Level0 has no calls of CANN: the framework's flows, whose ids are the starts they lead to. */
+static void launch_by_flows(struct trace_load *load)
+{
+	if (load->flows.count)
+		qsort(load->flows.item, load->flows.count, sizeof(load->flows.item[0]),
+		      by_device_start);
+	for (size_t i = 0; i < load->capture.tasks.count; i++)
+		widen_by_flow(load, load->capture.tasks.item[i].start,
+			      load->capture.tasks.item[i].end);
+	for (size_t i = 0; i < load->ops.count; i++)
+		widen_by_flow(load, load->ops.item[i].start, load->ops.item[i].end);
+}
+
+static int make_steps(struct trace_load *load)
+{
+	int rc = NP_OK;
+
+	if (load->rank->steps.count == 0)
+		rc = capture_add_step(&load->capture, NP_STR_NONE, load->first_framework_call,
+				      NP_UNKNOWN);
+	capture_sort_steps(&load->capture);
+	if (rc == NP_OK && load->calls.count > 0)
+		rc = launch_by_calls(load);
+	else if (rc == NP_OK)
+		launch_by_flows(load);
+	return rc < 0 ? rc : capture_close_steps(&load->capture);
+}
+
+/* --- computing ------------------------------------------------------------------------------- */
+
+/*
+ * The overlap lane is what the vendor sums, to the last digit; but its blocks
+ * are joined over the whole trace, and one that reaches over the end of a step
+ * cannot be told apart. Then the kernels decide.
+ */
+static bool lane_is_usable(const struct trace_load *load)
+{
+	const struct np_rank *rank = load->rank;
+
+	if (load->computing.count == 0 || load->capture.devices.count != 1)
+		return false;
+	for (size_t i = 0; i < load->computing.count; i++) {
+		const struct np_span *span = &load->computing.item[i];
+		uint32_t step = np_steps_find(rank->steps.item, rank->steps.count, span->begin);
+
+		if (step != NP_NO_STEP && step + 1 < rank->steps.count &&
+		    span->end > rank->steps.item[step + 1].begin)
+			return false;
+	}
+	return true;
+}
+
+static int use_lane(struct trace_load *load)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < load->capture.tasks.count; i++)
+		load->capture.tasks.item[i].computes = false;
+	for (size_t i = 0; i < load->computing.count && rc == NP_OK; i++)
+		rc = capture_add_computing(&load->capture, 0, load->computing.item[i].begin,
+					   load->computing.item[i].end);
+	return rc;
+}
+
+/* --- communicators --------------------------------------------------------------------------- */
+
+static int by_order(const void *left, const void *right)
+{
+	const struct comm_thread *a = left;
+	const struct comm_thread *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Planes follow the thread of their communicator. */
+static void find_owners(struct trace_load *load)
+{
+	uint32_t owner = 0;
+
+	if (load->threads.count)
+		qsort(load->threads.item, load->threads.count, sizeof(load->threads.item[0]),
+		      by_order);
+	for (uint32_t i = 0; i < load->threads.count; i++) {
+		if (load->threads.item[i].plane == NP_UNKNOWN)
+			owner = i;
+		load->threads.item[i].owner = owner;
+	}
+}
+
+static const struct comm_thread *thread_of(const struct trace_load *load, int64_t pid, int64_t tid)
+{
+	for (size_t i = 0; i < load->threads.count; i++) {
+		if (load->threads.item[i].pid == pid && load->threads.item[i].tid == tid)
+			return &load->threads.item[i];
+	}
+	return NULL;
+}
+
+/* The communicator of an operator: its thread names it, or the number in the operator's name does. */
+static int group_of(struct trace_load *load, const struct trace_op *op, uint32_t *ret)
+{
+	const struct comm_thread *thread = thread_of(load, op->pid, op->tid);
+	const char *name = thread && thread->group != NP_STR_NONE
+				   ? np_strtab_text(load->capture.strings, thread->group)
+				   : "";
+	int64_t number;
+	int rc;
+
+	/* Older traces number the communicators of a process: that says nothing elsewhere. */
+	if (*name && !np_text_to_int(name, strlen(name), &number)) {
+		rc = np_rank_group(load->rank, np_group_hash(name, strlen(name)), ret,
+				   load->capture.err);
+		if (rc == NP_OK)
+			load->rank->groups.item[*ret].name = thread->group;
+		return rc;
+	}
+	return np_rank_group_of_op(load->rank, np_strtab_text(load->capture.strings, op->name), ret,
+				   load->capture.err);
+}
+
+static int add_op(struct trace_load *load, const struct trace_op *from)
+{
+	const char *name = np_strtab_text(load->capture.strings, from->name);
+	const char *number = strstr(name, "__");
+	struct np_comm_op *op;
+	uint32_t group = 0;
+	int rc = group_of(load, from, &group);
+
+	if (rc < 0)
+		return rc;
+	op = capture_add_op(&load->capture, from->start, from->end);
+	if (!op)
+		return NP_E_NOMEM;
+	op->group = group;
+	op->name = from->name;
+	op->bytes = from->bytes;
+	op->p2p = np_op_is_p2p(name);
+	op->device = capture_op_device(&load->capture, from->device, from->connection);
+	return np_strtab_add(load->capture.strings, name,
+			     number ? (size_t)(number + 1 - name) : strlen(name), &op->type,
+			     load->capture.err);
+}
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+	const struct trace_op *a = left;
+	const struct trace_op *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Operators in the order by which small tasks find theirs: rank->ops[i] is load->ops[i]. */
+static int add_ops(struct trace_load *load)
+{
+	int rc = NP_OK;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < load->ops.count; i++) {
+		if (capture_time_ok(load->ops.item[i].start, load->ops.item[i].end))
+			load->ops.item[kept++] = load->ops.item[i];
+		else
+			load->capture.impossible_times++;
+	}
+	load->ops.count = kept;
+	if (kept)
+		qsort(load->ops.item, kept, sizeof(load->ops.item[0]), by_thread_and_time);
+	for (size_t i = 0; i < kept && rc == NP_OK; i++)
+		rc = add_op(load, &load->ops.item[i]);
+	return rc;
+}
+
+/* The last operator of a communicator's thread that starts at or before `start`, if it reaches it. */
+static uint32_t op_at(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
+{
+	const struct trace_op key = { .pid = owner->pid, .tid = owner->tid, .start = start };
+	size_t low = 0;
+	size_t high = load->ops.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_thread_and_time(&load->ops.item[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NP_IDMAP_NONE;
+	low--;
+	if (load->ops.item[low].pid != owner->pid || load->ops.item[low].tid != owner->tid ||
+	    start > load->ops.item[low].end)
+		return NP_IDMAP_NONE;
+	return (uint32_t)low;
+}
+
+struct small_tasks {
+	NP_VEC(struct np_comm_task) list;
+	bool has_master;
+	size_t orphans;
+};
+
+static int place_small(struct trace_load *load, struct small_tasks *small)
+{
+	for (size_t i = 0; i < load->small.count; i++) {
+		const struct trace_small *from = &load->small.item[i];
+		const struct comm_thread *thread = thread_of(load, from->pid, from->tid);
+		uint32_t op = thread ? op_at(load, &load->threads.item[thread->owner],
+					     from->task.start)
+				     : NP_IDMAP_NONE;
+		struct np_comm_task *task;
+
+		if (op == NP_IDMAP_NONE || !capture_time_ok(from->task.start, from->task.end)) {
+			small->orphans++;
+			continue;
+		}
+		task = np_vec_add(&small->list, load->capture.err);
+		if (!task)
+			return NP_E_NOMEM;
+		*task = from->task;
+		task->op = op;
+		task->plane = thread->plane < 0 ? 0 : (uint32_t)thread->plane;
+		small->has_master |= task->master;
+	}
+	return NP_OK;
+}
+
+/* Level0 shows small tasks on the device only: the connection leads to their operator. */
+static int place_device_tasks(struct trace_load *load, struct small_tasks *small)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
+	int rc = NP_OK;
+
+	if (!ops)
+		return np_fail_nomem(load->capture.err, "communication tasks");
+	for (uint32_t i = 0; i < load->ops.count && rc == NP_OK; i++) {
+		if (load->ops.item[i].connection != NP_UNKNOWN)
+			rc = np_idmap_set(ops, load->ops.item[i].connection, i, load->capture.err);
+	}
+	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
+		const struct capture_task *from = &load->capture.tasks.item[i];
+		uint32_t op = np_idmap_get(ops, from->connection);
+		struct np_comm_task *task;
+
+		if (op == NP_IDMAP_NONE ||
+		    (from->class != TASK_SDMA && from->class != TASK_NOTIFY_WAIT))
+			continue;
+		task = np_vec_add(&small->list, load->capture.err);
+		if (!task)
+			return NP_E_NOMEM;
+		*task = (struct np_comm_task){ .start = from->start,
+					       .end = from->end,
+					       .op = op,
+					       .bytes = NP_UNKNOWN,
+					       .src = NP_NO_PEER,
+					       .dst = NP_NO_PEER,
+					       .kind = from->class == TASK_SDMA
+							       ? NP_TASK_PAYLOAD
+							       : NP_TASK_NOTIFY_WAIT };
+	}
+	return rc;
+}
+
+static int measure_small(struct trace_load *load)
+{
+	struct small_tasks small = { 0 };
+	bool has_links = load->small.count > 0;
+	int rc = has_links ? place_small(load, &small) : place_device_tasks(load, &small);
+
+	if (rc == NP_OK && small.list.count > 0)
+		rc = np_comm_tasks_measure(load->rank, load->capture.strings, small.list.item,
+					   small.list.count,
+					   (struct np_comm_tasks_form){ small.has_master, has_links },
+					   load->capture.err);
+	load->rank->sizes_known = has_links;
+	if (small.orphans)
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
+			    load->capture.path, "trace",
+			    "%zu small tasks lie in no operator of their communicator",
+			    small.orphans);
+	np_vec_release(&small.list);
+	return rc;
+}
+
+/* --- everything ------------------------------------------------------------------------------ */
+
+static int read_trace(struct trace_load *load, const struct np_source_files *source)
+{
+	int rc = begin(load);
+
+	if (rc == NP_OK)
+		rc = read_files(load, source);
+	if (rc == NP_OK && load->unknown_lanes && load->lanes.count > 0) {
+		forget_events(load);
+		rc = read_files(load, source);
+	}
+	if (rc == NP_OK && load->capture.tasks.count == 0 && load->ops.count == 0)
+		rc = np_fail(load->capture.err, NP_E_NOTFOUND,
+			     "'%s' shows nothing that ran on a device", load->capture.path);
+	return rc;
+}
+
+static int derive(struct trace_load *load)
+{
+	int rc = make_steps(load);
+
+	if (rc == NP_OK && lane_is_usable(load))
+		rc = use_lane(load);
+	find_owners(load);
+	if (rc == NP_OK)
+		rc = add_ops(load);
+	if (rc == NP_OK)
+		rc = measure_small(load);
+	if (rc == NP_OK)
+		rc = capture_measure(&load->capture);
+	return rc;
+}
+
+int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
+		  struct np_strtab *strings, struct np_err *err)
+{
+	struct np_err own = NP_ERR_INIT;
+	struct trace_load load = { .rank = rank,
+				   .capture = { .rank = rank,
+						.strings = strings,
+						.path = source->file[NP_FILE_TRACE],
+						.err = err ? err : &own } };
+	int rc = read_trace(&load, source);
+
+	if (rc == NP_OK)
+		rc = derive(&load);
+	if (rc == NP_OK) {
+		rank->device_count = load.capture.devices.count;
+		rank->device = rank->device_count ? load.capture.devices.item[0] : -1;
+		rank->step_source = NP_FROM_TRACE;
+		rank->comm_source = rank->ops.count ? NP_FROM_TRACE : NP_FROM_NOTHING;
+		rank->exposed_source = rank->comm_source;
+		capture_note_oddities(&load.capture);
+	}
+	end(&load);
+	return rc;
+}

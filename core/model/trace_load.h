@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_TRACE_LOAD_H
+#define NP_TRACE_LOAD_H
+
+/*
+ * Reading trace_view.json
+ * =======================
+ *
+ * One pass over the events fills the lists below; what belongs to which step,
+ * communicator and operator is found out afterwards, because the order of
+ * lanes in the file is nobody's promise. Names of lanes normally come before
+ * their events; where they do not, a second pass is made.
+ */
+
+#include "capture.h"
+
+#include "npuprof/comm_tasks.h"
+#include "npuprof/trace.h"
+
+enum lane_kind {
+	LANE_OTHER,
+	LANE_CANN,
+	LANE_HARDWARE,
+	LANE_COMMUNICATION,
+	LANE_OVERLAP,
+};
+
+/* A process of the trace: the host, or one view of a device. */
+struct lane {
+	enum lane_kind kind;
+	int64_t device; /* NP_UNKNOWN when the label does not say */
+};
+
+/* A thread of a communication lane: one per communicator, then one per plane of it. */
+struct comm_thread {
+	int64_t pid;
+	int64_t tid;
+	int64_t order;  /* its place in the lane */
+	np_str group;   /* of "Group <name> Communication"; NONE for a plane */
+	int64_t plane;  /* NP_UNKNOWN for a communicator's own thread */
+	uint32_t owner; /* of a plane: the index of its communicator's thread */
+};
+
+/* A node call on the host. */
+struct trace_call {
+	np_ns start;
+	np_ns end;
+	int64_t connection;
+};
+
+/* A flow from a framework call to the device event that starts at `device_start`. */
+struct trace_flow {
+	np_ns host;
+	np_ns device_start;
+};
+
+/* An operator as read, before its communicator is known. */
+struct trace_op {
+	np_ns start;
+	np_ns end;
+	int64_t pid;
+	int64_t tid;
+	int64_t connection;
+	int64_t bytes;
+	int64_t device;
+	np_str name;
+};
+
+/* A small task as read, before its operator is known. */
+struct trace_small {
+	struct np_comm_task task;
+	int64_t pid;
+	int64_t tid;
+};
+
+struct trace_load {
+	struct capture capture;
+	struct np_rank *rank;
+	struct np_idmap *lane_index; /* pid → lanes */
+	NP_VEC(struct lane) lanes;
+	NP_VEC(struct comm_thread) threads;
+	NP_VEC(struct trace_call) calls;
+	NP_VEC(struct trace_flow) flows;
+	NP_VEC(struct trace_op) ops;
+	NP_VEC(struct trace_small) small;
+	struct capture_spans computing;     /* of the overlap lane */
+	struct capture_spans communication; /* likewise */
+	np_ns first_framework_call;
+	bool unknown_lanes; /* events came before the name of their lane */
+};
+
+/* trace_events.c: the pass over one file. */
+int trace_read(struct trace_load *load, const char *path) NP_MUST_USE;
+
+#endif /* NP_TRACE_LOAD_H */
