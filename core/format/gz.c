@@ -178,8 +178,12 @@ static int fill_to(struct np_gz *gz, size_t length, struct np_err *err)
 {
 	int rc = fill(gz, err);
 
-	while (rc == NP_OK && gz->window.length < length && !gz->window.ended)
-		rc = np_gz_more(gz, 0, &gz->window, err);
+	while (rc == NP_OK && gz->window.length == gz->capacity && gz->capacity < length) {
+		rc = resize(gz, gz->capacity * 2, err);
+		/* A failure here is behind bytes that are good: it waits for its turn. */
+		if (rc == NP_OK)
+			(void)fill(gz, NULL);
+	}
 	return rc;
 }
 

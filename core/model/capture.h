@@ -66,6 +66,7 @@ struct capture {
 	NP_VEC(int32_t) devices;
 	struct np_idmap *connection_device; /* NULL while there is one device */
 	struct capture_cell *cells;         /* devices × steps, from capture_close_steps() on */
+	bool communication_given;           /* by capture_add_communication(), not by operators */
 
 	/* Oddities, told once at the end. */
 	size_t impossible_times;
@@ -124,6 +125,13 @@ struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns en
 /* Add a span of computing to the step that holds its start. */
 int capture_add_computing(struct capture *capture, uint16_t device, np_ns start,
 			  np_ns end) NP_MUST_USE;
+
+/*
+ * Likewise for communication. Without any such span the union of the operators
+ * is what communicates.
+ */
+int capture_add_communication(struct capture *capture, uint16_t device, np_ns start,
+			      np_ns end) NP_MUST_USE;
 
 /* From what was gathered to rank->times and rank->comm_steps; sorts rank->ops. */
 int capture_measure(struct capture *capture) NP_MUST_USE;

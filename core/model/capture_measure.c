@@ -79,7 +79,9 @@ static int sort_ops_into_steps(struct capture *capture)
 			continue;
 		}
 		cell = cell_of(capture, device, op->step);
-		rc = add_span(capture, &cell->communication, op->start, op->end);
+		rc = capture->communication_given ? NP_OK
+						  : add_span(capture, &cell->communication,
+							     op->start, op->end);
 		if (rc < 0)
 			return rc;
 		if (strncmp(np_strtab_text(capture->strings, op->name), "hcom_receive", 12) == 0)
@@ -96,6 +98,17 @@ int capture_add_computing(struct capture *capture, uint16_t device, np_ns start,
 	if (step == NP_NO_STEP)
 		return NP_OK;
 	return add_span(capture, &cell_of(capture, device, step)->computing, start, end);
+}
+
+int capture_add_communication(struct capture *capture, uint16_t device, np_ns start, np_ns end)
+{
+	const struct np_rank *rank = capture->rank;
+	uint32_t step = np_steps_find(rank->steps.item, rank->steps.count, start);
+
+	capture->communication_given = true;
+	if (step == NP_NO_STEP)
+		return NP_OK;
+	return add_span(capture, &cell_of(capture, device, step)->communication, start, end);
 }
 
 static int measure_cell(struct capture *capture, uint16_t device, uint32_t step,

@@ -144,14 +144,10 @@ static int make_steps(struct trace_load *load)
  * are joined over the whole trace, and one that reaches over the end of a step
  * cannot be told apart. Then the kernels decide.
  */
-static bool lane_is_usable(const struct trace_load *load)
+static bool stays_in_steps(const struct np_rank *rank, const struct capture_spans *spans)
 {
-	const struct np_rank *rank = load->rank;
-
-	if (load->computing.count == 0 || load->capture.devices.count != 1)
-		return false;
-	for (size_t i = 0; i < load->computing.count; i++) {
-		const struct np_span *span = &load->computing.item[i];
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct np_span *span = &spans->item[i];
 		uint32_t step = np_steps_find(rank->steps.item, rank->steps.count, span->begin);
 
 		if (step != NP_NO_STEP && step + 1 < rank->steps.count &&
@@ -159,6 +155,13 @@ static bool lane_is_usable(const struct trace_load *load)
 			return false;
 	}
 	return true;
+}
+
+static bool lane_is_usable(const struct trace_load *load)
+{
+	return load->computing.count > 0 && load->capture.devices.count == 1 &&
+	       stays_in_steps(load->rank, &load->computing) &&
+	       stays_in_steps(load->rank, &load->communication);
 }
 
 static int use_lane(struct trace_load *load)
@@ -170,6 +173,10 @@ static int use_lane(struct trace_load *load)
 	for (size_t i = 0; i < load->computing.count && rc == NP_OK; i++)
 		rc = capture_add_computing(&load->capture, 0, load->computing.item[i].begin,
 					   load->computing.item[i].end);
+	for (size_t i = 0; i < load->communication.count && rc == NP_OK; i++)
+		rc = capture_add_communication(&load->capture, 0,
+					       load->communication.item[i].begin,
+					       load->communication.item[i].end);
 	return rc;
 }
 

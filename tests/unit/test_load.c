@@ -969,7 +969,7 @@ static void a_disagreement_shows_both_numbers(void **state)
 {
 	(void)state;
 	assert_disagreement("UPDATE StepTraceTime SET computing = 301 WHERE step = '10'",
-			    "StepTraceTime", "file 301000 ns, tasks 300000 ns");
+			    "StepTraceTime", "301000 ns here, 300000 ns there");
 }
 
 static void every_time_of_an_operator_is_compared(void **state)
@@ -1019,12 +1019,25 @@ static void what_only_one_file_has_is_no_disagreement(void **state)
 	make_analysis_db(0, "UPDATE StepTraceTime SET stage = NULL, bubble = NULL;"
 			    "DELETE FROM StepTraceTime WHERE step = '11';"
 			    "INSERT INTO StepTraceTime(step, computing) VALUES('99', 1);"
-			    "UPDATE CommAnalyzerTime SET wait_time = NULL, elapse_time = NULL;"
+			    "UPDATE CommAnalyzerTime SET wait_time = NULL;"
 			    "DROP TABLE CommAnalyzerMatrix; DELETE FROM CommAnalyzerBandwidth");
 	{
 		with_run *run = load();
 
 		assert_no_notes(&run->notes);
+	}
+}
+
+static void operators_of_an_analysis_db_without_times_are_left_out_and_noted(void **state)
+{
+	(void)state;
+	make_analysis_db(0,
+			 "UPDATE CommAnalyzerTime SET elapse_time = NULL WHERE group_name = '$A'");
+	{
+		with_run *run = load();
+
+		assert_int_equal(np_run_rank(run, 0)->ops.count, 1);
+		assert_noted(&run->notes, NP_NOTE_WARNING, "CommAnalyzerTime", "1 ");
 	}
 }
 
@@ -1244,7 +1257,7 @@ static void a_damaged_rank_db_falls_back_to_the_analysis_db(void **state)
 		with_run *run = load();
 
 		assert_known_analysis(run, np_run_rank(run, 0));
-		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank database", "analysis.db alone");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank database", "analysis.db");
 		assert_int_equal(run->notes.list.count, 1);
 	}
 }
@@ -1415,7 +1428,8 @@ static void any_number_of_threads_gives_the_same_ranks_and_notes(void **state)
 	}
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------
+ */
 
 static struct np_run *discovered;
 
@@ -1738,6 +1752,7 @@ int main(void)
 		with_fixture(sizes_and_times_of_transports_are_compared),
 		with_fixture(sizes_and_times_of_links_are_compared),
 		with_fixture(what_only_one_file_has_is_no_disagreement),
+		with_fixture(operators_of_an_analysis_db_without_times_are_left_out_and_noted),
 		with_fixture(which_disagreement_is_shown_does_not_depend_on_interned_ids),
 		with_fixture(a_damaged_analysis_db_is_listed_and_the_rank_used),
 		with_fixture(an_empty_analysis_db_is_listed_and_the_rank_used),
