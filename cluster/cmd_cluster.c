@@ -174,9 +174,9 @@ static int print(const struct analysis *analysis, const struct cluster_options *
 	case NP_OUTPUT_JSON:
 		return report_json(&report, stdout, err);
 	case NP_OUTPUT_CSV:
-		return options->common.output ? NP_OK
-					      : report_csv(&analysis->tables, options->table, stdout,
-							   err);
+		return options->common.output
+			       ? NP_OK
+			       : report_csv(&analysis->tables, options->table, stdout, err);
 	case NP_OUTPUT_MD:
 		rc = report_markdown(&report, &buf, err);
 		break;
@@ -231,7 +231,7 @@ static int present(const struct analysis *analysis, const struct cluster_options
 	struct np_err err = NP_ERR_INIT;
 	char *database = NULL;
 	int status = np_notes_count(&analysis->run->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL
-									     : NP_EXIT_DONE;
+									    : NP_EXIT_DONE;
 
 	if (write_files(analysis, options, &database, &problem) < 0)
 		status = np_report(NP_EXIT_PARTIAL, "%s", problem.text);

@@ -33,12 +33,13 @@ struct withheld {
 size_t report_withheld(const struct report *report, struct withheld list[4]);
 
 int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
-int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
+int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
 int report_json(const struct report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 /* Write `<directory>/cluster_analysis.db`, making the directory if need be. */
-int report_database(const struct np_cluster_tables *tables, const char *directory,
-		    char **ret_path, struct np_err *err) NP_MUST_USE;
+int report_database(const struct np_cluster_tables *tables, const char *directory, char **ret_path,
+		    struct np_err *err) NP_MUST_USE;
 
 /* Print one table as CSV; NULL for the first. NP_E_USAGE, listing them, if there is no such one. */
 int report_csv(const struct np_cluster_tables *tables, const char *table, FILE *stream,

@@ -15,7 +15,8 @@ int report_make_directory(const char *path, struct np_err *err)
 
 	if (!copy)
 		return np_fail_nomem(err, path);
-	for (char *slash = strchr(copy + 1, '/'); slash && !failed; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(copy + 1, '/'); slash && !failed;
+	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		failed = mkdir(copy, 0777) < 0 && errno != EEXIST ? errno : 0;
 		*slash = '/';
@@ -24,8 +25,9 @@ int report_make_directory(const char *path, struct np_err *err)
 		failed = mkdir(copy, 0777) < 0 && errno != EEXIST ? errno : 0;
 	free(copy);
 	if (failed)
-		return np_fail(err, NP_E_IO, "cannot make the directory '%s': %s; give another with -o",
-			       path, strerror(failed));
+		return np_fail(err, NP_E_IO,
+			       "cannot make the directory '%s': %s; give another with -o", path,
+			       strerror(failed));
 	return NP_OK;
 }
 

@@ -123,9 +123,8 @@ static void put_notes(struct section *section, const struct np_notes *notes)
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static const char *const quantity_titles[NP_Q_COUNT] = {
-	[NP_Q_COMPUTING] = "computing", [NP_Q_EXPOSED] = "exposed comm.",
-	[NP_Q_FREE] = "free",		[NP_Q_BUBBLE] = "bubble",
-	[NP_Q_SPAN] = "step span",
+	[NP_Q_COMPUTING] = "computing", [NP_Q_EXPOSED] = "exposed comm.", [NP_Q_FREE] = "free",
+	[NP_Q_BUBBLE] = "bubble",       [NP_Q_SPAN] = "step span",
 };
 
 /* "41.2 r3 … 54.1 ms r5", or the one value that all have. */
@@ -318,9 +317,9 @@ static int put_communicators_section(struct section *section, const struct repor
 {
 	static const struct np_grid_column columns[] = {
 		{ "communicator", NP_LEFT, false }, { "ranks", NP_LEFT, true },
-		{ "ops", NP_RIGHT, false },	    { "elapsed", NP_RIGHT, false },
-		{ "wait", NP_RIGHT, false },	    { "transit", NP_RIGHT, false },
-		{ "exposed", NP_RIGHT, false },	    { "GB/s", NP_RIGHT, false },
+		{ "ops", NP_RIGHT, false },         { "elapsed", NP_RIGHT, false },
+		{ "wait", NP_RIGHT, false },        { "transit", NP_RIGHT, false },
+		{ "exposed", NP_RIGHT, false },     { "GB/s", NP_RIGHT, false },
 		{ "comm/comp", NP_RIGHT, false },
 	};
 	size_t count = 0;
@@ -367,16 +366,14 @@ size_t report_withheld(const struct report *report, struct withheld list[4])
 			"export_type=db (COMMUNICATION_OP) on a run with communication"
 		};
 	if (without_sizes)
-		list[count++] =
-			(struct withheld){ "bandwidth and links",
-					   "Level0 records no sizes and no links",
-					   "profiler_level=Level1" };
+		list[count++] = (struct withheld){ "bandwidth and links",
+						   "Level0 records no sizes and no links",
+						   "profiler_level=Level1" };
 	if (without_tasks)
-		list[count++] = (struct withheld){
-			"wait and transit of some operators",
-			"their small tasks are not in the data",
-			"export_type=db with profiler_level=Level1, all ranks"
-		};
+		list[count++] =
+			(struct withheld){ "wait and transit of some operators",
+					   "their small tasks are not in the data",
+					   "export_type=db with profiler_level=Level1, all ranks" };
 	return count;
 }
 

@@ -9,7 +9,8 @@ static int64_t add(int64_t sum, int64_t value)
 	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
 }
 
-/* The place of (communicator, step) among the sums: every pair has one until empty ones are dropped. */
+/* The place of (communicator, step) among the sums: every pair has one until empty ones are
+ * dropped. */
 static struct np_comm_sum *sum_of(const struct np_cluster *cluster, struct np_comm_sums *sums,
 				  uint64_t hash, np_str step)
 {
@@ -51,8 +52,7 @@ static void add_rank(struct np_comm_sum *sum, const struct np_rank *rank,
 	sum->computing = add(sum->computing, computing_of(rank, own->step, own->device));
 }
 
-static int allocate(const struct np_cluster *cluster, struct np_comm_sums *sums,
-		    struct np_err *err)
+static int allocate(const struct np_cluster *cluster, struct np_comm_sums *sums, struct np_err *err)
 {
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		for (size_t j = 0; j < cluster->steps.count; j++) {
@@ -76,9 +76,9 @@ static void add_all(const struct np_cluster *cluster, struct np_comm_sums *sums)
 
 		for (size_t j = 0; rank && j < rank->comm_steps.count; j++) {
 			const struct np_comm_step *own = &rank->comm_steps.item[j];
-			struct np_comm_sum *sum = sum_of(cluster, sums,
-							 rank->groups.item[own->group].hash,
-							 rank->steps.item[own->step].id);
+			struct np_comm_sum *sum =
+				sum_of(cluster, sums, rank->groups.item[own->group].hash,
+				       rank->steps.item[own->step].id);
 
 			if (sum)
 				add_rank(sum, rank, own);

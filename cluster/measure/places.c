@@ -16,7 +16,8 @@ static int64_t product(int32_t a, int32_t b, int32_t c, int32_t d)
 	int64_t result = a;
 
 	if (__builtin_mul_overflow(result, b, &result) ||
-	    __builtin_mul_overflow(result, c, &result) || __builtin_mul_overflow(result, d, &result))
+	    __builtin_mul_overflow(result, c, &result) ||
+	    __builtin_mul_overflow(result, d, &result))
 		return -1;
 	return result;
 }
@@ -90,14 +91,13 @@ int np_cluster_find_places(struct np_cluster *cluster, struct np_err *err)
 {
 	const struct np_run *run = cluster->run;
 
-	cluster->coordinates = np_arena_array(cluster->arena, run->sources.count,
-					      sizeof(*cluster->coordinates));
+	cluster->coordinates =
+		np_arena_array(cluster->arena, run->sources.count, sizeof(*cluster->coordinates));
 	if (!cluster->coordinates && run->sources.count > 0)
 		return np_fail_nomem(err, "places of ranks");
 	for (size_t i = 0; i < run->sources.count; i++) {
-		cluster->coordinates[i] = run->ranks[i]
-						? place(run, run->ranks[i], &cluster->parallel)
-						: nowhere;
+		cluster->coordinates[i] =
+			run->ranks[i] ? place(run, run->ranks[i], &cluster->parallel) : nowhere;
 	}
 	return NP_OK;
 }

@@ -74,7 +74,8 @@ int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_qua
 	if (rc == NP_OK && count > 0) {
 		qsort(samples.list.item, count, sizeof(struct sample), by_value);
 		most = count - 1;
-		while (most > 0 && samples.list.item[most - 1].value == samples.list.item[most].value)
+		while (most > 0 &&
+		       samples.list.item[most - 1].value == samples.list.item[most].value)
 			most--;
 		ret->least = samples.list.item[0].value;
 		ret->least_rank = samples.list.item[0].rank;

@@ -74,8 +74,8 @@ static int produce_ops(const struct np_run *run, const struct np_rank *rank, str
 		const struct np_comm_op *op = &rank->ops.item[band->op];
 
 		if (op->step != NP_NO_STEP)
-			rc = produce_row(run, rank, op->step, op->group,
-					 np_run_text(run, op->name), band, sink, err);
+			rc = produce_row(run, rank, op->step, op->group, np_run_text(run, op->name),
+					 band, sink, err);
 	}
 	return rc;
 }

@@ -109,10 +109,9 @@ static void add_known(np_ns *sum, np_ns value)
 static void add_op(struct times *sum, const struct np_comm_op *op)
 {
 	if (sum->ops++ == 0)
-		*sum = (struct times){ .transit = NP_UNKNOWN,
-				       .wait = NP_UNKNOWN,
-				       .sync = NP_UNKNOWN,
-				       .ops = 1 };
+		*sum = (struct times){
+			.transit = NP_UNKNOWN, .wait = NP_UNKNOWN, .sync = NP_UNKNOWN, .ops = 1
+		};
 	sum->elapsed += op->end - op->start;
 	add_known(&sum->transit, op->transit);
 	add_known(&sum->wait, op->wait);

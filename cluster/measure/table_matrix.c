@@ -53,8 +53,7 @@ int64_t np_matrix_rank(const struct np_communicator *communicator, int32_t local
 {
 	if (local == NP_NO_PEER)
 		return NP_UNKNOWN;
-	if ((size_t)local < communicator->global_count &&
-	    communicator->global[local] != NP_NO_RANK)
+	if ((size_t)local < communicator->global_count && communicator->global[local] != NP_NO_RANK)
 		return communicator->global[local];
 	return -1 - (int64_t)local;
 }
@@ -77,18 +76,18 @@ static int add_link(const struct np_cluster *cluster, const struct np_communicat
 
 	if (!entry)
 		return NP_E_NOMEM;
-	*entry = (struct entry){ .step = step,
-				 .step_order = step_order(cluster, step),
-				 .op_class = link->op_class,
-				 .class_text = np_strtab_text(cluster->run->strings,
-							      link->op_class),
-				 .pick = link->pick,
-				 .src = np_matrix_rank(communicator, link->src),
-				 .dst = np_matrix_rank(communicator, link->dst),
-				 .bytes = link->bytes,
-				 .time = link->time,
-				 .transport = link->transport,
-				 .op_name = link->op_name };
+	*entry =
+		(struct entry){ .step = step,
+				.step_order = step_order(cluster, step),
+				.op_class = link->op_class,
+				.class_text = np_strtab_text(cluster->run->strings, link->op_class),
+				.pick = link->pick,
+				.src = np_matrix_rank(communicator, link->src),
+				.dst = np_matrix_rank(communicator, link->dst),
+				.bytes = link->bytes,
+				.time = link->time,
+				.transport = link->transport,
+				.op_name = link->op_name };
 	return NP_OK;
 }
 
@@ -189,8 +188,8 @@ static int produce_entry(const struct np_run *run, const struct np_communicator 
 	cells[BANDWIDTH] =
 		np_cell_real(entry->time > 0 ? np_gb_per_s(entry->bytes, entry->time) : 0);
 	cells[TRANSPORT] = np_cell_text(np_run_text(run, entry->transport));
-	cells[SOURCE_OP] = np_cell_text(
-		entry->op_name == NP_STR_NONE ? "" : np_run_text(run, entry->op_name));
+	cells[SOURCE_OP] =
+		np_cell_text(entry->op_name == NP_STR_NONE ? "" : np_run_text(run, entry->op_name));
 	return np_sink_row(sink, cells, err);
 }
 

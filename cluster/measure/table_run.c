@@ -6,7 +6,7 @@
 /* --- CommunicationGroupMapping --------------------------------------------------------------- */
 
 static const struct np_column group_columns[] = {
-	{ "type", NP_TEXT },	 { "rank_set", NP_TEXT }, { "group_name", NP_TEXT },
+	{ "type", NP_TEXT },     { "rank_set", NP_TEXT }, { "group_name", NP_TEXT },
 	{ "group_id", NP_TEXT }, { "pg_name", NP_TEXT },
 };
 
@@ -82,10 +82,10 @@ static int produce_base(const void *model, struct np_sink *sink, struct np_err *
 	rc = np_buf_check(&json, err);
 	if (rc < 0)
 		return rc;
-	return np_sink_row(sink,
-			   (struct np_cell[]){ np_cell_text("distributed_args"),
-					       np_cell_text(json.text) },
-			   err);
+	return np_sink_row(
+		sink,
+		(struct np_cell[]){ np_cell_text("distributed_args"), np_cell_text(json.text) },
+		err);
 }
 
 NP_DEFINE_TABLE(np_table_base_info, "ClusterBaseInfo", "sizes of the parallel dimensions",
@@ -117,17 +117,16 @@ static int produce_hosts(const void *model, struct np_sink *sink, struct np_err 
 
 		if (!rank || rank->host_uid == NP_STR_NONE || host_seen_before(run, i))
 			continue;
-		rc = np_sink_row(sink,
-				 (struct np_cell[]){
-					 np_cell_text(np_run_text(run, rank->host_uid)),
-					 np_cell_text(np_run_text(run, rank->host_name)) },
-				 err);
+		rc = np_sink_row(
+			sink,
+			(struct np_cell[]){ np_cell_text(np_run_text(run, rank->host_uid)),
+					    np_cell_text(np_run_text(run, rank->host_name)) },
+			err);
 	}
 	return rc;
 }
 
-NP_DEFINE_TABLE(np_table_host_info, "HostInfo", "hosts of the ranks", host_columns,
-		produce_hosts);
+NP_DEFINE_TABLE(np_table_host_info, "HostInfo", "hosts of the ranks", host_columns, produce_hosts);
 
 static const struct np_column device_columns[] = {
 	{ "rankId", NP_INTEGER },
@@ -164,14 +163,22 @@ NP_DEFINE_TABLE(np_table_rank_device_map, "RankDeviceMap", "device, host and pat
 /* --- np_comm_step ---------------------------------------------------------------------------- */
 
 static const struct np_column comm_columns[] = {
-	{ "group_name", NP_TEXT },     { "pg_name", NP_TEXT },
-	{ "step", NP_TEXT },	       { "ranks", NP_INTEGER },
-	{ "ops", NP_INTEGER },	       { "bytes", NP_INTEGER },
-	{ "moved_bytes", NP_INTEGER }, { "gb_per_s", NP_REAL },
-	{ "elapsed_ns", NP_INTEGER },  { "wait_ns", NP_INTEGER },
-	{ "transit_ns", NP_INTEGER },  { "exposed_ns", NP_INTEGER },
-	{ "overlapped_ns", NP_INTEGER }, { "computing_ns", NP_INTEGER },
-	{ "comm_compute_ratio", NP_REAL }, { "estimator", NP_TEXT },
+	{ "group_name", NP_TEXT },
+	{ "pg_name", NP_TEXT },
+	{ "step", NP_TEXT },
+	{ "ranks", NP_INTEGER },
+	{ "ops", NP_INTEGER },
+	{ "bytes", NP_INTEGER },
+	{ "moved_bytes", NP_INTEGER },
+	{ "gb_per_s", NP_REAL },
+	{ "elapsed_ns", NP_INTEGER },
+	{ "wait_ns", NP_INTEGER },
+	{ "transit_ns", NP_INTEGER },
+	{ "exposed_ns", NP_INTEGER },
+	{ "overlapped_ns", NP_INTEGER },
+	{ "computing_ns", NP_INTEGER },
+	{ "comm_compute_ratio", NP_REAL },
+	{ "estimator", NP_TEXT },
 };
 
 static int produce_comm_sum(const struct np_run *run, const struct np_comm_sum *sum,
@@ -183,7 +190,8 @@ static int produce_comm_sum(const struct np_run *run, const struct np_comm_sum *
 	return np_sink_row(
 		sink,
 		(struct np_cell[]){
-			np_cell_text(hash), np_cell_text(np_run_text(run, sum->communicator->pg_name)),
+			np_cell_text(hash),
+			np_cell_text(np_run_text(run, sum->communicator->pg_name)),
 			np_cell_text(np_run_text(run, sum->step)),
 			np_cell_integer((int64_t)sum->ranks), np_cell_integer((int64_t)sum->ops),
 			np_cell_integer(sum->bytes), np_cell_integer(sum->moved_bytes),

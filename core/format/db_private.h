@@ -11,7 +11,8 @@
 /* The connection behind a database opened for reading. */
 sqlite3 *np_db_handle(struct np_db *db);
 
-/* The file the connection reads: the input itself, or the private copy made because of a sidecar. */
+/* The file the connection reads: the input itself, or the private copy made because of a sidecar.
+ */
 const char *np_db_file(const struct np_db *db);
 
 /* Turn a SQLite failure on `path` into an np_err: busy, damaged, out of memory or unreadable. */

@@ -174,7 +174,8 @@ int np_db_writer_open(const char *path, struct np_db_writer **ret, struct np_err
 
 	if (!writer || !(writer->path = strdup(path)))
 		return np_fail_nomem(err, path);
-	writer->base = (struct np_sink){ .begin = begin_relation, .row = relation_row,
+	writer->base = (struct np_sink){ .begin = begin_relation,
+					 .row = relation_row,
 					 .end = end_relation };
 	if (asprintf(&writer->temporary, "%s.tmp%d", path, (int)getpid()) < 0) {
 		writer->temporary = NULL;

@@ -121,11 +121,10 @@ static size_t read_inflated(struct np_gz *gz, char *to, size_t size)
 	return room - gz->stream.avail_out;
 }
 
-/* Read until the window is full. A failure waits until the bytes before it are used up. */
-static int fill(struct np_gz *gz, struct np_err *err)
+/* Read until the window is full, or reading ends or fails. */
+static void fill(struct np_gz *gz)
 {
 	struct np_window *window = &gz->window;
-	size_t before = window->length;
 
 	while (gz->failure.code == NP_OK && !window->ended && window->length < gz->capacity) {
 		char *to = window->bytes + window->length;
@@ -136,7 +135,12 @@ static int fill(struct np_gz *gz, struct np_err *err)
 		window->ended = got == 0 && gz->failure.code == NP_OK;
 	}
 	memset(window->bytes + window->length, 0, NP_WINDOW_PAD);
-	if (gz->failure.code == NP_OK || window->length > before)
+}
+
+/* Tell of the failure, if there was one: when the bytes before it are used up. */
+static int tell(const struct np_gz *gz, struct np_err *err)
+{
+	if (gz->failure.code == NP_OK)
 		return NP_OK;
 	return np_fail(err, gz->failure.code, "%s", gz->failure.text);
 }
@@ -161,29 +165,31 @@ static void slide(struct np_gz *gz, size_t used)
 
 int np_gz_more(struct np_gz *gz, size_t used, struct np_window *window, struct np_err *err)
 {
+	size_t kept;
 	int rc = NP_OK;
 
 	if (used > 0)
 		slide(gz, used);
 	else if (gz->window.length == gz->capacity)
 		rc = resize(gz, gz->capacity * 2, err);
-	if (rc == NP_OK)
-		rc = fill(gz, err);
+	kept = gz->window.length;
+	if (rc == NP_OK) {
+		fill(gz);
+		rc = gz->window.length == kept ? tell(gz, err) : NP_OK;
+	}
 	*window = gz->window;
 	return rc;
 }
 
-/* Have at least `length` bytes in the window, unless the file is shorter. */
+/* Have at least `length` bytes in the window, unless there are fewer. */
 static int fill_to(struct np_gz *gz, size_t length, struct np_err *err)
 {
-	int rc = fill(gz, err);
+	int rc = NP_OK;
 
-	while (rc == NP_OK && gz->window.length == gz->capacity && gz->capacity < length) {
-		rc = resize(gz, gz->capacity * 2, err);
-		/* A failure here is behind bytes that are good: it waits for its turn. */
-		if (rc == NP_OK)
-			(void)fill(gz, NULL);
-	}
+	if (gz->capacity < length)
+		rc = resize(gz, length, err);
+	if (rc == NP_OK)
+		fill(gz);
 	return rc;
 }
 
@@ -223,11 +229,16 @@ static int begin(struct np_gz *gz, size_t block, struct np_err *err)
 		rc = decompress(gz, err);
 	if (rc == NP_OK)
 		rc = fill_to(gz, sizeof(mark), err);
-	if (rc == NP_OK && begins_with(gz, mark, sizeof(mark)))
-		rc = np_gz_more(gz, sizeof(mark), &gz->window, err);
-	if (rc == NP_OK && gz->window.length == 0)
-		rc = np_fail(err, NP_E_NOTFOUND, "'%s' is empty", gz->path);
-	return rc;
+	if (rc < 0)
+		return rc;
+	if (begins_with(gz, mark, sizeof(mark))) {
+		slide(gz, sizeof(mark));
+		fill(gz);
+	}
+	if (gz->window.length > 0)
+		return NP_OK;
+	rc = tell(gz, err);
+	return rc < 0 ? rc : np_fail(err, NP_E_NOTFOUND, "'%s' is empty", gz->path);
 }
 
 static int check_file(int fd, const char *path, struct np_err *err)

@@ -112,6 +112,26 @@ void capture_widen_step(struct capture *capture, uint32_t step_index, np_ns star
 		step->end = end;
 }
 
+/* The device of each connection, for operators that do not say their own. */
+static int map_connections(struct capture *capture)
+{
+	capture->connection_device = np_idmap_new();
+	if (!capture->connection_device)
+		return np_fail_nomem(capture->err, "devices of operators");
+	for (size_t i = 0; i < capture->tasks.count; i++) {
+		const struct capture_task *task = &capture->tasks.item[i];
+		uint32_t known = np_idmap_get(capture->connection_device, task->connection);
+		uint32_t device = known == NP_IDMAP_NONE || known == task->device ? task->device
+										  : SEVERAL_DEVICES;
+		int rc = np_idmap_set(capture->connection_device, task->connection, device,
+				      capture->err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}
+
 int capture_close_steps(struct capture *capture)
 {
 	struct np_rank *rank = capture->rank;
@@ -123,7 +143,7 @@ int capture_close_steps(struct capture *capture)
 		return np_fail_nomem(capture->err, "step times");
 	for (size_t i = 0; i < count; i++)
 		capture->cells[i].tasks = (struct np_span){ NP_NS_MAX, -NP_NS_MAX };
-	return NP_OK;
+	return capture->devices.count < 2 ? NP_OK : map_connections(capture);
 }
 
 /* --- tasks ----------------------------------------------------------------------------------- */
@@ -213,25 +233,6 @@ int capture_add_task(struct capture *capture, np_ns start, np_ns end, int64_t de
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-static int map_connections(struct capture *capture)
-{
-	capture->connection_device = np_idmap_new();
-	if (!capture->connection_device)
-		return np_fail_nomem(capture->err, "devices of operators");
-	for (size_t i = 0; i < capture->tasks.count; i++) {
-		const struct capture_task *task = &capture->tasks.item[i];
-		uint32_t known = np_idmap_get(capture->connection_device, task->connection);
-		uint32_t device = known == NP_IDMAP_NONE || known == task->device ? task->device
-										  : SEVERAL_DEVICES;
-		int rc = np_idmap_set(capture->connection_device, task->connection, device,
-				      capture->err);
-
-		if (rc < 0)
-			return rc;
-	}
-	return NP_OK;
-}
-
 int32_t capture_op_device(struct capture *capture, int64_t device, int64_t connection)
 {
 	uint32_t index;
@@ -240,8 +241,6 @@ int32_t capture_op_device(struct capture *capture, int64_t device, int64_t conne
 		return (int32_t)device;
 	if (capture->devices.count < 2)
 		return capture->devices.count ? capture->devices.item[0] : -1;
-	if (!capture->connection_device && map_connections(capture) < 0)
-		return -1;
 	index = np_idmap_get(capture->connection_device, connection);
 	return index < capture->devices.count ? capture->devices.item[index] : -1;
 }

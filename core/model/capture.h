@@ -81,15 +81,14 @@ void capture_end(struct capture *capture);
 bool capture_time_ok(np_ns start, np_ns end);
 
 /* Add a step; NP_STR_NONE is the pseudo step of a run without steps. */
-int capture_add_step(struct capture *capture, np_str id, np_ns host_begin,
-		     np_ns host_end) NP_MUST_USE;
+int capture_add_step(struct capture *capture, np_str id, np_ns host_begin, np_ns host_end)
+	NP_MUST_USE;
 
 /* Sort the steps by the host's time: the order in which launches look for them. */
 void capture_sort_steps(struct capture *capture);
 
 /* A call on the host launched the tasks of `connection`; its step is the one that holds it all. */
-int capture_launch(struct capture *capture, int64_t connection, np_ns start,
-		   np_ns end) NP_MUST_USE;
+int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end) NP_MUST_USE;
 
 /* The step whose host window holds [start, end]; NP_NO_STEP for none. */
 uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end);
@@ -123,15 +122,15 @@ int32_t capture_op_device(struct capture *capture, int64_t device, int64_t conne
 struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
 
 /* Add a span of computing to the step that holds its start. */
-int capture_add_computing(struct capture *capture, uint16_t device, np_ns start,
-			  np_ns end) NP_MUST_USE;
+int capture_add_computing(struct capture *capture, uint16_t device, np_ns start, np_ns end)
+	NP_MUST_USE;
 
 /*
  * Likewise for communication. Without any such span the union of the operators
  * is what communicates.
  */
-int capture_add_communication(struct capture *capture, uint16_t device, np_ns start,
-			      np_ns end) NP_MUST_USE;
+int capture_add_communication(struct capture *capture, uint16_t device, np_ns start, np_ns end)
+	NP_MUST_USE;
 
 /* From what was gathered to rank->times and rank->comm_steps; sorts rank->ops. */
 int capture_measure(struct capture *capture) NP_MUST_USE;

@@ -79,9 +79,9 @@ static int sort_ops_into_steps(struct capture *capture)
 			continue;
 		}
 		cell = cell_of(capture, device, op->step);
-		rc = capture->communication_given ? NP_OK
-						  : add_span(capture, &cell->communication,
-							     op->start, op->end);
+		rc = capture->communication_given
+			     ? NP_OK
+			     : add_span(capture, &cell->communication, op->start, op->end);
 		if (rc < 0)
 			return rc;
 		if (strncmp(np_strtab_text(capture->strings, op->name), "hcom_receive", 12) == 0)

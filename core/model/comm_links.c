@@ -137,8 +137,7 @@ static int describe(struct op_link *link, const struct np_rank *rank, struct np_
 	link->group = op->group;
 	link->step = op->step;
 	/* Bytes per nanosecond are gigabytes per second; the vendor sorts what it has rounded. */
-	link->gb_per_s =
-		link->time > 0 ? np_round((double)link->bytes / (double)link->time, 4) : 0;
+	link->gb_per_s = link->time > 0 ? np_round((double)link->bytes / (double)link->time, 4) : 0;
 	return NP_OK;
 }
 

@@ -19,8 +19,8 @@ void np_op_links_free(struct np_op_links *links);
  * without a destination stays on its source. `transport` is a constant.
  */
 int np_op_links_add(struct np_op_links *links, uint32_t op, int32_t src, int32_t dst,
-		    const char *transport, int64_t bytes, np_ns time,
-		    struct np_err *err) NP_MUST_USE;
+		    const char *transport, int64_t bytes, np_ns time, struct np_err *err)
+	NP_MUST_USE;
 
 /* Sum by operator class, communicator, step and link; append the picks to rank->links. */
 int np_op_links_pick(struct np_op_links *links, struct np_rank *rank, struct np_strtab *strings,

@@ -303,9 +303,8 @@ static np_ns union_of(struct walk *walk, struct np_spans *scratch, struct np_spa
 	return np_spans_total(scratch);
 }
 
-static int measure_op(struct walk *walk, struct np_spans *scratch,
-		      const struct np_comm_task *tasks, size_t count,
-		      struct np_comm_tasks_form form)
+static int measure_op(struct walk *walk, struct np_spans *scratch, const struct np_comm_task *tasks,
+		      size_t count, struct np_comm_tasks_form form)
 {
 	struct np_comm_op *op = &walk->rank->ops.item[walk->op];
 	uint32_t master = master_plane(tasks, count, form.has_master);
@@ -388,8 +387,8 @@ static int measure_all(struct walk *walk, struct np_strtab *strings, struct np_c
 }
 
 int np_comm_tasks_measure(struct np_rank *rank, struct np_strtab *strings,
-			  struct np_comm_task *tasks, size_t count,
-			  struct np_comm_tasks_form form, struct np_err *err)
+			  struct np_comm_task *tasks, size_t count, struct np_comm_tasks_form form,
+			  struct np_err *err)
 {
 	struct np_err own = NP_ERR_INIT;
 	struct walk walk = { .rank = rank, .err = err ? err : &own };

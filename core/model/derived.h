@@ -36,12 +36,10 @@ int64_t derived_bytes(double value);
  * The step with this label, added if it is new. Step tables say "50",
  * communication tables "step50"; no step is NULL, "" or "step".
  */
-int derived_step(struct derived *load, const char *label, size_t length,
-		 uint32_t *ret) NP_MUST_USE;
+int derived_step(struct derived *load, const char *label, size_t length, uint32_t *ret) NP_MUST_USE;
 
 /* The communicator named by its hash in decimal, by its string, or not at all (NULL). */
-int derived_group(struct derived *load, const char *text, size_t length,
-		  uint32_t *ret) NP_MUST_USE;
+int derived_group(struct derived *load, const char *text, size_t length, uint32_t *ret) NP_MUST_USE;
 
 /* Totals are sums of ours; a file may hold the vendor's beside the operators. */
 bool derived_is_total(const char *name);

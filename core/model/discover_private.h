@@ -2,7 +2,8 @@
 #ifndef NP_DISCOVER_PRIVATE_H
 #define NP_DISCOVER_PRIVATE_H
 
-/* What discover.c (which directories, which of them are used) and discover_files.c (what is in one) share. */
+/* What discover.c (which directories, which of them are used) and discover_files.c (what is in one)
+ * share. */
 
 #include "npuprof/discover.h"
 
@@ -13,8 +14,8 @@ struct names {
 	NP_VEC(char *) list;
 };
 
-int discover_names(struct np_run *run, const char *path, struct names *ret,
-		   struct np_err *err) NP_MUST_USE;
+int discover_names(struct np_run *run, const char *path, struct names *ret, struct np_err *err)
+	NP_MUST_USE;
 void discover_release_names(struct names *names);
 
 /* "dir/name", or NULL when out of memory. */

@@ -5,9 +5,8 @@
 
 static bool step_number(const struct np_run *run, np_str id, int64_t *ret)
 {
-	return id != NP_STR_NONE &&
-	       np_text_to_int(np_strtab_text(run->strings, id), np_strtab_length(run->strings, id),
-			      ret);
+	return id != NP_STR_NONE && np_text_to_int(np_strtab_text(run->strings, id),
+						   np_strtab_length(run->strings, id), ret);
 }
 
 static int by_number(const void *left, const void *right)

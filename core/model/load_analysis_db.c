@@ -39,7 +39,8 @@ static int intern(struct analysis *load, struct np_scan_text text, np_str *ret)
 	*ret = NP_STR_NONE;
 	if (!text.bytes)
 		return NP_OK;
-	return np_strtab_add(load->derived.strings, text.bytes, text.length, ret, load->derived.err);
+	return np_strtab_add(load->derived.strings, text.bytes, text.length, ret,
+			     load->derived.err);
 }
 
 static int step_of(struct analysis *load, struct np_scan_text label, uint32_t *ret)

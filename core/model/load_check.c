@@ -33,15 +33,15 @@ static void compare_times(struct differences *found, const char *quantity, const
 		differ(found, quantity, where, file, derived, "ns");
 }
 
-static void note(struct np_rank *rank, const char *path, const char *table,
-		 enum np_source used, const struct differences *found)
+static void note(struct np_rank *rank, const char *path, const char *table, enum np_source used,
+		 const struct differences *found)
 {
 	if (found->count == 0)
 		return;
 	np_note_add(&rank->notes, NP_NOTE_WARNING, rank->id, path, table,
 		    "%zu %s with the %s, which is used; %s", found->count,
-		    found->count == 1 ? "value disagrees" : "values disagree",
-		    np_source_name(used), found->first);
+		    found->count == 1 ? "value disagrees" : "values disagree", np_source_name(used),
+		    found->first);
 }
 
 static const struct np_step_time *find_time(const struct np_rank *rank, np_str step, int32_t device)
@@ -207,6 +207,9 @@ static void check_ops(struct np_rank *rank, const struct np_rank *file, const ch
 		check_bands(&bands, where, file, &in_file[i], rank, &derived[j]);
 		j++;
 	}
+	/* What was not compared may be a note that is missing. */
+	if (!derived || !in_file)
+		rank->notes.lost = true;
 	free(derived);
 	free(in_file);
 	note(rank, path, "CommAnalyzerTime", rank->comm_source, &times);

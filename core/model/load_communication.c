@@ -110,8 +110,7 @@ static int add_band(struct derived *load, const struct np_band *totals, int64_t 
 }
 
 /* One transport: a row for each packet size, or one without, as the databases have it. */
-static int take_transport(struct derived *load, enum np_band_type type,
-			  const struct np_json *info)
+static int take_transport(struct derived *load, enum np_band_type type, const struct np_json *info)
 {
 	const struct np_json *sizes = np_json_member(info, "Size Distribution");
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;

@@ -192,7 +192,10 @@ int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *st
 	struct np_err own = NP_ERR_INIT;
 	struct kernels load = {
 		.rank = rank,
-		.capture = { .rank = rank, .strings = strings, .path = path, .err = err ? err : &own },
+		.capture = { .rank = rank,
+			     .strings = strings,
+			     .path = path,
+			     .err = err ? err : &own },
 	};
 	int rc = capture_begin(&load.capture);
 

@@ -14,8 +14,7 @@ static int32_t small_integer(const struct np_json *object, const char *key)
 {
 	int64_t value;
 
-	if (!np_json_integer(np_json_member(object, key), &value) || value < 0 ||
-	    value > INT32_MAX)
+	if (!np_json_integer(np_json_member(object, key), &value) || value < 0 || value > INT32_MAX)
 		return 0;
 	return (int32_t)value;
 }
@@ -31,8 +30,7 @@ static void take_parallel(struct np_parallel *parallel, const struct np_json *ar
 	parallel->dp = small_integer(args, "data_parallel_size");
 	parallel->cp = small_integer(args, "context_parallel_size");
 	parallel->ep = small_integer(args, "expert_model_parallel_size");
-	(void)np_json_bool(np_json_member(args, "sequence_parallel"),
-			   &parallel->sequence_parallel);
+	(void)np_json_bool(np_json_member(args, "sequence_parallel"), &parallel->sequence_parallel);
 }
 
 static int by_rank(const void *left, const void *right)
@@ -112,8 +110,8 @@ int np_load_metadata_value(struct np_rank *rank, const char *name, const struct 
 	return NP_OK;
 }
 
-static int take_metadata(struct np_rank *rank, const struct np_json *doc,
-			 struct np_strtab *strings, struct np_err *err)
+static int take_metadata(struct np_rank *rank, const struct np_json *doc, struct np_strtab *strings,
+			 struct np_err *err)
 {
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 	int rc = NP_OK;
@@ -166,8 +164,8 @@ int np_load_metadata(struct np_rank *rank, const struct np_source_files *source,
 	if (rc == NP_OK)
 		rc = take_info(rank, info, strings, err);
 	if (rc == NP_OK)
-		rc = read_document(rank, source->file[NP_FILE_METADATA], "profiler_metadata", &metadata,
-				   err);
+		rc = read_document(rank, source->file[NP_FILE_METADATA], "profiler_metadata",
+				   &metadata, err);
 	if (rc == NP_OK)
 		rc = take_metadata(rank, metadata, strings, err);
 	return rc;

@@ -68,7 +68,7 @@ void np_load_check(struct np_rank *rank, const struct np_rank *file, const char 
 int np_load_comm_steps(struct np_rank *rank, uint32_t **ret_order, struct np_err *err) NP_MUST_USE;
 
 /* Sort operators by time and mend the indexes of bands that point to them. */
-int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings,
-		     struct np_err *err) NP_MUST_USE;
+int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_LOAD_PRIVATE_H */

@@ -13,8 +13,7 @@ typedef int reader(struct np_rank *rank, const struct np_source_files *source,
 		   struct np_strtab *strings, struct np_err *err);
 
 /* Put what a file derived into the form that readers of tasks leave behind. */
-static int finish_derived(struct np_rank *rank, const struct np_strtab *strings,
-			  struct np_err *err)
+static int finish_derived(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
 {
 	uint32_t *order = NULL;
 	int rc = np_load_sort_ops(rank, strings, err);
@@ -23,6 +22,19 @@ static int finish_derived(struct np_rank *rank, const struct np_strtab *strings,
 		rc = np_load_comm_steps(rank, &order, err);
 	free(order);
 	return rc;
+}
+
+/* Times are by device, as the file has them: every new one adds to the count. */
+static void count_devices(struct np_rank *rank)
+{
+	rank->device_count = 0;
+	for (size_t i = 0; i < rank->times.count; i++) {
+		bool seen = rank->times.item[i].device < 0;
+
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = rank->times.item[j].device == rank->times.item[i].device;
+		rank->device_count += !seen;
+	}
 }
 
 static int read_rank_db(struct np_rank *rank, const struct np_source_files *source,
@@ -40,6 +52,7 @@ static int read_analysis_db(struct np_rank *rank, const struct np_source_files *
 	if (rc == NP_OK && rank->times.count == 0 && rank->ops.count == 0)
 		rc = np_fail(err, NP_E_NOTFOUND, "'%s' holds neither step times nor operators",
 			     path);
+	count_devices(rank);
 	return rc < 0 ? rc : finish_derived(rank, strings, err);
 }
 
@@ -443,26 +456,39 @@ static void note_problems(struct np_rank *rank, const struct np_source_files *so
 	}
 }
 
+/* Nothing could be read: say of every file why. */
+static int fail_with_all(const struct np_err *problems, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf all = NP_BUF_INIT;
+	enum np_code code = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(readers); i++) {
+		if (problems[i].code == NP_OK)
+			continue;
+		np_buf_printf(&all, "%s%s", code == NP_OK ? "" : "; ", problems[i].text);
+		if (code == NP_OK)
+			code = problems[i].code;
+	}
+	if (code == NP_OK)
+		return np_fail(err, NP_E_NOTFOUND, "no file of a profile");
+	return np_fail(err, code, "%s", all.text);
+}
+
 static int read_files(struct np_rank *rank, const struct np_source_files *source,
 		      struct np_strtab *strings, struct np_err *err)
 {
 	struct np_err problems[NP_COUNT(readers)] = { 0 };
-	const struct np_err *first = NULL;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(readers) && rc == NP_OK; i++) {
-		if (!source->file[readers[i].file] ||
-		    (readers[i].large && !lacks_something(rank)))
+		if (!source->file[readers[i].file] || (readers[i].large && !lacks_something(rank)))
 			continue;
 		rc = read_file(rank, i, source, strings, &problems[i], err);
-		if (problems[i].code != NP_OK && !first)
-			first = &problems[i];
 	}
 	if (rc < 0)
 		return rc;
 	if (!has_something(rank))
-		return np_fail(err, first ? first->code : NP_E_NOTFOUND, "%s",
-			       first ? first->text : "no file of a profile");
+		return fail_with_all(problems, err);
 	note_problems(rank, source, problems);
 	return NP_OK;
 }

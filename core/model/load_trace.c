@@ -174,8 +174,7 @@ static int use_lane(struct trace_load *load)
 		rc = capture_add_computing(&load->capture, 0, load->computing.item[i].begin,
 					   load->computing.item[i].end);
 	for (size_t i = 0; i < load->communication.count && rc == NP_OK; i++)
-		rc = capture_add_communication(&load->capture, 0,
-					       load->communication.item[i].begin,
+		rc = capture_add_communication(&load->capture, 0, load->communication.item[i].begin,
 					       load->communication.item[i].end);
 	return rc;
 }
@@ -216,7 +215,8 @@ static const struct comm_thread *thread_of(const struct trace_load *load, int64_
 	return NULL;
 }
 
-/* The communicator of an operator: its thread names it, or the number in the operator's name does. */
+/* The communicator of an operator: its thread names it, or the number in the operator's name does.
+ */
 static int group_of(struct trace_load *load, const struct trace_op *op, uint32_t *ret)
 {
 	const struct comm_thread *thread = thread_of(load, op->pid, op->tid);
@@ -293,7 +293,8 @@ static int add_ops(struct trace_load *load)
 	return rc;
 }
 
-/* The last operator of a communicator's thread that starts at or before `start`, if it reaches it. */
+/* The last operator of a communicator's thread that starts at or before `start`, if it reaches it.
+ */
 static uint32_t op_at(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
 {
 	const struct trace_op key = { .pid = owner->pid, .tid = owner->tid, .start = start };
@@ -328,9 +329,9 @@ static int place_small(struct trace_load *load, struct small_tasks *small)
 	for (size_t i = 0; i < load->small.count; i++) {
 		const struct trace_small *from = &load->small.item[i];
 		const struct comm_thread *thread = thread_of(load, from->pid, from->tid);
-		uint32_t op = thread ? op_at(load, &load->threads.item[thread->owner],
-					     from->task.start)
-				     : NP_IDMAP_NONE;
+		uint32_t op =
+			thread ? op_at(load, &load->threads.item[thread->owner], from->task.start)
+			       : NP_IDMAP_NONE;
 		struct np_comm_task *task;
 
 		if (op == NP_IDMAP_NONE || !capture_time_ok(from->task.start, from->task.end)) {
@@ -391,15 +392,14 @@ static int measure_small(struct trace_load *load)
 	int rc = has_links ? place_small(load, &small) : place_device_tasks(load, &small);
 
 	if (rc == NP_OK && small.list.count > 0)
-		rc = np_comm_tasks_measure(load->rank, load->capture.strings, small.list.item,
-					   small.list.count,
-					   (struct np_comm_tasks_form){ small.has_master, has_links },
-					   load->capture.err);
+		rc = np_comm_tasks_measure(
+			load->rank, load->capture.strings, small.list.item, small.list.count,
+			(struct np_comm_tasks_form){ small.has_master, has_links },
+			load->capture.err);
 	load->rank->sizes_known = has_links;
 	if (small.orphans)
-		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
-			    load->capture.path, "trace",
-			    "%zu small tasks lie in no operator of their communicator",
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, load->capture.path,
+			    "trace", "%zu small tasks lie in no operator of their communicator",
 			    small.orphans);
 	np_vec_release(&small.list);
 	return rc;

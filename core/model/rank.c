@@ -112,7 +112,7 @@ const char *np_band_name(enum np_band_type type)
 
 const char *np_link_pick_name(enum np_link_pick pick)
 {
-	static const char *const names[] = { "top1",	"middle",  "bottom1",
+	static const char *const names[] = { "top1",    "middle",  "bottom1",
 					     "bottom2", "bottom3", "total" };
 
 	return names[pick];

@@ -28,8 +28,8 @@ struct rank_db {
 
 	struct np_idmap *text_index; /* STRING_IDS.id → texts */
 	NP_VEC(struct rank_db_text) texts;
-	struct np_idmap *interned; /* STRING_IDS.id → np_str */
-	struct np_idmap *classes;  /* STRING_IDS.id → enum task_class */
+	struct np_idmap *interned;   /* STRING_IDS.id → np_str */
+	struct np_idmap *classes;    /* STRING_IDS.id → enum task_class */
 	struct np_idmap *task_index; /* TASK.globalTaskId → capture.tasks */
 	struct np_idmap *op_index;   /* COMMUNICATION_OP.opId → rank->ops */
 	size_t kernels_without_task;

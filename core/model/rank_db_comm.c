@@ -273,7 +273,6 @@ static int measure_small(struct rank_db *load)
 	return rc;
 }
 
-
 int rank_db_read_comm(struct rank_db *load)
 {
 	int rc = rank_db_each(load, "COMMUNICATION_OP", op_columns, OP_COLUMNS, take_op);

@@ -102,8 +102,8 @@ static int take_host(struct rank_db *load, const struct np_batch *batch, size_t 
 		rc = np_strtab_add(load->strings, uid.bytes, uid.length, &load->rank->host_uid,
 				   load->err);
 	if (rc == NP_OK && name.bytes)
-		rc = np_strtab_add(load->strings, name.bytes, name.length,
-				   &load->rank->host_name, load->err);
+		rc = np_strtab_add(load->strings, name.bytes, name.length, &load->rank->host_name,
+				   load->err);
 	return rc;
 }
 

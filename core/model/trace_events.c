@@ -116,7 +116,8 @@ static int take_metadata(struct trace_load *load, const struct np_trace_event *e
 	struct lane *lane;
 	int64_t order;
 
-	if (np_slice_is(event->name, "process_name") || np_slice_is(event->name, "process_labels")) {
+	if (np_slice_is(event->name, "process_name") ||
+	    np_slice_is(event->name, "process_labels")) {
 		lane = add_lane(load, event->pid.value);
 		if (!lane)
 			return NP_E_NOMEM;
@@ -145,7 +146,7 @@ static int take_metadata(struct trace_load *load, const struct np_trace_event *e
 static np_ns end_of(const struct np_trace_event *event)
 {
 	return event->dur_ns == NP_UNKNOWN || event->dur_ns < 0 ? event->ts_ns
-								 : event->ts_ns + event->dur_ns;
+								: event->ts_ns + event->dur_ns;
 }
 
 static int take_step(struct trace_load *load, const struct np_trace_event *event)
@@ -185,17 +186,18 @@ static int take_call(struct trace_load *load, const struct np_trace_event *event
 /* Kernels that compute, by the type of their task; communication kernels are told by their name. */
 static bool computes(struct np_slice type, struct np_slice name)
 {
-	static const char *const types[] = { "AICORE",	     "AIVECTORCORE", "AIV",	     "MIXAIC",
-					     "MIXAIV",	     "DSA",	     "AICPU",	     "KERNELAICORE",
-					     "KERNELAIVEC",  "KERNELMIXAIC", "KERNELMIXAIV", "KERNELAICPU" };
+	static const char *const types[] = { "AICORE",       "AIVECTORCORE", "AIV",
+					     "MIXAIC",       "MIXAIV",       "DSA",
+					     "AICPU",        "KERNELAICORE", "KERNELAIVEC",
+					     "KERNELMIXAIC", "KERNELMIXAIV", "KERNELAICPU" };
 	static const char *const communication[] = { "AicpuKernel", "AivKernel" };
 	char plain[32];
 
 	for (size_t i = 0; i < NP_COUNT(communication); i++) {
 		size_t length = strlen(communication[i]);
 
-		if (name.length >= length && memcmp(name.bytes + name.length - length,
-						    communication[i], length) == 0)
+		if (name.length >= length &&
+		    memcmp(name.bytes + name.length - length, communication[i], length) == 0)
 			return false;
 	}
 	capture_plain_type(type.bytes, type.length, plain, sizeof(plain));
@@ -219,8 +221,8 @@ static int take_hardware(struct trace_load *load, const struct lane *lane,
 	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
 	type = values[0].type == NP_TRACE_TEXT ? values[0].text : (struct np_slice){ "", 0 };
 	(void)np_trace_value_integer(&values[1], &connection);
-	rc = capture_add_task(&load->capture, event->ts_ns, end_of(event), lane->device,
-			      connection, capture_task_class(type.bytes, type.length), &index);
+	rc = capture_add_task(&load->capture, event->ts_ns, end_of(event), lane->device, connection,
+			      capture_task_class(type.bytes, type.length), &index);
 	if (rc == NP_OK && index != NP_IDMAP_NONE)
 		load->capture.tasks.item[index].computes = computes(type, event->name);
 	return rc;
@@ -251,9 +253,9 @@ static int64_t element_bytes(struct np_slice type)
 	static const struct {
 		const char *name;
 		int64_t bytes;
-	} sizes[] = { { "INT8", 1 },   { "INT16", 2 },	{ "INT32", 4 },	 { "FP16", 2 },
-		      { "FP32", 4 },   { "INT64", 8 },	{ "UINT64", 8 }, { "UINT8", 1 },
-		      { "UINT16", 2 }, { "UINT32", 4 }, { "FP64", 8 },	 { "BFP16", 2 },
+	} sizes[] = { { "INT8", 1 },   { "INT16", 2 },  { "INT32", 4 },  { "FP16", 2 },
+		      { "FP32", 4 },   { "INT64", 8 },  { "UINT64", 8 }, { "UINT8", 1 },
+		      { "UINT16", 2 }, { "UINT32", 4 }, { "FP64", 8 },   { "BFP16", 2 },
 		      { "INT128", 16 } };
 
 	for (size_t i = 0; i < NP_COUNT(sizes); i++) {
@@ -297,8 +299,8 @@ static uint16_t link_number(struct np_slice text)
 		const char *name;
 		uint16_t link;
 	} links[] = { { "ON_CHIP", NP_LINK_ON_CHIP }, { "HCCS", NP_LINK_HCCS },
-		      { "PCIE", NP_LINK_PCIE },	      { "ROCE", NP_LINK_ROCE },
-		      { "SIO", NP_LINK_SIO },	      { "HCCS_SW", NP_LINK_HCCS_SW } };
+		      { "PCIE", NP_LINK_PCIE },       { "ROCE", NP_LINK_ROCE },
+		      { "SIO", NP_LINK_SIO },         { "HCCS_SW", NP_LINK_HCCS_SW } };
 
 	for (size_t i = 0; i < NP_COUNT(links); i++) {
 		if (np_slice_is(text, links[i].name))
@@ -341,11 +343,21 @@ static struct np_slice text_of(const struct np_trace_value *value)
 
 static int take_small(struct trace_load *load, const struct np_trace_event *event)
 {
-	enum { TYPE, SRC, DST, TRANSPORT, SIZE, LINK, RDMA, MASTER, COUNT };
+	enum {
+		TYPE,
+		SRC,
+		DST,
+		TRANSPORT,
+		SIZE,
+		LINK,
+		RDMA,
+		MASTER,
+		COUNT
+	};
 	static const char *const keys[COUNT] = {
-		[TYPE] = "task type", [SRC] = "src rank",  [DST] = "dst rank",
-		[TRANSPORT] = "transport type", [SIZE] = "size(Byte)", [LINK] = "link type",
-		[RDMA] = "rdma type", [MASTER] = "is_master",
+		[TYPE] = "task type",           [SRC] = "src rank",     [DST] = "dst rank",
+		[TRANSPORT] = "transport type", [SIZE] = "size(Byte)",  [LINK] = "link type",
+		[RDMA] = "rdma type",           [MASTER] = "is_master",
 	};
 	struct trace_small *small = np_vec_add(&load->small, load->capture.err);
 	struct np_trace_value values[COUNT];
@@ -417,7 +429,8 @@ static int take_flow(struct trace_load *load, const struct np_trace_event *event
 {
 	struct trace_flow *flow;
 
-	if (!np_slice_is(event->cat, "async_npu") || !event->id.number || event->ts_ns == NP_UNKNOWN)
+	if (!np_slice_is(event->cat, "async_npu") || !event->id.number ||
+	    event->ts_ns == NP_UNKNOWN)
 		return NP_OK;
 	flow = np_vec_add(&load->flows, load->capture.err);
 	if (!flow)

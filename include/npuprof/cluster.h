@@ -16,13 +16,13 @@
 /* A communicator over all ranks that know it. */
 struct np_communicator {
 	uint64_t hash;
-	np_str name;    /* the communicator string; NONE when only the hash is known */
-	np_str pg_name; /* "tp", "dp" …; NONE when not known */
+	np_str name;            /* the communicator string; NONE when only the hash is known */
+	np_str pg_name;         /* "tp", "dp" …; NONE when not known */
 	const int32_t *members; /* global ranks from the metadata, ascending; NULL if not known */
 	size_t member_count;
 	int32_t *observed; /* profiled ranks with operators of it, ascending */
 	size_t observed_count;
-	size_t size; /* members, else what the links give away; at least the observed */
+	size_t size;     /* members, else what the links give away; at least the observed */
 	bool collective; /* it has operators of this kind */
 	bool p2p;
 	/*
@@ -52,13 +52,15 @@ struct np_cluster {
 	const struct np_run *run;
 	struct np_arena *arena;
 	NP_VEC(np_str) steps; /* ids in numeric order; NP_STR_NONE for runs without steps */
-	NP_VEC(struct np_communicator) communicators; /* by type, then hash as text, as Insight lists them */
-	NP_VEC(struct np_stage) stages;		      /* by smallest rank; empty without a pipeline */
-	struct np_coordinates *coordinates;	      /* by index of the rank in the run */
-	struct np_parallel parallel;		      /* of the first rank that has it */
+	NP_VEC(struct np_communicator)
+	communicators;                      /* by type, then hash as text, as Insight lists them */
+	NP_VEC(struct np_stage) stages;     /* by smallest rank; empty without a pipeline */
+	struct np_coordinates *coordinates; /* by index of the rank in the run */
+	struct np_parallel parallel;        /* of the first rank that has it */
 };
 
-int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct np_err *err) NP_MUST_USE;
+int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct np_err *err)
+	NP_MUST_USE;
 void np_cluster_free(struct np_cluster *cluster);
 void np_cluster_freep(struct np_cluster **cluster);
 
@@ -98,7 +100,7 @@ struct np_comm_sum {
 	int64_t moved_bytes;
 	np_ns moved_time;
 	np_ns elapsed;
-	np_ns wait;    /* NP_UNKNOWN without an estimator */
+	np_ns wait; /* NP_UNKNOWN without an estimator */
 	np_ns transit;
 	np_ns exposed;
 	np_ns overlapped;

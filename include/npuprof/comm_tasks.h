@@ -40,9 +40,9 @@ struct np_comm_task {
 	np_ns start;
 	np_ns end;
 	int64_t bytes;
-	uint32_t op;   /* index of its operator */
+	uint32_t op; /* index of its operator */
 	uint32_t plane;
-	int32_t src;   /* local to the communicator; NP_NO_PEER when there is none */
+	int32_t src; /* local to the communicator; NP_NO_PEER when there is none */
 	int32_t dst;
 	uint16_t link;
 	uint8_t transport;
@@ -67,8 +67,8 @@ struct np_comm_tasks_form {
  * stay empty.
  */
 int np_comm_tasks_measure(struct np_rank *rank, struct np_strtab *strings,
-			  struct np_comm_task *tasks, size_t count,
-			  struct np_comm_tasks_form form, struct np_err *err) NP_MUST_USE;
+			  struct np_comm_task *tasks, size_t count, struct np_comm_tasks_form form,
+			  struct np_err *err) NP_MUST_USE;
 
 /* "hcom_reduceScatter__097_4_1" → "reducescatter", the class under which links are summed. */
 size_t np_op_class(const char *op_name, char *ret, size_t size);

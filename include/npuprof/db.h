@@ -71,8 +71,8 @@ int np_db_writer_exec(struct np_db_writer *writer, const char *sql, struct np_er
 struct np_db_insert;
 int np_db_insert_begin(struct np_db_writer *writer, const char *table, size_t columns,
 		       struct np_db_insert **ret, struct np_err *err) NP_MUST_USE;
-int np_db_insert_row(struct np_db_insert *insert, const struct np_cell *cells,
-		     struct np_err *err) NP_MUST_USE;
+int np_db_insert_row(struct np_db_insert *insert, const struct np_cell *cells, struct np_err *err)
+	NP_MUST_USE;
 
 /* Commit, close and rename into place. The writer is freed in either case. */
 int np_db_writer_commit(struct np_db_writer *writer, struct np_err *err) NP_MUST_USE;

@@ -46,7 +46,7 @@ int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent,
 		  bool color, struct np_err *err) NP_MUST_USE;
 
 /* Append the grid as a GitHub table, with nothing cut. */
-int np_grid_write_markdown(const struct np_grid *grid, struct np_buf *buf,
-			   struct np_err *err) NP_MUST_USE;
+int np_grid_write_markdown(const struct np_grid *grid, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_GRID_H */

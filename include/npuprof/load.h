@@ -25,7 +25,7 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
  * Keep only the steps in `steps`. NP_E_USAGE, listing those there are, when a
  * step asked for exists on no rank.
  */
-int np_run_keep_steps(struct np_run *run, const struct np_ranges *steps,
-		      struct np_err *err) NP_MUST_USE;
+int np_run_keep_steps(struct np_run *run, const struct np_ranges *steps, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_LOAD_H */

@@ -89,7 +89,7 @@ struct np_comm_op {
 	np_ns transfer; /* union of payload over all planes; the rest of the operator is wait */
 	int64_t bytes;  /* count × size of an element */
 	np_str name;
-	np_str type; /* "hcom_allReduce_" */
+	np_str type;    /* "hcom_allReduce_" */
 	uint32_t group; /* index in np_rank.groups */
 	uint32_t step;  /* index in np_rank.steps, or NP_NO_STEP */
 	int32_t device;
@@ -209,11 +209,13 @@ struct np_rank *np_rank_new(int32_t id, const char *path) NP_MUST_USE;
 void np_rank_free(struct np_rank *rank);
 void np_rank_freep(struct np_rank **rank);
 
-/* The vendor's hash of a communicator string: names it in analysis files, and its last three digits in operator names. */
+/* The vendor's hash of a communicator string: names it in analysis files, and its last three digits
+ * in operator names. */
 uint64_t np_group_hash(const char *name, size_t length);
 
 /* The index of the communicator with this hash, added if it is new. */
-int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err) NP_MUST_USE;
+int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err)
+	NP_MUST_USE;
 
 /*
  * The communicator of an operator of which only the name is known: the number

@@ -3,8 +3,8 @@
 #define NP_RUN_H
 
 #include "npuprof/notes.h"
-#include "npuprof/rank.h"
 #include "npuprof/ranges.h"
+#include "npuprof/rank.h"
 #include "npuprof/strtab.h"
 
 /*
@@ -49,13 +49,13 @@ const char *np_kind_name(enum np_kind kind);
 struct np_source_files {
 	enum np_kind kind;
 	int32_t rank;
-	char *dir;                 /* the rank's directory, as found below the root */
-	char *file[NP_FILE_COUNT]; /* NULL for one that is not there */
+	char *dir;                  /* the rank's directory, as found below the root */
+	char *file[NP_FILE_COUNT];  /* NULL for one that is not there */
 	NP_VEC(char *) more_traces; /* further slices of a trace that msprof cut up */
-	char *host;                /* where the metadata names it, else NULL */
-	int32_t device;            /* likewise, else -1 */
-	int64_t stamp;             /* from the directory's name, else the newest change of its files */
-	int64_t bytes;             /* size of the input files */
+	char *host;                 /* where the metadata names it, else NULL */
+	int32_t device;             /* likewise, else -1 */
+	int64_t stamp; /* from the directory's name, else the newest change of its files */
+	int64_t bytes; /* size of the input files */
 };
 
 void np_source_files_release(struct np_source_files *source);

@@ -38,7 +38,9 @@ struct np_trace_id {
 	struct np_slice text; /* without quotes; no bytes: there is none */
 	/*
 	 * If `number`, the whole number that the text is, modulo 2^64: ids from 2^63
-	 * on are negative. Otherwise a hash of the text; NP_UNKNOWN if there is none.
+	 * on are negative. Otherwise a hash of the text, also for numbers beyond 64
+	 * bits, which HostToDevice events have; NP_UNKNOWN if there is none. So equal
+	 * texts have equal values and equal `number`.
 	 */
 	int64_t value;
 	bool number;
