@@ -12,19 +12,7 @@
 typedef int reader(struct np_rank *rank, const struct np_source_files *source,
 		   struct np_strtab *strings, struct np_err *err);
 
-/* Put what a file derived into the form that readers of tasks leave behind. */
-static int finish_derived(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
-{
-	uint32_t *order = NULL;
-	int rc = np_load_sort_ops(rank, strings, err);
-
-	if (rc == NP_OK)
-		rc = np_load_comm_steps(rank, &order, err);
-	free(order);
-	return rc;
-}
-
-/* Times are by device, as the file has them: every new one adds to the count. */
+/* Times are by device as the file has them: every new one adds to the count. */
 static void count_devices(struct np_rank *rank)
 {
 	rank->device_count = 0;
@@ -35,6 +23,19 @@ static void count_devices(struct np_rank *rank)
 			seen = rank->times.item[j].device == rank->times.item[i].device;
 		rank->device_count += !seen;
 	}
+}
+
+/* Put what a file derived into the form that readers of tasks leave behind. */
+static int finish_derived(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
+{
+	uint32_t *order = NULL;
+	int rc = np_load_sort_ops(rank, strings, err);
+
+	if (rc == NP_OK)
+		rc = np_load_comm_steps(rank, &order, err);
+	free(order);
+	count_devices(rank);
+	return rc;
 }
 
 static int read_rank_db(struct np_rank *rank, const struct np_source_files *source,
@@ -52,7 +53,6 @@ static int read_analysis_db(struct np_rank *rank, const struct np_source_files *
 	if (rc == NP_OK && rank->times.count == 0 && rank->ops.count == 0)
 		rc = np_fail(err, NP_E_NOTFOUND, "'%s' holds neither step times nor operators",
 			     path);
-	count_devices(rank);
 	return rc < 0 ? rc : finish_derived(rank, strings, err);
 }
 
@@ -65,7 +65,9 @@ static int read_kernels(struct np_rank *rank, const struct np_source_files *sour
 static int read_step_trace(struct np_rank *rank, const struct np_source_files *source,
 			   struct np_strtab *strings, struct np_err *err)
 {
-	return np_load_step_trace(rank, source->file[NP_FILE_STEP_TRACE], strings, err);
+	int rc = np_load_step_trace(rank, source->file[NP_FILE_STEP_TRACE], strings, err);
+
+	return rc < 0 ? rc : finish_derived(rank, strings, err);
 }
 
 static int read_communication(struct np_rank *rank, const struct np_source_files *source,

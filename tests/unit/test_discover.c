@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/discover.h"
 
+#include "np_fault.h"
 #include "np_fixture.h"
 
 #define OUTPUT "ASCEND_PROFILER_OUTPUT"
@@ -731,6 +732,33 @@ static void the_fingerprint_changes_with_the_files(void **state)
 	assert_string_not_equal(prints[1], prints[2]);
 }
 
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static int discover_in_little_memory(struct np_err *err)
+{
+	size_t left = np_fault_left;
+	with_run *run = NULL;
+	bool lost;
+	int rc;
+
+	np_fault_left = 0;
+	run = np_run_new();
+	np_fault_left = left;
+	rc = try_discover(run, np_fixture_root, err);
+	/* A note does not fail; that it was lost is remembered. */
+	lost = rc == NP_OK && run->notes.lost;
+	return lost ? NP_E_NOMEM : rc;
+}
+
+static void running_out_of_memory_is_told(void **state)
+{
+	(void)state;
+	make_rank("h_1_20250109120000000_ascend_pt", 0);
+	make_rank("h_9_20250108120000000_ascend_pt", 0);
+	make_rank("nested/x", 1);
+	assert_survives_faults(discover_in_little_memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -774,6 +802,7 @@ int main(void)
 		with_fixture(a_directory_that_may_not_be_read_is_listed),
 		with_fixture(the_fingerprint_does_not_depend_on_how_the_root_is_written),
 		with_fixture(the_fingerprint_changes_with_the_files),
+		with_fixture(running_out_of_memory_is_told),
 	};
 
 	return cmocka_run_group_tests_name("discover", tests, NULL, NULL);
