@@ -8,12 +8,10 @@
 extern const struct np_cmd np_cmd_cluster;
 extern const struct np_cmd np_cmd_completion;
 extern const struct np_cmd np_cmd_help;
+extern const struct np_cmd np_cmd_info;
 
 const struct np_cmd *const np_commands[] = {
-	&np_cmd_cluster,
-	&np_cmd_completion,
-	&np_cmd_help,
-	NULL,
+	&np_cmd_info, &np_cmd_cluster, &np_cmd_completion, &np_cmd_help, NULL,
 };
 
 const struct np_cmd *np_cmd_find(const char *name)

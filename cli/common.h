@@ -66,14 +66,16 @@ extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* -h -V */
 #define NP_GROUP_GENERAL \
 	{ "General", np_general_options, NP_GENERAL_COUNT, 0 }
 
-/* Bare arguments are further -d; one at least is needed, in either form. */
-#define NP_OPERAND_DIRS(type, member) \
+/* Bare arguments are further -d; at least so many are needed, in either form. */
+#define NP_OPERAND_SOME_DIRS(type, member, least_) \
 	{ \
 		.option = { .kind = NP_OPT_LIST, .fill = NP_FILL_DIRECTORY, .value = "DIR", \
 			    .offset = offsetof(type, member) + offsetof(struct np_common, dirs) }, \
-		.least = 1, \
+		.least = (least_), \
 		.most = NP_OPERANDS_ANY, \
 	}
+#define NP_OPERAND_DIRS(type, member)          NP_OPERAND_SOME_DIRS(type, member, 1)
+#define NP_OPERAND_OPTIONAL_DIRS(type, member) NP_OPERAND_SOME_DIRS(type, member, 0)
 /* clang-format on */
 
 /* May `stream` carry colour: a terminal, --no-color not given, NO_COLOR not set? */

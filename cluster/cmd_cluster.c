@@ -2,17 +2,15 @@
 #include "cmd.h"
 #include "common.h"
 #include "output.h"
-#include "progress.h"
+#include "prepare.h"
 #include "report.h"
-
-#include "npuprof/discover.h"
-#include "npuprof/load.h"
 
 struct cluster_options {
 	struct np_common common;
 	uint64_t modes; /* bits of enum mode */
 	const char *table;
 	struct np_opt_list picks;
+	int export; /* enum export */
 };
 
 enum mode {
@@ -25,6 +23,17 @@ static const char *const modes[] = {
 	[MODE_ALL] = "all",
 	[MODE_COMMUNICATION_TIME] = "communication_time",
 	[MODE_COMMUNICATION_MATRIX] = "communication_matrix",
+	NULL,
+};
+
+enum export {
+	EXPORT_DB,
+	EXPORT_TEXT,
+};
+
+static const char *const exports[] = {
+	[EXPORT_DB] = "db",
+	[EXPORT_TEXT] = "text",
 	NULL,
 };
 
@@ -54,6 +63,15 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct cluster_options, picks),
 		.value = "PATH",
 		.help = "use this directory where several hold the same rank; may be repeated",
+	},
+	{
+		.name = "export",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct cluster_options, export),
+		.value = "FORM",
+		.help = "write the merged result as a database, or as text files beside it too",
+		.choices = exports,
+		.preset = "db",
 	},
 };
 
@@ -104,44 +122,18 @@ static bool wants(const struct cluster_options *options, enum mode mode)
 	return (options->modes & (UINT64_C(1) << MODE_ALL | UINT64_C(1) << mode)) != 0;
 }
 
-static int discover(struct analysis *analysis, const struct cluster_options *options,
-		    struct np_err *err)
-{
-	const struct np_discover_options how = { .picks = options->picks.item,
-						 .pick_count = options->picks.count,
-						 .ranks = options->common.ranks.set };
-
-	analysis->run = np_run_new();
-	if (!analysis->run)
-		return np_fail_nomem(err, "the run");
-	return np_discover(analysis->run, options->common.dirs.item, options->common.dirs.count,
-			   &how, err);
-}
-
 static int load(struct analysis *analysis, const struct cluster_options *options,
 		struct np_err *err)
 {
-	struct np_progress progress;
-	const struct np_workers workers = { .threads = (size_t)options->common.jobs,
-					    .tick = np_progress_tick,
-					    .tick_context = &progress };
-	int rc;
+	int rc = prepare_run(&options->common, &options->picks, &analysis->run, err);
 
-	np_progress_init(&progress, "reading ranks", options->common.quiet);
-	rc = np_load(analysis->run, &np_comm_serial, &workers, err);
-	np_progress_end(&progress);
-	if (rc == NP_OK && options->common.steps.set)
-		rc = np_run_keep_steps(analysis->run, options->common.steps.set, err);
-	return rc;
+	return rc < 0 ? rc : np_cluster_build(analysis->run, &analysis->cluster, err);
 }
 
 static int measure(struct analysis *analysis, const struct cluster_options *options,
 		   struct np_err *err)
 {
-	int rc = np_cluster_build(analysis->run, &analysis->cluster, err);
-
-	if (rc == NP_OK)
-		rc = np_comm_sums_measure(analysis->cluster, &analysis->sums, err);
+	int rc = np_comm_sums_measure(analysis->cluster, &analysis->sums, err);
 	analysis->tables = (struct np_cluster_tables){
 		.cluster = analysis->cluster,
 		.sums = &analysis->sums,
@@ -158,7 +150,7 @@ static int print(const struct analysis *analysis, const struct cluster_options *
 		 const char *database, struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
-	const struct report report = {
+	struct report report = {
 		.run = analysis->run,
 		.cluster = analysis->cluster,
 		.sums = &analysis->sums,
@@ -168,8 +160,10 @@ static int print(const struct analysis *analysis, const struct cluster_options *
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),
 	};
-	int rc;
+	int rc = report_find_withheld(&report, err);
 
+	if (rc < 0)
+		return rc;
 	switch ((enum np_output_format)options->common.format) {
 	case NP_OUTPUT_JSON:
 		return report_json(&report, stdout, err);
@@ -220,6 +214,8 @@ static int write_files(const struct analysis *analysis, const struct cluster_opt
 	rc = report_database(&analysis->tables, directory, ret_database, err);
 	if (rc == NP_OK && options->common.format == NP_OUTPUT_CSV && options->common.output)
 		rc = report_csv_files(&analysis->tables, directory, err);
+	if (rc == NP_OK && options->export == EXPORT_TEXT)
+		rc = report_text_files(&analysis->tables, directory, err);
 	free(directory);
 	return rc;
 }
@@ -248,10 +244,8 @@ static int cluster(const struct cluster_options *options)
 	struct analysis analysis = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	int status;
-	int rc = discover(&analysis, options, &err);
+	int rc = load(&analysis, options, &err);
 
-	if (rc == NP_OK)
-		rc = load(&analysis, options, &err);
 	if (rc == NP_OK)
 		rc = measure(&analysis, options, &err);
 	if (rc == NP_OK)

@@ -8,6 +8,8 @@
  */
 
 #include "npuprof/cluster_tables.h"
+#include "npuprof/jsonout.h"
+#include "npuprof/readiness.h"
 
 #include <stdio.h>
 
@@ -20,17 +22,19 @@ struct report {
 	const char *database; /* the merged database; NULL if it could not be written */
 	size_t width;
 	bool color;
+	struct np_readiness withheld[NP_ANALYSIS_COUNT];
+	size_t withheld_count;
 };
 
-/* What a missing part is called, why it is missing and what would have collected it. */
-struct withheld {
-	const char *what;
-	const char *reason;
-	const char *cure;
-};
+/* Find out what cannot be told from this data: fills report->withheld. */
+int report_find_withheld(struct report *report, struct np_err *err) NP_MUST_USE;
 
-/* What cannot be told from this data; returns how many of `list` were filled. */
-size_t report_withheld(const struct report *report, struct withheld list[4]);
+/* The member "input" that the JSON of every command begins with. */
+void report_put_input(struct np_jsonout *out, const struct np_run *run,
+		      const struct np_cluster *cluster, const char *input);
+
+/* "0-1 (2 of 8)": the profiled ranks of a communicator, and its size if there are more. */
+void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator);
 
 int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
@@ -49,7 +53,23 @@ int report_csv(const struct np_cluster_tables *tables, const char *table, FILE *
 int report_csv_files(const struct np_cluster_tables *tables, const char *directory,
 		     struct np_err *err) NP_MUST_USE;
 
+/*
+ * Write the files that scripts and viewers of text profiles read beside the
+ * database, from the same tables. One that has nothing to say is not written,
+ * and an older one of its name is removed: it would tell of another run.
+ */
+int report_text_files(const struct np_cluster_tables *tables, const char *directory,
+		      struct np_err *err) NP_MUST_USE;
+
 /* Make a directory and those above it. */
 int report_make_directory(const char *path, struct np_err *err) NP_MUST_USE;
+
+/* Write a file under a temporary name, so that a crash leaves the old file or the new one. */
+typedef int (*report_writer)(const void *context, FILE *stream, struct np_err *err);
+int report_write_file(const char *path, report_writer write, const void *context,
+		      struct np_err *err) NP_MUST_USE;
+
+/* Remove a file that may not be there. */
+int report_remove_file(const char *path, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_REPORT_H */

@@ -31,6 +31,40 @@ int report_make_directory(const char *path, struct np_err *err)
 	return NP_OK;
 }
 
+int report_write_file(const char *path, report_writer write, const void *context,
+		      struct np_err *err)
+{
+	char *temporary;
+	FILE *stream;
+	int rc;
+
+	if (asprintf(&temporary, "%s.tmp%d", path, (int)getpid()) < 0)
+		return np_fail_nomem(err, path);
+	stream = fopen(temporary, "we");
+	if (!stream) {
+		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", temporary, strerror(errno));
+		free(temporary);
+		return rc;
+	}
+	rc = write(context, stream, err);
+	if (fclose(stream) != 0 && rc == NP_OK)
+		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
+	if (rc == NP_OK && rename(temporary, path) < 0)
+		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
+	if (rc < 0)
+		(void)unlink(temporary);
+	free(temporary);
+	return rc;
+}
+
+int report_remove_file(const char *path, struct np_err *err)
+{
+	if (unlink(path) < 0 && errno != ENOENT)
+		return np_fail(err, NP_E_IO, "cannot remove '%s', which is of an earlier run: %s",
+			       path, strerror(errno));
+	return NP_OK;
+}
+
 int report_database(const struct np_cluster_tables *tables, const char *directory, char **ret_path,
 		    struct np_err *err)
 {
@@ -98,31 +132,16 @@ int report_csv(const struct np_cluster_tables *tables, const char *table, FILE *
 	return np_relation_write(relation, tables, &sink.base, err);
 }
 
-/* Written under a temporary name, so that a crash leaves the old file or the new one. */
-static int write_csv_file(const struct np_cluster_tables *tables,
-			  const struct np_relation *relation, const char *path, struct np_err *err)
-{
-	char *temporary;
-	FILE *stream;
-	int rc;
+struct csv_file {
+	const struct np_cluster_tables *tables;
+	const char *table;
+};
 
-	if (asprintf(&temporary, "%s.tmp%d", path, (int)getpid()) < 0)
-		return np_fail_nomem(err, path);
-	stream = fopen(temporary, "we");
-	if (!stream) {
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", temporary, strerror(errno));
-		free(temporary);
-		return rc;
-	}
-	rc = report_csv(tables, relation->name, stream, err);
-	if (fclose(stream) != 0 && rc == NP_OK)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
-	if (rc == NP_OK && rename(temporary, path) < 0)
-		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
-	if (rc < 0)
-		(void)unlink(temporary);
-	free(temporary);
-	return rc;
+static int write_csv(const void *context, FILE *stream, struct np_err *err)
+{
+	const struct csv_file *file = context;
+
+	return report_csv(file->tables, file->table, stream, err);
 }
 
 int report_csv_files(const struct np_cluster_tables *tables, const char *directory,
@@ -131,14 +150,14 @@ int report_csv_files(const struct np_cluster_tables *tables, const char *directo
 	int rc = report_make_directory(directory, err);
 
 	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
-		const struct np_relation *relation = np_cluster_relations[i];
+		const struct csv_file file = { tables, np_cluster_relations[i]->name };
 		char *path;
 
-		if (!np_cluster_relation_applies(relation, tables))
+		if (!np_cluster_relation_applies(np_cluster_relations[i], tables))
 			continue;
-		if (asprintf(&path, "%s/%s.csv", directory, relation->name) < 0)
+		if (asprintf(&path, "%s/%s.csv", directory, file.table) < 0)
 			return np_fail_nomem(err, directory);
-		rc = write_csv_file(tables, relation, path, err);
+		rc = report_write_file(path, write_csv, &file, err);
 		free(path);
 	}
 	return rc;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
-#include "npuprof/jsonout.h"
-
 #include <inttypes.h>
 
 static void put_rank(struct np_jsonout *out, const char *key, int32_t rank)
@@ -41,24 +39,24 @@ static void put_notes(struct np_jsonout *out, const char *key, const struct np_n
 	np_jsonout_end(out);
 }
 
-static void put_input(struct np_jsonout *out, const struct report *report)
+void report_put_input(struct np_jsonout *out, const struct np_run *run,
+		      const struct np_cluster *cluster, const char *input)
 {
-	const struct np_cluster *cluster = report->cluster;
 	int32_t world = np_cluster_world(cluster);
 	size_t hosts = np_cluster_hosts(cluster);
 
 	np_jsonout_object(out, "input");
-	np_jsonout_text(out, "path", report->input);
-	np_jsonout_integer(out, "ranks_found", (int64_t)report->run->sources.count);
-	np_jsonout_integer(out, "ranks_used", (int64_t)np_run_used(report->run));
+	np_jsonout_text(out, "path", input);
+	np_jsonout_integer(out, "ranks_found", (int64_t)run->sources.count);
+	np_jsonout_integer(out, "ranks_used", (int64_t)np_run_used(run));
 	np_jsonout_integer(out, "world_size", world > 0 ? world : NP_UNKNOWN);
 	np_jsonout_integer(out, "hosts", hosts > 0 ? (int64_t)hosts : NP_UNKNOWN);
 	np_jsonout_array_line(out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)
-		np_jsonout_text(out, NULL, np_run_text(report->run, cluster->steps.item[i]));
+		np_jsonout_text(out, NULL, np_run_text(run, cluster->steps.item[i]));
 	np_jsonout_end(out);
-	put_notes(out, "skipped", &report->run->notes, NP_NOTE_SKIPPED);
-	put_notes(out, "warnings", &report->run->notes, NP_NOTE_WARNING);
+	put_notes(out, "skipped", &run->notes, NP_NOTE_SKIPPED);
+	put_notes(out, "warnings", &run->notes, NP_NOTE_WARNING);
 	np_jsonout_end(out);
 }
 
@@ -79,8 +77,6 @@ static void count_ops(const struct np_run *run, int64_t *total, int64_t *with_ta
 /* Operators are not matched over ranks yet, so nothing is said about clocks. */
 static void put_trust(struct np_jsonout *out, const struct report *report)
 {
-	struct withheld withheld[4];
-	size_t count = report_withheld(report, withheld);
 	int64_t total;
 	int64_t with_tasks;
 
@@ -104,11 +100,11 @@ static void put_trust(struct np_jsonout *out, const struct report *report)
 	np_jsonout_null(out, "agreement_p90_ns");
 	np_jsonout_end(out);
 	np_jsonout_array(out, "withheld");
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < report->withheld_count; i++) {
 		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "what", withheld[i].what);
-		np_jsonout_text(out, "reason", withheld[i].reason);
-		np_jsonout_text(out, "switch", withheld[i].cure);
+		np_jsonout_text(out, "what", report->withheld[i].name);
+		np_jsonout_text(out, "reason", report->withheld[i].missing);
+		np_jsonout_text(out, "switch", report->withheld[i].cure);
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);
@@ -251,7 +247,7 @@ int report_json(const struct report *report, FILE *stream, struct np_err *err)
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
-	put_input(&out, report);
+	report_put_input(&out, report->run, cluster, report->input);
 	put_trust(&out, report);
 	np_jsonout_array(&out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)

@@ -268,19 +268,25 @@ static struct total *total_communicators(const struct report *report, size_t *re
 	return totals;
 }
 
-static void put_members(struct np_grid *grid, const struct np_communicator *communicator)
+void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	int64_t *ranks = malloc((communicator->observed_count + 1) * sizeof(*ranks));
 
 	for (size_t i = 0; ranks && i < communicator->observed_count; i++)
 		ranks[i] = communicator->observed[i];
 	if (ranks)
-		np_ranges_format(&text, ranks, communicator->observed_count);
+		np_ranges_format(buf, ranks, communicator->observed_count);
 	free(ranks);
 	if (communicator->size > communicator->observed_count)
-		np_buf_printf(&text, " (%zu of %zu)", communicator->observed_count,
+		np_buf_printf(buf, " (%zu of %zu)", communicator->observed_count,
 			      communicator->size);
+}
+
+static void put_members(struct np_grid *grid, const struct np_communicator *communicator)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+
+	report_put_ranks(&text, communicator);
 	np_grid_cell(grid, text.text);
 }
 
@@ -342,49 +348,26 @@ static int put_communicators_section(struct section *section, const struct repor
 
 /* --- what is missing, what is next ----------------------------------------------------------- */
 
-size_t report_withheld(const struct report *report, struct withheld list[4])
+int report_find_withheld(struct report *report, struct np_err *err)
 {
-	const struct np_run *run = report->run;
-	bool without_ops = false;
-	bool without_sizes = false;
-	bool without_tasks = false;
-	size_t count = 0;
+	static const enum np_analysis shown[] = { NP_ANALYSIS_COMMUNICATORS, NP_ANALYSIS_EXPOSED,
+						  NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS };
+	struct np_readiness all[NP_ANALYSIS_COUNT];
+	int rc = np_readiness_measure(report->cluster, all, err);
 
-	for (size_t i = 0; i < run->sources.count; i++) {
-		const struct np_rank *rank = run->ranks[i];
-
-		if (!rank)
-			continue;
-		without_ops |= rank->ops.count == 0;
-		without_sizes |= rank->ops.count > 0 && !rank->sizes_known;
-		for (size_t j = 0; j < rank->comm_steps.count; j++)
-			without_tasks |= rank->comm_steps.item[j].transfer == NP_UNKNOWN;
+	report->withheld_count = 0;
+	for (size_t i = 0; i < NP_COUNT(shown) && rc == NP_OK; i++) {
+		if (!all[shown[i]].ready)
+			report->withheld[report->withheld_count++] = all[shown[i]];
 	}
-	if (without_ops)
-		list[count++] = (struct withheld){
-			"communicators of some ranks", "no communication operators were recorded",
-			"export_type=db (COMMUNICATION_OP) on a run with communication"
-		};
-	if (without_sizes)
-		list[count++] = (struct withheld){ "bandwidth and links",
-						   "Level0 records no sizes and no links",
-						   "profiler_level=Level1" };
-	if (without_tasks)
-		list[count++] =
-			(struct withheld){ "wait and transit of some operators",
-					   "their small tasks are not in the data",
-					   "export_type=db with profiler_level=Level1, all ranks" };
-	return count;
+	return rc;
 }
 
 static void put_missing(struct section *section, const struct report *report)
 {
-	struct withheld list[4];
-	size_t count = report_withheld(report, list);
-
-	for (size_t i = 0; i < count; i++)
-		np_buf_printf(&section->text, "%s: %s; collect with %s\n", list[i].what,
-			      list[i].reason, list[i].cure);
+	for (size_t i = 0; i < report->withheld_count; i++)
+		np_buf_printf(&section->text, "%s: %s; collect with %s\n", report->withheld[i].name,
+			      report->withheld[i].missing, report->withheld[i].cure);
 }
 
 static void put_next(struct section *section, const struct report *report)

@@ -9,6 +9,7 @@ foreach(library npbase npformat npmodel npmeasure npcli)
 endforeach()
 
 file(GLOB fuzz_targets CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+list(FILTER fuzz_targets EXCLUDE REGEX "fuzz_main\\.c$")
 foreach(source ${fuzz_targets})
   get_filename_component(program ${source} NAME_WE)
   add_executable(${program} ${source})

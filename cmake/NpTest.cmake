@@ -27,6 +27,18 @@ foreach(script ${cli_tests})
   endif()
 endforeach()
 
+# Fuzz targets over their corpora, once, with any compiler.
+file(GLOB fuzz_targets CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+list(FILTER fuzz_targets EXCLUDE REGEX "fuzz_main\\.c$")
+foreach(source ${fuzz_targets})
+  get_filename_component(program ${source} NAME_WE)
+  string(REPLACE "fuzz_" "" parser ${program})
+  file(GLOB corpus CONFIGURE_DEPENDS tests/fuzz/corpus/${parser}/*)
+  add_executable(corpus_${parser} ${source} tests/fuzz/fuzz_main.c)
+  target_link_libraries(corpus_${parser} PRIVATE npcli npmeasure)
+  add_test(NAME fuzz.${parser} COMMAND corpus_${parser} ${corpus})
+endforeach()
+
 foreach(lint layers format shell)
   add_test(NAME lint.${lint}
     COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${lint}.sh ${PROJECT_SOURCE_DIR})

@@ -40,7 +40,9 @@ static np_ns computing_of(const struct np_rank *rank, uint32_t step, int32_t dev
 static void add_rank(struct np_comm_sum *sum, const struct np_rank *rank,
 		     const struct np_comm_step *own)
 {
-	sum->ranks++;
+	/* Ranks come one after the other; one with several devices counts once. */
+	sum->ranks += sum->ranks == 0 || sum->last_rank != rank->id;
+	sum->last_rank = rank->id;
 	sum->ops += own->ops;
 	sum->bytes = add(sum->bytes, own->bytes);
 	sum->moved_bytes = add(sum->moved_bytes, own->moved_bytes);

@@ -39,10 +39,15 @@ static bool skip_sign(const char **text, const char *end)
 
 bool np_text_to_int(const char *text, size_t length, int64_t *ret)
 {
-	const char *end = text + length;
-	bool negative = skip_sign(&text, end);
+	const char *end;
 	uint64_t magnitude = 0;
+	bool negative;
 
+	/* An absent cell has no bytes to point at. */
+	if (length == 0)
+		return false;
+	end = text + length;
+	negative = skip_sign(&text, end);
 	if (text == end)
 		return false;
 	for (; text < end; text++) {
@@ -87,12 +92,15 @@ static bool push_fraction(const char **text, const char *end, unsigned shift, ui
 
 bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t *ret)
 {
-	const char *end = text + length;
+	const char *end;
 	uint64_t magnitude = 0;
 	const char *start;
 	bool negative;
 	bool point;
 
+	if (length == 0)
+		return false;
+	end = text + length;
 	while (text < end && is_space(*text))
 		text++;
 	while (text < end && is_space(end[-1]))

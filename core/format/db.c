@@ -422,6 +422,20 @@ bool np_db_has_column(struct np_db *db, const char *table, const char *column)
 			     table, column, 0) > 0;
 }
 
+bool np_db_has_rows(struct np_db *db, const char *table)
+{
+	char *sql;
+	bool found;
+
+	if (!np_db_has_table(db, table))
+		return false;
+	/* A name cannot be bound; %w doubles the quotes in it. */
+	sql = sqlite3_mprintf("SELECT 1 FROM \"%w\" LIMIT 1", table);
+	found = sql && query_integer(db, sql, NULL, NULL, 0) == 1;
+	sqlite3_free(sql);
+	return found;
+}
+
 size_t np_db_table_count(struct np_db *db)
 {
 	return (size_t)query_integer(db,

@@ -112,11 +112,14 @@ static size_t read_inflated(struct np_gz *gz, char *to, size_t size)
 
 	gz->stream.next_out = (Bytef *)to;
 	gz->stream.avail_out = room;
-	while (gz->stream.avail_out == room && gz->failure.code == NP_OK && feed(gz)) {
-		if (gz->between)
-			begin_member(gz);
+	while (gz->stream.avail_out == room && gz->failure.code == NP_OK) {
+		/* zlib may hold text back for lack of room: ask it before the file. */
 		if (!gz->between)
 			inflate_some(gz);
+		if (gz->stream.avail_out < room || gz->failure.code != NP_OK || !feed(gz))
+			break;
+		if (gz->between)
+			begin_member(gz);
 	}
 	return room - gz->stream.avail_out;
 }

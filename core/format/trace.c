@@ -41,6 +41,8 @@ static const char *const kept_names[KEPT_COUNT] = {
 	[KEPT_DISTRIBUTED] = "distributedInfo",
 };
 
+#define TOO_LARGE "an event of more than 64 MiB"
+
 struct np_trace {
 	struct np_gz *gz;
 	struct np_window window;
@@ -201,34 +203,40 @@ static enum np_step step_member(struct np_trace *trace, struct np_cursor *cursor
 	return step;
 }
 
+static enum np_step take_event(struct np_trace *trace, struct np_cursor *cursor)
+{
+	const char *begin = cursor->at;
+	enum np_step step = np_read_event(cursor, trace->member);
+
+	if (step != NP_STEP_DONE)
+		return step;
+	if (cursor->at - begin > (ptrdiff_t)NP_TRACE_EVENT_BYTES_MAX) {
+		cursor->at = begin;
+		return np_cursor_stop(cursor, TOO_LARGE);
+	}
+	trace->event.offset = trace->window.offset + (uint64_t)(begin - trace->window.bytes);
+	trace->ready = true;
+	trace->place = AT_AFTER_EVENT;
+	return NP_STEP_DONE;
+}
+
 static enum np_step step_event(struct np_trace *trace, struct np_cursor *cursor)
 {
-	const char *begin;
-	enum np_step step;
+	char byte = np_cursor_skip_blanks(cursor);
 
-	switch (np_cursor_skip_blanks(cursor)) {
-	case '{':
-		begin = cursor->at;
-		step = np_read_event(cursor, trace->member);
-		if (step == NP_STEP_DONE) {
-			trace->event.offset =
-				trace->window.offset + (uint64_t)(begin - trace->window.bytes);
-			trace->ready = true;
-			trace->place = AT_AFTER_EVENT;
-		}
-		return step;
-	case ']':
+	if (byte == '{')
+		return take_event(trace, cursor);
+	if (byte == ']') {
 		/* Also behind a comma: some writers end every event with one. */
 		cursor->at++;
 		leave_array(trace);
 		return NP_STEP_DONE;
-	default:
-		if (cursor->at >= cursor->end)
-			return NP_STEP_MORE;
-		trace->walk = NP_WALK_INIT;
-		trace->place = AT_OTHER;
-		return NP_STEP_DONE;
 	}
+	if (cursor->at >= cursor->end)
+		return NP_STEP_MORE;
+	trace->walk = NP_WALK_INIT;
+	trace->place = AT_OTHER;
+	return NP_STEP_DONE;
 }
 
 static enum np_step step_other(struct np_trace *trace, struct np_cursor *cursor)
@@ -320,10 +328,10 @@ static int more(struct np_trace *trace, struct np_err *err)
 {
 	int rc;
 
+	if (trace->window.length - trace->at > NP_TRACE_EVENT_BYTES_MAX)
+		return fail_at(trace, trace->at, TOO_LARGE, err);
 	if (trace->window.ended)
 		return end_file(trace, err);
-	if (trace->window.length - trace->at > NP_TRACE_EVENT_BYTES_MAX)
-		return fail_at(trace, trace->at, "an event of more than 64 MiB", err);
 	rc = np_gz_more(trace->gz, trace->at, &trace->window, err);
 	trace->at = 0;
 	return rc;
@@ -346,7 +354,10 @@ static int go_on(struct np_trace *trace, struct np_err *err)
 		return fail_at(trace, (size_t)(cursor.at - bytes), cursor.reason, err);
 	if (step == NP_STEP_DONE || trace->place == AT_MEMBER || trace->place == AT_OTHER)
 		trace->at = (size_t)(cursor.at - bytes);
-	return step == NP_STEP_MORE ? more(trace, err) : NP_OK;
+	if (step == NP_STEP_MORE)
+		return more(trace, err);
+	return trace->keeping < KEPT_COUNT ? np_buf_check(&trace->kept[trace->keeping], err)
+					   : NP_OK;
 }
 
 /* Room for what texts in the args decode to. */

@@ -66,11 +66,18 @@ np_ns derived_time(double value, double unit)
 	return time > NP_NS_MAX || time < -NP_NS_MAX ? NP_UNKNOWN : time;
 }
 
+np_ns derived_length(double value, double unit)
+{
+	np_ns length = np_double_to_scaled(value, unit);
+
+	return length > NP_LONGEST_NS || length < -NP_LONGEST_NS ? NP_UNKNOWN : length;
+}
+
 int64_t derived_bytes(double value)
 {
 	int64_t bytes = np_double_to_scaled(value, MB_TO_B);
 
-	return bytes < 0 ? NP_UNKNOWN : bytes;
+	return bytes < 0 || bytes > NP_MOST_BYTES ? NP_UNKNOWN : bytes;
 }
 
 int derived_add_op(struct derived *load, const char *name, size_t length, np_ns start,

@@ -26,10 +26,13 @@ struct derived {
 	size_t ops_without_times; /* left out */
 };
 
-/* A length of time, or a point in it, in the file's unit; NP_UNKNOWN if it cannot be one. */
+/* A point in time in the file's unit; NP_UNKNOWN if it cannot be one. */
 np_ns derived_time(double value, double unit);
 
-/* A number of MB in bytes; NP_UNKNOWN if it is negative or none. */
+/* A length of time in the file's unit; NP_UNKNOWN if it is absurd or none. */
+np_ns derived_length(double value, double unit);
+
+/* A number of MB in bytes; NP_UNKNOWN if it is negative, absurd or none. */
 int64_t derived_bytes(double value);
 
 /*

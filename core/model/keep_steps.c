@@ -114,8 +114,8 @@ static int keep_in_rank(struct np_rank *rank, const uint32_t *place, struct np_e
 	return NP_OK;
 }
 
-static int keep_rank_steps(const struct np_run *run, struct np_rank *rank,
-			   const struct np_ranges *steps, struct np_err *err)
+static int keep_rank_steps(struct np_run *run, struct np_rank *rank, const struct np_ranges *steps,
+			   struct np_err *err)
 {
 	uint32_t *place = malloc((rank->steps.count + 1) * sizeof(*place));
 	size_t kept = 0;
@@ -135,6 +135,9 @@ static int keep_rank_steps(const struct np_run *run, struct np_rank *rank,
 	}
 	rc = keep_in_rank(rank, place, err);
 	rank->steps.count = kept;
+	if (kept == 0)
+		np_note_add(&run->notes, NP_NOTE_WARNING, rank->id, rank->path, "steps",
+			    "the rank has none of the steps that were asked for");
 	free(place);
 	return rc;
 }

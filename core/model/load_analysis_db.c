@@ -97,15 +97,15 @@ static int take_step(struct analysis *load, const struct np_batch *batch, size_t
 	time->device = device == NP_UNKNOWN ? -1 : (int32_t)device;
 	if (rank->device < 0)
 		rank->device = time->device;
-	time->computing = derived_time(batch->column[STEP_COMPUTING].real[row], US_TO_NS);
+	time->computing = derived_length(batch->column[STEP_COMPUTING].real[row], US_TO_NS);
 	time->communication_not_overlapped =
-		derived_time(batch->column[STEP_NOT_OVERLAPPED].real[row], US_TO_NS);
-	time->overlapped = derived_time(batch->column[STEP_OVERLAPPED].real[row], US_TO_NS);
-	time->communication = derived_time(batch->column[STEP_COMMUNICATION].real[row], US_TO_NS);
-	time->free = derived_time(batch->column[STEP_FREE].real[row], US_TO_NS);
-	time->stage = derived_time(batch->column[STEP_STAGE].real[row], US_TO_NS);
-	time->bubble = derived_time(batch->column[STEP_BUBBLE].real[row], US_TO_NS);
-	time->preparing = derived_time(batch->column[STEP_PREPARING].real[row], US_TO_NS);
+		derived_length(batch->column[STEP_NOT_OVERLAPPED].real[row], US_TO_NS);
+	time->overlapped = derived_length(batch->column[STEP_OVERLAPPED].real[row], US_TO_NS);
+	time->communication = derived_length(batch->column[STEP_COMMUNICATION].real[row], US_TO_NS);
+	time->free = derived_length(batch->column[STEP_FREE].real[row], US_TO_NS);
+	time->stage = derived_length(batch->column[STEP_STAGE].real[row], US_TO_NS);
+	time->bubble = derived_length(batch->column[STEP_BUBBLE].real[row], US_TO_NS);
+	time->preparing = derived_length(batch->column[STEP_PREPARING].real[row], US_TO_NS);
 	time->span = derived_span(time);
 	time->e2e = NP_UNKNOWN;
 	rank->step_source = NP_FROM_ANALYSIS_DB;
@@ -145,12 +145,12 @@ static int take_time(struct analysis *load, const struct np_batch *batch, size_t
 		return NP_OK;
 	rc = derived_add_op(&load->derived, name.bytes, name.length,
 			    derived_time(batch->column[TIME_START].real[row], US_TO_NS),
-			    derived_time(batch->column[TIME_ELAPSED].real[row], MS_TO_NS), &op);
+			    derived_length(batch->column[TIME_ELAPSED].real[row], MS_TO_NS), &op);
 	if (rc < 0 || !op)
 		return rc;
-	op->transit = derived_time(batch->column[TIME_TRANSIT].real[row], MS_TO_NS);
-	op->wait = derived_time(batch->column[TIME_WAIT].real[row], MS_TO_NS);
-	op->sync = derived_time(batch->column[TIME_SYNC].real[row], MS_TO_NS);
+	op->transit = derived_length(batch->column[TIME_TRANSIT].real[row], MS_TO_NS);
+	op->wait = derived_length(batch->column[TIME_WAIT].real[row], MS_TO_NS);
+	op->sync = derived_length(batch->column[TIME_SYNC].real[row], MS_TO_NS);
 	rc = group_of(load, batch->column[TIME_GROUP].text[row], &op->group);
 	if (rc == NP_OK)
 		rc = step_of(load, batch->column[TIME_STEP].text[row], &op->step);
@@ -190,12 +190,12 @@ static void fill_band(struct np_band *band, const struct np_batch *batch, size_t
 	double large = batch->column[BAND_LARGE].real[row];
 
 	band->bytes = derived_or_zero(derived_bytes(batch->column[BAND_SIZE].real[row]));
-	band->time = derived_or_zero(derived_time(batch->column[BAND_TIME].real[row], MS_TO_NS));
+	band->time = derived_or_zero(derived_length(batch->column[BAND_TIME].real[row], MS_TO_NS));
 	band->large_packet_ratio = large >= 0 ? large : 0;
 	band->package_bytes = derived_or_zero(derived_bytes(batch->column[BAND_PACKAGE].real[row]));
 	band->package_count = derived_or_zero(batch->column[BAND_COUNT].integer[row]);
 	band->package_time =
-		derived_or_zero(derived_time(batch->column[BAND_DURATION].real[row], MS_TO_NS));
+		derived_or_zero(derived_length(batch->column[BAND_DURATION].real[row], MS_TO_NS));
 }
 
 static int take_band(struct analysis *load, const struct np_batch *batch, size_t row)
@@ -293,7 +293,7 @@ static int take_op_link(struct analysis *load, const struct np_batch *batch, siz
 		derived_peer(batch->column[LINK_DST].integer[row]),
 		np_strtab_text(load->derived.strings, transport_id),
 		derived_bytes(batch->column[LINK_SIZE].real[row]),
-		derived_or_zero(derived_time(batch->column[LINK_TIME].real[row], MS_TO_NS)),
+		derived_or_zero(derived_length(batch->column[LINK_TIME].real[row], MS_TO_NS)),
 		load->derived.err);
 }
 
@@ -317,7 +317,7 @@ static int take_link(struct analysis *load, const struct np_batch *batch, size_t
 	link->src = derived_peer(batch->column[LINK_SRC].integer[row]);
 	link->dst = derived_peer(batch->column[LINK_DST].integer[row]);
 	link->bytes = derived_or_zero(derived_bytes(batch->column[LINK_SIZE].real[row]));
-	link->time = derived_or_zero(derived_time(batch->column[LINK_TIME].real[row], MS_TO_NS));
+	link->time = derived_or_zero(derived_length(batch->column[LINK_TIME].real[row], MS_TO_NS));
 	link->p2p = type.bytes && strcmp(type.bytes, "p2p") == 0;
 	rc = np_strtab_add(load->derived.strings, name.bytes, class_length, &link->op_class,
 			   load->derived.err);

@@ -75,13 +75,22 @@ static int each_step(struct derived *load, const struct np_json *doc, take_op *t
 	return rc < 0 ? rc : each_op(load, doc, step, take);
 }
 
-static np_ns time_of(const struct np_json *object, const char *key, double unit)
+static np_ns start_of(const struct np_json *object, const char *key)
 {
 	double value;
 
 	if (!np_json_real(np_json_member(object, key), &value))
 		return NP_UNKNOWN;
-	return derived_time(value, unit);
+	return derived_time(value, US_TO_NS);
+}
+
+static np_ns length_of(const struct np_json *object, const char *key)
+{
+	double value;
+
+	if (!np_json_real(np_json_member(object, key), &value))
+		return NP_UNKNOWN;
+	return derived_length(value, MS_TO_NS);
 }
 
 static int64_t bytes_of(const struct np_json *object, const char *key)
@@ -118,7 +127,7 @@ static int take_transport(struct derived *load, enum np_band_type type, const st
 	int rc = NP_OK;
 
 	totals.bytes = bytes_of(info, "Transit Size(MB)");
-	totals.time = derived_or_zero(time_of(info, "Transit Time(ms)", MS_TO_NS));
+	totals.time = derived_or_zero(length_of(info, "Transit Time(ms)"));
 	(void)np_json_real(np_json_member(info, "Large Packet Ratio"), &totals.large_packet_ratio);
 	if (totals.bytes == 0 && totals.time == 0)
 		return NP_OK;
@@ -134,7 +143,7 @@ static int take_transport(struct derived *load, enum np_band_type type, const st
 		(void)np_json_integer(np_json_item(entry.value, 0), &count);
 		(void)np_json_real(np_json_item(entry.value, 1), &time);
 		rc = add_band(load, &totals, package, count,
-			      derived_or_zero(derived_time(time, MS_TO_NS)));
+			      derived_or_zero(derived_length(time, MS_TO_NS)));
 	}
 	return rc;
 }
@@ -162,15 +171,15 @@ static int take_operator(struct derived *load, const char *name, size_t name_len
 
 	if (!time)
 		return NP_OK;
-	rc = derived_add_op(load, name, name_length, time_of(time, "Start Timestamp(us)", US_TO_NS),
-			    time_of(time, "Elapse Time(ms)", MS_TO_NS), &op);
+	rc = derived_add_op(load, name, name_length, start_of(time, "Start Timestamp(us)"),
+			    length_of(time, "Elapse Time(ms)"), &op);
 	if (rc < 0 || !op)
 		return rc;
 	op->group = group;
 	op->step = step;
-	op->transit = time_of(time, "Transit Time(ms)", MS_TO_NS);
-	op->wait = time_of(time, "Wait Time(ms)", MS_TO_NS);
-	op->sync = time_of(time, "Synchronization Time(ms)", MS_TO_NS);
+	op->transit = length_of(time, "Transit Time(ms)");
+	op->wait = length_of(time, "Wait Time(ms)");
+	op->sync = length_of(time, "Synchronization Time(ms)");
 	load->rank->comm_source = NP_FROM_TEXT;
 	return take_bandwidth(load, np_json_member(info, "Communication Bandwidth Info"));
 }
@@ -251,7 +260,7 @@ static int take_links(struct derived *load, const char *name, size_t name_length
 		if (!split_link(entry.key, &row.src, &row.dst))
 			continue;
 		row.bytes = bytes_of(entry.value, "Transit Size(MB)");
-		row.time = derived_or_zero(time_of(entry.value, "Transit Time(ms)", MS_TO_NS));
+		row.time = derived_or_zero(length_of(entry.value, "Transit Time(ms)"));
 		rc = by_class ? take_class_link(load, &row, entry.value)
 			      : take_op_link(load, op, &row, entry.value);
 	}

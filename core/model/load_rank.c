@@ -385,6 +385,7 @@ static void adopt_metadata(struct np_rank *rank, const struct np_rank *fresh)
 		rank->schema_version = fresh->schema_version;
 	if (rank->level == NP_STR_NONE)
 		rank->level = fresh->level;
+	rank->contents |= fresh->contents;
 }
 
 /* Members that a file brought live in its own arena: copy those that are new. */
@@ -492,6 +493,9 @@ static int read_files(struct np_rank *rank, const struct np_source_files *source
 	if (!has_something(rank))
 		return fail_with_all(problems, err);
 	note_problems(rank, source, problems);
+	if (source->file[NP_FILE_MEMORY_RECORD] || source->file[NP_FILE_OPERATOR_MEMORY] ||
+	    source->file[NP_FILE_MODULE_MEMORY])
+		rank->contents |= NP_HAS_MEMORY;
 	return NP_OK;
 }
 

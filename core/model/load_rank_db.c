@@ -72,6 +72,24 @@ static int check_tables(struct rank_db *load)
 		       np_db_path(load->db), np_db_table_count(load->db));
 }
 
+static void look_for_contents(struct rank_db *load)
+{
+	static const struct {
+		const char *table;
+		enum np_contents bit;
+	} tables[] = {
+		{ "MEMORY_RECORD", NP_HAS_MEMORY },   { "NPU_MEM", NP_HAS_MEMORY },
+		{ "NPU_OP_MEM", NP_HAS_MEMORY },      { "AICORE_FREQ", NP_HAS_FREQUENCY },
+		{ "CANN_API", NP_HAS_HOST_CALLS },    { "PYTORCH_API", NP_HAS_FRAMEWORK_CALLS },
+		{ "TASK_PMU_INFO", NP_HAS_COUNTERS }, { "MSTX_EVENTS", NP_HAS_MARKS },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(tables); i++) {
+		if (np_db_has_rows(load->db, tables[i].table))
+			load->rank->contents |= tables[i].bit;
+	}
+}
+
 static int read_everything(struct rank_db *load)
 {
 	int rc = check_tables(load);
@@ -114,6 +132,7 @@ int np_load_rank_db(struct np_rank *rank, const char *path, struct np_strtab *st
 		rank->step_source = NP_FROM_RANK_DB;
 		rank->comm_source = rank->ops.count ? NP_FROM_RANK_DB : NP_FROM_NOTHING;
 		rank->exposed_source = rank->comm_source;
+		look_for_contents(&load);
 		note_oddities(&load);
 	}
 	finish(&load);

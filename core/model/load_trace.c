@@ -458,6 +458,10 @@ int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 		rank->step_source = NP_FROM_TRACE;
 		rank->comm_source = rank->ops.count ? NP_FROM_TRACE : NP_FROM_NOTHING;
 		rank->exposed_source = rank->comm_source;
+		if (load.calls.count > 0)
+			rank->contents |= NP_HAS_HOST_CALLS;
+		if (load.first_framework_call != NP_UNKNOWN)
+			rank->contents |= NP_HAS_FRAMEWORK_CALLS;
 		capture_note_oddities(&load.capture);
 	}
 	end(&load);

@@ -190,7 +190,7 @@ static int kind_of(struct rank_db *load, struct small_tasks *small, int64_t type
 
 static int32_t peer_of(int64_t value)
 {
-	return value < 0 || value >= NO_VALUE ? NP_NO_PEER : (int32_t)(value & INT32_MAX);
+	return value < 0 || value >= INT32_MAX ? NP_NO_PEER : (int32_t)value;
 }
 
 static int take_small(struct rank_db *load, struct small_tasks *small, const struct np_batch *batch,

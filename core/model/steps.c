@@ -32,7 +32,8 @@ void np_steps_finish(struct np_step *steps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		set_window(&steps[i]);
-	qsort(steps, count, sizeof(steps[0]), by_begin);
+	if (count)
+		qsort(steps, count, sizeof(steps[0]), by_begin);
 	for (size_t i = 0; i + 1 < count; i++) {
 		if (steps[i].end <= steps[i + 1].begin)
 			continue;

@@ -96,6 +96,7 @@ struct np_comm_sum {
 	np_str step;
 	size_t ops;
 	size_t ranks;
+	int32_t last_rank; /* while summing */
 	int64_t bytes;
 	int64_t moved_bytes;
 	np_ns moved_time;
@@ -119,7 +120,8 @@ void np_comm_sums_release(struct np_comm_sums *sums);
 /* elapsed / computing; NaN when computing is not known or 0. */
 double np_comm_compute_ratio(const struct np_comm_sum *sum);
 
-/* Bytes per nanosecond, which are gigabytes per second; NaN when either is unknown or 0. */
+/* Bytes per nanosecond, which are gigabytes per second; NaN when either is unknown or no time
+ * passed. */
 double np_gb_per_s(int64_t bytes, np_ns time);
 
 #endif /* NP_CLUSTER_H */

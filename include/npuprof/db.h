@@ -38,6 +38,9 @@ bool np_db_had_sidecar(const struct np_db *db);
 bool np_db_has_table(struct np_db *db, const char *table);
 bool np_db_has_column(struct np_db *db, const char *table, const char *column);
 
+/* Is the table there, and does it have a row? */
+bool np_db_has_rows(struct np_db *db, const char *table);
+
 /* Number of tables that are not SQLite's own: 0 for a database somebody emptied. */
 size_t np_db_table_count(struct np_db *db);
 

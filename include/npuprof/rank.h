@@ -176,6 +176,16 @@ struct np_parallel {
 	bool sequence_parallel;
 };
 
+/* What else a profile holds, as bits: later analyses read it, lists name it. */
+enum np_contents {
+	NP_HAS_MEMORY = 1 << 0,
+	NP_HAS_FREQUENCY = 1 << 1,
+	NP_HAS_HOST_CALLS = 1 << 2,
+	NP_HAS_FRAMEWORK_CALLS = 1 << 3,
+	NP_HAS_COUNTERS = 1 << 4, /* of the AI cores, per task */
+	NP_HAS_MARKS = 1 << 5,    /* mstx */
+};
+
 struct np_rank {
 	int32_t id;
 	char *path;     /* the rank's directory, as found */
@@ -188,6 +198,7 @@ struct np_rank {
 	np_str cann_version;
 	np_str framework_version;
 	struct np_parallel parallel;
+	unsigned contents; /* bits of enum np_contents */
 	enum np_source step_source;
 	enum np_source comm_source;
 	enum np_source exposed_source; /* of what computing hides of communication */

@@ -30,6 +30,7 @@ complete_words() {
 behaviour 'commands come first'
 complete_words npuprof ''
 expect_stdout <<-END
+	info
 	cluster
 	completion
 	help

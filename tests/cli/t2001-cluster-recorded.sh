@@ -133,7 +133,7 @@ expect_equal "$(query 'SELECT value FROM main.ClusterBaseInfo')" "$(query 'SELEC
 
 behaviour 'without small tasks nothing is said about waiting'
 expect_equal "$(query "SELECT count(*) FROM np_comm_step WHERE wait_ns IS NOT NULL OR estimator <> 'none'")" 0
-expect_stdout_has 'wait and transit of some operators'
+expect_stdout_has 'wait and transfer: the small tasks'
 
 behaviour 'the recorded profiles are as they were'
 expect_equal "$(snapshot "$data")" "$before"

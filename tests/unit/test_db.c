@@ -511,22 +511,9 @@ static void another_reader_is_no_reason_to_wait(void **state)
 static void paths_with_characters_of_uris_are_opened(void **state)
 {
 	static const char *const names[] = {
-		"100%",
-		"a%20b",
-		"what?mode=memory",
-		"#1",
-		"with space",
-		"排名 0 ✓",
-		"a&b=c;d+e",
-		"back\\slash",
-		"quote'\"",
-		"%41%00",
-		"file:x",
-		"new\nline",
-		"bad\xff"
-		"byte",
-		"-dash",
-		":memory:",
+		"100%",     "a%20b",     "what?mode=memory", "#1",       "with space",
+		"排名 0 ✓", "a&b=c;d+e", "back\\slash",      "quote'\"", "%41%00",
+		"file:x",   "new\nline", "bad\377byte",      "-dash",    ":memory:",
 	};
 
 	(void)state;

@@ -37,6 +37,8 @@ static int read_to_end(struct np_gz *gz, struct np_window *window, size_t step, 
 		np_buf_add_bytes(text, window->bytes, used);
 		rc = np_gz_more(gz, used, window, err);
 	}
+	/* After a failure the window still has what came before it. */
+	np_buf_add_bytes(text, window->bytes, window->length);
 	return rc;
 }
 
@@ -311,6 +313,18 @@ static void text_shorter_than_a_mark_is_given_before_the_failure(void **state)
 	assert_fails(&file, "x", "is cut short");
 }
 
+/* Found by fuzz_trace: zlib had taken all input, but still held text for which there was no room.
+ */
+static void text_that_zlib_holds_back_is_given_before_the_failure(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf file = NP_BUF_INIT;
+
+	(void)state;
+	add_member(&file, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 32);
+	file.length -= 8;
+	assert_fails(&file, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "is cut short");
+}
+
 static void damaged_byte_never_does_harm(void **state)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf whole = NP_BUF_INIT;
@@ -375,6 +389,7 @@ int main(void)
 		cmocka_unit_test(rubbish_behind_a_member_is_told_behind_the_text),
 		cmocka_unit_test(damage_at_the_end_of_the_input_is_no_truncation),
 		cmocka_unit_test(text_shorter_than_a_mark_is_given_before_the_failure),
+		cmocka_unit_test(text_that_zlib_holds_back_is_given_before_the_failure),
 		cmocka_unit_test(damaged_byte_never_does_harm),
 		cmocka_unit_test(running_out_of_memory_is_an_ordinary_failure),
 	};

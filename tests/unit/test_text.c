@@ -503,6 +503,16 @@ static void the_nearest_of_several_is_taken(void **state)
 	assert_string_equal(np_text_closest("rnak", words, 4), "rank");
 }
 
+static void an_absent_cell_is_no_number(void **state)
+{
+	int64_t value = 7;
+
+	(void)state;
+	assert_false(np_text_to_scaled(NULL, 0, 3, &value));
+	assert_false(np_text_to_int(NULL, 0, &value));
+	assert_int_equal(value, 7);
+}
+
 static void another_word_is_not_suggested(void **state)
 {
 	char endless[200];
@@ -550,6 +560,7 @@ int main(void)
 		cmocka_unit_test(a_word_cut_short_is_recognised),
 		cmocka_unit_test(a_beginning_is_preferred_to_a_slip),
 		cmocka_unit_test(the_nearest_of_several_is_taken),
+		cmocka_unit_test(an_absent_cell_is_no_number),
 		cmocka_unit_test(another_word_is_not_suggested),
 	};
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+#include "common.h"
+#include "info.h"
+#include "output.h"
+#include "prepare.h"
+
+struct info_options {
+	struct np_common common;
+	struct np_opt_list picks;
+};
+
+static const struct np_opt own_options[] = {
+	{
+		.name = "pick",
+		.kind = NP_OPT_LIST,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct info_options, picks),
+		.value = "PATH",
+		.help = "use this directory where several hold the same rank; may be repeated",
+	},
+};
+
+static const struct np_opt_group groups[] = {
+	{ "Choice", own_options, NP_COUNT(own_options), 0 },
+	NP_GROUP_INPUT(struct info_options, common),
+	NP_GROUP_OUTPUT(struct info_options, common),
+	NP_GROUP_RUNNING(struct info_options, common),
+	NP_GROUP_GENERAL,
+};
+
+static const struct np_opt_operand operand = NP_OPERAND_OPTIONAL_DIRS(struct info_options, common);
+
+static int cmd_info(int argc, const char *const *argv);
+
+const struct np_cmd np_cmd_info = {
+	.name = "info",
+	.topic = "Analysing a run",
+	.synopsis = "[options] [-d] [DIR...]",
+	.summary = "what is in a directory, which analyses it can feed, and what is missing",
+	.about =
+		"Reads the profile of every rank found below DIR (default: this directory) and lists "
+		"its ranks, hosts, steps, levels, formats and communicators, and for each analysis "
+		"whether the data can feed it or which switch of the profiler would have supplied "
+		"what is missing. Nothing is written.",
+	.run = cmd_info,
+	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
+	.statuses = NP_EXITS_PARTIAL,
+};
+
+static int print(const struct info *info, int format, struct np_err *err)
+{
+	struct np_readiness analyses[NP_ANALYSIS_COUNT];
+	struct np_buf buf = NP_BUF_INIT;
+	int rc = np_readiness_measure(info->cluster, analyses, err);
+
+	if (rc < 0)
+		return rc;
+	if (format == NP_OUTPUT_JSON)
+		return info_json(info, analyses, stdout, err);
+	rc = info_screen(info, analyses, &buf, err);
+	if (rc == NP_OK)
+		return np_output_release(&buf) == 0 ? NP_OK : NP_E_IO;
+	np_buf_release(&buf);
+	return rc;
+}
+
+static int show(const struct info_options *options, const struct np_run *run, const char *input,
+		struct np_err *err)
+{
+	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = NULL;
+	struct info info = { .run = run,
+			     .input = input,
+			     .width = np_output_width(stdout),
+			     .color = np_common_color(&options->common, stdout) };
+	int rc = np_cluster_build(run, &cluster, err);
+
+	info.cluster = cluster;
+	return rc < 0 ? rc : print(&info, options->common.format, err);
+}
+
+static int info(struct info_options *options)
+{
+	static const char *here[] = { "." };
+	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
+	struct np_common common = options->common;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	if (common.format != NP_OUTPUT_TABLE && common.format != NP_OUTPUT_JSON)
+		return np_cmd_usage(&np_cmd_info, "info is shown as table or json");
+	if (common.dirs.count == 0) {
+		common.dirs.item = here;
+		common.dirs.count = NP_COUNT(here);
+	}
+	rc = prepare_run(&common, &options->picks, &run, &err);
+	if (rc == NP_OK)
+		rc = show(options, run, common.dirs.item[0], &err);
+	if (rc == NP_OK)
+		return prepare_status(run);
+	return rc == NP_E_USAGE ? np_cmd_usage(&np_cmd_info, "%s", err.text)
+				: np_report(NP_EXIT_FAILED, "%s", err.text);
+}
+
+static int cmd_info(int argc, const char *const *argv)
+{
+	struct info_options options = { 0 };
+	int status;
+
+	if (np_cmd_options(&np_cmd_info, argc, argv, &options, &status))
+		status = info(&options);
+	np_opt_release(&np_cmd_info.options, &options);
+	return status;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/readiness.h"
+
+#include "npuprof/ranges.h"
+
+typedef bool has(const struct np_cluster *cluster, const struct np_rank *rank);
+
+static bool has_times(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	return rank->times.count > 0;
+}
+
+static bool has_steps(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	return rank->steps.count > 0 && rank->steps.item[0].id != NP_STR_NONE;
+}
+
+static bool has_ops(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	return rank->ops.count > 0;
+}
+
+static bool has_exposed(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	for (size_t i = 0; i < rank->comm_steps.count; i++) {
+		if (rank->comm_steps.item[i].exposed == NP_UNKNOWN)
+			return false;
+	}
+	return rank->ops.count > 0;
+}
+
+static bool has_wait(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	for (size_t i = 0; i < rank->comm_steps.count; i++) {
+		if (rank->comm_steps.item[i].transfer == NP_UNKNOWN)
+			return false;
+	}
+	return rank->ops.count > 0;
+}
+
+static bool has_links(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	return rank->sizes_known;
+}
+
+/* Every communicator of the rank was profiled on all of its members. */
+static bool has_peers(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		uint64_t hash = rank->groups.item[rank->ops.item[i].group].hash;
+		const struct np_communicator *each;
+
+		/* Operators of one communicator come in runs. */
+		if (i > 0 && rank->ops.item[i].group == rank->ops.item[i - 1].group)
+			continue;
+		each = np_cluster_communicator(cluster, hash);
+		if (!each || each->observed_count < each->size)
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+static bool has_place(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	for (size_t i = 0; i < cluster->run->sources.count; i++) {
+		if (cluster->run->ranks[i] == rank)
+			return cluster->coordinates[i].tp >= 0 && cluster->coordinates[i].dp >= 0 &&
+			       cluster->coordinates[i].pp >= 0;
+	}
+	return false;
+}
+
+static bool has_memory(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	return (rank->contents & NP_HAS_MEMORY) != 0;
+}
+
+static bool has_frequency(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	return (rank->contents & NP_HAS_FREQUENCY) != 0;
+}
+
+static bool has_host(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	return (rank->contents & NP_HAS_HOST_CALLS) != 0;
+}
+
+static const struct {
+	const char *name;
+	has *has;
+	const char *missing;
+	const char *cure;
+} analyses[NP_ANALYSIS_COUNT] = {
+	[NP_ANALYSIS_STEP_TIMES] = { "step times", has_times, "no tasks and no step_trace_time",
+				     "activities=[CPU, NPU]; export_type=db or text" },
+	[NP_ANALYSIS_STEPS] = { "step by step", has_steps, "no step is marked: all is one step",
+				"schedule=…, and prof.step() in the training loop" },
+	[NP_ANALYSIS_COMMUNICATORS] = { "communicators", has_ops, "no communication operators",
+					"profiler_level=Level0 or higher, on a distributed job" },
+	[NP_ANALYSIS_EXPOSED] = { "exposed communication", has_exposed,
+				  "no intervals of kernels beside the operators",
+				  "export_type=db, or text with trace_view.json" },
+	[NP_ANALYSIS_WAIT] = { "wait and transfer", has_wait,
+			       "the small tasks of operators are not there",
+			       "export_type=db, or text with trace_view.json and Level1" },
+	[NP_ANALYSIS_LINKS] = { "bandwidth and links", has_links, "no sizes and no links",
+				"profiler_level=Level1" },
+	[NP_ANALYSIS_MATCHING] = { "who waited for whom", has_peers,
+				   "not all ranks of its communicators were profiled",
+				   "profile all ranks of the job" },
+	[NP_ANALYSIS_PLACES] = { "parallel dimensions", has_place,
+				 "no distributed_args and no parallel_group_info",
+				 "prof.add_metadata_json('distributed_args', …), MindSpeed does" },
+	[NP_ANALYSIS_MEMORY] = { "memory", has_memory, "no memory records", "profile_memory=True" },
+	[NP_ANALYSIS_FREQUENCY] = { "frequency", has_frequency, "no AI Core frequency",
+				    "export_type=db with profiler_level=Level0 or higher" },
+	[NP_ANALYSIS_HOST] = { "host gaps", has_host, "no calls of CANN",
+			       "profiler_level=Level1 and activities with CPU" },
+};
+
+static int measure_one(const struct np_cluster *cluster, enum np_analysis which,
+		       struct np_readiness *ret, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	const struct np_run *run = cluster->run;
+	int64_t *without = malloc((run->sources.count + 1) * sizeof(*without));
+	size_t used = 0;
+	size_t count = 0;
+
+	if (!without)
+		return np_fail_nomem(err, "readiness");
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (!run->ranks[i])
+			continue;
+		used++;
+		if (!analyses[which].has(cluster, run->ranks[i]))
+			without[count++] = run->ranks[i]->id;
+	}
+	np_ranges_format(&list, without, count);
+	free(without);
+	*ret = (struct np_readiness){ .name = analyses[which].name,
+				      .ready = count == 0 && used > 0,
+				      .without = count };
+	if (ret->ready)
+		return NP_OK;
+	ret->cure = analyses[which].cure;
+	if (count < used)
+		(void)snprintf(ret->missing, sizeof(ret->missing), "%s (rank%s %s)",
+			       analyses[which].missing, count == 1 ? "" : "s", list.text);
+	else
+		(void)snprintf(ret->missing, sizeof(ret->missing), "%s", analyses[which].missing);
+	return np_buf_check(&list, err);
+}
+
+int np_readiness_measure(const struct np_cluster *cluster,
+			 struct np_readiness ret[NP_ANALYSIS_COUNT], struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (int i = 0; i < NP_ANALYSIS_COUNT && rc == NP_OK; i++)
+		rc = measure_one(cluster, (enum np_analysis)i, &ret[i], err);
+	return rc;
+}

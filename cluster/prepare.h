@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_PREPARE_H
+#define NP_PREPARE_H
+
+/* What every command over a run begins with: find the ranks, load them, choose the steps. */
+
+#include "common.h"
+
+#include "npuprof/run.h"
+
+/*
+ * Load the run that the options name, with a line of progress. The run is the
+ * caller's, also on failure where it exists.
+ */
+int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
+		struct np_run **ret, struct np_err *err) NP_MUST_USE;
+
+/* 3 if something could not be used, else 0. */
+int prepare_status(const struct np_run *run);
+
+#endif /* NP_PREPARE_H */

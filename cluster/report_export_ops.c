@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report_export.h"
+
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+#define NS_PER_US 1e3
+#define NS_PER_MS 1e6
+#define B_PER_MB  1e6
+
+struct op_entry {
+	struct export_place at; /* first: see struct export_entries */
+	uint32_t rank;          /* index in np_run.ranks */
+	uint32_t op;            /* index in np_rank.ops */
+	uint32_t nth;           /* how many of this name the rank has before it in the step */
+};
+
+struct ops {
+	const struct export *export;
+	NP_VEC(struct op_entry) list;
+};
+
+static int compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static void put_scaled(struct np_jsonout *out, const char *key, int64_t value, double unit)
+{
+	if (value == NP_UNKNOWN)
+		np_jsonout_null(out, key);
+	else
+		np_jsonout_real(out, key, (double)value / unit);
+}
+
+/* Times of one operator, or the sums of many. */
+struct times {
+	np_ns elapsed;
+	np_ns transit;
+	np_ns wait;
+	np_ns sync;
+};
+
+/* Sums leave out what is not known of single operators, and are unknown if all of it is. */
+static void add_known(int64_t *sum, int64_t value)
+{
+	if (value != NP_UNKNOWN)
+		*sum = *sum == NP_UNKNOWN ? value : *sum + value;
+}
+
+static void add_op_times(struct times *sum, const struct np_comm_op *op)
+{
+	add_known(&sum->elapsed, op->end - op->start);
+	add_known(&sum->transit, op->transit);
+	add_known(&sum->wait, op->wait);
+	add_known(&sum->sync, op->sync);
+}
+
+static void put_ratio(struct np_jsonout *out, const char *key, np_ns part, np_ns transit)
+{
+	if (part == NP_UNKNOWN || transit == NP_UNKNOWN)
+		np_jsonout_null(out, key);
+	else
+		np_jsonout_real(out, key,
+				part + transit == 0
+					? 0
+					: np_round((double)part / (double)(part + transit), 4));
+}
+
+/* Totals have no start. */
+static void put_times(struct np_jsonout *out, const struct times *times, const np_ns *start)
+{
+	bool known = times->transit != NP_UNKNOWN && times->wait != NP_UNKNOWN;
+
+	np_jsonout_object(out, "Communication Time Info");
+	if (start)
+		put_scaled(out, "Start Timestamp(us)", *start, NS_PER_US);
+	put_scaled(out, "Elapse Time(ms)", times->elapsed, NS_PER_MS);
+	put_scaled(out, "Transit Time(ms)", times->transit, NS_PER_MS);
+	put_scaled(out, "Wait Time(ms)", times->wait, NS_PER_MS);
+	put_scaled(out, "Synchronization Time(ms)", times->sync, NS_PER_MS);
+	put_scaled(out, "Idle Time(ms)",
+		   known ? times->elapsed - times->transit - times->wait : NP_UNKNOWN, NS_PER_MS);
+	put_ratio(out, "Wait Time Ratio", times->wait, times->transit);
+	put_ratio(out, "Synchronization Time Ratio", times->sync, times->transit);
+	np_jsonout_end(out);
+}
+
+struct bands {
+	NP_VEC(struct np_band) list;
+};
+
+/* The first of the rank's bands that is not of an operator before `op`. */
+static size_t first_band(const struct np_rank *rank, uint32_t op)
+{
+	size_t low = 0;
+	size_t high = rank->bands.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rank->bands.item[middle].op < op)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Rows of one transport of an operator repeat its sums: one counts. */
+static int add_op_bands(struct bands *bands, const struct np_rank *rank, uint32_t op,
+			struct np_err *err)
+{
+	size_t first = first_band(rank, op);
+
+	for (size_t i = first; i < rank->bands.count && rank->bands.item[i].op == op; i++) {
+		const struct np_band *band = &rank->bands.item[i];
+		struct np_band *copy = np_vec_add(&bands->list, err);
+
+		if (!copy)
+			return NP_E_NOMEM;
+		*copy = *band;
+		if (i > first && band[-1].type == band->type) {
+			copy->bytes = 0;
+			copy->time = 0;
+		}
+	}
+	return NP_OK;
+}
+
+static int by_type_and_package(const void *left, const void *right)
+{
+	const struct np_band *a = left;
+	const struct np_band *b = right;
+	int order = compare(a->type, b->type);
+
+	return order ? order : compare(b->package_bytes, a->package_bytes);
+}
+
+/* { "<MB>": [packets, ms] }; sums of several transports have no packets of their own. */
+static void put_packages(struct np_jsonout *out, const struct np_band *bands, size_t count)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf size = NP_BUF_INIT;
+
+	np_jsonout_object(out, "Size Distribution");
+	for (size_t from = 0, to = 0; from < count; from = to) {
+		int64_t packets = 0;
+		np_ns time = 0;
+
+		for (; to < count && bands[to].package_bytes == bands[from].package_bytes; to++) {
+			packets += bands[to].package_count;
+			time += bands[to].package_time;
+		}
+		if (packets == 0)
+			continue;
+		np_buf_clear(&size);
+		np_real_format(&size, (double)bands[from].package_bytes / B_PER_MB);
+		np_jsonout_array(out, size.text);
+		np_jsonout_integer(out, NULL, packets);
+		put_scaled(out, NULL, time, NS_PER_MS);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+/* The transports in the vendor's order; one that was not used moved nothing. */
+static void put_transport(struct np_jsonout *out, const char *name, const struct np_band *bands,
+			  size_t count, bool total)
+{
+	int64_t bytes = 0;
+	np_ns time = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		add_known(&bytes, bands[i].bytes);
+		add_known(&time, bands[i].time);
+	}
+	np_jsonout_object(out, name);
+	put_scaled(out, "Transit Size(MB)", bytes, B_PER_MB);
+	put_scaled(out, "Transit Time(ms)", time, NS_PER_MS);
+	np_jsonout_real(out, "Bandwidth(GB/s)",
+			time > 0 ? np_round(np_gb_per_s(bytes, time), 4) : 0);
+	if (!total)
+		np_jsonout_real(out, "Large Packet Ratio", count ? bands->large_packet_ratio : 0);
+	put_packages(out, bands, count);
+	np_jsonout_end(out);
+}
+
+/* Without sizes in the data there is nothing here, and no zeros that look like measurements. */
+static void put_bands(struct np_jsonout *out, const struct np_rank *rank, struct bands *bands,
+		      bool total)
+{
+	static const enum np_band_type order[] = { NP_BAND_RDMA, NP_BAND_HCCS, NP_BAND_PCIE,
+						   NP_BAND_SDMA, NP_BAND_SIO };
+
+	if (bands->list.count)
+		qsort(bands->list.item, bands->list.count, sizeof(bands->list.item[0]),
+		      by_type_and_package);
+	np_jsonout_object(out, "Communication Bandwidth Info");
+	for (size_t i = 0; i < NP_COUNT(order) && rank->sizes_known; i++) {
+		size_t from = 0;
+		size_t to;
+
+		while (from < bands->list.count && bands->list.item[from].type != order[i])
+			from++;
+		for (to = from; to < bands->list.count && bands->list.item[to].type == order[i];)
+			to++;
+		put_transport(out, np_band_name(order[i]), bands->list.item + from, to - from,
+			      total);
+	}
+	np_jsonout_end(out);
+}
+
+/* One rank's part of an operator, or of the total of its communicator. */
+static int put_rank(struct np_jsonout *out, const struct export *export,
+		    const struct op_entry *entries, size_t count, bool total, struct np_err *err)
+{
+	const struct np_rank *rank = export->run->ranks[entries->rank];
+	struct times times = { NP_UNKNOWN, NP_UNKNOWN, NP_UNKNOWN, NP_UNKNOWN };
+	struct bands bands = { 0 };
+	char label[16];
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		add_op_times(&times, &rank->ops.item[entries[i].op]);
+		rc = add_op_bands(&bands, rank, entries[i].op, err);
+	}
+	(void)snprintf(label, sizeof(label), "%" PRId32, rank->id);
+	np_jsonout_object_line(out, label);
+	put_times(out, &times, total ? NULL : &rank->ops.item[entries->op].start);
+	put_bands(out, rank, &bands, total);
+	np_jsonout_end(out);
+	np_vec_release(&bands.list);
+	return rc;
+}
+
+static const char *op_name(const struct export *export, const struct op_entry *entry)
+{
+	const struct np_rank *rank = export->run->ranks[entry->rank];
+
+	return np_strtab_text(export->run->strings, rank->ops.item[entry->op].name);
+}
+
+/* By name with its numbers in numeric order, which is the order in which they were issued. */
+static int by_name(const struct export *export, const struct op_entry *a, const struct op_entry *b)
+{
+	const char *left = op_name(export, a);
+	const char *right = op_name(export, b);
+	int order = left == right ? 0 : strverscmp(left, right);
+
+	/* That calls "01" and "1" different, but not in every place. */
+	return order || left == right ? order : strcmp(left, right);
+}
+
+static int by_op(const void *left, const void *right, void *context)
+{
+	const struct op_entry *a = left;
+	const struct op_entry *b = right;
+	int order = export_by_place(&a->at, &b->at);
+
+	if (!order)
+		order = by_name(context, a, b);
+	if (!order)
+		order = compare(a->nth, b->nth);
+	if (!order)
+		order = compare(a->rank, b->rank);
+	return order ? order : compare(a->op, b->op);
+}
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct op_entry *a = left;
+	const struct op_entry *b = right;
+	int order = compare(a->rank, b->rank);
+
+	return order ? order : compare(a->op, b->op);
+}
+
+/* One operator: what each rank knows of it. */
+static int put_op(struct np_jsonout *out, const struct export *export, const struct op_entry *entry,
+		  size_t count, struct np_buf *name, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	export_open_op(out, export, name, op_name(export, entry), entry->nth,
+		       entry->at.communicator);
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = put_rank(out, export, &entry[i], 1, false, err);
+	np_jsonout_end(out);
+	return rc;
+}
+
+/* The total of a communicator: its entries are put in the order of ranks for this. */
+static int put_total(struct np_jsonout *out, const struct export *export, struct op_entry *entries,
+		     size_t count, struct np_buf *name, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	qsort(entries, count, sizeof(entries[0]), by_rank);
+	export_open_op(out, export, name, "Total Op Info", 0, entries->at.communicator);
+	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
+		while (to < count && entries[to].rank == entries[from].rank)
+			to++;
+		rc = put_rank(out, export, &entries[from], to - from, true, err);
+	}
+	np_jsonout_end(out);
+	return rc;
+}
+
+static int put_communicator(struct np_jsonout *out, const struct export *export,
+			    struct op_entry *entries, size_t count, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+	int rc = NP_OK;
+
+	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
+		while (to < count && entries[to].nth == entries[from].nth &&
+		       by_name(export, &entries[from], &entries[to]) == 0)
+			to++;
+		rc = put_op(out, export, &entries[from], to - from, &name, err);
+	}
+	if (rc == NP_OK)
+		rc = put_total(out, export, entries, count, &name, err);
+	return rc == NP_OK ? np_buf_check(&name, err) : rc;
+}
+
+static int put_step(struct np_jsonout *out, const struct export_entries *entries, size_t from,
+		    size_t to, struct np_err *err)
+{
+	struct op_entry *item = entries->item;
+	int rc = NP_OK;
+
+	for (size_t next = from; from < to && rc == NP_OK; from = next) {
+		while (next < to && item[next].at.communicator == item[from].at.communicator)
+			next++;
+		rc = put_communicator(out, entries->export, &item[from], next - from, err);
+	}
+	return rc;
+}
+
+static void sort(struct ops *ops)
+{
+	if (ops->list.count)
+		qsort_r(ops->list.item, ops->list.count, sizeof(ops->list.item[0]), by_op,
+			(void *)(uintptr_t)ops->export);
+}
+
+/*
+ * A name may come twice in a step, where numbers start again or several devices
+ * share a rank. An object has a key once, so the second one is called "name#2":
+ * theirs drops it, and its totals fall short.
+ */
+static bool number_repeats(struct ops *ops)
+{
+	bool found = false;
+
+	for (size_t i = 1; i < ops->list.count; i++) {
+		struct op_entry *entry = &ops->list.item[i];
+
+		if (entry->rank == entry[-1].rank &&
+		    export_by_place(&entry->at, &entry[-1].at) == 0 &&
+		    by_name(ops->export, entry, &entry[-1]) == 0) {
+			entry->nth = entry[-1].nth + 1;
+			found = true;
+		}
+	}
+	return found;
+}
+
+static uint32_t find_step(const struct export *export, np_str id)
+{
+	uint32_t step = 0;
+
+	while (step < export->cluster->steps.count && export->cluster->steps.item[step] != id)
+		step++;
+	return step;
+}
+
+static int add_op(struct ops *ops, uint32_t rank, uint32_t op, uint32_t communicator,
+		  struct np_err *err)
+{
+	const struct export *export = ops->export;
+	const struct np_rank *from = export->run->ranks[rank];
+	struct op_entry *entry = np_vec_add(&ops->list, err);
+
+	if (!entry)
+		return NP_E_NOMEM;
+	*entry = (struct op_entry){
+		.at = { .key = export->keys[communicator],
+			.step = find_step(export, from->steps.item[from->ops.item[op].step].id),
+			.communicator = communicator },
+		.rank = rank,
+		.op = op,
+	};
+	return NP_OK;
+}
+
+static int add_rank(struct ops *ops, uint32_t index, struct np_err *err)
+{
+	const struct export *export = ops->export;
+	const struct np_rank *rank = export->run->ranks[index];
+	uint32_t *communicators = malloc((rank->groups.count + 1) * sizeof(*communicators));
+	int rc = NP_OK;
+
+	if (!communicators)
+		return np_fail_nomem(err, "operators");
+	for (size_t i = 0; i < rank->groups.count; i++)
+		communicators[i] = UINT32_MAX;
+	for (uint32_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+
+		if (op->step == NP_NO_STEP)
+			continue;
+		if (communicators[op->group] == UINT32_MAX)
+			communicators[op->group] =
+				export_communicator(export, rank->groups.item[op->group].hash);
+		rc = add_op(ops, index, i, communicators[op->group], err);
+	}
+	free(communicators);
+	return rc;
+}
+
+static int find(struct ops *ops, struct np_err *err)
+{
+	const struct np_run *run = ops->export->run;
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		if (run->ranks[i])
+			rc = add_rank(ops, i, err);
+	}
+	if (rc < 0)
+		return rc;
+	sort(ops);
+	if (number_repeats(ops))
+		sort(ops);
+	return NP_OK;
+}
+
+int export_ops(const struct export *export, const char *path, struct np_err *err)
+{
+	struct ops ops = { .export = export };
+	int rc = export->tables->communication_time ? find(&ops, err) : NP_OK;
+
+	if (rc == NP_OK) {
+		const struct export_entries entries = { .export = export,
+							.item = ops.list.item,
+							.size = sizeof(struct op_entry),
+							.count = ops.list.count,
+							.put_step = put_step };
+
+		rc = export_write_entries(&entries, path, err);
+	}
+	np_vec_release(&ops.list);
+	return rc;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_READINESS_H
+#define NP_READINESS_H
+
+#include "npuprof/buf.h"
+#include "npuprof/cluster.h"
+
+/*
+ * Which analyses a run can feed
+ * =============================
+ *
+ * For each analysis: is everything there that it needs, on which ranks is it
+ * not, what is missing, and the switch of the profiler that would have
+ * collected it.
+ */
+enum np_analysis {
+	NP_ANALYSIS_STEP_TIMES,
+	NP_ANALYSIS_STEPS,
+	NP_ANALYSIS_COMMUNICATORS,
+	NP_ANALYSIS_EXPOSED,
+	NP_ANALYSIS_WAIT,
+	NP_ANALYSIS_LINKS,
+	NP_ANALYSIS_MATCHING,
+	NP_ANALYSIS_PLACES,
+	NP_ANALYSIS_MEMORY,
+	NP_ANALYSIS_FREQUENCY,
+	NP_ANALYSIS_HOST,
+	NP_ANALYSIS_COUNT,
+};
+
+struct np_readiness {
+	const char *name;  /* "bandwidth and links" */
+	bool ready;        /* on all ranks */
+	size_t without;    /* ranks that lack it */
+	char missing[192]; /* what, and on which ranks; "" when ready */
+	const char *cure;  /* the switch; NULL when ready */
+};
+
+/* Fill one entry for each analysis, in the order above. */
+int np_readiness_measure(const struct np_cluster *cluster,
+			 struct np_readiness ret[NP_ANALYSIS_COUNT], struct np_err *err)
+	NP_MUST_USE;
+
+#endif /* NP_READINESS_H */

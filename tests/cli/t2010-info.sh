@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# npuprof info: what is there, from where, and what is missing.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+"$synth" -q -o "$work/c" --ranks 4 --steps 2 --layers 2 --kernels-per-layer 4 --level 0 --schema 1.2 || exit 1
+cd "$work" || exit 1
+
+behaviour 'the screen lists ranks that are alike on one line, and what is missing with its switch'
+run "$npuprof" info c
+expect_exit 0
+expect_no_stderr
+expect_stdout_says 'c: 4 ranks of 4' '0-3 torch_npu db Level0 host0 10-11' 'dp' 'collective' \
+	'ready: step times' 'no: bandwidth and links: no sizes and no links; collect with profiler_level=Level1' \
+	'no: memory: no memory records; collect with profile_memory=True'
+expect 'it fits 100 columns' test "$(wc -L <"$work/stdout")" -le 100
+
+behaviour 'JSON has the fields of the contract'
+run "$npuprof" info -f json c
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'))")" \
+	'schema input ranks groups analyses'
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.schema', json_array_length(readfile('$work/stdout'), '\$.ranks')")" \
+	'npuprof.info/1|4'
+expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'), '\$.ranks[0]')")" \
+	'rank host device kind format level versions steps bytes sources path'
+expect_equal "$(sqlite3 :memory: "SELECT value ->> 'ready', value ->> 'switch' FROM json_each(readfile('$work/stdout'), '\$.analyses')
+	WHERE value ->> 'name' = 'bandwidth and links'")" '0|profiler_level=Level1'
+
+behaviour 'without a directory it looks here'
+cd "$work/c" || exit 1
+run "$npuprof" info
+expect_exit 0
+expect_stdout_has '.: 4 ranks of 4'
+
+behaviour 'other formats are refused'
+run "$npuprof" info -f csv
+expect_exit 2
+
+behaviour 'a damaged rank is listed and the status says so'
+cd "$work" || exit 1
+db=$(ls c/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_2.db)
+cp "$db" saved.db
+rm -f "$(dirname "$db")/analysis.db.bak"
+mv "$(dirname "$db")/analysis.db" saved-analysis.db
+truncate -s 100 "$db"
+run "$npuprof" info c
+expect_exit 3
+expect_stdout_says 'not used:' '3 ranks of 4'
+cp -p saved.db "$db"
+mv saved-analysis.db "$(dirname "$db")/analysis.db"
+
+behaviour 'nothing is written'
+run "$npuprof" info c
+expect_equal "$(find c -name cluster_analysis_output)" ''
+touch -d '@0' c/*/ASCEND_PROFILER_OUTPUT c/*/ASCEND_PROFILER_OUTPUT/* c/*/* c/* c
+before=$(snapshot "$work/c")
+run "$npuprof" info c
+expect_equal "$(snapshot "$work/c")" "$before"

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The loaders on arbitrary bytes: the first byte says which file of a rank the
+ * others are. Whatever comes out is consistent: parts sum to their total,
+ * indexes are in range, operators are in order.
+ */
+#include "npuprof/cluster.h"
+#include "npuprof/load.h"
+
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char path[] = "/tmp/npuprof-fuzz-XXXXXX";
+static int file = -1;
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void remove_file(void)
+{
+	(void)unlink(path);
+}
+
+static bool write_file(const uint8_t *data, size_t size)
+{
+	if (file < 0) {
+		file = mkstemp(path);
+		(void)atexit(remove_file);
+	}
+	return ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size;
+}
+
+/* Only readers of tasks promise sums: the vendor's files say what they say. */
+static void check_times(const struct np_rank *rank)
+{
+	bool derived = rank->step_source == NP_FROM_RANK_DB || rank->step_source == NP_FROM_TRACE ||
+		       rank->step_source == NP_FROM_KERNELS;
+
+	for (size_t i = 0; i < rank->times.count; i++) {
+		const struct np_step_time *time = &rank->times.item[i];
+
+		require(time->step < rank->steps.count);
+		if (!derived)
+			continue;
+		require(time->computing + time->communication_not_overlapped + time->free ==
+			time->span);
+		require(time->stage + time->bubble == time->span);
+		require(time->communication_not_overlapped + time->overlapped ==
+			time->communication);
+	}
+}
+
+static void check_ops(const struct np_rank *rank)
+{
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+
+		require(op->group < rank->groups.count);
+		require(op->step == NP_NO_STEP || op->step < rank->steps.count);
+		require(op->start <= op->end);
+		require(i == 0 || rank->ops.item[i - 1].start <= op->start);
+	}
+	for (size_t i = 0; i < rank->bands.count; i++)
+		require(rank->bands.item[i].op < rank->ops.count);
+	for (size_t i = 0; i < rank->links.count; i++)
+		require(rank->links.item[i].group < rank->groups.count);
+	for (size_t i = 0; i < rank->comm_steps.count; i++)
+		require(rank->comm_steps.item[i].step < rank->steps.count);
+}
+
+static void measure(struct np_run *run)
+{
+	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = NULL;
+	struct np_comm_sums sums = { 0 };
+
+	if (np_cluster_build(run, &cluster, NULL) < 0)
+		return;
+	if (np_comm_sums_measure(cluster, &sums, NULL) == NP_OK)
+		np_comm_sums_release(&sums);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
+	struct np_source_files *source;
+
+	if (size == 0 || data[0] >= NP_FILE_COUNT || !write_file(data + 1, size - 1))
+		return 0;
+	run = np_run_new();
+	if (!run)
+		return 0;
+	source = np_vec_add(&run->sources, NULL);
+	run->ranks = calloc(2, sizeof(struct np_rank *));
+	if (!source || !run->ranks)
+		return 0;
+	source->rank = 0;
+	source->device = -1;
+	source->dir = strdup("rank0");
+	source->file[data[0]] = strdup(path);
+	/* Metadata alone is no rank. */
+	if (data[0] == NP_FILE_METADATA || data[0] == NP_FILE_INFO)
+		source->file[NP_FILE_STEP_TRACE] = strdup("/dev/null");
+	if (np_load_rank(source, run->strings, &run->ranks[0], NULL) < 0)
+		return 0;
+	check_times(run->ranks[0]);
+	check_ops(run->ranks[0]);
+	measure(run);
+	return 0;
+}
