@@ -3,7 +3,7 @@
 #define NP_REPORT_H
 
 /*
- * Presenting a merged run: the screen, Markdown, JSON, CSV and the database.
+ * Presenting a merged run: the screen, Markdown, JSON, CSV, the database and text files.
  * The only writers of the command; they compute nothing.
  */
 

@@ -12,10 +12,10 @@ static int compare(int64_t a, int64_t b)
 /* --- what the files share -------------------------------------------------------------------- */
 
 /*
- * A tuple as Python prints it, "(0, 1)" and "(2,)". The vendor's tool prints a
- * set of integers in the order of its hash table, so that ranks 1 and 8 become
- * "(8, 1)"; here they ascend, which every reader that sorts them again takes
- * and one that does not finds by the ranks it knows.
+ * A tuple as Python prints it: "(0, 1)", and "(2,)" for one rank. The vendor's
+ * tool prints a set in the order of its hash table, ranks 1 and 8 as "(8, 1)".
+ * Here ranks ascend: a script can then find a group by its ranks, and Insight,
+ * which sorts them itself, does not mind.
  */
 static void add_tuple(struct np_buf *buf, const int32_t *ranks, size_t count)
 {
@@ -185,6 +185,7 @@ static void put_ranks(struct np_jsonout *out, const char *key, const int32_t *ra
 	np_jsonout_end(out);
 }
 
+/* A communicator with operators of both kinds is in both lists. */
 static void put_observed(struct np_jsonout *out, const char *key, const struct np_cluster *cluster,
 			 bool p2p)
 {
@@ -196,11 +197,6 @@ static void put_observed(struct np_jsonout *out, const char *key, const struct n
 			put_ranks(out, NULL, each->observed, each->observed_count);
 	}
 	np_jsonout_end(out);
-}
-
-static const char *text_or_empty(const struct np_run *run, np_str id)
-{
-	return id == NP_STR_NONE ? "" : np_run_text(run, id);
 }
 
 /* Listed once, whatever kinds of operators it has: Insight counts what is listed twice twice. */
@@ -215,8 +211,8 @@ static void put_group(struct np_jsonout *out, const struct np_run *run,
 	put_ranks(out, "rank_set", each->members ? each->members : each->observed,
 		  each->members ? each->member_count : each->observed_count);
 	np_jsonout_text(out, "group_name", hash);
-	np_jsonout_text(out, "group_id", text_or_empty(run, each->name));
-	np_jsonout_text(out, "pg_name", text_or_empty(run, each->pg_name));
+	np_jsonout_text(out, "group_id", np_strtab_text(run->strings, each->name));
+	np_jsonout_text(out, "pg_name", np_strtab_text(run->strings, each->pg_name));
 	np_jsonout_end(out);
 }
 
@@ -334,8 +330,7 @@ uint32_t export_communicator(const struct export *export, uint64_t hash)
 {
 	const struct np_communicator *found = np_cluster_communicator(export->cluster, hash);
 
-	assert(found);
-	return (uint32_t)(found - export->cluster->communicators.item);
+	return found ? (uint32_t)(found - export->cluster->communicators.item) : EXPORT_NONE;
 }
 
 void export_open_op(struct np_jsonout *out, const struct export *export, struct np_buf *buf,

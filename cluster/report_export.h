@@ -58,7 +58,8 @@ int export_write_entries(const struct export_entries *entries, const char *path,
 /* "step50", or "step" for the pseudo step. */
 void export_step_label(const struct export *export, uint32_t step, char *ret, size_t size);
 
-/* The index of the communicator with this hash, which must be one of the cluster's. */
+/* The index of the communicator with this hash; NONE for one that no operator uses. */
+#define EXPORT_NONE UINT32_MAX
 uint32_t export_communicator(const struct export *export, uint64_t hash);
 
 /* Open the object "name@hash", or "name#2@hash" for `nth` 1. `buf` is for the key. */

@@ -35,6 +35,10 @@ struct link_entry {
 struct links {
 	struct np_sink sink;
 	const struct export *export;
+	/* Of the last row: those of one communicator and step come together. */
+	struct export_place at;
+	char group[24];
+	char step[64];
 	struct np_strtab *names;
 	NP_VEC(struct link_entry) list;
 };
@@ -49,18 +53,29 @@ static int keep_text(struct links *links, const struct np_cell *cell, np_str *re
 	return np_strtab_add(links->names, cell->text.bytes, cell->text.length, ret, err);
 }
 
-static struct export_place place_of(const struct export *export, const struct np_cell *cells)
+static bool same(const char *text, const struct np_cell *cell)
 {
-	struct export_place at = { .step = 0 };
-	char label[64];
+	return strlen(text) == cell->text.length &&
+	       memcmp(text, cell->text.bytes, cell->text.length) == 0;
+}
 
-	at.communicator = export_communicator(export, strtoull(cells[GROUP].text.bytes, NULL, 10));
-	at.key = export->keys[at.communicator];
-	for (;; at.step++) {
-		export_step_label(export, at.step, label, sizeof(label));
-		if (strcmp(label, cells[STEP].text.bytes) == 0)
-			return at;
-	}
+static void enter_communicator(struct links *links, const struct np_cell *group)
+{
+	(void)snprintf(links->group, sizeof(links->group), "%.*s", (int)group->text.length,
+		       group->text.bytes);
+	links->at.communicator =
+		export_communicator(links->export, strtoull(links->group, NULL, 10));
+	links->at.key = links->export->keys[links->at.communicator];
+}
+
+static void enter_step(struct links *links, const struct np_cell *step)
+{
+	uint32_t i = 0;
+
+	do
+		export_step_label(links->export, i, links->step, sizeof(links->step));
+	while (!same(links->step, step) && ++i < links->export->cluster->steps.count);
+	links->at.step = i;
 }
 
 static int add_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
@@ -71,8 +86,12 @@ static int add_row(struct np_sink *sink, const struct np_cell *cells, struct np_
 
 	if (!entry)
 		return NP_E_NOMEM;
+	if (!same(links->group, &cells[GROUP]))
+		enter_communicator(links, &cells[GROUP]);
+	if (!same(links->step, &cells[STEP]))
+		enter_step(links, &cells[STEP]);
 	*entry = (struct link_entry){
-		.at = place_of(links->export, cells),
+		.at = links->at,
 		.row = links->list.count,
 		.src = cells[SRC],
 		.dst = cells[DST],

@@ -122,8 +122,8 @@ static int add_op_bands(struct bands *bands, const struct np_rank *rank, uint32_
 			return NP_E_NOMEM;
 		*copy = *band;
 		if (i > first && band[-1].type == band->type) {
-			copy->bytes = 0;
-			copy->time = 0;
+			copy->bytes = NP_UNKNOWN;
+			copy->time = NP_UNKNOWN;
 		}
 	}
 	return NP_OK;
@@ -145,14 +145,14 @@ static void put_packages(struct np_jsonout *out, const struct np_band *bands, si
 
 	np_jsonout_object(out, "Size Distribution");
 	for (size_t from = 0, to = 0; from < count; from = to) {
-		int64_t packets = 0;
-		np_ns time = 0;
+		int64_t packets = NP_UNKNOWN;
+		np_ns time = NP_UNKNOWN;
 
 		for (; to < count && bands[to].package_bytes == bands[from].package_bytes; to++) {
-			packets += bands[to].package_count;
-			time += bands[to].package_time;
+			add_known(&packets, bands[to].package_count);
+			add_known(&time, bands[to].package_time);
 		}
-		if (packets == 0)
+		if (packets <= 0)
 			continue;
 		np_buf_clear(&size);
 		np_real_format(&size, (double)bands[from].package_bytes / B_PER_MB);
@@ -168,8 +168,8 @@ static void put_packages(struct np_jsonout *out, const struct np_band *bands, si
 static void put_transport(struct np_jsonout *out, const char *name, const struct np_band *bands,
 			  size_t count, bool total)
 {
-	int64_t bytes = 0;
-	np_ns time = 0;
+	int64_t bytes = count ? NP_UNKNOWN : 0;
+	np_ns time = bytes;
 
 	for (size_t i = 0; i < count; i++) {
 		add_known(&bytes, bands[i].bytes);
@@ -246,10 +246,9 @@ static int by_name(const struct export *export, const struct op_entry *a, const 
 {
 	const char *left = op_name(export, a);
 	const char *right = op_name(export, b);
-	int order = left == right ? 0 : strverscmp(left, right);
 
-	/* That calls "01" and "1" different, but not in every place. */
-	return order || left == right ? order : strcmp(left, right);
+	/* Names are interned: equal ones are the same text. */
+	return left == right ? 0 : strverscmp(left, right);
 }
 
 static int by_op(const void *left, const void *right, void *context)
@@ -259,7 +258,7 @@ static int by_op(const void *left, const void *right, void *context)
 	int order = export_by_place(&a->at, &b->at);
 
 	if (!order)
-		order = by_name(context, a, b);
+		order = by_name(((const struct ops *)context)->export, a, b);
 	if (!order)
 		order = compare(a->nth, b->nth);
 	if (!order)
@@ -341,8 +340,7 @@ static int put_step(struct np_jsonout *out, const struct export_entries *entries
 static void sort(struct ops *ops)
 {
 	if (ops->list.count)
-		qsort_r(ops->list.item, ops->list.count, sizeof(ops->list.item[0]), by_op,
-			(void *)(uintptr_t)ops->export);
+		qsort_r(ops->list.item, ops->list.count, sizeof(ops->list.item[0]), by_op, ops);
 }
 
 /*
@@ -367,27 +365,47 @@ static bool number_repeats(struct ops *ops)
 	return found;
 }
 
-static uint32_t find_step(const struct export *export, np_str id)
+static uint32_t find_step(const struct np_cluster *cluster, np_str id)
 {
 	uint32_t step = 0;
 
-	while (step < export->cluster->steps.count && export->cluster->steps.item[step] != id)
+	while (step < cluster->steps.count && cluster->steps.item[step] != id)
 		step++;
 	return step;
 }
 
-static int add_op(struct ops *ops, uint32_t rank, uint32_t op, uint32_t communicator,
+/* What the numbers of a rank mean among all ranks. */
+struct maps {
+	uint32_t *steps;
+	uint32_t *communicators;
+};
+
+static int map_rank(const struct export *export, const struct np_rank *rank, struct maps *ret,
+		    struct np_err *err)
+{
+	ret->steps = calloc(rank->steps.count + 1, sizeof(*ret->steps));
+	ret->communicators = calloc(rank->groups.count + 1, sizeof(*ret->communicators));
+	if (!ret->steps || !ret->communicators)
+		return np_fail_nomem(err, "operators");
+	for (size_t i = 0; i < rank->steps.count; i++)
+		ret->steps[i] = find_step(export->cluster, rank->steps.item[i].id);
+	for (size_t i = 0; i < rank->groups.count; i++)
+		ret->communicators[i] = export_communicator(export, rank->groups.item[i].hash);
+	return NP_OK;
+}
+
+static int add_op(struct ops *ops, uint32_t rank, uint32_t op, const struct maps *maps,
 		  struct np_err *err)
 {
-	const struct export *export = ops->export;
-	const struct np_rank *from = export->run->ranks[rank];
+	const struct np_comm_op *from = &ops->export->run->ranks[rank]->ops.item[op];
+	uint32_t communicator = maps->communicators[from->group];
 	struct op_entry *entry = np_vec_add(&ops->list, err);
 
 	if (!entry)
 		return NP_E_NOMEM;
 	*entry = (struct op_entry){
-		.at = { .key = export->keys[communicator],
-			.step = find_step(export, from->steps.item[from->ops.item[op].step].id),
+		.at = { .key = ops->export->keys[communicator],
+			.step = maps->steps[from->step],
 			.communicator = communicator },
 		.rank = rank,
 		.op = op,
@@ -397,26 +415,16 @@ static int add_op(struct ops *ops, uint32_t rank, uint32_t op, uint32_t communic
 
 static int add_rank(struct ops *ops, uint32_t index, struct np_err *err)
 {
-	const struct export *export = ops->export;
-	const struct np_rank *rank = export->run->ranks[index];
-	uint32_t *communicators = malloc((rank->groups.count + 1) * sizeof(*communicators));
-	int rc = NP_OK;
+	const struct np_rank *rank = ops->export->run->ranks[index];
+	struct maps maps = { 0 };
+	int rc = map_rank(ops->export, rank, &maps, err);
 
-	if (!communicators)
-		return np_fail_nomem(err, "operators");
-	for (size_t i = 0; i < rank->groups.count; i++)
-		communicators[i] = UINT32_MAX;
 	for (uint32_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
-		const struct np_comm_op *op = &rank->ops.item[i];
-
-		if (op->step == NP_NO_STEP)
-			continue;
-		if (communicators[op->group] == UINT32_MAX)
-			communicators[op->group] =
-				export_communicator(export, rank->groups.item[op->group].hash);
-		rc = add_op(ops, index, i, communicators[op->group], err);
+		if (rank->ops.item[i].step != NP_NO_STEP)
+			rc = add_op(ops, index, i, &maps, err);
 	}
-	free(communicators);
+	free(maps.steps);
+	free(maps.communicators);
 	return rc;
 }
 

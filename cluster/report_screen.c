@@ -167,8 +167,54 @@ static bool has_bubble(const struct np_cluster *cluster)
 	return false;
 }
 
+/* Which rank computed longest in how many steps, and by how much: a fact, not yet a verdict. */
+struct longest {
+	int32_t rank;
+	size_t steps;
+	double over; /* the sum of what it was over the middle rank, as a share */
+};
+
+struct longest_list {
+	NP_VEC(struct longest) list;
+};
+
+static void count_longest(struct longest_list *longest, const struct np_spread *spread)
+{
+	struct longest *entry = NULL;
+
+	if (spread->ranks < 2 || spread->middle <= 0)
+		return;
+	for (size_t i = 0; i < longest->list.count && !entry; i++) {
+		if (longest->list.item[i].rank == spread->most_rank)
+			entry = &longest->list.item[i];
+	}
+	if (!entry) {
+		entry = np_vec_add(&longest->list, NULL);
+		if (!entry)
+			return;
+		entry->rank = spread->most_rank;
+	}
+	entry->steps++;
+	entry->over += (double)(spread->most - spread->middle) / (double)spread->middle;
+}
+
+static void put_longest(struct np_buf *text, const struct longest_list *longest, size_t steps)
+{
+	const struct longest *top = NULL;
+
+	for (size_t i = 0; i < longest->list.count; i++) {
+		if (!top || longest->list.item[i].steps > top->steps)
+			top = &longest->list.item[i];
+	}
+	if (top)
+		np_buf_printf(text,
+			      "rank %" PRId32 " computed longest in %zu of %zu steps, on average"
+			      " %.0f %% over the middle rank\n",
+			      top->rank, top->steps, steps, 100 * top->over / (double)top->steps);
+}
+
 static int put_step_row(struct np_grid *grid, const struct report *report, np_str step, bool bubble,
-			struct np_err *err)
+			struct longest_list *longest, struct np_err *err)
 {
 	const char *id = np_run_text(report->run, step);
 
@@ -183,6 +229,8 @@ static int put_step_row(struct np_grid *grid, const struct report *report, np_st
 				       err);
 		if (rc < 0)
 			return rc;
+		if (quantity == NP_Q_COMPUTING)
+			count_longest(longest, &spread);
 		put_spread(grid, &spread);
 	}
 	return NP_OK;
@@ -194,6 +242,7 @@ static int put_steps_section(struct section *section, const struct report *repor
 	const struct np_cluster *cluster = report->cluster;
 	bool bubble = has_bubble(cluster);
 	struct np_grid_column columns[NP_Q_COUNT + 1] = { { "step", NP_RIGHT, false } };
+	struct longest_list longest = { 0 };
 	size_t count = 1;
 	int rc = NP_OK;
 
@@ -206,10 +255,14 @@ static int put_steps_section(struct section *section, const struct report *repor
 	if (!section->grid)
 		return np_fail_nomem(err, "the screen");
 	for (size_t i = 0; i < cluster->steps.count && i < MAX_STEPS && rc == NP_OK; i++)
-		rc = put_step_row(section->grid, report, cluster->steps.item[i], bubble, err);
+		rc = put_step_row(section->grid, report, cluster->steps.item[i], bubble, &longest,
+				  err);
 	if (cluster->steps.count > MAX_STEPS)
 		np_buf_printf(&section->text, "… and %zu more steps: --steps N, or -f csv\n",
 			      cluster->steps.count - MAX_STEPS);
+	put_longest(&section->text, &longest,
+		    cluster->steps.count < MAX_STEPS ? cluster->steps.count : MAX_STEPS);
+	np_vec_release(&longest.list);
 	return rc;
 }
 

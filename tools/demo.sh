@@ -25,9 +25,16 @@ printf '\nAsking npuprof where the time went and who made whom wait.\n'
 status=0
 show npuprof cluster -d demo/cluster || status=$?
 
+if [ $status = 0 ]; then
+	printf '\nText exports are read too. This one was made at Level0: asking what it lacks.\n'
+	rm -rf demo/level0
+	show npuprof-synth -o demo/level0 --ranks 4 --steps 2 --level 0 --format text
+	show npuprof info demo/level0 || status=$?
+fi
+
 echo
 if [ $status != 0 ]; then
-	echo "The demo failed: npuprof cluster ended with status $status." >&2
+	echo "The demo failed: npuprof ended with status $status." >&2
 	exit 1
 fi
 echo "The demo is done: rank 5 was planted; the merged database is in demo/cluster/cluster_analysis_output."

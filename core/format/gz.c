@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/gz.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -129,6 +130,7 @@ static void fill(struct np_gz *gz)
 {
 	struct np_window *window = &gz->window;
 
+	assert(window->bytes);
 	while (gz->failure.code == NP_OK && !window->ended && window->length < gz->capacity) {
 		char *to = window->bytes + window->length;
 		size_t room = gz->capacity - window->length;
@@ -270,43 +272,50 @@ static struct np_gz *gz_new(const char *path, struct np_err *err)
 	return gz;
 }
 
+static int open_file(struct np_gz *gz, struct np_err *err)
+{
+	/* Without O_NONBLOCK a pipe of that name would make us wait for its writer. */
+	gz->fd = open(gz->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (gz->fd < 0)
+		return io_failed("open", gz->path, err);
+	return check_file(gz->fd, gz->path, err);
+}
+
+/* Hand the source over, unless opening it failed. */
+static int deliver(struct np_gz *gz, int rc, struct np_gz **ret, struct np_window *window)
+{
+	if (rc < 0) {
+		np_gz_close(gz);
+		return rc;
+	}
+	*window = gz->window;
+	*ret = gz;
+	return NP_OK;
+}
+
 int np_gz_open(const char *path, struct np_gz **ret, struct np_window *window, struct np_err *err)
 {
-	NP_CLEANUP(np_gz_closep) struct np_gz *gz = gz_new(path, err);
+	struct np_gz *gz = gz_new(path, err);
 	int rc;
 
 	if (!gz)
 		return NP_E_NOMEM;
-	/* Without O_NONBLOCK a pipe of that name would make us wait for its writer. */
-	gz->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (gz->fd < 0)
-		return io_failed("open", path, err);
-	rc = check_file(gz->fd, path, err);
+	rc = open_file(gz, err);
 	if (rc == NP_OK)
 		rc = begin(gz, 0, err);
-	if (rc < 0)
-		return rc;
-	*window = gz->window;
-	*ret = NP_STEAL(gz);
-	return NP_OK;
+	return deliver(gz, rc, ret, window);
 }
 
 int np_gz_open_bytes(const void *bytes, size_t length, const char *what, size_t block,
 		     struct np_gz **ret, struct np_window *window, struct np_err *err)
 {
-	NP_CLEANUP(np_gz_closep) struct np_gz *gz = gz_new(what, err);
-	int rc;
+	struct np_gz *gz = gz_new(what, err);
 
 	if (!gz)
 		return NP_E_NOMEM;
 	gz->memory = bytes;
 	gz->memory_left = length;
-	rc = begin(gz, block, err);
-	if (rc < 0)
-		return rc;
-	*window = gz->window;
-	*ret = NP_STEAL(gz);
-	return NP_OK;
+	return deliver(gz, begin(gz, block, err), ret, window);
 }
 
 void np_gz_close(struct np_gz *gz)

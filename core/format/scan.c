@@ -14,7 +14,7 @@ struct table {
 	bool plain;     /* nothing seen yet that is not for the page engine */
 	uint32_t root;  /* first page of its b-tree */
 	int key_parts;  /* columns of its primary key */
-	int64_t key_at; /* position of a lone INTEGER column in it, or -1 */
+	int64_t key_at; /* position of the last INTEGER column of it, or -1 */
 };
 
 static int fail(struct np_scan *scan, int code, struct np_err *err)
@@ -119,8 +119,7 @@ static void note_column(struct table *table, sqlite3_stmt *info)
 	if (sqlite3_column_int(info, INFO_KEY) == 0)
 		return;
 	table->key_parts++;
-	table->key_at = -1;
-	if (table->key_parts == 1 && strcasecmp(text_of(info, INFO_TYPE), "INTEGER") == 0)
+	if (strcasecmp(text_of(info, INFO_TYPE), "INTEGER") == 0)
 		table->key_at = sqlite3_column_int64(info, INFO_CID);
 }
 
@@ -198,7 +197,7 @@ static int find_rowid(struct np_scan *scan, struct table *table, struct np_err *
 		return fail(scan, rc, err);
 	if (sqlite3_column_int(statement, 0) > 0)
 		return NP_OK;
-	if (table->key_at < 0)
+	if (table->key_parts > 1 || table->key_at < 0)
 		table->plain = false;
 	for (size_t i = 0; i < scan->count; i++)
 		scan->slot[i].is_rowid =

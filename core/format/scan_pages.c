@@ -94,7 +94,7 @@ static uint32_t plan_window(const struct np_pages *pages, const struct np_pages_
 	for (size_t i = level->next + 1; i < level->count; i++) {
 		uint32_t child = level->child[i];
 
-		if (child <= last || child > pages->page_count || child - last > WINDOW_GAP ||
+		if (child <= last || child - last > WINDOW_GAP ||
 		    child - first >= pages->window_capacity)
 			break;
 		last = child;

@@ -147,21 +147,16 @@ static int put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t row
 static int put_value(struct np_pages *pages, struct np_scan_slot *slot, size_t row, uint64_t type,
 		     const uint8_t *bytes, size_t length, struct np_err *err)
 {
-	double real;
-
 	if (type >= SERIAL_BLOB)
 		return put_bytes(pages->scan, slot, row, type % 2 == 0, bytes, length, err);
 	if (type >= SERIAL_RESERVED)
 		return np_pages_damaged(pages, err);
-	if (type != SERIAL_NULL && type != SERIAL_REAL)
+	/* SQLite has no NaN and takes one for NULL, and so does put_real(). */
+	if (type == SERIAL_REAL)
+		return put_real(pages->scan, slot, row, stored_real(bytes), err);
+	if (type != SERIAL_NULL)
 		return put_integer(pages->scan, slot, row, stored_integer((unsigned)type, bytes),
 				   err);
-	if (type == SERIAL_REAL) {
-		real = stored_real(bytes);
-		/* SQLite has no NaN. */
-		if (!isnan(real))
-			return put_real(pages->scan, slot, row, real, err);
-	}
 	put_null(pages->scan, slot, row);
 	return NP_OK;
 }
@@ -224,8 +219,8 @@ static bool open_cell(const struct np_pages *pages, const uint8_t *cell, struct 
 
 	cell = get_varint(cell, end, &size);
 	cell = cell ? get_varint(cell, end, &key) : NULL;
-	/* A file has no longer payload than bytes; neither is one without a header. */
-	if (!cell || size == 0 || size > PAYLOAD_MAX || size / pages->page_size > pages->page_count)
+	/* That a payload is no longer than the file is seen when its pages run out. */
+	if (!cell || size > PAYLOAD_MAX)
 		return false;
 	*rowid = (int64_t)key;
 	ret->bytes = cell;

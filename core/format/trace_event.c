@@ -12,19 +12,19 @@
 #define NAME3(a, b, c)    (NAME2(a, b) << 8 | (uint32_t)(c))
 #define NAME4(a, b, c, d) (NAME3(a, b, c) << 8 | (uint32_t)(d))
 
+/* Four bytes are there, even if the name is shorter. */
 static uint32_t pack_name(const char *text, size_t length)
 {
-	uint32_t packed = 0;
+	const unsigned char *byte = (const unsigned char *)text;
+	uint32_t packed = NAME4(byte[0], byte[1], byte[2], byte[3]);
 
-	for (size_t i = 0; i < length; i++)
-		packed = packed << 8 | (unsigned char)text[i];
-	return packed;
+	return length > 0 ? packed >> (NAME_MAX_LENGTH - length) * 8 : 0;
 }
 
 /* The name of a member, or 0 if it is too long for one we need. */
 static uint32_t name_of(const struct np_token *key)
 {
-	char decoded[NAME_MAX_ESCAPED];
+	char decoded[NAME_MAX_ESCAPED] = "";
 	const char *text = key->begin;
 	size_t length = key->length;
 
@@ -127,8 +127,10 @@ static char letter_of(const struct np_token *token, bool *bad)
 {
 	struct np_slice text = text_of(token, bad);
 
-	*bad |= text.bytes && text.length != 1;
-	return text.length == 1 ? *text.bytes : '\0';
+	if (text.bytes && text.length == 1)
+		return *text.bytes;
+	*bad |= text.bytes != NULL;
+	return '\0';
 }
 
 static np_ns time_of(const struct np_token *token, bool *bad)
@@ -148,9 +150,10 @@ static bool parse_id(struct np_slice text, int64_t *ret)
 	uint64_t number = 0;
 
 	for (size_t i = negative; i < text.length; i++) {
-		if (text.bytes[i] < '0' || text.bytes[i] > '9' ||
-		    __builtin_mul_overflow(number, (uint64_t)10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(text.bytes[i] - '0'), &number))
+		uint64_t digit = (unsigned char)text.bytes[i] - (uint64_t)'0';
+
+		if (digit > 9 || __builtin_mul_overflow(number, (uint64_t)10, &number) ||
+		    __builtin_add_overflow(number, digit, &number))
 			return false;
 	}
 	if (text.length == negative || (negative && number > INT64_MAX))

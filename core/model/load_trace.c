@@ -293,9 +293,8 @@ static int add_ops(struct trace_load *load)
 	return rc;
 }
 
-/* The last operator of a communicator's thread that starts at or before `start`, if it reaches it.
- */
-static uint32_t op_at(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
+/* Index after the last operator of a communicator's thread that starts at or before `start`. */
+static size_t ops_begun(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
 {
 	const struct trace_op key = { .pid = owner->pid, .tid = owner->tid, .start = start };
 	size_t low = 0;
@@ -309,13 +308,68 @@ static uint32_t op_at(const struct trace_load *load, const struct comm_thread *o
 		else
 			high = middle;
 	}
-	if (low == 0)
-		return NP_IDMAP_NONE;
-	low--;
-	if (load->ops.item[low].pid != owner->pid || load->ops.item[low].tid != owner->tid ||
-	    start > load->ops.item[low].end)
-		return NP_IDMAP_NONE;
-	return (uint32_t)low;
+	return low;
+}
+
+static int by_task_start(const void *left, const void *right)
+{
+	const struct capture_task *a = left;
+	const struct capture_task *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Does a task of this connection start on the device at `start`? Tasks are sorted by then. */
+static bool starts_there(const struct trace_load *load, np_ns start, int64_t connection)
+{
+	const struct capture_task *tasks = load->capture.tasks.item;
+	size_t low = 0;
+	size_t high = load->capture.tasks.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tasks[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < load->capture.tasks.count && tasks[low].start == start; low++) {
+		if (tasks[low].connection == connection)
+			return true;
+	}
+	return false;
+}
+
+/* How far back to look for operators that are still running: a few run at once. */
+#define OPS_AT_ONCE 64
+
+/*
+ * The operator of a communicator's thread in which a small task lies. A send and
+ * a receive may run at once; then the task on the device that starts with the
+ * small one tells by its connection.
+ */
+static uint32_t op_at(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
+{
+	size_t begun = ops_begun(load, owner, start);
+	uint32_t found = NP_IDMAP_NONE;
+	size_t candidates = 0;
+
+	for (size_t i = begun; i-- > 0 && begun - i <= OPS_AT_ONCE;) {
+		const struct trace_op *op = &load->ops.item[i];
+
+		if (op->pid != owner->pid || op->tid != owner->tid)
+			break;
+		if (start > op->end)
+			continue;
+		if (candidates++ == 0)
+			found = (uint32_t)i;
+		else if (starts_there(load, start, load->ops.item[found].connection))
+			break;
+		else if (starts_there(load, start, op->connection))
+			found = (uint32_t)i;
+	}
+	return found;
 }
 
 struct small_tasks {
@@ -326,6 +380,9 @@ struct small_tasks {
 
 static int place_small(struct trace_load *load, struct small_tasks *small)
 {
+	if (load->capture.tasks.count)
+		qsort(load->capture.tasks.item, load->capture.tasks.count,
+		      sizeof(load->capture.tasks.item[0]), by_task_start);
 	for (size_t i = 0; i < load->small.count; i++) {
 		const struct trace_small *from = &load->small.item[i];
 		const struct comm_thread *thread = thread_of(load, from->pid, from->tid);

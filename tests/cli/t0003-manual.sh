@@ -20,9 +20,9 @@ options_of() {
 	"$npuprof" "$@" -h | grep -oE '^  +(-., )?--[a-z-]+' | spellings
 }
 
-commands=$("$npuprof" completion bash | sed -n "s/.*kind=words values='\(cluster .*\)'/\1/p" | head -n 1)
+commands=$("$npuprof" completion bash | sed -n "s/.*kind=words values='\(info .*\)'/\1/p" | head -n 1)
 behaviour 'there are commands'
-expect_equal "${commands%% *}" cluster
+expect_equal "${commands%% *}" info
 
 behaviour 'npuprof(1) describes every command'
 : >"$work/stdout"

@@ -6,6 +6,7 @@
  */
 #include "npuprof/trace.h"
 
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const keys[] = { "a", "connection_id", "Call stack" };
@@ -19,7 +20,7 @@ static void must(bool condition)
 static void compare_slices(struct np_slice a, struct np_slice b)
 {
 	must(a.length == b.length && !a.bytes == !b.bytes);
-	if (a.length > 0)
+	if (a.bytes && b.bytes && a.length > 0)
 		must(memcmp(a.bytes, b.bytes, a.length) == 0);
 }
 
@@ -114,6 +115,7 @@ static void compare(struct np_trace *a, struct np_trace *b)
 	compare_tallies(np_trace_tally(a), np_trace_tally(b));
 }
 
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	NP_CLEANUP(np_trace_closep) struct np_trace *a = NULL;

@@ -11,9 +11,11 @@
 /* Compress `length` bytes as one gzip member behind `buf`. */
 static void add_member(struct np_buf *buf, const char *bytes, size_t length)
 {
-	Bytef out[65536];
-	z_stream stream = { .next_in = (Bytef *)(uintptr_t)bytes, .avail_in = (uInt)length };
+	Bytef in[4096];
+	Bytef out[4096];
+	z_stream stream = { .next_in = in, .avail_in = (uInt)length };
 
+	memcpy(in, bytes, length);
 	assert_int_equal(
 		deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	stream.next_out = out;

@@ -156,7 +156,8 @@ struct random_table {
 	uint64_t seed;
 	size_t count;
 	struct column column[MOST_COLUMNS + 3];
-	size_t key; /* INTEGER PRIMARY KEY, or SIZE_MAX */
+	size_t key;   /* INTEGER PRIMARY KEY, or SIZE_MAX */
+	bool numbers; /* mostly integers, which is what the page engine is best at */
 };
 
 static size_t below(struct random_table *table, size_t limit)
@@ -267,7 +268,6 @@ static void run_random(struct random_table *table, sqlite3 *handle, const char *
 static void insert_rows(struct random_table *table, sqlite3 *handle, size_t count)
 {
 	bool own_rowids = table->key == SIZE_MAX && below(table, 4) == 0;
-	bool only_integers = below(table, 3) == 0;
 	char sql[256] = "INSERT INTO t(";
 	size_t used = strlen(sql);
 
@@ -282,7 +282,7 @@ static void insert_rows(struct random_table *table, sqlite3 *handle, size_t coun
 		       own_rowids ? ",abs(random())-(1<<62))" : ")");
 	exec(handle, "BEGIN");
 	for (size_t i = 0; i < count; i++)
-		run_random(table, handle, sql, only_integers && below(table, 50) > 0);
+		run_random(table, handle, sql, table->numbers && below(table, 200) > 0);
 	exec(handle, "COMMIT");
 }
 
@@ -293,10 +293,12 @@ static void create_table(struct random_table *table, sqlite3 *handle)
 	char sql[512] = "CREATE TABLE t(";
 	size_t used = strlen(sql);
 
+	table->numbers = below(table, 2);
 	table->count = 1 + below(table, MOST_COLUMNS);
 	table->key = below(table, 2) ? below(table, table->count) : SIZE_MAX;
 	for (size_t i = 0; i < table->count; i++) {
-		const char *type = types[below(table, NP_COUNT(types))];
+		const char *type =
+			table->numbers ? "NUMERIC" : types[below(table, NP_COUNT(types))];
 
 		(void)snprintf(table->column[i].name, sizeof(table->column[i].name), "c%zu", i);
 		used += (size_t)snprintf(sql + used, sizeof(sql) - used, "%s%s %s", i ? "," : "",
@@ -352,8 +354,8 @@ static void write_random(struct random_table *table)
 static size_t choose_columns(struct random_table *table, struct np_scan_column *columns,
 			     bool *by_pages)
 {
-	size_t count = below(table, NP_SCAN_COLUMNS + 1);
-	bool only_integers = below(table, 2);
+	bool only_integers = below(table, 3) > 0;
+	size_t count = below(table, only_integers ? 5 : NP_SCAN_COLUMNS + 1);
 
 	*by_pages = true;
 	for (size_t i = 0; i < count; i++) {
@@ -425,19 +427,34 @@ static void texts_of_all_lengths_around_a_page_are_whole(void **state)
 	assert_int_equal(read_both("t", a_and_b, 2, true), 1601);
 }
 
-static void a_header_longer_than_a_page_is_read(void **state)
+static void write_wide(int count)
 {
-	const struct np_scan_column columns[] = { { "c1899", NP_SCAN_INTEGER, NP_REQUIRED },
-						  { "c3", NP_SCAN_REAL, NP_REQUIRED } };
 	NP_CLEANUP(np_buf_release) struct np_buf sql = NP_BUF_INIT;
 
-	(void)state;
 	np_buf_add(&sql, "CREATE TABLE t(c0");
-	for (int i = 1; i < 1900; i++)
+	for (int i = 1; i < count; i++)
 		np_buf_printf(&sql, ",c%d", i);
-	np_buf_add(&sql, "); INSERT INTO t(c3,c1899) VALUES(1,-5),(2.5,70000),(NULL,NULL)");
+	np_buf_printf(&sql,
+		      "); INSERT INTO t(c3,c%d) VALUES(1,-5),(2.5,70000),(NULL,NULL),(1000,2)",
+		      count - 1);
 	write_sql(512, sql.text);
-	assert_int_equal(read_both("t", columns, 2, true), 3);
+}
+
+static void headers_of_wide_tables_are_read(void **state)
+{
+	static const struct np_scan_column columns[] = {
+		{ "c1899|c126", NP_SCAN_INTEGER, NP_REQUIRED },
+		{ "c3", NP_SCAN_INTEGER, NP_REQUIRED },
+	};
+
+	(void)state;
+	/* Longer than a page. */
+	write_wide(1900);
+	assert_int_equal(read_both("t", columns, 2, true), 4);
+	/* 129 bytes, a number which itself takes two: 81 01. */
+	write_wide(127);
+	assert_int_equal(read_both("t", columns, 2, true), 4);
+	assert_int_equal(read_both("t", columns + 1, 1, true), 4);
 }
 
 static void what_is_no_plain_table_is_left_to_sqlite(void **state)
@@ -494,6 +511,20 @@ static void an_index_that_covers_the_columns_does_not_change_the_order(void **st
 	write_sql(4096, "CREATE TABLE t(a INTEGER, c); CREATE INDEX i ON t(a);"
 			"INSERT INTO t VALUES(3,1),(1,1),(2,1)");
 	assert_int_equal(read_both("t", a_and_b, 1, true), 3);
+}
+
+/* SQLite itself would write the value as a real; another writer need not. */
+static void a_large_integer_in_a_real_column_is_a_real(void **state)
+{
+	sqlite3 *handle = create(4096, 0);
+
+	(void)state;
+	exec(handle, "CREATE TABLE t(a,b); INSERT INTO t VALUES(9007199254740993,9007199254740993);"
+		     "PRAGMA writable_schema=ON;"
+		     "UPDATE sqlite_master SET sql='CREATE TABLE t(a REAL, b REAL)'");
+	finish(handle);
+	assert_int_equal(read_both("t", a_and_b, 1, true), 1);
+	assert_int_equal(read_both("t", a_and_b, 2, true), 1);
 }
 
 static void rows_still_in_a_log_are_read(void **state)
@@ -565,7 +596,8 @@ static int read_all(const struct np_scan_column *columns, size_t count, size_t *
 		rc = np_scan_next(scan, &batch, err);
 		if (rc < 0)
 			break;
-		for (size_t i = 0; i < batch.rows && count > 1; i++) {
+		for (size_t i = 0; i < batch.rows && count > 1 && columns[1].type == NP_SCAN_TEXT;
+		     i++) {
 			struct np_scan_text text = batch.column[1].text[i];
 
 			assert_true(!text.bytes || text.bytes[text.length] == '\0');
@@ -604,6 +636,21 @@ static size_t root_offset(void)
 	return offset;
 }
 
+/* Not even by asking again can rows get lost. */
+static void assert_stays_damaged(void)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = open_db();
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_err err = NP_ERR_INIT;
+	struct np_batch batch = { .rows = 1 };
+
+	assert_ok(np_scan_open(db, "t", victim_columns, 1, &scan, &err), err);
+	assert_true(np_scan_reads_pages(scan));
+	while (np_scan_next(scan, &batch, &err) == NP_OK)
+		assert_int_not_equal(batch.rows, 0);
+	assert_int_equal(np_scan_next(scan, &batch, &err), NP_E_FORMAT);
+}
+
 static void a_page_of_another_kind_is_damage(void **state)
 {
 	size_t child;
@@ -615,6 +662,7 @@ static void a_page_of_another_kind_is_damage(void **state)
 	image[child * 512] = 0x0a;
 	write_image(image, image_size);
 	assert_damaged();
+	assert_stays_damaged();
 }
 
 static void a_tree_that_contains_itself_is_damage(void **state)
@@ -628,6 +676,135 @@ static void a_tree_that_contains_itself_is_damage(void **state)
 	image[root + 11] = (uint8_t)(root / 512 + 1);
 	write_image(image, image_size);
 	assert_damaged();
+	/* Without other children it is nothing but deep. */
+	image[root + 3] = 0;
+	image[root + 4] = 0;
+	write_image(image, image_size);
+	assert_damaged();
+}
+
+/* A cell at the end of its page; the image is to be changed there and written again. */
+static uint8_t *only_cell(const char *sql)
+{
+	const uint8_t *leaf;
+
+	write_sql(512, sql);
+	read_image();
+	leaf = image + root_offset();
+	return image + root_offset() + ((size_t)leaf[8] << 8 | leaf[9]);
+}
+
+static void put_varint(uint8_t *bytes, unsigned value)
+{
+	bytes[0] = (uint8_t)(0x80 | value >> 7);
+	bytes[1] = value & 0x7f;
+}
+
+static void a_chain_that_contains_itself_is_damage(void **state)
+{
+	/*
+	 * 604 bytes of payload are 96 on the leaf and a page of 508. With 8189 of
+	 * them it is 61 and 16 pages, and the file has no more than 16 in all.
+	 */
+	uint8_t *cell = only_cell("CREATE TABLE t(a, b TEXT); CREATE TABLE u(x);"
+				  "INSERT INTO t VALUES(NULL, hex(zeroblob(300)));"
+				  "INSERT INTO u VALUES(zeroblob(6100))");
+	size_t page = cell[3 + 96 + 3];
+
+	(void)state;
+	assert_int_equal(image_size, 16 * 512);
+	put_varint(cell, 8189);
+	put_varint(cell + 5, 13 + 2 * (8189 - 4));
+	memcpy(cell + 3 + 61, (uint8_t[]){ 0, 0, 0, (uint8_t)page }, 4);
+	memcpy(image + (page - 1) * 512, (uint8_t[]){ 0, 0, 0, (uint8_t)page }, 4);
+	write_image(image, image_size);
+	assert_damaged();
+}
+
+static void a_payload_that_ends_behind_its_page_is_damage(void **state)
+{
+	/* Payloads of 300 are on the leaf as a whole; of 712 as much as there is room for, 204. */
+	static const unsigned sizes[] = { 300, 712 };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(sizes); i++) {
+		uint8_t *cell = only_cell("CREATE TABLE t(a, b TEXT);"
+					  "INSERT INTO t VALUES(NULL, hex(zeroblob(100)))");
+
+		put_varint(cell, sizes[i]);
+		write_image(image, image_size);
+		assert_damaged();
+	}
+}
+
+static void a_value_that_ends_behind_its_payload_is_damage(void **state)
+{
+	static const struct np_scan_column integers[] = { { "a", NP_SCAN_INTEGER, NP_REQUIRED },
+							  { "b", NP_SCAN_INTEGER, NP_REQUIRED } };
+	struct np_err err = NP_ERR_INIT;
+	uint8_t *cell;
+	size_t rows;
+
+	(void)state;
+	cell = only_cell("CREATE TABLE t(a, b TEXT);"
+			 "INSERT INTO t VALUES(NULL, hex(zeroblob(100)))");
+	put_varint(cell + 5, 13 + 2 * 201);
+	write_image(image, image_size);
+	assert_damaged();
+	/* A number of 8 bytes instead of one: size, rowid, size of the header, type, type. */
+	cell = only_cell("CREATE TABLE t(a, b); INSERT INTO t VALUES(5, 6)");
+	assert_int_equal(cell[4], 1);
+	cell[4] = 6;
+	write_image(image, image_size);
+	assert_int_equal(read_all(integers, 2, &rows, &err), NP_E_FORMAT);
+}
+
+static void a_header_of_an_impossible_size_is_damage(void **state)
+{
+	static const uint8_t sizes[] = { 0, 90, 0xff };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(sizes); i++) {
+		uint8_t *cell = only_cell("CREATE TABLE t(a, b); INSERT INTO t VALUES(5, 6)");
+
+		assert_int_equal(cell[2], 3);
+		cell[2] = sizes[i];
+		write_image(image, image_size);
+		assert_damaged();
+	}
+}
+
+static void a_type_of_no_meaning_is_damage(void **state)
+{
+	/* Of 2^32 bytes: 13 + 2 * 2^32 as a varint. */
+	static const uint8_t huge[] = { 0xa0, 0x80, 0x80, 0x80, 0x0d };
+	uint8_t *cell = only_cell("CREATE TABLE t(a, b); INSERT INTO t VALUES(5, 6)");
+
+	(void)state;
+	/* Reserved, and never in a file. */
+	cell[3] = 10;
+	write_image(image, image_size);
+	assert_damaged();
+	cell = only_cell("CREATE TABLE t(a, b); INSERT INTO t VALUES(NULL, hex(zeroblob(100)))");
+	cell[3] = 2 + sizeof(huge);
+	memcpy(cell + 5, huge, sizeof(huge));
+	write_image(image, image_size);
+	assert_damaged();
+}
+
+static void what_is_not_a_number_is_null(void **state)
+{
+	static const struct np_scan_column columns[] = { { "a", NP_SCAN_INTEGER, NP_REQUIRED },
+							 { "a", NP_SCAN_REAL, NP_REQUIRED },
+							 { "a", NP_SCAN_TEXT, NP_REQUIRED } };
+	uint8_t *cell = only_cell("CREATE TABLE t(a); INSERT INTO t VALUES(1.5)");
+
+	(void)state;
+	/* 1.5 is 3ff8…, and 7ff8… is a NaN, which SQLite does not write. */
+	assert_int_equal(cell[4], 0x3f);
+	cell[4] = 0x7f;
+	write_image(image, image_size);
+	assert_int_equal(read_both("t", columns, 3, true), 1);
 }
 
 static void a_child_that_is_not_in_the_file_is_damage(void **state)
@@ -743,13 +920,20 @@ int main(void)
 		cmocka_unit_test(random_tables_read_as_sqlite_reads_them),
 		cmocka_unit_test(a_tree_of_many_levels_is_read_in_order),
 		cmocka_unit_test(texts_of_all_lengths_around_a_page_are_whole),
-		cmocka_unit_test(a_header_longer_than_a_page_is_read),
+		cmocka_unit_test(headers_of_wide_tables_are_read),
 		cmocka_unit_test(what_is_no_plain_table_is_left_to_sqlite),
 		cmocka_unit_test(primary_keys_that_are_not_the_rowid_are_read_from_the_record),
 		cmocka_unit_test(an_index_that_covers_the_columns_does_not_change_the_order),
+		cmocka_unit_test(a_large_integer_in_a_real_column_is_a_real),
 		cmocka_unit_test(rows_still_in_a_log_are_read),
 		cmocka_unit_test(a_page_of_another_kind_is_damage),
 		cmocka_unit_test(a_tree_that_contains_itself_is_damage),
+		cmocka_unit_test(a_chain_that_contains_itself_is_damage),
+		cmocka_unit_test(a_payload_that_ends_behind_its_page_is_damage),
+		cmocka_unit_test(a_value_that_ends_behind_its_payload_is_damage),
+		cmocka_unit_test(a_header_of_an_impossible_size_is_damage),
+		cmocka_unit_test(a_type_of_no_meaning_is_damage),
+		cmocka_unit_test(what_is_not_a_number_is_null),
 		cmocka_unit_test(a_child_that_is_not_in_the_file_is_damage),
 		cmocka_unit_test(a_file_cut_short_during_the_scan_is_an_error),
 		cmocka_unit_test(damaged_files_give_rows_or_an_error),
