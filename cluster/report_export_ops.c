@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report_export.h"
 
-#include "npuprof/text.h"
+#include "npuprof/op_times.h"
 
 #include <inttypes.h>
 
@@ -34,45 +34,9 @@ static void put_scaled(struct np_jsonout *out, const char *key, int64_t value, d
 		np_jsonout_real(out, key, (double)value / unit);
 }
 
-/* Times of one operator, or the sums of many. */
-struct times {
-	np_ns elapsed;
-	np_ns transit;
-	np_ns wait;
-	np_ns sync;
-};
-
-/* Sums leave out what is not known of single operators, and are unknown if all of it is. */
-static void add_known(int64_t *sum, int64_t value)
-{
-	if (value != NP_UNKNOWN)
-		*sum = *sum == NP_UNKNOWN ? value : *sum + value;
-}
-
-static void add_op_times(struct times *sum, const struct np_comm_op *op)
-{
-	add_known(&sum->elapsed, op->end - op->start);
-	add_known(&sum->transit, op->transit);
-	add_known(&sum->wait, op->wait);
-	add_known(&sum->sync, op->sync);
-}
-
-static void put_ratio(struct np_jsonout *out, const char *key, np_ns part, np_ns transit)
-{
-	if (part == NP_UNKNOWN || transit == NP_UNKNOWN)
-		np_jsonout_null(out, key);
-	else
-		np_jsonout_real(out, key,
-				part + transit == 0
-					? 0
-					: np_round((double)part / (double)(part + transit), 4));
-}
-
 /* Totals have no start. */
-static void put_times(struct np_jsonout *out, const struct times *times, const np_ns *start)
+static void put_times(struct np_jsonout *out, const struct np_op_times *times, const np_ns *start)
 {
-	bool known = times->transit != NP_UNKNOWN && times->wait != NP_UNKNOWN;
-
 	np_jsonout_object(out, "Communication Time Info");
 	if (start)
 		put_scaled(out, "Start Timestamp(us)", *start, NS_PER_US);
@@ -80,11 +44,18 @@ static void put_times(struct np_jsonout *out, const struct times *times, const n
 	put_scaled(out, "Transit Time(ms)", times->transit, NS_PER_MS);
 	put_scaled(out, "Wait Time(ms)", times->wait, NS_PER_MS);
 	put_scaled(out, "Synchronization Time(ms)", times->sync, NS_PER_MS);
-	put_scaled(out, "Idle Time(ms)",
-		   known ? times->elapsed - times->transit - times->wait : NP_UNKNOWN, NS_PER_MS);
-	put_ratio(out, "Wait Time Ratio", times->wait, times->transit);
-	put_ratio(out, "Synchronization Time Ratio", times->sync, times->transit);
+	put_scaled(out, "Idle Time(ms)", np_op_times_idle(times), NS_PER_MS);
+	np_jsonout_real(out, "Wait Time Ratio", np_op_ratio(times->wait, times->transit));
+	np_jsonout_real(out, "Synchronization Time Ratio",
+			np_op_ratio(times->sync, times->transit));
 	np_jsonout_end(out);
+}
+
+/* Repeated rows of an operator's band carry no sums: they are left out. */
+static void add_known(int64_t *sum, int64_t value)
+{
+	if (value != NP_UNKNOWN)
+		*sum = *sum == NP_UNKNOWN ? value : *sum + value;
 }
 
 struct bands {
@@ -178,8 +149,7 @@ static void put_transport(struct np_jsonout *out, const char *name, const struct
 	np_jsonout_object(out, name);
 	put_scaled(out, "Transit Size(MB)", bytes, B_PER_MB);
 	put_scaled(out, "Transit Time(ms)", time, NS_PER_MS);
-	np_jsonout_real(out, "Bandwidth(GB/s)",
-			time > 0 ? np_round(np_gb_per_s(bytes, time), 4) : 0);
+	np_jsonout_real(out, "Bandwidth(GB/s)", np_band_gb_per_s(bytes, time));
 	if (!total)
 		np_jsonout_real(out, "Large Packet Ratio", count ? bands->large_packet_ratio : 0);
 	put_packages(out, bands, count);
@@ -216,13 +186,13 @@ static int put_rank(struct np_jsonout *out, const struct export *export,
 		    const struct op_entry *entries, size_t count, bool total, struct np_err *err)
 {
 	const struct np_rank *rank = export->run->ranks[entries->rank];
-	struct times times = { NP_UNKNOWN, NP_UNKNOWN, NP_UNKNOWN, NP_UNKNOWN };
+	struct np_op_times times = NP_OP_TIMES_INIT;
 	struct bands bands = { 0 };
 	char label[16];
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		add_op_times(&times, &rank->ops.item[entries[i].op]);
+		np_op_times_add(&times, &rank->ops.item[entries[i].op]);
 		rc = add_op_bands(&bands, rank, entries[i].op, err);
 	}
 	(void)snprintf(label, sizeof(label), "%" PRId32, rank->id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
 
-#include "npuprof/text.h"
+#include "npuprof/op_times.h"
 
 enum {
 	STEP,
@@ -34,11 +34,6 @@ static const struct np_column columns[COLUMNS] = {
 	[PACKAGE_TIME] = { "total_duration", NP_REAL },
 };
 
-static double rounded_bandwidth(int64_t bytes, np_ns time)
-{
-	return time > 0 ? np_round(np_gb_per_s(bytes, time), 4) : 0;
-}
-
 static int produce_row(const struct np_run *run, const struct np_rank *rank, uint32_t step,
 		       uint32_t group, const char *op_name, const struct np_band *band,
 		       struct np_sink *sink, struct np_err *err)
@@ -56,7 +51,7 @@ static int produce_row(const struct np_run *run, const struct np_rank *rank, uin
 	cells[BAND_TYPE] = np_cell_text(np_band_name(band->type));
 	cells[SIZE] = np_cell_scaled(band->bytes, B_PER_MB);
 	cells[TIME] = np_cell_scaled(band->time, NS_PER_MS);
-	cells[BANDWIDTH] = np_cell_real(rounded_bandwidth(band->bytes, band->time));
+	cells[BANDWIDTH] = np_cell_real(np_band_gb_per_s(band->bytes, band->time));
 	cells[LARGE_RATIO] = np_cell_real(band->large_packet_ratio);
 	cells[PACKAGE_SIZE] = np_cell_scaled(band->package_bytes, B_PER_MB);
 	cells[PACKAGE_COUNT] = np_cell_integer(band->package_count);

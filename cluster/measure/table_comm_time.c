@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
 
-#include "npuprof/text.h"
+#include "npuprof/op_times.h"
 
 enum {
 	STEP,
@@ -34,62 +34,28 @@ static const struct np_column columns[COLUMNS] = {
 	[WAIT_RATIO] = { "wait_time_ratio", NP_REAL },
 };
 
-/* Times of one operator, or the sums of many. */
-struct times {
-	np_ns elapsed;
-	np_ns transit;
-	np_ns wait;
-	np_ns sync;
-	size_t ops;
-};
-
-/* part / (part + transit) in four digits, 0 where both are 0, as the vendor has it. */
-static struct np_cell ratio(np_ns part, np_ns transit)
-{
-	if (part == NP_UNKNOWN || transit == NP_UNKNOWN)
-		return np_cell_null();
-	if (part + transit == 0)
-		return np_cell_real(0);
-	return np_cell_real(np_round((double)part / (double)(part + transit), 4));
-}
-
-static np_ns idle_time(const struct times *times)
-{
-	if (times->transit == NP_UNKNOWN || times->wait == NP_UNKNOWN)
-		return NP_UNKNOWN;
-	return times->elapsed - times->transit - times->wait;
-}
-
-static void fill_times(struct np_cell *cells, const struct times *times)
+static void fill_times(struct np_cell *cells, const struct np_op_times *times)
 {
 	cells[ELAPSED] = np_cell_scaled(times->elapsed, NS_PER_MS);
 	cells[TRANSIT] = np_cell_scaled(times->transit, NS_PER_MS);
 	cells[WAIT] = np_cell_scaled(times->wait, NS_PER_MS);
 	cells[SYNC] = np_cell_scaled(times->sync, NS_PER_MS);
-	cells[IDLE] = np_cell_scaled(idle_time(times), NS_PER_MS);
-	cells[SYNC_RATIO] = ratio(times->sync, times->transit);
-	cells[WAIT_RATIO] = ratio(times->wait, times->transit);
-}
-
-static struct times times_of(const struct np_comm_op *op)
-{
-	return (struct times){ .elapsed = op->end - op->start,
-			       .transit = op->transit,
-			       .wait = op->wait,
-			       .sync = op->sync,
-			       .ops = 1 };
+	cells[IDLE] = np_cell_scaled(np_op_times_idle(times), NS_PER_MS);
+	cells[SYNC_RATIO] = np_cell_real(np_op_ratio(times->sync, times->transit));
+	cells[WAIT_RATIO] = np_cell_real(np_op_ratio(times->wait, times->transit));
 }
 
 static int produce_op(const struct np_run *run, const struct np_rank *rank,
 		      const struct np_comm_op *op, struct np_sink *sink, struct np_err *err)
 {
-	struct times times = times_of(op);
+	struct np_op_times times = NP_OP_TIMES_INIT;
 	struct np_cell cells[COLUMNS];
 	char step[64];
 	char group[24];
 
 	np_step_label(run, rank->steps.item[op->step].id, step, sizeof(step));
 	np_group_label(rank->groups.item[op->group].hash, group, sizeof(group));
+	np_op_times_add(&times, op);
 	fill_times(cells, &times);
 	cells[STEP] = np_cell_text(step);
 	cells[RANK] = np_cell_integer(rank->id);
@@ -99,27 +65,8 @@ static int produce_op(const struct np_run *run, const struct np_rank *rank,
 	return np_sink_row(sink, cells, err);
 }
 
-/* Sums leave out what is not known of single operators, and are unknown if all of it is. */
-static void add_known(np_ns *sum, np_ns value)
-{
-	if (value != NP_UNKNOWN)
-		*sum = *sum == NP_UNKNOWN ? value : *sum + value;
-}
-
-static void add_op(struct times *sum, const struct np_comm_op *op)
-{
-	if (sum->ops++ == 0)
-		*sum = (struct times){
-			.transit = NP_UNKNOWN, .wait = NP_UNKNOWN, .sync = NP_UNKNOWN, .ops = 1
-		};
-	sum->elapsed += op->end - op->start;
-	add_known(&sum->transit, op->transit);
-	add_known(&sum->wait, op->wait);
-	add_known(&sum->sync, op->sync);
-}
-
 static int produce_total(const struct np_run *run, const struct np_rank *rank, size_t step,
-			 size_t group, const struct times *sum, struct np_sink *sink,
+			 size_t group, const struct np_op_times *sum, struct np_sink *sink,
 			 struct np_err *err)
 {
 	struct np_cell cells[COLUMNS];
@@ -144,18 +91,21 @@ static int produce_totals(const struct np_run *run, const struct np_rank *rank,
 			  struct np_sink *sink, struct np_err *err)
 {
 	size_t groups = rank->groups.count;
-	struct times *sums = calloc(rank->steps.count * groups + 1, sizeof(*sums));
+	size_t count = rank->steps.count * groups;
+	struct np_op_times *sums = malloc((count + 1) * sizeof(*sums));
 	int rc = NP_OK;
 
 	if (!sums)
 		return np_fail_nomem(err, "totals of communicators");
+	for (size_t i = 0; i < count; i++)
+		sums[i] = NP_OP_TIMES_INIT;
 	for (size_t i = 0; i < rank->ops.count; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
 
 		if (op->step != NP_NO_STEP)
-			add_op(&sums[op->step * groups + op->group], op);
+			np_op_times_add(&sums[op->step * groups + op->group], op);
 	}
-	for (size_t i = 0; i < rank->steps.count * groups && rc == NP_OK; i++)
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
 		rc = produce_total(run, rank, i / groups, i % groups, &sums[i], sink, err);
 	free(sums);
 	return rc;

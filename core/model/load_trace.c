@@ -400,6 +400,7 @@ static int place_small(struct trace_load *load, struct small_tasks *small)
 			return NP_E_NOMEM;
 		*task = from->task;
 		task->op = op;
+		np_comm_op_meet(&load->rank->ops.item[op], task->src, task->dst);
 		task->plane = thread->plane < 0 ? 0 : (uint32_t)thread->plane;
 		small->has_master |= task->master;
 	}

@@ -98,6 +98,8 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 				       batch->column[OP_CONNECTION].integer[row]);
 	op->bytes = op_bytes(batch->column[OP_COUNT].integer[row],
 			     batch->column[OP_DATA_TYPE].integer[row]);
+	if (element_bytes(batch->column[OP_DATA_TYPE].integer[row]) > 0)
+		op->data_type = (uint8_t)(batch->column[OP_DATA_TYPE].integer[row] + 1);
 	op->p2p = np_op_is_p2p(rank_db_text(load, batch->column[OP_NAME].integer[row]).bytes);
 	rc = rank_db_intern(load, batch->column[OP_NAME].integer[row], &op->name);
 	if (rc == NP_OK)
@@ -217,6 +219,7 @@ static int take_small(struct rank_db *load, struct small_tasks *small, const str
 	task->plane = plane < 0 || plane >= NO_VALUE ? 0 : (uint32_t)plane;
 	task->src = peer_of(batch->column[SMALL_SRC].integer[row]);
 	task->dst = peer_of(batch->column[SMALL_DST].integer[row]);
+	np_comm_op_meet(&load->rank->ops.item[op], task->src, task->dst);
 	task->link = (uint16_t)(batch->column[SMALL_LINK].integer[row] & UINT16_MAX);
 	task->transport = (uint8_t)(batch->column[SMALL_TRANSPORT].integer[row] & UINT8_MAX);
 	task->master = batch->column[SMALL_MASTER].integer[row] == 1;

@@ -94,9 +94,28 @@ struct np_comm_op {
 	uint32_t step;  /* index in np_rank.steps, or NP_NO_STEP */
 	int32_t device;
 	bool p2p;
+	uint8_t data_type; /* the vendor's number + 1; 0 when not known */
+	/*
+	 * The only other rank that its small tasks name, local to the communicator,
+	 * + 1; NP_PEERS when they name several, 0 when none.
+	 */
+	uint16_t peer;
 };
 
 #define NP_NO_STEP UINT32_MAX
+#define NP_PEERS   UINT16_MAX
+
+/* A small task of the operator goes from `src`, the rank itself, to `dst`; negative for nobody. */
+static inline void np_comm_op_meet(struct np_comm_op *op, int32_t src, int32_t dst)
+{
+	uint16_t peer;
+
+	/* Local ranks beyond 16 bits are not told apart: nobody sends messages over such groups. */
+	if (src < 0 || dst < 0 || src == dst || dst >= NP_PEERS - 1)
+		return;
+	peer = (uint16_t)(dst + 1);
+	op->peer = op->peer == 0 || op->peer == peer ? peer : NP_PEERS;
+}
 
 /* How payload travels. The sums of SDMA include HCCS, PCIE and SIO: never add them. */
 enum np_band_type {

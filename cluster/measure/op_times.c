@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/op_times.h"
+
+#include "npuprof/text.h"
+
+#include <math.h>
+
+static void add_known(np_ns *sum, np_ns value)
+{
+	if (value != NP_UNKNOWN)
+		*sum = *sum == NP_UNKNOWN ? value : *sum + value;
+}
+
+void np_op_times_add(struct np_op_times *sum, const struct np_comm_op *op)
+{
+	sum->ops++;
+	add_known(&sum->elapsed, op->end - op->start);
+	add_known(&sum->transit, op->transit);
+	add_known(&sum->wait, op->wait);
+	add_known(&sum->sync, op->sync);
+}
+
+np_ns np_op_times_idle(const struct np_op_times *times)
+{
+	if (times->transit == NP_UNKNOWN || times->wait == NP_UNKNOWN)
+		return NP_UNKNOWN;
+	return times->elapsed - times->transit - times->wait;
+}
+
+double np_op_ratio(np_ns part, np_ns transit)
+{
+	if (part == NP_UNKNOWN || transit == NP_UNKNOWN)
+		return (double)NAN;
+	return part + transit == 0 ? 0 : np_round((double)part / (double)(part + transit), 4);
+}
+
+double np_band_gb_per_s(int64_t bytes, np_ns time)
+{
+	return time > 0 ? np_round((double)bytes / (double)time, 4) : 0;
+}
