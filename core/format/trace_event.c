@@ -187,6 +187,16 @@ static struct np_trace_id id_of(const struct np_token *token, bool *bad)
 	return id;
 }
 
+/* A value as it is written, a text with its quotes: nobody shall take "{" for an object. */
+static struct np_slice json_of(const struct np_token *token)
+{
+	if (token->type == NP_TRACE_NONE)
+		return (struct np_slice){ NULL, 0 };
+	if (token->type == NP_TRACE_TEXT)
+		return (struct np_slice){ token->begin - 1, token->length + 2 };
+	return (struct np_slice){ token->begin, token->length };
+}
+
 static void decode(struct np_token *token, const struct np_window *window)
 {
 	if (token->type == NP_TRACE_TEXT && token->escaped)
@@ -197,7 +207,6 @@ static void decode(struct np_token *token, const struct np_window *window)
 void np_make_event(struct np_token member[NP_MEMBER_COUNT], const struct np_window *window,
 		   struct np_trace_event *ret)
 {
-	const struct np_token *args = &member[NP_MEMBER_ARGS];
 	bool bad = false;
 
 	for (int i = 0; i < NP_MEMBER_ARGS; i++)
@@ -211,8 +220,6 @@ void np_make_event(struct np_token member[NP_MEMBER_COUNT], const struct np_wind
 	ret->pid = id_of(&member[NP_MEMBER_PID], &bad);
 	ret->tid = id_of(&member[NP_MEMBER_TID], &bad);
 	ret->id = id_of(&member[NP_MEMBER_ID], &bad);
-	ret->args = (struct np_slice){ NULL, 0 };
-	if (args->type != NP_TRACE_NONE)
-		ret->args = (struct np_slice){ args->begin, args->length };
+	ret->args = json_of(&member[NP_MEMBER_ARGS]);
 	ret->bad = bad;
 }

@@ -24,6 +24,7 @@ void syn_config_init(struct syn_config *config)
 void syn_config_release(struct syn_config *config)
 {
 	np_vec_release(&config->plants);
+	np_vec_release(&config->form_choices);
 	np_ranges_freep(&config->omit);
 }
 
@@ -104,6 +105,17 @@ static int place_hosts(struct syn_config *config, struct np_err *err)
 	return NP_OK;
 }
 
+static int check_forms(const struct syn_config *config, struct np_err *err)
+{
+	for (size_t i = 0; i < config->form_choices.count; i++) {
+		if (config->form_choices.item[i].rank >= config->ranks)
+			return np_fail(err, NP_E_USAGE,
+				       "--format-of %" PRId64 ": there are %" PRId64 " ranks",
+				       config->form_choices.item[i].rank, config->ranks);
+	}
+	return NP_OK;
+}
+
 int syn_config_complete(struct syn_config *config, struct np_err *err)
 {
 	int rc;
@@ -123,7 +135,8 @@ int syn_config_complete(struct syn_config *config, struct np_err *err)
 		if (rc < 0)
 			return rc;
 	}
-	return syn_plants_check(config, err);
+	rc = check_forms(config, err);
+	return rc == NP_OK ? syn_plants_check(config, err) : rc;
 }
 
 struct syn_place syn_place_of(const struct syn_config *config, int32_t rank)
@@ -149,6 +162,17 @@ int32_t syn_rank_at(const struct syn_config *config, int32_t tp, int32_t cp, int
 	int64_t rank = ((pp * config->dp + dp) * config->cp + cp) * config->tp + tp;
 
 	return (int32_t)rank;
+}
+
+const struct syn_form *syn_form_of(const struct syn_config *config, int32_t rank)
+{
+	int64_t form = config->form;
+
+	for (size_t i = 0; i < config->form_choices.count; i++) {
+		if (config->form_choices.item[i].rank == rank)
+			form = config->form_choices.item[i].form;
+	}
+	return &syn_forms[form];
 }
 
 bool syn_is_written(const struct syn_config *config, int32_t rank)

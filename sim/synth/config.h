@@ -2,6 +2,7 @@
 #ifndef SYN_CONFIG_H
 #define SYN_CONFIG_H
 
+#include "form.h"
 #include "npuprof/err.h"
 #include "npuprof/ranges.h"
 #include "npuprof/vec.h"
@@ -42,6 +43,12 @@ struct syn_plant {
 	np_ns offset_ns;
 };
 
+/* A rank that is written in another form than the rest. */
+struct syn_form_choice {
+	int64_t rank;
+	int64_t form;
+};
+
 struct syn_config {
 	const char *out;
 	uint64_t seed;
@@ -69,6 +76,13 @@ struct syn_config {
 	double size_mb;
 	int64_t batched_p2p; /* 0: hcom_send and hcom_receive, 1: hcom_batchSendRecv */
 	int64_t shard_grads; /* 0: all-reduce, 1: reduce-scatter and all-gather */
+
+	int64_t form; /* index in syn_forms */
+	NP_VEC(struct syn_form_choice) form_choices;
+	bool gzip;
+	bool unclosed_trace;
+	bool no_rank_id;
+	int64_t slices; /* of a trace of msprof; 0: one file without a number */
 
 	int64_t level;
 	int64_t schema; /* 0: 1.0.0, 1: 1.2.0 */
@@ -106,6 +120,9 @@ struct syn_place syn_place_of(const struct syn_config *config, int32_t rank);
 /* The rank at a place given by its four coordinates. */
 int32_t syn_rank_at(const struct syn_config *config, int32_t tp, int32_t cp, int32_t dp,
 		    int32_t pp);
+
+/* The form in which a rank is written. */
+const struct syn_form *syn_form_of(const struct syn_config *config, int32_t rank);
 
 bool syn_is_written(const struct syn_config *config, int32_t rank);
 

@@ -22,15 +22,15 @@ struct writing {
 static int stream_to_backends(const struct syn_timeline *timeline, const struct syn_rank_info *info,
 			      struct syn_truth *truth, struct np_err *err)
 {
-	struct syn_sink *sinks[8] = { &truth->base };
-	const struct syn_backend *opened[8] = { NULL };
+	struct syn_sink *sinks[SYN_BACKENDS + 1] = { &truth->base };
+	const struct syn_backend *opened[SYN_BACKENDS + 1] = { NULL };
 	size_t count = 1;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < syn_backend_count && rc == NP_OK; i++) {
+	for (size_t i = 0; i < SYN_BACKENDS && rc == NP_OK; i++) {
 		const struct syn_backend *backend = syn_backends[i];
 
-		if (backend->is_wanted && !backend->is_wanted(info->config))
+		if (!backend->is_wanted(info))
 			continue;
 		rc = backend->open(info, &sinks[count], err);
 		opened[count] = backend;
@@ -50,15 +50,9 @@ static int write_rank(const struct writing *writing, int32_t rank, struct np_err
 	NP_CLEANUP(np_buf_release) struct np_buf output = NP_BUF_INIT;
 	int rc;
 
-	np_buf_printf(&dir, "%s/", info.config->out);
-	syn_rank_dir(&info, &dir);
-	np_buf_printf(&output, "%s/ASCEND_PROFILER_OUTPUT", dir.text);
-	rc = np_buf_check(&dir, err);
-	if (rc == NP_OK)
-		rc = np_buf_check(&output, err);
-	if (rc == NP_OK)
-		rc = syn_make_dirs(output.text, err);
+	rc = syn_make_rank_dirs(&info, &dir, &output, err);
 	info.dir = dir.text;
+	info.output = output.text;
 	if (rc == NP_OK)
 		rc = stream_to_backends(writing->timeline, &info, &writing->truths[rank], err);
 	return rc;

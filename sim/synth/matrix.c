@@ -3,30 +3,7 @@
 
 #include <inttypes.h>
 
-#include "npuprof/text.h"
-
-struct np_cell syn_milliseconds(np_ns time)
-{
-	return np_cell_real((double)time / 1e6);
-}
-
-struct np_cell syn_megabytes(int64_t bytes)
-{
-	return np_cell_real((double)bytes / 1e6);
-}
-
-double syn_rate(int64_t bytes, np_ns time)
-{
-	return time > 0 ? np_round((double)bytes / 1e6 / ((double)time / 1e6), 4) : 0.0;
-}
-
-void syn_step_label(int64_t step, char *text, size_t size)
-{
-	if (step == NP_UNKNOWN)
-		(void)snprintf(text, size, "step");
-	else
-		(void)snprintf(text, size, "step%" PRId64, step);
-}
+const char *const syn_pick_names[] = { "top1", "middle", "bottom1", "bottom2", "bottom3", "total" };
 
 /* The word the vendor finds in the operator's name; reduceScatter is taken for a reduce. */
 static const char *matrix_class(enum syn_op op)
@@ -80,12 +57,17 @@ int syn_matrix_note(struct syn_matrix *matrix, const struct syn_comm_event *comm
 	return NP_OK;
 }
 
-static int same_row(const struct syn_link *a, const struct syn_link *b)
+static int compare_classes(const struct syn_link *a, const struct syn_link *b)
 {
 	int order = strcmp(a->op_class, b->op_class);
 
-	if (order == 0)
-		order = strcmp(a->group, b->group);
+	return order ? order : strcmp(a->group, b->group);
+}
+
+static int compare_links(const struct syn_link *a, const struct syn_link *b)
+{
+	int order = compare_classes(a, b);
+
 	if (order == 0)
 		order = (a->src > b->src) - (a->src < b->src);
 	if (order == 0)
@@ -93,12 +75,11 @@ static int same_row(const struct syn_link *a, const struct syn_link *b)
 	return order;
 }
 
-/* Links together, the fastest operator first. */
 static int by_link_and_rate(const void *a, const void *b)
 {
 	const struct syn_link *x = a;
 	const struct syn_link *y = b;
-	int order = same_row(x, y);
+	int order = compare_links(x, y);
 	double fast = syn_rate(x->size, x->time_ns);
 	double slow = syn_rate(y->size, y->time_ns);
 
@@ -107,77 +88,72 @@ static int by_link_and_rate(const void *a, const void *b)
 	return order ? order : strcmp(x->op_name, y->op_name);
 }
 
-static int put_link(struct np_db_insert *insert, const struct syn_link *link, const char *suffix,
-		    const char *step, struct np_err *err)
+void syn_matrix_sort(struct syn_matrix *matrix)
 {
-	char name[48];
-	char src[16];
-	char dst[16];
-
-	(void)snprintf(name, sizeof(name), "%s-%s", link->op_class, suffix);
-	(void)snprintf(src, sizeof(src), "%d", link->src);
-	(void)snprintf(dst, sizeof(dst), "%d", link->dst);
-	const struct np_cell cells[] = {
-		np_cell_text(name),
-		np_cell_text(link->group),
-		np_cell_text(src),
-		np_cell_text(dst),
-		np_cell_text(link->transport),
-		syn_megabytes(link->size),
-		syn_milliseconds(link->time_ns),
-		np_cell_real(syn_rate(link->size, link->time_ns)),
-		np_cell_text(step),
-		np_cell_text(link->p2p ? "p2p" : "collective"),
-		np_cell_text(link->op_name),
-	};
-
-	return np_db_insert_row(insert, cells, err);
+	if (matrix->links.count > 0)
+		qsort(matrix->links.item, matrix->links.count, sizeof(struct syn_link),
+		      by_link_and_rate);
 }
 
-/* The rows of one link: `count` operators, sorted. */
-static int put_link_rows(struct np_db_insert *insert, const struct syn_link *links, size_t count,
-			 const char *step, struct np_err *err)
+static size_t end_of(const struct syn_matrix *matrix, size_t first,
+		     int (*compare)(const struct syn_link *, const struct syn_link *))
+{
+	const struct syn_link *links = matrix->links.item;
+	size_t end = first + 1;
+
+	while (end < matrix->links.count && compare(&links[first], &links[end]) == 0)
+		end++;
+	return end;
+}
+
+size_t syn_matrix_link_end(const struct syn_matrix *matrix, size_t first)
+{
+	return end_of(matrix, first, compare_links);
+}
+
+size_t syn_matrix_class_end(const struct syn_matrix *matrix, size_t first)
+{
+	return end_of(matrix, first, compare_classes);
+}
+
+static struct syn_link total_of(const struct syn_link *links, size_t count)
 {
 	struct syn_link total = links[0];
-	int rc = put_link(insert, &links[0], "top1", step, err);
 
-	if (rc == NP_OK)
-		rc = put_link(insert, &links[count / 2], "middle", step, err);
-	if (rc == NP_OK)
-		rc = put_link(insert, &links[count - 1], "bottom1", step, err);
-	if (rc == NP_OK && count >= 2)
-		rc = put_link(insert, &links[count - 2], "bottom2", step, err);
-	if (rc == NP_OK && count >= 3)
-		rc = put_link(insert, &links[count - 3], "bottom3", step, err);
 	for (size_t i = 1; i < count; i++) {
 		total.size += links[i].size;
 		total.time_ns += links[i].time_ns;
 	}
 	total.op_name[0] = '\0';
-	return rc == NP_OK ? put_link(insert, &total, "total", step, err) : rc;
+	return total;
 }
 
-int syn_matrix_write(struct syn_matrix *matrix, const struct syn_step_event *step,
-		     struct np_db_insert *insert, struct np_err *err)
+bool syn_matrix_pick(const struct syn_matrix *matrix, size_t first, size_t end, enum syn_pick pick,
+		     struct syn_link *ret)
 {
-	struct syn_link *links = matrix->links.item;
-	size_t count = matrix->links.count;
-	char label_text[32];
-	int rc = NP_OK;
+	const struct syn_link *links = &matrix->links.item[first];
+	size_t count = end - first;
+	size_t from_end = pick >= SYN_PICK_BOTTOM1 ? (size_t)(pick - SYN_PICK_BOTTOM1) + 1 : 1;
 
-	syn_step_label(step->id, label_text, sizeof(label_text));
-	if (count > 0)
-		qsort(links, count, sizeof(*links), by_link_and_rate);
-	for (size_t i = 0; i < count && rc == NP_OK;) {
-		size_t next = i + 1;
-
-		while (next < count && same_row(&links[i], &links[next]) == 0)
-			next++;
-		rc = put_link_rows(insert, &links[i], next - i, label_text, err);
-		i = next;
+	switch (pick) {
+	case SYN_PICK_TOP1:
+		*ret = links[0];
+		return true;
+	case SYN_PICK_MIDDLE:
+		*ret = links[count / 2];
+		return true;
+	case SYN_PICK_BOTTOM1:
+	case SYN_PICK_BOTTOM2:
+	case SYN_PICK_BOTTOM3:
+		if (count >= from_end)
+			*ret = links[count - from_end];
+		return count >= from_end;
+	case SYN_PICK_TOTAL:
+	case SYN_PICKS:
+		break;
 	}
-	matrix->links.count = 0;
-	return rc;
+	*ret = total_of(links, count);
+	return true;
 }
 
 void syn_matrix_release(struct syn_matrix *matrix)

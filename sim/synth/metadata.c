@@ -65,6 +65,19 @@ void syn_env_variables(const struct syn_rank_info *info, struct np_buf *buf)
 			"\"ASCEND_LAUNCH_BLOCKING\": \"\", \"HCCL_ALGO\": \"\"}");
 }
 
+/* A list since 2025, and wherever there is more than one. */
+static const char *export_type(const struct metadata *metadata)
+{
+	const struct syn_form *form = metadata->info->form;
+
+	if (form->db && form->text)
+		return "[\n                \"text\",\n                \"db\"\n            ]";
+	if (!metadata->info->config->schema)
+		return form->db ? "\"db\"" : "\"text\"";
+	return form->db ? "[\n                \"db\"\n            ]"
+			: "[\n                \"text\"\n            ]";
+}
+
 static void add_profiler_info(const struct metadata *metadata, struct np_buf *buf)
 {
 	const struct syn_config *config = metadata->info->config;
@@ -97,7 +110,7 @@ static void add_profiler_info(const struct metadata *metadata, struct np_buf *bu
 		"        }\n    },\n",
 		config->memory ? "true" : "false", config->level,
 		config->pmu ? "ACL_AICORE_PIPE_UTILIZATION" : "ACL_AICORE_NONE",
-		config->schema ? "[\n                \"db\"\n            ]" : "\"db\"");
+		export_type(metadata));
 	np_buf_printf(
 		buf,
 		"    \"start_info\": {\n        \"syscnt_enable\": true,\n        \"freq\": 100,\n"
@@ -188,8 +201,14 @@ static int close_metadata(struct syn_sink *sink, int rc, struct np_err *err)
 	return rc;
 }
 
+static bool is_wanted(const struct syn_rank_info *info)
+{
+	return syn_has_framework(info->form);
+}
+
 const struct syn_backend syn_metadata = {
 	.name = "metadata",
+	.is_wanted = is_wanted,
 	.open = open_metadata,
 	.close = close_metadata,
 };

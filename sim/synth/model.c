@@ -111,3 +111,49 @@ uint16_t syn_layer_kernel(enum syn_pass pass, int64_t index, int64_t count)
 		return (uint16_t)(SYN_K_FORWARD + index * SYN_K_FORWARDS / count);
 	return (uint16_t)(SYN_K_BACKWARD + index * SYN_K_BACKWARDS / count);
 }
+
+const char *syn_core_name(enum syn_core core)
+{
+	static const char *const names[] = { "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC" };
+
+	return names[core];
+}
+
+int syn_core_blocks(enum syn_core core)
+{
+	return core == SYN_VECTOR ? 40 : 20;
+}
+
+int syn_core_mix_blocks(enum syn_core core)
+{
+	return core == SYN_MIXED ? 40 : 0;
+}
+
+void syn_shape_text(const char *shapes, int32_t tokens, char *text, size_t size)
+{
+	const char *hole = strstr(shapes, "%d");
+
+	if (hole)
+		(void)snprintf(text, size, "%.*s%d%s", (int)(hole - shapes), shapes, tokens,
+			       hole + 2);
+	else
+		(void)snprintf(text, size, "%s", shapes);
+}
+
+struct syn_pmu syn_pmu_of(enum syn_core core, np_ns time)
+{
+	double busy = (double)time * 0.97;
+	double cube = core == SYN_VECTOR ? 0.0 : 1.0;
+	double vector = core == SYN_CUBE ? 0.0 : 1.0;
+
+	return (struct syn_pmu){
+		.aic_time = cube * busy,
+		.aic_cycles = cube * busy * 28.8,
+		.aic_mac = cube * 0.78,
+		.aic_mte2 = cube * 0.55,
+		.aiv_time = vector * busy,
+		.aiv_cycles = vector * busy * 57.6,
+		.aiv_vec = vector * 0.31,
+		.aiv_mte2 = vector * 0.62,
+	};
+}

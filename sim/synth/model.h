@@ -59,6 +59,30 @@ enum syn_kernel_id {
 /* Kernel `index` of the `count` that make up a layer in one direction. */
 uint16_t syn_layer_kernel(enum syn_pass pass, int64_t index, int64_t count);
 
+/* "AI_VECTOR_CORE": where a kernel runs, in the words of tables. */
+const char *syn_core_name(enum syn_core core);
+
+/* Cores a kernel of this kind takes, and those of the other kind if it is mixed. */
+int syn_core_blocks(enum syn_core core);
+int syn_core_mix_blocks(enum syn_core core);
+
+/* Shapes with the number of tokens filled in, where they have a place for it. */
+void syn_shape_text(const char *shapes, int32_t tokens, char *text, size_t size);
+
+/* What the counters say about a kernel: times in ns, the rest shares of them. */
+struct syn_pmu {
+	double aic_time;
+	double aic_cycles;
+	double aic_mac;
+	double aic_mte2;
+	double aiv_time;
+	double aiv_cycles;
+	double aiv_vec;
+	double aiv_mte2;
+};
+
+struct syn_pmu syn_pmu_of(enum syn_core core, np_ns time);
+
 #define SYN_TOKENS       INT64_C(4096) /* of one micro-batch on one rank */
 #define SYN_HIDDEN       1024
 #define SYN_TOKEN_BYTES  (INT64_C(2) * SYN_HIDDEN)

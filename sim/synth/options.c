@@ -16,6 +16,7 @@ enum type {
 	TEXT,
 	CHOICE, /* one of `choices`, stored as its index */
 	SEED,
+	FORM_OF, /* rank:form, any number of times */
 };
 
 struct option {
@@ -61,10 +62,17 @@ static const struct option options[] = {
 	{ .name = "buckets", .argument = "N", .help = "gradient buckets per step and rank (default 4)", .type = COUNT, .offset = AT(buckets), .minimum = 1, .maximum = 4096 },
 	{ .name = "p2p", .argument = "sendrecv|batch", .help = "messages between stages (default sendrecv)", .type = CHOICE, .offset = AT(batched_p2p), .choices = p2p_choices },
 	{ .name = "grads", .argument = "allreduce|scatter", .help = "how gradients are reduced (default allreduce)", .type = CHOICE, .offset = AT(shard_grads), .choices = grads_choices },
-	{ .name = "size-mb", .argument = "X", .help = "choose the kernels per layer so that a rank's database has about X MB", .type = REAL, .offset = AT(size_mb) },
+	{ .name = "size-mb", .argument = "X", .help = "choose the kernels per layer so that a rank's database, or trace, has about X MB", .type = REAL, .offset = AT(size_mb) },
 
 	{ .section = "Chance", .name = "seed", .argument = "N", .help = "of all random draws (default 1)", .type = SEED, .offset = AT(seed) },
 	{ .name = "noise", .argument = "X", .help = "scale of all noise, 0 for none (default 1)", .type = REAL, .offset = AT(noise) },
+
+	{ .section = "Form", .name = "format", .argument = "FORM", .help = "db, text, both, msprof-db, msprof-text, mindspore-db, mindspore-text, msmonitor (default db)", .type = CHOICE, .offset = AT(form), .choices = syn_form_names },
+	{ .name = "format-of", .argument = "R:FORM", .help = "another form for one rank; may be given several times", .type = FORM_OF },
+	{ .name = "gzip", .help = "trace_view.json.gz instead of trace_view.json", .type = FLAG, .offset = AT(gzip) },
+	{ .name = "unclosed-trace", .help = "traces without their last bracket, as a crash leaves them", .type = FLAG, .offset = AT(unclosed_trace) },
+	{ .name = "slices", .argument = "N", .help = "traces of msprof in N files", .type = COUNT, .offset = AT(slices), .minimum = 1, .maximum = 1000 },
+	{ .name = "no-rank-id", .help = "msprof does not know its rank", .type = FLAG, .offset = AT(no_rank_id) },
 
 	{ .section = "Capture", .name = "level", .argument = "0|1|2", .help = "profiler level (default 1)", .type = CHOICE, .offset = AT(level), .choices = level_choices },
 	{ .name = "schema", .argument = "1.0|1.2", .help = "generation of the databases (default 1.0)", .type = CHOICE, .offset = AT(schema), .choices = schema_choices },
@@ -129,6 +137,27 @@ static int set_choice(struct syn_config *config, const struct option *option, co
 	return bad_value(option, value, err);
 }
 
+static int set_form_of(struct syn_config *config, const struct option *option, const char *value,
+		       struct np_err *err)
+{
+	size_t length = strcspn(value, ":");
+	struct syn_form_choice *choice;
+	int64_t rank;
+	int64_t form = 0;
+
+	if (!value[length] || !np_text_to_int(value, length, &rank) || rank < 0)
+		return bad_value(option, value, err);
+	while (syn_form_names[form] && strcmp(syn_form_names[form], value + length + 1) != 0)
+		form++;
+	if (!syn_form_names[form])
+		return bad_value(option, value, err);
+	choice = np_vec_add(&config->form_choices, err);
+	if (!choice)
+		return NP_E_NOMEM;
+	*choice = (struct syn_form_choice){ rank, form };
+	return NP_OK;
+}
+
 static int set_option(struct syn_config *config, const struct option *option, const char *value,
 		      struct np_err *err)
 {
@@ -151,6 +180,8 @@ static int set_option(struct syn_config *config, const struct option *option, co
 			return bad_value(option, value, err);
 		config->seed = (uint64_t)seed;
 		return NP_OK;
+	case FORM_OF:
+		return set_form_of(config, option, value, err);
 	case TEXT:
 		break;
 	}

@@ -11,14 +11,6 @@ void syn_db_extend(struct syn_db *db, np_ns start, np_ns end)
 		db->last_ns = end;
 }
 
-void syn_db_extend_tasks(struct syn_db *db, np_ns start, np_ns end)
-{
-	if (start < db->first_task_ns)
-		db->first_task_ns = start;
-	if (end > db->last_task_ns)
-		db->last_task_ns = end;
-}
-
 static int put_torch(struct syn_db *db, const struct syn_api *api, struct np_err *err)
 {
 	int64_t thread = db->info->pid << 32 | db->info->pid;
@@ -69,7 +61,7 @@ static int on_api(struct syn_sink *sink, const struct syn_api *api, struct np_er
 
 	syn_db_extend(db, api->start_ns, api->end_ns);
 	if (api->level == SYN_API_TORCH)
-		return put_torch(db, api, err);
+		return db->torch ? put_torch(db, api, err) : NP_OK;
 	if (api->level == SYN_API_RUNTIME && db->config->level < 2)
 		return NP_OK;
 	rc = syn_strings_id(db->strings, SYN_CANN, api->name, &name, err);
@@ -91,7 +83,7 @@ static int on_step(struct syn_sink *sink, const struct syn_step_event *step, str
 					 syn_number(step->end_ns) };
 
 	syn_db_extend(db, step->start_ns, step->end_ns);
-	if (step->id == NP_UNKNOWN)
+	if (step->id == NP_UNKNOWN || !db->torch)
 		return NP_OK;
 	return np_db_insert_row(db->insert[SYN_T_STEP], cells, err);
 }
@@ -109,12 +101,12 @@ static int begin_tables(struct syn_db *db, struct np_err *err)
 		{ SYN_T_OP, "COMMUNICATION_OP", modern ? 14 : 12 },
 		{ SYN_T_SMALL, "COMMUNICATION_TASK_INFO", modern ? 16 : 14 },
 		{ SYN_T_CANN, "CANN_API", 6 },
-		{ SYN_T_TORCH, "PYTORCH_API", 11 },
-		{ SYN_T_CONNECTION, "CONNECTION_IDS", 2 },
+		{ SYN_T_TORCH, db->torch ? "PYTORCH_API" : NULL, 11 },
+		{ SYN_T_CONNECTION, db->torch ? "CONNECTION_IDS" : NULL, 2 },
 		{ SYN_T_MEMCPY, "MEMCPY_INFO", 3 },
-		{ SYN_T_STEP, db->config->no_steps ? NULL : "STEP_TIME", 3 },
+		{ SYN_T_STEP, db->torch && !db->config->no_steps ? "STEP_TIME" : NULL, 3 },
 		{ SYN_T_PMU, db->config->pmu && db->config->level > 0 ? "TASK_PMU_INFO" : NULL, 3 },
-		{ SYN_T_OP_MEMORY, db->config->memory ? "OP_MEMORY" : NULL, 15 },
+		{ SYN_T_OP_MEMORY, db->torch && db->config->memory ? "OP_MEMORY" : NULL, 15 },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(tables); i++) {
@@ -132,8 +124,7 @@ static int begin_tables(struct syn_db *db, struct np_err *err)
 static void free_db(struct syn_db *db)
 {
 	syn_strings_free(db->strings);
-	syn_intervals_release(&db->computing);
-	syn_intervals_release(&db->communication);
+	syn_overlap_release(&db->overlap);
 	np_vec_release(&db->usage);
 	np_db_writer_abort(db->writer);
 	free(db);
@@ -150,18 +141,17 @@ static int open_db(const struct syn_rank_info *info, struct syn_sink **ret, stru
 	db->base = (struct syn_sink){ on_api, syn_db_task, syn_db_comm, syn_db_memory, on_step };
 	db->info = info;
 	db->config = info->config;
+	db->torch = info->form->maker == SYN_TORCH;
 	db->first_ns = INT64_MAX;
 	db->last_ns = INT64_MIN;
-	db->first_task_ns = INT64_MAX;
-	db->last_task_ns = INT64_MIN;
+	syn_overlap_init(&db->overlap);
 	db->strings = syn_strings_new();
-	np_buf_printf(&path, "%s/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_%d.db", info->dir,
-		      info->place.rank);
+	syn_rank_db_path(info, &path);
 	rc = db->strings ? np_buf_check(&path, err) : np_fail_nomem(err, "strings");
 	if (rc == NP_OK)
 		rc = np_db_writer_open(path.text, &db->writer, err);
 	if (rc == NP_OK)
-		rc = syn_schema_create(db->writer, db->config, err);
+		rc = syn_schema_create(db->writer, db->config, db->torch, err);
 	if (rc == NP_OK)
 		rc = begin_tables(db, err);
 	if (rc < 0) {
@@ -186,8 +176,14 @@ static int close_db(struct syn_sink *sink, int rc, struct np_err *err)
 	return rc;
 }
 
+static bool is_wanted(const struct syn_rank_info *info)
+{
+	return info->form->db;
+}
+
 const struct syn_backend syn_rank_db = {
 	.name = "db",
+	.is_wanted = is_wanted,
 	.open = open_db,
 	.close = close_db,
 };

@@ -3,14 +3,15 @@
 #define SYN_RANK_DB_H
 
 #include "backend.h"
-#include "intervals.h"
 #include "npuprof/db.h"
+#include "overlap.h"
 #include "schema.h"
 #include "string_ids.h"
 
 /*
- * ascend_pytorch_profiler_<rank>.db while it is written: rank_db.c opens and
- * closes it, rank_db_tasks.c, rank_db_comm.c and rank_db_tail.c fill it.
+ * A rank's database while it is written: rank_db.c opens and closes it,
+ * rank_db_tasks.c, rank_db_comm.c and rank_db_tail.c fill it. Its tables come
+ * from msprof; torch_npu adds its calls, steps and memory.
  */
 enum syn_table {
 	SYN_T_TASK,
@@ -44,6 +45,7 @@ struct syn_db {
 	struct syn_sink base;
 	const struct syn_rank_info *info;
 	const struct syn_config *config;
+	bool torch; /* with the tables of torch_npu */
 	struct np_db_writer *writer;
 	struct np_db_insert *insert[SYN_TABLES];
 	struct syn_strings *strings;
@@ -51,10 +53,7 @@ struct syn_db {
 	int64_t torch_connections;
 	np_ns first_ns;
 	np_ns last_ns;
-	np_ns first_task_ns; /* of tasks that are not kernels: the overlap lane begins there */
-	np_ns last_task_ns;
-	struct syn_intervals computing;
-	struct syn_intervals communication;
+	struct syn_overlap overlap;
 	NP_VEC(struct syn_usage) usage;
 };
 
@@ -64,9 +63,8 @@ static inline struct np_cell syn_number(int64_t value)
 	return (struct np_cell){ .type = NP_CELL_INTEGER, .integer = value };
 }
 
-/* Remember how far the capture, or the tasks that are not kernels, reach. */
+/* Remember how far the capture reaches. */
 void syn_db_extend(struct syn_db *db, np_ns start, np_ns end);
-void syn_db_extend_tasks(struct syn_db *db, np_ns start, np_ns end);
 
 /* A row of TASK; `type` is a string id. */
 int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type,

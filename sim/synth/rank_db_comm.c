@@ -1,97 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_db.h"
-
-static const char *small_name(enum syn_small_kind kind)
-{
-	static const char *const names[] = {
-		[SYN_NOTIFY_RECORD] = "Notify_Record",
-		[SYN_NOTIFY_WAIT] = "Notify_Wait",
-		[SYN_COPY] = "Memcpy",
-		[SYN_REDUCE] = "Reduce_Inline",
-		[SYN_RDMA_PAYLOAD] = "RDMASend",
-		[SYN_RDMA_NOTIFY] = "RDMASend",
-	};
-
-	return names[kind];
-}
-
-static const char *small_task_type(enum syn_small_kind kind)
-{
-	switch (kind) {
-	case SYN_NOTIFY_WAIT:
-		return "Notify Wait";
-	case SYN_COPY:
-	case SYN_REDUCE:
-		return "SDMA";
-	case SYN_NOTIFY_RECORD:
-	case SYN_RDMA_PAYLOAD:
-	case SYN_RDMA_NOTIFY:
-		break;
-	}
-	return "Write Value";
-}
-
-static int64_t notify_id(const struct syn_small *small)
-{
-	switch ((enum syn_small_kind)small->kind) {
-	case SYN_NOTIFY_RECORD:
-	case SYN_RDMA_NOTIFY:
-		return (int64_t)small->dst << 32 | (small->plane * 8 + 4);
-	case SYN_NOTIFY_WAIT:
-		return small->plane * 8 + 4;
-	case SYN_COPY:
-	case SYN_RDMA_PAYLOAD:
-		return INT64_MAX;
-	case SYN_REDUCE:
-		break;
-	}
-	return 0;
-}
-
-static int64_t transport_of(const struct syn_small *small)
-{
-	switch ((enum syn_small_kind)small->kind) {
-	case SYN_NOTIFY_WAIT:
-		return SYN_ENUM_LOCAL;
-	case SYN_RDMA_PAYLOAD:
-	case SYN_RDMA_NOTIFY:
-		return SYN_ENUM_RDMA;
-	case SYN_NOTIFY_RECORD:
-	case SYN_COPY:
-	case SYN_REDUCE:
-		break;
-	}
-	return SYN_ENUM_SDMA;
-}
-
-static int64_t link_of(const struct syn_small *small)
-{
-	switch ((enum syn_small_kind)small->kind) {
-	case SYN_COPY:
-	case SYN_REDUCE:
-		return small->on_chip ? SYN_ENUM_ON_CHIP : SYN_ENUM_HCCS;
-	case SYN_RDMA_PAYLOAD:
-	case SYN_RDMA_NOTIFY:
-		return SYN_ENUM_ROCE;
-	case SYN_NOTIFY_RECORD:
-	case SYN_NOTIFY_WAIT:
-		break;
-	}
-	return SYN_ENUM_INVALID;
-}
-
-static int64_t rdma_of(const struct syn_small *small)
-{
-	if (small->kind == SYN_RDMA_PAYLOAD)
-		return SYN_ENUM_RDMA_PAYLOAD;
-	return small->kind == SYN_RDMA_NOTIFY ? SYN_ENUM_RDMA_NOTIFY : SYN_ENUM_INVALID;
-}
+#include "small.h"
 
 /* Ids that all tasks of one operator share. */
 struct op_ids {
 	int64_t name;
 	int64_t group;
-	int64_t dtype;
+	bool fp32;
 	int64_t op_id;
 };
 
@@ -114,30 +29,27 @@ static int put_small(struct syn_db *db, const struct syn_small *small, const str
 		     int64_t id, struct np_err *err)
 {
 	bool bare = db->config->level == 0;
-	np_ns time = small->end_ns - small->start_ns;
-	bool payload = small->kind == SYN_COPY || small->kind == SYN_REDUCE;
-	int64_t dtype = small->kind == SYN_REDUCE ? op->dtype : SYN_ENUM_INVALID;
 	int64_t type = 0;
 	int rc = syn_strings_id(db->strings, SYN_CANN,
-				bare ? "N/A" : small_name((enum syn_small_kind)small->kind), &type,
-				err);
+				bare ? "N/A" : syn_small_name((enum syn_small_kind)small->kind),
+				&type, err);
 	struct np_cell cells[] = {
 		syn_number(op->name),
 		syn_number(id),
 		syn_number(type),
 		syn_number(small->plane),
 		syn_number(op->group),
-		syn_number(notify_id(small)),
-		syn_number(rdma_of(small)),
+		syn_number(syn_small_notify_id(small)),
+		syn_number(syn_small_rdma_type(small)),
 		syn_number(small->src),
 		syn_number(small->dst < 0 ? SYN_NO_ID : small->dst),
-		syn_number(transport_of(small)),
-		syn_number(small->kind == SYN_RDMA_NOTIFY ? 4 : small->size),
-		syn_number(dtype),
-		syn_number(link_of(small)),
+		syn_number(syn_small_transport(small)),
+		syn_number(syn_small_size(small)),
+		syn_number(syn_small_data_type(small, op->fp32)),
+		syn_number(syn_small_link(small)),
 		syn_number(op->op_id),
 		syn_number(small->plane == 0 ? 1 : 0),
-		np_cell_real(payload && time > 0 ? (double)small->size / (double)time * 1e9 : 0.0),
+		np_cell_real(syn_small_bandwidth(small)),
 	};
 
 	if (rc < 0)
@@ -164,10 +76,9 @@ static int put_smalls(struct syn_db *db, const struct syn_comm_event *comm, cons
 		};
 		int64_t type = 0;
 		int rc = syn_strings_id(db->strings, SYN_CANN,
-					small_task_type((enum syn_small_kind)small->kind), &type,
-					err);
+					syn_small_task_type((enum syn_small_kind)small->kind),
+					&type, err);
 
-		syn_db_extend_tasks(db, small->start_ns, small->end_ns);
 		if (rc == NP_OK)
 			rc = syn_db_put_task(db, &task, type, err);
 		if (rc == NP_OK)
@@ -202,7 +113,7 @@ static int put_op(struct syn_db *db, const struct syn_comm_event *comm, const st
 		syn_number(op->op_id),
 		syn_number(0),
 		syn_number(0),
-		syn_number(op->dtype),
+		syn_number(op->fp32 ? SYN_ENUM_FP32 : SYN_ENUM_BFP16),
 		syn_number(algorithm),
 		syn_number(comm->count),
 		syn_number(type),
@@ -217,7 +128,7 @@ int syn_db_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct
 {
 	struct syn_db *db = (struct syn_db *)sink;
 	struct op_ids op = {
-		.dtype = comm->fp32 ? SYN_ENUM_FP32 : SYN_ENUM_BFP16,
+		.fp32 = comm->fp32,
 		.op_id = comm->op_id,
 	};
 	int rc = syn_strings_id(db->strings, SYN_CANN, comm->name, &op.name, err);
@@ -229,6 +140,6 @@ int syn_db_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct
 	if (rc == NP_OK)
 		rc = put_smalls(db, comm, &op, err);
 	if (rc == NP_OK && db->config->schema)
-		rc = syn_intervals_add(&db->communication, comm->start_ns, comm->end_ns, err);
+		rc = syn_overlap_comm(&db->overlap, comm, err);
 	return rc;
 }

@@ -15,9 +15,9 @@ static int note_usage(struct syn_db *db, np_ns at, int64_t allocated, int64_t re
 	return NP_OK;
 }
 
-int syn_db_memory(struct syn_sink *sink, const struct syn_memory_event *memory, struct np_err *err)
+static int put_op_memory(struct syn_db *db, const struct syn_memory_event *memory,
+			 struct np_err *err)
 {
-	struct syn_db *db = (struct syn_db *)sink;
 	bool released = memory->release_ns != NP_UNKNOWN;
 	np_ns length = released ? memory->release_ns - memory->allocate_ns : NP_UNKNOWN;
 	int64_t name;
@@ -40,12 +40,18 @@ int syn_db_memory(struct syn_sink *sink, const struct syn_memory_event *memory, 
 		syn_number(db->info->place.device),
 	};
 
-	if (rc == NP_OK)
-		rc = np_db_insert_row(db->insert[SYN_T_OP_MEMORY], cells, err);
+	return rc == NP_OK ? np_db_insert_row(db->insert[SYN_T_OP_MEMORY], cells, err) : rc;
+}
+
+int syn_db_memory(struct syn_sink *sink, const struct syn_memory_event *memory, struct np_err *err)
+{
+	struct syn_db *db = (struct syn_db *)sink;
+	int rc = db->torch ? put_op_memory(db, memory, err) : NP_OK;
+
 	if (rc == NP_OK)
 		rc = note_usage(db, memory->allocate_ns, memory->total_before, memory->reserved,
 				err);
-	if (rc == NP_OK && released)
+	if (rc == NP_OK && memory->release_ns != NP_UNKNOWN)
 		rc = note_usage(db, memory->release_ns, memory->total_after, memory->reserved, err);
 	return rc;
 }
@@ -90,8 +96,9 @@ static int put_metas(struct syn_db *db, struct np_err *err)
 		rc = put_meta(db, "SCHEMA_VERSION_MAJOR", "1", err);
 	if (rc == NP_OK)
 		rc = put_meta(db, "SCHEMA_VERSION", modern ? "1.2.0" : "1.0.0", err);
-	if (rc == NP_OK)
-		rc = put_json_meta(db, "distributed_args", syn_distributed_args, err);
+	if (rc < 0 || db->info->form->maker == SYN_MSPROF)
+		return rc;
+	rc = put_json_meta(db, "distributed_args", syn_distributed_args, err);
 	if (rc == NP_OK)
 		rc = put_json_meta(db, "ENV_VARIABLES", syn_env_variables, err);
 	if (rc == NP_OK)
@@ -114,7 +121,9 @@ static int put_session(struct syn_db *db, struct np_err *err)
 	int64_t device = db->info->place.device;
 	const struct np_cell session[] = { syn_number(start), syn_number(end) };
 	const struct np_cell npu[] = { syn_number(device), np_cell_text("Ascend910B") };
-	const struct np_cell map[] = { syn_number(db->info->place.rank), syn_number(device) };
+	bool knows_rank = db->info->form->maker != SYN_MSPROF || !db->config->no_rank_id;
+	const struct np_cell map[] = { syn_number(knows_rank ? db->info->place.rank : -1),
+				       syn_number(device) };
 	const struct np_cell host[] = { np_cell_text(db->info->host_uid),
 					np_cell_text(db->info->host) };
 	int rc = put_row(db, "SESSION_TIME_INFO", session, 2, err);
@@ -167,6 +176,19 @@ static int put_usage(struct syn_db *db, const char *component, const struct syn_
 	return np_db_insert_row(insert, cells, err);
 }
 
+/* Of the allocator, and now and then of the whole process. */
+static int put_usage_rows(struct syn_db *db, const struct syn_usage *usage, bool app,
+			  struct np_db_insert *insert, struct np_err *err)
+{
+	int rc = put_usage(db, "PTA", usage, insert, err);
+
+	if (rc == NP_OK)
+		rc = put_usage(db, "PTA+GE", usage, insert, err);
+	if (rc == NP_OK && app)
+		rc = put_usage(db, "APP", usage, insert, err);
+	return rc;
+}
+
 static int put_device_memory(struct syn_db *db, const struct syn_usage *usage,
 			     struct np_db_insert *insert, struct np_err *err)
 {
@@ -185,22 +207,19 @@ static int put_device_memory(struct syn_db *db, const struct syn_usage *usage,
 
 static int put_memory(struct syn_db *db, struct np_err *err)
 {
-	struct np_db_insert *records;
+	struct np_db_insert *records = NULL;
 	struct np_db_insert *device;
-	int rc = np_db_insert_begin(db->writer, "MEMORY_RECORD", 7, &records, err);
+	int rc = np_db_insert_begin(db->writer, "NPU_MEM", 5, &device, err);
 
-	if (rc == NP_OK)
-		rc = np_db_insert_begin(db->writer, "NPU_MEM", 5, &device, err);
+	if (rc == NP_OK && db->torch)
+		rc = np_db_insert_begin(db->writer, "MEMORY_RECORD", 7, &records, err);
 	if (rc == NP_OK && db->usage.count > 0)
 		qsort(db->usage.item, db->usage.count, sizeof(struct syn_usage), usage_by_time);
 	for (size_t i = 0; i < db->usage.count && rc == NP_OK; i++) {
 		const struct syn_usage *usage = &db->usage.item[i];
 
-		rc = put_usage(db, "PTA", usage, records, err);
-		if (rc == NP_OK)
-			rc = put_usage(db, "PTA+GE", usage, records, err);
-		if (rc == NP_OK && i % 8 == 0)
-			rc = put_usage(db, "APP", usage, records, err);
+		if (records)
+			rc = put_usage_rows(db, usage, i % 8 == 0, records, err);
 		if (rc == NP_OK && i % 8 == 0)
 			rc = put_device_memory(db, usage, device, err);
 	}
@@ -224,45 +243,20 @@ static int put_lane(struct syn_db *db, const struct syn_intervals *set, int64_t 
 	return NP_OK;
 }
 
-/* The overlap lane as msprof writes it since 1.2.0 (the rule is in the README of sim/). */
+/* The overlap lane as msprof writes it since 1.2.0. */
 static int put_overlap(struct syn_db *db, struct np_err *err)
 {
-	struct syn_intervals busy = { 0 };
-	struct syn_intervals whole = { 0 };
-	struct syn_intervals rest = { 0 };
+	struct syn_intervals part = { 0 };
 	struct np_db_insert *insert;
 	int64_t id = 1;
 	int rc = np_db_insert_begin(db->writer, "OVERLAP_ANALYSIS", 5, &insert, err);
-	const struct syn_intervals *both[] = { &db->computing, &db->communication };
 
-	syn_intervals_join(&db->computing);
-	syn_intervals_join(&db->communication);
-	for (size_t k = 0; k < 2; k++) {
-		for (size_t i = 0; i < both[k]->all.count && rc == NP_OK; i++) {
-			const struct syn_interval *one = &both[k]->all.item[i];
-
-			syn_db_extend_tasks(db, one->start_ns, one->end_ns);
-			rc = syn_intervals_add(&busy, one->start_ns, one->end_ns, err);
-		}
+	for (int lane = 0; lane < SYN_LANES && rc == NP_OK; lane++) {
+		rc = syn_overlap_lane(&db->overlap, db->config, (enum syn_lane)lane, &part, err);
+		if (rc == NP_OK)
+			rc = put_lane(db, &part, lane, &id, insert, err);
 	}
-	syn_intervals_join(&busy);
-	if (rc == NP_OK && db->last_task_ns > db->first_task_ns)
-		rc = syn_intervals_add(&whole, db->first_task_ns, db->last_task_ns, err);
-	if (rc == NP_OK)
-		rc = put_lane(db, &db->computing, 0, &id, insert, err);
-	if (rc == NP_OK)
-		rc = put_lane(db, &db->communication, 1, &id, insert, err);
-	if (rc == NP_OK)
-		rc = syn_intervals_subtract(&db->communication, &db->computing, &rest, err);
-	if (rc == NP_OK)
-		rc = put_lane(db, &rest, 2, &id, insert, err);
-	if (rc == NP_OK)
-		rc = syn_intervals_subtract(&whole, &busy, &rest, err);
-	if (rc == NP_OK)
-		rc = put_lane(db, &rest, 3, &id, insert, err);
-	syn_intervals_release(&busy);
-	syn_intervals_release(&whole);
-	syn_intervals_release(&rest);
+	syn_intervals_release(&part);
 	return rc;
 }
 

@@ -17,13 +17,6 @@ static int repeated_id(struct syn_db *db, const char *word, const char *shapes, 
 	return rc == NP_OK ? syn_strings_id(db->strings, SYN_CANN, text.text, ret, err) : rc;
 }
 
-static const char *core_name(enum syn_core core)
-{
-	static const char *const names[] = { "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC" };
-
-	return names[core];
-}
-
 static const char *kernel_task_type(enum syn_core core)
 {
 	static const char *const names[] = { "KERNEL_AICORE", "KERNEL_AIVEC", "MIX_AIC" };
@@ -35,13 +28,9 @@ static const char *kernel_task_type(enum syn_core core)
 static int shape_id(struct syn_db *db, const char *shapes, int32_t tokens, int64_t *ret,
 		    struct np_err *err)
 {
-	const char *hole = strstr(shapes, "%d");
 	char text[128];
 
-	if (!hole)
-		return syn_strings_id(db->strings, SYN_CANN, shapes, ret, err);
-	(void)snprintf(text, sizeof(text), "%.*s%d%s", (int)(hole - shapes), shapes, tokens,
-		       hole + 2);
+	syn_shape_text(shapes, tokens, text, sizeof(text));
 	return syn_strings_id(db->strings, SYN_CANN, text, ret, err);
 }
 
@@ -72,7 +61,7 @@ static int learn_model(struct syn_db *db, const struct syn_kernel_model *model,
 	} texts[] = {
 		{ ID_TASK_TYPE, kernel_task_type(model->core) },
 		{ ID_NAME, model->name },
-		{ ID_CORE, bare ? "N/A" : core_name(model->core) },
+		{ ID_CORE, bare ? "N/A" : syn_core_name(model->core) },
 		{ ID_TYPE, bare ? "N/A" : model->type },
 		{ ID_IN_DTYPES, bare ? "N/A" : model->dtypes },
 		{ ID_IN_SHAPES, bare ? "N/A" : model->input_shapes },
@@ -123,17 +112,15 @@ int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type
 
 static int put_pmu(struct syn_db *db, const struct syn_task *task, struct np_err *err)
 {
-	double time = (double)(task->end_ns - task->start_ns) * 0.97;
-	double cube = task->model->core == SYN_VECTOR ? 0.0 : 1.0;
-	double vector = task->model->core == SYN_CUBE ? 0.0 : 1.0;
+	struct syn_pmu pmu = syn_pmu_of(task->model->core, task->end_ns - task->start_ns);
 	const struct {
 		const char *name;
 		double value;
 	} metrics[] = {
-		{ "aic_total_time", cube * time },   { "aic_total_cycles", cube * time * 28.8 },
-		{ "aic_mac_ratio", cube * 0.78 },    { "aic_mte2_ratio", cube * 0.55 },
-		{ "aiv_total_time", vector * time }, { "aiv_total_cycles", vector * time * 57.6 },
-		{ "aiv_vec_ratio", vector * 0.31 },  { "aiv_mte2_ratio", vector * 0.62 },
+		{ "aic_total_time", pmu.aic_time }, { "aic_total_cycles", pmu.aic_cycles },
+		{ "aic_mac_ratio", pmu.aic_mac },   { "aic_mte2_ratio", pmu.aic_mte2 },
+		{ "aiv_total_time", pmu.aiv_time }, { "aiv_total_cycles", pmu.aiv_cycles },
+		{ "aiv_vec_ratio", pmu.aiv_vec },   { "aiv_mte2_ratio", pmu.aiv_mte2 },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(metrics); i++) {
@@ -157,7 +144,7 @@ static int put_compute(struct syn_db *db, const struct syn_task *task,
 	bool bare = db->config->level == 0;
 	int64_t in_shapes = ids->id[ID_IN_SHAPES];
 	int64_t out_shapes = ids->id[ID_OUT_SHAPES];
-	int64_t blocks = bare ? 0 : (task->model->core == SYN_VECTOR ? 40 : 20);
+	int64_t blocks = bare ? 0 : syn_core_blocks(task->model->core);
 	int rc = NP_OK;
 
 	if (task->model->experts && !bare) {
@@ -173,7 +160,7 @@ static int put_compute(struct syn_db *db, const struct syn_task *task,
 		syn_number(ids->id[ID_NAME]),
 		syn_number(task->id),
 		syn_number(blocks),
-		syn_number(bare || task->model->core != SYN_MIXED ? 0 : 40),
+		syn_number(bare ? 0 : syn_core_mix_blocks(task->model->core)),
 		syn_number(ids->id[ID_CORE]),
 		syn_number(ids->id[ID_TYPE]),
 		syn_number(ids->id[ID_IN_FORMATS]),
@@ -205,8 +192,6 @@ static int put_kernel(struct syn_db *db, const struct syn_task *task, struct np_
 		rc = put_compute(db, task, ids, err);
 	if (rc == NP_OK && db->insert[SYN_T_PMU])
 		rc = put_pmu(db, task, err);
-	if (rc == NP_OK && db->config->schema)
-		rc = syn_intervals_add(&db->computing, task->start_ns, task->end_ns, err);
 	return rc;
 }
 
@@ -227,11 +212,14 @@ int syn_db_task(struct syn_sink *sink, const struct syn_task *task, struct np_er
 	};
 	struct syn_db *db = (struct syn_db *)sink;
 	int64_t type;
-	int rc;
+	int rc = NP_OK;
 
+	if (db->config->schema)
+		rc = syn_overlap_task(&db->overlap, task, err);
+	if (rc < 0)
+		return rc;
 	if (task->kind == SYN_TASK_KERNEL)
 		return put_kernel(db, task, err);
-	syn_db_extend_tasks(db, task->start_ns, task->end_ns);
 	rc = syn_strings_id(db->strings, SYN_CANN, types[task->kind], &type, err);
 	if (rc == NP_OK)
 		rc = syn_db_put_task(db, task, type, err);

@@ -12,6 +12,8 @@ enum need {
 	NEED_PMU,
 	NEED_MEMORY,
 	NEED_STEPS,
+	NEED_TORCH,
+	NEED_TORCH_MEMORY,
 };
 
 struct declaration {
@@ -52,18 +54,18 @@ static const struct declaration declarations[] = {
 		"size INTEGER,dataType INTEGER,linkType INTEGER,opId INTEGER,isMaster INTEGER,bandwidth NUMERIC)" },
 	{ ALWAYS, NOTHING, "CREATE TABLE CANN_API (startNs INTEGER,endNs INTEGER,type INTEGER,globalTid INTEGER,"
 		"connectionId INTEGER PRIMARY KEY,name INTEGER)" },
-	{ ALWAYS, NOTHING, "CREATE TABLE PYTORCH_API (startNs TEXT, endNs TEXT, globalTid INTEGER, connectionId INTEGER, name INTEGER,"
+	{ ALWAYS, NEED_TORCH, "CREATE TABLE PYTORCH_API (startNs TEXT, endNs TEXT, globalTid INTEGER, connectionId INTEGER, name INTEGER,"
 		" sequenceNumber INTEGER, fwdThreadId INTEGER, inputDtypes INTEGER, inputShapes INTEGER, callchainId INTEGER,"
 		" type INTEGER)" },
-	{ ALWAYS, NOTHING, "CREATE TABLE CONNECTION_IDS (id INTEGER, connectionId INTEGER)" },
+	{ ALWAYS, NEED_TORCH, "CREATE TABLE CONNECTION_IDS (id INTEGER, connectionId INTEGER)" },
 	{ ALWAYS, NOTHING, "CREATE TABLE MEMCPY_INFO (globalTaskId INTEGER,size INTEGER,memcpyOperation INTEGER)" },
 	{ OLD, NOTHING, "CREATE TABLE AICORE_FREQ (deviceId INTEGER,timestampNs NUMERIC,freq INTEGER)" },
 	{ NEW, NOTHING, "CREATE TABLE AICORE_FREQ (deviceId INTEGER,timestampNs NUMERIC,freq INTEGER,dieId INTEGER)" },
 	{ ALWAYS, NEED_STEPS, "CREATE TABLE STEP_TIME (id INTEGER, startNs INTEGER, endNs INTEGER)" },
 	{ ALWAYS, NEED_PMU, "CREATE TABLE TASK_PMU_INFO (globalTaskId INTEGER,name INTEGER,value NUMERIC)" },
-	{ ALWAYS, NEED_MEMORY, "CREATE TABLE MEMORY_RECORD (component INTEGER, timestamp INTEGER, totalAllocated INTEGER,"
+	{ ALWAYS, NEED_TORCH_MEMORY, "CREATE TABLE MEMORY_RECORD (component INTEGER, timestamp INTEGER, totalAllocated INTEGER,"
 		" totalReserved INTEGER, totalActive INTEGER, streamPtr INTEGER, deviceId INTEGER)" },
-	{ ALWAYS, NEED_MEMORY, "CREATE TABLE OP_MEMORY (name INTEGER, size INTEGER, allocationTime INTEGER, releaseTime INTEGER,"
+	{ ALWAYS, NEED_TORCH_MEMORY, "CREATE TABLE OP_MEMORY (name INTEGER, size INTEGER, allocationTime INTEGER, releaseTime INTEGER,"
 		" activeReleaseTime INTEGER, duration INTEGER, activeDuration INTEGER, allocationTotalAllocated INTEGER,"
 		" allocationTotalReserved INTEGER, allocationTotalActive INTEGER, releaseTotalAllocated INTEGER,"
 		" releaseTotalReserved INTEGER, releaseTotalActive INTEGER, streamPtr INTEGER, deviceId INTEGER)" },
@@ -101,7 +103,8 @@ static const struct declaration declarations[] = {
 };
 /* clang-format on */
 
-static bool is_needed(const struct declaration *declaration, const struct syn_config *config)
+static bool is_needed(const struct declaration *declaration, const struct syn_config *config,
+		      bool torch)
 {
 	if (!(declaration->when & (config->schema ? NEW : OLD)))
 		return false;
@@ -111,20 +114,24 @@ static bool is_needed(const struct declaration *declaration, const struct syn_co
 	case NEED_MEMORY:
 		return config->memory;
 	case NEED_STEPS:
-		return !config->no_steps;
+		return torch && !config->no_steps;
+	case NEED_TORCH:
+		return torch;
+	case NEED_TORCH_MEMORY:
+		return torch && config->memory;
 	case NOTHING:
 		break;
 	}
 	return true;
 }
 
-int syn_schema_create(struct np_db_writer *writer, const struct syn_config *config,
+int syn_schema_create(struct np_db_writer *writer, const struct syn_config *config, bool torch,
 		      struct np_err *err)
 {
 	for (size_t i = 0; i < NP_COUNT(declarations); i++) {
 		int rc = NP_OK;
 
-		if (is_needed(&declarations[i], config))
+		if (is_needed(&declarations[i], config, torch))
 			rc = np_db_writer_exec(writer, declarations[i].sql, err);
 		if (rc < 0)
 			return rc;

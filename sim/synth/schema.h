@@ -34,8 +34,11 @@ enum {
 
 #define SYN_NO_ID INT64_C(4294967295)
 
-/* Create the tables that a rank's database of this configuration has, and fill ENUM_*. */
-int syn_schema_create(struct np_db_writer *writer, const struct syn_config *config,
+/*
+ * Create the tables that a rank's database of this configuration has, and fill
+ * ENUM_*. `torch`: with those that torch_npu adds to the ones of msprof.
+ */
+int syn_schema_create(struct np_db_writer *writer, const struct syn_config *config, bool torch,
 		      struct np_err *err) NP_MUST_USE;
 
 /* Indexes, made when the tables are full. */

@@ -4,12 +4,26 @@
 #include "program.h"
 
 /*
- * Bytes per row group, measured on databases of this program: a kernel with its
- * launch, torch operator and index entries, and a task of an operator.
+ * Bytes per kernel, with its launch and torch operator, and per task of an
+ * operator, measured on files of this program.
  */
+static double trace_bytes_per_kernel(const struct syn_config *config)
+{
+	double bytes = config->level == 0 ? 850.0 : 1370.0;
+
+	if (config->level == 2)
+		bytes += 271.0;
+	if (syn_has_framework(&syn_forms[config->form]))
+		bytes += 1216.0;
+	return bytes;
+}
+
 static double bytes_per_kernel(const struct syn_config *config)
 {
 	double bytes = 281.0;
+
+	if (syn_forms[config->form].text)
+		return trace_bytes_per_kernel(config);
 
 	if (config->schema)
 		bytes += 65.0;
@@ -20,7 +34,12 @@ static double bytes_per_kernel(const struct syn_config *config)
 	return bytes;
 }
 
-#define BYTES_PER_SMALL 150.0
+static double bytes_per_small(const struct syn_config *config)
+{
+	if (syn_forms[config->form].text)
+		return config->level == 0 ? 274.0 : 716.0;
+	return 150.0;
+}
 
 static double smalls_of(const struct syn_groups *groups, const struct syn_item *item)
 {
@@ -59,7 +78,7 @@ int syn_size_fit(struct syn_config *config, struct np_err *err)
 		else
 			kernels += 1.0;
 	}
-	room = config->size_mb * 1e6 / (double)config->steps - smalls * BYTES_PER_SMALL -
+	room = config->size_mb * 1e6 / (double)config->steps - smalls * bytes_per_small(config) -
 	       others * bytes_per_kernel(config);
 	if (rc == NP_OK && kernels > 0.0)
 		config->kernels = (int64_t)((double)config->kernels * room /

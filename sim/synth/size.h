@@ -4,7 +4,9 @@
 
 #include "config.h"
 
-/* Choose the kernels per layer so that a rank's database has about config->size_mb, if that is set.
+/*
+ * Choose the kernels per layer so that a rank's database, or trace if there is
+ * one, has about config->size_mb, if that is set.
  */
 int syn_size_fit(struct syn_config *config, struct np_err *err) NP_MUST_USE;
 

@@ -516,6 +516,7 @@ struct syn_rank_info syn_rank_info_of(const struct syn_timeline *timeline, int32
 		.place = syn_place_of(config, rank),
 		.pid = 200000 + 17 * (int64_t)rank,
 		.clock = syn_clock_of_rank(config, rank),
+		.form = syn_form_of(config, rank),
 	};
 	struct syn_key key = { config->seed, SYN_FOR_NAME, UINT64_MAX, (uint64_t)info.place.host,
 			       0 };

@@ -89,7 +89,11 @@ struct syn_rank_info {
 	char host_uid[32];
 	int64_t pid;
 	struct syn_clock clock;
-	const char *dir;
+
+	/* Where and how it is written, for those who write. */
+	const struct syn_form *form;
+	const char *dir;    /* of the rank */
+	const char *output; /* what was exported, below it */
 };
 
 struct syn_sink {

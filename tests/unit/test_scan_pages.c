@@ -175,8 +175,8 @@ static int64_t random_integer(struct random_table *table)
 
 static double random_real(struct random_table *table)
 {
-	static const double odd[] = { 0.0,    -0.0,    1.0,    1e300, -1e-300, 0x1p53,
-				      0x1p63, 1.0 / 3, 123456, -17.0, INFINITY };
+	static const double odd[] = { 0.0,    -0.0,    1.0,    1e300, -1e-300,         0x1p53,
+				      0x1p63, 1.0 / 3, 123456, -17.0, (double)INFINITY };
 	uint64_t bits = np_random(&table->seed);
 	double value;
 

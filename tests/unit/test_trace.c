@@ -638,14 +638,17 @@ static void args_that_are_no_object_have_no_members(void **state)
 {
 	NP_CLEANUP(np_trace_closep)
 	struct np_trace *trace =
-		ONLY("{\"args\": [\"a\", 1]}, {\"args\": \"a\"}, {\"args\": {}}, {}");
+		ONLY("{\"args\": [\"a\", 1]}, {\"args\": \"a\"}, {\"args\": {}}, {},"
+		     " {\"args\": \"{\", \":7}\": 1}");
 	struct np_trace_value value;
 
 	(void)state;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		const struct np_trace_event *event = next(trace);
 
 		assert_false(np_trace_arg(event, "a", &value));
+		/* What follows the text in the last event must not look like its member. */
+		assert_false(np_trace_arg(event, ", ", &value));
 		assert_false(event->bad);
 	}
 }

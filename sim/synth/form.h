@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYN_FORM_H
+#define SYN_FORM_H
+
+#include "npuprof/base.h"
+
+/*
+ * In which form a rank's profile is written: who made it, and whether it is a
+ * database, text, or both.
+ */
+enum syn_maker {
+	SYN_TORCH,
+	SYN_MINDSPORE,
+	SYN_MSPROF,
+	SYN_MSMONITOR,
+};
+
+struct syn_form {
+	enum syn_maker maker;
+	bool db;
+	bool text;
+};
+
+/* Forms and their names in the same order; the names are ended by NULL. */
+extern const struct syn_form syn_forms[];
+extern const char *const syn_form_names[];
+
+/* Does the maker know of the framework: its calls, its steps, its metadata? */
+bool syn_has_framework(const struct syn_form *form);
+
+#endif /* SYN_FORM_H */
