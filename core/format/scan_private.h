@@ -45,7 +45,7 @@ struct np_scan {
 	struct np_buf texts;
 	struct np_pages *pages;         /* the page engine, or NULL */
 	struct sqlite3_stmt *statement; /* the row engine, or NULL */
-	struct sqlite3_stmt *convert;   /* np_scan_text_of_real() and np_scan_real_of_text() */
+	struct sqlite3_stmt *convert;   /* for np_scan_text_of_real() */
 };
 
 enum np_scan_engine {
@@ -63,11 +63,12 @@ bool np_scan_reads_pages(const struct np_scan *scan);
 void np_scan_keep_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row,
 		       const char *bytes, size_t length);
 
-/* What only SQLite knows exactly: how it writes a real, what number it takes a text for. */
+/* How SQLite writes a real, which only it knows exactly. */
 int np_scan_text_of_real(struct np_scan *scan, struct np_scan_slot *slot, size_t row, double value,
 			 struct np_err *err) NP_MUST_USE;
-int np_scan_real_of_text(struct np_scan *scan, const void *bytes, size_t length, double *ret,
-			 struct np_err *err) NP_MUST_USE;
+
+/* The number that a text is, NaN if it is none: "N/A" is no 0. */
+double np_scan_real_of_text(const char *bytes, size_t length);
 
 /* The row engine. `is_table` is false for a view. */
 int np_scan_rows_open(struct np_scan *scan, const char *table, bool is_table, struct np_err *err)

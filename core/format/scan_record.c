@@ -121,9 +121,9 @@ static void put_null(struct np_scan *scan, struct np_scan_slot *slot, size_t row
 	}
 }
 
-/* A text or, with `is_blob`, bytes: which are a text where one is asked for, but no integer. */
-static int put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t row, bool is_blob,
-		     const uint8_t *bytes, size_t length, struct np_err *err)
+/* A text or, with `is_blob`, bytes: which are a text where one is asked for, but no number. */
+static void put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t row, bool is_blob,
+		      const uint8_t *bytes, size_t length)
 {
 	const char *text = (const char *)bytes;
 	int64_t value;
@@ -135,20 +135,22 @@ static int put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t row
 		slot->values.integer[row] = value;
 		break;
 	case NP_SCAN_REAL:
-		return np_scan_real_of_text(scan, text, length, &slot->values.real[row], err);
+		slot->values.real[row] = is_blob ? (double)NAN : np_scan_real_of_text(text, length);
+		break;
 	case NP_SCAN_TEXT:
 		np_scan_keep_text(scan, slot, row, text, length);
 		break;
 	}
-	return NP_OK;
 }
 
 /* Any value; the caller has made sure that its bytes are there. */
 static int put_value(struct np_pages *pages, struct np_scan_slot *slot, size_t row, uint64_t type,
 		     const uint8_t *bytes, size_t length, struct np_err *err)
 {
-	if (type >= SERIAL_BLOB)
-		return put_bytes(pages->scan, slot, row, type % 2 == 0, bytes, length, err);
+	if (type >= SERIAL_BLOB) {
+		put_bytes(pages->scan, slot, row, type % 2 == 0, bytes, length);
+		return NP_OK;
+	}
 	if (type >= SERIAL_RESERVED)
 		return np_pages_damaged(pages, err);
 	/* SQLite has no NaN and takes one for NULL, and so does put_real(). */

@@ -61,9 +61,16 @@ static int64_t integer_value(sqlite3_stmt *statement, int index)
 
 static double real_value(sqlite3_stmt *statement, int index)
 {
-	if (sqlite3_column_type(statement, index) == SQLITE_NULL)
+	switch (sqlite3_column_type(statement, index)) {
+	case SQLITE_INTEGER:
+	case SQLITE_FLOAT:
+		return sqlite3_column_double(statement, index);
+	case SQLITE_TEXT:
+		return np_scan_real_of_text((const char *)sqlite3_column_text(statement, index),
+					    (size_t)sqlite3_column_bytes(statement, index));
+	default:
 		return (double)NAN;
-	return sqlite3_column_double(statement, index);
+	}
 }
 
 static void take_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row)

@@ -21,9 +21,9 @@
  *	};
  *
  * Rows come in rowid order. Integer columns accept integers stored as text or
- * as reals (PYTORCH_API holds its times as text); NULL, an absent column, and
- * anything that is not a number read as NP_UNKNOWN. Real columns read NULL as
- * NaN. Text columns read NULL as a NULL pointer.
+ * as reals (PYTORCH_API holds its times as text), real columns numbers stored
+ * as text; NULL, an absent column, and anything that is not a number read as
+ * NP_UNKNOWN and NaN. Text columns read NULL as a NULL pointer.
  */
 enum np_scan_type {
 	NP_SCAN_INTEGER,
