@@ -336,7 +336,6 @@ expect_equal "$(json "j ->> '\$.steps[0].ranks[2].computing_ns'")" 0
 behaviour 'the number of a rank is read as text and as a number, and from any of its places'
 fresh
 sed -i 's/"rank_id": 1/"rank_id": "1"/' "$(rank 1)/profiler_info_1.json"
-# shellcheck disable=SC2016
 expect 'the rank is a text' grep -q '"rank_id": "1"' "$(rank 1)/profiler_info_1.json"
 dir=$(rank 2)
 mv "$dir/profiler_info_2.json" "$dir/profiler_info.json"
