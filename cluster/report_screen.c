@@ -88,6 +88,12 @@ static void put_head(struct np_buf *buf, const struct report *report)
 
 /* --- notes ----------------------------------------------------------------------------------- */
 
+/* A path may hold line ends, which would look like lines of ours. */
+static void put_safe(struct np_buf *buf, const char *text)
+{
+	np_text_safe(buf, text, strlen(text));
+}
+
 /* "rank 2 analysis.db: …", with the path unless the reason names it. */
 static void put_note(struct np_buf *buf, const struct np_note *note)
 {
@@ -96,9 +102,14 @@ static void put_note(struct np_buf *buf, const struct np_note *note)
 		np_buf_printf(buf, "rank %" PRId32, note->rank);
 	if (note->rank == NP_NO_RANK || strcmp(note->what, "rank") != 0)
 		np_buf_printf(buf, "%s%s", note->rank == NP_NO_RANK ? "" : " ", note->what);
-	if (!strstr(note->reason, note->path))
-		np_buf_printf(buf, " (%s)", note->path);
-	np_buf_printf(buf, ": %s\n", note->reason);
+	if (!strstr(note->reason, note->path)) {
+		np_buf_add(buf, " (");
+		put_safe(buf, note->path);
+		np_buf_add(buf, ")");
+	}
+	np_buf_add(buf, ": ");
+	put_safe(buf, note->reason);
+	np_buf_add(buf, "\n");
 }
 
 /* Both kinds, what could not be used first. */
@@ -423,13 +434,32 @@ static void put_missing(struct section *section, const struct report *report)
 			      report->withheld[i].missing, report->withheld[i].cure);
 }
 
+/* A path so that it can be pasted into a shell: in quotes if it is not plain. */
+static void put_quoted(struct np_buf *buf, const char *path)
+{
+	bool plain =
+		*path && path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "0123456789/._-+,:@%")] == '\0';
+
+	np_buf_add(buf, plain ? "" : "'");
+	put_safe(buf, path);
+	np_buf_add(buf, plain ? "" : "'");
+}
+
 static void put_next(struct section *section, const struct report *report)
 {
-	if (report->database)
-		np_buf_printf(&section->text, "MindStudio Insight opens %s\n", report->database);
-	np_buf_printf(&section->text, "npuprof cluster -d %s -f csv --table np_comm_step\n",
-		      report->input);
-	np_buf_printf(&section->text, "npuprof cluster -d %s -f json\n", report->input);
+	static const char *const further[] = { "csv --table np_comm_step", "json" };
+
+	if (report->database) {
+		np_buf_add(&section->text, "MindStudio Insight opens ");
+		put_safe(&section->text, report->database);
+		np_buf_add(&section->text, "\n");
+	}
+	for (size_t i = 0; i < NP_COUNT(further); i++) {
+		np_buf_add(&section->text, "npuprof cluster -d ");
+		put_quoted(&section->text, report->input);
+		np_buf_printf(&section->text, " -f %s\n", further[i]);
+	}
 }
 
 /* --- rendering ------------------------------------------------------------------------------- */
@@ -498,7 +528,9 @@ int report_markdown(const struct report *report, struct np_buf *buf, struct np_e
 	struct page page = { 0 };
 	int rc = build(&page, report, err);
 
-	np_buf_printf(buf, "# %s\n", page.head.text);
+	np_buf_add(buf, "# ");
+	np_grid_add_markdown(buf, page.head.text, page.head.length);
+	np_buf_add(buf, "\n");
 	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
 		struct section *section = &page.sections[i];
 

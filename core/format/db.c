@@ -17,8 +17,19 @@
 #define LOCK_SHARED_FIRST (LOCK_PENDING + 2)
 #define LOCK_SHARED_SIZE  510
 
+/*
+ * A schema may hold views and expressions, which a hostile one can make endless:
+ * what SQLite does for a file is bounded by its size. Reading every row of it
+ * takes less than one operation for each byte.
+ */
+#define STEPS_BASE     20000000
+#define STEPS_PER_BYTE 200
+#define STEPS_AT_ONCE  100000
+#define VALUE_BASE     1000000
+
 struct np_db {
 	sqlite3 *handle;
+	int64_t steps_left;
 	char *path; /* as the user knows it */
 	char *file; /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
 	char *copy_dir; /* private copy made because of a sidecar, or NULL */
@@ -80,6 +91,11 @@ int np_db_fail(sqlite3 *handle, int sqlite_code, const char *path, struct np_err
 	case SQLITE_CORRUPT:
 		return np_fail(err, NP_E_FORMAT,
 			       "'%s' is damaged or cut short; export this rank again", path);
+	case SQLITE_INTERRUPT:
+		return np_fail(err, NP_E_FORMAT,
+			       "'%s' takes longer to read than any file of its size does; a view in"
+			       " it may have no end",
+			       path);
 	case SQLITE_NOTADB:
 		return np_fail(err, NP_E_FORMAT, "'%s' is not an SQLite database", path);
 	default:
@@ -100,6 +116,13 @@ static int64_t size_beside(const char *path, const char *suffix)
 	rc = stat(name, &status);
 	free(name);
 	return rc == 0 ? (int64_t)status.st_size : -1;
+}
+
+int64_t np_db_size(const struct np_db *db)
+{
+	int64_t size = size_beside(np_db_file(db), "");
+
+	return size < 0 ? 0 : size;
 }
 
 static bool has_sidecar(const char *path)
@@ -262,6 +285,26 @@ static char *immutable_uri(const char *path)
 	return uri;
 }
 
+static int count_steps(void *context)
+{
+	struct np_db *db = context;
+
+	db->steps_left -= STEPS_AT_ONCE;
+	return db->steps_left < 0;
+}
+
+/* No value of a file is longer than the file, either. */
+static void limit_work(struct np_db *db)
+{
+	int64_t size = np_db_size(db);
+	int64_t longest = size + VALUE_BASE;
+
+	db->steps_left = STEPS_BASE + size * STEPS_PER_BYTE;
+	sqlite3_progress_handler(db->handle, STEPS_AT_ONCE, count_steps, db);
+	(void)sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH,
+			    longest < INT32_MAX ? (int)longest : INT32_MAX);
+}
+
 /* Anything that a later query could only fail with is found out here: damage of the first pages. */
 static int probe_schema(struct np_db *db, struct np_err *err)
 {
@@ -357,8 +400,10 @@ int np_db_open(const char *path, struct np_db **ret, struct np_err *err)
 		rc = copy_with_sidecar(db, err);
 	if (rc == NP_OK)
 		rc = db->copy ? open_copy(db, err) : open_in_place(db, err);
-	if (rc == NP_OK)
-		rc = probe_schema(db, err);
+	if (rc < 0)
+		return rc;
+	limit_work(db);
+	rc = probe_schema(db, err);
 	if (rc < 0)
 		return rc;
 	*ret = NP_STEAL(db);

@@ -15,6 +15,9 @@ sqlite3 *np_db_handle(struct np_db *db);
  */
 const char *np_db_file(const struct np_db *db);
 
+/* Its size in bytes. */
+int64_t np_db_size(const struct np_db *db);
+
 /* Turn a SQLite failure on `path` into an np_err: busy, damaged, out of memory or unreadable. */
 int np_db_fail(sqlite3 *handle, int sqlite_code, const char *path, struct np_err *err);
 

@@ -276,7 +276,7 @@ int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent,
 }
 
 /* The characters that would end a cell or start a link, code or an element. */
-static void add_markdown(struct np_buf *buf, const char *text, size_t length)
+void np_grid_add_markdown(struct np_buf *buf, const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {
 		if (strchr("|\\`*[<&", text[i]))
@@ -290,8 +290,9 @@ static void write_markdown_row(const struct np_grid *grid, struct np_buf *buf, s
 	for (size_t i = 0; i < grid->column_count; i++) {
 		np_buf_add(buf, "| ");
 		if (first + i < grid->cells.count)
-			add_markdown(buf, grid->text.text + grid->cells.item[first + i].offset,
-				     grid->cells.item[first + i].length);
+			np_grid_add_markdown(buf,
+					     grid->text.text + grid->cells.item[first + i].offset,
+					     grid->cells.item[first + i].length);
 		np_buf_add_char(buf, ' ');
 	}
 	np_buf_add(buf, "|\n");

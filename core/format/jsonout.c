@@ -44,10 +44,20 @@ static bool is_plain(char c)
 	return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
+/* U+200E, U+200F, U+2028 to U+202E and U+2066 to U+2069: what np_text_safe() escapes too. */
+static bool is_mark(unsigned char a, unsigned char b, unsigned char c)
+{
+	if (a != 0xe2)
+		return false;
+	return b == 0x80 ? c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae)
+			 : b == 0x81 && c >= 0xa6 && c <= 0xa9;
+}
+
 /*
  * Append what stands for the character at `text`, which is not plain, and
- * return its length. The controls U+007F to U+009F would be legal JSON but not
- * harmless on a terminal.
+ * return its length. The controls U+007F to U+009F, and the marks of U+2000 to
+ * U+207F that reorder the text around them or end a line, would be legal JSON
+ * but not harmless on a terminal.
  */
 static size_t escape_one(struct np_buf *buf, const char *text, size_t length)
 {
@@ -70,6 +80,11 @@ static size_t escape_one(struct np_buf *buf, const char *text, size_t length)
 	}
 	if (size == 2 && c == 0xc2 && (unsigned char)text[1] < 0xa0)
 		np_buf_printf(buf, "\\u%04x", (unsigned char)text[1]);
+	else if (size == 3 &&
+		 is_mark((unsigned char)text[0], (unsigned char)text[1], (unsigned char)text[2]))
+		np_buf_printf(buf, "\\u20%02x",
+			      ((unsigned char)text[1] & 1U) << 6 |
+				      ((unsigned char)text[2] & 0x3fU));
 	else
 		np_buf_add_bytes(buf, text, size);
 	return size;

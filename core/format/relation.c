@@ -126,11 +126,32 @@ static bool format_six_decimals(struct np_buf *buf, double value)
 	return true;
 }
 
+/*
+ * Times of the day in µs have 16 digits before the point. With an exponent they
+ * look like what spreadsheets leave of them; up to here decimals are as exact.
+ */
+#define PLAIN_BELOW 1e17
+
+static bool format_plain(struct np_buf *buf, double value)
+{
+	char text[40];
+
+	if (fabs(value) < 1e15 || fabs(value) >= PLAIN_BELOW)
+		return false;
+	for (int decimals = 1; decimals <= 3; decimals++) {
+		(void)snprintf(text, sizeof(text), "%.*f", decimals, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	np_buf_add(buf, text);
+	return true;
+}
+
 void np_real_format(struct np_buf *buf, double value)
 {
 	char text[40];
 
-	if (!isfinite(value) || format_six_decimals(buf, value))
+	if (!isfinite(value) || format_six_decimals(buf, value) || format_plain(buf, value))
 		return;
 	for (int digits = 15; digits <= 17; digits++) {
 		(void)snprintf(text, sizeof(text), "%.*g", digits, value);

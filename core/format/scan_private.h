@@ -45,6 +45,7 @@ struct np_scan {
 	struct np_buf texts;
 	struct np_pages *pages;         /* the page engine, or NULL */
 	struct sqlite3_stmt *statement; /* the row engine, or NULL */
+	int64_t budget;                 /* bytes that it may still give */
 	struct sqlite3_stmt *convert;   /* for np_scan_text_of_real() */
 };
 

@@ -9,6 +9,15 @@
 
 /* The row engine: SQLite steps through the table. */
 
+/*
+ * Rows of a view, and texts that a default or an expression gives, need not be in
+ * the file. What a scan gives is bounded by the file's size all the same: a row of
+ * a table has some bytes, and its smallest values become texts of twenty.
+ */
+#define GIVEN_BASE     1000000
+#define GIVEN_PER_BYTE 32
+#define GIVEN_PER_ROW  8
+
 int np_scan_rows_open(struct np_scan *scan, const char *table, bool is_table, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf sql = NP_BUF_INIT;
@@ -35,6 +44,7 @@ int np_scan_rows_open(struct np_scan *scan, const char *table, bool is_table, st
 	rc = np_buf_check(&sql, err);
 	if (rc < 0)
 		return rc;
+	scan->budget = GIVEN_BASE + np_db_size(scan->db) * GIVEN_PER_BYTE;
 	rc = sqlite3_prepare_v2(handle, sql.text, -1, &scan->statement, NULL);
 	return rc == SQLITE_OK ? NP_OK : np_db_fail(handle, rc, np_db_path(scan->db), err);
 }
@@ -79,10 +89,12 @@ static void take_text(struct np_scan *scan, struct np_scan_slot *slot, size_t ro
 	int length = sqlite3_column_bytes(scan->statement, slot->result);
 
 	np_scan_keep_text(scan, slot, row, text, (size_t)length);
+	scan->budget -= length;
 }
 
 static void take_row(struct np_scan *scan, size_t row)
 {
+	scan->budget -= GIVEN_PER_ROW;
 	for (size_t i = 0; i < scan->count; i++) {
 		struct np_scan_slot *slot = &scan->slot[i];
 
@@ -107,6 +119,10 @@ int np_scan_rows_next(struct np_scan *scan, size_t *rows, struct np_err *err)
 		if (rc != SQLITE_ROW)
 			break;
 		take_row(scan, (*rows)++);
+		if (scan->budget < 0)
+			return np_fail(err, NP_E_FORMAT,
+				       "'%s': a table or view gives more than the file can hold",
+				       np_db_path(scan->db));
 	}
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return np_db_fail(np_db_handle(scan->db), rc, np_db_path(scan->db), err);

@@ -8,6 +8,9 @@
 /* A connection whose tasks ran on several devices. */
 #define SEVERAL_DEVICES UINT16_MAX
 
+/* A process has a few devices, a capture some thousand steps: this many pairs are damage. */
+#define MOST_CELLS ((size_t)1 << 22)
+
 int capture_begin(struct capture *capture)
 {
 	capture->launched = np_idmap_new();
@@ -137,6 +140,10 @@ int capture_close_steps(struct capture *capture)
 	struct np_rank *rank = capture->rank;
 	size_t count = capture->devices.count * rank->steps.count;
 
+	if (count > MOST_CELLS)
+		return np_fail(capture->err, NP_E_FORMAT,
+			       "'%s': %zu steps on %zu devices are more than possible",
+			       capture->path, rank->steps.count, capture->devices.count);
 	np_steps_finish(rank->steps.item, rank->steps.count);
 	capture->cells = calloc(count ? count : 1, sizeof(*capture->cells));
 	if (!capture->cells)

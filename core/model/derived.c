@@ -80,6 +80,11 @@ int64_t derived_bytes(double value)
 	return bytes < 0 || bytes > NP_MOST_BYTES ? NP_UNKNOWN : bytes;
 }
 
+int64_t derived_count(int64_t value)
+{
+	return value < 0 || value > UINT32_MAX ? 0 : value;
+}
+
 int derived_add_op(struct derived *load, const char *name, size_t length, np_ns start,
 		   np_ns elapsed, struct np_comm_op **ret)
 {

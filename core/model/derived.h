@@ -35,6 +35,9 @@ np_ns derived_length(double value, double unit);
 /* A number of MB in bytes; NP_UNKNOWN if it is negative, absurd or none. */
 int64_t derived_bytes(double value);
 
+/* How many there were; 0 if the number is negative, absurd or none. */
+int64_t derived_count(int64_t value);
+
 /*
  * The step with this label, added if it is new. Step tables say "50",
  * communication tables "step50"; no step is NULL, "" or "step".

@@ -94,7 +94,7 @@ static int take_step(struct analysis *load, const struct np_batch *batch, size_t
 	if (!time)
 		return NP_E_NOMEM;
 	time->step = step;
-	time->device = device == NP_UNKNOWN ? -1 : (int32_t)device;
+	time->device = device < 0 || device > INT32_MAX ? -1 : (int32_t)device;
 	if (rank->device < 0)
 		rank->device = time->device;
 	time->computing = derived_length(batch->column[STEP_COMPUTING].real[row], US_TO_NS);
@@ -193,7 +193,7 @@ static void fill_band(struct np_band *band, const struct np_batch *batch, size_t
 	band->time = derived_or_zero(derived_length(batch->column[BAND_TIME].real[row], MS_TO_NS));
 	band->large_packet_ratio = large >= 0 ? large : 0;
 	band->package_bytes = derived_or_zero(derived_bytes(batch->column[BAND_PACKAGE].real[row]));
-	band->package_count = derived_or_zero(batch->column[BAND_COUNT].integer[row]);
+	band->package_count = derived_count(batch->column[BAND_COUNT].integer[row]);
 	band->package_time =
 		derived_or_zero(derived_length(batch->column[BAND_DURATION].real[row], MS_TO_NS));
 }

@@ -142,7 +142,8 @@ static int take_transport(struct derived *load, enum np_band_type type, const st
 		(void)np_text_to_scaled(entry.key, strlen(entry.key), 6, &package);
 		(void)np_json_integer(np_json_item(entry.value, 0), &count);
 		(void)np_json_real(np_json_item(entry.value, 1), &time);
-		rc = add_band(load, &totals, package, count,
+		rc = add_band(load, &totals, package < 0 || package > NP_MOST_BYTES ? 0 : package,
+			      derived_count(count),
 			      derived_or_zero(derived_length(time, MS_TO_NS)));
 	}
 	return rc;

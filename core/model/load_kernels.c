@@ -81,7 +81,7 @@ static int keep_op(struct kernels *load, struct np_slice name, np_ns start, np_n
 		return NP_E_NOMEM;
 	op->start = start;
 	op->end = end;
-	op->device = device == NP_UNKNOWN ? -1 : (int32_t)device;
+	op->device = device < 0 || device > INT32_MAX ? -1 : (int32_t)device;
 	return np_strtab_add(load->capture.strings, name.bytes, name.length, &op->name,
 			     load->capture.err);
 }
@@ -91,6 +91,7 @@ static int take_row(struct kernels *load, const struct np_slice *cell)
 	int64_t device = NP_UNKNOWN;
 	np_ns start;
 	np_ns duration;
+	np_ns end;
 	uint32_t index;
 	uint32_t step = 0;
 	int rc;
@@ -98,7 +99,7 @@ static int take_row(struct kernels *load, const struct np_slice *cell)
 	load->rows++;
 	if (!np_text_to_scaled(cell[START].bytes, cell[START].length, 3, &start) ||
 	    !np_text_to_scaled(cell[DURATION].bytes, cell[DURATION].length, 3, &duration) ||
-	    duration < 0) {
+	    duration < 0 || __builtin_add_overflow(start, duration, &end)) {
 		load->bad_times++;
 		return NP_OK;
 	}
@@ -106,13 +107,12 @@ static int take_row(struct kernels *load, const struct np_slice *cell)
 	rc = step_of(load, cell[STEP], &step);
 	if (rc < 0 || step == NP_NO_STEP)
 		return rc;
-	rc = capture_add_task(&load->capture, start, start + duration, device, NP_UNKNOWN,
-			      TASK_OTHER, &index);
+	rc = capture_add_task(&load->capture, start, end, device, NP_UNKNOWN, TASK_OTHER, &index);
 	if (rc < 0 || index == NP_IDMAP_NONE)
 		return rc;
-	capture_widen_step(&load->capture, step, start, start + duration);
+	capture_widen_step(&load->capture, step, start, end);
 	if (is_operator(cell[CORE], cell[NAME]))
-		return keep_op(load, cell[NAME], start, start + duration, device);
+		return keep_op(load, cell[NAME], start, end, device);
 	load->capture.tasks.item[index].computes = true;
 	return NP_OK;
 }

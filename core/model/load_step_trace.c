@@ -36,7 +36,8 @@ static np_ns time_of(struct np_slice cell)
 {
 	np_ns time;
 
-	if (!np_text_to_scaled(cell.bytes, cell.length, 3, &time))
+	if (!np_text_to_scaled(cell.bytes, cell.length, 3, &time) || time > NP_LONGEST_NS ||
+	    time < -NP_LONGEST_NS)
 		return NP_UNKNOWN;
 	return time;
 }

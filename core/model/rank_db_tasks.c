@@ -37,7 +37,8 @@ static int take_framework_call(struct rank_db *load, const struct np_batch *batc
 	struct np_step *step = &load->rank->steps.item[0];
 	np_ns start = batch->column[0].integer[row];
 
-	if (start != NP_UNKNOWN && (step->host_begin == NP_UNKNOWN || start < step->host_begin))
+	if (capture_time_ok(start, start) &&
+	    (step->host_begin == NP_UNKNOWN || start < step->host_begin))
 		step->host_begin = start;
 	return NP_OK;
 }

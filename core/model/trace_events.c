@@ -286,7 +286,8 @@ static int take_op(struct trace_load *load, const struct lane *lane,
 	if (np_trace_arg_text(event, "data_type", &type) &&
 	    np_trace_arg_integer(event, "count", &count)) {
 		size = element_bytes(type);
-		if (size == 0 || count < 0 || __builtin_mul_overflow(count, size, &op->bytes))
+		if (size == 0 || count < 0 || __builtin_mul_overflow(count, size, &op->bytes) ||
+		    op->bytes > NP_MOST_BYTES)
 			op->bytes = NP_UNKNOWN;
 	}
 	return np_strtab_add(load->capture.strings, event->name.bytes, event->name.length,
@@ -372,8 +373,10 @@ static int take_small(struct trace_load *load, const struct np_trace_event *even
 	small->task.end = end_of(event);
 	small->task.src = peer_of(&values[SRC]);
 	small->task.dst = peer_of(&values[DST]);
-	small->task.bytes =
-		np_trace_value_integer(&values[SIZE], &number) && number >= 0 ? number : NP_UNKNOWN;
+	small->task.bytes = NP_UNKNOWN;
+	if (np_trace_value_integer(&values[SIZE], &number) && number >= 0 &&
+	    number <= NP_MOST_BYTES)
+		small->task.bytes = number;
 	small->task.link = link_number(text_of(&values[LINK]));
 	small->task.transport = transport_number(text_of(&values[TRANSPORT]));
 	small->task.kind = kind_of_task(text_of(&values[TYPE]), text_of(&values[RDMA]));

@@ -45,6 +45,9 @@ size_t np_grid_rows(const struct np_grid *grid);
 int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent, size_t width,
 		  bool color, struct np_err *err) NP_MUST_USE;
 
+/* Append a safe text outside of a grid so that none of it becomes markup. */
+void np_grid_add_markdown(struct np_buf *buf, const char *text, size_t length);
+
 /* Append the grid as a GitHub table, with nothing cut. */
 int np_grid_write_markdown(const struct np_grid *grid, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;

@@ -12,7 +12,8 @@
  * A streaming writer: results are written as they are walked, so that the
  * document of a thousand ranks never stands in memory. Two spaces of
  * indentation; objects and arrays opened with the _line variants stay on one
- * line. Invalid UTF-8 is written as U+FFFD, control characters as \u00NN.
+ * line. Invalid UTF-8 is written as U+FFFD, control characters
+ * and marks that reorder text as \uNNNN.
  *
  *	np_jsonout_object(&out, NULL);
  *	np_jsonout_text(&out, "schema", "npuprof.cluster/1");

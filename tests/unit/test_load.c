@@ -1600,7 +1600,7 @@ static void recorded_profiles_have_the_times_of_the_vendor(void **state)
 		const struct np_rank *rank;
 		np_ns elapsed = 0;
 		np_ns transfer = 0;
-		char path[4096];
+		char path[4200];
 
 		(void)snprintf(path, sizeof(path), "%s/%s", root, known->level);
 		{

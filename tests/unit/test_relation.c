@@ -138,7 +138,9 @@ static void reals_stay_reals(void **state)
 	assert_real(-3, "-3.0");
 	assert_real(1e9, "1000000000.0");
 	assert_real(999999999999999, "999999999999999.0");
-	assert_real(1e15, "1e+15");
+	assert_real(1e15, "1000000000000000.0");
+	assert_real(1736410576005110.25, "1736410576005110.2");
+	assert_real(1e17, "1e+17");
 	assert_real(0.0001, "0.0001");
 	assert_real(0.00001, "1e-05");
 }

@@ -1065,8 +1065,8 @@ static struct shape make_random(const char *path, uint64_t *random)
 /* The columns of a random scan: some by an older name, some absent, some twice. */
 struct request {
 	struct np_scan_column columns[NP_SCAN_COLUMNS];
-	char names[NP_SCAN_COLUMNS][32];
-	char read[NP_SCAN_COLUMNS][8]; /* "" for an absent one */
+	char names[NP_SCAN_COLUMNS][64];
+	char read[NP_SCAN_COLUMNS][24]; /* "" for an absent one */
 	size_t count;
 };
 
