@@ -106,6 +106,9 @@ const struct np_cmd np_cmd_cluster = {
 struct analysis {
 	struct np_run *run;
 	struct np_cluster *cluster;
+	struct np_align *align;
+	struct np_clock *clock;
+	struct np_waits waits;
 	struct np_comm_sums sums;
 	struct np_cluster_tables tables;
 };
@@ -113,6 +116,9 @@ struct analysis {
 static void release(struct analysis *analysis)
 {
 	np_comm_sums_release(&analysis->sums);
+	np_waits_release(&analysis->waits);
+	np_clock_free(analysis->clock);
+	np_align_free(analysis->align);
 	np_cluster_free(analysis->cluster);
 	np_run_free(analysis->run);
 }
@@ -130,13 +136,45 @@ static int load(struct analysis *analysis, const struct cluster_options *options
 	return rc < 0 ? rc : np_cluster_build(analysis->run, &analysis->cluster, err);
 }
 
+/* Match the operators over the ranks, put them on one clock, split them into wait and transfer. */
+static int align(struct analysis *analysis, const struct cluster_options *options,
+		 struct np_err *err)
+{
+	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
+	struct np_err problem = NP_ERR_INIT;
+	size_t threads = (size_t)options->common.jobs;
+	int rc = np_align_build(analysis->run, threads, &analysis->align, err);
+
+	/* Without a manifest, or with a damaged one, collectives tell the clocks. */
+	if (rc == NP_OK && np_load_manifest(analysis->run, &manifest, &problem) < 0 &&
+	    problem.code != NP_E_NOTFOUND)
+		np_note_add(&analysis->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
+			    analysis->run->roots.item[0], "npuprof_manifest.json", "%s",
+			    problem.text);
+	if (rc == NP_OK)
+		rc = np_clock_build(analysis->align, manifest, &analysis->clock, err);
+	if (rc == NP_OK)
+		rc = np_waits_measure(analysis->align, analysis->clock, threads, &analysis->waits,
+				      err);
+	return rc;
+}
+
 static int measure(struct analysis *analysis, const struct cluster_options *options,
 		   struct np_err *err)
 {
-	int rc = np_comm_sums_measure(analysis->cluster, &analysis->sums, err);
+	int rc = align(analysis, options, err);
+
+	if (rc == NP_OK)
+		rc = np_comm_sums_measure(analysis->cluster, &analysis->sums, err);
+	if (rc == NP_OK)
+		np_comm_sums_set_waits(analysis->cluster, analysis->align, &analysis->waits,
+				       &analysis->sums);
 	analysis->tables = (struct np_cluster_tables){
 		.cluster = analysis->cluster,
 		.sums = &analysis->sums,
+		.align = analysis->align,
+		.clock = analysis->clock,
+		.waits = &analysis->waits,
 		.communication_time = wants(options, MODE_COMMUNICATION_TIME),
 		.communication_matrix = wants(options, MODE_COMMUNICATION_MATRIX),
 		.version = NP_VERSION,

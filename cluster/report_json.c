@@ -60,44 +60,38 @@ void report_put_input(struct np_jsonout *out, const struct np_run *run,
 	np_jsonout_end(out);
 }
 
-static void count_ops(const struct np_run *run, int64_t *total, int64_t *with_tasks)
+static void put_clock(struct np_jsonout *out, const struct report *report)
 {
-	*total = 0;
-	*with_tasks = 0;
-	for (size_t i = 0; i < run->sources.count; i++) {
-		const struct np_rank *rank = run->ranks[i];
+	const struct np_clock *clock = report->tables->clock;
 
-		for (size_t j = 0; rank && j < rank->ops.count; j++) {
-			*total += 1;
-			*with_tasks += rank->ops.item[j].transfer != NP_UNKNOWN;
-		}
+	np_jsonout_object_line(out, "clock");
+	np_jsonout_text(out, "method", np_clock_method_name(clock->method));
+	np_jsonout_integer(out, "hosts", (int64_t)clock->hosts.count);
+	np_jsonout_integer(out, "residual_p50_ns", clock->residual_p50);
+	np_jsonout_integer(out, "residual_p90_ns", clock->residual_p90);
+	np_jsonout_array(out, "ranks_off");
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		if (report->run->ranks[i] && clock->ranks[i].off)
+			np_jsonout_integer(out, NULL, report->run->ranks[i]->id);
 	}
+	np_jsonout_end(out);
+	np_jsonout_end(out);
 }
 
-/* Operators are not matched over ranks yet, so nothing is said about clocks. */
 static void put_trust(struct np_jsonout *out, const struct report *report)
 {
-	int64_t total;
-	int64_t with_tasks;
+	const struct np_waits *waits = report->tables->waits;
 
-	count_ops(report->run, &total, &with_tasks);
 	np_jsonout_object(out, "trust");
-	np_jsonout_integer(out, "ops_total", total);
-	np_jsonout_null(out, "ops_matched");
-	np_jsonout_object_line(out, "clock");
-	np_jsonout_text(out, "method", "none");
-	np_jsonout_null(out, "hosts");
-	np_jsonout_null(out, "residual_p50_ns");
-	np_jsonout_null(out, "residual_p90_ns");
-	np_jsonout_array(out, "ranks_off");
-	np_jsonout_end(out);
-	np_jsonout_end(out);
+	np_jsonout_integer(out, "ops_total", report->tables->align->op_count);
+	np_jsonout_integer(out, "ops_matched", report->tables->align->matched);
+	put_clock(out, report);
 	np_jsonout_object_line(out, "estimators");
-	np_jsonout_integer(out, "aligned", 0);
-	np_jsonout_integer(out, "clock_free", 0);
-	np_jsonout_integer(out, "tasks", with_tasks);
-	np_jsonout_null(out, "agreement_p50_ns");
-	np_jsonout_null(out, "agreement_p90_ns");
+	np_jsonout_integer(out, "aligned", (int64_t)waits->ops[NP_WAIT_ALIGNED]);
+	np_jsonout_integer(out, "clock_free", (int64_t)waits->ops[NP_WAIT_CLOCK_FREE]);
+	np_jsonout_integer(out, "tasks", (int64_t)waits->ops[NP_WAIT_TASKS]);
+	np_jsonout_integer(out, "agreement_p50_ns", waits->agreement_p50);
+	np_jsonout_integer(out, "agreement_p90_ns", waits->agreement_p90);
 	np_jsonout_end(out);
 	np_jsonout_array(out, "withheld");
 	for (size_t i = 0; i < report->withheld_count; i++) {

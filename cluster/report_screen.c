@@ -24,7 +24,7 @@ struct section {
 
 struct page {
 	struct np_buf head; /* one line */
-	struct section sections[5];
+	struct section sections[6];
 	size_t count;
 };
 
@@ -84,6 +84,33 @@ static void put_head(struct np_buf *buf, const struct report *report)
 	if (hosts > 0)
 		np_buf_printf(buf, ", %zu host%s", hosts, hosts == 1 ? "" : "s");
 	put_steps(buf, report);
+}
+
+/* How far the figures across ranks can be trusted, in a line. */
+static void put_trust(struct section *section, const struct report *report)
+{
+	const struct np_align *align = report->tables->align;
+	const struct np_clock *clock = report->tables->clock;
+	const struct np_waits *waits = report->tables->waits;
+	struct np_buf *text = &section->text;
+
+	np_buf_printf(text, "%" PRIu32 " of %" PRIu32 " communication operators matched over ranks",
+		      align->matched, align->op_count);
+	if (clock->method != NP_CLOCK_NONE && clock->residual_p90 != NP_UNKNOWN) {
+		np_buf_printf(text, "; clocks from %s, off by ",
+			      clock->method == NP_CLOCK_MANIFEST ? "the manifest" : "their ends");
+		np_text_duration(text, clock->residual_p90);
+		np_buf_add(text, " at most in 9 of 10");
+	}
+	if (waits->agreement_p90 != NP_UNKNOWN) {
+		np_buf_add(text, "; estimators of waiting agree within ");
+		np_text_duration(text, waits->agreement_p90);
+	}
+	np_buf_add_char(text, '\n');
+	if (clock->components > 1)
+		np_buf_printf(text,
+			      "%zu sets of ranks share no operator: their clocks are unrelated\n",
+			      clock->components);
 }
 
 /* --- notes ----------------------------------------------------------------------------------- */
@@ -473,6 +500,8 @@ static int build(struct page *page, const struct report *report, struct np_err *
 	put_head(&page->head, report);
 	if (report->run->notes.list.count > 0)
 		put_notes(add_section(page, "Notes"), &report->run->notes);
+	if (report->tables->align->op_count > 0)
+		put_trust(add_section(page, "Trust"), report);
 	rc = put_steps_section(add_section(page, "Steps: least … most over the ranks"), report,
 			       err);
 	if (rc == NP_OK && report->cluster->communicators.count > 0)

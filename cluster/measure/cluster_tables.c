@@ -13,6 +13,9 @@ const struct np_relation *const np_cluster_relations[] = {
 	&np_table_host_info,
 	&np_table_rank_device_map,
 	&np_table_comm_step,
+	&np_table_instance,
+	&np_table_wait,
+	&np_table_clock,
 	&np_table_skipped,
 	&np_table_run_info,
 };

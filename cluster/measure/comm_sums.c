@@ -121,6 +121,35 @@ int np_comm_sums_measure(const struct np_cluster *cluster, struct np_comm_sums *
 	return NP_OK;
 }
 
+static struct np_comm_sum *find_sum(struct np_comm_sums *sums,
+				    const struct np_communicator *communicator, np_str step)
+{
+	for (size_t i = 0; i < sums->list.count; i++) {
+		if (sums->list.item[i].communicator == communicator &&
+		    sums->list.item[i].step == step)
+			return &sums->list.item[i];
+	}
+	return NULL;
+}
+
+void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_align *align,
+			    const struct np_waits *waits, struct np_comm_sums *sums)
+{
+	for (size_t i = 0; i < waits->sums.count; i++) {
+		const struct np_wait_sum *wait = &waits->sums.item[i];
+		uint64_t hash = align->communicators.item[wait->communicator].hash;
+		struct np_comm_sum *sum =
+			find_sum(sums, np_cluster_communicator(cluster, hash), wait->step);
+
+		/* Operators of no device are in one of the two only. */
+		if (!sum || sum->elapsed != wait->elapsed)
+			continue;
+		sum->wait = wait->unknown ? NP_UNKNOWN : wait->wait;
+		sum->transit = wait->unknown ? NP_UNKNOWN : wait->transit;
+		sum->estimator = np_estimator_name(wait->unknown ? NP_WAIT_NONE : wait->estimator);
+	}
+}
+
 void np_comm_sums_release(struct np_comm_sums *sums)
 {
 	np_vec_release(&sums->list);

@@ -213,7 +213,7 @@ static size_t add_prefix(struct np_buf *buf, const char *text, size_t length, si
  * text; spaces nothing follows are never written, so no line ends in them.
  */
 static void write_cell(const struct np_grid *grid, struct np_buf *buf, const struct cell *cell,
-		       enum np_align align, size_t width, size_t *pending)
+		       enum np_grid_align align, size_t width, size_t *pending)
 {
 	const char *text = grid->text.text + cell->offset;
 	bool cut = cell->width > width;

@@ -3,6 +3,7 @@
 #define NP_CLUSTER_H
 
 #include "npuprof/run.h"
+#include "npuprof/waits.h"
 
 /*
  * The ranks of a run seen together
@@ -106,7 +107,7 @@ struct np_comm_sum {
 	np_ns exposed;
 	np_ns overlapped;
 	np_ns computing;
-	const char *estimator; /* "tasks", "none" */
+	const char *estimator; /* "aligned", "clock-free", "tasks", "none" */
 };
 
 struct np_comm_sums {
@@ -115,6 +116,10 @@ struct np_comm_sums {
 
 int np_comm_sums_measure(const struct np_cluster *cluster, struct np_comm_sums *ret,
 			 struct np_err *err) NP_MUST_USE;
+
+/* Replace the waits, so far from small tasks alone, by those of the matched instances. */
+void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_align *align,
+			    const struct np_waits *waits, struct np_comm_sums *sums);
 void np_comm_sums_release(struct np_comm_sums *sums);
 
 /* elapsed / computing; NaN when computing is not known or 0. */

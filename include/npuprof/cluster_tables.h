@@ -17,6 +17,9 @@
 struct np_cluster_tables {
 	const struct np_cluster *cluster;
 	const struct np_comm_sums *sums;
+	const struct np_align *align;
+	const struct np_clock *clock;
+	const struct np_waits *waits;
 	/* What was asked for (-m); the other tables are there, but empty. */
 	bool communication_time;
 	bool communication_matrix;
@@ -33,6 +36,9 @@ extern const struct np_relation np_table_base_info;
 extern const struct np_relation np_table_host_info;
 extern const struct np_relation np_table_rank_device_map;
 extern const struct np_relation np_table_comm_step;
+extern const struct np_relation np_table_instance;
+extern const struct np_relation np_table_wait;
+extern const struct np_relation np_table_clock;
 extern const struct np_relation np_table_skipped;
 extern const struct np_relation np_table_run_info;
 

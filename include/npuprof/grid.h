@@ -16,14 +16,14 @@
  *
  * Memory that runs out on the way is reported by np_grid_write().
  */
-enum np_align {
+enum np_grid_align {
 	NP_LEFT,
 	NP_RIGHT,
 };
 
 struct np_grid_column {
 	const char *title;
-	enum np_align align;
+	enum np_grid_align align;
 	bool may_shrink;
 };
 

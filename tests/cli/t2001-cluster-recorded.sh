@@ -131,9 +131,18 @@ expect_equal "$(query "SELECT group_id, pg_name, rank_set FROM main.Communicatio
 	WHERE group_name = '3985310405473756128'")" 'group_name_19|pp|(0,2)'
 expect_equal "$(query 'SELECT value FROM main.ClusterBaseInfo')" "$(query 'SELECT value FROM g.ClusterBaseInfo')"
 
-behaviour 'without small tasks nothing is said about waiting'
-expect_equal "$(query "SELECT count(*) FROM np_comm_step WHERE wait_ns IS NOT NULL OR estimator <> 'none'")" 0
-expect_stdout_has 'wait and transfer: the small tasks'
+# waited <group> <rank>: ms that the rank waited in a communicator, in tenths
+waited() {
+	query "SELECT round(sum(wait_ns) / 1e6, 1) FROM np_wait w JOIN np_instance i ON i.id = w.instance
+		WHERE group_name = '$1' AND rank = $2"
+}
+
+behaviour 'waits come from the matched instances, where theirs say 158.5 and 0.8, 164.1 and 0.8 ms'
+expect_equal "$(waited 3985310405473756128 0) $(waited 3985310405473756128 2)" '312.1 71.0'
+expect_equal "$(waited 3985310499963036764 1) $(waited 3985310499963036764 3)" '321.3 73.3'
+expect_equal "$(query "SELECT count(*), sum(wait_ns + transit_ns = elapsed_ns), group_concat(DISTINCT estimator)
+	FROM np_comm_step")" '12|12|aligned'
+expect_stdout_says '76 of 76 communication operators matched over ranks'
 
 behaviour 'the recorded profiles are as they were'
 expect_equal "$(snapshot "$data")" "$before"

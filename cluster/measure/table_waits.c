@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tables.h"
+
+#include "npuprof/waits.h"
+
+/* --- np_instance ----------------------------------------------------------------------------- */
+
+static const struct np_column instance_columns[] = {
+	{ "id", NP_INTEGER },
+	{ "group_name", NP_TEXT },
+	{ "step", NP_TEXT },
+	{ "op_type", NP_TEXT },
+	{ "bytes", NP_INTEGER },
+	{ "ranks_matched", NP_INTEGER },
+	{ "ranks_expected", NP_INTEGER },
+	{ "estimator", NP_TEXT },
+};
+
+static int produce_instance(const struct np_cluster_tables *tables, size_t id, struct np_sink *sink,
+			    struct np_err *err)
+{
+	const struct np_run *run = tables->cluster->run;
+	const struct np_instance *instance = &tables->align->instances.item[id];
+	enum np_estimator estimator = (enum np_estimator)tables->waits->estimator[instance->first];
+	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
+	char hash[24];
+
+	np_group_label(tables->align->communicators.item[instance->communicator].hash, hash,
+		       sizeof(hash));
+	return np_sink_row(sink,
+			   (struct np_cell[]){
+				   np_cell_integer((int64_t)id), np_cell_text(hash),
+				   np_cell_text(np_run_text(run, instance->step)),
+				   np_cell_text(np_run_text(run, instance->type)),
+				   np_cell_integer(instance->bytes),
+				   np_cell_integer(instance->count),
+				   np_cell_integer(open ? NP_UNKNOWN : (int64_t)instance->expected),
+				   np_cell_text(np_estimator_name(estimator)) },
+			   err);
+}
+
+static int produce_instances(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < tables->align->instances.count && rc == NP_OK; i++)
+		rc = produce_instance(tables, i, sink, err);
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_instance, "np_instance",
+		"collectives and messages, matched over the ranks", instance_columns,
+		produce_instances);
+
+/* --- np_wait --------------------------------------------------------------------------------- */
+
+static const struct np_column wait_columns[] = {
+	{ "instance", NP_INTEGER }, { "rank", NP_INTEGER },    { "start_ns", NP_INTEGER },
+	{ "end_ns", NP_INTEGER },   { "wait_ns", NP_INTEGER }, { "transit_ns", NP_INTEGER },
+};
+
+/* Times are the rank's own: np_clock says how its clock stands to the others'. */
+static int produce_waits(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	const struct np_align *align = tables->align;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < align->instances.count; i++) {
+		const struct np_instance *instance = &align->instances.item[i];
+
+		for (uint32_t j = 0; j < instance->count && rc == NP_OK; j++) {
+			uint32_t slot = instance->first + j;
+			const struct np_comm_op *op = np_align_op(align, slot);
+			const struct np_rank *rank = align->run->ranks[align->members[slot].rank];
+
+			rc = np_sink_row(
+				sink,
+				(struct np_cell[]){
+					np_cell_integer((int64_t)i), np_cell_integer(rank->id),
+					np_cell_integer(op->start), np_cell_integer(op->end),
+					np_cell_integer(tables->waits->wait[slot]),
+					np_cell_integer(
+						np_waits_transit(align, tables->waits, slot)) },
+				err);
+		}
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_wait, "np_wait", "how long each rank waited in each instance, in ns",
+		wait_columns, produce_waits);
+
+/* --- np_clock -------------------------------------------------------------------------------- */
+
+static const struct np_column clock_columns[] = {
+	{ "rank", NP_INTEGER },   { "host", NP_TEXT },           { "offset_ns", NP_INTEGER },
+	{ "drift_ppm", NP_REAL }, { "residual_ns", NP_INTEGER },
+};
+
+/* The offset at the first operator of the rank; NULL for one that is related to no other. */
+static int produce_clock(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	const struct np_run *run = tables->cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		const struct np_clock_rank *clock = &tables->clock->ranks[i];
+		bool related;
+
+		if (!rank)
+			continue;
+		related = clock->component != NP_CLOCK_ALONE && clock->knot_count > 0 &&
+			  rank->ops.count > 0;
+		rc = np_sink_row(
+			sink,
+			(struct np_cell[]){
+				np_cell_integer(rank->id),
+				np_cell_text(np_run_text(run, rank->host_name)),
+				np_cell_integer(
+					related ? np_clock_offset(clock, rank->ops.item[0].start)
+						: NP_UNKNOWN),
+				related ? np_cell_real(clock->drift * 1e6) : np_cell_null(),
+				np_cell_integer(clock->residual_p90) },
+			err);
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_clock, "np_clock",
+		"what each rank's clock is ahead of the common one, and how sure that is",
+		clock_columns, produce_clock);

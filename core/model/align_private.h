@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ALIGN_PRIVATE_H
+#define NP_ALIGN_PRIVATE_H
+
+/*
+ * Inside of the matching: align.c finds communicators and hands each to a job,
+ * align_match.c matches the lanes of one, align_sequence.c aligns two orders
+ * that differ.
+ */
+#include "npuprof/align.h"
+
+/* What an operator is compared by. */
+struct align_item {
+	np_ns end;
+	uint64_t size; /* bytes and data type */
+	np_str type;
+	np_str step;
+};
+
+#define ALIGN_NONE UINT32_MAX
+
+/*
+ * Align `item` (count) with the sequence `base`: to[i] becomes the place in
+ * `base` of the i-th, ascending, or ALIGN_NONE. Ends of `item` are moved to the
+ * clock of `base`.
+ */
+int align_sequences(const struct align_item *base, size_t base_count, struct align_item *item,
+		    size_t count, uint32_t *to, struct np_err *err) NP_MUST_USE;
+
+/* Operators of one rank that are to be matched with those of other ranks, in their order. */
+struct align_lane {
+	uint32_t rank;
+	uint32_t local; /* rank in the communicator + 1; 0 when not known */
+	uint32_t count;
+	const uint32_t *ops;
+	uint64_t types; /* digests of the sequences of types and of sizes */
+	uint64_t sizes;
+	uint32_t *to; /* place of each operator; NULL: as in the reference */
+};
+
+struct align_class {
+	np_str type;
+	enum np_rule rule;
+	bool sized;    /* members of an instance have one size */
+	bool receives; /* the other half of a send */
+};
+
+#define ALIGN_CLASSES 16
+
+/* The job of one communicator. */
+struct align_job {
+	const struct np_align *align;
+	const struct np_align_communicator *communicator;
+	uint32_t index;            /* of the communicator */
+	struct np_member *members; /* its slots */
+	uint32_t used;             /* slots */
+	NP_VEC(struct np_instance) instances;
+	NP_VEC(struct np_align_finding) findings;
+	struct np_coverage *coverage; /* its rows, by rank */
+	size_t coverage_count;
+	struct align_class classes[ALIGN_CLASSES]; /* by type, modulo: a job sees a handful */
+	struct np_err *err;
+};
+
+/*
+ * Match the lanes of a communicator's collectives, or of a pair's messages;
+ * appends instances and members and adds to the coverage. Lanes are by rank.
+ */
+int align_match(struct align_job *job, struct align_lane *lanes, size_t count, bool messages)
+	NP_MUST_USE;
+
+/* What the type of an operator tells. */
+const struct align_class *align_class(struct align_job *job, np_str type);
+
+/* Matching is deterministic, so any mixing will do that spreads well. */
+static inline uint64_t align_mix(uint64_t digest, uint64_t value)
+{
+	digest ^= value + UINT64_C(0x9e3779b97f4a7c15) + (digest << 6) + (digest >> 2);
+	digest *= UINT64_C(0xff51afd7ed558ccd);
+	return digest ^ (digest >> 32);
+}
+
+#endif /* NP_ALIGN_PRIVATE_H */

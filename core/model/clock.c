@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clock_private.h"
+
+/* A rank is off its host by more than chance from 50 µs on, and from ten times the usual residual.
+ */
+#define OFF_NS       50000
+#define OFF_RESIDUAL 10
+
+void np_clock_free(struct np_clock *clock)
+{
+	if (!clock)
+		return;
+	np_vec_release(&clock->hosts);
+	free(clock->ranks);
+	free(clock->knots);
+	free(clock);
+}
+
+void np_clock_freep(struct np_clock **clock)
+{
+	np_clock_free(*clock);
+	*clock = NULL;
+}
+
+const char *np_clock_method_name(enum np_clock_method method)
+{
+	static const char *const names[] = {
+		[NP_CLOCK_NONE] = "none",
+		[NP_CLOCK_MANIFEST] = "manifest",
+		[NP_CLOCK_COLLECTIVES] = "collectives",
+	};
+
+	return names[method];
+}
+
+np_ns np_clock_offset_between(const struct np_clock_rank *rank, np_ns local)
+{
+	const struct np_clock_knot *knot = rank->knots;
+	const struct np_clock_knot *last = &knot[rank->knot_count - 1];
+	double drifted;
+	double span;
+
+	if (local <= knot->local)
+		last = knot;
+	if (local <= knot->local || local >= last->local) {
+		drifted = rank->drift * (double)(local - last->local);
+		return last->offset + (np_ns)(drifted < 0 ? drifted - 0.5 : drifted + 0.5);
+	}
+	while (knot[1].local <= local)
+		knot++;
+	span = (double)(knot[1].local - knot->local);
+	drifted = (double)(knot[1].offset - knot->offset) * ((double)(local - knot->local) / span);
+	return knot->offset + (np_ns)(drifted < 0 ? drifted - 0.5 : drifted + 0.5);
+}
+
+/* Find the value at `share` of the order by partitioning: sorting all of them is not needed. */
+np_ns clock_quantile(np_ns *values, size_t count, double share)
+{
+	size_t want = (size_t)(share * (double)(count - 1));
+	size_t low = 0;
+	size_t high = count - 1;
+
+	while (low < high) {
+		np_ns pivot = values[low + (high - low) / 2];
+		size_t i = low;
+		size_t j = high;
+
+		for (;;) {
+			while (values[i] < pivot)
+				i++;
+			while (values[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			np_ns swapped = values[i];
+
+			values[i++] = values[j];
+			values[j--] = swapped;
+		}
+		/* Everything up to j is at most the pivot, everything behind it at least. */
+		if (want <= j)
+			high = j;
+		else
+			low = j + 1;
+	}
+	return values[want];
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+static int find_hosts(const struct np_run *run, struct np_clock *clock, struct np_err *err)
+{
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		struct np_clock_host *host;
+		uint32_t found = 0;
+
+		clock->ranks[i].host = UINT32_MAX;
+		if (!rank || rank->host_uid == NP_STR_NONE)
+			continue;
+		while (found < clock->hosts.count && clock->hosts.item[found].uid != rank->host_uid)
+			found++;
+		if (found == clock->hosts.count) {
+			host = np_vec_add(&clock->hosts, err);
+			if (!host)
+				return NP_E_NOMEM;
+			host->uid = rank->host_uid;
+			host->name = rank->host_name;
+		}
+		clock->hosts.item[found].ranks++;
+		clock->ranks[i].host = found;
+	}
+	return NP_OK;
+}
+
+/* --- residuals -------------------------------------------------------------------------------- */
+
+/* Signed distances of ends from the times of their instances, by rank. */
+struct residuals {
+	np_ns *value;
+	uint32_t *first; /* by rank; one more than there are */
+	size_t count;
+};
+
+static void release_residuals(struct residuals *residuals)
+{
+	free(residuals->value);
+	free(residuals->first);
+}
+
+static void time_on_clock(const struct np_clock *clock, struct clock_samples *samples,
+			  struct clock_instance *instance)
+{
+	size_t count = 0;
+	uint32_t first = samples->rank.item[instance->first];
+
+	instance->known = true;
+	for (uint32_t i = 0; i < instance->count; i++) {
+		uint32_t rank = samples->rank.item[instance->first + i];
+
+		instance->known &= np_clock_related(clock, first, rank);
+		samples->scratch[count++] =
+			np_clock_time(clock, rank, samples->end.item[instance->first + i]);
+	}
+	instance->time = clock_quantile(samples->scratch, count, 0.5);
+	if (count == 2)
+		instance->time =
+			samples->scratch[0] + (samples->scratch[1] - samples->scratch[0]) / 2;
+}
+
+static int list_residuals(const struct np_clock *clock, struct clock_samples *samples,
+			  struct residuals *ret, struct np_err *err)
+{
+	ret->first = calloc(clock->rank_count + 2, sizeof(*ret->first));
+	ret->value = malloc((samples->end.count + 1) * sizeof(*ret->value));
+	if (!ret->first || !ret->value)
+		return np_fail_nomem(err, "clocks");
+	for (size_t i = 0; i < samples->instances.count; i++) {
+		struct clock_instance *instance = &samples->instances.item[i];
+
+		time_on_clock(clock, samples, instance);
+		for (uint32_t j = 0; instance->known && j < instance->count; j++)
+			ret->first[samples->rank.item[instance->first + j] + 2]++;
+	}
+	for (size_t i = 2; i < clock->rank_count + 2; i++)
+		ret->first[i] += ret->first[i - 1];
+	for (size_t i = 0; i < samples->instances.count; i++) {
+		const struct clock_instance *instance = &samples->instances.item[i];
+
+		for (uint32_t j = 0; instance->known && j < instance->count; j++) {
+			uint32_t rank = samples->rank.item[instance->first + j];
+			np_ns end = samples->end.item[instance->first + j];
+
+			ret->value[ret->first[rank + 1]++] =
+				np_clock_time(clock, rank, end) - instance->time;
+		}
+	}
+	ret->count = ret->first[clock->rank_count];
+	return NP_OK;
+}
+
+static void make_absolute(struct residuals *residuals)
+{
+	for (size_t i = 0; i < residuals->count; i++) {
+		if (residuals->value[i] < 0)
+			residuals->value[i] = -residuals->value[i];
+	}
+}
+
+static void set_quantiles(np_ns *values, size_t count, np_ns *p50, np_ns *p90)
+{
+	*p50 = count ? clock_quantile(values, count, 0.5) : NP_UNKNOWN;
+	*p90 = count ? clock_quantile(values, count, 0.9) : NP_UNKNOWN;
+}
+
+static void measure_host(struct np_clock *clock, uint32_t host, const struct residuals *residuals,
+			 np_ns *scratch)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		size_t own = residuals->first[i + 1] - residuals->first[i];
+
+		if (clock->ranks[i].host != host)
+			continue;
+		memcpy(&scratch[count], &residuals->value[residuals->first[i]],
+		       own * sizeof(*scratch));
+		count += own;
+	}
+	set_quantiles(scratch, count, &clock->hosts.item[host].residual_p50,
+		      &clock->hosts.item[host].residual_p90);
+}
+
+/* A clock by hosts leaves each rank's own offset in its residuals: their middle is it. */
+static void measure_ranks(struct np_clock *clock, struct residuals *residuals)
+{
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		np_ns *value = &residuals->value[residuals->first[i]];
+		size_t count = residuals->first[i + 1] - residuals->first[i];
+
+		clock->ranks[i].samples = (uint32_t)count;
+		clock->ranks[i].deviation = count && clock->method != NP_CLOCK_COLLECTIVES
+						    ? clock_quantile(value, count, 0.5)
+						    : NP_UNKNOWN;
+	}
+	make_absolute(residuals);
+	for (size_t i = 0; i < clock->rank_count; i++)
+		set_quantiles(&residuals->value[residuals->first[i]],
+			      residuals->first[i + 1] - residuals->first[i],
+			      &clock->ranks[i].residual_p50, &clock->ranks[i].residual_p90);
+}
+
+static int measure_residuals(struct np_clock *clock, struct clock_samples *samples,
+			     struct np_err *err)
+{
+	struct residuals residuals = { 0 };
+	np_ns *scratch = malloc((samples->end.count + 1) * sizeof(*scratch));
+	int rc = scratch ? NP_OK : np_fail_nomem(err, "clocks");
+
+	if (rc == NP_OK)
+		rc = list_residuals(clock, samples, &residuals, err);
+	if (rc == NP_OK) {
+		measure_ranks(clock, &residuals);
+		for (uint32_t i = 0; i < clock->hosts.count; i++)
+			measure_host(clock, i, &residuals, scratch);
+		set_quantiles(residuals.value, residuals.count, &clock->residual_p50,
+			      &clock->residual_p90);
+	}
+	release_residuals(&residuals);
+	free(scratch);
+	return rc;
+}
+
+/* --- ranks of a host -------------------------------------------------------------------------- */
+
+/* Of the ranks of a host, on its own clock. */
+static np_ns middle_of_capture(const struct np_run *run, const struct np_clock *clock,
+			       uint32_t host)
+{
+	np_ns first = NP_NS_MAX;
+	np_ns last = -NP_NS_MAX;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		if (!rank || rank->ops.count == 0 || clock->ranks[i].host != host)
+			continue;
+		first = rank->ops.item[0].start < first ? rank->ops.item[0].start : first;
+		last = rank->ops.item[rank->ops.count - 1].end > last
+			       ? rank->ops.item[rank->ops.count - 1].end
+			       : last;
+	}
+	return first <= last ? first + (last - first) / 2 : 0;
+}
+
+/* Offsets of a host's ranks, all at one local time: they share the host's clock. */
+static void compare_ranks(struct np_clock *clock, uint32_t index, np_ns at, np_ns *scratch)
+{
+	struct np_clock_host *host = &clock->hosts.item[index];
+	const struct np_clock_rank *first = NULL;
+	np_ns limit = OFF_NS;
+	size_t count = 0;
+
+	if (clock->residual_p50 != NP_UNKNOWN && clock->residual_p50 > limit / OFF_RESIDUAL)
+		limit = clock->residual_p50 * OFF_RESIDUAL;
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		const struct np_clock_rank *rank = &clock->ranks[i];
+
+		if (rank->host != index || (first && rank->component != first->component))
+			continue;
+		first = first ? first : rank;
+		scratch[count++] = np_clock_offset(rank, at);
+	}
+	if (!first)
+		return;
+	host->offset = clock_quantile(scratch, count, 0.5);
+	host->drift = first->drift;
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		struct np_clock_rank *rank = &clock->ranks[i];
+
+		if (rank->host != index || rank->component != first->component || count < 2)
+			continue;
+		if (clock->method == NP_CLOCK_COLLECTIVES && rank->samples > 0)
+			rank->deviation = np_clock_offset(rank, at) - host->offset;
+		rank->off = rank->deviation != NP_UNKNOWN &&
+			    (rank->deviation > limit || rank->deviation < -limit);
+		host->ranks_off += rank->off;
+	}
+}
+
+/* A component is called by its first rank. */
+static void count_components(struct np_clock *clock)
+{
+	for (size_t i = 0; i < clock->rank_count; i++)
+		clock->components += clock->ranks[i].component == i;
+}
+
+static uint32_t first_loaded(const struct np_run *run)
+{
+	uint32_t first = 0;
+
+	while (first < run->sources.count && !run->ranks[first])
+		first++;
+	return first;
+}
+
+/* --- the manifest ----------------------------------------------------------------------------- */
+
+static const struct np_manifest_host *host_of(const struct np_manifest *manifest, int32_t rank)
+{
+	for (size_t i = 0; i < manifest->ranks.count; i++) {
+		if (manifest->ranks.item[i].rank == rank)
+			return &manifest->hosts.item[manifest->ranks.item[i].host];
+	}
+	return NULL;
+}
+
+/* It is of use only if it tells the clock of every rank: half of it would split the run. */
+static bool manifest_tells(const struct np_run *run, const struct np_manifest *manifest)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_manifest_host *host;
+
+		if (!run->ranks[i])
+			continue;
+		host = host_of(manifest, run->ranks[i]->id);
+		if (!host || host->knot_count == 0)
+			return false;
+	}
+	return true;
+}
+
+static double drift_of(const struct np_manifest_host *host)
+{
+	const struct np_clock_knot *last = &host->knots[host->knot_count - 1];
+
+	if (last->local == host->knots->local)
+		return host->drift;
+	return (double)(last->offset - host->knots->offset) /
+	       (double)(last->local - host->knots->local);
+}
+
+static int use_manifest(const struct np_run *run, const struct np_manifest *manifest,
+			struct np_clock *clock, struct np_err *err)
+{
+	size_t total = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < manifest->hosts.count; i++)
+		total += manifest->hosts.item[i].knot_count;
+	free(clock->knots);
+	clock->knots = calloc(total + 1, sizeof(*clock->knots));
+	if (!clock->knots)
+		return np_fail_nomem(err, "clocks");
+	clock->method = NP_CLOCK_MANIFEST;
+	for (size_t i = 0; i < manifest->hosts.count; i++) {
+		const struct np_manifest_host *host = &manifest->hosts.item[i];
+
+		if (host->knot_count == 0)
+			continue;
+		memcpy(&clock->knots[used], host->knots, host->knot_count * sizeof(*host->knots));
+		if (host->uncertainty > clock->uncertainty)
+			clock->uncertainty = host->uncertainty;
+		for (size_t j = 0; j < clock->rank_count; j++) {
+			struct np_clock_rank *rank = &clock->ranks[j];
+
+			rank->knots = rank->knots ? rank->knots : clock->knots;
+			if (!run->ranks[j] || host_of(manifest, run->ranks[j]->id) != host)
+				continue;
+			rank->knots = &clock->knots[used];
+			rank->knot_count = host->knot_count;
+			rank->drift = drift_of(host);
+			rank->component = first_loaded(run);
+		}
+		used += host->knot_count;
+	}
+	return NP_OK;
+}
+
+/* --- everything ------------------------------------------------------------------------------- */
+
+static struct np_clock *new_clock(const struct np_run *run, struct np_err *err)
+{
+	struct np_clock *clock = calloc(1, sizeof(*clock));
+
+	if (clock) {
+		clock->rank_count = run->sources.count;
+		clock->ranks = calloc(clock->rank_count + 1, sizeof(*clock->ranks));
+		clock->knots = calloc(clock->rank_count + 1, sizeof(*clock->knots));
+	}
+	if (!clock || !clock->ranks || !clock->knots || find_hosts(run, clock, err) < 0) {
+		np_clock_free(clock);
+		(void)np_fail_nomem(err, "clocks");
+		return NULL;
+	}
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		clock->ranks[i].knots = &clock->knots[i];
+		clock->ranks[i].knot_count = 1;
+		clock->ranks[i].component = NP_CLOCK_ALONE;
+		clock->ranks[i].deviation = NP_UNKNOWN;
+	}
+	return clock;
+}
+
+static int report(const struct np_align *align, struct clock_samples *samples,
+		  struct np_clock *clock, struct np_err *err)
+{
+	int rc = measure_residuals(clock, samples, err);
+
+	for (uint32_t i = 0; i < clock->hosts.count && rc == NP_OK; i++)
+		compare_ranks(clock, i, middle_of_capture(align->run, clock, i), samples->scratch);
+	count_components(clock);
+	return rc;
+}
+
+static void relate_all(const struct np_align *align, struct np_clock *clock)
+{
+	uint32_t first = first_loaded(align->run);
+
+	for (size_t i = 0; i < clock->rank_count; i++)
+		clock->ranks[i].component = align->run->ranks[i] ? first : NP_CLOCK_ALONE;
+}
+
+static int build(const struct np_align *align, const struct np_manifest *manifest, bool raw,
+		 struct np_clock **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_clock_freep) struct np_clock *clock = new_clock(align->run, err);
+	struct clock_samples samples = { 0 };
+	int rc;
+
+	if (!clock)
+		return NP_E_NOMEM;
+	rc = clock_samples_take(align, &samples, err);
+	if (rc < 0)
+		return rc;
+	if (raw) {
+		relate_all(align, clock);
+	} else if (manifest && manifest_tells(align->run, manifest)) {
+		rc = use_manifest(align->run, manifest, clock, err);
+	} else if (samples.instances.count > 0) {
+		clock->method = NP_CLOCK_COLLECTIVES;
+		rc = clock_fit(align, &samples, clock, err);
+	}
+	if (rc == NP_OK)
+		rc = report(align, &samples, clock, err);
+	clock_samples_release(&samples);
+	if (rc < 0)
+		return rc;
+	*ret = NP_STEAL(clock);
+	return NP_OK;
+}
+
+int np_clock_build(const struct np_align *align, const struct np_manifest *manifest,
+		   struct np_clock **ret, struct np_err *err)
+{
+	return build(align, manifest, false, ret, err);
+}
+
+int np_clock_raw(const struct np_align *align, struct np_clock **ret, struct np_err *err)
+{
+	return build(align, NULL, true, ret, err);
+}

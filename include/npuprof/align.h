@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ALIGN_H
+#define NP_ALIGN_H
+
+#include "npuprof/run.h"
+
+/*
+ * Which operators belong together
+ * ===============================
+ *
+ * An instance is one collective, or one message, with the operators of all
+ * profiled ranks that took part in it. Operators are matched by communicator
+ * and by their place in the order of its operators, never by the number in
+ * their name: captures begin and end at different operators, and records get
+ * lost. Where the orders of two ranks differ they are aligned by type, size,
+ * step and the times of their ends.
+ *
+ * Every operator is a member of exactly one instance; one without partners is
+ * an instance of one. Members are stored one instance after the other, so a
+ * "slot", an index into `members`, names an operator of the run in 32 bits.
+ *
+ * Built from a loaded run, which must outlive it; read only from then on.
+ */
+
+/* Who waits for whom. */
+enum np_rule {
+	NP_RULE_ALL,       /* nobody is done before the last has come */
+	NP_RULE_FROM_ROOT, /* broadcast, scatter: the others wait for the root */
+	NP_RULE_TO_ROOT,   /* reduce, gather: the root waits for the others */
+	NP_RULE_PAIR,      /* send and receive, or a batch of them, between two ranks */
+	NP_RULE_PAIRWISE,  /* alltoallv, batches with several ranks: each pair on its own */
+};
+
+enum {
+	NP_INSTANCE_MISMATCH = 1, /* the members disagree about type or size */
+	NP_INSTANCE_NO_STEP = 2,  /* the first member lies in no step */
+	NP_INSTANCE_OPEN = 4,     /* nothing tells how many members there were */
+};
+
+#define NP_NO_ROOT UINT32_MAX
+
+struct np_member {
+	uint32_t rank; /* index in the run */
+	uint32_t op;   /* index in np_rank.ops */
+};
+
+struct np_instance {
+	int64_t bytes;         /* of the first member; NP_UNKNOWN when it is not known */
+	uint32_t first;        /* slot of the first member; members are by rank */
+	uint32_t count;        /* profiled members found */
+	uint32_t expected;     /* members there were */
+	uint32_t communicator; /* index in np_align.communicators */
+	np_str type;           /* of the first member; "hcom_send_" for a message */
+	np_str step;           /* id, of the first member */
+	uint32_t root;         /* slot of the root where it is known, else NP_NO_ROOT */
+	uint8_t rule;          /* enum np_rule */
+	uint8_t flags;
+};
+
+/* How much of one rank's operators of one communicator was matched. */
+struct np_coverage {
+	uint32_t communicator;
+	uint32_t rank; /* index in the run */
+	uint32_t total;
+	uint32_t matched; /* with another rank's, or needing no other */
+	uint32_t missing; /* instances of others in which this rank has none */
+	uint32_t extra;   /* operators that only this one of three or more ranks has */
+	uint32_t edge;    /* instances before its first or behind its last: a shorter capture */
+};
+
+struct np_align_communicator {
+	uint64_t hash;
+	const int32_t *members; /* global ranks, ascending; NULL when not known */
+	size_t member_count;
+	uint32_t size;       /* members, else what links and observation tell */
+	uint32_t ops;        /* of all ranks */
+	bool sizes;          /* every rank knows the sizes of operators */
+	bool size_known;     /* from a list of members or from links */
+	uint32_t first;      /* instance */
+	uint32_t count;      /* instances; in the order of the operators, messages by pair */
+	uint32_t coverage;   /* first row of np_align.coverage */
+	uint32_t observed;   /* rows: ranks with operators of it */
+	uint32_t first_slot; /* its operators are the slots from here on */
+};
+
+/* Ranks disagree about what they did together: a fault of the job, not of the profile. */
+struct np_align_finding {
+	uint32_t communicator;
+	uint32_t instance; /* the first one */
+	uint32_t count;    /* instances of this communicator and type */
+	np_str type;
+};
+
+struct np_align {
+	const struct np_run *run;
+	NP_VEC(struct np_align_communicator) communicators; /* by the first rank that knows them */
+	NP_VEC(struct np_instance) instances;               /* by communicator */
+	NP_VEC(struct np_coverage) coverage;                /* by communicator, then rank */
+	NP_VEC(struct np_align_finding) findings;
+	struct np_member *members; /* by slot */
+	uint32_t *slots;           /* by rank, then operator; see np_align_slot() */
+	uint32_t *rank_first;      /* of a rank in `slots`; one more than there are ranks */
+	uint32_t op_count;
+	uint32_t matched; /* operators that found a partner or need none */
+};
+
+/* Match the operators of a loaded run on so many threads (0: one per processor). */
+int np_align_build(const struct np_run *run, size_t threads, struct np_align **ret,
+		   struct np_err *err) NP_MUST_USE;
+void np_align_free(struct np_align *align);
+void np_align_freep(struct np_align **align);
+
+/* The slot of an operator. */
+static inline uint32_t np_align_slot(const struct np_align *align, size_t rank, size_t op)
+{
+	return align->slots[align->rank_first[rank] + op];
+}
+
+/* The operator in a slot. */
+static inline const struct np_comm_op *np_align_op(const struct np_align *align, uint32_t slot)
+{
+	const struct np_member *member = &align->members[slot];
+
+	return &align->run->ranks[member->rank]->ops.item[member->op];
+}
+
+/* The instance that a slot belongs to, by binary search. */
+const struct np_instance *np_align_instance(const struct np_align *align, uint32_t slot);
+
+/* Does every member that there was have its operator here? */
+static inline bool np_instance_complete(const struct np_instance *instance)
+{
+	return instance->count >= instance->expected && !(instance->flags & NP_INSTANCE_OPEN);
+}
+
+/* "all", "from root" … for messages. */
+const char *np_rule_name(enum np_rule rule);
+
+/* The rule for an operator's type or name ("hcom_allReduce_"). */
+enum np_rule np_rule_of(const char *type);
+
+#endif /* NP_ALIGN_H */
