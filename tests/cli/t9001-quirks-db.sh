@@ -54,7 +54,7 @@ communicators() {
 	sqlite3 :memory: "
 		SELECT 'comm', c.value ->> 'group', c.value -> 'ranks', c.value -> 'observed',
 			s.value ->> 'step', s.value ->> 'ops', s.value ->> 'bytes', s.value ->> 'moved_bytes',
-			s.value ->> 'elapsed_ns', s.value ->> 'wait_ns', s.value ->> 'exposed_ns'
+			s.value ->> 'elapsed_ns', s.value ->> 'exposed_ns'
 			FROM json_each(readfile('$work/stdout'), '\$.communicators') c, json_each(c.value, '\$.steps') s"
 }
 
