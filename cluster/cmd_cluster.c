@@ -109,6 +109,7 @@ struct analysis {
 	struct np_align *align;
 	struct np_clock *clock;
 	struct np_waits waits;
+	struct np_blame blame;
 	struct np_comm_sums sums;
 	struct np_cluster_tables tables;
 };
@@ -116,6 +117,7 @@ struct analysis {
 static void release(struct analysis *analysis)
 {
 	np_comm_sums_release(&analysis->sums);
+	np_blame_release(&analysis->blame);
 	np_waits_release(&analysis->waits);
 	np_clock_free(analysis->clock);
 	np_align_free(analysis->align);
@@ -156,6 +158,9 @@ static int align(struct analysis *analysis, const struct cluster_options *option
 	if (rc == NP_OK)
 		rc = np_waits_measure(analysis->align, analysis->clock, threads, &analysis->waits,
 				      err);
+	if (rc == NP_OK)
+		rc = np_blame_measure(analysis->align, analysis->clock, &analysis->waits,
+				      &analysis->blame, err);
 	return rc;
 }
 
@@ -175,6 +180,7 @@ static int measure(struct analysis *analysis, const struct cluster_options *opti
 		.align = analysis->align,
 		.clock = analysis->clock,
 		.waits = &analysis->waits,
+		.blame = &analysis->blame,
 		.communication_time = wants(options, MODE_COMMUNICATION_TIME),
 		.communication_matrix = wants(options, MODE_COMMUNICATION_MATRIX),
 		.version = NP_VERSION,

@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static void put_rank(struct np_jsonout *out, const char *key, int32_t rank)
 {
@@ -215,17 +216,116 @@ static void put_empty_array(struct np_jsonout *out, const char *key)
 	np_jsonout_end(out);
 }
 
-/* Parts that nothing measures yet are empty or null, never invented. */
-static void put_later_parts(struct np_jsonout *out)
+/* Who is charged: a share of all waiting, unknown without any. */
+static void put_charge(struct np_jsonout *out, const struct np_blame *blame, np_ns cost)
 {
-	put_empty_array(out, "stragglers");
+	np_jsonout_null(out, "recovered_ns");
+	np_jsonout_integer(out, "cost_ns", cost);
+	np_jsonout_real(out, "share",
+			blame->total > 0 ? (double)cost / (double)blame->total : (double)NAN);
+}
+
+/* Why it was late is not known yet, and so there is no chain. */
+static void put_straggler(struct np_jsonout *out, const struct report *report, uint32_t index)
+{
+	const struct np_blame *blame = report->tables->blame;
+	const struct np_rank *rank = report->run->ranks[index];
+
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_integer(out, "rank", rank->id);
+	np_jsonout_text(out, "host", np_run_text(report->run, rank->host_name));
+	put_charge(out, blame, blame->ranks[index].cost);
+	np_jsonout_integer(out, "last_arrivals", blame->ranks[index].last_arrivals);
+	np_jsonout_integer(out, "instances", blame->ranks[index].instances);
+	np_jsonout_text(out, "kind", np_blame_kind(blame, index));
+	np_jsonout_text(out, "cause", "unknown");
+	put_empty_array(out, "chain");
+	np_jsonout_end(out);
+}
+
+static void put_unprofiled(struct np_jsonout *out, const struct np_blame *blame)
+{
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_null(out, "rank");
+	np_jsonout_null(out, "host");
+	put_charge(out, blame, blame->unprofiled);
+	np_jsonout_null(out, "last_arrivals");
+	np_jsonout_null(out, "instances");
+	np_jsonout_null(out, "kind");
+	np_jsonout_text(out, "cause", "unknown");
+	put_empty_array(out, "chain");
+	np_jsonout_end(out);
+}
+
+/* By cost; ranks that were not profiled stand where their cost puts them. */
+static int put_stragglers(struct np_jsonout *out, const struct report *report, struct np_err *err)
+{
+	const struct np_blame *blame = report->tables->blame;
+	struct np_blame_order order;
+	bool unprofiled_due = blame->unprofiled > 0;
+	int rc = np_blame_sort(blame, &order, err);
+
+	if (rc < 0)
+		return rc;
+	np_jsonout_array(out, "stragglers");
+	for (size_t i = 0; i < order.count; i++) {
+		if (unprofiled_due && blame->unprofiled > blame->ranks[order.ranks[i]].cost) {
+			put_unprofiled(out, blame);
+			unprofiled_due = false;
+		}
+		put_straggler(out, report, order.ranks[i]);
+	}
+	if (unprofiled_due)
+		put_unprofiled(out, blame);
+	np_jsonout_end(out);
+	np_blame_order_release(&order);
 	np_jsonout_null(out, "verdict");
-	np_jsonout_null(out, "unattributed_ns");
+	np_jsonout_integer(out, "unattributed_ns", blame->unattributed);
+	return NP_OK;
+}
+
+/* Ranks disagree about what they did together: a fault of the job, not of the profile. */
+static void put_job_findings(struct np_jsonout *out, const struct report *report)
+{
+	const struct np_align *align = report->tables->align;
+
+	np_jsonout_array(out, "job_findings");
+	for (size_t i = 0; i < align->findings.count; i++) {
+		const struct np_align_finding *finding = &align->findings.item[i];
+		const struct np_instance *instance = &align->instances.item[finding->instance];
+		const char *type = np_run_text(report->run, finding->type);
+		char hash[24];
+		char detail[160];
+
+		(void)snprintf(hash, sizeof(hash), "%" PRIu64,
+			       align->communicators.item[finding->communicator].hash);
+		(void)snprintf(detail, sizeof(detail),
+			       "ranks disagree about type or size of %" PRIu32
+			       " operators, the first a %s",
+			       finding->count, type ? type : "?");
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "what", "signature mismatch");
+		np_jsonout_text(out, "group", hash);
+		np_jsonout_array(out, "ranks");
+		for (uint32_t j = 0; j < instance->count; j++)
+			np_jsonout_integer(
+				out, NULL,
+				report->run->ranks[align->members[instance->first + j].rank]->id);
+		np_jsonout_end(out);
+		np_jsonout_text(out, "detail", detail);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+/* Parts that nothing measures yet are empty or null, never invented. */
+static void put_later_parts(struct np_jsonout *out, const struct report *report)
+{
 	put_empty_array(out, "links");
 	put_empty_array(out, "pipeline");
 	put_empty_array(out, "experts");
 	put_empty_array(out, "memory");
-	put_empty_array(out, "job_findings");
+	put_job_findings(out, report);
 	np_jsonout_null(out, "replay");
 	put_empty_array(out, "whatif");
 	put_empty_array(out, "critical_path");
@@ -251,9 +351,11 @@ int report_json(const struct report *report, FILE *stream, struct np_err *err)
 	for (size_t i = 0; i < cluster->communicators.count; i++)
 		put_communicator(&out, report, &cluster->communicators.item[i]);
 	np_jsonout_end(&out);
-	put_later_parts(&out);
+	rc = put_stragglers(&out, report, err);
+	put_later_parts(&out, report);
 	np_jsonout_end(&out);
-	rc = np_jsonout_finish(&out, err);
+	if (rc == NP_OK)
+		rc = np_jsonout_finish(&out, err);
 	np_jsonout_release(&out);
 	return rc;
 }

@@ -14,6 +14,7 @@
 #define MAX_NOTES         6
 #define MAX_STEPS         10
 #define MAX_COMMUNICATORS 10
+#define MAX_CHARGED       3
 
 /* What the screen and the Markdown page consist of; `grid` and `text` may be missing. */
 struct section {
@@ -24,7 +25,7 @@ struct section {
 
 struct page {
 	struct np_buf head; /* one line */
-	struct section sections[6];
+	struct section sections[7];
 	size_t count;
 };
 
@@ -437,6 +438,57 @@ static int put_communicators_section(struct section *section, const struct repor
 	return NP_OK;
 }
 
+/* --- who is charged -------------------------------------------------------------------------- */
+
+static void put_charged(struct np_grid *grid, const struct report *report, uint32_t index)
+{
+	const struct np_blame *blame = report->tables->blame;
+	const struct np_blame_rank *charged = &blame->ranks[index];
+
+	np_grid_printf(grid, "rank %" PRId32, report->run->ranks[index]->id);
+	np_grid_duration(grid, charged->cost);
+	np_grid_printf(grid, "%.0f %%", 100 * (double)charged->cost / (double)blame->total);
+	np_grid_printf(grid, "%" PRIu32 " of %" PRIu32, charged->last_arrivals, charged->instances);
+	np_grid_cell(grid, np_blame_kind(blame, index));
+}
+
+static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns total)
+{
+	if (cost == 0)
+		return;
+	np_grid_cell(grid, who);
+	np_grid_duration(grid, cost);
+	np_grid_printf(grid, "%.0f %%", 100 * (double)cost / (double)total);
+	np_grid_cell(grid, "");
+	np_grid_cell(grid, "");
+}
+
+/* The last to come is often a victim itself: this is evidence and says so. */
+static int put_blame_section(struct section *section, const struct report *report,
+			     struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "charged", NP_LEFT, false }, { "waiting of others", NP_RIGHT, false },
+		{ "share", NP_RIGHT, false },  { "came last", NP_RIGHT, false },
+		{ "", NP_LEFT, false },
+	};
+	const struct np_blame *blame = report->tables->blame;
+	struct np_blame_order order = { 0 };
+	int rc = np_blame_sort(blame, &order, err);
+
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	if (rc == NP_OK && !section->grid)
+		rc = np_fail_nomem(err, "the screen");
+	for (size_t i = 0; i < order.count && i < MAX_CHARGED && rc == NP_OK; i++)
+		put_charged(section->grid, report, order.ranks[i]);
+	if (rc == NP_OK) {
+		put_other(section->grid, "ranks not profiled", blame->unprofiled, blame->total);
+		put_other(section->grid, "nobody", blame->unattributed, blame->total);
+	}
+	np_blame_order_release(&order);
+	return rc;
+}
+
 /* --- what is missing, what is next ----------------------------------------------------------- */
 
 int report_find_withheld(struct report *report, struct np_err *err)
@@ -494,7 +546,7 @@ static void put_next(struct section *section, const struct report *report)
 static int build(struct page *page, const struct report *report, struct np_err *err)
 {
 	struct section *section;
-	int rc;
+	int rc = NP_OK;
 
 	page->head = NP_BUF_INIT;
 	put_head(&page->head, report);
@@ -502,8 +554,14 @@ static int build(struct page *page, const struct report *report, struct np_err *
 		put_notes(add_section(page, "Notes"), &report->run->notes);
 	if (report->tables->align->op_count > 0)
 		put_trust(add_section(page, "Trust"), report);
-	rc = put_steps_section(add_section(page, "Steps: least … most over the ranks"), report,
-			       err);
+	if (report->tables->blame->total > 0)
+		rc = put_blame_section(
+			add_section(page,
+				    "Who came late: waiting charged by arrival, not a verdict"),
+			report, err);
+	if (rc == NP_OK)
+		rc = put_steps_section(add_section(page, "Steps: least … most over the ranks"),
+				       report, err);
 	if (rc == NP_OK && report->cluster->communicators.count > 0)
 		rc = put_communicators_section(
 			add_section(page, "Communicators: sums over profiled ranks and steps"),

@@ -15,6 +15,7 @@ const struct np_relation *const np_cluster_relations[] = {
 	&np_table_comm_step,
 	&np_table_instance,
 	&np_table_wait,
+	&np_table_blame,
 	&np_table_clock,
 	&np_table_skipped,
 	&np_table_run_info,

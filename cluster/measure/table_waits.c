@@ -92,6 +92,40 @@ static int produce_waits(const void *model, struct np_sink *sink, struct np_err 
 NP_DEFINE_TABLE(np_table_wait, "np_wait", "how long each rank waited in each instance, in ns",
 		wait_columns, produce_waits);
 
+/* --- np_blame -------------------------------------------------------------------------------- */
+
+static const struct np_column blame_columns[] = {
+	{ "rank", NP_INTEGER },    { "step", NP_TEXT },  { "group_name", NP_TEXT },
+	{ "cost_ns", NP_INTEGER }, { "cause", NP_TEXT }, { "via", NP_TEXT },
+};
+
+/* Charges by arrival: why a rank was late, and through whom, is not known yet. */
+static int produce_blame(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	const struct np_run *run = tables->cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < tables->blame->rows.count && rc == NP_OK; i++) {
+		const struct np_blame_row *row = &tables->blame->rows.item[i];
+		char hash[24];
+
+		np_group_label(tables->align->communicators.item[row->communicator].hash, hash,
+			       sizeof(hash));
+		rc = np_sink_row(sink,
+				 (struct np_cell[]){ np_cell_integer(run->ranks[row->rank]->id),
+						     np_cell_text(np_run_text(run, row->step)),
+						     np_cell_text(hash), np_cell_integer(row->cost),
+						     np_cell_null(), np_cell_null() },
+				 err);
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_blame, "np_blame",
+		"the waiting of others that each rank is charged by its arrivals, in ns",
+		blame_columns, produce_blame);
+
 /* --- np_clock -------------------------------------------------------------------------------- */
 
 static const struct np_column clock_columns[] = {

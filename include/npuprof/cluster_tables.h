@@ -2,6 +2,7 @@
 #ifndef NP_CLUSTER_TABLES_H
 #define NP_CLUSTER_TABLES_H
 
+#include "npuprof/blame.h"
 #include "npuprof/cluster.h"
 #include "npuprof/relation.h"
 
@@ -20,6 +21,7 @@ struct np_cluster_tables {
 	const struct np_align *align;
 	const struct np_clock *clock;
 	const struct np_waits *waits;
+	const struct np_blame *blame;
 	/* What was asked for (-m); the other tables are there, but empty. */
 	bool communication_time;
 	bool communication_matrix;
@@ -38,6 +40,7 @@ extern const struct np_relation np_table_rank_device_map;
 extern const struct np_relation np_table_comm_step;
 extern const struct np_relation np_table_instance;
 extern const struct np_relation np_table_wait;
+extern const struct np_relation np_table_blame;
 extern const struct np_relation np_table_clock;
 extern const struct np_relation np_table_skipped;
 extern const struct np_relation np_table_run_info;

@@ -60,7 +60,7 @@ behaviour 'CSV with -o writes one file for each table'
 run "$npuprof" cluster "$work/c" -f csv -o "$work/csv"
 expect_exit 0
 expect_no_stdout
-expect_equal "$(find "$work/csv/cluster_analysis_output" -type f | wc -l)" 15
+expect_equal "$(find "$work/csv/cluster_analysis_output" -type f | wc -l)" 16
 expect_equal "$(wc -l <"$work/csv/cluster_analysis_output/RankDeviceMap.csv")" 9
 
 behaviour 'Markdown is the screen as tables'
