@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 repetitions=${1:-5}
 inputs=build/bench
 tools/build.sh release build/release/bench-build.log
-ninja -C build/release npuprof-bench-scan >/dev/null
+ninja -C build/release npuprof-bench-scan npuprof-bench-align >/dev/null
 PATH=$PWD/build/release:$PATH
 
 # input <name> <synth options>...: make it unless it is there
@@ -81,3 +81,7 @@ report 'cluster, 1 rank of text with a large trace, -j 1' "$(megabytes "$trace")
 echo
 echo 'bare scans of the tables that npuprof reads, one rank'
 npuprof-bench-scan -n 11 "${dbs[0]}" | grep -E 'median|all'
+
+echo
+echo 'matching, clocks and waits in memory'
+npuprof-bench-align | tail -n 4
