@@ -35,7 +35,12 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 	if (!*ret)
 		return np_fail_nomem(err, "the run");
 	rc = np_discover(*ret, common->dirs.item, common->dirs.count, &how, err);
-	return rc < 0 ? rc : load(*ret, common, err);
+	if (rc == NP_OK)
+		rc = load(*ret, common, err);
+	/* Ranks that the user left out are not missing. */
+	if (rc == NP_OK && !common->ranks.set)
+		np_run_note_missing(*ret);
+	return rc;
 }
 
 int prepare_status(const struct np_run *run)

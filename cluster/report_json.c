@@ -318,13 +318,34 @@ static void put_job_findings(struct np_jsonout *out, const struct report *report
 	np_jsonout_end(out);
 }
 
+static void put_memory(struct np_jsonout *out, const struct np_run *run)
+{
+	np_jsonout_array(out, "memory");
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->memory.count; j++) {
+			const struct np_memory_peak *peak = &rank->memory.item[j];
+
+			np_jsonout_object_line(out, NULL);
+			np_jsonout_integer(out, "rank", rank->id);
+			np_jsonout_text(out, "component", np_run_text(run, peak->component));
+			np_jsonout_integer(out, "peak_bytes", peak->allocated);
+			np_jsonout_integer(out, "reserved_bytes", peak->reserved);
+			np_jsonout_null(out, "growth_bytes_per_step");
+			np_jsonout_end(out);
+		}
+	}
+	np_jsonout_end(out);
+}
+
 /* Parts that nothing measures yet are empty or null, never invented. */
 static void put_later_parts(struct np_jsonout *out, const struct report *report)
 {
 	put_empty_array(out, "links");
 	put_empty_array(out, "pipeline");
 	put_empty_array(out, "experts");
-	put_empty_array(out, "memory");
+	put_memory(out, report->run);
 	put_job_findings(out, report);
 	np_jsonout_null(out, "replay");
 	put_empty_array(out, "whatif");

@@ -17,6 +17,9 @@ const struct np_relation *const np_cluster_relations[] = {
 	&np_table_wait,
 	&np_table_blame,
 	&np_table_clock,
+	&np_table_kernel_type,
+	&np_table_call,
+	&np_table_memory,
 	&np_table_skipped,
 	&np_table_run_info,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load_private.h"
+#include "statistics.h"
 
 /*
  * One rank from all of its files
@@ -373,7 +373,7 @@ static struct np_rank *sibling(const struct np_rank *rank, struct np_err *err)
 	return fresh;
 }
 
-static void adopt_metadata(struct np_rank *rank, const struct np_rank *fresh)
+static void adopt_metadata(struct np_rank *rank, struct np_rank *fresh)
 {
 	if (!rank->parallel.known)
 		rank->parallel = fresh->parallel;
@@ -386,6 +386,12 @@ static void adopt_metadata(struct np_rank *rank, const struct np_rank *fresh)
 	if (rank->level == NP_STR_NONE)
 		rank->level = fresh->level;
 	rank->contents |= fresh->contents;
+	if (rank->kernels.count == 0)
+		TAKE(rank->kernels, fresh->kernels);
+	if (rank->calls.count == 0)
+		TAKE(rank->calls, fresh->calls);
+	if (rank->memory.count == 0)
+		TAKE(rank->memory, fresh->memory);
 }
 
 /* Members that a file brought live in its own arena: copy those that are new. */
@@ -524,6 +530,8 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
 	rc = np_load_metadata(rank, source, strings, err);
 	if (rc == NP_OK)
 		rc = read_files(rank, source, strings, err);
+	if (rc == NP_OK)
+		rc = np_load_statistics(rank, source, strings, err);
 	if (rc == NP_OK)
 		rc = take_host(rank, source, strings, err);
 	if (rc < 0)

@@ -45,8 +45,10 @@ static int start(struct rank_db *load)
 	load->classes = np_idmap_new();
 	load->task_index = np_idmap_new();
 	load->op_index = np_idmap_new();
+	load->kernel_index = np_idmap_new();
+	load->call_index = np_idmap_new();
 	if (!load->arena || !load->text_index || !load->interned || !load->classes ||
-	    !load->task_index || !load->op_index)
+	    !load->task_index || !load->op_index || !load->kernel_index || !load->call_index)
 		return np_fail_nomem(load->err, "a rank");
 	return capture_begin(&load->capture);
 }
@@ -60,6 +62,8 @@ static void finish(struct rank_db *load)
 	np_idmap_free(load->classes);
 	np_idmap_free(load->task_index);
 	np_idmap_free(load->op_index);
+	np_idmap_free(load->kernel_index);
+	np_idmap_free(load->call_index);
 	np_arena_free(load->arena);
 }
 
@@ -102,6 +106,8 @@ static int read_everything(struct rank_db *load)
 		rc = rank_db_read_metadata(load);
 	if (rc == NP_OK)
 		rc = rank_db_read_tasks(load);
+	if (rc == NP_OK)
+		rc = rank_db_read_memory(load);
 	if (rc == NP_OK)
 		rc = rank_db_read_comm(load);
 	/* Empty tables are no better than missing ones. */

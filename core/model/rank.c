@@ -31,6 +31,9 @@ void np_rank_free(struct np_rank *rank)
 	np_vec_release(&rank->bands);
 	np_vec_release(&rank->links);
 	np_vec_release(&rank->comm_steps);
+	np_vec_release(&rank->kernels);
+	np_vec_release(&rank->calls);
+	np_vec_release(&rank->memory);
 	np_notes_release(&rank->notes);
 	np_arena_free(rank->arena);
 	free(rank->path);

@@ -28,10 +28,12 @@ struct rank_db {
 
 	struct np_idmap *text_index; /* STRING_IDS.id → texts */
 	NP_VEC(struct rank_db_text) texts;
-	struct np_idmap *interned;   /* STRING_IDS.id → np_str */
-	struct np_idmap *classes;    /* STRING_IDS.id → enum task_class */
-	struct np_idmap *task_index; /* TASK.globalTaskId → capture.tasks */
-	struct np_idmap *op_index;   /* COMMUNICATION_OP.opId → rank->ops */
+	struct np_idmap *interned;     /* STRING_IDS.id → np_str */
+	struct np_idmap *classes;      /* STRING_IDS.id → enum task_class */
+	struct np_idmap *task_index;   /* TASK.globalTaskId → capture.tasks */
+	struct np_idmap *op_index;     /* COMMUNICATION_OP.opId → rank->ops */
+	struct np_idmap *kernel_index; /* type and core → rank->kernels */
+	struct np_idmap *call_index;   /* function and level → rank->calls */
 	size_t kernels_without_task;
 };
 
@@ -56,5 +58,10 @@ int rank_db_read_tasks(struct rank_db *load) NP_MUST_USE;
 
 /* rank_db_comm.c: COMMUNICATION_OP, COMMUNICATION_TASK_INFO. */
 int rank_db_read_comm(struct rank_db *load) NP_MUST_USE;
+
+/* rank_db_statistics.c: sums by name, and MEMORY_RECORD. Ids are those of STRING_IDS. */
+int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core, np_ns time) NP_MUST_USE;
+int rank_db_count_call(struct rank_db *load, int64_t type, int64_t name, np_ns time) NP_MUST_USE;
+int rank_db_read_memory(struct rank_db *load) NP_MUST_USE;
 
 #endif /* NP_RANK_DB_H */

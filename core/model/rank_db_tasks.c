@@ -69,10 +69,20 @@ static const struct np_scan_column api_columns[] = {
 	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
 	{ "type", NP_SCAN_INTEGER, NP_REQUIRED },
 	{ "connectionId", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "name", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
 static int take_call(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
+	np_ns start = batch->column[0].integer[row];
+	np_ns end = batch->column[1].integer[row];
+	int rc = NP_OK;
+
+	if (capture_time_ok(start, end))
+		rc = rank_db_count_call(load, batch->column[2].integer[row],
+					batch->column[4].integer[row], end - start);
+	if (rc < 0)
+		return rc;
 	if (batch->column[2].integer[row] != API_NODE)
 		return NP_OK;
 	return capture_launch(&load->capture, batch->column[3].integer[row],
@@ -135,17 +145,23 @@ static int take_task(struct rank_db *load, const struct np_batch *batch, size_t 
 
 static const struct np_scan_column kernel_columns[] = {
 	{ "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	{ "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
 static int take_kernel(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	uint32_t task = np_idmap_get(load->task_index, batch->column[0].integer[row]);
+	uint32_t index = np_idmap_get(load->task_index, batch->column[0].integer[row]);
+	struct capture_task *task;
 
-	if (task == NP_IDMAP_NONE)
+	if (index == NP_IDMAP_NONE) {
 		load->kernels_without_task++;
-	else
-		load->capture.tasks.item[task].computes = true;
-	return NP_OK;
+		return NP_OK;
+	}
+	task = &load->capture.tasks.item[index];
+	task->computes = true;
+	return rank_db_count_kernel(load, batch->column[1].integer[row],
+				    batch->column[2].integer[row], task->end - task->start);
 }
 
 int rank_db_read_tasks(struct rank_db *load)

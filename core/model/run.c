@@ -104,6 +104,40 @@ size_t np_run_used(const struct np_run *run)
 	return used;
 }
 
+/* The size of the job as the first rank that knows it says; 0 when none does. */
+static int32_t world_size(const struct np_run *run)
+{
+	for (size_t i = 0; run->ranks && i < run->sources.count; i++) {
+		if (run->ranks[i] && run->ranks[i]->parallel.world > 0)
+			return run->ranks[i]->parallel.world;
+	}
+	return 0;
+}
+
+void np_run_note_missing(struct np_run *run)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	int32_t world = world_size(run);
+	int64_t *missing = malloc(((size_t)world + 1) * sizeof(*missing));
+	size_t count = 0;
+	size_t next = 0;
+
+	/* Sources are sorted by rank. */
+	for (int32_t rank = 0; missing && rank < world; rank++) {
+		while (next < run->sources.count && run->sources.item[next].rank < rank)
+			next++;
+		if (next == run->sources.count || run->sources.item[next].rank != rank)
+			missing[count++] = rank;
+	}
+	if (missing && count > 0) {
+		np_ranges_format(&list, missing, count);
+		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], "ranks",
+			    "%zu of the %d ranks of the job have no profile here: %s", count, world,
+			    list.text);
+	}
+	free(missing);
+}
+
 const char *np_run_text(const struct np_run *run, np_str id)
 {
 	return id == NP_STR_NONE ? NULL : np_strtab_text(run->strings, id);

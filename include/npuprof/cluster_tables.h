@@ -42,6 +42,9 @@ extern const struct np_relation np_table_instance;
 extern const struct np_relation np_table_wait;
 extern const struct np_relation np_table_blame;
 extern const struct np_relation np_table_clock;
+extern const struct np_relation np_table_kernel_type;
+extern const struct np_relation np_table_call;
+extern const struct np_relation np_table_memory;
 extern const struct np_relation np_table_skipped;
 extern const struct np_relation np_table_run_info;
 

@@ -183,6 +183,23 @@ struct np_comm_step {
 	np_ns overlapped;
 };
 
+/* Kernels of one type, or calls of one function, over the whole capture. */
+struct np_statistic {
+	np_str name; /* operator type, or function */
+	np_str kind; /* core it ran on, or level of the call */
+	int64_t count;
+	np_ns total;
+	np_ns least;
+	np_ns most;
+};
+
+/* The most that a component of the memory management held during the capture. */
+struct np_memory_peak {
+	np_str component;  /* "PTA", "GE", "APP" … */
+	int64_t allocated; /* bytes; NP_UNKNOWN for components that only reserve */
+	int64_t reserved;
+};
+
 /* Sizes of the parallel dimensions, as the framework recorded them; 0 where it did not. */
 struct np_parallel {
 	bool known;
@@ -232,6 +249,9 @@ struct np_rank {
 	NP_VEC(struct np_band) bands;  /* by operator, transport, packet size descending */
 	NP_VEC(struct np_link) links;
 	NP_VEC(struct np_comm_step) comm_steps; /* by group, step, device */
+	NP_VEC(struct np_statistic) kernels;    /* by total, the longest first */
+	NP_VEC(struct np_statistic) calls;      /* likewise */
+	NP_VEC(struct np_memory_peak) memory;   /* by name of the component */
 	struct np_notes notes;
 };
 

@@ -78,6 +78,9 @@ const struct np_rank *np_run_rank(const struct np_run *run, int32_t id);
 /* Number of ranks that were loaded. */
 size_t np_run_used(const struct np_run *run);
 
+/* Note which ranks of the job have no profile, as far as the metadata tell its size. */
+void np_run_note_missing(struct np_run *run);
+
 /* The text of an interned string; NULL for NP_STR_NONE. */
 const char *np_run_text(const struct np_run *run, np_str id);
 

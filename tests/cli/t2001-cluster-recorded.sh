@@ -104,6 +104,17 @@ behaviour 'wait and transit from the small tasks add up to the elapsed time'
 expect_equal "$(query 'SELECT elapsed_ns, wait_ns, transit_ns, ops, estimator FROM np_comm_step')" \
 	'200698290|192083057|8615233|8|tasks'
 
+behaviour 'kernels by type, calls by function and peaks of memory are those of the database'
+expect_equal "$(query "SELECT op_type, core_type, sum(count), sum(total_ns) FROM np_kernel_type
+	GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 3")" 'ForeachAddList|AI_VECTOR_CORE|6|3899856
+TransData|AI_VECTOR_CORE|114|2816071
+MatMulV2|AI_CORE|16|1934539'
+expect_equal "$(query 'SELECT name, sum(total_ns), sum(count) FROM np_call GROUP BY 1 ORDER BY 2 DESC LIMIT 2')" \
+	'aclrtSynchronizeStreamWithTimeout|176370460|14
+aclopCompileAndExecute|41754010|38'
+expect_equal "$(query "SELECT peak_bytes, reserved_bytes FROM np_memory WHERE rank = 0 AND component = 'PTA'")" \
+	'1245688832|1522532352'
+
 merge llm llm-pp2dp2 st4db_all
 behaviour 'analysis.db alone gives steps, stages (which theirs lack) and places'
 expect_equal "$(differing ClusterStepTraceTime 'step type "index"' "$times dp_index pp_index tp_index" 0.0005)" 0

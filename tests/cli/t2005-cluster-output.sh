@@ -60,7 +60,7 @@ behaviour 'CSV with -o writes one file for each table'
 run "$npuprof" cluster "$work/c" -f csv -o "$work/csv"
 expect_exit 0
 expect_no_stdout
-expect_equal "$(find "$work/csv/cluster_analysis_output" -type f | wc -l)" 16
+expect_equal "$(find "$work/csv/cluster_analysis_output" -type f | wc -l)" 19
 expect_equal "$(wc -l <"$work/csv/cluster_analysis_output/RankDeviceMap.csv")" 9
 
 behaviour 'Markdown is the screen as tables'
@@ -76,6 +76,14 @@ expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.input.
 run "$npuprof" cluster "$work/c" --ranks 0,9
 expect_exit 2
 expect_stderr_has 'no rank 9 in this run; there are ranks 0-7'
+
+behaviour 'ranks of the job without a profile are listed, unless they were left out on purpose'
+"$synth" -q -o "$work/part" --ranks 8 --steps 1 --layers 2 --kernels-per-layer 4 --omit-ranks 3,5-6 || exit 1
+run "$npuprof" cluster part -o out
+expect_exit 0
+expect_stdout_says '5 ranks of 8' '3 of the 8 ranks of the job have no profile here: 3,5-6'
+run "$npuprof" cluster part -o out --ranks 0-2
+expect_stdout_lacks 'have no profile'
 
 behaviour 'steps can be chosen'
 run "$npuprof" cluster "$work/c" --steps 11-12 -o "$work/out" -f json

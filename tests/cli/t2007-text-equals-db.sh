@@ -59,7 +59,7 @@ same() {
 	expect 'the JSON agrees' diff "$work/db.facts" "$work/text.facts"
 	expect 'the waits agree' test "$(waits_differ "$work/db.json" "$work/text.json")" -lt 2000
 	for table in ClusterCommunicationTime ClusterCommunicationBandwidth ClusterCommunicationMatrix \
-		CommunicationGroupMapping ClusterBaseInfo; do
+		CommunicationGroupMapping ClusterBaseInfo np_kernel_type; do
 		for name in db text; do
 			sqlite3 "$work/out-$name/cluster_analysis_output/cluster_analysis.db" \
 				"SELECT * FROM $table" 2>&1 | sort >"$work/$name.table"
@@ -79,6 +79,17 @@ in_form db db --ranks 4 --steps 2 --seed 6
 in_form both both --ranks 4 --steps 2 --seed 6
 expect 'the JSON agrees' diff "$work/db.facts" "$work/both.facts"
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/both.json') -> '\$.input.warnings'")" '[]'
+
+behaviour 'peaks of memory and calls of CANN are those of the database'
+in_form db db --ranks 2 --steps 2 --seed 11 --memory
+in_form text text --ranks 2 --steps 2 --seed 11 --memory
+for table in 'np_memory ORDER BY 1, 2' 'np_call ORDER BY 1, 2, 3'; do
+	for name in db text; do
+		sqlite3 "$work/out-$name/cluster_analysis_output/cluster_analysis.db" "SELECT * FROM $table" >"$work/$name.table"
+	done
+	expect "there are rows in $table" test -s "$work/db.table"
+	expect "$table agrees" diff "$work/db.table" "$work/text.table"
+done
 
 behaviour 'Level0 text has the steps and the waits of Level0 databases'
 in_form db db --ranks 4 --steps 2 --seed 7 --level 0

@@ -122,6 +122,7 @@ analyse 3
 expect 'step times are those of the sound run' diff "$work/good.steps" "$work/steps"
 skipped '0|step_trace_time.csv
 0|communication.json
+0|memory_record.csv
 1|communication.json'
 behaviour 'an empty trace is replaced by the other files'
 fresh
