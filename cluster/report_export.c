@@ -4,11 +4,6 @@
 #include <assert.h>
 #include <inttypes.h>
 
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* --- what the files share -------------------------------------------------------------------- */
 
 /*
@@ -252,11 +247,11 @@ static const struct export_place *place_of(const struct export_entries *entries,
 
 int export_by_place(const struct export_place *a, const struct export_place *b)
 {
-	int order = compare(a->key, b->key);
+	int order = np_order(a->key, b->key);
 
 	if (!order)
-		order = compare(a->step, b->step);
-	return order ? order : compare(a->communicator, b->communicator);
+		order = np_order(a->step, b->step);
+	return order ? order : np_order(a->communicator, b->communicator);
 }
 
 static int put_steps(struct np_jsonout *out, const struct export_entries *entries, size_t from,
@@ -366,9 +361,9 @@ static int by_ranks(const void *left, const void *right, void *context)
 
 	for (size_t i = 0; i < common; i++) {
 		if (a->observed[i] != b->observed[i])
-			return compare(a->observed[i], b->observed[i]);
+			return np_order(a->observed[i], b->observed[i]);
 	}
-	return compare((int64_t)a->observed_count, (int64_t)b->observed_count);
+	return np_order((int64_t)a->observed_count, (int64_t)b->observed_count);
 }
 
 /* Number the distinct sets of ranks in ascending order. */

@@ -21,11 +21,6 @@ struct ops {
 	NP_VEC(struct op_entry) list;
 };
 
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static void put_scaled(struct np_jsonout *out, const char *key, int64_t value, double unit)
 {
 	if (value == NP_UNKNOWN)
@@ -104,9 +99,9 @@ static int by_type_and_package(const void *left, const void *right)
 {
 	const struct np_band *a = left;
 	const struct np_band *b = right;
-	int order = compare(a->type, b->type);
+	int order = np_order(a->type, b->type);
 
-	return order ? order : compare(b->package_bytes, a->package_bytes);
+	return order ? order : np_order(b->package_bytes, a->package_bytes);
 }
 
 /* { "<MB>": [packets, ms] }; sums of several transports have no packets of their own. */
@@ -230,19 +225,19 @@ static int by_op(const void *left, const void *right, void *context)
 	if (!order)
 		order = by_name(((const struct ops *)context)->export, a, b);
 	if (!order)
-		order = compare(a->nth, b->nth);
+		order = np_order(a->nth, b->nth);
 	if (!order)
-		order = compare(a->rank, b->rank);
-	return order ? order : compare(a->op, b->op);
+		order = np_order(a->rank, b->rank);
+	return order ? order : np_order(a->op, b->op);
 }
 
 static int by_rank(const void *left, const void *right)
 {
 	const struct op_entry *a = left;
 	const struct op_entry *b = right;
-	int order = compare(a->rank, b->rank);
+	int order = np_order(a->rank, b->rank);
 
-	return order ? order : compare(a->op, b->op);
+	return order ? order : np_order(a->op, b->op);
 }
 
 /* One operator: what each rank knows of it. */

@@ -206,54 +206,8 @@ static bool has_bubble(const struct np_cluster *cluster)
 	return false;
 }
 
-/* Which rank computed longest in how many steps, and by how much: a fact, not yet a verdict. */
-struct longest {
-	int32_t rank;
-	size_t steps;
-	double over; /* the sum of what it was over the middle rank, as a share */
-};
-
-struct longest_list {
-	NP_VEC(struct longest) list;
-};
-
-static void count_longest(struct longest_list *longest, const struct np_spread *spread)
-{
-	struct longest *entry = NULL;
-
-	if (spread->ranks < 2 || spread->middle <= 0)
-		return;
-	for (size_t i = 0; i < longest->list.count && !entry; i++) {
-		if (longest->list.item[i].rank == spread->most_rank)
-			entry = &longest->list.item[i];
-	}
-	if (!entry) {
-		entry = np_vec_add(&longest->list, NULL);
-		if (!entry)
-			return;
-		entry->rank = spread->most_rank;
-	}
-	entry->steps++;
-	entry->over += (double)(spread->most - spread->middle) / (double)spread->middle;
-}
-
-static void put_longest(struct np_buf *text, const struct longest_list *longest, size_t steps)
-{
-	const struct longest *top = NULL;
-
-	for (size_t i = 0; i < longest->list.count; i++) {
-		if (!top || longest->list.item[i].steps > top->steps)
-			top = &longest->list.item[i];
-	}
-	if (top)
-		np_buf_printf(text,
-			      "rank %" PRId32 " computed longest in %zu of %zu steps, on average"
-			      " %.0f %% over the middle rank\n",
-			      top->rank, top->steps, steps, 100 * top->over / (double)top->steps);
-}
-
 static int put_step_row(struct np_grid *grid, const struct report *report, np_str step, bool bubble,
-			struct longest_list *longest, struct np_err *err)
+			struct np_err *err)
 {
 	const char *id = np_run_text(report->run, step);
 
@@ -268,8 +222,6 @@ static int put_step_row(struct np_grid *grid, const struct report *report, np_st
 				       err);
 		if (rc < 0)
 			return rc;
-		if (quantity == NP_Q_COMPUTING)
-			count_longest(longest, &spread);
 		put_spread(grid, &spread);
 	}
 	return NP_OK;
@@ -281,7 +233,7 @@ static int put_steps_section(struct section *section, const struct report *repor
 	const struct np_cluster *cluster = report->cluster;
 	bool bubble = has_bubble(cluster);
 	struct np_grid_column columns[NP_Q_COUNT + 1] = { { "step", NP_RIGHT, false } };
-	struct longest_list longest = { 0 };
+	struct np_longest longest = { 0 };
 	size_t count = 1;
 	int rc = NP_OK;
 
@@ -294,71 +246,23 @@ static int put_steps_section(struct section *section, const struct report *repor
 	if (!section->grid)
 		return np_fail_nomem(err, "the screen");
 	for (size_t i = 0; i < cluster->steps.count && i < MAX_STEPS && rc == NP_OK; i++)
-		rc = put_step_row(section->grid, report, cluster->steps.item[i], bubble, &longest,
-				  err);
+		rc = put_step_row(section->grid, report, cluster->steps.item[i], bubble, err);
 	if (cluster->steps.count > MAX_STEPS)
 		np_buf_printf(&section->text, "… and %zu more steps: --steps N, or -f csv\n",
 			      cluster->steps.count - MAX_STEPS);
-	put_longest(&section->text, &longest,
-		    cluster->steps.count < MAX_STEPS ? cluster->steps.count : MAX_STEPS);
-	np_vec_release(&longest.list);
+	if (rc == NP_OK)
+		rc = np_longest_measure(cluster, NP_Q_COMPUTING, &longest, err);
+	/* Below a percent somebody is always longest. */
+	if (rc == NP_OK && longest.steps > 0 && longest.over >= 0.01)
+		np_buf_printf(&section->text,
+			      "rank %" PRId32 " computed longest in %zu of %zu steps, on average"
+			      " %.0f %% over the middle rank\n",
+			      longest.rank, longest.steps, cluster->steps.count,
+			      100 * longest.over);
 	return rc;
 }
 
 /* --- communicators --------------------------------------------------------------------------- */
-
-/* A communicator over all steps. */
-struct total {
-	const struct np_communicator *communicator;
-	struct np_comm_sum sum;
-};
-
-static int64_t add(int64_t sum, int64_t value)
-{
-	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
-}
-
-static void add_step(struct np_comm_sum *total, const struct np_comm_sum *step)
-{
-	total->ops += step->ops;
-	total->elapsed += step->elapsed;
-	total->wait = add(total->wait, step->wait);
-	total->transit = add(total->transit, step->transit);
-	total->exposed = add(total->exposed, step->exposed);
-	total->moved_bytes = add(total->moved_bytes, step->moved_bytes);
-	total->moved_time = add(total->moved_time, step->moved_time);
-	total->computing = add(total->computing, step->computing);
-}
-
-static int by_elapsed(const void *left, const void *right)
-{
-	const struct total *a = left;
-	const struct total *b = right;
-
-	if (a->sum.elapsed != b->sum.elapsed)
-		return a->sum.elapsed > b->sum.elapsed ? -1 : 1;
-	return (a->communicator > b->communicator) - (a->communicator < b->communicator);
-}
-
-static struct total *total_communicators(const struct report *report, size_t *ret_count)
-{
-	const struct np_comm_sums *sums = report->sums;
-	struct total *totals = calloc(report->cluster->communicators.count + 1, sizeof(*totals));
-	size_t count = 0;
-
-	for (size_t i = 0; totals && i < sums->list.count; i++) {
-		const struct np_comm_sum *sum = &sums->list.item[i];
-
-		/* Sums are sorted by communicator. */
-		if (count == 0 || totals[count - 1].communicator != sum->communicator)
-			totals[count++].communicator = sum->communicator;
-		add_step(&totals[count - 1].sum, sum);
-	}
-	if (totals)
-		qsort(totals, count, sizeof(totals[0]), by_elapsed);
-	*ret_count = count;
-	return totals;
-}
 
 void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator)
 {
@@ -391,7 +295,7 @@ static void put_ratio(struct np_grid *grid, double ratio, const char *format_unk
 }
 
 static void put_communicator(struct np_grid *grid, const struct report *report,
-			     const struct total *total)
+			     const struct np_comm_sum *total)
 {
 	const struct np_communicator *each = total->communicator;
 	const char *name = np_run_text(report->run, each->pg_name);
@@ -401,13 +305,13 @@ static void put_communicator(struct np_grid *grid, const struct report *report,
 	else
 		np_grid_printf(grid, "%" PRIu64, each->hash);
 	put_members(grid, each);
-	np_grid_printf(grid, "%zu", total->sum.ops);
-	np_grid_duration(grid, total->sum.elapsed);
-	np_grid_duration(grid, total->sum.wait);
-	np_grid_duration(grid, total->sum.transit);
-	np_grid_duration(grid, total->sum.exposed);
-	put_ratio(grid, np_gb_per_s(total->sum.moved_bytes, total->sum.moved_time), "?");
-	put_ratio(grid, np_comm_compute_ratio(&total->sum), "?");
+	np_grid_printf(grid, "%zu", total->ops);
+	np_grid_duration(grid, total->elapsed);
+	np_grid_duration(grid, total->wait);
+	np_grid_duration(grid, total->transit);
+	np_grid_duration(grid, total->exposed);
+	put_ratio(grid, np_gb_per_s(total->moved_bytes, total->moved_time), "?");
+	put_ratio(grid, np_comm_compute_ratio(total), "?");
 }
 
 static int put_communicators_section(struct section *section, const struct report *report,
@@ -420,22 +324,20 @@ static int put_communicators_section(struct section *section, const struct repor
 		{ "exposed", NP_RIGHT, false },     { "GB/s", NP_RIGHT, false },
 		{ "comm/comp", NP_RIGHT, false },
 	};
-	size_t count = 0;
-	struct total *totals = total_communicators(report, &count);
+	struct np_comm_sums totals = { 0 };
+	int rc = np_comm_sums_total(report->sums, &totals, err);
 
+	if (rc < 0)
+		return rc;
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
-	if (!totals || !section->grid) {
-		free(totals);
-		return np_fail_nomem(err, "the screen");
-	}
-	for (size_t i = 0; i < count && i < MAX_COMMUNICATORS; i++)
-		put_communicator(section->grid, report, &totals[i]);
-	free(totals);
-	if (count > MAX_COMMUNICATORS)
+	for (size_t i = 0; section->grid && i < totals.list.count && i < MAX_COMMUNICATORS; i++)
+		put_communicator(section->grid, report, &totals.list.item[i]);
+	if (totals.list.count > MAX_COMMUNICATORS)
 		np_buf_printf(&section->text,
 			      "… and %zu more: -f csv --table np_comm_step lists all\n",
-			      count - MAX_COMMUNICATORS);
-	return NP_OK;
+			      totals.list.count - MAX_COMMUNICATORS);
+	np_comm_sums_release(&totals);
+	return section->grid ? NP_OK : np_fail_nomem(err, "the screen");
 }
 
 /* --- who is charged -------------------------------------------------------------------------- */
@@ -463,6 +365,19 @@ static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns t
 	np_grid_cell(grid, "");
 }
 
+/* A large share of little is little: say what all the waiting is of the time there was. */
+static void put_total_wait(struct np_buf *text, const struct report *report)
+{
+	np_ns spans = np_span_total(report->cluster);
+
+	np_buf_add(text, "all waiting together: ");
+	np_text_duration(text, report->tables->blame->total);
+	if (spans > 0)
+		np_buf_printf(text, ", %.1f %% of the step spans of all ranks",
+			      100 * (double)report->tables->blame->total / (double)spans);
+	np_buf_add_char(text, '\n');
+}
+
 /* The last to come is often a victim itself: this is evidence and says so. */
 static int put_blame_section(struct section *section, const struct report *report,
 			     struct np_err *err)
@@ -484,6 +399,7 @@ static int put_blame_section(struct section *section, const struct report *repor
 	if (rc == NP_OK) {
 		put_other(section->grid, "ranks not profiled", blame->unprofiled, blame->total);
 		put_other(section->grid, "nobody", blame->unattributed, blame->total);
+		put_total_wait(&section->text, report);
 	}
 	np_blame_order_release(&order);
 	return rc;

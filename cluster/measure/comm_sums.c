@@ -3,12 +3,6 @@
 
 #include <math.h>
 
-/* Unknown + anything is unknown. */
-static int64_t add(int64_t sum, int64_t value)
-{
-	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
-}
-
 /* The place of (communicator, step) among the sums: every pair has one until empty ones are
  * dropped. */
 static struct np_comm_sum *sum_of(const struct np_cluster *cluster, struct np_comm_sums *sums,
@@ -44,14 +38,14 @@ static void add_rank(struct np_comm_sum *sum, const struct np_rank *rank,
 	sum->ranks += sum->ranks == 0 || sum->last_rank != rank->id;
 	sum->last_rank = rank->id;
 	sum->ops += own->ops;
-	sum->bytes = add(sum->bytes, own->bytes);
-	sum->moved_bytes = add(sum->moved_bytes, own->moved_bytes);
-	sum->moved_time = add(sum->moved_time, own->moved_time);
+	sum->bytes = np_plus(sum->bytes, own->bytes);
+	sum->moved_bytes = np_plus(sum->moved_bytes, own->moved_bytes);
+	sum->moved_time = np_plus(sum->moved_time, own->moved_time);
 	sum->elapsed += own->elapsed;
-	sum->transit = add(sum->transit, own->transfer);
-	sum->exposed = add(sum->exposed, own->exposed);
-	sum->overlapped = add(sum->overlapped, own->overlapped);
-	sum->computing = add(sum->computing, computing_of(rank, own->step, own->device));
+	sum->transit = np_plus(sum->transit, own->transfer);
+	sum->exposed = np_plus(sum->exposed, own->exposed);
+	sum->overlapped = np_plus(sum->overlapped, own->overlapped);
+	sum->computing = np_plus(sum->computing, computing_of(rank, own->step, own->device));
 }
 
 static int allocate(const struct np_cluster *cluster, struct np_comm_sums *sums, struct np_err *err)
@@ -148,6 +142,56 @@ void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_al
 		sum->transit = wait->unknown ? NP_UNKNOWN : wait->transit;
 		sum->estimator = np_estimator_name(wait->unknown ? NP_WAIT_NONE : wait->estimator);
 	}
+}
+
+static void add_step(struct np_comm_sum *total, const struct np_comm_sum *step)
+{
+	total->ops += step->ops;
+	total->bytes = np_plus(total->bytes, step->bytes);
+	total->moved_bytes = np_plus(total->moved_bytes, step->moved_bytes);
+	total->moved_time = np_plus(total->moved_time, step->moved_time);
+	total->elapsed += step->elapsed;
+	total->wait = np_plus(total->wait, step->wait);
+	total->transit = np_plus(total->transit, step->transit);
+	total->exposed = np_plus(total->exposed, step->exposed);
+	total->overlapped = np_plus(total->overlapped, step->overlapped);
+	total->computing = np_plus(total->computing, step->computing);
+}
+
+static int by_elapsed(const void *left, const void *right)
+{
+	const struct np_comm_sum *a = left;
+	const struct np_comm_sum *b = right;
+
+	if (a->elapsed != b->elapsed)
+		return a->elapsed > b->elapsed ? -1 : 1;
+	return (a->communicator > b->communicator) - (a->communicator < b->communicator);
+}
+
+int np_comm_sums_total(const struct np_comm_sums *sums, struct np_comm_sums *ret,
+		       struct np_err *err)
+{
+	struct np_comm_sums totals = { 0 };
+	struct np_comm_sum *total = NULL;
+
+	for (size_t i = 0; i < sums->list.count; i++) {
+		const struct np_comm_sum *step = &sums->list.item[i];
+
+		/* Sums are sorted by communicator. */
+		if (!total || total->communicator != step->communicator) {
+			total = np_vec_add(&totals.list, err);
+			if (!total) {
+				np_comm_sums_release(&totals);
+				return NP_E_NOMEM;
+			}
+			total->communicator = step->communicator;
+		}
+		add_step(total, step);
+	}
+	if (totals.list.count)
+		qsort(totals.list.item, totals.list.count, sizeof(*total), by_elapsed);
+	*ret = totals;
+	return NP_OK;
 }
 
 void np_comm_sums_release(struct np_comm_sums *sums)

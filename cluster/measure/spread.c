@@ -86,3 +86,71 @@ int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_qua
 	np_vec_release(&samples.list);
 	return rc;
 }
+
+struct longest_list {
+	NP_VEC(struct np_longest) list;
+};
+
+/* Count a step for the rank that had the most in it. */
+static int count_step(struct longest_list *longest, const struct np_spread *spread,
+		      struct np_err *err)
+{
+	struct np_longest *entry = NULL;
+
+	if (spread->ranks < 2 || spread->middle <= 0)
+		return NP_OK;
+	for (size_t i = 0; i < longest->list.count && !entry; i++) {
+		if (longest->list.item[i].rank == spread->most_rank)
+			entry = &longest->list.item[i];
+	}
+	if (!entry)
+		entry = np_vec_add(&longest->list, err);
+	if (!entry)
+		return NP_E_NOMEM;
+	entry->rank = spread->most_rank;
+	entry->steps++;
+	entry->over += (double)(spread->most - spread->middle) / (double)spread->middle;
+	return NP_OK;
+}
+
+int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quantity,
+		       struct np_longest *ret, struct np_err *err)
+{
+	struct longest_list longest = { 0 };
+	struct np_longest top = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < cluster->steps.count && rc == NP_OK; i++) {
+		struct np_spread spread;
+
+		rc = np_spread_measure(cluster, cluster->steps.item[i], quantity, &spread, err);
+		if (rc == NP_OK)
+			rc = count_step(&longest, &spread, err);
+	}
+	for (size_t i = 0; i < longest.list.count; i++) {
+		if (longest.list.item[i].steps > top.steps)
+			top = longest.list.item[i];
+	}
+	np_vec_release(&longest.list);
+	if (rc < 0)
+		return rc;
+	if (top.steps > 0)
+		top.over /= (double)top.steps;
+	*ret = top;
+	return NP_OK;
+}
+
+np_ns np_span_total(const struct np_cluster *cluster)
+{
+	np_ns total = 0;
+
+	for (size_t i = 0; i < cluster->run->sources.count; i++) {
+		const struct np_rank *rank = cluster->run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->times.count; j++) {
+			if (rank->times.item[j].span != NP_UNKNOWN)
+				total += rank->times.item[j].span;
+		}
+	}
+	return total;
+}

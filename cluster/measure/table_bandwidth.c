@@ -82,18 +82,13 @@ struct part {
 	struct np_band band;
 };
 
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_transport(const struct part *a, const struct part *b)
 {
-	int order = compare(a->step, b->step);
+	int order = np_order(a->step, b->step);
 
 	if (!order)
-		order = compare(a->group, b->group);
-	return order ? order : compare(a->band.type, b->band.type);
+		order = np_order(a->group, b->group);
+	return order ? order : np_order(a->band.type, b->band.type);
 }
 
 static int by_transport_and_package(const void *left, const void *right)
@@ -102,7 +97,7 @@ static int by_transport_and_package(const void *left, const void *right)
 	const struct part *b = right;
 	int order = by_transport(a, b);
 
-	return order ? order : compare(a->band.package_bytes, b->band.package_bytes);
+	return order ? order : np_order(a->band.package_bytes, b->band.package_bytes);
 }
 
 static struct part *collect_parts(const struct np_rank *rank, size_t *ret_count)

@@ -112,35 +112,30 @@ static int collect(const struct np_cluster *cluster, const struct np_communicato
 	return rc;
 }
 
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_link(const void *left, const void *right)
 {
 	const struct entry *a = left;
 	const struct entry *b = right;
-	int order = compare((int64_t)a->step_order, (int64_t)b->step_order);
+	int order = np_order((int64_t)a->step_order, (int64_t)b->step_order);
 
 	if (!order)
 		order = strcmp(a->class_text, b->class_text);
 	if (!order)
-		order = compare(a->pick, b->pick);
+		order = np_order(a->pick, b->pick);
 	if (!order)
-		order = compare(a->src, b->src);
-	return order ? order : compare(a->dst, b->dst);
+		order = np_order(a->src, b->src);
+	return order ? order : np_order(a->dst, b->dst);
 }
 
 static int by_ends(const void *left, const void *right)
 {
 	const struct entry *a = left;
 	const struct entry *b = right;
-	int order = compare((int64_t)a->step_order, (int64_t)b->step_order);
+	int order = np_order((int64_t)a->step_order, (int64_t)b->step_order);
 
 	if (!order)
-		order = compare(a->src, b->src);
-	return order ? order : compare(a->dst, b->dst);
+		order = np_order(a->src, b->src);
+	return order ? order : np_order(a->dst, b->dst);
 }
 
 /* Several ranks may report one link: join what compares equal. */

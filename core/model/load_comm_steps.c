@@ -7,26 +7,21 @@ struct sorting {
 	const struct np_strtab *strings;
 };
 
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_time(const void *left, const void *right, void *context)
 {
 	const struct sorting *sorting = context;
 	const struct np_comm_op *a = &sorting->ops[*(const uint32_t *)left];
 	const struct np_comm_op *b = &sorting->ops[*(const uint32_t *)right];
-	int order = compare(a->start, b->start);
+	int order = np_order(a->start, b->start);
 
 	if (!order)
-		order = compare(a->end, b->end);
+		order = np_order(a->end, b->end);
 	if (!order)
-		order = compare(a->group, b->group);
+		order = np_order(a->group, b->group);
 	if (!order)
 		order = strcmp(np_strtab_text(sorting->strings, a->name),
 			       np_strtab_text(sorting->strings, b->name));
-	return order ? order : compare(*(const uint32_t *)left, *(const uint32_t *)right);
+	return order ? order : np_order(*(const uint32_t *)left, *(const uint32_t *)right);
 }
 
 static uint32_t *indexes(size_t count)
@@ -42,11 +37,11 @@ static int by_op(const void *left, const void *right)
 {
 	const struct np_band *a = left;
 	const struct np_band *b = right;
-	int order = compare(a->op, b->op);
+	int order = np_order(a->op, b->op);
 
 	if (!order)
-		order = compare(a->type, b->type);
-	return order ? order : compare(b->package_bytes, a->package_bytes);
+		order = np_order(a->type, b->type);
+	return order ? order : np_order(b->package_bytes, a->package_bytes);
 }
 
 static int apply_order(struct np_rank *rank, const uint32_t *order, struct np_err *err)
@@ -101,26 +96,20 @@ static int by_communicator(const void *left, const void *right, void *context)
 	uint32_t j = *(const uint32_t *)right;
 	const struct np_comm_op *a = &sorting->ops[i];
 	const struct np_comm_op *b = &sorting->ops[j];
-	int order = compare(a->step == NP_NO_STEP, b->step == NP_NO_STEP);
+	int order = np_order(a->step == NP_NO_STEP, b->step == NP_NO_STEP);
 
 	if (!order)
-		order = compare(a->group, b->group);
+		order = np_order(a->group, b->group);
 	if (!order)
-		order = compare(a->step, b->step);
+		order = np_order(a->step, b->step);
 	if (!order)
-		order = compare(a->device, b->device);
-	return order ? order : compare(i, j);
+		order = np_order(a->device, b->device);
+	return order ? order : np_order(i, j);
 }
 
 static bool same_sum(const struct np_comm_step *sum, const struct np_comm_op *op)
 {
 	return sum->group == op->group && sum->step == op->step && sum->device == op->device;
-}
-
-/* Unknown + anything is unknown. */
-static int64_t add(int64_t sum, int64_t value)
-{
-	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
 }
 
 /* What the operator moved: the SDMA row sums all but RDMA, and rows of one transport repeat it. */
@@ -175,9 +164,9 @@ static int sum_ops(struct np_rank *rank, const uint32_t *order, size_t *bands, s
 						      .overlapped = NP_UNKNOWN };
 		}
 		sum->ops++;
-		sum->bytes = add(sum->bytes, op->bytes);
+		sum->bytes = np_plus(sum->bytes, op->bytes);
 		sum->elapsed += op->end - op->start;
-		sum->transfer = add(sum->transfer, op->transfer);
+		sum->transfer = np_plus(sum->transfer, op->transfer);
 		add_moved(rank, &bands[order[i]], order[i], sum);
 	}
 	for (size_t i = 0; !rank->sizes_known && i < rank->comm_steps.count; i++) {

@@ -32,6 +32,18 @@ typedef int64_t np_ns;
  */
 #define NP_UNKNOWN INT64_MIN
 
+/* A sum is unknown if one of its parts is. */
+static inline int64_t np_plus(int64_t sum, int64_t value)
+{
+	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
+}
+
+/* The order of two numbers, for functions that qsort() calls. */
+static inline int np_order(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 #define NP_COUNT(array)       (sizeof(array) / sizeof((array)[0]))
 #define NP_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define NP_MUST_USE           __attribute__((warn_unused_result))

@@ -120,6 +120,10 @@ int np_comm_sums_measure(const struct np_cluster *cluster, struct np_comm_sums *
 /* Replace the waits, so far from small tasks alone, by those of the matched instances. */
 void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_align *align,
 			    const struct np_waits *waits, struct np_comm_sums *sums);
+
+/* Each communicator over all steps, the longest elapsed first; `step` means nothing there. */
+int np_comm_sums_total(const struct np_comm_sums *sums, struct np_comm_sums *ret,
+		       struct np_err *err) NP_MUST_USE;
 void np_comm_sums_release(struct np_comm_sums *sums);
 
 /* elapsed / computing; NaN when computing is not known or 0. */

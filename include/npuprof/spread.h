@@ -36,4 +36,17 @@ np_ns np_quantity_of(const struct np_step_time *time, enum np_quantity quantity)
 int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_quantity quantity,
 		      struct np_spread *ret, struct np_err *err) NP_MUST_USE;
 
+/* The spans of all ranks and steps together, as far as they are known. */
+np_ns np_span_total(const struct np_cluster *cluster);
+
+/* The rank that had the most of a quantity in the most steps. */
+struct np_longest {
+	int32_t rank;
+	size_t steps; /* 0: there are no two ranks to compare, and the rest is not set */
+	double over;  /* what it had over the middle rank in these steps, as a share, on average */
+};
+
+int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quantity,
+		       struct np_longest *ret, struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_SPREAD_H */
