@@ -365,17 +365,16 @@ static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns t
 	np_grid_cell(grid, "");
 }
 
-/* A large share of little is little: say what all the waiting is of the time there was. */
+/* A large share of little is little, and waiting that computing hides costs nothing. */
 static void put_total_wait(struct np_buf *text, const struct report *report)
 {
-	np_ns spans = np_span_total(report->cluster);
-
-	np_buf_add(text, "all waiting together: ");
+	np_buf_add(text, "all waiting: ");
 	np_text_duration(text, report->tables->blame->total);
-	if (spans > 0)
-		np_buf_printf(text, ", %.1f %% of the step spans of all ranks",
-			      100 * (double)report->tables->blame->total / (double)spans);
-	np_buf_add_char(text, '\n');
+	np_buf_add(text, ", in part hidden by computing; exposed communication: ");
+	np_text_duration(text, np_quantity_total(report->cluster, NP_Q_EXPOSED));
+	np_buf_add(text, " of ");
+	np_text_duration(text, np_quantity_total(report->cluster, NP_Q_SPAN));
+	np_buf_add(text, " in steps\n");
 }
 
 /* The last to come is often a victim itself: this is evidence and says so. */

@@ -140,7 +140,7 @@ int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quanti
 	return NP_OK;
 }
 
-np_ns np_span_total(const struct np_cluster *cluster)
+np_ns np_quantity_total(const struct np_cluster *cluster, enum np_quantity quantity)
 {
 	np_ns total = 0;
 
@@ -148,8 +148,10 @@ np_ns np_span_total(const struct np_cluster *cluster)
 		const struct np_rank *rank = cluster->run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
-			if (rank->times.item[j].span != NP_UNKNOWN)
-				total += rank->times.item[j].span;
+			np_ns value = np_quantity_of(&rank->times.item[j], quantity);
+
+			if (value != NP_UNKNOWN)
+				total += value;
 		}
 	}
 	return total;

@@ -36,8 +36,8 @@ np_ns np_quantity_of(const struct np_step_time *time, enum np_quantity quantity)
 int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_quantity quantity,
 		      struct np_spread *ret, struct np_err *err) NP_MUST_USE;
 
-/* The spans of all ranks and steps together, as far as they are known. */
-np_ns np_span_total(const struct np_cluster *cluster);
+/* A quantity over all ranks and steps together, as far as it is known. */
+np_ns np_quantity_total(const struct np_cluster *cluster, enum np_quantity quantity);
 
 /* The rank that had the most of a quantity in the most steps. */
 struct np_longest {
