@@ -12,7 +12,7 @@
 
 /* One screen: longer lists end with how many more there are and where to see them. */
 #define MAX_NOTES         6
-#define MAX_STEPS         10
+#define MAX_STEPS         8
 #define MAX_COMMUNICATORS 10
 #define MAX_CHARGED       3
 
