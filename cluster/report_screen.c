@@ -13,7 +13,7 @@
 /* One screen: longer lists end with how many more there are and where to see them. */
 #define MAX_NOTES         6
 #define MAX_STEPS         8
-#define MAX_COMMUNICATORS 10
+#define MAX_COMMUNICATORS 8
 #define MAX_CHARGED       3
 
 /* What the screen and the Markdown page consist of; `grid` and `text` may be missing. */
@@ -370,11 +370,11 @@ static void put_total_wait(struct np_buf *text, const struct report *report)
 {
 	np_buf_add(text, "all waiting: ");
 	np_text_duration(text, report->tables->blame->total);
-	np_buf_add(text, ", in part hidden by computing; exposed communication: ");
+	np_buf_add(text, ", partly hidden by computing; exposed communication: ");
 	np_text_duration(text, np_quantity_total(report->cluster, NP_Q_EXPOSED));
 	np_buf_add(text, " of ");
 	np_text_duration(text, np_quantity_total(report->cluster, NP_Q_SPAN));
-	np_buf_add(text, " in steps\n");
+	np_buf_add(text, " of steps\n");
 }
 
 /* The last to come is often a victim itself: this is evidence and says so. */
