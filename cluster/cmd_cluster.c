@@ -102,95 +102,25 @@ const struct np_cmd np_cmd_cluster = {
 	.statuses = NP_EXITS_PARTIAL,
 };
 
-/* Everything between the options and the output. */
-struct analysis {
-	struct np_run *run;
-	struct np_cluster *cluster;
-	struct np_align *align;
-	struct np_clock *clock;
-	struct np_waits waits;
-	struct np_blame blame;
-	struct np_comm_sums sums;
-	struct np_cluster_tables tables;
-};
-
-static void release(struct analysis *analysis)
-{
-	np_comm_sums_release(&analysis->sums);
-	np_blame_release(&analysis->blame);
-	np_waits_release(&analysis->waits);
-	np_clock_free(analysis->clock);
-	np_align_free(analysis->align);
-	np_cluster_free(analysis->cluster);
-	np_run_free(analysis->run);
-}
-
 static bool wants(const struct cluster_options *options, enum mode mode)
 {
 	return (options->modes & (UINT64_C(1) << MODE_ALL | UINT64_C(1) << mode)) != 0;
 }
 
-static int load(struct analysis *analysis, const struct cluster_options *options,
-		struct np_err *err)
-{
-	int rc = prepare_run(&options->common, &options->picks, &analysis->run, err);
-
-	return rc < 0 ? rc : np_cluster_build(analysis->run, &analysis->cluster, err);
-}
-
-/* Match the operators over the ranks, put them on one clock, split them into wait and transfer. */
-static int align(struct analysis *analysis, const struct cluster_options *options,
-		 struct np_err *err)
-{
-	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
-	struct np_err problem = NP_ERR_INIT;
-	size_t threads = (size_t)options->common.jobs;
-	int rc = np_align_build(analysis->run, threads, &analysis->align, err);
-
-	/* Without a manifest, or with a damaged one, collectives tell the clocks. */
-	if (rc == NP_OK && np_load_manifest(analysis->run, &manifest, &problem) < 0 &&
-	    problem.code != NP_E_NOTFOUND)
-		np_note_add(&analysis->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
-			    analysis->run->roots.item[0], "npuprof_manifest.json", "%s",
-			    problem.text);
-	if (rc == NP_OK)
-		rc = np_clock_build(analysis->align, manifest, &analysis->clock, err);
-	if (rc == NP_OK)
-		rc = np_waits_measure(analysis->align, analysis->clock, threads, &analysis->waits,
-				      err);
-	if (rc == NP_OK)
-		rc = np_blame_measure(analysis->align, analysis->clock, &analysis->waits,
-				      &analysis->blame, err);
-	return rc;
-}
-
-static int measure(struct analysis *analysis, const struct cluster_options *options,
+static int analyse(const struct cluster_options *options, struct np_analysis **ret,
 		   struct np_err *err)
 {
-	int rc = align(analysis, options, err);
+	int rc = prepare_analysis(&options->common, &options->picks, ret, err);
 
-	if (rc == NP_OK)
-		rc = np_comm_sums_measure(analysis->cluster, &analysis->sums, err);
-	if (rc == NP_OK)
-		np_comm_sums_set_waits(analysis->cluster, analysis->align, &analysis->waits,
-				       &analysis->sums);
-	analysis->tables = (struct np_cluster_tables){
-		.cluster = analysis->cluster,
-		.sums = &analysis->sums,
-		.align = analysis->align,
-		.clock = analysis->clock,
-		.waits = &analysis->waits,
-		.blame = &analysis->blame,
-		.communication_time = wants(options, MODE_COMMUNICATION_TIME),
-		.communication_matrix = wants(options, MODE_COMMUNICATION_MATRIX),
-		.version = NP_VERSION,
-	};
-	np_run_fingerprint(analysis->run, analysis->tables.fingerprint);
-	return rc;
+	if (rc < 0)
+		return rc;
+	(*ret)->tables.communication_time = wants(options, MODE_COMMUNICATION_TIME);
+	(*ret)->tables.communication_matrix = wants(options, MODE_COMMUNICATION_MATRIX);
+	return NP_OK;
 }
 
 /* The result on stdout. */
-static int print(const struct analysis *analysis, const struct cluster_options *options,
+static int print(const struct np_analysis *analysis, const struct cluster_options *options,
 		 const char *database, struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
@@ -230,7 +160,7 @@ static int print(const struct analysis *analysis, const struct cluster_options *
 }
 
 /* Where the form of output does not show them, what was not used is said on stderr. */
-static void say_notes(const struct analysis *analysis, const struct cluster_options *options)
+static void say_notes(const struct np_analysis *analysis, const struct cluster_options *options)
 {
 	const struct np_notes *notes = &analysis->run->notes;
 
@@ -245,7 +175,7 @@ static void say_notes(const struct analysis *analysis, const struct cluster_opti
 	}
 }
 
-static int write_files(const struct analysis *analysis, const struct cluster_options *options,
+static int write_files(const struct np_analysis *analysis, const struct cluster_options *options,
 		       char **ret_database, struct np_err *err)
 {
 	const char *parent =
@@ -265,7 +195,7 @@ static int write_files(const struct analysis *analysis, const struct cluster_opt
 }
 
 /* What cannot be written does not take away what can be printed. */
-static int present(const struct analysis *analysis, const struct cluster_options *options)
+static int present(const struct np_analysis *analysis, const struct cluster_options *options)
 {
 	struct np_err problem = NP_ERR_INIT;
 	struct np_err err = NP_ERR_INIT;
@@ -285,21 +215,15 @@ static int present(const struct analysis *analysis, const struct cluster_options
 
 static int cluster(const struct cluster_options *options)
 {
-	struct analysis analysis = { 0 };
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
 	struct np_err err = NP_ERR_INIT;
-	int status;
-	int rc = load(&analysis, options, &err);
+	int rc = analyse(options, &analysis, &err);
 
 	if (rc == NP_OK)
-		rc = measure(&analysis, options, &err);
-	if (rc == NP_OK)
-		status = present(&analysis, options);
-	else if (rc == NP_E_USAGE)
-		status = np_cmd_usage(&np_cmd_cluster, "%s", err.text);
-	else
-		status = np_report(NP_EXIT_FAILED, "%s", err.text);
-	release(&analysis);
-	return status;
+		return present(analysis, options);
+	if (rc == NP_E_USAGE)
+		return np_cmd_usage(&np_cmd_cluster, "%s", err.text);
+	return np_report(NP_EXIT_FAILED, "%s", err.text);
 }
 
 static int cmd_cluster(int argc, const char *const *argv)

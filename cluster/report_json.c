@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
+#include "report_parts.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -79,9 +81,20 @@ static void put_clock(struct np_jsonout *out, const struct report *report)
 	np_jsonout_end(out);
 }
 
-static void put_trust(struct np_jsonout *out, const struct report *report)
+static void put_withheld(struct np_jsonout *out, const struct np_readiness *readiness)
+{
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_text(out, "what", readiness->name);
+	np_jsonout_text(out, "reason", readiness->missing);
+	np_jsonout_text(out, "switch", readiness->cure);
+	np_jsonout_end(out);
+}
+
+static int put_trust(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
 	const struct np_waits *waits = report->tables->waits;
+	struct np_readiness readiness[NP_ANALYSIS_COUNT];
+	int rc;
 
 	np_jsonout_object(out, "trust");
 	np_jsonout_integer(out, "ops_total", report->tables->align->op_count);
@@ -94,16 +107,15 @@ static void put_trust(struct np_jsonout *out, const struct report *report)
 	np_jsonout_integer(out, "agreement_p50_ns", waits->agreement_p50);
 	np_jsonout_integer(out, "agreement_p90_ns", waits->agreement_p90);
 	np_jsonout_end(out);
+	rc = np_readiness_measure(report->cluster, readiness, err);
 	np_jsonout_array(out, "withheld");
-	for (size_t i = 0; i < report->withheld_count; i++) {
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "what", report->withheld[i].name);
-		np_jsonout_text(out, "reason", report->withheld[i].missing);
-		np_jsonout_text(out, "switch", report->withheld[i].cure);
-		np_jsonout_end(out);
-	}
+	for (size_t i = 0; i < report->withheld_count; i++)
+		put_withheld(out, &report->withheld[i]);
+	if (rc == NP_OK && !readiness[NP_ANALYSIS_PARTITION].ready)
+		put_withheld(out, &readiness[NP_ANALYSIS_PARTITION]);
 	np_jsonout_end(out);
 	np_jsonout_end(out);
+	return rc;
 }
 
 static void put_place(struct np_jsonout *out, const char *key, int32_t index)
@@ -118,10 +130,32 @@ static np_ns host_step(const struct np_step *step)
 	return step->host_end - step->host_begin;
 }
 
+/* Null for a rank without intervals, which trust.withheld names. */
+static void put_partition(struct np_jsonout *out, const struct report *report, size_t rank,
+			  size_t time)
+{
+	const struct np_partition *partition = report->tables->partition;
+	const struct np_partition_cell *cell = np_partition_of(partition, rank, time);
+
+	if (!cell) {
+		np_jsonout_null(out, "partition");
+		return;
+	}
+	np_jsonout_array(out, "partition");
+	for (size_t i = 0; i < cell->count; i++) {
+		np_jsonout_object(out, NULL);
+		np_jsonout_text(out, "leaf", partition->parts.item[cell->first + i].leaf);
+		np_jsonout_integer(out, "ns", partition->parts.item[cell->first + i].ns);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
 static void put_rank_time(struct np_jsonout *out, const struct report *report, size_t index,
-			  const struct np_step_time *time)
+			  size_t time_index)
 {
 	const struct np_rank *rank = report->run->ranks[index];
+	const struct np_step_time *time = &rank->times.item[time_index];
 	const struct np_coordinates *at = &report->cluster->coordinates[index];
 
 	np_jsonout_object_line(out, NULL);
@@ -140,7 +174,7 @@ static void put_rank_time(struct np_jsonout *out, const struct report *report, s
 	np_jsonout_integer(out, "span_ns", time->span);
 	np_jsonout_integer(out, "host_step_ns", host_step(&rank->steps.item[time->step]));
 	np_jsonout_integer(out, "e2e_ns", time->e2e);
-	np_jsonout_null(out, "partition");
+	put_partition(out, report, index, time_index);
 	put_place(out, "dp", at->dp);
 	put_place(out, "pp", at->pp);
 	put_place(out, "tp", at->tp);
@@ -159,17 +193,16 @@ static void put_step(struct np_jsonout *out, const struct report *report, np_str
 
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
 			if (rank->steps.item[rank->times.item[j].step].id == step)
-				put_rank_time(out, report, i, &rank->times.item[j]);
+				put_rank_time(out, report, i, j);
 		}
 	}
 	np_jsonout_end(out);
 	np_jsonout_end(out);
 }
 
-static void put_sum(struct np_jsonout *out, const struct report *report,
-		    const struct np_comm_sum *sum)
+static void put_sum_fields(struct np_jsonout *out, const struct report *report,
+			   const struct np_comm_sum *sum)
 {
-	np_jsonout_object_line(out, NULL);
 	np_jsonout_text(out, "step", np_run_text(report->run, sum->step));
 	np_jsonout_integer(out, "ops", (int64_t)sum->ops);
 	np_jsonout_integer(out, "bytes", sum->bytes);
@@ -183,6 +216,13 @@ static void put_sum(struct np_jsonout *out, const struct report *report,
 	np_jsonout_integer(out, "computing_ns", sum->computing);
 	np_jsonout_real(out, "comm_compute_ratio", np_comm_compute_ratio(sum));
 	np_jsonout_text(out, "estimator", sum->estimator);
+}
+
+static void put_sum(struct np_jsonout *out, const struct report *report,
+		    const struct np_comm_sum *sum)
+{
+	np_jsonout_object_line(out, NULL);
+	put_sum_fields(out, report, sum);
 	np_jsonout_end(out);
 }
 
@@ -217,38 +257,100 @@ static void put_empty_array(struct np_jsonout *out, const char *key)
 }
 
 /* Who is charged: a share of all waiting, unknown without any. */
-static void put_charge(struct np_jsonout *out, const struct np_blame *blame, np_ns cost)
+static void put_charge(struct np_jsonout *out, const struct np_blame *blame, np_ns cost,
+		       np_ns direct)
 {
 	np_jsonout_null(out, "recovered_ns");
 	np_jsonout_integer(out, "cost_ns", cost);
+	np_jsonout_integer(out, "direct_ns", direct);
 	np_jsonout_real(out, "share",
 			blame->total > 0 ? (double)cost / (double)blame->total : (double)NAN);
 }
 
-/* Why it was late is not known yet, and so there is no chain. */
-static void put_straggler(struct np_jsonout *out, const struct report *report, uint32_t index)
+static void put_group(struct np_jsonout *out, const struct report *report, uint32_t communicator)
+{
+	char hash[24];
+
+	if (communicator == UINT32_MAX) {
+		np_jsonout_null(out, "group");
+		return;
+	}
+	(void)snprintf(hash, sizeof(hash), "%" PRIu64,
+		       report->tables->align->communicators.item[communicator].hash);
+	np_jsonout_text(out, "group", hash);
+}
+
+static int put_waiters(struct np_jsonout *out, const struct report *report,
+		       const struct np_origin_link *link, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = report->tables;
+	struct np_origin_waiters waiters = { 0 };
+	int rc = NP_OK;
+
+	if (link->communicator != UINT32_MAX)
+		rc = np_origin_waiters(tables->align, tables->clock, tables->waits, link->rank,
+				       link->communicator, &waiters, err);
+	np_jsonout_array(out, "waiters");
+	for (size_t i = 0; i < waiters.list.count; i++)
+		np_jsonout_integer(out, NULL, report->run->ranks[waiters.list.item[i].rank]->id);
+	np_jsonout_end(out);
+	np_vec_release(&waiters.list);
+	return rc;
+}
+
+static int put_chain(struct np_jsonout *out, const struct report *report, uint32_t index,
+		     struct np_err *err)
+{
+	struct np_origin_link chain[NP_ORIGIN_CHAIN];
+	size_t count = np_origin_chain(report->tables->origin, report->tables->blame, index, chain);
+	int rc = NP_OK;
+
+	np_jsonout_array(out, "chain");
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		NP_CLEANUP(np_buf_release) struct np_buf why = NP_BUF_INIT;
+
+		rc = verdict_put_why(&why, report, &chain[i], err);
+		np_jsonout_object(out, NULL);
+		np_jsonout_integer(out, "rank", report->run->ranks[chain[i].rank]->id);
+		np_jsonout_text(out, "why", why.text);
+		put_group(out, report, chain[i].communicator);
+		if (rc == NP_OK)
+			rc = put_waiters(out, report, &chain[i], err);
+		np_jsonout_integer(out, "cost_ns", chain[i].cost);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	return rc;
+}
+
+static int put_straggler(struct np_jsonout *out, const struct report *report, uint32_t index,
+			 struct np_err *err)
 {
 	const struct np_blame *blame = report->tables->blame;
+	const struct np_origin *origin = report->tables->origin;
 	const struct np_rank *rank = report->run->ranks[index];
+	int rc;
 
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_integer(out, "rank", rank->id);
 	np_jsonout_text(out, "host", np_run_text(report->run, rank->host_name));
-	put_charge(out, blame, blame->ranks[index].cost);
+	put_charge(out, blame, origin->ranks[index].cost, blame->ranks[index].cost);
 	np_jsonout_integer(out, "last_arrivals", blame->ranks[index].last_arrivals);
 	np_jsonout_integer(out, "instances", blame->ranks[index].instances);
 	np_jsonout_text(out, "kind", np_blame_kind(blame, index));
-	np_jsonout_text(out, "cause", "unknown");
-	put_empty_array(out, "chain");
+	np_jsonout_text(out, "cause", np_cause_name(np_origin_cause(origin, index)));
+	rc = put_chain(out, report, index, err);
 	np_jsonout_end(out);
+	return rc;
 }
 
-static void put_unprofiled(struct np_jsonout *out, const struct np_blame *blame)
+static void put_unprofiled(struct np_jsonout *out, const struct report *report)
 {
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_null(out, "rank");
 	np_jsonout_null(out, "host");
-	put_charge(out, blame, blame->unprofiled);
+	put_charge(out, report->tables->blame, report->tables->origin->unprofiled,
+		   report->tables->blame->unprofiled);
 	np_jsonout_null(out, "last_arrivals");
 	np_jsonout_null(out, "instances");
 	np_jsonout_null(out, "kind");
@@ -257,31 +359,64 @@ static void put_unprofiled(struct np_jsonout *out, const struct np_blame *blame)
 	np_jsonout_end(out);
 }
 
+/* The same charges by host, stage and role; a field that does not belong to the kind is null. */
+static void put_charges(struct np_jsonout *out, const struct report *report)
+{
+	np_jsonout_array(out, "charges");
+	for (size_t i = 0; i < report->tables->charges->list.count; i++) {
+		const struct np_charge *charge = &report->tables->charges->list.item[i];
+
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "kind", np_charge_kind_name(charge->kind));
+		np_jsonout_text(out, "name", np_run_text(report->run, charge->name));
+		np_jsonout_integer(out, "stage", charge->stage < 0 ? NP_UNKNOWN : charge->stage);
+		np_jsonout_integer(out, "cost_ns", charge->cost);
+		np_jsonout_integer(out, "direct_ns", charge->direct);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+static void put_roles(struct np_jsonout *out, const struct report *report)
+{
+	np_jsonout_array(out, "roles");
+	for (size_t i = 0; i < report->tables->roles->list.count; i++) {
+		const struct np_comm_sum *sum = &report->tables->roles->list.item[i];
+
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "role", np_run_text(report->run, sum->communicator->pg_name));
+		put_sum_fields(out, report, sum);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
 /* By cost; ranks that were not profiled stand where their cost puts them. */
 static int put_stragglers(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
-	const struct np_blame *blame = report->tables->blame;
+	const struct np_origin *origin = report->tables->origin;
 	struct np_blame_order order;
-	bool unprofiled_due = blame->unprofiled > 0;
-	int rc = np_blame_sort(blame, &order, err);
+	bool unprofiled_due = origin->unprofiled > 0;
+	int rc = np_origin_sort(origin, &order, err);
 
 	if (rc < 0)
 		return rc;
 	np_jsonout_array(out, "stragglers");
-	for (size_t i = 0; i < order.count; i++) {
-		if (unprofiled_due && blame->unprofiled > blame->ranks[order.ranks[i]].cost) {
-			put_unprofiled(out, blame);
+	for (size_t i = 0; i < order.count && rc == NP_OK; i++) {
+		if (unprofiled_due && origin->unprofiled > origin->ranks[order.ranks[i]].cost) {
+			put_unprofiled(out, report);
 			unprofiled_due = false;
 		}
-		put_straggler(out, report, order.ranks[i]);
+		rc = put_straggler(out, report, order.ranks[i], err);
 	}
 	if (unprofiled_due)
-		put_unprofiled(out, blame);
+		put_unprofiled(out, report);
 	np_jsonout_end(out);
 	np_blame_order_release(&order);
-	np_jsonout_null(out, "verdict");
-	np_jsonout_integer(out, "unattributed_ns", blame->unattributed);
-	return NP_OK;
+	if (rc == NP_OK)
+		rc = verdict_put_json(out, report, err);
+	np_jsonout_integer(out, "unattributed_ns", report->tables->blame->unattributed);
+	return rc;
 }
 
 /* Ranks disagree about what they did together: a fault of the job, not of the profile. */
@@ -318,34 +453,9 @@ static void put_job_findings(struct np_jsonout *out, const struct report *report
 	np_jsonout_end(out);
 }
 
-static void put_memory(struct np_jsonout *out, const struct np_run *run)
-{
-	np_jsonout_array(out, "memory");
-	for (size_t i = 0; i < run->sources.count; i++) {
-		const struct np_rank *rank = run->ranks[i];
-
-		for (size_t j = 0; rank && j < rank->memory.count; j++) {
-			const struct np_memory_peak *peak = &rank->memory.item[j];
-
-			np_jsonout_object_line(out, NULL);
-			np_jsonout_integer(out, "rank", rank->id);
-			np_jsonout_text(out, "component", np_run_text(run, peak->component));
-			np_jsonout_integer(out, "peak_bytes", peak->allocated);
-			np_jsonout_integer(out, "reserved_bytes", peak->reserved);
-			np_jsonout_null(out, "growth_bytes_per_step");
-			np_jsonout_end(out);
-		}
-	}
-	np_jsonout_end(out);
-}
-
 /* Parts that nothing measures yet are empty or null, never invented. */
 static void put_later_parts(struct np_jsonout *out, const struct report *report)
 {
-	put_empty_array(out, "links");
-	put_empty_array(out, "pipeline");
-	put_empty_array(out, "experts");
-	put_memory(out, report->run);
 	put_job_findings(out, report);
 	np_jsonout_null(out, "replay");
 	put_empty_array(out, "whatif");
@@ -363,7 +473,7 @@ int report_json(const struct report *report, FILE *stream, struct np_err *err)
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
 	report_put_input(&out, report->run, cluster, report->input);
-	put_trust(&out, report);
+	rc = put_trust(&out, report, err);
 	np_jsonout_array(&out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)
 		put_step(&out, report, cluster->steps.item[i]);
@@ -372,7 +482,12 @@ int report_json(const struct report *report, FILE *stream, struct np_err *err)
 	for (size_t i = 0; i < cluster->communicators.count; i++)
 		put_communicator(&out, report, &cluster->communicators.item[i]);
 	np_jsonout_end(&out);
-	rc = put_stragglers(&out, report, err);
+	put_roles(&out, report);
+	if (rc == NP_OK)
+		rc = put_stragglers(&out, report, err);
+	put_charges(&out, report);
+	if (rc == NP_OK)
+		rc = report_put_parts(&out, report, err);
 	put_later_parts(&out, report);
 	np_jsonout_end(&out);
 	if (rc == NP_OK)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
+#include "report_parts.h"
+#include "verdict.h"
 
 #include "npuprof/grid.h"
 #include "npuprof/ranges.h"
@@ -25,7 +27,7 @@ struct section {
 
 struct page {
 	struct np_buf head; /* one line */
-	struct section sections[7];
+	struct section sections[8];
 	size_t count;
 };
 
@@ -345,22 +347,28 @@ static int put_communicators_section(struct section *section, const struct repor
 static void put_charged(struct np_grid *grid, const struct report *report, uint32_t index)
 {
 	const struct np_blame *blame = report->tables->blame;
+	const struct np_origin *origin = report->tables->origin;
 	const struct np_blame_rank *charged = &blame->ranks[index];
 
 	np_grid_printf(grid, "rank %" PRId32, report->run->ranks[index]->id);
+	np_grid_duration(grid, origin->ranks[index].cost);
+	np_grid_printf(grid, "%.0f %%",
+		       100 * (double)origin->ranks[index].cost / (double)blame->total);
+	np_grid_cell(grid, np_cause_name(np_origin_cause(origin, index)));
 	np_grid_duration(grid, charged->cost);
-	np_grid_printf(grid, "%.0f %%", 100 * (double)charged->cost / (double)blame->total);
 	np_grid_printf(grid, "%" PRIu32 " of %" PRIu32, charged->last_arrivals, charged->instances);
 	np_grid_cell(grid, np_blame_kind(blame, index));
 }
 
-static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns total)
+static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns direct, np_ns total)
 {
 	if (cost == 0)
 		return;
 	np_grid_cell(grid, who);
 	np_grid_duration(grid, cost);
 	np_grid_printf(grid, "%.0f %%", 100 * (double)cost / (double)total);
+	np_grid_cell(grid, "");
+	np_grid_duration(grid, direct);
 	np_grid_cell(grid, "");
 	np_grid_cell(grid, "");
 }
@@ -377,18 +385,24 @@ static void put_total_wait(struct np_buf *text, const struct report *report)
 	np_buf_add(text, " of steps\n");
 }
 
-/* The last to come is often a victim itself: this is evidence and says so. */
+/* The last to come is often a victim itself: beside what began with a rank stands what it was
+ * charged. */
 static int put_blame_section(struct section *section, const struct report *report,
 			     struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
-		{ "charged", NP_LEFT, false }, { "waiting of others", NP_RIGHT, false },
-		{ "share", NP_RIGHT, false },  { "came last", NP_RIGHT, false },
+		{ "began with", NP_LEFT, false },
+		{ "waiting of others", NP_RIGHT, false },
+		{ "share", NP_RIGHT, false },
+		{ "cause", NP_LEFT, false },
+		{ "by arrival", NP_RIGHT, false },
+		{ "came last", NP_RIGHT, false },
 		{ "", NP_LEFT, false },
 	};
 	const struct np_blame *blame = report->tables->blame;
+	const struct np_origin *origin = report->tables->origin;
 	struct np_blame_order order = { 0 };
-	int rc = np_blame_sort(blame, &order, err);
+	int rc = np_origin_sort(origin, &order, err);
 
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
 	if (rc == NP_OK && !section->grid)
@@ -396,8 +410,10 @@ static int put_blame_section(struct section *section, const struct report *repor
 	for (size_t i = 0; i < order.count && i < MAX_CHARGED && rc == NP_OK; i++)
 		put_charged(section->grid, report, order.ranks[i]);
 	if (rc == NP_OK) {
-		put_other(section->grid, "ranks not profiled", blame->unprofiled, blame->total);
-		put_other(section->grid, "nobody", blame->unattributed, blame->total);
+		put_other(section->grid, "ranks not profiled", origin->unprofiled,
+			  blame->unprofiled, blame->total);
+		put_other(section->grid, "nobody", blame->unattributed, blame->unattributed,
+			  blame->total);
 		put_total_wait(&section->text, report);
 	}
 	np_blame_order_release(&order);
@@ -408,7 +424,7 @@ static int put_blame_section(struct section *section, const struct report *repor
 
 int report_find_withheld(struct report *report, struct np_err *err)
 {
-	static const enum np_analysis shown[] = { NP_ANALYSIS_COMMUNICATORS, NP_ANALYSIS_EXPOSED,
+	static const enum np_answer shown[] = { NP_ANALYSIS_COMMUNICATORS, NP_ANALYSIS_EXPOSED,
 						  NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS };
 	struct np_readiness all[NP_ANALYSIS_COUNT];
 	int rc = np_readiness_measure(report->cluster, all, err);
@@ -469,10 +485,16 @@ static int build(struct page *page, const struct report *report, struct np_err *
 		put_notes(add_section(page, "Notes"), &report->run->notes);
 	if (report->tables->align->op_count > 0)
 		put_trust(add_section(page, "Trust"), report);
+	section = add_section(page, "Verdict");
 	if (report->tables->blame->total > 0)
+		rc = verdict_put_text(&section->text, report, err);
+	if (rc == NP_OK)
+		rc = report_put_part_lines(&section->text, report, err);
+	if (section->text.length == 0)
+		page->count--;
+	if (rc == NP_OK && report->tables->blame->total > 0)
 		rc = put_blame_section(
-			add_section(page,
-				    "Who came late: waiting charged by arrival, not a verdict"),
+			add_section(page, "Where the waiting began, and who came late by arrival"),
 			report, err);
 	if (rc == NP_OK)
 		rc = put_steps_section(add_section(page, "Steps: least … most over the ranks"),

@@ -83,7 +83,7 @@ measure=$(headers_of cluster/measure)
 	refuse 'measures are pure: they open and load nothing' "$(include_of 'db|scan|load|discover')" - \
 		cluster/measure $(paths_of "$measure")
 }
-refuse 'the front door knows only base' "$(include_of "$format|$model|$measure")" - cli
+refuse 'the front door knows only base' "$(include_of "$format|$model|$measure")" 'cli/prepare/.*' cli
 refuse 'sim may use base and formats only' "$(include_of "$model|$measure")" - sim
 
 refuse 'core does not know the features' \
@@ -100,8 +100,8 @@ only 'sqlite3\.h' 'core/format/(db(_[a-z]+)?\.[ch]|scan\.c)'
 only 'jansson\.h' 'core/format/json\.c'
 only 'pcre2\.h' 'core/format/pattern\.c'
 only 'zlib\.h' 'core/format/gz\.c'
-only 'mpi\.h' 'nobody yet'
-only 'dlfcn\.h' 'nobody yet'
+only 'mpi\.h' 'collect/launch/coord_mpi\.c'
+only 'dlfcn\.h' 'collect/acl/acl_bind\.c|collect/inject/real\.c|collect/launch/check_library\.c|sim/npusim/mstx\.c'
 
 refuse 'core and measures return errors, they do not print or exit' \
 	'\b(printf|puts|putchar|perror|_?exit|abort)\(|\b(stdout|stderr)\b' - core cluster/measure

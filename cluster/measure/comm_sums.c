@@ -194,6 +194,49 @@ int np_comm_sums_total(const struct np_comm_sums *sums, struct np_comm_sums *ret
 	return NP_OK;
 }
 
+static int add_to_role(struct np_comm_sums *roles, const struct np_comm_sum *sum,
+		       struct np_err *err)
+{
+	struct np_comm_sum *role = NULL;
+
+	for (size_t i = 0; i < roles->list.count && !role; i++) {
+		struct np_comm_sum *each = &roles->list.item[i];
+
+		if (each->communicator->pg_name == sum->communicator->pg_name &&
+		    each->step == sum->step)
+			role = each;
+	}
+	if (!role) {
+		role = np_vec_add(&roles->list, err);
+		if (!role)
+			return NP_E_NOMEM;
+		role->communicator = sum->communicator;
+		role->step = sum->step;
+		role->estimator = sum->estimator;
+	}
+	if (strcmp(role->estimator, sum->estimator) != 0)
+		role->estimator = "mixed";
+	role->ranks += sum->ranks;
+	add_step(role, sum);
+	return NP_OK;
+}
+
+int np_comm_sums_roles(const struct np_comm_sums *sums, struct np_comm_sums *ret,
+		       struct np_err *err)
+{
+	struct np_comm_sums roles = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < sums->list.count && rc == NP_OK; i++)
+		rc = add_to_role(&roles, &sums->list.item[i], err);
+	if (rc < 0) {
+		np_comm_sums_release(&roles);
+		return rc;
+	}
+	*ret = roles;
+	return NP_OK;
+}
+
 void np_comm_sums_release(struct np_comm_sums *sums)
 {
 	np_vec_release(&sums->list);

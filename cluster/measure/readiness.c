@@ -33,6 +33,12 @@ static bool has_exposed(const struct np_cluster *cluster, const struct np_rank *
 	return rank->ops.count > 0;
 }
 
+static bool has_activity(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	(void)cluster;
+	return rank->activity.cells.count > 0;
+}
+
 static bool has_wait(const struct np_cluster *cluster, const struct np_rank *rank)
 {
 	(void)cluster;
@@ -112,6 +118,9 @@ static const struct {
 	[NP_ANALYSIS_EXPOSED] = { "exposed communication", has_exposed,
 				  "no intervals of kernels beside the operators",
 				  "export_type=db, or text with trace_view.json" },
+	[NP_ANALYSIS_PARTITION] = { "partition of the step", has_activity,
+				    "no intervals of kernels: totals alone",
+				    "export_type=db, or text with trace_view.json" },
 	[NP_ANALYSIS_WAIT] = { "wait and transfer", has_wait,
 			       "the small tasks of operators are not there",
 			       "export_type=db, or text with trace_view.json and Level1" },
@@ -130,7 +139,7 @@ static const struct {
 			       "profiler_level=Level1 and activities with CPU" },
 };
 
-static int measure_one(const struct np_cluster *cluster, enum np_analysis which,
+static int measure_one(const struct np_cluster *cluster, enum np_answer which,
 		       struct np_readiness *ret, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
@@ -170,6 +179,6 @@ int np_readiness_measure(const struct np_cluster *cluster,
 	int rc = NP_OK;
 
 	for (int i = 0; i < NP_ANALYSIS_COUNT && rc == NP_OK; i++)
-		rc = measure_one(cluster, (enum np_analysis)i, &ret[i], err);
+		rc = measure_one(cluster, (enum np_answer)i, &ret[i], err);
 	return rc;
 }

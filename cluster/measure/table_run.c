@@ -162,23 +162,49 @@ NP_DEFINE_TABLE(np_table_rank_device_map, "RankDeviceMap", "device, host and pat
 
 /* --- np_comm_step ---------------------------------------------------------------------------- */
 
+/* clang-format off */
+#define NP_COMM_SUM_COLUMNS \
+	{ "ranks", NP_INTEGER }, \
+	{ "ops", NP_INTEGER }, \
+	{ "bytes", NP_INTEGER }, \
+	{ "moved_bytes", NP_INTEGER }, \
+	{ "gb_per_s", NP_REAL }, \
+	{ "elapsed_ns", NP_INTEGER }, \
+	{ "wait_ns", NP_INTEGER }, \
+	{ "transit_ns", NP_INTEGER }, \
+	{ "exposed_ns", NP_INTEGER }, \
+	{ "overlapped_ns", NP_INTEGER }, \
+	{ "computing_ns", NP_INTEGER }, \
+	{ "comm_compute_ratio", NP_REAL }, \
+	{ "estimator", NP_TEXT }
+
+#define NP_COMM_SUM_CELLS(sum) \
+	np_cell_integer((int64_t)(sum)->ranks), \
+	np_cell_integer((int64_t)(sum)->ops), \
+	np_cell_integer((sum)->bytes), \
+	np_cell_integer((sum)->moved_bytes), \
+	np_cell_real(np_gb_per_s((sum)->moved_bytes, (sum)->moved_time)), \
+	np_cell_integer((sum)->elapsed), \
+	np_cell_integer((sum)->wait), \
+	np_cell_integer((sum)->transit), \
+	np_cell_integer((sum)->exposed), \
+	np_cell_integer((sum)->overlapped), \
+	np_cell_integer((sum)->computing), \
+	np_cell_real(np_comm_compute_ratio(sum)), \
+	np_cell_text((sum)->estimator)
+/* clang-format on */
+
 static const struct np_column comm_columns[] = {
 	{ "group_name", NP_TEXT },
 	{ "pg_name", NP_TEXT },
 	{ "step", NP_TEXT },
-	{ "ranks", NP_INTEGER },
-	{ "ops", NP_INTEGER },
-	{ "bytes", NP_INTEGER },
-	{ "moved_bytes", NP_INTEGER },
-	{ "gb_per_s", NP_REAL },
-	{ "elapsed_ns", NP_INTEGER },
-	{ "wait_ns", NP_INTEGER },
-	{ "transit_ns", NP_INTEGER },
-	{ "exposed_ns", NP_INTEGER },
-	{ "overlapped_ns", NP_INTEGER },
-	{ "computing_ns", NP_INTEGER },
-	{ "comm_compute_ratio", NP_REAL },
-	{ "estimator", NP_TEXT },
+	NP_COMM_SUM_COLUMNS,
+};
+
+static const struct np_column role_columns[] = {
+	{ "role", NP_TEXT },
+	{ "step", NP_TEXT },
+	NP_COMM_SUM_COLUMNS,
 };
 
 static int produce_comm_sum(const struct np_run *run, const struct np_comm_sum *sum,
@@ -189,18 +215,31 @@ static int produce_comm_sum(const struct np_run *run, const struct np_comm_sum *
 	np_group_label(sum->communicator->hash, hash, sizeof(hash));
 	return np_sink_row(
 		sink,
-		(struct np_cell[]){
-			np_cell_text(hash),
-			np_cell_text(np_run_text(run, sum->communicator->pg_name)),
-			np_cell_text(np_run_text(run, sum->step)),
-			np_cell_integer((int64_t)sum->ranks), np_cell_integer((int64_t)sum->ops),
-			np_cell_integer(sum->bytes), np_cell_integer(sum->moved_bytes),
-			np_cell_real(np_gb_per_s(sum->moved_bytes, sum->moved_time)),
-			np_cell_integer(sum->elapsed), np_cell_integer(sum->wait),
-			np_cell_integer(sum->transit), np_cell_integer(sum->exposed),
-			np_cell_integer(sum->overlapped), np_cell_integer(sum->computing),
-			np_cell_real(np_comm_compute_ratio(sum)), np_cell_text(sum->estimator) },
+		(struct np_cell[]){ np_cell_text(hash),
+				    np_cell_text(np_run_text(run, sum->communicator->pg_name)),
+				    np_cell_text(np_run_text(run, sum->step)),
+				    NP_COMM_SUM_CELLS(sum) },
 		err);
+}
+
+/* A role has no group of its own. */
+static int produce_role_sums(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	const struct np_run *run = tables->cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < tables->roles->list.count && rc == NP_OK; i++) {
+		const struct np_comm_sum *sum = &tables->roles->list.item[i];
+
+		rc = np_sink_row(sink,
+				 (struct np_cell[]){
+					 np_cell_text(np_run_text(run, sum->communicator->pg_name)),
+					 np_cell_text(np_run_text(run, sum->step)),
+					 NP_COMM_SUM_CELLS(sum) },
+				 err);
+	}
+	return rc;
 }
 
 static int produce_comm_sums(const void *model, struct np_sink *sink, struct np_err *err)
@@ -216,6 +255,10 @@ static int produce_comm_sums(const void *model, struct np_sink *sink, struct np_
 NP_DEFINE_TABLE(np_table_comm_step, "np_comm_step",
 		"each communicator in each step over its profiled ranks, in ns and bytes",
 		comm_columns, produce_comm_sums);
+
+NP_DEFINE_TABLE(np_table_role_step, "np_role_step",
+		"all communicators of each role in each step, in ns and bytes", role_columns,
+		produce_role_sums);
 
 /* --- np_skipped, np_run_info ----------------------------------------------------------------- */
 

@@ -59,37 +59,3 @@ static int produce_calls(const void *model, struct np_sink *sink, struct np_err 
 
 NP_DEFINE_TABLE(np_table_call, "np_call", "calls of CANN by function over the whole capture, in ns",
 		call_columns, produce_calls);
-
-static const struct np_column memory_columns[] = {
-	{ "rank", NP_INTEGER },
-	{ "component", NP_TEXT },
-	{ "peak_bytes", NP_INTEGER },
-	{ "reserved_bytes", NP_INTEGER },
-};
-
-static int produce_memory(const void *model, struct np_sink *sink, struct np_err *err)
-{
-	const struct np_run *run = ((const struct np_cluster_tables *)model)->cluster->run;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < run->sources.count; i++) {
-		const struct np_rank *rank = run->ranks[i];
-
-		for (size_t j = 0; rank && j < rank->memory.count && rc == NP_OK; j++) {
-			const struct np_memory_peak *peak = &rank->memory.item[j];
-
-			rc = np_sink_row(
-				sink,
-				(struct np_cell[]){ np_cell_integer(rank->id),
-						    np_cell_text(np_run_text(run, peak->component)),
-						    np_cell_integer(peak->allocated),
-						    np_cell_integer(peak->reserved) },
-				err);
-		}
-	}
-	return rc;
-}
-
-NP_DEFINE_TABLE(np_table_memory, "np_memory",
-		"the most memory each component held during the capture, in bytes", memory_columns,
-		produce_memory);

@@ -99,25 +99,32 @@ static const struct np_column blame_columns[] = {
 	{ "cost_ns", NP_INTEGER }, { "cause", NP_TEXT }, { "via", NP_TEXT },
 };
 
-/* Charges by arrival: why a rank was late, and through whom, is not known yet. */
+/* Charges by arrival, why the rank was late, and where it was kept waiting if that is why. */
 static int produce_blame(const void *model, struct np_sink *sink, struct np_err *err)
 {
 	const struct np_cluster_tables *tables = model;
+	const struct np_align *align = tables->align;
 	const struct np_run *run = tables->cluster->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < tables->blame->rows.count && rc == NP_OK; i++) {
 		const struct np_blame_row *row = &tables->blame->rows.item[i];
+		const struct np_origin_row *why = &tables->origin->rows[i];
 		char hash[24];
+		char via[24];
 
-		np_group_label(tables->align->communicators.item[row->communicator].hash, hash,
+		np_group_label(align->communicators.item[row->communicator].hash, hash,
 			       sizeof(hash));
-		rc = np_sink_row(sink,
-				 (struct np_cell[]){ np_cell_integer(run->ranks[row->rank]->id),
-						     np_cell_text(np_run_text(run, row->step)),
-						     np_cell_text(hash), np_cell_integer(row->cost),
-						     np_cell_null(), np_cell_null() },
-				 err);
+		if (why->via != UINT32_MAX)
+			np_group_label(align->communicators.item[why->via].hash, via, sizeof(via));
+		rc = np_sink_row(
+			sink,
+			(struct np_cell[]){ np_cell_integer(run->ranks[row->rank]->id),
+					    np_cell_text(np_run_text(run, row->step)),
+					    np_cell_text(hash), np_cell_integer(row->cost),
+					    np_cell_text(np_cause_name(why->cause)),
+					    np_cell_text(why->via != UINT32_MAX ? via : NULL) },
+			err);
 	}
 	return rc;
 }

@@ -488,3 +488,23 @@ size_t np_db_table_count(struct np_db *db)
 				     " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
 				     NULL, NULL, 0);
 }
+
+int np_db_check(struct np_db *db, struct np_err *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &statement, NULL);
+	const char *answer = NULL;
+	int rc = NP_OK;
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		answer = (const char *)sqlite3_column_text(statement, 0);
+	if (code != SQLITE_ROW)
+		rc = np_db_fail(db->handle, code, db->path, err);
+	else if (!answer || strcmp(answer, "ok") != 0)
+		rc = np_fail(err, NP_E_FORMAT, "'%s' is damaged: %.200s", db->path,
+			     answer ? answer : "out of memory");
+	(void)sqlite3_finalize(statement);
+	return rc;
+}

@@ -167,7 +167,28 @@ static const char settings[] = "PRAGMA journal_mode=OFF;"
 			       "PRAGMA cache_size=-4096;"
 			       "BEGIN";
 
-int np_db_writer_open(const char *path, struct np_db_writer **ret, struct np_err *err)
+/* All pages of `source`, if there is one, as the beginning of the new database. */
+static int copy_pages(struct np_db_writer *writer, struct np_db *source, struct np_err *err)
+{
+	sqlite3_backup *backup;
+	int code;
+
+	if (!source)
+		return NP_OK;
+	backup = sqlite3_backup_init(writer->handle, "main", np_db_handle(source), "main");
+	if (!backup)
+		return write_fail(writer, err);
+	code = sqlite3_backup_step(backup, -1);
+	(void)sqlite3_backup_finish(backup);
+	if (code != SQLITE_DONE)
+		return np_fail(err, NP_E_IO, "cannot copy '%s' to '%s': %s", np_db_path(source),
+			       writer->path, sqlite3_errstr(code));
+	/* A header that asks for a write-ahead log would have one made beside the file. */
+	return np_db_writer_exec(writer, "PRAGMA journal_mode=DELETE", err);
+}
+
+static int open_writer(struct np_db *source, const char *path, struct np_db_writer **ret,
+		       struct np_err *err)
 {
 	NP_CLEANUP(np_db_writer_abortp) struct np_db_writer *writer = calloc(1, sizeof(*writer));
 	int rc;
@@ -186,11 +207,24 @@ int np_db_writer_open(const char *path, struct np_db_writer **ret, struct np_err
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK)
 		return write_fail(writer, err);
-	rc = np_db_writer_exec(writer, settings, err);
+	rc = copy_pages(writer, source, err);
+	if (rc == NP_OK)
+		rc = np_db_writer_exec(writer, settings, err);
 	if (rc < 0)
 		return rc;
 	*ret = NP_STEAL(writer);
 	return NP_OK;
+}
+
+int np_db_writer_open(const char *path, struct np_db_writer **ret, struct np_err *err)
+{
+	return open_writer(NULL, path, ret, err);
+}
+
+int np_db_writer_open_copy(struct np_db *source, const char *path, struct np_db_writer **ret,
+			   struct np_err *err)
+{
+	return open_writer(source, path, ret, err);
 }
 
 static int close_handle(struct np_db_writer *writer)

@@ -348,3 +348,11 @@ int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err)
 	}
 	return NP_OK;
 }
+
+int np_scan_skip(struct np_scan *scan, size_t rows, struct np_err *err)
+{
+	if (scan->ended)
+		return NP_OK;
+	return scan->pages ? np_pages_skip(scan->pages, rows, err)
+			   : np_scan_rows_skip(scan, rows, err);
+}

@@ -271,6 +271,27 @@ int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err)
 	return NP_OK;
 }
 
+int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err)
+{
+	while (rows > 0) {
+		size_t count;
+		int rc = advance(pages, err);
+
+		if (rc < 0)
+			return rc;
+		count = pages->cells - pages->cell;
+		if (count == 0) {
+			pages->scan->ended = true;
+			break;
+		}
+		if (count > rows)
+			count = rows;
+		pages->cell += (uint32_t)count;
+		rows -= count;
+	}
+	return NP_OK;
+}
+
 /* §1.3.2: a power of two; 65536 does not fit the field and is written as 1. */
 static uint32_t page_size_of(const uint8_t *header)
 {

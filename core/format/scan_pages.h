@@ -36,7 +36,12 @@ struct np_pages_type {
 	int64_t constant;
 	uint32_t shift;
 	uint16_t size;
-	bool odd; /* it does not */
+	uint16_t odd; /* it does not: bits of enum np_pages_odd */
+};
+
+enum np_pages_odd {
+	NP_PAGES_ODD_VALUE = 1, /* no integer: matters where it is asked for */
+	NP_PAGES_ODD_SIZE = 2,  /* what is behind it cannot be found */
 };
 
 struct np_pages {
@@ -73,6 +78,7 @@ struct np_pages {
 	bool fast;
 	struct np_pages_type type[256];
 	int64_t *target[NP_PAGES_FAST_COLUMNS];
+	uint16_t minds[NP_PAGES_FAST_COLUMNS]; /* what is too odd in this column */
 	int64_t *rowid_target;
 	int64_t nowhere[NP_SCAN_ROWS];
 };

@@ -75,6 +75,7 @@ double np_scan_real_of_text(const char *bytes, size_t length);
 int np_scan_rows_open(struct np_scan *scan, const char *table, bool is_table, struct np_err *err)
 	NP_MUST_USE;
 int np_scan_rows_next(struct np_scan *scan, size_t *rows, struct np_err *err) NP_MUST_USE;
+int np_scan_rows_skip(struct np_scan *scan, size_t rows, struct np_err *err) NP_MUST_USE;
 
 /*
  * The page engine, for the rowid table whose b-tree begins at page `root`.
@@ -84,5 +85,6 @@ int np_pages_open(struct np_scan *scan, uint32_t root, struct np_pages **ret, st
 	NP_MUST_USE;
 void np_pages_close(struct np_pages *pages);
 int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err) NP_MUST_USE;
+int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_SCAN_PRIVATE_H */

@@ -382,10 +382,11 @@ static int decode_any(struct np_pages *pages, const uint8_t *cell, size_t row, s
  * ------------
  *
  * For tables of which only integers are asked for, and records that lie on the
- * leaf as a whole, have all these columns and nothing but integers and NULLs up to
- * the last of them. It does all columns up to there alike, whether asked for or
- * not, without a branch, and finds out at the end if it should not have: nothing
- * of what it has written counts then.
+ * leaf as a whole, have all these columns and nothing but integers and NULLs in
+ * them, and before the last of them nothing but these, reals and short texts. It
+ * does all columns up to there alike, whether asked for or not, without a branch,
+ * and finds out at the end if it should not have: nothing of what it has written
+ * counts then.
  */
 
 /* What to do with the 8 bytes that begin where a value does. */
@@ -393,11 +394,15 @@ static void plan_type(struct np_pages_type *plan, unsigned type)
 {
 	static const int64_t constants[] = { [SERIAL_NULL] = NP_UNKNOWN, [SERIAL_ONE] = 1 };
 
-	*plan = (struct np_pages_type){ .odd = true };
+	*plan = (struct np_pages_type){ .odd = NP_PAGES_ODD_VALUE | NP_PAGES_ODD_SIZE };
+	/* A byte with the highest bit set is but the beginning of a type. */
+	if (type >= 0x80 || (type > SERIAL_ONE && type < SERIAL_BLOB))
+		return;
+	plan->odd = NP_PAGES_ODD_VALUE;
+	plan->size = (uint16_t)size_of_type(type);
 	if (type > SERIAL_ONE || type == SERIAL_REAL)
 		return;
-	plan->odd = false;
-	plan->size = small_sizes[type];
+	plan->odd = 0;
 	if (plan->size > 0) {
 		plan->shift = 64 - 8 * (uint32_t)plan->size;
 		plan->mask = -1;
@@ -414,14 +419,18 @@ static void plan_column(struct np_pages *pages, struct np_scan_slot *slot)
 		pages->fast = false;
 	else
 		*target = slot->values.integer;
+	if (!slot->is_rowid && pages->fast)
+		pages->minds[slot->position] |= NP_PAGES_ODD_VALUE;
 }
 
 static void plan_fast_way(struct np_pages *pages)
 {
 	pages->fast = pages->needed <= NP_PAGES_FAST_COLUMNS;
 	pages->rowid_target = pages->nowhere;
-	for (size_t i = 0; i < NP_PAGES_FAST_COLUMNS; i++)
+	for (size_t i = 0; i < NP_PAGES_FAST_COLUMNS; i++) {
 		pages->target[i] = pages->nowhere;
+		pages->minds[i] = NP_PAGES_ODD_SIZE;
+	}
 	for (unsigned type = 0; type < NP_COUNT(pages->type); type++)
 		plan_type(&pages->type[type], type);
 	for (size_t i = 0; i < pages->stored_count && pages->fast; i++)
@@ -479,7 +488,7 @@ static inline bool decode_fast(const struct np_pages *pages, const uint8_t *cell
 
 		pages->target[i][row] = load_integer(record + offset, type);
 		offset += type->size;
-		odd |= type->odd;
+		odd |= type->odd & pages->minds[i];
 	}
 	return !odd && offset <= size;
 }

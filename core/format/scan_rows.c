@@ -109,6 +109,18 @@ static void take_row(struct np_scan *scan, size_t row)
 	}
 }
 
+int np_scan_rows_skip(struct np_scan *scan, size_t rows, struct np_err *err)
+{
+	int rc = SQLITE_ROW;
+
+	while (rows-- > 0 && rc == SQLITE_ROW)
+		rc = sqlite3_step(scan->statement);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return np_db_fail(np_db_handle(scan->db), rc, np_db_path(scan->db), err);
+	scan->ended = rc == SQLITE_DONE;
+	return NP_OK;
+}
+
 int np_scan_rows_next(struct np_scan *scan, size_t *rows, struct np_err *err)
 {
 	int rc = SQLITE_ROW;

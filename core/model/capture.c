@@ -4,6 +4,7 @@
 #include "npuprof/steps.h"
 
 #include <ctype.h>
+#include <strings.h>
 
 /* A connection whose tasks ran on several devices. */
 #define SEVERAL_DEVICES UINT16_MAX
@@ -22,6 +23,9 @@ void capture_end(struct capture *capture)
 	size_t cells = capture->cells ? capture->devices.count * capture->rank->steps.count : 0;
 
 	for (size_t i = 0; i < cells; i++) {
+		np_vec_release(&capture->cells[i].kernels);
+		np_vec_release(&capture->cells[i].copies);
+		np_vec_release(&capture->cells[i].ops);
 		np_vec_release(&capture->cells[i].computing);
 		np_vec_release(&capture->cells[i].communication);
 		np_spans_free(capture->cells[i].compute_union);
@@ -29,6 +33,9 @@ void capture_end(struct capture *capture)
 	free(capture->cells);
 	np_vec_release(&capture->tasks);
 	np_vec_release(&capture->devices);
+	np_vec_release(&capture->launches);
+	np_vec_release(&capture->op_connections);
+	np_spans_free(capture->loading);
 	np_idmap_free(capture->launched);
 	np_idmap_free(capture->connection_device);
 }
@@ -96,13 +103,34 @@ uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end
 	return (uint32_t)(low - 1);
 }
 
-int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end)
+/* Of several calls of one connection those of a step count, then node calls. */
+static bool replaces(const struct capture_launch *known, uint32_t step, bool node)
 {
-	uint32_t step = capture_host_step(capture, start, end);
+	return !known || step != NP_NO_STEP || (node && !known->node);
+}
 
-	if (step == NP_NO_STEP || connection == NP_UNKNOWN)
+int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end, bool node)
+{
+	uint32_t step = node ? capture_host_step(capture, start, end) : NP_NO_STEP;
+	struct capture_launch *launch;
+
+	if (connection == NP_UNKNOWN ||
+	    !replaces(capture_launch_of(capture, connection), step, node))
 		return NP_OK;
-	return np_idmap_set(capture->launched, connection, step, capture->err);
+	launch = np_vec_add(&capture->launches, capture->err);
+	if (!launch)
+		return NP_E_NOMEM;
+	*launch = (struct capture_launch){ capture_time_ok(start, end) ? end : NP_UNKNOWN, step,
+					   node };
+	return np_idmap_set(capture->launched, connection, (uint32_t)(capture->launches.count - 1),
+			    capture->err);
+}
+
+const struct capture_launch *capture_launch_of(const struct capture *capture, int64_t connection)
+{
+	uint32_t index = np_idmap_get(capture->launched, connection);
+
+	return index == NP_IDMAP_NONE ? NULL : &capture->launches.item[index];
 }
 
 void capture_widen_step(struct capture *capture, uint32_t step_index, np_ns start, np_ns end)
@@ -181,6 +209,8 @@ enum task_class capture_task_class(const char *type, size_t length)
 	capture_plain_type(type, length, plain, sizeof(plain));
 	if (strcmp(plain, "SDMA") == 0)
 		return TASK_SDMA;
+	if (strcmp(plain, "MEMCPYASYNC") == 0 || strncmp(plain, "PCIE", 4) == 0)
+		return TASK_COPY;
 	if (strcmp(plain, "NOTIFYWAIT") == 0)
 		return TASK_NOTIFY_WAIT;
 	for (size_t i = 0; i < NP_COUNT(outside); i++) {
@@ -213,29 +243,65 @@ static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
 	return NP_OK;
 }
 
-int capture_add_task(struct capture *capture, np_ns start, np_ns end, int64_t device,
-		     int64_t connection, enum task_class class, uint32_t *ret_index)
+static uint32_t small_number(int64_t value)
 {
+	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+int capture_add_task(struct capture *capture, const struct capture_row *row, uint32_t *ret_index)
+{
+	const struct capture_launch *launch;
 	struct capture_task *task;
-	uint32_t step;
 
 	*ret_index = NP_IDMAP_NONE;
-	if (!capture_time_ok(start, end)) {
+	if (!capture_time_ok(row->start, row->end)) {
 		capture->impossible_times++;
 		return NP_OK;
 	}
 	task = np_vec_add(&capture->tasks, capture->err);
 	if (!task)
 		return NP_E_NOMEM;
-	task->start = start;
-	task->end = end;
-	task->connection = connection;
-	task->class = (uint8_t) class;
+	task->start = row->start;
+	task->end = row->end;
+	task->connection = row->connection;
+	task->stream = small_number(row->stream);
+	task->id = small_number(row->id);
+	task->class = (uint8_t)row->class;
 	*ret_index = (uint32_t)(capture->tasks.count - 1);
-	step = np_idmap_get(capture->launched, connection);
-	if (step != NP_IDMAP_NONE)
-		capture_widen_step(capture, step, start, end);
-	return device_index(capture, device, &task->device);
+	launch = capture_launch_of(capture, row->connection);
+	if (launch && launch->step != NP_NO_STEP)
+		capture_widen_step(capture, launch->step, row->start, row->end);
+	return device_index(capture, row->device, &task->device);
+}
+
+bool capture_is_type(const char *type, size_t length)
+{
+	return length > 0 && !(length == 3 && memcmp(type, "N/A", 3) == 0);
+}
+
+/* --- the host -------------------------------------------------------------------------------- */
+
+bool capture_loads_data(const char *name, size_t length)
+{
+	static const char loader[] = "dataloader";
+	const size_t wanted = sizeof(loader) - 1;
+
+	for (size_t i = 0; i + wanted <= length; i++) {
+		if ((name[i] | 0x20) == 'd' && strncasecmp(&name[i], loader, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+int capture_add_loading(struct capture *capture, np_ns start, np_ns end)
+{
+	if (!capture_time_ok(start, end))
+		return NP_OK;
+	if (!capture->loading)
+		capture->loading = np_spans_new();
+	if (!capture->loading)
+		return np_fail_nomem(capture->err, "a rank");
+	return np_spans_add(capture->loading, start, end, capture->err);
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
@@ -252,13 +318,16 @@ int32_t capture_op_device(struct capture *capture, int64_t device, int64_t conne
 	return index < capture->devices.count ? capture->devices.item[index] : -1;
 }
 
-struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end)
+struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end,
+				  int64_t connection)
 {
 	struct np_rank *rank = capture->rank;
 	struct np_comm_op *op = np_vec_add(&rank->ops, capture->err);
+	int64_t *launched_by = np_vec_add(&capture->op_connections, capture->err);
 
-	if (!op)
+	if (!op || !launched_by)
 		return NULL;
+	*launched_by = connection;
 	*op = (struct np_comm_op){ .start = start,
 				   .end = end,
 				   .transit = NP_UNKNOWN,

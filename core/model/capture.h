@@ -27,17 +27,41 @@
 enum task_class {
 	TASK_OTHER,
 	TASK_SDMA,
+	TASK_COPY, /* asynchronous copies, and those over PCIe */
 	TASK_NOTIFY_WAIT,
 	TASK_NOT_IN_EXTENT, /* markers and host views of kernels: no part of the step's extent */
 };
 
+/* Every task of a rank is one of these for a while: keep it small. */
 struct capture_task {
 	np_ns start;
 	np_ns end;
 	int64_t connection; /* NP_UNKNOWN for none */
+	uint32_t stream;    /* UINT32_MAX when not known */
+	uint32_t id;        /* on its stream; likewise */
+	np_str type;        /* of a kernel that computes; NP_STR_NONE when not known */
 	uint16_t device;    /* index in capture.devices */
 	uint8_t class;      /* enum task_class */
-	bool computes;
+	bool computes : 1;
+	bool of_op : 1; /* a small task of a communication operator */
+};
+
+/* A task as a file has it; NP_UNKNOWN where it does not say. */
+struct capture_row {
+	np_ns start;
+	np_ns end;
+	int64_t device;
+	int64_t connection;
+	int64_t stream;
+	int64_t id;
+	enum task_class class;
+};
+
+/* The call that launched the tasks of a connection. */
+struct capture_launch {
+	np_ns end;     /* NP_UNKNOWN for an impossible time */
+	uint32_t step; /* or NP_NO_STEP */
+	bool node;     /* copies are launched by other calls */
 };
 
 struct capture_spans {
@@ -46,10 +70,19 @@ struct capture_spans {
 	size_t capacity;
 };
 
+struct capture_list {
+	uint32_t *item;
+	size_t count;
+	size_t capacity;
+};
+
 /* What is gathered for one device in one step. */
 struct capture_cell {
-	struct capture_spans computing;
-	struct capture_spans communication;
+	struct capture_list kernels; /* indexes in capture.tasks */
+	struct capture_list copies;  /* likewise */
+	struct capture_list ops;     /* indexes in rank->ops */
+	struct capture_spans computing;     /* if computing_given */
+	struct capture_spans communication; /* if communication_given */
 	np_ns receive;
 	struct np_span tasks;
 	struct np_spans *compute_union;
@@ -61,11 +94,15 @@ struct capture {
 	const char *path;   /* of the input, for notes */
 	struct np_err *err; /* never NULL */
 
-	struct np_idmap *launched; /* connection → step */
+	struct np_idmap *launched; /* connection → launches */
+	NP_VEC(struct capture_launch) launches;
 	NP_VEC(struct capture_task) tasks;
+	NP_VEC(int64_t) op_connections; /* by the index in rank->ops */
+	struct np_spans *loading;       /* when the host loaded data; NULL while it did not */
 	NP_VEC(int32_t) devices;
 	struct np_idmap *connection_device; /* NULL while there is one device */
 	struct capture_cell *cells;         /* devices × steps, from capture_close_steps() on */
+	bool computing_given;               /* by capture_add_computing(), not by kernels */
 	bool communication_given;           /* by capture_add_communication(), not by operators */
 
 	/* Oddities, told once at the end. */
@@ -87,8 +124,15 @@ int capture_add_step(struct capture *capture, np_str id, np_ns host_begin, np_ns
 /* Sort the steps by the host's time: the order in which launches look for them. */
 void capture_sort_steps(struct capture *capture);
 
-/* A call on the host launched the tasks of `connection`; its step is the one that holds it all. */
-int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end) NP_MUST_USE;
+/*
+ * A call on the host launched the tasks of `connection`. If it is a node call,
+ * they belong to the step that holds it all.
+ */
+int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end, bool node)
+	NP_MUST_USE;
+
+/* The call that launched the tasks of a connection, or NULL. */
+const struct capture_launch *capture_launch_of(const struct capture *capture, int64_t connection);
 
 /* The step whose host window holds [start, end]; NP_NO_STEP for none. */
 uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end);
@@ -97,8 +141,17 @@ uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end
  * Add a task; times that are impossible are counted and the task is left out,
  * with *ret_index NP_IDMAP_NONE.
  */
-int capture_add_task(struct capture *capture, np_ns start, np_ns end, int64_t device,
-		     int64_t connection, enum task_class class, uint32_t *ret_index) NP_MUST_USE;
+int capture_add_task(struct capture *capture, const struct capture_row *row, uint32_t *ret_index)
+	NP_MUST_USE;
+
+/* The host loaded data. */
+int capture_add_loading(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
+
+/* Is it the name of a host event that loads data? (*dataloader*, in any case) */
+bool capture_loads_data(const char *name, size_t length);
+
+/* Is it the name of a type, or does it say that none was recorded? */
+bool capture_is_type(const char *type, size_t length);
 
 /* A task that a step launched widens the step's window on the device. */
 void capture_widen_step(struct capture *capture, uint32_t step, np_ns start, np_ns end);
@@ -118,10 +171,17 @@ int capture_close_steps(struct capture *capture) NP_MUST_USE;
  */
 int32_t capture_op_device(struct capture *capture, int64_t device, int64_t connection);
 
-/* An operator of rank->ops with everything about it unknown; start and end must be in order. */
-struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
+/*
+ * An operator of rank->ops with everything about it unknown but its times, which
+ * must be in order, and the connection over which it was launched (NP_UNKNOWN).
+ */
+struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end,
+				  int64_t connection) NP_MUST_USE;
 
-/* Add a span of computing to the step that holds its start. */
+/*
+ * Add a span of computing to the step that holds its start. Without any such
+ * span the union of the kernels is what computes.
+ */
 int capture_add_computing(struct capture *capture, uint16_t device, np_ns start, np_ns end)
 	NP_MUST_USE;
 
@@ -132,7 +192,7 @@ int capture_add_computing(struct capture *capture, uint16_t device, np_ns start,
 int capture_add_communication(struct capture *capture, uint16_t device, np_ns start, np_ns end)
 	NP_MUST_USE;
 
-/* From what was gathered to rank->times and rank->comm_steps; sorts rank->ops. */
+/* From what was gathered to rank->times, ->activity and ->comm_steps; sorts rank->ops. */
 int capture_measure(struct capture *capture) NP_MUST_USE;
 
 /* Note what was odd about the input. */

@@ -39,6 +39,21 @@ static void widen_extent(struct np_span *extent, const struct capture_task *task
 		extent->end = task->end;
 }
 
+static int add_index(struct capture *capture, struct capture_list *list, size_t index)
+{
+	uint32_t *slot = np_vec_add(list, capture->err);
+
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = (uint32_t)index;
+	return NP_OK;
+}
+
+static bool copies(const struct capture_task *task)
+{
+	return (task->class == TASK_COPY || task->class == TASK_SDMA) && !task->of_op;
+}
+
 /* Put every task into the step that holds its start. */
 static int sort_tasks_into_steps(struct capture *capture)
 {
@@ -55,7 +70,9 @@ static int sort_tasks_into_steps(struct capture *capture)
 		cell = cell_of(capture, task->device, step);
 		widen_extent(&cell->tasks, task);
 		if (task->computes)
-			rc = add_span(capture, &cell->computing, task->start, task->end);
+			rc = add_index(capture, &cell->kernels, i);
+		else if (copies(task))
+			rc = add_index(capture, &cell->copies, i);
 	}
 	return rc;
 }
@@ -79,9 +96,7 @@ static int sort_ops_into_steps(struct capture *capture)
 			continue;
 		}
 		cell = cell_of(capture, device, op->step);
-		rc = capture->communication_given
-			     ? NP_OK
-			     : add_span(capture, &cell->communication, op->start, op->end);
+		rc = add_index(capture, &cell->ops, i);
 		if (rc < 0)
 			return rc;
 		if (strncmp(np_strtab_text(capture->strings, op->name), "hcom_receive", 12) == 0)
@@ -95,6 +110,7 @@ int capture_add_computing(struct capture *capture, uint16_t device, np_ns start,
 	const struct np_rank *rank = capture->rank;
 	uint32_t step = np_steps_find(rank->steps.item, rank->steps.count, start);
 
+	capture->computing_given = true;
 	if (step == NP_NO_STEP)
 		return NP_OK;
 	return add_span(capture, &cell_of(capture, device, step)->computing, start, end);
@@ -111,8 +127,112 @@ int capture_add_communication(struct capture *capture, uint16_t device, np_ns st
 	return add_span(capture, &cell_of(capture, device, step)->communication, start, end);
 }
 
+/* A cell while it is measured: its tasks with all that tells whose a nanosecond is. */
+struct cell_tasks {
+	NP_VEC(struct np_activity_task) kernels;
+	NP_VEC(struct np_activity_task) ops;
+	NP_VEC(struct np_activity_task) copies;
+	struct np_spans *communication;
+};
+
+/* When the call that launched a task had returned; kernels and operators have node calls. */
+static np_ns launched(const struct capture *capture, int64_t connection, bool by_node)
+{
+	const struct capture_launch *launch = capture_launch_of(capture, connection);
+
+	return launch && (launch->node || !by_node) ? launch->end : NP_UNKNOWN;
+}
+
+static struct np_activity_task of_task(const struct capture *capture,
+				       const struct capture_task *task)
+{
+	return (struct np_activity_task){
+		.start = task->start,
+		.end = task->end,
+		.launched = launched(capture, task->connection, task->computes),
+		.tie = np_activity_tie(task->stream, task->id),
+		.of = task->type,
+	};
+}
+
+static struct np_activity_task of_op(const struct capture *capture, uint32_t index)
+{
+	const struct np_comm_op *op = &capture->rank->ops.item[index];
+
+	return (struct np_activity_task){
+		.start = op->start,
+		.end = op->end,
+		.launched = launched(capture, capture->op_connections.item[index], true),
+		.tie = capture->rank->groups.item[op->group].hash,
+		.of = index,
+	};
+}
+
+static int gather(struct capture *capture, const struct capture_cell *cell,
+		  struct cell_tasks *tasks)
+{
+	tasks->kernels.count = 0;
+	tasks->ops.count = 0;
+	tasks->copies.count = 0;
+	for (size_t i = 0; i < cell->kernels.count; i++) {
+		struct np_activity_task *task = np_vec_add(&tasks->kernels, capture->err);
+
+		if (!task)
+			return NP_E_NOMEM;
+		*task = of_task(capture, &capture->tasks.item[cell->kernels.item[i]]);
+	}
+	for (size_t i = 0; i < cell->ops.count; i++) {
+		struct np_activity_task *task = np_vec_add(&tasks->ops, capture->err);
+
+		if (!task)
+			return NP_E_NOMEM;
+		*task = of_op(capture, cell->ops.item[i]);
+	}
+	for (size_t i = 0; i < cell->copies.count; i++) {
+		struct np_activity_task *task = np_vec_add(&tasks->copies, capture->err);
+
+		if (!task)
+			return NP_E_NOMEM;
+		*task = of_task(capture, &capture->tasks.item[cell->copies.item[i]]);
+	}
+	np_activity_sort(tasks->kernels.item, tasks->kernels.count);
+	np_activity_sort(tasks->ops.item, tasks->ops.count);
+	return NP_OK;
+}
+
+/* The spans that were given, or else the union of sorted tasks. */
+static int unite(struct capture *capture, bool given, struct capture_spans *spans,
+		 const struct np_activity_task *tasks, size_t count, struct np_spans *ret)
+{
+	int rc = NP_OK;
+
+	if (given)
+		return np_spans_add_all(ret, spans->item, spans->count, capture->err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = np_spans_add(ret, tasks[i].start, tasks[i].end, capture->err);
+	return rc;
+}
+
+static int add_activity(struct capture *capture, const struct capture_cell *cell,
+			struct cell_tasks *tasks)
+{
+	struct np_activity_input input = {
+		.kernels = tasks->kernels.item,
+		.kernel_count = tasks->kernels.count,
+		.ops = tasks->ops.item,
+		.op_count = tasks->ops.count,
+		.copies = tasks->copies.item,
+		.copy_count = tasks->copies.count,
+		.computing = capture->computing_given ? cell->compute_union : NULL,
+		.communication = capture->communication_given ? tasks->communication : NULL,
+		.loading = capture->loading,
+	};
+
+	return np_activity_add(&capture->rank->activity, &input, capture->err);
+}
+
 static int measure_cell(struct capture *capture, uint16_t device, uint32_t step,
-			struct np_spans *communication)
+			struct cell_tasks *tasks)
 {
 	struct capture_cell *cell = cell_of(capture, device, step);
 	struct np_step_time *time = np_vec_add(&capture->rank->times, capture->err);
@@ -125,30 +245,39 @@ static int measure_cell(struct capture *capture, uint16_t device, uint32_t step,
 	cell->compute_union = np_spans_new();
 	if (!cell->compute_union)
 		return np_fail_nomem(capture->err, "step times");
-	np_spans_clear(communication);
-	rc = np_spans_add_all(cell->compute_union, cell->computing.item, cell->computing.count,
-			      capture->err);
+	np_spans_clear(tasks->communication);
+	rc = gather(capture, cell, tasks);
 	if (rc == NP_OK)
-		rc = np_spans_add_all(communication, cell->communication.item,
-				      cell->communication.count, capture->err);
+		rc = unite(capture, capture->computing_given, &cell->computing, tasks->kernels.item,
+			   tasks->kernels.count, cell->compute_union);
 	if (rc == NP_OK)
-		np_step_time_measure(&capture->rank->steps.item[step], cell->compute_union,
-				     communication, cell->receive, cell->tasks, time);
-	return rc;
+		rc = unite(capture, capture->communication_given, &cell->communication,
+			   tasks->ops.item, tasks->ops.count, tasks->communication);
+	if (rc < 0)
+		return rc;
+	np_step_time_measure(&capture->rank->steps.item[step], cell->compute_union,
+			     tasks->communication, cell->receive, cell->tasks, time);
+	return add_activity(capture, cell, tasks);
 }
 
 static int measure_steps(struct capture *capture)
 {
-	NP_CLEANUP(np_spans_freep) struct np_spans *communication = np_spans_new();
+	struct cell_tasks tasks = { .communication = np_spans_new() };
 	size_t steps = capture->rank->steps.count;
 	int rc = NP_OK;
 
-	if (!communication)
-		return np_fail_nomem(capture->err, "step times");
+	if (!tasks.communication)
+		rc = np_fail_nomem(capture->err, "step times");
 	for (size_t device = 0; device < capture->devices.count; device++) {
 		for (uint32_t step = 0; step < steps && rc == NP_OK; step++)
-			rc = measure_cell(capture, (uint16_t)device, step, communication);
+			rc = measure_cell(capture, (uint16_t)device, step, &tasks);
 	}
+	if (rc == NP_OK)
+		rc = np_activity_finish(&capture->rank->activity, capture->err);
+	np_vec_release(&tasks.kernels);
+	np_vec_release(&tasks.ops);
+	np_vec_release(&tasks.copies);
+	np_spans_free(tasks.communication);
 	return rc;
 }
 
@@ -195,20 +324,61 @@ static int measure_exposed(struct capture *capture, const uint32_t *order)
 static int measure_communicators(struct capture *capture)
 {
 	uint32_t *order = NULL;
-	int rc = np_load_sort_ops(capture->rank, capture->strings, capture->err);
+	int rc = np_load_comm_steps(capture->rank, &order, capture->err);
 
-	if (rc == NP_OK)
-		rc = np_load_comm_steps(capture->rank, &order, capture->err);
 	if (rc == NP_OK)
 		rc = measure_exposed(capture, order);
 	free(order);
 	return rc;
 }
 
+/* --- whose tasks and operators are -------------------------------------------------------------- */
+
+/* Sort the operators, and with them what launched them. */
+static int sort_ops(struct capture *capture)
+{
+	size_t count = capture->rank->ops.count;
+	int64_t *sorted = malloc((count ? count : 1) * sizeof(*sorted));
+	uint32_t *order = NULL;
+	int rc = sorted ? np_load_sort_ops(capture->rank, capture->strings, &order, capture->err)
+			: np_fail_nomem(capture->err, "communication operators");
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		sorted[i] = capture->op_connections.item[order[i]];
+	if (rc == NP_OK && count)
+		memcpy(capture->op_connections.item, sorted, count * sizeof(*sorted));
+	free(order);
+	free(sorted);
+	return rc;
+}
+
+/* Copies over the connection of an operator are its own, even if no small task says so. */
+static int find_copies_of_ops(struct capture *capture)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
+	int rc = ops ? NP_OK : np_fail_nomem(capture->err, "communication operators");
+
+	for (size_t i = 0; i < capture->op_connections.count && rc == NP_OK; i++) {
+		if (capture->op_connections.item[i] != NP_UNKNOWN)
+			rc = np_idmap_set(ops, capture->op_connections.item[i], 1, capture->err);
+	}
+	for (size_t i = 0; i < capture->tasks.count && rc == NP_OK; i++) {
+		struct capture_task *task = &capture->tasks.item[i];
+
+		if (copies(task) && np_idmap_get(ops, task->connection) != NP_IDMAP_NONE)
+			task->of_op = true;
+	}
+	return rc;
+}
+
 int capture_measure(struct capture *capture)
 {
-	int rc = sort_tasks_into_steps(capture);
+	int rc = sort_ops(capture);
 
+	if (rc == NP_OK)
+		rc = find_copies_of_ops(capture);
+	if (rc == NP_OK)
+		rc = sort_tasks_into_steps(capture);
 	if (rc == NP_OK)
 		rc = sort_ops_into_steps(capture);
 	if (rc == NP_OK)

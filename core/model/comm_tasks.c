@@ -2,6 +2,7 @@
 #include "npuprof/comm_tasks.h"
 
 #include "comm_links.h"
+#include "comm_transfers.h"
 
 #include "npuprof/text.h"
 
@@ -31,6 +32,7 @@ struct walk {
 	NP_VEC(struct packet) packets;
 	NP_VEC(struct np_span) payload; /* over all planes */
 	struct np_op_links *links;
+	struct np_transfers *transfers;
 	struct np_err *err;
 };
 
@@ -105,7 +107,9 @@ static int take_payload(struct walk *walk, const struct np_comm_task *task)
 	if (walk->on_master)
 		walk->transit += time;
 	walk->payload_seen = true;
-	return add_packet(walk, band_of(task->link), task->bytes, time);
+	rc = np_transfers_add(walk->transfers, walk->op, task, np_link_label(task->link),
+			      task->bytes, task->end, walk->err);
+	return rc < 0 ? rc : add_packet(walk, band_of(task->link), task->bytes, time);
 }
 
 /*
@@ -135,6 +139,9 @@ static int take_rdma_group(struct walk *walk, const struct np_comm_task *task, s
 	if (rc == NP_OK)
 		rc = np_op_links_add(walk->links, walk->op, task->src, task->dst, "RDMA", bytes,
 				     time, walk->err);
+	if (rc == NP_OK)
+		rc = np_transfers_add(walk->transfers, walk->op, task, "RDMA", bytes,
+				      task[closing].end, walk->err);
 	if (rc < 0)
 		return rc;
 	if (walk->on_master)
@@ -382,8 +389,10 @@ static int measure_all(struct walk *walk, struct np_strtab *strings, struct np_c
 		if (rc < 0)
 			return rc;
 	}
-	return form.has_links ? np_op_links_pick(walk->links, walk->rank, strings, walk->err)
-			      : NP_OK;
+	if (!form.has_links)
+		return NP_OK;
+	rc = np_op_links_pick(walk->links, walk->rank, strings, walk->err);
+	return rc < 0 ? rc : np_transfers_reduce(walk->transfers, walk->rank, strings, walk->err);
 }
 
 int np_comm_tasks_measure(struct np_rank *rank, struct np_strtab *strings,
@@ -395,10 +404,11 @@ int np_comm_tasks_measure(struct np_rank *rank, struct np_strtab *strings,
 	int rc;
 
 	walk.links = np_op_links_new();
-	if (!walk.links)
-		return np_fail_nomem(err, "communication tasks");
-	rc = measure_all(&walk, strings, tasks, count, form);
+	walk.transfers = np_transfers_new();
+	rc = walk.links && walk.transfers ? measure_all(&walk, strings, tasks, count, form)
+					  : np_fail_nomem(err, "communication tasks");
 	np_op_links_free(walk.links);
+	np_transfers_free(walk.transfers);
 	np_vec_release(&walk.packets);
 	np_vec_release(&walk.payload);
 	return rc;

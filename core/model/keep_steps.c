@@ -93,10 +93,45 @@ static void keep_bands(struct np_rank *rank, const uint32_t *op_place)
 	rank->bands.count = kept;
 }
 
+/* Likewise what experts did; without an exchange before them the step tells. */
+static void keep_experts(struct np_rank *rank, const uint32_t *op_place)
+{
+	for (size_t i = 0; i < rank->experts.count; i++) {
+		struct np_expert_work *work = &rank->experts.item[i];
+
+		if (work->op != NP_NO_OP)
+			work->op = op_place[work->op];
+	}
+}
+
+/* Cells stand beside the times, and they name operators. */
+static int keep_activity(struct np_rank *rank, const uint32_t *place, const uint32_t *op_place,
+			 struct np_err *err)
+{
+	uint32_t *cells;
+	size_t kept = 0;
+	int rc;
+
+	if (rank->activity.cells.count == 0)
+		return NP_OK;
+	cells = malloc((rank->times.count + 1) * sizeof(*cells));
+	if (!cells)
+		return np_fail_nomem(err, "steps");
+	for (uint32_t i = 0; i < rank->times.count; i++) {
+		if (place[rank->times.item[i].step] != NP_NO_STEP)
+			cells[kept++] = i;
+	}
+	rc = np_activity_pick(&rank->activity, cells, kept, err);
+	free(cells);
+	np_activity_move_ops(&rank->activity, op_place);
+	return rc;
+}
+
 static int keep_in_rank(struct np_rank *rank, const uint32_t *place, struct np_err *err)
 {
 	uint32_t *op_place = malloc((rank->ops.count + 1) * sizeof(*op_place));
 	uint32_t kept = 0;
+	int rc;
 
 	if (!op_place)
 		return np_fail_nomem(err, "steps");
@@ -106,10 +141,16 @@ static int keep_in_rank(struct np_rank *rank, const uint32_t *place, struct np_e
 		op_place[i] = step == NP_NO_STEP || place[step] == NP_NO_STEP ? NP_NO_STEP : kept++;
 	}
 	keep_bands(rank, op_place);
+	keep_experts(rank, op_place);
+	rc = keep_activity(rank, place, op_place, err);
 	free(op_place);
+	if (rc < 0)
+		return rc;
 	KEEP(rank->times, place);
 	KEEP(rank->ops, place);
 	KEEP(rank->links, place);
+	KEEP(rank->transfers, place);
+	KEEP(rank->experts, place);
 	KEEP(rank->comm_steps, place);
 	return NP_OK;
 }

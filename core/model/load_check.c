@@ -3,13 +3,6 @@
 
 #include <inttypes.h>
 
-/*
- * What rounding explains: text files derive Stage and Preparing from doubles of
- * absolute µs, whose last place is 0.25 µs; a start, a duration added to it and
- * a difference are off by half of that each.
- */
-#define TOLERANCE_NS 375
-
 /* Differences of one table: how many there are, and the first in words. */
 struct differences {
 	size_t count;
@@ -30,7 +23,7 @@ static void compare_times(struct differences *found, const char *quantity, const
 {
 	if (file == NP_UNKNOWN || derived == NP_UNKNOWN)
 		return;
-	if (file - derived > TOLERANCE_NS || derived - file > TOLERANCE_NS)
+	if (file - derived > NP_ROUNDING_NS || derived - file > NP_ROUNDING_NS)
 		differ(found, quantity, where, file, derived, "ns");
 }
 
@@ -250,8 +243,8 @@ static void check_links(struct np_rank *rank, const struct np_rank *file, const 
 		if (bytes[0] != bytes[1])
 			differ(&found, "transit_size", where, bytes[0], bytes[1], "bytes");
 		/* A sum over many links: each may be off by the rounding of its own. */
-		if (time[0] - time[1] > (np_ns)rank->links.count + TOLERANCE_NS ||
-		    time[1] - time[0] > (np_ns)rank->links.count + TOLERANCE_NS)
+		if (time[0] - time[1] > (np_ns)rank->links.count + NP_ROUNDING_NS ||
+		    time[1] - time[0] > (np_ns)rank->links.count + NP_ROUNDING_NS)
 			differ(&found, "transit_time", where, time[0], time[1], "ns");
 	}
 	note(rank, path, "CommAnalyzerMatrix", rank->comm_source, &found);

@@ -68,23 +68,25 @@ static int apply_order(struct np_rank *rank, const uint32_t *order, struct np_er
 	return NP_OK;
 }
 
-int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
+int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, uint32_t **ret_order,
+		     struct np_err *err)
 {
 	struct sorting sorting = { .ops = rank->ops.item, .strings = strings };
 	size_t count = rank->ops.count;
-	uint32_t *order;
-	int rc;
+	uint32_t *order = indexes(count);
+	int rc = NP_OK;
 
-	if (count == 0)
-		return NP_OK;
-	order = indexes(count);
 	if (!order)
 		return np_fail_nomem(err, "communication operators");
-	qsort_r(order, count, sizeof(order[0]), by_time, &sorting);
-	rc = apply_order(rank, order, err);
-	free(order);
+	if (count) {
+		qsort_r(order, count, sizeof(order[0]), by_time, &sorting);
+		rc = apply_order(rank, order, err);
+	}
 	if (rank->bands.count)
 		qsort(rank->bands.item, rank->bands.count, sizeof(rank->bands.item[0]), by_op);
+	if (rc == NP_OK && ret_order)
+		*ret_order = NP_STEAL(order);
+	free(order);
 	return rc;
 }
 

@@ -15,6 +15,9 @@ enum {
 	STEP,
 	DEVICE,
 	NAME,
+	TYPE,
+	STREAM,
+	TASK,
 	CORE,
 	START,
 	DURATION,
@@ -25,6 +28,9 @@ static const struct np_csv_column columns[COLUMNS] = {
 	[STEP] = { "Step Id", NP_OPTIONAL },
 	[DEVICE] = { "Device_id", NP_OPTIONAL },
 	[NAME] = { "Name|Op Name", NP_REQUIRED },
+	[TYPE] = { "Type|OP Type", NP_OPTIONAL },
+	[STREAM] = { "Stream ID", NP_OPTIONAL },
+	[TASK] = { "Task ID", NP_OPTIONAL },
 	[CORE] = { "Accelerator Core|Task Type", NP_OPTIONAL },
 	[START] = { "Start Time(us)|Task Start Time(us)", NP_REQUIRED },
 	[DURATION] = { "Duration(us)|Task Duration(us)", NP_REQUIRED },
@@ -86,35 +92,52 @@ static int keep_op(struct kernels *load, struct np_slice name, np_ns start, np_n
 			     load->capture.err);
 }
 
+static int keep_kernel(struct kernels *load, struct np_slice type, struct capture_task *task)
+{
+	task->computes = true;
+	if (!capture_is_type(type.bytes, type.length))
+		return NP_OK;
+	return np_strtab_add(load->capture.strings, type.bytes, type.length, &task->type,
+			     load->capture.err);
+}
+
+static int64_t number_of(struct np_slice cell)
+{
+	int64_t number = NP_UNKNOWN;
+
+	(void)np_text_to_int(cell.bytes, cell.length, &number);
+	return number;
+}
+
 static int take_row(struct kernels *load, const struct np_slice *cell)
 {
-	int64_t device = NP_UNKNOWN;
-	np_ns start;
+	struct capture_row task = { .device = number_of(cell[DEVICE]),
+				    .connection = NP_UNKNOWN,
+				    .stream = number_of(cell[STREAM]),
+				    .id = number_of(cell[TASK]),
+				    .class = TASK_OTHER };
 	np_ns duration;
-	np_ns end;
 	uint32_t index;
 	uint32_t step = 0;
 	int rc;
 
 	load->rows++;
-	if (!np_text_to_scaled(cell[START].bytes, cell[START].length, 3, &start) ||
+	if (!np_text_to_scaled(cell[START].bytes, cell[START].length, 3, &task.start) ||
 	    !np_text_to_scaled(cell[DURATION].bytes, cell[DURATION].length, 3, &duration) ||
-	    duration < 0 || __builtin_add_overflow(start, duration, &end)) {
+	    duration < 0 || __builtin_add_overflow(task.start, duration, &task.end)) {
 		load->bad_times++;
 		return NP_OK;
 	}
-	(void)np_text_to_int(cell[DEVICE].bytes, cell[DEVICE].length, &device);
 	rc = step_of(load, cell[STEP], &step);
 	if (rc < 0 || step == NP_NO_STEP)
 		return rc;
-	rc = capture_add_task(&load->capture, start, end, device, NP_UNKNOWN, TASK_OTHER, &index);
+	rc = capture_add_task(&load->capture, &task, &index);
 	if (rc < 0 || index == NP_IDMAP_NONE)
 		return rc;
-	capture_widen_step(&load->capture, step, start, end);
+	capture_widen_step(&load->capture, step, task.start, task.end);
 	if (is_operator(cell[CORE], cell[NAME]))
-		return keep_op(load, cell[NAME], start, end, device);
-	load->capture.tasks.item[index].computes = true;
-	return NP_OK;
+		return keep_op(load, cell[NAME], task.start, task.end, task.device);
+	return keep_kernel(load, cell[TYPE], &load->capture.tasks.item[index]);
 }
 
 static int add_op(struct kernels *load, const struct np_comm_op *from)
@@ -127,7 +150,7 @@ static int add_op(struct kernels *load, const struct np_comm_op *from)
 
 	if (rc < 0)
 		return rc;
-	op = capture_add_op(&load->capture, from->start, from->end);
+	op = capture_add_op(&load->capture, from->start, from->end, NP_UNKNOWN);
 	if (!op)
 		return NP_E_NOMEM;
 	op->name = from->name;
@@ -215,5 +238,38 @@ int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *st
 	}
 	capture_end(&load.capture);
 	np_vec_release(&load.ops);
+	return rc;
+}
+
+/* --- types alone -------------------------------------------------------------------------------- */
+
+static int take_type(struct np_slice name, struct np_slice type, struct np_strtab *strings,
+		     struct np_idmap *types, struct np_err *err)
+{
+	np_str name_id;
+	np_str type_id;
+	int rc = np_strtab_add(strings, name.bytes, name.length, &name_id, err);
+
+	if (rc < 0 || np_idmap_get(types, name_id) != NP_IDMAP_NONE ||
+	    !capture_is_type(type.bytes, type.length))
+		return rc;
+	rc = np_strtab_add(strings, type.bytes, type.length, &type_id, err);
+	return rc < 0 ? rc : np_idmap_set(types, name_id, type_id, err);
+}
+
+int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_idmap *types,
+			 struct np_err *err)
+{
+	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
+	const struct np_csv_row *row;
+	const struct np_csv_column wanted[] = { columns[NAME], columns[TYPE] };
+	int rc = np_csv_open(path, wanted, NP_COUNT(wanted), &csv, err);
+
+	while (rc == NP_OK && np_csv_has(csv, 1)) {
+		rc = np_csv_next(csv, &row, err);
+		if (rc < 0 || !row)
+			break;
+		rc = take_type(row->cell[0], row->cell[1], strings, types, err);
+	}
 	return rc;
 }

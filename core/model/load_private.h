@@ -5,6 +5,7 @@
 /* The readers behind np_load_rank(), one for each kind of input file. */
 
 #include "npuprof/db.h"
+#include "npuprof/idmap.h"
 #include "npuprof/json.h"
 #include "npuprof/load.h"
 #include "npuprof/scan.h"
@@ -18,6 +19,13 @@
  */
 #define NP_LONGEST_NS ((np_ns)30 * 24 * 3600 * 1000000000)
 #define NP_MOST_BYTES INT64_C(1000000000000000)
+
+/*
+ * What rounding explains: text files derive Stage and Preparing from doubles of
+ * absolute µs, whose last place is 0.25 µs; a start, a duration added to it and
+ * a difference are off by half of that each.
+ */
+#define NP_ROUNDING_NS 375
 
 /* profiler_info_N.json and profiler_metadata.json: level, versions, communicators, sizes. */
 int np_load_metadata(struct np_rank *rank, const struct np_source_files *source,
@@ -43,6 +51,10 @@ int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		    struct np_err *err) NP_MUST_USE;
 
+/* Of the same table only the types of kernels: np_str of the name → np_str of the type. */
+int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_idmap *types,
+			 struct np_err *err) NP_MUST_USE;
+
 /* step_trace_time.csv: what the vendor's exporter derived. */
 int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		       struct np_err *err) NP_MUST_USE;
@@ -59,6 +71,14 @@ void np_load_check(struct np_rank *rank, const struct np_rank *file, const char 
 		   const struct np_strtab *strings);
 
 /*
+ * Before a file is joined to the rank: keep its activity, or that of the rank, if
+ * it fits the times and operators that the rank will have then, those of the
+ * file where `take_times` or `take_ops`.
+ */
+int np_load_join_activity(struct np_rank *rank, struct np_rank *fresh, bool take_times,
+			  bool take_ops, struct np_err *err) NP_MUST_USE;
+
+/*
  * Sum operators, bands and links by communicator and step: fills
  * rank->comm_steps but for exposed and overlapped, which need the intervals of
  * computing and stay NP_UNKNOWN. `ret_order` (freed by the caller) gives the
@@ -67,8 +87,16 @@ void np_load_check(struct np_rank *rank, const struct np_rank *file, const char 
  */
 int np_load_comm_steps(struct np_rank *rank, uint32_t **ret_order, struct np_err *err) NP_MUST_USE;
 
-/* Sort operators by time and mend the indexes of bands that point to them. */
-int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
-	NP_MUST_USE;
+/* What experts computed, from the table of kernels where no reader of tasks told. */
+int np_load_experts(struct np_rank *rank, const struct np_source_files *source,
+		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+
+/*
+ * Sort operators by time and mend the indexes of bands that point to them.
+ * `ret_order` (freed by the caller), which may be NULL, gives the places where
+ * they were: the operator at `i` was at order[i].
+ */
+int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, uint32_t **ret_order,
+		     struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_LOAD_PRIVATE_H */

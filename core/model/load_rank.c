@@ -29,7 +29,7 @@ static void count_devices(struct np_rank *rank)
 static int finish_derived(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
 {
 	uint32_t *order = NULL;
-	int rc = np_load_sort_ops(rank, strings, err);
+	int rc = np_load_sort_ops(rank, strings, NULL, err);
 
 	if (rc == NP_OK)
 		rc = np_load_comm_steps(rank, &order, err);
@@ -206,11 +206,16 @@ static int take_ops(struct np_rank *to, struct np_rank *from, struct np_err *err
 		MOVE_GROUPS(from->ops, places);
 		MOVE_STEPS(from->links, places);
 		MOVE_GROUPS(from->links, places);
+		MOVE_STEPS(from->transfers, places);
+		MOVE_GROUPS(from->transfers, places);
+		MOVE_STEPS(from->experts, places);
 		MOVE_STEPS(from->comm_steps, places);
 		MOVE_GROUPS(from->comm_steps, places);
 		TAKE(to->ops, from->ops);
 		TAKE(to->bands, from->bands);
 		TAKE(to->links, from->links);
+		TAKE(to->transfers, from->transfers);
+		TAKE(to->experts, from->experts);
 		TAKE(to->comm_steps, from->comm_steps);
 		to->comm_source = from->comm_source;
 		to->exposed_source = from->exposed_source;
@@ -315,13 +320,16 @@ static int join(struct np_rank *rank, struct np_rank *fresh, const char *path,
 		const struct np_strtab *strings, struct np_err *err)
 {
 	NP_CLEANUP(np_rank_freep) struct np_rank *kernels = NULL;
-	int rc = NP_OK;
+	bool times = rank->times.count == 0 && fresh->times.count > 0;
+	bool ops = has_better_ops(rank, fresh);
+	int rc;
 
 	np_load_check(rank, fresh, path, strings);
 	take_device(rank, fresh);
-	if (rank->times.count == 0 && fresh->times.count > 0)
+	rc = np_load_join_activity(rank, fresh, times, ops, err);
+	if (rc == NP_OK && times)
 		rc = take_times(rank, fresh, err);
-	if (rc == NP_OK && has_better_ops(rank, fresh)) {
+	if (rc == NP_OK && ops) {
 		/* Keep what computing hides: only the kernels tell. */
 		kernels = np_rank_new(rank->id, rank->path);
 		if (!kernels)
@@ -390,8 +398,10 @@ static void adopt_metadata(struct np_rank *rank, struct np_rank *fresh)
 		TAKE(rank->kernels, fresh->kernels);
 	if (rank->calls.count == 0)
 		TAKE(rank->calls, fresh->calls);
-	if (rank->memory.count == 0)
+	if (rank->memory.count == 0) {
 		TAKE(rank->memory, fresh->memory);
+		TAKE(rank->memory_steps, fresh->memory_steps);
+	}
 }
 
 /* Members that a file brought live in its own arena: copy those that are new. */
@@ -532,6 +542,8 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
 		rc = read_files(rank, source, strings, err);
 	if (rc == NP_OK)
 		rc = np_load_statistics(rank, source, strings, err);
+	if (rc == NP_OK)
+		rc = np_load_experts(rank, source, strings, err);
 	if (rc == NP_OK)
 		rc = take_host(rank, source, strings, err);
 	if (rc < 0)

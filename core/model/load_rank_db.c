@@ -43,23 +43,29 @@ static int start(struct rank_db *load)
 	load->text_index = np_idmap_new();
 	load->interned = np_idmap_new();
 	load->classes = np_idmap_new();
+	load->types = np_idmap_new();
 	load->task_index = np_idmap_new();
 	load->op_index = np_idmap_new();
 	load->kernel_index = np_idmap_new();
 	load->call_index = np_idmap_new();
-	if (!load->arena || !load->text_index || !load->interned || !load->classes ||
+	if (!load->arena || !load->text_index || !load->interned || !load->classes || !load->types ||
 	    !load->task_index || !load->op_index || !load->kernel_index || !load->call_index)
 		return np_fail_nomem(load->err, "a rank");
+	if (expert_kernels_begin(&load->experts, load->strings, load->err) < 0)
+		return NP_E_NOMEM;
 	return capture_begin(&load->capture);
 }
 
 static void finish(struct rank_db *load)
 {
 	capture_end(&load->capture);
+	expert_kernels_end(&load->experts);
 	np_vec_release(&load->texts);
 	np_idmap_free(load->text_index);
 	np_idmap_free(load->interned);
 	np_idmap_free(load->classes);
+	np_idmap_free(load->types);
+	np_idmap_free(load->loaders);
 	np_idmap_free(load->task_index);
 	np_idmap_free(load->op_index);
 	np_idmap_free(load->kernel_index);
@@ -115,6 +121,8 @@ static int read_everything(struct rank_db *load)
 		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s' holds no tasks", np_db_path(load->db));
 	if (rc == NP_OK)
 		rc = capture_measure(&load->capture);
+	if (rc == NP_OK)
+		rc = expert_kernels_reduce(&load->experts, load->rank, load->strings, load->err);
 	return rc;
 }
 

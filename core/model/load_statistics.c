@@ -14,15 +14,17 @@ void statistics_add(struct np_statistic *entry, np_ns time)
 	entry->total += time;
 }
 
-void statistics_raise(int64_t *mark, int64_t value)
+/* A higher water mark; NP_UNKNOWN changes nothing. */
+static void raise_mark(int64_t *mark, int64_t value)
 {
 	/* NP_UNKNOWN is less than any number of bytes. */
 	if (value > *mark)
 		*mark = value;
 }
 
-struct np_memory_peak *statistics_component(struct np_rank *rank, np_str component,
-					    struct np_err *err)
+/* The component's entry, added if it is new; NULL when out of memory. */
+static struct np_memory_peak *component_of(struct np_rank *rank, np_str component,
+					   struct np_err *err)
 {
 	struct np_memory_peak *peak;
 
@@ -34,6 +36,62 @@ struct np_memory_peak *statistics_component(struct np_rank *rank, np_str compone
 	if (peak)
 		*peak = (struct np_memory_peak){ component, NP_UNKNOWN, NP_UNKNOWN };
 	return peak;
+}
+
+/* The step that the host was in; NONE outside of all. */
+static np_str host_step(const struct np_rank *rank, np_ns at)
+{
+	size_t low = 0;
+	size_t high = rank->steps.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rank->steps.item[middle].host_begin <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Without times of the host, or of a run without steps, nothing grows from step to step. */
+	if (low == 0 || rank->steps.item[low - 1].host_begin == NP_UNKNOWN ||
+	    at > rank->steps.item[low - 1].host_end)
+		return NP_STR_NONE;
+	return rank->steps.item[low - 1].id;
+}
+
+static int hold_in_step(struct np_rank *rank, np_str component, np_str step, int64_t bytes,
+			struct np_err *err)
+{
+	struct np_memory_step *held;
+
+	if (step == NP_STR_NONE || bytes == NP_UNKNOWN)
+		return NP_OK;
+	/* Records come in order of time: the entry is among the last ones. */
+	for (size_t i = rank->memory_steps.count; i-- > 0;) {
+		held = &rank->memory_steps.item[i];
+		if (held->component != component || held->step != step)
+			continue;
+		held->most = bytes > held->most ? bytes : held->most;
+		held->least = bytes < held->least ? bytes : held->least;
+		return NP_OK;
+	}
+	held = np_vec_add(&rank->memory_steps, err);
+	if (!held)
+		return NP_E_NOMEM;
+	*held = (struct np_memory_step){ component, step, bytes, bytes };
+	return NP_OK;
+}
+
+int statistics_hold(struct np_rank *rank, const struct statistics_memory *held, struct np_err *err)
+{
+	struct np_memory_peak *peak = component_of(rank, held->component, err);
+
+	if (!peak)
+		return NP_E_NOMEM;
+	raise_mark(&peak->allocated, held->allocated);
+	raise_mark(&peak->reserved, held->reserved);
+	return hold_in_step(rank, held->component, host_step(rank, held->at),
+			    held->allocated != NP_UNKNOWN ? held->allocated : held->reserved, err);
 }
 
 static int by_total(const void *left, const void *right, void *context)
@@ -187,6 +245,7 @@ enum {
 	COMPONENT,
 	ALLOCATED,
 	RESERVED,
+	TIMESTAMP,
 	MEMORY_COLUMNS
 };
 
@@ -194,6 +253,7 @@ static const struct np_csv_column memory_columns[MEMORY_COLUMNS] = {
 	[COMPONENT] = { "Component", NP_REQUIRED },
 	[ALLOCATED] = { "Total Allocated(MB)|Total Allocated(KB)", NP_OPTIONAL },
 	[RESERVED] = { "Total Reserved(MB)|Total Reserved(KB)", NP_OPTIONAL },
+	[TIMESTAMP] = { "Timestamp(us)", NP_OPTIONAL },
 };
 
 /* MB of this file are 2^20 bytes, and written with more decimals than bytes need. */
@@ -209,19 +269,13 @@ static int64_t bytes_of(struct np_slice cell)
 
 static int take_memory(struct statistics *load, const struct np_slice *cell)
 {
-	struct np_memory_peak *peak;
-	np_str component;
+	struct statistics_memory held = { .at = time_of(cell[TIMESTAMP]),
+					  .allocated = bytes_of(cell[ALLOCATED]),
+					  .reserved = bytes_of(cell[RESERVED]) };
 	int rc = np_strtab_add(load->strings, cell[COMPONENT].bytes, cell[COMPONENT].length,
-			       &component, load->err);
+			       &held.component, load->err);
 
-	if (rc < 0)
-		return rc;
-	peak = statistics_component(load->rank, component, load->err);
-	if (!peak)
-		return NP_E_NOMEM;
-	statistics_raise(&peak->allocated, bytes_of(cell[ALLOCATED]));
-	statistics_raise(&peak->reserved, bytes_of(cell[RESERVED]));
-	return NP_OK;
+	return rc < 0 ? rc : statistics_hold(load->rank, &held, load->err);
 }
 
 /* A statistic that cannot be read costs itself alone. */

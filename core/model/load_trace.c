@@ -18,7 +18,9 @@ static void forget_events(struct trace_load *load)
 {
 	load->rank->steps.count = 0;
 	load->capture.tasks.count = 0;
+	np_spans_free(NP_STEAL(load->capture.loading));
 	load->calls.count = 0;
+	load->node_calls = 0;
 	load->flows.count = 0;
 	load->ops.count = 0;
 	load->small.count = 0;
@@ -58,13 +60,15 @@ static int launch_by_calls(struct trace_load *load)
 
 	for (size_t i = 0; i < load->calls.count && rc == NP_OK; i++)
 		rc = capture_launch(&load->capture, load->calls.item[i].connection,
-				    load->calls.item[i].start, load->calls.item[i].end);
+				    load->calls.item[i].start, load->calls.item[i].end,
+				    load->calls.item[i].node);
 	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
 		const struct capture_task *task = &load->capture.tasks.item[i];
-		uint32_t step = np_idmap_get(load->capture.launched, task->connection);
+		const struct capture_launch *launch =
+			capture_launch_of(&load->capture, task->connection);
 
-		if (step != NP_IDMAP_NONE)
-			capture_widen_step(&load->capture, step, task->start, task->end);
+		if (launch && launch->step != NP_NO_STEP)
+			capture_widen_step(&load->capture, launch->step, task->start, task->end);
 	}
 	return rc;
 }
@@ -130,7 +134,7 @@ static int make_steps(struct trace_load *load)
 		rc = capture_add_step(&load->capture, NP_STR_NONE, load->first_framework_call,
 				      NP_UNKNOWN);
 	capture_sort_steps(&load->capture);
-	if (rc == NP_OK && load->calls.count > 0)
+	if (rc == NP_OK && load->node_calls > 0)
 		rc = launch_by_calls(load);
 	else if (rc == NP_OK)
 		launch_by_flows(load);
@@ -168,8 +172,6 @@ static int use_lane(struct trace_load *load)
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < load->capture.tasks.count; i++)
-		load->capture.tasks.item[i].computes = false;
 	for (size_t i = 0; i < load->computing.count && rc == NP_OK; i++)
 		rc = capture_add_computing(&load->capture, 0, load->computing.item[i].begin,
 					   load->computing.item[i].end);
@@ -177,6 +179,31 @@ static int use_lane(struct trace_load *load)
 		rc = capture_add_communication(&load->capture, 0, load->communication.item[i].begin,
 					       load->communication.item[i].end);
 	return rc;
+}
+
+/* Kernels have names here and types in the table of kernels, if there is one. */
+static int find_types(struct trace_load *load, const char *path)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *types = np_idmap_new();
+	struct np_err problem = NP_ERR_INIT;
+	int rc;
+
+	if (!types)
+		return np_fail_nomem(load->capture.err, "a trace");
+	/* A damaged table costs the types: it is noted, and the trace is good without. */
+	rc = path ? np_load_kernel_types(path, load->capture.strings, types, &problem) : NP_OK;
+	if (rc == NP_E_NOMEM)
+		return np_fail(load->capture.err, rc, "%s", problem.text);
+	if (rc < 0)
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id, path,
+			    "types of kernels", "%s", problem.text);
+	for (size_t i = 0; i < load->capture.tasks.count; i++) {
+		np_str *type = &load->capture.tasks.item[i].type;
+		uint32_t known = np_idmap_get(types, *type);
+
+		*type = known == NP_IDMAP_NONE ? NP_STR_NONE : known;
+	}
+	return NP_OK;
 }
 
 /* --- communicators --------------------------------------------------------------------------- */
@@ -248,7 +275,7 @@ static int add_op(struct trace_load *load, const struct trace_op *from)
 
 	if (rc < 0)
 		return rc;
-	op = capture_add_op(&load->capture, from->start, from->end);
+	op = capture_add_op(&load->capture, from->start, from->end, from->connection);
 	if (!op)
 		return NP_E_NOMEM;
 	op->group = group;
@@ -481,12 +508,14 @@ static int read_trace(struct trace_load *load, const struct np_source_files *sou
 	return rc;
 }
 
-static int derive(struct trace_load *load)
+static int derive(struct trace_load *load, const struct np_source_files *source)
 {
 	int rc = make_steps(load);
 
 	if (rc == NP_OK && lane_is_usable(load))
 		rc = use_lane(load);
+	if (rc == NP_OK)
+		rc = find_types(load, source->file[NP_FILE_KERNELS]);
 	find_owners(load);
 	if (rc == NP_OK)
 		rc = add_ops(load);
@@ -509,7 +538,7 @@ int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 	int rc = read_trace(&load, source);
 
 	if (rc == NP_OK)
-		rc = derive(&load);
+		rc = derive(&load, source);
 	if (rc == NP_OK) {
 		rank->device_count = load.capture.devices.count;
 		rank->device = rank->device_count ? load.capture.devices.item[0] : -1;

@@ -30,10 +30,14 @@ void np_rank_free(struct np_rank *rank)
 	np_vec_release(&rank->ops);
 	np_vec_release(&rank->bands);
 	np_vec_release(&rank->links);
+	np_vec_release(&rank->transfers);
 	np_vec_release(&rank->comm_steps);
 	np_vec_release(&rank->kernels);
 	np_vec_release(&rank->calls);
 	np_vec_release(&rank->memory);
+	np_vec_release(&rank->memory_steps);
+	np_vec_release(&rank->experts);
+	np_activity_release(&rank->activity);
 	np_notes_release(&rank->notes);
 	np_arena_free(rank->arena);
 	free(rank->path);

@@ -12,6 +12,7 @@
  */
 
 #include "capture.h"
+#include "expert_kernels.h"
 
 struct rank_db_text {
 	const char *bytes;
@@ -30,11 +31,14 @@ struct rank_db {
 	NP_VEC(struct rank_db_text) texts;
 	struct np_idmap *interned;     /* STRING_IDS.id → np_str */
 	struct np_idmap *classes;      /* STRING_IDS.id → enum task_class */
+	struct np_idmap *types;        /* STRING_IDS.id → np_str of a kernel's type */
 	struct np_idmap *task_index;   /* TASK.globalTaskId → capture.tasks */
+	struct np_idmap *loaders;      /* STRING_IDS.id of names that load data; NULL for none */
 	struct np_idmap *op_index;     /* COMMUNICATION_OP.opId → rank->ops */
 	struct np_idmap *kernel_index; /* type and core → rank->kernels */
 	struct np_idmap *call_index;   /* function and level → rank->calls */
 	size_t kernels_without_task;
+	struct expert_kernels experts;
 };
 
 typedef int rank_db_take(struct rank_db *load, const struct np_batch *batch, size_t row);
@@ -53,7 +57,7 @@ struct rank_db_text rank_db_text(struct rank_db *load, int64_t id);
 /* The interned text of a string id: values are not unique, interned ones are. */
 int rank_db_intern(struct rank_db *load, int64_t id, np_str *ret) NP_MUST_USE;
 
-/* rank_db_tasks.c: STEP_TIME, CANN_API, TASK, COMPUTE_TASK_INFO. */
+/* rank_db_tasks.c: STEP_TIME, PYTORCH_API, CANN_API, TASK, COMPUTE_TASK_INFO. */
 int rank_db_read_tasks(struct rank_db *load) NP_MUST_USE;
 
 /* rank_db_comm.c: COMMUNICATION_OP, COMMUNICATION_TASK_INFO. */

@@ -15,6 +15,8 @@ enum {
 	OP_ID,
 	OP_DATA_TYPE,
 	OP_COUNT,
+	OP_RELAY,
+	OP_RETRY,
 	OP_TYPE,
 	OP_DEVICE,
 	OP_COLUMNS,
@@ -29,6 +31,8 @@ static const struct np_scan_column op_columns[OP_COLUMNS] = {
 	[OP_ID] = { "opId", NP_SCAN_INTEGER, NP_REQUIRED },
 	[OP_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[OP_COUNT] = { "count", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_RELAY] = { "relay", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_RETRY] = { "retry", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[OP_TYPE] = { "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[OP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
@@ -91,7 +95,7 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 		load->capture.impossible_times++;
 		return NP_OK;
 	}
-	op = capture_add_op(&load->capture, start, end);
+	op = capture_add_op(&load->capture, start, end, batch->column[OP_CONNECTION].integer[row]);
 	if (!op)
 		return NP_E_NOMEM;
 	op->device = capture_op_device(&load->capture, batch->column[OP_DEVICE].integer[row],
@@ -100,6 +104,8 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 			     batch->column[OP_DATA_TYPE].integer[row]);
 	if (element_bytes(batch->column[OP_DATA_TYPE].integer[row]) > 0)
 		op->data_type = (uint8_t)(batch->column[OP_DATA_TYPE].integer[row] + 1);
+	op->relayed = batch->column[OP_RELAY].integer[row] == 1;
+	op->retried = batch->column[OP_RETRY].integer[row] == 1;
 	op->p2p = np_op_is_p2p(rank_db_text(load, batch->column[OP_NAME].integer[row]).bytes);
 	rc = rank_db_intern(load, batch->column[OP_NAME].integer[row], &op->name);
 	if (rc == NP_OK)
@@ -154,6 +160,7 @@ enum small_kind {
 	SMALL_OTHER,
 	SMALL_WAIT,
 	SMALL_PAYLOAD,
+	SMALL_REDUCE,
 	SMALL_NOT_RECORDED, /* "N/A": Level0, where only TASK.taskType tells */
 };
 
@@ -164,13 +171,15 @@ static enum small_kind small_kind_of(struct rank_db_text text)
 	capture_plain_type(text.bytes, text.length, plain, sizeof(plain));
 	if (strcmp(plain, "NOTIFYWAIT") == 0)
 		return SMALL_WAIT;
-	if (strcmp(plain, "MEMCPY") == 0 || strcmp(plain, "REDUCEINLINE") == 0)
+	if (strcmp(plain, "MEMCPY") == 0)
 		return SMALL_PAYLOAD;
+	if (strcmp(plain, "REDUCEINLINE") == 0)
+		return SMALL_REDUCE;
 	return strcmp(plain, "NA") == 0 || plain[0] == '\0' ? SMALL_NOT_RECORDED : SMALL_OTHER;
 }
 
 static int kind_of(struct rank_db *load, struct small_tasks *small, int64_t type_id,
-		   enum task_class class, uint8_t *ret)
+		   enum task_class class, struct np_comm_task *task)
 {
 	uint32_t kind = np_idmap_get(small->kinds, type_id);
 
@@ -182,11 +191,13 @@ static int kind_of(struct rank_db *load, struct small_tasks *small, int64_t type
 		if (rc < 0)
 			return rc;
 	}
-	*ret = NP_TASK_OTHER;
+	task->kind = NP_TASK_OTHER;
+	task->reduces = kind == SMALL_REDUCE;
 	if (kind == SMALL_WAIT || (kind == SMALL_NOT_RECORDED && class == TASK_NOTIFY_WAIT))
-		*ret = NP_TASK_NOTIFY_WAIT;
-	else if (kind == SMALL_PAYLOAD || (kind == SMALL_NOT_RECORDED && class == TASK_SDMA))
-		*ret = NP_TASK_PAYLOAD;
+		task->kind = NP_TASK_NOTIFY_WAIT;
+	else if (kind == SMALL_PAYLOAD || kind == SMALL_REDUCE ||
+		 (kind == SMALL_NOT_RECORDED && class == TASK_SDMA))
+		task->kind = NP_TASK_PAYLOAD;
 	return NP_OK;
 }
 
@@ -212,6 +223,7 @@ static int take_small(struct rank_db *load, struct small_tasks *small, const str
 	task = np_vec_add(&small->list, load->err);
 	if (!task)
 		return NP_E_NOMEM;
+	load->capture.tasks.item[task_at].of_op = true;
 	task->start = load->capture.tasks.item[task_at].start;
 	task->end = load->capture.tasks.item[task_at].end;
 	task->op = op;
@@ -226,7 +238,7 @@ static int take_small(struct rank_db *load, struct small_tasks *small, const str
 	if (plane >= 0 && plane < NO_VALUE)
 		small->form.has_links = true;
 	rc = kind_of(load, small, batch->column[SMALL_TYPE].integer[row],
-		     load->capture.tasks.item[task_at].class, &task->kind);
+		     load->capture.tasks.item[task_at].class, task);
 	if (batch->column[SMALL_RDMA].integer[row] == NP_RDMA_SEND_PAYLOAD)
 		task->kind = NP_TASK_RDMA_PAYLOAD;
 	return rc;

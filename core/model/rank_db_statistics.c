@@ -88,22 +88,17 @@ static const struct np_scan_column memory_columns[] = {
 	{ "component", NP_SCAN_INTEGER, NP_REQUIRED },
 	{ "totalAllocated", NP_SCAN_INTEGER, NP_OPTIONAL },
 	{ "totalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
+	{ "timestamp", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
 static int take_memory(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct np_memory_peak *peak;
-	np_str component;
-	int rc = rank_db_intern(load, batch->column[0].integer[row], &component);
+	struct statistics_memory held = { .at = batch->column[3].integer[row],
+					  .allocated = batch->column[1].integer[row],
+					  .reserved = batch->column[2].integer[row] };
+	int rc = rank_db_intern(load, batch->column[0].integer[row], &held.component);
 
-	if (rc < 0)
-		return rc;
-	peak = statistics_component(load->rank, component, load->err);
-	if (!peak)
-		return NP_E_NOMEM;
-	statistics_raise(&peak->allocated, batch->column[1].integer[row]);
-	statistics_raise(&peak->reserved, batch->column[2].integer[row]);
-	return NP_OK;
+	return rc < 0 ? rc : statistics_hold(load->rank, &held, load->err);
 }
 
 int rank_db_read_memory(struct rank_db *load)

@@ -6,10 +6,23 @@ static const struct np_scan_column string_columns[] = {
 	{ "value", NP_SCAN_TEXT, NP_REQUIRED },
 };
 
+/* Host events with such a name load data; few databases have any. */
+static int keep_loader(struct rank_db *load, int64_t id, const struct rank_db_text *text)
+{
+	if (!capture_loads_data(text->bytes, text->length))
+		return NP_OK;
+	if (!load->loaders)
+		load->loaders = np_idmap_new();
+	if (!load->loaders)
+		return np_fail_nomem(load->err, "STRING_IDS");
+	return np_idmap_set(load->loaders, id, 1, load->err);
+}
+
 static int take_string(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	struct np_scan_text value = batch->column[1].text[row];
 	struct rank_db_text *text = np_vec_add(&load->texts, load->err);
+	int rc;
 
 	if (!text)
 		return NP_E_NOMEM;
@@ -17,6 +30,9 @@ static int take_string(struct rank_db *load, const struct np_batch *batch, size_
 	text->bytes = np_arena_text(load->arena, value.bytes ? value.bytes : "", value.length);
 	if (!text->bytes)
 		return np_fail_nomem(load->err, "STRING_IDS");
+	rc = keep_loader(load, batch->column[0].integer[row], text);
+	if (rc < 0)
+		return rc;
 	return np_idmap_set(load->text_index, batch->column[0].integer[row],
 			    (uint32_t)(load->texts.count - 1), load->err);
 }

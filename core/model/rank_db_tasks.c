@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_db.h"
 
-/* CANN_API.type of a node call, the call that launches tasks. */
+/* CANN_API.type of the calls that launch tasks: of AscendCL, which launch copies, and node calls. */
+#define API_ACL  20000
 #define API_NODE 10000
 
 static const struct np_scan_column step_columns[] = {
@@ -54,6 +55,66 @@ static int add_pseudo_step(struct rank_db *load)
 			    take_framework_call);
 }
 
+/*
+ * Of this table's very many rows a few are wanted, and its times are text: the
+ * names are read first, and the times of the batches in which there is one.
+ */
+static const struct np_scan_column host_names[] = {
+	{ "name", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+static const struct np_scan_column host_times[] = {
+	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+static bool loads_data(const struct rank_db *load, const struct np_batch *names, size_t row)
+{
+	return np_idmap_get(load->loaders, names->column[0].integer[row]) != NP_IDMAP_NONE;
+}
+
+static int take_loading(struct rank_db *load, const struct np_batch *names, struct np_scan *times)
+{
+	struct np_batch batch;
+	size_t first = 0;
+	int rc;
+
+	while (first < names->rows && !loads_data(load, names, first))
+		first++;
+	if (first == names->rows)
+		return np_scan_skip(times, names->rows, load->err);
+	rc = np_scan_next(times, &batch, load->err);
+	for (size_t i = first; rc == NP_OK && i < names->rows && i < batch.rows; i++) {
+		if (loads_data(load, names, i))
+			rc = capture_add_loading(&load->capture, batch.column[0].integer[i],
+						 batch.column[1].integer[i]);
+	}
+	return rc;
+}
+
+static int read_loading(struct rank_db *load)
+{
+	NP_CLEANUP(np_scan_closep) struct np_scan *names = NULL;
+	NP_CLEANUP(np_scan_closep) struct np_scan *times = NULL;
+	struct np_batch batch;
+	int rc;
+
+	if (!load->loaders || !np_db_has_table(load->db, "PYTORCH_API"))
+		return NP_OK;
+	rc = np_scan_open(load->db, "PYTORCH_API", host_names, NP_COUNT(host_names), &names,
+			  load->err);
+	if (rc == NP_OK)
+		rc = np_scan_open(load->db, "PYTORCH_API", host_times, NP_COUNT(host_times), &times,
+				  load->err);
+	while (rc == NP_OK) {
+		rc = np_scan_next(names, &batch, load->err);
+		if (rc < 0 || batch.rows == 0)
+			break;
+		rc = take_loading(load, &batch, times);
+	}
+	return rc;
+}
+
 static int read_steps(struct rank_db *load)
 {
 	int rc = rank_db_each(load, "STEP_TIME", step_columns, NP_COUNT(step_columns), take_step);
@@ -83,10 +144,10 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 					batch->column[4].integer[row], end - start);
 	if (rc < 0)
 		return rc;
-	if (batch->column[2].integer[row] != API_NODE)
+	if (batch->column[2].integer[row] != API_NODE && batch->column[2].integer[row] != API_ACL)
 		return NP_OK;
-	return capture_launch(&load->capture, batch->column[3].integer[row],
-			      batch->column[0].integer[row], batch->column[1].integer[row]);
+	return capture_launch(&load->capture, batch->column[3].integer[row], start, end,
+			      batch->column[2].integer[row] == API_NODE);
 }
 
 enum {
@@ -96,6 +157,8 @@ enum {
 	TASK_COL_CONNECTION,
 	TASK_COL_ID,
 	TASK_COL_TYPE,
+	TASK_COL_STREAM,
+	TASK_COL_ON_STREAM,
 	TASK_COL_COUNT,
 };
 
@@ -106,6 +169,8 @@ static const struct np_scan_column task_columns[TASK_COL_COUNT] = {
 	[TASK_COL_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[TASK_COL_ID] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
 	[TASK_COL_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TASK_COL_STREAM] = { "streamId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TASK_COL_ON_STREAM] = { "taskId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
 static int class_of(struct rank_db *load, int64_t id, enum task_class *ret)
@@ -127,16 +192,19 @@ static int class_of(struct rank_db *load, int64_t id, enum task_class *ret)
 
 static int take_task(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	enum task_class class;
-	uint32_t index;
-	int rc = class_of(load, batch->column[TASK_COL_TYPE].integer[row], &class);
+	struct capture_row task = {
+		.start = batch->column[TASK_COL_START].integer[row],
+		.end = batch->column[TASK_COL_END].integer[row],
+		.device = batch->column[TASK_COL_DEVICE].integer[row],
+		.connection = batch->column[TASK_COL_CONNECTION].integer[row],
+		.stream = batch->column[TASK_COL_STREAM].integer[row],
+		.id = batch->column[TASK_COL_ON_STREAM].integer[row],
+	};
+	uint32_t index = NP_IDMAP_NONE;
+	int rc = class_of(load, batch->column[TASK_COL_TYPE].integer[row], &task.class);
 
 	if (rc == NP_OK)
-		rc = capture_add_task(&load->capture, batch->column[TASK_COL_START].integer[row],
-				      batch->column[TASK_COL_END].integer[row],
-				      batch->column[TASK_COL_DEVICE].integer[row],
-				      batch->column[TASK_COL_CONNECTION].integer[row], class,
-				      &index);
+		rc = capture_add_task(&load->capture, &task, &index);
 	if (rc < 0 || index == NP_IDMAP_NONE)
 		return rc;
 	return np_idmap_set(load->task_index, batch->column[TASK_COL_ID].integer[row], index,
@@ -147,12 +215,41 @@ static const struct np_scan_column kernel_columns[] = {
 	{ "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
 	{ "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
 	{ "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	{ "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
+
+/* NP_STR_NONE where the type was not recorded. */
+static int type_of(struct rank_db *load, int64_t id, np_str *ret)
+{
+	uint32_t known = np_idmap_get(load->types, id);
+	struct rank_db_text text;
+	int rc = NP_OK;
+
+	if (known == NP_IDMAP_NONE) {
+		text = rank_db_text(load, id);
+		known = NP_STR_NONE;
+		if (capture_is_type(text.bytes, text.length))
+			rc = rank_db_intern(load, id, &known);
+		if (rc == NP_OK)
+			rc = np_idmap_set(load->types, id, known, load->err);
+	}
+	*ret = known;
+	return rc;
+}
+
+static int take_expert(struct rank_db *load, int64_t shapes_id, const struct capture_task *task)
+{
+	struct rank_db_text shapes = rank_db_text(load, shapes_id);
+
+	return expert_kernels_add(&load->experts, shapes.bytes, shapes.length, task->start,
+				  task->end - task->start, load->err);
+}
 
 static int take_kernel(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	uint32_t index = np_idmap_get(load->task_index, batch->column[0].integer[row]);
 	struct capture_task *task;
+	int rc;
 
 	if (index == NP_IDMAP_NONE) {
 		load->kernels_without_task++;
@@ -160,6 +257,11 @@ static int take_kernel(struct rank_db *load, const struct np_batch *batch, size_
 	}
 	task = &load->capture.tasks.item[index];
 	task->computes = true;
+	rc = type_of(load, batch->column[1].integer[row], &task->type);
+	if (rc == NP_OK && task->type == load->experts.type)
+		rc = take_expert(load, batch->column[3].integer[row], task);
+	if (rc < 0)
+		return rc;
 	return rank_db_count_kernel(load, batch->column[1].integer[row],
 				    batch->column[2].integer[row], task->end - task->start);
 }
@@ -168,6 +270,8 @@ int rank_db_read_tasks(struct rank_db *load)
 {
 	int rc = read_steps(load);
 
+	if (rc == NP_OK)
+		rc = read_loading(load);
 	if (rc == NP_OK)
 		rc = rank_db_each(load, "CANN_API", api_columns, NP_COUNT(api_columns), take_call);
 	if (rc == NP_OK)

@@ -9,12 +9,17 @@
 /* Add one event of `time` to the entry at `index`. */
 void statistics_add(struct np_statistic *entry, np_ns time);
 
-/* A higher water mark; NP_UNKNOWN changes nothing. */
-void statistics_raise(int64_t *mark, int64_t value);
+/* What a component of the memory management held at a time; NP_UNKNOWN where not recorded. */
+struct statistics_memory {
+	np_str component;
+	np_ns at; /* on the host */
+	int64_t allocated;
+	int64_t reserved;
+};
 
-/* The component's entry, added if it is new; NULL when out of memory. */
-struct np_memory_peak *statistics_component(struct np_rank *rank, np_str component,
-					    struct np_err *err);
+/* Raise the component's peak, and note what it held in its step; the steps must be known. */
+int statistics_hold(struct np_rank *rank, const struct statistics_memory *held, struct np_err *err)
+	NP_MUST_USE;
 
 /* Put the lists into an order that does not depend on that of the input. */
 void statistics_sort(struct np_rank *rank, const struct np_strtab *strings);

@@ -170,16 +170,18 @@ static int take_framework(struct trace_load *load, const struct np_trace_event *
 
 static int take_call(struct trace_load *load, const struct np_trace_event *event)
 {
+	bool node = slice_begins(event->name, "Node@");
 	struct trace_call *call;
 	int64_t connection;
 
-	if (!slice_begins(event->name, "Node@") ||
+	if ((!node && !slice_begins(event->name, "AscendCL@")) ||
 	    !np_trace_arg_integer(event, "connection_id", &connection))
 		return NP_OK;
 	call = np_vec_add(&load->calls, load->capture.err);
 	if (!call)
 		return NP_E_NOMEM;
-	*call = (struct trace_call){ event->ts_ns, end_of(event), connection };
+	*call = (struct trace_call){ event->ts_ns, end_of(event), connection, node };
+	load->node_calls += node;
 	return NP_OK;
 }
 
@@ -211,21 +213,30 @@ static bool computes(struct np_slice type, struct np_slice name)
 static int take_hardware(struct trace_load *load, const struct lane *lane,
 			 const struct np_trace_event *event)
 {
-	static const char *const keys[] = { "Task Type", "connection_id" };
+	static const char *const keys[] = { "Task Type", "connection_id", "Task Id" };
 	struct np_trace_value values[NP_COUNT(keys)];
+	struct capture_row task = { .start = event->ts_ns,
+				    .end = end_of(event),
+				    .device = lane->device,
+				    .connection = NP_UNKNOWN,
+				    .stream = event->tid.number ? event->tid.value : NP_UNKNOWN,
+				    .id = NP_UNKNOWN };
 	struct np_slice type;
-	int64_t connection = NP_UNKNOWN;
 	uint32_t index;
 	int rc;
 
 	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
 	type = values[0].type == NP_TRACE_TEXT ? values[0].text : (struct np_slice){ "", 0 };
-	(void)np_trace_value_integer(&values[1], &connection);
-	rc = capture_add_task(&load->capture, event->ts_ns, end_of(event), lane->device, connection,
-			      capture_task_class(type.bytes, type.length), &index);
-	if (rc == NP_OK && index != NP_IDMAP_NONE)
-		load->capture.tasks.item[index].computes = computes(type, event->name);
-	return rc;
+	(void)np_trace_value_integer(&values[1], &task.connection);
+	(void)np_trace_value_integer(&values[2], &task.id);
+	task.class = capture_task_class(type.bytes, type.length);
+	rc = capture_add_task(&load->capture, &task, &index);
+	if (rc < 0 || index == NP_IDMAP_NONE || !computes(type, event->name))
+		return rc;
+	load->capture.tasks.item[index].computes = true;
+	/* Its name for now: the type is found by it in the table of kernels. */
+	return np_strtab_add(load->capture.strings, event->name.bytes, event->name.length,
+			     &load->capture.tasks.item[index].type, load->capture.err);
 }
 
 static int take_overlap(struct trace_load *load, const struct np_trace_event *event)
@@ -380,6 +391,7 @@ static int take_small(struct trace_load *load, const struct np_trace_event *even
 	small->task.link = link_number(text_of(&values[LINK]));
 	small->task.transport = transport_number(text_of(&values[TRANSPORT]));
 	small->task.kind = kind_of_task(text_of(&values[TYPE]), text_of(&values[RDMA]));
+	small->task.reduces = np_slice_is(text_of(&values[TYPE]), "Reduce_Inline");
 	small->task.master = np_trace_value_integer(&values[MASTER], &number) && number == 1;
 	return NP_OK;
 }
@@ -404,6 +416,12 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 	if (event->ts_ns == NP_UNKNOWN)
 		return NP_OK;
 	/* Events of the framework have a category; its lane need not be known. */
+	if (event->cat.length > 0 && capture_loads_data(event->name.bytes, event->name.length)) {
+		int rc = capture_add_loading(&load->capture, event->ts_ns, end_of(event));
+
+		if (rc < 0)
+			return rc;
+	}
 	if (event->cat.length > 0)
 		return np_slice_is(event->cat, "cpu_op") ? take_framework(load, event) : NP_OK;
 	if (slice_begins(event->name, "ProfilerStep#"))

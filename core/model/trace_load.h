@@ -41,11 +41,12 @@ struct comm_thread {
 	uint32_t owner; /* of a plane: the index of its communicator's thread */
 };
 
-/* A node call on the host. */
+/* A call on the host that launches tasks. */
 struct trace_call {
 	np_ns start;
 	np_ns end;
 	int64_t connection;
+	bool node; /* or else of AscendCL */
 };
 
 /* A flow from a framework call to the device event that starts at `device_start`. */
@@ -80,6 +81,7 @@ struct trace_load {
 	NP_VEC(struct lane) lanes;
 	NP_VEC(struct comm_thread) threads;
 	NP_VEC(struct trace_call) calls;
+	size_t node_calls;
 	NP_VEC(struct trace_flow) flows;
 	NP_VEC(struct trace_op) ops;
 	NP_VEC(struct trace_small) small;

@@ -124,6 +124,13 @@ void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_al
 /* Each communicator over all steps, the longest elapsed first; `step` means nothing there. */
 int np_comm_sums_total(const struct np_comm_sums *sums, struct np_comm_sums *ret,
 		       struct np_err *err) NP_MUST_USE;
+
+/*
+ * All communicators of one role ("tp", "dp" …) in each step together; `communicator`
+ * is the first of them. A rank that is in two of them computes for both.
+ */
+int np_comm_sums_roles(const struct np_comm_sums *sums, struct np_comm_sums *ret,
+		       struct np_err *err) NP_MUST_USE;
 void np_comm_sums_release(struct np_comm_sums *sums);
 
 /* elapsed / computing; NaN when computing is not known or 0. */

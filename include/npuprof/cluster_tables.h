@@ -2,8 +2,13 @@
 #ifndef NP_CLUSTER_TABLES_H
 #define NP_CLUSTER_TABLES_H
 
-#include "npuprof/blame.h"
+#include "npuprof/charges.h"
 #include "npuprof/cluster.h"
+#include "npuprof/experts.h"
+#include "npuprof/links.h"
+#include "npuprof/origin.h"
+#include "npuprof/partition.h"
+#include "npuprof/pipeline.h"
 #include "npuprof/relation.h"
 
 /*
@@ -22,6 +27,13 @@ struct np_cluster_tables {
 	const struct np_clock *clock;
 	const struct np_waits *waits;
 	const struct np_blame *blame;
+	const struct np_origin *origin;
+	const struct np_charges *charges;
+	const struct np_comm_sums *roles;
+	const struct np_partition *partition;
+	const struct np_links *links;
+	const struct np_pipeline *pipeline;
+	const struct np_experts *experts;
 	/* What was asked for (-m); the other tables are there, but empty. */
 	bool communication_time;
 	bool communication_matrix;
@@ -38,12 +50,19 @@ extern const struct np_relation np_table_base_info;
 extern const struct np_relation np_table_host_info;
 extern const struct np_relation np_table_rank_device_map;
 extern const struct np_relation np_table_comm_step;
+extern const struct np_relation np_table_partition;
+extern const struct np_relation np_table_role_step;
+extern const struct np_relation np_table_coverage;
 extern const struct np_relation np_table_instance;
 extern const struct np_relation np_table_wait;
 extern const struct np_relation np_table_blame;
+extern const struct np_relation np_table_charge;
 extern const struct np_relation np_table_clock;
 extern const struct np_relation np_table_kernel_type;
 extern const struct np_relation np_table_call;
+extern const struct np_relation np_table_link;
+extern const struct np_relation np_table_pipeline;
+extern const struct np_relation np_table_expert;
 extern const struct np_relation np_table_memory;
 extern const struct np_relation np_table_skipped;
 extern const struct np_relation np_table_run_info;

@@ -48,6 +48,7 @@ struct np_comm_task {
 	uint8_t transport;
 	uint8_t kind; /* enum np_comm_task_kind */
 	bool master;
+	bool reduces; /* Reduce_Inline */
 };
 
 /* What is known about all tasks of a rank. */
@@ -59,8 +60,8 @@ struct np_comm_tasks_form {
 /*
  * Measure the operators of a rank from their tasks. `tasks` is sorted in place
  * (by operator, plane, time); operators without tasks keep NP_UNKNOWN. Fills
- * transit, wait, sync and transfer of rank->ops and appends rank->bands and
- * rank->links.
+ * transit, wait, sync and transfer of rank->ops and appends rank->bands,
+ * rank->links and rank->transfers.
  *
  * At Level0 there are no planes and no links: transit is the union of payload,
  * wait the rest and sync what lies before the first payload; bands and links

@@ -45,6 +45,12 @@ bool np_db_has_rows(struct np_db *db, const char *table);
 size_t np_db_table_count(struct np_db *db);
 
 /*
+ * Look at every page and row for damage, which reading some tables may not
+ * meet. NP_E_FORMAT says what was found first.
+ */
+int np_db_check(struct np_db *db, struct np_err *err) NP_MUST_USE;
+
+/*
  * Writing
  * -------
  *
@@ -56,6 +62,10 @@ size_t np_db_table_count(struct np_db *db);
 struct np_db_writer;
 
 int np_db_writer_open(const char *path, struct np_db_writer **ret, struct np_err *err) NP_MUST_USE;
+
+/* The same, beginning with all that `source` holds: to add to a database without touching it. */
+int np_db_writer_open_copy(struct np_db *source, const char *path, struct np_db_writer **ret,
+			   struct np_err *err) NP_MUST_USE;
 
 /* Abandon the database: the temporary file is removed, an old file stays. NULL is allowed. */
 void np_db_writer_abort(struct np_db_writer *writer);

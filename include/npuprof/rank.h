@@ -2,6 +2,7 @@
 #ifndef NP_RANK_H
 #define NP_RANK_H
 
+#include "npuprof/activity.h"
 #include "npuprof/arena.h"
 #include "npuprof/err.h"
 #include "npuprof/notes.h"
@@ -93,7 +94,9 @@ struct np_comm_op {
 	uint32_t group; /* index in np_rank.groups */
 	uint32_t step;  /* index in np_rank.steps, or NP_NO_STEP */
 	int32_t device;
-	bool p2p;
+	bool p2p : 1;
+	bool retried : 1; /* sent again after an error, or */
+	bool relayed : 1; /* over another path: direct evidence of a bad link */
 	uint8_t data_type; /* the vendor's number + 1; 0 when not known */
 	/*
 	 * The only other rank that its small tasks name, local to the communicator,
@@ -168,6 +171,33 @@ struct np_link {
 	bool p2p;
 };
 
+/*
+ * What went over one link in one step in pieces of one size, while as many others
+ * ran beside it: what links are compared by. Ranks are local to the communicator.
+ * What was moved within the device is not here.
+ */
+struct np_transfer {
+	uint32_t group;
+	uint32_t step; /* or NP_NO_STEP */
+	int32_t src;
+	int32_t dst;
+	np_str transport;
+	uint32_t plane;
+	uint16_t size_class; /* np_transfer_class() */
+	uint8_t crowd;       /* transfers of the rank at once: 0 one, 1 two, 2 up to 4 … */
+	bool p2p : 1;        /* of messages */
+	bool reduces : 1;    /* the data is added to what is there, which takes longer */
+	uint32_t count;
+	uint32_t troubled; /* of operators that were retried or relayed */
+	int64_t bytes;
+	np_ns time;
+	int64_t middle_bytes; /* of the one with the middle bandwidth */
+	np_ns middle_time;
+};
+
+/* The class of a size: four to the octave. */
+uint16_t np_transfer_class(int64_t bytes);
+
 /* What a communicator cost this rank in one step (design: Definitions). */
 struct np_comm_step {
 	uint32_t group;
@@ -199,6 +229,25 @@ struct np_memory_peak {
 	int64_t allocated; /* bytes; NP_UNKNOWN for components that only reserve */
 	int64_t reserved;
 };
+
+/* What a component held in one step, at most and at least: allocated, else reserved. */
+struct np_memory_step {
+	np_str component;
+	np_str step; /* id */
+	int64_t most;
+	int64_t least;
+};
+
+/* What the experts of a rank computed between two exchanges of tokens. */
+struct np_expert_work {
+	uint32_t op;   /* the exchange before: index in np_rank.ops, or NP_NO_OP */
+	uint32_t step; /* or NP_NO_STEP */
+	uint32_t kernels;
+	int64_t tokens; /* Σ first dimensions of the kernels' inputs, as the vendor counts */
+	np_ns time;     /* Σ */
+};
+
+#define NP_NO_OP UINT32_MAX
 
 /* Sizes of the parallel dimensions, as the framework recorded them; 0 where it did not. */
 struct np_parallel {
@@ -248,10 +297,14 @@ struct np_rank {
 	NP_VEC(struct np_comm_op) ops; /* by start, then end, group and name */
 	NP_VEC(struct np_band) bands;  /* by operator, transport, packet size descending */
 	NP_VEC(struct np_link) links;
+	NP_VEC(struct np_transfer) transfers; /* by step, group, link, plane … */
 	NP_VEC(struct np_comm_step) comm_steps; /* by group, step, device */
 	NP_VEC(struct np_statistic) kernels;    /* by total, the longest first */
 	NP_VEC(struct np_statistic) calls;      /* likewise */
 	NP_VEC(struct np_memory_peak) memory;   /* by name of the component */
+	NP_VEC(struct np_memory_step) memory_steps; /* in the order of time */
+	NP_VEC(struct np_expert_work) experts;      /* by time */
+	struct np_activity activity;            /* empty without intervals */
 	struct np_notes notes;
 };
 

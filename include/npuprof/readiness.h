@@ -13,11 +13,12 @@
  * not, what is missing, and the switch of the profiler that would have
  * collected it.
  */
-enum np_analysis {
+enum np_answer {
 	NP_ANALYSIS_STEP_TIMES,
 	NP_ANALYSIS_STEPS,
 	NP_ANALYSIS_COMMUNICATORS,
 	NP_ANALYSIS_EXPOSED,
+	NP_ANALYSIS_PARTITION,
 	NP_ANALYSIS_WAIT,
 	NP_ANALYSIS_LINKS,
 	NP_ANALYSIS_MATCHING,

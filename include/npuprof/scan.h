@@ -76,7 +76,13 @@ void np_scan_closep(struct np_scan **scan);
 /* Is the optional column there? */
 bool np_scan_has(const struct np_scan *scan, size_t column);
 
-/* Read the next rows. Fails with NP_E_FORMAT on a damaged page. */
+/* Read the next rows, NP_SCAN_ROWS but for the last. NP_E_FORMAT on a damaged page. */
 int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err) NP_MUST_USE;
+
+/*
+ * Leave out the next rows, or all that there are. Where one column tells which
+ * rows are wanted, read it alone and follow with a second scan of the others.
+ */
+int np_scan_skip(struct np_scan *scan, size_t rows, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_SCAN_H */

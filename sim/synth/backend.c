@@ -13,6 +13,10 @@ const struct syn_backend *const syn_backends[SYN_BACKENDS] = {
 /* The time in names: to the millisecond, or its first 14 digits. */
 static void add_time(const struct syn_rank_info *info, bool millisecond, struct np_buf *buf)
 {
+	if (info->stamp) {
+		np_buf_add(buf, info->stamp);
+		return;
+	}
 	np_buf_printf(buf, "202501090816%02d", 16 + info->place.host % 40);
 	if (millisecond)
 		np_buf_printf(buf, "%03d", info->place.rank % 1000);

@@ -22,7 +22,7 @@ enum syn_role {
 struct syn_group {
 	enum syn_role role;
 	const char *pg_name;
-	char name[64];
+	char name[160];
 	uint64_t hash;
 	int32_t size;
 	int32_t *ranks; /* ascending: position is the rank inside the group */

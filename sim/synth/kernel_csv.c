@@ -18,9 +18,10 @@ struct row {
 	int32_t tokens;
 	int64_t id;
 	int64_t step;
+	const struct syn_pmu *pmu;
 	const struct syn_kernel_model *model; /* NULL: an operator */
 	const char *name;
-	enum syn_op op;
+	const char *type; /* of an operator, in the words of HCCL */
 };
 
 struct table {
@@ -58,9 +59,25 @@ static int on_task(struct syn_sink *sink, const struct syn_task *task, struct np
 		.id = task->id,
 		.step = table->config->first_step + table->steps,
 		.model = task->model,
+		.pmu = task->pmu,
 	};
 
 	return task->kind == SYN_TASK_KERNEL ? syn_sorter_add(&table->rows, &row, err) : NP_OK;
+}
+
+static int keep_type(struct table *table, const struct syn_comm_event *comm, const char **ret,
+		     struct np_err *err)
+{
+	char word[48];
+	np_str id;
+	int rc;
+
+	(void)snprintf(word, sizeof(word), "hcom_%s_", syn_op_word(comm->op));
+	rc = np_strtab_add(table->names, comm->type ? comm->type : word,
+			   strlen(comm->type ? comm->type : word), &id, err);
+	if (rc == NP_OK)
+		*ret = np_strtab_text(table->names, id);
+	return rc;
 }
 
 static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct np_err *err)
@@ -71,7 +88,6 @@ static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, str
 		.end_ns = comm->end_ns,
 		.number = table->numbers++,
 		.step = comm->step,
-		.op = comm->op,
 	};
 	np_str name;
 	int rc = np_strtab_add(table->names, comm->name, strlen(comm->name), &name, err);
@@ -79,6 +95,9 @@ static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, str
 	if (rc < 0)
 		return rc;
 	row.name = np_strtab_text(table->names, name);
+	rc = keep_type(table, comm, &row.type, err);
+	if (rc < 0)
+		return rc;
 	return syn_sorter_add(&table->rows, &row, err);
 }
 
@@ -196,10 +215,15 @@ static void put_none(struct syn_out *out, int count)
 		SYN_PUT(out, ",N/A");
 }
 
-/* `word`, once for each of the shapes. */
-static void put_repeated(struct syn_out *out, const char *word, const char *shapes)
+/* What was recorded, or `word`, once for each of the shapes. */
+static void put_list(struct syn_out *out, const char *recorded, const char *word,
+		     const char *shapes)
 {
 	SYN_PUT(out, ",");
+	if (recorded) {
+		syn_put_cell(out, recorded);
+		return;
+	}
 	syn_put(out, word);
 	for (const char *c = shapes; *c; c++) {
 		if (*c != ';')
@@ -213,8 +237,12 @@ static void put_shapes(struct syn_out *out, const char *shapes, int32_t tokens)
 {
 	char text[128];
 
-	syn_shape_text(shapes, tokens, text, sizeof(text));
 	SYN_PUT(out, ",");
+	if (!strstr(shapes, "%d")) {
+		syn_put_cell(out, shapes);
+		return;
+	}
+	syn_shape_text(shapes, tokens, text, sizeof(text));
 	syn_put_cell(out, text);
 }
 
@@ -242,7 +270,8 @@ static void put_core(struct syn_out *out, double time, double cycles, const doub
 
 static void put_pmu(struct syn_out *out, const struct row *row)
 {
-	struct syn_pmu pmu = syn_pmu_of(row->model->core, row->end_ns - row->start_ns);
+	struct syn_pmu pmu =
+		row->pmu ? *row->pmu : syn_pmu_of(row->model->core, row->end_ns - row->start_ns);
 	const double cube[] = { pmu.aic_mac, pmu.aic_mac > 0.0 ? 0.2 : 0.0,
 				pmu.aic_mac > 0.0 ? 0.4 : 0.0, pmu.aic_mte2,
 				pmu.aic_mac > 0.0 ? 0.1 : 0.0 };
@@ -258,13 +287,14 @@ static const char *core_of(const struct table *table, const struct row *row)
 {
 	if (!row->model)
 		return table->config->schema ? "COMMUNICATION" : "HCCL";
-	return table->config->level == 0 ? "N/A" : syn_core_name(row->model->core);
+	return table->config->level == 0 ? "N/A" : syn_kernel_core(table->info, row->model);
 }
 
 /* The columns behind the times. */
 static void put_rest(struct table *table, const struct row *row)
 {
 	const struct syn_kernel_model *model = row->model;
+	const struct syn_kernel_detail *detail = model ? syn_detail_of(table->info, model) : NULL;
 	struct syn_out *out = &table->out;
 
 	if (table->config->level == 0 || !model) {
@@ -274,17 +304,18 @@ static void put_rest(struct table *table, const struct row *row)
 		return;
 	}
 	SYN_PUT(out, ",");
-	syn_put_int(out, syn_core_blocks(model->core));
+	syn_put_int(out, syn_kernel_blocks(table->info, model));
 	SYN_PUT(out, ",");
-	syn_put_int(out, syn_core_mix_blocks(model->core));
-	SYN_PUT(out, ",NO");
+	syn_put_int(out, syn_kernel_mix_blocks(table->info, model));
+	SYN_PUT(out, ",");
+	syn_put(out, detail ? detail->hf32 : "NO");
 	put_shapes(out, model->input_shapes, row->tokens);
 	SYN_PUT(out, ",");
 	syn_put_cell(out, model->dtypes);
-	put_repeated(out, "ND", model->input_shapes);
+	put_list(out, detail ? detail->input_formats : NULL, "ND", model->input_shapes);
 	put_shapes(out, model->output_shapes, row->tokens);
-	put_repeated(out, "DT_BF16", model->output_shapes);
-	put_repeated(out, "ND", model->output_shapes);
+	put_list(out, detail ? detail->output_dtypes : NULL, "DT_BF16", model->output_shapes);
+	put_list(out, detail ? detail->output_formats : NULL, "ND", model->output_shapes);
 	syn_put(out, model->core == SYN_MIXED ? ",0" : ",N/A");
 	if (has_pmu(table))
 		put_pmu(out, row);
@@ -307,6 +338,16 @@ static void put_ids(struct table *table, const struct row *row)
 	}
 }
 
+static void put_state(struct table *table, const struct row *row)
+{
+	const struct syn_kernel_detail *detail =
+		row->model ? syn_detail_of(table->info, row->model) : NULL;
+	bool known = row->model && table->config->level > 0;
+
+	SYN_PUT(&table->out, ",");
+	syn_put(&table->out, !known ? "N/A" : detail ? detail->state : "dynamic");
+}
+
 static void put_type(struct table *table, const struct row *row)
 {
 	struct syn_out *out = &table->out;
@@ -314,14 +355,12 @@ static void put_type(struct table *table, const struct row *row)
 	if (table->config->level == 0) {
 		SYN_PUT(out, "N/A");
 	} else if (row->model) {
-		syn_put(out, row->model->type);
+		syn_put_cell(out, row->model->type);
 	} else {
-		SYN_PUT(out, "hcom_");
-		syn_put(out, syn_op_word(row->op));
-		SYN_PUT(out, "_");
+		syn_put_cell(out, row->type);
 	}
 	if (!is_short(table))
-		syn_put(out, row->model && table->config->level > 0 ? ",dynamic" : ",N/A");
+		put_state(table, row);
 }
 
 static void put_row(struct table *table, const struct row *row)
@@ -337,7 +376,7 @@ static void put_row(struct table *table, const struct row *row)
 		SYN_PUT(out, ",");
 	}
 	put_ids(table, row);
-	syn_put(out, row->model ? row->model->name : row->name);
+	syn_put_cell(out, row->model ? row->model->name : row->name);
 	SYN_PUT(out, ",");
 	put_type(table, row);
 	SYN_PUT(out, ",");

@@ -115,7 +115,7 @@ static int generate(const struct syn_config *config, struct np_err *err)
 	int rc = truths ? check_out(config, err) : np_fail_nomem(err, "the truth");
 
 	for (size_t i = 0; truths && i < count; i++)
-		syn_truth_init(&truths[i]);
+		syn_truth_init(&truths[i], config, (int32_t)i);
 	if (rc == NP_OK)
 		rc = syn_timeline_run(&timeline, config, err);
 	if (rc == NP_OK)

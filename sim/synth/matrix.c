@@ -16,6 +16,11 @@ static const char *matrix_class(enum syn_op op)
 		[SYN_SEND] = "send",
 		[SYN_RECEIVE] = "receive",
 		[SYN_BATCH_SEND_RECV] = "batchsendrecv",
+		[SYN_BROADCAST] = "broadcast",
+		[SYN_REDUCE_TO_ROOT] = "reduce",
+		[SYN_SCATTER] = "scatter",
+		[SYN_ALL_TO_ALL] = "alltoall",
+		[SYN_OTHER_OP] = "invalid",
 	};
 
 	return names[op];

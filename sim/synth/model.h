@@ -30,6 +30,19 @@ struct syn_kernel_model {
 
 extern const struct syn_kernel_model syn_kernel_models[];
 
+/* Of a kernel that was recorded, rather than made up: what is otherwise the same for all. */
+struct syn_kernel_detail {
+	const char *core; /* "MIX_AIV": more exactly than enum syn_core */
+	int64_t blocks;
+	int64_t mix_blocks;
+	const char *input_formats;
+	const char *output_dtypes;
+	const char *output_formats;
+	const char *state;
+	const char *hf32;
+	const char *attributes;
+};
+
 enum syn_pass {
 	SYN_PASS_OTHER,
 	SYN_PASS_FORWARD,
@@ -79,6 +92,12 @@ struct syn_pmu {
 	double aiv_cycles;
 	double aiv_vec;
 	double aiv_mte2;
+};
+
+/* A counter by its name in TASK_PMU_INFO. */
+struct syn_counter {
+	const char *name;
+	double value;
 };
 
 struct syn_pmu syn_pmu_of(enum syn_core core, np_ns time);

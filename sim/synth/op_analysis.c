@@ -41,7 +41,9 @@ static int sort_tasks(struct syn_op_analysis *analysis, const struct syn_comm_ev
 			return NP_E_NOMEM;
 		*slot = comm->tasks[i];
 	}
-	qsort(analysis->tasks.item, analysis->tasks.count, sizeof(struct syn_small), by_plane);
+	if (analysis->tasks.count > 0)
+		qsort(analysis->tasks.item, analysis->tasks.count, sizeof(struct syn_small),
+		      by_plane);
 	return NP_OK;
 }
 
@@ -133,9 +135,9 @@ static int find_transfers(struct syn_op_analysis *analysis, const struct syn_com
  */
 static int master_plane(const struct syn_op_analysis *analysis, const struct syn_config *config)
 {
-	const struct syn_small *last = &analysis->tasks.item[analysis->tasks.count - 1];
+	size_t count = analysis->tasks.count;
 
-	return !config->schema && last->plane > 0 ? 1 : 0;
+	return !config->schema && count > 0 && analysis->tasks.item[count - 1].plane > 0 ? 1 : 0;
 }
 
 static struct syn_package *package_of(struct syn_bucket *bucket, int64_t size, struct np_err *err)

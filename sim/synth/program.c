@@ -21,6 +21,11 @@ const char *syn_op_word(enum syn_op op)
 		[SYN_SEND] = "send",
 		[SYN_RECEIVE] = "receive",
 		[SYN_BATCH_SEND_RECV] = "batchSendRecv",
+		[SYN_BROADCAST] = "broadcast",
+		[SYN_REDUCE_TO_ROOT] = "reduce",
+		[SYN_SCATTER] = "scatter",
+		[SYN_ALL_TO_ALL] = "alltoall",
+		[SYN_OTHER_OP] = "other",
 	};
 
 	return words[op];
@@ -238,11 +243,18 @@ void syn_program_release(struct syn_program *program)
 	np_vec_release(&program->after);
 }
 
+double syn_work_factor(const struct syn_config *config, const struct syn_place *place, int64_t step)
+{
+	struct syn_key key = { config->seed, SYN_FOR_STEP, 0, (uint64_t)step, 0 };
+
+	return syn_kernel_factor(config, place, step) *
+	       exp(STEP_SIGMA * config->noise * syn_normal(&key));
+}
+
 int syn_program_build(struct syn_program *program, const struct syn_config *config,
 		      const struct syn_groups *groups, int32_t rank, int64_t step,
 		      struct np_err *err)
 {
-	struct syn_key key = { config->seed, SYN_FOR_STEP, 0, (uint64_t)step, 0 };
 	struct syn_build build = {
 		.program = program,
 		.config = config,
@@ -254,8 +266,7 @@ int syn_program_build(struct syn_program *program, const struct syn_config *conf
 		.err = err,
 	};
 
-	build.work = syn_kernel_factor(config, &build.place, step) *
-		     exp(STEP_SIGMA * config->noise * syn_normal(&key));
+	build.work = syn_work_factor(config, &build.place, step);
 	program->rank = rank;
 	program->step = step;
 	program->items.count = 0;

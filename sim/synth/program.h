@@ -31,6 +31,13 @@ enum syn_op {
 	SYN_SEND,
 	SYN_RECEIVE,
 	SYN_BATCH_SEND_RECV,
+	/* These the generator never uses. */
+	SYN_BROADCAST,
+	SYN_REDUCE_TO_ROOT,
+	SYN_SCATTER,
+	SYN_ALL_TO_ALL,
+	SYN_OTHER_OP,
+	SYN_OPS,
 };
 
 /* "allReduce": the word between hcom_ and __ in the operator's name. */
@@ -102,6 +109,10 @@ void syn_program_release(struct syn_program *program);
 int syn_program_build(struct syn_program *program, const struct syn_config *config,
 		      const struct syn_groups *groups, int32_t rank, int64_t step,
 		      struct np_err *err) NP_MUST_USE;
+
+/* How many times longer than usual all kernels of a rank take in a step. */
+double syn_work_factor(const struct syn_config *config, const struct syn_place *place,
+		       int64_t step);
 
 /*
  * The share of a micro-batch that the experts of each member of group `group`

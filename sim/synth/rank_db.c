@@ -55,7 +55,7 @@ static int on_api(struct syn_sink *sink, const struct syn_api *api, struct np_er
 	};
 	struct syn_db *db = (struct syn_db *)sink;
 	/* The thread that takes from the queue and launches. */
-	int64_t thread = db->info->pid << 32 | (db->info->pid + 7);
+	int64_t thread = db->info->pid << 32 | (api->thread ? api->thread : db->info->pid + 7);
 	int64_t name;
 	int rc;
 
@@ -107,6 +107,7 @@ static int begin_tables(struct syn_db *db, struct np_err *err)
 		{ SYN_T_STEP, db->torch && !db->config->no_steps ? "STEP_TIME" : NULL, 3 },
 		{ SYN_T_PMU, db->config->pmu && db->config->level > 0 ? "TASK_PMU_INFO" : NULL, 3 },
 		{ SYN_T_OP_MEMORY, db->torch && db->config->memory ? "OP_MEMORY" : NULL, 15 },
+		{ SYN_T_MARK, db->config->marks ? "MSTX_EVENTS" : NULL, 10 },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(tables); i++) {
@@ -126,6 +127,7 @@ static void free_db(struct syn_db *db)
 	syn_strings_free(db->strings);
 	syn_overlap_release(&db->overlap);
 	np_vec_release(&db->usage);
+	free(db->models);
 	np_db_writer_abort(db->writer);
 	free(db);
 }
@@ -138,7 +140,8 @@ static int open_db(const struct syn_rank_info *info, struct syn_sink **ret, stru
 
 	if (!db)
 		return np_fail_nomem(err, "a database");
-	db->base = (struct syn_sink){ on_api, syn_db_task, syn_db_comm, syn_db_memory, on_step };
+	db->base = (struct syn_sink){ on_api,        syn_db_task, syn_db_comm,
+				      syn_db_memory, on_step,     syn_db_mark };
 	db->info = info;
 	db->config = info->config;
 	db->torch = info->form->maker == SYN_TORCH;
@@ -146,8 +149,9 @@ static int open_db(const struct syn_rank_info *info, struct syn_sink **ret, stru
 	db->last_ns = INT64_MIN;
 	syn_overlap_init(&db->overlap);
 	db->strings = syn_strings_new();
+	db->models = calloc(info->model_count + 1, sizeof(*db->models));
 	syn_rank_db_path(info, &path);
-	rc = db->strings ? np_buf_check(&path, err) : np_fail_nomem(err, "strings");
+	rc = db->strings && db->models ? np_buf_check(&path, err) : np_fail_nomem(err, "strings");
 	if (rc == NP_OK)
 		rc = np_db_writer_open(path.text, &db->writer, err);
 	if (rc == NP_OK)

@@ -25,6 +25,7 @@ enum syn_table {
 	SYN_T_STEP,
 	SYN_T_PMU,
 	SYN_T_OP_MEMORY,
+	SYN_T_MARK,
 	SYN_TABLES,
 };
 
@@ -49,7 +50,7 @@ struct syn_db {
 	struct np_db_writer *writer;
 	struct np_db_insert *insert[SYN_TABLES];
 	struct syn_strings *strings;
-	struct syn_model_ids models[SYN_K_COUNT];
+	struct syn_model_ids *models; /* by index in info->models */
 	int64_t torch_connections;
 	np_ns first_ns;
 	np_ns last_ns;
@@ -76,6 +77,8 @@ int syn_db_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct
 	NP_MUST_USE;
 int syn_db_memory(struct syn_sink *sink, const struct syn_memory_event *memory, struct np_err *err)
 	NP_MUST_USE;
+
+int syn_db_mark(struct syn_sink *sink, const struct syn_mark *mark, struct np_err *err) NP_MUST_USE;
 
 /* The tables that need the whole run: session, metadata, memory, the overlap lane. */
 int syn_db_finish(struct syn_db *db, struct np_err *err) NP_MUST_USE;

@@ -6,7 +6,7 @@
 struct op_ids {
 	int64_t name;
 	int64_t group;
-	bool fp32;
+	uint8_t data_type;
 	int64_t op_id;
 };
 
@@ -45,7 +45,7 @@ static int put_small(struct syn_db *db, const struct syn_small *small, const str
 		syn_number(small->dst < 0 ? SYN_NO_ID : small->dst),
 		syn_number(syn_small_transport(small)),
 		syn_number(syn_small_size(small)),
-		syn_number(syn_small_data_type(small, op->fp32)),
+		syn_number(syn_small_data_type(small, op->data_type)),
 		syn_number(syn_small_link(small)),
 		syn_number(op->op_id),
 		syn_number(small->plane == 0 ? 1 : 0),
@@ -70,7 +70,7 @@ static int put_smalls(struct syn_db *db, const struct syn_comm_event *comm, cons
 		const struct syn_task task = {
 			.start_ns = small->start_ns,
 			.end_ns = small->end_ns,
-			.stream = comm->stream + small->plane,
+			.stream = comm->streams ? comm->streams[i] : comm->stream + small->plane,
 			.connection = comm->connection,
 			.id = comm->first_id + (int64_t)i,
 		};
@@ -98,9 +98,14 @@ static int put_op(struct syn_db *db, const struct syn_comm_event *comm, const st
 	int rc;
 
 	(void)snprintf(word, sizeof(word), "hcom_%s_", syn_op_word(comm->op));
-	rc = syn_strings_id(db->strings, SYN_CANN, syn_algorithm(comm->group), &algorithm, err);
+	rc = syn_strings_id(db->strings, SYN_CANN,
+			    comm->algorithm ? comm->algorithm : syn_algorithm(comm->group),
+			    &algorithm, err);
 	if (rc == NP_OK)
-		rc = syn_strings_id(db->strings, SYN_CANN, db->config->level == 0 ? "N/A" : word,
+		rc = syn_strings_id(db->strings, SYN_CANN,
+				    db->config->level == 0 ? "N/A"
+				    : comm->type           ? comm->type
+							   : word,
 				    &type, err);
 	if (rc < 0)
 		return rc;
@@ -113,9 +118,9 @@ static int put_op(struct syn_db *db, const struct syn_comm_event *comm, const st
 		syn_number(op->op_id),
 		syn_number(0),
 		syn_number(0),
-		syn_number(op->fp32 ? SYN_ENUM_FP32 : SYN_ENUM_BFP16),
+		syn_number(comm->count == NP_UNKNOWN ? SYN_ENUM_NONE : op->data_type),
 		syn_number(algorithm),
-		syn_number(comm->count),
+		np_cell_integer(comm->count),
 		syn_number(type),
 		syn_number(db->info->place.device),
 		syn_number(comm->group->size),
@@ -128,7 +133,7 @@ int syn_db_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct
 {
 	struct syn_db *db = (struct syn_db *)sink;
 	struct op_ids op = {
-		.fp32 = comm->fp32,
+		.data_type = comm->data_type,
 		.op_id = comm->op_id,
 	};
 	int rc = syn_strings_id(db->strings, SYN_CANN, comm->name, &op.name, err);

@@ -56,6 +56,33 @@ int syn_db_memory(struct syn_sink *sink, const struct syn_memory_event *memory, 
 	return rc;
 }
 
+int syn_db_mark(struct syn_sink *sink, const struct syn_mark *mark, struct np_err *err)
+{
+	struct syn_db *db = (struct syn_db *)sink;
+	int64_t message = 0;
+	int64_t domain = 0;
+	int rc = syn_strings_id(db->strings, SYN_CANN, mark->message, &message, err);
+
+	if (rc == NP_OK)
+		rc = syn_strings_id(db->strings, SYN_CANN, mark->domain, &domain, err);
+	if (rc < 0)
+		return rc;
+	const struct np_cell cells[] = {
+		syn_number(mark->start_ns),
+		syn_number(mark->end_ns),
+		syn_number(mark->type),
+		syn_number(mark->range),
+		syn_number(mark->category),
+		syn_number(message),
+		syn_number(db->info->pid << 32 | mark->thread),
+		syn_number(db->info->pid << 32 | mark->end_thread),
+		syn_number(domain),
+		syn_number(mark->connection),
+	};
+
+	return np_db_insert_row(db->insert[SYN_T_MARK], cells, err);
+}
+
 /* Tables of a few rows, written at the end. */
 static int put_row(struct syn_db *db, const char *table, const struct np_cell *cells, size_t count,
 		   struct np_err *err)
@@ -106,21 +133,40 @@ static int put_metas(struct syn_db *db, struct np_err *err)
 	return rc;
 }
 
-static int put_frequency(struct syn_db *db, np_ns at, struct np_err *err)
+static int put_frequency(struct syn_db *db, const struct syn_frequency *frequency,
+			 struct np_err *err)
 {
-	const struct np_cell cells[] = { syn_number(db->info->place.device), syn_number(at),
-					 syn_number(NOMINAL_MHZ), syn_number(0) };
+	const struct np_cell cells[] = { syn_number(db->info->place.device),
+					 syn_number(frequency->at_ns), syn_number(frequency->mhz),
+					 syn_number(frequency->die) };
 
 	return put_row(db, "AICORE_FREQ", cells, db->config->schema ? 4 : 3, err);
 }
 
+static int put_frequencies(struct syn_db *db, np_ns start, np_ns end, struct np_err *err)
+{
+	const struct syn_recorded *recorded = db->info->recorded;
+	const struct syn_frequency usual[] = { { start, NOMINAL_MHZ, 0 },
+					       { start + (end - start) / 2, NOMINAL_MHZ, 0 },
+					       { end, NOMINAL_MHZ, 0 } };
+	const struct syn_frequency *all = recorded ? recorded->frequencies : usual;
+	size_t count = recorded ? recorded->frequency_count : NP_COUNT(usual);
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = put_frequency(db, &all[i], err);
+	return rc;
+}
+
 static int put_session(struct syn_db *db, struct np_err *err)
 {
-	np_ns start = db->first_ns - 1000000;
-	np_ns end = db->last_ns + 1000000;
+	const struct syn_recorded *recorded = db->info->recorded;
+	np_ns start = recorded ? recorded->session_start_ns : db->first_ns - 1000000;
+	np_ns end = recorded ? recorded->session_end_ns : db->last_ns + 1000000;
 	int64_t device = db->info->place.device;
 	const struct np_cell session[] = { syn_number(start), syn_number(end) };
-	const struct np_cell npu[] = { syn_number(device), np_cell_text("Ascend910B") };
+	const struct np_cell npu[] = { syn_number(device),
+				       np_cell_text(recorded ? recorded->soc : "Ascend910B") };
 	bool knows_rank = db->info->form->maker != SYN_MSPROF || !db->config->no_rank_id;
 	const struct np_cell map[] = { syn_number(knows_rank ? db->info->place.rank : -1),
 				       syn_number(device) };
@@ -134,13 +180,7 @@ static int put_session(struct syn_db *db, struct np_err *err)
 		rc = put_row(db, "RANK_DEVICE_MAP", map, 2, err);
 	if (rc == NP_OK)
 		rc = put_row(db, "HOST_INFO", host, 2, err);
-	if (rc == NP_OK)
-		rc = put_frequency(db, start, err);
-	if (rc == NP_OK)
-		rc = put_frequency(db, start + (end - start) / 2, err);
-	if (rc == NP_OK)
-		rc = put_frequency(db, end, err);
-	return rc;
+	return rc == NP_OK ? put_frequencies(db, start, end, err) : rc;
 }
 
 static int usage_by_time(const void *a, const void *b)

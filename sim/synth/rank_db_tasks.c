@@ -51,9 +51,34 @@ enum {
 	ID_DIM,
 };
 
+/* Formats, and data types of outputs: recorded, or the same for all. */
+static int learn_formats(struct syn_db *db, const struct syn_kernel_model *model,
+			 struct syn_model_ids *ids, struct np_err *err)
+{
+	const struct syn_kernel_detail *detail = syn_detail_of(db->info, model);
+	bool bare = db->config->level == 0;
+	bool whole = bare || detail; /* the word stands for all shapes */
+	const struct {
+		int slot;
+		const char *word;
+		const char *shapes;
+	} lists[] = {
+		{ ID_IN_FORMATS, detail ? detail->input_formats : "ND", model->input_shapes },
+		{ ID_OUT_FORMATS, detail ? detail->output_formats : "ND", model->output_shapes },
+		{ ID_OUT_DTYPES, detail ? detail->output_dtypes : "DT_BF16", model->output_shapes },
+	};
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(lists) && rc == NP_OK; i++)
+		rc = repeated_id(db, bare ? "N/A" : lists[i].word, whole ? "" : lists[i].shapes,
+				 &ids->id[lists[i].slot], err);
+	return rc;
+}
+
 static int learn_model(struct syn_db *db, const struct syn_kernel_model *model,
 		       struct syn_model_ids *ids, struct np_err *err)
 {
+	const struct syn_kernel_detail *detail = syn_detail_of(db->info, model);
 	bool bare = db->config->level == 0;
 	const struct {
 		int slot;
@@ -61,14 +86,18 @@ static int learn_model(struct syn_db *db, const struct syn_kernel_model *model,
 	} texts[] = {
 		{ ID_TASK_TYPE, kernel_task_type(model->core) },
 		{ ID_NAME, model->name },
-		{ ID_CORE, bare ? "N/A" : syn_core_name(model->core) },
+		{ ID_CORE, bare ? "N/A" : syn_kernel_core(db->info, model) },
 		{ ID_TYPE, bare ? "N/A" : model->type },
 		{ ID_IN_DTYPES, bare ? "N/A" : model->dtypes },
 		{ ID_IN_SHAPES, bare ? "N/A" : model->input_shapes },
 		{ ID_OUT_SHAPES, bare ? "N/A" : model->output_shapes },
-		{ ID_ATTR, "N/A" },
-		{ ID_STATE, bare ? "N/A" : "dynamic" },
-		{ ID_HF32, bare ? "N/A" : "NO" },
+		{ ID_ATTR, detail ? detail->attributes : "N/A" },
+		{ ID_STATE, bare     ? "N/A"
+			    : detail ? detail->state
+				     : "dynamic" },
+		{ ID_HF32, bare     ? "N/A"
+			   : detail ? detail->hf32
+				    : "NO" },
 		{ ID_DIM, "N/A" },
 	};
 	int rc = NP_OK;
@@ -77,14 +106,7 @@ static int learn_model(struct syn_db *db, const struct syn_kernel_model *model,
 		rc = syn_strings_id(db->strings, SYN_CANN, texts[i].text, &ids->id[texts[i].slot],
 				    err);
 	if (rc == NP_OK)
-		rc = repeated_id(db, bare ? "N/A" : "ND", bare ? "" : model->input_shapes,
-				 &ids->id[ID_IN_FORMATS], err);
-	if (rc == NP_OK)
-		rc = repeated_id(db, bare ? "N/A" : "ND", bare ? "" : model->output_shapes,
-				 &ids->id[ID_OUT_FORMATS], err);
-	if (rc == NP_OK)
-		rc = repeated_id(db, bare ? "N/A" : "DT_BF16", bare ? "" : model->output_shapes,
-				 &ids->id[ID_OUT_DTYPES], err);
+		rc = learn_formats(db, model, ids, err);
 	ids->known = rc == NP_OK;
 	return rc;
 }
@@ -110,26 +132,16 @@ int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type
 	return np_db_insert_row(db->insert[SYN_T_TASK], cells, err);
 }
 
-static int put_pmu(struct syn_db *db, const struct syn_task *task, struct np_err *err)
+static int put_counters(struct syn_db *db, const struct syn_task *task,
+			const struct syn_counter *counters, size_t count, struct np_err *err)
 {
-	struct syn_pmu pmu = syn_pmu_of(task->model->core, task->end_ns - task->start_ns);
-	const struct {
-		const char *name;
-		double value;
-	} metrics[] = {
-		{ "aic_total_time", pmu.aic_time }, { "aic_total_cycles", pmu.aic_cycles },
-		{ "aic_mac_ratio", pmu.aic_mac },   { "aic_mte2_ratio", pmu.aic_mte2 },
-		{ "aiv_total_time", pmu.aiv_time }, { "aiv_total_cycles", pmu.aiv_cycles },
-		{ "aiv_vec_ratio", pmu.aiv_vec },   { "aiv_mte2_ratio", pmu.aiv_mte2 },
-	};
-
-	for (size_t i = 0; i < NP_COUNT(metrics); i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct np_cell cells[3] = { syn_number(task->id) };
 		int64_t name;
-		int rc = syn_strings_id(db->strings, SYN_CANN, metrics[i].name, &name, err);
+		int rc = syn_strings_id(db->strings, SYN_CANN, counters[i].name, &name, err);
 
 		cells[1] = syn_number(name);
-		cells[2] = np_cell_real(metrics[i].value);
+		cells[2] = np_cell_real(counters[i].value);
 		if (rc == NP_OK)
 			rc = np_db_insert_row(db->insert[SYN_T_PMU], cells, err);
 		if (rc < 0)
@@ -138,13 +150,28 @@ static int put_pmu(struct syn_db *db, const struct syn_task *task, struct np_err
 	return NP_OK;
 }
 
+static int put_pmu(struct syn_db *db, const struct syn_task *task, struct np_err *err)
+{
+	struct syn_pmu pmu = syn_pmu_of(task->model->core, task->end_ns - task->start_ns);
+	const struct syn_counter usual[] = {
+		{ "aic_total_time", pmu.aic_time }, { "aic_total_cycles", pmu.aic_cycles },
+		{ "aic_mac_ratio", pmu.aic_mac },   { "aic_mte2_ratio", pmu.aic_mte2 },
+		{ "aiv_total_time", pmu.aiv_time }, { "aiv_total_cycles", pmu.aiv_cycles },
+		{ "aiv_vec_ratio", pmu.aiv_vec },   { "aiv_mte2_ratio", pmu.aiv_mte2 },
+	};
+
+	if (db->info->recorded)
+		return put_counters(db, task, task->counters, task->counter_count, err);
+	return put_counters(db, task, usual, NP_COUNT(usual), err);
+}
+
 static int put_compute(struct syn_db *db, const struct syn_task *task,
 		       const struct syn_model_ids *ids, struct np_err *err)
 {
 	bool bare = db->config->level == 0;
 	int64_t in_shapes = ids->id[ID_IN_SHAPES];
 	int64_t out_shapes = ids->id[ID_OUT_SHAPES];
-	int64_t blocks = bare ? 0 : syn_core_blocks(task->model->core);
+	int64_t blocks = bare ? 0 : syn_kernel_blocks(db->info, task->model);
 	int rc = NP_OK;
 
 	if (task->model->experts && !bare) {
@@ -160,7 +187,7 @@ static int put_compute(struct syn_db *db, const struct syn_task *task,
 		syn_number(ids->id[ID_NAME]),
 		syn_number(task->id),
 		syn_number(blocks),
-		syn_number(bare ? 0 : syn_core_mix_blocks(task->model->core)),
+		syn_number(bare ? 0 : syn_kernel_mix_blocks(db->info, task->model)),
 		syn_number(ids->id[ID_CORE]),
 		syn_number(ids->id[ID_TYPE]),
 		syn_number(ids->id[ID_IN_FORMATS]),
@@ -181,7 +208,7 @@ static int put_compute(struct syn_db *db, const struct syn_task *task,
 
 static int put_kernel(struct syn_db *db, const struct syn_task *task, struct np_err *err)
 {
-	struct syn_model_ids *ids = &db->models[task->model - syn_kernel_models];
+	struct syn_model_ids *ids = &db->models[task->model - db->info->models];
 	int rc = NP_OK;
 
 	if (!ids->known)
@@ -198,7 +225,7 @@ static int put_kernel(struct syn_db *db, const struct syn_task *task, struct np_
 static int put_memcpy(struct syn_db *db, const struct syn_task *task, struct np_err *err)
 {
 	const struct np_cell cells[] = { syn_number(task->id), syn_number(task->bytes),
-					 syn_number(1) };
+					 syn_number(task->direction) };
 
 	return np_db_insert_row(db->insert[SYN_T_MEMCPY], cells, err);
 }
@@ -209,6 +236,7 @@ int syn_db_task(struct syn_sink *sink, const struct syn_task *task, struct np_er
 		[SYN_TASK_MEMCPY] = "MEMCPY_ASYNC",
 		[SYN_TASK_EVENT_RECORD] = "EVENT_RECORD",
 		[SYN_TASK_EVENT_WAIT] = "EVENT_WAIT",
+		[SYN_TASK_MARKER] = "STARS_COMMON",
 	};
 	struct syn_db *db = (struct syn_db *)sink;
 	int64_t type;
@@ -223,7 +251,7 @@ int syn_db_task(struct syn_sink *sink, const struct syn_task *task, struct np_er
 	rc = syn_strings_id(db->strings, SYN_CANN, types[task->kind], &type, err);
 	if (rc == NP_OK)
 		rc = syn_db_put_task(db, task, type, err);
-	if (rc == NP_OK && task->kind == SYN_TASK_MEMCPY)
+	if (rc == NP_OK && task->kind == SYN_TASK_MEMCPY && task->bytes != NP_UNKNOWN)
 		rc = put_memcpy(db, task, err);
 	return rc;
 }

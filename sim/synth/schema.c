@@ -14,6 +14,7 @@ enum need {
 	NEED_STEPS,
 	NEED_TORCH,
 	NEED_TORCH_MEMORY,
+	NEED_MARKS,
 };
 
 struct declaration {
@@ -97,6 +98,10 @@ static const struct declaration declarations[] = {
 		"INSERT INTO ENUM_MEMCPY_OPERATION VALUES(0,'host to host'),(1,'host to device'),(2,'device to host'),"
 		"(3,'device to device'),(4,'managed memory'),(5,'addr device to device'),(6,'host to device ex'),"
 		"(7,'device to host ex'),(65535,'other')" },
+	{ ALWAYS, NEED_MARKS, "CREATE TABLE MSTX_EVENTS (startNs INTEGER,endNs INTEGER,eventType INTEGER,rangeId INTEGER,"
+		"category INTEGER,message INTEGER,globalTid INTEGER,endGlobalTid INTEGER,domainId INTEGER,connectionId INTEGER)" },
+	{ ALWAYS, NEED_MARKS, "CREATE TABLE ENUM_MSTX_EVENT_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
+		"INSERT INTO ENUM_MSTX_EVENT_TYPE VALUES(0,'marker'),(1,'push/pop'),(2,'start/end'),(3,'marker_ex')" },
 	{ NEW, NOTHING, "CREATE TABLE ENUM_OVERLAP_ANALYSIS_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
 		"INSERT INTO ENUM_OVERLAP_ANALYSIS_TYPE VALUES(0,'COMPUTE'),(1,'COMMUNICATION'),(2,'COMM_NOT_OVERLAP_COMP'),"
 		"(3,'FREE'),(65535,'other')" },
@@ -119,6 +124,8 @@ static bool is_needed(const struct declaration *declaration, const struct syn_co
 		return torch;
 	case NEED_TORCH_MEMORY:
 		return torch && config->memory;
+	case NEED_MARKS:
+		return config->marks;
 	case NOTHING:
 		break;
 	}

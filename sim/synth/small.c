@@ -94,11 +94,9 @@ int64_t syn_small_size(const struct syn_small *small)
 	return small->kind == SYN_RDMA_NOTIFY ? 4 : small->size;
 }
 
-int64_t syn_small_data_type(const struct syn_small *small, bool fp32)
+int64_t syn_small_data_type(const struct syn_small *small, int64_t data_type)
 {
-	if (small->kind != SYN_REDUCE)
-		return SYN_ENUM_INVALID;
-	return fp32 ? SYN_ENUM_FP32 : SYN_ENUM_BFP16;
+	return small->kind == SYN_REDUCE ? data_type : SYN_ENUM_INVALID;
 }
 
 double syn_small_bandwidth(const struct syn_small *small)
@@ -148,12 +146,11 @@ const char *syn_rdma_text(int64_t rdma_type)
 
 const char *syn_data_type_text(int64_t data_type)
 {
-	switch (data_type) {
-	case SYN_ENUM_FP32:
-		return "FP32";
-	case SYN_ENUM_BFP16:
-		return "BFP16";
-	default:
-		return "INVALID_TYPE";
-	}
+	static const char *const names[] = { "INT8",  "INT16",  "INT32", "FP16",   "FP32",
+					     "INT64", "UINT64", "UINT8", "UINT16", "UINT32",
+					     "FP64",  "BFP16",  "INT128" };
+
+	if (data_type >= 0 && data_type < (int64_t)NP_COUNT(names))
+		return names[data_type];
+	return "INVALID_TYPE";
 }

@@ -21,8 +21,8 @@ int64_t syn_small_link(const struct syn_small *small);
 int64_t syn_small_rdma_type(const struct syn_small *small);
 int64_t syn_small_size(const struct syn_small *small);
 
-/* Of a reduction, the type of its operator. */
-int64_t syn_small_data_type(const struct syn_small *small, bool fp32);
+/* Of a reduction, the type of its operator, which is given. */
+int64_t syn_small_data_type(const struct syn_small *small, int64_t data_type);
 
 /* Bytes per second of what moves data, else 0. */
 double syn_small_bandwidth(const struct syn_small *small);

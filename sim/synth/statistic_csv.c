@@ -23,7 +23,7 @@ struct statistics {
 	struct syn_sink base;
 	const struct syn_rank_info *info;
 	const struct syn_config *config;
-	struct statistic kernels[SYN_K_COUNT]; /* per model */
+	struct statistic *kernels; /* per model */
 	NP_VEC(struct statistic) calls;
 };
 
@@ -46,7 +46,7 @@ static int on_task(struct syn_sink *sink, const struct syn_task *task, struct np
 
 	(void)err;
 	if (task->kind == SYN_TASK_KERNEL)
-		count(&statistics->kernels[task->model - syn_kernel_models],
+		count(&statistics->kernels[task->model - statistics->info->models],
 		      task->end_ns - task->start_ns);
 	return NP_OK;
 }
@@ -105,14 +105,14 @@ static size_t join_kernels(struct statistics *statistics)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < SYN_K_COUNT; i++) {
+	for (size_t i = 0; i < statistics->info->model_count; i++) {
 		struct statistic one = statistics->kernels[i];
 		struct statistic *same = NULL;
 
 		if (one.count == 0)
 			continue;
-		(void)snprintf(one.name, sizeof(one.name), "%s", syn_kernel_models[i].type);
-		one.group = syn_core_name(syn_kernel_models[i].core);
+		(void)snprintf(one.name, sizeof(one.name), "%s", statistics->info->models[i].type);
+		one.group = syn_kernel_core(statistics->info, &statistics->info->models[i]);
 		for (size_t k = 0; k < kept && !same; k++) {
 			if (strcmp(statistics->kernels[k].name, one.name) == 0 &&
 			    statistics->kernels[k].group == one.group)
@@ -249,6 +249,11 @@ static int open_statistics(const struct syn_rank_info *info, struct syn_sink **r
 
 	if (!statistics)
 		return np_fail_nomem(err, "statistics");
+	statistics->kernels = calloc(info->model_count + 1, sizeof(*statistics->kernels));
+	if (!statistics->kernels) {
+		free(statistics);
+		return np_fail_nomem(err, "statistics");
+	}
 	statistics->base = (struct syn_sink){ .api = on_api, .task = on_task };
 	statistics->info = info;
 	statistics->config = info->config;
@@ -265,6 +270,7 @@ static int close_statistics(struct syn_sink *sink, int rc, struct np_err *err)
 	if (rc == NP_OK)
 		rc = write_table(statistics, "api_statistic", put_calls, err);
 	np_vec_release(&statistics->calls);
+	free(statistics->kernels);
 	free(statistics);
 	return rc;
 }

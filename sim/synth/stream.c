@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "rng.h"
+#include "schema.h"
 
 #define FIRST_CONNECTION  1000
 #define COMPUTE_STREAM    2
@@ -200,7 +201,8 @@ static int tell_memcpy(struct walk *walk, const struct syn_item *item)
 	struct syn_task task = { .kind = SYN_TASK_MEMCPY,
 				 .stream = COMPUTE_STREAM,
 				 .connection = acl,
-				 .bytes = INT64_C(8) * SYN_TOKENS };
+				 .bytes = INT64_C(8) * SYN_TOKENS,
+				 .direction = SYN_ENUM_HOST_TO_DEVICE };
 	int rc = tell_torch(walk, item, "aten::copy_", acl);
 
 	if (rc == NP_OK)
@@ -263,7 +265,7 @@ static int tell_op(struct walk *walk, const struct syn_item *item, const char *n
 		.connection = connection,
 		.op_id = walk->op_id++,
 		.count = bytes / (item->fp32 ? 4 : 2),
-		.fp32 = item->fp32,
+		.data_type = item->fp32 ? SYN_ENUM_FP32 : SYN_ENUM_BFP16,
 		.stream = stream_number(item->stream),
 		.first_id = walk->task_id,
 	};
@@ -517,6 +519,8 @@ struct syn_rank_info syn_rank_info_of(const struct syn_timeline *timeline, int32
 		.pid = 200000 + 17 * (int64_t)rank,
 		.clock = syn_clock_of_rank(config, rank),
 		.form = syn_form_of(config, rank),
+		.models = syn_kernel_models,
+		.model_count = SYN_K_COUNT,
 	};
 	struct syn_key key = { config->seed, SYN_FOR_NAME, UINT64_MAX, (uint64_t)info.place.host,
 			       0 };

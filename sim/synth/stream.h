@@ -34,6 +34,7 @@ struct syn_api {
 	np_ns end_ns;
 	int64_t connection; /* of a torch operator: of the call it leads to, or -1 */
 	const struct syn_kernel_model *model; /* of a torch operator with a kernel */
+	int64_t thread; /* that makes the call; 0: the one that takes from the queue */
 };
 
 enum syn_task_kind {
@@ -41,6 +42,7 @@ enum syn_task_kind {
 	SYN_TASK_MEMCPY,
 	SYN_TASK_EVENT_RECORD,
 	SYN_TASK_EVENT_WAIT,
+	SYN_TASK_MARKER, /* of mstx */
 };
 
 struct syn_task {
@@ -52,7 +54,12 @@ struct syn_task {
 	int64_t id;
 	const struct syn_kernel_model *model;
 	int32_t tokens;
-	int64_t bytes;
+	int64_t bytes;     /* NP_UNKNOWN: not recorded */
+	int64_t direction; /* of a copy, a number of ENUM_MEMCPY_OPERATION */
+	/* What counters said of a kernel, in short and in full; NULL: what is usual. */
+	const struct syn_pmu *pmu;
+	const struct syn_counter *counters;
+	size_t counter_count;
 };
 
 /* An operator with its tasks. */
@@ -61,15 +68,18 @@ struct syn_comm_event {
 	const struct syn_group *group;
 	const struct syn_instance *instance;
 	enum syn_op op;
-	int64_t step; /* id of the step it will belong to, or NP_UNKNOWN */
+	const char *type;      /* "hcom_allReduce_"; NULL: by `op` */
+	const char *algorithm; /* NULL: that of the group */
+	int64_t step;          /* id of the step it will belong to, or NP_UNKNOWN */
 	np_ns start_ns;
 	np_ns end_ns;
 	int64_t connection;
 	int64_t op_id;
-	int64_t count; /* elements */
-	bool fp32;
-	int32_t stream;   /* of plane 0; plane p is on stream + p */
-	int64_t first_id; /* of its first task; the others follow */
+	int64_t count;          /* elements; NP_UNKNOWN: not recorded */
+	uint8_t data_type;      /* of the elements, a number of ENUM_HCCL_DATA_TYPE */
+	int32_t stream;         /* of plane 0; plane p is on stream + p */
+	const int32_t *streams; /* of each task, where it is not so; else NULL */
+	int64_t first_id;       /* of its first task; the others follow */
 	const struct syn_small *tasks;
 	size_t task_count;
 };
@@ -81,19 +91,55 @@ struct syn_step_event {
 	np_ns end_ns;
 };
 
+/* A mark or range of mstx. */
+struct syn_mark {
+	np_ns start_ns;
+	np_ns end_ns;
+	int64_t type; /* a number of ENUM_MSTX_EVENT_TYPE */
+	int64_t range;
+	int64_t category;
+	int64_t thread;
+	int64_t end_thread;
+	const char *domain;
+	const char *message;
+	int64_t connection;
+};
+
+struct syn_frequency {
+	np_ns at_ns;
+	int64_t mhz;
+	int64_t die;
+};
+
+/* What a recording says where the generator has something plausible. */
+struct syn_recorded {
+	const char *soc;
+	np_ns session_start_ns;
+	np_ns session_end_ns;
+	const struct syn_frequency *frequencies;
+	size_t frequency_count;
+	const struct syn_kernel_detail *details; /* one for each of the models */
+};
+
 struct syn_rank_info {
 	const struct syn_config *config;
 	const struct syn_groups *groups;
 	struct syn_place place;
-	char host[32];
-	char host_uid[32];
+	char host[256];
+	char host_uid[64];
 	int64_t pid;
 	struct syn_clock clock;
+
+	/* What kernels there may be: task->model points into this array. */
+	const struct syn_kernel_model *models;
+	size_t model_count;
+	const struct syn_recorded *recorded; /* NULL: all of it is made up */
 
 	/* Where and how it is written, for those who write. */
 	const struct syn_form *form;
 	const char *dir;    /* of the rank */
 	const char *output; /* what was exported, below it */
+	const char *stamp;  /* the 14 digits of a time in names of files; NULL: a fixed one */
 };
 
 struct syn_sink {
@@ -103,7 +149,18 @@ struct syn_sink {
 	int (*memory)(struct syn_sink *sink, const struct syn_memory_event *memory,
 		      struct np_err *err);
 	int (*step)(struct syn_sink *sink, const struct syn_step_event *step, struct np_err *err);
+	int (*mark)(struct syn_sink *sink, const struct syn_mark *mark, struct np_err *err);
 };
+
+/* Of a model of a rank: what was recorded, or NULL. */
+const struct syn_kernel_detail *syn_detail_of(const struct syn_rank_info *info,
+					      const struct syn_kernel_model *model);
+
+/* "AI_VECTOR_CORE", and the cores a kernel takes. */
+const char *syn_kernel_core(const struct syn_rank_info *info, const struct syn_kernel_model *model);
+int64_t syn_kernel_blocks(const struct syn_rank_info *info, const struct syn_kernel_model *model);
+int64_t syn_kernel_mix_blocks(const struct syn_rank_info *info,
+			      const struct syn_kernel_model *model);
 
 struct syn_rank_info syn_rank_info_of(const struct syn_timeline *timeline, int32_t rank);
 

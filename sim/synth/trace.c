@@ -85,6 +85,8 @@ static int on_api(struct syn_sink *sink, const struct syn_api *api, struct np_er
 		return NP_OK;
 	}
 	trace->call_ns[api->level] = api->start_ns;
+	if (api->level == SYN_API_COMM)
+		trace->comm_connection = api->connection;
 	if (api->level == SYN_API_ACL && trace->is_queued) {
 		syn_trace_dequeue(trace, api);
 		trace->is_queued = false;
@@ -105,6 +107,9 @@ static int add_arrow(struct syn_trace *trace, const struct syn_trace_event *to,
 	struct syn_trace_event event = *to;
 
 	event.kind = SYN_TRACE_ARROW;
+	/* Without calls of the runtime, which are not always recorded, the node stands for them. */
+	if (trace->call_ns[level] < trace->call_ns[SYN_API_NODE] && level == SYN_API_RUNTIME)
+		level = SYN_API_NODE;
 	event.start_ns = trace->call_ns[level];
 	return add_event(trace, &event, event.start_ns, err);
 }
@@ -164,7 +169,7 @@ static int add_small(struct syn_trace *trace, const struct syn_comm_event *comm,
 		.kind = SYN_TRACE_SMALL_ON_DEVICE,
 		.detail = small->kind,
 		.start_ns = small->start_ns,
-		.place = comm->stream + small->plane,
+		.place = comm->streams ? comm->streams[index] : comm->stream + small->plane,
 		.connection = comm->connection,
 		.id = comm->first_id + (int64_t)index,
 	};
@@ -177,7 +182,7 @@ static int add_small(struct syn_trace *trace, const struct syn_comm_event *comm,
 	event.stream = event.place;
 	event.place = group;
 	event.plane = small->plane;
-	event.fp32 = comm->fp32;
+	event.data_type = comm->data_type & 0x7fU;
 	event.on_chip = small->on_chip;
 	event.src = small->src;
 	event.dst = small->dst;
@@ -194,7 +199,7 @@ static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, str
 		.kind = SYN_TRACE_OP,
 		.detail = SYN_TASK_EVENT_RECORD,
 		.start_ns = comm->start_ns,
-		.fp32 = comm->fp32,
+		.data_type = comm->data_type & 0x7fU,
 		.connection = comm->connection,
 		.count = comm->count,
 		.host_ns = trace->torch_ns,
@@ -206,7 +211,10 @@ static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, str
 	if (rc == NP_OK)
 		rc = group_index(trace, comm->group, &event.place, err);
 	if (rc == NP_OK)
-		rc = add_arrow(trace, &event, SYN_API_NODE, err);
+		rc = add_arrow(trace, &event,
+			       trace->comm_connection == comm->connection ? SYN_API_COMM
+									  : SYN_API_NODE,
+			       err);
 	if (rc == NP_OK)
 		rc = add_event(trace, &event, comm->end_ns, err);
 	for (size_t i = 0; i < comm->task_count && rc == NP_OK; i++)
@@ -248,17 +256,22 @@ static int add_overlap(struct syn_trace *trace, struct np_err *err)
 /* The same samples as in the table AICORE_FREQ. */
 static int add_frequency(struct syn_trace *trace, struct np_err *err)
 {
+	const struct syn_recorded *recorded = trace->info->recorded;
 	np_ns start = trace->first_ns - 1000000;
 	np_ns end = trace->last_ns + 1000000;
-	const np_ns at[] = { start, start + (end - start) / 2, end };
+	const struct syn_frequency usual[] = { { start, NOMINAL_MHZ, 0 },
+					       { start + (end - start) / 2, NOMINAL_MHZ, 0 },
+					       { end, NOMINAL_MHZ, 0 } };
+	const struct syn_frequency *all = recorded ? recorded->frequencies : usual;
+	size_t count = recorded ? recorded->frequency_count : NP_COUNT(usual);
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < NP_COUNT(at) && rc == NP_OK && start < end; i++) {
+	for (size_t i = 0; i < count && rc == NP_OK && start < end; i++) {
 		struct syn_trace_event event = { .kind = SYN_TRACE_COUNTER,
-						 .start_ns = at[i],
-						 .size = NOMINAL_MHZ };
+						 .start_ns = all[i].at_ns,
+						 .size = all[i].mhz };
 
-		rc = add_event(trace, &event, at[i], err);
+		rc = add_event(trace, &event, all[i].at_ns, err);
 	}
 	return rc;
 }

@@ -44,7 +44,7 @@ struct syn_trace_event {
 		uint8_t plane;
 		uint8_t core; /* of a kernel */
 	};
-	bool fp32 : 1;
+	uint8_t data_type : 7;
 	bool on_chip : 1;
 	int32_t place; /* stream, or index in `groups` */
 	int32_t src;
@@ -90,7 +90,7 @@ struct syn_trace {
 	struct np_strtab *names;
 	struct syn_overlap overlap;
 	NP_VEC(struct syn_trace_group) groups;
-	bool streams[256];
+	bool streams[65536];
 	np_ns first_ns;
 	np_ns last_ns;
 
@@ -99,6 +99,7 @@ struct syn_trace {
 	bool is_queued; /* the torch operator waits for its call */
 	const char *item;
 	np_ns call_ns[SYN_API_RUNTIME + 1]; /* begin of the last call of each level */
+	int64_t comm_connection;            /* of the last call of HCCL */
 	int64_t correlation;
 };
 

@@ -234,6 +234,7 @@ static void put_task(struct syn_trace *trace, const struct syn_trace_event *even
 		[SYN_TASK_MEMCPY] = { "MEMCPY_ASYNC", "PCIE_DMA_SQE" },
 		[SYN_TASK_EVENT_RECORD] = { "EVENT_RECORD", "EVENT_RECORD_SQE" },
 		[SYN_TASK_EVENT_WAIT] = { "EVENT_WAIT", "EVENT_WAIT_SQE" },
+		[SYN_TASK_MARKER] = { "STARS_COMMON", "STARS_COMMON" },
 	};
 
 	if (event->detail == SYN_TASK_KERNEL)
@@ -256,11 +257,14 @@ static void put_op(struct syn_trace *trace, const struct syn_trace_event *event)
 	SYN_PUT(out, ", \"args\": {\"connection_id\": ");
 	syn_put_int(out, event->connection);
 	SYN_PUT(out, ", \"model id\": 4294967295, \"data_type\": \"");
-	syn_put(out, event->fp32 ? "FP32" : "BFP16");
+	syn_put(out, syn_data_type_text(event->data_type));
 	SYN_PUT(out, "\", \"alg_type\": \"");
 	syn_put(out, syn_algorithm(group->group));
 	SYN_PUT(out, "\", \"count\": ");
-	syn_put_int(out, event->count);
+	if (event->count == NP_UNKNOWN)
+		SYN_PUT(out, "\"N/A\"");
+	else
+		syn_put_int(out, event->count);
 	SYN_PUT(out, "}");
 	end_slice(trace);
 	put_arrow_end(trace, event, SYN_LANE_HCCL, group->thread);
@@ -328,7 +332,8 @@ static void put_small_args(struct syn_trace *trace, const struct syn_trace_event
 	put_key_int(out, "dst rank", small.dst < 0 ? SYN_NO_ID : small.dst);
 	put_key(out, "transport type", syn_transport_text(syn_small_transport(&small)));
 	put_key_int(out, "size(Byte)", syn_small_size(&small));
-	put_key(out, "data type", syn_data_type_text(syn_small_data_type(&small, event->fp32)));
+	put_key(out, "data type",
+		syn_data_type_text(syn_small_data_type(&small, event->data_type)));
 	put_key(out, "link type", syn_link_text(link));
 	put_bandwidth(out, &small);
 	put_key_int(out, "model id", SYN_NO_ID);

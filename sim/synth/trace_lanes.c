@@ -90,7 +90,7 @@ static void put_hardware(struct syn_trace *trace)
 static void put_group(struct syn_trace *trace, size_t index)
 {
 	const struct syn_trace_group *group = &trace->groups.item[index];
-	char name[128];
+	char name[192];
 
 	if (trace->config->schema)
 		(void)snprintf(name, sizeof(name), "Group %s Communication", group->group->name);

@@ -5,14 +5,37 @@
 
 #include "json_file.h"
 
+static int note_tokens(struct syn_truth *truth, int64_t tokens, struct np_err *err)
+{
+	size_t count = truth->works.count;
+
+	if ((truth->exchanged || count == truth->first_work) && !np_vec_add(&truth->works, err))
+		return NP_E_NOMEM;
+	truth->exchanged = false;
+	truth->works.item[truth->works.count - 1].tokens += tokens;
+	return NP_OK;
+}
+
 static int note_task(struct syn_sink *sink, const struct syn_task *task, struct np_err *err)
 {
-	return syn_account_task(&((struct syn_truth *)sink)->account, task, err);
+	struct syn_truth *truth = (struct syn_truth *)sink;
+	int rc = syn_account_task(&truth->account, task, err);
+
+	if (rc == NP_OK && task->kind == SYN_TASK_KERNEL && task->model->experts)
+		rc = note_tokens(truth, task->tokens, err);
+	return rc;
 }
 
 static int note_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct np_err *err)
 {
-	return syn_account_comm(&((struct syn_truth *)sink)->account, comm, err);
+	struct syn_truth *truth = (struct syn_truth *)sink;
+	int rc = syn_account_comm(&truth->account, comm, err);
+
+	if (comm->op == SYN_ALL_TO_ALL_V)
+		truth->exchanged = true;
+	if (rc == NP_OK)
+		rc = syn_bubble_comm(&truth->bubble, truth->config, &truth->place, comm, err);
+	return rc;
 }
 
 static int note_step(struct syn_sink *sink, const struct syn_step_event *step, struct np_err *err)
@@ -25,12 +48,16 @@ static int note_step(struct syn_sink *sink, const struct syn_step_event *step, s
 	slot->id = step->id;
 	slot->start_ns = step->start_ns;
 	slot->end_ns = step->end_ns;
+	slot->first_work = truth->first_work;
+	truth->first_work = truth->works.count;
+	syn_intervals_join(&truth->account.computing);
+	syn_bubble_close(&truth->bubble, &truth->account.computing, &slot->bubble);
 	return syn_account_close(&truth->account, step->start_ns, &slot->totals, err);
 }
 
-void syn_truth_init(struct syn_truth *truth)
+void syn_truth_init(struct syn_truth *truth, const struct syn_config *config, int32_t rank)
 {
-	*truth = (struct syn_truth){ 0 };
+	*truth = (struct syn_truth){ .config = config, .place = syn_place_of(config, rank) };
 	truth->base.task = note_task;
 	truth->base.comm = note_comm;
 	truth->base.step = note_step;
@@ -39,7 +66,9 @@ void syn_truth_init(struct syn_truth *truth)
 void syn_truth_release(struct syn_truth *truth)
 {
 	syn_account_release(&truth->account);
+	syn_bubble_release(&truth->bubble);
 	np_vec_release(&truth->steps);
+	np_vec_release(&truth->works);
 }
 
 static void put_config(struct np_jsonout *out, const struct syn_config *config)
@@ -131,7 +160,20 @@ static void put_groups(struct np_jsonout *out, const struct syn_groups *groups)
 	np_jsonout_end(out);
 }
 
-static void put_step(struct np_jsonout *out, const struct syn_truth_step *step)
+static void put_bubble(struct np_jsonout *out, const struct syn_bubble *bubble)
+{
+	np_jsonout_object_line(out, "pipeline");
+	np_jsonout_integer(out, "useful_ns", bubble->useful_ns);
+	np_jsonout_integer(out, "other_comm_ns", bubble->other_comm_ns);
+	np_jsonout_integer(out, "warmup_ns", bubble->warmup_ns);
+	np_jsonout_integer(out, "imbalance_ns", bubble->imbalance_ns);
+	np_jsonout_integer(out, "transfer_ns", bubble->transfer_ns);
+	np_jsonout_integer(out, "host_ns", bubble->host_ns);
+	np_jsonout_integer(out, "tail_ns", bubble->tail_ns);
+	np_jsonout_end(out);
+}
+
+static void put_step(struct np_jsonout *out, const struct syn_truth_step *step, bool pipeline)
 {
 	const struct syn_totals *totals = &step->totals;
 	char id[24];
@@ -150,6 +192,8 @@ static void put_step(struct np_jsonout *out, const struct syn_truth_step *step)
 	np_jsonout_integer(out, "span_ns", totals->span_ns);
 	np_jsonout_integer(out, "host_step_ns",
 			   step->id == NP_UNKNOWN ? NP_UNKNOWN : step->end_ns - step->start_ns);
+	if (pipeline)
+		put_bubble(out, &step->bubble);
 	np_jsonout_end(out);
 }
 
@@ -171,8 +215,78 @@ static void put_rank(struct np_jsonout *out, const struct syn_timeline *timeline
 	np_jsonout_real(out, "clock_drift_ppm", info.clock.drift_ppm);
 	np_jsonout_array(out, "steps");
 	for (size_t i = 0; i < truth->steps.count; i++)
-		put_step(out, &truth->steps.item[i]);
+		put_step(out, &truth->steps.item[i], timeline->config->pp > 1);
 	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+/* Tokens that a rank's experts got in the k-th exchange of a step; 0 beyond the last. */
+static int64_t tokens_in(const struct syn_truth *truth, size_t step, size_t k)
+{
+	size_t end = step + 1 < truth->steps.count ? truth->steps.item[step + 1].first_work
+						   : truth->works.count;
+	size_t index;
+
+	if (step >= truth->steps.count)
+		return 0;
+	index = truth->steps.item[step].first_work + k;
+	return index < end ? truth->works.item[index].tokens : 0;
+}
+
+static int64_t most_tokens(const struct syn_group *group, const struct syn_truth *truths,
+			   size_t step, size_t k)
+{
+	int64_t most = 0;
+
+	for (int32_t i = 0; i < group->size; i++) {
+		int64_t tokens = tokens_in(&truths[group->ranks[i]], step, k);
+
+		most = tokens > most ? tokens : most;
+	}
+	return most;
+}
+
+/* A rank's experts in a step: their tokens, and what the busiest of the group had beyond them. */
+static void put_expert(struct np_jsonout *out, const struct syn_timeline *timeline,
+		       const struct syn_group *group, int32_t rank, const struct syn_truth *truths,
+		       size_t step)
+{
+	const struct syn_truth *truth = &truths[rank];
+	const struct syn_config *config = timeline->config;
+	double work = syn_work_factor(config, &truth->place, (int64_t)step);
+	size_t exchanges = truth->works.count;
+	int64_t tokens = 0;
+	int64_t fewer = 0;
+	char id[24];
+
+	for (size_t k = 0; k < exchanges; k++) {
+		int64_t own = tokens_in(truth, step, k);
+
+		tokens += own;
+		fewer += own > 0 ? most_tokens(group, truths, step, k) - own : 0;
+	}
+	(void)snprintf(id, sizeof(id), "%" PRId64, truth->steps.item[step].id);
+	np_jsonout_object_line(out, NULL);
+	put_hash(out, "group", group->hash);
+	np_jsonout_text(out, "step", truth->steps.item[step].id == NP_UNKNOWN ? NULL : id);
+	np_jsonout_integer(out, "rank", rank);
+	np_jsonout_integer(out, "tokens", tokens);
+	np_jsonout_integer(out, "lost_ns",
+			   (int64_t)((double)fewer * SYN_NS_PER_TOKEN * work / (double)config->tp));
+	np_jsonout_end(out);
+}
+
+static void put_experts(struct np_jsonout *out, const struct syn_timeline *timeline,
+			const struct syn_truth *truths)
+{
+	np_jsonout_array(out, "experts");
+	for (int32_t rank = 0; rank < timeline->config->ranks; rank++) {
+		int32_t group = syn_group_of(&timeline->groups, rank, SYN_ROLE_EXP);
+
+		for (size_t step = 0; group >= 0 && step < truths[rank].steps.count; step++)
+			put_expert(out, timeline, &timeline->groups.all.item[group], rank, truths,
+				   step);
+	}
 	np_jsonout_end(out);
 }
 
@@ -276,6 +390,7 @@ int syn_truth_write(const struct syn_timeline *timeline, const struct syn_truth 
 	for (int32_t rank = 0; rank < config->ranks; rank++)
 		put_rank(out, timeline, rank, &truths[rank]);
 	np_jsonout_end(out);
+	put_experts(out, timeline, truths);
 	if (!config->no_instances)
 		put_instances(out, timeline);
 	np_jsonout_end(out);

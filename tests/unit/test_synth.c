@@ -365,7 +365,7 @@ static void parts_of_a_step_sum_to_its_span(void **state)
 		struct syn_truth truth;
 		struct syn_sink *sinks[] = { &truth.base };
 
-		syn_truth_init(&truth);
+		syn_truth_init(&truth, job->timeline.config, rank);
 		assert_ok(syn_stream_rank(&job->timeline, rank, sinks, 1, &err), err);
 		assert_int_equal(truth.steps.count, 3);
 		for (size_t i = 0; i < truth.steps.count; i++) {

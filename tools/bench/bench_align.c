@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How fast operators are matched, put on one clock and split into wait and
- * transit:
+ * How fast operators are matched, put on one clock, split into wait and transit,
+ * and their waiting is charged and traced to its origin:
  *
  *	npuprof-bench-align [-r ranks] [-o operators] [-j threads] [-d ranks] [-n repetitions]
  *
@@ -11,7 +11,7 @@
  * operator in a hundred. Printed are seconds and megabytes of each stage, and
  * what the run itself takes.
  */
-#include "npuprof/waits.h"
+#include "npuprof/origin.h"
 
 #include <sys/resource.h>
 #include <time.h>
@@ -242,44 +242,73 @@ static struct np_run *make_run(const struct options *options)
 	return run;
 }
 
+enum stage {
+	MATCH,
+	CLOCK,
+	WAITS,
+	BLAME,
+	ORIGIN,
+	STAGES,
+};
+
+/* The time and the memory when a stage is done; the first is the beginning. */
+struct lap {
+	double time;
+	double memory;
+};
+
+static struct lap lap_now(void)
+{
+	return (struct lap){ now(CLOCK_MONOTONIC), resident() };
+}
+
+static void print_laps(const struct lap *laps, double busy, const struct np_align *align)
+{
+	static const char *const names[] = { "match", "clock", "waits", "blame", "origin" };
+
+	for (int i = 0; i < STAGES; i++)
+		(void)printf("%s %.3f s %.0f MB  ", names[i], laps[i + 1].time - laps[i].time,
+			     laps[i + 1].memory - laps[i].memory);
+	(void)printf("all %.3f s (%.3f s of processors), %.1f bytes an operator\n",
+		     laps[STAGES].time - laps[0].time, busy,
+		     (laps[STAGES].memory - laps[0].memory) * 1e6 / (double)align->op_count);
+}
+
 static void run_once(const struct np_run *run, const struct options *options)
 {
 	struct np_align *align = NULL;
 	struct np_clock *clock = NULL;
 	struct np_waits waits = { 0 };
+	struct np_blame blame = { 0 };
+	struct np_origin origin = { 0 };
 	struct np_err err = NP_ERR_INIT;
-	double before = resident();
-	double times[4];
-	double memory[4];
-	double busy;
+	struct lap laps[STAGES + 1];
+	double busy = now(CLOCK_PROCESS_CPUTIME_ID);
 
-	times[0] = now(CLOCK_MONOTONIC);
-	busy = now(CLOCK_PROCESS_CPUTIME_ID);
-	memory[0] = before;
+	laps[0] = lap_now();
 	if (np_align_build(run, options->threads, &align, &err) < 0)
 		die(err.text);
-	times[1] = now(CLOCK_MONOTONIC);
-	memory[1] = resident();
+	laps[MATCH + 1] = lap_now();
 	if (np_clock_build(align, NULL, &clock, &err) < 0)
 		die(err.text);
-	times[2] = now(CLOCK_MONOTONIC);
-	memory[2] = resident();
+	laps[CLOCK + 1] = lap_now();
 	if (np_waits_measure(align, clock, options->threads, &waits, &err) < 0)
 		die(err.text);
-	times[3] = now(CLOCK_MONOTONIC);
-	memory[3] = resident();
-	busy = now(CLOCK_PROCESS_CPUTIME_ID) - busy;
-	(void)printf("match %.3f s %.0f MB  clock %.3f s %.0f MB  waits %.3f s %.0f MB  all %.3f s"
-		     " (%.3f s of processors), %.1f bytes an operator\n",
-		     times[1] - times[0], memory[1] - memory[0], times[2] - times[1],
-		     memory[2] - memory[1], times[3] - times[2], memory[3] - memory[2],
-		     times[3] - times[0], busy,
-		     (memory[3] - before) * 1e6 / (double)align->op_count);
+	laps[WAITS + 1] = lap_now();
+	if (np_blame_measure(align, clock, &waits, &blame, &err) < 0)
+		die(err.text);
+	laps[BLAME + 1] = lap_now();
+	if (np_origin_measure(align, clock, &waits, &blame, &origin, &err) < 0)
+		die(err.text);
+	laps[ORIGIN + 1] = lap_now();
+	print_laps(laps, now(CLOCK_PROCESS_CPUTIME_ID) - busy, align);
 	(void)printf(
 		"%u operators in %zu instances of %zu communicators, %u matched; clock p90 %lld"
 		" ns, %zu components; %zu aligned\n",
 		align->op_count, align->instances.count, align->communicators.count, align->matched,
 		(long long)clock->residual_p90, clock->components, waits.ops[NP_WAIT_ALIGNED]);
+	np_origin_release(&origin);
+	np_blame_release(&blame);
 	np_waits_release(&waits);
 	np_clock_free(clock);
 	np_align_free(align);

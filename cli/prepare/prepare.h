@@ -6,7 +6,7 @@
 
 #include "common.h"
 
-#include "npuprof/run.h"
+#include "npuprof/analysis.h"
 
 /*
  * Load the run that the options name, with a line of progress. The run is the
@@ -14,6 +14,10 @@
  */
 int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 		struct np_run **ret, struct np_err *err) NP_MUST_USE;
+
+/* Likewise, and measure it. Nothing is left to the caller on failure. */
+int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
+		     struct np_analysis **ret, struct np_err *err) NP_MUST_USE;
 
 /* 3 if something could not be used, else 0. */
 int prepare_status(const struct np_run *run);

@@ -4,6 +4,7 @@
 #include "cmd.h"
 #include "progress.h"
 
+#include "npuprof/clock.h"
 #include "npuprof/discover.h"
 #include "npuprof/load.h"
 
@@ -40,6 +41,26 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 	/* Ranks that the user left out are not missing. */
 	if (rc == NP_OK && !common->ranks.set)
 		np_run_note_missing(*ret);
+	return rc;
+}
+
+int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
+		     struct np_analysis **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
+	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
+	struct np_err problem = NP_ERR_INIT;
+	int rc = prepare_run(common, picks, &run, err);
+
+	if (rc < 0)
+		return rc;
+	/* Without a manifest, or with a damaged one, collectives tell the clocks. */
+	if (np_load_manifest(run, &manifest, &problem) < 0 && problem.code != NP_E_NOTFOUND)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
+			    "npuprof_manifest.json", "%s", problem.text);
+	rc = np_analysis_build(NP_STEAL(run), manifest, (size_t)common->jobs, ret, err);
+	if (rc == NP_OK)
+		(*ret)->tables.version = NP_VERSION;
 	return rc;
 }
 

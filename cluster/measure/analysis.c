@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/analysis.h"
+
+void np_analysis_free(struct np_analysis *analysis)
+{
+	if (!analysis)
+		return;
+	np_experts_release(&analysis->experts);
+	np_pipeline_release(&analysis->pipeline);
+	np_links_release(&analysis->links);
+	np_comm_sums_release(&analysis->roles);
+	np_comm_sums_release(&analysis->sums);
+	np_charges_release(&analysis->charges);
+	np_partition_release(&analysis->partition);
+	np_origin_release(&analysis->origin);
+	np_blame_release(&analysis->blame);
+	np_waits_release(&analysis->waits);
+	np_clock_free(analysis->clock);
+	np_align_free(analysis->align);
+	np_cluster_free(analysis->cluster);
+	np_run_free(analysis->run);
+	free(analysis);
+}
+
+void np_analysis_freep(struct np_analysis **analysis)
+{
+	np_analysis_free(*analysis);
+}
+
+/* Match the operators over the ranks, put them on one clock, split them into wait and transfer. */
+static int align(struct np_analysis *analysis, const struct np_manifest *manifest, size_t threads,
+		 struct np_err *err)
+{
+	int rc = np_align_build(analysis->run, threads, &analysis->align, err);
+
+	if (rc == NP_OK)
+		rc = np_clock_build(analysis->align, manifest, &analysis->clock, err);
+	if (rc == NP_OK)
+		rc = np_waits_measure(analysis->align, analysis->clock, threads, &analysis->waits,
+				      err);
+	return rc;
+}
+
+static int measure(struct np_analysis *analysis, struct np_err *err)
+{
+	int rc = np_blame_measure(analysis->align, analysis->clock, &analysis->waits,
+				  &analysis->blame, err);
+
+	if (rc == NP_OK)
+		rc = np_origin_measure(analysis->align, analysis->clock, &analysis->waits,
+				       &analysis->blame, &analysis->origin, err);
+	if (rc == NP_OK)
+		rc = np_charges_measure(analysis->cluster, analysis->align, &analysis->blame,
+					&analysis->origin, &analysis->charges, err);
+	if (rc == NP_OK)
+		rc = np_partition_measure(analysis->cluster, analysis->align, &analysis->waits,
+					  &analysis->partition, err);
+	if (rc == NP_OK)
+		rc = np_comm_sums_measure(analysis->cluster, &analysis->sums, err);
+	if (rc < 0)
+		return rc;
+	np_comm_sums_set_waits(analysis->cluster, analysis->align, &analysis->waits,
+			       &analysis->sums);
+	return np_comm_sums_roles(&analysis->sums, &analysis->roles, err);
+}
+
+/* What the machine did: links, stages, experts. */
+static int measure_parts(struct np_analysis *analysis, struct np_err *err)
+{
+	int rc = np_links_measure(analysis->cluster, analysis->align, &analysis->waits,
+				  &analysis->links, err);
+
+	if (rc == NP_OK)
+		rc = np_pipeline_measure(analysis->cluster, analysis->align, &analysis->waits,
+					 &analysis->pipeline, err);
+	if (rc == NP_OK)
+		rc = np_experts_measure(analysis->align, &analysis->experts, err);
+	return rc;
+}
+
+static void fill_tables(struct np_analysis *analysis)
+{
+	analysis->tables = (struct np_cluster_tables){
+		.cluster = analysis->cluster,
+		.sums = &analysis->sums,
+		.align = analysis->align,
+		.clock = analysis->clock,
+		.waits = &analysis->waits,
+		.blame = &analysis->blame,
+		.origin = &analysis->origin,
+		.charges = &analysis->charges,
+		.roles = &analysis->roles,
+		.partition = &analysis->partition,
+		.links = &analysis->links,
+		.pipeline = &analysis->pipeline,
+		.experts = &analysis->experts,
+		.communication_time = true,
+		.communication_matrix = true,
+		.version = "",
+	};
+	np_run_fingerprint(analysis->run, analysis->tables.fingerprint);
+}
+
+int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, size_t threads,
+		      struct np_analysis **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = calloc(1, sizeof(*analysis));
+	int rc;
+
+	if (!analysis) {
+		np_run_free(run);
+		return np_fail_nomem(err, "the analysis");
+	}
+	analysis->run = run;
+	rc = np_cluster_build(run, &analysis->cluster, err);
+	if (rc == NP_OK)
+		rc = align(analysis, manifest, threads, err);
+	if (rc == NP_OK)
+		rc = measure(analysis, err);
+	if (rc == NP_OK)
+		rc = measure_parts(analysis, err);
+	if (rc < 0)
+		return rc;
+	fill_tables(analysis);
+	*ret = NP_STEAL(analysis);
+	return NP_OK;
+}

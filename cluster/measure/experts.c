@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/experts.h"
+
+#include "npuprof/robust.h"
+#include "npuprof/text.h"
+
+#include <math.h>
+
+/* Work of one rank after one exchange, with the instance of that exchange. */
+struct work {
+	uint32_t communicator;
+	uint32_t instance;
+	uint32_t rank;
+	uint32_t kernels;
+	np_str step;
+	int64_t step_number; /* 0 for one without */
+	int64_t tokens;
+	np_ns time;
+};
+
+struct works {
+	NP_VEC(struct work) list;
+};
+
+void np_experts_release(struct np_experts *experts)
+{
+	np_vec_release(&experts->list);
+}
+
+static int add_work(const struct np_align *align, uint32_t index, const struct np_expert_work *from,
+		    struct works *works, struct np_err *err)
+{
+	const struct np_rank *rank = align->run->ranks[index];
+	const char *step;
+	struct work *work;
+
+	if (from->step == NP_NO_STEP)
+		return NP_OK;
+	step = np_strtab_text(align->run->strings, rank->steps.item[from->step].id);
+	work = np_vec_add(&works->list, err);
+	if (!work)
+		return NP_E_NOMEM;
+	*work = (struct work){ .communicator = UINT32_MAX,
+			       .instance = UINT32_MAX,
+			       .rank = index,
+			       .kernels = from->kernels,
+			       .step = rank->steps.item[from->step].id,
+			       .tokens = from->tokens,
+			       .time = from->time };
+	(void)np_text_to_int(step, strlen(step), &work->step_number);
+	if (from->op != NP_NO_OP) {
+		const struct np_instance *instance =
+			np_align_instance(align, np_align_slot(align, index, from->op));
+
+		work->communicator = instance->communicator;
+		work->instance = (uint32_t)(instance - align->instances.item);
+	}
+	return NP_OK;
+}
+
+static int by_communicator_step(const struct work *a, const struct work *b)
+{
+	int order = np_order(a->communicator, b->communicator);
+
+	if (!order)
+		order = np_order(a->step_number, b->step_number);
+	return order ? order : np_order(a->step, b->step);
+}
+
+static int by_instance(const void *left, const void *right)
+{
+	const struct work *a = left;
+	const struct work *b = right;
+	int order = by_communicator_step(a, b);
+
+	if (!order)
+		order = np_order(a->instance, b->instance);
+	return order ? order : np_order(a->rank, b->rank);
+}
+
+/* How long a token takes in a kernel. */
+static int time_of_token(const struct work *works, size_t count, double *ret, struct np_err *err)
+{
+	struct np_point *points = malloc((count + 1) * sizeof(*points));
+	struct np_line line;
+	double tokens = 0;
+	double time = 0;
+	int rc;
+
+	if (!points)
+		return np_fail_nomem(err, "experts");
+	for (size_t i = 0; i < count; i++) {
+		points[i] = (struct np_point){ (double)works[i].tokens / works[i].kernels,
+					       (double)works[i].time / works[i].kernels };
+		tokens += (double)works[i].tokens;
+		time += (double)works[i].time;
+	}
+	rc = np_line_fit(points, count, &line, err);
+	free(points);
+	*ret = !isnan(line.slope) && line.slope > 0 ? line.slope : tokens > 0 ? time / tokens : 0;
+	return rc;
+}
+
+/* The rank's row in the communicator and step of the last row, added if it is new. */
+static struct np_expert_load *load_of(struct np_experts *experts, size_t first,
+				      const struct work *work, struct np_err *err)
+{
+	struct np_expert_load *load;
+
+	for (size_t i = first; i < experts->list.count; i++) {
+		if (experts->list.item[i].rank == work->rank)
+			return &experts->list.item[i];
+	}
+	load = np_vec_add(&experts->list, err);
+	if (load)
+		*load = (struct np_expert_load){ .communicator = work->communicator,
+						 .step = work->step,
+						 .rank = work->rank,
+						 .lost = NP_UNKNOWN };
+	return load;
+}
+
+/* One exchange: the tokens that the busiest rank had beyond each of the others. */
+static int add_exchange(struct np_experts *experts, size_t first, const struct work *works,
+			size_t count, double per_token, struct np_err *err)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = works[i].tokens > most ? works[i].tokens : most;
+	for (size_t i = 0; i < count; i++) {
+		struct np_expert_load *load = load_of(experts, first, &works[i], err);
+
+		if (!load)
+			return NP_E_NOMEM;
+		load->tokens += works[i].tokens;
+		if (count < 2 || works[i].instance == UINT32_MAX)
+			continue;
+		if (load->lost == NP_UNKNOWN)
+			load->lost = 0;
+		load->lost += llround(per_token * (double)(most - works[i].tokens));
+	}
+	return NP_OK;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct np_expert_load *a = left;
+	const struct np_expert_load *b = right;
+
+	return np_order(a->rank, b->rank);
+}
+
+/* All exchanges of a communicator in a step. */
+static int add_step(struct np_experts *experts, const struct work *works, size_t count,
+		    struct np_err *err)
+{
+	size_t first = experts->list.count;
+	double per_token = 0;
+	int rc = time_of_token(works, count, &per_token, err);
+
+	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
+		while (to < count && works[to].instance == works[from].instance)
+			to++;
+		rc = add_exchange(experts, first, &works[from], to - from, per_token, err);
+	}
+	if (rc == NP_OK)
+		qsort(&experts->list.item[first], experts->list.count - first,
+		      sizeof(experts->list.item[0]), by_rank);
+	return rc;
+}
+
+int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)
+{
+	struct np_experts experts = { 0 };
+	struct works works = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < align->run->sources.count; i++) {
+		const struct np_rank *rank = align->run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->experts.count && rc == NP_OK; j++)
+			rc = add_work(align, (uint32_t)i, &rank->experts.item[j], &works, err);
+	}
+	if (rc == NP_OK && works.list.count > 0)
+		qsort(works.list.item, works.list.count, sizeof(works.list.item[0]), by_instance);
+	for (size_t from = 0, to = 0; from < works.list.count && rc == NP_OK; from = to) {
+		while (to < works.list.count &&
+		       by_communicator_step(&works.list.item[from], &works.list.item[to]) == 0)
+			to++;
+		rc = add_step(&experts, &works.list.item[from], to - from, err);
+	}
+	np_vec_release(&works.list);
+	if (rc < 0) {
+		np_experts_release(&experts);
+		return rc;
+	}
+	*ret = experts;
+	return NP_OK;
+}
+
+static int64_t tokens_of(const struct np_experts *experts, uint32_t rank)
+{
+	int64_t tokens = 0;
+
+	for (size_t i = 0; i < experts->list.count; i++) {
+		if (experts->list.item[i].rank == rank)
+			tokens += experts->list.item[i].tokens;
+	}
+	return tokens;
+}
+
+/* Is this row the first of its rank, or of its step? */
+static bool is_first(const struct np_experts *experts, size_t index, bool rank)
+{
+	const struct np_expert_load *each = &experts->list.item[index];
+
+	for (size_t i = 0; i < index; i++) {
+		const struct np_expert_load *other = &experts->list.item[i];
+
+		if (rank ? other->rank == each->rank : other->step == each->step)
+			return false;
+	}
+	return true;
+}
+
+bool np_experts_total(const struct np_experts *experts, struct np_expert_total *ret)
+{
+	struct np_expert_total total = { .lost = NP_UNKNOWN };
+	int64_t most = -1;
+	int64_t all = 0;
+
+	for (size_t i = 0; i < experts->list.count; i++) {
+		const struct np_expert_load *each = &experts->list.item[i];
+
+		all += each->tokens;
+		total.steps += is_first(experts, i, false);
+		if (each->lost != NP_UNKNOWN)
+			total.lost = (total.lost == NP_UNKNOWN ? 0 : total.lost) + each->lost;
+		if (is_first(experts, i, true)) {
+			int64_t tokens = tokens_of(experts, each->rank);
+
+			total.ranks++;
+			total.busiest = tokens > most ? each->rank : total.busiest;
+			most = tokens > most ? tokens : most;
+		}
+	}
+	if (total.ranks == 0)
+		return false;
+	total.over = all > 0 ? (double)most * (double)total.ranks / (double)all - 1 : 0;
+	*ret = total;
+	return true;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "links_private.h"
+
+#include "npuprof/robust.h"
+
+#define ROUNDS 10
+
+/* A plane is more than a few links that happen to use it. */
+#define PLANE_SOURCES 3
+
+enum axis {
+	BY_SOURCE,
+	BY_DESTINATION,
+	BY_PLANE,
+	AXES,
+};
+
+/* A link in the polish: its excess is what its source, destination and plane share, and the rest. */
+struct entry {
+	size_t link;
+	int64_t key[AXES];
+	double excess;
+	double effect[AXES];
+	double rest;
+};
+
+struct polish {
+	struct np_links *links;
+	struct entry *entries;
+	size_t count;
+	uint32_t *order[AXES]; /* entries sorted along each axis */
+	double *scratch;
+};
+
+static int by_source(const void *left, const void *right, void *context)
+{
+	const struct entry *a = &((const struct entry *)context)[*(const uint32_t *)left];
+	const struct entry *b = &((const struct entry *)context)[*(const uint32_t *)right];
+	int order = np_order(a->key[BY_SOURCE], b->key[BY_SOURCE]);
+
+	return order ? order : np_order(a->key[BY_DESTINATION], b->key[BY_DESTINATION]);
+}
+
+static int by_destination(const void *left, const void *right, void *context)
+{
+	const struct entry *a = &((const struct entry *)context)[*(const uint32_t *)left];
+	const struct entry *b = &((const struct entry *)context)[*(const uint32_t *)right];
+	int order = np_order(a->key[BY_DESTINATION], b->key[BY_DESTINATION]);
+
+	return order ? order : np_order(a->key[BY_SOURCE], b->key[BY_SOURCE]);
+}
+
+static int by_plane(const void *left, const void *right, void *context)
+{
+	const struct entry *a = &((const struct entry *)context)[*(const uint32_t *)left];
+	const struct entry *b = &((const struct entry *)context)[*(const uint32_t *)right];
+	int order = np_order(a->key[BY_PLANE], b->key[BY_PLANE]);
+
+	return order ? order : np_order(a->key[BY_SOURCE], b->key[BY_SOURCE]);
+}
+
+/* Along each axis: how it is sorted, and how many different others make an effect. */
+static const struct {
+	int (*order)(const void *left, const void *right, void *context);
+	enum axis other;
+	size_t others;
+} axes[AXES] = {
+	[BY_SOURCE] = { by_source, BY_DESTINATION, 2 },
+	[BY_DESTINATION] = { by_destination, BY_SOURCE, 2 },
+	[BY_PLANE] = { by_plane, BY_SOURCE, PLANE_SOURCES },
+};
+
+/* Move what the entries of one source, destination or plane have in common to its effect. */
+static void share(struct polish *polish, enum axis axis, size_t from, size_t to)
+{
+	const uint32_t *order = polish->order[axis];
+	size_t others = 0;
+	double middle;
+
+	for (size_t i = from; i < to; i++) {
+		const struct entry *entry = &polish->entries[order[i]];
+
+		polish->scratch[i - from] = entry->rest;
+		others += i == from || entry->key[axes[axis].other] !=
+					       polish->entries[order[i - 1]].key[axes[axis].other];
+	}
+	/* A single link could as well be slow itself. */
+	if (others < axes[axis].others)
+		return;
+	middle = np_median(polish->scratch, to - from);
+	for (size_t i = from; i < to; i++) {
+		polish->entries[order[i]].effect[axis] += middle;
+		polish->entries[order[i]].rest -= middle;
+	}
+}
+
+static void sweep(struct polish *polish, enum axis axis)
+{
+	const uint32_t *order = polish->order[axis];
+
+	for (size_t from = 0, to = 0; from < polish->count; from = to) {
+		int64_t key = polish->entries[order[from]].key[axis];
+
+		while (to < polish->count && polish->entries[order[to]].key[axis] == key)
+			to++;
+		if (key != NP_UNKNOWN)
+			share(polish, axis, from, to);
+	}
+}
+
+static enum np_link_fault fault_of(const struct entry *entry)
+{
+	static const enum np_link_fault faults[AXES] = { [BY_SOURCE] = NP_FAULT_SENDER,
+							 [BY_DESTINATION] = NP_FAULT_RECEIVER,
+							 [BY_PLANE] = NP_FAULT_PLANE };
+	enum np_link_fault fault = NP_FAULT_LINK;
+	double most = entry->rest;
+
+	for (int axis = 0; axis < AXES; axis++) {
+		if (entry->effect[axis] > most) {
+			most = entry->effect[axis];
+			fault = faults[axis];
+		}
+	}
+	return fault;
+}
+
+static void decide(struct polish *polish, bool bulk)
+{
+	double deviation;
+
+	for (size_t i = 0; i < polish->count; i++)
+		polish->scratch[i] = polish->entries[i].rest;
+	deviation = np_deviation(polish->scratch, polish->count, 0);
+	for (size_t i = 0; i < polish->count; i++) {
+		const struct entry *entry = &polish->entries[i];
+		struct np_link_speed *link = &polish->links->list.item[entry->link];
+		double limit = log(bulk ? LINK_SLOW : LINK_SLOW_SHORT);
+
+		if (link->troubled > 0)
+			limit = log(LINK_SLOW_TROUBLED);
+		if (limit < LINK_DEVIATIONS * deviation)
+			limit = LINK_DEVIATIONS * deviation;
+		link->verdict = entry->excess >= limit ? NP_LINK_SLOW : NP_LINK_OK;
+		link->fault = entry->excess >= limit ? fault_of(entry) : NP_FAULT_NONE;
+	}
+}
+
+/* The links of one transport, judged by long transfers or by short ones. */
+static void run(struct polish *polish, bool bulk)
+{
+	for (int axis = 0; axis < AXES; axis++) {
+		for (size_t i = 0; i < polish->count; i++)
+			polish->order[axis][i] = (uint32_t)i;
+		qsort_r(polish->order[axis], polish->count, sizeof(uint32_t), axes[axis].order,
+			polish->entries);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int axis = 0; axis < AXES; axis++)
+			sweep(polish, (enum axis)axis);
+	}
+	decide(polish, bulk);
+}
+
+static void select_entries(struct polish *polish, const struct link_excess *excess,
+			   np_str transport, bool bulk)
+{
+	polish->count = 0;
+	for (size_t i = 0; i < polish->links->list.count; i++) {
+		const struct np_link_speed *link = &polish->links->list.item[i];
+
+		if (!excess[i].known || excess[i].bulk != bulk || link->transport != transport)
+			continue;
+		polish->entries[polish->count++] =
+			(struct entry){ .link = i,
+					.key = { link->src, link->dst, link->plane },
+					.excess = excess[i].value,
+					.rest = excess[i].value };
+	}
+}
+
+/* The first link of each transport stands for it. */
+static bool is_first(const struct np_links *links, size_t index)
+{
+	for (size_t i = index; i-- > 0;) {
+		if (links->list.item[i].transport == links->list.item[index].transport)
+			return false;
+	}
+	return true;
+}
+
+int link_polish(struct np_links *links, const struct link_excess *excess, struct np_err *err)
+{
+	size_t count = links->list.count;
+	struct polish polish = { .links = links,
+				 .entries = calloc(count + 1, sizeof(struct entry)),
+				 .scratch = malloc((count + 1) * sizeof(double)) };
+	bool whole = polish.entries && polish.scratch;
+
+	for (int axis = 0; axis < AXES; axis++) {
+		polish.order[axis] = malloc((count + 1) * sizeof(uint32_t));
+		whole = whole && polish.order[axis];
+	}
+	for (size_t i = 0; i < count && whole; i++) {
+		if (!is_first(links, i))
+			continue;
+		for (int bulk = 0; bulk < 2; bulk++) {
+			select_entries(&polish, excess, links->list.item[i].transport, bulk == 1);
+			if (polish.count > 0)
+				run(&polish, bulk == 1);
+		}
+	}
+	for (int axis = 0; axis < AXES; axis++)
+		free(polish.order[axis]);
+	free(polish.entries);
+	free(polish.scratch);
+	return whole ? NP_OK : np_fail_nomem(err, "links");
+}

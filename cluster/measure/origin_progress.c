@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "origin_private.h"
+
+#define MARK_EVERY 32
+
+static enum spent spent_of(enum np_leaf_kind kind)
+{
+	switch (kind) {
+	case NP_LEAF_COMPUTE:
+		return SPENT_COMPUTE;
+	/* Copies to and from the host, and gaps before launches, are the host's. */
+	case NP_LEAF_MEMCPY:
+	case NP_LEAF_FREE_HOST:
+	case NP_LEAF_FREE_DATALOADER:
+		return SPENT_HOST;
+	case NP_LEAF_COMM:
+	case NP_LEAF_FREE_OTHER:
+	case NP_LEAF_FREE_UNKNOWN:
+	case NP_LEAF_KINDS:
+		break;
+	}
+	return SPENT_UNKNOWN;
+}
+
+static void add_sum(struct spent_sum *sum, const struct spent_sum *more, int sign)
+{
+	for (int i = 0; i < SPENT_KINDS; i++)
+		sum->by[i] += sign * more->by[i];
+}
+
+/* What a segment holds beside communication, which is in the exposed pieces. */
+static void add_segment(struct spent_sum *sum, const struct np_activity *activity, uint32_t index)
+{
+	const struct np_segment *segment = &activity->segments.item[index];
+
+	for (uint32_t i = segment->first; i < segment[1].first; i++) {
+		const struct np_share *share = &activity->shares.item[i];
+		enum np_leaf_kind kind = np_leaf_kind(share->leaf);
+
+		if (kind != NP_LEAF_COMM)
+			sum->by[spent_of(kind)] += share->ns;
+	}
+}
+
+/* How much of a piece of an operator is wait: the first `wait` nanoseconds of it are. */
+static np_ns waiting_of(const struct progress *progress, uint32_t rank, struct np_exposed piece)
+{
+	uint32_t slot = np_align_slot(progress->align, rank, piece.op);
+	np_ns arrival = np_align_op(progress->align, slot)->start + progress->waits->wait[slot];
+
+	if (arrival >= piece.end)
+		return piece.end - piece.begin;
+	return arrival > piece.begin ? arrival - piece.begin : 0;
+}
+
+static void add_piece(struct spent_sum *sum, const struct progress *progress, uint32_t rank,
+		      struct np_exposed piece)
+{
+	uint32_t slot = np_align_slot(progress->align, rank, piece.op);
+	np_ns waiting;
+
+	if (progress->waits->wait[slot] == NP_UNKNOWN) {
+		sum->by[SPENT_UNKNOWN] += piece.end - piece.begin;
+		return;
+	}
+	waiting = waiting_of(progress, rank, piece);
+	sum->by[SPENT_WAIT] += waiting;
+	sum->by[SPENT_TRANSFER] += piece.end - piece.begin - waiting;
+}
+
+/* --- building ----------------------------------------------------------------------------------
+ */
+
+static int mark_segments(const struct progress *progress, uint32_t rank, struct progress_cell *cell,
+			 struct spent_sum *ret, struct np_err *err)
+{
+	const struct np_activity *activity = &progress->align->run->ranks[rank]->activity;
+	const struct np_activity_cell *from = &activity->cells.item[cell->cell];
+	struct progress_rank *own = &progress->ranks[rank];
+	struct spent_sum sum = { 0 };
+
+	cell->first_mark = (uint32_t)own->marks.count;
+	for (uint32_t i = 0; i < from->segments; i++) {
+		if (i % MARK_EVERY == 0) {
+			struct spent_sum *mark = np_vec_add(&own->marks, err);
+
+			if (!mark)
+				return NP_E_NOMEM;
+			*mark = sum;
+		}
+		add_segment(&sum, activity, from->first_segment + i);
+	}
+	add_sum(ret, &sum, 1);
+	return NP_OK;
+}
+
+static int mark_exposed(const struct progress *progress, uint32_t rank, struct progress_cell *cell,
+			struct spent_sum *ret, struct np_err *err)
+{
+	const struct np_activity *activity = &progress->align->run->ranks[rank]->activity;
+	const struct np_activity_cell *from = &activity->cells.item[cell->cell];
+	struct progress_rank *own = &progress->ranks[rank];
+	struct spent_sum sum = { 0 };
+
+	cell->first_exposed_mark = (uint32_t)own->exposed_marks.count;
+	for (uint32_t i = 0; i < from->exposed; i++) {
+		if (i % MARK_EVERY == 0) {
+			struct spent_sum *mark = np_vec_add(&own->exposed_marks, err);
+
+			if (!mark)
+				return NP_E_NOMEM;
+			*mark = sum;
+		}
+		add_piece(&sum, progress, rank, activity->exposed.item[from->first_exposed + i]);
+	}
+	add_sum(ret, &sum, 1);
+	return NP_OK;
+}
+
+/* Between the spans of two steps nothing ran: the host had launched nothing. */
+static int mark_rank(const struct progress *progress, uint32_t index, struct np_err *err)
+{
+	const struct np_rank *rank = progress->align->run->ranks[index];
+	struct progress_rank *own = &progress->ranks[index];
+	struct spent_sum sum = { 0 };
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < rank->activity.cells.count && rc == NP_OK; i++) {
+		const struct np_activity_cell *from = &rank->activity.cells.item[i];
+		bool same = i > 0 && rank->times.item[i].device == rank->times.item[i - 1].device;
+		struct progress_cell *cell = np_vec_add(&own->cells, err);
+
+		if (!cell)
+			return NP_E_NOMEM;
+		if (same && from->begin > cell[-1].end)
+			sum.by[SPENT_HOST] += from->begin - cell[-1].end;
+		*cell = (struct progress_cell){
+			.begin = from->begin, .end = from->end, .cell = i, .before = sum
+		};
+		rc = mark_segments(progress, index, cell, &sum, err);
+		if (rc == NP_OK)
+			rc = mark_exposed(progress, index, cell, &sum, err);
+	}
+	return rc;
+}
+
+int progress_init(struct progress *progress, const struct np_align *align,
+		  const struct np_waits *waits, struct np_err *err)
+{
+	size_t count = align->run->sources.count;
+	int rc = NP_OK;
+
+	*progress = (struct progress){ .align = align, .waits = waits };
+	progress->ranks = calloc(count + 1, sizeof(*progress->ranks));
+	if (!progress->ranks)
+		return np_fail_nomem(err, "progress of ranks");
+	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
+		if (align->run->ranks[i])
+			rc = mark_rank(progress, i, err);
+	}
+	return rc;
+}
+
+void progress_release(struct progress *progress)
+{
+	for (size_t i = 0; progress->ranks && i < progress->align->run->sources.count; i++) {
+		np_vec_release(&progress->ranks[i].cells);
+		np_vec_release(&progress->ranks[i].marks);
+		np_vec_release(&progress->ranks[i].exposed_marks);
+	}
+	free(progress->ranks);
+	progress->ranks = NULL;
+}
+
+/* --- looking up --------------------------------------------------------------------------------
+ */
+
+/* How many of `count` pieces or segments begin before a time. */
+#define COUNT_BEFORE(items, count, time) \
+	__extension__({ \
+		uint32_t low_ = 0; \
+		uint32_t high_ = (count); \
+		while (low_ < high_) { \
+			uint32_t middle_ = low_ + (high_ - low_) / 2; \
+			if ((items)[middle_].begin < (time)) \
+				low_ = middle_ + 1; \
+			else \
+				high_ = middle_; \
+		} \
+		low_; \
+	})
+
+/* Within a cell, up to a time which is a cut: segments and pieces are before it or behind it. */
+static struct spent_sum sum_in_cell(const struct progress *progress, uint32_t rank,
+				    const struct progress_cell *cell, np_ns time)
+{
+	const struct np_activity *activity = &progress->align->run->ranks[rank]->activity;
+	const struct np_activity_cell *from = &activity->cells.item[cell->cell];
+	const struct progress_rank *own = &progress->ranks[rank];
+	const struct np_segment *segments = activity->segments.item + from->first_segment;
+	const struct np_exposed *exposed = activity->exposed.item + from->first_exposed;
+	struct spent_sum sum = cell->before;
+	uint32_t whole = COUNT_BEFORE(segments, from->segments, time);
+	uint32_t pieces = from->exposed ? COUNT_BEFORE(exposed, from->exposed, time) : 0;
+
+	if (whole > 0) {
+		uint32_t mark = (whole - 1) / MARK_EVERY;
+
+		add_sum(&sum, &own->marks.item[cell->first_mark + mark], 1);
+		for (uint32_t i = mark * MARK_EVERY; i < whole; i++)
+			add_segment(&sum, activity, from->first_segment + i);
+	}
+	if (pieces > 0) {
+		uint32_t mark = (pieces - 1) / MARK_EVERY;
+
+		add_sum(&sum, &own->exposed_marks.item[cell->first_exposed_mark + mark], 1);
+		for (uint32_t i = mark * MARK_EVERY; i < pieces; i++)
+			add_piece(&sum, progress, rank, exposed[i]);
+	}
+	return sum;
+}
+
+/* The last cell of a device that begins before a time; NULL for none. */
+static const struct progress_cell *find_cell(const struct progress *progress, uint32_t index,
+					     int32_t device, np_ns time)
+{
+	const struct np_rank *rank = progress->align->run->ranks[index];
+	const struct progress_rank *own = &progress->ranks[index];
+	const struct progress_cell *found = NULL;
+
+	for (size_t i = 0; i < own->cells.count; i++) {
+		const struct progress_cell *cell = &own->cells.item[i];
+
+		if (rank->times.item[cell->cell].device == device && cell->begin < time)
+			found = cell;
+	}
+	return found;
+}
+
+static struct spent_sum sum_until(const struct progress *progress, uint32_t rank, int32_t device,
+				  np_ns time)
+{
+	const struct progress_cell *cell = find_cell(progress, rank, device, time);
+	struct spent_sum sum = { 0 };
+
+	if (!cell)
+		return sum;
+	sum = sum_in_cell(progress, rank, cell, time);
+	if (time > cell->end)
+		sum.by[SPENT_HOST] += time - cell->end;
+	return sum;
+}
+
+/* --- ranks of which only operators are known ---------------------------------------------------
+ */
+
+/* Operators are by start; where they overlap, the first has the time. */
+static struct spent_sum sum_of_ops(const struct progress *progress, uint32_t index, uint32_t since,
+				   uint32_t until)
+{
+	const struct np_rank *rank = progress->align->run->ranks[index];
+	np_ns to = rank->ops.item[until].start;
+	np_ns reached = since == UINT32_MAX ? rank->ops.item[0].start : rank->ops.item[since].end;
+	struct spent_sum sum = { 0 };
+
+	for (uint32_t i = since == UINT32_MAX ? 0 : since + 1; i < until; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+		struct np_exposed piece = { op->start, op->end < to ? op->end : to, i };
+
+		if (piece.begin < reached)
+			piece.begin = reached;
+		if (piece.end <= piece.begin)
+			continue;
+		sum.by[SPENT_UNKNOWN] += piece.begin - reached;
+		reached = piece.end;
+		add_piece(&sum, progress, index, piece);
+	}
+	if (to > reached)
+		sum.by[SPENT_UNKNOWN] += to - reached;
+	return sum;
+}
+
+/* --- windows -----------------------------------------------------------------------------------
+ */
+
+struct spent_sum progress_between(const struct progress *progress, uint32_t rank, uint32_t since,
+				  uint32_t until)
+{
+	const struct np_rank *loaded = progress->align->run->ranks[rank];
+	const struct np_comm_op *op = &loaded->ops.item[until];
+	struct spent_sum before = { 0 };
+	struct spent_sum sum;
+
+	if (progress->ranks[rank].cells.count == 0)
+		return sum_of_ops(progress, rank, since, until);
+	sum = sum_until(progress, rank, op->device, op->start);
+	if (since != UINT32_MAX)
+		before = sum_until(progress, rank, op->device, loaded->ops.item[since].end);
+	add_sum(&sum, &before, -1);
+	/* Spans of steps that overlap count a little twice. */
+	for (int i = 0; i < SPENT_KINDS; i++)
+		sum.by[i] = sum.by[i] < 0 ? 0 : sum.by[i];
+	return sum;
+}
+
+static int add_waited(waited_list *list, uint32_t slot, np_ns waiting, struct np_err *err)
+{
+	struct waited *waited;
+
+	if (waiting <= 0)
+		return NP_OK;
+	if (list->count > 0 && list->item[list->count - 1].slot == slot) {
+		list->item[list->count - 1].ns += waiting;
+		return NP_OK;
+	}
+	waited = np_vec_add(list, err);
+	if (!waited)
+		return NP_E_NOMEM;
+	*waited = (struct waited){ slot, waiting };
+	return NP_OK;
+}
+
+static int waited_in_cell(const struct progress *progress, uint32_t rank,
+			  const struct np_activity_cell *cell, np_ns from, np_ns to,
+			  waited_list *ret, struct np_err *err)
+{
+	const struct np_activity *activity = &progress->align->run->ranks[rank]->activity;
+	const struct np_exposed *exposed = activity->exposed.item + cell->first_exposed;
+	int rc = NP_OK;
+
+	if (cell->exposed == 0 || cell->end <= from || cell->begin >= to)
+		return NP_OK;
+	for (uint32_t i = COUNT_BEFORE(exposed, cell->exposed, from);
+	     i < cell->exposed && exposed[i].begin < to && rc == NP_OK; i++) {
+		uint32_t slot = np_align_slot(progress->align, rank, exposed[i].op);
+
+		if (progress->waits->wait[slot] != NP_UNKNOWN)
+			rc = add_waited(ret, slot, waiting_of(progress, rank, exposed[i]), err);
+	}
+	return rc;
+}
+
+static int waited_in_ops(const struct progress *progress, uint32_t index, uint32_t since,
+			 uint32_t until, waited_list *ret, struct np_err *err)
+{
+	const struct np_rank *rank = progress->align->run->ranks[index];
+	int rc = NP_OK;
+
+	for (uint32_t i = since == UINT32_MAX ? 0 : since + 1; i < until && rc == NP_OK; i++) {
+		uint32_t slot = np_align_slot(progress->align, index, i);
+
+		if (rank->ops.item[i].end <= rank->ops.item[until].start &&
+		    progress->waits->wait[slot] != NP_UNKNOWN)
+			rc = add_waited(ret, slot, progress->waits->wait[slot], err);
+	}
+	return rc;
+}
+
+int progress_waited(const struct progress *progress, uint32_t rank, uint32_t since, uint32_t until,
+		    waited_list *ret, struct np_err *err)
+{
+	const struct np_rank *loaded = progress->align->run->ranks[rank];
+	np_ns from = since == UINT32_MAX ? -NP_NS_MAX : loaded->ops.item[since].end;
+	np_ns to = loaded->ops.item[until].start;
+	int rc = NP_OK;
+
+	ret->count = 0;
+	if (progress->ranks[rank].cells.count == 0)
+		return waited_in_ops(progress, rank, since, until, ret, err);
+	for (size_t i = 0; i < loaded->activity.cells.count && rc == NP_OK; i++) {
+		if (loaded->times.item[i].device == loaded->ops.item[until].device)
+			rc = waited_in_cell(progress, rank, &loaded->activity.cells.item[i], from,
+					    to, ret, err);
+	}
+	return rc;
+}
+
+bool progress_blocked(const struct progress *progress, uint32_t rank, uint32_t op)
+{
+	const struct np_rank *loaded = progress->align->run->ranks[rank];
+	const struct np_comm_op *ended = &loaded->ops.item[op];
+	const struct progress_cell *cell;
+	const struct np_activity_cell *from;
+	const struct np_exposed *exposed;
+	uint32_t before;
+
+	if (progress->ranks[rank].cells.count == 0)
+		return true;
+	cell = find_cell(progress, rank, ended->device, ended->end);
+	if (!cell)
+		return false;
+	from = &loaded->activity.cells.item[cell->cell];
+	exposed = loaded->activity.exposed.item + from->first_exposed;
+	before = from->exposed ? COUNT_BEFORE(exposed, from->exposed, ended->end) : 0;
+	return before > 0 && exposed[before - 1].end == ended->end;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tables.h"
+
+/* --- np_partition ---------------------------------------------------------------------------- */
+
+static const struct np_column partition_columns[] = {
+	{ "rank", NP_INTEGER },
+	{ "step", NP_TEXT },
+	{ "leaf", NP_TEXT },
+	{ "ns", NP_INTEGER },
+};
+
+static int produce_cell(const struct np_cluster_tables *tables, size_t rank_index, size_t time,
+			struct np_sink *sink, struct np_err *err)
+{
+	const struct np_partition *partition = tables->partition;
+	const struct np_run *run = tables->cluster->run;
+	const struct np_rank *rank = run->ranks[rank_index];
+	const struct np_partition_cell *cell = np_partition_of(partition, rank_index, time);
+	const char *step = np_run_text(run, rank->steps.item[rank->times.item[time].step].id);
+	int rc = NP_OK;
+
+	for (size_t i = 0; cell && i < cell->count && rc == NP_OK; i++) {
+		const struct np_part *part = &partition->parts.item[cell->first + i];
+
+		rc = np_sink_row(sink,
+				 (struct np_cell[]){ np_cell_integer(rank->id), np_cell_text(step),
+						     np_cell_text(part->leaf),
+						     np_cell_integer(part->ns) },
+				 err);
+	}
+	return rc;
+}
+
+static int produce_partition(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	const struct np_run *run = tables->cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		for (size_t j = 0; run->ranks[i] && j < run->ranks[i]->times.count && rc == NP_OK;
+		     j++)
+			rc = produce_cell(tables, i, j, sink, err);
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_partition, "np_partition",
+		"where the span of each rank's steps went, each ns once", partition_columns,
+		produce_partition);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tables.h"
+
+#include "npuprof/memory_growth.h"
+
+/* --- links ----------------------------------------------------------------------------------- */
+
+static const struct np_column link_columns[] = {
+	{ "src", NP_INTEGER },         { "dst", NP_INTEGER },       { "transport", NP_TEXT },
+	{ "plane", NP_INTEGER },       { "bytes", NP_INTEGER },     { "time_ns", NP_INTEGER },
+	{ "verdict", NP_TEXT },        { "kind", NP_TEXT },         { "gb_per_s", NP_REAL },
+	{ "peers_gb_per_s", NP_REAL }, { "retries", NP_INTEGER },
+};
+
+static int produce_links(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < tables->links->list.count && rc == NP_OK; i++) {
+		const struct np_link_speed *link = &tables->links->list.item[i];
+
+		rc = np_sink_row(
+			sink,
+			(struct np_cell[]){
+				np_cell_integer(link->src), np_cell_integer(link->dst),
+				np_cell_text(np_run_text(tables->cluster->run, link->transport)),
+				np_cell_integer(link->plane), np_cell_integer(link->bytes),
+				np_cell_integer(link->time),
+				np_cell_text(np_link_verdict_name(link->verdict)),
+				np_cell_text(np_link_fault_name(link->fault)),
+				np_cell_real(np_link_gb_per_s(link)),
+				np_cell_real(np_link_peers_gb_per_s(link)),
+				np_cell_integer(link->troubled) },
+			err);
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_link, "np_link",
+		"what went over each link, its speed and that of its like, in bytes, ns and GB/s",
+		link_columns, produce_links);
+
+/* --- pipeline -------------------------------------------------------------------------------- */
+
+static const struct np_column pipeline_columns[] = {
+	{ "rank", NP_INTEGER },         { "step", NP_TEXT },
+	{ "stage", NP_INTEGER },        { "useful_ns", NP_INTEGER },
+	{ "other_comm_ns", NP_INTEGER }, { "warmup_ns", NP_INTEGER },
+	{ "imbalance_ns", NP_INTEGER }, { "transfer_ns", NP_INTEGER },
+	{ "host_ns", NP_INTEGER },      { "tail_ns", NP_INTEGER },
+	{ "ideal_ns", NP_INTEGER },     { "excess_ns", NP_INTEGER },
+};
+
+static int produce_pipeline(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	const struct np_run *run = tables->cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < tables->pipeline->list.count && rc == NP_OK; i++) {
+		const struct np_pipeline_time *time = &tables->pipeline->list.item[i];
+
+		rc = np_sink_row(
+			sink,
+			(struct np_cell[]){
+				np_cell_integer(run->ranks[time->rank]->id),
+				np_cell_text(np_run_text(run, time->step)),
+				np_cell_integer(time->stage), np_cell_integer(time->useful),
+				np_cell_integer(time->other_comm), np_cell_integer(time->warmup),
+				np_cell_integer(time->imbalance), np_cell_integer(time->transfer),
+				np_cell_integer(time->host), np_cell_integer(time->tail),
+				np_cell_integer(time->ideal), np_cell_integer(time->excess) },
+			err);
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_pipeline, "np_pipeline",
+		"the span of each rank of a pipeline by what it did or waited for, in ns",
+		pipeline_columns, produce_pipeline);
+
+/* --- experts --------------------------------------------------------------------------------- */
+
+static const struct np_column expert_columns[] = {
+	{ "group_name", NP_TEXT }, { "step", NP_TEXT },       { "rank", NP_INTEGER },
+	{ "tokens", NP_INTEGER },  { "lost_ns", NP_INTEGER },
+};
+
+static int produce_experts(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cluster_tables *tables = model;
+	const struct np_run *run = tables->cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < tables->experts->list.count && rc == NP_OK; i++) {
+		const struct np_expert_load *load = &tables->experts->list.item[i];
+		char group[24] = "";
+
+		if (load->communicator != UINT32_MAX)
+			np_group_label(tables->align->communicators.item[load->communicator].hash,
+				       group, sizeof(group));
+		rc = np_sink_row(sink,
+				 (struct np_cell[]){ np_cell_text(*group ? group : NULL),
+						     np_cell_text(np_run_text(run, load->step)),
+						     np_cell_integer(run->ranks[load->rank]->id),
+						     np_cell_integer(load->tokens),
+						     np_cell_integer(load->lost) },
+				 err);
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_expert, "np_expert",
+		"tokens of each rank's experts, and the time lost to those that had more, in ns",
+		expert_columns, produce_experts);
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static const struct np_column memory_columns[] = {
+	{ "rank", NP_INTEGER },           { "component", NP_TEXT },
+	{ "peak_bytes", NP_INTEGER },     { "reserved_bytes", NP_INTEGER },
+	{ "growth_bytes_per_step", NP_INTEGER },
+};
+
+static int produce_component(const struct np_run *run, const struct np_rank *rank,
+			     const struct np_memory_peak *peak, struct np_sink *sink,
+			     struct np_err *err)
+{
+	struct np_memory_growth growth;
+	int rc = np_memory_growth_measure(rank, peak->component, &growth, err);
+
+	if (rc < 0)
+		return rc;
+	return np_sink_row(sink,
+			   (struct np_cell[]){ np_cell_integer(rank->id),
+					       np_cell_text(np_run_text(run, peak->component)),
+					       np_cell_integer(peak->allocated),
+					       np_cell_integer(peak->reserved),
+					       np_cell_integer(growth.per_step) },
+			   err);
+}
+
+static int produce_memory(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_run *run = ((const struct np_cluster_tables *)model)->cluster->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->memory.count && rc == NP_OK; j++)
+			rc = produce_component(run, rank, &rank->memory.item[j], sink, err);
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_memory, "np_memory",
+		"the most memory each component held during the capture, and its growth, in bytes",
+		memory_columns, produce_memory);

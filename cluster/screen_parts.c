@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report_parts.h"
+
+#include "npuprof/memory_growth.h"
+#include "npuprof/spread.h"
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+/* Less than this share of the steps' time is no news. */
+#define WORTH_TELLING 0.02
+
+/* Less than this in a step is no leak that anybody would look for. */
+#define LEAK_BYTES 1000000
+
+/* "rank 3", or the local rank where that is all there is. */
+static void put_end(struct np_buf *buf, int64_t rank)
+{
+	if (rank >= 0)
+		np_buf_printf(buf, "rank %" PRId64, rank);
+	else
+		np_buf_printf(buf, "local rank %" PRId64, -1 - rank);
+}
+
+static void put_link_words(struct np_buf *buf, const struct np_link_speed *link)
+{
+	switch (link->fault) {
+	case NP_FAULT_SENDER:
+		put_end(buf, link->src);
+		np_buf_add(buf, " is slow in all that it transfers to others");
+		break;
+	case NP_FAULT_RECEIVER:
+		put_end(buf, link->dst);
+		np_buf_add(buf, " is slow in all that others transfer to it");
+		break;
+	case NP_FAULT_PLANE:
+		np_buf_printf(buf, "plane %" PRId64 " is slow on all ranks", link->plane);
+		break;
+	case NP_FAULT_LINK:
+	case NP_FAULT_NONE:
+		np_buf_add(buf, "slow link: ");
+		put_end(buf, link->src);
+		if (link->dst == NP_UNKNOWN)
+			break;
+		np_buf_add(buf, " to ");
+		put_end(buf, link->dst);
+		break;
+	}
+}
+
+static void put_link(struct np_buf *buf, const struct report *report)
+{
+	const struct np_links *links = report->tables->links;
+	const struct np_link_speed *worst = np_links_worst(links);
+	const char *transport = worst ? np_run_text(report->run, worst->transport) : NULL;
+
+	if (!worst)
+		return;
+	put_link_words(buf, worst);
+	if (transport && worst->expected != NP_UNKNOWN)
+		np_buf_printf(buf, ", %s %.1f GB/s, its like %.1f; %zu of %zu links are slow\n",
+			      transport, np_link_gb_per_s(worst), np_link_peers_gb_per_s(worst),
+			      links->slow, links->list.count);
+	else
+		np_buf_add(buf, ", by the times of whole operators\n");
+}
+
+static void put_pipeline(struct np_buf *buf, const struct report *report)
+{
+	const struct np_pipeline *pipeline = report->tables->pipeline;
+	struct np_pipeline_time sum = { 0 };
+	double span;
+
+	for (size_t i = 0; i < pipeline->list.count; i++) {
+		const struct np_pipeline_time *time = &pipeline->list.item[i];
+
+		sum.span += time->span;
+		sum.ideal += time->ideal;
+		sum.excess += time->excess;
+		sum.imbalance += time->imbalance;
+		sum.transfer += time->transfer;
+		sum.host += time->host;
+	}
+	span = (double)sum.span / 100;
+	if (sum.span == 0 || (double)sum.excess < WORTH_TELLING * (double)sum.span)
+		return;
+	np_buf_printf(buf,
+		      "pipeline of %" PRId32 " stages: %.0f %% idle, %.0f %% if they were even; steady"
+		      " waiting %.0f %%, transfer %.0f %%, host %.0f %%\n",
+		      pipeline->stages, (double)(sum.ideal + sum.excess) / span,
+		      (double)sum.ideal / span, (double)sum.imbalance / span,
+		      (double)sum.transfer / span, (double)sum.host / span);
+}
+
+static void put_experts(struct np_buf *buf, const struct report *report)
+{
+	np_ns span = np_quantity_total(report->cluster, NP_Q_SPAN);
+	struct np_expert_total total;
+
+	if (!np_experts_total(report->tables->experts, &total) || total.lost == NP_UNKNOWN ||
+	    span == NP_UNKNOWN || (double)total.lost < WORTH_TELLING * (double)span)
+		return;
+	np_buf_add(buf, "uneven experts cost ");
+	np_text_duration(buf, total.lost / (np_ns)(total.ranks * total.steps));
+	np_buf_printf(buf,
+		      " of a rank's step, %.0f %%; rank %" PRId32 " got %.0f %% more tokens than"
+		      " the mean\n",
+		      100 * (double)total.lost / (double)span,
+		      report->run->ranks[total.busiest]->id, 100 * total.over);
+}
+
+static int put_memory(struct np_buf *buf, const struct report *report, struct np_err *err)
+{
+	struct np_memory_growth most = { LEAK_BYTES - 1, 0 };
+	const struct np_rank *where = NULL;
+	np_str what = NP_STR_NONE;
+	size_t growing = 0;
+
+	for (size_t i = 0; i < report->run->sources.count; i++) {
+		const struct np_rank *rank = report->run->ranks[i];
+		bool grows = false;
+
+		for (size_t j = 0; rank && j < rank->memory.count; j++) {
+			np_str component = rank->memory.item[j].component;
+			struct np_memory_growth growth;
+			int rc = np_memory_growth_measure(rank, component, &growth, err);
+
+			if (rc < 0)
+				return rc;
+			grows = grows || growth.per_step >= LEAK_BYTES;
+			if (growth.per_step <= most.per_step)
+				continue;
+			most = growth;
+			where = rank;
+			what = component;
+		}
+		growing += grows;
+	}
+	if (!where)
+		return NP_OK;
+	np_buf_printf(buf, "memory of rank %" PRId32 " (", where->id);
+	np_buf_add(buf, np_run_text(report->run, what));
+	np_buf_add(buf, ") grows by ");
+	np_text_bytes(buf, most.per_step);
+	np_buf_printf(buf, " from step to step, over %zu steps (%zu rank%s grow%s)\n", most.steps,
+		      growing, growing == 1 ? "" : "s", growing == 1 ? "s" : "");
+	return NP_OK;
+}
+
+int report_put_part_lines(struct np_buf *buf, const struct report *report, struct np_err *err)
+{
+	put_link(buf, report);
+	put_pipeline(buf, report);
+	put_experts(buf, report);
+	return put_memory(buf, report, err);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verdict.h"
+
+#include "npuprof/ranges.h"
+#include "npuprof/spread.h"
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+/* Operator types that are named, at most, and the least that is worth a name. */
+#define MAX_TYPES 3
+#define MIN_RATIO 1.02
+
+static void put_communicator(struct np_buf *buf, const struct report *report, uint32_t index)
+{
+	uint64_t hash = report->tables->align->communicators.item[index].hash;
+	const struct np_communicator *each = np_cluster_communicator(report->cluster, hash);
+	const char *name = each ? np_run_text(report->run, each->pg_name) : NULL;
+
+	if (name) {
+		np_text_safe(buf, name, strlen(name));
+		np_buf_printf(buf, " …%03" PRIu64, hash % 1000);
+	} else {
+		np_buf_printf(buf, "%" PRIu64, hash);
+	}
+}
+
+/* "MatMulV2 +12 %, Add +11 %" */
+static int put_types(struct np_buf *buf, const struct report *report, uint32_t rank,
+		     struct np_err *err)
+{
+	struct np_origin_type types[MAX_TYPES];
+	const char *between = ": ";
+	size_t count;
+	int rc = np_origin_types(report->cluster, rank, types, MAX_TYPES, &count, err);
+
+	for (size_t i = 0; rc == NP_OK && i < count; i++) {
+		const char *name = np_run_text(report->run, types[i].type);
+
+		if (types[i].ratio < MIN_RATIO || !name)
+			continue;
+		np_buf_add(buf, between);
+		np_text_safe(buf, name, strlen(name));
+		np_buf_printf(buf, " +%.0f %%", 100 * (types[i].ratio - 1));
+		between = ", ";
+	}
+	return rc;
+}
+
+int verdict_put_why(struct np_buf *buf, const struct report *report,
+		    const struct np_origin_link *link, struct np_err *err)
+{
+	if (link->waited_for != UINT32_MAX) {
+		np_buf_printf(buf, "waited for rank %" PRId32 " in ",
+			      report->run->ranks[link->waited_for]->id);
+		put_communicator(buf, report, link->via);
+		return NP_OK;
+	}
+	switch (link->cause) {
+	case NP_CAUSE_COMPUTE:
+		np_buf_add(buf, "computes longer");
+		return put_types(buf, report, link->rank, err);
+	case NP_CAUSE_HOST:
+		np_buf_add(buf, "its host launches late");
+		break;
+	case NP_CAUSE_COMMUNICATION:
+		np_buf_add(buf, "its transfers take longer");
+		break;
+	case NP_CAUSE_UNKNOWN:
+	case NP_CAUSES:
+		np_buf_add(buf, "the profile does not tell why");
+		break;
+	}
+	return NP_OK;
+}
+
+/* The rank that most waiting goes back to; UINT32_MAX for none. */
+static int first_origin(const struct report *report, uint32_t *ret, struct np_err *err)
+{
+	struct np_blame_order order;
+	int rc = np_origin_sort(report->tables->origin, &order, err);
+
+	if (rc < 0)
+		return rc;
+	*ret = order.count > 0 ? order.ranks[0] : UINT32_MAX;
+	np_blame_order_release(&order);
+	return NP_OK;
+}
+
+static bool stands_out(const struct report *report, uint32_t rank)
+{
+	return rank != UINT32_MAX &&
+	       np_origin_stands_out(report->tables->origin, report->tables->blame, rank,
+				    np_quantity_total(report->cluster, NP_Q_SPAN));
+}
+
+static void put_share(struct np_buf *buf, np_ns cost, np_ns total)
+{
+	np_text_duration(buf, cost);
+	np_buf_printf(buf, ", %.0f %% of all waiting", 100 * (double)cost / (double)total);
+}
+
+/* "→ rank 1 (waited for rank 0 in tp …428) → …": how it reached the others. */
+static int put_path(struct np_buf *buf, const struct report *report, uint32_t rank,
+		    struct np_err *err)
+{
+	struct np_origin_link chain[NP_ORIGIN_CHAIN];
+	size_t count = np_origin_chain(report->tables->origin, report->tables->blame, rank, chain);
+	int rc = NP_OK;
+
+	for (size_t i = 1; i < count && rc == NP_OK; i++) {
+		np_buf_printf(buf,
+			      i == 1 ? "; through rank %" PRId32 ", which "
+				     : ", then rank %" PRId32 ", which ",
+			      report->run->ranks[chain[i].rank]->id);
+		rc = verdict_put_why(buf, report, &chain[i], err);
+	}
+	if (rc == NP_OK && chain[count - 1].communicator != UINT32_MAX) {
+		np_buf_add(buf, "; felt most in ");
+		put_communicator(buf, report, chain[count - 1].communicator);
+	}
+	return rc;
+}
+
+static int put_culprit(struct np_buf *buf, const struct report *report, uint32_t rank,
+		       struct np_err *err)
+{
+	const struct np_cluster_tables *tables = report->tables;
+	const char *kind = np_blame_kind(tables->blame, rank);
+	struct np_origin_link chain[NP_ORIGIN_CHAIN];
+	int rc;
+
+	(void)np_origin_chain(tables->origin, tables->blame, rank, chain);
+	np_buf_printf(buf, "rank %" PRId32 " makes the others wait (",
+		      report->run->ranks[rank]->id);
+	put_share(buf, tables->origin->ranks[rank].cost, tables->blame->total);
+	np_buf_printf(buf, "%s%s): ", kind ? ", " : "", kind ? kind : "");
+	rc = verdict_put_why(buf, report, &chain[0], err);
+	if (rc == NP_OK)
+		rc = put_path(buf, report, rank, err);
+	return rc;
+}
+
+static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t rank)
+{
+	const struct np_cluster_tables *tables = report->tables;
+
+	if (tables->origin->unprofiled * 2 > tables->blame->total) {
+		np_buf_add(buf, "ranks that were not profiled made these wait: ");
+		put_share(buf, tables->origin->unprofiled, tables->blame->total);
+		return;
+	}
+	np_buf_add(buf, "no rank stands out");
+	if (rank == UINT32_MAX)
+		return;
+	np_buf_printf(buf, ": the most goes back to rank %" PRId32 ", ",
+		      report->run->ranks[rank]->id);
+	put_share(buf, tables->origin->ranks[rank].cost, tables->blame->total);
+}
+
+static int put_sentence(struct np_buf *buf, const struct report *report, uint32_t rank,
+			struct np_err *err)
+{
+	if (stands_out(report, rank))
+		return put_culprit(buf, report, rank, err);
+	put_nobody(buf, report, rank);
+	return NP_OK;
+}
+
+int verdict_put_text(struct np_buf *buf, const struct report *report, struct np_err *err)
+{
+	uint32_t rank;
+	int rc = first_origin(report, &rank, err);
+
+	if (rc == NP_OK)
+		rc = put_sentence(buf, report, rank, err);
+	np_buf_add_char(buf, '\n');
+	return rc;
+}
+
+int verdict_put_json(struct np_jsonout *out, const struct report *report, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	uint32_t rank;
+	int rc = first_origin(report, &rank, err);
+
+	if (rc == NP_OK && report->tables->blame->total == 0) {
+		np_jsonout_null(out, "verdict");
+		return NP_OK;
+	}
+	if (rc == NP_OK)
+		rc = put_sentence(&text, report, rank, err);
+	if (rc < 0)
+		return rc;
+	np_jsonout_object_line(out, "verdict");
+	np_jsonout_text(out, "kind", stands_out(report, rank) ? "rank" : "none");
+	np_jsonout_integer(out, "what",
+			   stands_out(report, rank) ? report->run->ranks[rank]->id : NP_UNKNOWN);
+	np_jsonout_null(out, "recovered_ns");
+	np_jsonout_text(out, "text", text.text);
+	np_jsonout_end(out);
+	return NP_OK;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/robust.h"
+
+#include <math.h>
+
+/* The mean deviation of a normal distribution's middle half is this part of its standard one. */
+#define NORMAL_MAD 1.4826
+
+/* All pairs of more points than this are not worth their time. */
+#define MOST_POINTS 512
+
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left;
+	double b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+double np_median(double *values, size_t count)
+{
+	if (count == 0)
+		return (double)NAN;
+	qsort(values, count, sizeof(values[0]), by_value);
+	return values[(count - 1) / 2];
+}
+
+double np_deviation(double *values, size_t count, double middle)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = fabs(values[i] - middle);
+	return NORMAL_MAD * np_median(values, count);
+}
+
+/* Equal values by weight, so that the sums do not depend on the order of the input. */
+static int by_weighted_value(const void *left, const void *right)
+{
+	const struct np_weighted *a = left;
+	const struct np_weighted *b = right;
+	int order = by_value(&a->value, &b->value);
+
+	return order ? order : by_value(&a->weight, &b->weight);
+}
+
+double np_median_weighted(struct np_weighted *values, size_t count)
+{
+	double total = 0;
+	double sum = 0;
+
+	if (count == 0)
+		return (double)NAN;
+	qsort(values, count, sizeof(values[0]), by_weighted_value);
+	for (size_t i = 0; i < count; i++)
+		total += values[i].weight;
+	for (size_t i = 0; i < count; i++) {
+		sum += values[i].weight;
+		if (sum >= total / 2)
+			return values[i].value;
+	}
+	return values[count - 1].value;
+}
+
+int np_line_fit(const struct np_point *points, size_t count, struct np_line *ret,
+		struct np_err *err)
+{
+	size_t stride = (count + MOST_POINTS - 1) / MOST_POINTS;
+	size_t used = stride ? (count + stride - 1) / stride : 0;
+	double *values = malloc((used * used / 2 + used + 1) * sizeof(*values));
+	size_t slopes = 0;
+
+	if (!values)
+		return np_fail_nomem(err, "fitting a line");
+	*ret = (struct np_line){ (double)NAN, (double)NAN };
+	for (size_t i = 0; i < used; i++) {
+		for (size_t j = i + 1; j < used; j++) {
+			const struct np_point *a = &points[i * stride];
+			const struct np_point *b = &points[j * stride];
+
+			if (a->x < b->x || a->x > b->x)
+				values[slopes++] = (b->y - a->y) / (b->x - a->x);
+		}
+	}
+	if (slopes > 0) {
+		ret->slope = np_median(values, slopes);
+		for (size_t i = 0; i < used; i++)
+			values[i] = points[i * stride].y - ret->slope * points[i * stride].x;
+		ret->offset = np_median(values, used);
+	}
+	free(values);
+	return NP_OK;
+}

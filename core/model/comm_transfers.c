@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm_transfers.h"
+
+/* A slow transfer outlives those beside it: who ran with it is asked early in its life. */
+#define CROWD_ASKED_AT 8
+
+struct transfer {
+	np_ns start;
+	np_ns end;
+	int64_t bytes;
+	const char *transport;
+	uint32_t op;
+	uint32_t plane;
+	int32_t src;
+	int32_t dst;
+	bool reduces;
+	/* Set by describe(): */
+	bool p2p;
+	bool troubled;
+	uint8_t crowd;
+	uint16_t size_class;
+	uint32_t group;
+	uint32_t step;
+};
+
+struct np_transfers {
+	NP_VEC(struct transfer) list;
+};
+
+struct np_transfers *np_transfers_new(void)
+{
+	return calloc(1, sizeof(struct np_transfers));
+}
+
+void np_transfers_free(struct np_transfers *transfers)
+{
+	if (!transfers)
+		return;
+	np_vec_release(&transfers->list);
+	free(transfers);
+}
+
+int np_transfers_add(struct np_transfers *transfers, uint32_t op, const struct np_comm_task *task,
+		     const char *transport, int64_t bytes, np_ns end, struct np_err *err)
+{
+	struct transfer *transfer;
+
+	if (task->src == NP_NO_PEER || task->dst == NP_NO_PEER || task->src == task->dst ||
+	    bytes == NP_UNKNOWN || bytes <= 0 || end <= task->start)
+		return NP_OK;
+	transfer = np_vec_add(&transfers->list, err);
+	if (!transfer)
+		return NP_E_NOMEM;
+	transfer->start = task->start;
+	transfer->end = end;
+	transfer->bytes = bytes;
+	transfer->transport = transport;
+	transfer->op = op;
+	transfer->plane = task->plane;
+	transfer->src = task->src;
+	transfer->dst = task->dst;
+	transfer->reduces = task->reduces;
+	return NP_OK;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	return np_order(*(const np_ns *)left, *(const np_ns *)right);
+}
+
+static uint16_t log2_of(uint64_t value)
+{
+	return (uint16_t)(63 - __builtin_clzll(value | 1));
+}
+
+uint16_t np_transfer_class(int64_t bytes)
+{
+	uint64_t value = bytes < 4 ? 4 : (uint64_t)bytes;
+	uint16_t octave = log2_of(value);
+
+	/* The two bits below the highest. */
+	return (uint16_t)(octave * 4 + (value >> (octave - 2) & 3));
+}
+
+/* How many of the sorted times lie at or before `at`. */
+static size_t count_until(const np_ns *times, size_t count, np_ns at)
+{
+	size_t low = 0;
+	size_t high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (times[middle] <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Transfers that run at once share what they run over: only those in like company compare. */
+static int find_crowds(struct np_transfers *transfers, struct np_err *err)
+{
+	size_t count = transfers->list.count;
+	np_ns *starts = malloc((count + 1) * sizeof(*starts));
+	np_ns *ends = malloc((count + 1) * sizeof(*ends));
+
+	if (!starts || !ends) {
+		free(starts);
+		free(ends);
+		return np_fail_nomem(err, "transfers");
+	}
+	for (size_t i = 0; i < count; i++) {
+		starts[i] = transfers->list.item[i].start;
+		ends[i] = transfers->list.item[i].end;
+	}
+	qsort(starts, count, sizeof(*starts), by_time);
+	qsort(ends, count, sizeof(*ends), by_time);
+	for (size_t i = 0; i < count; i++) {
+		struct transfer *each = &transfers->list.item[i];
+		np_ns at = each->start + (each->end - each->start) / CROWD_ASKED_AT;
+		size_t running = count_until(starts, count, at) - count_until(ends, count, at);
+
+		each->crowd = (uint8_t)log2_of(running > 1 ? running * 2 - 1 : 1);
+	}
+	free(starts);
+	free(ends);
+	return NP_OK;
+}
+
+static void describe(struct np_transfers *transfers, const struct np_rank *rank)
+{
+	for (size_t i = 0; i < transfers->list.count; i++) {
+		struct transfer *each = &transfers->list.item[i];
+		const struct np_comm_op *op = &rank->ops.item[each->op];
+
+		each->group = op->group;
+		each->step = op->step;
+		each->p2p = op->p2p;
+		each->troubled = op->retried || op->relayed;
+		each->size_class = np_transfer_class(each->bytes);
+	}
+}
+
+/* Order of the rows to which transfers are joined. */
+static int by_row(const struct transfer *a, const struct transfer *b)
+{
+	int order = np_order(a->step, b->step);
+
+	if (!order)
+		order = np_order(a->group, b->group);
+	if (!order)
+		order = np_order(a->src, b->src);
+	if (!order)
+		order = np_order(a->dst, b->dst);
+	if (!order)
+		order = strcmp(a->transport, b->transport);
+	if (!order)
+		order = np_order(a->plane, b->plane);
+	if (!order)
+		order = np_order(a->p2p, b->p2p);
+	if (!order)
+		order = np_order(a->reduces, b->reduces);
+	if (!order)
+		order = np_order(a->crowd, b->crowd);
+	return order ? order : np_order(a->size_class, b->size_class);
+}
+
+/* By row, and in it by time per byte, so that the middle one stands in the middle. */
+static int by_row_and_speed(const void *left, const void *right)
+{
+	const struct transfer *a = left;
+	const struct transfer *b = right;
+	int order = by_row(a, b);
+	double slower;
+
+	if (order)
+		return order;
+	slower = (double)(a->end - a->start) * (double)b->bytes -
+		 (double)(b->end - b->start) * (double)a->bytes;
+	if (slower > 0 || slower < 0)
+		return slower > 0 ? 1 : -1;
+	return np_order(a->bytes, b->bytes);
+}
+
+static int add_row(struct np_rank *rank, const struct transfer *first, size_t count,
+		   struct np_strtab *strings, struct np_err *err)
+{
+	const struct transfer *middle = &first[(count - 1) / 2];
+	struct np_transfer *row = np_vec_add(&rank->transfers, err);
+
+	if (!row)
+		return NP_E_NOMEM;
+	*row = (struct np_transfer){ .group = first->group,
+				     .step = first->step,
+				     .src = first->src,
+				     .dst = first->dst,
+				     .plane = first->plane,
+				     .size_class = first->size_class,
+				     .crowd = first->crowd,
+				     .p2p = first->p2p,
+				     .reduces = first->reduces,
+				     .count = (uint32_t)count,
+				     .middle_bytes = middle->bytes,
+				     .middle_time = middle->end - middle->start };
+	for (size_t i = 0; i < count; i++) {
+		row->bytes += first[i].bytes;
+		row->time += first[i].end - first[i].start;
+		row->troubled += first[i].troubled;
+	}
+	return np_strtab_add(strings, first->transport, strlen(first->transport), &row->transport,
+			     err);
+}
+
+int np_transfers_reduce(struct np_transfers *transfers, struct np_rank *rank,
+			struct np_strtab *strings, struct np_err *err)
+{
+	struct transfer *list = transfers->list.item;
+	size_t count = transfers->list.count;
+	int rc;
+
+	if (count == 0)
+		return NP_OK;
+	rc = find_crowds(transfers, err);
+	if (rc < 0)
+		return rc;
+	describe(transfers, rank);
+	qsort(list, count, sizeof(list[0]), by_row_and_speed);
+	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
+		while (to < count && by_row(&list[from], &list[to]) == 0)
+			to++;
+		rc = add_row(rank, &list[from], to - from, strings, err);
+	}
+	return rc;
+}

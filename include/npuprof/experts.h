@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_EXPERTS_H
+#define NP_EXPERTS_H
+
+#include "npuprof/align.h"
+
+/*
+ * What uneven experts cost
+ * ========================
+ *
+ * Between two exchanges of tokens every rank of an expert communicator computes
+ * for the tokens it was sent, and then all wait for the one that got the most.
+ * From the kernels: the tokens of each rank, and how long a token takes (by the
+ * median over all exchanges, so that a rank that is slow for another reason does
+ * not count). What a rank loses is the time that the tokens of the busiest take
+ * beyond its own, summed over the exchanges of a step.
+ */
+struct np_expert_load {
+	uint32_t communicator; /* index in np_align.communicators; UINT32_MAX: nothing tells */
+	np_str step;
+	uint32_t rank;  /* index in the run */
+	int64_t tokens; /* as the vendor counts: once for every kernel */
+	np_ns lost;     /* NP_UNKNOWN without other ranks */
+};
+
+struct np_experts {
+	NP_VEC(struct np_expert_load) list; /* by communicator, step in the order of time, rank */
+};
+
+int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)
+	NP_MUST_USE;
+void np_experts_release(struct np_experts *experts);
+
+/* All ranks and steps together. */
+struct np_expert_total {
+	size_t ranks;
+	size_t steps;
+	np_ns lost;       /* Σ; NP_UNKNOWN where it is nowhere known */
+	uint32_t busiest; /* index in the run of the rank with the most tokens */
+	double over;      /* what it had over the mean of all, as a share */
+};
+
+/* False without any experts. */
+bool np_experts_total(const struct np_experts *experts, struct np_expert_total *ret);
+
+#endif /* NP_EXPERTS_H */

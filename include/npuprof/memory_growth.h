@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_MEMORY_GROWTH_H
+#define NP_MEMORY_GROWTH_H
+
+#include "npuprof/rank.h"
+
+/*
+ * Does a component keep more memory from step to step?
+ * ====================================================
+ *
+ * The slope over the steps of the most that it held in each, and of the least,
+ * by the median of all pairs, so that a first step that fills caches does not
+ * count. A leak raises both: the lesser of them is the growth, 0 where they do
+ * not agree in sign. Fewer than three steps tell nothing.
+ */
+#define NP_GROWTH_STEPS 3
+
+struct np_memory_growth {
+	int64_t per_step; /* bytes; NP_UNKNOWN where nothing tells */
+	size_t steps;     /* it rests on */
+};
+
+int np_memory_growth_measure(const struct np_rank *rank, np_str component,
+			     struct np_memory_growth *ret, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_MEMORY_GROWTH_H */

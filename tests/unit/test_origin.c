@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/origin.h"
+
+#include "np_cluster_fixture.h"
+#include "np_random.h"
+
+#define MS 1000000
+
+/*
+ * Ranks 0 and 1 are tensor parallel, so are 2 and 3; ranks 0 and 2 are data
+ * parallel, so are 1 and 3. A world operator begins and ends the run.
+ */
+enum {
+	TP,
+	DP,
+	WORLD,
+};
+
+struct measured {
+	struct np_align *align;
+	struct np_clock *clock;
+	struct np_waits waits;
+	struct np_blame blame;
+	struct np_origin origin;
+};
+
+static void release(struct measured *all)
+{
+	np_origin_release(&all->origin);
+	np_blame_release(&all->blame);
+	np_waits_release(&all->waits);
+	np_clock_free(all->clock);
+	np_align_free(all->align);
+}
+
+static struct measured measure(const struct np_run *run)
+{
+	struct measured all = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(np_align_build(run, 1, &all.align, &err), err);
+	assert_ok(np_clock_raw(all.align, &all.clock, &err), err);
+	assert_ok(np_waits_measure(all.align, all.clock, 1, &all.waits, &err), err);
+	assert_ok(np_blame_measure(all.align, all.clock, &all.waits, &all.blame, &err), err);
+	assert_ok(
+		np_origin_measure(all.align, all.clock, &all.waits, &all.blame, &all.origin, &err),
+		err);
+	return all;
+}
+
+static void add_timed(struct np_run *run, struct np_rank *rank, uint32_t group, np_ns start,
+		      np_ns end)
+{
+	struct np_comm_op *op = add_op(rank, group, false);
+
+	op->type = intern(run, "hcom_allReduce_");
+	op->name = op->type;
+	op->start = start;
+	op->end = end;
+	op->transfer = NP_UNKNOWN;
+	op->bytes = 1024;
+}
+
+static struct np_rank *add_member(struct np_run *run, int32_t id)
+{
+	static const int32_t tp[2][2] = { { 0, 1 }, { 2, 3 } };
+	static const int32_t dp[2][2] = { { 0, 2 }, { 1, 3 } };
+	static const int32_t world[] = { 0, 1, 2, 3 };
+	struct np_rank *rank = add_rank(run, id, true);
+
+	assert_int_equal(add_group(run, rank, 10 + (uint64_t)id / 2, "tp", tp[id / 2], 2), TP);
+	assert_int_equal(add_group(run, rank, 20 + (uint64_t)id % 2, "dp", dp[id % 2], 2), DP);
+	assert_int_equal(add_group(run, rank, 30, "world", world, 4), WORLD);
+	add_step(run, rank, "1");
+	return rank;
+}
+
+/* Rank 0 comes 10 ms late to its tensor parallel group, so rank 1 comes late to its data parallel
+ * one. */
+static struct np_run *chain_run(void)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 4; id++) {
+		struct np_rank *rank = add_member(run, id);
+		np_ns ready = id == 0 ? 20 * MS : 10 * MS;
+		np_ns done = id < 2 ? 21 * MS : 11 * MS;
+
+		add_timed(run, rank, WORLD, 0, 1 * MS);
+		add_timed(run, rank, TP, ready, done);
+		add_timed(run, rank, DP, done, 22 * MS);
+		add_timed(run, rank, WORLD, 22 * MS, 23 * MS);
+	}
+	return run;
+}
+
+static void a_charge_is_passed_on_to_where_it_began(void **state)
+{
+	with_run *run = chain_run();
+	struct measured all = measure(run);
+
+	(void)state;
+	/* By arrival rank 0 owes 10 ms to rank 1 and 10 to rank 2, rank 1 owes 10 to rank 3. */
+	assert_int_equal(all.blame.ranks[0].cost, 20 * MS);
+	assert_int_equal(all.blame.ranks[1].cost, 10 * MS);
+	assert_int_equal(all.origin.ranks[0].cost, 30 * MS);
+	assert_int_equal(all.origin.ranks[1].cost, 0);
+	assert_int_equal(all.origin.ranks[1].passed, 10 * MS);
+	assert_int_equal(all.origin.ranks[0].received, 10 * MS);
+	release(&all);
+}
+
+static void the_chain_tells_through_whom_it_went(void **state)
+{
+	with_run *run = chain_run();
+	struct measured all = measure(run);
+	struct np_origin_link chain[NP_ORIGIN_CHAIN];
+	struct np_origin_waiters waiters = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(np_origin_chain(&all.origin, &all.blame, 0, chain), 2);
+	assert_int_equal(chain[0].rank, 0);
+	assert_int_equal(chain[1].rank, 1);
+	assert_int_equal(chain[1].waited_for, 0);
+	assert_int_equal(all.align->communicators.item[chain[1].via].hash, 10);
+	assert_int_equal(all.align->communicators.item[chain[1].communicator].hash, 21);
+	assert_ok(np_origin_waiters(all.align, all.clock, &all.waits, 1, chain[1].communicator,
+				    &waiters, &err),
+		  err);
+	assert_int_equal(waiters.list.count, 1);
+	assert_int_equal(waiters.list.item[0].rank, 3);
+	assert_int_equal(waiters.list.item[0].wait, 10 * MS);
+	np_vec_release(&waiters.list);
+	release(&all);
+}
+
+static void rows_name_the_communicator_that_kept_the_rank_waiting(void **state)
+{
+	with_run *run = chain_run();
+	struct measured all = measure(run);
+	size_t seen = 0;
+
+	(void)state;
+	for (size_t i = 0; i < all.blame.rows.count; i++) {
+		const struct np_blame_row *row = &all.blame.rows.item[i];
+
+		if (row->rank != 1)
+			continue;
+		assert_int_equal(all.origin.rows[i].cause, NP_CAUSE_COMMUNICATION);
+		assert_int_equal(all.align->communicators.item[all.origin.rows[i].via].hash, 10);
+		seen++;
+	}
+	assert_int_equal(seen, 1);
+	release(&all);
+}
+
+/* What each rank did before the second world operator: one cell, cut at its operators. */
+static void add_activity(struct np_rank *rank, np_ns computing, np_ns host, np_str type)
+{
+	struct np_activity *activity = &rank->activity;
+	const struct np_share shares[] = {
+		{ np_leaf_make(NP_LEAF_COMM, 0), MS },
+		{ np_leaf_make(NP_LEAF_COMPUTE, type), (uint32_t)computing },
+		{ np_leaf_make(NP_LEAF_FREE_HOST, 0), (uint32_t)host },
+		{ np_leaf_make(NP_LEAF_COMM, 1), (uint32_t)(23 * MS - computing - host) },
+	};
+	const struct np_segment segments[] = {
+		{ 0, 0 }, { 1 * MS, 1 }, { 1 * MS + computing + host, 3 }, { 24 * MS, 4 }
+	};
+	const struct np_exposed exposed[] = { { 0, MS, 0 }, { MS + computing + host, 24 * MS, 1 } };
+	struct np_activity_cell *cell = np_vec_add(&activity->cells, NULL);
+	struct np_step_time *time = np_vec_add(&rank->times, NULL);
+
+	assert_non_null(cell);
+	assert_non_null(time);
+	*cell = (struct np_activity_cell){
+		.begin = 0, .end = 24 * MS, .segments = 3, .exposed = 2
+	};
+	for (size_t i = 0; i < NP_COUNT(shares); i++)
+		*(struct np_share *)np_vec_add(&activity->shares, NULL) = shares[i];
+	for (size_t i = 0; i < NP_COUNT(segments); i++)
+		*(struct np_segment *)np_vec_add(&activity->segments, NULL) = segments[i];
+	for (size_t i = 0; i < NP_COUNT(exposed); i++)
+		*(struct np_exposed *)np_vec_add(&activity->exposed, NULL) = exposed[i];
+}
+
+/* Rank 3 is late for a second world operator, for one of two reasons. */
+static struct np_run *late_run(np_ns more_computing, np_ns more_host)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 4; id++) {
+		struct np_rank *rank = add_member(run, id);
+		np_ns computing = 10 * MS + (id == 3 ? more_computing : 0);
+		np_ns host = 1 * MS + (id == 3 ? more_host : 0);
+
+		add_timed(run, rank, WORLD, 0, 1 * MS);
+		add_timed(run, rank, WORLD, 1 * MS + computing + host, 24 * MS);
+		add_activity(rank, computing, host, intern(run, "MatMul"));
+	}
+	return run;
+}
+
+static void a_rank_that_computes_longer_is_late_by_computing(void **state)
+{
+	with_run *run = late_run(5 * MS, 0);
+	struct measured all = measure(run);
+
+	(void)state;
+	assert_int_equal(all.origin.ranks[3].cost, 15 * MS);
+	assert_int_equal(all.origin.ranks[3].by_cause[NP_CAUSE_COMPUTE], 15 * MS);
+	assert_int_equal(np_origin_cause(&all.origin, 3), NP_CAUSE_COMPUTE);
+	release(&all);
+}
+
+static void a_rank_whose_host_is_behind_is_late_by_its_host(void **state)
+{
+	with_run *run = late_run(0, 5 * MS);
+	struct measured all = measure(run);
+
+	(void)state;
+	assert_int_equal(all.origin.ranks[3].by_cause[NP_CAUSE_HOST], 15 * MS);
+	assert_int_equal(np_origin_cause(&all.origin, 3), NP_CAUSE_HOST);
+	release(&all);
+}
+
+static void causes_share_in_proportion(void **state)
+{
+	with_run *run = late_run(4 * MS, 1 * MS);
+	struct measured all = measure(run);
+
+	(void)state;
+	assert_int_equal(all.origin.ranks[3].by_cause[NP_CAUSE_COMPUTE], 12 * MS);
+	assert_int_equal(all.origin.ranks[3].by_cause[NP_CAUSE_HOST], 3 * MS);
+	release(&all);
+}
+
+static void the_types_that_take_longer_are_named(void **state)
+{
+	with_run *run = late_run(5 * MS, 0);
+	with_cluster *cluster = build(run);
+	struct np_origin_type types[2];
+	struct np_err err = NP_ERR_INIT;
+	size_t count;
+
+	(void)state;
+	assert_ok(np_origin_types(cluster, 3, types, 2, &count, &err), err);
+	assert_int_equal(count, 1);
+	assert_string_equal(np_run_text(run, types[0].type), "MatMul");
+	assert_int_equal(types[0].excess, 5 * MS);
+	assert_true(types[0].ratio > 1.49 && types[0].ratio < 1.51);
+	assert_ok(np_origin_types(cluster, 0, types, 2, &count, &err), err);
+	assert_int_equal(count, 0);
+}
+
+/* Random operators, matched or not: nothing is added and nothing is lost. */
+static struct np_run *random_run(uint64_t *random)
+{
+	struct np_run *run = np_run_new();
+	np_ns times[4] = { 0 };
+	size_t count = 2 + np_random_below(random, 40);
+
+	for (int32_t id = 0; id < 4; id++)
+		(void)add_member(run, id);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t group = (uint32_t)np_random_below(random, 3);
+		np_ns last = 0;
+
+		for (int id = 0; id < 4; id++) {
+			times[id] += (np_ns)np_random_below(random, 5 * MS);
+			last = times[id] > last ? times[id] : last;
+		}
+		for (int32_t id = 0; id < 4; id++) {
+			np_ns end = last + 1000 + (np_ns)np_random_below(random, 2000);
+
+			/* Some records get lost. */
+			if (np_random_below(random, 20) > 0)
+				add_timed(run, run->ranks[id], group, times[id], end);
+			times[id] = end;
+		}
+	}
+	return run;
+}
+
+static void passing_on_neither_adds_nor_loses(void **state)
+{
+	uint64_t random = 5;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		with_run *run = random_run(&random);
+		struct measured all = measure(run);
+		np_ns direct = all.blame.unprofiled;
+		np_ns cost = all.origin.unprofiled;
+
+		for (int i = 0; i < 4; i++) {
+			np_ns causes = 0;
+
+			for (int cause = 0; cause < NP_CAUSES; cause++)
+				causes += all.origin.ranks[i].by_cause[cause];
+			assert_int_equal(causes, all.origin.ranks[i].cost);
+			assert_true(all.origin.ranks[i].cost >= 0);
+			direct += all.blame.ranks[i].cost;
+			cost += all.origin.ranks[i].cost;
+		}
+		assert_int_equal(cost, direct);
+		assert_int_equal(direct + all.blame.unattributed, all.blame.total);
+		release(&all);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_charge_is_passed_on_to_where_it_began),
+		cmocka_unit_test(the_chain_tells_through_whom_it_went),
+		cmocka_unit_test(rows_name_the_communicator_that_kept_the_rank_waiting),
+		cmocka_unit_test(a_rank_that_computes_longer_is_late_by_computing),
+		cmocka_unit_test(a_rank_whose_host_is_behind_is_late_by_its_host),
+		cmocka_unit_test(causes_share_in_proportion),
+		cmocka_unit_test(the_types_that_take_longer_are_named),
+		cmocka_unit_test(passing_on_neither_adds_nor_loses),
+	};
+
+	return cmocka_run_group_tests_name("origin", tests, NULL, NULL);
+}
