@@ -12,6 +12,7 @@ static const char *const exit_meaning[NP_EXIT_COUNT] = {
 	[NP_EXIT_FAILED] = "failed, nothing usable",
 	[NP_EXIT_USAGE] = "wrong usage",
 	[NP_EXIT_PARTIAL] = "done, but some ranks or sections could not be used",
+	[NP_EXIT_GATE] = "a gate tripped (--fail-on)",
 };
 
 void np_cmd_add_statuses(struct np_buf *buf, unsigned statuses)

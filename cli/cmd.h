@@ -33,18 +33,20 @@
  *	}
  */
 
-/* What the process tells the shell. 4 is kept for a gate that tripped. */
+/* What the process tells the shell. */
 enum np_exit {
 	NP_EXIT_DONE = 0,
 	NP_EXIT_FAILED = 1,
 	NP_EXIT_USAGE = 2,
 	NP_EXIT_PARTIAL = 3,
+	NP_EXIT_GATE = 4,
 	NP_EXIT_COUNT,
 };
 
-/* The statuses every command can end with, and one more, as bits of np_cmd.statuses. */
+/* The statuses every command can end with, and more, as bits of np_cmd.statuses. */
 #define NP_EXITS_PLAIN   (1U << NP_EXIT_DONE | 1U << NP_EXIT_FAILED | 1U << NP_EXIT_USAGE)
 #define NP_EXITS_PARTIAL (NP_EXITS_PLAIN | 1U << NP_EXIT_PARTIAL)
+#define NP_EXITS_GATE    (NP_EXITS_PARTIAL | 1U << NP_EXIT_GATE)
 
 struct np_cmd {
 	const char *name;

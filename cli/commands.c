@@ -5,13 +5,18 @@
 
 #include "npuprof/text.h"
 
+extern const struct np_cmd np_cmd_advisor;
 extern const struct np_cmd np_cmd_cluster;
+extern const struct np_cmd np_cmd_collect;
 extern const struct np_cmd np_cmd_completion;
+extern const struct np_cmd np_cmd_export;
 extern const struct np_cmd np_cmd_help;
 extern const struct np_cmd np_cmd_info;
+extern const struct np_cmd np_cmd_rules;
 
 const struct np_cmd *const np_commands[] = {
-	&np_cmd_info, &np_cmd_cluster, &np_cmd_completion, &np_cmd_help, NULL,
+	&np_cmd_info,   &np_cmd_cluster,    &np_cmd_advisor, &np_cmd_rules, &np_cmd_collect,
+	&np_cmd_export, &np_cmd_completion, &np_cmd_help,    NULL,
 };
 
 const struct np_cmd *np_cmd_find(const char *name)

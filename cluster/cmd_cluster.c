@@ -5,25 +5,19 @@
 #include "prepare.h"
 #include "report.h"
 
+#include "npuprof/text.h"
+
 struct cluster_options {
 	struct np_common common;
-	uint64_t modes; /* bits of enum mode */
+	const char *mode;
+	uint64_t modes; /* what it names */
+	int64_t top;
+	const char *rank; /* NULL for the first */
+	bool exclude_op_name;
+	const char *parallel_types;
 	const char *table;
 	struct np_opt_list picks;
 	int export; /* enum export */
-};
-
-enum mode {
-	MODE_ALL,
-	MODE_COMMUNICATION_TIME,
-	MODE_COMMUNICATION_MATRIX,
-};
-
-static const char *const modes[] = {
-	[MODE_ALL] = "all",
-	[MODE_COMMUNICATION_TIME] = "communication_time",
-	[MODE_COMMUNICATION_MATRIX] = "communication_matrix",
-	NULL,
 };
 
 enum export {
@@ -41,12 +35,44 @@ static const struct np_opt own_options[] = {
 	{
 		.letter = 'm',
 		.name = "mode",
-		.kind = NP_OPT_CHOICES,
-		.offset = offsetof(struct cluster_options, modes),
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct cluster_options, mode),
 		.value = "MODE[,MODE...]",
-		.help = "compute these parts",
-		.choices = modes,
+		.help = "compute these parts, or further tables",
+		.choices = np_mode_names,
 		.preset = "all",
+	},
+	{
+		.name = "top-num",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct cluster_options, top),
+		.value = "N",
+		.help = "rows of a mode that lists the longest or the most",
+		.preset_words = "the mode's own",
+		.low = 1,
+		.high = 1000000,
+	},
+	{
+		.name = "rank-id",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct cluster_options, rank),
+		.value = "RANK",
+		.help = "the rank whose operators communication_bottleneck looks at",
+		.preset_words = "the first",
+	},
+	{
+		.name = "exclude-op-name",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct cluster_options, exclude_op_name),
+		.help = "leave out the table by name of compute_op_sum",
+	},
+	{
+		.name = "parallel-types",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct cluster_options, parallel_types),
+		.value = "A[+B][,C...]",
+		.help = "parallel dimensions of computational_op_masking",
+		.preset_words = "dp+edp,edp,dp,ep,pp,mp,tp",
 	},
 	{
 		.name = "table",
@@ -102,33 +128,80 @@ const struct np_cmd np_cmd_cluster = {
 	.statuses = NP_EXITS_PARTIAL,
 };
 
-static bool wants(const struct cluster_options *options, enum mode mode)
+/* Where the merged result goes; freed by the caller. */
+static char *output_directory(const struct cluster_options *options)
 {
-	return (options->modes & (UINT64_C(1) << MODE_ALL | UINT64_C(1) << mode)) != 0;
+	char *directory;
+
+	if (asprintf(&directory, "%s/cluster_analysis_output",
+		     options->common.output ? options->common.output
+					    : options->common.dirs.item[0]) < 0)
+		return NULL;
+	return directory;
+}
+
+static int run_modes(const struct cluster_options *options, struct np_analysis *analysis,
+		     struct np_modes **ret, struct np_err *err)
+{
+	const struct np_workers workers = { .threads = (size_t)options->common.jobs };
+	char *directory = output_directory(options);
+	struct np_modes_options how = { .modes = options->modes,
+					.top = options->top,
+					.rank = NP_UNKNOWN,
+					.exclude_op_name = options->exclude_op_name,
+					.parallel_types = options->parallel_types,
+					.steps_chosen = options->common.steps.set != NULL,
+					.directory = directory };
+	int rc = directory ? NP_OK : np_fail_nomem(err, "the output directory");
+
+	if (rc == NP_OK && options->rank &&
+	    (!np_text_to_int(options->rank, strlen(options->rank), &how.rank) || how.rank < 0))
+		rc = np_fail(err, NP_E_USAGE, "'%s' is no rank", options->rank);
+	if (rc == NP_OK)
+		rc = np_modes_run(analysis->run, analysis->cluster, &how, &workers, ret, err);
+	free(directory);
+	return rc;
 }
 
 static int analyse(const struct cluster_options *options, struct np_analysis **ret,
-		   struct np_err *err)
+		   struct np_modes **ret_modes, struct np_err *err)
 {
 	int rc = prepare_analysis(&options->common, &options->picks, ret, err);
 
 	if (rc < 0)
 		return rc;
-	(*ret)->tables.communication_time = wants(options, MODE_COMMUNICATION_TIME);
-	(*ret)->tables.communication_matrix = wants(options, MODE_COMMUNICATION_MATRIX);
-	return NP_OK;
+	(*ret)->tables.communication_time = np_modes_want_times(options->modes);
+	(*ret)->tables.communication_matrix = np_modes_want_matrix(options->modes);
+	return run_modes(options, *ret, ret_modes, err);
+}
+
+/* What is shown by itself, and then the tables of the modes. */
+static int put_page(const struct report *report, const struct cluster_options *options,
+		    struct np_buf *buf, struct np_err *err)
+{
+	bool markdown = options->common.format == NP_OUTPUT_MD;
+	int rc = NP_OK;
+
+	if (np_modes_want_report(options->modes))
+		rc = markdown ? report_markdown(report, buf, err) : report_screen(report, buf, err);
+	if (rc == NP_OK)
+		rc = markdown ? report_modes_markdown(report, buf, err)
+			      : report_modes_screen(report, buf, err);
+	return rc;
 }
 
 /* The result on stdout. */
-static int print(const struct np_analysis *analysis, const struct cluster_options *options,
-		 const char *database, struct np_err *err)
+static int print(const struct np_analysis *analysis, const struct np_modes *modes,
+		 const struct cluster_options *options, const char *database, struct np_err *err)
 {
+	const struct report_tables all = { &analysis->tables, modes };
 	struct np_buf buf = NP_BUF_INIT;
 	struct report report = {
 		.run = analysis->run,
 		.cluster = analysis->cluster,
 		.sums = &analysis->sums,
 		.tables = &analysis->tables,
+		.modes = modes,
 		.input = options->common.dirs.item[0],
 		.database = database,
 		.width = np_output_width(stdout),
@@ -142,15 +215,12 @@ static int print(const struct np_analysis *analysis, const struct cluster_option
 	case NP_OUTPUT_JSON:
 		return report_json(&report, stdout, err);
 	case NP_OUTPUT_CSV:
-		return options->common.output
-			       ? NP_OK
-			       : report_csv(&analysis->tables, options->table, stdout, err);
+		return options->common.output ? NP_OK
+					      : report_csv(&all, options->table, stdout, err);
 	case NP_OUTPUT_MD:
-		rc = report_markdown(&report, &buf, err);
-		break;
 	case NP_OUTPUT_TABLE:
 	default:
-		rc = report_screen(&report, &buf, err);
+		rc = put_page(&report, options, &buf, err);
 		break;
 	}
 	if (rc == NP_OK)
@@ -164,8 +234,9 @@ static void say_notes(const struct np_analysis *analysis, const struct cluster_o
 {
 	const struct np_notes *notes = &analysis->run->notes;
 
-	if (options->common.quiet || options->common.format == NP_OUTPUT_TABLE ||
-	    options->common.format == NP_OUTPUT_MD)
+	if (options->common.quiet ||
+	    (np_modes_want_report(options->modes) &&
+	     (options->common.format == NP_OUTPUT_TABLE || options->common.format == NP_OUTPUT_MD)))
 		return;
 	for (size_t i = 0; i < notes->list.count; i++) {
 		const struct np_note *note = &notes->list.item[i];
@@ -175,19 +246,19 @@ static void say_notes(const struct np_analysis *analysis, const struct cluster_o
 	}
 }
 
-static int write_files(const struct np_analysis *analysis, const struct cluster_options *options,
-		       char **ret_database, struct np_err *err)
+static int write_files(const struct np_analysis *analysis, const struct np_modes *modes,
+		       const struct cluster_options *options, char **ret_database,
+		       struct np_err *err)
 {
-	const char *parent =
-		options->common.output ? options->common.output : options->common.dirs.item[0];
-	char *directory;
+	const struct report_tables all = { &analysis->tables, modes };
+	char *directory = output_directory(options);
 	int rc;
 
-	if (asprintf(&directory, "%s/cluster_analysis_output", parent) < 0)
-		return np_fail_nomem(err, parent);
-	rc = report_database(&analysis->tables, directory, ret_database, err);
+	if (!directory)
+		return np_fail_nomem(err, "the output directory");
+	rc = report_database(&all, directory, ret_database, err);
 	if (rc == NP_OK && options->common.format == NP_OUTPUT_CSV && options->common.output)
-		rc = report_csv_files(&analysis->tables, directory, err);
+		rc = report_csv_files(&all, directory, err);
 	if (rc == NP_OK && options->export == EXPORT_TEXT)
 		rc = report_text_files(&analysis->tables, directory, err);
 	free(directory);
@@ -195,7 +266,8 @@ static int write_files(const struct np_analysis *analysis, const struct cluster_
 }
 
 /* What cannot be written does not take away what can be printed. */
-static int present(const struct np_analysis *analysis, const struct cluster_options *options)
+static int present(const struct np_analysis *analysis, const struct np_modes *modes,
+		   const struct cluster_options *options)
 {
 	struct np_err problem = NP_ERR_INIT;
 	struct np_err err = NP_ERR_INIT;
@@ -203,10 +275,10 @@ static int present(const struct np_analysis *analysis, const struct cluster_opti
 	int status = np_notes_count(&analysis->run->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL
 									    : NP_EXIT_DONE;
 
-	if (write_files(analysis, options, &database, &problem) < 0)
+	if (write_files(analysis, modes, options, &database, &problem) < 0)
 		status = np_report(NP_EXIT_PARTIAL, "%s", problem.text);
 	say_notes(analysis, options);
-	if (print(analysis, options, database, &err) < 0)
+	if (print(analysis, modes, options, database, &err) < 0)
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
 	free(database);
@@ -216,11 +288,12 @@ static int present(const struct np_analysis *analysis, const struct cluster_opti
 static int cluster(const struct cluster_options *options)
 {
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	NP_CLEANUP(np_modes_freep) struct np_modes *modes = NULL;
 	struct np_err err = NP_ERR_INIT;
-	int rc = analyse(options, &analysis, &err);
+	int rc = analyse(options, &analysis, &modes, &err);
 
 	if (rc == NP_OK)
-		return present(analysis, options);
+		return present(analysis, modes, options);
 	if (rc == NP_E_USAGE)
 		return np_cmd_usage(&np_cmd_cluster, "%s", err.text);
 	return np_report(NP_EXIT_FAILED, "%s", err.text);
@@ -229,10 +302,13 @@ static int cluster(const struct cluster_options *options)
 static int cmd_cluster(int argc, const char *const *argv)
 {
 	struct cluster_options options = { 0 };
+	struct np_err err = NP_ERR_INIT;
 	int status;
 
 	if (np_cmd_options(&np_cmd_cluster, argc, argv, &options, &status))
-		status = cluster(&options);
+		status = np_modes_parse(options.mode, &options.modes, &err) < 0
+				 ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
+				 : cluster(&options);
 	np_opt_release(&np_cmd_cluster.options, &options);
 	return status;
 }

@@ -9,6 +9,7 @@
 
 #include "npuprof/cluster_tables.h"
 #include "npuprof/jsonout.h"
+#include "npuprof/modes.h"
 #include "npuprof/readiness.h"
 
 #include <stdio.h>
@@ -18,8 +19,9 @@ struct report {
 	const struct np_cluster *cluster;
 	const struct np_comm_sums *sums;
 	const struct np_cluster_tables *tables;
-	const char *input;    /* the directory, as the user gave it */
-	const char *database; /* the merged database; NULL if it could not be written */
+	const struct np_modes *modes; /* tables of modes asked for; may be NULL */
+	const char *input;            /* the directory, as the user gave it */
+	const char *database;         /* the merged database; NULL if it could not be written */
 	size_t width;
 	bool color;
 	struct np_readiness withheld[NP_ANALYSIS_COUNT];
@@ -41,17 +43,33 @@ int report_markdown(const struct report *report, struct np_buf *buf, struct np_e
 	NP_MUST_USE;
 int report_json(const struct report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
+/* The tables of the modes on the screen, as Markdown, and as a member of the JSON. */
+int report_modes_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
+int report_modes_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
+void report_put_modes(struct np_jsonout *out, const struct report *report);
+
+/* Everything that is written as tables. */
+struct report_tables {
+	const struct np_cluster_tables *tables;
+	const struct np_modes *modes; /* may be NULL */
+};
+
 /* Write `<directory>/cluster_analysis.db`, making the directory if need be. */
-int report_database(const struct np_cluster_tables *tables, const char *directory, char **ret_path,
+int report_database(const struct report_tables *all, const char *directory, char **ret_path,
 		    struct np_err *err) NP_MUST_USE;
 
-/* Print one table as CSV; NULL for the first. NP_E_USAGE, listing them, if there is no such one. */
-int report_csv(const struct np_cluster_tables *tables, const char *table, FILE *stream,
-	       struct np_err *err) NP_MUST_USE;
+/*
+ * Print one table as CSV; NULL for the first, of the modes if there are any.
+ * NP_E_USAGE, listing them, if there is no such one.
+ */
+int report_csv(const struct report_tables *all, const char *table, FILE *stream, struct np_err *err)
+	NP_MUST_USE;
 
 /* Write every table as `<directory>/<table>.csv`. */
-int report_csv_files(const struct np_cluster_tables *tables, const char *directory,
-		     struct np_err *err) NP_MUST_USE;
+int report_csv_files(const struct report_tables *all, const char *directory, struct np_err *err)
+	NP_MUST_USE;
 
 /*
  * Write the files that scripts and viewers of text profiles read beside the

@@ -65,10 +65,59 @@ int report_remove_file(const char *path, struct np_err *err)
 	return NP_OK;
 }
 
-int report_database(const struct np_cluster_tables *tables, const char *directory, char **ret_path,
-		    struct np_err *err)
+/* --- tables ---------------------------------------------------------------------------------- */
+
+/* A table and what its rows come from. */
+struct source {
+	const struct np_relation *relation;
+	const void *model;
+};
+
+/* The tables of the modes are in front: who asks for them wants to see them. */
+struct sources {
+	NP_VEC(struct source) list;
+};
+
+static int add_source(struct sources *sources, const struct np_relation *relation,
+		      const void *model, struct np_err *err)
+{
+	struct source *source = np_vec_add(&sources->list, err);
+
+	if (!source)
+		return NP_E_NOMEM;
+	*source = (struct source){ relation, model };
+	return NP_OK;
+}
+
+static int list_sources(const struct report_tables *all, struct sources *ret, struct np_err *err)
+{
+	const struct np_mode_table *table = all->modes ? all->modes->tables : NULL;
+	int rc = NP_OK;
+
+	for (; table && rc == NP_OK; table = table->next)
+		rc = add_source(ret, &table->relation, table, err);
+	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
+		if (np_cluster_relation_applies(np_cluster_relations[i], all->tables))
+			rc = add_source(ret, np_cluster_relations[i], all->tables, err);
+	}
+	return rc;
+}
+
+static int write_database(const struct sources *sources, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(np_db_writer_abortp) struct np_db_writer *writer = NULL;
+	int rc = np_db_writer_open(path, &writer, err);
+
+	for (size_t i = 0; i < sources->list.count && rc == NP_OK; i++)
+		rc = np_relation_write(sources->list.item[i].relation, sources->list.item[i].model,
+				       np_db_writer_sink(writer), err);
+	return rc < 0 ? rc : np_db_writer_commit(NP_STEAL(writer), err);
+}
+
+int report_database(const struct report_tables *all, const char *directory, char **ret_path,
+		    struct np_err *err)
+{
+	struct sources sources = { 0 };
 	char *path;
 	int rc = report_make_directory(directory, err);
 
@@ -76,89 +125,87 @@ int report_database(const struct np_cluster_tables *tables, const char *director
 		return rc;
 	if (asprintf(&path, "%s/cluster_analysis.db", directory) < 0)
 		return np_fail_nomem(err, directory);
-	rc = np_db_writer_open(path, &writer, err);
-	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
-		if (np_cluster_relation_applies(np_cluster_relations[i], tables))
-			rc = np_relation_write(np_cluster_relations[i], tables,
-					       np_db_writer_sink(writer), err);
-	}
+	rc = list_sources(all, &sources, err);
 	if (rc == NP_OK)
-		rc = np_db_writer_commit(NP_STEAL(writer), err);
-	if (rc < 0) {
+		rc = write_database(&sources, path, err);
+	np_vec_release(&sources.list);
+	if (rc < 0)
 		free(path);
-		return rc;
-	}
-	*ret_path = path;
-	return NP_OK;
+	else
+		*ret_path = path;
+	return rc;
 }
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-static int unknown_table(const char *name, struct np_err *err)
+static int unknown_table(const struct sources *sources, const char *name, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
-	const char *names[32];
+	const char **names = calloc(sources->list.count + 1, sizeof(*names));
 	const char *meant;
 
-	for (size_t i = 0; i < np_cluster_relation_count; i++) {
-		names[i] = np_cluster_relations[i]->name;
+	if (!names)
+		return np_fail_nomem(err, "tables");
+	for (size_t i = 0; i < sources->list.count; i++) {
+		names[i] = sources->list.item[i].relation->name;
 		np_buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
 	}
-	meant = np_text_closest(name, names, np_cluster_relation_count);
+	meant = np_text_closest(name, names, sources->list.count);
+	free(names);
 	if (meant)
 		return np_fail(err, NP_E_USAGE, "no table '%s'; did you mean '%s'?", name, meant);
 	return np_fail(err, NP_E_USAGE, "no table '%s'; there are %s", name, list.text);
 }
 
-static const struct np_relation *find_table(const char *name)
-{
-	for (size_t i = 0; i < np_cluster_relation_count; i++) {
-		if (!name || strcmp(np_cluster_relations[i]->name, name) == 0)
-			return np_cluster_relations[i];
-	}
-	return NULL;
-}
-
-int report_csv(const struct np_cluster_tables *tables, const char *table, FILE *stream,
-	       struct np_err *err)
+static int write_source(const struct source *source, FILE *stream, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
-	const struct np_relation *relation = find_table(table);
 	struct np_text_sink sink;
 
-	if (!relation)
-		return unknown_table(table, err);
 	np_csv_sink_init(&sink, &buf, stream);
-	return np_relation_write(relation, tables, &sink.base, err);
+	return np_relation_write(source->relation, source->model, &sink.base, err);
 }
 
-struct csv_file {
-	const struct np_cluster_tables *tables;
-	const char *table;
-};
+int report_csv(const struct report_tables *all, const char *table, FILE *stream, struct np_err *err)
+{
+	struct sources sources = { 0 };
+	size_t at = 0;
+	int rc = list_sources(all, &sources, err);
+
+	while (rc == NP_OK && table && at < sources.list.count &&
+	       strcmp(sources.list.item[at].relation->name, table) != 0)
+		at++;
+	if (rc == NP_OK && at < sources.list.count)
+		rc = write_source(&sources.list.item[at], stream, err);
+	else if (rc == NP_OK)
+		rc = unknown_table(&sources, table, err);
+	np_vec_release(&sources.list);
+	return rc;
+}
 
 static int write_csv(const void *context, FILE *stream, struct np_err *err)
 {
-	const struct csv_file *file = context;
-
-	return report_csv(file->tables, file->table, stream, err);
+	return write_source(context, stream, err);
 }
 
-int report_csv_files(const struct np_cluster_tables *tables, const char *directory,
-		     struct np_err *err)
+int report_csv_files(const struct report_tables *all, const char *directory, struct np_err *err)
 {
+	struct sources sources = { 0 };
 	int rc = report_make_directory(directory, err);
 
-	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
-		const struct csv_file file = { tables, np_cluster_relations[i]->name };
+	if (rc == NP_OK)
+		rc = list_sources(all, &sources, err);
+	for (size_t i = 0; i < sources.list.count && rc == NP_OK; i++) {
 		char *path;
 
-		if (!np_cluster_relation_applies(np_cluster_relations[i], tables))
-			continue;
-		if (asprintf(&path, "%s/%s.csv", directory, file.table) < 0)
-			return np_fail_nomem(err, directory);
-		rc = report_write_file(path, write_csv, &file, err);
+		if (asprintf(&path, "%s/%s.csv", directory, sources.list.item[i].relation->name) <
+		    0) {
+			rc = np_fail_nomem(err, directory);
+			break;
+		}
+		rc = report_write_file(path, write_csv, &sources.list.item[i], err);
 		free(path);
 	}
+	np_vec_release(&sources.list);
 	return rc;
 }

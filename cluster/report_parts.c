@@ -67,9 +67,9 @@ static void put_experts(struct np_jsonout *out, const struct report *report)
 		char group[24] = "";
 
 		if (load->communicator != UINT32_MAX)
-			(void)snprintf(group, sizeof(group), "%" PRIu64,
-				       report->tables->align->communicators.item[load->communicator]
-					       .hash);
+			(void)snprintf(
+				group, sizeof(group), "%" PRIu64,
+				report->tables->align->communicators.item[load->communicator].hash);
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "group", *group ? group : NULL);
 		np_jsonout_text(out, "step", np_run_text(report->run, load->step));

@@ -425,7 +425,8 @@ static int put_blame_section(struct section *section, const struct report *repor
 int report_find_withheld(struct report *report, struct np_err *err)
 {
 	static const enum np_answer shown[] = { NP_ANALYSIS_COMMUNICATORS, NP_ANALYSIS_EXPOSED,
-						  NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS };
+						NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS,
+						NP_ANALYSIS_PIPELINE };
 	struct np_readiness all[NP_ANALYSIS_COUNT];
 	int rc = np_readiness_measure(report->cluster, all, err);
 

@@ -1,8 +1,11 @@
-# The flags every target is built with, as one interface library.
+# The flags every target is built with, as one interface library; np_warnings is the
+# part without instrumentation, for what is loaded into programs of others.
+add_library(np_warnings INTERFACE)
 add_library(np_flags INTERFACE)
-target_compile_features(np_flags INTERFACE c_std_17)
-target_compile_definitions(np_flags INTERFACE _GNU_SOURCE)
-target_compile_options(np_flags INTERFACE
+target_link_libraries(np_flags INTERFACE np_warnings)
+target_compile_features(np_warnings INTERFACE c_std_17)
+target_compile_definitions(np_warnings INTERFACE _GNU_SOURCE)
+target_compile_options(np_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
   -Wformat=2 -Wimplicit-fallthrough -Wundef -Wvla -Wwrite-strings -Wcast-qual -Wpointer-arith
   -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition

@@ -31,11 +31,11 @@ home_of() {
 	case $1 in
 	base | banned) echo core/base && return ;;
 	esac
-	for folder in core/base core/format core/model cluster/measure; do
+	for folder in core/base core/format core/model cluster/measure cluster/modes; do
 		[ ! -e "$folder/$1.c" ] || { echo "$folder" && return; }
 	done
 	# One header may stand for several readers or back-ends: load.h, load_db.c
-	for folder in core/base core/format core/model cluster/measure; do
+	for folder in core/base core/format core/model cluster/measure cluster/modes; do
 		for source in "$folder/$1"_*.c; do
 			[ ! -e "$source" ] || { echo "$folder" && return; }
 		done
@@ -70,6 +70,7 @@ base=$(headers_of core/base)
 format=$(headers_of core/format)
 model=$(headers_of core/model)
 measure=$(headers_of cluster/measure)
+modes=$(headers_of cluster/modes)
 
 # A folder and its headers obey the same rule.
 # shellcheck disable=SC2046
@@ -82,6 +83,9 @@ measure=$(headers_of cluster/measure)
 		core/model $(paths_of "$model")
 	refuse 'measures are pure: they open and load nothing' "$(include_of 'db|scan|load|discover')" - \
 		cluster/measure $(paths_of "$measure")
+	refuse 'measures do not know the modes' "$(include_of "$modes")" - core cluster/measure
+	refuse 'modes load details and nothing else' "$(include_of 'db|scan|load|discover')" - \
+		cluster/modes $(paths_of "$modes")
 }
 refuse 'the front door knows only base' "$(include_of "$format|$model|$measure")" 'cli/prepare/.*' cli
 refuse 'sim may use base and formats only' "$(include_of "$model|$measure")" - sim
@@ -100,10 +104,10 @@ only 'sqlite3\.h' 'core/format/(db(_[a-z]+)?\.[ch]|scan\.c)'
 only 'jansson\.h' 'core/format/json\.c'
 only 'pcre2\.h' 'core/format/pattern\.c'
 only 'zlib\.h' 'core/format/gz\.c'
-only 'mpi\.h' 'collect/launch/coord_mpi\.c'
+only 'mpi\.h' 'collect/launch/coord_mpi\.c|sim/train/mpi_yes\.c'
 only 'dlfcn\.h' 'collect/acl/acl_bind\.c|collect/inject/real\.c|collect/launch/check_library\.c|sim/npusim/mstx\.c'
 
 refuse 'core and measures return errors, they do not print or exit' \
-	'\b(printf|puts|putchar|perror|_?exit|abort)\(|\b(stdout|stderr)\b' - core cluster/measure
+	'\b(printf|puts|putchar|perror|_?exit|abort)\(|\b(stdout|stderr)\b' - core cluster/measure cluster/modes
 
 exit $bad

@@ -41,14 +41,14 @@ static int align(struct np_analysis *analysis, const struct np_manifest *manifes
 	return rc;
 }
 
-static int measure(struct np_analysis *analysis, struct np_err *err)
+static int measure(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
 	int rc = np_blame_measure(analysis->align, analysis->clock, &analysis->waits,
 				  &analysis->blame, err);
 
 	if (rc == NP_OK)
 		rc = np_origin_measure(analysis->align, analysis->clock, &analysis->waits,
-				       &analysis->blame, &analysis->origin, err);
+				       &analysis->blame, threads, &analysis->origin, err);
 	if (rc == NP_OK)
 		rc = np_charges_measure(analysis->cluster, analysis->align, &analysis->blame,
 					&analysis->origin, &analysis->charges, err);
@@ -116,7 +116,7 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 	if (rc == NP_OK)
 		rc = align(analysis, manifest, threads, err);
 	if (rc == NP_OK)
-		rc = measure(analysis, err);
+		rc = measure(analysis, threads, err);
 	if (rc == NP_OK)
 		rc = measure_parts(analysis, err);
 	if (rc < 0)

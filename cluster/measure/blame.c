@@ -34,10 +34,12 @@ static void share(const struct arrival *late, size_t count, np_ns cost, np_ns *c
 np_ns np_blame_charge(const np_ns *wait, size_t count, np_ns floor, np_ns *charge, np_ns *ret_below,
 		      struct np_err *err)
 {
-	struct arrival *arrivals = malloc((count + 1) * sizeof(*arrivals));
+	struct arrival few[64];
+	struct arrival *many = count > NP_COUNT(few) ? malloc(count * sizeof(*many)) : NULL;
+	struct arrival *arrivals = many ? many : few;
 	np_ns alike;
 
-	if (!arrivals) {
+	if (count > NP_COUNT(few) && !many) {
 		(void)np_fail_nomem(err, "charges");
 		return NP_UNKNOWN;
 	}
@@ -57,7 +59,7 @@ np_ns np_blame_charge(const np_ns *wait, size_t count, np_ns floor, np_ns *charg
 			share(&arrivals[m], count - m, (np_ns)m * gap, charge);
 	}
 	alike = count ? arrivals[count - 1].wait * (np_ns)count : 0;
-	free(arrivals);
+	free(many);
 	return alike;
 }
 

@@ -199,55 +199,48 @@ int np_experts_measure(const struct np_align *align, struct np_experts *ret, str
 	return NP_OK;
 }
 
-static int64_t tokens_of(const struct np_experts *experts, uint32_t rank)
+/* Tokens by rank over all steps, with 0 for ranks that have none; NULL when out of memory. */
+static int64_t *tokens_by_rank(const struct np_experts *experts, size_t *ret_count)
 {
-	int64_t tokens = 0;
+	int64_t *tokens;
+	size_t count = 0;
 
-	for (size_t i = 0; i < experts->list.count; i++) {
-		if (experts->list.item[i].rank == rank)
-			tokens += experts->list.item[i].tokens;
-	}
+	for (size_t i = 0; i < experts->list.count; i++)
+		count = experts->list.item[i].rank >= count ? experts->list.item[i].rank + 1
+							    : count;
+	tokens = calloc(count + 1, sizeof(*tokens));
+	for (size_t i = 0; tokens && i < experts->list.count; i++)
+		tokens[experts->list.item[i].rank] += experts->list.item[i].tokens;
+	*ret_count = count;
 	return tokens;
-}
-
-/* Is this row the first of its rank, or of its step? */
-static bool is_first(const struct np_experts *experts, size_t index, bool rank)
-{
-	const struct np_expert_load *each = &experts->list.item[index];
-
-	for (size_t i = 0; i < index; i++) {
-		const struct np_expert_load *other = &experts->list.item[i];
-
-		if (rank ? other->rank == each->rank : other->step == each->step)
-			return false;
-	}
-	return true;
 }
 
 bool np_experts_total(const struct np_experts *experts, struct np_expert_total *ret)
 {
 	struct np_expert_total total = { .lost = NP_UNKNOWN };
-	int64_t most = -1;
+	const struct np_expert_load *list = experts->list.item;
+	size_t count;
+	int64_t *tokens = tokens_by_rank(experts, &count);
 	int64_t all = 0;
 
-	for (size_t i = 0; i < experts->list.count; i++) {
-		const struct np_expert_load *each = &experts->list.item[i];
-
-		all += each->tokens;
-		total.steps += is_first(experts, i, false);
-		if (each->lost != NP_UNKNOWN)
-			total.lost = (total.lost == NP_UNKNOWN ? 0 : total.lost) + each->lost;
-		if (is_first(experts, i, true)) {
-			int64_t tokens = tokens_of(experts, each->rank);
-
-			total.ranks++;
-			total.busiest = tokens > most ? each->rank : total.busiest;
-			most = tokens > most ? tokens : most;
-		}
-	}
-	if (total.ranks == 0)
+	if (!tokens)
 		return false;
-	total.over = all > 0 ? (double)most * (double)total.ranks / (double)all - 1 : 0;
+	for (size_t i = 0; i < experts->list.count; i++) {
+		/* Every communicator has the same steps: those of the first are counted. */
+		if (list[i].communicator == list[0].communicator)
+			total.steps += i == 0 || list[i].step != list[i - 1].step;
+		if (list[i].lost != NP_UNKNOWN)
+			total.lost = (total.lost == NP_UNKNOWN ? 0 : total.lost) + list[i].lost;
+	}
+	for (size_t i = 0; i < count; i++) {
+		all += tokens[i];
+		total.ranks += tokens[i] > 0;
+		if (tokens[i] > tokens[total.busiest])
+			total.busiest = (uint32_t)i;
+	}
+	if (all > 0)
+		total.over = (double)tokens[total.busiest] * (double)total.ranks / (double)all - 1;
+	free(tokens);
 	*ret = total;
-	return true;
+	return total.ranks > 0;
 }

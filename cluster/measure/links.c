@@ -6,9 +6,9 @@
 
 const char *np_link_verdict_name(enum np_link_verdict verdict)
 {
-	static const char *const names[] = { [NP_LINK_UNKNOWN] = "unknown",
-					     [NP_LINK_OK] = "ok",
-					     [NP_LINK_SLOW] = "slow" };
+	static const char *const names[] = {
+		[NP_LINK_UNKNOWN] = "unknown", [NP_LINK_OK] = "ok", [NP_LINK_SLOW] = "slow"
+	};
 
 	return names[verdict];
 }
@@ -218,8 +218,7 @@ static struct link_excess excess_of(const struct link_cell *cells, size_t count,
 			excess.bulk = true;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (isnan(cells[i].expected) ||
-		    (excess.bulk && cells[i].bytes < LINK_BULK_BYTES))
+		if (isnan(cells[i].expected) || (excess.bulk && cells[i].bytes < LINK_BULK_BYTES))
 			continue;
 		scratch[used++] =
 			(struct np_weighted){ log((double)cells[i].time / cells[i].expected),
@@ -230,17 +229,23 @@ static struct link_excess excess_of(const struct link_cell *cells, size_t count,
 	return excess;
 }
 
-/* What the whole link would have taken if it were like its like. */
+/* What the whole link would have taken if it were like its like, by those cells that have any. */
 static np_ns expected_of(const struct link_cell *cells, size_t count)
 {
-	double sum = 0;
+	double all = 0;
+	double known = 0;
+	double expected = 0;
 
 	for (size_t i = 0; i < count; i++) {
+		double time = (double)cells[i].all_time;
+
+		all += time;
 		if (isnan(cells[i].expected))
-			return NP_UNKNOWN;
-		sum += (double)cells[i].all_time * cells[i].expected / (double)cells[i].time;
+			continue;
+		known += time;
+		expected += time * cells[i].expected / (double)cells[i].time;
 	}
-	return (np_ns)llround(sum);
+	return known > 0 ? (np_ns)llround(expected * all / known) : NP_UNKNOWN;
 }
 
 static int judge(struct link_cells *cells, struct np_links *links, struct np_err *err)

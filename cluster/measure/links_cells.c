@@ -148,8 +148,8 @@ static int expect_cohort(struct link_cell *cells, size_t count, struct space *sp
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < count; i++)
-		cells[i].ratio = (double)cells[i].time /
-				 (line.offset + line.slope * (double)cells[i].bytes);
+		cells[i].ratio =
+			(double)cells[i].time / (line.offset + line.slope * (double)cells[i].bytes);
 	samples = take_samples(cells, count, space->numbers, space->samples);
 	for (size_t from = 0, to = 0; from < samples; from = to) {
 		double middle;
@@ -160,7 +160,8 @@ static int expect_cohort(struct link_cell *cells, size_t count, struct space *sp
 		middle = reference(space->samples, samples, from, to, space->numbers);
 		for (; cell < count && cells[cell].size_class == space->samples[from].size_class;
 		     cell++)
-			cells[cell].expected = middle * (double)cells[cell].time / cells[cell].ratio;
+			cells[cell].expected =
+				middle * (double)cells[cell].time / cells[cell].ratio;
 	}
 	return NP_OK;
 }

@@ -89,8 +89,8 @@ static int by_operator(const void *left, const void *right)
 	return order ? order : np_order(a->bytes, b->bytes);
 }
 
-static int add_entry(struct groups *groups, uint32_t index, const struct np_instance **instances,
-		     size_t count)
+static int add_entry(struct groups *groups, uint32_t index, uint32_t hosts,
+		     const struct np_instance **instances, size_t count)
 {
 	const struct np_align_communicator *communicator =
 		&groups->align->communicators.item[index];
@@ -110,7 +110,7 @@ static int add_entry(struct groups *groups, uint32_t index, const struct np_inst
 		return NP_E_NOMEM;
 	*entry = (struct entry){ .communicator = index,
 				 .size = communicator->size,
-				 .hosts = hosts_of(groups->cluster->run, communicator),
+				 .hosts = hosts,
 				 .type = instances[0]->type,
 				 .bytes = instances[0]->bytes,
 				 .transit = np_median(groups->scratch, used),
@@ -124,6 +124,7 @@ static int add_communicator(struct groups *groups, uint32_t index)
 	const struct np_align_communicator *communicator =
 		&groups->align->communicators.item[index];
 	const struct np_instance **list = malloc((communicator->count + 1) * sizeof(*list));
+	uint32_t hosts = hosts_of(groups->cluster->run, communicator);
 	size_t count = 0;
 	int rc = list ? NP_OK : np_fail_nomem(groups->err, "links");
 
@@ -140,7 +141,7 @@ static int add_communicator(struct groups *groups, uint32_t index)
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		while (to < count && by_operator(&list[from], &list[to]) == 0)
 			to++;
-		rc = add_entry(groups, index, &list[from], to - from);
+		rc = add_entry(groups, index, hosts, &list[from], to - from);
 	}
 	free(list);
 	return rc;
@@ -346,11 +347,9 @@ static int name_suspects(struct groups *groups)
 int link_groups_test(const struct np_cluster *cluster, const struct np_align *align,
 		     const struct np_waits *waits, struct np_links *links, struct np_err *err)
 {
-	struct groups groups = { .cluster = cluster,
-				 .align = align,
-				 .waits = waits,
-				 .links = links,
-				 .err = err };
+	struct groups groups = {
+		.cluster = cluster, .align = align, .waits = waits, .links = links, .err = err
+	};
 	size_t room = align->instances.count + align->communicators.count + 1;
 	int rc = NP_OK;
 

@@ -15,7 +15,8 @@ enum axis {
 	AXES,
 };
 
-/* A link in the polish: its excess is what its source, destination and plane share, and the rest. */
+/* A link in the polish: its excess is what its source, destination and plane share, and the rest.
+ */
 struct entry {
 	size_t link;
 	int64_t key[AXES];
@@ -30,6 +31,8 @@ struct polish {
 	size_t count;
 	uint32_t *order[AXES]; /* entries sorted along each axis */
 	double *scratch;
+	size_t *bad; /* links with an end that long transfers have shown to be bad */
+	size_t bad_count;
 };
 
 static int by_source(const void *left, const void *right, void *context)
@@ -162,6 +165,51 @@ static void run(struct polish *polish, bool bulk)
 	decide(polish, bulk);
 }
 
+/* Is the end of one link, found to be bad, an end of another? */
+static bool shares_end(const struct np_link_speed *bad, const struct np_link_speed *link)
+{
+	return bad->fault == NP_FAULT_SENDER ? bad->src == link->src : bad->dst == link->dst;
+}
+
+/* One link for each sender and receiver that long transfers have shown to be bad. */
+static void find_bad_ends(struct polish *polish)
+{
+	const struct np_link_speed *links = polish->links->list.item;
+
+	polish->bad_count = 0;
+	for (size_t i = 0; i < polish->count; i++) {
+		const struct np_link_speed *link = &links[polish->entries[i].link];
+		bool known = link->verdict != NP_LINK_SLOW ||
+			     (link->fault != NP_FAULT_SENDER && link->fault != NP_FAULT_RECEIVER);
+
+		for (size_t j = 0; j < polish->bad_count && !known; j++)
+			known = links[polish->bad[j]].fault == link->fault &&
+				shares_end(&links[polish->bad[j]], link);
+		if (!known)
+			polish->bad[polish->bad_count++] = polish->entries[i].link;
+	}
+}
+
+/* Short transfers have few links of their own: what their ends are is not found out twice. */
+static void apply_bad_ends(struct polish *polish)
+{
+	const struct np_link_speed *links = polish->links->list.item;
+
+	for (size_t i = 0; i < polish->count; i++) {
+		struct entry *entry = &polish->entries[i];
+
+		for (size_t j = 0; j < polish->bad_count && entry->rest > 0; j++) {
+			const struct np_link_speed *bad = &links[polish->bad[j]];
+			enum axis axis = bad->fault == NP_FAULT_SENDER ? BY_SOURCE : BY_DESTINATION;
+
+			if (!shares_end(bad, &links[entry->link]))
+				continue;
+			entry->effect[axis] = entry->rest;
+			entry->rest = 0;
+		}
+	}
+}
+
 static void select_entries(struct polish *polish, const struct link_excess *excess,
 			   np_str transport, bool bulk)
 {
@@ -194,8 +242,9 @@ int link_polish(struct np_links *links, const struct link_excess *excess, struct
 	size_t count = links->list.count;
 	struct polish polish = { .links = links,
 				 .entries = calloc(count + 1, sizeof(struct entry)),
-				 .scratch = malloc((count + 1) * sizeof(double)) };
-	bool whole = polish.entries && polish.scratch;
+				 .scratch = malloc((count + 1) * sizeof(double)),
+				 .bad = malloc((count + 1) * sizeof(size_t)) };
+	bool whole = polish.entries && polish.scratch && polish.bad;
 
 	for (int axis = 0; axis < AXES; axis++) {
 		polish.order[axis] = malloc((count + 1) * sizeof(uint32_t));
@@ -204,15 +253,17 @@ int link_polish(struct np_links *links, const struct link_excess *excess, struct
 	for (size_t i = 0; i < count && whole; i++) {
 		if (!is_first(links, i))
 			continue;
-		for (int bulk = 0; bulk < 2; bulk++) {
-			select_entries(&polish, excess, links->list.item[i].transport, bulk == 1);
-			if (polish.count > 0)
-				run(&polish, bulk == 1);
-		}
+		select_entries(&polish, excess, links->list.item[i].transport, true);
+		run(&polish, true);
+		find_bad_ends(&polish);
+		select_entries(&polish, excess, links->list.item[i].transport, false);
+		apply_bad_ends(&polish);
+		run(&polish, false);
 	}
 	for (int axis = 0; axis < AXES; axis++)
 		free(polish.order[axis]);
 	free(polish.entries);
 	free(polish.scratch);
+	free(polish.bad);
 	return whole ? NP_OK : np_fail_nomem(err, "links");
 }

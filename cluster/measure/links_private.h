@@ -35,7 +35,7 @@ struct link_cell {
 	const char *transport_text;
 	struct link_cohort cohort;
 	uint16_t size_class;
-	uint32_t row; /* in the list of links */
+	uint32_t row;  /* in the list of links */
 	int64_t bytes; /* of the middle transfer */
 	np_ns time;
 	int64_t all_bytes;

@@ -3,27 +3,13 @@
 
 #include "npuprof/apportion.h"
 #include "npuprof/idmap.h"
-
-/* Waiters that a late rank is compared with, at most: more change the mean little. */
-#define MOST_COMPARED 4
-
-/* Charges below a microsecond, or a twentieth of the instance's, are not worth an explanation. */
-#define WORTH_EXPLAINING_NS    1000
-#define WORTH_EXPLAINING_SHARE 20
+#include "npuprof/workers.h"
 
 #define NO_COMMUNICATOR UINT32_MAX
 
 struct ordered {
 	np_ns arrival; /* on the common clock */
 	uint32_t instance;
-};
-
-/* A member of the instance at hand. */
-struct late {
-	np_ns wait;     /* as far as the clocks can tell it */
-	np_ns charge;   /* by its own late arrival */
-	np_ns received; /* passed on to it by members that waited for it */
-	double weight;  /* of what it will receive */
 };
 
 struct work {
@@ -37,19 +23,12 @@ struct work {
 	struct common common;
 	np_ns *passed; /* by slot: charges elsewhere that waiting here caused */
 	NP_VEC(struct ordered) order;
-	/* Of the instance at hand. */
-	NP_VEC(struct late) members;
-	NP_VEC(np_ns) wait;
-	NP_VEC(np_ns) charge;
-	NP_VEC(uint32_t) by_arrival; /* members, the first to come first */
+	uint8_t (*more)[SPENT_KINDS]; /* by slot: see explainer_compare() */
+	struct explainer explainer;   /* of the instance at hand */
+	np_ns worth;                  /* charges below this are not explained */
+	waited_list waited;
 	NP_VEC(double) weights;
 	NP_VEC(int64_t) parts;
-	double typical[SPENT_KINDS];     /* what waiters did before they came */
-	const struct np_instance *since; /* … since this one; NULL: from the beginning */
-	bool typical_known;
-	np_ns worth;            /* charges below this are not explained */
-	struct spent_sum spent; /* likewise by the late one */
-	waited_list waited;
 	struct np_idmap *edge_index; /* rank, victim and communicator → edge */
 	struct np_idmap *row_index;  /* communicator, step, rank → row of blame */
 	struct np_idmap *step_index;
@@ -157,23 +136,10 @@ static int pass(struct work *work, uint32_t rank, uint32_t row, double direct, n
 	return NP_OK;
 }
 
-/* What the rank did more of than those that waited for it. */
-static bool excess_of(const struct work *work, double excess[SPENT_KINDS])
-{
-	bool any = false;
-
-	for (int i = 0; i < SPENT_KINDS; i++) {
-		double more = (double)work->spent.by[i] - work->typical[i];
-
-		excess[i] = more > 0 ? more : 0;
-		any |= more > 0;
-	}
-	return any;
-}
-
-/* Divide a charge by what the rank did more of. */
-static int divide(struct work *work, const struct np_member *member, uint32_t since, uint32_t row,
-		  double direct, np_ns cost)
+/* Divide a charge by what the rank did more of than those who waited for it. */
+static int divide(struct work *work, const struct np_instance *instance,
+		  const struct np_member *member, uint32_t row, double direct, np_ns cost,
+		  const uint8_t *more)
 {
 	static const enum np_cause causes[SPENT_WAIT] = {
 		[SPENT_COMPUTE] = NP_CAUSE_COMPUTE,
@@ -181,20 +147,19 @@ static int divide(struct work *work, const struct np_member *member, uint32_t si
 		[SPENT_TRANSFER] = NP_CAUSE_COMMUNICATION,
 		[SPENT_UNKNOWN] = NP_CAUSE_UNKNOWN,
 	};
-	double excess[SPENT_KINDS];
+	double weights[SPENT_KINDS];
 	int64_t parts[SPENT_KINDS];
+	uint32_t since;
 	int rc;
 
-	work->spent = progress_between(&work->progress, member->rank, since, member->op);
-	if (!excess_of(work, excess)) {
-		settle(work, member->rank, row, direct, NP_CAUSE_UNKNOWN, cost);
-		return NP_OK;
-	}
-	np_apportion(cost, excess, SPENT_KINDS, parts);
+	for (int i = 0; i < SPENT_KINDS; i++)
+		weights[i] = more[i];
+	np_apportion(cost, weights, SPENT_KINDS, parts);
 	for (int i = 0; i < SPENT_WAIT; i++)
 		settle(work, member->rank, row, direct, causes[i], parts[i]);
 	if (parts[SPENT_WAIT] == 0)
 		return NP_OK;
+	since = common_before(&work->common, instance, member);
 	rc = progress_waited(&work->progress, member->rank, since, member->op, &work->waited,
 			     work->err);
 	if (rc == NP_OK && work->waited.count > 0)
@@ -203,97 +168,29 @@ static int divide(struct work *work, const struct np_member *member, uint32_t si
 	return rc;
 }
 
-/* What those who waited did since all were last together, on average by how long they waited. */
-static void see_waiters(struct work *work, const struct np_instance *instance,
-			const struct np_instance *since)
-{
-	double total = 0;
-	uint32_t compared = 0;
-	uint32_t stride = (instance->count + MOST_COMPARED - 1) / MOST_COMPARED;
-
-	work->since = since;
-	work->typical_known = true;
-	for (int i = 0; i < SPENT_KINDS; i++)
-		work->typical[i] = 0;
-	/* The first to come waited longest and tell most. */
-	for (uint32_t i = 0; i < instance->count && compared < MOST_COMPARED; i += stride) {
-		uint32_t index = work->by_arrival.item[i];
-		const struct np_member *member = &work->align->members[instance->first + index];
-		double weight = (double)work->members.item[index].wait;
-		uint32_t op = since ? instance_op_of(work->align, since, member->rank) : UINT32_MAX;
-		struct spent_sum spent;
-
-		if (weight <= 0 || (since && op == UINT32_MAX))
-			continue;
-		spent = progress_between(&work->progress, member->rank, op, member->op);
-		for (int kind = 0; kind < SPENT_KINDS; kind++)
-			work->typical[kind] += weight * (double)spent.by[kind];
-		total += weight;
-		compared++;
-	}
-	for (int i = 0; i < SPENT_KINDS && total > 0; i++)
-		work->typical[i] /= total;
-}
-
 static int explain(struct work *work, const struct np_instance *instance, uint32_t index)
 {
-	const struct late *late = &work->members.item[index];
+	const struct late *late = &work->explainer.members.item[index];
 	const struct np_member *member = &work->align->members[instance->first + index];
 	np_ns cost = late->charge + late->received;
 	double direct = (double)late->charge / (double)cost;
 	uint32_t row = late->charge > 0 ? row_of(work, instance, member->rank) : NP_IDMAP_NONE;
-	const struct np_instance *together = NULL;
-	uint32_t since;
+	uint8_t *more = work->more[instance->first + index];
 
 	if (cost < work->worth) {
 		settle(work, member->rank, row, direct, NP_CAUSE_UNKNOWN, cost);
 		return NP_OK;
 	}
-	since = common_before(&work->common, instance, member);
-	if (since != UINT32_MAX)
-		together =
-			instance_of(&work->common, np_align_slot(work->align, member->rank, since));
-	if (!work->typical_known || together != work->since)
-		see_waiters(work, instance, together);
-	return divide(work, member, since, row, direct, cost);
+	if (more[0] == NOT_COMPARED)
+		explainer_compare(&work->explainer, instance, index, more);
+	if (more[0] == NOTHING_MORE) {
+		settle(work, member->rank, row, direct, NP_CAUSE_UNKNOWN, cost);
+		return NP_OK;
+	}
+	return divide(work, instance, member, row, direct, cost, more);
 }
 
 /* --- one instance ----------------------------------------------------------------------------- */
-
-static int see_members(struct work *work, const struct np_instance *instance, bool *ret_known)
-{
-	np_ns floor = np_blame_floor(work->clock, work->waits, instance);
-
-	work->members.count = 0;
-	work->wait.count = 0;
-	work->charge.count = 0;
-	work->by_arrival.count = 0;
-	*ret_known = true;
-	for (uint32_t i = 0; i < instance->count; i++) {
-		struct late *late = np_vec_add(&work->members, work->err);
-		np_ns *wait = np_vec_add(&work->wait, work->err);
-		uint32_t *order = np_vec_add(&work->by_arrival, work->err);
-
-		if (!late || !wait || !order || !np_vec_add(&work->charge, work->err))
-			return NP_E_NOMEM;
-		*wait = work->waits->wait[instance->first + i];
-		*order = i;
-		*ret_known &= *wait != NP_UNKNOWN;
-		late->wait = *wait == NP_UNKNOWN || *wait < floor ? 0 : *wait;
-	}
-	return NP_OK;
-}
-
-static int by_wait(const void *left, const void *right, void *context)
-{
-	const struct late *members = context;
-	uint32_t a = *(const uint32_t *)left;
-	uint32_t b = *(const uint32_t *)right;
-
-	if (members[a].wait != members[b].wait)
-		return members[a].wait > members[b].wait ? -1 : 1;
-	return (a > b) - (a < b);
-}
 
 /* Charges that nobody can be asked for end with the one who waited. */
 static np_ns keep_unwaited(struct work *work, const struct np_instance *instance, bool known)
@@ -305,7 +202,7 @@ static np_ns keep_unwaited(struct work *work, const struct np_instance *instance
 		struct np_origin_rank *rank =
 			&work->origin->ranks[work->align->members[instance->first + i].rank];
 
-		if (*passed > 0 && (!known || work->members.item[i].wait == 0)) {
+		if (*passed > 0 && (!known || work->explainer.members.item[i].wait == 0)) {
 			rank->cost += *passed;
 			rank->by_cause[NP_CAUSE_UNKNOWN] += *passed;
 			rank->passed -= *passed;
@@ -323,14 +220,14 @@ static np_ns keep_unwaited(struct work *work, const struct np_instance *instance
  */
 static double weigh(struct work *work, const struct np_instance *instance)
 {
-	const uint32_t *order = work->by_arrival.item;
+	const uint32_t *order = work->explainer.by_arrival.item;
 	uint32_t count = instance->count;
 	double rate = 0; /* of charges per nanosecond of waiting of those that are there */
 	double owed = 0; /* so far, by each of those to come */
 
 	for (uint32_t m = 0; m < count; m++) {
-		struct late *late = &work->members.item[order[m]];
-		np_ns next = m + 1 < count ? work->members.item[order[m + 1]].wait : 0;
+		struct late *late = &work->explainer.members.item[order[m]];
+		np_ns next = m + 1 < count ? work->explainer.members.item[order[m + 1]].wait : 0;
 
 		late->weight = owed;
 		if (late->wait > 0)
@@ -340,7 +237,7 @@ static double weigh(struct work *work, const struct np_instance *instance)
 			owed += rate * (double)(late->wait - next) / (double)(count - m - 1);
 	}
 	/* All waited alike until the last member's wait was over: for somebody else. */
-	return rate * (double)work->members.item[order[count - 1]].wait;
+	return rate * (double)work->explainer.members.item[order[count - 1]].wait;
 }
 
 static int add_edge(struct work *work, uint32_t rank, uint32_t victim, uint32_t communicator,
@@ -389,13 +286,13 @@ static int receive(struct work *work, const struct np_instance *instance, np_ns 
 
 		if (!weight || !np_vec_add(&work->parts, work->err))
 			return NP_E_NOMEM;
-		*weight = i < instance->count ? work->members.item[i].weight : unprofiled;
+		*weight = i < instance->count ? work->explainer.members.item[i].weight : unprofiled;
 	}
 	np_apportion(all, work->weights.item, work->weights.count, work->parts.item);
 	for (uint32_t i = 0; i < instance->count && rc == NP_OK; i++) {
 		uint32_t rank = work->align->members[instance->first + i].rank;
 
-		work->members.item[i].received = work->parts.item[i];
+		work->explainer.members.item[i].received = work->parts.item[i];
 		work->origin->ranks[rank].received += work->parts.item[i];
 		if (work->parts.item[i] >= WORTH_EXPLAINING_NS)
 			rc = add_edge(work, rank, victim, instance->communicator,
@@ -410,47 +307,22 @@ static int receive(struct work *work, const struct np_instance *instance, np_ns 
 	return rc;
 }
 
-static int charge_members(struct work *work, const struct np_instance *instance, bool known)
-{
-	np_ns below = 0;
-	np_ns alike;
-
-	if (!known)
-		return NP_OK;
-	alike = np_blame_charge(work->wait.item, instance->count,
-				np_blame_floor(work->clock, work->waits, instance),
-				work->charge.item, &below, work->err);
-	if (alike == NP_UNKNOWN)
-		return NP_E_NOMEM;
-	for (uint32_t i = 0; i < instance->count; i++)
-		work->members.item[i].charge = work->charge.item[i];
-	return NP_OK;
-}
-
 static int trace_instance(struct work *work, const struct np_instance *instance)
 {
 	np_ns all;
 	bool known;
-	int rc = see_members(work, instance, &known);
+	int rc = explainer_see(&work->explainer, instance, &known);
 
-	if (rc == NP_OK)
-		rc = charge_members(work, instance, known);
 	if (rc < 0)
 		return rc;
-	qsort_r(work->by_arrival.item, instance->count, sizeof(uint32_t), by_wait,
-		work->members.item);
 	all = keep_unwaited(work, instance, known);
 	if (all > 0)
 		rc = receive(work, instance, all);
-	work->typical_known = false;
-	work->worth = all;
-	for (uint32_t i = 0; i < instance->count; i++)
-		work->worth += work->members.item[i].charge;
-	work->worth /= WORTH_EXPLAINING_SHARE;
-	if (work->worth < WORTH_EXPLAINING_NS)
-		work->worth = WORTH_EXPLAINING_NS;
+	work->worth = worth_explaining(&work->explainer, instance, all);
 	for (uint32_t i = 0; i < instance->count && rc == NP_OK; i++) {
-		if (work->members.item[i].charge + work->members.item[i].received > 0)
+		const struct late *late = &work->explainer.members.item[i];
+
+		if (late->charge + late->received > 0)
 			rc = explain(work, instance, i);
 	}
 	return rc;
@@ -538,7 +410,72 @@ static void decide_rows(struct work *work)
 	}
 }
 
-static int trace(struct work *work)
+/* --- comparing, all communicators at once -------------------------------------------------------
+ */
+
+struct comparison {
+	struct work *work;
+	struct np_err *errors; /* by communicator */
+};
+
+/* Late instances first, as common_before() wants it. */
+static int compare_communicator(struct work *work, struct explainer *explainer,
+				const struct np_align_communicator *each)
+{
+	int rc = NP_OK;
+
+	for (uint32_t i = each->count; i-- > 0 && rc == NP_OK;) {
+		const struct np_instance *instance = &work->align->instances.item[each->first + i];
+		np_ns worth;
+		bool known;
+
+		rc = explainer_see(explainer, instance, &known);
+		worth = worth_explaining(explainer, instance, 0);
+		for (uint32_t j = 0; j < instance->count && rc == NP_OK; j++) {
+			if (explainer->members.item[j].charge >= worth)
+				explainer_compare(explainer, instance, j,
+						  work->more[instance->first + j]);
+		}
+	}
+	return rc;
+}
+
+static void compare_one(void *context, size_t index)
+{
+	struct comparison *comparison = context;
+	struct work *work = comparison->work;
+	struct explainer explainer = work->explainer;
+
+	explainer.err = &comparison->errors[index];
+	/* A failure stays there. */
+	(void)!compare_communicator(work, &explainer, &work->align->communicators.item[index]);
+	explainer_release(&explainer);
+}
+
+/* What most charges are explained by does not depend on what is passed on: no order is needed. */
+static int compare_all(struct work *work, size_t threads)
+{
+	size_t count = work->align->communicators.count;
+	struct np_workers workers = { .threads = threads };
+	struct comparison comparison = { .work = work,
+					 .errors = calloc(count + 1, sizeof(struct np_err)) };
+	int rc = NP_OK;
+
+	if (!comparison.errors)
+		return np_fail_nomem(work->err, "origins of waiting");
+	memset(work->more, NOT_COMPARED, (size_t)work->align->op_count * sizeof(*work->more));
+	np_workers_run(&workers, count, compare_one, &comparison);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		if (comparison.errors[i].code != NP_OK)
+			rc = np_fail(work->err, comparison.errors[i].code, "%s",
+				     comparison.errors[i].text);
+	}
+	free(comparison.errors);
+	common_restart(&work->common);
+	return rc;
+}
+
+static int trace(struct work *work, size_t threads)
 {
 	int rc = progress_init(&work->progress, work->align, work->waits, work->err);
 
@@ -546,6 +483,11 @@ static int trace(struct work *work)
 		rc = common_init(&work->common, work->align, &work->progress, work->err);
 	if (rc == NP_OK)
 		rc = index_rows(work);
+	if (rc == NP_OK) {
+		work->explainer.progress = &work->progress;
+		work->explainer.common = &work->common;
+		rc = compare_all(work, threads);
+	}
 	if (rc == NP_OK)
 		rc = walk(work);
 	if (rc == NP_OK) {
@@ -561,10 +503,8 @@ static void release_work(struct work *work)
 	progress_release(&work->progress);
 	free(work->passed);
 	np_vec_release(&work->order);
-	np_vec_release(&work->members);
-	np_vec_release(&work->wait);
-	np_vec_release(&work->charge);
-	np_vec_release(&work->by_arrival);
+	free(work->more);
+	explainer_release(&work->explainer);
 	np_vec_release(&work->weights);
 	np_vec_release(&work->parts);
 	np_vec_release(&work->waited);
@@ -576,7 +516,7 @@ static void release_work(struct work *work)
 }
 
 int np_origin_measure(const struct np_align *align, const struct np_clock *clock,
-		      const struct np_waits *waits, const struct np_blame *blame,
+		      const struct np_waits *waits, const struct np_blame *blame, size_t threads,
 		      struct np_origin *ret, struct np_err *err)
 {
 	struct np_err own = NP_ERR_INIT;
@@ -593,12 +533,16 @@ int np_origin_measure(const struct np_align *align, const struct np_clock *clock
 	origin.ranks = calloc(origin.rank_count + 1, sizeof(*origin.ranks));
 	origin.rows = calloc(blame->rows.count + 1, sizeof(*origin.rows));
 	work.passed = calloc((size_t)align->op_count + 1, sizeof(*work.passed));
+	work.more = malloc(((size_t)align->op_count + 1) * sizeof(*work.more));
+	work.explainer = (struct explainer){
+		.align = align, .clock = clock, .waits = waits, .err = work.err
+	};
 	work.edge_index = np_idmap_new();
 	work.row_index = np_idmap_new();
 	work.step_index = np_idmap_new();
-	if (origin.ranks && origin.rows && work.passed && work.edge_index && work.row_index &&
-	    work.step_index)
-		rc = trace(&work);
+	if (origin.ranks && origin.rows && work.passed && work.more && work.edge_index &&
+	    work.row_index && work.step_index)
+		rc = trace(&work, threads);
 	else
 		rc = np_fail_nomem(err, "origins of waiting");
 	release_work(&work);

@@ -83,6 +83,12 @@ static int find_outer(struct common *common, struct np_idmap *by_hash, uint32_t 
 	return NP_OK;
 }
 
+void common_restart(const struct common *common)
+{
+	for (size_t i = 0; i < common->align->coverage.count; i++)
+		common->found[i] = COMMON_NOT_YET;
+}
+
 int common_init(struct common *common, const struct np_align *align,
 		const struct progress *progress, struct np_err *err)
 {
@@ -102,8 +108,7 @@ int common_init(struct common *common, const struct np_align *align,
 		for (uint32_t j = 0; j < each->count; j++)
 			common->instance[each->first + j] = i;
 	}
-	for (size_t i = 0; i < align->coverage.count; i++)
-		common->found[i] = COMMON_NOT_YET;
+	common_restart(common);
 	for (uint32_t i = 0; i < count && rc == NP_OK; i++)
 		rc = np_idmap_set(by_hash, (int64_t)align->communicators.item[i].hash, i, err);
 	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {

@@ -38,10 +38,17 @@ struct progress_cell {
 	struct spent_sum before; /* at begin */
 };
 
+/* Of a rank of which only operators are known: before an operator, and how far they reach. */
+struct progress_mark {
+	np_ns reached;
+	struct spent_sum sum;
+};
+
 struct progress_rank {
 	NP_VEC(struct progress_cell) cells; /* by device, then time */
-	NP_VEC(struct spent_sum) marks;     /* at every 32nd segment of a cell, within the cell */
+	NP_VEC(struct spent_sum) marks;     /* at every 8th segment of a cell, within the cell */
 	NP_VEC(struct spent_sum) exposed_marks;
+	NP_VEC(struct progress_mark) op_marks; /* at every 8th operator; without cells */
 };
 
 struct progress {
@@ -100,6 +107,54 @@ void common_release(struct common *common);
  */
 uint32_t common_before(const struct common *common, const struct np_instance *instance,
 		       const struct np_member *member);
+
+/* Ask for any instance from here on. */
+void common_restart(const struct common *common);
+
+/* Charges below a microsecond are not worth an explanation, nor a place in the chain. */
+#define WORTH_EXPLAINING_NS 1000
+
+/* A member of the instance at hand. */
+struct late {
+	np_ns wait;     /* as far as the clocks can tell it */
+	np_ns charge;   /* by its own late arrival */
+	np_ns received; /* passed on to it by members that waited for it */
+	double weight;  /* of what it will receive */
+};
+
+/* Looks at one instance after the other. Each thread has its own. */
+struct explainer {
+	const struct np_align *align;
+	const struct np_clock *clock;
+	const struct np_waits *waits;
+	const struct progress *progress;
+	const struct common *common;
+	struct np_err *err;
+	NP_VEC(struct late) members;
+	NP_VEC(np_ns) wait;
+	NP_VEC(np_ns) charge;
+	NP_VEC(uint32_t) by_arrival;     /* members, the first to come first */
+	double typical[SPENT_KINDS];     /* what waiters did before they came */
+	const struct np_instance *since; /* … since this one; NULL: from the beginning */
+	bool typical_known;
+};
+
+/* See who came when, and what each is charged. Where a wait is not known nobody is. */
+int explainer_see(struct explainer *explainer, const struct np_instance *instance, bool *ret_known)
+	NP_MUST_USE;
+
+/* The least charge of the instance that is worth explaining, if so much is received beside it. */
+np_ns worth_explaining(const struct explainer *explainer, const struct np_instance *instance,
+		       np_ns received);
+
+/* In place of the first share: */
+#define NOTHING_MORE 254 /* it did nothing longer than those who waited */
+#define NOT_COMPARED 255
+
+/* What a member of the instance seen last did more of than those who waited for it, in shares. */
+void explainer_compare(struct explainer *explainer, const struct np_instance *instance,
+		       uint32_t index, uint8_t ret[SPENT_KINDS]);
+void explainer_release(struct explainer *explainer);
 
 /* The operator of a rank in an instance; UINT32_MAX for none. */
 uint32_t instance_op_of(const struct np_align *align, const struct np_instance *instance,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "origin_private.h"
 
-#define MARK_EVERY 32
+#define MARK_EVERY 8
 
 static enum spent spent_of(enum np_leaf_kind kind)
 {
@@ -66,6 +66,76 @@ static void add_piece(struct spent_sum *sum, const struct progress *progress, ui
 	waiting = waiting_of(progress, rank, piece);
 	sum->by[SPENT_WAIT] += waiting;
 	sum->by[SPENT_TRANSFER] += piece.end - piece.begin - waiting;
+}
+
+/* --- ranks of which only operators are known ---------------------------------------------------
+ */
+
+/* Add operators up to `until`, as far as `to`. Where they overlap, the first has the time. */
+static void add_ops(struct progress_mark *mark, const struct progress *progress, uint32_t index,
+		    uint32_t from, uint32_t until, np_ns to)
+{
+	const struct np_rank *rank = progress->align->run->ranks[index];
+
+	for (uint32_t i = from; i < until; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+		struct np_exposed piece = { op->start, op->end < to ? op->end : to, i };
+
+		if (piece.begin < mark->reached)
+			piece.begin = mark->reached;
+		if (piece.end <= piece.begin)
+			continue;
+		mark->sum.by[SPENT_UNKNOWN] += piece.begin - mark->reached;
+		mark->reached = piece.end;
+		add_piece(&mark->sum, progress, index, piece);
+	}
+}
+
+static int mark_ops(const struct progress *progress, uint32_t index, struct np_err *err)
+{
+	const struct np_rank *rank = progress->align->run->ranks[index];
+	struct progress_rank *own = &progress->ranks[index];
+	struct progress_mark mark = { 0 };
+
+	if (rank->ops.count > 0)
+		mark.reached = rank->ops.item[0].start;
+	for (uint32_t i = 0; i < rank->ops.count; i++) {
+		if (i % MARK_EVERY == 0) {
+			struct progress_mark *added = np_vec_add(&own->op_marks, err);
+
+			if (!added)
+				return NP_E_NOMEM;
+			*added = mark;
+		}
+		add_ops(&mark, progress, index, i, i + 1, NP_NS_MAX);
+	}
+	return NP_OK;
+}
+
+static struct spent_sum sum_before_op(const struct progress *progress, uint32_t index,
+				      uint32_t until, np_ns to)
+{
+	struct progress_mark mark = progress->ranks[index].op_marks.item[until / MARK_EVERY];
+
+	add_ops(&mark, progress, index, until / MARK_EVERY * MARK_EVERY, until, to);
+	if (to < NP_NS_MAX && to > mark.reached)
+		mark.sum.by[SPENT_UNKNOWN] += to - mark.reached;
+	return mark.sum;
+}
+
+static struct spent_sum sum_of_ops(const struct progress *progress, uint32_t index, uint32_t since,
+				   uint32_t until)
+{
+	const struct np_rank *rank = progress->align->run->ranks[index];
+	struct spent_sum sum = sum_before_op(progress, index, until, rank->ops.item[until].start);
+
+	/* The end of the last operator is not needed: nothing is compared with what follows it. */
+	if (since != UINT32_MAX && since + 1 < rank->ops.count) {
+		struct spent_sum before = sum_before_op(progress, index, since + 1, NP_NS_MAX);
+
+		add_sum(&sum, &before, -1);
+	}
+	return sum;
 }
 
 /* --- building ----------------------------------------------------------------------------------
@@ -155,8 +225,10 @@ int progress_init(struct progress *progress, const struct np_align *align,
 	if (!progress->ranks)
 		return np_fail_nomem(err, "progress of ranks");
 	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
-		if (align->run->ranks[i])
+		if (align->run->ranks[i] && align->run->ranks[i]->activity.cells.count > 0)
 			rc = mark_rank(progress, i, err);
+		else if (align->run->ranks[i])
+			rc = mark_ops(progress, i, err);
 	}
 	return rc;
 }
@@ -166,6 +238,7 @@ void progress_release(struct progress *progress)
 	for (size_t i = 0; progress->ranks && i < progress->align->run->sources.count; i++) {
 		np_vec_release(&progress->ranks[i].cells);
 		np_vec_release(&progress->ranks[i].marks);
+		np_vec_release(&progress->ranks[i].op_marks);
 		np_vec_release(&progress->ranks[i].exposed_marks);
 	}
 	free(progress->ranks);
@@ -251,35 +324,6 @@ static struct spent_sum sum_until(const struct progress *progress, uint32_t rank
 	return sum;
 }
 
-/* --- ranks of which only operators are known ---------------------------------------------------
- */
-
-/* Operators are by start; where they overlap, the first has the time. */
-static struct spent_sum sum_of_ops(const struct progress *progress, uint32_t index, uint32_t since,
-				   uint32_t until)
-{
-	const struct np_rank *rank = progress->align->run->ranks[index];
-	np_ns to = rank->ops.item[until].start;
-	np_ns reached = since == UINT32_MAX ? rank->ops.item[0].start : rank->ops.item[since].end;
-	struct spent_sum sum = { 0 };
-
-	for (uint32_t i = since == UINT32_MAX ? 0 : since + 1; i < until; i++) {
-		const struct np_comm_op *op = &rank->ops.item[i];
-		struct np_exposed piece = { op->start, op->end < to ? op->end : to, i };
-
-		if (piece.begin < reached)
-			piece.begin = reached;
-		if (piece.end <= piece.begin)
-			continue;
-		sum.by[SPENT_UNKNOWN] += piece.begin - reached;
-		reached = piece.end;
-		add_piece(&sum, progress, index, piece);
-	}
-	if (to > reached)
-		sum.by[SPENT_UNKNOWN] += to - reached;
-	return sum;
-}
-
 /* --- windows -----------------------------------------------------------------------------------
  */
 
@@ -291,13 +335,15 @@ struct spent_sum progress_between(const struct progress *progress, uint32_t rank
 	struct spent_sum before = { 0 };
 	struct spent_sum sum;
 
-	if (progress->ranks[rank].cells.count == 0)
-		return sum_of_ops(progress, rank, since, until);
-	sum = sum_until(progress, rank, op->device, op->start);
-	if (since != UINT32_MAX)
-		before = sum_until(progress, rank, op->device, loaded->ops.item[since].end);
-	add_sum(&sum, &before, -1);
-	/* Spans of steps that overlap count a little twice. */
+	if (progress->ranks[rank].cells.count == 0) {
+		sum = sum_of_ops(progress, rank, since, until);
+	} else {
+		sum = sum_until(progress, rank, op->device, op->start);
+		if (since != UINT32_MAX)
+			before = sum_until(progress, rank, op->device, loaded->ops.item[since].end);
+		add_sum(&sum, &before, -1);
+	}
+	/* Spans of steps, and operators, that overlap count a little twice. */
 	for (int i = 0; i < SPENT_KINDS; i++)
 		sum.by[i] = sum.by[i] < 0 ? 0 : sum.by[i];
 	return sum;

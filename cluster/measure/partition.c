@@ -35,7 +35,8 @@ struct builder {
 	NP_VEC(np_str) touched;
 };
 
-/* --- leaves --------------------------------------------------------------------------------------- */
+/* --- leaves
+ * --------------------------------------------------------------------------------------- */
 
 static int add_leaf(struct builder *build, const char *path, np_str *ret)
 {
@@ -96,8 +97,7 @@ static int name_comm(struct builder *build, uint64_t hash, struct comm_leaves *l
 		[COMM_WHOLE] = "", [COMM_WAIT] = "/wait", [COMM_TRANSFER] = "/transfer"
 	};
 	const struct np_communicator *each = np_cluster_communicator(build->cluster, hash);
-	const char *name =
-		each ? np_run_text(build->cluster->run, each->pg_name) : NULL;
+	const char *name = each ? np_run_text(build->cluster->run, each->pg_name) : NULL;
 	char number[24];
 	int rc = NP_OK;
 
@@ -127,7 +127,8 @@ static int comm_leaves(struct builder *build, uint64_t hash, const struct comm_l
 				     (uint32_t)(build->comms.count - 1), build->err);
 }
 
-/* --- one cell ------------------------------------------------------------------------------------- */
+/* --- one cell
+ * ------------------------------------------------------------------------------------- */
 
 static int give(struct builder *build, np_str leaf, np_ns ns)
 {
@@ -229,7 +230,8 @@ static int add_cell(struct builder *build, size_t rank_index, size_t index)
 	return rc < 0 ? rc : close_cell(build);
 }
 
-/* --- everything ----------------------------------------------------------------------------------- */
+/* --- everything
+ * ----------------------------------------------------------------------------------- */
 
 static int add_ranks(struct builder *build)
 {

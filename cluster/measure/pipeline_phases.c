@@ -19,7 +19,7 @@ static int32_t stage_of_id(const struct pipeline_stages *stages, int32_t id)
 			high = middle;
 	}
 	return low < run->sources.count && run->sources.item[low].rank == id ? stages->stage[low]
-									      : -1;
+									     : -1;
 }
 
 /* The stage of the other side of a message; -1 when nothing tells. */
@@ -181,8 +181,8 @@ bool pipeline_find_phases(const struct pipeline_rank *rank, uint32_t step,
 	const struct np_comm_op *draining;
 	struct marks marks;
 
-	if (messages.last == NP_UNKNOWN || (!marks_of_messages(&messages, &marks) &&
-					    !marks_of_batches(&messages, ahead, &marks)))
+	if (messages.last == NP_UNKNOWN ||
+	    (!marks_of_messages(&messages, &marks) && !marks_of_batches(&messages, ahead, &marks)))
 		return false;
 	full = message(rank, step, marks.role, marks.full);
 	draining = message(rank, step, marks.role, marks.draining);

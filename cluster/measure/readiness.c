@@ -55,6 +55,24 @@ static bool has_links(const struct np_cluster *cluster, const struct np_rank *ra
 	return rank->sizes_known;
 }
 
+/* Where there are stages: what ran, and to whom messages went. */
+static bool has_stages(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	if (cluster->stages.count < 2 && cluster->parallel.pp < 2)
+		return true;
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+		const struct np_communicator *each;
+
+		if (!op->p2p || (op->peer != 0 && op->peer != NP_PEERS))
+			continue;
+		each = np_cluster_communicator(cluster, rank->groups.item[op->group].hash);
+		if (!each || each->size > 2)
+			return false;
+	}
+	return rank->activity.cells.count > 0;
+}
+
 /* Every communicator of the rank was profiled on all of its members. */
 static bool has_peers(const struct np_cluster *cluster, const struct np_rank *rank)
 {
@@ -126,6 +144,9 @@ static const struct {
 			       "export_type=db, or text with trace_view.json and Level1" },
 	[NP_ANALYSIS_LINKS] = { "bandwidth and links", has_links, "no sizes and no links",
 				"profiler_level=Level1" },
+	[NP_ANALYSIS_PIPELINE] = { "pipeline", has_stages,
+				   "no kernels, or not to which stage messages go",
+				   "export_type=db, or text with trace_view.json, and Level1" },
 	[NP_ANALYSIS_MATCHING] = { "who waited for whom", has_peers,
 				   "not all ranks of its communicators were profiled",
 				   "profile all ranks of the job" },

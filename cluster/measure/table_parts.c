@@ -6,9 +6,9 @@
 /* --- links ----------------------------------------------------------------------------------- */
 
 static const struct np_column link_columns[] = {
-	{ "src", NP_INTEGER },         { "dst", NP_INTEGER },       { "transport", NP_TEXT },
-	{ "plane", NP_INTEGER },       { "bytes", NP_INTEGER },     { "time_ns", NP_INTEGER },
-	{ "verdict", NP_TEXT },        { "kind", NP_TEXT },         { "gb_per_s", NP_REAL },
+	{ "src", NP_INTEGER },         { "dst", NP_INTEGER },     { "transport", NP_TEXT },
+	{ "plane", NP_INTEGER },       { "bytes", NP_INTEGER },   { "time_ns", NP_INTEGER },
+	{ "verdict", NP_TEXT },        { "kind", NP_TEXT },       { "gb_per_s", NP_REAL },
 	{ "peers_gb_per_s", NP_REAL }, { "retries", NP_INTEGER },
 };
 
@@ -44,12 +44,12 @@ NP_DEFINE_TABLE(np_table_link, "np_link",
 /* --- pipeline -------------------------------------------------------------------------------- */
 
 static const struct np_column pipeline_columns[] = {
-	{ "rank", NP_INTEGER },         { "step", NP_TEXT },
-	{ "stage", NP_INTEGER },        { "useful_ns", NP_INTEGER },
+	{ "rank", NP_INTEGER },          { "step", NP_TEXT },
+	{ "stage", NP_INTEGER },         { "useful_ns", NP_INTEGER },
 	{ "other_comm_ns", NP_INTEGER }, { "warmup_ns", NP_INTEGER },
-	{ "imbalance_ns", NP_INTEGER }, { "transfer_ns", NP_INTEGER },
-	{ "host_ns", NP_INTEGER },      { "tail_ns", NP_INTEGER },
-	{ "ideal_ns", NP_INTEGER },     { "excess_ns", NP_INTEGER },
+	{ "imbalance_ns", NP_INTEGER },  { "transfer_ns", NP_INTEGER },
+	{ "host_ns", NP_INTEGER },       { "tail_ns", NP_INTEGER },
+	{ "ideal_ns", NP_INTEGER },      { "excess_ns", NP_INTEGER },
 };
 
 static int produce_pipeline(const void *model, struct np_sink *sink, struct np_err *err)
@@ -118,8 +118,10 @@ NP_DEFINE_TABLE(np_table_expert, "np_expert",
 /* --- memory ---------------------------------------------------------------------------------- */
 
 static const struct np_column memory_columns[] = {
-	{ "rank", NP_INTEGER },           { "component", NP_TEXT },
-	{ "peak_bytes", NP_INTEGER },     { "reserved_bytes", NP_INTEGER },
+	{ "rank", NP_INTEGER },
+	{ "component", NP_TEXT },
+	{ "peak_bytes", NP_INTEGER },
+	{ "reserved_bytes", NP_INTEGER },
 	{ "growth_bytes_per_step", NP_INTEGER },
 };
 

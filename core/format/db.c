@@ -489,6 +489,14 @@ size_t np_db_table_count(struct np_db *db)
 				     NULL, NULL, 0);
 }
 
+/* What was found stands below a heading. */
+static const char *last_line(const char *text)
+{
+	const char *end = strrchr(text, '\n');
+
+	return end && end[1] ? end + 1 : text;
+}
+
 int np_db_check(struct np_db *db, struct np_err *err)
 {
 	sqlite3_stmt *statement = NULL;
@@ -504,7 +512,7 @@ int np_db_check(struct np_db *db, struct np_err *err)
 		rc = np_db_fail(db->handle, code, db->path, err);
 	else if (!answer || strcmp(answer, "ok") != 0)
 		rc = np_fail(err, NP_E_FORMAT, "'%s' is damaged: %.200s", db->path,
-			     answer ? answer : "out of memory");
+			     answer ? last_line(answer) : "out of memory");
 	(void)sqlite3_finalize(statement);
 	return rc;
 }

@@ -78,7 +78,6 @@ struct np_pages {
 	bool fast;
 	struct np_pages_type type[256];
 	int64_t *target[NP_PAGES_FAST_COLUMNS];
-	uint16_t minds[NP_PAGES_FAST_COLUMNS]; /* what is too odd in this column */
 	int64_t *rowid_target;
 	int64_t nowhere[NP_SCAN_ROWS];
 };

@@ -419,18 +419,14 @@ static void plan_column(struct np_pages *pages, struct np_scan_slot *slot)
 		pages->fast = false;
 	else
 		*target = slot->values.integer;
-	if (!slot->is_rowid && pages->fast)
-		pages->minds[slot->position] |= NP_PAGES_ODD_VALUE;
 }
 
 static void plan_fast_way(struct np_pages *pages)
 {
 	pages->fast = pages->needed <= NP_PAGES_FAST_COLUMNS;
 	pages->rowid_target = pages->nowhere;
-	for (size_t i = 0; i < NP_PAGES_FAST_COLUMNS; i++) {
+	for (size_t i = 0; i < NP_PAGES_FAST_COLUMNS; i++)
 		pages->target[i] = pages->nowhere;
-		pages->minds[i] = NP_PAGES_ODD_SIZE;
-	}
 	for (unsigned type = 0; type < NP_COUNT(pages->type); type++)
 		plan_type(&pages->type[type], type);
 	for (size_t i = 0; i < pages->stored_count && pages->fast; i++)
@@ -464,6 +460,19 @@ static inline int64_t load_integer(const uint8_t *bytes, const struct np_pages_t
 	return (((int64_t)be64toh(value) >> type->shift) & type->mask) | type->constant;
 }
 
+/* Are the odd columns of a record others than those asked for? */
+static bool oddities_do_not_matter(const struct np_pages *pages, const uint8_t *record,
+				   uint32_t odd)
+{
+	if (odd & NP_PAGES_ODD_SIZE)
+		return false;
+	for (size_t i = 0; i < pages->stored_count; i++) {
+		if (pages->type[record[1 + pages->stored[i]->position]].odd)
+			return false;
+	}
+	return true;
+}
+
 /* False if the cell is not for the fast way, or damaged. */
 static inline bool decode_fast(const struct np_pages *pages, const uint8_t *cell, size_t row)
 {
@@ -488,9 +497,9 @@ static inline bool decode_fast(const struct np_pages *pages, const uint8_t *cell
 
 		pages->target[i][row] = load_integer(record + offset, type);
 		offset += type->size;
-		odd |= type->odd & pages->minds[i];
+		odd |= type->odd;
 	}
-	return !odd && offset <= size;
+	return offset <= size && (odd == 0 || oddities_do_not_matter(pages, record, odd));
 }
 
 int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np_err *err)

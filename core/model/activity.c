@@ -56,7 +56,8 @@ static void append_cell(struct np_activity *to, const struct np_activity *from,
 	to->cells.count++;
 	APPEND(to->segments, segment, cell->segments);
 	for (uint32_t i = 0; i < cell->segments; i++)
-		to->segments.item[first + i].first = segment[i].first - segment->first + first_share;
+		to->segments.item[first + i].first =
+			segment[i].first - segment->first + first_share;
 	APPEND(to->shares, &from->shares.item[segment->first], shares);
 	APPEND(to->exposed, &from->exposed.item[cell->first_exposed], cell->exposed);
 }

@@ -84,7 +84,8 @@ static size_t own(struct np_activity_task *tasks, size_t count)
 	return kept;
 }
 
-/* --- spans that are known better than the tasks ------------------------------------------------- */
+/* --- spans that are known better than the tasks -------------------------------------------------
+ */
 
 struct pieces {
 	NP_VEC(struct np_activity_task) list;
@@ -167,7 +168,8 @@ static int use_spans(struct layer *layer, const struct np_spans *spans, uint32_t
 	return rc;
 }
 
-/* --- segments ----------------------------------------------------------------------------------- */
+/* --- segments -----------------------------------------------------------------------------------
+ */
 
 static int by_time(const void *left, const void *right)
 {
@@ -292,7 +294,8 @@ static int give(struct builder *build, np_ns from, np_ns to, np_leaf leaf)
 	return rc;
 }
 
-/* --- layers -------------------------------------------------------------------------------------- */
+/* --- layers --------------------------------------------------------------------------------------
+ */
 
 /* Which of NP_EXPOSED_PIECES equal parts of an operator a time lies in. */
 static np_ns part_of(const struct np_activity_task *op, np_ns time)
@@ -350,8 +353,7 @@ static int give_owned(struct builder *build, np_ns from, np_ns to, enum layer_ki
 		return give(build, from, to, np_leaf_make(NP_LEAF_COMPUTE, owner->of));
 	case COMMUNICATION:
 		rc = expose(build, from, to, owner);
-		return rc < 0 ? rc
-			      : give(build, from, to, np_leaf_make(NP_LEAF_COMM, owner->of));
+		return rc < 0 ? rc : give(build, from, to, np_leaf_make(NP_LEAF_COMM, owner->of));
 	case COPYING:
 	case LAYERS:
 		break;
@@ -415,33 +417,78 @@ static const struct np_activity_task *piece_at(struct layer *layer, np_ns now)
 	return layer->next < layer->count ? &layer->piece[layer->next] : NULL;
 }
 
+/* When the next piece of another layer than computing runs, at the earliest. */
+static np_ns others_begin(struct builder *build, np_ns now)
+{
+	np_ns begin = build->end;
+
+	for (int kind = COMMUNICATION; kind < LAYERS; kind++) {
+		const struct np_activity_task *piece = piece_at(&build->layer[kind], now);
+
+		if (piece && piece->start < begin)
+			begin = piece->start;
+	}
+	return begin;
+}
+
+/* The common case: kernels and the gaps between them, with nothing else around, up to `until`. */
+static int sweep_kernels(struct builder *build, np_ns *now, np_ns until)
+{
+	struct layer *kernels = &build->layer[COMPUTING];
+	int rc = NP_OK;
+
+	while (*now < until && rc == NP_OK) {
+		const struct np_activity_task *piece = piece_at(kernels, *now);
+
+		if (!piece || piece->start >= until)
+			break;
+		if (piece->start > *now)
+			rc = give_free(build, *now, piece->start, piece);
+		if (rc == NP_OK)
+			rc = give(build, piece->start > *now ? piece->start : *now, piece->end,
+				  np_leaf_make(NP_LEAF_COMPUTE, piece->of));
+		*now = piece->end;
+	}
+	return rc;
+}
+
+/* What a moment belongs to, and until when; `now` moves there. */
+static int sweep_layers(struct builder *build, np_ns *now)
+{
+	const struct np_activity_task *owner = NULL;
+	const struct np_activity_task *next = NULL;
+	np_ns until = build->end;
+	np_ns from = *now;
+	int kind;
+
+	for (kind = 0; kind < LAYERS && !owner; kind++) {
+		const struct np_activity_task *piece = piece_at(&build->layer[kind], from);
+
+		if (!piece)
+			continue;
+		if (piece->start <= from) {
+			owner = piece;
+			until = piece->end < until ? piece->end : until;
+		} else if (piece->start < until) {
+			next = piece;
+			until = piece->start;
+		}
+	}
+	*now = until;
+	if (owner)
+		return give_owned(build, from, until, (enum layer_kind)(kind - 1), owner);
+	return give_free(build, from, until, next);
+}
+
 static int sweep(struct builder *build)
 {
 	np_ns now = build->begin;
 	int rc = NP_OK;
 
 	while (now < build->end && rc == NP_OK) {
-		const struct np_activity_task *owner = NULL;
-		const struct np_activity_task *next = NULL;
-		np_ns until = build->end;
-		int kind;
-
-		for (kind = 0; kind < LAYERS && !owner; kind++) {
-			const struct np_activity_task *piece = piece_at(&build->layer[kind], now);
-
-			if (!piece)
-				continue;
-			if (piece->start <= now) {
-				owner = piece;
-				until = piece->end < until ? piece->end : until;
-			} else if (piece->start < until) {
-				next = piece;
-				until = piece->start;
-			}
-		}
-		rc = owner ? give_owned(build, now, until, (enum layer_kind)(kind - 1), owner)
-			   : give_free(build, now, until, next);
-		now = until;
+		rc = sweep_kernels(build, &now, others_begin(build, now));
+		if (rc == NP_OK && now < build->end)
+			rc = sweep_layers(build, &now);
 	}
 	return rc;
 }

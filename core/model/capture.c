@@ -34,6 +34,7 @@ void capture_end(struct capture *capture)
 	np_vec_release(&capture->tasks);
 	np_vec_release(&capture->devices);
 	np_vec_release(&capture->launches);
+	np_vec_release(&capture->calls);
 	np_vec_release(&capture->op_connections);
 	np_spans_free(capture->loading);
 	np_idmap_free(capture->launched);
@@ -103,25 +104,19 @@ uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end
 	return (uint32_t)(low - 1);
 }
 
-/* Of several calls of one connection those of a step count, then node calls. */
-static bool replaces(const struct capture_launch *known, uint32_t step, bool node)
+int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end)
 {
-	return !known || step != NP_NO_STEP || (node && !known->node);
-}
-
-int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end, bool node)
-{
-	uint32_t step = node ? capture_host_step(capture, start, end) : NP_NO_STEP;
+	uint32_t step = capture_host_step(capture, start, end);
 	struct capture_launch *launch;
 
+	/* Of several calls of one connection those of a step count. */
 	if (connection == NP_UNKNOWN ||
-	    !replaces(capture_launch_of(capture, connection), step, node))
+	    (step == NP_NO_STEP && capture_launch_of(capture, connection)))
 		return NP_OK;
 	launch = np_vec_add(&capture->launches, capture->err);
 	if (!launch)
 		return NP_E_NOMEM;
-	*launch = (struct capture_launch){ capture_time_ok(start, end) ? end : NP_UNKNOWN, step,
-					   node };
+	*launch = (struct capture_launch){ capture_time_ok(start, end) ? end : NP_UNKNOWN, step };
 	return np_idmap_set(capture->launched, connection, (uint32_t)(capture->launches.count - 1),
 			    capture->err);
 }
@@ -131,6 +126,64 @@ const struct capture_launch *capture_launch_of(const struct capture *capture, in
 	uint32_t index = np_idmap_get(capture->launched, connection);
 
 	return index == NP_IDMAP_NONE ? NULL : &capture->launches.item[index];
+}
+
+int capture_call(struct capture *capture, int64_t connection, np_ns start, np_ns end)
+{
+	struct capture_call *call;
+
+	if (connection == NP_UNKNOWN || !capture_time_ok(start, end))
+		return NP_OK;
+	call = np_vec_add(&capture->calls, capture->err);
+	if (!call)
+		return NP_E_NOMEM;
+	*call = (struct capture_call){ connection, end };
+	return NP_OK;
+}
+
+static int by_connection(const void *left, const void *right)
+{
+	const struct capture_call *a = left;
+	const struct capture_call *b = right;
+
+	if (a->connection != b->connection)
+		return np_order(a->connection, b->connection);
+	return np_order(a->end, b->end);
+}
+
+/* Databases have them in order; a copy is rare, and most calls launched none. */
+static void sort_calls(struct capture *capture)
+{
+	for (size_t i = 1; i < capture->calls.count && !capture->calls_sorted; i++) {
+		if (by_connection(&capture->calls.item[i - 1], &capture->calls.item[i]) > 0) {
+			qsort(capture->calls.item, capture->calls.count,
+			      sizeof(capture->calls.item[0]), by_connection);
+			break;
+		}
+	}
+	capture->calls_sorted = true;
+}
+
+np_ns capture_copy_launched(struct capture *capture, int64_t connection)
+{
+	const struct capture_launch *launch = capture_launch_of(capture, connection);
+	size_t low = 0;
+	size_t high = capture->calls.count;
+
+	if (launch)
+		return launch->end;
+	sort_calls(capture);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (capture->calls.item[middle].connection < connection)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == capture->calls.count || capture->calls.item[low].connection != connection)
+		return NP_UNKNOWN;
+	return capture->calls.item[low].end;
 }
 
 void capture_widen_step(struct capture *capture, uint32_t step_index, np_ns start, np_ns end)

@@ -57,11 +57,16 @@ struct capture_row {
 	enum task_class class;
 };
 
-/* The call that launched the tasks of a connection. */
+/* The node call that launched the tasks of a connection. */
 struct capture_launch {
 	np_ns end;     /* NP_UNKNOWN for an impossible time */
 	uint32_t step; /* or NP_NO_STEP */
-	bool node;     /* copies are launched by other calls */
+};
+
+/* Another call with a connection: copies are launched by such. */
+struct capture_call {
+	int64_t connection;
+	np_ns end;
 };
 
 struct capture_spans {
@@ -78,9 +83,9 @@ struct capture_list {
 
 /* What is gathered for one device in one step. */
 struct capture_cell {
-	struct capture_list kernels; /* indexes in capture.tasks */
-	struct capture_list copies;  /* likewise */
-	struct capture_list ops;     /* indexes in rank->ops */
+	struct capture_list kernels;        /* indexes in capture.tasks */
+	struct capture_list copies;         /* likewise */
+	struct capture_list ops;            /* indexes in rank->ops */
 	struct capture_spans computing;     /* if computing_given */
 	struct capture_spans communication; /* if communication_given */
 	np_ns receive;
@@ -96,14 +101,16 @@ struct capture {
 
 	struct np_idmap *launched; /* connection → launches */
 	NP_VEC(struct capture_launch) launches;
+	NP_VEC(struct capture_call) calls;
 	NP_VEC(struct capture_task) tasks;
 	NP_VEC(int64_t) op_connections; /* by the index in rank->ops */
 	struct np_spans *loading;       /* when the host loaded data; NULL while it did not */
 	NP_VEC(int32_t) devices;
 	struct np_idmap *connection_device; /* NULL while there is one device */
 	struct capture_cell *cells;         /* devices × steps, from capture_close_steps() on */
-	bool computing_given;               /* by capture_add_computing(), not by kernels */
-	bool communication_given;           /* by capture_add_communication(), not by operators */
+	bool calls_sorted;
+	bool computing_given;     /* by capture_add_computing(), not by kernels */
+	bool communication_given; /* by capture_add_communication(), not by operators */
 
 	/* Oddities, told once at the end. */
 	size_t impossible_times;
@@ -124,14 +131,16 @@ int capture_add_step(struct capture *capture, np_str id, np_ns host_begin, np_ns
 /* Sort the steps by the host's time: the order in which launches look for them. */
 void capture_sort_steps(struct capture *capture);
 
-/*
- * A call on the host launched the tasks of `connection`. If it is a node call,
- * they belong to the step that holds it all.
- */
-int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end, bool node)
-	NP_MUST_USE;
+/* A node call launched the tasks of `connection`; their step is the one that holds it all. */
+int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end) NP_MUST_USE;
 
-/* The call that launched the tasks of a connection, or NULL. */
+/* Another call has this connection; it may have launched a copy. */
+int capture_call(struct capture *capture, int64_t connection, np_ns start, np_ns end) NP_MUST_USE;
+
+/* When the call that launched a copy had returned; NP_UNKNOWN when none is known. */
+np_ns capture_copy_launched(struct capture *capture, int64_t connection);
+
+/* The node call that launched the tasks of a connection, or NULL. */
 const struct capture_launch *capture_launch_of(const struct capture *capture, int64_t connection);
 
 /* The step whose host window holds [start, end]; NP_NO_STEP for none. */

@@ -127,29 +127,34 @@ int capture_add_communication(struct capture *capture, uint16_t device, np_ns st
 	return add_span(capture, &cell_of(capture, device, step)->communication, start, end);
 }
 
+struct task_list {
+	struct np_activity_task *item;
+	size_t count;
+	size_t capacity;
+};
+
 /* A cell while it is measured: its tasks with all that tells whose a nanosecond is. */
 struct cell_tasks {
-	NP_VEC(struct np_activity_task) kernels;
-	NP_VEC(struct np_activity_task) ops;
-	NP_VEC(struct np_activity_task) copies;
+	struct task_list kernels;
+	struct task_list ops;
+	struct task_list copies;
 	struct np_spans *communication;
 };
 
-/* When the call that launched a task had returned; kernels and operators have node calls. */
-static np_ns launched(const struct capture *capture, int64_t connection, bool by_node)
+/* When the node call that launched a kernel or an operator had returned. */
+static np_ns launched(const struct capture *capture, int64_t connection)
 {
 	const struct capture_launch *launch = capture_launch_of(capture, connection);
 
-	return launch && (launch->node || !by_node) ? launch->end : NP_UNKNOWN;
+	return launch ? launch->end : NP_UNKNOWN;
 }
 
-static struct np_activity_task of_task(const struct capture *capture,
-				       const struct capture_task *task)
+static struct np_activity_task of_task(const struct capture_task *task, np_ns launched_at)
 {
 	return (struct np_activity_task){
 		.start = task->start,
 		.end = task->end,
-		.launched = launched(capture, task->connection, task->computes),
+		.launched = launched_at,
 		.tie = np_activity_tie(task->stream, task->id),
 		.of = task->type,
 	};
@@ -162,38 +167,52 @@ static struct np_activity_task of_op(const struct capture *capture, uint32_t ind
 	return (struct np_activity_task){
 		.start = op->start,
 		.end = op->end,
-		.launched = launched(capture, capture->op_connections.item[index], true),
+		.launched = launched(capture, capture->op_connections.item[index]),
 		.tie = capture->rank->groups.item[op->group].hash,
 		.of = index,
 	};
 }
 
+/* Room for so many tasks; what was there is used up. */
+static int make_room(struct capture *capture, struct task_list *list, size_t count)
+{
+	struct np_activity_task *room;
+
+	list->count = count;
+	if (count <= list->capacity)
+		return NP_OK;
+	room = malloc(count * sizeof(*room));
+	if (!room)
+		return np_fail_nomem(capture->err, "step times");
+	free(list->item);
+	list->item = room;
+	list->capacity = count;
+	return NP_OK;
+}
+
 static int gather(struct capture *capture, const struct capture_cell *cell,
 		  struct cell_tasks *tasks)
 {
-	tasks->kernels.count = 0;
-	tasks->ops.count = 0;
-	tasks->copies.count = 0;
+	int rc = make_room(capture, &tasks->kernels, cell->kernels.count);
+
+	if (rc == NP_OK)
+		rc = make_room(capture, &tasks->ops, cell->ops.count);
+	if (rc == NP_OK)
+		rc = make_room(capture, &tasks->copies, cell->copies.count);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < cell->kernels.count; i++) {
-		struct np_activity_task *task = np_vec_add(&tasks->kernels, capture->err);
+		const struct capture_task *task = &capture->tasks.item[cell->kernels.item[i]];
 
-		if (!task)
-			return NP_E_NOMEM;
-		*task = of_task(capture, &capture->tasks.item[cell->kernels.item[i]]);
+		tasks->kernels.item[i] = of_task(task, launched(capture, task->connection));
 	}
-	for (size_t i = 0; i < cell->ops.count; i++) {
-		struct np_activity_task *task = np_vec_add(&tasks->ops, capture->err);
-
-		if (!task)
-			return NP_E_NOMEM;
-		*task = of_op(capture, cell->ops.item[i]);
-	}
+	for (size_t i = 0; i < cell->ops.count; i++)
+		tasks->ops.item[i] = of_op(capture, cell->ops.item[i]);
 	for (size_t i = 0; i < cell->copies.count; i++) {
-		struct np_activity_task *task = np_vec_add(&tasks->copies, capture->err);
+		const struct capture_task *task = &capture->tasks.item[cell->copies.item[i]];
 
-		if (!task)
-			return NP_E_NOMEM;
-		*task = of_task(capture, &capture->tasks.item[cell->copies.item[i]]);
+		tasks->copies.item[i] =
+			of_task(task, capture_copy_launched(capture, task->connection));
 	}
 	np_activity_sort(tasks->kernels.item, tasks->kernels.count);
 	np_activity_sort(tasks->ops.item, tasks->ops.count);
@@ -274,9 +293,9 @@ static int measure_steps(struct capture *capture)
 	}
 	if (rc == NP_OK)
 		rc = np_activity_finish(&capture->rank->activity, capture->err);
-	np_vec_release(&tasks.kernels);
-	np_vec_release(&tasks.ops);
-	np_vec_release(&tasks.copies);
+	free(tasks.kernels.item);
+	free(tasks.ops.item);
+	free(tasks.copies.item);
 	np_spans_free(tasks.communication);
 	return rc;
 }
@@ -332,7 +351,8 @@ static int measure_communicators(struct capture *capture)
 	return rc;
 }
 
-/* --- whose tasks and operators are -------------------------------------------------------------- */
+/* --- whose tasks and operators are --------------------------------------------------------------
+ */
 
 /* Sort the operators, and with them what launched them. */
 static int sort_ops(struct capture *capture)

@@ -474,6 +474,24 @@ static int find_device(struct np_run *run, const char *prof, const struct names 
 	return NP_OK;
 }
 
+/* What a collector left in a rank directory is for npuprof export. */
+static void note_raw(struct np_run *run, const struct np_source_files *source)
+{
+	const char *slash = strrchr(source->dir, '/');
+	int parent = slash ? (int)(slash - source->dir) : 0;
+	int32_t rank = source->rank < 0 ? NP_NO_RANK : source->rank;
+
+	if (parent > 10 && strncmp(source->dir + parent - 10, "_ascend_pt", 10) == 0)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, rank, source->dir, "rank",
+			    "raw data that was not exported; run npuprof export %.*s", parent,
+			    source->dir);
+	else
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, rank, source->dir, "rank",
+			    "raw data that was not exported; run msprof --export=on --output=%s"
+			    " and msprof --analyze=on --output=%s",
+			    source->dir, source->dir);
+}
+
 static int take_msprof(struct np_run *run, const char *dir, const struct names *names,
 		       size_t *ret_without_data, struct np_err *err)
 {
@@ -493,11 +511,7 @@ static int take_msprof(struct np_run *run, const char *dir, const struct names *
 		rc = keep_source(run, &source, err);
 	} else if (rc == NP_OK) {
 		*ret_without_data += 1;
-		np_note_add(&run->notes, NP_NOTE_SKIPPED,
-			    source.rank < 0 ? NP_NO_RANK : source.rank, dir, "rank",
-			    "raw data that was not exported; run msprof --export=on --output=%s"
-			    " and msprof --analyze=on --output=%s",
-			    dir, dir);
+		note_raw(run, &source);
 	}
 	np_source_files_release(&source);
 	return rc;

@@ -48,8 +48,9 @@ static int start(struct rank_db *load)
 	load->op_index = np_idmap_new();
 	load->kernel_index = np_idmap_new();
 	load->call_index = np_idmap_new();
-	if (!load->arena || !load->text_index || !load->interned || !load->classes || !load->types ||
-	    !load->task_index || !load->op_index || !load->kernel_index || !load->call_index)
+	if (!load->arena || !load->text_index || !load->interned || !load->classes ||
+	    !load->types || !load->task_index || !load->op_index || !load->kernel_index ||
+	    !load->call_index)
 		return np_fail_nomem(load->err, "a rank");
 	if (expert_kernels_begin(&load->experts, load->strings, load->err) < 0)
 		return NP_E_NOMEM;

@@ -58,10 +58,14 @@ static int launch_by_calls(struct trace_load *load)
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < load->calls.count && rc == NP_OK; i++)
-		rc = capture_launch(&load->capture, load->calls.item[i].connection,
-				    load->calls.item[i].start, load->calls.item[i].end,
-				    load->calls.item[i].node);
+	for (size_t i = 0; i < load->calls.count && rc == NP_OK; i++) {
+		const struct trace_call *call = &load->calls.item[i];
+
+		rc = call->node ? capture_launch(&load->capture, call->connection, call->start,
+						 call->end)
+				: capture_call(&load->capture, call->connection, call->start,
+					       call->end);
+	}
 	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
 		const struct capture_task *task = &load->capture.tasks.item[i];
 		const struct capture_launch *launch =

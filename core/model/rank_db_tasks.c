@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_db.h"
 
-/* CANN_API.type of the calls that launch tasks: of AscendCL, which launch copies, and node calls. */
+/* CANN_API.type of the calls that launch tasks: of AscendCL, which launch copies, and node calls.
+ */
 #define API_ACL  20000
 #define API_NODE 10000
 
@@ -144,10 +145,14 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 					batch->column[4].integer[row], end - start);
 	if (rc < 0)
 		return rc;
-	if (batch->column[2].integer[row] != API_NODE && batch->column[2].integer[row] != API_ACL)
+	switch (batch->column[2].integer[row]) {
+	case API_NODE:
+		return capture_launch(&load->capture, batch->column[3].integer[row], start, end);
+	case API_ACL:
+		return capture_call(&load->capture, batch->column[3].integer[row], start, end);
+	default:
 		return NP_OK;
-	return capture_launch(&load->capture, batch->column[3].integer[row], start, end,
-			      batch->column[2].integer[row] == API_NODE);
+	}
 }
 
 enum {

@@ -40,7 +40,7 @@ struct np_expert_total {
 	double over;      /* what it had over the mean of all, as a share */
 };
 
-/* False without any experts. */
+/* False without any tokens. */
 bool np_experts_total(const struct np_experts *experts, struct np_expert_total *ret);
 
 #endif /* NP_EXPERTS_H */

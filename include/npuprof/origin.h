@@ -63,8 +63,9 @@ struct np_origin {
 	struct np_origin_row *rows;          /* by the index of np_blame.rows */
 };
 
+/* On so many threads (0: one per processor). */
 int np_origin_measure(const struct np_align *align, const struct np_clock *clock,
-		      const struct np_waits *waits, const struct np_blame *blame,
+		      const struct np_waits *waits, const struct np_blame *blame, size_t threads,
 		      struct np_origin *ret, struct np_err *err) NP_MUST_USE;
 void np_origin_release(struct np_origin *origin);
 

@@ -42,8 +42,8 @@ struct np_partition {
 };
 
 int np_partition_measure(const struct np_cluster *cluster, const struct np_align *align,
-			 const struct np_waits *waits, struct np_partition *ret,
-			 struct np_err *err) NP_MUST_USE;
+			 const struct np_waits *waits, struct np_partition *ret, struct np_err *err)
+	NP_MUST_USE;
 void np_partition_release(struct np_partition *partition);
 
 /*

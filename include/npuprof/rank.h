@@ -95,8 +95,8 @@ struct np_comm_op {
 	uint32_t step;  /* index in np_rank.steps, or NP_NO_STEP */
 	int32_t device;
 	bool p2p : 1;
-	bool retried : 1; /* sent again after an error, or */
-	bool relayed : 1; /* over another path: direct evidence of a bad link */
+	bool retried : 1;  /* sent again after an error, or */
+	bool relayed : 1;  /* over another path: direct evidence of a bad link */
 	uint8_t data_type; /* the vendor's number + 1; 0 when not known */
 	/*
 	 * The only other rank that its small tasks name, local to the communicator,
@@ -297,14 +297,14 @@ struct np_rank {
 	NP_VEC(struct np_comm_op) ops; /* by start, then end, group and name */
 	NP_VEC(struct np_band) bands;  /* by operator, transport, packet size descending */
 	NP_VEC(struct np_link) links;
-	NP_VEC(struct np_transfer) transfers; /* by step, group, link, plane … */
-	NP_VEC(struct np_comm_step) comm_steps; /* by group, step, device */
-	NP_VEC(struct np_statistic) kernels;    /* by total, the longest first */
-	NP_VEC(struct np_statistic) calls;      /* likewise */
-	NP_VEC(struct np_memory_peak) memory;   /* by name of the component */
+	NP_VEC(struct np_transfer) transfers;       /* by step, group, link, plane … */
+	NP_VEC(struct np_comm_step) comm_steps;     /* by group, step, device */
+	NP_VEC(struct np_statistic) kernels;        /* by total, the longest first */
+	NP_VEC(struct np_statistic) calls;          /* likewise */
+	NP_VEC(struct np_memory_peak) memory;       /* by name of the component */
 	NP_VEC(struct np_memory_step) memory_steps; /* in the order of time */
 	NP_VEC(struct np_expert_work) experts;      /* by time */
-	struct np_activity activity;            /* empty without intervals */
+	struct np_activity activity;                /* empty without intervals */
 	struct np_notes notes;
 };
 

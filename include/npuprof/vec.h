@@ -34,11 +34,15 @@
 void *np_vec_room(void *items, size_t *capacity, size_t count, size_t item_size,
 		  struct np_err *err);
 
-/* Append a zeroed element and evaluate to its address, or NULL. */
+/* Append a zeroed element and evaluate to its address, or NULL. Inline while there is room. */
 #define np_vec_add(vec, err) \
 	__extension__({ \
-		void *room_ = np_vec_room((vec)->item, &(vec)->capacity, (vec)->count, \
-					  sizeof(*(vec)->item), (err)); \
+		void *room_ = (vec)->item; \
+		if ((vec)->count < (vec)->capacity) \
+			memset(&(vec)->item[(vec)->count], 0, sizeof(*(vec)->item)); \
+		else \
+			room_ = np_vec_room((vec)->item, &(vec)->capacity, (vec)->count, \
+					    sizeof(*(vec)->item), (err)); \
 		if (room_) \
 			(vec)->item = room_; \
 		room_ ? &(vec)->item[(vec)->count++] : NULL; \

@@ -29,7 +29,8 @@ static void mark(const struct syn_config *config, const struct syn_place *place,
 		ahead = config->micro_batches;
 	if (place->pp == config->pp - 1) {
 		/* The last stage is filled when its first input is there. */
-		op->fills = instance->up_bytes > 0 && instance->index / 2 % config->micro_batches == 0;
+		op->fills =
+			instance->up_bytes > 0 && instance->index / 2 % config->micro_batches == 0;
 		return;
 	}
 	micro = gradient_of(config, place, instance);
@@ -157,7 +158,8 @@ void syn_bubble_close(struct syn_bubble_account *account, const struct syn_inter
 		end = computing->all.item[computing->all.count - 1].end_ns;
 	}
 	if (account->ops.count > 0)
-		qsort(account->ops.item, account->ops.count, sizeof(struct syn_bubble_op), by_start);
+		qsort(account->ops.item, account->ops.count, sizeof(struct syn_bubble_op),
+		      by_start);
 	for (size_t i = 0; i < account->ops.count; i++) {
 		const struct syn_bubble_op *op = &account->ops.item[i];
 		np_ns from = op->start_ns > until ? op->start_ns : until;

@@ -88,7 +88,9 @@ struct syn_config {
 	int64_t schema; /* 0: 1.0.0, 1: 1.2.0 */
 	bool pmu;
 	bool memory;
-	bool marks; /* of mstx; never of the generator's own */
+	/* These the generator itself never has: marks of mstx, memory that CANN recorded. */
+	bool marks;
+	bool samples;
 	bool no_analysis;
 	bool no_steps;
 	bool no_instances;

@@ -266,6 +266,81 @@ static int put_memory(struct syn_db *db, struct np_err *err)
 	return rc;
 }
 
+static int put_module_sample(struct syn_db *db, const struct syn_sample *sample,
+			     struct np_db_insert *insert, struct np_err *err)
+{
+	const struct np_cell cells[] = { syn_number(sample->module), syn_number(sample->at_ns),
+					 syn_number(sample->bytes),
+					 syn_number(db->info->place.device) };
+
+	return np_db_insert_row(insert, cells, err);
+}
+
+static int put_device_sample(struct syn_db *db, const struct syn_sample *sample,
+			     struct np_db_insert *insert, struct np_err *err)
+{
+	int64_t type = 0;
+	int rc = syn_strings_id(db->strings, SYN_CANN, "device", &type, err);
+	const struct np_cell cells[] = { syn_number(type), syn_number(0), syn_number(sample->bytes),
+					 syn_number(sample->at_ns),
+					 syn_number(db->info->place.device) };
+
+	return rc == NP_OK ? np_db_insert_row(insert, cells, err) : rc;
+}
+
+static int put_op_sample(struct syn_db *db, const struct syn_sample *sample,
+			 struct np_db_insert *insert, struct np_err *err)
+{
+	const char *const texts[] = { sample->name, sample->bytes < 0 ? "release" : "allocate",
+				      "GE" };
+	int64_t ids[NP_COUNT(texts)] = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
+		rc = syn_strings_id(db->strings, SYN_CANN, texts[i], &ids[i], err);
+	if (rc < 0)
+		return rc;
+	const struct np_cell cells[] = {
+		syn_number(ids[0]),        syn_number(sample->address),
+		syn_number(ids[1]),        syn_number(sample->bytes),
+		syn_number(sample->at_ns), syn_number(db->info->pid << 32 | sample->thread),
+		syn_number(sample->total), syn_number(sample->reserved),
+		syn_number(ids[2]),        syn_number(db->info->place.device),
+	};
+
+	return np_db_insert_row(insert, cells, err);
+}
+
+/* Memory as CANN itself records it. */
+static int put_samples(struct syn_db *db, struct np_err *err)
+{
+	static const struct {
+		const char *table;
+		size_t columns;
+		int (*put)(struct syn_db *db, const struct syn_sample *sample,
+			   struct np_db_insert *insert, struct np_err *err);
+	} kinds[] = {
+		[SYN_SAMPLE_DEVICE] = { "NPU_MEM", 5, put_device_sample },
+		[SYN_SAMPLE_MODULE] = { "NPU_MODULE_MEM", 4, put_module_sample },
+		[SYN_SAMPLE_OP] = { "NPU_OP_MEM", 10, put_op_sample },
+	};
+	const struct syn_recorded *recorded = db->info->recorded;
+	struct np_db_insert *inserts[NP_COUNT(kinds)];
+	int rc = NP_OK;
+
+	if (!db->config->samples)
+		return NP_OK;
+	for (size_t i = 0; i < NP_COUNT(kinds) && rc == NP_OK; i++)
+		rc = np_db_insert_begin(db->writer, kinds[i].table, kinds[i].columns, &inserts[i],
+					err);
+	for (size_t i = 0; i < recorded->sample_count && rc == NP_OK; i++) {
+		enum syn_sample_kind kind = recorded->samples[i].kind;
+
+		rc = kinds[kind].put(db, &recorded->samples[i], inserts[kind], err);
+	}
+	return rc;
+}
+
 static int put_lane(struct syn_db *db, const struct syn_intervals *set, int64_t type,
 		    int64_t *next_id, struct np_db_insert *insert, struct np_err *err)
 {
@@ -308,6 +383,8 @@ int syn_db_finish(struct syn_db *db, struct np_err *err)
 		rc = put_session(db, err);
 	if (rc == NP_OK && db->config->memory)
 		rc = put_memory(db, err);
+	if (rc == NP_OK)
+		rc = put_samples(db, err);
 	if (rc == NP_OK && db->config->schema)
 		rc = put_overlap(db, err);
 	return rc == NP_OK ? syn_strings_write(db->strings, db->writer, err) : rc;

@@ -15,6 +15,7 @@ enum need {
 	NEED_TORCH,
 	NEED_TORCH_MEMORY,
 	NEED_MARKS,
+	NEED_SAMPLES,
 };
 
 struct declaration {
@@ -71,6 +72,11 @@ static const struct declaration declarations[] = {
 		" allocationTotalReserved INTEGER, allocationTotalActive INTEGER, releaseTotalAllocated INTEGER,"
 		" releaseTotalReserved INTEGER, releaseTotalActive INTEGER, streamPtr INTEGER, deviceId INTEGER)" },
 	{ ALWAYS, NEED_MEMORY, "CREATE TABLE NPU_MEM (type INTEGER,ddr NUMERIC,hbm NUMERIC,timestampNs INTEGER,deviceId INTEGER)" },
+	{ ALWAYS, NEED_SAMPLES, "CREATE TABLE NPU_MODULE_MEM (moduleId INTEGER,timestampNs INTEGER,totalReserved NUMERIC,deviceId INTEGER);"
+		"CREATE TABLE ENUM_MODULE (id INTEGER PRIMARY KEY,name TEXT);"
+		"INSERT INTO ENUM_MODULE VALUES(3,'HCCL'),(7,'RUNTIME'),(33,'APP'),(36,'AICPU'),(45,'GE'),(48,'ASCENDCL')" },
+	{ ALWAYS, NEED_SAMPLES, "CREATE TABLE NPU_OP_MEM (operatorName INTEGER,addr INTEGER,type INTEGER,size INTEGER,timestampNs INTEGER,"
+		"globalTid INTEGER,totalAllocate NUMERIC,totalReserve NUMERIC,component INTEGER,deviceId INTEGER)" },
 	{ NEW, NOTHING, "CREATE TABLE OVERLAP_ANALYSIS (id INTEGER PRIMARY KEY,deviceId INTEGER,startNs INTEGER,endNs INTEGER,"
 		"type INTEGER)" },
 	{ ALWAYS, NOTHING, "CREATE TABLE ENUM_HCCL_DATA_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
@@ -117,7 +123,9 @@ static bool is_needed(const struct declaration *declaration, const struct syn_co
 	case NEED_PMU:
 		return config->pmu && config->level > 0;
 	case NEED_MEMORY:
-		return config->memory;
+		return config->memory || config->samples;
+	case NEED_SAMPLES:
+		return config->samples;
 	case NEED_STEPS:
 		return torch && !config->no_steps;
 	case NEED_TORCH:

@@ -111,6 +111,25 @@ struct syn_frequency {
 	int64_t die;
 };
 
+/* Memory of the device, of a module of CANN on it, or an allocation by an operator. */
+enum syn_sample_kind {
+	SYN_SAMPLE_DEVICE,
+	SYN_SAMPLE_MODULE,
+	SYN_SAMPLE_OP,
+};
+
+struct syn_sample {
+	enum syn_sample_kind kind;
+	np_ns at_ns;
+	int64_t bytes; /* in use or reserved; of an operator: taken, or negative, given back */
+	int64_t module;
+	const char *name; /* these are of an operator alone */
+	int64_t thread;
+	int64_t address;
+	int64_t total;
+	int64_t reserved;
+};
+
 /* What a recording says where the generator has something plausible. */
 struct syn_recorded {
 	const char *soc;
@@ -118,6 +137,8 @@ struct syn_recorded {
 	np_ns session_end_ns;
 	const struct syn_frequency *frequencies;
 	size_t frequency_count;
+	const struct syn_sample *samples;
+	size_t sample_count;
 	const struct syn_kernel_detail *details; /* one for each of the models */
 };
 

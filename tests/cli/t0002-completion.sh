@@ -32,6 +32,8 @@ complete_words npuprof ''
 expect_stdout <<-END
 	info
 	cluster
+	collect
+	export
 	completion
 	help
 END
@@ -98,10 +100,9 @@ complete_words npuprof cluster -j ''
 expect_no_stdout
 
 behaviour 'operands of help and completion are known'
-complete_words npuprof help c
+complete_words npuprof help cl
 expect_stdout <<-END
 	cluster
-	completion
 END
 complete_words npuprof completion ''
 expect_stdout <<-END

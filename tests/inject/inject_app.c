@@ -134,6 +134,11 @@ static void train(long step, aclrtStream stream)
 		need("aclrtSynchronizeStream", aclrtSynchronizeStream(stream));
 }
 
+#ifdef INJECT_PLUGIN
+#define main inject_app_main /* for inject_host */
+__attribute__((visibility("default"))) int main(int argc, char **argv);
+#endif
+
 int main(int argc, char **argv)
 {
 	uint32_t members[] = { 0, 1 };

@@ -4,24 +4,31 @@
 #
 #	tests/inject/overhead.sh BUILD_DIRECTORY [runs]
 #
-# Instructions per call, counted by valgrind, and the wall time per call of interleaved
-# runs with its 95 % interval. The functions behind the hooks do nothing, so that what is
-# seen is the hook. Use a release build.
+# First instructions per call, counted by valgrind; then wall time, of single calls and of
+# the demo job, in runs that alternate between the cases. The functions behind the hooks do
+# nothing in the former, so that what is seen is the hook. Use a release build.
+#
+#	none      the library is not loaded
+#	idle      it is loaded, but there is no launcher
+#	explicit  a launcher is there, steps come from npuprof_step() only
+#	auto      a launcher is there, and the collectives are watched for a period
 set -eu
 build=$(cd "${1:?is the build directory}" && pwd)
-runs=${2:-40}
+runs=${2:-30}
+calls=1000000
 library=$build/libnpuprof_inject.so
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# with <case> <command>...: run the command with the library as the case says
+# with <case> <command>...: run the command with the library as the case says. A launcher is
+# there in all cases but one, so that the time it takes itself is in all of them.
 with() {
 	local case=$1
 
 	shift
 	case $case in
-	none) "$@" ;;
-	idle) LD_PRELOAD=$library "$@" ;;
+	none) "$build/inject_launch" '' rank=0 -- "$@" ;;
+	idle) "$build/inject_launch" "$library" rank=0 -- env -u NPUPROF_SOCK "$@" ;;
 	explicit) "$build/inject_launch" "$library" rank=0 source=1 -- "$@" ;;
 	auto) "$build/inject_launch" "$library" rank=0 -- "$@" ;;
 	esac
@@ -40,35 +47,68 @@ per_call() {
 
 	few=$(instructions "$1" 20000 "$2")
 	many=$(instructions "$1" 120000 "$2")
-	echo "scale=1; ($many - $few) / 100000" | bc
+	awk "BEGIN { printf \"%.1f\n\", ($many - $few) / 100000 }"
 }
 
-# nanoseconds <case> <calls> <what>: of the loop
-nanoseconds() {
-	with "$1" "$build/inject_bench" "$2" "$3" | grep -xE '[0-9]+'
+# loop_ns <case> <what>: nanoseconds of one call
+loop_ns() {
+	with "$1" "$build/inject_bench" "$calls" "$2" |
+		awk -v calls="$calls" '/^[0-9]+$/ { print $1 / calls }'
 }
 
-echo 'instructions per call (valgrind), the empty function and the loop included'
+# job_ms <case>: milliseconds of the demo job
+job_ms() {
+	local begin end
+
+	begin=$(date +%s%N)
+	with "$1" "$build/npu-train-demo" -q --ranks 1 --steps 40 >/dev/null
+	end=$(date +%s%N)
+	awk "BEGIN { print ($end - $begin) / 1e6 }"
+}
+
+# differences <file> <unit>: lines "round what case value" as differences to the case none
+# of the same round, with the 95 % interval of their mean
+differences() {
+	awk -v unit="$2" '
+		{ value[$1, $2, $3] = $4; rounds[$1]; names[$2 " " $3] }
+		END {
+			for (name in names) {
+				split(name, part, " ")
+				n = sum = square = level = 0
+				for (round in rounds) {
+					x = value[round, part[1], part[2]] - value[round, part[1], "none"]
+					n++; sum += x; square += x * x
+					level += value[round, part[1], part[2]]
+				}
+				mean = sum / n
+				spread = 1.96 * sqrt((square - n * mean * mean) / (n - 1) / n)
+				printf "%-12s %-9s %9.2f %s   over none: %+.2f +- %.2f %s\n", part[1], part[2],
+					level / n, unit, mean, spread, unit
+			}
+		}' "$1" | sort
+}
+
+echo 'instructions per call, the loop and the empty function included'
 for what in allreduce synchronize step; do
 	for case in none idle explicit auto; do
 		printf '%-12s %-9s %s\n' "$what" "$case" "$(per_call "$case" "$what")"
 	done
 done
 
-echo "wall time per call in ns, $runs interleaved runs of 2000000 calls, mean and 95 % interval"
 for ((i = 0; i < runs; i++)); do
-	for what in allreduce synchronize mixed; do
-		for case in none idle explicit auto; do
-			echo "$what $case $(nanoseconds "$case" 2000000 "$what")"
+	for case in none idle explicit auto; do
+		for what in allreduce synchronize; do
+			echo "$i $what $case $(loop_ns "$case" "$what")"
 		done
 	done
-done >"$work/times"
-awk '{ key = $1 " " $2; x = $3 / 2000000; n[key]++; sum[key] += x; square[key] += x * x }
-	END {
-		for (key in n) {
-			mean = sum[key] / n[key]
-			deviation = sqrt((square[key] - n[key] * mean * mean) / (n[key] - 1))
-			printf "%-12s %-9s %6.2f +- %.2f\n", substr(key, 1, index(key, " ") - 1),
-				substr(key, index(key, " ") + 1), mean, 1.96 * deviation / sqrt(n[key])
-		}
-	}' "$work/times" | sort
+done >"$work/loops"
+echo "wall time per call, $runs rounds of $calls calls"
+differences "$work/loops" ns
+
+for ((i = 0; i < runs; i++)); do
+	for case in none idle explicit auto; do
+		echo "$i job $case $(job_ms "$case")"
+	done
+done >"$work/jobs"
+echo "wall time of the demo job, $runs rounds"
+differences "$work/jobs" ms

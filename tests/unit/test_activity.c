@@ -72,7 +72,8 @@ static struct np_activity_task task(np_ns start, np_ns end, np_ns launched, uint
  */
 static void each_nanosecond_belongs_to_the_first_that_runs(void **state)
 {
-	struct np_activity_task kernels[] = { task(50, 60, 49, 0, TYPE_A), task(5, 20, 1, 0, TYPE_B),
+	struct np_activity_task kernels[] = { task(50, 60, 49, 0, TYPE_A),
+					      task(5, 20, 1, 0, TYPE_B),
 					      task(0, 10, 1, 0, TYPE_A) };
 	struct np_activity_task ops[] = { task(15, 40, 2, 7, 0), task(30, 45, 2, 3, 1) };
 	struct np_activity_task copies[] = { task(44, 48, 2, 0, 0) };
@@ -195,8 +196,7 @@ static void spans_that_are_given_decide_what_computing_is(void **state)
 	/* Rounding is the kernel's; a block without any kernel is nobody's. */
 	assert_int_equal(share_of(&activity, 0, np_leaf_make(NP_LEAF_COMPUTE, TYPE_A)), 31);
 	assert_int_equal(share_of(&activity, 0, np_leaf_make(NP_LEAF_COMPUTE, TYPE_B)), 0);
-	assert_int_equal(share_of(&activity, 0, np_leaf_make(NP_LEAF_COMPUTE, NP_STR_NONE)),
-			 3000);
+	assert_int_equal(share_of(&activity, 0, np_leaf_make(NP_LEAF_COMPUTE, NP_STR_NONE)), 3000);
 	assert_int_equal(sums_of(&activity, 0).kind[NP_LEAF_COMPUTE], 3031);
 	np_spans_free(computing);
 	np_activity_release(&activity);
@@ -210,10 +210,9 @@ static void small_gaps_in_what_hides_an_operator_are_joined(void **state)
 {
 	struct np_activity_task kernels[160];
 	struct np_activity_task ops[] = { task(0, 1600, 0, 0, 0) };
-	struct np_activity_input input = { .kernels = kernels,
-					   .kernel_count = NP_COUNT(kernels),
-					   .ops = ops,
-					   .op_count = 1 };
+	struct np_activity_input input = {
+		.kernels = kernels, .kernel_count = NP_COUNT(kernels), .ops = ops, .op_count = 1
+	};
 	struct np_activity activity = { 0 };
 
 	(void)state;
@@ -262,9 +261,9 @@ static void a_step_without_tasks_is_an_empty_cell(void **state)
 
 /* --- against a painter ------------------------------------------------------------------------ */
 
-#define PAINTED  200 /* nanoseconds */
-#define MOST     12  /* tasks of a kind */
-#define TIMES    20000
+#define PAINTED 200 /* nanoseconds */
+#define MOST    12  /* tasks of a kind */
+#define TIMES   20000
 
 struct scene {
 	struct np_activity_task kernels[MOST];
@@ -391,8 +390,7 @@ static bool is_cut(const struct scene *scene, np_ns now)
 static void compare_segments(const struct np_activity *activity, const struct scene *scene,
 			     const np_leaf *leaves)
 {
-	const struct np_activity_cell *cell =
-		&activity->cells.item[activity->cells.count - 1];
+	const struct np_activity_cell *cell = &activity->cells.item[activity->cells.count - 1];
 
 	for (uint32_t i = 0; i < cell->segments; i++) {
 		const struct np_segment *segment =
@@ -415,8 +413,7 @@ static void compare_segments(const struct np_activity *activity, const struct sc
 
 static void compare_exposed(const struct np_activity *activity, np_leaf *leaves)
 {
-	const struct np_activity_cell *cell =
-		&activity->cells.item[activity->cells.count - 1];
+	const struct np_activity_cell *cell = &activity->cells.item[activity->cells.count - 1];
 
 	for (uint32_t i = 0; i < cell->exposed; i++) {
 		const struct np_exposed *piece = &activity->exposed.item[cell->first_exposed + i];

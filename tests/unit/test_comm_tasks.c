@@ -702,6 +702,97 @@ static void classes_steps_and_communicators_are_kept_apart(void **state)
 
 /* --- np_op_class ------------------------------------------------------------------------------ */
 
+/* --- transfers -------------------------------------------------------------------------------- */
+
+static void add_transfer(struct fixture *fixture, uint32_t op, uint32_t plane, int32_t dst,
+			 np_ns start, np_ns end, int64_t bytes)
+{
+	struct np_comm_task *task = add_task(fixture, op, plane, NP_TASK_PAYLOAD, start, end);
+
+	task->bytes = bytes;
+	task->src = 0;
+	task->dst = dst;
+	task->link = NP_LINK_HCCS;
+	task->transport = NP_TRANSPORT_SDMA;
+}
+
+static void transfers_are_joined_by_link_and_size_and_keep_the_middle_one(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t op = add_op(fixture, "hcom_allReduce__042_0_1", 0, 10000);
+	const struct np_transfer *row;
+
+	/* 100, 300 and 200 ns for a kilobyte; then half of it, and another rank. */
+	add_transfer(fixture, op, 1, 1, 1000, 1100, 1024);
+	add_transfer(fixture, op, 1, 1, 2000, 2300, 1024);
+	add_transfer(fixture, op, 1, 1, 3000, 3200, 1024);
+	add_transfer(fixture, op, 1, 1, 4000, 4050, 512);
+	add_transfer(fixture, op, 1, 2, 5000, 5070, 1024);
+	measure(fixture);
+	assert_int_equal(fixture->rank->transfers.count, 3);
+	row = &fixture->rank->transfers.item[1];
+	assert_int_equal(row->dst, 1);
+	assert_int_equal(row->count, 3);
+	assert_int_equal(row->bytes, 3 * 1024);
+	assert_int_equal(row->time, 600);
+	assert_int_equal(row->middle_time, 200);
+	assert_int_equal(row->middle_bytes, 1024);
+	assert_int_equal(row->crowd, 0);
+	assert_string_equal(np_strtab_text(fixture->strings, row->transport), "HCCS");
+	assert_int_equal(fixture->rank->transfers.item[0].bytes, 512);
+	assert_int_equal(fixture->rank->transfers.item[2].dst, 2);
+}
+
+static void transfers_know_how_many_ran_with_them(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t op = add_op(fixture, "hcom_allReduce__042_0_1", 0, 10000);
+
+	/* Three at once, of which one lasts longer than the others; then one alone. */
+	add_transfer(fixture, op, 1, 1, 1000, 1100, 1024);
+	add_transfer(fixture, op, 2, 2, 1000, 1400, 1024);
+	add_transfer(fixture, op, 3, 3, 1000, 1100, 1024);
+	add_transfer(fixture, op, 1, 4, 2000, 2100, 1024);
+	measure(fixture);
+	assert_int_equal(fixture->rank->transfers.count, 4);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(fixture->rank->transfers.item[i].crowd, 2);
+	assert_int_equal(fixture->rank->transfers.item[3].crowd, 0);
+}
+
+static void what_stays_on_the_device_or_has_no_size_is_no_transfer(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t op = add_op(fixture, "hcom_allReduce__042_0_1", 0, 10000);
+
+	add_transfer(fixture, op, 1, 0, 1000, 1100, 1024);
+	add_transfer(fixture, op, 1, NP_NO_PEER, 2000, 2100, 1024);
+	add_transfer(fixture, op, 1, 1, 3000, 3100, NP_UNKNOWN);
+	add_transfer(fixture, op, 1, 1, 4000, 4000, 1024);
+	measure(fixture);
+	assert_int_equal(fixture->rank->transfers.count, 0);
+}
+
+static void operators_that_were_retried_mark_their_transfers(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t op = add_op(fixture, "hcom_allReduce__042_0_1", 0, 10000);
+
+	fixture->rank->ops.item[op].retried = true;
+	add_transfer(fixture, op, 1, 1, 1000, 1100, 1024);
+	measure(fixture);
+	assert_int_equal(fixture->rank->transfers.item[0].troubled, 1);
+}
+
+static void sizes_have_four_classes_to_the_octave(void **state)
+{
+	(void)state;
+	assert_int_equal(np_transfer_class(1279), np_transfer_class(1024));
+	assert_int_equal(np_transfer_class(1280), np_transfer_class(1024) + 1);
+	assert_int_equal(np_transfer_class(2048), np_transfer_class(1024) + 4);
+	assert_int_equal(np_transfer_class(0), np_transfer_class(4));
+}
+
 static void classes_are_the_names_without_prefix_and_number(void **state)
 {
 	static const char *const classes[][2] = {
@@ -806,6 +897,11 @@ int main(void)
 		test(of_four_operators_the_third_is_the_middle),
 		test(equal_bandwidths_keep_the_order_of_the_operators),
 		test(tasks_of_one_operator_on_one_link_are_summed),
+		test(transfers_are_joined_by_link_and_size_and_keep_the_middle_one),
+		test(transfers_know_how_many_ran_with_them),
+		test(what_stays_on_the_device_or_has_no_size_is_no_transfer),
+		test(operators_that_were_retried_mark_their_transfers),
+		test(sizes_have_four_classes_to_the_octave),
 		test(classes_steps_and_communicators_are_kept_apart),
 		test(classes_are_the_names_without_prefix_and_number),
 		test(a_class_that_does_not_fit_is_cut),

@@ -656,6 +656,37 @@ static void closing_nothing_is_allowed(void **state)
 	np_db_closep(&db);
 }
 
+static void a_good_database_passes_the_check(void **state)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	make_table(below("x.db"), 5000);
+	assert_ok(np_db_open(below("x.db"), &db, &err), err);
+	assert_ok(np_db_check(db, &err), err);
+}
+
+/* The last page holds rows of t that nobody has asked for yet. */
+static void damage_far_behind_is_found_by_the_check(void **state)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	struct np_err err = NP_ERR_INIT;
+	size_t length;
+	char *bytes;
+
+	(void)state;
+	make_table(below("x.db"), 5000);
+	bytes = read_bytes(below("x.db"), &length);
+	memset(bytes + length - 4096, 0x5a, 4096);
+	write_bytes(below("x.db"), bytes, length);
+	free(bytes);
+	assert_ok(np_db_open(below("x.db"), &db, &err), err);
+	assert_int_equal(np_db_check(db, &err), NP_E_FORMAT);
+	assert_one_line(&err);
+	assert_holds(err.text, below("x.db"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -693,6 +724,8 @@ int main(void)
 		with_fixture(tables_views_and_columns_are_found_by_name),
 		with_fixture(a_database_with_every_table_dropped_has_none),
 		with_fixture(closing_nothing_is_allowed),
+		with_fixture(a_good_database_passes_the_check),
+		with_fixture(damage_far_behind_is_found_by_the_check),
 	};
 
 	return cmocka_run_group_tests_name("db", tests, NULL, NULL);

@@ -381,6 +381,82 @@ static void paths_are_taken_literally(void **state)
 	assert_int_equal(entries_in(np_fixture_root), (int)NP_COUNT(names));
 }
 
+/* A database x.db with n rows of table t, in a journal mode. */
+static struct np_db *open_source(const char *mode)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_db *db = NULL;
+	char sql[256];
+
+	(void)snprintf(sql, sizeof(sql),
+		       "PRAGMA journal_mode=%s; CREATE TABLE t(a INTEGER); CREATE INDEX i ON t(a);"
+		       "INSERT INTO t VALUES(1),(2),(3)",
+		       mode);
+	run_sql(below("source.db"), sql);
+	assert_ok(np_db_open(below("source.db"), &db, &err), err);
+	return db;
+}
+
+static void a_copy_has_what_the_source_has_and_what_was_added(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_db *source = open_source("delete");
+	struct np_db_writer *writer = NULL;
+	size_t length[2];
+	char *before = read_bytes(below("source.db"), &length[0]);
+	char *after;
+
+	(void)state;
+	assert_ok(np_db_writer_open_copy(source, below("x.db"), &writer, &err), err);
+	assert_ok(np_db_writer_exec(writer,
+				    "DELETE FROM t WHERE a = 1; CREATE TABLE u(b);"
+				    "INSERT INTO u VALUES(7)",
+				    &err),
+		  err);
+	assert_ok(np_db_writer_commit(writer, &err), err);
+	np_db_close(source);
+	assert_int_equal(ask_sql(below("x.db"), "SELECT sum(a) FROM t"), 5);
+	assert_int_equal(ask_sql(below("x.db"), "SELECT b FROM u"), 7);
+	after = read_bytes(below("source.db"), &length[1]);
+	assert_int_equal(length[0], length[1]);
+	assert_memory_equal(before, after, length[0]);
+	free(before);
+	free(after);
+}
+
+static void a_copy_of_a_database_with_a_log_needs_none(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_db *source = open_source("wal");
+	struct np_db_writer *writer = NULL;
+	size_t length;
+	char *bytes;
+
+	(void)state;
+	assert_ok(np_db_writer_open_copy(source, below("x.db"), &writer, &err), err);
+	assert_ok(np_db_writer_commit(writer, &err), err);
+	np_db_close(source);
+	bytes = read_bytes(below("x.db"), &length);
+	/* Bytes 18 and 19 of the header: 2 asks for a write-ahead log, 1 does not. */
+	assert_int_equal(bytes[18], 1);
+	assert_int_equal(bytes[19], 1);
+	free(bytes);
+	assert_int_equal(entries_in(np_fixture_root), 2);
+}
+
+static void an_abandoned_copy_leaves_nothing(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_db *source = open_source("delete");
+	struct np_db_writer *writer = NULL;
+
+	(void)state;
+	assert_ok(np_db_writer_open_copy(source, below("x.db"), &writer, &err), err);
+	np_db_writer_abort(writer);
+	np_db_close(source);
+	assert_int_equal(entries_in(np_fixture_root), 1);
+}
+
 static int write_database(struct np_err *err)
 {
 	size_t rows = 3;
@@ -431,6 +507,9 @@ int main(void)
 		with_fixture(bad_sql_is_an_error_that_names_the_file),
 		with_fixture(the_same_rows_give_the_same_bytes),
 		with_fixture(paths_are_taken_literally),
+		with_fixture(a_copy_has_what_the_source_has_and_what_was_added),
+		with_fixture(a_copy_of_a_database_with_a_log_needs_none),
+		with_fixture(an_abandoned_copy_leaves_nothing),
 		with_fixture(running_out_of_memory_leaves_the_old_file),
 	};
 

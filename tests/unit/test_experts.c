@@ -25,8 +25,9 @@ static void tokens_are_the_first_dimensions_but_for_weights_and_groups(void **st
 
 static void shapes_that_do_not_tell_have_no_tokens(void **state)
 {
-	static const char *const shapes[] = { "", "N/A", "8,4;8", "x,4;8,4;8", "-3,4;8,4;8",
-					      "9999999999999999,4;8,4;8" };
+	static const char *const shapes[] = {
+		"", "N/A", "8,4;8", "x,4;8,4;8", "-3,4;8,4;8", "9999999999999999,4;8,4;8"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < NP_COUNT(shapes); i++)

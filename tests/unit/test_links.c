@@ -19,7 +19,8 @@ struct fault {
 static const struct fault none = { -2, -2, -2, 0 };
 
 /* 20 bytes take a nanosecond; no two links are quite alike. */
-static np_ns time_of(const struct fault *fault, int32_t src, int32_t dst, int32_t plane, int64_t bytes)
+static np_ns time_of(const struct fault *fault, int32_t src, int32_t dst, int32_t plane,
+		     int64_t bytes)
 {
 	np_ns time = 2000 + bytes / 20 + (src * 7 + dst * 3) % 5 * bytes / 20 / 100;
 	bool hit = (fault->src == -1 || fault->src == src) &&
@@ -48,6 +49,15 @@ static struct np_transfer *add_transfer(struct np_run *run, struct np_rank *rank
 	return row;
 }
 
+/* A communicator counts once it has an operator. */
+static void use(struct np_rank *rank, uint32_t group)
+{
+	struct np_comm_op *op = add_op(rank, group, false);
+
+	op->step = NP_NO_STEP;
+	op->bytes = NP_UNKNOWN;
+}
+
 static void add_mesh_rank(struct np_run *run, int32_t id, const struct fault *fault, int64_t bytes)
 {
 	struct np_rank *rank = add_rank(run, id, true);
@@ -57,12 +67,11 @@ static void add_mesh_rank(struct np_run *run, int32_t id, const struct fault *fa
 	for (int32_t i = 0; i < RANKS; i++)
 		members[i] = i;
 	group = add_group(run, rank, 77, "dp", members, RANKS);
-	(void)add_op(rank, group, false);
+	use(rank, group);
 	for (int32_t plane = 1; plane < RANKS; plane++) {
 		int32_t dst = (id + plane) % RANKS;
 
-		add_transfer(run, rank, dst, plane, bytes,
-			     time_of(fault, id, dst, plane, bytes));
+		add_transfer(run, rank, dst, plane, bytes, time_of(fault, id, dst, plane, bytes));
 	}
 }
 
@@ -203,7 +212,7 @@ static void links_of_a_ring_cannot_be_told_from_their_ends(void **state)
 	for (int32_t i = 0; i < 5; i++) {
 		struct np_rank *rank = add_rank(run, i, true);
 
-		(void)add_op(rank, add_group(run, rank, 77, "dp", members, 5), false);
+		use(rank, add_group(run, rank, 77, "dp", members, 5));
 		add_transfer(run, rank, (i + 1) % 5, 1, MB, i == 3 ? 100000 : 50000 + i);
 	}
 	with_links links = links_of(run);
@@ -218,13 +227,13 @@ static void a_link_without_its_like_is_unknown(void **state)
 	struct np_rank *rank = add_rank(run, 0, true);
 
 	(void)state;
-	(void)add_op(rank, add_group(run, rank, 77, "dp", LIST(0, 1)), false);
+	use(rank, add_group(run, rank, 77, "dp", LIST(0, 1)));
 	add_transfer(run, rank, 1, 1, MB, 50000);
 	with_links links = links_of(run);
 	assert_int_equal(links.list.count, 1);
 	assert_int_equal(links.list.item[0].verdict, NP_LINK_UNKNOWN);
 	assert_int_equal(links.list.item[0].expected, NP_UNKNOWN);
-	assert_true(np_link_peers_gb_per_s(&links.list.item[0]) != np_link_peers_gb_per_s(&links.list.item[0]));
+	assert_true(isnan(np_link_peers_gb_per_s(&links.list.item[0])));
 }
 
 static void large_transfers_decide_where_there_are_any(void **state)
@@ -265,6 +274,86 @@ static void sums_by_class_are_compared_where_there_is_nothing_finer(void **state
 	assert_int_equal(link_of(&links, 5, 0)->plane, NP_UNKNOWN);
 }
 
+/* Eight ranks in pairs of neighbours (0,1), (2,3) … and in pairs (0,2), (1,3), (4,6) …: no sizes
+ * of transfers, only operators, those of one pair taking `slow` ns instead of 1000. */
+static struct np_run *pairs(int32_t slow_low, int32_t slow_high, np_ns slow)
+{
+	struct np_run *run = np_run_new();
+
+	assert_non_null(run);
+	for (int32_t i = 0; i < 8; i++) {
+		struct np_rank *rank = add_rank(run, i, true);
+
+		for (int32_t distance = 1; distance <= 2; distance++) {
+			int32_t low = i & distance ? i - distance : i;
+			int32_t members[] = { low, low + distance };
+			bool hit = members[0] == slow_low && members[1] == slow_high;
+			uint64_t hash = (uint64_t)(100 * distance + low);
+			struct np_comm_op *op =
+				add_op(rank, add_group(run, rank, hash, "x", members, 2), false);
+
+			op->type = intern(run, "hcom_allReduce_");
+			op->step = NP_NO_STEP;
+			op->bytes = 4096;
+			op->start = 10000 * distance;
+			op->end = op->start + (hit ? slow : 1000 + low);
+		}
+	}
+	return run;
+}
+
+static struct np_links tested(const struct np_run *run)
+{
+	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = build(run);
+	NP_CLEANUP(np_align_freep) struct np_align *align = NULL;
+	struct np_links links = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	np_ns nobody_waited[16] = { 0 };
+	struct np_waits waits = { .wait = nobody_waited };
+
+	assert_ok(np_align_build(run, 1, &align, &err), err);
+	assert_ok(np_links_measure(cluster, align, &waits, &links, &err), err);
+	return links;
+}
+
+static void a_pair_that_only_a_slow_communicator_has_is_named(void **state)
+{
+	with_run *run = pairs(4, 6, 2000);
+	with_links links = tested(run);
+
+	(void)state;
+	assert_int_equal(links.list.count, 1);
+	assert_int_equal(links.list.item[0].src, 4);
+	assert_int_equal(links.list.item[0].dst, 6);
+	assert_int_equal(links.list.item[0].fault, NP_FAULT_LINK);
+	assert_int_equal(links.list.item[0].bytes, NP_UNKNOWN);
+	assert_true(isnan(np_link_gb_per_s(&links.list.item[0])));
+}
+
+static void a_rank_whose_communicators_are_all_slow_is_named_alone(void **state)
+{
+	with_run *run = pairs(0, 1, 2000);
+
+	(void)state;
+	/* The other pair of rank 0 too. */
+	run->ranks[0]->ops.item[1].end += 1000;
+	run->ranks[2]->ops.item[1].end += 1000;
+	with_links links = tested(run);
+	assert_int_equal(links.list.count, 1);
+	assert_int_equal(links.list.item[0].src, 0);
+	assert_int_equal(links.list.item[0].dst, NP_UNKNOWN);
+	assert_int_equal(links.list.item[0].fault, NP_FAULT_NONE);
+}
+
+static void communicators_that_take_alike_name_nobody(void **state)
+{
+	with_run *run = pairs(0, 1, 1100);
+	with_links links = tested(run);
+
+	(void)state;
+	assert_int_equal(links.list.count, 0);
+}
+
 static int measure_a_mesh(struct np_err *err)
 {
 	static struct np_run *run;
@@ -303,6 +392,9 @@ int main(void)
 		cmocka_unit_test(a_link_without_its_like_is_unknown),
 		cmocka_unit_test(large_transfers_decide_where_there_are_any),
 		cmocka_unit_test(sums_by_class_are_compared_where_there_is_nothing_finer),
+		cmocka_unit_test(a_pair_that_only_a_slow_communicator_has_is_named),
+		cmocka_unit_test(a_rank_whose_communicators_are_all_slow_is_named_alone),
+		cmocka_unit_test(communicators_that_take_alike_name_nobody),
 		cmocka_unit_test(running_out_of_memory_is_told),
 	};
 

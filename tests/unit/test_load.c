@@ -341,6 +341,74 @@ static void operators_have_the_times_worked_out_by_hand(void **state)
 	}
 }
 
+/* What the leaves of one kind got of a cell, in µs. */
+static np_ns leaf_us(const struct np_rank *rank, size_t cell, enum np_leaf_kind kind)
+{
+	const struct np_activity *activity = &rank->activity;
+	const struct np_activity_cell *at = &activity->cells.item[cell];
+	const struct np_segment *segment = &activity->segments.item[at->first_segment];
+	np_ns sum = 0;
+
+	for (uint32_t i = segment->first; i < segment[at->segments].first; i++) {
+		if (np_leaf_kind(activity->shares.item[i].leaf) == kind)
+			sum += activity->shares.item[i].ns;
+	}
+	return sum / 1000;
+}
+
+/*
+ * Step 10 is free 1700-1800; the kernel that follows was launched by 1790, and data
+ * were loaded 1650-1750. Step 11 is free 2250-2300; a copy 2260-2270 in it was
+ * launched by 2255, and the receive at 2300 by 2210. A copy 2350-2360 lies in the
+ * receive; another is one of its small tasks.
+ */
+static void every_nanosecond_has_a_cause(void **state)
+{
+	(void)state;
+	make_rank_db(0, "UPDATE CANN_API SET endNs = 1790000 WHERE connectionId = 2;"
+			"CREATE TABLE PYTORCH_API(startNs TEXT, endNs TEXT, globalTid INTEGER,"
+			" connectionId INTEGER, name INTEGER);"
+			"INSERT INTO STRING_IDS VALUES(50, 'enumerate(DataLoader)#next'),"
+			" (51, 'MEMCPY_ASYNC'), (52, 'aten::add');"
+			"INSERT INTO PYTORCH_API VALUES('1600000', '1790000', 1, NULL, 52),"
+			" ('1650000', '1750000', 1, NULL, 50);"
+			"INSERT INTO CANN_API VALUES(2240000, 2255000, 20000, 1, 20, 2);"
+			"INSERT INTO TASK(startNs, endNs, deviceId, connectionId, globalTaskId,"
+			" taskType) VALUES(2260000, 2270000, 4, 20, 120, 51),"
+			" (2350000, 2360000, 4, 20, 121, 51), (2280000, 2290000, 4, 5, 122, 51);");
+	{
+		with_run *run = load();
+		const struct np_rank *rank = np_run_rank(run, 0);
+
+		assert_int_equal(rank->activity.cells.count, rank->times.count);
+		assert_int_equal(leaf_us(rank, 0, NP_LEAF_COMPUTE), 300);
+		assert_int_equal(leaf_us(rank, 0, NP_LEAF_COMM), 350);
+		assert_int_equal(leaf_us(rank, 0, NP_LEAF_FREE_DATALOADER), 50);
+		assert_int_equal(leaf_us(rank, 0, NP_LEAF_FREE_HOST), 40);
+		assert_int_equal(leaf_us(rank, 0, NP_LEAF_FREE_OTHER), 10);
+		assert_int_equal(leaf_us(rank, 1, NP_LEAF_MEMCPY), 10);
+		assert_int_equal(leaf_us(rank, 1, NP_LEAF_FREE_HOST), 5);
+		assert_int_equal(leaf_us(rank, 1, NP_LEAF_FREE_OTHER), 35);
+		assert_int_equal(leaf_us(rank, 1, NP_LEAF_COMM), 200);
+		assert_int_equal(rank->activity.exposed.count, 2);
+		assert_string_equal(
+			np_run_text(run, rank->ops.item[rank->activity.exposed.item[1].op].name),
+			"hcom_receive__456_0_1");
+	}
+}
+
+static void a_rank_without_intervals_has_no_activity(void **state)
+{
+	(void)state;
+	make_analysis_db(0, NULL);
+	{
+		with_run *run = load();
+
+		assert_int_equal(np_run_rank(run, 0)->times.count, 2);
+		assert_int_equal(np_run_rank(run, 0)->activity.cells.count, 0);
+	}
+}
+
 static void communicators_are_summed_by_step(void **state)
 {
 	(void)state;
@@ -1499,6 +1567,10 @@ static void only_the_steps_asked_for_are_kept(void **state)
 		assert_string_equal(np_run_text(run, rank->ops.item[0].name),
 				    "hcom_receive__456_0_1");
 		assert_int_equal(rank->comm_steps.count, 1);
+		assert_int_equal(rank->activity.cells.count, 1);
+		assert_int_equal(leaf_us(rank, 0, NP_LEAF_COMPUTE), 100);
+		assert_int_equal(rank->activity.exposed.count, 1);
+		assert_int_equal(rank->activity.exposed.item[0].op, 0);
 		assert_int_equal(rank->bands.count, 2);
 		for (size_t i = 0; i < rank->bands.count; i++) {
 			assert_int_equal(rank->bands.item[i].op, 0);
@@ -1714,6 +1786,8 @@ int main(void)
 		with_fixture(the_extent_of_tasks_leaves_out_markers),
 		with_fixture(a_rank_knows_where_it_ran_and_what_wrote_it),
 		with_fixture(operators_have_the_times_worked_out_by_hand),
+		with_fixture(every_nanosecond_has_a_cause),
+		with_fixture(a_rank_without_intervals_has_no_activity),
 		with_fixture(communicators_are_summed_by_step),
 		with_fixture(operators_at_once_are_exposed_once),
 		with_fixture(one_communicator_under_two_string_ids_is_one),

@@ -3,7 +3,8 @@
 
 #include "np_cluster_fixture.h"
 
-static void hold(struct np_run *run, struct np_rank *rank, const char *step, int64_t most, int64_t least)
+static void hold(struct np_run *run, struct np_rank *rank, const char *step, int64_t most,
+		 int64_t least)
 {
 	struct np_memory_step *held = np_vec_add(&rank->memory_steps, NULL);
 

@@ -42,9 +42,9 @@ static struct measured measure(const struct np_run *run)
 	assert_ok(np_clock_raw(all.align, &all.clock, &err), err);
 	assert_ok(np_waits_measure(all.align, all.clock, 1, &all.waits, &err), err);
 	assert_ok(np_blame_measure(all.align, all.clock, &all.waits, &all.blame, &err), err);
-	assert_ok(
-		np_origin_measure(all.align, all.clock, &all.waits, &all.blame, &all.origin, &err),
-		err);
+	assert_ok(np_origin_measure(all.align, all.clock, &all.waits, &all.blame, 1, &all.origin,
+				    &err),
+		  err);
 	return all;
 }
 

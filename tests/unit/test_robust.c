@@ -2,12 +2,9 @@
 #include "npuprof/robust.h"
 
 #include "np_fault.h"
-#include "np_random.h"
 #include "np_test.h"
 
 #include <math.h>
-
-#define assert_near(a, b, most) assert_true(fabs((a) - (b)) <= (most))
 
 static void the_middle_of_an_even_number_is_the_lower_one(void **state)
 {
@@ -59,7 +56,8 @@ static struct np_line fitted(const struct np_point *points, size_t count)
 static void a_line_survives_points_that_are_wrong(void **state)
 {
 	/* y = 5 + 2 x, but for one of six. */
-	const struct np_point points[] = { { 0, 5 }, { 1, 7 }, { 2, 900 }, { 3, 11 }, { 4, 13 }, { 5, 15 } };
+	const struct np_point points[] = { { 0, 5 },  { 1, 7 },  { 2, 900 },
+					   { 3, 11 }, { 4, 13 }, { 5, 15 } };
 	struct np_line line = fitted(points, NP_COUNT(points));
 
 	(void)state;

@@ -445,6 +445,55 @@ static void batches_are_full_until_the_last(void **state)
 	finish(&it);
 }
 
+/* Rows 1 to 2053; a table without rowid is for the other engine. */
+static void rows_can_be_left_out_by_either_engine(void **state)
+{
+	static const char *const kinds[] = { "CREATE TABLE t(a INTEGER);",
+					     "CREATE TABLE t(a INT PRIMARY KEY) WITHOUT ROWID;" };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(kinds); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct scanning it;
+		char sql[512];
+
+		(void)snprintf(
+			sql, sizeof(sql),
+			"DROP TABLE IF EXISTS t; %s WITH RECURSIVE n(i) AS (SELECT 1 UNION"
+			" ALL SELECT i + 1 FROM n WHERE i < 2053) INSERT INTO t SELECT i FROM n",
+			kinds[i]);
+		it = BEGIN(sql, a_integer);
+		assert_ok(np_scan_skip(it.scan, 3, &err), err);
+		assert_int_equal(next(&it), NP_SCAN_ROWS);
+		assert_int_equal(it.batch.column[0].integer[0], 4);
+		assert_ok(np_scan_skip(it.scan, 1000, &err), err);
+		assert_int_equal(next(&it), 26);
+		assert_int_equal(it.batch.column[0].integer[0], 2028);
+		assert_ok(np_scan_skip(it.scan, 1000, &err), err);
+		finish(&it);
+	}
+}
+
+/* Texts and reals stand before the number that is asked for. */
+static void numbers_behind_texts_that_nobody_wants_are_read(void **state)
+{
+	struct scanning it;
+
+	(void)state;
+	it = BEGIN("CREATE TABLE t(x TEXT, y REAL, z BLOB, a INTEGER);"
+		   "INSERT INTO t VALUES('1736408883688177930', 1.5, x'0102', 7),"
+		   " (NULL, NULL, NULL, 8), (printf('%070d', 1), 2, '', 9), (1, 2, 3, 'ten'),"
+		   " ('', 0.5, zeroblob(60), 11)",
+		   a_integer);
+	assert_int_equal(next(&it), 5);
+	assert_int_equal(it.batch.column[0].integer[0], 7);
+	assert_int_equal(it.batch.column[0].integer[1], 8);
+	assert_int_equal(it.batch.column[0].integer[2], 9);
+	assert_int_equal(it.batch.column[0].integer[3], NP_UNKNOWN);
+	assert_int_equal(it.batch.column[0].integer[4], 11);
+	finish(&it);
+}
+
 static void a_table_of_exactly_one_batch_ends_after_it(void **state)
 {
 	struct scanning it;
@@ -1410,6 +1459,8 @@ int main(void)
 		with_fixture(texts_of_a_batch_stay_valid_together),
 		with_fixture(an_empty_table_ends_at_once),
 		with_fixture(batches_are_full_until_the_last),
+		with_fixture(rows_can_be_left_out_by_either_engine),
+		with_fixture(numbers_behind_texts_that_nobody_wants_are_read),
 		with_fixture(a_table_of_exactly_one_batch_ends_after_it),
 		with_fixture(added_columns_have_their_default_in_older_rows),
 		with_fixture(an_integer_primary_key_reads_as_the_rowid),

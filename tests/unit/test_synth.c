@@ -355,6 +355,16 @@ static void dropped_operators_are_as_many_as_asked(void **state)
 	unwatch(&watcher);
 }
 
+static void assert_bubble_is_whole(const struct syn_bubble *bubble, const struct syn_totals *sum)
+{
+	assert_int_equal(bubble->useful_ns, sum->computing_ns);
+	assert_int_equal(bubble->host_ns, sum->free_ns);
+	assert_int_equal(bubble->other_comm_ns + bubble->warmup_ns + bubble->imbalance_ns +
+				 bubble->transfer_ns + bubble->tail_ns,
+			 sum->exposed_ns);
+	assert_true(bubble->warmup_ns > 0 && bubble->transfer_ns > 0);
+}
+
 static void parts_of_a_step_sum_to_its_span(void **state)
 {
 	JOB(job, "--schedule", "3d", "--ranks", "8", "--clock-skew", "2:3ms:40");
@@ -377,6 +387,7 @@ static void parts_of_a_step_sum_to_its_span(void **state)
 			assert_int_equal(sum->exposed_ns + sum->overlapped_ns,
 					 sum->communication_ns);
 			assert_true(sum->free_ns >= 0);
+			assert_bubble_is_whole(&truth.steps.item[i].bubble, sum);
 			assert_true(sum->preparing_ns > 0);
 		}
 		syn_truth_release(&truth);

@@ -298,7 +298,7 @@ static void run_once(const struct np_run *run, const struct options *options)
 	if (np_blame_measure(align, clock, &waits, &blame, &err) < 0)
 		die(err.text);
 	laps[BLAME + 1] = lap_now();
-	if (np_origin_measure(align, clock, &waits, &blame, &origin, &err) < 0)
+	if (np_origin_measure(align, clock, &waits, &blame, options->threads, &origin, &err) < 0)
 		die(err.text);
 	laps[ORIGIN + 1] = lap_now();
 	print_laps(laps, now(CLOCK_PROCESS_CPUTIME_ID) - busy, align);

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "advise.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the ranks tell of themselves, for rules over the cluster. */
+struct about {
+	struct rows device;
+	struct rows env;
+	struct rows run;
+};
+
+/* The work on all ranks; each writes by its index only. */
+struct work {
+	const struct np_analysis *analysis;
+	const struct advise_options *options;
+	struct advice *advice;
+	unsigned sections;
+	struct about *about;       /* by rank */
+	struct np_notes *notes;    /* by rank */
+	struct np_err *failures;   /* by rank: it could not be looked at */
+	atomic_bool *stopped;      /* by rule: it met a limit, and would on every rank */
+};
+
+static bool wants(const struct advise_options *options, const struct rule *rule)
+{
+	return options->wants ? options->wants(options->context, rule) : rule->enabled;
+}
+
+/* Results lie by rule, then rank; the cluster comes after the last rank. */
+static struct result *result_at(struct advice *advice, size_t rule, size_t rank)
+{
+	return &advice->results[rule * (advice->rank_count + 1) + rank];
+}
+
+static int add_views(struct sql *sql, struct view_set *views, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < views->list.count && rc == NP_OK; i++)
+		rc = sql_add_view(sql, &views->list.item[i], err);
+	return rc;
+}
+
+static int add_graphs(const struct advise_options *options, struct view_set *views,
+		      struct np_err *err)
+{
+	int rc = NP_OK;
+
+	if (options->graph_nodes)
+		rc = view_set_add_rows(views, view_graph_node.name, options->graph_nodes, err);
+	if (rc == NP_OK && options->graph_edges)
+		rc = view_set_add_rows(views, view_graph_edge.name, options->graph_edges, err);
+	return rc;
+}
+
+/* A rule that takes too long is not tried a thousand times. */
+static void stop(struct result *result)
+{
+	*result = (struct result){ .status = STATUS_ERROR, .inside = SIZE_MAX };
+	(void)np_fail(&result->reason, NP_E_RANGE, "stopped: it met a limit on another rank");
+}
+
+/* Run all rules of a scope on one connection. */
+static void run_rules(struct work *work, struct sql *sql, struct view_set *views, size_t slot,
+		      int32_t rank)
+{
+	const struct rule_library *library = work->options->library;
+
+	for (size_t i = 0; i < library->rules.count; i++) {
+		const struct rule *rule = library->rules.item[i];
+		const struct evaluation evaluation = { .sql = sql,
+						       .views = views,
+						       .rule = rule,
+						       .language = work->options->language,
+						       .rank = rank };
+
+		if (rule->over_cluster != (rank == NP_NO_RANK) || !wants(work->options, rule))
+			continue;
+		if (atomic_load(&work->stopped[i])) {
+			stop(result_at(work->advice, i, slot));
+			continue;
+		}
+		rule_evaluate(&evaluation, result_at(work->advice, i, slot));
+		if (result_at(work->advice, i, slot)->reason.code == NP_E_RANGE)
+			atomic_store(&work->stopped[i], true);
+	}
+}
+
+/* Remember what rules over the cluster want to know of a rank. */
+static int take_about(struct view_set *views, struct about *about, struct np_err *err)
+{
+	int rc = view_append(view_set_find(views, view_device.name), &about->device, err);
+
+	if (rc == NP_OK)
+		rc = view_append(view_set_find(views, view_env.name), &about->env, err);
+	if (rc == NP_OK)
+		rc = view_append(view_set_find(views, view_run.name), &about->run, err);
+	return rc;
+}
+
+/* The same rank of the other run, if it has one. */
+static int load_base(const struct work *work, int32_t id, struct np_detail **ret_detail,
+		     struct view_rank *source, struct np_err *err)
+{
+	const struct np_analysis *base = work->options->base;
+
+	for (size_t i = 0; base && i < base->run->sources.count; i++) {
+		int rc;
+
+		if (!base->run->ranks[i] || base->run->ranks[i]->id != id)
+			continue;
+		rc = np_detail_load(base->run, i, work->sections, ret_detail, err);
+		*source = (struct view_rank){ .run = base->run,
+					      .index = i,
+					      .rank = base->run->ranks[i],
+					      .detail = *ret_detail,
+					      .cluster = base->cluster };
+		return rc;
+	}
+	return NP_OK;
+}
+
+static int look_at_rank(struct work *work, size_t index, struct np_err *err)
+{
+	const struct np_run *run = work->analysis->run;
+	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+	NP_CLEANUP(np_detail_freep) struct np_detail *base_detail = NULL;
+	NP_CLEANUP(sql_closep) struct sql *sql = NULL;
+	struct view_set views = { .list = { 0 } };
+	struct view_rank source = { .run = run,
+				    .index = index,
+				    .rank = run->ranks[index],
+				    .cluster = work->analysis->cluster };
+	struct view_rank base = { .run = NULL };
+	int rc = np_detail_load(run, index, work->sections, &detail, err);
+
+	source.detail = detail;
+	if (rc == NP_OK)
+		rc = load_base(work, source.rank->id, &base_detail, &base, err);
+	if (rc == NP_OK)
+		rc = view_set_add_rank(&views, &source, false, err);
+	if (rc == NP_OK && base.detail)
+		rc = view_set_add_rank(&views, &base, true, err);
+	if (rc == NP_OK)
+		rc = add_graphs(work->options, &views, err);
+	if (rc == NP_OK)
+		rc = view_set_add_absent(&views, VIEW_RANK, err);
+	if (rc == NP_OK)
+		rc = sql_open(&sql, err);
+	if (rc == NP_OK)
+		rc = add_views(sql, &views, err);
+	if (rc == NP_OK)
+		run_rules(work, sql, &views, index, source.rank->id);
+	if (rc == NP_OK)
+		rc = take_about(&views, &work->about[index], err);
+	if (detail)
+		np_notes_move(&work->notes[index], &detail->notes);
+	sql_closep(&sql);
+	view_set_release(&views);
+	return rc;
+}
+
+static void rank_job(void *context, size_t index)
+{
+	struct work *work = context;
+
+	if (work->analysis->run->ranks[index])
+		(void)look_at_rank(work, index, &work->failures[index]);
+}
+
+/* Put the rows of all ranks behind each other. */
+static int join_rows(struct rows *all, const struct rows *one, struct np_err *err)
+{
+	struct view view;
+
+	if (!one->columns)
+		return NP_OK;
+	view_of_rows(&view, "", one);
+	return view_append(&view, all, err);
+}
+
+static int join_about(const struct work *work, struct about *all, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < work->advice->rank_count && rc == NP_OK; i++) {
+		rc = join_rows(&all->device, &work->about[i].device, err);
+		if (rc == NP_OK)
+			rc = join_rows(&all->env, &work->about[i].env, err);
+		if (rc == NP_OK)
+			rc = join_rows(&all->run, &work->about[i].run, err);
+	}
+	return rc;
+}
+
+static void release_about(struct about *about)
+{
+	rows_release(&about->device);
+	rows_release(&about->env);
+	rows_release(&about->run);
+}
+
+static int look_at_cluster(struct work *work, struct np_err *err)
+{
+	NP_CLEANUP(sql_closep) struct sql *sql = NULL;
+	struct view_set views = { .list = { 0 } };
+	struct about all = { .device = { .arena = NULL } };
+	struct view_cluster source = { .tables = &work->analysis->tables };
+	int rc = join_about(work, &all, err);
+
+	source.device = &all.device;
+	source.env = &all.env;
+	source.run = &all.run;
+	if (rc == NP_OK)
+		rc = view_set_add_cluster(&views, &source, false, err);
+	if (rc == NP_OK && work->options->base) {
+		struct view_cluster base = { .tables = &work->options->base->tables };
+
+		rc = view_set_add_cluster(&views, &base, true, err);
+	}
+	if (rc == NP_OK)
+		rc = add_graphs(work->options, &views, err);
+	if (rc == NP_OK)
+		rc = view_set_add_absent(&views, VIEW_CLUSTER, err);
+	if (rc == NP_OK)
+		rc = sql_open(&sql, err);
+	if (rc == NP_OK)
+		rc = add_views(sql, &views, err);
+	if (rc == NP_OK)
+		run_rules(work, sql, &views, work->advice->rank_count, NP_NO_RANK);
+	sql_closep(&sql);
+	view_set_release(&views);
+	release_about(&all);
+	return rc;
+}
+
+/* A rank whose details could not be read: its rules were not checked there, and say so. */
+static void note_failures(struct work *work)
+{
+	const struct np_run *run = work->analysis->run;
+	const struct rule_library *library = work->options->library;
+
+	for (size_t i = 0; i < work->advice->rank_count; i++) {
+		np_notes_move(&work->advice->notes, &work->notes[i]);
+		if (work->failures[i].code == NP_OK)
+			continue;
+		np_note_add(&work->advice->notes, NP_NOTE_SKIPPED, run->ranks[i]->id,
+			    run->ranks[i]->path, "details", "%s", work->failures[i].text);
+		for (size_t r = 0; r < library->rules.count; r++) {
+			struct result *result = result_at(work->advice, r, i);
+
+			if (result->status != STATUS_CLEAR || library->rules.item[r]->over_cluster)
+				continue;
+			result->status = STATUS_SKIPPED;
+			result->reason = work->failures[i];
+		}
+	}
+}
+
+static int run_all(struct work *work, struct np_err *err)
+{
+	np_workers_run(&work->options->workers, work->advice->rank_count, rank_job, work);
+	note_failures(work);
+	return look_at_cluster(work, err);
+}
+
+static int set_up(struct work *work, struct np_err *err)
+{
+	const struct rule_library *library = work->options->library;
+	size_t ranks = work->advice->rank_count;
+
+	for (size_t i = 0; i < library->rules.count; i++) {
+		const struct rule *rule = library->rules.item[i];
+
+		if (!rule->over_cluster && wants(work->options, rule))
+			work->sections |= rule_sections(rule);
+	}
+	work->sections |= NP_DETAIL_DEVICE | NP_DETAIL_ENVIRONMENT;
+	work->advice->result_count = library->rules.count * (ranks + 1);
+	work->advice->results =
+		calloc(work->advice->result_count + 1, sizeof(*work->advice->results));
+	work->about = calloc(ranks + 1, sizeof(*work->about));
+	work->notes = calloc(ranks + 1, sizeof(*work->notes));
+	work->failures = calloc(ranks + 1, sizeof(*work->failures));
+	work->stopped = calloc(library->rules.count + 1, sizeof(*work->stopped));
+	if (!work->advice->results)
+		work->advice->result_count = 0;
+	if (!work->advice->results || !work->about || !work->notes || !work->failures ||
+	    !work->stopped)
+		return np_fail_nomem(err, "the advice");
+	return NP_OK;
+}
+
+static void tear_down(struct work *work)
+{
+	for (size_t i = 0; work->about && i < work->advice->rank_count; i++)
+		release_about(&work->about[i]);
+	for (size_t i = 0; work->notes && i < work->advice->rank_count; i++)
+		np_notes_release(&work->notes[i]);
+	free(work->about);
+	free(work->notes);
+	free(work->failures);
+	free(work->stopped);
+}
+
+/* Only rules that were wanted have a report. */
+static int begin_reports(struct work *work, struct np_err *err)
+{
+	const struct rule_library *library = work->options->library;
+
+	for (size_t i = 0; i < library->rules.count; i++) {
+		struct rule_report *report;
+
+		if (!wants(work->options, library->rules.item[i]))
+			continue;
+		report = np_vec_add(&work->advice->rules, err);
+		if (!report)
+			return NP_E_NOMEM;
+		report->rule = library->rules.item[i];
+	}
+	return NP_OK;
+}
+
+int advise(const struct np_analysis *analysis, const struct advise_options *options,
+	   struct advice **ret, struct np_err *err)
+{
+	NP_CLEANUP(advice_freep) struct advice *advice = calloc(1, sizeof(*advice));
+	struct work work = { .analysis = analysis, .options = options, .advice = advice };
+	int rc;
+
+	if (!advice)
+		return np_fail_nomem(err, "the advice");
+	advice->analysis = analysis;
+	advice->rank_count = analysis->run->sources.count;
+	rc = set_up(&work, err);
+	if (rc == NP_OK)
+		rc = begin_reports(&work, err);
+	if (rc == NP_OK)
+		rc = run_all(&work, err);
+	if (rc == NP_OK)
+		rc = advice_join(advice, options->library, err);
+	tear_down(&work);
+	if (rc == NP_OK)
+		*ret = NP_STEAL(advice);
+	return rc;
+}

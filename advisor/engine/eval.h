@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ADVISOR_EVAL_H
+#define NP_ADVISOR_EVAL_H
+
+#include "npuprof/notes.h"
+
+#include "rule.h"
+#include "sql.h"
+#include "values.h"
+#include "views.h"
+
+/*
+ * Running one rule
+ * ================
+ *
+ *	with     temporary tables, in order
+ *	query    becomes the table q
+ *	per      q is cut by the values of these columns; each part goes on alone
+ *	filter   rows of the part that satisfy it, and `match`, become the table ev
+ *	summary  aggregates over ev (or q) become one row of named scalars
+ *	fire … advice.if  expressions over these scalars and the parameters
+ *
+ * Every part that fires is an outcome: its texts are finished, so that nothing of
+ * the connection has to stay.
+ */
+enum rule_status {
+	STATUS_CLEAR,
+	STATUS_FIRED,
+	STATUS_SKIPPED,
+	STATUS_NOT_APPLICABLE,
+	STATUS_SUPPRESSED,
+	STATUS_ERROR,
+};
+
+const char *status_name(enum rule_status status);
+
+struct outcome {
+	const struct rule *rule;
+	int32_t rank; /* NP_NO_RANK for one of a rule over the cluster */
+	const char *step;  /* where `per` has it, else NULL */
+	enum severity severity;
+	double confidence; /* NaN without one */
+	np_ns gain;        /* per step; NP_UNKNOWN without one */
+	np_ns step_time;   /* of the rank or of the mean rank; NP_UNKNOWN if nothing tells */
+	const char *title;
+	const char *message;
+	const char *basis;
+	const char *repair;
+	const char *op;    /* of the first row of the evidence */
+	const char *stack; /* likewise */
+	struct rule_texts advice;
+	uint64_t fingerprint;
+	struct values summary;
+	struct rows evidence;
+	size_t evidence_total; /* rows there were before the limit */
+	struct np_arena *arena;
+};
+
+struct result {
+	enum rule_status status;
+	struct np_err reason; /* of being skipped or in error; "" otherwise */
+	const struct rule_sql *culprit; /* whose SQL failed, if one did */
+	size_t inside;                  /* where in it; SIZE_MAX when not known */
+	np_ns elapsed;
+	NP_VEC(struct outcome *) outcomes;
+};
+
+void outcome_free(struct outcome *outcome);
+void result_release(struct result *result);
+
+struct evaluation {
+	struct sql *sql; /* with the views */
+	const struct view_set *views;
+	const struct rule *rule;
+	enum rule_language language;
+	int32_t rank; /* NP_NO_RANK for the cluster */
+	const struct np_json *set; /* parameters of a test: name → value; NULL if none */
+};
+
+/* Run a rule. What goes wrong with it is its status, never a failure of the caller's. */
+void rule_evaluate(const struct evaluation *evaluation, struct result *ret);
+
+/* Prepare and run everything over empty views, and check texts and patterns. */
+void rule_check(const struct rule *rule, struct problems *problems);
+
+/* Check the patterns that stand in SQL as literals; see check.c. */
+void patterns_check(const struct rule *rule, struct problems *problems);
+
+#endif /* NP_ADVISOR_EVAL_H */

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "eval_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npuprof/text.h"
+
+#include "template.h"
+
+/* Rows of evidence that are kept of one outcome. */
+#define EVIDENCE_LIMIT 1000
+
+static const char *fill(struct eval *eval, struct outcome *outcome, const char *text)
+{
+	struct np_buf buf = NP_BUF_INIT;
+	const char *copy = NULL;
+
+	if (!text)
+		return NULL;
+	template_fill(&buf, text, &eval->shown);
+	if (!buf.failed)
+		copy = np_arena_text(outcome->arena, buf.text, buf.length);
+	np_buf_release(&buf);
+	return copy ? copy : "";
+}
+
+/* Complain about names that a text cannot have; only in a check. */
+static void check_text(struct eval *eval, rule_text text, const char *field)
+{
+	static const enum rule_language languages[] = { RULE_EN, RULE_ZH };
+
+	for (size_t i = 0; text && i < NP_COUNT(languages); i++) {
+		const char *one = rule_text_in(text, languages[i]);
+		struct np_err err = NP_ERR_INIT;
+		size_t offset = 0;
+
+		if (!one || template_check(one, &eval->shown, &offset, &err) == NP_OK)
+			continue;
+		problem_add(eval->problems, eval->rule->file, eval->rule->id, eval->rule->path,
+			    SIZE_MAX, false, "in %s '%s': %s", field, one, err.text);
+		return;
+	}
+}
+
+static void check_texts(struct eval *eval)
+{
+	const struct rule *rule = eval->rule;
+
+	check_text(eval, rule->title, "title");
+	check_text(eval, rule->message, "message");
+	check_text(eval, rule->basis, "basis");
+	for (size_t i = 0; i < rule->advice.count; i++)
+		check_text(eval, rule->advice.item[i].text, "advice");
+	for (size_t i = 0; i < rule->evidence.count; i++) {
+		const char *format = rule->evidence.item[i].format;
+
+		if (format && !template_knows_format(format, strlen(format)))
+			problem_add(eval->problems, rule->file, rule->id, rule->path, SIZE_MAX,
+				    false, "evidence: there is no format '%s'", format);
+	}
+}
+
+static enum severity find_severity(struct eval *eval)
+{
+	for (int i = SEVERITY_COUNT - 1; i >= 0; i--) {
+		if (eval->rule->severity[i].text && eval_true(eval, &eval->rule->severity[i]) &&
+		    !eval->problems)
+			return (enum severity)i;
+	}
+	return eval->rule->otherwise;
+}
+
+static bool per_step(const struct rule *rule)
+{
+	for (size_t i = 0; i < rule->per.count; i++) {
+		if (strcmp(rule->per.item[i], "step") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Nanoseconds of one step: never negative and never more than the step. */
+static np_ns find_gain(struct eval *eval)
+{
+	struct np_cell cell = eval_scalar(eval, &eval->rule->gain);
+	double gain;
+
+	if (!cell_number(&cell, &gain) || !isfinite(gain))
+		return NP_UNKNOWN;
+	if (!eval->rule->gain_per_step && !per_step(eval->rule))
+		gain /= (double)eval->steps;
+	if (gain < 0)
+		gain = 0;
+	if (eval->step_time != NP_UNKNOWN && gain > (double)eval->step_time)
+		return eval->step_time;
+	return np_double_to_scaled(gain, 1);
+}
+
+static int add_advice(struct eval *eval, struct outcome *outcome)
+{
+	const struct rule *rule = eval->rule;
+
+	for (size_t i = 0; i < rule->advice.count; i++) {
+		const struct rule_advice *advice = &rule->advice.item[i];
+		const char **slot;
+
+		if (advice->condition.text && !eval_true(eval, &advice->condition))
+			continue;
+		slot = np_vec_add(&outcome->advice, NULL);
+		if (!slot)
+			return NP_E_NOMEM;
+		*slot = fill(eval, outcome, rule_text_in(advice->text, eval->in->language));
+	}
+	return NP_OK;
+}
+
+/* SELECT these columns FROM ev in the order of the rule. */
+static void compose_evidence(struct composed *composed, const struct rule *rule)
+{
+	compose(composed, " FROM temp.ev");
+	if (rule->order) {
+		compose(composed, " ORDER BY ");
+		compose(composed, rule->order);
+		compose(composed, "\n");
+	}
+}
+
+static int collect_evidence(struct eval *eval, struct outcome *outcome)
+{
+	const struct rule *rule = eval->rule;
+	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+	struct composed composed = COMPOSED_INIT;
+	const char *names[64];
+	struct np_cell cells[64];
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	for (size_t i = 0; i < rule->evidence.count && i < NP_COUNT(names); i++) {
+		names[i] = rule->evidence.item[i].column;
+		compose(&composed, i > 0 ? ", " : "SELECT ");
+		compose_name(&composed, names[i]);
+	}
+	compose_evidence(&composed, rule);
+	rc = eval_prepare(eval, &composed, &stmt);
+	if (rc == NP_OK)
+		rc = rows_init(&outcome->evidence, names, NULL, rule->evidence.count, &err);
+	while (rc == NP_OK && (rc = eval_step(eval, &composed, stmt)) > 0) {
+		rc = NP_OK;
+		if (outcome->evidence_total++ >= EVIDENCE_LIMIT)
+			continue;
+		for (size_t i = 0; i < rule->evidence.count; i++)
+			cells[i] = sql_cell(stmt, i);
+		rc = rows_add(&outcome->evidence, cells, &err);
+	}
+	composed_release(&composed);
+	return rc;
+}
+
+/* The first row's operator and call stack. */
+static int find_location(struct eval *eval, struct outcome *outcome)
+{
+	const struct rule *rule = eval->rule;
+	const char *const columns[] = { rule->op, rule->stack };
+	const char **const found[] = { &outcome->op, &outcome->stack };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(columns) && rc >= 0; i++) {
+		NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+		struct composed composed = COMPOSED_INIT;
+		struct np_cell cell;
+
+		if (!columns[i])
+			continue;
+		compose(&composed, "SELECT ");
+		compose_name(&composed, columns[i]);
+		compose_evidence(&composed, rule);
+		compose(&composed, " LIMIT 1");
+		rc = eval_prepare(eval, &composed, &stmt);
+		if (rc == NP_OK)
+			rc = eval_step(eval, &composed, stmt);
+		cell = rc > 0 ? sql_cell(stmt, 0) : np_cell_null();
+		if (cell.type == NP_CELL_TEXT)
+			*found[i] = np_arena_text(outcome->arena, cell.text.bytes,
+						  cell.text.length);
+		composed_release(&composed);
+	}
+	return rc;
+}
+
+static void mix(uint64_t *hash, const char *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		*hash = (*hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+	*hash = (*hash ^ 0xff) * UINT64_C(0x100000001b3); /* ends the text */
+}
+
+static void mix_cell(uint64_t *hash, const struct np_cell *cell)
+{
+	struct np_buf text = NP_BUF_INIT;
+
+	cell_format(&text, cell);
+	mix(hash, text.text, text.length);
+	np_buf_release(&text);
+}
+
+/* The same problem has the same fingerprint in another run, on another rank, in another step. */
+static int find_fingerprint(struct eval *eval, const struct np_cell *part, struct outcome *outcome)
+{
+	const struct rule *rule = eval->rule;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	int rc = NP_OK;
+
+	mix(&hash, rule->id, strlen(rule->id));
+	for (size_t i = 0; i < rule->per.count; i++) {
+		if (strcmp(rule->per.item[i], "step") != 0 && strcmp(rule->per.item[i], "rank") != 0)
+			mix_cell(&hash, &part[i]);
+	}
+	for (size_t i = 0; i < rule->fingerprint.count && rc >= 0; i++) {
+		NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+		struct composed composed = COMPOSED_INIT;
+
+		compose(&composed, "SELECT DISTINCT (");
+		compose_sql(&composed, &rule->fingerprint.item[i]);
+		compose(&composed, ") FROM temp.ev ORDER BY 1");
+		rc = eval_prepare(eval, &composed, &stmt);
+		while (rc >= 0 && (rc = eval_step(eval, &composed, stmt)) > 0) {
+			struct np_cell cell = sql_cell(stmt, 0);
+
+			mix_cell(&hash, &cell);
+		}
+		composed_release(&composed);
+	}
+	outcome->fingerprint = hash;
+	return rc;
+}
+
+static int copy_summary(struct eval *eval, struct outcome *outcome, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	outcome->summary.arena = outcome->arena;
+	for (size_t i = 0; i < eval->shown.list.count && rc == NP_OK; i++)
+		rc = values_set(&outcome->summary, eval->shown.list.item[i].name,
+				eval->shown.list.item[i].value, err);
+	return rc;
+}
+
+static void find_partition(struct eval *eval, const struct np_cell *part, struct outcome *outcome)
+{
+	const struct rule *rule = eval->rule;
+
+	outcome->rank = eval->in->rank;
+	for (size_t i = 0; i < rule->per.count; i++) {
+		if (strcmp(rule->per.item[i], "rank") == 0 && part[i].type == NP_CELL_INTEGER)
+			outcome->rank = (int32_t)part[i].integer;
+		if (strcmp(rule->per.item[i], "step") == 0 && part[i].type == NP_CELL_TEXT)
+			outcome->step = np_arena_text(outcome->arena, part[i].text.bytes,
+						      part[i].text.length);
+	}
+}
+
+static int fill_outcome(struct eval *eval, const struct np_cell *part, struct outcome *outcome)
+{
+	const struct rule *rule = eval->rule;
+	struct np_cell confidence = eval_scalar(eval, &rule->confidence);
+	enum rule_language language = eval->in->language;
+	struct np_err err = NP_ERR_INIT;
+
+	find_partition(eval, part, outcome);
+	outcome->severity = find_severity(eval);
+	if (!cell_number(&confidence, &outcome->confidence))
+		outcome->confidence = (double)NAN;
+	outcome->gain = find_gain(eval);
+	outcome->step_time = eval->step_time;
+	outcome->title = fill(eval, outcome, rule_text_in(rule->title, language));
+	outcome->message = fill(eval, outcome, rule_text_in(rule->message, language));
+	outcome->basis = fill(eval, outcome, rule_text_in(rule->basis, language));
+	outcome->repair = fill(eval, outcome, rule->repair);
+	if (add_advice(eval, outcome) < 0 || copy_summary(eval, outcome, &err) < 0) {
+		(void)np_fail_nomem(&err, "a finding");
+		return eval_wrong(eval, NULL, SIZE_MAX, &err);
+	}
+	if (rule->evidence.count > 0 && collect_evidence(eval, outcome) < 0)
+		return NP_E_FORMAT;
+	if (find_location(eval, outcome) < 0 || find_fingerprint(eval, part, outcome) < 0)
+		return NP_E_FORMAT;
+	return eval->stop ? NP_E_FORMAT : NP_OK;
+}
+
+void eval_outcome(struct eval *eval, const struct np_cell *part)
+{
+	struct outcome *outcome = calloc(1, sizeof(*outcome));
+	struct np_err err = NP_ERR_INIT;
+	struct outcome **slot;
+
+	if (outcome)
+		outcome->arena = np_arena_new();
+	if (!outcome || !outcome->arena) {
+		(void)np_fail_nomem(&err, "a finding");
+		(void)eval_wrong(eval, NULL, SIZE_MAX, &err);
+		outcome_free(outcome);
+		return;
+	}
+	outcome->rule = eval->rule;
+	if (eval->problems)
+		check_texts(eval);
+	if (fill_outcome(eval, part, outcome) < 0 || eval->problems) {
+		outcome_free(outcome);
+		return;
+	}
+	slot = np_vec_add(&eval->result->outcomes, &err);
+	if (slot) {
+		*slot = outcome;
+	} else {
+		outcome_free(outcome);
+		(void)eval_wrong(eval, NULL, SIZE_MAX, &err);
+	}
+}

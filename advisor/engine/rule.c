@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rule.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "npuprof/text.h"
+
+#include "place.h"
+
+/* A rule file larger than this is none. */
+#define FILE_LIMIT (4U << 20)
+
+#define SCHEMA "npuprof.rules/1"
+
+const char *severity_name(enum severity severity)
+{
+	static const char *const names[SEVERITY_COUNT] = { "info", "low", "medium", "high" };
+
+	return names[severity];
+}
+
+const char *bound_name(enum rule_bound bound)
+{
+	static const char *const names[] = { "estimate", "upper", "replay" };
+
+	return names[bound];
+}
+
+const char *rule_text_in(rule_text text, enum rule_language language)
+{
+	const char *found = np_json_text(text);
+
+	if (!found && language == RULE_ZH)
+		found = np_json_text(np_json_member(text, "zh"));
+	return found ? found : np_json_text(np_json_member(text, "en"));
+}
+
+void problems_release(struct problems *problems)
+{
+	for (size_t i = 0; i < problems->list.count; i++) {
+		free(problems->list.item[i].file);
+		free(problems->list.item[i].rule);
+		free(problems->list.item[i].text);
+	}
+	np_vec_release(&problems->list);
+}
+
+void problem_add(struct problems *problems, const struct rule_file *file, const char *rule,
+		 const char *path, size_t inside, bool warning, const char *fmt, ...)
+{
+	struct problem *problem = np_vec_add(&problems->list, NULL);
+	va_list args;
+
+	problems->errors += !warning;
+	if (!problem) {
+		problems->lost = true;
+		return;
+	}
+	problem->warning = warning;
+	problem->file = strdup(file->path);
+	problem->rule = rule ? strdup(rule) : NULL;
+	va_start(args, fmt);
+	if (vasprintf(&problem->text, fmt, args) < 0)
+		problem->text = NULL;
+	va_end(args);
+	if (file->text && path) {
+		size_t offset = inside == SIZE_MAX
+					? place_offset(file->text, file->length, path)
+					: place_offset_inside(file->text, file->length, path,
+							      inside);
+		struct place place = place_of(file->text, offset);
+
+		problem->line = place.line;
+		problem->column = place.column;
+	}
+}
+
+void problem_format(struct np_buf *buf, const struct problem *problem)
+{
+	np_buf_add(buf, problem->file ? problem->file : "?");
+	if (problem->line > 0)
+		np_buf_printf(buf, ":%zu:%zu", problem->line, problem->column);
+	np_buf_add(buf, ": ");
+	if (problem->rule)
+		np_buf_printf(buf, "%s: ", problem->rule);
+	np_buf_printf(buf, "%s%s", problem->warning ? "warning: " : "",
+		      problem->text ? problem->text : "out of memory");
+}
+
+struct rule_library *rule_library_new(void)
+{
+	struct rule_library *library = calloc(1, sizeof(*library));
+
+	if (library)
+		library->arena = np_arena_new();
+	if (library && !library->arena) {
+		free(library);
+		library = NULL;
+	}
+	return library;
+}
+
+static void file_free(struct rule_file *file)
+{
+	np_json_free(file->doc);
+	free(file->path);
+	free(file->text);
+	free(file);
+}
+
+static void rule_free(struct rule *rule)
+{
+	for (size_t i = 0; i < rule->needs.count; i++)
+		np_vec_release(&rule->needs.item[i].columns);
+	for (size_t i = 0; i < rule->matches.count; i++) {
+		np_vec_release(&rule->matches.item[i].captures);
+		np_vec_release(&rule->matches.item[i].lookups);
+	}
+	np_vec_release(&rule->tags);
+	np_vec_release(&rule->needs);
+	np_vec_release(&rule->per);
+	np_vec_release(&rule->params);
+	np_vec_release(&rule->with);
+	np_vec_release(&rule->matches);
+	np_vec_release(&rule->summary);
+	np_vec_release(&rule->advice);
+	np_vec_release(&rule->docs);
+	np_vec_release(&rule->evidence);
+	np_vec_release(&rule->fingerprint);
+	free(rule);
+}
+
+void rule_library_free(struct rule_library *library)
+{
+	if (!library)
+		return;
+	for (size_t i = 0; i < library->rules.count; i++)
+		rule_free(library->rules.item[i]);
+	for (size_t i = 0; i < library->files.count; i++)
+		file_free(library->files.item[i]);
+	np_vec_release(&library->rules);
+	np_vec_release(&library->files);
+	problems_release(&library->problems);
+	np_arena_free(library->arena);
+	free(library);
+}
+
+void rule_library_freep(struct rule_library **library)
+{
+	rule_library_free(*library);
+	*library = NULL;
+}
+
+static int read_text(struct rule_file *file, struct np_err *err)
+{
+	char reason[128];
+	struct stat status;
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (!stream) {
+		int rc = np_fail(err, errno == ENOENT ? NP_E_NOTFOUND : NP_E_IO,
+				 "cannot open '%s': %s", file->path,
+				 strerror_r(errno, reason, sizeof(reason)));
+
+		if (fd >= 0)
+			(void)close(fd);
+		return rc;
+	}
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > FILE_LIMIT) {
+		(void)fclose(stream);
+		return np_fail(err, NP_E_FORMAT, "'%s' is no rule file of at most %u MB",
+			       file->path, FILE_LIMIT >> 20);
+	}
+	file->text = malloc((size_t)status.st_size + 1);
+	if (file->text) {
+		file->length = fread(file->text, 1, (size_t)status.st_size, stream);
+		file->text[file->length] = '\0';
+	}
+	(void)fclose(stream);
+	return file->text ? NP_OK : np_fail_nomem(err, file->path);
+}
+
+static char *rule_path(struct rule_library *library, size_t index)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "/rules/%zu", index);
+	return np_arena_text(library->arena, text, strlen(text));
+}
+
+/* An id is dotted words: it stands in file names, globs and SARIF. */
+static bool is_id(const char *text)
+{
+	return text && *text && *text != '.' &&
+	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-_")] == '\0';
+}
+
+static int add_rule(struct rule_library *library, const struct rule_file *file,
+		    const struct np_json *json, size_t index, struct np_err *err)
+{
+	const char *id = np_json_text(np_json_member(json, "id"));
+	char *path = rule_path(library, index);
+	struct rule **slot;
+
+	if (!path)
+		return np_fail_nomem(err, "a rule");
+	if (!is_id(id)) {
+		problem_add(&library->problems, file, NULL, path, SIZE_MAX, false,
+			    "a rule needs an 'id' of small letters, digits, '.', '-' and '_'");
+		return NP_OK;
+	}
+	slot = np_vec_add(&library->rules, err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = calloc(1, sizeof(**slot));
+	if (!*slot) {
+		library->rules.count--;
+		return np_fail_nomem(err, "a rule");
+	}
+	**slot = (struct rule){ .id = id, .file = file, .path = path, .json = json };
+	return NP_OK;
+}
+
+static void check_pack(struct rule_library *library, struct rule_file *file)
+{
+	static const char *const keys[] = { "$schema", "schema", "pack", "version", "rules" };
+	const char *schema = np_json_text(np_json_member(file->doc, "schema"));
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+
+	file->pack = np_json_text(np_json_member(file->doc, "pack"));
+	if (!schema || strcmp(schema, SCHEMA) != 0)
+		problem_add(&library->problems, file, NULL, "/schema", SIZE_MAX, false,
+			    "'schema' must be \"%s\"", SCHEMA);
+	if (np_json_type(np_json_member(file->doc, "rules")) != NP_JSON_ARRAY)
+		problem_add(&library->problems, file, NULL, "/rules", SIZE_MAX, false,
+			    "'rules' must be an array");
+	while (np_json_next(file->doc, &entry)) {
+		const char *meant = np_text_closest(entry.key, keys, NP_COUNT(keys));
+		char path[128];
+		size_t i = 0;
+
+		while (i < NP_COUNT(keys) && strcmp(keys[i], entry.key) != 0)
+			i++;
+		if (i < NP_COUNT(keys))
+			continue;
+		(void)snprintf(path, sizeof(path), "/%s", entry.key);
+		problem_add(&library->problems, file, NULL, path, SIZE_MAX, false,
+			    "unknown field '%s'%s%s%s", entry.key,
+			    meant ? "; did you mean '" : "", meant ? meant : "",
+			    meant ? "'?" : "");
+	}
+}
+
+/* "path:line:column: reason" of the reader of JSON as a problem. */
+static void add_syntax_problem(struct rule_library *library, const struct rule_file *file,
+			       const struct np_err *why)
+{
+	size_t prefix = strlen(file->path);
+	const char *text = why->text;
+	struct problem *problem;
+	size_t line = 0;
+	size_t column = 0;
+	int used = 0;
+
+	if (strncmp(text, file->path, prefix) == 0 &&
+	    sscanf(text + prefix, ":%zu:%zu: %n", &line, &column, &used) == 2)
+		text += prefix + (size_t)used;
+	problem_add(&library->problems, file, NULL, NULL, SIZE_MAX, false, "%s", text);
+	if (library->problems.lost)
+		return;
+	problem = &library->problems.list.item[library->problems.list.count - 1];
+	problem->line = line;
+	problem->column = column;
+}
+
+static int read_file(struct rule_library *library, const char *path, struct np_err *err)
+{
+	struct rule_file **slot = np_vec_add(&library->files, err);
+	struct np_err why = NP_ERR_INIT;
+	struct rule_file *file;
+	const struct np_json *rules;
+	int rc;
+
+	if (!slot)
+		return NP_E_NOMEM;
+	file = *slot = calloc(1, sizeof(**slot));
+	if (!file) {
+		library->files.count--;
+		return np_fail_nomem(err, path);
+	}
+	file->path = strdup(path);
+	if (!file->path)
+		return np_fail_nomem(err, path);
+	rc = read_text(file, err);
+	if (rc < 0)
+		return rc;
+	rc = np_json_parse(file->text, file->length, file->path, &file->doc, &why);
+	if (rc == NP_E_NOMEM)
+		return np_fail_nomem(err, path);
+	if (rc < 0) {
+		add_syntax_problem(library, file, &why);
+		return NP_OK;
+	}
+	check_pack(library, file);
+	rules = np_json_member(file->doc, "rules");
+	for (size_t i = 0; rc == NP_OK && i < np_json_count(rules); i++)
+		rc = add_rule(library, file, np_json_item(rules, i), i, err);
+	return rc;
+}
+
+static int is_json_name(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	/* The description of the format lies beside the rules. */
+	return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
+	       entry->d_name[0] != '.' && strcmp(entry->d_name, "schema.json") != 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int rule_library_read(struct rule_library *library, const char *path, struct np_err *err)
+{
+	struct dirent **entries = NULL;
+	struct stat status;
+	char reason[128];
+	int rc = NP_OK;
+	int count;
+
+	if (stat(path, &status) < 0)
+		return np_fail(err, NP_E_NOTFOUND, "cannot open '%s': %s", path,
+			       strerror_r(errno, reason, sizeof(reason)));
+	if (!S_ISDIR(status.st_mode))
+		return read_file(library, path, err);
+	count = scandir(path, &entries, is_json_name, by_name);
+	if (count < 0)
+		return np_fail(err, NP_E_IO, "cannot read '%s': %s", path,
+			       strerror_r(errno, reason, sizeof(reason)));
+	for (int i = 0; i < count; i++) {
+		char *name = NULL;
+
+		if (rc == NP_OK && asprintf(&name, "%s/%s", path, entries[i]->d_name) < 0)
+			rc = np_fail_nomem(err, path);
+		if (rc == NP_OK)
+			rc = read_file(library, name, err);
+		free(name);
+		free(entries[i]);
+	}
+	free(entries);
+	return rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct rule *x = *(struct rule *const *)a;
+	const struct rule *y = *(struct rule *const *)b;
+
+	return strcmp(x->id, y->id);
+}
+
+/* Drop rule number `index`. */
+static void drop(struct rule_library *library, size_t index)
+{
+	rule_free(library->rules.item[index]);
+	memmove(&library->rules.item[index], &library->rules.item[index + 1],
+		(library->rules.count - index - 1) * sizeof(*library->rules.item));
+	library->rules.count--;
+}
+
+/* The first one of an id in order of reading is kept. */
+static void refuse_doubles(struct rule_library *library)
+{
+	for (size_t i = 0; i < library->rules.count; i++) {
+		const struct rule *first = library->rules.item[i];
+
+		for (size_t j = i + 1; j < library->rules.count;) {
+			const struct rule *other = library->rules.item[j];
+
+			if (strcmp(first->id, other->id) != 0) {
+				j++;
+				continue;
+			}
+			problem_add(&library->problems, other->file, other->id, other->path,
+				    SIZE_MAX, false, "the id is taken by a rule in '%s'",
+				    first->file->path);
+			drop(library, j);
+		}
+	}
+}
+
+/* Follow `extends`; false when it leads nowhere or in a circle. */
+static bool find_base(struct rule_library *library, struct rule *rule)
+{
+	const char *name = np_json_text(np_json_member(rule->json, "extends"));
+	const struct rule *base;
+	const struct rule *at;
+
+	if (!np_json_member(rule->json, "extends"))
+		return true;
+	base = name ? rule_library_find(library, name) : NULL;
+	for (at = base; at && at != rule; at = at->base)
+		;
+	if (!base || at == rule) {
+		problem_add(&library->problems, rule->file, rule->id, rule->path, SIZE_MAX, false,
+			    "it extends '%s', which %s", name ? name : "?",
+			    base ? "extends it" : "is no rule");
+		return false;
+	}
+	rule->base = base;
+	return true;
+}
+
+/* Rules that another extends must stay, also when something is wrong with them: parsed last. */
+int rule_library_finish(struct rule_library *library, struct np_err *err)
+{
+	bool *bad = calloc(library->rules.count + 1, sizeof(*bad));
+
+	if (!bad)
+		return np_fail_nomem(err, "rules");
+	refuse_doubles(library);
+	if (library->rules.count > 0)
+		qsort(library->rules.item, library->rules.count, sizeof(struct rule *), by_id);
+	for (size_t i = 0; i < library->rules.count; i++)
+		bad[i] = !find_base(library, library->rules.item[i]);
+	for (size_t i = 0; i < library->rules.count; i++)
+		bad[i] = bad[i] || !rule_parse(library, library->rules.item[i]);
+	for (size_t i = library->rules.count; i-- > 0;) {
+		if (bad[i])
+			drop(library, i);
+	}
+	free(bad);
+	return NP_OK;
+}
+
+const struct rule *rule_library_find(const struct rule_library *library, const char *id)
+{
+	for (size_t i = 0; i < library->rules.count; i++) {
+		if (strcmp(library->rules.item[i]->id, id) == 0)
+			return library->rules.item[i];
+	}
+	return NULL;
+}
+
+static int no_such_rule(const struct rule_library *library, const char *id, struct np_err *err)
+{
+	NP_VEC(const char *) ids = { 0 };
+	const char *meant;
+
+	for (size_t i = 0; i < library->rules.count; i++) {
+		const char **slot = np_vec_add(&ids, NULL);
+
+		if (slot)
+			*slot = library->rules.item[i]->id;
+	}
+	meant = np_text_closest(id, ids.item, ids.count);
+	np_vec_release(&ids);
+	return np_fail(err, NP_E_USAGE, "there is no rule '%s'%s%s%s", id,
+		       meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+}
+
+static int check_range(const struct rule_param *param, const char *value, struct np_err *err)
+{
+	char *end;
+	double number = strtod(value, &end);
+
+	if (*end != '\0' || end == value)
+		return np_json_type(param->value) == NP_JSON_TEXT
+			       ? NP_OK
+			       : np_fail(err, NP_E_USAGE, "'%s' must be a number, not '%s'",
+					 param->name, value);
+	if (number < param->low || number > param->high)
+		return np_fail(err, NP_E_USAGE, "'%s' must be from %g to %g", param->name,
+			       param->low, param->high);
+	return NP_OK;
+}
+
+int rule_library_set(struct rule_library *library, const char *assignment, struct np_err *err)
+{
+	const char *equals = strchr(assignment, '=');
+	const char *dot = equals ? memrchr(assignment, '.', (size_t)(equals - assignment)) : NULL;
+	char *id = dot ? np_arena_text(library->arena, assignment, (size_t)(dot - assignment))
+		       : NULL;
+	char *name = id ? np_arena_text(library->arena, dot + 1, (size_t)(equals - dot) - 1) : NULL;
+	const struct rule *found;
+
+	if (!dot)
+		return np_fail(err, NP_E_USAGE, "'%s' is not id.parameter=value", assignment);
+	if (!name)
+		return np_fail_nomem(err, "a parameter");
+	found = rule_library_find(library, id);
+	if (!found)
+		return no_such_rule(library, id, err);
+	for (size_t i = 0; i < found->params.count; i++) {
+		struct rule_param *param = &found->params.item[i];
+		int rc;
+
+		if (strcmp(param->name, name) != 0)
+			continue;
+		rc = check_range(param, equals + 1, err);
+		if (rc == NP_OK)
+			param->set = equals + 1;
+		return rc;
+	}
+	return np_fail(err, NP_E_USAGE, "rule '%s' has no parameter '%s'", id, name);
+}

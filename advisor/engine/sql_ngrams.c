@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sql_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "npuprof/strtab.h"
+
+/*
+ * ngram(source, min, max, least)
+ * ==============================
+ *
+ * Sequences of min … max keys that follow each other at least `least` times.
+ * The source is a SELECT that gives, in the order of the rows: a partition, a
+ * start, an end, a key, whether the row breaks sequences, and up to four numbers
+ * to add up. A sequence is given once, with its first row, how often it occurs
+ * (without overlaps with itself), the time from its first start to its last end
+ * and the sums, over all these occurrences. One that only ever occurs inside of
+ * one longer sequence is left out for that one.
+ *
+ * A sequence of length n + 1 is one of length n and a key: each length is found
+ * from the one before in one pass, and only where that occurred often enough.
+ */
+#define SUMS      4U
+#define NO_GROUP  UINT32_MAX
+#define MAX_KEYS  64
+
+struct row {
+	uint32_t part;
+	uint32_t key; /* or NO_GROUP for one that breaks */
+	np_ns begin;
+	np_ns end;
+	double sum[SUMS];
+};
+
+struct group {
+	uint32_t prefix; /* of the group one shorter */
+	uint32_t last;   /* key */
+	uint32_t next;   /* in the chain of its hash */
+	uint32_t first_row;
+	uint32_t windows; /* counting overlaps */
+	uint32_t suffix;  /* group one shorter without the first key */
+	uint32_t count;
+	uint32_t free_from; /* the next row that belongs to no counted occurrence */
+	np_ns wall;
+	double sum[SUMS];
+	bool open; /* a longer one occurs as often */
+};
+
+struct group_list {
+	struct group *item;
+	size_t count;
+	size_t capacity;
+};
+
+struct miner {
+	struct sql *sql;
+	NP_VEC(struct row) rows;
+	struct group_list groups;   /* of the present length */
+	struct group_list previous; /* of one shorter */
+	uint32_t *of_row;              /* group of the window that begins at a row */
+	uint32_t *of_row_before;
+	uint32_t *heads;
+	size_t head_count;
+	uint32_t least;
+};
+
+static void release(struct miner *miner)
+{
+	np_vec_release(&miner->rows);
+	np_vec_release(&miner->groups);
+	np_vec_release(&miner->previous);
+	free(miner->of_row);
+	free(miner->of_row_before);
+	free(miner->heads);
+}
+
+static uint32_t intern(struct np_strtab *keys, struct np_cell cell, struct np_err *err)
+{
+	struct np_buf text = NP_BUF_INIT;
+	np_str id = NP_STR_NONE;
+
+	cell_format(&text, &cell);
+	if (np_buf_check(&text, err) < 0 ||
+	    np_strtab_add(keys, text.text, text.length, &id, err) < 0)
+		id = NO_GROUP;
+	np_buf_release(&text);
+	return id;
+}
+
+static int read_row(struct sql_stmt *stmt, struct np_strtab *keys, struct row *row,
+		    struct np_err *err)
+{
+	struct np_cell begin = sql_cell(stmt, 1);
+	struct np_cell end = sql_cell(stmt, 2);
+	struct np_cell breaks = sql_cell(stmt, 4);
+	double number = 0;
+
+	row->part = intern(keys, sql_cell(stmt, 0), err);
+	row->key = intern(keys, sql_cell(stmt, 3), err);
+	if (row->part == NO_GROUP || row->key == NO_GROUP)
+		return NP_E_NOMEM;
+	if (cell_number(&breaks, &number) && number != 0)
+		row->key = NO_GROUP;
+	row->begin = begin.type == NP_CELL_INTEGER ? begin.integer : 0;
+	row->end = end.type == NP_CELL_INTEGER ? end.integer : row->begin;
+	for (size_t i = 0; i < SUMS && i + 5 < sql_columns(stmt); i++) {
+		struct np_cell value = sql_cell(stmt, i + 5);
+
+		(void)cell_number(&value, &row->sum[i]);
+	}
+	return NP_OK;
+}
+
+static int load(struct miner *miner, const char *source, struct np_err *err)
+{
+	NP_CLEANUP(np_strtab_freep) struct np_strtab *keys = np_strtab_new();
+	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+	int rc = keys ? sql_prepare_source(miner->sql, "*", source, "", &stmt, err)
+		      : np_fail_nomem(err, "keys");
+
+	if (rc == NP_OK && sql_columns(stmt) < 5)
+		rc = np_fail(err, NP_E_FORMAT,
+			     "the source must give partition, start, end, key and break");
+	while (rc == NP_OK && (rc = sql_step(stmt, err)) > 0) {
+		struct row *row = np_vec_add(&miner->rows, err);
+
+		rc = row ? read_row(stmt, keys, row, err) : NP_E_NOMEM;
+	}
+	if (rc == NP_OK && miner->rows.count >= NO_GROUP)
+		rc = np_fail(err, NP_E_RANGE, "too many rows");
+	return rc;
+}
+
+static int set_up(struct miner *miner, struct np_err *err)
+{
+	size_t count = miner->rows.count + 1;
+
+	for (miner->head_count = 1024; miner->head_count < count;)
+		miner->head_count *= 2;
+	miner->of_row = malloc(count * sizeof(uint32_t));
+	miner->of_row_before = malloc(count * sizeof(uint32_t));
+	miner->heads = malloc(miner->head_count * sizeof(uint32_t));
+	if (!miner->of_row || !miner->of_row_before || !miner->heads)
+		return np_fail_nomem(err, "sequences");
+	return NP_OK;
+}
+
+/* The group that is `prefix` and then `last`, added if it is new. */
+static struct group *find_group(struct miner *miner, uint32_t prefix, uint32_t last,
+				uint32_t suffix, size_t row, struct np_err *err)
+{
+	uint64_t hash = ((uint64_t)prefix << 32 | last) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t *head = &miner->heads[(hash >> 20) & (miner->head_count - 1)];
+	struct group *group;
+
+	for (uint32_t i = *head; i != NO_GROUP; i = miner->groups.item[i].next) {
+		group = &miner->groups.item[i];
+		if (group->prefix == prefix && group->last == last)
+			return group;
+	}
+	group = np_vec_add(&miner->groups, err);
+	if (!group)
+		return NULL;
+	*group = (struct group){ .prefix = prefix,
+				 .last = last,
+				 .next = *head,
+				 .first_row = (uint32_t)row,
+				 .suffix = suffix };
+	*head = (uint32_t)(miner->groups.count - 1);
+	return group;
+}
+
+/* One more window of the group begins at `row`. */
+static void count_window(const struct miner *miner, struct group *group, size_t row, size_t length)
+{
+	const struct row *rows = &miner->rows.item[row];
+
+	group->windows++;
+	if (row < group->free_from)
+		return;
+	group->free_from = (uint32_t)(row + length);
+	group->count++;
+	group->wall += rows[length - 1].end - rows[0].begin;
+	for (size_t i = 0; i < length; i++) {
+		for (size_t s = 0; s < SUMS; s++)
+			group->sum[s] += rows[i].sum[s];
+	}
+}
+
+/* Windows that may not be counted: they break, leave the partition, or began as too rare ones. */
+static bool possible(const struct miner *miner, size_t row, size_t length)
+{
+	const struct row *first = &miner->rows.item[row];
+	const struct row *last;
+
+	if (row + length > miner->rows.count)
+		return false;
+	last = first + length - 1;
+	if (last->part != first->part || last->key == NO_GROUP)
+		return false;
+	if (length == 1)
+		return true;
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t shorter = miner->of_row_before[row + i];
+
+		if (shorter == NO_GROUP || miner->previous.item[shorter].windows < miner->least)
+			return false;
+	}
+	return true;
+}
+
+static int count_length(struct miner *miner, size_t length, struct np_err *err)
+{
+	memset(miner->heads, 0xff, miner->head_count * sizeof(*miner->heads));
+	miner->groups.count = 0;
+	for (size_t row = 0; row < miner->rows.count; row++) {
+		bool first = length == 1;
+		struct group *group;
+
+		miner->of_row[row] = NO_GROUP;
+		if (!possible(miner, row, length))
+			continue;
+		group = find_group(miner, first ? 0 : miner->of_row_before[row],
+				   miner->rows.item[row + length - 1].key,
+				   first ? 0 : miner->of_row_before[row + 1], row, err);
+		if (!group)
+			return NP_E_NOMEM;
+		miner->of_row[row] = (uint32_t)(group - miner->groups.item);
+		count_window(miner, group, row, length);
+		if ((row & 0xfff) == 0 && sql_late(miner->sql))
+			return np_fail(err, NP_E_RANGE, "out of time");
+	}
+	/* What occurs only inside of something longer says nothing of its own. */
+	for (size_t i = 0; length > 1 && i < miner->groups.count; i++) {
+		const struct group *longer = &miner->groups.item[i];
+
+		if (longer->windows == miner->previous.item[longer->prefix].windows)
+			miner->previous.item[longer->prefix].open = true;
+		if (longer->windows == miner->previous.item[longer->suffix].windows)
+			miner->previous.item[longer->suffix].open = true;
+	}
+	return NP_OK;
+}
+
+static int give_groups(const struct miner *miner, size_t length, struct rows *rows,
+		       struct np_err *err)
+{
+	for (size_t i = 0; i < miner->previous.count; i++) {
+		const struct group *group = &miner->previous.item[i];
+		int rc;
+
+		if (group->open || group->count < miner->least)
+			continue;
+		rc = rows_add(
+			rows,
+			(struct np_cell[]){
+				np_cell_integer(group->first_row), np_cell_integer((int64_t)length),
+				np_cell_integer(group->count), np_cell_integer(group->wall),
+				np_cell_real(group->sum[0]), np_cell_real(group->sum[1]),
+				np_cell_real(group->sum[2]), np_cell_real(group->sum[3]) },
+			err);
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}
+
+static void keep_as_previous(struct miner *miner)
+{
+	struct group_list groups = miner->groups;
+	uint32_t *of_row = miner->of_row;
+
+	miner->groups = miner->previous;
+	miner->previous = groups;
+	miner->of_row = miner->of_row_before;
+	miner->of_row_before = of_row;
+}
+
+static int mine(struct miner *miner, size_t min, size_t max, struct rows *rows, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t length = 1; length <= max + 1 && rc == NP_OK; length++) {
+		rc = count_length(miner, length, err);
+		if (rc == NP_OK && length > min)
+			rc = give_groups(miner, length - 1, rows, err);
+		keep_as_previous(miner);
+	}
+	return rc;
+}
+
+static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+		   struct np_err *err)
+{
+	struct miner miner = { .sql = sql };
+	const char *source = NULL;
+	sqlite3_int64 min = sqlite3_value_int64(arguments[1]);
+	sqlite3_int64 max = sqlite3_value_int64(arguments[2]);
+	sqlite3_int64 least = sqlite3_value_int64(arguments[3]);
+	int rc = sql_text_argument(arguments[0], "source", &source, err);
+
+	if (rc == NP_OK && (min < 1 || max < min || max > MAX_KEYS || least < 2 ||
+			    least > INT32_MAX))
+		rc = np_fail(err, NP_E_FORMAT,
+			     "the lengths must be from 1 to %d and the least count at least 2",
+			     MAX_KEYS);
+	if (rc == NP_OK) {
+		miner.least = (uint32_t)least;
+		rc = load(&miner, source, err);
+	}
+	if (rc == NP_OK)
+		rc = set_up(&miner, err);
+	if (rc == NP_OK)
+		rc = mine(&miner, (size_t)min, (size_t)max, rows, err);
+	release(&miner);
+	return rc;
+}
+
+int sql_add_ngrams(struct sql *sql)
+{
+	static const char *const names[] = { "first_row", "length", "count", "wall_ns",
+					     "s1",        "s2",     "s3",    "s4" };
+	static const struct sql_table table = {
+		.name = "ngram",
+		.declaration = "CREATE TABLE x(first_row, length, count, wall_ns, s1, s2, s3, s4,"
+			       " source HIDDEN, min HIDDEN, max HIDDEN, least HIDDEN)",
+		.result_columns = NP_COUNT(names),
+		.arguments = 4,
+		.needed = 4,
+		.compute = compute,
+		.result_names = names,
+	};
+
+	return sql_add_table(sql, &table);
+}

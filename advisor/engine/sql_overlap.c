@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sql_private.h"
+
+#include <stdlib.h>
+
+#include "npuprof/spans.h"
+
+/*
+ * overlap(a, b): the pairs of rows that run at the same time, and for how long.
+ * covered(a, b): for each row of a, how much of it is covered by rows of b.
+ *
+ * Each source is a SELECT whose first three columns are an id, a start and an
+ * end. Intervals are half open; what has no length overlaps nothing.
+ */
+struct interval {
+	np_ns begin;
+	np_ns end;
+	struct np_cell id;
+	size_t row;
+};
+
+struct intervals {
+	NP_VEC(struct interval) list;
+	struct np_arena *arena;
+};
+
+static void release(struct intervals *intervals)
+{
+	np_vec_release(&intervals->list);
+	np_arena_free(intervals->arena);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct interval *x = a;
+	const struct interval *y = b;
+
+	if (x->begin != y->begin)
+		return np_order(x->begin, y->begin);
+	return np_order((int64_t)x->row, (int64_t)y->row);
+}
+
+static bool in_range(struct np_cell cell)
+{
+	return cell.type == NP_CELL_INTEGER && cell.integer >= -NP_NS_MAX &&
+	       cell.integer <= NP_NS_MAX;
+}
+
+static int read_all(struct sql_stmt *stmt, struct intervals *intervals, struct np_err *err)
+{
+	int rc;
+
+	while ((rc = sql_step(stmt, err)) > 0) {
+		struct np_cell begin = sql_cell(stmt, 1);
+		struct np_cell end = sql_cell(stmt, 2);
+		struct interval *interval;
+
+		if (!in_range(begin) || !in_range(end) || end.integer < begin.integer)
+			continue;
+		interval = np_vec_add(&intervals->list, err);
+		if (!interval)
+			return NP_E_NOMEM;
+		interval->begin = begin.integer;
+		interval->end = end.integer;
+		interval->row = intervals->list.count;
+		rc = cell_copy(intervals->arena, sql_cell(stmt, 0), &interval->id, err);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+static int load(struct sql *sql, sqlite3_value *source, const char *name,
+		struct intervals *intervals, struct np_err *err)
+{
+	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+	const char *text = NULL;
+	int rc = sql_text_argument(source, name, &text, err);
+
+	intervals->arena = np_arena_new();
+	if (!intervals->arena)
+		return np_fail_nomem(err, "intervals");
+	if (rc == NP_OK)
+		rc = sql_prepare_source(sql, "*", text, "", &stmt, err);
+	if (rc == NP_OK && sql_columns(stmt) < 3)
+		rc = np_fail(err, NP_E_FORMAT, "'%s' must give an id, a start and an end", name);
+	if (rc == NP_OK)
+		rc = read_all(stmt, intervals, err);
+	if (rc == NP_OK && intervals->list.count > 0)
+		qsort(intervals->list.item, intervals->list.count, sizeof(struct interval),
+		      compare);
+	return rc;
+}
+
+/* Those that have begun and may not have ended. */
+struct active {
+	NP_VEC(const struct interval *) list;
+};
+
+/* `new` has begun: pair it with all of the other side that still run, and drop those that ended. */
+static int meet(struct sql *sql, const struct interval *new, struct active *others, bool new_is_a,
+		struct rows *rows, struct np_err *err)
+{
+	size_t kept = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < others->list.count; i++) {
+		const struct interval *other = others->list.item[i];
+		np_ns end = other->end < new->end ? other->end : new->end;
+
+		if (other->end <= new->begin)
+			continue;
+		others->list.item[kept++] = other;
+		if (rc < 0 || end <= new->begin)
+			continue;
+		rc = rows_add(rows,
+			      (struct np_cell[]){ new_is_a ? new->id : other->id,
+						  new_is_a ? other->id : new->id,
+						  np_cell_integer(new->begin), np_cell_integer(end),
+						  np_cell_integer(end - new->begin) },
+			      err);
+		if (rc == NP_OK && sql->limits.rows > 0 &&
+		    rows_count(rows) > (size_t)sql->limits.rows)
+			rc = np_fail(err, NP_E_RANGE, "too many pairs");
+		if (rc == NP_OK && sql_late(sql))
+			rc = np_fail(err, NP_E_RANGE, "out of time");
+	}
+	others->list.count = kept;
+	return rc;
+}
+
+static int sweep(struct sql *sql, const struct intervals *a, const struct intervals *b,
+		 struct rows *rows, struct np_err *err)
+{
+	struct active as = { .list = { 0 } };
+	struct active bs = { .list = { 0 } };
+	size_t i = 0;
+	size_t j = 0;
+	int rc = NP_OK;
+
+	while (rc == NP_OK && (i < a->list.count || j < b->list.count)) {
+		bool from_a = j >= b->list.count ||
+			      (i < a->list.count &&
+			       a->list.item[i].begin <= b->list.item[j].begin);
+		const struct interval *new = from_a ? &a->list.item[i++] : &b->list.item[j++];
+		struct active *own = from_a ? &as : &bs;
+		const struct interval **slot;
+
+		rc = meet(sql, new, from_a ? &bs : &as, from_a, rows, err);
+		if (rc < 0)
+			break;
+		slot = np_vec_add(&own->list, err);
+		if (slot)
+			*slot = new;
+		else
+			rc = NP_E_NOMEM;
+	}
+	np_vec_release(&as.list);
+	np_vec_release(&bs.list);
+	return rc;
+}
+
+static int compute_overlap(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+			   struct np_err *err)
+{
+	struct intervals a = { .list = { 0 } };
+	struct intervals b = { .list = { 0 } };
+	int rc = load(sql, arguments[0], "a", &a, err);
+
+	if (rc == NP_OK)
+		rc = load(sql, arguments[1], "b", &b, err);
+	if (rc == NP_OK)
+		rc = sweep(sql, &a, &b, rows, err);
+	release(&a);
+	release(&b);
+	return rc;
+}
+
+/* Time of [begin, end) inside of the spans from number `first` on. */
+static np_ns covered_by(const struct np_spans *spans, size_t first, np_ns begin, np_ns end)
+{
+	np_ns total = 0;
+
+	for (size_t i = first; i < np_spans_count(spans); i++) {
+		struct np_span span = np_spans_get(spans, i);
+		np_ns from = span.begin > begin ? span.begin : begin;
+		np_ns to = span.end < end ? span.end : end;
+
+		if (span.begin >= end)
+			break;
+		if (to > from)
+			total += to - from;
+	}
+	return total;
+}
+
+static int measure(struct sql *sql, const struct intervals *a, const struct np_spans *spans,
+		   struct rows *rows, struct np_err *err)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < a->list.count; i++) {
+		const struct interval *one = &a->list.item[i];
+		np_ns covered;
+		int rc;
+
+		/* Rows are in order of their begin: spans that ended before are done with. */
+		while (first < np_spans_count(spans) &&
+		       np_spans_get(spans, first).end <= one->begin)
+			first++;
+		covered = covered_by(spans, first, one->begin, one->end);
+		rc = rows_add(rows,
+			      (struct np_cell[]){
+				      one->id, np_cell_integer(one->end - one->begin),
+				      np_cell_integer(covered),
+				      np_cell_integer(one->end - one->begin - covered) },
+			      err);
+		if (rc == NP_OK && sql_late(sql))
+			rc = np_fail(err, NP_E_RANGE, "out of time");
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}
+
+static int unite(const struct intervals *intervals, struct np_spans *spans, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < intervals->list.count && rc == NP_OK; i++)
+		rc = np_spans_add(spans, intervals->list.item[i].begin,
+				  intervals->list.item[i].end, err);
+	return rc;
+}
+
+static int compute_covered(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+			   struct np_err *err)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *spans = np_spans_new();
+	struct intervals a = { .list = { 0 } };
+	struct intervals b = { .list = { 0 } };
+	int rc = spans ? load(sql, arguments[0], "a", &a, err) : np_fail_nomem(err, "spans");
+
+	if (rc == NP_OK)
+		rc = load(sql, arguments[1], "b", &b, err);
+	if (rc == NP_OK)
+		rc = unite(&b, spans, err);
+	if (rc == NP_OK)
+		rc = measure(sql, &a, spans, rows, err);
+	release(&a);
+	release(&b);
+	return rc;
+}
+
+int sql_add_overlap(struct sql *sql)
+{
+	static const char *const pair_names[] = { "a_id", "b_id", "start_ns", "end_ns",
+						  "overlap_ns" };
+	static const char *const cover_names[] = { "a_id", "dur_ns", "covered_ns",
+						   "uncovered_ns" };
+	static const struct sql_table pairs = {
+		.name = "overlap",
+		.declaration = "CREATE TABLE x(a_id, b_id, start_ns, end_ns, overlap_ns, a HIDDEN,"
+			       " b HIDDEN)",
+		.result_columns = NP_COUNT(pair_names),
+		.arguments = 2,
+		.needed = 2,
+		.compute = compute_overlap,
+		.result_names = pair_names,
+	};
+	static const struct sql_table cover = {
+		.name = "covered",
+		.declaration = "CREATE TABLE x(a_id, dur_ns, covered_ns, uncovered_ns, a HIDDEN,"
+			       " b HIDDEN)",
+		.result_columns = NP_COUNT(cover_names),
+		.arguments = 2,
+		.needed = 2,
+		.compute = compute_covered,
+		.result_names = cover_names,
+	};
+	int rc = sql_add_table(sql, &pairs);
+
+	return rc == SQLITE_OK ? sql_add_table(sql, &cover) : rc;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ADVISOR_SQL_PRIVATE_H
+#define NP_ADVISOR_SQL_PRIVATE_H
+
+#include <sqlite3.h>
+
+#include "sql.h"
+
+/* What the parts of the SQL engine share. */
+struct sql {
+	sqlite3 *db;
+	const struct values *values;
+	struct sql_limits limits;
+	np_ns deadline; /* 0: no rule is running */
+	bool trusted;
+	bool filling; /* a fixture may change tables */
+	bool late;        /* the deadline passed */
+	int error_offset; /* of the last prepare */
+	char denied[96];  /* what the text wanted to do and may not */
+	NP_VEC(struct sql_view *) views;
+};
+
+struct sql_stmt {
+	struct sql *sql;
+	sqlite3_stmt *stmt;
+	int64_t rows;
+	bool trusted;
+};
+
+/* Is the rule out of time? For long work inside of one function. */
+bool sql_late(struct sql *sql);
+
+/* sqlite3_declare_vtab(), which asks for the right to create a table. */
+int sql_declare(struct sql *sql, const char *text);
+
+/* Fill `err` from the connection's last failure. */
+int sql_failed(struct sql *sql, int code, struct np_err *err);
+
+/* Bytes that statements of this thread may still take from SQLite's allocator. */
+void sql_memory_begin(int64_t bytes);
+bool sql_memory_end(void); /* true if the limit was met */
+bool sql_memory_exceeded(void);
+
+/* Give a cell to SQLite; texts are static when `lasting`. */
+void sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting);
+struct np_cell sql_value_cell(sqlite3_value *value);
+
+/* Functions and table-valued functions, one registration per file. */
+int sql_add_scalars(struct sql *sql);
+int sql_add_patterns(struct sql *sql);
+int sql_add_shapes(struct sql *sql);
+int sql_add_aggregates(struct sql *sql);
+int sql_add_sequences(struct sql *sql);
+int sql_add_overlap(struct sql *sql);
+int sql_add_ngrams(struct sql *sql);
+int sql_add_graphs(struct sql *sql);
+
+void sql_views_free(struct sql *sql);
+
+/*
+ * Table-valued functions whose result is computed when they are called
+ * --------------------------------------------------------------------
+ *
+ * `columns` of the result, then hidden ones for the arguments. `compute` gets
+ * the arguments and appends rows.
+ */
+#define SQL_TABLE_ARGUMENTS 8
+
+struct sql_table {
+	const char *name;
+	const char *declaration; /* CREATE TABLE x(result…, argument HIDDEN…) */
+	int result_columns;
+	int arguments;
+	int needed; /* of the arguments */
+	int (*compute)(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+		       struct np_err *err);
+	const char *const *result_names;
+};
+
+int sql_add_table(struct sql *sql, const struct sql_table *table);
+
+/*
+ * Prepare "SELECT <what> FROM <source> <rest>" as a rule would: `source` is the
+ * name of a table or a SELECT.
+ */
+int sql_prepare_source(struct sql *sql, const char *what, const char *source, const char *rest,
+		       struct sql_stmt **ret, struct np_err *err) NP_MUST_USE;
+
+/* An argument as text; fails when it is NULL. */
+int sql_text_argument(sqlite3_value *value, const char *name, const char **ret,
+		      struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_ADVISOR_SQL_PRIVATE_H */

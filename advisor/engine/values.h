@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ADVISOR_VALUES_H
+#define NP_ADVISOR_VALUES_H
+
+#include "npuprof/arena.h"
+#include "npuprof/relation.h"
+#include "npuprof/vec.h"
+
+/*
+ * Named values and rows of values that own their texts
+ * ====================================================
+ *
+ * What SQL gives is valid until the next step; what a finding shows has to
+ * last. Both keep copies in an arena and are not locked.
+ */
+struct named_value {
+	const char *name;
+	struct np_cell value;
+};
+
+struct values {
+	struct np_arena *arena; /* borrowed */
+	NP_VEC(struct named_value) list;
+};
+
+void values_release(struct values *values);
+
+/* Set a value, replacing an earlier one of the name; name and text are copied. */
+int values_set(struct values *values, const char *name, struct np_cell value, struct np_err *err)
+	NP_MUST_USE;
+
+/* The value of a name, or NULL. */
+const struct np_cell *values_find(const struct values *values, const char *name);
+
+/* The same text in the arena; other cells as they are. NP_E_NOMEM without memory. */
+int cell_copy(struct np_arena *arena, struct np_cell from, struct np_cell *ret, struct np_err *err)
+	NP_MUST_USE;
+
+/* A number as a real; false for a text and for nothing. */
+bool cell_number(const struct np_cell *cell, double *ret);
+
+/* The order that SQL gives values: nothing, numbers, texts by bytes. */
+int cell_compare(const struct np_cell *a, const struct np_cell *b);
+
+/* Append a value as plain text; nothing for NULL. */
+void cell_format(struct np_buf *buf, const struct np_cell *cell);
+
+/*
+ * A table with columns that are known at run time only. Row r has its cells at
+ * cells.item[r * column_count].
+ */
+struct rows {
+	struct np_arena *arena; /* owned */
+	struct np_column *columns;
+	size_t column_count;
+	NP_VEC(struct np_cell) cells;
+};
+
+/* `types` may be NULL: all columns are then NP_NUMERIC. */
+int rows_init(struct rows *rows, const char *const *names, const enum np_column_type *types,
+	      size_t count, struct np_err *err) NP_MUST_USE;
+void rows_release(struct rows *rows);
+
+/* Append one row of column_count cells; their texts are copied. */
+int rows_add(struct rows *rows, const struct np_cell *cells, struct np_err *err) NP_MUST_USE;
+
+size_t rows_count(const struct rows *rows);
+const struct np_cell *rows_cell(const struct rows *rows, size_t row, size_t column);
+
+/* The index of a column, or SIZE_MAX. */
+size_t rows_column(const struct rows *rows, const char *name);
+
+#endif /* NP_ADVISOR_VALUES_H */

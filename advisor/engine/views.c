@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "views.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the views share, and the lists of them. */
+
+struct np_cell view_text(const struct np_detail *detail, np_str id)
+{
+	if (id == NP_STR_NONE)
+		return np_cell_null();
+	return np_cell_bytes(np_strtab_text(detail->strings, id),
+			     np_strtab_length(detail->strings, id));
+}
+
+struct np_cell view_step_id(const struct view_rank *source, uint32_t step)
+{
+	if (step == NP_NO_STEP || step >= source->rank->steps.count)
+		return np_cell_null();
+	return np_cell_text(np_run_text(source->run, source->rank->steps.item[step].id));
+}
+
+struct np_cell view_difference(np_ns begin, np_ns end)
+{
+	return begin == NP_UNKNOWN || end == NP_UNKNOWN ? np_cell_null()
+							: np_cell_integer(end - begin);
+}
+
+/* How each view of a rank is made; NULL for those that come from elsewhere. */
+static const struct {
+	const struct view_description *what;
+	void (*make)(struct view *view, const struct view_rank *source);
+} catalog[] = {
+	{ &view_step, view_make_step },
+	{ &view_kernel, view_make_kernel },
+	{ &view_task, view_make_task },
+	{ &view_free, view_make_free },
+	{ &view_comm_op, view_make_comm_op },
+	{ &view_comm_band, view_make_comm_band },
+	{ &view_comm_task, view_make_comm_task },
+	{ &view_host_api, view_make_host_api },
+	{ &view_cann_api, view_make_cann_api },
+	{ &view_stack, view_make_stack },
+	{ &view_kernel_stack, view_make_kernel_stack },
+	{ &view_mark, view_make_mark },
+	{ &view_gc, view_make_gc },
+	{ &view_freq, view_make_freq },
+	{ &view_mem_op, view_make_mem_op },
+	{ &view_mem_curve, view_make_mem_curve },
+	{ &view_env, view_make_env },
+	{ &view_setting, view_make_setting },
+	{ &view_device, view_make_device },
+	{ &view_run, view_make_run },
+	{ &view_graph_node, NULL },
+	{ &view_graph_edge, NULL },
+};
+
+size_t view_catalog_count(void)
+{
+	return NP_COUNT(catalog) + np_cluster_relation_count;
+}
+
+struct view_description view_catalog(size_t index)
+{
+	const struct np_relation *relation;
+
+	if (index < NP_COUNT(catalog))
+		return *catalog[index].what;
+	relation = np_cluster_relations[index - NP_COUNT(catalog)];
+	return (struct view_description){ .name = relation->name,
+					  .columns = relation->columns,
+					  .column_count = relation->column_count,
+					  .scope = VIEW_CLUSTER,
+					  .what = relation->summary };
+}
+
+/* "v_base_step" is v_step of the other run, "v_base_np_wait" its np_wait. */
+static bool is_called(const char *name, const char *wanted)
+{
+	size_t prefix = strlen(VIEW_BASE_PREFIX);
+
+	if (strcmp(name, wanted) == 0)
+		return true;
+	if (strncmp(wanted, VIEW_BASE_PREFIX, prefix) != 0)
+		return false;
+	wanted += prefix;
+	return strcmp(name, wanted) == 0 ||
+	       (strncmp(name, "v_", 2) == 0 && strcmp(name + 2, wanted) == 0);
+}
+
+bool view_describe(const char *name, struct view_description *ret)
+{
+	for (size_t i = 0; i < view_catalog_count(); i++) {
+		struct view_description one = view_catalog(i);
+
+		if (is_called(one.name, name)) {
+			*ret = one;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *view_cure(const char *name, const char *column)
+{
+	static const struct {
+		const char *prefix;
+		const char *cure;
+	} columns[] = {
+		{ "aic_", "aic_metrics=PipeUtilization with profiler_level=Level1" },
+		{ "aiv_", "aic_metrics=PipeUtilization with profiler_level=Level1" },
+		{ "in_", "profiler_level=Level1 (record_shapes=True for the framework's calls)" },
+		{ "out_", "profiler_level=Level1" },
+		{ "state", "profiler_level=Level1 and text export (OP State)" },
+		{ "core", "profiler_level=Level1" },
+		{ "op_type", "profiler_level=Level1" },
+		{ "block_dim", "profiler_level=Level1" },
+		{ "mix_block_dim", "profiler_level=Level1" },
+		{ "stack_id", "with_stack=True" },
+		{ "transit_ns", "profiler_level=Level1" },
+		{ "size_b", "profiler_level=Level1" },
+	};
+	struct view_description view = { .name = NULL };
+
+	if (strncmp(name, VIEW_BASE_PREFIX, strlen(VIEW_BASE_PREFIX)) == 0)
+		return "give the other run with --base DIR";
+	for (size_t i = 0; column && i < NP_COUNT(columns); i++) {
+		if (strncmp(column, columns[i].prefix, strlen(columns[i].prefix)) == 0)
+			return columns[i].cure;
+	}
+	if (view_describe(name, &view) && view.cure)
+		return view.cure;
+	return "profile with more switches on (see npuprof info)";
+}
+
+void view_set_release(struct view_set *set)
+{
+	for (size_t i = 0; i < set->list.count; i++)
+		view_close(&set->list.item[i]);
+	for (size_t i = 0; i < set->names.count; i++)
+		free(set->names.item[i]);
+	for (size_t i = 0; i < set->kept.count; i++) {
+		rows_release(set->kept.item[i]);
+		free(set->kept.item[i]);
+	}
+	np_vec_release(&set->list);
+	np_vec_release(&set->names);
+	np_vec_release(&set->kept);
+}
+
+struct view *view_set_find(const struct view_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->list.count; i++) {
+		if (strcmp(set->list.item[i].name, name) == 0)
+			return &set->list.item[i];
+	}
+	return NULL;
+}
+
+/* Give the view the name that it has in the other run. */
+static int rename_base(struct view_set *set, struct view *view, struct np_err *err)
+{
+	char **slot = np_vec_add(&set->names, err);
+	const char *rest = strncmp(view->name, "v_", 2) == 0 ? view->name + 2 : view->name;
+
+	if (!slot)
+		return NP_E_NOMEM;
+	if (asprintf(slot, "%s%s", VIEW_BASE_PREFIX, rest) < 0) {
+		set->names.count--;
+		return np_fail_nomem(err, "a view");
+	}
+	view->name = *slot;
+	return NP_OK;
+}
+
+int view_set_add(struct view_set *set, struct view view, bool base, struct np_err *err)
+{
+	struct view *slot = np_vec_add(&set->list, err);
+
+	if (!slot) {
+		view_close(&view);
+		return NP_E_NOMEM;
+	}
+	*slot = view;
+	return base ? rename_base(set, slot, err) : NP_OK;
+}
+
+int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool base,
+		      struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(catalog) && rc == NP_OK; i++) {
+		struct view view;
+
+		if (!catalog[i].make)
+			continue;
+		catalog[i].make(&view, source);
+		rc = view_set_add(set, view, base, err);
+	}
+	return rc;
+}
+
+int view_set_add_rows(struct view_set *set, const char *name, const struct rows *rows,
+		      struct np_err *err)
+{
+	struct view view;
+
+	view_of_rows(&view, name, rows);
+	return view_set_add(set, view, false, err);
+}
+
+static struct np_cell no_cell(const struct view *view, size_t row, size_t column)
+{
+	(void)view;
+	(void)row;
+	(void)column;
+	return np_cell_null();
+}
+
+static int add_absent(struct view_set *set, const struct view_description *what, bool base,
+		      struct np_err *err)
+{
+	struct view view = { .name = what->name,
+			     .columns = what->columns,
+			     .column_count = what->column_count,
+			     .cell = no_cell };
+	int rc = view_set_add(set, view, base, err);
+
+	/* Known only by its new name: drop it if that is there already. */
+	if (rc == NP_OK &&
+	    view_set_find(set, set->list.item[set->list.count - 1].name) !=
+		    &set->list.item[set->list.count - 1])
+		set->list.count--;
+	return rc;
+}
+
+int view_set_add_absent(struct view_set *set, unsigned scope, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < view_catalog_count() && rc == NP_OK; i++) {
+		struct view_description what = view_catalog(i);
+
+		if (!(what.scope & scope))
+			continue;
+		rc = add_absent(set, &what, false, err);
+		if (rc == NP_OK)
+			rc = add_absent(set, &what, true, err);
+	}
+	return rc;
+}
+
+int view_append(struct view *view, struct rows *rows, struct np_err *err)
+{
+	struct np_cell cells[128];
+	int rc = view_open(view, err);
+
+	if (rc == NP_OK && !rows->columns) {
+		const char *names[NP_COUNT(cells)];
+		enum np_column_type types[NP_COUNT(cells)];
+
+		for (size_t i = 0; i < view->column_count; i++) {
+			names[i] = view->columns[i].name;
+			types[i] = view->columns[i].type;
+		}
+		rc = rows_init(rows, names, types, view->column_count, err);
+	}
+	for (size_t row = 0; rc == NP_OK && row < view->rows; row++) {
+		for (size_t i = 0; i < view->column_count; i++)
+			cells[i] = view->cell(view, row, i);
+		rc = rows_add(rows, cells, err);
+	}
+	return rc;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ADVISOR_VIEWS_H
+#define NP_ADVISOR_VIEWS_H
+
+#include "npuprof/cluster.h"
+#include "npuprof/cluster_tables.h"
+#include "npuprof/detail.h"
+
+#include "view.h"
+
+/*
+ * The views over a loaded run
+ * ===========================
+ *
+ * A rank's views read its struct np_detail and its struct np_rank; the views of
+ * the cluster read all ranks, and the tables of the merged result.
+ */
+struct view_rank {
+	const struct np_run *run;
+	size_t index; /* of the rank in the run */
+	const struct np_rank *rank;
+	const struct np_detail *detail;
+	const struct np_cluster *cluster; /* for stages and sizes; may be NULL */
+};
+
+/* Each makes a view of a rank. They are listed in views.c. */
+void view_make_kernel(struct view *view, const struct view_rank *source);
+void view_make_task(struct view *view, const struct view_rank *source);
+void view_make_comm_op(struct view *view, const struct view_rank *source);
+void view_make_comm_band(struct view *view, const struct view_rank *source);
+void view_make_comm_task(struct view *view, const struct view_rank *source);
+void view_make_host_api(struct view *view, const struct view_rank *source);
+void view_make_cann_api(struct view *view, const struct view_rank *source);
+void view_make_stack(struct view *view, const struct view_rank *source);
+void view_make_kernel_stack(struct view *view, const struct view_rank *source);
+void view_make_step(struct view *view, const struct view_rank *source);
+void view_make_free(struct view *view, const struct view_rank *source);
+void view_make_freq(struct view *view, const struct view_rank *source);
+void view_make_gc(struct view *view, const struct view_rank *source);
+void view_make_mem_op(struct view *view, const struct view_rank *source);
+void view_make_mem_curve(struct view *view, const struct view_rank *source);
+void view_make_mark(struct view *view, const struct view_rank *source);
+void view_make_env(struct view *view, const struct view_rank *source);
+void view_make_setting(struct view *view, const struct view_rank *source);
+void view_make_device(struct view *view, const struct view_rank *source);
+void view_make_run(struct view *view, const struct view_rank *source);
+
+extern const struct view_description view_kernel;
+extern const struct view_description view_task;
+extern const struct view_description view_comm_op;
+extern const struct view_description view_comm_band;
+extern const struct view_description view_comm_task;
+extern const struct view_description view_host_api;
+extern const struct view_description view_cann_api;
+extern const struct view_description view_stack;
+extern const struct view_description view_kernel_stack;
+extern const struct view_description view_step;
+extern const struct view_description view_free;
+extern const struct view_description view_freq;
+extern const struct view_description view_gc;
+extern const struct view_description view_mem_op;
+extern const struct view_description view_mem_curve;
+extern const struct view_description view_mark;
+extern const struct view_description view_env;
+extern const struct view_description view_setting;
+extern const struct view_description view_device;
+extern const struct view_description view_run;
+extern const struct view_description view_graph_node;
+extern const struct view_description view_graph_edge;
+
+/* The views of one rank, ready for a connection. */
+struct view_set {
+	NP_VEC(struct view) list; /* complete before the first is given to a connection */
+	NP_VEC(char *) names;     /* of views with made-up names */
+	NP_VEC(struct rows *) kept;
+};
+
+void view_set_release(struct view_set *set);
+
+/* Add all views of a rank, their names beginning with v_base_ when it is of the second run. */
+int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool base,
+		      struct np_err *err) NP_MUST_USE;
+
+/* Add the merged tables and the views of all ranks; `about` has v_run, v_device, v_env rows. */
+struct view_cluster {
+	const struct np_cluster_tables *tables;
+	const struct rows *device; /* of all ranks; NULL when there are none */
+	const struct rows *env;
+	const struct rows *run;
+};
+int view_set_add_cluster(struct view_set *set, const struct view_cluster *source, bool base,
+			 struct np_err *err) NP_MUST_USE;
+
+/* Add a view, which is closed with the set. */
+int view_set_add(struct view_set *set, struct view view, bool base, struct np_err *err) NP_MUST_USE;
+
+/* Add a view of rows that outlive the set. */
+int view_set_add_rows(struct view_set *set, const char *name, const struct rows *rows,
+		      struct np_err *err) NP_MUST_USE;
+
+/* Views that this set lacks, as empty ones that are not present, so that SQL can name them. */
+int view_set_add_absent(struct view_set *set, unsigned scope, struct np_err *err) NP_MUST_USE;
+
+struct view *view_set_find(const struct view_set *set, const char *name);
+
+/* Copy all rows of a view behind those of `rows`, which is begun when it has no columns. */
+int view_append(struct view *view, struct rows *rows, struct np_err *err) NP_MUST_USE;
+
+/* Keys of v_run: columns of `when`. */
+extern const char *const view_run_keys[];
+extern const size_t view_run_key_count;
+
+/* Private to the views: cells. */
+struct np_cell view_text(const struct np_detail *detail, np_str id);
+struct np_cell view_step_id(const struct view_rank *source, uint32_t step);
+struct np_cell view_difference(np_ns begin, np_ns end);
+
+#endif /* NP_ADVISOR_VIEWS_H */

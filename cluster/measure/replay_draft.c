@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay_private.h"
+
+/* A rank while its program is drafted. */
+struct drafting {
+	struct np_replay *replay;
+	const struct np_rank *rank;
+	uint32_t index;
+	drafts *marks;
+	np_ns done[NP_WORK_KINDS];
+	uint32_t next_op;
+	uint32_t *by_end; /* operators in the order of their ends */
+	uint32_t cell;
+	struct np_err *err;
+};
+
+static int add_mark(struct drafting *rank, enum mark_kind kind, uint32_t slot)
+{
+	struct draft *draft = np_vec_add(rank->marks, rank->err);
+
+	if (!draft)
+		return NP_E_NOMEM;
+	*draft = (struct draft){ .slot = slot,
+				 .cell = rank->cell,
+				 .kind = kind,
+				 .order = (uint32_t)rank->marks->count };
+	for (int i = 0; i < NP_WORK_KINDS; i++) {
+		draft->at[i] = rank->done[i];
+		draft->place += rank->done[i];
+	}
+	return NP_OK;
+}
+
+static int add_cell(struct drafting *rank, np_str step)
+{
+	struct np_replay_cell *cell = np_vec_add(&rank->replay->cells, rank->err);
+
+	if (!cell)
+		return NP_E_NOMEM;
+	*cell = (struct np_replay_cell){ .rank = rank->index, .step = step };
+	rank->cell = (uint32_t)rank->replay->cells.count - 1;
+	return NP_OK;
+}
+
+static void work(struct drafting *rank, enum np_work kind, np_ns ns)
+{
+	rank->done[kind] += ns;
+	rank->replay->cells.item[rank->cell].work[kind] += ns;
+}
+
+/* Operators that start here, or started before where nothing was recorded. */
+static int start_ops(struct drafting *rank, int32_t device, np_ns time)
+{
+	const struct np_rank *loaded = rank->rank;
+	int rc = NP_OK;
+
+	while (rank->next_op < loaded->ops.count && rc == NP_OK &&
+	       loaded->ops.item[rank->next_op].start <= time) {
+		if (loaded->ops.item[rank->next_op].device == device)
+			rc = add_mark(
+				rank, MARK_START,
+				np_align_slot(rank->replay->align, rank->index, rank->next_op));
+		rank->next_op++;
+	}
+	return rc;
+}
+
+/* --- ranks with intervals ----------------------------------------------------------------------
+ */
+
+static enum np_work work_of(enum np_leaf_kind kind)
+{
+	switch (kind) {
+	case NP_LEAF_COMPUTE:
+		return NP_WORK_COMPUTE;
+	case NP_LEAF_FREE_HOST:
+	case NP_LEAF_FREE_DATALOADER:
+		return NP_WORK_HOST;
+	case NP_LEAF_MEMCPY:
+	case NP_LEAF_COMM:
+	case NP_LEAF_FREE_OTHER:
+	case NP_LEAF_FREE_UNKNOWN:
+	case NP_LEAF_KINDS:
+		break;
+	}
+	return NP_WORK_OTHER;
+}
+
+/* How soon after the end of an operator a rank goes on that stood still for it. */
+#define GOES_ON_NS 50000
+
+/* A rank stands still from `begin` until the operator ends, at `end`. */
+struct still {
+	np_ns begin;
+	np_ns end;
+	uint32_t op; /* UINT32_MAX: it does not, and begin is end */
+};
+
+/*
+ * Whoever the time of a piece belongs to: where it is over because an operator
+ * has ended, or a little later, the rank stood still for that one.
+ */
+static struct still stands_still(const struct drafting *rank, const struct np_exposed *piece)
+{
+	const struct np_comm_op *ops = rank->rank->ops.item;
+	struct still still = { piece->end, piece->end, UINT32_MAX };
+	size_t low = 0;
+	size_t high = rank->rank->ops.count;
+
+	/* The last operator that ends in the piece. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ops[rank->by_end[middle]].end <= piece->end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low > 0) {
+		uint32_t op = rank->by_end[low - 1];
+
+		if (ops[op].end > piece->begin && piece->end - ops[op].end <= GOES_ON_NS)
+			still = (struct still){ piece->begin, ops[op].end, op };
+	}
+	return still;
+}
+
+static np_ns overlap(const struct still *still, np_ns begin, np_ns end)
+{
+	np_ns from = still->begin > begin ? still->begin : begin;
+	np_ns to = still->end < end ? still->end : end;
+
+	return to > from ? to - from : 0;
+}
+
+/* Standing still is no work; the rest of what nothing hides is. */
+static int stand_still(struct drafting *rank, uint32_t *piece, uint32_t last, np_ns begin,
+		       np_ns end)
+{
+	const struct np_activity *activity = &rank->rank->activity;
+	int rc = NP_OK;
+
+	for (uint32_t i = *piece; i < last && rc == NP_OK; i++) {
+		const struct np_exposed *each = &activity->exposed.item[i];
+		struct still still;
+
+		if (each->begin >= end)
+			break;
+		still = stands_still(rank, each);
+		work(rank, NP_WORK_OTHER, -overlap(&still, begin, end));
+		if (still.op != UINT32_MAX && still.end > begin && still.end <= end)
+			rc = add_mark(rank, MARK_BLOCK,
+				      np_align_slot(rank->replay->align, rank->index, still.op));
+		if (each->end <= end)
+			*piece = i + 1;
+	}
+	return rc;
+}
+
+static int draft_segment(struct drafting *rank, uint32_t segment, np_ns end, uint32_t *piece,
+			 uint32_t last_piece)
+{
+	const struct np_activity *activity = &rank->rank->activity;
+	const struct np_segment *from = &activity->segments.item[segment];
+
+	for (uint32_t i = from->first; i < from[1].first; i++) {
+		const struct np_share *share = &activity->shares.item[i];
+
+		work(rank, work_of(np_leaf_kind(share->leaf)), share->ns);
+	}
+	return stand_still(rank, piece, last_piece, from->begin, end);
+}
+
+static int draft_cell(struct drafting *rank, size_t index)
+{
+	const struct np_activity *activity = &rank->rank->activity;
+	const struct np_activity_cell *cell = &activity->cells.item[index];
+	uint32_t piece = cell->first_exposed;
+	uint32_t last = cell->first_segment + cell->segments;
+	int rc = NP_OK;
+
+	for (uint32_t i = cell->first_segment; i < last && rc == NP_OK; i++) {
+		np_ns end = i + 1 < last ? activity->segments.item[i + 1].begin : cell->end;
+
+		rc = start_ops(rank, rank->rank->times.item[index].device,
+			       activity->segments.item[i].begin);
+		if (rc == NP_OK)
+			rc = draft_segment(rank, i, end, &piece,
+					   cell->first_exposed + cell->exposed);
+	}
+	return rc < 0 ? rc : add_mark(rank, MARK_STEP, NO_SLOT);
+}
+
+/* Between the spans of two steps the host had launched nothing. */
+static int draft_activity(struct drafting *rank, np_ns *ret_begin, np_ns *ret_end)
+{
+	const struct np_rank *loaded = rank->rank;
+	int32_t device = loaded->times.item[0].device;
+	int rc = NP_OK;
+
+	*ret_begin = NP_UNKNOWN;
+	for (size_t i = 0; i < loaded->activity.cells.count && rc == NP_OK; i++) {
+		const struct np_activity_cell *cell = &loaded->activity.cells.item[i];
+
+		if (loaded->times.item[i].device != device || cell->end <= cell->begin)
+			continue;
+		rc = add_cell(rank, loaded->steps.item[loaded->times.item[i].step].id);
+		if (rc < 0)
+			return rc;
+		if (*ret_begin == NP_UNKNOWN)
+			*ret_begin = cell->begin;
+		else if (cell->begin > *ret_end)
+			work(rank, NP_WORK_HOST, cell->begin - *ret_end);
+		*ret_end = cell->end;
+		rc = draft_cell(rank, i);
+	}
+	return rc;
+}
+
+/* --- ranks of which only operators are known ----------------------------------------------------
+ */
+
+/* The rank is taken to stand still for every operator. */
+static int draft_ops(struct drafting *rank, np_ns *ret_begin, np_ns *ret_end)
+{
+	const struct np_rank *loaded = rank->rank;
+	np_ns reached = loaded->ops.item[0].start;
+	int rc = NP_OK;
+
+	*ret_begin = reached;
+	for (uint32_t i = 0; i < loaded->ops.count && rc == NP_OK; i++) {
+		const struct np_comm_op *op = &loaded->ops.item[i];
+		uint32_t slot = np_align_slot(rank->replay->align, rank->index, i);
+		np_str step =
+			op->step == NP_NO_STEP ? NP_STR_NONE : loaded->steps.item[op->step].id;
+
+		if (i == 0 || rank->replay->cells.item[rank->cell].step != step) {
+			rc = i > 0 ? add_mark(rank, MARK_STEP, NO_SLOT) : NP_OK;
+			if (rc == NP_OK)
+				rc = add_cell(rank, step);
+		}
+		if (rc == NP_OK && op->start > reached)
+			work(rank, NP_WORK_OTHER, op->start - reached);
+		if (rc == NP_OK)
+			rc = add_mark(rank, MARK_START, slot);
+		if (rc == NP_OK && op->end > reached)
+			rc = add_mark(rank, MARK_BLOCK, slot);
+		reached = op->end > reached ? op->end : reached;
+	}
+	*ret_end = reached;
+	return rc < 0 ? rc : add_mark(rank, MARK_STEP, NO_SLOT);
+}
+
+static int order_ends(const void *left, const void *right, void *context)
+{
+	const struct np_comm_op *ops = context;
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+
+	return ops[a].end != ops[b].end ? np_order(ops[a].end, ops[b].end) : np_order(a, b);
+}
+
+static int draft_timed(struct drafting *rank, struct np_replay_rank *own)
+{
+	size_t count = rank->rank->ops.count;
+	int rc;
+
+	rank->replay->timed++;
+	rank->by_end = malloc((count + 1) * sizeof(*rank->by_end));
+	if (!rank->by_end)
+		return np_fail_nomem(rank->err, "the replay");
+	for (uint32_t i = 0; i < count; i++)
+		rank->by_end[i] = i;
+	qsort_r(rank->by_end, count, sizeof(*rank->by_end), order_ends, rank->rank->ops.item);
+	rc = draft_activity(rank, &own->begin, &own->end);
+	free(rank->by_end);
+	return rc;
+}
+
+int replay_draft(struct np_replay *replay, uint32_t index, drafts *ret, struct np_err *err)
+{
+	const struct np_rank *rank = replay->align->run->ranks[index];
+	struct np_replay_rank *own = &replay->ranks[index];
+	struct drafting drafting = {
+		.replay = replay, .rank = rank, .index = index, .marks = ret, .err = err
+	};
+
+	own->begin = NP_UNKNOWN;
+	if (rank->activity.cells.count > 0)
+		return draft_timed(&drafting, own);
+	return rank->ops.count > 0 ? draft_ops(&drafting, &own->begin, &own->end) : NP_OK;
+}

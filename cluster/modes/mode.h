@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_MODE_H
+#define NP_MODE_H
+
+/*
+ * What a mode is made of
+ * ======================
+ *
+ * A row in the table of modes.c: what it needs of each rank, how it reduces a
+ * rank to something small, and how it merges these into tables. reduce() runs on
+ * worker threads, one rank at a time and without locks: it looks at its rank
+ * alone. merge() runs once, afterwards, with the results by index of the rank;
+ * NULL where a rank could not be used.
+ *
+ * Texts are ids of run->strings, which all ranks share. Never sort by them.
+ */
+
+#include "npuprof/detail.h"
+#include "npuprof/modes.h"
+
+/* One rank while it is reduced. */
+struct mode_rank {
+	const struct np_modes *modes;
+	const struct np_run *run;
+	const struct np_rank *rank;
+	const struct np_detail *detail; /* NULL if no mode wants one */
+	size_t index;                   /* in run->sources */
+	np_str *texts;                  /* of the detail → of the run */
+	struct np_err *err;
+};
+
+/* The run's id of a text of the detail. */
+int mode_text(struct mode_rank *rank, np_str text, np_str *ret) NP_MUST_USE;
+
+/* Is a row of this step to be looked at? */
+bool mode_takes(const struct mode_rank *rank, uint32_t step);
+
+struct mode {
+	const char *name;
+	const char *summary;
+	unsigned wants; /* sections of the detail that are looked at */
+	unsigned needs; /* of these, those without which a rank is skipped */
+	/* Before any rank is loaded, to choose from them; may be missing. */
+	int (*prepare)(struct np_modes *modes, void **ret, struct np_err *err);
+	/* May be missing where the operators that ranks keep say enough. */
+	int (*reduce)(struct mode_rank *rank, const void *prepared, void **ret);
+	int (*merge)(struct np_modes *modes, const void *prepared, void *const *ranks,
+		     struct np_err *err);
+	void (*release)(void *result); /* of reduce() */
+	void (*unprepare)(void *prepared);
+};
+
+extern const struct mode mode_cann_api_sum;
+extern const struct mode mode_cluster_time_summary;
+extern const struct mode mode_communication_bottleneck;
+extern const struct mode mode_computational_op_masking;
+extern const struct mode mode_compute_op_sum;
+extern const struct mode mode_ep_load_balance;
+extern const struct mode mode_export_summary;
+extern const struct mode mode_free_analysis;
+extern const struct mode mode_freq_analysis;
+extern const struct mode mode_hccl_sum;
+extern const struct mode mode_module_statistic;
+extern const struct mode mode_mstx_sum;
+extern const struct mode mode_operator_mfu;
+extern const struct mode mode_p2p_pairing;
+extern const struct mode mode_pp_chart;
+extern const struct mode mode_slow_link;
+extern const struct mode mode_slow_rank;
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+/* Add a table, so far without rows; NULL when out of memory. Names are constants. */
+struct np_mode_table *mode_table(struct np_modes *modes, const char *mode, const char *name,
+				 const char *summary, const struct np_column *columns, size_t count,
+				 struct np_err *err);
+
+#define MODE_TABLE(modes, mode, name, summary, columns, err) \
+	mode_table(modes, mode, name, summary, columns, NP_COUNT(columns), err)
+
+/* Append a row; texts are copied. */
+int mode_row(struct np_modes *modes, struct np_mode_table *table, const struct np_cell *cells,
+	     struct np_err *err) NP_MUST_USE;
+
+/* A text of the run, "N/A" where there is none. */
+const char *mode_name(const struct np_modes *modes, np_str text);
+struct np_cell mode_name_cell(const struct np_modes *modes, np_str text);
+
+/* The id of a rank by its index. */
+int32_t mode_rank_id(const struct np_modes *modes, size_t index);
+
+/* A step of a rank as the vendor's tables write it: a number if it is one; NULL for none. */
+struct np_cell mode_step_cell(const struct np_modes *modes, np_str step);
+
+/* How many rows a list shows. */
+size_t mode_top(const struct np_modes *modes, size_t own);
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+/* Values of which quantiles are wanted: all are kept, so that these are exact. */
+struct samples {
+	int64_t *item;
+	size_t count;
+	size_t capacity;
+	int64_t sum;
+	bool sorted;
+};
+
+struct summary {
+	size_t count;
+	double mean;
+	double std;            /* of a sample (n - 1); NaN for one value */
+	double population_std; /* (n) */
+	int64_t min;
+	double q1;
+	double median;
+	double q3;
+	int64_t max;
+	int64_t sum;
+};
+
+int samples_add(struct samples *samples, int64_t value, struct np_err *err) NP_MUST_USE;
+int samples_join(struct samples *to, const struct samples *from, struct np_err *err) NP_MUST_USE;
+void samples_release(struct samples *samples);
+
+/* Sorts them. Quantiles are interpolated linearly at (n - 1)q. */
+struct summary samples_describe(struct samples *samples);
+
+/* The columns of a description and its cells. */
+#define DESCRIBE_COLUMNS \
+	{ "Count", NP_INTEGER }, { "MeanNs", NP_REAL }, { "StdNs", NP_REAL }, \
+		{ "MinNs", NP_REAL }, { "Q1Ns", NP_REAL }, { "MedianNs", NP_REAL }, \
+		{ "Q3Ns", NP_REAL }, { "MaxNs", NP_REAL }, \
+	{ \
+		"SumNs", NP_REAL \
+	}
+#define DESCRIBE_CELLS 9
+
+void describe_cells(const struct summary *summary, struct np_cell *cells);
+
+/* --- grouping -------------------------------------------------------------------------------- */
+
+#define GROUP_PARTS 4
+
+/* Values with the same key. */
+struct group {
+	np_str key[GROUP_PARTS];
+	struct samples samples;
+	int64_t least; /* the extremes, and the first ranks that have them */
+	int64_t most;
+	int32_t least_of;
+	int32_t most_of;
+};
+
+struct grouping {
+	size_t parts;
+	struct np_idmap *level[GROUP_PARTS];
+	uint32_t inner; /* numbers given to incomplete keys */
+	NP_VEC(struct group) list;
+};
+
+int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err) NP_MUST_USE;
+void grouping_release(struct grouping *grouping);
+
+/* The group of a key, added if it is new; NULL when out of memory. */
+struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err);
+
+/* The group of a key, or NULL if there is none. */
+struct group *grouping_get(struct grouping *grouping, const np_str *key);
+
+/* Add a value of a rank; ranks come in ascending order. */
+int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err) NP_MUST_USE;
+
+/* The indexes of the groups by descending sum, then by key as text; freed by the caller. */
+uint32_t *grouping_by_sum(const struct np_modes *modes, const struct grouping *grouping,
+			  struct np_err *err);
+
+/* The same by key as text alone. */
+uint32_t *grouping_by_key(const struct np_modes *modes, const struct grouping *grouping,
+			  struct np_err *err);
+
+/* --- operators over ranks -------------------------------------------------------------------- */
+
+/* One operator of one rank. */
+struct member {
+	uint64_t hash; /* of its communicator */
+	np_str name;
+	uint32_t nth;  /* of this name on its rank, by time */
+	uint32_t rank; /* index of the rank */
+	uint32_t op;   /* in np_rank.ops */
+};
+
+/* The operators of all ranks, those of one name of one communicator side by side, by rank. */
+struct members {
+	NP_VEC(struct member) list;
+};
+
+int members_build(const struct np_modes *modes, struct members *ret, struct np_err *err)
+	NP_MUST_USE;
+void members_release(struct members *members);
+
+/* Where the instance that begins at `first` ends. */
+size_t members_end(const struct members *members, size_t first);
+
+const struct np_comm_op *member_op(const struct np_modes *modes, const struct member *member);
+np_ns member_time(const struct np_modes *modes, const struct member *member);
+
+/* Do all ranks that have operators of the communicator have this one? */
+bool members_complete(const struct np_modes *modes, const struct members *members, size_t first,
+		      size_t end);
+
+/* A communicator's string, or its hash where that is all there is. */
+struct np_cell mode_group_cell(const struct np_modes *modes, uint64_t hash, char *buffer,
+			       size_t size);
+
+#endif /* NP_MODE_H */

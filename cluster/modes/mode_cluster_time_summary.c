@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode.h"
+
+#include "npuprof/spans.h"
+
+/*
+ * A step of a rank in one row: computing, communicating, copying, idle; and of
+ * communication what was transfer and what was waiting, by the shortest operator
+ * over the ranks.
+ */
+#define MODE "cluster_time_summary"
+
+/* Copies of a step, and how much of them nothing hides. */
+struct copies {
+	np_ns time;    /* Σ */
+	np_ns exposed; /* no kernel and no operator runs */
+	np_ns inside;  /* of these, between the first and the last of them */
+};
+
+struct result {
+	struct copies *steps; /* by step of the rank; NULL where tasks were not recorded */
+};
+
+static void release(void *result)
+{
+	free(((struct result *)result)->steps);
+	free(result);
+}
+
+struct pieces {
+	NP_VEC(struct np_span) list;
+};
+
+static int add_piece(struct pieces *pieces, np_ns begin, np_ns end, struct np_err *err)
+{
+	struct np_span *span;
+
+	if (begin >= end)
+		return NP_OK;
+	span = np_vec_add(&pieces->list, err);
+	if (!span)
+		return NP_E_NOMEM;
+	*span = (struct np_span){ begin, end };
+	return NP_OK;
+}
+
+static int busy_pieces(struct mode_rank *rank, uint32_t step, struct pieces *busy)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < rank->detail->kernels.count && rc == NP_OK; i++) {
+		const struct np_kernel *kernel = &rank->detail->kernels.item[i];
+
+		if (kernel->step == step && !kernel->schedule)
+			rc = add_piece(busy, kernel->start, kernel->end, rank->err);
+	}
+	for (size_t i = 0; i < rank->rank->ops.count && rc == NP_OK; i++) {
+		const struct np_comm_op *op = &rank->rank->ops.item[i];
+
+		if (op->step == step)
+			rc = add_piece(busy, op->start, op->end, rank->err);
+	}
+	return rc;
+}
+
+/* Copies before the first kernel of a step are in no window: they are the host's step's. */
+static uint32_t step_of(const struct mode_rank *rank, const struct np_device_task *task)
+{
+	for (uint32_t i = 0; task->step == NP_NO_STEP && i < rank->rank->steps.count; i++) {
+		const struct np_step *step = &rank->rank->steps.item[i];
+
+		if (step->id == NP_STR_NONE ||
+		    (step->host_begin != NP_UNKNOWN && task->start >= step->host_begin &&
+		     task->start < step->host_end))
+			return i;
+	}
+	return task->step;
+}
+
+static int copy_pieces(struct mode_rank *rank, uint32_t step, struct pieces *copies, np_ns *ret)
+{
+	int rc = NP_OK;
+
+	*ret = 0;
+	for (size_t i = 0; i < rank->detail->tasks.count && rc == NP_OK; i++) {
+		const struct np_device_task *task = &rank->detail->tasks.item[i];
+		const char *type = np_detail_text(rank->detail, task->type);
+
+		if (!type || strcmp(type, "MEMCPY_ASYNC") != 0 || step_of(rank, task) != step)
+			continue;
+		*ret += task->end - task->start;
+		rc = add_piece(copies, task->start, task->end, rank->err);
+	}
+	return rc;
+}
+
+/* Keep what lies within [begin, end). */
+static void clip(struct pieces *pieces, struct np_span within)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < pieces->list.count; i++) {
+		struct np_span span = pieces->list.item[i];
+
+		span.begin = span.begin < within.begin ? within.begin : span.begin;
+		span.end = span.end > within.end ? within.end : span.end;
+		if (span.begin < span.end)
+			pieces->list.item[kept++] = span;
+	}
+	pieces->list.count = kept;
+}
+
+/* What the pieces cover beyond the set. */
+static int exposed(struct pieces *pieces, const struct np_spans *busy, np_ns *ret,
+		   struct np_err *err)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *set = np_spans_new();
+	int rc = set ? np_spans_add_all(set, pieces->list.item, pieces->list.count, err)
+		     : np_fail_nomem(err, MODE);
+
+	if (rc == NP_OK)
+		*ret = np_spans_total(set) - np_spans_overlap(set, busy);
+	return rc;
+}
+
+static int measure(struct pieces *busy, struct pieces *copies, struct copies *ret,
+		   struct np_err *err)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *set = np_spans_new();
+	struct np_span extent = { 0, 0 };
+	int rc = set ? np_spans_add_all(set, busy->list.item, busy->list.count, err)
+		     : np_fail_nomem(err, MODE);
+
+	if (rc == NP_OK)
+		rc = exposed(copies, set, &ret->exposed, err);
+	if (rc < 0)
+		return rc;
+	(void)np_spans_extent(set, NULL, &extent);
+	clip(copies, extent);
+	return exposed(copies, set, &ret->inside, err);
+}
+
+static int reduce_step(struct mode_rank *rank, uint32_t step, struct copies *ret)
+{
+	struct pieces busy = { 0 };
+	struct pieces copies = { 0 };
+	int rc = busy_pieces(rank, step, &busy);
+
+	if (rc == NP_OK)
+		rc = copy_pieces(rank, step, &copies, &ret->time);
+	if (rc == NP_OK)
+		rc = measure(&busy, &copies, ret, rank->err);
+	np_vec_release(&busy.list);
+	np_vec_release(&copies.list);
+	return rc;
+}
+
+static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+{
+	struct result *result = calloc(1, sizeof(*result));
+	int rc = NP_OK;
+
+	(void)prepared;
+	if (!result)
+		return np_fail_nomem(rank->err, MODE);
+	*ret = result;
+	if (!(rank->detail->has & NP_DETAIL_TASKS))
+		return NP_OK;
+	result->steps = calloc(rank->rank->steps.count + 1, sizeof(*result->steps));
+	if (!result->steps)
+		return np_fail_nomem(rank->err, MODE);
+	for (uint32_t i = 0; i < rank->rank->steps.count && rc == NP_OK; i++)
+		rc = reduce_step(rank, i, &result->steps[i]);
+	return rc;
+}
+
+/* --- waits ----------------------------------------------------------------------------------- */
+
+/* Σ over the operators of each rank and step: the shortest of all ranks, and the rest. */
+struct shares {
+	np_ns **transfer; /* by rank, step */
+	np_ns **wait;
+};
+
+static int add_shares(struct np_modes *modes, struct shares *shares, struct np_err *err)
+{
+	struct members members = { 0 };
+	int rc = members_build(modes, &members, err);
+
+	for (size_t first = 0, end; first < members.list.count && rc == NP_OK; first = end) {
+		np_ns least = INT64_MAX;
+
+		end = members_end(&members, first);
+		/* A rank that lost the operator may have been the last to arrive. */
+		if (!members_complete(modes, &members, first, end) || end - first < 2)
+			continue;
+		for (size_t i = first; i < end; i++) {
+			np_ns time = member_time(modes, &members.list.item[i]);
+
+			least = time < least ? time : least;
+		}
+		for (size_t i = first; i < end; i++) {
+			const struct member *member = &members.list.item[i];
+			uint32_t step = member_op(modes, member)->step;
+
+			if (step == NP_NO_STEP)
+				continue;
+			shares->transfer[member->rank][step] += least;
+			shares->wait[member->rank][step] += member_time(modes, member) - least;
+		}
+	}
+	members_release(&members);
+	return rc;
+}
+
+static np_ns **step_sums(const struct np_modes *modes)
+{
+	np_ns **sums = np_arena_array(modes->arena, modes->run->sources.count + 1, sizeof(*sums));
+
+	for (size_t i = 0; sums && i < modes->run->sources.count; i++) {
+		size_t steps = modes->run->ranks[i] ? modes->run->ranks[i]->steps.count : 0;
+
+		sums[i] = np_arena_array(modes->arena, steps + 1, sizeof(**sums));
+		if (!sums[i])
+			return NULL;
+	}
+	return sums;
+}
+
+/* --- table ----------------------------------------------------------------------------------- */
+
+static const struct np_column columns[] = {
+	{ "rank", NP_INTEGER },
+	{ "step", NP_INTEGER },
+	{ "stepTime", NP_REAL },
+	{ "computation", NP_REAL },
+	{ "communicationNotOverlapComputation", NP_REAL },
+	{ "communicationOverlapComputation", NP_REAL },
+	{ "communication", NP_REAL },
+	{ "free", NP_REAL },
+	{ "communicationWaitStageTime", NP_REAL },
+	{ "communicationTransmitStageTime", NP_REAL },
+	{ "memory", NP_REAL },
+	{ "memoryNotOverlapComputationCommunication", NP_REAL },
+};
+
+/* All devices of a rank in a step together; false if nothing is known of it. */
+static bool sum_times(const struct np_rank *rank, uint32_t step, struct np_step_time *ret)
+{
+	bool found = false;
+
+	*ret = (struct np_step_time){ 0 };
+	for (size_t i = 0; i < rank->times.count; i++) {
+		const struct np_step_time *time = &rank->times.item[i];
+
+		if (time->step != step)
+			continue;
+		found = true;
+		ret->computing = np_plus(ret->computing, time->computing);
+		ret->communication = np_plus(ret->communication, time->communication);
+		ret->overlapped = np_plus(ret->overlapped, time->overlapped);
+		ret->communication_not_overlapped = np_plus(ret->communication_not_overlapped,
+							    time->communication_not_overlapped);
+		ret->free = np_plus(ret->free, time->free);
+	}
+	return found;
+}
+
+static struct np_cell us(np_ns time)
+{
+	return np_cell_scaled(time, 1e3);
+}
+
+static int put_step(struct np_modes *modes, struct np_mode_table *table, size_t index,
+		    uint32_t step, const struct copies *copies, const struct shares *shares,
+		    struct np_err *err)
+{
+	const struct np_rank *rank = modes->run->ranks[index];
+	const struct np_step *at = &rank->steps.item[step];
+	struct np_step_time time;
+	np_ns step_time;
+
+	if (!sum_times(rank, step, &time))
+		return NP_OK;
+	step_time = at->host_begin == NP_UNKNOWN || at->host_end == NP_UNKNOWN
+			    ? np_plus(np_plus(time.computing, time.communication_not_overlapped),
+				      time.free)
+			    : at->host_end - at->host_begin;
+	return mode_row(modes, table,
+			(const struct np_cell[NP_COUNT(columns)]){
+				np_cell_integer(rank->id),
+				mode_step_cell(modes, at->id),
+				us(step_time),
+				us(time.computing),
+				us(time.communication_not_overlapped),
+				us(time.overlapped),
+				us(time.communication),
+				us(copies ? np_plus(time.free, -copies->inside) : NP_UNKNOWN),
+				us(rank->ops.count ? shares->wait[index][step] : NP_UNKNOWN),
+				us(rank->ops.count ? shares->transfer[index][step] : NP_UNKNOWN),
+				us(copies ? copies->time : NP_UNKNOWN),
+				us(copies ? copies->exposed : NP_UNKNOWN),
+			},
+			err);
+}
+
+static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
+		 struct np_err *err)
+{
+	struct np_mode_table *table =
+		MODE_TABLE(modes, MODE, "ClusterTimeSummary", "a step of a rank in one row, in µs",
+			   columns, err);
+	struct shares shares = { step_sums(modes), step_sums(modes) };
+	int rc = table && shares.transfer && shares.wait ? add_shares(modes, &shares, err)
+							 : np_fail_nomem(err, MODE);
+
+	(void)prepared;
+	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
+		const struct result *result = ranks[i];
+
+		if (!result)
+			continue;
+		for (uint32_t j = 0; j < modes->run->ranks[i]->steps.count && rc == NP_OK; j++)
+			rc = put_step(modes, table, i, j, result->steps ? &result->steps[j] : NULL,
+				      &shares, err);
+	}
+	return rc;
+}
+
+const struct mode mode_cluster_time_summary = {
+	.name = MODE,
+	.summary = "computing, communication, copies and idle time of each rank and step",
+	.wants = NP_DETAIL_KERNELS | NP_DETAIL_TASKS,
+	.reduce = reduce,
+	.merge = merge,
+	.release = release,
+};

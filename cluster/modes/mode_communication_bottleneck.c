@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode.h"
+
+#include "npuprof/idmap.h"
+#include "npuprof/ranges.h"
+
+/*
+ * Why the longest operators of a rank are long: the rank that waited least was
+ * slow. Its tasks before the operator are compared with those of the rank that
+ * waited longest, back to where both were level.
+ */
+#define MODE "communication_bottleneck"
+
+/* Operators whose ranks differ by less than this are even. */
+#define EVEN_SHARE 0.05
+
+/* A task that waits this much longer on the device than its launch did on the host was held up
+ * by the device. */
+#define DEVICE_BOUND_NS 100000
+
+/* Ranks that started something within this time were level. */
+#define LEVEL_NS 1000000
+
+/* One operator of the target. */
+struct suspect {
+	struct member target;
+	struct member slow; /* the shortest */
+	struct member fast; /* the longest */
+	size_t ranks;
+	bool even;
+};
+
+struct suspects {
+	NP_VEC(struct suspect) list;
+	bool *wanted; /* by index of the rank: its events are needed */
+};
+
+static void unprepare(void *prepared)
+{
+	struct suspects *suspects = prepared;
+
+	np_vec_release(&suspects->list);
+	free(suspects->wanted);
+	free(suspects);
+}
+
+/* --- which operators, which ranks ------------------------------------------------------------ */
+
+static int unknown_rank(const struct np_modes *modes, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	int64_t *ids = malloc((modes->run->sources.count + 1) * sizeof(*ids));
+	size_t count = 0;
+
+	for (size_t i = 0; ids && i < modes->run->sources.count; i++) {
+		if (modes->run->ranks[i])
+			ids[count++] = modes->run->ranks[i]->id;
+	}
+	np_ranges_format(&list, ids, count);
+	free(ids);
+	return np_fail(err, NP_E_USAGE, "no rank %lld in this run; there are ranks %s",
+		       (long long)modes->options.rank, list.text);
+}
+
+static int target_rank(const struct np_modes *modes, uint32_t *ret, struct np_err *err)
+{
+	for (uint32_t i = 0; i < modes->run->sources.count; i++) {
+		const struct np_rank *rank = modes->run->ranks[i];
+
+		if (rank &&
+		    (modes->options.rank == NP_UNKNOWN || rank->id == modes->options.rank)) {
+			*ret = i;
+			return NP_OK;
+		}
+	}
+	return unknown_rank(modes, err);
+}
+
+static void compare_members(const struct np_modes *modes, const struct members *members,
+			    size_t first, size_t end, struct suspect *suspect)
+{
+	np_ns longest;
+	np_ns shortest;
+
+	suspect->slow = suspect->fast = members->list.item[first];
+	for (size_t i = first; i < end; i++) {
+		const struct member *member = &members->list.item[i];
+
+		if (member_time(modes, member) < member_time(modes, &suspect->slow))
+			suspect->slow = *member;
+		if (member_time(modes, member) > member_time(modes, &suspect->fast))
+			suspect->fast = *member;
+	}
+	longest = member_time(modes, &suspect->fast);
+	shortest = member_time(modes, &suspect->slow);
+	suspect->ranks = end - first;
+	suspect->even = (double)(longest - shortest) < EVEN_SHARE * (double)longest;
+}
+
+struct by_time {
+	const struct np_modes *modes;
+};
+
+static int by_time(const void *left, const void *right, void *context)
+{
+	const struct by_time *order = context;
+	const struct suspect *a = left;
+	const struct suspect *b = right;
+	np_ns time_a = member_time(order->modes, &a->target);
+	np_ns time_b = member_time(order->modes, &b->target);
+
+	if (time_a != time_b)
+		return np_order(time_b, time_a);
+	return np_order(a->target.op, b->target.op);
+}
+
+static int find_suspects(const struct np_modes *modes, struct suspects *suspects, uint32_t target,
+			 struct np_err *err)
+{
+	struct by_time order = { modes };
+	struct members members = { 0 };
+	size_t top = mode_top(modes, 10);
+	int rc = members_build(modes, &members, err);
+
+	for (size_t first = 0, end; first < members.list.count && rc == NP_OK; first = end) {
+		end = members_end(&members, first);
+		for (size_t i = first; i < end; i++) {
+			struct suspect *suspect;
+
+			if (members.list.item[i].rank != target)
+				continue;
+			suspect = np_vec_add(&suspects->list, err);
+			if (!suspect) {
+				rc = NP_E_NOMEM;
+				break;
+			}
+			suspect->target = members.list.item[i];
+			compare_members(modes, &members, first, end, suspect);
+		}
+	}
+	members_release(&members);
+	if (suspects->list.count)
+		qsort_r(suspects->list.item, suspects->list.count, sizeof(suspects->list.item[0]),
+			by_time, &order);
+	if (suspects->list.count > top)
+		suspects->list.count = top;
+	return rc;
+}
+
+static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
+{
+	struct suspects *suspects = calloc(1, sizeof(*suspects));
+	uint32_t target = 0;
+	int rc;
+
+	if (!suspects)
+		return np_fail_nomem(err, MODE);
+	*ret = suspects;
+	suspects->wanted = calloc(modes->run->sources.count + 1, sizeof(*suspects->wanted));
+	if (!suspects->wanted)
+		return np_fail_nomem(err, MODE);
+	rc = target_rank(modes, &target, err);
+	if (rc == NP_OK)
+		rc = find_suspects(modes, suspects, target, err);
+	for (size_t i = 0; i < suspects->list.count; i++) {
+		const struct suspect *suspect = &suspects->list.item[i];
+
+		if (suspect->even || suspect->ranks < 2)
+			continue;
+		suspects->wanted[suspect->slow.rank] = true;
+		suspects->wanted[suspect->fast.rank] = true;
+	}
+	return rc;
+}
+
+/* --- what is kept of a rank ------------------------------------------------------------------ */
+
+struct event {
+	np_ns start;
+	np_ns end;
+	np_str name;
+};
+
+/* A kernel's way from the framework to the device. */
+struct launch {
+	np_ns device;
+	bool late; /* it was ready long before the device took it */
+};
+
+struct history {
+	NP_VEC(struct event) device; /* by start */
+	NP_VEC(struct event) host;
+	NP_VEC(struct launch) launches;
+};
+
+static void release(void *result)
+{
+	struct history *history = result;
+
+	np_vec_release(&history->device);
+	np_vec_release(&history->host);
+	np_vec_release(&history->launches);
+	free(history);
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct event *a = left;
+	const struct event *b = right;
+
+	return a->start != b->start ? np_order(a->start, b->start) : np_order(a->end, b->end);
+}
+
+#define ADD_EVENT(list, start_, end_, text, rc) \
+	do { \
+		struct event *event_ = np_vec_add(&(list), rank->err); \
+		if (!event_) \
+			return NP_E_NOMEM; \
+		event_->start = (start_); \
+		event_->end = (end_); \
+		(rc) = mode_text(rank, (text), &event_->name); \
+	} while (0)
+
+static int take_device(struct mode_rank *rank, struct history *history)
+{
+	const struct np_detail *detail = rank->detail;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++)
+		ADD_EVENT(history->device, detail->kernels.item[i].start,
+			  detail->kernels.item[i].end, detail->kernels.item[i].name, rc);
+	for (size_t i = 0; i < detail->tasks.count && rc == NP_OK; i++) {
+		const char *type = np_detail_text(detail, detail->tasks.item[i].type);
+
+		if (type && strcmp(type, "MEMCPY_ASYNC") == 0)
+			ADD_EVENT(history->device, detail->tasks.item[i].start,
+				  detail->tasks.item[i].end, detail->tasks.item[i].type, rc);
+	}
+	for (size_t i = 0; i < rank->rank->ops.count && rc == NP_OK; i++) {
+		const struct np_comm_op *op = &rank->rank->ops.item[i];
+		struct event *event = np_vec_add(&history->device, rank->err);
+
+		if (!event)
+			return NP_E_NOMEM;
+		*event = (struct event){ op->start, op->end, op->name };
+	}
+	if (history->device.count)
+		qsort(history->device.item, history->device.count, sizeof(history->device.item[0]),
+		      by_start);
+	return rc;
+}
+
+/* Operators of the framework proper have a name space: aten::mul. */
+static int take_host(struct mode_rank *rank, struct history *history)
+{
+	const struct np_detail *detail = rank->detail;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < detail->framework.count && rc == NP_OK; i++) {
+		const struct np_framework_call *call = &detail->framework.item[i];
+		const char *name = np_detail_text(detail, call->name);
+
+		if (call->kind == NP_FRAMEWORK_OP && name && strstr(name, "::"))
+			ADD_EVENT(history->host, call->start, call->end, call->name, rc);
+	}
+	for (size_t i = 0; i < detail->calls.count && rc == NP_OK; i++)
+		ADD_EVENT(history->host, detail->calls.item[i].start, detail->calls.item[i].end,
+			  detail->calls.item[i].name, rc);
+	if (history->host.count)
+		qsort(history->host.item, history->host.count, sizeof(history->host.item[0]),
+		      by_start);
+	return rc;
+}
+
+static int add_launch(struct mode_rank *rank, struct history *history, np_ns device,
+		      const struct np_call *call, const struct np_framework_call *framework)
+{
+	struct launch *launch = np_vec_add(&history->launches, rank->err);
+
+	if (!launch)
+		return NP_E_NOMEM;
+	launch->device = device;
+	launch->late = (device - call->end) - (call->start - framework->end) > DEVICE_BOUND_NS;
+	return NP_OK;
+}
+
+static int take_launches(struct mode_rank *rank, struct history *history)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *calls = np_idmap_new();
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *framework = np_idmap_new();
+	const struct np_detail *detail = rank->detail;
+	int rc = calls && framework ? NP_OK : np_fail_nomem(rank->err, MODE);
+
+	for (uint32_t i = 0; i < detail->calls.count && rc == NP_OK; i++) {
+		if (detail->calls.item[i].level == NP_CALL_NODE &&
+		    detail->calls.item[i].connection != NP_UNKNOWN)
+			rc = np_idmap_set(calls, detail->calls.item[i].connection, i, rank->err);
+	}
+	for (uint32_t i = 0; i < detail->links.count && rc == NP_OK; i++) {
+		if (detail->links.item[i].kind == NP_LEADS_TO_TASK)
+			rc = np_idmap_set(framework, detail->links.item[i].id,
+					  detail->links.item[i].call, rank->err);
+	}
+	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
+		int64_t connection = detail->kernels.item[i].connection;
+		uint32_t call =
+			connection == NP_UNKNOWN ? NP_IDMAP_NONE : np_idmap_get(calls, connection);
+		uint32_t op = connection == NP_UNKNOWN ? NP_IDMAP_NONE
+						       : np_idmap_get(framework, connection);
+
+		if (call != NP_IDMAP_NONE && op != NP_IDMAP_NONE)
+			rc = add_launch(rank, history, detail->kernels.item[i].start,
+					&detail->calls.item[call], &detail->framework.item[op]);
+	}
+	return rc;
+}
+
+static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+{
+	const struct suspects *suspects = prepared;
+	struct history *history;
+	int rc;
+
+	if (!suspects->wanted[rank->index])
+		return NP_OK;
+	history = calloc(1, sizeof(*history));
+	if (!history)
+		return np_fail_nomem(rank->err, MODE);
+	*ret = history;
+	rc = take_device(rank, history);
+	if (rc == NP_OK)
+		rc = take_host(rank, history);
+	return rc < 0 ? rc : take_launches(rank, history);
+}
+
+/* --- comparing two ranks --------------------------------------------------------------------- */
+
+/* Events of one kind of two ranks. */
+struct pair {
+	const struct event *slow;
+	const struct event *fast;
+	size_t slow_count; /* before the operator */
+	size_t fast_count;
+	np_ns shift; /* clock of the fast rank − that of the slow one */
+};
+
+/* How far back the other rank is searched for the same name. */
+#define SEARCH_MOST 64
+
+/* The most that was found while walking back. */
+struct findings {
+	const struct event *longer;
+	np_ns longer_by;
+	const struct event *later;
+	np_ns later_by;
+	bool level; /* the ranks were level somewhere */
+};
+
+static size_t find_back(const struct event *events, size_t count, np_str name)
+{
+	for (size_t i = count; i-- > 0 && count - i <= SEARCH_MOST;) {
+		if (events[i].name == name)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+static struct findings walk_back(const struct pair *pair)
+{
+	struct findings found = { .longer_by = INT64_MIN, .later_by = INT64_MIN };
+	size_t fast = pair->fast_count;
+
+	for (size_t slow = pair->slow_count; slow-- > 0 && !found.level;) {
+		const struct event *event = &pair->slow[slow];
+		size_t at = find_back(pair->fast, fast, event->name);
+		np_ns longer;
+		np_ns later;
+
+		if (at == SIZE_MAX)
+			continue;
+		fast = at;
+		longer = (event->end - event->start) - (pair->fast[at].end - pair->fast[at].start);
+		later = event->start - pair->fast[at].start + pair->shift;
+		if (longer > found.longer_by) {
+			found.longer_by = longer;
+			found.longer = event;
+		}
+		if (later > found.later_by) {
+			found.later_by = later;
+			found.later = event;
+		}
+		found.level = later < LEVEL_NS;
+	}
+	return found;
+}
+
+/* Events before `time`, which are sorted by start. */
+static size_t events_before(const struct event *events, size_t count, np_ns time)
+{
+	size_t low = 0;
+	size_t high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (events[middle].start < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+enum bound {
+	NOT_KNOWN,
+	HOST_BOUND,
+	DEVICE_BOUND,
+};
+
+/* Were the kernels of the slow rank held up by the host or by the device? */
+static enum bound bound_of(const struct history *slow, np_ns begin, np_ns end)
+{
+	size_t total = 0;
+	size_t late = 0;
+
+	for (size_t i = 0; i < slow->launches.count; i++) {
+		const struct launch *launch = &slow->launches.item[i];
+
+		if (launch->device <= begin || launch->device >= end)
+			continue;
+		total++;
+		late += launch->late;
+	}
+	if (total == 0)
+		return NOT_KNOWN;
+	return 2 * late > total ? DEVICE_BOUND : HOST_BOUND;
+}
+
+static void explain(struct np_modes *modes, const struct suspect *suspect,
+		    const struct history *slow, const struct history *fast, struct np_buf *buf)
+{
+	const struct np_comm_op *slow_op = member_op(modes, &suspect->slow);
+	const struct np_comm_op *fast_op = member_op(modes, &suspect->fast);
+	np_ns shift = fast_op->end - slow_op->end;
+	enum bound bound = bound_of(slow, fast_op->start - shift, slow_op->end);
+	bool device = bound == DEVICE_BOUND;
+	struct pair pair = {
+		.slow = device ? slow->device.item : slow->host.item,
+		.fast = device ? fast->device.item : fast->host.item,
+		.shift = shift,
+	};
+	struct findings found;
+
+	if (bound == NOT_KNOWN) {
+		np_buf_add(buf, "[Failed] Insufficient data: nothing says how the tasks before"
+				" this operator were launched");
+		return;
+	}
+	pair.slow_count = events_before(pair.slow, device ? slow->device.count : slow->host.count,
+					slow_op->start);
+	pair.fast_count = events_before(pair.fast, device ? fast->device.count : fast->host.count,
+					fast_op->start);
+	found = walk_back(&pair);
+	if (!found.longer) {
+		np_buf_add(buf, "[Failed] The ranks have no task in common before this operator");
+		return;
+	}
+	np_buf_printf(buf, "[Completed] %s bottleneck%s: ", device ? "Device" : "Host",
+		      found.level ? "" : " (the ranks were never level)");
+	np_buf_printf(buf, "%s takes %.3f us longer, ", mode_name(modes, found.longer->name),
+		      (double)found.longer_by / 1e3);
+	np_buf_printf(buf, "%s starts %.3f us later than on rank %d",
+		      mode_name(modes, found.later->name), (double)found.later_by / 1e3,
+		      mode_rank_id(modes, suspect->fast.rank));
+}
+
+/* --- table ----------------------------------------------------------------------------------- */
+
+static const struct np_column columns[] = {
+	{ "startTime(us)", NP_TEXT },   { "endTime(us)", NP_TEXT },   { "duration(us)", NP_REAL },
+	{ "communicationOp", NP_TEXT }, { "slowRankId", NP_INTEGER }, { "fastRankId", NP_INTEGER },
+	{ "reason", NP_TEXT },
+};
+
+static const char *time_text(np_ns time, char *buffer, size_t size)
+{
+	(void)snprintf(buffer, size, "%lld.%03lld", (long long)(time / 1000),
+		       (long long)(time % 1000));
+	return buffer;
+}
+
+static int put(struct np_modes *modes, struct np_mode_table *table, const struct suspect *suspect,
+	       void *const *ranks, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
+	const struct np_comm_op *op = member_op(modes, &suspect->target);
+	const struct history *slow = ranks[suspect->slow.rank];
+	const struct history *fast = ranks[suspect->fast.rank];
+	bool alone = suspect->ranks < 2;
+	char begin[32];
+	char end[32];
+
+	if (alone)
+		np_buf_add(&reason, "[Failed] No other profiled rank has this operator");
+	else if (suspect->even)
+		np_buf_printf(&reason,
+			      "[Completed] No slow NPU detected: the ranks differ by less"
+			      " than %g%%",
+			      100 * EVEN_SHARE);
+	else if (!slow || !fast)
+		np_buf_add(&reason, "[Failed] Insufficient data: the ranks' tasks cannot be read");
+	else
+		explain(modes, suspect, slow, fast, &reason);
+	return mode_row(modes, table,
+			(const struct np_cell[NP_COUNT(columns)]){
+				np_cell_text(time_text(op->start, begin, sizeof(begin))),
+				np_cell_text(time_text(op->end, end, sizeof(end))),
+				np_cell_scaled(op->end - op->start, 1e3),
+				mode_name_cell(modes, op->name),
+				alone ? np_cell_null()
+				      : np_cell_integer(mode_rank_id(modes, suspect->slow.rank)),
+				alone ? np_cell_null()
+				      : np_cell_integer(mode_rank_id(modes, suspect->fast.rank)),
+				np_cell_text(reason.text),
+			},
+			err);
+}
+
+static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
+		 struct np_err *err)
+{
+	const struct suspects *suspects = prepared;
+	struct np_mode_table *table = MODE_TABLE(
+		modes, MODE, "CommunicationBottleneck",
+		"the longest operators of one rank, and what held up the slowest", columns, err);
+	int rc = table ? NP_OK : NP_E_NOMEM;
+
+	for (size_t i = 0; i < suspects->list.count && rc == NP_OK; i++)
+		rc = put(modes, table, &suspects->list.item[i], ranks, err);
+	return rc;
+}
+
+const struct mode mode_communication_bottleneck = {
+	.name = MODE,
+	.summary = "why the longest operators of a rank are long",
+	.wants = NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES | NP_DETAIL_TASKS | NP_DETAIL_CALLS |
+		 NP_DETAIL_FRAMEWORK,
+	.needs = NP_DETAIL_KERNELS,
+	.prepare = prepare,
+	.reduce = reduce,
+	.merge = merge,
+	.release = release,
+	.unprepare = unprepare,
+};

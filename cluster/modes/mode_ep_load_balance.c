@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode.h"
+
+/*
+ * Tokens that the experts of each rank worked on, by the shapes of its grouped
+ * matrix multiplications, and how uneven they are within a group of experts.
+ */
+#define MODE "ep_load_balance"
+
+struct tokens {
+	int64_t count; /* NP_UNKNOWN if no kernel tells */
+};
+
+/* "128,4096;16,4096,1024;16": of the inputs, all but the last two are tokens × width. */
+static int64_t tokens_of(const char *shapes)
+{
+	int64_t first[64];
+	size_t parts = 0;
+	int64_t sum = 0;
+
+	while (*shapes) {
+		size_t length = strcspn(shapes, ";");
+
+		if (length > 0 && parts < NP_COUNT(first)) {
+			char *end;
+			long long number = strtoll(shapes, &end, 10);
+
+			first[parts++] = end == shapes || number < 0 || number > INT32_MAX
+						 ? NP_UNKNOWN
+						 : number;
+		}
+		shapes += length + (shapes[length] != '\0');
+	}
+	if (parts <= 2)
+		return NP_UNKNOWN;
+	for (size_t i = 0; i + 2 < parts; i++)
+		sum = np_plus(sum, first[i]);
+	return sum;
+}
+
+static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+{
+	struct tokens *tokens = calloc(1, sizeof(*tokens));
+
+	(void)prepared;
+	if (!tokens)
+		return np_fail_nomem(rank->err, MODE);
+	*ret = tokens;
+	tokens->count = NP_UNKNOWN;
+	for (size_t i = 0; i < rank->detail->kernels.count; i++) {
+		const struct np_kernel *kernel = &rank->detail->kernels.item[i];
+		const char *type = np_detail_text(rank->detail, kernel->type);
+		const char *shapes = np_detail_text(rank->detail, kernel->in_shapes);
+		int64_t count;
+
+		if (!mode_takes(rank, kernel->step) || !type || !shapes ||
+		    strncmp(type, "GroupedMatmul", 13) != 0)
+			continue;
+		count = tokens_of(shapes);
+		if (count != NP_UNKNOWN)
+			tokens->count = (tokens->count == NP_UNKNOWN ? 0 : tokens->count) + count;
+	}
+	return NP_OK;
+}
+
+/* The group of experts that a rank is in; NULL without one. */
+static const struct np_group *experts_of(const struct np_modes *modes, const struct np_rank *rank)
+{
+	static const char *const names[] = { "exp", "ep" };
+
+	for (size_t n = 0; n < NP_COUNT(names); n++) {
+		for (size_t i = 0; i < rank->groups.count; i++) {
+			const struct np_group *group = &rank->groups.item[i];
+			const char *name = np_run_text(modes->run, group->pg_name);
+
+			if (name && group->members && strcmp(name, names[n]) == 0)
+				return group;
+		}
+	}
+	return NULL;
+}
+
+static void put_members(struct np_buf *buf, const struct np_group *group)
+{
+	for (size_t i = 0; i < group->member_count; i++)
+		np_buf_printf(buf, "%s%d", i ? "," : "", group->members[i]);
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+static const struct np_column rank_columns[] = {
+	{ "rank", NP_INTEGER },
+	{ "epRanks", NP_TEXT },
+	{ "inputShapesSummary", NP_INTEGER },
+};
+
+static const struct np_column group_columns[] = {
+	{ "epRanks", NP_TEXT },
+	{ "tokensDiff", NP_INTEGER },
+};
+
+/* What the ranks of one group of experts have at most and at least. */
+struct spread {
+	char *ranks;
+	int64_t most;
+	int64_t least;
+};
+
+struct spreads {
+	NP_VEC(struct spread) list;
+};
+
+static int widen(struct spreads *spreads, const char *ranks, int64_t tokens, struct np_err *err)
+{
+	struct spread *spread = NULL;
+
+	for (size_t i = 0; i < spreads->list.count && !spread; i++) {
+		if (strcmp(spreads->list.item[i].ranks, ranks) == 0)
+			spread = &spreads->list.item[i];
+	}
+	if (!spread) {
+		spread = np_vec_add(&spreads->list, err);
+		if (!spread)
+			return NP_E_NOMEM;
+		*spread = (struct spread){ strdup(ranks), tokens, tokens };
+		if (!spread->ranks)
+			return np_fail_nomem(err, MODE);
+	}
+	spread->most = tokens > spread->most ? tokens : spread->most;
+	spread->least = tokens < spread->least ? tokens : spread->least;
+	return NP_OK;
+}
+
+static int put_rank(struct np_modes *modes, struct np_mode_table *table, struct spreads *spreads,
+		    size_t index, int64_t tokens, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
+	const struct np_rank *rank = modes->run->ranks[index];
+	const struct np_group *group = experts_of(modes, rank);
+	int rc;
+
+	if (group)
+		put_members(&ranks, group);
+	rc = mode_row(modes, table,
+		      (const struct np_cell[NP_COUNT(rank_columns)]){
+			      np_cell_integer(rank->id),
+			      group ? np_cell_text(ranks.text) : np_cell_null(),
+			      np_cell_integer(tokens) },
+		      err);
+	/* Whose experts share the work with whose is not known: then nothing is compared. */
+	return rc < 0 || !group ? rc : widen(spreads, ranks.text, tokens, err);
+}
+
+static int by_difference(const void *left, const void *right)
+{
+	const struct spread *a = left;
+	const struct spread *b = right;
+
+	if (a->most - a->least != b->most - b->least)
+		return np_order(b->most - b->least, a->most - a->least);
+	return strcmp(a->ranks, b->ranks);
+}
+
+static int put_groups(struct np_modes *modes, struct np_mode_table *table, struct spreads *spreads,
+		      struct np_err *err)
+{
+	size_t top = mode_top(modes, 20);
+	int rc = NP_OK;
+
+	if (spreads->list.count)
+		qsort(spreads->list.item, spreads->list.count, sizeof(spreads->list.item[0]),
+		      by_difference);
+	for (size_t i = 0; i < spreads->list.count && i < top && rc == NP_OK; i++) {
+		const struct spread *spread = &spreads->list.item[i];
+
+		rc = mode_row(modes, table,
+			      (const struct np_cell[NP_COUNT(group_columns)]){
+				      np_cell_text(spread->ranks),
+				      np_cell_integer(spread->most - spread->least) },
+			      err);
+	}
+	return rc;
+}
+
+static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
+		 struct np_err *err)
+{
+	struct np_mode_table *each =
+		MODE_TABLE(modes, MODE, "EPTokensSummary",
+			   "tokens that the experts of each rank worked on", rank_columns, err);
+	struct np_mode_table *groups = MODE_TABLE(
+		modes, MODE, "TopEPTokensInfo",
+		"groups of experts by the difference between their ranks", group_columns, err);
+	struct spreads spreads = { 0 };
+	int rc = each && groups ? NP_OK : NP_E_NOMEM;
+
+	(void)prepared;
+	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
+		const struct tokens *tokens = ranks[i];
+
+		if (tokens && tokens->count != NP_UNKNOWN)
+			rc = put_rank(modes, each, &spreads, i, tokens->count, err);
+	}
+	if (rc == NP_OK)
+		rc = put_groups(modes, groups, &spreads, err);
+	if (rc == NP_OK && each->rows == 0)
+		np_note_add(&modes->run->notes, NP_NOTE_WARNING, NP_NO_RANK,
+			    modes->run->roots.item[0], MODE,
+			    "no rank has GroupedMatmul kernels with recorded shapes");
+	for (size_t i = 0; i < spreads.list.count; i++)
+		free(spreads.list.item[i].ranks);
+	np_vec_release(&spreads.list);
+	return rc;
+}
+
+const struct mode mode_ep_load_balance = {
+	.name = MODE,
+	.summary = "tokens of the experts of each rank",
+	.wants = NP_DETAIL_KERNELS,
+	.needs = NP_DETAIL_KERNELS,
+	.reduce = reduce,
+	.merge = merge,
+	.release = free,
+};

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode.h"
+
+#include "npuprof/idmap.h"
+#include "npuprof/spans.h"
+
+/*
+ * The longest gaps between kernels and operators, and why: another task ran, the
+ * framework dispatched nothing, or the launch of the next task came late.
+ */
+#define MODE "free_analysis"
+
+/* A launch of the next task that waited this much longer than that of the one before is the
+ * fault of CANN and not of the framework. */
+#define LAUNCH_TOLERANCE_NS 50000
+
+struct gap {
+	np_ns begin;
+	np_ns end;
+	np_ns framework_idle;
+	np_ns cann_idle;
+	char *reason;
+};
+
+struct gaps {
+	NP_VEC(struct gap) list;
+};
+
+static void release(void *result)
+{
+	struct gaps *gaps = result;
+
+	for (size_t i = 0; i < gaps->list.count; i++)
+		free(gaps->list.item[i].reason);
+	np_vec_release(&gaps->list);
+	free(gaps);
+}
+
+/* What one rank is searched with. */
+struct search {
+	struct mode_rank *rank;
+	const struct np_detail *detail;
+	struct np_idmap *call_of;      /* connection → calls */
+	struct np_idmap *framework_of; /* connection → framework */
+	uint32_t *by_end;              /* tasks in the order of their ends */
+};
+
+/* --- gaps ------------------------------------------------------------------------------------ */
+
+static int add_busy(struct mode_rank *rank, struct np_spans *busy)
+{
+	NP_VEC(struct np_span) list = { 0 };
+	const struct np_detail *detail = rank->detail;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < detail->kernels.count + rank->rank->ops.count; i++) {
+		bool kernel = i < detail->kernels.count;
+		size_t at = kernel ? i : i - detail->kernels.count;
+		struct np_span *span;
+
+		if (!mode_takes(rank, kernel ? detail->kernels.item[at].step
+					     : rank->rank->ops.item[at].step))
+			continue;
+		span = np_vec_add(&list, rank->err);
+		if (!span) {
+			rc = NP_E_NOMEM;
+			break;
+		}
+		span->begin =
+			kernel ? detail->kernels.item[at].start : rank->rank->ops.item[at].start;
+		span->end = kernel ? detail->kernels.item[at].end : rank->rank->ops.item[at].end;
+	}
+	if (rc == NP_OK)
+		rc = np_spans_add_all(busy, list.item, list.count, rank->err);
+	np_vec_release(&list);
+	return rc;
+}
+
+static int by_length(const void *left, const void *right)
+{
+	const struct gap *a = left;
+	const struct gap *b = right;
+
+	if (a->end - a->begin != b->end - b->begin)
+		return np_order(b->end - b->begin, a->end - a->begin);
+	return np_order(a->begin, b->begin);
+}
+
+/* The longest gaps, as many as are shown. */
+static int find_gaps(struct mode_rank *rank, struct gaps *gaps)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
+	size_t top = mode_top(rank->modes, 10);
+	int rc = busy ? add_busy(rank, busy) : np_fail_nomem(rank->err, MODE);
+
+	for (size_t i = 1; rc == NP_OK && i < np_spans_count(busy); i++) {
+		struct gap *gap = np_vec_add(&gaps->list, rank->err);
+
+		if (!gap)
+			return NP_E_NOMEM;
+		*gap = (struct gap){ .begin = np_spans_get(busy, i - 1).end,
+				     .end = np_spans_get(busy, i).begin,
+				     .framework_idle = NP_UNKNOWN,
+				     .cann_idle = NP_UNKNOWN };
+	}
+	if (gaps->list.count)
+		qsort(gaps->list.item, gaps->list.count, sizeof(gaps->list.item[0]), by_length);
+	if (gaps->list.count > top)
+		gaps->list.count = top;
+	return rc;
+}
+
+/* --- links ----------------------------------------------------------------------------------- */
+
+static int by_end(const void *left, const void *right, void *context)
+{
+	const struct np_device_task *tasks = context;
+	const struct np_device_task *a = &tasks[*(const uint32_t *)left];
+	const struct np_device_task *b = &tasks[*(const uint32_t *)right];
+
+	return a->end != b->end ? np_order(a->end, b->end)
+				: np_order(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+static int index_rows(struct search *search)
+{
+	const struct np_detail *detail = search->detail;
+	struct np_err *err = search->rank->err;
+	int rc = NP_OK;
+
+	search->call_of = np_idmap_new();
+	search->framework_of = np_idmap_new();
+	search->by_end = malloc((detail->tasks.count + 1) * sizeof(*search->by_end));
+	if (!search->call_of || !search->framework_of || !search->by_end)
+		return np_fail_nomem(err, MODE);
+	for (uint32_t i = 0; i < detail->calls.count && rc == NP_OK; i++) {
+		if (detail->calls.item[i].connection != NP_UNKNOWN)
+			rc = np_idmap_set(search->call_of, detail->calls.item[i].connection, i,
+					  err);
+	}
+	for (uint32_t i = 0; i < detail->links.count && rc == NP_OK; i++) {
+		if (detail->links.item[i].kind == NP_LEADS_TO_TASK)
+			rc = np_idmap_set(search->framework_of, detail->links.item[i].id,
+					  detail->links.item[i].call, err);
+	}
+	for (uint32_t i = 0; i < detail->tasks.count; i++)
+		search->by_end[i] = i;
+	if (detail->tasks.count)
+		qsort_r(search->by_end, detail->tasks.count, sizeof(*search->by_end), by_end,
+			detail->tasks.item);
+	return rc;
+}
+
+static void release_search(struct search *search)
+{
+	np_idmap_free(search->call_of);
+	np_idmap_free(search->framework_of);
+	free(search->by_end);
+}
+
+/* The first task in the order of starts that starts at or after `time`. */
+static size_t first_from(const struct np_detail *detail, np_ns time)
+{
+	size_t low = 0;
+	size_t high = detail->tasks.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (detail->tasks.item[middle].start < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The task with the last end up to `time`, or NULL. */
+static const struct np_device_task *last_until(const struct search *search, np_ns time)
+{
+	const struct np_device_task *tasks = search->detail->tasks.item;
+	size_t low = 0;
+	size_t high = search->detail->tasks.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tasks[search->by_end[middle]].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? &tasks[search->by_end[low - 1]] : NULL;
+}
+
+/* --- reasons --------------------------------------------------------------------------------- */
+
+static double us(np_ns time)
+{
+	return (double)time / 1e3;
+}
+
+static int say(struct search *search, struct gap *gap, struct np_buf *buf)
+{
+	int rc = np_buf_check(buf, search->rank->err);
+
+	gap->reason = rc == NP_OK ? strdup(buf->text) : NULL;
+	return gap->reason ? NP_OK : np_fail_nomem(search->rank->err, MODE);
+}
+
+struct inside {
+	const char *type;
+	size_t count;
+};
+
+#define TYPES_SHOWN 16
+
+/* Tasks of other kinds ran in the gap: how many of which type, and the longest rest. */
+static size_t tasks_inside(const struct search *search, struct gap *gap, struct inside *types,
+			   size_t *ret_types, np_ns *ret_rest)
+{
+	const struct np_detail *detail = search->detail;
+	np_ns covered = gap->begin;
+	size_t total = 0;
+
+	*ret_types = 0;
+	*ret_rest = 0;
+	for (size_t i = first_from(detail, gap->begin); i < detail->tasks.count; i++) {
+		const struct np_device_task *task = &detail->tasks.item[i];
+		const char *type = np_detail_text(detail, task->type);
+		size_t at = 0;
+
+		if (task->start >= gap->end)
+			break;
+		if (task->start <= gap->begin || task->end >= gap->end)
+			continue;
+		total++;
+		if (task->start - covered > *ret_rest)
+			*ret_rest = task->start - covered;
+		covered = task->end > covered ? task->end : covered;
+		type = type ? type : "N/A";
+		while (at < *ret_types && strcmp(types[at].type, type) != 0)
+			at++;
+		if (at == *ret_types && at < TYPES_SHOWN)
+			types[(*ret_types)++] = (struct inside){ type, 0 };
+		if (at < TYPES_SHOWN)
+			types[at].count++;
+	}
+	if (gap->end - covered > *ret_rest)
+		*ret_rest = gap->end - covered;
+	return total;
+}
+
+static int by_type(const void *left, const void *right)
+{
+	return strcmp(((const struct inside *)left)->type, ((const struct inside *)right)->type);
+}
+
+static void explain_tasks(struct np_buf *buf, struct inside *types, size_t count, np_ns rest)
+{
+	qsort(types, count, sizeof(*types), by_type);
+	np_buf_add(buf, "Device task running: ");
+	for (size_t i = 0; i < count; i++)
+		np_buf_printf(buf, "%zu %s tasks, ", types[i].count, types[i].type);
+	np_buf_printf(buf, "max remaining free %.3f us", us(rest));
+}
+
+/* Who sent a task to the device. */
+struct origin {
+	const struct np_call *call;
+	const struct np_framework_call *framework;
+};
+
+static struct origin origin_of(const struct search *search, const struct np_device_task *task)
+{
+	struct origin origin = { 0 };
+	uint32_t at;
+
+	if (!task || task->connection == NP_UNKNOWN)
+		return origin;
+	at = np_idmap_get(search->call_of, task->connection);
+	if (at != NP_IDMAP_NONE)
+		origin.call = &search->detail->calls.item[at];
+	at = np_idmap_get(search->framework_of, task->connection);
+	if (at != NP_IDMAP_NONE)
+		origin.framework = &search->detail->framework.item[at];
+	return origin;
+}
+
+static void explain_launch(struct np_buf *buf, const struct origin *before,
+			   const struct origin *after)
+{
+	np_ns launch_before = before->call->end - before->call->start;
+	np_ns launch_after = after->call->end - after->call->start;
+	np_ns launch = launch_before > launch_after ? launch_before : launch_after;
+	np_ns idle = after->call->start - before->call->end;
+
+	if (idle >= launch)
+		np_buf_printf(buf, "Abnormal CANN layer: long time between two node@launch %.3f us",
+			      us(idle));
+	else
+		np_buf_printf(buf, "Abnormal CANN layer: long node@launch %.3f us", us(launch));
+}
+
+static void explain_host(const struct search *search, struct gap *gap, struct np_buf *buf)
+{
+	const struct np_detail *detail = search->detail;
+	size_t next = first_from(detail, gap->end);
+	const struct np_device_task *task = last_until(search, gap->begin);
+	struct origin before = origin_of(search, task);
+	struct origin after = { 0 };
+	np_ns longer;
+
+	if (!task || next >= detail->tasks.count) {
+		np_buf_add(buf, "Skip: no task before or after the gap");
+		return;
+	}
+	after = origin_of(search, &detail->tasks.item[next]);
+	if (!before.call || !after.call) {
+		np_buf_add(buf, "Skip: nothing says which call launched the tasks around the gap");
+		return;
+	}
+	gap->cann_idle = after.call->end - before.call->end;
+	if (!before.framework || !after.framework) {
+		np_buf_add(buf, "Skip: no pytorch dispatch time of the tasks around the gap");
+		return;
+	}
+	gap->framework_idle = after.framework->end - before.framework->end;
+	longer = (after.call->start - after.framework->end) -
+		 (before.call->start - before.framework->end);
+	if (longer < LAUNCH_TOLERANCE_NS)
+		np_buf_printf(buf, "Idle Pytorch layer: no task dispatched in %.3f us",
+			      us(gap->framework_idle));
+	else
+		explain_launch(buf, &before, &after);
+}
+
+static int explain(struct search *search, struct gap *gap)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+	struct inside types[TYPES_SHOWN];
+	size_t type_count;
+	np_ns rest;
+
+	if (tasks_inside(search, gap, types, &type_count, &rest) > 0)
+		explain_tasks(&buf, types, type_count, rest);
+	else
+		explain_host(search, gap, &buf);
+	return say(search, gap, &buf);
+}
+
+static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+{
+	struct search search = { .rank = rank, .detail = rank->detail };
+	struct gaps *gaps = calloc(1, sizeof(*gaps));
+	int rc;
+
+	(void)prepared;
+	if (!gaps)
+		return np_fail_nomem(rank->err, MODE);
+	*ret = gaps;
+	rc = find_gaps(rank, gaps);
+	if (rc == NP_OK)
+		rc = index_rows(&search);
+	for (size_t i = 0; i < gaps->list.count && rc == NP_OK; i++)
+		rc = explain(&search, &gaps->list.item[i]);
+	release_search(&search);
+	return rc;
+}
+
+/* --- table ----------------------------------------------------------------------------------- */
+
+static const struct np_column columns[] = {
+	{ "rankId", NP_INTEGER },
+	{ "startTime(us)", NP_TEXT },
+	{ "endTime(us)", NP_TEXT },
+	{ "duration(us)", NP_REAL },
+	{ "pytorchIdleTime(us)", NP_REAL },
+	{ "cannIdleTime(us)", NP_REAL },
+	{ "reason", NP_TEXT },
+};
+
+/* µs as text: a double has not enough digits for a time since 1970. */
+static const char *time_text(np_ns time, char *buffer, size_t size)
+{
+	(void)snprintf(buffer, size, "%lld.%03lld", (long long)(time / 1000),
+		       (long long)(time % 1000));
+	return buffer;
+}
+
+static int put_gap(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
+		   const struct gap *gap, struct np_err *err)
+{
+	char begin[32];
+	char end[32];
+
+	return mode_row(modes, table,
+			(const struct np_cell[NP_COUNT(columns)]){
+				np_cell_integer(rank),
+				np_cell_text(time_text(gap->begin, begin, sizeof(begin))),
+				np_cell_text(time_text(gap->end, end, sizeof(end))),
+				np_cell_scaled(gap->end - gap->begin, 1e3),
+				np_cell_scaled(gap->framework_idle, 1e3),
+				np_cell_scaled(gap->cann_idle, 1e3),
+				np_cell_text(gap->reason),
+			},
+			err);
+}
+
+static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
+		 struct np_err *err)
+{
+	struct np_mode_table *table =
+		MODE_TABLE(modes, MODE, "FreeAnalysis",
+			   "the longest gaps of each rank and their reasons", columns, err);
+	int rc = table ? NP_OK : NP_E_NOMEM;
+
+	(void)prepared;
+	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
+		const struct gaps *gaps = ranks[i];
+
+		for (size_t j = 0; gaps && j < gaps->list.count && rc == NP_OK; j++)
+			rc = put_gap(modes, table, mode_rank_id(modes, i), &gaps->list.item[j],
+				     err);
+	}
+	return rc;
+}
+
+const struct mode mode_free_analysis = {
+	.name = MODE,
+	.summary = "the longest gaps on the device and their reasons",
+	.wants = NP_DETAIL_KERNELS | NP_DETAIL_TASKS | NP_DETAIL_CALLS | NP_DETAIL_FRAMEWORK,
+	.needs = NP_DETAIL_KERNELS | NP_DETAIL_TASKS,
+	.reduce = reduce,
+	.merge = merge,
+	.release = release,
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "modules.h"
+
+/* What the modules of a model run, and how long. */
+#define MODE "module_statistic"
+
+static void release(void *result)
+{
+	modules_release(result);
+	free(result);
+}
+
+static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+{
+	struct module_rows *rows = calloc(1, sizeof(*rows));
+
+	(void)prepared;
+	if (!rows)
+		return np_fail_nomem(rank->err, MODE);
+	*ret = rows;
+	return modules_measure(rank, NULL, rows);
+}
+
+static const struct np_column columns[] = {
+	{ "parentModule", NP_TEXT },
+	{ "module", NP_TEXT },
+	{ "opName", NP_TEXT },
+	{ "kernelList", NP_TEXT },
+	{ "totalKernelDuration(ns)", NP_INTEGER },
+	{ "avgKernelDuration(ns)", NP_REAL },
+	{ "opCount", NP_INTEGER },
+	{ "rankID", NP_INTEGER },
+};
+
+static int put(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
+	       const struct module_row *row, struct np_err *err)
+{
+	return mode_row(
+		modes, table,
+		(const struct np_cell[NP_COUNT(columns)]){
+			np_cell_text(row->parent == NP_STR_NONE ? ""
+								: mode_name(modes, row->parent)),
+			mode_name_cell(modes, row->module),
+			mode_name_cell(modes, row->op),
+			mode_name_cell(modes, row->kernels),
+			np_cell_integer(row->total),
+			np_cell_real((double)row->total / (double)row->count),
+			np_cell_integer((int64_t)row->count),
+			np_cell_integer(rank),
+		},
+		err);
+}
+
+static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
+		 struct np_err *err)
+{
+	struct np_mode_table *table =
+		MODE_TABLE(modes, MODE, "ModuleStatistic",
+			   "operators and kernels of each module of the model", columns, err);
+	int rc = table ? NP_OK : NP_E_NOMEM;
+
+	(void)prepared;
+	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
+		const struct module_rows *rows = ranks[i];
+
+		for (size_t j = 0; rows && j < rows->list.count && rc == NP_OK; j++)
+			rc = put(modes, table, mode_rank_id(modes, i), &rows->list.item[j], err);
+	}
+	return rc;
+}
+
+const struct mode mode_module_statistic = {
+	.name = MODE,
+	.summary = "kernels of each module of the model, from mstx ranges",
+	.wants = NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES |
+		 NP_DETAIL_OPS,
+	.needs = NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS,
+	.reduce = reduce,
+	.merge = merge,
+	.release = release,
+};

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "modules.h"
+
+#include "npuprof/idmap.h"
+#include "npuprof/text.h"
+
+#include <math.h>
+
+/*
+ * Model FLOPs utilisation: the framework marks how many floating point
+ * operations a stretch of code does (mstx domain "mfu_flops", "<flops>-<name>"),
+ * its kernels say how long they took, and the device how many it could have done.
+ *
+ * The operations of a range are those of all of its kernels together: each gets
+ * its share by time, so that the shares add up to the range.
+ */
+#define MODE "operator_mfu"
+
+struct rated {
+	uint32_t kernel; /* in the detail */
+	np_ns start;
+	np_ns end;
+	np_str op;
+	np_str name;
+	np_str flops_name;
+	np_str in_shapes;
+	np_str out_shapes;
+	double flops; /* its share */
+	double per_second;
+	double peak; /* NaN if not known */
+};
+
+struct result {
+	NP_VEC(struct rated) list;
+	struct module_rows modules;
+	bool no_device; /* the chip's figures are missing */
+};
+
+static void release(void *result)
+{
+	struct result *own = result;
+
+	np_vec_release(&own->list);
+	modules_release(&own->modules);
+	free(own);
+}
+
+/*
+ * Operations per cycle of a cube core by type of the data: 16 × 16 × 16
+ * multiplications and additions, twice as deep for bytes. A core multiplies
+ * fp32 at a rate of its own that profiles do not tell, so it is not rated.
+ */
+static double per_cycle(const char *types)
+{
+	static const struct {
+		const char *name;
+		double ops;
+	} rates[] = { { "FLOAT16", 8192 }, { "DT_FLOAT16", 8192 }, { "BF16", 8192 },
+		      { "DT_BF16", 8192 }, { "INT8", 16384 },      { "DT_INT8", 16384 } };
+	size_t length = types ? strcspn(types, ";") : 0;
+
+	for (size_t i = 0; i < NP_COUNT(rates); i++) {
+		if (strlen(rates[i].name) == length && memcmp(rates[i].name, types, length) == 0)
+			return rates[i].ops;
+	}
+	return (double)NAN;
+}
+
+static double peak_of(const struct np_detail *detail, const struct np_kernel *kernel)
+{
+	const struct np_device_info *device = &detail->device;
+
+	if (device->ai_cores == NP_UNKNOWN || device->aic_mhz == NP_UNKNOWN)
+		return (double)NAN;
+	return (double)device->ai_cores * (double)device->aic_mhz * 1e6 *
+	       per_cycle(np_detail_text(detail, kernel->in_dtypes));
+}
+
+/* "1024-matmul" */
+static bool parse_range(const char *message, double *ret_flops, const char **ret_name)
+{
+	char *end;
+	double flops = strtod(message, &end);
+
+	if (end == message || *end != '-' || !isfinite(flops) || flops < 0)
+		return false;
+	*ret_flops = flops;
+	*ret_name = end + 1;
+	return true;
+}
+
+/* --- a range --------------------------------------------------------------------------------- */
+
+struct work {
+	struct mode_rank *rank;
+	struct result *result;
+	struct np_idmap *kernel_of; /* connection → the first kernel of it */
+	uint32_t *next;             /* by kernel: the next of its connection */
+};
+
+static int index_kernels(struct work *work)
+{
+	const struct np_detail *detail = work->rank->detail;
+	int rc = NP_OK;
+
+	work->kernel_of = np_idmap_new();
+	work->next = malloc((detail->kernels.count + 1) * sizeof(*work->next));
+	if (!work->kernel_of || !work->next)
+		return np_fail_nomem(work->rank->err, MODE);
+	for (uint32_t i = (uint32_t)detail->kernels.count; i-- > 0 && rc == NP_OK;) {
+		int64_t connection = detail->kernels.item[i].connection;
+
+		work->next[i] = NP_NO_ROW;
+		if (connection == NP_UNKNOWN)
+			continue;
+		work->next[i] = np_idmap_get(work->kernel_of, connection);
+		rc = np_idmap_set(work->kernel_of, connection, i, work->rank->err);
+	}
+	return rc;
+}
+
+static int add_kernel(struct work *work, uint32_t kernel, np_str op)
+{
+	const struct np_detail *detail = work->rank->detail;
+	const struct np_kernel *from = &detail->kernels.item[kernel];
+	struct rated *rated = np_vec_add(&work->result->list, work->rank->err);
+	int rc;
+
+	if (!rated)
+		return NP_E_NOMEM;
+	*rated = (struct rated){ .kernel = kernel, .start = from->start, .end = from->end };
+	rc = mode_text(work->rank, op, &rated->op);
+	if (rc == NP_OK)
+		rc = mode_text(work->rank, from->name, &rated->name);
+	if (rc == NP_OK)
+		rc = mode_text(work->rank, from->in_shapes, &rated->in_shapes);
+	if (rc == NP_OK)
+		rc = mode_text(work->rank, from->out_shapes, &rated->out_shapes);
+	return rc;
+}
+
+/* The kernels of all calls that start inside the range, on its thread. */
+static int take_kernels(struct work *work, const struct np_mark *range)
+{
+	const struct np_detail *detail = work->rank->detail;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < detail->framework.count && rc == NP_OK; i++) {
+		const struct np_framework_call *call = &detail->framework.item[i];
+
+		if (call->start > range->end)
+			break;
+		if (call->kind != NP_FRAMEWORK_OP || call->start < range->start ||
+		    (range->tid != NP_UNKNOWN && call->tid != range->tid))
+			continue;
+		for (uint32_t j = 0; j < call->link_count && rc == NP_OK; j++) {
+			const struct np_framework_link *link =
+				&detail->links.item[call->first_link + j];
+			uint32_t kernel = link->kind == NP_LEADS_TO_TASK
+						  ? np_idmap_get(work->kernel_of, link->id)
+						  : NP_NO_ROW;
+
+			for (; kernel != NP_NO_ROW && rc == NP_OK; kernel = work->next[kernel])
+				rc = add_kernel(work, kernel, call->name);
+		}
+	}
+	return rc;
+}
+
+static int rate_range(struct work *work, const struct np_mark *range, double flops,
+		      const char *name)
+{
+	struct result *result = work->result;
+	size_t first = result->list.count;
+	np_ns total = 0;
+	double peak;
+	np_str flops_name;
+	int rc = take_kernels(work, range);
+
+	if (rc == NP_OK)
+		rc = np_strtab_add(work->rank->run->strings, name, strlen(name), &flops_name,
+				   work->rank->err);
+	if (rc < 0 || result->list.count == first)
+		return rc;
+	/* The type of the data is that of the first kernel: later ones may be casts. */
+	peak = peak_of(work->rank->detail,
+		       &work->rank->detail->kernels.item[result->list.item[first].kernel]);
+	for (size_t i = first; i < result->list.count; i++)
+		total += result->list.item[i].end - result->list.item[i].start;
+	for (size_t i = first; i < result->list.count; i++) {
+		struct rated *rated = &result->list.item[i];
+
+		rated->flops_name = flops_name;
+		rated->peak = peak;
+		rated->per_second = total > 0 ? flops / ((double)total * 1e-9) : (double)NAN;
+		rated->flops = flops * (double)(rated->end - rated->start) / (double)total;
+	}
+	return NP_OK;
+}
+
+static int rate_ranges(struct work *work)
+{
+	const struct np_detail *detail = work->rank->detail;
+	int rc = index_kernels(work);
+
+	for (size_t i = 0; i < detail->marks.count && rc == NP_OK; i++) {
+		const struct np_mark *mark = &detail->marks.item[i];
+		const char *domain = np_detail_text(detail, mark->domain);
+		const char *message = np_detail_text(detail, mark->message);
+		const char *name;
+		double flops;
+
+		if (mark->kind != NP_MARK_RANGE || !domain || strcmp(domain, "mfu_flops") != 0 ||
+		    !message || !mode_takes(work->rank, mark->step) ||
+		    !parse_range(message, &flops, &name))
+			continue;
+		rc = rate_range(work, mark, flops, name);
+	}
+	return rc;
+}
+
+/* --- modules --------------------------------------------------------------------------------- */
+
+static int rate_modules(struct work *work)
+{
+	const struct np_detail *detail = work->rank->detail;
+	double *figures;
+	int rc;
+
+	if (!modules_marked(detail, "Module") || work->result->list.count == 0)
+		return NP_OK;
+	figures = malloc((detail->kernels.count + 1) * sizeof(*figures));
+	if (!figures)
+		return np_fail_nomem(work->rank->err, MODE);
+	for (size_t i = 0; i < detail->kernels.count; i++)
+		figures[i] = (double)NAN;
+	for (size_t i = 0; i < work->result->list.count; i++) {
+		const struct rated *rated = &work->result->list.item[i];
+
+		figures[rated->kernel] = rated->per_second / rated->peak;
+	}
+	rc = modules_measure(work->rank, figures, &work->result->modules);
+	free(figures);
+	return rc;
+}
+
+static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+{
+	struct work work = { .rank = rank, .result = calloc(1, sizeof(struct result)) };
+	int rc;
+
+	(void)prepared;
+	if (!work.result)
+		return np_fail_nomem(rank->err, MODE);
+	*ret = work.result;
+	work.result->no_device = rank->detail->device.ai_cores == NP_UNKNOWN ||
+				 rank->detail->device.aic_mhz == NP_UNKNOWN;
+	rc = rate_ranges(&work);
+	if (rc == NP_OK)
+		rc = rate_modules(&work);
+	np_idmap_free(work.kernel_of);
+	free(work.next);
+	return rc;
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+static const struct np_column columns[] = {
+	{ "rank_id", NP_INTEGER },
+	{ "op_name", NP_TEXT },
+	{ "kernel_name", NP_TEXT },
+	{ "kernel_start(ns)", NP_INTEGER },
+	{ "kernel_end(ns)", NP_INTEGER },
+	{ "kernel_duration(ns)", NP_INTEGER },
+	{ "mfu", NP_REAL },
+	{ "actual_tflops", NP_REAL },
+	{ "chip_peak_tflops", NP_REAL },
+	{ "flops", NP_REAL },
+	{ "flops_op_name", NP_TEXT },
+	{ "input_shapes", NP_TEXT },
+	{ "output_shapes", NP_TEXT },
+};
+
+static const struct np_column module_columns[] = {
+	{ "rank_id", NP_INTEGER },
+	{ "parent_module", NP_TEXT },
+	{ "module", NP_TEXT },
+	{ "op_name", NP_TEXT },
+	{ "kernel_list", NP_TEXT },
+	{ "total_kernel_duration(ns)", NP_INTEGER },
+	{ "avg_kernel_duration(ns)", NP_REAL },
+	{ "op_count", NP_INTEGER },
+	{ "avg_mfu", NP_TEXT },
+};
+
+static double rounded(double value, int digits)
+{
+	return isfinite(value) ? np_round(value, digits) : (double)NAN;
+}
+
+static int put_rated(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
+		     const struct rated *rated, struct np_err *err)
+{
+	return mode_row(modes, table,
+			(const struct np_cell[NP_COUNT(columns)]){
+				np_cell_integer(rank),
+				mode_name_cell(modes, rated->op),
+				mode_name_cell(modes, rated->name),
+				np_cell_integer(rated->start),
+				np_cell_integer(rated->end),
+				np_cell_integer(rated->end - rated->start),
+				np_cell_real(rounded(rated->per_second / rated->peak, 4)),
+				np_cell_real(rounded(rated->per_second / 1e12, 2)),
+				np_cell_real(rounded(rated->peak / 1e12, 2)),
+				np_cell_real(rated->flops),
+				mode_name_cell(modes, rated->flops_name),
+				mode_name_cell(modes, rated->in_shapes),
+				mode_name_cell(modes, rated->out_shapes),
+			},
+			err);
+}
+
+/* "5.47%,45%": the mean of each kernel; "N/A" for one that is not rated. */
+static bool put_figures(struct np_buf *buf, const struct module_row *row)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < row->kernel_count; i++) {
+		double mean = row->figures[i] / (double)row->count;
+
+		np_buf_add(buf, i ? "," : "");
+		any |= isfinite(mean);
+		if (isfinite(mean))
+			np_buf_printf(buf, "%.4g%%", np_round(100 * mean, 2));
+		else
+			np_buf_add(buf, "N/A");
+	}
+	return any;
+}
+
+static int put_module(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
+		      const struct module_row *row, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf figures = NP_BUF_INIT;
+
+	if (!put_figures(&figures, row))
+		return NP_OK;
+	return mode_row(
+		modes, table,
+		(const struct np_cell[NP_COUNT(module_columns)]){
+			np_cell_integer(rank),
+			np_cell_text(row->parent == NP_STR_NONE ? ""
+								: mode_name(modes, row->parent)),
+			mode_name_cell(modes, row->module),
+			mode_name_cell(modes, row->op),
+			mode_name_cell(modes, row->kernels),
+			np_cell_integer(row->total),
+			np_cell_real((double)row->total / (double)row->count),
+			np_cell_integer((int64_t)row->count),
+			np_cell_text(figures.text),
+		},
+		err);
+}
+
+static void note_device(struct np_modes *modes, size_t index, const struct result *result)
+{
+	if (result->no_device && result->list.count > 0)
+		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, mode_rank_id(modes, index),
+			    modes->run->ranks[index]->path, MODE,
+			    "the number of AI cores and their clock are not known"
+			    " (device_N/info.json.N of the raw data tells): kernels are not rated"
+			    " against the chip");
+}
+
+static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
+		 struct np_err *err)
+{
+	struct np_mode_table *table =
+		MODE_TABLE(modes, MODE, "OperatorMFU", "how much of the chip's peak kernels reach",
+			   columns, err);
+	struct np_mode_table *module_table = MODE_TABLE(
+		modes, MODE, "ModuleMFU", "the same by module of the model", module_columns, err);
+	int rc = table && module_table ? NP_OK : NP_E_NOMEM;
+
+	(void)prepared;
+	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
+		const struct result *result = ranks[i];
+
+		if (!result)
+			continue;
+		note_device(modes, i, result);
+		for (size_t j = 0; j < result->list.count && rc == NP_OK; j++)
+			rc = put_rated(modes, table, mode_rank_id(modes, i), &result->list.item[j],
+				       err);
+		for (size_t j = 0; j < result->modules.list.count && rc == NP_OK; j++)
+			rc = put_module(modes, module_table, mode_rank_id(modes, i),
+					&result->modules.list.item[j], err);
+	}
+	return rc;
+}
+
+const struct mode mode_operator_mfu = {
+	.name = MODE,
+	.summary = "how much of the chip's peak kernels reach, from mstx ranges",
+	.wants = NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES |
+		 NP_DETAIL_OPS | NP_DETAIL_DEVICE,
+	.needs = NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS,
+	.reduce = reduce,
+	.merge = merge,
+	.release = release,
+};

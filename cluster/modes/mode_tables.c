@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode.h"
+
+#include "npuprof/text.h"
+
+static int produce(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_mode_table *table = model;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < table->rows && rc == NP_OK; i++)
+		rc = np_sink_row(sink, &table->cells[i * table->relation.column_count], err);
+	return rc;
+}
+
+struct np_mode_table *mode_table(struct np_modes *modes, const char *mode, const char *name,
+				 const char *summary, const struct np_column *columns, size_t count,
+				 struct np_err *err)
+{
+	struct np_mode_table *table = np_arena_alloc(modes->arena, sizeof(*table));
+
+	if (!table) {
+		(void)np_fail_nomem(err, name);
+		return NULL;
+	}
+	table->relation = (struct np_relation){ .name = name,
+						.summary = summary,
+						.columns = columns,
+						.column_count = count,
+						.produce = produce };
+	table->mode = mode;
+	if (modes->last)
+		modes->last->next = table;
+	else
+		modes->tables = table;
+	modes->last = table;
+	return table;
+}
+
+static int grow(struct np_mode_table *table, struct np_err *err)
+{
+	size_t capacity = table->capacity ? table->capacity * 2 : 16;
+	struct np_cell *cells =
+		reallocarray(table->cells, capacity * table->relation.column_count, sizeof(*cells));
+
+	if (!cells)
+		return np_fail_nomem(err, table->relation.name);
+	table->cells = cells;
+	table->capacity = capacity;
+	return NP_OK;
+}
+
+int mode_row(struct np_modes *modes, struct np_mode_table *table, const struct np_cell *cells,
+	     struct np_err *err)
+{
+	size_t width = table->relation.column_count;
+	struct np_cell *row;
+	int rc = table->rows < table->capacity ? NP_OK : grow(table, err);
+
+	if (rc < 0)
+		return rc;
+	row = &table->cells[table->rows * width];
+	for (size_t i = 0; i < width; i++) {
+		row[i] = cells[i];
+		if (cells[i].type != NP_CELL_TEXT)
+			continue;
+		row[i].text.bytes =
+			np_arena_text(modes->arena, cells[i].text.bytes, cells[i].text.length);
+		if (!row[i].text.bytes)
+			return np_fail_nomem(err, table->relation.name);
+	}
+	table->rows++;
+	return NP_OK;
+}
+
+const char *mode_name(const struct np_modes *modes, np_str text)
+{
+	return text == NP_STR_NONE ? "N/A" : np_strtab_text(modes->run->strings, text);
+}
+
+struct np_cell mode_name_cell(const struct np_modes *modes, np_str text)
+{
+	return text == NP_STR_NONE ? np_cell_text("N/A")
+				   : np_cell_bytes(np_strtab_text(modes->run->strings, text),
+						   np_strtab_length(modes->run->strings, text));
+}
+
+int32_t mode_rank_id(const struct np_modes *modes, size_t index)
+{
+	return modes->run->ranks[index]->id;
+}
+
+struct np_cell mode_step_cell(const struct np_modes *modes, np_str step)
+{
+	const char *text = np_run_text(modes->run, step);
+	int64_t number;
+
+	if (!text)
+		return np_cell_null();
+	return np_text_to_int(text, strlen(text), &number) ? np_cell_integer(number)
+							   : np_cell_text(text);
+}
+
+size_t mode_top(const struct np_modes *modes, size_t own)
+{
+	return modes->options.top > 0 ? (size_t)modes->options.top : own;
+}

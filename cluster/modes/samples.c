@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode.h"
+
+#include "npuprof/idmap.h"
+
+#include <math.h>
+
+int samples_add(struct samples *samples, int64_t value, struct np_err *err)
+{
+	int64_t *slot = np_vec_add(samples, err);
+
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = value;
+	samples->sum += value;
+	samples->sorted = false;
+	return NP_OK;
+}
+
+int samples_join(struct samples *to, const struct samples *from, struct np_err *err)
+{
+	size_t total = to->count + from->count;
+
+	if (from->count == 0)
+		return NP_OK;
+	if (total > to->capacity) {
+		size_t capacity = total + total / 2;
+		int64_t *moved = realloc(to->item, capacity * sizeof(*moved));
+
+		if (!moved)
+			return np_fail_nomem(err, "values");
+		to->item = moved;
+		to->capacity = capacity;
+	}
+	memcpy(to->item + to->count, from->item, from->count * sizeof(*from->item));
+	to->count = total;
+	to->sum += from->sum;
+	to->sorted = false;
+	return NP_OK;
+}
+
+void samples_release(struct samples *samples)
+{
+	np_vec_release(samples);
+	samples->sum = 0;
+}
+
+static int by_value(const void *left, const void *right)
+{
+	return np_order(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+static double quantile(const struct samples *samples, double q)
+{
+	double place = (double)(samples->count - 1) * q;
+	size_t below = (size_t)place;
+	double share = place - (double)below;
+	double low = (double)samples->item[below];
+
+	if (below + 1 >= samples->count)
+		return low;
+	return low + share * (double)(samples->item[below + 1] - samples->item[below]);
+}
+
+/* Σ (x - mean)², the mean taken first so that large values do not cancel. */
+static double squares(const struct samples *samples, double mean)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		double difference = (double)samples->item[i] - mean;
+
+		sum += difference * difference;
+	}
+	return sum;
+}
+
+struct summary samples_describe(struct samples *samples)
+{
+	struct summary ret = { .count = samples->count, .sum = samples->sum };
+	double sum_of_squares;
+
+	if (samples->count == 0)
+		return (struct summary){ .mean = NAN,
+					 .std = NAN,
+					 .population_std = NAN,
+					 .min = NP_UNKNOWN,
+					 .q1 = NAN,
+					 .median = NAN,
+					 .q3 = NAN,
+					 .max = NP_UNKNOWN };
+	if (!samples->sorted)
+		qsort(samples->item, samples->count, sizeof(*samples->item), by_value);
+	samples->sorted = true;
+	ret.mean = (double)samples->sum / (double)samples->count;
+	sum_of_squares = squares(samples, ret.mean);
+	ret.std = samples->count > 1 ? sqrt(sum_of_squares / (double)(samples->count - 1))
+				     : (double)NAN;
+	ret.population_std = sqrt(sum_of_squares / (double)samples->count);
+	ret.min = samples->item[0];
+	ret.max = samples->item[samples->count - 1];
+	ret.q1 = quantile(samples, 0.25);
+	ret.median = quantile(samples, 0.5);
+	ret.q3 = quantile(samples, 0.75);
+	return ret;
+}
+
+void describe_cells(const struct summary *summary, struct np_cell *cells)
+{
+	cells[0] = np_cell_integer((int64_t)summary->count);
+	cells[1] = np_cell_real(summary->mean);
+	cells[2] = np_cell_real(summary->std);
+	cells[3] = np_cell_scaled(summary->min, 1);
+	cells[4] = np_cell_real(summary->q1);
+	cells[5] = np_cell_real(summary->median);
+	cells[6] = np_cell_real(summary->q3);
+	cells[7] = np_cell_scaled(summary->max, 1);
+	cells[8] = np_cell_scaled(summary->sum, 1);
+}
+
+/* --- grouping -------------------------------------------------------------------------------- */
+
+int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err)
+{
+	*grouping = (struct grouping){ .parts = parts };
+	for (size_t i = 0; i < parts; i++) {
+		grouping->level[i] = np_idmap_new();
+		if (!grouping->level[i])
+			return np_fail_nomem(err, "groups");
+	}
+	return NP_OK;
+}
+
+void grouping_release(struct grouping *grouping)
+{
+	for (size_t i = 0; i < GROUP_PARTS; i++)
+		np_idmap_free(grouping->level[i]);
+	for (size_t i = 0; i < grouping->list.count; i++)
+		samples_release(&grouping->list.item[i].samples);
+	np_vec_release(&grouping->list);
+}
+
+static struct group *add_group(struct grouping *grouping, const np_str *key, struct np_err *err)
+{
+	struct group *group = np_vec_add(&grouping->list, err);
+
+	if (group)
+		memcpy(group->key, key, grouping->parts * sizeof(*key));
+	return group;
+}
+
+/* A key is followed part by part, each level mapping (place so far, part) to a place. */
+struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err)
+{
+	uint32_t place = 0;
+
+	for (size_t i = 0; i < grouping->parts; i++) {
+		int64_t id = (int64_t)((uint64_t)place << 32 | key[i]);
+		bool last = i + 1 == grouping->parts;
+
+		place = np_idmap_get(grouping->level[i], id);
+		if (place != NP_IDMAP_NONE)
+			continue;
+		if (last && !add_group(grouping, key, err))
+			return NULL;
+		place = last ? (uint32_t)(grouping->list.count - 1) : ++grouping->inner;
+		if (np_idmap_set(grouping->level[i], id, place, err) < 0)
+			return NULL;
+	}
+	return &grouping->list.item[place];
+}
+
+struct group *grouping_get(struct grouping *grouping, const np_str *key)
+{
+	uint32_t place = 0;
+
+	for (size_t i = 0; i < grouping->parts; i++) {
+		place = np_idmap_get(grouping->level[i], (int64_t)((uint64_t)place << 32 | key[i]));
+		if (place == NP_IDMAP_NONE)
+			return NULL;
+	}
+	return &grouping->list.item[place];
+}
+
+int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err)
+{
+	if (group->samples.count == 0 || value < group->least) {
+		group->least = value;
+		group->least_of = rank;
+	}
+	if (group->samples.count == 0 || value > group->most) {
+		group->most = value;
+		group->most_of = rank;
+	}
+	return samples_add(&group->samples, value, err);
+}
+
+struct order_context {
+	const struct np_modes *modes;
+	const struct grouping *grouping;
+};
+
+static int by_key(const void *left, const void *right, void *context)
+{
+	const struct order_context *order = context;
+	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
+	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
+	int difference = 0;
+
+	for (size_t i = 0; i < order->grouping->parts && difference == 0; i++)
+		difference = strcmp(mode_name(order->modes, a->key[i]),
+				    mode_name(order->modes, b->key[i]));
+	return difference;
+}
+
+static int by_sum(const void *left, const void *right, void *context)
+{
+	const struct order_context *order = context;
+	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
+	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
+
+	if (a->samples.sum != b->samples.sum)
+		return np_order(b->samples.sum, a->samples.sum);
+	return by_key(left, right, context);
+}
+
+static uint32_t *sorted(const struct np_modes *modes, const struct grouping *grouping,
+			int (*compare)(const void *, const void *, void *), struct np_err *err)
+{
+	struct order_context context = { modes, grouping };
+	uint32_t *order = malloc((grouping->list.count + 1) * sizeof(*order));
+
+	if (!order) {
+		(void)np_fail_nomem(err, "groups");
+		return NULL;
+	}
+	for (uint32_t i = 0; i < grouping->list.count; i++)
+		order[i] = i;
+	if (grouping->list.count)
+		qsort_r(order, grouping->list.count, sizeof(*order), compare, &context);
+	return order;
+}
+
+uint32_t *grouping_by_sum(const struct np_modes *modes, const struct grouping *grouping,
+			  struct np_err *err)
+{
+	return sorted(modes, grouping, by_sum, err);
+}
+
+uint32_t *grouping_by_key(const struct np_modes *modes, const struct grouping *grouping,
+			  struct np_err *err)
+{
+	return sorted(modes, grouping, by_key, err);
+}

@@ -1,0 +1,14 @@
+# The advisor: its engine as a library, its commands in npuprof, its rules beside it.
+np_library(npadvisor advisor/engine npmeasure PkgConfig::SQLITE)
+target_include_directories(npadvisor PUBLIC ${PROJECT_SOURCE_DIR}/advisor/engine)
+
+file(GLOB advisor_sources CONFIGURE_DEPENDS advisor/*.c)
+target_sources(npuprof PRIVATE ${advisor_sources})
+target_link_libraries(npuprof PRIVATE npadvisor)
+
+# A program in a build tree finds its rules beside it.
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/rules ${PROJECT_BINARY_DIR}/rules SYMBOLIC)
+
+file(GLOB rule_packs CONFIGURE_DEPENDS rules/*.json)
+install(FILES ${rule_packs} rules/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/npuprof/rules)
+install(FILES doc/npuprof-advisor.1 doc/npuprof-rules.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

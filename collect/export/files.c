@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "export.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "npuprof/jsonout.h"
+
+int np_export_make_dirs(const char *path, struct np_err *err)
+{
+	char *copy = strdup(path);
+	int failed = 0;
+
+	if (!copy)
+		return np_fail_nomem(err, path);
+	for (char *slash = strchr(copy + 1, '/'); slash && !failed;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		failed = mkdir(copy, 0750) < 0 && errno != EEXIST ? errno : 0;
+		*slash = '/';
+	}
+	if (!failed)
+		failed = mkdir(copy, 0750) < 0 && errno != EEXIST ? errno : 0;
+	free(copy);
+	if (failed)
+		return np_fail(err, NP_E_IO, "cannot make the directory '%s': %s", path,
+			       strerror(failed));
+	return NP_OK;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+	(void)status;
+	(void)type;
+	(void)place;
+	(void)remove(path);
+	return 0;
+}
+
+void np_export_remove(const char *path)
+{
+	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int write_stream(FILE *stream, np_export_writer *write, const void *context,
+			struct np_err *err, const char *path)
+{
+	int rc = write(context, stream, err);
+
+	if (rc == NP_OK && (fflush(stream) != 0 || fsync(fileno(stream)) != 0))
+		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
+	if (fclose(stream) != 0 && rc == NP_OK)
+		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
+	return rc;
+}
+
+int np_export_write_file(const char *path, np_export_writer *write, const void *context,
+			 struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf temporary = NP_BUF_INIT;
+	FILE *stream;
+	int rc;
+
+	np_buf_printf(&temporary, "%s.tmp%d", path, (int)getpid());
+	rc = np_buf_check(&temporary, err);
+	if (rc < 0)
+		return rc;
+	stream = fopen(temporary.text, "we");
+	if (!stream)
+		return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
+	rc = write_stream(stream, write, context, err, path);
+	if (rc == NP_OK && rename(temporary.text, path) < 0)
+		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary.text,
+			     strerror(errno));
+	if (rc < 0)
+		(void)unlink(temporary.text);
+	return rc;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by NP_JSONOUT_DEPTH */
+static void copy(struct np_jsonout *out, const char *key, const struct np_json *node, bool line);
+
+static void copy_members(struct np_jsonout *out, const char *key, const struct np_json *node,
+			 bool line)
+{
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+
+	if (line)
+		np_jsonout_object_line(out, key);
+	else
+		np_jsonout_object(out, key);
+	while (np_json_next(node, &entry))
+		copy(out, entry.key, entry.value, line);
+	np_jsonout_end(out);
+}
+
+/* Lists of numbers and of small objects are easier to read on one line. */
+static void copy_items(struct np_jsonout *out, const char *key, const struct np_json *node,
+		       bool line)
+{
+	bool plain = np_json_type(np_json_item(node, 0)) != NP_JSON_OBJECT;
+
+	if (line || plain)
+		np_jsonout_array_line(out, key);
+	else
+		np_jsonout_array(out, key);
+	for (size_t i = 0; i < np_json_count(node); i++)
+		copy(out, NULL, np_json_item(node, i), line || plain);
+	np_jsonout_end(out);
+}
+
+static void copy_number(struct np_jsonout *out, const char *key, const struct np_json *node)
+{
+	int64_t integer;
+	double real = 0;
+
+	if (np_json_type(node) == NP_JSON_INTEGER && np_json_integer(node, &integer)) {
+		np_jsonout_integer(out, key, integer);
+		return;
+	}
+	(void)np_json_real(node, &real);
+	np_jsonout_real(out, key, real);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static void copy(struct np_jsonout *out, const char *key, const struct np_json *node, bool line)
+{
+	bool value = false;
+
+	switch (np_json_type(node)) {
+	case NP_JSON_OBJECT:
+		if (out->depth < NP_JSONOUT_DEPTH - 1)
+			copy_members(out, key, node, line);
+		else
+			np_jsonout_null(out, key);
+		break;
+	case NP_JSON_ARRAY:
+		if (out->depth < NP_JSONOUT_DEPTH - 1)
+			copy_items(out, key, node, line);
+		else
+			np_jsonout_null(out, key);
+		break;
+	case NP_JSON_TEXT:
+		np_jsonout_text(out, key, np_json_text(node));
+		break;
+	case NP_JSON_BOOL:
+		(void)np_json_bool(node, &value);
+		np_jsonout_bool(out, key, value);
+		break;
+	case NP_JSON_INTEGER:
+	case NP_JSON_REAL:
+		copy_number(out, key, node);
+		break;
+	case NP_JSON_NULL:
+	case NP_JSON_NONE:
+		np_jsonout_null(out, key);
+		break;
+	}
+}
+
+void np_export_copy_json(struct np_jsonout *out, const char *key, const struct np_json *node,
+			 bool line)
+{
+	copy(out, key, node, line);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/hooks.h"
+#include "inject/preload.h"
+
+/*
+ * The runtime: which device is used, when it goes away, and when the host waits for it.
+ */
+/* NOLINTBEGIN(readability-identifier-naming): names of CANN */
+NP_HOOK aclError aclInit(const char *config);
+NP_HOOK aclError aclFinalize(void);
+NP_HOOK aclError aclrtSetDevice(int32_t device);
+NP_HOOK aclError aclrtResetDevice(int32_t device);
+NP_HOOK aclError aclrtResetDeviceForce(int32_t device);
+NP_HOOK aclError aclrtSynchronizeStream(aclrtStream stream);
+NP_HOOK aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t milliseconds);
+NP_HOOK aclError aclrtSynchronizeDevice(void);
+NP_HOOK aclError aclrtSynchronizeDeviceWithTimeout(int32_t milliseconds);
+/* NOLINTEND(readability-identifier-naming) */
+
+/* What AscendCL calls while it carries out one of these is not the application's doing. */
+#define PASS_ON(...) \
+	__extension__({ \
+		aclError code_ = ACL_ERROR_API_NOT_SUPPORT; \
+		if (real) { \
+			np_inside++; \
+			code_ = real(__VA_ARGS__); \
+			np_inside--; \
+		} \
+		code_; \
+	})
+
+aclError aclInit(const char *config)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclInit);
+
+	return PASS_ON(config);
+}
+
+aclError aclFinalize(void)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclFinalize);
+
+	if (np_hook_active())
+		np_inject_ending(&np_inject, -1, "aclFinalize");
+	return PASS_ON();
+}
+
+aclError aclrtSetDevice(int32_t device)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclrtSetDevice);
+	aclError code = PASS_ON(device);
+
+	if (code == ACL_SUCCESS && np_hook_active()) {
+		np_inject_device_set(&np_inject, device);
+		np_preload_watch_exit();
+	}
+	return code;
+}
+
+/* Profiling a device that is reset would be cut off. */
+static void resetting(int32_t device)
+{
+	if (np_hook_active() && device >= 0)
+		np_inject_ending(&np_inject, device, "aclrtResetDevice");
+}
+
+aclError aclrtResetDevice(int32_t device)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclrtResetDevice);
+
+	resetting(device);
+	return PASS_ON(device);
+}
+
+/* Where an older CANN lacks a variant, the application must not notice that we have it. */
+aclError aclrtResetDeviceForce(int32_t device)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclrtResetDeviceForce);
+
+	resetting(device);
+	return real ? PASS_ON(device) : aclrtResetDevice(device);
+}
+
+/* The host has waited: the cadence wants to know, and a time window may be due. */
+static inline void waited(void)
+{
+	unsigned attention = np_hook_attention();
+
+	if (__builtin_expect(attention == 0, 1) || !np_hook_active())
+		return;
+	if (attention & NP_ATTENTION_CADENCE)
+		atomic_fetch_add_explicit(&np_inject.waits, 1, memory_order_relaxed);
+	if (attention & NP_ATTENTION_DUE)
+		np_inject_attend(&np_inject, false);
+}
+
+aclError aclrtSynchronizeStream(aclrtStream stream)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclrtSynchronizeStream);
+	aclError code = real ? real(stream) : ACL_ERROR_API_NOT_SUPPORT;
+
+	waited();
+	return code;
+}
+
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t milliseconds)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclrtSynchronizeStreamWithTimeout);
+	aclError code;
+
+	if (!real)
+		return aclrtSynchronizeStream(stream);
+	code = real(stream, milliseconds);
+	waited();
+	return code;
+}
+
+aclError aclrtSynchronizeDevice(void)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclrtSynchronizeDevice);
+	aclError code = real ? real() : ACL_ERROR_API_NOT_SUPPORT;
+
+	waited();
+	return code;
+}
+
+aclError aclrtSynchronizeDeviceWithTimeout(int32_t milliseconds)
+{
+	NP_REAL(NP_LIBRARY_ACL, aclrtSynchronizeDeviceWithTimeout);
+	aclError code;
+
+	if (!real)
+		return aclrtSynchronizeDevice();
+	code = real(milliseconds);
+	waited();
+	return code;
+}

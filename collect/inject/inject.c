@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/inject.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "npuprof/realtime.h"
+
+/* A step a launcher need not know about: they come faster than this. */
+#define TELL_INTERVAL ((np_ns)20 * 1000000)
+
+_Thread_local int np_inside __attribute__((tls_model("initial-exec")));
+
+static np_ns read_clock(clockid_t id)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(id, &now);
+	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+np_ns np_monotonic_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+struct np_moment np_moment_now(void)
+{
+	struct np_moment now = { .realtime = np_realtime_ns() };
+
+	now.monotonic_raw = read_clock(CLOCK_MONOTONIC_RAW);
+	return now;
+}
+
+static void find_host(struct np_inject *inject)
+{
+	const char *simulated = np_realtime_host();
+
+	if (inject->config.host[0])
+		(void)snprintf(inject->host, sizeof(inject->host), "%s", inject->config.host);
+	else if (simulated)
+		(void)snprintf(inject->host, sizeof(inject->host), "%s", simulated);
+	else if (gethostname(inject->host, sizeof(inject->host)) < 0)
+		(void)snprintf(inject->host, sizeof(inject->host), "unknown");
+	inject->host[sizeof(inject->host) - 1] = '\0';
+}
+
+/* A time window is the one step 0, told by the clock. */
+static void plan_window(struct np_inject *inject)
+{
+	const struct np_inject_config *config = &inject->config;
+
+	if (!config->selected)
+		return;
+	if (config->source == NP_STEP_TIME)
+		np_window_want(inject, 0, config->duration_ms < 0 ? -1 : 1, NULL);
+	else
+		np_window_want(inject, config->step_start, config->step_end, NULL);
+}
+
+/* Tell the hooks, which do not have the lock, what is worth looking at. */
+static void update_attention(struct np_inject *inject)
+{
+	unsigned listening = 0;
+
+	for (unsigned i = 0; i < NP_STEP_SOURCES; i++)
+		if (np_steps_listens(&inject->steps, (enum np_step_source)i))
+			listening |= 1U << i;
+	atomic_store(&inject->listening, listening);
+	if (listening & 1U << NP_STEP_HCCL)
+		atomic_fetch_or(&inject->attention, NP_ATTENTION_CADENCE);
+	else
+		atomic_fetch_and(&inject->attention, ~(unsigned)NP_ATTENTION_CADENCE);
+}
+
+void np_inject_init(struct np_inject *inject, const struct np_inject_config *config)
+{
+	(void)pthread_mutex_init(&inject->lock, NULL);
+	inject->config = *config;
+	inject->rank = config->rank >= 0 ? config->rank : (int32_t)np_realtime_rank();
+	find_host(inject);
+	inject->device = -1;
+	inject->due_open = NP_UNKNOWN;
+	inject->due_close = NP_UNKNOWN;
+	inject->last_step_told = -NP_NS_MAX;
+	np_steps_init(&inject->steps, config->source);
+	plan_window(inject);
+	update_attention(inject);
+	atomic_store(&inject->on, true);
+}
+
+void np_inject_release(struct np_inject *inject)
+{
+	for (size_t i = 0; i < inject->comms.count; i++)
+		free(inject->comms.item[i].ranks);
+	np_vec_release(&inject->comms);
+	np_window_release(&inject->window);
+	(void)pthread_mutex_destroy(&inject->lock);
+}
+
+static void lock(struct np_inject *inject)
+{
+	(void)pthread_mutex_lock(&inject->lock);
+	np_inside++;
+}
+
+static void unlock(struct np_inject *inject)
+{
+	np_inside--;
+	(void)pthread_mutex_unlock(&inject->lock);
+}
+
+static void ask_versions(struct np_inject *inject)
+{
+	const struct np_acl *acl = &inject->acl;
+	const char *soc = acl->soc_name ? acl->soc_name() : NULL;
+	char package[] = "runtime";
+	int32_t major;
+	int32_t minor;
+	int32_t patch;
+
+	if (soc)
+		(void)snprintf(inject->soc, sizeof(inject->soc), "%s", soc);
+	if (acl->package_version &&
+	    acl->package_version(package, inject->cann_version) != ACL_SUCCESS)
+		inject->cann_version[0] = '\0';
+	if (acl->version && acl->version(&major, &minor, &patch) == ACL_SUCCESS)
+		(void)snprintf(inject->acl_version, sizeof(inject->acl_version),
+			       "%" PRId32 ".%" PRId32 ".%" PRId32, major, minor, patch);
+}
+
+/* Find AscendCL early, so that what is missing is told before the window is due. */
+static void bind_early(struct np_inject *inject)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	if (!inject->bound && np_acl_bind(&inject->acl, NP_ACL_NEXT, &err) < 0) {
+		np_control_say(inject, NP_MSG_PROF_ERROR, NP_UNKNOWN, NP_UNKNOWN, err.text);
+		return;
+	}
+	inject->bound = true;
+	ask_versions(inject);
+}
+
+static void plan_time(struct np_inject *inject)
+{
+	const struct np_inject_config *config = &inject->config;
+
+	if (config->source != NP_STEP_TIME || !config->selected)
+		return;
+	inject->due_open = np_monotonic_ns() + config->delay_ms * 1000000;
+	if (config->duration_ms >= 0)
+		inject->due_close = inject->due_open + config->duration_ms * 1000000;
+}
+
+static void attach(struct np_inject *inject, int32_t device)
+{
+	inject->device = device;
+	if (inject->config.selected)
+		bind_early(inject);
+	plan_time(inject);
+	np_control_say(inject, NP_MSG_ATTACHED, NP_UNKNOWN, device, inject->soc);
+	np_control_start(inject);
+}
+
+void np_inject_device_set(struct np_inject *inject, int32_t device)
+{
+	lock(inject);
+	if (!atomic_exchange(&inject->attached, true))
+		attach(inject, device);
+	else if (inject->window.state != NP_WINDOW_OPEN)
+		inject->device = device;
+	unlock(inject);
+}
+
+void np_inject_ending(struct np_inject *inject, int32_t device, const char *why)
+{
+	lock(inject);
+	if (device < 0 || device == inject->device)
+		np_window_close(inject, why, true);
+	unlock(inject);
+}
+
+void np_inject_finish(struct np_inject *inject)
+{
+	lock(inject);
+	np_window_close(inject, "the application ended", true);
+	inject->finished = true;
+	np_control_say(inject, NP_MSG_DONE, inject->steps.current, np_control_dropped(), "exit");
+	unlock(inject);
+	atomic_store(&inject->on, false);
+}
+
+void np_inject_cadence_lost(struct np_inject *inject)
+{
+	lock(inject);
+	if (inject->steps.chosen == NP_STEP_HCCL)
+		np_window_close(inject, "the order of the collectives changed", false);
+	unlock(inject);
+}
+
+void np_inject_self_profiling(struct np_inject *inject, const char *call)
+{
+	lock(inject);
+	if (!inject->standing_down) {
+		char reason[120];
+
+		(void)snprintf(reason, sizeof(reason), "the application profiles itself (%s)",
+			       call);
+		np_window_close(inject, reason, false);
+		inject->standing_down = true;
+		np_control_say(inject, NP_MSG_SELF_PROFILING, NP_UNKNOWN, NP_UNKNOWN, call);
+	}
+	unlock(inject);
+}
+
+void np_inject_communicator(struct np_inject *inject, const struct np_comm_info *info,
+			    HcclComm parent, const uint32_t *ranks)
+{
+	lock(inject);
+	np_comms_add(inject, info, parent, ranks);
+	unlock(inject);
+}
+
+/* A device that was set behind our back, by a library that found aclrtSetDevice() by itself. */
+static void look_for_device(struct np_inject *inject)
+{
+	int32_t device;
+
+	if (!inject->config.selected)
+		return;
+	bind_early(inject);
+	if (inject->bound && inject->acl.get_device &&
+	    inject->acl.get_device(&device) == ACL_SUCCESS &&
+	    !atomic_exchange(&inject->attached, true))
+		attach(inject, device);
+}
+
+static void tell_step(struct np_inject *inject)
+{
+	np_ns now = np_monotonic_ns();
+
+	if (now - inject->last_step_told < TELL_INTERVAL)
+		return;
+	inject->last_step_told = now;
+	np_control_say(inject, NP_MSG_STEP, inject->steps.current, inject->steps.chosen, "");
+}
+
+/*
+ * Before the window opens or closes the device must be idle. The lock is not held while
+ * waiting for that: if a peer has died it takes forever, and the launcher's STOP must get through.
+ */
+static void wait_for_device(struct np_inject *inject)
+{
+	aclError (*wait)(void) = inject->acl.synchronize_device;
+	int32_t code;
+
+	if (!inject->bound || !wait || !np_window_turns(inject, inject->steps.current))
+		return;
+	(void)pthread_mutex_unlock(&inject->lock);
+	code = wait();
+	(void)pthread_mutex_lock(&inject->lock);
+	inject->waited = true;
+	inject->waited_code = code;
+}
+
+/* With the lock held. */
+static void step_begins(struct np_inject *inject, enum np_step_source source, int64_t number,
+			const char *detail)
+{
+	enum np_step_source before = inject->steps.chosen;
+	bool first = inject->steps.current == NP_UNKNOWN;
+
+	if (!np_steps_begin(&inject->steps, source, number))
+		return;
+	if (first || before != inject->steps.chosen) {
+		(void)snprintf(inject->step_detail, sizeof(inject->step_detail), "%s", detail);
+		np_control_say(inject, NP_MSG_SOURCE, inject->steps.current, source, detail);
+		update_attention(inject);
+		if (!atomic_load(&inject->attached))
+			look_for_device(inject);
+	}
+	if (!inject->standing_down)
+		wait_for_device(inject);
+	if (!inject->standing_down && !inject->finished)
+		np_window_step(inject, inject->steps.current);
+	inject->waited = false;
+	if (inject->window.first_step == inject->steps.current)
+		update_attention(inject);
+	tell_step(inject);
+}
+
+void np_inject_step(struct np_inject *inject, enum np_step_source source, int64_t number,
+		    const char *detail)
+{
+	lock(inject);
+	if (!inject->finished)
+		step_begins(inject, source, number, detail);
+	unlock(inject);
+}
+
+void np_inject_attend(struct np_inject *inject, bool own_thread)
+{
+	np_ns now = np_monotonic_ns();
+
+	if (pthread_mutex_trylock(&inject->lock) != 0)
+		return;
+	np_inside++;
+	if (own_thread && inject->bound && inject->acl.set_device)
+		(void)inject->acl.set_device(inject->device);
+	if (!inject->finished && inject->due_open != NP_UNKNOWN && now >= inject->due_open) {
+		inject->due_open = NP_UNKNOWN;
+		step_begins(inject, NP_STEP_TIME, 0, "delay and duration");
+	} else if (!inject->finished && inject->due_open == NP_UNKNOWN &&
+		   inject->due_close != NP_UNKNOWN && now >= inject->due_close) {
+		inject->due_close = NP_UNKNOWN;
+		step_begins(inject, NP_STEP_TIME, 1, "delay and duration");
+	}
+	if (inject->due_open == NP_UNKNOWN && inject->due_close == NP_UNKNOWN)
+		atomic_fetch_and(&inject->attention, ~(unsigned)NP_ATTENTION_DUE);
+	unlock(inject);
+}
+
+/* From our own thread, which has no device yet. */
+static void stop(struct np_inject *inject, int64_t step)
+{
+	if (step >= 0) {
+		if (inject->window.state == NP_WINDOW_OPEN ||
+		    inject->window.state == NP_WINDOW_WANTED)
+			inject->window.end = step;
+		return;
+	}
+	if (inject->window.state == NP_WINDOW_OPEN && inject->acl.set_device)
+		(void)inject->acl.set_device(inject->device);
+	np_window_close(inject, "the launcher said stop", true);
+	if (inject->window.state == NP_WINDOW_WANTED)
+		inject->window.state = NP_WINDOW_NONE;
+}
+
+static void start(struct np_inject *inject, const struct np_message *message)
+{
+	int64_t current = inject->steps.current == NP_UNKNOWN ? -1 : inject->steps.current;
+	int64_t first = message->step >= 0 ? message->step : current + 1;
+	bool busy =
+		inject->window.state == NP_WINDOW_OPEN || inject->window.state == NP_WINDOW_WARM;
+
+	if (busy || inject->standing_down) {
+		np_control_say(inject, NP_MSG_PROF_ERROR, NP_UNKNOWN, NP_UNKNOWN,
+			       busy ? "no second window while one is open"
+				    : "no window: the application profiles itself");
+		return;
+	}
+	if (first <= current) {
+		np_control_say(inject, NP_MSG_TOO_LATE, current, NP_UNKNOWN, "");
+		return;
+	}
+	np_window_want(inject, first, message->value > 0 ? first + message->value : -1,
+		       message->text);
+	np_control_say(inject, NP_MSG_ACCEPTED, first, message->value, "");
+}
+
+void np_inject_message(struct np_inject *inject, const struct np_message *message)
+{
+	lock(inject);
+	if (inject->finished)
+		;
+	else if (message->type == NP_MSG_STOP)
+		stop(inject, message->step);
+	else if (message->type == NP_MSG_START)
+		start(inject, message);
+	else if (message->type == NP_MSG_PING)
+		np_control_say(inject, NP_MSG_PONG, message->step, message->value, "");
+	unlock(inject);
+}

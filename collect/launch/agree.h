@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_AGREE_H
+#define NP_AGREE_H
+
+#include "job.h"
+#include "options.h"
+
+/*
+ * One plan for all ranks: rank 0 makes it from its options, the others read what
+ * it made. Fills job->plan and job->chosen on every rank. Returns NP_EXIT_DONE, or the
+ * status that every rank ends with; rank 0 has said why.
+ */
+int np_agree_plan(struct np_job *job, const struct np_collect_options *options);
+
+#endif /* NP_AGREE_H */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A program the way execvp() finds it. */
+static int find_program(const char *name, char *file, size_t size, struct np_err *err)
+{
+	const char *path = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe) */
+
+	if (strchr(name, '/')) {
+		(void)snprintf(file, size, "%s", name);
+		return access(name, X_OK) == 0
+			       ? NP_OK
+			       : np_fail(err, NP_E_NOTFOUND, "cannot execute '%.380s': %s", name,
+					 strerrordesc_np(errno));
+	}
+	for (path = path ? path : "/bin:/usr/bin"; path; path = strchr(path, ':')) {
+		path += *path == ':' ? 1 : 0;
+		(void)snprintf(file, size, "%.*s/%s", (int)strcspn(path, ":"), path, name);
+		if (access(file, X_OK) == 0)
+			return NP_OK;
+	}
+	return np_fail(err, NP_E_NOTFOUND, "there is no application '%.300s' in PATH", name);
+}
+
+/* Does a program name the MPI library? Enough for a warning; who asks for more runs ldd. */
+static bool names_mpi(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct stat info;
+	bool found = false;
+	void *content;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 4) {
+		content = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (content != MAP_FAILED) {
+			found = memcmp(content, "\177ELF", 4) == 0 &&
+				memmem(content, (size_t)info.st_size, "libmpi.so", 9);
+			(void)munmap(content, (size_t)info.st_size);
+		}
+	}
+	(void)close(fd);
+	return found;
+}
+
+int np_check_application(const char *name, struct np_buf *doubts, struct np_err *err)
+{
+	char file[PATH_MAX];
+	int rc = find_program(name, file, sizeof(file), err);
+
+	if (rc == NP_OK && names_mpi(file))
+		np_buf_printf(
+			doubts,
+			"'%.200s' is linked with MPI: every rank of it will believe to be alone\n",
+			name);
+	return rc;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Wait until a process has ended, even one that nobody has reaped yet. */
+static void await_end(pid_t pid, int64_t grace_s)
+{
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+
+	if (end.fd >= 0)
+		(void)poll(&end, 1, (int)(grace_s * 1000));
+	else if (errno != ESRCH)
+		(void)sleep((unsigned)grace_s);
+}
+
+/*
+ * The guard. What the launcher writes into the pipe is the application's pid or one
+ * of enum guard_word; the end of the pipe before GOODBYE means that it is gone.
+ */
+enum guard_word {
+	GOODBYE = 0,
+	SAVING = -1,  /* there is a profile that has to be saved */
+	NOTHING = -2, /* there is none */
+};
+
+/* Keep nothing of the launcher's open: mpirun would wait for its output to end. */
+static void let_go(int pipe)
+{
+	int nothing = open("/dev/null", O_RDWR);
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		(void)dup2(nothing, fd);
+	if (pipe > STDERR_FILENO + 1)
+		(void)close_range(STDERR_FILENO + 1, (unsigned)pipe - 1, 0);
+	(void)close_range((unsigned)pipe + 1, ~0U, 0);
+}
+
+_Noreturn static void guard(int pipe, int64_t grace_s)
+{
+	bool saving = false;
+	pid_t app = 0;
+	pid_t word;
+
+	let_go(pipe);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)prctl(PR_SET_NAME, "npuprof-guard");
+	while (read(pipe, &word, sizeof(word)) == (ssize_t)sizeof(word)) {
+		if (word == GOODBYE)
+			_exit(0);
+		if (word > 0)
+			app = word;
+		else
+			saving = word == SAVING;
+	}
+	if (app > 0 && saving)
+		await_end(app, grace_s); /* the library does it when it loses the launcher */
+	if (app > 0) {
+		(void)kill(0, SIGTERM);
+		await_end(app, grace_s);
+	}
+	(void)kill(0, SIGKILL);
+	_exit(1);
+}
+
+/* Only what a forked process may call; everything it needs was made before. */
+_Noreturn static void become(char *const *argv, char *const *env, pid_t group)
+{
+	sigset_t none;
+	int nothing;
+
+	(void)setpgid(0, group);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGPIPE, SIG_DFL);
+	/* A background group that reads from the terminal would be stopped. */
+	if (isatty(STDIN_FILENO)) {
+		nothing = open("/dev/null", O_RDONLY);
+		if (nothing >= 0)
+			(void)dup2(nothing, STDIN_FILENO);
+	}
+	(void)execvpe(argv[0], argv, env);
+	(void)dprintf(STDERR_FILENO, "npuprof-collect: cannot execute '%s': %s\n", argv[0],
+		      strerrordesc_np(errno));
+	_exit(127);
+}
+
+static int start_guard(struct np_child *child, int64_t grace_s, struct np_err *err)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return np_fail(err, NP_E_IO, "cannot make a pipe: %s", strerrordesc_np(errno));
+	pid = fork();
+	if (pid == 0) {
+		(void)setpgid(0, 0);
+		(void)close(ends[1]);
+		guard(ends[0], grace_s);
+	}
+	(void)close(ends[0]);
+	if (pid < 0) {
+		(void)close(ends[1]);
+		return np_fail(err, NP_E_IO, "cannot start a process: %s", strerrordesc_np(errno));
+	}
+	(void)setpgid(pid, pid);
+	child->group = pid;
+	child->guard = ends[1];
+	return NP_OK;
+}
+
+static void tell_guard(const struct np_child *child, pid_t word)
+{
+	/* A guard that was killed cannot be told, and need not. */
+	(void)!write(child->guard, &word, sizeof(word));
+}
+
+int np_child_start(struct np_child *child, char *const *argv, char *const *env, int64_t grace_s,
+		   struct np_err *err)
+{
+	int rc = start_guard(child, (grace_s + 1) / 2, err);
+	pid_t pid;
+
+	if (rc < 0)
+		return rc;
+	pid = fork();
+	if (pid == 0)
+		become(argv, env, child->group);
+	if (pid < 0) {
+		rc = np_fail(err, NP_E_IO, "cannot start a process: %s", strerrordesc_np(errno));
+		np_child_release(child, false);
+		return rc;
+	}
+	(void)setpgid(pid, child->group);
+	child->pid = pid;
+	tell_guard(child, pid);
+	return NP_OK;
+}
+
+void np_child_has_profile(const struct np_child *child, bool open)
+{
+	if (child->guard >= 0)
+		tell_guard(child, open ? SAVING : NOTHING);
+}
+
+bool np_child_poll(struct np_child *child)
+{
+	int status;
+
+	if (child->ended || child->pid == 0)
+		return child->ended;
+	if (waitpid(child->pid, &status, WNOHANG) != child->pid)
+		return false;
+	child->ended = true;
+	child->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return true;
+}
+
+void np_child_signal(const struct np_child *child, int number)
+{
+	if (child->group > 0)
+		(void)kill(-child->group, number);
+}
+
+void np_child_release(struct np_child *child, bool kill_rest)
+{
+	if (child->group <= 0)
+		return;
+	if (kill_rest)
+		np_child_signal(child, SIGKILL);
+	else
+		tell_guard(child, GOODBYE);
+	(void)close(child->guard);
+	(void)waitpid(child->group, NULL, 0);
+	child->group = 0;
+	child->guard = -1;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_COORD_H
+#define NP_COORD_H
+
+#include "npuprof/buf.h"
+#include "npuprof/err.h"
+
+/*
+ * The launchers of one job talking to each other
+ * ==============================================
+ *
+ * There is one launcher for every rank; rank 0 is the coordinator. Two kinds of
+ * calls:
+ *
+ *	together       open, bcast, gather, max, close: every rank calls them in the
+ *	               same order, and they wait. Never while an application runs.
+ *	by themselves  send, poll, stamps, leave, all_left: they never wait, so that a
+ *	               launcher can go on watching its application.
+ *
+ * A back-end is one source; coord_mpi.c is the one for Open MPI. A failure of the
+ * transport ends the job, as MPI does: the guards of the applications (guard.h)
+ * see to it that nothing is left behind. One thread.
+ */
+struct np_coord;
+
+int np_coord_open(struct np_coord **ret, struct np_err *err) NP_MUST_USE;
+void np_coord_close(struct np_coord *coord);
+
+int np_coord_rank(const struct np_coord *coord);
+int np_coord_size(const struct np_coord *coord);
+
+/* Everybody's `text` becomes that of rank 0. */
+int np_coord_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *err) NP_MUST_USE;
+
+/*
+ * Rank 0 gets what every rank gives: `ret_all[rank]`, an array of as many
+ * buffers as there are ranks, initialised by the caller. Others may pass NULL.
+ */
+int np_coord_gather(struct np_coord *coord, const void *bytes, size_t length,
+		    struct np_buf *ret_all, struct np_err *err) NP_MUST_USE;
+
+/* The largest of all ranks' values. */
+int64_t np_coord_max(struct np_coord *coord, int64_t value);
+
+/* What launchers tell each other while applications run. */
+enum np_event_type {
+	NP_EVENT_FAILED = 1, /* to rank 0: my application ended badly. value: exit status */
+	NP_EVENT_SIGNAL,     /* to rank 0: I was told to end. value: the signal */
+	NP_EVENT_STOP,       /* from rank 0: stop. rank and value: whose failure it was */
+	NP_EVENT_SAVED,      /* to rank 0: my profile is saved, or there is none */
+	NP_EVENT_END,        /* from rank 0: all profiles are saved; end the applications */
+	NP_EVENT_OPENED,     /* to rank 0: my window opened */
+	NP_EVENT_CLOSED,     /* to rank 0: my window closed */
+	NP_EVENT_CLOCK,      /* from rank 0 to the first rank of a host: answer stamps now */
+};
+
+struct np_event {
+	int32_t type; /* enum np_event_type */
+	int32_t rank;
+	int64_t value;
+};
+
+void np_coord_send(struct np_coord *coord, int to, const struct np_event *event);
+bool np_coord_poll(struct np_coord *coord, struct np_event *ret);
+
+/* A question for the time or its answer: one number goes with the clock's reading. */
+struct np_stamp {
+	int64_t number;
+	np_ns time;
+};
+
+void np_coord_send_stamp(struct np_coord *coord, int to, const struct np_stamp *stamp);
+bool np_coord_take_stamp(struct np_coord *coord, int from, struct np_stamp *ret);
+
+/* Say that this rank's application is done, and ask whether all have said so. */
+void np_coord_leave(struct np_coord *coord);
+bool np_coord_all_left(struct np_coord *coord);
+
+/* Wait for everybody without using the processor: for work that takes minutes. */
+void np_coord_wait(struct np_coord *coord);
+
+#endif /* NP_COORD_H */

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "coord.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include "npuprof/vec.h"
+
+enum {
+	TAG_EVENT = 1,
+	TAG_STAMP = 2,
+	NAP_US = 10000,
+};
+
+/* A message on its way: MPI reads it until the request is done. */
+struct outgoing {
+	MPI_Request request;
+	union {
+		struct np_event event;
+		struct np_stamp stamp;
+	} body;
+};
+
+struct np_coord {
+	int rank;
+	int size;
+	MPI_Comm comm;     /* what is done together */
+	MPI_Comm messages; /* events and stamps */
+	MPI_Request leaving;
+	NP_VEC(struct outgoing *) sent;
+};
+
+int np_coord_open(struct np_coord **ret, struct np_err *err)
+{
+	struct np_coord *coord = calloc(1, sizeof(*coord));
+
+	if (!coord)
+		return np_fail_nomem(err, "the coordination");
+	if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
+		free(coord);
+		return np_fail(err, NP_E_IO, "MPI_Init failed");
+	}
+	MPI_Comm_rank(MPI_COMM_WORLD, &coord->rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &coord->size);
+	MPI_Comm_dup(MPI_COMM_WORLD, &coord->comm);
+	MPI_Comm_dup(MPI_COMM_WORLD, &coord->messages);
+	coord->leaving = MPI_REQUEST_NULL;
+	*ret = coord;
+	return NP_OK;
+}
+
+/* Free what has been sent. */
+static void reap(struct np_coord *coord)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < coord->sent.count; i++) {
+		int done = 0;
+
+		MPI_Test(&coord->sent.item[i]->request, &done, MPI_STATUS_IGNORE);
+		if (done)
+			free(coord->sent.item[i]);
+		else
+			coord->sent.item[kept++] = coord->sent.item[i];
+	}
+	coord->sent.count = kept;
+}
+
+void np_coord_close(struct np_coord *coord)
+{
+	if (!coord)
+		return;
+	reap(coord);
+	/* What a rank that left early never received: let MPI forget it. */
+	for (size_t i = 0; i < coord->sent.count; i++)
+		MPI_Request_free(&coord->sent.item[i]->request);
+	MPI_Finalize();
+	for (size_t i = 0; i < coord->sent.count; i++)
+		free(coord->sent.item[i]);
+	np_vec_release(&coord->sent);
+	free(coord);
+}
+
+int np_coord_rank(const struct np_coord *coord)
+{
+	return coord->rank;
+}
+
+int np_coord_size(const struct np_coord *coord)
+{
+	return coord->size;
+}
+
+int np_coord_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *err)
+{
+	uint64_t length = text->length;
+	char *bytes;
+
+	MPI_Bcast(&length, 1, MPI_UINT64_T, 0, coord->comm);
+	if (length > INT_MAX)
+		return np_fail(err, NP_E_RANGE, "a message of %ju bytes is too long",
+			       (uintmax_t)length);
+	bytes = calloc(1, length + 1);
+	if (!bytes)
+		MPI_Abort(coord->comm, 1); /* the others wait for this rank */
+	if (coord->rank == 0)
+		memcpy(bytes, text->text, length);
+	MPI_Bcast(bytes, (int)length, MPI_BYTE, 0, coord->comm);
+	if (coord->rank != 0) {
+		np_buf_clear(text);
+		np_buf_add_bytes(text, bytes, length);
+	}
+	free(bytes);
+	return np_buf_check(text, err);
+}
+
+int np_coord_gather(struct np_coord *coord, const void *bytes, size_t length,
+		    struct np_buf *ret_all, struct np_err *err)
+{
+	int mine = (int)length;
+	int *lengths = calloc((size_t)coord->size, sizeof(*lengths));
+	int *starts = calloc((size_t)coord->size, sizeof(*starts));
+	char *all = NULL;
+	size_t total = 0;
+	int rc = NP_OK;
+
+	if (!lengths || !starts)
+		MPI_Abort(coord->comm, 1);
+	MPI_Gather(&mine, 1, MPI_INT, lengths, 1, MPI_INT, 0, coord->comm);
+	for (int i = 0; coord->rank == 0 && i < coord->size; i++) {
+		starts[i] = (int)total;
+		total += (size_t)lengths[i];
+	}
+	if (total > INT_MAX)
+		MPI_Abort(coord->comm, 1);
+	all = malloc(total + 1);
+	if (!all)
+		MPI_Abort(coord->comm, 1);
+	MPI_Gatherv(bytes, mine, MPI_BYTE, all, lengths, starts, MPI_BYTE, 0, coord->comm);
+	for (int i = 0; coord->rank == 0 && i < coord->size && rc == NP_OK; i++) {
+		np_buf_add_bytes(&ret_all[i], all + starts[i], (size_t)lengths[i]);
+		rc = np_buf_check(&ret_all[i], err);
+	}
+	free(all);
+	free(lengths);
+	free(starts);
+	return rc;
+}
+
+int64_t np_coord_max(struct np_coord *coord, int64_t value)
+{
+	int64_t largest = value;
+
+	MPI_Allreduce(&value, &largest, 1, MPI_INT64_T, MPI_MAX, coord->comm);
+	return largest;
+}
+
+static void post(struct np_coord *coord, int to, int tag, const void *body, size_t size)
+{
+	struct outgoing **slot;
+	struct outgoing *message = calloc(1, sizeof(*message));
+
+	reap(coord);
+	slot = message ? np_vec_add(&coord->sent, NULL) : NULL;
+	if (!slot)
+		MPI_Abort(coord->comm, 1); /* a lost event is a job that hangs */
+	*slot = message;
+	memcpy(&message->body, body, size);
+	MPI_Isend(&message->body, (int)size, MPI_BYTE, to, tag, coord->messages, &message->request);
+}
+
+/* Receive a message of `size` bytes if it is there. */
+static bool take(struct np_coord *coord, int from, int tag, void *body, size_t size)
+{
+	MPI_Message message;
+	MPI_Status status;
+	int there = 0;
+
+	MPI_Improbe(from, tag, coord->messages, &there, &message, &status);
+	if (!there)
+		return false;
+	MPI_Mrecv(body, (int)size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+	return true;
+}
+
+void np_coord_send(struct np_coord *coord, int to, const struct np_event *event)
+{
+	post(coord, to, TAG_EVENT, event, sizeof(*event));
+}
+
+bool np_coord_poll(struct np_coord *coord, struct np_event *ret)
+{
+	reap(coord);
+	return take(coord, MPI_ANY_SOURCE, TAG_EVENT, ret, sizeof(*ret));
+}
+
+void np_coord_send_stamp(struct np_coord *coord, int to, const struct np_stamp *stamp)
+{
+	post(coord, to, TAG_STAMP, stamp, sizeof(*stamp));
+}
+
+bool np_coord_take_stamp(struct np_coord *coord, int from, struct np_stamp *ret)
+{
+	return take(coord, from, TAG_STAMP, ret, sizeof(*ret));
+}
+
+void np_coord_leave(struct np_coord *coord)
+{
+	MPI_Ibarrier(coord->comm, &coord->leaving);
+}
+
+bool np_coord_all_left(struct np_coord *coord)
+{
+	int done = 0;
+
+	MPI_Test(&coord->leaving, &done, MPI_STATUS_IGNORE);
+	return done != 0;
+}
+
+void np_coord_wait(struct np_coord *coord)
+{
+	np_coord_leave(coord);
+	while (!np_coord_all_left(coord))
+		(void)usleep(NAP_US);
+}

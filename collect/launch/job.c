@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#include "npuprof/ranges.h"
+#include "npuprof/text.h"
+
+/* One write for a line: the launchers of a node share their terminal. */
+static void say(const char *fmt, va_list args) NP_PRINTF(1, 0);
+
+static void say(const char *fmt, va_list args)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
+	char text[2048];
+
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	np_buf_add(&safe, "npuprof-collect: ");
+	np_text_safe(&safe, text, strlen(text));
+	np_buf_add(&safe, "\n");
+	(void)fputs(safe.text, stderr);
+}
+
+void np_job_say(const struct np_job *job, const char *fmt, ...)
+{
+	va_list args;
+
+	if (job->rank != 0 || job->quiet)
+		return;
+	va_start(args, fmt);
+	say(fmt, args);
+	va_end(args);
+}
+
+void np_job_warn(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say(fmt, args);
+	va_end(args);
+}
+
+int np_job_chosen(const struct np_job *job)
+{
+	int count = 0;
+
+	for (int rank = 0; rank < job->world; rank++)
+		count += job->chosen[rank] ? 1 : 0;
+	return count;
+}
+
+void np_job_add_chosen(const struct np_job *job, struct np_buf *buf)
+{
+	int64_t *ranks = calloc((size_t)job->world, sizeof(*ranks));
+	size_t count = 0;
+
+	for (int rank = 0; ranks && rank < job->world; rank++) {
+		if (job->chosen[rank])
+			ranks[count++] = rank;
+	}
+	if (ranks)
+		np_ranges_format(buf, ranks, count);
+	free(ranks);
+}
+
+int64_t np_job_guess(const struct np_plan *plan)
+{
+	/* For a step of a thousand kernels; nobody knows better before the first one ran. */
+	static const int64_t megabytes[] = {
+		[NP_LEVEL_0] = 5,
+		[NP_LEVEL_1] = 20,
+		[NP_LEVEL_2] = 60,
+	};
+
+	return megabytes[plan->level] * 1000000 * (plan->with_memory ? 3 : 1);
+}
+
+static void describe_steps(const struct np_plan *plan, struct np_buf *buf)
+{
+	int64_t count = plan->step_end - plan->step_start;
+
+	if (plan->step_end < 0)
+		np_buf_printf(buf, "  steps    %" PRId64 " to the end\n", plan->step_start);
+	else if (count == 1)
+		np_buf_printf(buf, "  steps    %" PRId64 " (1 step)\n", plan->step_start);
+	else
+		np_buf_printf(buf, "  steps    %" PRId64 "-%" PRId64 " (%" PRId64 " steps)\n",
+			      plan->step_start, plan->step_end - 1, count);
+}
+
+static void describe_size(const struct np_job *job, struct np_buf *buf)
+{
+	const struct np_plan *plan = &job->plan;
+	int64_t one = np_job_guess(plan);
+
+	np_buf_add(buf, "  size     about ");
+	if (plan->step_end < 0) {
+		np_text_bytes(buf, one * np_job_chosen(job));
+		np_buf_add(buf, " a step");
+	} else {
+		np_text_bytes(buf, one * np_job_chosen(job) * (plan->step_end - plan->step_start));
+	}
+	np_buf_add(buf, " of raw data (a guess: 1000 kernels a step and rank)\n");
+}
+
+void np_job_describe(const struct np_job *job, struct np_buf *buf)
+{
+	const struct np_plan *plan = &job->plan;
+
+	np_buf_add(buf, "  ranks    ");
+	np_job_add_chosen(job, buf);
+	np_buf_printf(buf, " (%d of %d, on %d host%s)\n", np_job_chosen(job), job->world,
+		      job->layout.host_count, job->layout.host_count == 1 ? "" : "s");
+	describe_steps(plan, buf);
+	np_buf_printf(buf, "  level    %s", np_plan_levels[plan->level]);
+	if (plan->level != NP_LEVEL_0)
+		np_buf_printf(buf, ", %s", np_plan_metrics[plan->aic_metrics]);
+	if (plan->with_memory)
+		np_buf_add(buf, ", memory");
+	if (plan->record_shapes)
+		np_buf_add(buf, ", shapes");
+	np_buf_printf(buf, "\n  output   %s\n", job->root);
+	if (plan->export == NP_EXPORT_AFTER)
+		np_buf_printf(buf, "  export   %s, when the application has ended\n",
+			      np_plan_export_types[plan->export_type]);
+	else
+		np_buf_printf(buf, "  export   none (later: npuprof export %s)\n", job->root);
+	describe_size(job, buf);
+	if (job->simulated)
+		np_buf_add(buf, "  NPU      simulated\n");
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_LAYOUT_H
+#define NP_LAYOUT_H
+
+#include "coord.h"
+
+/*
+ * Which rank is on which host
+ *
+ * Hosts are numbered in the order of their first rank, which is the one that
+ * speaks for the host ("leader"). A simulated host (npuprof/realtime.h) counts as
+ * one of its own.
+ */
+enum {
+	NP_HOST_NAME = 256,
+	NP_HOST_UID = 32,
+};
+
+struct np_layout_rank {
+	int host;  /* index */
+	int local; /* number among the ranks of the host */
+};
+
+struct np_layout_host {
+	char name[NP_HOST_NAME];
+	char uid[NP_HOST_UID];
+	int leader; /* its first rank */
+	int ranks;
+};
+
+struct np_layout {
+	int world;
+	int host_count;
+	struct np_layout_rank *ranks;     /* [world] */
+	struct np_layout_host *hosts;     /* [host_count] */
+	char first_address[NP_HOST_NAME]; /* where rank 0 can be reached */
+	bool simulated;                   /* some host is */
+};
+
+/* Ask every rank; all get the same answer. */
+int np_layout_make(struct np_layout *layout, struct np_coord *coord, struct np_err *err)
+	NP_MUST_USE;
+void np_layout_release(struct np_layout *layout);
+
+/* What one rank says of its host: name, identity, the machine it really is, and whether simulated.
+ */
+struct np_layout_word {
+	char name[NP_HOST_NAME];
+	char uid[NP_HOST_UID];
+	char machine[NP_HOST_NAME];
+	bool simulated;
+};
+
+/* Number hosts and ranks from what all ranks said. */
+int np_layout_number(struct np_layout *layout, const struct np_layout_word *words, int world,
+		     struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_LAYOUT_H */

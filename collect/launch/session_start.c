@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session_start.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "protocol.h"
+
+struct variable {
+	const char *name;
+	const char *value;
+	bool always;
+};
+
+/* Where the application's own rendezvous listens: agreed by all, chosen on rank 0. */
+static int set_ranks(struct np_env *env, const struct np_job *job, const char *master_port,
+		     struct np_err *err)
+{
+	const struct np_layout_rank *place = &job->layout.ranks[job->rank];
+	char rank[16];
+	char world[16];
+	char local[16];
+	char local_world[16];
+	const struct variable variables[] = {
+		{ "RANK", rank, false },
+		{ "LOCAL_RANK", local, false },
+		{ "WORLD_SIZE", world, false },
+		{ "LOCAL_WORLD_SIZE", local_world, false },
+		{ "MASTER_ADDR", job->layout.first_address, false },
+		{ "MASTER_PORT", master_port, false },
+		{ "RANK_ID", rank, true }, /* CANN writes it into the profile */
+	};
+
+	(void)snprintf(rank, sizeof(rank), "%d", job->rank);
+	(void)snprintf(world, sizeof(world), "%d", job->world);
+	(void)snprintf(local, sizeof(local), "%d", place->local);
+	(void)snprintf(local_world, sizeof(local_world), "%d",
+		       job->layout.hosts[place->host].ranks);
+	for (size_t i = 0; i < NP_COUNT(variables); i++) {
+		const struct variable *variable = &variables[i];
+		int rc;
+
+		if (!variable->always && !job->plan.force_env && np_env_get(env, variable->name))
+			continue;
+		rc = np_env_set(env, variable->name, variable->value, err);
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}
+
+static void fill_config(const struct np_job *job, struct np_inject_config *config)
+{
+	const struct np_plan *plan = &job->plan;
+	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
+
+	*config = NP_INJECT_CONFIG_INIT;
+	(void)snprintf(config->job, sizeof(config->job), "%s", plan->job);
+	(void)snprintf(config->host, sizeof(config->host), "%s", host->name);
+	(void)snprintf(config->host_uid, sizeof(config->host_uid), "%s", host->uid);
+	(void)snprintf(config->dir, sizeof(config->dir), "%s", job->root);
+	config->rank = job->rank;
+	config->world_size = job->world;
+	config->selected = job->chosen[job->rank];
+	config->step_start = plan->step_start;
+	config->step_end = plan->step_end;
+	config->grace_ms = plan->grace * 1000;
+	config->options.level = (enum np_prof_level)(NP_PROF_LEVEL_0 + plan->level);
+	config->options.memory = plan->with_memory;
+	config->options.record_shapes = plan->record_shapes;
+	if (plan->level != NP_LEVEL_0)
+		(void)snprintf(config->options.aic_metrics, sizeof(config->options.aic_metrics),
+			       "%s", np_plan_metrics[plan->aic_metrics]);
+}
+
+static int set_library(struct np_env *env, const struct np_job *job, const char *inject,
+		       const char *socket, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf preload = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	const char *others = np_env_get(env, "LD_PRELOAD");
+	struct np_inject_config config;
+	int rc;
+
+	fill_config(job, &config);
+	np_buf_printf(&preload, "%s%s%s", inject, others ? ":" : "", others ? others : "");
+	rc = np_buf_check(&preload, err);
+	if (rc == NP_OK)
+		rc = np_inject_config_format(&config, &text, err);
+	if (rc == NP_OK)
+		rc = np_env_set(env, "LD_PRELOAD", preload.text, err);
+	if (rc == NP_OK)
+		rc = np_env_set(env, NP_ENV_SOCKET, socket, err);
+	return rc == NP_OK ? np_env_set(env, NP_ENV_CONFIG, text.text, err) : rc;
+}
+
+int np_session_environment(struct np_env *env, const struct np_job *job, const char *inject,
+			   const char *socket, const char *master_port, struct np_err *err)
+{
+	int rc = np_env_inherit(env, environ, err);
+
+	if (rc == NP_OK)
+		rc = set_ranks(env, job, master_port, err);
+	if (rc == NP_OK && inject)
+		rc = set_library(env, job, inject, socket, err);
+	return rc;
+}

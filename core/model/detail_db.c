@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_db.h"
+
+static int scan_rows(struct detail_db *db, struct np_scan *scan, detail_take *take,
+		     struct np_err *problem)
+{
+	struct np_batch batch;
+	int rc = NP_OK;
+
+	while (rc == NP_OK) {
+		rc = np_scan_next(scan, &batch, problem);
+		if (rc < 0 || batch.rows == 0)
+			return rc;
+		for (size_t i = 0; i < batch.rows; i++) {
+			if (take(db, &batch, i) < 0)
+				return np_fail(problem, NP_E_NOMEM, "%s", db->err->text);
+		}
+	}
+	return rc;
+}
+
+int detail_each(struct detail_db *db, const char *table, const struct np_scan_column *columns,
+		size_t count, detail_take *take)
+{
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_err problem = NP_ERR_INIT;
+	int rc = np_scan_open(db->db, table, columns, count, &scan, &problem);
+
+	if (rc == NP_E_NOTFOUND)
+		return NP_OK;
+	if (rc == NP_OK)
+		rc = scan_rows(db, scan, take, &problem);
+	if (rc == NP_E_NOMEM)
+		return np_fail(db->err, NP_E_NOMEM, "%s", problem.text);
+	if (rc < 0)
+		detail_note(db->load, np_db_path(db->db), table, problem.text);
+	return NP_OK;
+}
+
+/* --- strings --------------------------------------------------------------------------------- */
+
+static int keep_text(struct detail_db *db, struct np_idmap *index, int64_t id,
+		     struct np_scan_text value)
+{
+	struct detail_text *text = np_vec_add(&db->texts, db->err);
+
+	if (!text)
+		return NP_E_NOMEM;
+	text->length = value.bytes ? value.length : 0;
+	text->bytes = np_arena_text(db->arena, value.bytes ? value.bytes : "", text->length);
+	if (!text->bytes)
+		return np_fail_nomem(db->err, "texts");
+	return np_idmap_set(index, id, (uint32_t)(db->texts.count - 1), db->err);
+}
+
+static const struct np_scan_column string_columns[] = {
+	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "value", NP_SCAN_TEXT, NP_REQUIRED },
+};
+
+static int take_string(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	return keep_text(db, db->text_index, batch->column[0].integer[row],
+			 batch->column[1].text[row]);
+}
+
+struct detail_text detail_text_of(struct detail_db *db, int64_t id)
+{
+	uint32_t index = np_idmap_get(db->text_index, id);
+
+	return index == NP_IDMAP_NONE ? (struct detail_text){ "", 0, NP_STR_NONE }
+				      : db->texts.item[index];
+}
+
+static int intern_at(struct detail_db *db, uint32_t index, np_str *ret)
+{
+	struct detail_text *text;
+	int rc;
+
+	*ret = NP_STR_NONE;
+	if (index == NP_IDMAP_NONE)
+		return NP_OK;
+	text = &db->texts.item[index];
+	if (text->id != NP_STR_NONE) {
+		*ret = text->id;
+		return NP_OK;
+	}
+	rc = detail_intern(db->load, text->bytes, text->length, ret);
+	text->id = *ret;
+	return rc;
+}
+
+int detail_string(struct detail_db *db, int64_t id, np_str *ret)
+{
+	return intern_at(db, np_idmap_get(db->text_index, id), ret);
+}
+
+static const struct np_scan_column enum_columns[] = {
+	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "name", NP_SCAN_TEXT, NP_REQUIRED },
+};
+
+static int take_enum(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	return keep_text(db, db->enums[db->reading_enum], batch->column[0].integer[row],
+			 batch->column[1].text[row]);
+}
+
+static int read_enums(struct detail_db *db)
+{
+	static const char *const tables[DETAIL_ENUMS] = {
+		[DETAIL_DATA_TYPES] = "ENUM_HCCL_DATA_TYPE",
+		[DETAIL_LINKS] = "ENUM_HCCL_LINK_TYPE",
+		[DETAIL_TRANSPORTS] = "ENUM_HCCL_TRANSPORT_TYPE",
+		[DETAIL_RDMA_TYPES] = "ENUM_HCCL_RDMA_TYPE",
+		[DETAIL_API_TYPES] = "ENUM_API_TYPE",
+		[DETAIL_MODULES] = "ENUM_MODULE",
+	};
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < DETAIL_ENUMS && rc == NP_OK; i++) {
+		db->reading_enum = i;
+		rc = detail_each(db, tables[i], enum_columns, NP_COUNT(enum_columns), take_enum);
+	}
+	return rc;
+}
+
+int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_str *ret)
+{
+	return intern_at(db, np_idmap_get(db->enums[table], id), ret);
+}
+
+/* --- everything ------------------------------------------------------------------------------ */
+
+static int start(struct detail_db *db)
+{
+	db->arena = np_arena_new();
+	db->text_index = np_idmap_new();
+	db->task_index = np_idmap_new();
+	db->kernel_index = np_idmap_new();
+	db->op_index = np_idmap_new();
+	db->task_of = np_idmap_new();
+	db->counter_index = np_idmap_new();
+	db->launched = np_idmap_new();
+	db->stacks = np_idmap_new();
+	if (!db->arena || !db->text_index || !db->task_index || !db->kernel_index ||
+	    !db->op_index || !db->task_of || !db->counter_index || !db->launched || !db->stacks)
+		return np_fail_nomem(db->err, "a rank");
+	for (size_t i = 0; i < DETAIL_ENUMS; i++) {
+		db->enums[i] = np_idmap_new();
+		if (!db->enums[i])
+			return np_fail_nomem(db->err, "a rank");
+	}
+	return NP_OK;
+}
+
+static void finish(struct detail_db *db)
+{
+	np_idmap_free(db->text_index);
+	np_idmap_free(db->task_index);
+	np_idmap_free(db->kernel_index);
+	np_idmap_free(db->op_index);
+	np_idmap_free(db->task_of);
+	np_idmap_free(db->counter_index);
+	for (size_t i = 0; i < DETAIL_ENUMS; i++)
+		np_idmap_free(db->enums[i]);
+	np_idmap_free(db->launched);
+	np_idmap_free(db->stacks);
+	np_vec_release(&db->texts);
+	np_vec_release(&db->chains);
+	np_vec_release(&db->rows);
+	np_buf_release(&db->frames);
+	detail_pmu_release(&db->pmu);
+	np_arena_free(db->arena);
+}
+
+static int read_tables(struct detail_db *db)
+{
+	int rc = start(db);
+
+	if (rc == NP_OK)
+		rc = detail_each(db, "STRING_IDS", string_columns, NP_COUNT(string_columns),
+				 take_string);
+	if (rc == NP_OK)
+		rc = read_enums(db);
+	if (rc == NP_OK)
+		rc = detail_db_read_device(db);
+	if (rc == NP_OK)
+		rc = detail_db_read_host(db);
+	if (rc == NP_OK)
+		rc = detail_db_read_rest(db);
+	return rc;
+}
+
+int detail_read_db(struct detail_load *load)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *handle = NULL;
+	struct detail_db db = {
+		.load = load, .detail = load->detail, .err = load->err, .frames = NP_BUF_INIT
+	};
+	const char *path = load->source->file[NP_FILE_RANK_DB];
+	struct np_err problem = NP_ERR_INIT;
+	int rc = np_db_open(path, &handle, &problem);
+
+	if (rc == NP_E_NOMEM)
+		return np_fail(load->err, rc, "%s", problem.text);
+	if (rc < 0) {
+		detail_note(load, path, np_file_name(NP_FILE_RANK_DB), problem.text);
+		return NP_OK;
+	}
+	db.db = handle;
+	load->db_used = np_db_has_rows(handle, "TASK");
+	rc = read_tables(&db);
+	finish(&db);
+	return rc;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_DETAIL_DB_H
+#define NP_DETAIL_DB_H
+
+/* The rank database read into a detail: what its three sources share. */
+
+#include "detail_private.h"
+
+struct detail_text {
+	const char *bytes;
+	size_t length;
+	np_str id; /* once interned, else NP_STR_NONE */
+};
+
+/* Tables that name numbers. */
+enum detail_enums {
+	DETAIL_DATA_TYPES,
+	DETAIL_LINKS,
+	DETAIL_TRANSPORTS,
+	DETAIL_RDMA_TYPES,
+	DETAIL_API_TYPES,
+	DETAIL_MODULES,
+	DETAIL_ENUMS,
+};
+
+/* A pair of ids, by the first. */
+struct detail_row {
+	int64_t id;
+	int64_t value;
+};
+
+struct detail_db {
+	struct detail_load *load;
+	struct np_detail *detail; /* load->detail */
+	struct np_err *err;       /* load->err */
+	struct np_db *db;
+	struct np_arena *arena;
+	struct np_idmap *text_index; /* STRING_IDS.id → texts */
+	NP_VEC(struct detail_text) texts;
+	struct np_idmap *task_index;   /* TASK.globalTaskId → detail->tasks */
+	struct np_idmap *kernel_index; /* COMPUTE_TASK_INFO.globalTaskId → detail->kernels */
+	struct np_idmap *op_index;     /* COMMUNICATION_OP.opId → detail->ops */
+	struct np_idmap *task_of;      /* connection → a task of it */
+	struct np_idmap *enums[DETAIL_ENUMS]; /* id → texts */
+	struct np_idmap *counter_index;       /* STRING_IDS.id of a counter → pmu */
+	struct np_idmap *launched;            /* connections of calls, tasks and operators */
+	struct np_idmap *stacks;              /* PYTORCH_CALLCHAINS.id → chains */
+	NP_VEC(np_str) chains;
+	struct np_buf frames; /* of the chain being read */
+	int64_t chain;
+	bool is_schedule; /* the kernels being read are of COMMUNICATION_SCHEDULE_TASK_INFO */
+	struct detail_pmu pmu;
+	NP_VEC(struct detail_row) rows; /* of CONNECTION_IDS */
+	size_t reading_enum;
+	bool has_process; /* MEMORY_RECORD lists the process as a component */
+};
+
+typedef int detail_take(struct detail_db *db, const struct np_batch *batch, size_t row);
+
+/* Give every row of a table to `take`. A table that is not there has none; one that is damaged
+ * is noted, and what was read of it stays. */
+int detail_each(struct detail_db *db, const char *table, const struct np_scan_column *columns,
+		size_t count, detail_take *take) NP_MUST_USE;
+
+/* The text of a string id; "" for one that is not in the table. */
+struct detail_text detail_text_of(struct detail_db *db, int64_t id);
+
+/* Intern the text of a string id; NP_STR_NONE for what stands for no value. */
+int detail_string(struct detail_db *db, int64_t id, np_str *ret) NP_MUST_USE;
+
+/* The name of a number; NP_STR_NONE for one without. */
+int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_str *ret) NP_MUST_USE;
+
+/* detail_db_device.c: TASK, COMPUTE_TASK_INFO, TASK_PMU_INFO, COMMUNICATION_*. */
+int detail_db_read_device(struct detail_db *db) NP_MUST_USE;
+
+/* detail_db_host.c: CANN_API, PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, MSTX_EVENTS. */
+int detail_db_read_host(struct detail_db *db) NP_MUST_USE;
+
+/* detail_db_rest.c: samples, memory, device, metadata. */
+int detail_db_read_rest(struct detail_db *db) NP_MUST_USE;
+
+#endif /* NP_DETAIL_DB_H */

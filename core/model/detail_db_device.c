@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_db.h"
+
+#include <math.h>
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+enum {
+	TASK_START,
+	TASK_END,
+	TASK_DEVICE,
+	TASK_CONNECTION,
+	TASK_ID,
+	TASK_TYPE,
+	TASK_STREAM,
+	TASK_NUMBER,
+	TASK_COLUMNS,
+};
+
+static const struct np_scan_column task_columns[TASK_COLUMNS] = {
+	[TASK_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[TASK_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[TASK_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TASK_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TASK_ID] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[TASK_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TASK_STREAM] = { "streamId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TASK_NUMBER] = { "taskId", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+static int take_task(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[TASK_START].integer[row];
+	np_ns end = batch->column[TASK_END].integer[row];
+	struct np_device_task *task;
+	uint32_t index = (uint32_t)db->detail->tasks.count;
+	int rc;
+
+	if (!detail_time_ok(db->load, start, end))
+		return NP_OK;
+	task = detail_add_task(db->load);
+	if (!task)
+		return NP_E_NOMEM;
+	task->start = start;
+	task->end = end;
+	task->stream = detail_known(batch->column[TASK_STREAM].integer[row]);
+	task->task_id = detail_known(batch->column[TASK_NUMBER].integer[row]);
+	task->connection = detail_known(batch->column[TASK_CONNECTION].integer[row]);
+	task->device = detail_device(batch->column[TASK_DEVICE].integer[row]);
+	rc = detail_string(db, batch->column[TASK_TYPE].integer[row], &task->type);
+	if (rc == NP_OK)
+		rc = np_idmap_set(db->task_index, batch->column[TASK_ID].integer[row], index,
+				  db->err);
+	if (rc == NP_OK && task->connection != NP_UNKNOWN)
+		rc = np_idmap_set(db->task_of, task->connection, index, db->err);
+	return rc;
+}
+
+/* --- kernels --------------------------------------------------------------------------------- */
+
+enum {
+	KERNEL_NAME,
+	KERNEL_TASK,
+	KERNEL_BLOCKS,
+	KERNEL_MIX_BLOCKS,
+	KERNEL_CORE,
+	KERNEL_TYPE,
+	KERNEL_IN_FORMATS,
+	KERNEL_IN_TYPES,
+	KERNEL_IN_SHAPES,
+	KERNEL_OUT_FORMATS,
+	KERNEL_OUT_TYPES,
+	KERNEL_OUT_SHAPES,
+	KERNEL_STATE,
+	KERNEL_COLUMNS,
+};
+
+static const struct np_scan_column kernel_columns[KERNEL_COLUMNS] = {
+	[KERNEL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
+	/* Where both are there, blockDim is something else (threads). */
+	[KERNEL_BLOCKS] = { "blockNum|blockDim", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_MIX_BLOCKS] = { "mixBlockNum|mixBlockDim", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_CORE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_TYPE] = { "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_IN_FORMATS] = { "inputFormats", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_IN_TYPES] = { "inputDataTypes", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_IN_SHAPES] = { "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_OUT_FORMATS] = { "outputFormats", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_OUT_TYPES] = { "outputDataTypes", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_OUT_SHAPES] = { "outputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_STATE] = { "opState", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+/* Shapes are interned without their quotes, so not by way of the string's own id. */
+static int shapes_of(struct detail_db *db, int64_t id, np_str *ret)
+{
+	struct detail_text text = detail_text_of(db, id);
+
+	return detail_intern_shapes(db->load, text.bytes, text.length, ret);
+}
+
+static int fill_kernel(struct detail_db *db, const struct np_batch *batch, size_t row,
+		       struct np_kernel *kernel)
+{
+	const struct {
+		int column;
+		np_str *text;
+	} texts[] = {
+		{ KERNEL_NAME, &kernel->name },
+		{ KERNEL_CORE, &kernel->core },
+		{ KERNEL_TYPE, &kernel->type },
+		{ KERNEL_STATE, &kernel->state },
+		{ KERNEL_IN_FORMATS, &kernel->in_formats },
+		{ KERNEL_IN_TYPES, &kernel->in_dtypes },
+		{ KERNEL_OUT_FORMATS, &kernel->out_formats },
+		{ KERNEL_OUT_TYPES, &kernel->out_dtypes },
+	};
+	int rc = shapes_of(db, batch->column[KERNEL_IN_SHAPES].integer[row], &kernel->in_shapes);
+
+	if (rc == NP_OK)
+		rc = shapes_of(db, batch->column[KERNEL_OUT_SHAPES].integer[row],
+			       &kernel->out_shapes);
+	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
+		rc = detail_string(db, batch->column[texts[i].column].integer[row], texts[i].text);
+	return rc;
+}
+
+static int add_kernel(struct detail_db *db, const struct np_batch *batch, size_t row,
+		      const struct np_device_task *task)
+{
+	struct np_kernel *kernel = detail_add_kernel(db->load);
+
+	if (!kernel)
+		return NP_E_NOMEM;
+	kernel->start = task->start;
+	kernel->end = task->end;
+	kernel->stream = task->stream;
+	kernel->task_id = task->task_id;
+	kernel->connection = task->connection;
+	kernel->device = task->device;
+	kernel->schedule = db->is_schedule;
+	kernel->block_dim = detail_known(batch->column[KERNEL_BLOCKS].integer[row]);
+	kernel->mix_block_dim = detail_known(batch->column[KERNEL_MIX_BLOCKS].integer[row]);
+	return fill_kernel(db, batch, row, kernel);
+}
+
+static int take_kernel(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	int64_t id = batch->column[KERNEL_TASK].integer[row];
+	uint32_t index = np_idmap_get(db->task_index, id);
+	int rc;
+
+	if (index == NP_IDMAP_NONE)
+		return NP_OK;
+	db->detail->tasks.item[index].role = NP_ROLE_KERNEL;
+	if (!detail_wants(db->load, NP_DETAIL_KERNELS))
+		return NP_OK;
+	rc = add_kernel(db, batch, row, &db->detail->tasks.item[index]);
+	if (rc < 0)
+		return rc;
+	return np_idmap_set(db->kernel_index, id, (uint32_t)(db->detail->kernels.count - 1),
+			    db->err);
+}
+
+/* --- counters -------------------------------------------------------------------------------- */
+
+static const struct np_scan_column pmu_columns[] = {
+	{ "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "name", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "value", NP_SCAN_REAL, NP_REQUIRED },
+};
+
+/* The names first: the columns must be known before there is room for values. */
+static int take_counter_name(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	int64_t id = batch->column[1].integer[row];
+	struct detail_text text;
+	uint32_t column;
+	int rc;
+
+	if (np_idmap_get(db->counter_index, id) != NP_IDMAP_NONE)
+		return NP_OK;
+	text = detail_text_of(db, id);
+	if (text.length == 0)
+		return NP_OK;
+	rc = detail_pmu_column(db->load, &db->pmu, text.bytes, text.length, &column);
+	return rc < 0 ? rc : np_idmap_set(db->counter_index, id, column, db->err);
+}
+
+static int take_counter(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	uint32_t kernel = np_idmap_get(db->kernel_index, batch->column[0].integer[row]);
+	uint32_t column = np_idmap_get(db->counter_index, batch->column[1].integer[row]);
+
+	if (kernel != NP_IDMAP_NONE && column != NP_IDMAP_NONE)
+		db->detail->pmu[kernel * db->detail->pmu_count + column] =
+			batch->column[2].real[row] * db->pmu.scales.item[column];
+	return NP_OK;
+}
+
+static int read_counters(struct detail_db *db)
+{
+	int rc;
+
+	rc = detail_each(db, "TASK_PMU_INFO", pmu_columns, NP_COUNT(pmu_columns),
+			 take_counter_name);
+	if (rc == NP_OK)
+		rc = detail_pmu_begin(db->load, &db->pmu);
+	if (rc == NP_OK && db->detail->pmu_count > 0)
+		rc = detail_each(db, "TASK_PMU_INFO", pmu_columns, NP_COUNT(pmu_columns),
+				 take_counter);
+	if (rc == NP_OK && db->detail->pmu_count > 0)
+		detail_told(db->load, NP_DETAIL_PMU);
+	return rc;
+}
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+enum {
+	OP_NAME,
+	OP_START,
+	OP_CONNECTION,
+	OP_ID,
+	OP_RELAY,
+	OP_RETRY,
+	OP_DATA_TYPE,
+	OP_ALG_TYPE,
+	OP_COUNT,
+	OP_COLUMNS,
+};
+
+static const struct np_scan_column op_columns[OP_COLUMNS] = {
+	[OP_NAME] = { "opName", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OP_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OP_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_ID] = { "opId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_RELAY] = { "relay", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_RETRY] = { "retry", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_ALG_TYPE] = { "algType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_COUNT] = { "count", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+static int take_op(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	struct np_detail_op *op;
+	np_str name;
+	uint32_t index;
+	int rc = detail_string(db, batch->column[OP_NAME].integer[row], &name);
+
+	if (rc < 0)
+		return rc;
+	index = detail_find_op(db->load, batch->column[OP_START].integer[row], name);
+	if (index == NP_NO_ROW)
+		return NP_OK;
+	op = &db->detail->ops.item[index];
+	op->op_id = detail_known(batch->column[OP_ID].integer[row]);
+	op->connection = detail_known(batch->column[OP_CONNECTION].integer[row]);
+	op->relay = detail_known(batch->column[OP_RELAY].integer[row]);
+	op->retry = detail_known(batch->column[OP_RETRY].integer[row]);
+	op->count = detail_known(batch->column[OP_COUNT].integer[row]);
+	rc = detail_string(db, batch->column[OP_ALG_TYPE].integer[row], &op->alg_type);
+	if (rc == NP_OK)
+		rc = detail_enum(db, DETAIL_DATA_TYPES, batch->column[OP_DATA_TYPE].integer[row],
+				 &op->data_type);
+	if (rc == NP_OK && op->op_id != NP_UNKNOWN)
+		rc = np_idmap_set(db->op_index, op->op_id, index, db->err);
+	return rc;
+}
+
+/* --- small tasks ----------------------------------------------------------------------------- */
+
+enum {
+	SMALL_TASK,
+	SMALL_TYPE,
+	SMALL_PLANE,
+	SMALL_NOTIFY,
+	SMALL_RDMA,
+	SMALL_SRC,
+	SMALL_DST,
+	SMALL_TRANSPORT,
+	SMALL_SIZE,
+	SMALL_DATA_TYPE,
+	SMALL_LINK,
+	SMALL_OP,
+	SMALL_MASTER,
+	SMALL_BANDWIDTH,
+	SMALL_COLUMNS,
+};
+
+static const struct np_scan_column small_columns[SMALL_COLUMNS] = {
+	[SMALL_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SMALL_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_PLANE] = { "planeId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_NOTIFY] = { "notifyId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_RDMA] = { "rdmaType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_SRC] = { "srcRank", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_DST] = { "dstRank", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_TRANSPORT] = { "transportType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_SIZE] = { "size", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_LINK] = { "linkType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_OP] = { "opId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_MASTER] = { "isMaster", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SMALL_BANDWIDTH] = { "bandwidth", NP_SCAN_REAL, NP_OPTIONAL },
+};
+
+static int add_small(struct detail_db *db, const struct np_batch *batch, size_t row,
+		     const struct np_device_task *task)
+{
+	struct np_small_task *small = detail_add_small(db->load);
+	double bandwidth = batch->column[SMALL_BANDWIDTH].real[row];
+
+	if (!small)
+		return NP_E_NOMEM;
+	small->start = task->start;
+	small->end = task->end;
+	small->stream = task->stream;
+	small->task_id = task->task_id;
+	small->bytes = detail_known(batch->column[SMALL_SIZE].integer[row]);
+	small->plane = detail_known(batch->column[SMALL_PLANE].integer[row]);
+	small->src = detail_known(batch->column[SMALL_SRC].integer[row]);
+	small->dst = detail_known(batch->column[SMALL_DST].integer[row]);
+	small->notify_id = detail_known(batch->column[SMALL_NOTIFY].integer[row]);
+	small->op = np_idmap_get(db->op_index, batch->column[SMALL_OP].integer[row]);
+	small->master = batch->column[SMALL_MASTER].integer[row] == 1;
+	/* The file has bytes per second. */
+	if (isfinite(bandwidth) && bandwidth >= 0)
+		small->bandwidth = bandwidth / 1e9;
+	return NP_OK;
+}
+
+/* What the file has as numbers. */
+static int name_small(struct detail_db *db, const struct np_batch *batch, size_t row,
+		      struct np_small_task *small)
+{
+	const struct {
+		enum detail_enums table;
+		int column;
+		np_str *text;
+	} names[] = {
+		{ DETAIL_TRANSPORTS, SMALL_TRANSPORT, &small->transport },
+		{ DETAIL_LINKS, SMALL_LINK, &small->link },
+		{ DETAIL_RDMA_TYPES, SMALL_RDMA, &small->rdma_type },
+		{ DETAIL_DATA_TYPES, SMALL_DATA_TYPE, &small->data_type },
+	};
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(names) && rc == NP_OK; i++)
+		rc = detail_enum(db, names[i].table, batch->column[names[i].column].integer[row],
+				 names[i].text);
+	return rc;
+}
+
+static int take_small(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	uint32_t index = np_idmap_get(db->task_index, batch->column[SMALL_TASK].integer[row]);
+	struct np_small_task *small;
+	int rc;
+
+	if (index == NP_IDMAP_NONE)
+		return NP_OK;
+	db->detail->tasks.item[index].role = NP_ROLE_COMMUNICATION;
+	if (!detail_wants(db->load, NP_DETAIL_SMALL))
+		return NP_OK;
+	rc = add_small(db, batch, row, &db->detail->tasks.item[index]);
+	if (rc < 0)
+		return rc;
+	small = &db->detail->small.item[db->detail->small.count - 1];
+	rc = detail_string(db, batch->column[SMALL_TYPE].integer[row], &small->type);
+	/* Level0 knows only what kind of task it is. */
+	if (small->type == NP_STR_NONE)
+		small->type = db->detail->tasks.item[index].type;
+	return rc < 0 ? rc : name_small(db, batch, row, small);
+}
+
+/* --- everything ------------------------------------------------------------------------------ */
+
+static int read_tasks(struct detail_db *db)
+{
+	int rc = detail_each(db, "TASK", task_columns, TASK_COLUMNS, take_task);
+
+	if (rc == NP_OK)
+		rc = detail_each(db, "COMPUTE_TASK_INFO", kernel_columns, KERNEL_COLUMNS,
+				 take_kernel);
+	db->is_schedule = true;
+	if (rc == NP_OK)
+		rc = detail_each(db, "COMMUNICATION_SCHEDULE_TASK_INFO", kernel_columns,
+				 KERNEL_COLUMNS, take_kernel);
+	return rc;
+}
+
+int detail_db_read_device(struct detail_db *db)
+{
+	struct detail_load *load = db->load;
+	int rc = NP_OK;
+
+	if (detail_wants(load,
+			 NP_DETAIL_KERNELS | NP_DETAIL_TASKS | NP_DETAIL_SMALL | NP_DETAIL_MARKS))
+		rc = read_tasks(db);
+	if (rc == NP_OK && detail_wants(load, NP_DETAIL_PMU))
+		rc = read_counters(db);
+	if (rc == NP_OK && detail_wants(load, NP_DETAIL_OPS))
+		rc = detail_each(db, "COMMUNICATION_OP", op_columns, OP_COLUMNS, take_op);
+	if (rc == NP_OK && detail_wants(load, NP_DETAIL_SMALL | NP_DETAIL_TASKS))
+		rc = detail_each(db, "COMMUNICATION_TASK_INFO", small_columns, SMALL_COLUMNS,
+				 take_small);
+	if (db->detail->kernels.count > 0)
+		detail_told(load, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES);
+	if (db->detail->tasks.count > 0)
+		detail_told(load, NP_DETAIL_TASKS);
+	if (np_db_has_table(db->db, "COMMUNICATION_OP"))
+		detail_told(load, NP_DETAIL_OPS);
+	if (db->detail->small.count > 0)
+		detail_told(load, NP_DETAIL_SMALL);
+	return rc;
+}

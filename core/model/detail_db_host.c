@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_db.h"
+
+/* Global thread ids have the process in their upper half; traces have the thread alone. */
+static int64_t thread_of(int64_t global)
+{
+	return global < 0 ? NP_UNKNOWN : global & UINT32_MAX;
+}
+
+/* --- CANN ------------------------------------------------------------------------------------ */
+
+enum {
+	CALL_START,
+	CALL_END,
+	CALL_TYPE,
+	CALL_THREAD,
+	CALL_CONNECTION,
+	CALL_NAME,
+	CALL_COLUMNS,
+};
+
+static const struct np_scan_column call_columns[CALL_COLUMNS] = {
+	[CALL_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[CALL_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[CALL_TYPE] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[CALL_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[CALL_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[CALL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+static int level_of(struct detail_db *db, int64_t type, enum np_call_level *ret)
+{
+	np_str name;
+	int rc = detail_enum(db, DETAIL_API_TYPES, type, &name);
+
+	*ret = rc < 0 || name == NP_STR_NONE
+		       ? NP_CALL_OTHER
+		       : detail_call_level(np_strtab_text(db->detail->strings, name),
+					   np_strtab_length(db->detail->strings, name));
+	return rc;
+}
+
+static int take_call(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[CALL_START].integer[row];
+	np_ns end = batch->column[CALL_END].integer[row];
+	struct np_call *call;
+	int rc;
+
+	if (!detail_time_ok(db->load, start, end))
+		return NP_OK;
+	call = np_vec_add(&db->detail->calls, db->err);
+	if (!call)
+		return NP_E_NOMEM;
+	*call = (struct np_call){
+		.start = start,
+		.end = end,
+		.tid = thread_of(batch->column[CALL_THREAD].integer[row]),
+		.connection = detail_known(batch->column[CALL_CONNECTION].integer[row]),
+		.step = NP_NO_STEP,
+	};
+	rc = level_of(db, batch->column[CALL_TYPE].integer[row], &call->level);
+	return rc < 0 ? rc : detail_string(db, batch->column[CALL_NAME].integer[row], &call->name);
+}
+
+/* --- framework ------------------------------------------------------------------------------- */
+
+static const struct np_scan_column chain_columns[] = {
+	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "stack", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+static int end_chain(struct detail_db *db)
+{
+	np_str *slot;
+	int rc;
+
+	if (db->frames.length == 0)
+		return NP_OK;
+	slot = np_vec_add(&db->chains, db->err);
+	if (!slot)
+		return NP_E_NOMEM;
+	rc = np_strtab_add(db->detail->strings, db->frames.text, db->frames.length, slot, db->err);
+	np_buf_clear(&db->frames);
+	return rc < 0 ? rc
+		      : np_idmap_set(db->stacks, db->chain, (uint32_t)(db->chains.count - 1),
+				     db->err);
+}
+
+/* Frames of a chain stand together, from the innermost outwards. */
+static int take_frame(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	struct detail_text frame = detail_text_of(db, batch->column[1].integer[row]);
+	int64_t id = batch->column[0].integer[row];
+	int rc = NP_OK;
+
+	if (id != db->chain)
+		rc = end_chain(db);
+	db->chain = id;
+	if (db->frames.length > 0)
+		np_buf_add_char(&db->frames, '\n');
+	np_buf_add_bytes(&db->frames, frame.bytes, frame.length);
+	return rc;
+}
+
+static int read_chains(struct detail_db *db)
+{
+	int rc = detail_each(db, "PYTORCH_CALLCHAINS", chain_columns, NP_COUNT(chain_columns),
+			     take_frame);
+
+	return rc < 0 ? rc : end_chain(db);
+}
+
+enum {
+	TORCH_START,
+	TORCH_END,
+	TORCH_THREAD,
+	TORCH_CONNECTION,
+	TORCH_NAME,
+	TORCH_SEQUENCE,
+	TORCH_FORWARD,
+	TORCH_TYPES,
+	TORCH_SHAPES,
+	TORCH_CHAIN,
+	TORCH_KIND,
+	TORCH_COLUMNS,
+};
+
+static const struct np_scan_column torch_columns[TORCH_COLUMNS] = {
+	[TORCH_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[TORCH_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[TORCH_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_SEQUENCE] = { "sequenceNumber", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_FORWARD] = { "fwdThreadId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_TYPES] = { "inputDtypes", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_SHAPES] = { "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_CHAIN] = { "callchainId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+/* The vendor's numbers of what a row of PYTORCH_API is. */
+enum {
+	TORCH_IS_OP = 50001,
+	TORCH_IS_QUEUE = 50002,
+	TORCH_IS_PYTHON = 50003,
+	TORCH_IS_MARK = 50004,
+};
+
+static bool kind_of(struct detail_db *db, const struct np_batch *batch, size_t row,
+		    enum np_framework_kind *ret)
+{
+	switch (batch->column[TORCH_KIND].integer[row]) {
+	case TORCH_IS_QUEUE:
+		*ret = NP_FRAMEWORK_QUEUE;
+		break;
+	case TORCH_IS_PYTHON:
+		*ret = NP_FRAMEWORK_PYTHON;
+		return detail_wants(db->load, NP_DETAIL_PYTHON);
+	case TORCH_IS_MARK:
+		*ret = NP_FRAMEWORK_MARK;
+		return true;
+	default:
+		*ret = strncmp(detail_text_of(db, batch->column[TORCH_NAME].integer[row]).bytes,
+			       "ProfilerStep#", 13) == 0
+			       ? NP_FRAMEWORK_STEP
+			       : NP_FRAMEWORK_OP;
+		break;
+	}
+	return detail_wants(db->load, NP_DETAIL_FRAMEWORK);
+}
+
+/* Only digits, signs and separators: a list of shapes and not of types. */
+static bool is_shapes(struct detail_text text)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		if (!strchr("0123456789,;-[]() \r\n", text.bytes[i]) || text.bytes[i] == '\0')
+			return false;
+	}
+	return true;
+}
+
+/* Exporters of 2025 write the shapes of inputs as their types and the other way round. */
+static int inputs_of(struct detail_db *db, const struct np_batch *batch, size_t row,
+		     struct np_framework_call *call)
+{
+	struct detail_text shapes = detail_text_of(db, batch->column[TORCH_SHAPES].integer[row]);
+	struct detail_text types = detail_text_of(db, batch->column[TORCH_TYPES].integer[row]);
+	int rc;
+
+	if (shapes.length == 0 && types.length == 0)
+		return NP_OK;
+	if (!is_shapes(shapes) && is_shapes(types)) {
+		struct detail_text swapped = shapes;
+
+		shapes = types;
+		types = swapped;
+	}
+	rc = detail_intern_list(db->load, shapes.bytes, shapes.length, ';', &call->in_shapes);
+	return rc < 0 ? rc
+		      : detail_intern_list(db->load, types.bytes, types.length, ';',
+					   &call->in_dtypes);
+}
+
+static int take_torch(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[TORCH_START].integer[row];
+	np_ns end = batch->column[TORCH_END].integer[row];
+	enum np_framework_kind kind;
+	struct np_framework_call *call;
+	uint32_t chain;
+	int rc;
+
+	if (!kind_of(db, batch, row, &kind) || !detail_time_ok(db->load, start, end))
+		return NP_OK;
+	call = detail_add_framework(db->load);
+	if (!call)
+		return NP_E_NOMEM;
+	call->start = start;
+	call->end = end;
+	call->kind = kind;
+	call->tid = thread_of(batch->column[TORCH_THREAD].integer[row]);
+	call->sequence = detail_known(batch->column[TORCH_SEQUENCE].integer[row]);
+	call->fwd_thread = detail_known(batch->column[TORCH_FORWARD].integer[row]);
+	if (call->fwd_thread == 0)
+		call->fwd_thread = NP_UNKNOWN;
+	/* Replaced by the links, once all are known. */
+	call->first_link = (uint32_t)batch->column[TORCH_CONNECTION].integer[row];
+	call->link_count = batch->column[TORCH_CONNECTION].integer[row] >= 0;
+	chain = np_idmap_get(db->stacks, batch->column[TORCH_CHAIN].integer[row]);
+	if (chain != NP_IDMAP_NONE)
+		call->stack = db->chains.item[chain];
+	rc = inputs_of(db, batch, row, call);
+	return rc < 0 ? rc : detail_string(db, batch->column[TORCH_NAME].integer[row], &call->name);
+}
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static const struct np_scan_column connection_columns[] = {
+	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "connectionId", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+static int take_connection(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	struct detail_row *pair = np_vec_add(&db->rows, db->err);
+
+	if (!pair)
+		return NP_E_NOMEM;
+	*pair = (struct detail_row){ batch->column[0].integer[row], batch->column[1].integer[row] };
+	return NP_OK;
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const struct detail_row *a = left;
+	const struct detail_row *b = right;
+
+	return a->id != b->id ? np_order(a->id, b->id) : np_order(a->value, b->value);
+}
+
+static size_t first_row(const struct detail_db *db, int64_t id)
+{
+	size_t low = 0;
+	size_t high = db->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (db->rows.item[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Connections of calls, tasks and operators: other numbers tie calls of the framework together. */
+static int take_launch(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	int64_t connection = detail_known(batch->column[0].integer[row]);
+
+	return connection == NP_UNKNOWN ? NP_OK
+					: np_idmap_set(db->launched, connection, 0, db->err);
+}
+
+static int read_launches(struct detail_db *db)
+{
+	static const struct np_scan_column columns[] = {
+		{ "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	};
+	static const char *const tables[] = { "TASK", "CANN_API", "COMMUNICATION_OP" };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++)
+		rc = detail_each(db, tables[i], columns, NP_COUNT(columns), take_launch);
+	return rc;
+}
+
+static enum np_lead_kind lead_of(struct detail_db *db, const struct np_framework_call *call,
+				 int64_t connection)
+{
+	if (call->kind == NP_FRAMEWORK_QUEUE)
+		return NP_LEADS_TO_QUEUE;
+	return np_idmap_get(db->launched, connection) == NP_IDMAP_NONE ? NP_LEADS_TO_BACKWARD
+								       : NP_LEADS_TO_TASK;
+}
+
+static int link_call(struct detail_db *db, uint32_t index)
+{
+	struct np_framework_call *call = &db->detail->framework.item[index];
+	int64_t id = call->link_count ? (int64_t)call->first_link : -1;
+
+	call->first_link = 0;
+	call->link_count = 0;
+	for (size_t i = first_row(db, id); i < db->rows.count && db->rows.item[i].id == id; i++) {
+		struct np_framework_link *link = np_vec_add(&db->detail->links, db->err);
+
+		if (!link)
+			return NP_E_NOMEM;
+		*link = (struct np_framework_link){ db->rows.item[i].value, index,
+						    lead_of(db, call, db->rows.item[i].value) };
+	}
+	return NP_OK;
+}
+
+static int read_framework(struct detail_db *db)
+{
+	int rc = NP_OK;
+
+	db->chain = NP_UNKNOWN;
+	if (detail_wants(db->load, NP_DETAIL_STACKS))
+		rc = read_chains(db);
+	if (rc == NP_OK)
+		rc = detail_each(db, "PYTORCH_API", torch_columns, TORCH_COLUMNS, take_torch);
+	if (rc == NP_OK)
+		rc = detail_each(db, "CONNECTION_IDS", connection_columns,
+				 NP_COUNT(connection_columns), take_connection);
+	if (rc == NP_OK)
+		rc = read_launches(db);
+	if (db->rows.count)
+		qsort(db->rows.item, db->rows.count, sizeof(db->rows.item[0]), by_id);
+	for (uint32_t i = 0; i < db->detail->framework.count && rc == NP_OK; i++)
+		rc = link_call(db, i);
+	return rc;
+}
+
+/* --- mstx ------------------------------------------------------------------------------------ */
+
+enum {
+	MARK_START,
+	MARK_END,
+	MARK_KIND,
+	MARK_MESSAGE,
+	MARK_THREAD,
+	MARK_DOMAIN,
+	MARK_CONNECTION,
+	MARK_COLUMNS,
+};
+
+static const struct np_scan_column mark_columns[MARK_COLUMNS] = {
+	[MARK_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[MARK_END] = { "endNs", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[MARK_KIND] = { "eventType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[MARK_MESSAGE] = { "message", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[MARK_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[MARK_DOMAIN] = { "domainId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[MARK_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+/* The vendor's numbers: marker, push/pop, start/end, marker_ex. */
+static enum np_mark_kind mark_kind(int64_t type)
+{
+	if (type == 3)
+		return NP_MARK_EX;
+	return type == 1 || type == 2 ? NP_MARK_RANGE : NP_MARK;
+}
+
+static int take_mark(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[MARK_START].integer[row];
+	np_ns end = batch->column[MARK_END].integer[row];
+	struct np_mark *mark;
+	uint32_t task;
+	int rc;
+
+	if (end == NP_UNKNOWN)
+		end = start;
+	if (!detail_time_ok(db->load, start, end))
+		return NP_OK;
+	mark = detail_add_mark(db->load);
+	if (!mark)
+		return NP_E_NOMEM;
+	mark->start = start;
+	mark->end = end;
+	mark->kind = mark_kind(batch->column[MARK_KIND].integer[row]);
+	mark->tid = thread_of(batch->column[MARK_THREAD].integer[row]);
+	mark->connection = detail_known(batch->column[MARK_CONNECTION].integer[row]);
+	task = mark->connection == NP_UNKNOWN ? NP_IDMAP_NONE
+					      : np_idmap_get(db->task_of, mark->connection);
+	if (task != NP_IDMAP_NONE) {
+		mark->device_start = db->detail->tasks.item[task].start;
+		mark->device_end = db->detail->tasks.item[task].end;
+	}
+	rc = detail_string(db, batch->column[MARK_MESSAGE].integer[row], &mark->message);
+	return rc < 0 ? rc
+		      : detail_string(db, batch->column[MARK_DOMAIN].integer[row], &mark->domain);
+}
+
+/* The framework's own row for a mark shares its connection. */
+static int frame_marks(struct detail_db *db)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *calls = np_idmap_new();
+	int rc = NP_OK;
+
+	if (!calls)
+		return np_fail_nomem(db->err, "marks");
+	for (size_t i = 0; i < db->detail->links.count && rc == NP_OK; i++) {
+		const struct np_framework_link *link = &db->detail->links.item[i];
+
+		if (db->detail->framework.item[link->call].kind == NP_FRAMEWORK_MARK)
+			rc = np_idmap_set(calls, link->id, link->call, db->err);
+	}
+	for (size_t i = 0; i < db->detail->marks.count && rc == NP_OK; i++) {
+		struct np_mark *mark = &db->detail->marks.item[i];
+		uint32_t call = mark->connection == NP_UNKNOWN
+					? NP_IDMAP_NONE
+					: np_idmap_get(calls, mark->connection);
+
+		if (call == NP_IDMAP_NONE)
+			continue;
+		mark->framework_start = db->detail->framework.item[call].start;
+		mark->framework_end = db->detail->framework.item[call].end;
+	}
+	return rc;
+}
+
+static int read_marks(struct detail_db *db)
+{
+	int rc = detail_each(db, "MSTX_EVENTS", mark_columns, MARK_COLUMNS, take_mark);
+
+	if (rc == NP_OK && db->detail->marks.count > 0) {
+		detail_told(db->load, NP_DETAIL_MARKS);
+		rc = frame_marks(db);
+	}
+	return rc;
+}
+
+int detail_db_read_host(struct detail_db *db)
+{
+	struct detail_load *load = db->load;
+	int rc = NP_OK;
+
+	if (detail_wants(load, NP_DETAIL_CALLS))
+		rc = detail_each(db, "CANN_API", call_columns, CALL_COLUMNS, take_call);
+	if (rc == NP_OK && detail_wants(load, NP_DETAIL_FRAMEWORK | NP_DETAIL_MARKS))
+		rc = read_framework(db);
+	if (rc == NP_OK && detail_wants(load, NP_DETAIL_MARKS))
+		rc = read_marks(db);
+	if (db->detail->calls.count > 0)
+		detail_told(load, NP_DETAIL_CALLS);
+	if (db->detail->framework.count > 0)
+		detail_told(load, NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS);
+	return rc;
+}

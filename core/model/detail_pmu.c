@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_private.h"
+
+#include <math.h>
+
+/*
+ * Files name counters alike, but for the unit that text puts behind the name
+ * and two that have other names there. Times of the database are in ns already.
+ */
+static size_t canonical(const char *name, size_t length, char *ret, size_t size, double *scale)
+{
+	static const char unit[] = "(us)";
+	const size_t unit_length = sizeof(unit) - 1;
+
+	*scale = 1;
+	if (length > unit_length && memcmp(name + length - unit_length, unit, unit_length) == 0) {
+		length -= unit_length;
+		*scale = 1000;
+	}
+	if (length == strlen("aicore_time") && memcmp(name, "aicore_time", length) == 0) {
+		name = "aic_total_time";
+		length = strlen(name);
+	} else if (length == strlen("aiv_time") && memcmp(name, "aiv_time", length) == 0) {
+		name = "aiv_total_time";
+		length = strlen(name);
+	}
+	if (length >= size)
+		length = size - 1;
+	memcpy(ret, name, length);
+	ret[length] = '\0';
+	return length;
+}
+
+int detail_pmu_column(struct detail_load *load, struct detail_pmu *pmu, const char *name,
+		      size_t length, uint32_t *ret)
+{
+	char text[128];
+	double scale;
+	double *scale_slot;
+	np_str *slot;
+	np_str id;
+	int rc = np_strtab_add(load->detail->strings, text,
+			       canonical(name, length, text, sizeof(text), &scale), &id, load->err);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < pmu->names.count; i++) {
+		if (pmu->names.item[i] == id) {
+			*ret = (uint32_t)i;
+			return NP_OK;
+		}
+	}
+	slot = np_vec_add(&pmu->names, load->err);
+	scale_slot = np_vec_add(&pmu->scales, load->err);
+	if (!slot || !scale_slot)
+		return NP_E_NOMEM;
+	*slot = id;
+	*scale_slot = scale;
+	*ret = (uint32_t)(pmu->names.count - 1);
+	return NP_OK;
+}
+
+int detail_pmu_begin(struct detail_load *load, const struct detail_pmu *pmu)
+{
+	struct np_detail *detail = load->detail;
+	size_t values;
+
+	detail->pmu_count = pmu->names.count;
+	if (pmu->names.count == 0)
+		return NP_OK;
+	detail->pmu_names = np_arena_array(detail->arena, pmu->names.count, sizeof(np_str));
+	if (!detail->pmu_names ||
+	    __builtin_mul_overflow(detail->kernels.count, pmu->names.count, &values))
+		return np_fail_nomem(load->err, "counters");
+	memcpy(detail->pmu_names, pmu->names.item, pmu->names.count * sizeof(np_str));
+	detail->pmu = malloc((values + 1) * sizeof(double));
+	if (!detail->pmu)
+		return np_fail_nomem(load->err, "counters");
+	for (size_t i = 0; i < values; i++)
+		detail->pmu[i] = NAN;
+	return NP_OK;
+}
+
+void detail_pmu_release(struct detail_pmu *pmu)
+{
+	np_vec_release(&pmu->names);
+	np_vec_release(&pmu->scales);
+}

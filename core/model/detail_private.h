@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_DETAIL_PRIVATE_H
+#define NP_DETAIL_PRIVATE_H
+
+/*
+ * How a detail is filled: readers, one for each kind of file, append to its
+ * sections in any order and say in `has` which of them they could tell;
+ * detail_finish() puts everything into the order and the form that detail.h
+ * promises. A reader looks at `wants`, which shrinks as sections are told.
+ */
+
+#include "npuprof/csv.h"
+#include "npuprof/db.h"
+#include "npuprof/detail.h"
+#include "npuprof/idmap.h"
+#include "npuprof/json.h"
+#include "npuprof/text.h"
+
+struct detail_load {
+	struct np_detail *detail;
+	const struct np_rank *rank;
+	const struct np_source_files *source;
+	const struct np_strtab *run_strings;
+	unsigned wants; /* sections nobody has told yet */
+	struct np_err *err;
+	unsigned asked;         /* sections the user wants; the others are let go at the end */
+	bool waits_known;       /* the file has the vendor's wait of each kernel */
+	bool db_used;           /* tasks and calls came from the database: no text repeats them */
+	bool kernels_from_text; /* their connections are in the trace */
+	size_t impossible_times;
+};
+
+/* 0xFFFFFFFF, which files write for "no value" in unsigned columns. */
+#define DETAIL_NO_VALUE INT64_C(4294967295)
+
+static inline bool detail_wants(const struct detail_load *load, unsigned sections)
+{
+	return (load->wants & sections) != 0;
+}
+
+/* The section was told, even if it is empty: nobody else is asked. */
+static inline void detail_told(struct detail_load *load, unsigned sections)
+{
+	load->detail->has |= sections & load->wants;
+	load->wants &= ~sections;
+}
+
+/* Is it a time that can be computed with, and does it not run backwards? Counts those that are not.
+ */
+bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end);
+
+/* Intern text; what stands for "no value" ("", N/A, NA) becomes NP_STR_NONE. */
+int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
+	NP_MUST_USE;
+
+/* Shapes without the quotes that files put around them. */
+int detail_intern_shapes(struct detail_load *load, const char *text, size_t length, np_str *ret)
+	NP_MUST_USE;
+
+/* Lists of the framework: ";\r\n" becomes `separator`, line ends and quotes vanish. */
+int detail_intern_list(struct detail_load *load, const char *text, size_t length, char separator,
+		       np_str *ret) NP_MUST_USE;
+
+/* NP_UNKNOWN for negative values and the marks of "no value". */
+int64_t detail_known(int64_t value);
+
+/* A device number, -1 for none. */
+int32_t detail_device(int64_t value);
+
+/* The levels of calls by name, in any of their spellings: "acl", "AscendCL", "Hccl" … */
+enum np_call_level detail_call_level(const char *name, size_t length);
+
+/* New rows: zeroed, with everything unknown. NULL when out of memory. */
+struct np_kernel *detail_add_kernel(struct detail_load *load);
+struct np_device_task *detail_add_task(struct detail_load *load);
+struct np_framework_call *detail_add_framework(struct detail_load *load);
+struct np_mark *detail_add_mark(struct detail_load *load);
+struct np_small_task *detail_add_small(struct detail_load *load);
+
+/* Note a file or table that could not be used. */
+void detail_note(struct detail_load *load, const char *path, const char *what, const char *reason);
+
+/* detail_ops.c: operators from the rank, to be completed by readers. */
+int detail_copy_ops(struct detail_load *load) NP_MUST_USE;
+
+/* The operator of the rank with this start and name, or NP_NO_ROW. */
+uint32_t detail_find_op(const struct detail_load *load, np_ns start, np_str name);
+
+/* detail_pmu.c: counters while they are read. */
+struct detail_pmu {
+	NP_VEC(np_str) names;
+	NP_VEC(double) scales; /* from the file's unit to ours */
+};
+
+/* The column of a counter by its name in a file, added if it is new. */
+int detail_pmu_column(struct detail_load *load, struct detail_pmu *pmu, const char *name,
+		      size_t length, uint32_t *ret) NP_MUST_USE;
+
+/* All columns and kernels are known: make room for the values, all unknown. */
+int detail_pmu_begin(struct detail_load *load, const struct detail_pmu *pmu) NP_MUST_USE;
+void detail_pmu_release(struct detail_pmu *pmu);
+
+/* Readers. Each returns NP_OK unless memory runs out; what cannot be read is noted. */
+int detail_read_db(struct detail_load *load) NP_MUST_USE;
+int detail_read_trace(struct detail_load *load) NP_MUST_USE;
+int detail_read_kernels(struct detail_load *load) NP_MUST_USE;
+int detail_read_memory(struct detail_load *load) NP_MUST_USE;
+int detail_read_settings(struct detail_load *load) NP_MUST_USE;
+
+/* One setting, or the members of an object as settings of their own. */
+int detail_add_setting(struct detail_load *load, const char *prefix, const char *name,
+		       const struct np_json *value) NP_MUST_USE;
+int detail_add_setting_text(struct detail_load *load, const char *name, const char *value,
+			    size_t length) NP_MUST_USE;
+
+/* detail_finish.c: steps, order, depth, waits. */
+int detail_finish(struct detail_load *load) NP_MUST_USE;
+
+#endif /* NP_DETAIL_PRIVATE_H */

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_DETAIL_TRACE_H
+#define NP_DETAIL_TRACE_H
+
+/*
+ * A trace read into a detail: detail_trace.c walks over the events and keeps
+ * what the joins of detail_trace_join.c need, because the order of lanes in a
+ * file is nobody's promise.
+ */
+
+#include "detail_private.h"
+
+#include "npuprof/trace.h"
+
+enum detail_lane_kind {
+	DETAIL_LANE_OTHER,
+	DETAIL_LANE_CANN,
+	DETAIL_LANE_HARDWARE,
+	DETAIL_LANE_COMMUNICATION,
+	DETAIL_LANE_FREQUENCY,
+	DETAIL_LANE_GC,
+	DETAIL_LANE_MARKS,
+};
+
+struct detail_lane {
+	enum detail_lane_kind kind;
+	int32_t device;
+};
+
+/* A thread of a communication lane: one per communicator, followed by its planes. */
+struct detail_thread {
+	int64_t pid;
+	int64_t tid;
+	int64_t order;
+	int64_t plane;  /* NP_UNKNOWN for a communicator's own */
+	uint32_t owner; /* of a plane: its communicator's thread */
+};
+
+/* An operator as the trace has it. */
+struct detail_trace_op {
+	np_ns start;
+	np_ns end;
+	int64_t pid;
+	int64_t tid;
+	int64_t connection;
+	uint32_t op; /* in detail->ops; NP_NO_ROW for one that the rank does not list */
+};
+
+/* An arrow's end at a call of the framework. */
+struct detail_flow {
+	np_ns time;
+	int64_t tid;
+	int64_t id;
+	enum np_lead_kind kind;
+};
+
+struct detail_place {
+	int64_t pid;
+	int64_t tid;
+};
+
+struct detail_trace {
+	struct detail_load *load;
+	struct np_detail *detail;
+	struct np_err *err;
+	struct np_idmap *lane_index; /* pid → lanes */
+	NP_VEC(struct detail_lane) lanes;
+	NP_VEC(struct detail_thread) threads;
+	NP_VEC(struct detail_trace_op) ops;
+	NP_VEC(struct detail_flow) flows;
+	NP_VEC(np_str) task_names;         /* of detail->tasks */
+	NP_VEC(np_str) task_cores;         /* likewise: what the trace calls their type */
+	NP_VEC(struct detail_place) small; /* of detail->small */
+	bool unknown_lanes;                /* events came before the name of their lane */
+	unsigned reads;                    /* sections taken from this trace */
+};
+
+/* Does the reader need this section of the trace? */
+static inline bool detail_trace_reads(const struct detail_trace *trace, unsigned sections)
+{
+	return (trace->reads & sections) != 0;
+}
+
+/* One pass over a file; failures are described in `problem`. */
+int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_err *problem)
+	NP_MUST_USE;
+
+/* All events are in: who belongs to whom. */
+int detail_trace_join(struct detail_trace *trace) NP_MUST_USE;
+
+#endif /* NP_DETAIL_TRACE_H */

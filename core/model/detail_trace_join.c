@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_trace.h"
+
+#include "capture.h"
+
+/* --- small tasks to operators ---------------------------------------------------------------- */
+
+static int by_order(const void *left, const void *right)
+{
+	const struct detail_thread *a = left;
+	const struct detail_thread *b = right;
+
+	return a->pid != b->pid ? np_order(a->pid, b->pid) : np_order(a->order, b->order);
+}
+
+/* Planes follow the thread of their communicator. */
+static void find_owners(struct detail_trace *trace)
+{
+	uint32_t owner = 0;
+
+	if (trace->threads.count)
+		qsort(trace->threads.item, trace->threads.count, sizeof(trace->threads.item[0]),
+		      by_order);
+	for (uint32_t i = 0; i < trace->threads.count; i++) {
+		if (trace->threads.item[i].plane == NP_UNKNOWN)
+			owner = i;
+		trace->threads.item[i].owner = owner;
+	}
+}
+
+static const struct detail_thread *thread_of(const struct detail_trace *trace,
+					     struct detail_place place)
+{
+	for (size_t i = 0; i < trace->threads.count; i++) {
+		if (trace->threads.item[i].pid == place.pid &&
+		    trace->threads.item[i].tid == place.tid)
+			return &trace->threads.item[i];
+	}
+	return NULL;
+}
+
+static int by_place_and_time(const void *left, const void *right)
+{
+	const struct detail_trace_op *a = left;
+	const struct detail_trace_op *b = right;
+
+	if (a->pid != b->pid)
+		return np_order(a->pid, b->pid);
+	if (a->tid != b->tid)
+		return np_order(a->tid, b->tid);
+	return np_order(a->start, b->start);
+}
+
+/* Tasks by start, found by binary search. */
+struct task_order {
+	const struct np_detail *detail;
+	uint32_t *item;
+	size_t count;
+};
+
+static int by_start(const void *left, const void *right, void *context)
+{
+	const struct np_device_task *tasks = context;
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+
+	return tasks[a].start != tasks[b].start ? np_order(tasks[a].start, tasks[b].start)
+						: np_order(a, b);
+}
+
+static int order_tasks(struct detail_trace *trace, struct task_order *ret)
+{
+	const struct np_detail *detail = trace->detail;
+
+	ret->detail = detail;
+	ret->count = detail->tasks.count;
+	ret->item = malloc((ret->count + 1) * sizeof(*ret->item));
+	if (!ret->item)
+		return np_fail_nomem(trace->err, "tasks");
+	for (uint32_t i = 0; i < ret->count; i++)
+		ret->item[i] = i;
+	if (ret->count)
+		qsort_r(ret->item, ret->count, sizeof(*ret->item), by_start, detail->tasks.item);
+	return NP_OK;
+}
+
+/* The place in the order of the first task that starts at or after `start`. */
+static size_t first_task(const struct task_order *order, np_ns start)
+{
+	size_t low = 0;
+	size_t high = order->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (order->detail->tasks.item[order->item[middle]].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool starts_there(const struct task_order *order, np_ns start, int64_t connection)
+{
+	for (size_t i = first_task(order, start); i < order->count; i++) {
+		const struct np_device_task *task = &order->detail->tasks.item[order->item[i]];
+
+		if (task->start != start)
+			break;
+		if (task->connection == connection)
+			return true;
+	}
+	return false;
+}
+
+/* A few operators of a communicator run at once; further back none is still running. */
+#define OPS_AT_ONCE 64
+
+/*
+ * The operator of a communicator's thread in which a small task lies. Where
+ * several do, the task on the device that starts with it tells by its connection.
+ */
+static uint32_t op_at(const struct detail_trace *trace, const struct task_order *order,
+		      const struct detail_thread *owner, np_ns start)
+{
+	const struct detail_trace_op *found = NULL;
+	size_t low = 0;
+	size_t high = trace->ops.count;
+	const struct detail_trace_op key = { .start = start, .pid = owner->pid, .tid = owner->tid };
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_place_and_time(&trace->ops.item[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i-- > 0 && low - i <= OPS_AT_ONCE;) {
+		const struct detail_trace_op *op = &trace->ops.item[i];
+
+		if (op->pid != owner->pid || op->tid != owner->tid)
+			break;
+		if (start > op->end)
+			continue;
+		if (!found)
+			found = op;
+		else if (starts_there(order, start, found->connection))
+			break;
+		else if (starts_there(order, start, op->connection))
+			found = op;
+	}
+	return found ? found->op : NP_NO_ROW;
+}
+
+static void place_small(struct detail_trace *trace, const struct task_order *order)
+{
+	find_owners(trace);
+	if (trace->ops.count)
+		qsort(trace->ops.item, trace->ops.count, sizeof(trace->ops.item[0]),
+		      by_place_and_time);
+	for (size_t i = 0; i < trace->small.count; i++) {
+		const struct detail_thread *thread = thread_of(trace, trace->small.item[i]);
+		struct np_small_task *small = &trace->detail->small.item[i];
+
+		if (!thread)
+			continue;
+		small->plane = thread->plane;
+		small->op = op_at(trace, order, &trace->threads.item[thread->owner], small->start);
+	}
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+/* Kernels by what the trace calls their task; vector kernels are AI_CORE in older ones. */
+static bool is_core(const char *type)
+{
+	static const char *const cores[] = { "AICORE",       "AIVECTORCORE", "AIV",
+					     "MIXAIC",       "MIXAIV",       "DSA",
+					     "AICPU",        "KERNELAICORE", "KERNELAIVEC",
+					     "KERNELMIXAIC", "KERNELMIXAIV", "KERNELAICPU" };
+	char plain[32];
+
+	capture_plain_type(type, strlen(type), plain, sizeof(plain));
+	for (size_t i = 0; i < NP_COUNT(cores); i++) {
+		if (strcmp(plain, cores[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *name_of(const struct detail_trace *trace, np_str id)
+{
+	return np_strtab_text(trace->detail->strings, id);
+}
+
+/* Connections of operators → detail->ops; for those that are not listed there, its count. */
+static int map_connections(struct detail_trace *trace, struct np_idmap *ops)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < trace->ops.count && rc == NP_OK; i++) {
+		const struct detail_trace_op *op = &trace->ops.item[i];
+
+		if (op->connection != NP_UNKNOWN)
+			rc = np_idmap_set(ops, op->connection,
+					  op->op == NP_NO_ROW ? (uint32_t)trace->detail->ops.count
+							      : op->op,
+					  trace->err);
+	}
+	return rc;
+}
+
+/* What the tasks are: kernels by their core, small tasks by the connection of an operator. */
+static int classify_tasks(struct detail_trace *trace)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
+	int rc;
+
+	if (!ops)
+		return np_fail_nomem(trace->err, "tasks");
+	rc = map_connections(trace, ops);
+	for (size_t i = 0; i < trace->detail->tasks.count && rc == NP_OK; i++) {
+		struct np_device_task *task = &trace->detail->tasks.item[i];
+		bool core = is_core(name_of(trace, trace->task_cores.item[i]));
+
+		task->type = core ? trace->task_cores.item[i] : trace->task_names.item[i];
+		if (core)
+			task->role = NP_ROLE_KERNEL;
+		else if (task->connection != NP_UNKNOWN &&
+			 np_idmap_get(ops, task->connection) != NP_IDMAP_NONE)
+			task->role = NP_ROLE_COMMUNICATION;
+	}
+	return rc;
+}
+
+/* Level0 shows small tasks on the device only. */
+static int small_from_tasks(struct detail_trace *trace)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
+	int rc;
+
+	if (!ops)
+		return np_fail_nomem(trace->err, "tasks");
+	rc = map_connections(trace, ops);
+	for (size_t i = 0; i < trace->detail->tasks.count && rc == NP_OK; i++) {
+		const struct np_device_task *task = &trace->detail->tasks.item[i];
+		struct np_small_task *small;
+
+		if (task->role != NP_ROLE_COMMUNICATION)
+			continue;
+		small = detail_add_small(trace->load);
+		if (!small)
+			return NP_E_NOMEM;
+		small->start = task->start;
+		small->end = task->end;
+		small->stream = task->stream;
+		small->task_id = task->task_id;
+		small->type = task->type;
+		small->op = np_idmap_get(ops, task->connection);
+		if (small->op >= trace->detail->ops.count)
+			small->op = NP_NO_ROW;
+	}
+	return rc;
+}
+
+/* --- kernels --------------------------------------------------------------------------------- */
+
+/* Kernels of the table find their task by start and name. */
+static void connect_kernels(struct detail_trace *trace, const struct task_order *order)
+{
+	for (size_t i = 0; i < trace->detail->kernels.count; i++) {
+		struct np_kernel *kernel = &trace->detail->kernels.item[i];
+
+		for (size_t j = first_task(order, kernel->start); j < order->count; j++) {
+			const struct np_device_task *task =
+				&trace->detail->tasks.item[order->item[j]];
+
+			if (task->start != kernel->start)
+				break;
+			if (trace->task_names.item[order->item[j]] != kernel->name)
+				continue;
+			kernel->connection = task->connection;
+			if (kernel->stream == NP_UNKNOWN)
+				kernel->stream = task->stream;
+			if (kernel->task_id == NP_UNKNOWN)
+				kernel->task_id = task->task_id;
+			break;
+		}
+	}
+}
+
+/* Without a table the trace knows of a kernel what it is called and where it ran. */
+static int kernels_from_tasks(struct detail_trace *trace)
+{
+	for (size_t i = 0; i < trace->detail->tasks.count; i++) {
+		const struct np_device_task *task = &trace->detail->tasks.item[i];
+		struct np_kernel *kernel;
+
+		if (task->role != NP_ROLE_KERNEL)
+			continue;
+		kernel = detail_add_kernel(trace->load);
+		if (!kernel)
+			return NP_E_NOMEM;
+		kernel->start = task->start;
+		kernel->end = task->end;
+		kernel->stream = task->stream;
+		kernel->task_id = task->task_id;
+		kernel->connection = task->connection;
+		kernel->device = task->device;
+		kernel->name = trace->task_names.item[i];
+		kernel->core = trace->task_cores.item[i];
+	}
+	return NP_OK;
+}
+
+/* --- framework ------------------------------------------------------------------------------- */
+
+/* Calls by thread, start and, of those that start together, the innermost last. */
+static int by_thread(const void *left, const void *right, void *context)
+{
+	const struct np_framework_call *calls = context;
+	const struct np_framework_call *a = &calls[*(const uint32_t *)left];
+	const struct np_framework_call *b = &calls[*(const uint32_t *)right];
+
+	if (a->tid != b->tid)
+		return np_order(a->tid, b->tid);
+	if (a->start != b->start)
+		return np_order(a->start, b->start);
+	return np_order(b->end, a->end);
+}
+
+static bool fits(enum np_lead_kind lead, enum np_framework_kind kind)
+{
+	return lead == NP_LEADS_TO_QUEUE ? kind == NP_FRAMEWORK_QUEUE : kind == NP_FRAMEWORK_OP;
+}
+
+/* The innermost call of the thread that starts where the arrow does. */
+static uint32_t call_at(const struct np_detail *detail, const uint32_t *order,
+			const struct detail_flow *flow)
+{
+	size_t low = 0;
+	size_t high = detail->framework.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct np_framework_call *call = &detail->framework.item[order[middle]];
+
+		if (call->tid < flow->tid || (call->tid == flow->tid && call->start <= flow->time))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0) {
+		const struct np_framework_call *call = &detail->framework.item[order[low]];
+
+		if (call->tid != flow->tid || call->start != flow->time)
+			break;
+		if (fits(flow->kind, call->kind))
+			return order[low];
+	}
+	return NP_NO_ROW;
+}
+
+/* An arrow to the device has the start of the task as its number. */
+static int64_t connection_at(const struct detail_trace *trace, const struct task_order *order,
+			     np_ns start)
+{
+	int64_t connection = NP_UNKNOWN;
+
+	for (size_t i = first_task(order, start); i < order->count; i++) {
+		const struct np_device_task *task = &trace->detail->tasks.item[order->item[i]];
+
+		if (task->start != start)
+			break;
+		if (connection == NP_UNKNOWN || task->role == NP_ROLE_KERNEL)
+			connection = task->connection;
+	}
+	for (size_t i = 0; i < trace->ops.count && connection == NP_UNKNOWN; i++) {
+		if (trace->ops.item[i].start == start)
+			connection = trace->ops.item[i].connection;
+	}
+	return connection;
+}
+
+static int add_link(struct detail_trace *trace, const struct task_order *order,
+		    const struct detail_flow *flow, uint32_t call)
+{
+	int64_t id =
+		flow->kind == NP_LEADS_TO_TASK ? connection_at(trace, order, flow->id) : flow->id;
+	struct np_framework_link *link;
+
+	if (id == NP_UNKNOWN)
+		return NP_OK;
+	link = np_vec_add(&trace->detail->links, trace->err);
+	if (!link)
+		return NP_E_NOMEM;
+	*link = (struct np_framework_link){ id, call, flow->kind };
+	return NP_OK;
+}
+
+static int link_calls(struct detail_trace *trace, const struct task_order *tasks)
+{
+	struct np_detail *detail = trace->detail;
+	uint32_t *order = malloc((detail->framework.count + 1) * sizeof(*order));
+	int rc = NP_OK;
+
+	if (!order)
+		return np_fail_nomem(trace->err, "calls");
+	for (uint32_t i = 0; i < detail->framework.count; i++)
+		order[i] = i;
+	if (detail->framework.count)
+		qsort_r(order, detail->framework.count, sizeof(*order), by_thread,
+			detail->framework.item);
+	for (size_t i = 0; i < trace->flows.count && rc == NP_OK; i++) {
+		uint32_t call = call_at(detail, order, &trace->flows.item[i]);
+
+		if (call != NP_NO_ROW)
+			rc = add_link(trace, tasks, &trace->flows.item[i], call);
+	}
+	free(order);
+	return rc;
+}
+
+/* Marks that left a task on the device share its connection. */
+static int place_marks(struct detail_trace *trace)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *tasks = np_idmap_new();
+	int rc = NP_OK;
+
+	if (!tasks)
+		return np_fail_nomem(trace->err, "marks");
+	for (uint32_t i = 0; i < trace->detail->tasks.count && rc == NP_OK; i++) {
+		if (trace->detail->tasks.item[i].connection != NP_UNKNOWN)
+			rc = np_idmap_set(tasks, trace->detail->tasks.item[i].connection, i,
+					  trace->err);
+	}
+	for (size_t i = 0; i < trace->detail->marks.count && rc == NP_OK; i++) {
+		struct np_mark *mark = &trace->detail->marks.item[i];
+		uint32_t task = mark->connection == NP_UNKNOWN
+					? NP_IDMAP_NONE
+					: np_idmap_get(tasks, mark->connection);
+
+		if (task == NP_IDMAP_NONE)
+			continue;
+		mark->device_start = trace->detail->tasks.item[task].start;
+		mark->device_end = trace->detail->tasks.item[task].end;
+	}
+	return rc;
+}
+
+/* --- everything ------------------------------------------------------------------------------ */
+
+static int join(struct detail_trace *trace, const struct task_order *order)
+{
+	struct detail_load *load = trace->load;
+	int rc = classify_tasks(trace);
+
+	if (rc == NP_OK && trace->small.count > 0)
+		place_small(trace, order);
+	else if (rc == NP_OK && detail_trace_reads(trace, NP_DETAIL_SMALL))
+		rc = small_from_tasks(trace);
+	if (rc == NP_OK && load->kernels_from_text)
+		connect_kernels(trace, order);
+	else if (rc == NP_OK && detail_wants(load, NP_DETAIL_KERNELS))
+		rc = kernels_from_tasks(trace);
+	if (rc == NP_OK && trace->flows.count > 0)
+		rc = link_calls(trace, order);
+	if (rc == NP_OK && trace->detail->marks.count > 0)
+		rc = place_marks(trace);
+	return rc;
+}
+
+int detail_trace_join(struct detail_trace *trace)
+{
+	struct task_order order = { 0 };
+	int rc = order_tasks(trace, &order);
+
+	if (rc == NP_OK)
+		rc = join(trace, &order);
+	free(order.item);
+	return rc;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* What of the trace must be read: sections wanted, and those they are joined with. */
+static unsigned sections_to_read(const struct detail_load *load)
+{
+	unsigned reads = load->wants;
+
+	if (reads & (NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES | NP_DETAIL_FRAMEWORK |
+		     NP_DETAIL_SMALL | NP_DETAIL_MARKS))
+		reads |= NP_DETAIL_TASKS;
+	if (reads & (NP_DETAIL_TASKS | NP_DETAIL_SMALL))
+		reads |= NP_DETAIL_OPS;
+	return reads;
+}
+
+/* For a second pass, where events came before the names of their lanes. */
+static void forget_events(struct detail_trace *trace)
+{
+	struct np_detail *detail = trace->detail;
+
+	detail->tasks.count = 0;
+	detail->calls.count = 0;
+	detail->framework.count = 0;
+	detail->marks.count = 0;
+	detail->small.count = 0;
+	detail->frequency.count = 0;
+	detail->gc.count = 0;
+	trace->ops.count = 0;
+	trace->flows.count = 0;
+	trace->task_names.count = 0;
+	trace->task_cores.count = 0;
+	trace->small.count = 0;
+	trace->unknown_lanes = false;
+	trace->load->impossible_times = 0;
+}
+
+static int read_files(struct detail_trace *trace, struct np_err *problem)
+{
+	const struct np_source_files *source = trace->load->source;
+	int rc = detail_trace_pass(trace, source->file[NP_FILE_TRACE], problem);
+
+	for (size_t i = 0; i < source->more_traces.count && rc == NP_OK; i++)
+		rc = detail_trace_pass(trace, source->more_traces.item[i], problem);
+	return rc;
+}
+
+/* Which sections a trace can tell: those of which it has rows. */
+static void tell(struct detail_trace *trace)
+{
+	const struct np_detail *detail = trace->detail;
+	const struct {
+		size_t count;
+		unsigned sections;
+	} lists[] = {
+		{ detail->tasks.count, NP_DETAIL_TASKS },
+		{ detail->calls.count, NP_DETAIL_CALLS },
+		{ detail->framework.count,
+		  NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS },
+		{ detail->marks.count, NP_DETAIL_MARKS },
+		{ trace->ops.count, NP_DETAIL_OPS },
+		{ detail->small.count, NP_DETAIL_SMALL },
+		{ detail->frequency.count, NP_DETAIL_FREQUENCY },
+		{ detail->gc.count, NP_DETAIL_GC },
+		{ detail->kernels.count, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(lists); i++) {
+		if (lists[i].count > 0)
+			detail_told(trace->load, lists[i].sections);
+	}
+}
+
+static void release(struct detail_trace *trace)
+{
+	np_idmap_free(trace->lane_index);
+	np_vec_release(&trace->lanes);
+	np_vec_release(&trace->threads);
+	np_vec_release(&trace->ops);
+	np_vec_release(&trace->flows);
+	np_vec_release(&trace->task_names);
+	np_vec_release(&trace->task_cores);
+	np_vec_release(&trace->small);
+}
+
+static int read_trace(struct detail_trace *trace)
+{
+	struct detail_load *load = trace->load;
+	struct np_err problem = NP_ERR_INIT;
+	int rc;
+
+	trace->lane_index = np_idmap_new();
+	if (!trace->lane_index)
+		return np_fail_nomem(load->err, "a trace");
+	rc = read_files(trace, &problem);
+	if (rc == NP_OK && trace->unknown_lanes) {
+		forget_events(trace);
+		rc = read_files(trace, &problem);
+	}
+	if (rc == NP_E_NOMEM)
+		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
+	if (rc < 0)
+		detail_note(load, load->source->file[NP_FILE_TRACE], np_file_name(NP_FILE_TRACE),
+			    problem.text);
+	rc = detail_trace_join(trace);
+	if (rc == NP_OK)
+		tell(trace);
+	return rc;
+}
+
+/* Sections that a trace has nothing of. */
+#define NOT_IN_TRACE \
+	(NP_DETAIL_PMU | NP_DETAIL_MEMORY_OPS | NP_DETAIL_MEMORY_CURVE | NP_DETAIL_MEMORY_EVENTS | \
+	 NP_DETAIL_DEVICE | NP_DETAIL_ENVIRONMENT)
+
+int detail_read_trace(struct detail_load *load)
+{
+	struct detail_trace trace = { .load = load, .detail = load->detail, .err = load->err };
+	int rc;
+
+	if (!detail_wants(load, ~(unsigned)NOT_IN_TRACE))
+		return NP_OK;
+	trace.reads = sections_to_read(load);
+	rc = read_trace(&trace);
+	release(&trace);
+	return rc;
+}

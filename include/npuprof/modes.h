@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_MODES_H
+#define NP_MODES_H
+
+#include "npuprof/cluster.h"
+#include "npuprof/relation.h"
+#include "npuprof/workers.h"
+
+/*
+ * Modes: further tables on request
+ * ================================
+ *
+ * What the incumbent tool calls recipes: statistics of operators, kernels and
+ * calls, reasons of gaps, slow ranks and links, pipeline charts and more. Each
+ * has the tables and columns that its users know, with the numbers they should
+ * have (doc/differences.md). Several modes share one pass over the data: the
+ * detail of a rank (detail.h) is loaded once with all that they need, reduced by
+ * each of them, and let go; then each merges what it kept of the ranks.
+ *
+ * A rank that lacks what a mode needs is noted in run->notes, once per mode.
+ */
+
+/* The names that can be given, in the order of the manual; ends with NULL. */
+extern const char *const np_mode_names[];
+
+/* What a mode shows, for lists; NULL for one that does not exist. */
+const char *np_mode_summary(const char *name);
+
+/*
+ * Read "MODE[,MODE...]" as bits, the i-th for np_mode_names[i]. NP_E_USAGE, with the name that was
+ * probably meant, for one that does not exist, and with what to use instead for one that other
+ * commands have taken over.
+ */
+int np_modes_parse(const char *text, uint64_t *ret, struct np_err *err) NP_MUST_USE;
+
+/* Do these ask for what `cluster` shows by itself, for communication times, for links? */
+bool np_modes_want_report(uint64_t modes);
+bool np_modes_want_times(uint64_t modes);
+bool np_modes_want_matrix(uint64_t modes);
+
+struct np_modes_options {
+	uint64_t modes;       /* of np_modes_parse() */
+	int64_t top;          /* rows of lists that show the first few; 0: the mode's own */
+	int64_t rank;         /* communication_bottleneck: of this rank; NP_UNKNOWN: the first */
+	bool exclude_op_name; /* compute_op_sum: leave out the table by name */
+	const char *parallel_types; /* computational_op_masking: "dp+edp,tp"; NULL for all known */
+	bool steps_chosen;          /* only what belongs to the steps that the run still has */
+	const char *directory;      /* where export_summary puts its files; made when needed */
+};
+
+/* A table of a mode: np_relation_write(&table->relation, table, sink, err). */
+struct np_mode_table {
+	struct np_relation relation;
+	const char *mode; /* whose it is */
+	struct np_cell *cells;
+	size_t rows;
+	size_t capacity;
+	struct np_mode_table *next;
+};
+
+struct np_modes {
+	struct np_mode_table *tables; /* in the order of the modes */
+	struct np_mode_table *last;
+	struct np_arena *arena;
+	struct np_run *run;
+	const struct np_cluster *cluster;
+	struct np_modes_options options;
+};
+
+/*
+ * Run the modes that are asked for. `run` is loaded, and gets notes. Fails if
+ * memory runs out or a file cannot be written, and with NP_E_USAGE for options
+ * that do not fit the run.
+ */
+int np_modes_run(struct np_run *run, const struct np_cluster *cluster,
+		 const struct np_modes_options *options, const struct np_workers *workers,
+		 struct np_modes **ret, struct np_err *err) NP_MUST_USE;
+void np_modes_free(struct np_modes *modes);
+void np_modes_freep(struct np_modes **modes);
+
+#endif /* NP_MODES_H */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_REPLAY_H
+#define NP_REPLAY_H
+
+#include "npuprof/cluster.h"
+
+/*
+ * The cluster, run again
+ * ======================
+ *
+ * A run is turned into a program for every rank: it works for a while, starts an
+ * operator, works on, stands still until an operator has ended, and so on. An
+ * operator ends for all of its members when the last has started and the data
+ * has moved. Run untouched, the program gives the times that were recorded; with
+ * a duration changed, it gives what the recording would have been.
+ *
+ * What a rank stands still for is an operator that nothing hides up to its end.
+ * An operator that starts right behind another one of its communicator may have
+ * been ready before: how far the rank had got when it was, is taken from the
+ * members that were not held up so, and else lies evenly between the operators
+ * of which it is known.
+ *
+ * Work is of three kinds, which a world scales for each rank and step: computing,
+ * waiting for the host to launch, and the rest. Transfers are scaled by instance.
+ */
+enum np_work {
+	NP_WORK_COMPUTE,
+	NP_WORK_HOST,
+	NP_WORK_OTHER,
+	NP_WORK_KINDS,
+};
+
+/* A rank on one device in one step. */
+struct np_replay_cell {
+	uint32_t rank; /* index in the run */
+	np_str step;
+	np_ns work[NP_WORK_KINDS];
+};
+
+struct np_replay_mark;
+struct np_replay_rank;
+struct np_replay_op;
+
+struct np_replay {
+	const struct np_cluster *cluster;
+	const struct np_align *align;
+	NP_VEC(struct np_replay_cell) cells; /* by rank, then time */
+	struct np_replay_rank *ranks;        /* by index in the run */
+	struct np_replay_op *ops;            /* by slot */
+	uint32_t *instance_of;               /* by slot */
+	NP_VEC(struct np_replay_mark) marks; /* by rank */
+	size_t steps;
+	size_t timed;   /* ranks with intervals; of the others only operators are known */
+	np_ns observed; /* from the first start to the last end, over all ranks */
+};
+
+int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
+		    const struct np_clock *clock, struct np_replay **ret, struct np_err *err)
+	NP_MUST_USE;
+void np_replay_free(struct np_replay *replay);
+void np_replay_freep(struct np_replay **replay);
+
+/* What is different: NULL for as it was. */
+struct np_world {
+	const float (*work)[NP_WORK_KINDS]; /* factors by cell */
+	const float *transfer;              /* factors by instance */
+};
+
+struct np_replay_result {
+	np_ns total;   /* as `observed` */
+	np_ns step;    /* of it, by step: the mean */
+	size_t forced; /* times that a rank waited for what never came, and went on */
+};
+
+/* Run one world. Many may run at once. */
+int np_replay_run(const struct np_replay *replay, const struct np_world *world,
+		  struct np_replay_result *ret, struct np_err *err) NP_MUST_USE;
+
+/*
+ * One piece of the path that no other could have shortened: what a rank did while
+ * everything else had slack. Backwards from the last end.
+ */
+struct np_path_piece {
+	uint32_t rank;
+	np_str step;
+	enum np_work work;     /* where communicator is UINT32_MAX */
+	uint32_t communicator; /* index in np_align.communicators, of a transfer */
+	np_ns ns;
+};
+
+struct np_path {
+	NP_VEC(struct np_path_piece) pieces; /* in the order of time; they sum to the total */
+};
+
+/* Run the untouched world and walk its critical path. */
+int np_replay_path(const struct np_replay *replay, struct np_path *ret, struct np_err *err)
+	NP_MUST_USE;
+void np_path_release(struct np_path *path);
+
+#endif /* NP_REPLAY_H */

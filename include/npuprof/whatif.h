@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_WHATIF_H
+#define NP_WHATIF_H
+
+#include "npuprof/experts.h"
+#include "npuprof/links.h"
+#include "npuprof/origin.h"
+#include "npuprof/replay.h"
+
+/*
+ * What a repair would gain
+ * ========================
+ *
+ * A repair replaces durations by those of peers: the ranks of the same stage, in
+ * the same step, that are not repaired themselves; what is shorter already stays
+ * as it is, so more repairs never make it slower. The replay of a world with the
+ * repair, against the replay of the world as it was, is its gain.
+ *
+ *	rank:R host:H    computing and host gaps of these ranks as their peers'
+ *	stage:S          computing of a stage as the mean of the other stages
+ *	optype:GLOB      kernels of these types as the mean of each rank's peers
+ *	role:R group:N   transfers of these communicators as the middle of like ones
+ *	link:A-B         transfers between two ranks at the speed of like links
+ *	host-gaps        no waiting for the host
+ *	experts          as if tokens were spread evenly
+ *	hide-comm        no exposed transfer (waiting for late ranks stays)
+ *	all              every rank as the mean of its peers, every transfer as the middle
+ */
+enum np_fix_kind {
+	NP_FIX_RANK,
+	NP_FIX_HOST,
+	NP_FIX_STAGE,
+	NP_FIX_ROLE,
+	NP_FIX_OPTYPE,
+	NP_FIX_GROUP,
+	NP_FIX_LINK,
+	NP_FIX_HOST_GAPS,
+	NP_FIX_FREQUENCY,
+	NP_FIX_EXPERTS,
+	NP_FIX_HIDE_COMM,
+	NP_FIX_ALL,
+	NP_FIX_KINDS,
+};
+
+#define NP_FIX_TEXT 96
+
+struct np_fix {
+	enum np_fix_kind kind;
+	char what[NP_FIX_TEXT]; /* behind the colon; "" for kinds without */
+};
+
+/* "rank:5" and so on. NP_E_USAGE, with what is allowed, for anything else. */
+int np_fix_parse(const char *text, struct np_fix *ret, struct np_err *err) NP_MUST_USE;
+
+/* The text of a repair, as np_fix_parse() reads it. */
+void np_fix_format(const struct np_fix *fix, char ret[NP_FIX_TEXT + 16]);
+
+/* "rank", "host-gaps" … */
+const char *np_fix_kind_name(enum np_fix_kind kind);
+
+/* What repairs are made of. */
+struct np_whatif_input {
+	const struct np_replay *replay;
+	const struct np_links *links;
+	const struct np_experts *experts;
+	const struct np_origin *origin; /* tells which ranks to try first */
+	size_t threads;
+};
+
+struct np_whatif_row {
+	struct np_fix fix;
+	np_ns step;  /* with this repaired */
+	np_ns saved; /* against the replay as it was */
+	np_ns alone; /* what it costs where all else is ideal: NP_UNKNOWN unless asked for */
+};
+
+struct np_whatif {
+	np_ns observed;  /* step */
+	np_ns step;      /* as replayed */
+	np_ns ideal;     /* with everything repaired */
+	double fidelity; /* |replayed − observed| / observed */
+	size_t forced;
+	NP_VEC(struct np_whatif_row) rows; /* the largest gain first */
+};
+
+/* Try every single repair that the data allow. */
+int np_whatif_measure(const struct np_whatif_input *input, struct np_whatif *ret,
+		      struct np_err *err) NP_MUST_USE;
+void np_whatif_release(struct np_whatif *whatif);
+
+/*
+ * Several repairs at once. NP_E_USAGE for one that names nothing there is or
+ * that the data do not allow.
+ */
+int np_whatif_together(const struct np_whatif_input *input, const struct np_fix *fixes,
+		       size_t count, np_ns *ret_step, struct np_err *err) NP_MUST_USE;
+
+/* Which repair explains the loss. */
+struct np_whatif_verdict {
+	bool found;
+	struct np_fix fix;
+	np_ns saved;
+};
+
+/*
+ * The most specific repair that gains nearly as much as any other single one, if
+ * that is worth it and not less than the replay is wrong by.
+ */
+struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif);
+
+#endif /* NP_WHATIF_H */

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Where the time of pipeline stages goes, against what the generator knows.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+# analyse <synth options>...: generate and analyse; table `truth` has the parts of each rank and step
+analyse() {
+	rm -rf "$work/c" "$work/out"
+	run "$synth" -q -o "$work/c" --steps 2 --kernels-per-layer 4 --layers 4 --no-instances "$@"
+	expect_exit 0
+	run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+	expect_exit 0
+	cp "$work/stdout" "$work/json"
+	db=$work/out/cluster_analysis_output/cluster_analysis.db
+	sqlite3 "$db" "CREATE TABLE truth AS SELECT r.value ->> 'rank' AS rank, s.value ->> 'step' AS step,
+		s.value ->> 'span_ns' AS span, s.value -> 'pipeline' AS part
+		FROM json_each(readfile('$work/c/truth.json'), '\$.ranks') r, json_each(r.value, '\$.steps') s"
+}
+
+# broken: rows whose parts do not sum to the span, and rows missing
+broken() {
+	sqlite3 "$db" "SELECT (SELECT count(*) FROM np_pipeline JOIN truth USING (rank, step)
+		WHERE useful_ns + other_comm_ns + warmup_ns + imbalance_ns + transfer_ns + host_ns + tail_ns <> span),
+		(SELECT count(*) FROM truth) - (SELECT count(*) FROM np_pipeline)"
+}
+
+# wrong: parts of any rank and step that are off by more than 5 %, or 1 % of the span where they are small
+wrong() {
+	local part sums=''
+
+	for part in useful other_comm warmup imbalance transfer host tail; do
+		sums="$sums + sum(abs(${part}_ns - (part ->> '${part}_ns')) > max(0.05 * (part ->> '${part}_ns'), 0.01 * span))"
+	done
+	sqlite3 "$db" "SELECT 0 $sums FROM np_pipeline JOIN truth USING (rank, step)"
+}
+
+for options in '--pp 4 --ranks 8' '--pp 4 --ranks 8 --p2p batch' '--pp 4 --ranks 4 --micro-batches 2 --p2p batch' \
+	'--pp 2 --ranks 8 --hosts 2 --slow-stage 1:1.5' '--pp 4 --ranks 4 --slow-stage 2:1.5 --p2p batch'; do
+	behaviour "parts are those of the generator and sum to the span: $options"
+	# shellcheck disable=SC2086
+	analyse --schedule pp --micro-batches 6 --seed 11 $options
+	expect_equal "$(broken)" '0|0'
+	expect_equal "$(wrong)" 0
+done
+
+behaviour 'a slow stage makes imbalance, for the others and not for itself'
+analyse --schedule pp --pp 4 --ranks 4 --micro-batches 8 --seed 12 --slow-stage 2:1.6
+expect_equal "$(sqlite3 "$db" "SELECT stage FROM np_pipeline GROUP BY 1 ORDER BY sum(imbalance_ns) LIMIT 1")" 2
+uneven=$(sqlite3 "$db" 'SELECT sum(excess_ns) FROM np_pipeline')
+run "$npuprof" cluster -d "$work/c" -o "$work/out"
+expect_stdout_says 'pipeline of 4 stages: '
+analyse --schedule pp --pp 4 --ranks 4 --micro-batches 8 --seed 12
+expect 'even stages have less excess' test "$(sqlite3 "$db" 'SELECT sum(excess_ns) FROM np_pipeline')" -lt "$uneven"
+
+behaviour 'more micro-batches leave less of an ideal bubble: (p - 1) / m of the work'
+expect_equal "$(sqlite3 "$db" "SELECT count(*) FROM np_pipeline p WHERE abs(ideal_ns - 3.0 / 8 * (SELECT avg(useful_ns + other_comm_ns)
+	FROM np_pipeline q WHERE q.step = p.step)) > 0.1 * ideal_ns")" 0
+
+behaviour 'JSON has the same rows'
+expect_equal "$(sqlite3 "$db" "SELECT count(*) FROM np_pipeline p JOIN json_each(readfile('$work/json'), '\$.pipeline') j
+	ON j.value ->> 'rank' = p.rank AND j.value ->> 'step' = p.step AND j.value ->> 'excess_ns' = p.excess_ns
+	AND j.value ->> 'warmup_ns' = p.warmup_ns AND j.value ->> 'stage' = p.stage")" 8
+
+behaviour 'without stages there is no pipeline'
+analyse --schedule dp --ranks 4 --seed 13
+expect_equal "$(sqlite3 "$db" 'SELECT count(*) FROM np_pipeline')" 0
+
+[[ -e ${NPUPROF_SHARED:-/nowhere}/data/llm-pp2dp2 ]] || exit 0
+behaviour 'the recorded pipeline of batches: parts sum to the span, and its first stage waits for the longer second one'
+run "$npuprof" cluster -d "$NPUPROF_SHARED/data/llm-pp2dp2" -o "$work/recorded" -f json
+expect_exit 0
+db=$work/recorded/cluster_analysis_output/cluster_analysis.db
+expect_equal "$(sqlite3 "$db" "SELECT p.rank, stage, useful_ns + other_comm_ns + warmup_ns + imbalance_ns + transfer_ns + host_ns + tail_ns
+	- (SELECT sum(value ->> 'span_ns') FROM json_each(readfile('$work/stdout'), '\$.steps[0].ranks') WHERE value ->> 'rank' = p.rank),
+	warmup_ns > 50000000 FROM np_pipeline p")" '0|0|0|1
+2|1|0|1'
+expect_equal "$(sqlite3 "$db" "SELECT count(*) > 0, sum(verdict = 'slow') FROM np_link")" '1|0'

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Tokens of experts and the time lost to uneven ones, against what the generator knows.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+analyse() {
+	rm -rf "$work/c" "$work/out"
+	run "$synth" -q -o "$work/c" --schedule ep --steps 2 --kernels-per-layer 6 --layers 4 --no-instances "$@"
+	expect_exit 0
+	run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+	expect_exit 0
+	cp "$work/stdout" "$work/json"
+	db=$work/out/cluster_analysis_output/cluster_analysis.db
+	sqlite3 "$db" "CREATE TABLE truth AS SELECT value ->> 'group' AS group_name, value ->> 'step' AS step,
+		value ->> 'rank' AS rank, value ->> 'tokens' AS told, value ->> 'lost_ns' AS lost
+		FROM json_each(readfile('$work/c/truth.json'), '\$.experts')"
+}
+
+for options in '--ranks 8' '--ranks 8 --ep 4' '--ranks 8 --format text' '--ranks 16 --hosts 2'; do
+	behaviour "tokens are exact and the loss within 5 %: $options"
+	# shellcheck disable=SC2086
+	analyse --expert-skew 0.5 --seed 21 $options
+	expect_equal "$(sqlite3 "$db" 'SELECT count(*) - (SELECT count(*) FROM truth), sum(tokens <> told),
+		abs(sum(lost_ns) * 1.0 / sum(lost) - 1) < 0.05, sum(abs(lost_ns - lost) > 0.05 * lost + 20000)
+		FROM np_expert JOIN truth USING (group_name, step, rank)')" '0|0|1|0'
+done
+
+behaviour 'the screen says what it costs'
+run "$npuprof" cluster -d "$work/c" -o "$work/out"
+expect_stdout_says 'uneven experts cost'
+
+behaviour 'JSON has the same rows'
+expect_equal "$(sqlite3 "$db" "SELECT count(*) FROM np_expert e JOIN json_each(readfile('$work/json'), '\$.experts') j
+	ON j.value ->> 'rank' = e.rank AND j.value ->> 'step' = e.step AND j.value ->> 'group' = e.group_name
+	AND j.value ->> 'tokens' = e.tokens AND j.value ->> 'lost_ns' = e.lost_ns")" 32
+
+behaviour 'even experts lose nothing'
+analyse --ranks 8 --expert-skew 0 --seed 22
+expect_equal "$(sqlite3 "$db" 'SELECT count(*), sum(lost_ns) FROM np_expert')" '16|0'
+
+behaviour 'chosen steps only'
+run "$npuprof" cluster -d "$work/c" -f csv --table np_expert --steps 11
+expect_exit 0
+expect_equal "$(cut -d, -f2 "$work/stdout" | sort -u | tr '\n' ' ')" '11 step '
+
+behaviour 'shapes that make no sense cost their kernels alone'
+sqlite3 "$(find "$work/c" -name 'ascend_pytorch_profiler_3.db')" "UPDATE STRING_IDS SET value = '\"x,1024;8;8\"'
+	WHERE value LIKE '%,1024;8,1024,2816;8%'"
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+expect_exit 0
+expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" 'SELECT count(*), min(tokens) > 0 FROM np_expert')" '16|1'

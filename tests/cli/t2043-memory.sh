@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Memory that grows from step to step, found where it was planted and nowhere else.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+analyse() {
+	rm -rf "$work/c" "$work/out"
+	run "$synth" -q -o "$work/c" --ranks 4 --kernels-per-layer 4 --layers 4 --no-instances --memory "$@"
+	expect_exit 0
+	run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+	expect_exit 0
+	cp "$work/stdout" "$work/json"
+	db=$work/out/cluster_analysis_output/cluster_analysis.db
+}
+
+for form in db text; do
+	behaviour "a leak is found to the byte in $form, and only on its rank"
+	analyse --steps 5 --seed 31 --format $form --leak 2:3000000
+	expect_equal "$(sqlite3 "$db" "SELECT rank, growth_bytes_per_step FROM np_memory WHERE component = 'PTA'")" '0|0
+1|0
+2|3000000
+3|0'
+	expect_equal "$(sqlite3 :memory: "SELECT value ->> 'growth_bytes_per_step' FROM json_each(readfile('$work/json'), '\$.memory')
+		WHERE value ->> 'rank' = 2 AND value ->> 'component' = 'PTA'")" 3000000
+done
+
+behaviour 'the screen says which rank grows'
+run "$npuprof" cluster -d "$work/c" -o "$work/out"
+expect_stdout_says 'memory of rank 2 (PTA) grows by 3.00 MB'
+
+behaviour 'two steps tell nothing'
+analyse --steps 2 --seed 31 --leak 2:3000000
+expect_equal "$(sqlite3 "$db" 'SELECT count(growth_bytes_per_step), count(*) > 0 FROM np_memory')" '0|1'
+
+behaviour 'peaks stand whether or not there are steps'
+analyse --steps 3 --seed 31 --no-steps
+expect_equal "$(sqlite3 "$db" "SELECT count(growth_bytes_per_step), min(peak_bytes) > 0 FROM np_memory WHERE component = 'PTA'")" '0|1'

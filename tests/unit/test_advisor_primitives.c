@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "np_advisor_fixture.h"
+
+#include <inttypes.h>
+
+#include "np_random.h"
+
+#include "graph.h"
+#include "views.h"
+
+/* Rows that the test fills, as a view "t". */
+struct table {
+	struct rows rows;
+	struct view view;
+	struct sql *sql;
+};
+
+static void begin(struct table *table, const char *const *names, const enum np_column_type *types,
+		  size_t count)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(rows_init(&table->rows, names, types, count, &err), err);
+}
+
+static void add(struct table *table, const struct np_cell *cells)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(rows_add(&table->rows, cells, &err), err);
+}
+
+static void ready(struct table *table)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	view_of_rows(&table->view, "t", &table->rows);
+	table->sql = open_sql();
+	assert_ok(sql_add_view(table->sql, &table->view, &err), err);
+}
+
+static void release(struct table *table)
+{
+	sql_close(table->sql);
+	view_close(&table->view);
+	rows_release(&table->rows);
+}
+
+static void sequences_are_found_in_each_partition_in_order(void **state)
+{
+	static const char *const names[] = { "p", "o", "token" };
+	static const enum np_column_type types[] = { NP_INTEGER, NP_INTEGER, NP_TEXT };
+	/* Partition 1, out of order: matmul add softmax matmul; partition 2: matmul softmax. */
+	static const struct {
+		int64_t p;
+		int64_t o;
+		const char *token;
+	} list[] = { { 1, 30, "softmax" }, { 1, 10, "matmul" },  { 2, 1, "matmul" },
+		     { 1, 20, "add" },     { 2, 2, "softmax" }, { 1, 40, "matmul" },
+		     { 2, 3, "a-b" } };
+	struct table t = { .sql = NULL };
+
+	(void)state;
+	begin(&t, names, types, 3);
+	for (size_t i = 0; i < NP_COUNT(list); i++)
+		add(&t, (struct np_cell[]){ np_cell_integer(list[i].p),
+					    np_cell_integer(list[i].o),
+					    np_cell_text(list[i].token) });
+	ready(&t);
+	assert_answer(t.sql,
+		      "SELECT part, start_row, end_row, start_key, end_key FROM "
+		      "seq_match('t', 'p', 'o', 'token', 'matmul-(add){0,1}-softmax')",
+		      "1|0|2|10|30;2|0|1|1|2");
+	assert_answer(t.sql,
+		      "SELECT part, start_key FROM seq_match('t', 'p', 'o', 'token', "
+		      "'(add|softmax)-.')",
+		      "1|20;2|2");
+	assert_answer(t.sql,
+		      "SELECT rule, count(*) FROM seq_match('SELECT * FROM t WHERE p = 1', 'p', 'o', "
+		      "'token', '{\"one\": \"matmul\", \"two\": [\"add\", \"nobody\"]}') GROUP BY 1",
+		      "one|2;two|1");
+	assert_answer(t.sql,
+		      "SELECT start_key FROM seq_match('t', 'p', 'o', 'token', 'softmax-a\\-b')",
+		      "2");
+	assert_answer(t.sql, "SELECT * FROM seq_match('t', 'p', 'o', 'token', '(add')",
+		      "error: seq_match(): '(add': bad pattern at character 8: missing closing "
+		      "parenthesis");
+	assert_answer(t.sql, "SELECT * FROM seq_match('nobody', 'p', 'o', 'token', 'add')",
+		      "error: seq_match(): no such table: nobody");
+	release(&t);
+}
+
+/* Random intervals of two kinds. */
+static void fill_intervals(struct table *t, uint64_t *random, size_t count)
+{
+	static const char *const names[] = { "kind", "id", "b", "e" };
+	static const enum np_column_type types[] = { NP_INTEGER, NP_INTEGER, NP_INTEGER,
+						     NP_INTEGER };
+
+	begin(t, names, types, 4);
+	for (size_t i = 0; i < count; i++) {
+		int64_t b = (int64_t)np_random_below(random, 200);
+
+		add(t, (struct np_cell[]){
+			       np_cell_integer((int64_t)np_random_below(random, 2)),
+			       np_cell_integer((int64_t)i), np_cell_integer(b),
+			       np_cell_integer(b + (int64_t)np_random_below(random, 30)) });
+	}
+	ready(t);
+}
+
+static void overlaps_are_those_of_a_comparison_of_all_pairs(void **state)
+{
+	static const char swept[] =
+		"SELECT count(*), sum(overlap_ns), sum(a_id * 7 + b_id * overlap_ns) FROM "
+		"overlap('SELECT id, b, e FROM t WHERE kind = 0', 'SELECT id, b, e FROM t WHERE "
+		"kind = 1')";
+	static const char compared[] =
+		"SELECT count(*), sum(o), sum(x * 7 + y * o) FROM (SELECT a.id AS x, c.id AS y, "
+		"min(a.e, c.e) - max(a.b, c.b) AS o FROM t a, t c WHERE a.kind = 0 AND c.kind = 1) "
+		"WHERE o > 0";
+	uint64_t random = 1;
+
+	(void)state;
+	for (size_t round = 0; round < 30; round++) {
+		struct table t = { .sql = NULL };
+		char *expected;
+
+		fill_intervals(&t, &random, np_random_below(&random, 60));
+		expected = answer(t.sql, compared);
+		assert_answer(t.sql, swept, expected);
+		free(expected);
+		release(&t);
+	}
+}
+
+/* Every point of time is counted by hand. */
+static void covered_time_is_that_of_counting_points(void **state)
+{
+	static const char swept[] =
+		"SELECT sum(dur_ns), sum(covered_ns), sum(a_id * covered_ns) FROM "
+		"covered('SELECT id, b, e FROM t WHERE kind = 0', 'SELECT id, b, e FROM t WHERE "
+		"kind = 1')";
+	static const char counted[] =
+		"WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n WHERE x < 240) "
+		"SELECT (SELECT sum(e - b) FROM t WHERE kind = 0), count(*), sum(a.id) FROM t a "
+		"JOIN n ON n.x >= a.b AND n.x < a.e WHERE a.kind = 0 AND EXISTS (SELECT 1 FROM t c "
+		"WHERE c.kind = 1 AND c.b <= n.x AND n.x < c.e)";
+	uint64_t random = 2;
+
+	(void)state;
+	for (size_t round = 0; round < 15; round++) {
+		struct table t = { .sql = NULL };
+		char *expected;
+
+		fill_intervals(&t, &random, 5 + np_random_below(&random, 40));
+		expected = answer(t.sql, counted);
+		/* Without any covered point SQL sums nothing, and the sweep sums zeros. */
+		if (!strstr(expected, "|0|"))
+			assert_answer(t.sql, swept, expected);
+		free(expected);
+		release(&t);
+	}
+}
+
+static void an_index_finds_what_a_scan_finds(void **state)
+{
+	static const struct {
+		const char *indexed;
+		const char *scanned; /* an expression is never looked up */
+	} pairs[] = {
+		{ "SELECT count(*), sum(id) FROM t WHERE b = 50",
+		  "SELECT count(*), sum(id) FROM t WHERE +b = 50" },
+		{ "SELECT count(*), sum(id) FROM t WHERE b >= 50 AND b < 70",
+		  "SELECT count(*), sum(id) FROM t WHERE +b >= 50 AND +b < 70" },
+		{ "SELECT count(*), sum(id) FROM t WHERE b > 50.5",
+		  "SELECT count(*), sum(id) FROM t WHERE +b > 50.5" },
+		{ "SELECT count(*) FROM t x JOIN t y ON x.b = y.e",
+		  "SELECT count(*) FROM t x JOIN t y ON +x.b = +y.e" },
+		{ "SELECT count(*) FROM t WHERE b = '50'",
+		  "SELECT count(*) FROM t WHERE +b = 50" },
+		{ "SELECT count(*) FROM t WHERE b IN (1, 2, 3, 50)",
+		  "SELECT count(*) FROM t WHERE +b IN (1, 2, 3, 50)" },
+		{ "SELECT count(*) FROM t WHERE b = NULL", "SELECT 0" },
+	};
+	struct table t = { .sql = NULL };
+	uint64_t random = 3;
+
+	(void)state;
+	fill_intervals(&t, &random, 500);
+	for (size_t i = 0; i < NP_COUNT(pairs); i++) {
+		char *expected = answer(t.sql, pairs[i].scanned);
+
+		assert_answer(t.sql, pairs[i].indexed, expected);
+		free(expected);
+	}
+	release(&t);
+}
+
+static void fill_keys(struct table *t, const char *keys)
+{
+	static const char *const names[] = { "p", "b", "e", "k", "brk", "x" };
+	static const enum np_column_type types[] = { NP_INTEGER, NP_INTEGER, NP_INTEGER,
+						     NP_TEXT,    NP_INTEGER, NP_REAL };
+
+	begin(t, names, types, NP_COUNT(names));
+	for (size_t i = 0; keys[i]; i++) {
+		int64_t at = (int64_t)i * 10;
+
+		add(t, (struct np_cell[]){ np_cell_integer(0), np_cell_integer(at),
+					   np_cell_integer(at + 4), np_cell_bytes(keys + i, 1),
+					   np_cell_integer(keys[i] == '#'), np_cell_real(1) });
+	}
+	ready(t);
+}
+
+static void repeated_sequences_are_given_once_at_their_full_length(void **state)
+{
+	static const char sql[] =
+		"SELECT first_row, length, count, wall_ns, s1 FROM ngram('SELECT p, b, e, k, brk, x "
+		"FROM t', 2, 4, 2) ORDER BY 1, 2";
+	struct table t = { .sql = NULL };
+
+	(void)state;
+	/*
+	 * abc occurs three times; ab and bc only inside of it. A wall time is 24: from 0 to
+	 * 20 + 4; three of them are 72. Nine rows are part of them.
+	 */
+	fill_keys(&t, "abcxabcyabc");
+	assert_answer(t.sql, sql, "0|3|3|72|9.0");
+	release(&t);
+
+	/* aaaa: without overlaps aa twice; aaa occurs once only. */
+	t = (struct table){ .sql = NULL };
+	fill_keys(&t, "aaaa");
+	assert_answer(t.sql, sql, "0|2|2|28|4.0");
+	release(&t);
+
+	/* A break ends sequences. */
+	t = (struct table){ .sql = NULL };
+	fill_keys(&t, "a#bqa#b");
+	assert_answer(t.sql, sql, "");
+	release(&t);
+}
+
+static void graphs_are_matched_as_induced_subgraphs(void **state)
+{
+	static const char dump[] =
+		"graph { name: \"g\"\n op { name: \"m\" type: \"MatMul\" input: \"x:0\" attr { key: "
+		"\"name\" value { s: \"no\" } } }\n op { name: \"a\" type: \"Add\" input: \"m:0\" }\n"
+		" op { name: \"r\" type: \"Relu\" input: \"a:0\" input: \"m:0\" }\n"
+		" op { name: \"x\" type: \"Data\" } }\n";
+	struct graphs graphs = { .nodes = { .arena = NULL } };
+	struct np_err err = NP_ERR_INIT;
+	struct sql *sql = open_sql();
+	struct view views[2];
+
+	(void)state;
+	assert_ok(graph_parse(&graphs, "g.txt", dump, strlen(dump), &err), err);
+	view_of_rows(&views[0], "v_graph_node", &graphs.nodes);
+	view_of_rows(&views[1], "v_graph_edge", &graphs.edges);
+	assert_ok(sql_add_view(sql, &views[0], &err), err);
+	assert_ok(sql_add_view(sql, &views[1], &err), err);
+	assert_answer(sql, "SELECT id, op_type FROM v_graph_node",
+		      "m|MatMul;a|Add;r|Relu;x|Data");
+	assert_answer(sql, "SELECT src, dst FROM v_graph_edge", "x|m;m|a;a|r;m|r");
+	assert_answer(sql,
+		      "SELECT \"match\", role, node FROM graph_match('{\"nodes\": {\"p\": "
+		      "\"matmul|BatchMatMul\", \"q\": \"Add\"}, \"edges\": [[\"p\", \"q\"]]}')",
+		      "0|p|m;0|q|a");
+	/* m → a → r is there, but m → r is, too: not induced. */
+	assert_answer(sql,
+		      "SELECT count(*) FROM graph_match('{\"nodes\": {\"p\": \"MatMul\", \"q\": "
+		      "\"Add\", \"s\": \"Relu\"}, \"edges\": [[\"p\", \"q\"], [\"q\", \"s\"]]}')",
+		      "0");
+	assert_int_equal(graph_parse(&graphs, "n.txt", "hello { }", 9, &err), NP_E_FORMAT);
+	sql_close(sql);
+	graphs_release(&graphs);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sequences_are_found_in_each_partition_in_order),
+		cmocka_unit_test(overlaps_are_those_of_a_comparison_of_all_pairs),
+		cmocka_unit_test(covered_time_is_that_of_counting_points),
+		cmocka_unit_test(an_index_finds_what_a_scan_finds),
+		cmocka_unit_test(repeated_sequences_are_given_once_at_their_full_length),
+		cmocka_unit_test(graphs_are_matched_as_induced_subgraphs),
+	};
+
+	sql_set_up();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

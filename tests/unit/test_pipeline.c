@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/pipeline.h"
+
+#include "np_cluster_fixture.h"
+
+#include "npuprof/align.h"
+
+/* Rank 0 is the first of two stages; what it does is written down piece by piece. */
+struct story {
+	struct np_run *run;
+	struct np_rank *rank;
+	uint32_t pp;
+	uint32_t dp;
+	np_ns now;
+	np_ns wait[16]; /* by operator */
+};
+
+static const struct np_parallel two_stages = {
+	.known = true, .world = 2, .tp = 1, .pp = 2, .dp = 1, .cp = 1, .ep = 1
+};
+
+static struct story begin(void)
+{
+	struct story story = { .run = np_run_new() };
+
+	for (int32_t i = 0; i < 2; i++) {
+		struct np_rank *rank = add_rank(story.run, i, true);
+
+		rank->parallel = two_stages;
+		if (i == 0)
+			story.rank = rank;
+	}
+	story.pp = add_group(story.run, story.rank, 5, "pp", LIST(0, 1));
+	story.dp = add_group(story.run, story.rank, 6, "dp", LIST(0));
+	(void)add_step(story.run, story.rank, "3");
+	return story;
+}
+
+static void end(struct story *story)
+{
+	np_run_free(story->run);
+}
+
+#define with_story NP_CLEANUP(end) struct story
+
+static void add_segment(struct story *story, np_leaf leaf, np_ns length)
+{
+	struct np_activity *activity = &story->rank->activity;
+	struct np_segment *segment = np_vec_add(&activity->segments, NULL);
+	struct np_share *share = np_vec_add(&activity->shares, NULL);
+
+	assert_non_null(segment);
+	assert_non_null(share);
+	*segment = (struct np_segment){ story->now, (uint32_t)(activity->shares.count - 1) };
+	*share = (struct np_share){ leaf, (uint32_t)length };
+	story->now += length;
+}
+
+static void compute(struct story *story, np_ns length)
+{
+	add_segment(story, np_leaf_make(NP_LEAF_COMPUTE, 0), length);
+}
+
+static void idle(struct story *story, np_ns length)
+{
+	add_segment(story, np_leaf_make(NP_LEAF_FREE_HOST, 0), length);
+}
+
+/* An operator of which nothing is hidden. */
+static void communicate(struct story *story, const char *type, np_ns wait, np_ns transfer)
+{
+	bool p2p = np_op_is_p2p(type);
+	struct np_comm_op *op = add_op(story->rank, p2p ? story->pp : story->dp, p2p);
+	struct np_exposed *piece = np_vec_add(&story->rank->activity.exposed, NULL);
+	uint32_t index = (uint32_t)(story->rank->ops.count - 1);
+
+	assert_non_null(piece);
+	assert_true(index < NP_COUNT(story->wait));
+	op->type = intern(story->run, type);
+	op->start = story->now;
+	op->end = story->now + wait + transfer;
+	op->bytes = NP_UNKNOWN;
+	op->peer = p2p ? 2 : 0;
+	*piece = (struct np_exposed){ op->start, op->end, index };
+	story->wait[index] = wait;
+	add_segment(story, np_leaf_make(NP_LEAF_COMM, index), wait + transfer);
+}
+
+static struct np_pipeline told(struct story *story)
+{
+	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = NULL;
+	NP_CLEANUP(np_align_freep) struct np_align *align = NULL;
+	struct np_activity *activity = &story->rank->activity;
+	struct np_activity_cell *cell = np_vec_add(&activity->cells, NULL);
+	struct np_segment *last = np_vec_add(&activity->segments, NULL);
+	struct np_step_time *time = np_vec_add(&story->rank->times, NULL);
+	struct np_pipeline pipeline = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_waits waits = { 0 };
+	np_ns by_slot[NP_COUNT(story->wait)] = { 0 };
+
+	assert_non_null(cell);
+	assert_non_null(last);
+	assert_non_null(time);
+	last->first = (uint32_t)activity->shares.count;
+	*cell = (struct np_activity_cell){ .begin = 0,
+					   .end = story->now,
+					   .segments = (uint32_t)activity->segments.count - 1,
+					   .exposed = (uint32_t)activity->exposed.count };
+	time->span = story->now;
+	assert_ok(np_cluster_build(story->run, &cluster, &err), err);
+	assert_ok(np_align_build(story->run, 1, &align, &err), err);
+	for (size_t i = 0; i < story->rank->ops.count; i++)
+		by_slot[np_align_slot(align, 0, i)] = story->wait[i];
+	waits.wait = by_slot;
+	assert_ok(np_pipeline_measure(cluster, align, &waits, &pipeline, &err), err);
+	return pipeline;
+}
+
+#define with_pipeline NP_CLEANUP(np_pipeline_release) struct np_pipeline
+
+static void assert_whole(const struct np_pipeline_time *time)
+{
+	assert_int_equal(time->useful + time->other_comm + time->warmup + time->imbalance +
+				 time->transfer + time->host + time->tail,
+			 time->span);
+}
+
+static void every_nanosecond_has_one_place(void **state)
+{
+	with_story story = begin();
+
+	(void)state;
+	compute(&story, 100);
+	communicate(&story, "hcom_allReduce_", 7, 13);
+	communicate(&story, "hcom_send_", 20, 10);
+	communicate(&story, "hcom_receive_", 60, 10);
+	compute(&story, 200);
+	idle(&story, 5);
+	communicate(&story, "hcom_allReduce_", 30, 11);
+	with_pipeline pipeline = told(&story);
+	const struct np_pipeline_time *time = pipeline.list.item;
+	assert_int_equal(pipeline.list.count, 1);
+	assert_int_equal(pipeline.stages, 2);
+	assert_whole(time);
+	assert_int_equal(time->useful, 300);
+	/* Waiting for ranks of the same stage is no matter of the pipeline, but behind its end. */
+	assert_int_equal(time->other_comm, 7 + 13 + 11);
+	assert_int_equal(time->warmup, 20 + 60);
+	assert_int_equal(time->imbalance, 0);
+	assert_int_equal(time->transfer, 20);
+	assert_int_equal(time->host, 5);
+	assert_int_equal(time->tail, 30);
+	/* One micro-batch: the other stage takes as long as this one works, 100 + 20 here. */
+	assert_int_equal(time->micro_batches, 1);
+	assert_int_equal(time->ideal, 120);
+	assert_int_equal(time->excess, 80 + 20 + 5 + 30 - 120);
+}
+
+static void waiting_between_gradients_is_imbalance(void **state)
+{
+	with_story story = begin();
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		compute(&story, 10);
+		communicate(&story, "hcom_send_", 0, 10);
+		communicate(&story, "hcom_receive_", 30 + i, 10);
+	}
+	with_pipeline pipeline = told(&story);
+	assert_int_equal(pipeline.list.count, 1);
+	assert_whole(pipeline.list.item);
+	assert_int_equal(pipeline.list.item[0].warmup, 30);
+	assert_int_equal(pipeline.list.item[0].imbalance, 31 + 32);
+	assert_int_equal(pipeline.list.item[0].micro_batches, 3);
+}
+
+static void gradients_of_what_was_taken_in_ahead_are_draining(void **state)
+{
+	with_story story = begin();
+
+	(void)state;
+	communicate(&story, "hcom_send_", 0, 10);
+	communicate(&story, "hcom_send_", 0, 10);
+	communicate(&story, "hcom_receive_", 30, 10);
+	compute(&story, 10);
+	communicate(&story, "hcom_send_", 5, 10);
+	communicate(&story, "hcom_receive_", 31, 10);
+	compute(&story, 10);
+	communicate(&story, "hcom_receive_", 32, 10);
+	with_pipeline pipeline = told(&story);
+	assert_int_equal(pipeline.list.count, 1);
+	assert_whole(pipeline.list.item);
+	assert_int_equal(pipeline.list.item[0].warmup, 30 + 32);
+	assert_int_equal(pipeline.list.item[0].imbalance, 5 + 31);
+}
+
+static void batches_are_taken_for_one_forward_one_backward(void **state)
+{
+	with_story story = begin();
+
+	(void)state;
+	/* One ahead, two exchanges of both, one for the last gradient: three micro-batches. */
+	communicate(&story, "hcom_batchSendRecv_", 1, 10);
+	communicate(&story, "hcom_batchSendRecv_", 20, 10);
+	compute(&story, 10);
+	communicate(&story, "hcom_batchSendRecv_", 300, 10);
+	compute(&story, 10);
+	communicate(&story, "hcom_batchSendRecv_", 4000, 10);
+	with_pipeline pipeline = told(&story);
+	assert_int_equal(pipeline.list.count, 1);
+	assert_whole(pipeline.list.item);
+	assert_int_equal(pipeline.list.item[0].micro_batches, 3);
+	assert_int_equal(pipeline.list.item[0].warmup, 1 + 20 + 4000);
+	assert_int_equal(pipeline.list.item[0].imbalance, 300);
+	assert_int_equal(pipeline.list.item[0].transfer, 40);
+}
+
+static void a_rank_whose_waiting_is_unknown_has_no_row(void **state)
+{
+	with_story story = begin();
+
+	(void)state;
+	communicate(&story, "hcom_send_", 0, 10);
+	communicate(&story, "hcom_receive_", 30, 10);
+	story.wait[1] = NP_UNKNOWN;
+	with_pipeline pipeline = told(&story);
+	assert_int_equal(pipeline.list.count, 0);
+}
+
+static void without_stages_there_is_no_pipeline(void **state)
+{
+	with_story story = begin();
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		story.run->ranks[i]->parallel.pp = 1;
+		story.run->ranks[i]->parallel.dp = 2;
+	}
+	compute(&story, 10);
+	communicate(&story, "hcom_allReduce_", 30, 10);
+	with_pipeline pipeline = told(&story);
+	assert_int_equal(pipeline.stages, 0);
+	assert_int_equal(pipeline.list.count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_nanosecond_has_one_place),
+		cmocka_unit_test(waiting_between_gradients_is_imbalance),
+		cmocka_unit_test(gradients_of_what_was_taken_in_ahead_are_draining),
+		cmocka_unit_test(batches_are_taken_for_one_forward_one_backward),
+		cmocka_unit_test(a_rank_whose_waiting_is_unknown_has_no_row),
+		cmocka_unit_test(without_stages_there_is_no_pipeline),
+	};
+
+	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
+}
