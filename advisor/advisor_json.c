@@ -18,8 +18,7 @@ static void put_notes(struct np_jsonout *out, const struct np_notes *notes, enum
 			continue;
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "path", note->path);
-		np_jsonout_integer(out, "rank",
-				   note->rank == NP_NO_RANK ? NP_UNKNOWN : note->rank);
+		np_jsonout_integer(out, "rank", note->rank == NP_NO_RANK ? NP_UNKNOWN : note->rank);
 		np_jsonout_text(out, "what", note->what);
 		np_jsonout_text(out, "reason", note->reason);
 		np_jsonout_end(out);
@@ -95,8 +94,8 @@ static void put_rows(struct np_jsonout *out, const struct finding *finding, bool
 static void put_evidence(struct np_jsonout *out, const struct finding *finding)
 {
 	const struct rows *evidence = &finding->shown->evidence;
-	bool with_rank = finding->shown->rank != NP_NO_RANK &&
-			 rows_column(evidence, "rank") == SIZE_MAX;
+	bool with_rank =
+		finding->shown->rank != NP_NO_RANK && rows_column(evidence, "rank") == SIZE_MAX;
 	size_t total = 0;
 
 	for (size_t o = 0; o < finding->outcomes.count; o++)
@@ -250,10 +249,10 @@ int advisor_report_json(const struct advisor_report *report, FILE *stream, struc
 }
 
 static const struct np_column csv_columns[] = {
-	{ "rule", NP_TEXT },       { "severity", NP_TEXT },   { "confidence", NP_REAL },
-	{ "gain_ns", NP_INTEGER }, { "gain_pct", NP_REAL },   { "gain_bound", NP_TEXT },
-	{ "group", NP_TEXT },      { "ranks", NP_TEXT },      { "title", NP_TEXT },
-	{ "message", NP_TEXT },    { "advice", NP_TEXT },     { "repair", NP_TEXT },
+	{ "rule", NP_TEXT },       { "severity", NP_TEXT },    { "confidence", NP_REAL },
+	{ "gain_ns", NP_INTEGER }, { "gain_pct", NP_REAL },    { "gain_bound", NP_TEXT },
+	{ "group", NP_TEXT },      { "ranks", NP_TEXT },       { "title", NP_TEXT },
+	{ "message", NP_TEXT },    { "advice", NP_TEXT },      { "repair", NP_TEXT },
 	{ "baseline", NP_TEXT },   { "fingerprint", NP_TEXT },
 };
 
@@ -269,20 +268,19 @@ static int produce_finding(const struct finding *finding, struct np_sink *sink, 
 	np_ranges_format(&where, finding->ranks.item, finding->ranks.count);
 	for (size_t i = 0; i < shown->advice.count; i++)
 		np_buf_printf(&todo, "%s%s", i > 0 ? " " : "", shown->advice.item[i]);
-	rc = np_sink_row(sink,
-			 (struct np_cell[]){ np_cell_text(finding->rule->id),
-					     np_cell_text(severity_name(finding->severity)),
-					     np_cell_real(shown->confidence),
-					     np_cell_integer(finding->gain),
-					     np_cell_real(finding->gain_percent),
-					     np_cell_text(bound_name(finding->rule->bound)),
-					     np_cell_text(finding->rule->group),
-					     np_cell_text(where.text), np_cell_text(shown->title),
-					     np_cell_text(shown->message), np_cell_text(todo.text),
-					     np_cell_text(shown->repair),
-					     np_cell_text(baseline_name(finding->baseline)),
-					     np_cell_text(fingerprint) },
-			 err);
+	rc = np_sink_row(
+		sink,
+		(struct np_cell[]){ np_cell_text(finding->rule->id),
+				    np_cell_text(severity_name(finding->severity)),
+				    np_cell_real(shown->confidence), np_cell_integer(finding->gain),
+				    np_cell_real(finding->gain_percent),
+				    np_cell_text(bound_name(finding->rule->bound)),
+				    np_cell_text(finding->rule->group), np_cell_text(where.text),
+				    np_cell_text(shown->title), np_cell_text(shown->message),
+				    np_cell_text(todo.text), np_cell_text(shown->repair),
+				    np_cell_text(baseline_name(finding->baseline)),
+				    np_cell_text(fingerprint) },
+		err);
 	np_buf_release(&where);
 	np_buf_release(&todo);
 	return rc;

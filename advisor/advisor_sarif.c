@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "frames.h"
 #include "advisor_report.h"
+#include "frames.h"
 
 /* SARIF 2.1.0, for continuous integration and editors. */
 
@@ -177,7 +177,8 @@ static void put_result(struct np_jsonout *out, const struct advisor_report *repo
 	np_jsonout_end(out);
 }
 
-static void put_rule(struct np_jsonout *out, const struct advisor_report *report, const struct rule *rule)
+static void put_rule(struct np_jsonout *out, const struct advisor_report *report,
+		     const struct rule *rule)
 {
 	const char *title = rule_text_in(rule->title, report->language);
 	const char *about = rule_text_in(rule->about, report->language);
@@ -228,8 +229,7 @@ static void put_invocation(struct np_jsonout *out, const struct advisor_report *
 		if (rule->status != STATUS_SKIPPED && rule->status != STATUS_ERROR)
 			continue;
 		np_jsonout_object(out, NULL);
-		np_jsonout_text(out, "level",
-				rule->status == STATUS_ERROR ? "error" : "note");
+		np_jsonout_text(out, "level", rule->status == STATUS_ERROR ? "error" : "note");
 		put_message(out, "message", rule->reason);
 		np_jsonout_object_line(out, "associatedRule");
 		np_jsonout_text(out, "id", rule->rule->id);

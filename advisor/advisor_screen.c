@@ -23,7 +23,8 @@ void advisor_report_fingerprint(const struct finding *finding, char ret[17])
 	(void)snprintf(ret, 17, "%016" PRIx64, finding->fingerprint);
 }
 
-void advisor_report_where(const struct advisor_report *report, const struct finding *finding, struct np_buf *buf)
+void advisor_report_where(const struct advisor_report *report, const struct finding *finding,
+			  struct np_buf *buf)
 {
 	size_t used = np_run_used(report->advice->analysis->run);
 
@@ -32,13 +33,14 @@ void advisor_report_where(const struct advisor_report *report, const struct find
 		return;
 	}
 	np_buf_add(buf, advisor_report_word(report, finding->ranks.count > 1 ? "ranks " : "rank ",
-				    "rank "));
+					    "rank "));
 	np_ranges_format(buf, finding->ranks.item, finding->ranks.count);
 	if (used > 1)
 		np_buf_printf(buf, " (%zu/%zu)", finding->ranks.count, used);
 }
 
-void advisor_report_gain(const struct advisor_report *report, const struct finding *finding, struct np_buf *buf)
+void advisor_report_gain(const struct advisor_report *report, const struct finding *finding,
+			 struct np_buf *buf)
 {
 	if (finding->gain == NP_UNKNOWN) {
 		np_buf_add(buf, "-");
@@ -155,8 +157,8 @@ static int put_evidence(const struct advisor_report *report, const struct findin
 	return np_grid_write(grid, buf, 6, report->width, report->color, err);
 }
 
-static int put_finding(const struct advisor_report *report, const struct finding *finding, size_t number,
-		       struct np_buf *buf, struct np_err *err)
+static int put_finding(const struct advisor_report *report, const struct finding *finding,
+		       size_t number, struct np_buf *buf, struct np_err *err)
 {
 	const struct outcome *shown = finding->shown;
 	size_t advice = report->verbose ? shown->advice.count : shown->advice.count > 0;
@@ -177,7 +179,8 @@ static int put_finding(const struct advisor_report *report, const struct finding
 	if (!report->verbose)
 		return NP_OK;
 	if (shown->basis && finding->gain != NP_UNKNOWN)
-		put_text(report, buf, advisor_report_word(report, "gain:", "收益依据："), shown->basis);
+		put_text(report, buf, advisor_report_word(report, "gain:", "收益依据："),
+			 shown->basis);
 	return put_evidence(report, finding, buf, err);
 }
 
@@ -185,8 +188,7 @@ static int put_finding(const struct advisor_report *report, const struct finding
 static bool not_checked(const struct rule_report *rule)
 {
 	return rule->status == STATUS_SKIPPED || rule->status == STATUS_ERROR ||
-	       (rule->reason[0] &&
-		(rule->status == STATUS_FIRED || rule->status == STATUS_CLEAR));
+	       (rule->reason[0] && (rule->status == STATUS_FIRED || rule->status == STATUS_CLEAR));
 }
 
 /* Rules with the same reason share a line. */
@@ -206,7 +208,8 @@ static void put_not_checked(const struct advisor_report *report, struct np_buf *
 		if (told)
 			continue;
 		if (first)
-			np_buf_printf(buf, "\n%s\n", advisor_report_word(report, "not checked:", "未检查："));
+			np_buf_printf(buf, "\n%s\n",
+				      advisor_report_word(report, "not checked:", "未检查："));
 		first = false;
 		np_buf_add(&line, rule->rule->id);
 		for (size_t j = i + 1; j < advice->rules.count; j++) {
@@ -222,15 +225,16 @@ static void put_not_checked(const struct advisor_report *report, struct np_buf *
 	}
 }
 
-static void put_notes(const struct advisor_report *report, const struct np_notes *notes, struct np_buf *buf,
-		      bool *first)
+static void put_notes(const struct advisor_report *report, const struct np_notes *notes,
+		      struct np_buf *buf, bool *first)
 {
 	for (size_t i = 0; i < notes->list.count; i++) {
 		const struct np_note *note = &notes->list.item[i];
 		struct np_buf line = NP_BUF_INIT;
 
 		if (*first)
-			np_buf_printf(buf, "\n%s\n", advisor_report_word(report, "notes:", "说明："));
+			np_buf_printf(buf, "\n%s\n",
+				      advisor_report_word(report, "notes:", "说明："));
 		*first = false;
 		np_text_safe(&line, note->path, strlen(note->path));
 		np_buf_add(&line, ": ");
@@ -269,7 +273,8 @@ static void put_counts(const struct advisor_report *report, struct np_buf *buf)
 	np_buf_add(buf, "\n");
 }
 
-int advisor_report_screen(const struct advisor_report *report, struct np_buf *buf, struct np_err *err)
+int advisor_report_screen(const struct advisor_report *report, struct np_buf *buf,
+			  struct np_err *err)
 {
 	const struct advice *advice = report->advice;
 	bool first = true;
@@ -298,7 +303,8 @@ static void put_markdown(struct np_buf *buf, const char *text)
 	np_buf_release(&safe);
 }
 
-static int markdown_findings(const struct advisor_report *report, struct np_buf *buf, struct np_err *err)
+static int markdown_findings(const struct advisor_report *report, struct np_buf *buf,
+			     struct np_err *err)
 {
 	const struct np_grid_column columns[] = {
 		{ "#", NP_RIGHT, false },
@@ -358,7 +364,8 @@ static void markdown_not_checked(const struct advisor_report *report, struct np_
 	}
 }
 
-int advisor_report_markdown(const struct advisor_report *report, struct np_buf *buf, struct np_err *err)
+int advisor_report_markdown(const struct advisor_report *report, struct np_buf *buf,
+			    struct np_err *err)
 {
 	struct np_buf total = NP_BUF_INIT;
 	struct np_buf notes = NP_BUF_INIT;

@@ -195,9 +195,10 @@ const struct np_cmd np_cmd_advisor = {
 	.topic = "Analysing a run",
 	.synopsis = "[options] [-d] [DIR...]",
 	.summary = "apply the rules: what to change, and what it would gain",
-	.about = "Applies the rules in rules/ to the profiles of all ranks found below DIR (default: "
-		 "this directory) and lists what they found by the time it costs, with advice, and "
-		 "what could not be checked and why. The inputs are not changed.",
+	.about =
+		"Applies the rules in rules/ to the profiles of all ranks found below DIR (default: "
+		"this directory) and lists what they found by the time it costs, with advice, and "
+		"what could not be checked and why. The inputs are not changed.",
 	.run = cmd_advisor,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
@@ -280,7 +281,8 @@ static int explain(const struct rule_library *library, const struct advisor_opti
 	struct np_buf buf = NP_BUF_INIT;
 
 	if (!rule)
-		return np_cmd_usage(&np_cmd_advisor, "there is no rule '%s'; see npuprof rules list",
+		return np_cmd_usage(&np_cmd_advisor,
+				    "there is no rule '%s'; see npuprof rules list",
 				    options->explain);
 	rule_show(&buf, rule, (enum rule_language)options->language, np_output_width(stdout));
 	return np_output_release(&buf);

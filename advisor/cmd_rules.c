@@ -82,10 +82,11 @@ const struct np_cmd np_cmd_rules = {
 	.topic = "Analysing a run",
 	.synopsis = "[options] list|show|check|test|views [ID|FILE...]",
 	.summary = "list, explain, check and test the rules of the advisor",
-	.about = "list shows the rules there are, show explains one. check reads rule files, "
-		 "prepares their SQL and compiles their patterns; test runs the tests that they "
-		 "carry, too. views lists what rules can read. Without files, check and test take the rules of the program and of "
-		 "--rules.",
+	.about =
+		"list shows the rules there are, show explains one. check reads rule files, "
+		"prepares their SQL and compiles their patterns; test runs the tests that they "
+		"carry, too. views lists what rules can read. Without files, check and test take the rules of the program and of "
+		"--rules.",
 	.run = cmd_rules,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_PLAIN,
@@ -148,10 +149,8 @@ static int list_json(const struct rule_library *library, const struct rules_opti
 static int list_table(const struct rule_library *library, const struct rules_options *options)
 {
 	static const struct np_grid_column columns[] = {
-		{ "rule", NP_LEFT, false },
-		{ "dimension", NP_LEFT, false },
-		{ "over", NP_LEFT, false },
-		{ "tests", NP_RIGHT, false },
+		{ "rule", NP_LEFT, false },         { "dimension", NP_LEFT, false },
+		{ "over", NP_LEFT, false },         { "tests", NP_RIGHT, false },
 		{ "what it finds", NP_LEFT, true },
 	};
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
@@ -176,8 +175,8 @@ static int list_table(const struct rule_library *library, const struct rules_opt
 	}
 	if (np_grid_rows(grid) == 0)
 		return np_report(NP_EXIT_FAILED, "there is no such rule");
-	if (np_grid_write(grid, &buf, 0, np_output_width(stdout),
-			  np_common_color(&common, stdout), &err) < 0) {
+	if (np_grid_write(grid, &buf, 0, np_output_width(stdout), np_common_color(&common, stdout),
+			  &err) < 0) {
 		np_buf_release(&buf);
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	}
@@ -258,8 +257,8 @@ static int list_views(void)
 }
 
 /* list and show read all rules; check and test read the files they are given. */
-static int read_rules(struct rule_library *library, const struct rules_options *options,
-		      bool files, struct np_err *err)
+static int read_rules(struct rule_library *library, const struct rules_options *options, bool files,
+		      struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -283,9 +282,10 @@ static int rules(const struct rules_options *options)
 	while (chosen < NP_COUNT(actions) && strcmp(actions[chosen], action) != 0)
 		chosen++;
 	if (chosen == NP_COUNT(actions))
-		return np_cmd_usage(&np_cmd_rules,
-				    "unknown action '%s'; it is one of list, show, check, test or views",
-				    action);
+		return np_cmd_usage(
+			&np_cmd_rules,
+			"unknown action '%s'; it is one of list, show, check, test or views",
+			action);
 	if (chosen == 4)
 		return list_views();
 	if (!library)

@@ -3,6 +3,7 @@
 #include "common.h"
 #include "output.h"
 #include "prepare.h"
+#include "progress.h"
 #include "report.h"
 
 #include "npuprof/text.h"
@@ -143,7 +144,10 @@ static char *output_directory(const struct cluster_options *options)
 static int run_modes(const struct cluster_options *options, struct np_analysis *analysis,
 		     struct np_modes **ret, struct np_err *err)
 {
-	const struct np_workers workers = { .threads = (size_t)options->common.jobs };
+	struct np_progress progress;
+	const struct np_workers workers = { .threads = (size_t)options->common.jobs,
+					    .tick = np_progress_tick,
+					    .tick_context = &progress };
 	char *directory = output_directory(options);
 	struct np_modes_options how = { .modes = options->modes,
 					.top = options->top,
@@ -157,8 +161,10 @@ static int run_modes(const struct cluster_options *options, struct np_analysis *
 	if (rc == NP_OK && options->rank &&
 	    (!np_text_to_int(options->rank, strlen(options->rank), &how.rank) || how.rank < 0))
 		rc = np_fail(err, NP_E_USAGE, "'%s' is no rank", options->rank);
+	np_progress_init(&progress, "running modes", options->common.quiet);
 	if (rc == NP_OK)
 		rc = np_modes_run(analysis->run, analysis->cluster, &how, &workers, ret, err);
+	np_progress_end(&progress);
 	free(directory);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 #include "report_parts.h"
+#include "report_whatif.h"
 #include "verdict.h"
 
 #include <inttypes.h>
@@ -90,7 +91,7 @@ static void put_withheld(struct np_jsonout *out, const struct np_readiness *read
 	np_jsonout_end(out);
 }
 
-static int put_trust(struct np_jsonout *out, const struct report *report, struct np_err *err)
+int report_put_trust(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
 	const struct np_waits *waits = report->tables->waits;
 	struct np_readiness readiness[NP_ANALYSIS_COUNT];
@@ -257,10 +258,10 @@ static void put_empty_array(struct np_jsonout *out, const char *key)
 }
 
 /* Who is charged: a share of all waiting, unknown without any. */
-static void put_charge(struct np_jsonout *out, const struct np_blame *blame, np_ns cost,
-		       np_ns direct)
+static void put_charge(struct np_jsonout *out, const struct np_blame *blame, np_ns recovered,
+		       np_ns cost, np_ns direct)
 {
-	np_jsonout_null(out, "recovered_ns");
+	np_jsonout_integer(out, "recovered_ns", recovered);
 	np_jsonout_integer(out, "cost_ns", cost);
 	np_jsonout_integer(out, "direct_ns", direct);
 	np_jsonout_real(out, "share",
@@ -334,7 +335,8 @@ static int put_straggler(struct np_jsonout *out, const struct report *report, ui
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_integer(out, "rank", rank->id);
 	np_jsonout_text(out, "host", np_run_text(report->run, rank->host_name));
-	put_charge(out, blame, origin->ranks[index].cost, blame->ranks[index].cost);
+	put_charge(out, blame, np_whatif_saved(report->tables->whatif, rank->id),
+		   origin->ranks[index].cost, blame->ranks[index].cost);
 	np_jsonout_integer(out, "last_arrivals", blame->ranks[index].last_arrivals);
 	np_jsonout_integer(out, "instances", blame->ranks[index].instances);
 	np_jsonout_text(out, "kind", np_blame_kind(blame, index));
@@ -349,7 +351,7 @@ static void put_unprofiled(struct np_jsonout *out, const struct report *report)
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_null(out, "rank");
 	np_jsonout_null(out, "host");
-	put_charge(out, report->tables->blame, report->tables->origin->unprofiled,
+	put_charge(out, report->tables->blame, NP_UNKNOWN, report->tables->origin->unprofiled,
 		   report->tables->blame->unprofiled);
 	np_jsonout_null(out, "last_arrivals");
 	np_jsonout_null(out, "instances");
@@ -397,7 +399,7 @@ static int put_stragglers(struct np_jsonout *out, const struct report *report, s
 	const struct np_origin *origin = report->tables->origin;
 	struct np_blame_order order;
 	bool unprofiled_due = origin->unprofiled > 0;
-	int rc = np_origin_sort(origin, &order, err);
+	int rc = np_whatif_sort(report->tables->whatif, report->run, origin, &order, err);
 
 	if (rc < 0)
 		return rc;
@@ -457,10 +459,7 @@ static void put_job_findings(struct np_jsonout *out, const struct report *report
 static void put_later_parts(struct np_jsonout *out, const struct report *report)
 {
 	put_job_findings(out, report);
-	np_jsonout_null(out, "replay");
-	put_empty_array(out, "whatif");
-	put_empty_array(out, "critical_path");
-	np_jsonout_null(out, "efficiency");
+	whatif_put_json(out, report, report->tables->whatif);
 }
 
 int report_json(const struct report *report, FILE *stream, struct np_err *err)
@@ -473,7 +472,7 @@ int report_json(const struct report *report, FILE *stream, struct np_err *err)
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
 	report_put_input(&out, report->run, cluster, report->input);
-	rc = put_trust(&out, report, err);
+	rc = report_put_trust(&out, report, err);
 	np_jsonout_array(&out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)
 		put_step(&out, report, cluster->steps.item[i]);

@@ -72,7 +72,7 @@ static void put_steps(struct np_buf *buf, const struct report *report)
 	free(numbers);
 }
 
-static void put_head(struct np_buf *buf, const struct report *report)
+void report_put_head(struct np_buf *buf, const struct report *report)
 {
 	size_t used = np_run_used(report->run);
 	int32_t world = np_cluster_world(report->cluster);
@@ -402,7 +402,7 @@ static int put_blame_section(struct section *section, const struct report *repor
 	const struct np_blame *blame = report->tables->blame;
 	const struct np_origin *origin = report->tables->origin;
 	struct np_blame_order order = { 0 };
-	int rc = np_origin_sort(origin, &order, err);
+	int rc = np_whatif_sort(report->tables->whatif, report->run, origin, &order, err);
 
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
 	if (rc == NP_OK && !section->grid)
@@ -481,7 +481,7 @@ static int build(struct page *page, const struct report *report, struct np_err *
 	int rc = NP_OK;
 
 	page->head = NP_BUF_INIT;
-	put_head(&page->head, report);
+	report_put_head(&page->head, report);
 	if (report->run->notes.list.count > 0)
 		put_notes(add_section(page, "Notes"), &report->run->notes);
 	if (report->tables->align->op_count > 0)
@@ -512,8 +512,7 @@ static int build(struct page *page, const struct report *report, struct np_err *
 	return rc < 0 ? rc : np_buf_check(&page->head, err);
 }
 
-/* Each line of the text, made safe, and wrapped to the width. */
-static void indent_lines(struct np_buf *buf, const char *text, size_t indent, size_t width)
+void report_put_lines(struct np_buf *buf, const char *text, size_t indent, size_t width)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
 
@@ -542,7 +541,7 @@ int report_screen(const struct report *report, struct np_buf *buf, struct np_err
 		if (section->grid)
 			rc = np_grid_write(section->grid, buf, 2, report->width, report->color,
 					   err);
-		indent_lines(buf, section->text.text, 2, report->width);
+		report_put_lines(buf, section->text.text, 2, report->width);
 	}
 	release_page(&page);
 	return rc < 0 ? rc : np_buf_check(buf, err);
@@ -564,7 +563,7 @@ int report_markdown(const struct report *report, struct np_buf *buf, struct np_e
 			rc = np_grid_write_markdown(section->grid, buf, err);
 		if (section->text.length > 0) {
 			np_buf_add(buf, section->grid ? "\n" : "");
-			indent_lines(buf, section->text.text, 4, SIZE_MAX);
+			report_put_lines(buf, section->text.text, 4, SIZE_MAX);
 		}
 	}
 	release_page(&page);

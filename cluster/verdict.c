@@ -158,22 +158,94 @@ static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t
 	put_share(buf, tables->origin->ranks[rank].cost, tables->blame->total);
 }
 
-static int put_sentence(struct np_buf *buf, const struct report *report, uint32_t rank,
-			struct np_err *err)
+/* "repairing it would save 2.05 ms of the step (15 %)" */
+static void put_gain(struct np_buf *buf, const struct report *report, np_ns saved)
 {
-	if (stands_out(report, rank))
+	np_buf_add(buf, "; repairing it would save ");
+	np_text_duration(buf, saved);
+	np_buf_printf(buf, " of the step (%.0f %%)",
+		      100 * (double)saved / (double)report->tables->whatif->step);
+}
+
+/* The rank that the verdict of the replay names; UINT32_MAX for none. */
+static uint32_t named_rank(const struct report *report, const struct np_whatif_verdict *verdict)
+{
+	int64_t id;
+
+	if (!verdict->found || verdict->fix.kind != NP_FIX_RANK ||
+	    !np_text_to_int(verdict->fix.what, strlen(verdict->fix.what), &id))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < report->run->sources.count; i++) {
+		if (report->run->ranks[i] && report->run->ranks[i]->id == id)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+static void put_other_cause(struct np_buf *buf, const struct np_whatif_verdict *verdict)
+{
+	static const char *const words[NP_FIX_KINDS] = {
+		[NP_FIX_HOST] = "host %s is slower than the others",
+		[NP_FIX_STAGE] = "stage %s of the pipeline takes longer than the others",
+		[NP_FIX_ROLE] = "communicators of role %s are uneven",
+		[NP_FIX_OPTYPE] = "kernels of type %s take longer on some ranks",
+		[NP_FIX_GROUP] = "communicator %s is slower than others like it",
+		[NP_FIX_LINK] = "the link between ranks %s is slow",
+		[NP_FIX_HOST_GAPS] = "devices wait for their hosts to launch",
+		[NP_FIX_EXPERTS] = "experts get uneven numbers of tokens",
+	};
+	const char *word = words[verdict->fix.kind] ? words[verdict->fix.kind] : "";
+	const char *gap = strstr(word, "%s");
+
+	np_buf_add_bytes(buf, word, gap ? (size_t)(gap - word) : strlen(word));
+	if (gap) {
+		np_text_safe(buf, verdict->fix.what, strlen(verdict->fix.what));
+		np_buf_add(buf, gap + 2);
+	}
+}
+
+/* A loss that no single repair removes, but all together do. */
+static void put_spread_loss(struct np_buf *buf, const struct report *report)
+{
+	const struct np_whatif *whatif = report->tables->whatif;
+	np_ns loss = whatif->ideal == NP_UNKNOWN ? 0 : whatif->step - whatif->ideal;
+
+	if (whatif->step <= 0 || (double)loss < 0.02 * (double)whatif->step)
+		return;
+	np_buf_printf(buf,
+		      "; even ranks and links would save %.0f %% of the step, but no single"
+		      " repair does",
+		      100 * (double)loss / (double)whatif->step);
+}
+
+static int put_sentence(struct np_buf *buf, const struct report *report, struct np_err *err)
+{
+	struct np_whatif_verdict verdict = np_whatif_verdict(report->tables->whatif);
+	uint32_t named = named_rank(report, &verdict);
+	uint32_t rank;
+	int rc = first_origin(report, &rank, err);
+
+	if (rc < 0)
+		return rc;
+	if (named != UINT32_MAX) {
+		rc = put_culprit(buf, report, named, err);
+	} else if (verdict.found) {
+		put_other_cause(buf, &verdict);
+	} else if (!report->tables->whatif->rows.count && stands_out(report, rank)) {
 		return put_culprit(buf, report, rank, err);
-	put_nobody(buf, report, rank);
-	return NP_OK;
+	} else {
+		put_nobody(buf, report, rank);
+		put_spread_loss(buf, report);
+	}
+	if (verdict.found)
+		put_gain(buf, report, verdict.saved);
+	return rc;
 }
 
 int verdict_put_text(struct np_buf *buf, const struct report *report, struct np_err *err)
 {
-	uint32_t rank;
-	int rc = first_origin(report, &rank, err);
+	int rc = put_sentence(buf, report, err);
 
-	if (rc == NP_OK)
-		rc = put_sentence(buf, report, rank, err);
 	np_buf_add_char(buf, '\n');
 	return rc;
 }
@@ -181,22 +253,20 @@ int verdict_put_text(struct np_buf *buf, const struct report *report, struct np_
 int verdict_put_json(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	uint32_t rank;
-	int rc = first_origin(report, &rank, err);
+	struct np_whatif_verdict verdict = np_whatif_verdict(report->tables->whatif);
+	int rc;
 
-	if (rc == NP_OK && report->tables->blame->total == 0) {
+	if (report->tables->blame->total == 0 && !verdict.found) {
 		np_jsonout_null(out, "verdict");
 		return NP_OK;
 	}
-	if (rc == NP_OK)
-		rc = put_sentence(&text, report, rank, err);
+	rc = put_sentence(&text, report, err);
 	if (rc < 0)
 		return rc;
 	np_jsonout_object_line(out, "verdict");
-	np_jsonout_text(out, "kind", stands_out(report, rank) ? "rank" : "none");
-	np_jsonout_integer(out, "what",
-			   stands_out(report, rank) ? report->run->ranks[rank]->id : NP_UNKNOWN);
-	np_jsonout_null(out, "recovered_ns");
+	np_jsonout_text(out, "kind", verdict.found ? np_fix_kind_name(verdict.fix.kind) : "none");
+	np_jsonout_text(out, "what", verdict.found && *verdict.fix.what ? verdict.fix.what : NULL);
+	np_jsonout_integer(out, "recovered_ns", verdict.found ? verdict.saved : NP_UNKNOWN);
 	np_jsonout_text(out, "text", text.text);
 	np_jsonout_end(out);
 	return NP_OK;

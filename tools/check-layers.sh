@@ -100,7 +100,7 @@ for feature in $features; do
 	refuse "$feature does not include another feature" "#include \"($others)/" - "$feature"
 done
 
-only 'sqlite3\.h' 'core/format/(db(_[a-z]+)?\.[ch]|scan\.c)'
+only 'sqlite3\.h' '(core/format/(db(_[a-z]+)?\.[ch]|scan\.c)|advisor/engine/sql_private\.h)'
 only 'jansson\.h' 'core/format/json\.c'
 only 'pcre2\.h' 'core/format/pattern\.c'
 only 'zlib\.h' 'core/format/gz\.c'

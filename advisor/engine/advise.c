@@ -18,10 +18,10 @@ struct work {
 	const struct advise_options *options;
 	struct advice *advice;
 	unsigned sections;
-	struct about *about;       /* by rank */
-	struct np_notes *notes;    /* by rank */
-	struct np_err *failures;   /* by rank: it could not be looked at */
-	atomic_bool *stopped;      /* by rule: it met a limit, and would on every rank */
+	struct about *about;     /* by rank */
+	struct np_notes *notes;  /* by rank */
+	struct np_err *failures; /* by rank: it could not be looked at */
+	atomic_bool *stopped;    /* by rule: it met a limit, and would on every rank */
 };
 
 static bool wants(const struct advise_options *options, const struct rule *rule)

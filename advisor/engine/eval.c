@@ -269,8 +269,7 @@ static void compose_match(struct composed *composed, const struct rule_match *ma
 }
 
 /* Columns that look others up. */
-static void compose_lookups(struct composed *composed, const struct rule_match *match,
-			    size_t index)
+static void compose_lookups(struct composed *composed, const struct rule_match *match, size_t index)
 {
 	struct composed inner = *composed;
 	size_t moved;
@@ -392,8 +391,7 @@ struct np_cell eval_scalar(struct eval *eval, const struct rule_sql *sql)
 	}
 	compose(&composed, ")");
 	sql_set_values(eval->sql, &eval->scalars);
-	if (eval_prepare(eval, &composed, &stmt) == NP_OK &&
-	    eval_step(eval, &composed, stmt) > 0 &&
+	if (eval_prepare(eval, &composed, &stmt) == NP_OK && eval_step(eval, &composed, stmt) > 0 &&
 	    cell_copy(eval->arena, sql_cell(stmt, 0), &cell, &err) < 0)
 		(void)eval_wrong(eval, sql, SIZE_MAX, &err);
 	sql_set_values(eval->sql, &eval->params);
@@ -525,8 +523,7 @@ static bool applies(struct eval *eval)
 		np_buf_printf(&composed.text, "%smax(CASE key WHEN '%s' THEN value END) AS %s",
 			      i > 0 ? ", " : "", view_run_keys[i], view_run_keys[i]);
 	compose(&composed, " FROM v_run)");
-	if (eval_prepare(eval, &composed, &stmt) == NP_OK &&
-	    eval_step(eval, &composed, stmt) > 0)
+	if (eval_prepare(eval, &composed, &stmt) == NP_OK && eval_step(eval, &composed, stmt) > 0)
 		cell = sql_cell(stmt, 0);
 	composed_release(&composed);
 	return cell_number(&cell, &number) && number != 0;
@@ -556,9 +553,8 @@ static bool has_inputs(struct eval *eval, struct np_err *why)
 
 			if (column != SIZE_MAX && view_knows(view, column))
 				continue;
-			(void)np_fail(why, NP_E_NOTFOUND, "no %s in %s; %s",
-				      need->columns.item[c], need->view,
-				      view_cure(need->view, need->columns.item[c]));
+			(void)np_fail(why, NP_E_NOTFOUND, "no %s in %s; %s", need->columns.item[c],
+				      need->view, view_cure(need->view, need->columns.item[c]));
 			return false;
 		}
 	}
@@ -650,7 +646,7 @@ static void evaluate(const struct evaluation *evaluation, struct result *ret,
 			     .arena = np_arena_new(),
 			     .step_time = NP_UNKNOWN,
 			     .steps = 1 };
-	int64_t timeout = eval.rule->timeout_ms      ? eval.rule->timeout_ms
+	int64_t timeout = eval.rule->timeout_ms     ? eval.rule->timeout_ms
 			  : eval.rule->over_cluster ? CLUSTER_TIMEOUT_MS
 						    : DEFAULT_TIMEOUT_MS;
 	const struct sql_limits limits = { .time = timeout * 1000000,

@@ -36,8 +36,8 @@ const char *status_name(enum rule_status status);
 
 struct outcome {
 	const struct rule *rule;
-	int32_t rank; /* NP_NO_RANK for one of a rule over the cluster */
-	const char *step;  /* where `per` has it, else NULL */
+	int32_t rank;     /* NP_NO_RANK for one of a rule over the cluster */
+	const char *step; /* where `per` has it, else NULL */
 	enum severity severity;
 	double confidence; /* NaN without one */
 	np_ns gain;        /* per step; NP_UNKNOWN without one */
@@ -58,7 +58,7 @@ struct outcome {
 
 struct result {
 	enum rule_status status;
-	struct np_err reason; /* of being skipped or in error; "" otherwise */
+	struct np_err reason;           /* of being skipped or in error; "" otherwise */
 	const struct rule_sql *culprit; /* whose SQL failed, if one did */
 	size_t inside;                  /* where in it; SIZE_MAX when not known */
 	np_ns elapsed;
@@ -73,7 +73,7 @@ struct evaluation {
 	const struct view_set *views;
 	const struct rule *rule;
 	enum rule_language language;
-	int32_t rank; /* NP_NO_RANK for the cluster */
+	int32_t rank;              /* NP_NO_RANK for the cluster */
 	const struct np_json *set; /* parameters of a test: name → value; NULL if none */
 };
 

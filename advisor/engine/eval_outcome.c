@@ -182,8 +182,8 @@ static int find_location(struct eval *eval, struct outcome *outcome)
 			rc = eval_step(eval, &composed, stmt);
 		cell = rc > 0 ? sql_cell(stmt, 0) : np_cell_null();
 		if (cell.type == NP_CELL_TEXT)
-			*found[i] = np_arena_text(outcome->arena, cell.text.bytes,
-						  cell.text.length);
+			*found[i] =
+				np_arena_text(outcome->arena, cell.text.bytes, cell.text.length);
 		composed_release(&composed);
 	}
 	return rc;
@@ -214,7 +214,8 @@ static int find_fingerprint(struct eval *eval, const struct np_cell *part, struc
 
 	mix(&hash, rule->id, strlen(rule->id));
 	for (size_t i = 0; i < rule->per.count; i++) {
-		if (strcmp(rule->per.item[i], "step") != 0 && strcmp(rule->per.item[i], "rank") != 0)
+		if (strcmp(rule->per.item[i], "step") != 0 &&
+		    strcmp(rule->per.item[i], "rank") != 0)
 			mix_cell(&hash, &part[i]);
 	}
 	for (size_t i = 0; i < rule->fingerprint.count && rc >= 0; i++) {

@@ -78,10 +78,10 @@ static int set_node(struct values *values, const char *name, const struct np_jso
 	case NP_JSON_TEXT:
 		return values_set(values, name, np_cell_text(np_json_text(node)), err);
 	case NP_JSON_INTEGER:
-		return values_set(values, name,
-				  np_cell_integer(np_json_integer(node, &integer) ? integer
-										  : NP_UNKNOWN),
-				  err);
+		return values_set(
+			values, name,
+			np_cell_integer(np_json_integer(node, &integer) ? integer : NP_UNKNOWN),
+			err);
 	case NP_JSON_REAL:
 		return values_set(values, name,
 				  np_cell_real(np_json_real(node, &real) ? real : (double)NAN),

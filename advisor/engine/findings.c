@@ -71,8 +71,7 @@ static void measure_step(struct advice *advice)
 			count++;
 		}
 	}
-	advice->step_time =
-		count > 0 ? np_double_to_scaled(sum / (double)count, 1) : NP_UNKNOWN;
+	advice->step_time = count > 0 ? np_double_to_scaled(sum / (double)count, 1) : NP_UNKNOWN;
 }
 
 static struct finding *find_finding(struct advice *advice, const struct outcome *outcome,
@@ -183,8 +182,7 @@ static int finish_finding(struct advice *advice, struct finding *finding, struct
 	if (finding->gain != NP_UNKNOWN && advice->step_time > 0) {
 		if (finding->gain > advice->step_time)
 			finding->gain = advice->step_time;
-		finding->gain_percent =
-			100.0 * (double)finding->gain / (double)advice->step_time;
+		finding->gain_percent = 100.0 * (double)finding->gain / (double)advice->step_time;
 	}
 	if (finding->ranks.count > 0)
 		qsort(finding->ranks.item, finding->ranks.count, sizeof(int64_t), compare_ranks);
@@ -289,8 +287,8 @@ static void add_place(const struct result *result, struct rule_report *report)
 
 	if (result->status != STATUS_ERROR || !result->culprit)
 		return;
-	problem_add(&one, result->culprit->file, NULL, result->culprit->path, result->inside,
-		    false, "%s", report->reason);
+	problem_add(&one, result->culprit->file, NULL, result->culprit->path, result->inside, false,
+		    "%s", report->reason);
 	if (one.list.count > 0) {
 		problem_format(&line, &one.list.item[0]);
 		(void)snprintf(report->reason, sizeof(report->reason), "%s", line.text);

@@ -10,9 +10,9 @@
 #include "fixture_private.h"
 
 /* Filling of fixtures takes no longer than this. */
-static const struct sql_limits filling_limits = {
-	.time = INT64_C(5000000000), .rows = 1000000, .bytes = INT64_C(256) << 20
-};
+static const struct sql_limits filling_limits = { .time = INT64_C(5000000000),
+						  .rows = 1000000,
+						  .bytes = INT64_C(256) << 20 };
 
 void fixture_release(struct fixture *fixture)
 {
@@ -188,8 +188,8 @@ static int create_tables(struct sql *sql, unsigned scope, struct np_err *err)
 		for (size_t c = 0; c < what.column_count; c++) {
 			np_buf_add(&text, c > 0 ? ", " : "(");
 			sql_quote(&text, what.columns[c].name);
-			np_buf_add(&text, strcmp(what.columns[c].name, "rank") == 0 ? " DEFAULT 0"
-										    : "");
+			np_buf_add(&text,
+				   strcmp(what.columns[c].name, "rank") == 0 ? " DEFAULT 0" : "");
 		}
 		np_buf_add(&text, ");");
 	}
@@ -219,8 +219,7 @@ static int take_row(struct fixture *fixture, const char *name, struct sql_stmt *
 	return rc == NP_OK ? rows_add(&view->rows, cells, err) : rc;
 }
 
-static int take_tables(struct fixture *fixture, struct sql *sql, unsigned scope,
-		       struct np_err *err)
+static int take_tables(struct fixture *fixture, struct sql *sql, unsigned scope, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -321,8 +320,7 @@ int fixture_read(struct fixture *fixture, const struct rule *rule, const struct 
 		while (i < NP_COUNT(keys) && strcmp(keys[i], entry.key) != 0)
 			i++;
 		if (i == NP_COUNT(keys))
-			return np_fail(err, NP_E_FORMAT, "unknown field '%s' of a test",
-				       entry.key);
+			return np_fail(err, NP_E_FORMAT, "unknown field '%s' of a test", entry.key);
 	}
 	if (np_json_type(np_json_member(test, "expect")) != NP_JSON_OBJECT)
 		return np_fail(err, NP_E_FORMAT, "a test has no 'expect'");
@@ -392,10 +390,9 @@ int fixture_run(const struct fixture *fixture, const struct rule *rule, const st
 {
 	NP_CLEANUP(sql_closep) struct sql *sql = NULL;
 	struct view_set views = { .list = { 0 } };
-	struct evaluation evaluation = { .rule = rule,
-					 .rank = rank,
-					 .views = &views,
-					 .set = np_json_member(test, "set") };
+	struct evaluation evaluation = {
+		.rule = rule, .rank = rank, .views = &views, .set = np_json_member(test, "set")
+	};
 	int rc = add_views(&views, fixture, rank != NP_NO_RANK, rank, err);
 
 	if (rc == NP_OK)

@@ -99,10 +99,9 @@ static int expect_part(const char *key, const struct np_json *node, const char *
 
 	if (!wanted)
 		return np_fail(err, NP_E_FORMAT, "expected '%s' is not a text", key);
-	return got && strstr(got, wanted)
-		       ? NP_OK
-		       : np_fail(err, NP_E_FORMAT, "%s is '%s', without '%s'", key,
-				 got ? got : "nothing", wanted);
+	return got && strstr(got, wanted) ? NP_OK
+					  : np_fail(err, NP_E_FORMAT, "%s is '%s', without '%s'",
+						    key, got ? got : "nothing", wanted);
 }
 
 static int expect_number(const char *key, const struct np_json *node, double got,
@@ -165,14 +164,12 @@ static int expect_finding(const struct outcome *outcome, const char *key,
 	if (strcmp(key, "confidence") == 0)
 		return expect_number(key, node, outcome->confidence, err);
 	if (strcmp(key, "gain_ns") == 0 && np_json_type(node) == NP_JSON_NULL)
-		return outcome->gain == NP_UNKNOWN
-			       ? NP_OK
-			       : np_fail(err, NP_E_FORMAT, "there is a gain");
+		return outcome->gain == NP_UNKNOWN ? NP_OK
+						   : np_fail(err, NP_E_FORMAT, "there is a gain");
 	if (strcmp(key, "gain_ns") == 0)
-		return expect_number(key, node,
-				     outcome->gain == NP_UNKNOWN ? (double)NAN
-								 : (double)outcome->gain,
-				     err);
+		return expect_number(
+			key, node,
+			outcome->gain == NP_UNKNOWN ? (double)NAN : (double)outcome->gain, err);
 	if (strcmp(key, "message") == 0)
 		return expect_part(key, node, outcome->message, err);
 	if (strcmp(key, "repair") == 0)
@@ -200,8 +197,7 @@ static int expect_one(const struct verdict *verdict, const char *key, const stru
 			       ? NP_OK
 			       : np_fail(err, NP_E_FORMAT, "it is %s%s%s",
 					 status_name(verdict->status),
-					 verdict->reason.text[0] ? ": " : "",
-					 verdict->reason.text);
+					 verdict->reason.text[0] ? ": " : "", verdict->reason.text);
 	}
 	if (strcmp(key, "status") == 0)
 		return expect_text(key, node, status_name(verdict->status), err);

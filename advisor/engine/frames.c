@@ -7,8 +7,8 @@
 
 /* Parts of paths of code that is not the user's. */
 static const char *const libraries[] = {
-	"/torch/",     "torch/",     "torch_npu/", "/megatron/", "megatron/", "mindspeed/",
-	"/deepspeed/", "deepspeed/", "/lib/python", "<built-in", "<frozen",   "<string>",
+	"/torch/",     "torch/",     "torch_npu/",  "/megatron/", "megatron/", "mindspeed/",
+	"/deepspeed/", "deepspeed/", "/lib/python", "<built-in",  "<frozen",   "<string>",
 };
 
 static bool is_library(const char *frame, size_t length)

@@ -81,10 +81,10 @@ static int finish_op(struct parser *parser)
 	int rc = NP_OK;
 
 	if (parser->name.length > 0)
-		rc = rows_add(&parser->graphs->nodes,
-			      (struct np_cell[]){ graph, name, name,
-						  np_cell_text(parser->type.text) },
-			      parser->err);
+		rc = rows_add(
+			&parser->graphs->nodes,
+			(struct np_cell[]){ graph, name, name, np_cell_text(parser->type.text) },
+			parser->err);
 	for (size_t i = 0; i < parser->inputs.count && rc == NP_OK; i++) {
 		char *colon = strrchr(parser->inputs.item[i], ':');
 
@@ -92,9 +92,8 @@ static int finish_op(struct parser *parser)
 			*colon = '\0';
 		if (parser->inputs.item[i][0] && parser->name.length > 0)
 			rc = rows_add(&parser->graphs->edges,
-				      (struct np_cell[]){ graph,
-							  np_cell_text(parser->inputs.item[i]),
-							  name },
+				      (struct np_cell[]){
+					      graph, np_cell_text(parser->inputs.item[i]), name },
 				      parser->err);
 	}
 	clear_op(parser);

@@ -260,8 +260,8 @@ int gate_parse(const char *text, struct gate *ret, struct np_err *err)
 		    ret->percent <= 100)
 			return NP_OK;
 	}
-	return np_fail(err, NP_E_USAGE, "'--fail-on' needs high, medium, low or gain=PERCENT, not '%s'",
-		       text);
+	return np_fail(err, NP_E_USAGE,
+		       "'--fail-on' needs high, medium, low or gain=PERCENT, not '%s'", text);
 }
 
 static bool finding_counts(const struct finding *finding)

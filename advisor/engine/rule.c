@@ -71,10 +71,9 @@ void problem_add(struct problems *problems, const struct rule_file *file, const 
 		problem->text = NULL;
 	va_end(args);
 	if (file->text && path) {
-		size_t offset = inside == SIZE_MAX
-					? place_offset(file->text, file->length, path)
-					: place_offset_inside(file->text, file->length, path,
-							      inside);
+		size_t offset = inside == SIZE_MAX ? place_offset(file->text, file->length, path)
+						   : place_offset_inside(file->text, file->length,
+									 path, inside);
 		struct place place = place_of(file->text, offset);
 
 		problem->line = place.line;
@@ -253,9 +252,8 @@ static void check_pack(struct rule_library *library, struct rule_file *file)
 			continue;
 		(void)snprintf(path, sizeof(path), "/%s", entry.key);
 		problem_add(&library->problems, file, NULL, path, SIZE_MAX, false,
-			    "unknown field '%s'%s%s%s", entry.key,
-			    meant ? "; did you mean '" : "", meant ? meant : "",
-			    meant ? "'?" : "");
+			    "unknown field '%s'%s%s%s", entry.key, meant ? "; did you mean '" : "",
+			    meant ? meant : "", meant ? "'?" : "");
 	}
 }
 
@@ -489,8 +487,8 @@ int rule_library_set(struct rule_library *library, const char *assignment, struc
 {
 	const char *equals = strchr(assignment, '=');
 	const char *dot = equals ? memrchr(assignment, '.', (size_t)(equals - assignment)) : NULL;
-	char *id = dot ? np_arena_text(library->arena, assignment, (size_t)(dot - assignment))
-		       : NULL;
+	char *id =
+		dot ? np_arena_text(library->arena, assignment, (size_t)(dot - assignment)) : NULL;
 	char *name = id ? np_arena_text(library->arena, dot + 1, (size_t)(equals - dot) - 1) : NULL;
 	const struct rule *found;
 

@@ -28,12 +28,11 @@ struct value {
 #define EVIDENCE_COLUMNS 32
 
 static const char *const rule_keys[] = {
-	"id",      "version",  "enabled",    "extends",     "title",      "about",
-	"dimension", "tags",   "when",       "level",       "requires",   "scope",
-	"params",  "with",     "query",      "filter",      "match",      "summary",
-	"fire",    "severity", "confidence", "gain",        "repair",     "group",
-	"message", "advice",   "docs",       "evidence",    "location",   "fingerprint",
-	"timeout_ms", "tests", NULL,
+	"id",       "version",     "enabled",    "extends",  "title",  "about",    "dimension",
+	"tags",     "when",        "level",      "requires", "scope",  "params",   "with",
+	"query",    "filter",      "match",      "summary",  "fire",   "severity", "confidence",
+	"gain",     "repair",      "group",      "message",  "advice", "docs",     "evidence",
+	"location", "fingerprint", "timeout_ms", "tests",    NULL,
 };
 
 static void complain(struct reader *reader, const struct value *value, const char *fmt, ...)
@@ -413,7 +412,8 @@ static void read_scope(struct reader *reader)
 	for (size_t i = 0; i < rule->per.count;) {
 		const char *per = rule->per.item[i];
 
-		if (strcmp(per, "cluster") != 0 && (rule->over_cluster || strcmp(per, "rank") != 0)) {
+		if (strcmp(per, "cluster") != 0 &&
+		    (rule->over_cluster || strcmp(per, "rank") != 0)) {
 			i++;
 			continue;
 		}

@@ -161,8 +161,8 @@ static int wake_json(struct sql *sql)
 static int add_functions(struct sql *sql)
 {
 	int (*const parts[])(struct sql *) = {
-		sql_add_scalars,   sql_add_patterns,  sql_add_shapes, sql_add_aggregates,
-		sql_add_sequences, sql_add_overlap, sql_add_ngrams, sql_add_graphs,
+		sql_add_scalars,   sql_add_patterns, sql_add_shapes, sql_add_aggregates,
+		sql_add_sequences, sql_add_overlap,  sql_add_ngrams, sql_add_graphs,
 	};
 	int rc = SQLITE_OK;
 

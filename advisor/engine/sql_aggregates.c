@@ -193,8 +193,8 @@ static void mode_final(sqlite3_context *context)
 	if (words->count > 0)
 		qsort(words->item, words->count, sizeof(*words->item), compare_words);
 	for (sqlite3_uint64 i = 0, run = 1; i < words->count; i += run) {
-		for (run = 1; i + run < words->count &&
-			      strcmp(words->item[i], words->item[i + run]) == 0;)
+		for (run = 1;
+		     i + run < words->count && strcmp(words->item[i], words->item[i + run]) == 0;)
 			run++;
 		if (run > best) {
 			best = run;

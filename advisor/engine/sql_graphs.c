@@ -93,8 +93,7 @@ static int load_nodes(struct graphs *graphs, struct np_err *err)
 		node->graph = text_of(graphs, stmt, 0);
 		node->id = text_of(graphs, stmt, 1);
 		node->type = text_of(graphs, stmt, 2);
-		rc = node->graph && node->id && node->type ? NP_OK
-							   : np_fail_nomem(err, "a graph");
+		rc = node->graph && node->id && node->type ? NP_OK : np_fail_nomem(err, "a graph");
 	}
 	if (rc == NP_OK && graphs->nodes.count > 0)
 		qsort(graphs->nodes.item, graphs->nodes.count, sizeof(struct node), compare_nodes);
@@ -153,9 +152,8 @@ static bool has_edge(const struct graphs *graphs, uint32_t src, uint32_t dst)
 	const struct edge wanted = { src, dst };
 	const struct node *node = &graphs->nodes.item[src];
 
-	return node->out_count > 0 &&
-	       bsearch(&wanted, &graphs->edges.item[node->first_out], node->out_count,
-		       sizeof(wanted), compare_edges);
+	return node->out_count > 0 && bsearch(&wanted, &graphs->edges.item[node->first_out],
+					      node->out_count, sizeof(wanted), compare_edges);
 }
 
 /* Is the type one of "A|B|C"? */
@@ -200,14 +198,14 @@ static int give(struct graphs *graphs, struct np_err *err)
 		const struct node *node = &graphs->nodes.item[graphs->chosen[i]];
 
 		rc = rows_add(graphs->rows,
-			      (struct np_cell[]){ np_cell_integer(graphs->matches),
-						  np_cell_text(node->graph),
-						  np_cell_text(graphs->role[i].name),
-						  np_cell_text(node->id) },
+			      (struct np_cell[]){
+				      np_cell_integer(graphs->matches), np_cell_text(node->graph),
+				      np_cell_text(graphs->role[i].name), np_cell_text(node->id) },
 			      err);
 	}
 	graphs->matches++;
-	if (rc == NP_OK && graphs->sql->limits.rows > 0 && graphs->matches > graphs->sql->limits.rows)
+	if (rc == NP_OK && graphs->sql->limits.rows > 0 &&
+	    graphs->matches > graphs->sql->limits.rows)
 		rc = np_fail(err, NP_E_RANGE, "too many matches");
 	return rc;
 }
@@ -246,8 +244,8 @@ static int extend(struct graphs *graphs, size_t role, struct np_err *err)
 		const struct node *from = &graphs->nodes.item[graphs->chosen[source]];
 
 		for (uint32_t i = 0; i < from->out_count && rc == NP_OK; i++)
-			rc = try_node(graphs, role,
-				      graphs->edges.item[from->first_out + i].dst, err);
+			rc = try_node(graphs, role, graphs->edges.item[from->first_out + i].dst,
+				      err);
 		return rc;
 	}
 	for (size_t i = 0; i < graphs->nodes.count && rc == NP_OK; i++)

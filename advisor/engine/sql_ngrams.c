@@ -21,9 +21,9 @@
  * A sequence of length n + 1 is one of length n and a key: each length is found
  * from the one before in one pass, and only where that occurred often enough.
  */
-#define SUMS      4U
-#define NO_GROUP  UINT32_MAX
-#define MAX_KEYS  64
+#define SUMS     4U
+#define NO_GROUP UINT32_MAX
+#define MAX_KEYS 64
 
 struct row {
 	uint32_t part;
@@ -58,7 +58,7 @@ struct miner {
 	NP_VEC(struct row) rows;
 	struct group_list groups;   /* of the present length */
 	struct group_list previous; /* of one shorter */
-	uint32_t *of_row;              /* group of the window that begins at a row */
+	uint32_t *of_row;           /* group of the window that begins at a row */
 	uint32_t *of_row_before;
 	uint32_t *heads;
 	size_t head_count;
@@ -252,14 +252,14 @@ static int give_groups(const struct miner *miner, size_t length, struct rows *ro
 
 		if (group->open || group->count < miner->least)
 			continue;
-		rc = rows_add(
-			rows,
-			(struct np_cell[]){
-				np_cell_integer(group->first_row), np_cell_integer((int64_t)length),
-				np_cell_integer(group->count), np_cell_integer(group->wall),
-				np_cell_real(group->sum[0]), np_cell_real(group->sum[1]),
-				np_cell_real(group->sum[2]), np_cell_real(group->sum[3]) },
-			err);
+		rc = rows_add(rows,
+			      (struct np_cell[]){
+				      np_cell_integer(group->first_row),
+				      np_cell_integer((int64_t)length),
+				      np_cell_integer(group->count), np_cell_integer(group->wall),
+				      np_cell_real(group->sum[0]), np_cell_real(group->sum[1]),
+				      np_cell_real(group->sum[2]), np_cell_real(group->sum[3]) },
+			      err);
 		if (rc < 0)
 			return rc;
 	}
@@ -300,8 +300,8 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 	sqlite3_int64 least = sqlite3_value_int64(arguments[3]);
 	int rc = sql_text_argument(arguments[0], "source", &source, err);
 
-	if (rc == NP_OK && (min < 1 || max < min || max > MAX_KEYS || least < 2 ||
-			    least > INT32_MAX))
+	if (rc == NP_OK &&
+	    (min < 1 || max < min || max > MAX_KEYS || least < 2 || least > INT32_MAX))
 		rc = np_fail(err, NP_E_FORMAT,
 			     "the lengths must be from 1 to %d and the least count at least 2",
 			     MAX_KEYS);

@@ -140,8 +140,7 @@ static int sweep(struct sql *sql, const struct intervals *a, const struct interv
 
 	while (rc == NP_OK && (i < a->list.count || j < b->list.count)) {
 		bool from_a = j >= b->list.count ||
-			      (i < a->list.count &&
-			       a->list.item[i].begin <= b->list.item[j].begin);
+			      (i < a->list.count && a->list.item[i].begin <= b->list.item[j].begin);
 		const struct interval *new = from_a ? &a->list.item[i++] : &b->list.item[j++];
 		struct active *own = from_a ? &as : &bs;
 		const struct interval **slot;
@@ -209,12 +208,12 @@ static int measure(struct sql *sql, const struct intervals *a, const struct np_s
 		       np_spans_get(spans, first).end <= one->begin)
 			first++;
 		covered = covered_by(spans, first, one->begin, one->end);
-		rc = rows_add(rows,
-			      (struct np_cell[]){
-				      one->id, np_cell_integer(one->end - one->begin),
-				      np_cell_integer(covered),
-				      np_cell_integer(one->end - one->begin - covered) },
-			      err);
+		rc = rows_add(
+			rows,
+			(struct np_cell[]){ one->id, np_cell_integer(one->end - one->begin),
+					    np_cell_integer(covered),
+					    np_cell_integer(one->end - one->begin - covered) },
+			err);
 		if (rc == NP_OK && sql_late(sql))
 			rc = np_fail(err, NP_E_RANGE, "out of time");
 		if (rc < 0)
@@ -228,8 +227,8 @@ static int unite(const struct intervals *intervals, struct np_spans *spans, stru
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < intervals->list.count && rc == NP_OK; i++)
-		rc = np_spans_add(spans, intervals->list.item[i].begin,
-				  intervals->list.item[i].end, err);
+		rc = np_spans_add(spans, intervals->list.item[i].begin, intervals->list.item[i].end,
+				  err);
 	return rc;
 }
 
@@ -256,8 +255,7 @@ int sql_add_overlap(struct sql *sql)
 {
 	static const char *const pair_names[] = { "a_id", "b_id", "start_ns", "end_ns",
 						  "overlap_ns" };
-	static const char *const cover_names[] = { "a_id", "dur_ns", "covered_ns",
-						   "uncovered_ns" };
+	static const char *const cover_names[] = { "a_id", "dur_ns", "covered_ns", "uncovered_ns" };
 	static const struct sql_table pairs = {
 		.name = "overlap",
 		.declaration = "CREATE TABLE x(a_id, b_id, start_ns, end_ns, overlap_ns, a HIDDEN,"

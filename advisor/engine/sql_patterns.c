@@ -57,8 +57,8 @@ static void regexp(sqlite3_context *context, int argc, sqlite3_value **argv)
 	pattern = pattern_of(context, argv, 0);
 	if (!pattern)
 		return;
-	if (np_pattern_match(pattern, text, (size_t)sqlite3_value_bytes(argv[1]), 0, &found,
-			     &err) < 0)
+	if (np_pattern_match(pattern, text, (size_t)sqlite3_value_bytes(argv[1]), 0, &found, &err) <
+	    0)
 		fail(context, &err);
 	else
 		sqlite3_result_int(context, found);
@@ -78,8 +78,8 @@ static void regex_capture(sqlite3_context *context, int argc, sqlite3_value **ar
 	pattern = pattern_of(context, argv, 0);
 	if (!pattern)
 		return;
-	if (np_pattern_match(pattern, text, (size_t)sqlite3_value_bytes(argv[1]), 0, &found,
-			     &err) < 0)
+	if (np_pattern_match(pattern, text, (size_t)sqlite3_value_bytes(argv[1]), 0, &found, &err) <
+	    0)
 		fail(context, &err);
 	else if (found && np_pattern_capture(pattern, (size_t)group, &part))
 		sqlite3_result_text64(context, text + part.begin, part.end - part.begin,

@@ -13,7 +13,7 @@ struct sql {
 	struct sql_limits limits;
 	np_ns deadline; /* 0: no rule is running */
 	bool trusted;
-	bool filling; /* a fixture may change tables */
+	bool filling;     /* a fixture may change tables */
 	bool late;        /* the deadline passed */
 	int error_offset; /* of the last prepare */
 	char denied[96];  /* what the text wanted to do and may not */
@@ -87,7 +87,7 @@ int sql_prepare_source(struct sql *sql, const char *what, const char *source, co
 		       struct sql_stmt **ret, struct np_err *err) NP_MUST_USE;
 
 /* An argument as text; fails when it is NULL. */
-int sql_text_argument(sqlite3_value *value, const char *name, const char **ret,
-		      struct np_err *err) NP_MUST_USE;
+int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_ADVISOR_SQL_PRIVATE_H */

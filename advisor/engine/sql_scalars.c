@@ -151,8 +151,8 @@ static void quick_replace(sqlite3_context *context, int argc, sqlite3_value **ar
 	size_t left = (size_t)sqlite3_value_bytes(argv[0]);
 	size_t word_length = (size_t)sqlite3_value_bytes(argv[1]);
 	struct np_buf result = NP_BUF_INIT;
-	size_t limit = (size_t)sqlite3_limit(sqlite3_context_db_handle(context),
-					     SQLITE_LIMIT_LENGTH, -1);
+	size_t limit =
+		(size_t)sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
 
 	(void)argc;
 	if (!text || !word || !by)
@@ -221,10 +221,10 @@ int sql_add_scalars(struct sql *sql)
 		const void *context;
 		void (*function)(sqlite3_context *, int, sqlite3_value **);
 	} functions[] = {
-		{ "ver_cmp", 2, NULL, ver_cmp },       { "envget", 2, sql, envget },
+		{ "ver_cmp", 2, NULL, ver_cmp },          { "envget", 2, sql, envget },
 		{ "user_frame", 1, NULL, user_frame_of }, { "instr", 2, NULL, quick_instr },
-		{ "replace", 3, NULL, quick_replace }, { "trim", 2, &both, quick_trim },
-		{ "ltrim", 2, &left, quick_trim },     { "rtrim", 2, &right, quick_trim },
+		{ "replace", 3, NULL, quick_replace },    { "trim", 2, &both, quick_trim },
+		{ "ltrim", 2, &left, quick_trim },        { "rtrim", 2, &right, quick_trim },
 	};
 	int rc = SQLITE_OK;
 

@@ -32,8 +32,9 @@ struct sequence {
 };
 
 struct matcher {
-	NP_VEC(char *) tokens; /* sorted after all patterns are read; code = FIRST_CODE + 1 + index */
-	NP_VEC(char *) texts;  /* patterns */
+	NP_VEC(char *)
+	tokens; /* sorted after all patterns are read; code = FIRST_CODE + 1 + index */
+	NP_VEC(char *) texts; /* patterns */
 	NP_VEC(struct sequence) list;
 };
 
@@ -115,8 +116,8 @@ static uint32_t code_of(const struct matcher *matcher, const char *token)
 	char *const *found = NULL;
 
 	if (matcher->tokens.count > 0)
-		found = bsearch(&token, matcher->tokens.item, matcher->tokens.count,
-				sizeof(char *), compare_texts);
+		found = bsearch(&token, matcher->tokens.item, matcher->tokens.count, sizeof(char *),
+				compare_texts);
 	return found ? FIRST_CODE + 1 + (uint32_t)(found - matcher->tokens.item) : FIRST_CODE;
 }
 
@@ -171,8 +172,7 @@ static int translate(const struct matcher *matcher, const char *text, struct np_
 	return np_buf_check(buf, err);
 }
 
-static int add_text(struct matcher *matcher, const char *name, const char *text,
-		    struct np_err *err)
+static int add_text(struct matcher *matcher, const char *name, const char *text, struct np_err *err)
 {
 	struct sequence *sequence = np_vec_add(&matcher->list, err);
 	char **slot = sequence ? np_vec_add(&matcher->texts, err) : NULL;
@@ -353,8 +353,8 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 		rc = add_all(&matcher, text[4], err);
 	if (rc == NP_OK)
 		rc = compile_all(&matcher, err);
-	if (rc == NP_OK && asprintf(&what, "%s, %s, %s", *text[1] ? text[1] : "NULL", text[2],
-				    text[3]) < 0)
+	if (rc == NP_OK &&
+	    asprintf(&what, "%s, %s, %s", *text[1] ? text[1] : "NULL", text[2], text[3]) < 0)
 		rc = np_fail_nomem(err, "a query");
 	if (rc == NP_OK)
 		rc = sql_prepare_source(sql, what, text[0], "ORDER BY 1, 2", &stmt, err);

@@ -144,12 +144,14 @@ static int64_t bytes_of_type(const char *text, size_t length)
 		const char *name;
 		int64_t bytes;
 	} types[] = {
-		{ "float", 4 },   { "float32", 4 },  { "fp32", 4 },    { "float16", 2 },
-		{ "fp16", 2 },    { "half", 2 },     { "bf16", 2 },    { "bfloat16", 2 },
-		{ "double", 8 },  { "float64", 8 },  { "fp64", 8 },    { "int8", 1 },
-		{ "uint8", 1 },   { "bool", 1 },     { "int16", 2 },   { "uint16", 2 },
-		{ "int32", 4 },   { "uint32", 4 },   { "int", 4 },     { "int64", 8 },
-		{ "uint64", 8 },  { "long", 8 },     { "complex64", 8 }, { "complex128", 16 },
+		{ "float", 4 },         { "float32", 4 },     { "fp32", 4 },
+		{ "float16", 2 },       { "fp16", 2 },        { "half", 2 },
+		{ "bf16", 2 },          { "bfloat16", 2 },    { "double", 8 },
+		{ "float64", 8 },       { "fp64", 8 },        { "int8", 1 },
+		{ "uint8", 1 },         { "bool", 1 },        { "int16", 2 },
+		{ "uint16", 2 },        { "int32", 4 },       { "uint32", 4 },
+		{ "int", 4 },           { "int64", 8 },       { "uint64", 8 },
+		{ "long", 8 },          { "complex64", 8 },   { "complex128", 16 },
 		{ "float8_e4m3fn", 1 }, { "float8_e5m2", 1 }, { "hifloat8", 1 },
 	};
 

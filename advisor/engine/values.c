@@ -118,8 +118,8 @@ int rows_init(struct rows *rows, const char *const *names, const enum np_column_
 {
 	*rows = (struct rows){ .arena = np_arena_new() };
 	if (rows->arena)
-		rows->columns = np_arena_array(rows->arena, count ? count : 1,
-					       sizeof(*rows->columns));
+		rows->columns =
+			np_arena_array(rows->arena, count ? count : 1, sizeof(*rows->columns));
 	if (!rows->columns)
 		goto no_memory;
 	for (size_t i = 0; i < count; i++) {

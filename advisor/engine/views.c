@@ -229,9 +229,8 @@ static int add_absent(struct view_set *set, const struct view_description *what,
 	int rc = view_set_add(set, view, base, err);
 
 	/* Known only by its new name: drop it if that is there already. */
-	if (rc == NP_OK &&
-	    view_set_find(set, set->list.item[set->list.count - 1].name) !=
-		    &set->list.item[set->list.count - 1])
+	if (rc == NP_OK && view_set_find(set, set->list.item[set->list.count - 1].name) !=
+				   &set->list.item[set->list.count - 1])
 		set->list.count--;
 	return rc;
 }

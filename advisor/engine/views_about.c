@@ -140,12 +140,14 @@ void view_make_env(struct view *view, const struct view_rank *source)
 }
 
 #define DEVICE_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(host, NP_TEXT) X(chip, NP_TEXT) \
-	X(ai_core_num, NP_INTEGER) X(aiv_num, NP_INTEGER) X(aic_mhz, NP_INTEGER) \
-	X(aiv_mhz, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(device, NP_INTEGER) X(host, NP_TEXT) X(chip, NP_TEXT) X(ai_core_num, NP_INTEGER) \
+		X(aiv_num, NP_INTEGER) X(aic_mhz, NP_INTEGER) X(aiv_mhz, NP_INTEGER)
 
 #define NUMBER(name, type) DEVICE_##name,
-enum { DEVICE_COLUMNS(NUMBER) DEVICE_COUNT };
+enum {
+	DEVICE_COLUMNS(NUMBER) DEVICE_COUNT
+};
 #undef NUMBER
 static const struct np_column device_columns[] = { DEVICE_COLUMNS(ENTRY) };
 
@@ -227,16 +229,11 @@ enum run_key {
 };
 
 const char *const view_run_keys[] = {
-	[RUN_FRAMEWORK] = "framework",
-	[RUN_FRAMEWORK_VERSION] = "framework_version",
-	[RUN_TORCH] = "torch",
-	[RUN_CANN] = "cann",
-	[RUN_LEVEL] = "level",
-	[RUN_WITH_STACK] = "with_stack",
-	[RUN_NRANKS] = "nranks",
-	[RUN_WORLD_SIZE] = "world_size",
-	[RUN_STEPS] = "steps",
-	[RUN_CHIP] = "chip",
+	[RUN_FRAMEWORK] = "framework", [RUN_FRAMEWORK_VERSION] = "framework_version",
+	[RUN_TORCH] = "torch",         [RUN_CANN] = "cann",
+	[RUN_LEVEL] = "level",         [RUN_WITH_STACK] = "with_stack",
+	[RUN_NRANKS] = "nranks",       [RUN_WORLD_SIZE] = "world_size",
+	[RUN_STEPS] = "steps",         [RUN_CHIP] = "chip",
 };
 
 const size_t view_run_key_count = RUN_COUNT;

@@ -11,13 +11,17 @@
 #define ENTRY(name, type) { #name, type },
 
 #define API_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(id, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) \
-	X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(name, NP_TEXT) \
-	X(kind, NP_TEXT) X(depth, NP_INTEGER) X(top, NP_INTEGER) X(in_shapes, NP_TEXT) \
-	X(in_dtypes, NP_TEXT) X(sequence, NP_INTEGER) X(stack_id, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(id, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) \
+		X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(name, NP_TEXT) X(kind, NP_TEXT) \
+			X(depth, NP_INTEGER) X(top, NP_INTEGER) X(in_shapes, NP_TEXT) \
+				X(in_dtypes, NP_TEXT) X(sequence, NP_INTEGER) \
+					X(stack_id, NP_INTEGER)
 
 #define NUMBER(name, type) API_##name,
-enum { API_COLUMNS(NUMBER) API_COUNT };
+enum {
+	API_COLUMNS(NUMBER) API_COUNT
+};
 #undef NUMBER
 static const struct np_column api_columns[] = { API_COLUMNS(ENTRY) };
 
@@ -110,12 +114,14 @@ void view_make_host_api(struct view *view, const struct view_rank *source)
 }
 
 #define CALL_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) \
-	X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(name, NP_TEXT) X(level, NP_TEXT) \
-	X(conn_id, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
+		X(dur_ns, NP_INTEGER) X(name, NP_TEXT) X(level, NP_TEXT) X(conn_id, NP_INTEGER)
 
 #define NUMBER(name, type) CALL_##name,
-enum { CALL_COLUMNS(NUMBER) CALL_COUNT };
+enum {
+	CALL_COLUMNS(NUMBER) CALL_COUNT
+};
 #undef NUMBER
 static const struct np_column call_columns[] = { CALL_COLUMNS(ENTRY) };
 
@@ -145,8 +151,7 @@ static void close_calls(struct view *view)
 	free(names);
 }
 
-static int name_calls(const struct np_detail *detail, struct call_names *names,
-		      struct np_err *err)
+static int name_calls(const struct np_detail *detail, struct call_names *names, struct np_err *err)
 {
 	struct np_buf text = NP_BUF_INIT;
 	int rc = NP_OK;
@@ -230,7 +235,9 @@ void view_make_cann_api(struct view *view, const struct view_rank *source)
 	X(rank, NP_INTEGER) X(stack_id, NP_INTEGER) X(stack, NP_TEXT) X(user_frame, NP_TEXT)
 
 #define NUMBER(name, type) STACK_##name,
-enum { STACK_COLUMNS(NUMBER) STACK_COUNT };
+enum {
+	STACK_COLUMNS(NUMBER) STACK_COUNT
+};
 #undef NUMBER
 static const struct np_column stack_columns[] = { STACK_COLUMNS(ENTRY) };
 
@@ -324,11 +331,13 @@ void view_make_stack(struct view *view, const struct view_rank *source)
 }
 
 #define GC_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) \
-	X(tid, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(tid, NP_INTEGER)
 
 #define NUMBER(name, type) GC_##name,
-enum { GC_COLUMNS(NUMBER) GC_COUNT };
+enum {
+	GC_COLUMNS(NUMBER) GC_COUNT
+};
 #undef NUMBER
 static const struct np_column gc_columns[] = { GC_COLUMNS(ENTRY) };
 
@@ -378,12 +387,16 @@ void view_make_gc(struct view *view, const struct view_rank *source)
 }
 
 #define MARK_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) \
-	X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(message, NP_TEXT) X(domain, NP_TEXT) \
-	X(is_range, NP_INTEGER) X(device_start_ns, NP_INTEGER) X(device_end_ns, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
+		X(dur_ns, NP_INTEGER) X(message, NP_TEXT) X(domain, NP_TEXT) \
+			X(is_range, NP_INTEGER) X(device_start_ns, NP_INTEGER) \
+				X(device_end_ns, NP_INTEGER)
 
 #define NUMBER(name, type) MARK_##name,
-enum { MARK_COLUMNS(NUMBER) MARK_COUNT };
+enum {
+	MARK_COLUMNS(NUMBER) MARK_COUNT
+};
 #undef NUMBER
 static const struct np_column mark_columns[] = { MARK_COLUMNS(ENTRY) };
 

@@ -21,15 +21,18 @@ static const struct np_detail *detail_of(const struct view *view)
 }
 
 #define STEP_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(step, NP_TEXT) X(device, NP_INTEGER) X(stage, NP_INTEGER) \
-	X(dur_ns, NP_INTEGER) X(compute_ns, NP_INTEGER) X(comm_ns, NP_INTEGER) \
-	X(comm_total_ns, NP_INTEGER) X(overlap_ns, NP_INTEGER) X(free_ns, NP_INTEGER) \
-	X(bubble_ns, NP_INTEGER) X(stage_ns, NP_INTEGER) X(preparing_ns, NP_INTEGER) \
-	X(e2e_ns, NP_INTEGER) X(host_step_ns, NP_INTEGER) X(start_ns, NP_INTEGER) \
-	X(end_ns, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(step, NP_TEXT) X(device, NP_INTEGER) X(stage, NP_INTEGER) X(dur_ns, NP_INTEGER) \
+		X(compute_ns, NP_INTEGER) X(comm_ns, NP_INTEGER) X(comm_total_ns, NP_INTEGER) \
+			X(overlap_ns, NP_INTEGER) X(free_ns, NP_INTEGER) X(bubble_ns, NP_INTEGER) \
+				X(stage_ns, NP_INTEGER) X(preparing_ns, NP_INTEGER) \
+					X(e2e_ns, NP_INTEGER) X(host_step_ns, NP_INTEGER) \
+						X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER)
 
 #define NUMBER(name, type) STEP_##name,
-enum { STEP_COLUMNS(NUMBER) STEP_COUNT };
+enum {
+	STEP_COLUMNS(NUMBER) STEP_COUNT
+};
 #undef NUMBER
 static const struct np_column step_columns[] = { STEP_COLUMNS(ENTRY) };
 
@@ -69,9 +72,9 @@ static struct np_cell step_cell(const struct view *view, size_t row, size_t colu
 {
 	const struct view_rank *source = source_of(view);
 	const struct np_step_time *time = &source->rank->times.item[row];
-	const struct np_step *step =
-		time->step < source->rank->steps.count ? &source->rank->steps.item[time->step]
-						       : NULL;
+	const struct np_step *step = time->step < source->rank->steps.count
+					     ? &source->rank->steps.item[time->step]
+					     : NULL;
 
 	switch (column) {
 	case STEP_rank:
@@ -123,11 +126,13 @@ void view_make_step(struct view *view, const struct view_rank *source)
 }
 
 #define FREE_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(step, NP_TEXT) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
-	X(dur_ns, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(step, NP_TEXT) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER)
 
 #define NUMBER(name, type) FREE_##name,
-enum { FREE_COLUMNS(NUMBER) FREE_COUNT };
+enum {
+	FREE_COLUMNS(NUMBER) FREE_COUNT
+};
 #undef NUMBER
 static const struct np_column free_columns[] = { FREE_COLUMNS(ENTRY) };
 
@@ -246,11 +251,13 @@ void view_make_free(struct view *view, const struct view_rank *source)
 }
 
 #define FREQ_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
-	X(mhz, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(device, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(mhz, NP_INTEGER)
 
 #define NUMBER(name, type) FREQ_##name,
-enum { FREQ_COLUMNS(NUMBER) FREQ_COUNT };
+enum {
+	FREQ_COLUMNS(NUMBER) FREQ_COUNT
+};
 #undef NUMBER
 static const struct np_column freq_columns[] = { FREQ_COLUMNS(ENTRY) };
 
@@ -312,12 +319,15 @@ void view_make_freq(struct view *view, const struct view_rank *source)
 }
 
 #define MEMOP_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(name, NP_TEXT) X(alloc_ns, NP_INTEGER) \
-	X(release_ns, NP_INTEGER) X(active_release_ns, NP_INTEGER) X(size_b, NP_INTEGER) \
-	X(allocated_b, NP_INTEGER) X(reserved_b, NP_INTEGER) X(active_b, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(device, NP_INTEGER) X(name, NP_TEXT) X(alloc_ns, NP_INTEGER) X(release_ns, NP_INTEGER) \
+		X(active_release_ns, NP_INTEGER) X(size_b, NP_INTEGER) X(allocated_b, NP_INTEGER) \
+			X(reserved_b, NP_INTEGER) X(active_b, NP_INTEGER)
 
 #define NUMBER(name, type) MEMOP_##name,
-enum { MEMOP_COLUMNS(NUMBER) MEMOP_COUNT };
+enum {
+	MEMOP_COLUMNS(NUMBER) MEMOP_COUNT
+};
 #undef NUMBER
 static const struct np_column memop_columns[] = { MEMOP_COLUMNS(ENTRY) };
 
@@ -378,12 +388,15 @@ void view_make_mem_op(struct view *view, const struct view_rank *source)
 }
 
 #define CURVE_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(component, NP_TEXT) X(is_module, NP_INTEGER) \
-	X(start_ns, NP_INTEGER) X(allocated_b, NP_INTEGER) X(reserved_b, NP_INTEGER) \
-	X(active_b, NP_INTEGER)
+	X(rank, NP_INTEGER) \
+	X(device, NP_INTEGER) X(component, NP_TEXT) X(is_module, NP_INTEGER) \
+		X(start_ns, NP_INTEGER) X(allocated_b, NP_INTEGER) X(reserved_b, NP_INTEGER) \
+			X(active_b, NP_INTEGER)
 
 #define NUMBER(name, type) CURVE_##name,
-enum { CURVE_COLUMNS(NUMBER) CURVE_COUNT };
+enum {
+	CURVE_COLUMNS(NUMBER) CURVE_COUNT
+};
 #undef NUMBER
 static const struct np_column curve_columns[] = { CURVE_COLUMNS(ENTRY) };
 

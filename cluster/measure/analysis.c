@@ -5,6 +5,9 @@ void np_analysis_free(struct np_analysis *analysis)
 {
 	if (!analysis)
 		return;
+	np_path_release(&analysis->path);
+	np_whatif_release(&analysis->whatif);
+	np_replay_free(analysis->replay);
 	np_experts_release(&analysis->experts);
 	np_pipeline_release(&analysis->pipeline);
 	np_links_release(&analysis->links);
@@ -78,6 +81,38 @@ static int measure_parts(struct np_analysis *analysis, struct np_err *err)
 	return rc;
 }
 
+struct np_whatif_input np_analysis_repairs(const struct np_analysis *analysis, size_t threads)
+{
+	return (struct np_whatif_input){ .replay = analysis->replay,
+					 .links = &analysis->links,
+					 .experts = &analysis->experts,
+					 .origin = &analysis->origin,
+					 .threads = threads };
+}
+
+/* Single ranks and hosts that every analysis tries. */
+#define TRIED 12
+
+static int replay(struct np_analysis *analysis, size_t threads, struct np_err *err)
+{
+	struct np_whatif_input input;
+	int rc;
+
+	if (analysis->align->matched == 0)
+		return NP_OK;
+	rc = np_replay_build(analysis->cluster, analysis->align, analysis->clock, &analysis->replay,
+			     err);
+	input = np_analysis_repairs(analysis, threads);
+	input.most = TRIED;
+	if (rc == NP_OK)
+		rc = np_whatif_measure(&input, &analysis->whatif, err);
+	if (rc == NP_OK)
+		rc = np_replay_path(analysis->replay, &analysis->path, err);
+	if (rc == NP_OK)
+		rc = np_efficiency_measure(analysis->replay, &analysis->efficiency, err);
+	return rc;
+}
+
 static void fill_tables(struct np_analysis *analysis)
 {
 	analysis->tables = (struct np_cluster_tables){
@@ -94,6 +129,9 @@ static void fill_tables(struct np_analysis *analysis)
 		.links = &analysis->links,
 		.pipeline = &analysis->pipeline,
 		.experts = &analysis->experts,
+		.whatif = &analysis->whatif,
+		.path = &analysis->path,
+		.efficiency = &analysis->efficiency,
 		.communication_time = true,
 		.communication_matrix = true,
 		.version = "",
@@ -119,6 +157,8 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 		rc = measure(analysis, threads, err);
 	if (rc == NP_OK)
 		rc = measure_parts(analysis, err);
+	if (rc == NP_OK)
+		rc = replay(analysis, threads, err);
 	if (rc < 0)
 		return rc;
 	fill_tables(analysis);

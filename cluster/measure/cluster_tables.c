@@ -27,6 +27,8 @@ const struct np_relation *const np_cluster_relations[] = {
 	&np_table_pipeline,
 	&np_table_expert,
 	&np_table_memory,
+	&np_table_whatif,
+	&np_table_critical_path,
 	&np_table_skipped,
 	&np_table_run_info,
 };

@@ -254,11 +254,16 @@ static int judge(struct link_cells *cells, struct np_links *links, struct np_err
 	size_t count = cells->list.count;
 	struct link_excess *excess = calloc(links->list.count + 1, sizeof(*excess));
 	struct np_weighted *scratch = malloc((count + 1) * sizeof(*scratch));
-	int rc = excess && scratch ? NP_OK : np_fail_nomem(err, "links");
+	int rc;
 
-	if (rc == NP_OK && count > 0)
+	if (!excess || !scratch) {
+		free(excess);
+		free(scratch);
+		return np_fail_nomem(err, "links");
+	}
+	if (count > 0)
 		qsort(list, count, sizeof(*list), by_row);
-	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
+	for (size_t from = 0, to = 0; from < count; from = to) {
 		uint32_t row = list[from].row;
 
 		while (to < count && list[to].row == row)
@@ -266,8 +271,7 @@ static int judge(struct link_cells *cells, struct np_links *links, struct np_err
 		excess[row] = excess_of(&list[from], to - from, scratch);
 		links->list.item[row].expected = expected_of(&list[from], to - from);
 	}
-	if (rc == NP_OK)
-		rc = link_polish(links, excess, err);
+	rc = link_polish(links, excess, err);
 	free(excess);
 	free(scratch);
 	return rc;

@@ -172,9 +172,14 @@ int link_cells_expect(struct link_cells *cells, struct np_err *err)
 	size_t count = cells->list.count;
 	struct space space = { malloc((count + 1) * sizeof(*space.numbers)),
 			       malloc((count + 1) * sizeof(*space.samples)) };
-	int rc = space.numbers && space.samples ? NP_OK : np_fail_nomem(err, "links");
+	int rc = NP_OK;
 
-	if (rc == NP_OK && count > 0)
+	if (!space.numbers || !space.samples) {
+		free(space.numbers);
+		free(space.samples);
+		return np_fail_nomem(err, "links");
+	}
+	if (count > 0)
 		qsort(list, count, sizeof(*list), by_cohort_size_row);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		while (to < count && by_cohort(&list[from].cohort, &list[to].cohort) == 0)

@@ -123,6 +123,7 @@ static int add_communicator(struct groups *groups, uint32_t index)
 {
 	const struct np_align_communicator *communicator =
 		&groups->align->communicators.item[index];
+	/* An array of pointers is meant. NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	const struct np_instance **list = malloc((communicator->count + 1) * sizeof(*list));
 	uint32_t hosts = hosts_of(groups->cluster->run, communicator);
 	size_t count = 0;
@@ -136,7 +137,7 @@ static int add_communicator(struct groups *groups, uint32_t index)
 		    instance->count > 1 && instance->bytes != NP_UNKNOWN)
 			list[count++] = instance;
 	}
-	if (rc == NP_OK && count > 0)
+	if (rc == NP_OK && count > 0) /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		qsort(list, count, sizeof(*list), by_operator);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		while (to < count && by_operator(&list[from], &list[to]) == 0)

@@ -35,9 +35,14 @@ int np_memory_growth_measure(const struct np_rank *rank, np_str component,
 	struct np_line upper = { 0 };
 	struct np_line lower = { 0 };
 	size_t count = 0;
-	int rc = most && least ? NP_OK : np_fail_nomem(err, "growth of memory");
+	int rc;
 
-	for (size_t i = 0; i < rank->steps.count && rc == NP_OK; i++) {
+	if (!most || !least) {
+		free(most);
+		free(least);
+		return np_fail_nomem(err, "growth of memory");
+	}
+	for (size_t i = 0; i < rank->steps.count; i++) {
 		const struct np_memory_step *held =
 			held_in(rank, component, rank->steps.item[i].id);
 
@@ -46,8 +51,7 @@ int np_memory_growth_measure(const struct np_rank *rank, np_str component,
 		most[count] = (struct np_point){ (double)i, (double)held->most };
 		least[count++] = (struct np_point){ (double)i, (double)held->least };
 	}
-	if (rc == NP_OK)
-		rc = np_line_fit(most, count, &upper, err);
+	rc = np_line_fit(most, count, &upper, err);
 	if (rc == NP_OK)
 		rc = np_line_fit(least, count, &lower, err);
 	if (rc == NP_OK)

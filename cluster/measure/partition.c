@@ -35,8 +35,7 @@ struct builder {
 	NP_VEC(np_str) touched;
 };
 
-/* --- leaves
- * --------------------------------------------------------------------------------------- */
+/* --- leaves ---------------------------------------------------------------------------------- */
 
 static int add_leaf(struct builder *build, const char *path, np_str *ret)
 {
@@ -127,8 +126,7 @@ static int comm_leaves(struct builder *build, uint64_t hash, const struct comm_l
 				     (uint32_t)(build->comms.count - 1), build->err);
 }
 
-/* --- one cell
- * ------------------------------------------------------------------------------------- */
+/* --- one cell -------------------------------------------------------------------------------- */
 
 static int give(struct builder *build, np_str leaf, np_ns ns)
 {
@@ -230,8 +228,7 @@ static int add_cell(struct builder *build, size_t rank_index, size_t index)
 	return rc < 0 ? rc : close_cell(build);
 }
 
-/* --- everything
- * ----------------------------------------------------------------------------------- */
+/* --- everything ------------------------------------------------------------------------------ */
 
 static int add_ranks(struct builder *build)
 {

@@ -128,8 +128,7 @@ static int start_free(struct replay_state *state)
 	return rc;
 }
 
-/* --- ranks
- * ---------------------------------------------------------------------------------------- */
+/* --- ranks ----------------------------------------------------------------------------------- */
 
 np_ns replay_worked(const struct replay_state *state, const struct np_replay_mark *mark,
 		    enum np_work kind)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "whatif_private.h"
 
+#include "npuprof/text.h"
 #include "npuprof/workers.h"
 
 #include <inttypes.h>
@@ -8,13 +9,20 @@
 /* Single ranks and hosts that are tried, at most. */
 #define MOST_TRIED 64
 
-/* A gain below this share of the step is no verdict, nor one that the replay may be wrong by. */
-#define WORTH_NAMING 0.01
+static size_t most_tried(const struct np_whatif_input *input)
+{
+	return input->most > 0 ? input->most : MOST_TRIED;
+}
+
+/*
+ * A gain below this share of the step is no verdict, nor one that the replay may
+ * be wrong by. Stages differ by the first and the last layers of a model.
+ */
+#define WORTH_NAMING       0.01
+#define WORTH_NAMING_STAGE 0.04
 
 /* A more specific repair is preferred if it gains this much of what the best one does. */
 #define NEARLY_AS_MUCH 0.75
-
-typedef NP_VEC(struct np_fix) fix_list;
 
 static int add_fix(fix_list *list, enum np_fix_kind kind, const char *what, struct np_err *err)
 {
@@ -40,8 +48,7 @@ static int add_number(fix_list *list, enum np_fix_kind kind, int64_t number, str
 	return add_fix(list, kind, text, err);
 }
 
-/* --- what to try
- * ---------------------------------------------------------------------------------- */
+/* --- what to try ----------------------------------------------------------------------------- */
 
 struct candidate {
 	double weight;
@@ -59,7 +66,7 @@ static int heaviest_first(const void *left, const void *right)
 }
 
 /* The ranks that waiting goes back to, then those that work most. */
-static int add_ranks(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
+int whatif_add_ranks(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
 {
 	const struct np_run *run = input->replay->align->run;
 	size_t count = run->sources.count;
@@ -78,7 +85,8 @@ static int add_ranks(const struct np_whatif_input *input, fix_list *list, struct
 				(double)input->replay->cells.item[i].work[NP_WORK_COMPUTE] +
 				(double)input->replay->cells.item[i].work[NP_WORK_HOST];
 		qsort(ranks, count, sizeof(ranks[0]), heaviest_first);
-		for (size_t i = 0; i < count && i < MOST_TRIED / 2 && rc == NP_OK; i++) {
+		for (size_t i = 0; i < count && i < (most_tried(input) + 1) / 2 && rc == NP_OK;
+		     i++) {
 			if (run->ranks[ranks[i].rank])
 				rc = add_number(list, NP_FIX_RANK, run->ranks[ranks[i].rank]->id,
 						err);
@@ -88,7 +96,7 @@ static int add_ranks(const struct np_whatif_input *input, fix_list *list, struct
 	return rc;
 }
 
-static int add_hosts(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
+int whatif_add_hosts(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
 {
 	const struct np_run *run = input->replay->align->run;
 	size_t before = list->count;
@@ -96,7 +104,8 @@ static int add_hosts(const struct np_whatif_input *input, fix_list *list, struct
 
 	if (np_cluster_hosts(input->replay->cluster) < 2)
 		return NP_OK;
-	for (size_t i = 0; i < run->sources.count && list->count - before < MOST_TRIED; i++) {
+	for (size_t i = 0; i < run->sources.count && list->count - before < most_tried(input);
+	     i++) {
 		const char *host =
 			run->ranks[i] ? np_run_text(run, run->ranks[i]->host_name) : NULL;
 
@@ -155,9 +164,9 @@ static int add_all(const struct np_whatif_input *input, fix_list *list, struct n
 	int rc = add_fix(list, NP_FIX_ALL, "", err);
 
 	if (rc == NP_OK)
-		rc = add_ranks(input, list, err);
+		rc = whatif_add_ranks(input, list, err);
 	if (rc == NP_OK)
-		rc = add_hosts(input, list, err);
+		rc = whatif_add_hosts(input, list, err);
 	if (rc == NP_OK)
 		rc = add_stages(input, list, err);
 	if (rc == NP_OK)
@@ -173,8 +182,7 @@ static int add_all(const struct np_whatif_input *input, fix_list *list, struct n
 	return rc;
 }
 
-/* --- trying
- * --------------------------------------------------------------------------------------- */
+/* --- trying ---------------------------------------------------------------------------------- */
 
 int np_whatif_together(const struct np_whatif_input *input, const struct np_fix *fixes,
 		       size_t count, np_ns *ret_step, struct np_err *err)
@@ -197,10 +205,42 @@ int np_whatif_together(const struct np_whatif_input *input, const struct np_fix 
 	return rc;
 }
 
+/* Everything repaired but this. */
+static int step_alone(const struct np_whatif_input *input, const struct np_fix *fix,
+		      np_ns *ret_step, struct np_err *err)
+{
+	static const struct np_fix all = { .kind = NP_FIX_ALL };
+	const struct np_replay *replay = input->replay;
+	struct world_draft ideal = { 0 };
+	struct world_draft own = { 0 };
+	struct np_replay_result result;
+	int rc = world_init(&ideal, replay, err);
+
+	if (rc == NP_OK)
+		rc = world_init(&own, replay, err);
+	if (rc == NP_OK)
+		rc = world_repair(input, &all, &ideal, err);
+	if (rc == NP_OK)
+		rc = world_repair(input, fix, &own, err);
+	if (rc == NP_OK) {
+		const struct np_world world = { (const float(*)[NP_WORK_KINDS])ideal.work,
+						ideal.transfer };
+
+		world_undo(&ideal, &own, replay);
+		rc = np_replay_run(replay, &world, &result, err);
+	}
+	if (rc == NP_OK)
+		*ret_step = result.step;
+	world_release(&ideal);
+	world_release(&own);
+	return rc;
+}
+
 struct trial {
 	const struct np_whatif_input *input;
 	const struct np_fix *fixes;
 	np_ns *steps; /* NP_UNKNOWN for one that the data do not allow */
+	np_ns *alone; /* likewise */
 	struct np_err *errors;
 };
 
@@ -211,6 +251,10 @@ static void try_one(void *context, size_t index)
 	trial->steps[index] = NP_UNKNOWN;
 	/* A failure stays in the list. */
 	(void)!np_whatif_together(trial->input, &trial->fixes[index], 1, &trial->steps[index],
+				  &trial->errors[index]);
+	trial->alone[index] = NP_UNKNOWN;
+	if (trial->input->both && trial->steps[index] != NP_UNKNOWN)
+		(void)!step_alone(trial->input, &trial->fixes[index], &trial->alone[index],
 				  &trial->errors[index]);
 }
 
@@ -242,9 +286,15 @@ static int keep_rows(const struct trial *trial, size_t count, struct np_whatif *
 		*row = (struct np_whatif_row){ .fix = trial->fixes[i],
 					       .step = trial->steps[i],
 					       .saved = whatif->step - trial->steps[i],
-					       .alone = NP_UNKNOWN };
+					       .alone = trial->alone[i] };
 		if (row->fix.kind == NP_FIX_ALL)
 			whatif->ideal = row->step;
+	}
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		struct np_whatif_row *row = &whatif->rows.item[i];
+
+		if (row->alone != NP_UNKNOWN)
+			row->alone -= whatif->ideal;
 	}
 	if (whatif->rows.count > 0)
 		qsort(whatif->rows.item, whatif->rows.count, sizeof(whatif->rows.item[0]),
@@ -260,14 +310,16 @@ static int try_all(const struct np_whatif_input *input, const fix_list *list,
 	int rc;
 
 	trial.steps = calloc(list->count + 1, sizeof(*trial.steps));
+	trial.alone = calloc(list->count + 1, sizeof(*trial.alone));
 	trial.errors = calloc(list->count + 1, sizeof(*trial.errors));
-	if (trial.steps && trial.errors) {
+	if (trial.steps && trial.alone && trial.errors) {
 		np_workers_run(&workers, list->count, try_one, &trial);
 		rc = keep_rows(&trial, list->count, whatif, err);
 	} else {
 		rc = np_fail_nomem(err, "repairs");
 	}
 	free(trial.steps);
+	free(trial.alone);
 	free(trial.errors);
 	return rc;
 }
@@ -309,8 +361,7 @@ void np_whatif_release(struct np_whatif *whatif)
 	np_vec_release(&whatif->rows);
 }
 
-/* --- verdict
- * -------------------------------------------------------------------------------------- */
+/* --- verdict --------------------------------------------------------------------------------- */
 
 /* From the most specific to the least; what changes the whole program is no single cause. */
 static int specificity(enum np_fix_kind kind)
@@ -324,26 +375,31 @@ static int specificity(enum np_fix_kind kind)
 	return places[kind];
 }
 
+static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row *row)
+{
+	double least = row->fix.kind == NP_FIX_STAGE ? WORTH_NAMING_STAGE : WORTH_NAMING;
+
+	if (least < whatif->fidelity)
+		least = whatif->fidelity;
+	return specificity(row->fix.kind) > 0 && (double)row->saved >= least * (double)whatif->step;
+}
+
 struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif)
 {
 	struct np_whatif_verdict verdict = { .found = false };
-	double least = WORTH_NAMING > whatif->fidelity ? WORTH_NAMING : whatif->fidelity;
 	np_ns best = 0;
 
 	for (size_t i = 0; i < whatif->rows.count; i++) {
 		const struct np_whatif_row *row = &whatif->rows.item[i];
 
-		if (specificity(row->fix.kind) > 0 && row->saved > best)
+		if (is_worth(whatif, row) && row->saved > best)
 			best = row->saved;
 	}
-	if ((double)best < least * (double)whatif->step)
-		return verdict;
 	/* Rows are by gain: of equally specific ones the first is taken. */
 	for (size_t i = 0; i < whatif->rows.count; i++) {
 		const struct np_whatif_row *row = &whatif->rows.item[i];
 
-		if ((double)row->saved < NEARLY_AS_MUCH * (double)best ||
-		    specificity(row->fix.kind) == 0)
+		if ((double)row->saved < NEARLY_AS_MUCH * (double)best || !is_worth(whatif, row))
 			continue;
 		if (!verdict.found || specificity(row->fix.kind) > specificity(verdict.fix.kind))
 			verdict = (struct np_whatif_verdict){ true, row->fix, row->saved };

@@ -4,6 +4,14 @@
 
 #include "npuprof/whatif.h"
 
+typedef NP_VEC(struct np_fix) fix_list;
+
+/* Add single ranks, or hosts, that are worth trying. */
+int whatif_add_ranks(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
+	NP_MUST_USE;
+int whatif_add_hosts(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
+	NP_MUST_USE;
+
 /* A world while repairs are put into it: factors, all 1 at first, that only fall. */
 struct world_draft {
 	float (*work)[NP_WORK_KINDS]; /* by cell */
@@ -18,8 +26,15 @@ void world_release(struct world_draft *world);
 int world_repair(const struct np_whatif_input *input, const struct np_fix *fix,
 		 struct world_draft *world, struct np_err *err) NP_MUST_USE;
 
-/* Transfers of like instances outside of a set of communicators (NULL: of all). */
-int world_repair_transfers(const struct np_replay *replay, const bool *communicators,
+/* Take out of a world what another one repairs. */
+void world_undo(struct world_draft *world, const struct world_draft *repaired,
+		const struct np_replay *replay);
+
+/*
+ * Transfers of these communicators (NULL: of all) as the middle of like ones, of
+ * all communicators or of the others only.
+ */
+int world_repair_transfers(const struct np_replay *replay, const bool *these, bool by_others,
 			   struct world_draft *world, size_t *ret_repaired, struct np_err *err)
 	NP_MUST_USE;
 

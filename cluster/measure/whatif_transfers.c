@@ -111,7 +111,7 @@ static np_ns middle_of(const struct np_align *align, const struct transfer *list
 	return NP_UNKNOWN;
 }
 
-int world_repair_transfers(const struct np_replay *replay, const bool *communicators,
+int world_repair_transfers(const struct np_replay *replay, const bool *these, bool by_others,
 			   struct world_draft *world, size_t *ret_repaired, struct np_err *err)
 {
 	const struct np_align *align = replay->align;
@@ -126,13 +126,12 @@ int world_repair_transfers(const struct np_replay *replay, const bool *communica
 
 		while (to < count && order_alike(&list[from], &list[to]) == 0)
 			to++;
-		middle = middle_of(align, &list[from], to - from, communicators);
+		middle = middle_of(align, &list[from], to - from, by_others ? these : NULL);
 		for (size_t i = from; i < to && middle != NP_UNKNOWN; i++) {
 			uint32_t index = list[i].instance;
 			float factor = (float)((double)middle / (double)list[i].time);
 
-			if (communicators &&
-			    !communicators[align->instances.item[index].communicator])
+			if (these && !these[align->instances.item[index].communicator])
 				continue;
 			++*ret_repaired;
 			if (factor < world->transfer[index])

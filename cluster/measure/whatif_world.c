@@ -29,14 +29,28 @@ void world_release(struct world_draft *world)
 	free(world->transfer);
 }
 
+void world_undo(struct world_draft *world, const struct world_draft *repaired,
+		const struct np_replay *replay)
+{
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++) {
+			if (repaired->work[i][kind] < 1)
+				world->work[i][kind] = 1;
+		}
+	}
+	for (size_t i = 0; i < replay->align->instances.count; i++) {
+		if (repaired->transfer[i] < 1)
+			world->transfer[i] = 1;
+	}
+}
+
 static void lower(float *factor, double value)
 {
 	if (value < (double)*factor)
 		*factor = (float)(value < 0 ? 0 : value);
 }
 
-/* --- ranks
- * ---------------------------------------------------------------------------------------- */
+/* --- ranks ----------------------------------------------------------------------------------- */
 
 static int32_t stage_of(const struct np_cluster *cluster, int32_t rank)
 {
@@ -174,8 +188,7 @@ static int repair_named(const struct np_whatif_input *input, const struct np_fix
 	return rc;
 }
 
-/* --- stages
- * --------------------------------------------------------------------------------------- */
+/* --- stages ---------------------------------------------------------------------------------- */
 
 /* What the ranks of all other stages compute in the step, on average. */
 static double other_stages(const means *list, np_str step, int32_t stage)
@@ -228,8 +241,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 	return rc;
 }
 
-/* --- operator types
- * ------------------------------------------------------------------------------- */
+/* --- operator types -------------------------------------------------------------------------- */
 
 /* Time that each cell spends on kernels whose type matches. */
 static double *matching_time(const struct np_replay *replay, const char *glob, bool *ret_any,
@@ -328,8 +340,7 @@ static int repair_types(const struct np_whatif_input *input, const struct np_fix
 	return rc;
 }
 
-/* --- experts, gaps
- * -------------------------------------------------------------------------------- */
+/* --- experts, gaps --------------------------------------------------------------------------- */
 
 static int repair_experts(const struct np_whatif_input *input, struct world_draft *world,
 			  struct np_err *err)
@@ -385,8 +396,7 @@ static void hide_transfers(const struct np_replay *replay, struct world_draft *w
 		world->transfer[i] = 0;
 }
 
-/* --- communicators
- * -------------------------------------------------------------------------------- */
+/* --- communicators --------------------------------------------------------------------------- */
 
 static bool has_member(const struct np_align_communicator *communicator, int64_t rank)
 {
@@ -498,8 +508,7 @@ static int repair_link(const struct np_whatif_input *input, const struct np_fix 
 	return NP_OK;
 }
 
-/* --- all
- * ------------------------------------------------------------------------------------------ */
+/* --- all ------------------------------------------------------------------------------------- */
 
 static int repair_all(const struct np_whatif_input *input, struct world_draft *world,
 		      struct np_err *err)
@@ -509,7 +518,7 @@ static int repair_all(const struct np_whatif_input *input, struct world_draft *w
 	int rc = repair_ranks(input, NULL, world, err);
 
 	if (rc == NP_OK)
-		rc = world_repair_transfers(input->replay, NULL, world, &repaired, err);
+		rc = world_repair_transfers(input->replay, NULL, false, world, &repaired, err);
 	for (size_t i = 0; links && i < links->list.count && rc == NP_OK; i++) {
 		const struct np_link_speed *link = &links->list.item[i];
 		struct np_fix fix = { .kind = NP_FIX_LINK };

@@ -73,7 +73,7 @@ static void count_saved(struct session *session)
 	const struct np_job *job = session->job;
 	struct np_event end = { NP_EVENT_END, 0, 0 };
 
-	if (++session->saved_all < job->world)
+	if (++session->saved_all < job->world || !session->stopping)
 		return;
 	for (int other = 1; other < job->world; other++)
 		np_coord_send(job->coord, other, &end);

@@ -58,8 +58,7 @@ int np_pattern_compile(const char *text, size_t length, unsigned flags, struct n
 		options |= PCRE2_CASELESS;
 	if (flags & NP_PATTERN_WHOLE)
 		options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
-	pattern->code =
-		pcre2_compile((PCRE2_SPTR)text, length, options, &problem, &offset, NULL);
+	pattern->code = pcre2_compile((PCRE2_SPTR)text, length, options, &problem, &offset, NULL);
 	if (!pattern->code) {
 		PCRE2_UCHAR why[128] = "";
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "npuprof/activity.h"
+#include "activity_private.h"
 
 /*
  * Tasks sorted by start are first cut so that none overlaps another of its
- * kind (own()); then one pass over time takes, at every moment, the first layer
+ * kind (activity_pieces.c); then one pass over time takes, at every moment, the first layer
  * that has a piece there.
  */
 enum layer_kind {
@@ -13,13 +13,6 @@ enum layer_kind {
 	LAYERS,
 };
 
-struct layer {
-	struct np_activity_task *piece; /* sorted, disjoint */
-	size_t count;
-	size_t next;                     /* the first that does not end before `now` */
-	struct np_activity_task *pieces; /* to be freed; NULL where they are the input's */
-};
-
 /* Leaves are few in a segment and come again and again: where the last of each is. */
 #define KNOWN_LEAVES 256
 
@@ -27,7 +20,7 @@ struct builder {
 	struct np_activity *activity;
 	struct np_err *err;
 	uint32_t known[KNOWN_LEAVES]; /* share, by the leaf's last bits */
-	struct layer layer[LAYERS];
+	struct activity_layer layer[LAYERS];
 	const struct np_spans *loading;
 	size_t next_loading;
 	np_ns *cuts; /* ascending */
@@ -61,115 +54,7 @@ void np_activity_sort(struct np_activity_task *tasks, size_t count)
 	}
 }
 
-/*
- * Cut sorted tasks so that each keeps what no earlier one has: those that are
- * still running began before it, so all of them together reach without a gap
- * from its start to the last of their ends.
- */
-static size_t own(struct np_activity_task *tasks, size_t count)
-{
-	np_ns reached = -NP_NS_MAX;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct np_activity_task task = tasks[i];
-
-		if (task.start < reached)
-			task.start = reached;
-		if (task.end <= task.start)
-			continue;
-		reached = task.end;
-		tasks[kept++] = task;
-	}
-	return kept;
-}
-
-/* --- spans that are known better than the tasks -------------------------------------------------
- */
-
-struct pieces {
-	NP_VEC(struct np_activity_task) list;
-	uint32_t nobody; /* what it is of where there is no task */
-};
-
-static int add_piece(struct pieces *pieces, const struct np_activity_task *from, np_ns start,
-		     np_ns end, struct np_err *err)
-{
-	struct np_activity_task *piece;
-
-	if (start >= end)
-		return NP_OK;
-	piece = np_vec_add(&pieces->list, err);
-	if (!piece)
-		return NP_E_NOMEM;
-	*piece = *from;
-	piece->start = start;
-	piece->end = end;
-	return NP_OK;
-}
-
-/* Writers of text round: what is missing between a span and its tasks is theirs up to this. */
-#define ROUNDING_NS 1000
-
-/* [from, to) of a span lies between two of its pieces; either may be NULL. */
-static int add_gap(struct pieces *pieces, np_ns from, np_ns to,
-		   const struct np_activity_task *before, const struct np_activity_task *after,
-		   struct np_err *err)
-{
-	const struct np_activity_task nobody = { .launched = NP_UNKNOWN, .of = pieces->nobody };
-
-	if (to - from > ROUNDING_NS)
-		return add_piece(pieces, &nobody, from, to, err);
-	if (before)
-		return add_piece(pieces, before, from, to, err);
-	return add_piece(pieces, after ? after : &nobody, from, to, err);
-}
-
-/* One span, divided among the pieces of the layer; what none of them has is nobody's. */
-static int divide_span(struct layer *layer, struct np_span span, struct pieces *pieces,
-		       struct np_err *err)
-{
-	const struct np_activity_task *before = NULL;
-	np_ns now = span.begin;
-	int rc = NP_OK;
-
-	while (layer->next < layer->count && layer->piece[layer->next].end <= now)
-		layer->next++;
-	for (size_t i = layer->next; rc == NP_OK && now < span.end; i++) {
-		const struct np_activity_task *piece =
-			i < layer->count && layer->piece[i].start < span.end ? &layer->piece[i]
-									     : NULL;
-		np_ns start = piece ? piece->start : span.end;
-		np_ns end = piece && piece->end < span.end ? piece->end : span.end;
-
-		if (start < now)
-			start = now;
-		rc = add_gap(pieces, now, start, before, piece, err);
-		if (rc == NP_OK && piece)
-			rc = add_piece(pieces, piece, start, end, err);
-		before = piece;
-		now = end;
-	}
-	return rc;
-}
-
-static int use_spans(struct layer *layer, const struct np_spans *spans, uint32_t nobody,
-		     struct np_err *err)
-{
-	struct pieces pieces = { .nobody = nobody };
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < np_spans_count(spans) && rc == NP_OK; i++)
-		rc = divide_span(layer, np_spans_get(spans, i), &pieces, err);
-	layer->pieces = pieces.list.item;
-	layer->piece = pieces.list.item;
-	layer->count = pieces.list.count;
-	layer->next = 0;
-	return rc;
-}
-
-/* --- segments -----------------------------------------------------------------------------------
- */
+/* --- segments -------------------------------------------------------------------------------- */
 
 static int by_time(const void *left, const void *right)
 {
@@ -294,8 +179,7 @@ static int give(struct builder *build, np_ns from, np_ns to, np_leaf leaf)
 	return rc;
 }
 
-/* --- layers --------------------------------------------------------------------------------------
- */
+/* --- layers ---------------------------------------------------------------------------------- */
 
 /* Which of NP_EXPOSED_PIECES equal parts of an operator a time lies in. */
 static np_ns part_of(const struct np_activity_task *op, np_ns time)
@@ -410,7 +294,7 @@ static int give_free(struct builder *build, np_ns from, np_ns to,
 }
 
 /* The piece of a layer that runs at `now`, or the next one; NULL when there is no more. */
-static const struct np_activity_task *piece_at(struct layer *layer, np_ns now)
+static const struct np_activity_task *piece_at(struct activity_layer *layer, np_ns now)
 {
 	while (layer->next < layer->count && layer->piece[layer->next].end <= now)
 		layer->next++;
@@ -434,7 +318,7 @@ static np_ns others_begin(struct builder *build, np_ns now)
 /* The common case: kernels and the gaps between them, with nothing else around, up to `until`. */
 static int sweep_kernels(struct builder *build, np_ns *now, np_ns until)
 {
-	struct layer *kernels = &build->layer[COMPUTING];
+	struct activity_layer *kernels = &build->layer[COMPUTING];
 	int rc = NP_OK;
 
 	while (*now < until && rc == NP_OK) {
@@ -499,7 +383,7 @@ static bool find_span(struct builder *build)
 	build->begin = NP_NS_MAX;
 	build->end = -NP_NS_MAX;
 	for (int kind = COMPUTING; kind <= COMMUNICATION; kind++) {
-		const struct layer *layer = &build->layer[kind];
+		const struct activity_layer *layer = &build->layer[kind];
 
 		if (layer->count == 0)
 			continue;
@@ -528,13 +412,13 @@ static int prepare(struct builder *build, struct np_activity_input *input)
 	int rc = find_cuts(build, input);
 
 	for (int i = 0; i < LAYERS && rc == NP_OK; i++) {
-		struct layer *layer = &build->layer[i];
+		struct activity_layer *layer = &build->layer[i];
 
 		np_activity_sort(kinds[i].tasks, kinds[i].count);
 		layer->piece = kinds[i].tasks;
-		layer->count = own(kinds[i].tasks, kinds[i].count);
+		layer->count = activity_own(kinds[i].tasks, kinds[i].count);
 		if (kinds[i].spans)
-			rc = use_spans(layer, kinds[i].spans, kinds[i].nobody, build->err);
+			rc = activity_use_spans(layer, kinds[i].spans, kinds[i].nobody, build->err);
 	}
 	return rc;
 }

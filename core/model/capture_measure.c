@@ -351,8 +351,7 @@ static int measure_communicators(struct capture *capture)
 	return rc;
 }
 
-/* --- whose tasks and operators are --------------------------------------------------------------
- */
+/* --- whose tasks and operators are ----------------------------------------------------------- */
 
 /* Sort the operators, and with them what launched them. */
 static int sort_ops(struct capture *capture)

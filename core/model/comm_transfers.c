@@ -79,7 +79,7 @@ uint16_t np_transfer_class(int64_t bytes)
 	uint16_t octave = log2_of(value);
 
 	/* The two bits below the highest. */
-	return (uint16_t)(octave * 4 + (value >> (octave - 2) & 3));
+	return (uint16_t)((uint64_t)octave * 4 + (value >> (octave - 2) & 3));
 }
 
 /* How many of the sorted times lie at or before `at`. */

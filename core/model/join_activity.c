@@ -6,8 +6,7 @@
  * are used. They are kept if they tell the same.
  */
 
-/* --- operators ----------------------------------------------------------------------------------
- */
+/* --- operators ------------------------------------------------------------------------------- */
 
 /* qsort_r's context: indexes of operators by name, then time. */
 static int by_name(const void *left, const void *right, void *context)
@@ -71,8 +70,7 @@ static int move_to_ops(struct np_activity *activity, const struct np_rank *from,
 	return rc;
 }
 
-/* --- times ---------------------------------------------------------------------------------------
- */
+/* --- times ----------------------------------------------------------------------------------- */
 
 /* The cell of `from` for a time of `rank`, or its number of cells. */
 static uint32_t find_cell(const struct np_rank *rank, const struct np_step_time *time,

@@ -241,8 +241,7 @@ int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *st
 	return rc;
 }
 
-/* --- types alone --------------------------------------------------------------------------------
- */
+/* --- types alone ----------------------------------------------------------------------------- */
 
 static int take_type(struct np_slice name, struct np_slice type, struct np_strtab *strings,
 		     struct np_idmap *types, struct np_err *err)

@@ -109,8 +109,7 @@ struct np_activity {
 
 void np_activity_release(struct np_activity *activity);
 
-/* --- building ----------------------------------------------------------------------------------
- */
+/* --- building -------------------------------------------------------------------------------- */
 
 /* A kernel, an operator or a copy of one cell. */
 struct np_activity_task {
@@ -154,8 +153,7 @@ int np_activity_add(struct np_activity *activity, struct np_activity_input *inpu
 /* All cells are there: give back the room that they did not need. */
 int np_activity_finish(struct np_activity *activity, struct np_err *err) NP_MUST_USE;
 
-/* --- changing ----------------------------------------------------------------------------------
- */
+/* --- changing -------------------------------------------------------------------------------- */
 
 /* Make it consist of these cells, in this order. */
 int np_activity_pick(struct np_activity *activity, const uint32_t *cells, size_t count,

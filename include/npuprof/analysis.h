@@ -3,6 +3,7 @@
 #define NP_ANALYSIS_H
 
 #include "npuprof/cluster_tables.h"
+#include "npuprof/whatif.h"
 
 /*
  * All measures of a run
@@ -27,6 +28,10 @@ struct np_analysis {
 	struct np_links links;
 	struct np_pipeline pipeline;
 	struct np_experts experts;
+	struct np_replay *replay; /* NULL where no operator was matched */
+	struct np_whatif whatif;  /* of the likeliest repairs; empty without a replay */
+	struct np_path path;
+	struct np_efficiency efficiency;
 	struct np_cluster_tables tables; /* of all of the above */
 };
 
@@ -36,6 +41,9 @@ struct np_analysis {
  */
 int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, size_t threads,
 		      struct np_analysis **ret, struct np_err *err) NP_MUST_USE;
+
+/* What repairs of this run are made of. */
+struct np_whatif_input np_analysis_repairs(const struct np_analysis *analysis, size_t threads);
 void np_analysis_free(struct np_analysis *analysis);
 void np_analysis_freep(struct np_analysis **analysis);
 

@@ -10,6 +10,7 @@
 #include "npuprof/partition.h"
 #include "npuprof/pipeline.h"
 #include "npuprof/relation.h"
+#include "npuprof/whatif.h"
 
 /*
  * The tables of a merged run
@@ -34,6 +35,9 @@ struct np_cluster_tables {
 	const struct np_links *links;
 	const struct np_pipeline *pipeline;
 	const struct np_experts *experts;
+	const struct np_whatif *whatif;
+	const struct np_path *path;
+	const struct np_efficiency *efficiency;
 	/* What was asked for (-m); the other tables are there, but empty. */
 	bool communication_time;
 	bool communication_matrix;
@@ -64,6 +68,8 @@ extern const struct np_relation np_table_link;
 extern const struct np_relation np_table_pipeline;
 extern const struct np_relation np_table_expert;
 extern const struct np_relation np_table_memory;
+extern const struct np_relation np_table_whatif;
+extern const struct np_relation np_table_critical_path;
 extern const struct np_relation np_table_skipped;
 extern const struct np_relation np_table_run_info;
 

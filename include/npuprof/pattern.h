@@ -50,7 +50,8 @@ struct np_capture {
 int np_pattern_match(struct np_pattern *pattern, const char *text, size_t length, size_t from,
 		     bool *ret, struct np_err *err) NP_MUST_USE;
 
-/* Group `group` of the last match (0 is all of it); false when it took no part or does not exist. */
+/* Group `group` of the last match (0 is all of it); false when it took no part or does not exist.
+ */
 bool np_pattern_capture(const struct np_pattern *pattern, size_t group, struct np_capture *ret);
 
 /*

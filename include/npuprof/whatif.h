@@ -65,13 +65,15 @@ struct np_whatif_input {
 	const struct np_experts *experts;
 	const struct np_origin *origin; /* tells which ranks to try first */
 	size_t threads;
+	size_t most; /* single ranks, and hosts, that are tried; 0: 64 */
+	bool both;   /* also try what each costs by itself, where all else is ideal */
 };
 
 struct np_whatif_row {
 	struct np_fix fix;
 	np_ns step;  /* with this repaired */
 	np_ns saved; /* against the replay as it was */
-	np_ns alone; /* what it costs where all else is ideal: NP_UNKNOWN unless asked for */
+	np_ns alone; /* what it costs by itself, where all else is ideal; NP_UNKNOWN if not asked */
 };
 
 struct np_whatif {
@@ -94,6 +96,45 @@ void np_whatif_release(struct np_whatif *whatif);
  */
 int np_whatif_together(const struct np_whatif_input *input, const struct np_fix *fixes,
 		       size_t count, np_ns *ret_step, struct np_err *err) NP_MUST_USE;
+
+/* One repair after the other, each the one that gains most on top of those before it. */
+struct np_whatif_curve {
+	NP_VEC(struct np_whatif_row) list; /* `saved` is by all up to this one */
+};
+
+/* Of ranks or hosts (NP_FIX_RANK, NP_FIX_HOST), at most `count` of them. */
+int np_whatif_greedy(const struct np_whatif_input *input, enum np_fix_kind kind, size_t count,
+		     struct np_whatif_curve *ret, struct np_err *err) NP_MUST_USE;
+
+/*
+ * Where the efficiency of the step is lost: mean computing / step = balance ×
+ * serialisation × transfer × host, exactly.
+ */
+struct np_efficiency {
+	np_ns step;         /* as replayed */
+	np_ns without_host; /* no waiting for the host */
+	np_ns without_both; /* nor for transfers */
+	np_ns most;         /* computing of the rank that computes most */
+	np_ns mean;         /* of all ranks */
+};
+
+int np_efficiency_measure(const struct np_replay *replay, struct np_efficiency *ret,
+			  struct np_err *err) NP_MUST_USE;
+
+/* What repairing one rank saves, by its id; NP_UNKNOWN for one that was not tried. */
+np_ns np_whatif_saved(const struct np_whatif *whatif, int32_t rank);
+
+/*
+ * The ranks with a cost (np_origin_sort()), those first whose repair saves most;
+ * those that were not tried follow by their cost.
+ */
+int np_whatif_sort(const struct np_whatif *whatif, const struct np_run *run,
+		   const struct np_origin *origin, struct np_blame_order *ret, struct np_err *err)
+	NP_MUST_USE;
+
+/* The leaf of a piece of the critical path: "compute", "free/host", "comm/tp/transfer". */
+void np_path_leaf(const struct np_cluster *cluster, const struct np_align *align,
+		  const struct np_path_piece *piece, char *ret, size_t size);
 
 /* Which repair explains the loss. */
 struct np_whatif_verdict {

@@ -5,7 +5,7 @@
 #include "np_random.h"
 #include "np_test.h"
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* --- helpers --------------------------------------------------------------------------------- */
 
 #define TYPE_A 11
 #define TYPE_B 12
@@ -60,7 +60,7 @@ static struct np_activity_task task(np_ns start, np_ns end, np_ns launched, uint
 	return (struct np_activity_task){ start, end, launched, tie, of };
 }
 
-/* --- one device, by hand ---------------------------------------------------------------------- */
+/* --- one device, by hand --------------------------------------------------------------------- */
 
 /*
  * kernels  A 0-10, B 5-20, A 50-60
@@ -259,7 +259,7 @@ static void a_step_without_tasks_is_an_empty_cell(void **state)
 	np_activity_release(&activity);
 }
 
-/* --- against a painter ------------------------------------------------------------------------ */
+/* --- against a painter ----------------------------------------------------------------------- */
 
 #define PAINTED 200 /* nanoseconds */
 #define MOST    12  /* tasks of a kind */
@@ -486,7 +486,7 @@ static void random_timelines_are_as_if_painted_nanosecond_by_nanosecond(void **s
 	np_activity_release(&activity);
 }
 
-/* --- changing --------------------------------------------------------------------------------- */
+/* --- changing -------------------------------------------------------------------------------- */
 
 static void cells_can_be_picked_and_keep_what_they_are_made_of(void **state)
 {

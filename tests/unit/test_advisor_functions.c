@@ -145,9 +145,12 @@ static void built_in_functions_that_were_replaced_still_do_their_job(void **stat
 static void a_rule_can_only_read(void **state)
 {
 	static const struct expectation list[] = {
-		{ "CREATE TABLE t(x)", "error: rules may only read: INSERT sqlite_master is not allowed" },
-		{ "ATTACH '/tmp/x' AS y", "error: rules may only read: ATTACH /tmp/x is not allowed" },
-		{ "PRAGMA journal_mode", "error: rules may only read: PRAGMA journal_mode is not allowed" },
+		{ "CREATE TABLE t(x)",
+		  "error: rules may only read: INSERT sqlite_master is not allowed" },
+		{ "ATTACH '/tmp/x' AS y",
+		  "error: rules may only read: ATTACH /tmp/x is not allowed" },
+		{ "PRAGMA journal_mode",
+		  "error: rules may only read: PRAGMA journal_mode is not allowed" },
 		{ "BEGIN", "error: rules may only read: a transaction BEGIN is not allowed" },
 		{ "SELECT random()", "error: not authorized to use function: random" },
 		{ "SELECT load_extension('x')",
@@ -191,8 +194,7 @@ static void limits_of_time_rows_and_memory_end_a_statement(void **state)
 
 	limits = (struct sql_limits){ .rows = 10 };
 	sql_begin(sql, &limits);
-	assert_answer(sql, rows,
-		      "error: it gives more than 10 rows; aggregate or filter in SQL");
+	assert_answer(sql, rows, "error: it gives more than 10 rows; aggregate or filter in SQL");
 	sql_end(sql);
 
 	limits = (struct sql_limits){ .bytes = 10000000 };

@@ -55,7 +55,7 @@ static void sequences_are_found_in_each_partition_in_order(void **state)
 		int64_t p;
 		int64_t o;
 		const char *token;
-	} list[] = { { 1, 30, "softmax" }, { 1, 10, "matmul" },  { 2, 1, "matmul" },
+	} list[] = { { 1, 30, "softmax" }, { 1, 10, "matmul" }, { 2, 1, "matmul" },
 		     { 1, 20, "add" },     { 2, 2, "softmax" }, { 1, 40, "matmul" },
 		     { 2, 3, "a-b" } };
 	struct table t = { .sql = NULL };
@@ -63,8 +63,7 @@ static void sequences_are_found_in_each_partition_in_order(void **state)
 	(void)state;
 	begin(&t, names, types, 3);
 	for (size_t i = 0; i < NP_COUNT(list); i++)
-		add(&t, (struct np_cell[]){ np_cell_integer(list[i].p),
-					    np_cell_integer(list[i].o),
+		add(&t, (struct np_cell[]){ np_cell_integer(list[i].p), np_cell_integer(list[i].o),
 					    np_cell_text(list[i].token) });
 	ready(&t);
 	assert_answer(t.sql,
@@ -75,10 +74,11 @@ static void sequences_are_found_in_each_partition_in_order(void **state)
 		      "SELECT part, start_key FROM seq_match('t', 'p', 'o', 'token', "
 		      "'(add|softmax)-.')",
 		      "1|20;2|2");
-	assert_answer(t.sql,
-		      "SELECT rule, count(*) FROM seq_match('SELECT * FROM t WHERE p = 1', 'p', 'o', "
-		      "'token', '{\"one\": \"matmul\", \"two\": [\"add\", \"nobody\"]}') GROUP BY 1",
-		      "one|2;two|1");
+	assert_answer(
+		t.sql,
+		"SELECT rule, count(*) FROM seq_match('SELECT * FROM t WHERE p = 1', 'p', 'o', "
+		"'token', '{\"one\": \"matmul\", \"two\": [\"add\", \"nobody\"]}') GROUP BY 1",
+		"one|2;two|1");
 	assert_answer(t.sql,
 		      "SELECT start_key FROM seq_match('t', 'p', 'o', 'token', 'softmax-a\\-b')",
 		      "2");
@@ -177,8 +177,7 @@ static void an_index_finds_what_a_scan_finds(void **state)
 		  "SELECT count(*), sum(id) FROM t WHERE +b > 50.5" },
 		{ "SELECT count(*) FROM t x JOIN t y ON x.b = y.e",
 		  "SELECT count(*) FROM t x JOIN t y ON +x.b = +y.e" },
-		{ "SELECT count(*) FROM t WHERE b = '50'",
-		  "SELECT count(*) FROM t WHERE +b = 50" },
+		{ "SELECT count(*) FROM t WHERE b = '50'", "SELECT count(*) FROM t WHERE +b = 50" },
 		{ "SELECT count(*) FROM t WHERE b IN (1, 2, 3, 50)",
 		  "SELECT count(*) FROM t WHERE +b IN (1, 2, 3, 50)" },
 		{ "SELECT count(*) FROM t WHERE b = NULL", "SELECT 0" },
@@ -195,6 +194,65 @@ static void an_index_finds_what_a_scan_finds(void **state)
 		free(expected);
 	}
 	release(&t);
+}
+
+/* Rows with texts that repeat, some of them at several addresses. */
+static void fill_texts(struct table *t, uint64_t *random, size_t count)
+{
+	static const char *const names[] = { "k", "b", "x" };
+	static const enum np_column_type types[] = { NP_TEXT, NP_INTEGER, NP_INTEGER };
+
+	begin(t, names, types, 3);
+	for (size_t i = 0; i < count; i++) {
+		char text[8];
+
+		(void)snprintf(text, sizeof(text), "t%zu", np_random_below(random, 12));
+		add(t, (struct np_cell[]){ np_random_below(random, 9) ? np_cell_text(text)
+								      : np_cell_null(),
+					   np_cell_integer((int64_t)np_random_below(random, 5) - 2),
+					   np_cell_integer((int64_t)i) });
+	}
+	ready(t);
+}
+
+static void groups_and_orders_are_those_that_sqlite_makes(void **state)
+{
+	static const struct {
+		const char *taken_over;
+		const char *plain; /* an expression is none of the view's columns */
+	} pairs[] = {
+		{ "SELECT k, b, count(*), sum(x) FROM t GROUP BY k, b",
+		  "SELECT k, b, count(*), sum(x) FROM t GROUP BY k || '', +b" },
+		{ "SELECT b, k, count(*), sum(x) FROM t WHERE b = 1 GROUP BY b, k",
+		  "SELECT b, k, count(*), sum(x) FROM t WHERE +b = 1 GROUP BY +b, k || ''" },
+		{ "SELECT k, b, x FROM t ORDER BY k, b, x",
+		  "SELECT k, b, x FROM t ORDER BY k || '', +b, +x" },
+		{ "SELECT k, b, x FROM t ORDER BY k DESC, b, x",
+		  "SELECT k, b, x FROM t ORDER BY k || '' DESC, +b, +x" },
+		{ "SELECT DISTINCT k, b FROM t ORDER BY 1, 2",
+		  "SELECT DISTINCT k || '', +b FROM t ORDER BY 1, 2" },
+		{ "SELECT k, x FROM t WHERE k IN ('t1', 't2') ORDER BY x",
+		  "SELECT k, x FROM t WHERE k || '' IN ('t1', 't2') ORDER BY +x" },
+		{ "SELECT x, lag(x) OVER (PARTITION BY k ORDER BY b, x) FROM t ORDER BY x",
+		  "SELECT x, lag(x) OVER (PARTITION BY k || '' ORDER BY +b, +x) FROM t ORDER BY +x" },
+		{ "SELECT count(DISTINCT k), count(DISTINCT b) FROM t",
+		  "SELECT count(DISTINCT k || ''), count(DISTINCT +b) FROM t" },
+	};
+	uint64_t random = 4;
+
+	(void)state;
+	for (size_t round = 0; round < 10; round++) {
+		struct table t = { .sql = NULL };
+
+		fill_texts(&t, &random, np_random_below(&random, 300));
+		for (size_t i = 0; i < NP_COUNT(pairs); i++) {
+			char *expected = answer(t.sql, pairs[i].plain);
+
+			assert_answer(t.sql, pairs[i].taken_over, expected);
+			free(expected);
+		}
+		release(&t);
+	}
 }
 
 static void fill_keys(struct table *t, const char *keys)
@@ -261,8 +319,7 @@ static void graphs_are_matched_as_induced_subgraphs(void **state)
 	view_of_rows(&views[1], "v_graph_edge", &graphs.edges);
 	assert_ok(sql_add_view(sql, &views[0], &err), err);
 	assert_ok(sql_add_view(sql, &views[1], &err), err);
-	assert_answer(sql, "SELECT id, op_type FROM v_graph_node",
-		      "m|MatMul;a|Add;r|Relu;x|Data");
+	assert_answer(sql, "SELECT id, op_type FROM v_graph_node", "m|MatMul;a|Add;r|Relu;x|Data");
 	assert_answer(sql, "SELECT src, dst FROM v_graph_edge", "x|m;m|a;a|r;m|r");
 	assert_answer(sql,
 		      "SELECT \"match\", role, node FROM graph_match('{\"nodes\": {\"p\": "
@@ -285,6 +342,7 @@ int main(void)
 		cmocka_unit_test(overlaps_are_those_of_a_comparison_of_all_pairs),
 		cmocka_unit_test(covered_time_is_that_of_counting_points),
 		cmocka_unit_test(an_index_finds_what_a_scan_finds),
+		cmocka_unit_test(groups_and_orders_are_those_that_sqlite_makes),
 		cmocka_unit_test(repeated_sequences_are_given_once_at_their_full_length),
 		cmocka_unit_test(graphs_are_matched_as_induced_subgraphs),
 	};

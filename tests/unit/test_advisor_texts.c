@@ -6,12 +6,13 @@
 #include "place.h"
 #include "template.h"
 
-static const char document[] = "{\n"
-			       "  \"rules\": [\n"
-			       "    {\"id\": \"a\", \"q\\\"x\": [1, {\"k\": 2}]},\n"
-			       "    {\"sql\": [\"SELECT\", \"  nme\\n x\"], \"t\": \"\xc3\xa9 {n}\"}\n"
-			       "  ]\n"
-			       "}\n";
+static const char document[] =
+	"{\n"
+	"  \"rules\": [\n"
+	"    {\"id\": \"a\", \"q\\\"x\": [1, {\"k\": 2}]},\n"
+	"    {\"sql\": [\"SELECT\", \"  nme\\n x\"], \"t\": \"\xc3\xa9 {n}\"}\n"
+	"  ]\n"
+	"}\n";
 
 static void assert_place(size_t offset, size_t line, size_t column)
 {
@@ -84,7 +85,8 @@ static void values_are_shown_in_their_format(void **state)
 		{ "{ns|dur} {size|bytes}", "1.23 ms 61.2 MB" },
 		{ "{share|f2} {n|f1} {share|int}", "0.12 12.0 0" },
 		{ "{share|bw}", "0.123 GB/s" },
-		{ "{list|list(2)} {list|list(9)} {commas|list(1)}", "a, b and 1 more a, b, 3 x and 1 more" },
+		{ "{list|list(2)} {list|list(9)} {commas|list(1)}",
+		  "a, b and 1 more a, b, 3 x and 1 more" },
 		{ "{ranks|ranks} {commas|ranks}", "0-2,8 x, y" },
 		{ "{commas|code}", "`x, y`" },
 		{ "{nothing|dur} {nobody}", "? ?" },

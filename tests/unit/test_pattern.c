@@ -116,10 +116,12 @@ static void endless_backtracking_is_an_error_and_soon(void **state)
 static void invalid_bytes_neither_match_nor_fail(void **state)
 {
 	(void)state;
-	assert_true(matches("b", 0, "a\xff"
-				    "b"));
-	assert_false(matches("^...$", 0, "a\xff"
-					 "b"));
+	assert_true(matches("b", 0,
+			    "a\xff"
+			    "b"));
+	assert_false(matches("^...$", 0,
+			     "a\xff"
+			     "b"));
 }
 
 int main(void)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+#include "common.h"
+#include "output.h"
+#include "prepare.h"
+#include "report_whatif.h"
+
+struct whatif_options {
+	struct np_common common;
+	struct np_opt_list picks;
+	struct np_opt_list fixes;
+	int64_t top;
+	bool by_host;
+};
+
+static const struct np_opt own_options[] = {
+	{
+		.name = "fix",
+		.kind = NP_OPT_LIST,
+		.offset = offsetof(struct whatif_options, fixes),
+		.value = "REPAIR",
+		.help = "repair this, together with all others given: rank:R, host:NAME, stage:S, "
+			"role:NAME, optype:GLOB, group:NAME, link:A-B, host-gaps, experts, "
+			"hide-comm, all",
+	},
+	{
+		.name = "top",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct whatif_options, top),
+		.value = "K",
+		.help = "the K ranks whose repair gains most, one after the other",
+		.low = 0,
+		.high = 64,
+	},
+	{
+		.name = "hosts",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct whatif_options, by_host),
+		.help = "with --top, hosts instead of ranks",
+	},
+	{
+		.name = "pick",
+		.kind = NP_OPT_LIST,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct whatif_options, picks),
+		.value = "PATH",
+		.help = "use this directory where several hold the same rank; may be repeated",
+	},
+};
+
+static const struct np_opt_group groups[] = {
+	{ "Repairs", own_options, NP_COUNT(own_options), 0 },
+	NP_GROUP_INPUT(struct whatif_options, common),
+	NP_GROUP_OUTPUT(struct whatif_options, common),
+	NP_GROUP_RUNNING(struct whatif_options, common),
+	NP_GROUP_GENERAL,
+};
+
+static const struct np_opt_operand operand = NP_OPERAND_DIRS(struct whatif_options, common);
+
+static int cmd_whatif(int argc, const char *const *argv);
+
+const struct np_cmd np_cmd_whatif = {
+	.name = "whatif",
+	.topic = "Analysing a run",
+	.synopsis = "[options] [-d] DIR...",
+	.summary = "replay the cluster with a cause repaired: what each repair would gain",
+	.about =
+		"Turns the profiles into a program for every rank and runs it again, as it was and with "
+		"repairs: a rank, host or stage as fast as its peers, a link as fast as others, no "
+		"waiting for the host. Prints the step that each repair would leave, the critical "
+		"path, and where the efficiency is lost. Nothing is written.",
+	.run = cmd_whatif,
+	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
+	.statuses = NP_EXITS_PARTIAL,
+};
+
+/* The repairs that the user asked for, in the order given. */
+static int parse_fixes(const struct whatif_options *options, struct whatif_report *report,
+		       struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < options->fixes.count && rc == NP_OK; i++) {
+		struct np_fix *fix = np_vec_add(&report->asked, err);
+
+		rc = fix ? np_fix_parse(options->fixes.item[i], fix, err) : NP_E_NOMEM;
+	}
+	return rc;
+}
+
+/* More repairs than `cluster` tries, and each in both directions. */
+static int measure(const struct whatif_options *options, struct whatif_report *report,
+		   struct np_whatif *whatif, struct np_err *err)
+{
+	struct np_whatif_input input =
+		np_analysis_repairs(report->analysis, (size_t)options->common.jobs);
+	int rc;
+
+	if (!report->analysis->replay)
+		return np_fail(
+			err, NP_E_NOTFOUND,
+			"nothing to replay: no communication operator was matched over ranks");
+	input.both = true;
+	rc = np_whatif_measure(&input, whatif, err);
+	if (rc == NP_OK && report->asked.count > 0)
+		rc = np_whatif_together(&input, report->asked.item, report->asked.count,
+					&report->asked_step, err);
+	if (rc == NP_OK && options->top > 0)
+		rc = np_whatif_greedy(&input, options->by_host ? NP_FIX_HOST : NP_FIX_RANK,
+				      (size_t)options->top, &report->curve, err);
+	return rc;
+}
+
+static int print(const struct whatif_options *options, const struct whatif_report *report,
+		 struct np_err *err)
+{
+	struct np_buf buf = NP_BUF_INIT;
+	int rc;
+
+	if (options->common.format == NP_OUTPUT_JSON)
+		return whatif_json(report, stdout, err);
+	rc = whatif_screen(report, &buf, err);
+	if (rc == NP_OK)
+		return np_output_release(&buf) == 0 ? NP_OK : np_fail(err, NP_E_IO, "%s", "");
+	np_buf_release(&buf);
+	return rc;
+}
+
+static int show(const struct whatif_options *options, const struct np_analysis *analysis,
+		struct np_err *err)
+{
+	struct np_whatif whatif = { 0 };
+	struct report of_run = { .run = analysis->run,
+				 .cluster = analysis->cluster,
+				 .sums = &analysis->sums,
+				 .tables = &analysis->tables,
+				 .input = options->common.dirs.item[0],
+				 .width = np_output_width(stdout),
+				 .color = np_common_color(&options->common, stdout) };
+	struct whatif_report report = {
+		.analysis = analysis, .whatif = &whatif, .report = &of_run, .asked_step = NP_UNKNOWN
+	};
+	int rc = parse_fixes(options, &report, err);
+
+	if (rc == NP_OK)
+		rc = measure(options, &report, &whatif, err);
+	if (rc == NP_OK)
+		rc = report_find_withheld(&of_run, err);
+	if (rc == NP_OK)
+		rc = print(options, &report, err);
+	np_whatif_release(&whatif);
+	np_vec_release(&report.asked);
+	np_vec_release(&report.curve.list);
+	return rc;
+}
+
+static int whatif(const struct whatif_options *options)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	if (options->common.format != NP_OUTPUT_TABLE && options->common.format != NP_OUTPUT_JSON)
+		return np_cmd_usage(&np_cmd_whatif, "whatif is shown as table or json");
+	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
+	if (rc == NP_OK)
+		rc = show(options, analysis, &err);
+	if (rc == NP_OK)
+		return prepare_status(analysis->run);
+	return rc == NP_E_USAGE ? np_cmd_usage(&np_cmd_whatif, "%s", err.text)
+				: np_report(NP_EXIT_FAILED, "%s", err.text);
+}
+
+static int cmd_whatif(int argc, const char *const *argv)
+{
+	struct whatif_options options = { 0 };
+	int status;
+
+	if (np_cmd_options(&np_cmd_whatif, argc, argv, &options, &status))
+		status = whatif(&options);
+	np_opt_release(&np_cmd_whatif.options, &options);
+	return status;
+}

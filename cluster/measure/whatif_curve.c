@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "whatif_private.h"
+
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+/* --- ranks ----------------------------------------------------------------------------------- */
+
+np_ns np_whatif_saved(const struct np_whatif *whatif, int32_t rank)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRId32, rank);
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		if (whatif->rows.item[i].fix.kind == NP_FIX_RANK &&
+		    strcmp(whatif->rows.item[i].fix.what, text) == 0)
+			return whatif->rows.item[i].saved;
+	}
+	return NP_UNKNOWN;
+}
+
+/* Move a rank to the place behind those that were placed before it. */
+static bool place_rank(const struct np_run *run, struct np_blame_order *order, size_t placed,
+		       int64_t id)
+{
+	for (size_t i = placed; i < order->count; i++) {
+		uint32_t rank = order->ranks[i];
+
+		if (run->ranks[rank]->id != id)
+			continue;
+		memmove(&order->ranks[placed + 1], &order->ranks[placed],
+			(i - placed) * sizeof(rank));
+		order->ranks[placed] = rank;
+		return true;
+	}
+	return false;
+}
+
+int np_whatif_sort(const struct np_whatif *whatif, const struct np_run *run,
+		   const struct np_origin *origin, struct np_blame_order *ret, struct np_err *err)
+{
+	int rc = np_origin_sort(origin, ret, err);
+	size_t placed = 0;
+
+	/* Rows are by what they save. */
+	for (size_t i = 0; i < whatif->rows.count && rc == NP_OK; i++) {
+		const struct np_fix *fix = &whatif->rows.item[i].fix;
+		int64_t id;
+
+		if (fix->kind == NP_FIX_RANK && np_text_to_int(fix->what, strlen(fix->what), &id))
+			placed += place_rank(run, ret, placed, id);
+	}
+	return rc;
+}
+
+/* --- one after the other --------------------------------------------------------------------- */
+
+/* The candidate that gains most on top of `chosen`; SIZE_MAX if none gains. */
+static int best_addition(const struct np_whatif_input *input, fix_list *chosen,
+			 const fix_list *candidates, const bool *used, np_ns *step, size_t *ret,
+			 struct np_err *err)
+{
+	struct np_fix *added = np_vec_add(chosen, err);
+	int rc = added ? NP_OK : NP_E_NOMEM;
+
+	*ret = SIZE_MAX;
+	for (size_t i = 0; i < candidates->count && rc == NP_OK; i++) {
+		np_ns trial;
+
+		if (used[i])
+			continue;
+		chosen->item[chosen->count - 1] = candidates->item[i];
+		rc = np_whatif_together(input, chosen->item, chosen->count, &trial, err);
+		if (rc == NP_OK && trial < *step) {
+			*step = trial;
+			*ret = i;
+		}
+	}
+	if (rc == NP_OK && *ret != SIZE_MAX)
+		chosen->item[chosen->count - 1] = candidates->item[*ret];
+	return rc;
+}
+
+static int choose(const struct np_whatif_input *input, const fix_list *candidates, bool *used,
+		  size_t count, struct np_whatif_curve *curve, struct np_err *err)
+{
+	fix_list chosen = { 0 };
+	struct np_replay_result base = { 0 };
+	np_ns step;
+	int rc = np_replay_run(input->replay, NULL, &base, err);
+
+	step = base.step;
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		struct np_whatif_row *row;
+		size_t best;
+
+		rc = best_addition(input, &chosen, candidates, used, &step, &best, err);
+		if (rc < 0 || best == SIZE_MAX)
+			break;
+		used[best] = true;
+		row = np_vec_add(&curve->list, err);
+		if (!row)
+			rc = NP_E_NOMEM;
+		else
+			*row = (struct np_whatif_row){ .fix = candidates->item[best],
+						       .step = step,
+						       .saved = base.step - step,
+						       .alone = NP_UNKNOWN };
+	}
+	np_vec_release(&chosen);
+	return rc;
+}
+
+int np_whatif_greedy(const struct np_whatif_input *input, enum np_fix_kind kind, size_t count,
+		     struct np_whatif_curve *ret, struct np_err *err)
+{
+	fix_list candidates = { 0 };
+	bool *used = NULL;
+	int rc = kind == NP_FIX_HOST ? whatif_add_hosts(input, &candidates, err)
+				     : whatif_add_ranks(input, &candidates, err);
+
+	if (rc == NP_OK) {
+		used = calloc(candidates.count + 1, sizeof(*used));
+		rc = used ? choose(input, &candidates, used, count, ret, err)
+			  : np_fail_nomem(err, "repairs");
+	}
+	free(used);
+	np_vec_release(&candidates);
+	return rc;
+}
+
+/* --- efficiency ------------------------------------------------------------------------------ */
+
+static void see_computing(const struct np_replay *replay, struct np_efficiency *ret)
+{
+	np_ns steps = replay->steps > 0 ? (np_ns)replay->steps : 1;
+	np_ns own = 0;
+	np_ns most = 0;
+	np_ns all = 0;
+	np_ns ranks = 0;
+
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+
+		if (i == 0 || cell->rank != cell[-1].rank) {
+			own = 0;
+			ranks++;
+		}
+		own += cell->work[NP_WORK_COMPUTE];
+		all += cell->work[NP_WORK_COMPUTE];
+		most = own > most ? own : most;
+	}
+	ret->most = most / steps;
+	ret->mean = ranks > 0 ? all / ranks / steps : 0;
+}
+
+int np_efficiency_measure(const struct np_replay *replay, struct np_efficiency *ret,
+			  struct np_err *err)
+{
+	static const struct np_fix host_gaps = { .kind = NP_FIX_HOST_GAPS };
+	static const struct np_fix both[] = { { .kind = NP_FIX_HOST_GAPS },
+					      { .kind = NP_FIX_HIDE_COMM } };
+	const struct np_whatif_input input = { .replay = replay };
+	struct np_replay_result base;
+	int rc = np_replay_run(replay, NULL, &base, err);
+
+	if (rc == NP_OK) {
+		ret->step = base.step;
+		rc = np_whatif_together(&input, &host_gaps, 1, &ret->without_host, err);
+	}
+	if (rc == NP_OK)
+		rc = np_whatif_together(&input, both, NP_COUNT(both), &ret->without_both, err);
+	if (rc == NP_OK)
+		see_computing(replay, ret);
+	return rc;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_REPORT_WHATIF_H
+#define NP_REPORT_WHATIF_H
+
+/* Presenting the replay: the screen and JSON of `whatif`, and its part of `cluster`. */
+
+#include "report.h"
+
+#include "npuprof/analysis.h"
+
+struct whatif_report {
+	const struct np_analysis *analysis;
+	const struct np_whatif *whatif;
+	struct report *report; /* of the run, for what both commands say */
+	NP_VEC(struct np_fix) asked;
+	np_ns asked_step; /* with all of them; NP_UNKNOWN without any */
+	struct np_whatif_curve curve;
+};
+
+int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
+int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
+
+/* The members "replay", "whatif", "critical_path" and "efficiency"; null and empty without a
+ * replay. */
+void whatif_put_json(struct np_jsonout *out, const struct report *report,
+		     const struct np_whatif *whatif);
+
+#endif /* NP_REPORT_WHATIF_H */

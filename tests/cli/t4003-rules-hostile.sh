@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Broken and hostile rule files: one clear error each, with its place; the other rules run.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+cd "$work" || exit 1
+"$synth" -q -o c --ranks 2 --steps 1 --layers 2 --kernels-per-layer 4 || exit 1
+mkdir bad
+
+# rule <name> <json of fields to add or replace>: bad/<name>.json with one rule bad.<name>
+rule() {
+	cat >"bad/$1.json" <<END
+{
+  "schema": "npuprof.rules/1",
+  "rules": [
+    {
+      "id": "bad.$1", "title": "t", "dimension": "overall", "scope": "rank",
+      "summary": {"n": "count(*)"}, "severity": "low", "timeout_ms": 500,
+      $2
+    }
+  ]
+}
+END
+}
+rest='"fire": "n > 0", "message": "{n}"'
+rule sql "\"query\": \"SELECT rank, nme FROM v_kernel\", $rest"
+rule lines "\"query\": [\"SELECT rank,\",
+        \"  nme\",
+        \"FROM v_kernel\"], $rest"
+rule pattern "\"query\": \"SELECT rank FROM v_kernel WHERE name REGEXP '(abc'\", $rest"
+rule field "\"query\": \"SELECT rank FROM v_kernel\", \"flter\": \"1\", $rest"
+rule twice "\"query\": \"SELECT 1 AS rank\", \"query\": \"SELECT 2 AS rank\", $rest"
+rule write "\"query\": \"DELETE FROM v_kernel\", $rest"
+rule create "\"query\": \"CREATE TABLE evil(x)\", $rest"
+rule two "\"query\": \"SELECT 1 AS rank; DROP TABLE q\", $rest"
+rule attach "\"query\": \"ATTACH 'evil.db' AS e\", $rest"
+rule pragma "\"query\": \"PRAGMA temp_store = 1\", $rest"
+rule endless "\"query\": \"WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) AS rank FROM r\", $rest"
+rule catastrophe "\"query\": \"SELECT 1 AS rank WHERE 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab' REGEXP '^(a+)+\$'\", $rest"
+rule text '"query": "SELECT rank FROM v_kernel", "fire": "n > 0", "message": "{m}"'
+rule scalar '"query": "SELECT rank FROM v_kernel", "fire": "m > 0", "message": "{n}"'
+rule view "\"requires\": {\"v_nobody\": []}, \"query\": \"SELECT 1 AS rank\", $rest"
+rule random "\"query\": \"SELECT random() AS rank\", $rest"
+rule extends "\"extends\": \"bad.nobody\", \"query\": \"SELECT 1 AS rank\", $rest"
+cp bad/sql.json bad/sql2.json
+printf '{"schema": "npuprof.rules/1",\n "rules": [ {"id": "a" "b"} ]}' >bad/syntax.json
+printf '{"schema": "npuprof.rules/1",\n "rules": [ {"id": "A b"} ]}' >bad/id.json
+printf '{"schema": "npuprof.rules/9", "rules": []}' >bad/schema9.json
+: >bad/empty.json
+head -c 100000 /dev/zero | tr '\0' '[' >bad/deep.json
+cat >good.json <<'END'
+{"schema": "npuprof.rules/1", "rules": [
+  {"id": "good.one", "title": "t", "dimension": "overall", "scope": "rank", "query": "SELECT rank FROM v_step",
+   "summary": {"n": "count(*)"}, "fire": "n > 0", "severity": "low", "message": "{n} good"}
+]}
+END
+
+behaviour 'check tells each error with file, line and column'
+run "$npuprof" rules check bad
+expect_exit 1
+expect_stderr_has \
+	"bad/sql.json:7:30: bad.sql: no such column: nme" \
+	"bad/lines.json:8:12: bad.lines: no such column: nme" \
+	"bad.pattern: bad pattern at character 5: missing closing parenthesis" \
+	"bad/field.json:7:62: bad.field: unknown field 'flter'; did you mean 'filter'?" \
+	"bad/twice.json:5:5: bad.twice: a field is written twice" \
+	"bad/write.json:7:16: bad.write: table v_kernel may not be modified" \
+	"bad.create: rules may only read: " \
+	"bad.two: there is more than one statement" \
+	"bad.attach: rules may only read: ATTACH evil.db is not allowed" \
+	"bad.pragma: rules may only read: PRAGMA temp_store is not allowed" \
+	"bad.endless: it took longer than 0.5 s" \
+	"bad.catastrophe: the pattern backtracks too much" \
+	"bad.text: in message '{m}': there is no value 'm'" \
+	"bad.scalar: no such column: m" \
+	"bad/view.json:7:35: bad.view: there is no view 'v_nobody'" \
+	"bad.random: not authorized to use function: random" \
+	"bad.extends: it extends 'bad.nobody', which is no rule" \
+	"bad/sql2.json:4:5: bad.sql: the id is taken by a rule in 'bad/sql.json'" \
+	"bad/syntax.json:2:26: '}' expected" \
+	"bad/id.json:2:13: a rule needs an 'id'" \
+	"bad/schema9.json:1:12: 'schema' must be" \
+	"bad/deep.json:1:"
+
+behaviour 'the other rules still run, in time; the status says that something could not be used'
+begin=$SECONDS
+run "$npuprof" advisor c --rules bad --rules good.json --rule 'bad.*,good.*'
+expect_exit 3
+expect_stdout_has 'good.one' '1 good' 'bad.endless: ' 'bad.attach: '
+expect 'it ends soon' test $((SECONDS - begin)) -lt 60
+expect 'nothing was written' test ! -e evil.db
+expect_equal "$(find . -name '*.db' -newer good.json)" ''
+
+behaviour 'a file that is not there is an error'
+run "$npuprof" advisor c --rules nobody.json
+expect_exit 1
+expect_stderr_has "cannot open 'nobody.json'"
