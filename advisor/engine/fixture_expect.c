@@ -132,22 +132,43 @@ static int expect_cell(const char *key, const struct np_json *node, const struct
 	return np_fail(err, NP_E_FORMAT, "%s is null", key);
 }
 
-static int expect_ranks(const struct verdict *verdict, const struct np_json *node,
-			struct np_err *err)
+/* Is a finding on the rank, or does the evidence of one name it? */
+static bool is_found_on(const struct verdict *verdict, int64_t rank)
 {
-	if (np_json_count(node) != verdict->outcomes.count)
-		return np_fail(err, NP_E_FORMAT, "%zu findings, not one on each of %zu ranks",
-			       verdict->outcomes.count, np_json_count(node));
-	for (size_t i = 0; i < np_json_count(node); i++) {
-		int64_t rank;
-		bool found = false;
+	for (size_t o = 0; o < verdict->outcomes.count; o++) {
+		const struct outcome *outcome = verdict->outcomes.item[o];
+		size_t column = rows_column(&outcome->evidence, "rank");
 
-		if (!np_json_integer(np_json_item(node, i), &rank))
-			return np_fail(err, NP_E_FORMAT, "expected ranks must be numbers");
-		for (size_t o = 0; o < verdict->outcomes.count; o++)
-			found = found || verdict->outcomes.item[o]->rank == rank;
-		if (!found)
-			return np_fail(err, NP_E_FORMAT, "no finding on rank %" PRId64, rank);
+		if (outcome->rank == rank)
+			return true;
+		for (size_t i = 0; column != SIZE_MAX && i < rows_count(&outcome->evidence); i++) {
+			const struct np_cell *cell = rows_cell(&outcome->evidence, i, column);
+
+			if (cell->type == NP_CELL_INTEGER && cell->integer == rank)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Exactly these ranks, of those that the test has. */
+static int expect_ranks(const struct verdict *verdict, const struct fixture *fixture,
+			const struct np_json *node, struct np_err *err)
+{
+	for (size_t i = 0; i < fixture->ranks.count; i++) {
+		int64_t rank = fixture->ranks.item[i];
+		bool wanted = false;
+
+		for (size_t n = 0; n < np_json_count(node); n++) {
+			int64_t one;
+
+			if (!np_json_integer(np_json_item(node, n), &one))
+				return np_fail(err, NP_E_FORMAT, "expected ranks must be numbers");
+			wanted = wanted || one == rank;
+		}
+		if (wanted != is_found_on(verdict, rank))
+			return np_fail(err, NP_E_FORMAT, "%s finding on rank %" PRId64,
+				       wanted ? "no" : "a", rank);
 	}
 	return NP_OK;
 }
@@ -185,8 +206,8 @@ static int expect_finding(const struct outcome *outcome, const char *key,
 		    : np_fail(err, NP_E_FORMAT, "there is no value '%s' to expect", key);
 }
 
-static int expect_one(const struct verdict *verdict, const char *key, const struct np_json *node,
-		      struct np_err *err)
+static int expect_one(const struct verdict *verdict, const struct fixture *fixture, const char *key,
+		      const struct np_json *node, struct np_err *err)
 {
 	bool fired;
 
@@ -206,7 +227,7 @@ static int expect_one(const struct verdict *verdict, const char *key, const stru
 	if (strcmp(key, "findings") == 0)
 		return expect_number(key, node, (double)verdict->outcomes.count, err);
 	if (strcmp(key, "ranks") == 0)
-		return expect_ranks(verdict, node, err);
+		return expect_ranks(verdict, fixture, node, err);
 	if (verdict->outcomes.count == 0)
 		return np_fail(err, NP_E_FORMAT, "there is no finding to have '%s' (%s%s%s)", key,
 			       status_name(verdict->status), verdict->reason.text[0] ? ": " : "",
@@ -226,7 +247,7 @@ static int run_test(const struct rule *rule, const struct np_json *test, struct 
 	if (rc == NP_OK)
 		rc = run_all(&fixture, rule, test, &verdict, err);
 	while (rc == NP_OK && np_json_next(expect, &entry))
-		rc = expect_one(&verdict, entry.key, entry.value, err);
+		rc = expect_one(&verdict, &fixture, entry.key, entry.value, err);
 	release(&verdict);
 	fixture_release(&fixture);
 	return rc;

@@ -139,10 +139,12 @@ void view_make_env(struct view *view, const struct view_rank *source)
 		view->present = is_variable(source->detail, i);
 }
 
+/* clang-format off */
 #define DEVICE_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(device, NP_INTEGER) X(host, NP_TEXT) X(chip, NP_TEXT) X(ai_core_num, NP_INTEGER) \
-		X(aiv_num, NP_INTEGER) X(aic_mhz, NP_INTEGER) X(aiv_mhz, NP_INTEGER)
+	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(host, NP_TEXT) X(chip, NP_TEXT) \
+	X(ai_core_num, NP_INTEGER) X(aiv_num, NP_INTEGER) X(aic_mhz, NP_INTEGER) \
+	X(aiv_mhz, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) DEVICE_##name,
 enum {

@@ -9,19 +9,17 @@
 
 #define ENTRY(name, type) { #name, type },
 
+/* clang-format off */
 #define OP_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(id, NP_INTEGER) X(step, NP_TEXT) X(device, NP_INTEGER) X(grp, NP_TEXT) X( \
-		group_name, NP_TEXT) X(pg_name, NP_TEXT) X(group_ranks, NP_TEXT) \
-		X(group_size, NP_INTEGER) X(op_name, NP_TEXT) X(op_type, NP_TEXT) X( \
-			op_id, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
-			X(elapse_ns, NP_INTEGER) X(transit_ns, NP_INTEGER) X(wait_ns, NP_INTEGER) \
-				X(sync_ns, NP_INTEGER) X(idle_ns, NP_INTEGER) \
-					X(is_p2p, NP_INTEGER) X(size_b, NP_INTEGER) \
-						X(count, NP_INTEGER) X(data_type, NP_TEXT) \
-							X(alg, NP_TEXT) X(relay, NP_INTEGER) \
-								X(retry, NP_INTEGER) \
-									X(conn_id, NP_INTEGER)
+	X(rank, NP_INTEGER) X(id, NP_INTEGER) X(step, NP_TEXT) X(device, NP_INTEGER) \
+	X(grp, NP_TEXT) X(group_name, NP_TEXT) X(pg_name, NP_TEXT) X(group_ranks, NP_TEXT) \
+	X(group_size, NP_INTEGER) X(op_name, NP_TEXT) X(op_type, NP_TEXT) \
+	X(op_id, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
+	X(elapse_ns, NP_INTEGER) X(transit_ns, NP_INTEGER) X(wait_ns, NP_INTEGER) \
+	X(sync_ns, NP_INTEGER) X(idle_ns, NP_INTEGER) X(is_p2p, NP_INTEGER) \
+	X(size_b, NP_INTEGER) X(count, NP_INTEGER) X(data_type, NP_TEXT) X(alg, NP_TEXT) \
+	X(relay, NP_INTEGER) X(retry, NP_INTEGER) X(conn_id, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) OP_##name,
 enum {
@@ -241,11 +239,12 @@ void view_make_comm_op(struct view *view, const struct view_rank *source)
 			       .known = op_known };
 }
 
+/* clang-format off */
 #define BAND_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(step, NP_TEXT) X(op, NP_INTEGER) X(op_name, NP_TEXT) X(op_type, NP_TEXT) \
-		X(transport, NP_TEXT) X(size_b, NP_INTEGER) X(time_ns, NP_INTEGER) \
-			X(bw_gbs, NP_REAL) X(large_packet_ratio, NP_REAL)
+	X(rank, NP_INTEGER) X(step, NP_TEXT) X(op, NP_INTEGER) X(op_name, NP_TEXT) \
+	X(op_type, NP_TEXT) X(transport, NP_TEXT) X(size_b, NP_INTEGER) \
+	X(time_ns, NP_INTEGER) X(bw_gbs, NP_REAL) X(large_packet_ratio, NP_REAL)
+/* clang-format on */
 
 #define NUMBER(name, type) BAND_##name,
 enum {
@@ -343,17 +342,15 @@ void view_make_comm_band(struct view *view, const struct view_rank *source)
 			       .cell = band_cell };
 }
 
+/* clang-format off */
 #define SMALL_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(step, NP_TEXT) X(op, NP_INTEGER) X(op_id, NP_INTEGER) X(op_name, NP_TEXT) \
-		X(plane, NP_INTEGER) X(task_type, NP_TEXT) X(transport, NP_TEXT) X(link, NP_TEXT) \
-			X(rdma_type, NP_TEXT) X(data_type, NP_TEXT) X(size_b, NP_INTEGER) \
-				X(src, NP_INTEGER) X(dst, NP_INTEGER) X(start_ns, NP_INTEGER) \
-					X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) \
-						X(bw_gbs, NP_REAL) X(stream, NP_INTEGER) \
-							X(task_id, NP_INTEGER) \
-								X(notify_id, NP_INTEGER) \
-									X(is_master, NP_INTEGER)
+	X(rank, NP_INTEGER) X(step, NP_TEXT) X(op, NP_INTEGER) X(op_id, NP_INTEGER) \
+	X(op_name, NP_TEXT) X(plane, NP_INTEGER) X(task_type, NP_TEXT) X(transport, NP_TEXT) \
+	X(link, NP_TEXT) X(rdma_type, NP_TEXT) X(data_type, NP_TEXT) X(size_b, NP_INTEGER) \
+	X(src, NP_INTEGER) X(dst, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
+	X(dur_ns, NP_INTEGER) X(bw_gbs, NP_REAL) X(stream, NP_INTEGER) \
+	X(task_id, NP_INTEGER) X(notify_id, NP_INTEGER) X(is_master, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) SMALL_##name,
 enum {

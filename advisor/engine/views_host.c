@@ -10,13 +10,13 @@
 
 #define ENTRY(name, type) { #name, type },
 
+/* clang-format off */
 #define API_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(id, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) \
-		X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(name, NP_TEXT) X(kind, NP_TEXT) \
-			X(depth, NP_INTEGER) X(top, NP_INTEGER) X(in_shapes, NP_TEXT) \
-				X(in_dtypes, NP_TEXT) X(sequence, NP_INTEGER) \
-					X(stack_id, NP_INTEGER)
+	X(rank, NP_INTEGER) X(id, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) \
+	X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(name, NP_TEXT) \
+	X(kind, NP_TEXT) X(depth, NP_INTEGER) X(top, NP_INTEGER) X(in_shapes, NP_TEXT) \
+	X(in_dtypes, NP_TEXT) X(sequence, NP_INTEGER) X(stack_id, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) API_##name,
 enum {
@@ -113,10 +113,12 @@ void view_make_host_api(struct view *view, const struct view_rank *source)
 			       .known = api_known };
 }
 
+/* clang-format off */
 #define CALL_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
-		X(dur_ns, NP_INTEGER) X(name, NP_TEXT) X(level, NP_TEXT) X(conn_id, NP_INTEGER)
+	X(rank, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) \
+	X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(name, NP_TEXT) X(level, NP_TEXT) \
+	X(conn_id, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) CALL_##name,
 enum {
@@ -231,8 +233,10 @@ void view_make_cann_api(struct view *view, const struct view_rank *source)
 			       .cell = call_cell };
 }
 
+/* clang-format off */
 #define STACK_COLUMNS(X) \
 	X(rank, NP_INTEGER) X(stack_id, NP_INTEGER) X(stack, NP_TEXT) X(user_frame, NP_TEXT)
+/* clang-format on */
 
 #define NUMBER(name, type) STACK_##name,
 enum {
@@ -330,9 +334,11 @@ void view_make_stack(struct view *view, const struct view_rank *source)
 			       .cell = stack_cell };
 }
 
+/* clang-format off */
 #define GC_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(tid, NP_INTEGER)
+	X(rank, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
+	X(dur_ns, NP_INTEGER) X(tid, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) GC_##name,
 enum {
@@ -386,12 +392,12 @@ void view_make_gc(struct view *view, const struct view_rank *source)
 			       .cell = gc_cell };
 }
 
+/* clang-format off */
 #define MARK_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
-		X(dur_ns, NP_INTEGER) X(message, NP_TEXT) X(domain, NP_TEXT) \
-			X(is_range, NP_INTEGER) X(device_start_ns, NP_INTEGER) \
-				X(device_end_ns, NP_INTEGER)
+	X(rank, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) \
+	X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(message, NP_TEXT) X(domain, NP_TEXT) \
+	X(is_range, NP_INTEGER) X(device_start_ns, NP_INTEGER) X(device_end_ns, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) MARK_##name,
 enum {

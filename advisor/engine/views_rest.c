@@ -20,14 +20,15 @@ static const struct np_detail *detail_of(const struct view *view)
 	return source_of(view)->detail;
 }
 
+/* clang-format off */
 #define STEP_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(step, NP_TEXT) X(device, NP_INTEGER) X(stage, NP_INTEGER) X(dur_ns, NP_INTEGER) \
-		X(compute_ns, NP_INTEGER) X(comm_ns, NP_INTEGER) X(comm_total_ns, NP_INTEGER) \
-			X(overlap_ns, NP_INTEGER) X(free_ns, NP_INTEGER) X(bubble_ns, NP_INTEGER) \
-				X(stage_ns, NP_INTEGER) X(preparing_ns, NP_INTEGER) \
-					X(e2e_ns, NP_INTEGER) X(host_step_ns, NP_INTEGER) \
-						X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER)
+	X(rank, NP_INTEGER) X(step, NP_TEXT) X(device, NP_INTEGER) X(stage, NP_INTEGER) \
+	X(dur_ns, NP_INTEGER) X(compute_ns, NP_INTEGER) X(comm_ns, NP_INTEGER) \
+	X(comm_total_ns, NP_INTEGER) X(overlap_ns, NP_INTEGER) X(free_ns, NP_INTEGER) \
+	X(bubble_ns, NP_INTEGER) X(stage_ns, NP_INTEGER) X(preparing_ns, NP_INTEGER) \
+	X(e2e_ns, NP_INTEGER) X(host_step_ns, NP_INTEGER) X(start_ns, NP_INTEGER) \
+	X(end_ns, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) STEP_##name,
 enum {
@@ -125,9 +126,11 @@ void view_make_step(struct view *view, const struct view_rank *source)
 			       .cell = step_cell };
 }
 
+/* clang-format off */
 #define FREE_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(step, NP_TEXT) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER)
+	X(rank, NP_INTEGER) X(step, NP_TEXT) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) \
+	X(dur_ns, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) FREE_##name,
 enum {
@@ -250,9 +253,11 @@ void view_make_free(struct view *view, const struct view_rank *source)
 			       .cell = gap_cell };
 }
 
+/* clang-format off */
 #define FREQ_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(device, NP_INTEGER) X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(mhz, NP_INTEGER)
+	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(start_ns, NP_INTEGER) \
+	X(end_ns, NP_INTEGER) X(mhz, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) FREQ_##name,
 enum {
@@ -318,11 +323,12 @@ void view_make_freq(struct view *view, const struct view_rank *source)
 			       .cell = freq_cell };
 }
 
+/* clang-format off */
 #define MEMOP_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(device, NP_INTEGER) X(name, NP_TEXT) X(alloc_ns, NP_INTEGER) X(release_ns, NP_INTEGER) \
-		X(active_release_ns, NP_INTEGER) X(size_b, NP_INTEGER) X(allocated_b, NP_INTEGER) \
-			X(reserved_b, NP_INTEGER) X(active_b, NP_INTEGER)
+	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(name, NP_TEXT) X(alloc_ns, NP_INTEGER) \
+	X(release_ns, NP_INTEGER) X(active_release_ns, NP_INTEGER) X(size_b, NP_INTEGER) \
+	X(allocated_b, NP_INTEGER) X(reserved_b, NP_INTEGER) X(active_b, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) MEMOP_##name,
 enum {
@@ -387,11 +393,12 @@ void view_make_mem_op(struct view *view, const struct view_rank *source)
 			       .cell = memop_cell };
 }
 
+/* clang-format off */
 #define CURVE_COLUMNS(X) \
-	X(rank, NP_INTEGER) \
-	X(device, NP_INTEGER) X(component, NP_TEXT) X(is_module, NP_INTEGER) \
-		X(start_ns, NP_INTEGER) X(allocated_b, NP_INTEGER) X(reserved_b, NP_INTEGER) \
-			X(active_b, NP_INTEGER)
+	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(component, NP_TEXT) \
+	X(is_module, NP_INTEGER) X(start_ns, NP_INTEGER) X(allocated_b, NP_INTEGER) \
+	X(reserved_b, NP_INTEGER) X(active_b, NP_INTEGER)
+/* clang-format on */
 
 #define NUMBER(name, type) CURVE_##name,
 enum {

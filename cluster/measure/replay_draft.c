@@ -37,7 +37,7 @@ static int add_cell(struct drafting *rank, np_str step)
 
 	if (!cell)
 		return NP_E_NOMEM;
-	*cell = (struct np_replay_cell){ .rank = rank->index, .step = step };
+	*cell = (struct np_replay_cell){ .rank = rank->index, .step = step, .timed = rank->by_end };
 	rank->cell = (uint32_t)rank->replay->cells.count - 1;
 	return NP_OK;
 }

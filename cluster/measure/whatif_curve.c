@@ -139,12 +139,16 @@ static void see_computing(const struct np_replay *replay, struct np_efficiency *
 	np_ns most = 0;
 	np_ns all = 0;
 	np_ns ranks = 0;
+	uint32_t last = 0;
 
 	for (size_t i = 0; i < replay->cells.count; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
 
-		if (i == 0 || cell->rank != cell[-1].rank) {
+		if (!cell->timed)
+			continue;
+		if (ranks == 0 || cell->rank != last) {
 			own = 0;
+			last = cell->rank;
 			ranks++;
 		}
 		own += cell->work[NP_WORK_COMPUTE];

@@ -106,7 +106,7 @@ static int add_means(const struct np_replay *replay, const int32_t *stages, cons
 		const struct np_replay_cell *cell = &replay->cells.item[i];
 		struct mean *mean;
 
-		if (leave_out && leave_out[cell->rank])
+		if (!cell->timed || (leave_out && leave_out[cell->rank]))
 			continue;
 		mean = mean_of(ret, cell->step, stages[cell->rank], err);
 		if (!mean)
@@ -139,7 +139,7 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 		const struct np_replay_cell *cell = &replay->cells.item[i];
 		struct mean *mean;
 
-		if (these && !these[cell->rank])
+		if (!cell->timed || (these && !these[cell->rank]))
 			continue;
 		mean = mean_of(&list, cell->step, stages[cell->rank], err);
 		if (!mean)
@@ -225,7 +225,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 		struct mean *own;
 		double others;
 
-		if (stages[cell->rank] != stage)
+		if (!cell->timed || stages[cell->rank] != stage)
 			continue;
 		own = mean_of(&list, cell->step, (int32_t)stage, err);
 		others = other_stages(&list, cell->step, (int32_t)stage);
@@ -295,7 +295,7 @@ static int add_times(const struct np_replay *replay, const int32_t *stages, cons
 
 		if (!mean)
 			return NP_E_NOMEM;
-		mean->count++;
+		mean->count += cell->timed;
 		mean->work[NP_WORK_COMPUTE] += times[i];
 	}
 	return NP_OK;
@@ -440,8 +440,8 @@ static int repair_communicators(const struct np_whatif_input *input, const struc
 		rc = np_fail(err, NP_E_USAGE, "there is no %s '%s' in this run",
 			     np_fix_kind_name(fix->kind), fix->what);
 	if (rc == NP_OK)
-		rc = world_repair_transfers(input->replay, fix->kind == NP_FIX_ROLE ? NULL : these,
-					    world, &repaired, err);
+		rc = world_repair_transfers(input->replay, these, fix->kind == NP_FIX_GROUP, world,
+					    &repaired, err);
 	if (rc == NP_OK && repaired == 0 && fix->kind == NP_FIX_GROUP)
 		rc = np_fail(err, NP_E_USAGE,
 			     "no other communicator is like '%s': there is nothing"

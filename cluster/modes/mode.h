@@ -17,6 +17,7 @@
 
 #include "npuprof/detail.h"
 #include "npuprof/modes.h"
+#include "npuprof/spans.h"
 
 /* One rank while it is reduced. */
 struct mode_rank {
@@ -34,6 +35,13 @@ int mode_text(struct mode_rank *rank, np_str text, np_str *ret) NP_MUST_USE;
 
 /* Is a row of this step to be looked at? */
 bool mode_takes(const struct mode_rank *rank, uint32_t step);
+
+/*
+ * Add to a set when the device computed or, with `ops`, communicated: in one step,
+ * or with NP_NO_STEP in all that are looked at. What only schedules an operator is
+ * no computing.
+ */
+int mode_busy(struct mode_rank *rank, uint32_t step, bool ops, struct np_spans *set) NP_MUST_USE;
 
 struct mode {
 	const char *name;

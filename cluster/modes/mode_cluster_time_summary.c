@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
-#include "npuprof/spans.h"
-
 /*
  * A step of a rank in one row: computing, communicating, copying, idle; and of
  * communication what was transfer and what was waiting, by the shortest operator
@@ -42,25 +40,6 @@ static int add_piece(struct pieces *pieces, np_ns begin, np_ns end, struct np_er
 		return NP_E_NOMEM;
 	*span = (struct np_span){ begin, end };
 	return NP_OK;
-}
-
-static int busy_pieces(struct mode_rank *rank, uint32_t step, struct pieces *busy)
-{
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < rank->detail->kernels.count && rc == NP_OK; i++) {
-		const struct np_kernel *kernel = &rank->detail->kernels.item[i];
-
-		if (kernel->step == step && !kernel->schedule)
-			rc = add_piece(busy, kernel->start, kernel->end, rank->err);
-	}
-	for (size_t i = 0; i < rank->rank->ops.count && rc == NP_OK; i++) {
-		const struct np_comm_op *op = &rank->rank->ops.item[i];
-
-		if (op->step == step)
-			rc = add_piece(busy, op->start, op->end, rank->err);
-	}
-	return rc;
 }
 
 /* Copies before the first kernel of a step are in no window: they are the host's step's. */
@@ -123,34 +102,29 @@ static int exposed(struct pieces *pieces, const struct np_spans *busy, np_ns *re
 	return rc;
 }
 
-static int measure(struct pieces *busy, struct pieces *copies, struct copies *ret,
+static int measure(const struct np_spans *busy, struct pieces *copies, struct copies *ret,
 		   struct np_err *err)
 {
-	NP_CLEANUP(np_spans_freep) struct np_spans *set = np_spans_new();
 	struct np_span extent = { 0, 0 };
-	int rc = set ? np_spans_add_all(set, busy->list.item, busy->list.count, err)
-		     : np_fail_nomem(err, MODE);
+	int rc = exposed(copies, busy, &ret->exposed, err);
 
-	if (rc == NP_OK)
-		rc = exposed(copies, set, &ret->exposed, err);
 	if (rc < 0)
 		return rc;
-	(void)np_spans_extent(set, NULL, &extent);
+	(void)np_spans_extent(busy, NULL, &extent);
 	clip(copies, extent);
-	return exposed(copies, set, &ret->inside, err);
+	return exposed(copies, busy, &ret->inside, err);
 }
 
 static int reduce_step(struct mode_rank *rank, uint32_t step, struct copies *ret)
 {
-	struct pieces busy = { 0 };
+	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
 	struct pieces copies = { 0 };
-	int rc = busy_pieces(rank, step, &busy);
+	int rc = busy ? mode_busy(rank, step, true, busy) : np_fail_nomem(rank->err, MODE);
 
 	if (rc == NP_OK)
 		rc = copy_pieces(rank, step, &copies, &ret->time);
 	if (rc == NP_OK)
-		rc = measure(&busy, &copies, ret, rank->err);
-	np_vec_release(&busy.list);
+		rc = measure(busy, &copies, ret, rank->err);
 	np_vec_release(&copies.list);
 	return rc;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
-#include "npuprof/spans.h"
 #include "npuprof/text.h"
 
 #include <math.h>
@@ -71,29 +70,6 @@ static bool holds(struct type type, const char *name)
 	return false;
 }
 
-static int computing_of(struct mode_rank *rank, uint32_t step, struct np_spans *set)
-{
-	NP_VEC(struct np_span) list = { 0 };
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < rank->detail->kernels.count && rc == NP_OK; i++) {
-		const struct np_kernel *kernel = &rank->detail->kernels.item[i];
-		struct np_span *span;
-
-		if (kernel->step != step || kernel->schedule)
-			continue;
-		span = np_vec_add(&list, rank->err);
-		if (span)
-			*span = (struct np_span){ kernel->start, kernel->end };
-		else
-			rc = NP_E_NOMEM;
-	}
-	if (rc == NP_OK)
-		rc = np_spans_add_all(set, list.item, list.count, rank->err);
-	np_vec_release(&list);
-	return rc;
-}
-
 static int measure(struct mode_rank *rank, uint32_t step, struct type type,
 		   const struct np_spans *computing, struct step_masking *ret, size_t at)
 {
@@ -122,7 +98,8 @@ static int reduce_step(struct mode_rank *rank, uint32_t step, struct step_maskin
 	NP_CLEANUP(np_spans_freep) struct np_spans *computing = np_spans_new();
 	struct type types[TYPES_MOST];
 	size_t count = types_of(rank->modes, types);
-	int rc = computing ? computing_of(rank, step, computing) : np_fail_nomem(rank->err, MODE);
+	int rc = computing ? mode_busy(rank, step, false, computing)
+			   : np_fail_nomem(rank->err, MODE);
 
 	for (size_t i = 0; i < count && rc == NP_OK; i++)
 		rc = measure(rank, step, types[i], computing, ret, i);

@@ -2,7 +2,6 @@
 #include "mode.h"
 
 #include "npuprof/idmap.h"
-#include "npuprof/spans.h"
 
 /*
  * The longest gaps between kernels and operators, and why: another task ran, the
@@ -47,35 +46,6 @@ struct search {
 
 /* --- gaps ------------------------------------------------------------------------------------ */
 
-static int add_busy(struct mode_rank *rank, struct np_spans *busy)
-{
-	NP_VEC(struct np_span) list = { 0 };
-	const struct np_detail *detail = rank->detail;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < detail->kernels.count + rank->rank->ops.count; i++) {
-		bool kernel = i < detail->kernels.count;
-		size_t at = kernel ? i : i - detail->kernels.count;
-		struct np_span *span;
-
-		if (!mode_takes(rank, kernel ? detail->kernels.item[at].step
-					     : rank->rank->ops.item[at].step))
-			continue;
-		span = np_vec_add(&list, rank->err);
-		if (!span) {
-			rc = NP_E_NOMEM;
-			break;
-		}
-		span->begin =
-			kernel ? detail->kernels.item[at].start : rank->rank->ops.item[at].start;
-		span->end = kernel ? detail->kernels.item[at].end : rank->rank->ops.item[at].end;
-	}
-	if (rc == NP_OK)
-		rc = np_spans_add_all(busy, list.item, list.count, rank->err);
-	np_vec_release(&list);
-	return rc;
-}
-
 static int by_length(const void *left, const void *right)
 {
 	const struct gap *a = left;
@@ -91,7 +61,7 @@ static int find_gaps(struct mode_rank *rank, struct gaps *gaps)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
 	size_t top = mode_top(rank->modes, 10);
-	int rc = busy ? add_busy(rank, busy) : np_fail_nomem(rank->err, MODE);
+	int rc = busy ? mode_busy(rank, NP_NO_STEP, true, busy) : np_fail_nomem(rank->err, MODE);
 
 	for (size_t i = 1; rc == NP_OK && i < np_spans_count(busy); i++) {
 		struct gap *gap = np_vec_add(&gaps->list, rank->err);
@@ -105,8 +75,14 @@ static int find_gaps(struct mode_rank *rank, struct gaps *gaps)
 	}
 	if (gaps->list.count)
 		qsort(gaps->list.item, gaps->list.count, sizeof(gaps->list.item[0]), by_length);
-	if (gaps->list.count > top)
+	if (gaps->list.count > top) {
+		struct gap *kept = realloc(gaps->list.item, (top + 1) * sizeof(*kept));
+
+		/* All ranks keep theirs until the end. */
+		gaps->list.item = kept ? kept : gaps->list.item;
+		gaps->list.capacity = kept ? top + 1 : gaps->list.capacity;
 		gaps->list.count = top;
+	}
 	return rc;
 }
 

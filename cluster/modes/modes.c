@@ -220,6 +220,40 @@ bool mode_takes(const struct mode_rank *rank, uint32_t step)
 	return !rank->modes->options.steps_chosen || step != NP_NO_STEP;
 }
 
+static bool is_of(const struct mode_rank *rank, uint32_t wanted, uint32_t step)
+{
+	return wanted == NP_NO_STEP ? mode_takes(rank, step) : step == wanted;
+}
+
+/* Both lists are by start: merged, every span is added behind the others. */
+int mode_busy(struct mode_rank *rank, uint32_t step, bool ops, struct np_spans *set)
+{
+	const struct np_detail *detail = rank->detail;
+	size_t op_count = ops ? rank->rank->ops.count : 0;
+	size_t op = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
+		const struct np_kernel *kernel = &detail->kernels.item[i];
+
+		for (; op < op_count && rank->rank->ops.item[op].start <= kernel->start &&
+		       rc == NP_OK;
+		     op++) {
+			if (is_of(rank, step, rank->rank->ops.item[op].step))
+				rc = np_spans_add(set, rank->rank->ops.item[op].start,
+						  rank->rank->ops.item[op].end, rank->err);
+		}
+		if (rc == NP_OK && !kernel->schedule && is_of(rank, step, kernel->step))
+			rc = np_spans_add(set, kernel->start, kernel->end, rank->err);
+	}
+	for (; op < op_count && rc == NP_OK; op++) {
+		if (is_of(rank, step, rank->rank->ops.item[op].step))
+			rc = np_spans_add(set, rank->rank->ops.item[op].start,
+					  rank->rank->ops.item[op].end, rank->err);
+	}
+	return rc;
+}
+
 static int reduce_rank(struct work *work, struct mode_rank *rank)
 {
 	int rc = NP_OK;

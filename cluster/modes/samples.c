@@ -50,6 +50,54 @@ static int by_value(const void *left, const void *right)
 	return np_order(*(const int64_t *)left, *(const int64_t *)right);
 }
 
+/* Below this many a comparison sort is as fast. */
+#define RADIX_LEAST 512
+#define RADIX_BITS  11
+#define RADIX       (1U << RADIX_BITS)
+
+/* Sort by digits of 11 bits, as many as the range of the values needs. False without memory. */
+static bool radix_sort(int64_t *item, size_t count)
+{
+	int64_t *other = malloc(count * sizeof(*other));
+	int64_t *from = item;
+	int64_t *to = other;
+	int64_t least = item[0];
+	uint64_t range = 0;
+
+	if (!other)
+		return false;
+	for (size_t i = 1; i < count; i++)
+		least = item[i] < least ? item[i] : least;
+	for (size_t i = 0; i < count; i++)
+		range |= (uint64_t)item[i] - (uint64_t)least;
+	for (unsigned shift = 0; shift < 64 && range >> shift != 0; shift += RADIX_BITS) {
+		size_t place[RADIX + 1] = { 0 };
+		int64_t *swap = from;
+
+		for (size_t i = 0; i < count; i++)
+			place[(((uint64_t)from[i] - (uint64_t)least) >> shift) % RADIX + 1]++;
+		for (size_t i = 1; i < RADIX; i++)
+			place[i] += place[i - 1];
+		for (size_t i = 0; i < count; i++)
+			to[place[(((uint64_t)from[i] - (uint64_t)least) >> shift) % RADIX]++] =
+				from[i];
+		from = to;
+		to = swap;
+	}
+	if (from != item)
+		memcpy(item, from, count * sizeof(*item));
+	free(other);
+	return true;
+}
+
+static void sort(struct samples *samples)
+{
+	if (!samples->sorted &&
+	    (samples->count < RADIX_LEAST || !radix_sort(samples->item, samples->count)))
+		qsort(samples->item, samples->count, sizeof(*samples->item), by_value);
+	samples->sorted = true;
+}
+
 static double quantile(const struct samples *samples, double q)
 {
 	double place = (double)(samples->count - 1) * q;
@@ -89,9 +137,7 @@ struct summary samples_describe(struct samples *samples)
 					 .median = NAN,
 					 .q3 = NAN,
 					 .max = NP_UNKNOWN };
-	if (!samples->sorted)
-		qsort(samples->item, samples->count, sizeof(*samples->item), by_value);
-	samples->sorted = true;
+	sort(samples);
 	ret.mean = (double)samples->sum / (double)samples->count;
 	sum_of_squares = squares(samples, ret.mean);
 	ret.std = samples->count > 1 ? sqrt(sum_of_squares / (double)(samples->count - 1))

@@ -68,8 +68,7 @@ struct detail_text detail_text_of(struct detail_db *db, int64_t id)
 {
 	uint32_t index = np_idmap_get(db->text_index, id);
 
-	return index == NP_IDMAP_NONE ? (struct detail_text){ "", 0, NP_STR_NONE }
-				      : db->texts.item[index];
+	return index == NP_IDMAP_NONE ? (struct detail_text){ .bytes = "" } : db->texts.item[index];
 }
 
 static int intern_at(struct detail_db *db, uint32_t index, np_str *ret)
@@ -93,6 +92,25 @@ static int intern_at(struct detail_db *db, uint32_t index, np_str *ret)
 int detail_string(struct detail_db *db, int64_t id, np_str *ret)
 {
 	return intern_at(db, np_idmap_get(db->text_index, id), ret);
+}
+
+int detail_plain_string(struct detail_db *db, int64_t id, np_str *ret)
+{
+	uint32_t index = np_idmap_get(db->text_index, id);
+	struct detail_text *text;
+	int rc;
+
+	*ret = NP_STR_NONE;
+	if (index == NP_IDMAP_NONE)
+		return NP_OK;
+	text = &db->texts.item[index];
+	if (text->plain != NP_STR_NONE) {
+		*ret = text->plain;
+		return NP_OK;
+	}
+	rc = detail_intern_list(db->load, text->bytes, text->length, ';', ret);
+	text->plain = *ret;
+	return rc;
 }
 
 static const struct np_scan_column enum_columns[] = {

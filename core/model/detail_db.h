@@ -9,7 +9,8 @@
 struct detail_text {
 	const char *bytes;
 	size_t length;
-	np_str id; /* once interned, else NP_STR_NONE */
+	np_str id;    /* once interned, else NP_STR_NONE */
+	np_str plain; /* likewise as shapes, or as a list of the framework */
 };
 
 /* Tables that name numbers. */
@@ -67,6 +68,9 @@ struct detail_text detail_text_of(struct detail_db *db, int64_t id);
 
 /* Intern the text of a string id; NP_STR_NONE for what stands for no value. */
 int detail_string(struct detail_db *db, int64_t id, np_str *ret) NP_MUST_USE;
+
+/* Likewise without quotes and line ends: shapes, and lists of the framework. */
+int detail_plain_string(struct detail_db *db, int64_t id, np_str *ret) NP_MUST_USE;
 
 /* The name of a number; NP_STR_NONE for one without. */
 int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_str *ret) NP_MUST_USE;

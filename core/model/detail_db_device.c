@@ -92,14 +92,6 @@ static const struct np_scan_column kernel_columns[KERNEL_COLUMNS] = {
 	[KERNEL_STATE] = { "opState", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-/* Shapes are interned without their quotes, so not by way of the string's own id. */
-static int shapes_of(struct detail_db *db, int64_t id, np_str *ret)
-{
-	struct detail_text text = detail_text_of(db, id);
-
-	return detail_intern_shapes(db->load, text.bytes, text.length, ret);
-}
-
 static int fill_kernel(struct detail_db *db, const struct np_batch *batch, size_t row,
 		       struct np_kernel *kernel)
 {
@@ -116,11 +108,12 @@ static int fill_kernel(struct detail_db *db, const struct np_batch *batch, size_
 		{ KERNEL_OUT_FORMATS, &kernel->out_formats },
 		{ KERNEL_OUT_TYPES, &kernel->out_dtypes },
 	};
-	int rc = shapes_of(db, batch->column[KERNEL_IN_SHAPES].integer[row], &kernel->in_shapes);
+	int rc = detail_plain_string(db, batch->column[KERNEL_IN_SHAPES].integer[row],
+				     &kernel->in_shapes);
 
 	if (rc == NP_OK)
-		rc = shapes_of(db, batch->column[KERNEL_OUT_SHAPES].integer[row],
-			       &kernel->out_shapes);
+		rc = detail_plain_string(db, batch->column[KERNEL_OUT_SHAPES].integer[row],
+					 &kernel->out_shapes);
 	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
 		rc = detail_string(db, batch->column[texts[i].column].integer[row], texts[i].text);
 	return rc;

@@ -185,22 +185,18 @@ static bool is_shapes(struct detail_text text)
 static int inputs_of(struct detail_db *db, const struct np_batch *batch, size_t row,
 		     struct np_framework_call *call)
 {
-	struct detail_text shapes = detail_text_of(db, batch->column[TORCH_SHAPES].integer[row]);
-	struct detail_text types = detail_text_of(db, batch->column[TORCH_TYPES].integer[row]);
+	int64_t shapes = batch->column[TORCH_SHAPES].integer[row];
+	int64_t types = batch->column[TORCH_TYPES].integer[row];
 	int rc;
 
-	if (shapes.length == 0 && types.length == 0)
+	if (shapes == NP_UNKNOWN && types == NP_UNKNOWN)
 		return NP_OK;
-	if (!is_shapes(shapes) && is_shapes(types)) {
-		struct detail_text swapped = shapes;
-
-		shapes = types;
-		types = swapped;
+	if (!is_shapes(detail_text_of(db, shapes)) && is_shapes(detail_text_of(db, types))) {
+		shapes = batch->column[TORCH_TYPES].integer[row];
+		types = batch->column[TORCH_SHAPES].integer[row];
 	}
-	rc = detail_intern_list(db->load, shapes.bytes, shapes.length, ';', &call->in_shapes);
-	return rc < 0 ? rc
-		      : detail_intern_list(db->load, types.bytes, types.length, ';',
-					   &call->in_dtypes);
+	rc = detail_plain_string(db, shapes, &call->in_shapes);
+	return rc < 0 ? rc : detail_plain_string(db, types, &call->in_dtypes);
 }
 
 static int take_torch(struct detail_db *db, const struct np_batch *batch, size_t row)

@@ -162,7 +162,8 @@ static int take_process(struct detail_db *db, const struct np_batch *batch, size
 	struct detail_text type = detail_text_of(db, batch->column[1].integer[row]);
 	struct np_memory_point *point;
 
-	if (db->has_process || strcmp(type.bytes, "app") != 0 || !detail_time_ok(db->load, time, time))
+	if (db->has_process || strcmp(type.bytes, "app") != 0 ||
+	    !detail_time_ok(db->load, time, time))
 		return NP_OK;
 	point = add_point(db, time, batch->column[3].integer[row]);
 	if (!point)

@@ -250,6 +250,26 @@ static int by_setting(const void *left, const void *right, void *context)
 	return by_text(context, a->name, b->name);
 }
 
+/* Files are mostly in order already, and looking is cheaper than sorting. */
+static bool in_order(const void *items, size_t count, size_t size,
+		     int (*compare)(const void *, const void *, void *), void *context)
+{
+	const char *at = items;
+
+	for (size_t i = 1; i < count; i++) {
+		if (compare(at + (i - 1) * size, at + i * size, context) > 0)
+			return false;
+	}
+	return true;
+}
+
+static void sort_rows(void *items, size_t count, size_t size,
+		      int (*compare)(const void *, const void *, void *), void *context)
+{
+	if (count > 1 && !in_order(items, count, size, compare, context))
+		qsort_r(items, count, size, compare, context);
+}
+
 /* 0, 1, 2 … sorted by `compare`; NULL when out of memory. */
 static uint32_t *sorted_order(struct np_detail *detail, size_t count,
 			      int (*compare)(const void *, const void *, void *))
@@ -258,8 +278,8 @@ static uint32_t *sorted_order(struct np_detail *detail, size_t count,
 
 	for (uint32_t i = 0; order && i < count; i++)
 		order[i] = i;
-	if (order && count)
-		qsort_r(order, count, sizeof(*order), compare, detail);
+	if (order)
+		sort_rows(order, count, sizeof(*order), compare, detail);
 	return order;
 }
 
@@ -368,8 +388,7 @@ static void index_links(struct np_detail *detail)
 }
 
 #define SORT(list, compare) \
-	if ((list).count) \
-	qsort_r((list).item, (list).count, sizeof((list).item[0]), compare, detail)
+	sort_rows((list).item, (list).count, sizeof((list).item[0]), compare, detail)
 
 static void sort_rest(struct np_detail *detail)
 {

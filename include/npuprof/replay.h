@@ -34,6 +34,7 @@ enum np_work {
 struct np_replay_cell {
 	uint32_t rank; /* index in the run */
 	np_str step;
+	bool timed; /* false: what its work consists of is not known, and all of it is "other" */
 	np_ns work[NP_WORK_KINDS];
 };
 

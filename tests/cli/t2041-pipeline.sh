@@ -25,12 +25,12 @@ broken() {
 		(SELECT count(*) FROM truth) - (SELECT count(*) FROM np_pipeline)"
 }
 
-# wrong: parts of any rank and step that are off by more than 5 %, or 1 % of the span where they are small
+# wrong: parts of any rank and step that are off by more than 5 %, or 0.2 % of the span where they are small
 wrong() {
 	local part sums=''
 
 	for part in useful other_comm warmup imbalance transfer host tail; do
-		sums="$sums + sum(abs(${part}_ns - (part ->> '${part}_ns')) > max(0.05 * (part ->> '${part}_ns'), 0.01 * span))"
+		sums="$sums + sum(abs(${part}_ns - (part ->> '${part}_ns')) > max(0.05 * (part ->> '${part}_ns'), 0.002 * span))"
 	done
 	sqlite3 "$db" "SELECT 0 $sums FROM np_pipeline JOIN truth USING (rank, step)"
 }

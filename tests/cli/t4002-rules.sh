@@ -35,7 +35,7 @@ run "$npuprof" rules views
 expect_exit 0
 while IFS= read -r line; do
 	expect "the README lacks: $line" grep -qxF -e "$line" "$readme"
-done <"$work/stdout"
+done < <(grep '^| `v_' "$work/stdout")
 
 # walk_through <what>: the block of the README that follows its mark
 walk_through() {
@@ -79,7 +79,7 @@ behaviour 'a test that fails is told with its place'
 sed 's/"gain_ns": 150/"gain_ns": 151/' transpose.json >wrong.json
 run npuprof rules test wrong.json
 expect_exit 1
-expect_stderr_has 'wrong.json:27:9: mine.transpose: test 1 '"'a tenth of the step is high': gain_ns is 150, not 151"
+expect_stderr_has 'wrong.json:23:9: mine.transpose: test 1 '"'a tenth of the step is high': gain_ns is 150, not 151"
 
 behaviour 'a fixture may be a file of SQL'
 cat >fixture.sql <<'END'

@@ -63,8 +63,8 @@ expect_stderr_has \
 	"bad/sql.json:7:30: bad.sql: no such column: nme" \
 	"bad/lines.json:8:12: bad.lines: no such column: nme" \
 	"bad.pattern: bad pattern at character 5: missing closing parenthesis" \
-	"bad/field.json:7:62: bad.field: unknown field 'flter'; did you mean 'filter'?" \
-	"bad/twice.json:5:5: bad.twice: a field is written twice" \
+	"bad/field.json:7:54: bad.field: unknown field 'flter'; did you mean 'filter'?" \
+	"bad/twice.json:4:5: bad.twice: a field is written twice" \
 	"bad/write.json:7:16: bad.write: table v_kernel may not be modified" \
 	"bad.create: rules may only read: " \
 	"bad.two: there is more than one statement" \
@@ -74,7 +74,7 @@ expect_stderr_has \
 	"bad.catastrophe: the pattern backtracks too much" \
 	"bad.text: in message '{m}': there is no value 'm'" \
 	"bad.scalar: no such column: m" \
-	"bad/view.json:7:35: bad.view: there is no view 'v_nobody'" \
+	"bad/view.json:7:32: bad.view: there is no view 'v_nobody'" \
 	"bad.random: not authorized to use function: random" \
 	"bad.extends: it extends 'bad.nobody', which is no rule" \
 	"bad/sql2.json:4:5: bad.sql: the id is taken by a rule in 'bad/sql.json'" \

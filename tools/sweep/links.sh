@@ -106,11 +106,11 @@ level0_healthy() {
 	score 'none named' "$(is "$(slow)" '')"
 }
 
-# Every part, summed over ranks and steps, is within 5 % of what is true (1 % of the span where it is small).
+# Every part, summed over ranks and steps, is within 5 % of what is true (0.1 % of the span where it is small).
 pipeline() {
 	cluster "$1" "$2" --schedule pp --pp 4 --micro-batches 8 --slow-stage "$(($2 % 4)):1.4" --p2p "$3"
 	for part in useful other_comm warmup imbalance transfer host tail; do
-		score "$part" "$(query "SELECT abs(found - told) <= max(0.05 * told, 0.01 * span) FROM
+		score "$part" "$(query "SELECT abs(found - told) <= max(0.05 * told, 0.001 * span) FROM
 			(SELECT sum(${part}_ns) AS found FROM np_pipeline),
 			(SELECT sum(s.value ->> '\$.pipeline.${part}_ns') AS told, sum(s.value ->> 'span_ns') AS span
 			FROM json_each($truth, '\$.ranks') r, json_each(r.value, '\$.steps') s)")"
