@@ -84,12 +84,12 @@ static void put_pipeline(struct np_buf *buf, const struct report *report)
 	span = (double)sum.span / 100;
 	if (sum.span == 0 || (double)sum.excess < WORTH_TELLING * (double)sum.span)
 		return;
-	np_buf_printf(
-		buf,
-		"pipeline of %" PRId32 " stages: %.0f %% idle, %.0f %% if even; steady"
-		" waiting %.0f %%, transfer %.0f %%, host %.0f %%\n",
-		pipeline->stages, (double)(sum.ideal + sum.excess) / span, (double)sum.ideal / span,
-		(double)sum.imbalance / span, (double)sum.transfer / span, (double)sum.host / span);
+	np_buf_printf(buf,
+		      "pipeline of %" PRId32 " stages: %.0f %% idle, %.0f %% if even; steady"
+		      " waiting %.0f %%, transfer %.0f %%, host %.0f %%\n",
+		      pipeline->stages, (double)(sum.ideal + sum.excess) / span,
+		      (double)sum.ideal / span, (double)sum.imbalance / span,
+		      (double)sum.transfer / span, (double)sum.host / span);
 }
 
 static void put_experts(struct np_buf *buf, const struct report *report)

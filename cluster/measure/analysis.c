@@ -151,6 +151,9 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 	}
 	analysis->run = run;
 	rc = np_cluster_build(run, &analysis->cluster, err);
+	/* The collector knows how many ranks it started. */
+	if (rc == NP_OK && manifest && analysis->cluster->parallel.world == 0)
+		analysis->cluster->parallel.world = manifest->world;
 	if (rc == NP_OK)
 		rc = align(analysis, manifest, threads, err);
 	if (rc == NP_OK)

@@ -6,6 +6,7 @@
 #include "significance.h"
 
 #include "npuprof/analysis.h"
+#include "npuprof/idmap.h"
 #include "npuprof/ranges.h"
 #include "npuprof/workers.h"
 
@@ -53,10 +54,17 @@ struct cmp_kernel_group {
 	np_ns mc2_computing;
 };
 
+/* A kernel in the order of starts. */
+struct cmp_kernel_place {
+	uint32_t group;
+	int64_t block_dim;
+};
+
 struct cmp_rank_kernels {
 	NP_VEC(struct cmp_kernel_group) groups; /* by first start */
 	NP_VEC(struct cmp_kernel_cell) cells;   /* by cell, then group */
-	unsigned has;                           /* sections of the detail */
+	NP_VEC(struct cmp_kernel_place) sequence; /* of one step, for the first pair only */
+	unsigned has;                             /* sections of the detail */
 	int64_t mhz; /* mean of the frequency samples; NP_UNKNOWN without */
 	np_str chip;
 };
@@ -214,6 +222,7 @@ struct comparison {
 	struct cmp_change overlapped;
 	NP_VEC(struct cmp_leaf) leaves; /* by |delta|, the largest first */
 	NP_VEC(struct cmp_comm) comms;
+	struct np_idmap *comm_index[CMP_SIDES]; /* hash → comms */
 	NP_VEC(struct cmp_kernel) kernels; /* by |delta| */
 	NP_VEC(struct cmp_structure) structure;
 	NP_VEC(struct cmp_cause) causes;

@@ -32,8 +32,9 @@ struct reducer {
 	struct np_idmap *cells;  /* group × cell → place in ret->cells */
 	np_str *texts;           /* of the detail → of the comparison */
 	uint32_t *cube_ops;
-	uint32_t *cell_of;  /* step × device index → cell; see cell_of() */
-	uint32_t mac;       /* columns of counters */
+	np_str sequence_step; /* of which the order is kept; NP_STR_NONE for none */
+	bool sequence;
+	uint32_t mac; /* columns of counters */
 	uint32_t aic_total;
 	uint32_t mte2;
 	uint32_t aiv;
@@ -178,6 +179,24 @@ static uint32_t cell_of(const struct reducer *reducer, const struct np_kernel *k
 	return UINT32_MAX;
 }
 
+static bool is_sequence(const struct reducer *reducer, uint32_t cell)
+{
+	const struct np_rank *rank = reducer->rank;
+
+	return reducer->sequence &&
+	       rank->steps.item[rank->times.item[cell].step].id == reducer->sequence_step;
+}
+
+static int add_place(struct reducer *reducer, uint32_t group, int64_t block_dim)
+{
+	struct cmp_kernel_place *place = np_vec_add(&reducer->ret->sequence, reducer->err);
+
+	if (!place)
+		return NP_E_NOMEM;
+	*place = (struct cmp_kernel_place){ group, block_dim };
+	return NP_OK;
+}
+
 static int add_kernel(struct reducer *reducer, size_t index, uint32_t cell, np_ns owned)
 {
 	const struct np_kernel *kernel = &reducer->detail->kernels.item[index];
@@ -203,6 +222,8 @@ static int add_kernel(struct reducer *reducer, size_t index, uint32_t cell, np_n
 		rc = np_idmap_set(reducer->cells, id, place, reducer->err);
 	}
 	sum = &reducer->ret->cells.item[place];
+	if (rc == NP_OK && is_sequence(reducer, cell))
+		rc = add_place(reducer, group, kernel->block_dim);
 	sum->count++;
 	sum->total += time;
 	sum->owned += owned;
@@ -318,6 +339,8 @@ static void reduce_rank(void *context, size_t job)
 				   .err = &work->errs[job] };
 
 	reducer.ret->mhz = NP_UNKNOWN;
+	reducer.sequence = pair == 0;
+	reducer.sequence_step = side->steps.item[side->steps.count / 2];
 	if (np_detail_load(side->analysis->run, index, WANTS, &detail, reducer.err) < 0)
 		return;
 	reducer.detail = detail;
@@ -344,8 +367,6 @@ static int end_job(struct work *work, size_t job, struct np_err *err)
 	if (work->errs[job].code != NP_OK)
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, rank->id, rank->path, "kernels", "%s",
 			    work->errs[job].text);
-	/* The loader has told about the files once; these would repeat it. */
-	np_notes_release(&work->notes[job]);
 	return NP_OK;
 }
 
@@ -369,6 +390,9 @@ int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err)
 		np_workers_run(comparison->options.workers, jobs, reduce_rank, &work);
 	for (size_t i = 0; i < jobs && rc == NP_OK; i++)
 		rc = end_job(&work, i, err);
+	/* The loader has told about the files once; the notes of details would repeat it. */
+	for (size_t i = 0; work.notes && i < jobs; i++)
+		np_notes_release(&work.notes[i]);
 	free(work.errs);
 	free(work.notes);
 	return rc;

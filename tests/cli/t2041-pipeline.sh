@@ -25,12 +25,12 @@ broken() {
 		(SELECT count(*) FROM truth) - (SELECT count(*) FROM np_pipeline)"
 }
 
-# wrong: parts of any rank and step that are off by more than 5 %, or 0.2 % of the span where they are small
-wrong() {
+# off_parts: parts of any rank and step that are off by more than 5 %, or 0.5 % of the span (what clocks leave) where they are small
+off_parts() {
 	local part sums=''
 
 	for part in useful other_comm warmup imbalance transfer host tail; do
-		sums="$sums + sum(abs(${part}_ns - (part ->> '${part}_ns')) > max(0.05 * (part ->> '${part}_ns'), 0.002 * span))"
+		sums="$sums + sum(abs(${part}_ns - (part ->> '${part}_ns')) > max(0.05 * (part ->> '${part}_ns'), 0.005 * span))"
 	done
 	sqlite3 "$db" "SELECT 0 $sums FROM np_pipeline JOIN truth USING (rank, step)"
 }
@@ -41,7 +41,7 @@ for options in '--pp 4 --ranks 8' '--pp 4 --ranks 8 --p2p batch' '--pp 4 --ranks
 	# shellcheck disable=SC2086
 	analyse --schedule pp --micro-batches 6 --seed 11 $options
 	expect_equal "$(broken)" '0|0'
-	expect_equal "$(wrong)" 0
+	expect_equal "$(off_parts)" 0
 done
 
 behaviour 'a slow stage makes imbalance, for the others and not for itself'

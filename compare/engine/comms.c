@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comparison.h"
+
+#include "npuprof/buf.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/*
+ * Communicators of two runs have nothing in common but what they are for: their
+ * strings, and so their hashes, hold the time of their creation. They are matched
+ * by the name of the process group, else by their ranks, else by what they did.
+ */
+
+/* --- matching -------------------------------------------------------------------------------- */
+
+/* A communicator of one side. */
+struct candidate {
+	const struct np_communicator *communicator;
+	const char *pg_name;
+	uint64_t fingerprint; /* of its operators, whoever its members are */
+	size_t comm;          /* SIZE_MAX while not matched */
+};
+
+struct candidates {
+	NP_VEC(struct candidate) list;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash ^= value + UINT64_C(0x9e3779b97f4a7c15) + (hash << 6) + (hash >> 2);
+	return hash * UINT64_C(0xff51afd7ed558ccd);
+}
+
+static uint64_t hash_text(const char *text)
+{
+	return text ? np_group_hash(text, strlen(text)) : 0;
+}
+
+/* The operators of the first rank that has any, in one step: types and sizes in order. */
+static uint64_t fingerprint_of(const struct np_analysis *analysis, uint64_t hash)
+{
+	const struct np_run *run = analysis->run;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		uint64_t print = 0;
+		uint32_t step = NP_NO_STEP;
+
+		for (size_t j = 0; rank && j < rank->ops.count; j++) {
+			const struct np_comm_op *op = &rank->ops.item[j];
+
+			if (rank->groups.item[op->group].hash != hash || op->step == NP_NO_STEP)
+				continue;
+			step = step == NP_NO_STEP ? op->step : step;
+			if (op->step != step)
+				break;
+			print = mix(print, hash_text(np_run_text(run, op->type)));
+			print = mix(print, (uint64_t)op->bytes);
+		}
+		if (print)
+			return print;
+	}
+	return 0;
+}
+
+static int find_candidates(const struct np_analysis *analysis, struct candidates *ret,
+			   struct np_err *err)
+{
+	const struct np_cluster *cluster = analysis->cluster;
+
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		const struct np_communicator *each = &cluster->communicators.item[i];
+		struct candidate *candidate;
+
+		if (each->observed_count == 0)
+			continue;
+		candidate = np_vec_add(&ret->list, err);
+		if (!candidate)
+			return NP_E_NOMEM;
+		candidate->communicator = each;
+		candidate->pg_name = np_run_text(analysis->run, each->pg_name);
+		candidate->fingerprint = fingerprint_of(analysis, each->hash);
+		candidate->comm = SIZE_MAX;
+	}
+	return NP_OK;
+}
+
+static size_t find_comm(const struct comparison *comparison, const char *name)
+{
+	for (size_t i = 0; i < comparison->comms.count; i++) {
+		if (strcmp(comparison->comms.item[i].name, name) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+static int add_comm(struct comparison *comparison, const struct np_buf *name,
+		    const char *matched_by, size_t *ret, struct np_err *err)
+{
+	struct cmp_comm *comm = np_vec_add(&comparison->comms, err);
+
+	if (!comm)
+		return NP_E_NOMEM;
+	comm->name = cmp_keep(comparison, name);
+	comm->matched_by = matched_by;
+	*ret = comparison->comms.count - 1;
+	return comm->name ? NP_OK : np_fail_nomem(err, "communicators");
+}
+
+/* All communicators of one name are one: a tensor parallel run has many called "tp". */
+static int match_names(struct comparison *comparison, struct candidates sides[CMP_SIDES],
+		       struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (int i = 0; i < CMP_SIDES; i++) {
+		for (size_t j = 0; j < sides[i].list.count && rc == NP_OK; j++) {
+			struct candidate *each = &sides[i].list.item[j];
+			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+			bool other = false;
+
+			for (size_t k = 0; each->pg_name && k < sides[!i].list.count; k++) {
+				const char *theirs = sides[!i].list.item[k].pg_name;
+
+				other = other || (theirs && strcmp(theirs, each->pg_name) == 0);
+			}
+			if (!other)
+				continue;
+			np_buf_add(&name, each->pg_name);
+			each->comm = find_comm(comparison, each->pg_name);
+			if (each->comm == SIZE_MAX)
+				rc = add_comm(comparison, &name, "pg_name", &each->comm, err);
+		}
+	}
+	return rc;
+}
+
+static bool same_ranks(const struct np_communicator *a, const struct np_communicator *b)
+{
+	if (!a->members || !b->members || a->member_count != b->member_count ||
+	    a->collective != b->collective)
+		return false;
+	return memcmp(a->members, b->members, a->member_count * sizeof(*a->members)) == 0;
+}
+
+static bool same_work(const struct candidate *a, const struct candidate *b)
+{
+	return a->fingerprint != 0 && a->fingerprint == b->fingerprint &&
+	       a->communicator->size == b->communicator->size;
+}
+
+/* A name that does not depend on which side is the base. */
+static void name_pair(struct np_buf *name, const struct candidate *a, const struct candidate *b,
+		      bool by_ranks)
+{
+	const struct np_communicator *each = a->communicator;
+	const struct np_communicator *other = b->communicator;
+	int64_t *ranks = by_ranks ? malloc((each->member_count + 1) * sizeof(*ranks)) : NULL;
+
+	if (a->pg_name || b->pg_name) {
+		const char *x = a->pg_name ? a->pg_name : b->pg_name;
+		const char *y = b->pg_name ? b->pg_name : a->pg_name;
+
+		np_buf_add(name, strcmp(x, y) < 0 ? x : y);
+	} else if (ranks) {
+		for (size_t i = 0; i < each->member_count; i++)
+			ranks[i] = each->members[i];
+		np_buf_add(name, "ranks ");
+		np_ranges_format(name, ranks, each->member_count);
+	} else {
+		np_buf_printf(name, "%" PRIu64,
+			      each->hash < other->hash ? each->hash : other->hash);
+	}
+	free(ranks);
+}
+
+static void make_unique(const struct comparison *comparison, struct np_buf *name)
+{
+	size_t length = name->length;
+
+	for (int i = 2; find_comm(comparison, name->text) != SIZE_MAX && !name->failed; i++) {
+		name->length = length;
+		name->text[length] = '\0';
+		np_buf_printf(name, " #%d", i);
+	}
+}
+
+static int match_pairs(struct comparison *comparison, struct candidates sides[CMP_SIDES],
+		       bool by_ranks, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < sides[0].list.count && rc == NP_OK; i++) {
+		struct candidate *a = &sides[0].list.item[i];
+
+		for (size_t j = 0; j < sides[1].list.count && a->comm == SIZE_MAX && rc == NP_OK;
+		     j++) {
+			struct candidate *b = &sides[1].list.item[j];
+			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+
+			if (b->comm != SIZE_MAX ||
+			    !(by_ranks ? same_ranks(a->communicator, b->communicator)
+				       : same_work(a, b)))
+				continue;
+			name_pair(&name, a, b, by_ranks);
+			make_unique(comparison, &name);
+			rc = add_comm(comparison, &name, by_ranks ? "ranks" : "fingerprint",
+				      &a->comm, err);
+			b->comm = a->comm;
+		}
+	}
+	return rc;
+}
+
+static int take_rest(struct comparison *comparison, struct candidates sides[CMP_SIDES],
+		     struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (int i = 0; i < CMP_SIDES; i++) {
+		for (size_t j = 0; j < sides[i].list.count && rc == NP_OK; j++) {
+			struct candidate *each = &sides[i].list.item[j];
+			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+
+			if (each->comm == SIZE_MAX) {
+				if (each->pg_name)
+					np_buf_add(&name, each->pg_name);
+				else
+					np_buf_printf(&name, "%" PRIu64, each->communicator->hash);
+				each->comm = find_comm(comparison, name.text);
+			}
+			if (each->comm == SIZE_MAX)
+				rc = add_comm(comparison, &name, NULL, &each->comm, err);
+			if (rc == NP_OK)
+				rc = np_idmap_set(comparison->comm_index[i],
+						  (int64_t)each->communicator->hash,
+						  (uint32_t)each->comm, err);
+			if (rc == NP_OK)
+				comparison->comms.item[each->comm].side[i].communicators++;
+		}
+	}
+	return rc;
+}
+
+int cmp_match_communicators(struct comparison *comparison, struct np_err *err)
+{
+	struct candidates sides[CMP_SIDES] = { 0 };
+	int rc = NP_OK;
+
+	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
+		comparison->comm_index[i] = np_idmap_new();
+		if (!comparison->comm_index[i])
+			rc = np_fail_nomem(err, "communicators");
+		if (rc == NP_OK)
+			rc = find_candidates(comparison->sides[i].analysis, &sides[i], err);
+	}
+	if (rc == NP_OK)
+		rc = match_names(comparison, sides, err);
+	if (rc == NP_OK)
+		rc = match_pairs(comparison, sides, true, err);
+	if (rc == NP_OK)
+		rc = match_pairs(comparison, sides, false, err);
+	if (rc == NP_OK)
+		rc = take_rest(comparison, sides, err);
+	np_vec_release(&sides[CMP_BASE].list);
+	np_vec_release(&sides[CMP_NEW].list);
+	return rc;
+}
+
+size_t cmp_comm_of(const struct comparison *comparison, enum cmp_which which, uint64_t hash)
+{
+	uint32_t index = np_idmap_get(comparison->comm_index[which], (int64_t)hash);
+
+	return index == NP_IDMAP_NONE ? SIZE_MAX : index;
+}
+
+/* --- measuring ------------------------------------------------------------------------------- */
+
+/* Sums over the cells of the paired ranks. */
+struct sums {
+	size_t ops;
+	int64_t bytes;
+	int64_t moved;
+	np_ns moved_time;
+	np_ns elapsed;
+	np_ns wait;
+	np_ns exposed;
+	np_ns overlapped;
+};
+
+static void add_rank_steps(const struct comparison *comparison, enum cmp_which which,
+			   const struct np_rank *rank, struct sums *sums)
+{
+	for (size_t i = 0; i < rank->comm_steps.count; i++) {
+		const struct np_comm_step *each = &rank->comm_steps.item[i];
+		size_t comm;
+
+		if (each->step == NP_NO_STEP ||
+		    cmp_step_of(&comparison->sides[which], rank->steps.item[each->step].id) ==
+			    SIZE_MAX)
+			continue;
+		comm = cmp_comm_of(comparison, which, rank->groups.item[each->group].hash);
+		if (comm == SIZE_MAX)
+			continue;
+		sums[comm].ops += each->ops;
+		sums[comm].bytes = np_plus(sums[comm].bytes, each->bytes);
+		sums[comm].moved = np_plus(sums[comm].moved, each->moved_bytes);
+		sums[comm].moved_time = np_plus(sums[comm].moved_time, each->moved_time);
+		sums[comm].elapsed = np_plus(sums[comm].elapsed, each->elapsed);
+		sums[comm].exposed = np_plus(sums[comm].exposed, each->exposed);
+		sums[comm].overlapped = np_plus(sums[comm].overlapped, each->overlapped);
+	}
+}
+
+static void add_rank_waits(const struct comparison *comparison, enum cmp_which which, size_t index,
+			   struct sums *sums)
+{
+	const struct np_analysis *analysis = comparison->sides[which].analysis;
+	const struct np_rank *rank = analysis->run->ranks[index];
+
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+		size_t comm;
+
+		if (op->step == NP_NO_STEP ||
+		    cmp_step_of(&comparison->sides[which], rank->steps.item[op->step].id) ==
+			    SIZE_MAX)
+			continue;
+		comm = cmp_comm_of(comparison, which, rank->groups.item[op->group].hash);
+		if (comm != SIZE_MAX)
+			sums[comm].wait = np_plus(
+				sums[comm].wait,
+				analysis->waits.wait[np_align_slot(analysis->align, index, i)]);
+	}
+}
+
+static int64_t per_cell(int64_t sum, size_t cells)
+{
+	return sum == NP_UNKNOWN || cells == 0 ? NP_UNKNOWN
+					       : llround((double)sum / (double)cells);
+}
+
+static int measure_side(struct comparison *comparison, enum cmp_which which, struct np_err *err)
+{
+	size_t cells = comparison->sides[which].cells;
+	struct sums *sums = calloc(comparison->comms.count + 1, sizeof(*sums));
+
+	if (!sums)
+		return np_fail_nomem(err, "communicators");
+	for (size_t i = 0; i < comparison->pairs.count; i++) {
+		const struct cmp_pair *pair = &comparison->pairs.item[i];
+
+		add_rank_steps(comparison, which, cmp_rank(comparison, pair, which), sums);
+		add_rank_waits(comparison, which, pair->rank[which], sums);
+	}
+	for (size_t i = 0; i < comparison->comms.count; i++) {
+		struct cmp_comm_side *side = &comparison->comms.item[i].side[which];
+
+		side->ops = sums[i].ops;
+		side->bytes = per_cell(sums[i].bytes, cells);
+		side->elapsed = per_cell(sums[i].elapsed, cells);
+		side->wait = per_cell(sums[i].wait, cells);
+		side->transit = side->elapsed == NP_UNKNOWN || side->wait == NP_UNKNOWN
+					? NP_UNKNOWN
+					: side->elapsed - side->wait;
+		side->exposed = per_cell(sums[i].exposed, cells);
+		side->overlapped = per_cell(sums[i].overlapped, cells);
+		side->gb_per_s = np_gb_per_s(sums[i].moved, sums[i].moved_time);
+	}
+	free(sums);
+	return NP_OK;
+}
+
+/* delta = bytes + bandwidth + wait + overlap, to the nanosecond. */
+static void divide_delta(const struct comparison *comparison, struct cmp_comm *comm)
+{
+	const struct cmp_comm_side *base = &comm->side[CMP_BASE];
+	const struct cmp_comm_side *new_ = &comm->side[CMP_NEW];
+
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
+
+		if (leaf->comm == SIZE_MAX || &comparison->comms.item[leaf->comm] != comm)
+			continue;
+		comm->delta += leaf->change.delta;
+		if (leaf->kind == CMP_LEAF_WAIT)
+			comm->wait_effect += leaf->change.delta;
+	}
+	comm->bytes_effect = NP_UNKNOWN;
+	comm->bandwidth_effect = NP_UNKNOWN;
+	comm->overlap_effect = comm->delta - comm->wait_effect;
+	if (base->bytes == NP_UNKNOWN || new_->bytes == NP_UNKNOWN || base->bytes <= 0 ||
+	    base->transit == NP_UNKNOWN || new_->transit == NP_UNKNOWN)
+		return;
+	comm->bytes_effect = llround((double)(new_->bytes - base->bytes) * (double)base->transit /
+				     (double)base->bytes);
+	comm->bandwidth_effect = new_->transit - base->transit - comm->bytes_effect;
+	comm->overlap_effect -= comm->bytes_effect + comm->bandwidth_effect;
+}
+
+int cmp_measure_comms(struct comparison *comparison, struct np_err *err)
+{
+	int rc = measure_side(comparison, CMP_BASE, err);
+
+	if (rc == NP_OK)
+		rc = measure_side(comparison, CMP_NEW, err);
+	for (size_t i = 0; i < comparison->comms.count && rc == NP_OK; i++)
+		divide_delta(comparison, &comparison->comms.item[i]);
+	return rc;
+}
