@@ -13,10 +13,12 @@
 #include "prepare.h"
 #include "progress.h"
 
+#include "npuprof/discover.h"
 #include "npuprof/text.h"
 
 #include "graph.h"
 #include "locate.h"
+#include "merged.h"
 #include "policy.h"
 #include "rule_show.h"
 
@@ -367,6 +369,7 @@ struct session {
 	struct advisor_options *options;
 	struct rule_library *library;
 	struct np_analysis *analysis;
+	char *merged; /* the fresh merged database that is used, or NULL */
 	struct np_analysis *base;
 	struct graphs graphs;
 	struct advice *advice;
@@ -381,6 +384,7 @@ static void release(struct session *session)
 	graphs_release(&session->graphs);
 	np_analysis_free(session->base);
 	np_analysis_free(session->analysis);
+	free(session->merged);
 	rule_library_free(session->library);
 }
 
@@ -395,6 +399,43 @@ static int load_base(struct session *session, struct np_err *err)
 	return prepare_analysis(&common, &session->options->picks, &session->base, err);
 }
 
+/* The merged database beside the input, if it is of these very files. */
+static char *find_merged(const struct np_common *common)
+{
+	static const struct np_discover_options all = { .picks = NULL };
+	NP_CLEANUP(np_run_freep) struct np_run *run = np_run_new();
+	struct np_err err = NP_ERR_INIT;
+	char *path = NULL;
+
+	/* A choice of ranks or steps is not what was merged. */
+	if (!run || common->dirs.count != 1 || common->ranks.set || common->steps.set ||
+	    np_discover(run, common->dirs.item, 1, &all, &err) < 0)
+		return NULL;
+	if (asprintf(&path, "%s/cluster_analysis_output/cluster_analysis.db",
+		     common->dirs.item[0]) < 0)
+		return NULL;
+	if (!merged_is_fresh(path, run, NP_VERSION)) {
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+/* With a fresh merged database the ranks are loaded, and nothing is measured again. */
+static int load_merged(struct session *session, const struct np_common *common, struct np_err *err)
+{
+	int rc;
+
+	session->analysis = calloc(1, sizeof(*session->analysis));
+	if (!session->analysis)
+		return np_fail_nomem(err, "the run");
+	rc = prepare_run(common, &session->options->picks, &session->analysis->run, err);
+	if (rc == NP_OK)
+		rc = np_cluster_build(session->analysis->run, &session->analysis->cluster, err);
+	session->analysis->tables.cluster = session->analysis->cluster;
+	return rc;
+}
+
 static int load(struct session *session, struct np_err *err)
 {
 	static const char *here[] = { "." };
@@ -404,7 +445,19 @@ static int load(struct session *session, struct np_err *err)
 
 	if (common.dirs.count == 0)
 		common.dirs = (struct np_opt_list){ .item = here, .count = NP_COUNT(here) };
-	rc = prepare_analysis(&common, &options->picks, &session->analysis, err);
+	if (options->picks.count == 0)
+		session->merged = find_merged(&common);
+	rc = session->merged ? load_merged(session, &common, err) : NP_OK;
+	/* It turned out not to be whole. */
+	if (rc == NP_OK && session->merged &&
+	    !merged_is_whole(session->merged, session->analysis->cluster)) {
+		np_analysis_free(NP_STEAL(session->analysis));
+		free(NP_STEAL(session->merged));
+	}
+	if (rc == NP_OK && !session->merged)
+		rc = prepare_analysis(&common, &options->picks, &session->analysis, err);
+	if (rc == NP_OK && session->merged && common.verbose > 0)
+		(void)np_report(0, "the merged tables of '%s' are fresh", session->merged);
 	if (rc == NP_OK)
 		rc = load_base(session, err);
 	for (size_t i = 0; i < options->graphs.count && rc == NP_OK; i++)
@@ -424,6 +477,7 @@ static int run_rules(struct session *session, struct np_err *err)
 		.workers = { .threads = (size_t)options->common.jobs,
 			     .tick = np_progress_tick,
 			     .tick_context = &progress },
+		.merged = session->merged,
 		.base = session->base,
 		.graph_nodes = session->graphs.nodes.columns ? &session->graphs.nodes : NULL,
 		.graph_edges = session->graphs.edges.columns ? &session->graphs.edges : NULL,

@@ -10,8 +10,7 @@
 
 struct cluster_options {
 	struct np_common common;
-	const char *mode;
-	uint64_t modes; /* what it names */
+	uint64_t modes; /* bits of np_mode_names */
 	int64_t top;
 	const char *rank; /* NULL for the first */
 	bool exclude_op_name;
@@ -36,8 +35,8 @@ static const struct np_opt own_options[] = {
 	{
 		.letter = 'm',
 		.name = "mode",
-		.kind = NP_OPT_TEXT,
-		.offset = offsetof(struct cluster_options, mode),
+		.kind = NP_OPT_CHOICES,
+		.offset = offsetof(struct cluster_options, modes),
 		.value = "MODE[,MODE...]",
 		.help = "compute these parts, or further tables",
 		.choices = np_mode_names,
@@ -305,16 +304,43 @@ static int cluster(const struct cluster_options *options)
 	return np_report(NP_EXIT_FAILED, "%s", err.text);
 }
 
+/* The value of -m in an argument, which may be the next one; NULL if it is another option. */
+static const char *mode_value(int argc, const char *const *argv, int at)
+{
+	static const char name[] = "--mode=";
+
+	if (strcmp(argv[at], "-m") == 0 || strcmp(argv[at], "--mode") == 0)
+		return at + 1 < argc ? argv[at + 1] : NULL;
+	if (strncmp(argv[at], name, strlen(name)) == 0)
+		return argv[at] + strlen(name);
+	return strncmp(argv[at], "-m", 2) == 0 ? argv[at] + 2 : NULL;
+}
+
+/* Modes of the incumbent that are none here are no typing errors: say what to use instead. */
+static bool asks_for_another_command(int argc, const char *const *argv, int *ret_status)
+{
+	for (int i = 0; i < argc; i++) {
+		const char *value = mode_value(argc, argv, i);
+		const char *instead = value ? np_modes_elsewhere(value) : NULL;
+
+		if (instead) {
+			*ret_status =
+				np_cmd_usage(&np_cmd_cluster, "mode '%s': %s", value, instead);
+			return true;
+		}
+	}
+	return false;
+}
+
 static int cmd_cluster(int argc, const char *const *argv)
 {
 	struct cluster_options options = { 0 };
-	struct np_err err = NP_ERR_INIT;
 	int status;
 
+	if (asks_for_another_command(argc, argv, &status))
+		return status;
 	if (np_cmd_options(&np_cmd_cluster, argc, argv, &options, &status))
-		status = np_modes_parse(options.mode, &options.modes, &err) < 0
-				 ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
-				 : cluster(&options);
+		status = cluster(&options);
 	np_opt_release(&np_cmd_cluster.options, &options);
 	return status;
 }

@@ -13,9 +13,9 @@
 #include <math.h>
 
 /* One screen: longer lists end with how many more there are and where to see them. */
-#define MAX_NOTES         6
-#define MAX_STEPS         8
-#define MAX_COMMUNICATORS 8
+#define MAX_NOTES         5
+#define MAX_STEPS         6
+#define MAX_COMMUNICATORS 6
 #define MAX_CHARGED       3
 
 /* What the screen and the Markdown page consist of; `grid` and `text` may be missing. */

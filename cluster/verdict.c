@@ -182,6 +182,14 @@ static uint32_t named_rank(const struct report *report, const struct np_whatif_v
 	return UINT32_MAX;
 }
 
+/* Where most waiting is for ranks that nobody saw, what the others do is not what it takes. */
+static struct np_whatif_verdict verdict_of(const struct report *report)
+{
+	if (report->tables->origin->unprofiled * 2 > report->tables->blame->total)
+		return (struct np_whatif_verdict){ .found = false };
+	return np_whatif_verdict(report->tables->whatif);
+}
+
 static void put_other_cause(struct np_buf *buf, const struct np_whatif_verdict *verdict)
 {
 	static const char *const words[NP_FIX_KINDS] = {
@@ -220,7 +228,7 @@ static void put_spread_loss(struct np_buf *buf, const struct report *report)
 
 static int put_sentence(struct np_buf *buf, const struct report *report, struct np_err *err)
 {
-	struct np_whatif_verdict verdict = np_whatif_verdict(report->tables->whatif);
+	struct np_whatif_verdict verdict = verdict_of(report);
 	uint32_t named = named_rank(report, &verdict);
 	uint32_t rank;
 	int rc = first_origin(report, &rank, err);
@@ -253,7 +261,7 @@ int verdict_put_text(struct np_buf *buf, const struct report *report, struct np_
 int verdict_put_json(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	struct np_whatif_verdict verdict = np_whatif_verdict(report->tables->whatif);
+	struct np_whatif_verdict verdict = verdict_of(report);
 	int rc;
 
 	if (report->tables->blame->total == 0 && !verdict.found) {

@@ -13,7 +13,8 @@
 
 static const char *const source_names[NP_STEP_SOURCES] = {
 	[NP_STEP_AUTO] = "auto",   [NP_STEP_EXPLICIT] = "explicit", [NP_STEP_MSTX] = "mstx",
-	[NP_STEP_STAMP] = "stamp", [NP_STEP_HCCL] = "hccl",         [NP_STEP_TIME] = "time",
+	[NP_STEP_STAMP] = "stamp", [NP_STEP_HCCL] = "hccl",         [NP_STEP_SYNC] = "sync",
+	[NP_STEP_TIME] = "time",
 };
 
 static const char *const level_names[] = {
@@ -95,6 +96,7 @@ static const struct field fields[] = {
 	TEXT("host", host),
 	TEXT("host_uid", host_uid),
 	BOOL("selected", selected),
+	TEXT("ranks", ranks),
 	TEXT("dir", dir),
 	INT64("step_start", step_start, 0),
 	INT64("step_end", step_end, -1),

@@ -48,11 +48,12 @@ enum np_step_source {
 	NP_STEP_MSTX,     /* an mstx message that matches the pattern */
 	NP_STEP_STAMP,    /* aclprofGetStepTimestamp(start) in the application */
 	NP_STEP_HCCL,     /* the period of the collectives; numbers count from its beginning */
+	NP_STEP_SYNC,     /* the period of the host's waiting for the device; only when asked for */
 	NP_STEP_TIME,     /* delay and duration: one step, number 0 */
 	NP_STEP_SOURCES,
 };
 
-/* "auto", "explicit", "mstx", "stamp", "hccl", "time" */
+/* "auto", "explicit", "mstx", "stamp", "hccl", "sync", "time" */
 const char *np_step_source_name(enum np_step_source source);
 bool np_step_source_parse(const char *name, enum np_step_source *ret);
 
@@ -101,6 +102,7 @@ struct np_inject_config {
 	char host[256];     /* "" = gethostname() */
 	char host_uid[64];
 	bool selected;      /* false: count steps, profile nothing unless START comes */
+	char ranks[1024];   /* not "": a list (rank_list.h) that says who is selected */
 	char dir[4000];     /* absolute; the rank directory is made in it when a window opens */
 	int64_t step_start; /* first step of the window */
 	int64_t step_end;   /* first step after it; -1 = until the application ends */
@@ -140,7 +142,8 @@ int np_inject_config_parse(const char *text, struct np_inject_config *ret, struc
  * From the library to the launcher:
  *
  * HELLO           the library is loaded. value: NP_PROTOCOL_VERSION; text: path of the program
- * ATTACHED        the first aclrtSetDevice(). value: device; text: name of the chip
+ * ATTACHED        the first aclrtSetDevice(). value: device; step: size of the world, if the
+ *                 environment tells; text: name of the chip
  * SOURCE          steps are counted by value (enum np_step_source); text: detail
  * STEP            `step` begins. value: enum np_step_source. At most 50 of them a second
  * WINDOW_OPEN     step: the first step covered; value: the mask; text: the rank directory
@@ -149,11 +152,14 @@ int np_inject_config_parse(const char *text, struct np_inject_config *ret, struc
  * PROF_ERROR      no window, or a damaged one. value: the code, if a call is the reason;
  *                 text: one line for people
  * SELF_PROFILING  the application profiles itself and the library stands down; text: the call
- * BYTES           value: bytes in the rank directory. Once a second while a window is open
+ * BYTES           value: bytes in the rank directory; step: how many steps are complete in it.
+ *                 Once a second while a window is open, and after its first step
  * COMM            a communicator. step: rank in it; value: its size; text: "<name>\n<pg_name>".
  *                 Every rank tells, selected or not, so that the members can be put together
  * ACCEPTED        answer to START; step: as asked for, or the next step
  * TOO_LATE        answer to START; step: the step that has begun already
+ * REFUSED         answer to START; text: why there will be no window
+ * RENDEZVOUS      of the library in MPI programs: text: where launcher 0 is (mpi_place.h)
  * PONG            answer to PING with its step and value
  * DONE            the process ends; value: messages dropped on the way; text: why
  *
@@ -162,7 +168,9 @@ int np_inject_config_parse(const char *text, struct np_inject_config *ret, struc
  * STOP            step -1: close the window now, from the library's own thread.
  *                 Otherwise the window ends before this step
  * START           open a window at `step` (-1: the next one) for `value` steps (-1: until
- *                 STOP); text: where to make the rank directory, "" = the configured place
+ *                 STOP); text: where to make the rank directory, "" = the configured place, and
+ *                 after a line break the number of the level (enum np_prof_level), if another
+ * CANCEL          no window after all, unless it is open already
  * PING
  */
 enum np_message_type {
@@ -181,9 +189,12 @@ enum np_message_type {
 	NP_MSG_TOO_LATE,
 	NP_MSG_PONG,
 	NP_MSG_DONE,
+	NP_MSG_REFUSED,
+	NP_MSG_RENDEZVOUS,
 	NP_MSG_STOP = 64,
 	NP_MSG_START,
 	NP_MSG_PING,
+	NP_MSG_CANCEL,
 };
 
 #define NP_MESSAGE_TEXT 4096

@@ -208,7 +208,8 @@ static int look_at_cluster(struct work *work, struct np_err *err)
 	NP_CLEANUP(sql_closep) struct sql *sql = NULL;
 	struct view_set views = { .list = { 0 } };
 	struct about all = { .device = { .arena = NULL } };
-	struct view_cluster source = { .tables = &work->analysis->tables };
+	struct view_cluster source = { .tables = &work->analysis->tables,
+				       .merged = work->options->merged };
 	int rc = join_about(work, &all, err);
 
 	source.device = &all.device;

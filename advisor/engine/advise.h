@@ -69,6 +69,7 @@ struct advise_options {
 	void *context;
 	enum rule_language language;
 	struct np_workers workers;
+	const char *merged; /* a fresh database with the merged tables; NULL if there is none */
 	const struct np_analysis *base; /* the run to compare with; may be NULL */
 	const struct rows *graph_nodes; /* may be NULL */
 	const struct rows *graph_edges;

@@ -128,20 +128,43 @@ int eval_step(struct eval *eval, const struct composed *composed, struct sql_stm
 	return rc < 0 ? eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err) : rc;
 }
 
-/* CREATE TEMP TABLE with the columns of a statement. */
-static int create_table(struct eval *eval, const char *name, const struct sql_stmt *from,
-			struct np_err *err)
+static int drop_table(struct eval *eval, const char *name, struct np_err *err)
 {
 	struct np_buf text = NP_BUF_INIT;
 	int rc;
 
 	np_buf_add(&text, "DROP TABLE IF EXISTS temp.");
 	sql_quote(&text, name);
-	np_buf_add(&text, "; CREATE TEMP TABLE ");
+	rc = np_buf_check(&text, err);
+	if (rc == NP_OK)
+		rc = sql_run(eval->sql, text.text, err);
+	np_buf_release(&text);
+	return rc;
+}
+
+/*
+ * CREATE TEMP TABLE with the columns of a statement. SQLite makes an index for a
+ * join only if both sides are of one kind, so columns say what they hold: what a
+ * view declares, else numbers where the first row has one.
+ */
+static int create_table(struct eval *eval, const char *name, struct sql_stmt *from, bool has_row,
+			struct np_err *err)
+{
+	struct np_buf text = NP_BUF_INIT;
+	int rc;
+
+	np_buf_add(&text, "CREATE TEMP TABLE ");
 	sql_quote(&text, name);
 	for (size_t i = 0; i < sql_columns(from); i++) {
+		struct np_cell first = has_row ? sql_cell(from, i) : np_cell_null();
+		double number;
+
 		np_buf_add(&text, i > 0 ? ", " : "(");
 		sql_quote(&text, sql_column_name(from, i));
+		if (sql_column_is_text(from, i))
+			np_buf_add(&text, " TEXT");
+		else if (cell_number(&first, &number))
+			np_buf_add(&text, " NUMERIC");
 	}
 	np_buf_add(&text, ")");
 	rc = np_buf_check(&text, err);
@@ -189,21 +212,28 @@ static int make_table(struct eval *eval, const char *name, const struct composed
 	NP_CLEANUP(sql_finishp) struct sql_stmt *insert = NULL;
 	const struct piece *piece = piece_at(composed, SIZE_MAX);
 	struct np_err err = NP_ERR_INIT;
-	int rc = eval_prepare(eval, composed, &from);
+	int more;
+	int rc = drop_table(eval, name, &err);
 
 	if (rc < 0)
+		return eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err);
+	rc = eval_prepare(eval, composed, &from);
+	if (rc < 0)
 		return rc;
-	rc = create_table(eval, name, from, &err);
+	more = eval_step(eval, composed, from);
+	if (more < 0)
+		return more;
+	rc = create_table(eval, name, from, more > 0, &err);
 	if (rc == NP_OK)
 		rc = prepare_insert(eval, name, sql_columns(from), &insert, &err);
-	while (rc == NP_OK) {
-		int more = eval_step(eval, composed, from);
-
-		if (more <= 0)
-			return more;
+	while (rc == NP_OK && more > 0) {
 		rc = insert_row(from, insert, &err);
+		if (rc == NP_OK)
+			more = eval_step(eval, composed, from);
 	}
-	return eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err);
+	if (rc < 0)
+		return eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err);
+	return more;
 }
 
 static int make_simple_table(struct eval *eval, const char *name, const struct rule_sql *sql)

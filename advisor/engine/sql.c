@@ -420,6 +420,13 @@ const char *sql_column_name(const struct sql_stmt *stmt, size_t column)
 	return name ? name : "";
 }
 
+bool sql_column_is_text(const struct sql_stmt *stmt, size_t column)
+{
+	const char *type = sqlite3_column_decltype(stmt->stmt, (int)column);
+
+	return type && sqlite3_stricmp(type, "TEXT") == 0;
+}
+
 struct np_cell sql_value_cell(sqlite3_value *value)
 {
 	switch (sqlite3_value_type(value)) {
@@ -456,8 +463,16 @@ void sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting
 		sqlite3_result_double(context, cell.real);
 		break;
 	case NP_CELL_TEXT:
-		sqlite3_result_text64(context, cell.text.bytes, cell.text.length,
-				      lasting ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
+		/*
+		 * Lasting texts lie in larger ones that end with NUL. Told that it is at
+		 * the end of this one, SQLite need not copy it to put one there.
+		 */
+		if (lasting && cell.text.bytes[cell.text.length] == '\0')
+			sqlite3_result_text(context, cell.text.bytes, -1, SQLITE_STATIC);
+		else
+			sqlite3_result_text64(context, cell.text.bytes, cell.text.length,
+					      lasting ? SQLITE_STATIC : SQLITE_TRANSIENT,
+					      SQLITE_UTF8);
 		break;
 	}
 }

@@ -70,11 +70,21 @@ void sql_reset(struct sql_stmt *stmt);
 size_t sql_columns(const struct sql_stmt *stmt);
 const char *sql_column_name(const struct sql_stmt *stmt, size_t column);
 
+/* Is the column one of a view that holds texts? */
+bool sql_column_is_text(const struct sql_stmt *stmt, size_t column);
+
 /* A cell of the row; texts are valid until the next step. A blob is nothing. */
 struct np_cell sql_cell(struct sql_stmt *stmt, size_t column);
 
 /* Bind parameter `index`, counted from 1. Texts must stay until the statement is reset. */
 int sql_bind(struct sql_stmt *stmt, size_t index, struct np_cell value, struct np_err *err)
+	NP_MUST_USE;
+
+/*
+ * Append all rows of a table of a database file to `rows`, by the names of its
+ * columns. NP_E_NOTFOUND when there is no such table or column.
+ */
+int sql_read_table(const char *path, const char *table, struct rows *rows, struct np_err *err)
 	NP_MUST_USE;
 
 /* Append a name so that SQL takes it as one, whatever is in it. */

@@ -161,11 +161,23 @@ static void take_constraints(sqlite3_index_info *info, int column, int uses)
 	}
 }
 
-/* The column that constraints narrow most: one that is compared by = before others; -1 for none. */
+/* Stands for a column that is none. */
+#define NO_COLUMN (-2)
+#define ROWID     (-1)
+
+/* The column that constraints narrow most: one that is compared by = before others. */
 static int choose_column(const struct view *view, sqlite3_index_info *info, int *ret_uses)
 {
-	int best = -1;
+	int best = NO_COLUMN;
 
+	for (int i = 0; i < info->nConstraint; i++) {
+		int column = info->aConstraint[i].iColumn;
+
+		if (column == ROWID && (uses_of_column(info, column) & USE_EQUAL)) {
+			*ret_uses = USE_EQUAL;
+			return ROWID;
+		}
+	}
 	for (int i = 0; i < info->nConstraint; i++) {
 		int column = info->aConstraint[i].iColumn;
 		int uses = column >= 0 ? uses_of_column(info, column) : 0;
@@ -175,7 +187,7 @@ static int choose_column(const struct view *view, sqlite3_index_info *info, int 
 			continue;
 		if (uses & USE_EQUAL)
 			uses = USE_EQUAL;
-		if (best < 0 || (uses == USE_EQUAL && *ret_uses != USE_EQUAL)) {
+		if (best == NO_COLUMN || (uses == USE_EQUAL && *ret_uses != USE_EQUAL)) {
 			best = column;
 			*ret_uses = uses;
 		}
@@ -216,10 +228,10 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 	info->estimatedCost = rows;
 	info->estimatedRows = (sqlite3_int64)rows;
-	if (column >= 0) {
+	if (column != NO_COLUMN) {
 		take_constraints(info, column, uses);
-		info->idxNum = (column << USE_BITS) | uses;
-		rows = uses == USE_EQUAL ? rows / 50 : rows / 4;
+		info->idxNum = ((column + 1) << USE_BITS) | uses;
+		rows = column == ROWID ? 1 : uses == USE_EQUAL ? rows / 50 : rows / 4;
 		info->estimatedCost = rows + 8;
 		info->estimatedRows = (sqlite3_int64)rows + 1;
 	}
@@ -497,13 +509,28 @@ static void use_order(const struct order *order, int uses, const struct np_cell 
 		cursor->end = cursor->at;
 }
 
+/* The one row with this number, if it is one. */
+static void use_rowid(const struct np_cell *value, struct cursor *cursor)
+{
+	size_t count = cursor->end;
+
+	cursor->end = 0;
+	if (value->type == NP_CELL_INTEGER && value->integer >= 0 &&
+	    (uint64_t)value->integer < count) {
+		cursor->at = (size_t)value->integer;
+		cursor->end = cursor->at + 1;
+	} else if (value->type == NP_CELL_REAL) {
+		cursor->end = count; /* SQLite compares */
+	}
+}
+
 static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 		  sqlite3_value **argv)
 {
 	struct cursor *cursor = (struct cursor *)base;
 	struct sql_view *owner = view_of(base->pVtab);
 	struct np_cell values[2] = { np_cell_null(), np_cell_null() };
-	size_t column = (size_t)(number >> USE_BITS);
+	int column = (number >> USE_BITS) - 1;
 	struct np_err err = NP_ERR_INIT;
 	bool can = number != 0;
 	int rc = SQLITE_OK;
@@ -517,11 +544,15 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 	*cursor = (struct cursor){ .base = cursor->base, .end = owner->view->rows };
 	for (int i = 0; i < argc && i < 2; i++) {
 		values[i] = sql_value_cell(argv[i]);
-		can = can && searchable(owner->view->columns[column].type, &values[i]);
+		can = can &&
+		      searchable(column == ROWID ? NP_INTEGER : owner->view->columns[column].type,
+				 &values[i]);
 	}
-	if (can)
-		rc = make_order(owner, column);
-	if (can && rc == SQLITE_OK) {
+	if (can && column == ROWID)
+		use_rowid(&values[0], cursor);
+	else if (can)
+		rc = make_order(owner, (size_t)column);
+	if (can && column != ROWID && rc == SQLITE_OK) {
 		cursor->order = owner->orders[column].row;
 		use_order(&owner->orders[column], number & ((1 << USE_BITS) - 1), values, cursor);
 	}

@@ -34,6 +34,7 @@ static const struct {
 } catalog[] = {
 	{ &view_step, view_make_step },
 	{ &view_kernel, view_make_kernel },
+	{ &view_kernel_group, view_make_kernel_group },
 	{ &view_task, view_make_task },
 	{ &view_free, view_make_free },
 	{ &view_comm_op, view_make_comm_op },

@@ -25,6 +25,7 @@ struct view_rank {
 
 /* Each makes a view of a rank. They are listed in views.c. */
 void view_make_kernel(struct view *view, const struct view_rank *source);
+void view_make_kernel_group(struct view *view, const struct view_rank *source);
 void view_make_task(struct view *view, const struct view_rank *source);
 void view_make_comm_op(struct view *view, const struct view_rank *source);
 void view_make_comm_band(struct view *view, const struct view_rank *source);
@@ -46,6 +47,7 @@ void view_make_device(struct view *view, const struct view_rank *source);
 void view_make_run(struct view *view, const struct view_rank *source);
 
 extern const struct view_description view_kernel;
+extern const struct view_description view_kernel_group;
 extern const struct view_description view_task;
 extern const struct view_description view_comm_op;
 extern const struct view_description view_comm_band;
@@ -83,7 +85,8 @@ int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool
 
 /* Add the merged tables and the views of all ranks; `about` has v_run, v_device, v_env rows. */
 struct view_cluster {
-	const struct np_cluster_tables *tables;
+	const struct np_cluster_tables *tables; /* only .cluster if there is `merged` */
+	const char *merged;        /* a database to take the tables from; NULL: from `tables` */
 	const struct rows *device; /* of all ranks; NULL when there are none */
 	const struct rows *env;
 	const struct rows *run;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql.h"
+
 /*
  * Views over all ranks. The tables of the merged result are produced when a rule
  * first reads them, and kept; views of the ranks' summaries are put one behind
@@ -40,6 +42,7 @@ static int collect_end(struct np_sink *sink, struct np_err *err)
 struct table_view {
 	const struct np_relation *relation;
 	const struct np_cluster_tables *tables;
+	const char *merged; /* the rows are in this database; NULL: they are produced */
 	struct rows rows;
 };
 
@@ -57,8 +60,13 @@ static int open_table(struct view *view, struct np_err *err)
 		types[i] = view->columns[i].type;
 	}
 	rc = rows_init(&table->rows, names, types, view->column_count, err);
-	if (rc == NP_OK)
+	if (rc == NP_OK && table->merged) {
+		rc = sql_read_table(table->merged, table->relation->name, &table->rows, err);
+		if (rc == NP_E_NOTFOUND)
+			rc = NP_OK; /* a table that this run does not have */
+	} else if (rc == NP_OK) {
 		rc = np_relation_write(table->relation, table->tables, &sink.base, err);
+	}
 	view->rows = rows_count(&table->rows);
 	return rc;
 }
@@ -78,13 +86,14 @@ static struct np_cell table_cell(const struct view *view, size_t row, size_t col
 }
 
 static int add_table(struct view_set *set, const struct np_relation *relation,
-		     const struct np_cluster_tables *tables, bool base, struct np_err *err)
+		     const struct view_cluster *source, bool base, struct np_err *err)
 {
 	struct table_view *table = calloc(1, sizeof(*table));
 	struct view view = { .name = relation->name,
 			     .columns = relation->columns,
 			     .column_count = relation->column_count,
-			     .present = np_cluster_relation_applies(relation, tables),
+			     .present = source->merged ||
+					np_cluster_relation_applies(relation, source->tables),
 			     .open = open_table,
 			     .close = close_table,
 			     .cell = table_cell,
@@ -95,7 +104,8 @@ static int add_table(struct view_set *set, const struct np_relation *relation,
 		return np_fail_nomem(err, relation->name);
 	}
 	table->relation = relation;
-	table->tables = tables;
+	table->tables = source->tables;
+	table->merged = source->merged;
 	return view_set_add(set, view, base, err);
 }
 
@@ -231,7 +241,7 @@ int view_set_add_cluster(struct view_set *set, const struct view_cluster *source
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++)
-		rc = add_table(set, np_cluster_relations[i], source->tables, base, err);
+		rc = add_table(set, np_cluster_relations[i], source, base, err);
 	if (rc == NP_OK)
 		rc = add_joined(set, cluster, &view_step, view_make_step, base, err);
 	if (rc == NP_OK)

@@ -6,6 +6,8 @@
 
 #include "npuprof/idmap.h"
 
+#include "counters.h"
+
 /* Kernels and tasks of the device. */
 
 /* clang-format off */
@@ -17,26 +19,6 @@
 	X(mix_block_dim, NP_INTEGER) X(in_shapes, NP_TEXT) X(in_dtypes, NP_TEXT) \
 	X(in_formats, NP_TEXT) X(out_shapes, NP_TEXT) X(out_dtypes, NP_TEXT) \
 	X(out_formats, NP_TEXT) X(conn_id, NP_INTEGER) X(for_comm, NP_INTEGER)
-/* clang-format on */
-
-/* Counters of the AI cores under the names of the profiler; times are in ns. */
-/* clang-format off */
-#define COUNTERS(X) \
-	X(aic_total_time) X(aic_total_cycles) X(aic_mac_time) X(aic_mac_ratio) \
-	X(aic_scalar_time) X(aic_scalar_ratio) X(aic_mte1_time) X(aic_mte1_ratio) \
-	X(aic_mte2_time) X(aic_mte2_ratio) X(aic_mte3_time) X(aic_mte3_ratio) \
-	X(aic_fixpipe_time) X(aic_fixpipe_ratio) X(aic_icache_miss_rate) X(aic_vec_time) \
-	X(aic_vec_ratio) X(aiv_total_time) X(aiv_total_cycles) X(aiv_vec_time) \
-	X(aiv_vec_ratio) X(aiv_scalar_time) X(aiv_scalar_ratio) X(aiv_mte1_time) \
-	X(aiv_mte1_ratio) X(aiv_mte2_time) X(aiv_mte2_ratio) X(aiv_mte3_time) \
-	X(aiv_mte3_ratio) X(aiv_icache_miss_rate) X(cube_utilization) X(aic_mac_fp16_ratio) \
-	X(aic_mac_int8_ratio) X(aic_cube_fops) X(aiv_vec_fp32_ratio) X(aiv_vec_fp16_ratio) \
-	X(aiv_vec_int32_ratio) X(aiv_vec_misc_ratio) X(aiv_vector_fops) \
-	X(aic_main_mem_read_bw) X(aic_main_mem_write_bw) X(aiv_main_mem_read_bw) \
-	X(aiv_main_mem_write_bw) X(aic_l2_read_bw) X(aic_l2_write_bw) X(aiv_l2_read_bw) \
-	X(aiv_l2_write_bw) X(aiv_ub_read_bw) X(aiv_ub_write_bw) \
-	X(aiv_vec_bankgroup_cflt_ratio) X(aiv_vec_bank_cflt_ratio) \
-	X(aiv_vec_resc_cflt_ratio)
 /* clang-format on */
 
 #define NUMBER(name, type) KERNEL_##name,

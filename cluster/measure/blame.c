@@ -71,6 +71,7 @@ struct work {
 	const struct np_waits *waits;
 	struct np_blame *blame;
 	struct np_err *err;
+	bool missing; /* the job had more ranks than were profiled */
 	NP_VEC(np_ns) wait;
 	NP_VEC(np_ns) charge;
 	struct np_idmap *row_index; /* of the communicator being measured: step and rank → row */
@@ -137,10 +138,30 @@ static void count_arrivals(struct work *work, const struct np_instance *instance
 	work->blame->ranks[work->align->members[instance->first + last].rank].last_arrivals++;
 }
 
+/* Did the job have ranks that were not profiled, as far as anything tells? */
+static bool ranks_are_missing(const struct np_run *run)
+{
+	size_t used = 0;
+	int32_t world = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		if (run->sources.item[i].rank >= world)
+			world = run->sources.item[i].rank + 1;
+		if (rank && rank->parallel.world > world)
+			world = rank->parallel.world;
+		used += rank != NULL;
+	}
+	return (size_t)world > used;
+}
+
 /* Members that were not profiled may be what the profiled ones waited for alike. */
 static void charge_the_rest(struct work *work, const struct np_instance *instance, np_ns alike)
 {
-	if (instance->count < instance->expected || (instance->flags & NP_INSTANCE_OPEN))
+	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
+
+	if (open ? work->missing : instance->count < instance->expected)
 		work->blame->unprofiled += alike;
 	else
 		work->blame->unattributed += alike;
@@ -320,6 +341,7 @@ int np_blame_measure(const struct np_align *align, const struct np_clock *clock,
 			     .clock = clock,
 			     .waits = waits,
 			     .blame = &blame,
+			     .missing = ranks_are_missing(align->run),
 			     .err = err ? err : &own };
 	int rc;
 

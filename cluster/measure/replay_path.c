@@ -60,6 +60,22 @@ static uint32_t last_to_start(const struct walker *walker, const struct np_insta
 	return last;
 }
 
+/* The member that the end of an operator depends on: itself where it waited for nobody. */
+static uint32_t waited_for(const struct walker *walker, const struct np_instance *instance,
+			   uint32_t slot)
+{
+	const np_ns *start = walker->state.start;
+	uint32_t last = last_to_start(walker, instance);
+
+	if (instance->root != NP_NO_ROOT && instance->rule == NP_RULE_TO_ROOT &&
+	    slot != instance->root)
+		last = slot;
+	if (instance->root != NP_NO_ROOT && instance->rule == NP_RULE_FROM_ROOT)
+		last = start[instance->root] > start[slot] ? instance->root : slot;
+	/* Who was gone before the last came did not wait for it. */
+	return start[last] > walker->state.end[slot] ? slot : last;
+}
+
 /*
  * From the end of an operator to whoever let it begin: over its transfer to the
  * last start, from there on over what held that one up, to a place in the program
@@ -74,13 +90,10 @@ static int cross(struct walker *walker, uint32_t slot, uint32_t cell)
 	for (;;) {
 		const struct np_instance *instance =
 			&replay->align->instances.item[replay->instance_of[slot]];
-		uint32_t last = last_to_start(walker, instance);
+		uint32_t last = waited_for(walker, instance, slot);
 		uint32_t behind = replay->ops[last].behind;
 		const struct np_replay_mark *mark;
 
-		/* Who was gone before the last came did not wait for it. */
-		if (state->start[last] > state->end[slot])
-			last = slot;
 		rc = add_piece(walker, cell, NP_WORK_OTHER, instance->communicator,
 			       state->end[slot] - state->start[last]);
 		if (rc < 0 || walker->start_mark[last] == UINT32_MAX)
@@ -103,21 +116,28 @@ static int cross(struct walker *walker, uint32_t slot, uint32_t cell)
 
 static int step_back(struct walker *walker)
 {
+	const struct replay_state *state = &walker->state;
 	const struct np_replay_rank *own = &walker->replay->ranks[walker->rank];
 	uint32_t index = own->first_mark + --walker->next;
 	const struct np_replay_mark *mark = &walker->replay->marks.item[index];
-	np_ns work = 0;
+	np_ns stood = state->mark_time[index] - time_before(walker);
 	int rc = NP_OK;
 
 	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-		work += replay_worked(&walker->state, mark, (enum np_work)kind);
-	if (mark->kind == MARK_BLOCK &&
-	    walker->state.end[mark->slot] > time_before(walker) + work &&
-	    walker->start_mark[mark->slot] != UINT32_MAX)
-		return cross(walker, mark->slot, mark->cell);
+		stood -= replay_worked(state, mark, (enum np_work)kind);
+	if (mark->kind == MARK_BLOCK && stood > 0) {
+		uint32_t instance = walker->replay->instance_of[mark->slot];
+
+		if (state->done[instance] && state->end[mark->slot] == state->mark_time[index] &&
+		    walker->start_mark[mark->slot] != UINT32_MAX)
+			return cross(walker, mark->slot, mark->cell);
+		/* It went on without what it waited for. */
+		rc = add_piece(walker, mark->cell, NP_WORK_OTHER,
+			       walker->replay->align->instances.item[instance].communicator, stood);
+	}
 	for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++)
 		rc = add_piece(walker, mark->cell, (enum np_work)kind, UINT32_MAX,
-			       replay_worked(&walker->state, mark, (enum np_work)kind));
+			       replay_worked(state, mark, (enum np_work)kind));
 	return rc;
 }
 
@@ -158,6 +178,21 @@ static void reverse(struct np_path *path)
 	}
 }
 
+/* A rank that began later than the first one had something to do before it, or was started late. */
+static int add_late_begin(struct walker *walker)
+{
+	const struct np_replay *replay = walker->replay;
+	const struct np_replay_rank *own = &replay->ranks[walker->rank];
+	np_ns first = own->begin;
+
+	for (size_t i = 0; i < replay->align->run->sources.count; i++) {
+		if (replay->ranks[i].marks > 0 && replay->ranks[i].begin < first)
+			first = replay->ranks[i].begin;
+	}
+	return add_piece(walker, replay->marks.item[own->first_mark].cell, NP_WORK_OTHER,
+			 UINT32_MAX, own->begin - first);
+}
+
 static int walk(struct walker *walker)
 {
 	/* Going back in time cannot take longer than there are marks and operators. */
@@ -166,8 +201,12 @@ static int walk(struct walker *walker)
 
 	find_starts(walker);
 	find_end(walker);
-	while (walker->rank != UINT32_MAX && walker->next > 0 && rc == NP_OK && most-- > 0)
+	if (walker->rank == UINT32_MAX)
+		return NP_OK;
+	while (walker->next > 0 && rc == NP_OK && most-- > 0)
 		rc = step_back(walker);
+	if (rc == NP_OK)
+		rc = add_late_begin(walker);
 	reverse(walker->path);
 	return rc;
 }

@@ -222,7 +222,7 @@ static bool force_one(struct replay_state *state)
 	const struct np_replay *replay = state->replay;
 	uint32_t first = UINT32_MAX;
 	const struct np_replay_mark *mark;
-	uint32_t slot;
+	uint32_t index;
 	np_ns alone;
 
 	for (uint32_t i = 0; i < replay->align->run->sources.count; i++) {
@@ -232,14 +232,17 @@ static bool force_one(struct replay_state *state)
 	}
 	if (first == UINT32_MAX)
 		return false;
-	mark = &replay->marks.item[replay->ranks[first].first_mark + state->next_mark[first]];
-	slot = mark->slot;
+	index = replay->ranks[first].first_mark + state->next_mark[first];
+	mark = &replay->marks.item[index];
 	state->forced++;
 	state->next_mark[first]++;
 	state->time[first] += worked(state, mark);
-	alone = state->start[slot] + replay->ops[slot].end - replay->ops[slot].start;
-	if (state->start[slot] != 0 && alone > state->time[first])
+	alone = state->start[mark->slot] + replay->ops[mark->slot].end -
+		replay->ops[mark->slot].start;
+	if (state->start[mark->slot] != 0 && alone > state->time[first])
 		state->time[first] = alone;
+	if (state->mark_time)
+		state->mark_time[index] = state->time[first];
 	return true;
 }
 

@@ -191,8 +191,8 @@ int np_whatif_together(const struct np_whatif_input *input, const struct np_fix 
 	struct np_replay_result result;
 	int rc = world_init(&draft, input->replay, err);
 
-	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		rc = world_repair(input, &fixes[i], &draft, err);
+	if (rc == NP_OK)
+		rc = world_repair(input, fixes, count, &draft, err);
 	if (rc == NP_OK) {
 		const struct np_world world = { (const float(*)[NP_WORK_KINDS])draft.work,
 						draft.transfer };
@@ -205,11 +205,10 @@ int np_whatif_together(const struct np_whatif_input *input, const struct np_fix 
 	return rc;
 }
 
-/* Everything repaired but this. */
-static int step_alone(const struct np_whatif_input *input, const struct np_fix *fix,
-		      np_ns *ret_step, struct np_err *err)
+/* Everything repaired but this: `all` is the world in which everything is. */
+static int step_alone(const struct np_whatif_input *input, const struct world_draft *all,
+		      const struct np_fix *fix, np_ns *ret_step, struct np_err *err)
 {
-	static const struct np_fix all = { .kind = NP_FIX_ALL };
 	const struct np_replay *replay = input->replay;
 	struct world_draft ideal = { 0 };
 	struct world_draft own = { 0 };
@@ -219,13 +218,12 @@ static int step_alone(const struct np_whatif_input *input, const struct np_fix *
 	if (rc == NP_OK)
 		rc = world_init(&own, replay, err);
 	if (rc == NP_OK)
-		rc = world_repair(input, &all, &ideal, err);
-	if (rc == NP_OK)
-		rc = world_repair(input, fix, &own, err);
+		rc = world_repair(input, fix, 1, &own, err);
 	if (rc == NP_OK) {
 		const struct np_world world = { (const float(*)[NP_WORK_KINDS])ideal.work,
 						ideal.transfer };
 
+		world_copy(&ideal, all, replay);
 		world_undo(&ideal, &own, replay);
 		rc = np_replay_run(replay, &world, &result, err);
 	}
@@ -239,8 +237,9 @@ static int step_alone(const struct np_whatif_input *input, const struct np_fix *
 struct trial {
 	const struct np_whatif_input *input;
 	const struct np_fix *fixes;
-	np_ns *steps; /* NP_UNKNOWN for one that the data do not allow */
-	np_ns *alone; /* likewise */
+	const struct world_draft *all; /* NULL: what each costs by itself is not asked for */
+	np_ns *steps;                  /* NP_UNKNOWN for one that the data do not allow */
+	np_ns *alone;                  /* likewise */
 	struct np_err *errors;
 };
 
@@ -253,9 +252,9 @@ static void try_one(void *context, size_t index)
 	(void)!np_whatif_together(trial->input, &trial->fixes[index], 1, &trial->steps[index],
 				  &trial->errors[index]);
 	trial->alone[index] = NP_UNKNOWN;
-	if (trial->input->both && trial->steps[index] != NP_UNKNOWN)
-		(void)!step_alone(trial->input, &trial->fixes[index], &trial->alone[index],
-				  &trial->errors[index]);
+	if (trial->all && trial->steps[index] != NP_UNKNOWN)
+		(void)!step_alone(trial->input, trial->all, &trial->fixes[index],
+				  &trial->alone[index], &trial->errors[index]);
 }
 
 static int largest_first(const void *left, const void *right)
@@ -305,19 +304,28 @@ static int keep_rows(const struct trial *trial, size_t count, struct np_whatif *
 static int try_all(const struct np_whatif_input *input, const fix_list *list,
 		   struct np_whatif *whatif, struct np_err *err)
 {
+	static const struct np_fix everything = { .kind = NP_FIX_ALL };
 	struct np_workers workers = { .threads = input->threads };
 	struct trial trial = { .input = input, .fixes = list->item };
-	int rc;
+	struct world_draft all = { 0 };
+	int rc = NP_OK;
 
+	if (input->both) {
+		rc = world_init(&all, input->replay, err);
+		if (rc == NP_OK)
+			rc = world_repair(input, &everything, 1, &all, err);
+		trial.all = &all;
+	}
 	trial.steps = calloc(list->count + 1, sizeof(*trial.steps));
 	trial.alone = calloc(list->count + 1, sizeof(*trial.alone));
 	trial.errors = calloc(list->count + 1, sizeof(*trial.errors));
-	if (trial.steps && trial.alone && trial.errors) {
+	if (rc == NP_OK && (!trial.steps || !trial.alone || !trial.errors))
+		rc = np_fail_nomem(err, "repairs");
+	if (rc == NP_OK) {
 		np_workers_run(&workers, list->count, try_one, &trial);
 		rc = keep_rows(&trial, list->count, whatif, err);
-	} else {
-		rc = np_fail_nomem(err, "repairs");
 	}
+	world_release(&all);
 	free(trial.steps);
 	free(trial.alone);
 	free(trial.errors);

@@ -22,9 +22,35 @@ int world_init(struct world_draft *world, const struct np_replay *replay, struct
 	NP_MUST_USE;
 void world_release(struct world_draft *world);
 
-/* Put a repair into the world. NP_E_USAGE if it names nothing there is, or the data do not tell. */
-int world_repair(const struct np_whatif_input *input, const struct np_fix *fix,
+/* Put repairs into the world. NP_E_USAGE if one names nothing there is, or the data do not tell. */
+int world_repair(const struct np_whatif_input *input, const struct np_fix *fixes, size_t count,
 		 struct world_draft *world, struct np_err *err) NP_MUST_USE;
+
+/* A factor that falls to `value`, or stays. */
+void world_lower(float *factor, double value);
+
+/* The stage of each rank, by its index; -1 without stages. To be freed. */
+int32_t *world_stages(const struct np_replay *replay, struct np_err *err) NP_MUST_USE;
+
+/* NP_E_USAGE: what the repair names is not there; with what is. */
+int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix,
+		       struct np_err *err) NP_MUST_USE;
+
+/*
+ * All repairs of operator types among these: what a rank takes longer for a type
+ * than the mean of its peers is taken off.
+ */
+int world_repair_types(const struct np_replay *replay, const struct np_fix *fixes, size_t count,
+		       struct world_draft *world, struct np_err *err) NP_MUST_USE;
+
+/* role:R and group:N; link:A-B. */
+int world_repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
+			       struct world_draft *world, struct np_err *err) NP_MUST_USE;
+int world_repair_link(const struct np_whatif_input *input, const struct np_fix *fix,
+		      struct world_draft *world, struct np_err *err) NP_MUST_USE;
+
+void world_copy(struct world_draft *to, const struct world_draft *from,
+		const struct np_replay *replay);
 
 /* Take out of a world what another one repairs. */
 void world_undo(struct world_draft *world, const struct world_draft *repaired,

@@ -2,6 +2,8 @@
 #include "replay_private.h"
 #include "whatif_private.h"
 
+#include <inttypes.h>
+
 /* The transfer of an instance, with what makes it like others. */
 struct transfer {
 	np_str type;
@@ -140,4 +142,49 @@ int world_repair_transfers(const struct np_replay *replay, const bool *these, bo
 	}
 	free(list);
 	return NP_OK;
+}
+
+/* --- communicators --------------------------------------------------------------------------- */
+
+static bool is_communicator(const struct np_whatif_input *input, const struct np_fix *fix,
+			    uint32_t index)
+{
+	const struct np_replay *replay = input->replay;
+	uint64_t hash = replay->align->communicators.item[index].hash;
+	const struct np_communicator *each = np_cluster_communicator(replay->cluster, hash);
+	const char *role = each ? np_run_text(replay->align->run, each->pg_name) : NULL;
+	const char *name = each ? np_run_text(replay->align->run, each->name) : NULL;
+	char decimal[24];
+
+	if (fix->kind == NP_FIX_ROLE)
+		return role && strcmp(role, fix->what) == 0;
+	(void)snprintf(decimal, sizeof(decimal), "%" PRIu64, hash);
+	return strcmp(decimal, fix->what) == 0 || (name && strcmp(name, fix->what) == 0);
+}
+
+int world_repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
+			       struct world_draft *world, struct np_err *err)
+{
+	size_t count = input->replay->align->communicators.count;
+	bool *these = calloc(count + 1, sizeof(*these));
+	size_t repaired = 0;
+	bool any = false;
+	int rc = these ? NP_OK : np_fail_nomem(err, "a repaired world");
+
+	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
+		these[i] = is_communicator(input, fix, i);
+		any |= these[i];
+	}
+	if (rc == NP_OK && !any)
+		rc = world_fail_unknown(input->replay, fix, err);
+	if (rc == NP_OK)
+		rc = world_repair_transfers(input->replay, these, fix->kind == NP_FIX_GROUP, world,
+					    &repaired, err);
+	if (rc == NP_OK && repaired == 0 && fix->kind == NP_FIX_GROUP)
+		rc = np_fail(err, NP_E_USAGE,
+			     "no other communicator is like '%s': there is nothing"
+			     " to measure it by",
+			     fix->what);
+	free(these);
+	return rc;
 }

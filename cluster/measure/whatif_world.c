@@ -3,7 +3,6 @@
 
 #include "npuprof/text.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 
 int world_init(struct world_draft *world, const struct np_replay *replay, struct np_err *err)
@@ -29,6 +28,14 @@ void world_release(struct world_draft *world)
 	free(world->transfer);
 }
 
+void world_copy(struct world_draft *to, const struct world_draft *from,
+		const struct np_replay *replay)
+{
+	memcpy(to->work, from->work, replay->cells.count * sizeof(*to->work));
+	memcpy(to->transfer, from->transfer,
+	       replay->align->instances.count * sizeof(*to->transfer));
+}
+
 void world_undo(struct world_draft *world, const struct world_draft *repaired,
 		const struct np_replay *replay)
 {
@@ -44,7 +51,7 @@ void world_undo(struct world_draft *world, const struct world_draft *repaired,
 	}
 }
 
-static void lower(float *factor, double value)
+void world_lower(float *factor, double value)
 {
 	if (value < (double)*factor)
 		*factor = (float)(value < 0 ? 0 : value);
@@ -63,7 +70,7 @@ static int32_t stage_of(const struct np_cluster *cluster, int32_t rank)
 	return -1;
 }
 
-static int32_t *stages_of(const struct np_replay *replay, struct np_err *err)
+int32_t *world_stages(const struct np_replay *replay, struct np_err *err)
 {
 	const struct np_run *run = replay->align->run;
 	int32_t *stages = malloc((run->sources.count + 1) * sizeof(*stages));
@@ -75,7 +82,7 @@ static int32_t *stages_of(const struct np_replay *replay, struct np_err *err)
 	return stages;
 }
 
-/* The mean work of ranks in one step: of one stage, or of all others than it. */
+/* The work of ranks of one stage in one step. */
 struct mean {
 	np_str step;
 	int32_t stage;
@@ -122,7 +129,7 @@ static void lower_to(struct world_draft *world, size_t index, const struct np_re
 		     const struct mean *mean, enum np_work kind)
 {
 	if (mean && mean->count > 0 && cell->work[kind] > 0)
-		lower(&world->work[index][kind],
+		world_lower(&world->work[index][kind],
 		      mean->work[kind] / (double)mean->count / (double)cell->work[kind]);
 }
 
@@ -131,7 +138,7 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 			struct world_draft *world, struct np_err *err)
 {
 	const struct np_replay *replay = input->replay;
-	int32_t *stages = stages_of(replay, err);
+	int32_t *stages = world_stages(replay, err);
 	means list = { 0 };
 	int rc = stages ? add_means(replay, stages, these, &list, err) : NP_E_NOMEM;
 
@@ -182,8 +189,7 @@ static int repair_named(const struct np_whatif_input *input, const struct np_fix
 		any |= these[i];
 	}
 	rc = any ? repair_ranks(input, these, world, err)
-		 : np_fail(err, NP_E_USAGE, "there is no %s '%s' in this run",
-			   np_fix_kind_name(fix->kind), fix->what);
+		 : world_fail_unknown(input->replay, fix, err);
 	free(these);
 	return rc;
 }
@@ -218,7 +224,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 	    (size_t)stage >= replay->cluster->stages.count || replay->cluster->stages.count < 2)
 		return np_fail(err, NP_E_USAGE, "there is no stage '%s': this run has %zu stages",
 			       fix->what, replay->cluster->stages.count);
-	stages = stages_of(replay, err);
+	stages = world_stages(replay, err);
 	rc = stages ? add_means(replay, stages, NULL, &list, err) : NP_E_NOMEM;
 	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
@@ -233,109 +239,10 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 		if (!own)
 			rc = NP_E_NOMEM;
 		else if (own->work[NP_WORK_COMPUTE] > 0 && others > 0)
-			lower(&world->work[i][NP_WORK_COMPUTE],
+			world_lower(&world->work[i][NP_WORK_COMPUTE],
 			      others * (double)own->count / own->work[NP_WORK_COMPUTE]);
 	}
 	np_vec_release(&list);
-	free(stages);
-	return rc;
-}
-
-/* --- operator types -------------------------------------------------------------------------- */
-
-/* Time that each cell spends on kernels whose type matches. */
-static double *matching_time(const struct np_replay *replay, const char *glob, bool *ret_any,
-			     struct np_err *err)
-{
-	const struct np_run *run = replay->align->run;
-	double *times = calloc(replay->cells.count + 1, sizeof(*times));
-	size_t cell = 0;
-
-	*ret_any = false;
-	if (!times)
-		(void)np_fail_nomem(err, "a repaired world");
-	for (uint32_t i = 0; times && i < run->sources.count; i++) {
-		const struct np_rank *rank = run->ranks[i];
-
-		for (size_t j = 0; rank && j < rank->activity.cells.count; j++) {
-			const struct np_activity_cell *from = &rank->activity.cells.item[j];
-			const struct np_segment *segments =
-				&rank->activity.segments.item[from->first_segment];
-
-			/* As the draft of the replay leaves them out. */
-			if (rank->times.item[j].device != rank->times.item[0].device ||
-			    from->end <= from->begin)
-				continue;
-			while (cell < replay->cells.count && replay->cells.item[cell].rank != i)
-				cell++;
-			for (uint32_t k = segments[0].first; k < segments[from->segments].first;
-			     k++) {
-				const struct np_share *share = &rank->activity.shares.item[k];
-				const char *type = np_run_text(run, np_leaf_of(share->leaf));
-
-				if (np_leaf_kind(share->leaf) != NP_LEAF_COMPUTE || !type ||
-				    fnmatch(glob, type, 0) != 0)
-					continue;
-				times[cell] += (double)share->ns;
-				*ret_any = true;
-			}
-			cell++;
-		}
-	}
-	return times;
-}
-
-/* Σ and number of the cells of a step and stage, by these times. */
-static int add_times(const struct np_replay *replay, const int32_t *stages, const double *times,
-		     means *ret, struct np_err *err)
-{
-	for (size_t i = 0; i < replay->cells.count; i++) {
-		const struct np_replay_cell *cell = &replay->cells.item[i];
-		struct mean *mean = mean_of(ret, cell->step, stages[cell->rank], err);
-
-		if (!mean)
-			return NP_E_NOMEM;
-		mean->count += cell->timed;
-		mean->work[NP_WORK_COMPUTE] += times[i];
-	}
-	return NP_OK;
-}
-
-static int lower_types(const struct np_replay *replay, const int32_t *stages, const double *times,
-		       struct world_draft *world, struct np_err *err)
-{
-	means list = { 0 };
-	int rc = add_times(replay, stages, times, &list, err);
-
-	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
-		const struct np_replay_cell *cell = &replay->cells.item[i];
-		const struct mean *mean = mean_of(&list, cell->step, stages[cell->rank], err);
-		double others;
-
-		if (!mean || mean->count < 2 || cell->work[NP_WORK_COMPUTE] <= 0)
-			continue;
-		others = (mean->work[NP_WORK_COMPUTE] - times[i]) / (double)(mean->count - 1);
-		if (times[i] > others)
-			lower(&world->work[i][NP_WORK_COMPUTE],
-			      1 - (times[i] - others) / (double)cell->work[NP_WORK_COMPUTE]);
-	}
-	np_vec_release(&list);
-	return rc;
-}
-
-static int repair_types(const struct np_whatif_input *input, const struct np_fix *fix,
-			struct world_draft *world, struct np_err *err)
-{
-	int32_t *stages = stages_of(input->replay, err);
-	bool any = false;
-	double *times = stages ? matching_time(input->replay, fix->what, &any, err) : NULL;
-	int rc = times ? NP_OK : NP_E_NOMEM;
-
-	if (rc == NP_OK && !any)
-		rc = np_fail(err, NP_E_USAGE, "no kernel has a type like '%s'", fix->what);
-	if (rc == NP_OK)
-		rc = lower_types(input->replay, stages, times, world, err);
-	free(times);
 	free(stages);
 	return rc;
 }
@@ -378,7 +285,7 @@ static int repair_experts(const struct np_whatif_input *input, struct world_draf
 		/* What it lost less than the mean it computed more than the mean. */
 		least = lost / count - (double)own->lost;
 		if (least > 0)
-			lower(&world->work[i][NP_WORK_COMPUTE],
+			world_lower(&world->work[i][NP_WORK_COMPUTE],
 			      1 - least / (double)cell->work[NP_WORK_COMPUTE]);
 	}
 	return NP_OK;
@@ -394,118 +301,6 @@ static void hide_transfers(const struct np_replay *replay, struct world_draft *w
 {
 	for (size_t i = 0; i < replay->align->instances.count; i++)
 		world->transfer[i] = 0;
-}
-
-/* --- communicators --------------------------------------------------------------------------- */
-
-static bool has_member(const struct np_align_communicator *communicator, int64_t rank)
-{
-	for (size_t i = 0; communicator->members && i < communicator->member_count; i++) {
-		if (communicator->members[i] == rank)
-			return true;
-	}
-	return false;
-}
-
-static bool is_communicator(const struct np_whatif_input *input, const struct np_fix *fix,
-			    uint32_t index)
-{
-	const struct np_replay *replay = input->replay;
-	uint64_t hash = replay->align->communicators.item[index].hash;
-	const struct np_communicator *each = np_cluster_communicator(replay->cluster, hash);
-	const char *role = each ? np_run_text(replay->align->run, each->pg_name) : NULL;
-	const char *name = each ? np_run_text(replay->align->run, each->name) : NULL;
-	char decimal[24];
-
-	if (fix->kind == NP_FIX_ROLE)
-		return role && strcmp(role, fix->what) == 0;
-	(void)snprintf(decimal, sizeof(decimal), "%" PRIu64, hash);
-	return strcmp(decimal, fix->what) == 0 || (name && strcmp(name, fix->what) == 0);
-}
-
-static int repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
-				struct world_draft *world, struct np_err *err)
-{
-	size_t count = input->replay->align->communicators.count;
-	bool *these = calloc(count + 1, sizeof(*these));
-	size_t repaired = 0;
-	bool any = false;
-	int rc = these ? NP_OK : np_fail_nomem(err, "a repaired world");
-
-	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
-		these[i] = is_communicator(input, fix, i);
-		any |= these[i];
-	}
-	if (rc == NP_OK && !any)
-		rc = np_fail(err, NP_E_USAGE, "there is no %s '%s' in this run",
-			     np_fix_kind_name(fix->kind), fix->what);
-	if (rc == NP_OK)
-		rc = world_repair_transfers(input->replay, these, fix->kind == NP_FIX_GROUP, world,
-					    &repaired, err);
-	if (rc == NP_OK && repaired == 0 && fix->kind == NP_FIX_GROUP)
-		rc = np_fail(err, NP_E_USAGE,
-			     "no other communicator is like '%s': there is nothing"
-			     " to measure it by",
-			     fix->what);
-	free(these);
-	return rc;
-}
-
-/* How much of its time a slow link would take if it were as its like. */
-static double link_ratio(const struct np_links *links, int64_t a, int64_t b)
-{
-	double worst = 1;
-
-	for (size_t i = 0; links && i < links->list.count; i++) {
-		const struct np_link_speed *link = &links->list.item[i];
-		double ratio;
-
-		if (!((link->src == a && link->dst == b) || (link->src == b && link->dst == a)) ||
-		    link->expected == NP_UNKNOWN || link->time <= 0)
-			continue;
-		ratio = (double)link->expected / (double)link->time;
-		worst = ratio < worst ? ratio : worst;
-	}
-	return worst;
-}
-
-static bool instance_joins(const struct np_align *align, const struct np_instance *instance,
-			   int64_t a, int64_t b)
-{
-	const struct np_align_communicator *communicator =
-		&align->communicators.item[instance->communicator];
-	bool found[2] = { false, false };
-
-	if (instance->rule != NP_RULE_PAIR)
-		return has_member(communicator, a) && has_member(communicator, b);
-	for (uint32_t i = 0; i < instance->count; i++) {
-		int32_t rank = align->run->ranks[align->members[instance->first + i].rank]->id;
-
-		found[0] |= rank == a;
-		found[1] |= rank == b;
-	}
-	return found[0] && found[1];
-}
-
-static int repair_link(const struct np_whatif_input *input, const struct np_fix *fix,
-		       struct world_draft *world, struct np_err *err)
-{
-	const struct np_align *align = input->replay->align;
-	const char *dash = strchr(fix->what, '-');
-	int64_t a;
-	int64_t b;
-	double ratio;
-
-	if (!dash || !np_text_to_int(fix->what, (size_t)(dash - fix->what), &a) ||
-	    !np_text_to_int(dash + 1, strlen(dash + 1), &b))
-		return np_fail(err, NP_E_USAGE, "'link:%s' is not two ranks, such as link:3-4",
-			       fix->what);
-	ratio = link_ratio(input->links, a, b);
-	for (size_t i = 0; i < align->instances.count; i++) {
-		if (instance_joins(align, &align->instances.item[i], a, b))
-			lower(&world->transfer[i], ratio);
-	}
-	return NP_OK;
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
@@ -527,7 +322,7 @@ static int repair_all(const struct np_whatif_input *input, struct world_draft *w
 			continue;
 		(void)snprintf(fix.what, sizeof(fix.what), "%" PRId64 "-%" PRId64, link->src,
 			       link->dst);
-		rc = repair_link(input, &fix, world, err);
+		rc = world_repair_link(input, &fix, world, err);
 	}
 	for (size_t i = 0; i < input->replay->cluster->stages.count && rc == NP_OK &&
 			   input->replay->cluster->stages.count > 1;
@@ -540,8 +335,8 @@ static int repair_all(const struct np_whatif_input *input, struct world_draft *w
 	return rc;
 }
 
-int world_repair(const struct np_whatif_input *input, const struct np_fix *fix,
-		 struct world_draft *world, struct np_err *err)
+static int repair(const struct np_whatif_input *input, const struct np_fix *fix,
+		  struct world_draft *world, struct np_err *err)
 {
 	switch (fix->kind) {
 	case NP_FIX_RANK:
@@ -551,11 +346,9 @@ int world_repair(const struct np_whatif_input *input, const struct np_fix *fix,
 		return repair_stage(input, fix, world, err);
 	case NP_FIX_ROLE:
 	case NP_FIX_GROUP:
-		return repair_communicators(input, fix, world, err);
-	case NP_FIX_OPTYPE:
-		return repair_types(input, fix, world, err);
+		return world_repair_communicators(input, fix, world, err);
 	case NP_FIX_LINK:
-		return repair_link(input, fix, world, err);
+		return world_repair_link(input, fix, world, err);
 	case NP_FIX_HOST_GAPS:
 		clear_host_gaps(input->replay, world);
 		return NP_OK;
@@ -566,9 +359,22 @@ int world_repair(const struct np_whatif_input *input, const struct np_fix *fix,
 		return NP_OK;
 	case NP_FIX_ALL:
 		return repair_all(input, world, err);
+	case NP_FIX_OPTYPE:
+		/* All of them together: see below. */
+		return NP_OK;
 	case NP_FIX_FREQUENCY:
 	case NP_FIX_KINDS:
 		break;
 	}
 	return np_fail(err, NP_E_USAGE, "the frequency of the cores is not part of the replay yet");
+}
+
+int world_repair(const struct np_whatif_input *input, const struct np_fix *fixes, size_t count,
+		 struct world_draft *world, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = repair(input, &fixes[i], world, err);
+	return rc < 0 ? rc : world_repair_types(input->replay, fixes, count, world, err);
 }

@@ -50,6 +50,9 @@ struct mode {
 	unsigned needs; /* of these, those without which a rank is skipped */
 	/* Before any rank is loaded, to choose from them; may be missing. */
 	int (*prepare)(struct np_modes *modes, void **ret, struct np_err *err);
+	/* Ranks of which nothing is needed, so that their detail need not be loaded; may be
+	 * missing. */
+	bool (*skips)(const void *prepared, size_t index);
 	/* May be missing where the operators that ranks keep say enough. */
 	int (*reduce)(struct mode_rank *rank, const void *prepared, void **ret);
 	int (*merge)(struct np_modes *modes, const void *prepared, void *const *ranks,
@@ -178,6 +181,16 @@ struct group *grouping_get(struct grouping *grouping, const np_str *key);
 
 /* Add a value of a rank; ranks come in ascending order. */
 int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err) NP_MUST_USE;
+
+/*
+ * What several groupings have together: the keys of all, each with its sum but
+ * without values, which grouping_pool() gathers for one key at a time, so that
+ * they are not all in memory twice. NULL among `list` is skipped.
+ */
+int grouping_unite(struct grouping *ret, struct grouping *const *list, size_t count,
+		   struct np_err *err) NP_MUST_USE;
+int grouping_pool(struct grouping *const *list, size_t count, const np_str *key,
+		  struct samples *ret, struct np_err *err) NP_MUST_USE;
 
 /* The indexes of the groups by descending sum, then by key as text; freed by the caller. */
 uint32_t *grouping_by_sum(const struct np_modes *modes, const struct grouping *grouping,

@@ -122,12 +122,13 @@ static void put_ranks(struct np_modes *modes, void *const *ranks, const struct g
 	}
 }
 
-static int put_group(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
-		     struct group *group, int64_t total, struct np_err *err)
+static int put_function(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
+			const struct group *group, struct samples *calls, int64_t total,
+			struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf least = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
-	struct summary summary = samples_describe(&group->samples);
+	struct summary summary = samples_describe(calls);
 
 	put_ranks(modes, ranks, group, summary.min, false, &least);
 	put_ranks(modes, ranks, group, summary.max, true, &most);
@@ -153,29 +154,27 @@ static int put_group(struct np_modes *modes, struct np_mode_table *table, void *
 static int put_all(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
 		   struct np_err *err)
 {
+	struct grouping *const *list = (struct grouping *const *)ranks;
+	size_t count = modes->run->sources.count;
 	struct grouping all;
 	uint32_t *order = NULL;
-	int64_t total;
 	int rc = grouping_init(&all, 1, err);
 
-	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		const struct grouping *calls = ranks[i];
-
-		for (size_t j = 0; calls && j < calls->list.count && rc == NP_OK; j++) {
-			struct group *group = grouping_find(&all, calls->list.item[j].key, err);
-
-			rc = group ? samples_join(&group->samples, &calls->list.item[j].samples,
-						  err)
-				   : NP_E_NOMEM;
-		}
-	}
+	if (rc == NP_OK)
+		rc = grouping_unite(&all, list, count, err);
 	if (rc == NP_OK) {
 		order = grouping_by_sum(modes, &all, err);
 		rc = order ? NP_OK : NP_E_NOMEM;
 	}
-	total = total_of(&all);
-	for (size_t i = 0; i < all.list.count && rc == NP_OK; i++)
-		rc = put_group(modes, table, ranks, &all.list.item[order[i]], total, err);
+	for (size_t i = 0; i < all.list.count && rc == NP_OK; i++) {
+		const struct group *group = &all.list.item[order[i]];
+		struct samples calls = { 0 };
+
+		rc = grouping_pool(list, count, group->key, &calls, err);
+		if (rc == NP_OK)
+			rc = put_function(modes, table, ranks, group, &calls, total_of(&all), err);
+		samples_release(&calls);
+	}
 	free(order);
 	grouping_release(&all);
 	return rc;

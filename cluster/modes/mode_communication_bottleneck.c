@@ -315,15 +315,17 @@ static int take_launches(struct mode_rank *rank, struct history *history)
 	return rc;
 }
 
+static bool skips(const void *prepared, size_t index)
+{
+	return !((const struct suspects *)prepared)->wanted[index];
+}
+
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
-	const struct suspects *suspects = prepared;
-	struct history *history;
+	struct history *history = calloc(1, sizeof(*history));
 	int rc;
 
-	if (!suspects->wanted[rank->index])
-		return NP_OK;
-	history = calloc(1, sizeof(*history));
+	(void)prepared;
 	if (!history)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = history;
@@ -547,6 +549,7 @@ const struct mode mode_communication_bottleneck = {
 		 NP_DETAIL_FRAMEWORK,
 	.needs = NP_DETAIL_KERNELS,
 	.prepare = prepare,
+	.skips = skips,
 	.reduce = reduce,
 	.merge = merge,
 	.release = release,

@@ -85,49 +85,78 @@ static const struct np_column name_columns[] = {
 	{ "InputShapes", NP_TEXT }, DESCRIBE_COLUMNS,      { "Rank", NP_INTEGER },
 };
 
-/* Rows of one grouping, the longest sum first; with `rank`, its id in the last column. */
+static int put_group(struct np_modes *modes, struct np_mode_table *table, const np_str *key,
+		     size_t parts, struct samples *samples, const int32_t *rank, struct np_err *err)
+{
+	struct summary summary = samples_describe(samples);
+	struct np_cell cells[NP_COUNT(name_columns)];
+
+	for (size_t i = 0; i < parts; i++)
+		cells[i] = mode_name_cell(modes, key[i]);
+	describe_cells(&summary, &cells[parts]);
+	if (rank)
+		cells[parts + DESCRIBE_CELLS] = np_cell_integer(*rank);
+	return mode_row(modes, table, cells, err);
+}
+
+/* Rows of a rank, the longest sum first. */
 static int put(struct np_modes *modes, struct np_mode_table *table, struct grouping *grouping,
-	       const int32_t *rank, struct np_err *err)
+	       int32_t rank, struct np_err *err)
 {
 	uint32_t *order = grouping_by_sum(modes, grouping, err);
 	int rc = order ? NP_OK : NP_E_NOMEM;
 
 	for (size_t i = 0; i < grouping->list.count && rc == NP_OK; i++) {
 		struct group *group = &grouping->list.item[order[i]];
-		struct summary summary = samples_describe(&group->samples);
-		struct np_cell cells[NP_COUNT(name_columns)];
 
-		for (size_t j = 0; j < grouping->parts; j++)
-			cells[j] = mode_name_cell(modes, group->key[j]);
-		describe_cells(&summary, &cells[grouping->parts]);
-		if (rank)
-			cells[grouping->parts + DESCRIBE_CELLS] = np_cell_integer(*rank);
-		rc = mode_row(modes, table, cells, err);
+		rc = put_group(modes, table, group->key, grouping->parts, &group->samples, &rank,
+			       err);
 	}
 	free(order);
+	return rc;
+}
+
+static int put_pooled(struct np_modes *modes, struct np_mode_table *table,
+		      struct grouping *const *list, struct np_err *err)
+{
+	size_t count = modes->run->sources.count;
+	struct grouping all;
+	uint32_t *order = NULL;
+	int rc = grouping_init(&all, 2, err);
+
+	if (rc == NP_OK)
+		rc = grouping_unite(&all, list, count, err);
+	if (rc == NP_OK) {
+		order = grouping_by_sum(modes, &all, err);
+		rc = order ? NP_OK : NP_E_NOMEM;
+	}
+	for (size_t i = 0; i < all.list.count && rc == NP_OK; i++) {
+		const struct group *group = &all.list.item[order[i]];
+		struct samples samples = { 0 };
+
+		rc = grouping_pool(list, count, group->key, &samples, err);
+		if (rc == NP_OK)
+			rc = put_group(modes, table, group->key, 2, &samples, NULL, err);
+		samples_release(&samples);
+	}
+	free(order);
+	grouping_release(&all);
 	return rc;
 }
 
 static int put_all(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
 		   struct np_err *err)
 {
-	struct grouping all;
-	int rc = grouping_init(&all, 2, err);
+	size_t count = modes->run->sources.count;
+	struct grouping **list = calloc(count + 1, sizeof(*list));
+	int rc;
 
-	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		const struct kernels *kernels = ranks[i];
-
-		for (size_t j = 0; kernels && j < kernels->types.list.count && rc == NP_OK; j++) {
-			const struct group *from = &kernels->types.list.item[j];
-			struct group *group = grouping_find(&all, from->key, err);
-
-			rc = group ? samples_join(&group->samples, &from->samples, err)
-				   : NP_E_NOMEM;
-		}
-	}
-	if (rc == NP_OK)
-		rc = put(modes, table, &all, NULL, err);
-	grouping_release(&all);
+	if (!list)
+		return np_fail_nomem(err, MODE);
+	for (size_t i = 0; i < count; i++)
+		list[i] = ranks[i] ? &((struct kernels *)ranks[i])->types : NULL;
+	rc = put_pooled(modes, table, list, err);
+	free(list);
 	return rc;
 }
 
@@ -152,14 +181,12 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	}
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		struct kernels *kernels = ranks[i];
-		int32_t id;
 
 		if (!kernels)
 			continue;
-		id = mode_rank_id(modes, i);
-		rc = put(modes, types, &kernels->types, &id, err);
+		rc = put(modes, types, &kernels->types, mode_rank_id(modes, i), err);
 		if (rc == NP_OK && names)
-			rc = put(modes, names, &kernels->names, &id, err);
+			rc = put(modes, names, &kernels->names, mode_rank_id(modes, i), err);
 	}
 	return rc;
 }

@@ -110,16 +110,26 @@ const char *np_mode_summary(const char *name)
 	return NULL;
 }
 
+const char *np_modes_elsewhere(const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, ",");
+
+		for (size_t i = 0; i < NP_COUNT(elsewhere); i++) {
+			if (strlen(elsewhere[i].name) == length &&
+			    memcmp(elsewhere[i].name, text, length) == 0)
+				return elsewhere[i].instead;
+		}
+		text += length + (text[length] != '\0');
+	}
+	return NULL;
+}
+
 static int unknown_mode(const char *name, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
 	const char *meant = np_text_closest(name, np_mode_names, MODES);
 
-	for (size_t i = 0; i < NP_COUNT(elsewhere); i++) {
-		if (strcmp(name, elsewhere[i].name) == 0)
-			return np_fail(err, NP_E_USAGE, "'%s' is no mode of npuprof: %s", name,
-				       elsewhere[i].instead);
-	}
 	if (meant)
 		return np_fail(err, NP_E_USAGE, "no mode '%s'; did you mean '%s'?", name, meant);
 	for (size_t i = 0; i < MODES; i++)
@@ -194,7 +204,6 @@ struct work {
 	struct np_modes *modes;
 	struct running list[MODES];
 	size_t count;
-	unsigned wants;
 	bool reduces;        /* some mode looks at ranks one by one */
 	struct np_err *errs; /* by index of the rank */
 	struct np_notes *notes;
@@ -254,6 +263,24 @@ int mode_busy(struct mode_rank *rank, uint32_t step, bool ops, struct np_spans *
 	return rc;
 }
 
+static bool is_skipped(const struct running *running, size_t index)
+{
+	return !running->mode->reduce ||
+	       (running->mode->skips && running->mode->skips(running->prepared, index));
+}
+
+/* The sections that some mode wants of this rank. */
+static unsigned wanted_of(const struct work *work, size_t index)
+{
+	unsigned wants = 0;
+
+	for (size_t i = 0; i < work->count; i++) {
+		if (!is_skipped(&work->list[i], index))
+			wants |= work->list[i].mode->wants;
+	}
+	return wants;
+}
+
 static int reduce_rank(struct work *work, struct mode_rank *rank)
 {
 	int rc = NP_OK;
@@ -262,8 +289,10 @@ static int reduce_rank(struct work *work, struct mode_rank *rank)
 		struct running *running = &work->list[i];
 		unsigned has_sections = rank->detail ? rank->detail->has : 0;
 
+		if (is_skipped(running, rank->index))
+			continue;
 		running->missing[rank->index] = running->mode->needs & ~has_sections;
-		if (running->missing[rank->index] == 0 && running->mode->reduce)
+		if (running->missing[rank->index] == 0)
 			rc = running->mode->reduce(rank, running->prepared,
 						   &running->results[rank->index]);
 	}
@@ -280,11 +309,12 @@ static void work_on(void *context, size_t index)
 				  .rank = run->ranks[index],
 				  .index = index,
 				  .err = &work->errs[index] };
+	unsigned wants = wanted_of(work, index);
 
 	if (!rank.rank)
 		return;
-	if (work->wants != 0) {
-		if (np_detail_load(run, index, work->wants, &detail, rank.err) < 0)
+	if (wants != 0) {
+		if (np_detail_load(run, index, wants, &detail, rank.err) < 0)
 			return;
 		rank.detail = detail;
 		rank.texts = calloc(np_strtab_count(detail->strings) + 2, sizeof(np_str));
@@ -362,7 +392,6 @@ static int add_running(struct work *work, const struct mode *mode, struct np_err
 	running->missing = calloc(ranks + 1, sizeof(*running->missing));
 	if (!running->results || !running->missing)
 		return np_fail_nomem(err, mode->name);
-	work->wants |= mode->wants;
 	work->reduces |= mode->reduce != NULL;
 	return mode->prepare ? mode->prepare(work->modes, &running->prepared, err) : NP_OK;
 }

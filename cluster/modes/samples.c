@@ -129,13 +129,13 @@ struct summary samples_describe(struct samples *samples)
 	double sum_of_squares;
 
 	if (samples->count == 0)
-		return (struct summary){ .mean = NAN,
-					 .std = NAN,
-					 .population_std = NAN,
+		return (struct summary){ .mean = (double)NAN,
+					 .std = (double)NAN,
+					 .population_std = (double)NAN,
 					 .min = NP_UNKNOWN,
-					 .q1 = NAN,
-					 .median = NAN,
-					 .q3 = NAN,
+					 .q1 = (double)NAN,
+					 .median = (double)NAN,
+					 .q3 = (double)NAN,
 					 .max = NP_UNKNOWN };
 	sort(samples);
 	ret.mean = (double)samples->sum / (double)samples->count;
@@ -239,6 +239,36 @@ int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *e
 		group->most_of = rank;
 	}
 	return samples_add(&group->samples, value, err);
+}
+
+int grouping_unite(struct grouping *ret, struct grouping *const *list, size_t count,
+		   struct np_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; list[i] && j < list[i]->list.count; j++) {
+			const struct group *from = &list[i]->list.item[j];
+			struct group *group = grouping_find(ret, from->key, err);
+
+			if (!group)
+				return NP_E_NOMEM;
+			group->samples.sum += from->samples.sum;
+		}
+	}
+	return NP_OK;
+}
+
+int grouping_pool(struct grouping *const *list, size_t count, const np_str *key,
+		  struct samples *ret, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		const struct group *group = list[i] ? grouping_get(list[i], key) : NULL;
+
+		if (group)
+			rc = samples_join(ret, &group->samples, err);
+	}
+	return rc;
 }
 
 struct order_context {

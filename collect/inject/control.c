@@ -77,16 +77,19 @@ static void tell_bytes(struct np_inject *inject, np_ns *last)
 {
 	char dir[sizeof(inject->window.dir)] = "";
 	np_ns now = np_monotonic_ns();
+	int64_t steps = 0;
 
 	if (now - *last < 1000000000)
 		return;
 	*last = now;
 	(void)pthread_mutex_lock(&inject->lock);
-	if (inject->window.state == NP_WINDOW_OPEN)
+	if (inject->window.state == NP_WINDOW_OPEN) {
 		memcpy(dir, inject->window.dir, sizeof(dir));
+		steps = (int64_t)inject->window.steps.count - 1;
+	}
 	(void)pthread_mutex_unlock(&inject->lock);
 	if (dir[0])
-		np_control_say(inject, NP_MSG_BYTES, NP_UNKNOWN, np_rank_dir_bytes(dir), "");
+		np_control_say(inject, NP_MSG_BYTES, steps, np_rank_dir_bytes(dir), "");
 }
 
 /* The earliest moment of a time window that has not come yet, or NP_UNKNOWN. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/cadence.h"
 #include "inject/hooks.h"
 #include "inject/preload.h"
 
@@ -81,8 +82,38 @@ aclError aclrtResetDeviceForce(int32_t device)
 	return real ? PASS_ON(device) : aclrtResetDevice(device);
 }
 
+/*
+ * Steps that are nothing but the rhythm of the host's waiting, for jobs without collectives:
+ * a wait is told from another by what it waits for.
+ */
+static void count_wait(const void *what)
+{
+	static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+	static struct np_cadence cadence;
+	static uint32_t count;
+	char detail[100];
+	uint64_t breaks;
+	int64_t step;
+	bool begins;
+	bool lost;
+
+	(void)pthread_mutex_lock(&counting);
+	if (cadence.calls == 0)
+		np_cadence_init(&cadence);
+	breaks = cadence.breaks;
+	begins = np_cadence_call(&cadence, (uint64_t)(uintptr_t)what, count++, &step);
+	lost = cadence.breaks != breaks;
+	(void)snprintf(detail, sizeof(detail), "%llu waits of the host repeat; confidence low",
+		       (unsigned long long)cadence.period);
+	(void)pthread_mutex_unlock(&counting);
+	if (lost)
+		np_inject_cadence_lost(&np_inject);
+	if (begins)
+		np_inject_step(&np_inject, NP_STEP_SYNC, step, detail);
+}
+
 /* The host has waited: the cadence wants to know, and a time window may be due. */
-static inline void waited(void)
+static inline void waited(const void *what)
 {
 	unsigned attention = np_hook_attention();
 
@@ -92,6 +123,8 @@ static inline void waited(void)
 		atomic_fetch_add_explicit(&np_inject.waits, 1, memory_order_relaxed);
 	if (attention & NP_ATTENTION_DUE)
 		np_inject_attend(&np_inject, false);
+	if (attention & NP_ATTENTION_SYNC)
+		count_wait(what);
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream)
@@ -99,7 +132,7 @@ aclError aclrtSynchronizeStream(aclrtStream stream)
 	NP_REAL(NP_LIBRARY_ACL, aclrtSynchronizeStream);
 	aclError code = real ? real(stream) : ACL_ERROR_API_NOT_SUPPORT;
 
-	waited();
+	waited(stream);
 	return code;
 }
 
@@ -111,7 +144,7 @@ aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t milliseco
 	if (!real)
 		return aclrtSynchronizeStream(stream);
 	code = real(stream, milliseconds);
-	waited();
+	waited(stream);
 	return code;
 }
 
@@ -120,7 +153,7 @@ aclError aclrtSynchronizeDevice(void)
 	NP_REAL(NP_LIBRARY_ACL, aclrtSynchronizeDevice);
 	aclError code = real ? real() : ACL_ERROR_API_NOT_SUPPORT;
 
-	waited();
+	waited(NULL);
 	return code;
 }
 
@@ -132,6 +165,6 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t milliseconds)
 	if (!real)
 		return aclrtSynchronizeDevice();
 	code = real(milliseconds);
-	waited();
+	waited(NULL);
 	return code;
 }

@@ -214,7 +214,7 @@ enum call_kind {
 	CALL_BATCH,
 };
 
-#define DETAIL 120
+#define DETAIL 160
 
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 static struct np_cadence cadence;
@@ -237,9 +237,13 @@ static const char *describe(void)
 	period = cadence.period;
 	origin = cadence.origin;
 	(void)snprintf(text, sizeof(text),
-		       "%llu collectives repeat from call %llu on; other periods before: %llu",
+		       "%llu collectives repeat from call %llu on; other periods before: %llu; "
+		       "confidence %s",
 		       (unsigned long long)period, (unsigned long long)origin,
-		       (unsigned long long)cadence.breaks);
+		       (unsigned long long)cadence.breaks,
+		       cadence.breaks == 0   ? "high"
+		       : cadence.breaks <= 2 ? "medium"
+					     : "low");
 	return text;
 }
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "npuprof/realtime.h"
+#include "npuprof/text.h"
+#include "rank_list.h"
 
 /* A step a launcher need not know about: they come faster than this. */
 #define TELL_INTERVAL ((np_ns)20 * 1000000)
@@ -71,13 +73,46 @@ static void update_attention(struct np_inject *inject)
 		atomic_fetch_or(&inject->attention, NP_ATTENTION_CADENCE);
 	else
 		atomic_fetch_and(&inject->attention, ~(unsigned)NP_ATTENTION_CADENCE);
+	if (listening & 1U << NP_STEP_SYNC)
+		atomic_fetch_or(&inject->attention, NP_ATTENTION_SYNC);
+}
+
+/* The first of these variables that is a number, or -1. */
+static int64_t from_environment(const char *const *names, size_t count)
+{
+	int64_t value;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *text = getenv(names[i]); /* NOLINT(concurrency-mt-unsafe) */
+
+		if (text && np_text_to_int(text, strlen(text), &value) && value >= 0)
+			return value;
+	}
+	return -1;
+}
+
+/* Where the launcher does not know the ranks, those who started them have told each its own. */
+static void find_place(struct np_inject *inject)
+{
+	static const char *const worlds[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE",
+					      "SLURM_NTASKS" };
+	static const char *const locals[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+					      "SLURM_LOCALID" };
+	struct np_inject_config *config = &inject->config;
+
+	inject->rank = config->rank >= 0 ? config->rank : (int32_t)np_realtime_rank();
+	if (config->world_size < 0)
+		config->world_size = (int32_t)from_environment(worlds, NP_COUNT(worlds));
+	if (config->ranks[0])
+		config->selected = np_rank_list_has(config->ranks, inject->rank, config->world_size,
+						    from_environment(locals, NP_COUNT(locals)) == 0);
 }
 
 void np_inject_init(struct np_inject *inject, const struct np_inject_config *config)
 {
 	(void)pthread_mutex_init(&inject->lock, NULL);
 	inject->config = *config;
-	inject->rank = config->rank >= 0 ? config->rank : (int32_t)np_realtime_rank();
+	find_place(inject);
 	find_host(inject);
 	inject->device = -1;
 	inject->due_open = NP_UNKNOWN;
@@ -159,7 +194,9 @@ static void attach(struct np_inject *inject, int32_t device)
 	if (inject->config.selected)
 		bind_early(inject);
 	plan_time(inject);
-	np_control_say(inject, NP_MSG_ATTACHED, NP_UNKNOWN, device, inject->soc);
+	np_control_say(inject, NP_MSG_ATTACHED,
+		       inject->config.world_size >= 0 ? inject->config.world_size : NP_UNKNOWN,
+		       device, inject->soc);
 	np_control_start(inject);
 }
 
@@ -196,6 +233,8 @@ void np_inject_cadence_lost(struct np_inject *inject)
 	lock(inject);
 	if (inject->steps.chosen == NP_STEP_HCCL)
 		np_window_close(inject, "the order of the collectives changed", false);
+	else if (inject->steps.chosen == NP_STEP_SYNC)
+		np_window_close(inject, "the order of the host's waits changed", false);
 	unlock(inject);
 }
 
@@ -325,8 +364,9 @@ void np_inject_attend(struct np_inject *inject, bool own_thread)
 static void stop(struct np_inject *inject, int64_t step)
 {
 	if (step >= 0) {
-		if (inject->window.state == NP_WINDOW_OPEN ||
-		    inject->window.state == NP_WINDOW_WANTED)
+		if ((inject->window.state == NP_WINDOW_OPEN ||
+		     inject->window.state == NP_WINDOW_WANTED) &&
+		    (inject->window.end < 0 || step < inject->window.end))
 			inject->window.end = step;
 		return;
 	}
@@ -337,26 +377,56 @@ static void stop(struct np_inject *inject, int64_t step)
 		inject->window.state = NP_WINDOW_NONE;
 }
 
+/* "<directory>[\n<level>]": a window of its own level has the counters of that level. */
+static void take_place_and_level(struct np_inject *inject, const char *text, char *dir, size_t size)
+{
+	size_t length = strcspn(text, "\n");
+	int64_t level;
+
+	(void)snprintf(dir, size, "%.*s", (int)length, text);
+	if (!text[length] ||
+	    !np_text_to_int(text + length + 1, strlen(text + length + 1), &level) || level < 0 ||
+	    level > NP_PROF_LEVEL_2 || (int64_t)inject->config.options.level == level)
+		return;
+	inject->config.options.level = (enum np_prof_level)level;
+	inject->config.options.aic_metrics[0] = '\0';
+}
+
+static const char *why_not(const struct np_inject *inject)
+{
+	if (inject->standing_down)
+		return "the application profiles itself";
+	if (inject->window.state == NP_WINDOW_OPEN || inject->window.state == NP_WINDOW_WARM)
+		return "a window is open";
+	if (inject->window.state == NP_WINDOW_WANTED)
+		return "a window is planned already";
+	return NULL;
+}
+
 static void start(struct np_inject *inject, const struct np_message *message)
 {
 	int64_t current = inject->steps.current == NP_UNKNOWN ? -1 : inject->steps.current;
 	int64_t first = message->step >= 0 ? message->step : current + 1;
-	bool busy =
-		inject->window.state == NP_WINDOW_OPEN || inject->window.state == NP_WINDOW_WARM;
+	const char *refusal = why_not(inject);
+	char dir[sizeof(inject->window.base)];
 
-	if (busy || inject->standing_down) {
-		np_control_say(inject, NP_MSG_PROF_ERROR, NP_UNKNOWN, NP_UNKNOWN,
-			       busy ? "no second window while one is open"
-				    : "no window: the application profiles itself");
+	if (refusal) {
+		np_control_say(inject, NP_MSG_REFUSED, NP_UNKNOWN, NP_UNKNOWN, refusal);
 		return;
 	}
 	if (first <= current) {
 		np_control_say(inject, NP_MSG_TOO_LATE, current, NP_UNKNOWN, "");
 		return;
 	}
-	np_window_want(inject, first, message->value > 0 ? first + message->value : -1,
-		       message->text);
+	take_place_and_level(inject, message->text, dir, sizeof(dir));
+	np_window_want(inject, first, message->value > 0 ? first + message->value : -1, dir);
 	np_control_say(inject, NP_MSG_ACCEPTED, first, message->value, "");
+}
+
+static void cancel(struct np_inject *inject)
+{
+	if (inject->window.state == NP_WINDOW_WANTED)
+		inject->window.state = NP_WINDOW_NONE;
 }
 
 void np_inject_message(struct np_inject *inject, const struct np_message *message)
@@ -368,6 +438,8 @@ void np_inject_message(struct np_inject *inject, const struct np_message *messag
 		stop(inject, message->step);
 	else if (message->type == NP_MSG_START)
 		start(inject, message);
+	else if (message->type == NP_MSG_CANCEL)
+		cancel(inject);
 	else if (message->type == NP_MSG_PING)
 		np_control_say(inject, NP_MSG_PONG, message->step, message->value, "");
 	unlock(inject);

@@ -92,6 +92,7 @@ struct np_comm_info {
 enum np_attention {
 	NP_ATTENTION_CADENCE = 1 << 0, /* the collectives are counted */
 	NP_ATTENTION_DUE = 1 << 1,     /* the time window opens or closes */
+	NP_ATTENTION_SYNC = 1 << 2,    /* the host's waits are counted */
 };
 
 struct np_inject {

@@ -55,6 +55,16 @@ static void say_hello(void)
 	np_control_say(&np_inject, NP_MSG_HELLO, NP_UNKNOWN, NP_PROTOCOL_VERSION, program);
 }
 
+/* CANN writes RANK_ID, and nothing else, into the profile; launchers such as torchrun set RANK. */
+static void tell_cann(void)
+{
+	char rank[16];
+
+	(void)snprintf(rank, sizeof(rank), "%d", (int)np_inject.rank);
+	if (np_inject.rank >= 0)
+		(void)setenv("RANK_ID", rank, 0); /* NOLINT(concurrency-mt-unsafe) */
+}
+
 /*
  * Wake up only for a launcher. A configuration that cannot be read is told to it, and the
  * application runs as if we were not there.
@@ -83,5 +93,6 @@ __attribute__((constructor)) static void loaded(void)
 	if (pthread_atfork(NULL, NULL, in_child) != 0)
 		return;
 	np_inject_init(&np_inject, &config);
+	tell_cann();
 	say_hello();
 }

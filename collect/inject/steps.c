@@ -10,8 +10,8 @@ bool np_steps_listens(const struct np_steps *steps, enum np_step_source source)
 {
 	if (steps->wanted != NP_STEP_AUTO)
 		return source == steps->wanted;
-	/* A time window exists only when asked for. */
-	if (source == NP_STEP_TIME)
+	/* A time window, and steps that are only waits, exist when asked for. */
+	if (source == NP_STEP_TIME || source == NP_STEP_SYNC)
 		return false;
 	return steps->chosen == NP_STEP_AUTO || source == steps->chosen ||
 	       (source < steps->chosen && !steps->settled);

@@ -357,6 +357,10 @@ void np_window_step(struct np_inject *inject, int64_t step)
 		if (within) {
 			end_step(window, now);
 			begin_step(window, step, now);
+			/* The launcher wants to know early how much a step is. */
+			if (window->steps.count == 2)
+				np_control_say(inject, NP_MSG_BYTES, 1,
+					       np_rank_dir_bytes(window->dir), "");
 			return;
 		}
 		(void)snprintf(text, sizeof(text), "step %" PRId64 " began", step);

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "mode.h"
+
 /* A program the way execvp() finds it. */
 static int find_program(const char *name, char *file, size_t size, struct np_err *err)
 {
@@ -51,15 +53,25 @@ static bool names_mpi(const char *file)
 	return found;
 }
 
-int np_check_application(const char *name, struct np_buf *doubts, struct np_err *err)
+bool np_application_uses_mpi(const char *name)
 {
+	char file[PATH_MAX];
+	struct np_err err = NP_ERR_INIT;
+
+	return find_program(name, file, sizeof(file), &err) == NP_OK && names_mpi(file);
+}
+
+int np_check_application(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
+{
+	const char *name = job->app[0];
 	char file[PATH_MAX];
 	int rc = find_program(name, file, sizeof(file), err);
 
-	if (rc == NP_OK && names_mpi(file))
+	if (rc == NP_OK && job->mode == NP_MODE_MPI && names_mpi(file))
 		np_buf_printf(
 			doubts,
-			"'%.200s' is linked with MPI: every rank of it will believe to be alone\n",
+			"'%.200s' is linked with MPI: every rank of it will believe to be alone; "
+			"use --coord helper\n",
 			name);
 	return rc;
 }

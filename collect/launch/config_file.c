@@ -121,22 +121,18 @@ static int take_profile_type(struct reading *reading, const struct np_json *valu
 {
 	const char *type = np_json_text(value);
 
-	if (type && strcmp(type, "static") == 0)
+	reading->plan->dynamic = type && strcmp(type, "dynamic") == 0;
+	if (reading->plan->dynamic || (type && strcmp(type, "static") == 0))
 		return NP_OK;
-	if (type && strcmp(type, "dynamic") == 0)
-		return np_fail(reading->err, NP_E_USAGE,
-			       "%s: dynamic collection has its own file; give --config the "
-			       "profiler_config.json of dynamic_param.config_path",
-			       where);
 	return np_fail(reading->err, NP_E_USAGE, "%s must be 'static' or 'dynamic'", where);
 }
 
-/* Only of use to the type "dynamic". */
+/* MindSpeed watches a file for requests; here they come through 'npuprof ctl'. */
 static int take_dynamic_param(struct reading *reading, const struct np_json *value,
 			      const char *where)
 {
 	(void)value;
-	note(reading, where, "profile_type is static");
+	note(reading, where, "windows are asked for with 'npuprof ctl start'");
 	return NP_OK;
 }
 

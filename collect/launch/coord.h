@@ -17,17 +17,25 @@
  *	by themselves  send, poll, stamps, leave, all_left: they never wait, so that a
  *	               launcher can go on watching its application.
  *
- * A back-end is one source; coord_mpi.c is the one for Open MPI. A failure of the
- * transport ends the job, as MPI does: the guards of the applications (guard.h)
- * see to it that nothing is left behind. One thread.
+ * A back-end is one source: coord_mpi.c for launchers that are MPI processes,
+ * coord_tcp.c (coord_tcp.h) for those that are not. With MPI a failure of the transport
+ * ends the job; with TCP a launcher that is gone is an event (NP_EVENT_LOST) and from then on
+ * nobody waits for it. In both cases the guards of the applications (child.h) see to it that
+ * nothing is left behind. One thread.
+ *
+ * Messages go from and to rank 0, never between others.
  */
 struct np_coord;
 
-int np_coord_open(struct np_coord **ret, struct np_err *err) NP_MUST_USE;
+/* MPI_Init; rank and size are those of MPI_COMM_WORLD. */
+int np_coord_mpi_open(struct np_coord **ret, struct np_err *err) NP_MUST_USE;
 void np_coord_close(struct np_coord *coord);
 
 int np_coord_rank(const struct np_coord *coord);
 int np_coord_size(const struct np_coord *coord);
+
+/* Is this launcher gone? Always false with MPI, where one that is gone takes all with it. */
+bool np_coord_lost(const struct np_coord *coord, int rank);
 
 /* Everybody's `text` becomes that of rank 0. */
 int np_coord_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *err) NP_MUST_USE;
@@ -52,12 +60,28 @@ enum np_event_type {
 	NP_EVENT_OPENED,     /* to rank 0: my window opened */
 	NP_EVENT_CLOSED,     /* to rank 0: my window closed */
 	NP_EVENT_CLOCK,      /* from rank 0 to the first rank of a host: answer stamps now */
+	NP_EVENT_LOST,       /* from the back-end: the connection to `rank` is no more */
+	NP_EVENT_BYTES,      /* to rank 0: value: bytes of my open window; step: after so many steps */
+	NP_EVENT_USER,       /* to rank 0: I got SIGUSR2 */
+	/* Windows on request (control.h); `window` is their number. */
+	NP_EVENT_ASK,      /* from rank 0: where are you? window: number of the question */
+	NP_EVENT_STEP,     /* to rank 0: step: the latest; value: steps a second × 1000, or -1 */
+	NP_EVENT_START,    /* from rank 0: window at `step` for `value` steps; level; text: ranks */
+	NP_EVENT_ACCEPTED, /* to rank 0: value: how many of my applications will open it */
+	NP_EVENT_TOO_LATE, /* to rank 0: step: it has begun already */
+	NP_EVENT_REFUSED,  /* to rank 0: text: why an application of mine will not */
+	NP_EVENT_CANCEL,   /* from rank 0: forget the window unless it is open */
+	NP_EVENT_HALT,     /* from rank 0: open windows end before `step`, -1: now */
 };
 
 struct np_event {
 	int32_t type; /* enum np_event_type */
 	int32_t rank;
 	int64_t value;
+	int64_t step;
+	int32_t window;
+	int32_t level; /* enum np_plan_level, -1: that of the plan */
+	char text[512];
 };
 
 void np_coord_send(struct np_coord *coord, int to, const struct np_event *event);

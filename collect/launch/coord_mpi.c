@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "coord.h"
+#include "coord_backend.h"
 
 #include <limits.h>
 #include <mpi.h>
-#include <unistd.h>
 
 #include "npuprof/vec.h"
 
 enum {
 	TAG_EVENT = 1,
 	TAG_STAMP = 2,
-	NAP_US = 10000,
 };
 
 /* A message on its way: MPI reads it until the request is done. */
@@ -22,36 +20,21 @@ struct outgoing {
 	} body;
 };
 
-struct np_coord {
-	int rank;
-	int size;
+struct mpi {
+	struct np_coord coord;
 	MPI_Comm comm;     /* what is done together */
 	MPI_Comm messages; /* events and stamps */
 	MPI_Request leaving;
 	NP_VEC(struct outgoing *) sent;
 };
 
-int np_coord_open(struct np_coord **ret, struct np_err *err)
+static struct mpi *mpi_of(struct np_coord *coord)
 {
-	struct np_coord *coord = calloc(1, sizeof(*coord));
-
-	if (!coord)
-		return np_fail_nomem(err, "the coordination");
-	if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
-		free(coord);
-		return np_fail(err, NP_E_IO, "MPI_Init failed");
-	}
-	MPI_Comm_rank(MPI_COMM_WORLD, &coord->rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &coord->size);
-	MPI_Comm_dup(MPI_COMM_WORLD, &coord->comm);
-	MPI_Comm_dup(MPI_COMM_WORLD, &coord->messages);
-	coord->leaving = MPI_REQUEST_NULL;
-	*ret = coord;
-	return NP_OK;
+	return (struct mpi *)coord;
 }
 
 /* Free what has been sent. */
-static void reap(struct np_coord *coord)
+static void reap(struct mpi *coord)
 {
 	size_t kept = 0;
 
@@ -67,10 +50,10 @@ static void reap(struct np_coord *coord)
 	coord->sent.count = kept;
 }
 
-void np_coord_close(struct np_coord *coord)
+static void mpi_close(struct np_coord *base)
 {
-	if (!coord)
-		return;
+	struct mpi *coord = mpi_of(base);
+
 	reap(coord);
 	/* What a rank that left early never received: let MPI forget it. */
 	for (size_t i = 0; i < coord->sent.count; i++)
@@ -82,18 +65,9 @@ void np_coord_close(struct np_coord *coord)
 	free(coord);
 }
 
-int np_coord_rank(const struct np_coord *coord)
+static int mpi_bcast(struct np_coord *base, struct np_buf *text, struct np_err *err)
 {
-	return coord->rank;
-}
-
-int np_coord_size(const struct np_coord *coord)
-{
-	return coord->size;
-}
-
-int np_coord_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *err)
-{
+	struct mpi *coord = mpi_of(base);
 	uint64_t length = text->length;
 	char *bytes;
 
@@ -104,10 +78,10 @@ int np_coord_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *e
 	bytes = calloc(1, length + 1);
 	if (!bytes)
 		MPI_Abort(coord->comm, 1); /* the others wait for this rank */
-	if (coord->rank == 0)
+	if (base->rank == 0)
 		memcpy(bytes, text->text, length);
 	MPI_Bcast(bytes, (int)length, MPI_BYTE, 0, coord->comm);
-	if (coord->rank != 0) {
+	if (base->rank != 0) {
 		np_buf_clear(text);
 		np_buf_add_bytes(text, bytes, length);
 	}
@@ -115,12 +89,13 @@ int np_coord_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *e
 	return np_buf_check(text, err);
 }
 
-int np_coord_gather(struct np_coord *coord, const void *bytes, size_t length,
-		    struct np_buf *ret_all, struct np_err *err)
+static int mpi_gather(struct np_coord *base, const void *bytes, size_t length,
+		      struct np_buf *ret_all, struct np_err *err)
 {
+	struct mpi *coord = mpi_of(base);
 	int mine = (int)length;
-	int *lengths = calloc((size_t)coord->size, sizeof(*lengths));
-	int *starts = calloc((size_t)coord->size, sizeof(*starts));
+	int *lengths = calloc((size_t)base->size, sizeof(*lengths));
+	int *starts = calloc((size_t)base->size, sizeof(*starts));
 	char *all = NULL;
 	size_t total = 0;
 	int rc = NP_OK;
@@ -128,7 +103,7 @@ int np_coord_gather(struct np_coord *coord, const void *bytes, size_t length,
 	if (!lengths || !starts)
 		MPI_Abort(coord->comm, 1);
 	MPI_Gather(&mine, 1, MPI_INT, lengths, 1, MPI_INT, 0, coord->comm);
-	for (int i = 0; coord->rank == 0 && i < coord->size; i++) {
+	for (int i = 0; base->rank == 0 && i < base->size; i++) {
 		starts[i] = (int)total;
 		total += (size_t)lengths[i];
 	}
@@ -138,7 +113,7 @@ int np_coord_gather(struct np_coord *coord, const void *bytes, size_t length,
 	if (!all)
 		MPI_Abort(coord->comm, 1);
 	MPI_Gatherv(bytes, mine, MPI_BYTE, all, lengths, starts, MPI_BYTE, 0, coord->comm);
-	for (int i = 0; coord->rank == 0 && i < coord->size && rc == NP_OK; i++) {
+	for (int i = 0; base->rank == 0 && i < base->size && rc == NP_OK; i++) {
 		np_buf_add_bytes(&ret_all[i], all + starts[i], (size_t)lengths[i]);
 		rc = np_buf_check(&ret_all[i], err);
 	}
@@ -148,15 +123,16 @@ int np_coord_gather(struct np_coord *coord, const void *bytes, size_t length,
 	return rc;
 }
 
-int64_t np_coord_max(struct np_coord *coord, int64_t value)
+static int64_t mpi_max(struct np_coord *base, int64_t value)
 {
+	struct mpi *coord = mpi_of(base);
 	int64_t largest = value;
 
 	MPI_Allreduce(&value, &largest, 1, MPI_INT64_T, MPI_MAX, coord->comm);
 	return largest;
 }
 
-static void post(struct np_coord *coord, int to, int tag, const void *body, size_t size)
+static void post(struct mpi *coord, int to, int tag, const void *body, size_t size)
 {
 	struct outgoing **slot;
 	struct outgoing *message = calloc(1, sizeof(*message));
@@ -171,7 +147,7 @@ static void post(struct np_coord *coord, int to, int tag, const void *body, size
 }
 
 /* Receive a message of `size` bytes if it is there. */
-static bool take(struct np_coord *coord, int from, int tag, void *body, size_t size)
+static bool take(struct mpi *coord, int from, int tag, void *body, size_t size)
 {
 	MPI_Message message;
 	MPI_Status status;
@@ -184,43 +160,67 @@ static bool take(struct np_coord *coord, int from, int tag, void *body, size_t s
 	return true;
 }
 
-void np_coord_send(struct np_coord *coord, int to, const struct np_event *event)
+static void mpi_send(struct np_coord *coord, int to, const struct np_event *event)
 {
-	post(coord, to, TAG_EVENT, event, sizeof(*event));
+	post(mpi_of(coord), to, TAG_EVENT, event, sizeof(*event));
 }
 
-bool np_coord_poll(struct np_coord *coord, struct np_event *ret)
+static bool mpi_poll(struct np_coord *coord, struct np_event *ret)
 {
-	reap(coord);
-	return take(coord, MPI_ANY_SOURCE, TAG_EVENT, ret, sizeof(*ret));
+	reap(mpi_of(coord));
+	return take(mpi_of(coord), MPI_ANY_SOURCE, TAG_EVENT, ret, sizeof(*ret));
 }
 
-void np_coord_send_stamp(struct np_coord *coord, int to, const struct np_stamp *stamp)
+static void mpi_send_stamp(struct np_coord *coord, int to, const struct np_stamp *stamp)
 {
-	post(coord, to, TAG_STAMP, stamp, sizeof(*stamp));
+	post(mpi_of(coord), to, TAG_STAMP, stamp, sizeof(*stamp));
 }
 
-bool np_coord_take_stamp(struct np_coord *coord, int from, struct np_stamp *ret)
+static bool mpi_take_stamp(struct np_coord *coord, int from, struct np_stamp *ret)
 {
-	return take(coord, from, TAG_STAMP, ret, sizeof(*ret));
+	return take(mpi_of(coord), from, TAG_STAMP, ret, sizeof(*ret));
 }
 
-void np_coord_leave(struct np_coord *coord)
+static void mpi_leave(struct np_coord *coord)
 {
-	MPI_Ibarrier(coord->comm, &coord->leaving);
+	MPI_Ibarrier(mpi_of(coord)->comm, &mpi_of(coord)->leaving);
 }
 
-bool np_coord_all_left(struct np_coord *coord)
+static bool mpi_all_left(struct np_coord *coord)
 {
 	int done = 0;
 
-	MPI_Test(&coord->leaving, &done, MPI_STATUS_IGNORE);
+	MPI_Test(&mpi_of(coord)->leaving, &done, MPI_STATUS_IGNORE);
 	return done != 0;
 }
 
-void np_coord_wait(struct np_coord *coord)
+static bool mpi_lost(const struct np_coord *coord, int rank)
 {
-	np_coord_leave(coord);
-	while (!np_coord_all_left(coord))
-		(void)usleep(NAP_US);
+	(void)coord;
+	(void)rank;
+	return false;
+}
+
+int np_coord_mpi_open(struct np_coord **ret, struct np_err *err)
+{
+	static const struct np_coord_ops ops = {
+		mpi_close,      mpi_bcast,      mpi_gather, mpi_max,      mpi_send, mpi_poll,
+		mpi_send_stamp, mpi_take_stamp, mpi_leave,  mpi_all_left, mpi_lost,
+	};
+	struct mpi *mpi = calloc(1, sizeof(*mpi));
+
+	if (!mpi)
+		return np_fail_nomem(err, "the coordination");
+	if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
+		free(mpi);
+		return np_fail(err, NP_E_IO, "MPI_Init failed");
+	}
+	mpi->coord.ops = &ops;
+	MPI_Comm_rank(MPI_COMM_WORLD, &mpi->coord.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &mpi->coord.size);
+	MPI_Comm_dup(MPI_COMM_WORLD, &mpi->comm);
+	MPI_Comm_dup(MPI_COMM_WORLD, &mpi->messages);
+	mpi->leaving = MPI_REQUEST_NULL;
+	*ret = &mpi->coord;
+	return NP_OK;
 }

@@ -105,7 +105,7 @@ static int collect(const struct np_collect_line *line, char *const *app)
 	int status = NP_EXIT_FAILED;
 
 	np_session_hold_signals();
-	if (np_coord_open(&job.coord, &err) < 0)
+	if (np_coord_mpi_open(&job.coord, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	job.rank = np_coord_rank(job.coord);
 	job.world = np_coord_size(job.coord);

@@ -5,6 +5,7 @@
 
 #include "common.h"
 #include "config_file.h"
+#include "mode.h"
 #include "rank_list.h"
 
 #define AT(member) offsetof(struct np_collect_options, member)
@@ -104,6 +105,69 @@ static const struct np_opt what_rows[] = {
 	},
 };
 
+static const struct np_opt window_rows[] = {
+	{
+		.name = "dynamic",
+		.kind = NP_OPT_FLAG,
+		.offset = AT(dynamic),
+		.help = "profile nothing until 'npuprof ctl start' or SIGUSR2 asks for a window",
+	},
+	{
+		.name = "window-steps",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(window_steps),
+		.value = "N",
+		.help = "steps of a window that SIGUSR2 asks for",
+		.preset_words = "2",
+		.low = 1,
+		.high = NP_PLAN_LAST_STEP,
+	},
+	{
+		.name = "step-source",
+		.kind = NP_OPT_CHOICE,
+		.offset = AT(step_source),
+		.value = "SOURCE",
+		.help = "what tells that a step begins",
+		.choices = np_plan_sources,
+		.preset_words = "auto",
+	},
+	{
+		.name = "step-mstx",
+		.kind = NP_OPT_TEXT,
+		.offset = AT(step_mstx),
+		.value = "RE",
+		.help = "mstx messages that begin a step; group 1 is its number",
+	},
+	{
+		.name = "delay",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(delay),
+		.value = "SECONDS",
+		.help = "with --step-source time: begin so long after the first use of the NPU",
+		.preset_words = "0",
+		.high = 1000000,
+	},
+	{
+		.name = "duration",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(duration),
+		.value = "SECONDS",
+		.help = "with --step-source time: end so long after that",
+		.preset_words = "to the end",
+		.low = -1,
+		.high = 1000000,
+	},
+	{
+		.name = "max-size",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(max_size),
+		.value = "MB",
+		.help = "end the window when the raw data of all ranks together is larger",
+		.preset_words = "0: any size",
+		.high = 1000000000,
+	},
+};
+
 static const struct np_opt output_rows[] = {
 	{
 		.letter = 'o',
@@ -180,8 +244,68 @@ static const struct np_opt running_rows[] = {
 	},
 };
 
+static const struct np_opt where_rows[] = {
+	{
+		.name = "backend",
+		.kind = NP_OPT_CHOICE,
+		.offset = AT(backend),
+		.value = "NAME",
+		.help = "who profiles: our library in the application (acl), torch_npu's "
+			"dynamic_profile (torch), or msprof around it",
+		.choices = np_plan_backends,
+		.preset_words = "auto",
+	},
+	{
+		.name = "coord",
+		.kind = NP_OPT_CHOICE,
+		.offset = AT(coord),
+		.value = "MODE",
+		.help = "how the launchers talk to each other",
+		.choices = np_mode_choices,
+		.preset_words = "auto",
+	},
+	{
+		.name = "rdzv",
+		.kind = NP_OPT_TEXT,
+		.offset = AT(rdzv),
+		.value = "HOST:PORT",
+		.help = "without mpirun, one launcher for each node: where node 0 is reached",
+	},
+	{
+		.name = "nnodes",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(nnodes),
+		.value = "N",
+		.help = "number of nodes with --rdzv",
+		.preset_words = "what Slurm says",
+		.low = 1,
+		.high = 100000,
+	},
+	{
+		.name = "node-rank",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(node_rank),
+		.value = "K",
+		.help = "number of this node with --rdzv, from 0",
+		.preset_words = "what Slurm says",
+		.high = 99999,
+	},
+	{
+		.name = "rdzv-timeout",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(rdzv_timeout),
+		.value = "SECONDS",
+		.help = "how long launchers wait for each other",
+		.preset_words = "60; the stage with MPI: 20",
+		.low = 1,
+		.high = 86400,
+	},
+};
+
 const struct np_opt_group np_collect_groups[NP_COLLECT_GROUPS] = {
 	{ "What", what_rows, NP_COUNT(what_rows), 0 },
+	{ "Steps and windows", window_rows, NP_COUNT(window_rows), 0 },
+	{ "Who and where", where_rows, NP_COUNT(where_rows), 0 },
 	{ "Output", output_rows, NP_COUNT(output_rows), 0 },
 	{ "Running", running_rows, NP_COUNT(running_rows), 0 },
 	NP_GROUP_GENERAL,
@@ -258,6 +382,16 @@ static void not_given(struct np_collect_options *options)
 		.export = -1,
 		.export_type = -1,
 		.grace = NP_UNKNOWN,
+		.backend = -1,
+		.window_steps = NP_UNKNOWN,
+		.max_size = NP_UNKNOWN,
+		.step_source = -1,
+		.delay = NP_UNKNOWN,
+		.duration = NP_UNKNOWN,
+		.coord = -1,
+		.nnodes = NP_UNKNOWN,
+		.node_rank = NP_UNKNOWN,
+		.rdzv_timeout = NP_UNKNOWN,
 	};
 }
 
@@ -311,6 +445,9 @@ static int apply_texts(const struct np_collect_options *options, struct np_plan 
 				      "--save-path", err);
 	if (rc == NP_OK && options->job)
 		rc = np_plan_set_text(plan->job, sizeof(plan->job), options->job, "--job", err);
+	if (rc == NP_OK && options->step_mstx)
+		rc = np_plan_set_text(plan->step_mstx, sizeof(plan->step_mstx), options->step_mstx,
+				      "--step-mstx", err);
 	return rc;
 }
 
@@ -335,6 +472,13 @@ static void apply_values(const struct np_collect_options *options, struct np_pla
 	take_choice(&plan->aic_metrics, options->aic_metrics);
 	take_choice(&plan->export, options->export);
 	take_choice(&plan->export_type, options->export_type);
+	take_number(&plan->window_steps, options->window_steps);
+	take_number(&plan->max_size, options->max_size);
+	take_number(&plan->delay, options->delay);
+	take_number(&plan->duration, options->duration);
+	take_choice(&plan->backend, options->backend);
+	take_choice(&plan->step_source, options->step_source);
+	plan->dynamic |= options->dynamic;
 	plan->with_cpu |= options->with_cpu;
 	plan->with_stack |= options->with_stack;
 	plan->with_memory |= options->with_memory;

@@ -37,6 +37,19 @@ struct np_collect_options {
 	bool data_simplification;
 	int64_t grace;
 	bool force_env;
+	int backend;
+	bool dynamic;
+	int64_t window_steps;
+	int64_t max_size;
+	int step_source;
+	const char *step_mstx;
+	int64_t delay;
+	int64_t duration;
+	int coord; /* enum np_mode + 1; 0: auto, -1: not given */
+	const char *rdzv;
+	int64_t nnodes;
+	int64_t node_rank;
+	int64_t rdzv_timeout;
 	bool dry_run;
 	bool quiet;
 };
@@ -50,7 +63,7 @@ struct np_collect_line {
 };
 
 enum {
-	NP_COLLECT_GROUPS = 4,
+	NP_COLLECT_GROUPS = 6,
 };
 
 extern const struct np_opt_group np_collect_groups[NP_COLLECT_GROUPS];

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "npuprof/text.h"
+#include "protocol.h"
 #include "rank_list.h"
 
 const char *const np_plan_levels[] = {
@@ -47,6 +48,20 @@ const char *const np_plan_presets[] = {
 	NULL,
 };
 
+const char *const np_plan_backends[] = {
+	[NP_BACKEND_AUTO] = "auto",
+	[NP_BACKEND_ACL] = "acl",
+	[NP_BACKEND_TORCH] = "torch",
+	[NP_BACKEND_MSPROF] = "msprof",
+	NULL,
+};
+
+const char *const np_plan_sources[] = {
+	[NP_STEP_AUTO] = "auto",   [NP_STEP_EXPLICIT] = "explicit", [NP_STEP_MSTX] = "mstx",
+	[NP_STEP_STAMP] = "stamp", [NP_STEP_HCCL] = "hccl",         [NP_STEP_SYNC] = "sync",
+	[NP_STEP_TIME] = "time",   [NP_STEP_SOURCES] = NULL,
+};
+
 #define AT(member)   offsetof(struct np_plan, member)
 #define SIZE(member) sizeof(((struct np_plan *)NULL)->member)
 #define LAST         NP_PLAN_LAST_STEP
@@ -70,6 +85,14 @@ const struct np_plan_field np_plan_fields[] = {
 	{ "export", NP_PLAN_CHOICE, AT(export), 0, 0, 0, np_plan_exports },
 	{ "grace", NP_PLAN_INTEGER, AT(grace), 0, 0, 3600, NULL },
 	{ "force_env", NP_PLAN_BOOL, AT(force_env), 0, 0, 0, NULL },
+	{ "backend", NP_PLAN_CHOICE, AT(backend), 0, 0, 0, np_plan_backends },
+	{ "dynamic", NP_PLAN_BOOL, AT(dynamic), 0, 0, 0, NULL },
+	{ "window_steps", NP_PLAN_INTEGER, AT(window_steps), 0, 1, LAST, NULL },
+	{ "max_size", NP_PLAN_INTEGER, AT(max_size), 0, 0, 1000000000, NULL },
+	{ "step_source", NP_PLAN_CHOICE, AT(step_source), 0, 0, 0, np_plan_sources },
+	{ "step_mstx", NP_PLAN_STRING, AT(step_mstx), SIZE(step_mstx), 0, 0, NULL },
+	{ "delay", NP_PLAN_INTEGER, AT(delay), 0, 0, 1000000, NULL },
+	{ "duration", NP_PLAN_INTEGER, AT(duration), 0, -1, 1000000, NULL },
 };
 /* clang-format on */
 const size_t np_plan_field_count = NP_COUNT(np_plan_fields);
@@ -84,6 +107,9 @@ void np_plan_init(struct np_plan *plan)
 		.aic_metrics = NP_METRICS_PIPE,
 		.save_path = "./profile",
 		.grace = 10,
+		.window_steps = 2,
+		.step_mstx = NP_STEP_PATTERN,
+		.duration = -1,
 	};
 }
 
@@ -221,6 +247,12 @@ int np_plan_check(const struct np_plan *plan, struct np_err *err)
 			       " hold no step: the end is the first step that is not collected; "
 			       "did you mean --step-end %" PRId64 "?",
 			       plan->step_start, plan->step_end, plan->step_start + 1);
+	if (plan->duration == 0)
+		return np_fail(err, NP_E_USAGE, "a duration of 0 s holds nothing");
+	if ((plan->delay > 0 || plan->duration > 0) && plan->step_source != NP_STEP_TIME)
+		return np_fail(err, NP_E_USAGE,
+			       "delay and duration are for a window by time; use --step-source "
+			       "time with them");
 	if (plan->job[0] && !is_job_name(plan->job))
 		return np_fail(err, NP_E_USAGE,
 			       "'%.200s' cannot be the name of a job: it becomes a directory; use "

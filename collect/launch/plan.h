@@ -45,6 +45,14 @@ enum np_plan_export {
 	NP_EXPORT_AFTER,
 };
 
+/* Who profiles: our library through AscendCL, torch_npu's dynamic_profile, or msprof. */
+enum np_plan_backend {
+	NP_BACKEND_AUTO, /* only until np_backend_choose() */
+	NP_BACKEND_ACL,
+	NP_BACKEND_TORCH,
+	NP_BACKEND_MSPROF,
+};
+
 enum np_plan_preset {
 	NP_PRESET_LIGHT,
 	NP_PRESET_COMM,
@@ -58,6 +66,8 @@ extern const char *const np_plan_metrics[];
 extern const char *const np_plan_export_types[];
 extern const char *const np_plan_exports[];
 extern const char *const np_plan_presets[];
+extern const char *const np_plan_backends[];
+extern const char *const np_plan_sources[]; /* by enum np_step_source */
 
 enum {
 	NP_PLAN_TEXT = 1024,
@@ -84,6 +94,14 @@ struct np_plan {
 	int export;            /* enum np_plan_export */
 	int64_t grace;         /* seconds an application has to end by itself */
 	bool force_env;
+	int backend;                   /* enum np_plan_backend */
+	bool dynamic;                  /* no window of its own: on request only */
+	int64_t window_steps;          /* of a window that a signal asks for */
+	int64_t max_size;              /* MB of raw data of all ranks together; 0: any */
+	int step_source;               /* enum np_step_source */
+	char step_mstx[NP_PLAN_TEXT / 2]; /* PCRE2 for marks that begin a step */
+	int64_t delay;                 /* seconds, for step source "time" */
+	int64_t duration;              /* seconds; -1: to the end */
 };
 
 enum np_plan_kind {

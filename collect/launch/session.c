@@ -71,7 +71,7 @@ static void begin_ending(struct session *session)
 static void count_saved(struct session *session)
 {
 	const struct np_job *job = session->job;
-	struct np_event end = { NP_EVENT_END, 0, 0 };
+	struct np_event end = { .type = NP_EVENT_END };
 
 	if (++session->saved_all < job->world || !session->stopping)
 		return;
@@ -84,7 +84,7 @@ static void count_saved(struct session *session)
 static void report_saved(struct session *session)
 {
 	const struct np_job *job = session->job;
-	struct np_event saved = { NP_EVENT_SAVED, job->rank, 0 };
+	struct np_event saved = { .type = NP_EVENT_SAVED, .rank = job->rank };
 
 	if (session->saved)
 		return;
@@ -133,7 +133,7 @@ static void watch_phase(struct session *session)
 static void stop_all(struct session *session, int rank, int status, int number)
 {
 	struct np_job *job = session->job;
-	struct np_event stop = { NP_EVENT_STOP, rank, number ? -number : status };
+	struct np_event stop = { .type = NP_EVENT_STOP, .rank = rank, .value = number ? -number : status };
 
 	if (session->stopping)
 		return;
@@ -153,8 +153,9 @@ static void stop_all(struct session *session, int rank, int status, int number)
 static void report_failure(struct session *session, int status, int number)
 {
 	const struct np_job *job = session->job;
-	struct np_event event = { number ? NP_EVENT_SIGNAL : NP_EVENT_FAILED, job->rank,
-				  number ? number : status };
+	struct np_event event = { .type = number ? NP_EVENT_SIGNAL : NP_EVENT_FAILED,
+				  .rank = job->rank,
+				  .value = number ? number : status };
 
 	if (session->told)
 		return;
@@ -199,6 +200,8 @@ static void hear_event(struct session *session, const struct np_event *event)
 	case NP_EVENT_CLOCK:
 		np_timing_answer(session->job->coord);
 		break;
+	default:
+		break;
 	}
 }
 
@@ -213,7 +216,7 @@ static void hear_others(struct session *session)
 static void report_window(struct session *session, enum np_event_type type)
 {
 	const struct np_job *job = session->job;
-	struct np_event event = { (int32_t)type, job->rank, 0 };
+	struct np_event event = { .type = (int32_t)type, .rank = job->rank };
 
 	np_child_has_profile(&session->child, type == NP_EVENT_OPENED);
 	if (job->rank == 0)

@@ -168,11 +168,10 @@ static void set_effects(struct rows *rows, size_t index)
  * A type that only one side has at all is no change of shapes: it came or went,
  * which is an effect of the count.
  */
-static void come_and_go(struct comparison *comparison, size_t leaf, size_t first, size_t end)
+static void come_and_go(struct comparison *comparison, size_t first, size_t end)
 {
 	double count[CMP_SIDES] = { 0 };
 
-	(void)leaf;
 	for (size_t i = first; i < end; i++) {
 		count[CMP_BASE] += comparison->kernels.item[i].count[CMP_BASE];
 		count[CMP_NEW] += comparison->kernels.item[i].count[CMP_NEW];
@@ -210,7 +209,7 @@ static int share_leaf(struct rows *rows, size_t leaf, size_t first, size_t end)
 	}
 	for (size_t i = first; i < end; i++)
 		set_effects(rows, i);
-	come_and_go(comparison, leaf, first, end);
+	come_and_go(comparison, first, end);
 	for (size_t i = first; i < end; i++) {
 		struct cmp_kernel *kernel = &comparison->kernels.item[i];
 

@@ -67,7 +67,7 @@ static double counter(const struct reducer *reducer, size_t kernel, uint32_t col
 {
 	const struct np_detail *detail = reducer->detail;
 
-	return column == NP_NO_ROW ? NAN : detail->pmu[kernel * detail->pmu_count + column];
+	return column == NP_NO_ROW ? (double)NAN : detail->pmu[kernel * detail->pmu_count + column];
 }
 
 static enum cmp_cube cube_by_counters(const struct reducer *reducer, size_t kernel)

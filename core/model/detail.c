@@ -195,7 +195,7 @@ struct np_small_task *detail_add_small(struct detail_load *load)
 						 .notify_id = NP_UNKNOWN,
 						 .stream = NP_UNKNOWN,
 						 .task_id = NP_UNKNOWN,
-						 .bandwidth = NAN,
+						 .bandwidth = (double)NAN,
 						 .op = NP_NO_ROW };
 	return small;
 }

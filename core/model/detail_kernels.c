@@ -170,7 +170,7 @@ static double real(struct np_slice cell)
 	double value;
 
 	if (cell.length == 0 || cell.length >= sizeof(text))
-		return NAN;
+		return (double)NAN;
 	memcpy(text, cell.bytes, cell.length);
 	text[cell.length] = '\0';
 	value = strtod(text, &end);

@@ -77,7 +77,7 @@ int detail_pmu_begin(struct detail_load *load, const struct detail_pmu *pmu)
 	if (!detail->pmu)
 		return np_fail_nomem(load->err, "counters");
 	for (size_t i = 0; i < values; i++)
-		detail->pmu[i] = NAN;
+		detail->pmu[i] = (double)NAN;
 	return NP_OK;
 }
 

@@ -3,9 +3,10 @@
 #define NP_DETAIL_TRACE_H
 
 /*
- * A trace read into a detail: detail_trace.c walks over the events and keeps
- * what the joins of detail_trace_join.c need, because the order of lanes in a
- * file is nobody's promise.
+ * A trace read into a detail: detail_trace_read.c says what to read of it,
+ * detail_trace.c walks over the events and keeps what the joins of
+ * detail_trace_join.c need, because the order of lanes in a file is nobody's
+ * promise.
  */
 
 #include "detail_private.h"

@@ -27,9 +27,14 @@ extern const char *const np_mode_names[];
 const char *np_mode_summary(const char *name);
 
 /*
+ * What to use instead, if one of "MODE[,MODE...]" is a recipe of the incumbent
+ * that is no mode here; else NULL.
+ */
+const char *np_modes_elsewhere(const char *text);
+
+/*
  * Read "MODE[,MODE...]" as bits, the i-th for np_mode_names[i]. NP_E_USAGE, with the name that was
- * probably meant, for one that does not exist, and with what to use instead for one that other
- * commands have taken over.
+ * probably meant, for one that does not exist.
  */
 int np_modes_parse(const char *text, uint64_t *ret, struct np_err *err) NP_MUST_USE;
 

@@ -79,6 +79,7 @@ behaviour 'a list of choices goes on after a comma'
 complete_words npuprof cluster -m all,communication_t
 expect_stdout <<-END
 	all,communication_time
+	all,communication_time_sum
 END
 
 behaviour 'directories, not files, are offered for -d and for bare arguments'

@@ -42,7 +42,7 @@ form() {
 	local name=$1 form=$2 count=$3
 
 	shift 3
-	rm -rf "$work/$name"
+	rm -rf "${work:?}/$name"
 	run "$synth" -q -o "$work/$name" --format "$form" --kernels-per-layer 6 --layers 4 "$@"
 	expect_exit 0
 	analyse "$name" "$work/$name"

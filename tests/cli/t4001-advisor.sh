@@ -203,6 +203,40 @@ run "$npuprof" advisor c --rules compare.json --rule x.slower --base only-db
 expect_exit 0
 expect_stdout_has 'why: 0 ns'
 
+behaviour 'kernels that are alike are one row of v_kernel_group'
+"$synth" -q -o pmu --ranks 2 --steps 2 --layers 2 --kernels-per-layer 6 --pmu || exit 1
+cat >groups.json <<'END'
+{"schema": "npuprof.rules/1", "rules": [
+  {"id": "x.groups", "title": "Groups", "dimension": "computation", "scope": "rank",
+   "with": [{"name": "plain", "sql": "SELECT op_type, in_shapes, in_dtypes, in_formats, out_shapes, out_dtypes, out_formats, core, state, block_dim, mix_block_dim, for_comm, step IS NOT NULL AS in_step, count(*) AS n, sum(dur_ns) AS dur_ns, min(dur_ns) AS min_ns, max(dur_ns) AS max_ns, round(avg(aic_mac_ratio), 9) AS mac FROM v_kernel GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"}],
+   "query": "SELECT op_type, in_shapes, out_shapes, n, dur_ns, min_ns, max_ns, mac FROM plain EXCEPT SELECT op_type, in_shapes, out_shapes, n, dur_ns, min_ns, max_ns, round(aic_mac_ratio, 9) FROM v_kernel_group",
+   "summary": {"differing": "count(*)", "grouped": "(SELECT sum(n) FROM v_kernel_group)", "kernels": "(SELECT count(*) FROM v_kernel)", "macs": "(SELECT count(mac) FROM plain)"},
+   "fire": "kernels > 0 AND macs > 0", "severity": "low", "message": "{differing} differ"}
+]}
+END
+run "$npuprof" advisor pmu --rules groups.json --rule x.groups
+expect_exit 0
+expect_stdout_has 'why: 0 differ'
+
+behaviour 'a fresh merged database is used, with the same findings; a stale one never'
+run "$npuprof" advisor only-db -f json
+cp stdout without.json
+"$npuprof" cluster -q only-db >/dev/null
+run "$npuprof" advisor only-db -f json -v
+expect_stderr_has "the merged tables of 'only-db/cluster_analysis_output/cluster_analysis.db' are fresh"
+run "$npuprof" advisor only-db -f json
+expect_equal "$(sha256sum <"$work/stdout")" "$(sha256sum <without.json)"
+run "$npuprof" advisor only-db -v --steps 10
+expect_no_stderr
+"$npuprof" cluster -q only-db --steps 10 >/dev/null
+run "$npuprof" advisor only-db -v
+expect_no_stderr
+"$npuprof" cluster -q only-db >/dev/null
+touch only-db/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_1.db
+run "$npuprof" advisor only-db -v
+expect_no_stderr
+expect_exit 0
+
 behaviour 'a damaged rank costs that rank, and the status says so'
 cp -r c broken
 truncate -s 100 broken/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_2.db

@@ -6,6 +6,7 @@
  * indexes are in range, operators are in order.
  */
 #include "npuprof/cluster.h"
+#include "npuprof/detail.h"
 #include "npuprof/load.h"
 
 #include <unistd.h>
@@ -89,6 +90,32 @@ static void check_ops(const struct np_rank *rank)
 		require(rank->comm_steps.item[i].step < rank->steps.count);
 }
 
+/* Rows are in order, and what refers to others finds them. */
+static void check_detail(const struct np_run *run)
+{
+	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+
+	if (np_detail_load(run, 0, NP_DETAIL_ALL, &detail, NULL) < 0)
+		return;
+	for (size_t i = 0; i < detail->kernels.count; i++) {
+		const struct np_kernel *kernel = &detail->kernels.item[i];
+
+		require(kernel->start <= kernel->end);
+		require(kernel->step == NP_NO_STEP || kernel->step < run->ranks[0]->steps.count);
+		require(i == 0 || detail->kernels.item[i - 1].start <= kernel->start);
+	}
+	for (size_t i = 0; i < detail->framework.count; i++) {
+		const struct np_framework_call *call = &detail->framework.item[i];
+
+		require((size_t)call->first_link + call->link_count <= detail->links.count);
+		require(call->start <= call->end);
+	}
+	for (size_t i = 0; i < detail->small.count; i++)
+		require(detail->small.item[i].op == NP_NO_ROW ||
+			detail->small.item[i].op < detail->ops.count);
+	require(detail->ops.count == run->ranks[0]->ops.count);
+}
+
 static void measure(struct np_run *run)
 {
 	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = NULL;
@@ -125,6 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	check_times(run->ranks[0]);
 	check_ops(run->ranks[0]);
+	check_detail(run);
 	measure(run);
 	return 0;
 }

@@ -99,12 +99,13 @@ static inline void rank_db(int rank)
 /* A kernel with the calls that launched it; ids are those of its connection. */
 static inline void rank_kernel(int rank, int id, int64_t start, int64_t end, const char *name)
 {
-	rank_sql(rank,
-		 "INSERT INTO TASK(startNs,endNs,connectionId,globalTaskId,taskType,streamId)"
-		 " VALUES(%lld,%lld,%d,%d,T('KERNEL_AICORE'),2);"
-		 "INSERT INTO COMPUTE_TASK_INFO VALUES(%d,T('%s'),T('%s'),T('AI_CORE'),T('16,16;16,16'),"
-		 "T('FLOAT16;FLOAT16'),T('16,16'))",
-		 (long long)start, (long long)end, id, id, id, name, name);
+	rank_sql(
+		rank,
+		"INSERT INTO TASK(startNs,endNs,connectionId,globalTaskId,taskType,streamId)"
+		" VALUES(%lld,%lld,%d,%d,T('KERNEL_AICORE'),2);"
+		"INSERT INTO COMPUTE_TASK_INFO VALUES(%d,T('%s'),T('%s'),T('AI_CORE'),T('16,16;16,16'),"
+		"T('FLOAT16;FLOAT16'),T('16,16'))",
+		(long long)start, (long long)end, id, id, id, name, name);
 }
 
 /* An operator over the communicator "world". */

@@ -10,8 +10,11 @@
  *	script_compute(&script, 0, 10 * MS);
  *	script_comm(&script, group, "hcom_allReduce_", 10 * MS, 16 * MS);
  *	script_end(&script, "1");
+ *
+ * and random clusters of four ranks, which a small simulation runs.
  */
 #include "np_cluster_fixture.h"
+#include "np_random.h"
 
 #include "npuprof/clock.h"
 #include "npuprof/replay.h"
@@ -127,6 +130,136 @@ static inline struct np_replay_result replayed_run(const struct replayed *it,
 
 	assert_ok(np_replay_run(it->replay, world, &result, &err), err);
 	return result;
+}
+
+/* --- random clusters -------------------------------------------------------------------------- */
+
+#define RANKS 4
+#define STEPS 3
+#define ITEMS 6
+
+/* Ranks 0 and 1, 2 and 3 are "tp", ranks 0 and 2, 1 and 3 are "dp". */
+static const int32_t sim_tp[2][2] = { { 0, 1 }, { 2, 3 } };
+static const int32_t sim_dp[2][2] = { { 0, 2 }, { 1, 3 } };
+static const int32_t sim_world[] = { 0, 1, 2, 3 };
+
+/* What a random cluster does, before anything waits for anything, in ns. */
+struct random_item {
+	int kind; /* 0 tp, 1 dp, 2 world */
+	np_ns compute[RANKS];
+	np_ns host[RANKS];
+	np_ns transfer[RANKS]; /* by the first member */
+};
+
+struct random_cluster {
+	struct random_item items[STEPS][ITEMS];
+	np_ns between[STEPS][RANKS];
+};
+
+static inline np_ns draw(uint64_t *state, size_t most)
+{
+	/* Halves and quarters must be whole nanoseconds. */
+	return (np_ns)np_random_below(state, most) * 4000;
+}
+
+static inline void random_cluster_draw(struct random_cluster *cluster, uint64_t seed)
+{
+	uint64_t state = seed;
+
+	for (size_t step = 0; step < STEPS; step++) {
+		for (size_t rank = 0; rank < RANKS; rank++)
+			cluster->between[step][rank] = draw(&state, 400);
+		for (size_t i = 0; i < ITEMS; i++) {
+			struct random_item *item = &cluster->items[step][i];
+
+			/* Steps begin and end together. */
+			item->kind = i == 0 || i + 1 == ITEMS ? 2 : (int)np_random_below(&state, 3);
+			for (size_t rank = 0; rank < RANKS; rank++) {
+				item->compute[rank] = 400000 + draw(&state, 1000);
+				item->host[rank] = np_random_below(&state, 3) == 0
+							   ? 200000 + draw(&state, 200)
+							   : 0;
+				item->transfer[rank] = 100000 + draw(&state, 200);
+			}
+		}
+	}
+}
+
+/* Scripts of all ranks while time goes on. */
+struct simulation {
+	struct script scripts[RANKS];
+	np_ns now[RANKS];
+};
+
+static inline const int32_t *members_of(int kind, int32_t rank, size_t *ret_count)
+{
+	*ret_count = kind == 2 ? 4 : 2;
+	if (kind == 2)
+		return sim_world;
+	return kind == 0 ? sim_tp[rank / 2] : sim_dp[rank % 2];
+}
+
+/* All members of the group of which `rank` is the first. */
+static inline void simulate_op(struct simulation *sim, const struct random_item *item, int32_t rank,
+			double faster)
+{
+	size_t count;
+	const int32_t *members = members_of(item->kind, rank, &count);
+	np_ns last = 0;
+	np_ns end;
+
+	if (members[0] != rank)
+		return;
+	for (size_t i = 0; i < count; i++)
+		last = sim->now[members[i]] > last ? sim->now[members[i]] : last;
+	end = last + (np_ns)((double)item->transfer[rank] * faster);
+	for (size_t i = 0; i < count; i++) {
+		script_comm(&sim->scripts[members[i]], (uint32_t)item->kind, "hcom_allReduce_",
+			    sim->now[members[i]], end);
+		sim->now[members[i]] = end;
+	}
+}
+
+/* Work of each rank and all transfers take so many times as long. */
+static inline struct np_run *simulate(const struct random_cluster *cluster, const double *factor,
+			       double transfer)
+{
+	struct np_run *run = np_run_new();
+	struct simulation sim = { 0 };
+
+	for (int32_t rank = 0; rank < RANKS; rank++) {
+		struct script *script = &sim.scripts[rank];
+
+		*script = script_begin(run, rank);
+		add_group(run, script->rank, 10 + (uint64_t)rank / 2, "tp", sim_tp[rank / 2], 2);
+		add_group(run, script->rank, 20 + (uint64_t)rank % 2, "dp", sim_dp[rank % 2], 2);
+		add_group(run, script->rank, 30, "world", sim_world, RANKS);
+	}
+	for (size_t step = 0; step < STEPS; step++) {
+		char id[8];
+
+		for (size_t i = 0; i < ITEMS; i++) {
+			const struct random_item *item = &cluster->items[step][i];
+
+			for (int32_t rank = 0; rank < RANKS; rank++) {
+				np_ns *now = &sim.now[rank];
+				np_ns length = (np_ns)((double)item->compute[rank] * factor[rank]);
+				/* What the host does before the first kernel is between steps. */
+				np_ns host = i == 0 ? step == 0 ? 0 : cluster->between[step][rank]
+						    : item->host[rank];
+
+				*now += (np_ns)((double)host * factor[rank]);
+				script_kernel(&sim.scripts[rank], *now, *now + length, true);
+				*now += length;
+			}
+			for (int32_t rank = 0; rank < RANKS; rank++)
+				simulate_op(&sim, item, rank, transfer);
+		}
+		(void)snprintf(id, sizeof(id), "%zu", step);
+		for (int32_t rank = 0; rank < RANKS; rank++)
+			script_end(&sim.scripts[rank], id);
+	}
+	return run;
 }
 
 #endif /* NP_REPLAY_FIXTURE_H */

@@ -5,8 +5,8 @@
 /*
  * Simulated runs as inputs of tests, written by the generator's own library:
  *
- *	synth_write(below("run"), (const char *const[]){ "--ranks", "2", "--format", "text", NULL });
- *	run = synth_load(below("run"));
+ *	synth_write(below("run"), (const char *const[]){ "--ranks", "2", "--format", "text", NULL
+ *}); run = synth_load(below("run"));
  */
 #include "np_fixture.h"
 

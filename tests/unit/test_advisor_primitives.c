@@ -181,6 +181,10 @@ static void an_index_finds_what_a_scan_finds(void **state)
 		{ "SELECT count(*) FROM t WHERE b IN (1, 2, 3, 50)",
 		  "SELECT count(*) FROM t WHERE +b IN (1, 2, 3, 50)" },
 		{ "SELECT count(*) FROM t WHERE b = NULL", "SELECT 0" },
+		{ "SELECT id FROM t WHERE rowid = 17", "SELECT 17" },
+		{ "SELECT count(*) FROM t WHERE rowid = 500 OR rowid = -1", "SELECT 0" },
+		{ "SELECT count(*) FROM t x JOIN t y ON y.rowid = x.b",
+		  "SELECT count(*) FROM t x JOIN t y ON y.id = +x.b" },
 	};
 	struct table t = { .sql = NULL };
 	uint64_t random = 3;

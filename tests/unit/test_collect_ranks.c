@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/layout.h"
-#include "launch/rank_list.h"
+#include "rank_list.h"
 
 #include "np_test.h"
 

@@ -51,8 +51,8 @@ static void dump_tasks(const struct np_detail *detail, struct np_buf *buf)
 		/* Kernels go by other names in text. */
 		np_buf_printf(buf, "%s %s %s %s %s %u %d\n", number(t->start), number(t->end),
 			      number(t->stream), number(t->connection),
-			      t->role == NP_ROLE_KERNEL ? "kernel" : text(detail, t->type),
-			      t->step, t->role);
+			      t->role == NP_ROLE_KERNEL ? "kernel" : text(detail, t->type), t->step,
+			      t->role);
 	}
 }
 
@@ -62,8 +62,8 @@ static void dump_calls(const struct np_detail *detail, struct np_buf *buf)
 		const struct np_call *c = &detail->calls.item[i];
 
 		np_buf_printf(buf, "%s %s %s %s %s%s %u\n", number(c->start), number(c->end),
-			      number(c->tid), number(c->connection),
-			      np_call_level_prefix(c->level), text(detail, c->name), c->step);
+			      number(c->tid), number(c->connection), np_call_level_prefix(c->level),
+			      text(detail, c->name), c->step);
 	}
 }
 
@@ -185,10 +185,10 @@ static struct np_detail *load_detail(const struct np_run *run, size_t index, uns
 static void assert_same_details(const struct np_run *a, const struct np_run *b, size_t index)
 {
 	for (size_t i = 0; i < NP_COUNT(dumps); i++) {
-		NP_CLEANUP(np_detail_freep) struct np_detail *left =
-			load_detail(a, index, dumps[i].sections);
-		NP_CLEANUP(np_detail_freep) struct np_detail *right =
-			load_detail(b, index, dumps[i].sections);
+		NP_CLEANUP(np_detail_freep)
+		struct np_detail *left = load_detail(a, index, dumps[i].sections);
+		NP_CLEANUP(np_detail_freep)
+		struct np_detail *right = load_detail(b, index, dumps[i].sections);
 		NP_CLEANUP(np_buf_release) struct np_buf of_left = NP_BUF_INIT;
 		NP_CLEANUP(np_buf_release) struct np_buf of_right = NP_BUF_INIT;
 
@@ -210,8 +210,8 @@ static void compare_forms(const char *schema, const char *schedule)
 
 		synth_write(dir, (const char *const[]){ "--ranks", "4", "--schedule", schedule,
 							"--steps", "2", "--layers", "2", "--pmu",
-							"--memory", "--schema", schema,
-							"--format", forms[i], NULL });
+							"--memory", "--schema", schema, "--format",
+							forms[i], NULL });
 		runs[i] = synth_load(dir);
 	}
 	for (size_t rank = 0; rank < 4; rank++)
@@ -310,8 +310,8 @@ static void a_recorded_text_profile_gives_all_of_its_rows(void **state)
 static void exporters_that_swap_shapes_and_types_are_understood(void **state)
 {
 	struct np_run *run = recorded("resnet-2of8/db/level1");
-	NP_CLEANUP(np_detail_freep) struct np_detail *detail =
-		load_detail(run, 0, NP_DETAIL_FRAMEWORK);
+	NP_CLEANUP(np_detail_freep)
+	struct np_detail *detail = load_detail(run, 0, NP_DETAIL_FRAMEWORK);
 	bool found = false;
 
 	(void)state;

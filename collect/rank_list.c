@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "npuprof/ranges.h"
 #include "npuprof/text.h"
 
 #define SEPARATORS ", \t\n"
@@ -40,25 +39,36 @@ static void choose_leaders(const struct choosing *choosing)
 		choosing->chosen[rank] = choosing->chosen[rank] || choosing->leader[rank];
 }
 
+/* "7" or "0-7". */
+static bool to_range(const char *word, int64_t *ret_first, int64_t *ret_last)
+{
+	const char *dash = strchr(word, '-');
+	size_t length = dash ? (size_t)(dash - word) : strlen(word);
+
+	if (!np_text_to_int(word, length, ret_first) || *ret_first < 0)
+		return false;
+	*ret_last = *ret_first;
+	return !dash || (np_text_to_int(dash + 1, strlen(dash + 1), ret_last) &&
+			 *ret_last >= *ret_first);
+}
+
 static int choose_numbers(const struct choosing *choosing, const char *word, struct np_err *err)
 {
-	NP_CLEANUP(np_ranges_freep) struct np_ranges *ranges = NULL;
-	const char *dash = strchr(word, '-');
+	int64_t first;
 	int64_t last;
 
-	if (np_ranges_parse(word, &ranges, NULL) < 0)
+	if (!to_range(word, &first, &last))
 		return np_fail(err, NP_E_USAGE,
 			       "'%s' names no ranks; write them as 0-7,16, all, every:8 or "
 			       "node-leaders",
 			       word);
 	if (!choosing->chosen)
 		return NP_OK;
-	if (!np_text_to_int(dash ? dash + 1 : word, strlen(dash ? dash + 1 : word), &last) ||
-	    last >= choosing->world)
+	if (last >= choosing->world)
 		return np_fail(err, NP_E_USAGE, "there is no rank %s: the job has 0-%" PRId64, word,
 			       choosing->world - 1);
-	for (int64_t rank = 0; rank < choosing->world; rank++)
-		choosing->chosen[rank] = choosing->chosen[rank] || np_ranges_has(ranges, rank);
+	for (int64_t rank = first; rank <= last; rank++)
+		choosing->chosen[rank] = true;
 	return NP_OK;
 }
 
@@ -110,6 +120,38 @@ int np_rank_list_choose(const char *text, const bool *leader, int64_t world, boo
 	for (int64_t rank = 0; rank < world; rank++)
 		ret_chosen[rank] = false;
 	return choose(text, &(struct choosing){ leader, ret_chosen, world }, err);
+}
+
+static bool word_has(const char *word, int64_t rank, bool is_leader)
+{
+	int64_t first;
+	int64_t last;
+
+	if (strcmp(word, "all") == 0 || strcmp(word, "-1") == 0)
+		return true;
+	if (strcmp(word, "node-leaders") == 0)
+		return is_leader;
+	if (to_period(word, &first))
+		return rank % first == 0;
+	return to_range(word, &first, &last) && rank >= first && rank <= last;
+}
+
+bool np_rank_list_has(const char *text, int64_t rank, int64_t world, bool is_leader)
+{
+	bool found = false;
+
+	if (rank < 0 || (world >= 0 && rank >= world))
+		return false;
+	for (text += strspn(text, SEPARATORS); *text && !found;) {
+		size_t length = strcspn(text, SEPARATORS);
+		char word[MOST_WORD];
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)length, text);
+		found = word_has(word, rank, is_leader);
+		text += length;
+		text += strspn(text, SEPARATORS);
+	}
+	return found;
 }
 
 bool np_rank_list_is_word(const char *word)

@@ -28,6 +28,12 @@ int np_rank_list_check(const char *text, struct np_err *err) NP_MUST_USE;
 int np_rank_list_choose(const char *text, const bool *leader, int64_t world, bool *ret_chosen,
 			struct np_err *err) NP_MUST_USE;
 
+/*
+ * Is this rank in the list? `world` -1: not known, and then ranks it does not have are not
+ * noticed. What is no list has no ranks.
+ */
+bool np_rank_list_has(const char *text, int64_t rank, int64_t world, bool is_leader);
+
 /* Could this word of a command line be a part of such a list? */
 bool np_rank_list_is_word(const char *word);
 

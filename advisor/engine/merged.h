@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ADVISOR_MERGED_H
+#define NP_ADVISOR_MERGED_H
+
+#include "npuprof/cluster.h"
+#include "npuprof/run.h"
+
+/*
+ * Is the merged database of a run fresh?
+ *
+ * It is if the same version of the program wrote it from the same input files
+ * and all ranks that are there: names, sizes and times of change tell. A stale
+ * one, or one that cannot be read, is never used.
+ */
+bool merged_is_fresh(const char *path, const struct np_run *discovered, const char *version);
+
+/* Was it made of all steps and with all parts (cluster --steps, -m)? */
+bool merged_is_whole(const char *path, const struct np_cluster *cluster);
+
+#endif /* NP_ADVISOR_MERGED_H */

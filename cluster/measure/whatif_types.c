@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "whatif_private.h"
+
+#include <fnmatch.h>
+
+/* Time that each cell spends on kernels of each type that a repair names. */
+struct type_times {
+	const struct np_replay *replay;
+	NP_VEC(np_str) types;
+	NP_VEC(double *) times; /* by type, then cell */
+	struct np_err *err;
+};
+
+static void release(struct type_times *all)
+{
+	for (size_t i = 0; i < all->times.count; i++)
+		free(all->times.item[i]);
+	np_vec_release(&all->times);
+	np_vec_release(&all->types);
+}
+
+static bool is_meant(const struct np_fix *fixes, size_t count, const char *type)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (fixes[i].kind == NP_FIX_OPTYPE && fnmatch(fixes[i].what, type, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The times of a type, or NULL. */
+static double *times_of(struct type_times *all, np_str type)
+{
+	for (size_t i = 0; i < all->types.count; i++) {
+		if (all->types.item[i] == type)
+			return all->times.item[i];
+	}
+	return NULL;
+}
+
+static double *add_type(struct type_times *all, np_str type)
+{
+	np_str *name = np_vec_add(&all->types, all->err);
+	double **times = name ? np_vec_add(&all->times, all->err) : NULL;
+
+	if (!times)
+		return NULL;
+	*name = type;
+	*times = calloc(all->replay->cells.count + 1, sizeof(**times));
+	if (!*times)
+		(void)np_fail_nomem(all->err, "a repaired world");
+	return *times;
+}
+
+/* The kernels of a rank's step: cell `from` of its activity is cell `to` of the replay. */
+static int see_cell(struct type_times *all, const struct np_rank *rank,
+		    const struct np_activity_cell *from, size_t to, const struct np_fix *fixes,
+		    size_t count)
+{
+	const struct np_segment *segments = &rank->activity.segments.item[from->first_segment];
+	np_leaf last = np_leaf_make(NP_LEAF_FREE_UNKNOWN, 0);
+	double *times = NULL;
+
+	for (uint32_t i = segments[0].first; i < segments[from->segments].first; i++) {
+		const struct np_share *share = &rank->activity.shares.item[i];
+
+		if (share->leaf != last) {
+			np_str type = np_leaf_of(share->leaf);
+			const char *name = np_leaf_kind(share->leaf) == NP_LEAF_COMPUTE
+						   ? np_run_text(all->replay->align->run, type)
+						   : NULL;
+
+			last = share->leaf;
+			times = name ? times_of(all, type) : NULL;
+			if (name && !times && is_meant(fixes, count, name)) {
+				times = add_type(all, type);
+				if (!times)
+					return NP_E_NOMEM;
+			}
+		}
+		if (times)
+			times[to] += (double)share->ns;
+	}
+	return NP_OK;
+}
+
+static int see_all(struct type_times *all, const struct np_fix *fixes, size_t count)
+{
+	const struct np_replay *replay = all->replay;
+	const struct np_run *run = replay->align->run;
+	size_t to = 0;
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->activity.cells.count && rc == NP_OK; j++) {
+			const struct np_activity_cell *from = &rank->activity.cells.item[j];
+
+			/* As the draft of the replay leaves them out. */
+			if (rank->times.item[j].device != rank->times.item[0].device ||
+			    from->end <= from->begin)
+				continue;
+			while (to < replay->cells.count && replay->cells.item[to].rank != i)
+				to++;
+			rc = see_cell(all, rank, from, to++, fixes, count);
+		}
+	}
+	return rc;
+}
+
+/* Every repair must have found a type. */
+static int check(const struct type_times *all, const struct np_fix *fixes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool any = fixes[i].kind != NP_FIX_OPTYPE;
+
+		for (size_t j = 0; j < all->types.count && !any; j++)
+			any = is_meant(&fixes[i], 1,
+				       np_run_text(all->replay->align->run, all->types.item[j]));
+		if (!any)
+			return np_fail(all->err, NP_E_USAGE, "no kernel has a type like '%s'",
+				       fixes[i].what);
+	}
+	return NP_OK;
+}
+
+/* Cells of the same step and stage, one after the other. */
+struct place {
+	np_str step;
+	int32_t stage;
+	uint32_t cell;
+};
+
+static int by_peers(const void *left, const void *right)
+{
+	const struct place *a = left;
+	const struct place *b = right;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	if (a->stage != b->stage)
+		return a->stage < b->stage ? -1 : 1;
+	return (a->cell > b->cell) - (a->cell < b->cell);
+}
+
+static struct place *sort_cells(const struct np_replay *replay, size_t *ret_count,
+				struct np_err *err)
+{
+	int32_t *stages = world_stages(replay, err);
+	struct place *places = malloc((replay->cells.count + 1) * sizeof(*places));
+
+	*ret_count = 0;
+	if (stages && !places)
+		(void)np_fail_nomem(err, "a repaired world");
+	for (uint32_t i = 0; stages && places && i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+
+		if (cell->timed)
+			places[(*ret_count)++] =
+				(struct place){ cell->step, stages[cell->rank], i };
+	}
+	if (stages && places) {
+		qsort(places, *ret_count, sizeof(*places), by_peers);
+	} else {
+		free(places);
+		places = NULL;
+	}
+	free(stages);
+	return places;
+}
+
+/* What each cell of these takes longer than the mean of the others, over all types. */
+static void see_excess(const struct type_times *all, const struct place *peers, size_t count,
+		       double *excess)
+{
+	for (size_t type = 0; type < all->types.count && count > 1; type++) {
+		const double *times = all->times.item[type];
+		double sum = 0;
+
+		for (size_t i = 0; i < count; i++)
+			sum += times[peers[i].cell];
+		for (size_t i = 0; i < count; i++) {
+			double own = times[peers[i].cell];
+			double more = own - (sum - own) / (double)(count - 1);
+
+			excess[peers[i].cell] += more > 0 ? more : 0;
+		}
+	}
+}
+
+static int take_off(const struct type_times *all, struct world_draft *world)
+{
+	const struct np_replay *replay = all->replay;
+	size_t count;
+	struct place *places = sort_cells(replay, &count, all->err);
+	double *excess = calloc(replay->cells.count + 1, sizeof(*excess));
+	int rc = places ? NP_OK : NP_E_NOMEM;
+
+	if (rc == NP_OK && !excess)
+		rc = np_fail_nomem(all->err, "a repaired world");
+	for (size_t from = 0, to = 0; rc == NP_OK && from < count; from = to) {
+		while (to < count && places[to].step == places[from].step &&
+		       places[to].stage == places[from].stage)
+			to++;
+		see_excess(all, &places[from], to - from, excess);
+	}
+	for (size_t i = 0; rc == NP_OK && i < replay->cells.count; i++) {
+		np_ns work = replay->cells.item[i].work[NP_WORK_COMPUTE];
+
+		if (work > 0)
+			world_lower(&world->work[i][NP_WORK_COMPUTE],
+				    1 - excess[i] / (double)work);
+	}
+	free(excess);
+	free(places);
+	return rc;
+}
+
+int world_repair_types(const struct np_replay *replay, const struct np_fix *fixes, size_t count,
+		       struct world_draft *world, struct np_err *err)
+{
+	struct type_times all = { .replay = replay, .err = err };
+	bool any = false;
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		any |= fixes[i].kind == NP_FIX_OPTYPE;
+	if (!any)
+		return NP_OK;
+	rc = see_all(&all, fixes, count);
+	if (rc == NP_OK)
+		rc = check(&all, fixes, count);
+	if (rc == NP_OK)
+		rc = take_off(&all, world);
+	release(&all);
+	return rc;
+}

@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "coord_tcp.h"
+
+#include <poll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "coord_backend.h"
+#include "link.h"
+#include "npuprof/vec.h"
+
+enum {
+	TICK_MS = 20,
+	DIAL_MS = 2000,
+	WELCOME_MS = 3000,
+	NAP_US = 100000,
+	VERSION = 1,
+};
+
+enum kind {
+	KIND_HELLO = 1,
+	KIND_WELCOME,
+	KIND_BCAST,
+	KIND_GATHER,
+	KIND_MAX,
+	KIND_EVENT,
+	KIND_STAMP,
+	KIND_LEAVE,
+	KIND_ALL_LEFT,
+};
+
+struct hello {
+	uint32_t version;
+	int32_t rank;
+	int32_t size;
+	char token[64];
+};
+
+/* What came for a thing that is done together. */
+struct part {
+	uint32_t kind;
+	char *bytes;
+	size_t length;
+};
+
+/* The other end: on rank 0 one for every other rank, elsewhere rank 0. */
+struct peer {
+	struct np_link link;
+	bool there; /* it has come at some time */
+	bool told;  /* NP_EVENT_LOST was made */
+	int64_t left;
+	NP_VEC(struct part) parts;
+	NP_VEC(struct np_stamp) stamps;
+};
+
+struct tcp {
+	struct np_coord coord;
+	char token[64];
+	int listener;
+	struct peer *peers; /* [coord.size]; those that are no peers of this rank stay unused */
+	NP_VEC(struct np_event) events;
+	NP_VEC(struct np_link) strangers; /* who has come and not said who it is */
+	int64_t left;                     /* rounds this rank has left */
+	int64_t rounds;                   /* rounds that all have left */
+};
+
+static struct tcp *tcp_of(struct np_coord *coord)
+{
+	return (struct tcp *)coord;
+}
+
+static bool is_peer(const struct tcp *tcp, int rank)
+{
+	return rank != tcp->coord.rank && (tcp->coord.rank == 0 || rank == 0);
+}
+
+static np_ns steady(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void np_coord_tcp_token(char *token, size_t size)
+{
+	unsigned char bytes[16] = { 0 };
+
+	(void)!getrandom(bytes, sizeof(bytes), 0);
+	for (size_t i = 0; i < sizeof(bytes) && 2 * i + 2 < size; i++)
+		(void)snprintf(token + 2 * i, size - 2 * i, "%02x", bytes[i]);
+}
+
+/* --- what comes in -------------------------------------------------------- */
+
+static void keep_part(struct peer *peer, const struct np_link_message *message)
+{
+	struct part *slot = np_vec_add(&peer->parts, NULL);
+	char *bytes = malloc(message->length + 1);
+
+	if (!slot || !bytes) {
+		free(bytes);
+		if (slot)
+			peer->parts.count--;
+		peer->link.lost = true; /* out of memory: the order of parts cannot be kept */
+		return;
+	}
+	memcpy(bytes, message->bytes, message->length);
+	*slot = (struct part){ message->kind, bytes, message->length };
+}
+
+static void keep_event(struct tcp *tcp, const struct np_event *event)
+{
+	struct np_event *slot = np_vec_add(&tcp->events, NULL);
+
+	if (slot)
+		*slot = *event;
+}
+
+static void hear(struct tcp *tcp, struct peer *peer, const struct np_link_message *message)
+{
+	struct np_event event;
+	struct np_stamp *stamp;
+
+	switch ((enum kind)message->kind) {
+	case KIND_EVENT:
+		if (message->length != sizeof(event))
+			break;
+		memcpy(&event, message->bytes, sizeof(event));
+		keep_event(tcp, &event);
+		break;
+	case KIND_STAMP:
+		stamp = message->length == sizeof(*stamp) ? np_vec_add(&peer->stamps, NULL) : NULL;
+		if (stamp)
+			memcpy(stamp, message->bytes, sizeof(*stamp));
+		break;
+	case KIND_LEAVE:
+		peer->left++;
+		break;
+	case KIND_ALL_LEFT:
+		tcp->rounds++;
+		break;
+	case KIND_BCAST:
+	case KIND_GATHER:
+	case KIND_MAX:
+		keep_part(peer, message);
+		break;
+	default:
+		break; /* KIND_WELCOME */
+	}
+}
+
+static void tell_lost(struct tcp *tcp, int rank)
+{
+	struct np_event event = { .type = NP_EVENT_LOST, .rank = rank };
+
+	if (tcp->peers[rank].told)
+		return;
+	tcp->peers[rank].told = true;
+	keep_event(tcp, &event);
+}
+
+/* Rank 0: one that has come says who it is. False: it is to be sent away. */
+static bool admit(struct tcp *tcp, struct np_link *stranger, const struct np_link_message *message)
+{
+	struct hello hello;
+	struct peer *peer;
+
+	if (message->kind != KIND_HELLO || message->length != sizeof(hello))
+		return false;
+	memcpy(&hello, message->bytes, sizeof(hello));
+	hello.token[sizeof(hello.token) - 1] = '\0';
+	if (hello.version != VERSION || hello.size != tcp->coord.size || hello.rank < 1 ||
+	    hello.rank >= tcp->coord.size || strcmp(hello.token, tcp->token) != 0)
+		return false;
+	peer = &tcp->peers[hello.rank];
+	if (peer->there || peer->link.lost)
+		return false;
+	peer->there = true;
+	np_link_use(&peer->link, stranger->fd);
+	/* What it has said after the greeting stays unread in the socket or comes along. */
+	peer->link.in = stranger->in;
+	stranger->in = (struct np_link_bytes){ 0 };
+	stranger->fd = -1;
+	np_link_close(stranger);
+	np_link_put_first(&peer->link, KIND_WELCOME);
+	return true;
+}
+
+static void meet_strangers(struct tcp *tcp)
+{
+	int fd;
+
+	while (tcp->listener >= 0 && (fd = np_link_accept(tcp->listener)) >= 0) {
+		struct np_link *slot = np_vec_add(&tcp->strangers, NULL);
+
+		if (!slot) {
+			(void)close(fd);
+			break;
+		}
+		*slot = NP_LINK_INIT;
+		np_link_use(slot, fd);
+	}
+	for (size_t i = 0; i < tcp->strangers.count;) {
+		struct np_link *stranger = &tcp->strangers.item[i];
+		struct np_link_message message;
+		bool gone = !np_link_pump(stranger);
+		bool spoke = np_link_take(stranger, &message);
+
+		if (!gone && !spoke) {
+			i++;
+			continue;
+		}
+		if (!spoke || !admit(tcp, stranger, &message))
+			np_link_close(stranger);
+		tcp->strangers.item[i] = tcp->strangers.item[--tcp->strangers.count];
+	}
+}
+
+static void pump_peer(struct tcp *tcp, int rank)
+{
+	struct peer *peer = &tcp->peers[rank];
+	struct np_link_message message;
+
+	if (peer->link.fd >= 0)
+		(void)np_link_pump(&peer->link);
+	while (np_link_take(&peer->link, &message))
+		hear(tcp, peer, &message);
+	if (peer->link.lost)
+		tell_lost(tcp, rank);
+}
+
+/* Rank 0: has everybody left this round? Those that are lost have. */
+static void count_left(struct tcp *tcp)
+{
+	if (tcp->coord.rank != 0 || tcp->left <= tcp->rounds)
+		return;
+	for (int rank = 1; rank < tcp->coord.size; rank++) {
+		if (!tcp->peers[rank].link.lost && tcp->peers[rank].left <= tcp->rounds)
+			return;
+	}
+	tcp->rounds++;
+	for (int rank = 1; rank < tcp->coord.size; rank++)
+		np_link_put(&tcp->peers[rank].link, KIND_ALL_LEFT, NULL, 0);
+}
+
+static void pump(struct tcp *tcp)
+{
+	if (tcp->listener >= 0)
+		meet_strangers(tcp);
+	for (int rank = 0; rank < tcp->coord.size; rank++) {
+		if (is_peer(tcp, rank))
+			pump_peer(tcp, rank);
+	}
+	count_left(tcp);
+}
+
+/* Wait a moment for anything to happen. */
+static void rest(const struct tcp *tcp)
+{
+	struct pollfd *fds = calloc((size_t)tcp->coord.size + 1, sizeof(*fds));
+	nfds_t count = 0;
+
+	for (int rank = 0; fds && rank < tcp->coord.size; rank++) {
+		if (is_peer(tcp, rank) && tcp->peers[rank].link.fd >= 0)
+			fds[count++] = (struct pollfd){ .fd = tcp->peers[rank].link.fd,
+							.events = POLLIN };
+	}
+	if (fds && tcp->listener >= 0)
+		fds[count++] = (struct pollfd){ .fd = tcp->listener, .events = POLLIN };
+	(void)poll(fds, count, TICK_MS);
+	free(fds);
+}
+
+/* --- things done together ------------------------------------------------- */
+
+/* Wait for the next part of this kind; false if the peer is lost before. */
+static bool await_part(struct tcp *tcp, int rank, enum kind kind, struct part *ret)
+{
+	struct peer *peer = &tcp->peers[rank];
+
+	for (;;) {
+		pump(tcp);
+		if (peer->parts.count > 0) {
+			*ret = peer->parts.item[0];
+			peer->parts.count--;
+			memmove(peer->parts.item, peer->parts.item + 1,
+				peer->parts.count * sizeof(*peer->parts.item));
+			if (ret->kind == kind)
+				return true;
+			free(ret->bytes); /* of a thing that was given up */
+			continue;
+		}
+		if (peer->link.lost)
+			return false;
+		rest(tcp);
+	}
+}
+
+static int fail_lost(struct np_err *err)
+{
+	return np_fail(err, NP_E_IO, "the connection to rank 0 is lost");
+}
+
+static int tcp_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *err)
+{
+	struct tcp *tcp = tcp_of(coord);
+	struct part part;
+
+	if (coord->rank == 0) {
+		for (int rank = 1; rank < coord->size; rank++)
+			np_link_put(&tcp->peers[rank].link, KIND_BCAST, text->text, text->length);
+		pump(tcp);
+		return np_buf_check(text, err);
+	}
+	if (!await_part(tcp, 0, KIND_BCAST, &part))
+		return fail_lost(err);
+	np_buf_clear(text);
+	np_buf_add_bytes(text, part.bytes, part.length);
+	free(part.bytes);
+	return np_buf_check(text, err);
+}
+
+static int tcp_gather(struct np_coord *coord, const void *bytes, size_t length,
+		      struct np_buf *ret_all, struct np_err *err)
+{
+	struct tcp *tcp = tcp_of(coord);
+	int rc = NP_OK;
+
+	if (coord->rank != 0) {
+		np_link_put(&tcp->peers[0].link, KIND_GATHER, bytes, length);
+		pump(tcp);
+		return tcp->peers[0].link.lost ? fail_lost(err) : NP_OK;
+	}
+	np_buf_add_bytes(&ret_all[0], bytes, length);
+	for (int rank = 1; rank < coord->size; rank++) {
+		struct part part;
+
+		if (!await_part(tcp, rank, KIND_GATHER, &part))
+			continue; /* it has said nothing: its buffer stays empty */
+		np_buf_add_bytes(&ret_all[rank], part.bytes, part.length);
+		free(part.bytes);
+	}
+	for (int rank = 0; rank < coord->size && rc == NP_OK; rank++)
+		rc = np_buf_check(&ret_all[rank], err);
+	return rc;
+}
+
+static int64_t number_of(const struct part *part, int64_t fallback)
+{
+	if (part->length == sizeof(fallback))
+		memcpy(&fallback, part->bytes, sizeof(fallback));
+	free(part->bytes);
+	return fallback;
+}
+
+static int64_t tcp_max(struct np_coord *coord, int64_t value)
+{
+	struct tcp *tcp = tcp_of(coord);
+	struct part part;
+
+	if (coord->rank != 0) {
+		np_link_put(&tcp->peers[0].link, KIND_MAX, &value, sizeof(value));
+		return await_part(tcp, 0, KIND_MAX, &part) ? number_of(&part, value) : value;
+	}
+	for (int rank = 1; rank < coord->size; rank++) {
+		int64_t other = await_part(tcp, rank, KIND_MAX, &part) ? number_of(&part, value)
+								       : value;
+
+		if (other > value)
+			value = other;
+	}
+	for (int rank = 1; rank < coord->size; rank++)
+		np_link_put(&tcp->peers[rank].link, KIND_MAX, &value, sizeof(value));
+	pump(tcp);
+	return value;
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+static void tcp_send(struct np_coord *coord, int to, const struct np_event *event)
+{
+	struct tcp *tcp = tcp_of(coord);
+
+	if (is_peer(tcp, to))
+		np_link_put(&tcp->peers[to].link, KIND_EVENT, event, sizeof(*event));
+}
+
+static bool tcp_poll(struct np_coord *coord, struct np_event *ret)
+{
+	struct tcp *tcp = tcp_of(coord);
+
+	if (tcp->events.count == 0)
+		pump(tcp);
+	if (tcp->events.count == 0)
+		return false;
+	*ret = tcp->events.item[0];
+	tcp->events.count--;
+	memmove(tcp->events.item, tcp->events.item + 1,
+		tcp->events.count * sizeof(*tcp->events.item));
+	return true;
+}
+
+static void tcp_send_stamp(struct np_coord *coord, int to, const struct np_stamp *stamp)
+{
+	struct tcp *tcp = tcp_of(coord);
+
+	if (is_peer(tcp, to))
+		np_link_put(&tcp->peers[to].link, KIND_STAMP, stamp, sizeof(*stamp));
+}
+
+static bool tcp_take_stamp(struct np_coord *coord, int from, struct np_stamp *ret)
+{
+	struct tcp *tcp = tcp_of(coord);
+	struct peer *peer = &tcp->peers[from];
+
+	if (peer->stamps.count == 0)
+		pump_peer(tcp, from);
+	if (peer->stamps.count == 0)
+		return false;
+	*ret = peer->stamps.item[0];
+	peer->stamps.count--;
+	memmove(peer->stamps.item, peer->stamps.item + 1,
+		peer->stamps.count * sizeof(*peer->stamps.item));
+	return true;
+}
+
+static void tcp_leave(struct np_coord *coord)
+{
+	struct tcp *tcp = tcp_of(coord);
+
+	tcp->left++;
+	if (coord->rank != 0)
+		np_link_put(&tcp->peers[0].link, KIND_LEAVE, NULL, 0);
+}
+
+static bool tcp_all_left(struct np_coord *coord)
+{
+	struct tcp *tcp = tcp_of(coord);
+
+	pump(tcp);
+	if (coord->rank != 0 && tcp->peers[0].link.lost)
+		return true;
+	return tcp->rounds >= tcp->left;
+}
+
+static bool tcp_lost(const struct np_coord *coord, int rank)
+{
+	const struct tcp *tcp = (const struct tcp *)coord;
+
+	return is_peer(tcp, rank) && tcp->peers[rank].link.lost;
+}
+
+/* --- coming together ------------------------------------------------------ */
+
+/* Say what is still to be said, for a moment. */
+static void drain(struct tcp *tcp)
+{
+	np_ns end = steady() + (np_ns)2 * 1000000000;
+
+	for (int rank = 0; rank < tcp->coord.size; rank++) {
+		struct np_link *link = &tcp->peers[rank].link;
+
+		while (link->fd >= 0 && link->out.begin < link->out.end && steady() < end) {
+			(void)np_link_pump(link);
+			(void)usleep(1000);
+		}
+	}
+}
+
+static void tcp_close(struct np_coord *coord)
+{
+	struct tcp *tcp = tcp_of(coord);
+
+	drain(tcp);
+	for (int rank = 0; rank < coord->size; rank++) {
+		struct peer *peer = &tcp->peers[rank];
+
+		np_link_close(&peer->link);
+		for (size_t i = 0; i < peer->parts.count; i++)
+			free(peer->parts.item[i].bytes);
+		np_vec_release(&peer->parts);
+		np_vec_release(&peer->stamps);
+	}
+	for (size_t i = 0; i < tcp->strangers.count; i++)
+		np_link_close(&tcp->strangers.item[i]);
+	np_vec_release(&tcp->strangers);
+	np_vec_release(&tcp->events);
+	if (tcp->listener >= 0)
+		(void)close(tcp->listener);
+	free(tcp->peers);
+	free(tcp);
+}
+
+int np_coord_tcp_late(const struct np_tcp_place *place, int listener, struct np_coord **ret,
+		      struct np_err *err)
+{
+	static const struct np_coord_ops ops = {
+		tcp_close,      tcp_bcast,      tcp_gather, tcp_max,      tcp_send, tcp_poll,
+		tcp_send_stamp, tcp_take_stamp, tcp_leave,  tcp_all_left, tcp_lost,
+	};
+	struct tcp *tcp = calloc(1, sizeof(*tcp));
+
+	if (tcp)
+		tcp->peers = calloc((size_t)place->size, sizeof(*tcp->peers));
+	if (!tcp || !tcp->peers) {
+		free(tcp);
+		return np_fail_nomem(err, "the coordination");
+	}
+	tcp->coord = (struct np_coord){ &ops, place->rank, place->size };
+	tcp->listener = listener;
+	memcpy(tcp->token, place->token, sizeof(tcp->token));
+	for (int rank = 0; rank < place->size; rank++)
+		tcp->peers[rank].link = NP_LINK_INIT;
+	*ret = &tcp->coord;
+	return NP_OK;
+}
+
+/* Greet rank 0 and wait for its welcome. What was put into the link before follows. */
+static bool greet(struct tcp *tcp, const struct np_tcp_place *place, int fd)
+{
+	struct hello hello = { VERSION, place->rank, place->size, "" };
+	struct np_link link = NP_LINK_INIT;
+	np_ns end = steady() + (np_ns)WELCOME_MS * 1000000;
+	struct np_link_message message;
+
+	memcpy(hello.token, place->token, sizeof(hello.token));
+	np_link_use(&link, fd);
+	np_link_put(&link, KIND_HELLO, &hello, sizeof(hello));
+	while (np_link_pump(&link) && steady() < end) {
+		struct pollfd wait = { .fd = link.fd, .events = POLLIN };
+
+		if (!np_link_take(&link, &message)) {
+			(void)poll(&wait, 1, TICK_MS);
+			continue;
+		}
+		if (message.kind != KIND_WELCOME)
+			break;
+		link.out = tcp->peers[0].link.out;
+		tcp->peers[0].link = link;
+		tcp->peers[0].there = true;
+		return true;
+	}
+	np_link_close(&link);
+	return false;
+}
+
+static bool join_once(struct tcp *tcp, const struct np_tcp_place *place)
+{
+	const char *at = place->hosts;
+
+	while (*at) {
+		size_t length = strcspn(at, ",");
+		char host[256];
+		int fd;
+
+		(void)snprintf(host, sizeof(host), "%.*s", (int)length, at);
+		fd = np_link_dial(host, place->port, DIAL_MS);
+		if (fd >= 0 && greet(tcp, place, fd))
+			return true;
+		at += length + (at[length] == ',' ? 1 : 0);
+	}
+	return false;
+}
+
+int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_place *place, int timeout_s,
+		      struct np_err *err)
+{
+	np_ns end = steady() + (np_ns)timeout_s * 1000000000;
+
+	do {
+		if (join_once(tcp_of(coord), place))
+			return NP_OK;
+		(void)usleep(NAP_US);
+	} while (steady() < end);
+	return np_fail(err, NP_E_IO,
+		       "launcher %d does not reach launcher 0 at %.300s port %d within %d s; is it "
+		       "started, with the same job and the same number of launchers, and does a "
+		       "firewall let it pass?",
+		       place->rank, place->hosts, place->port, timeout_s);
+}
+
+static int absent(const struct tcp *tcp, int *ret_first)
+{
+	int count = 0;
+
+	for (int rank = tcp->coord.size - 1; tcp->coord.rank == 0 && rank > 0; rank--) {
+		if (tcp->peers[rank].there)
+			continue;
+		count++;
+		*ret_first = rank;
+	}
+	return count;
+}
+
+bool np_coord_tcp_complete(struct np_coord *coord, int timeout_s)
+{
+	struct tcp *tcp = tcp_of(coord);
+	np_ns end = steady() + (np_ns)timeout_s * 1000000000;
+	int first;
+
+	if (coord->rank != 0) {
+		if (!tcp->peers[0].there)
+			tcp->peers[0].link.lost = true;
+		return tcp->peers[0].there;
+	}
+	while (absent(tcp, &first) > 0 && steady() < end) {
+		pump(tcp);
+		rest(tcp);
+	}
+	for (int rank = 1; rank < coord->size; rank++) {
+		if (!tcp->peers[rank].there)
+			tcp->peers[rank].link.lost = true;
+	}
+	return absent(tcp, &first) == 0;
+}
+
+static int await_all(struct tcp *tcp, int timeout_s, struct np_err *err)
+{
+	np_ns end = steady() + (np_ns)timeout_s * 1000000000;
+	int first = 0;
+	int missing;
+
+	while ((missing = absent(tcp, &first)) > 0) {
+		if (steady() >= end)
+			return np_fail(err, NP_E_IO,
+				       "%d of %d launchers did not come within %d s, the first of "
+				       "them is launcher %d; are all started, with the same job?",
+				       missing, tcp->coord.size, timeout_s, first);
+		pump(tcp);
+		rest(tcp);
+	}
+	return NP_OK;
+}
+
+int np_coord_tcp_open(const struct np_tcp_place *place, int listener, int timeout_s,
+		      struct np_coord **ret, struct np_err *err)
+{
+	struct np_coord *coord = NULL;
+	int rc = np_coord_tcp_late(place, listener, &coord, err);
+
+	if (rc < 0)
+		return rc;
+	rc = place->rank == 0 ? await_all(tcp_of(coord), timeout_s, err)
+			      : np_coord_tcp_join(coord, place, timeout_s, err);
+	/* Nobody begins before all are there. */
+	if (rc == NP_OK && place->rank != 0) {
+		NP_CLEANUP(np_buf_release) struct np_buf go = NP_BUF_INIT;
+
+		rc = np_coord_bcast(coord, &go, err);
+		if (rc < 0)
+			rc = np_fail(err, rc,
+				     "launcher 0 gave up: not all launchers came in time");
+	} else if (rc == NP_OK) {
+		NP_CLEANUP(np_buf_release) struct np_buf go = NP_BUF_INIT;
+
+		np_buf_add(&go, "go");
+		rc = np_coord_bcast(coord, &go, err);
+	}
+	if (rc < 0)
+		np_coord_close(coord);
+	else
+		*ret = coord;
+	return rc;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_MODE_H
+#define NP_MODE_H
+
+#include "npuprof/err.h"
+
+/*
+ * How the launchers of a job talk to each other
+ * =============================================
+ *
+ *	mpi     the launchers are MPI processes under mpirun, the application is none
+ *	helper  the application is an MPI program: the launchers never call MPI. A helper
+ *	        process does, before the application starts, only to learn where rank 0 is;
+ *	        from then on there is TCP
+ *	inapp   the same, but a library inside the application tells where rank 0 is when
+ *	        MPI_Init is called: for MPI libraries of which a second program may not be started
+ *	tcp     no MPI: one launcher for each node, and workers that somebody else starts
+ *	        (torchrun) and that our library in them makes known
+ */
+enum np_mode {
+	NP_MODE_MPI,
+	NP_MODE_HELPER,
+	NP_MODE_INAPP,
+	NP_MODE_TCP,
+};
+
+/* "auto" and the modes in their order, ending with NULL. */
+extern const char *const np_mode_choices[];
+
+const char *np_mode_name(enum np_mode mode);
+
+struct np_mode_choice {
+	enum np_mode mode;
+	char reason[200];
+	int rank;       /* of this launcher, as far as the environment tells; else -1 */
+	int size;       /* likewise */
+	char host[256]; /* tcp: where node 0 is; "" if there is one node */
+	int port;
+};
+
+struct np_collect_options;
+
+/*
+ * Decide from the options, the environment and the application. NP_E_USAGE for a
+ * rendezvous that is incomplete.
+ */
+int np_mode_choose(const struct np_collect_options *options, char *const *app,
+		   struct np_mode_choice *ret, struct np_err *err) NP_MUST_USE;
+
+/* Is this program linked with MPI? False for what is no ELF program or cannot be read. */
+bool np_application_uses_mpi(const char *name);
+
+#endif /* NP_MODE_H */

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comparison.h"
+
+#include <math.h>
+
+/* Which changes are more than noise. */
+
+#define SIGNIFICANT 0.05
+
+const char *cmp_verdict_name(enum cmp_verdict verdict)
+{
+	static const char *const names[] = {
+		[CMP_UNTESTED] = "untested",
+		[CMP_NOISE] = "noise",
+		[CMP_REGRESSION] = "regression",
+		[CMP_IMPROVEMENT] = "improvement",
+	};
+
+	return names[verdict];
+}
+
+/* The share is of the larger side, so that swapping them changes only the sign. */
+static bool matters(const struct cmp_options *options, const struct cmp_change *change)
+{
+	double most = (double)(change->ns[CMP_BASE] > change->ns[CMP_NEW] ? change->ns[CMP_BASE]
+									  : change->ns[CMP_NEW]);
+	double size = fabs((double)change->delta);
+
+	return change->delta != 0 && size >= options->min_ns && size >= options->min_share * most;
+}
+
+enum cmp_verdict cmp_judge(const struct cmp_options *options, const struct cmp_change *change,
+			   double p)
+{
+	if (change->delta == NP_UNKNOWN)
+		return CMP_UNTESTED;
+	if (!matters(options, change))
+		return options->no_stats || !isnan(p) || change->delta == 0 ? CMP_NOISE
+									    : CMP_UNTESTED;
+	if (!options->no_stats && isnan(p))
+		return CMP_UNTESTED;
+	if (!options->no_stats && p >= SIGNIFICANT)
+		return CMP_NOISE;
+	return change->delta > 0 ? CMP_REGRESSION : CMP_IMPROVEMENT;
+}
+
+static int test_values(const struct comparison *comparison, double *const values[CMP_SIDES],
+		       struct cmp_change *change, struct np_err *err)
+{
+	const struct cmp_values base = { values[CMP_BASE],
+					 comparison->sides[CMP_BASE].steps.count };
+	const struct cmp_values new_ = { values[CMP_NEW], comparison->sides[CMP_NEW].steps.count };
+	int rc = cmp_test(base, new_, &change->test, err);
+
+	change->q = change->test.p;
+	return rc;
+}
+
+static int test_leaves(struct comparison *comparison, struct np_err *err)
+{
+	size_t count = comparison->leaves.count;
+	double *p = malloc((count + 1) * sizeof(*p));
+	int rc = p ? NP_OK : np_fail_nomem(err, "tests");
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		struct cmp_leaf *leaf = &comparison->leaves.item[i];
+
+		rc = test_values(comparison, leaf->steps, &leaf->change, err);
+		p[i] = leaf->change.test.p;
+	}
+	if (rc == NP_OK)
+		rc = cmp_adjust(p, count, err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		struct cmp_change *change = &comparison->leaves.item[i].change;
+
+		change->q = p[i];
+		change->verdict = cmp_judge(&comparison->options, change, p[i]);
+	}
+	free(p);
+	return rc;
+}
+
+int cmp_test_changes(struct comparison *comparison, struct np_err *err)
+{
+	double *const spans[] = { comparison->sides[0].step_span, comparison->sides[1].step_span };
+	double *const hidden[] = { comparison->sides[0].step_overlap,
+				   comparison->sides[1].step_overlap };
+	int rc = test_values(comparison, spans, &comparison->step, err);
+
+	if (rc == NP_OK && comparison->overlapped.delta != NP_UNKNOWN)
+		rc = test_values(comparison, hidden, &comparison->overlapped, err);
+	if (rc < 0)
+		return rc;
+	comparison->step.verdict =
+		cmp_judge(&comparison->options, &comparison->step, comparison->step.test.p);
+	/* More of it is better, so it is neither a regression nor an improvement by itself. */
+	comparison->overlapped.verdict = CMP_UNTESTED;
+	return test_leaves(comparison, err);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "views.h"
+
+const char *const cmp_view_names[CMP_VIEWS + 1] = {
+	[CMP_VIEW_KERNEL] = "kernel",
+	[CMP_VIEW_KERNEL_TYPE] = "kernel-type",
+	[CMP_VIEW_COMMUNICATION] = "communication",
+	[CMP_VIEW_API] = "api",
+	[CMP_VIEW_OPERATOR] = "operator",
+	[CMP_VIEW_MODULE] = "module",
+	[CMP_VIEW_MEMORY] = "memory",
+};
+
+/* Views that need details: the sections, and which of them they cannot do without. */
+static const struct {
+	unsigned wants;
+	unsigned needs;
+	int (*reduce)(struct cmp_view_rank *rank);
+} ways[CMP_VIEWS] = {
+	[CMP_VIEW_COMMUNICATION] = { NP_DETAIL_OPS | NP_DETAIL_SMALL, NP_DETAIL_OPS,
+				     cmp_view_communication },
+	[CMP_VIEW_API] = { NP_DETAIL_FRAMEWORK, NP_DETAIL_FRAMEWORK, cmp_view_api },
+	[CMP_VIEW_OPERATOR] = { NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES,
+				NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS, cmp_view_operator },
+	[CMP_VIEW_MODULE] = { NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_KERNELS |
+				      NP_DETAIL_LAUNCHES,
+			      NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_KERNELS,
+			      cmp_view_module },
+	[CMP_VIEW_MEMORY] = { NP_DETAIL_MEMORY_OPS, NP_DETAIL_MEMORY_OPS, cmp_view_memory },
+};
+
+enum cmp_view cmp_view_find(const char *name)
+{
+	int i = 0;
+
+	while (i < CMP_VIEWS && strcmp(cmp_view_names[i], name) != 0)
+		i++;
+	return (enum cmp_view)i;
+}
+
+static void release_rows(struct cmp_rows *rows)
+{
+	np_vec_release(&rows->list);
+	np_idmap_free(rows->places);
+	rows->places = NULL;
+}
+
+void cmp_views_release(struct cmp_views *views)
+{
+	for (int i = 0; i < CMP_VIEWS; i++)
+		release_rows(&views->rows[i]);
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+static struct cmp_row *find_row(struct cmp_rows *rows, np_str key, np_str second,
+				struct np_err *err)
+{
+	int64_t id = (int64_t)key << 32 | second;
+	struct cmp_row *row;
+	uint32_t place;
+
+	if (!rows->places)
+		rows->places = np_idmap_new();
+	if (!rows->places) {
+		(void)np_fail_nomem(err, "a view");
+		return NULL;
+	}
+	place = np_idmap_get(rows->places, id);
+	if (place != NP_IDMAP_NONE)
+		return &rows->list.item[place];
+	row = np_vec_add(&rows->list, err);
+	if (!row || np_idmap_set(rows->places, id, (uint32_t)(rows->list.count - 1), err) < 0)
+		return NULL;
+	row->key[0] = key;
+	row->key[1] = second;
+	for (int i = 0; i < CMP_SIDES; i++) {
+		row->side[i].least = NP_UNKNOWN;
+		row->side[i].most = NP_UNKNOWN;
+	}
+	return row;
+}
+
+static void add_tally(struct cmp_tally *to, const struct cmp_tally *from)
+{
+	to->count += from->count;
+	to->total += from->total;
+	to->self += from->self;
+	to->bytes += from->bytes;
+	if (from->least == NP_UNKNOWN)
+		return;
+	if (to->least == NP_UNKNOWN || from->least < to->least)
+		to->least = from->least;
+	if (to->most == NP_UNKNOWN || from->most > to->most)
+		to->most = from->most;
+}
+
+int cmp_view_add(struct cmp_view_rank *rank, enum cmp_view view, const char *name,
+		 const char *second, const struct cmp_tally *tally)
+{
+	np_str key[2] = { NP_STR_NONE, NP_STR_NONE };
+	struct cmp_row *row;
+	int rc = np_strtab_add(rank->comparison->names, name, strlen(name), &key[0], rank->err);
+
+	if (rc == NP_OK && second)
+		rc = np_strtab_add(rank->comparison->names, second, strlen(second), &key[1],
+				   rank->err);
+	if (rc < 0)
+		return rc;
+	row = find_row(&rank->rows[view], key[0], key[1], rank->err);
+	if (!row)
+		return NP_E_NOMEM;
+	add_tally(&row->side[rank->which], tally);
+	return NP_OK;
+}
+
+bool cmp_view_takes(const struct cmp_view_rank *rank, uint32_t step)
+{
+	return step != NP_NO_STEP &&
+	       cmp_step_of(rank->side, rank->rank->steps.item[step].id) != SIZE_MAX;
+}
+
+static int merge(struct cmp_rows *to, const struct cmp_rows *from, struct np_err *err)
+{
+	for (size_t i = 0; i < from->list.count; i++) {
+		const struct cmp_row *each = &from->list.item[i];
+		struct cmp_row *row = find_row(to, each->key[0], each->key[1], err);
+
+		if (!row)
+			return NP_E_NOMEM;
+		for (int j = 0; j < CMP_SIDES; j++)
+			add_tally(&row->side[j], &each->side[j]);
+	}
+	return NP_OK;
+}
+
+/* --- kernels, which are reduced already ------------------------------------------------------ */
+
+static int add_kernels(struct cmp_views *views, const struct cmp_rank_kernels *kernels,
+		       enum cmp_which which, struct np_err *err)
+{
+	for (size_t i = 0; i < kernels->cells.count; i++) {
+		const struct cmp_kernel_cell *cell = &kernels->cells.item[i];
+		const struct cmp_kernel_group *group = &kernels->groups.item[cell->group];
+		const struct cmp_tally tally = { .count = cell->count,
+						 .total = cell->total,
+						 .least = cell->least,
+						 .most = cell->most };
+		struct cmp_row *by_shape;
+		struct cmp_row *by_core;
+
+		if (group->type == NP_STR_NONE)
+			continue;
+		by_shape = find_row(&views->rows[CMP_VIEW_KERNEL], group->type, group->shapes, err);
+		if (by_shape)
+			add_tally(&by_shape->side[which], &tally);
+		by_core =
+			find_row(&views->rows[CMP_VIEW_KERNEL_TYPE], group->type, group->core, err);
+		if (!by_shape || !by_core)
+			return NP_E_NOMEM;
+		add_tally(&by_core->side[which], &tally);
+	}
+	return NP_OK;
+}
+
+static int take_kernels(struct cmp_views *views, struct np_err *err)
+{
+	const struct comparison *comparison = views->comparison;
+	int rc = NP_OK;
+
+	for (int which = 0; which < CMP_SIDES; which++) {
+		for (size_t i = 0; i < comparison->pairs.count && rc == NP_OK; i++) {
+			size_t rank = comparison->pairs.item[i].rank[which];
+
+			rc = add_kernels(views, &comparison->sides[which].kernels[rank],
+					 (enum cmp_which)which, err);
+		}
+	}
+	return rc;
+}
+
+/* --- details --------------------------------------------------------------------------------- */
+
+struct job {
+	struct cmp_rows rows[CMP_VIEWS];
+	unsigned has;
+	struct np_err err;
+};
+
+struct work {
+	struct comparison *comparison;
+	struct cmp_views *views;
+	unsigned wants;
+	struct job *jobs;
+};
+
+static bool wants_view(const struct cmp_views *views, int view)
+{
+	return (views->wanted >> view & 1) != 0;
+}
+
+static void reduce_rank(void *context, size_t index)
+{
+	struct work *work = context;
+	struct comparison *comparison = work->comparison;
+	struct job *job = &work->jobs[index];
+	enum cmp_which which = index < comparison->pairs.count ? CMP_BASE : CMP_NEW;
+	size_t pair = index - (which == CMP_NEW ? comparison->pairs.count : 0);
+	size_t at = comparison->pairs.item[pair].rank[which];
+	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+	struct cmp_view_rank rank = { .comparison = comparison,
+				      .side = &comparison->sides[which],
+				      .which = which,
+				      .rows = job->rows,
+				      .err = &job->err };
+	int rc = np_detail_load(rank.side->analysis->run, at, work->wants, &detail, &job->err);
+
+	rank.rank = rank.side->analysis->run->ranks[at];
+	rank.detail = detail;
+	if (rc < 0)
+		return;
+	job->has = detail->has;
+	for (int i = 0; i < CMP_VIEWS && rc == NP_OK; i++) {
+		if (wants_view(work->views, i) && ways[i].reduce &&
+		    (ways[i].needs & ~detail->has) == 0)
+			rc = ways[i].reduce(&rank);
+	}
+}
+
+static int merge_jobs(struct work *work, size_t count, struct np_err *err)
+{
+	struct cmp_views *views = work->views;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		unsigned side = i < work->comparison->pairs.count ? 1U << CMP_BASE : 1U << CMP_NEW;
+
+		if (work->jobs[i].err.code == NP_E_NOMEM)
+			rc = np_fail_nomem(err, "a view");
+		for (int j = 0; j < CMP_VIEWS && rc == NP_OK; j++) {
+			if (!wants_view(views, j) || !ways[j].reduce)
+				continue;
+			if (ways[j].needs & ~work->jobs[i].has)
+				views->missing[j] |= side;
+			rc = merge(&views->rows[j], &work->jobs[i].rows[j], err);
+		}
+	}
+	return rc;
+}
+
+static int take_details(struct comparison *comparison, struct cmp_views *views, struct np_err *err)
+{
+	size_t count = comparison->pairs.count * CMP_SIDES;
+	struct work work = { .comparison = comparison, .views = views };
+	int rc;
+
+	for (int i = 0; i < CMP_VIEWS; i++)
+		work.wants |= wants_view(views, i) ? ways[i].wants : 0;
+	if (work.wants == 0)
+		return NP_OK;
+	work.jobs = calloc(count + 1, sizeof(*work.jobs));
+	if (!work.jobs)
+		return np_fail_nomem(err, "views");
+	np_workers_run(comparison->options.workers, count, reduce_rank, &work);
+	rc = merge_jobs(&work, count, err);
+	for (size_t i = 0; i < count; i++) {
+		for (int j = 0; j < CMP_VIEWS; j++)
+			release_rows(&work.jobs[i].rows[j]);
+	}
+	free(work.jobs);
+	return rc;
+}
+
+/* --- order ----------------------------------------------------------------------------------- */
+
+struct sorted {
+	struct cmp_row row;
+	double size;
+	const char *name;
+	const char *second;
+};
+
+static int by_difference(const void *left, const void *right)
+{
+	const struct sorted *a = left;
+	const struct sorted *b = right;
+	int order = (a->size < b->size) - (a->size > b->size);
+
+	if (order == 0)
+		order = strcmp(a->name, b->name);
+	return order ? order : strcmp(a->second, b->second);
+}
+
+/* Small tasks stay below their operator: they are compared by name only. */
+static double size_of(const struct comparison *comparison, const struct cmp_row *row,
+		      enum cmp_view view)
+{
+	double a = (double)comparison->sides[CMP_BASE].cells;
+	double b = (double)comparison->sides[CMP_NEW].cells;
+	double delta = (double)row->side[CMP_NEW].total / b - (double)row->side[CMP_BASE].total / a;
+
+	if (view == CMP_VIEW_COMMUNICATION || view == CMP_VIEW_MODULE)
+		return 0;
+	if (view == CMP_VIEW_MEMORY)
+		delta = (double)row->side[CMP_NEW].bytes / b - (double)row->side[CMP_BASE].bytes / a;
+	return delta < 0 ? -delta : delta;
+}
+
+static int sort_view(struct cmp_views *views, enum cmp_view view, struct np_err *err)
+{
+	const struct comparison *comparison = views->comparison;
+	struct cmp_rows *rows = &views->rows[view];
+	struct sorted *all = calloc(rows->list.count + 1, sizeof(*all));
+
+	if (!all)
+		return np_fail_nomem(err, "a view");
+	for (size_t i = 0; i < rows->list.count; i++) {
+		const struct cmp_row *row = &rows->list.item[i];
+		const char *second = cmp_text(comparison, row->key[1]);
+
+		all[i] = (struct sorted){ *row, size_of(comparison, row, view),
+					  cmp_text(comparison, row->key[0]), second ? second : "" };
+	}
+	qsort(all, rows->list.count, sizeof(*all), by_difference);
+	for (size_t i = 0; i < rows->list.count; i++)
+		rows->list.item[i] = all[i].row;
+	free(all);
+	return NP_OK;
+}
+
+int cmp_views_measure(struct comparison *comparison, uint64_t wanted, struct cmp_views *ret,
+		      struct np_err *err)
+{
+	int rc;
+
+	*ret = (struct cmp_views){ .comparison = comparison, .wanted = wanted };
+	rc = take_kernels(ret, err);
+	if (rc == NP_OK)
+		rc = take_details(comparison, ret, err);
+	for (int i = 0; i < CMP_VIEWS && rc == NP_OK; i++)
+		rc = sort_view(ret, (enum cmp_view)i, err);
+	return rc;
+}

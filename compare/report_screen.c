@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include "npuprof/grid.h"
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define BAR_WIDTH    24
+#define MOST_CAUSES  5
+#define MOST_NOTES   6
+#define MOST_CHANGES 5
+
+/* A part of the page: a title, then a grid or lines. */
+struct section {
+	const char *title;
+	struct np_grid *grid;
+	struct np_buf text;
+};
+
+struct page {
+	struct section sections[10];
+	size_t count;
+};
+
+static struct section *add_section(struct page *page, const char *title)
+{
+	struct section *section = &page->sections[page->count++];
+
+	*section = (struct section){ .title = title, .text = NP_BUF_INIT };
+	return section;
+}
+
+static void release_page(struct page *page)
+{
+	for (size_t i = 0; i < page->count; i++) {
+		np_grid_free(page->sections[i].grid);
+		np_buf_release(&page->sections[i].text);
+	}
+}
+
+static void put_signed(struct np_buf *buf, np_ns ns)
+{
+	np_buf_add(buf, ns < 0 ? "−" : ns > 0 ? "+" : "");
+	np_text_duration(buf, ns < 0 ? -ns : ns);
+}
+
+static void put_share(struct np_buf *buf, np_ns base, np_ns delta)
+{
+	if (base > 0)
+		np_buf_printf(buf, "%+.1f %%", 100 * (double)delta / (double)base);
+	else
+		np_buf_add(buf, delta ? "new" : "");
+}
+
+/* --- verdict --------------------------------------------------------------------------------- */
+
+static void put_certainty(struct np_buf *buf, const struct comparison *comparison)
+{
+	const struct cmp_change *step = &comparison->step;
+
+	if (comparison->options.no_stats)
+		return;
+	if (isnan(step->test.p)) {
+		np_buf_add(buf, ", with too few steps to tell it from noise");
+		return;
+	}
+	np_buf_printf(buf, " (p = %.2g", step->test.p);
+	if (isfinite(step->test.detectable) && step->verdict == CMP_NOISE) {
+		np_buf_add(buf, "; less than ");
+		np_text_duration(buf, llround(step->test.detectable));
+		np_buf_add(buf, " would not show");
+	}
+	np_buf_add(buf, ")");
+}
+
+static const char *headline(const struct comparison *comparison)
+{
+	switch (comparison->step.verdict) {
+	case CMP_REGRESSION:
+		return "regression";
+	case CMP_IMPROVEMENT:
+		return "improvement";
+	case CMP_NOISE:
+		return comparison->step.delta == 0 ? "no difference" : "no significant difference";
+	case CMP_UNTESTED:
+	default:
+		return comparison->step.delta > 0 ? "slower" : "faster";
+	}
+}
+
+void report_put_verdict(struct np_buf *buf, const struct report *report)
+{
+	const struct comparison *comparison = report->comparison;
+	const struct cmp_change *step = &comparison->step;
+
+	np_buf_printf(buf, "%s: the step takes ", headline(comparison));
+	np_text_duration(buf, step->ns[CMP_NEW]);
+	np_buf_add(buf, " instead of ");
+	np_text_duration(buf, step->ns[CMP_BASE]);
+	np_buf_add(buf, ", ");
+	put_signed(buf, step->delta);
+	np_buf_add(buf, " or ");
+	put_share(buf, step->ns[CMP_BASE], step->delta);
+	put_certainty(buf, comparison);
+	if (comparison->causes.count > 0)
+		np_buf_printf(buf, ". First: %s", comparison->causes.item[0].text);
+}
+
+/* --- sections -------------------------------------------------------------------------------- */
+
+static void put_side(struct np_buf *buf, const struct report *report, enum cmp_which which)
+{
+	const struct comparison *comparison = report->comparison;
+	const struct cmp_side *side = &comparison->sides[which];
+
+	np_buf_printf(buf, "%s: %s, %zu rank%s, %zu step%s\n", which == CMP_BASE ? "base" : "new ",
+		      report->input[which], comparison->pairs.count,
+		      comparison->pairs.count == 1 ? "" : "s", side->steps.count,
+		      side->steps.count == 1 ? "" : "s");
+}
+
+/* A bar to the right for what got slower, to the left for what got faster. */
+static void put_bar(struct np_grid *grid, np_ns delta, np_ns most)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf bar = NP_BUF_INIT;
+	double size = most ? fabs((double)delta) / (double)most * BAR_WIDTH / 2 : 0;
+	int length = (int)lround(size);
+
+	if (length == 0 && delta != 0)
+		length = 1;
+	for (int i = 0; i < BAR_WIDTH / 2 - (delta < 0 ? length : 0); i++)
+		np_buf_add_char(&bar, ' ');
+	for (int i = 0; i < length && delta < 0; i++)
+		np_buf_add(&bar, "◄");
+	np_buf_add(&bar, "│");
+	for (int i = 0; i < length && delta > 0; i++)
+		np_buf_add(&bar, "█");
+	np_grid_cell(grid, bar.text);
+}
+
+static void put_change(struct np_grid *grid, const char *name, np_ns base, np_ns new_, np_ns most,
+		       const char *verdict)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+
+	np_grid_cell(grid, name);
+	np_grid_duration(grid, base);
+	np_grid_duration(grid, new_);
+	put_signed(&text, new_ - base);
+	np_grid_cell(grid, text.text);
+	np_buf_clear(&text);
+	put_share(&text, base, new_ - base);
+	np_grid_cell(grid, text.text);
+	put_bar(grid, new_ - base, most);
+	np_grid_cell(grid, verdict);
+}
+
+static int put_waterfall(struct section *section, const struct report *report, struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "leaf", NP_LEFT, true },   { "base", NP_RIGHT, false },
+		{ "new", NP_RIGHT, false },  { "change", NP_RIGHT, false },
+		{ "", NP_RIGHT, false },     { "", NP_LEFT, false },
+		{ "verdict", NP_LEFT, false },
+	};
+	const struct comparison *comparison = report->comparison;
+	np_ns most = 0;
+	np_ns rest[CMP_SIDES] = { 0, 0 };
+	size_t shown = comparison->leaves.count < report->top ? comparison->leaves.count
+							      : report->top;
+
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		np_ns delta = comparison->leaves.item[i].change.delta;
+
+		most = (delta < 0 ? -delta : delta) > most ? (delta < 0 ? -delta : delta) : most;
+	}
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
+
+		if (i < shown) {
+			put_change(section->grid, leaf->path, leaf->change.ns[0],
+				   leaf->change.ns[1], most,
+				   cmp_verdict_name(leaf->change.verdict));
+			continue;
+		}
+		rest[0] += leaf->change.ns[0];
+		rest[1] += leaf->change.ns[1];
+	}
+	if (shown < comparison->leaves.count)
+		put_change(section->grid, "rest", rest[0], rest[1], most, "");
+	put_change(section->grid, "step", comparison->step.ns[0], comparison->step.ns[1], most,
+		   cmp_verdict_name(comparison->step.verdict));
+	if (comparison->overlapped.delta != NP_UNKNOWN) {
+		np_buf_add(&section->text, "beside it, communication hidden under computing: ");
+		np_text_duration(&section->text, comparison->overlapped.ns[1]);
+		np_buf_add(&section->text, " instead of ");
+		np_text_duration(&section->text, comparison->overlapped.ns[0]);
+		np_buf_add(&section->text, "\n");
+	}
+	return NP_OK;
+}
+
+static void put_causes(struct section *section, const struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->causes.count && i < MOST_CAUSES; i++) {
+		np_buf_printf(&section->text, "%zu. %s\n", i + 1, comparison->causes.item[i].text);
+	}
+}
+
+static void put_structure(struct section *section, const struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->structure.count && i < MOST_CHANGES; i++) {
+		const struct cmp_structure *each = &comparison->structure.item[i];
+
+		np_buf_printf(&section->text, "%" PRId64 " × %s: %s", each->count, each->kind,
+			      each->what);
+		if (each->from && each->to)
+			np_buf_printf(&section->text, ", %s → %s", each->from, each->to);
+		np_buf_add(&section->text, "\n");
+	}
+	if (comparison->structure.count > MOST_CHANGES)
+		np_buf_printf(&section->text, "… and %zu more: -f csv --table structure\n",
+			      comparison->structure.count - MOST_CHANGES);
+}
+
+/* The rank that most of the waiting began with, or SIZE_MAX. */
+static size_t straggler(const struct np_analysis *analysis)
+{
+	const struct np_run *run = analysis->run;
+	size_t worst = SIZE_MAX;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		np_ns cost = run->ranks[i] ? analysis->origin.ranks[i].cost : 0;
+
+		if (cost > 0 && (worst == SIZE_MAX || cost > analysis->origin.ranks[worst].cost))
+			worst = i;
+	}
+	return worst;
+}
+
+static void put_stragglers(struct section *section, const struct comparison *comparison)
+{
+	for (int i = 0; i < CMP_SIDES; i++) {
+		const struct np_analysis *analysis = comparison->sides[i].analysis;
+		size_t worst = straggler(analysis);
+
+		if (worst == SIZE_MAX || analysis->blame.total <= 0)
+			continue;
+		np_buf_printf(&section->text,
+			      "%s: most waiting began with rank %" PRId32 " (%.0f %%)\n",
+			      i == CMP_BASE ? "base" : "new ", analysis->run->ranks[worst]->id,
+			      100 * (double)analysis->origin.ranks[worst].cost /
+				      (double)analysis->blame.total);
+	}
+}
+
+static void put_memory(struct section *section, const struct cmp_memory *memory)
+{
+	for (size_t i = 0; i < memory->list.count; i++) {
+		const struct cmp_memory_peak *peak = &memory->list.item[i];
+
+		/* What did not change needs no line. */
+		if (peak->bytes[0] == peak->bytes[1])
+			continue;
+		np_buf_printf(&section->text, "%s: ", peak->component);
+		np_text_bytes(&section->text, peak->bytes[1]);
+		np_buf_add(&section->text, " instead of ");
+		np_text_bytes(&section->text, peak->bytes[0]);
+		np_buf_add(&section->text, "\n");
+	}
+}
+
+static void put_gate(struct section *section, const struct cmp_gate *gate)
+{
+	np_buf_printf(&section->text, "%s\n", cmp_gate_result_name(gate->result));
+	for (size_t i = 0; i < gate->conditions.count; i++) {
+		const struct cmp_condition *each = &gate->conditions.item[i];
+		bool known = each->value[0] != NP_UNKNOWN && each->value[0] > 0;
+
+		np_buf_printf(&section->text, "%s: %s", each->text,
+			      cmp_gate_result_name(each->result));
+		if (known)
+			np_buf_printf(&section->text, ", %+.2f %%",
+				      100 * ((double)each->value[1] / (double)each->value[0] - 1));
+		if (isfinite(each->p))
+			np_buf_printf(&section->text, ", p = %.2g", each->p);
+		if (each->reason)
+			np_buf_printf(&section->text, " (%s)", each->reason);
+		np_buf_add(&section->text, "\n");
+	}
+}
+
+static void put_note_list(struct section *section, const struct np_notes *notes, const char *side,
+			  bool warnings)
+{
+	size_t shown = 0;
+	size_t hidden = 0;
+
+	for (size_t i = 0; i < notes->list.count; i++) {
+		const struct np_note *note = &notes->list.item[i];
+
+		if (note->kind == NP_NOTE_WARNING && !warnings)
+			continue;
+		if (shown++ >= MOST_NOTES) {
+			hidden++;
+			continue;
+		}
+		np_buf_printf(&section->text, "%s%s%s%s: %s\n", side, note->path,
+			      *note->path ? ": " : "", note->what, note->reason);
+	}
+	if (hidden)
+		np_buf_printf(&section->text, "%s… and %zu more: -f json lists all\n", side, hidden);
+}
+
+static void put_notes(struct section *section, const struct report *report)
+{
+	const struct comparison *comparison = report->comparison;
+
+	put_note_list(section, &comparison->warnings, "", true);
+	put_note_list(section, &comparison->sides[0].analysis->run->notes, "base: ", false);
+	put_note_list(section, &comparison->sides[1].analysis->run->notes, "new: ", false);
+	for (int i = 0; i < CMP_VIEWS; i++) {
+		if ((report->views->wanted >> i & 1) && report->views->missing[i])
+			np_buf_printf(&section->text,
+				      "view %s: not everything it needs was recorded in the %s%s%s "
+				      "run\n",
+				      cmp_view_names[i], report->views->missing[i] & 1 ? "base" : "",
+				      report->views->missing[i] == 3 ? " and the " : "",
+				      report->views->missing[i] & 2 ? "new" : "");
+	}
+}
+
+/* --- the page -------------------------------------------------------------------------------- */
+
+static void drop_if_empty(struct page *page)
+{
+	struct section *last = &page->sections[page->count - 1];
+
+	if (!last->grid && last->text.length == 0)
+		page->count--;
+}
+
+static int build(struct page *page, const struct report *report, struct np_err *err)
+{
+	const struct comparison *comparison = report->comparison;
+	struct section *section = add_section(page, "Verdict");
+	int rc;
+
+	report_put_verdict(&section->text, report);
+	np_buf_add(&section->text, "\n");
+	if (report->gate)
+		put_gate(add_section(page, "Gate"), report->gate);
+	rc = put_waterfall(add_section(page, "Where the step changed"), report, err);
+	put_causes(add_section(page, "What explains it, the most first"), comparison);
+	drop_if_empty(page);
+	put_structure(add_section(page, "Kernels of one step, in order"), comparison);
+	drop_if_empty(page);
+	put_stragglers(add_section(page, "Stragglers"), comparison);
+	drop_if_empty(page);
+	put_memory(add_section(page, "Memory peaks"), report->memory);
+	drop_if_empty(page);
+	put_notes(add_section(page, "Notes"), report);
+	drop_if_empty(page);
+	return rc;
+}
+
+static void indent_lines(struct np_buf *buf, const char *text, size_t indent, size_t width)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		np_buf_clear(&line);
+		np_text_safe(&line, text, length);
+		np_buf_add_repeated(buf, ' ', indent);
+		np_text_wrap(buf, line.text, indent, width);
+		text += length + (text[length] == '\n');
+	}
+}
+
+/* The tables of --view follow the page. */
+struct grid_sink {
+	struct np_sink base;
+	struct np_grid *grid;
+	size_t columns;
+	size_t left; /* rows that still fit */
+	size_t hidden;
+};
+
+static int grid_begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
+{
+	struct grid_sink *own = (struct grid_sink *)sink;
+	struct np_grid_column *columns = calloc(relation->column_count, sizeof(*columns));
+
+	if (!columns)
+		return np_fail_nomem(err, "a view");
+	for (size_t i = 0; i < relation->column_count; i++)
+		columns[i] = (struct np_grid_column){ relation->columns[i].name,
+						      relation->columns[i].type == NP_TEXT
+							      ? NP_LEFT
+							      : NP_RIGHT,
+						      relation->columns[i].type == NP_TEXT };
+	own->columns = relation->column_count;
+	own->grid = np_grid_new(columns, relation->column_count);
+	free(columns);
+	return own->grid ? NP_OK : np_fail_nomem(err, "a view");
+}
+
+static int grid_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
+{
+	struct grid_sink *own = (struct grid_sink *)sink;
+
+	(void)err;
+	if (own->left == 0) {
+		own->hidden++;
+		return NP_OK;
+	}
+	own->left--;
+	for (size_t i = 0; i < own->columns; i++) {
+		if (cells[i].type == NP_CELL_INTEGER)
+			np_grid_printf(own->grid, "%" PRId64, cells[i].integer);
+		else if (cells[i].type == NP_CELL_REAL)
+			np_grid_printf(own->grid, "%.6g", cells[i].real);
+		else if (cells[i].type == NP_CELL_TEXT)
+			np_grid_printf(own->grid, "%.*s", (int)cells[i].text.length,
+				       cells[i].text.bytes);
+		else
+			np_grid_cell(own->grid, "");
+	}
+	return NP_OK;
+}
+
+static int grid_end(struct np_sink *sink, struct np_err *err)
+{
+	(void)sink;
+	(void)err;
+	return NP_OK;
+}
+
+static int put_views(const struct report *report, struct np_buf *buf, bool markdown,
+		     struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; report_relations[i] && rc == NP_OK; i++) {
+		const struct np_relation *relation = report_relations[i];
+		struct grid_sink sink = { .base = { grid_begin, grid_row, grid_end },
+					  .left = report->top };
+
+		if (cmp_view_find(relation->name) == CMP_VIEWS ||
+		    !report_relation_applies(relation, report))
+			continue;
+		rc = np_relation_write(relation, report, &sink.base, err);
+		np_buf_printf(buf, markdown ? "\n## %s\n\n" : "\n%s\n", relation->summary);
+		if (rc == NP_OK)
+			rc = markdown ? np_grid_write_markdown(sink.grid, buf, err)
+				      : np_grid_write(sink.grid, buf, 2, report->width,
+						      report->color, err);
+		if (sink.hidden)
+			np_buf_printf(buf, "  … and %zu more: -f csv --table %s, or --top\n",
+				      sink.hidden, relation->name);
+		np_grid_free(sink.grid);
+	}
+	return rc;
+}
+
+int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
+	struct page page = { 0 };
+	int rc = build(&page, report, err);
+
+	put_side(&head, report, CMP_BASE);
+	put_side(&head, report, CMP_NEW);
+	indent_lines(buf, head.text, 0, report->width);
+	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
+		struct section *section = &page.sections[i];
+
+		np_buf_printf(buf, report->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n",
+			      section->title);
+		if (section->grid)
+			rc = np_grid_write(section->grid, buf, 2, report->width, report->color,
+					   err);
+		indent_lines(buf, section->text.text, 2, report->width);
+	}
+	release_page(&page);
+	if (rc == NP_OK)
+		rc = put_views(report, buf, false, err);
+	return rc < 0 ? rc : np_buf_check(buf, err);
+}
+
+/* Lines of a list, so that a comment of a pull request shows them as such. */
+static void put_items(struct np_buf *buf, const char *text, bool list)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		np_buf_clear(&line);
+		np_text_safe(&line, text, length);
+		np_buf_add(buf, list ? "- " : "");
+		np_grid_add_markdown(buf, line.text, line.length);
+		np_buf_add(buf, "\n");
+		text += length + (text[length] == '\n');
+	}
+}
+
+int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
+	struct page page = { 0 };
+	int rc = build(&page, report, err);
+
+	put_side(&head, report, CMP_BASE);
+	put_side(&head, report, CMP_NEW);
+	np_buf_add(buf, "# npuprof compare\n\n");
+	put_items(buf, head.text, true);
+	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
+		struct section *section = &page.sections[i];
+
+		np_buf_printf(buf, "\n## %s\n\n", section->title);
+		if (section->grid)
+			rc = np_grid_write_markdown(section->grid, buf, err);
+		if (section->text.length > 0) {
+			np_buf_add(buf, section->grid ? "\n" : "");
+			put_items(buf, section->text.text, i > 0 && !section->grid);
+		}
+	}
+	release_page(&page);
+	if (rc == NP_OK)
+		rc = put_views(report, buf, true, err);
+	return rc < 0 ? rc : np_buf_check(buf, err);
+}

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/replay.h"
+
+#include "np_replay_fixture.h"
+
+#define REDUCE "hcom_allReduce_"
+
+static const int32_t pair[] = { 0, 1 };
+static const int32_t three[] = { 0, 1, 2 };
+
+/* Factors that are 1 wherever nothing else is said. */
+struct factors {
+	float work[256][NP_WORK_KINDS];
+	float transfer[256];
+	struct np_world world;
+};
+
+static void factors_init(struct factors *factors, const struct np_replay *replay)
+{
+	assert_true(replay->cells.count <= 256 && replay->align->instances.count <= 256);
+	for (size_t i = 0; i < 256; i++) {
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			factors->work[i][kind] = 1;
+		factors->transfer[i] = 1;
+	}
+	factors->world = (struct np_world){ (const float(*)[NP_WORK_KINDS])factors->work,
+					    factors->transfer };
+}
+
+static void scale_rank(struct factors *factors, const struct np_replay *replay, uint32_t rank,
+		       enum np_work kind, float factor)
+{
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		if (replay->cells.item[i].rank == rank)
+			factors->work[i][kind] = factor;
+	}
+}
+
+/* The instances of a communicator. */
+static void scale_transfers(struct factors *factors, const struct np_replay *replay, uint64_t hash,
+			    float factor)
+{
+	const struct np_align *align = replay->align;
+
+	for (size_t i = 0; i < align->instances.count; i++) {
+		if (align->communicators.item[align->instances.item[i].communicator].hash == hash)
+			factors->transfer[i] = factor;
+	}
+}
+
+static np_ns total(const struct replayed *it, const struct np_world *world)
+{
+	return replayed_run(it, world).total;
+}
+
+/* Σ of the pieces of the critical path. */
+static np_ns path_sum(const struct replayed *it)
+{
+	struct np_path path = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	np_ns sum = 0;
+
+	assert_ok(np_replay_path(it->replay, &path, &err), err);
+	for (size_t i = 0; i < path.pieces.count; i++) {
+		assert_true(path.pieces.item[i].ns > 0);
+		sum += path.pieces.item[i].ns;
+	}
+	np_path_release(&path);
+	return sum;
+}
+
+/* --- two ranks, one of them slow -------------------------------------------------------------- */
+
+/* Rank 0 computes 10 ms and waits 5 for rank 1; the transfer takes 1; both compute 4 more. */
+static struct np_run *slow_run(void)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+		np_ns ready = id == 0 ? 10 * MS : 15 * MS;
+
+		script_compute(&script, 0, ready);
+		script_comm(&script, group, REDUCE, ready, 16 * MS);
+		script_compute(&script, 16 * MS, 20 * MS);
+		script_end(&script, "1");
+	}
+	return run;
+}
+
+static void untouched_it_takes_as_long_as_it_did(void **state)
+{
+	with_run *run = slow_run();
+	with_replay it = replayed_build(run);
+	struct np_replay_result result = replayed_run(&it, NULL);
+
+	(void)state;
+	assert_int_equal(it.replay->observed, 20 * MS);
+	assert_int_equal(it.replay->timed, 2);
+	assert_int_equal(result.total, 20 * MS);
+	assert_int_equal(result.step, 20 * MS);
+	assert_int_equal(result.forced, 0);
+}
+
+/* The slow rank in half its time is ready after 7.5 ms; now the other one is late. */
+static void a_faster_rank_is_no_longer_waited_for(void **state)
+{
+	with_run *run = slow_run();
+	with_replay it = replayed_build(run);
+	struct factors factors;
+
+	(void)state;
+	factors_init(&factors, it.replay);
+	scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+	assert_int_equal(total(&it, &factors.world), 10 * MS + 1 * MS + 4 * MS);
+}
+
+static void a_faster_transfer_does_not_shorten_the_wait(void **state)
+{
+	with_run *run = slow_run();
+	with_replay it = replayed_build(run);
+	struct factors factors;
+
+	(void)state;
+	factors_init(&factors, it.replay);
+	scale_transfers(&factors, it.replay, 7, 0.25F);
+	assert_int_equal(total(&it, &factors.world), 15 * MS + MS / 4 + 4 * MS);
+}
+
+static void the_path_goes_over_the_rank_that_came_last(void **state)
+{
+	with_run *run = slow_run();
+	with_replay it = replayed_build(run);
+	struct np_path path = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_ok(np_replay_path(it.replay, &path, &err), err);
+	assert_int_equal(path.pieces.count, 3);
+	assert_int_equal(path.pieces.item[0].rank, 1);
+	assert_int_equal(path.pieces.item[0].work, NP_WORK_COMPUTE);
+	assert_int_equal(path.pieces.item[0].communicator, UINT32_MAX);
+	assert_int_equal(path.pieces.item[0].ns, 15 * MS);
+	assert_int_equal(path.pieces.item[1].communicator, 0);
+	assert_int_equal(path.pieces.item[1].ns, 1 * MS);
+	assert_int_equal(path.pieces.item[2].ns, 4 * MS);
+	np_path_release(&path);
+	assert_int_equal(path_sum(&it), 20 * MS);
+}
+
+/* --- kinds of work ---------------------------------------------------------------------------- */
+
+/* 10 ms of computing, 3 ms in which the host launched nothing, 2 ms idle though launched. */
+static void work_is_told_apart_by_kind(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_compute(&script, 0, 6 * MS);
+		script_kernel(&script, 9 * MS, 11 * MS, true);
+		script_compute(&script, 13 * MS, 15 * MS);
+		script_comm(&script, group, REDUCE, 15 * MS, 16 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(it.replay->cells.item[0].work[NP_WORK_COMPUTE], 10 * MS);
+		assert_int_equal(it.replay->cells.item[0].work[NP_WORK_HOST], 3 * MS);
+		assert_int_equal(it.replay->cells.item[0].work[NP_WORK_OTHER], 2 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_HOST, 0);
+		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
+		assert_int_equal(total(&it, &factors.world), 13 * MS);
+		scale_rank(&factors, it.replay, 0, NP_WORK_OTHER, 0.5F);
+		assert_int_equal(total(&it, &factors.world), 13 * MS);
+		scale_rank(&factors, it.replay, 1, NP_WORK_OTHER, 0.5F);
+		assert_int_equal(total(&it, &factors.world), 12 * MS);
+	}
+}
+
+/* Between the steps the host took 5 ms. */
+static void between_steps_the_host_works(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		for (np_ns step = 0; step < 2; step++) {
+			script_compute(&script, step * 25 * MS, (step * 25 + 19) * MS);
+			script_comm(&script, group, REDUCE, (step * 25 + 19) * MS,
+				    (step * 25 + 20) * MS);
+			script_end(&script, step == 0 ? "1" : "2");
+		}
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_replay_result result = replayed_run(&it, NULL);
+
+		assert_int_equal(result.total, 45 * MS);
+		assert_int_equal(result.step, 45 * MS / 2);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_HOST, 0);
+		assert_int_equal(total(&it, &factors.world), 45 * MS);
+		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
+		assert_int_equal(total(&it, &factors.world), 40 * MS);
+	}
+}
+
+/* Five seconds at a stretch are more than a mark holds. */
+static void work_longer_than_four_seconds_is_kept(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_compute(&script, 0, 9000 * MS);
+		script_comm(&script, group, REDUCE, 9000 * MS, 9001 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 9001 * MS);
+		assert_int_equal(path_sum(&it), 9001 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+		assert_in_range(total(&it, &factors.world), 4501 * MS - 4, 4501 * MS + 4);
+	}
+}
+
+/* --- operators -------------------------------------------------------------------------------- */
+
+/*
+ * Three ranks and an operator with rank 0 as the root. Each computes `ready` ms,
+ * takes part until `done`, and computes 10 ms more.
+ */
+static struct np_run *rooted_run(const char *type, const np_ns *ready, const np_ns *done)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 3; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", three, 3);
+		struct np_comm_op *op;
+
+		script_compute(&script, 0, ready[id] * MS);
+		op = script_comm(&script, group, type, ready[id] * MS, done[id] * MS);
+		/* What small tasks tell: the others deal with the root alone, the root with all. */
+		op->peer = id == 0 ? NP_PEERS : 1;
+		script_compute(&script, done[id] * MS, (done[id] + 10) * MS);
+		script_end(&script, "1");
+	}
+	for (size_t i = 0; i < 3; i++)
+		run->ranks[i]->groups.item[0].group_rank = (int32_t)i;
+	return run;
+}
+
+/* The root sends at 5 and is gone; rank 1 came before it, rank 2 long after. */
+static void of_a_broadcast_only_the_root_is_waited_for(void **state)
+{
+	with_run *run = rooted_run("hcom_broadcast_", (const np_ns[]){ 5, 2, 20 },
+				   (const np_ns[]){ 6, 6, 21 });
+	with_replay it = replayed_build(run);
+	struct factors factors;
+
+	(void)state;
+	assert_int_not_equal(it.align->instances.item[0].root, NP_NO_ROOT);
+	assert_int_equal(total(&it, NULL), 31 * MS);
+	factors_init(&factors, it.replay);
+	scale_rank(&factors, it.replay, 2, NP_WORK_COMPUTE, 0.5F);
+	/* Rank 2: 10 + 1 + 5; rank 0: 5 + 1 + 10. */
+	assert_int_equal(total(&it, &factors.world), 16 * MS);
+	assert_int_equal(path_sum(&it), 31 * MS);
+}
+
+/* Rank 1 waits for the root, which comes last of all. */
+static void the_path_of_a_broadcast_goes_over_the_root(void **state)
+{
+	with_run *run = rooted_run("hcom_broadcast_", (const np_ns[]){ 15, 2, 20 },
+				   (const np_ns[]){ 16, 26, 21 });
+	with_replay it = replayed_build(run);
+	struct np_path path = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_ok(np_replay_path(it.replay, &path, &err), err);
+	assert_int_equal(path.pieces.count, 3);
+	assert_int_equal(path.pieces.item[0].rank, 0);
+	assert_int_equal(path.pieces.item[0].ns, 15 * MS);
+	assert_int_equal(path.pieces.item[1].rank, 1);
+	assert_int_equal(path.pieces.item[1].ns, 11 * MS);
+	assert_int_equal(path.pieces.item[2].ns, 10 * MS);
+	np_path_release(&path);
+}
+
+/* The root of a reduce waits for rank 2, which comes last; the others do not. */
+static void of_a_reduce_only_the_root_waits(void **state)
+{
+	with_run *run = rooted_run("hcom_reduce_", (const np_ns[]){ 5, 2, 20 },
+				   (const np_ns[]){ 21, 3, 21 });
+	with_replay it = replayed_build(run);
+	struct factors factors;
+
+	(void)state;
+	assert_int_equal(total(&it, NULL), 31 * MS);
+	factors_init(&factors, it.replay);
+	scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
+	scale_rank(&factors, it.replay, 2, NP_WORK_COMPUTE, 0.5F);
+	/* Rank 2 is ready at 10, the root done at 11, and computes 5 more. */
+	assert_int_equal(total(&it, &factors.world), 16 * MS);
+	assert_int_equal(path_sum(&it), 31 * MS);
+}
+
+/* The sender is gone at 2 ms, the receiver comes at 10. */
+static void a_message_into_a_buffer_holds_nobody_up(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "pp", pair, 2);
+		np_ns ready = id == 0 ? 1 * MS : 10 * MS;
+		struct np_comm_op *op;
+
+		script_compute(&script, 0, ready);
+		op = script_comm(&script, group, id == 0 ? "hcom_send_" : "hcom_receive_", ready,
+				 ready + 1 * MS);
+		op->peer = id == 0 ? 2 : 1;
+		script_compute(&script, ready + 1 * MS, ready + 21 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(it.align->matched, 2);
+		assert_int_equal(total(&it, NULL), 31 * MS);
+		assert_int_equal(path_sum(&it), 31 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+		/* The sender still ends at 22; the receiver at 5 + 1 + 10. */
+		assert_int_equal(total(&it, &factors.world), 22 * MS);
+	}
+}
+
+/* Of a communicator with a rank that was not profiled only one member is known. */
+static void an_operator_of_one_member_takes_as_long_as_it_did(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t own = add_group(run, script.rank, 10 + (uint64_t)id, "tp",
+					 (const int32_t[]){ id, id + 8 }, 2);
+		uint32_t both = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_compute(&script, 0, 10 * MS);
+		script_comm(&script, own, REDUCE, 10 * MS, 14 * MS);
+		script_comm(&script, both, REDUCE, 14 * MS, 15 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 15 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+		assert_int_equal(total(&it, &factors.world), 10 * MS);
+		scale_transfers(&factors, it.replay, 10, 0.5F);
+		assert_int_equal(total(&it, &factors.world), 10 * MS);
+		scale_transfers(&factors, it.replay, 11, 0.5F);
+		assert_int_equal(total(&it, &factors.world), 8 * MS);
+	}
+}
+
+/*
+ * Rank 0 has both operators in the other order than rank 1, as wrongly matched
+ * records would: each waits for the other, and one has to go on.
+ */
+static void ranks_that_wait_for_what_never_comes_go_on(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t groups[] = { add_group(run, script.rank, 7, "dp", pair, 2),
+				      add_group(run, script.rank, 8, "tp", pair, 2) };
+
+		script_compute(&script, 0, 10 * MS);
+		script_comm(&script, groups[id], REDUCE, 10 * MS, 12 * MS);
+		script_compute(&script, 12 * MS, 20 * MS);
+		script_comm(&script, groups[1 - id], REDUCE, 20 * MS, 22 * MS);
+		script_compute(&script, 22 * MS, 30 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_replay_result result = replayed_run(&it, NULL);
+
+		assert_true(result.forced > 0);
+		assert_in_range(result.total, 28 * MS, 32 * MS);
+		assert_int_equal(path_sum(&it), result.total);
+	}
+}
+
+/* Three operators, each rank in another order: more than one has to go on. */
+static void the_path_sums_to_the_total_where_ranks_went_on(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 3; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t groups[3];
+
+		for (uint32_t i = 0; i < 3; i++)
+			groups[i] = add_group(run, script.rank, 7 + i, NULL, three, 3);
+		for (int32_t i = 0; i < 3; i++) {
+			np_ns begin = i * 20 * MS + id * MS;
+
+			script_compute(&script, begin, begin + 10 * MS);
+			script_comm(&script, groups[(i + id) % 3], REDUCE, begin + 10 * MS,
+				    begin + 20 * MS);
+		}
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_replay_result result = replayed_run(&it, NULL);
+
+		assert_true(result.forced > 1);
+		assert_int_equal(path_sum(&it), result.total);
+	}
+}
+
+/* Rank 1 begins 5 ms after rank 0 and is the one that the operator waits for. */
+static void what_was_before_a_late_begin_is_on_the_path(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_compute(&script, id * 5 * MS, (id * 5 + 10) * MS);
+		script_comm(&script, group, REDUCE, (id * 5 + 10) * MS, 16 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 16 * MS);
+		assert_int_equal(path_sum(&it), 16 * MS);
+	}
+}
+
+/* Of these ranks there are no intervals: 10 and 15 ms, an operator, 4 ms, another one. */
+static void ranks_with_operators_alone_stand_still_for_each(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct np_rank *rank = add_rank(run, id, true);
+		uint32_t group = add_group(run, rank, 7, "dp", pair, 2);
+		const np_ns starts[] = { 0, id == 0 ? 10 * MS : 15 * MS, 20 * MS };
+		const np_ns ends[] = { 1 * MS, 16 * MS, 22 * MS };
+
+		add_step(run, rank, "1");
+		for (size_t i = 0; i < NP_COUNT(starts); i++) {
+			struct np_comm_op *op = add_op(rank, group, false);
+
+			op->type = intern(run, REDUCE);
+			op->start = starts[i];
+			op->end = ends[i];
+			op->bytes = 1024;
+			op->transfer = NP_UNKNOWN;
+		}
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct factors factors;
+
+		assert_int_equal(it.replay->timed, 0);
+		assert_false(it.replay->cells.item[0].timed);
+		assert_int_equal(total(&it, NULL), 22 * MS);
+		assert_int_equal(path_sum(&it), 22 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_OTHER, 0.5F);
+		/* 1 + 9 + 1 + 4 + 2: rank 0 is the later one now. */
+		assert_int_equal(total(&it, &factors.world), 17 * MS);
+	}
+}
+
+/* --- operators that queue --------------------------------------------------------------------- */
+
+/*
+ * Four operators of one communicator are launched every 4 ms under 16 ms of
+ * computing and take 6 ms each, so that all but the first wait for the one before.
+ */
+static struct np_run *queued_run(void)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_compute(&script, 0, 16 * MS);
+		for (np_ns i = 0; i < 4; i++)
+			script_comm(&script, group, REDUCE, (4 + i * 6) * MS, (10 + i * 6) * MS);
+		script_compute(&script, 28 * MS, 30 * MS);
+		script_end(&script, "1");
+	}
+	return run;
+}
+
+static void operators_that_queue_move_up_when_those_before_them_get_shorter(void **state)
+{
+	with_run *run = queued_run();
+	with_replay it = replayed_build(run);
+	struct factors factors;
+
+	(void)state;
+	assert_int_equal(total(&it, NULL), 30 * MS);
+	assert_int_equal(path_sum(&it), 30 * MS);
+	factors_init(&factors, it.replay);
+	scale_transfers(&factors, it.replay, 7, 0.5F);
+	/*
+	 * Were they launched when they started, the last would still start at 22 ms.
+	 * The computing ends at 16; the last one is known to be launched by then, and
+	 * takes 3 ms.
+	 */
+	assert_in_range(total(&it, &factors.world), 18 * MS, 21 * MS);
+}
+
+/* --- property: a cluster that is simulated twice ----------------------------------------------- */
+
+static void whatever_ran_is_replayed_to_the_nanosecond(void **state)
+{
+	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct random_cluster cluster;
+
+		random_cluster_draw(&cluster, seed);
+		with_run *run = simulate(&cluster, as_it_was, 1);
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), it.replay->observed);
+		assert_int_equal(path_sum(&it), it.replay->observed);
+	}
+}
+
+/* The replay of one recording with factors is the recording of the other simulation. */
+static void a_changed_world_is_what_the_recording_would_have_been(void **state)
+{
+	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
+	static const double choices[] = { 0.25, 0.5, 1, 1, 2 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct random_cluster cluster;
+		struct factors factors;
+		double changed[RANKS];
+		double transfer = choices[seed % NP_COUNT(choices)];
+		uint64_t chance = seed * 1000;
+
+		random_cluster_draw(&cluster, seed);
+		for (size_t i = 0; i < RANKS; i++)
+			changed[i] = choices[np_random_below(&chance, NP_COUNT(choices))];
+		with_run *before = simulate(&cluster, as_it_was, 1);
+		with_run *after = simulate(&cluster, changed, transfer);
+		with_replay replayed = replayed_build(before);
+		with_replay expected = replayed_build(after);
+
+		factors_init(&factors, replayed.replay);
+		for (uint32_t i = 0; i < RANKS; i++) {
+			for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+				scale_rank(&factors, replayed.replay, i, (enum np_work)kind,
+					   (float)changed[i]);
+		}
+		for (size_t i = 0; i < replayed.align->instances.count; i++)
+			factors.transfer[i] = (float)transfer;
+		assert_int_equal(total(&replayed, &factors.world), expected.replay->observed);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(untouched_it_takes_as_long_as_it_did),
+		cmocka_unit_test(a_faster_rank_is_no_longer_waited_for),
+		cmocka_unit_test(a_faster_transfer_does_not_shorten_the_wait),
+		cmocka_unit_test(the_path_goes_over_the_rank_that_came_last),
+		cmocka_unit_test(work_is_told_apart_by_kind),
+		cmocka_unit_test(between_steps_the_host_works),
+		cmocka_unit_test(work_longer_than_four_seconds_is_kept),
+		cmocka_unit_test(of_a_broadcast_only_the_root_is_waited_for),
+		cmocka_unit_test(the_path_of_a_broadcast_goes_over_the_root),
+		cmocka_unit_test(of_a_reduce_only_the_root_waits),
+		cmocka_unit_test(a_message_into_a_buffer_holds_nobody_up),
+		cmocka_unit_test(an_operator_of_one_member_takes_as_long_as_it_did),
+		cmocka_unit_test(ranks_that_wait_for_what_never_comes_go_on),
+		cmocka_unit_test(the_path_sums_to_the_total_where_ranks_went_on),
+		cmocka_unit_test(what_was_before_a_late_begin_is_on_the_path),
+		cmocka_unit_test(ranks_with_operators_alone_stand_still_for_each),
+		cmocka_unit_test(operators_that_queue_move_up_when_those_before_them_get_shorter),
+		cmocka_unit_test(whatever_ran_is_replayed_to_the_nanosecond),
+		cmocka_unit_test(a_changed_world_is_what_the_recording_would_have_been),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,688 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/whatif.h"
+
+#include "np_replay_fixture.h"
+
+#define REDUCE "hcom_allReduce_"
+
+static const int32_t pair[] = { 0, 1 };
+
+static struct np_whatif_input input_of(const struct replayed *it)
+{
+	return (struct np_whatif_input){ .replay = it->replay, .threads = 1 };
+}
+
+/* The step with these repairs, as --fix would have them. */
+static np_ns with_fixes(const struct np_whatif_input *input, const char *const *texts, size_t count)
+{
+	struct np_fix fixes[8];
+	struct np_err err = NP_ERR_INIT;
+	np_ns step = NP_UNKNOWN;
+
+	assert_true(count <= NP_COUNT(fixes));
+	for (size_t i = 0; i < count; i++)
+		assert_ok(np_fix_parse(texts[i], &fixes[i], &err), err);
+	assert_ok(np_whatif_together(input, fixes, count, &step, &err), err);
+	return step;
+}
+
+#define WITH(input, ...) \
+	with_fixes((input), (const char *const[]){ __VA_ARGS__ }, \
+		   sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+
+static void assert_refused(const struct np_whatif_input *input, const char *text, const char *why)
+{
+	struct np_fix fix;
+	struct np_err err = NP_ERR_INIT;
+	np_ns step;
+
+	assert_ok(np_fix_parse(text, &fix, &err), err);
+	assert_int_equal(np_whatif_together(input, &fix, 1, &step, &err), NP_E_USAGE);
+	if (!strstr(err.text, why))
+		fail_msg("'%s' lacks '%s'", err.text, why);
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static void repairs_are_written_as_they_are_read(void **state)
+{
+	static const char *const texts[] = {
+		"rank:5",     "host:node-3", "stage:0",   "role:tp",   "optype:Flash*", "group:17",
+		"link:3-4",   "host-gaps",   "frequency", "experts",   "hide-comm",     "all",
+		"host:a:b:c",
+	};
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(texts); i++) {
+		char text[NP_FIX_TEXT + 16];
+		struct np_fix fix;
+
+		assert_ok(np_fix_parse(texts[i], &fix, &err), err);
+		np_fix_format(&fix, text);
+		assert_string_equal(text, texts[i]);
+	}
+}
+
+static void what_is_no_repair_is_refused_with_what_is(void **state)
+{
+	char long_name[NP_FIX_TEXT + 32];
+	const char *const texts[] = { "",       "rank",       "rank:",  "ranks:5",
+				      ":5",     "all:",       "all:5",  "host-gaps:1",
+				      "Rank:5", "hide-comm ", long_name };
+
+	(void)state;
+	memset(long_name, 'x', sizeof(long_name));
+	memcpy(long_name, "host:", 5);
+	long_name[sizeof(long_name) - 1] = '\0';
+	for (size_t i = 0; i < NP_COUNT(texts); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_fix fix;
+
+		if (strcmp(texts[i], "all:") == 0)
+			continue; /* nothing behind the colon is nothing said */
+		assert_int_equal(np_fix_parse(texts[i], &fix, &err), NP_E_USAGE);
+		assert_non_null(strstr(err.text, "use rank:R, host:NAME"));
+	}
+}
+
+/* --- ranks and hosts -------------------------------------------------------------------------- */
+
+/* Ranks compute 8 and 4 ms, the last one twice as long; a transfer of 1 ms lies between. */
+static struct np_run *slow_run(int32_t ranks)
+{
+	static const int32_t members[] = { 0, 1, 2, 3 };
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < ranks; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group =
+			add_group(run, script.rank, 7, "dp", members, (size_t)ranks);
+		np_ns slow = id + 1 == ranks ? 2 : 1;
+
+		script.rank->host_name = intern(run, id < ranks / 2 ? "near" : "far");
+		script.rank->host_uid = script.rank->host_name;
+		script_compute(&script, 0, slow * 8 * MS);
+		script_comm(&script, group, REDUCE, slow * 8 * MS, 17 * MS);
+		script_compute(&script, 17 * MS, (17 + slow * 4) * MS);
+		script_end(&script, "1");
+	}
+	return run;
+}
+
+static void a_repaired_rank_is_as_its_peers(void **state)
+{
+	with_run *run = slow_run(4);
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+
+	(void)state;
+	assert_int_equal(WITH(&input, "rank:3"), 13 * MS);
+	/* One that is not slower than the mean of its peers stays as it is. */
+	assert_int_equal(WITH(&input, "rank:0"), 25 * MS);
+	assert_int_equal(WITH(&input, "rank:0", "rank:3"), 13 * MS);
+}
+
+/* Ranks 2 and 3 are "far": both become as 0 and 1. */
+static void a_repaired_host_is_as_the_other_hosts(void **state)
+{
+	with_run *run = slow_run(4);
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+
+	(void)state;
+	assert_int_equal(WITH(&input, "host:far"), 13 * MS);
+	assert_int_equal(WITH(&input, "host:near"), 25 * MS);
+}
+
+/* The mean of 12, 12, 12 and 24 ms is 15. */
+static void with_all_repaired_every_rank_is_the_mean(void **state)
+{
+	with_run *run = slow_run(4);
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_whatif whatif = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(WITH(&input, "all"), 16 * MS);
+	assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+	assert_int_equal(whatif.ideal, 16 * MS);
+	assert_int_equal(whatif.step, 25 * MS);
+	assert_int_equal(whatif.observed, 25 * MS);
+	assert_near(whatif.fidelity, 0, 1e-12);
+	np_whatif_release(&whatif);
+}
+
+/* Where nobody is left to be measured by, nothing changes. */
+static void ranks_without_peers_stay_as_they_are(void **state)
+{
+	with_run *run = slow_run(4);
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		run->ranks[i]->host_name = intern(run, "one");
+	assert_int_equal(WITH(&input, "host:one"), 25 * MS);
+}
+
+static void names_that_are_not_there_are_refused(void **state)
+{
+	with_run *run = slow_run(4);
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+
+	(void)state;
+	assert_refused(&input, "rank:17", "ranks 0-3");
+	assert_refused(&input, "rank:three", "ranks 0-3");
+	assert_refused(&input, "host:nowhere", "near, far");
+	assert_refused(&input, "role:tp", "dp");
+	assert_refused(&input, "group:18", "there is no group '18'");
+	assert_refused(&input, "stage:0", "this run has 0 stages");
+	assert_refused(&input, "optype:Conv*", "no kernel has a type like 'Conv*'");
+	assert_refused(&input, "link:3", "such as link:3-4");
+	assert_refused(&input, "link:0-9", "ranks 0-3");
+	assert_refused(&input, "experts", "no rank of this run has experts");
+}
+
+/* --- kinds of work ---------------------------------------------------------------------------- */
+
+/* Rank 1 has 10 ms of computing and 5 in which its host launches nothing, rank 0 10 and 1. */
+static void waiting_for_the_host_can_be_taken_away(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+		np_ns gap = id == 0 ? 1 * MS : 5 * MS;
+
+		script_compute(&script, 0, 4 * MS);
+		script_kernel(&script, 4 * MS + gap, 10 * MS + gap, true);
+		script_comm(&script, group, REDUCE, 10 * MS + gap, 16 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+
+		assert_int_equal(WITH(&input, "rank:1"), 12 * MS);
+		assert_int_equal(WITH(&input, "host-gaps"), 11 * MS);
+		assert_int_equal(WITH(&input, "host-gaps", "rank:1"), 11 * MS);
+		assert_int_equal(WITH(&input, "hide-comm"), 15 * MS);
+		assert_int_equal(WITH(&input, "host-gaps", "hide-comm"), 10 * MS);
+	}
+}
+
+/* On rank 1 Conv takes 8 ms instead of 4 and Add 6 instead of 2; the rest is as on the others. */
+static struct np_run *types_run(void)
+{
+	static const int32_t members[] = { 0, 1, 2 };
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 3; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", members, 3);
+		np_ns conv = id == 1 ? 8 * MS : 4 * MS;
+		np_ns add = id == 1 ? 6 * MS : 2 * MS;
+
+		script_compute(&script, 0, conv);
+		script.kernels[0].of = intern(run, "Conv2D");
+		script_compute(&script, conv, conv + add);
+		script.kernels[1].of = intern(run, "Add");
+		script_compute(&script, conv + add, conv + add + 2 * MS);
+		script_comm(&script, group, REDUCE, conv + add + 2 * MS, 17 * MS);
+		script_end(&script, "1");
+	}
+	return run;
+}
+
+static void kernels_of_a_type_can_be_as_those_of_peers(void **state)
+{
+	with_run *run = types_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+
+	(void)state;
+	assert_in_range(WITH(&input, "optype:Conv*"), 13 * MS - 2, 13 * MS + 2);
+	assert_in_range(WITH(&input, "optype:Add"), 13 * MS - 2, 13 * MS + 2);
+	assert_in_range(WITH(&input, "optype:*"), 9 * MS - 2, 9 * MS + 2);
+	assert_int_equal(WITH(&input, "optype:MatMul"), 17 * MS);
+}
+
+/* Two types together save what each does, as other work of a rank stays. */
+static void types_add_up(void **state)
+{
+	with_run *run = types_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+
+	(void)state;
+	assert_in_range(WITH(&input, "optype:Conv*", "optype:Add"), 9 * MS - 2, 9 * MS + 2);
+}
+
+/* --- transfers -------------------------------------------------------------------------------- */
+
+/* Three pairs compute 5 ms and exchange in 2 ms, the last one in 6; a common operator follows. */
+static struct np_run *transfers_run(void)
+{
+	static const int32_t members[] = { 0, 1, 2, 3, 4, 5 };
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 6; id++) {
+		struct script script = script_begin(run, id);
+		const int32_t both[] = { id / 2 * 2, id / 2 * 2 + 1 };
+		uint32_t tp = add_group(run, script.rank, 10 + (uint64_t)id / 2, "tp", both, 2);
+		uint32_t dp = add_group(run, script.rank, 7, "dp", members, 6);
+		np_ns done = id < 4 ? 7 * MS : 11 * MS;
+
+		script_compute(&script, 0, 5 * MS);
+		script_comm(&script, tp, REDUCE, 5 * MS, done);
+		script_comm(&script, dp, REDUCE, done, 12 * MS);
+		script_end(&script, "1");
+	}
+	return run;
+}
+
+static void transfers_can_be_as_those_of_like_communicators(void **state)
+{
+	with_run *run = transfers_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+
+	(void)state;
+	assert_int_equal(WITH(&input, "role:tp"), 8 * MS);
+	assert_int_equal(WITH(&input, "group:12"), 8 * MS);
+	assert_int_equal(WITH(&input, "group:10"), 12 * MS);
+	assert_int_equal(WITH(&input, "role:dp"), 12 * MS);
+	assert_int_equal(WITH(&input, "all"), 8 * MS);
+	assert_refused(&input, "group:7", "no other communicator is like '7'");
+}
+
+/* The link takes three times as long as its like: 6 ms become 2. */
+static void a_link_can_be_as_its_like(void **state)
+{
+	with_run *run = transfers_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_links links = { 0 };
+	struct np_link_speed *link = np_vec_add(&links.list, NULL);
+	struct np_whatif whatif = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_non_null(link);
+	*link = (struct np_link_speed){ .src = 5,
+					.dst = 4,
+					.time = 3000,
+					.expected = 1000,
+					.verdict = NP_LINK_SLOW };
+	input.links = &links;
+	assert_in_range(WITH(&input, "link:4-5"), 8 * MS - 2, 8 * MS + 2);
+	assert_in_range(WITH(&input, "link:5-4"), 8 * MS - 2, 8 * MS + 2);
+	/* Of a link that nothing is known of, nothing can be repaired. */
+	assert_refused(&input, "link:0-1", "nothing is known of a link between ranks 0 and 1");
+	assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+	assert_true(np_whatif_verdict(&whatif).found);
+	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_LINK);
+	assert_string_equal(np_whatif_verdict(&whatif).fix.what, "4-5");
+	np_whatif_release(&whatif);
+	np_vec_release(&links.list);
+}
+
+/* --- stages ----------------------------------------------------------------------------------- */
+
+/*
+ * Two pipelines of two stages: ranks 0 and 1 compute 5 ms and send, ranks 2 and 3
+ * receive and compute 10 ms; the ranks of a stage exchange at its end.
+ */
+static struct np_run *pipeline_run(void)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 4; id++) {
+		struct script script = script_begin(run, id);
+		const int32_t chain[] = { id % 2, id % 2 + 2 };
+		const int32_t stage[] = { id / 2 * 2, id / 2 * 2 + 1 };
+		uint32_t pp = add_group(run, script.rank, 10 + (uint64_t)id % 2, "pp", chain, 2);
+		uint32_t dp = add_group(run, script.rank, 20 + (uint64_t)id / 2, "dp", stage, 2);
+		struct np_comm_op *op;
+
+		script_compute(&script, 0, id < 2 ? 5 * MS : 1 * MS);
+		op = script_comm(&script, pp, id < 2 ? "hcom_send_" : "hcom_receive_",
+				 id < 2 ? 5 * MS : 1 * MS, 6 * MS);
+		op->peer = id < 2 ? 2 : 1;
+		if (id >= 2)
+			script_compute(&script, 6 * MS, 15 * MS);
+		script_comm(&script, dp, REDUCE, id < 2 ? 6 * MS : 15 * MS,
+			    id < 2 ? 7 * MS : 16 * MS);
+		script_end(&script, "1");
+	}
+	return run;
+}
+
+static void a_stage_can_be_as_long_as_the_others(void **state)
+{
+	with_run *run = pipeline_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+
+	(void)state;
+	assert_int_equal(it.cluster->stages.count, 2);
+	assert_int_equal(WITH(&input, "stage:0"), 16 * MS);
+	/* 9 of its 10 ms become 4.5. */
+	assert_int_equal(WITH(&input, "stage:1"), 6 * MS + 9 * MS / 2 + 1 * MS);
+	assert_refused(&input, "stage:2", "this run has 2 stages");
+	assert_refused(&input, "stage:-1", "this run has 2 stages");
+	/* Ranks are measured by those of their own stage: they do not differ. */
+	assert_int_equal(WITH(&input, "rank:3"), 16 * MS);
+}
+
+/* --- experts ---------------------------------------------------------------------------------- */
+
+/* Rank 1 computes 14 ms, rank 0 10: it lost 4 ms waiting for the other's tokens. */
+static void tokens_can_be_spread_evenly(void **state)
+{
+	with_run *run = np_run_new();
+	struct np_experts experts = { 0 };
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "ep", pair, 2);
+		np_ns ready = id == 0 ? 10 * MS : 14 * MS;
+		struct np_expert_load *load = np_vec_add(&experts.list, NULL);
+
+		script_compute(&script, 0, ready);
+		script_comm(&script, group, REDUCE, ready, 15 * MS);
+		script_end(&script, "1");
+		assert_non_null(load);
+		*load = (struct np_expert_load){ .step = intern(run, "1"),
+						 .rank = (uint32_t)id,
+						 .lost = id == 0 ? 4 * MS : 0 };
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+
+		input.experts = &experts;
+		assert_in_range(WITH(&input, "experts"), 13 * MS - 2, 13 * MS + 2);
+	}
+	np_vec_release(&experts.list);
+}
+
+/* --- one after the other ---------------------------------------------------------------------- */
+
+/* Ranks 1 and 2 are slow, by 6 and 4 ms: repairing 2 alone gains nothing. */
+static struct np_run *two_slow_run(void)
+{
+	static const int32_t members[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	static const np_ns ready[] = { 10, 16, 14, 10, 10, 10, 10, 10 };
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 8; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", members, 8);
+
+		script_compute(&script, 0, ready[id] * MS);
+		script_comm(&script, group, REDUCE, ready[id] * MS, 17 * MS);
+		script_end(&script, "1");
+	}
+	return run;
+}
+
+static void the_curve_takes_the_best_on_top_of_those_before(void **state)
+{
+	with_run *run = two_slow_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_whatif_curve curve = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_ok(np_whatif_greedy(&input, NP_FIX_RANK, 3, &curve, &err), err);
+	assert_true(curve.list.count >= 2);
+	assert_string_equal(curve.list.item[0].fix.what, "1");
+	assert_int_equal(curve.list.item[0].step, 15 * MS);
+	assert_int_equal(curve.list.item[0].saved, 2 * MS);
+	assert_string_equal(curve.list.item[1].fix.what, "2");
+	assert_true(curve.list.item[1].step < 12 * MS);
+	np_vec_release(&curve.list);
+}
+
+static void what_a_rank_costs_by_itself_is_told(void **state)
+{
+	with_run *run = two_slow_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_whatif whatif = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	input.both = true;
+	assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+	for (size_t i = 0; i < whatif.rows.count; i++) {
+		const struct np_whatif_row *row = &whatif.rows.item[i];
+
+		if (row->fix.kind != NP_FIX_RANK)
+			continue;
+		if (strcmp(row->fix.what, "1") == 0)
+			assert_int_equal(row->alone, 16 * MS - 11250000);
+		else if (strcmp(row->fix.what, "2") == 0)
+			assert_int_equal(row->alone, 14 * MS - 11250000);
+		else
+			assert_int_equal(row->alone, 0);
+	}
+	assert_int_equal(np_whatif_saved(&whatif, 1), 2 * MS);
+	assert_int_equal(np_whatif_saved(&whatif, 2), 0);
+	assert_int_equal(np_whatif_saved(&whatif, 99), NP_UNKNOWN);
+	np_whatif_release(&whatif);
+}
+
+/* --- verdict ---------------------------------------------------------------------------------- */
+
+static void add_row(struct np_whatif *whatif, const char *fix, np_ns saved)
+{
+	struct np_whatif_row *row = np_vec_add(&whatif->rows, NULL);
+	struct np_err err = NP_ERR_INIT;
+
+	assert_non_null(row);
+	*row = (struct np_whatif_row){ .saved = saved,
+				       .step = whatif->step - saved,
+				       .alone = NP_UNKNOWN };
+	assert_ok(np_fix_parse(fix, &row->fix, &err), err);
+}
+
+static void the_most_specific_of_the_best_repairs_is_the_verdict(void **state)
+{
+	struct np_whatif whatif = { .step = 1000, .ideal = 800 };
+
+	(void)state;
+	add_row(&whatif, "hide-comm", 500);
+	add_row(&whatif, "all", 200);
+	add_row(&whatif, "host:a", 150);
+	add_row(&whatif, "stage:1", 140);
+	add_row(&whatif, "rank:5", 140);
+	add_row(&whatif, "rank:6", 20);
+	assert_true(np_whatif_verdict(&whatif).found);
+	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_RANK);
+	assert_string_equal(np_whatif_verdict(&whatif).fix.what, "5");
+	assert_int_equal(np_whatif_verdict(&whatif).saved, 140);
+	np_whatif_release(&whatif);
+}
+
+static void what_changes_the_whole_program_is_no_verdict(void **state)
+{
+	struct np_whatif whatif = { .step = 1000, .ideal = 800 };
+
+	(void)state;
+	add_row(&whatif, "hide-comm", 500);
+	add_row(&whatif, "all", 200);
+	add_row(&whatif, "rank:5", 5);
+	assert_false(np_whatif_verdict(&whatif).found);
+	np_whatif_release(&whatif);
+}
+
+static void a_gain_that_the_replay_may_be_wrong_by_is_no_verdict(void **state)
+{
+	struct np_whatif whatif = { .step = 1000, .ideal = 800, .fidelity = 0.2 };
+
+	(void)state;
+	add_row(&whatif, "rank:5", 100);
+	assert_false(np_whatif_verdict(&whatif).found);
+	whatif.fidelity = 0.05;
+	assert_true(np_whatif_verdict(&whatif).found);
+	np_whatif_release(&whatif);
+}
+
+/* --- efficiency ------------------------------------------------------------------------------- */
+
+static void factors_multiply_to_the_share_of_computing(void **state)
+{
+	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct random_cluster cluster;
+		struct np_efficiency each = { 0 };
+		struct np_err err = NP_ERR_INIT;
+
+		random_cluster_draw(&cluster, seed);
+		with_run *run = simulate(&cluster, as_it_was, 1);
+		with_replay it = replayed_build(run);
+
+		assert_ok(np_efficiency_measure(it.replay, &each, &err), err);
+		assert_true(each.mean > 0 && each.mean <= each.most);
+		assert_true(each.most <= each.without_both);
+		assert_true(each.without_both <= each.without_host);
+		assert_true(each.without_host <= each.step);
+		assert_near((double)each.mean / (double)each.most * (double)each.most /
+				    (double)each.without_both * (double)each.without_both /
+				    (double)each.without_host * (double)each.without_host /
+				    (double)each.step,
+			    (double)each.mean / (double)each.step, 1e-12);
+		assert_int_equal((each.most - each.mean) + (each.without_both - each.most) +
+					 (each.without_host - each.without_both) +
+					 (each.step - each.without_host),
+				 each.step - each.mean);
+	}
+}
+
+/* --- properties ------------------------------------------------------------------------------- */
+
+static const char *const single[] = { "rank:0",  "rank:1",	"rank:2",    "rank:3",
+				      "role:tp", "role:dp",	"host-gaps", "hide-comm",
+				      "optype:MatMul" };
+
+static np_ns with_subset(const struct np_whatif_input *input, unsigned subset)
+{
+	struct np_fix fixes[NP_COUNT(single)];
+	struct np_err err = NP_ERR_INIT;
+	size_t count = 0;
+	np_ns step;
+
+	for (size_t i = 0; i < NP_COUNT(single); i++) {
+		if (subset >> i & 1)
+			assert_ok(np_fix_parse(single[i], &fixes[count++], &err), err);
+	}
+	assert_ok(np_whatif_together(input, fixes, count, &step, &err), err);
+	return step;
+}
+
+static void repairing_nothing_is_what_was_observed(void **state)
+{
+	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct random_cluster cluster;
+
+		random_cluster_draw(&cluster, seed);
+		with_run *run = simulate(&cluster, as_it_was, 1);
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+
+		assert_int_equal(with_subset(&input, 0), it.replay->observed / STEPS);
+	}
+}
+
+static void a_set_of_repairs_gains_no_less_than_any_part_of_it(void **state)
+{
+	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct random_cluster cluster;
+		uint64_t chance = seed;
+
+		random_cluster_draw(&cluster, seed);
+		with_run *run = simulate(&cluster, as_it_was, 1);
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+
+		for (size_t i = 0; i < 20; i++) {
+			unsigned set = (unsigned)np_random_below(&chance, 1U << NP_COUNT(single));
+			unsigned part = set & (unsigned)np_random(&chance);
+
+			assert_true(with_subset(&input, set) <= with_subset(&input, part));
+		}
+	}
+}
+
+static void repairing_everything_is_the_ideal(void **state)
+{
+	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct random_cluster cluster;
+		struct np_whatif whatif = { 0 };
+		struct np_err err = NP_ERR_INIT;
+
+		random_cluster_draw(&cluster, seed);
+		with_run *run = simulate(&cluster, as_it_was, 1);
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+
+		assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+		assert_int_equal(whatif.ideal, WITH(&input, "all"));
+		assert_int_equal(WITH(&input, "all", "role:tp", "role:dp"), whatif.ideal);
+		assert_true(whatif.ideal <= whatif.step);
+		for (size_t i = 1; i < whatif.rows.count; i++)
+			assert_true(whatif.rows.item[i - 1].saved >= whatif.rows.item[i].saved);
+		np_whatif_release(&whatif);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(repairs_are_written_as_they_are_read),
+		cmocka_unit_test(what_is_no_repair_is_refused_with_what_is),
+		cmocka_unit_test(a_repaired_rank_is_as_its_peers),
+		cmocka_unit_test(a_repaired_host_is_as_the_other_hosts),
+		cmocka_unit_test(with_all_repaired_every_rank_is_the_mean),
+		cmocka_unit_test(ranks_without_peers_stay_as_they_are),
+		cmocka_unit_test(names_that_are_not_there_are_refused),
+		cmocka_unit_test(waiting_for_the_host_can_be_taken_away),
+		cmocka_unit_test(kernels_of_a_type_can_be_as_those_of_peers),
+		cmocka_unit_test(types_add_up),
+		cmocka_unit_test(transfers_can_be_as_those_of_like_communicators),
+		cmocka_unit_test(a_link_can_be_as_its_like),
+		cmocka_unit_test(a_stage_can_be_as_long_as_the_others),
+		cmocka_unit_test(tokens_can_be_spread_evenly),
+		cmocka_unit_test(the_curve_takes_the_best_on_top_of_those_before),
+		cmocka_unit_test(what_a_rank_costs_by_itself_is_told),
+		cmocka_unit_test(the_most_specific_of_the_best_repairs_is_the_verdict),
+		cmocka_unit_test(what_changes_the_whole_program_is_no_verdict),
+		cmocka_unit_test(a_gain_that_the_replay_may_be_wrong_by_is_no_verdict),
+		cmocka_unit_test(factors_multiply_to_the_share_of_computing),
+		cmocka_unit_test(repairing_nothing_is_what_was_observed),
+		cmocka_unit_test(a_set_of_repairs_gains_no_less_than_any_part_of_it),
+		cmocka_unit_test(repairing_everything_is_the_ideal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
