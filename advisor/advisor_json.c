@@ -152,7 +152,7 @@ static void put_finding(struct np_jsonout *out, const struct advisor_report *rep
 	np_jsonout_integer(out, "gain_ns", finding->gain);
 	np_jsonout_real(out, "gain_pct", finding->gain_percent);
 	np_jsonout_text(out, "gain_basis", shown->basis);
-	np_jsonout_text(out, "gain_bound", bound_name(finding->rule->bound));
+	np_jsonout_text(out, "gain_bound", bound_name(finding->bound));
 	np_jsonout_text(out, "repair", shown->repair);
 	np_jsonout_text(out, "group", finding->rule->group);
 	put_where(out, report, finding);
@@ -274,7 +274,7 @@ static int produce_finding(const struct finding *finding, struct np_sink *sink, 
 				    np_cell_text(severity_name(finding->severity)),
 				    np_cell_real(shown->confidence), np_cell_integer(finding->gain),
 				    np_cell_real(finding->gain_percent),
-				    np_cell_text(bound_name(finding->rule->bound)),
+				    np_cell_text(bound_name(finding->bound)),
 				    np_cell_text(finding->rule->group), np_cell_text(where.text),
 				    np_cell_text(shown->title), np_cell_text(shown->message),
 				    np_cell_text(todo.text), np_cell_text(shown->repair),

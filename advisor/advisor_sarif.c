@@ -141,7 +141,7 @@ static void put_properties(struct np_jsonout *out, const struct finding *finding
 	np_jsonout_text(out, "severity", severity_name(finding->severity));
 	np_jsonout_integer(out, "gain_ns", finding->gain);
 	np_jsonout_real(out, "gain_pct", finding->gain_percent);
-	np_jsonout_text(out, "gain_bound", bound_name(finding->rule->bound));
+	np_jsonout_text(out, "gain_bound", bound_name(finding->bound));
 	np_jsonout_real(out, "confidence", finding->shown->confidence);
 	np_jsonout_end(out);
 }

@@ -46,7 +46,7 @@ void advisor_report_gain(const struct advisor_report *report, const struct findi
 		np_buf_add(buf, "-");
 		return;
 	}
-	if (finding->rule->bound == BOUND_UPPER)
+	if (finding->bound == BOUND_UPPER)
 		np_buf_add(buf, advisor_report_word(report, "up to ", "最多 "));
 	np_text_duration(buf, finding->gain);
 	if (!isnan(finding->gain_percent))

@@ -83,6 +83,29 @@ const struct np_opt np_running_options[NP_RUNNING_COUNT] = {
 		.high = 1024,
 	},
 	{
+		.name = "cache",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct np_common, cache),
+		.value = "DIR",
+		.help = "keep a summary of every rank in DIR, and use those of unchanged profiles "
+			"instead of reading these again",
+	},
+	{
+		.name = "from-summaries",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct np_common, from_summaries),
+		.help = "the input directories hold summaries that --cache kept, and no profiles",
+	},
+	{
+		.name = "max-memory",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct np_common, max_memory),
+		.value = "SIZE",
+		.help = "read fewer ranks at a time where they would need more than SIZE, such as 2G",
+		.preset_words = "any",
+	},
+	{
 		.letter = 'q',
 		.name = "quiet",
 		.kind = NP_OPT_FLAG,

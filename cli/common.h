@@ -38,6 +38,9 @@ struct np_common {
 	const char *output; /* NULL: beside the input */
 	int format;         /* enum np_output_format */
 	int64_t jobs;       /* 0: one per processor */
+	const char *cache;  /* directory of summaries; NULL: none */
+	bool from_summaries;    /* the input directories hold summaries */
+	const char *max_memory; /* as given; NULL: any */
 	bool quiet;
 	int verbose;
 	bool no_color;
@@ -46,13 +49,14 @@ struct np_common {
 enum {
 	NP_INPUT_COUNT = 3,
 	NP_OUTPUT_COUNT = 3,
-	NP_RUNNING_COUNT = 3,
+	NP_RUNNING_COUNT = 6,
 	NP_GENERAL_COUNT = 2,
 };
 
 extern const struct np_opt np_input_options[NP_INPUT_COUNT];     /* -d --ranks --steps */
 extern const struct np_opt np_output_options[NP_OUTPUT_COUNT];   /* -o -f --no-color */
-extern const struct np_opt np_running_options[NP_RUNNING_COUNT]; /* -j -q -v */
+/* -j --cache --from-summaries --max-memory -q -v */
+extern const struct np_opt np_running_options[NP_RUNNING_COUNT];
 extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* -h -V */
 
 /* clang-format off */

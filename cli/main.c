@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "help.h"
 #include "output.h"
+#include "processes.h"
 
 static int run_command(int argc, const char *const *argv)
 {
@@ -34,6 +35,7 @@ static int dispatch(int argc, const char *const *argv)
 int main(int argc, char **argv)
 {
 	np_output_begin();
-	return np_output_end(argc > 0 ? dispatch(argc - 1, (const char *const *)argv + 1)
-				      : NP_EXIT_USAGE);
+	if (argc < 1)
+		return np_output_end(NP_EXIT_USAGE);
+	return np_output_end(processes_run(dispatch, argc - 1, (const char *const *)argv + 1));
 }

@@ -207,7 +207,7 @@ static int print(const struct np_analysis *analysis, const struct np_modes *mode
 		.sums = &analysis->sums,
 		.tables = &analysis->tables,
 		.modes = modes,
-		.input = options->common.dirs.item[0],
+		.input = prepare_input(&options->common, analysis->run),
 		.database = database,
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),

@@ -135,7 +135,7 @@ static int show(const struct whatif_options *options, const struct np_analysis *
 				 .cluster = analysis->cluster,
 				 .sums = &analysis->sums,
 				 .tables = &analysis->tables,
-				 .input = options->common.dirs.item[0],
+				 .input = prepare_input(&options->common, analysis->run),
 				 .width = np_output_width(stdout),
 				 .color = np_common_color(&options->common, stdout) };
 	struct whatif_report report = {

@@ -158,13 +158,24 @@ static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t
 	put_share(buf, tables->origin->ranks[rank].cost, tables->blame->total);
 }
 
-/* "repairing it would save 2.05 ms of the step (15 %)" */
-static void put_gain(struct np_buf *buf, const struct report *report, np_ns saved)
+/* "repairing it would save 2.05 ms of the step (15 %)", "… it and rank:7 together …" */
+static void put_gain(struct np_buf *buf, const struct report *report,
+		     const struct np_whatif_verdict *verdict)
 {
-	np_buf_add(buf, "; repairing it would save ");
-	np_text_duration(buf, saved);
+	np_buf_add(buf, "; repairing it");
+	for (size_t i = 0; i < verdict->with_count; i++) {
+		char fix[NP_FIX_TEXT + 16];
+
+		np_fix_format(&verdict->with[i], fix);
+		np_buf_add(buf, i + 1 < verdict->with_count ? ", " : " and ");
+		np_text_safe(buf, fix, strlen(fix));
+	}
+	np_buf_add(buf, verdict->with_count > 0 ? " together would save " : " would save ");
+	np_text_duration(buf, verdict->saved);
 	np_buf_printf(buf, " of the step (%.0f %%)",
-		      100 * (double)saved / (double)report->tables->whatif->step);
+		      100 * (double)verdict->saved / (double)report->tables->whatif->step);
+	if (verdict->with_count > 0)
+		np_buf_add(buf, ", each by itself little");
 }
 
 /* The rank that the verdict of the replay names; UINT32_MAX for none. */
@@ -246,7 +257,7 @@ static int put_sentence(struct np_buf *buf, const struct report *report, struct 
 		put_spread_loss(buf, report);
 	}
 	if (verdict.found)
-		put_gain(buf, report, verdict.saved);
+		put_gain(buf, report, &verdict);
 	return rc;
 }
 
@@ -275,6 +286,14 @@ int verdict_put_json(struct np_jsonout *out, const struct report *report, struct
 	np_jsonout_text(out, "kind", verdict.found ? np_fix_kind_name(verdict.fix.kind) : "none");
 	np_jsonout_text(out, "what", verdict.found && *verdict.fix.what ? verdict.fix.what : NULL);
 	np_jsonout_integer(out, "recovered_ns", verdict.found ? verdict.saved : NP_UNKNOWN);
+	np_jsonout_array(out, "with");
+	for (size_t i = 0; i < verdict.with_count; i++) {
+		char fix[NP_FIX_TEXT + 16];
+
+		np_fix_format(&verdict.with[i], fix);
+		np_jsonout_text(out, NULL, fix);
+	}
+	np_jsonout_end(out);
 	np_jsonout_text(out, "text", text.text);
 	np_jsonout_end(out);
 	return NP_OK;

@@ -35,7 +35,7 @@ install(FILES include/npuprof_step.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # The launcher without MPI and main(), so that tests and the front door can use it.
 file(GLOB launch_sources CONFIGURE_DEPENDS collect/launch/*.c)
-set(launch_own main coord_mpi cmd_collect)
+set(launch_own main join coord_mpi cmd_collect cmd_ctl)
 foreach(own ${launch_own})
   list(REMOVE_ITEM launch_sources ${PROJECT_SOURCE_DIR}/collect/launch/${own}.c)
 endforeach()
@@ -44,17 +44,25 @@ target_include_directories(nplaunch PUBLIC collect)
 target_compile_definitions(nplaunch PRIVATE NP_LIBRARY_DIR="${CMAKE_INSTALL_LIBDIR}")
 target_link_libraries(nplaunch PUBLIC npcli npformat npprotocol)
 
-target_sources(npuprof PRIVATE collect/launch/cmd_collect.c)
+target_sources(npuprof PRIVATE collect/launch/cmd_collect.c collect/launch/cmd_ctl.c)
 target_link_libraries(npuprof PRIVATE nplaunch)
 
 # MPI is needed by this program only; without it the rest is built all the same.
 find_package(MPI COMPONENTS C)
 if(MPI_C_FOUND)
-  add_executable(npuprof-collect collect/launch/main.c collect/launch/coord_mpi.c
-    collect/launch/cmd_collect.c)
+  add_executable(npuprof-collect collect/launch/main.c collect/launch/join.c
+    collect/launch/coord_mpi.c collect/launch/cmd_collect.c)
   target_link_libraries(npuprof-collect PRIVATE nplaunch MPI::MPI_C)
   install(TARGETS npuprof-collect RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # For applications that are MPI programs: tells the launchers of each other in MPI_Init.
+  add_library(npuprof_inapp SHARED collect/mpi/npuprof_inapp.c collect/launch/mpi_place.c
+    ${collect_shared_sources} ${inject_core})
+  target_include_directories(npuprof_inapp PRIVATE collect include ${PCRE2_INCLUDE_DIRS})
+  target_link_libraries(npuprof_inapp PRIVATE np_warnings MPI::MPI_C Threads::Threads
+    ${CMAKE_DL_LIBS} m ${PCRE2_STATIC})
+  target_link_options(npuprof_inapp PRIVATE -Wl,-z,defs,-z,relro,-z,now -Wl,--exclude-libs,ALL)
+  install(TARGETS npuprof_inapp LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 else()
   message(STATUS "Open MPI was not found: npuprof-collect is not built")
 endif()
-install(FILES doc/npuprof-collect.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES doc/npuprof-collect.1 doc/npuprof-ctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

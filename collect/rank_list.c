@@ -48,8 +48,8 @@ static bool to_range(const char *word, int64_t *ret_first, int64_t *ret_last)
 	if (!np_text_to_int(word, length, ret_first) || *ret_first < 0)
 		return false;
 	*ret_last = *ret_first;
-	return !dash || (np_text_to_int(dash + 1, strlen(dash + 1), ret_last) &&
-			 *ret_last >= *ret_first);
+	return !dash ||
+	       (np_text_to_int(dash + 1, strlen(dash + 1), ret_last) && *ret_last >= *ret_first);
 }
 
 static int choose_numbers(const struct choosing *choosing, const char *word, struct np_err *err)

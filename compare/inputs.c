@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -59,7 +60,8 @@ static int add_source(struct np_run *run, const char *path, const struct stat *s
 	source->rank = rank_in_name(slash ? slash + 1 : path);
 	source->device = -1;
 	source->bytes = status->st_size;
-	source->dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	source->dir =
+		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	source->file[file] = strdup(path);
 	*root = strdup(path);
 	if (!source->dir || !source->file[file] || !*root)

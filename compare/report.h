@@ -4,9 +4,9 @@
 
 /* What `compare` prints: one screen, JSON, tables as CSV, Markdown and a workbook. */
 
-#include "gate.h"
-#include "memory.h"
-#include "views.h"
+#include "cmp_gate.h"
+#include "cmp_memory.h"
+#include "cmp_views.h"
 
 #include "npuprof/relation.h"
 
@@ -23,33 +23,33 @@ struct report {
 	bool color;
 };
 
-int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
-int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+int compare_screen(const struct report *report, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
+int compare_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;
-int report_json(const struct report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
+int compare_json(const struct report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 /* The verdict in a sentence or two, on one line. */
-void report_put_verdict(struct np_buf *buf, const struct report *report);
+void compare_put_verdict(struct np_buf *buf, const struct report *report);
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
 /* All tables; those of views are empty unless asked for. Ends with NULL. */
-extern const struct np_relation *const report_relations[];
+extern const struct np_relation *const compare_relations[];
 
 /* The table of this name; NULL name: the first. NP_E_USAGE with the closest one. */
-int report_find_relation(const char *name, const struct np_relation **ret, struct np_err *err)
+int compare_find_relation(const char *name, const struct np_relation **ret, struct np_err *err)
 	NP_MUST_USE;
 
 /* Has the table something to say for this comparison? */
-bool report_relation_applies(const struct np_relation *relation, const struct report *report);
+bool compare_relation_applies(const struct np_relation *relation, const struct report *report);
 
-int report_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)
+int compare_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)
 	NP_MUST_USE;
 /* One file for each table, in `directory`, which is made. */
-int report_csv_files(const struct report *report, const char *directory, struct np_err *err)
+int compare_csv_files(const struct report *report, const char *directory, struct np_err *err)
 	NP_MUST_USE;
 
 /* A sheet for each table. NP_E_NOTFOUND where the program was built without workbooks. */
-int report_xlsx(const struct report *report, const char *path, struct np_err *err) NP_MUST_USE;
+int compare_xlsx(const struct report *report, const char *path, struct np_err *err) NP_MUST_USE;
 
 #endif /* COMPARE_REPORT_H */

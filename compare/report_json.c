@@ -243,14 +243,14 @@ static void put_structure(struct np_jsonout *out, const struct comparison *compa
 static void put_causes(struct np_jsonout *out, const struct report *report)
 {
 	static const char *const kinds[] = {
-		[CMP_CAUSE_RANK] = "rank", [CMP_CAUSE_LINK] = "link",
-		[CMP_CAUSE_KERNELS] = "kernels", [CMP_CAUSE_HOST] = "host",
+		[CMP_CAUSE_RANK] = "rank",          [CMP_CAUSE_LINK] = "link",
+		[CMP_CAUSE_KERNELS] = "kernels",    [CMP_CAUSE_HOST] = "host",
 		[CMP_CAUSE_COMM] = "communication", [CMP_CAUSE_OTHER] = "other",
 	};
 	const struct comparison *comparison = report->comparison;
 	NP_CLEANUP(np_buf_release) struct np_buf verdict = NP_BUF_INIT;
 
-	report_put_verdict(&verdict, report);
+	compare_put_verdict(&verdict, report);
 	np_jsonout_text(out, "verdict", verdict.text);
 	np_jsonout_array(out, "causes");
 	for (size_t i = 0; i < comparison->causes.count; i++) {
@@ -285,8 +285,7 @@ static void put_gate(struct np_jsonout *out, const struct cmp_gate *gate)
 {
 	np_jsonout_object(out, "gate");
 	np_jsonout_bool(out, "tripped", gate && gate->result == CMP_GATE_FAIL);
-	np_jsonout_text(out, "result",
-			cmp_gate_result_name(gate ? gate->result : CMP_GATE_PASS));
+	np_jsonout_text(out, "result", cmp_gate_result_name(gate ? gate->result : CMP_GATE_PASS));
 	np_jsonout_array(out, "conditions");
 	for (size_t i = 0; gate && i < gate->conditions.count; i++) {
 		const struct cmp_condition *each = &gate->conditions.item[i];
@@ -358,27 +357,27 @@ static int put_tables(struct np_jsonout *out, const struct report *report, struc
 	int rc = NP_OK;
 
 	np_jsonout_object(out, "views");
-	for (size_t i = 0; report_relations[i] && rc == NP_OK; i++) {
-		const struct np_relation *relation = report_relations[i];
+	for (size_t i = 0; compare_relations[i] && rc == NP_OK; i++) {
+		const struct np_relation *relation = compare_relations[i];
 
 		if (cmp_view_find(relation->name) != CMP_VIEWS &&
-		    report_relation_applies(relation, report))
+		    compare_relation_applies(relation, report))
 			rc = np_relation_write(relation, report, &sink.base, err);
 	}
 	np_jsonout_end(out);
 	return rc;
 }
 
-int report_json(const struct report *report, FILE *stream, struct np_err *err)
+int compare_json(const struct report *report, FILE *stream, struct np_err *err)
 {
 	const struct comparison *comparison = report->comparison;
 	struct json_sink sink = { .base = { json_begin, json_row, json_end } };
 	const struct np_relation *plain[2];
 	struct np_jsonout out;
-	int rc = report_find_relation("classes", &plain[0], err);
+	int rc = compare_find_relation("classes", &plain[0], err);
 
 	if (rc == NP_OK)
-		rc = report_find_relation("links", &plain[1], err);
+		rc = compare_find_relation("links", &plain[1], err);
 	if (rc < 0)
 		return rc;
 	np_jsonout_init(&out, stream);
@@ -400,10 +399,11 @@ int report_json(const struct report *report, FILE *stream, struct np_err *err)
 		rc = np_relation_write(plain[i], report, &sink.base, err);
 	if (rc == NP_OK)
 		rc = put_tables(&out, report, err);
-	put_gate(&out, report->gate);
-	np_jsonout_end(&out);
-	if (rc == NP_OK)
+	if (rc == NP_OK) {
+		put_gate(&out, report->gate);
+		np_jsonout_end(&out);
 		rc = np_jsonout_finish(&out, err);
+	}
 	np_jsonout_release(&out);
 	return rc;
 }

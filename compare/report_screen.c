@@ -90,7 +90,7 @@ static const char *headline(const struct comparison *comparison)
 	}
 }
 
-void report_put_verdict(struct np_buf *buf, const struct report *report)
+void compare_put_verdict(struct np_buf *buf, const struct report *report)
 {
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_change *step = &comparison->step;
@@ -160,16 +160,16 @@ static void put_change(struct np_grid *grid, const char *name, np_ns base, np_ns
 static int put_waterfall(struct section *section, const struct report *report, struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
-		{ "leaf", NP_LEFT, true },   { "base", NP_RIGHT, false },
-		{ "new", NP_RIGHT, false },  { "change", NP_RIGHT, false },
-		{ "", NP_RIGHT, false },     { "", NP_LEFT, false },
+		{ "leaf", NP_LEFT, true },     { "base", NP_RIGHT, false },
+		{ "new", NP_RIGHT, false },    { "change", NP_RIGHT, false },
+		{ "", NP_RIGHT, false },       { "", NP_LEFT, false },
 		{ "verdict", NP_LEFT, false },
 	};
 	const struct comparison *comparison = report->comparison;
 	np_ns most = 0;
 	np_ns rest[CMP_SIDES] = { 0, 0 };
-	size_t shown = comparison->leaves.count < report->top ? comparison->leaves.count
-							      : report->top;
+	size_t shown =
+		comparison->leaves.count < report->top ? comparison->leaves.count : report->top;
 
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
 	if (!section->grid)
@@ -314,7 +314,8 @@ static void put_note_list(struct section *section, const struct np_notes *notes,
 			      *note->path ? ": " : "", note->what, note->reason);
 	}
 	if (hidden)
-		np_buf_printf(&section->text, "%s… and %zu more: -f json lists all\n", side, hidden);
+		np_buf_printf(&section->text, "%s… and %zu more: -f json lists all\n", side,
+			      hidden);
 }
 
 static void put_notes(struct section *section, const struct report *report)
@@ -329,7 +330,8 @@ static void put_notes(struct section *section, const struct report *report)
 			np_buf_printf(&section->text,
 				      "view %s: not everything it needs was recorded in the %s%s%s "
 				      "run\n",
-				      cmp_view_names[i], report->views->missing[i] & 1 ? "base" : "",
+				      cmp_view_names[i],
+				      report->views->missing[i] & 1 ? "base" : "",
 				      report->views->missing[i] == 3 ? " and the " : "",
 				      report->views->missing[i] & 2 ? "new" : "");
 	}
@@ -351,7 +353,7 @@ static int build(struct page *page, const struct report *report, struct np_err *
 	struct section *section = add_section(page, "Verdict");
 	int rc;
 
-	report_put_verdict(&section->text, report);
+	compare_put_verdict(&section->text, report);
 	np_buf_add(&section->text, "\n");
 	if (report->gate)
 		put_gate(add_section(page, "Gate"), report->gate);
@@ -401,11 +403,11 @@ static int grid_begin(struct np_sink *sink, const struct np_relation *relation, 
 	if (!columns)
 		return np_fail_nomem(err, "a view");
 	for (size_t i = 0; i < relation->column_count; i++)
-		columns[i] = (struct np_grid_column){ relation->columns[i].name,
-						      relation->columns[i].type == NP_TEXT
-							      ? NP_LEFT
-							      : NP_RIGHT,
-						      relation->columns[i].type == NP_TEXT };
+		columns[i] =
+			(struct np_grid_column){ relation->columns[i].name,
+						 relation->columns[i].type == NP_TEXT ? NP_LEFT
+										      : NP_RIGHT,
+						 relation->columns[i].type == NP_TEXT };
 	own->columns = relation->column_count;
 	own->grid = np_grid_new(columns, relation->column_count);
 	free(columns);
@@ -448,13 +450,13 @@ static int put_views(const struct report *report, struct np_buf *buf, bool markd
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; report_relations[i] && rc == NP_OK; i++) {
-		const struct np_relation *relation = report_relations[i];
+	for (size_t i = 0; compare_relations[i] && rc == NP_OK; i++) {
+		const struct np_relation *relation = compare_relations[i];
 		struct grid_sink sink = { .base = { grid_begin, grid_row, grid_end },
 					  .left = report->top };
 
 		if (cmp_view_find(relation->name) == CMP_VIEWS ||
-		    !report_relation_applies(relation, report))
+		    !compare_relation_applies(relation, report))
 			continue;
 		rc = np_relation_write(relation, report, &sink.base, err);
 		np_buf_printf(buf, markdown ? "\n## %s\n\n" : "\n%s\n", relation->summary);
@@ -470,7 +472,7 @@ static int put_views(const struct report *report, struct np_buf *buf, bool markd
 	return rc;
 }
 
-int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
+int compare_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
 	struct page page = { 0 };
@@ -512,7 +514,7 @@ static void put_items(struct np_buf *buf, const char *text, bool list)
 	}
 }
 
-int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+int compare_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
 	struct page page = { 0 };

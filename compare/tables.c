@@ -16,12 +16,10 @@ static struct np_cell whole(double value)
 /* --- waterfall ------------------------------------------------------------------------------- */
 
 static const struct np_column waterfall_columns[] = {
-	{ "leaf", NP_TEXT },           { "base_ns", NP_INTEGER },
-	{ "new_ns", NP_INTEGER },      { "delta_ns", NP_INTEGER },
-	{ "verdict", NP_TEXT },        { "median_delta_ns", NP_INTEGER },
-	{ "low_ns", NP_INTEGER },      { "high_ns", NP_INTEGER },
-	{ "detectable_ns", NP_INTEGER }, { "p_value", NP_REAL },
-	{ "q_value", NP_REAL },
+	{ "leaf", NP_TEXT },        { "base_ns", NP_INTEGER }, { "new_ns", NP_INTEGER },
+	{ "delta_ns", NP_INTEGER }, { "verdict", NP_TEXT },    { "median_delta_ns", NP_INTEGER },
+	{ "low_ns", NP_INTEGER },   { "high_ns", NP_INTEGER }, { "detectable_ns", NP_INTEGER },
+	{ "p_value", NP_REAL },     { "q_value", NP_REAL },
 };
 
 static int put_waterfall(const void *model, struct np_sink *sink, struct np_err *err)
@@ -59,8 +57,8 @@ static const struct np_relation waterfall = { "waterfall",
 /* --- classes --------------------------------------------------------------------------------- */
 
 static const struct np_column classes_columns[] = {
-	{ "class", NP_TEXT },         { "core", NP_TEXT },         { "base_ns", NP_INTEGER },
-	{ "base_count", NP_REAL },    { "new_ns", NP_INTEGER },    { "new_count", NP_REAL },
+	{ "class", NP_TEXT },       { "core", NP_TEXT },      { "base_ns", NP_INTEGER },
+	{ "base_count", NP_REAL },  { "new_ns", NP_INTEGER }, { "new_count", NP_REAL },
 	{ "delta_ns", NP_INTEGER },
 };
 
@@ -231,12 +229,12 @@ static const struct np_relation communicators = {
 /* --- ranks ----------------------------------------------------------------------------------- */
 
 static const struct np_column ranks_columns[] = {
-	{ "base_rank", NP_INTEGER },  { "new_rank", NP_INTEGER },
-	{ "base_ns", NP_INTEGER },    { "new_ns", NP_INTEGER },
-	{ "delta_ns", NP_INTEGER },   { "own_base_ns", NP_INTEGER },
-	{ "own_new_ns", NP_INTEGER }, { "base_began_ns", NP_INTEGER },
+	{ "base_rank", NP_INTEGER },    { "new_rank", NP_INTEGER },
+	{ "base_ns", NP_INTEGER },      { "new_ns", NP_INTEGER },
+	{ "delta_ns", NP_INTEGER },     { "own_base_ns", NP_INTEGER },
+	{ "own_new_ns", NP_INTEGER },   { "base_began_ns", NP_INTEGER },
 	{ "new_began_ns", NP_INTEGER }, { "base_mhz", NP_INTEGER },
-	{ "new_mhz", NP_INTEGER },    { "outlier", NP_INTEGER },
+	{ "new_mhz", NP_INTEGER },      { "outlier", NP_INTEGER },
 };
 
 /* Waiting of others that began with the rank, per step. */
@@ -295,8 +293,8 @@ static int put_structure(const void *model, struct np_sink *sink, struct np_err 
 	for (size_t i = 0; i < comparison->structure.count && rc == NP_OK; i++) {
 		const struct cmp_structure *each = &comparison->structure.item[i];
 		const struct np_cell cells[] = {
-			np_cell_text(each->kind), np_cell_text(each->what),
-			np_cell_text(each->from), np_cell_text(each->to),
+			np_cell_text(each->kind),     np_cell_text(each->what),
+			np_cell_text(each->from),     np_cell_text(each->to),
 			np_cell_integer(each->count),
 		};
 
@@ -306,8 +304,8 @@ static int put_structure(const void *model, struct np_sink *sink, struct np_err 
 }
 
 static const struct np_relation structure = {
-	"structure", "kernels that came, went, became one, or have other inputs",
-	structure_columns, NP_COUNT(structure_columns), put_structure
+	"structure", "kernels that came, went, became one, or have other inputs", structure_columns,
+	NP_COUNT(structure_columns), put_structure
 };
 
 static const struct np_column peaks_columns[] = {
@@ -341,7 +339,7 @@ static const struct np_relation peaks = { "memory_peaks", "the most that each co
 					  peaks_columns, NP_COUNT(peaks_columns), put_peaks };
 
 static const struct np_column links_columns[] = {
-	{ "src", NP_INTEGER },       { "dst", NP_INTEGER },      { "transport", NP_TEXT },
+	{ "src", NP_INTEGER },        { "dst", NP_INTEGER },       { "transport", NP_TEXT },
 	{ "base_gb_per_s", NP_REAL }, { "new_gb_per_s", NP_REAL }, { "base_verdict", NP_TEXT },
 	{ "new_verdict", NP_TEXT },
 };
@@ -356,7 +354,8 @@ static const struct np_link_speed *find_link(const struct comparison *comparison
 		const struct np_link_speed *link = &analysis->links.list.item[i];
 		const char *name = np_run_text(analysis->run, link->transport);
 
-		if (link->src == like->src && link->dst == like->dst && link->plane == like->plane &&
+		if (link->src == like->src && link->dst == like->dst &&
+		    link->plane == like->plane &&
 		    strcmp(name ? name : "", transport ? transport : "") == 0)
 			return link;
 	}
@@ -392,9 +391,8 @@ static int put_links(const void *model, struct np_sink *sink, struct np_err *err
 		for (size_t i = 0; i < analysis->links.list.count && rc == NP_OK; i++) {
 			const struct np_link_speed *link = &analysis->links.list.item[i];
 			const char *transport = np_run_text(analysis->run, link->transport);
-			const struct np_link_speed *other =
-				find_link(comparison, which == 0 ? CMP_NEW : CMP_BASE, link,
-					  transport);
+			const struct np_link_speed *other = find_link(
+				comparison, which == 0 ? CMP_NEW : CMP_BASE, link, transport);
 
 			if (which == CMP_BASE)
 				rc = put_link(sink, link, other, transport, err);
@@ -410,9 +408,9 @@ static const struct np_relation links = { "links", "speed of links on both sides
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-extern const struct np_relation report_view_relations[CMP_VIEWS];
+extern const struct np_relation compare_view_relations[CMP_VIEWS];
 
-const struct np_relation *const report_relations[] = {
+const struct np_relation *const compare_relations[] = {
 	&waterfall,
 	&classes,
 	&kernels,
@@ -421,37 +419,37 @@ const struct np_relation *const report_relations[] = {
 	&structure,
 	&peaks,
 	&links,
-	&report_view_relations[CMP_VIEW_KERNEL],
-	&report_view_relations[CMP_VIEW_KERNEL_TYPE],
-	&report_view_relations[CMP_VIEW_COMMUNICATION],
-	&report_view_relations[CMP_VIEW_API],
-	&report_view_relations[CMP_VIEW_OPERATOR],
-	&report_view_relations[CMP_VIEW_MODULE],
-	&report_view_relations[CMP_VIEW_MEMORY],
+	&compare_view_relations[CMP_VIEW_KERNEL],
+	&compare_view_relations[CMP_VIEW_KERNEL_TYPE],
+	&compare_view_relations[CMP_VIEW_COMMUNICATION],
+	&compare_view_relations[CMP_VIEW_API],
+	&compare_view_relations[CMP_VIEW_OPERATOR],
+	&compare_view_relations[CMP_VIEW_MODULE],
+	&compare_view_relations[CMP_VIEW_MEMORY],
 	NULL,
 };
 
-bool report_relation_applies(const struct np_relation *relation, const struct report *report)
+bool compare_relation_applies(const struct np_relation *relation, const struct report *report)
 {
 	enum cmp_view view = cmp_view_find(relation->name);
 
 	return view == CMP_VIEWS || (report->views->wanted >> view & 1) != 0;
 }
 
-int report_find_relation(const char *name, const struct np_relation **ret, struct np_err *err)
+int compare_find_relation(const char *name, const struct np_relation **ret, struct np_err *err)
 {
-	const char *names[NP_COUNT(report_relations)];
+	const char *names[NP_COUNT(compare_relations)];
 	const char *meant;
 	size_t count = 0;
 
-	for (; report_relations[count]; count++) {
-		names[count] = report_relations[count]->name;
+	for (; compare_relations[count]; count++) {
+		names[count] = compare_relations[count]->name;
 		if (!name || strcmp(name, names[count]) == 0) {
-			*ret = report_relations[count];
+			*ret = compare_relations[count];
 			return NP_OK;
 		}
 	}
 	meant = np_text_closest(name, names, count);
-	return np_fail(err, NP_E_USAGE, "no table '%s'%s%s%s", name, meant ? "; did you mean '" : "",
-		       meant ? meant : "", meant ? "'?" : "");
+	return np_fail(err, NP_E_USAGE, "no table '%s'%s%s%s", name,
+		       meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }

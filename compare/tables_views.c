@@ -8,7 +8,7 @@
  * Figures are per step; ratios are of the exact figures, and null where the base
  * has nothing.
  */
-extern const struct np_relation report_view_relations[CMP_VIEWS];
+extern const struct np_relation compare_view_relations[CMP_VIEWS];
 
 static double per_cell(const struct comparison *comparison, enum cmp_which which, int64_t sum,
 		       double unit)
@@ -53,16 +53,14 @@ static int put_rows(const void *model, enum cmp_view view, put_row *put, struct 
 	}
 
 static const struct np_column kernel_columns[] = {
-	{ "Order Id", NP_INTEGER },     { "Kernel", NP_TEXT },
-	{ "Input Shape", NP_TEXT },     KERNEL_SIDE("Base"),
-	KERNEL_SIDE("Comparison"),      { "Diff Total Ratio", NP_REAL },
+	{ "Order Id", NP_INTEGER },    { "Kernel", NP_TEXT },     { "Input Shape", NP_TEXT },
+	KERNEL_SIDE("Base"),           KERNEL_SIDE("Comparison"), { "Diff Total Ratio", NP_REAL },
 	{ "Diff Avg Ratio", NP_REAL },
 };
 
 static const struct np_column kernel_type_columns[] = {
-	{ "Order Id", NP_INTEGER },     { "Kernel Type", NP_TEXT },
-	{ "Core Type", NP_TEXT },       KERNEL_SIDE("Base"),
-	KERNEL_SIDE("Comparison"),      { "Diff Total Ratio", NP_REAL },
+	{ "Order Id", NP_INTEGER },    { "Kernel Type", NP_TEXT }, { "Core Type", NP_TEXT },
+	KERNEL_SIDE("Base"),           KERNEL_SIDE("Comparison"),  { "Diff Total Ratio", NP_REAL },
 	{ "Diff Avg Ratio", NP_REAL },
 };
 
@@ -75,8 +73,8 @@ static void side_cells(const struct comparison *comparison, const struct cmp_row
 	const struct cmp_tally *side = &row->side[which];
 	bool any = side->count > 0;
 
-	cells[0] = any ? np_cell_real(per_cell(comparison, which, side->total, 1e3))
-		       : np_cell_null();
+	cells[0] =
+		any ? np_cell_real(per_cell(comparison, which, side->total, 1e3)) : np_cell_null();
 	cells[1] = any ? np_cell_real((double)side->total / (double)side->count / 1e3)
 		       : np_cell_null();
 	cells[2] = np_cell_scaled(side->most, 1e3);
@@ -131,9 +129,9 @@ static int put_kernel_types(const void *model, struct np_sink *sink, struct np_e
 	}
 
 static const struct np_column comm_columns[] = {
-	{ "Order Id", NP_INTEGER },        { "Communication OP Name", NP_TEXT },
-	{ "Task Name", NP_TEXT },          COMM_SIDE("Base"),
-	COMM_SIDE("Comparison"),           { "Diff Duration(us)", NP_REAL },
+	{ "Order Id", NP_INTEGER }, { "Communication OP Name", NP_TEXT },
+	{ "Task Name", NP_TEXT },   COMM_SIDE("Base"),
+	COMM_SIDE("Comparison"),    { "Diff Duration(us)", NP_REAL },
 	{ "Diff Ratio", NP_REAL },
 };
 
@@ -178,10 +176,14 @@ static int put_comms(const void *model, struct np_sink *sink, struct np_err *err
 	}
 
 static const struct np_column api_columns[] = {
-	{ "Order Id", NP_INTEGER },      { "api name", NP_TEXT },
-	API_SIDE("Base"),                API_SIDE("Comparison"),
-	{ "Diff Total Ratio", NP_REAL }, { "Diff Self Ratio", NP_REAL },
-	{ "Diff Avg Ratio", NP_REAL },   { "Diff Calls Ratio", NP_REAL },
+	{ "Order Id", NP_INTEGER },
+	{ "api name", NP_TEXT },
+	API_SIDE("Base"),
+	API_SIDE("Comparison"),
+	{ "Diff Total Ratio", NP_REAL },
+	{ "Diff Self Ratio", NP_REAL },
+	{ "Diff Avg Ratio", NP_REAL },
+	{ "Diff Calls Ratio", NP_REAL },
 };
 
 static int put_api(const struct comparison *comparison, const struct cmp_row *row, size_t order,
@@ -359,7 +361,7 @@ static int put_memories(const void *model, struct np_sink *sink, struct np_err *
 	return put_rows(model, CMP_VIEW_MEMORY, put_memory, sink, err);
 }
 
-const struct np_relation report_view_relations[CMP_VIEWS] = {
+const struct np_relation compare_view_relations[CMP_VIEWS] = {
 	[CMP_VIEW_KERNEL] = { "kernel", "kernels by type and shape", kernel_columns,
 			      NP_COUNT(kernel_columns), put_kernels },
 	[CMP_VIEW_KERNEL_TYPE] = { "kernel-type", "kernels by type and core", kernel_type_columns,

@@ -6,6 +6,7 @@
 #include "npuprof/workers.h"
 
 #include "eval.h"
+#include "price.h"
 
 /*
  * Running all rules on a run
@@ -32,6 +33,7 @@ struct finding {
 	enum severity severity;                  /* the highest of them */
 	np_ns gain;                              /* of a step: the median of them, or NP_UNKNOWN */
 	double gain_percent;                     /* NaN when not known */
+	enum rule_bound bound;                   /* of the gain: the rule's, or a replay's */
 	uint64_t fingerprint;
 	NP_VEC(int64_t) ranks;
 	NP_VEC(const char *) steps;
@@ -52,6 +54,7 @@ struct advice {
 	NP_VEC(struct rule_report) rules; /* by id */
 	NP_VEC(struct finding) findings;  /* by gain, severity, rule */
 	np_ns step_time;                  /* mean over ranks and steps; NP_UNKNOWN */
+	struct prices prices;             /* of repairs */
 	np_ns total_gain;
 	double total_percent;
 	struct np_notes notes; /* what could not be read of the details */

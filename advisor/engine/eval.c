@@ -10,6 +10,8 @@
 #define CLUSTER_TIMEOUT_MS 20000
 #define ROW_LIMIT          2000000
 #define MEMORY_LIMIT       (INT64_C(512) << 20)
+#define CELL_LIMIT         8000000
+#define COLUMN_LIMIT       200
 
 const char *status_name(enum rule_status status)
 {
@@ -142,32 +144,47 @@ static int drop_table(struct eval *eval, const char *name, struct np_err *err)
 	return rc;
 }
 
+/* What a column holds in all rows, if that is one kind: no value may change by being stored. */
+static const char *kind_of(const struct rows *rows, size_t column)
+{
+	static const char *const kinds[] = { [NP_CELL_NULL] = "",
+					     [NP_CELL_INTEGER] = " INTEGER",
+					     [NP_CELL_REAL] = " REAL",
+					     [NP_CELL_TEXT] = " TEXT" };
+	enum np_cell_type kind = NP_CELL_NULL;
+
+	for (size_t i = 0; i < rows_count(rows); i++) {
+		enum np_cell_type type = rows_cell(rows, i, column)->type;
+
+		if (type == NP_CELL_NULL || type == kind)
+			continue;
+		if (kind != NP_CELL_NULL)
+			return "";
+		kind = type;
+	}
+	return kinds[kind];
+}
+
 /*
- * CREATE TEMP TABLE with the columns of a statement. SQLite makes an index for a
- * join only if both sides are of one kind, so columns say what they hold: what a
- * view declares, else numbers where the first row has one.
+ * SQLite makes an index for a join only if both sides are of one kind, so the
+ * columns of a table say what they hold.
  */
-static int create_table(struct eval *eval, const char *name, struct sql_stmt *from, bool has_row,
+static int create_table(struct eval *eval, const char *name, const struct rows *rows,
 			struct np_err *err)
 {
 	struct np_buf text = NP_BUF_INIT;
-	int rc;
+	int rc = drop_table(eval, name, err);
 
 	np_buf_add(&text, "CREATE TEMP TABLE ");
 	sql_quote(&text, name);
-	for (size_t i = 0; i < sql_columns(from); i++) {
-		struct np_cell first = has_row ? sql_cell(from, i) : np_cell_null();
-		double number;
-
+	for (size_t i = 0; i < rows->column_count; i++) {
 		np_buf_add(&text, i > 0 ? ", " : "(");
-		sql_quote(&text, sql_column_name(from, i));
-		if (sql_column_is_text(from, i))
-			np_buf_add(&text, " TEXT");
-		else if (cell_number(&first, &number))
-			np_buf_add(&text, " NUMERIC");
+		sql_quote(&text, rows->columns[i].name);
+		np_buf_add(&text, kind_of(rows, i));
 	}
 	np_buf_add(&text, ")");
-	rc = np_buf_check(&text, err);
+	if (rc == NP_OK)
+		rc = np_buf_check(&text, err);
 	if (rc == NP_OK)
 		rc = sql_run(eval->sql, text.text, err);
 	np_buf_release(&text);
@@ -193,47 +210,77 @@ static int prepare_insert(struct eval *eval, const char *name, size_t columns,
 	return rc;
 }
 
-static int insert_row(struct sql_stmt *from, struct sql_stmt *insert, struct np_err *err)
+static int insert_rows(struct eval *eval, const char *name, const struct rows *rows,
+		       struct np_err *err)
 {
-	int rc = NP_OK;
+	NP_CLEANUP(sql_finishp) struct sql_stmt *insert = NULL;
+	int rc = prepare_insert(eval, name, rows->column_count, &insert, err);
 
-	for (size_t i = 0; i < sql_columns(from) && rc == NP_OK; i++)
-		rc = sql_bind(insert, i + 1, sql_cell(from, i), err);
-	if (rc == NP_OK)
-		rc = sql_step(insert, err);
-	sql_reset(insert);
+	for (size_t r = 0; r < rows_count(rows) && rc == NP_OK; r++) {
+		for (size_t i = 0; i < rows->column_count && rc == NP_OK; i++)
+			rc = sql_bind(insert, i + 1, *rows_cell(rows, r, i), err);
+		if (rc == NP_OK)
+			rc = sql_step(insert, err);
+		sql_reset(insert);
+	}
 	return rc;
 }
 
-/* A temporary table of what a rule's SELECT gives. */
-static int make_table(struct eval *eval, const char *name, const struct composed *composed)
+/* Begin rows with the columns of a statement. */
+static int begin_rows(const struct sql_stmt *from, struct rows *rows, struct np_err *err)
+{
+	const char *names[COLUMN_LIMIT];
+	size_t count = sql_columns(from);
+
+	if (count > COLUMN_LIMIT)
+		return np_fail(err, NP_E_FORMAT, "it gives more than %d columns", COLUMN_LIMIT);
+	for (size_t i = 0; i < count; i++)
+		names[i] = sql_column_name(from, i);
+	return rows_init(rows, names, NULL, count, err);
+}
+
+/* All rows of what was composed. */
+static int collect(struct eval *eval, const struct composed *composed, struct rows *rows,
+		   struct np_err *err)
 {
 	NP_CLEANUP(sql_finishp) struct sql_stmt *from = NULL;
-	NP_CLEANUP(sql_finishp) struct sql_stmt *insert = NULL;
-	const struct piece *piece = piece_at(composed, SIZE_MAX);
-	struct np_err err = NP_ERR_INIT;
-	int more;
-	int rc = drop_table(eval, name, &err);
+	struct np_cell cells[COLUMN_LIMIT];
+	int rc = eval_prepare(eval, composed, &from);
+	int more = 1;
 
 	if (rc < 0)
-		return eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err);
-	rc = eval_prepare(eval, composed, &from);
-	if (rc < 0)
 		return rc;
-	more = eval_step(eval, composed, from);
-	if (more < 0)
-		return more;
-	rc = create_table(eval, name, from, more > 0, &err);
-	if (rc == NP_OK)
-		rc = prepare_insert(eval, name, sql_columns(from), &insert, &err);
-	while (rc == NP_OK && more > 0) {
-		rc = insert_row(from, insert, &err);
-		if (rc == NP_OK)
-			more = eval_step(eval, composed, from);
+	rc = begin_rows(from, rows, err);
+	while (rc == NP_OK && (more = eval_step(eval, composed, from)) > 0) {
+		for (size_t i = 0; i < rows->column_count; i++)
+			cells[i] = sql_cell(from, i);
+		rc = rows_add(rows, cells, err);
+		if (rc == NP_OK && rows->cells.count > CELL_LIMIT)
+			rc = np_fail(err, NP_E_RANGE, "it gives too many rows; aggregate in SQL");
 	}
-	if (rc < 0)
-		return eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err);
-	return more;
+	return more < 0 ? more : rc;
+}
+
+/*
+ * A temporary table of what a rule's SELECT gives. The rows are collected first:
+ * a schema cannot change under a statement that reads it.
+ */
+static int make_table(struct eval *eval, const char *name, const struct composed *composed)
+{
+	const struct piece *piece = piece_at(composed, SIZE_MAX);
+	struct rows rows = { .arena = NULL };
+	struct np_err err = NP_ERR_INIT;
+	int rc = collect(eval, composed, &rows, &err);
+
+	if (rc == NP_OK)
+		rc = create_table(eval, name, &rows, &err);
+	if (rc == NP_OK)
+		rc = insert_rows(eval, name, &rows, &err);
+	rows_release(&rows);
+	/* What was wrong with the SQL has been told already. */
+	if (rc < 0 && err.code != NP_OK)
+		rc = eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err);
+	return rc;
 }
 
 static int make_simple_table(struct eval *eval, const char *name, const struct rule_sql *sql)

@@ -28,6 +28,7 @@ void advice_free(struct advice *advice)
 	np_vec_release(&advice->findings);
 	np_vec_release(&advice->rules);
 	np_notes_release(&advice->notes);
+	prices_release(&advice->prices);
 	for (size_t i = 0; i < advice->result_count; i++)
 		result_release(&advice->results[i]);
 	free(advice->results);
@@ -165,6 +166,17 @@ static int compare_ranks(const void *a, const void *b)
 	return np_order(*(const int64_t *)a, *(const int64_t *)b);
 }
 
+/* A repair that the replay has tried gains what it gained there, and not what the rule guesses. */
+static void price_finding(const struct advice *advice, struct finding *finding)
+{
+	np_ns saved = prices_of(&advice->prices, finding->shown->repair);
+
+	if (saved == NP_UNKNOWN)
+		return;
+	finding->gain = saved < 0 ? 0 : saved;
+	finding->bound = BOUND_REPLAY;
+}
+
 static int finish_finding(struct advice *advice, struct finding *finding, struct np_err *err)
 {
 	np_ns *gains = calloc(finding->outcomes.count + 1, sizeof(*gains));
@@ -177,7 +189,9 @@ static int finish_finding(struct advice *advice, struct finding *finding, struct
 			gains[count++] = finding->outcomes.item[i]->gain;
 	}
 	finding->gain = median(gains, count);
+	finding->bound = finding->rule->bound;
 	free(gains);
+	price_finding(advice, finding);
 	finding->gain_percent = (double)NAN;
 	if (finding->gain != NP_UNKNOWN && advice->step_time > 0) {
 		if (finding->gain > advice->step_time)
@@ -343,17 +357,49 @@ static bool counts(const struct advice *advice, size_t index)
 	return true;
 }
 
-void advice_total(struct advice *advice)
+/* The first finding of a repair is counted; repairs together gain no more than all of them. */
+static bool is_repeated(const struct advice *advice, size_t index)
+{
+	const struct finding *finding = &advice->findings.item[index];
+
+	for (size_t i = 0; i < index; i++) {
+		const struct finding *larger = &advice->findings.item[i];
+
+		if (larger->bound == BOUND_REPLAY && !larger->suppressed &&
+		    strcmp(larger->shown->repair, finding->shown->repair) == 0)
+			return true;
+	}
+	return false;
+}
+
+static np_ns total_of(const struct advice *advice, bool replayed)
 {
 	np_ns total = NP_UNKNOWN;
 
 	for (size_t i = 0; i < advice->findings.count; i++) {
-		if (!counts(advice, i))
+		const struct finding *finding = &advice->findings.item[i];
+
+		if ((finding->bound == BOUND_REPLAY) != replayed || !counts(advice, i) ||
+		    (replayed && is_repeated(advice, i)))
 			continue;
-		total = (total == NP_UNKNOWN ? 0 : total) + advice->findings.item[i].gain;
-		if (advice->step_time != NP_UNKNOWN && total > advice->step_time)
-			total = advice->step_time;
+		total = (total == NP_UNKNOWN ? 0 : total) + finding->gain;
 	}
+	if (replayed && total != NP_UNKNOWN && advice->prices.all != NP_UNKNOWN &&
+	    total > advice->prices.all)
+		total = advice->prices.all;
+	return total;
+}
+
+void advice_total(struct advice *advice)
+{
+	np_ns replayed = total_of(advice, true);
+	np_ns guessed = total_of(advice, false);
+	np_ns total = replayed == NP_UNKNOWN ? guessed : replayed;
+
+	if (replayed != NP_UNKNOWN && guessed != NP_UNKNOWN)
+		total = replayed + guessed;
+	if (total != NP_UNKNOWN && advice->step_time != NP_UNKNOWN && total > advice->step_time)
+		total = advice->step_time;
 	advice->total_gain = total;
 	advice->total_percent = total == NP_UNKNOWN || advice->step_time <= 0
 					? (double)NAN

@@ -420,13 +420,6 @@ const char *sql_column_name(const struct sql_stmt *stmt, size_t column)
 	return name ? name : "";
 }
 
-bool sql_column_is_text(const struct sql_stmt *stmt, size_t column)
-{
-	const char *type = sqlite3_column_decltype(stmt->stmt, (int)column);
-
-	return type && sqlite3_stricmp(type, "TEXT") == 0;
-}
-
 struct np_cell sql_value_cell(sqlite3_value *value)
 {
 	switch (sqlite3_value_type(value)) {

@@ -70,9 +70,6 @@ void sql_reset(struct sql_stmt *stmt);
 size_t sql_columns(const struct sql_stmt *stmt);
 const char *sql_column_name(const struct sql_stmt *stmt, size_t column);
 
-/* Is the column one of a view that holds texts? */
-bool sql_column_is_text(const struct sql_stmt *stmt, size_t column);
-
 /* A cell of the row; texts are valid until the next step. A blob is nothing. */
 struct np_cell sql_cell(struct sql_stmt *stmt, size_t column);
 

@@ -2,46 +2,93 @@
 #include "prepare.h"
 
 #include "cmd.h"
+#include "processes.h"
 #include "progress.h"
 
 #include "npuprof/clock.h"
 #include "npuprof/discover.h"
 #include "npuprof/load.h"
+#include "npuprof/summary.h"
+#include "npuprof/text.h"
+
+#include <ctype.h>
+
+/* "2G", "512M", "100K" or bytes; powers of 1024. */
+static int read_memory(const char *text, int64_t *ret, struct np_err *err)
+{
+	static const char units[] = "KMGT";
+	size_t length = strlen(text);
+	const char *unit = length > 1 ? strchr(units, toupper((unsigned char)text[length - 1])) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	int64_t value;
+
+	if (!np_text_to_int(text, length - (unit != NULL), &value) || value < 1 ||
+	    value > INT64_MAX >> shift)
+		return np_fail(err, NP_E_USAGE,
+			       "--max-memory needs a size such as 512M or 2G, not '%s'", text);
+	*ret = value << shift;
+	return NP_OK;
+}
 
 static int load(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
-	const struct np_workers workers = { .threads = (size_t)common->jobs,
-					    .tick = np_progress_tick,
-					    .tick_context = &progress };
-	int rc;
+	struct np_load_options how = { .comm = processes_comm(),
+				       .workers = { .threads = (size_t)common->jobs,
+						    .tick = np_progress_tick,
+						    .tick_context = &progress },
+				       .cache = common->from_summaries ? NULL : common->cache,
+				       .program = NP_VERSION };
+	int rc = common->max_memory ? read_memory(common->max_memory, &how.max_memory, err) : NP_OK;
 
+	if (rc < 0)
+		return rc;
 	np_progress_init(&progress, "reading ranks", common->quiet);
-	rc = np_load(run, &np_comm_serial, &workers, err);
+	rc = np_load_run(run, &how, err);
 	np_progress_end(&progress);
 	if (rc == NP_OK && common->steps.set)
 		rc = np_run_keep_steps(run, common->steps.set, err);
 	return rc;
 }
 
-int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
-		struct np_run **ret, struct np_err *err)
+static int discover(struct np_run *run, const struct np_common *common,
+		    const struct np_opt_list *picks, struct np_err *err)
 {
 	const struct np_discover_options how = { .picks = picks->item,
 						 .pick_count = picks->count,
 						 .ranks = common->ranks.set };
 	int rc;
 
+	if (common->from_summaries)
+		return np_summary_discover(run, common->dirs.item, common->dirs.count, &how, err);
+	rc = np_discover(run, common->dirs.item, common->dirs.count, &how, err);
+	if (rc == NP_OK && common->cache) {
+		run->given = strdup(common->dirs.item[0]);
+		rc = run->given ? NP_OK : np_fail_nomem(err, "the run");
+	}
+	return rc;
+}
+
+int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
+		struct np_run **ret, struct np_err *err)
+{
+	int rc;
+
 	*ret = np_run_new();
 	if (!*ret)
 		return np_fail_nomem(err, "the run");
-	rc = np_discover(*ret, common->dirs.item, common->dirs.count, &how, err);
+	rc = discover(*ret, common, picks, err);
 	if (rc == NP_OK)
 		rc = load(*ret, common, err);
 	/* Ranks that the user left out are not missing. */
 	if (rc == NP_OK && !common->ranks.set)
 		np_run_note_missing(*ret);
 	return rc;
+}
+
+const char *prepare_input(const struct np_common *common, const struct np_run *run)
+{
+	return common->from_summaries && run->given ? run->given : common->dirs.item[0];
 }
 
 int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,

@@ -19,6 +19,9 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
 		     struct np_analysis **ret, struct np_err *err) NP_MUST_USE;
 
+/* What the output calls the input: of summaries, the directory that they were made from. */
+const char *prepare_input(const struct np_common *common, const struct np_run *run);
+
 /* 3 if something could not be used, else 0. */
 int prepare_status(const struct np_run *run);
 

@@ -14,16 +14,6 @@ static size_t most_tried(const struct np_whatif_input *input)
 	return input->most > 0 ? input->most : MOST_TRIED;
 }
 
-/*
- * A gain below this share of the step is no verdict, nor one that the replay may
- * be wrong by. Stages differ by the first and the last layers of a model.
- */
-#define WORTH_NAMING       0.01
-#define WORTH_NAMING_STAGE 0.04
-
-/* A more specific repair is preferred if it gains this much of what the best one does. */
-#define NEARLY_AS_MUCH 0.75
-
 static int add_fix(fix_list *list, enum np_fix_kind kind, const char *what, struct np_err *err)
 {
 	struct np_fix *fix;
@@ -205,8 +195,7 @@ int np_whatif_together(const struct np_whatif_input *input, const struct np_fix 
 	return rc;
 }
 
-/* Everything repaired but this: `all` is the world in which everything is. */
-static int step_alone(const struct np_whatif_input *input, const struct world_draft *all,
+int whatif_step_alone(const struct np_whatif_input *input, const struct world_draft *all,
 		      const struct np_fix *fix, np_ns *ret_step, struct np_err *err)
 {
 	const struct np_replay *replay = input->replay;
@@ -240,6 +229,7 @@ struct trial {
 	const struct world_draft *all; /* NULL: what each costs by itself is not asked for */
 	np_ns *steps;                  /* NP_UNKNOWN for one that the data do not allow */
 	np_ns *alone;                  /* likewise */
+	bool *lasting;
 	struct np_err *errors;
 };
 
@@ -252,9 +242,13 @@ static void try_one(void *context, size_t index)
 	(void)!np_whatif_together(trial->input, &trial->fixes[index], 1, &trial->steps[index],
 				  &trial->errors[index]);
 	trial->alone[index] = NP_UNKNOWN;
+	trial->lasting[index] = true;
+	if (trial->fixes[index].kind == NP_FIX_HOST)
+		(void)!world_is_lasting(trial->input, &trial->fixes[index], &trial->lasting[index],
+					&trial->errors[index]);
 	if (trial->all && trial->steps[index] != NP_UNKNOWN)
-		(void)!step_alone(trial->input, trial->all, &trial->fixes[index],
-				  &trial->alone[index], &trial->errors[index]);
+		(void)!whatif_step_alone(trial->input, trial->all, &trial->fixes[index],
+					 &trial->alone[index], &trial->errors[index]);
 }
 
 static int largest_first(const void *left, const void *right)
@@ -285,7 +279,8 @@ static int keep_rows(const struct trial *trial, size_t count, struct np_whatif *
 		*row = (struct np_whatif_row){ .fix = trial->fixes[i],
 					       .step = trial->steps[i],
 					       .saved = whatif->step - trial->steps[i],
-					       .alone = trial->alone[i] };
+					       .alone = trial->alone[i],
+					       .lasting = trial->lasting[i] };
 		if (row->fix.kind == NP_FIX_ALL)
 			whatif->ideal = row->step;
 	}
@@ -318,8 +313,9 @@ static int try_all(const struct np_whatif_input *input, const fix_list *list,
 	}
 	trial.steps = calloc(list->count + 1, sizeof(*trial.steps));
 	trial.alone = calloc(list->count + 1, sizeof(*trial.alone));
+	trial.lasting = calloc(list->count + 1, sizeof(*trial.lasting));
 	trial.errors = calloc(list->count + 1, sizeof(*trial.errors));
-	if (rc == NP_OK && (!trial.steps || !trial.alone || !trial.errors))
+	if (rc == NP_OK && (!trial.steps || !trial.alone || !trial.lasting || !trial.errors))
 		rc = np_fail_nomem(err, "repairs");
 	if (rc == NP_OK) {
 		np_workers_run(&workers, list->count, try_one, &trial);
@@ -328,6 +324,7 @@ static int try_all(const struct np_whatif_input *input, const fix_list *list,
 	world_release(&all);
 	free(trial.steps);
 	free(trial.alone);
+	free(trial.lasting);
 	free(trial.errors);
 	return rc;
 }
@@ -355,6 +352,8 @@ int np_whatif_measure(const struct np_whatif_input *input, struct np_whatif *ret
 	}
 	if (rc == NP_OK)
 		rc = try_all(input, &list, &whatif, err);
+	if (rc == NP_OK)
+		rc = whatif_find_team(input, &whatif, err);
 	np_vec_release(&list);
 	if (rc < 0) {
 		np_whatif_release(&whatif);
@@ -367,50 +366,4 @@ int np_whatif_measure(const struct np_whatif_input *input, struct np_whatif *ret
 void np_whatif_release(struct np_whatif *whatif)
 {
 	np_vec_release(&whatif->rows);
-}
-
-/* --- verdict --------------------------------------------------------------------------------- */
-
-/* From the most specific to the least; what changes the whole program is no single cause. */
-static int specificity(enum np_fix_kind kind)
-{
-	static const int places[NP_FIX_KINDS] = {
-		[NP_FIX_RANK] = 6,  [NP_FIX_LINK] = 6,      [NP_FIX_HOST] = 5,
-		[NP_FIX_STAGE] = 4, [NP_FIX_EXPERTS] = 3,   [NP_FIX_OPTYPE] = 2,
-		[NP_FIX_GROUP] = 2, [NP_FIX_HOST_GAPS] = 1,
-	};
-
-	return places[kind];
-}
-
-static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row *row)
-{
-	double least = row->fix.kind == NP_FIX_STAGE ? WORTH_NAMING_STAGE : WORTH_NAMING;
-
-	if (least < whatif->fidelity)
-		least = whatif->fidelity;
-	return specificity(row->fix.kind) > 0 && (double)row->saved >= least * (double)whatif->step;
-}
-
-struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif)
-{
-	struct np_whatif_verdict verdict = { .found = false };
-	np_ns best = 0;
-
-	for (size_t i = 0; i < whatif->rows.count; i++) {
-		const struct np_whatif_row *row = &whatif->rows.item[i];
-
-		if (is_worth(whatif, row) && row->saved > best)
-			best = row->saved;
-	}
-	/* Rows are by gain: of equally specific ones the first is taken. */
-	for (size_t i = 0; i < whatif->rows.count; i++) {
-		const struct np_whatif_row *row = &whatif->rows.item[i];
-
-		if ((double)row->saved < NEARLY_AS_MUCH * (double)best || !is_worth(whatif, row))
-			continue;
-		if (!verdict.found || specificity(row->fix.kind) > specificity(verdict.fix.kind))
-			verdict = (struct np_whatif_verdict){ true, row->fix, row->saved };
-	}
-	return verdict;
 }

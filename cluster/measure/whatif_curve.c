@@ -106,7 +106,8 @@ static int choose(const struct np_whatif_input *input, const fix_list *candidate
 			*row = (struct np_whatif_row){ .fix = candidates->item[best],
 						       .step = step,
 						       .saved = base.step - step,
-						       .alone = NP_UNKNOWN };
+						       .alone = NP_UNKNOWN,
+						       .lasting = true };
 	}
 	np_vec_release(&chosen);
 	return rc;

@@ -32,6 +32,37 @@ void world_lower(float *factor, double value);
 /* The stage of each rank, by its index; -1 without stages. To be freed. */
 int32_t *world_stages(const struct np_replay *replay, struct np_err *err) NP_MUST_USE;
 
+/* The work of ranks of one stage in one step, in sum. */
+struct mean {
+	np_str step;
+	int32_t stage;
+	size_t count;
+	double work[NP_WORK_KINDS];
+};
+
+typedef NP_VEC(struct mean) means;
+
+/* The one of a step and stage, added if it is new. */
+struct mean *world_mean(means *list, np_str step, int32_t stage, struct np_err *err) NP_MUST_USE;
+
+/* All ranks with intervals but these (NULL: but none); `stages` and `leave_out` are by rank. */
+int world_add_means(const struct np_replay *replay, const int32_t *stages, const bool *leave_out,
+		    means *ret, struct np_err *err) NP_MUST_USE;
+
+/* The ranks that rank:R or host:H names. To be freed, also after NP_E_USAGE: there are none. */
+int world_named_ranks(const struct np_whatif_input *input, const struct np_fix *fix, bool **ret,
+		      struct np_err *err) NP_MUST_USE;
+
+int world_repair_host(const struct np_whatif_input *input, const struct np_fix *fix,
+		      struct world_draft *world, struct np_err *err) NP_MUST_USE;
+
+/*
+ * Are the ranks of this host slower than their peers in all steps alike, and not
+ * just more often than not? True where there are too few steps to tell.
+ */
+int world_is_lasting(const struct np_whatif_input *input, const struct np_fix *fix, bool *ret,
+		     struct np_err *err) NP_MUST_USE;
+
 /* NP_E_USAGE: what the repair names is not there; with what is. */
 int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix,
 		       struct np_err *err) NP_MUST_USE;
@@ -63,5 +94,13 @@ void world_undo(struct world_draft *world, const struct world_draft *repaired,
 int world_repair_transfers(const struct np_replay *replay, const bool *these, bool by_others,
 			   struct world_draft *world, size_t *ret_repaired, struct np_err *err)
 	NP_MUST_USE;
+
+/* The step with everything repaired but this: `all` is the world in which everything is. */
+int whatif_step_alone(const struct np_whatif_input *input, const struct world_draft *all,
+		      const struct np_fix *fix, np_ns *ret_step, struct np_err *err) NP_MUST_USE;
+
+/* Where no single repair explains the loss: few that do together. */
+int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *whatif,
+		     struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_WHATIF_PRIVATE_H */

@@ -82,17 +82,7 @@ int32_t *world_stages(const struct np_replay *replay, struct np_err *err)
 	return stages;
 }
 
-/* The work of ranks of one stage in one step. */
-struct mean {
-	np_str step;
-	int32_t stage;
-	size_t count;
-	double work[NP_WORK_KINDS];
-};
-
-typedef NP_VEC(struct mean) means;
-
-static struct mean *mean_of(means *list, np_str step, int32_t stage, struct np_err *err)
+struct mean *world_mean(means *list, np_str step, int32_t stage, struct np_err *err)
 {
 	struct mean *mean;
 
@@ -106,8 +96,8 @@ static struct mean *mean_of(means *list, np_str step, int32_t stage, struct np_e
 	return mean;
 }
 
-static int add_means(const struct np_replay *replay, const int32_t *stages, const bool *leave_out,
-		     means *ret, struct np_err *err)
+int world_add_means(const struct np_replay *replay, const int32_t *stages, const bool *leave_out,
+		    means *ret, struct np_err *err)
 {
 	for (size_t i = 0; i < replay->cells.count; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
@@ -115,7 +105,7 @@ static int add_means(const struct np_replay *replay, const int32_t *stages, cons
 
 		if (!cell->timed || (leave_out && leave_out[cell->rank]))
 			continue;
-		mean = mean_of(ret, cell->step, stages[cell->rank], err);
+		mean = world_mean(ret, cell->step, stages[cell->rank], err);
 		if (!mean)
 			return NP_E_NOMEM;
 		mean->count++;
@@ -140,7 +130,7 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 	const struct np_replay *replay = input->replay;
 	int32_t *stages = world_stages(replay, err);
 	means list = { 0 };
-	int rc = stages ? add_means(replay, stages, these, &list, err) : NP_E_NOMEM;
+	int rc = stages ? world_add_means(replay, stages, these, &list, err) : NP_E_NOMEM;
 
 	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
@@ -148,7 +138,7 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 
 		if (!cell->timed || (these && !these[cell->rank]))
 			continue;
-		mean = mean_of(&list, cell->step, stages[cell->rank], err);
+		mean = world_mean(&list, cell->step, stages[cell->rank], err);
 		if (!mean)
 			rc = NP_E_NOMEM;
 		for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++)
@@ -174,13 +164,12 @@ static bool is_named(const struct np_whatif_input *input, const struct np_fix *f
 	return host && strcmp(host, fix->what) == 0;
 }
 
-static int repair_named(const struct np_whatif_input *input, const struct np_fix *fix,
-			struct world_draft *world, struct np_err *err)
+int world_named_ranks(const struct np_whatif_input *input, const struct np_fix *fix, bool **ret,
+		      struct np_err *err)
 {
 	size_t count = input->replay->align->run->sources.count;
 	bool *these = calloc(count + 1, sizeof(*these));
 	bool any = false;
-	int rc;
 
 	if (!these)
 		return np_fail_nomem(err, "a repaired world");
@@ -188,8 +177,18 @@ static int repair_named(const struct np_whatif_input *input, const struct np_fix
 		these[i] = is_named(input, fix, i);
 		any |= these[i];
 	}
-	rc = any ? repair_ranks(input, these, world, err)
-		 : world_fail_unknown(input->replay, fix, err);
+	*ret = these;
+	return any ? NP_OK : world_fail_unknown(input->replay, fix, err);
+}
+
+static int repair_rank(const struct np_whatif_input *input, const struct np_fix *fix,
+		       struct world_draft *world, struct np_err *err)
+{
+	bool *these = NULL;
+	int rc = world_named_ranks(input, fix, &these, err);
+
+	if (rc == NP_OK)
+		rc = repair_ranks(input, these, world, err);
 	free(these);
 	return rc;
 }
@@ -225,7 +224,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 		return np_fail(err, NP_E_USAGE, "there is no stage '%s': this run has %zu stages",
 			       fix->what, replay->cluster->stages.count);
 	stages = world_stages(replay, err);
-	rc = stages ? add_means(replay, stages, NULL, &list, err) : NP_E_NOMEM;
+	rc = stages ? world_add_means(replay, stages, NULL, &list, err) : NP_E_NOMEM;
 	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
 		struct mean *own;
@@ -233,7 +232,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 
 		if (!cell->timed || stages[cell->rank] != stage)
 			continue;
-		own = mean_of(&list, cell->step, (int32_t)stage, err);
+		own = world_mean(&list, cell->step, (int32_t)stage, err);
 		others = other_stages(&list, cell->step, (int32_t)stage);
 		/* The stage as a whole: how its ranks differ stays as it is. */
 		if (!own)
@@ -340,8 +339,9 @@ static int repair(const struct np_whatif_input *input, const struct np_fix *fix,
 {
 	switch (fix->kind) {
 	case NP_FIX_RANK:
+		return repair_rank(input, fix, world, err);
 	case NP_FIX_HOST:
-		return repair_named(input, fix, world, err);
+		return world_repair_host(input, fix, world, err);
 	case NP_FIX_STAGE:
 		return repair_stage(input, fix, world, err);
 	case NP_FIX_ROLE:

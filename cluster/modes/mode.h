@@ -103,6 +103,12 @@ int32_t mode_rank_id(const struct np_modes *modes, size_t index);
 /* A step of a rank as the vendor's tables write it: a number if it is one; NULL for none. */
 struct np_cell mode_step_cell(const struct np_modes *modes, np_str step);
 
+/*
+ * ns as a text of µs with all digits: a double has not enough of them for a time
+ * since 1970. Gives `buffer`.
+ */
+const char *mode_us_text(np_ns time, char *buffer, size_t size);
+
 /* How many rows a list shows. */
 size_t mode_top(const struct np_modes *modes, size_t own);
 

@@ -42,18 +42,18 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	return rc;
 }
 
-static int64_t total_of(const struct grouping *calls)
+static double total_of(const struct grouping *calls)
 {
-	int64_t total = 0;
+	double total = 0;
 
 	for (size_t i = 0; i < calls->list.count; i++)
-		total += calls->list.item[i].samples.sum;
+		total += (double)calls->list.item[i].samples.sum;
 	return total;
 }
 
-static double percent(int64_t part, int64_t whole)
+static double percent(int64_t part, double whole)
 {
-	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+	return whole > 0 ? 100.0 * (double)part / whole : 0;
 }
 
 static const struct np_column rank_columns[] = {
@@ -67,7 +67,7 @@ static int put_rank(struct np_modes *modes, struct np_mode_table *table, struct 
 		    int32_t rank, struct np_err *err)
 {
 	uint32_t *order = grouping_by_sum(modes, calls, err);
-	int64_t total = total_of(calls);
+	double total = total_of(calls);
 	int rc = order ? NP_OK : NP_E_NOMEM;
 
 	for (size_t i = 0; i < calls->list.count && rc == NP_OK; i++) {
@@ -123,7 +123,7 @@ static void put_ranks(struct np_modes *modes, void *const *ranks, const struct g
 }
 
 static int put_function(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
-			const struct group *group, struct samples *calls, int64_t total,
+			const struct group *group, struct samples *calls, double total,
 			struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf least = NP_BUF_INIT;

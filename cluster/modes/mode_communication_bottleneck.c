@@ -4,6 +4,8 @@
 #include "npuprof/idmap.h"
 #include "npuprof/ranges.h"
 
+#include <math.h>
+
 /*
  * Why the longest operators of a rank are long: the rank that waited least was
  * slow. Its tasks before the operator are compared with those of the rank that
@@ -280,7 +282,9 @@ static int add_launch(struct mode_rank *rank, struct history *history, np_ns dev
 	if (!launch)
 		return NP_E_NOMEM;
 	launch->device = device;
-	launch->late = (device - call->end) - (call->start - framework->end) > DEVICE_BOUND_NS;
+	/* In doubles: of damaged times the difference of differences may not fit. */
+	launch->late = (double)(device - call->end) - (double)(call->start - framework->end) >
+		       DEVICE_BOUND_NS;
 	return NP_OK;
 }
 
@@ -352,9 +356,9 @@ struct pair {
 /* The most that was found while walking back. */
 struct findings {
 	const struct event *longer;
-	np_ns longer_by;
+	double longer_by; /* ns */
 	const struct event *later;
-	np_ns later_by;
+	double later_by;
 	bool level; /* the ranks were level somewhere */
 };
 
@@ -369,20 +373,21 @@ static size_t find_back(const struct event *events, size_t count, np_str name)
 
 static struct findings walk_back(const struct pair *pair)
 {
-	struct findings found = { .longer_by = INT64_MIN, .later_by = INT64_MIN };
+	struct findings found = { .longer_by = -(double)INFINITY, .later_by = -(double)INFINITY };
 	size_t fast = pair->fast_count;
 
 	for (size_t slow = pair->slow_count; slow-- > 0 && !found.level;) {
 		const struct event *event = &pair->slow[slow];
 		size_t at = find_back(pair->fast, fast, event->name);
-		np_ns longer;
-		np_ns later;
+		double longer;
+		double later;
 
 		if (at == SIZE_MAX)
 			continue;
 		fast = at;
-		longer = (event->end - event->start) - (pair->fast[at].end - pair->fast[at].start);
-		later = event->start - pair->fast[at].start + pair->shift;
+		longer = (double)(event->end - event->start) -
+			 (double)(pair->fast[at].end - pair->fast[at].start);
+		later = (double)(event->start - pair->fast[at].start) + (double)pair->shift;
 		if (longer > found.longer_by) {
 			found.longer_by = longer;
 			found.longer = event;
@@ -444,7 +449,9 @@ static void explain(struct np_modes *modes, const struct suspect *suspect,
 	const struct np_comm_op *slow_op = member_op(modes, &suspect->slow);
 	const struct np_comm_op *fast_op = member_op(modes, &suspect->fast);
 	np_ns shift = fast_op->end - slow_op->end;
-	enum bound bound = bound_of(slow, fast_op->start - shift, slow_op->end);
+	/* From where the fast rank arrived, on the clock of the slow one. */
+	enum bound bound =
+		bound_of(slow, slow_op->end - (fast_op->end - fast_op->start), slow_op->end);
 	bool device = bound == DEVICE_BOUND;
 	struct pair pair = {
 		.slow = device ? slow->device.item : slow->host.item,
@@ -470,9 +477,9 @@ static void explain(struct np_modes *modes, const struct suspect *suspect,
 	np_buf_printf(buf, "[Completed] %s bottleneck%s: ", device ? "Device" : "Host",
 		      found.level ? "" : " (the ranks were never level)");
 	np_buf_printf(buf, "%s takes %.3f us longer, ", mode_name(modes, found.longer->name),
-		      (double)found.longer_by / 1e3);
+		      found.longer_by / 1e3);
 	np_buf_printf(buf, "%s starts %.3f us later than on rank %d",
-		      mode_name(modes, found.later->name), (double)found.later_by / 1e3,
+		      mode_name(modes, found.later->name), found.later_by / 1e3,
 		      mode_rank_id(modes, suspect->fast.rank));
 }
 
@@ -483,13 +490,6 @@ static const struct np_column columns[] = {
 	{ "communicationOp", NP_TEXT }, { "slowRankId", NP_INTEGER }, { "fastRankId", NP_INTEGER },
 	{ "reason", NP_TEXT },
 };
-
-static const char *time_text(np_ns time, char *buffer, size_t size)
-{
-	(void)snprintf(buffer, size, "%lld.%03lld", (long long)(time / 1000),
-		       (long long)(time % 1000));
-	return buffer;
-}
 
 static int put(struct np_modes *modes, struct np_mode_table *table, const struct suspect *suspect,
 	       void *const *ranks, struct np_err *err)
@@ -515,8 +515,8 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 		explain(modes, suspect, slow, fast, &reason);
 	return mode_row(modes, table,
 			(const struct np_cell[NP_COUNT(columns)]){
-				np_cell_text(time_text(op->start, begin, sizeof(begin))),
-				np_cell_text(time_text(op->end, end, sizeof(end))),
+				np_cell_text(mode_us_text(op->start, begin, sizeof(begin))),
+				np_cell_text(mode_us_text(op->end, end, sizeof(end))),
 				np_cell_scaled(op->end - op->start, 1e3),
 				mode_name_cell(modes, op->name),
 				alone ? np_cell_null()

@@ -178,9 +178,7 @@ static struct np_cell us_cell(struct us *us, np_ns time)
 {
 	if (time == NP_UNKNOWN)
 		return np_cell_null();
-	(void)snprintf(us->text, sizeof(us->text), "%lld.%03lld", (long long)(time / 1000),
-		       (long long)(time % 1000));
-	return np_cell_text(us->text);
+	return np_cell_text(mode_us_text(time, us->text, sizeof(us->text)));
 }
 
 static struct np_cell text_cell(const struct np_detail *detail, np_str text)

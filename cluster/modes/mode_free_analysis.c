@@ -285,7 +285,7 @@ static void explain_host(const struct search *search, struct gap *gap, struct np
 	const struct np_device_task *task = last_until(search, gap->begin);
 	struct origin before = origin_of(search, task);
 	struct origin after = { 0 };
-	np_ns longer;
+	double longer; /* of damaged times the difference of differences may not fit */
 
 	if (!task || next >= detail->tasks.count) {
 		np_buf_add(buf, "Skip: no task before or after the gap");
@@ -302,8 +302,8 @@ static void explain_host(const struct search *search, struct gap *gap, struct np
 		return;
 	}
 	gap->framework_idle = after.framework->end - before.framework->end;
-	longer = (after.call->start - after.framework->end) -
-		 (before.call->start - before.framework->end);
+	longer = (double)(after.call->start - after.framework->end) -
+		 (double)(before.call->start - before.framework->end);
 	if (longer < LAUNCH_TOLERANCE_NS)
 		np_buf_printf(buf, "Idle Pytorch layer: no task dispatched in %.3f us",
 			      us(gap->framework_idle));
@@ -356,14 +356,6 @@ static const struct np_column columns[] = {
 	{ "reason", NP_TEXT },
 };
 
-/* µs as text: a double has not enough digits for a time since 1970. */
-static const char *time_text(np_ns time, char *buffer, size_t size)
-{
-	(void)snprintf(buffer, size, "%lld.%03lld", (long long)(time / 1000),
-		       (long long)(time % 1000));
-	return buffer;
-}
-
 static int put_gap(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
 		   const struct gap *gap, struct np_err *err)
 {
@@ -373,8 +365,8 @@ static int put_gap(struct np_modes *modes, struct np_mode_table *table, int32_t 
 	return mode_row(modes, table,
 			(const struct np_cell[NP_COUNT(columns)]){
 				np_cell_integer(rank),
-				np_cell_text(time_text(gap->begin, begin, sizeof(begin))),
-				np_cell_text(time_text(gap->end, end, sizeof(end))),
+				np_cell_text(mode_us_text(gap->begin, begin, sizeof(begin))),
+				np_cell_text(mode_us_text(gap->end, end, sizeof(end))),
 				np_cell_scaled(gap->end - gap->begin, 1e3),
 				np_cell_scaled(gap->framework_idle, 1e3),
 				np_cell_scaled(gap->cann_idle, 1e3),

@@ -101,6 +101,15 @@ struct np_cell mode_step_cell(const struct np_modes *modes, np_str step)
 							   : np_cell_text(text);
 }
 
+const char *mode_us_text(np_ns time, char *buffer, size_t size)
+{
+	long long whole = llabs(time) / 1000;
+	long long rest = llabs(time) % 1000;
+
+	(void)snprintf(buffer, size, "%s%lld.%03lld", time < 0 ? "-" : "", whole, rest);
+	return buffer;
+}
+
 size_t mode_top(const struct np_modes *modes, size_t own)
 {
 	return modes->options.top > 0 ? (size_t)modes->options.top : own;

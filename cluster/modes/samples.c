@@ -5,6 +5,16 @@
 
 #include <math.h>
 
+/* Sums of damaged times may not fit: then they are as large as can be. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return b < 0 ? INT64_MIN + 1 : INT64_MAX;
+	return sum;
+}
+
 int samples_add(struct samples *samples, int64_t value, struct np_err *err)
 {
 	int64_t *slot = np_vec_add(samples, err);
@@ -12,7 +22,7 @@ int samples_add(struct samples *samples, int64_t value, struct np_err *err)
 	if (!slot)
 		return NP_E_NOMEM;
 	*slot = value;
-	samples->sum += value;
+	samples->sum = plus(samples->sum, value);
 	samples->sorted = false;
 	return NP_OK;
 }
@@ -34,7 +44,7 @@ int samples_join(struct samples *to, const struct samples *from, struct np_err *
 	}
 	memcpy(to->item + to->count, from->item, from->count * sizeof(*from->item));
 	to->count = total;
-	to->sum += from->sum;
+	to->sum = plus(to->sum, from->sum);
 	to->sorted = false;
 	return NP_OK;
 }
@@ -251,7 +261,7 @@ int grouping_unite(struct grouping *ret, struct grouping *const *list, size_t co
 
 			if (!group)
 				return NP_E_NOMEM;
-			group->samples.sum += from->samples.sum;
+			group->samples.sum = plus(group->samples.sum, from->samples.sum);
 		}
 	}
 	return NP_OK;

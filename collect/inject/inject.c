@@ -104,8 +104,9 @@ static void find_place(struct np_inject *inject)
 	if (config->world_size < 0)
 		config->world_size = (int32_t)from_environment(worlds, NP_COUNT(worlds));
 	if (config->ranks[0])
-		config->selected = np_rank_list_has(config->ranks, inject->rank, config->world_size,
-						    from_environment(locals, NP_COUNT(locals)) == 0);
+		config->selected =
+			np_rank_list_has(config->ranks, inject->rank, config->world_size,
+					 from_environment(locals, NP_COUNT(locals)) == 0);
 }
 
 void np_inject_init(struct np_inject *inject, const struct np_inject_config *config)

@@ -3,30 +3,49 @@
 
 #include <unistd.h>
 
+#include "backend.h"
 #include "cmd.h"
 #include "rank_list.h"
 
 extern const struct np_cmd np_cmd_collect;
 
-/* A name nobody else has: jobs that start in the same second have other processes. */
-static void name_job(struct np_plan *plan)
+/*
+ * A name nobody else has: jobs that start in the same second have other processes. Launchers
+ * that cannot talk to each other yet all find the name that mpirun gave to the job.
+ */
+static void name_job(const struct np_job *job, struct np_plan *plan)
 {
+	static const char *const names[] = { "PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID" };
 	time_t now = time(NULL);
 	struct tm local;
 	char stamp[32];
 
 	if (plan->job[0])
 		return;
+	for (size_t i = 0; job->mode == NP_MODE_INAPP && i < NP_COUNT(names); i++) {
+		const char *name = getenv(names[i]); /* NOLINT(concurrency-mt-unsafe) */
+
+		if (!name)
+			continue;
+		(void)snprintf(plan->job, sizeof(plan->job), "job-%.40s", name);
+		for (char *c = plan->job; *c; c++)
+			*c = strchr("@/: ", *c) ? '_' : *c;
+		return;
+	}
 	(void)localtime_r(&now, &local);
 	(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
 	(void)snprintf(plan->job, sizeof(plan->job), "job-%s-%d", stamp, (int)getpid());
 }
 
-static int choose_ranks(struct np_job *job, struct np_err *err)
+int np_agree_ranks(struct np_job *job, struct np_err *err)
 {
-	bool *leader = calloc((size_t)job->world, sizeof(*leader));
+	bool *leader;
 	int rc;
 
+	if (job->finds_ranks)
+		return NP_OK;
+	leader = calloc((size_t)job->world, sizeof(*leader));
+	free(job->chosen);
 	job->chosen = calloc((size_t)job->world, sizeof(*job->chosen));
 	if (!leader || !job->chosen) {
 		free(leader);
@@ -49,6 +68,8 @@ static int make_plan(struct np_job *job, const struct np_collect_options *option
 	int rc = np_collect_plan(options, &job->plan, &notes, err);
 
 	np_jsonout_init(&out, NULL);
+	if (rc == NP_OK)
+		rc = np_backend_choose(job, &notes, err);
 	if (rc < 0)
 		return rc;
 	for (char *line = notes.text; *line;) {
@@ -57,14 +78,27 @@ static int make_plan(struct np_job *job, const struct np_collect_options *option
 		np_job_say(job, "%.*s", (int)length, line);
 		line += length + (line[length] == '\n' ? 1 : 0);
 	}
-	name_job(&job->plan);
-	rc = choose_ranks(job, err);
+	name_job(job, &job->plan);
+	rc = np_agree_ranks(job, err);
 	if (rc < 0)
 		return rc;
 	np_plan_write(&job->plan, &out, NULL);
 	rc = np_jsonout_finish(&out, err);
 	np_buf_add_bytes(text, out.buf.text, out.buf.length);
 	return rc == NP_OK ? np_buf_check(text, err) : rc;
+}
+
+int np_agree_alone(struct np_job *job, const struct np_collect_options *options)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	struct np_err err = NP_ERR_INIT;
+	int rc = make_plan(job, options, &text, &err);
+
+	if (rc == NP_OK)
+		return NP_EXIT_DONE;
+	if (job->rank == 0)
+		return np_cmd_usage(&np_cmd_collect, "%s", err.text);
+	return rc == NP_E_NOMEM ? NP_EXIT_FAILED : NP_EXIT_USAGE;
 }
 
 /* Rank 0 makes the plan, the others read it; whoever cannot is heard by all. */
@@ -87,7 +121,7 @@ int np_agree_plan(struct np_job *job, const struct np_collect_options *options)
 	if (rc == NP_OK && job->rank != 0) {
 		rc = np_plan_read(&job->plan, text.text, text.length, &err);
 		if (rc == NP_OK)
-			rc = choose_ranks(job, &err);
+			rc = np_agree_ranks(job, &err);
 	}
 	if (rc < 0)
 		np_job_warn("rank %d: %s", job->rank, err.text);

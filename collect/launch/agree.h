@@ -12,4 +12,13 @@
  */
 int np_agree_plan(struct np_job *job, const struct np_collect_options *options);
 
+/*
+ * The same by this launcher alone, which cannot talk to the others yet: all have the same
+ * options and find the same plan.
+ */
+int np_agree_alone(struct np_job *job, const struct np_collect_options *options);
+
+/* Fill job->chosen from the plan and the layout. */
+int np_agree_ranks(struct np_job *job, struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_AGREE_H */

@@ -15,7 +15,7 @@ int np_channel_open(struct np_channel *channel, const char *job, int rank, struc
 void np_channel_close(struct np_channel *channel)
 {
 	for (size_t i = 0; i < channel->peers.count; i++)
-		(void)close(channel->peers.item[i]);
+		(void)close(channel->peers.item[i].fd);
 	np_vec_release(&channel->peers);
 	if (channel->listener >= 0)
 		(void)close(channel->listener);
@@ -29,7 +29,7 @@ size_t np_channel_fds(const struct np_channel *channel, struct pollfd *fds, size
 	if (channel->listener >= 0 && count < size)
 		fds[count++] = (struct pollfd){ .fd = channel->listener, .events = POLLIN };
 	for (size_t i = 0; i < channel->peers.count && count < size; i++)
-		fds[count++] = (struct pollfd){ .fd = channel->peers.item[i], .events = POLLIN };
+		fds[count++] = (struct pollfd){ .fd = channel->peers.item[i].fd, .events = POLLIN };
 	return count;
 }
 
@@ -38,10 +38,10 @@ static void accept_all(struct np_channel *channel)
 	int fd;
 
 	while (channel->listener >= 0 && (fd = np_protocol_accept(channel->listener)) >= 0) {
-		int *slot = np_vec_add(&channel->peers, NULL);
+		struct np_channel_peer *slot = np_vec_add(&channel->peers, NULL);
 
 		if (slot)
-			*slot = fd;
+			*slot = (struct np_channel_peer){ .fd = fd, .rank = -1 };
 		else
 			(void)close(fd);
 	}
@@ -51,15 +51,19 @@ bool np_channel_take(struct np_channel *channel, struct np_message *ret)
 {
 	accept_all(channel);
 	for (size_t i = 0; i < channel->peers.count;) {
-		int got = np_message_receive(channel->peers.item[i], ret);
+		struct np_channel_peer *peer = &channel->peers.item[i];
+		int got = np_message_receive(peer->fd, ret);
 
-		if (got > 0)
+		if (got > 0) {
+			peer->rank = ret->rank;
+			peer->attached |= ret->type == NP_MSG_ATTACHED;
 			return true;
+		}
 		if (got == 0) {
 			i++;
 			continue;
 		}
-		(void)close(channel->peers.item[i]);
+		(void)close(channel->peers.item[i].fd);
 		channel->peers.item[i] = channel->peers.item[--channel->peers.count];
 	}
 	return false;
@@ -68,5 +72,17 @@ bool np_channel_take(struct np_channel *channel, struct np_message *ret)
 void np_channel_tell(struct np_channel *channel, const struct np_message *message)
 {
 	for (size_t i = 0; i < channel->peers.count; i++)
-		(void)np_message_send(channel->peers.item[i], message);
+		(void)np_message_send(channel->peers.item[i].fd, message);
+}
+
+bool np_channel_tell_rank(struct np_channel *channel, int32_t rank,
+			  const struct np_message *message)
+{
+	for (size_t i = 0; i < channel->peers.count; i++) {
+		const struct np_channel_peer *peer = &channel->peers.item[i];
+
+		if (peer->attached && peer->rank == rank && np_message_send(peer->fd, message))
+			return true;
+	}
+	return false;
 }

@@ -11,10 +11,16 @@
  * The launcher's end of protocol.h: a socket to which every process of the
  * application that loads the library connects. Never waits. One thread.
  */
+struct np_channel_peer {
+	int fd;
+	int32_t rank;  /* -1 until it has said */
+	bool attached; /* it uses an NPU, and listens */
+};
+
 struct np_channel {
 	char name[80]; /* for NPUPROF_SOCK */
 	int listener;
-	NP_VEC(int) peers;
+	NP_VEC(struct np_channel_peer) peers;
 };
 
 #define NP_CHANNEL_INIT ((struct np_channel){ .listener = -1 })
@@ -33,5 +39,9 @@ bool np_channel_take(struct np_channel *channel, struct np_message *ret);
 
 /* Send a message to all processes that are connected. */
 void np_channel_tell(struct np_channel *channel, const struct np_message *message);
+
+/* Send it to the process of this rank that uses an NPU; false if there is none. */
+bool np_channel_tell_rank(struct np_channel *channel, int32_t rank,
+			  const struct np_message *message);
 
 #endif /* NP_CHANNEL_H */

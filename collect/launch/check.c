@@ -98,11 +98,22 @@ static int make_root(struct np_job *job, struct np_err *err)
 	return write_file(nonce, err);
 }
 
+/* Launchers that cannot talk to each other: rank 0 makes it, the others come to the same place. */
+static int make_root_alone(struct np_job *job, struct np_err *err)
+{
+	if (job->rank == 0)
+		return make_root(job, err);
+	(void)snprintf(job->root, sizeof(job->root), "%s/%s", job->plan.save_path, job->plan.job);
+	return NP_OK;
+}
+
 int np_check_make_root(struct np_job *job, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf root = NP_BUF_INIT;
 	int rc = NP_OK;
 
+	if (job->mode == NP_MODE_INAPP)
+		return make_root_alone(job, err);
 	if (job->rank == 0)
 		rc = make_root(job, err);
 	/* An empty path is how the others hear that there is none. */
@@ -153,7 +164,7 @@ static int check_directory(struct np_job *job, struct np_err *err)
 static int check_space(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
 {
 	const struct np_plan *plan = &job->plan;
-	int64_t steps = plan->step_end < 0 ? 1 : plan->step_end - plan->step_start;
+	int64_t steps = plan->step_end < 0 || plan->dynamic ? 1 : plan->step_end - plan->step_start;
 	int64_t guess = np_job_guess(plan) * np_job_chosen(job) * steps;
 	struct statvfs info;
 	int64_t available;
@@ -211,6 +222,9 @@ static int check_environment(const struct np_job *job, struct np_err *err)
 		{ "WORLD_SIZE", job->world },
 	};
 
+	/* Ranks that are found are told their place by who starts them. */
+	if (job->finds_ranks)
+		return NP_OK;
 	for (size_t i = 0; i < NP_COUNT(facts) && !job->plan.force_env; i++) {
 		const char *text = getenv(facts[i].name); /* NOLINT(concurrency-mt-unsafe) */
 		int64_t value;
@@ -227,7 +241,7 @@ static int check_environment(const struct np_job *job, struct np_err *err)
 
 int np_check_rank(struct np_job *job, const char *inject, struct np_buf *doubts, struct np_err *err)
 {
-	int rc = np_check_application(job->app[0], doubts, err);
+	int rc = np_check_application(job, doubts, err);
 
 	job->simulated = job->layout.simulated;
 	if (rc == NP_OK)
@@ -240,7 +254,7 @@ int np_check_rank(struct np_job *job, const char *inject, struct np_buf *doubts,
 		return np_fail(err, NP_E_NOTFOUND,
 			       "libnpuprof_inject.so is not where it was installed");
 	rc = check_directory(job, err);
-	if (rc == NP_OK && job->chosen[job->rank]) {
+	if (rc == NP_OK && (job->finds_ranks || job->chosen[job->rank] || job->plan.dynamic)) {
 		bool simulated = false;
 
 		rc = check_space(job, doubts, err);
@@ -307,6 +321,16 @@ static void say_doubts(const struct np_job *job, struct np_buf *said)
 			line += length + (line[length] == '\n' ? 1 : 0);
 		}
 	}
+}
+
+bool np_check_alone(struct np_job *job, int rc, const struct np_err *why, struct np_buf *doubts)
+{
+	if (rc == NP_OK && job->rank == 0 && doubts->length)
+		np_job_say(job, "warning: %.*s", (int)strcspn(doubts->text, "\n"), doubts->text);
+	if (rc < 0)
+		np_job_warn("rank %d: %s", job->rank, why->text);
+	remove_nonce(job);
+	return rc == NP_OK;
 }
 
 bool np_check_agree(struct np_job *job, int rc, const struct np_err *why, struct np_buf *doubts)

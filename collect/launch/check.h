@@ -37,6 +37,9 @@ int np_check_rank(struct np_job *job, const char *inject, struct np_buf *doubts,
  */
 bool np_check_agree(struct np_job *job, int rc, const struct np_err *why, struct np_buf *doubts);
 
+/* The same for this launcher alone. */
+bool np_check_alone(struct np_job *job, int rc, const struct np_err *why, struct np_buf *doubts);
+
 /* Can the application be executed? An MPI program can, and is a doubt. */
 int np_check_application(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
 	NP_MUST_USE;

@@ -54,10 +54,12 @@ struct np_env {
 };
 
 /*
- * A copy of this process's environment without what would make an MPI library in
- * the application believe that it is a rank of ours: OMPI_*, PMIX_*, PMI_*, ORTE_* …
+ * A copy of this process's environment without our own variables and, unless `with_mpi`,
+ * without what would make an MPI library in the application believe that it is a rank of
+ * ours: OMPI_*, PMIX_*, PMI_*, ORTE_* …
  */
-int np_env_inherit(struct np_env *env, char *const *from, struct np_err *err) NP_MUST_USE;
+int np_env_inherit(struct np_env *env, char *const *from, bool with_mpi, struct np_err *err)
+	NP_MUST_USE;
 void np_env_release(struct np_env *env);
 
 const char *np_env_get(const struct np_env *env, const char *name);

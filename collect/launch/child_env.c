@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "child.h"
 
-static bool is_ours(const char *word)
+static bool is_ours(const char *word, bool with_mpi)
 {
 	static const char *const prefixes[] = {
-		"OMPI_", "PMIX_", "PMI_", "ORTE_", "OPAL_", "PRTE_", "MPI_LOCAL", "NPUPROF_",
+		"NPUPROF_", "OMPI_", "PMIX_", "PMI_", "ORTE_", "OPAL_", "PRTE_", "MPI_LOCAL",
 	};
 
-	for (size_t i = 0; i < NP_COUNT(prefixes); i++) {
+	for (size_t i = 0; i < (with_mpi ? 1 : NP_COUNT(prefixes)); i++) {
 		if (strncmp(word, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;
 	}
@@ -24,12 +24,12 @@ static int add_word(struct np_env *env, const char *word, struct np_err *err)
 	return *slot ? NP_OK : np_fail_nomem(err, "the environment");
 }
 
-int np_env_inherit(struct np_env *env, char *const *from, struct np_err *err)
+int np_env_inherit(struct np_env *env, char *const *from, bool with_mpi, struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (; *from && rc == NP_OK; from++) {
-		if (!is_ours(*from))
+		if (!is_ours(*from, with_mpi))
 			rc = add_word(env, *from, err);
 	}
 	return rc;

@@ -17,11 +17,13 @@ const struct np_cmd np_cmd_collect = {
 	.topic = "Collecting",
 	.synopsis = "[options] -- APPLICATION [ARGUMENT]...",
 	.summary = "run an application on every rank and profile some of them",
-	.about = "Profiles a training job: 'mpirun -n N npuprof-collect [options] -- APPLICATION'. "
-		 "Every rank runs the application; the chosen ranks are profiled through AscendCL "
-		 "over one window of steps. Options have the names of MindSpeed-LLM, with or "
-		 "without the prefix 'profile-'. The application may not be an MPI program itself. "
-		 "Its exit status is passed on; 3 means that only the profiling failed.",
+	.about =
+		"Profiles a training job: 'mpirun -n N npuprof-collect [options] -- APPLICATION'. "
+		"Every rank runs the application; the chosen ranks are profiled through AscendCL "
+		"over one window of steps. Options have the names of MindSpeed-LLM, with or "
+		"without the prefix 'profile-'. Without mpirun, one launcher on each node profiles the "
+		"ranks that torchrun or the like starts there (--rdzv). The application's "
+		"exit status is passed on; 3 means that only the profiling failed.",
 	.run = cmd_collect,
 	.options = { .groups = np_collect_groups, .count = NP_COLLECT_GROUPS },
 	.statuses = NP_EXITS_PARTIAL,

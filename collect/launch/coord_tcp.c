@@ -263,8 +263,8 @@ static void rest(const struct tcp *tcp)
 
 	for (int rank = 0; fds && rank < tcp->coord.size; rank++) {
 		if (is_peer(tcp, rank) && tcp->peers[rank].link.fd >= 0)
-			fds[count++] = (struct pollfd){ .fd = tcp->peers[rank].link.fd,
-							.events = POLLIN };
+			fds[count++] =
+				(struct pollfd){ .fd = tcp->peers[rank].link.fd, .events = POLLIN };
 	}
 	if (fds && tcp->listener >= 0)
 		fds[count++] = (struct pollfd){ .fd = tcp->listener, .events = POLLIN };
@@ -364,8 +364,8 @@ static int64_t tcp_max(struct np_coord *coord, int64_t value)
 		return await_part(tcp, 0, KIND_MAX, &part) ? number_of(&part, value) : value;
 	}
 	for (int rank = 1; rank < coord->size; rank++) {
-		int64_t other = await_part(tcp, rank, KIND_MAX, &part) ? number_of(&part, value)
-								       : value;
+		int64_t other =
+			await_part(tcp, rank, KIND_MAX, &part) ? number_of(&part, value) : value;
 
 		if (other > value)
 			value = other;
@@ -649,8 +649,7 @@ int np_coord_tcp_open(const struct np_tcp_place *place, int listener, int timeou
 
 		rc = np_coord_bcast(coord, &go, err);
 		if (rc < 0)
-			rc = np_fail(err, rc,
-				     "launcher 0 gave up: not all launchers came in time");
+			rc = np_fail(err, rc, "launcher 0 gave up: not all launchers came in time");
 	} else if (rc == NP_OK) {
 		NP_CLEANUP(np_buf_release) struct np_buf go = NP_BUF_INIT;
 

@@ -6,6 +6,7 @@
 
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
+#include "rank_list.h"
 
 /* One write for a line: the launchers of a node share their terminal. */
 static void say(const char *fmt, va_list args) NP_PRINTF(1, 0);
@@ -42,21 +43,57 @@ void np_job_warn(const char *fmt, ...)
 	va_end(args);
 }
 
+bool np_job_selects(const struct np_job *job, int64_t rank)
+{
+	if (!job->plan.enable)
+		return false;
+	if (job->chosen)
+		return rank >= 0 && rank < job->ranks && job->chosen[rank];
+	/* Who is the first of its node is known to the rank alone; it opens a window or does not.
+	 */
+	return np_rank_list_has(job->plan.ranks, rank, -1, false);
+}
+
+struct np_record *np_job_record(struct np_job *job, int64_t rank)
+{
+	struct np_record *slot;
+
+	for (size_t i = 0; i < job->records.count; i++) {
+		if (job->records.item[i].rank == rank)
+			return &job->records.item[i];
+	}
+	if (!job->finds_ranks || rank < 0 || rank > INT32_MAX)
+		return NULL;
+	slot = np_vec_add(&job->records, NULL);
+	if (!slot)
+		return NULL;
+	np_record_init(slot, (int32_t)rank, np_job_selects(job, rank));
+	slot->launcher = job->rank;
+	return slot;
+}
+
 int np_job_chosen(const struct np_job *job)
 {
 	int count = 0;
 
-	for (int rank = 0; rank < job->world; rank++)
+	if (!job->chosen)
+		return 1;
+	for (int rank = 0; rank < job->ranks; rank++)
 		count += job->chosen[rank] ? 1 : 0;
 	return count;
 }
 
 void np_job_add_chosen(const struct np_job *job, struct np_buf *buf)
 {
-	int64_t *ranks = calloc((size_t)job->world, sizeof(*ranks));
+	int64_t *ranks;
 	size_t count = 0;
 
-	for (int rank = 0; ranks && rank < job->world; rank++) {
+	if (!job->chosen) {
+		np_buf_add(buf, job->plan.ranks);
+		return;
+	}
+	ranks = calloc((size_t)job->ranks + 1, sizeof(*ranks));
+	for (int rank = 0; ranks && rank < job->ranks; rank++) {
 		if (job->chosen[rank])
 			ranks[count++] = rank;
 	}
@@ -81,7 +118,14 @@ static void describe_steps(const struct np_plan *plan, struct np_buf *buf)
 {
 	int64_t count = plan->step_end - plan->step_start;
 
-	if (plan->step_end < 0)
+	if (plan->dynamic)
+		np_buf_add(buf, "  steps    on request: npuprof ctl start, or SIGUSR2\n");
+	else if (plan->step_source == NP_STEP_TIME && plan->duration < 0)
+		np_buf_printf(buf, "  time     from %" PRId64 " s to the end\n", plan->delay);
+	else if (plan->step_source == NP_STEP_TIME)
+		np_buf_printf(buf, "  time     from %" PRId64 " s for %" PRId64 " s\n", plan->delay,
+			      plan->duration);
+	else if (plan->step_end < 0)
 		np_buf_printf(buf, "  steps    %" PRId64 " to the end\n", plan->step_start);
 	else if (count == 1)
 		np_buf_printf(buf, "  steps    %" PRId64 " (1 step)\n", plan->step_start);
@@ -96,13 +140,16 @@ static void describe_size(const struct np_job *job, struct np_buf *buf)
 	int64_t one = np_job_guess(plan);
 
 	np_buf_add(buf, "  size     about ");
-	if (plan->step_end < 0) {
+	if (plan->step_end < 0 || plan->dynamic) {
 		np_text_bytes(buf, one * np_job_chosen(job));
-		np_buf_add(buf, " a step");
+		np_buf_add(buf, job->chosen ? " a step" : " a step and rank");
 	} else {
 		np_text_bytes(buf, one * np_job_chosen(job) * (plan->step_end - plan->step_start));
 	}
 	np_buf_add(buf, " of raw data (a guess: 1000 kernels a step and rank)\n");
+	if (plan->max_size)
+		np_buf_printf(buf, "  limit    %" PRId64 " MB of all ranks together\n",
+			      plan->max_size);
 }
 
 void np_job_describe(const struct np_job *job, struct np_buf *buf)
@@ -111,8 +158,12 @@ void np_job_describe(const struct np_job *job, struct np_buf *buf)
 
 	np_buf_add(buf, "  ranks    ");
 	np_job_add_chosen(job, buf);
-	np_buf_printf(buf, " (%d of %d, on %d host%s)\n", np_job_chosen(job), job->world,
-		      job->layout.host_count, job->layout.host_count == 1 ? "" : "s");
+	if (job->chosen)
+		np_buf_printf(buf, " (%d of %d, on %d host%s)\n", np_job_chosen(job), job->ranks,
+			      job->layout.host_count, job->layout.host_count == 1 ? "" : "s");
+	else
+		np_buf_printf(buf, " (found when they start, on %d node%s)\n", job->world,
+			      job->world == 1 ? "" : "s");
 	describe_steps(plan, buf);
 	np_buf_printf(buf, "  level    %s", np_plan_levels[plan->level]);
 	if (plan->level != NP_LEVEL_0)

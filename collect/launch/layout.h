@@ -40,6 +40,9 @@ struct np_layout {
 /* Ask every rank; all get the same answer. */
 int np_layout_make(struct np_layout *layout, struct np_coord *coord, struct np_err *err)
 	NP_MUST_USE;
+
+/* As if all ranks were on this host: as long as they cannot be asked. */
+int np_layout_alone(struct np_layout *layout, int world, struct np_err *err) NP_MUST_USE;
 void np_layout_release(struct np_layout *layout);
 
 /* What one rank says of its host: name, identity, the machine it really is, and whether simulated.

@@ -57,7 +57,11 @@ int np_layout_make(struct np_layout *layout, struct np_coord *coord, struct np_e
 	describe_host(&mine);
 	rc = np_coord_gather(coord, &mine, sizeof(mine), said, err);
 	for (int i = 0; i < world; i++) {
-		np_buf_add_bytes(&all, said[i].text, said[i].length);
+		/* One that is lost says nothing; it has to be somewhere. */
+		if (np_coord_lost(coord, i))
+			np_buf_add_bytes(&all, (const char *)&mine, sizeof(mine));
+		else
+			np_buf_add_bytes(&all, said[i].text, said[i].length);
 		np_buf_release(&said[i]);
 	}
 	free(said);
@@ -69,4 +73,18 @@ int np_layout_make(struct np_layout *layout, struct np_coord *coord, struct np_e
 		return rc;
 	return np_layout_number(layout, (const struct np_layout_word *)(const void *)all.text,
 				world, err);
+}
+
+int np_layout_alone(struct np_layout *layout, int world, struct np_err *err)
+{
+	struct np_layout_word *words = calloc((size_t)world, sizeof(*words));
+	int rc;
+
+	if (!words)
+		return np_fail_nomem(err, "the hosts of the job");
+	for (int i = 0; i < world; i++)
+		describe_host(&words[i]);
+	rc = np_layout_number(layout, words, world, err);
+	free(words);
+	return rc;
 }

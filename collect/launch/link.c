@@ -193,8 +193,7 @@ bool np_link_take(struct np_link *link, struct np_link_message *ret)
 
 int np_link_listen(int *port, struct np_err *err)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons((uint16_t)*port) };
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)*port) };
 	socklen_t length = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 

@@ -7,6 +7,7 @@
 #include "check_find.h"
 #include "cmd.h"
 #include "finish.h"
+#include "join.h"
 #include "output.h"
 #include "session.h"
 
@@ -17,7 +18,8 @@ static bool check(struct np_job *job, const char *inject)
 	NP_CLEANUP(np_buf_release) struct np_buf doubts = NP_BUF_INIT;
 	struct np_err err = NP_ERR_INIT;
 	int rc = job->plan.enable ? np_check_make_root(job, &err) : NP_OK;
-	bool rooted = np_coord_max(job->coord, rc < 0 && job->rank == 0) == 0;
+	bool rooted = job->mode == NP_MODE_INAPP ||
+		      np_coord_max(job->coord, rc < 0 && job->rank == 0) == 0;
 	bool agreed;
 
 	/* Where rank 0 has no directory, the others have nothing to look at. */
@@ -25,7 +27,8 @@ static bool check(struct np_job *job, const char *inject)
 		rc = NP_OK;
 	else if (rc == NP_OK)
 		rc = np_check_rank(job, inject, &doubts, &err);
-	agreed = np_check_agree(job, rc, &err, &doubts);
+	agreed = job->mode == NP_MODE_INAPP ? np_check_alone(job, rc, &err, &doubts)
+					    : np_check_agree(job, rc, &err, &doubts);
 	if (!agreed)
 		np_check_remove_root(job);
 	return agreed;
@@ -42,6 +45,31 @@ static void show_plan(const struct np_job *job, FILE *stream)
 	(void)fflush(stream);
 }
 
+static void conclude(struct np_job *job)
+{
+	for (size_t i = 0; i < job->records.count; i++)
+		np_record_conclude(&job->records.item[i], job->plan.step_start, job->plan.step_end,
+				   job->plan.dynamic);
+}
+
+/* Launchers that met only while the application ran get to know each other now. */
+static int catch_up(struct np_job *job, struct np_err *err)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	np_layout_release(&job->layout);
+	np_timing_release(&job->timing);
+	rc = np_layout_make(&job->layout, job->coord, err);
+	if (rc == NP_OK)
+		rc = np_agree_ranks(job, err);
+	if (rc == NP_OK)
+		rc = np_timing_init(&job->timing, job->layout.host_count, err);
+	(void)snprintf(path, sizeof(path), "%.*s/npuprof_manifest.json", PATH_MAX - 64, job->root);
+	job->shared = access(path, F_OK) == 0;
+	return rc;
+}
+
 static int run_profiled(struct np_job *job, const char *inject)
 {
 	struct np_session_result result;
@@ -51,12 +79,22 @@ static int run_profiled(struct np_job *job, const char *inject)
 		np_job_warn("%s", err.text);
 		return NP_EXIT_FAILED;
 	}
-	np_timing_together(&job->timing, job->coord, &job->layout);
+	if (job->mode != NP_MODE_INAPP)
+		np_timing_together(&job->timing, job->coord, &job->layout);
 	if (job->rank == 0)
 		np_finish_foresee(job);
 	if (np_session_run(job, inject, &result, &err) < 0)
 		np_job_warn("rank %d: %s", job->rank, err.text);
-	np_record_conclude(&job->record, job->plan.step_start, job->plan.step_end);
+	conclude(job);
+	if (job->rank != 0 && np_coord_lost(job->coord, 0)) {
+		np_job_warn("rank %d: launcher 0 is gone; what was collected here is in '%s'",
+			    job->rank, job->root);
+		return result.status ? result.status : NP_EXIT_FAILED;
+	}
+	if (job->mode == NP_MODE_INAPP && catch_up(job, &err) < 0) {
+		np_job_warn("rank %d: %s", job->rank, err.text);
+		return NP_EXIT_FAILED;
+	}
 	np_timing_together(&job->timing, job->coord, &job->layout);
 	return np_finish(job, &result);
 }
@@ -68,10 +106,9 @@ static int run_unprofiled(struct np_job *job)
 
 	if (np_session_run(job, NULL, &result, &err) < 0)
 		np_job_warn("rank %d: %s", job->rank, err.text);
-	if (result.status == 0)
-		result.status = (int)np_coord_max(
-			job->coord, job->record.exit == NP_UNKNOWN ? 0 : job->record.exit);
-	return result.status;
+	if (result.status == 0 && job->records.count && job->records.item[0].exit != NP_UNKNOWN)
+		result.status = (int)job->records.item[0].exit;
+	return (int)np_coord_max(job->coord, result.status);
 }
 
 static int run(struct np_job *job, const struct np_collect_options *options)
@@ -79,11 +116,18 @@ static int run(struct np_job *job, const struct np_collect_options *options)
 	char path[PATH_MAX];
 	const char *inject =
 		np_find_beside("libnpuprof_inject.so", path, sizeof(path)) ? path : NULL;
-	int status = np_agree_plan(job, options);
+	int status = job->mode == NP_MODE_INAPP ? np_agree_alone(job, options)
+						: np_agree_plan(job, options);
 
 	if (status != NP_EXIT_DONE)
 		return status;
-	np_record_init(&job->record, job->rank, job->plan.enable && job->chosen[job->rank]);
+	if (!job->finds_ranks) {
+		struct np_record *record = np_vec_add(&job->records, NULL);
+
+		if (!record)
+			return np_report(NP_EXIT_FAILED, "out of memory for a record");
+		np_record_init(record, job->rank, job->plan.enable && job->chosen[job->rank]);
+	}
 	if (!check(job, inject))
 		return NP_EXIT_FAILED;
 	if (options->dry_run) {
@@ -98,26 +142,13 @@ static int run(struct np_job *job, const struct np_collect_options *options)
 	return run_profiled(job, inject);
 }
 
-static int collect(const struct np_collect_line *line, char *const *app)
+static void release(struct np_job *job)
 {
-	struct np_err err = NP_ERR_INIT;
-	struct np_job job = { .app = app, .quiet = line->options.quiet };
-	int status = NP_EXIT_FAILED;
-
-	np_session_hold_signals();
-	if (np_coord_mpi_open(&job.coord, &err) < 0)
-		return np_report(NP_EXIT_FAILED, "%s", err.text);
-	job.rank = np_coord_rank(job.coord);
-	job.world = np_coord_size(job.coord);
-	if (np_layout_make(&job.layout, job.coord, &err) == NP_OK)
-		status = run(&job, &line->options);
-	else
-		np_job_warn("rank %d: %s", job.rank, err.text);
-	np_coord_close(job.coord);
-	np_timing_release(&job.timing);
-	np_layout_release(&job.layout);
-	free(job.chosen);
-	return status;
+	np_coord_close(job->coord);
+	np_timing_release(&job->timing);
+	np_layout_release(&job->layout);
+	np_vec_release(&job->records);
+	free(job->chosen);
 }
 
 /* The options are the same everywhere: one complaint about them is enough. */
@@ -128,6 +159,32 @@ static bool is_spokesman(void)
 	return !rank || strcmp(rank, "0") == 0;
 }
 
+static int collect(const struct np_collect_line *line, char *const *app)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_job job = { .app = app, .quiet = line->options.quiet };
+	struct np_mode_choice choice;
+	int status = NP_EXIT_FAILED;
+	int rc = np_mode_choose(&line->options, app, &choice, &err);
+
+	if (rc < 0)
+		return is_spokesman() ? np_cmd_usage(&np_cmd_collect, "%s", err.text)
+				      : NP_EXIT_USAGE;
+	np_session_hold_signals();
+	if (np_join(&job, &line->options, &choice, &err) < 0)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	np_job_say(&job, "coordination: %s (%s)", np_mode_name(job.mode), choice.reason);
+	/* Who cannot talk to the others yet believes them to be on this host. */
+	rc = job.mode == NP_MODE_INAPP ? np_layout_alone(&job.layout, job.world, &err)
+				       : np_layout_make(&job.layout, job.coord, &err);
+	if (rc == NP_OK)
+		status = run(&job, &line->options);
+	else
+		np_job_warn("rank %d: %s", job.rank, err.text);
+	release(&job);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -135,6 +192,8 @@ int main(int argc, char **argv)
 	int status = NP_EXIT_USAGE;
 	int rc;
 
+	if (argc == 3 && strcmp(argv[1], NP_STAGE_OPTION) == 0)
+		return np_join_stage(argv[2]);
 	np_output_begin();
 	rc = np_collect_line_read(&line, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,
 				  &err);

@@ -73,11 +73,12 @@ static void put_codes(struct np_jsonout *out, const struct np_record *record)
 static void put_rank(struct np_jsonout *out, const struct np_job *job,
 		     const struct np_record *record, bool exported)
 {
-	const struct np_layout_rank *place = &job->layout.ranks[record->rank];
+	const struct np_layout_rank *place =
+		record->launcher >= 0 ? &job->layout.ranks[record->launcher] : NULL;
 
 	np_jsonout_object(out, NULL);
 	np_jsonout_integer(out, "rank", record->rank);
-	np_jsonout_text(out, "host", job->layout.hosts[place->host].name);
+	np_jsonout_text(out, "host", place ? job->layout.hosts[place->host].name : NULL);
 	np_jsonout_integer(out, "device", record->device);
 	np_jsonout_text(out, "dir", relative_dir(job, record));
 	np_jsonout_bool(out, "selected", record->selected);
@@ -91,45 +92,75 @@ static void put_rank(struct np_jsonout *out, const struct np_job *job,
 	np_jsonout_end(out);
 }
 
-static bool is_same_window(const struct np_record *a, const struct np_record *b)
+/* The window of a rank with this place in its list, or NULL. */
+static const struct np_record_window *window_of(const struct np_record *record, uint32_t index)
 {
-	return a->opened && b->opened && a->first_step == b->first_step &&
-	       a->last_step == b->last_step && a->source == b->source;
+	return index < record->window_count ? &record->windows[index] : NULL;
+}
+
+static bool is_same_window(const struct np_record *a, const struct np_record_window *one,
+			   const struct np_record *b, const struct np_record_window *other)
+{
+	return one->number == other->number && one->below == other->below &&
+	       one->first_step == other->first_step && one->last_step == other->last_step &&
+	       a->source == b->source;
+}
+
+/* Has this rank the same window as `record`? */
+static bool shares(const struct np_record *record, const struct np_record_window *window,
+		   const struct np_record *other)
+{
+	for (uint32_t i = 0; i < other->window_count; i++) {
+		if (is_same_window(record, window, other, &other->windows[i]))
+			return true;
+	}
+	return false;
 }
 
 static void put_window(struct np_jsonout *out, const struct np_job *job,
-		       const struct np_record *records, int first)
+		       const struct np_record *records, int first,
+		       const struct np_record_window *window)
 {
 	int64_t source = records[first].source;
+	char dir[32];
 
 	np_jsonout_object_line(out, NULL);
-	np_jsonout_integer(out, "first_step", records[first].first_step);
-	np_jsonout_integer(out, "last_step", records[first].last_step);
+	if (window->below) {
+		(void)snprintf(dir, sizeof(dir), "window-%d", (int)window->number);
+		np_jsonout_text(out, "dir", dir);
+	}
+	np_jsonout_integer(out, "first_step", window->first_step);
+	np_jsonout_integer(out, "last_step", window->last_step);
 	np_jsonout_text(out, "step_source",
 			source >= 0 && source < NP_STEP_SOURCES
 				? np_step_source_name((enum np_step_source)source)
 				: NULL);
+	if (source == NP_STEP_HCCL || source == NP_STEP_SYNC)
+		np_jsonout_text(out, "step_detail", records[first].source_detail);
 	np_jsonout_array_line(out, "ranks");
-	for (int rank = first; rank < job->world; rank++) {
-		if (is_same_window(&records[first], &records[rank]))
-			np_jsonout_integer(out, NULL, rank);
+	for (int rank = first; rank < job->ranks; rank++) {
+		if (shares(&records[first], window, &records[rank]))
+			np_jsonout_integer(out, NULL, records[rank].rank);
 	}
 	np_jsonout_end(out);
 	np_jsonout_end(out);
 }
 
-/* Normally one; ranks that were cut short have another. */
+/* Those of one number adjoin. Ranks that were cut short have one of their own. */
 static void put_windows(struct np_jsonout *out, const struct np_job *job,
 			const struct np_record *records)
 {
 	np_jsonout_array(out, "windows");
-	for (int rank = 0; rank < job->world; rank++) {
-		bool listed = !records[rank].opened;
+	for (uint32_t index = 0; index < NP_RECORD_WINDOWS; index++) {
+		for (int rank = 0; rank < job->ranks; rank++) {
+			const struct np_record_window *window = window_of(&records[rank], index);
+			bool listed = !window;
 
-		for (int before = 0; before < rank && !listed; before++)
-			listed = is_same_window(&records[before], &records[rank]);
-		if (!listed)
-			put_window(out, job, records, rank);
+			for (int before = 0; before < rank && !listed; before++)
+				listed = shares(&records[rank], window, &records[before]);
+			if (!listed)
+				put_window(out, job, records, rank, window);
+		}
 	}
 	np_jsonout_end(out);
 }
@@ -140,7 +171,8 @@ void np_manifest_format(const struct np_job *job, const struct np_record *record
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "schema", NP_MANIFEST_SCHEMA);
 	np_jsonout_text(out, "job", job->plan.job);
-	np_jsonout_integer(out, "world_size", job->world);
+	np_jsonout_integer(out, "world_size", job->ranks);
+	np_jsonout_text(out, "coord", np_mode_name(job->mode));
 	np_jsonout_array_line(out, "app");
 	for (char *const *word = job->app; *word; word++)
 		np_jsonout_text(out, NULL, *word);
@@ -149,7 +181,7 @@ void np_manifest_format(const struct np_job *job, const struct np_record *record
 	np_jsonout_bool(out, "simulated", job->simulated);
 	put_hosts(out, job);
 	np_jsonout_array(out, "ranks");
-	for (int rank = 0; rank < job->world; rank++)
+	for (int rank = 0; rank < job->ranks; rank++)
 		put_rank(out, job, &records[rank], exported && exported[rank]);
 	np_jsonout_end(out);
 	put_windows(out, job, records);

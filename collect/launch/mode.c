@@ -114,7 +114,8 @@ static int take_rdzv(const struct np_collect_options *options, struct np_mode_ch
 int np_mode_choose(const struct np_collect_options *options, char *const *app,
 		   struct np_mode_choice *ret, struct np_err *err)
 {
-	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS" };
+	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					     "MPI_LOCALNRANKS" };
 	static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK" };
 
 	*ret = (struct np_mode_choice){ .rank = from_environment(ranks, NP_COUNT(ranks)),
@@ -123,7 +124,8 @@ int np_mode_choose(const struct np_collect_options *options, char *const *app,
 	if (ret->mode == NP_MODE_TCP)
 		return take_rdzv(options, ret, err);
 	if (options->rdzv || options->nnodes != NP_UNKNOWN || options->node_rank != NP_UNKNOWN)
-		return np_fail(err, NP_E_USAGE, "--rdzv, --nnodes and --node-rank are for --coord tcp");
+		return np_fail(err, NP_E_USAGE,
+			       "--rdzv, --nnodes and --node-rank are for --coord tcp");
 	if ((ret->mode == NP_MODE_INAPP || ret->mode == NP_MODE_HELPER) &&
 	    (ret->rank < 0 || ret->size < 1))
 		return np_fail(err, NP_E_USAGE,

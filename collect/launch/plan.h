@@ -94,14 +94,14 @@ struct np_plan {
 	int export;            /* enum np_plan_export */
 	int64_t grace;         /* seconds an application has to end by itself */
 	bool force_env;
-	int backend;                   /* enum np_plan_backend */
-	bool dynamic;                  /* no window of its own: on request only */
-	int64_t window_steps;          /* of a window that a signal asks for */
-	int64_t max_size;              /* MB of raw data of all ranks together; 0: any */
-	int step_source;               /* enum np_step_source */
+	int backend;                      /* enum np_plan_backend */
+	bool dynamic;                     /* no window of its own: on request only */
+	int64_t window_steps;             /* of a window that a signal asks for */
+	int64_t max_size;                 /* MB of raw data of all ranks together; 0: any */
+	int step_source;                  /* enum np_step_source */
 	char step_mstx[NP_PLAN_TEXT / 2]; /* PCRE2 for marks that begin a step */
-	int64_t delay;                 /* seconds, for step source "time" */
-	int64_t duration;              /* seconds; -1: to the end */
+	int64_t delay;                    /* seconds, for step source "time" */
+	int64_t duration;                 /* seconds; -1: to the end */
 };
 
 enum np_plan_kind {

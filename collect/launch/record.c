@@ -3,14 +3,18 @@
 
 #include <inttypes.h>
 
+#include "npuprof/text.h"
+
 void np_record_init(struct np_record *record, int32_t rank, bool selected)
 {
 	*record = (struct np_record){
 		.rank = rank,
+		.launcher = rank,
 		.selected = selected,
 		.device = NP_UNKNOWN,
 		.exit = NP_UNKNOWN,
 		.last_seen_step = NP_UNKNOWN,
+		.world = NP_UNKNOWN,
 		.first_step = NP_UNKNOWN,
 		.last_step = NP_UNKNOWN,
 		.source = NP_UNKNOWN,
@@ -20,7 +24,7 @@ void np_record_init(struct np_record *record, int32_t rank, bool selected)
 }
 
 /* The first failure is the cause; what follows are its consequences. */
-static void fail(struct np_record *record, const char *text)
+void np_record_fail(struct np_record *record, const char *text)
 {
 	if (!record->failure[0])
 		(void)snprintf(record->failure, sizeof(record->failure), "%s", text);
@@ -37,20 +41,82 @@ static void take_code(struct np_record *record, const struct np_message *message
 	code->code = message->value;
 }
 
+bool np_record_is_open(const struct np_record *record)
+{
+	return record->opened && !record->closed;
+}
+
+/* Where a rank directory is: ".../window-3/<name>" is in a window of its own. */
+static void place_window(struct np_record_window *window, const char *dir)
+{
+	const char prefix[] = "window-";
+	const char *slash = strrchr(dir, '/');
+	const char *before = slash;
+	int64_t number;
+
+	(void)snprintf(window->name, sizeof(window->name), "%s", slash ? slash + 1 : dir);
+	window->number = 1;
+	while (before > dir && before[-1] != '/')
+		before--;
+	if (!slash || strncmp(before, prefix, sizeof(prefix) - 1) != 0)
+		return;
+	before += sizeof(prefix) - 1;
+	if (!np_text_to_int(before, (size_t)(slash - before), &number) || number < 1)
+		return;
+	window->number = (int32_t)number;
+	window->below = true;
+}
+
 static void take_opened(struct np_record *record, const struct np_message *message)
 {
+	bool first = !record->opened;
+
 	record->opened = true;
 	record->closed = false;
-	if (record->first_step == NP_UNKNOWN)
+	if (first) {
 		record->first_step = message->step;
-	(void)snprintf(record->dir, sizeof(record->dir), "%.*s", NP_RECORD_DIR - 1, message->text);
+		(void)snprintf(record->dir, sizeof(record->dir), "%.*s", NP_RECORD_DIR - 1,
+			       message->text);
+	}
+	if (record->window_count < NP_RECORD_WINDOWS) {
+		struct np_record_window *window = &record->windows[record->window_count++];
+
+		*window = (struct np_record_window){ .first_step = message->step,
+						     .last_step = NP_UNKNOWN,
+						     .bytes = NP_UNKNOWN };
+		place_window(window, message->text);
+	}
+}
+
+static void sum_bytes(struct np_record *record)
+{
+	record->bytes = 0;
+	for (uint32_t i = 0; i < record->window_count; i++)
+		record->bytes = np_plus(record->bytes, record->windows[i].bytes);
 }
 
 static void take_closed(struct np_record *record, const struct np_message *message)
 {
+	struct np_record_window *window =
+		record->window_count ? &record->windows[record->window_count - 1] : NULL;
+
 	record->closed = true;
-	record->last_step = message->step;
-	record->bytes = message->value;
+	if (!window)
+		return;
+	window->closed = true;
+	window->last_step = message->step;
+	window->bytes = message->value;
+	if (record->window_count == 1)
+		record->last_step = message->step;
+	sum_bytes(record);
+}
+
+static void take_bytes(struct np_record *record, const struct np_message *message)
+{
+	if (record->window_count == 0)
+		return;
+	record->windows[record->window_count - 1].bytes = message->value;
+	sum_bytes(record);
 }
 
 void np_record_take(struct np_record *record, const struct np_message *message)
@@ -64,12 +130,15 @@ void np_record_take(struct np_record *record, const struct np_message *message)
 	case NP_MSG_ATTACHED:
 		record->attached = true;
 		record->device = message->value;
+		record->world = message->step;
 		break;
 	case NP_MSG_STEP:
 		record->last_seen_step = message->step;
 		break;
 	case NP_MSG_SOURCE:
 		record->source = message->value;
+		(void)snprintf(record->source_detail, sizeof(record->source_detail), "%.*s",
+			       NP_RECORD_DETAIL - 1, message->text);
 		break;
 	case NP_MSG_WINDOW_OPEN:
 		take_opened(record, message);
@@ -81,16 +150,16 @@ void np_record_take(struct np_record *record, const struct np_message *message)
 		take_code(record, message);
 		break;
 	case NP_MSG_PROF_ERROR:
-		fail(record, message->text);
+		np_record_fail(record, message->text);
 		break;
 	case NP_MSG_SELF_PROFILING:
 		(void)snprintf(text, sizeof(text),
 			       "the application profiles itself (%.60s); switch one of the two off",
 			       message->text);
-		fail(record, text);
+		np_record_fail(record, text);
 		break;
 	case NP_MSG_BYTES:
-		record->bytes = message->value;
+		take_bytes(record, message);
 		break;
 	case NP_MSG_DONE:
 		record->dropped = message->value;
@@ -106,46 +175,51 @@ static void explain_absence(struct np_record *record, int64_t step_start)
 	char text[NP_RECORD_TEXT];
 
 	if (!record->loaded) {
-		fail(record, "the library did not get into the application; is it linked "
-			     "statically, or is LD_PRELOAD cleared?");
+		np_record_fail(record, "the library did not get into the application; is it linked "
+				       "statically, or is LD_PRELOAD cleared?");
 	} else if (!record->attached) {
-		fail(record, "the application never used an NPU (no aclrtSetDevice)");
+		np_record_fail(record, "the application never used an NPU (no aclrtSetDevice)");
 	} else if (record->last_seen_step == NP_UNKNOWN) {
-		fail(record, "the application marks no steps (mstx, npuprof_step) and none could "
-			     "be recognised");
+		np_record_fail(record,
+			       "the application marks no steps (mstx, npuprof_step) and none could "
+			       "be recognised");
 	} else {
 		(void)snprintf(text, sizeof(text),
 			       "the application ended in step %" PRId64 ", before step %" PRId64,
 			       record->last_seen_step, step_start);
-		fail(record, text);
+		np_record_fail(record, text);
 	}
 }
 
-void np_record_conclude(struct np_record *record, int64_t step_start, int64_t step_end)
+void np_record_conclude(struct np_record *record, int64_t step_start, int64_t step_end,
+			bool dynamic)
 {
 	char text[NP_RECORD_TEXT];
 
-	if (!record->selected)
+	if (!record->selected || (dynamic && !record->opened))
 		return;
 	if (!record->opened) {
 		explain_absence(record, step_start);
 	} else if (!record->closed) {
-		fail(record, "the application ended before the profile was closed; it may be "
-			     "incomplete");
-	} else if (step_end > 0 && record->last_step != NP_UNKNOWN &&
-		   record->last_step < step_end - 1) {
+		np_record_fail(record, "the application ended before the profile was closed; it "
+				       "may be incomplete");
+	} else if (!dynamic && !record->limited && step_end > 0 &&
+		   record->last_step != NP_UNKNOWN && record->last_step < step_end - 1) {
 		(void)snprintf(text, sizeof(text),
 			       "the profile ends with step %" PRId64 "; %" PRId64 " was asked for",
 			       record->last_step, step_end - 1);
-		fail(record, text);
+		np_record_fail(record, text);
 	}
 }
 
 const char *np_record_state(const struct np_record *record)
 {
-	if (!record->selected)
-		return "none";
 	if (record->opened)
 		return "raw";
-	return record->failure[0] ? "failed" : NULL;
+	if (!record->selected)
+		return "none";
+	if (record->failure[0])
+		return "failed";
+	/* Chosen for windows on request, of which there was none. */
+	return record->exit != NP_UNKNOWN ? "none" : NULL;
 }

@@ -16,10 +16,15 @@
  *	           the library        SIGTERM   SIGKILL
  *	           closes the profile
  *
- * Nobody ends before all have saved. Each of these has the grace time of the plan. No call waits
- *for another rank, so nobody can hang: the session ends when all ranks have said that their
- *application is gone, and if a launcher itself is gone, MPI ends the others.
+ * Nobody ends before all have saved. Each of these has the grace time of the plan. No call
+ * waits for another launcher, so nobody can hang: the session ends when all launchers have said
+ * that their application is gone. If a launcher itself is gone, MPI ends the others, and without
+ * MPI the others notice the broken connection and stop.
  */
+enum {
+	NP_SESSION_STATUS_LOST = 1, /* the status of a job that lost a launcher */
+};
+
 struct np_session_result {
 	int status; /* of the application, agreed: that of the rank that failed first, else 0 */
 	int failed; /* the rank that failed first, or -1 */

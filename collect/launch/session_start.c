@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "mpi_place.h"
 #include "protocol.h"
 
 struct variable {
@@ -40,6 +41,10 @@ static int set_ranks(struct np_env *env, const struct np_job *job, const char *m
 		const struct variable *variable = &variables[i];
 		int rc;
 
+		/* Launchers that do not know each other yet know no more than the ranks. */
+		if (job->mode == NP_MODE_INAPP && !variable->always && variable->value != rank &&
+		    variable->value != world)
+			continue;
 		if (!variable->always && !job->plan.force_env && np_env_get(env, variable->name))
 			continue;
 		rc = np_env_set(env, variable->name, variable->value, err);
@@ -47,6 +52,14 @@ static int set_ranks(struct np_env *env, const struct np_job *job, const char *m
 			return rc;
 	}
 	return NP_OK;
+}
+
+/* What AscendCL may keep of one rank, which is at least 200 MB: a second net below --max-size. */
+static int64_t storage_limit(const struct np_job *job)
+{
+	int64_t share = job->plan.max_size / np_job_chosen(job);
+
+	return job->plan.max_size == 0 ? 0 : share < 200 ? 200 : share;
 }
 
 static void fill_config(const struct np_job *job, struct np_inject_config *config)
@@ -59,15 +72,23 @@ static void fill_config(const struct np_job *job, struct np_inject_config *confi
 	(void)snprintf(config->host, sizeof(config->host), "%s", host->name);
 	(void)snprintf(config->host_uid, sizeof(config->host_uid), "%s", host->uid);
 	(void)snprintf(config->dir, sizeof(config->dir), "%s", job->root);
-	config->rank = job->rank;
-	config->world_size = job->world;
-	config->selected = job->chosen[job->rank];
+	config->rank = job->finds_ranks ? -1 : job->rank;
+	config->world_size = job->finds_ranks ? -1 : job->world;
+	config->selected = !plan->dynamic && job->chosen && job->chosen[job->rank];
+	if (job->finds_ranks && !plan->dynamic)
+		(void)snprintf(config->ranks, sizeof(config->ranks), "%.*s",
+			       (int)sizeof(config->ranks) - 1, plan->ranks);
+	config->source = (enum np_step_source)plan->step_source;
+	(void)snprintf(config->pattern, sizeof(config->pattern), "%s", plan->step_mstx);
+	config->delay_ms = plan->delay * 1000;
+	config->duration_ms = plan->duration < 0 ? -1 : plan->duration * 1000;
 	config->step_start = plan->step_start;
 	config->step_end = plan->step_end;
 	config->grace_ms = plan->grace * 1000;
 	config->options.level = (enum np_prof_level)(NP_PROF_LEVEL_0 + plan->level);
 	config->options.memory = plan->with_memory;
 	config->options.record_shapes = plan->record_shapes;
+	config->options.storage_limit_mb = storage_limit(job);
 	if (plan->level != NP_LEVEL_0)
 		(void)snprintf(config->options.aic_metrics, sizeof(config->options.aic_metrics),
 			       "%s", np_plan_metrics[plan->aic_metrics]);
@@ -83,7 +104,10 @@ static int set_library(struct np_env *env, const struct np_job *job, const char 
 	int rc;
 
 	fill_config(job, &config);
-	np_buf_printf(&preload, "%s%s%s", inject, others ? ":" : "", others ? others : "");
+	np_buf_add(&preload, inject);
+	if (job->mode == NP_MODE_INAPP)
+		np_buf_printf(&preload, ":%s", job->mpi_library);
+	np_buf_printf(&preload, "%s%s", others ? ":" : "", others ? others : "");
 	rc = np_buf_check(&preload, err);
 	if (rc == NP_OK)
 		rc = np_inject_config_format(&config, &text, err);
@@ -97,10 +121,16 @@ static int set_library(struct np_env *env, const struct np_job *job, const char 
 int np_session_environment(struct np_env *env, const struct np_job *job, const char *inject,
 			   const char *socket, const char *master_port, struct np_err *err)
 {
-	int rc = np_env_inherit(env, environ, err);
+	bool is_mpi = job->mode == NP_MODE_HELPER || job->mode == NP_MODE_INAPP;
+	int rc = np_env_inherit(env, environ, is_mpi, err);
 
-	if (rc == NP_OK)
+	if (rc == NP_OK && !job->finds_ranks)
 		rc = set_ranks(env, job, master_port, err);
+	/* Another program has used MPI under this launcher before (mode.h). */
+	if (rc == NP_OK && job->mode == NP_MODE_HELPER)
+		rc = np_env_set(env, "PMIX_MCA_gds", "hash", err);
+	if (rc == NP_OK && job->mode == NP_MODE_INAPP)
+		rc = np_env_set(env, NP_ENV_PLACE, job->mpi_place, err);
 	if (rc == NP_OK && inject)
 		rc = set_library(env, job, inject, socket, err);
 	return rc;

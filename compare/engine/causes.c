@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 #include "npuprof/buf.h"
 #include "npuprof/robust.h"
@@ -93,8 +93,8 @@ static int add_rank(struct comparison *comparison, size_t index, double excess, 
 	put_percent(&text, (double)pair->busy[CMP_BASE], (double)pair->busy[CMP_NEW]);
 	if (leaf) {
 		np_buf_printf(&text, ", most of it in %s (", leaf->path);
-		put_signed(&text, llround(leaf->ranks[CMP_NEW][index] -
-					  leaf->ranks[CMP_BASE][index]));
+		put_signed(&text,
+			   llround(leaf->ranks[CMP_NEW][index] - leaf->ranks[CMP_BASE][index]));
 		np_buf_add(&text, ")");
 	}
 	return add_cause(comparison, CMP_CAUSE_RANK, &what, &text, llround(excess), err);
@@ -171,7 +171,8 @@ static int find_link(struct comparison *comparison, enum cmp_which which, struct
 	np_ns delta = comm_delta(comparison);
 	double speed;
 
-	if (!link || is_slow_in(&there->links, link) || (which == CMP_NEW ? delta <= 0 : delta >= 0))
+	if (!link || is_slow_in(&there->links, link) ||
+	    (which == CMP_NEW ? delta <= 0 : delta >= 0))
 		return NP_OK;
 	speed = np_link_gb_per_s(link);
 	if (link->dst == NP_UNKNOWN)
@@ -255,7 +256,7 @@ static int add_leaf(struct comparison *comparison, size_t index, double common, 
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	enum cmp_cause_kind kind = leaf->kind == CMP_LEAF_COMPUTE ? CMP_CAUSE_KERNELS
 				   : leaf->kind == CMP_LEAF_HOST  ? CMP_CAUSE_HOST
-				   : leaf->comm != SIZE_MAX	  ? CMP_CAUSE_COMM
+				   : leaf->comm != SIZE_MAX       ? CMP_CAUSE_COMM
 								  : CMP_CAUSE_OTHER;
 
 	np_buf_add(&what, kind == CMP_CAUSE_KERNELS && type ? type : leaf->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "class.h"
+#include "cmp_class.h"
 
 #include "npuprof/idmap.h"
 
@@ -25,9 +25,10 @@ static const struct {
 };
 
 /* Lists end with NULL; membership is a substring, whatever the case. */
-static const char *const flash_ops[] = { "flash_attention",     "fusion_attention", "flashattn",
-					 "xformers_flash",      "flash2attn",
-					 "efficient_attention", NULL };
+static const char *const flash_ops[] = {
+	"flash_attention", "fusion_attention",    "flashattn", "xformers_flash",
+	"flash2attn",      "efficient_attention", NULL
+};
 static const char *const conv_ops[] = { "aten::conv", NULL };
 static const char *const matmul_ops[] = { "aten::addmm", "aten::bmm", "aten::mm", "aten::matmul",
 					  NULL };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 #include "npuprof/buf.h"
 
@@ -18,7 +18,8 @@
 struct candidate {
 	const struct np_communicator *communicator;
 	const char *pg_name;
-	uint64_t fingerprint; /* of its operators, whoever its members are */
+	uint64_t fingerprint; /* of its operators, whoever its members are: types and sizes */
+	uint64_t types;       /* of the types alone: Level0 has no sizes */
 	size_t comm;          /* SIZE_MAX while not matched */
 };
 
@@ -38,7 +39,7 @@ static uint64_t hash_text(const char *text)
 }
 
 /* The operators of the first rank that has any, in one step: types and sizes in order. */
-static uint64_t fingerprint_of(const struct np_analysis *analysis, uint64_t hash)
+static uint64_t fingerprint_of(const struct np_analysis *analysis, uint64_t hash, bool sizes)
 {
 	const struct np_run *run = analysis->run;
 
@@ -56,7 +57,8 @@ static uint64_t fingerprint_of(const struct np_analysis *analysis, uint64_t hash
 			if (op->step != step)
 				break;
 			print = mix(print, hash_text(np_run_text(run, op->type)));
-			print = mix(print, (uint64_t)op->bytes);
+			if (sizes)
+				print = mix(print, (uint64_t)op->bytes);
 		}
 		if (print)
 			return print;
@@ -80,7 +82,8 @@ static int find_candidates(const struct np_analysis *analysis, struct candidates
 			return NP_E_NOMEM;
 		candidate->communicator = each;
 		candidate->pg_name = np_run_text(analysis->run, each->pg_name);
-		candidate->fingerprint = fingerprint_of(analysis, each->hash);
+		candidate->fingerprint = fingerprint_of(analysis, each->hash, true);
+		candidate->types = fingerprint_of(analysis, each->hash, false);
 		candidate->comm = SIZE_MAX;
 	}
 	return NP_OK;
@@ -144,10 +147,21 @@ static bool same_ranks(const struct np_communicator *a, const struct np_communic
 	return memcmp(a->members, b->members, a->member_count * sizeof(*a->members)) == 0;
 }
 
-static bool same_work(const struct candidate *a, const struct candidate *b)
+/* How communicators are matched, the surest first. */
+enum way {
+	BY_RANKS,
+	BY_WORK,
+	BY_TYPES,
+};
+
+static bool is_match(const struct candidate *a, const struct candidate *b, enum way way)
 {
-	return a->fingerprint != 0 && a->fingerprint == b->fingerprint &&
-	       a->communicator->size == b->communicator->size;
+	if (way == BY_RANKS)
+		return same_ranks(a->communicator, b->communicator);
+	if (way == BY_WORK)
+		return a->fingerprint != 0 && a->fingerprint == b->fingerprint &&
+		       a->communicator->size == b->communicator->size;
+	return a->types != 0 && a->types == b->types;
 }
 
 /* A name that does not depend on which side is the base. */
@@ -187,7 +201,7 @@ static void make_unique(const struct comparison *comparison, struct np_buf *name
 }
 
 static int match_pairs(struct comparison *comparison, struct candidates sides[CMP_SIDES],
-		       bool by_ranks, struct np_err *err)
+		       enum way way, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -199,13 +213,11 @@ static int match_pairs(struct comparison *comparison, struct candidates sides[CM
 			struct candidate *b = &sides[1].list.item[j];
 			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 
-			if (b->comm != SIZE_MAX ||
-			    !(by_ranks ? same_ranks(a->communicator, b->communicator)
-				       : same_work(a, b)))
+			if (b->comm != SIZE_MAX || !is_match(a, b, way))
 				continue;
-			name_pair(&name, a, b, by_ranks);
+			name_pair(&name, a, b, way == BY_RANKS);
 			make_unique(comparison, &name);
-			rc = add_comm(comparison, &name, by_ranks ? "ranks" : "fingerprint",
+			rc = add_comm(comparison, &name, way == BY_RANKS ? "ranks" : "fingerprint",
 				      &a->comm, err);
 			b->comm = a->comm;
 		}
@@ -257,10 +269,8 @@ int cmp_match_communicators(struct comparison *comparison, struct np_err *err)
 	}
 	if (rc == NP_OK)
 		rc = match_names(comparison, sides, err);
-	if (rc == NP_OK)
-		rc = match_pairs(comparison, sides, true, err);
-	if (rc == NP_OK)
-		rc = match_pairs(comparison, sides, false, err);
+	for (int way = BY_RANKS; way <= BY_TYPES && rc == NP_OK; way++)
+		rc = match_pairs(comparison, sides, (enum way)way, err);
 	if (rc == NP_OK)
 		rc = take_rest(comparison, sides, err);
 	np_vec_release(&sides[CMP_BASE].list);
@@ -337,8 +347,7 @@ static void add_rank_waits(const struct comparison *comparison, enum cmp_which w
 
 static int64_t per_cell(int64_t sum, size_t cells)
 {
-	return sum == NP_UNKNOWN || cells == 0 ? NP_UNKNOWN
-					       : llround((double)sum / (double)cells);
+	return sum == NP_UNKNOWN || cells == 0 ? NP_UNKNOWN : llround((double)sum / (double)cells);
 }
 
 static int measure_side(struct comparison *comparison, enum cmp_which which, struct np_err *err)

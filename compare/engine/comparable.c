@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 #include <inttypes.h>
 
@@ -131,8 +131,18 @@ static void compare_partitions(struct comparison *comparison)
 	}
 }
 
+static void tell_coarse(struct comparison *comparison)
+{
+	if (comparison->coarse)
+		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "",
+			    "operator types",
+			    "only one run recorded them: kernels are compared by the classes that "
+			    "both can tell (collect both at Level1)");
+}
+
 void cmp_check_comparable(struct comparison *comparison)
 {
+	tell_coarse(comparison);
 	compare_ranks(comparison);
 	compare_devices(comparison);
 	compare_worlds(comparison);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 #include "npuprof/buf.h"
 
@@ -51,10 +51,9 @@ void comparison_freep(struct comparison **comparison)
 static int measure(struct comparison *comparison, struct np_err *err)
 {
 	int (*const stages[])(struct comparison *, struct np_err *) = {
-		cmp_pair_ranks,	   cmp_choose_steps,   cmp_reduce_kernels,
-		cmp_match_communicators, cmp_measure_leaves, cmp_measure_comms,
-		cmp_measure_kernels,     cmp_measure_structure, cmp_test_changes,
-		cmp_find_causes,
+		cmp_pair_ranks,     cmp_choose_steps,  cmp_reduce_kernels,  cmp_match_communicators,
+		cmp_measure_leaves, cmp_measure_comms, cmp_measure_kernels, cmp_measure_structure,
+		cmp_test_changes,   cmp_find_causes,
 	};
 	int rc = NP_OK;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 #include "npuprof/apportion.h"
 
@@ -33,7 +33,7 @@ struct key {
 
 static int64_t leaf_key(enum cmp_class class, np_str type)
 {
-	return (int64_t)class << 32 | type;
+	return (int64_t) class << 32 | type;
 }
 
 static int find_row(struct rows *rows, uint32_t leaf, np_str shapes, uint32_t *ret)
@@ -64,11 +64,13 @@ static int find_row(struct rows *rows, uint32_t leaf, np_str shapes, uint32_t *r
 	return np_idmap_set(rows->places, id, *ret, rows->err);
 }
 
-static int add_cell(struct rows *rows, enum cmp_which which,
-		    const struct cmp_rank_kernels *kernels, const struct cmp_kernel_cell *cell)
+static int add_cell(struct rows *rows, enum cmp_which which, const struct cmp_rank_kernels *kernels,
+		    const struct cmp_kernel_cell *cell)
 {
 	const struct cmp_kernel_group *group = &kernels->groups.item[cell->group];
-	uint32_t leaf = np_idmap_get(rows->leaves, leaf_key(group->class, group->type));
+	bool coarse = rows->comparison->coarse;
+	uint32_t leaf = np_idmap_get(
+		rows->leaves, leaf_key(group->leaf_class, coarse ? NP_STR_NONE : group->type));
 	struct cmp_kernel *kernel;
 	struct sums *sums;
 	uint32_t row;
@@ -77,7 +79,7 @@ static int add_cell(struct rows *rows, enum cmp_which which,
 	/* Computing that the partition does not know under this type stays out. */
 	if (leaf == NP_IDMAP_NONE)
 		return NP_OK;
-	rc = find_row(rows, leaf, group->shapes, &row);
+	rc = find_row(rows, leaf, coarse ? NP_STR_NONE : group->shapes, &row);
 	if (rc < 0)
 		return rc;
 	kernel = &rows->comparison->kernels.item[row];
@@ -155,8 +157,8 @@ static void set_effects(struct rows *rows, size_t index)
 		each[i] = sums->count ? (double)sums->total / (double)sums->count : 0;
 	}
 	if (kernel->count[CMP_BASE] > 0 && kernel->count[CMP_NEW] > 0) {
-		kernel->count_effect =
-			llround((kernel->count[CMP_NEW] - kernel->count[CMP_BASE]) * each[CMP_BASE]);
+		kernel->count_effect = llround((kernel->count[CMP_NEW] - kernel->count[CMP_BASE]) *
+					       each[CMP_BASE]);
 		kernel->speed_effect =
 			kernel->ns[CMP_NEW] - kernel->ns[CMP_BASE] - kernel->count_effect;
 	} else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate.h"
-#include "memory.h"
+#include "cmp_gate.h"
+#include "cmp_memory.h"
 
 #include "npuprof/text.h"
 
@@ -37,8 +37,11 @@ static bool read_limit(const char *text, struct cmp_condition *condition)
 		const char *name;
 		double scale;
 		bool relative;
-	} units[] = { { "%", 0.01, true }, { "ms", 1e6, false }, { "us", 1e3, false },
-		      { "ns", 1, false },  { "s", 1e9, false } };
+	} units[] = { { "%", 0.01, true },
+		      { "ms", 1e6, false },
+		      { "us", 1e3, false },
+		      { "ns", 1, false },
+		      { "s", 1e9, false } };
 	char *end;
 
 	errno = 0;
@@ -235,8 +238,8 @@ static bool exceeded(const struct cmp_condition *condition)
 	double base = (double)condition->value[CMP_BASE];
 	double grown = (double)condition->value[CMP_NEW] - base;
 
-	return grown > 0 && grown > (condition->relative ? condition->limit * base
-							 : condition->limit);
+	return grown > 0 &&
+	       grown > (condition->relative ? condition->limit * base : condition->limit);
 }
 
 static void decide(struct cmp_condition *condition, const struct cmp_options *options)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 #include "npuprof/idmap.h"
 
@@ -121,7 +121,7 @@ static int find_group(struct reducer *reducer, size_t index, uint32_t *ret)
 	const struct np_kernel *kernel = &reducer->detail->kernels.item[index];
 	enum cmp_cube cube;
 	enum cmp_class class = classify(reducer, index, &cube);
-	struct key key = { .class_cube = (uint32_t)class * 2 + (cube == CMP_CUBE_YES) };
+	struct key key = { .class_cube = (uint32_t) class * 2 + (cube == CMP_CUBE_YES) };
 	struct cmp_kernel_group *group;
 	np_str place;
 	int rc = text_of(reducer, kernel->type, &key.type);
@@ -145,6 +145,7 @@ static int find_group(struct reducer *reducer, size_t index, uint32_t *ret)
 		if (!group)
 			return NP_E_NOMEM;
 		*group = (struct cmp_kernel_group){ .class = class,
+						    .leaf_class = class,
 						    .cube = cube == CMP_CUBE_YES,
 						    .type = key.type,
 						    .core = key.core,

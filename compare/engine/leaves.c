@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 #include "npuprof/apportion.h"
 #include "npuprof/buf.h"
@@ -10,9 +10,9 @@
 
 struct builder {
 	struct comparison *comparison;
-	struct np_strtab *paths;   /* path of a leaf */
-	struct np_idmap *by_path;  /* id in `paths` → leaf */
-	struct np_idmap *by_text;  /* address of a side's own leaf text → leaf, but for computing */
+	struct np_strtab *paths;  /* path of a leaf */
+	struct np_idmap *by_path; /* id in `paths` → leaf */
+	struct np_idmap *by_text; /* address of a side's own leaf text → leaf, but for computing */
 	struct np_err *err;
 	enum cmp_which which;
 	size_t pair;
@@ -28,8 +28,8 @@ static int add_arrays(struct builder *build, struct cmp_leaf *leaf)
 	for (int i = 0; i < CMP_SIDES; i++) {
 		leaf->steps[i] = np_arena_array(comparison->arena, comparison->sides[i].steps.count,
 						sizeof(double));
-		leaf->ranks[i] = np_arena_array(comparison->arena, comparison->pairs.count,
-						sizeof(double));
+		leaf->ranks[i] =
+			np_arena_array(comparison->arena, comparison->pairs.count, sizeof(double));
 		if (!leaf->steps[i] || !leaf->ranks[i])
 			return np_fail_nomem(build->err, "leaves");
 	}
@@ -72,9 +72,37 @@ static void give(struct builder *build, uint32_t index, np_ns ns)
 	leaf->ranks[build->which][build->pair] += (double)ns;
 }
 
-static int give_computing(struct builder *build, enum cmp_class class, np_str type, np_ns ns)
+/* Classes that need the type or counters to be told are one. */
+static enum cmp_class coarse_class(enum cmp_class class)
+{
+	switch (class) {
+	case CMP_CUBE:
+	case CMP_VECTOR:
+	case CMP_OTHER:
+	case CMP_PAGED_ATTENTION:
+	case CMP_UNKNOWN_CLASS:
+		return CMP_UNKNOWN_CLASS;
+	case CMP_FLASH_FORWARD:
+	case CMP_FLASH_BACKWARD:
+	case CMP_CONV_FORWARD:
+	case CMP_CONV_BACKWARD:
+	case CMP_MATMUL:
+	case CMP_MC2:
+	case CMP_VECTOR_TRANS:
+	case CMP_TENSOR_MOVE:
+	case CMP_CLASSES:
+	default:
+		return class;
+	}
+}
+
+static int give_computing(struct builder *build, enum cmp_class own_class, np_str own_type,
+			  np_ns ns)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
+	bool coarse = build->comparison->coarse;
+	enum cmp_class class = coarse ? coarse_class(own_class) : own_class;
+	np_str type = coarse ? NP_STR_NONE : own_type;
 	const char *name = cmp_text(build->comparison, type);
 	const struct cmp_leaf pattern = {
 		.kind = CMP_LEAF_COMPUTE, .class = class, .type = type, .comm = SIZE_MAX
@@ -92,6 +120,47 @@ static int give_computing(struct builder *build, enum cmp_class class, np_str ty
 }
 
 /* --- computing by class ---------------------------------------------------------------------- */
+
+static bool has_types(const struct comparison *comparison, enum cmp_which which)
+{
+	for (size_t i = 0; i < comparison->pairs.count; i++) {
+		const struct cmp_rank_kernels *kernels =
+			&comparison->sides[which].kernels[comparison->pairs.item[i].rank[which]];
+
+		for (size_t j = 0; j < kernels->groups.count; j++) {
+			if (kernels->groups.item[j].type != NP_STR_NONE)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool has_kernels(const struct comparison *comparison, enum cmp_which which)
+{
+	const struct cmp_side *side = &comparison->sides[which];
+
+	for (size_t i = 0; i < comparison->pairs.count; i++) {
+		if (side->kernels[comparison->pairs.item[i].rank[which]].groups.count > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Forget what the other side cannot tell, before anything is summed. */
+static void make_coarse(struct comparison *comparison)
+{
+	for (int which = 0; which < CMP_SIDES; which++) {
+		for (size_t i = 0; i < comparison->pairs.count; i++) {
+			struct cmp_rank_kernels *kernels =
+				&comparison->sides[which]
+					 .kernels[comparison->pairs.item[i].rank[which]];
+
+			for (size_t j = 0; j < kernels->groups.count; j++)
+				kernels->groups.item[j].leaf_class =
+					coarse_class(kernels->groups.item[j].class);
+		}
+	}
+}
 
 /* What the kernels of a type own in a cell, by class; their sum. */
 static double weigh(const struct cmp_rank_kernels *kernels, uint32_t cell, np_str type,
@@ -115,7 +184,7 @@ static double weigh(const struct cmp_rank_kernels *kernels, uint32_t cell, np_st
 
 		if (group->type != type)
 			continue;
-		weights[group->class] += (double)each->owned;
+		weights[group->leaf_class] += (double)each->owned;
 		sum += (double)each->owned;
 	}
 	return sum;
@@ -160,7 +229,7 @@ static int name_comm(struct builder *build, const char *text, struct np_buf *pat
 		     struct cmp_leaf *pattern)
 {
 	const struct comparison *comparison = build->comparison;
-	const char *part = ends_with(text, "/wait") ? "/wait"
+	const char *part = ends_with(text, "/wait")       ? "/wait"
 			   : ends_with(text, "/transfer") ? "/transfer"
 							  : "";
 	const char *name = text + strlen("comm/");
@@ -168,7 +237,7 @@ static int name_comm(struct builder *build, const char *text, struct np_buf *pat
 	char *end;
 	uint64_t hash = strtoull(name, &end, 10);
 
-	pattern->kind = *part == '\0'	? CMP_LEAF_COMM
+	pattern->kind = *part == '\0'    ? CMP_LEAF_COMM
 			: part[1] == 'w' ? CMP_LEAF_WAIT
 					 : CMP_LEAF_TRANSFER;
 	pattern->comm = SIZE_MAX;
@@ -228,8 +297,8 @@ static int give_plain(struct builder *build, const char *text, np_ns ns)
 /* A rank without intervals has three parts, or, where not even they are known, one. */
 static int give_totals(struct builder *build, const struct np_step_time *time)
 {
-	np_ns sum = np_plus(np_plus(time->computing, time->communication_not_overlapped),
-			    time->free);
+	np_ns sum =
+		np_plus(np_plus(time->computing, time->communication_not_overlapped), time->free);
 	int rc;
 
 	if (sum != time->span)
@@ -267,8 +336,8 @@ static int add_cell(struct builder *build, size_t index)
 	struct cmp_pair *pair = &build->comparison->pairs.item[build->pair];
 	const struct np_rank *rank = side->analysis->run->ranks[pair->rank[build->which]];
 	const struct np_step_time *time = &rank->times.item[index];
-	const struct np_partition_cell *cell = np_partition_of(
-		&side->analysis->partition, pair->rank[build->which], index);
+	const struct np_partition_cell *cell =
+		np_partition_of(&side->analysis->partition, pair->rank[build->which], index);
 
 	side->cells++;
 	side->total += time->span;
@@ -278,9 +347,8 @@ static int add_cell(struct builder *build, size_t index)
 	side->e2e = np_plus(side->e2e, time->e2e);
 	side->step_cells[build->step]++;
 	side->step_span[build->step] += (double)time->span;
-	side->step_overlap[build->step] += time->overlapped == NP_UNKNOWN
-						   ? (double)NAN
-						   : (double)time->overlapped;
+	side->step_overlap[build->step] +=
+		time->overlapped == NP_UNKNOWN ? (double)NAN : (double)time->overlapped;
 	pair->cells[build->which]++;
 	pair->span[build->which] += time->span;
 	return cell ? give_parts(build, pair->rank[build->which], index, cell)
@@ -408,7 +476,8 @@ static int by_delta(const void *left, const void *right)
 
 static int by_path(const void *left, const void *right)
 {
-	return strcmp(((const struct cmp_leaf *)left)->path, ((const struct cmp_leaf *)right)->path);
+	return strcmp(((const struct cmp_leaf *)left)->path,
+		      ((const struct cmp_leaf *)right)->path);
 }
 
 static void set_delta(struct cmp_change *change)
@@ -428,6 +497,11 @@ int cmp_measure_leaves(struct comparison *comparison, struct np_err *err)
 	int rc = build.paths && build.by_path && build.by_text ? NP_OK
 							       : np_fail_nomem(err, "leaves");
 
+	comparison->coarse = has_kernels(comparison, CMP_BASE) &&
+			     has_kernels(comparison, CMP_NEW) &&
+			     has_types(comparison, CMP_BASE) != has_types(comparison, CMP_NEW);
+	if (comparison->coarse)
+		make_coarse(comparison);
 	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
 		build.which = (enum cmp_which)i;
 		rc = add_side(&build);

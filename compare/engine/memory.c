@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "memory.h"
+#include "cmp_memory.h"
 
 void cmp_memory_release(struct cmp_memory *memory)
 {

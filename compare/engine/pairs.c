@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 #include "npuprof/buf.h"
 #include "npuprof/robust.h"
@@ -70,7 +70,8 @@ static int add_mapped(struct comparison *comparison, const char *text, size_t le
 	at[CMP_BASE] = index_of(run_of(comparison, CMP_BASE), base);
 	at[CMP_NEW] = index_of(run_of(comparison, CMP_NEW), new_);
 	if (at[CMP_BASE] == SIZE_MAX || at[CMP_NEW] == SIZE_MAX)
-		return np_fail(err, NP_E_USAGE, "--map-ranks %.*s: the %s run has no usable rank %" PRId64,
+		return np_fail(err, NP_E_USAGE,
+			       "--map-ranks %.*s: the %s run has no usable rank %" PRId64,
 			       (int)length, text, at[CMP_BASE] == SIZE_MAX ? "base" : "new",
 			       at[CMP_BASE] == SIZE_MAX ? base : new_);
 	return add_pair(comparison, at[CMP_BASE], at[CMP_NEW], err);

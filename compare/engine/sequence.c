@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sequence.h"
+#include "cmp_sequence.h"
 
 #include "npuprof/idmap.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "significance.h"
+#include "cmp_significance.h"
 
 #include "npuprof/robust.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comparison.h"
-#include "sequence.h"
+#include "cmp_comparison.h"
+#include "cmp_sequence.h"
 
 #include "npuprof/buf.h"
 
@@ -120,7 +120,7 @@ static int take_gap(struct finder *finder, const size_t from[CMP_SIDES], const s
 	for (int which = 0; which < CMP_SIDES && !fused; which++) {
 		for (size_t i = from[which]; i < to[which] && rc == NP_OK; i++) {
 			const char *type = type_at(finder, (enum cmp_which)which, i);
-			const char *kind = which == CMP_BASE ? "removed"
+			const char *kind = which == CMP_BASE         ? "removed"
 					   : cmp_is_conversion(type) ? "conversion"
 								     : "new";
 
@@ -244,8 +244,9 @@ int cmp_measure_structure(struct comparison *comparison, struct np_err *err)
 	};
 	int rc = finder.keys && finder.rows ? NP_OK : np_fail_nomem(err, "structure");
 
-	/* Kernels of one side alone are not recorded on the other, rather than gone. */
-	if (rc == NP_OK && finder.side[0]->sequence.count > 0 && finder.side[1]->sequence.count > 0)
+	/* What one side alone recorded is not gone on the other. */
+	if (rc == NP_OK && !comparison->coarse && finder.side[0]->sequence.count > 0 &&
+	    finder.side[1]->sequence.count > 0)
 		rc = align_and_walk(&finder);
 	if (comparison->structure.count)
 		qsort(comparison->structure.item, comparison->structure.count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "views.h"
+#include "cmp_views.h"
 
 const char *const cmp_view_names[CMP_VIEWS + 1] = {
 	[CMP_VIEW_KERNEL] = "kernel",
@@ -302,7 +302,8 @@ static double size_of(const struct comparison *comparison, const struct cmp_row 
 	if (view == CMP_VIEW_COMMUNICATION || view == CMP_VIEW_MODULE)
 		return 0;
 	if (view == CMP_VIEW_MEMORY)
-		delta = (double)row->side[CMP_NEW].bytes / b - (double)row->side[CMP_BASE].bytes / a;
+		delta = (double)row->side[CMP_NEW].bytes / b -
+			(double)row->side[CMP_BASE].bytes / a;
 	return delta < 0 ? -delta : delta;
 }
 

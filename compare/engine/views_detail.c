@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "views.h"
+#include "cmp_views.h"
 
 #include "npuprof/buf.h"
 

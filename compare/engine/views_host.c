@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "views.h"
+#include "cmp_views.h"
 
 #include "npuprof/buf.h"
 
@@ -12,11 +12,11 @@
 
 struct node {
 	np_ns end;
-	np_ns inside;    /* Σ of the calls directly inside */
-	size_t below;    /* node of the same thread, + 1; 0 for none */
-	uint32_t call;   /* in detail->framework */
-	uint32_t top;    /* the outermost operator around it: likewise */
-	np_str module;   /* path, in comparison.names; NONE outside of all */
+	np_ns inside;  /* Σ of the calls directly inside */
+	size_t below;  /* node of the same thread, + 1; 0 for none */
+	uint32_t call; /* in detail->framework */
+	uint32_t top;  /* the outermost operator around it: likewise */
+	np_str module; /* path, in comparison.names; NONE outside of all */
 	bool is_module;
 };
 
@@ -161,7 +161,7 @@ static int build_tree(struct cmp_view_rank *rank, struct tree *tree)
 			       .by_link = np_idmap_new(),
 			       .forward = np_idmap_new() };
 	rc = tree->open && tree->by_link && tree->forward ? NP_OK
-							   : np_fail_nomem(rank->err, "calls");
+							  : np_fail_nomem(rank->err, "calls");
 	for (uint32_t i = 0; i < detail->framework.count && rc == NP_OK; i++) {
 		const struct np_framework_call *call = &detail->framework.item[i];
 		bool is_module = is_module_row(detail, call);

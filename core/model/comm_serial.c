@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/comm.h"
 
-static bool owns_all(const struct np_comm *comm, size_t index, size_t count)
+static int send_nobody(const struct np_comm *comm, int to, const void *bytes, size_t length,
+		       struct np_err *err)
 {
 	(void)comm;
-	(void)index;
-	(void)count;
-	return true;
+	(void)bytes;
+	return np_fail(err, NP_E_IO, "no process %d to send %zu bytes to", to, length);
 }
 
-static int agree_with_oneself(const struct np_comm *comm, int code, struct np_err *err)
+static int receive_nothing(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
+			   struct np_err *err)
 {
 	(void)comm;
-	(void)err;
-	return code;
+	(void)ret;
+	(void)ret_length;
+	return np_fail(err, NP_E_IO, "no process %d to hear from", from);
 }
 
-static bool presents_always(const struct np_comm *comm)
+static void close_nothing(const struct np_comm *comm)
 {
 	(void)comm;
-	return true;
 }
 
 const struct np_comm np_comm_serial = {
-	.owns = owns_all,
-	.agree = agree_with_oneself,
-	.presents = presents_always,
+	.size = 1,
+	.send = send_nobody,
+	.receive = receive_nothing,
+	.close = close_nothing,
 };

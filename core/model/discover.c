@@ -403,6 +403,12 @@ int np_discover(struct np_run *run, const char *const *roots, size_t root_count,
 	if (rc < 0)
 		return rc;
 	number_by_device(run);
+	return discover_choose(run, options, err);
+}
+
+int discover_choose(struct np_run *run, const struct np_discover_options *options,
+		    struct np_err *err)
+{
 	qsort(run->sources.item, run->sources.count, sizeof(run->sources.item[0]),
 	      by_rank_newest_first);
 	drop_duplicates(run, options);

@@ -31,4 +31,8 @@ bool discover_is_directory(const char *path);
 int discover_take(struct np_run *run, const char *dir, const struct names *names,
 		  size_t *ret_without_data, bool *ret_enter, struct np_err *err) NP_MUST_USE;
 
+/* Sort what was found by rank, keep one directory for each, and of them those asked for. */
+int discover_choose(struct np_run *run, const struct np_discover_options *options,
+		    struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_DISCOVER_PRIVATE_H */

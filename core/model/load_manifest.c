@@ -5,7 +5,7 @@
 
 #include "npuprof/json.h"
 
-#define MANIFEST_NAME   "npuprof_manifest.json"
+#define MANIFEST_NAME   NP_MANIFEST_NAME
 #define MANIFEST_SCHEMA "npuprof.manifest/1"
 
 /* A clock further off than this is a mistake: 10 years. */
@@ -140,7 +140,9 @@ static int take_manifest(struct np_manifest *manifest, const struct np_json *doc
 	return rc;
 }
 
-static int read_at(const char *root, struct np_manifest **ret, struct np_err *err)
+/* From the file, or from its text where that was kept. */
+static int read_at(const char *root, const char *text, struct np_manifest **ret,
+		   struct np_err *err)
 {
 	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = calloc(1, sizeof(*manifest));
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
@@ -151,7 +153,8 @@ static int read_at(const char *root, struct np_manifest **ret, struct np_err *er
 			manifest->path = NULL;
 		return np_fail_nomem(err, MANIFEST_NAME);
 	}
-	rc = np_json_read_file(manifest->path, NP_METADATA_MAX_BYTES, &doc, err);
+	rc = text ? np_json_parse(text, strlen(text), manifest->path, &doc, err)
+		  : np_json_read_file(manifest->path, NP_METADATA_MAX_BYTES, &doc, err);
 	if (rc == NP_OK)
 		rc = take_manifest(manifest, doc, err);
 	if (rc < 0)
@@ -162,8 +165,10 @@ static int read_at(const char *root, struct np_manifest **ret, struct np_err *er
 
 int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct np_err *err)
 {
-	for (size_t i = 0; i < run->roots.count; i++) {
-		int rc = read_at(run->roots.item[i], ret, err);
+	if (run->manifest)
+		return read_at(run->roots.item[0], run->manifest, ret, err);
+	for (size_t i = 0; i < run->roots.count && !run->summarised; i++) {
+		int rc = read_at(run->roots.item[i], NULL, ret, err);
 
 		if (rc != NP_E_NOTFOUND)
 			return rc;

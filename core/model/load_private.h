@@ -13,6 +13,9 @@
 /* Larger ones are not metadata. */
 #define NP_METADATA_MAX_BYTES (64 * 1024 * 1024)
 
+/* What the collector leaves at the root of a run. */
+#define NP_MANIFEST_NAME "npuprof_manifest.json"
+
 /*
  * Nothing that is measured lasts 30 days or moves a petabyte at once. What
  * claims to is damage, and is kept out so that sums of many cannot overflow.

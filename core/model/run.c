@@ -55,6 +55,7 @@ void np_source_files_release(struct np_source_files *source)
 {
 	free(source->dir);
 	free(source->host);
+	free(source->summary);
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
 		free(source->file[i]);
 	for (size_t i = 0; i < source->more_traces.count; i++)
@@ -75,6 +76,8 @@ void np_run_free(struct np_run *run)
 	for (size_t i = 0; i < run->roots.count; i++)
 		free(run->roots.item[i]);
 	np_vec_release(&run->roots);
+	free(run->given);
+	free(run->manifest);
 	np_notes_release(&run->notes);
 	np_strtab_free(run->strings);
 	free(run);
@@ -185,18 +188,28 @@ static uint64_t mix_file(uint64_t hash, const struct np_run *run, const char *pa
 	return mix(hash, path, strlen(path) + 1);
 }
 
+uint64_t np_source_fingerprint(const struct np_run *run, const struct np_source_files *source)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	if (source->fingerprint)
+		return source->fingerprint;
+	hash = mix(hash, &source->rank, sizeof(source->rank));
+	for (size_t i = 0; i < NP_FILE_COUNT; i++)
+		hash = mix_file(hash, run, source->file[i]);
+	for (size_t i = 0; i < source->more_traces.count; i++)
+		hash = mix_file(hash, run, source->more_traces.item[i]);
+	return hash ? hash : 1;
+}
+
 void np_run_fingerprint(const struct np_run *run, char ret[17])
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < run->sources.count; i++) {
-		const struct np_source_files *source = &run->sources.item[i];
+		uint64_t part = np_source_fingerprint(run, &run->sources.item[i]);
 
-		hash = mix(hash, &source->rank, sizeof(source->rank));
-		for (size_t j = 0; j < NP_FILE_COUNT; j++)
-			hash = mix_file(hash, run, source->file[j]);
-		for (size_t j = 0; j < source->more_traces.count; j++)
-			hash = mix_file(hash, run, source->more_traces.item[j]);
+		hash = mix(hash, &part, sizeof(part));
 	}
 	(void)snprintf(ret, 17, "%016llx", (unsigned long long)hash);
 }

@@ -8,25 +8,37 @@
  * Who does the work
  * =================
  *
- * The processes that analyse one run together. Results are stored by the index
- * of a rank, whoever computed them, so measures do not know how many there are.
- * One process alone is the serial communicator; a distributed one implements
- * the same three questions.
+ * The processes that analyse one run together. The first leads: it finds the
+ * ranks, hands them out, gathers what is left of them, measures and speaks to
+ * the user. The others load what they are given (np_load_serve()) until they
+ * are told the end. Results are stored by the index of a rank, whoever loaded
+ * it, so measures do not know how many there are.
+ *
+ * One process alone is the serial communicator. Only the first exchanges
+ * messages with others, and only one thread of each process does.
  */
 struct np_comm {
-	/* Is item `index` of `count` this process's to load? */
-	bool (*owns)(const struct np_comm *comm, size_t index, size_t count);
-	/*
-	 * Agree on an outcome before going on: the worst code wins everywhere, with
-	 * the text of the lowest process that had it. Nobody returns alone from
-	 * between two agreements.
-	 */
-	int (*agree)(const struct np_comm *comm, int code, struct np_err *err);
-	/* Does this process speak to the user and write the results? */
-	bool (*presents)(const struct np_comm *comm);
+	int rank; /* of this process; the first is 0 */
+	int size;
+	/* Send bytes to a process; they may be changed afterwards. */
+	int (*send)(const struct np_comm *comm, int to, const void *bytes, size_t length,
+		    struct np_err *err);
+	/* Wait for a message from a process without using up a processor; freed by the caller. */
+	int (*receive)(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
+		       struct np_err *err);
+	/* All processes come to an end. */
+	void (*close)(const struct np_comm *comm);
 };
 
-/* One process that owns, decides and presents everything. */
+/* One process that does everything. */
 extern const struct np_comm np_comm_serial;
+
+/*
+ * What the library of a back-end exports under NP_COMM_OPEN. It is loaded only
+ * into a process that was started together with others, so that one alone does
+ * not pay for it.
+ */
+typedef int np_comm_opener(const struct np_comm **ret, struct np_err *err);
+#define NP_COMM_OPEN "np_comm_mpi_open"
 
 #endif /* NP_COMM_H */

@@ -17,6 +17,36 @@
 int np_load(struct np_run *run, const struct np_comm *comm, const struct np_workers *workers,
 	    struct np_err *err) NP_MUST_USE;
 
+/* How to load; what is zero or NULL does not apply. */
+struct np_load_options {
+	const struct np_comm *comm;
+	struct np_workers workers;
+	/*
+	 * Keep summaries of the ranks in this directory, and use those there that are
+	 * of the same files as found and of the same program, instead of the files.
+	 */
+	const char *cache;
+	const char *program; /* version, for the cache */
+	/* Load so many ranks at once that they are not expected to need more memory than this. */
+	int64_t max_memory;
+};
+
+int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)
+	NP_MUST_USE;
+
+/* --- other processes ---------------------------------------------------------------------------- */
+
+/*
+ * What a process does that does not lead: load ranks for the one that does
+ * until it dismisses all, and return the status that it gives.
+ */
+int np_load_serve(const struct np_comm *comm, int *ret_status, struct np_err *err) NP_MUST_USE;
+
+/* The leader has finished: let the others end with its status. */
+int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err) NP_MUST_USE;
+
+/* --- parts -------------------------------------------------------------------------------------- */
+
 /* Load one rank; fills `ret` or fails with what makes it unusable. */
 int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,
 		 struct np_rank **ret, struct np_err *err) NP_MUST_USE;

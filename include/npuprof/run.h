@@ -56,12 +56,18 @@ struct np_source_files {
 	int32_t device;             /* likewise, else -1 */
 	int64_t stamp; /* from the directory's name, else the newest change of its files */
 	int64_t bytes; /* size of the input files */
+	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
+	char *summary;        /* a file that holds the rank already reduced, else NULL */
 };
 
 void np_source_files_release(struct np_source_files *source);
 
 struct np_run {
 	NP_VEC(char *) roots;
+	char *given; /* what the user called the first root; NULL: the same */
+	/* Made of summaries: the roots need not be here, and this is the text of the manifest. */
+	bool summarised;
+	char *manifest;
 	struct np_strtab *strings;
 	NP_VEC(struct np_source_files) sources;
 	struct np_rank **ranks; /* sources.count entries once loaded */
@@ -89,5 +95,8 @@ const char *np_run_text(const struct np_run *run, np_str id);
  * change), as 16 hexadecimal digits: tells whether a merged database is fresh.
  */
 void np_run_fingerprint(const struct np_run *run, char ret[17]);
+
+/* The part of it that is about one rank. */
+uint64_t np_source_fingerprint(const struct np_run *run, const struct np_source_files *source);
 
 #endif /* NP_RUN_H */

@@ -16,7 +16,8 @@
  * as it is, so more repairs never make it slower. The replay of a world with the
  * repair, against the replay of the world as it was, is its gain.
  *
- *	rank:R host:H    computing and host gaps of these ranks as their peers'
+ *	rank:R           computing and host gaps of this rank as the mean of its peers
+ *	host:H           those of its ranks together as of the ranks of other hosts
  *	stage:S          computing of a stage as the mean of the other stages
  *	optype:GLOB      kernels of these types as the mean of each rank's peers
  *	role:R group:N   transfers of these communicators as the middle of like ones
@@ -74,7 +75,11 @@ struct np_whatif_row {
 	np_ns step;  /* with this repaired */
 	np_ns saved; /* against the replay as it was */
 	np_ns alone; /* what it costs by itself, where all else is ideal; NP_UNKNOWN if not asked */
+	bool lasting; /* false of a host that is slower in some steps and faster in others */
 };
+
+/* Repairs that explain a loss together, at most. */
+#define NP_WHATIF_TEAM 3
 
 struct np_whatif {
 	np_ns observed;  /* step */
@@ -83,6 +88,13 @@ struct np_whatif {
 	double fidelity; /* |replayed − observed| / observed */
 	size_t forced;
 	NP_VEC(struct np_whatif_row) rows; /* the largest gain first */
+	/*
+	 * Causes that hide each other, so that no single repair gains: those whose
+	 * repair does together, the costliest first. None where a single one does.
+	 */
+	struct np_fix team[NP_WHATIF_TEAM];
+	size_t team_count;
+	np_ns team_step;
 };
 
 /* Try every single repair that the data allow. */
@@ -141,11 +153,14 @@ struct np_whatif_verdict {
 	bool found;
 	struct np_fix fix;
 	np_ns saved;
+	const struct np_fix *with; /* it gains only together with these */
+	size_t with_count;
 };
 
 /*
  * The most specific repair that gains nearly as much as any other single one, if
- * that is worth it and not less than the replay is wrong by.
+ * that is worth it and not less than the replay is wrong by; else the first of a
+ * team.
  */
 struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif);
 

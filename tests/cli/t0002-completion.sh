@@ -32,7 +32,12 @@ complete_words npuprof ''
 expect_stdout <<-END
 	info
 	cluster
+	whatif
+	compare
+	advisor
+	rules
 	collect
+	ctl
 	export
 	completion
 	help

@@ -44,6 +44,7 @@ walk_through() {
 }
 
 behaviour 'a new rule is a new JSON file and nothing else, as the README walks through it'
+# shellcheck disable=SC2094 # the first is a mark, not a file
 walk_through transpose.json >transpose.json
 "$synth" -q -o prof_root --ranks 2 --steps 2 --layers 2 --kernels-per-layer 6 || exit 1
 expect 'the walk-through has a file' test -s transpose.json

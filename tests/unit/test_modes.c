@@ -2,6 +2,7 @@
 #include "np_synth.h"
 
 #include "np_cluster_fixture.h"
+#include "np_random.h"
 #include "np_rank_db.h"
 
 #include "npuprof/modes.h"
@@ -1004,6 +1005,48 @@ static void modes_tell_the_same_from_text_and_from_databases(void **state)
 	np_buf_release(&tables[1]);
 }
 
+/* The file changes after the rank was loaded: what modes see of it is anything. */
+static void run_on_damage(const char *dir, enum np_file file, uint64_t seed)
+{
+	const struct np_modes_options options = options_of(ALL_MODES ",export_summary");
+	const struct np_workers workers = { .threads = 1 };
+	struct np_err err = NP_ERR_INIT;
+	with_run *run = synth_load(dir);
+	with_cluster *cluster = build(run);
+	NP_CLEANUP(np_modes_freep) struct np_modes *modes = NULL;
+	const char *path = run->sources.item[0].file[file];
+	uint64_t state = seed;
+	size_t length;
+	char *whole = read_bytes(path, &length);
+	char *bytes = read_bytes(path, &length);
+
+	for (int i = 0; i < 30; i++)
+		bytes[np_random(&state) % length] = (char)np_random(&state);
+	write_bytes(path, bytes, length);
+	assert_ok(np_modes_run(run, cluster, &options, &workers, &modes, &err), err);
+	write_bytes(path, whole, length);
+	free(whole);
+	free(bytes);
+}
+
+static void damaged_profiles_cost_modes_no_more_than_rows(void **state)
+{
+	static const char *const forms[] = { "db", "text" };
+	static const enum np_file files[2][2] = { { NP_FILE_RANK_DB, NP_FILE_RANK_DB },
+						  { NP_FILE_TRACE, NP_FILE_KERNELS } };
+
+	(void)state;
+	for (size_t form = 0; form < 2; form++) {
+		char *dir = strdup(below("%s", forms[form]));
+
+		synth_write(dir, (const char *const[]){ "--ranks", "2", "--steps", "1", "--layers",
+							"1", "--format", forms[form], NULL });
+		for (uint64_t seed = 1; seed <= 10; seed++)
+			run_on_damage(dir, files[form][seed % 2], seed);
+		free(dir);
+	}
+}
+
 static void only_the_steps_that_were_chosen_are_looked_at(void **state)
 {
 	struct np_modes_options options = options_of("compute_op_sum,cann_api_sum");
@@ -1066,6 +1109,7 @@ int main(void)
 		with_fixture(a_rank_that_lacks_what_a_mode_needs_is_noted_once),
 		with_fixture(modes_tell_the_same_together_and_alone_and_with_any_threads),
 		with_fixture(modes_tell_the_same_from_text_and_from_databases),
+		with_fixture(damaged_profiles_cost_modes_no_more_than_rows),
 		with_fixture(only_the_steps_that_were_chosen_are_looked_at),
 	};
 

@@ -2,7 +2,7 @@
 #ifndef CMP_GATE_H
 #define CMP_GATE_H
 
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 /*
  * Conditions under which a comparison fails
@@ -29,8 +29,8 @@ struct cmp_condition {
 	const char *what; /* "step", "kernel" … */
 	const char *glob; /* NULL for none */
 	double limit;
-	bool relative; /* the limit is a share, else ns */
-	bool bytes;    /* it is about memory */
+	bool relative;            /* the limit is a share, else ns */
+	bool bytes;               /* it is about memory */
 	int64_t value[CMP_SIDES]; /* ns or bytes; NP_UNKNOWN */
 	double p;
 	enum cmp_gate_result result;

@@ -2,7 +2,7 @@
 #ifndef CMP_MEMORY_H
 #define CMP_MEMORY_H
 
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 /*
  * The most that each component of the memory management held: the largest over
@@ -10,8 +10,8 @@
  */
 struct cmp_memory_peak {
 	const char *component;
-	int64_t bytes[CMP_SIDES];   /* reserved, else allocated; NP_UNKNOWN */
-	int32_t rank[CMP_SIDES];    /* that held it */
+	int64_t bytes[CMP_SIDES]; /* reserved, else allocated; NP_UNKNOWN */
+	int32_t rank[CMP_SIDES];  /* that held it */
 };
 
 struct cmp_memory {

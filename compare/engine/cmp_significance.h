@@ -27,7 +27,7 @@ struct cmp_test {
 	double low;          /* 95 % of the bootstrap of that; NaN with too few values */
 	double high;
 	/* The least difference of means that these values would show four times out of five. */
-	double detectable; /* NaN with too few values */
+	double detectable;  /* NaN with too few values */
 	const char *method; /* "mann-whitney", "welch", "none" */
 };
 

@@ -2,7 +2,7 @@
 #ifndef CMP_VIEWS_H
 #define CMP_VIEWS_H
 
-#include "comparison.h"
+#include "cmp_comparison.h"
 
 /*
  * Detailed comparisons
@@ -40,7 +40,7 @@ enum cmp_view cmp_view_find(const char *name);
 struct cmp_tally {
 	int64_t count;
 	np_ns total;
-	np_ns self; /* without what is inside (api) */
+	np_ns self;  /* without what is inside (api) */
 	np_ns least; /* of single ones; NP_UNKNOWN: there is none to tell */
 	np_ns most;
 	int64_t bytes;

@@ -2,8 +2,8 @@
 #ifndef CMP_COMPARISON_H
 #define CMP_COMPARISON_H
 
-#include "class.h"
-#include "significance.h"
+#include "cmp_class.h"
+#include "cmp_significance.h"
 
 #include "npuprof/analysis.h"
 #include "npuprof/idmap.h"
@@ -43,7 +43,8 @@ struct cmp_kernel_cell {
 /* What kernels of one group have in common; texts are of comparison.names. */
 struct cmp_kernel_group {
 	enum cmp_class class;
-	bool cube; /* it uses the cube unit */
+	enum cmp_class leaf_class; /* of its leaf: coarser where the other side cannot tell */
+	bool cube;                 /* it uses the cube unit */
 	np_str type;
 	np_str core;
 	np_str shapes;
@@ -61,8 +62,8 @@ struct cmp_kernel_place {
 };
 
 struct cmp_rank_kernels {
-	NP_VEC(struct cmp_kernel_group) groups; /* by first start */
-	NP_VEC(struct cmp_kernel_cell) cells;   /* by cell, then group */
+	NP_VEC(struct cmp_kernel_group) groups;   /* by first start */
+	NP_VEC(struct cmp_kernel_cell) cells;     /* by cell, then group */
 	NP_VEC(struct cmp_kernel_place) sequence; /* of one step, for the first pair only */
 	unsigned has;                             /* sections of the detail */
 	int64_t mhz; /* mean of the frequency samples; NP_UNKNOWN without */
@@ -73,15 +74,15 @@ struct cmp_side {
 	struct np_analysis *analysis; /* owned */
 	const char *path;
 	bool gpu;
-	NP_VEC(np_str) steps;            /* chosen: ids in the strings of the run, in order */
-	np_str dropped;                  /* the first step, left out; NP_STR_NONE for none */
+	NP_VEC(np_str) steps;             /* chosen: ids in the strings of the run, in order */
+	np_str dropped;                   /* the first step, left out; NP_STR_NONE for none */
 	struct cmp_rank_kernels *kernels; /* by index in the run */
 	size_t cells;
 	np_ns total; /* Σ spans of the cells */
 	np_ns computing;
 	np_ns overlapped; /* communication under computing: beside the partition */
 	np_ns communication;
-	np_ns e2e; /* NP_UNKNOWN where a cell does not tell */
+	np_ns e2e;            /* NP_UNKNOWN where a cell does not tell */
 	size_t *step_cells;   /* by step */
 	double *step_span;    /* mean over the cells */
 	double *step_overlap; /* of communication that computing hides */
@@ -140,7 +141,7 @@ struct cmp_leaf {
 struct cmp_comm_side {
 	size_t communicators;
 	size_t ops;
-	int64_t bytes;  /* per step, over the paired ranks, as all below; NP_UNKNOWN */
+	int64_t bytes; /* per step, over the paired ranks, as all below; NP_UNKNOWN */
 	np_ns elapsed;
 	np_ns wait;
 	np_ns transit;
@@ -203,7 +204,7 @@ struct cmp_cause {
 };
 
 struct cmp_options {
-	const char *map_ranks;              /* "0:4,1:5"; NULL */
+	const char *map_ranks;                    /* "0:4,1:5"; NULL */
 	const struct np_ranges *steps[CMP_SIDES]; /* chosen by the user; NULL: automatic */
 	double min_ns;
 	double min_share;
@@ -218,12 +219,17 @@ struct comparison {
 	struct np_arena *arena;
 	NP_VEC(struct cmp_pair) pairs; /* by rank of the base */
 	const char *paired_by;         /* "id", "role", "map", "order" */
+	/*
+	 * Only one side knows the types of kernels (Level0 on the other): leaves of
+	 * computing are then by what classes both can tell.
+	 */
+	bool coarse;
 	struct cmp_change step;
 	struct cmp_change overlapped;
 	NP_VEC(struct cmp_leaf) leaves; /* by |delta|, the largest first */
 	NP_VEC(struct cmp_comm) comms;
 	struct np_idmap *comm_index[CMP_SIDES]; /* hash → comms */
-	NP_VEC(struct cmp_kernel) kernels; /* by |delta| */
+	NP_VEC(struct cmp_kernel) kernels;      /* by |delta| */
 	NP_VEC(struct cmp_structure) structure;
 	NP_VEC(struct cmp_cause) causes;
 	struct np_notes warnings; /* about comparability */
@@ -235,8 +241,8 @@ struct comparison {
  * left.
  */
 int comparison_build(struct np_analysis *base, struct np_analysis *new_,
-		     const struct cmp_options *options, struct comparison **ret,
-		     struct np_err *err) NP_MUST_USE;
+		     const struct cmp_options *options, struct comparison **ret, struct np_err *err)
+	NP_MUST_USE;
 void comparison_free(struct comparison *comparison);
 void comparison_freep(struct comparison **comparison);
 

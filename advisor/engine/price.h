@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ADVISOR_PRICE_H
+#define NP_ADVISOR_PRICE_H
+
+#include "npuprof/whatif.h"
+
+/*
+ * What repairs gain, by the replay
+ * ================================
+ *
+ * A finding that names a repair takes its gain from the replay of the run, where
+ * that has tried it: from the analysis, or from np_whatif of a merged database.
+ */
+struct price {
+	char fix[NP_FIX_TEXT + 16];
+	np_ns saved; /* of a step */
+};
+
+struct prices {
+	NP_VEC(struct price) list;
+	np_ns step; /* as replayed; 0 without a replay */
+	np_ns all;  /* what everything together would save; NP_UNKNOWN */
+};
+
+/* `merged` is a database with np_whatif, or NULL for the analysis itself. */
+int prices_find(const struct np_whatif *whatif, const char *merged, struct prices *ret,
+		struct np_err *err) NP_MUST_USE;
+void prices_release(struct prices *prices);
+
+/* What a repair saves; NP_UNKNOWN if it was not tried, or NULL. */
+np_ns prices_of(const struct prices *prices, const char *repair);
+
+#endif /* NP_ADVISOR_PRICE_H */

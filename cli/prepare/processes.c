@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "processes.h"
+
+#include "cmd.h"
+#include "output.h"
+
+#include "npuprof/load.h"
+#include "npuprof/text.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <unistd.h>
+
+#define LIBRARY "libnpuprof_mpi.so"
+
+static const struct np_comm *comm = &np_comm_serial;
+
+const struct np_comm *processes_comm(void)
+{
+	return comm;
+}
+
+/* A number in the environment, or -1. */
+static int64_t number_of(const char *name)
+{
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
+	const char *text = getenv(name);
+	int64_t value;
+
+	return text && np_text_to_int(text, strlen(text), &value) ? value : -1;
+}
+
+/* Did a launcher start this process beside others? Those of PMIx alone do not say how many. */
+static bool is_one_of_many(void)
+{
+	int64_t size = number_of("OMPI_COMM_WORLD_SIZE");
+
+	return size > 1 || (size < 0 && number_of("PMIX_RANK") >= 0);
+}
+
+/*
+ * Commands that load ranks. `collect` starts programs that use MPI themselves,
+ * and the rest has nothing to share.
+ */
+static bool is_shared(const char *command)
+{
+	static const char *const commands[] = { "cluster", "whatif", "advisor", "compare", "info" };
+
+	for (size_t i = 0; i < NP_COUNT(commands); i++) {
+		if (strcmp(command, commands[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The library beside the program, in the library directory of its installation, or anywhere. */
+static void *load_library(void)
+{
+	char program[PATH_MAX];
+	char path[PATH_MAX + 64];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char *slash;
+	void *library = NULL;
+
+	program[length < 0 ? 0 : length] = '\0';
+	slash = strrchr(program, '/');
+	if (slash) {
+		*slash = '\0';
+		(void)snprintf(path, sizeof(path), "%s/" LIBRARY, program);
+		library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	}
+	if (slash && !library) {
+		(void)snprintf(path, sizeof(path), "%s/../" NP_LIBRARY_DIR "/" LIBRARY, program);
+		library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	}
+	return library ? library : dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+}
+
+static int open_comm(struct np_err *err)
+{
+	void *library = load_library();
+	np_comm_opener *open;
+
+	if (!library) {
+		/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread yet */
+		const char *why = dlerror();
+
+		return np_fail(err, NP_E_IO,
+			       "cannot work on several processes: %s; run it without mpirun, or "
+			       "build npuprof where Open MPI is installed",
+			       why ? why : LIBRARY);
+	}
+	*(void **)&open = dlsym(library, NP_COMM_OPEN);
+	if (!open)
+		return np_fail(err, NP_E_IO, "'" LIBRARY "' is of another version of npuprof");
+	return open(&comm, err);
+}
+
+/* The lines of all would be the same: the first process says them. */
+static int fail_once(const struct np_err *err)
+{
+	int64_t rank = number_of("OMPI_COMM_WORLD_RANK");
+
+	if (rank < 0)
+		rank = number_of("PMIX_RANK");
+	return rank > 0 ? NP_EXIT_FAILED : np_report(NP_EXIT_FAILED, "%s", err->text);
+}
+
+static int lead(int (*run)(int argc, const char *const *argv), int argc, const char *const *argv)
+{
+	struct np_err err = NP_ERR_INIT;
+	int status = run(argc, argv);
+
+	if (np_load_dismiss(comm, status, &err) < 0)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	comm->close(comm);
+	return status;
+}
+
+/* Without the end of MPI the launcher ends the others: nobody waits for this process. */
+static int follow(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	int status = NP_EXIT_FAILED;
+
+	if (np_load_serve(comm, &status, &err) < 0)
+		return np_report(NP_EXIT_FAILED, "process %d: %s", comm->rank, err.text);
+	comm->close(comm);
+	return status;
+}
+
+int processes_run(int (*run)(int argc, const char *const *argv), int argc, const char *const *argv)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	if (argc < 1 || !is_shared(argv[0]) || !is_one_of_many())
+		return run(argc, argv);
+	if (open_comm(&err) < 0)
+		return fail_once(&err);
+	return comm->rank == 0 ? lead(run, argc, argv) : follow();
+}

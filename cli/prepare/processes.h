@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_PROCESSES_H
+#define NP_PROCESSES_H
+
+/*
+ * One command on one process or on many
+ * =====================================
+ *
+ * `mpirun -n 16 npuprof cluster …` is one analysis: the first process runs the
+ * command, the others load ranks for it, write nothing and end with its status.
+ * MPI lives in a library that is loaded only when mpirun started the process.
+ */
+
+/*
+ * Run `run` with these arguments (without the name of the program) on this
+ * process, or help the one that does; returns the status of the command. A
+ * command that has nothing to share runs by itself on every process.
+ */
+int processes_run(int (*run)(int argc, const char *const *argv), int argc,
+		  const char *const *argv);
+
+/* The processes of this command; the serial communicator for one alone. */
+const struct np_comm *processes_comm(void);
+
+#endif /* NP_PROCESSES_H */

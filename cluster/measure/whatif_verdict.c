@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "whatif_private.h"
+
+/*
+ * A gain below this share of the step is no verdict, nor one that the replay may
+ * be wrong by. Stages differ by the first and the last layers of a model.
+ */
+#define WORTH_NAMING       0.01
+#define WORTH_NAMING_STAGE 0.04
+
+/* A more specific repair is preferred if it gains this much of what the best one does. */
+#define NEARLY_AS_MUCH 0.75
+
+/*
+ * Where two or three causes hide each other none gains by itself. Of the ranks
+ * and links that would cost most if all else were ideal so many are tried; together
+ * they must gain this much of what repairing everything would, and that must be
+ * worth it.
+ */
+#define TEAM_CANDIDATES 6
+#define TEAM_GAINS      0.6
+#define TEAM_WORTH      0.03
+
+/* From the most specific to the least; what changes the whole program is no single cause. */
+static int specificity(enum np_fix_kind kind)
+{
+	static const int places[NP_FIX_KINDS] = {
+		[NP_FIX_RANK] = 6,  [NP_FIX_LINK] = 6,      [NP_FIX_HOST] = 5,
+		[NP_FIX_STAGE] = 4, [NP_FIX_EXPERTS] = 3,   [NP_FIX_OPTYPE] = 2,
+		[NP_FIX_GROUP] = 2, [NP_FIX_HOST_GAPS] = 1,
+	};
+
+	return places[kind];
+}
+
+static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row *row)
+{
+	double least = row->fix.kind == NP_FIX_STAGE ? WORTH_NAMING_STAGE : WORTH_NAMING;
+
+	if (least < whatif->fidelity)
+		least = whatif->fidelity;
+	return row->lasting && specificity(row->fix.kind) > 0 && (double)row->saved >= least * (double)whatif->step;
+}
+
+static struct np_whatif_verdict best_single(const struct np_whatif *whatif)
+{
+	struct np_whatif_verdict verdict = { .found = false };
+	np_ns best = 0;
+
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		const struct np_whatif_row *row = &whatif->rows.item[i];
+
+		if (is_worth(whatif, row) && row->saved > best)
+			best = row->saved;
+	}
+	/* Rows are by gain: of equally specific ones the first is taken. */
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		const struct np_whatif_row *row = &whatif->rows.item[i];
+
+		if ((double)row->saved < NEARLY_AS_MUCH * (double)best || !is_worth(whatif, row))
+			continue;
+		if (!verdict.found || specificity(row->fix.kind) > specificity(verdict.fix.kind))
+			verdict = (struct np_whatif_verdict){ .found = true,
+							      .fix = row->fix,
+							      .saved = row->saved };
+	}
+	return verdict;
+}
+
+struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif)
+{
+	struct np_whatif_verdict verdict = best_single(whatif);
+
+	if (!verdict.found && whatif->team_count > 0)
+		verdict = (struct np_whatif_verdict){ .found = true,
+						      .fix = whatif->team[0],
+						      .saved = whatif->step - whatif->team_step,
+						      .with = &whatif->team[1],
+						      .with_count = whatif->team_count - 1 };
+	return verdict;
+}
+
+/* --- several at once --------------------------------------------------------------------------- */
+
+/* A repair, and what it costs by itself. */
+struct candidate {
+	const struct np_fix *fix;
+	np_ns alone;
+};
+
+struct candidates {
+	struct candidate list[TEAM_CANDIDATES];
+	size_t count;
+};
+
+/* Keep the costliest, those first that cost most. */
+static void see_candidate(struct candidates *all, const struct np_fix *fix, np_ns alone)
+{
+	size_t i = all->count;
+
+	while (i > 0 && all->list[i - 1].alone < alone)
+		i--;
+	if (i >= TEAM_CANDIDATES)
+		return;
+	if (all->count < TEAM_CANDIDATES)
+		all->count++;
+	memmove(&all->list[i + 1], &all->list[i], (all->count - i - 1) * sizeof(all->list[0]));
+	all->list[i] = (struct candidate){ fix, alone };
+}
+
+static int find_candidates(const struct np_whatif_input *input, const struct np_whatif *whatif,
+			   struct candidates *ret, struct np_err *err)
+{
+	static const struct np_fix everything = { .kind = NP_FIX_ALL };
+	struct world_draft all = { 0 };
+	int rc = world_init(&all, input->replay, err);
+
+	if (rc == NP_OK)
+		rc = world_repair(input, &everything, 1, &all, err);
+	for (size_t i = 0; i < whatif->rows.count && rc == NP_OK; i++) {
+		const struct np_whatif_row *row = &whatif->rows.item[i];
+		np_ns alone = row->alone;
+
+		if (row->fix.kind != NP_FIX_RANK && row->fix.kind != NP_FIX_LINK)
+			continue;
+		if (alone == NP_UNKNOWN) {
+			rc = whatif_step_alone(input, &all, &row->fix, &alone, err);
+			alone -= whatif->ideal;
+		}
+		if (rc == NP_OK && (double)alone >= WORTH_NAMING * (double)whatif->step)
+			see_candidate(ret, &row->fix, alone);
+	}
+	world_release(&all);
+	return rc;
+}
+
+/* Add the one that gains most on top of the team; false if none gains. */
+static int add_member(const struct np_whatif_input *input, const struct candidates *all,
+		      struct np_whatif *whatif, bool *ret_added, struct np_err *err)
+{
+	const struct np_fix *best = NULL;
+	np_ns least = whatif->team_step;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < all->count && rc == NP_OK; i++) {
+		np_ns step = NP_UNKNOWN;
+
+		whatif->team[whatif->team_count] = *all->list[i].fix;
+		rc = np_whatif_together(input, whatif->team, whatif->team_count + 1, &step, err);
+		if (rc == NP_OK && step < least) {
+			least = step;
+			best = all->list[i].fix;
+		}
+	}
+	*ret_added = rc == NP_OK && best;
+	if (*ret_added) {
+		whatif->team[whatif->team_count++] = *best;
+		whatif->team_step = least;
+	}
+	return rc;
+}
+
+static bool is_enough(const struct np_whatif *whatif)
+{
+	return (double)(whatif->step - whatif->team_step) >=
+	       TEAM_GAINS * (double)(whatif->step - whatif->ideal);
+}
+
+int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *whatif,
+		     struct np_err *err)
+{
+	struct candidates all = { 0 };
+	double least = whatif->fidelity > TEAM_WORTH ? whatif->fidelity : TEAM_WORTH;
+	bool added = true;
+	int rc;
+
+	if (best_single(whatif).found || whatif->ideal == NP_UNKNOWN ||
+	    (double)(whatif->step - whatif->ideal) < least * (double)whatif->step)
+		return NP_OK;
+	rc = find_candidates(input, whatif, &all, err);
+	if (rc < 0 || all.count < 2)
+		return rc;
+	whatif->team[0] = *all.list[0].fix;
+	whatif->team_count = 1;
+	whatif->team_step = whatif->step;
+	while (rc == NP_OK && added && whatif->team_count < NP_WHATIF_TEAM && !is_enough(whatif))
+		rc = add_member(input, &all, whatif, &added, err);
+	if (!is_enough(whatif))
+		whatif->team_count = 0;
+	return rc;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+#include "common.h"
+#include "ctl.h"
+#include "output.h"
+#include "plan.h"
+#include "rank_list.h"
+
+static int cmd_ctl(int argc, const char *const *argv);
+
+struct options {
+	const char *dir;
+	int64_t steps;
+	int64_t at;
+	int level;
+	const char *ranks;
+	struct np_opt_list words;
+};
+
+#define AT(member) offsetof(struct options, member)
+
+enum {
+	PATIENCE_S = 60,
+};
+
+static const struct np_opt rows[] = {
+	{
+		.letter = 'd',
+		.name = "dir",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = AT(dir),
+		.value = "DIR",
+		.help = "the directory of the job, or the one above if one job runs in it",
+		.preset = "./profile",
+	},
+	{
+		.name = "steps",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(steps),
+		.value = "N",
+		.help = "start: so many steps; -1 until stop",
+		.preset = "1",
+		.low = -1,
+		.high = NP_PLAN_LAST_STEP,
+	},
+	{
+		.name = "at",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(at),
+		.value = "STEP",
+		.help = "start: from this step, or if it has begun from a later one; -1 soon",
+		.preset = "-1",
+		.low = -1,
+		.high = NP_PLAN_LAST_STEP,
+	},
+	{
+		.name = "level",
+		.kind = NP_OPT_CHOICE,
+		.offset = AT(level),
+		.value = "LEVEL",
+		.help = "start: how much is recorded",
+		.choices = np_plan_levels,
+		.preset_words = "that of the job",
+	},
+	{
+		.name = "ranks",
+		.kind = NP_OPT_TEXT,
+		.offset = AT(ranks),
+		.value = "LIST",
+		.help = "start: these ranks, as in npuprof-collect",
+		.preset_words = "those of the job",
+	},
+};
+
+static const struct np_opt_group groups[] = {
+	{ "Options", rows, NP_COUNT(rows), 0 },
+	NP_GROUP_GENERAL,
+};
+
+static const struct np_opt_operand operand = {
+	.option = { .kind = NP_OPT_LIST,
+		    .offset = AT(words),
+		    .value = "VERB",
+		    .help = "start, stop or status" },
+	.least = 1,
+	.most = 1,
+};
+
+extern const struct np_cmd np_cmd_ctl;
+
+const struct np_cmd np_cmd_ctl = {
+	.name = "ctl",
+	.topic = "Collecting",
+	.synopsis = "start|stop|status [options]",
+	.summary = "start or stop a window of a job that is running, or ask how far it is",
+	.about = "Talks to a job that npuprof-collect has started, on the host of its first rank. "
+		 "'start' opens a window at a step that no rank has begun yet, the same on all "
+		 "ranks; 'stop' ends the one that is open; 'status' tells which step it is and how "
+		 "much was collected. Only the user who runs the job may do that.",
+	.run = cmd_ctl,
+	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
+	.statuses = NP_EXITS_PLAIN,
+};
+
+static int ask(const struct options *options, enum np_ctl_verb verb)
+{
+	struct np_ctl_request request = { .version = NP_CTL_VERSION,
+					  .verb = (int32_t)verb,
+					  .steps = options->steps == 0 ? 1 : options->steps,
+					  .at = options->at,
+					  .level = options->level };
+	struct np_ctl_answer answer;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	if (options->ranks && np_rank_list_check(options->ranks, &err) < 0)
+		return np_cmd_usage(&np_cmd_ctl, "--ranks: %s", err.text);
+	if (options->ranks && strlen(options->ranks) >= sizeof(request.ranks))
+		return np_cmd_usage(&np_cmd_ctl, "--ranks: the list is too long");
+	(void)snprintf(request.ranks, sizeof(request.ranks), "%s",
+		       options->ranks ? options->ranks : "");
+	rc = np_ctl_ask(options->dir, &request, &answer, PATIENCE_S, &err);
+	if (rc == NP_E_USAGE)
+		return np_cmd_usage(&np_cmd_ctl, "%s", err.text);
+	if (rc < 0)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	if (answer.failed)
+		return np_report(NP_EXIT_FAILED, "%s", answer.text);
+	(void)printf("%s\n", answer.text);
+	return NP_EXIT_DONE;
+}
+
+static int cmd_ctl(int argc, const char *const *argv)
+{
+	static const char *const verbs[] = {
+		[NP_CTL_START] = "start",
+		[NP_CTL_STOP] = "stop",
+		[NP_CTL_STATUS] = "status",
+	};
+	struct options options = { .level = -1 };
+	int status;
+
+	if (np_cmd_options(&np_cmd_ctl, argc, argv, &options, &status)) {
+		size_t verb = 0;
+
+		while (verb < NP_COUNT(verbs) && strcmp(options.words.item[0], verbs[verb]) != 0)
+			verb++;
+		status = verb < NP_COUNT(verbs)
+				 ? ask(&options, (enum np_ctl_verb)verb)
+				 : np_cmd_usage(&np_cmd_ctl,
+						"'%s' is none of start, stop and status",
+						options.words.item[0]);
+	}
+	np_opt_release(&np_cmd_ctl.options, &options);
+	return status;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control.h"
+
+#include "rank_list.h"
+#include "session_private.h"
+
+/* Every launcher's part: what launcher 0 wants, and what the ranks answer. */
+
+/* The latest step of the ranks of this launcher, -1 before the first. */
+static int64_t latest_step(const struct np_job *job)
+{
+	int64_t latest = -1;
+
+	for (size_t i = 0; i < job->records.count; i++) {
+		int64_t step = job->records.item[i].last_seen_step;
+
+		if (step != NP_UNKNOWN && step > latest)
+			latest = step;
+	}
+	return latest;
+}
+
+static void tell_step(struct np_session *session, int32_t question)
+{
+	np_session_tell_first(session, &(struct np_event){ .type = NP_EVENT_STEP,
+							   .rank = session->job->rank,
+							   .window = question,
+							   .step = latest_step(session->job),
+							   .value = session->control.rate });
+}
+
+static void tell_accepted(struct np_session *session)
+{
+	struct np_control *control = &session->control;
+	struct np_event event = { .type = NP_EVENT_ACCEPTED,
+				  .rank = session->job->rank,
+				  .window = control->wanted,
+				  .value = control->accepted };
+
+	control->wanted = 0;
+	np_session_tell_first(session, &event);
+}
+
+/* Is the rank one of those that were asked for? */
+static bool is_asked(const struct np_job *job, const struct np_record *record, const char *ranks)
+{
+	bool leader = !job->finds_ranks &&
+		      job->layout.hosts[job->layout.ranks[job->rank].host].leader == job->rank;
+
+	return ranks[0] ? np_rank_list_has(ranks, record->rank, -1, leader)
+			: np_job_selects(job, record->rank);
+}
+
+static void start_window(struct np_session *session, const struct np_event *event)
+{
+	struct np_control *control = &session->control;
+	const struct np_job *job = session->job;
+	struct np_message start;
+	int told = 0;
+
+	np_message_init(&start, NP_MSG_START, job->rank);
+	start.step = event->step;
+	start.value = event->value;
+	(void)snprintf(start.text, sizeof(start.text), "%.*s/window-%d\n", NP_RECORD_DIR - 64,
+		       job->root, (int)event->window);
+	if (event->level >= 0)
+		(void)snprintf(start.text + strlen(start.text),
+			       sizeof(start.text) - strlen(start.text), "%d",
+			       (int)event->level + NP_PROF_LEVEL_0);
+	for (size_t i = 0; i < job->records.count; i++) {
+		const struct np_record *record = &job->records.item[i];
+
+		if (record->attached && is_asked(job, record, event->text) &&
+		    np_channel_tell_rank(&session->channel, record->rank, &start))
+			told++;
+	}
+	control->wanted = event->window;
+	control->awaited = told;
+	control->accepted = 0;
+	if (told == 0)
+		tell_accepted(session);
+}
+
+static void tell_ranks(struct np_session *session, enum np_message_type type, int64_t step)
+{
+	struct np_message message;
+
+	np_message_init(&message, type, session->job->rank);
+	message.step = step;
+	np_channel_tell(&session->channel, &message);
+}
+
+static void halt(struct np_session *session, const struct np_event *event)
+{
+	struct np_job *job = session->job;
+
+	/* What ends because of its size is no failure. */
+	for (size_t i = 0; i < job->records.count && event->value; i++)
+		job->records.item[i].limited |= np_record_is_open(&job->records.item[i]);
+	tell_ranks(session, NP_MSG_STOP, event->step);
+}
+
+void np_control_hear(struct np_session *session, const struct np_event *event)
+{
+	switch ((enum np_event_type)event->type) {
+	case NP_EVENT_ASK:
+		tell_step(session, event->window);
+		break;
+	case NP_EVENT_START:
+		start_window(session, event);
+		break;
+	case NP_EVENT_CANCEL:
+		session->control.wanted = 0;
+		tell_ranks(session, NP_MSG_CANCEL, NP_UNKNOWN);
+		break;
+	case NP_EVENT_HALT:
+		halt(session, event);
+		break;
+	default:
+		np_control_decide(session, event);
+		break;
+	}
+}
+
+/* --- what the library in a rank says -------------------------------------- */
+
+/* How fast steps follow each other: over a second or so, messages may be left out. */
+static void take_rate(struct np_control *control, int64_t step)
+{
+	np_ns now = np_session_steady();
+
+	if (control->step_seen < 0 || step < control->step_seen) {
+		control->step_seen = step;
+		control->step_time = now;
+	} else if (now - control->step_time >= 500000000 && step > control->step_seen) {
+		control->rate = (int64_t)((double)(step - control->step_seen) * 1e12 /
+					  (double)(now - control->step_time));
+		control->step_seen = step;
+		control->step_time = now;
+	}
+}
+
+static void take_answer(struct np_session *session, const struct np_message *message)
+{
+	struct np_control *control = &session->control;
+	struct np_event event = { .rank = session->job->rank,
+				  .window = control->wanted,
+				  .step = message->step };
+
+	if (control->wanted == 0)
+		return;
+	if (message->type == NP_MSG_ACCEPTED) {
+		control->accepted++;
+		if (--control->awaited == 0)
+			tell_accepted(session);
+		return;
+	}
+	/* One refusal is enough: the window is off. */
+	event.type = message->type == NP_MSG_TOO_LATE ? NP_EVENT_TOO_LATE : NP_EVENT_REFUSED;
+	(void)snprintf(event.text, sizeof(event.text), "rank %d: %.400s", (int)message->rank,
+		       message->text);
+	control->wanted = 0;
+	np_session_tell_first(session, &event);
+}
+
+static void tell_bytes(struct np_session *session, int64_t steps)
+{
+	const struct np_job *job = session->job;
+	struct np_event event = { .type = NP_EVENT_BYTES, .rank = job->rank, .step = steps };
+
+	for (size_t i = 0; i < job->records.count; i++)
+		event.value = np_plus(event.value, job->records.item[i].bytes == NP_UNKNOWN
+							   ? 0
+							   : job->records.item[i].bytes);
+	np_session_tell_first(session, &event);
+}
+
+void np_control_hear_application(struct np_session *session, const struct np_record *record,
+				 const struct np_message *message)
+{
+	(void)record;
+	switch ((enum np_message_type)message->type) {
+	case NP_MSG_STEP:
+		take_rate(&session->control, message->step);
+		break;
+	case NP_MSG_ACCEPTED:
+	case NP_MSG_TOO_LATE:
+	case NP_MSG_REFUSED:
+		take_answer(session, message);
+		break;
+	case NP_MSG_BYTES:
+		tell_bytes(session, message->step);
+		break;
+	default:
+		break;
+	}
+}
+
+void np_control_hear_signal(struct np_session *session)
+{
+	/* mpirun passes the signal on to all launchers, and all tell: the first is enough. */
+	np_session_tell_first(
+		session, &(struct np_event){ .type = NP_EVENT_USER, .rank = session->job->rank });
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_CTL_H
+#define NP_CTL_H
+
+#include "npuprof/err.h"
+
+/*
+ * What "npuprof ctl" and launcher 0 say to each other
+ * ===================================================
+ *
+ * Launcher 0 listens on an abstract unix socket, whose name stands in NP_CTL_FILE in the
+ * directory of the job. Only the user who runs the job can read that file, and the launcher
+ * talks to nobody else (SO_PEERCRED), nor does the client to a launcher of anybody else. One
+ * request, one answer, both of one installation.
+ */
+#define NP_CTL_FILE   "npuprof_control.json"
+#define NP_CTL_SCHEMA "npuprof.control/1"
+
+enum np_ctl_verb {
+	NP_CTL_START,
+	NP_CTL_STOP,
+	NP_CTL_STATUS,
+};
+
+enum {
+	NP_CTL_VERSION = 1,
+	NP_CTL_TEXT = 8192,
+};
+
+struct np_ctl_request {
+	uint32_t version;
+	int32_t verb;    /* enum np_ctl_verb */
+	int64_t steps;   /* of the window; -1: until stop */
+	int64_t at;      /* the first step of it; -1: soon */
+	int32_t level;   /* enum np_plan_level; -1: that of the plan */
+	char ranks[512]; /* "": those of the plan */
+};
+
+struct np_ctl_answer {
+	uint32_t version;
+	int32_t failed;
+	char text[NP_CTL_TEXT]; /* lines */
+};
+
+/* The launcher's end. Listens, and writes the file; -1 with an error. */
+int np_ctl_listen(const char *root, const char *job, const char *host, struct np_err *err);
+
+/* A request that has come, if one has: its socket, for np_ctl_answer(); else -1. */
+int np_ctl_take(int listener, struct np_ctl_request *ret);
+
+/* Answer and hang up. */
+void np_ctl_answer(int fd, bool failed, const char *text);
+void np_ctl_forget(const char *root);
+
+/*
+ * The client's end: find the job that runs in `dir`, or in a directory in it, and ask. Fails
+ * with NP_E_NOTFOUND, NP_E_IO or, if there are several, NP_E_USAGE.
+ */
+int np_ctl_ask(const char *dir, const struct np_ctl_request *request, struct np_ctl_answer *ret,
+	       int timeout_s, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_CTL_H */

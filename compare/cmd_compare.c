@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+#include "common.h"
+#include "inputs.h"
+#include "output.h"
+#include "progress.h"
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+
+struct compare_options {
+	struct np_common common;
+	struct np_opt_list inputs; /* the base, the new one */
+	struct np_opt_ranges base_steps;
+	struct np_opt_ranges new_steps;
+	struct np_opt_ranges ranks;
+	const char *map_ranks;
+	const char *fail_on;
+	bool no_stats;
+	const char *min_ms;
+	const char *min_pct;
+	uint64_t views;
+	const char *table;
+	int64_t top;
+	const char *xlsx;
+};
+
+static const struct np_opt own_options[] = {
+	{
+		.name = "base-steps",
+		.kind = NP_OPT_RANGES,
+		.offset = offsetof(struct compare_options, base_steps),
+		.value = "LIST",
+		.help = "steps of the base, such as 10-20",
+		.preset_words = "all, without a first one that warms up",
+	},
+	{
+		.name = "new-steps",
+		.kind = NP_OPT_RANGES,
+		.offset = offsetof(struct compare_options, new_steps),
+		.value = "LIST",
+		.help = "steps of the new run",
+		.preset_words = "likewise",
+	},
+	{
+		.name = "ranks",
+		.kind = NP_OPT_RANGES,
+		.offset = offsetof(struct compare_options, ranks),
+		.value = "LIST",
+		.help = "only these ranks, on both sides",
+		.preset_words = "all",
+	},
+	{
+		.name = "map-ranks",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, map_ranks),
+		.value = "BASE:NEW,...",
+		.help = "compare these ranks with these",
+		.preset_words = "by id, or by role where world sizes differ",
+	},
+	{
+		.name = "fail-on",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, fail_on),
+		.value = "CONDITIONS",
+		.help = "exit with 4 if something got worse by more than so much: "
+			"step>2%,comm>5%,kernel:MatMul*>3%,mem>1%",
+	},
+	{
+		.name = "no-stats",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct compare_options, no_stats),
+		.help = "judge by plain thresholds, not by significance",
+	},
+	{
+		.name = "min-ms",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, min_ms),
+		.value = "MS",
+		.help = "changes below this are noise",
+		.preset = "0.05",
+	},
+	{
+		.name = "min-pct",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, min_pct),
+		.value = "PERCENT",
+		.help = "and so are changes below this share",
+		.preset = "1",
+	},
+	{
+		.name = "view",
+		.kind = NP_OPT_CHOICES,
+		.offset = offsetof(struct compare_options, views),
+		.value = "VIEW,...",
+		.help = "compare these in detail too",
+		.choices = cmp_view_names,
+	},
+	{
+		.name = "table",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, table),
+		.value = "NAME",
+		.help = "the table that -f csv prints",
+		.preset_words = "waterfall",
+	},
+	{
+		.name = "top",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct compare_options, top),
+		.value = "N",
+		.help = "rows shown of a table on the screen",
+		.preset = "12",
+		.low = 1,
+		.high = 100000,
+	},
+	{
+		.name = "xlsx",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, xlsx),
+		.value = "FILE",
+		.help = "write all tables into a workbook too",
+	},
+};
+
+static const struct np_opt_group groups[] = {
+	{ "Comparing", own_options, NP_COUNT(own_options), 0 },
+	NP_GROUP_OUTPUT(struct compare_options, common),
+	NP_GROUP_RUNNING(struct compare_options, common),
+	NP_GROUP_GENERAL,
+};
+
+static const struct np_opt_operand operand = {
+	.option = { .kind = NP_OPT_LIST,
+		    .fill = NP_FILL_DIRECTORY,
+		    .value = "PATH",
+		    .offset = offsetof(struct compare_options, inputs) },
+	.least = 2,
+	.most = 2,
+};
+
+static int cmd_compare(int argc, const char *const *argv);
+
+const struct np_cmd np_cmd_compare = {
+	.name = "compare",
+	.topic = "Analysing a run",
+	.synopsis = "[options] BASE NEW",
+	.summary = "explain the difference between two runs, exactly, and gate on it",
+	.about =
+		"Divides the step of both runs into parts that sum to it, to the nanosecond, and "
+		"tells which parts changed, why, and whether that is more than noise. BASE and NEW "
+		"are directories of a cluster or a rank, databases, or traces (.json, .json.gz), "
+		"in any mixture. The inputs are not changed.",
+	.run = cmd_compare,
+	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
+	.statuses = NP_EXITS_GATE,
+};
+
+/* --- what to do ------------------------------------------------------------------------------ */
+
+static int read_number(const char *name, const char *text, double *ret, struct np_err *err)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtod(text, &end);
+	if (end == text || *end || errno || !isfinite(*ret) || *ret < 0)
+		return np_fail(err, NP_E_USAGE, "--%s takes a number, not '%s'", name, text);
+	return NP_OK;
+}
+
+/* One side after the other: each uses all threads. */
+static int load(const struct compare_options *options, enum cmp_which which,
+		struct np_analysis **ret, struct np_err *err)
+{
+	struct np_common common = options->common;
+
+	common.steps = which == CMP_BASE ? options->base_steps : options->new_steps;
+	common.ranks = options->ranks;
+	return inputs_load(options->inputs.item[which], &common, ret, err);
+}
+
+static int compare(const struct compare_options *options, const struct np_workers *workers,
+		   struct comparison **ret, struct np_err *err)
+{
+	struct cmp_options how = { .map_ranks = options->map_ranks,
+				   .steps = { options->base_steps.set, options->new_steps.set },
+				   .no_stats = options->no_stats,
+				   .workers = workers };
+	struct np_analysis *base = NULL;
+	struct np_analysis *new_ = NULL;
+	int rc = read_number("min-ms", options->min_ms, &how.min_ns, err);
+
+	if (rc == NP_OK)
+		rc = read_number("min-pct", options->min_pct, &how.min_share, err);
+	how.min_ns *= 1e6;
+	how.min_share /= 100;
+	if (rc == NP_OK)
+		rc = load(options, CMP_BASE, &base, err);
+	if (rc == NP_OK)
+		rc = load(options, CMP_NEW, &new_, err);
+	if (rc < 0) {
+		np_analysis_free(base);
+		return rc;
+	}
+	return comparison_build(base, new_, &how, ret, err);
+}
+
+/* --- printing -------------------------------------------------------------------------------- */
+
+static int print(const struct report *report, const struct compare_options *options,
+		 struct np_err *err)
+{
+	struct np_buf buf = NP_BUF_INIT;
+	int rc;
+
+	switch ((enum np_output_format)options->common.format) {
+	case NP_OUTPUT_JSON:
+		return compare_json(report, stdout, err);
+	case NP_OUTPUT_CSV:
+		return options->common.output
+			       ? compare_csv_files(report, options->common.output, err)
+			       : compare_csv(report, options->table, stdout, err);
+	case NP_OUTPUT_MD:
+		rc = compare_markdown(report, &buf, err);
+		break;
+	case NP_OUTPUT_TABLE:
+	default:
+		rc = compare_screen(report, &buf, err);
+		break;
+	}
+	if (rc == NP_OK)
+		return np_output_release(&buf) == 0 ? NP_OK : np_fail(err, NP_E_IO, "%s", "");
+	np_buf_release(&buf);
+	return rc;
+}
+
+/* Where the form of output does not show them, what was not used is said on stderr. */
+static void say_notes(const struct comparison *comparison, const struct compare_options *options)
+{
+	bool shown =
+		options->common.format == NP_OUTPUT_TABLE || options->common.format == NP_OUTPUT_MD;
+
+	for (int i = 0; i < CMP_SIDES && !options->common.quiet && !shown; i++) {
+		const struct np_notes *notes = &comparison->sides[i].analysis->run->notes;
+
+		for (size_t j = 0; j < notes->list.count; j++) {
+			const struct np_note *note = &notes->list.item[j];
+
+			if (note->kind == NP_NOTE_SKIPPED || options->common.verbose > 0)
+				(void)np_report(0, "%s: %s: %s", note->path, note->what,
+						note->reason);
+		}
+	}
+}
+
+static int status_of(const struct comparison *comparison, const struct cmp_gate *gate,
+		     const struct cmp_views *views)
+{
+	int status = NP_EXIT_DONE;
+
+	for (int i = 0; i < CMP_SIDES; i++) {
+		if (np_notes_count(&comparison->sides[i].analysis->run->notes, NP_NOTE_SKIPPED))
+			status = NP_EXIT_PARTIAL;
+	}
+	for (int i = 0; i < CMP_VIEWS; i++) {
+		if (views->missing[i])
+			status = NP_EXIT_PARTIAL;
+	}
+	return gate && gate->result == CMP_GATE_FAIL ? NP_EXIT_GATE : status;
+}
+
+static int fail(const struct np_err *err)
+{
+	if (err->code == NP_E_USAGE)
+		return np_cmd_usage(&np_cmd_compare, "%s", err->text);
+	return np_report(NP_EXIT_FAILED, "%s", err->text);
+}
+
+/* What cannot be written as a workbook can still be printed. */
+static int present(struct comparison *comparison, struct cmp_gate *gate,
+		   const struct compare_options *options)
+{
+	struct np_err problem = NP_ERR_INIT;
+	struct np_err err = NP_ERR_INIT;
+	struct cmp_memory memory = { 0 };
+	struct cmp_views views = { 0 };
+	struct report report = {
+		.comparison = comparison,
+		.gate = gate,
+		.memory = &memory,
+		.views = &views,
+		.input = { options->inputs.item[0], options->inputs.item[1] },
+		.top = (size_t)options->top,
+		.width = np_output_width(stdout),
+		.color = np_common_color(&options->common, stdout),
+	};
+	uint64_t wanted = options->views;
+	int status;
+	int rc;
+
+	/* A table of a view asks for that view. */
+	if (options->table && cmp_view_find(options->table) != CMP_VIEWS)
+		wanted |= UINT64_C(1) << cmp_view_find(options->table);
+	rc = cmp_memory_measure(comparison, &memory, &err);
+	if (rc == NP_OK)
+		rc = cmp_views_measure(comparison, wanted, &views, &err);
+	if (rc == NP_OK)
+		rc = print(&report, options, &err);
+	status = rc < 0 ? fail(&err) : status_of(comparison, gate, &views);
+	if (rc == NP_OK)
+		say_notes(comparison, options);
+	if (rc == NP_OK && options->xlsx && compare_xlsx(&report, options->xlsx, &problem) < 0)
+		status = np_report(status == NP_EXIT_GATE ? status : NP_EXIT_PARTIAL, "%s",
+				   problem.text);
+	cmp_memory_release(&memory);
+	cmp_views_release(&views);
+	return status;
+}
+
+static int run(const struct compare_options *options)
+{
+	NP_CLEANUP(comparison_freep) struct comparison *comparison = NULL;
+	NP_CLEANUP(cmp_gate_release) struct cmp_gate gate = { 0 };
+	const struct np_workers workers = { .threads = (size_t)options->common.jobs };
+	struct np_err err = NP_ERR_INIT;
+	int rc = NP_OK;
+
+	/* A mistyped gate must not cost the time of a comparison. */
+	if (options->fail_on)
+		rc = cmp_gate_parse(options->fail_on, &gate, &err);
+	if (rc == NP_OK)
+		rc = compare(options, &workers, &comparison, &err);
+	if (rc == NP_OK && options->fail_on)
+		rc = cmp_gate_judge(&gate, comparison, &err);
+	return rc < 0 ? fail(&err) : present(comparison, options->fail_on ? &gate : NULL, options);
+}
+
+static int cmd_compare(int argc, const char *const *argv)
+{
+	struct compare_options options = { 0 };
+	int status;
+
+	if (np_cmd_options(&np_cmd_compare, argc, argv, &options, &status))
+		status = run(&options);
+	np_opt_release(&np_cmd_compare.options, &options);
+	return status;
+}

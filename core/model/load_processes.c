@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load_source.h"
+#include "summary_bytes.h"
+
+/*
+ * Ranks on several processes
+ * --------------------------
+ *
+ * The leader sends one order to each of the others: how to load, and which
+ * sources. Each answers with one message for a source, in the order given: a
+ * summary, which is either the rank or why it could not be read. So one bad rank
+ * costs one rank here too, and nobody waits for a message that does not come.
+ */
+enum { ORDER_LOAD = 1, ORDER_END = 2 };
+
+/* --- dividing ----------------------------------------------------------------------------------- */
+
+struct by_size {
+	int64_t bytes;
+	size_t index;
+};
+
+static int largest_first(const void *left, const void *right)
+{
+	const struct by_size *a = left;
+	const struct by_size *b = right;
+
+	return a->bytes != b->bytes ? np_order(b->bytes, a->bytes)
+				    : np_order((int64_t)a->index, (int64_t)b->index);
+}
+
+int load_divide(const struct np_run *run, size_t processes, uint32_t *owner, struct np_err *err)
+{
+	size_t count = run->sources.count;
+	struct by_size *order = malloc((count + 1) * sizeof(*order));
+	int64_t *load = calloc(processes, sizeof(*load));
+
+	for (size_t i = 0; order && i < count; i++)
+		order[i] = (struct by_size){ run->sources.item[i].bytes, i };
+	if (order && count > 0)
+		qsort(order, count, sizeof(*order), largest_first);
+	for (size_t i = 0; order && load && i < count; i++) {
+		size_t least = 0;
+
+		for (size_t j = 1; j < processes; j++)
+			least = load[j] < load[least] ? j : least;
+		/* Empty files take some time too. */
+		load[least] += order[i].bytes + 1;
+		owner[order[i].index] = (uint32_t)least;
+	}
+	free(order);
+	free(load);
+	return order && load ? NP_OK : np_fail_nomem(err, "the division of ranks");
+}
+
+/* --- the leader --------------------------------------------------------------------------------- */
+
+static int send(const struct np_comm *comm, int to, struct summary_writer *writer,
+		struct np_err *err)
+{
+	int rc = summary_written(writer, err);
+
+	if (rc == NP_OK)
+		rc = comm->send(comm, to, writer->bytes.item, writer->bytes.count, err);
+	np_bytes_release(&writer->bytes);
+	return rc;
+}
+
+static int send_order(const struct np_run *run, const struct np_load_options *options,
+		      const uint32_t *owner, int to, struct np_err *err)
+{
+	struct summary_writer order = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++)
+		count += owner[i] == (uint32_t)to;
+	if (count == 0)
+		return NP_OK;
+	summary_put_number(&order, ORDER_LOAD);
+	summary_put_text(&order, options->cache);
+	summary_put_text(&order, options->program);
+	summary_put_number(&order, options->workers.threads);
+	summary_put_signed(&order, options->max_memory);
+	summary_put_number(&order, count);
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (owner[i] == (uint32_t)to)
+			summary_put_source(&order, &run->sources.item[i]);
+	}
+	return send(options->comm, to, &order, err);
+}
+
+int load_send_orders(const struct np_run *run, const struct np_load_options *options,
+		     const uint32_t *owner, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (int to = 1; to < options->comm->size && rc == NP_OK; to++)
+		rc = send_order(run, options, owner, to, err);
+	return rc;
+}
+
+/* Messages that have come and are made into ranks together. */
+#define TOGETHER_BYTES ((size_t)64 << 20)
+
+struct message {
+	size_t index; /* of the source */
+	void *bytes;
+	size_t length;
+};
+
+struct mail {
+	NP_VEC(struct message) list;
+	size_t bytes;
+	const struct np_run *run;
+	struct load_outcome *outcomes;
+};
+
+static void take_message(const struct message *message, struct np_strtab *strings,
+			 struct load_outcome *ret)
+{
+	struct summary_reader reader = { .at = message->bytes };
+	struct np_summary summary = { 0 };
+	char *cache;
+
+	reader.end = reader.at + message->length;
+	cache = summary_get_text(&reader);
+	if (cache)
+		(void)np_fail(&ret->cache, NP_E_IO, "%s", cache);
+	free(cache);
+	if (np_summary_decode(reader.at, (size_t)(reader.end - reader.at), "of another process",
+			      strings, &summary, &ret->err) < 0)
+		return;
+	if (summary.rank)
+		ret->rank = NP_STEAL(summary.rank);
+	else
+		(void)np_fail(&ret->err, summary.failure, "%s", summary.failure_text);
+	np_summary_release(&summary);
+}
+
+static void open_message(void *context, size_t index)
+{
+	struct mail *mail = context;
+	const struct message *message = &mail->list.item[index];
+
+	take_message(message, mail->run->strings, &mail->outcomes[message->index]);
+}
+
+static void open_mail(struct mail *mail, const struct np_workers *workers)
+{
+	const struct np_workers silent = { .threads = workers->threads };
+
+	np_workers_run(&silent, mail->list.count, open_message, mail);
+	for (size_t i = 0; i < mail->list.count; i++)
+		free(mail->list.item[i].bytes);
+	mail->list.count = 0;
+	mail->bytes = 0;
+}
+
+int load_gather(struct np_run *run, const struct np_load_options *options, const uint32_t *owner,
+		struct load_outcome *outcomes, struct np_err *err)
+{
+	struct mail mail = { .run = run, .outcomes = outcomes };
+	int rc = NP_OK;
+
+	for (int from = 1; from < options->comm->size; from++) {
+		for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+			struct message *message;
+
+			if (owner[i] != (uint32_t)from)
+				continue;
+			message = np_vec_add(&mail.list, err);
+			if (!message) {
+				rc = NP_E_NOMEM;
+				break;
+			}
+			message->index = i;
+			rc = options->comm->receive(options->comm, from, &message->bytes,
+						    &message->length, err);
+			mail.bytes += message->length;
+			if (rc == NP_OK && mail.bytes > TOGETHER_BYTES)
+				open_mail(&mail, &options->workers);
+		}
+	}
+	open_mail(&mail, &options->workers);
+	np_vec_release(&mail.list);
+	return rc;
+}
+
+int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (int to = 1; to < comm->size && rc == NP_OK; to++) {
+		struct summary_writer order = { 0 };
+
+		summary_put_number(&order, ORDER_END);
+		summary_put_signed(&order, status);
+		rc = send(comm, to, &order, err);
+	}
+	return rc;
+}
+
+/* --- the others --------------------------------------------------------------------------------- */
+
+struct service {
+	struct np_load_options options;
+	char *cache;
+	char *program;
+	struct np_strtab *strings;
+	struct load_gate gate;
+	NP_VEC(struct np_source_files) sources;
+	struct np_bytes *answers; /* by source */
+	struct np_err *errors;
+};
+
+static void release_service(struct service *service)
+{
+	for (size_t i = 0; i < service->sources.count; i++) {
+		np_source_files_release(&service->sources.item[i]);
+		if (service->answers)
+			np_bytes_release(&service->answers[i]);
+	}
+	np_vec_release(&service->sources);
+	free(service->answers);
+	free(service->errors);
+	free(service->cache);
+	free(service->program);
+	np_strtab_free(service->strings);
+	load_gate_release(&service->gate);
+}
+
+static int answer(const struct np_source_files *source, const struct np_strtab *strings,
+		  struct load_outcome *outcome, struct np_bytes *ret, struct np_err *err)
+{
+	struct summary_writer writer = { 0 };
+	const struct np_summary summary = {
+		.source = *source,
+		.rank = outcome->rank,
+		.failure = outcome->rank ? NP_OK : outcome->err.code,
+		.failure_text = outcome->rank ? NULL : outcome->err.text,
+	};
+	int rc;
+
+	summary_put_text(&writer, outcome->cache.code == NP_OK ? NULL : outcome->cache.text);
+	rc = summary_written(&writer, err);
+	*ret = writer.bytes;
+	if (rc == NP_OK)
+		rc = np_summary_encode(&summary, strings, ret, err);
+	np_rank_freep(&outcome->rank);
+	return rc;
+}
+
+static void serve_one(void *context, size_t index)
+{
+	struct service *service = context;
+	const struct np_source_files *source = &service->sources.item[index];
+	struct load_outcome outcome = { 0 };
+
+	load_gate_enter(&service->gate, source);
+	load_source(&service->options, source, service->strings, &outcome);
+	load_gate_leave(&service->gate, source);
+	/* errors[index] is read when all are done */
+	(void)!answer(source, service->strings, &outcome, &service->answers[index],
+		      &service->errors[index]);
+}
+
+static int read_order(struct summary_reader *reader, struct service *service, struct np_err *err)
+{
+	uint64_t count;
+
+	service->cache = summary_get_text(reader);
+	service->program = summary_get_text(reader);
+	service->options.cache = service->cache;
+	service->options.program = service->program;
+	service->options.workers.threads = (size_t)summary_get_number(reader);
+	service->options.max_memory = summary_get_signed(reader);
+	count = summary_get_number(reader);
+	for (uint64_t i = 0; i < count && !reader->problem; i++) {
+		struct np_source_files *source = np_vec_add(&service->sources, err);
+
+		if (!source)
+			return NP_E_NOMEM;
+		summary_get_source(reader, source);
+	}
+	service->strings = np_strtab_new();
+	service->answers = calloc((size_t)count + 1, sizeof(*service->answers));
+	service->errors = calloc((size_t)count + 1, sizeof(*service->errors));
+	if (!service->strings || !service->answers || !service->errors)
+		return np_fail_nomem(err, "an order");
+	service->gate.most = service->options.max_memory;
+	return summary_read(reader, "an order", err);
+}
+
+static int serve_order(const struct np_comm *comm, struct summary_reader *reader,
+		       struct np_err *err)
+{
+	struct service service = { 0 };
+	int rc;
+
+	load_gate_init(&service.gate, 0);
+	rc = read_order(reader, &service, err);
+	if (rc == NP_OK)
+		np_workers_run(&service.options.workers, service.sources.count, serve_one,
+			       &service);
+	for (size_t i = 0; i < service.sources.count && rc == NP_OK; i++) {
+		rc = service.errors[i].code;
+		if (rc < 0)
+			*err = service.errors[i];
+		else
+			rc = comm->send(comm, 0, service.answers[i].item,
+					service.answers[i].count, err);
+	}
+	release_service(&service);
+	return rc;
+}
+
+int np_load_serve(const struct np_comm *comm, int *ret_status, struct np_err *err)
+{
+	for (;;) {
+		struct summary_reader reader = { 0 };
+		void *bytes = NULL;
+		size_t length = 0;
+		uint64_t order;
+		int rc = comm->receive(comm, 0, &bytes, &length, err);
+
+		if (rc < 0)
+			return rc;
+		reader.at = bytes;
+		reader.end = reader.at + length;
+		order = summary_get_number(&reader);
+		if (order == ORDER_LOAD)
+			rc = serve_order(comm, &reader, err);
+		else
+			*ret_status = (int)summary_get_signed(&reader);
+		free(bytes);
+		if (rc < 0 || order != ORDER_LOAD)
+			return rc;
+	}
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The communicator over MPI: a library of its own, so that neither the program
+ * nor its start needs MPI. Whoever waits sleeps: MPI's own waiting keeps a
+ * processor busy, and the leader needs them all while the others wait.
+ */
+#include "npuprof/comm.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Counts of MPI are of type int. */
+#define PIECE ((size_t)1 << 30)
+
+#define SHORTEST_NAP_NS 20000
+#define LONGEST_NAP_NS  2000000
+
+enum { TAG_LENGTH = 1, TAG_BYTES = 2 };
+
+struct mpi_comm {
+	struct np_comm comm;
+	MPI_Comm world;
+};
+
+/* Sleep a little, and longer each time. */
+static void nap(int64_t *length)
+{
+	const struct timespec time = { .tv_nsec = *length };
+
+	(void)nanosleep(&time, NULL);
+	if (*length < LONGEST_NAP_NS)
+		*length *= 2;
+}
+
+static MPI_Comm world_of(const struct np_comm *comm)
+{
+	return ((const struct mpi_comm *)comm)->world;
+}
+
+static int failed(struct np_err *err, const char *what, int code)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int length = 0;
+
+	(void)MPI_Error_string(code, text, &length);
+	return np_fail(err, NP_E_IO, "MPI cannot %s: %s", what, text);
+}
+
+/* Done is asked once more before each nap. */
+static int finish(MPI_Request *request, const char *what, struct np_err *err)
+{
+	int64_t length = SHORTEST_NAP_NS;
+
+	for (;;) {
+		int done = 0;
+		int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+
+		if (code != MPI_SUCCESS)
+			return failed(err, what, code);
+		if (done)
+			return NP_OK;
+		nap(&length);
+	}
+}
+
+static int send_piece(const struct np_comm *comm, int to, int tag, const void *bytes, size_t length,
+		      struct np_err *err)
+{
+	MPI_Request request;
+	int code = MPI_Isend(bytes, (int)length, MPI_BYTE, to, tag, world_of(comm), &request);
+
+	return code == MPI_SUCCESS ? finish(&request, "send", err) : failed(err, "send", code);
+}
+
+static int receive_piece(const struct np_comm *comm, int from, int tag, void *bytes, size_t length,
+			 struct np_err *err)
+{
+	MPI_Request request;
+	int code = MPI_Irecv(bytes, (int)length, MPI_BYTE, from, tag, world_of(comm), &request);
+
+	return code == MPI_SUCCESS ? finish(&request, "receive", err)
+				   : failed(err, "receive", code);
+}
+
+static size_t piece_of(size_t rest)
+{
+	return rest < PIECE ? rest : PIECE;
+}
+
+static int mpi_send(const struct np_comm *comm, int to, const void *bytes, size_t length,
+		    struct np_err *err)
+{
+	uint64_t announced = length;
+	int rc = send_piece(comm, to, TAG_LENGTH, &announced, sizeof(announced), err);
+
+	for (size_t done = 0; done < length && rc == NP_OK; done += piece_of(length - done))
+		rc = send_piece(comm, to, TAG_BYTES, (const char *)bytes + done,
+				piece_of(length - done), err);
+	return rc;
+}
+
+static int mpi_receive(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
+		       struct np_err *err)
+{
+	uint64_t length = 0;
+	char *bytes;
+	int rc = receive_piece(comm, from, TAG_LENGTH, &length, sizeof(length), err);
+
+	if (rc < 0)
+		return rc;
+	bytes = malloc((size_t)length + 1);
+	if (!bytes)
+		return np_fail_nomem(err, "a message");
+	for (size_t done = 0; done < length && rc == NP_OK; done += piece_of(length - done))
+		rc = receive_piece(comm, from, TAG_BYTES, bytes + done, piece_of(length - done),
+				   err);
+	if (rc < 0) {
+		free(bytes);
+		return rc;
+	}
+	*ret = bytes;
+	*ret_length = (size_t)length;
+	return NP_OK;
+}
+
+static void mpi_close(const struct np_comm *comm)
+{
+	(void)comm;
+	(void)MPI_Finalize();
+}
+
+__attribute__((visibility("default"))) np_comm_opener np_comm_mpi_open;
+
+int np_comm_mpi_open(const struct np_comm **ret, struct np_err *err)
+{
+	static struct mpi_comm mpi = {
+		.comm = { .send = mpi_send, .receive = mpi_receive, .close = mpi_close },
+	};
+	int provided;
+	int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+
+	if (code != MPI_SUCCESS)
+		return failed(err, "start", code);
+	if (provided < MPI_THREAD_FUNNELED)
+		return np_fail(err, NP_E_IO, "this MPI knows no threads");
+	mpi.world = MPI_COMM_WORLD;
+	(void)MPI_Comm_rank(mpi.world, &mpi.comm.rank);
+	(void)MPI_Comm_size(mpi.world, &mpi.comm.size);
+	*ret = &mpi.comm;
+	return NP_OK;
+}

@@ -1,0 +1,230 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The replay of a run, what repairs gain in it, and the verdict that follows.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+# make <name> <synth options>...: a run in $work/<name>
+make() {
+	local name=$1
+
+	shift
+	run "$synth" -q -o "$work/$name" --no-instances --layers 8 --kernels-per-layer 6 --steps 3 "$@"
+	expect_exit 0
+}
+
+# whatif <name> <options>...: its JSON in $work/json
+whatif() {
+	local name=$1
+
+	shift
+	run "$npuprof" whatif -q -f json "$work/$name" "$@"
+	expect_exit 0
+	cp "$work/stdout" "$work/json"
+}
+
+# of <path>...: fields of the JSON, separated by |
+of() {
+	local fields='' path
+
+	for path; do fields+="${fields:+, }readfile('$work/json') ->> '\$.$path'"; done
+	sqlite3 :memory: "SELECT $fields"
+}
+
+# ask <SQL>: with j for the JSON
+ask() {
+	sqlite3 :memory: "${1//@j/readfile(\'$work/json\')}"
+}
+
+# step_with <repair>...: the step with these
+step_with() {
+	local options=() each
+
+	for each; do options+=(--fix "$each"); done
+	"$npuprof" whatif -q -f json "$work/slow" "${options[@]}" >"$work/step" || echo failed
+	sqlite3 :memory: "SELECT readfile('$work/step') ->> '\$.together.step_ns'"
+}
+
+pipeline=(--schedule 3d --ranks 8 --tp 2 --pp 2 --micro-batches 8)
+
+make slow "${pipeline[@]}" --seed 3 --slow-rank 5:1.3
+make sound "${pipeline[@]}" --seed 3
+
+behaviour 'the screen tells the replay, the verdict, the repairs, the critical path and the efficiency'
+run "$npuprof" whatif -q "$work/slow"
+expect_exit 0
+expect_stdout_has Replay Verdict 'Repairs, one at a time' 'Critical path' Efficiency 'step with it' 'costs alone' \
+	'load balance' 'rank:5' 'hide-comm' slack
+expect_stdout_says 'rank 5 makes the others wait' 'repairing it would save'
+
+behaviour 'JSON has the keys of its schema'
+whatif slow
+expect_equal "$(of schema)" npuprof.whatif/1
+expect_equal "$(ask 'SELECT group_concat(key, " ") FROM json_each(@j)')" \
+	'schema input trust verdict replay whatif critical_path critical_path_summary slack efficiency efficiency_steps efficiency_roles together curve'
+expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.replay')")" 'observed_ns step_ns fidelity ideal_ns slowdown'
+expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.whatif[0]')")" 'fix step_ns saved_ns saved_pct alone_ns'
+expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.critical_path[0]')")" 'step rank leaf ns'
+expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.verdict')")" 'kind what recovered_ns with text'
+expect_equal "$(of together curve)" '|[]'
+
+behaviour 'the untouched replay is what was recorded'
+expect 'fidelity below 0.1 %' test "$(ask "SELECT @j ->> '\$.replay.fidelity' < 0.001")" = 1
+
+behaviour 'a repaired rank leaves the step of the run in which it was never slow'
+expect_equal "$(of verdict.kind verdict.what)" 'rank|5'
+predicted=$(step_with rank:5)
+observed=$("$npuprof" whatif -q -f json "$work/sound" | sqlite3 :memory: "SELECT readfile('/dev/stdin') ->> '\$.replay.observed_ns'")
+expect "within 3 %: $predicted of $observed" awk -v a="$predicted" -v b="$observed" 'BEGIN { exit !(a < 1.03 * b && a > 0.97 * b) }'
+expect_equal "$(ask "SELECT @j ->> '\$.verdict.recovered_ns' = (@j ->> '\$.replay.step_ns') - $predicted")" 1
+
+behaviour 'without a fault nobody is named'
+whatif sound
+expect_equal "$(of verdict.kind verdict.what verdict.recovered_ns)" 'none||'
+
+behaviour 'nothing repaired is what was replayed, everything the ideal, more never worse than less'
+whatif slow
+expect_equal "$(step_with all)" "$(of replay.ideal_ns)"
+for set in 'rank:5 host-gaps' 'rank:5 rank:1' 'role:tp rank:5' 'optype:MatMul* stage:1' 'hide-comm host-gaps' 'all rank:5'; do
+	# shellcheck disable=SC2086
+	both=$(step_with $set)
+	for each in $set; do
+		expect "$set gains no less than $each" test "$both" -le "$(step_with "$each")"
+	done
+done
+expect "all rows are no longer than the replay" test \
+	"$(ask "SELECT min(value ->> 'saved_ns') >= 0 FROM json_each(@j, '\$.whatif')")" = 1
+
+behaviour 'repairs that are asked for are made together, and compared with each by itself'
+whatif slow --fix rank:5 --fix host-gaps
+expect_equal "$(of together.fixes)" '["rank:5","host-gaps"]'
+expect_equal "$(ask "SELECT @j ->> '\$.together.sum_of_singles_ns' = (SELECT sum(value ->> 'saved_ns') FROM json_each(@j, '\$.whatif')
+	WHERE value ->> 'fix' IN ('rank:5', 'host-gaps')),
+	@j ->> '\$.together.saved_ns' = (@j ->> '\$.replay.step_ns') - (@j ->> '\$.together.step_ns')")" '1|1'
+run "$npuprof" whatif -q "$work/slow" --fix rank:5 --fix optype:MatMul*
+expect_stdout_says 'repaired together, the step takes' 'one by one they would save'
+
+behaviour 'the best ranks are taken one after the other'
+whatif slow --top 3
+expect_equal "$(of 'curve[0].fix')" rank:5
+expect_equal "$(ask "SELECT count(*) BETWEEN 1 AND 3, count(DISTINCT value ->> 'fix') = count(*), sum(value ->> 'saved_ns' < before) = 0
+	FROM (SELECT value, lag(value ->> 'saved_ns', 1, 0) OVER (ORDER BY key) AS before FROM json_each(@j, '\$.curve'))")" '1|1|1'
+
+behaviour 'hosts instead of ranks'
+make hosts --schedule dp --ranks 16 --hosts 2 --seed 4 --slow-rank 8:1.2 --slow-rank 9:1.2 --slow-rank 10:1.2 --slow-rank 11:1.2 \
+	--slow-rank 12:1.2 --slow-rank 13:1.2 --slow-rank 14:1.2 --slow-rank 15:1.2
+whatif hosts --top 1 --hosts
+expect_equal "$(of 'curve[0].fix' verdict.kind verdict.what)" 'host:host1|host|host1'
+
+behaviour 'what is no repair is refused with what is'
+run "$npuprof" whatif -q "$work/slow" --fix rnak:5
+expect_exit 2
+expect_stderr_has "'rnak:5' is no repair" rank:R host-gaps optype:GLOB
+expect_no_stdout
+
+# refused <repair> <text>...
+refused() {
+	run "$npuprof" whatif -q "$work/slow" --fix "$1"
+	expect_exit 2
+	shift
+	expect_stderr_has "$@"
+	expect_no_stdout
+}
+behaviour 'what is not there is refused with what is'
+refused rank:99 "there is no rank '99'" 'ranks 0-7'
+refused host:nowhere "there is no host 'nowhere'" host0
+refused role:ep "there is no role 'ep'" tp
+refused stage:2 'this run has 2 stages'
+refused link:0-9 'ranks 0-7'
+refused link:x 'such as link:3-4'
+refused optype:Conv* "no kernel has a type like 'Conv*'"
+refused experts 'no rank of this run has experts'
+refused group:none "there is no group 'none'"
+
+behaviour 'csv is not a form of this'
+run "$npuprof" whatif -q "$work/slow" -f csv
+expect_exit 2
+
+behaviour 'without operators on several ranks there is nothing to replay'
+run "$synth" -q -o "$work/alone" --ranks 1 --steps 1
+run "$npuprof" whatif -q "$work/alone"
+expect_exit 1
+expect_stderr_has 'nothing to replay: no communication operator was matched over ranks'
+expect_no_stdout
+
+behaviour 'the result does not depend on the number of threads'
+for jobs in 1 2 7; do
+	"$npuprof" whatif -q -f json -j "$jobs" --top 2 --fix rank:5 "$work/slow" >"$work/threads-$jobs"
+done
+expect '2 threads' cmp "$work/threads-1" "$work/threads-2"
+expect '7 threads' cmp "$work/threads-1" "$work/threads-7"
+
+behaviour 'text gives what databases give'
+make text "${pipeline[@]}" --seed 3 --slow-rank 5:1.3 --format text
+for name in slow text; do
+	whatif "$name"
+	ask "SELECT value ->> 'fix', value ->> 'step_ns', value ->> 'alone_ns' FROM json_each(@j, '\$.whatif')
+		UNION ALL SELECT value ->> 'leaf', value ->> 'rank', value ->> 'ns' FROM json_each(@j, '\$.critical_path')" >"$work/$name.rows"
+done
+expect 'rows and path' diff "$work/slow.rows" "$work/text.rows"
+
+behaviour 'pieces of the path sum to the replay, leaves of the summary to the step'
+whatif slow
+expect_equal "$(ask "SELECT abs((SELECT sum(value ->> 'ns') FROM json_each(@j, '\$.critical_path')) - 3 * (@j ->> '\$.replay.step_ns')) < 3,
+	abs((SELECT sum(value ->> 'step_ns') FROM json_each(@j, '\$.critical_path_summary')) - (@j ->> '\$.replay.step_ns')) < 100")" '1|1'
+
+behaviour 'the rank that is slow has no slack, its peers have'
+expect_equal "$(ask "SELECT max(value ->> 'slack_ns') < 1000 FROM json_each(@j, '\$.slack') WHERE value ->> 'rank' = 5")" 1
+expect_equal "$(ask "SELECT min(value ->> 'slack_ns') > 1000000 FROM json_each(@j, '\$.slack') WHERE value ->> 'rank' = 7")" 1
+
+behaviour 'factors multiply to the share of computing, in sum and in every step'
+exact="abs((e ->> 'load_balance') * (e ->> 'serialisation') * (e ->> 'transfer') * (e ->> 'host') - (e ->> 'product')) < 1e-9
+	AND (e ->> 'load_balance_ns') + (e ->> 'serialisation_ns') + (e ->> 'transfer_ns') + (e ->> 'host_ns') = (e ->> 'step_ns') - (e ->> 'computing_ns')"
+expect_equal "$(ask "SELECT $exact FROM (SELECT @j -> '\$.efficiency' AS e)")" 1
+expect_equal "$(ask "SELECT count(*), sum($exact) FROM (SELECT value AS e FROM json_each(@j, '\$.efficiency_steps'))")" '3|3'
+expect_equal "$(ask "SELECT sum(value ->> 'transfer_ns') = (@j ->> '\$.efficiency.transfer_ns') FROM json_each(@j, '\$.efficiency_roles')")" 1
+
+# verdict <name> <kind and what> <synth options>...
+verdict() {
+	local name=$1 expected=$2
+
+	shift 2
+	behaviour "the verdict on $name is $expected"
+	make "$name" "$@"
+	whatif "$name"
+	expect_equal "$(of verdict.kind verdict.what)" "$expected"
+	rm -rf "${work:?}/$name"
+}
+verdict link 'link|2-3' "${pipeline[@]}" --seed 5 --slow-link 2-3:2
+verdict stage 'stage|1' "${pipeline[@]}" --seed 6 --slow-stage 1:1.4
+verdict gap 'rank|2' --schedule dp --ranks 8 --seed 7 --host-gap 2:500
+verdict uneven 'none|' "${pipeline[@]}" --seed 8 --seq-imbalance 0.15
+
+behaviour 'two causes that hide each other are named together'
+make two "${pipeline[@]}" --seed 1 --slow-rank 1:1.3 --slow-rank 7:1.3
+whatif two
+expect 'one of them, with the other' test "$(of verdict.kind verdict.what verdict.with)" = 'rank|1|["rank:7"]' -o \
+	"$(of verdict.kind verdict.what verdict.with)" = 'rank|7|["rank:1"]' -o "$(of 'verdict.with[0]' verdict.kind)" = '|rank'
+
+behaviour 'cores at less than their rated clock'
+refused frequency 'rated clock'
+make throttled --ranks 4 --seed 9
+for db in "$work"/throttled/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_2.db; do
+	sqlite3 "$db" 'UPDATE AICORE_FREQ SET freq = freq / 2'
+done
+whatif throttled --fix frequency
+expect 'only rank 2 gets faster' test "$(of together.saved_ns)" -ge 0
+expect_equal "$(of together.fixes)" '["frequency"]'
+
+behaviour 'a recorded pipeline is replayed'
+if [[ -z ${NPUPROF_SHARED:-} || ! -d $NPUPROF_SHARED/data/llm-pp2dp2 ]]; then
+	echo 'left out: no recorded profiles (NPUPROF_SHARED)'
+else
+	run "$npuprof" whatif -f json -q "$NPUPROF_SHARED/data/llm-pp2dp2"
+	cp "$work/stdout" "$work/json"
+	expect "exit status $status" test "$status" = 0 -o "$status" = 3
+	echo "llm-pp2dp2: $(ask "SELECT printf('step %.3f ms, fidelity %.4f %%, slowdown %.3f', (@j ->> '\$.replay.observed_ns') / 1e6,
+		100 * (@j ->> '\$.replay.fidelity'), @j ->> '\$.replay.slowdown')")"
+	expect 'within 3 %' test "$(ask "SELECT @j ->> '\$.replay.fidelity' < 0.03")" = 1
+fi
