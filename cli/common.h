@@ -35,10 +35,10 @@ struct np_common {
 	struct np_opt_list dirs;    /* the directories of one run, one per node */
 	struct np_opt_ranges ranks; /* .set is NULL: all */
 	struct np_opt_ranges steps;
-	const char *output; /* NULL: beside the input */
-	int format;         /* enum np_output_format */
-	int64_t jobs;       /* 0: one per processor */
-	const char *cache;  /* directory of summaries; NULL: none */
+	const char *output;     /* NULL: beside the input */
+	int format;             /* enum np_output_format */
+	int64_t jobs;           /* 0: one per processor */
+	const char *cache;      /* directory of summaries; NULL: none */
 	bool from_summaries;    /* the input directories hold summaries */
 	const char *max_memory; /* as given; NULL: any */
 	bool quiet;
@@ -53,8 +53,8 @@ enum {
 	NP_GENERAL_COUNT = 2,
 };
 
-extern const struct np_opt np_input_options[NP_INPUT_COUNT];     /* -d --ranks --steps */
-extern const struct np_opt np_output_options[NP_OUTPUT_COUNT];   /* -o -f --no-color */
+extern const struct np_opt np_input_options[NP_INPUT_COUNT];   /* -d --ranks --steps */
+extern const struct np_opt np_output_options[NP_OUTPUT_COUNT]; /* -o -f --no-color */
 /* -j --cache --from-summaries --max-memory -q -v */
 extern const struct np_opt np_running_options[NP_RUNNING_COUNT];
 extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* -h -V */

@@ -104,7 +104,8 @@ only 'sqlite3\.h' '(core/format/(db(_[a-z]+)?\.[ch]|scan\.c)|advisor/engine/sql_
 only 'jansson\.h' 'core/format/json\.c'
 only 'pcre2\.h' 'core/format/pattern\.c'
 only 'zlib\.h' 'core/format/gz\.c'
-only 'mpi\.h' 'core/mpi/comm_mpi\.c|collect/launch/coord_mpi\.c|sim/train/mpi_yes\.c'
+only 'xlsxwriter\.h' 'compare/report_xlsx\.c'
+only 'mpi\.h' 'core/mpi/comm_mpi\.c|collect/launch/coord_mpi\.c|collect/mpi/npuprof_inapp\.c|sim/train/mpi_yes\.c'
 only 'dlfcn\.h' 'cli/prepare/processes\.c|collect/acl/acl_bind\.c|collect/inject/real\.c|collect/launch/check_library\.c|sim/npusim/mstx\.c'
 
 refuse 'core and measures return errors, they do not print or exit' \

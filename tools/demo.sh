@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The whole way without an NPU: build npuprof, run a training job of 8 ranks on
-# stand-in NPUs under mpirun, collect five of its steps, export them, and ask who
-# made whom wait. Everything it writes is below build/ and demo/.
+# stand-in NPUs under mpirun, collect five of its steps, export them, ask who made
+# whom wait, what a repair would gain, what to change, and compare it with a healthy
+# run. Everything it writes is below build/ and demo/.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -28,19 +29,33 @@ PATH=$PWD/build/release:$PWD/build/release/sim/bin:$PATH
 export LD_LIBRARY_PATH="$PWD/build/release/npusim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
+# collect <job>: train on 8 simulated NPUs of two simulated hosts and bring five steps home
+collect() {
+	rm -rf "demo/$1"
+	show mpirun -n 8 npuprof-collect --ranks all --step-start 4 --step-end 9 --export after \
+		--save-path demo --job "$1" -- npu-train-demo -q --steps 10 --hidden 2048 || fail 'the collection' $?
+}
+
 cat <<'TEXT'
 
 Training on 8 simulated NPUs of two simulated hosts. Planted: the kernels of rank 5 take twice as
 long, and the clock of the second host is 5 ms ahead.
 TEXT
-export NPUSIM_SLOW_RANK=5 NPUSIM_SLOW_FACTOR=2
 export NPUSIM_HOST_OF=0-3:host0,4-7:host1 NPUSIM_CLOCK_SKEW=host1:5000000
-rm -rf demo/train
-show mpirun -n 8 npuprof-collect --ranks all --step-start 4 --step-end 9 --export after \
-	--save-path demo --job train -- npu-train-demo -q --steps 10 --hidden 2048 || fail 'the collection' $?
+NPUSIM_SLOW_RANK=5 NPUSIM_SLOW_FACTOR=2 collect train
 
 printf '\nWhere did the time go, and who made whom wait?\n'
 show npuprof cluster -d demo/train || fail 'npuprof cluster' $?
+
+printf '\nWhat would repairing it gain?\n'
+show npuprof whatif -d demo/train || fail 'npuprof whatif' $?
+
+printf '\nWhat should be changed first?\n'
+show npuprof advisor -d demo/train || fail 'npuprof advisor' $?
+
+printf '\nThe same job without the fault: what is the difference?\n'
+collect healthy
+show npuprof compare demo/healthy demo/train || fail 'npuprof compare' $?
 
 printf '\nText exports are read too. This one was made at Level0: what does it lack?\n'
 rm -rf demo/level0

@@ -18,7 +18,8 @@ static int read_memory(const char *text, int64_t *ret, struct np_err *err)
 {
 	static const char units[] = "KMGT";
 	size_t length = strlen(text);
-	const char *unit = length > 1 ? strchr(units, toupper((unsigned char)text[length - 1])) : NULL;
+	const char *unit =
+		length > 1 ? strchr(units, toupper((unsigned char)text[length - 1])) : NULL;
 	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 	int64_t value;
 

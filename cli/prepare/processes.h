@@ -16,8 +16,7 @@
  * process, or help the one that does; returns the status of the command. A
  * command that has nothing to share runs by itself on every process.
  */
-int processes_run(int (*run)(int argc, const char *const *argv), int argc,
-		  const char *const *argv);
+int processes_run(int (*run)(int argc, const char *const *argv), int argc, const char *const *argv);
 
 /* The processes of this command; the serial communicator for one alone. */
 const struct np_comm *processes_comm(void);

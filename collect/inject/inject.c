@@ -424,9 +424,9 @@ static void start(struct np_inject *inject, const struct np_message *message)
 	np_control_say(inject, NP_MSG_ACCEPTED, first, message->value, "");
 }
 
-static void cancel(struct np_inject *inject)
+static void cancel(struct np_inject *inject, const char *base)
 {
-	if (inject->window.state == NP_WINDOW_WANTED)
+	if (inject->window.state == NP_WINDOW_WANTED && strcmp(inject->window.base, base) == 0)
 		inject->window.state = NP_WINDOW_NONE;
 }
 
@@ -440,7 +440,7 @@ void np_inject_message(struct np_inject *inject, const struct np_message *messag
 	else if (message->type == NP_MSG_START)
 		start(inject, message);
 	else if (message->type == NP_MSG_CANCEL)
-		cancel(inject);
+		cancel(inject, message->text);
 	else if (message->type == NP_MSG_PING)
 		np_control_say(inject, NP_MSG_PONG, message->step, message->value, "");
 	unlock(inject);

@@ -63,6 +63,15 @@ static void nonce_path(const struct np_job *job, char *path, size_t size)
 	(void)snprintf(path, size, "%s/" NONCE, job->root);
 }
 
+/* Launchers that cannot talk to each other may have made the directory before rank 0. */
+static bool is_waiting(const struct np_job *job)
+{
+	char manifest[PATH_MAX];
+
+	(void)snprintf(manifest, sizeof(manifest), "%s/npuprof_manifest.json", job->root);
+	return job->mode == NP_MODE_INAPP && errno == EEXIST && access(manifest, F_OK) < 0;
+}
+
 static int make_root(struct np_job *job, struct np_err *err)
 {
 	char real[PATH_MAX];
@@ -85,7 +94,7 @@ static int make_root(struct np_job *job, struct np_err *err)
 	if (rc < 0)
 		return rc;
 	(void)snprintf(job->root, sizeof(job->root), "%s/%s", job->plan.save_path, job->plan.job);
-	if (mkdir(job->root, 0750) < 0) {
+	if (mkdir(job->root, 0750) < 0 && !is_waiting(job)) {
 		rc = errno != EEXIST ? fail_path(err, "make the directory", job->root)
 				     : np_fail(err, NP_E_IO,
 					       "'%.380s' is there already: another job has this "

@@ -51,6 +51,11 @@ static bool is_asked(const struct np_job *job, const struct np_record *record, c
 			: np_job_selects(job, record->rank);
 }
 
+static void name_window(const struct np_job *job, int32_t number, char *text, size_t size)
+{
+	(void)snprintf(text, size, "%.*s/window-%d", NP_RECORD_DIR - 64, job->root, (int)number);
+}
+
 static void start_window(struct np_session *session, const struct np_event *event)
 {
 	struct np_control *control = &session->control;
@@ -61,11 +66,10 @@ static void start_window(struct np_session *session, const struct np_event *even
 	np_message_init(&start, NP_MSG_START, job->rank);
 	start.step = event->step;
 	start.value = event->value;
-	(void)snprintf(start.text, sizeof(start.text), "%.*s/window-%d\n", NP_RECORD_DIR - 64,
-		       job->root, (int)event->window);
+	name_window(job, event->window, start.text, sizeof(start.text));
 	if (event->level >= 0)
 		(void)snprintf(start.text + strlen(start.text),
-			       sizeof(start.text) - strlen(start.text), "%d",
+			       sizeof(start.text) - strlen(start.text), "\n%d",
 			       (int)event->level + NP_PROF_LEVEL_0);
 	for (size_t i = 0; i < job->records.count; i++) {
 		const struct np_record *record = &job->records.item[i];
@@ -81,23 +85,27 @@ static void start_window(struct np_session *session, const struct np_event *even
 		tell_accepted(session);
 }
 
-static void tell_ranks(struct np_session *session, enum np_message_type type, int64_t step)
+static void cancel_window(struct np_session *session, int32_t number)
 {
-	struct np_message message;
+	struct np_message cancel;
 
-	np_message_init(&message, type, session->job->rank);
-	message.step = step;
-	np_channel_tell(&session->channel, &message);
+	session->control.wanted = 0;
+	np_message_init(&cancel, NP_MSG_CANCEL, session->job->rank);
+	name_window(session->job, number, cancel.text, sizeof(cancel.text));
+	np_channel_tell(&session->channel, &cancel);
 }
 
 static void halt(struct np_session *session, const struct np_event *event)
 {
 	struct np_job *job = session->job;
+	struct np_message stop;
 
 	/* What ends because of its size is no failure. */
 	for (size_t i = 0; i < job->records.count && event->value; i++)
 		job->records.item[i].limited |= np_record_is_open(&job->records.item[i]);
-	tell_ranks(session, NP_MSG_STOP, event->step);
+	np_message_init(&stop, NP_MSG_STOP, job->rank);
+	stop.step = event->step;
+	np_channel_tell(&session->channel, &stop);
 }
 
 void np_control_hear(struct np_session *session, const struct np_event *event)
@@ -110,8 +118,7 @@ void np_control_hear(struct np_session *session, const struct np_event *event)
 		start_window(session, event);
 		break;
 	case NP_EVENT_CANCEL:
-		session->control.wanted = 0;
-		tell_ranks(session, NP_MSG_CANCEL, NP_UNKNOWN);
+		cancel_window(session, event->window);
 		break;
 	case NP_EVENT_HALT:
 		halt(session, event);
@@ -163,10 +170,12 @@ static void take_answer(struct np_session *session, const struct np_message *mes
 	np_session_tell_first(session, &event);
 }
 
-static void tell_bytes(struct np_session *session, int64_t steps)
+static void tell_bytes(struct np_session *session, const struct np_message *message)
 {
 	const struct np_job *job = session->job;
-	struct np_event event = { .type = NP_EVENT_BYTES, .rank = job->rank, .step = steps };
+	struct np_event event = { .type = NP_EVENT_BYTES,
+				  .rank = job->rank,
+				  .step = message->step >= 1 ? message->value / message->step : 0 };
 
 	for (size_t i = 0; i < job->records.count; i++)
 		event.value = np_plus(event.value, job->records.item[i].bytes == NP_UNKNOWN
@@ -189,7 +198,7 @@ void np_control_hear_application(struct np_session *session, const struct np_rec
 		take_answer(session, message);
 		break;
 	case NP_MSG_BYTES:
-		tell_bytes(session, message->step);
+		tell_bytes(session, message);
 		break;
 	default:
 		break;

@@ -171,7 +171,8 @@ static void all_told(struct np_session *session)
 
 static void cancel(struct np_session *session)
 {
-	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_CANCEL });
+	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_CANCEL,
+							 .window = session->control.windows + 1 });
 }
 
 static void started(struct np_session *session)
@@ -269,14 +270,14 @@ static void say_rate(struct np_session *session, const struct np_event *event)
 	const struct np_job *job = session->job;
 	int64_t steps = job->plan.step_end - job->plan.step_start;
 
-	if (control->rate_said || event->step < 1 || event->value <= 0)
+	if (control->rate_said || event->step < 1)
 		return;
 	control->rate_said = true;
-	np_text_bytes(&text, event->value / event->step);
+	np_text_bytes(&text, event->step);
 	np_buf_add(&text, " of raw data so far");
 	if (job->chosen && job->plan.step_end >= 0 && !job->plan.dynamic && control->windows == 1) {
 		np_buf_add(&text, "; the window will take at least ");
-		np_text_bytes(&text, event->value / event->step * steps * np_job_chosen(job));
+		np_text_bytes(&text, event->step * steps * np_job_chosen(job));
 	}
 	np_job_say(job, "a step of rank %d takes %s", event->rank, text.text ? text.text : "?");
 }

@@ -61,7 +61,7 @@ enum np_event_type {
 	NP_EVENT_CLOSED,     /* to rank 0: my window closed */
 	NP_EVENT_CLOCK,      /* from rank 0 to the first rank of a host: answer stamps now */
 	NP_EVENT_LOST,       /* from the back-end: the connection to `rank` is no more */
-	NP_EVENT_BYTES, /* to rank 0: value: bytes of my open window; step: after so many steps */
+	NP_EVENT_BYTES, /* to rank 0: value: all bytes so far; step: bytes of a step, 0: unknown */
 	NP_EVENT_USER,  /* to rank 0: I got SIGUSR2 */
 	/* Windows on request (control.h); `window` is their number. */
 	NP_EVENT_ASK,      /* from rank 0: where are you? window: number of the question */

@@ -92,10 +92,27 @@ static void put_rank(struct np_jsonout *out, const struct np_job *job,
 	np_jsonout_end(out);
 }
 
-/* The window of a rank with this place in its list, or NULL. */
-static const struct np_record_window *window_of(const struct np_record *record, uint32_t index)
+/* The window of a rank with this number, or NULL. */
+static const struct np_record_window *window_of(const struct np_record *record, int32_t number)
 {
-	return index < record->window_count ? &record->windows[index] : NULL;
+	for (uint32_t i = 0; i < record->window_count; i++) {
+		if (record->windows[i].number == number)
+			return &record->windows[i];
+	}
+	return NULL;
+}
+
+static int32_t last_number(const struct np_job *job, const struct np_record *records)
+{
+	int32_t last = 0;
+
+	for (int rank = 0; rank < job->ranks; rank++) {
+		for (uint32_t i = 0; i < records[rank].window_count; i++) {
+			if (records[rank].windows[i].number > last)
+				last = records[rank].windows[i].number;
+		}
+	}
+	return last;
 }
 
 static bool is_same_window(const struct np_record *a, const struct np_record_window *one,
@@ -146,14 +163,16 @@ static void put_window(struct np_jsonout *out, const struct np_job *job,
 	np_jsonout_end(out);
 }
 
-/* Those of one number adjoin. Ranks that were cut short have one of their own. */
+/* In the order of their numbers. Ranks that were cut short have one of their own. */
 static void put_windows(struct np_jsonout *out, const struct np_job *job,
 			const struct np_record *records)
 {
+	int32_t last = last_number(job, records);
+
 	np_jsonout_array(out, "windows");
-	for (uint32_t index = 0; index < NP_RECORD_WINDOWS; index++) {
+	for (int32_t number = 1; number <= last; number++) {
 		for (int rank = 0; rank < job->ranks; rank++) {
-			const struct np_record_window *window = window_of(&records[rank], index);
+			const struct np_record_window *window = window_of(&records[rank], number);
 			bool listed = !window;
 
 			for (int before = 0; before < rank && !listed; before++)

@@ -207,6 +207,7 @@ struct effects {
 	np_ns by_count;
 	np_ns by_speed;
 	np_ns by_mix;
+	bool removed; /* kernels of some shape went away */
 };
 
 static struct effects sum_effects(const struct comparison *comparison, size_t leaf)
@@ -223,6 +224,8 @@ static struct effects sum_effects(const struct comparison *comparison, size_t le
 		sum.by_count += kernel->count_effect;
 		sum.by_speed += kernel->speed_effect;
 		sum.by_mix += kernel->mix_effect;
+		sum.removed =
+			sum.removed || (kernel->count[CMP_BASE] > 0 && kernel->count[CMP_NEW] <= 0);
 	}
 	return sum;
 }
@@ -239,6 +242,11 @@ static void tell_kernels(const struct comparison *comparison, size_t index, stru
 	np_buf_printf(text, "%s (%s) ", type ? type : "kernels", cmp_class_title(leaf->class));
 	put_signed(text, leaf->change.delta);
 	put_percent(text, (double)leaf->change.ns[CMP_BASE], (double)leaf->change.ns[CMP_NEW]);
+	/* Shapes that only came are more kernels; the others stayed what they were. */
+	if (shapes > 0 && !sum.removed && sum.count[CMP_NEW] > sum.count[CMP_BASE]) {
+		count += shapes;
+		shapes = 0;
+	}
 	if (count >= speed && count >= shapes && count > 0)
 		np_buf_printf(text, ": %.4g instead of %.4g kernels per step", sum.count[CMP_NEW],
 			      sum.count[CMP_BASE]);

@@ -33,9 +33,18 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash * UINT64_C(0xff51afd7ed558ccd);
 }
 
-static uint64_t hash_text(const char *text)
+/* "hcom_allReduce": type and name begin with it, and Level0 has names only. */
+static uint64_t hash_op(const struct np_run *run, const struct np_comm_op *op)
 {
-	return text ? np_group_hash(text, strlen(text)) : 0;
+	const char *name = np_run_text(run, op->name);
+	const char *text = name ? name : np_run_text(run, op->type);
+	size_t length = 0;
+
+	if (!text)
+		return 0;
+	length = strncmp(text, "hcom_", strlen("hcom_")) == 0 ? strlen("hcom_") : 0;
+	length += strcspn(text + length, "_");
+	return np_group_hash(text, length);
 }
 
 /* The operators of the first rank that has any, in one step: types and sizes in order. */
@@ -56,7 +65,7 @@ static uint64_t fingerprint_of(const struct np_analysis *analysis, uint64_t hash
 			step = step == NP_NO_STEP ? op->step : step;
 			if (op->step != step)
 				break;
-			print = mix(print, hash_text(np_run_text(run, op->type)));
+			print = mix(print, hash_op(run, op));
 			if (sizes)
 				print = mix(print, (uint64_t)op->bytes);
 		}

@@ -398,6 +398,10 @@ void capture_note_oddities(struct capture *capture)
 	struct np_notes *notes = &capture->rank->notes;
 	int32_t id = capture->rank->id;
 
+	if (capture->too_long)
+		np_note_add(&capture->rank->notes, NP_NOTE_WARNING, capture->rank->id,
+			    capture->path, "partition",
+			    "a step lasts over a day by these times: it is not divided");
 	if (capture->impossible_times)
 		np_note_add(notes, NP_NOTE_WARNING, id, capture->path, "tasks",
 			    "%zu tasks or operators with impossible times were left out",

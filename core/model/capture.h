@@ -114,6 +114,7 @@ struct capture {
 
 	/* Oddities, told once at the end. */
 	size_t impossible_times;
+	bool too_long; /* a step lasts over a day: it is not divided */
 	size_t ops_outside;
 	size_t ops_without_device;
 };

@@ -250,6 +250,9 @@ static int add_activity(struct capture *capture, const struct capture_cell *cell
 	return np_activity_add(&capture->rank->activity, &input, capture->err);
 }
 
+/* Steps of more than a day are made of damaged times: dividing them would only take memory. */
+#define LONGEST_DIVIDED_NS INT64_C(86400000000000)
+
 static int measure_cell(struct capture *capture, uint16_t device, uint32_t step,
 			struct cell_tasks *tasks)
 {
@@ -276,7 +279,9 @@ static int measure_cell(struct capture *capture, uint16_t device, uint32_t step,
 		return rc;
 	np_step_time_measure(&capture->rank->steps.item[step], cell->compute_union,
 			     tasks->communication, cell->receive, cell->tasks, time);
-	return add_activity(capture, cell, tasks);
+	if (time->span > LONGEST_DIVIDED_NS)
+		capture->too_long = true;
+	return capture->too_long ? NP_OK : add_activity(capture, cell, tasks);
 }
 
 static int measure_steps(struct capture *capture)
@@ -291,7 +296,9 @@ static int measure_steps(struct capture *capture)
 		for (uint32_t step = 0; step < steps && rc == NP_OK; step++)
 			rc = measure_cell(capture, (uint16_t)device, step, &tasks);
 	}
-	if (rc == NP_OK)
+	if (capture->too_long)
+		np_activity_release(&capture->rank->activity);
+	else if (rc == NP_OK)
 		rc = np_activity_finish(&capture->rank->activity, capture->err);
 	free(tasks.kernels.item);
 	free(tasks.ops.item);

@@ -23,8 +23,8 @@ static void load_one(void *context, size_t index)
 	load_gate_leave(&job->gate, source);
 }
 
-static void load_mine(struct np_run *run, const struct np_load_options *options,
-		      const size_t *mine, size_t count, struct load_outcome *outcomes)
+static void load_mine(struct np_run *run, const struct np_load_options *options, const size_t *mine,
+		      size_t count, struct load_outcome *outcomes)
 {
 	struct job job = { .run = run, .options = options, .mine = mine, .outcomes = outcomes };
 

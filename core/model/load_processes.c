@@ -11,9 +11,13 @@
  * summary, which is either the rank or why it could not be read. So one bad rank
  * costs one rank here too, and nobody waits for a message that does not come.
  */
-enum { ORDER_LOAD = 1, ORDER_END = 2 };
+enum {
+	ORDER_LOAD = 1,
+	ORDER_END = 2
+};
 
-/* --- dividing ----------------------------------------------------------------------------------- */
+/* --- dividing -----------------------------------------------------------------------------------
+ */
 
 struct by_size {
 	int64_t bytes;
@@ -53,7 +57,8 @@ int load_divide(const struct np_run *run, size_t processes, uint32_t *owner, str
 	return order && load ? NP_OK : np_fail_nomem(err, "the division of ranks");
 }
 
-/* --- the leader --------------------------------------------------------------------------------- */
+/* --- the leader ---------------------------------------------------------------------------------
+ */
 
 static int send(const struct np_comm *comm, int to, struct summary_writer *writer,
 		struct np_err *err)
@@ -200,7 +205,8 @@ int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err)
 	return rc;
 }
 
-/* --- the others --------------------------------------------------------------------------------- */
+/* --- the others ---------------------------------------------------------------------------------
+ */
 
 struct service {
 	struct np_load_options options;
@@ -307,8 +313,8 @@ static int serve_order(const struct np_comm *comm, struct summary_reader *reader
 		if (rc < 0)
 			*err = service.errors[i];
 		else
-			rc = comm->send(comm, 0, service.answers[i].item,
-					service.answers[i].count, err);
+			rc = comm->send(comm, 0, service.answers[i].item, service.answers[i].count,
+					err);
 	}
 	release_service(&service);
 	return rc;

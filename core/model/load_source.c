@@ -51,7 +51,8 @@ void load_gate_leave(struct load_gate *gate, const struct np_source_files *sourc
 	(void)pthread_mutex_unlock(&gate->lock);
 }
 
-/* --- summaries ---------------------------------------------------------------------------------- */
+/* --- summaries ----------------------------------------------------------------------------------
+ */
 
 /* The rank of a summary, or what it says of why there is none. */
 static void take_summary(struct np_summary *summary, struct load_outcome *ret)
@@ -98,9 +99,8 @@ static void load_files(const struct np_source_files *source, struct np_strtab *s
 	(void)!np_load_rank(source, strings, &ret->rank, &ret->err);
 }
 
-static void load_cached(const struct np_load_options *options,
-			const struct np_source_files *source, struct np_strtab *strings,
-			struct load_outcome *ret)
+static void load_cached(const struct np_load_options *options, const struct np_source_files *source,
+			struct np_strtab *strings, struct load_outcome *ret)
 {
 	/* Before reading: what changes meanwhile must not look fresh. */
 	struct np_summary summary = { .key = np_summary_key(source, options->program),

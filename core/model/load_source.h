@@ -37,7 +37,8 @@ struct load_outcome {
 void load_source(const struct np_load_options *options, const struct np_source_files *source,
 		 struct np_strtab *strings, struct load_outcome *ret);
 
-/* --- other processes ---------------------------------------------------------------------------- */
+/* --- other processes ----------------------------------------------------------------------------
+ */
 
 /* Which process loads which source: the largest first, each to the one that has least to do. */
 int load_divide(const struct np_run *run, size_t processes, uint32_t *owner, struct np_err *err)

@@ -14,7 +14,8 @@ void np_summary_release(struct np_summary *summary)
 	*summary = (struct np_summary){ 0 };
 }
 
-/* --- key ---------------------------------------------------------------------------------------- */
+/* --- key ----------------------------------------------------------------------------------------
+ */
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 {
@@ -58,7 +59,8 @@ uint64_t np_summary_key(const struct np_source_files *source, const char *progra
 	return hash;
 }
 
-/* --- sources and notes -------------------------------------------------------------------------- */
+/* --- sources and notes --------------------------------------------------------------------------
+ */
 
 void summary_put_source(struct summary_writer *writer, const struct np_source_files *source)
 {
@@ -115,26 +117,6 @@ void summary_get_source(struct summary_reader *reader, struct np_source_files *s
 	}
 }
 
-int np_summary_put_source(const struct np_source_files *source, struct np_bytes *ret,
-			  struct np_err *err)
-{
-	struct summary_writer writer = { .bytes = *ret };
-
-	summary_put_source(&writer, source);
-	*ret = writer.bytes;
-	return summary_written(&writer, err);
-}
-
-int np_summary_get_source(const uint8_t **at, const uint8_t *end, struct np_source_files *ret,
-			  struct np_err *err)
-{
-	struct summary_reader reader = { .at = *at, .end = end };
-
-	summary_get_source(&reader, ret);
-	*at = reader.at;
-	return summary_read(&reader, "a source", err);
-}
-
 void summary_put_notes(struct summary_writer *writer, const struct np_notes *notes)
 {
 	summary_put_number(writer, notes->lost);
@@ -172,7 +154,8 @@ void summary_get_notes(struct summary_reader *reader, struct np_notes *notes)
 	}
 }
 
-/* --- all of it ---------------------------------------------------------------------------------- */
+/* --- all of it ----------------------------------------------------------------------------------
+ */
 
 static void release_writer(struct summary_writer *writer)
 {
@@ -219,7 +202,7 @@ int np_summary_encode(const struct np_summary *summary, const struct np_strtab *
 		put_rank(&writer, summary->rank);
 	rc = summary_written(&writer, err);
 	if (rc == NP_OK)
-		rc = summary_seal(&writer.bytes, ret, err);
+		rc = np_summary_seal(writer.bytes.item, writer.bytes.count, ret, err);
 	release_writer(&writer);
 	return rc;
 }

@@ -12,7 +12,12 @@
 /* Not text, so that nobody takes it for one: the byte after the name is no UTF-8. */
 static const uint8_t magic[8] = { 'n', 'p', 's', 'u', 'm', 0xff, '\r', '\n' };
 
-enum { FORM_AT = 8, LENGTH_AT = 16, CHECKSUM_AT = 24, HEAD_BYTES = 32 };
+enum {
+	FORM_AT = 8,
+	LENGTH_AT = 16,
+	CHECKSUM_AT = 24,
+	HEAD_BYTES = 32
+};
 
 /* Far beyond any rank, and small enough to refuse a file that cannot be one. */
 #define MOST_FILE_BYTES ((off_t)1 << 32)
@@ -193,7 +198,8 @@ int summary_read(const struct summary_reader *reader, const char *name, struct n
 	return NP_OK;
 }
 
-/* --- the head ----------------------------------------------------------------------------------- */
+/* --- the head -----------------------------------------------------------------------------------
+ */
 
 static void put_fixed(uint8_t *at, uint64_t value)
 {
@@ -226,9 +232,10 @@ static uint64_t checksum(const uint8_t *bytes, size_t length)
 	return hash ^ hash >> 32;
 }
 
-int summary_seal(const struct np_bytes *payload, struct np_bytes *ret, struct np_err *err)
+int np_summary_seal(const uint8_t *payload, size_t payload_length, struct np_bytes *ret,
+		    struct np_err *err)
 {
-	size_t length = ret->count + HEAD_BYTES + payload->count;
+	size_t length = ret->count + HEAD_BYTES + payload_length;
 	uint8_t *at = realloc(ret->item, length);
 
 	if (!at)
@@ -239,10 +246,10 @@ int summary_seal(const struct np_bytes *payload, struct np_bytes *ret, struct np
 	ret->count = length;
 	memcpy(at, magic, sizeof(magic));
 	put_fixed(at + FORM_AT, NP_SUMMARY_FORM);
-	put_fixed(at + LENGTH_AT, payload->count);
-	put_fixed(at + CHECKSUM_AT, checksum(payload->item, payload->count));
-	if (payload->count > 0)
-		memcpy(at + HEAD_BYTES, payload->item, payload->count);
+	put_fixed(at + LENGTH_AT, payload_length);
+	put_fixed(at + CHECKSUM_AT, checksum(payload, payload_length));
+	if (payload_length > 0)
+		memcpy(at + HEAD_BYTES, payload, payload_length);
 	return NP_OK;
 }
 
@@ -269,7 +276,8 @@ int summary_open(const uint8_t *bytes, size_t length, const char *name, struct s
 	return NP_OK;
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files --------------------------------------------------------------------------------------
+ */
 
 static int read_all(int file, const char *path, struct np_bytes *ret, struct np_err *err)
 {

@@ -63,11 +63,9 @@ void summary_get_notes(struct summary_reader *reader, struct np_notes *notes);
 void summary_put_source(struct summary_writer *writer, const struct np_source_files *source);
 void summary_get_source(struct summary_reader *reader, struct np_source_files *source);
 
-/* Put the magic, form, length and checksum before a payload, and check them. */
-int summary_seal(const struct np_bytes *payload, struct np_bytes *ret, struct np_err *err)
-	NP_MUST_USE;
-int summary_open(const uint8_t *bytes, size_t length, const char *name,
-		 struct summary_reader *ret, struct np_err *err) NP_MUST_USE;
+/* Check magic, form, length and checksum. */
+int summary_open(const uint8_t *bytes, size_t length, const char *name, struct summary_reader *ret,
+		 struct np_err *err) NP_MUST_USE;
 
 /* Read a file as a whole, and write one under a temporary name first. */
 int summary_slurp(const char *path, struct np_bytes *ret, struct np_err *err) NP_MUST_USE;

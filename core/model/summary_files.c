@@ -55,7 +55,8 @@ int np_summary_write_file(const char *path, const struct np_summary *summary,
 	return rc < 0 ? rc : summary_spill(path, &bytes, err);
 }
 
-/* --- what belongs to no rank --------------------------------------------------------------------- */
+/* --- what belongs to no rank ---------------------------------------------------------------------
+ */
 
 /* Of a manifest the text is kept as it is, so that damage is told the same way. */
 static char *manifest_text(const struct np_run *run)
@@ -113,7 +114,7 @@ int np_summary_keep_run(const struct np_run *run, const char *directory, struct 
 	if (rc == NP_OK)
 		rc = summary_written(&writer, err);
 	if (rc == NP_OK)
-		rc = summary_seal(&writer.bytes, &bytes, err);
+		rc = np_summary_seal(writer.bytes.item, writer.bytes.count, &bytes, err);
 	if (rc == NP_OK)
 		rc = summary_spill(path, &bytes, err);
 	np_bytes_release(&writer.bytes);
@@ -167,7 +168,8 @@ static int read_run(struct np_run *run, const char *path, struct np_err *err)
 	return rc;
 }
 
-/* --- finding ------------------------------------------------------------------------------------ */
+/* --- finding ------------------------------------------------------------------------------------
+ */
 
 static bool begins(const char *name, const char *prefix)
 {

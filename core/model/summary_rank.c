@@ -48,9 +48,13 @@ struct field {
 };
 
 #define FIELD(row, name, type_, limit_) \
-	{ offsetof(struct row, name), NO_BASE, type_, limit_ }
+	{ \
+		offsetof(struct row, name), NO_BASE, type_, limit_ \
+	}
 #define AFTER(row, name, base_) \
-	{ offsetof(struct row, name), offsetof(struct row, base_), I64, TIME }
+	{ \
+		offsetof(struct row, name), offsetof(struct row, base_), I64, TIME \
+	}
 
 struct table {
 	size_t offset; /* of the vector in struct np_rank */
@@ -94,12 +98,9 @@ static void set_transfer_flags(void *row, uint8_t flags)
 }
 
 static const struct field step_fields[] = {
-	FIELD(np_step, id, TEXT, ANY),
-	FIELD(np_step, host_begin, I64, TIME),
-	FIELD(np_step, host_end, I64, TIME),
-	FIELD(np_step, begin, I64, TIME),
-	FIELD(np_step, end, I64, TIME),
-	FIELD(np_step, cut, BOOL, ANY),
+	FIELD(np_step, id, TEXT, ANY),       FIELD(np_step, host_begin, I64, TIME),
+	FIELD(np_step, host_end, I64, TIME), FIELD(np_step, begin, I64, TIME),
+	FIELD(np_step, end, I64, TIME),      FIELD(np_step, cut, BOOL, ANY),
 };
 
 static const struct field time_fields[] = {
@@ -125,20 +126,13 @@ static const struct field group_fields[] = {
 };
 
 static const struct field op_fields[] = {
-	FIELD(np_comm_op, start, I64, TIME),
-	AFTER(np_comm_op, end, start),
-	FIELD(np_comm_op, transit, I64, TIME),
-	FIELD(np_comm_op, wait, I64, TIME),
-	FIELD(np_comm_op, sync, I64, TIME),
-	FIELD(np_comm_op, transfer, I64, TIME),
-	FIELD(np_comm_op, bytes, I64, ANY),
-	FIELD(np_comm_op, name, TEXT, ANY),
-	FIELD(np_comm_op, type, TEXT, ANY),
-	FIELD(np_comm_op, group, U32, GROUP),
-	FIELD(np_comm_op, step, U32, STEP_OR_NONE),
-	FIELD(np_comm_op, device, I32, ANY),
-	FIELD(np_comm_op, data_type, U8, ANY),
-	FIELD(np_comm_op, peer, U16, ANY),
+	FIELD(np_comm_op, start, I64, TIME),        AFTER(np_comm_op, end, start),
+	FIELD(np_comm_op, transit, I64, TIME),      FIELD(np_comm_op, wait, I64, TIME),
+	FIELD(np_comm_op, sync, I64, TIME),         FIELD(np_comm_op, transfer, I64, TIME),
+	FIELD(np_comm_op, bytes, I64, ANY),         FIELD(np_comm_op, name, TEXT, ANY),
+	FIELD(np_comm_op, type, TEXT, ANY),         FIELD(np_comm_op, group, U32, GROUP),
+	FIELD(np_comm_op, step, U32, STEP_OR_NONE), FIELD(np_comm_op, device, I32, ANY),
+	FIELD(np_comm_op, data_type, U8, ANY),      FIELD(np_comm_op, peer, U16, ANY),
 };
 
 static const struct field band_fields[] = {
@@ -206,9 +200,12 @@ static const struct field expert_fields[] = {
 };
 
 static const struct field cell_fields[] = {
-	FIELD(np_activity_cell, begin, I64, TIME),       AFTER(np_activity_cell, end, begin),
-	FIELD(np_activity_cell, first_segment, U32, ANY), FIELD(np_activity_cell, segments, U32, ANY),
-	FIELD(np_activity_cell, first_exposed, U32, ANY), FIELD(np_activity_cell, exposed, U32, ANY),
+	FIELD(np_activity_cell, begin, I64, TIME),
+	AFTER(np_activity_cell, end, begin),
+	FIELD(np_activity_cell, first_segment, U32, ANY),
+	FIELD(np_activity_cell, segments, U32, ANY),
+	FIELD(np_activity_cell, first_exposed, U32, ANY),
+	FIELD(np_activity_cell, exposed, U32, ANY),
 };
 
 static const struct field segment_fields[] = {
@@ -301,7 +298,8 @@ static struct vector vector_of(const struct np_rank *rank, const struct table *t
 	return vector;
 }
 
-/* --- writing ------------------------------------------------------------------------------------ */
+/* --- writing ------------------------------------------------------------------------------------
+ */
 
 static int64_t get_i64(const char *at)
 {
@@ -411,7 +409,8 @@ void summary_put_rank(struct summary_writer *writer, const struct np_rank *rank)
 		put_members(writer, &rank->groups.item[i]);
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ------------------------------------------------------------------------------------
+ */
 
 static bool is_below(uint64_t value, size_t count, uint32_t none)
 {
@@ -574,8 +573,7 @@ static void get_table(struct summary_reader *reader, const struct table *table,
 		get_flags(reader, table, rows.item, rows.count);
 }
 
-static void get_members(struct summary_reader *reader, struct np_rank *rank,
-			struct np_group *group)
+static void get_members(struct summary_reader *reader, struct np_rank *rank, struct np_group *group)
 {
 	uint64_t count = summary_get_number(reader);
 	int64_t before = 0;
@@ -605,7 +603,8 @@ static void get_members(struct summary_reader *reader, struct np_rank *rank,
 	}
 }
 
-/* --- does it hold together? ---------------------------------------------------------------------- */
+/* --- does it hold together? ----------------------------------------------------------------------
+ */
 
 static bool ops_are_sorted(const struct np_rank *rank)
 {

@@ -16,7 +16,10 @@
 #define SHORTEST_NAP_NS 20000
 #define LONGEST_NAP_NS  2000000
 
-enum { TAG_LENGTH = 1, TAG_BYTES = 2 };
+enum {
+	TAG_LENGTH = 1,
+	TAG_BYTES = 2
+};
 
 struct mpi_comm {
 	struct np_comm comm;

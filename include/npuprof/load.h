@@ -34,7 +34,8 @@ struct np_load_options {
 int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)
 	NP_MUST_USE;
 
-/* --- other processes ---------------------------------------------------------------------------- */
+/* --- other processes ----------------------------------------------------------------------------
+ */
 
 /*
  * What a process does that does not lead: load ranks for the one that does
@@ -45,7 +46,8 @@ int np_load_serve(const struct np_comm *comm, int *ret_status, struct np_err *er
 /* The leader has finished: let the others end with its status. */
 int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err) NP_MUST_USE;
 
-/* --- parts -------------------------------------------------------------------------------------- */
+/* --- parts --------------------------------------------------------------------------------------
+ */
 
 /* Load one rank; fills `ret` or fails with what makes it unusable. */
 int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,

@@ -54,8 +54,8 @@ struct np_source_files {
 	NP_VEC(char *) more_traces; /* further slices of a trace that msprof cut up */
 	char *host;                 /* where the metadata names it, else NULL */
 	int32_t device;             /* likewise, else -1 */
-	int64_t stamp; /* from the directory's name, else the newest change of its files */
-	int64_t bytes; /* size of the input files */
+	int64_t stamp;        /* from the directory's name, else the newest change of its files */
+	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
 };

@@ -66,15 +66,12 @@ int np_summary_decode(const uint8_t *bytes, size_t length, const char *name,
 		      struct np_strtab *strings, struct np_summary *ret, struct np_err *err)
 	NP_MUST_USE;
 
-/* --- orders to other processes ------------------------------------------------------------------ */
+/* Append magic, form, length and checksum, and then a payload: what np_summary_decode() opens. */
+int np_summary_seal(const uint8_t *payload, size_t length, struct np_bytes *ret, struct np_err *err)
+	NP_MUST_USE;
 
-/* Append a source alone, and read it again from `at`, which moves behind it. */
-int np_summary_put_source(const struct np_source_files *source, struct np_bytes *ret,
-			  struct np_err *err) NP_MUST_USE;
-int np_summary_get_source(const uint8_t **at, const uint8_t *end, struct np_source_files *ret,
-			  struct np_err *err) NP_MUST_USE;
-
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files --------------------------------------------------------------------------------------
+ */
 
 /* Where the summary of a source is kept below `directory`; freed by the caller. */
 char *np_summary_path(const char *directory, const struct np_source_files *source);

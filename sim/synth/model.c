@@ -101,6 +101,9 @@ const struct syn_kernel_model syn_kernel_models[SYN_K_COUNT] = {
 	{ "aclnnRmsNormGrad_RmsNormGrad_RmsNormGrad", "RmsNormGrad", "aclnnRmsNormGrad",
 	  "npu::npu_rms_norm_backward", SYN_VECTOR, 30000, false, false, "\"4096,1,1024;4096,1,1024;4096,1,1;1024\"",
 	  "\"4096,1,1024;1024\"", "DT_BF16;DT_BF16;FLOAT;DT_BF16" },
+
+	[SYN_K_RESHAPED] = { "aclnnMatmul_MatMulV3Common_MatMulV3", "MatMulV3", "aclnnMatmul", "aten::matmul", SYN_CUBE,
+			     150000, true, false, "\"8192,1024;3072,1024\"", "\"8192,3072\"", BF3 },
 };
 /* clang-format on */
 

@@ -66,7 +66,10 @@ enum syn_kernel_id {
 	SYN_K_FORWARDS = 12,
 	SYN_K_BACKWARD = SYN_K_FORWARD + SYN_K_FORWARDS,
 	SYN_K_BACKWARDS = 16,
-	SYN_K_COUNT = SYN_K_BACKWARD + SYN_K_BACKWARDS,
+	SYN_K_RESHAPED =
+		SYN_K_BACKWARD + SYN_K_BACKWARDS, /* planted: instead of SYN_K_PROJECTION */
+	SYN_K_COUNT,
+	SYN_K_PROJECTION = SYN_K_FORWARD + 1,
 };
 
 /* Kernel `index` of the `count` that make up a layer in one direction. */

@@ -155,6 +155,27 @@ static int parse_clock(const char *text, struct syn_plant *plant, struct np_err 
 	return check_end(plant, good, text, err);
 }
 
+/* TYPE:F; the type is what stands before the colon. */
+static int parse_type_factor(const char *text, struct syn_plant *plant, struct np_err *err)
+{
+	const char *colon = strchr(text, ':');
+	bool good = colon && colon > text;
+
+	if (good) {
+		text = colon + 1;
+		good = take_real(&text, &plant->factor) && plant->factor > 0.0;
+	}
+	return check_end(plant, good, text, err);
+}
+
+static double named_kernels(const struct syn_plant *plant, const char *type)
+{
+	size_t length = strcspn(plant->argument, ":");
+
+	return strlen(type) == length && strncmp(type, plant->argument, length) == 0 ? plant->factor
+										     : 1.0;
+}
+
 static double rank_kernels(const struct syn_plant *plant, const struct syn_config *config,
 			   const struct syn_place *place, int64_t step)
 {
@@ -273,6 +294,22 @@ const struct syn_plant_kind syn_plant_kinds[] = {
 	  .help = "the capture of rank R ends after that share of its length",
 	  .parse = parse_rank_share,
 	  .scalar = SYN_TRUNCATE },
+	{ .name = "slow-type",
+	  .syntax = "TYPE:FACTOR",
+	  .help = "kernels of this operator type take FACTOR times as long",
+	  .parse = parse_type_factor,
+	  .type_factor = named_kernels },
+	{ .name = "extra-casts",
+	  .syntax = "N",
+	  .help = "N more Cast kernels before each layer of the forward pass",
+	  .parse = parse_amount,
+	  .scalar = SYN_EXTRA_CASTS },
+	{ .name = "reshape",
+	  .syntax = "FACTOR",
+	  .help = "the first projection of each layer has another shape and takes FACTOR times as "
+		  "long",
+	  .parse = parse_amount,
+	  .scalar = SYN_RESHAPE },
 	{ .name = "leak",
 	  .syntax = "R:BYTES",
 	  .help = "rank R never gives BYTES back in each step (needs --memory)",
@@ -332,6 +369,19 @@ double syn_kernel_factor(const struct syn_config *config, const struct syn_place
 
 		if (plant->kind->kernel_factor)
 			factor *= plant->kind->kernel_factor(plant, config, place, step);
+	}
+	return factor;
+}
+
+double syn_type_factor(const struct syn_config *config, const char *type)
+{
+	double factor = 1.0;
+
+	for (size_t i = 0; i < config->plants.count; i++) {
+		const struct syn_plant *plant = &config->plants.item[i];
+
+		if (plant->kind->type_factor)
+			factor *= plant->kind->type_factor(plant, type);
 	}
 	return factor;
 }

@@ -23,6 +23,8 @@ enum syn_scalar {
 	SYN_SHIFT,       /* added to the ordinals in operator names */
 	SYN_TRUNCATE,    /* share of the capture that is written */
 	SYN_LEAK,        /* bytes never given back, per step */
+	SYN_EXTRA_CASTS, /* casts before each layer of the forward pass */
+	SYN_RESHAPE,     /* factor on the first projection, which gets another shape */
 };
 
 struct syn_plant_kind {
@@ -33,6 +35,7 @@ struct syn_plant_kind {
 
 	double (*kernel_factor)(const struct syn_plant *plant, const struct syn_config *config,
 				const struct syn_place *place, int64_t step);
+	double (*type_factor)(const struct syn_plant *plant, const char *type);
 	double (*link_factor)(const struct syn_plant *plant, int32_t src, int32_t dst);
 	np_ns (*host_delay)(const struct syn_plant *plant, int32_t rank);
 	bool (*clock_applies)(const struct syn_plant *plant, const struct syn_place *place);
@@ -52,6 +55,9 @@ int syn_plants_check(const struct syn_config *config, struct np_err *err) NP_MUS
 /* How many times longer the kernels of a rank take in a step. */
 double syn_kernel_factor(const struct syn_config *config, const struct syn_place *place,
 			 int64_t step);
+
+/* How many times longer kernels of an operator type take, on all ranks. */
+double syn_type_factor(const struct syn_config *config, const char *type);
 
 /* How many times longer a transfer that `src` carries out with `dst` takes. */
 double syn_link_factor(const struct syn_config *config, int32_t src, int32_t dst);

@@ -122,13 +122,16 @@ uint32_t syn_build_kernel(struct syn_build *build, uint16_t model, int32_t token
 {
 	struct syn_key key = { build->config->seed, SYN_FOR_KERNEL, (uint64_t)build->place.rank,
 			       (uint64_t)build->step, build->kernels };
-	double time = base_time(build, &syn_kernel_models[model], tokens) * build->work;
+	double time = base_time(build, &syn_kernel_models[model], tokens) * build->work *
+		      syn_type_factor(build->config, syn_kernel_models[model].type);
 	uint32_t index;
 	struct syn_item *item = add_compute(build, SYN_KERNEL, &index);
 
 	if (!item)
 		return index;
 	build->kernels++;
+	if (model == SYN_K_RESHAPED)
+		time *= syn_scalar(build->config, SYN_RESHAPE, -1, 1.0);
 	time *= exp(KERNEL_SIGMA * build->config->noise * syn_normal(&key));
 	item->model = model;
 	item->tokens = tokens;

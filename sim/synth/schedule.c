@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "build.h"
+#include "plants.h"
 
 /*
  * The training step of every schedule: data, tensor, context, expert and
@@ -92,10 +93,30 @@ static void expert_half(struct syn_build *build, int64_t kernels)
 	syn_build_kernel(build, backward ? SYN_K_GATE : SYN_K_UNPERMUTE, 0);
 }
 
+/* Planted casts repeat draws of the kernels behind them, which so stay the same. */
+static void extra_casts(struct syn_build *build)
+{
+	double casts = syn_scalar(build->config, SYN_EXTRA_CASTS, -1, 0.0);
+	uint32_t kernels = build->kernels;
+
+	for (double i = 0; i < casts; i++)
+		syn_build_kernel(build, SYN_K_CAST, 0);
+	build->kernels = kernels;
+}
+
 static void dense_kernels(struct syn_build *build, int64_t from, int64_t to, int64_t count)
 {
-	for (int64_t i = from; i < to; i++)
-		syn_build_kernel(build, syn_layer_kernel(build->pass, i, count), 0);
+	bool reshape = syn_scalar(build->config, SYN_RESHAPE, -1, 0.0) > 0.0;
+
+	if (from == 0 && build->pass == SYN_PASS_FORWARD)
+		extra_casts(build);
+	for (int64_t i = from; i < to; i++) {
+		uint16_t model = syn_layer_kernel(build->pass, i, count);
+
+		if (reshape && model == SYN_K_PROJECTION)
+			model = SYN_K_RESHAPED;
+		syn_build_kernel(build, model, 0);
+	}
 }
 
 /* In the whole model. */

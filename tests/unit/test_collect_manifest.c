@@ -43,7 +43,7 @@ static void a_complete_profile_has_nothing_wrong_with_it(void **state)
 
 	(void)state;
 	profiled(&record, 1);
-	np_record_conclude(&record, 2, 4);
+	np_record_conclude(&record, 2, 4, false);
 	assert_string_equal(record.failure, "");
 	assert_string_equal(np_record_state(&record), "raw");
 	assert_int_equal(record.first_step, 2);
@@ -56,7 +56,7 @@ static void expect_conclusion(const struct np_record *given, const char *text, c
 {
 	struct np_record record = *given;
 
-	np_record_conclude(&record, 5, 8);
+	np_record_conclude(&record, 5, 8, false);
 	if (!strstr(record.failure, text))
 		fail_msg("'%s' does not say '%s'", record.failure, text);
 	assert_string_equal(np_record_state(&record), rank);

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 repetitions=${1:-5}
 inputs=build/bench
 tools/build.sh release build/release/bench-build.log
-ninja -C build/release npuprof-bench-scan npuprof-bench-align >/dev/null
+ninja -C build/release npuprof-bench-scan npuprof-bench-align npuprof-bench-replay >/dev/null
 PATH=$PWD/build/release:$PATH
 
 # input <name> <synth options>...: make it unless it is there
@@ -85,3 +85,7 @@ npuprof-bench-scan -n 11 "${dbs[0]}" | grep -E 'median|all'
 echo
 echo 'matching, clocks and waits in memory'
 npuprof-bench-align | tail -n 4
+
+echo
+echo 'the replay in memory'
+npuprof-bench-replay

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * How fast a run is replayed:
+ *
+ *	npuprof-bench-replay [-r ranks] [-o operators] [-j threads] [-n worlds]
+ *
+ * Of the ranks only operators are known, so that each stands still for each of
+ * them: the most that a replay can have to do. Printed are seconds and megabytes
+ * to build the replay, of one untouched world, and of many worlds, in each of
+ * which another rank is faster.
+ */
+#include "bench_run.h"
+
+#include "npuprof/clock.h"
+#include "npuprof/replay.h"
+#include "npuprof/workers.h"
+
+struct worlds {
+	const struct np_replay *replay;
+	np_ns *steps;
+};
+
+static void run_world(void *context, size_t index)
+{
+	struct worlds *worlds = context;
+	size_t cells = worlds->replay->cells.count;
+	size_t ranks = worlds->replay->align->run->sources.count;
+	float(*work)[NP_WORK_KINDS] = malloc((cells + 1) * sizeof(*work));
+	struct np_replay_result result;
+	struct np_err err = NP_ERR_INIT;
+
+	if (!work)
+		die("out of memory");
+	for (size_t i = 0; i < cells; i++) {
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			work[i][kind] = worlds->replay->cells.item[i].rank == index % ranks ? 0.5F
+											   : 1.0F;
+	}
+	if (np_replay_run(worlds->replay,
+			  &(struct np_world){ .work = (const float(*)[NP_WORK_KINDS])work }, &result,
+			  &err) < 0)
+		die(err.text);
+	worlds->steps[index] = result.step;
+	free(work);
+}
+
+/* Seconds by the clock and of processors since the last call. */
+static void print_lap(const char *what)
+{
+	static double last;
+	static double busy;
+	double time = now(CLOCK_MONOTONIC);
+	double used = now(CLOCK_PROCESS_CPUTIME_ID);
+
+	if (last > 0)
+		(void)printf("%s: %.3f s (%.3f s of processors), %.0f MB resident\n", what,
+			     time - last, used - busy, resident());
+	last = time;
+	busy = used;
+}
+
+static void run_worlds(const struct np_replay *replay, const struct options *options)
+{
+	struct worlds worlds = { .replay = replay };
+	struct np_workers workers = { .threads = options->threads };
+	struct np_replay_result result;
+	struct np_err err = NP_ERR_INIT;
+	char what[64];
+
+	worlds.steps = calloc(options->repetitions + 1, sizeof(*worlds.steps));
+	if (!worlds.steps)
+		die("out of memory");
+	if (np_replay_run(replay, NULL, &result, &err) < 0)
+		die(err.text);
+	print_lap("one world");
+	(void)printf("%zu marks; observed %lld ns, replayed %lld ns, %zu forced\n",
+		     replay->marks.count, (long long)replay->observed, (long long)result.total,
+		     result.forced);
+	np_workers_run(&workers, options->repetitions, run_world, &worlds);
+	(void)snprintf(what, sizeof(what), "%zu worlds on %zu threads", options->repetitions,
+		       options->threads);
+	print_lap(what);
+	free(worlds.steps);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = parse_options(argc, argv, 100);
+	struct np_run *run = make_run(&options);
+	struct np_align *align = NULL;
+	struct np_clock *clock = NULL;
+	struct np_cluster *cluster = NULL;
+	struct np_replay *replay = NULL;
+	struct np_err err = NP_ERR_INIT;
+	double before;
+
+	if (np_cluster_build(run, &cluster, &err) < 0 ||
+	    np_align_build(run, options.threads, &align, &err) < 0 ||
+	    np_clock_build(align, NULL, &clock, &err) < 0)
+		die(err.text);
+	before = resident();
+	(void)printf("the run: %zu ranks x %zu operators, matched, %.0f MB\n", options.ranks,
+		     options.ops, before);
+	print_lap("");
+	if (np_replay_build(cluster, align, clock, &replay, &err) < 0)
+		die(err.text);
+	print_lap("build");
+	run_worlds(replay, &options);
+	(void)printf("peak %.0f MB, %.0f MB of it for the replay\n", peak(), peak() - before);
+	np_replay_free(replay);
+	np_clock_free(clock);
+	np_align_free(align);
+	np_cluster_free(cluster);
+	np_run_free(run);
+	return 0;
+}
