@@ -170,15 +170,47 @@ static int read_number(const char *name, const char *text, double *ret, struct n
 	return NP_OK;
 }
 
-/* One side after the other: each uses all threads. */
-static int load(const struct compare_options *options, enum cmp_which which,
-		struct np_analysis **ret, struct np_err *err)
+/* Both sides are loaded at once, with half of the threads each. */
+struct loading {
+	const struct compare_options *options;
+	struct np_analysis *analysis[CMP_SIDES];
+	struct np_err err[CMP_SIDES];
+};
+
+static void load_side(void *context, size_t which)
 {
+	struct loading *loading = context;
+	const struct compare_options *options = loading->options;
 	struct np_common common = options->common;
+	size_t threads = common.jobs ? (size_t)common.jobs : np_processors();
 
 	common.steps = which == CMP_BASE ? options->base_steps : options->new_steps;
 	common.ranks = options->ranks;
-	return inputs_load(options->inputs.item[which], &common, ret, err);
+	common.jobs = threads > 1 ? (int64_t)(threads + 1) / 2 : 1;
+	/* One line of progress is enough. */
+	common.quiet = common.quiet || which != CMP_BASE;
+	(void)!inputs_load(options->inputs.item[which], &common, &loading->analysis[which],
+			   &loading->err[which]);
+}
+
+static int load(const struct compare_options *options, struct np_analysis *ret[CMP_SIDES],
+		struct np_err *err)
+{
+	struct loading loading = { .options = options, .err = { NP_ERR_INIT, NP_ERR_INIT } };
+	const struct np_workers workers = { .threads = options->common.jobs == 1 ? 1 : 2 };
+
+	np_workers_run(&workers, CMP_SIDES, load_side, &loading);
+	for (int i = 0; i < CMP_SIDES; i++) {
+		if (loading.err[i].code == NP_OK)
+			continue;
+		*err = loading.err[i];
+		np_analysis_free(loading.analysis[CMP_BASE]);
+		np_analysis_free(loading.analysis[CMP_NEW]);
+		return err->code;
+	}
+	ret[CMP_BASE] = loading.analysis[CMP_BASE];
+	ret[CMP_NEW] = loading.analysis[CMP_NEW];
+	return NP_OK;
 }
 
 static int compare(const struct compare_options *options, const struct np_workers *workers,
@@ -188,8 +220,7 @@ static int compare(const struct compare_options *options, const struct np_worker
 				   .steps = { options->base_steps.set, options->new_steps.set },
 				   .no_stats = options->no_stats,
 				   .workers = workers };
-	struct np_analysis *base = NULL;
-	struct np_analysis *new_ = NULL;
+	struct np_analysis *sides[CMP_SIDES];
 	int rc = read_number("min-ms", options->min_ms, &how.min_ns, err);
 
 	if (rc == NP_OK)
@@ -197,14 +228,8 @@ static int compare(const struct compare_options *options, const struct np_worker
 	how.min_ns *= 1e6;
 	how.min_share /= 100;
 	if (rc == NP_OK)
-		rc = load(options, CMP_BASE, &base, err);
-	if (rc == NP_OK)
-		rc = load(options, CMP_NEW, &new_, err);
-	if (rc < 0) {
-		np_analysis_free(base);
-		return rc;
-	}
-	return comparison_build(base, new_, &how, ret, err);
+		rc = load(options, sides, err);
+	return rc < 0 ? rc : comparison_build(sides[CMP_BASE], sides[CMP_NEW], &how, ret, err);
 }
 
 /* --- printing -------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define BAR_WIDTH    24
+#define BAR_WIDTH    16
 #define MOST_CAUSES  5
 #define MOST_NOTES   6
 #define MOST_CHANGES 5
@@ -166,7 +166,7 @@ static int put_waterfall(struct section *section, const struct report *report, s
 		{ "verdict", NP_LEFT, false },
 	};
 	const struct comparison *comparison = report->comparison;
-	np_ns most = 0;
+	np_ns most = llabs(comparison->step.delta);
 	np_ns rest[CMP_SIDES] = { 0, 0 };
 	size_t shown =
 		comparison->leaves.count < report->top ? comparison->leaves.count : report->top;
@@ -175,9 +175,9 @@ static int put_waterfall(struct section *section, const struct report *report, s
 	if (!section->grid)
 		return np_fail_nomem(err, "the screen");
 	for (size_t i = 0; i < comparison->leaves.count; i++) {
-		np_ns delta = comparison->leaves.item[i].change.delta;
+		np_ns size = llabs(comparison->leaves.item[i].change.delta);
 
-		most = (delta < 0 ? -delta : delta) > most ? (delta < 0 ? -delta : delta) : most;
+		most = size > most ? size : most;
 	}
 	for (size_t i = 0; i < comparison->leaves.count; i++) {
 		const struct cmp_leaf *leaf = &comparison->leaves.item[i];

@@ -9,7 +9,8 @@ void np_replay_free(struct np_replay *replay)
 	np_vec_release(&replay->marks);
 	free(replay->ranks);
 	free(replay->ops);
-	free(replay->instance_of);
+	free(replay->rules);
+	replay_rooms_free(replay->rooms);
 	free(replay);
 }
 
@@ -30,11 +31,11 @@ static void see_ops(struct np_replay *replay, const struct np_clock *clock)
 			const struct np_comm_op *op = np_align_op(align, slot);
 			uint32_t rank = align->members[slot].rank;
 
-			replay->instance_of[slot] = i;
 			replay->ops[slot] = (struct np_replay_op){
 				.start = np_clock_time(clock, rank, op->start),
 				.end = np_clock_time(clock, rank, op->end),
 				.behind = NO_SLOT,
+				.instance = i,
 			};
 		}
 	}
@@ -51,7 +52,8 @@ static int add_mark(struct np_replay *replay, const struct draft *draft, np_ns w
 		mark = np_vec_add(&replay->marks, err);
 		if (!mark)
 			return NP_E_NOMEM;
-		*mark = (struct np_replay_mark){ .cell = draft->cell, .kind = MARK_WORK };
+		*mark = (struct np_replay_mark){ .cell = draft->cell & 0x3fffffff,
+						 .kind = MARK_WORK };
 		more = false;
 		for (int i = 0; i < NP_WORK_KINDS; i++) {
 			np_ns part = work[i] > UINT32_MAX ? UINT32_MAX : work[i];
@@ -61,15 +63,18 @@ static int add_mark(struct np_replay *replay, const struct draft *draft, np_ns w
 			more |= work[i] > 0;
 		}
 	} while (more);
-	mark->kind = draft->kind;
+	mark->kind = draft->kind & 3;
 	mark->slot = draft->slot;
+	if (draft->slot != NO_SLOT)
+		mark->instance = replay->ops[draft->slot].instance;
 	return NP_OK;
 }
 
 static int keep_rank(struct np_replay *replay, uint32_t rank, const drafts *marks,
 		     struct np_err *err)
 {
-	np_ns done[NP_WORK_KINDS] = { 0 };
+	np_ns done[NP_WORK_OTHER] = { 0 };
+	np_ns place = 0;
 	int rc = NP_OK;
 
 	replay->ranks[rank].first_mark = (uint32_t)replay->marks.count;
@@ -77,8 +82,11 @@ static int keep_rank(struct np_replay *replay, uint32_t rank, const drafts *mark
 		const struct draft *draft = &marks->item[i];
 		np_ns work[NP_WORK_KINDS];
 
-		for (int kind = 0; kind < NP_WORK_KINDS; kind++) {
+		work[NP_WORK_OTHER] = draft->place - place;
+		place = draft->place;
+		for (int kind = 0; kind < NP_WORK_OTHER; kind++) {
 			work[kind] = draft->at[kind] - done[kind];
+			work[NP_WORK_OTHER] -= work[kind];
 			done[kind] = draft->at[kind];
 		}
 		rc = add_mark(replay, draft, work, err);
@@ -108,8 +116,23 @@ static int draft_all(struct np_replay *replay, const struct np_clock *clock, dra
 		first = rank->begin < first ? rank->begin : first;
 		last = rank->end > last ? rank->end : last;
 	}
+	replay->first = first == NP_NS_MAX ? 0 : first;
 	replay->observed = last > first ? last - first : 0;
 	return rc;
+}
+
+/* Marks are many: room for them once, and not twice while it grows. */
+static int make_room(struct np_replay *replay, const drafts *all, struct np_err *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < replay->align->run->sources.count; i++)
+		count += all[i].count;
+	replay->marks.item = malloc((count + 1) * sizeof(*replay->marks.item));
+	if (!replay->marks.item)
+		return np_fail_nomem(err, "the replay");
+	replay->marks.capacity = count + 1;
+	return NP_OK;
 }
 
 static int build(struct np_replay *replay, const struct np_clock *clock, struct np_err *err)
@@ -124,8 +147,14 @@ static int build(struct np_replay *replay, const struct np_clock *clock, struct 
 	}
 	if (rc == NP_OK)
 		rc = replay_advance_starts(replay, all, err);
-	for (uint32_t i = 0; i < ranks && rc == NP_OK; i++)
+	if (rc == NP_OK)
+		rc = make_room(replay, all, err);
+	for (uint32_t i = 0; i < ranks && rc == NP_OK; i++) {
 		rc = keep_rank(replay, i, &all[i], err);
+		np_vec_release(&all[i]);
+	}
+	if (rc == NP_OK)
+		replay_find_rules(replay);
 	for (size_t i = 0; all && i < ranks; i++)
 		np_vec_release(&all[i]);
 	free(all);
@@ -146,8 +175,9 @@ int np_replay_build(const struct np_cluster *cluster, const struct np_align *ali
 	replay->steps = cluster->steps.count;
 	replay->ranks = calloc(align->run->sources.count + 1, sizeof(*replay->ranks));
 	replay->ops = malloc(slots * sizeof(*replay->ops));
-	replay->instance_of = malloc(slots * sizeof(*replay->instance_of));
-	if (!replay->ranks || !replay->ops || !replay->instance_of)
+	replay->rules = calloc(slots, sizeof(*replay->rules));
+	replay->rooms = replay_rooms_new();
+	if (!replay->ranks || !replay->ops || !replay->rules || !replay->rooms)
 		return np_fail_nomem(err, "the replay");
 	rc = build(replay, clock, err);
 	if (rc == NP_OK)

@@ -24,10 +24,10 @@ static int add_mark(struct drafting *rank, enum mark_kind kind, uint32_t slot)
 				 .cell = rank->cell,
 				 .kind = kind,
 				 .order = (uint32_t)rank->marks->count };
-	for (int i = 0; i < NP_WORK_KINDS; i++) {
+	for (int i = 0; i < NP_WORK_OTHER; i++)
 		draft->at[i] = rank->done[i];
+	for (int i = 0; i < NP_WORK_KINDS; i++)
 		draft->place += rank->done[i];
-	}
 	return NP_OK;
 }
 

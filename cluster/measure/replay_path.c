@@ -45,7 +45,7 @@ static np_ns time_before(const struct walker *walker)
 	const struct np_replay_rank *own = &walker->replay->ranks[walker->rank];
 
 	return walker->next > 0 ? walker->state.mark_time[own->first_mark + walker->next - 1]
-				: own->begin;
+				: replay_begin(walker->replay, walker->rank);
 }
 
 /* The member that started last. */
@@ -89,7 +89,7 @@ static int cross(struct walker *walker, uint32_t slot, uint32_t cell)
 
 	for (;;) {
 		const struct np_instance *instance =
-			&replay->align->instances.item[replay->instance_of[slot]];
+			&replay->align->instances.item[replay->ops[slot].instance];
 		uint32_t last = waited_for(walker, instance, slot);
 		uint32_t behind = replay->ops[last].behind;
 		const struct np_replay_mark *mark;
@@ -123,17 +123,14 @@ static int step_back(struct walker *walker)
 	np_ns stood = state->mark_time[index] - time_before(walker);
 	int rc = NP_OK;
 
-	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-		stood -= replay_worked(state, mark, (enum np_work)kind);
+	stood -= replay_work(state, mark);
 	if (mark->kind == MARK_BLOCK && stood > 0) {
-		uint32_t instance = walker->replay->instance_of[mark->slot];
-
-		if (state->done[instance] && state->end[mark->slot] == state->mark_time[index] &&
+		if (state->left[mark->instance] == 0 && state->end[mark->slot] == state->mark_time[index] &&
 		    walker->start_mark[mark->slot] != UINT32_MAX)
 			return cross(walker, mark->slot, mark->cell);
 		/* It went on without what it waited for. */
 		rc = add_piece(walker, mark->cell, NP_WORK_OTHER,
-			       walker->replay->align->instances.item[instance].communicator, stood);
+			       walker->replay->align->instances.item[mark->instance].communicator, stood);
 	}
 	for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++)
 		rc = add_piece(walker, mark->cell, (enum np_work)kind, UINT32_MAX,
@@ -183,14 +180,9 @@ static int add_late_begin(struct walker *walker)
 {
 	const struct np_replay *replay = walker->replay;
 	const struct np_replay_rank *own = &replay->ranks[walker->rank];
-	np_ns first = own->begin;
 
-	for (size_t i = 0; i < replay->align->run->sources.count; i++) {
-		if (replay->ranks[i].marks > 0 && replay->ranks[i].begin < first)
-			first = replay->ranks[i].begin;
-	}
 	return add_piece(walker, replay->marks.item[own->first_mark].cell, NP_WORK_OTHER,
-			 UINT32_MAX, own->begin - first);
+			 UINT32_MAX, own->begin - replay->first);
 }
 
 static int walk(struct walker *walker)
@@ -220,7 +212,9 @@ int np_replay_path(const struct np_replay *replay, struct np_path *ret, struct n
 	walker.start_mark =
 		malloc(((size_t)replay->align->op_count + 1) * sizeof(*walker.start_mark));
 	walker.state.mark_time = calloc(replay->marks.count + 1, sizeof(*walker.state.mark_time));
-	rc = walker.start_mark && walker.state.mark_time
+	walker.state.start =
+		calloc((size_t)replay->align->op_count + 1, sizeof(*walker.state.start));
+	rc = walker.start_mark && walker.state.mark_time && walker.state.start
 		     ? replay_run(&walker.state, replay, NULL, err)
 		     : np_fail_nomem(err, "the critical path");
 	if (rc == NP_OK)

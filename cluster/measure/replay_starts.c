@@ -12,6 +12,13 @@ struct place {
 	uint32_t draft;
 };
 
+/* A start that belongs somewhere else. */
+struct move {
+	struct place place;
+	np_ns target;
+	np_ns at[NP_WORK_OTHER];
+};
+
 struct starts {
 	struct np_replay *replay;
 	drafts *all;
@@ -19,6 +26,7 @@ struct starts {
 	np_ns *cell_begin;    /* by cell: work done when it began */
 	NP_VEC(double)
 	known; /* of the communicator at hand, by instance: how far its ranks had got */
+	NP_VEC(struct move) moves;
 	struct np_err *err;
 };
 
@@ -153,20 +161,20 @@ static void fill_gaps(struct starts *starts, const struct np_align_communicator 
 	}
 }
 
-/* What a rank had done of each kind of work at a place: drafts are still in their first order. */
-static void interpolate(const drafts *marks, np_ns place, struct draft *draft)
+/* What a rank had done of each kind of work at a place. */
+static void interpolate(const drafts *marks, struct move *move)
 {
-	size_t low = 0;
-	size_t high = marks->count;
-	np_ns zero[NP_WORK_KINDS] = { 0 };
+	static const np_ns zero[NP_WORK_OTHER] = { 0 };
 	const np_ns *from = zero;
 	np_ns begin = 0;
-	np_ns left = place;
+	np_ns all;
+	size_t low = 0;
+	size_t high = marks->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (marks->item[middle].place < place)
+		if (marks->item[middle].place < move->target)
 			low = middle + 1;
 		else
 			high = middle;
@@ -175,39 +183,40 @@ static void interpolate(const drafts *marks, np_ns place, struct draft *draft)
 		from = marks->item[low - 1].at;
 		begin = marks->item[low - 1].place;
 	}
-	left -= begin;
-	for (int i = 0; i < NP_WORK_KINDS; i++) {
+	all = marks->item[low].place - begin;
+	for (int i = 0; i < NP_WORK_OTHER; i++) {
 		np_ns more = marks->item[low].at[i] - from[i];
-		np_ns all = marks->item[low].place - begin;
-		np_ns part =
-			all > 0 ? (np_ns)((double)more * (double)(place - begin) / (double)all) : 0;
 
-		/* The last kind takes what rounding leaves. */
-		part = i + 1 < NP_WORK_KINDS ? part : left;
-		draft->at[i] = from[i] + part;
-		left -= part;
+		move->at[i] = from[i];
+		if (all > 0)
+			move->at[i] += (np_ns)((double)more * (double)(move->target - begin) /
+					       (double)all);
 	}
 }
 
-static void move_start(struct starts *starts, uint32_t slot, double share,
-		       const drafts *first_order)
+/* An operator had been ready when so much of the step was done. */
+static int move_start(struct starts *starts, uint32_t slot, double share)
 {
 	const struct place *place = &starts->places[slot];
-	struct draft *draft = &starts->all[place->rank].item[place->draft];
+	const struct draft *draft = &starts->all[place->rank].item[place->draft];
 	np_ns total = cell_total(&starts->replay->cells.item[draft->cell]);
 	np_ns target = starts->cell_begin[draft->cell] + (np_ns)(share * (double)total);
+	struct move *move;
 
 	if (target >= draft->place)
-		return;
-	interpolate(&first_order[place->rank], target, draft);
-	draft->place = target;
-	draft->order = 0;
+		return NP_OK;
+	move = np_vec_add(&starts->moves, starts->err);
+	if (!move)
+		return NP_E_NOMEM;
+	*move = (struct move){ .place = *place, .target = target };
+	interpolate(&starts->all[place->rank], move);
+	return NP_OK;
 }
 
-static int advance(struct starts *starts, const struct np_align_communicator *each,
-		   const drafts *first_order)
+static int advance(struct starts *starts, const struct np_align_communicator *each)
 {
 	const struct np_instance *instances = &starts->replay->align->instances.item[each->first];
+	int rc = NP_OK;
 
 	starts->known.count = 0;
 	for (uint32_t i = 0; i < each->count; i++) {
@@ -219,16 +228,16 @@ static int advance(struct starts *starts, const struct np_align_communicator *ea
 	}
 	fill_gaps(starts, each);
 	for (uint32_t i = 0; i < each->count; i++) {
-		for (uint32_t j = 0; j < instances[i].count; j++) {
+		for (uint32_t j = 0; j < instances[i].count && rc == NP_OK; j++) {
 			uint32_t slot = instances[i].first + j;
 
 			if (starts->replay->ops[slot].behind != NO_SLOT &&
 			    !isnan(starts->known.item[i]) &&
 			    starts->places[slot].rank != UINT32_MAX)
-				move_start(starts, slot, starts->known.item[i], first_order);
+				rc = move_start(starts, slot, starts->known.item[i]);
 		}
 	}
-	return NP_OK;
+	return rc;
 }
 
 static int by_place(const void *left, const void *right)
@@ -241,38 +250,27 @@ static int by_place(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-static int copy_drafts(const drafts *from, drafts *ret, struct np_err *err)
-{
-	ret->item = malloc((from->count + 1) * sizeof(*ret->item));
-	if (!ret->item)
-		return np_fail_nomem(err, "the replay");
-	if (from->count > 0)
-		memcpy(ret->item, from->item, from->count * sizeof(*ret->item));
-	ret->count = from->count;
-	ret->capacity = from->count + 1;
-	return NP_OK;
-}
-
-/* Starts move while places are looked up by the order as it was. */
+/* Starts are moved when all places have been looked up. */
 static int advance_all(struct starts *starts)
 {
 	struct np_replay *replay = starts->replay;
-	size_t ranks = replay->align->run->sources.count;
-	drafts *first_order = calloc(ranks + 1, sizeof(*first_order));
-	int rc = first_order ? NP_OK : np_fail_nomem(starts->err, "the replay");
+	int rc = NP_OK;
 
-	for (size_t i = 0; i < ranks && rc == NP_OK; i++)
-		rc = copy_drafts(&starts->all[i], &first_order[i], starts->err);
 	for (size_t i = 0; i < replay->align->communicators.count && rc == NP_OK; i++)
-		rc = advance(starts, &replay->align->communicators.item[i], first_order);
-	for (size_t i = 0; i < ranks && rc == NP_OK; i++) {
+		rc = advance(starts, &replay->align->communicators.item[i]);
+	for (size_t i = 0; i < starts->moves.count && rc == NP_OK; i++) {
+		const struct move *move = &starts->moves.item[i];
+		struct draft *draft = &starts->all[move->place.rank].item[move->place.draft];
+
+		memcpy(draft->at, move->at, sizeof(draft->at));
+		draft->place = move->target;
+		draft->order = 0;
+	}
+	for (size_t i = 0; i < replay->align->run->sources.count && starts->moves.count > 0; i++) {
 		if (starts->all[i].count > 0)
 			qsort(starts->all[i].item, starts->all[i].count,
 			      sizeof(starts->all[i].item[0]), by_place);
 	}
-	for (size_t i = 0; first_order && i < ranks; i++)
-		np_vec_release(&first_order[i]);
-	free(first_order);
 	return rc;
 }
 
@@ -292,5 +290,6 @@ int replay_advance_starts(struct np_replay *replay, drafts *all, struct np_err *
 	free(starts.places);
 	free(starts.cell_begin);
 	np_vec_release(&starts.known);
+	np_vec_release(&starts.moves);
 	return rc;
 }

@@ -76,7 +76,9 @@ static void ask(struct np_session *session, const struct np_ctl_request *request
 static int64_t future_step(const struct np_control *control)
 {
 	int64_t second = control->fastest_rate > 0 ? (control->fastest_rate + 999) / 1000 : 0;
-	int64_t margin = second > MARGIN ? second : MARGIN;
+	/* Who stops for want of space is in a hurry. */
+	int64_t ahead = control->for_size ? (second + 4) / 5 : second;
+	int64_t margin = ahead > MARGIN ? ahead : MARGIN;
 
 	return control->fastest + (margin << control->attempt);
 }

@@ -22,8 +22,8 @@
  */
 
 /* A rank stands out by this many deviations, and by this share of the step. */
-#define OUTLIER_DEVIATIONS 6.0
-#define OUTLIER_SHARE      0.01
+#define OUTLIER_DEVIATIONS 8.0
+#define OUTLIER_SHARE      0.02
 
 static int add_cause(struct comparison *comparison, enum cmp_cause_kind kind,
 		     const struct np_buf *what, const struct np_buf *text, np_ns ns,

@@ -9,9 +9,9 @@
  * ======================
  *
  * Two lists of tokens are aligned with as few insertions and removals as possible
- * (Myers, O(ND)). What is equal at both ends is taken first; tokens that occur
- * once on each side, in the same order, are anchors between which the rest is
- * aligned, so that long sequences with many changes stay cheap. Between two
+ * (Myers, O(ND)). What is equal at both ends is taken first. In long sequences
+ * tokens that occur once on each side, in the same order, are anchors between
+ * which the rest is aligned, so that many changes stay cheap. Between two
  * anchors that are too different to align, everything is removed and inserted.
  */
 struct cmp_match {

@@ -6,6 +6,9 @@
 /* More changes than these between two anchors are no longer told apart. */
 #define MOST_CHANGES 2000
 
+/* Shorter ones are cheap enough without anchors, which may cost a match. */
+#define ANCHORS_FROM 512
+
 struct aligner {
 	const uint32_t *base;
 	const uint32_t *new_;
@@ -232,7 +235,9 @@ int cmp_align(const uint32_t *base, size_t base_count, const uint32_t *new_, siz
 		part.new_end--;
 		tail++;
 	}
-	if (rc == NP_OK && part.base < part.base_end && part.new_ < part.new_end)
+	if (rc == NP_OK && part.base_end - part.base + part.new_end - part.new_ < ANCHORS_FROM)
+		rc = align_part(&aligner, &part);
+	else if (rc == NP_OK)
 		rc = align_middle(&aligner, &part);
 	for (size_t i = 0; i < tail && rc == NP_OK; i++)
 		rc = add_match(&aligner, part.base_end + i, part.new_end + i);

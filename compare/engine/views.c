@@ -240,7 +240,9 @@ static int merge_jobs(struct work *work, size_t count, struct np_err *err)
 		for (int j = 0; j < CMP_VIEWS && rc == NP_OK; j++) {
 			if (!wants_view(views, j) || !ways[j].reduce)
 				continue;
-			if (ways[j].needs & ~work->jobs[i].has)
+			/* Modules are rows among others: that there are none means not recorded. */
+			if ((ways[j].needs & ~work->jobs[i].has) ||
+			    (j == CMP_VIEW_MODULE && work->jobs[i].rows[j].list.count == 0))
 				views->missing[j] |= side;
 			rc = merge(&views->rows[j], &work->jobs[i].rows[j], err);
 		}

@@ -41,6 +41,8 @@ struct np_replay_cell {
 struct np_replay_mark;
 struct np_replay_rank;
 struct np_replay_op;
+struct np_replay_rule;
+struct np_replay_rooms;
 
 struct np_replay {
 	const struct np_cluster *cluster;
@@ -48,11 +50,13 @@ struct np_replay {
 	NP_VEC(struct np_replay_cell) cells; /* by rank, then time */
 	struct np_replay_rank *ranks;        /* by index in the run */
 	struct np_replay_op *ops;            /* by slot */
-	uint32_t *instance_of;               /* by slot */
+	struct np_replay_rule *rules;        /* by slot */
 	NP_VEC(struct np_replay_mark) marks; /* by rank */
 	size_t steps;
 	size_t timed;   /* ranks with intervals; of the others only operators are known */
-	np_ns observed; /* from the first start to the last end, over all ranks */
+	np_ns first;    /* start of all ranks, on the common clock */
+	np_ns observed; /* from there to the last end, over all ranks */
+	struct np_replay_rooms *rooms;
 };
 
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
@@ -97,5 +101,37 @@ struct np_path {
 int np_replay_path(const struct np_replay *replay, struct np_path *ret, struct np_err *err)
 	NP_MUST_USE;
 void np_path_release(struct np_path *path);
+
+/* What one kind of work, or transfers of one role, take of the path. */
+struct np_path_leaf {
+	struct np_path_piece piece; /* the first: np_path_leaf() tells its name */
+	np_str role;                /* of transfers; NP_STR_NONE: of one communicator */
+	np_ns total;
+	np_ns step; /* mean over the steps; likewise the middle, and 19 of 20 are below */
+	np_ns p50;
+	np_ns p95;
+	/* Of the step: what the path has more of it than ranks have on average; balance removes it. */
+	np_ns imbalance; /* NP_UNKNOWN where no rank tells */
+};
+
+struct np_path_summary {
+	NP_VEC(struct np_path_leaf) list; /* the longest first */
+};
+
+int np_path_summarise(const struct np_replay *replay, const struct np_path *path,
+		      struct np_path_summary *ret, struct np_err *err) NP_MUST_USE;
+
+/*
+ * By how much the computing of each cell could have taken longer before the run
+ * had; NP_UNKNOWN for cells without any. To be freed.
+ */
+int np_replay_slack(const struct np_replay *replay, np_ns **ret, struct np_err *err) NP_MUST_USE;
+
+/*
+ * What each step of the run (np_cluster.steps) takes in a world, from the last end
+ * of the one before to its own last end: they sum to the total.
+ */
+int np_replay_step_times(const struct np_replay *replay, const struct np_world *world, np_ns *ret,
+			 struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_REPLAY_H */

@@ -69,6 +69,18 @@ static int64_t now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* The loss of all ranks, which an MPI program adds up itself. It is 1 everywhere here. */
+static int add_losses(const struct train_job *job, struct np_err *err)
+{
+	double loss = 1;
+	int rc = TRAIN_CALL(train_mpi_sum(&loss), err);
+
+	if (rc == NP_OK && (int64_t)loss != job->place.world)
+		return np_fail(err, NP_E_IO, "MPI_Allreduce gave %g for %lld ranks", loss,
+			       (long long)job->place.world);
+	return rc;
+}
+
 static int train(struct train_job *job, struct np_err *err)
 {
 	int rc = NP_OK;
@@ -83,6 +95,8 @@ static int train(struct train_job *job, struct np_err *err)
 			npuprof_mark_step(step);
 		if (rc == NP_OK)
 			rc = train_step(job, step, err);
+		if (rc == NP_OK && job->options.mpi)
+			rc = add_losses(job, err);
 		if (rc == NP_OK && job->place.rank == 0 && !job->options.quiet) {
 			(void)printf("step %lld: %.1f ms\n", (long long)step,
 				     (double)(now_us() - start) / 1000);

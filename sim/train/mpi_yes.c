@@ -23,6 +23,15 @@ int train_mpi_share(void *data, size_t bytes)
 	return MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS ? 0 : -1;
 }
 
+int train_mpi_sum(double *value)
+{
+	double mine = *value;
+
+	return MPI_Allreduce(&mine, value, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS
+		       ? 0
+		       : -1;
+}
+
 void train_mpi_finalize(void)
 {
 	(void)MPI_Finalize();

@@ -70,6 +70,9 @@ int train_place_share(const struct train_place *place, void *data, size_t bytes,
 /* Without MPI this becomes the program that has it, or fails. */
 int train_mpi_init(struct train_place *place, char **argv, struct np_err *err) NP_MUST_USE;
 int train_mpi_share(void *data, size_t bytes);
+
+/* Sum a number over all ranks with MPI_Allreduce, as MPI programs do with the loss. */
+int train_mpi_sum(double *value);
 void train_mpi_finalize(void);
 
 /* --- Kernels (model.c) -------------------------------------------------------------------- */

@@ -52,3 +52,81 @@ left_running() {
 expect_nothing_left_running() {
 	expect_equal "$(left_running)" ''
 }
+
+# A stand-in for torchrun: torchrun <node> <ranks per node> <world> <port> <command>...
+# starts the workers of a node, and ends all when one fails.
+cat >"$work/torchrun" <<'SH'
+#!/usr/bin/env bash
+node=$1 each=$2 world=$3 port=$4
+shift 4
+pids=()
+for ((i = 0; i < each; i++)); do
+	RANK=$((node * each + i)) LOCAL_RANK=$i WORLD_SIZE=$world LOCAL_WORLD_SIZE=$each \
+		MASTER_ADDR=${MASTER_ADDR:-127.0.0.1} MASTER_PORT=$port "$@" &
+	pids+=($!)
+done
+trap 'kill "${pids[@]}" 2>/dev/null' TERM
+for ((i = 0; i < each; i++)); do
+	wait -n || {
+		status=$?
+		kill "${pids[@]}" 2>/dev/null
+		wait
+		exit "$status"
+	}
+done
+SH
+chmod +x "$work/torchrun"
+
+# free_port: a TCP port nobody listens on now
+free_port() {
+	local port
+
+	for _ in {1..50}; do
+		port=$((20000 + RANDOM % 30000))
+		(: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+	done
+	echo "$port"
+}
+
+# await <seconds> <command>...: until it succeeds
+await() {
+	local end=$((SECONDS + $1))
+
+	shift
+	while ((SECONDS < end)); do
+		"$@" 2>/dev/null && return
+		sleep 0.1
+	done
+	return 1
+}
+
+# nodes <job> <option>... -- <command>...: two launchers without mpirun, two ranks on each
+nodes() {
+	local job=$1 options=() port rdzv
+
+	shift
+	while [[ $1 != -- ]]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	port=$(free_port)
+	rdzv=$(free_port)
+	node_pids=()
+	for node in 0 1; do
+		# The simulated host of a launcher is that of its first rank.
+		SLURM_PROCID=$((2 * node)) timeout -k 10 90 "$collector" -o "$work/prof" --job "$job" \
+			--rdzv "127.0.0.1:$rdzv" --nnodes 2 --node-rank "$node" "${options[@]}" -- \
+			"$work/torchrun" "$node" 2 4 "$port" "$@" >"$work/stdout.$node" 2>"$work/stderr.$node" </dev/null &
+		node_pids+=($!)
+	done
+}
+
+# both_end: wait for the launchers of nodes(); $status is that of the first, $status1 of the second
+both_end() {
+	status=0 status1=0
+	wait "${node_pids[0]}" || status=$?
+	wait "${node_pids[1]}" || status1=$?
+	cp "$work/stdout.0" "$work/stdout"
+	cp "$work/stderr.0" "$work/stderr"
+}

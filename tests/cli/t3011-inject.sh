@@ -62,7 +62,7 @@ expect_no_directory
 behaviour 'an explicit step opens and closes the window'
 launch step_start=5 step_end=8 -- "$app" --mark=npuprof 12
 expect_exit 0
-expect_stdout_has 'ATTACHED -1 1 Ascend910B' 'SOURCE 0 1 npuprof_step()' "WINDOW_OPEN 5 39 $out/node1_" \
+expect_stdout_has 'ATTACHED 4 1 Ascend910B' 'SOURCE 0 1 npuprof_step()' "WINDOW_OPEN 5 39 $out/node1_" \
 	'WINDOW_CLOSED 7 ' 'DONE 11 0 exit' 'trained'
 expect_rank_file_has '"rank": 1' '"state": "closed"' '"step_source": "explicit"' '{ "step": 5,' '{ "step": 7,' \
 	'"first_step": 5, "last_step": 7' '"call": "aclprofStart", "code": 0' '"pg_name": "default_group"' \
@@ -192,7 +192,7 @@ for mark in npuprof mstx none; do
 	launch step_start=10 step_end=11 -- "$NPUPROF_BUILD/inject_host" "$NPUPROF_BUILD/libinject_plugin.so" \
 		"--mark=$mark" 14
 	expect_exit 0
-	expect_stdout_has 'ATTACHED -1 1 Ascend910B' 'COMM 1 2' 'WINDOW_OPEN 10' 'WINDOW_CLOSED 10' 'trained'
+	expect_stdout_has 'ATTACHED 4 1 Ascend910B' 'COMM 1 2' 'WINDOW_OPEN 10' 'WINDOW_CLOSED 10' 'trained'
 done
 
 behaviour 'of two processes of a rank one is profiled'

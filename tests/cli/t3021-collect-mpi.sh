@@ -176,10 +176,10 @@ expect_exit 0
 expect_equal "$(each_rank front "r ->> 'state'")" 'raw none'
 
 if [[ -x $train-mpi ]]; then
-	behaviour 'an application that is an MPI program is warned of'
-	launch 2 --job mpi --dry-run -- "$train-mpi"
+	behaviour 'an application that is an MPI program is warned of if it is to run as if it were none'
+	launch 2 --job mpi --coord mpi --dry-run -- "$train-mpi"
 	expect_exit 0
-	expect_stderr_has 'is linked with MPI'
+	expect_stderr_has 'is linked with MPI: every rank of it will believe to be alone'
 fi
 
 behaviour 'one process needs no mpirun'

@@ -143,7 +143,8 @@ static void values_of_the_wrong_kind_are_errors(void **state)
 	expect_refused("{\"ranks\": {}}", "is empty");
 	expect_refused("{\"preset\": \"fast\"}", "preset must be");
 	expect_refused("{\"profile\": []}", "profile must be an object");
-	expect_refused("{\"profile\": {\"profile_type\": \"dynamic\"}}", "dynamic collection");
+	expect_refused("{\"profile\": {\"profile_type\": \"sometimes\"}}",
+		       "must be 'static' or 'dynamic'");
 	expect_refused("[]", "must be an object");
 	expect_refused("", "file");
 	expect_refused("{\"ranks\": [0", "file:1");
@@ -175,9 +176,23 @@ static void comments_and_last_commas_become_blanks_and_nothing_else_does(void **
 	expect_relaxed("//", "  ");
 }
 
+static void the_dynamic_type_of_tools_json_means_windows_on_request(void **state)
+{
+	struct np_plan plan;
+
+	(void)state;
+	expect_read(
+		"{\"profile\": {\"enable\": true, \"profile_type\": \"dynamic\", \"ranks\": [0, 1], "
+		"\"dynamic_param\": {\"config_path\": \"./wherever\"}}}",
+		&plan, "npuprof ctl start");
+	assert_true(plan.dynamic);
+	assert_string_equal(plan.ranks, "0,1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_dynamic_type_of_tools_json_means_windows_on_request),
 		cmocka_unit_test(our_file_has_the_names_of_the_options),
 		cmocka_unit_test(a_tools_json_gives_its_profile),
 		cmocka_unit_test(a_tools_json_that_is_switched_off_switches_profiling_off),

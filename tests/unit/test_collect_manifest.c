@@ -104,7 +104,7 @@ static void a_rank_that_was_not_chosen_owes_nothing(void **state)
 
 	(void)state;
 	np_record_init(&record, 0, false);
-	np_record_conclude(&record, 0, -1);
+	np_record_conclude(&record, 0, -1, false);
 	assert_string_equal(record.failure, "");
 	assert_string_equal(np_record_state(&record), "none");
 }
@@ -118,6 +118,7 @@ static struct np_json *manifest_of_three(void)
 	char *const app[] = { (char[]){ "app" }, (char[]){ "--x" }, NULL };
 	struct np_job job = {
 		.world = 3,
+		.ranks = 3,
 		.layout = { .world = 3, .host_count = 2, .ranks = ranks, .hosts = hosts },
 		.chosen = chosen,
 		.app = app,
@@ -138,7 +139,7 @@ static struct np_json *manifest_of_three(void)
 	np_record_init(&records[1], 1, false);
 	np_record_init(&records[2], 2, true);
 	hear(&records[2], NP_MSG_PROF_CODE, NP_UNKNOWN, 100043, "aclprofStart");
-	np_record_conclude(&records[2], 2, 4);
+	np_record_conclude(&records[2], 2, 4, false);
 	np_jsonout_init(&out, NULL);
 	np_manifest_format(&job, records, NULL, &out);
 	assert_ok(np_jsonout_finish(&out, &err), err);
@@ -209,7 +210,7 @@ static void an_application_inherits_no_variable_of_mpi(void **state)
 	struct np_err err = NP_ERR_INIT;
 
 	(void)state;
-	assert_ok(np_env_inherit(&env, from, &err), err);
+	assert_ok(np_env_inherit(&env, from, false, &err), err);
 	assert_int_equal(env.words.count, 2);
 	assert_string_equal(np_env_get(&env, "PATH"), "/bin");
 	assert_string_equal(np_env_get(&env, "OMPI"), "kept");

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# What the rule packs find in recorded profiles, and what they must not.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+need_shared data/resnet-2of8
+need_shared data/llm-pp2dp2
+
+# ask <SQL>: of the rows f (findings, in order) and r (rules)
+ask() {
+	sqlite3 -separator ' ' :memory: "CREATE TABLE f AS SELECT key AS n, value ->> 'rule' AS rule, value ->> 'severity' AS severity,
+			value ->> 'gain_ns' AS gain_ns, value ->> 'gain_pct' AS gain_pct, value ->> 'repair' AS repair, value -> 'ranks' AS ranks,
+			value ->> 'message' AS message, value -> 'evidence' AS evidence FROM json_each(readfile('$work/json'), '\$.findings');
+		CREATE TABLE r AS SELECT value ->> 'id' AS id, value ->> 'status' AS status, value ->> 'reason' AS reason
+			FROM json_each(readfile('$work/json'), '\$.rules'); $1"
+}
+
+# recorded <directory>: the findings on a recorded profile, in $work/json
+recorded() {
+	run "$npuprof" advisor -q -d "$NPUPROF_SHARED/data/$1" -f json
+	expect_exit 0
+	cp "$work/stdout" "$work/json"
+}
+
+# names <rule>: variables in the evidence of env.variables
+names() {
+	ask "SELECT DISTINCT e.value ->> 1 FROM f, json_each(f.evidence, '\$.rows') AS e WHERE rule = 'env.variables' ORDER BY 1" | paste -sd' '
+}
+
+behaviour 'recorded resnet profiles: what is right, at each level and in both forms'
+for run in text/level0 text/level1 db/level0 db/level1; do
+	recorded "resnet-2of8/$run"
+	expect_equal "$(names)" 'ACLNN_CACHE_LIMIT HOST_CACHE_CAPACITY PYTORCH_NPU_ALLOC_CONF'
+	expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'env.variables'")" '[0,1]'
+	expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'host.affinity-optimizer' AND message LIKE '%NpuFusedSGD%'")" '[0,1]'
+	expect_equal "$(ask "SELECT severity FROM f WHERE rule = 'comm.exposed'")" high
+	expect_equal "$(ask "SELECT severity FROM f WHERE rule = 'comm.wait' AND message LIKE '%for ranks that were not profiled%'")" high
+	expect_equal "$(ask "SELECT count(*) FROM r WHERE status = 'error'")" 0
+	expect_equal "$(ask "SELECT count(*) FROM f WHERE rule IN ('cluster.straggler', 'cluster.slow-link', 'cluster.rank-bandwidth', 'comm.small-packets')")" 0
+done
+
+behaviour 'recorded resnet profiles: what needs Level1, calls or the state of operators'
+recorded resnet-2of8/text/level1
+expect_equal "$(ask "SELECT ranks, message LIKE '2 operators%' FROM f WHERE rule = 'comm.byte-alignment'")" '[0,1] 1'
+expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'compute.vector'")" '[0,1]'
+expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'compute.dynamic-shape'")" '[0,1]'
+expect_equal "$(ask "SELECT e.value ->> 2, round((e.value ->> 3) / 1e6, 1) FROM f, json_each(f.evidence, '\$.rows') AS e WHERE rule = 'host.compile'")" '19 14.0
+19 14.6'
+recorded resnet-2of8/db/level1
+expect_equal "$(ask "SELECT ranks, message LIKE '2 operators%' FROM f WHERE rule = 'comm.byte-alignment'")" '[0,1] 1'
+expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'compute.vector'")" '[0,1]'
+expect_equal "$(ask "SELECT status FROM r WHERE id = 'compute.dynamic-shape'")" skipped
+expect_equal "$(ask "SELECT severity, e.value ->> 2, round((e.value ->> 3) / 1e6, 1) FROM f, json_each(f.evidence, '\$.rows') AS e WHERE rule = 'host.compile'")" 'high 19 27.6
+high 19 14.2'
+recorded resnet-2of8/db/level0
+expect_equal "$(ask "SELECT round((e.value ->> 3) / 1e6, 1) FROM f, json_each(f.evidence, '\$.rows') AS e WHERE rule = 'host.compile'")" '9.5
+9.3'
+expect_equal "$(ask "SELECT status FROM r WHERE id = 'compute.dynamic-shape'")" skipped
+recorded resnet-2of8/text/level0
+expect_equal "$(ask "SELECT id, status FROM r WHERE id IN ('compute.dynamic-shape', 'host.compile') ORDER BY 1")" 'compute.dynamic-shape skipped
+host.compile skipped'
+
+behaviour 'recorded language model: small packets without totals, kernels, stages that wait; no false alarm on dimensions'
+recorded llm-pp2dp2
+expect_equal "$(names)" 'ACLNN_CACHE_LIMIT HOST_CACHE_CAPACITY'
+expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'comm.small-packets'")" '[0,1,2,3]'
+for rank in '0 3 of 8' '1 6 of 11' '2 9 of 14' '3 11 of 16'; do
+	run "$npuprof" advisor -q -d "$NPUPROF_SHARED/data/llm-pp2dp2" --ranks "${rank%% *}" --rule comm.small-packets -f json
+	expect_stdout_has "${rank#* } operators over SDMA are small"
+done
+expect_equal "$(ask "SELECT group_concat(rule, ' ') FROM (SELECT DISTINCT rule FROM f WHERE rule IN
+	('compute.cube', 'compute.vector', 'compute.dynamic-shape', 'cluster.pipeline-bubble') ORDER BY 1)")" \
+	'cluster.pipeline-bubble compute.cube compute.dynamic-shape compute.vector'
+expect_equal "$(ask "SELECT count(*) FROM f WHERE rule = 'compute.flash-attention' AND message NOT LIKE '%and 0 have dimensions%'")" 0
+expect_equal "$(ask "SELECT count(*) FROM f WHERE rule IN ('cluster.uneven-ranks', 'cluster.slow-link', 'cluster.rank-bandwidth')")" 0
