@@ -20,7 +20,7 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct whatif_options, fixes),
 		.value = "REPAIR",
 		.help = "repair this, together with all others given: rank:R, host:NAME, stage:S, "
-			"role:NAME, optype:GLOB, group:NAME, link:A-B, host-gaps, experts, "
+			"role:NAME, optype:GLOB, group:NAME, link:A-B, host-gaps, frequency, experts, "
 			"hide-comm, all",
 	},
 	{
@@ -89,26 +89,75 @@ static int parse_fixes(const struct whatif_options *options, struct whatif_repor
 	return rc;
 }
 
+/* What was asked for, together and each by itself; and one after the other. */
+static int measure_asked(const struct whatif_options *options, struct whatif_report *report,
+			 const struct np_whatif_input *input, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	if (report->asked.count > 0)
+		rc = np_whatif_together(input, report->asked.item, report->asked.count,
+					&report->asked_step, err);
+	for (size_t i = 0; i < report->asked.count && rc == NP_OK; i++) {
+		np_ns step = NP_UNKNOWN;
+
+		rc = np_whatif_together(input, &report->asked.item[i], 1, &step, err);
+		report->asked_singles += report->whatif->step - step;
+	}
+	if (rc == NP_OK && options->top > 0)
+		rc = np_whatif_greedy(input, options->by_host ? NP_FIX_HOST : NP_FIX_RANK,
+				      (size_t)options->top, &report->curve, err);
+	return rc;
+}
+
+/* What is told beside repairs. */
+static int measure_rest(struct whatif_report *report, struct np_err *err)
+{
+	const struct np_analysis *analysis = report->analysis;
+	int rc = np_path_summarise(analysis->replay, &analysis->path, &report->summary, err);
+
+	if (rc == NP_OK)
+		rc = np_replay_slack(analysis->replay, &report->slack, err);
+	if (rc == NP_OK)
+		rc = np_efficiency_steps(analysis->replay, &report->steps, err);
+	if (rc == NP_OK)
+		rc = np_efficiency_roles(analysis->replay, &report->roles, err);
+	return rc;
+}
+
+static bool wants_clocks(const struct whatif_report *report)
+{
+	for (size_t i = 0; i < report->asked.count; i++) {
+		if (report->asked.item[i].kind == NP_FIX_FREQUENCY)
+			return true;
+	}
+	return false;
+}
+
 /* More repairs than `cluster` tries, and each in both directions. */
 static int measure(const struct whatif_options *options, struct whatif_report *report,
 		   struct np_whatif *whatif, struct np_err *err)
 {
 	struct np_whatif_input input =
 		np_analysis_repairs(report->analysis, (size_t)options->common.jobs);
-	int rc;
+	float *clocks = NULL;
+	int rc = NP_OK;
 
 	if (!report->analysis->replay)
 		return np_fail(
 			err, NP_E_NOTFOUND,
 			"nothing to replay: no communication operator was matched over ranks");
+	if (wants_clocks(report))
+		rc = np_whatif_read_clocks(report->analysis->replay, input.threads, &clocks, err);
+	input.clocks = clocks;
 	input.both = true;
-	rc = np_whatif_measure(&input, whatif, err);
-	if (rc == NP_OK && report->asked.count > 0)
-		rc = np_whatif_together(&input, report->asked.item, report->asked.count,
-					&report->asked_step, err);
-	if (rc == NP_OK && options->top > 0)
-		rc = np_whatif_greedy(&input, options->by_host ? NP_FIX_HOST : NP_FIX_RANK,
-				      (size_t)options->top, &report->curve, err);
+	if (rc == NP_OK)
+		rc = np_whatif_measure(&input, whatif, err);
+	if (rc == NP_OK)
+		rc = measure_asked(options, report, &input, err);
+	if (rc == NP_OK)
+		rc = measure_rest(report, err);
+	free(clocks);
 	return rc;
 }
 
@@ -152,6 +201,10 @@ static int show(const struct whatif_options *options, const struct np_analysis *
 	np_whatif_release(&whatif);
 	np_vec_release(&report.asked);
 	np_vec_release(&report.curve.list);
+	np_vec_release(&report.summary.list);
+	np_role_transfers_release(&report.roles);
+	free(report.slack);
+	free(report.steps);
 	return rc;
 }
 

@@ -11,145 +11,8 @@
 #define MAX_ROWS 12
 #define MAX_PATH 8
 
-/* --- JSON ------------------------------------------------------------------------------------- */
-
-static double percent(np_ns part, np_ns whole)
-{
-	return whole > 0 ? 100 * (double)part / (double)whole : (double)NAN;
-}
-
-static void put_row(struct np_jsonout *out, const struct np_whatif_row *row, np_ns step)
-{
-	char fix[NP_FIX_TEXT + 16];
-
-	np_fix_format(&row->fix, fix);
-	np_jsonout_object_line(out, NULL);
-	np_jsonout_text(out, "fix", fix);
-	np_jsonout_integer(out, "step_ns", row->step);
-	np_jsonout_integer(out, "saved_ns", row->saved);
-	np_jsonout_real(out, "saved_pct", percent(row->saved, step));
-	np_jsonout_integer(out, "alone_ns", row->alone);
-	np_jsonout_end(out);
-}
-
-static void put_path(struct np_jsonout *out, const struct np_cluster_tables *tables)
-{
-	const struct np_run *run = tables->cluster->run;
-
-	np_jsonout_array(out, "critical_path");
-	for (size_t i = 0; i < tables->path->pieces.count; i++) {
-		const struct np_path_piece *piece = &tables->path->pieces.item[i];
-		char leaf[256];
-
-		np_path_leaf(tables->cluster, tables->align, piece, leaf, sizeof(leaf));
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "step", np_run_text(run, piece->step));
-		np_jsonout_integer(out, "rank", run->ranks[piece->rank]->id);
-		np_jsonout_text(out, "leaf", leaf);
-		np_jsonout_integer(out, "ns", piece->ns);
-		np_jsonout_end(out);
-	}
-	np_jsonout_end(out);
-}
-
-static double ratio(np_ns part, np_ns whole)
-{
-	return whole > 0 ? (double)part / (double)whole : (double)NAN;
-}
-
-static void put_efficiency(struct np_jsonout *out, const struct np_efficiency *efficiency)
-{
-	np_jsonout_object_line(out, "efficiency");
-	np_jsonout_real(out, "product", ratio(efficiency->mean, efficiency->step));
-	np_jsonout_real(out, "load_balance", ratio(efficiency->mean, efficiency->most));
-	np_jsonout_integer(out, "load_balance_ns", efficiency->most - efficiency->mean);
-	np_jsonout_real(out, "serialisation", ratio(efficiency->most, efficiency->without_both));
-	np_jsonout_integer(out, "serialisation_ns", efficiency->without_both - efficiency->most);
-	np_jsonout_real(out, "transfer", ratio(efficiency->without_both, efficiency->without_host));
-	np_jsonout_integer(out, "transfer_ns", efficiency->without_host - efficiency->without_both);
-	np_jsonout_real(out, "host", ratio(efficiency->without_host, efficiency->step));
-	np_jsonout_integer(out, "host_ns", efficiency->step - efficiency->without_host);
-	np_jsonout_integer(out, "computing_ns", efficiency->mean);
-	np_jsonout_integer(out, "step_ns", efficiency->step);
-	np_jsonout_end(out);
-}
-
-void whatif_put_json(struct np_jsonout *out, const struct report *report,
-		     const struct np_whatif *whatif)
-{
-	bool replayed = whatif->rows.count > 0;
-
-	if (replayed) {
-		np_jsonout_object_line(out, "replay");
-		np_jsonout_integer(out, "observed_ns", whatif->observed);
-		np_jsonout_integer(out, "step_ns", whatif->step);
-		np_jsonout_real(out, "fidelity", whatif->fidelity);
-		np_jsonout_integer(out, "ideal_ns", whatif->ideal);
-		np_jsonout_real(out, "slowdown", ratio(whatif->step, whatif->ideal));
-		np_jsonout_end(out);
-	} else {
-		np_jsonout_null(out, "replay");
-	}
-	np_jsonout_array(out, "whatif");
-	for (size_t i = 0; i < whatif->rows.count; i++)
-		put_row(out, &whatif->rows.item[i], whatif->step);
-	np_jsonout_end(out);
-	put_path(out, report->tables);
-	if (replayed)
-		put_efficiency(out, report->tables->efficiency);
-	else
-		np_jsonout_null(out, "efficiency");
-}
-
-static void put_asked(struct np_jsonout *out, const struct whatif_report *report)
-{
-	np_ns step = report->whatif->step;
-
-	if (report->asked.count == 0) {
-		np_jsonout_null(out, "together");
-	} else {
-		np_jsonout_object(out, "together");
-		np_jsonout_array(out, "fixes");
-		for (size_t i = 0; i < report->asked.count; i++) {
-			char fix[NP_FIX_TEXT + 16];
-
-			np_fix_format(&report->asked.item[i], fix);
-			np_jsonout_text(out, NULL, fix);
-		}
-		np_jsonout_end(out);
-		np_jsonout_integer(out, "step_ns", report->asked_step);
-		np_jsonout_integer(out, "saved_ns", step - report->asked_step);
-		np_jsonout_real(out, "saved_pct", percent(step - report->asked_step, step));
-		np_jsonout_end(out);
-	}
-	np_jsonout_array(out, "curve");
-	for (size_t i = 0; i < report->curve.list.count; i++)
-		put_row(out, &report->curve.list.item[i], step);
-	np_jsonout_end(out);
-}
-
-int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err *err)
-{
-	struct np_jsonout out;
-	int rc;
-
-	np_jsonout_init(&out, stream);
-	np_jsonout_object(&out, NULL);
-	np_jsonout_text(&out, "schema", "npuprof.whatif/1");
-	report_put_input(&out, report->report->run, report->report->cluster, report->report->input);
-	rc = report_put_trust(&out, report->report, err);
-	if (rc == NP_OK)
-		rc = verdict_put_json(&out, report->report, err);
-	whatif_put_json(&out, report->report, report->whatif);
-	put_asked(&out, report);
-	np_jsonout_end(&out);
-	if (rc == NP_OK)
-		rc = np_jsonout_finish(&out, err);
-	np_jsonout_release(&out);
-	return rc;
-}
-
-/* --- screen ----------------------------------------------------------------------------------- */
+/* Less slack than this is none: a launch takes longer. */
+#define SLACK_NS 10000
 
 static void put_title(struct np_buf *buf, const struct whatif_report *report, const char *title)
 {
@@ -166,7 +29,7 @@ static void put_replay(struct np_buf *buf, const struct whatif_report *report)
 	np_text_duration(buf, whatif->step);
 	np_buf_printf(buf, " (%.2f %% off); with everything repaired ", 100 * whatif->fidelity);
 	np_text_duration(buf, whatif->ideal);
-	np_buf_printf(buf, ": slowdown %.2f\n", ratio(whatif->step, whatif->ideal));
+	np_buf_printf(buf, ": slowdown %.2f\n", report_ratio(whatif->step, whatif->ideal));
 	if (report->analysis->replay->timed < np_run_used(report->analysis->run))
 		np_buf_printf(
 			buf,
@@ -188,7 +51,7 @@ static void put_saved(struct np_grid *grid, const struct whatif_report *report, 
 		return;
 	}
 	np_grid_duration(grid, saved);
-	np_grid_printf(grid, "%.1f %%", percent(saved, report->whatif->step));
+	np_grid_printf(grid, "%.1f %%", report_percent(saved, report->whatif->step));
 }
 
 static void put_grid_row(struct np_grid *grid, const struct whatif_report *report,
@@ -228,25 +91,15 @@ static int put_rows(struct np_buf *buf, const struct whatif_report *report,
 static void put_together(struct np_buf *buf, const struct whatif_report *report)
 {
 	np_ns step = report->whatif->step;
-	np_ns sum = 0;
 
 	np_buf_add(buf, "  repaired together, the step takes ");
 	np_text_duration(buf, report->asked_step);
 	np_buf_add(buf, ", ");
 	np_text_duration(buf, step - report->asked_step);
-	np_buf_printf(buf, " (%.1f %%) less", percent(step - report->asked_step, step));
-	for (size_t i = 0; i < report->asked.count; i++) {
-		for (size_t j = 0; j < report->whatif->rows.count; j++) {
-			const struct np_whatif_row *row = &report->whatif->rows.item[j];
-
-			if (row->fix.kind == report->asked.item[i].kind &&
-			    strcmp(row->fix.what, report->asked.item[i].what) == 0)
-				sum += row->saved;
-		}
-	}
+	np_buf_printf(buf, " (%.1f %%) less", report_percent(step - report->asked_step, step));
 	if (report->asked.count > 1) {
 		np_buf_add(buf, "; one by one they would save ");
-		np_text_duration(buf, sum);
+		np_text_duration(buf, report->asked_singles);
 		np_buf_add(buf, " in sum");
 	}
 	np_buf_add(buf, "\n");
@@ -304,7 +157,7 @@ static int put_path_section(struct np_buf *buf, const struct whatif_report *repo
 		np_path_leaf(report->analysis->cluster, report->analysis->align,
 			     shares.item[i].piece, leaf, sizeof(leaf));
 		np_buf_printf(buf, "  %4.0f %%  rank %" PRId32 "  ",
-			      percent(shares.item[i].ns, total),
+			      report_percent(shares.item[i].ns, total),
 			      report->analysis->run->ranks[shares.item[i].piece->rank]->id);
 		np_text_safe(buf, leaf, strlen(leaf));
 		np_buf_add(buf, "\n");
@@ -313,16 +166,73 @@ static int put_path_section(struct np_buf *buf, const struct whatif_report *repo
 	return NP_OK;
 }
 
+/* "ranks off it could compute 1.2 ms a step longer" */
+static void put_slack_line(struct np_buf *buf, const struct whatif_report *report)
+{
+	const struct np_replay *replay = report->analysis->replay;
+	np_ns least = NP_NS_MAX;
+	np_ns most = 0;
+	size_t without = 0;
+	size_t known = 0;
+
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		np_ns slack = report->slack[i];
+
+		if (slack == NP_UNKNOWN)
+			continue;
+		known++;
+		without += slack < SLACK_NS;
+		least = slack >= SLACK_NS && slack < least ? slack : least;
+		most = slack > most ? slack : most;
+	}
+	if (known == 0)
+		return;
+	np_buf_printf(buf, "  slack: of %zu steps of ranks %zu have none", known, without);
+	if (without < known) {
+		np_buf_add(buf, "; the others could compute longer by ");
+		np_text_duration(buf, least);
+		np_buf_add(buf, " to ");
+		np_text_duration(buf, most);
+	}
+	np_buf_add(buf, "\n");
+}
+
+/* "compute 61.2 ms a step, p95 62.0 ms, 7.40 ms more than on average" */
+static void put_summary_line(struct np_buf *buf, const struct whatif_report *report)
+{
+	const struct np_path_part *part = NULL;
+
+	for (size_t i = 0; i < report->summary.list.count && !part; i++) {
+		const struct np_path_part *each = &report->summary.list.item[i];
+
+		if (each->piece.communicator == UINT32_MAX && each->piece.work == NP_WORK_COMPUTE)
+			part = each;
+	}
+	if (!part)
+		return;
+	np_buf_add(buf, "  computing on it: p50 ");
+	np_text_duration(buf, part->p50);
+	np_buf_add(buf, ", p95 ");
+	np_text_duration(buf, part->p95);
+	np_buf_add(buf, " a step");
+	if (part->imbalance != NP_UNKNOWN && part->imbalance > 0) {
+		np_buf_add(buf, ", ");
+		np_text_duration(buf, part->imbalance);
+		np_buf_add(buf, " more than ranks compute on average");
+	}
+	np_buf_add(buf, "\n");
+}
+
 static void put_efficiency_section(struct np_buf *buf, const struct np_efficiency *each)
 {
 	np_buf_printf(
 		buf,
 		"  %.0f %% of the step computes = load balance %.0f %% x serialisation %.0f %% x"
 		" transfer %.0f %% x host %.0f %%\n",
-		100 * ratio(each->mean, each->step), 100 * ratio(each->mean, each->most),
-		100 * ratio(each->most, each->without_both),
-		100 * ratio(each->without_both, each->without_host),
-		100 * ratio(each->without_host, each->step));
+		100 * report_ratio(each->mean, each->step), 100 * report_ratio(each->mean, each->most),
+		100 * report_ratio(each->most, each->without_both),
+		100 * report_ratio(each->without_both, each->without_host),
+		100 * report_ratio(each->without_host, each->step));
 }
 
 int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct np_err *err)
@@ -356,6 +266,8 @@ int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct
 	put_title(buf, report, "Critical path: what only itself could shorten");
 	if (rc == NP_OK)
 		rc = put_path_section(buf, report, err);
+	put_summary_line(buf, report);
+	put_slack_line(buf, report);
 	put_title(buf, report, "Efficiency");
 	put_efficiency_section(buf, &report->analysis->efficiency);
 	return rc < 0 ? rc : np_buf_check(buf, err);

@@ -40,12 +40,13 @@ if(NP_SANITIZE)
 endif()
 
 # npu-train-demo, and its twin that calls MPI_Init where there is an MPI.
-file(GLOB train_sources CONFIGURE_DEPENDS sim/train/*.c)
+file(GLOB train_sources CONFIGURE_DEPENDS sim/train/*.c sim/torch/*.c)
 list(FILTER train_sources EXCLUDE REGEX "/mpi_[a-z]+\\.c$")
 function(npusim_demo name)
   add_executable(${name} ${train_sources} ${ARGN})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/sim/npusim)
-  target_link_libraries(${name} PRIVATE npbase ascendcl msprofiler npusim hccl ms_tools_ext)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/sim/npusim
+    ${PROJECT_SOURCE_DIR}/sim)
+  target_link_libraries(${name} PRIVATE npformat ascendcl msprofiler npusim hccl ms_tools_ext)
 endfunction()
 npusim_demo(npu-train-demo sim/train/mpi_no.c)
 find_package(MPI COMPONENTS C QUIET)

@@ -170,7 +170,7 @@ int np_inject_config_parse(const char *text, struct np_inject_config *ret, struc
  * START           open a window at `step` (-1: the next one) for `value` steps (-1: until
  *                 STOP); text: where to make the rank directory, "" = the configured place, and
  *                 after a line break the number of the level (enum np_prof_level), if another
- * CANCEL          no window in this place (text) after all, unless it is open already
+ * CANCEL          no window in this place (text) after all; one that is open ends now
  * PING
  */
 enum np_message_type {

@@ -7,6 +7,7 @@
 #include "npuprof/load.h"
 #include "npuprof/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,41 +47,122 @@ static void find_metadata(struct np_source_files *source)
 		free(path);
 }
 
-static int add_source(struct np_run *run, const char *path, const struct stat *status,
+static int add_source(struct np_run *run, const char *path, enum np_file file, int64_t bytes,
 		      struct np_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	struct np_source_files *source = np_vec_add(&run->sources, err);
-	char **root = np_vec_add(&run->roots, err);
-	enum np_file file = ends_with(path, ".db") ? NP_FILE_RANK_DB : NP_FILE_TRACE;
 
-	if (!source || !root)
+	if (!source)
 		return NP_E_NOMEM;
 	source->kind = NP_KIND_PYTORCH;
 	source->rank = rank_in_name(slash ? slash + 1 : path);
 	source->device = -1;
-	source->bytes = status->st_size;
+	source->bytes = bytes;
 	source->dir =
 		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	source->file[file] = strdup(path);
-	*root = strdup(path);
-	if (!source->dir || !source->file[file] || !*root)
+	if (!source->dir || !source->file[file])
 		return np_fail_nomem(err, path);
-	find_metadata(source);
+	if (file != NP_FILE_GPU_TRACE)
+		find_metadata(source);
 	return NP_OK;
 }
 
-static int load_file(const char *path, const struct stat *status, const struct np_common *common,
-		     struct np_run *run, struct np_err *err)
+static int add_root(struct np_run *run, const char *path, struct np_err *err)
 {
-	struct np_progress progress;
-	const struct np_workers workers = { .threads = 1,
-					    .tick = np_progress_tick,
-					    .tick_context = &progress };
-	int rc = add_source(run, path, status, err);
+	char **root = np_vec_add(&run->roots, err);
 
+	if (!root || !(*root = strdup(path)))
+		return np_fail_nomem(err, path);
+	return NP_OK;
+}
+
+static bool is_trace(const char *path)
+{
+	return ends_with(path, ".json") || ends_with(path, ".json.gz");
+}
+
+/* A single file: a database, or a trace of an NPU or a GPU. */
+static int find_file(struct np_run *run, const char *path, int64_t bytes, struct np_err *err)
+{
+	bool gpu = false;
+	int rc = add_root(run, path, err);
+
+	if (rc == NP_OK && is_trace(path))
+		rc = np_load_is_gpu_trace(path, &gpu, err);
 	if (rc < 0)
 		return rc;
+	return add_source(run, path,
+			  gpu              ? NP_FILE_GPU_TRACE
+			  : is_trace(path) ? NP_FILE_TRACE
+					   : NP_FILE_RANK_DB,
+			  bytes, err);
+}
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct np_source_files *a = left;
+	const struct np_source_files *b = right;
+	const char *x = a->file[NP_FILE_GPU_TRACE];
+	const char *y = b->file[NP_FILE_GPU_TRACE];
+
+	return a->rank != b->rank ? np_order(a->rank, b->rank) : strcmp(x, y);
+}
+
+/* Ranks are numbered by the names of the files, or in their order where those do not differ. */
+static void number_ranks(struct np_run *run)
+{
+	bool good = true;
+
+	qsort(run->sources.item, run->sources.count, sizeof(*run->sources.item), by_rank);
+	for (size_t i = 0; i < run->sources.count; i++)
+		good = good && run->sources.item[i].rank >= 0 &&
+		       (i == 0 || run->sources.item[i].rank != run->sources.item[i - 1].rank);
+	for (size_t i = 0; i < run->sources.count && !good; i++)
+		run->sources.item[i].rank = (int32_t)i;
+}
+
+/* The traces of GPUs in a directory; those of other things are none. */
+static int find_gpu_traces(struct np_run *run, const char *directory, struct np_err *err)
+{
+	DIR *dir = opendir(directory);
+	const struct dirent *entry;
+	int rc = dir ? add_root(run, directory, err)
+		     : np_fail(err, NP_E_IO, "cannot read '%s': %s", directory, strerror(errno));
+
+	while (rc == NP_OK && (entry = readdir(dir))) {
+		struct np_err problem = NP_ERR_INIT;
+		struct stat status;
+		char *path;
+		bool gpu;
+
+		if (!is_trace(entry->d_name))
+			continue;
+		if (asprintf(&path, "%s/%s", directory, entry->d_name) < 0) {
+			rc = np_fail_nomem(err, directory);
+			break;
+		}
+		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+		    np_load_is_gpu_trace(path, &gpu, &problem) == NP_OK && gpu)
+			rc = add_source(run, path, NP_FILE_GPU_TRACE, status.st_size, err);
+		free(path);
+	}
+	if (dir)
+		(void)closedir(dir);
+	number_ranks(run);
+	return rc;
+}
+
+/* Read the sources that were found. */
+static int load_sources(struct np_run *run, const struct np_common *common, struct np_err *err)
+{
+	struct np_progress progress;
+	const struct np_workers workers = { .threads = (size_t)common->jobs,
+					    .tick = np_progress_tick,
+					    .tick_context = &progress };
+	int rc;
+
 	np_progress_init(&progress, "reading", common->quiet);
 	rc = np_load(run, &np_comm_serial, &workers, err);
 	np_progress_end(&progress);
@@ -89,23 +171,50 @@ static int load_file(const char *path, const struct stat *status, const struct n
 	return rc;
 }
 
+static int load_directory(const char *path, const struct np_common *common,
+			  struct np_analysis **ret, struct np_err *err)
+{
+	const struct np_opt_list picks = { 0 };
+	struct np_common own = *common;
+	struct np_err problem = NP_ERR_INIT;
+	struct np_run *run;
+	int rc;
+
+	own.dirs = (struct np_opt_list){ &path, 1, 1 };
+	rc = prepare_analysis(&own, &picks, ret, &problem);
+	if (rc != NP_E_NOTFOUND)
+		return rc < 0 ? np_fail(err, problem.code, "%s", problem.text) : NP_OK;
+	run = np_run_new();
+	if (!run)
+		return np_fail_nomem(err, "the run");
+	rc = find_gpu_traces(run, path, err);
+	/* Without any, what the search for ranks said stands. */
+	if (rc == NP_OK && run->sources.count == 0)
+		rc = np_fail(err, problem.code, "%s", problem.text);
+	if (rc < 0) {
+		np_run_free(run);
+		return rc;
+	}
+	rc = load_sources(run, common, err);
+	if (rc < 0) {
+		np_run_free(run);
+		return rc;
+	}
+	return np_analysis_build(run, NULL, (size_t)common->jobs, ret, err);
+}
+
 int inputs_load(const char *path, const struct np_common *common, struct np_analysis **ret,
 		struct np_err *err)
 {
-	const struct np_opt_list picks = { 0 };
 	struct np_run *run;
 	struct stat status;
 	int rc;
 
 	if (stat(path, &status) < 0)
 		return np_fail(err, NP_E_USAGE, "cannot read '%s': %s", path, strerror(errno));
-	if (S_ISDIR(status.st_mode)) {
-		struct np_common own = *common;
-
-		own.dirs = (struct np_opt_list){ &path, 1, 1 };
-		return prepare_analysis(&own, &picks, ret, err);
-	}
-	if (!ends_with(path, ".db") && !ends_with(path, ".json") && !ends_with(path, ".json.gz"))
+	if (S_ISDIR(status.st_mode))
+		return load_directory(path, common, ret, err);
+	if (!ends_with(path, ".db") && !is_trace(path))
 		return np_fail(err, NP_E_USAGE,
 			       "'%s' is no profile: give a directory, a database (.db) or a trace "
 			       "(.json, .json.gz)",
@@ -113,7 +222,9 @@ int inputs_load(const char *path, const struct np_common *common, struct np_anal
 	run = np_run_new();
 	if (!run)
 		return np_fail_nomem(err, "the run");
-	rc = load_file(path, &status, common, run, err);
+	rc = find_file(run, path, status.st_size, err);
+	if (rc == NP_OK)
+		rc = load_sources(run, common, err);
 	if (rc < 0) {
 		np_run_free(run);
 		return rc;

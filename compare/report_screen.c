@@ -9,7 +9,7 @@
 
 #define BAR_WIDTH    16
 #define MOST_CAUSES  5
-#define MOST_NOTES   6
+#define MOST_NOTES   4
 #define MOST_CHANGES 5
 
 /* A part of the page: a title, then a grid or lines. */
@@ -295,8 +295,7 @@ static void put_gate(struct section *section, const struct cmp_gate *gate)
 	}
 }
 
-static void put_note_list(struct section *section, const struct np_notes *notes, const char *side,
-			  bool warnings)
+static void put_note_list(struct section *section, const struct np_notes *notes, const char *side)
 {
 	size_t shown = 0;
 	size_t hidden = 0;
@@ -304,8 +303,6 @@ static void put_note_list(struct section *section, const struct np_notes *notes,
 	for (size_t i = 0; i < notes->list.count; i++) {
 		const struct np_note *note = &notes->list.item[i];
 
-		if (note->kind == NP_NOTE_WARNING && !warnings)
-			continue;
 		if (shown++ >= MOST_NOTES) {
 			hidden++;
 			continue;
@@ -322,9 +319,9 @@ static void put_notes(struct section *section, const struct report *report)
 {
 	const struct comparison *comparison = report->comparison;
 
-	put_note_list(section, &comparison->warnings, "", true);
-	put_note_list(section, &comparison->sides[0].analysis->run->notes, "base: ", false);
-	put_note_list(section, &comparison->sides[1].analysis->run->notes, "new: ", false);
+	put_note_list(section, &comparison->warnings, "");
+	put_note_list(section, &comparison->sides[0].analysis->run->notes, "base: ");
+	put_note_list(section, &comparison->sides[1].analysis->run->notes, "new: ");
 	for (int i = 0; i < CMP_VIEWS; i++) {
 		if ((report->views->wanted >> i & 1) && report->views->missing[i])
 			np_buf_printf(&section->text,

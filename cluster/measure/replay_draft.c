@@ -48,14 +48,23 @@ static void work(struct drafting *rank, enum np_work kind, np_ns ns)
 	rank->replay->cells.item[rank->cell].work[kind] += ns;
 }
 
-/* Operators that start here, or started before where nothing was recorded. */
-static int start_ops(struct drafting *rank, int32_t device, np_ns time)
+/* Text files have one time in several roundings. */
+#define ROUNDED_NS 1000
+
+/*
+ * Operators that start with the segment from `begin` to `end`, or started before
+ * where nothing was recorded.
+ */
+static int start_ops(struct drafting *rank, int32_t device, np_ns begin, np_ns end)
 {
 	const struct np_rank *loaded = rank->rank;
+	np_ns time = begin + ROUNDED_NS < end ? begin + ROUNDED_NS : end - 1;
 	int rc = NP_OK;
 
+	/* Segments are cut where operators start: one that starts within it was rounded. */
 	while (rank->next_op < loaded->ops.count && rc == NP_OK &&
-	       loaded->ops.item[rank->next_op].start <= time) {
+	       (loaded->ops.item[rank->next_op].start <= begin ||
+		loaded->ops.item[rank->next_op].start <= time)) {
 		if (loaded->ops.item[rank->next_op].device == device)
 			rc = add_mark(
 				rank, MARK_START,
@@ -122,6 +131,9 @@ static struct still stands_still(const struct drafting *rank, const struct np_ex
 		if (ops[op].end > piece->begin && piece->end - ops[op].end <= GOES_ON_NS)
 			still = (struct still){ piece->begin, ops[op].end, op };
 	}
+	if (still.op == UINT32_MAX && ops[piece->op].end > piece->end &&
+	    ops[piece->op].end - piece->end <= ROUNDED_NS)
+		still = (struct still){ piece->begin, piece->end, piece->op };
 	return still;
 }
 
@@ -183,7 +195,7 @@ static int draft_cell(struct drafting *rank, size_t index)
 		np_ns end = i + 1 < last ? activity->segments.item[i + 1].begin : cell->end;
 
 		rc = start_ops(rank, rank->rank->times.item[index].device,
-			       activity->segments.item[i].begin);
+			       activity->segments.item[i].begin, end);
 		if (rc == NP_OK)
 			rc = draft_segment(rank, i, end, &piece,
 					   cell->first_exposed + cell->exposed);
@@ -220,37 +232,6 @@ static int draft_activity(struct drafting *rank, np_ns *ret_begin, np_ns *ret_en
 /* --- ranks of which only operators are known ----------------------------------------------------
  */
 
-/* The rank is taken to stand still for every operator. */
-static int draft_ops(struct drafting *rank, np_ns *ret_begin, np_ns *ret_end)
-{
-	const struct np_rank *loaded = rank->rank;
-	np_ns reached = loaded->ops.item[0].start;
-	int rc = NP_OK;
-
-	*ret_begin = reached;
-	for (uint32_t i = 0; i < loaded->ops.count && rc == NP_OK; i++) {
-		const struct np_comm_op *op = &loaded->ops.item[i];
-		uint32_t slot = np_align_slot(rank->replay->align, rank->index, i);
-		np_str step =
-			op->step == NP_NO_STEP ? NP_STR_NONE : loaded->steps.item[op->step].id;
-
-		if (i == 0 || rank->replay->cells.item[rank->cell].step != step) {
-			rc = i > 0 ? add_mark(rank, MARK_STEP, NO_SLOT) : NP_OK;
-			if (rc == NP_OK)
-				rc = add_cell(rank, step);
-		}
-		if (rc == NP_OK && op->start > reached)
-			work(rank, NP_WORK_OTHER, op->start - reached);
-		if (rc == NP_OK)
-			rc = add_mark(rank, MARK_START, slot);
-		if (rc == NP_OK && op->end > reached)
-			rc = add_mark(rank, MARK_BLOCK, slot);
-		reached = op->end > reached ? op->end : reached;
-	}
-	*ret_end = reached;
-	return rc < 0 ? rc : add_mark(rank, MARK_STEP, NO_SLOT);
-}
-
 static int order_ends(const void *left, const void *right, void *context)
 {
 	const struct np_comm_op *ops = context;
@@ -260,18 +241,86 @@ static int order_ends(const void *left, const void *right, void *context)
 	return ops[a].end != ops[b].end ? np_order(ops[a].end, ops[b].end) : np_order(a, b);
 }
 
-static int draft_timed(struct drafting *rank, struct np_replay_rank *own)
+/* The operators of the rank in the order of their ends; NULL if memory runs out. */
+static uint32_t *sort_ends(const struct drafting *rank)
 {
 	size_t count = rank->rank->ops.count;
+	uint32_t *list = malloc((count + 1) * sizeof(*list));
+
+	if (!list) {
+		(void)np_fail_nomem(rank->err, "the replay");
+		return NULL;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = i;
+	qsort_r(list, count, sizeof(*list), order_ends, rank->rank->ops.item);
+	return list;
+}
+
+/* An operator starts; where another step begins, the one before has ended. */
+static int begin_op(struct drafting *rank, uint32_t index)
+{
+	const struct np_rank *loaded = rank->rank;
+	const struct np_comm_op *op = &loaded->ops.item[index];
+	np_str step = op->step == NP_NO_STEP ? NP_STR_NONE : loaded->steps.item[op->step].id;
+	int rc = NP_OK;
+
+	if (index == 0 || rank->replay->cells.item[rank->cell].step != step) {
+		rc = index > 0 ? add_mark(rank, MARK_STEP, NO_SLOT) : NP_OK;
+		if (rc == NP_OK)
+			rc = add_cell(rank, step);
+	}
+	return rc;
+}
+
+/*
+ * The rank is taken to stand still for every operator that ends before another
+ * one starts, and to work up to every start.
+ */
+static int draft_ops(struct drafting *rank, np_ns *ret_begin, np_ns *ret_end)
+{
+	const struct np_rank *loaded = rank->rank;
+	const struct np_comm_op *ops = loaded->ops.item;
+	uint32_t *by_end = sort_ends(rank);
+	np_ns reached = ops[0].start;
+	uint32_t ended = 0;
+	int rc = by_end ? NP_OK : NP_E_NOMEM;
+
+	*ret_begin = reached;
+	for (uint32_t i = 0; i <= loaded->ops.count && rc == NP_OK; i++) {
+		while (ended < i && rc == NP_OK &&
+		       (i == loaded->ops.count || ops[by_end[ended]].end <= ops[i].start)) {
+			np_ns end = ops[by_end[ended]].end;
+
+			rc = add_mark(rank, MARK_BLOCK,
+				      np_align_slot(rank->replay->align, rank->index,
+						    by_end[ended++]));
+			reached = end > reached ? end : reached;
+		}
+		if (i == loaded->ops.count || rc < 0)
+			break;
+		rc = begin_op(rank, i);
+		if (rc == NP_OK && ops[i].start > reached) {
+			work(rank, NP_WORK_OTHER, ops[i].start - reached);
+			reached = ops[i].start;
+		}
+		if (rc == NP_OK)
+			rc = add_mark(rank, MARK_START,
+				      np_align_slot(rank->replay->align, rank->index, i));
+	}
+	free(by_end);
+	*ret_end = reached;
+	return rc < 0 ? rc : add_mark(rank, MARK_STEP, NO_SLOT);
+}
+
+static int draft_timed(struct drafting *rank, struct np_replay_rank *own)
+{
 	int rc;
 
 	rank->replay->timed++;
-	rank->by_end = malloc((count + 1) * sizeof(*rank->by_end));
+	rank->by_end = sort_ends(rank);
 	if (!rank->by_end)
-		return np_fail_nomem(rank->err, "the replay");
-	for (uint32_t i = 0; i < count; i++)
-		rank->by_end[i] = i;
-	qsort_r(rank->by_end, count, sizeof(*rank->by_end), order_ends, rank->rank->ops.item);
+		return NP_E_NOMEM;
 	rc = draft_activity(rank, &own->begin, &own->end);
 	free(rank->by_end);
 	return rc;

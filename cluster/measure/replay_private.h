@@ -75,6 +75,9 @@ int replay_advance_starts(struct np_replay *replay, drafts *all, struct np_err *
 /* What operators wait for, from their times and what they queue behind. */
 void replay_find_rules(struct np_replay *replay);
 
+/* The index of a step in np_cluster.steps; SIZE_MAX for none. */
+size_t replay_step_index(const struct np_cluster *cluster, np_str step);
+
 /* Room for worlds that run, which is kept from one to the next. */
 struct np_replay_rooms *replay_rooms_new(void) NP_MUST_USE;
 void replay_rooms_free(struct np_replay_rooms *rooms);

@@ -296,6 +296,16 @@ static void clear_host_gaps(const struct np_replay *replay, struct world_draft *
 		world->work[i][NP_WORK_HOST] = 0;
 }
 
+static int repair_clocks(const struct np_whatif_input *input, struct world_draft *world,
+			 struct np_err *err)
+{
+	if (!input->clocks)
+		return np_fail(err, NP_E_USAGE, "the clocks of the AI cores were not read");
+	for (size_t i = 0; i < input->replay->cells.count; i++)
+		world_lower(&world->work[i][NP_WORK_COMPUTE], (double)input->clocks[i]);
+	return NP_OK;
+}
+
 static void hide_transfers(const struct np_replay *replay, struct world_draft *world)
 {
 	for (size_t i = 0; i < replay->align->instances.count; i++)
@@ -359,14 +369,13 @@ static int repair(const struct np_whatif_input *input, const struct np_fix *fix,
 		return NP_OK;
 	case NP_FIX_ALL:
 		return repair_all(input, world, err);
-	case NP_FIX_OPTYPE:
-		/* All of them together: see below. */
-		return NP_OK;
 	case NP_FIX_FREQUENCY:
+		return repair_clocks(input, world, err);
+	case NP_FIX_OPTYPE: /* All of them together: see below. */
 	case NP_FIX_KINDS:
 		break;
 	}
-	return np_fail(err, NP_E_USAGE, "the frequency of the cores is not part of the replay yet");
+	return NP_OK;
 }
 
 int world_repair(const struct np_whatif_input *input, const struct np_fix *fixes, size_t count,

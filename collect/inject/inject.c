@@ -426,8 +426,12 @@ static void start(struct np_inject *inject, const struct np_message *message)
 
 static void cancel(struct np_inject *inject, const char *base)
 {
-	if (inject->window.state == NP_WINDOW_WANTED && strcmp(inject->window.base, base) == 0)
+	if (strcmp(inject->window.base, base) != 0)
+		return;
+	if (inject->window.state == NP_WINDOW_WANTED)
 		inject->window.state = NP_WINDOW_NONE;
+	else
+		stop(inject, -1);
 }
 
 void np_inject_message(struct np_inject *inject, const struct np_message *message)

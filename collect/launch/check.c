@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "backend.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
 
@@ -258,6 +259,9 @@ int np_check_rank(struct np_job *job, const char *inject, struct np_buf *doubts,
 	if (rc == NP_OK && job->plan.enable)
 		rc = check_profilers(job, doubts, err);
 	if (rc < 0 || !job->plan.enable)
+		return rc;
+	rc = np_backend_check(job, err);
+	if (rc < 0)
 		return rc;
 	if (!inject)
 		return np_fail(err, NP_E_NOTFOUND,

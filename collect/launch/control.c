@@ -139,7 +139,7 @@ static void take_rate(struct np_control *control, int64_t step)
 	if (control->step_seen < 0 || step < control->step_seen) {
 		control->step_seen = step;
 		control->step_time = now;
-	} else if (now - control->step_time >= 500000000 && step > control->step_seen) {
+	} else if (now - control->step_time >= 200000000 && step > control->step_seen) {
 		control->rate = (int64_t)((double)(step - control->step_seen) * 1e12 /
 					  (double)(now - control->step_time));
 		control->step_seen = step;
@@ -152,6 +152,7 @@ static void take_answer(struct np_session *session, const struct np_message *mes
 	struct np_control *control = &session->control;
 	struct np_event event = { .rank = session->job->rank,
 				  .window = control->wanted,
+				  .value = control->accepted,
 				  .step = message->step };
 
 	if (control->wanted == 0)

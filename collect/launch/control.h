@@ -45,11 +45,13 @@ struct np_control {
 	int listener;
 	enum np_control_state state;
 	struct np_ctl_request request;
-	int client;     /* who asked; -1: nobody waits for an answer */
-	bool for_size;  /* the request is that the window is too large */
-	bool limited;   /* that was done for this window */
-	np_ns deadline; /* of the state */
-	int waiting;    /* launchers that have not answered */
+	int client;          /* who asked; -1: nobody waits for an answer */
+	bool for_size;       /* the request is that the window is too large */
+	bool limited;        /* that was done for this window */
+	np_ns deadline;      /* of the state */
+	np_ns ask_at;        /* ask once more then; 0: no */
+	np_ns patient_until; /* for the rate of the steps to be known */
+	int waiting;         /* launchers that have not answered */
 	int attempt;
 	int32_t question;
 	int32_t windows; /* that there are, the one of the plan included */

@@ -14,6 +14,8 @@ enum {
 	ATTEMPTS = 6,
 	MARGIN = 2, /* steps, at least */
 	SIGNAL_DEAF_S = 2,
+	RATE_S = 2, /* steps that are longer need no more than the least margin */
+	AGAIN_MS = 100,
 };
 
 static np_ns in_a_while(void)
@@ -54,14 +56,12 @@ static int present(const struct np_job *job)
 
 /* --- agreement ------------------------------------------------------------ */
 
-static void ask(struct np_session *session, const struct np_ctl_request *request, int client)
+static void ask_again(struct np_session *session)
 {
 	struct np_control *control = &session->control;
 
-	control->request = *request;
-	control->client = client;
 	control->state = NP_CONTROL_ASKING;
-	control->attempt = 0;
+	control->ask_at = 0;
 	control->deadline = in_a_while();
 	control->waiting = present(session->job);
 	control->slowest = INT64_MAX;
@@ -70,6 +70,17 @@ static void ask(struct np_session *session, const struct np_ctl_request *request
 	control->question++;
 	np_session_tell_all(
 		session, &(struct np_event){ .type = NP_EVENT_ASK, .window = control->question });
+}
+
+static void ask(struct np_session *session, const struct np_ctl_request *request, int client)
+{
+	struct np_control *control = &session->control;
+
+	control->request = *request;
+	control->client = client;
+	control->attempt = 0;
+	control->patient_until = np_session_steady() + (np_ns)RATE_S * 1000000000;
+	ask_again(session);
 }
 
 /* A step that no rank has begun: a second ahead, twice as far with every attempt. */
@@ -160,7 +171,12 @@ static void all_told(struct np_session *session)
 {
 	switch ((enum np_ctl_verb)session->control.request.verb) {
 	case NP_CTL_START:
-		start_window(session);
+		/* How fast a job is that has just begun is known in a moment. */
+		if (session->control.fastest >= 0 && session->control.fastest_rate < 0 &&
+		    np_session_steady() < session->control.patient_until)
+			session->control.ask_at = np_session_steady() + (np_ns)AGAIN_MS * 1000000;
+		else
+			start_window(session);
 		break;
 	case NP_CTL_STOP:
 		stop_windows(session);
@@ -215,6 +231,9 @@ static void all_answered(struct np_session *session)
 		answer(session, true, "no window: %s", control->refusal);
 	} else if (control->late && ++control->attempt < ATTEMPTS) {
 		cancel(session);
+		/* Some may have opened it before they heard: what they have is a window of its own.
+		 */
+		control->windows += control->agreed > 0 ? 1 : 0;
 		start_window(session);
 	} else if (control->late) {
 		cancel(session);
@@ -252,6 +271,7 @@ static void hear_answer(struct np_session *session, const struct np_event *event
 		control->agreed += event->value;
 	} else if (event->type == NP_EVENT_TOO_LATE) {
 		control->late = true;
+		control->agreed += event->value;
 		if (event->step > control->fastest)
 			control->fastest = event->step;
 	} else {
@@ -350,6 +370,9 @@ void np_control_attend(struct np_session *session)
 	struct np_ctl_request request;
 	int client;
 
+	if (control->state == NP_CONTROL_ASKING && control->ask_at &&
+	    np_session_steady() >= control->ask_at)
+		ask_again(session);
 	if (control->state != NP_CONTROL_IDLE && np_session_steady() >= control->deadline) {
 		cancel(session);
 		answer(session, true, "no answer: %d of %d launchers or their ranks say nothing",

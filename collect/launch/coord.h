@@ -68,9 +68,9 @@ enum np_event_type {
 	NP_EVENT_STEP,     /* to rank 0: step: the latest; value: steps a second × 1000, or -1 */
 	NP_EVENT_START,    /* from rank 0: window at `step` for `value` steps; level; text: ranks */
 	NP_EVENT_ACCEPTED, /* to rank 0: value: how many of my applications will open it */
-	NP_EVENT_TOO_LATE, /* to rank 0: step: it has begun already */
+	NP_EVENT_TOO_LATE, /* to rank 0: step: it has begun already; value: as above */
 	NP_EVENT_REFUSED,  /* to rank 0: text: why an application of mine will not */
-	NP_EVENT_CANCEL,   /* from rank 0: forget the window unless it is open */
+	NP_EVENT_CANCEL,   /* from rank 0: forget the window, end it if it is open */
 	NP_EVENT_HALT,     /* from rank 0: open windows end before `step`, -1: now */
 };
 

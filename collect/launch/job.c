@@ -165,6 +165,8 @@ void np_job_describe(const struct np_job *job, struct np_buf *buf)
 		np_buf_printf(buf, " (found when they start, on %d node%s)\n", job->world,
 			      job->world == 1 ? "" : "s");
 	describe_steps(plan, buf);
+	if (plan->backend != NP_BACKEND_ACL)
+		np_buf_printf(buf, "  backend  %s\n", np_plan_backends[plan->backend]);
 	np_buf_printf(buf, "  level    %s", np_plan_levels[plan->level]);
 	if (plan->level != NP_LEVEL_0)
 		np_buf_printf(buf, ", %s", np_plan_metrics[plan->aic_metrics]);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agree.h"
+#include "backend.h"
 #include "check.h"
 #include "check_find.h"
 #include "cmd.h"
@@ -83,8 +84,11 @@ static int run_profiled(struct np_job *job, const char *inject)
 		np_timing_together(&job->timing, job->coord, &job->layout);
 	if (job->rank == 0)
 		np_finish_foresee(job);
-	if (np_session_run(job, inject, &result, &err) < 0)
+	/* Only our own way to profile needs a library in the application. */
+	if (np_session_run(job, job->plan.backend == NP_BACKEND_ACL ? inject : NULL, &result,
+			   &err) < 0)
 		np_job_warn("rank %d: %s", job->rank, err.text);
+	np_backend_find(job);
 	conclude(job);
 	if (job->rank != 0 && np_coord_lost(job->coord, 0)) {
 		np_job_warn("rank %d: launcher 0 is gone; what was collected here is in '%s'",

@@ -495,13 +495,6 @@ static void add_doubts(const struct np_collect_options *options, const struct np
 	if (!plan->enable)
 		np_buf_add(notes, "enable is false: the application runs unprofiled; --profile "
 				  "says otherwise\n");
-	if (plan->with_cpu || plan->with_stack)
-		np_buf_printf(notes,
-			      "%s ignored: operators and stacks of the framework are recorded by "
-			      "its own profiler only\n",
-			      plan->with_cpu && plan->with_stack ? "with_cpu and with_stack are"
-			      : plan->with_cpu                   ? "with_cpu is"
-								 : "with_stack is");
 	if (plan->level == NP_LEVEL_0 && options->preset != NP_PRESET_LIGHT)
 		np_buf_add(notes, "level0 has no links, sizes and counters: slow links and the "
 				  "communication matrix need level1\n");

@@ -194,6 +194,11 @@ static bool is_over(struct np_session *session)
 	return session->left && np_coord_all_left(session->job->coord);
 }
 
+static bool is_torch(const struct np_session *session)
+{
+	return session->job->plan.enable && session->job->plan.backend == NP_BACKEND_TORCH;
+}
+
 /* While a rank may have left for good, a question could stay without answer. */
 static void measure_clocks(struct np_session *session)
 {
@@ -212,6 +217,8 @@ static void loop(struct np_session *session)
 		hear_signals(session);
 		hear_others(session);
 		np_control_attend(session);
+		if (is_torch(session))
+			np_torch_attend(&session->torch, session->job);
 		np_session_watch_phase(session);
 		measure_clocks(session);
 		wait_a_little(session,
@@ -267,12 +274,30 @@ static int watch_signals(struct np_session *session, struct np_err *err)
 	return NP_OK;
 }
 
+/* The application itself, or msprof around it. */
+static int start_child(struct np_session *session, struct np_env *env, struct np_err *err)
+{
+	struct np_job *job = session->job;
+	char *const *words = np_env_words(env, err);
+	struct np_msprof_line line;
+	int rc;
+
+	if (!words)
+		return NP_E_NOMEM;
+	if (!job->plan.enable || job->plan.backend != NP_BACKEND_MSPROF || !job->chosen[job->rank])
+		return np_child_start(&session->child, job->app, words, job->plan.grace, err);
+	rc = np_msprof_line(job, &line, err);
+	if (rc == NP_OK)
+		rc = np_child_start(&session->child, line.argv, words, job->plan.grace, err);
+	np_msprof_line_release(&line);
+	return rc;
+}
+
 static int start(struct np_session *session, const char *inject, struct np_err *err)
 {
 	struct np_job *job = session->job;
 	NP_CLEANUP(np_buf_release) struct np_buf port = NP_BUF_INIT;
 	NP_CLEANUP(np_env_release) struct np_env env = { 0 };
-	char *const *words;
 	int rc = NP_OK;
 
 	if (job->rank == 0)
@@ -287,11 +312,9 @@ static int start(struct np_session *session, const char *inject, struct np_err *
 	if (rc == NP_OK)
 		rc = np_session_environment(&env, job, inject, session->channel.name, port.text,
 					    err);
-	if (rc < 0)
-		return rc;
-	words = np_env_words(&env, err);
-	return words ? np_child_start(&session->child, job->app, words, job->plan.grace, err)
-		     : NP_E_NOMEM;
+	if (rc == NP_OK && is_torch(session))
+		rc = np_torch_begin(&session->torch, job, &env, err);
+	return rc == NP_OK ? start_child(session, &env, err) : rc;
 }
 
 /* Everybody learns from rank 0 how it went. Who has lost rank 0 has to know itself. */

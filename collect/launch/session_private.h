@@ -2,6 +2,7 @@
 #ifndef NP_SESSION_PRIVATE_H
 #define NP_SESSION_PRIVATE_H
 
+#include "backend.h"
 #include "channel.h"
 #include "child.h"
 #include "control.h"
@@ -31,6 +32,7 @@ struct np_session {
 	bool joined;    /* mode inapp: the way to rank 0 is known */
 	bool window;    /* rank 0: the clocks were measured for a window that opened */
 	struct np_control control;
+	struct np_torch torch;
 	struct np_session_result result;
 };
 

@@ -146,9 +146,13 @@ static bool is_slow_in(const struct np_links *links, const struct np_link_speed 
 	return false;
 }
 
-/* What communication costs more or less, waiting for slow transfers included. */
+/*
+ * What communication costs more or less: the transfers, and the waiting for slow
+ * ones where that adds to it.
+ */
 static np_ns comm_delta(const struct comparison *comparison)
 {
+	np_ns transfer = 0;
 	np_ns sum = 0;
 
 	for (size_t i = 0; i < comparison->leaves.count; i++) {
@@ -156,8 +160,10 @@ static np_ns comm_delta(const struct comparison *comparison)
 
 		if (kind == CMP_LEAF_WAIT || kind == CMP_LEAF_TRANSFER || kind == CMP_LEAF_COMM)
 			sum += comparison->leaves.item[i].change.delta;
+		if (kind == CMP_LEAF_TRANSFER)
+			transfer += comparison->leaves.item[i].change.delta;
 	}
-	return sum;
+	return llabs(transfer) > llabs(sum) ? transfer : sum;
 }
 
 /* The slow link of one side that lost the most and is not slow on the other. */
@@ -279,18 +285,29 @@ static int add_leaf(struct comparison *comparison, size_t index, double common, 
 	return add_cause(comparison, kind, &what, &text, llround(common), err);
 }
 
+static bool has_link(const struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->causes.count; i++) {
+		if (comparison->causes.item[i].kind == CMP_CAUSE_LINK)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Waiting and the idle rest follow from something else: they count only for what
- * nothing else explains, a quarter of what they are.
+ * Waiting and the idle rest follow from something else, and so do transfers where
+ * a link is to blame: they count only for what nothing else explains, a quarter of
+ * what they are.
  */
-static double worth(const struct cmp_leaf *leaf)
+static double worth(const struct comparison *comparison, const struct cmp_leaf *leaf)
 {
 	switch (leaf->kind) {
 	case CMP_LEAF_WAIT:
 	case CMP_LEAF_FREE:
 		return 0.25;
-	case CMP_LEAF_COMPUTE:
 	case CMP_LEAF_TRANSFER:
+		return has_link(comparison) ? 0.25 : 1;
+	case CMP_LEAF_COMPUTE:
 	case CMP_LEAF_COMM:
 	case CMP_LEAF_MEMCPY:
 	case CMP_LEAF_HOST:
@@ -306,7 +323,7 @@ static int find_leaves(struct comparison *comparison, struct np_err *err)
 
 	for (size_t i = 0; i < comparison->leaves.count && rc == NP_OK; i++) {
 		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
-		double common = common_change(comparison, leaf, room) * worth(leaf);
+		double common = common_change(comparison, leaf, room) * worth(comparison, leaf);
 
 		if (llround(common) != 0 && leaf->change.verdict != CMP_NOISE)
 			rc = add_leaf(comparison, i, common, err);

@@ -37,6 +37,7 @@ static const char *const trans[] = { "cast", "transdata", "transpose", NULL };
 static const char *const mc2[] = { "allgathermatmul", "matmulreducescatter", "matmulallreduce",
 				   NULL };
 static const char *const flash_types[] = { "flashattention", "fusedinferattention", NULL };
+static const char *const gpu_cubes[] = { "gemm", "conv", "cutlass", "wgrad", "gemvx", NULL };
 static const char *const ai_cores[] = { "ai_core", "aicore", "vector", "aivec",
 					"mix",     "aic",    "aiv",    NULL };
 static const char *const cube_cores[] = { "ai_core", "aicore", "mix_aic", NULL };
@@ -114,6 +115,9 @@ static enum cmp_class by_kernel(const struct cmp_kernel_traits *traits)
 		return CMP_MATMUL;
 	if (outside_ai_cores(traits))
 		return CMP_OTHER;
+	/* Of a GPU only the name is known, and it stands for the type. */
+	if (!traits->name && !traits->core && hits(traits->type, gpu_cubes))
+		return CMP_CUBE;
 	if (is_cube(traits) == CMP_CUBE_YES)
 		return CMP_CUBE;
 	if (hits(traits->name, trans))

@@ -73,7 +73,6 @@ struct cmp_rank_kernels {
 struct cmp_side {
 	struct np_analysis *analysis; /* owned */
 	const char *path;
-	bool gpu;
 	NP_VEC(np_str) steps;             /* chosen: ids in the strings of the run, in order */
 	np_str dropped;                   /* the first step, left out; NP_STR_NONE for none */
 	struct cmp_rank_kernels *kernels; /* by index in the run */
@@ -220,10 +219,12 @@ struct comparison {
 	NP_VEC(struct cmp_pair) pairs; /* by rank of the base */
 	const char *paired_by;         /* "id", "role", "map", "order" */
 	/*
-	 * Only one side knows the types of kernels (Level0 on the other): leaves of
-	 * computing are then by what classes both can tell.
+	 * Only one side knows the types of kernels (Level0 on the other), or one is of
+	 * a GPU, whose kernels are others: leaves of computing are then by what classes
+	 * both can tell.
 	 */
 	bool coarse;
+	bool gpu_and_npu;
 	struct cmp_change step;
 	struct cmp_change overlapped;
 	NP_VEC(struct cmp_leaf) leaves; /* by |delta|, the largest first */

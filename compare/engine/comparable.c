@@ -133,7 +133,10 @@ static void compare_partitions(struct comparison *comparison)
 
 static void tell_coarse(struct comparison *comparison)
 {
-	if (comparison->coarse)
+	if (comparison->gpu_and_npu)
+		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "", "device",
+			    "one run is of a GPU: kernels are compared by the unit they use");
+	else if (comparison->coarse)
 		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "",
 			    "operator types",
 			    "only one run recorded them: kernels are compared by the classes that "

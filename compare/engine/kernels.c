@@ -21,6 +21,19 @@ struct key {
 	uint32_t class_cube;
 };
 
+/* Kernels that are alike in all that tells groups apart, by the detail's own ids. */
+struct alike {
+	np_str type;
+	np_str name;
+	np_str core;
+	np_str shapes;
+	np_str dtypes;
+	np_str formats;
+	np_str op; /* of the framework around it; NP_STR_NONE without */
+	uint32_t flags;
+	uint32_t group;
+};
+
 struct reducer {
 	struct comparison *comparison;
 	const struct cmp_side *side;
@@ -30,7 +43,9 @@ struct reducer {
 	struct np_strtab *keys;  /* struct key as bytes → index of the group + 1 */
 	struct np_idmap *places; /* id in `keys` → group */
 	struct np_idmap *cells;  /* group × cell → place in ret->cells */
-	np_str *texts;           /* of the detail → of the comparison */
+	struct np_idmap *memo;   /* hash of what is alike → seen */
+	NP_VEC(struct alike) seen;
+	np_str *texts; /* of the detail → of the comparison */
 	uint32_t *cube_ops;
 	np_str sequence_step; /* of which the order is kept; NP_STR_NONE for none */
 	bool sequence;
@@ -116,7 +131,7 @@ static np_ns mc2_computing(const struct reducer *reducer, size_t kernel)
 	return (np_ns)llround(cube + (isnan(aiv) ? 0 : aiv));
 }
 
-static int find_group(struct reducer *reducer, size_t index, uint32_t *ret)
+static int look_up_group(struct reducer *reducer, size_t index, uint32_t *ret)
 {
 	const struct np_kernel *kernel = &reducer->detail->kernels.item[index];
 	enum cmp_cube cube;
@@ -157,9 +172,71 @@ static int find_group(struct reducer *reducer, size_t index, uint32_t *ret)
 		*ret = (uint32_t)(reducer->ret->groups.count - 1);
 		rc = np_idmap_set(reducer->places, place, *ret, reducer->err);
 	}
-	if (class == CMP_MC2)
-		reducer->ret->groups.item[*ret].mc2_computing += mc2_computing(reducer, index);
 	return rc;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	return hash ^ (hash >> 32);
+}
+
+static uint64_t hash_of(const struct alike *alike)
+{
+	uint64_t hash = mix((uint64_t)alike->type << 32 | alike->name,
+			    (uint64_t)alike->core << 32 | alike->shapes);
+
+	hash = mix(hash, (uint64_t)alike->dtypes << 32 | alike->formats);
+	return mix(hash, (uint64_t)alike->op << 32 | alike->flags);
+}
+
+static bool is_alike(const struct alike *a, const struct alike *b)
+{
+	return a->type == b->type && a->name == b->name && a->core == b->core &&
+	       a->shapes == b->shapes && a->dtypes == b->dtypes && a->formats == b->formats &&
+	       a->op == b->op && a->flags == b->flags;
+}
+
+/* Most kernels are like one before: texts are looked at once for each sort. */
+static int find_group(struct reducer *reducer, size_t index, uint32_t *ret)
+{
+	const struct np_detail *detail = reducer->detail;
+	const struct np_kernel *kernel = &detail->kernels.item[index];
+	uint32_t op = reducer->cube_ops[index];
+	const struct np_framework_call *call = op == NP_NO_ROW ? NULL : &detail->framework.item[op];
+	bool backward = call && call->fwd_thread != NP_UNKNOWN && call->fwd_thread != call->tid;
+	struct alike alike = { .type = kernel->type,
+			       .name = kernel->name,
+			       .core = kernel->core,
+			       .shapes = kernel->in_shapes,
+			       .dtypes = kernel->in_dtypes,
+			       .formats = kernel->in_formats,
+			       .op = call ? call->name : NP_STR_NONE,
+			       .flags = (uint32_t)cube_by_counters(reducer, index) * 2 + backward };
+	int64_t id = (int64_t)hash_of(&alike);
+	uint32_t place = np_idmap_get(reducer->memo, id);
+	struct alike *seen;
+	int rc;
+
+	if (place != NP_IDMAP_NONE && is_alike(&reducer->seen.item[place], &alike)) {
+		*ret = reducer->seen.item[place].group;
+	} else {
+		rc = look_up_group(reducer, index, ret);
+		if (rc < 0)
+			return rc;
+		alike.group = *ret;
+		seen = np_vec_add(&reducer->seen, reducer->err);
+		if (!seen)
+			return NP_E_NOMEM;
+		*seen = alike;
+		rc = np_idmap_set(reducer->memo, id, (uint32_t)(reducer->seen.count - 1),
+				  reducer->err);
+		if (rc < 0)
+			return rc;
+	}
+	if (reducer->ret->groups.item[*ret].class == CMP_MC2)
+		reducer->ret->groups.item[*ret].mc2_computing += mc2_computing(reducer, index);
+	return NP_OK;
 }
 
 /* The cell of a kernel: the time of its device and step, if that step was chosen. */
@@ -295,6 +372,7 @@ static int reduce(struct reducer *reducer)
 	reducer->keys = np_strtab_new();
 	reducer->places = np_idmap_new();
 	reducer->cells = np_idmap_new();
+	reducer->memo = np_idmap_new();
 	reducer->texts = calloc(np_strtab_count(detail->strings) + 2, sizeof(*reducer->texts));
 	reducer->mac = np_detail_counter(detail, "aic_mac_time");
 	reducer->aic_total = np_detail_counter(detail, "aic_total_time");
@@ -303,7 +381,8 @@ static int reduce(struct reducer *reducer)
 	reducer->aiv = np_detail_counter(detail, "aiv_total_time");
 	if (reducer->aiv == NP_NO_ROW)
 		reducer->aiv = np_detail_counter(detail, "aiv_time");
-	if (!reducer->keys || !reducer->places || !reducer->cells || !reducer->texts)
+	if (!reducer->keys || !reducer->places || !reducer->cells || !reducer->memo ||
+	    !reducer->texts)
 		return np_fail_nomem(reducer->err, "kernels");
 	rc = cmp_find_cube_ops(detail, &reducer->cube_ops, reducer->err);
 	if (rc == NP_OK)
@@ -350,6 +429,8 @@ static void reduce_rank(void *context, size_t job)
 	np_strtab_free(reducer.keys);
 	np_idmap_free(reducer.places);
 	np_idmap_free(reducer.cells);
+	np_idmap_free(reducer.memo);
+	np_vec_release(&reducer.seen);
 	free(reducer.texts);
 	free(reducer.cube_ops);
 }

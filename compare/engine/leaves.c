@@ -72,9 +72,22 @@ static void give(struct builder *build, uint32_t index, np_ns ns)
 	leaf->ranks[build->which][build->pair] += (double)ns;
 }
 
-/* Classes that need the type or counters to be told are one. */
-static enum cmp_class coarse_class(enum cmp_class class)
+/* A GPU and an NPU share matrix units and the rest. */
+static enum cmp_class unit_of(enum cmp_class class)
 {
+	return class == CMP_FLASH_FORWARD || class == CMP_FLASH_BACKWARD ||
+			       class == CMP_CONV_FORWARD || class == CMP_CONV_BACKWARD ||
+			       class == CMP_MATMUL || class == CMP_PAGED_ATTENTION ||
+			       class == CMP_MC2 || class == CMP_CUBE
+		       ? CMP_CUBE
+		       : CMP_VECTOR;
+}
+
+/* Classes that need the type or counters to be told are one. */
+static enum cmp_class coarse_class(const struct comparison *comparison, enum cmp_class class)
+{
+	if (comparison->gpu_and_npu)
+		return unit_of(class);
 	switch (class) {
 	case CMP_CUBE:
 	case CMP_VECTOR:
@@ -101,7 +114,7 @@ static int give_computing(struct builder *build, enum cmp_class own_class, np_st
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	bool coarse = build->comparison->coarse;
-	enum cmp_class class = coarse ? coarse_class(own_class) : own_class;
+	enum cmp_class class = coarse ? coarse_class(build->comparison, own_class) : own_class;
 	np_str type = coarse ? NP_STR_NONE : own_type;
 	const char *name = cmp_text(build->comparison, type);
 	const struct cmp_leaf pattern = {
@@ -135,6 +148,14 @@ static bool has_types(const struct comparison *comparison, enum cmp_which which)
 	return false;
 }
 
+static bool is_gpu(const struct comparison *comparison, enum cmp_which which)
+{
+	const struct np_run *run = comparison->sides[which].analysis->run;
+
+	return run->sources.item[comparison->pairs.item[0].rank[which]].file[NP_FILE_GPU_TRACE] !=
+	       NULL;
+}
+
 static bool has_kernels(const struct comparison *comparison, enum cmp_which which)
 {
 	const struct cmp_side *side = &comparison->sides[which];
@@ -157,7 +178,7 @@ static void make_coarse(struct comparison *comparison)
 
 			for (size_t j = 0; j < kernels->groups.count; j++)
 				kernels->groups.item[j].leaf_class =
-					coarse_class(kernels->groups.item[j].class);
+					coarse_class(comparison, kernels->groups.item[j].class);
 		}
 	}
 }
@@ -497,9 +518,11 @@ int cmp_measure_leaves(struct comparison *comparison, struct np_err *err)
 	int rc = build.paths && build.by_path && build.by_text ? NP_OK
 							       : np_fail_nomem(err, "leaves");
 
-	comparison->coarse = has_kernels(comparison, CMP_BASE) &&
-			     has_kernels(comparison, CMP_NEW) &&
-			     has_types(comparison, CMP_BASE) != has_types(comparison, CMP_NEW);
+	comparison->gpu_and_npu = is_gpu(comparison, CMP_BASE) != is_gpu(comparison, CMP_NEW);
+	comparison->coarse =
+		comparison->gpu_and_npu ||
+		(has_kernels(comparison, CMP_BASE) && has_kernels(comparison, CMP_NEW) &&
+		 has_types(comparison, CMP_BASE) != has_types(comparison, CMP_NEW));
 	if (comparison->coarse)
 		make_coarse(comparison);
 	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {

@@ -50,6 +50,10 @@ int np_load_analysis_db(struct np_rank *rank, const char *path, struct np_strtab
 int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 		  struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
+/* A trace of PyTorch on a GPU. */
+int np_load_gpu_trace(struct np_rank *rank, const struct np_source_files *source,
+		      struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+
 /* kernel_details.csv or op_summary: kernels and operators with their times. */
 int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		    struct np_err *err) NP_MUST_USE;

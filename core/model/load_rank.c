@@ -87,6 +87,7 @@ static const struct {
 	{ NP_FILE_RANK_DB, read_rank_db, true },
 	{ NP_FILE_ANALYSIS_DB, read_analysis_db, false },
 	{ NP_FILE_TRACE, np_load_trace, true },
+	{ NP_FILE_GPU_TRACE, np_load_gpu_trace, true },
 	{ NP_FILE_KERNELS, read_kernels, true },
 	{ NP_FILE_STEP_TRACE, read_step_trace, false },
 	{ NP_FILE_COMM, read_communication, false },

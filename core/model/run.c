@@ -34,6 +34,7 @@ const char *np_file_name(enum np_file file)
 		[NP_FILE_MODULE_MEMORY] = "npu_module_mem.csv",
 		[NP_FILE_INFO] = "profiler_info.json",
 		[NP_FILE_METADATA] = "profiler_metadata.json",
+		[NP_FILE_GPU_TRACE] = "trace of a GPU",
 	};
 
 	return names[file];

@@ -73,6 +73,7 @@ void summary_put_source(struct summary_writer *writer, const struct np_source_fi
 	summary_put_text(writer, source->dir);
 	summary_put_text(writer, source->host);
 	summary_put_text(writer, source->summary);
+	summary_put_number(writer, NP_FILE_COUNT);
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
 		summary_put_text(writer, source->file[i]);
 	summary_put_number(writer, source->more_traces.count);
@@ -103,6 +104,8 @@ void summary_get_source(struct summary_reader *reader, struct np_source_files *s
 	source->dir = summary_get_some_text(reader);
 	source->host = summary_get_text(reader);
 	source->summary = summary_get_text(reader);
+	if (summary_get_number(reader) != NP_FILE_COUNT)
+		summary_refuse(reader, "it knows other kinds of files");
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
 		source->file[i] = summary_get_text(reader);
 	more = summary_get_number(reader);

@@ -66,6 +66,32 @@ struct table {
 	void (*set_flags)(void *row, uint8_t flags);
 };
 
+/*
+ * A field that is added to one of these must be added to its list below, or it
+ * would be lost without a word; then raise NP_SUMMARY_FORM and change the size here.
+ */
+#define KNOWS(row, bytes) \
+	_Static_assert(sizeof(void *) != 8 || sizeof(struct row) == (bytes), \
+		       "a summary does not know all of struct " #row)
+KNOWS(np_step, 48);
+KNOWS(np_step_time, 88);
+KNOWS(np_group, 40);
+KNOWS(np_comm_op, 80);
+KNOWS(np_band, 56);
+KNOWS(np_link, 56);
+KNOWS(np_transfer, 72);
+KNOWS(np_comm_step, 80);
+KNOWS(np_statistic, 40);
+KNOWS(np_memory_peak, 24);
+KNOWS(np_memory_step, 24);
+KNOWS(np_expert_work, 32);
+KNOWS(np_activity_cell, 32);
+KNOWS(np_segment, 16);
+KNOWS(np_share, 8);
+KNOWS(np_exposed, 24);
+KNOWS(np_rank, 560);
+KNOWS(np_note, 32);
+
 static uint8_t op_flags(const void *row)
 {
 	const struct np_comm_op *op = row;

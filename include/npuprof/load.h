@@ -53,6 +53,9 @@ int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err) 
 int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,
 		 struct np_rank **ret, struct np_err *err) NP_MUST_USE;
 
+/* Does a trace come from a GPU? Looks at its first events. */
+int np_load_is_gpu_trace(const char *path, bool *ret, struct np_err *err) NP_MUST_USE;
+
 /*
  * Keep only the steps in `steps`. NP_E_USAGE, listing those there are, when a
  * step asked for exists on no rank.

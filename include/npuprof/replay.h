@@ -103,7 +103,7 @@ int np_replay_path(const struct np_replay *replay, struct np_path *ret, struct n
 void np_path_release(struct np_path *path);
 
 /* What one kind of work, or transfers of one role, take of the path. */
-struct np_path_leaf {
+struct np_path_part {
 	struct np_path_piece piece; /* the first: np_path_leaf() tells its name */
 	np_str role;                /* of transfers; NP_STR_NONE: of one communicator */
 	np_ns total;
@@ -115,7 +115,7 @@ struct np_path_leaf {
 };
 
 struct np_path_summary {
-	NP_VEC(struct np_path_leaf) list; /* the longest first */
+	NP_VEC(struct np_path_part) list; /* the longest first */
 };
 
 int np_path_summarise(const struct np_replay *replay, const struct np_path *path,

@@ -39,6 +39,7 @@ enum np_file {
 	NP_FILE_MODULE_MEMORY, /* npu_module_mem.csv */
 	NP_FILE_INFO,          /* profiler_info_N.json, info.json.N */
 	NP_FILE_METADATA,      /* profiler_metadata.json */
+	NP_FILE_GPU_TRACE,     /* of PyTorch on a GPU; only comparisons take it */
 	NP_FILE_COUNT,
 };
 

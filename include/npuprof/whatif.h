@@ -23,6 +23,7 @@
  *	role:R group:N   transfers of these communicators as the middle of like ones
  *	link:A-B         transfers between two ranks at the speed of like links
  *	host-gaps        no waiting for the host
+ *	frequency        computing at the rated clock of the AI cores
  *	experts          as if tokens were spread evenly
  *	hide-comm        no exposed transfer (waiting for late ranks stays)
  *	all              every rank as the mean of its peers, every transfer as the middle
@@ -65,6 +66,7 @@ struct np_whatif_input {
 	const struct np_links *links;
 	const struct np_experts *experts;
 	const struct np_origin *origin; /* tells which ranks to try first */
+	const float *clocks;            /* np_whatif_read_clocks(); NULL: were not read */
 	size_t threads;
 	size_t most; /* single ranks, and hosts, that are tried; 0: 64 */
 	bool both;   /* also try what each costs by itself, where all else is ideal */
@@ -109,6 +111,14 @@ void np_whatif_release(struct np_whatif *whatif);
 int np_whatif_together(const struct np_whatif_input *input, const struct np_fix *fixes,
 		       size_t count, np_ns *ret_step, struct np_err *err) NP_MUST_USE;
 
+/*
+ * By cell of the replay, the mean clock of the AI cores against the rated one: what
+ * computing would take at that. Reads the profiles once more, so it is done only
+ * for who asks for the repair. NP_E_USAGE where no rank has samples. To be freed.
+ */
+int np_whatif_read_clocks(const struct np_replay *replay, size_t threads, float **ret,
+			  struct np_err *err) NP_MUST_USE;
+
 /* One repair after the other, each the one that gains most on top of those before it. */
 struct np_whatif_curve {
 	NP_VEC(struct np_whatif_row) list; /* `saved` is by all up to this one */
@@ -132,6 +142,31 @@ struct np_efficiency {
 
 int np_efficiency_measure(const struct np_replay *replay, struct np_efficiency *ret,
 			  struct np_err *err) NP_MUST_USE;
+
+/*
+ * The same for each step of the run (np_cluster.steps), to be freed. Steps of ranks
+ * overlap, so a factor may exceed 1; the product stays exact.
+ */
+int np_efficiency_steps(const struct np_replay *replay, struct np_efficiency **ret,
+			struct np_err *err) NP_MUST_USE;
+
+/*
+ * What the transfers of each role take of the step, without waiting for the host:
+ * taken away one after the other, so that they sum to what all transfers take.
+ */
+struct np_role_transfer {
+	np_str role;   /* NP_STR_NONE: communicators without one */
+	np_ns with;    /* step before and */
+	np_ns without; /* after its transfers are taken away */
+};
+
+struct np_role_transfers {
+	NP_VEC(struct np_role_transfer) list; /* by name */
+};
+
+int np_efficiency_roles(const struct np_replay *replay, struct np_role_transfers *ret,
+			struct np_err *err) NP_MUST_USE;
+void np_role_transfers_release(struct np_role_transfers *roles);
 
 /* What repairing one rank saves, by its id; NP_UNKNOWN for one that was not tried. */
 np_ns np_whatif_saved(const struct np_whatif *whatif, int32_t rank);

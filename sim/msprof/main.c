@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "launch.h"
 #include "synth/io.h"
 
 /*
@@ -33,6 +34,7 @@ struct options {
 
 static const char help[] =
 	"usage: msprof --export=on|--analyze=on [--type=text|db|json] --output=DIR\n"
+	"       msprof --output=DIR [--task-time=l0|l1] [--ai-core=on] [option]... APPLICATION...\n"
 	"\n"
 	"A stand-in for CANN's msprof that converts the raw data of simulated NPUs.\n"
 	"It cannot read data of real ones, and CANN's msprof cannot read these.\n"
@@ -278,8 +280,12 @@ static int run(int argc, char **argv, struct np_err *err)
 int main(int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
+	int application = msp_launch_find(argc, argv);
+	int status = application ? msp_launch(argv, application, &err) : -1;
 
-	if (run(argc, argv, &err) == NP_OK)
+	if (status >= 0)
+		return status;
+	if (!application && run(argc, argv, &err) == NP_OK)
 		return 0;
 	(void)fprintf(stderr, "[ERROR] msprof: %s\n", err.text);
 	return 1;

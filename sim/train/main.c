@@ -3,6 +3,7 @@
 
 #include "npuprof/text.h"
 #include "npuprof_step.h"
+#include "torch/dynamic_profile.h"
 #include "train.h"
 
 /* --self-profile: the job profiles itself, as one does that was not told about the collector. */
@@ -93,6 +94,8 @@ static int train(struct train_job *job, struct np_err *err)
 			rc = start_profile(job, err);
 		if (job->options.mark == MARK_NPUPROF)
 			npuprof_mark_step(step);
+		if (job->options.torch)
+			sim_dynamic_profile_step(step);
 		if (rc == NP_OK)
 			rc = train_step(job, step, err);
 		if (rc == NP_OK && job->options.mpi)
@@ -122,8 +125,11 @@ int main(int argc, char **argv)
 	if (job.options.ranks > 0)
 		return train_place_fork(job.options.ranks, argv);
 	rc = train_job_begin(&job, argv, &err);
+	if (rc == NP_OK && job.options.torch)
+		sim_dynamic_profile_init();
 	if (rc == NP_OK)
 		rc = train(&job, &err);
+	sim_dynamic_profile_end();
 	if (rc < 0)
 		(void)fprintf(stderr, "npu-train-demo: rank %lld: %s\n", (long long)job.place.rank,
 			      err.text);

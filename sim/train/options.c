@@ -22,6 +22,7 @@ enum {
 	OPT_MARK,
 	OPT_MOE,
 	OPT_MPI,
+	OPT_TORCH,
 	OPT_NO_FINALIZE,
 };
 
@@ -44,6 +45,7 @@ static const struct option longs[] = {
 	{ "mark", required_argument, NULL, OPT_MARK },
 	{ "moe", no_argument, NULL, OPT_MOE },
 	{ "mpi", no_argument, NULL, OPT_MPI },
+	{ "torch", no_argument, NULL, OPT_TORCH },
 	{ "no-finalize", no_argument, NULL, OPT_NO_FINALIZE },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
@@ -68,6 +70,7 @@ static const char usage[] =
 	"      --data-ms N         time to load a batch (2)\n"
 	"      --mark SOURCE       tell steps by npuprof (npuprof_step), mstx or none (npuprof)\n"
 	"      --mpi               call MPI_Init, as an MPI program does\n"
+	"      --torch             behave as torch_npu does with PROF_CONFIG_PATH\n"
 	"      --self-profile DIR  profile all steps but the first through aclprof*, into DIR\n"
 	"      --self-mask N       what to record then (39, which is Level1)\n"
 	"      --crash-rank R      this rank aborts …\n"
@@ -167,6 +170,9 @@ static bool take(struct train_options *options, int option)
 		return true;
 	case OPT_MPI:
 		options->mpi = true;
+		return true;
+	case OPT_TORCH:
+		options->torch = true;
 		return true;
 	case OPT_NO_FINALIZE:
 		options->no_finalize = true;

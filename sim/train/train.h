@@ -40,6 +40,7 @@ struct train_options {
 	enum train_mark mark;
 	bool moe;
 	bool mpi;
+	bool torch; /* has torch_npu's dynamic_profile (torch/) */
 	bool no_finalize;
 	bool quiet;
 };

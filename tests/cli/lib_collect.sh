@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034
 # For tests of npuprof-collect, after lib.sh: Open MPI, the stand-in NPU and the
 # demo job. Every run is bounded: a collector that hangs fails the test.
 need_program mpirun sqlite3 timeout

@@ -52,7 +52,7 @@ expect_stdout <<-END
 END
 
 behaviour 'a command completes its own options'
-complete_words npuprof cluster --f
+complete_words npuprof cluster --fo
 expect_stdout <<-END
 	--format
 END

@@ -514,6 +514,38 @@ static void ranks_with_operators_alone_stand_still_for_each(void **state)
 	}
 }
 
+/* A long operator with two short ones beside it, of which again only operators are known. */
+static void operators_beside_each_other_are_replayed_without_intervals(void **state)
+{
+	static const np_ns starts[] = { 0, 10, 12, 20, 40 };
+	static const np_ns ends[] = { 2, 30, 15, 25, 45 };
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct np_rank *rank = add_rank(run, id, true);
+		uint32_t groups[] = { add_group(run, rank, 7, "dp", pair, 2),
+				      add_group(run, rank, 8, "tp", pair, 2) };
+
+		add_step(run, rank, "1");
+		for (size_t i = 0; i < NP_COUNT(starts); i++) {
+			struct np_comm_op *op = add_op(rank, groups[i == 1], false);
+
+			op->type = intern(run, REDUCE);
+			op->start = (starts[i] + id) * MS;
+			op->end = (ends[i] + 1) * MS;
+			op->bytes = 1024;
+			op->transfer = NP_UNKNOWN;
+		}
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 46 * MS);
+		assert_int_equal(path_sum(&it), 46 * MS);
+	}
+}
+
 /* --- operators that queue --------------------------------------------------------------------- */
 
 /*
@@ -628,6 +660,7 @@ int main(void)
 		cmocka_unit_test(the_path_sums_to_the_total_where_ranks_went_on),
 		cmocka_unit_test(what_was_before_a_late_begin_is_on_the_path),
 		cmocka_unit_test(ranks_with_operators_alone_stand_still_for_each),
+		cmocka_unit_test(operators_beside_each_other_are_replayed_without_intervals),
 		cmocka_unit_test(operators_that_queue_move_up_when_those_before_them_get_shorter),
 		cmocka_unit_test(whatever_ran_is_replayed_to_the_nanosecond),
 		cmocka_unit_test(a_changed_world_is_what_the_recording_would_have_been),

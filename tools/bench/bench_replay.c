@@ -34,12 +34,12 @@ static void run_world(void *context, size_t index)
 		die("out of memory");
 	for (size_t i = 0; i < cells; i++) {
 		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-			work[i][kind] = worlds->replay->cells.item[i].rank == index % ranks ? 0.5F
-											   : 1.0F;
+			work[i][kind] =
+				worlds->replay->cells.item[i].rank == index % ranks ? 0.5F : 1.0F;
 	}
 	if (np_replay_run(worlds->replay,
-			  &(struct np_world){ .work = (const float(*)[NP_WORK_KINDS])work }, &result,
-			  &err) < 0)
+			  &(struct np_world){ .work = (const float(*)[NP_WORK_KINDS])work },
+			  &result, &err) < 0)
 		die(err.text);
 	worlds->steps[index] = result.step;
 	free(work);

@@ -93,7 +93,7 @@ static inline np_str intern(struct np_run *run, const char *text)
 
 /* A communicator of `count` ranks from `first` on, `stride` apart. */
 static inline uint32_t add_group(struct np_rank *rank, uint64_t hash, size_t first, size_t stride,
-			  size_t count)
+				 size_t count)
 {
 	struct np_group *group;
 	uint32_t index;
@@ -140,7 +140,7 @@ static inline struct place add_groups(struct np_rank *rank, size_t id, size_t ra
 }
 
 static inline void fill_op(const struct place *place, size_t k, const struct types *types,
-		    struct np_comm_op *op)
+			   struct np_comm_op *op)
 {
 	enum kind kind = k % 50 == 49 ? WORLD : k % 50 < 25 ? TP_GROUP : DP_GROUP;
 	/* In turn stages 0-1 and 2-3, then 1-2, exchange messages. */
@@ -175,8 +175,8 @@ static inline void fill_times(size_t rank, size_t k, struct np_comm_op *op)
 	op->name = op->type;
 }
 
-static inline void fill_rank(struct np_run *run, struct np_rank *rank, const struct options *options,
-		      const struct types *types, bool damaged)
+static inline void fill_rank(struct np_run *run, struct np_rank *rank,
+			     const struct options *options, const struct types *types, bool damaged)
 {
 	size_t id = (size_t)rank->id;
 	struct place place = add_groups(rank, id, options->ranks);
@@ -239,7 +239,9 @@ static inline struct np_run *make_run(const struct options *options)
 
 static inline struct options parse_options(int argc, char **argv, size_t repetitions)
 {
-	struct options options = { .ranks = 1024, .ops = 5000, .threads = 2, .repetitions = repetitions };
+	struct options options = {
+		.ranks = 1024, .ops = 5000, .threads = 2, .repetitions = repetitions
+	};
 	int option;
 
 	while ((option = getopt(argc, argv, "r:o:j:d:n:")) != -1) {

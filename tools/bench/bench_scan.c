@@ -4,14 +4,19 @@
  * How fast tables are scanned:
  *
  *	npuprof-bench-scan [-n repetitions] <database>...
+ *	npuprof-bench-scan -t threads <database>...
  *
  * Three ways over the columns that npuprof reads: SQLite alone, tuned (immutable,
  * no mutex, mapped file), which is the "bare tuned scan" of the budgets; np_scan
  * stepping SQLite; np_scan reading pages. The ways take turns, so that a noisy
  * machine is noisy for all of them; medians are printed. With two threads each
- * scans every database given, on a connection of its own.
+ * scans every database given, on a connection of its own. With -t the databases
+ * are scanned once by SQLite alone, divided over so many threads, and the number
+ * of rows is printed: what a suite compares commands with.
  */
 #include "../../core/format/scan_private.h"
+
+#include "npuprof/workers.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -234,18 +239,50 @@ static void compare_ways(struct job job, size_t threads, size_t repetitions, dou
 	}
 }
 
+static void scan_once(void *context, size_t index)
+{
+	struct job *job = (struct job *)context + index;
+
+	job->rows = 0;
+	scan_file(job, job->paths[index]);
+}
+
+static int scan_divided(char **paths, size_t count, size_t threads)
+{
+	const struct np_workers workers = { .threads = threads };
+	struct job *jobs = calloc(count, sizeof(*jobs));
+	uint64_t rows = 0;
+
+	if (!jobs)
+		die("out of memory");
+	for (size_t i = 0; i < count; i++)
+		jobs[i] = (struct job){ .paths = paths, .way = BARE };
+	np_workers_run(&workers, count, scan_once, jobs);
+	for (size_t i = 0; i < count; i++)
+		rows += jobs[i].rows;
+	printf("%llu\n", (unsigned long long)rows);
+	free(jobs);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct job job = { 0 };
 	size_t repetitions = 21;
+	size_t divided = 0;
 	double megabytes = 0;
 	int option;
 
-	while ((option = getopt(argc, argv, "n:")) != -1) {
-		if (option != 'n')
-			die("usage: npuprof-bench-scan [-n repetitions] <database>...");
-		repetitions = (size_t)strtoul(optarg, NULL, 10);
+	while ((option = getopt(argc, argv, "n:t:")) != -1) {
+		if (option == 'n')
+			repetitions = (size_t)strtoul(optarg, NULL, 10);
+		else if (option == 't')
+			divided = (size_t)strtoul(optarg, NULL, 10);
+		else
+			die("usage: npuprof-bench-scan [-n repetitions | -t threads] <database>...");
 	}
+	if (divided > 0 && optind < argc)
+		return scan_divided(argv + optind, (size_t)(argc - optind), divided);
 	if (optind == argc || repetitions == 0 || repetitions > MAX_REPETITIONS)
 		die("usage: npuprof-bench-scan [-n 1..101] <database>...");
 	job.paths = argv + optind;

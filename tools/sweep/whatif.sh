@@ -33,7 +33,7 @@ whatif() {
 	[ $# -eq 0 ] || shift
 	rm -rf "$work/run"
 	# shellcheck disable=SC2086
-	"$build/npuprof-synth" -q -o "$work/run" --steps 4 --layers 16 --kernels-per-layer 8 --no-instances $made || exit 2
+	"$build/npuprof-synth" -q -o "$work/run" --steps 4 --layers 16 --kernels-per-layer 5 --no-instances $made || exit 2
 	"$build/npuprof" whatif -q -f json "$work/run" "$@" >"$work/json" || exit 2
 	rm -rf "$work/run"
 }

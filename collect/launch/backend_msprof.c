@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "npuprof/jsonout.h"
+
+/* A rank directory as torch_npu names it, so that all tools find what msprof puts into it. */
+static int make_dir(const struct np_job *job, char *dir, size_t size, struct np_err *err)
+{
+	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
+	struct timespec now;
+	struct tm local;
+	char stamp[32];
+	char path[PATH_MAX];
+	FILE *file;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)localtime_r(&now.tv_sec, &local);
+	(void)strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &local);
+	(void)snprintf(dir, size, "%.*s/%.200s_%d_%s%03ld_ascend_pt", PATH_MAX - 400, job->root,
+		       host->name, (int)getpid(), stamp, now.tv_nsec / 1000000);
+	if (mkdir(dir, 0750) < 0)
+		return np_fail(err, NP_E_IO, "cannot make the directory '%.380s': %s", dir,
+			       strerrordesc_np(errno));
+	(void)snprintf(path, sizeof(path), "%.*s/profiler_info_%d.json", PATH_MAX - 64, dir,
+		       job->rank);
+	file = fopen(path, "we");
+	if (!file || fprintf(file, "{\"rank_id\": %d}\n", job->rank) < 0) {
+		if (file)
+			(void)fclose(file);
+		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
+			       strerrordesc_np(errno));
+	}
+	return fclose(file) == 0 ? NP_OK : np_fail(err, NP_E_IO, "cannot write '%.380s'", path);
+}
+
+/* A word, with NUL after it. */
+static void add_word(struct np_buf *words, size_t *count, const char *word)
+{
+	np_buf_add(words, word);
+	np_buf_add_char(words, '\0');
+	(*count)++;
+}
+
+static void add_options(const struct np_plan *plan, const char *dir, struct np_buf *words,
+			size_t *count)
+{
+	static const char *const tasks[] = { "--task-time=l0", "--task-time=l1", "--task-time=l1" };
+	char option[PATH_MAX + 16];
+
+	(void)snprintf(option, sizeof(option), "--output=%s", dir);
+	add_word(words, count, option);
+	add_word(words, count, "--type=db");
+	add_word(words, count, "--ascendcl=on");
+	add_word(words, count, tasks[plan->level]);
+	if (plan->level != NP_LEVEL_0 && plan->aic_metrics != NP_METRICS_NONE) {
+		(void)snprintf(option, sizeof(option), "--aic-metrics=%s",
+			       np_plan_metrics[plan->aic_metrics]);
+		add_word(words, count, "--ai-core=on");
+		add_word(words, count, option);
+	}
+	if (plan->level == NP_LEVEL_2) {
+		add_word(words, count, "--runtime-api=on");
+		add_word(words, count, "--aicpu=on");
+	}
+	if (plan->with_memory) {
+		add_word(words, count, "--task-memory=on");
+		add_word(words, count, "--sys-hardware-mem=on");
+	}
+	if (plan->max_size) {
+		(void)snprintf(option, sizeof(option), "--storage-limit=%" PRId64 "MB",
+			       plan->max_size < 200 ? 200 : plan->max_size);
+		add_word(words, count, option);
+	}
+}
+
+int np_msprof_line(const struct np_job *job, struct np_msprof_line *ret, struct np_err *err)
+{
+	char dir[PATH_MAX];
+	size_t count = 0;
+	char *at;
+	int rc;
+
+	*ret = (struct np_msprof_line){ .words = NP_BUF_INIT };
+	rc = make_dir(job, dir, sizeof(dir), err);
+	if (rc < 0)
+		return rc;
+	add_word(&ret->words, &count, "msprof");
+	add_options(&job->plan, dir, &ret->words, &count);
+	for (char *const *word = job->app; *word; word++)
+		add_word(&ret->words, &count, *word);
+	rc = np_buf_check(&ret->words, err);
+	ret->argv = calloc(count + 1, sizeof(*ret->argv));
+	if (rc < 0 || !ret->argv)
+		return np_fail_nomem(err, "the command line of msprof");
+	at = ret->words.text;
+	for (size_t i = 0; i < count; i++) {
+		ret->argv[i] = at;
+		at += strlen(at) + 1;
+	}
+	return NP_OK;
+}
+
+void np_msprof_line_release(struct np_msprof_line *line)
+{
+	free(line->argv);
+	np_buf_release(&line->words);
+}

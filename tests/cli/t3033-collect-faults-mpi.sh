@@ -1,0 +1,220 @@
+#!/usr/bin/env bash
+# What goes wrong with MPI programs and with ranks that somebody else starts: bounded,
+# no orphan, data kept, the documented status.
+# shellcheck source-path=SCRIPTDIR disable=SC2154
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib_collect.sh"
+
+# The job of most tests: a second and more, of which steps can be profiled.
+steps=(-q --steps 30 --layers 2)
+forever=(-q --steps 100000 --layers 2)
+
+# profiles <job> <count>: so many rank directories
+profiles() {
+	(($(find "$work/prof/$1" -maxdepth 1 -name '*_ascend_pt' 2>/dev/null | wc -l) == $2))
+}
+
+# complete <job>: how many collections were ended as they should
+complete() {
+	find "$work/prof/$1" -path '*/host/end_info' | wc -l
+}
+
+if [[ -x $train-mpi ]]; then
+	mpi=("$train-mpi" --mpi)
+
+	behaviour 'helper: an application that crashes ends the job with its status, and the data is kept'
+	launch 4 --job crash --ranks all --step-start 1 --grace 5 -- "${mpi[@]}" "${steps[@]}" --crash-rank 2 --crash-step 4
+	expect_equal "$status" "$(manifest crash '$.ranks[2].exit')"
+	expect 'the status is not 0' test "$status" -ne 0
+	expect_stderr_has "the application of rank 2 ended with status $status; ending the others"
+	expect_equal "$(each_rank crash "r ->> 'state'")" 'raw raw raw raw'
+	expect_equal "$(complete crash)" 3
+	expect_nothing_left_running
+
+	behaviour 'helper: SIGTERM to mpirun ends the job, and the data is kept'
+	mpirun -q -n 4 "$collector" -o "$work/prof" --job term --ranks all --step-start 1 --grace 5 -- \
+		"${mpi[@]}" "${forever[@]}" >"$work/stdout" 2>"$work/stderr" &
+	pid=$!
+	expect 'it never began' await 30 profiles term 4
+	kill -TERM "$pid"
+	status=0
+	wait "$pid" || status=$?
+	expect 'the status is not 0' test "$status" -ne 0
+	expect_stderr_has 'ending the job: Terminated'
+	expect_nothing_left_running
+	expect_equal "$(complete term)" 4
+
+	behaviour 'helper: a launcher that is killed leaves no application behind'
+	mpirun -q -n 2 "$collector" -o "$work/prof" --job killed --ranks all --step-start 1 --grace 2 -- \
+		"${mpi[@]}" "${forever[@]}" >"$work/stdout" 2>"$work/stderr" &
+	pid=$!
+	expect 'it never began' await 30 profiles killed 2
+	kill -KILL "$(pgrep -o -f "^$collector.*$work.*--job killed")"
+	status=0
+	wait "$pid" || status=$?
+	expect 'the status is not 0' test "$status" -ne 0
+	expect_nothing_left_running
+
+	behaviour 'helper: a profiler that fails on one rank fails that rank only: status 3'
+	NPUSIM_FAIL=aclprofStart:rank2:500005 launch 4 --job start --ranks all --step-start 1 --step-end 3 -- \
+		"${mpi[@]}" "${steps[@]}"
+	expect_exit 3
+	expect_equal "$(each_rank start "r ->> 'state'")" 'raw raw failed raw'
+
+	behaviour 'inapp: an application that crashes ends the job, and the data is kept'
+	launch 4 --job incrash --coord inapp --ranks all --step-start 1 --grace 5 -- \
+		"${mpi[@]}" "${steps[@]}" --crash-rank 2 --crash-step 4
+	expect 'the status is not 0' test "$status" -ne 0
+	expect_nothing_left_running
+	expect 'profiles are closed' test "$(complete incrash)" -ge 3
+
+	behaviour 'a stage with MPI that never ends is given up, and the agreement is made in the application'
+	cat >"$work/hang.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* MPI_Init of the helper process never returns. */
+int MPI_Init(int *argc, char ***argv)
+{
+	int (*real)(int *, char ***) = (int (*)(int *, char ***))dlsym(RTLD_NEXT, "MPI_Init");
+	char words[256] = "";
+	FILE *file = fopen("/proc/self/cmdline", "r");
+	size_t got = file ? fread(words, 1, sizeof(words) - 1, file) : 0;
+
+	while (memmem(words, got, "--stage=pre", 11))
+		pause();
+	return real(argc, argv);
+}
+C
+	if ${CC:-cc} -shared -fPIC -o "$work/hang.so" "$work/hang.c" -ldl 2>"$work/stderr"; then
+		LD_PRELOAD=$work/hang.so launch 2 --job hang --rdzv-timeout 2 --ranks all --step-start 2 --step-end 4 -- \
+			"${mpi[@]}" "${steps[@]}"
+		expect_exit 0
+		expect_stderr_has 'coordination: inapp (the MPI stage before the application failed or took longer than 2 s)'
+		expect_equal "$(manifest hang '$.windows[0].ranks')" '[0,1]'
+		expect_nothing_left_running
+	else
+		echo 'no C compiler: a stage that never ends is not tried'
+	fi
+
+	behaviour 'inapp: an application that never calls MPI_Init is a failure, and bounded'
+	launch 2 --job noinit --coord inapp --ranks all --step-start 2 --step-end 4 -- "$train" "${steps[@]}"
+	expect 'the status is not 0' test "$status" -ne 0
+	expect_stderr_has 'the application ended without MPI_Init'
+	expect_nothing_left_running
+else
+	echo 'npu-train-demo-mpi was not built: applications with MPI are not tried'
+fi
+
+job=("$train" "${steps[@]}")
+
+behaviour 'tcp: a rank that crashes ends the job on both nodes, and the data is kept'
+nodes tcrash --ranks all --step-start 1 --grace 5 -- "${job[@]}" --crash-rank 2 --crash-step 4
+both_end
+expect 'the status is not 0' test "$status" -ne 0
+expect_equal "$status1" "$status"
+expect_stderr_has 'the application of node 1 ended with status'
+expect_equal "$(each_rank tcrash "r ->> 'first_step'")" '1 1 1 1'
+expect_nothing_left_running
+
+behaviour 'tcp: SIGTERM to one launcher ends the job on both nodes'
+nodes tterm --ranks all --step-start 1 --grace 5 -- "$train" "${forever[@]}"
+expect 'it never began' await 30 profiles tterm 4
+kill -TERM "$(pgrep -o -f "^$collector.*$work.*--job tterm .*--node-rank 1")"
+both_end
+expect 'the status is not 0' test "$status" -ne 0
+expect_stderr_has 'ending the job: Terminated'
+expect_equal "$(complete tterm)" 4
+expect_nothing_left_running
+
+for victim in 0 1; do
+	behaviour "tcp: the launcher of node $victim is killed, and the other notices and ends"
+	nodes "tkill$victim" --ranks all --step-start 1 --grace 3 -- "$train" "${forever[@]}"
+	expect 'it never began' await 30 profiles "tkill$victim" 4
+	kill -KILL "$(pgrep -o -f "^$collector.*$work.*--job tkill$victim .*--node-rank $victim")"
+	both_end
+	expect 'the status is not 0' test "$status" -ne 0
+	expect 'nor that of the other' test "$status1" -ne 0
+	expect 'it is said' grep -qE 'connection to (the launcher of node 1|launcher 0) is lost' "$work/stderr.$((1 - victim))"
+	expect_nothing_left_running
+	expect 'profiles are closed' test "$(complete "tkill$victim")" -eq 4
+done
+
+behaviour 'tcp: a profiler that fails on one rank, a full disk, an application that profiles itself: status 3'
+NPUSIM_FAIL=aclprofStart:rank2:500005 nodes tstart --ranks all --step-start 1 --step-end 3 -- "${job[@]}"
+both_end
+expect_exit 3
+expect_equal "$(each_rank tstart "r ->> 'state'")" 'raw raw failed raw'
+NPUSIM_ENOSPC_AFTER=2000 nodes tfull --ranks all --step-start 1 --step-end 6 -- "${job[@]}"
+both_end
+expect_exit 3
+nodes tself --ranks all --step-start 1 --step-end 3 -- "${job[@]}" --self-profile "$work/self"
+both_end
+expect_exit 3
+expect 'it is said' grep -q 'the application profiles itself' "$work/stderr.0" "$work/stderr.1"
+expect_nothing_left_running
+
+behaviour 'tcp: a rendezvous that never completes'
+run timeout -k 5 30 "$collector" -o "$work/prof" --job alone --rdzv "127.0.0.1:$(free_port)" --nnodes 2 --node-rank 0 \
+	--rdzv-timeout 2 -- sh -c ": >$work/started"
+expect_exit 1
+expect_stderr_has '1 of 2 launchers did not come within 2 s, the first of them is launcher 1'
+run timeout -k 5 30 "$collector" -o "$work/prof" --job alone --rdzv "127.0.0.1:$(free_port)" --nnodes 2 --node-rank 1 \
+	--rdzv-timeout 2 -- sh -c ": >$work/started"
+expect_exit 1
+expect_stderr_has 'launcher 1 does not reach launcher 0 at 127.0.0.1 port' 'within 2 s'
+expect 'the application was started' test ! -e "$work/started"
+expect 'a directory was left' test ! -e "$work/prof/alone"
+
+behaviour 'tcp: wrong options'
+run "$collector" --rdzv nowhere --nnodes 2 --node-rank 0 -- true
+expect_exit 2
+expect_stderr_has "'nowhere' is no HOST:PORT"
+run "$collector" --rdzv h:1 --node-rank 0 -- true
+expect_exit 2
+expect_stderr_has '--rdzv needs --nnodes'
+run "$collector" --nnodes 2 -- true
+expect_exit 2
+expect_stderr_has 'several nodes need --rdzv'
+run "$collector" --coord helper -- true
+expect_exit 2
+expect_stderr_has 'is for launchers under mpirun'
+run "$collector" --delay 3 -- true
+expect_exit 2
+expect_stderr_has 'use --step-source time'
+
+behaviour 'tcp: a worker that dies before it registers is told from those that did'
+cat >"$work/early" <<SH
+#!/bin/sh
+[ "\$RANK" != 3 ] || { sleep 1; exit 5; }
+exec "$train" -q --steps 40 --layers 2
+SH
+chmod +x "$work/early"
+nodes tearly --ranks all --step-start 1 --grace 3 -- "$work/early"
+both_end
+expect 'the status is not 0' test "$status" -ne 0
+expect_stderr_has 'rank 3: the application never used an NPU' 'rank 2: the application marks no steps'
+expect_nothing_left_running
+
+behaviour 'tcp: no rank at all uses an NPU'
+run timeout -k 10 60 "$collector" -o "$work/prof" --job cpu --nnodes 1 -- true
+expect_exit 3
+expect_stderr_has 'no rank of the application used an NPU'
+
+behaviour 'tcp: a check that fails on one node starts nothing anywhere'
+port=$(free_port)
+for node in 0 1; do
+	((node == 1)) && mode=dynamic || mode=
+	env ${mode:+PROFILING_MODE=$mode} timeout -k 5 30 "$collector" -o "$work/prof" --job refused --rdzv "127.0.0.1:$port" \
+		--nnodes 2 --node-rank $node -- sh -c ": >$work/started" >"$work/stdout.$node" 2>"$work/stderr.$node" &
+	node_pids[node]=$!
+done
+both_end
+expect_exit 1
+expect_equal "$status1" 1
+expect_stderr_has 'PROFILING_MODE is set' 'nothing was started'
+expect 'the application was started' test ! -e "$work/started"
+expect_nothing_left_running
