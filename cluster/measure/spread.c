@@ -30,6 +30,8 @@ static int by_value(const void *left, const void *right)
 	const struct sample *a = left;
 	const struct sample *b = right;
 
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
 	if (a->value != b->value)
 		return a->value < b->value ? -1 : 1;
 	return (a->rank > b->rank) - (a->rank < b->rank);
@@ -39,9 +41,18 @@ struct samples {
 	NP_VEC(struct sample) list;
 };
 
-static int collect(const struct np_cluster *cluster, np_str step, enum np_quantity quantity,
-		   struct samples *samples, struct np_err *err)
+/* What every rank had in these steps. */
+static int collect(const struct np_cluster *cluster, const np_str *steps, size_t step_count,
+		   enum np_quantity quantity, struct samples *samples, struct np_err *err)
 {
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *places = np_idmap_new();
+
+	if (!places)
+		return np_fail_nomem(err, "steps");
+	for (size_t i = 0; i < step_count; i++) {
+		if (np_idmap_set(places, steps[i], (uint32_t)i, err) < 0)
+			return NP_E_NOMEM;
+	}
 	for (size_t i = 0; i < cluster->run->sources.count; i++) {
 		const struct np_rank *rank = cluster->run->ranks[i];
 
@@ -50,39 +61,47 @@ static int collect(const struct np_cluster *cluster, np_str step, enum np_quanti
 			np_ns value = np_quantity_of(time, quantity);
 			struct sample *sample;
 
-			if (rank->steps.item[time->step].id != step || value == NP_UNKNOWN)
+			uint32_t step = np_idmap_get(places, rank->steps.item[time->step].id);
+
+			if (step == NP_IDMAP_NONE || value == NP_UNKNOWN)
 				continue;
 			sample = np_vec_add(&samples->list, err);
 			if (!sample)
 				return NP_E_NOMEM;
-			*sample = (struct sample){ value, rank->id };
+			*sample = (struct sample){ value, rank->id, step };
 		}
 	}
 	return NP_OK;
+}
+
+/* The spread of the sorted samples of one step. */
+static struct np_spread spread_of(const struct sample *sorted, size_t count)
+{
+	struct np_spread spread = { .ranks = count };
+	size_t most = count - 1;
+
+	if (count == 0)
+		return spread;
+	while (most > 0 && sorted[most - 1].value == sorted[most].value)
+		most--;
+	spread.least = sorted[0].value;
+	spread.least_rank = sorted[0].rank;
+	spread.middle = sorted[(count - 1) / 2].value;
+	spread.most = sorted[most].value;
+	spread.most_rank = sorted[most].rank;
+	return spread;
 }
 
 int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_quantity quantity,
 		      struct np_spread *ret, struct np_err *err)
 {
 	struct samples samples = { 0 };
-	int rc = collect(cluster, step, quantity, &samples, err);
-	size_t count = samples.list.count;
-	size_t most;
+	int rc = collect(cluster, &step, 1, quantity, &samples, err);
 
+	if (rc == NP_OK && samples.list.count > 0)
+		qsort(samples.list.item, samples.list.count, sizeof(struct sample), by_value);
 	if (rc == NP_OK)
-		*ret = (struct np_spread){ .ranks = count };
-	if (rc == NP_OK && count > 0) {
-		qsort(samples.list.item, count, sizeof(struct sample), by_value);
-		most = count - 1;
-		while (most > 0 &&
-		       samples.list.item[most - 1].value == samples.list.item[most].value)
-			most--;
-		ret->least = samples.list.item[0].value;
-		ret->least_rank = samples.list.item[0].rank;
-		ret->middle = samples.list.item[(count - 1) / 2].value;
-		ret->most = samples.list.item[most].value;
-		ret->most_rank = samples.list.item[most].rank;
-	}
+		*ret = spread_of(samples.list.item, samples.list.count);
 	np_vec_release(&samples.list);
 	return rc;
 }
@@ -118,15 +137,22 @@ int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quanti
 {
 	struct longest_list longest = { 0 };
 	struct np_longest top = { 0 };
-	int rc = NP_OK;
+	struct samples samples = { 0 };
+	int rc;
 
-	for (size_t i = 0; i < cluster->steps.count && rc == NP_OK; i++) {
+	rc = collect(cluster, cluster->steps.item, cluster->steps.count, quantity, &samples, err);
+	if (rc == NP_OK && samples.list.count > 0)
+		qsort(samples.list.item, samples.list.count, sizeof(struct sample), by_value);
+	for (size_t from = 0, to = 0; from < samples.list.count && rc == NP_OK; from = to) {
 		struct np_spread spread;
 
-		rc = np_spread_measure(cluster, cluster->steps.item[i], quantity, &spread, err);
-		if (rc == NP_OK)
-			rc = count_step(&longest, &spread, err);
+		while (to < samples.list.count &&
+		       samples.list.item[to].step == samples.list.item[from].step)
+			to++;
+		spread = spread_of(&samples.list.item[from], to - from);
+		rc = count_step(&longest, &spread, err);
 	}
+	np_vec_release(&samples.list);
 	for (size_t i = 0; i < longest.list.count; i++) {
 		if (longest.list.item[i].steps > top.steps)
 			top = longest.list.item[i];

@@ -122,42 +122,64 @@ static void release_places(struct places *places)
 	free(places->group);
 }
 
-static int place_step(struct np_rank *to, const struct np_step *step, uint32_t *ret,
-		      struct np_err *err)
+/* Where the steps of a rank are, by id. */
+static int index_steps(const struct np_rank *rank, struct np_idmap **ret, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	*ret = np_idmap_new();
+	if (!*ret)
+		return np_fail_nomem(err, "steps");
+	for (size_t i = 0; i < rank->steps.count && rc == NP_OK; i++)
+		rc = np_idmap_set(*ret, rank->steps.item[i].id, (uint32_t)i, err);
+	return rc;
+}
+
+static int place_step(struct np_rank *to, struct np_idmap *known, const struct np_step *step,
+		      uint32_t *ret, struct np_err *err)
 {
 	struct np_step *slot;
 
-	for (size_t i = 0; i < to->steps.count; i++) {
-		if (to->steps.item[i].id == step->id) {
-			*ret = (uint32_t)i;
-			return NP_OK;
-		}
-	}
+	*ret = np_idmap_get(known, step->id);
+	if (*ret != NP_IDMAP_NONE)
+		return NP_OK;
 	slot = np_vec_add(&to->steps, err);
 	if (!slot)
 		return NP_E_NOMEM;
 	*slot = *step;
 	*ret = (uint32_t)(to->steps.count - 1);
-	return NP_OK;
+	return np_idmap_set(known, step->id, *ret, err);
+}
+
+/* Let `to` have all steps of `from`. */
+static int add_steps_of(struct np_rank *to, const struct np_rank *from, struct np_err *err)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *known = NULL;
+	uint32_t index;
+	int rc = index_steps(to, &known, err);
+
+	for (size_t i = 0; i < from->steps.count && rc == NP_OK; i++)
+		rc = place_step(to, known, &from->steps.item[i], &index, err);
+	return rc;
 }
 
 static int find_places(struct np_rank *to, const struct np_rank *from, bool add_steps,
 		       struct places *ret, struct np_err *err)
 {
-	int rc = NP_OK;
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *known = NULL;
+	int rc = index_steps(to, &known, err);
 
+	if (rc < 0)
+		return rc;
 	ret->step = malloc((from->steps.count + 1) * sizeof(uint32_t));
 	ret->group = malloc((from->groups.count + 1) * sizeof(uint32_t));
 	if (!ret->step || !ret->group)
 		return np_fail_nomem(err, "a rank");
 	for (size_t i = 0; i < from->steps.count && rc == NP_OK; i++) {
-		ret->step[i] = NP_NO_STEP;
+		/* NP_IDMAP_NONE is NP_NO_STEP */
+		ret->step[i] = np_idmap_get(known, from->steps.item[i].id);
 		if (add_steps)
-			rc = place_step(to, &from->steps.item[i], &ret->step[i], err);
-		for (size_t j = 0; j < to->steps.count && !add_steps; j++) {
-			if (to->steps.item[j].id == from->steps.item[i].id)
-				ret->step[i] = (uint32_t)j;
-		}
+			rc = place_step(to, known, &from->steps.item[i], &ret->step[i], err);
 	}
 	for (size_t i = 0; i < from->groups.count && rc == NP_OK; i++)
 		rc = np_rank_group(to, from->groups.item[i].hash, &ret->group[i], err);
@@ -343,11 +365,8 @@ static int join(struct np_rank *rank, struct np_rank *fresh, const char *path,
 
 			rc = np_rank_group(kernels, rank->groups.item[i].hash, &index, err);
 		}
-		for (size_t i = 0; i < rank->steps.count && rc == NP_OK; i++) {
-			uint32_t index;
-
-			rc = place_step(kernels, &rank->steps.item[i], &index, err);
-		}
+		if (rc == NP_OK)
+			rc = add_steps_of(kernels, rank, err);
 		if (rc == NP_OK)
 			rc = take_exposed(rank, kernels, err);
 	}
