@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/spread.h"
 
+#include "npuprof/idmap.h"
+
 struct sample {
 	np_ns value;
 	int32_t rank;
+	uint32_t step; /* place among the steps asked for */
 };
 
 np_ns np_quantity_of(const struct np_step_time *time, enum np_quantity quantity)
@@ -59,9 +62,8 @@ static int collect(const struct np_cluster *cluster, const np_str *steps, size_t
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
 			const struct np_step_time *time = &rank->times.item[j];
 			np_ns value = np_quantity_of(time, quantity);
-			struct sample *sample;
-
 			uint32_t step = np_idmap_get(places, rank->steps.item[time->step].id);
+			struct sample *sample;
 
 			if (step == NP_IDMAP_NONE || value == NP_UNKNOWN)
 				continue;

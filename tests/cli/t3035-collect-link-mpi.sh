@@ -11,8 +11,9 @@ cleanup() {
 	ip netns del "${tag}a" 2>/dev/null
 	ip netns del "${tag}b" 2>/dev/null
 	ip link del "${tag}a" 2>/dev/null
+	return "$1"
 }
-trap 'cleanup; at_end' EXIT
+trap 'cleanup $?; at_end' EXIT
 # make_nodes: two namespaces and a pair of network devices
 make_nodes() {
 	ip netns add "${tag}a" && ip netns add "${tag}b" && ip link add "${tag}a" type veth peer name "${tag}b"
