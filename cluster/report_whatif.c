@@ -229,7 +229,8 @@ static void put_efficiency_section(struct np_buf *buf, const struct np_efficienc
 		buf,
 		"  %.0f %% of the step computes = load balance %.0f %% x serialisation %.0f %% x"
 		" transfer %.0f %% x host %.0f %%\n",
-		100 * report_ratio(each->mean, each->step), 100 * report_ratio(each->mean, each->most),
+		100 * report_ratio(each->mean, each->step),
+		100 * report_ratio(each->mean, each->most),
 		100 * report_ratio(each->most, each->without_both),
 		100 * report_ratio(each->without_both, each->without_host),
 		100 * report_ratio(each->without_host, each->step));

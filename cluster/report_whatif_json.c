@@ -41,9 +41,11 @@ static void put_factors(struct np_jsonout *out, const struct np_efficiency *effi
 	np_jsonout_real(out, "product", report_ratio(efficiency->mean, efficiency->step));
 	np_jsonout_real(out, "load_balance", report_ratio(efficiency->mean, efficiency->most));
 	np_jsonout_integer(out, "load_balance_ns", efficiency->most - efficiency->mean);
-	np_jsonout_real(out, "serialisation", report_ratio(efficiency->most, efficiency->without_both));
+	np_jsonout_real(out, "serialisation",
+			report_ratio(efficiency->most, efficiency->without_both));
 	np_jsonout_integer(out, "serialisation_ns", efficiency->without_both - efficiency->most);
-	np_jsonout_real(out, "transfer", report_ratio(efficiency->without_both, efficiency->without_host));
+	np_jsonout_real(out, "transfer",
+			report_ratio(efficiency->without_both, efficiency->without_host));
 	np_jsonout_integer(out, "transfer_ns", efficiency->without_host - efficiency->without_both);
 	np_jsonout_real(out, "host", report_ratio(efficiency->without_host, efficiency->step));
 	np_jsonout_integer(out, "host_ns", efficiency->step - efficiency->without_host);

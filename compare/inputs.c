@@ -115,7 +115,8 @@ static void number_ranks(struct np_run *run)
 {
 	bool good = true;
 
-	qsort(run->sources.item, run->sources.count, sizeof(*run->sources.item), by_rank);
+	if (run->sources.count)
+		qsort(run->sources.item, run->sources.count, sizeof(*run->sources.item), by_rank);
 	for (size_t i = 0; i < run->sources.count; i++)
 		good = good && run->sources.item[i].rank >= 0 &&
 		       (i == 0 || run->sources.item[i].rank != run->sources.item[i - 1].rank);

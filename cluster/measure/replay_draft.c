@@ -292,9 +292,9 @@ static int draft_ops(struct drafting *rank, np_ns *ret_begin, np_ns *ret_end)
 		       (i == loaded->ops.count || ops[by_end[ended]].end <= ops[i].start)) {
 			np_ns end = ops[by_end[ended]].end;
 
-			rc = add_mark(rank, MARK_BLOCK,
-				      np_align_slot(rank->replay->align, rank->index,
-						    by_end[ended++]));
+			rc = add_mark(
+				rank, MARK_BLOCK,
+				np_align_slot(rank->replay->align, rank->index, by_end[ended++]));
 			reached = end > reached ? end : reached;
 		}
 		if (i == loaded->ops.count || rc < 0)

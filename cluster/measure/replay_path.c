@@ -125,12 +125,14 @@ static int step_back(struct walker *walker)
 
 	stood -= replay_work(state, mark);
 	if (mark->kind == MARK_BLOCK && stood > 0) {
-		if (state->left[mark->instance] == 0 && state->end[mark->slot] == state->mark_time[index] &&
+		if (state->left[mark->instance] == 0 &&
+		    state->end[mark->slot] == state->mark_time[index] &&
 		    walker->start_mark[mark->slot] != UINT32_MAX)
 			return cross(walker, mark->slot, mark->cell);
 		/* It went on without what it waited for. */
 		rc = add_piece(walker, mark->cell, NP_WORK_OTHER,
-			       walker->replay->align->instances.item[mark->instance].communicator, stood);
+			       walker->replay->align->instances.item[mark->instance].communicator,
+			       stood);
 	}
 	for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++)
 		rc = add_piece(walker, mark->cell, (enum np_work)kind, UINT32_MAX,

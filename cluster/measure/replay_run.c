@@ -178,8 +178,8 @@ np_ns replay_work(const struct replay_state *state, const struct np_replay_mark 
 	       replay_worked(state, mark, NP_WORK_HOST) + replay_worked(state, mark, NP_WORK_OTHER);
 }
 
-static void take_down(struct replay_state *state, uint32_t index,
-		      const struct np_replay_mark *mark, np_ns time)
+static void take_down(struct replay_state *state, uint32_t index, const struct np_replay_mark *mark,
+		      np_ns time)
 {
 	if (state->mark_time)
 		state->mark_time[index] = time;
@@ -424,8 +424,7 @@ int np_replay_run(const struct np_replay *replay, const struct np_world *world,
 		  struct np_replay_result *ret, struct np_err *err)
 {
 	struct replay_state *state = take_state(replay->rooms);
-	int rc = state ? replay_run(state, replay, world, err)
-		       : np_fail_nomem(err, "the replay");
+	int rc = state ? replay_run(state, replay, world, err) : np_fail_nomem(err, "the replay");
 
 	if (rc == NP_OK) {
 		ret->total = replay_total(state);

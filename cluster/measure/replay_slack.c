@@ -48,8 +48,8 @@ static void see_member(struct slack *slack, const struct np_instance *instance, 
 	    (rooted && instance->rule == NP_RULE_TO_ROOT && slot != instance->root)) {
 		lower(&slack->late_start[slot], late - (end - start[slot]));
 	} else if (rooted && instance->rule == NP_RULE_FROM_ROOT) {
-		np_ns from = start[instance->root] > start[slot] ? start[instance->root]
-								 : start[slot];
+		np_ns from =
+			start[instance->root] > start[slot] ? start[instance->root] : start[slot];
 
 		lower(&slack->late_start[slot], late - (end - from));
 		lower(&slack->late_start[instance->root], late - (end - from));
@@ -141,8 +141,8 @@ static int make_room(struct slack *slack, struct np_err *err)
 	slack->ret = malloc((slack->replay->cells.count + 1) * sizeof(*slack->ret));
 	state->start = calloc(slots, sizeof(*state->start));
 	state->mark_time = calloc(marks, sizeof(*state->mark_time));
-	state->order = malloc((marks + slack->replay->align->instances.count) *
-			      sizeof(*state->order));
+	state->order =
+		malloc((marks + slack->replay->align->instances.count) * sizeof(*state->order));
 	if (!slack->late_mark || !slack->late_start || !slack->late_end || !slack->ret ||
 	    !state->start || !state->mark_time || !state->order)
 		return np_fail_nomem(err, "slack");

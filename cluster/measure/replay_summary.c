@@ -61,8 +61,7 @@ static np_ns mean_work(const struct np_replay *replay, enum np_work work)
 }
 
 /* Over all ranks that have operators of the same role. */
-static int mean_transfer(const struct summing *summing, const struct np_path_part *part,
-			 np_ns *ret)
+static int mean_transfer(const struct summing *summing, const struct np_path_part *part, np_ns *ret)
 {
 	const struct np_replay *replay = summing->replay;
 	const struct np_align *align = replay->align;
@@ -75,8 +74,9 @@ static int mean_transfer(const struct summing *summing, const struct np_path_par
 	for (size_t i = 0; i < align->instances.count; i++) {
 		const struct np_instance *instance = &align->instances.item[i];
 
-		if (part->role == NP_STR_NONE ? instance->communicator != part->piece.communicator
-					      : summing->roles[instance->communicator] != part->role)
+		if (part->role == NP_STR_NONE
+			    ? instance->communicator != part->piece.communicator
+			    : summing->roles[instance->communicator] != part->role)
 			continue;
 		for (uint32_t j = 0; j < instance->count; j++) {
 			np_ns after = replay->rules[instance->first + j].after;
@@ -145,8 +145,8 @@ static np_str *find_roles(const struct np_replay *replay, struct np_err *err)
 	if (!roles)
 		(void)np_fail_nomem(err, "the critical path");
 	for (size_t i = 0; roles && i < align->communicators.count; i++) {
-		const struct np_communicator *each = np_cluster_communicator(
-			replay->cluster, align->communicators.item[i].hash);
+		const struct np_communicator *each =
+			np_cluster_communicator(replay->cluster, align->communicators.item[i].hash);
 
 		roles[i] = each ? each->pg_name : NP_STR_NONE;
 	}

@@ -9,9 +9,9 @@
 /* The clocks of all ranks while they are read. */
 struct reading {
 	const struct np_replay *replay;
-	double *mean;    /* by cell, MHz; NaN where there are no samples */
-	int64_t *rated;  /* by rank; NP_UNKNOWN */
-	int64_t *highest; /* by rank: of all samples */
+	double *mean;       /* by cell, MHz; NaN where there are no samples */
+	int64_t *rated;     /* by rank; NP_UNKNOWN */
+	int64_t *highest;   /* by rank: of all samples */
 	size_t *first_cell; /* by rank */
 	struct np_err *errors;
 };
@@ -69,8 +69,8 @@ static void read_rank(void *context, size_t index)
 		if (rank->times.item[i].device != rank->times.item[0].device ||
 		    each->end <= each->begin)
 			continue;
-		reading->mean[cell++] = mean_clock(detail, rank->times.item[i].device, each->begin,
-						   each->end);
+		reading->mean[cell++] =
+			mean_clock(detail, rank->times.item[i].device, each->begin, each->end);
 	}
 }
 

@@ -177,8 +177,8 @@ static int find_roles(const struct np_replay *replay, struct np_role_transfers *
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < align->communicators.count && rc == NP_OK; i++) {
-		const struct np_communicator *each = np_cluster_communicator(
-			replay->cluster, align->communicators.item[i].hash);
+		const struct np_communicator *each =
+			np_cluster_communicator(replay->cluster, align->communicators.item[i].hash);
 
 		rc = add_role(ret, each ? each->pg_name : NP_STR_NONE, err);
 	}

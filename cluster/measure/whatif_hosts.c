@@ -61,7 +61,8 @@ int world_repair_host(const struct np_whatif_input *input, const struct np_fix *
 		others = world_mean(&host.others, cell->step, host.stages[cell->rank], err);
 		if (!own || !others)
 			rc = NP_E_NOMEM;
-		for (int kind = 0; rc == NP_OK && others->count > 0 && kind < NP_WORK_KINDS; kind++) {
+		for (int kind = 0; rc == NP_OK && others->count > 0 && kind < NP_WORK_KINDS;
+		     kind++) {
 			if (own->work[kind] > 0)
 				world_lower(&world->work[i][kind],
 					    others->work[kind] / (double)others->count *
@@ -90,8 +91,7 @@ static double host_ratio(const struct host *host, np_str step)
 		for (size_t j = 0; each->step == step && j < host->others.count; j++) {
 			const struct mean *peers = &host->others.item[j];
 
-			if (peers->step != step || peers->stage != each->stage ||
-			    peers->count == 0)
+			if (peers->step != step || peers->stage != each->stage || peers->count == 0)
 				continue;
 			for (int kind = 0; kind < NP_WORK_OTHER; kind++) {
 				own += each->work[kind];

@@ -55,8 +55,7 @@ static void put_names(struct np_buf *buf, const struct names *names)
 		np_buf_add(buf, " and more");
 }
 
-int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix,
-		       struct np_err *err)
+int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix, struct np_err *err)
 {
 	const struct np_cluster *cluster = replay->cluster;
 	const struct np_run *run = cluster->run;
@@ -64,15 +63,13 @@ int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix,
 	struct names names = { 0 };
 
 	for (size_t i = 0; i < run->sources.count && fix->kind == NP_FIX_HOST; i++)
-		see_name(&names,
-			 run->ranks[i] ? np_run_text(run, run->ranks[i]->host_name) : NULL);
+		see_name(&names, run->ranks[i] ? np_run_text(run, run->ranks[i]->host_name) : NULL);
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		const struct np_communicator *each = &cluster->communicators.item[i];
 
 		if (fix->kind == NP_FIX_ROLE || fix->kind == NP_FIX_GROUP)
-			see_name(&names, np_run_text(run, fix->kind == NP_FIX_ROLE
-								  ? each->pg_name
-								  : each->name));
+			see_name(&names, np_run_text(run, fix->kind == NP_FIX_ROLE ? each->pg_name
+										   : each->name));
 	}
 	if (fix->kind == NP_FIX_RANK || fix->kind == NP_FIX_LINK)
 		put_ranks(&there, run, err);

@@ -64,8 +64,8 @@ int world_is_lasting(const struct np_whatif_input *input, const struct np_fix *f
 		     struct np_err *err) NP_MUST_USE;
 
 /* NP_E_USAGE: what the repair names is not there; with what is. */
-int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix,
-		       struct np_err *err) NP_MUST_USE;
+int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix, struct np_err *err)
+	NP_MUST_USE;
 
 /*
  * All repairs of operator types among these: what a rank takes longer for a type

@@ -209,8 +209,7 @@ static int take_off(const struct type_times *all, struct world_draft *world)
 		np_ns work = replay->cells.item[i].work[NP_WORK_COMPUTE];
 
 		if (work > 0)
-			world_lower(&world->work[i][NP_WORK_COMPUTE],
-				    1 - excess[i] / (double)work);
+			world_lower(&world->work[i][NP_WORK_COMPUTE], 1 - excess[i] / (double)work);
 	}
 	free(excess);
 	free(places);

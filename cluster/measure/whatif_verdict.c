@@ -39,7 +39,8 @@ static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row 
 
 	if (least < whatif->fidelity)
 		least = whatif->fidelity;
-	return row->lasting && specificity(row->fix.kind) > 0 && (double)row->saved >= least * (double)whatif->step;
+	return row->lasting && specificity(row->fix.kind) > 0 &&
+	       (double)row->saved >= least * (double)whatif->step;
 }
 
 static struct np_whatif_verdict best_single(const struct np_whatif *whatif)
@@ -80,7 +81,8 @@ struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif)
 	return verdict;
 }
 
-/* --- several at once --------------------------------------------------------------------------- */
+/* --- several at once ---------------------------------------------------------------------------
+ */
 
 /* A repair, and what it costs by itself. */
 struct candidate {

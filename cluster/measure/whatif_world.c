@@ -120,7 +120,7 @@ static void lower_to(struct world_draft *world, size_t index, const struct np_re
 {
 	if (mean && mean->count > 0 && cell->work[kind] > 0)
 		world_lower(&world->work[index][kind],
-		      mean->work[kind] / (double)mean->count / (double)cell->work[kind]);
+			    mean->work[kind] / (double)mean->count / (double)cell->work[kind]);
 }
 
 /* These ranks as the mean of the others of their stage; all of them as the mean of all. */
@@ -239,7 +239,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 			rc = NP_E_NOMEM;
 		else if (own->work[NP_WORK_COMPUTE] > 0 && others > 0)
 			world_lower(&world->work[i][NP_WORK_COMPUTE],
-			      others * (double)own->count / own->work[NP_WORK_COMPUTE]);
+				    others * (double)own->count / own->work[NP_WORK_COMPUTE]);
 	}
 	np_vec_release(&list);
 	free(stages);
@@ -285,7 +285,7 @@ static int repair_experts(const struct np_whatif_input *input, struct world_draf
 		least = lost / count - (double)own->lost;
 		if (least > 0)
 			world_lower(&world->work[i][NP_WORK_COMPUTE],
-			      1 - least / (double)cell->work[NP_WORK_COMPUTE]);
+				    1 - least / (double)cell->work[NP_WORK_COMPUTE]);
 	}
 	return NP_OK;
 }

@@ -1,94 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "coord_tcp.h"
-
 #include <poll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-#include "coord_backend.h"
-#include "link.h"
-#include "npuprof/vec.h"
-
-enum {
-	TICK_MS = 20,
-	DIAL_MS = 2000,
-	WELCOME_MS = 3000,
-	NAP_US = 100000,
-	VERSION = 1,
-};
-
-enum kind {
-	KIND_HELLO = 1,
-	KIND_WELCOME,
-	KIND_BCAST,
-	KIND_GATHER,
-	KIND_MAX,
-	KIND_EVENT,
-	KIND_STAMP,
-	KIND_LEAVE,
-	KIND_ALL_LEFT,
-};
-
-struct hello {
-	uint32_t version;
-	int32_t rank;
-	int32_t size;
-	char token[64];
-};
-
-/* What came for a thing that is done together. */
-struct part {
-	uint32_t kind;
-	char *bytes;
-	size_t length;
-};
-
-/* The other end: on rank 0 one for every other rank, elsewhere rank 0. */
-struct peer {
-	struct np_link link;
-	bool there; /* it has come at some time */
-	bool told;  /* NP_EVENT_LOST was made */
-	int64_t left;
-	NP_VEC(struct part) parts;
-	NP_VEC(struct np_stamp) stamps;
-};
-
-struct tcp {
-	struct np_coord coord;
-	char token[64];
-	int listener;
-	struct peer *peers; /* [coord.size]; those that are no peers of this rank stay unused */
-	NP_VEC(struct np_event) events;
-	NP_VEC(struct np_link) strangers; /* who has come and not said who it is */
-	int64_t left;                     /* rounds this rank has left */
-	int64_t rounds;                   /* rounds that all have left */
-};
-
-static struct tcp *tcp_of(struct np_coord *coord)
-{
-	return (struct tcp *)coord;
-}
+#include "coord_tcp_private.h"
 
 static bool is_peer(const struct tcp *tcp, int rank)
 {
 	return rank != tcp->coord.rank && (tcp->coord.rank == 0 || rank == 0);
 }
 
-static np_ns steady(void)
+np_ns np_tcp_steady(void)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-void np_coord_tcp_token(char *token, size_t size)
-{
-	unsigned char bytes[16] = { 0 };
-
-	(void)!getrandom(bytes, sizeof(bytes), 0);
-	for (size_t i = 0; i < sizeof(bytes) && 2 * i + 2 < size; i++)
-		(void)snprintf(token + 2 * i, size - 2 * i, "%02x", bytes[i]);
 }
 
 /* --- what comes in -------------------------------------------------------- */
@@ -170,7 +96,7 @@ static bool admit(struct tcp *tcp, struct np_link *stranger, const struct np_lin
 		return false;
 	memcpy(&hello, message->bytes, sizeof(hello));
 	hello.token[sizeof(hello.token) - 1] = '\0';
-	if (hello.version != VERSION || hello.size != tcp->coord.size || hello.rank < 1 ||
+	if (hello.version != NP_TCP_VERSION || hello.size != tcp->coord.size || hello.rank < 1 ||
 	    hello.rank >= tcp->coord.size || strcmp(hello.token, tcp->token) != 0)
 		return false;
 	peer = &tcp->peers[hello.rank];
@@ -244,7 +170,7 @@ static void count_left(struct tcp *tcp)
 		np_link_put(&tcp->peers[rank].link, KIND_ALL_LEFT, NULL, 0);
 }
 
-static void pump(struct tcp *tcp)
+void np_tcp_pump(struct tcp *tcp)
 {
 	if (tcp->listener >= 0)
 		meet_strangers(tcp);
@@ -256,7 +182,7 @@ static void pump(struct tcp *tcp)
 }
 
 /* Wait a moment for anything to happen. */
-static void rest(const struct tcp *tcp)
+void np_tcp_rest(const struct tcp *tcp)
 {
 	struct pollfd *fds = calloc((size_t)tcp->coord.size + 1, sizeof(*fds));
 	nfds_t count = 0;
@@ -268,7 +194,7 @@ static void rest(const struct tcp *tcp)
 	}
 	if (fds && tcp->listener >= 0)
 		fds[count++] = (struct pollfd){ .fd = tcp->listener, .events = POLLIN };
-	(void)poll(fds, count, TICK_MS);
+	(void)poll(fds, count, NP_TCP_TICK_MS);
 	free(fds);
 }
 
@@ -280,7 +206,7 @@ static bool await_part(struct tcp *tcp, int rank, enum kind kind, struct part *r
 	struct peer *peer = &tcp->peers[rank];
 
 	for (;;) {
-		pump(tcp);
+		np_tcp_pump(tcp);
 		if (peer->parts.count > 0) {
 			*ret = peer->parts.item[0];
 			peer->parts.count--;
@@ -293,7 +219,7 @@ static bool await_part(struct tcp *tcp, int rank, enum kind kind, struct part *r
 		}
 		if (peer->link.lost)
 			return false;
-		rest(tcp);
+		np_tcp_rest(tcp);
 	}
 }
 
@@ -310,7 +236,7 @@ static int tcp_bcast(struct np_coord *coord, struct np_buf *text, struct np_err 
 	if (coord->rank == 0) {
 		for (int rank = 1; rank < coord->size; rank++)
 			np_link_put(&tcp->peers[rank].link, KIND_BCAST, text->text, text->length);
-		pump(tcp);
+		np_tcp_pump(tcp);
 		return np_buf_check(text, err);
 	}
 	if (!await_part(tcp, 0, KIND_BCAST, &part))
@@ -329,7 +255,7 @@ static int tcp_gather(struct np_coord *coord, const void *bytes, size_t length,
 
 	if (coord->rank != 0) {
 		np_link_put(&tcp->peers[0].link, KIND_GATHER, bytes, length);
-		pump(tcp);
+		np_tcp_pump(tcp);
 		return tcp->peers[0].link.lost ? fail_lost(err) : NP_OK;
 	}
 	np_buf_add_bytes(&ret_all[0], bytes, length);
@@ -372,7 +298,7 @@ static int64_t tcp_max(struct np_coord *coord, int64_t value)
 	}
 	for (int rank = 1; rank < coord->size; rank++)
 		np_link_put(&tcp->peers[rank].link, KIND_MAX, &value, sizeof(value));
-	pump(tcp);
+	np_tcp_pump(tcp);
 	return value;
 }
 
@@ -391,7 +317,7 @@ static bool tcp_poll(struct np_coord *coord, struct np_event *ret)
 	struct tcp *tcp = tcp_of(coord);
 
 	if (tcp->events.count == 0)
-		pump(tcp);
+		np_tcp_pump(tcp);
 	if (tcp->events.count == 0)
 		return false;
 	*ret = tcp->events.item[0];
@@ -438,7 +364,7 @@ static bool tcp_all_left(struct np_coord *coord)
 {
 	struct tcp *tcp = tcp_of(coord);
 
-	pump(tcp);
+	np_tcp_pump(tcp);
 	if (coord->rank != 0 && tcp->peers[0].link.lost)
 		return true;
 	return tcp->rounds >= tcp->left;
@@ -451,17 +377,17 @@ static bool tcp_lost(const struct np_coord *coord, int rank)
 	return is_peer(tcp, rank) && tcp->peers[rank].link.lost;
 }
 
-/* --- coming together ------------------------------------------------------ */
+/* --- beginning and end ---------------------------------------------------- */
 
 /* Say what is still to be said, for a moment. */
 static void drain(struct tcp *tcp)
 {
-	np_ns end = steady() + (np_ns)2 * 1000000000;
+	np_ns end = np_tcp_steady() + (np_ns)2 * 1000000000;
 
 	for (int rank = 0; rank < tcp->coord.size; rank++) {
 		struct np_link *link = &tcp->peers[rank].link;
 
-		while (link->fd >= 0 && link->out.begin < link->out.end && steady() < end) {
+		while (link->fd >= 0 && link->out.begin < link->out.end && np_tcp_steady() < end) {
 			(void)np_link_pump(link);
 			(void)usleep(1000);
 		}
@@ -514,151 +440,4 @@ int np_coord_tcp_late(const struct np_tcp_place *place, int listener, struct np_
 		tcp->peers[rank].link = NP_LINK_INIT;
 	*ret = &tcp->coord;
 	return NP_OK;
-}
-
-/* Greet rank 0 and wait for its welcome. What was put into the link before follows. */
-static bool greet(struct tcp *tcp, const struct np_tcp_place *place, int fd)
-{
-	struct hello hello = { VERSION, place->rank, place->size, "" };
-	struct np_link link = NP_LINK_INIT;
-	np_ns end = steady() + (np_ns)WELCOME_MS * 1000000;
-	struct np_link_message message;
-
-	memcpy(hello.token, place->token, sizeof(hello.token));
-	np_link_use(&link, fd);
-	np_link_put(&link, KIND_HELLO, &hello, sizeof(hello));
-	while (np_link_pump(&link) && steady() < end) {
-		struct pollfd wait = { .fd = link.fd, .events = POLLIN };
-
-		if (!np_link_take(&link, &message)) {
-			(void)poll(&wait, 1, TICK_MS);
-			continue;
-		}
-		if (message.kind != KIND_WELCOME)
-			break;
-		link.out = tcp->peers[0].link.out;
-		tcp->peers[0].link = link;
-		tcp->peers[0].there = true;
-		return true;
-	}
-	np_link_close(&link);
-	return false;
-}
-
-static bool join_once(struct tcp *tcp, const struct np_tcp_place *place)
-{
-	const char *at = place->hosts;
-
-	while (*at) {
-		size_t length = strcspn(at, ",");
-		char host[256];
-		int fd;
-
-		(void)snprintf(host, sizeof(host), "%.*s", (int)length, at);
-		fd = np_link_dial(host, place->port, DIAL_MS);
-		if (fd >= 0 && greet(tcp, place, fd))
-			return true;
-		at += length + (at[length] == ',' ? 1 : 0);
-	}
-	return false;
-}
-
-int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_place *place, int timeout_s,
-		      struct np_err *err)
-{
-	np_ns end = steady() + (np_ns)timeout_s * 1000000000;
-
-	do {
-		if (join_once(tcp_of(coord), place))
-			return NP_OK;
-		(void)usleep(NAP_US);
-	} while (steady() < end);
-	return np_fail(err, NP_E_IO,
-		       "launcher %d does not reach launcher 0 at %.300s port %d within %d s; is it "
-		       "started, with the same job and the same number of launchers, and does a "
-		       "firewall let it pass?",
-		       place->rank, place->hosts, place->port, timeout_s);
-}
-
-static int absent(const struct tcp *tcp, int *ret_first)
-{
-	int count = 0;
-
-	for (int rank = tcp->coord.size - 1; tcp->coord.rank == 0 && rank > 0; rank--) {
-		if (tcp->peers[rank].there)
-			continue;
-		count++;
-		*ret_first = rank;
-	}
-	return count;
-}
-
-bool np_coord_tcp_complete(struct np_coord *coord, int timeout_s)
-{
-	struct tcp *tcp = tcp_of(coord);
-	np_ns end = steady() + (np_ns)timeout_s * 1000000000;
-	int first;
-
-	if (coord->rank != 0) {
-		if (!tcp->peers[0].there)
-			tcp->peers[0].link.lost = true;
-		return tcp->peers[0].there;
-	}
-	while (absent(tcp, &first) > 0 && steady() < end) {
-		pump(tcp);
-		rest(tcp);
-	}
-	for (int rank = 1; rank < coord->size; rank++) {
-		if (!tcp->peers[rank].there)
-			tcp->peers[rank].link.lost = true;
-	}
-	return absent(tcp, &first) == 0;
-}
-
-static int await_all(struct tcp *tcp, int timeout_s, struct np_err *err)
-{
-	np_ns end = steady() + (np_ns)timeout_s * 1000000000;
-	int first = 0;
-	int missing;
-
-	while ((missing = absent(tcp, &first)) > 0) {
-		if (steady() >= end)
-			return np_fail(err, NP_E_IO,
-				       "%d of %d launchers did not come within %d s, the first of "
-				       "them is launcher %d; are all started, with the same job?",
-				       missing, tcp->coord.size, timeout_s, first);
-		pump(tcp);
-		rest(tcp);
-	}
-	return NP_OK;
-}
-
-int np_coord_tcp_open(const struct np_tcp_place *place, int listener, int timeout_s,
-		      struct np_coord **ret, struct np_err *err)
-{
-	struct np_coord *coord = NULL;
-	int rc = np_coord_tcp_late(place, listener, &coord, err);
-
-	if (rc < 0)
-		return rc;
-	rc = place->rank == 0 ? await_all(tcp_of(coord), timeout_s, err)
-			      : np_coord_tcp_join(coord, place, timeout_s, err);
-	/* Nobody begins before all are there. */
-	if (rc == NP_OK && place->rank != 0) {
-		NP_CLEANUP(np_buf_release) struct np_buf go = NP_BUF_INIT;
-
-		rc = np_coord_bcast(coord, &go, err);
-		if (rc < 0)
-			rc = np_fail(err, rc, "launcher 0 gave up: not all launchers came in time");
-	} else if (rc == NP_OK) {
-		NP_CLEANUP(np_buf_release) struct np_buf go = NP_BUF_INIT;
-
-		np_buf_add(&go, "go");
-		rc = np_coord_bcast(coord, &go, err);
-	}
-	if (rc < 0)
-		np_coord_close(coord);
-	else
-		*ret = coord;
-	return rc;
 }

@@ -97,7 +97,7 @@ static int parse_one(struct cmp_gate *gate, const char *text, size_t length, str
 		return np_fail_nomem(err, "the gate");
 	condition->text = copy;
 	condition->what = what;
-	condition->p = NAN;
+	condition->p = (double)NAN;
 	if (!sign)
 		return bad(condition, err);
 	*sign = '\0';
@@ -169,7 +169,7 @@ static bool applies(const struct cmp_condition *condition, const struct comparis
 static int sum_leaves(struct cmp_condition *condition, const struct comparison *comparison,
 		      struct np_err *err)
 {
-	struct cmp_test test = { .p = NAN };
+	struct cmp_test test = { .p = (double)NAN };
 	double *steps[CMP_SIDES] = { 0 };
 	size_t leaves = 0;
 	int rc = NP_OK;
@@ -209,7 +209,7 @@ static int take_memory(struct cmp_condition *condition, const struct comparison 
 		       struct np_err *err)
 {
 	struct cmp_memory memory = { 0 };
-	double most = -INFINITY;
+	double most = -(double)INFINITY;
 	int rc = cmp_memory_measure(comparison, &memory, err);
 
 	condition->value[0] = condition->value[1] = NP_UNKNOWN;

@@ -119,7 +119,7 @@ double cmp_welch(struct cmp_values a, struct cmp_values b)
 	double delta;
 
 	if (a.count < 2 || b.count < 2)
-		return NAN;
+		return (double)NAN;
 	spread = spread_of(a, b);
 	delta = mean_of(b) - mean_of(a);
 	if (spread.error <= 0)
@@ -180,7 +180,7 @@ static double exact_tail(size_t m, size_t n, double u, struct np_err *err)
 
 	if (!ways) {
 		(void)np_fail_nomem(err, "the rank test");
-		return NAN;
+		return (double)NAN;
 	}
 	ways[0] = 1;
 	/* ways[k][s]: k of the first j values are of a and have s of b below them. */
@@ -221,11 +221,11 @@ double cmp_mann_whitney(struct cmp_values a, struct cmp_values b, struct np_err 
 	double p;
 
 	if (a.count == 0 || b.count == 0)
-		return NAN;
+		return (double)NAN;
 	all = malloc(count * sizeof(*all));
 	if (!all) {
 		(void)np_fail_nomem(err, "the rank test");
-		return NAN;
+		return (double)NAN;
 	}
 	for (size_t i = 0; i < count; i++)
 		all[i] = (struct ranked){ i < a.count ? a.value[i] : b.value[i - a.count],
@@ -311,7 +311,8 @@ int cmp_test(struct cmp_values base, struct cmp_values new_, struct cmp_test *re
 	double *room = malloc((most + 1) * sizeof(*room));
 	struct spread spread;
 
-	*ret = (struct cmp_test){ NAN, NAN, NAN, NAN, NAN, "none" };
+	*ret = (struct cmp_test){ (double)NAN, (double)NAN, (double)NAN,
+				  (double)NAN, (double)NAN, "none" };
 	if (!room)
 		return np_fail_nomem(err, "a test");
 	if (least > 0)

@@ -245,6 +245,23 @@ static int give_owned(struct builder *build, np_ns from, np_ns to, enum layer_ki
 	return give(build, from, to, np_leaf_make(NP_LEAF_MEMCPY, 0));
 }
 
+/* The first time of loading that ends after `at`: a rank may have as many as steps. */
+static size_t first_loading(const struct np_spans *loading, np_ns at)
+{
+	size_t low = 0;
+	size_t high = loading ? np_spans_count(loading) : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (np_spans_get(loading, middle).end <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* The host had not yet launched what comes next; part of that it may have loaded data. */
 static int give_host(struct builder *build, np_ns from, np_ns to)
 {
@@ -429,6 +446,7 @@ static int fill_cell(struct builder *build)
 
 	if (!find_span(build))
 		return NP_OK;
+	build->next_loading = first_loading(build->loading, build->begin);
 	build->cell.begin = build->begin;
 	build->cell.end = build->end;
 	rc = begin_segment(build, build->begin);

@@ -110,7 +110,8 @@ struct np_path_part {
 	np_ns step; /* mean over the steps; likewise the middle, and 19 of 20 are below */
 	np_ns p50;
 	np_ns p95;
-	/* Of the step: what the path has more of it than ranks have on average; balance removes it. */
+	/* Of the step: what the path has more of it than ranks have on average; balance removes it.
+	 */
 	np_ns imbalance; /* NP_UNKNOWN where no rank tells */
 };
 

@@ -219,6 +219,9 @@ expect 'it is tried' test "$(ask "SELECT count(*) FROM json_each(@j, '\$.whatif'
 for db in "$work"/throttled/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_[013].db; do
 	sqlite3 "$db" 'UPDATE AICORE_FREQ SET freq = freq * 9 / 10'
 done
+# The rated clock is the highest that is seen, long before the steps.
+sqlite3 "$(find "$work/throttled" -name ascend_pytorch_profiler_0.db)" "CREATE TEMP TABLE before AS SELECT * FROM AICORE_FREQ LIMIT 1;
+	UPDATE before SET freq = freq * 10 / 9, timestampNs = timestampNs - 1000000000; INSERT INTO AICORE_FREQ SELECT * FROM before"
 whatif throttled --fix frequency
 expect 'all ranks gain' test "$(of together.saved_ns)" -gt "$(($(of replay.step_ns) / 50))"
 find "$work/throttled" -name 'ascend_pytorch_profiler_*.db' -exec sqlite3 {} 'DROP TABLE AICORE_FREQ' \;

@@ -201,7 +201,7 @@ static inline const int32_t *members_of(int kind, int32_t rank, size_t *ret_coun
 
 /* All members of the group of which `rank` is the first. */
 static inline void simulate_op(struct simulation *sim, const struct random_item *item, int32_t rank,
-			double faster)
+			       double faster)
 {
 	size_t count;
 	const int32_t *members = members_of(item->kind, rank, &count);
@@ -222,7 +222,7 @@ static inline void simulate_op(struct simulation *sim, const struct random_item 
 
 /* Work of each rank and all transfers take so many times as long. */
 static inline struct np_run *simulate(const struct random_cluster *cluster, const double *factor,
-			       double transfer)
+				      double transfer)
 {
 	struct np_run *run = np_run_new();
 	struct simulation sim = { 0 };

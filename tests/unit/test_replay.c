@@ -588,7 +588,8 @@ static void operators_that_queue_move_up_when_those_before_them_get_shorter(void
 	assert_in_range(total(&it, &factors.world), 18 * MS, 21 * MS);
 }
 
-/* --- property: a cluster that is simulated twice ----------------------------------------------- */
+/* --- property: a cluster that is simulated twice -----------------------------------------------
+ */
 
 static void whatever_ran_is_replayed_to_the_nanosecond(void **state)
 {
@@ -641,6 +642,64 @@ static void a_changed_world_is_what_the_recording_would_have_been(void **state)
 	}
 }
 
+/* Rank 0 computes 10 ms and waits 5 for rank 1. */
+static void slack_is_what_a_rank_could_compute_longer(void **state)
+{
+	with_run *run = np_run_new();
+	struct np_err err = NP_ERR_INIT;
+	np_ns *slack = NULL;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+		np_ns ready = id == 0 ? 10 * MS : 15 * MS;
+
+		script_compute(&script, 0, ready);
+		script_comm(&script, group, REDUCE, ready, 16 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_ok(np_replay_slack(it.replay, &slack, &err), err);
+		assert_int_equal(slack[0], 5 * MS);
+		assert_int_equal(slack[1], 0);
+		free(slack);
+	}
+}
+
+static void steps_and_parts_of_the_path_sum_to_the_total(void **state)
+{
+	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct random_cluster cluster;
+		struct np_path path = { 0 };
+		struct np_path_summary summary = { 0 };
+		struct np_err err = NP_ERR_INIT;
+		np_ns steps[STEPS];
+		np_ns sum = 0;
+
+		random_cluster_draw(&cluster, seed);
+		with_run *run = simulate(&cluster, as_it_was, 1);
+		with_replay it = replayed_build(run);
+
+		assert_ok(np_replay_step_times(it.replay, NULL, steps, &err), err);
+		assert_int_equal(steps[0] + steps[1] + steps[2], it.replay->observed);
+		assert_ok(np_replay_path(it.replay, &path, &err), err);
+		assert_ok(np_path_summarise(it.replay, &path, &summary, &err), err);
+		for (size_t i = 0; i < summary.list.count; i++) {
+			sum += summary.list.item[i].total;
+			assert_true(summary.list.item[i].p50 <= summary.list.item[i].p95);
+		}
+		assert_int_equal(sum, it.replay->observed);
+		np_path_release(&path);
+		np_vec_release(&summary.list);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -664,6 +723,8 @@ int main(void)
 		cmocka_unit_test(operators_that_queue_move_up_when_those_before_them_get_shorter),
 		cmocka_unit_test(whatever_ran_is_replayed_to_the_nanosecond),
 		cmocka_unit_test(a_changed_world_is_what_the_recording_would_have_been),
+		cmocka_unit_test(slack_is_what_a_rank_could_compute_longer),
+		cmocka_unit_test(steps_and_parts_of_the_path_sum_to_the_total),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

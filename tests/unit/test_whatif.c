@@ -47,9 +47,9 @@ static void assert_refused(const struct np_whatif_input *input, const char *text
 static void repairs_are_written_as_they_are_read(void **state)
 {
 	static const char *const texts[] = {
-		"rank:5",     "host:node-3", "stage:0",   "role:tp",   "optype:Flash*", "group:17",
-		"link:3-4",   "host-gaps",   "frequency", "experts",   "hide-comm",     "all",
-		"host:a:b:c",
+		"rank:5",    "host:node-3", "stage:0",    "role:tp",   "optype:Flash*",
+		"group:17",  "link:3-4",    "host-gaps",  "frequency", "experts",
+		"hide-comm", "all",         "host:a:b:c",
 	};
 	struct np_err err = NP_ERR_INIT;
 
@@ -96,8 +96,7 @@ static struct np_run *slow_run(int32_t ranks)
 
 	for (int32_t id = 0; id < ranks; id++) {
 		struct script script = script_begin(run, id);
-		uint32_t group =
-			add_group(run, script.rank, 7, "dp", members, (size_t)ranks);
+		uint32_t group = add_group(run, script.rank, 7, "dp", members, (size_t)ranks);
 		np_ns slow = id + 1 == ranks ? 2 : 1;
 
 		script.rank->host_name = intern(run, id < ranks / 2 ? "near" : "far");
@@ -379,11 +378,9 @@ static void a_link_can_be_as_its_like(void **state)
 	assert_non_null(link);
 	add_transfer(run, 0, 0, 1);
 	add_transfer(run, 1, 4, 3);
-	*link = (struct np_link_speed){ .src = 5,
-					.dst = 4,
-					.time = 3000,
-					.expected = 1000,
-					.verdict = NP_LINK_SLOW };
+	*link = (struct np_link_speed){
+		.src = 5, .dst = 4, .time = 3000, .expected = 1000, .verdict = NP_LINK_SLOW
+	};
 	input.links = &links;
 	assert_in_range(WITH(&input, "link:4-5"), 8 * MS - 2, 8 * MS + 2);
 	assert_in_range(WITH(&input, "link:5-4"), 8 * MS - 2, 8 * MS + 2);
@@ -589,10 +586,9 @@ static void add_row(struct np_whatif *whatif, const char *fix, np_ns saved)
 	struct np_err err = NP_ERR_INIT;
 
 	assert_non_null(row);
-	*row = (struct np_whatif_row){ .lasting = true,
-				       .saved = saved,
-				       .step = whatif->step - saved,
-				       .alone = NP_UNKNOWN };
+	*row = (struct np_whatif_row){
+		.lasting = true, .saved = saved, .step = whatif->step - saved, .alone = NP_UNKNOWN
+	};
 	assert_ok(np_fix_parse(fix, &row->fix, &err), err);
 }
 
@@ -673,9 +669,9 @@ static void factors_multiply_to_the_share_of_computing(void **state)
 
 /* --- properties ------------------------------------------------------------------------------- */
 
-static const char *const single[] = { "rank:0",  "rank:1",	"rank:2",    "rank:3",
-				      "role:tp", "role:dp",	"host-gaps", "hide-comm",
-				      "optype:MatMul" };
+static const char *const single[] = { "rank:0",    "rank:1",    "rank:2",
+				      "rank:3",    "role:tp",   "role:dp",
+				      "host-gaps", "hide-comm", "optype:MatMul" };
 
 static np_ns with_subset(const struct np_whatif_input *input, unsigned subset)
 {

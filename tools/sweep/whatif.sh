@@ -121,9 +121,9 @@ run_case() {
 	slow-rank) planted "$1" 3d "$2" "$3" "rank:$bad" "rank|$bad" --slow-rank "$bad:1.2" ;;
 	slow-rank-dp) planted "$1" dp "$2" "$3" "rank:$bad" "rank|$bad" --slow-rank "$bad:1.1" ;;
 	slow-stage) planted "$1" 3d "$2" "$3" "stage:$(($3 % ($2 < 64 ? 2 : 4)))" "stage|$(($3 % ($2 < 64 ? 2 : 4)))" \
-		--slow-stage "$(($3 % ($2 < 64 ? 2 : 4))):1.25" ;;
+		--slow-stage "$(($3 % ($2 < 64 ? 2 : 4))):1.4" ;;
 	slow-link) slow_link "$2" "$3" ;;
-	host-gap) planted "$1" 3d "$2" "$3" "rank:$bad" "rank|$bad" --host-gap "$bad:400" ;;
+	host-gap) planted "$1" 3d "$2" "$3" "rank:$bad" "rank|$bad" --host-gap "$bad:3000" ;;
 	host-gap-dp) planted "$1" dp "$2" "$3" "rank:$bad" "rank|$bad" --host-gap "$bad:400" ;;
 	two-causes) two_causes "$2" "$3" ;;
 	uneven-steps) uneven_steps "$2" "$3" ;;
