@@ -285,6 +285,9 @@ static void run_all(struct replay_state *state)
 
 np_ns replay_begin(const struct np_replay *replay, uint32_t rank)
 {
+	/* A rank that recorded nothing begins with the others. */
+	if (replay->ranks[rank].begin == NP_UNKNOWN)
+		return 1;
 	return replay->ranks[rank].begin - replay->first + 1;
 }
 

@@ -141,8 +141,7 @@ static int take_manifest(struct np_manifest *manifest, const struct np_json *doc
 }
 
 /* From the file, or from its text where that was kept. */
-static int read_at(const char *root, const char *text, struct np_manifest **ret,
-		   struct np_err *err)
+static int read_at(const char *root, const char *text, struct np_manifest **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = calloc(1, sizeof(*manifest));
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;

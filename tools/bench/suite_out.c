@@ -170,16 +170,22 @@ static void print_comparison(const struct suite *suite)
 	printf("verdict: %s\n", slower ? "slower" : "not slower");
 }
 
+/* Of a curve with points enough. */
+static void print_growth(const struct suite *suite, const char *curve)
+{
+	if (isfinite(growth(suite, curve, false)))
+		printf("growth of cluster -j 2 with %s: time ^%.2f, memory ^%.2f\n", curve,
+		       growth(suite, curve, false), growth(suite, curve, true));
+}
+
 void suite_print(const struct suite *suite)
 {
 	printf("medians of %zu [quartiles]; load of the machine %.1f before, %.1f after\n",
 	       suite->repetitions, suite->load_before, suite->load_after);
 	for (size_t i = 0; i < suite->result_count; i++)
 		print_result(&suite->results[i]);
-	printf("growth of cluster -j 2: time with ranks^%.2f, with size per rank^%.2f; "
-	       "memory with ranks^%.2f, with size per rank^%.2f\n",
-	       growth(suite, "ranks", false), growth(suite, "size", false),
-	       growth(suite, "ranks", true), growth(suite, "size", true));
+	print_growth(suite, "ranks");
+	print_growth(suite, "size");
 	if (suite->build_count > 1)
 		print_comparison(suite);
 }
