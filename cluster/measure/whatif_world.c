@@ -123,7 +123,18 @@ static void lower_to(struct world_draft *world, size_t index, const struct np_re
 			    mean->work[kind] / (double)mean->count / (double)cell->work[kind]);
 }
 
-/* These ranks as the mean of the others of their stage; all of them as the mean of all. */
+/* Where all are repaired each is measured by the others, as where it is repaired alone. */
+static struct mean mean_without(const struct mean *mean, const struct np_replay_cell *cell)
+{
+	struct mean others = *mean;
+
+	others.count--;
+	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+		others.work[kind] -= (double)cell->work[kind];
+	return others;
+}
+
+/* These ranks as the mean of the others of their stage. */
 static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 			struct world_draft *world, struct np_err *err)
 {
@@ -135,14 +146,18 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
 		struct mean *mean;
+		struct mean others;
 
 		if (!cell->timed || (these && !these[cell->rank]))
 			continue;
 		mean = world_mean(&list, cell->step, stages[cell->rank], err);
-		if (!mean)
+		if (!mean) {
 			rc = NP_E_NOMEM;
-		for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++)
-			lower_to(world, i, cell, mean, (enum np_work)kind);
+			break;
+		}
+		others = these ? *mean : mean_without(mean, cell);
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			lower_to(world, i, cell, &others, (enum np_work)kind);
 	}
 	np_vec_release(&list);
 	free(stages);

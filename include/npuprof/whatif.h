@@ -26,7 +26,7 @@
  *	frequency        computing at the rated clock of the AI cores
  *	experts          as if tokens were spread evenly
  *	hide-comm        no exposed transfer (waiting for late ranks stays)
- *	all              every rank as the mean of its peers, every transfer as the middle
+ *	all              every rank as the mean of the others, every transfer as the middle
  */
 enum np_fix_kind {
 	NP_FIX_RANK,
