@@ -64,7 +64,11 @@ foreach(script ${cli_tests})
     ENVIRONMENT "NPUPROF_BUILD=${PROJECT_BINARY_DIR};NPUPROF_SHARED=${PROJECT_SOURCE_DIR}/../shared;NPUPROF_SOURCE=${PROJECT_SOURCE_DIR}")
   # Scripts about several processes are labelled: the sanitizers leave them out.
   if(script MATCHES "-mpi[.-]")
-    set_tests_properties(cli.${test} PROPERTIES LABELS mpi)
+    set_tests_properties(cli.${test} PROPERTIES LABELS mpi RESOURCE_LOCK npusim)
+  endif()
+  # Looks for what jobs leave in shared memory, which jobs that are killed do.
+  if(script MATCHES "t3001-")
+    set_tests_properties(cli.${test} PROPERTIES RESOURCE_LOCK npusim)
   endif()
 endforeach()
 
