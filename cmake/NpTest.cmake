@@ -66,6 +66,10 @@ foreach(script ${cli_tests})
   if(script MATCHES "-mpi[.-]")
     set_tests_properties(cli.${test} PROPERTIES LABELS mpi RESOURCE_LOCK npusim)
   endif()
+  # Whole packs and sweeps take minutes under the sanitizers, over code that others reach too.
+  if(script MATCHES "t(2050|4010|4011)-")
+    set_tests_properties(cli.${test} PROPERTIES LABELS long)
+  endif()
   # Looks for what jobs leave in shared memory, which jobs that are killed do.
   if(script MATCHES "t3001-")
     set_tests_properties(cli.${test} PROPERTIES RESOURCE_LOCK npusim)
