@@ -314,11 +314,30 @@ static void compose_part(struct composed *composed, const struct rule *rule)
 	}
 }
 
+/* " FROM (…)": put in what was composed before, and release it; its pieces move along. */
+static void compose_inner(struct composed *composed, struct composed *inner)
+{
+	size_t moved;
+
+	compose(composed, " FROM (");
+	moved = composed->text.length;
+	compose(composed, inner->text.text);
+	compose(composed, ")");
+	for (size_t i = 0; i < inner->pieces.count; i++) {
+		struct piece *piece = np_vec_add(&composed->pieces, NULL);
+
+		if (!piece)
+			break;
+		*piece = inner->pieces.item[i];
+		piece->offset += moved;
+	}
+	composed_release(inner);
+}
+
 /* Wrap what was composed so far: columns of captures, rows that match. */
 static void compose_match(struct composed *composed, const struct rule_match *match, size_t index)
 {
 	struct composed inner = *composed;
-	size_t moved;
 
 	*composed = COMPOSED_INIT;
 	compose(composed, "SELECT *");
@@ -328,28 +347,16 @@ static void compose_match(struct composed *composed, const struct rule_match *ma
 		np_buf_printf(&composed->text, ", %d) AS ", (int)match->captures.item[i].group);
 		compose_name(composed, match->captures.item[i].name);
 	}
-	compose(composed, " FROM (");
-	moved = composed->text.length;
-	compose(composed, inner.text.text);
-	compose(composed, ") WHERE ");
+	compose_inner(composed, &inner);
+	compose(composed, " WHERE ");
 	compose_name(composed, match->column);
 	np_buf_printf(&composed->text, " REGEXP :_m%zu", index);
-	for (size_t i = 0; i < inner.pieces.count; i++) {
-		struct piece *piece = np_vec_add(&composed->pieces, NULL);
-
-		if (!piece)
-			break;
-		*piece = inner.pieces.item[i];
-		piece->offset += moved;
-	}
-	composed_release(&inner);
 }
 
 /* Columns that look others up. */
 static void compose_lookups(struct composed *composed, const struct rule_match *match, size_t index)
 {
 	struct composed inner = *composed;
-	size_t moved;
 
 	if (match->lookups.count == 0)
 		return;
@@ -362,19 +369,7 @@ static void compose_lookups(struct composed *composed, const struct rule_match *
 		compose(composed, ") AS ");
 		compose_name(composed, match->lookups.item[i].name);
 	}
-	compose(composed, " FROM (");
-	moved = composed->text.length;
-	compose(composed, inner.text.text);
-	compose(composed, ")");
-	for (size_t i = 0; i < inner.pieces.count; i++) {
-		struct piece *piece = np_vec_add(&composed->pieces, NULL);
-
-		if (!piece)
-			break;
-		*piece = inner.pieces.item[i];
-		piece->offset += moved;
-	}
-	composed_release(&inner);
+	compose_inner(composed, &inner);
 }
 
 /* The table ev: rows of the part that are kept. */

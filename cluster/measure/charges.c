@@ -28,17 +28,6 @@ static struct np_charge *charge_of(struct np_charges *charges, enum np_charge_ki
 	return charge;
 }
 
-static int32_t stage_of(const struct np_cluster *cluster, int32_t rank)
-{
-	for (size_t i = 0; i < cluster->stages.count; i++) {
-		for (size_t j = 0; j < cluster->stages.item[i].count; j++) {
-			if (cluster->stages.item[i].ranks[j] == rank)
-				return (int32_t)i;
-		}
-	}
-	return -1;
-}
-
 static int add_rank(struct np_charges *charges, enum np_charge_kind kind, np_str name,
 		    int32_t stage, np_ns cost, np_ns direct, struct np_err *err)
 {
@@ -66,7 +55,7 @@ static int add_ranks(const struct np_cluster *cluster, const struct np_blame *bl
 			      blame->ranks[i].cost, err);
 		if (rc == NP_OK && cluster->stages.count > 0)
 			rc = add_rank(charges, NP_CHARGE_STAGE, NP_STR_NONE,
-				      stage_of(cluster, rank->id), origin->ranks[i].cost,
+				      np_cluster_stage(cluster, rank->id), origin->ranks[i].cost,
 				      blame->ranks[i].cost, err);
 	}
 	return rc;

@@ -297,6 +297,17 @@ int32_t np_cluster_world(const struct np_cluster *cluster)
 	return cluster->parallel.world;
 }
 
+int32_t np_cluster_stage(const struct np_cluster *cluster, int32_t rank)
+{
+	for (size_t i = 0; i < cluster->stages.count; i++) {
+		for (size_t j = 0; j < cluster->stages.item[i].count; j++) {
+			if (cluster->stages.item[i].ranks[j] == rank)
+				return (int32_t)i;
+		}
+	}
+	return -1;
+}
+
 size_t np_cluster_hosts(const struct np_cluster *cluster)
 {
 	const struct np_run *run = cluster->run;

@@ -121,28 +121,17 @@ static int add_rank(struct type_times *times, size_t column, const struct np_ran
 	return rc;
 }
 
-static bool in_stage(const struct np_stage *stage, int32_t rank)
-{
-	for (size_t i = 0; i < stage->count; i++) {
-		if (stage->ranks[i] == rank)
-			return true;
-	}
-	return false;
-}
-
 /* Ranks of another stage do other work. */
 static bool is_peer(const struct np_cluster *cluster, uint32_t rank, uint32_t other)
 {
 	const struct np_rank *a = cluster->run->ranks[rank];
 	const struct np_rank *b = cluster->run->ranks[other];
+	int32_t stage;
 
 	if (!b || rank == other || b->activity.shares.count == 0)
 		return false;
-	for (size_t i = 0; i < cluster->stages.count; i++) {
-		if (in_stage(&cluster->stages.item[i], a->id))
-			return in_stage(&cluster->stages.item[i], b->id);
-	}
-	return true;
+	stage = np_cluster_stage(cluster, a->id);
+	return stage < 0 || stage == np_cluster_stage(cluster, b->id);
 }
 
 static int by_time(const void *left, const void *right)

@@ -15,13 +15,7 @@ static int32_t stage_of(const struct np_cluster *cluster, size_t index)
 
 	if (cluster->coordinates[index].pp >= 0)
 		return cluster->coordinates[index].pp;
-	for (size_t i = 0; rank && i < cluster->stages.count; i++) {
-		for (size_t j = 0; j < cluster->stages.item[i].count; j++) {
-			if (cluster->stages.item[i].ranks[j] == rank->id)
-				return (int32_t)i;
-		}
-	}
-	return -1;
+	return rank ? np_cluster_stage(cluster, rank->id) : -1;
 }
 
 static int find_stages(struct pipeline_stages *stages, struct np_err *err)

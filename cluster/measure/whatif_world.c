@@ -59,17 +59,6 @@ void world_lower(float *factor, double value)
 
 /* --- ranks ----------------------------------------------------------------------------------- */
 
-static int32_t stage_of(const struct np_cluster *cluster, int32_t rank)
-{
-	for (size_t i = 0; i < cluster->stages.count; i++) {
-		for (size_t j = 0; j < cluster->stages.item[i].count; j++) {
-			if (cluster->stages.item[i].ranks[j] == rank)
-				return (int32_t)i;
-		}
-	}
-	return -1;
-}
-
 int32_t *world_stages(const struct np_replay *replay, struct np_err *err)
 {
 	const struct np_run *run = replay->align->run;
@@ -78,7 +67,8 @@ int32_t *world_stages(const struct np_replay *replay, struct np_err *err)
 	if (!stages)
 		(void)np_fail_nomem(err, "a repaired world");
 	for (size_t i = 0; stages && i < run->sources.count; i++)
-		stages[i] = run->ranks[i] ? stage_of(replay->cluster, run->ranks[i]->id) : -1;
+		stages[i] =
+			run->ranks[i] ? np_cluster_stage(replay->cluster, run->ranks[i]->id) : -1;
 	return stages;
 }
 

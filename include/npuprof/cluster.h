@@ -86,6 +86,9 @@ struct np_coordinates np_coordinates_of(const struct np_parallel *parallel, int3
 /* Fill cluster->coordinates from the communicators' lists and the sizes (see places.c). */
 int np_cluster_find_places(struct np_cluster *cluster, struct np_err *err) NP_MUST_USE;
 
+/* The number of the stage that a rank, by its id, works in; -1 for none. */
+int32_t np_cluster_stage(const struct np_cluster *cluster, int32_t rank);
+
 /* The stages of a pipeline from its communicators (see stages.c); none without one. */
 int np_cluster_find_stages(struct np_cluster *cluster, struct np_err *err) NP_MUST_USE;
 
