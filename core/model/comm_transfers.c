@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm_transfers.h"
 
-/* A slow transfer outlives those beside it: who ran with it is asked early in its life. */
+/* Who ran beside a transfer is asked early in its life, after this part of what its like take. */
 #define CROWD_ASKED_AT 8
 
 struct transfer {
@@ -14,10 +14,10 @@ struct transfer {
 	int32_t src;
 	int32_t dst;
 	bool reduces;
+	uint8_t crowd;
 	/* Set by describe(): */
 	bool p2p;
 	bool troubled;
-	uint8_t crowd;
 	uint16_t size_class;
 	uint32_t group;
 	uint32_t step;
@@ -99,12 +99,49 @@ static size_t count_until(const np_ns *times, size_t count, np_ns at)
 	return low;
 }
 
+#define SIZE_CLASSES 256 /* four to each of 64 octaves */
+
+/* How long transfers of each size take, by the mean of their magnitudes (log2 of ns). */
+struct lives {
+	uint64_t magnitudes[SIZE_CLASSES][2]; /* Σ, by size and whether they reduce */
+	uint64_t count[SIZE_CLASSES][2];
+};
+
+static struct lives measure_lives(const struct np_transfers *transfers)
+{
+	struct lives lives = { 0 };
+
+	for (size_t i = 0; i < transfers->list.count; i++) {
+		const struct transfer *each = &transfers->list.item[i];
+
+		lives.magnitudes[each->size_class][each->reduces] +=
+			log2_of((uint64_t)(each->end - each->start));
+		lives.count[each->size_class][each->reduces]++;
+	}
+	return lives;
+}
+
+/*
+ * A slow transfer outlives those beside it, the more the slower it is: the moment
+ * is one at which its like are still running.
+ */
+static np_ns crowd_asked_at(const struct lives *lives, const struct transfer *transfer)
+{
+	uint64_t magnitude = lives->magnitudes[transfer->size_class][transfer->reduces] /
+			     lives->count[transfer->size_class][transfer->reduces];
+	np_ns common = INT64_C(1) << magnitude;
+	np_ns own = transfer->end - transfer->start;
+
+	return transfer->start + (own < common ? own : common) / CROWD_ASKED_AT;
+}
+
 /* Transfers that run at once share what they run over: only those in like company compare. */
 static int find_crowds(struct np_transfers *transfers, struct np_err *err)
 {
 	size_t count = transfers->list.count;
 	np_ns *starts = malloc((count + 1) * sizeof(*starts));
 	np_ns *ends = malloc((count + 1) * sizeof(*ends));
+	struct lives lives = measure_lives(transfers);
 
 	if (!starts || !ends) {
 		free(starts);
@@ -119,7 +156,7 @@ static int find_crowds(struct np_transfers *transfers, struct np_err *err)
 	qsort(ends, count, sizeof(*ends), by_time);
 	for (size_t i = 0; i < count; i++) {
 		struct transfer *each = &transfers->list.item[i];
-		np_ns at = each->start + (each->end - each->start) / CROWD_ASKED_AT;
+		np_ns at = crowd_asked_at(&lives, each);
 		size_t running = count_until(starts, count, at) - count_until(ends, count, at);
 
 		each->crowd = (uint8_t)log2_of(running > 1 ? running * 2 - 1 : 1);
@@ -222,10 +259,10 @@ int np_transfers_reduce(struct np_transfers *transfers, struct np_rank *rank,
 
 	if (count == 0)
 		return NP_OK;
+	describe(transfers, rank);
 	rc = find_crowds(transfers, err);
 	if (rc < 0)
 		return rc;
-	describe(transfers, rank);
 	qsort(list, count, sizeof(list[0]), by_row_and_speed);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		while (to < count && by_row(&list[from], &list[to]) == 0)

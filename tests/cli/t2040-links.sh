@@ -39,6 +39,11 @@ run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_stdout_says 'slow link: rank 7 to rank 8, RDMA'
 expect_stdout_says 'GB/s, its like'
 
+behaviour 'a link that is slower yet is named too: it outlives everything that ran beside it'
+analyse --schedule dp --ranks 8 --seed 3 --slow-link 3-7:8
+expect_equal "$(slow)" '3|7|link
+7|3|link'
+
 behaviour 'JSON and table tell the same'
 expect_equal "$(sqlite3 "$db" "SELECT count(*) FROM np_link l JOIN json_each(readfile('$work/json'), '\$.links') j
 	ON j.value ->> 'src' = l.src AND j.value ->> 'dst' = l.dst AND j.value ->> 'transport' = l.transport
