@@ -29,6 +29,8 @@ int np_cmd_print_help(const struct np_cmd *cmd)
 	size_t width = np_output_help_width();
 	struct np_buf buf = NP_BUF_INIT;
 
+	if (!np_output_is_first())
+		return NP_EXIT_DONE;
 	np_buf_printf(&buf, "usage: npuprof %s %s\n\n", cmd->name, cmd->synopsis);
 	np_text_wrap(&buf, cmd->about, 0, width);
 	np_opt_help(&buf, &cmd->options, width);
@@ -38,7 +40,8 @@ int np_cmd_print_help(const struct np_cmd *cmd)
 
 int np_cmd_print_version(void)
 {
-	printf("npuprof %s\n", NP_VERSION);
+	if (np_output_is_first())
+		printf("npuprof %s\n", NP_VERSION);
 	return NP_EXIT_DONE;
 }
 
@@ -46,6 +49,8 @@ int np_cmd_usage(const struct np_cmd *cmd, const char *fmt, ...)
 {
 	va_list args;
 
+	if (!np_output_is_first())
+		return NP_EXIT_USAGE;
 	va_start(args, fmt);
 	np_vreport(fmt, args);
 	va_end(args);

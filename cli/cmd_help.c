@@ -56,6 +56,8 @@ int np_help_full(void)
 	struct np_buf buf = NP_BUF_INIT;
 	unsigned statuses = 0;
 
+	if (!np_output_is_first())
+		return NP_EXIT_DONE;
 	for (size_t i = 0; np_commands[i]; i++)
 		statuses |= np_commands[i]->statuses;
 
@@ -77,6 +79,8 @@ int np_help_short(void)
 {
 	struct np_buf buf = NP_BUF_INIT;
 
+	if (!np_output_is_first())
+		return NP_EXIT_USAGE;
 	add_usage(&buf);
 	add_commands(&buf, np_output_help_width());
 	np_buf_add(&buf, "\nsee 'npuprof -h' and 'npuprof COMMAND -h'\n");

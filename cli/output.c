@@ -16,6 +16,20 @@ enum {
 	WIDTH_LEAST = 60
 };
 
+bool np_output_is_first(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK" };
+
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
+		const char *rank = getenv(names[i]);
+
+		if (rank)
+			return strcmp(rank, "0") == 0;
+	}
+	return true;
+}
+
 void np_output_begin(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {

@@ -39,6 +39,12 @@ int np_output_release(struct np_buf *buf);
 int np_report(int status, const char *fmt, ...) NP_PRINTF(2, 3);
 void np_vreport(const char *fmt, va_list args) NP_PRINTF(1, 0);
 
+/*
+ * Is this the only process, or the first of those that mpirun started? Help, versions and
+ * complaints about options are the same for all: one says them.
+ */
+bool np_output_is_first(void);
+
 /* Columns of the terminal behind `stream`, or 100 when it is none. */
 size_t np_output_width(FILE *stream);
 

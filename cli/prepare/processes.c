@@ -99,11 +99,7 @@ static int open_comm(struct np_err *err)
 /* The lines of all would be the same: the first process says them. */
 static int fail_once(const struct np_err *err)
 {
-	int64_t rank = number_of("OMPI_COMM_WORLD_RANK");
-
-	if (rank < 0)
-		rank = number_of("PMIX_RANK");
-	return rank > 0 ? NP_EXIT_FAILED : np_report(NP_EXIT_FAILED, "%s", err->text);
+	return np_output_is_first() ? np_report(NP_EXIT_FAILED, "%s", err->text) : NP_EXIT_FAILED;
 }
 
 static int lead(int (*run)(int argc, const char *const *argv), int argc, const char *const *argv)

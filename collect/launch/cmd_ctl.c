@@ -2,8 +2,8 @@
 #include "cmd.h"
 #include "common.h"
 #include "ctl.h"
+#include "options.h"
 #include "output.h"
-#include "plan.h"
 #include "rank_list.h"
 
 static int cmd_ctl(int argc, const char *const *argv);
@@ -54,23 +54,8 @@ static const struct np_opt rows[] = {
 		.low = -1,
 		.high = NP_PLAN_LAST_STEP,
 	},
-	{
-		.name = "level",
-		.kind = NP_OPT_CHOICE,
-		.offset = AT(level),
-		.value = "LEVEL",
-		.help = "start: how much is recorded",
-		.choices = np_plan_levels,
-		.preset_words = "that of the job",
-	},
-	{
-		.name = "ranks",
-		.kind = NP_OPT_TEXT,
-		.offset = AT(ranks),
-		.value = "LIST",
-		.help = "start: these ranks, as in npuprof-collect",
-		.preset_words = "those of the job",
-	},
+	NP_OPT_LEVEL(AT(level), "start: how much is recorded", "that of the job"),
+	NP_OPT_RANKS(AT(ranks), "start: these ranks, as in npuprof-collect", "those of the job"),
 };
 
 static const struct np_opt_group groups[] = {

@@ -155,14 +155,6 @@ static void release(struct np_job *job)
 	free(job->chosen);
 }
 
-/* The options are the same everywhere: one complaint about them is enough. */
-static bool is_spokesman(void)
-{
-	const char *rank = getenv("OMPI_COMM_WORLD_RANK"); /* NOLINT(concurrency-mt-unsafe) */
-
-	return !rank || strcmp(rank, "0") == 0;
-}
-
 static int collect(const struct np_collect_line *line, char *const *app)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -172,8 +164,7 @@ static int collect(const struct np_collect_line *line, char *const *app)
 	int rc = np_mode_choose(&line->options, app, &choice, &err);
 
 	if (rc < 0)
-		return is_spokesman() ? np_cmd_usage(&np_cmd_collect, "%s", err.text)
-				      : NP_EXIT_USAGE;
+		return np_cmd_usage(&np_cmd_collect, "%s", err.text);
 	np_session_hold_signals();
 	if (np_join(&job, &line->options, &choice, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
@@ -204,10 +195,10 @@ int main(int argc, char **argv)
 	if (rc == NP_OK)
 		status = collect(&line, argv + 1 + line.app);
 	else if (rc == NP_OPT_WANTS_HELP)
-		status = is_spokesman() ? np_cmd_print_help(&np_cmd_collect) : NP_EXIT_DONE;
+		status = np_cmd_print_help(&np_cmd_collect);
 	else if (rc == NP_OPT_WANTS_VERSION)
-		status = is_spokesman() ? np_cmd_print_version() : NP_EXIT_DONE;
-	else if (is_spokesman())
+		status = np_cmd_print_version();
+	else
 		status = np_cmd_usage(&np_cmd_collect, "%s", err.text);
 	np_collect_line_release(&line);
 	return np_output_end(status);

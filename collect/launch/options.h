@@ -54,6 +54,16 @@ struct np_collect_options {
 	bool quiet;
 };
 
+/* clang-format off */
+/* Rows that npuprof ctl has as well. */
+#define NP_OPT_RANKS(offset_, help_, default_) \
+	{ .name = "ranks", .kind = NP_OPT_TEXT, .offset = (offset_), .value = "LIST", \
+	  .help = (help_), .preset_words = (default_) }
+#define NP_OPT_LEVEL(offset_, help_, default_) \
+	{ .name = "level", .kind = NP_OPT_CHOICE, .offset = (offset_), .value = "LEVEL", \
+	  .help = (help_), .choices = np_plan_levels, .preset_words = (default_) }
+/* clang-format on */
+
 /* A command line that was read: the texts of `options` live as long as it does. */
 struct np_collect_line {
 	struct np_collect_options options;
@@ -66,6 +76,7 @@ enum {
 	NP_COLLECT_GROUPS = 6,
 };
 
+/* options_table.c: every option is one row. */
 extern const struct np_opt_group np_collect_groups[NP_COLLECT_GROUPS];
 
 /*

@@ -27,7 +27,8 @@ void np_record_init(struct np_record *record, int32_t rank, bool selected)
 void np_record_fail(struct np_record *record, const char *text)
 {
 	if (!record->failure[0])
-		(void)snprintf(record->failure, sizeof(record->failure), "%s", text);
+		(void)snprintf(record->failure, sizeof(record->failure), "%.*s", NP_RECORD_TEXT - 1,
+			       text);
 }
 
 static void take_code(struct np_record *record, const struct np_message *message)
@@ -54,7 +55,8 @@ static void place_window(struct np_record_window *window, const char *dir)
 	const char *before = slash;
 	int64_t number;
 
-	(void)snprintf(window->name, sizeof(window->name), "%s", slash ? slash + 1 : dir);
+	(void)snprintf(window->name, sizeof(window->name), "%.*s", NP_RECORD_NAME - 1,
+		       slash ? slash + 1 : dir);
 	window->number = 1;
 	while (before > dir && before[-1] != '/')
 		before--;

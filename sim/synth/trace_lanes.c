@@ -32,7 +32,7 @@ static void put_name(struct syn_trace *trace, const char *kind, int lane, int64_
 
 static void put_thread_name(struct syn_trace *trace, int lane, int64_t thread, const char *name)
 {
-	char args[160];
+	char args[256]; /* the longest name is that of put_group() */
 
 	(void)snprintf(args, sizeof(args), "\"name\": \"%s\"", name);
 	put_name(trace, "thread_name", lane, thread, args);

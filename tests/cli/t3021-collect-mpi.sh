@@ -28,6 +28,13 @@ analysed() {
 	sqlite3 :memory: "SELECT readfile('$work/$1.json') ->> '$2'"
 }
 
+behaviour 'what all processes would say is said once'
+for words in -V -h 'ctl -h' 'collect -h' ''; do
+	# shellcheck disable=SC2086
+	run timeout -k 5 60 mpirun -q -n 3 "$npuprof" $words
+	expect_equal "$(cat "$work/stdout" "$work/stderr" | grep -cE '^(npuprof [0-9]|usage)')" 1
+done
+
 behaviour 'the plan says which ranks of how many, which steps and how much data'
 launch 8 --job dry --dry-run --ranks node-leaders --step-start 5 --step-end 6 -- "${job[@]}"
 expect_exit 0
