@@ -48,7 +48,8 @@ int np_whatif_sort(const struct np_whatif *whatif, const struct np_run *run,
 		const struct np_fix *fix = &whatif->rows.item[i].fix;
 		int64_t id;
 
-		if (fix->kind == NP_FIX_RANK && np_text_to_int(fix->what, strlen(fix->what), &id))
+		if (whatif->rows.item[i].saved > 0 && fix->kind == NP_FIX_RANK &&
+		    np_text_to_int(fix->what, strlen(fix->what), &id))
 			placed += place_rank(run, ret, placed, id);
 	}
 	return rc;

@@ -173,7 +173,7 @@ np_ns np_whatif_saved(const struct np_whatif *whatif, int32_t rank);
 
 /*
  * The ranks with a cost (np_origin_sort()), those first whose repair saves most;
- * those that were not tried follow by their cost.
+ * those whose repair saves nothing, or was not tried, follow by their cost.
  */
 int np_whatif_sort(const struct np_whatif *whatif, const struct np_run *run,
 		   const struct np_origin *origin, struct np_blame_order *ret, struct np_err *err)

@@ -545,6 +545,31 @@ static void what_a_rank_costs_by_itself_is_told(void **state)
 }
 
 /* Ranks 1 and 2 are equally slow: repairing one gains nothing, both a lot. */
+static void ranks_whose_repair_saves_nothing_follow_by_what_they_cost(void **state)
+{
+	with_run *run = two_slow_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_origin_rank costs[] = {
+		{ .cost = 1 }, { .cost = 5 }, { .cost = 30 }, { .cost = 20 }
+	};
+	struct np_origin origin = { .ranks = costs, .rank_count = NP_COUNT(costs) };
+	struct np_whatif whatif = { 0 };
+	struct np_blame_order order = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+	assert_ok(np_whatif_sort(&whatif, run, &origin, &order, &err), err);
+	assert_int_equal(order.count, 4);
+	assert_int_equal(order.ranks[0], 1);
+	assert_int_equal(order.ranks[1], 2);
+	assert_int_equal(order.ranks[2], 3);
+	assert_int_equal(order.ranks[3], 0);
+	np_blame_order_release(&order);
+	np_whatif_release(&whatif);
+}
+
 static void causes_that_hide_each_other_are_named_together(void **state)
 {
 	static const int32_t members[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -774,6 +799,7 @@ int main(void)
 		cmocka_unit_test(tokens_can_be_spread_evenly),
 		cmocka_unit_test(the_curve_takes_the_best_on_top_of_those_before),
 		cmocka_unit_test(what_a_rank_costs_by_itself_is_told),
+		cmocka_unit_test(ranks_whose_repair_saves_nothing_follow_by_what_they_cost),
 		cmocka_unit_test(causes_that_hide_each_other_are_named_together),
 		cmocka_unit_test(the_most_specific_of_the_best_repairs_is_the_verdict),
 		cmocka_unit_test(what_changes_the_whole_program_is_no_verdict),
