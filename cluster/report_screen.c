@@ -351,6 +351,8 @@ static void put_charged(struct np_grid *grid, const struct report *report, uint3
 	const struct np_blame_rank *charged = &blame->ranks[index];
 
 	np_grid_printf(grid, "rank %" PRId32, report->run->ranks[index]->id);
+	np_grid_duration(grid,
+			 np_whatif_saved(report->tables->whatif, report->run->ranks[index]->id));
 	np_grid_duration(grid, origin->ranks[index].cost);
 	np_grid_printf(grid, "%.0f %%",
 		       100 * (double)origin->ranks[index].cost / (double)blame->total);
@@ -365,6 +367,7 @@ static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns d
 	if (cost == 0)
 		return;
 	np_grid_cell(grid, who);
+	np_grid_cell(grid, "");
 	np_grid_duration(grid, cost);
 	np_grid_printf(grid, "%.0f %%", 100 * (double)cost / (double)total);
 	np_grid_cell(grid, "");
@@ -392,6 +395,7 @@ static int put_blame_section(struct section *section, const struct report *repor
 {
 	static const struct np_grid_column columns[] = {
 		{ "began with", NP_LEFT, false },
+		{ "repair saves", NP_RIGHT, false },
 		{ "waiting of others", NP_RIGHT, false },
 		{ "share", NP_RIGHT, false },
 		{ "cause", NP_LEFT, false },
