@@ -16,6 +16,7 @@ void syn_config_init(struct syn_config *config)
 		.first_step = 10,
 		.layers = 8,
 		.kernels = 12,
+		.shapes = 1,
 		.buckets = 4,
 		.level = 1,
 	};

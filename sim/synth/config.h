@@ -72,6 +72,7 @@ struct syn_config {
 	int64_t layers;
 	int64_t stage_layers; /* derived */
 	int64_t kernels;
+	int64_t shapes; /* that kernels of one kind have */
 	int64_t buckets;
 	double size_mb;
 	int64_t batched_p2p; /* 0: hcom_send and hcom_receive, 1: hcom_batchSendRecv */

@@ -238,7 +238,7 @@ static void put_shapes(struct syn_out *out, const char *shapes, int32_t tokens)
 	char text[128];
 
 	SYN_PUT(out, ",");
-	if (!strstr(shapes, "%d")) {
+	if (tokens == 0 && !strstr(shapes, "%d")) {
 		syn_put_cell(out, shapes);
 		return;
 	}
@@ -265,21 +265,20 @@ static void put_core(struct syn_out *out, double time, double cycles, const doub
 	for (int i = 0; i < count; i++)
 		put_share(out, time, shares[i]);
 	SYN_PUT(out, ",");
-	syn_put_us_float(out, time > 0.0 ? 2 : 0);
+	syn_put_us_float(out, (np_ns)llround(time > 0.0 ? SYN_ICACHE_MISS_RATE * 1000.0 : 0.0));
 }
 
 static void put_pmu(struct syn_out *out, const struct row *row)
 {
 	struct syn_pmu pmu =
 		row->pmu ? *row->pmu : syn_pmu_of(row->model->core, row->end_ns - row->start_ns);
-	const double cube[] = { pmu.aic_mac, pmu.aic_mac > 0.0 ? 0.2 : 0.0,
-				pmu.aic_mac > 0.0 ? 0.4 : 0.0, pmu.aic_mte2,
-				pmu.aic_mac > 0.0 ? 0.1 : 0.0 };
-	const double vector[] = { pmu.aiv_vec, pmu.aiv_vec > 0.0 ? 0.1 : 0.0, pmu.aiv_mte2,
-				  pmu.aiv_vec > 0.0 ? 0.3 : 0.0 };
+	double cube[SYN_CUBE_UNITS];
+	double vector[SYN_VECTOR_UNITS];
 
-	put_core(out, pmu.aic_time, pmu.aic_cycles, cube, (int)NP_COUNT(cube));
-	put_core(out, pmu.aiv_time, pmu.aiv_cycles, vector, (int)NP_COUNT(vector));
+	syn_pmu_cube(&pmu, cube);
+	syn_pmu_vector(&pmu, vector);
+	put_core(out, pmu.aic_time, pmu.aic_cycles, cube, SYN_CUBE_UNITS);
+	put_core(out, pmu.aiv_time, pmu.aiv_cycles, vector, SYN_VECTOR_UNITS);
 	syn_put(out, pmu.aic_time > 0.0 ? ",97.0" : ",0");
 }
 

@@ -135,12 +135,17 @@ int syn_core_mix_blocks(enum syn_core core)
 void syn_shape_text(const char *shapes, int32_t tokens, char *text, size_t size)
 {
 	const char *hole = strstr(shapes, "%d");
+	size_t length = 2;
 
-	if (hole)
-		(void)snprintf(text, size, "%.*s%d%s", (int)(hole - shapes), shapes, tokens,
-			       hole + 2);
-	else
+	if (!hole && tokens == 0) {
 		(void)snprintf(text, size, "%s", shapes);
+		return;
+	}
+	if (!hole) {
+		hole = shapes + strcspn(shapes, "0123456789");
+		length = strspn(hole, "0123456789");
+	}
+	(void)snprintf(text, size, "%.*s%d%s", (int)(hole - shapes), shapes, tokens, hole + length);
 }
 
 struct syn_pmu syn_pmu_of(enum syn_core core, np_ns time)
@@ -159,4 +164,28 @@ struct syn_pmu syn_pmu_of(enum syn_core core, np_ns time)
 		.aiv_vec = vector * 0.31,
 		.aiv_mte2 = vector * 0.62,
 	};
+}
+
+const char *const syn_cube_units[SYN_CUBE_UNITS] = { "mac", "scalar", "mte1", "mte2", "fixpipe" };
+const char *const syn_vector_units[SYN_VECTOR_UNITS] = { "vec", "scalar", "mte2", "mte3" };
+
+void syn_pmu_cube(const struct syn_pmu *pmu, double ret[SYN_CUBE_UNITS])
+{
+	double busy = pmu->aic_mac > 0.0 ? 1.0 : 0.0;
+
+	ret[0] = pmu->aic_mac;
+	ret[1] = busy * 0.2;
+	ret[2] = busy * 0.4;
+	ret[3] = pmu->aic_mte2;
+	ret[4] = busy * 0.1;
+}
+
+void syn_pmu_vector(const struct syn_pmu *pmu, double ret[SYN_VECTOR_UNITS])
+{
+	double busy = pmu->aiv_vec > 0.0 ? 1.0 : 0.0;
+
+	ret[0] = pmu->aiv_vec;
+	ret[1] = busy * 0.1;
+	ret[2] = pmu->aiv_mte2;
+	ret[3] = busy * 0.3;
 }

@@ -82,7 +82,7 @@ const char *syn_core_name(enum syn_core core);
 int syn_core_blocks(enum syn_core core);
 int syn_core_mix_blocks(enum syn_core core);
 
-/* Shapes with the number of tokens filled in, where they have a place for it. */
+/* Shapes with the tokens where they have a place for them, else as first dimension if not 0. */
 void syn_shape_text(const char *shapes, int32_t tokens, char *text, size_t size);
 
 /* What the counters say about a kernel: times in ns, the rest shares of them. */
@@ -104,6 +104,18 @@ struct syn_counter {
 };
 
 struct syn_pmu syn_pmu_of(enum syn_core core, np_ns time);
+
+/* The units of a core, in the order of columns, and the share of the time that each is busy. */
+#define SYN_CUBE_UNITS   5
+#define SYN_VECTOR_UNITS 4
+extern const char *const syn_cube_units[SYN_CUBE_UNITS];
+extern const char *const syn_vector_units[SYN_VECTOR_UNITS];
+
+void syn_pmu_cube(const struct syn_pmu *pmu, double ret[SYN_CUBE_UNITS]);
+void syn_pmu_vector(const struct syn_pmu *pmu, double ret[SYN_VECTOR_UNITS]);
+
+/* A part of those that fetch instructions finds them missing. */
+#define SYN_ICACHE_MISS_RATE 0.002
 
 #define SYN_TOKENS       INT64_C(4096) /* of one micro-batch on one rank */
 #define SYN_HIDDEN       1024

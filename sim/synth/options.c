@@ -59,6 +59,7 @@ static const struct option options[] = {
 	{ .name = "micro-batches", .argument = "N", .help = "per step (default 1, with stages twice their number)", .type = COUNT, .offset = AT(micro_batches), .minimum = 1, .maximum = 1024 },
 	{ .name = "layers", .argument = "N", .help = "of the whole model (default 8)", .type = COUNT, .offset = AT(layers), .minimum = 1, .maximum = 4096 },
 	{ .name = "kernels-per-layer", .argument = "N", .help = "forward; backward has twice as many (default 12)", .type = COUNT, .offset = AT(kernels), .minimum = 2, .maximum = 1000000 },
+	{ .name = "shapes", .argument = "N", .help = "that kernels of one kind in layers have, in turn (default 1)", .type = COUNT, .offset = AT(shapes), .minimum = 1, .maximum = 1000000 },
 	{ .name = "buckets", .argument = "N", .help = "gradient buckets per step and rank (default 4)", .type = COUNT, .offset = AT(buckets), .minimum = 1, .maximum = 4096 },
 	{ .name = "p2p", .argument = "sendrecv|batch", .help = "messages between stages (default sendrecv)", .type = CHOICE, .offset = AT(batched_p2p), .choices = p2p_choices },
 	{ .name = "grads", .argument = "allreduce|scatter", .help = "how gradients are reduced (default allreduce)", .type = CHOICE, .offset = AT(shard_grads), .choices = grads_choices },

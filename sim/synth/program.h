@@ -80,7 +80,7 @@ struct syn_item {
 	int32_t peer;          /* of a message: local rank; -1 in a collective */
 	int64_t bytes;         /* count × element size; of a message, what goes out */
 	int64_t receive_bytes; /* of a message, what comes in */
-	int32_t tokens;        /* of an expert kernel */
+	int32_t tokens;        /* of an expert kernel; or a first dimension */
 
 	np_ns delay_ns;    /* the host stops for this long before it */
 	np_ns duration_ns; /* kernel or copy */

@@ -24,7 +24,7 @@ static const char *kernel_task_type(enum syn_core core)
 	return names[core];
 }
 
-/* Shapes of an expert kernel depend on its tokens. */
+/* Shapes of an expert kernel depend on its tokens, and so do those of others with --shapes. */
 static int shape_id(struct syn_db *db, const char *shapes, int32_t tokens, int64_t *ret,
 		    struct np_err *err)
 {
@@ -132,37 +132,72 @@ int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type
 	return np_db_insert_row(db->insert[SYN_T_TASK], cells, err);
 }
 
-static int put_counters(struct syn_db *db, const struct syn_task *task,
-			const struct syn_counter *counters, size_t count, struct np_err *err)
+static int put_counter(struct syn_db *db, const struct syn_task *task, const char *name,
+		       double value, struct np_err *err)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct np_cell cells[3] = { syn_number(task->id) };
-		int64_t name;
-		int rc = syn_strings_id(db->strings, SYN_CANN, counters[i].name, &name, err);
+	struct np_cell cells[3] = { syn_number(task->id) };
+	int64_t id;
+	int rc = syn_strings_id(db->strings, SYN_CANN, name, &id, err);
 
-		cells[1] = syn_number(name);
-		cells[2] = np_cell_real(counters[i].value);
+	if (rc < 0)
+		return rc;
+	cells[1] = syn_number(id);
+	cells[2] = np_cell_real(value);
+	return np_db_insert_row(db->insert[SYN_T_PMU], cells, err);
+}
+
+/* Counters of one core: "aic", the whole, then the time and the share of each unit. */
+static int put_core(struct syn_db *db, const struct syn_task *task, const char *core, double time,
+		    double cycles, const char *const *units, const double *shares, size_t count,
+		    struct np_err *err)
+{
+	char name[32];
+	int rc;
+
+	(void)snprintf(name, sizeof(name), "%s_total_time", core);
+	rc = put_counter(db, task, name, time, err);
+	(void)snprintf(name, sizeof(name), "%s_total_cycles", core);
+	if (rc == NP_OK)
+		rc = put_counter(db, task, name, cycles, err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		(void)snprintf(name, sizeof(name), "%s_%s_time", core, units[i]);
+		rc = put_counter(db, task, name, time * shares[i], err);
+		(void)snprintf(name, sizeof(name), "%s_%s_ratio", core, units[i]);
 		if (rc == NP_OK)
-			rc = np_db_insert_row(db->insert[SYN_T_PMU], cells, err);
-		if (rc < 0)
-			return rc;
+			rc = put_counter(db, task, name, shares[i], err);
 	}
-	return NP_OK;
+	(void)snprintf(name, sizeof(name), "%s_icache_miss_rate", core);
+	if (rc == NP_OK)
+		rc = put_counter(db, task, name, time > 0.0 ? SYN_ICACHE_MISS_RATE : 0.0, err);
+	return rc;
+}
+
+static int put_recorded(struct syn_db *db, const struct syn_task *task, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < task->counter_count && rc == NP_OK; i++)
+		rc = put_counter(db, task, task->counters[i].name, task->counters[i].value, err);
+	return rc;
 }
 
 static int put_pmu(struct syn_db *db, const struct syn_task *task, struct np_err *err)
 {
 	struct syn_pmu pmu = syn_pmu_of(task->model->core, task->end_ns - task->start_ns);
-	const struct syn_counter usual[] = {
-		{ "aic_total_time", pmu.aic_time }, { "aic_total_cycles", pmu.aic_cycles },
-		{ "aic_mac_ratio", pmu.aic_mac },   { "aic_mte2_ratio", pmu.aic_mte2 },
-		{ "aiv_total_time", pmu.aiv_time }, { "aiv_total_cycles", pmu.aiv_cycles },
-		{ "aiv_vec_ratio", pmu.aiv_vec },   { "aiv_mte2_ratio", pmu.aiv_mte2 },
-	};
+	double cube[SYN_CUBE_UNITS];
+	double vector[SYN_VECTOR_UNITS];
+	int rc;
 
 	if (db->info->recorded)
-		return put_counters(db, task, task->counters, task->counter_count, err);
-	return put_counters(db, task, usual, NP_COUNT(usual), err);
+		return put_recorded(db, task, err);
+	syn_pmu_cube(&pmu, cube);
+	syn_pmu_vector(&pmu, vector);
+	rc = put_core(db, task, "aic", pmu.aic_time, pmu.aic_cycles, syn_cube_units, cube,
+		      SYN_CUBE_UNITS, err);
+	if (rc == NP_OK)
+		rc = put_core(db, task, "aiv", pmu.aiv_time, pmu.aiv_cycles, syn_vector_units,
+			      vector, SYN_VECTOR_UNITS, err);
+	return rc;
 }
 
 static int put_compute(struct syn_db *db, const struct syn_task *task,
@@ -174,7 +209,7 @@ static int put_compute(struct syn_db *db, const struct syn_task *task,
 	int64_t blocks = bare ? 0 : syn_kernel_blocks(db->info, task->model);
 	int rc = NP_OK;
 
-	if (task->model->experts && !bare) {
+	if ((task->model->experts || task->tokens > 0) && !bare) {
 		rc = shape_id(db, task->model->input_shapes, task->tokens, &in_shapes, err);
 		if (rc == NP_OK)
 			rc = shape_id(db, task->model->output_shapes, task->tokens, &out_shapes,

@@ -104,6 +104,14 @@ static void extra_casts(struct syn_build *build)
 	build->kernels = kernels;
 }
 
+/* The first dimension of the next kernel, where it is not always the same; the time is. */
+static int32_t shape_in_turn(const struct syn_build *build)
+{
+	int64_t shapes = build->config->shapes;
+
+	return shapes > 1 ? (int32_t)(SYN_TOKENS + build->kernels % shapes) : 0;
+}
+
 static void dense_kernels(struct syn_build *build, int64_t from, int64_t to, int64_t count)
 {
 	bool reshape = syn_scalar(build->config, SYN_RESHAPE, -1, 0.0) > 0.0;
@@ -115,7 +123,7 @@ static void dense_kernels(struct syn_build *build, int64_t from, int64_t to, int
 
 		if (reshape && model == SYN_K_PROJECTION)
 			model = SYN_K_RESHAPED;
-		syn_build_kernel(build, model, 0);
+		syn_build_kernel(build, model, shape_in_turn(build));
 	}
 }
 

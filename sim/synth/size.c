@@ -30,7 +30,7 @@ static double bytes_per_kernel(const struct syn_config *config)
 	if (config->level == 2)
 		bytes += 41.0;
 	if (config->pmu && config->level > 0)
-		bytes += 139.0;
+		bytes += 417.0;
 	return bytes;
 }
 

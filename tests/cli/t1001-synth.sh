@@ -246,3 +246,18 @@ agree 'times of operators' "SELECT hccl_op_name || '@' || group_name, elapse_tim
 	EXCEPT SELECT o.key, o.value ->> '\$.Communication Time Info.Elapse Time(ms)',
 		o.value ->> '\$.Communication Time Info.Wait Time(ms)'
 		FROM json_each(CAST(readfile('$output/communication.json') AS TEXT)) s, json_each(s.value) t, json_each(t.value) o"
+
+behaviour 'text and database tell the same of counters, and kernels of a kind have as many shapes as asked for'
+rm -rf "$work/c"
+run "$synth" -q -o "$work/c" --format both --ranks 1 --steps 2 --layers 2 --kernels-per-layer 24 --pmu --shapes 3
+expect_exit 0
+output=$(echo "$work"/c/host0_200000_*/ASCEND_PROFILER_OUTPUT)
+shapes=$(sqlite3 "$output/ascend_pytorch_profiler_0.db" "SELECT s.value, count(*) FROM COMPUTE_TASK_INFO c
+	JOIN STRING_IDS s ON s.id = c.inputShapes WHERE s.value LIKE '%,1,2816;%' GROUP BY 1")
+expect_equal "$shapes" $'"4096,1,2816;4096,1,5632"|4\n"4097,1,2816;4096,1,5632"|4\n"4098,1,2816;4096,1,5632"|4'
+sqlite3 "$work/csv.db" ".mode csv" ".import '$output/kernel_details.csv' k"
+for counter in aic_mac aic_fixpipe aiv_mte3 aiv_scalar; do
+	expect_equal "$(sqlite3 "$work/csv.db" "SELECT printf('%.3f', sum(${counter}_ratio)) FROM k")" \
+		"$(sqlite3 "$output/ascend_pytorch_profiler_0.db" "SELECT printf('%.3f', sum(p.value)) FROM TASK_PMU_INFO p
+			JOIN STRING_IDS s ON s.id = p.name WHERE s.value = '${counter}_ratio'")"
+done
