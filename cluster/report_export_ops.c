@@ -187,7 +187,7 @@ static int put_rank(struct np_jsonout *out, const struct export *export,
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		np_op_times_add(&times, &rank->ops.item[entries[i].op]);
+		np_op_times_add(&times, rank, entries[i].op);
 		rc = add_op_bands(&bands, rank, entries[i].op, err);
 	}
 	(void)snprintf(label, sizeof(label), "%" PRId32, rank->id);

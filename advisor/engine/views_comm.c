@@ -111,11 +111,26 @@ static struct np_cell run_text(const struct view_rank *source, np_str id)
 	return np_cell_text(np_run_text(source->run, id));
 }
 
-static np_ns idle_of(const struct np_comm_op *op)
+/* Columns of times as the vendor defines them. */
+static struct np_cell vendor_cell(const struct np_rank *rank, size_t row, size_t column)
 {
-	np_ns busy = np_plus(op->transit, op->wait);
+	const struct np_comm_op *op = &rank->ops.item[row];
+	struct np_vendor_times times = np_rank_vendor_times(rank, row);
+	np_ns transit = np_rank_length(rank, times.transit);
+	np_ns wait = np_rank_length(rank, times.wait);
+	np_ns busy = np_plus(transit, wait);
 
-	return busy == NP_UNKNOWN ? NP_UNKNOWN : op->end - op->start - busy;
+	switch (column) {
+	case OP_transit_ns:
+		return np_cell_integer(transit);
+	case OP_wait_ns:
+		return np_cell_integer(wait);
+	case OP_sync_ns:
+		return np_cell_integer(np_rank_length(rank, times.sync));
+	default:
+		return np_cell_integer(busy == NP_UNKNOWN ? NP_UNKNOWN
+							  : op->end - op->start - busy);
+	}
 }
 
 /* Columns that only the detail has. */
@@ -196,13 +211,10 @@ static struct np_cell op_cell(const struct view *view, size_t row, size_t column
 	case OP_elapse_ns:
 		return view_difference(op->start, op->end);
 	case OP_transit_ns:
-		return np_cell_integer(op->transit);
 	case OP_wait_ns:
-		return np_cell_integer(op->wait);
 	case OP_sync_ns:
-		return np_cell_integer(op->sync);
 	case OP_idle_ns:
-		return np_cell_integer(idle_of(op));
+		return vendor_cell(source->rank, row, column);
 	case OP_is_p2p:
 		return np_cell_integer(op->p2p);
 	case OP_size_b:

@@ -45,9 +45,10 @@ static void fill_times(struct np_cell *cells, const struct np_op_times *times)
 	cells[WAIT_RATIO] = np_cell_real(np_op_ratio(times->wait, times->transit));
 }
 
-static int produce_op(const struct np_run *run, const struct np_rank *rank,
-		      const struct np_comm_op *op, struct np_sink *sink, struct np_err *err)
+static int produce_op(const struct np_run *run, const struct np_rank *rank, size_t index,
+		      struct np_sink *sink, struct np_err *err)
 {
+	const struct np_comm_op *op = &rank->ops.item[index];
 	struct np_op_times times = NP_OP_TIMES_INIT;
 	struct np_cell cells[COLUMNS];
 	char step[64];
@@ -55,7 +56,7 @@ static int produce_op(const struct np_run *run, const struct np_rank *rank,
 
 	np_step_label(run, rank->steps.item[op->step].id, step, sizeof(step));
 	np_group_label(rank->groups.item[op->group].hash, group, sizeof(group));
-	np_op_times_add(&times, op);
+	np_op_times_add(&times, rank, index);
 	fill_times(cells, &times);
 	cells[STEP] = np_cell_text(step);
 	cells[RANK] = np_cell_integer(rank->id);
@@ -103,7 +104,7 @@ static int produce_totals(const struct np_run *run, const struct np_rank *rank,
 		const struct np_comm_op *op = &rank->ops.item[i];
 
 		if (op->step != NP_NO_STEP)
-			np_op_times_add(&sums[op->step * groups + op->group], op);
+			np_op_times_add(&sums[op->step * groups + op->group], rank, i);
 	}
 	for (size_t i = 0; i < count && rc == NP_OK; i++)
 		rc = produce_total(run, rank, i / groups, i % groups, &sums[i], sink, err);
@@ -124,7 +125,7 @@ static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 
 		for (size_t j = 0; rank && j < rank->ops.count && rc == NP_OK; j++) {
 			if (rank->ops.item[j].step != NP_NO_STEP)
-				rc = produce_op(run, rank, &rank->ops.item[j], sink, err);
+				rc = produce_op(run, rank, j, sink, err);
 		}
 	}
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {

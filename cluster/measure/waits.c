@@ -74,7 +74,7 @@ static void see_member(const struct np_align *align, const struct np_clock *cloc
 	np_ns end = np_clock_time(clock, rank, op->end);
 
 	view->related &= np_clock_related(clock, align->members[view->instance->first].rank, rank);
-	view->tasks &= op->transfer != NP_UNKNOWN;
+	view->tasks &= op->transfer != NP_LENGTH_UNKNOWN;
 	if (start > view->last)
 		view->last = start;
 	if (end < view->first_end)
@@ -152,6 +152,7 @@ static np_ns wait_by(const struct job *job, const struct view *view, uint32_t sl
 		     enum np_estimator estimator)
 {
 	const struct np_comm_op *op = np_align_op(job->align, slot);
+	const struct np_rank *rank = job->align->run->ranks[job->align->members[slot].rank];
 	np_ns elapsed = op->end - op->start;
 
 	switch (estimator) {
@@ -160,7 +161,7 @@ static np_ns wait_by(const struct job *job, const struct view *view, uint32_t sl
 	case NP_WAIT_CLOCK_FREE:
 		return elapsed - view->shortest;
 	case NP_WAIT_TASKS:
-		return between(elapsed - op->transfer, elapsed);
+		return between(elapsed - np_rank_length(rank, op->transfer), elapsed);
 	case NP_WAIT_NONE:
 	case NP_WAIT_ESTIMATORS:
 		break;

@@ -149,7 +149,7 @@ static int produce_times(const void *model, struct np_sink *sink, struct np_err 
 		if (op->step == NP_NO_STEP)
 			continue;
 		label(loaded, op->group, op->step, &labels);
-		np_op_times_add(&times, op);
+		np_op_times_add(&times, rank, i);
 		const struct np_cell cells[] = {
 			text_cell(loaded, op->name),
 			np_cell_text(labels.group),

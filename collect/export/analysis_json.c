@@ -115,8 +115,8 @@ static void put_ops(struct np_jsonout *out, const struct np_export_loaded *loade
 
 		if (op->step != step || op->p2p != p2p)
 			continue;
-		np_op_times_add(&times, op);
-		np_op_times_add(&total, op);
+		np_op_times_add(&times, rank, i);
+		np_op_times_add(&total, rank, i);
 		np_buf_printf(&key, "%s@%" PRIu64, np_strtab_text(loaded->strings, op->name),
 			      rank->groups.item[op->group].hash);
 		np_jsonout_object(out, key.text);

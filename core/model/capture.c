@@ -276,7 +276,7 @@ enum task_class capture_task_class(const char *type, size_t length)
 /* The index of a device, added if it is new; the rule is that there is one. */
 static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
 {
-	int32_t device = id < 0 || id > INT32_MAX ? -1 : (int32_t)id;
+	int32_t device = np_device_of(id);
 	int32_t *slot;
 
 	for (size_t i = 0; i < capture->devices.count; i++) {
@@ -359,16 +359,15 @@ int capture_add_loading(struct capture *capture, np_ns start, np_ns end)
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-int32_t capture_op_device(struct capture *capture, int64_t device, int64_t connection)
+int8_t capture_op_device(struct capture *capture, int64_t device, int64_t connection)
 {
-	uint32_t index;
+	uint32_t index = 0;
 
-	if (device >= 0 && device <= INT32_MAX)
-		return (int32_t)device;
-	if (capture->devices.count < 2)
-		return capture->devices.count ? capture->devices.item[0] : -1;
-	index = np_idmap_get(capture->connection_device, connection);
-	return index < capture->devices.count ? capture->devices.item[index] : -1;
+	if (np_device_of(device) >= 0)
+		return np_device_of(device);
+	if (capture->devices.count > 1)
+		index = np_idmap_get(capture->connection_device, connection);
+	return index < capture->devices.count ? np_device_of(capture->devices.item[index]) : -1;
 }
 
 struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end,
@@ -383,10 +382,7 @@ struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns en
 	*launched_by = connection;
 	*op = (struct np_comm_op){ .start = start,
 				   .end = end,
-				   .transit = NP_UNKNOWN,
-				   .wait = NP_UNKNOWN,
-				   .sync = NP_UNKNOWN,
-				   .transfer = NP_UNKNOWN,
+				   .transfer = NP_LENGTH_UNKNOWN,
 				   .bytes = NP_UNKNOWN,
 				   .device = -1 };
 	op->step = np_steps_find(rank->steps.item, rank->steps.count, start);

@@ -179,7 +179,7 @@ int capture_close_steps(struct capture *capture) NP_MUST_USE;
  * The device of an operator: newer databases say it, one device leaves no
  * doubt, else the tasks of its connection tell, unless they ran on several (-1).
  */
-int32_t capture_op_device(struct capture *capture, int64_t device, int64_t connection);
+int8_t capture_op_device(struct capture *capture, int64_t device, int64_t connection);
 
 /*
  * An operator of rank->ops with everything about it unknown but its times, which

@@ -316,6 +316,8 @@ static int measure_op(struct walk *walk, struct np_spans *scratch, const struct 
 	struct np_comm_op *op = &walk->rank->ops.item[walk->op];
 	uint32_t master = master_plane(tasks, count, form.has_master);
 	struct np_span extent = { op->end, op->end };
+	np_ns elapsed = op->end - op->start;
+	np_ns transfer;
 	int rc;
 
 	for (size_t from = 0, to = 0; from < count; from = to) {
@@ -326,21 +328,21 @@ static int measure_op(struct walk *walk, struct np_spans *scratch, const struct 
 		if (rc < 0)
 			return rc;
 	}
-	op->transfer = union_of(walk, scratch, &extent);
-	if (op->transfer == NP_UNKNOWN)
+	transfer = union_of(walk, scratch, &extent);
+	if (transfer == NP_UNKNOWN)
 		return walk->err->code;
-	if (op->transfer > op->end - op->start)
-		op->transfer = op->end - op->start;
-	if (form.has_links) {
-		op->transit = walk->transit;
-		op->wait = walk->wait;
-		op->sync = walk->sync;
-		return add_bands(walk);
-	}
-	op->transit = op->transfer;
-	op->wait = op->end - op->start - op->transfer;
-	op->sync = extent.begin > op->start ? extent.begin - op->start : 0;
-	return NP_OK;
+	if (transfer > elapsed)
+		transfer = elapsed;
+	rc = np_rank_shorten(walk->rank, transfer, &op->transfer, walk->err);
+	if (rc < 0)
+		return rc;
+	if (!form.has_links)
+		return np_rank_set_vendor_times(
+			walk->rank, walk->op, transfer, elapsed - transfer,
+			extent.begin > op->start ? extent.begin - op->start : 0, walk->err);
+	rc = np_rank_set_vendor_times(walk->rank, walk->op, walk->transit, walk->wait, walk->sync,
+				      walk->err);
+	return rc < 0 ? rc : add_bands(walk);
 }
 
 /* Send and receive close an RDMA group with fewer tasks than collectives do. */

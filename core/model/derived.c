@@ -102,9 +102,9 @@ int derived_add_op(struct derived *load, const char *name, size_t length, np_ns 
 		return NP_E_NOMEM;
 	*op = (struct np_comm_op){ .start = start,
 				   .end = start + elapsed,
-				   .transfer = NP_UNKNOWN,
+				   .transfer = NP_LENGTH_UNKNOWN,
 				   .bytes = NP_UNKNOWN,
-				   .device = load->rank->device };
+				   .device = np_device_of(load->rank->device) };
 	rc = np_strtab_add(load->strings, name, length, &op->name, load->err);
 	if (rc == NP_OK)
 		rc = np_strtab_add(load->strings, name,
@@ -115,6 +115,12 @@ int derived_add_op(struct derived *load, const char *name, size_t length, np_ns 
 	op->p2p = np_op_is_p2p(np_strtab_text(load->strings, op->name));
 	*ret = op;
 	return NP_OK;
+}
+
+int derived_set_vendor_times(struct derived *load, np_ns transit, np_ns wait, np_ns sync)
+{
+	return np_rank_set_vendor_times(load->rank, load->rank->ops.count - 1, transit, wait, sync,
+					load->err);
 }
 
 void derived_note_oddities(struct derived *load, const char *path, const char *what)

@@ -57,6 +57,10 @@ bool derived_is_total(const char *name);
 int derived_add_op(struct derived *load, const char *name, size_t length, np_ns start,
 		   np_ns elapsed, struct np_comm_op **ret) NP_MUST_USE;
 
+/* Set the vendor's times of the operator that was added last. */
+int derived_set_vendor_times(struct derived *load, np_ns transit, np_ns wait, np_ns sync)
+	NP_MUST_USE;
+
 /* Say how many operators were left out. */
 void derived_note_oddities(struct derived *load, const char *path, const char *what);
 

@@ -77,6 +77,18 @@ static int check_known(const struct np_run *run, const struct np_ranges *steps, 
 		(vec).count = kept_; \
 	} while (0)
 
+/* The vendor's times stand beside the operators. */
+static void keep_vendor_times(struct np_rank *rank, const uint32_t *op_place)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rank->vendor_times.count; i++) {
+		if (op_place[i] != NP_NO_STEP)
+			rank->vendor_times.item[kept++] = rank->vendor_times.item[i];
+	}
+	rank->vendor_times.count = kept;
+}
+
 /* Bands point to operators, so they follow where those go. */
 static void keep_bands(struct np_rank *rank, const uint32_t *op_place)
 {
@@ -140,6 +152,7 @@ static int keep_in_rank(struct np_rank *rank, const uint32_t *place, struct np_e
 
 		op_place[i] = step == NP_NO_STEP || place[step] == NP_NO_STEP ? NP_NO_STEP : kept++;
 	}
+	keep_vendor_times(rank, op_place);
 	keep_bands(rank, op_place);
 	keep_experts(rank, op_place);
 	rc = keep_activity(rank, place, op_place, err);

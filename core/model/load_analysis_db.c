@@ -94,7 +94,7 @@ static int take_step(struct analysis *load, const struct np_batch *batch, size_t
 	if (!time)
 		return NP_E_NOMEM;
 	time->step = step;
-	time->device = device < 0 || device > INT32_MAX ? -1 : (int32_t)device;
+	time->device = np_device_of(device);
 	if (rank->device < 0)
 		rank->device = time->device;
 	time->computing = derived_length(batch->column[STEP_COMPUTING].real[row], US_TO_NS);
@@ -148,10 +148,12 @@ static int take_time(struct analysis *load, const struct np_batch *batch, size_t
 			    derived_length(batch->column[TIME_ELAPSED].real[row], MS_TO_NS), &op);
 	if (rc < 0 || !op)
 		return rc;
-	op->transit = derived_length(batch->column[TIME_TRANSIT].real[row], MS_TO_NS);
-	op->wait = derived_length(batch->column[TIME_WAIT].real[row], MS_TO_NS);
-	op->sync = derived_length(batch->column[TIME_SYNC].real[row], MS_TO_NS);
-	rc = group_of(load, batch->column[TIME_GROUP].text[row], &op->group);
+	rc = derived_set_vendor_times(
+		&load->derived, derived_length(batch->column[TIME_TRANSIT].real[row], MS_TO_NS),
+		derived_length(batch->column[TIME_WAIT].real[row], MS_TO_NS),
+		derived_length(batch->column[TIME_SYNC].real[row], MS_TO_NS));
+	if (rc == NP_OK)
+		rc = group_of(load, batch->column[TIME_GROUP].text[row], &op->group);
 	if (rc == NP_OK)
 		rc = step_of(load, batch->column[TIME_STEP].text[row], &op->step);
 	load->derived.rank->comm_source = NP_FROM_ANALYSIS_DB;

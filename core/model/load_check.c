@@ -169,14 +169,22 @@ static void check_bands(struct differences *found, const char *where, const stru
 	}
 }
 
-static void check_op(struct differences *found, const char *where, const struct np_comm_op *file,
+static void check_op(struct differences *found, const char *where, const struct np_rank *file,
+		     const struct np_comm_op *in_file, const struct np_rank *rank,
 		     const struct np_comm_op *derived)
 {
-	compare_times(found, "elapse_time", where, file->end - file->start,
+	struct np_vendor_times read =
+		np_rank_vendor_times(file, (size_t)(in_file - file->ops.item));
+	struct np_vendor_times own = np_rank_vendor_times(rank, (size_t)(derived - rank->ops.item));
+
+	compare_times(found, "elapse_time", where, in_file->end - in_file->start,
 		      derived->end - derived->start);
-	compare_times(found, "transit_time", where, file->transit, derived->transit);
-	compare_times(found, "wait_time", where, file->wait, derived->wait);
-	compare_times(found, "synchronization_time", where, file->sync, derived->sync);
+	compare_times(found, "transit_time", where, np_rank_length(file, read.transit),
+		      np_rank_length(rank, own.transit));
+	compare_times(found, "wait_time", where, np_rank_length(file, read.wait),
+		      np_rank_length(rank, own.wait));
+	compare_times(found, "synchronization_time", where, np_rank_length(file, read.sync),
+		      np_rank_length(rank, own.sync));
 }
 
 static void check_ops(struct np_rank *rank, const struct np_rank *file, const char *path,
@@ -197,7 +205,7 @@ static void check_ops(struct np_rank *rank, const struct np_rank *file, const ch
 			break;
 		if (compare_keys(&derived[j], &in_file[i]) != 0)
 			continue;
-		check_op(&times, where, in_file[i].op, derived[j].op);
+		check_op(&times, where, file, in_file[i].op, rank, derived[j].op);
 		check_bands(&bands, where, file, &in_file[i], rank, &derived[j]);
 		j++;
 	}

@@ -44,16 +44,38 @@ static int by_op(const void *left, const void *right)
 	return order ? order : np_order(b->package_bytes, a->package_bytes);
 }
 
+/* The vendor's times stand beside the operators. */
+static int order_vendor_times(struct np_rank *rank, const uint32_t *order, struct np_err *err)
+{
+	size_t count = rank->ops.count;
+	struct np_vendor_times *sorted;
+
+	if (rank->vendor_times.count == 0)
+		return NP_OK;
+	sorted = malloc(count * sizeof(*sorted));
+	if (!sorted)
+		return np_fail_nomem(err, "communication operators");
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = np_rank_vendor_times(rank, order[i]);
+	free(rank->vendor_times.item);
+	rank->vendor_times.item = sorted;
+	rank->vendor_times.count = count;
+	rank->vendor_times.capacity = count;
+	return NP_OK;
+}
+
 static int apply_order(struct np_rank *rank, const uint32_t *order, struct np_err *err)
 {
 	size_t count = rank->ops.count;
 	struct np_comm_op *sorted = malloc(count * sizeof(*sorted));
 	uint32_t *place = malloc(count * sizeof(*place));
+	int rc = sorted && place ? order_vendor_times(rank, order, err)
+				 : np_fail_nomem(err, "communication operators");
 
-	if (!sorted || !place) {
+	if (rc < 0) {
 		free(sorted);
 		free(place);
-		return np_fail_nomem(err, "communication operators");
+		return rc;
 	}
 	for (size_t i = 0; i < count; i++) {
 		sorted[i] = rank->ops.item[order[i]];
@@ -168,7 +190,7 @@ static int sum_ops(struct np_rank *rank, const uint32_t *order, size_t *bands, s
 		sum->ops++;
 		sum->bytes = np_plus(sum->bytes, op->bytes);
 		sum->elapsed += op->end - op->start;
-		sum->transfer = np_plus(sum->transfer, op->transfer);
+		sum->transfer = np_plus(sum->transfer, np_rank_length(rank, op->transfer));
 		add_moved(rank, &bands[order[i]], order[i], sum);
 	}
 	for (size_t i = 0; !rank->sizes_known && i < rank->comm_steps.count; i++) {

@@ -178,9 +178,11 @@ static int take_operator(struct derived *load, const char *name, size_t name_len
 		return rc;
 	op->group = group;
 	op->step = step;
-	op->transit = length_of(time, "Transit Time(ms)");
-	op->wait = length_of(time, "Wait Time(ms)");
-	op->sync = length_of(time, "Synchronization Time(ms)");
+	rc = derived_set_vendor_times(load, length_of(time, "Transit Time(ms)"),
+				      length_of(time, "Wait Time(ms)"),
+				      length_of(time, "Synchronization Time(ms)"));
+	if (rc < 0)
+		return rc;
 	load->rank->comm_source = NP_FROM_TEXT;
 	return take_bandwidth(load, np_json_member(info, "Communication Bandwidth Info"));
 }

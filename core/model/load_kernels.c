@@ -87,7 +87,7 @@ static int keep_op(struct kernels *load, struct np_slice name, np_ns start, np_n
 		return NP_E_NOMEM;
 	op->start = start;
 	op->end = end;
-	op->device = device < 0 || device > INT32_MAX ? -1 : (int32_t)device;
+	op->device = np_device_of(device);
 	return np_strtab_add(load->capture.strings, name.bytes, name.length, &op->name,
 			     load->capture.err);
 }

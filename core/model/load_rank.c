@@ -235,6 +235,8 @@ static int take_ops(struct np_rank *to, struct np_rank *from, struct np_err *err
 		MOVE_STEPS(from->comm_steps, places);
 		MOVE_GROUPS(from->comm_steps, places);
 		TAKE(to->ops, from->ops);
+		TAKE(to->vendor_times, from->vendor_times);
+		TAKE(to->long_times, from->long_times);
 		TAKE(to->bands, from->bands);
 		TAKE(to->links, from->links);
 		TAKE(to->transfers, from->transfers);
@@ -326,7 +328,7 @@ static void take_device(struct np_rank *to, const struct np_rank *from)
 	for (size_t i = 0; i < to->times.count; i++)
 		to->times.item[i].device = to->device;
 	for (size_t i = 0; i < to->ops.count; i++)
-		to->ops.item[i].device = to->device;
+		to->ops.item[i].device = np_device_of(to->device);
 	for (size_t i = 0; i < to->comm_steps.count; i++)
 		to->comm_steps.item[i].device = to->device;
 }
@@ -541,7 +543,7 @@ static int take_host(struct np_rank *rank, const struct np_source_files *source,
 	int rc;
 
 	if (rank->device < 0)
-		rank->device = source->device;
+		rank->device = np_device_of(source->device);
 	if (rank->host_uid != NP_STR_NONE || !source->host)
 		return NP_OK;
 	rc = np_strtab_add(strings, source->host, strlen(source->host), &rank->host_uid, err);

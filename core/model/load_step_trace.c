@@ -58,9 +58,8 @@ static int take_row(struct derived *load, const struct np_slice *cell)
 		return NP_E_NOMEM;
 	time->step = step;
 	time->device = -1;
-	if (np_text_to_int(cell[DEVICE].bytes, cell[DEVICE].length, &device) && device >= 0 &&
-	    device <= INT32_MAX)
-		time->device = (int32_t)device;
+	if (np_text_to_int(cell[DEVICE].bytes, cell[DEVICE].length, &device))
+		time->device = np_device_of(device);
 	time->computing = time_of(cell[COMPUTING]);
 	time->communication_not_overlapped = time_of(cell[NOT_OVERLAPPED]);
 	time->overlapped = time_of(cell[OVERLAPPED]);

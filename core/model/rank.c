@@ -28,6 +28,8 @@ void np_rank_free(struct np_rank *rank)
 	np_vec_release(&rank->times);
 	np_vec_release(&rank->groups);
 	np_vec_release(&rank->ops);
+	np_vec_release(&rank->vendor_times);
+	np_vec_release(&rank->long_times);
 	np_vec_release(&rank->bands);
 	np_vec_release(&rank->links);
 	np_vec_release(&rank->transfers);
@@ -48,6 +50,45 @@ void np_rank_freep(struct np_rank **rank)
 {
 	np_rank_free(*rank);
 	*rank = NULL;
+}
+
+int np_rank_shorten(struct np_rank *rank, np_ns length, np_length *ret, struct np_err *err)
+{
+	np_ns *slot;
+
+	if (length == NP_UNKNOWN || (length >= 0 && length < NP_LENGTH_LONG)) {
+		*ret = length == NP_UNKNOWN ? NP_LENGTH_UNKNOWN : (np_length)length;
+		return NP_OK;
+	}
+	slot = np_vec_add(&rank->long_times, err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = length;
+	*ret = NP_LENGTH_LONG + (np_length)(rank->long_times.count - 1);
+	return NP_OK;
+}
+
+int np_rank_set_vendor_times(struct np_rank *rank, size_t op, np_ns transit, np_ns wait, np_ns sync,
+			     struct np_err *err)
+{
+	struct np_vendor_times *times;
+	int rc;
+
+	while (rank->vendor_times.count <= op) {
+		struct np_vendor_times none = np_rank_vendor_times(rank, SIZE_MAX);
+
+		times = np_vec_add(&rank->vendor_times, err);
+		if (!times)
+			return NP_E_NOMEM;
+		*times = none;
+	}
+	times = &rank->vendor_times.item[op];
+	rc = np_rank_shorten(rank, transit, &times->transit, err);
+	if (rc == NP_OK)
+		rc = np_rank_shorten(rank, wait, &times->wait, err);
+	if (rc == NP_OK)
+		rc = np_rank_shorten(rank, sync, &times->sync, err);
+	return rc;
 }
 
 /* Two 32-bit polynomial hashes side by side, by the multipliers the vendor's tools use. */

@@ -103,7 +103,7 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 	op->bytes = op_bytes(batch->column[OP_COUNT].integer[row],
 			     batch->column[OP_DATA_TYPE].integer[row]);
 	if (element_bytes(batch->column[OP_DATA_TYPE].integer[row]) > 0)
-		op->data_type = (uint8_t)(batch->column[OP_DATA_TYPE].integer[row] + 1);
+		op->data_type = (uint8_t)(batch->column[OP_DATA_TYPE].integer[row] + 1) & 31U;
 	op->relayed = batch->column[OP_RELAY].integer[row] == 1;
 	op->retried = batch->column[OP_RETRY].integer[row] == 1;
 	op->p2p = np_op_is_p2p(rank_db_text(load, batch->column[OP_NAME].integer[row]).bytes);

@@ -12,6 +12,7 @@
 enum type {
 	I64,
 	I32,
+	I8,
 	U64,
 	U32,
 	U16,
@@ -26,6 +27,7 @@ enum type {
 enum limit {
 	ANY,
 	TIME, /* within ±NP_NS_MAX, or unknown */
+	LENGTH,
 	STEP,
 	STEP_OR_NONE,
 	GROUP,
@@ -76,7 +78,8 @@ struct table {
 KNOWS(np_step, 48);
 KNOWS(np_step_time, 88);
 KNOWS(np_group, 40);
-KNOWS(np_comm_op, 80);
+KNOWS(np_comm_op, 48);
+KNOWS(np_vendor_times, 12);
 KNOWS(np_band, 56);
 KNOWS(np_link, 56);
 KNOWS(np_transfer, 72);
@@ -89,14 +92,14 @@ KNOWS(np_activity_cell, 32);
 KNOWS(np_segment, 16);
 KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
-KNOWS(np_rank, 560);
+KNOWS(np_rank, 608);
 KNOWS(np_note, 32);
 
 static uint8_t op_flags(const void *row)
 {
 	const struct np_comm_op *op = row;
 
-	return (uint8_t)(op->p2p | op->retried << 1 | op->relayed << 2);
+	return (uint8_t)(op->p2p | op->retried << 1 | op->relayed << 2 | op->data_type << 3);
 }
 
 static void set_op_flags(void *row, uint8_t flags)
@@ -106,6 +109,7 @@ static void set_op_flags(void *row, uint8_t flags)
 	op->p2p = flags & 1;
 	op->retried = (flags >> 1) & 1;
 	op->relayed = (flags >> 2) & 1;
+	op->data_type = (unsigned)flags >> 3 & 31;
 }
 
 static uint8_t transfer_flags(const void *row)
@@ -152,13 +156,21 @@ static const struct field group_fields[] = {
 };
 
 static const struct field op_fields[] = {
-	FIELD(np_comm_op, start, I64, TIME),        AFTER(np_comm_op, end, start),
-	FIELD(np_comm_op, transit, I64, TIME),      FIELD(np_comm_op, wait, I64, TIME),
-	FIELD(np_comm_op, sync, I64, TIME),         FIELD(np_comm_op, transfer, I64, TIME),
-	FIELD(np_comm_op, bytes, I64, ANY),         FIELD(np_comm_op, name, TEXT, ANY),
-	FIELD(np_comm_op, type, TEXT, ANY),         FIELD(np_comm_op, group, U32, GROUP),
-	FIELD(np_comm_op, step, U32, STEP_OR_NONE), FIELD(np_comm_op, device, I32, ANY),
-	FIELD(np_comm_op, data_type, U8, ANY),      FIELD(np_comm_op, peer, U16, ANY),
+	FIELD(np_comm_op, start, I64, TIME),      AFTER(np_comm_op, end, start),
+	FIELD(np_comm_op, transfer, U32, LENGTH), FIELD(np_comm_op, bytes, I64, ANY),
+	FIELD(np_comm_op, name, TEXT, ANY),       FIELD(np_comm_op, type, TEXT, ANY),
+	FIELD(np_comm_op, group, U32, GROUP),     FIELD(np_comm_op, step, U32, STEP_OR_NONE),
+	FIELD(np_comm_op, device, I8, ANY),       FIELD(np_comm_op, peer, U16, ANY),
+};
+
+static const struct field long_time_fields[] = {
+	{ 0, NO_BASE, I64, TIME },
+};
+
+static const struct field vendor_time_fields[] = {
+	FIELD(np_vendor_times, transit, U32, LENGTH),
+	FIELD(np_vendor_times, wait, U32, LENGTH),
+	FIELD(np_vendor_times, sync, U32, LENGTH),
 };
 
 static const struct field band_fields[] = {
@@ -288,11 +300,16 @@ static const struct field rank_fields[] = {
 		.set_flags = (set) \
 	}
 
-/* Steps, communicators and operators come first: indexes of the others are checked with them. */
+/* What indexes of others are checked with comes first. */
 static const struct table tables[] = {
 	TABLE(steps, np_step, step_fields),
 	TABLE(groups, np_group, group_fields),
+	{ .offset = offsetof(struct np_rank, long_times),
+	  .row_bytes = sizeof(np_ns),
+	  .fields = long_time_fields,
+	  .field_count = NP_COUNT(long_time_fields) },
 	TABLE_FLAGS(ops, np_comm_op, op_fields, op_flags, set_op_flags),
+	TABLE(vendor_times, np_vendor_times, vendor_time_fields),
 	TABLE(times, np_step_time, time_fields),
 	TABLE(bands, np_band, band_fields),
 	TABLE(links, np_link, link_fields),
@@ -366,6 +383,8 @@ static uint64_t value_of(struct summary_writer *writer, const struct field *fiel
 	switch ((enum type)field->type) {
 	case I32:
 		return (uint64_t)(int64_t)(int32_t)get_u32(at);
+	case I8:
+		return (uint64_t)(int64_t)(int8_t)*at;
 	case U32:
 		return get_u32(at);
 	case U16:
@@ -449,6 +468,9 @@ static bool is_within(enum limit limit, uint64_t value, const struct np_rank *ra
 	case TIME:
 		return (int64_t)value == NP_UNKNOWN ||
 		       ((int64_t)value >= -NP_NS_MAX && (int64_t)value <= NP_NS_MAX);
+	case LENGTH:
+		return value < NP_LENGTH_LONG || value == NP_LENGTH_UNKNOWN ||
+		       value - NP_LENGTH_LONG < rank->long_times.count;
 	case STEP:
 		return is_below(value, rank->steps.count, 0);
 	case STEP_OR_NONE:
@@ -502,6 +524,8 @@ static bool fits(enum type type, uint64_t value)
 	switch (type) {
 	case I32:
 		return (int64_t)value >= INT32_MIN && (int64_t)value <= INT32_MAX;
+	case I8:
+		return (int64_t)value >= INT8_MIN && (int64_t)value <= INT8_MAX;
 	case U32:
 		return value <= UINT32_MAX;
 	case U16:
@@ -539,7 +563,7 @@ static void set_value(struct summary_reader *reader, const struct field *field, 
 		memcpy(at, &value, sizeof(value));
 	else if (type == U16)
 		memcpy(at, &smaller, sizeof(smaller));
-	else if (type == U8 || type == BOOL)
+	else if (type == I8 || type == U8 || type == BOOL)
 		*at = (char)value;
 	else
 		memcpy(at, &small, sizeof(small));
@@ -567,7 +591,7 @@ static void get_flags(struct summary_reader *reader, const struct table *table, 
 {
 	for (size_t i = 0; i < count && !reader->problem; i++)
 		table->set_flags(rows + i * table->row_bytes,
-				 (uint8_t)summary_get_at_most(reader, 7));
+				 (uint8_t)summary_get_at_most(reader, UINT8_MAX));
 }
 
 static void get_table(struct summary_reader *reader, const struct table *table,
@@ -642,6 +666,8 @@ static bool ops_are_sorted(const struct np_rank *rank)
 		if (op->start != NP_UNKNOWN && op->end != NP_UNKNOWN && op->end < op->start)
 			return false;
 	}
+	if (rank->vendor_times.count > rank->ops.count)
+		return false;
 	for (size_t i = 1; i < rank->bands.count; i++) {
 		if (rank->bands.item[i].op < rank->bands.item[i - 1].op)
 			return false;

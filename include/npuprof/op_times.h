@@ -23,7 +23,8 @@ struct np_op_times {
 			       .wait = NP_UNKNOWN, \
 			       .sync = NP_UNKNOWN })
 
-void np_op_times_add(struct np_op_times *sum, const struct np_comm_op *op);
+/* Add the operator of this index in np_rank.ops. */
+void np_op_times_add(struct np_op_times *sum, const struct np_rank *rank, size_t index);
 
 /* What is left of the elapsed time without transit and wait; NP_UNKNOWN without either. */
 np_ns np_op_times_idle(const struct np_op_times *times);

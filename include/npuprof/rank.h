@@ -79,34 +79,55 @@ struct np_group {
 	size_t member_count;
 };
 
-/* One operator of a communicator: a collective, a send, a receive or a batch of them. */
+/*
+ * A length of time in 32 bits, for there is one in every operator: nanoseconds
+ * below 2^31, else a place in np_rank.long_times. See np_rank_length().
+ */
+typedef uint32_t np_length;
+
+#define NP_LENGTH_UNKNOWN UINT32_MAX
+#define NP_LENGTH_LONG    ((np_length)1 << 31)
+
+/*
+ * One operator of a communicator: a collective, a send, a receive or a batch of
+ * them. A run has millions: keep it at 48 bytes.
+ */
 struct np_comm_op {
 	np_ns start;
 	np_ns end;
-	/* As the vendor defines them, on the master plane (see np_comm_tasks_measure()). */
-	np_ns transit;
-	np_ns wait;
-	np_ns sync;
-	np_ns transfer; /* union of payload over all planes; the rest of the operator is wait */
-	int64_t bytes;  /* count × size of an element */
+	int64_t bytes; /* count × size of an element */
 	np_str name;
-	np_str type;    /* "hcom_allReduce_" */
-	uint32_t group; /* index in np_rank.groups */
-	uint32_t step;  /* index in np_rank.steps, or NP_NO_STEP */
-	int32_t device;
-	bool p2p : 1;
-	bool retried : 1;  /* sent again after an error, or */
-	bool relayed : 1;  /* over another path: direct evidence of a bad link */
-	uint8_t data_type; /* the vendor's number + 1; 0 when not known */
+	np_str type;        /* "hcom_allReduce_" */
+	uint32_t group;     /* index in np_rank.groups */
+	uint32_t step;      /* index in np_rank.steps, or NP_NO_STEP */
+	np_length transfer; /* union of payload over all planes; the rest of the operator is wait */
 	/*
 	 * The only other rank that its small tasks name, local to the communicator,
 	 * + 1; NP_PEERS when they name several, 0 when none.
 	 */
 	uint16_t peer;
+	int8_t device; /* see np_device_of() */
+	bool p2p : 1;
+	bool retried : 1;      /* sent again after an error, or */
+	bool relayed : 1;      /* over another path: direct evidence of a bad link */
+	uint8_t data_type : 5; /* the vendor's number + 1; 0 when not known */
+};
+
+/* An operator's times as the vendor defines them, on the master plane (np_comm_tasks_measure()). */
+struct np_vendor_times {
+	np_length transit;
+	np_length wait;
+	np_length sync;
 };
 
 #define NP_NO_STEP UINT32_MAX
 #define NP_PEERS   UINT16_MAX
+
+/* The number of a device: a host has a few, so all others are damage and as good as none, -1. */
+static inline int8_t np_device_of(int64_t number)
+{
+	return number < 0 || number > INT8_MAX ? -1 : (int8_t)number;
+}
 
 /* A small task of the operator goes from `src`, the rank itself, to `dst`; negative for nobody. */
 static inline void np_comm_op_meet(struct np_comm_op *op, int32_t src, int32_t dst)
@@ -295,7 +316,10 @@ struct np_rank {
 	NP_VEC(struct np_step_time) times; /* by device, then step */
 	NP_VEC(struct np_group) groups;
 	NP_VEC(struct np_comm_op) ops; /* by start, then end, group and name */
-	NP_VEC(struct np_band) bands;  /* by operator, transport, packet size descending */
+	/* Beside the operators; shorter, or empty, where the source has none of the rest. */
+	NP_VEC(struct np_vendor_times) vendor_times;
+	NP_VEC(np_ns) long_times;     /* that np_length has no room for */
+	NP_VEC(struct np_band) bands; /* by operator, transport, packet size descending */
 	NP_VEC(struct np_link) links;
 	NP_VEC(struct np_transfer) transfers;       /* by step, group, link, plane … */
 	NP_VEC(struct np_comm_step) comm_steps;     /* by group, step, device */
@@ -311,6 +335,30 @@ struct np_rank {
 struct np_rank *np_rank_new(int32_t id, const char *path) NP_MUST_USE;
 void np_rank_free(struct np_rank *rank);
 void np_rank_freep(struct np_rank **rank);
+
+/* A length that np_rank_shorten() has shortened; NP_UNKNOWN for NP_LENGTH_UNKNOWN. */
+static inline np_ns np_rank_length(const struct np_rank *rank, np_length length)
+{
+	if (length < NP_LENGTH_LONG)
+		return length;
+	return length == NP_LENGTH_UNKNOWN ? NP_UNKNOWN
+					   : rank->long_times.item[length - NP_LENGTH_LONG];
+}
+
+int np_rank_shorten(struct np_rank *rank, np_ns length, np_length *ret, struct np_err *err)
+	NP_MUST_USE;
+
+/* Set what the vendor says of an operator. */
+int np_rank_set_vendor_times(struct np_rank *rank, size_t op, np_ns transit, np_ns wait, np_ns sync,
+			     struct np_err *err) NP_MUST_USE;
+
+/* What the vendor says of an operator; unknown where nothing was set. */
+static inline struct np_vendor_times np_rank_vendor_times(const struct np_rank *rank, size_t op)
+{
+	if (op < rank->vendor_times.count)
+		return rank->vendor_times.item[op];
+	return (struct np_vendor_times){ NP_LENGTH_UNKNOWN, NP_LENGTH_UNKNOWN, NP_LENGTH_UNKNOWN };
+}
 
 /* The vendor's hash of a communicator string: names it in analysis files, and its last three digits
  * in operator names. */

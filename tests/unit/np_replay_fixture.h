@@ -66,7 +66,7 @@ static inline struct np_comm_op *script_comm(struct script *script, uint32_t gro
 	op->end = end;
 	op->bytes = 1024;
 	op->step = (uint32_t)script->rank->steps.count;
-	op->transfer = NP_UNKNOWN;
+	op->transfer = NP_LENGTH_UNKNOWN;
 	script->ops[script->op_count++] = (struct np_activity_task){
 		.start = start, .end = end, .of = (uint32_t)script->rank->ops.count - 1
 	};

@@ -478,7 +478,7 @@ static void record(struct np_run *run, struct np_rank *rank, const np_ns *ends,
 			continue;
 		op = add_timed(run, rank, group, job_type(k),
 			       ends[k] + plan->offset + (np_ns)np_random_below(random, 20000));
-		op->transfer = (np_ns)k;
+		op->transfer = (np_length)k;
 		if (!plan->steps)
 			continue;
 		(void)snprintf(id, sizeof(id), "%zu", k / STEP_OPS);
@@ -595,7 +595,7 @@ static void equal_orders_that_lost_different_operators_are_told_by_their_times(v
 				continue;
 			add_timed(run, rank, group, "hcom_allReduce_",
 				  1000000 + k * 1000000 + k % 7 * 90000)
-				->transfer = k;
+				->transfer = (np_length)k;
 		}
 	}
 	{

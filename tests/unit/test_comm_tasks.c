@@ -53,10 +53,7 @@ static uint32_t add_op(struct fixture *fixture, const char *name, np_ns start, n
 	assert_non_null(op);
 	*op = (struct np_comm_op){ .start = start,
 				   .end = end,
-				   .transit = NP_UNKNOWN,
-				   .wait = NP_UNKNOWN,
-				   .sync = NP_UNKNOWN,
-				   .transfer = NP_UNKNOWN,
+				   .transfer = NP_LENGTH_UNKNOWN,
 				   .name = intern(fixture, name),
 				   .p2p = np_op_is_p2p(name) };
 	return (uint32_t)(fixture->rank->ops.count - 1);
@@ -109,12 +106,13 @@ static void measure(struct fixture *fixture)
 static void assert_times(const struct fixture *fixture, uint32_t index, np_ns transit, np_ns wait,
 			 np_ns sync, np_ns transfer)
 {
-	const struct np_comm_op *op = &fixture->rank->ops.item[index];
+	const struct np_rank *rank = fixture->rank;
+	struct np_vendor_times times = np_rank_vendor_times(rank, index);
 
-	assert_int_equal(op->transit, transit);
-	assert_int_equal(op->wait, wait);
-	assert_int_equal(op->sync, sync);
-	assert_int_equal(op->transfer, transfer);
+	assert_int_equal(np_rank_length(rank, times.transit), transit);
+	assert_int_equal(np_rank_length(rank, times.wait), wait);
+	assert_int_equal(np_rank_length(rank, times.sync), sync);
+	assert_int_equal(np_rank_length(rank, rank->ops.item[index].transfer), transfer);
 }
 
 static void assert_band(const struct np_band *band, enum np_band_type type, int64_t bytes,

@@ -304,6 +304,18 @@ static void a_rank_knows_where_it_ran_and_what_wrote_it(void **state)
 	}
 }
 
+/* The times of an operator; NP_UNKNOWN for one that is not looked at. */
+static void assert_vendor_times(const struct np_rank *rank, size_t op, np_ns transit, np_ns wait,
+				np_ns sync)
+{
+	struct np_vendor_times times = np_rank_vendor_times(rank, op);
+
+	assert_int_equal(np_rank_length(rank, times.transit), transit);
+	assert_int_equal(np_rank_length(rank, times.wait), wait);
+	if (sync != NP_UNKNOWN)
+		assert_int_equal(np_rank_length(rank, times.sync), sync);
+}
+
 static void assert_known_ops(const struct np_run *run, const struct np_rank *rank)
 {
 	const struct np_comm_op *op = &rank->ops.item[0];
@@ -314,9 +326,7 @@ static void assert_known_ops(const struct np_run *run, const struct np_rank *ran
 	assert_int_equal(op->start, 1300000);
 	assert_int_equal(op->end, 1700000);
 	assert_int_equal(op->bytes, 4000);
-	assert_int_equal(op->transit, 200000);
-	assert_int_equal(op->wait, 100000);
-	assert_int_equal(op->sync, 100000);
+	assert_vendor_times(rank, 0, 200000, 100000, 100000);
 	/* The payload on the chip counts as transfer: 1300-1310 and 1400-1600. */
 	assert_int_equal(op->transfer, 210000);
 	assert_int_equal(op->device, 4);
@@ -324,8 +334,7 @@ static void assert_known_ops(const struct np_run *run, const struct np_rank *ran
 	op = &rank->ops.item[1];
 	assert_string_equal(np_run_text(run, op->type), "hcom_receive_");
 	assert_int_equal(op->bytes, 2000);
-	assert_int_equal(op->transit, 150000);
-	assert_int_equal(op->wait, 50000);
+	assert_vendor_times(rank, 1, 150000, 50000, NP_UNKNOWN);
 	assert_int_equal(op->transfer, 150000);
 	assert_true(op->p2p);
 }
@@ -656,11 +665,10 @@ static void a_marked_master_plane_is_believed(void **state)
 			"UPDATE COMMUNICATION_TASK_INFO SET isMaster = planeId = 0");
 	{
 		with_run *run = load();
-		const struct np_comm_op *op = &np_run_rank(run, 0)->ops.item[0];
+		const struct np_rank *rank = np_run_rank(run, 0);
 
-		assert_int_equal(op->transit, 0);
-		assert_int_equal(op->wait, 0);
-		assert_int_equal(op->transfer, 210000);
+		assert_vendor_times(rank, 0, 0, 0, NP_UNKNOWN);
+		assert_int_equal(rank->ops.item[0].transfer, 210000);
 	}
 }
 
@@ -720,12 +728,10 @@ static void at_level0_waits_are_known_and_sizes_are_not(void **state)
 	{
 		with_run *run = load();
 		const struct np_rank *rank = np_run_rank(run, 0);
-		const struct np_comm_op *op = &rank->ops.item[0];
 
 		assert_false(rank->sizes_known);
-		assert_int_equal(op->transfer, 210000);
-		assert_int_equal(op->transit, 210000);
-		assert_int_equal(op->wait, 190000);
+		assert_int_equal(rank->ops.item[0].transfer, 210000);
+		assert_vendor_times(rank, 0, 210000, 190000, NP_UNKNOWN);
 		assert_int_equal(rank->bands.count, 0);
 		assert_int_equal(rank->links.count, 0);
 		assert_int_equal(sum_of(rank, "group_a")->moved_bytes, NP_UNKNOWN);
@@ -1185,9 +1191,8 @@ static void assert_known_analysis(const struct np_run *run, const struct np_rank
 	assert_int_equal(rank->ops.count, 2);
 	assert_int_equal(rank->ops.item[0].start, 1300000);
 	assert_int_equal(rank->ops.item[0].end, 1700000);
-	assert_int_equal(rank->ops.item[0].transit, 200000);
-	assert_int_equal(rank->ops.item[0].wait, 100000);
-	assert_int_equal(rank->ops.item[0].transfer, NP_UNKNOWN);
+	assert_vendor_times(rank, 0, 200000, 100000, NP_UNKNOWN);
+	assert_int_equal(rank->ops.item[0].transfer, NP_LENGTH_UNKNOWN);
 	assert_int_equal(rank->ops.item[0].bytes, NP_UNKNOWN);
 	assert_true(rank->ops.item[1].p2p);
 	assert_true(rank->sizes_known);
@@ -1723,9 +1728,7 @@ static void recorded_operators_have_the_times_of_the_vendor(void **state)
 		}
 		assert_string_equal(np_run_text(run, rank->ops.item[0].name),
 				    "hcom_allReduce__210_0_1");
-		assert_int_equal(rank->ops.item[0].transit, 228565);
-		assert_int_equal(rank->ops.item[0].wait, 3568890);
-		assert_int_equal(rank->ops.item[0].sync, 3517730);
+		assert_vendor_times(rank, 0, 228565, 3568890, 3517730);
 		assert_true(rank->groups.item[rank->ops.item[0].group].hash ==
 			    UINT64_C(17148521525495523210));
 		/* 48 rows of the matrix in the file, and as many of ours. */

@@ -57,7 +57,7 @@ static void add_timed(struct np_run *run, struct np_rank *rank, uint32_t group, 
 	op->name = op->type;
 	op->start = start;
 	op->end = end;
-	op->transfer = NP_UNKNOWN;
+	op->transfer = NP_LENGTH_UNKNOWN;
 	op->bytes = 1024;
 }
 

@@ -54,6 +54,46 @@ static void a_new_rank_knows_its_id_and_path_and_no_device(void **state)
 	assert_int_equal(rank->step_source, NP_FROM_NOTHING);
 }
 
+static void lengths_of_any_size_come_back_as_they_were(void **state)
+{
+	static const np_ns lengths[] = { 0,          1,  INT32_MAX, (np_ns)INT32_MAX + 1,
+					 UINT32_MAX, -1, NP_NS_MAX, NP_UNKNOWN,
+					 -NP_NS_MAX };
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = np_rank_new(3, "/somewhere");
+	np_length kept[NP_COUNT(lengths)];
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(lengths); i++)
+		assert_int_equal(np_rank_shorten(rank, lengths[i], &kept[i], NULL), NP_OK);
+	for (size_t i = 0; i < NP_COUNT(lengths); i++)
+		assert_int_equal(np_rank_length(rank, kept[i]), lengths[i]);
+	assert_int_equal(rank->long_times.count, 5);
+}
+
+/* Operators 0 and 2 were not told about. */
+static void what_the_vendor_does_not_say_of_an_operator_is_unknown(void **state)
+{
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = np_rank_new(3, "/somewhere");
+
+	(void)state;
+	assert_int_equal(np_rank_set_vendor_times(rank, 1, 20, 30, NP_UNKNOWN, NULL), NP_OK);
+	assert_int_equal(np_rank_vendor_times(rank, 1).transit, 20);
+	assert_int_equal(np_rank_vendor_times(rank, 1).wait, 30);
+	assert_int_equal(np_rank_vendor_times(rank, 1).sync, NP_LENGTH_UNKNOWN);
+	assert_int_equal(np_rank_vendor_times(rank, 0).wait, NP_LENGTH_UNKNOWN);
+	assert_int_equal(np_rank_vendor_times(rank, 2).wait, NP_LENGTH_UNKNOWN);
+}
+
+static void numbers_that_no_device_has_are_no_device(void **state)
+{
+	(void)state;
+	assert_int_equal(np_device_of(0), 0);
+	assert_int_equal(np_device_of(127), 127);
+	assert_int_equal(np_device_of(128), -1);
+	assert_int_equal(np_device_of(-5), -1);
+	assert_int_equal(np_device_of(NP_UNKNOWN), -1);
+}
+
 static void sends_receives_and_batches_are_point_to_point(void **state)
 {
 	(void)state;
@@ -113,6 +153,9 @@ int main(void)
 		cmocka_unit_test(hashes_are_those_of_the_vendor),
 		cmocka_unit_test(a_communicator_is_found_again_by_its_hash),
 		cmocka_unit_test(a_new_rank_knows_its_id_and_path_and_no_device),
+		cmocka_unit_test(lengths_of_any_size_come_back_as_they_were),
+		cmocka_unit_test(what_the_vendor_does_not_say_of_an_operator_is_unknown),
+		cmocka_unit_test(numbers_that_no_device_has_are_no_device),
 		cmocka_unit_test(sends_receives_and_batches_are_point_to_point),
 		cmocka_unit_test(transports_and_picks_have_the_vendors_names),
 		cmocka_unit_test(freeing_no_rank_is_allowed),

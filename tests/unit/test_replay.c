@@ -496,7 +496,7 @@ static void ranks_with_operators_alone_stand_still_for_each(void **state)
 			op->start = starts[i];
 			op->end = ends[i];
 			op->bytes = 1024;
-			op->transfer = NP_UNKNOWN;
+			op->transfer = NP_LENGTH_UNKNOWN;
 		}
 	}
 	{
@@ -535,7 +535,7 @@ static void operators_beside_each_other_are_replayed_without_intervals(void **st
 			op->start = (starts[i] + id) * MS;
 			op->end = (ends[i] + 1) * MS;
 			op->bytes = 1024;
-			op->transfer = NP_UNKNOWN;
+			op->transfer = NP_LENGTH_UNKNOWN;
 		}
 	}
 	{

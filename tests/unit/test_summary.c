@@ -115,17 +115,27 @@ static void values_at_their_limits_come_back(void **state)
 		op->end = (np_ns[]){ NP_UNKNOWN, NP_NS_MAX, NP_NS_MAX }[i];
 		op->bytes = (int64_t[]){ NP_UNKNOWN, INT64_MAX, INT64_MIN + 1 }[i];
 		op->step = NP_NO_STEP;
-		op->device = i == 1 ? INT32_MIN : INT32_MAX;
+		op->device = i == 1 ? INT8_MIN : INT8_MAX;
 		op->p2p = i == 0;
 		op->retried = i == 1;
 		op->relayed = i == 2;
-		op->data_type = i == 1 ? UINT8_MAX : 0;
+		op->data_type = i == 1 ? 31 : 0;
 		op->peer = i == 2 ? NP_PEERS : 0;
+		assert_ok(np_rank_shorten(rank, (np_ns[]){ NP_UNKNOWN, INT32_MAX, NP_NS_MAX }[i],
+					  &op->transfer, &err),
+			  err);
 	}
+	assert_ok(np_rank_set_vendor_times(rank, 1, 1, -1, NP_LENGTH_LONG, &err), err);
 	bytes = encoded(&summary, strings);
 	assert_ok(np_summary_decode(bytes.item, bytes.count, "bytes", strings, &again, &err), err);
 	assert_int_equal(again.rank->ops.count, 3);
 	assert_memory_equal(again.rank->ops.item, rank->ops.item, 3 * sizeof(*op));
+	assert_int_equal(np_rank_length(again.rank, again.rank->ops.item[2].transfer), NP_NS_MAX);
+	assert_int_equal(again.rank->vendor_times.count, 2);
+	assert_memory_equal(again.rank->vendor_times.item, rank->vendor_times.item,
+			    2 * sizeof(struct np_vendor_times));
+	assert_int_equal(again.rank->long_times.count, 3);
+	assert_memory_equal(again.rank->long_times.item, rank->long_times.item, 3 * sizeof(np_ns));
 	assert_true(again.rank->groups.item[0].hash == UINT64_MAX);
 	np_bytes_release(&bytes);
 	np_summary_release(&again);

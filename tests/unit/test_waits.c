@@ -58,7 +58,7 @@ static struct np_comm_op *add_timed(struct np_run *run, struct np_rank *rank, ui
 	op->type = intern(run, type);
 	op->start = start;
 	op->end = end;
-	op->transfer = NP_UNKNOWN;
+	op->transfer = NP_LENGTH_UNKNOWN;
 	op->bytes = 1024;
 	return op;
 }
@@ -198,7 +198,7 @@ static void without_its_root_a_broadcast_cannot_be_split(void **state)
 
 /* --- by the tasks ----------------------------------------------------------------------------- */
 
-static void know_transfers(struct np_run *run, np_ns transfer)
+static void know_transfers(struct np_run *run, np_length transfer)
 {
 	for (size_t i = 0; i < run->sources.count; i++)
 		run->ranks[i]->ops.item[0].transfer = transfer;
@@ -298,7 +298,7 @@ static void random_run(struct np_run *run, uint64_t *random)
 				       end - (np_ns)np_random_below(random, 900000), end);
 			op->step = np_random_below(random, 30) ? (uint32_t)(k / 20) : NP_NO_STEP;
 			if (np_random_below(random, 2))
-				op->transfer = (np_ns)np_random_below(random, 300000);
+				op->transfer = (np_length)np_random_below(random, 300000);
 		}
 	}
 }
