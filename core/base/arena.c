@@ -19,7 +19,7 @@
 #endif
 
 #define ALIGNMENT   _Alignof(max_align_t)
-#define FIRST_BLOCK ((size_t)64 << 10)
+#define FIRST_BLOCK ((size_t)4 << 10)
 #define LAST_BLOCK  ((size_t)1 << 20)
 
 struct block {

@@ -9,8 +9,10 @@
 /* A connection whose tasks ran on several devices. */
 #define SEVERAL_DEVICES UINT16_MAX
 
-/* A process has a few devices, a capture some thousand steps: this many pairs are damage. */
-#define MOST_CELLS ((size_t)1 << 22)
+/* A process has a few devices, a capture some thousand steps: this many of them, or of pairs, are
+ * damage. */
+#define MOST_DEVICES 64
+#define MOST_CELLS   ((size_t)1 << 22)
 
 int capture_begin(struct capture *capture)
 {
@@ -285,9 +287,10 @@ static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
 			return NP_OK;
 		}
 	}
-	if (capture->devices.count == SEVERAL_DEVICES)
-		return np_fail(capture->err, NP_E_FORMAT, "'%s': more devices than possible",
-			       capture->path);
+	if (capture->devices.count == MOST_DEVICES)
+		return np_fail(capture->err, NP_E_FORMAT,
+			       "'%s': tasks of over %d devices are more than possible",
+			       capture->path, MOST_DEVICES);
 	slot = np_vec_add(&capture->devices, capture->err);
 	if (!slot)
 		return NP_E_NOMEM;
