@@ -105,9 +105,12 @@ struct np_cell mode_step_cell(const struct np_modes *modes, np_str step);
 
 /*
  * ns as a text of µs with all digits: a double has not enough of them for a time
- * since 1970. Gives `buffer`.
+ * since 1970. It lies in `text`, and ends there.
  */
-const char *mode_us_text(np_ns time, char *buffer, size_t size);
+struct us_text {
+	char bytes[32];
+};
+const char *mode_us_text(np_ns time, struct us_text *text);
 
 /* How many rows a list shows. */
 size_t mode_top(const struct np_modes *modes, size_t own);

@@ -499,8 +499,8 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 	const struct history *slow = ranks[suspect->slow.rank];
 	const struct history *fast = ranks[suspect->fast.rank];
 	bool alone = suspect->ranks < 2;
-	char begin[32];
-	char end[32];
+	struct us_text begin;
+	struct us_text end;
 
 	if (alone)
 		np_buf_add(&reason, "[Failed] No other profiled rank has this operator");
@@ -515,8 +515,8 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 		explain(modes, suspect, slow, fast, &reason);
 	return mode_row(modes, table,
 			(const struct np_cell[NP_COUNT(columns)]){
-				np_cell_text(mode_us_text(op->start, begin, sizeof(begin))),
-				np_cell_text(mode_us_text(op->end, end, sizeof(end))),
+				np_cell_text(mode_us_text(op->start, &begin)),
+				np_cell_text(mode_us_text(op->end, &end)),
 				np_cell_scaled(op->end - op->start, 1e3),
 				mode_name_cell(modes, op->name),
 				alone ? np_cell_null()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+#include "export_kernels.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -145,161 +145,28 @@ static const struct np_relation api_relation = {
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-static const struct np_column kernel_columns[] = {
-	{ "Step Id", NP_TEXT },
-	{ "Device_id", NP_INTEGER },
-	{ "Task ID", NP_INTEGER },
-	{ "Stream ID", NP_INTEGER },
-	{ "Name", NP_TEXT },
-	{ "Type", NP_TEXT },
-	{ "OP State", NP_TEXT },
-	{ "Accelerator Core", NP_TEXT },
-	{ "Start Time(us)", NP_TEXT },
-	{ "Duration(us)", NP_TEXT },
-	{ "Wait Time(us)", NP_TEXT },
-	{ "Block Num", NP_INTEGER },
-	{ "Mix Block Num", NP_INTEGER },
-	{ "Input Shapes", NP_TEXT },
-	{ "Input Data Types", NP_TEXT },
-	{ "Input Formats", NP_TEXT },
-	{ "Output Shapes", NP_TEXT },
-	{ "Output Data Types", NP_TEXT },
-	{ "Output Formats", NP_TEXT },
-};
-
-#define KERNEL_COLUMNS NP_COUNT(kernel_columns)
-
-/* µs with all digits. */
-struct us {
-	char text[32];
-};
-
-static struct np_cell us_cell(struct us *us, np_ns time)
-{
-	if (time == NP_UNKNOWN)
-		return np_cell_null();
-	return np_cell_text(mode_us_text(time, us->text, sizeof(us->text)));
-}
-
-static struct np_cell text_cell(const struct np_detail *detail, np_str text)
-{
-	const char *value = np_detail_text(detail, text);
-
-	return np_cell_text(value ? value : "N/A");
-}
-
-static struct np_cell step_cell(const struct mode_rank *rank, uint32_t step)
-{
-	return step == NP_NO_STEP
-		       ? np_cell_null()
-		       : np_cell_text(np_run_text(rank->run, rank->rank->steps.item[step].id));
-}
-
-static struct np_cell device_cell(int32_t device)
-{
-	return device < 0 ? np_cell_null() : np_cell_integer(device);
-}
-
-static int put_kernel(struct mode_rank *rank, struct np_sink *sink, size_t index,
-		      struct np_cell *cells)
-{
-	const struct np_detail *detail = rank->detail;
-	const struct np_kernel *kernel = &detail->kernels.item[index];
-	struct us start;
-	struct us time;
-	struct us wait;
-	const struct np_cell row[KERNEL_COLUMNS] = {
-		step_cell(rank, kernel->step),          device_cell(kernel->device),
-		np_cell_integer(kernel->task_id),       np_cell_integer(kernel->stream),
-		text_cell(detail, kernel->name),        text_cell(detail, kernel->type),
-		text_cell(detail, kernel->state),       text_cell(detail, kernel->core),
-		us_cell(&start, kernel->start),         us_cell(&time, kernel->end - kernel->start),
-		us_cell(&wait, kernel->wait),           np_cell_integer(kernel->block_dim),
-		np_cell_integer(kernel->mix_block_dim), text_cell(detail, kernel->in_shapes),
-		text_cell(detail, kernel->in_dtypes),   text_cell(detail, kernel->in_formats),
-		text_cell(detail, kernel->out_shapes),  text_cell(detail, kernel->out_dtypes),
-		text_cell(detail, kernel->out_formats),
-	};
-
-	memcpy(cells, row, sizeof(row));
-	for (size_t i = 0; i < detail->pmu_count; i++)
-		cells[KERNEL_COLUMNS + i] =
-			np_cell_real(detail->pmu[index * detail->pmu_count + i]);
-	return np_sink_row(sink, cells, rank->err);
-}
-
-static int put_op(struct mode_rank *rank, struct np_sink *sink, const struct np_comm_op *op,
-		  np_ns wait_time, struct np_cell *cells)
-{
-	struct us start;
-	struct us time;
-	struct us wait;
-
-	for (size_t i = 0; i < KERNEL_COLUMNS + rank->detail->pmu_count; i++)
-		cells[i] = i >= 13 && i < KERNEL_COLUMNS ? np_cell_text("N/A") : np_cell_null();
-	cells[0] = step_cell(rank, op->step);
-	cells[1] = device_cell(op->device);
-	cells[4] = np_cell_text(np_run_text(rank->run, op->name));
-	cells[5] = np_cell_text(np_run_text(rank->run, op->type));
-	cells[6] = np_cell_text("N/A");
-	cells[7] = np_cell_text("COMMUNICATION");
-	cells[8] = us_cell(&start, op->start);
-	cells[9] = us_cell(&time, op->end - op->start);
-	cells[10] = us_cell(&wait, wait_time);
-	return np_sink_row(sink, cells, rank->err);
-}
-
-/* Kernels and operators by start. Wait: from the end of the row before to this start. */
 static int put_kernels(struct mode_rank *rank, struct np_sink *sink, size_t *ret_rows)
 {
-	const struct np_detail *detail = rank->detail;
-	struct np_cell *cells = calloc(KERNEL_COLUMNS + detail->pmu_count, sizeof(*cells));
-	np_ns before = NP_UNKNOWN;
-	size_t kernel = 0;
-	size_t op = 0;
-	int rc = cells ? NP_OK : np_fail_nomem(rank->err, MODE);
-
-	while (rc == NP_OK && (kernel < detail->kernels.count || op < rank->rank->ops.count)) {
-		const struct np_comm_op *next =
-			op < rank->rank->ops.count ? &rank->rank->ops.item[op] : NULL;
-		bool is_op = kernel == detail->kernels.count ||
-			     (next && next->start < detail->kernels.item[kernel].start);
-
-		if (is_op && mode_takes(rank, next->step)) {
-			np_ns wait = before == NP_UNKNOWN || before > next->start
-					     ? 0
-					     : next->start - before;
-
-			rc = put_op(rank, sink, next, wait, cells);
-			(*ret_rows)++;
-		} else if (!is_op && mode_takes(rank, detail->kernels.item[kernel].step)) {
-			rc = put_kernel(rank, sink, kernel, cells);
-			(*ret_rows)++;
-		}
-		before = is_op ? next->end : detail->kernels.item[kernel].end;
-		op += is_op;
-		kernel += !is_op;
-	}
-	free(cells);
-	return rc;
+	return export_kernels(rank, (struct np_text_sink *)sink, ret_rows);
 }
 
 /* The columns depend on the counters that were recorded. */
 static int write_kernels(struct csv *csv, const char *path)
 {
 	const struct np_detail *detail = csv->rank->detail;
-	struct np_column *columns = calloc(KERNEL_COLUMNS + detail->pmu_count, sizeof(*columns));
+	struct np_column *columns =
+		calloc(EXPORT_KERNEL_COLUMNS + detail->pmu_count, sizeof(*columns));
 	struct np_relation relation = { .name = "kernel_details",
 					.columns = columns,
-					.column_count = KERNEL_COLUMNS + detail->pmu_count,
+					.column_count = EXPORT_KERNEL_COLUMNS + detail->pmu_count,
 					.produce = produce };
 	int rc;
 
 	if (!columns)
 		return np_fail_nomem(csv->rank->err, path);
-	memcpy(columns, kernel_columns, sizeof(kernel_columns));
+	memcpy(columns, export_kernel_columns, sizeof(export_kernel_columns));
 	for (size_t i = 0; i < detail->pmu_count; i++)
-		columns[KERNEL_COLUMNS + i] =
+		columns[EXPORT_KERNEL_COLUMNS + i] =
 			(struct np_column){ np_strtab_text(detail->strings, detail->pmu_names[i]),
 					    NP_REAL };
 	rc = write_csv(csv, &relation, path);

@@ -359,14 +359,14 @@ static const struct np_column columns[] = {
 static int put_gap(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
 		   const struct gap *gap, struct np_err *err)
 {
-	char begin[32];
-	char end[32];
+	struct us_text begin;
+	struct us_text end;
 
 	return mode_row(modes, table,
 			(const struct np_cell[NP_COUNT(columns)]){
 				np_cell_integer(rank),
-				np_cell_text(mode_us_text(gap->begin, begin, sizeof(begin))),
-				np_cell_text(mode_us_text(gap->end, end, sizeof(end))),
+				np_cell_text(mode_us_text(gap->begin, &begin)),
+				np_cell_text(mode_us_text(gap->end, &end)),
 				np_cell_scaled(gap->end - gap->begin, 1e3),
 				np_cell_scaled(gap->framework_idle, 1e3),
 				np_cell_scaled(gap->cann_idle, 1e3),

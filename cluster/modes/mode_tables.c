@@ -101,13 +101,21 @@ struct np_cell mode_step_cell(const struct np_modes *modes, np_str step)
 							   : np_cell_text(text);
 }
 
-const char *mode_us_text(np_ns time, char *buffer, size_t size)
+const char *mode_us_text(np_ns time, struct us_text *text)
 {
-	long long whole = llabs(time) / 1000;
-	long long rest = llabs(time) % 1000;
+	uint64_t rest = time < 0 ? 0 - (uint64_t)time : (uint64_t)time;
+	char *at = text->bytes + sizeof(text->bytes);
 
-	(void)snprintf(buffer, size, "%s%lld.%03lld", time < 0 ? "-" : "", whole, rest);
-	return buffer;
+	*--at = '\0';
+	for (int digits = 0; digits <= 3 || rest > 0; digits++) {
+		if (digits == 3)
+			*--at = '.';
+		*--at = (char)('0' + rest % 10);
+		rest /= 10;
+	}
+	if (time < 0)
+		*--at = '-';
+	return at;
 }
 
 size_t mode_top(const struct np_modes *modes, size_t own)

@@ -303,13 +303,29 @@ static bool is_control(uint32_t character)
 	return is_among(character, controls, NP_COUNT(controls));
 }
 
+/* Most text is nothing else: taken as a whole. */
+static size_t printable_ascii(const char *text, size_t length)
+{
+	size_t i = 0;
+
+	while (i < length && text[i] >= ' ' && text[i] <= '~')
+		i++;
+	return i;
+}
+
 void np_text_safe(struct np_buf *buf, const char *text, size_t length)
 {
 	size_t i = 0;
 
 	while (i < length) {
-		size_t size = np_utf8_length(text + i, length - i);
+		size_t plain = printable_ascii(text + i, length - i);
+		size_t size;
 
+		np_buf_add_bytes(buf, text + i, plain);
+		i += plain;
+		if (i == length)
+			break;
+		size = np_utf8_length(text + i, length - i);
 		if (size > 0 && !is_control(decode(text + i, size))) {
 			np_buf_add_bytes(buf, text + i, size);
 			i += size;

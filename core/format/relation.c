@@ -228,8 +228,7 @@ static int write_out(struct np_text_sink *sink, struct np_err *err)
 	return NP_OK;
 }
 
-/* To be called after each line: notices what went wrong and keeps the buffer small. */
-static int line_done(struct np_text_sink *sink, struct np_err *err)
+int np_text_sink_line(struct np_text_sink *sink, struct np_err *err)
 {
 	int rc = np_buf_check(sink->buf, err);
 
@@ -291,7 +290,7 @@ static bool csv_needs_quotes(const char *text, size_t length)
 	return span_without(text, length, ",\"\r\n", 4) < length;
 }
 
-static void csv_text(struct np_buf *buf, const char *text, size_t length)
+void np_csv_text(struct np_buf *buf, const char *text, size_t length)
 {
 	bool quoted;
 
@@ -330,10 +329,10 @@ static int csv_begin(struct np_sink *base, const struct np_relation *relation, s
 
 		if (i > 0)
 			np_buf_add_char(sink->buf, ',');
-		csv_text(sink->buf, name, strlen(name));
+		np_csv_text(sink->buf, name, strlen(name));
 	}
 	np_buf_add_char(sink->buf, '\n');
-	return line_done(sink, err);
+	return np_text_sink_line(sink, err);
 }
 
 static int csv_row(struct np_sink *base, const struct np_cell *cells, struct np_err *err)
@@ -343,10 +342,10 @@ static int csv_row(struct np_sink *base, const struct np_cell *cells, struct np_
 	for (size_t i = 0; i < sink->relation->column_count; i++) {
 		if (i > 0)
 			np_buf_add_char(sink->buf, ',');
-		add_cell(sink->buf, &cells[i], sink->relation->columns[i].type, csv_text);
+		add_cell(sink->buf, &cells[i], sink->relation->columns[i].type, np_csv_text);
 	}
 	np_buf_add_char(sink->buf, '\n');
-	return line_done(sink, err);
+	return np_text_sink_line(sink, err);
 }
 
 void np_csv_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream)
@@ -410,7 +409,7 @@ static int md_begin(struct np_sink *base, const struct np_relation *relation, st
 		np_buf_add(sink->buf, text ? "| --- " : "| ---: ");
 	}
 	np_buf_add(sink->buf, "|\n");
-	return line_done(sink, err);
+	return np_text_sink_line(sink, err);
 }
 
 static int md_row(struct np_sink *base, const struct np_cell *cells, struct np_err *err)
@@ -423,7 +422,7 @@ static int md_row(struct np_sink *base, const struct np_cell *cells, struct np_e
 		np_buf_add_char(sink->buf, ' ');
 	}
 	np_buf_add(sink->buf, "|\n");
-	return line_done(sink, err);
+	return np_text_sink_line(sink, err);
 }
 
 void np_md_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream)

@@ -108,6 +108,16 @@ struct np_text_sink {
  */
 void np_csv_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream);
 
+/* A text as it stands in a field of CSV. */
+void np_csv_text(struct np_buf *buf, const char *text, size_t length);
+
+/*
+ * A producer of very many rows may know faster ways to write a line than cell by
+ * cell: it puts it into the buffer of a text sink and calls this after each, which
+ * notices what went wrong and keeps the buffer small.
+ */
+int np_text_sink_line(struct np_text_sink *sink, struct np_err *err) NP_MUST_USE;
+
 /* A GitHub table; NULL is an empty cell; '|' and line ends are escaped. */
 void np_md_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream);
 
