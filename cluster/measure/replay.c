@@ -9,8 +9,10 @@ void np_replay_free(struct np_replay *replay)
 	np_vec_release(&replay->marks);
 	free(replay->ranks);
 	free(replay->ops);
-	free(replay->rules);
-	replay_rooms_free(replay->rooms);
+	free(replay->mark_slots);
+	np_vec_release(&replay->members);
+	np_vec_release(&replay->alone);
+	free(replay->cell_ranks);
 	free(replay);
 }
 
@@ -41,19 +43,21 @@ static void see_ops(struct np_replay *replay, const struct np_clock *clock)
 	}
 }
 
+typedef NP_VEC(struct np_replay_mark) marks;
+
 /* Work that is longer than a mark can hold goes into marks before it. */
-static int add_mark(struct np_replay *replay, const struct draft *draft, np_ns work[NP_WORK_KINDS],
+static int add_mark(marks *list, const struct draft *draft, np_ns work[NP_WORK_KINDS],
 		    struct np_err *err)
 {
 	struct np_replay_mark *mark;
 	bool more;
 
 	do {
-		mark = np_vec_add(&replay->marks, err);
+		mark = np_vec_add(list, err);
 		if (!mark)
 			return NP_E_NOMEM;
-		*mark = (struct np_replay_mark){ .cell = draft->cell & 0x3fffffff,
-						 .kind = MARK_WORK };
+		mark->cell = draft->cell & 0x1fffffff;
+		mark->kind = MARK_WORK;
 		more = false;
 		for (int i = 0; i < NP_WORK_KINDS; i++) {
 			np_ns part = work[i] > UINT32_MAX ? UINT32_MAX : work[i];
@@ -63,23 +67,21 @@ static int add_mark(struct np_replay *replay, const struct draft *draft, np_ns w
 			more |= work[i] > 0;
 		}
 	} while (more);
-	mark->kind = draft->kind & 3;
+	mark->kind = draft->kind & 7;
 	mark->slot = draft->slot;
-	if (draft->slot != NO_SLOT)
-		mark->instance = replay->ops[draft->slot].instance;
 	return NP_OK;
 }
 
-static int keep_rank(struct np_replay *replay, uint32_t rank, const drafts *marks,
+static int keep_rank(struct np_replay_rank *rank, const drafts *from, marks *list,
 		     struct np_err *err)
 {
 	np_ns done[NP_WORK_OTHER] = { 0 };
 	np_ns place = 0;
 	int rc = NP_OK;
 
-	replay->ranks[rank].first_mark = (uint32_t)replay->marks.count;
-	for (size_t i = 0; i < marks->count && rc == NP_OK; i++) {
-		const struct draft *draft = &marks->item[i];
+	rank->first_mark = (uint32_t)list->count;
+	for (size_t i = 0; i < from->count && rc == NP_OK; i++) {
+		const struct draft *draft = &from->item[i];
 		np_ns work[NP_WORK_KINDS];
 
 		work[NP_WORK_OTHER] = draft->place - place;
@@ -89,9 +91,9 @@ static int keep_rank(struct np_replay *replay, uint32_t rank, const drafts *mark
 			work[NP_WORK_OTHER] -= work[kind];
 			done[kind] = draft->at[kind];
 		}
-		rc = add_mark(replay, draft, work, err);
+		rc = add_mark(list, draft, work, err);
 	}
-	replay->ranks[rank].marks = (uint32_t)replay->marks.count - replay->ranks[rank].first_mark;
+	rank->marks = (uint32_t)list->count - rank->first_mark;
 	return rc;
 }
 
@@ -121,24 +123,32 @@ static int draft_all(struct np_replay *replay, const struct np_clock *clock, dra
 	return rc;
 }
 
-/* Marks are many: room for them once, and not twice while it grows. */
-static int make_room(struct np_replay *replay, const drafts *all, struct np_err *err)
+/* The drafts of all ranks as marks; they are given up, one rank after the other. */
+static int keep_ranks(struct np_replay *replay, drafts *all, marks *ret, struct np_err *err)
 {
+	size_t ranks = replay->align->run->sources.count;
 	size_t count = 0;
+	int rc = NP_OK;
 
-	for (size_t i = 0; i < replay->align->run->sources.count; i++)
+	/* Marks are many: space for them once, and not twice while it grows. */
+	for (size_t i = 0; i < ranks; i++)
 		count += all[i].count;
-	replay->marks.item = malloc((count + 1) * sizeof(*replay->marks.item));
-	if (!replay->marks.item)
+	ret->item = malloc((count + 1) * sizeof(*ret->item));
+	if (!ret->item)
 		return np_fail_nomem(err, "the replay");
-	replay->marks.capacity = count + 1;
-	return NP_OK;
+	ret->capacity = count + 1;
+	for (uint32_t i = 0; i < ranks && rc == NP_OK; i++) {
+		rc = keep_rank(&replay->ranks[i], &all[i], ret, err);
+		np_vec_release(&all[i]);
+	}
+	return rc;
 }
 
 static int build(struct np_replay *replay, const struct np_clock *clock, struct np_err *err)
 {
 	size_t ranks = replay->align->run->sources.count;
 	drafts *all = calloc(ranks + 1, sizeof(*all));
+	marks by_rank = { 0 };
 	int rc = all ? NP_OK : np_fail_nomem(err, "the replay");
 
 	if (rc == NP_OK) {
@@ -148,16 +158,13 @@ static int build(struct np_replay *replay, const struct np_clock *clock, struct 
 	if (rc == NP_OK)
 		rc = replay_advance_starts(replay, all, err);
 	if (rc == NP_OK)
-		rc = make_room(replay, all, err);
-	for (uint32_t i = 0; i < ranks && rc == NP_OK; i++) {
-		rc = keep_rank(replay, i, &all[i], err);
-		np_vec_release(&all[i]);
-	}
-	if (rc == NP_OK)
-		replay_find_rules(replay);
+		rc = keep_ranks(replay, all, &by_rank, err);
 	for (size_t i = 0; all && i < ranks; i++)
 		np_vec_release(&all[i]);
 	free(all);
+	if (rc == NP_OK)
+		rc = replay_order(replay, by_rank.item, by_rank.count, err);
+	np_vec_release(&by_rank);
 	return rc;
 }
 
@@ -175,9 +182,7 @@ int np_replay_build(const struct np_cluster *cluster, const struct np_align *ali
 	replay->steps = cluster->steps.count;
 	replay->ranks = calloc(align->run->sources.count + 1, sizeof(*replay->ranks));
 	replay->ops = malloc(slots * sizeof(*replay->ops));
-	replay->rules = calloc(slots, sizeof(*replay->rules));
-	replay->rooms = replay_rooms_new();
-	if (!replay->ranks || !replay->ops || !replay->rules || !replay->rooms)
+	if (!replay->ranks || !replay->ops)
 		return np_fail_nomem(err, "the replay");
 	rc = build(replay, clock, err);
 	if (rc == NP_OK)

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay_run.h"
 
-/* Where the walk is: at a mark of a rank, going backwards. */
+/*
+ * Where the walk is: on a rank, at a time, behind so many marks, going backwards.
+ * Whatever lets something begin comes before it in the order of marks, so that
+ * these are passed once.
+ */
 struct walker {
 	const struct np_replay *replay;
 	struct replay_state state;
-	uint32_t *start_mark; /* by slot */
+	uint32_t *start_mark; /* by slot; UINT32_MAX for one that never started */
 	struct np_path *path;
 	uint32_t rank;
-	uint32_t next; /* marks of the rank that are still before it */
+	np_ns time;
+	size_t next;
 	struct np_err *err;
 };
 
@@ -38,14 +43,6 @@ static int add_piece(struct walker *walker, uint32_t cell, enum np_work work, ui
 					.communicator = communicator,
 					.ns = ns };
 	return NP_OK;
-}
-
-static np_ns time_before(const struct walker *walker)
-{
-	const struct np_replay_rank *own = &walker->replay->ranks[walker->rank];
-
-	return walker->next > 0 ? walker->state.mark_time[own->first_mark + walker->next - 1]
-				: replay_begin(walker->replay, walker->rank);
 }
 
 /* The member that started last. */
@@ -92,19 +89,17 @@ static int cross(struct walker *walker, uint32_t slot, uint32_t cell)
 			&replay->align->instances.item[replay->ops[slot].instance];
 		uint32_t last = waited_for(walker, instance, slot);
 		uint32_t behind = replay->ops[last].behind;
-		const struct np_replay_mark *mark;
+		uint32_t mark = walker->start_mark[last];
 
 		rc = add_piece(walker, cell, NP_WORK_OTHER, instance->communicator,
 			       state->end[slot] - state->start[last]);
-		if (rc < 0 || walker->start_mark[last] == UINT32_MAX)
+		if (rc < 0)
 			return rc;
-		mark = &replay->marks.item[walker->start_mark[last]];
-		cell = mark->cell;
+		cell = replay->marks.item[mark].cell;
 		walker->rank = replay->align->members[last].rank;
-		walker->next =
-			walker->start_mark[last] - replay->ranks[walker->rank].first_mark + 1;
-		if (behind == NO_SLOT ||
-		    state->start[last] <= state->mark_time[walker->start_mark[last]])
+		walker->time = state->reached[mark];
+		walker->next = mark + 1;
+		if (behind == NO_SLOT || state->start[last] <= walker->time)
 			return NP_OK;
 		rc = add_piece(walker, cell, NP_WORK_OTHER, UINT32_MAX,
 			       state->start[last] - state->end[behind]);
@@ -114,29 +109,35 @@ static int cross(struct walker *walker, uint32_t slot, uint32_t cell)
 	}
 }
 
+/* Over the next mark, if it is one of the rank. */
 static int step_back(struct walker *walker)
 {
+	const struct np_replay *replay = walker->replay;
 	const struct replay_state *state = &walker->state;
-	const struct np_replay_rank *own = &walker->replay->ranks[walker->rank];
-	uint32_t index = own->first_mark + --walker->next;
-	const struct np_replay_mark *mark = &walker->replay->marks.item[index];
-	np_ns stood = state->mark_time[index] - time_before(walker);
+	size_t index = --walker->next;
+	const struct np_replay_mark *mark = &replay->marks.item[index];
+	np_ns stood;
 	int rc = NP_OK;
 
-	stood -= replay_work(state, mark);
-	if (mark->kind == MARK_BLOCK && stood > 0) {
-		if (state->left[mark->instance] == 0 &&
-		    state->end[mark->slot] == state->mark_time[index] &&
-		    walker->start_mark[mark->slot] != UINT32_MAX)
-			return cross(walker, mark->slot, mark->cell);
-		/* It went on without what it waited for. */
+	if (mark->kind == MARK_DONE || mark->kind == MARK_QUEUE ||
+	    replay->cell_ranks[mark->cell] != walker->rank)
+		return NP_OK;
+	stood = walker->time - state->reached[index];
+	if (mark->kind == MARK_BLOCK && stood > 0)
+		return cross(walker, replay->mark_slots[index], mark->cell);
+	/* It went on without what it waited for. */
+	if (stood > 0) {
+		uint32_t instance = replay->ops[replay->mark_slots[index]].instance;
+
 		rc = add_piece(walker, mark->cell, NP_WORK_OTHER,
-			       walker->replay->align->instances.item[mark->instance].communicator,
-			       stood);
+			       replay->align->instances.item[instance].communicator, stood);
 	}
-	for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++)
+	walker->time = state->reached[index];
+	for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++) {
+		walker->time -= mark->work[kind];
 		rc = add_piece(walker, mark->cell, (enum np_work)kind, UINT32_MAX,
-			       replay_worked(state, mark, (enum np_work)kind));
+			       mark->work[kind]);
+	}
 	return rc;
 }
 
@@ -152,7 +153,8 @@ static void find_end(struct walker *walker)
 			walker->rank = i;
 	}
 	if (walker->rank != UINT32_MAX)
-		walker->next = replay->ranks[walker->rank].marks;
+		walker->time = walker->state.time[walker->rank];
+	walker->next = replay->marks.count;
 }
 
 static void find_starts(struct walker *walker)
@@ -163,7 +165,7 @@ static void find_starts(struct walker *walker)
 		walker->start_mark[i] = UINT32_MAX;
 	for (uint32_t i = 0; i < replay->marks.count; i++) {
 		if (replay->marks.item[i].kind == MARK_START)
-			walker->start_mark[replay->marks.item[i].slot] = i;
+			walker->start_mark[replay->mark_slots[i]] = i;
 	}
 }
 
@@ -181,23 +183,23 @@ static void reverse(struct np_path *path)
 static int add_late_begin(struct walker *walker)
 {
 	const struct np_replay *replay = walker->replay;
-	const struct np_replay_rank *own = &replay->ranks[walker->rank];
+	uint32_t cell = 0;
 
-	return add_piece(walker, replay->marks.item[own->first_mark].cell, NP_WORK_OTHER,
-			 UINT32_MAX, own->begin - replay->first);
+	while (replay->cells.item[cell].rank != walker->rank)
+		cell++;
+	return add_piece(walker, cell, NP_WORK_OTHER, UINT32_MAX,
+			 replay->ranks[walker->rank].begin - replay->first);
 }
 
 static int walk(struct walker *walker)
 {
-	/* Going back in time cannot take longer than there are marks and operators. */
-	size_t most = 2 * walker->replay->marks.count + 2;
 	int rc = NP_OK;
 
 	find_starts(walker);
 	find_end(walker);
 	if (walker->rank == UINT32_MAX)
 		return NP_OK;
-	while (walker->next > 0 && rc == NP_OK && most-- > 0)
+	while (walker->next > 0 && rc == NP_OK)
 		rc = step_back(walker);
 	if (rc == NP_OK)
 		rc = add_late_begin(walker);
@@ -213,12 +215,10 @@ int np_replay_path(const struct np_replay *replay, struct np_path *ret, struct n
 
 	walker.start_mark =
 		malloc(((size_t)replay->align->op_count + 1) * sizeof(*walker.start_mark));
-	walker.state.mark_time = calloc(replay->marks.count + 1, sizeof(*walker.state.mark_time));
-	walker.state.start =
-		calloc((size_t)replay->align->op_count + 1, sizeof(*walker.state.start));
-	rc = walker.start_mark && walker.state.mark_time && walker.state.start
-		     ? replay_run(&walker.state, replay, NULL, err)
-		     : np_fail_nomem(err, "the critical path");
+	rc = walker.start_mark ? replay_write_down(&walker.state, replay, err)
+			       : np_fail_nomem(err, "the critical path");
+	if (rc == NP_OK)
+		rc = replay_run(&walker.state, replay, NULL, err);
 	if (rc == NP_OK)
 		rc = walk(&walker);
 	replay_release(&walker.state);

@@ -5,24 +5,79 @@
 #include "npuprof/clock.h"
 #include "npuprof/replay.h"
 
+/*
+ * From a recording to a program
+ * =============================
+ *
+ * Ranks are drafted one by one (replay_draft.c), starts are moved to where they
+ * belong (replay_starts.c), and the marks of all ranks are brought into one order
+ * (replay_order.c). Which of them can come next depends on what waits for what, and
+ * not on how long anything takes, so the order is that of every world: running one
+ * (replay_run.c) is a single pass over arrays.
+ *
+ * While an operator is under way its time is in a room: first that of its start,
+ * then, once its instance is done, that of its end. A room that nobody looks into
+ * any more is used again, so there are few, and they stay in the caches.
+ */
 enum mark_kind {
 	MARK_START, /* of an operator */
 	MARK_BLOCK, /* until an operator has ended */
 	MARK_STEP,  /* a step has ended */
 	MARK_WORK,  /* nothing but work that did not fit */
+	/* Only in the order of all ranks: */
+	MARK_FORCE, /* a rank goes on although the operator has not ended */
+	MARK_QUEUE, /* an operator starts after another one has ended */
+	MARK_DONE,  /* all members of an instance have started: it ends */
 };
 
-/* Something that happens to a rank after so much work. */
 struct np_replay_mark {
-	uint32_t slot;     /* of the operator */
-	uint32_t instance; /* that it belongs to */
-	uint32_t cell : 30;
-	uint32_t kind : 2;            /* enum mark_kind */
-	uint32_t work[NP_WORK_KINDS]; /* since the mark before, ns */
+	union {
+		/* Since the mark before of the rank, ns. */
+		uint32_t work[NP_WORK_KINDS];
+		/* MARK_DONE: the next `count` of np_replay.members are its own. */
+		struct {
+			uint32_t instance;
+			uint32_t count;
+			uint32_t root; /* room */
+		};
+		/* MARK_QUEUE */
+		struct {
+			uint32_t behind; /* room */
+			uint32_t gap;    /* from its end to the start, ns */
+		};
+	};
+	uint32_t cell : 29;
+	uint32_t kind : 3; /* enum mark_kind */
+	union {
+		uint32_t slot; /* of the operator, while ranks are drafted; */
+		uint32_t room; /* in the order of all ranks */
+	};
 };
+
+#define NO_ROOM UINT32_MAX
+
+/* What the end of a member counts from. */
+enum member_wait {
+	WAIT_LAST, /* the last start of all */
+	WAIT_SELF, /* its own start */
+	WAIT_ROOT, /* that of the root, or its own if that is later */
+};
+
+struct np_replay_member {
+	uint32_t room : 30;
+	uint32_t wait : 2; /* enum member_wait */
+	uint32_t after_low;
+	int32_t after_high;
+};
+
+/* From what a member waits for to its end. */
+static inline np_ns member_after(const struct np_replay_member *member)
+{
+	return (np_ns)((uint64_t)(uint32_t)member->after_high << 32 | member->after_low);
+}
 
 struct np_replay_rank {
-	uint32_t first_mark;
+	uint32_t first_mark; /* while ranks are drafted */
 	uint32_t marks;
 	np_ns begin; /* on the common clock */
 	np_ns end;
@@ -38,19 +93,7 @@ struct np_replay_op {
 	uint32_t instance;
 };
 
-/*
- * By slot: what a running world needs of an operator, and no more, since memory is
- * what it waits for.
- */
-struct np_replay_rule {
-	np_ns after;        /* from what it waits for to its end */
-	uint32_t ahead;     /* slot of the operator that queues behind it; NO_SLOT for none */
-	uint32_t gap : 30;  /* that it starts after the end of what it queues behind, ns */
-	uint32_t held : 1;  /* it queues behind another */
-	uint32_t eager : 1; /* it waits for nobody but itself */
-};
-
-/* A mark while the program is built: where it is, in work done since the rank began. */
+/* A mark while the rank is drafted: where it is, in work done since the rank began. */
 struct draft {
 	np_ns at[NP_WORK_OTHER]; /* computing, waiting for the host */
 	np_ns place;             /* of all kinds of work: marks are in its order */
@@ -72,14 +115,18 @@ int replay_draft(struct np_replay *replay, uint32_t rank, drafts *ret, struct np
  */
 int replay_advance_starts(struct np_replay *replay, drafts *all, struct np_err *err) NP_MUST_USE;
 
-/* What operators wait for, from their times and what they queue behind. */
-void replay_find_rules(struct np_replay *replay);
+/* Bring the marks of all ranks, as np_replay.ranks tells them, into one order: the program. */
+int replay_order(struct np_replay *replay, const struct np_replay_mark *by_rank, size_t count,
+		 struct np_err *err) NP_MUST_USE;
+
+/* The last recorded start of an instance. */
+np_ns replay_last_start(const struct np_replay *replay, const struct np_instance *instance);
+
+/* What the recorded end of a member counts from, and how long after that it was. */
+enum member_wait replay_wait(const struct np_replay *replay, const struct np_instance *instance,
+			     uint32_t slot, np_ns last, np_ns *ret_after);
 
 /* The index of a step in np_cluster.steps; SIZE_MAX for none. */
 size_t replay_step_index(const struct np_cluster *cluster, np_str step);
-
-/* Room for worlds that run, which is kept from one to the next. */
-struct np_replay_rooms *replay_rooms_new(void) NP_MUST_USE;
-void replay_rooms_free(struct np_replay_rooms *rooms);
 
 #endif /* NP_REPLAY_PRIVATE_H */

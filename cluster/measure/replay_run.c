@@ -1,287 +1,147 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay_run.h"
 
-#include <pthread.h>
+/*
+ * One function runs one world, and several side by side: it is compiled for each
+ * number of lanes, so that loops over them are not loops.
+ */
+#define FOR_LANES __attribute__((always_inline)) static inline
 
 static const struct np_world untouched = { 0 };
 
-/* --- operators ------------------------------------------------------------------------------- */
-
-static np_ns recorded_last(const struct np_replay *replay, const struct np_instance *instance)
+FOR_LANES np_ns scaled(np_ns ns, float factor)
 {
-	np_ns last = -NP_NS_MAX;
-
-	for (uint32_t i = 0; i < instance->count; i++) {
-		np_ns start = replay->ops[instance->first + i].start;
-
-		last = start > last ? start : last;
-	}
-	return last;
+	return (np_ns)((double)ns * (double)factor + 0.5);
 }
 
-/*
- * When that comes for which an operator waits that starts at `own`: `last` is the
- * last start of all, `root` that of the root.
- */
-static np_ns awaited(const struct np_instance *instance, uint32_t slot, np_ns own, np_ns last,
-		     np_ns root)
-{
-	if (instance->root == NP_NO_ROOT)
-		return last;
-	if (instance->rule == NP_RULE_TO_ROOT)
-		return slot == instance->root ? last : own;
-	if (instance->rule != NP_RULE_FROM_ROOT)
-		return last;
-	return root > own ? root : own;
-}
+/* --- marks of ranks -------------------------------------------------------------------------- */
 
-/*
- * Members that are gone before the last has come did not wait for it: messages
- * into a buffer, uneven exchanges. They take as long as they did, and so do
- * operators of which no other member was recorded.
- */
-static void find_rule(struct np_replay *replay, const struct np_instance *instance, uint32_t slot,
-		      np_ns last)
+FOR_LANES void work(struct replay_state *state, const struct np_replay_mark *mark, np_ns *time,
+		    size_t lanes)
 {
-	const struct np_replay_op *op = &replay->ops[slot];
-	struct np_replay_rule *rule = &replay->rules[slot];
-	np_ns root = instance->root == NP_NO_ROOT ? 0 : replay->ops[instance->root].start;
-	np_ns was = awaited(instance, slot, op->start, last, root);
+	if (!state->cell_changed || !state->cell_changed[mark->cell]) {
+		np_ns all = (np_ns)mark->work[0] + mark->work[1] + mark->work[2];
 
-	rule->eager = instance->count < 2 || op->end < was;
-	rule->after = op->end - (rule->eager ? op->start : was);
-	rule->held = op->behind != NO_SLOT;
-	rule->gap = 0;
-	if (!rule->held)
+		for (size_t i = 0; i < lanes; i++)
+			time[i] += all;
 		return;
-	rule->gap = (uint32_t)(op->start - replay->ops[op->behind].end) & 0x3fffffff;
-	replay->rules[op->behind].ahead = slot;
-}
+	}
+	for (size_t i = 0; i < lanes; i++) {
+		const float *factor = state->worlds[i]->work ? state->worlds[i]->work[mark->cell]
+							     : (const float[]){ 1, 1, 1 };
 
-void replay_find_rules(struct np_replay *replay)
-{
-	const struct np_align *align = replay->align;
-
-	for (uint32_t i = 0; i < align->op_count; i++)
-		replay->rules[i].ahead = NO_SLOT;
-	for (size_t i = 0; i < align->instances.count; i++) {
-		const struct np_instance *instance = &align->instances.item[i];
-		np_ns last = recorded_last(replay, instance);
-
-		for (uint32_t j = 0; j < instance->count; j++)
-			find_rule(replay, instance, instance->first + j, last);
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			time[i] += scaled(mark->work[kind], factor[kind]);
 	}
 }
 
-static np_ns scaled(const struct replay_state *state, uint32_t instance, np_ns transfer)
+/* No earlier than `least`. */
+FOR_LANES void raise(np_ns *time, const np_ns *least, np_ns later, size_t lanes)
 {
-	if (!state->world->transfer || transfer <= 0)
-		return transfer;
-	return (np_ns)((double)transfer * (double)state->world->transfer[instance] + 0.5);
+	for (size_t i = 0; i < lanes; i++)
+		time[i] = least[i] + later > time[i] ? least[i] + later : time[i];
 }
 
-/* An operator starts; if it is the last of its instance, that is to be finished. */
-static void arrive(struct replay_state *state, uint32_t slot, uint32_t instance, np_ns time)
+FOR_LANES void go_on(struct replay_state *state, const struct np_replay_mark *mark, size_t lanes)
 {
-	state->end[slot] = time;
-	if (state->start)
-		state->start[slot] = time;
-	if (--state->left[instance] == 0)
-		state->complete[state->complete_count++] = instance;
+	np_ns *time = &state->time[state->replay->cell_ranks[mark->cell] * lanes];
+	np_ns *room = &state->room[mark->room * lanes];
+
+	work(state, mark, time, lanes);
+	if (lanes == 1 && state->reached)
+		state->reached[state->next_mark] = *time;
+	if (mark->kind == MARK_START) {
+		for (size_t i = 0; i < lanes; i++)
+			room[i] = time[i];
+	} else if (mark->kind == MARK_BLOCK) {
+		raise(time, room, 0, lanes);
+	} else if (mark->kind == MARK_FORCE) {
+		raise(time, room, state->replay->alone.item[state->next_forced++], lanes);
+	} else if (lanes == 1 && state->cell_end && mark->kind == MARK_STEP) {
+		state->cell_end[mark->cell] = *time;
+	}
 }
 
-/* Its instance is done at its member `slot`: whoever stands still for that, or queues, can go on.
- */
-static void release_member(struct replay_state *state, uint32_t index, uint32_t slot)
+/* --- instances ------------------------------------------------------------------------------- */
+
+FOR_LANES np_ns transfer(const struct replay_state *state, uint32_t instance, np_ns after,
+			 size_t lane)
+{
+	const float *factors = state->worlds[lane]->transfer;
+
+	return factors && after > 0 ? scaled(after, factors[instance]) : after;
+}
+
+/* The member has started at `room`, and ends. */
+FOR_LANES void end_member(const struct replay_state *state, const struct np_replay_mark *mark,
+			  const struct np_replay_member *member, const np_ns *last,
+			  const np_ns *root, size_t lanes)
+{
+	bool changed = state->instance_changed && state->instance_changed[mark->instance];
+	np_ns after = member_after(member);
+	np_ns *room = &state->room[(size_t)member->room * lanes];
+
+	for (size_t i = 0; i < lanes; i++) {
+		np_ns from = member->wait == WAIT_LAST ? last[i] : room[i];
+		np_ns end;
+
+		if (member->wait == WAIT_ROOT && root[i] > from)
+			from = root[i];
+		end = from + (changed ? transfer(state, mark->instance, after, i) : after);
+		room[i] = end > room[i] ? end : room[i];
+	}
+}
+
+FOR_LANES void end_instance(struct replay_state *state, const struct np_replay_mark *mark,
+			    size_t lanes)
+{
+	const struct np_replay_member *members = &state->replay->members.item[state->next_member];
+	uint32_t slot = state->replay->align->instances.item[mark->instance].first;
+	np_ns last[NP_REPLAY_LANES] = { 0 };
+	np_ns root[NP_REPLAY_LANES] = { 0 };
+
+	for (uint32_t i = 0; i < mark->count; i++)
+		raise(last, &state->room[(size_t)members[i].room * lanes], 0, lanes);
+	if (mark->root != NO_ROOM)
+		memcpy(root, &state->room[mark->root * lanes], lanes * sizeof(*root));
+	for (uint32_t i = 0; i < mark->count; i++) {
+		if (lanes == 1 && state->start)
+			state->start[slot + i] = state->room[members[i].room];
+		end_member(state, mark, &members[i], last, root, lanes);
+		if (lanes == 1 && state->start)
+			state->end[slot + i] = state->room[members[i].room];
+	}
+	state->next_member += mark->count;
+}
+
+/* --- worlds ---------------------------------------------------------------------------------- */
+
+FOR_LANES void run_marks(struct replay_state *state, size_t lanes)
 {
 	const struct np_replay *replay = state->replay;
-	uint32_t ahead = replay->rules[slot].ahead;
-	uint32_t rank = replay->align->members[slot].rank;
 
-	if (ahead != NO_SLOT && state->end[ahead] != 0) {
-		np_ns held = state->end[slot] + replay->rules[ahead].gap;
-		np_ns launched = state->end[ahead];
+	for (; state->next_mark < replay->marks.count; state->next_mark++) {
+		const struct np_replay_mark *mark = &replay->marks.item[state->next_mark];
 
-		arrive(state, ahead, replay->ops[ahead].instance,
-		       held > launched ? held : launched);
-	}
-	if (state->waiting_for[rank] == index) {
-		state->waiting_for[rank] = UINT32_MAX;
-		state->ready[state->ready_count++] = rank;
+		if (mark->kind == MARK_DONE)
+			end_instance(state, mark, lanes);
+		else if (mark->kind == MARK_QUEUE)
+			raise(&state->room[mark->room * lanes], &state->room[mark->behind * lanes],
+			      mark->gap, lanes);
+		else
+			go_on(state, mark, lanes);
 	}
 }
 
-/* All have started: the instance ends. */
-static void finish_instance(struct replay_state *state, uint32_t index)
+static void run_one(struct replay_state *state)
 {
-	const struct np_instance *instance = &state->replay->align->instances.item[index];
-	np_ns root = instance->root == NP_NO_ROOT ? 0 : state->end[instance->root];
-	np_ns last = 0;
-
-	for (uint32_t i = 0; i < instance->count; i++) {
-		np_ns start = state->end[instance->first + i];
-
-		last = start > last ? start : last;
-	}
-	if (state->order)
-		state->order[state->ordered++] = REPLAY_DONE | index;
-	for (uint32_t i = 0; i < instance->count; i++) {
-		uint32_t slot = instance->first + i;
-		const struct np_replay_rule *rule = &state->replay->rules[slot];
-		np_ns start = state->end[slot];
-		np_ns from = rule->eager ? start : awaited(instance, slot, start, last, root);
-		np_ns end = from + scaled(state, index, rule->after);
-
-		state->end[slot] = end > start ? end : start;
-		release_member(state, index, slot);
-	}
+	run_marks(state, 1);
 }
 
-/*
- * A rank has come to the start of an operator. One that is held up by another
- * still under way starts when that is over; the rank goes on.
- */
-static void start_op(struct replay_state *state, const struct np_replay_mark *mark, np_ns time)
+static void run_side_by_side(struct replay_state *state)
 {
-	const struct np_replay *replay = state->replay;
-	const struct np_replay_rule *rule = &replay->rules[mark->slot];
-
-	if (rule->held) {
-		uint32_t behind = replay->ops[mark->slot].behind;
-		np_ns held = state->end[behind] + rule->gap;
-
-		if (state->left[replay->ops[behind].instance] != 0) {
-			state->end[mark->slot] = time;
-			return;
-		}
-		time = held > time ? held : time;
-	}
-	arrive(state, mark->slot, mark->instance, time);
-	while (state->complete_count > 0)
-		finish_instance(state, state->complete[--state->complete_count]);
+	run_marks(state, NP_REPLAY_LANES);
 }
-
-/* --- ranks ----------------------------------------------------------------------------------- */
-
-np_ns replay_worked(const struct replay_state *state, const struct np_replay_mark *mark,
-		    enum np_work kind)
-{
-	if (!state->world->work || mark->work[kind] == 0)
-		return mark->work[kind];
-	return (np_ns)((double)mark->work[kind] * (double)state->world->work[mark->cell][kind] +
-		       0.5);
-}
-
-np_ns replay_work(const struct replay_state *state, const struct np_replay_mark *mark)
-{
-	return replay_worked(state, mark, NP_WORK_COMPUTE) +
-	       replay_worked(state, mark, NP_WORK_HOST) + replay_worked(state, mark, NP_WORK_OTHER);
-}
-
-static void take_down(struct replay_state *state, uint32_t index, const struct np_replay_mark *mark,
-		      np_ns time)
-{
-	if (state->mark_time)
-		state->mark_time[index] = time;
-	if (state->order)
-		state->order[state->ordered++] = index;
-	if (state->cell_end && mark->kind == MARK_STEP)
-		state->cell_end[mark->cell] = time;
-}
-
-/*
- * Others run before this rank goes on at `mark`: meanwhile what it needs then can
- * come from memory.
- */
-static void prefetch(const struct replay_state *state, const struct np_replay_mark *mark,
-		     const struct np_replay_mark *last)
-{
-	const struct np_replay_mark *next = mark < last ? mark + 1 : mark;
-
-	__builtin_prefetch(mark + 4);
-	if (next->kind == MARK_START) {
-		__builtin_prefetch(&state->replay->rules[next->slot]);
-		__builtin_prefetch(&state->replay->align->members[next->slot]);
-		__builtin_prefetch(&state->end[next->slot], 1);
-		__builtin_prefetch(&state->left[next->instance], 1);
-	}
-}
-
-/* Let a rank go as far as it can. */
-static void advance(struct replay_state *state, uint32_t rank)
-{
-	const struct np_replay_rank *own = &state->replay->ranks[rank];
-	np_ns time = state->time[rank];
-	uint32_t i = state->next_mark[rank];
-
-	for (; i < own->marks; i++) {
-		const struct np_replay_mark *mark = &state->replay->marks.item[own->first_mark + i];
-		np_ns reached = time + replay_work(state, mark);
-
-		if (mark->kind == MARK_BLOCK) {
-			if (state->left[mark->instance] != 0) {
-				state->waiting_for[rank] = mark->instance;
-				prefetch(state, mark, mark + (own->marks - i - 1));
-				break;
-			}
-			if (state->end[mark->slot] > reached)
-				reached = state->end[mark->slot];
-		}
-		time = reached;
-		take_down(state, own->first_mark + i, mark, time);
-		if (mark->kind == MARK_START)
-			start_op(state, mark, time);
-	}
-	state->next_mark[rank] = i;
-	state->time[rank] = time;
-}
-
-/*
- * Records that got lost, or matched wrongly, can leave ranks standing. The one
- * that has stood longest goes on as if its operator had taken as long as it did.
- */
-static bool force_one(struct replay_state *state)
-{
-	const struct np_replay *replay = state->replay;
-	uint32_t first = UINT32_MAX;
-	const struct np_replay_mark *mark;
-	uint32_t index;
-	np_ns alone;
-
-	for (uint32_t i = 0; i < replay->align->run->sources.count; i++) {
-		if (state->next_mark[i] < replay->ranks[i].marks &&
-		    (first == UINT32_MAX || state->time[i] < state->time[first]))
-			first = i;
-	}
-	if (first == UINT32_MAX)
-		return false;
-	index = replay->ranks[first].first_mark + state->next_mark[first];
-	mark = &replay->marks.item[index];
-	state->forced++;
-	state->next_mark[first]++;
-	state->waiting_for[first] = UINT32_MAX;
-	state->time[first] += replay_work(state, mark);
-	alone = state->end[mark->slot] + replay->ops[mark->slot].end -
-		replay->ops[mark->slot].start;
-	if (state->end[mark->slot] != 0 && alone > state->time[first])
-		state->time[first] = alone;
-	take_down(state, index, mark, state->time[first]);
-	state->ready[state->ready_count++] = first;
-	return true;
-}
-
-static void run_all(struct replay_state *state)
-{
-	/* The first rank is on top. */
-	for (uint32_t i = (uint32_t)state->replay->align->run->sources.count; i-- > 0;)
-		state->ready[state->ready_count++] = i;
-	do {
-		while (state->ready_count > 0)
-			advance(state, state->ready[--state->ready_count]);
-	} while (force_one(state));
-}
-
-/* --- room ------------------------------------------------------------------------------------ */
 
 np_ns replay_begin(const struct np_replay *replay, uint32_t rank)
 {
@@ -291,152 +151,162 @@ np_ns replay_begin(const struct np_replay *replay, uint32_t rank)
 	return replay->ranks[rank].begin - replay->first + 1;
 }
 
-static int allocate(struct replay_state *state, struct np_err *err)
+np_ns replay_total(const struct replay_state *state, size_t lane)
 {
-	const struct np_align *align = state->replay->align;
-	size_t slots = (size_t)align->op_count + 1;
-	size_t ranks = align->run->sources.count + 1;
-	size_t instances = align->instances.count + 1;
+	np_ns last = 1;
 
-	state->end = malloc(slots * sizeof(*state->end));
-	state->left = malloc(instances * sizeof(*state->left));
-	state->complete = malloc(instances * sizeof(*state->complete));
-	state->next_mark = malloc(ranks * sizeof(*state->next_mark));
-	state->time = malloc(ranks * sizeof(*state->time));
-	state->waiting_for = malloc(ranks * sizeof(*state->waiting_for));
-	state->ready = malloc(ranks * sizeof(*state->ready));
-	if (!state->end || !state->left || !state->complete || !state->next_mark || !state->time ||
-	    !state->waiting_for || !state->ready)
+	for (size_t i = 0; i < state->replay->align->run->sources.count; i++) {
+		np_ns time = state->time[i * state->lanes + lane];
+
+		if (state->replay->ranks[i].marks > 0 && time > last)
+			last = time;
+	}
+	return last - 1;
+}
+
+void replay_release(struct replay_state *state)
+{
+	free(state->time);
+	free(state->room);
+	free(state->cell_changed);
+	free(state->instance_changed);
+	free(state->reached);
+	free(state->start);
+	free(state->end);
+	free(state->cell_end);
+}
+
+static int begin(struct replay_state *state, const struct np_replay *replay, size_t lanes,
+		 struct np_err *err)
+{
+	size_t ranks = replay->align->run->sources.count;
+
+	state->replay = replay;
+	state->lanes = lanes;
+	state->time = malloc((ranks + 1) * lanes * sizeof(*state->time));
+	state->room = malloc(((size_t)replay->rooms + 1) * lanes * sizeof(*state->room));
+	if (!state->time || !state->room)
+		return np_fail_nomem(err, "the replay");
+	for (size_t i = 0; i < ranks * lanes; i++)
+		state->time[i] = replay_begin(replay, (uint32_t)(i / lanes));
+	for (size_t i = 0; i < lanes; i++)
+		state->worlds[i] = &untouched;
+	return NP_OK;
+}
+
+int replay_write_down(struct replay_state *state, const struct np_replay *replay,
+		      struct np_err *err)
+{
+	size_t slots = (size_t)replay->align->op_count + 1;
+
+	state->reached = malloc((replay->marks.count + 1) * sizeof(*state->reached));
+	state->start = calloc(slots, sizeof(*state->start));
+	state->end = calloc(slots, sizeof(*state->end));
+	if (!state->reached || !state->start || !state->end)
 		return np_fail_nomem(err, "the replay");
 	return NP_OK;
 }
 
-static void begin(struct replay_state *state)
+static void see_changes(struct replay_state *state, const struct np_world *world)
 {
-	const struct np_align *align = state->replay->align;
+	const struct np_replay *replay = state->replay;
 
-	memset(state->end, 0, align->op_count * sizeof(*state->end));
-	for (size_t i = 0; i < align->instances.count; i++)
-		state->left[i] = align->instances.item[i].count;
-	for (uint32_t i = 0; i < align->run->sources.count; i++) {
-		state->next_mark[i] = 0;
-		state->waiting_for[i] = UINT32_MAX;
-		state->time[i] = replay_begin(state->replay, i);
+	for (size_t i = 0; world->work && i < replay->cells.count; i++) {
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			state->cell_changed[i] |= world->work[i][kind] != 1.0F;
 	}
-	state->forced = 0;
-	state->ready_count = 0;
-	state->complete_count = 0;
-	state->ordered = 0;
+	for (size_t i = 0; world->transfer && i < replay->align->instances.count; i++)
+		state->instance_changed[i] |= world->transfer[i] != 1.0F;
+}
+
+static int find_changes(struct replay_state *state, struct np_err *err)
+{
+	const struct np_replay *replay = state->replay;
+
+	state->cell_changed = calloc(replay->cells.count + 1, sizeof(bool));
+	state->instance_changed = calloc(replay->align->instances.count + 1, sizeof(bool));
+	if (!state->cell_changed || !state->instance_changed)
+		return np_fail_nomem(err, "the replay");
+	for (size_t i = 0; i < state->lanes; i++)
+		see_changes(state, state->worlds[i]);
+	return NP_OK;
 }
 
 int replay_run(struct replay_state *state, const struct np_replay *replay,
 	       const struct np_world *world, struct np_err *err)
 {
-	int rc = NP_OK;
+	int rc = begin(state, replay, 1, err);
 
-	state->replay = replay;
-	state->world = world ? world : &untouched;
-	if (!state->end)
-		rc = allocate(state, err);
-	if (rc < 0)
-		return rc;
-	begin(state);
-	run_all(state);
+	if (rc == NP_OK && world) {
+		state->worlds[0] = world;
+		rc = find_changes(state, err);
+	}
+	if (rc == NP_OK)
+		run_one(state);
+	return rc;
+}
+
+int replay_run_on(struct replay_state *state, struct np_err *err)
+{
+	np_ns *more = realloc(state->room, ((size_t)state->replay->rooms + 1) * sizeof(*more));
+
+	if (!more)
+		return np_fail_nomem(err, "the replay");
+	state->room = more;
+	run_one(state);
 	return NP_OK;
 }
 
-void replay_release(struct replay_state *state)
+static void take_result(const struct replay_state *state, size_t lane, struct np_replay_result *ret)
 {
-	free(state->end);
-	free(state->left);
-	free(state->complete);
-	free(state->next_mark);
-	free(state->time);
-	free(state->waiting_for);
-	free(state->ready);
-	free(state->start);
-	free(state->mark_time);
-	free(state->cell_end);
-	free(state->order);
-}
+	const struct np_replay *replay = state->replay;
 
-np_ns replay_total(const struct replay_state *state)
-{
-	np_ns last = 1;
-
-	for (size_t i = 0; i < state->replay->align->run->sources.count; i++) {
-		if (state->replay->ranks[i].marks > 0 && state->time[i] > last)
-			last = state->time[i];
-	}
-	return last - 1;
-}
-
-/* States that nobody uses: getting memory anew for every world takes longer than running it. */
-struct np_replay_rooms {
-	pthread_mutex_t lock;
-	struct replay_state *free;
-};
-
-struct np_replay_rooms *replay_rooms_new(void)
-{
-	struct np_replay_rooms *rooms = calloc(1, sizeof(*rooms));
-
-	if (rooms && pthread_mutex_init(&rooms->lock, NULL) != 0) {
-		free(rooms);
-		rooms = NULL;
-	}
-	return rooms;
-}
-
-void replay_rooms_free(struct np_replay_rooms *rooms)
-{
-	if (!rooms)
-		return;
-	while (rooms->free) {
-		struct replay_state *state = rooms->free;
-
-		rooms->free = state->next;
-		replay_release(state);
-		free(state);
-	}
-	(void)pthread_mutex_destroy(&rooms->lock);
-	free(rooms);
-}
-
-static struct replay_state *take_state(struct np_replay_rooms *rooms)
-{
-	struct replay_state *state;
-
-	(void)pthread_mutex_lock(&rooms->lock);
-	state = rooms->free;
-	if (state)
-		rooms->free = state->next;
-	(void)pthread_mutex_unlock(&rooms->lock);
-	return state ? state : calloc(1, sizeof(*state));
-}
-
-static void give_back(struct np_replay_rooms *rooms, struct replay_state *state)
-{
-	(void)pthread_mutex_lock(&rooms->lock);
-	state->next = rooms->free;
-	rooms->free = state;
-	(void)pthread_mutex_unlock(&rooms->lock);
+	ret->total = replay_total(state, lane);
+	ret->step = replay->steps > 0 ? ret->total / (np_ns)replay->steps : ret->total;
+	ret->forced = replay->forced;
 }
 
 int np_replay_run(const struct np_replay *replay, const struct np_world *world,
 		  struct np_replay_result *ret, struct np_err *err)
 {
-	struct replay_state *state = take_state(replay->rooms);
-	int rc = state ? replay_run(state, replay, world, err) : np_fail_nomem(err, "the replay");
+	struct replay_state state = { 0 };
+	int rc = replay_run(&state, replay, world, err);
 
-	if (rc == NP_OK) {
-		ret->total = replay_total(state);
-		ret->step = replay->steps > 0 ? ret->total / (np_ns)replay->steps : ret->total;
-		ret->forced = state->forced;
-		give_back(replay->rooms, state);
-	} else if (state) {
-		replay_release(state);
-		free(state);
+	if (rc == NP_OK)
+		take_result(&state, 0, ret);
+	replay_release(&state);
+	return rc;
+}
+
+/* At most as many as there are lanes; those left over run the world as it was. */
+static int run_few(const struct np_replay *replay, const struct np_world *worlds, size_t count,
+		   struct np_replay_result *ret, struct np_err *err)
+{
+	struct replay_state state = { 0 };
+	int rc = begin(&state, replay, NP_REPLAY_LANES, err);
+
+	for (size_t i = 0; i < count; i++)
+		state.worlds[i] = &worlds[i];
+	if (rc == NP_OK)
+		rc = find_changes(&state, err);
+	if (rc == NP_OK)
+		run_side_by_side(&state);
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		take_result(&state, i, &ret[i]);
+	replay_release(&state);
+	return rc;
+}
+
+int np_replay_run_many(const struct np_replay *replay, const struct np_world *worlds, size_t count,
+		       struct np_replay_result *ret, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i += NP_REPLAY_LANES) {
+		size_t few = count - i < NP_REPLAY_LANES ? count - i : NP_REPLAY_LANES;
+
+		rc = few == 1 ? np_replay_run(replay, &worlds[i], &ret[i], err)
+			      : run_few(replay, &worlds[i], few, &ret[i], err);
 	}
 	return rc;
 }

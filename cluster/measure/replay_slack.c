@@ -8,10 +8,11 @@
 struct slack {
 	const struct np_replay *replay;
 	struct replay_state state;
-	np_ns *late_mark;  /* by mark: when it must have been taken */
+	np_ns *late_rank;  /* by rank: when it must have come to where it is */
 	np_ns *late_start; /* by slot */
 	np_ns *late_end;
-	np_ns *ret; /* by cell */
+	size_t member; /* of np_replay.members: those before it are still to come */
+	np_ns *ret;    /* by cell */
 };
 
 static void lower(np_ns *value, np_ns other)
@@ -34,20 +35,18 @@ static np_ns last_start(const struct slack *slack, const struct np_instance *ins
 
 /* An operator must end at late_end: how late those it waits for may start. */
 static void see_member(struct slack *slack, const struct np_instance *instance, uint32_t slot,
-		       np_ns last, np_ns *all)
+		       enum member_wait wait, np_ns last, np_ns *all)
 {
 	const np_ns *start = slack->state.start;
 	np_ns end = slack->state.end[slot];
 	np_ns late = slack->late_end[slot];
-	bool rooted = instance->root != NP_NO_ROOT;
 
 	if (late == NP_NS_MAX)
 		return;
 	lower(&slack->late_start[slot], late);
-	if (slack->replay->rules[slot].eager ||
-	    (rooted && instance->rule == NP_RULE_TO_ROOT && slot != instance->root)) {
+	if (wait == WAIT_SELF) {
 		lower(&slack->late_start[slot], late - (end - start[slot]));
-	} else if (rooted && instance->rule == NP_RULE_FROM_ROOT) {
+	} else if (wait == WAIT_ROOT) {
 		np_ns from =
 			start[instance->root] > start[slot] ? start[instance->root] : start[slot];
 
@@ -62,65 +61,75 @@ static void see_instance(struct slack *slack, uint32_t index)
 {
 	const struct np_replay *replay = slack->replay;
 	const struct np_instance *instance = &replay->align->instances.item[index];
+	const struct np_replay_member *members;
 	np_ns last = last_start(slack, instance);
 	np_ns all = NP_NS_MAX;
 
+	slack->member -= instance->count;
+	members = &replay->members.item[slack->member];
 	for (uint32_t i = 0; i < instance->count; i++)
-		see_member(slack, instance, instance->first + i, last, &all);
-	for (uint32_t i = 0; i < instance->count; i++) {
-		uint32_t slot = instance->first + i;
-
-		lower(&slack->late_start[slot], all);
-		if (replay->rules[slot].held && slack->late_start[slot] != NP_NS_MAX)
-			lower(&slack->late_end[replay->ops[slot].behind],
-			      slack->late_start[slot] - replay->rules[slot].gap);
-	}
+		see_member(slack, instance, instance->first + i, (enum member_wait)members[i].wait,
+			   last, &all);
+	for (uint32_t i = 0; i < instance->count; i++)
+		lower(&slack->late_start[instance->first + i], all);
 }
 
-static void see_mark(struct slack *slack, uint32_t index)
+static void see_queued(struct slack *slack, uint32_t slot)
 {
-	const struct np_replay_mark *mark = &slack->replay->marks.item[index];
-	uint32_t rank = slack->replay->cells.item[mark->cell].rank;
-	const struct np_replay_rank *own = &slack->replay->ranks[rank];
-	np_ns work = replay_work(&slack->state, mark);
-	np_ns before = index > own->first_mark ? slack->state.mark_time[index - 1]
-					       : replay_begin(slack->replay, rank);
+	const struct np_replay_op *ops = slack->replay->ops;
+	uint32_t behind = ops[slot].behind;
+
+	if (slack->late_start[slot] != NP_NS_MAX)
+		lower(&slack->late_end[behind],
+		      slack->late_start[slot] - (ops[slot].start - ops[behind].end));
+}
+
+static void see_mark(struct slack *slack, const struct np_replay_mark *mark, size_t index)
+{
+	np_ns *late = &slack->late_rank[slack->replay->cell_ranks[mark->cell]];
+	uint32_t slot = slack->replay->mark_slots[index];
 
 	if (mark->kind == MARK_START)
-		lower(&slack->late_mark[index], slack->late_start[mark->slot]);
+		lower(late, slack->late_start[slot]);
 	if (mark->kind == MARK_BLOCK)
-		lower(&slack->late_end[mark->slot], slack->late_mark[index]);
-	if (index > own->first_mark)
-		slack->late_mark[index - 1] = slack->late_mark[index] - work;
+		lower(&slack->late_end[slot], *late);
 	if (mark->work[NP_WORK_COMPUTE] > 0)
-		lower(&slack->ret[mark->cell], slack->late_mark[index] - before - work);
+		lower(&slack->ret[mark->cell], *late - slack->state.reached[index]);
+	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+		*late -= mark->work[kind];
+}
+
+static void see_all(struct slack *slack)
+{
+	const struct np_replay *replay = slack->replay;
+
+	slack->member = replay->members.count;
+	for (size_t i = replay->marks.count; i-- > 0;) {
+		const struct np_replay_mark *mark = &replay->marks.item[i];
+
+		if (mark->kind == MARK_DONE)
+			see_instance(slack, mark->instance);
+		else if (mark->kind == MARK_QUEUE)
+			see_queued(slack, replay->mark_slots[i]);
+		else
+			see_mark(slack, mark, i);
+	}
 }
 
 static void go_back(struct slack *slack)
 {
 	const struct np_replay *replay = slack->replay;
-	np_ns end = replay_total(&slack->state) + 1;
+	np_ns end = replay_total(&slack->state, 0) + 1;
 
 	for (uint32_t i = 0; i < replay->align->op_count; i++) {
 		slack->late_start[i] = NP_NS_MAX;
 		slack->late_end[i] = NP_NS_MAX;
 	}
-	for (size_t i = 0; i < replay->align->run->sources.count; i++) {
-		const struct np_replay_rank *rank = &replay->ranks[i];
-
-		if (rank->marks > 0)
-			slack->late_mark[rank->first_mark + rank->marks - 1] = end;
-	}
+	for (size_t i = 0; i < replay->align->run->sources.count; i++)
+		slack->late_rank[i] = end;
 	for (size_t i = 0; i < replay->cells.count; i++)
 		slack->ret[i] = NP_NS_MAX;
-	for (size_t i = slack->state.ordered; i-- > 0;) {
-		uint32_t entry = slack->state.order[i];
-
-		if (entry & REPLAY_DONE)
-			see_instance(slack, entry & ~REPLAY_DONE);
-		else
-			see_mark(slack, entry);
-	}
+	see_all(slack);
 	for (size_t i = 0; i < replay->cells.count; i++) {
 		if (slack->ret[i] == NP_NS_MAX)
 			slack->ret[i] = NP_UNKNOWN;
@@ -131,22 +140,17 @@ static void go_back(struct slack *slack)
 
 static int make_room(struct slack *slack, struct np_err *err)
 {
-	size_t marks = slack->replay->marks.count + 1;
-	size_t slots = (size_t)slack->replay->align->op_count + 1;
+	const struct np_replay *replay = slack->replay;
+	size_t slots = (size_t)replay->align->op_count + 1;
 	struct replay_state *state = &slack->state;
 
-	slack->late_mark = malloc(marks * sizeof(*slack->late_mark));
+	slack->late_rank = malloc((replay->align->run->sources.count + 1) * sizeof(np_ns));
 	slack->late_start = malloc(slots * sizeof(*slack->late_start));
 	slack->late_end = malloc(slots * sizeof(*slack->late_end));
-	slack->ret = malloc((slack->replay->cells.count + 1) * sizeof(*slack->ret));
-	state->start = calloc(slots, sizeof(*state->start));
-	state->mark_time = calloc(marks, sizeof(*state->mark_time));
-	state->order =
-		malloc((marks + slack->replay->align->instances.count) * sizeof(*state->order));
-	if (!slack->late_mark || !slack->late_start || !slack->late_end || !slack->ret ||
-	    !state->start || !state->mark_time || !state->order)
+	slack->ret = malloc((replay->cells.count + 1) * sizeof(*slack->ret));
+	if (!slack->late_rank || !slack->late_start || !slack->late_end || !slack->ret)
 		return np_fail_nomem(err, "slack");
-	return NP_OK;
+	return replay_write_down(state, replay, err);
 }
 
 int np_replay_slack(const struct np_replay *replay, np_ns **ret, struct np_err *err)
@@ -161,7 +165,7 @@ int np_replay_slack(const struct np_replay *replay, np_ns **ret, struct np_err *
 		*ret = NP_STEAL(slack.ret);
 	}
 	replay_release(&slack.state);
-	free(slack.late_mark);
+	free(slack.late_rank);
 	free(slack.late_start);
 	free(slack.late_end);
 	free(slack.ret);

@@ -73,14 +73,16 @@ static int mean_transfer(const struct summing *summing, const struct np_path_par
 		return np_fail_nomem(summing->err, "the critical path");
 	for (size_t i = 0; i < align->instances.count; i++) {
 		const struct np_instance *instance = &align->instances.item[i];
+		np_ns last = replay_last_start(replay, instance);
 
 		if (part->role == NP_STR_NONE
 			    ? instance->communicator != part->piece.communicator
 			    : summing->roles[instance->communicator] != part->role)
 			continue;
 		for (uint32_t j = 0; j < instance->count; j++) {
-			np_ns after = replay->rules[instance->first + j].after;
+			np_ns after;
 
+			(void)replay_wait(replay, instance, instance->first + j, last, &after);
 			sum += after > 0 ? after : 0;
 			has[align->members[instance->first + j].rank] = true;
 		}

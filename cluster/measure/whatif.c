@@ -176,81 +176,24 @@ static int add_all(const struct np_whatif_input *input, fix_list *list, struct n
 
 /* --- trying ---------------------------------------------------------------------------------- */
 
-int np_whatif_together(const struct np_whatif_input *input, const struct np_fix *fixes,
-		       size_t count, np_ns *ret_step, struct np_err *err)
-{
-	struct world_draft draft = { 0 };
-	struct np_replay_result result;
-	int rc = world_init(&draft, input->replay, err);
-
-	if (rc == NP_OK)
-		rc = world_repair(input, fixes, count, &draft, err);
-	if (rc == NP_OK) {
-		const struct np_world world = { (const float(*)[NP_WORK_KINDS])draft.work,
-						draft.transfer };
-
-		rc = np_replay_run(input->replay, &world, &result, err);
-	}
-	if (rc == NP_OK)
-		*ret_step = result.step;
-	world_release(&draft);
-	return rc;
-}
-
-int whatif_step_alone(const struct np_whatif_input *input, const struct world_draft *all,
-		      const struct np_fix *fix, np_ns *ret_step, struct np_err *err)
-{
-	const struct np_replay *replay = input->replay;
-	struct world_draft ideal = { 0 };
-	struct world_draft own = { 0 };
-	struct np_replay_result result;
-	int rc = world_init(&ideal, replay, err);
-
-	if (rc == NP_OK)
-		rc = world_init(&own, replay, err);
-	if (rc == NP_OK)
-		rc = world_repair(input, fix, 1, &own, err);
-	if (rc == NP_OK) {
-		const struct np_world world = { (const float(*)[NP_WORK_KINDS])ideal.work,
-						ideal.transfer };
-
-		world_copy(&ideal, all, replay);
-		world_undo(&ideal, &own, replay);
-		rc = np_replay_run(replay, &world, &result, err);
-	}
-	if (rc == NP_OK)
-		*ret_step = result.step;
-	world_release(&ideal);
-	world_release(&own);
-	return rc;
-}
-
 struct trial {
 	const struct np_whatif_input *input;
 	const struct np_fix *fixes;
-	const struct world_draft *all; /* NULL: what each costs by itself is not asked for */
-	np_ns *steps;                  /* NP_UNKNOWN for one that the data do not allow */
-	np_ns *alone;                  /* likewise */
+	np_ns *steps; /* NP_UNKNOWN for one that the data do not allow */
+	np_ns *alone; /* likewise, and where it was not asked for */
 	bool *lasting;
 	struct np_err *errors;
 };
 
-static void try_one(void *context, size_t index)
+static void see_lasting(void *context, size_t index)
 {
 	struct trial *trial = context;
 
-	trial->steps[index] = NP_UNKNOWN;
-	/* A failure stays in the list. */
-	(void)!np_whatif_together(trial->input, &trial->fixes[index], 1, &trial->steps[index],
-				  &trial->errors[index]);
-	trial->alone[index] = NP_UNKNOWN;
 	trial->lasting[index] = true;
-	if (trial->fixes[index].kind == NP_FIX_HOST)
+	/* A failure stays in the list. */
+	if (trial->fixes[index].kind == NP_FIX_HOST && trial->steps[index] != NP_UNKNOWN)
 		(void)!world_is_lasting(trial->input, &trial->fixes[index], &trial->lasting[index],
 					&trial->errors[index]);
-	if (trial->all && trial->steps[index] != NP_UNKNOWN)
-		(void)!whatif_step_alone(trial->input, trial->all, &trial->fixes[index],
-					 &trial->alone[index], &trial->errors[index]);
 }
 
 static int largest_first(const void *left, const void *right)
@@ -298,32 +241,42 @@ static int keep_rows(const struct trial *trial, size_t count, struct np_whatif *
 	return NP_OK;
 }
 
+/* What each costs by itself, where all else is ideal. */
+static int try_alone(const struct trial *trial, size_t count, struct np_err *err)
+{
+	const struct np_whatif_input *input = trial->input;
+	int rc = NP_OK;
+
+	if (input->both)
+		rc = whatif_steps_alone(input, trial->fixes, count, trial->alone, err);
+	for (size_t i = 0; i < count; i++) {
+		if (!input->both || trial->steps[i] == NP_UNKNOWN)
+			trial->alone[i] = NP_UNKNOWN;
+	}
+	return rc;
+}
+
 static int try_all(const struct np_whatif_input *input, const fix_list *list,
 		   struct np_whatif *whatif, struct np_err *err)
 {
-	static const struct np_fix everything = { .kind = NP_FIX_ALL };
 	struct np_workers workers = { .threads = input->threads };
 	struct trial trial = { .input = input, .fixes = list->item };
-	struct world_draft all = { 0 };
 	int rc = NP_OK;
 
-	if (input->both) {
-		rc = world_init(&all, input->replay, err);
-		if (rc == NP_OK)
-			rc = world_repair(input, &everything, 1, &all, err);
-		trial.all = &all;
-	}
 	trial.steps = calloc(list->count + 1, sizeof(*trial.steps));
 	trial.alone = calloc(list->count + 1, sizeof(*trial.alone));
 	trial.lasting = calloc(list->count + 1, sizeof(*trial.lasting));
 	trial.errors = calloc(list->count + 1, sizeof(*trial.errors));
-	if (rc == NP_OK && (!trial.steps || !trial.alone || !trial.lasting || !trial.errors))
+	if (!trial.steps || !trial.alone || !trial.lasting || !trial.errors)
 		rc = np_fail_nomem(err, "repairs");
+	if (rc == NP_OK)
+		rc = whatif_steps(input, NULL, 0, list->item, list->count, trial.steps, err);
+	if (rc == NP_OK)
+		rc = try_alone(&trial, list->count, err);
 	if (rc == NP_OK) {
-		np_workers_run(&workers, list->count, try_one, &trial);
+		np_workers_run(&workers, list->count, see_lasting, &trial);
 		rc = keep_rows(&trial, list->count, whatif, err);
 	}
-	world_release(&all);
 	free(trial.steps);
 	free(trial.alone);
 	free(trial.lasting);

@@ -58,32 +58,24 @@ int np_whatif_sort(const struct np_whatif *whatif, const struct np_run *run,
 /* --- one after the other --------------------------------------------------------------------- */
 
 /* The candidate that gains most on top of `chosen`; SIZE_MAX if none gains. */
-static int best_addition(const struct np_whatif_input *input, fix_list *chosen,
-			 const fix_list *candidates, const bool *used, np_ns *step, size_t *ret,
+static int best_addition(const struct np_whatif_input *input, const fix_list *chosen,
+			 const fix_list *candidates, np_ns *trials, np_ns *step, size_t *ret,
 			 struct np_err *err)
 {
-	struct np_fix *added = np_vec_add(chosen, err);
-	int rc = added ? NP_OK : NP_E_NOMEM;
+	int rc = whatif_steps(input, chosen->item, chosen->count, candidates->item,
+			      candidates->count, trials, err);
 
 	*ret = SIZE_MAX;
 	for (size_t i = 0; i < candidates->count && rc == NP_OK; i++) {
-		np_ns trial;
-
-		if (used[i])
-			continue;
-		chosen->item[chosen->count - 1] = candidates->item[i];
-		rc = np_whatif_together(input, chosen->item, chosen->count, &trial, err);
-		if (rc == NP_OK && trial < *step) {
-			*step = trial;
+		if (trials[i] != NP_UNKNOWN && trials[i] < *step) {
+			*step = trials[i];
 			*ret = i;
 		}
 	}
-	if (rc == NP_OK && *ret != SIZE_MAX)
-		chosen->item[chosen->count - 1] = candidates->item[*ret];
 	return rc;
 }
 
-static int choose(const struct np_whatif_input *input, const fix_list *candidates, bool *used,
+static int choose(const struct np_whatif_input *input, const fix_list *candidates, np_ns *trials,
 		  size_t count, struct np_whatif_curve *curve, struct np_err *err)
 {
 	fix_list chosen = { 0 };
@@ -94,21 +86,24 @@ static int choose(const struct np_whatif_input *input, const fix_list *candidate
 	step = base.step;
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
 		struct np_whatif_row *row;
+		struct np_fix *fix;
 		size_t best;
 
-		rc = best_addition(input, &chosen, candidates, used, &step, &best, err);
+		rc = best_addition(input, &chosen, candidates, trials, &step, &best, err);
 		if (rc < 0 || best == SIZE_MAX)
 			break;
-		used[best] = true;
-		row = np_vec_add(&curve->list, err);
-		if (!row)
+		fix = np_vec_add(&chosen, err);
+		row = fix ? np_vec_add(&curve->list, err) : NULL;
+		if (!row) {
 			rc = NP_E_NOMEM;
-		else
-			*row = (struct np_whatif_row){ .fix = candidates->item[best],
-						       .step = step,
-						       .saved = base.step - step,
-						       .alone = NP_UNKNOWN,
-						       .lasting = true };
+			break;
+		}
+		*fix = candidates->item[best];
+		*row = (struct np_whatif_row){ .fix = *fix,
+					       .step = step,
+					       .saved = base.step - step,
+					       .alone = NP_UNKNOWN,
+					       .lasting = true };
 	}
 	np_vec_release(&chosen);
 	return rc;
@@ -118,16 +113,16 @@ int np_whatif_greedy(const struct np_whatif_input *input, enum np_fix_kind kind,
 		     struct np_whatif_curve *ret, struct np_err *err)
 {
 	fix_list candidates = { 0 };
-	bool *used = NULL;
+	np_ns *trials = NULL;
 	int rc = kind == NP_FIX_HOST ? whatif_add_hosts(input, &candidates, err)
 				     : whatif_add_ranks(input, &candidates, err);
 
 	if (rc == NP_OK) {
-		used = calloc(candidates.count + 1, sizeof(*used));
-		rc = used ? choose(input, &candidates, used, count, ret, err)
-			  : np_fail_nomem(err, "repairs");
+		trials = calloc(candidates.count + 1, sizeof(*trials));
+		rc = trials ? choose(input, &candidates, trials, count, ret, err)
+			    : np_fail_nomem(err, "repairs");
 	}
-	free(used);
+	free(trials);
 	np_vec_release(&candidates);
 	return rc;
 }

@@ -95,9 +95,17 @@ int world_repair_transfers(const struct np_replay *replay, const bool *these, bo
 			   struct world_draft *world, size_t *ret_repaired, struct np_err *err)
 	NP_MUST_USE;
 
-/* The step with everything repaired but this: `all` is the world in which everything is. */
-int whatif_step_alone(const struct np_whatif_input *input, const struct world_draft *all,
-		      const struct np_fix *fix, np_ns *ret_step, struct np_err *err) NP_MUST_USE;
+/*
+ * The step with each of `fixes`, on top of `base`: NP_UNKNOWN for what the data do
+ * not allow. Worlds run side by side, on the input's threads.
+ */
+int whatif_steps(const struct np_whatif_input *input, const struct np_fix *base, size_t base_count,
+		 const struct np_fix *fixes, size_t count, np_ns *ret, struct np_err *err)
+	NP_MUST_USE;
+
+/* Likewise with everything repaired but the one. */
+int whatif_steps_alone(const struct np_whatif_input *input, const struct np_fix *fixes,
+		       size_t count, np_ns *ret, struct np_err *err) NP_MUST_USE;
 
 /* Where no single repair explains the loss: few that do together. */
 int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *whatif,

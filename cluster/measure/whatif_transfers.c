@@ -39,16 +39,11 @@ static int by_likeness(const void *left, const void *right)
 /* From the last start to the end, on average over the members; not known for one alone. */
 static np_ns transfer_of(const struct np_replay *replay, const struct np_instance *instance)
 {
-	np_ns last = -NP_NS_MAX;
+	np_ns last = replay_last_start(replay, instance);
 	np_ns sum = 0;
 
 	if (instance->count < 2)
 		return NP_UNKNOWN;
-	for (uint32_t i = 0; i < instance->count; i++) {
-		np_ns start = replay->ops[instance->first + i].start;
-
-		last = start > last ? start : last;
-	}
 	for (uint32_t i = 0; i < instance->count; i++) {
 		np_ns own = replay->ops[instance->first + i].end - last;
 

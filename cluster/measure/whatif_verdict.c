@@ -84,14 +84,10 @@ struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif)
 /* --- several at once ---------------------------------------------------------------------------
  */
 
-/* A repair, and what it costs by itself. */
-struct candidate {
-	const struct np_fix *fix;
-	np_ns alone;
-};
-
+/* Repairs, and what each costs by itself. */
 struct candidates {
-	struct candidate list[TEAM_CANDIDATES];
+	struct np_fix fixes[TEAM_CANDIDATES];
+	np_ns alone[TEAM_CANDIDATES];
 	size_t count;
 };
 
@@ -99,40 +95,65 @@ struct candidates {
 static void see_candidate(struct candidates *all, const struct np_fix *fix, np_ns alone)
 {
 	size_t i = all->count;
+	size_t behind;
 
-	while (i > 0 && all->list[i - 1].alone < alone)
+	while (i > 0 && all->alone[i - 1] < alone)
 		i--;
 	if (i >= TEAM_CANDIDATES)
 		return;
 	if (all->count < TEAM_CANDIDATES)
 		all->count++;
-	memmove(&all->list[i + 1], &all->list[i], (all->count - i - 1) * sizeof(all->list[0]));
-	all->list[i] = (struct candidate){ fix, alone };
+	behind = all->count - i - 1;
+	memmove(&all->fixes[i + 1], &all->fixes[i], behind * sizeof(all->fixes[0]));
+	memmove(&all->alone[i + 1], &all->alone[i], behind * sizeof(all->alone[0]));
+	all->fixes[i] = *fix;
+	all->alone[i] = alone;
+}
+
+/* The ranks and links that were tried, and what they cost by themselves where that is known. */
+static int list_causes(const struct np_whatif *whatif, fix_list *ret, np_ns *alone,
+		       struct np_err *err)
+{
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		const struct np_whatif_row *row = &whatif->rows.item[i];
+		struct np_fix *added;
+
+		if (row->fix.kind != NP_FIX_RANK && row->fix.kind != NP_FIX_LINK)
+			continue;
+		alone[ret->count] = row->alone;
+		added = np_vec_add(ret, err);
+		if (!added)
+			return NP_E_NOMEM;
+		*added = row->fix;
+	}
+	return NP_OK;
+}
+
+static int measure_alone(const struct np_whatif_input *input, const fix_list *causes, np_ns ideal,
+			 np_ns *ret, struct np_err *err)
+{
+	int rc = whatif_steps_alone(input, causes->item, causes->count, ret, err);
+
+	for (size_t i = 0; i < causes->count && rc == NP_OK; i++)
+		ret[i] = ret[i] == NP_UNKNOWN ? 0 : ret[i] - ideal;
+	return rc;
 }
 
 static int find_candidates(const struct np_whatif_input *input, const struct np_whatif *whatif,
 			   struct candidates *ret, struct np_err *err)
 {
-	static const struct np_fix everything = { .kind = NP_FIX_ALL };
-	struct world_draft all = { 0 };
-	int rc = world_init(&all, input->replay, err);
+	fix_list causes = { 0 };
+	np_ns *alone = calloc(whatif->rows.count + 1, sizeof(*alone));
+	int rc = alone ? list_causes(whatif, &causes, alone, err) : np_fail_nomem(err, "repairs");
 
-	if (rc == NP_OK)
-		rc = world_repair(input, &everything, 1, &all, err);
-	for (size_t i = 0; i < whatif->rows.count && rc == NP_OK; i++) {
-		const struct np_whatif_row *row = &whatif->rows.item[i];
-		np_ns alone = row->alone;
-
-		if (row->fix.kind != NP_FIX_RANK && row->fix.kind != NP_FIX_LINK)
-			continue;
-		if (alone == NP_UNKNOWN) {
-			rc = whatif_step_alone(input, &all, &row->fix, &alone, err);
-			alone -= whatif->ideal;
-		}
-		if (rc == NP_OK && (double)alone >= WORTH_NAMING * (double)whatif->step)
-			see_candidate(ret, &row->fix, alone);
+	if (rc == NP_OK && !input->both)
+		rc = measure_alone(input, &causes, whatif->ideal, alone, err);
+	for (size_t i = 0; i < causes.count && rc == NP_OK; i++) {
+		if ((double)alone[i] >= WORTH_NAMING * (double)whatif->step)
+			see_candidate(ret, &causes.item[i], alone[i]);
 	}
-	world_release(&all);
+	free(alone);
+	np_vec_release(&causes);
 	return rc;
 }
 
@@ -141,24 +162,19 @@ static int add_member(const struct np_whatif_input *input, const struct candidat
 		      struct np_whatif *whatif, bool *ret_added, struct np_err *err)
 {
 	const struct np_fix *best = NULL;
-	np_ns least = whatif->team_step;
-	int rc = NP_OK;
+	np_ns steps[TEAM_CANDIDATES];
+	int rc = whatif_steps(input, whatif->team, whatif->team_count, all->fixes, all->count,
+			      steps, err);
 
 	for (size_t i = 0; i < all->count && rc == NP_OK; i++) {
-		np_ns step = NP_UNKNOWN;
-
-		whatif->team[whatif->team_count] = *all->list[i].fix;
-		rc = np_whatif_together(input, whatif->team, whatif->team_count + 1, &step, err);
-		if (rc == NP_OK && step < least) {
-			least = step;
-			best = all->list[i].fix;
+		if (steps[i] != NP_UNKNOWN && steps[i] < whatif->team_step) {
+			whatif->team_step = steps[i];
+			best = &all->fixes[i];
 		}
 	}
 	*ret_added = rc == NP_OK && best;
-	if (*ret_added) {
+	if (*ret_added)
 		whatif->team[whatif->team_count++] = *best;
-		whatif->team_step = least;
-	}
 	return rc;
 }
 
@@ -182,7 +198,7 @@ int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *what
 	rc = find_candidates(input, whatif, &all, err);
 	if (rc < 0 || all.count < 2)
 		return rc;
-	whatif->team[0] = *all.list[0].fix;
+	whatif->team[0] = all.fixes[0];
 	whatif->team_count = 1;
 	whatif->team_step = whatif->step;
 	while (rc == NP_OK && added && whatif->team_count < NP_WHATIF_TEAM && !is_enough(whatif))

@@ -39,10 +39,9 @@ struct np_replay_cell {
 };
 
 struct np_replay_mark;
+struct np_replay_member;
 struct np_replay_rank;
 struct np_replay_op;
-struct np_replay_rule;
-struct np_replay_rooms;
 
 struct np_replay {
 	const struct np_cluster *cluster;
@@ -50,13 +49,22 @@ struct np_replay {
 	NP_VEC(struct np_replay_cell) cells; /* by rank, then time */
 	struct np_replay_rank *ranks;        /* by index in the run */
 	struct np_replay_op *ops;            /* by slot */
-	struct np_replay_rule *rules;        /* by slot */
-	NP_VEC(struct np_replay_mark) marks; /* by rank */
 	size_t steps;
 	size_t timed;   /* ranks with intervals; of the others only operators are known */
 	np_ns first;    /* start of all ranks, on the common clock */
 	np_ns observed; /* from there to the last end, over all ranks */
-	struct np_replay_rooms *rooms;
+
+	/*
+	 * The program of all ranks, in an order in which nothing comes before what it
+	 * waits for: replay_private.h.
+	 */
+	NP_VEC(struct np_replay_mark) marks;
+	uint32_t *mark_slots;                    /* by mark: of the operator */
+	NP_VEC(struct np_replay_member) members; /* of the instances, as they end */
+	NP_VEC(np_ns) alone;  /* what operators took that ranks went on without */
+	uint32_t *cell_ranks; /* as in cells */
+	uint32_t rooms;       /* operators that are under way at once, at most */
+	size_t forced;        /* times that a rank waits for what never comes, and goes on */
 };
 
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
@@ -74,12 +82,19 @@ struct np_world {
 struct np_replay_result {
 	np_ns total;   /* as `observed` */
 	np_ns step;    /* of it, by step: the mean */
-	size_t forced; /* times that a rank waited for what never came, and went on */
+	size_t forced; /* as in the replay */
 };
 
-/* Run one world. Many may run at once. */
+/* Run one world. Any number of threads may. */
 int np_replay_run(const struct np_replay *replay, const struct np_world *world,
 		  struct np_replay_result *ret, struct np_err *err) NP_MUST_USE;
+
+/* Worlds that run side by side cost little more than one of them. */
+#define NP_REPLAY_LANES 8
+
+/* Run many worlds, so many side by side. Results are by world. */
+int np_replay_run_many(const struct np_replay *replay, const struct np_world *worlds, size_t count,
+		       struct np_replay_result *ret, struct np_err *err) NP_MUST_USE;
 
 /*
  * One piece of the path that no other could have shortened: what a rank did while

@@ -425,11 +425,10 @@ static void ranks_that_wait_for_what_never_comes_go_on(void **state)
 }
 
 /* Three operators, each rank in another order: more than one has to go on. */
-static void the_path_sums_to_the_total_where_ranks_went_on(void **state)
+static struct np_run *crossed_run(void)
 {
-	with_run *run = np_run_new();
+	struct np_run *run = np_run_new();
 
-	(void)state;
 	for (int32_t id = 0; id < 3; id++) {
 		struct script script = script_begin(run, id);
 		uint32_t groups[3];
@@ -445,13 +444,18 @@ static void the_path_sums_to_the_total_where_ranks_went_on(void **state)
 		}
 		script_end(&script, "1");
 	}
-	{
-		with_replay it = replayed_build(run);
-		struct np_replay_result result = replayed_run(&it, NULL);
+	return run;
+}
 
-		assert_true(result.forced > 1);
-		assert_int_equal(path_sum(&it), result.total);
-	}
+static void the_path_sums_to_the_total_where_ranks_went_on(void **state)
+{
+	with_run *run = crossed_run();
+	with_replay it = replayed_build(run);
+	struct np_replay_result result = replayed_run(&it, NULL);
+
+	(void)state;
+	assert_true(result.forced > 1);
+	assert_int_equal(path_sum(&it), result.total);
 }
 
 /* Rank 1 begins 5 ms after rank 0 and is the one that the operator waits for. */
@@ -642,6 +646,92 @@ static void a_changed_world_is_what_the_recording_would_have_been(void **state)
 	}
 }
 
+#define MANY_WORLDS (2 * NP_REPLAY_LANES + 1)
+
+/* Worlds in which something else is different each, in the first nothing, in two only one kind. */
+static void draw_worlds(struct factors *factors, struct np_world *worlds,
+			const struct np_replay *replay, uint64_t seed)
+{
+	static const float choices[] = { 0, 0.3F, 0.77F, 1, 1, 1, 1.4F };
+	uint64_t chance = seed;
+
+	for (size_t i = 0; i < MANY_WORLDS; i++) {
+		factors_init(&factors[i], replay);
+		for (size_t j = 0; i > 0 && j < replay->cells.count; j++)
+			factors[i].work[j][j % NP_WORK_KINDS] =
+				choices[np_random_below(&chance, NP_COUNT(choices))];
+		for (size_t j = 0; i > 0 && j < replay->align->instances.count; j++)
+			factors[i].transfer[j] =
+				choices[np_random_below(&chance, NP_COUNT(choices))];
+		worlds[i] = factors[i].world;
+	}
+	worlds[3].work = NULL;
+	worlds[4].transfer = NULL;
+}
+
+static void assert_side_by_side_as_alone(const struct replayed *it, uint64_t seed)
+{
+	static struct factors factors[MANY_WORLDS];
+	struct np_world worlds[MANY_WORLDS];
+	struct np_replay_result results[MANY_WORLDS];
+	struct np_err err = NP_ERR_INIT;
+
+	draw_worlds(factors, worlds, it->replay, seed);
+	for (size_t count = 0; count <= MANY_WORLDS; count++) {
+		assert_ok(np_replay_run_many(it->replay, worlds, count, results, &err), err);
+		for (size_t i = 0; i < count; i++) {
+			struct np_replay_result alone = replayed_run(it, &worlds[i]);
+
+			assert_int_equal(results[i].total, alone.total);
+			assert_int_equal(results[i].step, alone.step);
+			assert_int_equal(results[i].forced, alone.forced);
+		}
+	}
+	assert_int_equal(results[0].total, total(it, NULL));
+}
+
+static void worlds_side_by_side_are_what_each_is_alone(void **state)
+{
+	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct random_cluster cluster;
+
+		random_cluster_draw(&cluster, seed);
+		with_run *run = simulate(&cluster, as_it_was, 1);
+		with_replay it = replayed_build(run);
+
+		assert_side_by_side_as_alone(&it, seed);
+	}
+}
+
+static void worlds_in_which_ranks_went_on_run_side_by_side(void **state)
+{
+	with_run *run = crossed_run();
+	with_replay it = replayed_build(run);
+
+	(void)state;
+	assert_true(it.replay->forced > 1);
+	assert_side_by_side_as_alone(&it, 1);
+}
+
+/* Which rank goes on is the same in all worlds: one with less work never takes longer. */
+static void less_work_is_never_slower_where_ranks_went_on(void **state)
+{
+	with_run *run = crossed_run();
+	with_replay it = replayed_build(run);
+
+	(void)state;
+	for (uint32_t rank = 0; rank < 3; rank++) {
+		struct factors factors;
+
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, rank, NP_WORK_COMPUTE, 0.1F);
+		assert_true(total(&it, &factors.world) <= total(&it, NULL));
+	}
+}
+
 /* Rank 0 computes 10 ms and waits 5 for rank 1. */
 static void slack_is_what_a_rank_could_compute_longer(void **state)
 {
@@ -723,6 +813,9 @@ int main(void)
 		cmocka_unit_test(operators_that_queue_move_up_when_those_before_them_get_shorter),
 		cmocka_unit_test(whatever_ran_is_replayed_to_the_nanosecond),
 		cmocka_unit_test(a_changed_world_is_what_the_recording_would_have_been),
+		cmocka_unit_test(worlds_side_by_side_are_what_each_is_alone),
+		cmocka_unit_test(worlds_in_which_ranks_went_on_run_side_by_side),
+		cmocka_unit_test(less_work_is_never_slower_where_ranks_went_on),
 		cmocka_unit_test(slack_is_what_a_rank_could_compute_longer),
 		cmocka_unit_test(steps_and_parts_of_the_path_sum_to_the_total),
 	};

@@ -5,6 +5,7 @@
 # query and score, and ends with `sweep`.
 # shellcheck shell=sh
 seeds=20
+first_seed=1
 ranks='8 64 256'
 work=$(mktemp -d "${TMPDIR:-/tmp}/npuprof-sweep.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -12,12 +13,13 @@ trap 'exit 130' INT TERM
 build=${NPUPROF_BUILD:-$(dirname "$0")/../../build/release}
 
 sweep_options() {
-	while getopts s:r:c: option; do
+	while getopts s:f:r:c: option; do
 		case $option in
 		s) seeds=$OPTARG ;;
+		f) first_seed=$OPTARG ;;
 		r) ranks=$OPTARG ;;
 		c) cases=$OPTARG ;;
-		*) echo "usage: $0 [-s SEEDS] [-r RANKS] [-c CASES]" >&2 && exit 2 ;;
+		*) echo "usage: $0 [-s SEEDS] [-f FIRST] [-r RANKS] [-c CASES]" >&2 && exit 2 ;;
 		esac
 	done
 	for program in "$build/npuprof" "$build/npuprof-synth"; do
@@ -47,8 +49,8 @@ sweep() {
 	for case in $cases; do
 		for size in $ranks; do
 			: >"$work/scores"
-			seed=1
-			while [ "$seed" -le "$seeds" ]; do
+			seed=$first_seed
+			while [ "$seed" -lt $((first_seed + seeds)) ]; do
 				run_case "$case" "$size" "$seed"
 				seed=$((seed + 1))
 			done

@@ -4,19 +4,22 @@
 # the table "What-if" of doc/accuracy.md. Each fault is planted into a cluster that is also made without
 # it, from the same seed; the step of that one is what the repair should leave.
 #
-#	tools/sweep/whatif.sh [-s SEEDS] [-r "RANKS..."] [-c "CASES..."]
+#	tools/sweep/whatif.sh [-s SEEDS] [-f FIRST] [-r "RANKS..."] [-c "CASES..."]
 #
 # A release build is expected in build/release (or in $NPUPROF_BUILD). One line per case and size; with
 # SWEEP_TRACE set, also what was foretold and found for every seed, on standard error.
 . "$(dirname "$0")/lib.sh"
 ranks='8 16 64'
-cases='healthy healthy-dp slow-rank slow-rank-dp slow-stage slow-link host-gap host-gap-dp two-causes uneven-steps'
+cases='healthy healthy-dp slow-rank slow-rank-dp slow-stage slow-link slow-link-ring host-gap host-gap-dp two-causes uneven-steps'
 sweep_options "$@"
 
-# layout <3d|dp> <ranks>: synth options of a pipeline with tp and dp, or of plain data parallelism
+# layout <3d|dp|ring> <ranks>: synth options of a pipeline with tp and dp, of plain data parallelism, and of that over
+# two hosts at least, whose collectives go around a ring
 layout() {
 	if [ "$1" = dp ]; then
 		echo "--schedule dp"
+	elif [ "$1" = ring ]; then
+		echo "--schedule dp --hosts $(($2 / 8 < 2 ? 2 : $2 / 8))"
 	else
 		echo "--schedule 3d --tp 2 --pp $(($2 < 64 ? 2 : 4)) --micro-batches 8"
 	fi
@@ -36,6 +39,7 @@ whatif() {
 	"$build/npuprof-synth" -q -o "$work/run" --steps 4 --layers 16 --kernels-per-layer 5 --no-instances $made || exit 2
 	"$build/npuprof" whatif -q -f json "$work/run" "$@" >"$work/json" || exit 2
 	rm -rf "$work/run"
+	fidelity=$(of replay.fidelity)
 }
 
 # of <path>...: fields of the result, separated by |
@@ -64,11 +68,17 @@ foretold() {
 	awk -v step="$4" -v sound="$(sound_step "$1" "$2" "$3")" 'BEGIN { d = step / sound - 1; print (step && d < 0.03 && d > -0.03) ? 1 : 0 }'
 }
 
+# score_fidelity: the replay untouched, against what was recorded
+score_fidelity() {
+	score 'replayed within 1 %' "$(awk -v off="$1" 'BEGIN { print (off <= 0.01) ? 1 : 0 }')"
+}
+
 # planted <case> <3d|dp> <ranks> <seed> <repair> <kind and what> <synth option>...
 planted() {
 	name=$1 form=$2 size=$3 seed=$4 repair=$5 cause=$6
 	shift 6
 	whatif "$form" "$size" "$seed" "$@" -- --fix "$repair"
+	score_fidelity "$fidelity"
 	found=$(of verdict.kind verdict.what)
 	steps=$(of replay.observed_ns replay.step_ns together.step_ns)
 	right=$(foretold "$form" "$size" "$seed" "${steps##*|}")
@@ -79,6 +89,7 @@ planted() {
 
 healthy() {
 	whatif "$1" "$2" "$3"
+	score_fidelity "$fidelity"
 	found=$(of verdict.kind verdict.what)
 	trace "healthy $1 $2 $3: $found"
 	score 'nothing named' "$(case $found in none*) echo 1 ;; esac)"
@@ -87,8 +98,12 @@ healthy() {
 # The slowest replica is another one in every step: no rank is to blame, and repairing all makes it even.
 uneven_steps() {
 	whatif 3d "$1" "$2" --seq-imbalance 0.15
+	score_fidelity "$fidelity"
 	found=$(of verdict.kind verdict.what)
-	trace "uneven $1 $2: $found"
+	steps=$(of replay.observed_ns replay.step_ns replay.ideal_ns)
+	right=$(foretold 3d "$1" "$2" "${steps##*|}")
+	trace "uneven $1 $2: $found, observed, replayed and ideal $steps, sound $(sound_step 3d "$1" "$2")"
+	score 'step within 3 %' "$right"
 	score 'nothing named' "$(case $found in none*) echo 1 ;; esac)"
 }
 
@@ -97,6 +112,7 @@ two_causes() {
 	first=$(($2 * 5 % ($1 / 2)))
 	second=$(($1 / 2 + $2 * 3 % ($1 / 2)))
 	whatif 3d "$1" "$2" --slow-rank "$first:1.3" --slow-rank "$second:1.2" -- --fix "rank:$first" --fix "rank:$second" --top 2
+	score_fidelity "$fidelity"
 	steps=$(of replay.observed_ns replay.step_ns together.step_ns)
 	found=$(of verdict.kind verdict.what)
 	curve=$(of 'curve[0].fix' 'curve[1].fix')
@@ -113,6 +129,13 @@ slow_link() {
 	planted slow-link 3d "$1" "$2" "link:$a-$((a + 1))" "link|$a-$((a + 1))" --slow-link "$a-$((a + 1)):1.5"
 }
 
+# A link of a ring over hosts, between two ranks of one host.
+slow_link_ring() {
+	host=$(($1 / 8 < 2 ? $1 / 2 : 8))
+	a=$(($2 * 3 % ($1 / host) * host + $2 * 5 % (host - 1)))
+	planted slow-link-ring ring "$1" "$2" "link:$a-$((a + 1))" "link|$a-$((a + 1))" --slow-link "$a-$((a + 1)):3"
+}
+
 run_case() {
 	bad=$(($3 * 7 % $2))
 	case $1 in
@@ -123,6 +146,7 @@ run_case() {
 	slow-stage) planted "$1" 3d "$2" "$3" "stage:$(($3 % ($2 < 64 ? 2 : 4)))" "stage|$(($3 % ($2 < 64 ? 2 : 4)))" \
 		--slow-stage "$(($3 % ($2 < 64 ? 2 : 4))):1.4" ;;
 	slow-link) slow_link "$2" "$3" ;;
+	slow-link-ring) slow_link_ring "$2" "$3" ;;
 	host-gap) planted "$1" 3d "$2" "$3" "rank:$bad" "rank|$bad" --host-gap "$bad:3000" ;;
 	host-gap-dp) planted "$1" dp "$2" "$3" "rank:$bad" "rank|$bad" --host-gap "$bad:400" ;;
 	two-causes) two_causes "$2" "$3" ;;

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay_run.h"
+
+/* The marks of all ranks while they are brought into one order. */
+struct ordering {
+	struct np_replay *replay;
+	const struct np_replay_mark *by_rank;
+	size_t by_rank_count;
+	uint32_t *next_mark;   /* by rank */
+	uint32_t *waiting_for; /* by rank: instance */
+	uint32_t *left;        /* by instance: members that have not started */
+	uint32_t *room;        /* by slot: NO_ROOM before its start */
+	uint32_t *ahead;       /* by slot: of the operator that queues behind it, or NO_SLOT */
+	uint8_t *looks;  /* by slot: how often its room is still looked into; see count_look() */
+	uint32_t *ready; /* ranks that can go on */
+	size_t ready_count;
+	uint32_t *complete; /* instances that all have started, and that are not done yet */
+	size_t complete_count;
+	NP_VEC(uint32_t) free_rooms;
+	struct replay_state untouched; /* as far as it is known, once a rank had to be forced */
+	struct np_err *err;
+	int rc;
+};
+
+/* --- rooms ----------------------------------------------------------------------------------- */
+
+/* So many are not counted: the room is never free. */
+#define MANY_LOOKS UINT8_MAX
+
+static void count_look(struct ordering *all, uint32_t slot)
+{
+	if (all->looks[slot] < MANY_LOOKS)
+		all->looks[slot]++;
+}
+
+static uint32_t take_room(struct ordering *all)
+{
+	if (all->free_rooms.count > 0)
+		return all->free_rooms.item[--all->free_rooms.count];
+	return all->replay->rooms++;
+}
+
+static void free_unless_needed(struct ordering *all, uint32_t slot)
+{
+	uint32_t *room;
+
+	if (all->looks[slot] > 0 || all->left[all->replay->ops[slot].instance] > 0)
+		return;
+	room = np_vec_add(&all->free_rooms, all->err);
+	if (room)
+		*room = all->room[slot];
+	else
+		all->rc = NP_E_NOMEM;
+}
+
+/* The room of an operator was looked into. */
+static void look(struct ordering *all, uint32_t slot)
+{
+	if (all->looks[slot] < MANY_LOOKS)
+		all->looks[slot]--;
+	free_unless_needed(all, slot);
+}
+
+/* --- marks ----------------------------------------------------------------------------------- */
+
+static struct np_replay_mark *add_mark(struct ordering *all, enum mark_kind kind, uint32_t slot)
+{
+	size_t capacity = all->replay->marks.capacity;
+	struct np_replay_mark *mark = np_vec_add(&all->replay->marks, all->err);
+
+	if (mark && all->replay->marks.capacity != capacity) {
+		uint32_t *more = realloc(all->replay->mark_slots,
+					 all->replay->marks.capacity * sizeof(*more));
+
+		if (more)
+			all->replay->mark_slots = more;
+		else
+			mark = NULL;
+	}
+	if (!mark) {
+		all->rc = np_fail_nomem(all->err, "the replay");
+		return NULL;
+	}
+	mark->kind = kind & 7;
+	all->replay->mark_slots[all->replay->marks.count - 1] = slot;
+	return mark;
+}
+
+/* A mark of a rank comes next. */
+static void take_mark(struct ordering *all, const struct np_replay_mark *from, enum mark_kind kind)
+{
+	struct np_replay_mark *mark = add_mark(all, kind, from->slot);
+
+	if (!mark)
+		return;
+	memcpy(mark->work, from->work, sizeof(mark->work));
+	mark->cell = from->cell;
+	mark->room = kind == MARK_STEP || kind == MARK_WORK ? 0 : all->room[from->slot];
+}
+
+/* An operator starts when another one has ended. */
+static void queue(struct ordering *all, uint32_t slot, uint32_t behind)
+{
+	const struct np_replay_op *ops = all->replay->ops;
+	struct np_replay_mark *mark = add_mark(all, MARK_QUEUE, slot);
+
+	if (!mark)
+		return;
+	mark->room = all->room[slot];
+	mark->behind = all->room[behind];
+	mark->gap = (uint32_t)(ops[slot].start - ops[behind].end);
+	look(all, behind);
+}
+
+/* --- instances ------------------------------------------------------------------------------- */
+
+np_ns replay_last_start(const struct np_replay *replay, const struct np_instance *instance)
+{
+	np_ns last = -NP_NS_MAX;
+
+	for (uint32_t i = 0; i < instance->count; i++) {
+		np_ns start = replay->ops[instance->first + i].start;
+
+		last = start > last ? start : last;
+	}
+	return last;
+}
+
+static enum member_wait wait_by_rule(const struct np_instance *instance, uint32_t slot)
+{
+	if (instance->root == NP_NO_ROOT)
+		return WAIT_LAST;
+	if (instance->rule == NP_RULE_TO_ROOT)
+		return slot == instance->root ? WAIT_LAST : WAIT_SELF;
+	return instance->rule == NP_RULE_FROM_ROOT ? WAIT_ROOT : WAIT_LAST;
+}
+
+/*
+ * Members that are gone before the last has come did not wait for it: messages
+ * into a buffer, uneven exchanges. They take as long as they did, and so do
+ * operators of which no other member was recorded.
+ */
+enum member_wait replay_wait(const struct np_replay *replay, const struct np_instance *instance,
+			     uint32_t slot, np_ns last, np_ns *ret_after)
+{
+	const struct np_replay_op *op = &replay->ops[slot];
+	enum member_wait wait = wait_by_rule(instance, slot);
+	np_ns from = wait == WAIT_LAST ? last : op->start;
+
+	if (wait == WAIT_ROOT && replay->ops[instance->root].start > from)
+		from = replay->ops[instance->root].start;
+	if (instance->count < 2 || op->end < from) {
+		wait = WAIT_SELF;
+		from = op->start;
+	}
+	*ret_after = op->end - from;
+	return wait;
+}
+
+/* An operator starts; if it is the last of its instance, that is to be finished. */
+static void arrive(struct ordering *all, uint32_t slot)
+{
+	uint32_t instance = all->replay->ops[slot].instance;
+
+	if (--all->left[instance] == 0)
+		all->complete[all->complete_count++] = instance;
+}
+
+static void add_members(struct ordering *all, const struct np_instance *instance)
+{
+	struct np_replay *replay = all->replay;
+	np_ns last = replay_last_start(replay, instance);
+
+	for (uint32_t i = 0; i < instance->count; i++) {
+		uint32_t slot = instance->first + i;
+		struct np_replay_member *member = np_vec_add(&replay->members, all->err);
+		np_ns after;
+
+		if (!member) {
+			all->rc = NP_E_NOMEM;
+			return;
+		}
+		member->wait = replay_wait(replay, instance, slot, last, &after) & 3;
+		member->room = all->room[slot] & 0x3fffffff;
+		member->after_low = (uint32_t)after;
+		member->after_high = (int32_t)(after >> 32);
+	}
+}
+
+/* The instance is done at its member `slot`: whoever stands still for that, or queues, can go on.
+ */
+static void release_member(struct ordering *all, uint32_t index, uint32_t slot)
+{
+	uint32_t ahead = all->ahead[slot];
+	uint32_t rank = all->replay->align->members[slot].rank;
+
+	if (all->waiting_for[rank] == index) {
+		all->waiting_for[rank] = UINT32_MAX;
+		all->ready[all->ready_count++] = rank;
+	}
+	if (ahead != NO_SLOT && all->room[ahead] != NO_ROOM) {
+		queue(all, ahead, slot);
+		arrive(all, ahead);
+	} else {
+		free_unless_needed(all, slot);
+	}
+}
+
+/* All have started: the instance ends. */
+static void finish_instance(struct ordering *all, uint32_t index)
+{
+	const struct np_instance *instance = &all->replay->align->instances.item[index];
+	struct np_replay_mark *mark = add_mark(all, MARK_DONE, NO_SLOT);
+
+	if (!mark)
+		return;
+	mark->instance = index;
+	mark->count = instance->count;
+	mark->root = instance->root == NP_NO_ROOT ? NO_ROOM : all->room[instance->root];
+	add_members(all, instance);
+	for (uint32_t i = 0; i < instance->count && all->rc == NP_OK; i++)
+		release_member(all, index, instance->first + i);
+}
+
+/* --- ranks ----------------------------------------------------------------------------------- */
+
+/*
+ * A rank has come to the start of an operator. One that is held up by another
+ * still under way starts when that is over; the rank goes on.
+ */
+static void start_op(struct ordering *all, const struct np_replay_mark *mark)
+{
+	uint32_t behind = all->replay->ops[mark->slot].behind;
+
+	all->room[mark->slot] = take_room(all);
+	take_mark(all, mark, MARK_START);
+	if (behind != NO_SLOT) {
+		if (all->left[all->replay->ops[behind].instance] != 0)
+			return;
+		queue(all, mark->slot, behind);
+	}
+	arrive(all, mark->slot);
+	while (all->complete_count > 0 && all->rc == NP_OK)
+		finish_instance(all, all->complete[--all->complete_count]);
+}
+
+/*
+ * Others come before this rank goes on at `mark`: meanwhile what it needs then can
+ * come from memory.
+ */
+static void prefetch(const struct ordering *all, const struct np_replay_mark *mark,
+		     const struct np_replay_mark *last)
+{
+	const struct np_replay_mark *next = mark < last ? mark + 1 : mark;
+
+	__builtin_prefetch(mark + 4);
+	if (next->kind == MARK_START) {
+		__builtin_prefetch(&all->replay->ops[next->slot]);
+		__builtin_prefetch(&all->replay->align->members[next->slot]);
+		__builtin_prefetch(&all->room[next->slot], 1);
+		__builtin_prefetch(&all->looks[next->slot], 1);
+		__builtin_prefetch(&all->ahead[next->slot]);
+	}
+}
+
+/* Let a rank go as far as it can. */
+static void advance(struct ordering *all, uint32_t rank)
+{
+	const struct np_replay_rank *own = &all->replay->ranks[rank];
+	uint32_t i = all->next_mark[rank];
+
+	for (; i < own->marks && all->rc == NP_OK; i++) {
+		const struct np_replay_mark *mark = &all->by_rank[own->first_mark + i];
+
+		if (mark->kind == MARK_START) {
+			start_op(all, mark);
+			continue;
+		}
+		if (mark->kind == MARK_BLOCK) {
+			uint32_t instance = all->replay->ops[mark->slot].instance;
+
+			if (all->left[instance] != 0) {
+				all->waiting_for[rank] = instance;
+				prefetch(all, mark, mark + (own->marks - i - 1));
+				break;
+			}
+		}
+		take_mark(all, mark, (enum mark_kind)mark->kind);
+		if (mark->kind == MARK_BLOCK)
+			look(all, mark->slot);
+	}
+	all->next_mark[rank] = i;
+}
+
+/* A rank goes on as if the operator that it stands still for had taken as long as it did. */
+static void go_on(struct ordering *all, uint32_t rank)
+{
+	struct np_replay *replay = all->replay;
+	const struct np_replay_mark *mark =
+		&all->by_rank[replay->ranks[rank].first_mark + all->next_mark[rank]++];
+	np_ns *alone;
+
+	all->waiting_for[rank] = UINT32_MAX;
+	all->ready[all->ready_count++] = rank;
+	replay->forced++;
+	if (all->room[mark->slot] == NO_ROOM) {
+		take_mark(all, mark, MARK_WORK);
+		return;
+	}
+	take_mark(all, mark, MARK_FORCE);
+	look(all, mark->slot);
+	alone = np_vec_add(&replay->alone, all->err);
+	if (alone)
+		*alone = replay->ops[mark->slot].end - replay->ops[mark->slot].start;
+	else
+		all->rc = NP_E_NOMEM;
+}
+
+/*
+ * Records that got lost, or matched wrongly, can leave ranks standing. The one
+ * that has stood longest, in the world as it was, goes on.
+ */
+static bool force_one(struct ordering *all)
+{
+	const struct np_replay *replay = all->replay;
+	const np_ns *time;
+	uint32_t first = UINT32_MAX;
+	bool any = false;
+
+	for (uint32_t i = 0; i < replay->align->run->sources.count; i++)
+		any |= all->next_mark[i] < replay->ranks[i].marks;
+	if (!any || all->rc < 0)
+		return false;
+	all->rc = all->untouched.replay ? replay_run_on(&all->untouched, all->err)
+					: replay_run(&all->untouched, replay, NULL, all->err);
+	if (all->rc < 0)
+		return false;
+	time = all->untouched.time;
+	for (uint32_t i = 0; i < replay->align->run->sources.count; i++) {
+		if (all->next_mark[i] < replay->ranks[i].marks &&
+		    (first == UINT32_MAX || time[i] < time[first]))
+			first = i;
+	}
+	go_on(all, first);
+	return all->rc == NP_OK;
+}
+
+/* --- space ----------------------------------------------------------------------------------- */
+
+static void count_looks(struct ordering *all)
+{
+	for (size_t i = 0; i < all->by_rank_count; i++) {
+		if (all->by_rank[i].kind == MARK_BLOCK)
+			count_look(all, all->by_rank[i].slot);
+	}
+}
+
+/* Who queues behind whom. Returns how many do. */
+static size_t find_ahead(struct ordering *all)
+{
+	const struct np_replay *replay = all->replay;
+	size_t queued = 0;
+
+	for (uint32_t i = 0; i < replay->align->op_count; i++) {
+		all->ahead[i] = NO_SLOT;
+		all->room[i] = NO_ROOM;
+	}
+	for (uint32_t i = 0; i < replay->align->op_count; i++) {
+		uint32_t behind = replay->ops[i].behind;
+
+		if (behind == NO_SLOT)
+			continue;
+		all->ahead[behind] = i;
+		count_look(all, behind);
+		queued++;
+	}
+	return queued;
+}
+
+static int find_cell_ranks(struct np_replay *replay, struct np_err *err)
+{
+	replay->cell_ranks = malloc((replay->cells.count + 1) * sizeof(*replay->cell_ranks));
+	if (!replay->cell_ranks)
+		return np_fail_nomem(err, "the replay");
+	for (size_t i = 0; i < replay->cells.count; i++)
+		replay->cell_ranks[i] = replay->cells.item[i].rank;
+	return NP_OK;
+}
+
+static int make_space(struct ordering *all, struct np_err *err)
+{
+	struct np_replay *replay = all->replay;
+	size_t ranks = replay->align->run->sources.count + 1;
+	size_t slots = (size_t)replay->align->op_count + 1;
+	size_t instances = replay->align->instances.count + 1;
+
+	all->next_mark = calloc(ranks, sizeof(*all->next_mark));
+	all->waiting_for = malloc(ranks * sizeof(*all->waiting_for));
+	all->left = malloc(instances * sizeof(*all->left));
+	all->room = malloc(slots * sizeof(*all->room));
+	all->ahead = malloc(slots * sizeof(*all->ahead));
+	all->looks = calloc(slots, sizeof(*all->looks));
+	all->ready = malloc(ranks * sizeof(*all->ready));
+	all->complete = malloc(instances * sizeof(*all->complete));
+	if (!all->next_mark || !all->waiting_for || !all->left || !all->room || !all->ahead ||
+	    !all->looks || !all->ready || !all->complete)
+		return np_fail_nomem(err, "the replay");
+	memset(all->waiting_for, 0xff, ranks * sizeof(*all->waiting_for));
+	for (size_t i = 0; i + 1 < instances; i++)
+		all->left[i] = replay->align->instances.item[i].count;
+	return NP_OK;
+}
+
+/* Marks and members are many: space for them once, and not twice while it grows. */
+static int make_program(struct ordering *all, size_t queued, struct np_err *err)
+{
+	struct np_replay *replay = all->replay;
+	size_t marks = all->by_rank_count + replay->align->instances.count + queued + 1;
+	size_t slots = (size_t)replay->align->op_count + 1;
+
+	replay->marks.item = malloc(marks * sizeof(*replay->marks.item));
+	replay->mark_slots = malloc(marks * sizeof(*replay->mark_slots));
+	replay->members.item = malloc(slots * sizeof(*replay->members.item));
+	if (!replay->marks.item || !replay->mark_slots || !replay->members.item)
+		return np_fail_nomem(err, "the replay");
+	replay->marks.capacity = marks;
+	replay->members.capacity = slots;
+	return NP_OK;
+}
+
+static void ordering_release(struct ordering *all)
+{
+	free(all->next_mark);
+	free(all->waiting_for);
+	free(all->left);
+	free(all->room);
+	free(all->ahead);
+	free(all->looks);
+	free(all->ready);
+	free(all->complete);
+	np_vec_release(&all->free_rooms);
+	replay_release(&all->untouched);
+}
+
+static void order_all(struct ordering *all)
+{
+	/* The first rank is on top. */
+	for (uint32_t i = (uint32_t)all->replay->align->run->sources.count; i-- > 0;)
+		all->ready[all->ready_count++] = i;
+	do {
+		while (all->ready_count > 0 && all->rc == NP_OK)
+			advance(all, all->ready[--all->ready_count]);
+	} while (force_one(all));
+}
+
+int replay_order(struct np_replay *replay, const struct np_replay_mark *by_rank, size_t count,
+		 struct np_err *err)
+{
+	struct ordering all = {
+		.replay = replay, .by_rank = by_rank, .by_rank_count = count, .err = err
+	};
+	size_t queued;
+
+	all.rc = find_cell_ranks(replay, err);
+	if (all.rc == NP_OK)
+		all.rc = make_space(&all, err);
+	if (all.rc == NP_OK) {
+		queued = find_ahead(&all);
+		count_looks(&all);
+		all.rc = make_program(&all, queued, err);
+	}
+	if (all.rc == NP_OK)
+		order_all(&all);
+	ordering_release(&all);
+	return all.rc;
+}
