@@ -14,7 +14,7 @@
 static const char *const source_names[NP_STEP_SOURCES] = {
 	[NP_STEP_AUTO] = "auto",   [NP_STEP_EXPLICIT] = "explicit", [NP_STEP_MSTX] = "mstx",
 	[NP_STEP_STAMP] = "stamp", [NP_STEP_HCCL] = "hccl",         [NP_STEP_SYNC] = "sync",
-	[NP_STEP_TIME] = "time",
+	[NP_STEP_TORCH] = "torch", [NP_STEP_TIME] = "time",
 };
 
 static const char *const level_names[] = {
@@ -101,7 +101,7 @@ static const struct field fields[] = {
 	INT64("step_start", step_start, 0),
 	INT64("step_end", step_end, -1),
 	BOOL("warmup", warmup),
-	CHOICE("source", source, NP_STEP_SOURCES - 1),
+	CHOICE("source", source, NP_STEP_SYNC),
 	TEXT("pattern", pattern),
 	INT64("delay_ms", delay_ms, 0),
 	INT64("duration_ms", duration_ms, -1),

@@ -50,10 +50,11 @@ enum np_step_source {
 	NP_STEP_HCCL,     /* the period of the collectives; numbers count from its beginning */
 	NP_STEP_TIME,     /* delay and duration: one step, number 0 */
 	NP_STEP_SYNC,     /* the period of the host's waiting for the device; only when asked for */
+	NP_STEP_TORCH,    /* torch_npu counts the steps of its optimizer; not for the library */
 	NP_STEP_SOURCES,
 };
 
-/* "auto", "explicit", "mstx", "stamp", "hccl", "time", "sync" */
+/* "auto", "explicit", "mstx", "stamp", "hccl", "time", "sync", "torch" */
 const char *np_step_source_name(enum np_step_source source);
 bool np_step_source_parse(const char *name, enum np_step_source *ret);
 

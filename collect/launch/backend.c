@@ -2,61 +2,83 @@
 #include "backend.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
-#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "check_find.h"
 #include "npuprof/text.h"
 #include "protocol.h"
+#include "torch.h"
+#include "tree.h"
 
 /* --- which ---------------------------------------------------------------- */
 
-/* Python, or what starts it. */
-static bool is_python(const struct np_job *job)
-{
-	const char *slash = strrchr(job->app[0], '/');
-	const char *name = slash ? slash + 1 : job->app[0];
-
-	return strncmp(name, "python", 6) == 0 || strcmp(name, "torchrun") == 0;
-}
-
-static int check_torch(const struct np_plan *plan, struct np_err *err)
-{
-	if (plan->dynamic)
-		return np_fail(err, NP_E_USAGE,
-			       "--dynamic needs --backend acl: torch_npu does not tell which step "
-			       "it is");
-	if (plan->step_end < 0)
-		return np_fail(err, NP_E_USAGE,
-			       "--backend torch needs --step-end: torch_npu wants the number of "
-			       "steps");
-	return NP_OK;
-}
-
 static int check_msprof(const struct np_job *job, struct np_err *err)
 {
-	if (job->finds_ranks)
-		return np_fail(err, NP_E_USAGE,
-			       "--backend msprof needs a launcher for every rank (mpirun): around "
-			       "torchrun msprof could not tell the ranks apart");
-	if (job->plan.dynamic)
-		return np_fail(err, NP_E_USAGE, "--dynamic needs --backend acl");
+	if (job->finds_ranks && !job->plan.dynamic)
+		return np_fail(
+			err, NP_E_USAGE,
+			"--backend msprof needs a launcher for every rank (mpirun): around "
+			"torchrun msprof could not tell the ranks apart; use --dynamic, with "
+			"which it is attached to every rank");
 	return NP_OK;
 }
 
-int np_backend_choose(struct np_job *job, struct np_buf *notes, struct np_err *err)
+/* Settings that torch_npu cannot serve, by name; NULL: there are none. */
+static const char *needs_library(const struct np_plan *plan)
 {
-	struct np_plan *plan = &job->plan;
+	if (plan->step_source != NP_STEP_AUTO)
+		return "--step-source";
+	if (strcmp(plan->step_mstx, NP_STEP_PATTERN) != 0)
+		return "--step-mstx";
+	return plan->max_size ? "--max-size" : NULL;
+}
+
+enum np_plan_backend np_backend_decide(const struct np_job *job,
+				       const struct np_backend_signs *signs,
+				       const char **ret_reason)
+{
+	const struct np_plan *plan = &job->plan;
+
+	if (signs->is_python && signs->has_torch_npu && !needs_library(plan)) {
+		*ret_reason = "python, which can import torch_npu";
+		return NP_BACKEND_TORCH;
+	}
+	if (signs->is_static && signs->has_msprof && (plan->dynamic || !job->finds_ranks)) {
+		*ret_reason =
+			"a static program, into which no library can be loaded; msprof is in PATH";
+		return NP_BACKEND_MSPROF;
+	}
+	if (!signs->has_ascendcl)
+		*ret_reason = signs->has_msprof
+				      ? "AscendCL is not found; msprof is, see --backend msprof"
+				      : "neither AscendCL nor msprof is found";
+	else if (!signs->is_python)
+		*ret_reason = "AscendCL is found, and it is no python program";
+	else
+		*ret_reason =
+			signs->has_torch_npu
+				? "AscendCL is found; torch_npu cannot serve what is asked for"
+				: "AscendCL is found, and python cannot import torch_npu";
+	return NP_BACKEND_ACL;
+}
+
+static void choose_automatically(struct np_job *job, struct np_buf *notes)
+{
+	struct np_backend_signs signs;
+	const char *reason;
+
+	np_backend_probe(job->app, &signs);
+	job->plan.backend = np_backend_decide(job, &signs, &reason);
+	np_buf_printf(notes, "backend: %s (%s)\n", np_plan_backends[job->plan.backend], reason);
+}
+
+static void note_ignored(const struct np_plan *plan, struct np_buf *notes)
+{
 	bool framework = plan->with_cpu || plan->with_stack;
 
-	if (plan->backend == NP_BACKEND_AUTO) {
-		bool torch = framework && is_python(job) && plan->step_end >= 0 && !plan->dynamic;
-
-		plan->backend = torch ? NP_BACKEND_TORCH : NP_BACKEND_ACL;
-		if (torch)
-			np_buf_add(notes, "backend: torch (operators or stacks of the framework "
-					  "are asked for)\n");
-	}
 	if (framework && plan->backend != NP_BACKEND_TORCH)
 		np_buf_printf(notes,
 			      "%s ignored: operators and stacks of the framework are recorded by "
@@ -64,89 +86,83 @@ int np_backend_choose(struct np_job *job, struct np_buf *notes, struct np_err *e
 			      plan->with_cpu && plan->with_stack ? "with_cpu and with_stack are"
 			      : plan->with_cpu                   ? "with_cpu is"
 								 : "with_stack is");
-	if (plan->backend == NP_BACKEND_MSPROF && (plan->step_start > 0 || plan->step_end >= 0))
+	if (plan->backend == NP_BACKEND_MSPROF && !plan->dynamic &&
+	    (plan->step_start > 0 || plan->step_end >= 0))
 		np_buf_add(notes, "steps are ignored: msprof records all from start to end\n");
-	if (plan->backend == NP_BACKEND_TORCH)
-		return check_torch(plan, err);
+	if (plan->backend == NP_BACKEND_TORCH && needs_library(plan))
+		np_buf_printf(notes, "%s is ignored: torch_npu decides itself; see --backend acl\n",
+			      needs_library(plan));
+}
+
+int np_backend_choose(struct np_job *job, struct np_buf *notes, struct np_err *err)
+{
+	struct np_plan *plan = &job->plan;
+
+	if (plan->backend == NP_BACKEND_AUTO && plan->enable)
+		choose_automatically(job, notes);
+	note_ignored(plan, notes);
 	return plan->backend == NP_BACKEND_MSPROF ? check_msprof(job, err) : NP_OK;
 }
 
 /* --- checks --------------------------------------------------------------- */
 
-/* Does a process of ours use torch_npu's shared memory? Its name has only the hour in it. */
-static bool maps_torch_memory(const char *pid)
-{
-	char path[64];
-	char line[512];
-	bool found = false;
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
-	file = fopen(path, "re");
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = strstr(line, "/DynamicProfileNpuShm") != NULL;
-	if (file)
-		(void)fclose(file);
-	return found;
-}
-
 static int check_torch_memory(struct np_err *err)
 {
-	const struct dirent *entry;
-	DIR *stream = opendir("/proc");
-	int rc = NP_OK;
+	int user = np_torch_memory_user();
 
-	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (stream && rc == NP_OK && (entry = readdir(stream))) {
-		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
-		    maps_torch_memory(entry->d_name))
-			rc = np_fail(
-				err, NP_E_BUSY,
-				"process %.20s uses /dev/shm/DynamicProfileNpuShm*: jobs of "
-				"one hour on one host share it, and would follow each "
-				"other's requests; wait for the next hour or use --backend acl",
-				entry->d_name);
-	}
-	if (stream)
-		(void)closedir(stream);
-	return rc;
+	if (user == 0)
+		return NP_OK;
+	return np_fail(
+		err, NP_E_BUSY,
+		"process %d uses /dev/shm/DynamicProfileNpuShm*: jobs of one hour on one host "
+		"share it, and would follow each other's requests; wait for the next hour or "
+		"use --backend acl",
+		user);
+}
+
+/* Applications and msprof meet in the home directory of their user. */
+static int check_home(struct np_err *err)
+{
+	char path[PATH_MAX];
+	char *slash;
+
+	if (!np_msprof_socket(INT_MAX, path, sizeof(path)))
+		return np_fail(err, NP_E_NOTFOUND,
+			       "the system knows no home directory of user %d, where msprof meets "
+			       "the application: add an entry to /etc/passwd, or use --backend acl",
+			       (int)getuid());
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return np_fail(err, NP_E_RANGE, "'%.200s' is too long for the name of a socket",
+			       path);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	if (access(path, W_OK | X_OK) < 0)
+		return np_fail(err, NP_E_IO,
+			       "cannot write to '%.300s', where msprof meets the application: %s; "
+			       "use --backend acl",
+			       path, strerrordesc_np(errno));
+	return NP_OK;
+}
+
+static int check_msprof_here(const struct np_job *job, struct np_err *err)
+{
+	char path[PATH_MAX];
+
+	if (!np_find_program("msprof", path, sizeof(path)))
+		return np_fail(err, NP_E_NOTFOUND,
+			       "there is no msprof in PATH: source CANN's set_env.sh, or use "
+			       "--backend acl");
+	return job->plan.dynamic ? check_home(err) : NP_OK;
 }
 
 int np_backend_check(const struct np_job *job, struct np_err *err)
 {
 	if (job->plan.backend == NP_BACKEND_TORCH)
 		return check_torch_memory(err);
-	return NP_OK;
+	return job->plan.backend == NP_BACKEND_MSPROF ? check_msprof_here(job, err) : NP_OK;
 }
 
 /* --- what they left ------------------------------------------------------- */
-
-static int64_t bytes_in(const char *path)
-{
-	struct stat info;
-	const struct dirent *entry;
-	int64_t total = 0;
-	DIR *stream;
-
-	if (lstat(path, &info) < 0)
-		return 0;
-	if (!S_ISDIR(info.st_mode))
-		return info.st_size;
-	stream = opendir(path);
-	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (stream && (entry = readdir(stream))) {
-		char below[PATH_MAX];
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <
-		    (int)sizeof(below))
-			total += bytes_in(below);
-	}
-	if (stream)
-		(void)closedir(stream);
-	return total;
-}
 
 /* What a rank directory says of itself: its rank, and whether its collection ended. */
 struct left {
@@ -161,21 +177,16 @@ static void look(const char *dir, struct left *left)
 	const struct dirent *entry;
 	DIR *stream = opendir(dir);
 
-	*left = (struct left){ .rank = -1 };
+	*left = (struct left){ .rank = -1,
+			       .has_profile = np_tree_has(dir, "PROF_"),
+			       .complete = np_tree_is_complete(dir) };
 	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (stream && (entry = readdir(stream))) {
 		const char *digits = entry->d_name + sizeof(info) - 1;
-		char path[PATH_MAX];
 
 		if (strncmp(entry->d_name, info, sizeof(info) - 1) == 0 &&
 		    !np_text_to_int(digits, strcspn(digits, "."), &left->rank))
 			left->rank = -1;
-		if (strncmp(entry->d_name, "PROF_", 5) != 0)
-			continue;
-		left->has_profile = true;
-		(void)snprintf(path, sizeof(path), "%.*s/%s/host/end_info", PATH_MAX - 400, dir,
-			       entry->d_name);
-		left->complete |= access(path, F_OK) == 0;
 	}
 	if (stream)
 		(void)closedir(stream);
@@ -192,19 +203,31 @@ static void take_left(struct np_job *job, const char *dir)
 	if (!record || record->launcher != job->rank || strlen(dir) >= sizeof(message.text))
 		return;
 	np_message_init(&message, NP_MSG_WINDOW_OPEN, record->rank);
-	/* Which steps they are is known only if absolute ones were asked for. */
-	message.step = job->plan.backend == NP_BACKEND_TORCH && job->plan.step_start > 0
-			       ? job->plan.step_start
-			       : NP_UNKNOWN;
 	(void)snprintf(message.text, sizeof(message.text), "%s", dir);
 	np_record_take(record, &message);
 	if (!left.complete)
 		return;
 	message.type = NP_MSG_WINDOW_CLOSED;
-	if (message.step != NP_UNKNOWN)
-		message.step = job->plan.step_end - 1;
-	message.value = bytes_in(dir);
+	message.value = np_tree_bytes(dir);
 	np_record_take(record, &message);
+}
+
+/* Ranks without a window that were to have one. */
+static void explain_torch(struct np_job *job)
+{
+	for (size_t i = 0; i < job->records.count; i++) {
+		struct np_record *record = &job->records.item[i];
+
+		if (!record->selected || record->opened || (job->plan.dynamic && record->loaded))
+			continue;
+		np_record_fail(
+			record,
+			record->loaded
+				? "torch_npu announced itself and collected nothing: the "
+				  "steps were over, or no optimizer made a step (see its log)"
+				: "torch_npu did not announce itself: is it imported, and "
+				  "is RANK set?");
+	}
 }
 
 void np_backend_find(struct np_job *job)
@@ -213,8 +236,10 @@ void np_backend_find(struct np_job *job)
 	const struct dirent *entry;
 	DIR *stream;
 
-	if (job->plan.backend == NP_BACKEND_ACL)
-		return;
+	if (job->plan.backend == NP_BACKEND_TORCH)
+		explain_torch(job);
+	if (job->plan.backend != NP_BACKEND_MSPROF || job->plan.dynamic)
+		return; /* windows were told of */
 	stream = opendir(job->root);
 	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (stream && (entry = readdir(stream))) {
@@ -233,16 +258,8 @@ void np_backend_find(struct np_job *job)
 	for (size_t i = 0; i < job->records.count; i++) {
 		struct np_record *record = &job->records.item[i];
 
-		if (!record->selected || record->opened)
-			continue;
-		np_record_fail(
-			record,
-			job->plan.backend == NP_BACKEND_MSPROF
-				? "msprof left no profile; did the application use an NPU?"
-			: record->loaded
-				? "torch_npu announced itself and collected nothing: the "
-				  "steps were over, or no optimizer made a step (see its log)"
-				: "torch_npu did not announce itself: is it imported, and "
-				  "is RANK set?");
+		if (record->selected && !record->opened)
+			np_record_fail(record,
+				       "msprof left no profile; did the application use an NPU?");
 	}
 }

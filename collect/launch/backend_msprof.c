@@ -2,14 +2,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend.h"
-#include "npuprof/jsonout.h"
 
 /* A rank directory as torch_npu names it, so that all tools find what msprof puts into it. */
-static int make_dir(const struct np_job *job, char *dir, size_t size, struct np_err *err)
+static int make_dir(const struct np_job *job, int32_t rank, int pid, const char *base, char *dir,
+		    struct np_err *err)
 {
 	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
 	struct timespec now;
@@ -21,15 +22,15 @@ static int make_dir(const struct np_job *job, char *dir, size_t size, struct np_
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	(void)localtime_r(&now.tv_sec, &local);
 	(void)strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &local);
-	(void)snprintf(dir, size, "%.*s/%.200s_%d_%s%03ld_ascend_pt", PATH_MAX - 400, job->root,
-		       host->name, (int)getpid(), stamp, now.tv_nsec / 1000000);
-	if (mkdir(dir, 0750) < 0)
+	(void)snprintf(dir, NP_RECORD_DIR, "%.*s/%.200s_%d_%s%03ld_ascend_pt", PATH_MAX - 400, base,
+		       host->name, pid, stamp, now.tv_nsec / 1000000);
+	if ((mkdir(base, 0750) < 0 && errno != EEXIST) || mkdir(dir, 0750) < 0)
 		return np_fail(err, NP_E_IO, "cannot make the directory '%.380s': %s", dir,
 			       strerrordesc_np(errno));
 	(void)snprintf(path, sizeof(path), "%.*s/profiler_info_%d.json", PATH_MAX - 64, dir,
-		       job->rank);
+		       (int)rank);
 	file = fopen(path, "we");
-	if (!file || fprintf(file, "{\"rank_id\": %d}\n", job->rank) < 0) {
+	if (!file || fprintf(file, "{\"rank_id\": %d}\n", (int)rank) < 0) {
 		if (file)
 			(void)fclose(file);
 		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
@@ -46,24 +47,24 @@ static void add_word(struct np_buf *words, size_t *count, const char *word)
 	(*count)++;
 }
 
-static void add_options(const struct np_plan *plan, const char *dir, struct np_buf *words,
-			size_t *count)
+/* What is recorded; the words that say so are the same around an application and beside it. */
+static void add_options(const struct np_plan *plan, int level, const char *dir,
+			struct np_buf *words, size_t *count)
 {
 	static const char *const tasks[] = { "--task-time=l0", "--task-time=l1", "--task-time=l1" };
 	char option[PATH_MAX + 16];
 
 	(void)snprintf(option, sizeof(option), "--output=%s", dir);
 	add_word(words, count, option);
-	add_word(words, count, "--type=db");
 	add_word(words, count, "--ascendcl=on");
-	add_word(words, count, tasks[plan->level]);
-	if (plan->level != NP_LEVEL_0 && plan->aic_metrics != NP_METRICS_NONE) {
+	add_word(words, count, tasks[level]);
+	if (level != NP_LEVEL_0 && plan->aic_metrics != NP_METRICS_NONE) {
 		(void)snprintf(option, sizeof(option), "--aic-metrics=%s",
 			       np_plan_metrics[plan->aic_metrics]);
 		add_word(words, count, "--ai-core=on");
 		add_word(words, count, option);
 	}
-	if (plan->level == NP_LEVEL_2) {
+	if (level == NP_LEVEL_2) {
 		add_word(words, count, "--runtime-api=on");
 		add_word(words, count, "--aicpu=on");
 	}
@@ -78,35 +79,73 @@ static void add_options(const struct np_plan *plan, const char *dir, struct np_b
 	}
 }
 
-int np_msprof_line(const struct np_job *job, struct np_msprof_line *ret, struct np_err *err)
+static int make_argv(struct np_msprof_line *line, size_t count, struct np_err *err)
 {
-	char dir[PATH_MAX];
-	size_t count = 0;
-	char *at;
-	int rc;
+	char *at = line->words.text;
+	int rc = np_buf_check(&line->words, err);
 
-	*ret = (struct np_msprof_line){ .words = NP_BUF_INIT };
-	rc = make_dir(job, dir, sizeof(dir), err);
-	if (rc < 0)
-		return rc;
-	add_word(&ret->words, &count, "msprof");
-	add_options(&job->plan, dir, &ret->words, &count);
-	for (char *const *word = job->app; *word; word++)
-		add_word(&ret->words, &count, *word);
-	rc = np_buf_check(&ret->words, err);
-	ret->argv = calloc(count + 1, sizeof(*ret->argv));
-	if (rc < 0 || !ret->argv)
+	line->argv = calloc(count + 1, sizeof(*line->argv));
+	if (rc < 0 || !line->argv)
 		return np_fail_nomem(err, "the command line of msprof");
-	at = ret->words.text;
 	for (size_t i = 0; i < count; i++) {
-		ret->argv[i] = at;
+		line->argv[i] = at;
 		at += strlen(at) + 1;
 	}
 	return NP_OK;
+}
+
+int np_msprof_line(const struct np_job *job, struct np_msprof_line *ret, struct np_err *err)
+{
+	size_t count = 0;
+	int rc;
+
+	*ret = (struct np_msprof_line){ .words = NP_BUF_INIT };
+	rc = make_dir(job, job->rank, (int)getpid(), job->root, ret->dir, err);
+	if (rc < 0)
+		return rc;
+	add_word(&ret->words, &count, "msprof");
+	add_options(&job->plan, job->plan.level, ret->dir, &ret->words, &count);
+	add_word(&ret->words, &count, "--type=db");
+	for (char *const *word = job->app; *word; word++)
+		add_word(&ret->words, &count, *word);
+	return make_argv(ret, count, err);
+}
+
+int np_msprof_attach_line(const struct np_job *job, int32_t rank, int pid, const char *base,
+			  int level, struct np_msprof_line *ret, struct np_err *err)
+{
+	char option[32];
+	size_t count = 0;
+	int rc;
+
+	*ret = (struct np_msprof_line){ .words = NP_BUF_INIT };
+	rc = make_dir(job, rank, pid, base, ret->dir, err);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(option, sizeof(option), "--pid=%d", pid);
+	add_word(&ret->words, &count, "msprof");
+	add_word(&ret->words, &count, "--dynamic=on");
+	add_word(&ret->words, &count, option);
+	add_options(&job->plan, level, ret->dir, &ret->words, &count);
+	return make_argv(ret, count, err);
 }
 
 void np_msprof_line_release(struct np_msprof_line *line)
 {
 	free(line->argv);
 	np_buf_release(&line->words);
+}
+
+bool np_msprof_socket(int pid, char *path, size_t size)
+{
+	struct passwd entry;
+	struct passwd *found = NULL;
+	char text[4096];
+	int length;
+
+	/* As CANN does: where the system says, whatever $HOME is. */
+	if (getpwuid_r(getuid(), &entry, text, sizeof(text), &found) != 0 || !found)
+		return false;
+	length = snprintf(path, size, "%s/dynamic_profiling_socket_%d", found->pw_dir, pid);
+	return length > 0 && (size_t)length < size;
 }

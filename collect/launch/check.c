@@ -200,14 +200,20 @@ static int check_space(const struct np_job *job, struct np_buf *doubts, struct n
 static int check_profilers(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
 {
 	static const char *const names[] = { "PROFILING_MODE", "PROFILER_SAMPLECONFIG" };
+	/* What makes an application wait for msprof is what its windows on request need. */
+	bool waits = job->plan.backend == NP_BACKEND_MSPROF && job->plan.dynamic;
 
 	for (size_t i = 0; i < NP_COUNT(names); i++) {
 		/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment */
-		if (getenv(names[i]))
-			return np_fail(err, NP_E_USAGE,
-				       "%s is set: another profiler owns AscendCL (it would "
-				       "answer 100042 or 200006); unset it",
-				       names[i]);
+		const char *value = getenv(names[i]);
+
+		if (value && !(waits && i == 0 && strcmp(value, "dynamic") == 0))
+			return np_fail(
+				err, NP_E_USAGE,
+				"%s is set: another profiler owns AscendCL (it would "
+				"answer 100042 or 200006); unset it, or use --backend msprof "
+				"--dynamic with PROFILING_MODE=dynamic",
+				names[i]);
 	}
 	for (char *const *word = job->app; *word; word++) {
 		if (strcmp(*word, "--profile") == 0 || strncmp(*word, "--profile-", 10) == 0) {
@@ -273,6 +279,11 @@ int np_check_rank(struct np_job *job, const char *inject, struct np_buf *doubts,
 		rc = check_space(job, doubts, err);
 		if (rc == NP_OK)
 			rc = np_check_library(&simulated, err);
+		/* torch_npu and msprof find it by themselves; we need not. */
+		if (rc == NP_E_NOTFOUND && job->plan.backend != NP_BACKEND_ACL) {
+			np_buf_printf(doubts, "%s\n", err->text);
+			rc = NP_OK;
+		}
 		job->simulated |= simulated;
 	}
 	return rc;

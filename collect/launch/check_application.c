@@ -8,28 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "check_find.h"
 #include "mode.h"
-
-/* A program the way execvp() finds it. */
-static int find_program(const char *name, char *file, size_t size, struct np_err *err)
-{
-	const char *path = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe) */
-
-	if (strchr(name, '/')) {
-		(void)snprintf(file, size, "%s", name);
-		return access(name, X_OK) == 0
-			       ? NP_OK
-			       : np_fail(err, NP_E_NOTFOUND, "cannot execute '%.380s': %s", name,
-					 strerrordesc_np(errno));
-	}
-	for (path = path ? path : "/bin:/usr/bin"; path; path = strchr(path, ':')) {
-		path += *path == ':' ? 1 : 0;
-		(void)snprintf(file, size, "%.*s/%s", (int)strcspn(path, ":"), path, name);
-		if (access(file, X_OK) == 0)
-			return NP_OK;
-	}
-	return np_fail(err, NP_E_NOTFOUND, "there is no application '%.300s' in PATH", name);
-}
 
 /* Does a program name the MPI library? Enough for a warning; who asks for more runs ldd. */
 static bool names_mpi(const char *file)
@@ -56,22 +36,26 @@ static bool names_mpi(const char *file)
 bool np_application_uses_mpi(const char *name)
 {
 	char file[PATH_MAX];
-	struct np_err err = NP_ERR_INIT;
 
-	return find_program(name, file, sizeof(file), &err) == NP_OK && names_mpi(file);
+	return np_find_program(name, file, sizeof(file)) && names_mpi(file);
 }
 
 int np_check_application(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
 {
 	const char *name = job->app[0];
 	char file[PATH_MAX];
-	int rc = find_program(name, file, sizeof(file), err);
 
-	if (rc == NP_OK && job->mode == NP_MODE_MPI && names_mpi(file))
+	if (!np_find_program(name, file, sizeof(file)))
+		return strchr(name, '/')
+			       ? np_fail(err, NP_E_NOTFOUND, "cannot execute '%.380s': %s", name,
+					 strerrordesc_np(errno))
+			       : np_fail(err, NP_E_NOTFOUND,
+					 "there is no application '%.300s' in PATH", name);
+	if (job->mode == NP_MODE_MPI && names_mpi(file))
 		np_buf_printf(
 			doubts,
 			"'%.200s' is linked with MPI: every rank of it will believe to be alone; "
 			"use --coord helper\n",
 			name);
-	return rc;
+	return NP_OK;
 }

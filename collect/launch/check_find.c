@@ -26,3 +26,20 @@ bool np_find_beside(const char *name, char *path, size_t size)
 	}
 	return false;
 }
+
+bool np_find_program(const char *name, char *path, size_t size)
+{
+	const char *at = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe) */
+
+	if (strchr(name, '/')) {
+		(void)snprintf(path, size, "%s", name);
+		return access(name, X_OK) == 0;
+	}
+	for (at = at ? at : "/bin:/usr/bin"; at; at = strchr(at, ':')) {
+		at += *at == ':' ? 1 : 0;
+		(void)snprintf(path, size, "%.*s/%s", (int)strcspn(at, ":"), at, name);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}

@@ -10,4 +10,7 @@
  */
 bool np_find_beside(const char *name, char *path, size_t size);
 
+/* The path of a program the way execvp() finds it; false, and errno, if it cannot be executed. */
+bool np_find_program(const char *name, char *path, size_t size);
+
 #endif /* NP_CHECK_FIND_H */

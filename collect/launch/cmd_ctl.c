@@ -20,7 +20,7 @@ struct options {
 #define AT(member) offsetof(struct options, member)
 
 enum {
-	PATIENCE_S = 60,
+	PATIENCE_S = 900, /* torch_npu may need some of its steps */
 };
 
 static const struct np_opt rows[] = {

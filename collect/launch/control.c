@@ -20,11 +20,15 @@ static int64_t latest_step(const struct np_job *job)
 	return latest;
 }
 
-static void tell_step(struct np_session *session, int32_t question)
+static void tell_step(struct np_session *session, const struct np_event *question)
 {
+	if (session->job->plan.backend == NP_BACKEND_TORCH) {
+		np_torch_ask(session, question);
+		return;
+	}
 	np_session_tell_first(session, &(struct np_event){ .type = NP_EVENT_STEP,
 							   .rank = session->job->rank,
-							   .window = question,
+							   .window = question->window,
 							   .step = latest_step(session->job),
 							   .value = session->control.rate });
 }
@@ -41,19 +45,22 @@ static void tell_accepted(struct np_session *session)
 	np_session_tell_first(session, &event);
 }
 
-/* Is the rank one of those that were asked for? */
-static bool is_asked(const struct np_job *job, const struct np_record *record, const char *ranks)
+bool np_control_concerns(const struct np_job *job, int32_t rank, const char *ranks)
 {
 	bool leader = !job->finds_ranks &&
 		      job->layout.hosts[job->layout.ranks[job->rank].host].leader == job->rank;
 
-	return ranks[0] ? np_rank_list_has(ranks, record->rank, -1, leader)
-			: np_job_selects(job, record->rank);
+	return ranks[0] ? np_rank_list_has(ranks, rank, -1, leader) : np_job_selects(job, rank);
 }
 
-static void name_window(const struct np_job *job, int32_t number, char *text, size_t size)
+/* The window of the plan is in the directory of the job itself. */
+void np_control_name_window(const struct np_job *job, int32_t number, char *text, size_t size)
 {
-	(void)snprintf(text, size, "%.*s/window-%d", NP_RECORD_DIR - 64, job->root, (int)number);
+	if (number == 1 && !job->plan.dynamic)
+		(void)snprintf(text, size, "%s", job->root);
+	else
+		(void)snprintf(text, size, "%.*s/window-%d", NP_RECORD_DIR - 64, job->root,
+			       (int)number);
 }
 
 static void start_window(struct np_session *session, const struct np_event *event)
@@ -61,27 +68,32 @@ static void start_window(struct np_session *session, const struct np_event *even
 	struct np_control *control = &session->control;
 	const struct np_job *job = session->job;
 	struct np_message start;
-	int told = 0;
 
 	np_message_init(&start, NP_MSG_START, job->rank);
 	start.step = event->step;
 	start.value = event->value;
-	name_window(job, event->window, start.text, sizeof(start.text));
+	np_control_name_window(job, event->window, start.text, sizeof(start.text));
 	if (event->level >= 0)
 		(void)snprintf(start.text + strlen(start.text),
 			       sizeof(start.text) - strlen(start.text), "\n%d",
 			       (int)event->level + NP_PROF_LEVEL_0);
+	if (job->plan.backend == NP_BACKEND_TORCH)
+		np_torch_request(session, event);
+	control->wait_ms = event->wait_ms;
+	control->wanted = event->window;
+	control->accepted = 0;
+	/* Answers may come at once: one more than there are is awaited until all are told. */
+	control->awaited = 1;
 	for (size_t i = 0; i < job->records.count; i++) {
 		const struct np_record *record = &job->records.item[i];
 
-		if (record->attached && is_asked(job, record, event->text) &&
-		    np_channel_tell_rank(&session->channel, record->rank, &start))
-			told++;
+		if (!record->attached || !np_control_concerns(job, record->rank, event->text))
+			continue;
+		control->awaited++;
+		if (!np_backend_tell(session, record->rank, &start))
+			control->awaited--;
 	}
-	control->wanted = event->window;
-	control->awaited = told;
-	control->accepted = 0;
-	if (told == 0)
+	if (control->wanted == event->window && --control->awaited == 0)
 		tell_accepted(session);
 }
 
@@ -91,8 +103,8 @@ static void cancel_window(struct np_session *session, int32_t number)
 
 	session->control.wanted = 0;
 	np_message_init(&cancel, NP_MSG_CANCEL, session->job->rank);
-	name_window(session->job, number, cancel.text, sizeof(cancel.text));
-	np_channel_tell(&session->channel, &cancel);
+	np_control_name_window(session->job, number, cancel.text, sizeof(cancel.text));
+	np_backend_tell_all(session, &cancel);
 }
 
 static void halt(struct np_session *session, const struct np_event *event)
@@ -105,14 +117,14 @@ static void halt(struct np_session *session, const struct np_event *event)
 		job->records.item[i].limited |= np_record_is_open(&job->records.item[i]);
 	np_message_init(&stop, NP_MSG_STOP, job->rank);
 	stop.step = event->step;
-	np_channel_tell(&session->channel, &stop);
+	np_backend_tell_all(session, &stop);
 }
 
 void np_control_hear(struct np_session *session, const struct np_event *event)
 {
 	switch ((enum np_event_type)event->type) {
 	case NP_EVENT_ASK:
-		tell_step(session, event->window);
+		tell_step(session, event);
 		break;
 	case NP_EVENT_START:
 		start_window(session, event);
@@ -171,12 +183,10 @@ static void take_answer(struct np_session *session, const struct np_message *mes
 	np_session_tell_first(session, &event);
 }
 
-static void tell_bytes(struct np_session *session, const struct np_message *message)
+static void tell_bytes(struct np_session *session, int64_t of_a_step)
 {
 	const struct np_job *job = session->job;
-	struct np_event event = { .type = NP_EVENT_BYTES,
-				  .rank = job->rank,
-				  .step = message->step >= 1 ? message->value / message->step : 0 };
+	struct np_event event = { .type = NP_EVENT_BYTES, .rank = job->rank, .step = of_a_step };
 
 	for (size_t i = 0; i < job->records.count; i++)
 		event.value = np_plus(event.value, job->records.item[i].bytes == NP_UNKNOWN
@@ -199,7 +209,10 @@ void np_control_hear_application(struct np_session *session, const struct np_rec
 		take_answer(session, message);
 		break;
 	case NP_MSG_BYTES:
-		tell_bytes(session, message);
+		tell_bytes(session, message->step >= 1 ? message->value / message->step : 0);
+		break;
+	case NP_MSG_WINDOW_CLOSED:
+		tell_bytes(session, 0);
 		break;
 	default:
 		break;

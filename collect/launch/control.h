@@ -4,6 +4,8 @@
 
 #include "coord.h"
 #include "ctl.h"
+#include "npuprof/buf.h"
+#include "npuprof/vec.h"
 #include "record.h"
 
 /*
@@ -32,17 +34,29 @@ enum np_control_state {
 	NP_CONTROL_STARTING,
 };
 
+struct np_control_relayed {
+	int from; /* launcher */
+	struct np_ctl_request request;
+};
+
 struct np_control {
 	/* Every launcher: a window that launcher 0 wants, and the answers of our ranks. */
 	int32_t wanted;  /* its number, 0: none */
+	int64_t wait_ms; /* its first step is expected so long after it was asked for */
 	int awaited;     /* ranks that have not answered */
 	int accepted;    /* ranks that have agreed */
 	np_ns step_time; /* when a step was last heard of, and which: for the rate */
 	int64_t step_seen;
 	int64_t rate; /* steps a second × 1000, -1: unknown */
 
-	/* Launcher 0 */
+	/* Launchers that speak for a host: who asked here and waits for what launcher 0 answers. */
 	int listener;
+	int guest; /* -1: nobody */
+	struct np_buf guest_text;
+
+	/* Launcher 0 */
+	NP_VEC(struct np_control_relayed) relayed; /* requests that came to others, and wait */
+	int relay; /* the launcher that relayed the present one, 0: none */
 	enum np_control_state state;
 	struct np_ctl_request request;
 	int client;          /* who asked; -1: nobody waits for an answer */
@@ -55,6 +69,7 @@ struct np_control {
 	int attempt;
 	int32_t question;
 	int32_t windows; /* that there are, the one of the plan included */
+	int ready;       /* launchers that have said so */
 	int64_t slowest; /* step */
 	int64_t fastest;
 	int64_t fastest_rate;
@@ -68,13 +83,21 @@ struct np_control {
 };
 
 #define NP_CONTROL_INIT \
-	((struct np_control){ .listener = -1, .client = -1, .rate = -1, .step_seen = -1 })
+	((struct np_control){ .listener = -1, \
+			      .guest = -1, \
+			      .guest_text = NP_BUF_INIT, \
+			      .client = -1, \
+			      .rate = -1, \
+			      .step_seen = -1 })
 
-/* Launcher 0 listens for requests. */
+/*
+ * Listen for requests, on the first launcher of every host: those that come to others than
+ * launcher 0 are passed on to it (control_relay.c).
+ */
 int np_control_open(struct np_session *session, struct np_err *err) NP_MUST_USE;
 void np_control_close(struct np_session *session);
 
-/* Launcher 0: take requests, and give up those that take too long. */
+/* Take requests; launcher 0 also gives up those that take too long. */
 void np_control_attend(struct np_session *session);
 
 /* What is said about windows by launchers, by the library in a rank, and by SIGUSR2. */
@@ -85,5 +108,24 @@ void np_control_hear_signal(struct np_session *session);
 
 /* Launcher 0: what the others answer (control_first.c). */
 void np_control_decide(struct np_session *session, const struct np_event *event);
+
+/* Launcher 0: begin what a request asks for; `client` waits for the answer, -1: nobody does. */
+void np_control_ask(struct np_session *session, const struct np_ctl_request *request, int client);
+
+/* control_relay.c: a request on its way to launcher 0, and the answer on its way back. */
+void np_control_relay_attend(struct np_session *session);
+void np_control_relay_hear(struct np_session *session, const struct np_event *event);
+void np_control_relay_answer(struct np_session *session, int to, bool failed, const char *text);
+
+/* Launcher 0: how much there is on disk (control_size.c). */
+void np_control_hear_bytes(struct np_session *session, const struct np_event *event);
+int64_t np_control_bytes(const struct np_session *session);
+
+/* Is the rank in this list, or if that is "" one of the plan? */
+struct np_job;
+bool np_control_concerns(const struct np_job *job, int32_t rank, const char *ranks);
+
+/* Where a window is. */
+void np_control_name_window(const struct np_job *job, int32_t number, char *text, size_t size);
 
 #endif /* NP_CONTROL_H */

@@ -11,16 +11,22 @@
 
 enum {
 	PATIENCE_S = 10, /* for the launchers and their ranks to answer */
+	TORCH_PATIENCE_S =
+		700, /* torch_npu answers by doing it; steps may be long (torch_probe.c) */
 	ATTEMPTS = 6,
-	MARGIN = 2, /* steps, at least */
+	MARGIN = 2,   /* steps, at least */
+	AHEAD_S = 1,  /* a window begins so long after it was agreed */
+	ATTACH_S = 3, /* msprof has to be attached first */
 	SIGNAL_DEAF_S = 2,
 	RATE_S = 2, /* steps that are longer need no more than the least margin */
 	AGAIN_MS = 100,
 };
 
-static np_ns in_a_while(void)
+static np_ns in_a_while(const struct np_session *session)
 {
-	return np_session_steady() + (np_ns)PATIENCE_S * 1000000000;
+	bool slow = session->job->plan.backend == NP_BACKEND_TORCH;
+
+	return np_session_steady() + (np_ns)(slow ? TORCH_PATIENCE_S : PATIENCE_S) * 1000000000;
 }
 
 static void answer(struct np_session *session, bool failed, const char *fmt, ...) NP_PRINTF(3, 4);
@@ -34,15 +40,19 @@ static void answer(struct np_session *session, bool failed, const char *fmt, ...
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	if (control->client < 0 || control->request.verb != NP_CTL_STATUS) {
+	if (control->request.verb != NP_CTL_STATUS) {
 		if (failed)
 			np_job_warn("%s", text);
 		else
 			np_job_say(session->job, "%s", text);
 	}
-	np_ctl_answer(control->client, failed, text);
-	control->client = -1;
 	control->state = NP_CONTROL_IDLE;
+	if (control->relay > 0)
+		np_control_relay_answer(session, control->relay, failed, text);
+	else
+		np_ctl_answer(control->client, failed, text);
+	control->client = -1;
+	control->relay = 0;
 }
 
 static int present(const struct np_job *job)
@@ -62,17 +72,18 @@ static void ask_again(struct np_session *session)
 
 	control->state = NP_CONTROL_ASKING;
 	control->ask_at = 0;
-	control->deadline = in_a_while();
+	control->deadline = in_a_while(session);
 	control->waiting = present(session->job);
 	control->slowest = INT64_MAX;
 	control->fastest = -1;
 	control->fastest_rate = -1;
 	control->question++;
-	np_session_tell_all(
-		session, &(struct np_event){ .type = NP_EVENT_ASK, .window = control->question });
+	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_ASK,
+							 .window = control->question,
+							 .value = control->request.verb });
 }
 
-static void ask(struct np_session *session, const struct np_ctl_request *request, int client)
+void np_control_ask(struct np_session *session, const struct np_ctl_request *request, int client)
 {
 	struct np_control *control = &session->control;
 
@@ -83,15 +94,41 @@ static void ask(struct np_session *session, const struct np_ctl_request *request
 	ask_again(session);
 }
 
-/* A step that no rank has begun: a second ahead, twice as far with every attempt. */
-static int64_t future_step(const struct np_control *control)
+/* How far ahead, in steps: it has to reach everybody; twice as far with every attempt. */
+static int64_t margin_of(const struct np_session *session)
 {
-	int64_t second = control->fastest_rate > 0 ? (control->fastest_rate + 999) / 1000 : 0;
-	/* Who stops for want of space is in a hurry. */
-	int64_t ahead = control->for_size ? (second + 4) / 5 : second;
-	int64_t margin = ahead > MARGIN ? ahead : MARGIN;
+	const struct np_control *control = &session->control;
+	/* A step that was named has been an attempt without a margin. */
+	int attempt = control->attempt - (control->request.at >= 0 && control->attempt > 0 ? 1 : 0);
+	int seconds = AHEAD_S;
+	int64_t ahead;
 
-	return control->fastest + (margin << control->attempt);
+	if (session->job->plan.backend == NP_BACKEND_TORCH)
+		seconds = NP_TORCH_AHEAD_S;
+	else if (session->job->plan.backend == NP_BACKEND_MSPROF)
+		seconds = ATTACH_S;
+	ahead = control->fastest_rate > 0 ? (control->fastest_rate * seconds + 999) / 1000 : 0;
+	/* Who stops for want of space is in a hurry. */
+	if (control->for_size)
+		ahead = (ahead + 4) / 5;
+	return (ahead > MARGIN ? ahead : MARGIN) << attempt;
+}
+
+/* A step that no rank has begun. */
+static int64_t future_step(const struct np_session *session)
+{
+	return session->control.fastest + margin_of(session);
+}
+
+/* When that step will come, as far as the pace of the job is known. */
+static int64_t wait_ms(const struct np_session *session)
+{
+	const struct np_control *control = &session->control;
+	int64_t steps = control->step - control->fastest;
+
+	if (control->step < 0 || control->fastest_rate <= 0 || steps < 0)
+		return (int64_t)NP_TORCH_AHEAD_S * 1000;
+	return (int64_t)((double)steps * 1e6 / (double)control->fastest_rate);
 }
 
 static void start_window(struct np_session *session)
@@ -103,12 +140,17 @@ static void start_window(struct np_session *session)
 				  .level = control->request.level };
 
 	/* A step that the user names is tried as it is, once. */
-	control->step = control->request.at >= 0 && control->attempt == 0 ? control->request.at
-									  : future_step(control);
+	if (control->request.at >= 0 && control->attempt == 0)
+		control->step = control->request.at;
+	else if (session->job->plan.backend == NP_BACKEND_TORCH && control->fastest < 0)
+		control->step = -1; /* it does not say: from now on, wherever each rank is */
+	else
+		control->step = future_step(session);
 	event.step = control->step;
+	event.wait_ms = wait_ms(session);
 	(void)snprintf(event.text, sizeof(event.text), "%s", control->request.ranks);
 	control->state = NP_CONTROL_STARTING;
-	control->deadline = in_a_while();
+	control->deadline = in_a_while(session);
 	control->waiting = present(session->job);
 	control->agreed = 0;
 	control->late = false;
@@ -138,20 +180,16 @@ static void add_status(const struct np_session *session, struct np_buf *text)
 static void tell_status(struct np_session *session)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	const struct np_control *control = &session->control;
-	int64_t total = 0;
 
-	for (int i = 0; control->bytes && i < session->job->world; i++)
-		total = np_plus(total, control->bytes[i]);
 	add_status(session, &text);
-	np_text_bytes(&text, total);
+	np_text_bytes(&text, np_control_bytes(session));
 	answer(session, false, "%s", text.text ? text.text : "");
 }
 
 static void stop_windows(struct np_session *session)
 {
 	struct np_control *control = &session->control;
-	int64_t step = control->fastest < 0 ? -1 : future_step(control);
+	int64_t step = control->fastest < 0 ? -1 : future_step(session);
 
 	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_HALT,
 							 .step = step,
@@ -163,6 +201,10 @@ static void stop_windows(struct np_session *session)
 		       session->job->plan.max_size, step);
 	else if (!session->window)
 		answer(session, false, "no window is open");
+	else if (session->job->plan.backend == NP_BACKEND_TORCH)
+		answer(session, true,
+		       "torch_npu ends its windows by itself, after the steps that were "
+		       "asked for: it cannot be told to stop");
 	else
 		answer(session, false, "the window ends before step %" PRId64, step);
 }
@@ -197,6 +239,8 @@ static void started(struct np_session *session)
 {
 	struct np_control *control = &session->control;
 	const struct np_ctl_request *request = &control->request;
+	char dir[NP_RECORD_DIR];
+	char steps[100];
 
 	if (control->agreed == 0) {
 		answer(session, true,
@@ -206,20 +250,41 @@ static void started(struct np_session *session)
 	control->windows++;
 	control->limited = false;
 	control->rate_said = false;
-	if (request->steps < 0)
-		answer(session, false,
-		       "window %d: from step %" PRId64 " until it is stopped, on %" PRId64
-		       " ranks, in '%s/window-%d'%s",
-		       (int)control->windows, control->step, control->agreed, session->job->root,
-		       (int)control->windows,
-		       control->attempt ? " (an earlier step had begun already)" : "");
+	np_control_name_window(session->job, control->windows, dir, sizeof(dir));
+	if (control->step < 0)
+		(void)snprintf(steps, sizeof(steps),
+			       "from the next step on, which torch_npu does not tell,");
+	else if (request->steps < 0)
+		(void)snprintf(steps, sizeof(steps), "from step %" PRId64 " %s,", control->step,
+			       session->job->plan.backend == NP_BACKEND_TORCH
+				       ? "to the end"
+				       : "until it is stopped");
 	else
-		answer(session, false,
-		       "window %d: steps %" PRId64 " to %" PRId64 " on %" PRId64
-		       " ranks, in '%s/window-%d'%s",
-		       (int)control->windows, control->step, control->step + request->steps - 1,
-		       control->agreed, session->job->root, (int)control->windows,
-		       control->attempt ? " (an earlier step had begun already)" : "");
+		(void)snprintf(steps, sizeof(steps), "steps %" PRId64 " to %" PRId64, control->step,
+			       control->step + request->steps - 1);
+	answer(session, false, "window %d: %s on %" PRId64 " ranks, in '%s'%s",
+	       (int)control->windows, steps, control->agreed, dir,
+	       control->attempt ? " (an earlier step had begun already)" : "");
+}
+
+/* torch_npu: those that have begun end by themselves; then it is asked anew which step it is. */
+static void ask_later(struct np_session *session)
+{
+	struct np_control *control = &session->control;
+	int64_t rate = control->fastest_rate > 0 ? control->fastest_rate : 1000;
+	np_ns wait = 0;
+
+	if (control->agreed > 0 && control->request.steps < 0) {
+		answer(session, true,
+		       "no window: %" PRId64 " ranks have begun, and others were too late",
+		       control->agreed);
+		return;
+	}
+	if (control->agreed > 0)
+		wait = (np_ns)((double)control->request.steps * 1e12 / (double)rate) + 2000000000;
+	control->state = NP_CONTROL_ASKING;
+	control->ask_at = np_session_steady() + wait;
+	control->deadline = in_a_while(session) + wait;
 }
 
 static void all_answered(struct np_session *session)
@@ -234,7 +299,10 @@ static void all_answered(struct np_session *session)
 		/* Some may have opened it before they heard: what they have is a window of its own.
 		 */
 		control->windows += control->agreed > 0 ? 1 : 0;
-		start_window(session);
+		if (session->job->plan.backend == NP_BACKEND_TORCH)
+			ask_later(session);
+		else
+			start_window(session);
 	} else if (control->late) {
 		cancel(session);
 		answer(session, true,
@@ -282,48 +350,6 @@ static void hear_answer(struct np_session *session, const struct np_event *event
 		all_answered(session);
 }
 
-/* --- size ----------------------------------------------------------------- */
-
-/* The first words about size: what a step really takes, instead of the guess. */
-static void say_rate(struct np_session *session, const struct np_event *event)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	struct np_control *control = &session->control;
-	const struct np_job *job = session->job;
-	int64_t steps = job->plan.step_end - job->plan.step_start;
-
-	if (control->rate_said || event->step < 1)
-		return;
-	control->rate_said = true;
-	np_text_bytes(&text, event->step);
-	np_buf_add(&text, " of raw data so far");
-	if (job->chosen && job->plan.step_end >= 0 && !job->plan.dynamic && control->windows == 1) {
-		np_buf_add(&text, "; the window will take at least ");
-		np_text_bytes(&text, event->step * steps * np_job_chosen(job));
-	}
-	np_job_say(job, "a step of rank %d takes %s", event->rank, text.text ? text.text : "?");
-}
-
-static void hear_bytes(struct np_session *session, const struct np_event *event)
-{
-	struct np_control *control = &session->control;
-	const struct np_job *job = session->job;
-	int64_t total = 0;
-
-	if (!control->bytes)
-		return;
-	control->bytes[event->rank] = event->value;
-	say_rate(session, event);
-	for (int i = 0; i < job->world; i++)
-		total = np_plus(total, control->bytes[i]);
-	if (job->plan.max_size == 0 || total <= job->plan.max_size * 1000000 || control->limited ||
-	    control->state != NP_CONTROL_IDLE || !session->window)
-		return;
-	control->limited = true;
-	control->for_size = true;
-	ask(session, &(struct np_ctl_request){ .verb = NP_CTL_STOP, .level = -1 }, -1);
-}
-
 /* --- requests ------------------------------------------------------------- */
 
 static void hear_user(struct np_session *session)
@@ -339,7 +365,23 @@ static void hear_user(struct np_session *session)
 		return;
 	session->control.signal_deaf = np_session_steady() + (np_ns)SIGNAL_DEAF_S * 1000000000;
 	session->control.for_size = false;
-	ask(session, &request, -1);
+	np_control_ask(session, &request, -1);
+}
+
+/* torch_npu is asked for the window of the plan when all of its ranks have come. */
+static void hear_ready(struct np_session *session)
+{
+	const struct np_plan *plan = &session->job->plan;
+	const struct np_ctl_request request = {
+		.verb = NP_CTL_START,
+		.steps = plan->step_end < 0 ? -1 : plan->step_end - plan->step_start,
+		.at = plan->step_start > 0 ? plan->step_start : -1,
+		.level = -1,
+	};
+
+	if (++session->control.ready < session->job->world || plan->dynamic || session->stopping)
+		return;
+	np_control_ask(session, &request, -1);
 }
 
 void np_control_decide(struct np_session *session, const struct np_event *event)
@@ -354,21 +396,68 @@ void np_control_decide(struct np_session *session, const struct np_event *event)
 		hear_answer(session, event);
 		break;
 	case NP_EVENT_BYTES:
-		hear_bytes(session, event);
+		np_control_hear_bytes(session, event);
 		break;
 	case NP_EVENT_USER:
 		hear_user(session);
+		break;
+	case NP_EVENT_READY:
+		hear_ready(session);
+		break;
+	case NP_EVENT_CTL:
+	case NP_EVENT_ANSWER:
+		np_control_relay_hear(session, event);
 		break;
 	default:
 		break;
 	}
 }
 
-void np_control_attend(struct np_session *session)
+/* Why this job cannot do what is asked; NULL: it can. */
+static const char *refusal(const struct np_session *session, const struct np_ctl_request *request)
+{
+	const struct np_plan *plan = &session->job->plan;
+
+	if (session->stopping || session->left)
+		return "the job is ending";
+	if (plan->backend == NP_BACKEND_MSPROF && !plan->dynamic && request->verb != NP_CTL_STATUS)
+		return "msprof records this job from start to end: windows on request need --dynamic";
+	return NULL;
+}
+
+/* The next request: of somebody here, or of somebody who asked another launcher. */
+static void take_request(struct np_session *session)
 {
 	struct np_control *control = &session->control;
 	struct np_ctl_request request;
-	int client;
+	const char *why;
+	int client = -1;
+
+	if (control->relayed.count) {
+		request = control->relayed.item[0].request;
+		control->relay = control->relayed.item[0].from;
+		control->relayed.count--;
+		memmove(control->relayed.item, control->relayed.item + 1,
+			control->relayed.count * sizeof(*control->relayed.item));
+	} else {
+		client = np_ctl_take(control->listener, &request);
+		if (client < 0)
+			return;
+	}
+	control->for_size = false;
+	why = refusal(session, &request);
+	if (!why) {
+		np_control_ask(session, &request, client);
+		return;
+	}
+	control->request = request;
+	control->client = client;
+	answer(session, true, "%s", why);
+}
+
+void np_control_attend(struct np_session *session)
+{
+	struct np_control *control = &session->control;
 
 	if (control->state == NP_CONTROL_ASKING && control->ask_at &&
 	    np_session_steady() >= control->ask_at)
@@ -378,31 +467,27 @@ void np_control_attend(struct np_session *session)
 		answer(session, true, "no answer: %d of %d launchers or their ranks say nothing",
 		       control->waiting, session->job->world);
 	}
-	if (control->listener < 0 || control->state != NP_CONTROL_IDLE)
-		return;
-	client = np_ctl_take(control->listener, &request);
-	if (client < 0)
-		return;
-	control->for_size = false;
-	if (session->stopping || session->left)
-		np_ctl_answer(client, true, "the job is ending");
-	else
-		ask(session, &request, client);
+	if (session->job->rank != 0)
+		np_control_relay_attend(session);
+	else if (control->state == NP_CONTROL_IDLE)
+		take_request(session);
 }
 
 int np_control_open(struct np_session *session, struct np_err *err)
 {
 	struct np_control *control = &session->control;
 	const struct np_job *job = session->job;
+	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
+	bool later = job->plan.dynamic || job->plan.backend == NP_BACKEND_TORCH;
 
-	control->windows = job->plan.dynamic ? 0 : 1;
-	if (job->rank != 0)
+	control->windows = later ? 0 : 1;
+	if (job->rank != host->leader)
 		return NP_OK;
-	control->bytes = calloc((size_t)job->world, sizeof(*control->bytes));
-	if (!control->bytes)
+	if (job->rank == 0)
+		control->bytes = calloc((size_t)job->world, sizeof(*control->bytes));
+	if (job->rank == 0 && !control->bytes)
 		return np_fail_nomem(err, "the launchers");
-	control->listener = np_ctl_listen(job->root, job->plan.job,
-					  job->layout.hosts[job->layout.ranks[0].host].name, err);
+	control->listener = np_ctl_listen(job->root, job->plan.job, host->name, job->rank, err);
 	return control->listener < 0 ? NP_E_IO : NP_OK;
 }
 
@@ -412,10 +497,14 @@ void np_control_close(struct np_session *session)
 
 	if (control->client >= 0)
 		np_ctl_answer(control->client, true, "the job has ended");
+	if (control->guest >= 0)
+		np_ctl_answer(control->guest, true, "the job has ended");
 	if (control->listener >= 0) {
 		(void)close(control->listener);
-		np_ctl_forget(session->job->root);
+		np_ctl_forget(session->job->root, session->job->rank);
 	}
+	np_vec_release(&control->relayed);
+	np_buf_release(&control->guest_text);
 	free(control->bytes);
 	control->bytes = NULL;
 }

@@ -64,14 +64,25 @@ enum np_event_type {
 	NP_EVENT_BYTES, /* to rank 0: value: all bytes so far; step: bytes of a step, 0: unknown */
 	NP_EVENT_USER,  /* to rank 0: I got SIGUSR2 */
 	/* Windows on request (control.h); `window` is their number. */
-	NP_EVENT_ASK,      /* from rank 0: where are you? window: number of the question */
+	NP_EVENT_READY,    /* to rank 0: all ranks here are there and can be asked for windows */
+	NP_EVENT_ASK,      /* from rank 0: where are you? window: number of the question; value:
+			      enum np_ctl_verb that wants to know */
 	NP_EVENT_STEP,     /* to rank 0: step: the latest; value: steps a second × 1000, or -1 */
-	NP_EVENT_START,    /* from rank 0: window at `step` for `value` steps; level; text: ranks */
+	NP_EVENT_START,    /* from rank 0: window at `step` for `value` steps; level; text: ranks;
+			      wait_ms: when that step is expected */
 	NP_EVENT_ACCEPTED, /* to rank 0: value: how many of my applications will open it */
 	NP_EVENT_TOO_LATE, /* to rank 0: step: it has begun already; value: as above */
 	NP_EVENT_REFUSED,  /* to rank 0: text: why an application of mine will not */
 	NP_EVENT_CANCEL,   /* from rank 0: forget the window, end it if it is open */
 	NP_EVENT_HALT,     /* from rank 0: open windows end before `step`, -1: now */
+	NP_EVENT_CTL,      /* to rank 0: a request (ctl.h) that came to another launcher. window:
+			      verb; value: steps; step: at; level; text: ranks */
+	NP_EVENT_ANSWER,   /* from rank 0: a part of the answer to it. value: enum np_answer_part */
+};
+
+enum np_answer_part {
+	NP_ANSWER_FAILED = 1,
+	NP_ANSWER_MORE = 2, /* another part follows */
 };
 
 struct np_event {
@@ -81,6 +92,7 @@ struct np_event {
 	int64_t step;
 	int32_t window;
 	int32_t level; /* enum np_plan_level, -1: that of the plan */
+	int64_t wait_ms;
 	char text[512];
 };
 

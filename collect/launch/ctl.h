@@ -8,12 +8,13 @@
  * What "npuprof ctl" and launcher 0 say to each other
  * ===================================================
  *
- * Launcher 0 listens on an abstract unix socket, whose name stands in NP_CTL_FILE in the
+ * Launcher 0, and the first launcher of every other host, listens on an abstract unix socket,
+ * whose name stands in "npuprof_control.json", or "npuprof_control.<launcher>.json", in the
  * directory of the job. Only the user who runs the job can read that file, and the launcher
  * talks to nobody else (SO_PEERCRED), nor does the client to a launcher of anybody else. One
  * request, one answer, both of one installation.
  */
-#define NP_CTL_FILE   "npuprof_control.json"
+#define NP_CTL_PREFIX "npuprof_control."
 #define NP_CTL_SCHEMA "npuprof.control/1"
 
 enum np_ctl_verb {
@@ -43,17 +44,19 @@ struct np_ctl_answer {
 };
 
 /* The launcher's end. Listens, and writes the file; -1 with an error. */
-int np_ctl_listen(const char *root, const char *job, const char *host, struct np_err *err);
+int np_ctl_listen(const char *root, const char *job, const char *host, int rank,
+		  struct np_err *err);
 
 /* A request that has come, if one has: its socket, for np_ctl_answer(); else -1. */
 int np_ctl_take(int listener, struct np_ctl_request *ret);
 
 /* Answer and hang up. */
 void np_ctl_answer(int fd, bool failed, const char *text);
-void np_ctl_forget(const char *root);
+void np_ctl_forget(const char *root, int rank);
 
 /*
- * The client's end: find the job that runs in `dir`, or in a directory in it, and ask. Fails
+ * The client's end: find the job that runs in `dir`, or in a directory in it, and ask the
+ * launcher of it that is on this host. Fails
  * with NP_E_NOTFOUND, NP_E_IO or, if there are several, NP_E_USAGE.
  */
 int np_ctl_ask(const char *dir, const struct np_ctl_request *request, struct np_ctl_answer *ret,

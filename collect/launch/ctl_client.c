@@ -14,23 +14,39 @@ enum {
 	MOST_BYTES = 65536,
 };
 
-/* A job that may be running: the file of its launcher. */
-static bool has_control(const char *dir, char *path, size_t size)
+/* The next file of a launcher in the directory of a job; NULL: there is none left. */
+static const struct dirent *next_control(DIR *stream)
 {
-	(void)snprintf(path, size, "%.*s/" NP_CTL_FILE, PATH_MAX - 64, dir);
-	return access(path, F_OK) == 0;
+	const struct dirent *entry;
+
+	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while ((entry = readdir(stream))) {
+		if (strncmp(entry->d_name, NP_CTL_PREFIX, sizeof(NP_CTL_PREFIX) - 1) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+/* Does a job run in this directory? */
+static bool has_control(const char *dir)
+{
+	DIR *stream = opendir(dir);
+	bool found = stream && next_control(stream);
+
+	if (stream)
+		(void)closedir(stream);
+	return found;
 }
 
 /* The one job in a directory, or in one of the directories in it. */
-static int find_job(const char *dir, char *path, size_t size, struct np_err *err)
+static int find_job(const char *dir, char *job, size_t size, struct np_err *err)
 {
-	char part[PATH_MAX];
 	const struct dirent *entry;
-	char found[PATH_MAX] = "";
 	int count = 0;
 	DIR *stream;
 
-	if (has_control(dir, path, size))
+	(void)snprintf(job, size, "%s", dir);
+	if (has_control(dir))
 		return NP_OK;
 	stream = opendir(dir);
 	if (!stream)
@@ -38,11 +54,13 @@ static int find_job(const char *dir, char *path, size_t size, struct np_err *err
 			       strerrordesc_np(errno));
 	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while ((entry = readdir(stream))) {
+		char part[PATH_MAX];
+
 		if (entry->d_name[0] == '.')
 			continue;
 		(void)snprintf(part, sizeof(part), "%.*s/%s", PATH_MAX - 400, dir, entry->d_name);
-		if (has_control(part, path, size) && count++ == 0)
-			(void)snprintf(found, sizeof(found), "%s", path);
+		if (has_control(part) && count++ == 0)
+			(void)snprintf(job, size, "%s", part);
 	}
 	(void)closedir(stream);
 	if (count > 1)
@@ -51,10 +69,9 @@ static int find_job(const char *dir, char *path, size_t size, struct np_err *err
 			       dir);
 	if (count == 0)
 		return np_fail(err, NP_E_NOTFOUND,
-			       "no job is running in '%.300s': there is no " NP_CTL_FILE
-			       " in it; give the directory that npuprof-collect printed",
+			       "no job is running in '%.300s': there is no " NP_CTL_PREFIX
+			       "json in it; give the directory that npuprof-collect printed",
 			       dir);
-	(void)snprintf(path, size, "%s", found);
 	return NP_OK;
 }
 
@@ -96,25 +113,46 @@ static int converse(int fd, const struct np_ctl_request *request, struct np_ctl_
 	return NP_OK;
 }
 
+/* The launcher on this host; `host` is where one is that cannot be reached. */
+static int connect_launcher(const char *job, char *host, size_t size, struct np_err *err)
+{
+	const struct dirent *entry;
+	DIR *stream = opendir(job);
+	int fd = -1;
+
+	(void)snprintf(host, size, "another host");
+	while (stream && fd < 0 && (entry = next_control(stream))) {
+		char path[PATH_MAX];
+		char name[108];
+
+		(void)snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - 300, job, entry->d_name);
+		if (read_control(path, name, sizeof(name), host, size, err) == NP_OK)
+			fd = np_protocol_connect(name);
+	}
+	if (stream)
+		(void)closedir(stream);
+	return fd;
+}
+
 int np_ctl_ask(const char *dir, const struct np_ctl_request *request, struct np_ctl_answer *ret,
 	       int timeout_s, struct np_err *err)
 {
-	char path[PATH_MAX];
-	char name[108];
+	struct np_err why = NP_ERR_INIT;
+	char job[PATH_MAX];
 	char host[256];
-	int rc = find_job(dir, path, sizeof(path), err);
+	int rc = find_job(dir, job, sizeof(job), err);
 	int fd;
 
-	if (rc == NP_OK)
-		rc = read_control(path, name, sizeof(name), host, sizeof(host), err);
 	if (rc < 0)
 		return rc;
-	fd = np_protocol_connect(name);
+	fd = connect_launcher(job, host, sizeof(host), &why);
+	if (fd < 0 && why.text[0])
+		return np_fail(err, NP_E_IO, "%s", why.text);
 	if (fd < 0)
 		return np_fail(err, NP_E_IO,
-			       "cannot reach the launcher of '%.200s'; it is on %.100s: is this "
-			       "that host, this user, and does the job still run?",
-			       path, host);
+			       "cannot reach a launcher of '%.200s'; one is on %.100s: is this a "
+			       "host of the job, this its user, and does it still run?",
+			       job, host);
 	rc = converse(fd, request, ret, timeout_s, err);
 	(void)close(fd);
 	return rc;

@@ -14,18 +14,22 @@ enum {
 	PATIENCE_MS = 500, /* for a client that connects and says nothing */
 };
 
-static void path_of(const char *root, char *path, size_t size)
+static void path_of(const char *root, int rank, char *path, size_t size)
 {
-	(void)snprintf(path, size, "%.*s/" NP_CTL_FILE, PATH_MAX - 64, root);
+	if (rank == 0)
+		(void)snprintf(path, size, "%.*s/" NP_CTL_PREFIX "json", PATH_MAX - 64, root);
+	else
+		(void)snprintf(path, size, "%.*s/" NP_CTL_PREFIX "%d.json", PATH_MAX - 64, root,
+			       rank);
 }
 
-static int write_file(const char *root, const struct np_buf *text, struct np_err *err)
+static int write_file(const char *root, int rank, const struct np_buf *text, struct np_err *err)
 {
 	char path[PATH_MAX];
 	bool written;
 	int fd;
 
-	path_of(root, path, sizeof(path));
+	path_of(root, rank, path, sizeof(path));
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
@@ -35,7 +39,8 @@ static int write_file(const char *root, const struct np_buf *text, struct np_err
 	return written ? NP_OK : np_fail(err, NP_E_IO, "cannot write '%.380s'", path);
 }
 
-static int describe(const char *root, const char *name, const char *host, struct np_err *err)
+static int describe(const char *root, int rank, const char *name, const char *host,
+		    struct np_err *err)
 {
 	NP_CLEANUP(np_jsonout_release) struct np_jsonout out;
 	int rc;
@@ -48,10 +53,10 @@ static int describe(const char *root, const char *name, const char *host, struct
 	np_jsonout_text(&out, "socket", name);
 	np_jsonout_end(&out);
 	rc = np_jsonout_finish(&out, err);
-	return rc == NP_OK ? write_file(root, &out.buf, err) : rc;
+	return rc == NP_OK ? write_file(root, rank, &out.buf, err) : rc;
 }
 
-int np_ctl_listen(const char *root, const char *job, const char *host, struct np_err *err)
+int np_ctl_listen(const char *root, const char *job, const char *host, int rank, struct np_err *err)
 {
 	char name[100];
 	int fd;
@@ -59,18 +64,18 @@ int np_ctl_listen(const char *root, const char *job, const char *host, struct np
 	(void)snprintf(name, sizeof(name), "npuprof-ctl-%u-%.40s-%d", (unsigned)getuid(), job,
 		       (int)getpid());
 	fd = np_protocol_listen(name, err);
-	if (fd >= 0 && describe(root, name, host, err) < 0) {
+	if (fd >= 0 && describe(root, rank, name, host, err) < 0) {
 		(void)close(fd);
 		return -1;
 	}
 	return fd;
 }
 
-void np_ctl_forget(const char *root)
+void np_ctl_forget(const char *root, int rank)
 {
 	char path[PATH_MAX];
 
-	path_of(root, path, sizeof(path));
+	path_of(root, rank, path, sizeof(path));
 	(void)unlink(path);
 }
 

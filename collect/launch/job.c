@@ -125,6 +125,10 @@ static void describe_steps(const struct np_plan *plan, struct np_buf *buf)
 	else if (plan->step_source == NP_STEP_TIME)
 		np_buf_printf(buf, "  time     from %" PRId64 " s for %" PRId64 " s\n", plan->delay,
 			      plan->duration);
+	else if (plan->backend == NP_BACKEND_TORCH && plan->step_start == 0 && plan->step_end >= 0)
+		np_buf_printf(
+			buf, "  steps    %" PRId64 ", as soon as torch_npu can be asked for them\n",
+			plan->step_end);
 	else if (plan->step_end < 0)
 		np_buf_printf(buf, "  steps    %" PRId64 " to the end\n", plan->step_start);
 	else if (count == 1)

@@ -84,9 +84,9 @@ static int run_profiled(struct np_job *job, const char *inject)
 		np_timing_together(&job->timing, job->coord, &job->layout);
 	if (job->rank == 0)
 		np_finish_foresee(job);
-	/* Only our own way to profile needs a library in the application. */
-	if (np_session_run(job, job->plan.backend == NP_BACKEND_ACL ? inject : NULL, &result,
-			   &err) < 0)
+	/* Others than our own library profile without it, and without it nobody tells of steps. */
+	if (np_session_run(job, np_backend_has_library(&job->plan) ? inject : NULL, &result, &err) <
+	    0)
 		np_job_warn("rank %d: %s", job->rank, err.text);
 	np_backend_find(job);
 	conclude(job);

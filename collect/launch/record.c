@@ -11,6 +11,7 @@ void np_record_init(struct np_record *record, int32_t rank, bool selected)
 		.rank = rank,
 		.launcher = rank,
 		.selected = selected,
+		.pid = NP_UNKNOWN,
 		.device = NP_UNKNOWN,
 		.exit = NP_UNKNOWN,
 		.last_seen_step = NP_UNKNOWN,
@@ -131,6 +132,7 @@ void np_record_take(struct np_record *record, const struct np_message *message)
 		break;
 	case NP_MSG_ATTACHED:
 		record->attached = true;
+		record->pid = message->pid;
 		record->device = message->value;
 		record->world = message->step;
 		break;

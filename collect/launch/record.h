@@ -50,6 +50,7 @@ struct np_record {
 	bool attached; /* the application uses an NPU */
 	bool opened;   /* some window */
 	bool closed;   /* the last one */
+	int64_t pid;   /* of the process that uses the NPU */
 	int64_t device;
 	int64_t exit; /* status of the application; NP_UNKNOWN: never started */
 	int64_t last_seen_step;

@@ -117,26 +117,36 @@ static void join(struct np_session *session, const char *text)
 		np_job_warn("rank %d: %s", job->rank, err.text);
 }
 
-static void hear_application(struct np_session *session)
+void np_session_take(struct np_session *session, const struct np_message *message)
 {
 	struct np_job *job = session->job;
+	struct np_record *record = np_job_record(job, message->rank);
+
+	/* What the application asks of AscendCL while msprof owns it is refused, and does no harm.
+	 */
+	if (!record ||
+	    (message->type == NP_MSG_SELF_PROFILING && job->plan.backend == NP_BACKEND_MSPROF))
+		return;
+	np_record_take(record, message);
+	if (message->type == NP_MSG_WINDOW_OPEN)
+		report_window(session, NP_EVENT_OPENED);
+	else if (message->type == NP_MSG_WINDOW_CLOSED)
+		report_window(session, NP_EVENT_CLOSED);
+	else if (message->type == NP_MSG_PROF_ERROR || message->type == NP_MSG_SELF_PROFILING)
+		np_job_warn("rank %d: %s", record->rank, record->failure);
+	np_control_hear_application(session, record, message);
+	if (job->plan.backend == NP_BACKEND_MSPROF)
+		np_attach_hear(session, message);
+}
+
+static void hear_application(struct np_session *session)
+{
 	struct np_message message;
 
 	while (np_channel_take(&session->channel, &message)) {
-		struct np_record *record = np_job_record(job, message.rank);
-
 		if (message.type == NP_MSG_RENDEZVOUS)
 			join(session, message.text);
-		if (!record)
-			continue;
-		np_record_take(record, &message);
-		if (message.type == NP_MSG_WINDOW_OPEN)
-			report_window(session, NP_EVENT_OPENED);
-		else if (message.type == NP_MSG_WINDOW_CLOSED)
-			report_window(session, NP_EVENT_CLOSED);
-		else if (message.type == NP_MSG_PROF_ERROR || message.type == NP_MSG_SELF_PROFILING)
-			np_job_warn("rank %d: %s", record->rank, record->failure);
-		np_control_hear_application(session, record, &message);
+		np_session_take(session, &message);
 	}
 }
 
@@ -172,6 +182,7 @@ static void depart(struct np_session *session)
 		if (session->channel.peers.count)
 			wait_a_little(session, 1);
 	} while (session->channel.peers.count && np_session_steady() < end);
+	np_backend_end(session);
 	for (size_t i = 0; i < job->records.count; i++)
 		job->records.item[i].exit = status;
 	if (status != 0 && session->phase == NP_PHASE_RUNNING)
@@ -194,11 +205,6 @@ static bool is_over(struct np_session *session)
 	return session->left && np_coord_all_left(session->job->coord);
 }
 
-static bool is_torch(const struct np_session *session)
-{
-	return session->job->plan.enable && session->job->plan.backend == NP_BACKEND_TORCH;
-}
-
 /* While a rank may have left for good, a question could stay without answer. */
 static void measure_clocks(struct np_session *session)
 {
@@ -217,8 +223,7 @@ static void loop(struct np_session *session)
 		hear_signals(session);
 		hear_others(session);
 		np_control_attend(session);
-		if (is_torch(session))
-			np_torch_attend(&session->torch, session->job);
+		np_backend_attend(session);
 		np_session_watch_phase(session);
 		measure_clocks(session);
 		wait_a_little(session,
@@ -284,7 +289,8 @@ static int start_child(struct np_session *session, struct np_env *env, struct np
 
 	if (!words)
 		return NP_E_NOMEM;
-	if (!job->plan.enable || job->plan.backend != NP_BACKEND_MSPROF || !job->chosen[job->rank])
+	if (!job->plan.enable || job->plan.backend != NP_BACKEND_MSPROF || job->plan.dynamic ||
+	    !job->chosen[job->rank])
 		return np_child_start(&session->child, job->app, words, job->plan.grace, err);
 	rc = np_msprof_line(job, &line, err);
 	if (rc == NP_OK)
@@ -307,13 +313,13 @@ static int start(struct np_session *session, const char *inject, struct np_err *
 	rc = watch_signals(session, err);
 	if (rc == NP_OK && inject)
 		rc = np_channel_open(&session->channel, job->plan.job, job->rank, err);
-	if (rc == NP_OK && inject)
+	if (rc == NP_OK && job->plan.enable)
 		rc = np_control_open(session, err);
 	if (rc == NP_OK)
 		rc = np_session_environment(&env, job, inject, session->channel.name, port.text,
 					    err);
-	if (rc == NP_OK && is_torch(session))
-		rc = np_torch_begin(&session->torch, job, &env, err);
+	if (rc == NP_OK && job->plan.enable)
+		rc = np_backend_begin(session, &env, err);
 	return rc == NP_OK ? start_child(session, &env, err) : rc;
 }
 
@@ -352,6 +358,7 @@ int np_session_run(struct np_job *job, const char *inject, struct np_session_res
 		session.child.status = 1;
 	}
 	loop(&session);
+	np_backend_clean(&session);
 	np_control_close(&session);
 	np_channel_close(&session.channel);
 	if (session.signals >= 0)

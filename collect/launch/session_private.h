@@ -7,6 +7,7 @@
 #include "child.h"
 #include "control.h"
 #include "session.h"
+#include "torch.h"
 
 /* What session.c, session_stop.c and control.c share: the run of one launcher. */
 enum np_phase {
@@ -33,6 +34,7 @@ struct np_session {
 	bool window;    /* rank 0: the clocks were measured for a window that opened */
 	struct np_control control;
 	struct np_torch torch;
+	struct np_attached attached; /* --backend msprof --dynamic */
 	struct np_session_result result;
 };
 
@@ -43,6 +45,9 @@ void np_session_tell_first(struct np_session *session, const struct np_event *ev
 
 /* Rank 0: an event for everybody, this launcher included. */
 void np_session_tell_all(struct np_session *session, const struct np_event *event);
+
+/* What a rank says, through its library or through the launcher that speaks for it (backend.h). */
+void np_session_take(struct np_session *session, const struct np_message *message);
 
 /* Carry out an event. */
 void np_session_hear(struct np_session *session, const struct np_event *event);

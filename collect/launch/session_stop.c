@@ -65,7 +65,7 @@ void np_session_begin_saving(struct np_session *session)
 	session->deadline = after_grace(session);
 	np_message_init(&stop, NP_MSG_STOP, session->job->rank);
 	stop.step = -1;
-	np_channel_tell(&session->channel, &stop);
+	np_backend_tell_all(session, &stop);
 }
 
 static bool is_anything_open(const struct np_job *job)

@@ -35,7 +35,7 @@ static void pass_on(int number)
 		(void)kill((pid_t)child, number);
 }
 
-static int await(pid_t pid)
+int msp_launch_await(pid_t pid)
 {
 	int status;
 
@@ -49,22 +49,28 @@ static int await(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int msp_launch(char **argv, int application, struct np_err *err)
+int msp_launch_json(char **argv, int end, struct np_buf *json, struct np_err *err)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf json = NP_BUF_INIT;
 	const char *output = ".";
 	unsigned mask = 0;
-	pid_t pid;
 
-	for (int i = 1; i < application; i++) {
+	for (int i = 1; i < end; i++) {
 		if (strncmp(argv[i], "--output=", 9) == 0)
 			output = argv[i] + 9;
 		for (size_t k = 0; k < NP_COUNT(switches); k++)
 			mask |= strcmp(argv[i], switches[k].option) == 0 ? switches[k].mask : 0;
 	}
-	np_buf_printf(&json, "{\"result_dir\":\"%s\",\"npusim_mask\":\"%u\"}", output,
+	np_buf_printf(json, "{\"result_dir\":\"%s\",\"npusim_mask\":\"%u\"}", output,
 		      mask ? mask : 0x27);
-	if (np_buf_check(&json, err) < 0)
+	return np_buf_check(json, err);
+}
+
+int msp_launch(char **argv, int application, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf json = NP_BUF_INIT;
+	pid_t pid;
+
+	if (msp_launch_json(argv, application, &json, err) < 0)
 		return -1;
 	pid = fork();
 	if (pid == 0) {
@@ -76,5 +82,5 @@ int msp_launch(char **argv, int application, struct np_err *err)
 		(void)np_fail(err, NP_E_IO, "cannot start '%s'", argv[application]);
 		return -1;
 	}
-	return await(pid);
+	return msp_launch_await(pid);
 }

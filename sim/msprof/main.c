@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "dynamic.h"
 #include "launch.h"
 #include "synth/io.h"
 
@@ -35,6 +36,7 @@ struct options {
 static const char help[] =
 	"usage: msprof --export=on|--analyze=on [--type=text|db|json] --output=DIR\n"
 	"       msprof --output=DIR [--task-time=l0|l1] [--ai-core=on] [option]... APPLICATION...\n"
+	"       msprof --dynamic=on --output=DIR [option]... --pid=PID[,PID]...|APPLICATION...\n"
 	"\n"
 	"A stand-in for CANN's msprof that converts the raw data of simulated NPUs.\n"
 	"It cannot read data of real ones, and CANN's msprof cannot read these.\n"
@@ -43,6 +45,8 @@ static const char help[] =
 	"  --analyze=on    write analyze/communication_analyzer.db (db) or communication*.json\n"
 	"  --type=TYPE     text (default), db, or json for the trace alone\n"
 	"  --output=DIR    a PROF_* directory, or one that holds some\n"
+	"  --dynamic=on    obey start, stop and quit on standard input; an application that is not\n"
+	"                  started here must have been with PROFILING_MODE=dynamic\n"
 	"  --help, --version\n"
 	"\n"
 	"NPUSIM_SCHEMA=old in the environment writes databases as of early 2025 (1.0).\n";
@@ -281,11 +285,16 @@ int main(int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
 	int application = msp_launch_find(argc, argv);
-	int status = application ? msp_launch(argv, application, &err) : -1;
+	bool dynamic = msp_dynamic_wanted(argc, argv);
+	int status = -1;
 
+	if (dynamic)
+		status = msp_dynamic(argc, argv, application, &err);
+	else if (application)
+		status = msp_launch(argv, application, &err);
 	if (status >= 0)
 		return status;
-	if (!application && run(argc, argv, &err) == NP_OK)
+	if (!application && !dynamic && run(argc, argv, &err) == NP_OK)
 		return 0;
 	(void)fprintf(stderr, "[ERROR] msprof: %s\n", err.text);
 	return 1;

@@ -2,6 +2,7 @@
 #ifndef NSIM_PROF_H
 #define NSIM_PROF_H
 
+#include "dynamic.h"
 #include "nsim.h"
 
 /* What the parts of libmsprofiler.so share. */
@@ -35,6 +36,15 @@ uint64_t prof_allowed_bits(void);
 
 /* Values kept by aclprofSetConfig; NULL if never set. */
 const char *prof_option(aclprofConfigType key);
+
+/* msprof's words (dynamic.h), as the mode CMD has them; take the lock themselves. */
+enum dyn_status prof_command_start(const char *json);
+enum dyn_status prof_command_stop(void);
+
+/* prof_dynamic.c: PROFILING_MODE=dynamic, and listening for msprof. Not locked. */
+bool prof_is_dynamic(void);
+void prof_dynamic_begin(void);
+void prof_dynamic_end(void);
 
 /* A collection is running (or being warmed up): options cannot change any more. */
 bool prof_running(void);

@@ -86,10 +86,9 @@ static bool is_legal_path(const char *path)
 
 static aclError init(const char *path)
 {
-	const char *dynamic = getenv("PROFILING_MODE");
 	aclError rc;
 
-	if (dynamic && strcmp(dynamic, "dynamic") == 0)
+	if (prof_is_dynamic())
 		return ACL_ERROR_FEATURE_UNSUPPORTED;
 	rc = prof_conflict();
 	if (rc != ACL_SUCCESS)
@@ -343,34 +342,79 @@ aclError aclprofStop(const aclprofConfig *config)
 
 /* --- Command mode ------------------------------------------------------------------------- */
 
-/* The first device of a process that msprof started: begin what was asked for (raw.h). */
-static void command_begins(void)
+/* Begin what msprof asks for (raw.h). Locked. */
+static bool command_starts(const char *json)
 {
-	const char *json = getenv("PROFILER_SAMPLECONFIG");
 	struct aclprofConfig config;
 	char text[32];
 	int64_t mask = NPUSIM_DEFAULT_MASK;
 
+	if (prof.collecting || !json_text(json, "result_dir", prof.path, sizeof(prof.path)))
+		return false;
+	if (json_text(json, "npusim_mask", text, sizeof(text)))
+		(void)np_text_to_int(text, strlen(text), &mask);
+	default_config(&config);
+	config.mask = prof_expand((uint64_t)mask);
+	if (open_session(&config) != ACL_SUCCESS)
+		return false;
+	nsim_session_start();
+	return true;
+}
+
+/* Locked. */
+static bool command_stops(void)
+{
+	bool complete = prof.collecting && nsim_session_close() == ACL_SUCCESS;
+
+	prof.collecting = false;
+	return complete;
+}
+
+enum dyn_status prof_command_start(const char *json)
+{
+	uint32_t devices[ACL_PROF_MAX_DEVICES];
+	enum dyn_status status = DYN_FAILED;
+
 	nsim_lock();
-	if (prof_mode() == PROF_CMD && !prof.collecting && json &&
-	    json_text(json, "result_dir", prof.path, sizeof(prof.path))) {
-		if (json_text(json, "npusim_mask", text, sizeof(text)))
-			(void)np_text_to_int(text, strlen(text), &mask);
-		default_config(&config);
-		config.mask = prof_expand((uint64_t)mask);
-		if (open_session(&config) == ACL_SUCCESS)
-			nsim_session_start();
-	}
+	if (prof.collecting)
+		status = DYN_ALREADY_STARTED;
+	else if (nsim_device_active(devices, ACL_PROF_MAX_DEVICES) == 0)
+		status = DYN_NO_DEVICE;
+	else if (command_starts(json))
+		status = DYN_OK;
 	nsim_unlock();
+	return status;
+}
+
+enum dyn_status prof_command_stop(void)
+{
+	enum dyn_status status = DYN_NOT_STARTED;
+
+	nsim_lock();
+	if (prof.collecting)
+		status = command_stops() ? DYN_OK : DYN_FAILED;
+	nsim_unlock();
+	return status;
+}
+
+/* The first device of a process that msprof started, or may want to talk to. */
+static void command_begins(void)
+{
+	const char *json = getenv("PROFILER_SAMPLECONFIG");
+
+	nsim_lock();
+	if (prof_mode() == PROF_CMD && json)
+		(void)command_starts(json);
+	nsim_unlock();
+	prof_dynamic_begin();
 }
 
 static void command_ends(void)
 {
+	prof_dynamic_end();
 	nsim_lock();
-	if (prof_mode() == PROF_CMD && prof.collecting) {
-		(void)nsim_session_close();
-		prof.collecting = false;
-	}
+	if (prof_mode() == PROF_CMD)
+		(void)command_stops();
 	nsim_unlock();
 }
 

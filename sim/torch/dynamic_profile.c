@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -38,10 +39,13 @@ static struct {
 	char log[PATH];
 	char memory_name[64];
 	char *memory;
-	pid_t monitor; /* in the rank that made the memory */
-	uint32_t seen; /* second */
+	_Atomic unsigned *interval; /* seconds; shared with the monitor */
+	time_t tenth;               /* when step 10 began */
+	pid_t monitor;              /* in the rank that made the memory */
+	uint32_t seen;              /* second */
 	bool wanted;
 	bool running;
+	int64_t step;
 	int64_t stop; /* first step that is not profiled */
 	struct request request;
 	aclprofConfig *profile;
@@ -49,15 +53,23 @@ static struct {
 	char dir[PATH + 256];
 } dp;
 
-static void say(const char *fmt, ...) NP_PRINTF(1, 2);
+static void say(const char *level, const char *fmt, ...) NP_PRINTF(2, 3);
 
-static void say(const char *fmt, ...)
+static void say(const char *level, const char *fmt, ...)
 {
 	FILE *file = fopen(dp.log, "ae");
+	struct timespec now;
+	struct tm local;
+	char stamp[32];
 	va_list args;
 
 	if (!file)
 		return;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)localtime_r(&now.tv_sec, &local);
+	(void)strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
+	(void)fprintf(file, "%s,%03ld [%s] [%d] dynamic_profile.py: ", stamp, now.tv_nsec / 1000000,
+		      level, (int)getpid());
 	va_start(args, fmt);
 	(void)vfprintf(file, fmt, args);
 	va_end(args);
@@ -98,7 +110,7 @@ _Noreturn static void monitor(void)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		publish(&last);
-		(void)sleep(POLL_S);
+		(void)sleep(atomic_load(dp.interval));
 	}
 }
 
@@ -125,6 +137,11 @@ static bool open_memory(void)
 		return false;
 	if (!made)
 		return true;
+	dp.interval = mmap(NULL, sizeof(*dp.interval), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (dp.interval == MAP_FAILED)
+		return false;
+	atomic_store(dp.interval, POLL_S);
 	dp.monitor = fork();
 	if (dp.monitor == 0)
 		monitor();
@@ -166,7 +183,7 @@ void sim_dynamic_profile_init(void)
 	make_default();
 	dp.seen = (uint32_t)time(NULL);
 	dp.on = open_memory();
-	say("init of rank %lld, %s", (long long)dp.rank, dp.on ? "done" : "failed");
+	say("INFO", "init of rank %lld, %s", (long long)dp.rank, dp.on ? "done" : "failed");
 }
 
 /* --- following a request --------------------------------------------------------------------- */
@@ -218,14 +235,32 @@ static void look(int64_t step)
 	if (second <= dp.seen)
 		return;
 	dp.seen = second;
-	if (dp.running || !read_request(&dp.request) || !dp.request.chosen)
+	dp.wanted = false;
+	if (!read_request(&dp.request) || !dp.request.chosen)
 		return;
 	if (dp.request.start == -1)
 		dp.request.start = step + 1;
 	dp.wanted = dp.request.start >= step;
-	say(dp.wanted ? "start_step %lld, active %lld"
-		      : "warning: start_step %lld (active %lld) is less than the current step",
-	    (long long)dp.request.start, (long long)dp.request.active);
+	if (dp.wanted)
+		say("INFO", "start_step %lld, active %lld", (long long)dp.request.start,
+		    (long long)dp.request.active);
+	else
+		say("WARNING", "start_step %lld is less than the current step",
+		    (long long)dp.request.start);
+}
+
+/* After the tenth step the file is looked at once a step, at least every second. */
+static void adapt_interval(int64_t step)
+{
+	time_t now = time(NULL);
+	int64_t took;
+
+	if (step == 10)
+		dp.tenth = now;
+	if (step != 11 || !dp.interval)
+		return;
+	took = (int64_t)(now - dp.tenth);
+	atomic_store(dp.interval, (unsigned)(took < 1 ? 1 : took > 50 ? 50 : took));
 }
 
 static void write_info(void)
@@ -257,6 +292,7 @@ static void begin(int64_t step)
 	(void)strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &local);
 	(void)snprintf(dp.dir, sizeof(dp.dir), "%s/%s_%d_%s%03ld_ascend_pt", dp.request.dir,
 		       dp.host, (int)getpid(), stamp, now.tv_nsec / 1000000);
+	(void)mkdir(dp.request.dir, 0750);
 	(void)mkdir(dp.dir, 0750);
 	if (aclrtGetDevice(&device) != 0 || aclprofInit(dp.dir, strlen(dp.dir)) != 0)
 		return;
@@ -266,10 +302,10 @@ static void begin(int64_t step)
 	dp.running = dp.profile && aclprofStart(dp.profile) == 0;
 	dp.stop = step + dp.request.active;
 	write_info();
-	say("started at step %lld", (long long)step);
+	say("INFO", "Start Dynamic Profiler at %lld step.", (long long)step);
 }
 
-static void end(void)
+static void end(int64_t step)
 {
 	(void)aclrtSynchronizeDevice();
 	(void)aclprofStop(dp.profile);
@@ -277,7 +313,7 @@ static void end(void)
 	(void)aclprofFinalize();
 	dp.profile = NULL;
 	dp.running = false;
-	say("stopped");
+	say("INFO", "Stop Dynamic Profiler at %lld step.", (long long)step);
 }
 
 void sim_dynamic_profile_step(int64_t step)
@@ -289,10 +325,12 @@ void sim_dynamic_profile_step(int64_t step)
 	if (dp.range)
 		mstxRangeEnd(dp.range);
 	dp.range = 0;
+	dp.step = step;
+	adapt_interval(step);
 	if (dp.running && step >= dp.stop)
-		end();
+		end(step);
 	look(step);
-	if (dp.wanted && step == dp.request.start)
+	if (dp.wanted && !dp.running && step == dp.request.start)
 		begin(step);
 	if (!dp.running)
 		return;
@@ -305,7 +343,7 @@ void sim_dynamic_profile_end(void)
 	if (!dp.on)
 		return;
 	if (dp.running)
-		end();
+		end(dp.step + 1);
 	if (dp.monitor > 0) {
 		(void)kill(dp.monitor, SIGKILL);
 		(void)shm_unlink(dp.memory_name);

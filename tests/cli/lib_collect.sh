@@ -53,6 +53,29 @@ expect_nothing_left_running() {
 	expect_equal "$(left_running)" ''
 }
 
+# left_behind: shared memory of jobs that are gone, temporary files of MPI of this test
+left_behind() {
+	local file pid
+
+	for file in /dev/shm/npusim.* /dev/shm/DynamicProfileNpuShm*; do
+		[[ -e $file ]] || continue
+		pid=${file#/dev/shm/npusim.}
+		kill -0 "${pid%%.*}" 2>/dev/null || echo "$file"
+	done
+	[[ -z ${mpi_files:-} ]] || find "$mpi_files" -mindepth 2 2>/dev/null
+}
+
+# expect_nothing_left: neither processes nor what they made outside of their directory
+expect_nothing_left() {
+	expect_nothing_left_running
+	expect_equal "$(left_behind)" ''
+}
+
+# Open MPI's own files, where what stays behind can be seen.
+mpi_files=$work/mpi
+mkdir "$mpi_files"
+export OMPI_MCA_orte_tmpdir_base=$mpi_files
+
 # A stand-in for torchrun: torchrun <node> <ranks per node> <world> <port> <command>...
 # starts the workers of a node, and ends all when one fails.
 cat >"$work/torchrun" <<'SH'

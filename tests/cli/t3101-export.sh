@@ -291,14 +291,19 @@ run "$npuprof" export "$work/full"
 expect_exit 0
 
 behaviour 'an export that was killed goes on where it was'
-imitate slow 'case $* in *00001001*) sleep 30 ;; esac; exec "$real" "$@"'
+imitate slow 'case $* in *00001001*) : >"${0%/*}/busy"; sleep 30 ;; esac; exec "$real" "$@"'
+# is_busy: wait until the slow one is at work on rank 1
+is_busy() {
+	for ((i = 0; i < 600; i++)); do
+		[[ -e $work/slow/busy ]] && break
+		sleep 0.05
+	done
+	rm -f "$work/slow/busy"
+}
 write_job "$work/kill" 3
 "$npuprof" export -j 1 --msprof "$work/slow/msprof" "$work/kill" >/dev/null 2>&1 &
 victim=$!
-for ((i = 0; i < 200; i++)); do
-	[[ -e $(echo "$work"/kill/*_1001_*/PROF_*/.npuprof_export) ]] && break
-	sleep 0.05
-done
+is_busy
 kill -9 $victim
 wait $victim 2>/dev/null
 expect_file "$(output kill 0)/analyse.done"
@@ -312,10 +317,7 @@ behaviour 'one that is interrupted says so and leaves states alone'
 write_job "$work/int" 2
 "$npuprof" export -j 1 --msprof "$work/slow/msprof" "$work/int" >"$work/stdout" 2>"$work/stderr" &
 victim=$!
-for ((i = 0; i < 200; i++)); do
-	[[ -e $(echo "$work"/int/*_1001_*/PROF_*/.npuprof_export) ]] && break
-	sleep 0.05
-done
+is_busy
 kill -TERM $victim
 status=0
 wait $victim || status=$?
@@ -326,10 +328,7 @@ expect_equal "$(states int)" exported,raw
 behaviour 'two exports do not work on one rank at a time'
 "$npuprof" export -j 1 --msprof "$work/slow/msprof" "$work/int" >/dev/null 2>&1 &
 victim=$!
-for ((i = 0; i < 200; i++)); do
-	[[ -e $(echo "$work"/int/*_1001_*/PROF_*/.npuprof_export) ]] && break
-	sleep 0.05
-done
+is_busy
 run "$npuprof" export --ranks 1 "$work/int"
 kill -TERM $victim
 wait $victim

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch/options.h"
 
-#include "launch/backend.h"
 #include "launch/config_file.h"
 #include "np_test.h"
 
@@ -168,68 +167,6 @@ static void settings_that_cannot_be_served_are_named(void **state)
 	assert_non_null(strstr(notes.text, "need level1"));
 }
 
-/* The backend that is chosen for these words, or -1; `said` is a part of the notes or NULL. */
-static int backend_of(const char *const *words, const char *program, const char *said)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf notes = NP_BUF_INIT;
-	struct np_err err = NP_ERR_INIT;
-	char name[64];
-	char *app[] = { name, NULL };
-	struct np_job job = { .app = app, .ranks = 1, .world = 1 };
-
-	(void)snprintf(name, sizeof(name), "%s", program);
-	assert_ok(plan_of(words, &job.plan, &notes, &err), err);
-	if (np_backend_choose(&job, &notes, &err) < 0)
-		return -1;
-	if (said && !strstr(notes.text, said))
-		fail_msg("'%s' does not say '%s'", notes.text, said);
-	return job.plan.backend;
-}
-
-static void the_backend_follows_from_what_is_asked_for(void **state)
-{
-	(void)state;
-	assert_int_equal(backend_of(WORDS("--", "app"), "./train", NULL), NP_BACKEND_ACL);
-	assert_int_equal(backend_of(WORDS("--with-stack", "--step-end", "3", "--", "app"),
-				    "./train", "with_stack is ignored"),
-			 NP_BACKEND_ACL);
-	assert_int_equal(backend_of(WORDS("--with-stack", "--step-end", "3", "--", "app"),
-				    "/usr/bin/python3", "backend: torch"),
-			 NP_BACKEND_TORCH);
-	assert_int_equal(backend_of(WORDS("--backend", "torch", "--", "app"), "torchrun", NULL),
-			 -1);
-	assert_int_equal(
-		backend_of(WORDS("--backend", "torch", "--dynamic", "--", "app"), "a", NULL), -1);
-	assert_int_equal(backend_of(WORDS("--backend", "msprof", "--step-end", "3", "--", "app"),
-				    "a", "msprof records all"),
-			 NP_BACKEND_MSPROF);
-}
-
-static void torch_is_asked_in_its_own_words(void **state)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	NP_CLEANUP(np_buf_release) struct np_buf notes = NP_BUF_INIT;
-	struct np_err err = NP_ERR_INIT;
-	struct np_plan plan;
-	struct np_plan read;
-	const int64_t ranks[] = { 1, 3 };
-
-	(void)state;
-	expect_plan(WORDS("--with-cpu", "--step-start", "5", "--step-end", "8", "--", "app"),
-		    &plan);
-	np_torch_format(&plan, "/out/job", ranks, NP_COUNT(ranks), &text);
-	/* What torch_npu reads, our reader of its files reads too. */
-	np_plan_init(&read);
-	assert_ok(np_config_text_read(text.text, text.length, "made", &read, &notes, &err), err);
-	assert_string_equal(read.ranks, "1,3");
-	assert_string_equal(read.save_path, "/out/job");
-	assert_int_equal(read.step_start, 5);
-	assert_int_equal(read.step_end, 8);
-	assert_int_equal(read.level, NP_LEVEL_1);
-	assert_true(read.with_cpu);
-	assert_false(read.with_stack);
-}
-
 static void a_plan_that_was_written_is_read_back_as_it_was(void **state)
 {
 	NP_CLEANUP(np_jsonout_release) struct np_jsonout out;
@@ -273,8 +210,6 @@ int main(void)
 		cmocka_unit_test(a_relative_path_becomes_absolute),
 		cmocka_unit_test(wrong_options_are_refused_with_what_was_meant),
 		cmocka_unit_test(settings_that_cannot_be_served_are_named),
-		cmocka_unit_test(the_backend_follows_from_what_is_asked_for),
-		cmocka_unit_test(torch_is_asked_in_its_own_words),
 		cmocka_unit_test(a_plan_that_was_written_is_read_back_as_it_was),
 		cmocka_unit_test(a_plan_without_a_setting_is_refused),
 	};
