@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay_private.h"
 
+#include "npuprof/workers.h"
+
+#include <math.h>
+
 void np_replay_free(struct np_replay *replay)
 {
 	if (!replay)
@@ -21,33 +25,134 @@ void np_replay_freep(struct np_replay **replay)
 	np_replay_free(*replay);
 }
 
-static void see_ops(struct np_replay *replay, const struct np_clock *clock)
+/* A replay while it is built: ranks, and communicators, on several threads. */
+struct building {
+	struct np_replay *replay;
+	const struct np_clock *clock;
+	size_t ranks;
+	struct np_workers workers;
+	struct rank_draft *drafts; /* by rank: their cells are kept */
+	rank_marks *marks;         /* by rank */
+	double *shares;            /* by slot: replay_see_starts() */
+	struct np_err *errors;     /* by job */
+};
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+/* How soon behind another an operator starts if that held it up: a launch takes about as long. */
+#define RIGHT_BEHIND_NS 20000
+
+static void see_instances(struct np_replay *replay)
 {
-	const struct np_align *align = replay->align;
+	for (uint32_t i = 0; i < replay->align->instances.count; i++) {
+		const struct np_instance *instance = &replay->align->instances.item[i];
 
-	for (uint32_t i = 0; i < align->instances.count; i++) {
-		const struct np_instance *instance = &align->instances.item[i];
-
-		for (uint32_t j = 0; j < instance->count; j++) {
-			uint32_t slot = instance->first + j;
-			const struct np_comm_op *op = np_align_op(align, slot);
-			uint32_t rank = align->members[slot].rank;
-
-			replay->ops[slot] = (struct np_replay_op){
-				.start = np_clock_time(clock, rank, op->start),
-				.end = np_clock_time(clock, rank, op->end),
-				.behind = NO_SLOT,
-				.instance = i,
-			};
-		}
+		for (uint32_t j = 0; j < instance->count; j++)
+			replay->ops[instance->first + j].instance = i;
 	}
 }
 
-typedef NP_VEC(struct np_replay_mark) marks;
+/* When the operators of a rank were, and which of them started right behind another one. */
+static int see_ops(const struct building *building, uint32_t index, struct np_err *err)
+{
+	struct np_replay *replay = building->replay;
+	const struct np_rank *rank = replay->align->run->ranks[index];
+	uint32_t *last = malloc((rank->groups.count + 1) * sizeof(*last));
+
+	if (!last)
+		return np_fail_nomem(err, "the replay");
+	for (size_t i = 0; i < rank->groups.count; i++)
+		last[i] = NO_SLOT;
+	for (uint32_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+		uint32_t slot = np_align_slot(replay->align, index, i);
+		uint32_t before = last[op->group];
+		struct np_replay_op *own = &replay->ops[slot];
+		np_ns gap;
+
+		own->start = np_clock_time(building->clock, index, op->start);
+		own->end = np_clock_time(building->clock, index, op->end);
+		gap = before == NO_SLOT ? -1 : own->start - replay->ops[before].end;
+		own->behind = gap >= 0 && gap <= RIGHT_BEHIND_NS ? before : NO_SLOT;
+		last[op->group] = slot;
+		building->shares[slot] = (double)NAN;
+	}
+	free(last);
+	return NP_OK;
+}
+
+/* --- cells ----------------------------------------------------------------------------------- */
+
+/*
+ * The first of two drafts of a rank: for its cells, and for how far it had got at
+ * every start. Marks of all ranks at once would take more memory than all else.
+ */
+static void look_at_rank(void *context, size_t index)
+{
+	struct building *building = context;
+	const struct np_align *align = building->replay->align;
+	struct rank_draft *draft = &building->drafts[index];
+	struct np_err *err = &building->errors[index];
+	int rc;
+
+	draft->begin = NP_UNKNOWN;
+	if (!align->run->ranks[index])
+		return;
+	rc = see_ops(building, (uint32_t)index, err);
+	if (rc == NP_OK)
+		rc = replay_draft(align, (uint32_t)index, draft, err);
+	if (rc == NP_OK)
+		replay_see_starts(draft, building->shares);
+	np_vec_release(&draft->marks);
+}
+
+static int join_cells(struct building *building, struct np_err *err)
+{
+	struct np_replay *replay = building->replay;
+
+	for (uint32_t i = 0; i < building->ranks; i++) {
+		struct rank_draft *draft = &building->drafts[i];
+
+		replay->ranks[i].first_cell = (uint32_t)replay->cells.count;
+		replay->ranks[i].any = draft->cells.count > 0;
+		replay->timed += draft->timed;
+		for (size_t j = 0; j < draft->cells.count; j++) {
+			struct np_replay_cell *cell = np_vec_add(&replay->cells, err);
+
+			if (!cell)
+				return NP_E_NOMEM;
+			*cell = draft->cells.item[j];
+		}
+	}
+	return NP_OK;
+}
+
+static void see_times(const struct building *building)
+{
+	struct np_replay *replay = building->replay;
+	np_ns first = NP_NS_MAX;
+	np_ns last = -NP_NS_MAX;
+
+	for (uint32_t i = 0; i < building->ranks; i++) {
+		struct np_replay_rank *rank = &replay->ranks[i];
+
+		rank->begin = NP_UNKNOWN;
+		if (building->drafts[i].begin == NP_UNKNOWN)
+			continue;
+		rank->begin = np_clock_time(building->clock, i, building->drafts[i].begin);
+		rank->end = np_clock_time(building->clock, i, building->drafts[i].end);
+		first = rank->begin < first ? rank->begin : first;
+		last = rank->end > last ? rank->end : last;
+	}
+	replay->first = first == NP_NS_MAX ? 0 : first;
+	replay->observed = last > first ? last - first : 0;
+}
+
+/* --- marks ----------------------------------------------------------------------------------- */
 
 /* Work that is longer than a mark can hold goes into marks before it. */
-static int add_mark(marks *list, const struct draft *draft, np_ns work[NP_WORK_KINDS],
-		    struct np_err *err)
+static int add_mark(rank_marks *list, const struct draft *draft, uint32_t first_cell,
+		    np_ns work[NP_WORK_KINDS], struct np_err *err)
 {
 	struct np_replay_mark *mark;
 	bool more;
@@ -56,7 +161,7 @@ static int add_mark(marks *list, const struct draft *draft, np_ns work[NP_WORK_K
 		mark = np_vec_add(list, err);
 		if (!mark)
 			return NP_E_NOMEM;
-		mark->cell = draft->cell & 0x1fffffff;
+		mark->cell = (first_cell + draft->cell) & 0x1fffffff;
 		mark->kind = MARK_WORK;
 		more = false;
 		for (int i = 0; i < NP_WORK_KINDS; i++) {
@@ -72,14 +177,16 @@ static int add_mark(marks *list, const struct draft *draft, np_ns work[NP_WORK_K
 	return NP_OK;
 }
 
-static int keep_rank(struct np_replay_rank *rank, const drafts *from, marks *list,
-		     struct np_err *err)
+static int keep_marks(const drafts *from, uint32_t first_cell, rank_marks *ret, struct np_err *err)
 {
 	np_ns done[NP_WORK_OTHER] = { 0 };
 	np_ns place = 0;
 	int rc = NP_OK;
 
-	rank->first_mark = (uint32_t)list->count;
+	ret->item = malloc((from->count + 1) * sizeof(*ret->item));
+	if (!ret->item)
+		return np_fail_nomem(err, "the replay");
+	ret->capacity = from->count + 1;
 	for (size_t i = 0; i < from->count && rc == NP_OK; i++) {
 		const struct draft *draft = &from->item[i];
 		np_ns work[NP_WORK_KINDS];
@@ -91,87 +198,99 @@ static int keep_rank(struct np_replay_rank *rank, const drafts *from, marks *lis
 			work[NP_WORK_OTHER] -= work[kind];
 			done[kind] = draft->at[kind];
 		}
-		rc = add_mark(list, draft, work, err);
+		rc = add_mark(ret, draft, first_cell, work, err);
 	}
-	rank->marks = (uint32_t)list->count - rank->first_mark;
 	return rc;
 }
 
-static int draft_all(struct np_replay *replay, const struct np_clock *clock, drafts *all,
-		     struct np_err *err)
+static void settle_communicator(void *context, size_t index)
 {
-	const struct np_run *run = replay->align->run;
-	np_ns first = NP_NS_MAX;
-	np_ns last = -NP_NS_MAX;
-	int rc = NP_OK;
+	const struct building *building = context;
+	const struct np_replay *replay = building->replay;
 
-	for (uint32_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-		struct np_replay_rank *rank = &replay->ranks[i];
-
-		if (!run->ranks[i])
-			continue;
-		rc = replay_draft(replay, i, &all[i], err);
-		if (rc < 0 || rank->begin == NP_UNKNOWN)
-			continue;
-		rank->begin = np_clock_time(clock, i, rank->begin);
-		rank->end = np_clock_time(clock, i, rank->end);
-		first = rank->begin < first ? rank->begin : first;
-		last = rank->end > last ? rank->end : last;
-	}
-	replay->first = first == NP_NS_MAX ? 0 : first;
-	replay->observed = last > first ? last - first : 0;
-	return rc;
+	/* A failure stays in the list. */
+	(void)!replay_settle_starts(replay, &replay->align->communicators.item[index],
+				    building->shares, &building->errors[index]);
 }
 
-/* The drafts of all ranks as marks; they are given up, one rank after the other. */
-static int keep_ranks(struct np_replay *replay, drafts *all, marks *ret, struct np_err *err)
+/* The second draft of a rank: for its marks. */
+static void mark_rank(void *context, size_t index)
 {
-	size_t ranks = replay->align->run->sources.count;
-	size_t count = 0;
+	struct building *building = context;
+	const struct np_replay *replay = building->replay;
+	struct rank_draft draft = { 0 };
+	struct np_err *err = &building->errors[index];
+	int rc = replay_draft(replay->align, (uint32_t)index, &draft, err);
+
+	if (rc == NP_OK)
+		rc = replay_move_starts(replay, building->shares, &draft, err);
+	if (rc == NP_OK)
+		rc = keep_marks(&draft.marks, replay->ranks[index].first_cell,
+				&building->marks[index], err);
+	rank_draft_release(&draft);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static int run_jobs(struct building *building, size_t count, np_job *job, struct np_err *err)
+{
 	int rc = NP_OK;
 
-	/* Marks are many: space for them once, and not twice while it grows. */
-	for (size_t i = 0; i < ranks; i++)
-		count += all[i].count;
-	ret->item = malloc((count + 1) * sizeof(*ret->item));
-	if (!ret->item)
+	building->errors = calloc(count + 1, sizeof(*building->errors));
+	if (!building->errors)
 		return np_fail_nomem(err, "the replay");
-	ret->capacity = count + 1;
-	for (uint32_t i = 0; i < ranks && rc == NP_OK; i++) {
-		rc = keep_rank(&replay->ranks[i], &all[i], ret, err);
-		np_vec_release(&all[i]);
+	np_workers_run(&building->workers, count, job, building);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		if (building->errors[i].code < 0)
+			rc = np_fail(err, building->errors[i].code, "%s", building->errors[i].text);
 	}
+	free(building->errors);
 	return rc;
 }
 
-static int build(struct np_replay *replay, const struct np_clock *clock, struct np_err *err)
+static int build(struct building *building, struct np_err *err)
 {
-	size_t ranks = replay->align->run->sources.count;
-	drafts *all = calloc(ranks + 1, sizeof(*all));
-	marks by_rank = { 0 };
-	int rc = all ? NP_OK : np_fail_nomem(err, "the replay");
+	struct np_replay *replay = building->replay;
+	int rc;
 
-	if (rc == NP_OK) {
-		see_ops(replay, clock);
-		rc = draft_all(replay, clock, all, err);
+	see_instances(replay);
+	rc = run_jobs(building, building->ranks, look_at_rank, err);
+	if (rc == NP_OK)
+		rc = join_cells(building, err);
+	if (rc < 0)
+		return rc;
+	see_times(building);
+	rc = run_jobs(building, replay->align->communicators.count, settle_communicator, err);
+	if (rc == NP_OK)
+		rc = run_jobs(building, building->ranks, mark_rank, err);
+	if (rc < 0)
+		return rc;
+	free(NP_STEAL(building->shares));
+	return replay_order(replay, building->marks, err);
+}
+
+static void building_release(struct building *building)
+{
+	for (size_t i = 0; i < building->ranks; i++) {
+		if (building->drafts)
+			rank_draft_release(&building->drafts[i]);
+		if (building->marks)
+			np_vec_release(&building->marks[i]);
 	}
-	if (rc == NP_OK)
-		rc = replay_advance_starts(replay, all, err);
-	if (rc == NP_OK)
-		rc = keep_ranks(replay, all, &by_rank, err);
-	for (size_t i = 0; all && i < ranks; i++)
-		np_vec_release(&all[i]);
-	free(all);
-	if (rc == NP_OK)
-		rc = replay_order(replay, by_rank.item, by_rank.count, err);
-	np_vec_release(&by_rank);
-	return rc;
+	free(building->drafts);
+	free(building->marks);
+	free(building->shares);
 }
 
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
-		    const struct np_clock *clock, struct np_replay **ret, struct np_err *err)
+		    const struct np_clock *clock, size_t threads, struct np_replay **ret,
+		    struct np_err *err)
 {
 	NP_CLEANUP(np_replay_freep) struct np_replay *replay = calloc(1, sizeof(*replay));
+	struct building building = { .replay = replay,
+				     .clock = clock,
+				     .ranks = align->run->sources.count,
+				     .workers = { .threads = threads } };
 	size_t slots = (size_t)align->op_count + 1;
 	int rc;
 
@@ -180,11 +299,15 @@ int np_replay_build(const struct np_cluster *cluster, const struct np_align *ali
 	replay->cluster = cluster;
 	replay->align = align;
 	replay->steps = cluster->steps.count;
-	replay->ranks = calloc(align->run->sources.count + 1, sizeof(*replay->ranks));
+	replay->ranks = calloc(building.ranks + 1, sizeof(*replay->ranks));
 	replay->ops = malloc(slots * sizeof(*replay->ops));
-	if (!replay->ranks || !replay->ops)
-		return np_fail_nomem(err, "the replay");
-	rc = build(replay, clock, err);
+	building.drafts = calloc(building.ranks + 1, sizeof(*building.drafts));
+	building.marks = calloc(building.ranks + 1, sizeof(*building.marks));
+	building.shares = malloc(slots * sizeof(*building.shares));
+	rc = replay->ranks && replay->ops && building.drafts && building.marks && building.shares
+		     ? build(&building, err)
+		     : np_fail_nomem(err, "the replay");
+	building_release(&building);
 	if (rc == NP_OK)
 		*ret = NP_STEAL(replay);
 	return rc;

@@ -3,27 +3,27 @@
 
 /* A rank while its program is drafted. */
 struct drafting {
-	struct np_replay *replay;
+	const struct np_align *align;
 	const struct np_rank *rank;
 	uint32_t index;
-	drafts *marks;
+	struct rank_draft *draft;
 	np_ns done[NP_WORK_KINDS];
 	uint32_t next_op;
 	uint32_t *by_end; /* operators in the order of their ends */
-	uint32_t cell;
 	struct np_err *err;
 };
 
 static int add_mark(struct drafting *rank, enum mark_kind kind, uint32_t slot)
 {
-	struct draft *draft = np_vec_add(rank->marks, rank->err);
+	drafts *marks = &rank->draft->marks;
+	struct draft *draft = np_vec_add(marks, rank->err);
 
 	if (!draft)
 		return NP_E_NOMEM;
 	*draft = (struct draft){ .slot = slot,
-				 .cell = rank->cell,
+				 .cell = (uint32_t)rank->draft->cells.count - 1,
 				 .kind = kind,
-				 .order = (uint32_t)rank->marks->count };
+				 .order = (uint32_t)marks->count };
 	for (int i = 0; i < NP_WORK_OTHER; i++)
 		draft->at[i] = rank->done[i];
 	for (int i = 0; i < NP_WORK_KINDS; i++)
@@ -33,19 +33,30 @@ static int add_mark(struct drafting *rank, enum mark_kind kind, uint32_t slot)
 
 static int add_cell(struct drafting *rank, np_str step)
 {
-	struct np_replay_cell *cell = np_vec_add(&rank->replay->cells, rank->err);
+	struct np_replay_cell *cell = np_vec_add(&rank->draft->cells, rank->err);
 
 	if (!cell)
 		return NP_E_NOMEM;
-	*cell = (struct np_replay_cell){ .rank = rank->index, .step = step, .timed = rank->by_end };
-	rank->cell = (uint32_t)rank->replay->cells.count - 1;
+	*cell = (struct np_replay_cell){ .rank = rank->index,
+					 .step = step,
+					 .timed = rank->draft->timed };
 	return NP_OK;
+}
+
+static struct np_replay_cell *last_cell(struct drafting *rank)
+{
+	return &rank->draft->cells.item[rank->draft->cells.count - 1];
 }
 
 static void work(struct drafting *rank, enum np_work kind, np_ns ns)
 {
 	rank->done[kind] += ns;
-	rank->replay->cells.item[rank->cell].work[kind] += ns;
+	last_cell(rank)->work[kind] += ns;
+}
+
+static uint32_t slot_of(const struct drafting *rank, uint32_t op)
+{
+	return np_align_slot(rank->align, rank->index, op);
 }
 
 /* Text files have one time in several roundings. */
@@ -66,9 +77,7 @@ static int start_ops(struct drafting *rank, int32_t device, np_ns begin, np_ns e
 	       (loaded->ops.item[rank->next_op].start <= begin ||
 		loaded->ops.item[rank->next_op].start <= time)) {
 		if (loaded->ops.item[rank->next_op].device == device)
-			rc = add_mark(
-				rank, MARK_START,
-				np_align_slot(rank->replay->align, rank->index, rank->next_op));
+			rc = add_mark(rank, MARK_START, slot_of(rank, rank->next_op));
 		rank->next_op++;
 	}
 	return rc;
@@ -161,8 +170,7 @@ static int stand_still(struct drafting *rank, uint32_t *piece, uint32_t last, np
 		still = stands_still(rank, each);
 		work(rank, NP_WORK_OTHER, -overlap(&still, begin, end));
 		if (still.op != UINT32_MAX && still.end > begin && still.end <= end)
-			rc = add_mark(rank, MARK_BLOCK,
-				      np_align_slot(rank->replay->align, rank->index, still.op));
+			rc = add_mark(rank, MARK_BLOCK, slot_of(rank, still.op));
 		if (each->end <= end)
 			*piece = i + 1;
 	}
@@ -204,13 +212,13 @@ static int draft_cell(struct drafting *rank, size_t index)
 }
 
 /* Between the spans of two steps the host had launched nothing. */
-static int draft_activity(struct drafting *rank, np_ns *ret_begin, np_ns *ret_end)
+static int draft_activity(struct drafting *rank)
 {
 	const struct np_rank *loaded = rank->rank;
+	struct rank_draft *draft = rank->draft;
 	int32_t device = loaded->times.item[0].device;
 	int rc = NP_OK;
 
-	*ret_begin = NP_UNKNOWN;
 	for (size_t i = 0; i < loaded->activity.cells.count && rc == NP_OK; i++) {
 		const struct np_activity_cell *cell = &loaded->activity.cells.item[i];
 
@@ -219,11 +227,11 @@ static int draft_activity(struct drafting *rank, np_ns *ret_begin, np_ns *ret_en
 		rc = add_cell(rank, loaded->steps.item[loaded->times.item[i].step].id);
 		if (rc < 0)
 			return rc;
-		if (*ret_begin == NP_UNKNOWN)
-			*ret_begin = cell->begin;
-		else if (cell->begin > *ret_end)
-			work(rank, NP_WORK_HOST, cell->begin - *ret_end);
-		*ret_end = cell->end;
+		if (draft->begin == NP_UNKNOWN)
+			draft->begin = cell->begin;
+		else if (cell->begin > draft->end)
+			work(rank, NP_WORK_HOST, cell->begin - draft->end);
+		draft->end = cell->end;
 		rc = draft_cell(rank, i);
 	}
 	return rc;
@@ -244,16 +252,21 @@ static int order_ends(const void *left, const void *right, void *context)
 /* The operators of the rank in the order of their ends; NULL if memory runs out. */
 static uint32_t *sort_ends(const struct drafting *rank)
 {
+	const struct np_comm_op *ops = rank->rank->ops.item;
 	size_t count = rank->rank->ops.count;
 	uint32_t *list = malloc((count + 1) * sizeof(*list));
+	bool sorted = true;
 
 	if (!list) {
 		(void)np_fail_nomem(rank->err, "the replay");
 		return NULL;
 	}
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		list[i] = i;
-	qsort_r(list, count, sizeof(*list), order_ends, rank->rank->ops.item);
+		sorted &= i == 0 || ops[i - 1].end <= ops[i].end;
+	}
+	if (!sorted)
+		qsort_r(list, count, sizeof(*list), order_ends, rank->rank->ops.item);
 	return list;
 }
 
@@ -265,7 +278,7 @@ static int begin_op(struct drafting *rank, uint32_t index)
 	np_str step = op->step == NP_NO_STEP ? NP_STR_NONE : loaded->steps.item[op->step].id;
 	int rc = NP_OK;
 
-	if (index == 0 || rank->replay->cells.item[rank->cell].step != step) {
+	if (index == 0 || last_cell(rank)->step != step) {
 		rc = index > 0 ? add_mark(rank, MARK_STEP, NO_SLOT) : NP_OK;
 		if (rc == NP_OK)
 			rc = add_cell(rank, step);
@@ -277,24 +290,22 @@ static int begin_op(struct drafting *rank, uint32_t index)
  * The rank is taken to stand still for every operator that ends before another
  * one starts, and to work up to every start.
  */
-static int draft_ops(struct drafting *rank, np_ns *ret_begin, np_ns *ret_end)
+static int draft_ops(struct drafting *rank)
 {
 	const struct np_rank *loaded = rank->rank;
 	const struct np_comm_op *ops = loaded->ops.item;
-	uint32_t *by_end = sort_ends(rank);
+	const uint32_t *by_end = rank->by_end;
 	np_ns reached = ops[0].start;
 	uint32_t ended = 0;
-	int rc = by_end ? NP_OK : NP_E_NOMEM;
+	int rc = NP_OK;
 
-	*ret_begin = reached;
+	rank->draft->begin = reached;
 	for (uint32_t i = 0; i <= loaded->ops.count && rc == NP_OK; i++) {
 		while (ended < i && rc == NP_OK &&
 		       (i == loaded->ops.count || ops[by_end[ended]].end <= ops[i].start)) {
 			np_ns end = ops[by_end[ended]].end;
 
-			rc = add_mark(
-				rank, MARK_BLOCK,
-				np_align_slot(rank->replay->align, rank->index, by_end[ended++]));
+			rc = add_mark(rank, MARK_BLOCK, slot_of(rank, by_end[ended++]));
 			reached = end > reached ? end : reached;
 		}
 		if (i == loaded->ops.count || rc < 0)
@@ -305,37 +316,48 @@ static int draft_ops(struct drafting *rank, np_ns *ret_begin, np_ns *ret_end)
 			reached = ops[i].start;
 		}
 		if (rc == NP_OK)
-			rc = add_mark(rank, MARK_START,
-				      np_align_slot(rank->replay->align, rank->index, i));
+			rc = add_mark(rank, MARK_START, slot_of(rank, i));
 	}
-	free(by_end);
-	*ret_end = reached;
+	rank->draft->end = reached;
 	return rc < 0 ? rc : add_mark(rank, MARK_STEP, NO_SLOT);
 }
 
-static int draft_timed(struct drafting *rank, struct np_replay_rank *own)
+/* Most operators have two marks, a start and a block: space for them at once. */
+static int make_space(struct drafting *rank)
 {
+	drafts *marks = &rank->draft->marks;
+	size_t count = 2 * rank->rank->ops.count + rank->rank->steps.count + 8;
+
+	marks->item = malloc(count * sizeof(*marks->item));
+	if (!marks->item)
+		return np_fail_nomem(rank->err, "the replay");
+	marks->capacity = count;
+	return NP_OK;
+}
+
+int replay_draft(const struct np_align *align, uint32_t index, struct rank_draft *ret,
+		 struct np_err *err)
+{
+	const struct np_rank *rank = align->run->ranks[index];
+	struct drafting drafting = {
+		.align = align, .rank = rank, .index = index, .draft = ret, .err = err
+	};
 	int rc;
 
-	rank->replay->timed++;
-	rank->by_end = sort_ends(rank);
-	if (!rank->by_end)
-		return NP_E_NOMEM;
-	rc = draft_activity(rank, &own->begin, &own->end);
-	free(rank->by_end);
+	ret->begin = NP_UNKNOWN;
+	ret->timed = rank && rank->activity.cells.count > 0;
+	if (!rank || (!ret->timed && rank->ops.count == 0))
+		return NP_OK;
+	drafting.by_end = sort_ends(&drafting);
+	rc = drafting.by_end ? make_space(&drafting) : NP_E_NOMEM;
+	if (rc == NP_OK)
+		rc = ret->timed ? draft_activity(&drafting) : draft_ops(&drafting);
+	free(drafting.by_end);
 	return rc;
 }
 
-int replay_draft(struct np_replay *replay, uint32_t index, drafts *ret, struct np_err *err)
+void rank_draft_release(struct rank_draft *draft)
 {
-	const struct np_rank *rank = replay->align->run->ranks[index];
-	struct np_replay_rank *own = &replay->ranks[index];
-	struct drafting drafting = {
-		.replay = replay, .rank = rank, .index = index, .marks = ret, .err = err
-	};
-
-	own->begin = NP_UNKNOWN;
-	if (rank->activity.cells.count > 0)
-		return draft_timed(&drafting, own);
-	return rank->ops.count > 0 ? draft_ops(&drafting, &own->begin, &own->end) : NP_OK;
+	np_vec_release(&draft->marks);
+	np_vec_release(&draft->cells);
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay_run.h"
 
+/* An operator: what has come of it. */
+struct underway {
+	uint32_t room;  /* NO_ROOM before its start */
+	uint32_t ahead; /* slot of the operator that queues behind it, or NO_SLOT */
+	uint32_t rank;
+	uint32_t looks; /* how often its room is still looked into */
+};
+
 /* The marks of all ranks while they are brought into one order. */
 struct ordering {
 	struct np_replay *replay;
-	const struct np_replay_mark *by_rank;
-	size_t by_rank_count;
+	const rank_marks *ranks;
 	uint32_t *next_mark;   /* by rank */
 	uint32_t *waiting_for; /* by rank: instance */
 	uint32_t *left;        /* by instance: members that have not started */
-	uint32_t *room;        /* by slot: NO_ROOM before its start */
-	uint32_t *ahead;       /* by slot: of the operator that queues behind it, or NO_SLOT */
-	uint8_t *looks;  /* by slot: how often its room is still looked into; see count_look() */
-	uint32_t *ready; /* ranks that can go on */
+	struct underway *ops;  /* by slot */
+	uint32_t *ready;       /* ranks that can go on */
 	size_t ready_count;
 	uint32_t *complete; /* instances that all have started, and that are not done yet */
 	size_t complete_count;
@@ -23,15 +28,6 @@ struct ordering {
 };
 
 /* --- rooms ----------------------------------------------------------------------------------- */
-
-/* So many are not counted: the room is never free. */
-#define MANY_LOOKS UINT8_MAX
-
-static void count_look(struct ordering *all, uint32_t slot)
-{
-	if (all->looks[slot] < MANY_LOOKS)
-		all->looks[slot]++;
-}
 
 static uint32_t take_room(struct ordering *all)
 {
@@ -44,11 +40,11 @@ static void free_unless_needed(struct ordering *all, uint32_t slot)
 {
 	uint32_t *room;
 
-	if (all->looks[slot] > 0 || all->left[all->replay->ops[slot].instance] > 0)
+	if (all->ops[slot].looks > 0 || all->left[all->replay->ops[slot].instance] > 0)
 		return;
 	room = np_vec_add(&all->free_rooms, all->err);
 	if (room)
-		*room = all->room[slot];
+		*room = all->ops[slot].room;
 	else
 		all->rc = NP_E_NOMEM;
 }
@@ -56,8 +52,7 @@ static void free_unless_needed(struct ordering *all, uint32_t slot)
 /* The room of an operator was looked into. */
 static void look(struct ordering *all, uint32_t slot)
 {
-	if (all->looks[slot] < MANY_LOOKS)
-		all->looks[slot]--;
+	all->ops[slot].looks--;
 	free_unless_needed(all, slot);
 }
 
@@ -95,7 +90,7 @@ static void take_mark(struct ordering *all, const struct np_replay_mark *from, e
 		return;
 	memcpy(mark->work, from->work, sizeof(mark->work));
 	mark->cell = from->cell;
-	mark->room = kind == MARK_STEP || kind == MARK_WORK ? 0 : all->room[from->slot];
+	mark->room = kind == MARK_STEP || kind == MARK_WORK ? 0 : all->ops[from->slot].room;
 }
 
 /* An operator starts when another one has ended. */
@@ -106,8 +101,8 @@ static void queue(struct ordering *all, uint32_t slot, uint32_t behind)
 
 	if (!mark)
 		return;
-	mark->room = all->room[slot];
-	mark->behind = all->room[behind];
+	mark->room = all->ops[slot].room;
+	mark->behind = all->ops[behind].room;
 	mark->gap = (uint32_t)(ops[slot].start - ops[behind].end);
 	look(all, behind);
 }
@@ -181,7 +176,7 @@ static void add_members(struct ordering *all, const struct np_instance *instance
 			return;
 		}
 		member->wait = replay_wait(replay, instance, slot, last, &after) & 3;
-		member->room = all->room[slot] & 0x3fffffff;
+		member->room = all->ops[slot].room & 0x3fffffff;
 		member->after_low = (uint32_t)after;
 		member->after_high = (int32_t)(after >> 32);
 	}
@@ -191,14 +186,14 @@ static void add_members(struct ordering *all, const struct np_instance *instance
  */
 static void release_member(struct ordering *all, uint32_t index, uint32_t slot)
 {
-	uint32_t ahead = all->ahead[slot];
-	uint32_t rank = all->replay->align->members[slot].rank;
+	uint32_t ahead = all->ops[slot].ahead;
+	uint32_t rank = all->ops[slot].rank;
 
 	if (all->waiting_for[rank] == index) {
 		all->waiting_for[rank] = UINT32_MAX;
 		all->ready[all->ready_count++] = rank;
 	}
-	if (ahead != NO_SLOT && all->room[ahead] != NO_ROOM) {
+	if (ahead != NO_SLOT && all->ops[ahead].room != NO_ROOM) {
 		queue(all, ahead, slot);
 		arrive(all, ahead);
 	} else {
@@ -216,7 +211,7 @@ static void finish_instance(struct ordering *all, uint32_t index)
 		return;
 	mark->instance = index;
 	mark->count = instance->count;
-	mark->root = instance->root == NP_NO_ROOT ? NO_ROOM : all->room[instance->root];
+	mark->root = instance->root == NP_NO_ROOT ? NO_ROOM : all->ops[instance->root].room;
 	add_members(all, instance);
 	for (uint32_t i = 0; i < instance->count && all->rc == NP_OK; i++)
 		release_member(all, index, instance->first + i);
@@ -232,7 +227,7 @@ static void start_op(struct ordering *all, const struct np_replay_mark *mark)
 {
 	uint32_t behind = all->replay->ops[mark->slot].behind;
 
-	all->room[mark->slot] = take_room(all);
+	all->ops[mark->slot].room = take_room(all);
 	take_mark(all, mark, MARK_START);
 	if (behind != NO_SLOT) {
 		if (all->left[all->replay->ops[behind].instance] != 0)
@@ -256,21 +251,18 @@ static void prefetch(const struct ordering *all, const struct np_replay_mark *ma
 	__builtin_prefetch(mark + 4);
 	if (next->kind == MARK_START) {
 		__builtin_prefetch(&all->replay->ops[next->slot]);
-		__builtin_prefetch(&all->replay->align->members[next->slot]);
-		__builtin_prefetch(&all->room[next->slot], 1);
-		__builtin_prefetch(&all->looks[next->slot], 1);
-		__builtin_prefetch(&all->ahead[next->slot]);
+		__builtin_prefetch(&all->ops[next->slot], 1);
 	}
 }
 
 /* Let a rank go as far as it can. */
 static void advance(struct ordering *all, uint32_t rank)
 {
-	const struct np_replay_rank *own = &all->replay->ranks[rank];
+	const rank_marks *own = &all->ranks[rank];
 	uint32_t i = all->next_mark[rank];
 
-	for (; i < own->marks && all->rc == NP_OK; i++) {
-		const struct np_replay_mark *mark = &all->by_rank[own->first_mark + i];
+	for (; i < own->count && all->rc == NP_OK; i++) {
+		const struct np_replay_mark *mark = &own->item[i];
 
 		if (mark->kind == MARK_START) {
 			start_op(all, mark);
@@ -281,7 +273,7 @@ static void advance(struct ordering *all, uint32_t rank)
 
 			if (all->left[instance] != 0) {
 				all->waiting_for[rank] = instance;
-				prefetch(all, mark, mark + (own->marks - i - 1));
+				prefetch(all, mark, mark + (own->count - i - 1));
 				break;
 			}
 		}
@@ -296,14 +288,13 @@ static void advance(struct ordering *all, uint32_t rank)
 static void go_on(struct ordering *all, uint32_t rank)
 {
 	struct np_replay *replay = all->replay;
-	const struct np_replay_mark *mark =
-		&all->by_rank[replay->ranks[rank].first_mark + all->next_mark[rank]++];
+	const struct np_replay_mark *mark = &all->ranks[rank].item[all->next_mark[rank]++];
 	np_ns *alone;
 
 	all->waiting_for[rank] = UINT32_MAX;
 	all->ready[all->ready_count++] = rank;
 	replay->forced++;
-	if (all->room[mark->slot] == NO_ROOM) {
+	if (all->ops[mark->slot].room == NO_ROOM) {
 		take_mark(all, mark, MARK_WORK);
 		return;
 	}
@@ -328,7 +319,7 @@ static bool force_one(struct ordering *all)
 	bool any = false;
 
 	for (uint32_t i = 0; i < replay->align->run->sources.count; i++)
-		any |= all->next_mark[i] < replay->ranks[i].marks;
+		any |= all->next_mark[i] < all->ranks[i].count;
 	if (!any || all->rc < 0)
 		return false;
 	all->rc = all->untouched.replay ? replay_run_on(&all->untouched, all->err)
@@ -337,7 +328,7 @@ static bool force_one(struct ordering *all)
 		return false;
 	time = all->untouched.time;
 	for (uint32_t i = 0; i < replay->align->run->sources.count; i++) {
-		if (all->next_mark[i] < replay->ranks[i].marks &&
+		if (all->next_mark[i] < all->ranks[i].count &&
 		    (first == UINT32_MAX || time[i] < time[first]))
 			first = i;
 	}
@@ -347,31 +338,40 @@ static bool force_one(struct ordering *all)
 
 /* --- space ----------------------------------------------------------------------------------- */
 
-static void count_looks(struct ordering *all)
+/* How often each room will be looked into. Returns how many marks there are. */
+static size_t count_looks(struct ordering *all)
 {
-	for (size_t i = 0; i < all->by_rank_count; i++) {
-		if (all->by_rank[i].kind == MARK_BLOCK)
-			count_look(all, all->by_rank[i].slot);
+	size_t count = 0;
+
+	for (size_t i = 0; i < all->replay->align->run->sources.count; i++) {
+		const rank_marks *own = &all->ranks[i];
+
+		count += own->count;
+		for (size_t j = 0; j < own->count; j++) {
+			if (own->item[j].kind == MARK_BLOCK)
+				all->ops[own->item[j].slot].looks++;
+		}
 	}
+	return count;
 }
 
 /* Who queues behind whom. Returns how many do. */
-static size_t find_ahead(struct ordering *all)
+static size_t see_ops(struct ordering *all)
 {
 	const struct np_replay *replay = all->replay;
 	size_t queued = 0;
 
-	for (uint32_t i = 0; i < replay->align->op_count; i++) {
-		all->ahead[i] = NO_SLOT;
-		all->room[i] = NO_ROOM;
-	}
+	for (uint32_t i = 0; i < replay->align->op_count; i++)
+		all->ops[i] = (struct underway){ .room = NO_ROOM,
+						 .ahead = NO_SLOT,
+						 .rank = replay->align->members[i].rank };
 	for (uint32_t i = 0; i < replay->align->op_count; i++) {
 		uint32_t behind = replay->ops[i].behind;
 
 		if (behind == NO_SLOT)
 			continue;
-		all->ahead[behind] = i;
-		count_look(all, behind);
+		all->ops[behind].ahead = i;
+		all->ops[behind].looks++;
 		queued++;
 	}
 	return queued;
@@ -397,13 +397,11 @@ static int make_space(struct ordering *all, struct np_err *err)
 	all->next_mark = calloc(ranks, sizeof(*all->next_mark));
 	all->waiting_for = malloc(ranks * sizeof(*all->waiting_for));
 	all->left = malloc(instances * sizeof(*all->left));
-	all->room = malloc(slots * sizeof(*all->room));
-	all->ahead = malloc(slots * sizeof(*all->ahead));
-	all->looks = calloc(slots, sizeof(*all->looks));
+	all->ops = malloc(slots * sizeof(*all->ops));
 	all->ready = malloc(ranks * sizeof(*all->ready));
 	all->complete = malloc(instances * sizeof(*all->complete));
-	if (!all->next_mark || !all->waiting_for || !all->left || !all->room || !all->ahead ||
-	    !all->looks || !all->ready || !all->complete)
+	if (!all->next_mark || !all->waiting_for || !all->left || !all->ops || !all->ready ||
+	    !all->complete)
 		return np_fail_nomem(err, "the replay");
 	memset(all->waiting_for, 0xff, ranks * sizeof(*all->waiting_for));
 	for (size_t i = 0; i + 1 < instances; i++)
@@ -412,10 +410,10 @@ static int make_space(struct ordering *all, struct np_err *err)
 }
 
 /* Marks and members are many: space for them once, and not twice while it grows. */
-static int make_program(struct ordering *all, size_t queued, struct np_err *err)
+static int make_program(struct ordering *all, size_t of_ranks, size_t queued, struct np_err *err)
 {
 	struct np_replay *replay = all->replay;
-	size_t marks = all->by_rank_count + replay->align->instances.count + queued + 1;
+	size_t marks = of_ranks + replay->align->instances.count + queued + 1;
 	size_t slots = (size_t)replay->align->op_count + 1;
 
 	replay->marks.item = malloc(marks * sizeof(*replay->marks.item));
@@ -433,9 +431,7 @@ static void ordering_release(struct ordering *all)
 	free(all->next_mark);
 	free(all->waiting_for);
 	free(all->left);
-	free(all->room);
-	free(all->ahead);
-	free(all->looks);
+	free(all->ops);
 	free(all->ready);
 	free(all->complete);
 	np_vec_release(&all->free_rooms);
@@ -453,21 +449,17 @@ static void order_all(struct ordering *all)
 	} while (force_one(all));
 }
 
-int replay_order(struct np_replay *replay, const struct np_replay_mark *by_rank, size_t count,
-		 struct np_err *err)
+int replay_order(struct np_replay *replay, const rank_marks *ranks, struct np_err *err)
 {
-	struct ordering all = {
-		.replay = replay, .by_rank = by_rank, .by_rank_count = count, .err = err
-	};
-	size_t queued;
+	struct ordering all = { .replay = replay, .ranks = ranks, .err = err };
 
 	all.rc = find_cell_ranks(replay, err);
 	if (all.rc == NP_OK)
 		all.rc = make_space(&all, err);
 	if (all.rc == NP_OK) {
-		queued = find_ahead(&all);
-		count_looks(&all);
-		all.rc = make_program(&all, queued, err);
+		size_t queued = see_ops(&all);
+
+		all.rc = make_program(&all, count_looks(&all), queued, err);
 	}
 	if (all.rc == NP_OK)
 		order_all(&all);

@@ -147,7 +147,7 @@ static void find_end(struct walker *walker)
 
 	walker->rank = UINT32_MAX;
 	for (uint32_t i = 0; i < replay->align->run->sources.count; i++) {
-		if (replay->ranks[i].marks > 0 &&
+		if (replay->ranks[i].any &&
 		    (walker->rank == UINT32_MAX ||
 		     walker->state.time[i] > walker->state.time[walker->rank]))
 			walker->rank = i;
@@ -182,13 +182,10 @@ static void reverse(struct np_path *path)
 /* A rank that began later than the first one had something to do before it, or was started late. */
 static int add_late_begin(struct walker *walker)
 {
-	const struct np_replay *replay = walker->replay;
-	uint32_t cell = 0;
+	const struct np_replay_rank *own = &walker->replay->ranks[walker->rank];
 
-	while (replay->cells.item[cell].rank != walker->rank)
-		cell++;
-	return add_piece(walker, cell, NP_WORK_OTHER, UINT32_MAX,
-			 replay->ranks[walker->rank].begin - replay->first);
+	return add_piece(walker, own->first_cell, NP_WORK_OTHER, UINT32_MAX,
+			 own->begin - walker->replay->first);
 }
 
 static int walk(struct walker *walker)

@@ -77,8 +77,8 @@ static inline np_ns member_after(const struct np_replay_member *member)
 }
 
 struct np_replay_rank {
-	uint32_t first_mark; /* while ranks are drafted */
-	uint32_t marks;
+	uint32_t first_cell;
+	bool any;    /* it did something */
 	np_ns begin; /* on the common clock */
 	np_ns end;
 };
@@ -105,19 +105,39 @@ struct draft {
 
 typedef NP_VEC(struct draft) drafts;
 
-/* Everything that a rank did, as drafts; adds its cells to the replay. */
-int replay_draft(struct np_replay *replay, uint32_t rank, drafts *ret, struct np_err *err)
-	NP_MUST_USE;
+/* Everything that a rank did. Its times are local. */
+struct rank_draft {
+	drafts marks;
+	NP_VEC(struct np_replay_cell) cells; /* draft.cell is an index of these */
+	np_ns begin;                         /* NP_UNKNOWN for a rank that did nothing */
+	np_ns end;
+	bool timed; /* it has intervals */
+};
+
+int replay_draft(const struct np_align *align, uint32_t rank, struct rank_draft *ret,
+		 struct np_err *err) NP_MUST_USE;
+void rank_draft_release(struct rank_draft *draft);
 
 /*
  * Operators that started right behind another of their communicator were ready
- * before: move their starts to where they probably were. `all` is by rank.
+ * before. To find out when: how much of the work of its step a rank had done at each
+ * start, by slot (NaN where nothing tells) …
  */
-int replay_advance_starts(struct np_replay *replay, drafts *all, struct np_err *err) NP_MUST_USE;
+void replay_see_starts(const struct rank_draft *draft, double *shares);
 
-/* Bring the marks of all ranks, as np_replay.ranks tells them, into one order: the program. */
-int replay_order(struct np_replay *replay, const struct np_replay_mark *by_rank, size_t count,
-		 struct np_err *err) NP_MUST_USE;
+/* … and, from the members that were not held up, the same of those that were. */
+int replay_settle_starts(const struct np_replay *replay, const struct np_align_communicator *each,
+			 double *shares, struct np_err *err) NP_MUST_USE;
+
+/* Move the starts of a rank to where they belong. */
+int replay_move_starts(const struct np_replay *replay, const double *shares,
+		       struct rank_draft *draft, struct np_err *err) NP_MUST_USE;
+
+/* The marks of one rank. */
+typedef NP_VEC(struct np_replay_mark) rank_marks;
+
+/* Bring the marks of all ranks into one order: the program. */
+int replay_order(struct np_replay *replay, const rank_marks *ranks, struct np_err *err) NP_MUST_USE;
 
 /* The last recorded start of an instance. */
 np_ns replay_last_start(const struct np_replay *replay, const struct np_instance *instance);

@@ -158,7 +158,7 @@ np_ns replay_total(const struct replay_state *state, size_t lane)
 	for (size_t i = 0; i < state->replay->align->run->sources.count; i++) {
 		np_ns time = state->time[i * state->lanes + lane];
 
-		if (state->replay->ranks[i].marks > 0 && time > last)
+		if (state->replay->ranks[i].any && time > last)
 			last = time;
 	}
 	return last - 1;

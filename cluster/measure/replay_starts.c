@@ -3,156 +3,97 @@
 
 #include <math.h>
 
-/* How soon behind another an operator starts if that held it up: a launch takes about as long. */
-#define RIGHT_BEHIND_NS 20000
-
-/* Where the start of an operator is in the draft of its rank. */
-struct place {
-	uint32_t rank;
-	uint32_t draft;
-};
-
-/* A start that belongs somewhere else. */
-struct move {
-	struct place place;
-	np_ns target;
-	np_ns at[NP_WORK_OTHER];
-};
-
-struct starts {
-	struct np_replay *replay;
-	drafts *all;
-	struct place *places; /* by slot */
-	np_ns *cell_begin;    /* by cell: work done when it began */
-	NP_VEC(double)
-	known; /* of the communicator at hand, by instance: how far its ranks had got */
-	NP_VEC(struct move) moves;
-	struct np_err *err;
-};
-
 static np_ns cell_total(const struct np_replay_cell *cell)
 {
 	return cell->work[NP_WORK_COMPUTE] + cell->work[NP_WORK_HOST] + cell->work[NP_WORK_OTHER];
 }
 
-/* How much of the work of its step a rank had done when the operator started. */
-static double share_done(const struct starts *starts, uint32_t slot)
-{
-	const struct place *place = &starts->places[slot];
-	const struct draft *draft;
-	np_ns total;
+/* --- where starts are ------------------------------------------------------------------------- */
 
-	if (place->rank == UINT32_MAX)
-		return (double)NAN;
-	draft = &starts->all[place->rank].item[place->draft];
-	total = cell_total(&starts->replay->cells.item[draft->cell]);
-	if (total <= 0)
-		return (double)NAN;
-	return (double)(draft->place - starts->cell_begin[draft->cell]) / (double)total;
+/* Where each cell of a draft begins, going on from mark to mark. */
+struct cell_begin {
+	np_ns done;
+	np_ns begin;
+	uint32_t cell;
+};
+
+#define CELL_BEGIN_INIT \
+	(struct cell_begin) \
+	{ \
+		.cell = UINT32_MAX \
+	}
+
+/* The work that its rank had done when the cell of this mark began. */
+static np_ns cell_begin(struct cell_begin *at, const struct draft *draft)
+{
+	if (draft->cell != at->cell) {
+		at->cell = draft->cell;
+		at->begin = at->done;
+	}
+	if (draft->kind == MARK_STEP)
+		at->done = draft->place;
+	return at->begin;
 }
 
-static void find_places(struct starts *starts)
+void replay_see_starts(const struct rank_draft *draft, double *shares)
 {
-	struct np_replay *replay = starts->replay;
+	struct cell_begin at = CELL_BEGIN_INIT;
 
-	for (uint32_t i = 0; i < replay->align->op_count; i++)
-		starts->places[i].rank = UINT32_MAX;
-	for (uint32_t rank = 0; rank < replay->align->run->sources.count; rank++) {
-		np_ns done = 0;
-		uint32_t cell = UINT32_MAX;
+	for (size_t i = 0; i < draft->marks.count; i++) {
+		const struct draft *mark = &draft->marks.item[i];
+		np_ns begin = cell_begin(&at, mark);
+		np_ns total = cell_total(&draft->cells.item[mark->cell]);
 
-		for (uint32_t i = 0; i < starts->all[rank].count; i++) {
-			const struct draft *draft = &starts->all[rank].item[i];
-
-			if (draft->cell != cell) {
-				cell = draft->cell;
-				starts->cell_begin[cell] = done;
-			}
-			if (draft->kind == MARK_STEP)
-				done = draft->place;
-			if (draft->kind == MARK_START)
-				starts->places[draft->slot] = (struct place){ rank, i };
-		}
+		if (mark->kind == MARK_START && total > 0)
+			shares[mark->slot] = (double)(mark->place - begin) / (double)total;
 	}
 }
 
-/* Which operators started right behind another of their communicator on their rank. */
-static int find_behind(struct np_replay *replay, struct np_err *err)
-{
-	const struct np_run *run = replay->align->run;
-
-	for (uint32_t index = 0; index < run->sources.count; index++) {
-		const struct np_rank *rank = run->ranks[index];
-		uint32_t *last;
-
-		if (!rank)
-			continue;
-		last = malloc((rank->groups.count + 1) * sizeof(*last));
-		if (!last)
-			return np_fail_nomem(err, "the replay");
-		for (size_t i = 0; i < rank->groups.count; i++)
-			last[i] = NO_SLOT;
-		for (uint32_t i = 0; i < rank->ops.count; i++) {
-			uint32_t slot = np_align_slot(replay->align, index, i);
-			uint32_t before = last[rank->ops.item[i].group];
-			np_ns gap = before == NO_SLOT
-					    ? -1
-					    : replay->ops[slot].start - replay->ops[before].end;
-
-			replay->ops[slot].behind =
-				gap >= 0 && gap <= RIGHT_BEHIND_NS ? before : NO_SLOT;
-			last[rank->ops.item[i].group] = slot;
-		}
-		free(last);
-	}
-	return NP_OK;
-}
+/* --- where they belong ------------------------------------------------------------------------ */
 
 /* The least that a member had done which nothing held up; NaN where all were held up. */
-static double known_share(const struct starts *starts, const struct np_instance *instance)
+static double known_share(const struct np_replay *replay, const double *shares,
+			  const struct np_instance *instance)
 {
 	double least = (double)NAN;
 
 	for (uint32_t i = 0; i < instance->count; i++) {
 		uint32_t slot = instance->first + i;
 
-		if (starts->replay->ops[slot].behind == NO_SLOT)
-			least = fmin(least, share_done(starts, slot));
+		if (replay->ops[slot].behind == NO_SLOT)
+			least = fmin(least, shares[slot]);
 	}
 	return least;
 }
 
-static double least_share(const struct starts *starts, const struct np_instance *instance)
+static double least_share(const double *shares, const struct np_instance *instance)
 {
 	double least = (double)NAN;
 
 	for (uint32_t i = 0; i < instance->count; i++)
-		least = fmin(least, share_done(starts, instance->first + i));
+		least = fmin(least, shares[instance->first + i]);
 	return least;
 }
 
 /* Between two operators of one step of which it is known, it lies evenly. */
-static void fill_gaps(struct starts *starts, const struct np_align_communicator *each)
+static void fill_gaps(const double *shares, const struct np_instance *instances, size_t count,
+		      double *known)
 {
-	const struct np_instance *instances = &starts->replay->align->instances.item[each->first];
-	double *known = starts->known.item;
-
-	for (uint32_t from = 0; from < each->count; from++) {
-		uint32_t to = from + 1;
+	for (size_t from = 0; from < count; from++) {
+		size_t to = from + 1;
 		double upper;
 
 		if (isnan(known[from]))
 			continue;
-		while (to < each->count && isnan(known[to]) &&
-		       instances[to].step == instances[from].step)
+		while (to < count && isnan(known[to]) && instances[to].step == instances[from].step)
 			to++;
 		if (to == from + 1)
 			continue;
-		if (to < each->count && instances[to].step == instances[from].step)
+		if (to < count && instances[to].step == instances[from].step)
 			upper = known[to];
 		else
-			upper = least_share(starts, &instances[--to]);
-		for (uint32_t i = from + 1; i <= to; i++) {
+			upper = least_share(shares, &instances[--to]);
+		for (size_t i = from + 1; i <= to; i++) {
 			if (isnan(known[i]))
 				known[i] = known[from] + (upper - known[from]) *
 								 (double)(i - from) /
@@ -161,8 +102,41 @@ static void fill_gaps(struct starts *starts, const struct np_align_communicator 
 	}
 }
 
+int replay_settle_starts(const struct np_replay *replay, const struct np_align_communicator *each,
+			 double *shares, struct np_err *err)
+{
+	const struct np_instance *instances = &replay->align->instances.item[each->first];
+	double *known = malloc(((size_t)each->count + 1) * sizeof(*known));
+
+	if (!known)
+		return np_fail_nomem(err, "the replay");
+	for (uint32_t i = 0; i < each->count; i++)
+		known[i] = known_share(replay, shares, &instances[i]);
+	fill_gaps(shares, instances, each->count, known);
+	for (uint32_t i = 0; i < each->count; i++) {
+		for (uint32_t j = 0; j < instances[i].count; j++) {
+			uint32_t slot = instances[i].first + j;
+
+			if (replay->ops[slot].behind != NO_SLOT && !isnan(shares[slot]))
+				shares[slot] = known[i];
+		}
+	}
+	free(known);
+	return NP_OK;
+}
+
+/* --- moving them ------------------------------------------------------------------------------ */
+
+/* Marks of a rank: those that stay, and those that go to an earlier place, in their orders. */
+struct moving {
+	drafts *marks;
+	drafts moved;
+	drafts staying;
+	struct np_err *err;
+};
+
 /* What a rank had done of each kind of work at a place. */
-static void interpolate(const drafts *marks, struct move *move)
+static void interpolate(const drafts *marks, struct draft *moved)
 {
 	static const np_ns zero[NP_WORK_OTHER] = { 0 };
 	const np_ns *from = zero;
@@ -174,7 +148,7 @@ static void interpolate(const drafts *marks, struct move *move)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (marks->item[middle].place < move->target)
+		if (marks->item[middle].place < moved->place)
 			low = middle + 1;
 		else
 			high = middle;
@@ -187,57 +161,23 @@ static void interpolate(const drafts *marks, struct move *move)
 	for (int i = 0; i < NP_WORK_OTHER; i++) {
 		np_ns more = marks->item[low].at[i] - from[i];
 
-		move->at[i] = from[i];
+		moved->at[i] = from[i];
 		if (all > 0)
-			move->at[i] += (np_ns)((double)more * (double)(move->target - begin) /
-					       (double)all);
+			moved->at[i] += (np_ns)((double)more * (double)(moved->place - begin) /
+						(double)all);
 	}
 }
 
-/* An operator had been ready when so much of the step was done. */
-static int move_start(struct starts *starts, uint32_t slot, double share)
+static int move_start(struct moving *moving, const struct draft *draft, np_ns target)
 {
-	const struct place *place = &starts->places[slot];
-	const struct draft *draft = &starts->all[place->rank].item[place->draft];
-	np_ns total = cell_total(&starts->replay->cells.item[draft->cell]);
-	np_ns target = starts->cell_begin[draft->cell] + (np_ns)(share * (double)total);
-	struct move *move;
+	struct draft *moved = np_vec_add(&moving->moved, moving->err);
 
-	if (target >= draft->place)
-		return NP_OK;
-	move = np_vec_add(&starts->moves, starts->err);
-	if (!move)
+	if (!moved)
 		return NP_E_NOMEM;
-	*move = (struct move){ .place = *place, .target = target };
-	interpolate(&starts->all[place->rank], move);
+	*moved = *draft;
+	moved->place = target;
+	interpolate(moving->marks, moved);
 	return NP_OK;
-}
-
-static int advance(struct starts *starts, const struct np_align_communicator *each)
-{
-	const struct np_instance *instances = &starts->replay->align->instances.item[each->first];
-	int rc = NP_OK;
-
-	starts->known.count = 0;
-	for (uint32_t i = 0; i < each->count; i++) {
-		double *known = np_vec_add(&starts->known, starts->err);
-
-		if (!known)
-			return NP_E_NOMEM;
-		*known = known_share(starts, &instances[i]);
-	}
-	fill_gaps(starts, each);
-	for (uint32_t i = 0; i < each->count; i++) {
-		for (uint32_t j = 0; j < instances[i].count && rc == NP_OK; j++) {
-			uint32_t slot = instances[i].first + j;
-
-			if (starts->replay->ops[slot].behind != NO_SLOT &&
-			    !isnan(starts->known.item[i]) &&
-			    starts->places[slot].rank != UINT32_MAX)
-				rc = move_start(starts, slot, starts->known.item[i]);
-		}
-	}
-	return rc;
 }
 
 static int by_place(const void *left, const void *right)
@@ -250,46 +190,73 @@ static int by_place(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Starts are moved when all places have been looked up. */
-static int advance_all(struct starts *starts)
+static void sort(drafts *marks)
 {
-	struct np_replay *replay = starts->replay;
+	for (size_t i = 1; i < marks->count; i++) {
+		if (marks->item[i - 1].place > marks->item[i].place) {
+			qsort(marks->item, marks->count, sizeof(marks->item[0]), by_place);
+			return;
+		}
+	}
+}
+
+/* Those that moved go before others of the same place. */
+static void merge(struct moving *moving)
+{
+	const drafts *moved = &moving->moved;
+	const drafts *staying = &moving->staying;
+	size_t i = 0;
+	size_t j = 0;
+
+	for (size_t out = 0; out < moving->marks->count; out++) {
+		bool earlier = i < moved->count && (j == staying->count ||
+						    moved->item[i].place <= staying->item[j].place);
+
+		moving->marks->item[out] = earlier ? moved->item[i++] : staying->item[j++];
+	}
+}
+
+static int move_all(struct moving *moving, const struct np_replay *replay, const double *shares,
+		    const struct rank_draft *draft)
+{
+	struct cell_begin at = CELL_BEGIN_INIT;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < replay->align->communicators.count && rc == NP_OK; i++)
-		rc = advance(starts, &replay->align->communicators.item[i]);
-	for (size_t i = 0; i < starts->moves.count && rc == NP_OK; i++) {
-		const struct move *move = &starts->moves.item[i];
-		struct draft *draft = &starts->all[move->place.rank].item[move->place.draft];
+	for (size_t i = 0; i < draft->marks.count && rc == NP_OK; i++) {
+		const struct draft *mark = &draft->marks.item[i];
+		np_ns target = cell_begin(&at, mark);
+		struct draft *stays;
 
-		memcpy(draft->at, move->at, sizeof(draft->at));
-		draft->place = move->target;
-		draft->order = 0;
-	}
-	for (size_t i = 0; i < replay->align->run->sources.count && starts->moves.count > 0; i++) {
-		if (starts->all[i].count > 0)
-			qsort(starts->all[i].item, starts->all[i].count,
-			      sizeof(starts->all[i].item[0]), by_place);
+		if (mark->kind == MARK_START && replay->ops[mark->slot].behind != NO_SLOT &&
+		    !isnan(shares[mark->slot])) {
+			target += (np_ns)(shares[mark->slot] *
+					  (double)cell_total(&draft->cells.item[mark->cell]));
+			if (target < mark->place) {
+				rc = move_start(moving, mark, target);
+				continue;
+			}
+		}
+		stays = np_vec_add(&moving->staying, moving->err);
+		if (stays)
+			*stays = *mark;
+		else
+			rc = NP_E_NOMEM;
 	}
 	return rc;
 }
 
-int replay_advance_starts(struct np_replay *replay, drafts *all, struct np_err *err)
+int replay_move_starts(const struct np_replay *replay, const double *shares,
+		       struct rank_draft *draft, struct np_err *err)
 {
-	struct starts starts = { .replay = replay, .all = all, .err = err };
-	int rc = find_behind(replay, err);
+	struct moving moving = { .marks = &draft->marks, .err = err };
+	int rc = move_all(&moving, replay, shares, draft);
 
-	starts.places = malloc(((size_t)replay->align->op_count + 1) * sizeof(*starts.places));
-	starts.cell_begin = calloc(replay->cells.count + 1, sizeof(*starts.cell_begin));
-	if (rc == NP_OK && (!starts.places || !starts.cell_begin))
-		rc = np_fail_nomem(err, "the replay");
 	if (rc == NP_OK) {
-		find_places(&starts);
-		rc = advance_all(&starts);
+		sort(&moving.moved);
+		sort(&moving.staying);
+		merge(&moving);
 	}
-	free(starts.places);
-	free(starts.cell_begin);
-	np_vec_release(&starts.known);
-	np_vec_release(&starts.moves);
+	np_vec_release(&moving.moved);
+	np_vec_release(&moving.staying);
 	return rc;
 }

@@ -67,9 +67,10 @@ struct np_replay {
 	size_t forced;        /* times that a rank waits for what never comes, and goes on */
 };
 
+/* On so many threads (0: one per processor). */
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
-		    const struct np_clock *clock, struct np_replay **ret, struct np_err *err)
-	NP_MUST_USE;
+		    const struct np_clock *clock, size_t threads, struct np_replay **ret,
+		    struct np_err *err) NP_MUST_USE;
 void np_replay_free(struct np_replay *replay);
 void np_replay_freep(struct np_replay **replay);
 

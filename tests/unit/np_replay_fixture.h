@@ -108,7 +108,7 @@ static inline struct replayed replayed_build(const struct np_run *run)
 
 	assert_ok(np_align_build(run, 1, &it.align, &err), err);
 	assert_ok(np_clock_raw(it.align, &it.clock, &err), err);
-	assert_ok(np_replay_build(it.cluster, it.align, it.clock, &it.replay, &err), err);
+	assert_ok(np_replay_build(it.cluster, it.align, it.clock, 1, &it.replay, &err), err);
 	return it;
 }
 
