@@ -44,6 +44,8 @@ struct np_common {
 	bool quiet;
 	int verbose;
 	bool no_color;
+	/* No option: np_load_options.kernel_origin, for commands that want kernels summed. */
+	bool (*kernel_origin)(const char *name);
 };
 
 enum {

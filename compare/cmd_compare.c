@@ -186,6 +186,7 @@ static void load_side(void *context, size_t which)
 
 	common.steps = which == CMP_BASE ? options->base_steps : options->new_steps;
 	common.ranks = options->ranks;
+	common.kernel_origin = cmp_is_cube_op;
 	common.jobs = threads > 1 ? (int64_t)(threads + 1) / 2 : 1;
 	/* One line of progress is enough. */
 	common.quiet = common.quiet || which != CMP_BASE;

@@ -159,13 +159,15 @@ static int find_gpu_traces(struct np_run *run, const char *directory, struct np_
 static int load_sources(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
-	const struct np_workers workers = { .threads = (size_t)common->jobs,
-					    .tick = np_progress_tick,
-					    .tick_context = &progress };
+	const struct np_load_options how = { .comm = &np_comm_serial,
+					     .workers = { .threads = (size_t)common->jobs,
+							  .tick = np_progress_tick,
+							  .tick_context = &progress },
+					     .kernel_origin = common->kernel_origin };
 	int rc;
 
 	np_progress_init(&progress, "reading", common->quiet);
-	rc = np_load(run, &np_comm_serial, &workers, err);
+	rc = np_load_run(run, &how, err);
 	np_progress_end(&progress);
 	if (rc == NP_OK && common->steps.set)
 		rc = np_run_keep_steps(run, common->steps.set, err);

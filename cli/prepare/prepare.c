@@ -39,7 +39,8 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 						    .tick = np_progress_tick,
 						    .tick_context = &progress },
 				       .cache = common->from_summaries ? NULL : common->cache,
-				       .program = NP_VERSION };
+				       .program = NP_VERSION,
+				       .kernel_origin = common->kernel_origin };
 	int rc = common->max_memory ? read_memory(common->max_memory, &how.max_memory, err) : NP_OK;
 
 	if (rc < 0)

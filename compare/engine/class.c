@@ -98,11 +98,11 @@ static bool outside_ai_cores(const struct cmp_kernel_traits *traits)
 	       !hits(traits->core, ai_cores);
 }
 
-static enum cmp_cube is_cube(const struct cmp_kernel_traits *traits)
+static enum np_cube is_cube(const struct cmp_kernel_traits *traits)
 {
-	if (traits->cube != CMP_CUBE_UNKNOWN || !traits->core)
+	if (traits->cube != NP_CUBE_UNKNOWN || !traits->core)
 		return traits->cube;
-	return hits(traits->core, cube_cores) ? CMP_CUBE_YES : CMP_CUBE_NO;
+	return hits(traits->core, cube_cores) ? NP_CUBE_YES : NP_CUBE_NO;
 }
 
 static enum cmp_class by_kernel(const struct cmp_kernel_traits *traits)
@@ -118,11 +118,11 @@ static enum cmp_class by_kernel(const struct cmp_kernel_traits *traits)
 	/* Of a GPU only the name is known, and it stands for the type. */
 	if (!traits->name && !traits->core && hits(traits->type, gpu_cubes))
 		return CMP_CUBE;
-	if (is_cube(traits) == CMP_CUBE_YES)
+	if (is_cube(traits) == NP_CUBE_YES)
 		return CMP_CUBE;
 	if (hits(traits->name, trans))
 		return CMP_VECTOR_TRANS;
-	return is_cube(traits) == CMP_CUBE_NO || traits->type ? CMP_VECTOR : CMP_UNKNOWN_CLASS;
+	return is_cube(traits) == NP_CUBE_NO || traits->type ? CMP_VECTOR : CMP_UNKNOWN_CLASS;
 }
 
 enum cmp_class cmp_classify(const struct cmp_kernel_traits *traits)
@@ -139,19 +139,10 @@ enum cmp_class cmp_classify(const struct cmp_kernel_traits *traits)
 
 /* --- who launched a kernel ------------------------------------------------------------------- */
 
-/* An operator that is still open while the calls are walked in the order of start. */
-struct open_op {
-	int64_t tid;
-	np_ns end;
-	uint32_t outer; /* the outermost cube operator up to here, or NP_NO_ROW */
-	size_t below;   /* of the same thread, + 1; 0 for none */
-};
-
 struct finder {
 	const struct np_detail *detail;
-	NP_VEC(struct open_op) ops;
-	struct np_idmap *top;   /* thread → the innermost open operator in `ops` */
-	struct np_idmap *by_id; /* connection → framework row + 1 of its outermost cube operator */
+	struct np_open_calls open;
+	struct np_idmap *by_id; /* connection → framework row of its outermost cube operator */
 	uint8_t *is_cube;       /* by np_str of a name: 0 not asked yet, 1 no, 2 yes */
 };
 
@@ -163,35 +154,22 @@ static bool cube_name(struct finder *finder, np_str name)
 	return finder->is_cube[name] == 2;
 }
 
-/* Calls come by start, the longest first: what is around a call is on the stack of its thread. */
 static int open_call(struct finder *finder, uint32_t index, struct np_err *err)
 {
 	const struct np_framework_call *call = &finder->detail->framework.item[index];
-	uint32_t top = np_idmap_get(finder->top, call->tid);
-	size_t below = top == NP_IDMAP_NONE ? 0 : top;
-	struct open_op *op;
+	uint32_t outer;
+	int rc = np_open_calls_enter(&finder->open, call->tid, call->start, call->end,
+				     cube_name(finder, call->name) ? index : UINT32_MAX, &outer,
+				     err);
 
-	while (below > 0 && finder->ops.item[below - 1].end < call->end)
-		below = finder->ops.item[below - 1].below;
-	op = np_vec_add(&finder->ops, err);
-	if (!op)
-		return NP_E_NOMEM;
-	*op = (struct open_op){ call->tid, call->end, NP_NO_ROW, below };
-	if (below > 0)
-		op->outer = finder->ops.item[below - 1].outer;
-	if (op->outer == NP_NO_ROW && cube_name(finder, call->name))
-		op->outer = index;
-	if (op->outer != NP_NO_ROW) {
-		for (uint32_t i = 0; i < call->link_count; i++) {
-			const struct np_framework_link *link =
-				&finder->detail->links.item[call->first_link + i];
+	for (uint32_t i = 0; rc == NP_OK && outer != UINT32_MAX && i < call->link_count; i++) {
+		const struct np_framework_link *link =
+			&finder->detail->links.item[call->first_link + i];
 
-			if (link->kind == NP_LEADS_TO_TASK &&
-			    np_idmap_set(finder->by_id, link->id, op->outer, err) < 0)
-				return NP_E_NOMEM;
-		}
+		if (link->kind == NP_LEADS_TO_TASK)
+			rc = np_idmap_set(finder->by_id, link->id, outer, err);
 	}
-	return np_idmap_set(finder->top, call->tid, (uint32_t)finder->ops.count, err);
+	return rc;
 }
 
 static int walk_calls(struct finder *finder, uint32_t *ret, struct np_err *err)
@@ -215,20 +193,18 @@ static int walk_calls(struct finder *finder, uint32_t *ret, struct np_err *err)
 int cmp_find_cube_ops(const struct np_detail *detail, uint32_t **ret, struct np_err *err)
 {
 	struct finder finder = { .detail = detail,
-				 .top = np_idmap_new(),
 				 .by_id = np_idmap_new(),
 				 .is_cube = calloc(np_strtab_count(detail->strings) + 2, 1) };
 	uint32_t *found = malloc((detail->kernels.count + 1) * sizeof(*found));
-	int rc;
+	int rc = np_open_calls_init(&finder.open, err);
 
-	if (finder.top && finder.by_id && finder.is_cube && found)
-		rc = walk_calls(&finder, found, err);
-	else
+	if (rc == NP_OK && (!finder.by_id || !finder.is_cube || !found))
 		rc = np_fail_nomem(err, "operators of the framework");
-	np_idmap_free(finder.top);
+	if (rc == NP_OK)
+		rc = walk_calls(&finder, found, err);
+	np_open_calls_release(&finder.open);
 	np_idmap_free(finder.by_id);
 	free(finder.is_cube);
-	np_vec_release(&finder.ops);
 	if (rc < 0) {
 		free(found);
 		return rc;

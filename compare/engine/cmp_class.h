@@ -43,19 +43,13 @@ enum cmp_class {
 const char *cmp_class_id(enum cmp_class class);
 const char *cmp_class_title(enum cmp_class class);
 
-enum cmp_cube {
-	CMP_CUBE_UNKNOWN,
-	CMP_CUBE_NO,
-	CMP_CUBE_YES,
-};
-
 struct cmp_kernel_traits {
 	const char *type; /* NULL where it was not recorded, as all of these */
 	const char *name;
 	const char *core;
 	const char *op; /* of the framework, around the launch: of attention, convolution, matmul */
 	bool op_backward;
-	enum cmp_cube cube;
+	enum np_cube cube;
 };
 
 enum cmp_class cmp_classify(const struct cmp_kernel_traits *traits);

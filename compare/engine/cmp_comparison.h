@@ -32,12 +32,13 @@ enum cmp_which {
 /* Kernels of one kind on one rank in one of its cells. */
 struct cmp_kernel_cell {
 	uint32_t group; /* in cmp_rank_kernels.groups */
-	uint32_t cell;  /* index in np_rank.times; UINT32_MAX for kernels in no chosen step */
+	uint32_t cell;  /* index in np_rank.times */
 	int64_t count;
 	np_ns total; /* Σ durations */
 	np_ns owned; /* of the partition: without what kernels that started earlier took */
 	np_ns least;
 	np_ns most;
+	np_ns computing; /* by the counters, for kernels that also communicate */
 };
 
 /* What kernels of one group have in common; texts are of comparison.names. */
@@ -50,9 +51,6 @@ struct cmp_kernel_group {
 	np_str shapes;
 	np_str dtypes;
 	np_str formats;
-	int64_t block_dim; /* of the first one */
-	np_ns first;       /* start of the first one */
-	np_ns mc2_computing;
 };
 
 /* A kernel in the order of starts. */
@@ -62,10 +60,9 @@ struct cmp_kernel_place {
 };
 
 struct cmp_rank_kernels {
-	NP_VEC(struct cmp_kernel_group) groups;   /* by first start */
+	NP_VEC(struct cmp_kernel_group) groups;   /* in no order */
 	NP_VEC(struct cmp_kernel_cell) cells;     /* by cell, then group */
 	NP_VEC(struct cmp_kernel_place) sequence; /* of one step, for the first pair only */
-	unsigned has;                             /* sections of the detail */
 	int64_t mhz; /* mean of the frequency samples; NP_UNKNOWN without */
 	np_str chip;
 };
@@ -73,7 +70,9 @@ struct cmp_rank_kernels {
 struct cmp_side {
 	struct np_analysis *analysis; /* owned */
 	const char *path;
-	NP_VEC(np_str) steps;             /* chosen: ids in the strings of the run, in order */
+	NP_VEC(np_str) steps; /* chosen: ids in the strings of the run, in order */
+	uint32_t *places;     /* id of a step → its place in `steps` + 1; 0 for none */
+	size_t place_count;
 	np_str dropped;                   /* the first step, left out; NP_STR_NONE for none */
 	struct cmp_rank_kernels *kernels; /* by index in the run */
 	size_t cells;

@@ -17,6 +17,7 @@ static void release_side(struct cmp_side *side)
 	}
 	free(side->kernels);
 	np_vec_release(&side->steps);
+	free(side->places);
 	free(side->step_cells);
 	free(side->step_span);
 	free(side->step_overlap);

@@ -215,18 +215,33 @@ int cmp_pair_ranks(struct comparison *comparison, struct np_err *err)
 
 size_t cmp_step_of(const struct cmp_side *side, np_str step)
 {
-	for (size_t i = 0; i < side->steps.count; i++) {
-		if (side->steps.item[i] == step)
-			return i;
-	}
-	return SIZE_MAX;
+	uint32_t place = step < side->place_count ? side->places[step] : 0;
+
+	return place == 0 ? SIZE_MAX : place - 1;
 }
 
-/* The mean span of the paired ranks in a step; 0 if none has it. */
-static double mean_span(const struct comparison *comparison, enum cmp_which which, np_str step)
+/* Where the chosen steps are, by id. */
+static int index_steps(struct cmp_side *side, struct np_err *err)
 {
-	double sum = 0;
-	size_t count = 0;
+	free(side->places);
+	side->place_count = 0;
+	for (size_t i = 0; i < side->steps.count; i++) {
+		if (side->steps.item[i] >= side->place_count)
+			side->place_count = (size_t)side->steps.item[i] + 1;
+	}
+	side->places = calloc(side->place_count + 1, sizeof(*side->places));
+	if (!side->places)
+		return np_fail_nomem(err, "steps");
+	for (size_t i = 0; i < side->steps.count; i++)
+		side->places[side->steps.item[i]] = (uint32_t)i + 1;
+	return NP_OK;
+}
+
+/* The mean span of the paired ranks in each step; 0 where none has it. */
+static void mean_spans(const struct comparison *comparison, enum cmp_which which, double *spans,
+		       double *counts)
+{
+	const struct cmp_side *side = &comparison->sides[which];
 
 	for (size_t i = 0; i < comparison->pairs.count; i++) {
 		const struct np_rank *rank =
@@ -234,14 +249,16 @@ static double mean_span(const struct comparison *comparison, enum cmp_which whic
 
 		for (size_t j = 0; j < rank->times.count; j++) {
 			const struct np_step_time *time = &rank->times.item[j];
+			size_t place = cmp_step_of(side, rank->steps.item[time->step].id);
 
-			if (rank->steps.item[time->step].id != step || time->span == NP_UNKNOWN)
+			if (place == SIZE_MAX || time->span == NP_UNKNOWN)
 				continue;
-			sum += (double)time->span;
-			count++;
+			spans[place] += (double)time->span;
+			counts[place]++;
 		}
 	}
-	return count ? sum / (double)count : 0;
+	for (size_t i = 0; i < side->steps.count; i++)
+		spans[i] = counts[i] > 0 ? spans[i] / counts[i] : 0;
 }
 
 /* Is the first step, of at least three, an outlier? */
@@ -253,35 +270,63 @@ static bool warms_up(const double *spans, size_t count, double *room)
 	return spans[0] > WARM_UP * np_median(room, count - 1);
 }
 
+static int add_steps(struct cmp_side *side, struct np_err *err)
+{
+	const struct np_cluster *cluster = side->analysis->cluster;
+
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		np_str *step = np_vec_add(&side->steps, err);
+
+		if (!step)
+			return NP_E_NOMEM;
+		*step = cluster->steps.item[i];
+	}
+	return index_steps(side, err);
+}
+
+/* Steps that no paired rank was timed in go. */
+static void keep_timed(struct cmp_side *side, double *spans)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < side->steps.count; i++) {
+		if (spans[i] <= 0)
+			continue;
+		spans[kept] = spans[i];
+		side->steps.item[kept++] = side->steps.item[i];
+	}
+	side->steps.count = kept;
+}
+
+static void drop_first(struct comparison *comparison, enum cmp_which which)
+{
+	struct cmp_side *side = &comparison->sides[which];
+
+	side->dropped = side->steps.item[0];
+	side->steps.count--;
+	memmove(side->steps.item, side->steps.item + 1,
+		side->steps.count * sizeof(*side->steps.item));
+	np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, side->path, "steps",
+		    "step %s is left out: the first one, and more than %.1f times as long as the "
+		    "middle of the others (--%s-steps chooses others)",
+		    np_run_text(side->analysis->run, side->dropped), WARM_UP,
+		    which == CMP_BASE ? "base" : "new");
+}
+
 static int choose(struct comparison *comparison, enum cmp_which which, struct np_err *err)
 {
 	struct cmp_side *side = &comparison->sides[which];
-	const struct np_cluster *cluster = side->analysis->cluster;
-	double *spans = calloc(2 * cluster->steps.count + 2, sizeof(*spans));
-	int rc = spans ? NP_OK : np_fail_nomem(err, "steps");
+	size_t most = side->analysis->cluster->steps.count + 1;
+	double *spans = calloc(2 * most, sizeof(*spans));
+	int rc = spans ? add_steps(side, err) : np_fail_nomem(err, "steps");
 
-	for (size_t i = 0; i < cluster->steps.count && rc == NP_OK; i++) {
-		double span = mean_span(comparison, which, cluster->steps.item[i]);
-		np_str *step = span > 0 ? np_vec_add(&side->steps, err) : NULL;
-
-		if (step) {
-			*step = cluster->steps.item[i];
-			spans[side->steps.count - 1] = span;
-		} else if (span > 0) {
-			rc = NP_E_NOMEM;
-		}
-	}
-	if (rc == NP_OK && !comparison->options.steps[which] &&
-	    warms_up(spans, side->steps.count, spans + cluster->steps.count + 1)) {
-		side->dropped = side->steps.item[0];
-		side->steps.count--;
-		memmove(side->steps.item, side->steps.item + 1,
-			side->steps.count * sizeof(*side->steps.item));
-		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, side->path, "steps",
-			    "step %s is left out: the first one, and more than %.1f times as long "
-			    "as the middle of the others (--%s-steps chooses others)",
-			    np_run_text(side->analysis->run, side->dropped), WARM_UP,
-			    which == CMP_BASE ? "base" : "new");
+	if (rc == NP_OK) {
+		mean_spans(comparison, which, spans, spans + most);
+		keep_timed(side, spans);
+		if (!comparison->options.steps[which] &&
+		    warms_up(spans, side->steps.count, spans + most))
+			drop_first(comparison, which);
+		rc = index_steps(side, err);
 	}
 	free(spans);
 	if (rc == NP_OK && side->steps.count == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/text.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -62,9 +63,36 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* The number that 8 bytes of text are; false if they are not all digits. */
+static bool eight_digits(const char *text, uint64_t *ret)
+{
+	uint64_t word;
+
+	memcpy(&word, text, sizeof(word));
+	word = le64toh(word);
+	/* Digits are 0x30 to 0x39: the upper half of each byte tells, also of the byte plus 6. */
+	if ((word & (word + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) !=
+		    UINT64_C(0x3030303030303030) ||
+	    (word & UINT64_C(0xc0c0c0c0c0c0c0c0)) != 0)
+		return false;
+	/* Neighbours to numbers of two digits, of four and of eight. */
+	word = (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) * (1 + (10 << 8)) >> 8;
+	word = (word & UINT64_C(0x00ff00ff00ff00ff)) * (1 + (100 << 16)) >> 16;
+	*ret = (word & UINT64_C(0x0000ffff0000ffff)) * (1 + (UINT64_C(10000) << 32)) >> 32;
+	return true;
+}
+
 /* Digits from `*text` on, at most `limit` of them, put behind `number`. */
 static bool push_digits(const char **text, const char *end, size_t limit, uint64_t *number)
 {
+	uint64_t eight;
+
+	while (limit >= 8 && end - *text >= 8 && *number < UINT64_C(100000000000) &&
+	       eight_digits(*text, &eight)) {
+		*number = *number * 100000000 + eight;
+		*text += 8;
+		limit -= 8;
+	}
 	for (; limit > 0 && *text < end && is_digit(**text); limit--, (*text)++) {
 		if (!push_digit(number, **text))
 			return false;
@@ -90,6 +118,29 @@ static bool push_fraction(const char **text, const char *end, unsigned shift, ui
 	return !round_up || !__builtin_add_overflow(*number, (uint64_t)1, number);
 }
 
+/* Nothing but digits, and so few that they are in range: most numbers of most files. */
+static bool plain_number(const char *text, size_t length, int64_t *ret)
+{
+	uint64_t number = 0;
+	uint64_t eight;
+
+	/* All below 9 × 10^18 are. */
+	if (length > 18 && (length > 19 || *text == '9'))
+		return false;
+	for (; length >= 8; length -= 8, text += 8) {
+		if (!eight_digits(text, &eight))
+			return false;
+		number = number * 100000000 + eight;
+	}
+	for (; length > 0; length--, text++) {
+		if (!is_digit(*text))
+			return false;
+		number = number * 10 + (uint64_t)(*text - '0');
+	}
+	*ret = (int64_t)number;
+	return true;
+}
+
 bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t *ret)
 {
 	const char *end;
@@ -100,6 +151,8 @@ bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t 
 
 	if (length == 0)
 		return false;
+	if (shift == 0 && plain_number(text, length, ret))
+		return true;
 	end = text + length;
 	while (text < end && is_space(*text))
 		text++;

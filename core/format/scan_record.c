@@ -382,11 +382,11 @@ static int decode_any(struct np_pages *pages, const uint8_t *cell, size_t row, s
  * ------------
  *
  * For tables of which only integers are asked for, and records that lie on the
- * leaf as a whole, have all these columns and nothing but integers and NULLs in
- * them, and before the last of them nothing but these, reals and short texts. It
+ * leaf as a whole, have all these columns and nothing but integers, NULLs and short
+ * texts in them, and before the last of them nothing but these and reals. It
  * does all columns up to there alike, whether asked for or not, without a branch,
- * and finds out at the end if it should not have: nothing of what it has written
- * counts then.
+ * and finds out at the end what was a text, and if it should not have: nothing of
+ * what it has written counts then.
  */
 
 /* What to do with the 8 bytes that begin where a value does. */
@@ -460,15 +460,26 @@ static inline int64_t load_integer(const uint8_t *bytes, const struct np_pages_t
 	return (((int64_t)be64toh(value) >> type->shift) & type->mask) | type->constant;
 }
 
-/* Are the odd columns of a record others than those asked for? */
-static bool oddities_do_not_matter(const struct np_pages *pages, const uint8_t *record,
-				   uint32_t odd)
+/*
+ * Odd columns may be others than those asked for, or short texts that are numbers
+ * (times of the framework are). False if something else was asked for.
+ */
+static bool mend_oddities(const struct np_pages *pages, const uint8_t *record, size_t row)
 {
-	if (odd & NP_PAGES_ODD_SIZE)
-		return false;
+	uint32_t offset = record[0];
+	uint32_t column = 0;
+
 	for (size_t i = 0; i < pages->stored_count; i++) {
-		if (pages->type[record[1 + pages->stored[i]->position]].odd)
+		struct np_scan_slot *slot = pages->stored[i];
+		unsigned type = record[1 + slot->position];
+
+		if (!pages->type[type].odd)
+			continue;
+		if (type < SERIAL_TEXT || type % 2 == 0)
 			return false;
+		for (; column < slot->position; column++)
+			offset += pages->type[record[1 + column]].size;
+		put_bytes(pages->scan, slot, row, false, record + offset, pages->type[type].size);
 	}
 	return true;
 }
@@ -499,7 +510,9 @@ static inline bool decode_fast(const struct np_pages *pages, const uint8_t *cell
 		offset += type->size;
 		odd |= type->odd;
 	}
-	return offset <= size && (odd == 0 || oddities_do_not_matter(pages, record, odd));
+	if (odd == 0 || offset > size)
+		return offset <= size;
+	return !(odd & NP_PAGES_ODD_SIZE) && mend_oddities(pages, record, row);
 }
 
 int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np_err *err)

@@ -27,49 +27,71 @@ static bool is_no_value(const char *text, size_t length)
 	return false;
 }
 
-int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
+int detail_intern_in(struct np_strtab *strings, const char *text, size_t length, np_str *ret,
+		     struct np_err *err)
 {
 	*ret = NP_STR_NONE;
 	if (!text || is_no_value(text, length))
 		return NP_OK;
-	return np_strtab_add(load->detail->strings, text, length, ret, load->err);
+	return np_strtab_add(strings, text, length, ret, err);
 }
 
-/* Copy what `keep` says, and intern it; most texts have nothing to drop and are not copied. */
-static int intern_without(struct detail_load *load, const char *text, size_t length,
-			  const char *drop, char from, char to, np_str *ret)
+int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
+{
+	return detail_intern_in(load->detail->strings, text, length, ret, load->err);
+}
+
+/* Most texts have nothing to drop or replace and are not copied. */
+static bool is_plain(const char *text, size_t length, const char *drop, char from, char to)
+{
+	for (; *drop; drop++) {
+		if (memchr(text, *drop, length))
+			return false;
+	}
+	return from == to || !memchr(text, from, length);
+}
+
+/* Intern a copy without what is in `drop`, and with `to` for `from`. */
+static int intern_without(struct np_strtab *strings, const char *text, size_t length,
+			  const char *drop, char from, char to, np_str *ret, struct np_err *err)
 {
 	size_t kept = 0;
 	char *copy;
 	int rc;
 
+	if (!text || is_plain(text, length, drop, from, to))
+		return detail_intern_in(strings, text, length, ret, err);
 	*ret = NP_STR_NONE;
-	if (!text)
-		return NP_OK;
 	copy = malloc(length + 1);
 	if (!copy)
-		return np_fail_nomem(load->err, "a text");
+		return np_fail_nomem(err, "a text");
 	for (size_t i = 0; i < length; i++) {
 		if (text[i] != '\0' && strchr(drop, text[i]))
 			continue;
 		copy[kept++] = text[i] == from ? to : text[i];
 	}
-	rc = detail_intern(load, copy, kept, ret);
+	rc = detail_intern_in(strings, copy, kept, ret, err);
 	free(copy);
 	return rc;
 }
 
 int detail_intern_shapes(struct detail_load *load, const char *text, size_t length, np_str *ret)
 {
-	if (!text || !memchr(text, '"', length))
-		return detail_intern(load, text, length, ret);
-	return intern_without(load, text, length, "\"", '\0', '\0', ret);
+	return intern_without(load->detail->strings, text, length, "\"", '\0', '\0', ret,
+			      load->err);
+}
+
+int detail_intern_list_in(struct np_strtab *strings, const char *text, size_t length,
+			  char separator, np_str *ret, struct np_err *err)
+{
+	return intern_without(strings, text, length, "\r\n\"", ';', separator, ret, err);
 }
 
 int detail_intern_list(struct detail_load *load, const char *text, size_t length, char separator,
 		       np_str *ret)
 {
-	return intern_without(load, text, length, "\r\n\"", ';', separator, ret);
+	return detail_intern_list_in(load->detail->strings, text, length, separator, ret,
+				     load->err);
 }
 
 int64_t detail_known(int64_t value)

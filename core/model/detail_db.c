@@ -161,8 +161,10 @@ static int start(struct detail_db *db)
 	db->counter_index = np_idmap_new();
 	db->launched = np_idmap_new();
 	db->stacks = np_idmap_new();
+	db->kernel_texts = calloc(DETAIL_KERNEL_SLOTS, sizeof(*db->kernel_texts));
 	if (!db->arena || !db->text_index || !db->task_index || !db->kernel_index ||
-	    !db->op_index || !db->task_of || !db->counter_index || !db->launched || !db->stacks)
+	    !db->op_index || !db->task_of || !db->counter_index || !db->launched || !db->stacks ||
+	    !db->kernel_texts)
 		return np_fail_nomem(db->err, "a rank");
 	for (size_t i = 0; i < DETAIL_ENUMS; i++) {
 		db->enums[i] = np_idmap_new();
@@ -184,6 +186,7 @@ static void finish(struct detail_db *db)
 		np_idmap_free(db->enums[i]);
 	np_idmap_free(db->launched);
 	np_idmap_free(db->stacks);
+	free(db->kernel_texts);
 	np_vec_release(&db->texts);
 	np_vec_release(&db->chains);
 	np_vec_release(&db->rows);

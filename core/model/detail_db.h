@@ -30,6 +30,16 @@ struct detail_row {
 	int64_t value;
 };
 
+/* The texts of kernels that are alike, under the ids that the file has for them. */
+#define DETAIL_KERNEL_TEXTS 10
+#define DETAIL_KERNEL_SLOTS 512
+
+struct detail_kernel_texts {
+	int64_t id[DETAIL_KERNEL_TEXTS];
+	np_str text[DETAIL_KERNEL_TEXTS];
+	bool known;
+};
+
 struct detail_db {
 	struct detail_load *load;
 	struct np_detail *detail; /* load->detail */
@@ -49,6 +59,7 @@ struct detail_db {
 	NP_VEC(np_str) chains;
 	struct np_buf frames; /* of the chain being read */
 	int64_t chain;
+	struct detail_kernel_texts *kernel_texts; /* by hash of the ids */
 	bool is_schedule; /* the kernels being read are of COMMUNICATION_SCHEDULE_TASK_INFO */
 	struct detail_pmu pmu;
 	NP_VEC(struct detail_row) rows; /* of CONNECTION_IDS */

@@ -92,30 +92,60 @@ static const struct np_scan_column kernel_columns[KERNEL_COLUMNS] = {
 	[KERNEL_STATE] = { "opState", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
+/* The texts of a kernel, in the order of columns that hold their ids. */
+static const int text_columns[DETAIL_KERNEL_TEXTS] = {
+	KERNEL_NAME,     KERNEL_CORE,        KERNEL_TYPE,      KERNEL_STATE,     KERNEL_IN_FORMATS,
+	KERNEL_IN_TYPES, KERNEL_OUT_FORMATS, KERNEL_OUT_TYPES, KERNEL_IN_SHAPES, KERNEL_OUT_SHAPES,
+};
+
+static int intern_texts(struct detail_db *db, struct detail_kernel_texts *texts)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < DETAIL_KERNEL_TEXTS && rc == NP_OK; i++)
+		rc = text_columns[i] == KERNEL_IN_SHAPES || text_columns[i] == KERNEL_OUT_SHAPES
+			     ? detail_plain_string(db, texts->id[i], &texts->text[i])
+			     : detail_string(db, texts->id[i], &texts->text[i]);
+	return rc;
+}
+
+/* Most kernels have the texts of one before: they are looked up once for each. */
+static int find_texts(struct detail_db *db, const struct np_batch *batch, size_t row,
+		      const np_str **ret)
+{
+	int64_t id[DETAIL_KERNEL_TEXTS];
+	struct detail_kernel_texts *slot;
+	uint64_t hash = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < DETAIL_KERNEL_TEXTS; i++) {
+		id[i] = batch->column[text_columns[i]].integer[row];
+		hash = (hash ^ (uint64_t)id[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	slot = &db->kernel_texts[hash % DETAIL_KERNEL_SLOTS];
+	if (!slot->known || memcmp(slot->id, id, sizeof(id)) != 0) {
+		memcpy(slot->id, id, sizeof(id));
+		rc = intern_texts(db, slot);
+		slot->known = rc == NP_OK;
+	}
+	*ret = slot->text;
+	return rc;
+}
+
 static int fill_kernel(struct detail_db *db, const struct np_batch *batch, size_t row,
 		       struct np_kernel *kernel)
 {
-	const struct {
-		int column;
-		np_str *text;
-	} texts[] = {
-		{ KERNEL_NAME, &kernel->name },
-		{ KERNEL_CORE, &kernel->core },
-		{ KERNEL_TYPE, &kernel->type },
-		{ KERNEL_STATE, &kernel->state },
-		{ KERNEL_IN_FORMATS, &kernel->in_formats },
-		{ KERNEL_IN_TYPES, &kernel->in_dtypes },
-		{ KERNEL_OUT_FORMATS, &kernel->out_formats },
-		{ KERNEL_OUT_TYPES, &kernel->out_dtypes },
+	np_str *const places[DETAIL_KERNEL_TEXTS] = {
+		&kernel->name,       &kernel->core,       &kernel->type,        &kernel->state,
+		&kernel->in_formats, &kernel->in_dtypes,  &kernel->out_formats, &kernel->out_dtypes,
+		&kernel->in_shapes,  &kernel->out_shapes,
 	};
-	int rc = detail_plain_string(db, batch->column[KERNEL_IN_SHAPES].integer[row],
-				     &kernel->in_shapes);
+	const np_str *texts;
+	int rc = find_texts(db, batch, row, &texts);
 
-	if (rc == NP_OK)
-		rc = detail_plain_string(db, batch->column[KERNEL_OUT_SHAPES].integer[row],
-					 &kernel->out_shapes);
-	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
-		rc = detail_string(db, batch->column[texts[i].column].integer[row], texts[i].text);
+	for (size_t i = 0; i < DETAIL_KERNEL_TEXTS && rc == NP_OK; i++)
+		*places[i] = texts[i];
 	return rc;
 }
 

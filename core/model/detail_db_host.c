@@ -273,25 +273,41 @@ static size_t first_row(const struct detail_db *db, int64_t id)
 }
 
 /* Connections of calls, tasks and operators: other numbers tie calls of the framework together. */
-static int take_launch(struct detail_db *db, const struct np_batch *batch, size_t row)
+static int add_launch(struct detail_db *db, int64_t connection)
 {
-	int64_t connection = detail_known(batch->column[0].integer[row]);
-
 	return connection == NP_UNKNOWN ? NP_OK
 					: np_idmap_set(db->launched, connection, 0, db->err);
 }
 
-static int read_launches(struct detail_db *db)
+static int take_launch(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	return add_launch(db, detail_known(batch->column[0].integer[row]));
+}
+
+static int launches_of_table(struct detail_db *db, const char *table)
 {
 	static const struct np_scan_column columns[] = {
 		{ "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
 	};
-	static const char *const tables[] = { "TASK", "CANN_API", "COMMUNICATION_OP" };
+
+	return detail_each(db, table, columns, NP_COUNT(columns), take_launch);
+}
+
+/* Tables that were read already are not read again. */
+static int read_launches(struct detail_db *db)
+{
+	const struct np_detail *detail = db->detail;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++)
-		rc = detail_each(db, tables[i], columns, NP_COUNT(columns), take_launch);
-	return rc;
+	for (size_t i = 0; i < detail->tasks.count && rc == NP_OK; i++)
+		rc = add_launch(db, detail->tasks.item[i].connection);
+	if (rc == NP_OK && detail->tasks.count == 0)
+		rc = launches_of_table(db, "TASK");
+	for (size_t i = 0; i < detail->calls.count && rc == NP_OK; i++)
+		rc = add_launch(db, detail->calls.item[i].connection);
+	if (rc == NP_OK && detail->calls.count == 0)
+		rc = launches_of_table(db, "CANN_API");
+	return rc < 0 ? rc : launches_of_table(db, "COMMUNICATION_OP");
 }
 
 static enum np_lead_kind lead_of(struct detail_db *db, const struct np_framework_call *call,

@@ -49,7 +49,15 @@ static inline void detail_told(struct detail_load *load, unsigned sections)
  */
 bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end);
 
-/* Intern text; what stands for "no value" ("", N/A, NA) becomes NP_STR_NONE. */
+/* Intern text in a table; what stands for "no value" ("", N/A, NA) becomes NP_STR_NONE. */
+int detail_intern_in(struct np_strtab *strings, const char *text, size_t length, np_str *ret,
+		     struct np_err *err) NP_MUST_USE;
+
+/* Likewise lists: ";\r\n" becomes `separator`, line ends and quotes vanish. */
+int detail_intern_list_in(struct np_strtab *strings, const char *text, size_t length,
+			  char separator, np_str *ret, struct np_err *err) NP_MUST_USE;
+
+/* The same in the detail's own table. */
 int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
 	NP_MUST_USE;
 
@@ -112,6 +120,9 @@ int detail_add_setting(struct detail_load *load, const char *prefix, const char 
 		       const struct np_json *value) NP_MUST_USE;
 int detail_add_setting_text(struct detail_load *load, const char *name, const char *value,
 			    size_t length) NP_MUST_USE;
+
+/* detail_order.c: every section in its order, and links found from their calls. */
+int detail_sort(struct detail_load *load) NP_MUST_USE;
 
 /* detail_finish.c: steps, order, depth, waits. */
 int detail_finish(struct detail_load *load) NP_MUST_USE;

@@ -109,6 +109,8 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 		free(outcomes);
 		return np_fail_nomem(err, "ranks");
 	}
+	for (size_t i = 0; i < run->sources.count; i++)
+		run->sources.item[i].kernel_origin = options->kernel_origin;
 	if (options->cache)
 		keep_run(run, options);
 	rc = load_all(run, options, outcomes, err);

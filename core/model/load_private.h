@@ -38,9 +38,13 @@ int np_load_metadata(struct np_rank *rank, const struct np_source_files *source,
 int np_load_metadata_value(struct np_rank *rank, const char *name, const struct np_json *value,
 			   struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
-/* The rank database: everything is derived from its tasks and operators. */
-int np_load_rank_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
-		    struct np_err *err) NP_MUST_USE;
+/*
+ * The rank database: everything is derived from its tasks and operators. Kernels
+ * are summed if `origin` is not NULL, which takes every task with its connection
+ * until its kernel is read (rank_db_gather_kernel()).
+ */
+int np_load_rank_db(struct np_rank *rank, const char *path, np_kernel_origin *origin,
+		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 /* analysis.db: what the vendor's exporter derived. */
 int np_load_analysis_db(struct np_rank *rank, const char *path, struct np_strtab *strings,

@@ -41,7 +41,8 @@ static int finish_derived(struct np_rank *rank, const struct np_strtab *strings,
 static int read_rank_db(struct np_rank *rank, const struct np_source_files *source,
 			struct np_strtab *strings, struct np_err *err)
 {
-	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], strings, err);
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], source->kernel_origin, strings,
+			       err);
 }
 
 static int read_analysis_db(struct np_rank *rank, const struct np_source_files *source,
@@ -416,6 +417,8 @@ static void adopt_metadata(struct np_rank *rank, struct np_rank *fresh)
 	if (rank->level == NP_STR_NONE)
 		rank->level = fresh->level;
 	rank->contents |= fresh->contents;
+	if (!rank->kernel_sums)
+		rank->kernel_sums = NP_STEAL(fresh->kernel_sums);
 	if (rank->kernels.count == 0)
 		TAKE(rank->kernels, fresh->kernels);
 	if (rank->calls.count == 0)

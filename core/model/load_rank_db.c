@@ -52,7 +52,8 @@ static int start(struct rank_db *load)
 	    !load->types || !load->task_index || !load->op_index || !load->kernel_index ||
 	    !load->call_index)
 		return np_fail_nomem(load->err, "a rank");
-	if (expert_kernels_begin(&load->experts, load->strings, load->err) < 0)
+	if (expert_kernels_begin(&load->experts, load->strings, load->err) < 0 ||
+	    rank_db_begin_sums(load) < 0)
 		return NP_E_NOMEM;
 	return capture_begin(&load->capture);
 }
@@ -61,6 +62,7 @@ static void finish(struct rank_db *load)
 {
 	capture_end(&load->capture);
 	expert_kernels_end(&load->experts);
+	rank_db_end_sums(load);
 	np_vec_release(&load->texts);
 	np_idmap_free(load->text_index);
 	np_idmap_free(load->interned);
@@ -124,15 +126,19 @@ static int read_everything(struct rank_db *load)
 		rc = capture_measure(&load->capture);
 	if (rc == NP_OK)
 		rc = expert_kernels_reduce(&load->experts, load->rank, load->strings, load->err);
+	if (rc == NP_OK && load->gather)
+		rc = rank_db_sum_kernels(load);
 	return rc;
 }
 
-int np_load_rank_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
-		    struct np_err *err)
+int np_load_rank_db(struct np_rank *rank, const char *path, np_kernel_origin *origin,
+		    struct np_strtab *strings, struct np_err *err)
 {
 	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
 	struct np_err own = NP_ERR_INIT;
-	struct rank_db load = { .rank = rank, .strings = strings, .err = err ? err : &own };
+	struct rank_db load = {
+		.rank = rank, .strings = strings, .err = err ? err : &own, .origin = origin
+	};
 	int rc = np_db_open(path, &db, load.err);
 
 	if (rc < 0)

@@ -13,6 +13,7 @@
 
 #include "capture.h"
 #include "expert_kernels.h"
+#include "kernel_gather.h"
 
 struct rank_db_text {
 	const char *bytes;
@@ -39,6 +40,11 @@ struct rank_db {
 	struct np_idmap *call_index;   /* function and level → rank->calls */
 	size_t kernels_without_task;
 	struct expert_kernels experts;
+	np_kernel_origin *origin;     /* NULL: kernels are not summed */
+	struct kernel_gather *gather; /* likewise */
+	struct np_idmap *call_names;  /* STRING_IDS.id → np_str of a call's name × 2 + counts */
+	struct np_idmap *by_task; /* TASK.globalTaskId → gather->kernels, if there are counters */
+	struct rank_db_counters *counters; /* likewise, by kernel */
 };
 
 typedef int rank_db_take(struct rank_db *load, const struct np_batch *batch, size_t row);
@@ -62,6 +68,28 @@ int rank_db_read_tasks(struct rank_db *load) NP_MUST_USE;
 
 /* rank_db_comm.c: COMMUNICATION_OP, COMMUNICATION_TASK_INFO. */
 int rank_db_read_comm(struct rank_db *load) NP_MUST_USE;
+
+/*
+ * rank_db_sums.c: kernels summed by likeness and step, if that was asked for. The
+ * columns of COMPUTE_TASK_INFO begin with those that are always read.
+ */
+enum {
+	KERNEL_COL_TASK,
+	KERNEL_COL_TYPE,
+	KERNEL_COL_CORE,
+	KERNEL_COL_SHAPES,
+	KERNEL_COL_PLAIN,
+	KERNEL_COL_NAME = KERNEL_COL_PLAIN,
+	KERNEL_COL_DTYPES,
+	KERNEL_COL_FORMATS,
+	KERNEL_COL_COUNT,
+};
+
+int rank_db_begin_sums(struct rank_db *load) NP_MUST_USE;
+int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
+			  const struct np_batch *batch, size_t row) NP_MUST_USE;
+int rank_db_sum_kernels(struct rank_db *load) NP_MUST_USE;
+void rank_db_end_sums(struct rank_db *load);
 
 /* rank_db_statistics.c: sums by name, and MEMORY_RECORD. Ids are those of STRING_IDS. */
 int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core, np_ns time) NP_MUST_USE;

@@ -216,11 +216,15 @@ static int take_task(struct rank_db *load, const struct np_batch *batch, size_t 
 			    load->err);
 }
 
-static const struct np_scan_column kernel_columns[] = {
-	{ "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
+static const struct np_scan_column kernel_columns[KERNEL_COL_COUNT] = {
+	[KERNEL_COL_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[KERNEL_COL_TYPE] = { "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_COL_CORE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_COL_SHAPES] = { "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
+	/* Read only where kernels are summed. */
+	[KERNEL_COL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_COL_DTYPES] = { "inputDataTypes", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[KERNEL_COL_FORMATS] = { "inputFormats", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
 /* NP_STR_NONE where the type was not recorded. */
@@ -252,7 +256,8 @@ static int take_expert(struct rank_db *load, int64_t shapes_id, const struct cap
 
 static int take_kernel(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	uint32_t index = np_idmap_get(load->task_index, batch->column[0].integer[row]);
+	uint32_t index =
+		np_idmap_get(load->task_index, batch->column[KERNEL_COL_TASK].integer[row]);
 	struct capture_task *task;
 	int rc;
 
@@ -262,13 +267,16 @@ static int take_kernel(struct rank_db *load, const struct np_batch *batch, size_
 	}
 	task = &load->capture.tasks.item[index];
 	task->computes = true;
-	rc = type_of(load, batch->column[1].integer[row], &task->type);
+	rc = type_of(load, batch->column[KERNEL_COL_TYPE].integer[row], &task->type);
 	if (rc == NP_OK && task->type == load->experts.type)
-		rc = take_expert(load, batch->column[3].integer[row], task);
+		rc = take_expert(load, batch->column[KERNEL_COL_SHAPES].integer[row], task);
+	if (rc == NP_OK && load->gather)
+		rc = rank_db_gather_kernel(load, task, batch, row);
 	if (rc < 0)
 		return rc;
-	return rank_db_count_kernel(load, batch->column[1].integer[row],
-				    batch->column[2].integer[row], task->end - task->start);
+	return rank_db_count_kernel(load, batch->column[KERNEL_COL_TYPE].integer[row],
+				    batch->column[KERNEL_COL_CORE].integer[row],
+				    task->end - task->start);
 }
 
 int rank_db_read_tasks(struct rank_db *load)
@@ -283,7 +291,7 @@ int rank_db_read_tasks(struct rank_db *load)
 		rc = rank_db_each(load, "TASK", task_columns, TASK_COL_COUNT, take_task);
 	if (rc == NP_OK)
 		rc = rank_db_each(load, "COMPUTE_TASK_INFO", kernel_columns,
-				  NP_COUNT(kernel_columns), take_kernel);
+				  load->gather ? KERNEL_COL_COUNT : KERNEL_COL_PLAIN, take_kernel);
 	if (rc == NP_OK)
 		rc = capture_close_steps(&load->capture);
 	return rc;

@@ -92,7 +92,7 @@ KNOWS(np_activity_cell, 32);
 KNOWS(np_segment, 16);
 KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
-KNOWS(np_rank, 608);
+KNOWS(np_rank, 616); /* but for kernel_sums: who wants them finds none and reads the kernels */
 KNOWS(np_note, 32);
 
 static uint8_t op_flags(const void *row)

@@ -29,6 +29,8 @@ struct np_load_options {
 	const char *program; /* version, for the cache */
 	/* Load so many ranks at once that they are not expected to need more memory than this. */
 	int64_t max_memory;
+	/* Sum the kernels of ranks too, where this process reads their databases. */
+	np_kernel_origin *kernel_origin;
 };
 
 int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)

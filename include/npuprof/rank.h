@@ -5,6 +5,7 @@
 #include "npuprof/activity.h"
 #include "npuprof/arena.h"
 #include "npuprof/err.h"
+#include "npuprof/kernel_sums.h"
 #include "npuprof/notes.h"
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
@@ -329,6 +330,7 @@ struct np_rank {
 	NP_VEC(struct np_memory_step) memory_steps; /* in the order of time */
 	NP_VEC(struct np_expert_work) experts;      /* by time */
 	struct np_activity activity;                /* empty without intervals */
+	struct np_kernel_sums *kernel_sums;         /* NULL unless asked for, and known */
 	struct np_notes notes;
 };
 

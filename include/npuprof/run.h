@@ -59,6 +59,7 @@ struct np_source_files {
 	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
+	np_kernel_origin *kernel_origin; /* sum its kernels too (kernel_sums.h); NULL: do not */
 };
 
 void np_source_files_release(struct np_source_files *source);

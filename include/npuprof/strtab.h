@@ -12,8 +12,9 @@
  * once. One table serves a whole run; all functions may be called from several
  * threads at once, and a text, once returned, stays where it is.
  *
- * Ids depend on which thread came first. Never sort by them and never show
- * them: output must be the same for any number of threads.
+ * Ids are numbered from 1 on as texts are added, and so depend on which thread
+ * came first. Never sort by them and never show them: output must be the same for
+ * any number of threads.
  */
 typedef uint32_t np_str;
 

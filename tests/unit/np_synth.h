@@ -72,19 +72,26 @@ static inline void synth_write(const char *out, const char *const *options)
 		free(argv[i]);
 }
 
-/* Find and load all ranks below a directory. */
-static inline struct np_run *synth_load(const char *dir)
+/* Find and load all ranks below a directory, with their kernels summed unless `origin` is NULL. */
+static inline struct np_run *synth_load_sums(const char *dir, np_kernel_origin *origin)
 {
-	const struct np_workers workers = { .threads = 1 };
-	const struct np_discover_options how = { 0 };
+	const struct np_load_options how = { .comm = &np_comm_serial,
+					     .workers = { .threads = 1 },
+					     .kernel_origin = origin };
+	const struct np_discover_options all = { 0 };
 	const char *dirs[] = { dir };
 	struct np_run *run = np_run_new();
 	struct np_err err = NP_ERR_INIT;
 
 	assert_non_null(run);
-	assert_ok(np_discover(run, dirs, 1, &how, &err), err);
-	assert_ok(np_load(run, &np_comm_serial, &workers, &err), err);
+	assert_ok(np_discover(run, dirs, 1, &all, &err), err);
+	assert_ok(np_load_run(run, &how, &err), err);
 	return run;
+}
+
+static inline struct np_run *synth_load(const char *dir)
+{
+	return synth_load_sums(dir, NULL);
 }
 
 #endif /* NP_SYNTH_H */

@@ -65,7 +65,7 @@ static void counters_and_cores_tell_cube_from_vector(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		cmp_classify(&(struct cmp_kernel_traits){ .type = "Custom", .cube = CMP_CUBE_YES }),
+		cmp_classify(&(struct cmp_kernel_traits){ .type = "Custom", .cube = NP_CUBE_YES }),
 		CMP_CUBE);
 	assert_int_equal(
 		cmp_classify(&(struct cmp_kernel_traits){ .type = "Custom", .core = "MIX_AIC" }),

@@ -7,16 +7,16 @@
 
 /* Simulated runs of all forms, compared: whatever they are, everything sums up. */
 
-static struct np_analysis *analyse(const char *dir)
+static struct np_analysis *analyse(const char *dir, np_kernel_origin *origin)
 {
 	struct np_analysis *analysis = NULL;
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(np_analysis_build(synth_load(dir), NULL, 1, &analysis, &err), err);
+	assert_ok(np_analysis_build(synth_load_sums(dir, origin), NULL, 1, &analysis, &err), err);
 	return analysis;
 }
 
-static struct comparison *compare(const char *base, const char *new_)
+static struct comparison *compare_by(const char *base, const char *new_, np_kernel_origin *origin)
 {
 	static const struct np_workers workers = { .threads = 1 };
 	const struct cmp_options options = { .min_ns = 5e4,
@@ -25,8 +25,16 @@ static struct comparison *compare(const char *base, const char *new_)
 	struct comparison *comparison = NULL;
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(comparison_build(analyse(base), analyse(new_), &options, &comparison, &err), err);
+	assert_ok(comparison_build(analyse(base, origin), analyse(new_, origin), &options,
+				   &comparison, &err),
+		  err);
 	return comparison;
+}
+
+/* As the command does: kernels are summed while they are loaded, where that can be. */
+static struct comparison *compare(const char *base, const char *new_)
+{
+	return compare_by(base, new_, cmp_is_cube_op);
 }
 
 static np_ns effects_of(const struct comparison *comparison, size_t leaf)
@@ -103,6 +111,42 @@ static void assert_mirrored(const struct comparison *one, const struct compariso
 	}
 }
 
+static void assert_same_text(const struct comparison *one, np_str a, const struct comparison *two,
+			     np_str b)
+{
+	const char *x = cmp_text(one, a);
+	const char *y = cmp_text(two, b);
+
+	assert_string_equal(x ? x : "", y ? y : "");
+}
+
+static void assert_same(const struct comparison *one, const struct comparison *two)
+{
+	assert_int_equal(one->leaves.count, two->leaves.count);
+	for (size_t i = 0; i < one->leaves.count; i++) {
+		const struct cmp_leaf *a = &one->leaves.item[i];
+		const struct cmp_leaf *b = &two->leaves.item[i];
+
+		assert_string_equal(a->path, b->path);
+		assert_int_equal(a->change.ns[CMP_BASE], b->change.ns[CMP_BASE]);
+		assert_int_equal(a->change.ns[CMP_NEW], b->change.ns[CMP_NEW]);
+	}
+	assert_int_equal(one->kernels.count, two->kernels.count);
+	for (size_t i = 0; i < one->kernels.count; i++) {
+		const struct cmp_kernel *a = &one->kernels.item[i];
+		const struct cmp_kernel *b = &two->kernels.item[i];
+
+		assert_same_text(one, a->type, two, b->type);
+		assert_same_text(one, a->shapes, two, b->shapes);
+		assert_memory_equal(a->ns, b->ns, sizeof(a->ns));
+		assert_memory_equal(a->least, b->least, sizeof(a->least));
+		assert_memory_equal(a->most, b->most, sizeof(a->most));
+		assert_true(a->count[0] == b->count[0] && a->count[1] == b->count[1]);
+		assert_int_equal(a->overlap_effect, b->overlap_effect);
+		assert_int_equal(a->delta, b->delta);
+	}
+}
+
 static const char *pick(uint64_t *seed, const char *const *choices, size_t count)
 {
 	return choices[np_random_below(seed, count)];
@@ -147,6 +191,36 @@ static void whatever_is_compared_sums_up_and_mirrors(void **state)
 		assert_mirrored(one, two);
 		comparison_free(one);
 		comparison_free(two);
+	}
+}
+
+/* Whether the loader has summed the kernels or they are read one by one makes no difference. */
+static void kernels_summed_while_loading_are_those_read_one_by_one(void **state)
+{
+	static const char *const more[][2] = { { "--pmu", "--memory" },
+					       { "--schema", "1.2" },
+					       { "--level", "2" },
+					       { "--tp", "2" },
+					       { "--host-gap", "1:200" } };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(more); i++) {
+		struct comparison *summed;
+		struct comparison *single;
+
+		for (int j = 0; j < 2; j++)
+			synth_write(below(j ? "new%zu" : "base%zu", i),
+				    (const char *const[]){ "--ranks", "4", "--steps", "3", "--seed",
+							   j ? "7" : "8", "--layers", "2",
+							   "--no-instances", more[i][0], more[i][1],
+							   NULL });
+		summed = compare_by(below("base%zu", i), below("new%zu", i), cmp_is_cube_op);
+		single = compare_by(below("base%zu", i), below("new%zu", i), NULL);
+		assert_non_null(summed->sides[0].analysis->run->ranks[1]->kernel_sums);
+		assert_null(single->sides[0].analysis->run->ranks[1]->kernel_sums);
+		assert_same(summed, single);
+		comparison_free(summed);
+		comparison_free(single);
 	}
 }
 
@@ -293,6 +367,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_FILES(whatever_is_compared_sums_up_and_mirrors),
+		ON_FILES(kernels_summed_while_loading_are_those_read_one_by_one),
 		ON_FILES(a_run_is_equal_to_itself_and_passes_every_gate),
 		ON_FILES(text_and_database_of_one_run_are_equal),
 		ON_FILES(ranks_of_worlds_of_different_size_are_paired_by_role),

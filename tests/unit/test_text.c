@@ -90,6 +90,33 @@ static void microseconds_become_exact_nanoseconds(void **state)
 	assert_scaled("-9223372036854775.807", 3, -INT64_MAX);
 }
 
+/* Eight digits are read at once, and then the rest: each length, and each place of a mistake. */
+static void numbers_of_any_length_are_read_digit_by_digit(void **state)
+{
+	static const char digits[] = "8123456789012345678";
+	int64_t expected = 0;
+	int64_t value;
+
+	(void)state;
+	for (size_t length = 1; length < sizeof(digits); length++) {
+		char text[sizeof(digits)];
+
+		expected = expected * 10 + (digits[length - 1] - '0');
+		memcpy(text, digits, sizeof(text));
+		text[length] = '\0';
+		assert_scaled(text, 0, expected);
+		for (size_t i = 0; i < length; i++) {
+			text[i] = i % 2 ? ':' : '/';
+			assert_false(np_text_to_scaled(text, length, 0, &value));
+			text[i] = digits[i];
+		}
+	}
+	assert_scaled("9223372036854775807", 0, INT64_MAX);
+	assert_false(np_text_to_scaled("9223372036854775808", 19, 0, &value));
+	assert_false(np_text_to_scaled("18446744073709551617", 20, 0, &value));
+	assert_false(np_text_to_scaled("123456789012345678901234", 24, 0, &value));
+}
+
 static void digits_too_many_round_half_away_from_zero(void **state)
 {
 	(void)state;
@@ -531,6 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_number_is_read),
+		cmocka_unit_test(numbers_of_any_length_are_read_digit_by_digit),
 		cmocka_unit_test(what_is_not_a_whole_number_is_refused),
 		cmocka_unit_test(only_the_given_length_is_read),
 		cmocka_unit_test(microseconds_become_exact_nanoseconds),

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_private.h"
+
+/* Every section in the order that detail.h promises, whatever the order of the input. */
+
+/* Texts are compared, not their ids: those depend on the order of the input. */
+static int by_text(const struct np_detail *detail, np_str a, np_str b)
+{
+	return a == b ? 0
+		      : strcmp(np_strtab_text(detail->strings, a),
+			       np_strtab_text(detail->strings, b));
+}
+
+#define FIRST_DIFFERENCE(member) \
+	if (a->member != b->member) \
+	return np_order((int64_t)a->member, (int64_t)b->member)
+
+static int by_kernel(const void *left, const void *right, void *context)
+{
+	const struct np_detail *detail = context;
+	const struct np_kernel *a = &detail->kernels.item[*(const uint32_t *)left];
+	const struct np_kernel *b = &detail->kernels.item[*(const uint32_t *)right];
+
+	FIRST_DIFFERENCE(start);
+	FIRST_DIFFERENCE(end);
+	FIRST_DIFFERENCE(stream);
+	FIRST_DIFFERENCE(task_id);
+	return by_text(detail, a->name, b->name);
+}
+
+static int by_task(const void *left, const void *right, void *context)
+{
+	const struct np_device_task *a = left;
+	const struct np_device_task *b = right;
+
+	FIRST_DIFFERENCE(start);
+	FIRST_DIFFERENCE(end);
+	FIRST_DIFFERENCE(stream);
+	FIRST_DIFFERENCE(task_id);
+	return by_text(context, a->type, b->type);
+}
+
+static int by_call(const void *left, const void *right, void *context)
+{
+	const struct np_call *a = left;
+	const struct np_call *b = right;
+
+	FIRST_DIFFERENCE(start);
+	FIRST_DIFFERENCE(end);
+	FIRST_DIFFERENCE(tid);
+	FIRST_DIFFERENCE(connection);
+	return by_text(context, a->name, b->name);
+}
+
+static int by_framework(const void *left, const void *right, void *context)
+{
+	const struct np_detail *detail = context;
+	const struct np_framework_call *a = &detail->framework.item[*(const uint32_t *)left];
+	const struct np_framework_call *b = &detail->framework.item[*(const uint32_t *)right];
+
+	FIRST_DIFFERENCE(start);
+	/* The outer of two that start together comes first. */
+	if (a->end != b->end)
+		return np_order(b->end, a->end);
+	FIRST_DIFFERENCE(tid);
+	FIRST_DIFFERENCE(kind);
+	return by_text(detail, a->name, b->name);
+}
+
+static int by_link(const void *left, const void *right, void *context)
+{
+	const struct np_framework_link *a = left;
+	const struct np_framework_link *b = right;
+
+	(void)context;
+	FIRST_DIFFERENCE(call);
+	FIRST_DIFFERENCE(kind);
+	FIRST_DIFFERENCE(id);
+	return 0;
+}
+
+static int by_mark(const void *left, const void *right, void *context)
+{
+	const struct np_mark *a = left;
+	const struct np_mark *b = right;
+
+	FIRST_DIFFERENCE(start);
+	/* The outer of two that start together comes first. */
+	if (a->end != b->end)
+		return np_order(b->end, a->end);
+	FIRST_DIFFERENCE(tid);
+	return by_text(context, a->message, b->message);
+}
+
+static int by_small(const void *left, const void *right, void *context)
+{
+	const struct np_small_task *a = left;
+	const struct np_small_task *b = right;
+
+	FIRST_DIFFERENCE(op);
+	FIRST_DIFFERENCE(plane);
+	FIRST_DIFFERENCE(start);
+	FIRST_DIFFERENCE(end);
+	FIRST_DIFFERENCE(stream);
+	FIRST_DIFFERENCE(task_id);
+	return by_text(context, a->type, b->type);
+}
+
+static int by_sample(const void *left, const void *right)
+{
+	const struct np_frequency *a = left;
+	const struct np_frequency *b = right;
+
+	FIRST_DIFFERENCE(time);
+	FIRST_DIFFERENCE(device);
+	FIRST_DIFFERENCE(mhz);
+	return 0;
+}
+
+static int by_gc(const void *left, const void *right)
+{
+	const struct np_gc *a = left;
+	const struct np_gc *b = right;
+
+	FIRST_DIFFERENCE(start);
+	FIRST_DIFFERENCE(end);
+	FIRST_DIFFERENCE(tid);
+	return 0;
+}
+
+static int by_memory_op(const void *left, const void *right, void *context)
+{
+	const struct np_memory_op *a = left;
+	const struct np_memory_op *b = right;
+
+	FIRST_DIFFERENCE(alloc);
+	FIRST_DIFFERENCE(release);
+	FIRST_DIFFERENCE(bytes);
+	FIRST_DIFFERENCE(allocated_at_alloc);
+	FIRST_DIFFERENCE(allocated_at_release);
+	return by_text(context, a->name, b->name);
+}
+
+static int by_point(const void *left, const void *right, void *context)
+{
+	const struct np_memory_point *a = left;
+	const struct np_memory_point *b = right;
+	int order;
+
+	FIRST_DIFFERENCE(time);
+	FIRST_DIFFERENCE(module);
+	order = by_text(context, a->component, b->component);
+	if (order != 0)
+		return order;
+	FIRST_DIFFERENCE(device);
+	FIRST_DIFFERENCE(reserved);
+	FIRST_DIFFERENCE(allocated);
+	return 0;
+}
+
+static int by_memory_event(const void *left, const void *right, void *context)
+{
+	const struct np_memory_event *a = left;
+	const struct np_memory_event *b = right;
+
+	FIRST_DIFFERENCE(time);
+	FIRST_DIFFERENCE(address);
+	FIRST_DIFFERENCE(bytes);
+	return by_text(context, a->name, b->name);
+}
+
+static int by_setting(const void *left, const void *right, void *context)
+{
+	const struct np_setting *a = left;
+	const struct np_setting *b = right;
+
+	return by_text(context, a->name, b->name);
+}
+
+/* Files are mostly in order already, and looking is cheaper than sorting. */
+static bool in_order(const void *items, size_t count, size_t size,
+		     int (*compare)(const void *, const void *, void *), void *context)
+{
+	const char *at = items;
+
+	for (size_t i = 1; i < count; i++) {
+		if (compare(at + (i - 1) * size, at + i * size, context) > 0)
+			return false;
+	}
+	return true;
+}
+
+static void sort_rows(void *items, size_t count, size_t size,
+		      int (*compare)(const void *, const void *, void *), void *context)
+{
+	if (count > 1 && !in_order(items, count, size, compare, context))
+		qsort_r(items, count, size, compare, context);
+}
+
+/*
+ * Fill `order` with 0, 1, 2 … sorted by `compare`, or leave it NULL if that is their
+ * order already. False when out of memory.
+ */
+static bool find_order(struct np_detail *detail, size_t count,
+		       int (*compare)(const void *, const void *, void *), uint32_t **order)
+{
+	uint32_t pair[2] = { 0, 1 };
+
+	*order = NULL;
+	while (pair[1] < count && compare(&pair[0], &pair[1], detail) <= 0) {
+		pair[0]++;
+		pair[1]++;
+	}
+	if (pair[1] >= count)
+		return true;
+	*order = malloc(count * sizeof(**order));
+	for (uint32_t i = 0; *order && i < count; i++)
+		(*order)[i] = i;
+	if (*order)
+		qsort_r(*order, count, sizeof(**order), compare, detail);
+	return *order != NULL;
+}
+
+static size_t at(const uint32_t *order, size_t index)
+{
+	return order ? order[index] : index;
+}
+
+static int by_counter(const void *left, const void *right, void *context)
+{
+	const struct np_detail *detail = context;
+
+	return by_text(detail, detail->pmu_names[*(const uint32_t *)left],
+		       detail->pmu_names[*(const uint32_t *)right]);
+}
+
+/*
+ * Counters stand beside their kernels, so both move; columns are put into the order
+ * of names.
+ */
+static int move_counters(struct detail_load *load, const uint32_t *order)
+{
+	struct np_detail *detail = load->detail;
+	size_t width = detail->pmu_count;
+	uint32_t *columns;
+	np_str *names;
+	double *moved;
+
+	if (!find_order(detail, width, by_counter, &columns))
+		return np_fail_nomem(load->err, "counters");
+	if (!columns && !order)
+		return NP_OK;
+	names = np_arena_array(detail->arena, width, sizeof(*names));
+	moved = malloc((detail->kernels.count * width + 1) * sizeof(*moved));
+	if (!names || !moved) {
+		free(columns);
+		free(moved);
+		return np_fail_nomem(load->err, "counters");
+	}
+	for (size_t i = 0; i < width; i++)
+		names[i] = detail->pmu_names[at(columns, i)];
+	for (size_t i = 0; i < detail->kernels.count; i++) {
+		for (size_t j = 0; j < width; j++)
+			moved[i * width + j] = detail->pmu[at(order, i) * width + at(columns, j)];
+	}
+	free(columns);
+	free(detail->pmu);
+	detail->pmu = moved;
+	detail->pmu_names = names;
+	return NP_OK;
+}
+
+static int move_kernels(struct np_detail *detail, const uint32_t *order, struct np_err *err)
+{
+	size_t count = detail->kernels.count;
+	struct np_kernel *moved = malloc(count * sizeof(*moved));
+
+	if (!moved)
+		return np_fail_nomem(err, "kernels");
+	for (size_t i = 0; i < count; i++)
+		moved[i] = detail->kernels.item[order[i]];
+	free(detail->kernels.item);
+	detail->kernels.item = moved;
+	detail->kernels.capacity = count;
+	return NP_OK;
+}
+
+static int sort_kernels(struct detail_load *load)
+{
+	struct np_detail *detail = load->detail;
+	uint32_t *order;
+	int rc = find_order(detail, detail->kernels.count, by_kernel, &order)
+			 ? NP_OK
+			 : np_fail_nomem(load->err, "kernels");
+
+	if (rc == NP_OK && detail->pmu_count > 0)
+		rc = move_counters(load, order);
+	if (rc == NP_OK && order)
+		rc = move_kernels(detail, order, load->err);
+	free(order);
+	return rc;
+}
+
+/* Links follow their calls. */
+static int move_framework(struct np_detail *detail, const uint32_t *order, struct np_err *err)
+{
+	size_t count = detail->framework.count;
+	uint32_t *place = malloc(count * sizeof(*place));
+	struct np_framework_call *moved = malloc(count * sizeof(*moved));
+
+	if (!place || !moved) {
+		free(place);
+		free(moved);
+		return np_fail_nomem(err, "calls");
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		moved[i] = detail->framework.item[order[i]];
+		place[order[i]] = i;
+	}
+	free(detail->framework.item);
+	detail->framework.item = moved;
+	detail->framework.capacity = count;
+	for (size_t i = 0; i < detail->links.count; i++)
+		detail->links.item[i].call = place[detail->links.item[i].call];
+	free(place);
+	return NP_OK;
+}
+
+static int sort_framework(struct detail_load *load)
+{
+	uint32_t *order;
+	int rc;
+
+	if (!find_order(load->detail, load->detail->framework.count, by_framework, &order))
+		return np_fail_nomem(load->err, "calls");
+	rc = order ? move_framework(load->detail, order, load->err) : NP_OK;
+	free(order);
+	return rc;
+}
+
+static void index_links(struct np_detail *detail)
+{
+	sort_rows(detail->links.item, detail->links.count, sizeof(detail->links.item[0]), by_link,
+		  detail);
+	for (uint32_t i = 0; i < detail->links.count; i++) {
+		struct np_framework_call *call =
+			&detail->framework.item[detail->links.item[i].call];
+
+		if (call->link_count++ == 0)
+			call->first_link = i;
+	}
+}
+
+#define SORT(list, compare) \
+	sort_rows((list).item, (list).count, sizeof((list).item[0]), compare, detail)
+
+static void sort_rest(struct np_detail *detail)
+{
+	SORT(detail->tasks, by_task);
+	SORT(detail->calls, by_call);
+	SORT(detail->marks, by_mark);
+	SORT(detail->small, by_small);
+	SORT(detail->memory_ops, by_memory_op);
+	SORT(detail->memory_curve, by_point);
+	SORT(detail->memory_events, by_memory_event);
+	SORT(detail->settings, by_setting);
+	if (detail->frequency.count)
+		qsort(detail->frequency.item, detail->frequency.count,
+		      sizeof(detail->frequency.item[0]), by_sample);
+	if (detail->gc.count)
+		qsort(detail->gc.item, detail->gc.count, sizeof(detail->gc.item[0]), by_gc);
+}
+
+int detail_sort(struct detail_load *load)
+{
+	int rc = sort_kernels(load);
+
+	if (rc == NP_OK)
+		rc = sort_framework(load);
+	if (rc < 0)
+		return rc;
+	index_links(load->detail);
+	sort_rest(load->detail);
+	return NP_OK;
+}
