@@ -27,10 +27,18 @@ const struct np_column export_kernel_columns[EXPORT_KERNEL_COLUMNS] = {
 	{ "Output Formats", NP_TEXT },
 };
 
-/* A text of the detail as it stands in the file, with the comma behind it. */
+/* Texts of a kernel, in the order of the columns. */
+#define NAMES  4 /* name, type, state, core */
+#define SHAPES 6 /* shapes, types and formats of inputs and outputs */
+
+/* Numbers of a kernel, with their commas: none of them has more digits than this. */
+#define NUMBERS     7
+#define MOST_DIGITS 24
+
+/* A text as it stands in the file, with the comma behind it. */
 struct quoted {
-	uint32_t at; /* in the texts below */
-	uint32_t length;
+	size_t at; /* in the texts below */
+	size_t length;
 };
 
 struct writer {
@@ -38,56 +46,96 @@ struct writer {
 	struct np_buf *line;
 	struct np_buf texts;
 	struct quoted *quoted; /* by id in the detail; of length 0 until it is asked for */
+	/* Step and device, which are those of the row before in most rows. */
+	struct np_buf place;
+	uint32_t step;
+	int32_t device;
 };
 
-static void put_text(struct writer *writer, np_str text)
+static const struct quoted *quote(struct writer *writer, np_str text)
 {
 	struct quoted *quoted = &writer->quoted[text];
 
 	if (quoted->length == 0) {
 		const char *value = np_detail_text(writer->rank->detail, text);
 
-		quoted->at = (uint32_t)writer->texts.length;
 		value = value ? value : "N/A";
+		quoted->at = writer->texts.length;
 		np_csv_text(&writer->texts, value, strlen(value));
 		np_buf_add_char(&writer->texts, ',');
-		quoted->length = (uint32_t)writer->texts.length - quoted->at;
+		quoted->length = writer->texts.length - quoted->at;
 	}
-	np_buf_add_bytes(writer->line, writer->texts.text + quoted->at, quoted->length);
+	return quoted;
 }
 
-static void put_run_text(struct writer *writer, np_str text)
+static void put_run_text(struct writer *writer, struct np_buf *buf, np_str text)
 {
-	np_csv_text(writer->line, np_strtab_text(writer->rank->run->strings, text),
+	np_csv_text(buf, np_strtab_text(writer->rank->run->strings, text),
 		    np_strtab_length(writer->rank->run->strings, text));
-	np_buf_add_char(writer->line, ',');
-}
-
-static void put_integer(struct writer *writer, int64_t value)
-{
-	if (value != NP_UNKNOWN)
-		np_integer_format(writer->line, value);
-	np_buf_add_char(writer->line, ',');
-}
-
-static void put_time(struct writer *writer, np_ns time)
-{
-	struct us_text text;
-	const char *begin = mode_us_text(time, &text);
-
-	if (time != NP_UNKNOWN)
-		np_buf_add_bytes(writer->line, begin,
-				 (size_t)(text.bytes + sizeof(text.bytes) - 1 - begin));
-	np_buf_add_char(writer->line, ',');
+	np_buf_add_char(buf, ',');
 }
 
 static void put_place(struct writer *writer, uint32_t step, int32_t device)
 {
-	if (step == NP_NO_STEP)
-		np_buf_add_char(writer->line, ',');
-	else
-		put_run_text(writer, writer->rank->rank->steps.item[step].id);
-	put_integer(writer, device < 0 ? NP_UNKNOWN : device);
+	if (writer->place.length == 0 || step != writer->step || device != writer->device) {
+		np_buf_clear(&writer->place);
+		if (step == NP_NO_STEP)
+			np_buf_add_char(&writer->place, ',');
+		else
+			put_run_text(writer, &writer->place,
+				     writer->rank->rank->steps.item[step].id);
+		if (device >= 0)
+			np_integer_format(&writer->place, device);
+		np_buf_add_char(&writer->place, ',');
+		writer->step = step;
+		writer->device = device;
+	}
+	np_buf_add_bytes(writer->line, writer->place.text, writer->place.length);
+}
+
+static char *put_bytes(char *at, const char *bytes, size_t length)
+{
+	memcpy(at, bytes, length);
+	return at + length;
+}
+
+static char *put_integer(char *at, int64_t value)
+{
+	char digits[MOST_DIGITS];
+	char *end = digits + sizeof(digits);
+	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	char *begin = end;
+
+	*--begin = ',';
+	for (; value != NP_UNKNOWN; rest /= 10) {
+		*--begin = (char)('0' + rest % 10);
+		if (rest < 10)
+			break;
+	}
+	if (value < 0 && value != NP_UNKNOWN)
+		*--begin = '-';
+	return put_bytes(at, begin, (size_t)(end - begin));
+}
+
+static char *put_time(char *at, np_ns time)
+{
+	struct us_text text;
+	const char *begin;
+
+	if (time != NP_UNKNOWN) {
+		begin = mode_us_text(time, &text);
+		at = put_bytes(at, begin, (size_t)(text.bytes + sizeof(text.bytes) - 1 - begin));
+	}
+	*at++ = ',';
+	return at;
+}
+
+static char *put_texts(const struct writer *writer, char *at, const struct quoted *const *texts,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		at = put_bytes(at, writer->texts.text + texts[i]->at, texts[i]->length);
+	return at;
 }
 
 /* Every cell has put a comma behind itself: the last becomes the end of the line. */
@@ -111,25 +159,33 @@ static void put_counters(struct writer *writer, size_t kernel)
 static int put_kernel(struct writer *writer, size_t index, struct np_text_sink *sink)
 {
 	const struct np_kernel *kernel = &writer->rank->detail->kernels.item[index];
+	const struct quoted *texts[NAMES + SHAPES] = {
+		quote(writer, kernel->name),       quote(writer, kernel->type),
+		quote(writer, kernel->state),      quote(writer, kernel->core),
+		quote(writer, kernel->in_shapes),  quote(writer, kernel->in_dtypes),
+		quote(writer, kernel->in_formats), quote(writer, kernel->out_shapes),
+		quote(writer, kernel->out_dtypes), quote(writer, kernel->out_formats),
+	};
+	size_t most = NUMBERS * MOST_DIGITS;
+	char *begin;
+	char *at;
 
+	for (size_t i = 0; i < NP_COUNT(texts); i++)
+		most += texts[i]->length;
 	put_place(writer, kernel->step, kernel->device);
-	put_integer(writer, kernel->task_id);
-	put_integer(writer, kernel->stream);
-	put_text(writer, kernel->name);
-	put_text(writer, kernel->type);
-	put_text(writer, kernel->state);
-	put_text(writer, kernel->core);
-	put_time(writer, kernel->start);
-	put_time(writer, kernel->end - kernel->start);
-	put_time(writer, kernel->wait);
-	put_integer(writer, kernel->block_dim);
-	put_integer(writer, kernel->mix_block_dim);
-	put_text(writer, kernel->in_shapes);
-	put_text(writer, kernel->in_dtypes);
-	put_text(writer, kernel->in_formats);
-	put_text(writer, kernel->out_shapes);
-	put_text(writer, kernel->out_dtypes);
-	put_text(writer, kernel->out_formats);
+	begin = np_buf_reserve(writer->line, most);
+	if (begin) {
+		at = put_integer(begin, kernel->task_id);
+		at = put_integer(at, kernel->stream);
+		at = put_texts(writer, at, texts, NAMES);
+		at = put_time(at, kernel->start);
+		at = put_time(at, kernel->end - kernel->start);
+		at = put_time(at, kernel->wait);
+		at = put_integer(at, kernel->block_dim);
+		at = put_integer(at, kernel->mix_block_dim);
+		at = put_texts(writer, at, &texts[NAMES], SHAPES);
+		np_buf_take(writer->line, (size_t)(at - begin));
+	}
 	put_counters(writer, index);
 	return end_line(writer, sink);
 }
@@ -137,14 +193,15 @@ static int put_kernel(struct writer *writer, size_t index, struct np_text_sink *
 static int put_op(struct writer *writer, const struct np_comm_op *op, np_ns wait,
 		  struct np_text_sink *sink)
 {
+	char times[3 * MOST_DIGITS];
+	char *end = put_time(put_time(put_time(times, op->start), op->end - op->start), wait);
+
 	put_place(writer, op->step, op->device);
 	np_buf_add(writer->line, ",,");
-	put_run_text(writer, op->name);
-	put_run_text(writer, op->type);
+	put_run_text(writer, writer->line, op->name);
+	put_run_text(writer, writer->line, op->type);
 	np_buf_add(writer->line, "N/A,COMMUNICATION,");
-	put_time(writer, op->start);
-	put_time(writer, op->end - op->start);
-	put_time(writer, wait);
+	np_buf_add_bytes(writer->line, times, (size_t)(end - times));
 	np_buf_add(writer->line, ",,N/A,N/A,N/A,N/A,N/A,N/A,");
 	np_buf_add_repeated(writer->line, ',', writer->rank->detail->pmu_count);
 	return end_line(writer, sink);
@@ -186,7 +243,9 @@ static int put_rows(struct writer *writer, struct np_text_sink *sink, size_t *re
 
 int export_kernels(struct mode_rank *rank, struct np_text_sink *sink, size_t *ret_rows)
 {
-	struct writer writer = { .rank = rank, .line = sink->buf, .texts = NP_BUF_INIT };
+	struct writer writer = {
+		.rank = rank, .line = sink->buf, .texts = NP_BUF_INIT, .place = NP_BUF_INIT
+	};
 	int rc;
 
 	writer.quoted = calloc(np_strtab_count(rank->detail->strings) + 2, sizeof(*writer.quoted));
@@ -195,7 +254,10 @@ int export_kernels(struct mode_rank *rank, struct np_text_sink *sink, size_t *re
 	rc = put_rows(&writer, sink, ret_rows);
 	if (rc == NP_OK)
 		rc = np_buf_check(&writer.texts, rank->err);
+	if (rc == NP_OK)
+		rc = np_buf_check(&writer.place, rank->err);
 	free(writer.quoted);
 	np_buf_release(&writer.texts);
+	np_buf_release(&writer.place);
 	return rc;
 }

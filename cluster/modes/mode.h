@@ -27,8 +27,18 @@ struct mode_rank {
 	const struct np_detail *detail; /* NULL if no mode wants one */
 	size_t index;                   /* in run->sources */
 	np_str *texts;                  /* of the detail → of the run */
+	struct mode_rows *kernels;      /* of each step */
 	struct np_err *err;
 };
+
+/* Where the rows of a step are: from `first` to before `end` there may be others too. */
+struct mode_rows {
+	size_t first;
+	size_t end;
+};
+
+/* Set `kernels`, so that a look at one step does not pass by all. */
+int mode_find_kernels(struct mode_rank *rank) NP_MUST_USE;
 
 /* The run's id of a text of the detail. */
 int mode_text(struct mode_rank *rank, np_str text, np_str *ret) NP_MUST_USE;
@@ -78,6 +88,32 @@ extern const struct mode mode_p2p_pairing;
 extern const struct mode mode_pp_chart;
 extern const struct mode mode_slow_link;
 extern const struct mode mode_slow_rank;
+
+/* The index of the next copy of memory among the tasks from `from` on, or their number. */
+size_t mode_next_copy(const struct np_detail *detail, size_t from);
+
+/* --- who launched what ----------------------------------------------------------------------- */
+
+/* Who sent a task to the device; NULL where nothing tells. */
+struct origin {
+	const struct np_call *call; /* one that launches, if there are several */
+	const struct np_framework_call *framework;
+};
+
+/*
+ * Origins of few tasks: first all that are wanted are named by their connection,
+ * then they are looked for in one pass over the calls, then they can be asked for.
+ */
+struct origins {
+	struct np_idmap *wanted; /* connection → index in the list */
+	NP_VEC(struct origin) list;
+};
+
+int origins_init(struct origins *origins, struct np_err *err) NP_MUST_USE;
+void origins_release(struct origins *origins);
+int origins_want(struct origins *origins, int64_t connection, struct np_err *err) NP_MUST_USE;
+void origins_find(struct origins *origins, const struct np_detail *detail);
+struct origin origins_get(const struct origins *origins, int64_t connection);
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -143,6 +179,13 @@ int samples_add(struct samples *samples, int64_t value, struct np_err *err) NP_M
 int samples_join(struct samples *to, const struct samples *from, struct np_err *err) NP_MUST_USE;
 void samples_release(struct samples *samples);
 
+/* Sums of damaged times may not fit: then they are as large as can be. */
+int64_t samples_plus(int64_t a, int64_t b);
+
+/* The extremes; NP_UNKNOWN for none. They sort the values. */
+int64_t samples_least(struct samples *samples);
+int64_t samples_most(struct samples *samples);
+
 /* Sorts them. Quantiles are interpolated linearly at (n - 1)q. */
 struct summary samples_describe(struct samples *samples);
 
@@ -174,9 +217,11 @@ struct group {
 
 struct grouping {
 	size_t parts;
-	struct np_idmap *level[GROUP_PARTS];
-	uint32_t inner; /* numbers given to incomplete keys */
+	uint32_t *places; /* 2^bits, by hash of a key: index of the group + 1, or 0 */
+	unsigned bits;
 	NP_VEC(struct group) list;
+	int64_t *values; /* of grouping_fill() */
+	bool filled;     /* the values of groups lie there, or in those of another grouping */
 };
 
 int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err) NP_MUST_USE;
@@ -186,26 +231,50 @@ void grouping_release(struct grouping *grouping);
 struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err);
 
 /* The group of a key, or NULL if there is none. */
-struct group *grouping_get(struct grouping *grouping, const np_str *key);
+struct group *grouping_get(const struct grouping *grouping, const np_str *key);
 
 /* Add a value of a rank; ranks come in ascending order. */
 int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err) NP_MUST_USE;
 
 /*
- * What several groupings have together: the keys of all, each with its sum but
- * without values, which grouping_pool() gathers for one key at a time, so that
- * they are not all in memory twice. NULL among `list` is skipped.
+ * All values of a rank at once, which is faster than one by one and takes eight
+ * bytes for each: `rows` say to which group they belong. Until then keys are of
+ * texts of the detail, and afterwards of the run.
  */
-int grouping_unite(struct grouping *ret, struct grouping *const *list, size_t count,
-		   struct np_err *err) NP_MUST_USE;
-int grouping_pool(struct grouping *const *list, size_t count, const np_str *key,
-		  struct samples *ret, struct np_err *err) NP_MUST_USE;
+struct grouping_row {
+	int64_t value;
+	uint32_t group; /* index */
+};
 
-/* The indexes of the groups by descending sum, then by key as text; freed by the caller. */
-uint32_t *grouping_by_sum(const struct np_modes *modes, const struct grouping *grouping,
-			  struct np_err *err);
+/* Some parts of a key. */
+struct key_parts {
+	size_t first;
+	size_t count;
+};
 
-/* The same by key as text alone. */
+int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_parts parts,
+		  const struct grouping_row *rows, size_t count) NP_MUST_USE;
+
+/*
+ * The same values by some parts of the keys alone, those that grouping_fill() was
+ * given. To describe these groups changes the order of the values, so those of
+ * `from` must have been described before.
+ */
+int grouping_view(const struct grouping *from, struct key_parts parts, struct grouping *ret,
+		  struct np_err *err) NP_MUST_USE;
+
+/* For every group by descending sum, then by key as text. */
+typedef int grouping_put(void *context, const np_str *key, struct samples *samples,
+			 struct np_err *err);
+int grouping_each(const struct np_modes *modes, struct grouping *grouping, grouping_put *put,
+		  void *context, struct np_err *err) NP_MUST_USE;
+
+/* The same of several together, with the values of all; NULL among `list` is skipped. */
+int grouping_each_pooled(const struct np_modes *modes, struct grouping *const *list, size_t count,
+			 size_t parts, grouping_put *put, void *context, struct np_err *err)
+	NP_MUST_USE;
+
+/* The indexes of the groups by key as text; freed by the caller. */
 uint32_t *grouping_by_key(const struct np_modes *modes, const struct grouping *grouping,
 			  struct np_err *err);
 

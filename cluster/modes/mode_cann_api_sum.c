@@ -15,9 +15,30 @@ static void release(void *result)
 	free(result);
 }
 
+static int take_calls(struct mode_rank *rank, struct grouping *calls, struct grouping_row *rows)
+{
+	const struct np_detail *detail = rank->detail;
+	size_t count = 0;
+
+	for (size_t i = 0; i < detail->calls.count; i++) {
+		const struct np_call *call = &detail->calls.item[i];
+		const struct group *group;
+
+		if (!mode_takes(rank, call->step))
+			continue;
+		group = grouping_find(calls, &call->name, rank->err);
+		if (!group)
+			return NP_E_NOMEM;
+		rows[count++] = (struct grouping_row){ call->end - call->start,
+						       (uint32_t)(group - calls->list.item) };
+	}
+	return grouping_fill(rank, calls, (struct key_parts){ 0, 1 }, rows, count);
+}
+
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct grouping *calls = calloc(1, sizeof(*calls));
+	struct grouping_row *rows;
 	int rc;
 
 	(void)prepared;
@@ -25,20 +46,12 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = calls;
 	rc = grouping_init(calls, 1, rank->err);
-	for (size_t i = 0; i < rank->detail->calls.count && rc == NP_OK; i++) {
-		const struct np_call *call = &rank->detail->calls.item[i];
-		struct group *group;
-		np_str name;
-
-		if (!mode_takes(rank, call->step))
-			continue;
-		rc = mode_text(rank, call->name, &name);
-		if (rc < 0)
-			break;
-		group = grouping_find(calls, &name, rank->err);
-		rc = group ? samples_add(&group->samples, call->end - call->start, rank->err)
-			   : NP_E_NOMEM;
-	}
+	rows = malloc((rank->detail->calls.count + 1) * sizeof(*rows));
+	if (!rows)
+		rc = np_fail_nomem(rank->err, MODE);
+	if (rc == NP_OK)
+		rc = take_calls(rank, calls, rows);
+	free(rows);
 	return rc;
 }
 
@@ -63,35 +76,35 @@ static const struct np_column rank_columns[] = {
 	{ "maxNs", NP_REAL },         { "stdev", NP_REAL },         { "rank", NP_INTEGER },
 };
 
-static int put_rank(struct np_modes *modes, struct np_mode_table *table, struct grouping *calls,
-		    int32_t rank, struct np_err *err)
+/* Where rows go. */
+struct put {
+	struct np_modes *modes;
+	struct np_mode_table *table;
+	void *const *ranks;
+	double total; /* Σ of all calls */
+	int32_t rank; /* whose rows they are, if not those of all */
+};
+
+static int put_of_rank(void *context, const np_str *key, struct samples *calls, struct np_err *err)
 {
-	uint32_t *order = grouping_by_sum(modes, calls, err);
-	double total = total_of(calls);
-	int rc = order ? NP_OK : NP_E_NOMEM;
+	const struct put *put = context;
+	struct summary summary = samples_describe(calls);
+	const struct np_cell cells[NP_COUNT(rank_columns)] = {
+		mode_name_cell(put->modes, key[0]),
+		np_cell_real(np_round(percent(summary.sum, put->total), 2)),
+		np_cell_integer(summary.sum),
+		np_cell_integer((int64_t)summary.count),
+		np_cell_real(np_round(summary.mean, 1)),
+		np_cell_scaled(summary.min, 1),
+		np_cell_real(np_round(summary.q1, 1)),
+		np_cell_real(np_round(summary.median, 1)),
+		np_cell_real(np_round(summary.q3, 1)),
+		np_cell_scaled(summary.max, 1),
+		np_cell_real(np_round(summary.population_std, 1)),
+		np_cell_integer(put->rank),
+	};
 
-	for (size_t i = 0; i < calls->list.count && rc == NP_OK; i++) {
-		struct group *group = &calls->list.item[order[i]];
-		struct summary summary = samples_describe(&group->samples);
-		const struct np_cell cells[NP_COUNT(rank_columns)] = {
-			mode_name_cell(modes, group->key[0]),
-			np_cell_real(np_round(percent(summary.sum, total), 2)),
-			np_cell_integer(summary.sum),
-			np_cell_integer((int64_t)summary.count),
-			np_cell_real(np_round(summary.mean, 1)),
-			np_cell_scaled(summary.min, 1),
-			np_cell_real(np_round(summary.q1, 1)),
-			np_cell_real(np_round(summary.median, 1)),
-			np_cell_real(np_round(summary.q3, 1)),
-			np_cell_scaled(summary.max, 1),
-			np_cell_real(np_round(summary.population_std, 1)),
-			np_cell_integer(rank),
-		};
-
-		rc = mode_row(modes, table, cells, err);
-	}
-	free(order);
-	return rc;
+	return mode_row(put->modes, put->table, cells, err);
 }
 
 /* --- over all ranks -------------------------------------------------------------------------- */
@@ -105,37 +118,33 @@ static const struct np_column all_columns[] = {
 };
 
 /* The ranks whose shortest, or longest, call of a function is the one of all. */
-static void put_ranks(struct np_modes *modes, void *const *ranks, const struct group *group,
-		      int64_t value, bool most, struct np_buf *buf)
+static void list_ranks(const struct put *put, const np_str *key, int64_t value, bool most,
+		       struct np_buf *buf)
 {
-	np_buf_clear(buf);
-	for (size_t i = 0; i < modes->run->sources.count; i++) {
-		struct grouping *calls = ranks[i];
-		struct group *own = calls ? grouping_get(calls, group->key) : NULL;
-		struct summary summary;
+	for (size_t i = 0; i < put->modes->run->sources.count; i++) {
+		const struct grouping *calls = put->ranks[i];
+		struct group *own = calls ? grouping_get(calls, key) : NULL;
 
-		if (!own)
-			continue;
-		summary = samples_describe(&own->samples);
-		if ((most ? summary.max : summary.min) == value)
-			np_buf_printf(buf, "%s%d", buf->length ? ", " : "", mode_rank_id(modes, i));
+		if (own &&
+		    value == (most ? samples_most(&own->samples) : samples_least(&own->samples)))
+			np_buf_printf(buf, "%s%d", buf->length ? ", " : "",
+				      mode_rank_id(put->modes, i));
 	}
 }
 
-static int put_function(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
-			const struct group *group, struct samples *calls, double total,
-			struct np_err *err)
+static int put_of_all(void *context, const np_str *key, struct samples *calls, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf least = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
+	const struct put *put = context;
 	struct summary summary = samples_describe(calls);
 
-	put_ranks(modes, ranks, group, summary.min, false, &least);
-	put_ranks(modes, ranks, group, summary.max, true, &most);
-	return mode_row(modes, table,
+	list_ranks(put, key, summary.min, false, &least);
+	list_ranks(put, key, summary.max, true, &most);
+	return mode_row(put->modes, put->table,
 			(const struct np_cell[NP_COUNT(all_columns)]){
-				mode_name_cell(modes, group->key[0]),
-				np_cell_real(np_round(percent(summary.sum, total), 1)),
+				mode_name_cell(put->modes, key[0]),
+				np_cell_real(np_round(percent(summary.sum, put->total), 1)),
 				np_cell_integer(summary.sum),
 				np_cell_integer((int64_t)summary.count),
 				np_cell_real(np_round(summary.mean, 1)),
@@ -151,52 +160,33 @@ static int put_function(struct np_modes *modes, struct np_mode_table *table, voi
 			err);
 }
 
-static int put_all(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
-		   struct np_err *err)
-{
-	struct grouping *const *list = (struct grouping *const *)ranks;
-	size_t count = modes->run->sources.count;
-	struct grouping all;
-	uint32_t *order = NULL;
-	int rc = grouping_init(&all, 1, err);
-
-	if (rc == NP_OK)
-		rc = grouping_unite(&all, list, count, err);
-	if (rc == NP_OK) {
-		order = grouping_by_sum(modes, &all, err);
-		rc = order ? NP_OK : NP_E_NOMEM;
-	}
-	for (size_t i = 0; i < all.list.count && rc == NP_OK; i++) {
-		const struct group *group = &all.list.item[order[i]];
-		struct samples calls = { 0 };
-
-		rc = grouping_pool(list, count, group->key, &calls, err);
-		if (rc == NP_OK)
-			rc = put_function(modes, table, ranks, group, &calls, total_of(&all), err);
-		samples_release(&calls);
-	}
-	free(order);
-	grouping_release(&all);
-	return rc;
-}
-
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
-	struct np_mode_table *all =
+	struct np_mode_table *table =
 		MODE_TABLE(modes, MODE, "CannApiSum",
 			   "durations of CANN calls by function, over all ranks", all_columns, err);
 	struct np_mode_table *each =
 		MODE_TABLE(modes, MODE, "CannApiSumRank",
 			   "durations of CANN calls by rank and function", rank_columns, err);
-	int rc = all && each ? put_all(modes, all, ranks, err) : NP_E_NOMEM;
+	size_t count = modes->run->sources.count;
+	struct put all = { modes, table, ranks, 0, -1 };
+	int rc = table && each ? NP_OK : NP_E_NOMEM;
 
 	(void)prepared;
-	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		if (ranks[i])
-			rc = put_rank(modes, each, ranks[i], mode_rank_id(modes, i), err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		struct put put = { modes, each, ranks, 0, -1 };
+
+		if (!ranks[i])
+			continue;
+		put.rank = mode_rank_id(modes, i);
+		put.total = total_of(ranks[i]);
+		all.total += put.total;
+		rc = grouping_each(modes, ranks[i], put_of_rank, &put, err);
 	}
-	return rc;
+	return rc < 0 ? rc
+		      : grouping_each_pooled(modes, (struct grouping *const *)ranks, count, 1,
+					     put_of_all, &all, err);
 }
 
 const struct mode mode_cann_api_sum = {

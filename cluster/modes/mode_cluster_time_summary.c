@@ -56,19 +56,22 @@ static uint32_t step_of(const struct mode_rank *rank, const struct np_device_tas
 	return task->step;
 }
 
-static int copy_pieces(struct mode_rank *rank, uint32_t step, struct pieces *copies, np_ns *ret)
+/* The copies of all steps in one pass: `pieces` are by step. */
+static int copy_pieces(struct mode_rank *rank, struct pieces *pieces, struct copies *steps)
 {
+	const struct np_detail *detail = rank->detail;
+	size_t count = detail->tasks.count;
 	int rc = NP_OK;
 
-	*ret = 0;
-	for (size_t i = 0; i < rank->detail->tasks.count && rc == NP_OK; i++) {
-		const struct np_device_task *task = &rank->detail->tasks.item[i];
-		const char *type = np_detail_text(rank->detail, task->type);
+	for (size_t i = mode_next_copy(detail, 0); i < count && rc == NP_OK;
+	     i = mode_next_copy(detail, i + 1)) {
+		const struct np_device_task *task = &detail->tasks.item[i];
+		uint32_t step = step_of(rank, task);
 
-		if (!type || strcmp(type, "MEMCPY_ASYNC") != 0 || step_of(rank, task) != step)
+		if (step == NP_NO_STEP)
 			continue;
-		*ret += task->end - task->start;
-		rc = add_piece(copies, task->start, task->end, rank->err);
+		steps[step].time += task->end - task->start;
+		rc = add_piece(&pieces[step], task->start, task->end, rank->err);
 	}
 	return rc;
 }
@@ -115,23 +118,24 @@ static int measure(const struct np_spans *busy, struct pieces *copies, struct co
 	return exposed(copies, busy, &ret->inside, err);
 }
 
-static int reduce_step(struct mode_rank *rank, uint32_t step, struct copies *ret)
+static int reduce_step(struct mode_rank *rank, uint32_t step, struct pieces *copies,
+		       struct copies *ret)
 {
-	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
-	struct pieces copies = { 0 };
-	int rc = busy ? mode_busy(rank, step, true, busy) : np_fail_nomem(rank->err, MODE);
+	NP_CLEANUP(np_spans_freep) struct np_spans *busy = NULL;
+	int rc;
 
-	if (rc == NP_OK)
-		rc = copy_pieces(rank, step, &copies, &ret->time);
-	if (rc == NP_OK)
-		rc = measure(busy, &copies, ret, rank->err);
-	np_vec_release(&copies.list);
-	return rc;
+	if (copies->list.count == 0)
+		return NP_OK;
+	busy = np_spans_new();
+	rc = busy ? mode_busy(rank, step, true, busy) : np_fail_nomem(rank->err, MODE);
+	return rc < 0 ? rc : measure(busy, copies, ret, rank->err);
 }
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct result *result = calloc(1, sizeof(*result));
+	size_t count = rank->rank->steps.count;
+	struct pieces *pieces;
 	int rc = NP_OK;
 
 	(void)prepared;
@@ -140,11 +144,19 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	*ret = result;
 	if (!(rank->detail->has & NP_DETAIL_TASKS))
 		return NP_OK;
-	result->steps = calloc(rank->rank->steps.count + 1, sizeof(*result->steps));
-	if (!result->steps)
+	result->steps = calloc(count + 1, sizeof(*result->steps));
+	pieces = calloc(count + 1, sizeof(*pieces));
+	if (!result->steps || !pieces) {
+		free(pieces);
 		return np_fail_nomem(rank->err, MODE);
-	for (uint32_t i = 0; i < rank->rank->steps.count && rc == NP_OK; i++)
-		rc = reduce_step(rank, i, &result->steps[i]);
+	}
+	rc = copy_pieces(rank, pieces, result->steps);
+	for (uint32_t i = 0; i < count; i++) {
+		if (rc == NP_OK)
+			rc = reduce_step(rank, i, &pieces[i], &result->steps[i]);
+		np_vec_release(&pieces[i].list);
+	}
+	free(pieces);
 	return rc;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+#include "bottleneck.h"
 
-#include "npuprof/idmap.h"
 #include "npuprof/ranges.h"
 
 #include <math.h>
@@ -16,26 +15,8 @@
 /* Operators whose ranks differ by less than this are even. */
 #define EVEN_SHARE 0.05
 
-/* A task that waits this much longer on the device than its launch did on the host was held up
- * by the device. */
-#define DEVICE_BOUND_NS 100000
-
 /* Ranks that started something within this time were level. */
 #define LEVEL_NS 1000000
-
-/* One operator of the target. */
-struct suspect {
-	struct member target;
-	struct member slow; /* the shortest */
-	struct member fast; /* the longest */
-	size_t ranks;
-	bool even;
-};
-
-struct suspects {
-	NP_VEC(struct suspect) list;
-	bool *wanted; /* by index of the rank: its events are needed */
-};
 
 static void unprepare(void *prepared)
 {
@@ -175,149 +156,7 @@ static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
 	return rc;
 }
 
-/* --- what is kept of a rank ------------------------------------------------------------------ */
-
-struct event {
-	np_ns start;
-	np_ns end;
-	np_str name;
-};
-
-/* A kernel's way from the framework to the device. */
-struct launch {
-	np_ns device;
-	bool late; /* it was ready long before the device took it */
-};
-
-struct history {
-	NP_VEC(struct event) device; /* by start */
-	NP_VEC(struct event) host;
-	NP_VEC(struct launch) launches;
-};
-
-static void release(void *result)
-{
-	struct history *history = result;
-
-	np_vec_release(&history->device);
-	np_vec_release(&history->host);
-	np_vec_release(&history->launches);
-	free(history);
-}
-
-static int by_start(const void *left, const void *right)
-{
-	const struct event *a = left;
-	const struct event *b = right;
-
-	return a->start != b->start ? np_order(a->start, b->start) : np_order(a->end, b->end);
-}
-
-#define ADD_EVENT(list, start_, end_, text, rc) \
-	do { \
-		struct event *event_ = np_vec_add(&(list), rank->err); \
-		if (!event_) \
-			return NP_E_NOMEM; \
-		event_->start = (start_); \
-		event_->end = (end_); \
-		(rc) = mode_text(rank, (text), &event_->name); \
-	} while (0)
-
-static int take_device(struct mode_rank *rank, struct history *history)
-{
-	const struct np_detail *detail = rank->detail;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++)
-		ADD_EVENT(history->device, detail->kernels.item[i].start,
-			  detail->kernels.item[i].end, detail->kernels.item[i].name, rc);
-	for (size_t i = 0; i < detail->tasks.count && rc == NP_OK; i++) {
-		const char *type = np_detail_text(detail, detail->tasks.item[i].type);
-
-		if (type && strcmp(type, "MEMCPY_ASYNC") == 0)
-			ADD_EVENT(history->device, detail->tasks.item[i].start,
-				  detail->tasks.item[i].end, detail->tasks.item[i].type, rc);
-	}
-	for (size_t i = 0; i < rank->rank->ops.count && rc == NP_OK; i++) {
-		const struct np_comm_op *op = &rank->rank->ops.item[i];
-		struct event *event = np_vec_add(&history->device, rank->err);
-
-		if (!event)
-			return NP_E_NOMEM;
-		*event = (struct event){ op->start, op->end, op->name };
-	}
-	if (history->device.count)
-		qsort(history->device.item, history->device.count, sizeof(history->device.item[0]),
-		      by_start);
-	return rc;
-}
-
-/* Operators of the framework proper have a name space: aten::mul. */
-static int take_host(struct mode_rank *rank, struct history *history)
-{
-	const struct np_detail *detail = rank->detail;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < detail->framework.count && rc == NP_OK; i++) {
-		const struct np_framework_call *call = &detail->framework.item[i];
-		const char *name = np_detail_text(detail, call->name);
-
-		if (call->kind == NP_FRAMEWORK_OP && name && strstr(name, "::"))
-			ADD_EVENT(history->host, call->start, call->end, call->name, rc);
-	}
-	for (size_t i = 0; i < detail->calls.count && rc == NP_OK; i++)
-		ADD_EVENT(history->host, detail->calls.item[i].start, detail->calls.item[i].end,
-			  detail->calls.item[i].name, rc);
-	if (history->host.count)
-		qsort(history->host.item, history->host.count, sizeof(history->host.item[0]),
-		      by_start);
-	return rc;
-}
-
-static int add_launch(struct mode_rank *rank, struct history *history, np_ns device,
-		      const struct np_call *call, const struct np_framework_call *framework)
-{
-	struct launch *launch = np_vec_add(&history->launches, rank->err);
-
-	if (!launch)
-		return NP_E_NOMEM;
-	launch->device = device;
-	/* In doubles: of damaged times the difference of differences may not fit. */
-	launch->late = (double)(device - call->end) - (double)(call->start - framework->end) >
-		       DEVICE_BOUND_NS;
-	return NP_OK;
-}
-
-static int take_launches(struct mode_rank *rank, struct history *history)
-{
-	NP_CLEANUP(np_idmap_freep) struct np_idmap *calls = np_idmap_new();
-	NP_CLEANUP(np_idmap_freep) struct np_idmap *framework = np_idmap_new();
-	const struct np_detail *detail = rank->detail;
-	int rc = calls && framework ? NP_OK : np_fail_nomem(rank->err, MODE);
-
-	for (uint32_t i = 0; i < detail->calls.count && rc == NP_OK; i++) {
-		if (detail->calls.item[i].level == NP_CALL_NODE &&
-		    detail->calls.item[i].connection != NP_UNKNOWN)
-			rc = np_idmap_set(calls, detail->calls.item[i].connection, i, rank->err);
-	}
-	for (uint32_t i = 0; i < detail->links.count && rc == NP_OK; i++) {
-		if (detail->links.item[i].kind == NP_LEADS_TO_TASK)
-			rc = np_idmap_set(framework, detail->links.item[i].id,
-					  detail->links.item[i].call, rank->err);
-	}
-	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
-		int64_t connection = detail->kernels.item[i].connection;
-		uint32_t call =
-			connection == NP_UNKNOWN ? NP_IDMAP_NONE : np_idmap_get(calls, connection);
-		uint32_t op = connection == NP_UNKNOWN ? NP_IDMAP_NONE
-						       : np_idmap_get(framework, connection);
-
-		if (call != NP_IDMAP_NONE && op != NP_IDMAP_NONE)
-			rc = add_launch(rank, history, detail->kernels.item[i].start,
-					&detail->calls.item[call], &detail->framework.item[op]);
-	}
-	return rc;
-}
+/* --- a rank ---------------------------------------------------------------------------------- */
 
 static bool skips(const void *prepared, size_t index)
 {
@@ -327,16 +166,17 @@ static bool skips(const void *prepared, size_t index)
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct history *history = calloc(1, sizeof(*history));
-	int rc;
 
-	(void)prepared;
 	if (!history)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = history;
-	rc = take_device(rank, history);
-	if (rc == NP_OK)
-		rc = take_host(rank, history);
-	return rc < 0 ? rc : take_launches(rank, history);
+	return history_take(rank, prepared, history);
+}
+
+static void release(void *result)
+{
+	history_release(result);
+	free(result);
 }
 
 /* --- comparing two ranks --------------------------------------------------------------------- */
@@ -402,15 +242,15 @@ static struct findings walk_back(const struct pair *pair)
 }
 
 /* Events before `time`, which are sorted by start. */
-static size_t events_before(const struct event *events, size_t count, np_ns time)
+static size_t events_before(const struct events *events, np_ns time)
 {
 	size_t low = 0;
-	size_t high = count;
+	size_t high = events->list.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (events[middle].start < time)
+		if (events->list.item[middle].start < time)
 			low = middle + 1;
 		else
 			high = middle;
@@ -425,7 +265,7 @@ enum bound {
 };
 
 /* Were the kernels of the slow rank held up by the host or by the device? */
-static enum bound bound_of(const struct history *slow, np_ns begin, np_ns end)
+static enum bound bound_of(const struct history *slow, struct np_span wait)
 {
 	size_t total = 0;
 	size_t late = 0;
@@ -433,7 +273,7 @@ static enum bound bound_of(const struct history *slow, np_ns begin, np_ns end)
 	for (size_t i = 0; i < slow->launches.count; i++) {
 		const struct launch *launch = &slow->launches.item[i];
 
-		if (launch->device <= begin || launch->device >= end)
+		if (launch->device <= wait.begin || launch->device >= wait.end)
 			continue;
 		total++;
 		late += launch->late;
@@ -449,15 +289,13 @@ static void explain(struct np_modes *modes, const struct suspect *suspect,
 	const struct np_comm_op *slow_op = member_op(modes, &suspect->slow);
 	const struct np_comm_op *fast_op = member_op(modes, &suspect->fast);
 	np_ns shift = fast_op->end - slow_op->end;
-	/* From where the fast rank arrived, on the clock of the slow one. */
-	enum bound bound =
-		bound_of(slow, slow_op->end - (fast_op->end - fast_op->start), slow_op->end);
+	enum bound bound = bound_of(slow, suspect_wait(modes, suspect));
 	bool device = bound == DEVICE_BOUND;
-	struct pair pair = {
-		.slow = device ? slow->device.item : slow->host.item,
-		.fast = device ? fast->device.item : fast->host.item,
-		.shift = shift,
-	};
+	const struct events *slow_events = device ? &slow->device : &slow->host;
+	const struct events *fast_events = device ? &fast->device : &fast->host;
+	struct pair pair = { slow_events->list.item, fast_events->list.item,
+			     events_before(slow_events, slow_op->start),
+			     events_before(fast_events, fast_op->start), shift };
 	struct findings found;
 
 	if (bound == NOT_KNOWN) {
@@ -465,10 +303,6 @@ static void explain(struct np_modes *modes, const struct suspect *suspect,
 				" this operator were launched");
 		return;
 	}
-	pair.slow_count = events_before(pair.slow, device ? slow->device.count : slow->host.count,
-					slow_op->start);
-	pair.fast_count = events_before(pair.fast, device ? fast->device.count : fast->host.count,
-					fast_op->start);
 	found = walk_back(&pair);
 	if (!found.longer) {
 		np_buf_add(buf, "[Failed] The ranks have no task in common before this operator");

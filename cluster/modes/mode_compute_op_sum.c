@@ -4,64 +4,64 @@
 /* Durations of kernels by type, and by name and shape. */
 #define MODE "compute_op_sum"
 
-/* What is kept of a rank. */
-struct kernels {
-	struct grouping types; /* type, core */
-	struct grouping names; /* name, type, core, input shapes */
-};
+/* Keys are name, type, core and input shapes; without names type and core alone. */
+#define NAME_PARTS 4
+#define TYPE_PARTS 2
+#define TYPE       1
+
+static struct key_parts type_parts(const struct np_modes *modes)
+{
+	return (struct key_parts){ modes->options.exclude_op_name ? 0 : TYPE, TYPE_PARTS };
+}
 
 static void release(void *result)
 {
-	struct kernels *kernels = result;
-
-	grouping_release(&kernels->types);
-	grouping_release(&kernels->names);
-	free(kernels);
+	grouping_release(result);
+	free(result);
 }
 
-static int take(struct mode_rank *rank, struct kernels *kernels, const struct np_kernel *kernel)
+static int take_kernels(struct mode_rank *rank, struct grouping *kernels, struct grouping_row *rows)
 {
-	np_str key[GROUP_PARTS] = { 0 };
-	struct group *group;
-	int rc = mode_text(rank, kernel->name, &key[0]);
+	const struct np_detail *detail = rank->detail;
+	size_t first = rank->modes->options.exclude_op_name ? TYPE : 0;
+	size_t count = 0;
 
-	if (rc == NP_OK)
-		rc = mode_text(rank, kernel->type, &key[1]);
-	if (rc == NP_OK)
-		rc = mode_text(rank, kernel->core, &key[2]);
-	if (rc == NP_OK)
-		rc = mode_text(rank, kernel->in_shapes, &key[3]);
-	if (rc < 0)
-		return rc;
-	group = grouping_find(&kernels->types, &key[1], rank->err);
-	if (!group || samples_add(&group->samples, kernel->end - kernel->start, rank->err) < 0)
-		return NP_E_NOMEM;
-	if (rank->modes->options.exclude_op_name)
-		return NP_OK;
-	group = grouping_find(&kernels->names, key, rank->err);
-	return group ? samples_add(&group->samples, kernel->end - kernel->start, rank->err)
-		     : NP_E_NOMEM;
+	for (size_t i = 0; i < detail->kernels.count; i++) {
+		const struct np_kernel *kernel = &detail->kernels.item[i];
+		const np_str key[NAME_PARTS] = { kernel->name, kernel->type, kernel->core,
+						 kernel->in_shapes };
+		const struct group *group;
+
+		/* What carries out a collective is no computing. */
+		if (kernel->schedule || !mode_takes(rank, kernel->step))
+			continue;
+		group = grouping_find(kernels, &key[first], rank->err);
+		if (!group)
+			return NP_E_NOMEM;
+		rows[count++] = (struct grouping_row){ kernel->end - kernel->start,
+						       (uint32_t)(group - kernels->list.item) };
+	}
+	return grouping_fill(rank, kernels, type_parts(rank->modes), rows, count);
 }
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
-	struct kernels *kernels = calloc(1, sizeof(*kernels));
+	struct grouping *kernels = calloc(1, sizeof(*kernels));
+	struct grouping_row *rows;
 	int rc;
 
 	(void)prepared;
 	if (!kernels)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = kernels;
-	rc = grouping_init(&kernels->types, 2, rank->err);
+	rc = grouping_init(kernels, rank->modes->options.exclude_op_name ? TYPE_PARTS : NAME_PARTS,
+			   rank->err);
+	rows = malloc((rank->detail->kernels.count + 1) * sizeof(*rows));
+	if (!rows)
+		rc = np_fail_nomem(rank->err, MODE);
 	if (rc == NP_OK)
-		rc = grouping_init(&kernels->names, 4, rank->err);
-	for (size_t i = 0; i < rank->detail->kernels.count && rc == NP_OK; i++) {
-		const struct np_kernel *kernel = &rank->detail->kernels.item[i];
-
-		/* What carries out a collective is no computing. */
-		if (!kernel->schedule && mode_takes(rank, kernel->step))
-			rc = take(rank, kernels, kernel);
-	}
+		rc = take_kernels(rank, kernels, rows);
+	free(rows);
 	return rc;
 }
 
@@ -85,109 +85,92 @@ static const struct np_column name_columns[] = {
 	{ "InputShapes", NP_TEXT }, DESCRIBE_COLUMNS,      { "Rank", NP_INTEGER },
 };
 
-static int put_group(struct np_modes *modes, struct np_mode_table *table, const np_str *key,
-		     size_t parts, struct samples *samples, const int32_t *rank, struct np_err *err)
+/* Where rows go; behind those of one rank stands its id. */
+struct put {
+	struct np_modes *modes;
+	struct np_mode_table *table;
+	size_t parts;
+	const int32_t *rank; /* NULL for all ranks */
+};
+
+static int put_group(void *context, const np_str *key, struct samples *samples, struct np_err *err)
 {
+	const struct put *put = context;
 	struct summary summary = samples_describe(samples);
 	struct np_cell cells[NP_COUNT(name_columns)];
 
-	for (size_t i = 0; i < parts; i++)
-		cells[i] = mode_name_cell(modes, key[i]);
-	describe_cells(&summary, &cells[parts]);
-	if (rank)
-		cells[parts + DESCRIBE_CELLS] = np_cell_integer(*rank);
-	return mode_row(modes, table, cells, err);
+	for (size_t i = 0; i < put->parts; i++)
+		cells[i] = mode_name_cell(put->modes, key[i]);
+	describe_cells(&summary, &cells[put->parts]);
+	if (put->rank)
+		cells[put->parts + DESCRIBE_CELLS] = np_cell_integer(*put->rank);
+	return mode_row(put->modes, put->table, cells, err);
 }
 
-/* Rows of a rank, the longest sum first. */
-static int put(struct np_modes *modes, struct np_mode_table *table, struct grouping *grouping,
-	       int32_t rank, struct np_err *err)
+struct tables {
+	struct np_mode_table *all;
+	struct np_mode_table *types;
+	struct np_mode_table *names; /* NULL if not wanted */
+};
+
+static int make_tables(struct np_modes *modes, struct tables *ret, struct np_err *err)
 {
-	uint32_t *order = grouping_by_sum(modes, grouping, err);
-	int rc = order ? NP_OK : NP_E_NOMEM;
-
-	for (size_t i = 0; i < grouping->list.count && rc == NP_OK; i++) {
-		struct group *group = &grouping->list.item[order[i]];
-
-		rc = put_group(modes, table, group->key, grouping->parts, &group->samples, &rank,
-			       err);
-	}
-	free(order);
-	return rc;
+	ret->all = MODE_TABLE(modes, MODE, "ComputeOpAllRankStats",
+			      "durations of kernels by type, over all ranks", all_columns, err);
+	ret->types = MODE_TABLE(modes, MODE, "ComputeOpPerRankStatsByOpType",
+				"durations of kernels by rank and type", type_columns, err);
+	ret->names = NULL;
+	if (!modes->options.exclude_op_name)
+		ret->names = MODE_TABLE(modes, MODE, "ComputeOpPerRankStatsByOpName",
+					"durations of kernels by rank, name and shape of inputs",
+					name_columns, err);
+	return ret->all && ret->types && (ret->names || modes->options.exclude_op_name)
+		       ? NP_OK
+		       : NP_E_NOMEM;
 }
 
-static int put_pooled(struct np_modes *modes, struct np_mode_table *table,
-		      struct grouping *const *list, struct np_err *err)
+/* One rank by name and, leaving that in `types` for all ranks together, by type. */
+static int put_rank(struct np_modes *modes, const struct tables *tables, size_t index,
+		    struct grouping *kernels, struct grouping *types, struct np_err *err)
 {
-	size_t count = modes->run->sources.count;
-	struct grouping all;
-	uint32_t *order = NULL;
-	int rc = grouping_init(&all, 2, err);
+	int32_t rank = mode_rank_id(modes, index);
+	struct put names = { modes, tables->names, NAME_PARTS, &rank };
+	struct put put = { modes, tables->types, TYPE_PARTS, &rank };
+	int rc = NP_OK;
 
+	if (tables->names)
+		rc = grouping_each(modes, kernels, put_group, &names, err);
 	if (rc == NP_OK)
-		rc = grouping_unite(&all, list, count, err);
-	if (rc == NP_OK) {
-		order = grouping_by_sum(modes, &all, err);
-		rc = order ? NP_OK : NP_E_NOMEM;
-	}
-	for (size_t i = 0; i < all.list.count && rc == NP_OK; i++) {
-		const struct group *group = &all.list.item[order[i]];
-		struct samples samples = { 0 };
-
-		rc = grouping_pool(list, count, group->key, &samples, err);
-		if (rc == NP_OK)
-			rc = put_group(modes, table, group->key, 2, &samples, NULL, err);
-		samples_release(&samples);
-	}
-	free(order);
-	grouping_release(&all);
-	return rc;
-}
-
-static int put_all(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
-		   struct np_err *err)
-{
-	size_t count = modes->run->sources.count;
-	struct grouping **list = calloc(count + 1, sizeof(*list));
-	int rc;
-
-	if (!list)
-		return np_fail_nomem(err, MODE);
-	for (size_t i = 0; i < count; i++)
-		list[i] = ranks[i] ? &((struct kernels *)ranks[i])->types : NULL;
-	rc = put_pooled(modes, table, list, err);
-	free(list);
-	return rc;
+		rc = grouping_view(kernels, type_parts(modes), types, err);
+	return rc < 0 ? rc : grouping_each(modes, types, put_group, &put, err);
 }
 
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
-	struct np_mode_table *all =
-		MODE_TABLE(modes, MODE, "ComputeOpAllRankStats",
-			   "durations of kernels by type, over all ranks", all_columns, err);
-	struct np_mode_table *types =
-		MODE_TABLE(modes, MODE, "ComputeOpPerRankStatsByOpType",
-			   "durations of kernels by rank and type", type_columns, err);
-	struct np_mode_table *names = NULL;
-	int rc = all && types ? put_all(modes, all, ranks, err) : NP_E_NOMEM;
+	size_t count = modes->run->sources.count;
+	struct grouping *types = calloc(count + 1, sizeof(*types));
+	/* An array of pointers is meant. NOLINTNEXTLINE(bugprone-sizeof-expression) */
+	struct grouping **list = calloc(count + 1, sizeof(*list));
+	struct tables tables = { 0 };
+	struct put put = { modes, NULL, TYPE_PARTS, NULL };
+	int rc = types && list ? make_tables(modes, &tables, err) : np_fail_nomem(err, MODE);
 
 	(void)prepared;
-	if (rc == NP_OK && !modes->options.exclude_op_name) {
-		names = MODE_TABLE(modes, MODE, "ComputeOpPerRankStatsByOpName",
-				   "durations of kernels by rank, name and shape of inputs",
-				   name_columns, err);
-		rc = names ? NP_OK : NP_E_NOMEM;
-	}
-	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		struct kernels *kernels = ranks[i];
-
-		if (!kernels)
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		if (!ranks[i])
 			continue;
-		rc = put(modes, types, &kernels->types, mode_rank_id(modes, i), err);
-		if (rc == NP_OK && names)
-			rc = put(modes, names, &kernels->names, mode_rank_id(modes, i), err);
+		list[i] = &types[i];
+		rc = put_rank(modes, &tables, i, ranks[i], &types[i], err);
 	}
+	if (rc == NP_OK) {
+		put.table = tables.all;
+		rc = grouping_each_pooled(modes, list, count, TYPE_PARTS, put_group, &put, err);
+	}
+	for (size_t i = 0; types && i < count; i++)
+		grouping_release(&types[i]);
+	free(types);
+	free(list);
 	return rc;
 }
 

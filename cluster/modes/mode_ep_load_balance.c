@@ -38,28 +38,40 @@ static int64_t tokens_of(const char *shapes)
 	return sum;
 }
 
+static bool is_of_experts(const struct np_detail *detail, np_str type)
+{
+	return strncmp(np_detail_text(detail, type), "GroupedMatmul", 13) == 0;
+}
+
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct tokens *tokens = calloc(1, sizeof(*tokens));
+	/* Types that are none of experts, by id: there are few, and many kernels. */
+	bool *others = calloc(np_strtab_count(rank->detail->strings) + 2, sizeof(*others));
 
 	(void)prepared;
-	if (!tokens)
-		return np_fail_nomem(rank->err, MODE);
 	*ret = tokens;
+	if (!tokens || !others) {
+		free(others);
+		return np_fail_nomem(rank->err, MODE);
+	}
 	tokens->count = NP_UNKNOWN;
+	others[NP_STR_NONE] = true;
 	for (size_t i = 0; i < rank->detail->kernels.count; i++) {
 		const struct np_kernel *kernel = &rank->detail->kernels.item[i];
-		const char *type = np_detail_text(rank->detail, kernel->type);
-		const char *shapes = np_detail_text(rank->detail, kernel->in_shapes);
 		int64_t count;
 
-		if (!mode_takes(rank, kernel->step) || !type || !shapes ||
-		    strncmp(type, "GroupedMatmul", 13) != 0)
+		if (others[kernel->type])
 			continue;
-		count = tokens_of(shapes);
+		others[kernel->type] = !is_of_experts(rank->detail, kernel->type);
+		if (others[kernel->type] || kernel->in_shapes == NP_STR_NONE ||
+		    !mode_takes(rank, kernel->step))
+			continue;
+		count = tokens_of(np_detail_text(rank->detail, kernel->in_shapes));
 		if (count != NP_UNKNOWN)
 			tokens->count = (tokens->count == NP_UNKNOWN ? 0 : tokens->count) + count;
 	}
+	free(others);
 	return NP_OK;
 }
 

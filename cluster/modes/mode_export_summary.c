@@ -96,43 +96,85 @@ static const struct np_column api_columns[] = {
 	{ "Min Time(ns)", NP_INTEGER }, { "Max Time(ns)", NP_INTEGER },
 };
 
+/* The calls of one function. */
+struct function {
+	np_str name; /* of the detail */
+	int64_t count;
+	int64_t total;
+	int64_t least;
+	int64_t most;
+};
+
+static void add_call(struct function *function, const struct np_call *call)
+{
+	int64_t time = call->end - call->start;
+
+	if (function->count == 0 || time < function->least)
+		function->least = time;
+	if (function->count == 0 || time > function->most)
+		function->most = time;
+	function->name = call->name;
+	function->count++;
+	function->total = samples_plus(function->total, time);
+}
+
+static int by_total(const void *left, const void *right, void *context)
+{
+	const struct function *a = left;
+	const struct function *b = right;
+
+	if (a->total != b->total)
+		return np_order(b->total, a->total);
+	return strcmp(np_strtab_text(context, a->name), np_strtab_text(context, b->name));
+}
+
+static int put_functions(struct mode_rank *rank, struct np_sink *sink, struct function *functions,
+			 size_t count)
+{
+	struct np_strtab *strings = rank->detail->strings;
+	int rc = NP_OK;
+
+	if (count > 0)
+		qsort_r(functions, count, sizeof(*functions), by_total, strings);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		const struct function *each = &functions[i];
+
+		rc = np_sink_row(
+			sink,
+			(const struct np_cell[NP_COUNT(api_columns)]){
+				np_cell_text(each->name == NP_STR_NONE
+						     ? "N/A"
+						     : np_strtab_text(strings, each->name)),
+				np_cell_integer(each->total), np_cell_integer(each->count),
+				np_cell_real((double)each->total / (double)each->count),
+				np_cell_integer(each->least), np_cell_integer(each->most) },
+			rank->err);
+	}
+	return rc;
+}
+
 static int put_calls(struct mode_rank *rank, struct np_sink *sink, size_t *ret_rows)
 {
-	struct grouping calls;
-	uint32_t *order = NULL;
-	int rc = grouping_init(&calls, 1, rank->err);
+	size_t texts = np_strtab_count(rank->detail->strings) + 2;
+	struct function *functions = calloc(texts, sizeof(*functions)); /* by id of the name */
+	size_t used = 0;
+	int rc;
 
-	for (size_t i = 0; i < rank->detail->calls.count && rc == NP_OK; i++) {
+	if (!functions)
+		return np_fail_nomem(rank->err, MODE);
+	for (size_t i = 0; i < rank->detail->calls.count; i++) {
 		const struct np_call *call = &rank->detail->calls.item[i];
-		struct group *group;
-		np_str name;
 
-		if (!mode_takes(rank, call->step))
-			continue;
-		rc = mode_text(rank, call->name, &name);
-		group = rc == NP_OK ? grouping_find(&calls, &name, rank->err) : NULL;
-		rc = group ? samples_add(&group->samples, call->end - call->start, rank->err)
-			   : NP_E_NOMEM;
+		if (mode_takes(rank, call->step))
+			add_call(&functions[call->name], call);
 	}
-	if (rc == NP_OK)
-		order = grouping_by_sum(rank->modes, &calls, rank->err);
-	if (rc == NP_OK && !order)
-		rc = NP_E_NOMEM;
-	for (size_t i = 0; i < calls.list.count && rc == NP_OK; i++, (*ret_rows)++) {
-		struct group *group = &calls.list.item[order[i]];
-		struct summary summary = samples_describe(&group->samples);
-
-		rc = np_sink_row(sink,
-				 (const struct np_cell[NP_COUNT(api_columns)]){
-					 mode_name_cell(rank->modes, group->key[0]),
-					 np_cell_integer(summary.sum),
-					 np_cell_integer((int64_t)summary.count),
-					 np_cell_real(summary.mean), np_cell_integer(summary.min),
-					 np_cell_integer(summary.max) },
-				 rank->err);
+	for (size_t i = 0; i < texts; i++) {
+		if (functions[i].count > 0)
+			functions[used++] = functions[i];
 	}
-	free(order);
-	grouping_release(&calls);
+	rc = put_functions(rank, sink, functions, used);
+	free(functions);
+	*ret_rows = used;
 	return rc;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
-#include "npuprof/idmap.h"
-
 /*
  * The longest gaps between kernels and operators, and why: another task ran, the
  * framework dispatched nothing, or the launch of the next task came late.
@@ -19,6 +17,8 @@ struct gap {
 	np_ns framework_idle;
 	np_ns cann_idle;
 	char *reason;
+	const struct np_device_task *before; /* while it is explained */
+	const struct np_device_task *after;
 };
 
 struct gaps {
@@ -39,9 +39,7 @@ static void release(void *result)
 struct search {
 	struct mode_rank *rank;
 	const struct np_detail *detail;
-	struct np_idmap *call_of;      /* connection → calls */
-	struct np_idmap *framework_of; /* connection → framework */
-	uint32_t *by_end;              /* tasks in the order of their ends */
+	struct origins origins; /* of the tasks around gaps */
 };
 
 /* --- gaps ------------------------------------------------------------------------------------ */
@@ -56,83 +54,48 @@ static int by_length(const void *left, const void *right)
 	return np_order(a->begin, b->begin);
 }
 
-/* The longest gaps, as many as are shown. */
+/* Drop all but the longest. */
+static void cut(struct gaps *gaps, size_t top)
+{
+	if (gaps->list.count)
+		qsort(gaps->list.item, gaps->list.count, sizeof(gaps->list.item[0]), by_length);
+	if (gaps->list.count > top)
+		gaps->list.count = top;
+}
+
+/* The longest gaps, as many as are shown: never more than twice as many are kept. */
 static int find_gaps(struct mode_rank *rank, struct gaps *gaps)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
 	size_t top = mode_top(rank->modes, 10);
+	np_ns least = 0; /* of those that are kept */
 	int rc = busy ? mode_busy(rank, NP_NO_STEP, true, busy) : np_fail_nomem(rank->err, MODE);
 
 	for (size_t i = 1; rc == NP_OK && i < np_spans_count(busy); i++) {
-		struct gap *gap = np_vec_add(&gaps->list, rank->err);
+		struct np_span span = { np_spans_get(busy, i - 1).end,
+					np_spans_get(busy, i).begin };
+		struct gap *gap;
 
+		/* Of equally long ones the earlier are kept. */
+		if (span.end - span.begin <= least)
+			continue;
+		gap = np_vec_add(&gaps->list, rank->err);
 		if (!gap)
 			return NP_E_NOMEM;
-		*gap = (struct gap){ .begin = np_spans_get(busy, i - 1).end,
-				     .end = np_spans_get(busy, i).begin,
+		*gap = (struct gap){ .begin = span.begin,
+				     .end = span.end,
 				     .framework_idle = NP_UNKNOWN,
 				     .cann_idle = NP_UNKNOWN };
+		if (gaps->list.count == 2 * top) {
+			cut(gaps, top);
+			least = gaps->list.item[top - 1].end - gaps->list.item[top - 1].begin;
+		}
 	}
-	if (gaps->list.count)
-		qsort(gaps->list.item, gaps->list.count, sizeof(gaps->list.item[0]), by_length);
-	if (gaps->list.count > top) {
-		struct gap *kept = realloc(gaps->list.item, (top + 1) * sizeof(*kept));
-
-		/* All ranks keep theirs until the end. */
-		gaps->list.item = kept ? kept : gaps->list.item;
-		gaps->list.capacity = kept ? top + 1 : gaps->list.capacity;
-		gaps->list.count = top;
-	}
+	cut(gaps, top);
 	return rc;
 }
 
-/* --- links ----------------------------------------------------------------------------------- */
-
-static int by_end(const void *left, const void *right, void *context)
-{
-	const struct np_device_task *tasks = context;
-	const struct np_device_task *a = &tasks[*(const uint32_t *)left];
-	const struct np_device_task *b = &tasks[*(const uint32_t *)right];
-
-	return a->end != b->end ? np_order(a->end, b->end)
-				: np_order(*(const uint32_t *)left, *(const uint32_t *)right);
-}
-
-static int index_rows(struct search *search)
-{
-	const struct np_detail *detail = search->detail;
-	struct np_err *err = search->rank->err;
-	int rc = NP_OK;
-
-	search->call_of = np_idmap_new();
-	search->framework_of = np_idmap_new();
-	search->by_end = malloc((detail->tasks.count + 1) * sizeof(*search->by_end));
-	if (!search->call_of || !search->framework_of || !search->by_end)
-		return np_fail_nomem(err, MODE);
-	for (uint32_t i = 0; i < detail->calls.count && rc == NP_OK; i++) {
-		if (detail->calls.item[i].connection != NP_UNKNOWN)
-			rc = np_idmap_set(search->call_of, detail->calls.item[i].connection, i,
-					  err);
-	}
-	for (uint32_t i = 0; i < detail->links.count && rc == NP_OK; i++) {
-		if (detail->links.item[i].kind == NP_LEADS_TO_TASK)
-			rc = np_idmap_set(search->framework_of, detail->links.item[i].id,
-					  detail->links.item[i].call, err);
-	}
-	for (uint32_t i = 0; i < detail->tasks.count; i++)
-		search->by_end[i] = i;
-	if (detail->tasks.count)
-		qsort_r(search->by_end, detail->tasks.count, sizeof(*search->by_end), by_end,
-			detail->tasks.item);
-	return rc;
-}
-
-static void release_search(struct search *search)
-{
-	np_idmap_free(search->call_of);
-	np_idmap_free(search->framework_of);
-	free(search->by_end);
-}
+/* --- tasks around them ----------------------------------------------------------------------- */
 
 /* The first task in the order of starts that starts at or after `time`. */
 static size_t first_from(const struct np_detail *detail, np_ns time)
@@ -151,22 +114,41 @@ static size_t first_from(const struct np_detail *detail, np_ns time)
 	return low;
 }
 
-/* The task with the last end up to `time`, or NULL. */
-static const struct np_device_task *last_until(const struct search *search, np_ns time)
+/*
+ * The task with the last end up to `time`, or NULL; of several the one that starts
+ * last. A gap begins where a kernel ends, so that it is nearly always close.
+ */
+static const struct np_device_task *last_until(const struct np_detail *detail, np_ns time)
 {
-	const struct np_device_task *tasks = search->detail->tasks.item;
-	size_t low = 0;
-	size_t high = search->detail->tasks.count;
+	const struct np_device_task *tasks = detail->tasks.item;
+	const struct np_device_task *last = NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tasks[search->by_end[middle]].end <= time)
-			low = middle + 1;
-		else
-			high = middle;
+	for (size_t i = first_from(detail, time + 1); i-- > 0 && (!last || last->end < time);) {
+		if (tasks[i].end <= time && (!last || tasks[i].end > last->end))
+			last = &tasks[i];
 	}
-	return low > 0 ? &tasks[search->by_end[low - 1]] : NULL;
+	return last;
+}
+
+static int find_neighbours(struct search *search, struct gaps *gaps)
+{
+	const struct np_detail *detail = search->detail;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < gaps->list.count && rc == NP_OK; i++) {
+		struct gap *gap = &gaps->list.item[i];
+		size_t next = first_from(detail, gap->end);
+
+		gap->before = last_until(detail, gap->begin);
+		gap->after = next < detail->tasks.count ? &detail->tasks.item[next] : NULL;
+		if (!gap->before || !gap->after)
+			continue;
+		rc = origins_want(&search->origins, gap->before->connection, search->rank->err);
+		if (rc == NP_OK)
+			rc = origins_want(&search->origins, gap->after->connection,
+					  search->rank->err);
+	}
+	return rc;
 }
 
 /* --- reasons --------------------------------------------------------------------------------- */
@@ -241,28 +223,6 @@ static void explain_tasks(struct np_buf *buf, struct inside *types, size_t count
 	np_buf_printf(buf, "max remaining free %.3f us", us(rest));
 }
 
-/* Who sent a task to the device. */
-struct origin {
-	const struct np_call *call;
-	const struct np_framework_call *framework;
-};
-
-static struct origin origin_of(const struct search *search, const struct np_device_task *task)
-{
-	struct origin origin = { 0 };
-	uint32_t at;
-
-	if (!task || task->connection == NP_UNKNOWN)
-		return origin;
-	at = np_idmap_get(search->call_of, task->connection);
-	if (at != NP_IDMAP_NONE)
-		origin.call = &search->detail->calls.item[at];
-	at = np_idmap_get(search->framework_of, task->connection);
-	if (at != NP_IDMAP_NONE)
-		origin.framework = &search->detail->framework.item[at];
-	return origin;
-}
-
 static void explain_launch(struct np_buf *buf, const struct origin *before,
 			   const struct origin *after)
 {
@@ -280,18 +240,16 @@ static void explain_launch(struct np_buf *buf, const struct origin *before,
 
 static void explain_host(const struct search *search, struct gap *gap, struct np_buf *buf)
 {
-	const struct np_detail *detail = search->detail;
-	size_t next = first_from(detail, gap->end);
-	const struct np_device_task *task = last_until(search, gap->begin);
-	struct origin before = origin_of(search, task);
-	struct origin after = { 0 };
+	struct origin before;
+	struct origin after;
 	double longer; /* of damaged times the difference of differences may not fit */
 
-	if (!task || next >= detail->tasks.count) {
+	if (!gap->before || !gap->after) {
 		np_buf_add(buf, "Skip: no task before or after the gap");
 		return;
 	}
-	after = origin_of(search, &detail->tasks.item[next]);
+	before = origins_get(&search->origins, gap->before->connection);
+	after = origins_get(&search->origins, gap->after->connection);
 	if (!before.call || !after.call) {
 		np_buf_add(buf, "Skip: nothing says which call launched the tasks around the gap");
 		return;
@@ -335,12 +293,16 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	if (!gaps)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = gaps;
-	rc = find_gaps(rank, gaps);
+	rc = origins_init(&search.origins, rank->err);
 	if (rc == NP_OK)
-		rc = index_rows(&search);
+		rc = find_gaps(rank, gaps);
+	if (rc == NP_OK)
+		rc = find_neighbours(&search, gaps);
+	if (rc == NP_OK)
+		origins_find(&search.origins, search.detail);
 	for (size_t i = 0; i < gaps->list.count && rc == NP_OK; i++)
 		rc = explain(&search, &gaps->list.item[i]);
-	release_search(&search);
+	origins_release(&search.origins);
 	return rc;
 }
 

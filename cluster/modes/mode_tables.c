@@ -101,18 +101,30 @@ struct np_cell mode_step_cell(const struct np_modes *modes, np_str step)
 							   : np_cell_text(text);
 }
 
+/* Times in ns have 19 digits: two at once. */
+static char *put_two_digits(char *at, unsigned value)
+{
+	*--at = (char)('0' + value % 10);
+	*--at = (char)('0' + value / 10);
+	return at;
+}
+
 const char *mode_us_text(np_ns time, struct us_text *text)
 {
 	uint64_t rest = time < 0 ? 0 - (uint64_t)time : (uint64_t)time;
 	char *at = text->bytes + sizeof(text->bytes);
 
 	*--at = '\0';
-	for (int digits = 0; digits <= 3 || rest > 0; digits++) {
-		if (digits == 3)
-			*--at = '.';
-		*--at = (char)('0' + rest % 10);
-		rest /= 10;
-	}
+	at = put_two_digits(at, (unsigned)(rest % 100));
+	rest /= 100;
+	*--at = (char)('0' + rest % 10);
+	*--at = '.';
+	for (rest /= 10; rest >= 100; rest /= 100)
+		at = put_two_digits(at, (unsigned)(rest % 100));
+	if (rest >= 10)
+		at = put_two_digits(at, (unsigned)rest);
+	else
+		*--at = (char)('0' + rest);
 	if (time < 0)
 		*--at = '-';
 	return at;

@@ -209,60 +209,6 @@ struct work {
 	struct np_notes *notes;
 };
 
-int mode_text(struct mode_rank *rank, np_str text, np_str *ret)
-{
-	const struct np_strtab *from = rank->detail->strings;
-	int rc;
-
-	if (text == NP_STR_NONE || rank->texts[text] != NP_STR_NONE) {
-		*ret = text == NP_STR_NONE ? NP_STR_NONE : rank->texts[text];
-		return NP_OK;
-	}
-	rc = np_strtab_add(rank->run->strings, np_strtab_text(from, text),
-			   np_strtab_length(from, text), ret, rank->err);
-	rank->texts[text] = *ret;
-	return rc;
-}
-
-bool mode_takes(const struct mode_rank *rank, uint32_t step)
-{
-	return !rank->modes->options.steps_chosen || step != NP_NO_STEP;
-}
-
-static bool is_of(const struct mode_rank *rank, uint32_t wanted, uint32_t step)
-{
-	return wanted == NP_NO_STEP ? mode_takes(rank, step) : step == wanted;
-}
-
-/* Both lists are by start: merged, every span is added behind the others. */
-int mode_busy(struct mode_rank *rank, uint32_t step, bool ops, struct np_spans *set)
-{
-	const struct np_detail *detail = rank->detail;
-	size_t op_count = ops ? rank->rank->ops.count : 0;
-	size_t op = 0;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
-		const struct np_kernel *kernel = &detail->kernels.item[i];
-
-		for (; op < op_count && rank->rank->ops.item[op].start <= kernel->start &&
-		       rc == NP_OK;
-		     op++) {
-			if (is_of(rank, step, rank->rank->ops.item[op].step))
-				rc = np_spans_add(set, rank->rank->ops.item[op].start,
-						  rank->rank->ops.item[op].end, rank->err);
-		}
-		if (rc == NP_OK && !kernel->schedule && is_of(rank, step, kernel->step))
-			rc = np_spans_add(set, kernel->start, kernel->end, rank->err);
-	}
-	for (; op < op_count && rc == NP_OK; op++) {
-		if (is_of(rank, step, rank->rank->ops.item[op].step))
-			rc = np_spans_add(set, rank->rank->ops.item[op].start,
-					  rank->rank->ops.item[op].end, rank->err);
-	}
-	return rc;
-}
-
 static bool is_skipped(const struct running *running, size_t index)
 {
 	return !running->mode->reduce ||
@@ -318,15 +264,16 @@ static void work_on(void *context, size_t index)
 			return;
 		rank.detail = detail;
 		rank.texts = calloc(np_strtab_count(detail->strings) + 2, sizeof(np_str));
-		if (!rank.texts) {
+		if (!rank.texts)
 			(void)np_fail_nomem(rank.err, "texts");
-			return;
-		}
-	}
-	(void)!reduce_rank(work, &rank);
-	if (detail)
+		else if (mode_find_kernels(&rank) == NP_OK)
+			(void)!reduce_rank(work, &rank);
 		np_notes_move(&work->notes[index], &detail->notes);
+	} else {
+		(void)!reduce_rank(work, &rank);
+	}
 	free(rank.texts);
+	free(rank.kernels);
 }
 
 /* --- what ranks lack ------------------------------------------------------------------------- */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
-#include "npuprof/idmap.h"
-
 #include <math.h>
 
-/* Sums of damaged times may not fit: then they are as large as can be. */
-static int64_t plus(int64_t a, int64_t b)
+int64_t samples_plus(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -22,7 +19,7 @@ int samples_add(struct samples *samples, int64_t value, struct np_err *err)
 	if (!slot)
 		return NP_E_NOMEM;
 	*slot = value;
-	samples->sum = plus(samples->sum, value);
+	samples->sum = samples_plus(samples->sum, value);
 	samples->sorted = false;
 	return NP_OK;
 }
@@ -44,7 +41,7 @@ int samples_join(struct samples *to, const struct samples *from, struct np_err *
 	}
 	memcpy(to->item + to->count, from->item, from->count * sizeof(*from->item));
 	to->count = total;
-	to->sum = plus(to->sum, from->sum);
+	to->sum = samples_plus(to->sum, from->sum);
 	to->sorted = false;
 	return NP_OK;
 }
@@ -133,6 +130,18 @@ static double squares(const struct samples *samples, double mean)
 	return sum;
 }
 
+int64_t samples_least(struct samples *samples)
+{
+	sort(samples);
+	return samples->count ? samples->item[0] : NP_UNKNOWN;
+}
+
+int64_t samples_most(struct samples *samples)
+{
+	sort(samples);
+	return samples->count ? samples->item[samples->count - 1] : NP_UNKNOWN;
+}
+
 struct summary samples_describe(struct samples *samples)
 {
 	struct summary ret = { .count = samples->count, .sum = samples->sum };
@@ -172,169 +181,4 @@ void describe_cells(const struct summary *summary, struct np_cell *cells)
 	cells[6] = np_cell_real(summary->q3);
 	cells[7] = np_cell_scaled(summary->max, 1);
 	cells[8] = np_cell_scaled(summary->sum, 1);
-}
-
-/* --- grouping -------------------------------------------------------------------------------- */
-
-int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err)
-{
-	*grouping = (struct grouping){ .parts = parts };
-	for (size_t i = 0; i < parts; i++) {
-		grouping->level[i] = np_idmap_new();
-		if (!grouping->level[i])
-			return np_fail_nomem(err, "groups");
-	}
-	return NP_OK;
-}
-
-void grouping_release(struct grouping *grouping)
-{
-	for (size_t i = 0; i < GROUP_PARTS; i++)
-		np_idmap_free(grouping->level[i]);
-	for (size_t i = 0; i < grouping->list.count; i++)
-		samples_release(&grouping->list.item[i].samples);
-	np_vec_release(&grouping->list);
-}
-
-static struct group *add_group(struct grouping *grouping, const np_str *key, struct np_err *err)
-{
-	struct group *group = np_vec_add(&grouping->list, err);
-
-	if (group)
-		memcpy(group->key, key, grouping->parts * sizeof(*key));
-	return group;
-}
-
-/* A key is followed part by part, each level mapping (place so far, part) to a place. */
-struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err)
-{
-	uint32_t place = 0;
-
-	for (size_t i = 0; i < grouping->parts; i++) {
-		int64_t id = (int64_t)((uint64_t)place << 32 | key[i]);
-		bool last = i + 1 == grouping->parts;
-
-		place = np_idmap_get(grouping->level[i], id);
-		if (place != NP_IDMAP_NONE)
-			continue;
-		if (last && !add_group(grouping, key, err))
-			return NULL;
-		place = last ? (uint32_t)(grouping->list.count - 1) : ++grouping->inner;
-		if (np_idmap_set(grouping->level[i], id, place, err) < 0)
-			return NULL;
-	}
-	return &grouping->list.item[place];
-}
-
-struct group *grouping_get(struct grouping *grouping, const np_str *key)
-{
-	uint32_t place = 0;
-
-	for (size_t i = 0; i < grouping->parts; i++) {
-		place = np_idmap_get(grouping->level[i], (int64_t)((uint64_t)place << 32 | key[i]));
-		if (place == NP_IDMAP_NONE)
-			return NULL;
-	}
-	return &grouping->list.item[place];
-}
-
-int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err)
-{
-	if (group->samples.count == 0 || value < group->least) {
-		group->least = value;
-		group->least_of = rank;
-	}
-	if (group->samples.count == 0 || value > group->most) {
-		group->most = value;
-		group->most_of = rank;
-	}
-	return samples_add(&group->samples, value, err);
-}
-
-int grouping_unite(struct grouping *ret, struct grouping *const *list, size_t count,
-		   struct np_err *err)
-{
-	for (size_t i = 0; i < count; i++) {
-		for (size_t j = 0; list[i] && j < list[i]->list.count; j++) {
-			const struct group *from = &list[i]->list.item[j];
-			struct group *group = grouping_find(ret, from->key, err);
-
-			if (!group)
-				return NP_E_NOMEM;
-			group->samples.sum = plus(group->samples.sum, from->samples.sum);
-		}
-	}
-	return NP_OK;
-}
-
-int grouping_pool(struct grouping *const *list, size_t count, const np_str *key,
-		  struct samples *ret, struct np_err *err)
-{
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		const struct group *group = list[i] ? grouping_get(list[i], key) : NULL;
-
-		if (group)
-			rc = samples_join(ret, &group->samples, err);
-	}
-	return rc;
-}
-
-struct order_context {
-	const struct np_modes *modes;
-	const struct grouping *grouping;
-};
-
-static int by_key(const void *left, const void *right, void *context)
-{
-	const struct order_context *order = context;
-	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
-	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
-	int difference = 0;
-
-	for (size_t i = 0; i < order->grouping->parts && difference == 0; i++)
-		difference = strcmp(mode_name(order->modes, a->key[i]),
-				    mode_name(order->modes, b->key[i]));
-	return difference;
-}
-
-static int by_sum(const void *left, const void *right, void *context)
-{
-	const struct order_context *order = context;
-	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
-	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
-
-	if (a->samples.sum != b->samples.sum)
-		return np_order(b->samples.sum, a->samples.sum);
-	return by_key(left, right, context);
-}
-
-static uint32_t *sorted(const struct np_modes *modes, const struct grouping *grouping,
-			int (*compare)(const void *, const void *, void *), struct np_err *err)
-{
-	struct order_context context = { modes, grouping };
-	uint32_t *order = malloc((grouping->list.count + 1) * sizeof(*order));
-
-	if (!order) {
-		(void)np_fail_nomem(err, "groups");
-		return NULL;
-	}
-	for (uint32_t i = 0; i < grouping->list.count; i++)
-		order[i] = i;
-	if (grouping->list.count)
-		qsort_r(order, grouping->list.count, sizeof(*order), compare, &context);
-	return order;
-}
-
-uint32_t *grouping_by_sum(const struct np_modes *modes, const struct grouping *grouping,
-			  struct np_err *err)
-{
-	return sorted(modes, grouping, by_sum, err);
-}
-
-uint32_t *grouping_by_key(const struct np_modes *modes, const struct grouping *grouping,
-			  struct np_err *err)
-{
-	return sorted(modes, grouping, by_key, err);
 }

@@ -54,6 +54,17 @@ static bool room(struct np_buf *buf, size_t extra)
 	return !buf->failed;
 }
 
+char *np_buf_reserve(struct np_buf *buf, size_t most)
+{
+	return room(buf, most) ? buf->text + buf->length : NULL;
+}
+
+void np_buf_take(struct np_buf *buf, size_t length)
+{
+	buf->length += length;
+	buf->text[buf->length] = '\0';
+}
+
 void np_buf_add_bytes(struct np_buf *buf, const char *bytes, size_t length)
 {
 	if (length == 0 || !room(buf, length))

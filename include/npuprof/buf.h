@@ -36,6 +36,13 @@ void np_buf_add_char(struct np_buf *buf, char c);
 void np_buf_add_repeated(struct np_buf *buf, char c, size_t times);
 void np_buf_printf(struct np_buf *buf, const char *fmt, ...) NP_PRINTF(2, 3);
 
+/*
+ * Room for `most` bytes behind the text, for one who writes them himself and then
+ * says how many they were with np_buf_take(). NULL when out of memory.
+ */
+char *np_buf_reserve(struct np_buf *buf, size_t most);
+void np_buf_take(struct np_buf *buf, size_t length);
+
 /* NP_OK, or NP_E_NOMEM if any of the above ran out of memory. */
 int np_buf_check(const struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 

@@ -223,6 +223,36 @@ static void compute_op_sum_agrees_with_the_incumbent(void **state)
 	release(&a);
 }
 
+/* By type 10 + 20 = 30 ns of MatMul in two kernels of different names. */
+static void compute_op_sum_without_names_has_the_same_sums_by_type(void **state)
+{
+	struct np_modes_options options = options_of("compute_op_sum");
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 100, 110, "MatMul");
+	rank_kernel(0, 2, 200, 220, "MatMul");
+	rank_kernel(0, 3, 300, 305, "Add");
+	rank_sql(0, "UPDATE COMPUTE_TASK_INFO SET name = T('other') WHERE globalTaskId = 2");
+	for (int i = 0; i < 2; i++) {
+		struct analysed a;
+
+		options.exclude_op_name = i == 1;
+		a = analyse_with(synth_load(below("run")), &options);
+		assert_int_equal(rows(a.modes, "ComputeOpPerRankStatsByOpType"), 2);
+		assert_int_equal(rows(a.modes, "ComputeOpAllRankStats"), 2);
+		assert_string_equal(text(a.modes, "ComputeOpAllRankStats", 0, "OpType"), "MatMul");
+		assert_float_equal(real(a.modes, "ComputeOpAllRankStats", 0, "SumNs"), 30, 0);
+		assert_float_equal(real(a.modes, "ComputeOpPerRankStatsByOpType", 0, "MedianNs"),
+				   15, 0);
+		if (i == 0)
+			assert_int_equal(rows(a.modes, "ComputeOpPerRankStatsByOpName"), 3);
+		else
+			assert_null(a.modes->tables->next->next);
+		release(&a);
+	}
+}
+
 static void compute_op_sum_at_level0_has_no_types_and_says_so(void **state)
 {
 	struct analysed a = analyse(recorded("resnet-2of8/db/level0"), "compute_op_sum");
@@ -957,6 +987,41 @@ static void put_tables(struct np_buf *buf, const char *dir, const char *names, s
 		put_table(buf, table);
 }
 
+/*
+ * Every cell of kernel_details.csv, of kernels and of operators: shapes are put in
+ * quotes, what is not known is empty or N/A, operators stand among the kernels.
+ */
+static void export_summary_writes_kernels_and_operators_by_start(void **state)
+{
+	struct analysed a;
+	size_t length;
+	char *csv;
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 10000, 20000, "MatMul");
+	rank_kernel(0, 2, 25500, 30000, "Add");
+	rank_sql(0, "UPDATE COMPUTE_TASK_INFO SET inputShapes = T('\"8,4;4,2\"') WHERE"
+		    " globalTaskId = 1");
+	rank_sql(0, "UPDATE COMPUTE_TASK_INFO SET name = T('say \"add\"') WHERE globalTaskId = 2");
+	rank_op(0, 3, 21000, 24000, "hcom_allReduce__042_0_1");
+	a = analyse_ranks("export_summary");
+	csv = read_bytes(below("out/export_summary/rank_0/kernel_details.csv"), &length);
+	assert_string_equal(
+		csv,
+		"Step Id,Device_id,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,"
+		"Start Time(us),Duration(us),Wait Time(us),Block Num,Mix Block Num,Input Shapes,"
+		"Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats\n"
+		",0,0,2,MatMul,MatMul,N/A,AI_CORE,10.000,10.000,0.000,,,\"8,4;4,2\","
+		"FLOAT16;FLOAT16,N/A,\"16,16\",N/A,N/A\n"
+		",0,,,hcom_allReduce__042_0_1,hcom_allReduce_,N/A,COMMUNICATION,21.000,3.000,"
+		"1.000,,,N/A,N/A,N/A,N/A,N/A,N/A\n"
+		",0,0,2,\"say \"\"add\"\"\",Add,N/A,AI_CORE,25.500,4.500,1.500,,,"
+		"\"16,16;16,16\",FLOAT16;FLOAT16,N/A,\"16,16\",N/A,N/A\n");
+	free(csv);
+	release(&a);
+}
+
 /* All modes, in the order in which they write their tables. */
 #define ALL_MODES \
 	"cluster_time_summary,slow_rank,slow_link,hccl_sum,compute_op_sum,cann_api_sum," \
@@ -1080,6 +1145,7 @@ int main(void)
 		cmocka_unit_test(every_mode_has_a_name_and_a_summary),
 		with_fixture(hccl_sum_agrees_with_the_incumbent),
 		with_fixture(compute_op_sum_agrees_with_the_incumbent),
+		with_fixture(compute_op_sum_without_names_has_the_same_sums_by_type),
 		with_fixture(compute_op_sum_at_level0_has_no_types_and_says_so),
 		with_fixture(cann_api_sum_agrees_with_the_incumbent_but_for_quantiles),
 		with_fixture(cluster_time_summary_agrees_with_the_incumbent_but_for_free),
@@ -1104,6 +1170,7 @@ int main(void)
 		with_fixture(pp_chart_shows_passes_by_rank),
 		with_fixture(pp_chart_numbers_the_passes_of_a_dual_pipe),
 		with_fixture(export_summary_writes_beside_the_database_and_not_into_profiles),
+		with_fixture(export_summary_writes_kernels_and_operators_by_start),
 		with_fixture(communication_bottleneck_names_the_slow_rank_and_what_held_it_up),
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
 		with_fixture(a_rank_that_lacks_what_a_mode_needs_is_noted_once),

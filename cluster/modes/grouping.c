@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode.h"
+
+/* Of the number of places; at most half of them are used. */
+#define FIRST_BITS 6U
+
+int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err)
+{
+	*grouping = (struct grouping){ .parts = parts, .bits = FIRST_BITS };
+	grouping->places = calloc((size_t)1 << FIRST_BITS, sizeof(*grouping->places));
+	return grouping->places ? NP_OK : np_fail_nomem(err, "groups");
+}
+
+void grouping_release(struct grouping *grouping)
+{
+	for (size_t i = 0; i < grouping->list.count && !grouping->filled; i++)
+		samples_release(&grouping->list.item[i].samples);
+	np_vec_release(&grouping->list);
+	free(grouping->values);
+	free(grouping->places);
+	*grouping = (struct grouping){ 0 };
+}
+
+static bool has_key(const struct group *group, const np_str *key, size_t parts)
+{
+	for (size_t i = 0; i < parts; i++) {
+		if (group->key[i] != key[i])
+			return false;
+	}
+	return true;
+}
+
+/* The place of a key: that of its group, or the empty one where it belongs. */
+static uint32_t *place_of(const struct grouping *grouping, const np_str *key)
+{
+	size_t mask = ((size_t)1 << grouping->bits) - 1;
+	uint64_t hash = 0;
+	size_t at;
+
+	for (size_t i = 0; i < grouping->parts; i++)
+		hash = ((hash ^ key[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ (hash >> 32);
+	/* The high bits depend on all parts. */
+	at = (hash * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - grouping->bits);
+	while (grouping->places[at] != 0 &&
+	       !has_key(&grouping->list.item[grouping->places[at] - 1], key, grouping->parts))
+		at = (at + 1) & mask;
+	return &grouping->places[at];
+}
+
+static int reserve(struct grouping *grouping, unsigned bits, struct np_err *err)
+{
+	uint32_t *places = calloc((size_t)1 << bits, sizeof(*places));
+
+	if (!places)
+		return np_fail_nomem(err, "groups");
+	free(grouping->places);
+	grouping->places = places;
+	grouping->bits = bits;
+	for (uint32_t i = 0; i < grouping->list.count; i++)
+		*place_of(grouping, grouping->list.item[i].key) = i + 1;
+	return NP_OK;
+}
+
+struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err)
+{
+	uint32_t *place = place_of(grouping, key);
+	struct group *group;
+
+	if (*place != 0)
+		return &grouping->list.item[*place - 1];
+	if (grouping->list.count >= (size_t)1 << (grouping->bits - 1)) {
+		if (reserve(grouping, grouping->bits + 1, err) < 0)
+			return NULL;
+		place = place_of(grouping, key);
+	}
+	group = np_vec_add(&grouping->list, err);
+	if (!group)
+		return NULL;
+	memcpy(group->key, key, grouping->parts * sizeof(*key));
+	*place = (uint32_t)grouping->list.count;
+	return group;
+}
+
+struct group *grouping_get(const struct grouping *grouping, const np_str *key)
+{
+	uint32_t place = *place_of(grouping, key);
+
+	return place ? &grouping->list.item[place - 1] : NULL;
+}
+
+int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err)
+{
+	if (group->samples.count == 0 || value < group->least) {
+		group->least = value;
+		group->least_of = rank;
+	}
+	if (group->samples.count == 0 || value > group->most) {
+		group->most = value;
+		group->most_of = rank;
+	}
+	return samples_add(&group->samples, value, err);
+}
+
+/* --- a rank at once -------------------------------------------------------------------------- */
+
+/* Texts of the detail become texts of the run; no two groups get the same ones. */
+static int translate(struct mode_rank *rank, struct grouping *grouping)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < grouping->list.count; i++) {
+		np_str *key = grouping->list.item[i].key;
+
+		for (size_t j = 0; j < grouping->parts && rc == NP_OK; j++)
+			rc = mode_text(rank, key[j], &key[j]);
+	}
+	return rc < 0 ? rc : reserve(grouping, grouping->bits, rank->err);
+}
+
+struct key_order {
+	const struct grouping *grouping;
+	struct key_parts parts;
+};
+
+static int by_parts(const void *left, const void *right, void *context)
+{
+	const struct key_order *order = context;
+	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
+	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
+	int difference = 0;
+
+	/* By ids, which tell nothing, but equal ones stand together. */
+	for (size_t i = 0; i < order->parts.count && difference == 0; i++)
+		difference =
+			np_order(a->key[order->parts.first + i], b->key[order->parts.first + i]);
+	return difference ? difference
+			  : np_order(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+/* The indexes of all groups, in the order of a function; NULL when out of memory. */
+static uint32_t *sorted(const struct grouping *grouping,
+			int (*compare)(const void *, const void *, void *), void *context,
+			struct np_err *err)
+{
+	uint32_t *order = malloc((grouping->list.count + 1) * sizeof(*order));
+
+	if (!order) {
+		(void)np_fail_nomem(err, "groups");
+		return NULL;
+	}
+	for (uint32_t i = 0; i < grouping->list.count; i++)
+		order[i] = i;
+	if (grouping->list.count)
+		qsort_r(order, grouping->list.count, sizeof(*order), compare, context);
+	return order;
+}
+
+/* Every group gets its part of the values; those that are alike in `parts` side by side. */
+static int divide_values(struct grouping *grouping, struct key_parts parts, struct np_err *err)
+{
+	struct key_order context = { grouping, parts };
+	uint32_t *order = sorted(grouping, by_parts, &context, err);
+	size_t used = 0;
+
+	for (size_t i = 0; order && i < grouping->list.count; i++) {
+		struct samples *samples = &grouping->list.item[order[i]].samples;
+
+		samples->item = grouping->values + used;
+		samples->capacity = samples->count;
+		used += samples->count;
+		samples->count = 0;
+	}
+	free(order);
+	return order ? NP_OK : NP_E_NOMEM;
+}
+
+int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_parts parts,
+		  const struct grouping_row *rows, size_t count)
+{
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		grouping->list.item[rows[i].group].samples.count++;
+	grouping->filled = true;
+	grouping->values = malloc((count + 1) * sizeof(*grouping->values));
+	if (!grouping->values)
+		return np_fail_nomem(rank->err, "values");
+	rc = divide_values(grouping, parts, rank->err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		struct samples *samples = &grouping->list.item[rows[i].group].samples;
+
+		samples->item[samples->count++] = rows[i].value;
+		samples->sum = samples_plus(samples->sum, rows[i].value);
+	}
+	return rc < 0 ? rc : translate(rank, grouping);
+}
+
+/* Groups that are alike have their values side by side: together they are one piece. */
+static int add_view(struct grouping *view, const struct group *group, size_t first,
+		    struct np_err *err)
+{
+	struct group *wide = grouping_find(view, &group->key[first], err);
+
+	if (!wide)
+		return NP_E_NOMEM;
+	if (wide->samples.count == 0 || group->samples.item < wide->samples.item)
+		wide->samples.item = group->samples.item;
+	wide->samples.count += group->samples.count;
+	wide->samples.capacity = wide->samples.count;
+	wide->samples.sum = samples_plus(wide->samples.sum, group->samples.sum);
+	return NP_OK;
+}
+
+int grouping_view(const struct grouping *from, struct key_parts parts, struct grouping *ret,
+		  struct np_err *err)
+{
+	int rc = grouping_init(ret, parts.count, err);
+
+	ret->filled = true;
+	for (size_t i = 0; i < from->list.count && rc == NP_OK; i++)
+		rc = add_view(ret, &from->list.item[i], parts.first, err);
+	return rc;
+}
+
+/* --- in order -------------------------------------------------------------------------------- */
+
+struct text_order {
+	const struct np_modes *modes;
+	const struct grouping *grouping;
+};
+
+static int by_key(const void *left, const void *right, void *context)
+{
+	const struct text_order *order = context;
+	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
+	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
+	int difference = 0;
+
+	for (size_t i = 0; i < order->grouping->parts && difference == 0; i++)
+		difference = strcmp(mode_name(order->modes, a->key[i]),
+				    mode_name(order->modes, b->key[i]));
+	return difference;
+}
+
+static int by_sum(const void *left, const void *right, void *context)
+{
+	const struct text_order *order = context;
+	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
+	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
+
+	if (a->samples.sum != b->samples.sum)
+		return np_order(b->samples.sum, a->samples.sum);
+	return by_key(left, right, context);
+}
+
+uint32_t *grouping_by_key(const struct np_modes *modes, const struct grouping *grouping,
+			  struct np_err *err)
+{
+	struct text_order context = { modes, grouping };
+
+	return sorted(grouping, by_key, &context, err);
+}
+
+int grouping_each(const struct np_modes *modes, struct grouping *grouping, grouping_put *put,
+		  void *context, struct np_err *err)
+{
+	struct text_order texts = { modes, grouping };
+	uint32_t *order = sorted(grouping, by_sum, &texts, err);
+	int rc = order ? NP_OK : NP_E_NOMEM;
+
+	for (size_t i = 0; i < grouping->list.count && rc == NP_OK; i++) {
+		struct group *group = &grouping->list.item[order[i]];
+
+		rc = put(context, group->key, &group->samples, err);
+	}
+	free(order);
+	return rc;
+}
+
+/* --- over all ranks -------------------------------------------------------------------------- */
+
+/* The keys of all with their sums, but without values. */
+static int unite(struct grouping *ret, struct grouping *const *list, size_t count,
+		 struct np_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; list[i] && j < list[i]->list.count; j++) {
+			const struct group *from = &list[i]->list.item[j];
+			struct group *group = grouping_find(ret, from->key, err);
+
+			if (!group)
+				return NP_E_NOMEM;
+			group->samples.sum = samples_plus(group->samples.sum, from->samples.sum);
+		}
+	}
+	return NP_OK;
+}
+
+/* The values of one key at a time, so that they are not all in memory twice. */
+struct pooling {
+	struct grouping *const *list;
+	size_t count;
+	grouping_put *put;
+	void *context;
+};
+
+static int put_pooled(void *context, const np_str *key, struct samples *unused, struct np_err *err)
+{
+	const struct pooling *pooling = context;
+	struct samples values = { 0 };
+	int rc = NP_OK;
+
+	(void)unused;
+	for (size_t i = 0; i < pooling->count && rc == NP_OK; i++) {
+		const struct group *group =
+			pooling->list[i] ? grouping_get(pooling->list[i], key) : NULL;
+
+		if (group)
+			rc = samples_join(&values, &group->samples, err);
+	}
+	if (rc == NP_OK)
+		rc = pooling->put(pooling->context, key, &values, err);
+	samples_release(&values);
+	return rc;
+}
+
+int grouping_each_pooled(const struct np_modes *modes, struct grouping *const *list, size_t count,
+			 size_t parts, grouping_put *put, void *context, struct np_err *err)
+{
+	struct pooling pooling = { list, count, put, context };
+	struct grouping all;
+	int rc = grouping_init(&all, parts, err);
+
+	if (rc == NP_OK)
+		rc = unite(&all, list, count, err);
+	if (rc == NP_OK)
+		rc = grouping_each(modes, &all, put_pooled, &pooling, err);
+	grouping_release(&all);
+	return rc;
+}

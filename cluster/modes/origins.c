@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mode.h"
+
+#include "npuprof/idmap.h"
+
+int origins_init(struct origins *origins, struct np_err *err)
+{
+	*origins = (struct origins){ .wanted = np_idmap_new() };
+	return origins->wanted ? NP_OK : np_fail_nomem(err, "launches");
+}
+
+void origins_release(struct origins *origins)
+{
+	np_idmap_free(origins->wanted);
+	np_vec_release(&origins->list);
+}
+
+int origins_want(struct origins *origins, int64_t connection, struct np_err *err)
+{
+	if (connection == NP_UNKNOWN || np_idmap_get(origins->wanted, connection) != NP_IDMAP_NONE)
+		return NP_OK;
+	if (!np_vec_add(&origins->list, err))
+		return NP_E_NOMEM;
+	return np_idmap_set(origins->wanted, connection, (uint32_t)(origins->list.count - 1), err);
+}
+
+static struct origin *wanted(const struct origins *origins, int64_t connection)
+{
+	uint32_t at = connection == NP_UNKNOWN ? NP_IDMAP_NONE
+					       : np_idmap_get(origins->wanted, connection);
+
+	return at == NP_IDMAP_NONE ? NULL : &origins->list.item[at];
+}
+
+void origins_find(struct origins *origins, const struct np_detail *detail)
+{
+	struct origin *origin;
+
+	for (size_t i = 0; i < detail->calls.count; i++) {
+		const struct np_call *call = &detail->calls.item[i];
+
+		origin = wanted(origins, call->connection);
+		if (origin && (!origin->call || origin->call->level != NP_CALL_NODE ||
+			       call->level == NP_CALL_NODE))
+			origin->call = call;
+	}
+	for (size_t i = 0; i < detail->links.count; i++) {
+		const struct np_framework_link *link = &detail->links.item[i];
+
+		origin = link->kind == NP_LEADS_TO_TASK ? wanted(origins, link->id) : NULL;
+		if (origin)
+			origin->framework = &detail->framework.item[link->call];
+	}
+}
+
+struct origin origins_get(const struct origins *origins, int64_t connection)
+{
+	const struct origin *origin = wanted(origins, connection);
+
+	return origin ? *origin : (struct origin){ 0 };
+}
