@@ -100,8 +100,8 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 
 	if (analysis->align->matched == 0)
 		return NP_OK;
-	rc = np_replay_build(analysis->cluster, analysis->align, analysis->clock, threads,
-			     &analysis->replay, err);
+	rc = np_replay_build(analysis->cluster, analysis->align, analysis->clock,
+			     &analysis->experts, threads, &analysis->replay, err);
 	input = np_analysis_repairs(analysis, threads);
 	input.most = TRIED;
 	if (rc == NP_OK)

@@ -11,6 +11,7 @@ struct work {
 	uint32_t communicator;
 	uint32_t instance;
 	uint32_t rank;
+	uint32_t op;
 	uint32_t kernels;
 	np_str step;
 	int64_t step_number; /* 0 for one without */
@@ -25,6 +26,7 @@ struct works {
 void np_experts_release(struct np_experts *experts)
 {
 	np_vec_release(&experts->list);
+	np_vec_release(&experts->exchanges);
 }
 
 static int add_work(const struct np_align *align, uint32_t index, const struct np_expert_work *from,
@@ -43,6 +45,7 @@ static int add_work(const struct np_align *align, uint32_t index, const struct n
 	*work = (struct work){ .communicator = UINT32_MAX,
 			       .instance = UINT32_MAX,
 			       .rank = index,
+			       .op = from->op,
 			       .kernels = from->kernels,
 			       .step = rank->steps.item[from->step].id,
 			       .tokens = from->tokens,
@@ -120,14 +123,59 @@ static struct np_expert_load *load_of(struct np_experts *experts, size_t first,
 	return load;
 }
 
+/* The next instance of the communicator in which the rank takes part. */
+static uint32_t instance_after(const struct np_align *align, const struct work *work)
+{
+	const struct np_rank *rank = align->run->ranks[work->rank];
+
+	for (uint32_t i = work->op + 1; i < rank->ops.count; i++) {
+		if (rank->ops.item[i].group == rank->ops.item[work->op].group)
+			return (uint32_t)(np_align_instance(align,
+							    np_align_slot(align, work->rank, i)) -
+					  align->instances.item);
+	}
+	return UINT32_MAX;
+}
+
+/* What would be different if each of these ranks got the mean of all tokens. */
+static int even_out(struct np_experts *experts, const struct np_align *align,
+		    const struct work *works, size_t count, int64_t most, double per_token,
+		    struct np_err *err)
+{
+	double mean = 0;
+
+	for (size_t i = 0; i < count; i++)
+		mean += (double)works[i].tokens / (double)count;
+	for (size_t i = 0; i < count; i++) {
+		struct np_expert_exchange *exchange = np_vec_add(&experts->exchanges, err);
+		double beyond = (double)works[i].tokens - mean;
+
+		if (!exchange)
+			return NP_E_NOMEM;
+		*exchange = (struct np_expert_exchange){
+			.rank = works[i].rank,
+			.op = works[i].op,
+			.instance = works[i].instance,
+			.back = instance_after(align, &works[i]),
+			.surplus = beyond > 0 ? llround(per_token * beyond) : 0,
+			.even = most > 0 ? (float)(mean / (double)most) : 1,
+		};
+	}
+	return NP_OK;
+}
+
 /* One exchange: the tokens that the busiest rank had beyond each of the others. */
-static int add_exchange(struct np_experts *experts, size_t first, const struct work *works,
-			size_t count, double per_token, struct np_err *err)
+static int add_exchange(struct np_experts *experts, const struct np_align *align, size_t first,
+			const struct work *works, size_t count, double per_token,
+			struct np_err *err)
 {
 	int64_t most = 0;
 
 	for (size_t i = 0; i < count; i++)
 		most = works[i].tokens > most ? works[i].tokens : most;
+	if (count > 1 && works[0].instance != UINT32_MAX &&
+	    even_out(experts, align, works, count, most, per_token, err) < 0)
+		return NP_E_NOMEM;
 	for (size_t i = 0; i < count; i++) {
 		struct np_expert_load *load = load_of(experts, first, &works[i], err);
 
@@ -152,8 +200,8 @@ static int by_rank(const void *left, const void *right)
 }
 
 /* All exchanges of a communicator in a step. */
-static int add_step(struct np_experts *experts, const struct work *works, size_t count,
-		    struct np_err *err)
+static int add_step(struct np_experts *experts, const struct np_align *align,
+		    const struct work *works, size_t count, struct np_err *err)
 {
 	size_t first = experts->list.count;
 	double per_token = 0;
@@ -162,7 +210,7 @@ static int add_step(struct np_experts *experts, const struct work *works, size_t
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		while (to < count && works[to].instance == works[from].instance)
 			to++;
-		rc = add_exchange(experts, first, &works[from], to - from, per_token, err);
+		rc = add_exchange(experts, align, first, &works[from], to - from, per_token, err);
 	}
 	if (rc == NP_OK)
 		qsort(&experts->list.item[first], experts->list.count - first,
@@ -188,7 +236,7 @@ int np_experts_measure(const struct np_align *align, struct np_experts *ret, str
 		while (to < works.list.count &&
 		       by_communicator_step(&works.list.item[from], &works.list.item[to]) == 0)
 			to++;
-		rc = add_step(&experts, &works.list.item[from], to - from, err);
+		rc = add_step(&experts, align, &works.list.item[from], to - from, err);
 	}
 	np_vec_release(&works.list);
 	if (rc < 0) {

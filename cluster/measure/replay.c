@@ -34,6 +34,7 @@ struct building {
 	struct rank_draft *drafts; /* by rank: their cells are kept */
 	rank_marks *marks;         /* by rank */
 	double *shares;            /* by slot: replay_see_starts() */
+	np_ns *surplus;            /* by slot of an exchange of tokens; NULL without any */
 	struct np_err *errors;     /* by job */
 };
 
@@ -189,7 +190,7 @@ static int keep_marks(const drafts *from, uint32_t first_cell, rank_marks *ret, 
 	ret->capacity = from->count + 1;
 	for (size_t i = 0; i < from->count && rc == NP_OK; i++) {
 		const struct draft *draft = &from->item[i];
-		np_ns work[NP_WORK_KINDS];
+		np_ns work[NP_WORK_KINDS] = { 0 };
 
 		work[NP_WORK_OTHER] = draft->place - place;
 		place = draft->place;
@@ -213,6 +214,71 @@ static void settle_communicator(void *context, size_t index)
 				    building->shares, &building->errors[index]);
 }
 
+/* --- experts --------------------------------------------------------------------------------- */
+
+static int see_experts(struct building *building, const struct np_experts *experts,
+		       struct np_err *err)
+{
+	const struct np_align *align = building->replay->align;
+
+	if (!experts || experts->exchanges.count == 0)
+		return NP_OK;
+	building->surplus = calloc((size_t)align->op_count + 1, sizeof(*building->surplus));
+	if (!building->surplus)
+		return np_fail_nomem(err, "the replay");
+	for (size_t i = 0; i < experts->exchanges.count; i++) {
+		const struct np_expert_exchange *each = &experts->exchanges.item[i];
+
+		building->surplus[np_align_slot(align, each->rank, each->op)] = each->surplus;
+	}
+	return NP_OK;
+}
+
+/* So much of the computing of these marks is surplus, in proportion. */
+static void split_computing(struct np_replay_mark *marks, size_t count, np_ns surplus)
+{
+	double all = 0;
+	double part;
+
+	for (size_t i = 0; i < count; i++)
+		all += marks[i].work[NP_WORK_COMPUTE];
+	part = all > 0 ? (double)surplus / all : 0;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t work = marks[i].work[NP_WORK_COMPUTE];
+
+		marks[i].work[NP_WORK_SURPLUS] = part < 1 ? (uint32_t)(work * part) : work;
+		marks[i].work[NP_WORK_COMPUTE] -= marks[i].work[NP_WORK_SURPLUS];
+	}
+}
+
+/* Experts compute from the end of an exchange to the start of the next of its communicator. */
+static void mark_surplus(const struct building *building, rank_marks *marks)
+{
+	const struct np_replay *replay = building->replay;
+	const struct np_instance *instances = replay->align->instances.item;
+	uint32_t open = NO_SLOT;
+	size_t from = 0;
+
+	for (size_t i = 0; i < marks->count; i++) {
+		const struct np_replay_mark *mark = &marks->item[i];
+		uint32_t slot = mark->slot;
+
+		if (mark->kind == MARK_BLOCK && slot == open)
+			from = i + 1;
+		if (mark->kind != MARK_START)
+			continue;
+		if (open != NO_SLOT && instances[replay->ops[slot].instance].communicator ==
+					       instances[replay->ops[open].instance].communicator) {
+			split_computing(&marks->item[from], i + 1 - from, building->surplus[open]);
+			open = NO_SLOT;
+		}
+		if (building->surplus[slot] > 0) {
+			open = slot;
+			from = i + 1;
+		}
+	}
+}
+
 /* The second draft of a rank: for its marks. */
 static void mark_rank(void *context, size_t index)
 {
@@ -227,6 +293,8 @@ static void mark_rank(void *context, size_t index)
 	if (rc == NP_OK)
 		rc = keep_marks(&draft.marks, replay->ranks[index].first_cell,
 				&building->marks[index], err);
+	if (rc == NP_OK && building->surplus)
+		mark_surplus(building, &building->marks[index]);
 	rank_draft_release(&draft);
 }
 
@@ -280,11 +348,12 @@ static void building_release(struct building *building)
 	free(building->drafts);
 	free(building->marks);
 	free(building->shares);
+	free(building->surplus);
 }
 
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
-		    const struct np_clock *clock, size_t threads, struct np_replay **ret,
-		    struct np_err *err)
+		    const struct np_clock *clock, const struct np_experts *experts, size_t threads,
+		    struct np_replay **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_replay_freep) struct np_replay *replay = calloc(1, sizeof(*replay));
 	struct building building = { .replay = replay,
@@ -305,8 +374,10 @@ int np_replay_build(const struct np_cluster *cluster, const struct np_align *ali
 	building.marks = calloc(building.ranks + 1, sizeof(*building.marks));
 	building.shares = malloc(slots * sizeof(*building.shares));
 	rc = replay->ranks && replay->ops && building.drafts && building.marks && building.shares
-		     ? build(&building, err)
+		     ? see_experts(&building, experts, err)
 		     : np_fail_nomem(err, "the replay");
+	if (rc == NP_OK)
+		rc = build(&building, err);
 	building_release(&building);
 	if (rc == NP_OK)
 		*ret = NP_STEAL(replay);

@@ -135,8 +135,9 @@ static int step_back(struct walker *walker)
 	walker->time = state->reached[index];
 	for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++) {
 		walker->time -= mark->work[kind];
-		rc = add_piece(walker, mark->cell, (enum np_work)kind, UINT32_MAX,
-			       mark->work[kind]);
+		rc = add_piece(walker, mark->cell,
+			       kind == NP_WORK_SURPLUS ? NP_WORK_COMPUTE : (enum np_work)kind,
+			       UINT32_MAX, mark->work[kind]);
 	}
 	return rc;
 }

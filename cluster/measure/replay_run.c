@@ -20,7 +20,7 @@ FOR_LANES void work(struct replay_state *state, const struct np_replay_mark *mar
 		    size_t lanes)
 {
 	if (!state->cell_changed || !state->cell_changed[mark->cell]) {
-		np_ns all = (np_ns)mark->work[0] + mark->work[1] + mark->work[2];
+		np_ns all = (np_ns)mark->work[0] + mark->work[1] + mark->work[2] + mark->work[3];
 
 		for (size_t i = 0; i < lanes; i++)
 			time[i] += all;
@@ -28,10 +28,12 @@ FOR_LANES void work(struct replay_state *state, const struct np_replay_mark *mar
 	}
 	for (size_t i = 0; i < lanes; i++) {
 		const float *factor = state->worlds[i]->work ? state->worlds[i]->work[mark->cell]
-							     : (const float[]){ 1, 1, 1 };
+							     : (const float[]){ 1, 1, 1, 1 };
 
-		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+		for (int kind = 0; kind < NP_WORK_SURPLUS; kind++)
 			time[i] += scaled(mark->work[kind], factor[kind]);
+		time[i] += scaled(mark->work[NP_WORK_SURPLUS],
+				  factor[NP_WORK_SURPLUS] * factor[NP_WORK_COMPUTE]);
 	}
 }
 

@@ -93,7 +93,7 @@ static void see_mark(struct slack *slack, const struct np_replay_mark *mark, siz
 		lower(late, slack->late_start[slot]);
 	if (mark->kind == MARK_BLOCK)
 		lower(&slack->late_end[slot], *late);
-	if (mark->work[NP_WORK_COMPUTE] > 0)
+	if (mark->work[NP_WORK_COMPUTE] > 0 || mark->work[NP_WORK_SURPLUS] > 0)
 		lower(&slack->ret[mark->cell], *late - slack->state.reached[index]);
 	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
 		*late -= mark->work[kind];

@@ -167,7 +167,7 @@ static int add_all(const struct np_whatif_input *input, fix_list *list, struct n
 		rc = add_fix(list, NP_FIX_HOST_GAPS, "", err);
 	if (rc == NP_OK && input->clocks)
 		rc = add_fix(list, NP_FIX_FREQUENCY, "", err);
-	if (rc == NP_OK && input->experts && input->experts->list.count > 0)
+	if (rc == NP_OK && input->experts && input->experts->exchanges.count > 0)
 		rc = add_fix(list, NP_FIX_EXPERTS, "", err);
 	if (rc == NP_OK)
 		rc = add_fix(list, NP_FIX_HIDE_COMM, "", err);

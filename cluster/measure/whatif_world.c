@@ -256,41 +256,18 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 static int repair_experts(const struct np_whatif_input *input, struct world_draft *world,
 			  struct np_err *err)
 {
-	const struct np_replay *replay = input->replay;
 	const struct np_experts *experts = input->experts;
 
-	if (!experts || experts->list.count == 0)
+	if (!experts || experts->exchanges.count == 0)
 		return np_fail(err, NP_E_USAGE, "no rank of this run has experts");
-	for (size_t i = 0; i < replay->cells.count; i++) {
-		const struct np_replay_cell *cell = &replay->cells.item[i];
-		const struct np_expert_load *own = NULL;
-		double lost = 0;
-		double least = 0;
-		double count = 0;
+	for (size_t i = 0; i < input->replay->cells.count; i++)
+		world->work[i][NP_WORK_SURPLUS] = 0;
+	for (size_t i = 0; i < experts->exchanges.count; i++) {
+		const struct np_expert_exchange *each = &experts->exchanges.item[i];
 
-		for (size_t j = 0; j < experts->list.count; j++) {
-			const struct np_expert_load *load = &experts->list.item[j];
-
-			if (load->rank == cell->rank && load->step == cell->step)
-				own = load;
-		}
-		for (size_t j = 0; own && j < experts->list.count; j++) {
-			const struct np_expert_load *load = &experts->list.item[j];
-
-			if (load->communicator != own->communicator || load->step != own->step ||
-			    load->lost == NP_UNKNOWN)
-				continue;
-			lost += (double)load->lost;
-			count++;
-		}
-		if (!own || own->lost == NP_UNKNOWN || count == 0 ||
-		    cell->work[NP_WORK_COMPUTE] <= 0)
-			continue;
-		/* What it lost less than the mean it computed more than the mean. */
-		least = lost / count - (double)own->lost;
-		if (least > 0)
-			world_lower(&world->work[i][NP_WORK_COMPUTE],
-				    1 - least / (double)cell->work[NP_WORK_COMPUTE]);
+		world_lower(&world->transfer[each->instance], (double)each->even);
+		if (each->back != UINT32_MAX)
+			world_lower(&world->transfer[each->back], (double)each->even);
 	}
 	return NP_OK;
 }
@@ -346,6 +323,8 @@ static int repair_all(const struct np_whatif_input *input, struct world_draft *w
 		(void)snprintf(fix.what, sizeof(fix.what), "%zu", i);
 		rc = repair_stage(input, &fix, world, err);
 	}
+	if (rc == NP_OK && input->experts && input->experts->exchanges.count > 0)
+		rc = repair_experts(input, world, err);
 	return rc;
 }
 

@@ -14,6 +14,9 @@
  * median over all exchanges, so that a rank that is slow for another reason does
  * not count). What a rank loses is the time that the tokens of the busiest take
  * beyond its own, summed over the exchanges of a step.
+ *
+ * If tokens were spread evenly, no rank had a surplus, and the exchange, which lasts
+ * as long as its longest message, were shorter.
  */
 struct np_expert_load {
 	uint32_t communicator; /* index in np_align.communicators; UINT32_MAX: nothing tells */
@@ -23,8 +26,19 @@ struct np_expert_load {
 	np_ns lost;     /* NP_UNKNOWN without other ranks */
 };
 
+/* A rank in one exchange of tokens with others. */
+struct np_expert_exchange {
+	uint32_t rank; /* index in the run */
+	uint32_t op;   /* index in np_rank.ops */
+	uint32_t instance;
+	uint32_t back; /* the instance that takes the results back; UINT32_MAX for none */
+	np_ns surplus; /* what it computed for tokens beyond the mean of all */
+	float even;    /* the mean of tokens by the most: what evenness leaves of a transfer */
+};
+
 struct np_experts {
 	NP_VEC(struct np_expert_load) list; /* by communicator, step in the order of time, rank */
+	NP_VEC(struct np_expert_exchange) exchanges; /* by communicator, step, instance, rank */
 };
 
 int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)

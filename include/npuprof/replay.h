@@ -3,6 +3,7 @@
 #define NP_REPLAY_H
 
 #include "npuprof/cluster.h"
+#include "npuprof/experts.h"
 
 /*
  * The cluster, run again
@@ -21,12 +22,14 @@
  * of which it is known.
  *
  * Work is of three kinds, which a world scales for each rank and step: computing,
- * waiting for the host to launch, and the rest. Transfers are scaled by instance.
+ * waiting for the host to launch, and the rest; of computing, what experts did for
+ * more tokens than an even share can be taken off. Transfers are scaled by instance.
  */
 enum np_work {
 	NP_WORK_COMPUTE,
 	NP_WORK_HOST,
 	NP_WORK_OTHER,
+	NP_WORK_SURPLUS, /* computing for tokens that others would have had if all had as many */
 	NP_WORK_KINDS,
 };
 
@@ -35,7 +38,7 @@ struct np_replay_cell {
 	uint32_t rank; /* index in the run */
 	np_str step;
 	bool timed; /* false: what its work consists of is not known, and all of it is "other" */
-	np_ns work[NP_WORK_KINDS];
+	np_ns work[NP_WORK_KINDS]; /* computing with its surplus, which does not stand by itself */
 };
 
 struct np_replay_mark;
@@ -67,17 +70,18 @@ struct np_replay {
 	size_t forced;        /* times that a rank waits for what never comes, and goes on */
 };
 
-/* On so many threads (0: one per processor). */
+/* `experts` may be NULL. On so many threads (0: one per processor). */
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
-		    const struct np_clock *clock, size_t threads, struct np_replay **ret,
-		    struct np_err *err) NP_MUST_USE;
+		    const struct np_clock *clock, const struct np_experts *experts, size_t threads,
+		    struct np_replay **ret, struct np_err *err) NP_MUST_USE;
 void np_replay_free(struct np_replay *replay);
 void np_replay_freep(struct np_replay **replay);
 
 /* What is different: NULL for as it was. */
 struct np_world {
-	const float (*work)[NP_WORK_KINDS]; /* factors by cell */
-	const float *transfer;              /* factors by instance */
+	/* Factors by cell; that of computing is for its surplus as well. */
+	const float (*work)[NP_WORK_KINDS];
+	const float *transfer; /* factors by instance */
 };
 
 struct np_replay_result {

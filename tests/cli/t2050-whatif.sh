@@ -202,6 +202,17 @@ verdict stage 'stage|1' "${pipeline[@]}" --seed 6 --slow-stage 1:1.4
 verdict gap 'rank|2' --schedule dp --ranks 8 --seed 7 --host-gap 2:500
 verdict uneven 'none|' "${pipeline[@]}" --seed 8 --seq-imbalance 0.15
 
+behaviour 'experts with as many tokens each leave the step of the run in which they had'
+make even --schedule ep --ranks 8 --ep 4 --dp 8 --seed 5
+whatif even
+even=$(of replay.observed_ns)
+make skewed --schedule ep --ranks 8 --ep 4 --dp 8 --seed 5 --expert-skew 0.4
+whatif skewed
+expect_equal "$(of verdict.kind)" experts
+predicted=$(ask "SELECT value ->> 'step_ns' FROM json_each(@j, '\$.whatif') WHERE value ->> 'fix' = 'experts'")
+expect "within 3 %: $predicted of $even" awk -v a="$predicted" -v b="$even" 'BEGIN { exit !(a < 1.03 * b && a > 0.97 * b) }'
+rm -rf "$work/even" "$work/skewed"
+
 behaviour 'two causes that hide each other are named together'
 make two "${pipeline[@]}" --seed 1 --slow-rank 1:1.3 --slow-rank 7:1.3
 whatif two

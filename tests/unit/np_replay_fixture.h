@@ -101,15 +101,22 @@ struct replayed {
 	struct np_replay *replay;
 };
 
-static inline struct replayed replayed_build(const struct np_run *run)
+static inline struct replayed replayed_build_with(const struct np_run *run,
+						  const struct np_experts *experts)
 {
 	struct replayed it = { .run = run, .cluster = build(run) };
 	struct np_err err = NP_ERR_INIT;
 
 	assert_ok(np_align_build(run, 1, &it.align, &err), err);
 	assert_ok(np_clock_raw(it.align, &it.clock, &err), err);
-	assert_ok(np_replay_build(it.cluster, it.align, it.clock, 1, &it.replay, &err), err);
+	assert_ok(np_replay_build(it.cluster, it.align, it.clock, experts, 1, &it.replay, &err),
+		  err);
 	return it;
+}
+
+static inline struct replayed replayed_build(const struct np_run *run)
+{
+	return replayed_build_with(run, NULL);
 }
 
 static inline void replayed_release(struct replayed *it)

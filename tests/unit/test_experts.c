@@ -95,6 +95,15 @@ static void each_loses_what_the_busiest_of_each_exchange_had_more(void **state)
 	assert_int_equal(total.ranks, 2);
 	assert_int_equal(total.steps, 1);
 	assert_int_equal(total.busiest, 0);
+	/* Of 1000 and 3000 the second had 1000 more than the mean. */
+	assert_int_equal(experts.exchanges.count, 6);
+	assert_int_equal(experts.exchanges.item[0].surplus, 0);
+	assert_int_equal(experts.exchanges.item[1].surplus, 60000);
+	assert_int_equal(experts.exchanges.item[1].rank, 1);
+	assert_float_equal(experts.exchanges.item[1].even, 2.0 / 3, 1e-6);
+	assert_int_equal(experts.exchanges.item[1].back, experts.exchanges.item[2].instance);
+	assert_int_equal(experts.exchanges.item[2].surplus, 90000);
+	assert_int_equal(experts.exchanges.item[5].back, UINT32_MAX);
 	np_align_free((struct np_align *)(uintptr_t)align);
 }
 

@@ -444,7 +444,10 @@ static void a_stage_can_be_as_long_as_the_others(void **state)
 
 /* --- experts ---------------------------------------------------------------------------------- */
 
-/* Rank 1 computes 14 ms, rank 0 10: it lost 4 ms waiting for the other's tokens. */
+/*
+ * Tokens are exchanged, experts compute, and again: now the one has more of them,
+ * now the other, so that in sum they have as many.
+ */
 static void tokens_can_be_spread_evenly(void **state)
 {
 	with_run *run = np_run_new();
@@ -454,25 +457,42 @@ static void tokens_can_be_spread_evenly(void **state)
 	for (int32_t id = 0; id < 2; id++) {
 		struct script script = script_begin(run, id);
 		uint32_t group = add_group(run, script.rank, 7, "ep", pair, 2);
-		np_ns ready = id == 0 ? 10 * MS : 14 * MS;
-		struct np_expert_load *load = np_vec_add(&experts.list, NULL);
+		np_ns first = id == 0 ? 4 * MS : 8 * MS;
+		np_ns second = 12 * MS - first;
 
-		script_compute(&script, 0, ready);
-		script_comm(&script, group, REDUCE, ready, 15 * MS);
+		script_comm(&script, group, REDUCE, 0, 1 * MS);
+		script_compute(&script, 1 * MS, 1 * MS + first);
+		script_comm(&script, group, REDUCE, 1 * MS + first, 11 * MS);
+		script_compute(&script, 11 * MS, 11 * MS + second);
+		script_comm(&script, group, REDUCE, 11 * MS + second, 20 * MS);
 		script_end(&script, "1");
-		assert_non_null(load);
-		*load = (struct np_expert_load){ .step = intern(run, "1"),
-						 .rank = (uint32_t)id,
-						 .lost = id == 0 ? 4 * MS : 0 };
+		for (uint32_t i = 0; i < 2; i++) {
+			struct np_expert_exchange *each = np_vec_add(&experts.exchanges, NULL);
+			bool busy = (int32_t)i != id;
+
+			assert_non_null(each);
+			*each = (struct np_expert_exchange){ .rank = (uint32_t)id,
+							     .op = i,
+							     .instance = i,
+							     .back = i + 1,
+							     .surplus = busy ? 2 * MS : 0,
+							     .even = 1 };
+		}
 	}
 	{
-		with_replay it = replayed_build(run);
+		with_replay it = replayed_build_with(run, &experts);
 		struct np_whatif_input input = input_of(&it);
 
 		input.experts = &experts;
-		assert_in_range(WITH(&input, "experts"), 13 * MS - 2, 13 * MS + 2);
+		assert_int_equal(WITH(&input, "host-gaps"), 20 * MS);
+		assert_in_range(WITH(&input, "experts"), 16 * MS - 2, 16 * MS + 2);
+		/* The messages, from 2, 1 and 1 ms. */
+		for (size_t i = 0; i < experts.exchanges.count; i++)
+			experts.exchanges.item[i].even = 0.5F;
+		assert_in_range(WITH(&input, "experts"), 14 * MS - 2, 14 * MS + 2);
+		assert_in_range(WITH(&input, "all"), 14 * MS - 2, 14 * MS + 2);
 	}
-	np_vec_release(&experts.list);
+	np_experts_release(&experts);
 }
 
 /* --- one after the other ---------------------------------------------------------------------- */

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	(void)printf("the run: %zu ranks x %zu operators, matched, %.0f MB\n", options.ranks,
 		     options.ops, before);
 	print_lap("");
-	if (np_replay_build(cluster, align, clock, options.threads, &replay, &err) < 0)
+	if (np_replay_build(cluster, align, clock, NULL, options.threads, &replay, &err) < 0)
 		die(err.text);
 	print_lap("build");
 	run_worlds(replay, &options);

@@ -10,14 +10,16 @@
 # SWEEP_TRACE set, also what was foretold and found for every seed, on standard error.
 . "$(dirname "$0")/lib.sh"
 ranks='8 16 64'
-cases='healthy healthy-dp slow-rank slow-rank-dp slow-stage slow-link slow-link-ring host-gap host-gap-dp two-causes uneven-steps'
+cases='healthy healthy-dp slow-rank slow-rank-dp slow-stage slow-link slow-link-ring host-gap host-gap-dp two-causes uneven-steps experts'
 sweep_options "$@"
 
-# layout <3d|dp|ring> <ranks>: synth options of a pipeline with tp and dp, of plain data parallelism, and of that over
-# two hosts at least, whose collectives go around a ring
+# layout <3d|dp|ring|ep> <ranks>: synth options of a pipeline with tp and dp, of plain data parallelism, of that over
+# two hosts at least, whose collectives go around a ring, and of experts on four ranks
 layout() {
 	if [ "$1" = dp ]; then
 		echo "--schedule dp"
+	elif [ "$1" = ep ]; then
+		echo "--schedule ep --ep 4 --dp $2"
 	elif [ "$1" = ring ]; then
 		echo "--schedule dp --hosts $(($2 / 8 < 2 ? 2 : $2 / 8))"
 	else
@@ -149,6 +151,7 @@ run_case() {
 	slow-link-ring) slow_link_ring "$2" "$3" ;;
 	host-gap) planted "$1" 3d "$2" "$3" "rank:$bad" "rank|$bad" --host-gap "$bad:3000" ;;
 	host-gap-dp) planted "$1" dp "$2" "$3" "rank:$bad" "rank|$bad" --host-gap "$bad:400" ;;
+	experts) planted "$1" ep "$2" "$3" experts 'experts|' --expert-skew 0.3 ;;
 	two-causes) two_causes "$2" "$3" ;;
 	uneven-steps) uneven_steps "$2" "$3" ;;
 	*) echo "unknown case '$1'" >&2 && exit 2 ;;
