@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "desk.h"
+
 /* What the ranks tell of themselves, for rules over the cluster. */
 struct about {
 	struct rows device;
@@ -22,6 +24,7 @@ struct work {
 	struct np_notes *notes;  /* by rank */
 	struct np_err *failures; /* by rank: it could not be looked at */
 	atomic_bool *stopped;    /* by rule: it met a limit, and would on every rank */
+	struct desks *desks;
 };
 
 static bool wants(const struct advise_options *options, const struct rule *rule)
@@ -33,15 +36,6 @@ static bool wants(const struct advise_options *options, const struct rule *rule)
 static struct result *result_at(struct advice *advice, size_t rule, size_t rank)
 {
 	return &advice->results[rule * (advice->rank_count + 1) + rank];
-}
-
-static int add_views(struct sql *sql, struct view_set *views, struct np_err *err)
-{
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < views->list.count && rc == NP_OK; i++)
-		rc = sql_add_view(sql, &views->list.item[i], err);
-	return rc;
 }
 
 static int add_graphs(const struct advise_options *options, struct view_set *views,
@@ -63,30 +57,51 @@ static void stop(struct result *result)
 	(void)np_fail(&result->reason, NP_E_RANGE, "stopped: it met a limit on another rank");
 }
 
-/* Run all rules of a scope on one connection. */
-static void run_rules(struct work *work, struct sql *sql, struct view_set *views, size_t slot,
-		      int32_t rank)
+static void run_rule(struct work *work, struct desk *desk, size_t index, int32_t rank,
+		     struct result *result)
+{
+	struct evaluation evaluation = { .language = work->options->language, .rank = rank };
+	struct np_err err = NP_ERR_INIT;
+
+	if (atomic_load(&work->stopped[index])) {
+		stop(result);
+		return;
+	}
+	if (desk_program(desk, index, &evaluation.program, &err) < 0) {
+		*result = (struct result){ .status = STATUS_ERROR, .reason = err };
+		result->inside = SIZE_MAX;
+		return;
+	}
+	rule_evaluate(&evaluation, result);
+	if (result->reason.code == NP_E_RANGE)
+		atomic_store(&work->stopped[index], true);
+}
+
+/* Run all rules of a scope on the views at the desk. */
+static void run_rules(struct work *work, struct desk *desk, size_t slot, int32_t rank)
 {
 	const struct rule_library *library = work->options->library;
 
 	for (size_t i = 0; i < library->rules.count; i++) {
 		const struct rule *rule = library->rules.item[i];
-		const struct evaluation evaluation = { .sql = sql,
-						       .views = views,
-						       .rule = rule,
-						       .language = work->options->language,
-						       .rank = rank };
 
-		if (rule->over_cluster != (rank == NP_NO_RANK) || !wants(work->options, rule))
-			continue;
-		if (atomic_load(&work->stopped[i])) {
-			stop(result_at(work->advice, i, slot));
-			continue;
-		}
-		rule_evaluate(&evaluation, result_at(work->advice, i, slot));
-		if (result_at(work->advice, i, slot)->reason.code == NP_E_RANGE)
-			atomic_store(&work->stopped[i], true);
+		if (rule->over_cluster == (rank == NP_NO_RANK) && wants(work->options, rule))
+			run_rule(work, desk, i, rank, result_at(work->advice, i, slot));
 	}
+}
+
+/* The same, at a desk that is free, with these views. */
+static int run_on(struct work *work, const struct view_set *views, size_t slot, int32_t rank,
+		  struct np_err *err)
+{
+	struct desk *desk = NULL;
+	int rc = desks_take(work->desks, views, &desk, err);
+
+	if (rc < 0)
+		return rc;
+	run_rules(work, desk, slot, rank);
+	desks_give_back(work->desks, desk);
+	return NP_OK;
 }
 
 /* Remember what rules over the cluster want to know of a rank. */
@@ -128,7 +143,6 @@ static int look_at_rank(struct work *work, size_t index, struct np_err *err)
 	const struct np_run *run = work->analysis->run;
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
 	NP_CLEANUP(np_detail_freep) struct np_detail *base_detail = NULL;
-	NP_CLEANUP(sql_closep) struct sql *sql = NULL;
 	struct view_set views = { .list = { 0 } };
 	struct view_rank source = { .run = run,
 				    .index = index,
@@ -149,16 +163,11 @@ static int look_at_rank(struct work *work, size_t index, struct np_err *err)
 	if (rc == NP_OK)
 		rc = view_set_add_absent(&views, VIEW_RANK, err);
 	if (rc == NP_OK)
-		rc = sql_open(&sql, err);
-	if (rc == NP_OK)
-		rc = add_views(sql, &views, err);
-	if (rc == NP_OK)
-		run_rules(work, sql, &views, index, source.rank->id);
+		rc = run_on(work, &views, index, source.rank->id, err);
 	if (rc == NP_OK)
 		rc = take_about(&views, &work->about[index], err);
 	if (detail)
 		np_notes_move(&work->notes[index], &detail->notes);
-	sql_closep(&sql);
 	view_set_release(&views);
 	return rc;
 }
@@ -205,7 +214,6 @@ static void release_about(struct about *about)
 
 static int look_at_cluster(struct work *work, struct np_err *err)
 {
-	NP_CLEANUP(sql_closep) struct sql *sql = NULL;
 	struct view_set views = { .list = { 0 } };
 	struct about all = { .device = { .arena = NULL } };
 	struct view_cluster source = { .tables = &work->analysis->tables,
@@ -227,12 +235,9 @@ static int look_at_cluster(struct work *work, struct np_err *err)
 	if (rc == NP_OK)
 		rc = view_set_add_absent(&views, VIEW_CLUSTER, err);
 	if (rc == NP_OK)
-		rc = sql_open(&sql, err);
-	if (rc == NP_OK)
-		rc = add_views(sql, &views, err);
-	if (rc == NP_OK)
-		run_rules(work, sql, &views, work->advice->rank_count, NP_NO_RANK);
-	sql_closep(&sql);
+		rc = run_on(work, &views, work->advice->rank_count, NP_NO_RANK, err);
+	/* The desk knows the columns of these views. */
+	desks_clear(work->desks);
 	view_set_release(&views);
 	release_about(&all);
 	return rc;
@@ -264,6 +269,8 @@ static void note_failures(struct work *work)
 static int run_all(struct work *work, struct np_err *err)
 {
 	np_workers_run(&work->options->workers, work->advice->rank_count, rank_job, work);
+	/* Desks of ranks have other views than that of the cluster. */
+	desks_clear(work->desks);
 	note_failures(work);
 	return look_at_cluster(work, err);
 }
@@ -287,10 +294,11 @@ static int set_up(struct work *work, struct np_err *err)
 	work->notes = calloc(ranks + 1, sizeof(*work->notes));
 	work->failures = calloc(ranks + 1, sizeof(*work->failures));
 	work->stopped = calloc(library->rules.count + 1, sizeof(*work->stopped));
+	work->desks = desks_new(library);
 	if (!work->advice->results)
 		work->advice->result_count = 0;
 	if (!work->advice->results || !work->about || !work->notes || !work->failures ||
-	    !work->stopped)
+	    !work->stopped || !work->desks)
 		return np_fail_nomem(err, "the advice");
 	return NP_OK;
 }
@@ -301,6 +309,7 @@ static void tear_down(struct work *work)
 		release_about(&work->about[i]);
 	for (size_t i = 0; work->notes && i < work->advice->rank_count; i++)
 		np_notes_release(&work->notes[i]);
+	desks_free(work->desks);
 	free(work->about);
 	free(work->notes);
 	free(work->failures);

@@ -4,10 +4,7 @@
 
 #include "npuprof/notes.h"
 
-#include "rule.h"
-#include "sql.h"
-#include "values.h"
-#include "views.h"
+#include "program.h"
 
 /*
  * Running one rule
@@ -69,15 +66,14 @@ void outcome_free(struct outcome *outcome);
 void result_release(struct result *result);
 
 struct evaluation {
-	struct sql *sql; /* with the views */
-	const struct view_set *views;
-	const struct rule *rule;
+	struct program *program; /* of the rule, with views in its slots */
 	enum rule_language language;
 	int32_t rank;              /* NP_NO_RANK for the cluster */
 	const struct np_json *set; /* parameters of a test: name → value; NULL if none */
 };
 
-/* Run a rule. What goes wrong with it is its status, never a failure of the caller's. */
+/* Run a rule on the views that are in the slots. What goes wrong with it is its status, never a
+ * failure of the caller's. */
 void rule_evaluate(const struct evaluation *evaluation, struct result *ret);
 
 /* Prepare and run everything over empty views, and check texts and patterns. */

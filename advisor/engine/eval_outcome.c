@@ -116,10 +116,10 @@ static int add_advice(struct eval *eval, struct outcome *outcome)
 	return NP_OK;
 }
 
-/* SELECT these columns FROM ev in the order of the rule. */
+/* " FROM ev" in the order of the rule. */
 static void compose_evidence(struct composed *composed, const struct rule *rule)
 {
-	compose(composed, " FROM temp.ev");
+	compose(composed, " FROM ev");
 	if (rule->order) {
 		compose(composed, " ORDER BY ");
 		compose(composed, rule->order);
@@ -127,64 +127,74 @@ static void compose_evidence(struct composed *composed, const struct rule *rule)
 	}
 }
 
+static void write_columns(const struct eval *eval, const void *key, struct composed *composed)
+{
+	const struct rule *rule = eval->rule;
+
+	(void)key;
+	for (size_t i = 0; i < rule->evidence.count; i++) {
+		compose(composed, i > 0 ? ", " : "SELECT ");
+		compose_name(composed, rule->evidence.item[i].column);
+	}
+	compose_evidence(composed, rule);
+}
+
 static int collect_evidence(struct eval *eval, struct outcome *outcome)
 {
 	const struct rule *rule = eval->rule;
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
-	struct composed composed = COMPOSED_INIT;
-	const char *names[64];
-	struct np_cell cells[64];
+	NP_CLEANUP(eval_donep)
+	struct statement *statement = eval_statement(eval, &rule->evidence, write_columns);
+	const char *names[EVAL_EVIDENCE_LIMIT];
+	struct np_cell cells[EVAL_EVIDENCE_LIMIT];
 	struct np_err err = NP_ERR_INIT;
+	size_t count = rule->evidence.count;
 	int rc;
 
-	for (size_t i = 0; i < rule->evidence.count && i < NP_COUNT(names); i++) {
+	if (!statement)
+		return NP_E_FORMAT;
+	for (size_t i = 0; i < count; i++)
 		names[i] = rule->evidence.item[i].column;
-		compose(&composed, i > 0 ? ", " : "SELECT ");
-		compose_name(&composed, names[i]);
-	}
-	compose_evidence(&composed, rule);
-	rc = eval_prepare(eval, &composed, &stmt);
-	if (rc == NP_OK)
-		rc = rows_init(&outcome->evidence, names, NULL, rule->evidence.count, &err);
-	while (rc == NP_OK && (rc = eval_step(eval, &composed, stmt)) > 0) {
+	rc = rows_init(&outcome->evidence, names, NULL, count, &err);
+	while (rc == NP_OK && (rc = eval_step(eval, statement)) > 0) {
 		rc = NP_OK;
 		if (outcome->evidence_total++ >= EVIDENCE_LIMIT)
 			continue;
-		for (size_t i = 0; i < rule->evidence.count; i++)
-			cells[i] = sql_cell(stmt, i);
+		for (size_t i = 0; i < count; i++)
+			cells[i] = sql_cell(statement->stmt, i);
 		rc = rows_add(&outcome->evidence, cells, &err);
 	}
-	composed_release(&composed);
 	return rc;
+}
+
+/* Of the first row of the evidence: one column. */
+static void write_first(const struct eval *eval, const void *key, struct composed *composed)
+{
+	compose(composed, "SELECT ");
+	compose_name(composed, *(const char *const *)key);
+	compose_evidence(composed, eval->rule);
+	compose(composed, " LIMIT 1");
 }
 
 /* The first row's operator and call stack. */
 static int find_location(struct eval *eval, struct outcome *outcome)
 {
 	const struct rule *rule = eval->rule;
-	const char *const columns[] = { rule->op, rule->stack };
+	const char *const *const columns[] = { &rule->op, &rule->stack };
 	const char **const found[] = { &outcome->op, &outcome->stack };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(columns) && rc >= 0; i++) {
-		NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
-		struct composed composed = COMPOSED_INIT;
+		NP_CLEANUP(eval_donep) struct statement *statement = NULL;
 		struct np_cell cell;
 
-		if (!columns[i])
+		if (!*columns[i])
 			continue;
-		compose(&composed, "SELECT ");
-		compose_name(&composed, columns[i]);
-		compose_evidence(&composed, rule);
-		compose(&composed, " LIMIT 1");
-		rc = eval_prepare(eval, &composed, &stmt);
-		if (rc == NP_OK)
-			rc = eval_step(eval, &composed, stmt);
-		cell = rc > 0 ? sql_cell(stmt, 0) : np_cell_null();
+		statement = eval_statement(eval, columns[i], write_first);
+		rc = statement ? eval_step(eval, statement) : NP_E_FORMAT;
+		cell = rc > 0 ? sql_cell(statement->stmt, 0) : np_cell_null();
 		if (cell.type == NP_CELL_TEXT)
 			*found[i] =
 				np_arena_text(outcome->arena, cell.text.bytes, cell.text.length);
-		composed_release(&composed);
 	}
 	return rc;
 }
@@ -205,6 +215,14 @@ static void mix_cell(uint64_t *hash, const struct np_cell *cell)
 	np_buf_release(&text);
 }
 
+static void write_distinct(const struct eval *eval, const void *key, struct composed *composed)
+{
+	(void)eval;
+	compose(composed, "SELECT DISTINCT (");
+	compose_sql(composed, key);
+	compose(composed, ") FROM ev ORDER BY 1");
+}
+
 /* The same problem has the same fingerprint in another run, on another rank, in another step. */
 static int find_fingerprint(struct eval *eval, const struct np_cell *part, struct outcome *outcome)
 {
@@ -219,19 +237,16 @@ static int find_fingerprint(struct eval *eval, const struct np_cell *part, struc
 			mix_cell(&hash, &part[i]);
 	}
 	for (size_t i = 0; i < rule->fingerprint.count && rc >= 0; i++) {
-		NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
-		struct composed composed = COMPOSED_INIT;
+		NP_CLEANUP(eval_donep)
+		struct statement *statement =
+			eval_statement(eval, &rule->fingerprint.item[i], write_distinct);
 
-		compose(&composed, "SELECT DISTINCT (");
-		compose_sql(&composed, &rule->fingerprint.item[i]);
-		compose(&composed, ") FROM temp.ev ORDER BY 1");
-		rc = eval_prepare(eval, &composed, &stmt);
-		while (rc >= 0 && (rc = eval_step(eval, &composed, stmt)) > 0) {
-			struct np_cell cell = sql_cell(stmt, 0);
+		rc = statement ? NP_OK : NP_E_FORMAT;
+		while (rc >= 0 && (rc = eval_step(eval, statement)) > 0) {
+			struct np_cell cell = sql_cell(statement->stmt, 0);
 
 			mix_cell(&hash, &cell);
 		}
-		composed_release(&composed);
 	}
 	outcome->fingerprint = hash;
 	return rc;

@@ -122,7 +122,8 @@ static const struct np_json *value_for_chip(const struct rule_param *param, cons
 	return np_json_member(param->value, "*");
 }
 
-static int set_params(struct eval *eval, const char *chip, struct np_err *err)
+static int set_params(struct eval *eval, struct values *values, const char *chip,
+		      struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -131,11 +132,11 @@ static int set_params(struct eval *eval, const char *chip, struct np_err *err)
 		const struct np_json *test = np_json_member(eval->in->set, param->name);
 
 		if (test)
-			rc = set_node(&eval->params, param->name, test, err);
+			rc = set_node(values, param->name, test, err);
 		else if (param->set)
-			rc = set_text(&eval->params, param->name, param->set, err);
+			rc = set_text(values, param->name, param->set, err);
 		else
-			rc = set_node(&eval->params, param->name,
+			rc = set_node(values, param->name,
 				      param->per_chip ? value_for_chip(param, chip) : param->value,
 				      err);
 	}
@@ -143,21 +144,43 @@ static int set_params(struct eval *eval, const char *chip, struct np_err *err)
 }
 
 /* Patterns and tables of `match` are bound, too. */
-static int set_matches(struct eval *eval, struct np_err *err)
+static int set_matches(const struct rule *rule, struct values *values, struct np_err *err)
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < eval->rule->matches.count && rc == NP_OK; i++) {
-		const struct rule_match *match = &eval->rule->matches.item[i];
+	for (size_t i = 0; i < rule->matches.count && rc == NP_OK; i++) {
+		const struct rule_match *match = &rule->matches.item[i];
 		char name[64];
 
 		(void)snprintf(name, sizeof(name), "_m%zu", i);
-		rc = values_set(&eval->params, name, np_cell_text(match->regex.text), err);
+		rc = values_set(values, name, np_cell_text(match->regex.text), err);
 		for (size_t j = 0; j < match->lookups.count && rc == NP_OK; j++) {
 			(void)snprintf(name, sizeof(name), "_l%zu_%zu", i, j);
-			rc = set_json(&eval->params, name, match->lookups.item[j].values, err);
+			rc = set_json(values, name, match->lookups.item[j].values, err);
 		}
 	}
+	return rc;
+}
+
+/* What depends on the rule and the chip alone is kept from rank to rank. */
+static int keep_params(struct eval *eval, const char *chip, struct np_err *err)
+{
+	struct program *program = eval->program;
+	int rc;
+
+	if (program->has_params && strcmp(program->params_chip, chip ? chip : "") == 0)
+		return NP_OK;
+	program->has_params = false;
+	program->params.list.count = 0;
+	np_arena_clear(program->params_arena);
+	free(program->params_chip);
+	program->params_chip = strdup(chip ? chip : "");
+	if (!program->params_chip)
+		return np_fail_nomem(err, "a parameter");
+	rc = set_params(eval, &program->params, chip, err);
+	if (rc == NP_OK)
+		rc = set_matches(eval->rule, &program->params, err);
+	program->has_params = rc == NP_OK;
 	return rc;
 }
 
@@ -165,15 +188,13 @@ static int set_matches(struct eval *eval, struct np_err *err)
 static int ask(struct eval *eval, const char *text, const char *const *names, size_t count,
 	       struct np_err *err)
 {
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
-	int rc = sql_prepare(eval->sql, text, false, &stmt, err);
+	NP_CLEANUP(eval_donep) struct statement *statement = eval_constant(eval, text);
+	int rc = statement ? eval_step(eval, statement) : NP_E_FORMAT;
 
-	if (rc == NP_OK)
-		rc = sql_step(stmt, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < count; i++) {
-		struct np_cell cell = rc > 0 ? sql_cell(stmt, i) : np_cell_null();
+		struct np_cell cell = rc > 0 ? sql_cell(statement->stmt, i) : np_cell_null();
 
 		if (values_set(&eval->params, names[i], cell, err) < 0)
 			return NP_E_NOMEM;
@@ -187,14 +208,14 @@ static int ask(struct eval *eval, const char *text, const char *const *names, si
  */
 static int set_run(struct eval *eval, struct np_err *err)
 {
+	static const char steps[] =
+		"SELECT CAST(avg(d) AS INTEGER), count(DISTINCT coalesce(step, '')),"
+		" count(DISTINCT rank) FROM (SELECT rank, step, max(dur_ns) AS d"
+		" FROM v_step GROUP BY rank, step)";
 	static const char *const names[] = { "step_ns", "steps", "ranks" };
 	const struct np_cell *cell;
 	double number;
-	int rc = ask(eval,
-		     "SELECT CAST(avg(d) AS INTEGER), count(DISTINCT coalesce(step, '')),"
-		     " count(DISTINCT rank) FROM (SELECT rank, step, max(dur_ns) AS d"
-		     " FROM v_step GROUP BY rank, step)",
-		     names, NP_COUNT(names), err);
+	int rc = ask(eval, steps, names, NP_COUNT(names), err);
 
 	if (rc < 0)
 		return rc;
@@ -210,17 +231,18 @@ static int set_run(struct eval *eval, struct np_err *err)
 
 int eval_set_params(struct eval *eval, struct np_err *err)
 {
+	static const char chips[] = "SELECT max(chip) FROM v_device";
 	static const char *const names[] = { "chip" };
+	const struct program *program = eval->program;
 	const struct np_cell *chip;
-	int rc = ask(eval, "SELECT max(chip) FROM v_device", names, 1, err);
+	int rc = ask(eval, chips, names, 1, err);
 
 	if (rc < 0)
 		return rc;
 	chip = values_find(&eval->params, "chip");
-	rc = set_params(eval, chip->type == NP_CELL_TEXT ? chip->text.bytes : NULL, err);
-	if (rc == NP_OK)
-		rc = set_run(eval, err);
-	if (rc == NP_OK)
-		rc = set_matches(eval, err);
-	return rc;
+	rc = keep_params(eval, chip->type == NP_CELL_TEXT ? chip->text.bytes : NULL, err);
+	for (size_t i = 0; i < program->params.list.count && rc == NP_OK; i++)
+		rc = values_share(&eval->params, program->params.list.item[i].name,
+				  program->params.list.item[i].value, err);
+	return rc == NP_OK ? set_run(eval, err) : rc;
 }

@@ -388,25 +388,25 @@ static int add_views(struct view_set *set, const struct fixture *fixture, bool o
 int fixture_run(const struct fixture *fixture, const struct rule *rule, const struct np_json *test,
 		int32_t rank, struct result *ret, struct np_err *err)
 {
-	NP_CLEANUP(sql_closep) struct sql *sql = NULL;
+	struct program *program = NULL;
 	struct view_set views = { .list = { 0 } };
-	struct evaluation evaluation = {
-		.rule = rule, .rank = rank, .views = &views, .set = np_json_member(test, "set")
-	};
+	struct view_slots slots = { .arena = NULL };
 	int rc = add_views(&views, fixture, rank != NP_NO_RANK, rank, err);
 
 	if (rc == NP_OK)
 		rc = view_set_add_absent(&views, rank == NP_NO_RANK ? VIEW_CLUSTER : VIEW_RANK,
 					 err);
 	if (rc == NP_OK)
-		rc = sql_open(&sql, err);
-	for (size_t i = 0; i < views.list.count && rc == NP_OK; i++)
-		rc = sql_add_view(sql, &views.list.item[i], err);
-	if (rc == NP_OK) {
-		evaluation.sql = sql;
-		rule_evaluate(&evaluation, ret);
-	}
-	sql_closep(&sql);
+		rc = view_slots_init(&slots, &views, err);
+	if (rc == NP_OK)
+		rc = program_new(rule, &slots, &program, err);
+	if (rc == NP_OK)
+		rule_evaluate(&(struct evaluation){ .program = program,
+						    .rank = rank,
+						    .set = np_json_member(test, "set") },
+			      ret);
+	program_free(program);
+	view_slots_release(&slots);
 	view_set_release(&views);
 	return rc;
 }

@@ -207,6 +207,7 @@ void sql_close(struct sql *sql)
 		return;
 	(void)sqlite3_close(sql->db);
 	sql_views_free(sql);
+	sql_patterns_free(sql);
 	free(sql);
 }
 
@@ -402,6 +403,12 @@ int sql_step(struct sql_stmt *stmt, struct np_err *err)
 	return 1;
 }
 
+int sql_renew(struct sql_stmt *stmt, struct np_err *err)
+{
+	sql_reset(stmt);
+	return bind_values(stmt, err);
+}
+
 void sql_reset(struct sql_stmt *stmt)
 {
 	(void)sqlite3_reset(stmt->stmt);
@@ -418,6 +425,21 @@ const char *sql_column_name(const struct sql_stmt *stmt, size_t column)
 	const char *name = sqlite3_column_name(stmt->stmt, (int)column);
 
 	return name ? name : "";
+}
+
+enum np_column_type sql_column_type(const struct sql_stmt *stmt, size_t column)
+{
+	static const struct {
+		const char *name;
+		enum np_column_type type;
+	} types[] = { { "INTEGER", NP_INTEGER }, { "REAL", NP_REAL }, { "TEXT", NP_TEXT } };
+	const char *declared = sqlite3_column_decltype(stmt->stmt, (int)column);
+
+	for (size_t i = 0; declared && i < NP_COUNT(types); i++) {
+		if (strcmp(declared, types[i].name) == 0)
+			return types[i].type;
+	}
+	return NP_NUMERIC;
 }
 
 struct np_cell sql_value_cell(sqlite3_value *value)

@@ -38,6 +38,9 @@ void sql_closep(struct sql **sql);
 /* Make a view readable by its name; it must outlive the connection. */
 int sql_add_view(struct sql *sql, struct view *view, struct np_err *err) NP_MUST_USE;
 
+/* The same of whatever view is in the slot when a statement runs; the slot must outlive it. */
+int sql_add_slot(struct sql *sql, const struct view_slot *slot, struct np_err *err) NP_MUST_USE;
+
 /* Start the clock and the count of memory of one rule; sql_end() stops them. */
 void sql_begin(struct sql *sql, const struct sql_limits *limits);
 void sql_end(struct sql *sql);
@@ -63,12 +66,18 @@ void sql_finishp(struct sql_stmt **stmt);
 /* Byte offset in the text of the last prepare that failed, or -1 when it is not known. */
 int sql_error_offset(const struct sql *sql);
 
+/* Make a statement ready to run again, with the values of now. */
+int sql_renew(struct sql_stmt *stmt, struct np_err *err) NP_MUST_USE;
+
 /* 1 for a row, 0 at the end, or a failure. A statement may be stepped again after sql_reset(). */
 int sql_step(struct sql_stmt *stmt, struct np_err *err) NP_MUST_USE;
 void sql_reset(struct sql_stmt *stmt);
 
 size_t sql_columns(const struct sql_stmt *stmt);
 const char *sql_column_name(const struct sql_stmt *stmt, size_t column);
+
+/* The type that the column was declared with where it comes from, NP_NUMERIC if it has none. */
+enum np_column_type sql_column_type(const struct sql_stmt *stmt, size_t column);
 
 /* A cell of the row; texts are valid until the next step. A blob is nothing. */
 struct np_cell sql_cell(struct sql_stmt *stmt, size_t column);

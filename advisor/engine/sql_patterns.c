@@ -1,12 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sql_private.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "npuprof/pattern.h"
 
 /*
  * Patterns in SQL: x REGEXP p, regex_capture(p, x, group), regex_replace(x, p, by).
- * A pattern that is the same for all rows is compiled once.
+ * A rule has few patterns: each is compiled once for its connection.
  */
+#define PATTERN_LIMIT 32
+
+struct sql_pattern {
+	char *text;
+	size_t length;
+	struct np_pattern *pattern;
+};
+
+static void release(struct sql_pattern *one)
+{
+	free(one->text);
+	np_pattern_free(one->pattern);
+	*one = (struct sql_pattern){ .text = NULL };
+}
+
+void sql_patterns_free(struct sql *sql)
+{
+	for (size_t i = 0; sql->patterns && i < PATTERN_LIMIT; i++)
+		release(&sql->patterns[i]);
+	free(sql->patterns);
+}
+
+/* Where a pattern is, or where it is to be: the place that was filled longest ago. */
+static struct sql_pattern *place_of(struct sql *sql, const char *text, size_t length)
+{
+	for (size_t i = 0; i < PATTERN_LIMIT; i++) {
+		struct sql_pattern *one = &sql->patterns[(sql->last_pattern + i) % PATTERN_LIMIT];
+
+		if (one->text && one->length == length && memcmp(one->text, text, length) == 0) {
+			sql->last_pattern = (size_t)(one - sql->patterns);
+			return one;
+		}
+	}
+	sql->next_pattern = (sql->next_pattern + 1) % PATTERN_LIMIT;
+	sql->last_pattern = sql->next_pattern;
+	release(&sql->patterns[sql->last_pattern]);
+	return &sql->patterns[sql->last_pattern];
+}
+
+int sql_pattern(struct sql *sql, const char *text, size_t length, struct np_pattern **ret,
+		struct np_err *err)
+{
+	struct sql_pattern *one;
+	int rc;
+
+	if (!sql->patterns)
+		sql->patterns = calloc(PATTERN_LIMIT, sizeof(*sql->patterns));
+	if (!sql->patterns)
+		return np_fail_nomem(err, "a pattern");
+	one = place_of(sql, text, length);
+	if (!one->pattern) {
+		rc = np_pattern_compile(text, length, 0, &one->pattern, NULL, err);
+		if (rc < 0)
+			return rc;
+		one->text = malloc(length + 1);
+		one->length = length;
+		if (!one->text) {
+			release(one);
+			return np_fail_nomem(err, "a pattern");
+		}
+		memcpy(one->text, text, length);
+		one->text[length] = '\0';
+	}
+	*ret = one->pattern;
+	return NP_OK;
+}
+
 static void fail(sqlite3_context *context, const struct np_err *err)
 {
 	if (err->code == NP_E_NOMEM)
@@ -15,73 +85,59 @@ static void fail(sqlite3_context *context, const struct np_err *err)
 		sqlite3_result_error(context, err->text, -1);
 }
 
-static void free_pattern(void *pattern)
+/* The compiled argument; NULL after a failure that was reported. */
+static struct np_pattern *pattern_of(sqlite3_context *context, sqlite3_value *argument)
 {
-	np_pattern_free(pattern);
+	const char *text = (const char *)sqlite3_value_text(argument);
+	struct np_pattern *pattern = NULL;
+	struct np_err err = NP_ERR_INIT;
+
+	if (!text)
+		sqlite3_result_error(context, "the pattern is NULL", -1);
+	else if (sql_pattern(sqlite3_user_data(context), text,
+			     (size_t)sqlite3_value_bytes(argument), &pattern, &err) < 0)
+		fail(context, &err);
+	return pattern;
 }
 
-/* The compiled argument `index`; NULL after a failure that was reported. */
-static struct np_pattern *pattern_of(sqlite3_context *context, sqlite3_value **argv, int index)
+/* Look for a pattern in a text; NULL if it is not there, or after a failure that was reported. */
+static struct np_pattern *find(sqlite3_context *context, sqlite3_value *argument, const char *text,
+			       size_t length)
 {
-	struct np_pattern *pattern = sqlite3_get_auxdata(context, index);
+	struct np_pattern *pattern = pattern_of(context, argument);
 	struct np_err err = NP_ERR_INIT;
-	const char *text;
+	bool found = false;
 
-	if (pattern)
-		return pattern;
-	text = (const char *)sqlite3_value_text(argv[index]);
-	if (!text) {
-		sqlite3_result_error(context, "the pattern is NULL", -1);
+	if (!pattern)
 		return NULL;
-	}
-	if (np_pattern_compile(text, (size_t)sqlite3_value_bytes(argv[index]), 0, &pattern, NULL,
-			       &err) < 0) {
+	if (np_pattern_match(pattern, text, length, 0, &found, &err) < 0)
 		fail(context, &err);
-		return NULL;
-	}
-	sqlite3_set_auxdata(context, index, pattern, free_pattern);
-	/* When memory is short it is freed at once. */
-	return sqlite3_get_auxdata(context, index);
+	return found ? pattern : NULL;
 }
 
 static void regexp(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const char *text = (const char *)sqlite3_value_text(argv[1]);
-	struct np_err err = NP_ERR_INIT;
-	struct np_pattern *pattern;
-	bool found = false;
 
 	(void)argc;
 	if (!text)
 		return;
-	pattern = pattern_of(context, argv, 0);
-	if (!pattern)
-		return;
-	if (np_pattern_match(pattern, text, (size_t)sqlite3_value_bytes(argv[1]), 0, &found, &err) <
-	    0)
-		fail(context, &err);
-	else
-		sqlite3_result_int(context, found);
+	sqlite3_result_int(context, 0);
+	if (find(context, argv[0], text, (size_t)sqlite3_value_bytes(argv[1])))
+		sqlite3_result_int(context, 1);
 }
 
 static void regex_capture(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const char *text = (const char *)sqlite3_value_text(argv[1]);
 	int group = argc > 2 ? sqlite3_value_int(argv[2]) : 1;
-	struct np_err err = NP_ERR_INIT;
-	struct np_pattern *pattern;
+	const struct np_pattern *pattern;
 	struct np_capture part;
-	bool found = false;
 
 	if (!text || group < 0)
 		return;
-	pattern = pattern_of(context, argv, 0);
-	if (!pattern)
-		return;
-	if (np_pattern_match(pattern, text, (size_t)sqlite3_value_bytes(argv[1]), 0, &found, &err) <
-	    0)
-		fail(context, &err);
-	else if (found && np_pattern_capture(pattern, (size_t)group, &part))
+	pattern = find(context, argv[0], text, (size_t)sqlite3_value_bytes(argv[1]));
+	if (pattern && np_pattern_capture(pattern, (size_t)group, &part))
 		sqlite3_result_text64(context, text + part.begin, part.end - part.begin,
 				      SQLITE_TRANSIENT, SQLITE_UTF8);
 }
@@ -97,7 +153,7 @@ static void regex_replace(sqlite3_context *context, int argc, sqlite3_value **ar
 	(void)argc;
 	if (!text || !by)
 		return;
-	pattern = pattern_of(context, argv, 1);
+	pattern = pattern_of(context, argv[1]);
 	if (!pattern)
 		return;
 	if (np_pattern_replace(pattern, text, (size_t)sqlite3_value_bytes(argv[0]), by,
@@ -125,7 +181,7 @@ int sql_add_patterns(struct sql *sql)
 
 	for (size_t i = 0; i < NP_COUNT(functions) && rc == SQLITE_OK; i++)
 		rc = sqlite3_create_function(sql->db, functions[i].name, functions[i].arguments,
-					     SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+					     SQLITE_UTF8 | SQLITE_DETERMINISTIC, sql,
 					     functions[i].function, NULL, NULL);
 	return rc;
 }

@@ -4,6 +4,8 @@
 
 #include <sqlite3.h>
 
+#include "npuprof/pattern.h"
+
 #include "sql.h"
 
 /* What the parts of the SQL engine share. */
@@ -18,6 +20,9 @@ struct sql {
 	int error_offset; /* of the last prepare */
 	char denied[96];  /* what the text wanted to do and may not */
 	NP_VEC(struct sql_view *) views;
+	struct sql_pattern *patterns; /* compiled; see sql_patterns.c */
+	size_t last_pattern;
+	size_t next_pattern;
 };
 
 struct sql_stmt {
@@ -56,6 +61,14 @@ int sql_add_ngrams(struct sql *sql);
 int sql_add_graphs(struct sql *sql);
 
 void sql_views_free(struct sql *sql);
+
+/* The view behind a name that statements of this connection can use, or NULL. */
+struct view *sql_find_view(const struct sql *sql, const char *name, size_t length);
+
+/* A compiled pattern; it stays until the connection has compiled many others. */
+int sql_pattern(struct sql *sql, const char *text, size_t length, struct np_pattern **ret,
+		struct np_err *err) NP_MUST_USE;
+void sql_patterns_free(struct sql *sql);
 
 /*
  * Table-valued functions whose result is computed when they are called

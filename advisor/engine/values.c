@@ -20,34 +20,42 @@ int cell_copy(struct np_arena *arena, struct np_cell from, struct np_cell *ret, 
 	return NP_OK;
 }
 
+static struct named_value *find(const struct values *values, const char *name)
+{
+	for (size_t i = 0; i < values->list.count; i++) {
+		if (strcmp(values->list.item[i].name, name) == 0)
+			return &values->list.item[i];
+	}
+	return NULL;
+}
+
+int values_share(struct values *values, const char *name, struct np_cell value, struct np_err *err)
+{
+	struct named_value *entry = find(values, name);
+
+	if (!entry)
+		entry = np_vec_add(&values->list, err);
+	if (!entry)
+		return NP_E_NOMEM;
+	*entry = (struct named_value){ .name = name, .value = value };
+	return NP_OK;
+}
+
 int values_set(struct values *values, const char *name, struct np_cell value, struct np_err *err)
 {
-	struct named_value *entry = NULL;
+	const struct named_value *there = find(values, name);
+	const char *copy = there ? there->name : np_arena_text(values->arena, name, strlen(name));
+	struct np_cell own = value;
+	int rc = copy ? cell_copy(values->arena, value, &own, err) : np_fail_nomem(err, "a value");
 
-	for (size_t i = 0; i < values->list.count && !entry; i++) {
-		if (strcmp(values->list.item[i].name, name) == 0)
-			entry = &values->list.item[i];
-	}
-	if (!entry) {
-		entry = np_vec_add(&values->list, err);
-		if (!entry)
-			return NP_E_NOMEM;
-		entry->name = np_arena_text(values->arena, name, strlen(name));
-		if (!entry->name) {
-			values->list.count--;
-			return np_fail_nomem(err, "a value");
-		}
-	}
-	return cell_copy(values->arena, value, &entry->value, err);
+	return rc == NP_OK ? values_share(values, copy, own, err) : rc;
 }
 
 const struct np_cell *values_find(const struct values *values, const char *name)
 {
-	for (size_t i = 0; i < values->list.count; i++) {
-		if (strcmp(values->list.item[i].name, name) == 0)
-			return &values->list.item[i].value;
-	}
-	return NULL;
+	const struct named_value *entry = find(values, name);
+
+	return entry ? &entry->value : NULL;
 }
 
 bool cell_number(const struct np_cell *cell, double *ret)
@@ -66,16 +74,31 @@ static int kind_order(const struct np_cell *cell)
 	return cell->type == NP_CELL_NULL ? 0 : cell->type == NP_CELL_TEXT ? 2 : 1;
 }
 
+/* Without a loss: not every integer is a double. */
+static int compare_with_real(int64_t integer, double real)
+{
+	int64_t whole;
+	double rounded = (double)integer;
+
+	if (real < -0x1p63)
+		return 1;
+	if (real >= 0x1p63)
+		return -1;
+	whole = (int64_t)real;
+	if (integer != whole)
+		return integer < whole ? -1 : 1;
+	return (rounded > real) - (rounded < real);
+}
+
 static int compare_numbers(const struct np_cell *a, const struct np_cell *b)
 {
-	double x = 0;
-	double y = 0;
-
 	if (a->type == NP_CELL_INTEGER && b->type == NP_CELL_INTEGER)
 		return np_order(a->integer, b->integer);
-	(void)cell_number(a, &x);
-	(void)cell_number(b, &y);
-	return (x > y) - (x < y);
+	if (a->type == NP_CELL_INTEGER)
+		return compare_with_real(a->integer, b->real);
+	if (b->type == NP_CELL_INTEGER)
+		return -compare_with_real(b->integer, a->real);
+	return (a->real > b->real) - (a->real < b->real);
 }
 
 int cell_compare(const struct np_cell *a, const struct np_cell *b)
@@ -116,40 +139,65 @@ void cell_format(struct np_buf *buf, const struct np_cell *cell)
 int rows_init(struct rows *rows, const char *const *names, const enum np_column_type *types,
 	      size_t count, struct np_err *err)
 {
-	*rows = (struct rows){ .arena = np_arena_new() };
-	if (rows->arena)
-		rows->columns =
-			np_arena_array(rows->arena, count ? count : 1, sizeof(*rows->columns));
-	if (!rows->columns)
-		goto no_memory;
-	for (size_t i = 0; i < count; i++) {
-		rows->columns[i].name = np_arena_text(rows->arena, names[i], strlen(names[i]));
-		rows->columns[i].type = types ? types[i] : NP_NUMERIC;
-		if (!rows->columns[i].name)
-			goto no_memory;
+	size_t bytes = 1;
+	char *text;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += sizeof(*rows->columns) + strlen(names[i]) + 1;
+	*rows = (struct rows){ .arena = np_arena_new(), .columns = malloc(bytes) };
+	if (!rows->arena || !rows->columns) {
+		rows_release(rows);
+		return np_fail_nomem(err, "a table");
 	}
 	rows->column_count = count;
+	/* The names lie behind the columns. */
+	text = (char *)&rows->columns[count];
+	for (size_t i = 0; i < count; i++) {
+		rows->columns[i] = (struct np_column){ text, types ? types[i] : NP_NUMERIC };
+		text = stpcpy(text, names[i]) + 1;
+	}
 	return NP_OK;
+}
 
-no_memory:
-	rows_release(rows);
-	return np_fail_nomem(err, "a table");
+void rows_clear(struct rows *rows)
+{
+	rows->cells.count = 0;
+	np_arena_clear(rows->arena);
 }
 
 void rows_release(struct rows *rows)
 {
 	np_arena_free(rows->arena);
+	free(rows->columns);
 	rows->arena = NULL;
 	rows->columns = NULL;
 	rows->column_count = 0;
 	np_vec_release(&rows->cells);
 }
 
+/* A text is often that of the row before, which then serves both. */
+static int add_cell(struct rows *rows, struct np_cell from, struct np_err *err)
+{
+	struct np_cell *cell = np_vec_add(&rows->cells, err);
+	const struct np_cell *before;
+
+	if (!cell)
+		return NP_E_NOMEM;
+	if (from.type == NP_CELL_TEXT && rows->cells.count > rows->column_count) {
+		before = cell - rows->column_count;
+		if (before->type == NP_CELL_TEXT && before->text.length == from.text.length &&
+		    memcmp(before->text.bytes, from.text.bytes, from.text.length) == 0) {
+			*cell = *before;
+			return NP_OK;
+		}
+	}
+	return cell_copy(rows->arena, from, cell, err);
+}
+
 int rows_add(struct rows *rows, const struct np_cell *cells, struct np_err *err)
 {
 	for (size_t i = 0; i < rows->column_count; i++) {
-		struct np_cell *cell = np_vec_add(&rows->cells, err);
-		int rc = cell ? cell_copy(rows->arena, cells[i], cell, err) : NP_E_NOMEM;
+		int rc = add_cell(rows, cells[i], err);
 
 		if (rc < 0) {
 			rows->cells.count -= rows->cells.count % rows->column_count;

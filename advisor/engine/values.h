@@ -29,6 +29,10 @@ void values_release(struct values *values);
 int values_set(struct values *values, const char *name, struct np_cell value, struct np_err *err)
 	NP_MUST_USE;
 
+/* The same of a name and a text that outlive the values, without copies. */
+int values_share(struct values *values, const char *name, struct np_cell value, struct np_err *err)
+	NP_MUST_USE;
+
 /* The value of a name, or NULL. */
 const struct np_cell *values_find(const struct values *values, const char *name);
 
@@ -50,8 +54,8 @@ void cell_format(struct np_buf *buf, const struct np_cell *cell);
  * cells.item[r * column_count].
  */
 struct rows {
-	struct np_arena *arena; /* owned */
-	struct np_column *columns;
+	struct np_arena *arena;    /* of texts; owned */
+	struct np_column *columns; /* owned, with their names */
 	size_t column_count;
 	NP_VEC(struct np_cell) cells;
 };
@@ -60,6 +64,9 @@ struct rows {
 int rows_init(struct rows *rows, const char *const *names, const enum np_column_type *types,
 	      size_t count, struct np_err *err) NP_MUST_USE;
 void rows_release(struct rows *rows);
+
+/* Forget the rows, not the columns. */
+void rows_clear(struct rows *rows);
 
 /* Append one row of column_count cells; their texts are copied. */
 int rows_add(struct rows *rows, const struct np_cell *cells, struct np_err *err) NP_MUST_USE;

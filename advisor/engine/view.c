@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view_order.h"
+
 int view_open(struct view *view, struct np_err *err)
 {
 	int rc = NP_OK;
@@ -22,6 +24,7 @@ void view_close(struct view *view)
 		view->close(view);
 	else
 		free(view->state);
+	view_orders_free(view);
 	view->state = NULL;
 	view->opened = false;
 }

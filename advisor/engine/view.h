@@ -32,6 +32,8 @@ struct view {
 	void (*close)(struct view *view); /* NULL: `state` is freed */
 	void *state;                      /* of `open` */
 	bool opened;
+	struct view_order **orders; /* by column; see view_order.h */
+	unsigned char *searches;    /* by column: how often it was searched row by row */
 };
 
 /* Make `rows` a view; it must outlive the view. Columns without any value are not known. */
@@ -48,6 +50,20 @@ size_t view_column(const struct view *view, const char *name);
 bool view_knows(struct view *view, size_t column);
 
 /*
+ * Where a connection finds a view. The view changes from rank to rank, its columns
+ * do not, so that statements stay prepared.
+ */
+struct view_slot {
+	const char *name;
+	const struct np_column *columns;
+	size_t column_count;
+	size_t typical; /* rows, for plans of queries */
+	struct view *view;
+};
+
+struct view_slot view_slot_of(struct view *view);
+
+/*
  * The views there are, for lists, checks and fixtures: each with the switch of
  * the profiler that supplies it. Views of rules over ranks, of rules over the
  * cluster, or of both.
@@ -62,6 +78,7 @@ struct view_description {
 	const struct np_column *columns;
 	size_t column_count;
 	unsigned scope;
+	size_t typical; /* number of rows, for plans of queries; 0: few */
 	const char *what;
 	const char *cure; /* how to get it; NULL for what is always there */
 };

@@ -376,6 +376,7 @@ const struct view_description view_comm_task = {
 	.columns = small_columns,
 	.column_count = SMALL_COUNT,
 	.scope = VIEW_RANK,
+	.typical = 5000,
 	.what = "small tasks of the operators: copies, reductions, notifications; op is v_comm_op.id",
 	.cure = "profiler_level=Level1",
 };

@@ -43,6 +43,7 @@ const struct view_description view_kernel_group = {
 	.columns = group_columns,
 	.column_count = GROUP_COUNT,
 	.scope = VIEW_RANK,
+	.typical = 2000,
 	.what = "kernels of one type, core, state, block numbers, shapes, types and formats as one "
 		"row: their number n, sums, means of counters; id and name are of the first",
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",

@@ -30,6 +30,7 @@ const struct view_description view_host_api = {
 	.columns = api_columns,
 	.column_count = API_COUNT,
 	.scope = VIEW_RANK,
+	.typical = 20000,
 	.what = "calls of the framework: operators (kind op), steps, queue, python functions",
 	.cure = "activities=[ProfilerActivity.CPU, ProfilerActivity.NPU]",
 };
@@ -51,7 +52,8 @@ static struct np_cell api_cell(const struct view *view, size_t row, size_t colum
 	static const char *const kinds[] = { [NP_FRAMEWORK_OP] = "op",
 					     [NP_FRAMEWORK_STEP] = "step",
 					     [NP_FRAMEWORK_QUEUE] = "queue",
-					     [NP_FRAMEWORK_PYTHON] = "python" };
+					     [NP_FRAMEWORK_PYTHON] = "python",
+					     [NP_FRAMEWORK_MARK] = "mark" };
 	const struct np_detail *detail = detail_of(view);
 	const struct np_framework_call *call = &detail->framework.item[row];
 
@@ -132,6 +134,7 @@ const struct view_description view_cann_api = {
 	.columns = call_columns,
 	.column_count = CALL_COUNT,
 	.scope = VIEW_RANK,
+	.typical = 40000,
 	.what = "calls of CANN, named as in traces: AscendCL@…, Node@…, Runtime@…, Model@…",
 	.cure = "profiler_level=Level1",
 };

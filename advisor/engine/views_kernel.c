@@ -41,6 +41,7 @@ const struct view_description view_kernel = {
 	.columns = kernel_columns,
 	.column_count = KERNEL_COUNT,
 	.scope = VIEW_RANK,
+	.typical = 20000,
 	.what = "kernels of the device, with shapes and counters of the AI cores",
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
@@ -185,6 +186,7 @@ const struct view_description view_task = {
 	.columns = task_columns,
 	.column_count = TASK_COUNT,
 	.scope = VIEW_RANK,
+	.typical = 25000,
 	.what = "all tasks of the device: kernels, copies, events, small tasks of collectives",
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
@@ -259,6 +261,7 @@ const struct view_description view_kernel_stack = {
 	.columns = link_columns,
 	.column_count = LINK_COUNT,
 	.scope = VIEW_RANK,
+	.typical = 20000,
 	.what = "which call of the framework launched a kernel",
 	.cure = "profile the framework too (activities=[ProfilerActivity.CPU, "
 		"ProfilerActivity.NPU]), with_stack=True for stacks",

@@ -44,18 +44,38 @@ struct np_arena *np_arena_new(void)
 	return arena;
 }
 
+static void free_blocks(struct np_arena *arena, struct block *block)
+{
+	while (block) {
+		struct block *next = block->next;
+
+		arena->bytes -= block->size + sizeof(*block);
+		SHOW(block->data, block->size);
+		free(block);
+		block = next;
+	}
+}
+
 void np_arena_free(struct np_arena *arena)
 {
 	if (!arena)
 		return;
-	while (arena->block) {
-		struct block *block = arena->block;
-
-		arena->block = block->next;
-		SHOW(block->data, block->size);
-		free(block);
-	}
+	free_blocks(arena, arena->block);
 	free(arena);
+}
+
+void np_arena_clear(struct np_arena *arena)
+{
+	struct block *kept = arena->block;
+
+	if (!kept)
+		return;
+	free_blocks(arena, kept->next);
+	kept->next = NULL;
+	SHOW(kept->data, kept->used);
+	memset(kept->data, 0, kept->used);
+	kept->used = 0;
+	HIDE(kept->data, kept->size);
 }
 
 void np_arena_freep(struct np_arena **arena)

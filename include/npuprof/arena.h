@@ -28,6 +28,9 @@ void *np_arena_array(struct np_arena *arena, size_t count, size_t size) NP_MUST_
 /* A copy of `length` bytes of `text` with a terminating NUL, or NULL. */
 char *np_arena_text(struct np_arena *arena, const char *text, size_t length) NP_MUST_USE;
 
+/* Forget all that was allocated, and keep some of the memory for what comes next. */
+void np_arena_clear(struct np_arena *arena);
+
 /* Bytes taken from the system, for reports about memory. */
 size_t np_arena_bytes(const struct np_arena *arena);
 

@@ -39,6 +39,26 @@ static void memory_is_zeroed_and_aligned(void **state)
 	}
 }
 
+static void a_cleared_arena_gives_zeroed_memory_again(void **state)
+{
+	NP_CLEANUP(np_arena_freep) struct np_arena *arena = some_arena();
+
+	(void)state;
+	np_arena_clear(arena);
+	for (int round = 0; round < 3; round++) {
+		for (size_t size = 1; size < 3000; size += 7) {
+			char *memory = np_arena_alloc(arena, size);
+
+			assert_non_null(memory);
+			for (size_t i = 0; i < size; i++)
+				assert_int_equal(memory[i], 0);
+			memset(memory, 0xa5, size);
+		}
+		assert_true(np_arena_bytes(arena) > 600000);
+		np_arena_clear(arena);
+	}
+}
+
 static void objects_do_not_share_bytes(void **state)
 {
 	NP_CLEANUP(np_arena_freep) struct np_arena *arena = some_arena();
@@ -171,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_zeroed_and_aligned),
+		cmocka_unit_test(a_cleared_arena_gives_zeroed_memory_again),
 		cmocka_unit_test(objects_do_not_share_bytes),
 		cmocka_unit_test(nothing_has_an_address_too),
 		cmocka_unit_test(a_large_object_does_not_waste_the_block_in_use),

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "eval_private.h"
+
+/* No table of a rule may have more cells, or texts of more bytes, than that. */
+#define CELL_LIMIT 8000000
+#define TEXT_LIMIT ((size_t)256 << 20)
+
+static int take_rows(struct eval *eval, struct statement *statement, struct rows *rows,
+		     struct np_err *err)
+{
+	struct np_cell *cells = np_arena_array(eval->arena, rows->column_count, sizeof(*cells));
+	int rc = cells ? NP_OK : np_fail_nomem(err, "a row");
+	int more = 0;
+
+	while (rc == NP_OK && (more = eval_step(eval, statement)) > 0) {
+		for (size_t i = 0; i < rows->column_count; i++)
+			cells[i] = sql_cell(statement->stmt, i);
+		rc = rows_add(rows, cells, err);
+		if (rc == NP_OK &&
+		    (rows->cells.count > CELL_LIMIT || np_arena_bytes(rows->arena) > TEXT_LIMIT))
+			rc = np_fail(err, NP_E_RANGE, "it gives too many rows; aggregate in SQL");
+	}
+	return rc < 0 ? rc : more;
+}
+
+/* The rows of a statement as a table. What was wrong with its SQL has been told already. */
+static int make_table(struct eval *eval, const char *name, const void *key, eval_composer *write)
+{
+	NP_CLEANUP(eval_donep) struct statement *statement = eval_statement(eval, key, write);
+	struct made_table *table = program_table(eval->program, name);
+	struct np_err err = NP_ERR_INIT;
+	const struct piece *piece;
+	int rc = NP_OK;
+
+	if (!statement)
+		return NP_E_FORMAT;
+	if (table)
+		made_table_clear(table);
+	else
+		rc = program_add_table(eval->program, name, statement->stmt, &table, &err);
+	if (rc == NP_OK)
+		rc = take_rows(eval, statement, &table->rows, &err);
+	piece = composed_piece(&statement->composed, SIZE_MAX);
+	if (rc < 0 && err.code != NP_OK)
+		rc = eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err);
+	return rc;
+}
+
+static void write_simple(const struct eval *eval, const void *key, struct composed *composed)
+{
+	(void)eval;
+	compose_sql(composed, key);
+}
+
+int eval_make_tables(struct eval *eval)
+{
+	const struct rule *rule = eval->rule;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < rule->with.count && !eval->stop; i++)
+		rc = make_table(eval, rule->with.item[i].name, &rule->with.item[i].sql,
+				write_simple);
+	return eval->stop ? rc : make_table(eval, "q", &rule->query, write_simple);
+}
+
+void eval_part_name(char *ret, size_t size, size_t index)
+{
+	(void)snprintf(ret, size, ":_p%zu", index);
+}
+
+void eval_compose_part(const struct rule *rule, struct composed *composed)
+{
+	char name[24];
+
+	compose(composed, " FROM q WHERE 1");
+	for (size_t i = 0; i < rule->per.count; i++) {
+		eval_part_name(name, sizeof(name), i);
+		compose(composed, " AND ");
+		compose_name(composed, rule->per.item[i]);
+		compose(composed, " IS ");
+		compose(composed, name);
+	}
+}
+
+static void compose_per(const struct rule *rule, struct composed *composed)
+{
+	for (size_t i = 0; i < rule->per.count; i++) {
+		compose(composed, i > 0 ? ", " : "");
+		compose_name(composed, rule->per.item[i]);
+	}
+}
+
+static void write_parts(const struct eval *eval, const void *key, struct composed *composed)
+{
+	const struct rule *rule = eval->rule;
+
+	(void)key;
+	compose(composed, "SELECT DISTINCT ");
+	compose_per(rule, composed);
+	compose(composed, " FROM q");
+	if (rule->focus.text) {
+		compose(composed, " WHERE (");
+		compose_per(rule, composed);
+		compose(composed, ") IN (");
+		compose_sql(composed, &rule->focus);
+		compose(composed, ")");
+	}
+	compose(composed, " ORDER BY ");
+	compose_per(rule, composed);
+}
+
+int eval_list_parts(struct eval *eval, struct rows *parts)
+{
+	const struct rule *rule = eval->rule;
+	NP_CLEANUP(eval_donep)
+	struct statement *statement = eval_statement(eval, &rule->focus, write_parts);
+	struct np_cell cells[EVAL_PER_LIMIT];
+	struct np_err err = NP_ERR_INIT;
+	int rc = NP_OK;
+
+	if (!statement)
+		return NP_E_FORMAT;
+	if (rows_init(parts, rule->per.item, NULL, rule->per.count, &err) < 0)
+		return eval_wrong(eval, NULL, SIZE_MAX, &err);
+	while (rc == NP_OK && (rc = eval_step(eval, statement)) > 0) {
+		for (size_t i = 0; i < rule->per.count && i < NP_COUNT(cells); i++)
+			cells[i] = sql_cell(statement->stmt, i);
+		rc = rows_add(parts, cells, &err);
+		if (rc < 0)
+			(void)eval_wrong(eval, NULL, SIZE_MAX, &err);
+	}
+	return rc;
+}
+
+/* Wrap what was composed so far: columns of captures, rows that match. */
+static void compose_match(struct composed *composed, const struct rule_match *match, size_t index)
+{
+	struct composed inner = *composed;
+
+	*composed = COMPOSED_INIT;
+	compose(composed, "SELECT *");
+	for (size_t i = 0; i < match->captures.count; i++) {
+		np_buf_printf(&composed->text, ", regex_capture(:_m%zu, ", index);
+		compose_name(composed, match->column);
+		np_buf_printf(&composed->text, ", %d) AS ", (int)match->captures.item[i].group);
+		compose_name(composed, match->captures.item[i].name);
+	}
+	compose_inner(composed, &inner);
+	compose(composed, " WHERE ");
+	compose_name(composed, match->column);
+	np_buf_printf(&composed->text, " REGEXP :_m%zu", index);
+}
+
+/* Columns that look others up. */
+static void compose_lookups(struct composed *composed, const struct rule_match *match, size_t index)
+{
+	struct composed inner = *composed;
+
+	if (match->lookups.count == 0)
+		return;
+	*composed = COMPOSED_INIT;
+	compose(composed, "SELECT *");
+	for (size_t i = 0; i < match->lookups.count; i++) {
+		np_buf_printf(&composed->text,
+			      ", (SELECT value FROM json_each(:_l%zu_%zu) WHERE key = ", index, i);
+		compose_name(composed, match->lookups.item[i].from);
+		compose(composed, ") AS ");
+		compose_name(composed, match->lookups.item[i].name);
+	}
+	compose_inner(composed, &inner);
+}
+
+static void write_evidence(const struct eval *eval, const void *key, struct composed *composed)
+{
+	const struct rule *rule = eval->rule;
+
+	(void)key;
+	compose(composed, "SELECT *");
+	eval_compose_part(rule, composed);
+	if (rule->filter.text) {
+		compose(composed, " AND (");
+		compose_sql(composed, &rule->filter);
+		compose(composed, ")");
+	}
+	for (size_t i = 0; i < rule->matches.count; i++) {
+		compose_match(composed, &rule->matches.item[i], i);
+		compose_lookups(composed, &rule->matches.item[i], i);
+	}
+}
+
+int eval_make_evidence(struct eval *eval)
+{
+	return make_table(eval, "ev", &eval->rule->filter, write_evidence);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "program_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMN_LIMIT 200
+
+int view_slots_init(struct view_slots *slots, const struct view_set *views, struct np_err *err)
+{
+	*slots = (struct view_slots){ .arena = np_arena_new() };
+	if (!slots->arena)
+		return np_fail_nomem(err, "views");
+	for (size_t i = 0; i < views->list.count; i++) {
+		struct view *view = &views->list.item[i];
+		struct view_slot *slot = np_vec_add(&slots->list, err);
+
+		if (!slot)
+			return NP_E_NOMEM;
+		*slot = view_slot_of(view);
+		slot->name = np_arena_text(slots->arena, view->name, strlen(view->name));
+		if (!slot->name)
+			return np_fail_nomem(err, "views");
+	}
+	return NP_OK;
+}
+
+void view_slots_fill(struct view_slots *slots, const struct view_set *views)
+{
+	for (size_t i = 0; i < slots->list.count; i++) {
+		struct view_slot *slot = &slots->list.item[i];
+
+		/* Sets are mostly made in the same order. */
+		if (i < views->list.count && strcmp(views->list.item[i].name, slot->name) == 0)
+			slot->view = &views->list.item[i];
+		else
+			slot->view = view_set_find(views, slot->name);
+	}
+}
+
+void view_slots_release(struct view_slots *slots)
+{
+	np_vec_release(&slots->list);
+	np_arena_free(slots->arena);
+	slots->arena = NULL;
+}
+
+struct view *view_slots_find(const struct view_slots *slots, const char *name)
+{
+	for (size_t i = 0; i < slots->list.count; i++) {
+		if (strcmp(slots->list.item[i].name, name) == 0)
+			return slots->list.item[i].view;
+	}
+	return NULL;
+}
+
+int program_new(const struct rule *rule, const struct view_slots *slots, struct program **ret,
+		struct np_err *err)
+{
+	NP_CLEANUP(program_freep) struct program *program = calloc(1, sizeof(*program));
+	int rc = NP_OK;
+
+	if (program) {
+		*program = (struct program){ .rule = rule, .slots = slots };
+		program->scratch = np_arena_new();
+		program->params_arena = np_arena_new();
+	}
+	if (!program || !program->scratch || !program->params_arena)
+		return np_fail_nomem(err, "a rule");
+	program->params.arena = program->params_arena;
+	rc = sql_open(&program->sql, err);
+	for (size_t i = 0; i < slots->list.count && rc == NP_OK; i++)
+		rc = sql_add_slot(program->sql, &slots->list.item[i], err);
+	if (rc == NP_OK)
+		*ret = NP_STEAL(program);
+	return rc;
+}
+
+static void free_statement(struct statement *statement)
+{
+	sql_finish(statement->stmt);
+	composed_release(&statement->composed);
+	free(statement);
+}
+
+static void free_table(struct made_table *table)
+{
+	view_close(&table->view);
+	rows_release(&table->rows);
+	free(table);
+}
+
+void program_free(struct program *program)
+{
+	if (!program)
+		return;
+	for (size_t i = 0; i < program->statements.count; i++)
+		free_statement(program->statements.item[i]);
+	sql_close(program->sql);
+	for (size_t i = 0; i < program->tables.count; i++)
+		free_table(program->tables.item[i]);
+	np_vec_release(&program->statements);
+	np_vec_release(&program->tables);
+	values_release(&program->params);
+	np_arena_free(program->params_arena);
+	np_arena_free(program->scratch);
+	free(program->params_chip);
+	free(program);
+}
+
+void program_freep(struct program **program)
+{
+	program_free(*program);
+	*program = NULL;
+}
+
+struct statement *program_find(const struct program *program, const void *key)
+{
+	for (size_t i = 0; i < program->statements.count; i++) {
+		if (program->statements.item[i]->key == key)
+			return program->statements.item[i];
+	}
+	return NULL;
+}
+
+struct statement *program_add(struct program *program, const void *key, struct np_err *err)
+{
+	struct statement **slot = np_vec_add(&program->statements, err);
+
+	if (!slot)
+		return NULL;
+	*slot = calloc(1, sizeof(**slot));
+	if (!*slot) {
+		program->statements.count--;
+		(void)np_fail_nomem(err, "a statement");
+		return NULL;
+	}
+	**slot = (struct statement){ .key = key, .composed = COMPOSED_INIT };
+	return *slot;
+}
+
+struct made_table *program_table(const struct program *program, const char *name)
+{
+	for (size_t i = 0; i < program->tables.count; i++) {
+		if (strcmp(program->tables.item[i]->slot.name, name) == 0)
+			return program->tables.item[i];
+	}
+	return NULL;
+}
+
+static int check_columns(const char *const *names, size_t count, struct np_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (strcasecmp(names[i], names[j]) == 0)
+				return np_fail(err, NP_E_FORMAT, "it gives two columns '%s'",
+					       names[i]);
+		}
+	}
+	return NP_OK;
+}
+
+static int begin_rows(const struct sql_stmt *stmt, struct rows *rows, struct np_err *err)
+{
+	const char *names[COLUMN_LIMIT];
+	enum np_column_type types[COLUMN_LIMIT];
+	size_t count = sql_columns(stmt);
+	int rc;
+
+	if (count > COLUMN_LIMIT)
+		return np_fail(err, NP_E_FORMAT, "it gives more than %d columns", COLUMN_LIMIT);
+	for (size_t i = 0; i < count; i++) {
+		names[i] = sql_column_name(stmt, i);
+		types[i] = sql_column_type(stmt, i);
+	}
+	rc = check_columns(names, count, err);
+	return rc == NP_OK ? rows_init(rows, names, types, count, err) : rc;
+}
+
+int program_add_table(struct program *program, const char *name, const struct sql_stmt *stmt,
+		      struct made_table **ret, struct np_err *err)
+{
+	struct made_table *table = calloc(1, sizeof(*table));
+	struct made_table **slot = table ? np_vec_add(&program->tables, err) : NULL;
+	int rc;
+
+	if (!slot) {
+		free(table);
+		return np_fail_nomem(err, "a table");
+	}
+	rc = begin_rows(stmt, &table->rows, err);
+	if (rc < 0) {
+		program->tables.count--;
+		free(table);
+		return rc;
+	}
+	view_of_rows(&table->view, name, &table->rows);
+	table->slot = view_slot_of(&table->view);
+	*slot = table;
+	*ret = table;
+	return sql_add_slot(program->sql, &table->slot, err);
+}
+
+void made_table_clear(struct made_table *table)
+{
+	view_close(&table->view);
+	rows_clear(&table->rows);
+}
