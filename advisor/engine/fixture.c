@@ -22,7 +22,7 @@ void fixture_release(struct fixture *fixture)
 	np_vec_release(&fixture->ranks);
 }
 
-static struct fixture_view *find_view(struct fixture *fixture, const char *name)
+struct fixture_view *fixture_view(struct fixture *fixture, const char *name)
 {
 	for (size_t i = 0; i < fixture->views.count; i++) {
 		if (strcmp(fixture->views.item[i].name, name) == 0)
@@ -31,14 +31,13 @@ static struct fixture_view *find_view(struct fixture *fixture, const char *name)
 	return NULL;
 }
 
-/* The rows of a view, begun with the columns that it has. */
-static int begin_view(struct fixture *fixture, const char *name, struct fixture_view **ret,
-		      struct np_err *err)
+int fixture_begin_view(struct fixture *fixture, const char *name, struct fixture_view **ret,
+		       struct np_err *err)
 {
 	struct view_description what;
-	const char *names[128];
-	enum np_column_type types[128];
-	struct fixture_view *view = find_view(fixture, name);
+	const char *names[FIXTURE_COLUMNS];
+	enum np_column_type types[FIXTURE_COLUMNS];
+	struct fixture_view *view = fixture_view(fixture, name);
 
 	*ret = view;
 	if (view)
@@ -117,7 +116,7 @@ static int add_json_row(struct fixture *fixture, struct fixture_view *view,
 			const struct np_json *node, struct np_err *err)
 {
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
-	struct np_cell cells[128];
+	struct np_cell cells[FIXTURE_COLUMNS];
 	size_t rank = rows_column(&view->rows, "rank");
 	int rc = NP_OK;
 
@@ -145,7 +144,7 @@ static int read_json_rows(struct fixture *fixture, const struct np_json *rows, s
 	while (rc == NP_OK && np_json_next(rows, &entry)) {
 		struct fixture_view *view;
 
-		rc = begin_view(fixture, entry.key, &view, err);
+		rc = fixture_begin_view(fixture, entry.key, &view, err);
 		for (size_t i = 0; rc == NP_OK && i < np_json_count(entry.value); i++)
 			rc = add_json_row(fixture, view, np_json_item(entry.value, i), err);
 	}
@@ -157,7 +156,7 @@ static int read_run(struct fixture *fixture, const struct np_json *run, struct n
 {
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 	struct fixture_view *view;
-	int rc = begin_view(fixture, "v_run", &view, err);
+	int rc = fixture_begin_view(fixture, "v_run", &view, err);
 
 	if (rc == NP_OK && !np_json_member(run, "framework"))
 		rc = rows_add(&view->rows,
@@ -204,9 +203,9 @@ static int take_row(struct fixture *fixture, const char *name, struct sql_stmt *
 		    struct np_err *err)
 {
 	struct fixture_view *view;
-	struct np_cell cells[128];
+	struct np_cell cells[FIXTURE_COLUMNS];
 	size_t rank;
-	int rc = begin_view(fixture, name, &view, err);
+	int rc = fixture_begin_view(fixture, name, &view, err);
 
 	if (rc < 0)
 		return rc;
@@ -226,7 +225,7 @@ static int take_tables(struct fixture *fixture, struct sql *sql, unsigned scope,
 	for (size_t i = 0; i < view_catalog_count() && rc >= 0; i++) {
 		struct view_description what = view_catalog(i);
 		NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
-		char text[128];
+		char text[FIXTURE_COLUMNS];
 
 		if (!(what.scope & scope))
 			continue;
@@ -330,6 +329,8 @@ int fixture_read(struct fixture *fixture, const struct rule *rule, const struct 
 		rc = read_json_rows(fixture, np_json_member(test, "rows"), err);
 	if (rc == NP_OK)
 		rc = read_run(fixture, np_json_member(test, "run"), err);
+	if (rc == NP_OK)
+		rc = fixture_derive(fixture, err);
 	if (rc == NP_OK && fixture->ranks.count == 0)
 		rc = add_rank(fixture, 0, err);
 	return rc;
@@ -339,8 +340,8 @@ int fixture_read(struct fixture *fixture, const struct rule *rule, const struct 
 static int rows_of_rank(const struct rows *all, int64_t rank, struct rows *ret, struct np_err *err)
 {
 	size_t column = rows_column(all, "rank");
-	const char *names[128];
-	enum np_column_type types[128];
+	const char *names[FIXTURE_COLUMNS];
+	enum np_column_type types[FIXTURE_COLUMNS];
 	int rc;
 
 	for (size_t i = 0; i < all->column_count; i++) {

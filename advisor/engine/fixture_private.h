@@ -15,7 +15,20 @@ struct fixture {
 	NP_VEC(int64_t) ranks;
 };
 
+/* More columns than any view has. */
+#define FIXTURE_COLUMNS 128
+
 void fixture_release(struct fixture *fixture);
+
+/* A view by its name, or NULL. */
+struct fixture_view *fixture_view(struct fixture *fixture, const char *name);
+
+/* The rows of a view, begun with the columns that it has. */
+int fixture_begin_view(struct fixture *fixture, const char *name, struct fixture_view **ret,
+		       struct np_err *err) NP_MUST_USE;
+
+/* Fill in what follows from the rest (fixture_derive.c). */
+int fixture_derive(struct fixture *fixture, struct np_err *err) NP_MUST_USE;
 
 int fixture_read(struct fixture *fixture, const struct rule *rule, const struct np_json *test,
 		 struct np_err *err) NP_MUST_USE;

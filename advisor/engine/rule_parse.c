@@ -491,6 +491,24 @@ static void read_params(struct reader *reader, const struct rule *rule)
 	}
 }
 
+/* Do two tables have one name? A table may also not be called as one of the functions is. */
+static bool is_table_taken(const struct rule *rule, const char *name)
+{
+	static const char *const functions[] = { "overlap",     "covered",   "seq_match", "ngram",
+						 "graph_match", "json_each", "json_tree" };
+
+	for (size_t i = 0; i < NP_COUNT(functions); i++) {
+		if (strcmp(functions[i], name) == 0)
+			return true;
+	}
+	/* The last one is the one that is being read. */
+	for (size_t i = 0; i + 1 < rule->with.count; i++) {
+		if (rule->with.item[i].name && strcmp(rule->with.item[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void read_with(struct reader *reader)
 {
 	static const char *const keys[] = { "name", "sql", NULL };
@@ -508,6 +526,8 @@ static void read_with(struct reader *reader)
 		entry->name = text_field(reader, &name, "name");
 		if (!entry->name || !sql.node)
 			complain(reader, &one, "an entry of 'with' has a name and sql");
+		else if (is_table_taken(reader->rule, entry->name))
+			complain(reader, &name, "there is a table '%s' already", entry->name);
 		else if (check_name(reader, &name, entry->name))
 			entry->sql = sql_of(reader, &sql, "sql");
 	}

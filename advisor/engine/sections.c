@@ -15,6 +15,8 @@ static const struct {
 	{ "aic_", NP_DETAIL_PMU | NP_DETAIL_KERNELS },
 	{ "aiv_", NP_DETAIL_PMU | NP_DETAIL_KERNELS },
 	{ "cube_utilization", NP_DETAIL_PMU | NP_DETAIL_KERNELS },
+	{ "busiest", NP_DETAIL_PMU | NP_DETAIL_KERNELS },
+	{ "moving_ns", NP_DETAIL_PMU | NP_DETAIL_KERNELS },
 	{ "kernel_stack", NP_DETAIL_FRAMEWORK | NP_DETAIL_STACKS },
 	{ "_task", NP_DETAIL_TASKS },
 	{ "_free", NP_DETAIL_KERNELS },

@@ -208,6 +208,7 @@ void sql_close(struct sql *sql)
 	(void)sqlite3_close(sql->db);
 	sql_views_free(sql);
 	sql_patterns_free(sql);
+	sql_sequences_free(sql);
 	free(sql);
 }
 

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_private.h"
+#include "sql_source.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/idmap.h"
 #include "npuprof/strtab.h"
 
 /*
- * ngram(source, min, max, least)
- * ==============================
+ * ngram(source, min, max, least[, breaks])
+ * ========================================
  *
  * Sequences of min … max keys that follow each other at least `least` times.
  * The source is a SELECT that gives, in the order of the rows: a partition, a
  * start, an end, a key, whether the row breaks sequences, and up to four numbers
- * to add up. A sequence is given once, with its first row, how often it occurs
- * (without overlaps with itself), the time from its first start to its last end
- * and the sums, over all these occurrences. One that only ever occurs inside of
- * one longer sequence is left out for that one.
+ * to add up. Instead of one key it may have several columns whose names begin with
+ * "key", wherever they stand; and instead of telling of each row whether it breaks,
+ * it may leave that to `breaks`, a SELECT of the numbers of such rows. A sequence is given once,
+ * with its first row, how often it occurs (without overlaps with itself), the time from its first
+ * start to its last end and the sums, over all these occurrences. One that only ever occurs inside
+ * of one longer sequence is left out for that one.
  *
  * A sequence of length n + 1 is one of length n and a key: each length is found
  * from the one before in one pass, and only where that occurred often enough.
  */
-#define SUMS     4U
-#define NO_GROUP UINT32_MAX
-#define MAX_KEYS 64
+#define SUMS      4U
+#define NO_GROUP  UINT32_MAX
+#define MAX_KEYS  64
+#define KEY_PARTS 4U
 
 struct row {
 	uint32_t part;
@@ -75,60 +79,157 @@ static void release(struct miner *miner)
 	free(miner->heads);
 }
 
-static uint32_t intern(struct np_strtab *keys, struct np_cell cell, struct np_err *err)
-{
-	struct np_buf text = NP_BUF_INIT;
-	np_str id = NP_STR_NONE;
+/* Reading of the source. */
+struct reader {
+	struct sql_source source;
+	struct np_strtab *texts;
+	struct np_idmap *pairs; /* numbers of two parts of a key: number of both */
+	uint32_t pair_count;
+	size_t key[KEY_PARTS];
+	size_t key_count;
+	size_t other[3 + SUMS + 1]; /* partition, start, end, break, numbers */
+	size_t other_count;
+	size_t first_sum; /* in `other` */
+};
 
-	cell_format(&text, &cell);
-	if (np_buf_check(&text, err) < 0 ||
-	    np_strtab_add(keys, text.text, text.length, &id, err) < 0)
-		id = NO_GROUP;
-	np_buf_release(&text);
-	return id;
+static void reader_release(struct reader *reader)
+{
+	sql_source_close(&reader->source);
+	np_strtab_free(reader->texts);
+	np_idmap_free(reader->pairs);
 }
 
-static int read_row(struct sql_stmt *stmt, struct np_strtab *keys, struct row *row,
-		    struct np_err *err)
+/* A number for a value: the same for the same one; NO_GROUP without memory. */
+static uint32_t intern(struct reader *reader, struct np_cell cell, struct np_err *err)
 {
-	struct np_cell begin = sql_cell(stmt, 1);
-	struct np_cell end = sql_cell(stmt, 2);
-	struct np_cell breaks = sql_cell(stmt, 4);
-	double number = 0;
+	struct np_buf text = NP_BUF_INIT;
+	np_str id = NO_GROUP;
+	int rc;
 
-	row->part = intern(keys, sql_cell(stmt, 0), err);
-	row->key = intern(keys, sql_cell(stmt, 3), err);
+	if (cell.type == NP_CELL_TEXT) {
+		rc = np_strtab_add(reader->texts, cell.text.bytes, cell.text.length, &id, err);
+		return rc == NP_OK ? id : NO_GROUP;
+	}
+	cell_format(&text, &cell);
+	rc = np_buf_check(&text, err);
+	if (rc == NP_OK)
+		rc = np_strtab_add(reader->texts, text.text, text.length, &id, err);
+	np_buf_release(&text);
+	return rc == NP_OK ? id : NO_GROUP;
+}
+
+/* A number for two numbers. */
+static uint32_t pair(struct reader *reader, uint32_t a, uint32_t b, struct np_err *err)
+{
+	int64_t both = (int64_t)((uint64_t)a << 32 | b);
+	uint32_t id = np_idmap_get(reader->pairs, both);
+
+	if (id != NP_IDMAP_NONE)
+		return id;
+	if (np_idmap_set(reader->pairs, both, reader->pair_count, err) < 0)
+		return NO_GROUP;
+	return reader->pair_count++;
+}
+
+static uint32_t key_of(struct reader *reader, struct np_err *err)
+{
+	uint32_t key = intern(reader, sql_source_cell(&reader->source, reader->key[0]), err);
+
+	for (size_t i = 1; i < reader->key_count && key != NO_GROUP; i++) {
+		uint32_t part =
+			intern(reader, sql_source_cell(&reader->source, reader->key[i]), err);
+
+		key = part == NO_GROUP ? NO_GROUP : pair(reader, key, part, err);
+	}
+	return key;
+}
+
+static int read_row(struct reader *reader, struct row *row, struct np_err *err)
+{
+	const struct sql_source *source = &reader->source;
+	struct np_cell begin = sql_source_cell(source, reader->other[1]);
+	struct np_cell end = sql_source_cell(source, reader->other[2]);
+
+	row->part = intern(reader, sql_source_cell(source, reader->other[0]), err);
+	row->key = key_of(reader, err);
 	if (row->part == NO_GROUP || row->key == NO_GROUP)
 		return NP_E_NOMEM;
-	if (cell_number(&breaks, &number) && number != 0)
-		row->key = NO_GROUP;
+	if (reader->first_sum == 4) {
+		struct np_cell breaks = sql_source_cell(source, reader->other[3]);
+		double number = 0;
+
+		if (cell_number(&breaks, &number) && number != 0)
+			row->key = NO_GROUP;
+	}
 	row->begin = begin.type == NP_CELL_INTEGER ? begin.integer : 0;
 	row->end = end.type == NP_CELL_INTEGER ? end.integer : row->begin;
-	for (size_t i = 0; i < SUMS && i + 5 < sql_columns(stmt); i++) {
-		struct np_cell value = sql_cell(stmt, i + 5);
+	for (size_t i = 0; i < SUMS && i + reader->first_sum < reader->other_count; i++) {
+		struct np_cell value =
+			sql_source_cell(source, reader->other[i + reader->first_sum]);
 
 		(void)cell_number(&value, &row->sum[i]);
 	}
 	return NP_OK;
 }
 
-static int load(struct miner *miner, const char *source, struct np_err *err)
+/* Which columns are the key, and which are the others. */
+static int find_columns(struct reader *reader, bool has_break, struct np_err *err)
 {
-	NP_CLEANUP(np_strtab_freep) struct np_strtab *keys = np_strtab_new();
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
-	int rc = keys ? sql_prepare_source(miner->sql, "*", source, "", &stmt, err)
-		      : np_fail_nomem(err, "keys");
+	const struct sql_source *source = &reader->source;
+	bool named = false;
 
-	if (rc == NP_OK && sql_columns(stmt) < 5)
-		rc = np_fail(err, NP_E_FORMAT,
-			     "the source must give partition, start, end, key and break");
-	while (rc == NP_OK && (rc = sql_step(stmt, err)) > 0) {
+	for (size_t i = 0; i < source->count; i++)
+		named = named || strncasecmp(source->name[i], "key", 3) == 0;
+	for (size_t i = 0; i < source->count; i++) {
+		bool key = named ? strncasecmp(source->name[i], "key", 3) == 0 : i == 3;
+
+		if (key && reader->key_count < KEY_PARTS)
+			reader->key[reader->key_count++] = i;
+		else if (!key && reader->other_count < NP_COUNT(reader->other))
+			reader->other[reader->other_count++] = i;
+	}
+	reader->first_sum = has_break ? 4 : 3;
+	if (reader->key_count == 0 || reader->other_count < reader->first_sum)
+		return np_fail(err, NP_E_FORMAT,
+			       "the source must give partition, start, end, key%s",
+			       has_break ? " and break" : "");
+	return NP_OK;
+}
+
+static int load(struct miner *miner, const char *text, bool has_break, struct np_err *err)
+{
+	NP_CLEANUP(reader_release)
+	struct reader reader = { .texts = np_strtab_new(), .pairs = np_idmap_new() };
+	int rc = reader.texts && reader.pairs
+			 ? sql_source_open(miner->sql, text, 4, &reader.source, err)
+			 : np_fail_nomem(err, "keys");
+
+	if (rc == NP_OK)
+		rc = find_columns(&reader, has_break, err);
+	while (rc == NP_OK && (rc = sql_source_next(&reader.source, err)) > 0) {
 		struct row *row = np_vec_add(&miner->rows, err);
 
-		rc = row ? read_row(stmt, keys, row, err) : NP_E_NOMEM;
+		rc = row ? read_row(&reader, row, err) : NP_E_NOMEM;
 	}
 	if (rc == NP_OK && miner->rows.count >= NO_GROUP)
 		rc = np_fail(err, NP_E_RANGE, "too many rows");
+	return rc;
+}
+
+/* The rows that break sequences, by their numbers in the source. */
+static int load_breaks(struct miner *miner, const char *text, struct np_err *err)
+{
+	NP_CLEANUP(sql_source_close) struct sql_source source = { .stmt = NULL };
+	int rc = sql_source_open(miner->sql, text, 1, &source, err);
+
+	while (rc == NP_OK && (rc = sql_source_next(&source, err)) > 0) {
+		struct np_cell row = sql_source_cell(&source, 0);
+
+		rc = NP_OK;
+		if (row.type == NP_CELL_INTEGER && row.integer >= 0 &&
+		    (uint64_t)row.integer < miner->rows.count)
+			miner->rows.item[row.integer].key = NO_GROUP;
+	}
 	return rc;
 }
 
@@ -295,6 +396,7 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 {
 	struct miner miner = { .sql = sql };
 	const char *source = NULL;
+	const char *breaks = NULL;
 	sqlite3_int64 min = sqlite3_value_int64(arguments[1]);
 	sqlite3_int64 max = sqlite3_value_int64(arguments[2]);
 	sqlite3_int64 least = sqlite3_value_int64(arguments[3]);
@@ -305,10 +407,14 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 		rc = np_fail(err, NP_E_FORMAT,
 			     "the lengths must be from 1 to %d and the least count at least 2",
 			     MAX_KEYS);
+	if (rc == NP_OK && arguments[4])
+		rc = sql_text_argument(arguments[4], "breaks", &breaks, err);
 	if (rc == NP_OK) {
 		miner.least = (uint32_t)least;
-		rc = load(&miner, source, err);
+		rc = load(&miner, source, !breaks, err);
 	}
+	if (rc == NP_OK && breaks)
+		rc = load_breaks(&miner, breaks, err);
 	if (rc == NP_OK)
 		rc = set_up(&miner, err);
 	if (rc == NP_OK)
@@ -323,10 +429,11 @@ int sql_add_ngrams(struct sql *sql)
 					     "s1",        "s2",     "s3",    "s4" };
 	static const struct sql_table table = {
 		.name = "ngram",
-		.declaration = "CREATE TABLE x(first_row, length, count, wall_ns, s1, s2, s3, s4,"
-			       " source HIDDEN, min HIDDEN, max HIDDEN, least HIDDEN)",
+		.declaration =
+			"CREATE TABLE x(first_row, length, count, wall_ns, s1, s2, s3, s4,"
+			" source HIDDEN, min HIDDEN, max HIDDEN, least HIDDEN, breaks HIDDEN)",
 		.result_columns = NP_COUNT(names),
-		.arguments = 4,
+		.arguments = 5,
 		.needed = 4,
 		.compute = compute,
 		.result_names = names,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_private.h"
+#include "sql_source.h"
 
 #include <stdlib.h>
 
@@ -46,13 +46,15 @@ static bool in_range(struct np_cell cell)
 	       cell.integer <= NP_NS_MAX;
 }
 
-static int read_all(struct sql_stmt *stmt, struct intervals *intervals, struct np_err *err)
+static int read_all(struct sql_source *source, struct intervals *intervals, bool *ret_sorted,
+		    struct np_err *err)
 {
+	np_ns before = INT64_MIN;
 	int rc;
 
-	while ((rc = sql_step(stmt, err)) > 0) {
-		struct np_cell begin = sql_cell(stmt, 1);
-		struct np_cell end = sql_cell(stmt, 2);
+	while ((rc = sql_source_next(source, err)) > 0) {
+		struct np_cell begin = sql_source_cell(source, 1);
+		struct np_cell end = sql_source_cell(source, 2);
 		struct interval *interval;
 
 		if (!in_range(begin) || !in_range(end) || end.integer < begin.integer)
@@ -63,7 +65,9 @@ static int read_all(struct sql_stmt *stmt, struct intervals *intervals, struct n
 		interval->begin = begin.integer;
 		interval->end = end.integer;
 		interval->row = intervals->list.count;
-		rc = cell_copy(intervals->arena, sql_cell(stmt, 0), &interval->id, err);
+		*ret_sorted = *ret_sorted && begin.integer >= before;
+		before = begin.integer;
+		rc = cell_copy(intervals->arena, sql_source_cell(source, 0), &interval->id, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -73,23 +77,31 @@ static int read_all(struct sql_stmt *stmt, struct intervals *intervals, struct n
 static int load(struct sql *sql, sqlite3_value *source, const char *name,
 		struct intervals *intervals, struct np_err *err)
 {
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+	NP_CLEANUP(sql_source_close) struct sql_source rows = { .stmt = NULL };
 	const char *text = NULL;
+	bool sorted = true;
 	int rc = sql_text_argument(source, name, &text, err);
 
 	intervals->arena = np_arena_new();
 	if (!intervals->arena)
 		return np_fail_nomem(err, "intervals");
 	if (rc == NP_OK)
-		rc = sql_prepare_source(sql, "*", text, "", &stmt, err);
-	if (rc == NP_OK && sql_columns(stmt) < 3)
-		rc = np_fail(err, NP_E_FORMAT, "'%s' must give an id, a start and an end", name);
+		rc = sql_source_open(sql, text, 3, &rows, err);
 	if (rc == NP_OK)
-		rc = read_all(stmt, intervals, err);
-	if (rc == NP_OK && intervals->list.count > 0)
+		rc = read_all(&rows, intervals, &sorted, err);
+	if (rc == NP_OK && !sorted)
 		qsort(intervals->list.item, intervals->list.count, sizeof(struct interval),
 		      compare);
 	return rc;
+}
+
+/* Read both sources; the second one is not needed where the first has nothing. */
+static int load_both(struct sql *sql, sqlite3_value **arguments, struct intervals *a,
+		     struct intervals *b, struct np_err *err)
+{
+	int rc = load(sql, arguments[0], "a", a, err);
+
+	return rc == NP_OK && a->list.count > 0 ? load(sql, arguments[1], "b", b, err) : rc;
 }
 
 /* Those that have begun and may not have ended. */
@@ -164,10 +176,8 @@ static int compute_overlap(struct sql *sql, sqlite3_value **arguments, struct ro
 {
 	struct intervals a = { .list = { 0 } };
 	struct intervals b = { .list = { 0 } };
-	int rc = load(sql, arguments[0], "a", &a, err);
+	int rc = load_both(sql, arguments, &a, &b, err);
 
-	if (rc == NP_OK)
-		rc = load(sql, arguments[1], "b", &b, err);
 	if (rc == NP_OK)
 		rc = sweep(sql, &a, &b, rows, err);
 	release(&a);
@@ -238,10 +248,8 @@ static int compute_covered(struct sql *sql, sqlite3_value **arguments, struct ro
 	NP_CLEANUP(np_spans_freep) struct np_spans *spans = np_spans_new();
 	struct intervals a = { .list = { 0 } };
 	struct intervals b = { .list = { 0 } };
-	int rc = spans ? load(sql, arguments[0], "a", &a, err) : np_fail_nomem(err, "spans");
+	int rc = spans ? load_both(sql, arguments, &a, &b, err) : np_fail_nomem(err, "spans");
 
-	if (rc == NP_OK)
-		rc = load(sql, arguments[1], "b", &b, err);
 	if (rc == NP_OK)
 		rc = unite(&b, spans, err);
 	if (rc == NP_OK)

@@ -23,6 +23,7 @@ struct sql {
 	struct sql_pattern *patterns; /* compiled; see sql_patterns.c */
 	size_t last_pattern;
 	size_t next_pattern;
+	struct matcher *matcher; /* of sequences; see sql_sequences.c */
 };
 
 struct sql_stmt {
@@ -69,6 +70,7 @@ struct view *sql_find_view(const struct sql *sql, const char *name, size_t lengt
 int sql_pattern(struct sql *sql, const char *text, size_t length, struct np_pattern **ret,
 		struct np_err *err) NP_MUST_USE;
 void sql_patterns_free(struct sql *sql);
+void sql_sequences_free(struct sql *sql);
 
 /*
  * Table-valued functions whose result is computed when they are called
@@ -91,13 +93,6 @@ struct sql_table {
 };
 
 int sql_add_table(struct sql *sql, const struct sql_table *table);
-
-/*
- * Prepare "SELECT <what> FROM <source> <rest>" as a rule would: `source` is the
- * name of a table or a SELECT.
- */
-int sql_prepare_source(struct sql *sql, const char *what, const char *source, const char *rest,
-		       struct sql_stmt **ret, struct np_err *err) NP_MUST_USE;
 
 /* An argument as text; fails when it is NULL. */
 int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, struct np_err *err)

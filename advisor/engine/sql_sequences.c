@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_private.h"
+#include "sql_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,14 +32,17 @@ struct sequence {
 };
 
 struct matcher {
+	char *source; /* what was given as patterns */
 	NP_VEC(char *)
 	tokens; /* sorted after all patterns are read; code = FIRST_CODE + 1 + index */
 	NP_VEC(char *) texts; /* patterns */
 	NP_VEC(struct sequence) list;
 };
 
-static void release(struct matcher *matcher)
+static void free_matcher(struct matcher *matcher)
 {
+	if (!matcher)
+		return;
 	for (size_t i = 0; i < matcher->tokens.count; i++)
 		free(matcher->tokens.item[i]);
 	for (size_t i = 0; i < matcher->texts.count; i++)
@@ -51,6 +54,18 @@ static void release(struct matcher *matcher)
 	np_vec_release(&matcher->tokens);
 	np_vec_release(&matcher->texts);
 	np_vec_release(&matcher->list);
+	free(matcher->source);
+	free(matcher);
+}
+
+static void free_matcherp(struct matcher **matcher)
+{
+	free_matcher(*matcher);
+}
+
+void sql_sequences_free(struct sql *sql)
+{
+	free_matcher(sql->matcher);
 }
 
 /* Read a token at `*text` into `buf`; false if there is none. Alone, '.' is none. */
@@ -239,6 +254,37 @@ static int compile_all(struct matcher *matcher, struct np_err *err)
 	return rc;
 }
 
+/*
+ * The patterns compiled. Those of the last call are mostly wanted again, on the next
+ * rank; they are taken away while they are in use, since a source may have sequences too.
+ */
+static int take_matcher(struct sql *sql, const char *text, struct matcher **ret, struct np_err *err)
+{
+	NP_CLEANUP(free_matcherp) struct matcher *matcher = NP_STEAL(sql->matcher);
+	int rc = NP_OK;
+
+	if (!matcher || strcmp(matcher->source, text) != 0) {
+		free_matcher(matcher);
+		matcher = calloc(1, sizeof(*matcher));
+		if (matcher)
+			matcher->source = strdup(text);
+		if (!matcher || !matcher->source)
+			return np_fail_nomem(err, "patterns");
+		rc = add_all(matcher, text, err);
+		if (rc == NP_OK)
+			rc = compile_all(matcher, err);
+	}
+	if (rc == NP_OK)
+		*ret = NP_STEAL(matcher);
+	return rc;
+}
+
+static void give_back_matcher(struct sql *sql, struct matcher *matcher)
+{
+	free_matcher(sql->matcher);
+	sql->matcher = matcher;
+}
+
 /* The rows of one partition on their way. */
 struct partition {
 	struct np_cell key;
@@ -342,7 +388,7 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 	static const char *const names[] = { "source", "partition", "order", "token", "pattern" };
 	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
 	struct partition part = { .text = NP_BUF_INIT };
-	struct matcher matcher = { .list = { 0 } };
+	struct matcher *matcher = NULL;
 	const char *text[NP_COUNT(names)] = { NULL };
 	char *what = NULL;
 	int rc = NP_OK;
@@ -350,20 +396,19 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 	for (size_t i = 0; i < NP_COUNT(names) && rc == NP_OK; i++)
 		rc = sql_text_argument(arguments[i], names[i], &text[i], err);
 	if (rc == NP_OK)
-		rc = add_all(&matcher, text[4], err);
-	if (rc == NP_OK)
-		rc = compile_all(&matcher, err);
+		rc = take_matcher(sql, text[4], &matcher, err);
 	if (rc == NP_OK &&
 	    asprintf(&what, "%s, %s, %s", *text[1] ? text[1] : "NULL", text[2], text[3]) < 0)
 		rc = np_fail_nomem(err, "a query");
 	if (rc == NP_OK)
-		rc = sql_prepare_source(sql, what, text[0], "ORDER BY 1, 2", &stmt, err);
+		rc = sql_source_prepare(sql, what, text[0], "ORDER BY 1, 2", &stmt, err);
 	if (rc == NP_OK)
-		rc = scan(sql, &matcher, stmt, &part, rows, err);
+		rc = scan(sql, matcher, stmt, &part, rows, err);
 	free(what);
 	np_buf_release(&part.text);
 	rows_release(&part.orders);
-	release(&matcher);
+	if (matcher)
+		give_back_matcher(sql, matcher);
 	return rc;
 }
 

@@ -185,22 +185,6 @@ int sql_add_table(struct sql *sql, const struct sql_table *table)
 	return sqlite3_create_module_v2(sql->db, table->name, &module, owner, free);
 }
 
-int sql_prepare_source(struct sql *sql, const char *what, const char *source, const char *rest,
-		       struct sql_stmt **ret, struct np_err *err)
-{
-	struct np_buf text = NP_BUF_INIT;
-	bool select = strpbrk(source, " \t\n") != NULL;
-	int rc;
-
-	np_buf_printf(&text, "SELECT %s FROM %s%s%s %s", what, select ? "(" : "", source,
-		      select ? ")" : "", rest);
-	rc = np_buf_check(&text, err);
-	if (rc == NP_OK)
-		rc = sql_prepare(sql, text.text, false, ret, err);
-	np_buf_release(&text);
-	return rc;
-}
-
 int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, struct np_err *err)
 {
 	const char *text = value ? (const char *)sqlite3_value_text(value) : NULL;

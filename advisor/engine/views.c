@@ -27,6 +27,12 @@ struct np_cell view_difference(np_ns begin, np_ns end)
 							: np_cell_integer(end - begin);
 }
 
+const char *const view_unit_ratios[11] = {
+	"aic_vec_ratio",    "aiv_vec_ratio",  "aic_mac_ratio",  "aic_scalar_ratio",
+	"aiv_scalar_ratio", "aic_mte1_ratio", "aiv_mte1_ratio", "aic_mte2_ratio",
+	"aiv_mte2_ratio",   "aic_mte3_ratio", "aiv_mte3_ratio",
+};
+
 /* How each view of a rank is made; NULL for those that come from elsewhere. */
 static const struct {
 	const struct view_description *what;

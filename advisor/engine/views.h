@@ -109,6 +109,9 @@ struct view *view_set_find(const struct view_set *set, const char *name);
 /* Copy all rows of a view behind those of `rows`, which is begun when it has no columns. */
 int view_append(struct view *view, struct rows *rows, struct np_err *err) NP_MUST_USE;
 
+/* Counters whose largest is v_kernel.busiest: how busy each unit of the two cores was. */
+extern const char *const view_unit_ratios[11];
+
 /* Keys of v_run: columns of `when`. */
 extern const char *const view_run_keys[];
 extern const size_t view_run_key_count;

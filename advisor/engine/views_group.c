@@ -13,6 +13,7 @@
  * tens of thousands of kernels, and they are found once for all rules.
  */
 #define ENTRY(name, type) { #name, type },
+#define KEY_PARTS         14
 
 /* clang-format off */
 #define GROUP_COLUMNS(X) \
@@ -44,8 +45,8 @@ const struct view_description view_kernel_group = {
 	.column_count = GROUP_COUNT,
 	.scope = VIEW_RANK,
 	.typical = 2000,
-	.what = "kernels of one type, core, state, block numbers, shapes, types and formats as one "
-		"row: their number n, sums, means of counters; id and name are of the first",
+	.what = "kernels of one name, type, core, state, block numbers, shapes, types and formats "
+		"as one row: their number n, sums, means of counters; id is of the first",
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
 
@@ -85,22 +86,16 @@ static void close_groups(struct view *view)
 }
 
 /* The texts and numbers that must be equal, in one array. */
-static void key_of(const struct np_kernel *kernel, int64_t key[13])
+static void key_of(const struct np_kernel *kernel, int64_t key[KEY_PARTS])
 {
-	const int64_t values[13] = {
-		kernel->type,
-		kernel->core,
-		kernel->state,
-		kernel->block_dim,
-		kernel->mix_block_dim,
-		kernel->in_shapes,
-		kernel->in_dtypes,
-		kernel->in_formats,
-		kernel->out_shapes,
-		kernel->out_dtypes,
-		kernel->out_formats,
-		kernel->schedule,
-		kernel->step != NP_NO_STEP,
+	const int64_t values[KEY_PARTS] = {
+		kernel->name,       kernel->type,
+		kernel->core,       kernel->state,
+		kernel->block_dim,  kernel->mix_block_dim,
+		kernel->in_shapes,  kernel->in_dtypes,
+		kernel->in_formats, kernel->out_shapes,
+		kernel->out_dtypes, kernel->out_formats,
+		kernel->schedule,   kernel->step != NP_NO_STEP,
 	};
 
 	memcpy(key, values, sizeof(values));
@@ -108,8 +103,8 @@ static void key_of(const struct np_kernel *kernel, int64_t key[13])
 
 static bool equal(const struct np_kernel *a, const struct np_kernel *b)
 {
-	int64_t x[13];
-	int64_t y[13];
+	int64_t x[KEY_PARTS];
+	int64_t y[KEY_PARTS];
 
 	key_of(a, x);
 	key_of(b, y);
@@ -119,7 +114,7 @@ static bool equal(const struct np_kernel *a, const struct np_kernel *b)
 static size_t hash_of(const struct np_kernel *kernel)
 {
 	uint64_t hash = 0;
-	int64_t key[13];
+	int64_t key[KEY_PARTS];
 
 	key_of(kernel, key);
 	for (size_t i = 0; i < NP_COUNT(key); i++)

@@ -18,7 +18,8 @@
 	X(op_type, NP_TEXT) X(core, NP_TEXT) X(state, NP_TEXT) X(block_dim, NP_INTEGER) \
 	X(mix_block_dim, NP_INTEGER) X(in_shapes, NP_TEXT) X(in_dtypes, NP_TEXT) \
 	X(in_formats, NP_TEXT) X(out_shapes, NP_TEXT) X(out_dtypes, NP_TEXT) \
-	X(out_formats, NP_TEXT) X(conn_id, NP_INTEGER) X(for_comm, NP_INTEGER)
+	X(out_formats, NP_TEXT) X(conn_id, NP_INTEGER) X(for_comm, NP_INTEGER) \
+	X(busiest, NP_REAL) X(moving_ns, NP_REAL)
 /* clang-format on */
 
 #define NUMBER(name, type) KERNEL_##name,
@@ -42,13 +43,17 @@ const struct view_description view_kernel = {
 	.column_count = KERNEL_COUNT,
 	.scope = VIEW_RANK,
 	.typical = 20000,
-	.what = "kernels of the device, with shapes and counters of the AI cores",
+	.what = "kernels of the device, with shapes and counters of the AI cores; busiest is the "
+		"largest ratio of a unit (vec, mac, scalar, mte1, mte2, mte3), moving_ns the time in "
+		"which data came in (mte2) or went out (fixpipe, mte3)",
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
 
 /* Columns of counters by their place in the view: looked up once. */
 struct kernel_state {
 	uint32_t counter[KERNEL_COUNT];
+	uint32_t units[NP_COUNT(view_unit_ratios)]; /* those that were recorded */
+	size_t unit_count;
 };
 
 static int open_kernels(struct view *view, struct np_err *err)
@@ -60,6 +65,13 @@ static int open_kernels(struct view *view, struct np_err *err)
 		return np_fail_nomem(err, "kernels");
 	for (size_t i = KERNEL_FIRST_COUNTER; i < KERNEL_COUNT; i++)
 		state->counter[i] = np_detail_counter(source->detail, kernel_columns[i].name);
+	state->unit_count = 0;
+	for (size_t i = 0; i < NP_COUNT(view_unit_ratios); i++) {
+		uint32_t counter = np_detail_counter(source->detail, view_unit_ratios[i]);
+
+		if (counter != NP_NO_ROW)
+			state->units[state->unit_count++] = counter;
+	}
 	view->state = state;
 	view->rows = source->detail->kernels.count;
 	return NP_OK;
@@ -72,6 +84,41 @@ static struct np_cell counter_cell(const struct view *view, size_t row, size_t c
 
 	return counter == NP_NO_ROW ? np_cell_null()
 				    : np_cell_real(detail->pmu[row * detail->pmu_count + counter]);
+}
+
+static struct np_cell busiest_unit(const struct view *view, size_t row)
+{
+	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
+	const struct kernel_state *state = view->state;
+	double most = (double)NAN;
+
+	for (size_t i = 0; i < state->unit_count; i++)
+		most = fmax(most, detail->pmu[row * detail->pmu_count + state->units[i]]);
+	return np_cell_real(most);
+}
+
+static double ratio_of(const struct view *view, size_t row, size_t column)
+{
+	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
+	uint32_t counter = ((const struct kernel_state *)view->state)->counter[column];
+
+	return counter == NP_NO_ROW ? (double)NAN : detail->pmu[row * detail->pmu_count + counter];
+}
+
+/* The two cores work at the same time. */
+static struct np_cell moving_time(const struct view *view, size_t row)
+{
+	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
+	const struct np_kernel *kernel = &detail->kernels.item[row];
+	double in = fmax(ratio_of(view, row, KERNEL_aic_mte2_ratio),
+			 ratio_of(view, row, KERNEL_aiv_mte2_ratio));
+	double out = fmax(ratio_of(view, row, KERNEL_aic_fixpipe_ratio),
+			  ratio_of(view, row, KERNEL_aiv_mte3_ratio));
+
+	if (isnan(in) && isnan(out))
+		return np_cell_null();
+	return np_cell_real((double)(kernel->end - kernel->start) *
+			    ((isnan(in) ? 0 : in) + (isnan(out) ? 0 : out)));
 }
 
 static struct np_cell kernel_cell(const struct view *view, size_t row, size_t column)
@@ -129,6 +176,10 @@ static struct np_cell kernel_cell(const struct view *view, size_t row, size_t co
 		return np_cell_integer(kernel->connection);
 	case KERNEL_for_comm:
 		return np_cell_integer(kernel->schedule);
+	case KERNEL_busiest:
+		return busiest_unit(view, row);
+	case KERNEL_moving_ns:
+		return moving_time(view, row);
 	default:
 		return counter_cell(view, row, column);
 	}
@@ -148,6 +199,9 @@ static bool kernel_known(const struct view *view, size_t column)
 		}
 		return false;
 	}
+	/* Asked before the view is open: there is no state yet. */
+	if ((column == KERNEL_busiest || column == KERNEL_moving_ns) && !view->opened)
+		return detail->pmu_count > 0;
 	for (size_t i = 0; i < detail->kernels.count; i++) {
 		if (kernel_cell(view, i, column).type != NP_CELL_NULL)
 			return true;

@@ -12,37 +12,6 @@
 /* Large enough that writing costs nothing beside formatting, small enough to stay in cache. */
 #define FLUSH_BYTES 65536
 
-struct np_cell np_cell_null(void)
-{
-	return (struct np_cell){ .type = NP_CELL_NULL };
-}
-
-struct np_cell np_cell_real(double value)
-{
-	if (!isfinite(value))
-		return np_cell_null();
-	return (struct np_cell){ .type = NP_CELL_REAL, .real = value };
-}
-
-struct np_cell np_cell_integer(int64_t value)
-{
-	if (value == NP_UNKNOWN)
-		return np_cell_null();
-	return (struct np_cell){ .type = NP_CELL_INTEGER, .integer = value };
-}
-
-struct np_cell np_cell_text(const char *text)
-{
-	if (!text)
-		return np_cell_null();
-	return np_cell_bytes(text, strlen(text));
-}
-
-struct np_cell np_cell_bytes(const char *text, size_t length)
-{
-	return (struct np_cell){ .type = NP_CELL_TEXT, .text = { text, length } };
-}
-
 struct np_cell np_cell_scaled(int64_t value, double unit)
 {
 	if (value == NP_UNKNOWN)

@@ -51,11 +51,37 @@ struct np_cell {
 	};
 };
 
-struct np_cell np_cell_null(void);
-struct np_cell np_cell_real(double value);     /* NULL when it is not finite */
-struct np_cell np_cell_integer(int64_t value); /* NULL for NP_UNKNOWN */
-struct np_cell np_cell_text(const char *text); /* NULL for a NULL pointer */
-struct np_cell np_cell_bytes(const char *text, size_t length);
+static inline struct np_cell np_cell_null(void)
+{
+	return (struct np_cell){ .type = NP_CELL_NULL };
+}
+
+/* NULL when it is not finite. */
+static inline struct np_cell np_cell_real(double value)
+{
+	if (!__builtin_isfinite(value))
+		return np_cell_null();
+	return (struct np_cell){ .type = NP_CELL_REAL, .real = value };
+}
+
+/* NULL for NP_UNKNOWN. */
+static inline struct np_cell np_cell_integer(int64_t value)
+{
+	if (value == NP_UNKNOWN)
+		return np_cell_null();
+	return (struct np_cell){ .type = NP_CELL_INTEGER, .integer = value };
+}
+
+static inline struct np_cell np_cell_bytes(const char *text, size_t length)
+{
+	return (struct np_cell){ .type = NP_CELL_TEXT, .text = { text, length } };
+}
+
+/* NULL for a NULL pointer. */
+static inline struct np_cell np_cell_text(const char *text)
+{
+	return text ? np_cell_bytes(text, __builtin_strlen(text)) : np_cell_null();
+}
 
 /* `value` / `unit` as a real, for the vendor's µs, ms and MB columns; NULL for NP_UNKNOWN. */
 struct np_cell np_cell_scaled(int64_t value, double unit);

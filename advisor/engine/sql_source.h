@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ADVISOR_SQL_SOURCE_H
+#define NP_ADVISOR_SQL_SOURCE_H
+
+#include "sql_private.h"
+
+/*
+ * Sources: rows that a table-valued function is told to read
+ * ==========================================================
+ *
+ * A source is the name of a table or a SELECT, run with the rights of a rule. One
+ * that only names a view, or columns of it, is read from the view itself, which
+ * takes a tenth of the time.
+ */
+#define SQL_SOURCE_COLUMNS 16
+
+struct sql_source {
+	struct sql_stmt *stmt;
+	struct view *view;                 /* or this */
+	size_t column[SQL_SOURCE_COLUMNS]; /* of the view; SIZE_MAX for the number of the row */
+	char name[SQL_SOURCE_COLUMNS][32]; /* of a column, as the source calls it */
+	size_t count;
+	size_t row;
+};
+
+/* Open the first columns of a source; NP_E_FORMAT if it has fewer than `least`. */
+int sql_source_open(struct sql *sql, const char *text, size_t least, struct sql_source *ret,
+		    struct np_err *err) NP_MUST_USE;
+void sql_source_close(struct sql_source *source);
+
+/* 1 for the next row, 0 at the end, or a failure. */
+int sql_source_next(struct sql_source *source, struct np_err *err) NP_MUST_USE;
+
+/* A cell of the row; texts last until the next one, those of a view as long as it. */
+struct np_cell sql_source_cell(const struct sql_source *source, size_t column);
+
+/* Prepare "SELECT <what> FROM <source> <rest>" as a rule would. */
+int sql_source_prepare(struct sql *sql, const char *what, const char *source, const char *rest,
+		       struct sql_stmt **ret, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_ADVISOR_SQL_SOURCE_H */
