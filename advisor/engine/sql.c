@@ -309,8 +309,8 @@ static int bind_values(struct sql_stmt *stmt, struct np_err *err)
 		const char *name = sqlite3_bind_parameter_name(stmt->stmt, i);
 		const struct np_cell *value = NULL;
 
-		if (!name)
-			continue; /* "?": the engine's */
+		if (!name || name[0] == '?')
+			continue; /* the engine's */
 		if (name[0] == ':' && stmt->sql->values)
 			value = values_find(stmt->sql->values, name + 1);
 		if (!value)

@@ -462,7 +462,7 @@ static int keep_row(struct work *work, const struct np_cell *value)
 	size_t kept = 0;
 	int rc = NP_OK;
 
-	if (value->type == NP_CELL_REAL)
+	if (value->type == NP_CELL_REAL || value->type == NP_CELL_TEXT)
 		return NP_OK; /* SQLite compares */
 	if (!work->rows->rows && value->type == NP_CELL_INTEGER && value->integer >= 0 &&
 	    (uint64_t)value->integer < work->rows->count) {

@@ -123,6 +123,32 @@ static void the_users_frame_is_the_innermost_outside_of_libraries(void **state)
 	check_all(list, NP_COUNT(list));
 }
 
+static void the_environment_is_asked_by_rank_and_name(void **state)
+{
+	static const char *const names[] = { "rank", "name", "value" };
+	static const enum np_column_type types[] = { NP_INTEGER, NP_TEXT, NP_TEXT };
+	struct np_err err = NP_ERR_INIT;
+	struct sql *sql = open_sql();
+	struct rows rows;
+	struct view view;
+
+	(void)state;
+	assert_ok(rows_init(&rows, names, types, NP_COUNT(names), &err), err);
+	assert_ok(rows_add(&rows,
+			   (struct np_cell[]){ np_cell_integer(1), np_cell_text("HCCL_ALGO"),
+					       np_cell_text("ring") },
+			   &err),
+		  err);
+	view_of_rows(&view, "v_env", &rows);
+	assert_ok(sql_add_view(sql, &view, &err), err);
+	assert_answer(sql, "SELECT envget(1, 'HCCL_ALGO')", "ring");
+	assert_answer(sql, "SELECT envget(0, 'HCCL_ALGO') IS NULL", "1");
+	assert_answer(sql, "SELECT envget(1, 'nothing') IS NULL", "1");
+	sql_close(sql);
+	view_close(&view);
+	rows_release(&rows);
+}
+
 static void built_in_functions_that_were_replaced_still_do_their_job(void **state)
 {
 	static const struct expectation list[] = {
@@ -215,6 +241,7 @@ int main(void)
 		cmocka_unit_test(patterns_match_capture_and_replace),
 		cmocka_unit_test(aggregates_are_those_of_statistics),
 		cmocka_unit_test(the_users_frame_is_the_innermost_outside_of_libraries),
+		cmocka_unit_test(the_environment_is_asked_by_rank_and_name),
 		cmocka_unit_test(built_in_functions_that_were_replaced_still_do_their_job),
 		cmocka_unit_test(a_rule_can_only_read),
 		cmocka_unit_test(limits_of_time_rows_and_memory_end_a_statement),

@@ -305,6 +305,74 @@ static void repeated_sequences_are_given_once_at_their_full_length(void **state)
 	release(&t);
 }
 
+static void a_key_may_have_parts_and_breaks_a_source_of_their_own(void **state)
+{
+	struct table t = { .sql = NULL };
+
+	(void)state;
+	fill_keys(&t, "abxabyab");
+	/* Read from the view itself, and with SQL: the same. */
+	assert_answer(
+		t.sql,
+		"SELECT first_row, length, count, s1 FROM ngram('SELECT p, b, e, k AS key, x FROM t',"
+		" 2, 4, 2, 'SELECT rowid FROM t WHERE k = ''x''')",
+		"0|2|3|6.0");
+	assert_answer(
+		t.sql,
+		"SELECT first_row, length, count, s1 FROM ngram('SELECT p, b, e, k AS key, x FROM t"
+		" WHERE 1', 2, 4, 2, 'SELECT 2')",
+		"0|2|3|6.0");
+	/* The second part of the key is another one from row 6 on: ab occurs twice. */
+	assert_answer(
+		t.sql,
+		"SELECT first_row, length, count FROM ngram('SELECT p, b, e, k AS key, b < 60 AS key2,"
+		" brk FROM t', 2, 4, 2)",
+		"0|2|2");
+	/* A row that breaks, by its number. */
+	assert_answer(
+		t.sql,
+		"SELECT first_row, length, count FROM ngram('SELECT p, b, e, k AS key FROM t', 2, 4, 2,"
+		" 'SELECT 0 UNION ALL SELECT 99')",
+		"3|2|2");
+	assert_answer(t.sql, "SELECT * FROM ngram('SELECT p, b, e FROM t', 2, 4, 2)",
+		      "error: ngram(): the source gives fewer than 4 columns");
+	release(&t);
+}
+
+static void plain_sources_are_read_as_sql_would(void **state)
+{
+	static const char *const sources[][2] = {
+		{ "SELECT rowid, b, e FROM t", "SELECT rowid, b, e FROM t WHERE 1" },
+		{ " select rowid , b, E from t ", "SELECT rowid, b, e FROM t WHERE 1" },
+		{ "SELECT k AS id, b AS start, e FROM t", "SELECT k, b, e FROM t WHERE 1" },
+		{ "SELECT DISTINCT p, b, e FROM t", "SELECT p, b, e FROM t GROUP BY p, b, e" },
+		{ "SELECT p, b, e FROM t -- all", "SELECT p, b, e FROM t" },
+	};
+	struct table t = { .sql = NULL };
+
+	(void)state;
+	fill_keys(&t, "abab");
+	for (size_t i = 0; i < NP_COUNT(sources); i++) {
+		struct np_buf text[2] = { NP_BUF_INIT, NP_BUF_INIT };
+		char *expected;
+
+		for (size_t j = 0; j < 2; j++)
+			np_buf_printf(
+				&text[j],
+				"SELECT * FROM covered('%s\n', 'SELECT 0, 12, 31') ORDER BY 1, 2, 3",
+				sources[i][j]);
+		expected = answer(t.sql, text[1].text);
+		assert_null(strstr(expected, "error"));
+		assert_answer(t.sql, text[0].text, expected);
+		free(expected);
+		np_buf_release(&text[0]);
+		np_buf_release(&text[1]);
+	}
+	assert_answer(t.sql, "SELECT * FROM covered('SELECT nobody, b, e FROM t', 't')",
+		      "error: covered(): no such column: nobody");
+	release(&t);
+}
+
 static void graphs_are_matched_as_induced_subgraphs(void **state)
 {
 	static const char dump[] =
@@ -348,6 +416,8 @@ int main(void)
 		cmocka_unit_test(an_index_finds_what_a_scan_finds),
 		cmocka_unit_test(groups_and_orders_are_those_that_sqlite_makes),
 		cmocka_unit_test(repeated_sequences_are_given_once_at_their_full_length),
+		cmocka_unit_test(a_key_may_have_parts_and_breaks_a_source_of_their_own),
+		cmocka_unit_test(plain_sources_are_read_as_sql_would),
 		cmocka_unit_test(graphs_are_matched_as_induced_subgraphs),
 	};
 
