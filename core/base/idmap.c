@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
-#define PAGE_BITS   6
-#define PAGE_IDS    ((size_t)1 << PAGE_BITS)
+#define PAGE_BITS   NP_IDMAP_PAGE_BITS
+#define PAGE_IDS    NP_IDMAP_PAGE_IDS
 #define FIRST_BITS  6U /* of the number of slots */
 #define FIRST_PAGES ((size_t)16)
 
@@ -21,10 +21,7 @@ struct slot {
 };
 
 struct np_idmap {
-	/* The page used last, where the next id most likely is too. */
-	uint64_t last_number;
-	struct page *last;
-
+	struct np_idmap_last last; /* first: np_idmap_get() looks here */
 	struct page *page;
 	size_t count;
 	size_t capacity;
@@ -54,7 +51,7 @@ struct np_idmap *np_idmap_new(void)
 
 	if (!map)
 		return NULL;
-	map->last_number = NO_PAGE;
+	map->last.number = NO_PAGE;
 	map->bits = FIRST_BITS;
 	map->slot = new_slots(FIRST_BITS);
 	if (!map->slot) {
@@ -137,7 +134,7 @@ static bool reserve_page(struct np_idmap *map)
 
 	map->page = grown;
 	map->capacity = capacity;
-	map->last_number = NO_PAGE;
+	map->last.number = NO_PAGE;
 	return true;
 }
 
@@ -157,38 +154,52 @@ static struct page *add_page(struct np_idmap *map, uint64_t number)
 	return page;
 }
 
-/* The page of an id, or NULL if there is none yet. */
+static void remember(struct np_idmap *map, uint64_t number, struct page *page)
+{
+	map->last = (struct np_idmap_last){ number, page->value };
+}
+
+/* The page of a number, or NULL if there is none yet. */
 static struct page *get_page(struct np_idmap *map, uint64_t number)
 {
 	const struct slot *slot;
 
-	if (number == map->last_number)
-		return map->last;
 	slot = find(map->slot, map->bits, number);
 	if (slot->number == NO_PAGE)
 		return NULL;
-	map->last_number = number;
-	map->last = &map->page[slot->page];
-	return map->last;
+	remember(map, number, &map->page[slot->page]);
+	return &map->page[slot->page];
+}
+
+/* The values of the page of an id, added if it is new; NULL when out of memory. */
+static uint32_t *values_of(struct np_idmap *map, int64_t id)
+{
+	uint64_t number = number_of(id);
+	struct page *page;
+
+	if (number == map->last.number)
+		return map->last.value;
+	page = get_page(map, number);
+	if (!page)
+		page = add_page(map, number);
+	if (!page)
+		return NULL;
+	remember(map, number, page);
+	return page->value;
 }
 
 int np_idmap_set(struct np_idmap *map, int64_t id, uint32_t value, struct np_err *err)
 {
-	uint64_t number = number_of(id);
-	struct page *page = get_page(map, number);
+	uint32_t *values = values_of(map, id);
 
 	assert(value != NP_IDMAP_NONE);
-	if (!page)
-		page = add_page(map, number);
-	if (!page)
+	if (!values)
 		return np_fail_nomem(err, "a map of ids");
-	page->value[index_of(id)] = value;
-	map->last_number = number;
-	map->last = page;
+	values[index_of(id)] = value;
 	return NP_OK;
 }
 
-uint32_t np_idmap_get(struct np_idmap *map, int64_t id)
+uint32_t np_idmap_find(struct np_idmap *map, int64_t id)
 {
 	const struct page *page = get_page(map, number_of(id));
 
@@ -199,5 +210,60 @@ void np_idmap_clear(struct np_idmap *map)
 {
 	memset(map->slot, 0xff, slots_of(map->bits) * sizeof(*map->slot));
 	map->count = 0;
-	map->last_number = NO_PAGE;
+	map->last.number = NO_PAGE;
+}
+
+/* --- sets ------------------------------------------------------------------------------------ */
+
+/* A set is a map of 32 neighbours to the bits of those that are not in it. */
+#define SET_BITS 5
+#define SET_IDS  (1U << SET_BITS)
+
+struct np_idset {
+	struct np_idmap *bits;
+};
+
+static uint32_t bit_of(int64_t id)
+{
+	return 1U << ((uint64_t)id & (SET_IDS - 1));
+}
+
+static int64_t neighbours_of(int64_t id)
+{
+	return (int64_t)((uint64_t)id >> SET_BITS);
+}
+
+struct np_idset *np_idset_new(void)
+{
+	struct np_idset *set = calloc(1, sizeof(*set));
+
+	if (set)
+		set->bits = np_idmap_new();
+	if (set && !set->bits)
+		free(NP_STEAL(set));
+	return set;
+}
+
+void np_idset_free(struct np_idset *set)
+{
+	if (!set)
+		return;
+	np_idmap_free(set->bits);
+	free(set);
+}
+
+int np_idset_add(struct np_idset *set, int64_t id, struct np_err *err)
+{
+	int64_t neighbours = neighbours_of(id);
+	uint32_t *values = values_of(set->bits, neighbours);
+
+	if (!values)
+		return np_fail_nomem(err, "a set of ids");
+	values[index_of(neighbours)] &= ~bit_of(id);
+	return NP_OK;
+}
+
+bool np_idset_has(struct np_idset *set, int64_t id)
+{
+	return !(np_idmap_get(set->bits, neighbours_of(id)) & bit_of(id));
 }

@@ -273,6 +273,34 @@ np_ns np_spans_overlap(const struct np_spans *a, const struct np_spans *b)
 	return total;
 }
 
+np_ns np_spans_within(const struct np_spans *set, np_ns begin, np_ns end)
+{
+	np_ns total = 0;
+
+	for (size_t i = first_reaching(set, begin); i < set->count && set->span[i].begin < end;
+	     i++) {
+		np_ns from = set->span[i].begin > begin ? set->span[i].begin : begin;
+		np_ns to = set->span[i].end < end ? set->span[i].end : end;
+
+		if (from < to)
+			total += to - from;
+	}
+	return total;
+}
+
+struct np_span np_spans_cut(struct np_spans *set, np_ns at)
+{
+	struct np_span rest = { at, at };
+	struct np_span *last = set->count ? &set->span[set->count - 1] : NULL;
+
+	if (!last || last->end <= at)
+		return rest;
+	assert(last->begin < at);
+	rest.end = last->end;
+	last->end = at;
+	return rest;
+}
+
 bool np_spans_extent(const struct np_spans *a, const struct np_spans *b, struct np_span *ret)
 {
 	const struct np_spans *set[] = { a, b };

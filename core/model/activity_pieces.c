@@ -6,9 +6,9 @@
  * still running began before it, so all of them together reach without a gap
  * from its start to the last of their ends.
  */
-size_t activity_own(struct np_activity_task *tasks, size_t count)
+size_t activity_own(struct activity_layer *layer, struct np_activity_task *tasks, size_t count)
 {
-	np_ns reached = -NP_NS_MAX;
+	np_ns reached = layer->reached;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -21,6 +21,7 @@ size_t activity_own(struct np_activity_task *tasks, size_t count)
 		reached = task.end;
 		tasks[kept++] = task;
 	}
+	layer->reached = reached;
 	return kept;
 }
 
@@ -100,9 +101,12 @@ int activity_use_spans(struct activity_layer *layer, const struct np_spans *span
 
 	for (size_t i = 0; i < np_spans_count(spans) && rc == NP_OK; i++)
 		rc = divide_span(layer, np_spans_get(spans, i), &pieces, err);
-	layer->pieces = pieces.list.item;
-	layer->piece = pieces.list.item;
-	layer->count = pieces.list.count;
+	np_vec_release(&layer->own);
+	layer->own.item = pieces.list.item;
+	layer->own.count = pieces.list.count;
+	layer->own.capacity = pieces.list.capacity;
+	layer->piece = layer->own.item;
+	layer->count = layer->own.count;
 	layer->next = 0;
 	return rc;
 }

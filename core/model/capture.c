@@ -16,37 +16,23 @@
 
 int capture_begin(struct capture *capture)
 {
-	capture->launched = np_idmap_new();
-	return capture->launched ? NP_OK : np_fail_nomem(capture->err, "a rank");
+	return capture_launches_begin(capture) < 0 ? np_fail_nomem(capture->err, "a rank") : NP_OK;
 }
 
 void capture_end(struct capture *capture)
 {
-	size_t cells = capture->cells ? capture->devices.count * capture->rank->steps.count : 0;
-
-	for (size_t i = 0; i < cells; i++) {
-		np_vec_release(&capture->cells[i].kernels);
-		np_vec_release(&capture->cells[i].copies);
-		np_vec_release(&capture->cells[i].ops);
-		np_vec_release(&capture->cells[i].computing);
-		np_vec_release(&capture->cells[i].communication);
-		np_spans_free(capture->cells[i].compute_union);
-	}
-	free(capture->cells);
+	capture_launches_end(capture);
+	capture_meter_free(capture->meter);
 	np_vec_release(&capture->tasks);
 	np_vec_release(&capture->devices);
-	np_vec_release(&capture->launches);
-	np_vec_release(&capture->calls);
 	np_vec_release(&capture->op_connections);
+	np_vec_release(&capture->connections);
+	np_vec_release(&capture->op_launched);
+	np_vec_release(&capture->computing);
+	np_vec_release(&capture->communication);
+	np_vec_release(&capture->part.used);
 	np_spans_free(capture->loading);
-	np_idmap_free(capture->launched);
 	np_idmap_free(capture->connection_device);
-}
-
-bool capture_time_ok(np_ns start, np_ns end)
-{
-	return start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end &&
-	       end - start <= NP_LONGEST_NS;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -106,88 +92,6 @@ uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end
 	return (uint32_t)(low - 1);
 }
 
-int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end)
-{
-	uint32_t step = capture_host_step(capture, start, end);
-	struct capture_launch *launch;
-
-	/* Of several calls of one connection those of a step count. */
-	if (connection == NP_UNKNOWN ||
-	    (step == NP_NO_STEP && capture_launch_of(capture, connection)))
-		return NP_OK;
-	launch = np_vec_add(&capture->launches, capture->err);
-	if (!launch)
-		return NP_E_NOMEM;
-	*launch = (struct capture_launch){ capture_time_ok(start, end) ? end : NP_UNKNOWN, step };
-	return np_idmap_set(capture->launched, connection, (uint32_t)(capture->launches.count - 1),
-			    capture->err);
-}
-
-const struct capture_launch *capture_launch_of(const struct capture *capture, int64_t connection)
-{
-	uint32_t index = np_idmap_get(capture->launched, connection);
-
-	return index == NP_IDMAP_NONE ? NULL : &capture->launches.item[index];
-}
-
-int capture_call(struct capture *capture, int64_t connection, np_ns start, np_ns end)
-{
-	struct capture_call *call;
-
-	if (connection == NP_UNKNOWN || !capture_time_ok(start, end))
-		return NP_OK;
-	call = np_vec_add(&capture->calls, capture->err);
-	if (!call)
-		return NP_E_NOMEM;
-	*call = (struct capture_call){ connection, end };
-	return NP_OK;
-}
-
-static int by_connection(const void *left, const void *right)
-{
-	const struct capture_call *a = left;
-	const struct capture_call *b = right;
-
-	if (a->connection != b->connection)
-		return np_order(a->connection, b->connection);
-	return np_order(a->end, b->end);
-}
-
-/* Databases have them in order; a copy is rare, and most calls launched none. */
-static void sort_calls(struct capture *capture)
-{
-	for (size_t i = 1; i < capture->calls.count && !capture->calls_sorted; i++) {
-		if (by_connection(&capture->calls.item[i - 1], &capture->calls.item[i]) > 0) {
-			qsort(capture->calls.item, capture->calls.count,
-			      sizeof(capture->calls.item[0]), by_connection);
-			break;
-		}
-	}
-	capture->calls_sorted = true;
-}
-
-np_ns capture_copy_launched(struct capture *capture, int64_t connection)
-{
-	const struct capture_launch *launch = capture_launch_of(capture, connection);
-	size_t low = 0;
-	size_t high = capture->calls.count;
-
-	if (launch)
-		return launch->end;
-	sort_calls(capture);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (capture->calls.item[middle].connection < connection)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == capture->calls.count || capture->calls.item[low].connection != connection)
-		return NP_UNKNOWN;
-	return capture->calls.item[low].end;
-}
-
 void capture_widen_step(struct capture *capture, uint32_t step_index, np_ns start, np_ns end)
 {
 	struct np_step *step = &capture->rank->steps.item[step_index];
@@ -228,11 +132,8 @@ int capture_close_steps(struct capture *capture)
 			       "'%s': %zu steps on %zu devices are more than possible",
 			       capture->path, rank->steps.count, capture->devices.count);
 	np_steps_finish(rank->steps.item, rank->steps.count);
-	capture->cells = calloc(count ? count : 1, sizeof(*capture->cells));
-	if (!capture->cells)
-		return np_fail_nomem(capture->err, "step times");
-	for (size_t i = 0; i < count; i++)
-		capture->cells[i].tasks = (struct np_span){ NP_NS_MAX, -NP_NS_MAX };
+	if (capture->in_parts && !capture_windows_hold(capture))
+		capture->unordered = true;
 	return capture->devices.count < 2 ? NP_OK : map_connections(capture);
 }
 
@@ -296,6 +197,9 @@ static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
 		return NP_E_NOMEM;
 	*slot = device;
 	*ret = (uint16_t)(capture->devices.count - 1);
+	/* The operators of several are told apart by all tasks. */
+	if (*ret > 0 && capture->in_parts)
+		capture->unordered = true;
 	return NP_OK;
 }
 
@@ -304,10 +208,26 @@ static uint32_t small_number(int64_t value)
 	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
+/* In parts: what the calls tell about a task, which will be forgotten before it is measured. */
+static int resolve(struct capture *capture, struct capture_task *task,
+		   const struct capture_launch *launch)
+{
+	int64_t connection = task->connection;
+
+	/* It would have been measured already. */
+	if ((capture->part.begun || capture->part.used.count) && task->start < capture->part.until)
+		capture->unordered = true;
+	task->of_op = capture_copies(task) && capture_is_of_op(capture, connection);
+	task->launched =
+		capture_copies(task) ? capture_copy_launched(launch) : capture_launched(launch);
+	return capture_ask(capture, connection);
+}
+
 int capture_add_task(struct capture *capture, const struct capture_row *row, uint32_t *ret_index)
 {
 	const struct capture_launch *launch;
 	struct capture_task *task;
+	int rc;
 
 	*ret_index = NP_IDMAP_NONE;
 	if (!capture_time_ok(row->start, row->end)) {
@@ -317,17 +237,20 @@ int capture_add_task(struct capture *capture, const struct capture_row *row, uin
 	task = np_vec_add(&capture->tasks, capture->err);
 	if (!task)
 		return NP_E_NOMEM;
+	capture->task_count++;
 	task->start = row->start;
 	task->end = row->end;
 	task->connection = row->connection;
+	task->key = row->key;
 	task->stream = small_number(row->stream);
 	task->id = small_number(row->id);
 	task->class = (uint8_t)row->class;
 	*ret_index = (uint32_t)(capture->tasks.count - 1);
-	launch = capture_launch_of(capture, row->connection);
+	launch = capture_calls_of(capture, row->connection);
 	if (launch && launch->step != NP_NO_STEP)
 		capture_widen_step(capture, launch->step, row->start, row->end);
-	return device_index(capture, row->device, &task->device);
+	rc = capture->in_parts ? resolve(capture, task, launch) : NP_OK;
+	return rc < 0 ? rc : device_index(capture, row->device, &task->device);
 }
 
 bool capture_is_type(const char *type, size_t length)

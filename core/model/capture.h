@@ -16,7 +16,12 @@
  *	add operators to rank->ops, measure their small tasks,
  *	capture_measure().
  *
- * Tasks stay in memory until the rank is done.
+ * Tasks stay in memory until the rank is done, but for a reader that asks for it
+ * (`in_parts`): it adds and sorts the operators first, then tasks about in the
+ * order of their starts, each after the call that launched it, and lets
+ * capture_measure_until() take those away about which everything is known.
+ * Where the file has another order, `unordered` becomes true sooner or later, and
+ * the rank must be read again without.
  */
 
 #include "load_private.h"
@@ -36,15 +41,24 @@ enum task_class {
 struct capture_task {
 	np_ns start;
 	np_ns end;
-	int64_t connection; /* NP_UNKNOWN for none */
-	uint32_t stream;    /* UINT32_MAX when not known */
-	uint32_t id;        /* on its stream; likewise */
-	np_str type;        /* of a kernel that computes; NP_STR_NONE when not known */
-	uint16_t device;    /* index in capture.devices */
-	uint8_t class;      /* enum task_class */
+	union {
+		int64_t connection; /* NP_UNKNOWN for none */
+		np_ns launched;     /* in parts: when the call that launched it had returned */
+	};
+	int64_t key;     /* by which other tables of the file name it */
+	uint32_t stream; /* UINT32_MAX when not known */
+	uint32_t id;     /* on its stream; likewise */
+	np_str type;     /* of a kernel that computes; NP_STR_NONE when not known */
+	uint16_t device; /* index in capture.devices */
+	uint8_t class;   /* enum task_class */
 	bool computes : 1;
 	bool of_op : 1; /* a small task of a communication operator */
 };
+
+static inline bool capture_copies(const struct capture_task *task)
+{
+	return task->class == TASK_COPY || task->class == TASK_SDMA;
+}
 
 /* A task as a file has it; NP_UNKNOWN where it does not say. */
 struct capture_row {
@@ -54,19 +68,22 @@ struct capture_row {
 	int64_t connection;
 	int64_t stream;
 	int64_t id;
+	int64_t key;
 	enum task_class class;
 };
 
-/* The node call that launched the tasks of a connection. */
+/* The calls of a connection. */
 struct capture_launch {
-	np_ns end;     /* NP_UNKNOWN for an impossible time */
-	uint32_t step; /* or NP_NO_STEP */
+	int64_t connection;
+	np_ns end;      /* of the node call; NP_UNKNOWN for an impossible time */
+	np_ns call_end; /* of another call: copies are launched by such; NP_UNKNOWN for none */
+	uint32_t step;  /* of the node call, or NP_NO_STEP */
+	bool node;      /* there was a node call */
 };
 
-/* Another call with a connection: copies are launched by such. */
-struct capture_call {
-	int64_t connection;
-	np_ns end;
+struct capture_launches {
+	struct np_idmap *index; /* connection → list */
+	NP_VEC(struct capture_launch) list;
 };
 
 struct capture_spans {
@@ -75,22 +92,22 @@ struct capture_spans {
 	size_t capacity;
 };
 
-struct capture_list {
-	uint32_t *item;
-	size_t count;
-	size_t capacity;
+struct capture_meter;
+
+/* The first task and operator that is not yet measured; both are sorted. */
+struct capture_place {
+	size_t task;
+	size_t op;
 };
 
-/* What is gathered for one device in one step. */
-struct capture_cell {
-	struct capture_list kernels;        /* indexes in capture.tasks */
-	struct capture_list copies;         /* likewise */
-	struct capture_list ops;            /* indexes in rank->ops */
-	struct capture_spans computing;     /* if computing_given */
-	struct capture_spans communication; /* if communication_given */
-	np_ns receive;
-	struct np_span tasks;
-	struct np_spans *compute_union;
+/* How far a rank is measured while it is read. */
+struct capture_part {
+	struct capture_place place;
+	uint32_t step;               /* that is measured, or comes next */
+	bool begun;                  /* its cell is begun */
+	np_ns begin;                 /* of its window */
+	np_ns until;                 /* what starts before it is measured */
+	NP_VEC(struct np_span) used; /* windows of the steps before it */
 };
 
 struct capture {
@@ -99,18 +116,28 @@ struct capture {
 	const char *path;   /* of the input, for notes */
 	struct np_err *err; /* never NULL */
 
-	struct np_idmap *launched; /* connection → launches */
-	NP_VEC(struct capture_launch) launches;
-	NP_VEC(struct capture_call) calls;
+	struct capture_launches launches[2]; /* the younger ones first */
 	NP_VEC(struct capture_task) tasks;
+	size_t task_count;              /* all that were added */
 	NP_VEC(int64_t) op_connections; /* by the index in rank->ops */
+	NP_VEC(int64_t) connections;    /* all of them, sorted; once the operators are */
 	struct np_spans *loading;       /* when the host loaded data; NULL while it did not */
 	NP_VEC(int32_t) devices;
 	struct np_idmap *connection_device; /* NULL while there is one device */
-	struct capture_cell *cells;         /* devices × steps, from capture_close_steps() on */
-	bool calls_sorted;
-	bool computing_given;     /* by capture_add_computing(), not by kernels */
-	bool communication_given; /* by capture_add_communication(), not by operators */
+	struct capture_spans computing;     /* if it is given, not known by kernels */
+	struct capture_spans communication; /* likewise, not known by operators */
+	bool computing_given;
+	bool communication_given;
+	bool ops_sorted;
+	struct capture_meter *meter; /* NULL until something is measured */
+
+	bool in_parts;
+	bool unordered;
+	struct capture_part part;
+	NP_VEC(np_ns) op_launched; /* by the index in rank->ops, as far as they were reached */
+	struct np_idset *asked;    /* connections of tasks and operators */
+	struct np_idset *let_go;   /* connections whose launch is forgotten */
+	int64_t highest;           /* connection of all calls */
 
 	/* Oddities, told once at the end. */
 	size_t impossible_times;
@@ -123,7 +150,11 @@ int capture_begin(struct capture *capture) NP_MUST_USE;
 void capture_end(struct capture *capture);
 
 /* Is it a time that can be computed with, and does it not run backwards? */
-bool capture_time_ok(np_ns start, np_ns end);
+static inline bool capture_time_ok(np_ns start, np_ns end)
+{
+	return start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end &&
+	       end - start <= NP_LONGEST_NS;
+}
 
 /* Add a step; NP_STR_NONE is the pseudo step of a run without steps. */
 int capture_add_step(struct capture *capture, np_str id, np_ns host_begin, np_ns host_end)
@@ -138,11 +169,36 @@ int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_
 /* Another call has this connection; it may have launched a copy. */
 int capture_call(struct capture *capture, int64_t connection, np_ns start, np_ns end) NP_MUST_USE;
 
-/* When the call that launched a copy had returned; NP_UNKNOWN when none is known. */
-np_ns capture_copy_launched(struct capture *capture, int64_t connection);
-
 /* The node call that launched the tasks of a connection, or NULL. */
-const struct capture_launch *capture_launch_of(const struct capture *capture, int64_t connection);
+const struct capture_launch *capture_launch_of(struct capture *capture, int64_t connection);
+
+/* All that is known of the calls of a connection; NULL for nothing. */
+const struct capture_launch *capture_calls_of(struct capture *capture, int64_t connection);
+
+/* When the node call, or for a copy any call, that launched it had returned; or NP_UNKNOWN. */
+static inline np_ns capture_launched(const struct capture_launch *launch)
+{
+	return launch && launch->node ? launch->end : NP_UNKNOWN;
+}
+
+static inline np_ns capture_copy_launched(const struct capture_launch *launch)
+{
+	if (!launch)
+		return NP_UNKNOWN;
+	return launch->node ? launch->end : launch->call_end;
+}
+
+/* In parts: what is known of the connection now is used, no call of it may come later. */
+int capture_ask(struct capture *capture, int64_t connection) NP_MUST_USE;
+
+/* In parts: the calls of the next operator's connection are known. */
+int capture_reach_op(struct capture *capture) NP_MUST_USE;
+
+/* Is a copy over this connection part of an operator? */
+bool capture_is_of_op(const struct capture *capture, int64_t connection);
+
+int capture_launches_begin(struct capture *capture) NP_MUST_USE;
+void capture_launches_end(struct capture *capture);
 
 /* The step whose host window holds [start, end]; NP_NO_STEP for none. */
 uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end);
@@ -189,23 +245,61 @@ struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns en
 				  int64_t connection) NP_MUST_USE;
 
 /*
- * Add a span of computing to the step that holds its start. Without any such
- * span the union of the kernels is what computes.
+ * Add a span of computing of the only device. Without any such span the union of
+ * the kernels is what computes.
  */
-int capture_add_computing(struct capture *capture, uint16_t device, np_ns start, np_ns end)
-	NP_MUST_USE;
+int capture_add_computing(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
 
 /*
  * Likewise for communication. Without any such span the union of the operators
  * is what communicates.
  */
-int capture_add_communication(struct capture *capture, uint16_t device, np_ns start, np_ns end)
-	NP_MUST_USE;
+int capture_add_communication(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
+
+/* By device, then start. */
+void capture_sort_tasks(struct capture *capture);
+
+/* Sort rank->ops, and with them what launched them; ret_order as np_load_sort_ops() has it. */
+int capture_sort_ops(struct capture *capture, uint32_t **ret_order) NP_MUST_USE;
+
+/*
+ * In parts: measure the tasks that start before `until`, as far as it is certain
+ * which step they belong to, and forget them; part.until is how far it got. All
+ * tasks that start before it must be known, with all that is to be known about them.
+ */
+int capture_measure_until(struct capture *capture, np_ns until) NP_MUST_USE;
+
+/* All steps have their windows: are they those by which tasks were measured in parts? */
+bool capture_windows_hold(const struct capture *capture);
 
 /* From what was gathered to rank->times, ->activity and ->comm_steps; sorts rank->ops. */
 int capture_measure(struct capture *capture) NP_MUST_USE;
 
 /* Note what was odd about the input. */
 void capture_note_oddities(struct capture *capture);
+
+/* --- capture_meter.c: one device in one step after another ------------------------------------ */
+
+struct capture_meter *capture_meter_new(void) NP_MUST_USE;
+void capture_meter_free(struct capture_meter *meter);
+
+int capture_meter_begin(struct capture *capture, uint16_t device, uint32_t step) NP_MUST_USE;
+
+/* Tasks and operators of the cell, in any order between two capture_meter_go(). */
+int capture_meter_task(struct capture *capture, const struct capture_task *task) NP_MUST_USE;
+int capture_meter_op(struct capture *capture, uint32_t index) NP_MUST_USE;
+
+/* Those of a device in a window, from the place on, which moves behind them. */
+int capture_meter_take(struct capture *capture, struct capture_place *place, uint16_t device,
+		       struct np_span window) NP_MUST_USE;
+
+/* All that start before `until` are there. Where spans are given, a cell is of one part. */
+int capture_meter_go(struct capture *capture, np_ns until) NP_MUST_USE;
+
+/* The cell is complete: add its entry of rank->times and ->activity. */
+int capture_meter_end(struct capture *capture) NP_MUST_USE;
+
+/* All cells are complete: how much of each communicator's time computing hid. */
+int capture_meter_finish(struct capture *capture) NP_MUST_USE;
 
 #endif /* NP_CAPTURE_H */

@@ -19,9 +19,11 @@ struct packet {
 	np_ns time;
 };
 
-/* What is gathered while the tasks of one operator are walked. */
-struct walk {
+/* What is gathered while the tasks of one operator are walked, and of all operators. */
+struct np_comm_tasks {
 	struct np_rank *rank;
+	struct np_strtab *strings;
+	struct np_spans *scratch;
 	uint32_t op;
 	size_t rdma_closing; /* tasks that close an RDMA group, by the kind of operator */
 	bool on_master;
@@ -73,7 +75,7 @@ static enum np_band_type band_of(uint16_t link)
 	}
 }
 
-static int add_packet(struct walk *walk, enum np_band_type band, int64_t bytes, np_ns time)
+static int add_packet(struct np_comm_tasks *walk, enum np_band_type band, int64_t bytes, np_ns time)
 {
 	struct packet *packet = np_vec_add(&walk->packets, walk->err);
 
@@ -83,7 +85,7 @@ static int add_packet(struct walk *walk, enum np_band_type band, int64_t bytes, 
 	return NP_OK;
 }
 
-static int add_payload(struct walk *walk, np_ns start, np_ns end)
+static int add_payload(struct np_comm_tasks *walk, np_ns start, np_ns end)
 {
 	struct np_span *span = np_vec_add(&walk->payload, walk->err);
 
@@ -94,7 +96,7 @@ static int add_payload(struct walk *walk, np_ns start, np_ns end)
 }
 
 /* Memcpy or Reduce_Inline, on the chip or over a link. */
-static int take_payload(struct walk *walk, const struct np_comm_task *task)
+static int take_payload(struct np_comm_tasks *walk, const struct np_comm_task *task)
 {
 	np_ns time = task->end - task->start;
 	int rc = add_payload(walk, task->start, task->end);
@@ -117,7 +119,7 @@ static int take_payload(struct walk *walk, const struct np_comm_task *task)
  * tasks that close it: it lasts until the end of the closing one. Returns how
  * many tasks it took, 0 for a run that is not closed, or a negative code.
  */
-static int take_rdma_group(struct walk *walk, const struct np_comm_task *task, size_t left)
+static int take_rdma_group(struct np_comm_tasks *walk, const struct np_comm_task *task, size_t left)
 {
 	size_t sends = 1;
 	int64_t bytes = 0;
@@ -150,7 +152,7 @@ static int take_rdma_group(struct walk *walk, const struct np_comm_task *task, s
 	return (int)(closing + 1);
 }
 
-static void take_wait(struct walk *walk, const struct np_comm_task *task)
+static void take_wait(struct np_comm_tasks *walk, const struct np_comm_task *task)
 {
 	np_ns time = task->end - task->start;
 
@@ -161,7 +163,7 @@ static void take_wait(struct walk *walk, const struct np_comm_task *task)
 		walk->sync += time;
 }
 
-static int walk_plane(struct walk *walk, const struct np_comm_task *tasks, size_t count)
+static int walk_plane(struct np_comm_tasks *walk, const struct np_comm_task *tasks, size_t count)
 {
 	size_t i = 0;
 
@@ -223,7 +225,7 @@ static int by_band_and_size(const void *left, const void *right)
 	return 0;
 }
 
-static struct np_band *add_band(struct walk *walk, const struct np_band *totals)
+static struct np_band *add_band(struct np_comm_tasks *walk, const struct np_band *totals)
 {
 	struct np_band *band = np_vec_add(&walk->rank->bands, walk->err);
 
@@ -233,7 +235,7 @@ static struct np_band *add_band(struct walk *walk, const struct np_band *totals)
 }
 
 /* Rows of one transport: its packets sorted by size, one row for each size. */
-static int add_sizes(struct walk *walk, const struct packet *packets, size_t count)
+static int add_sizes(struct np_comm_tasks *walk, const struct packet *packets, size_t count)
 {
 	int64_t large = packets->band == NP_BAND_RDMA ? LARGE_RDMA_BYTES : LARGE_BYTES;
 	struct np_band totals = { .op = walk->op, .type = packets->band };
@@ -263,7 +265,7 @@ static int add_sizes(struct walk *walk, const struct packet *packets, size_t cou
 }
 
 /* The vendor's SDMA row sums everything but RDMA and has no distribution of sizes. */
-static int add_sdma(struct walk *walk)
+static int add_sdma(struct np_comm_tasks *walk)
 {
 	struct np_band totals = { .op = walk->op, .type = NP_BAND_SDMA };
 
@@ -278,7 +280,7 @@ static int add_sdma(struct walk *walk)
 	return add_band(walk, &totals) ? NP_OK : NP_E_NOMEM;
 }
 
-static int add_bands(struct walk *walk)
+static int add_bands(struct np_comm_tasks *walk)
 {
 	struct packet *packets = walk->packets.item;
 	size_t count = walk->packets.count;
@@ -301,17 +303,17 @@ static int add_bands(struct walk *walk)
 	return rc;
 }
 
-static np_ns union_of(struct walk *walk, struct np_spans *scratch, struct np_span *extent)
+static np_ns union_of(struct np_comm_tasks *walk, struct np_span *extent)
 {
-	np_spans_clear(scratch);
-	if (np_spans_add_all(scratch, walk->payload.item, walk->payload.count, walk->err) < 0)
+	np_spans_clear(walk->scratch);
+	if (np_spans_add_all(walk->scratch, walk->payload.item, walk->payload.count, walk->err) < 0)
 		return NP_UNKNOWN;
-	(void)np_spans_extent(scratch, NULL, extent);
-	return np_spans_total(scratch);
+	(void)np_spans_extent(walk->scratch, NULL, extent);
+	return np_spans_total(walk->scratch);
 }
 
-static int measure_op(struct walk *walk, struct np_spans *scratch, const struct np_comm_task *tasks,
-		      size_t count, struct np_comm_tasks_form form)
+static int measure_op(struct np_comm_tasks *walk, const struct np_comm_task *tasks, size_t count,
+		      struct np_comm_tasks_form form)
 {
 	struct np_comm_op *op = &walk->rank->ops.item[walk->op];
 	uint32_t master = master_plane(tasks, count, form.has_master);
@@ -328,7 +330,7 @@ static int measure_op(struct walk *walk, struct np_spans *scratch, const struct 
 		if (rc < 0)
 			return rc;
 	}
-	transfer = union_of(walk, scratch, &extent);
+	transfer = union_of(walk, &extent);
 	if (transfer == NP_UNKNOWN)
 		return walk->err->code;
 	if (transfer > elapsed)
@@ -351,7 +353,7 @@ static size_t closing_tasks(const char *op_name)
 	return strcasestr(op_name, "send") || strcasestr(op_name, "receive") ? 3 : 5;
 }
 
-static void start_walk(struct walk *walk, uint32_t op, const char *op_name)
+static void start_walk(struct np_comm_tasks *walk, uint32_t op, const char *op_name)
 {
 	walk->op = op;
 	walk->rdma_closing = closing_tasks(op_name);
@@ -371,48 +373,77 @@ static bool sorted(const struct np_comm_task *tasks, size_t count)
 	return true;
 }
 
-static int measure_all(struct walk *walk, struct np_strtab *strings, struct np_comm_task *tasks,
-		       size_t count, struct np_comm_tasks_form form)
+struct np_comm_tasks *np_comm_tasks_new(struct np_rank *rank, struct np_strtab *strings)
 {
-	NP_CLEANUP(np_spans_freep) struct np_spans *scratch = np_spans_new();
-	int rc;
+	struct np_comm_tasks *walk = calloc(1, sizeof(*walk));
 
-	if (!scratch)
-		return np_fail_nomem(walk->err, "communication tasks");
+	if (!walk)
+		return NULL;
+	walk->rank = rank;
+	walk->strings = strings;
+	walk->scratch = np_spans_new();
+	walk->links = np_op_links_new();
+	walk->transfers = np_transfers_new();
+	if (walk->scratch && walk->links && walk->transfers)
+		return walk;
+	np_comm_tasks_free(walk);
+	return NULL;
+}
+
+void np_comm_tasks_free(struct np_comm_tasks *walk)
+{
+	if (!walk)
+		return;
+	np_spans_free(walk->scratch);
+	np_op_links_free(walk->links);
+	np_transfers_free(walk->transfers);
+	np_vec_release(&walk->packets);
+	np_vec_release(&walk->payload);
+	free(walk);
+}
+
+int np_comm_tasks_add(struct np_comm_tasks *walk, struct np_comm_task *tasks, size_t count,
+		      struct np_comm_tasks_form form, struct np_err *err)
+{
+	struct np_err own = NP_ERR_INIT;
+	int rc = NP_OK;
+
+	walk->err = err ? err : &own;
 	if (!sorted(tasks, count))
 		qsort(tasks, count, sizeof(tasks[0]), by_op_plane_time);
-	for (size_t from = 0, to = 0; from < count; from = to) {
+	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		uint32_t op = tasks[from].op;
 
 		while (to < count && tasks[to].op == op)
 			to++;
-		start_walk(walk, op, np_strtab_text(strings, walk->rank->ops.item[op].name));
-		rc = measure_op(walk, scratch, &tasks[from], to - from, form);
-		if (rc < 0)
-			return rc;
+		start_walk(walk, op, np_strtab_text(walk->strings, walk->rank->ops.item[op].name));
+		rc = measure_op(walk, &tasks[from], to - from, form);
 	}
+	return rc;
+}
+
+int np_comm_tasks_finish(struct np_comm_tasks *walk, struct np_comm_tasks_form form,
+			 struct np_err *err)
+{
+	int rc;
+
 	if (!form.has_links)
 		return NP_OK;
-	rc = np_op_links_pick(walk->links, walk->rank, strings, walk->err);
-	return rc < 0 ? rc : np_transfers_reduce(walk->transfers, walk->rank, strings, walk->err);
+	rc = np_op_links_pick(walk->links, walk->rank, walk->strings, err);
+	return rc < 0 ? rc : np_transfers_reduce(walk->transfers, walk->rank, walk->strings, err);
 }
 
 int np_comm_tasks_measure(struct np_rank *rank, struct np_strtab *strings,
 			  struct np_comm_task *tasks, size_t count, struct np_comm_tasks_form form,
 			  struct np_err *err)
 {
-	struct np_err own = NP_ERR_INIT;
-	struct walk walk = { .rank = rank, .err = err ? err : &own };
-	int rc;
+	struct np_comm_tasks *walk = np_comm_tasks_new(rank, strings);
+	int rc = walk ? np_comm_tasks_add(walk, tasks, count, form, err)
+		      : np_fail_nomem(err, "communication tasks");
 
-	walk.links = np_op_links_new();
-	walk.transfers = np_transfers_new();
-	rc = walk.links && walk.transfers ? measure_all(&walk, strings, tasks, count, form)
-					  : np_fail_nomem(err, "communication tasks");
-	np_op_links_free(walk.links);
-	np_transfers_free(walk.transfers);
-	np_vec_release(&walk.packets);
-	np_vec_release(&walk.payload);
+	if (rc == NP_OK)
+		rc = np_comm_tasks_finish(walk, form, err);
+	np_comm_tasks_free(walk);
 	return rc;
 }
 

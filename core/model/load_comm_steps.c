@@ -90,6 +90,12 @@ static int apply_order(struct np_rank *rank, const uint32_t *order, struct np_er
 	return NP_OK;
 }
 
+void np_load_sort_bands(struct np_rank *rank)
+{
+	if (rank->bands.count)
+		qsort(rank->bands.item, rank->bands.count, sizeof(rank->bands.item[0]), by_op);
+}
+
 int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, uint32_t **ret_order,
 		     struct np_err *err)
 {
@@ -104,8 +110,7 @@ int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, uint
 		qsort_r(order, count, sizeof(order[0]), by_time, &sorting);
 		rc = apply_order(rank, order, err);
 	}
-	if (rank->bands.count)
-		qsort(rank->bands.item, rank->bands.count, sizeof(rank->bands.item[0]), by_op);
+	np_load_sort_bands(rank);
 	if (rc == NP_OK && ret_order)
 		*ret_order = NP_STEAL(order);
 	free(order);
@@ -200,7 +205,7 @@ static int sum_ops(struct np_rank *rank, const uint32_t *order, size_t *bands, s
 	return NP_OK;
 }
 
-int np_load_comm_steps(struct np_rank *rank, uint32_t **ret_order, struct np_err *err)
+int np_load_comm_steps(struct np_rank *rank, struct np_err *err)
 {
 	struct sorting sorting = { .ops = rank->ops.item };
 	uint32_t *order = indexes(rank->ops.count);
@@ -214,10 +219,6 @@ int np_load_comm_steps(struct np_rank *rank, uint32_t **ret_order, struct np_err
 	if (rc == NP_OK)
 		rc = sum_ops(rank, order, bands, err);
 	free(bands);
-	if (rc < 0) {
-		free(order);
-		return rc;
-	}
-	*ret_order = order;
-	return NP_OK;
+	free(order);
+	return rc;
 }

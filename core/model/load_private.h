@@ -39,11 +39,13 @@ int np_load_metadata_value(struct np_rank *rank, const char *name, const struct 
 			   struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 /*
- * The rank database: everything is derived from its tasks and operators. Kernels
+ * The rank database: everything is derived from its tasks and operators. In parts
+ * it needs little memory, but fails with NP_E_RANGE where the order of the tables
+ * does not allow it. What is wrong with the file is told best without. Kernels
  * are summed if `origin` is not NULL, which takes every task with its connection
- * until its kernel is read (rank_db_gather_kernel()).
+ * until its kernel is read (rank_db_gather_kernel()): never in parts.
  */
-int np_load_rank_db(struct np_rank *rank, const char *path, np_kernel_origin *origin,
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, np_kernel_origin *origin,
 		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 /* analysis.db: what the vendor's exporter derived. */
@@ -92,11 +94,9 @@ int np_load_join_activity(struct np_rank *rank, struct np_rank *fresh, bool take
 /*
  * Sum operators, bands and links by communicator and step: fills
  * rank->comm_steps but for exposed and overlapped, which need the intervals of
- * computing and stay NP_UNKNOWN. `ret_order` (freed by the caller) gives the
- * operators in the order of the sums: the first comm_steps[0].ops of them
- * belong to the first sum, and so on, each sorted by time.
+ * computing and stay NP_UNKNOWN.
  */
-int np_load_comm_steps(struct np_rank *rank, uint32_t **ret_order, struct np_err *err) NP_MUST_USE;
+int np_load_comm_steps(struct np_rank *rank, struct np_err *err) NP_MUST_USE;
 
 /* What experts computed, from the table of kernels where no reader of tasks told. */
 int np_load_experts(struct np_rank *rank, const struct np_source_files *source,
@@ -109,5 +109,8 @@ int np_load_experts(struct np_rank *rank, const struct np_source_files *source,
  */
 int np_load_sort_ops(struct np_rank *rank, const struct np_strtab *strings, uint32_t **ret_order,
 		     struct np_err *err) NP_MUST_USE;
+
+/* By operator, transport and size. */
+void np_load_sort_bands(struct np_rank *rank);
 
 #endif /* NP_LOAD_PRIVATE_H */

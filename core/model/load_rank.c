@@ -28,12 +28,10 @@ static void count_devices(struct np_rank *rank)
 /* Put what a file derived into the form that readers of tasks leave behind. */
 static int finish_derived(struct np_rank *rank, const struct np_strtab *strings, struct np_err *err)
 {
-	uint32_t *order = NULL;
 	int rc = np_load_sort_ops(rank, strings, NULL, err);
 
 	if (rc == NP_OK)
-		rc = np_load_comm_steps(rank, &order, err);
-	free(order);
+		rc = np_load_comm_steps(rank, err);
 	count_devices(rank);
 	return rc;
 }
@@ -41,8 +39,16 @@ static int finish_derived(struct np_rank *rank, const struct np_strtab *strings,
 static int read_rank_db(struct np_rank *rank, const struct np_source_files *source,
 			struct np_strtab *strings, struct np_err *err)
 {
-	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], source->kernel_origin, strings,
-			       err);
+	np_kernel_origin *origin = source->kernel_origin;
+
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], !origin, origin, strings, err);
+}
+
+static int read_whole_rank_db(struct np_rank *rank, const struct np_source_files *source,
+			      struct np_strtab *strings, struct np_err *err)
+{
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], false, source->kernel_origin,
+			       strings, err);
 }
 
 static int read_analysis_db(struct np_rank *rank, const struct np_source_files *source,
@@ -83,15 +89,16 @@ static int read_communication(struct np_rank *rank, const struct np_source_files
 static const struct {
 	enum np_file file;
 	reader *read;
-	bool large; /* read only where something is missing */
+	bool large;    /* read only where something is missing */
+	reader *again; /* where the first one failed; NULL for nobody */
 } readers[] = {
-	{ NP_FILE_RANK_DB, read_rank_db, true },
-	{ NP_FILE_ANALYSIS_DB, read_analysis_db, false },
-	{ NP_FILE_TRACE, np_load_trace, true },
-	{ NP_FILE_GPU_TRACE, np_load_gpu_trace, true },
-	{ NP_FILE_KERNELS, read_kernels, true },
-	{ NP_FILE_STEP_TRACE, read_step_trace, false },
-	{ NP_FILE_COMM, read_communication, false },
+	{ NP_FILE_RANK_DB, read_rank_db, true, read_whole_rank_db },
+	{ NP_FILE_ANALYSIS_DB, read_analysis_db, false, NULL },
+	{ NP_FILE_TRACE, np_load_trace, true, NULL },
+	{ NP_FILE_GPU_TRACE, np_load_gpu_trace, true, NULL },
+	{ NP_FILE_KERNELS, read_kernels, true, NULL },
+	{ NP_FILE_STEP_TRACE, read_step_trace, false, NULL },
+	{ NP_FILE_COMM, read_communication, false, NULL },
 };
 
 /* --- joining --------------------------------------------------------------------------------- */
@@ -465,6 +472,14 @@ static int read_file(struct np_rank *rank, size_t index, const struct np_source_
 	if (!fresh)
 		return NP_E_NOMEM;
 	rc = readers[index].read(fresh, source, strings, problem);
+	if (rc < 0 && rc != NP_E_NOMEM && readers[index].again) {
+		*problem = NP_ERR_INIT;
+		np_rank_freep(&fresh);
+		fresh = sibling(rank, err);
+		if (!fresh)
+			return NP_E_NOMEM;
+		rc = readers[index].again(fresh, source, strings, problem);
+	}
 	if (rc == NP_E_NOMEM)
 		return np_fail(err, NP_E_NOMEM, "%s", problem->text);
 	if (rc < 0)

@@ -21,6 +21,32 @@ int rank_db_each(struct rank_db *load, const char *table, const struct np_scan_c
 	return rc;
 }
 
+int rank_db_open(struct rank_db *load, const char *name, const struct np_scan_column *columns,
+		 size_t count, struct rank_db_table *ret)
+{
+	int rc = np_scan_open(load->db, name, columns, count, &ret->scan, load->err);
+
+	ret->done = rc < 0;
+	return rc == NP_E_NOTFOUND ? NP_OK : rc;
+}
+
+int rank_db_fill(struct rank_db *load, struct rank_db_table *table)
+{
+	int rc;
+
+	if (table->done || table->row < table->batch.rows)
+		return NP_OK;
+	rc = np_scan_next(table->scan, &table->batch, load->err);
+	table->row = 0;
+	table->done = rc < 0 || table->batch.rows == 0;
+	return rc;
+}
+
+bool rank_db_is_ahead(const struct rank_db *load, int64_t task)
+{
+	return load->capture.in_parts && !load->tasks.done && task > load->latest_key;
+}
+
 static void note_oddities(struct rank_db *load)
 {
 	struct np_notes *notes = &load->rank->notes;
@@ -52,6 +78,13 @@ static int start(struct rank_db *load)
 	    !load->types || !load->task_index || !load->op_index || !load->kernel_index ||
 	    !load->call_index)
 		return np_fail_nomem(load->err, "a rank");
+	load->latest_key = INT64_MIN;
+	load->last_call = -NP_NS_MAX;
+	load->latest = -NP_NS_MAX;
+	load->last_connection = INT64_MIN;
+	load->seen = load->capture.in_parts ? np_idset_new() : NULL;
+	if (load->capture.in_parts && !load->seen)
+		return np_fail_nomem(load->err, "a rank");
 	if (expert_kernels_begin(&load->experts, load->strings, load->err) < 0 ||
 	    rank_db_begin_sums(load) < 0)
 		return NP_E_NOMEM;
@@ -60,6 +93,13 @@ static int start(struct rank_db *load)
 
 static void finish(struct rank_db *load)
 {
+	rank_db_end_small(load);
+	np_scan_close(load->calls.scan);
+	np_scan_close(load->tasks.scan);
+	np_scan_close(load->kernels.scan);
+	np_vec_release(&load->waiting);
+	np_vec_release(&load->op_ids);
+	np_idset_free(load->seen);
 	capture_end(&load->capture);
 	expert_kernels_end(&load->experts);
 	rank_db_end_sums(load);
@@ -103,7 +143,49 @@ static void look_for_contents(struct rank_db *load)
 	}
 }
 
-static int read_everything(struct rank_db *load)
+/* So many tasks are read before those before them are measured. */
+#define PART_ROWS 4096
+
+/*
+ * Measure what started before all of the last part: a single row may be far
+ * ahead, but hardly one so far behind.
+ */
+static int measure_part(struct rank_db *load)
+{
+	int rc = capture_measure_until(&load->capture, load->earliest);
+
+	if (rc == NP_OK)
+		rc = rank_db_reindex_tasks(load);
+	if (rc == NP_OK)
+		rc = rank_db_measure_small_until(load, load->capture.part.until);
+	return rc;
+}
+
+static int read_device(struct rank_db *load)
+{
+	bool in_parts = load->capture.in_parts;
+	int rc = rank_db_open_tasks(load);
+
+	if (rc == NP_OK)
+		rc = rank_db_begin_small(load);
+	while (rc == NP_OK && !load->tasks.done && !load->capture.unordered) {
+		rc = rank_db_read_tasks(load, in_parts ? PART_ROWS : SIZE_MAX);
+		if (rc == NP_OK)
+			rc = rank_db_read_kernels(load);
+		if (rc == NP_OK)
+			rc = rank_db_read_small(load);
+		if (rc == NP_OK && !load->tasks.done && !load->capture.unordered)
+			rc = measure_part(load);
+	}
+	if (rc == NP_OK)
+		rc = capture_close_steps(&load->capture);
+	if (rc == NP_OK && load->capture.unordered && in_parts)
+		rc = np_fail(load->err, NP_E_RANGE, "'%s': tables are not in the order of time",
+			     np_db_path(load->db));
+	return rc;
+}
+
+static int read_tables(struct rank_db *load)
 {
 	int rc = check_tables(load);
 
@@ -114,16 +196,32 @@ static int read_everything(struct rank_db *load)
 	if (rc == NP_OK)
 		rc = rank_db_read_metadata(load);
 	if (rc == NP_OK)
-		rc = rank_db_read_tasks(load);
+		rc = rank_db_read_steps(load);
 	if (rc == NP_OK)
-		rc = rank_db_read_memory(load);
+		rc = rank_db_read_ops(load);
 	if (rc == NP_OK)
-		rc = rank_db_read_comm(load);
+		rc = read_device(load);
+	return rc;
+}
+
+static int read_everything(struct rank_db *load)
+{
+	int rc = read_tables(load);
+
 	/* Empty tables are no better than missing ones. */
-	if (rc == NP_OK && load->capture.tasks.count == 0 && load->rank->ops.count == 0)
+	if (rc == NP_OK && load->capture.task_count == 0 && load->rank->ops.count == 0)
 		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s' holds no tasks", np_db_path(load->db));
 	if (rc == NP_OK)
+		rc = rank_db_read_memory(load);
+	if (rc == NP_OK) {
+		rank_db_place_ops(load);
+		rc = rank_db_measure_small(load);
+	}
+	if (rc == NP_OK)
 		rc = capture_measure(&load->capture);
+	if (rc == NP_OK && load->capture.unordered && load->capture.in_parts)
+		rc = np_fail(load->err, NP_E_RANGE, "'%s': tables are not in the order of time",
+			     np_db_path(load->db));
 	if (rc == NP_OK)
 		rc = expert_kernels_reduce(&load->experts, load->rank, load->strings, load->err);
 	if (rc == NP_OK && load->gather)
@@ -131,7 +229,7 @@ static int read_everything(struct rank_db *load)
 	return rc;
 }
 
-int np_load_rank_db(struct np_rank *rank, const char *path, np_kernel_origin *origin,
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, np_kernel_origin *origin,
 		    struct np_strtab *strings, struct np_err *err)
 {
 	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
@@ -144,8 +242,11 @@ int np_load_rank_db(struct np_rank *rank, const char *path, np_kernel_origin *or
 	if (rc < 0)
 		return rc;
 	load.db = db;
-	load.capture =
-		(struct capture){ .rank = rank, .strings = strings, .path = path, .err = load.err };
+	load.capture = (struct capture){ .rank = rank,
+					 .strings = strings,
+					 .path = path,
+					 .err = load.err,
+					 .in_parts = in_parts };
 	rc = read_everything(&load);
 	if (rc == NP_OK) {
 		rank->device_count = load.capture.devices.count;

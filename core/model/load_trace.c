@@ -177,10 +177,10 @@ static int use_lane(struct trace_load *load)
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < load->computing.count && rc == NP_OK; i++)
-		rc = capture_add_computing(&load->capture, 0, load->computing.item[i].begin,
+		rc = capture_add_computing(&load->capture, load->computing.item[i].begin,
 					   load->computing.item[i].end);
 	for (size_t i = 0; i < load->communication.count && rc == NP_OK; i++)
-		rc = capture_add_communication(&load->capture, 0, load->communication.item[i].begin,
+		rc = capture_add_communication(&load->capture, load->communication.item[i].begin,
 					       load->communication.item[i].end);
 	return rc;
 }

@@ -6,154 +6,83 @@
 #define API_ACL  20000
 #define API_NODE 10000
 
-static const struct np_scan_column step_columns[] = {
-	{ "id", NP_SCAN_TEXT, NP_REQUIRED },
-	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+/* --- calls ----------------------------------------------------------------------------------- */
+
+enum {
+	CALL_START,
+	CALL_END,
+	CALL_TYPE,
+	CALL_CONNECTION,
+	CALL_NAME,
+	CALL_COLUMNS,
 };
 
-static int take_step(struct rank_db *load, const struct np_batch *batch, size_t row)
-{
-	struct np_scan_text text = batch->column[0].text[row];
-	np_ns begin = batch->column[1].integer[row];
-	np_ns end = batch->column[2].integer[row];
-	np_str id;
-	int rc;
-
-	if (!text.bytes || text.length == 0 || !capture_time_ok(begin, end)) {
-		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
-			    np_db_path(load->db), "STEP_TIME",
-			    "a step without id or with impossible times");
-		return NP_OK;
-	}
-	rc = np_strtab_add(load->strings, text.bytes, text.length, &id, load->err);
-	return rc < 0 ? rc : capture_add_step(&load->capture, id, begin, end);
-}
-
-static const struct np_scan_column framework_columns[] = {
-	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
-static int take_framework_call(struct rank_db *load, const struct np_batch *batch, size_t row)
-{
-	struct np_step *step = &load->rank->steps.item[0];
-	np_ns start = batch->column[0].integer[row];
-
-	if (capture_time_ok(start, start) &&
-	    (step->host_begin == NP_UNKNOWN || start < step->host_begin))
-		step->host_begin = start;
-	return NP_OK;
-}
-
-/* Without steps everything is one, which begins for the host at the first call of the framework. */
-static int add_pseudo_step(struct rank_db *load)
-{
-	int rc = capture_add_step(&load->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
-
-	if (rc < 0)
-		return rc;
-	return rank_db_each(load, "PYTORCH_API", framework_columns, NP_COUNT(framework_columns),
-			    take_framework_call);
-}
-
-/*
- * Of this table's very many rows a few are wanted, and its times are text: the
- * names are read first, and the times of the batches in which there is one.
- */
-static const struct np_scan_column host_names[] = {
-	{ "name", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
-static const struct np_scan_column host_times[] = {
-	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
-static bool loads_data(const struct rank_db *load, const struct np_batch *names, size_t row)
-{
-	return np_idmap_get(load->loaders, names->column[0].integer[row]) != NP_IDMAP_NONE;
-}
-
-static int take_loading(struct rank_db *load, const struct np_batch *names, struct np_scan *times)
-{
-	struct np_batch batch;
-	size_t first = 0;
-	int rc;
-
-	while (first < names->rows && !loads_data(load, names, first))
-		first++;
-	if (first == names->rows)
-		return np_scan_skip(times, names->rows, load->err);
-	rc = np_scan_next(times, &batch, load->err);
-	for (size_t i = first; rc == NP_OK && i < names->rows && i < batch.rows; i++) {
-		if (loads_data(load, names, i))
-			rc = capture_add_loading(&load->capture, batch.column[0].integer[i],
-						 batch.column[1].integer[i]);
-	}
-	return rc;
-}
-
-static int read_loading(struct rank_db *load)
-{
-	NP_CLEANUP(np_scan_closep) struct np_scan *names = NULL;
-	NP_CLEANUP(np_scan_closep) struct np_scan *times = NULL;
-	struct np_batch batch;
-	int rc;
-
-	if (!load->loaders || !np_db_has_table(load->db, "PYTORCH_API"))
-		return NP_OK;
-	rc = np_scan_open(load->db, "PYTORCH_API", host_names, NP_COUNT(host_names), &names,
-			  load->err);
-	if (rc == NP_OK)
-		rc = np_scan_open(load->db, "PYTORCH_API", host_times, NP_COUNT(host_times), &times,
-				  load->err);
-	while (rc == NP_OK) {
-		rc = np_scan_next(names, &batch, load->err);
-		if (rc < 0 || batch.rows == 0)
-			break;
-		rc = take_loading(load, &batch, times);
-	}
-	return rc;
-}
-
-static int read_steps(struct rank_db *load)
-{
-	int rc = rank_db_each(load, "STEP_TIME", step_columns, NP_COUNT(step_columns), take_step);
-
-	if (rc == NP_OK && load->rank->steps.count == 0)
-		rc = add_pseudo_step(load);
-	capture_sort_steps(&load->capture);
-	return rc;
-}
-
-static const struct np_scan_column api_columns[] = {
-	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "type", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "connectionId", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "name", NP_SCAN_INTEGER, NP_OPTIONAL },
+static const struct np_scan_column call_columns[CALL_COLUMNS] = {
+	[CALL_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[CALL_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[CALL_TYPE] = { "type", NP_SCAN_INTEGER, NP_REQUIRED },
+	[CALL_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[CALL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
 static int take_call(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	np_ns start = batch->column[0].integer[row];
-	np_ns end = batch->column[1].integer[row];
+	np_ns start = batch->column[CALL_START].integer[row];
+	np_ns end = batch->column[CALL_END].integer[row];
+	int64_t connection = batch->column[CALL_CONNECTION].integer[row];
 	int rc = NP_OK;
 
-	if (capture_time_ok(start, end))
-		rc = rank_db_count_call(load, batch->column[2].integer[row],
-					batch->column[4].integer[row], end - start);
+	if (capture_time_ok(start, end)) {
+		if (start > load->last_call)
+			load->last_call = start;
+		rc = rank_db_count_call(load, batch->column[CALL_TYPE].integer[row],
+					batch->column[CALL_NAME].integer[row], end - start);
+	}
 	if (rc < 0)
 		return rc;
-	switch (batch->column[2].integer[row]) {
+	if (connection > load->last_connection)
+		load->last_connection = connection;
+	switch (batch->column[CALL_TYPE].integer[row]) {
 	case API_NODE:
-		return capture_launch(&load->capture, batch->column[3].integer[row], start, end);
+		return capture_launch(&load->capture, connection, start, end);
 	case API_ACL:
-		return capture_call(&load->capture, batch->column[3].integer[row], start, end);
+		return capture_call(&load->capture, connection, start, end);
 	default:
 		return NP_OK;
 	}
 }
+
+static int read_some_calls(struct rank_db *load)
+{
+	struct rank_db_table *calls = &load->calls;
+	int rc = rank_db_fill(load, calls);
+
+	for (; rc == NP_OK && calls->row < calls->batch.rows; calls->row++)
+		rc = take_call(load, &calls->batch, calls->row);
+	return rc;
+}
+
+static int read_all_calls(struct rank_db *load)
+{
+	int rc = NP_OK;
+
+	while (rc == NP_OK && !load->calls.done)
+		rc = read_some_calls(load);
+	return rc;
+}
+
+/* The host may be far ahead of the device: no more than what is needed. */
+int rank_db_read_calls(struct rank_db *load, int64_t connection, np_ns start)
+{
+	int rc = NP_OK;
+
+	while (rc == NP_OK && !load->calls.done && connection > load->last_connection &&
+	       load->last_call <= start)
+		rc = read_some_calls(load);
+	return rc;
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
 
 enum {
 	TASK_COL_START,
@@ -195,6 +124,20 @@ static int class_of(struct rank_db *load, int64_t id, enum task_class *ret)
 	return NP_OK;
 }
 
+/* Ids that come twice: of a whole file the last counts, and of a part nobody knows. */
+static int index_task(struct rank_db *load, int64_t key, uint32_t index)
+{
+	if (load->capture.in_parts) {
+		if (key <= load->latest_key && np_idset_has(load->seen, key))
+			load->capture.unordered = true;
+		if (np_idset_add(load->seen, key, load->err) < 0)
+			return NP_E_NOMEM;
+	}
+	if (key > load->latest_key)
+		load->latest_key = key;
+	return np_idmap_set(load->task_index, key, index, load->err);
+}
+
 static int take_task(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	struct capture_row task = {
@@ -204,17 +147,88 @@ static int take_task(struct rank_db *load, const struct np_batch *batch, size_t 
 		.connection = batch->column[TASK_COL_CONNECTION].integer[row],
 		.stream = batch->column[TASK_COL_STREAM].integer[row],
 		.id = batch->column[TASK_COL_ON_STREAM].integer[row],
+		.key = batch->column[TASK_COL_ID].integer[row],
 	};
 	uint32_t index = NP_IDMAP_NONE;
 	int rc = class_of(load, batch->column[TASK_COL_TYPE].integer[row], &task.class);
 
 	if (rc == NP_OK)
+		rc = rank_db_read_calls(load, task.connection, task.start);
+	if (capture_time_ok(task.start, task.end)) {
+		if (task.start < load->earliest)
+			load->earliest = task.start;
+		if (task.start > load->latest)
+			load->latest = task.start;
+	}
+	if (rc == NP_OK)
 		rc = capture_add_task(&load->capture, &task, &index);
 	if (rc < 0 || index == NP_IDMAP_NONE)
 		return rc;
-	return np_idmap_set(load->task_index, batch->column[TASK_COL_ID].integer[row], index,
-			    load->err);
+	return index_task(load, task.key, index);
 }
+
+/* Calls are soon forgotten: look for those of operators with the tasks of that time. */
+static int reach_ops(struct rank_db *load)
+{
+	const struct np_rank *rank = load->rank;
+	int rc = NP_OK;
+
+	while (rc == NP_OK && load->capture.op_launched.count < rank->ops.count) {
+		size_t next = load->capture.op_launched.count;
+
+		if (rank->ops.item[next].start > load->latest && !load->tasks.done)
+			break;
+		rc = rank_db_read_calls(load, load->capture.op_connections.item[next],
+					rank->ops.item[next].start);
+		if (rc == NP_OK)
+			rc = capture_reach_op(&load->capture);
+	}
+	return rc;
+}
+
+int rank_db_read_tasks(struct rank_db *load, size_t rows)
+{
+	struct rank_db_table *tasks = &load->tasks;
+	int rc = load->capture.in_parts ? NP_OK : read_all_calls(load);
+
+	load->earliest = NP_NS_MAX;
+	while (rc == NP_OK && !tasks->done && rows > 0) {
+		rc = rank_db_fill(load, tasks);
+		rows -= rows < tasks->batch.rows ? rows : tasks->batch.rows;
+		for (; rc == NP_OK && tasks->row < tasks->batch.rows; tasks->row++)
+			rc = take_task(load, &tasks->batch, tasks->row);
+	}
+	if (rc == NP_OK && load->capture.in_parts)
+		rc = reach_ops(load);
+	return rc < 0 || !tasks->done ? rc : read_all_calls(load);
+}
+
+int rank_db_reindex_tasks(struct rank_db *load)
+{
+	int rc = NP_OK;
+
+	np_idmap_clear(load->task_index);
+	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++)
+		rc = np_idmap_set(load->task_index, load->capture.tasks.item[i].key, (uint32_t)i,
+				  load->err);
+	return rc;
+}
+
+uint32_t rank_db_find_task(struct rank_db *load, int64_t key, bool *ret_waits)
+{
+	uint32_t index = np_idmap_get(load->task_index, key);
+
+	*ret_waits = false;
+	if (index != NP_IDMAP_NONE || !load->capture.in_parts)
+		return index;
+	/* It was measured without what should be told about it now. */
+	if (np_idset_has(load->seen, key))
+		load->capture.unordered = true;
+	*ret_waits = !load->tasks.done;
+	return index;
+}
+
+/* --- kernels --------------------------------------------------------------------------------- */
 
 static const struct np_scan_column kernel_columns[KERNEL_COL_COUNT] = {
 	[KERNEL_COL_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
@@ -254,45 +268,105 @@ static int take_expert(struct rank_db *load, int64_t shapes_id, const struct cap
 				  task->end - task->start, load->err);
 }
 
-static int take_kernel(struct rank_db *load, const struct np_batch *batch, size_t row)
+/* *ret_waits when its task is not yet there. */
+static int take_kernel(struct rank_db *load, const struct rank_db_kernel *kernel, bool *ret_waits,
+		       struct capture_task **ret_task)
 {
-	uint32_t index =
-		np_idmap_get(load->task_index, batch->column[KERNEL_COL_TASK].integer[row]);
+	uint32_t index = rank_db_find_task(load, kernel->task, ret_waits);
 	struct capture_task *task;
 	int rc;
 
+	*ret_task = NULL;
 	if (index == NP_IDMAP_NONE) {
-		load->kernels_without_task++;
+		load->kernels_without_task += !*ret_waits;
 		return NP_OK;
 	}
 	task = &load->capture.tasks.item[index];
 	task->computes = true;
-	rc = type_of(load, batch->column[KERNEL_COL_TYPE].integer[row], &task->type);
+	*ret_task = task;
+	rc = type_of(load, kernel->type, &task->type);
 	if (rc == NP_OK && task->type == load->experts.type)
-		rc = take_expert(load, batch->column[KERNEL_COL_SHAPES].integer[row], task);
-	if (rc == NP_OK && load->gather)
-		rc = rank_db_gather_kernel(load, task, batch, row);
+		rc = take_expert(load, kernel->shapes, task);
 	if (rc < 0)
 		return rc;
-	return rank_db_count_kernel(load, batch->column[KERNEL_COL_TYPE].integer[row],
-				    batch->column[KERNEL_COL_CORE].integer[row],
-				    task->end - task->start);
+	return rank_db_count_kernel(load, kernel->type, kernel->core, task->end - task->start);
 }
 
-int rank_db_read_tasks(struct rank_db *load)
+/* Those whose task was not there when they were read. */
+static int take_waiting(struct rank_db *load)
 {
-	int rc = read_steps(load);
+	size_t kept = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < load->waiting.count && rc == NP_OK; i++) {
+		struct rank_db_kernel kernel = load->waiting.item[i];
+		struct capture_task *task;
+		bool waits;
+
+		rc = take_kernel(load, &kernel, &waits, &task);
+		if (waits)
+			load->waiting.item[kept++] = kernel;
+	}
+	load->waiting.count = kept;
+	return rc;
+}
+
+static int let_wait(struct rank_db *load, const struct rank_db_kernel *kernel)
+{
+	struct rank_db_kernel *slot;
+
+	if (load->waiting.count == RANK_DB_MOST_WAITING) {
+		load->capture.unordered = true;
+		return NP_OK;
+	}
+	slot = np_vec_add(&load->waiting, load->err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = *kernel;
+	return NP_OK;
+}
+
+int rank_db_read_kernels(struct rank_db *load)
+{
+	struct rank_db_table *table = &load->kernels;
+	int rc = take_waiting(load);
+
+	while (rc == NP_OK && !load->capture.unordered) {
+		const union np_scan_values *column = table->batch.column;
+		struct rank_db_kernel kernel;
+		struct capture_task *task;
+		bool waits;
+
+		rc = rank_db_fill(load, table);
+		if (rc < 0 || table->done)
+			break;
+		kernel = (struct rank_db_kernel){ column[KERNEL_COL_TASK].integer[table->row],
+						  column[KERNEL_COL_TYPE].integer[table->row],
+						  column[KERNEL_COL_CORE].integer[table->row],
+						  column[KERNEL_COL_SHAPES].integer[table->row] };
+		if (rank_db_is_ahead(load, kernel.task))
+			break;
+		rc = take_kernel(load, &kernel, &waits, &task);
+		if (rc == NP_OK && load->gather && task)
+			rc = rank_db_gather_kernel(load, task, &table->batch, table->row);
+		table->row++;
+		if (rc == NP_OK && waits)
+			rc = let_wait(load, &kernel);
+	}
+	return rc;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+int rank_db_open_tasks(struct rank_db *load)
+{
+	int rc = rank_db_open(load, "CANN_API", call_columns, CALL_COLUMNS, &load->calls);
 
 	if (rc == NP_OK)
-		rc = read_loading(load);
+		rc = rank_db_open(load, "TASK", task_columns, TASK_COL_COUNT, &load->tasks);
 	if (rc == NP_OK)
-		rc = rank_db_each(load, "CANN_API", api_columns, NP_COUNT(api_columns), take_call);
-	if (rc == NP_OK)
-		rc = rank_db_each(load, "TASK", task_columns, TASK_COL_COUNT, take_task);
-	if (rc == NP_OK)
-		rc = rank_db_each(load, "COMPUTE_TASK_INFO", kernel_columns,
-				  load->gather ? KERNEL_COL_COUNT : KERNEL_COL_PLAIN, take_kernel);
-	if (rc == NP_OK)
-		rc = capture_close_steps(&load->capture);
+		rc = rank_db_open(load, "COMPUTE_TASK_INFO", kernel_columns,
+				  load->gather ? KERNEL_COL_COUNT : KERNEL_COL_PLAIN,
+				  &load->kernels);
 	return rc;
 }

@@ -63,35 +63,48 @@ uint32_t np_steps_find(const struct np_step *steps, size_t count, np_ns start)
 }
 
 /* The vendor gives 0 to a step without computing, even if it communicated. */
-static np_ns preparing_time(const struct np_step *step, const struct np_spans *computing,
-			    np_ns first_start)
+static np_ns preparing_time(const struct np_step *step, const struct np_busy *busy)
 {
-	if (np_spans_count(computing) == 0)
+	if (busy->computing == 0)
 		return 0;
 	if (step->host_begin == NP_UNKNOWN)
 		return NP_UNKNOWN;
-	return first_start - step->host_begin;
+	return busy->span.begin - step->host_begin;
 }
 
-void np_step_time_measure(const struct np_step *step, const struct np_spans *computing,
-			  const struct np_spans *communication, np_ns receive, struct np_span tasks,
-			  struct np_step_time *ret)
+void np_busy_add(struct np_busy *busy, const struct np_spans *computing,
+		 const struct np_spans *communication)
 {
-	struct np_span busy = { 0, 0 };
+	struct np_span span;
 
-	ret->computing = np_spans_total(computing);
-	ret->communication = np_spans_total(communication);
-	ret->overlapped = np_spans_overlap(computing, communication);
+	busy->computing += np_spans_total(computing);
+	busy->communication += np_spans_total(communication);
+	busy->overlapped += np_spans_overlap(computing, communication);
+	if (!np_spans_extent(computing, communication, &span))
+		return;
+	if (busy->span.begin == busy->span.end)
+		busy->span = span;
+	if (span.begin < busy->span.begin)
+		busy->span.begin = span.begin;
+	if (span.end > busy->span.end)
+		busy->span.end = span.end;
+}
+
+void np_step_time_measure(const struct np_step *step, const struct np_busy *busy, np_ns receive,
+			  struct np_span tasks, struct np_step_time *ret)
+{
+	ret->computing = busy->computing;
+	ret->communication = busy->communication;
+	ret->overlapped = busy->overlapped;
 	ret->communication_not_overlapped = ret->communication - ret->overlapped;
 	ret->bubble = receive;
-	(void)np_spans_extent(computing, communication, &busy);
-	ret->span = busy.end - busy.begin;
+	ret->span = busy->span.end - busy->span.begin;
 	ret->free = ret->span - ret->computing - ret->communication_not_overlapped;
 	ret->stage = ret->span - receive;
-	ret->preparing = preparing_time(step, computing, busy.begin);
-	if (ret->span > 0 && busy.begin < tasks.begin)
-		tasks.begin = busy.begin;
-	if (ret->span > 0 && busy.end > tasks.end)
-		tasks.end = busy.end;
+	ret->preparing = preparing_time(step, busy);
+	if (ret->span > 0 && busy->span.begin < tasks.begin)
+		tasks.begin = busy->span.begin;
+	if (ret->span > 0 && busy->span.end > tasks.end)
+		tasks.end = busy->span.end;
 	ret->e2e = tasks.end > tasks.begin ? tasks.end - tasks.begin : 0;
 }

@@ -103,7 +103,7 @@ struct np_activity_cell {
 struct np_activity {
 	NP_VEC(struct np_activity_cell) cells; /* by the index in np_rank.times */
 	NP_VEC(struct np_segment) segments;    /* by cell, then time; one more ends the last */
-	NP_VEC(struct np_share) shares;        /* by segment, then leaf */
+	NP_VEC(struct np_share) shares;        /* by segment, kind, time */
 	NP_VEC(struct np_exposed) exposed;     /* by cell, then time */
 };
 
@@ -140,13 +140,28 @@ struct np_activity_input {
 	 */
 	const struct np_spans *computing;
 	const struct np_spans *communication;
-	const struct np_spans *loading; /* when the host loaded data; may be NULL */
+	const struct np_spans
+		*loading; /* when the host loaded data; may be NULL; of a whole cell */
 };
 
 /* Sort tasks by start, then tie, then end; quick where they are sorted. */
 void np_activity_sort(struct np_activity_task *tasks, size_t count);
 
-/* Append the cell of the next entry of np_rank.times. */
+/*
+ * A cell may be built in parts, each with all tasks that start before `until` and
+ * were not in an earlier one; spans that are known better are for a cell in one
+ * part. np_activity_end() appends the cell of the next entry of np_rank.times.
+ * A builder serves one cell after another.
+ */
+struct np_activity_builder *np_activity_builder_new(void) NP_MUST_USE;
+void np_activity_builder_free(struct np_activity_builder *build);
+void np_activity_begin(struct np_activity_builder *build, struct np_activity *activity,
+		       const struct np_spans *loading);
+int np_activity_feed(struct np_activity_builder *build, struct np_activity_input *input,
+		     np_ns until, struct np_err *err) NP_MUST_USE;
+int np_activity_end(struct np_activity_builder *build, struct np_err *err) NP_MUST_USE;
+
+/* A cell in one part. */
 int np_activity_add(struct np_activity *activity, struct np_activity_input *input,
 		    struct np_err *err) NP_MUST_USE;
 

@@ -67,6 +67,21 @@ struct np_comm_tasks_form {
  * wait the rest and sync what lies before the first payload; bands and links
  * stay empty.
  */
+struct np_comm_tasks;
+
+struct np_comm_tasks *np_comm_tasks_new(struct np_rank *rank, struct np_strtab *strings)
+	NP_MUST_USE;
+void np_comm_tasks_free(struct np_comm_tasks *tasks);
+
+/* All tasks of some operators, which are not in another call; sorted in place. */
+int np_comm_tasks_add(struct np_comm_tasks *all, struct np_comm_task *tasks, size_t count,
+		      struct np_comm_tasks_form form, struct np_err *err) NP_MUST_USE;
+
+/* That was all, and the steps of operators are known: appends links and transfers. */
+int np_comm_tasks_finish(struct np_comm_tasks *all, struct np_comm_tasks_form form,
+			 struct np_err *err) NP_MUST_USE;
+
+/* All three for tasks that are all there. */
 int np_comm_tasks_measure(struct np_rank *rank, struct np_strtab *strings,
 			  struct np_comm_task *tasks, size_t count, struct np_comm_tasks_form form,
 			  struct np_err *err) NP_MUST_USE;

@@ -28,9 +28,43 @@ void np_idmap_freep(struct np_idmap **map);
 /* Set the value of an id, replacing an earlier one. `value` must not be NP_IDMAP_NONE. */
 int np_idmap_set(struct np_idmap *map, int64_t id, uint32_t value, struct np_err *err) NP_MUST_USE;
 
-uint32_t np_idmap_get(struct np_idmap *map, int64_t id);
+/* What np_idmap_get() needs of a map: the page used last, where the next id most likely is too. */
+struct np_idmap_last {
+	uint64_t number; /* of the page; none has UINT64_MAX */
+	uint32_t *value;
+};
+
+#define NP_IDMAP_PAGE_BITS 6
+#define NP_IDMAP_PAGE_IDS  (1U << NP_IDMAP_PAGE_BITS)
+
+/* The value of an id of another page. */
+uint32_t np_idmap_find(struct np_idmap *map, int64_t id);
+
+static inline uint32_t np_idmap_get(struct np_idmap *map, int64_t id)
+{
+	/* The first thing in a map. */
+	const struct np_idmap_last *last = (const struct np_idmap_last *)(const void *)map;
+
+	if (last->number != (uint64_t)id >> NP_IDMAP_PAGE_BITS)
+		return np_idmap_find(map, id);
+	return last->value[(uint64_t)id & (NP_IDMAP_PAGE_IDS - 1)];
+}
 
 /* Forget all ids but keep the memory. */
 void np_idmap_clear(struct np_idmap *map);
+
+/*
+ * Sets of ids
+ * -----------
+ *
+ * Of all tasks of a rank, in an eighth of a byte each where ids are dense.
+ */
+struct np_idset;
+
+struct np_idset *np_idset_new(void) NP_MUST_USE;
+void np_idset_free(struct np_idset *set);
+
+int np_idset_add(struct np_idset *set, int64_t id, struct np_err *err) NP_MUST_USE;
+bool np_idset_has(struct np_idset *set, int64_t id);
 
 #endif /* NP_IDMAP_H */

@@ -65,6 +65,15 @@ np_ns np_spans_total(const struct np_spans *set);
 /* Time covered by both sets, found in one pass over each. */
 np_ns np_spans_overlap(const struct np_spans *a, const struct np_spans *b);
 
+/* Time that the set covers of [begin, end). */
+np_ns np_spans_within(const struct np_spans *set, np_ns begin, np_ns end);
+
+/*
+ * Keep what lies before `at`, where all spans begin before it. What was cut off
+ * comes back; it is empty where nothing was.
+ */
+struct np_span np_spans_cut(struct np_spans *set, np_ns at);
+
 /*
  * First begin and last end over both sets; false, with nothing written, when
  * both are empty. `b` may be NULL.

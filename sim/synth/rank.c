@@ -16,6 +16,7 @@
 #define GAP_NS         1000     /* between two tasks of a stream, or of two streams */
 #define STAGGER_NS     20       /* streams do not wake up in the same instant */
 #define QUEUE_NS       300
+#define QUEUE_TASKS    2048 /* that may be launched and have not begun */
 
 void syn_rank_init(struct syn_rank *rank, const struct syn_config *config, int32_t number)
 {
@@ -52,13 +53,27 @@ static np_ns later(np_ns a, np_ns b)
 	return a > b ? a : b;
 }
 
+/* The queue of the device is full until the task before so many has begun. */
+static bool has_room(struct syn_rank *rank)
+{
+	const struct syn_item *items = rank->program.items.item;
+	np_ns begun;
+
+	if (rank->launched < QUEUE_TASKS)
+		return true;
+	begun = items[rank->launched - QUEUE_TASKS].start_ns;
+	if (begun != NP_UNKNOWN)
+		rank->queue_ns = later(rank->queue_ns, begun);
+	return begun != NP_UNKNOWN;
+}
+
 /* The host launches until it has to wait for the device. */
 static bool run_host(struct syn_rank *rank)
 {
 	struct syn_program *program = &rank->program;
 	bool moved = false;
 
-	for (; rank->launched < program->items.count; rank->launched++) {
+	for (; rank->launched < program->items.count && has_room(rank); rank->launched++) {
 		uint32_t index = rank->launched;
 		struct syn_item *item = &program->items.item[index];
 		bool comm = item->kind == SYN_COMM;

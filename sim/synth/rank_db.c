@@ -126,6 +126,7 @@ static void free_db(struct syn_db *db)
 {
 	syn_strings_free(db->strings);
 	syn_overlap_release(&db->overlap);
+	syn_sorter_release(&db->tasks);
 	np_vec_release(&db->usage);
 	free(db->models);
 	np_db_writer_abort(db->writer);
@@ -148,6 +149,7 @@ static int open_db(const struct syn_rank_info *info, struct syn_sink **ret, stru
 	db->first_ns = INT64_MAX;
 	db->last_ns = INT64_MIN;
 	syn_overlap_init(&db->overlap);
+	syn_db_begin_tasks(db);
 	db->strings = syn_strings_new();
 	db->models = calloc(info->model_count + 1, sizeof(*db->models));
 	syn_rank_db_path(info, &path);
@@ -170,6 +172,8 @@ static int close_db(struct syn_sink *sink, int rc, struct np_err *err)
 {
 	struct syn_db *db = (struct syn_db *)sink;
 
+	if (rc == NP_OK)
+		rc = syn_db_write_tasks(db, err);
 	if (rc == NP_OK)
 		rc = syn_db_finish(db, err);
 	if (rc == NP_OK)

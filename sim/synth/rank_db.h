@@ -6,6 +6,7 @@
 #include "npuprof/db.h"
 #include "overlap.h"
 #include "schema.h"
+#include "sorter.h"
 #include "string_ids.h"
 
 /*
@@ -55,6 +56,7 @@ struct syn_db {
 	np_ns first_ns;
 	np_ns last_ns;
 	struct syn_overlap overlap;
+	struct syn_sorter tasks; /* rows of TASK, which is in the order of time */
 	NP_VEC(struct syn_usage) usage;
 };
 
@@ -70,6 +72,10 @@ void syn_db_extend(struct syn_db *db, np_ns start, np_ns end);
 /* A row of TASK; `type` is a string id. */
 int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type,
 		    struct np_err *err) NP_MUST_USE;
+
+/* All tasks have been put: write them. */
+void syn_db_begin_tasks(struct syn_db *db);
+int syn_db_write_tasks(struct syn_db *db, struct np_err *err) NP_MUST_USE;
 
 /* The functions of the sink that have files of their own. */
 int syn_db_task(struct syn_sink *sink, const struct syn_task *task, struct np_err *err) NP_MUST_USE;

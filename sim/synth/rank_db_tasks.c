@@ -111,8 +111,45 @@ static int learn_model(struct syn_db *db, const struct syn_kernel_model *model,
 	return rc;
 }
 
+/* A row of TASK that waits for its turn. */
+struct row {
+	np_ns start_ns;
+	np_ns end_ns;
+	int64_t connection;
+	int64_t id;
+	int64_t type;
+	int32_t stream;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a;
+	const struct row *y = b;
+
+	return x->start_ns != y->start_ns ? np_order(x->start_ns, y->start_ns)
+					  : np_order(x->id, y->id);
+}
+
 int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type,
 		    struct np_err *err)
+{
+	const struct row row = { .start_ns = task->start_ns,
+				 .end_ns = task->end_ns,
+				 .connection = task->connection,
+				 .id = task->id,
+				 .type = type,
+				 .stream = task->stream };
+
+	syn_db_extend(db, task->start_ns, task->end_ns);
+	return syn_sorter_add(&db->tasks, &row, err);
+}
+
+void syn_db_begin_tasks(struct syn_db *db)
+{
+	syn_sorter_init(&db->tasks, sizeof(struct row), compare_rows, db->info->output);
+}
+
+static int write_task(struct syn_db *db, const struct row *task, struct np_err *err)
 {
 	const struct np_cell cells[] = {
 		syn_number(task->start_ns),
@@ -121,15 +158,29 @@ int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type
 		syn_number(task->connection),
 		syn_number(task->id),
 		syn_number(db->info->pid),
-		syn_number(type),
+		syn_number(task->type),
 		syn_number(SYN_NO_ID),
 		syn_number(task->stream),
 		syn_number(task->id & 0xffff),
 		syn_number(SYN_NO_ID),
 	};
 
-	syn_db_extend(db, task->start_ns, task->end_ns);
 	return np_db_insert_row(db->insert[SYN_T_TASK], cells, err);
+}
+
+int syn_db_write_tasks(struct syn_db *db, struct np_err *err)
+{
+	const void *row = NULL;
+	int rc = syn_sorter_begin(&db->tasks, err);
+
+	if (rc == NP_OK)
+		rc = syn_sorter_next(&db->tasks, &row, err);
+	while (rc == NP_OK && row) {
+		rc = write_task(db, row, err);
+		if (rc == NP_OK)
+			rc = syn_sorter_next(&db->tasks, &row, err);
+	}
+	return rc;
 }
 
 static int put_counter(struct syn_db *db, const struct syn_task *task, const char *name,

@@ -32,7 +32,8 @@ static struct sums sums_of(const struct np_activity *activity, size_t index)
 
 			assert_true(share->ns > 0);
 			if (j > segment->first)
-				assert_true(share[-1].leaf <= share->leaf);
+				assert_true(np_leaf_kind(share[-1].leaf) <=
+					    np_leaf_kind(share->leaf));
 			sums.kind[np_leaf_kind(share->leaf)] += share->ns;
 			at += share->ns;
 		}
@@ -486,6 +487,79 @@ static void random_timelines_are_as_if_painted_nanosecond_by_nanosecond(void **s
 	np_activity_release(&activity);
 }
 
+/* Move tasks that start before `until` to `part`; returns how many. */
+static size_t take_part(struct np_activity_task *tasks, size_t *count, np_ns until,
+			struct np_activity_task *part)
+{
+	size_t taken = 0;
+	size_t left = 0;
+
+	for (size_t i = 0; i < *count; i++) {
+		if (tasks[i].start < until)
+			part[taken++] = tasks[i];
+		else
+			tasks[left++] = tasks[i];
+	}
+	*count = left;
+	return taken;
+}
+
+static void add_scene_in_parts(struct np_activity_builder *build, struct np_activity *activity,
+			       const struct scene *scene, uint64_t *random)
+{
+	struct scene left = *scene;
+	struct scene part;
+	np_ns until = 0;
+
+	np_activity_begin(build, activity, scene->loading);
+	while (until < PAINTED) {
+		struct np_activity_input input = { .kernels = part.kernels,
+						   .ops = part.ops,
+						   .copies = part.copies };
+
+		until += 1 + (np_ns)np_random_below(random, PAINTED / 2);
+		input.kernel_count =
+			take_part(left.kernels, &left.kernel_count, until, part.kernels);
+		input.op_count = take_part(left.ops, &left.op_count, until, part.ops);
+		input.copy_count = take_part(left.copies, &left.copy_count, until, part.copies);
+		assert_int_equal(np_activity_feed(build, &input, until, NULL), NP_OK);
+	}
+	assert_int_equal(np_activity_end(build, NULL), NP_OK);
+}
+
+#define ASSERT_SAME(a, b) \
+	do { \
+		assert_int_equal((a).count, (b).count); \
+		if ((a).count > 0) \
+			assert_memory_equal((a).item, (b).item, (a).count * sizeof(*(a).item)); \
+	} while (0)
+
+static void a_cell_in_parts_is_that_in_one(void **state)
+{
+	struct np_activity_builder *build = np_activity_builder_new();
+	struct scene scene = { .loading = np_spans_new() };
+	struct np_activity whole = { 0 };
+	struct np_activity parts = { 0 };
+	uint64_t random = 43;
+
+	(void)state;
+	for (int i = 0; i < TIMES; i++) {
+		random_scene(&random, &scene);
+		assert_int_equal(add_scene(&whole, &scene), NP_OK);
+		add_scene_in_parts(build, &parts, &scene, &random);
+		ASSERT_SAME(whole.cells, parts.cells);
+		ASSERT_SAME(whole.segments, parts.segments);
+		ASSERT_SAME(whole.shares, parts.shares);
+		ASSERT_SAME(whole.exposed, parts.exposed);
+		if (i % 50 == 49) {
+			np_activity_release(&whole);
+			np_activity_release(&parts);
+		}
+	}
+	np_activity_builder_free(build);
+	np_spans_free(scene.loading);
+}
+
 /* --- changing -------------------------------------------------------------------------------- */
 
 static void cells_can_be_picked_and_keep_what_they_are_made_of(void **state)
@@ -573,6 +647,7 @@ int main(void)
 		cmocka_unit_test(small_gaps_in_what_hides_an_operator_are_joined),
 		cmocka_unit_test(long_shares_are_divided),
 		cmocka_unit_test(a_step_without_tasks_is_an_empty_cell),
+		cmocka_unit_test(a_cell_in_parts_is_that_in_one),
 		cmocka_unit_test(random_timelines_are_as_if_painted_nanosecond_by_nanosecond),
 		cmocka_unit_test(cells_can_be_picked_and_keep_what_they_are_made_of),
 		cmocka_unit_test(operators_that_move_take_their_pieces_along),

@@ -147,6 +147,27 @@ static void a_map_agrees_with_a_list_of_pairs(void **state)
 	}
 }
 
+static void a_set_has_what_was_added_and_nothing_else(void **state)
+{
+	struct np_idset *set = np_idset_new();
+	struct list list = { 0 };
+	uint64_t seed = 2;
+
+	(void)state;
+	assert_non_null(set);
+	for (int i = 0; i < PAIRS; i++) {
+		int64_t id = some_id(&seed);
+
+		assert_int_equal(np_idset_add(set, id, NULL), NP_OK);
+		list_set(&list, id, 1);
+		id = some_id(&seed);
+		assert_int_equal(np_idset_has(set, id), list_get(&list, id) == 1);
+	}
+	for (size_t i = 0; i < list.count; i++)
+		assert_true(np_idset_has(set, list.pair[i].id));
+	np_idset_free(set);
+}
+
 static int fill_map(struct np_err *err)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *map = np_idmap_new();
@@ -180,6 +201,7 @@ int main(void)
 		cmocka_unit_test(ids_at_the_ends_of_the_range_are_ids),
 		cmocka_unit_test(clearing_forgets_everything),
 		cmocka_unit_test(a_map_agrees_with_a_list_of_pairs),
+		cmocka_unit_test(a_set_has_what_was_added_and_nothing_else),
 		cmocka_unit_test(running_out_of_memory_keeps_what_was_set),
 	};
 

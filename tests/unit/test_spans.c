@@ -306,6 +306,36 @@ static void assert_same_extent(const struct np_spans *a, const struct bitmap *in
 	}
 }
 
+/* [0, 10) and [20, 30): of [5, 25) five at each end are covered. */
+static void a_part_of_the_time_is_covered_so_far(void **state)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *set = np_spans_new();
+
+	(void)state;
+	assert_int_equal(np_spans_add(set, 0, 10, NULL), NP_OK);
+	assert_int_equal(np_spans_add(set, 20, 30, NULL), NP_OK);
+	assert_int_equal(np_spans_within(set, 5, 25), 10);
+	assert_int_equal(np_spans_within(set, 10, 20), 0);
+	assert_int_equal(np_spans_within(set, -5, 100), 20);
+}
+
+static void what_is_cut_off_comes_back(void **state)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *set = np_spans_new();
+	struct np_span rest;
+
+	(void)state;
+	assert_int_equal(np_spans_add(set, 0, 10, NULL), NP_OK);
+	assert_int_equal(np_spans_add(set, 20, 30, NULL), NP_OK);
+	rest = np_spans_cut(set, 22);
+	assert_int_equal(rest.begin, 22);
+	assert_int_equal(rest.end, 30);
+	assert_int_equal(np_spans_total(set), 12);
+	rest = np_spans_cut(set, 22);
+	assert_int_equal(rest.begin, rest.end);
+	assert_int_equal(np_spans_total(set), 12);
+}
+
 static void sets_agree_with_a_flag_for_each_nanosecond(void **state)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *a = np_spans_new();
@@ -387,6 +417,8 @@ int main(void)
 		cmocka_unit_test(a_number_that_overflows_is_out_of_memory),
 		cmocka_unit_test(extent_reaches_over_both_sets),
 		cmocka_unit_test(extent_of_nothing_is_not_there),
+		cmocka_unit_test(a_part_of_the_time_is_covered_so_far),
+		cmocka_unit_test(what_is_cut_off_comes_back),
 		cmocka_unit_test(sets_agree_with_a_flag_for_each_nanosecond),
 		cmocka_unit_test(running_out_of_memory_leaves_the_set_as_it_was),
 	};

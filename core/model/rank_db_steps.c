@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rank_db.h"
+
+static const struct np_scan_column step_columns[] = {
+	{ "id", NP_SCAN_TEXT, NP_REQUIRED },
+	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+static int take_step(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	struct np_scan_text text = batch->column[0].text[row];
+	np_ns begin = batch->column[1].integer[row];
+	np_ns end = batch->column[2].integer[row];
+	np_str id;
+	int rc;
+
+	if (!text.bytes || text.length == 0 || !capture_time_ok(begin, end)) {
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
+			    np_db_path(load->db), "STEP_TIME",
+			    "a step without id or with impossible times");
+		return NP_OK;
+	}
+	rc = np_strtab_add(load->strings, text.bytes, text.length, &id, load->err);
+	return rc < 0 ? rc : capture_add_step(&load->capture, id, begin, end);
+}
+
+static const struct np_scan_column framework_columns[] = {
+	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+static int take_framework_call(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	struct np_step *step = &load->rank->steps.item[0];
+	np_ns start = batch->column[0].integer[row];
+
+	if (capture_time_ok(start, start) &&
+	    (step->host_begin == NP_UNKNOWN || start < step->host_begin))
+		step->host_begin = start;
+	return NP_OK;
+}
+
+/* Without steps everything is one, which begins for the host at the first call of the framework. */
+static int add_pseudo_step(struct rank_db *load)
+{
+	int rc = capture_add_step(&load->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
+
+	if (rc < 0)
+		return rc;
+	return rank_db_each(load, "PYTORCH_API", framework_columns, NP_COUNT(framework_columns),
+			    take_framework_call);
+}
+
+/*
+ * Of this table's very many rows a few are wanted, and its times are text: the
+ * names are read first, and the times of the batches in which there is one.
+ */
+static const struct np_scan_column host_names[] = {
+	{ "name", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+static const struct np_scan_column host_times[] = {
+	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+static bool loads_data(const struct rank_db *load, const struct np_batch *names, size_t row)
+{
+	return np_idmap_get(load->loaders, names->column[0].integer[row]) != NP_IDMAP_NONE;
+}
+
+static int take_loading(struct rank_db *load, const struct np_batch *names, struct np_scan *times)
+{
+	struct np_batch batch;
+	size_t first = 0;
+	int rc;
+
+	while (first < names->rows && !loads_data(load, names, first))
+		first++;
+	if (first == names->rows)
+		return np_scan_skip(times, names->rows, load->err);
+	rc = np_scan_next(times, &batch, load->err);
+	for (size_t i = first; rc == NP_OK && i < names->rows && i < batch.rows; i++) {
+		if (loads_data(load, names, i))
+			rc = capture_add_loading(&load->capture, batch.column[0].integer[i],
+						 batch.column[1].integer[i]);
+	}
+	return rc;
+}
+
+static int read_loading(struct rank_db *load)
+{
+	NP_CLEANUP(np_scan_closep) struct np_scan *names = NULL;
+	NP_CLEANUP(np_scan_closep) struct np_scan *times = NULL;
+	struct np_batch batch;
+	int rc;
+
+	if (!load->loaders || !np_db_has_table(load->db, "PYTORCH_API"))
+		return NP_OK;
+	rc = np_scan_open(load->db, "PYTORCH_API", host_names, NP_COUNT(host_names), &names,
+			  load->err);
+	if (rc == NP_OK)
+		rc = np_scan_open(load->db, "PYTORCH_API", host_times, NP_COUNT(host_times), &times,
+				  load->err);
+	while (rc == NP_OK) {
+		rc = np_scan_next(names, &batch, load->err);
+		if (rc < 0 || batch.rows == 0)
+			break;
+		rc = take_loading(load, &batch, times);
+	}
+	return rc;
+}
+
+int rank_db_read_steps(struct rank_db *load)
+{
+	int rc = rank_db_each(load, "STEP_TIME", step_columns, NP_COUNT(step_columns), take_step);
+
+	if (rc == NP_OK && load->rank->steps.count == 0)
+		rc = add_pseudo_step(load);
+	capture_sort_steps(&load->capture);
+	return rc < 0 ? rc : read_loading(load);
+}
