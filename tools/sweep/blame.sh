@@ -32,10 +32,13 @@ charge_is_right() {
 
 # clock_error: p90 over ranks of the difference between found and true offset, both against their median, in ns
 clock_error() {
-	query "CREATE TEMP TABLE off AS SELECT c.rank, c.offset_ns - (t.value ->> 'clock_offset_ns')
-			- CAST((t.value ->> 'clock_drift_ppm') * 1e-6 * ((SELECT min(start_ns) FROM np_wait w WHERE w.rank = c.rank)
-			- (readfile('$work/run/truth.json') ->> '\$.epoch_ns') - (t.value ->> 'clock_offset_ns')) AS INTEGER) AS error
-			FROM np_clock c JOIN json_each(readfile('$work/run/truth.json'), '\$.ranks') t ON t.value ->> 'rank' = c.rank;
+	query "CREATE TEMP TABLE begin AS SELECT rank, min(start_ns) AS begin_ns FROM np_wait GROUP BY rank;
+		CREATE TEMP TABLE truth AS SELECT t.value ->> 'rank' AS rank, t.value ->> 'clock_offset_ns' AS offset_ns, t.value ->> 'clock_drift_ppm' AS ppm
+			FROM json_each(readfile('$work/run/truth.json'), '\$.ranks') t;
+		CREATE TEMP TABLE epoch AS SELECT readfile('$work/run/truth.json') ->> '\$.epoch_ns' AS ns;
+		CREATE TEMP TABLE off AS SELECT rank, c.offset_ns - t.offset_ns
+			- CAST(t.ppm * 1e-6 * (b.begin_ns - e.ns - t.offset_ns) AS INTEGER) AS error
+			FROM np_clock c JOIN begin b USING (rank) JOIN truth t USING (rank) JOIN epoch e;
 		CREATE TEMP TABLE sorted AS SELECT abs(error - (SELECT error FROM off ORDER BY error LIMIT 1 OFFSET (SELECT count(*) / 2 FROM off))) AS e
 			FROM off ORDER BY 1;
 		SELECT e FROM sorted LIMIT 1 OFFSET (SELECT (count(*) - 1) * 9 / 10 FROM sorted)"
@@ -75,14 +78,14 @@ two_away() {
 }
 
 clock_hosts() {
-	simulate --ranks "$1" --steps 100 --seed "$2" --layers 1 --kernels-per-layer 2 --buckets 10 --hosts "$(($1 / 8 < 4 ? 4 : $1 / 8))" \
+	simulate --ranks "$1" --steps 100 --seed "$2" --layers 1 --kernels-per-layer 2 --buckets 10 --no-instances --hosts "$(($1 / 8 < 4 ? 4 : $1 / 8))" \
 		--clock-skew host1:120s:20 --clock-skew host2:-120s:-20
 	error=$(clock_error)
 	score 'p90 < 10 us' "$([ "${error:-99999}" -lt 10000 ] && echo 1)"
 }
 
 clock_rank() {
-	simulate --ranks "$1" --steps 100 --seed "$2" --layers 1 --kernels-per-layer 2 --buckets 10 \
+	simulate --ranks "$1" --steps 100 --seed "$2" --layers 1 --kernels-per-layer 2 --buckets 10 --no-instances \
 		--clock-skew "$(($2 % $1)):250us"
 	error=$(clock_error)
 	score 'p90 < 10 us' "$([ "${error:-99999}" -lt 10000 ] && echo 1)"
