@@ -46,7 +46,7 @@ static int align(struct np_analysis *analysis, const struct np_manifest *manifes
 
 static int measure(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
-	int rc = np_blame_measure(analysis->align, analysis->clock, &analysis->waits,
+	int rc = np_blame_measure(analysis->align, analysis->clock, &analysis->waits, threads,
 				  &analysis->blame, err);
 
 	if (rc == NP_OK)

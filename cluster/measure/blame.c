@@ -2,140 +2,201 @@
 #include "npuprof/blame.h"
 
 #include "npuprof/idmap.h"
+#include "npuprof/workers.h"
 
 #include <math.h>
 
-/* A member of an instance, sorted by arrival: who waited longest came first. */
-struct arrival {
-	np_ns wait;
-	uint32_t member;
+/* Charges of one communicator. */
+struct job {
+	NP_VEC(struct np_blame_row) rows;
+	np_ns total;
+	np_ns unprofiled;
+	np_ns unattributed;
+	struct np_err err;
 };
 
-static int by_arrival(const void *left, const void *right)
-{
-	const struct arrival *a = left;
-	const struct arrival *b = right;
+struct pool {
+	const struct np_align *align;
+	const struct np_clock *clock;
+	const struct np_waits *waits;
+	bool missing; /* the job had more ranks than were profiled */
+	struct job *jobs;
+};
 
-	if (a->wait != b->wait)
-		return a->wait > b->wait ? -1 : 1;
-	return (a->member > b->member) - (a->member < b->member);
+/* While the instances of a communicator are charged. */
+struct work {
+	const struct pool *pool;
+	struct job *job;
+	const struct np_align_communicator *communicator;
+	struct np_charging charging;
+	np_ns *charge;              /* by member */
+	uint32_t *row;              /* by member of the communicator: where it was charged last */
+	struct np_idmap *row_index; /* step and rank → row */
+};
+
+/* --- one communicator ------------------------------------------------------------------------- */
+
+static int row_of(struct work *work, np_str step, uint32_t rank, struct np_blame_row **ret)
+{
+	struct job *job = work->job;
+	int64_t key = (int64_t)((uint64_t)step << 32 | rank);
+	uint32_t known = np_idmap_get(work->row_index, key);
+
+	if (known != NP_IDMAP_NONE) {
+		*ret = &job->rows.item[known];
+		return NP_OK;
+	}
+	*ret = np_vec_add(&job->rows, &job->err);
+	if (!*ret)
+		return NP_E_NOMEM;
+	**ret = (struct np_blame_row){ .rank = rank, .step = step };
+	return np_idmap_set(work->row_index, key, (uint32_t)(job->rows.count - 1), &job->err);
 }
 
-/* Owe `cost` in equal parts; what does not divide goes to the first ones, a nanosecond each. */
-static void share(const struct arrival *late, size_t count, np_ns cost, np_ns *charge)
+/* `place` is where the row of the rank was found last: steps come one after the other. */
+static int add_charge(struct work *work, uint32_t *place, np_str step, uint32_t rank, np_ns cost)
 {
-	np_ns part = cost / (np_ns)count;
-	np_ns rest = cost % (np_ns)count;
+	struct job *job = work->job;
+	struct np_blame_row *row = NULL;
+	int rc = NP_OK;
 
-	for (size_t i = 0; i < count; i++)
-		charge[late[i].member] += part + ((np_ns)i < rest);
+	if (*place < job->rows.count && job->rows.item[*place].rank == rank &&
+	    job->rows.item[*place].step == step)
+		row = &job->rows.item[*place];
+	else
+		rc = row_of(work, step, rank, &row);
+	if (rc < 0)
+		return rc;
+	row->cost += cost;
+	*place = (uint32_t)(row - job->rows.item);
+	return NP_OK;
 }
 
-np_ns np_blame_charge(const np_ns *wait, size_t count, np_ns floor, np_ns *charge, np_ns *ret_below,
-		      struct np_err *err)
+/* The sum of an instance's waits; NP_UNKNOWN, and `ret_part` what is known, where not all are. */
+static np_ns sum_of(const np_ns *wait, uint32_t count, np_ns *ret_part)
 {
-	struct arrival few[64];
-	struct arrival *many = count > NP_COUNT(few) ? malloc(count * sizeof(*many)) : NULL;
-	struct arrival *arrivals = many ? many : few;
+	np_ns sum = 0;
+	bool known = true;
+
+	for (uint32_t i = 0; i < count; i++) {
+		known &= wait[i] != NP_UNKNOWN;
+		sum += wait[i] != NP_UNKNOWN ? wait[i] : 0;
+	}
+	*ret_part = sum;
+	return known ? sum : NP_UNKNOWN;
+}
+
+/* Members that were not profiled may be what the profiled ones waited for alike. */
+static void charge_the_rest(struct work *work, const struct np_instance *instance, np_ns alike)
+{
+	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
+
+	if (open ? work->pool->missing : instance->count < instance->expected)
+		work->job->unprofiled += alike;
+	else
+		work->job->unattributed += alike;
+}
+
+np_ns np_blame_floor(const struct np_clock *clock, const struct np_waits *waits,
+		     const struct np_instance *instance)
+{
+	if (waits->estimator[instance->first] != NP_WAIT_ALIGNED ||
+	    clock->residual_p90 == NP_UNKNOWN)
+		return 0;
+	return clock->residual_p90;
+}
+
+static int charge_instance(struct work *work, const struct np_instance *instance)
+{
+	const struct pool *pool = work->pool;
+	const np_ns *wait = &pool->waits->wait[instance->first];
+	np_ns part;
+	np_ns sum = sum_of(wait, instance->count, &part);
 	np_ns alike;
+	int rc;
 
-	if (count > NP_COUNT(few) && !many) {
-		(void)np_fail_nomem(err, "charges");
-		return NP_UNKNOWN;
+	work->job->total += part;
+	/* Where one is not known, nobody can be charged for the others. */
+	if (sum == NP_UNKNOWN) {
+		work->job->unattributed += part;
+		return NP_OK;
 	}
-	for (size_t i = 0; i < count; i++) {
-		np_ns counted = wait[i] < floor ? 0 : wait[i];
+	rc = np_charging_see(&work->charging, wait, instance->count,
+			     np_blame_floor(pool->clock, pool->waits, instance), &work->job->err);
+	if (rc < 0)
+		return rc;
+	alike = np_charging_charge(&work->charging, instance->count, work->charge);
+	charge_the_rest(work, instance, alike);
+	sum -= alike;
+	for (uint32_t i = 0; i < instance->count && rc == NP_OK; i++) {
+		if (work->charge[i] == 0)
+			continue;
+		sum -= work->charge[i];
+		rc = add_charge(work, &work->row[i], instance->step,
+				pool->align->members[instance->first + i].rank, work->charge[i]);
+	}
+	/* What is left is below the floor. */
+	work->job->unattributed += sum;
+	return rc;
+}
 
-		arrivals[i] = (struct arrival){ counted, (uint32_t)i };
-		*ret_below += wait[i] - counted;
-		charge[i] = 0;
-	}
-	qsort(arrivals, count, sizeof(arrivals[0]), by_arrival);
-	/* While the first m are there and the next is not, m of them wait. */
-	for (size_t m = 1; m < count; m++) {
-		np_ns gap = arrivals[m - 1].wait - arrivals[m].wait;
+static int charge_communicator(struct work *work)
+{
+	const struct np_align_communicator *each = work->communicator;
+	const struct np_instance *instances = work->pool->align->instances.item + each->first;
+	size_t most = 1;
+	int rc = NP_OK;
 
-		if (gap > 0)
-			share(&arrivals[m], count - m, (np_ns)m * gap, charge);
-	}
-	alike = count ? arrivals[count - 1].wait * (np_ns)count : 0;
-	free(many);
-	return alike;
+	for (uint32_t i = 0; i < each->count; i++)
+		most = instances[i].count > most ? instances[i].count : most;
+	work->charge = malloc(most * sizeof(*work->charge));
+	work->row = calloc(most, sizeof(*work->row));
+	work->row_index = np_idmap_new();
+	if (!work->charge || !work->row || !work->row_index)
+		return np_fail_nomem(&work->job->err, "charges");
+	for (uint32_t i = 0; i < each->count && rc == NP_OK; i++)
+		rc = charge_instance(work, &instances[i]);
+	return rc;
+}
+
+static void charge_one(void *context, size_t index)
+{
+	struct pool *pool = context;
+	struct work work = { .pool = pool,
+			     .job = &pool->jobs[index],
+			     .communicator = &pool->align->communicators.item[index] };
+
+	/* A failure stays in the job. */
+	(void)!charge_communicator(&work);
+	np_charging_release(&work.charging);
+	free(work.charge);
+	free(work.row);
+	np_idmap_free(work.row_index);
 }
 
 /* --- one run --------------------------------------------------------------------------------- */
 
-struct work {
-	const struct np_align *align;
-	const struct np_clock *clock;
-	const struct np_waits *waits;
-	struct np_blame *blame;
-	struct np_err *err;
-	bool missing; /* the job had more ranks than were profiled */
-	NP_VEC(np_ns) wait;
-	NP_VEC(np_ns) charge;
-	struct np_idmap *row_index; /* of the communicator being measured: step and rank → row */
-};
-
-static int add_row(struct work *work, uint32_t communicator, np_str step, uint32_t rank, np_ns cost)
+/* The first member that did not wait was the last to come. Fractions are summed in this order. */
+static void count_arrivals(const struct pool *pool, struct np_blame_rank *ranks,
+			   const struct np_instance *instance)
 {
-	struct np_blame *blame = work->blame;
-	int64_t key = (int64_t)((uint64_t)step << 32 | rank);
-	uint32_t known = np_idmap_get(work->row_index, key);
-	struct np_blame_row *row;
-
-	if (known != NP_IDMAP_NONE) {
-		blame->rows.item[known].cost += cost;
-		return NP_OK;
-	}
-	row = np_vec_add(&blame->rows, work->err);
-	if (!row)
-		return NP_E_NOMEM;
-	*row = (struct np_blame_row){
-		.communicator = communicator, .rank = rank, .step = step, .cost = cost
-	};
-	return np_idmap_set(work->row_index, key, (uint32_t)(blame->rows.count - 1), work->err);
-}
-
-/* The waits of an instance. Where one is not known, nobody can be charged for the others. */
-static int collect(struct work *work, const struct np_instance *instance, bool *ret_known)
-{
-	np_ns sum = 0;
-
-	work->wait.count = 0;
-	work->charge.count = 0;
-	*ret_known = true;
-	for (uint32_t i = 0; i < instance->count; i++) {
-		np_ns *wait = np_vec_add(&work->wait, work->err);
-
-		if (!wait || !np_vec_add(&work->charge, work->err))
-			return NP_E_NOMEM;
-		*wait = work->waits->wait[instance->first + i];
-		if (*wait == NP_UNKNOWN)
-			*ret_known = false;
-		else
-			sum += *wait;
-	}
-	work->blame->total += sum;
-	if (!*ret_known)
-		work->blame->unattributed += sum;
-	return NP_OK;
-}
-
-/* The first member that did not wait was the last to come. */
-static void count_arrivals(struct work *work, const struct np_instance *instance)
-{
+	const struct np_member *members = &pool->align->members[instance->first];
+	const np_ns *wait = &pool->waits->wait[instance->first];
+	double chance = 1.0 / instance->count;
 	uint32_t last = 0;
+	bool known = true;
 
 	for (uint32_t i = 0; i < instance->count; i++) {
-		uint32_t rank = work->align->members[instance->first + i].rank;
-
-		work->blame->ranks[rank].instances++;
-		work->blame->ranks[rank].expected_last += 1.0 / instance->count;
-		if (work->wait.item[i] < work->wait.item[last])
-			last = i;
+		known &= wait[i] != NP_UNKNOWN;
+		last = wait[i] < wait[last] ? i : last;
 	}
-	work->blame->ranks[work->align->members[instance->first + last].rank].last_arrivals++;
+	if (!known || instance->count < 2)
+		return;
+	for (uint32_t i = 0; i < instance->count; i++) {
+		ranks[members[i].rank].instances++;
+		ranks[members[i].rank].expected_last += chance;
+	}
+	ranks[members[last].rank].last_arrivals++;
 }
 
 /* Did the job have ranks that were not profiled, as far as anything tells? */
@@ -156,70 +217,45 @@ static bool ranks_are_missing(const struct np_run *run)
 	return (size_t)world > used;
 }
 
-/* Members that were not profiled may be what the profiled ones waited for alike. */
-static void charge_the_rest(struct work *work, const struct np_instance *instance, np_ns alike)
+static int join(const struct pool *pool, struct np_blame *blame, struct np_err *err)
 {
-	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
+	for (uint32_t i = 0; i < pool->align->communicators.count; i++) {
+		const struct job *job = &pool->jobs[i];
 
-	if (open ? work->missing : instance->count < instance->expected)
-		work->blame->unprofiled += alike;
-	else
-		work->blame->unattributed += alike;
-}
+		if (job->err.code != NP_OK)
+			return np_fail(err, job->err.code, "%s", job->err.text);
+		blame->total += job->total;
+		blame->unprofiled += job->unprofiled;
+		blame->unattributed += job->unattributed;
+		for (size_t j = 0; j < job->rows.count; j++) {
+			struct np_blame_row *row = np_vec_add(&blame->rows, err);
 
-np_ns np_blame_floor(const struct np_clock *clock, const struct np_waits *waits,
-		     const struct np_instance *instance)
-{
-	if (waits->estimator[instance->first] != NP_WAIT_ALIGNED ||
-	    clock->residual_p90 == NP_UNKNOWN)
-		return 0;
-	return clock->residual_p90;
-}
-
-static int charge_instance(struct work *work, const struct np_instance *instance)
-{
-	np_ns below = 0;
-	bool known;
-	np_ns alike;
-	int rc = collect(work, instance, &known);
-
-	if (rc < 0 || !known)
-		return rc;
-	alike = np_blame_charge(work->wait.item, instance->count,
-				np_blame_floor(work->clock, work->waits, instance),
-				work->charge.item, &below, work->err);
-	if (alike == NP_UNKNOWN)
-		return NP_E_NOMEM;
-	work->blame->unattributed += below;
-	charge_the_rest(work, instance, alike);
-	if (instance->count > 1)
-		count_arrivals(work, instance);
-	for (uint32_t i = 0; i < instance->count; i++) {
-		uint32_t rank = work->align->members[instance->first + i].rank;
-
-		if (work->charge.item[i] == 0)
-			continue;
-		work->blame->ranks[rank].cost += work->charge.item[i];
-		rc = add_row(work, instance->communicator, instance->step, rank,
-			     work->charge.item[i]);
-		if (rc < 0)
-			return rc;
+			if (!row)
+				return NP_E_NOMEM;
+			*row = job->rows.item[j];
+			row->communicator = i;
+			blame->ranks[row->rank].cost += row->cost;
+		}
 	}
+	for (size_t i = 0; i < pool->align->instances.count; i++)
+		count_arrivals(pool, blame->ranks, &pool->align->instances.item[i]);
 	return NP_OK;
 }
 
-static int charge_all(struct work *work)
+static int charge_all(struct pool *pool, size_t threads, struct np_blame *blame, struct np_err *err)
 {
-	const struct np_align *align = work->align;
-	int rc = NP_OK;
+	size_t count = pool->align->communicators.count;
+	struct np_workers workers = { .threads = threads };
+	int rc;
 
-	for (size_t i = 0; i < align->communicators.count; i++) {
-		const struct np_align_communicator *each = &align->communicators.item[i];
-
-		np_idmap_clear(work->row_index);
-		for (uint32_t j = 0; j < each->count && rc == NP_OK; j++)
-			rc = charge_instance(work, &align->instances.item[each->first + j]);
-	}
+	pool->jobs = calloc(count + 1, sizeof(*pool->jobs));
+	if (!pool->jobs)
+		return np_fail_nomem(err, "charges");
+	np_workers_run(&workers, count, charge_one, pool);
+	rc = join(pool, blame, err);
+	for (size_t i = 0; i < count; i++)
+		np_vec_release(&pool->jobs[i].rows);
+	free(pool->jobs);
 	return rc;
 }
 
@@ -333,31 +369,22 @@ static int find_often_last(struct np_blame *blame, struct np_err *err)
 }
 
 int np_blame_measure(const struct np_align *align, const struct np_clock *clock,
-		     const struct np_waits *waits, struct np_blame *ret, struct np_err *err)
+		     const struct np_waits *waits, size_t threads, struct np_blame *ret,
+		     struct np_err *err)
 {
-	struct np_err own = NP_ERR_INIT;
 	struct np_blame blame = { .rank_count = align->run->sources.count };
-	struct work work = { .align = align,
+	struct pool pool = { .align = align,
 			     .clock = clock,
 			     .waits = waits,
-			     .blame = &blame,
-			     .missing = ranks_are_missing(align->run),
-			     .err = err ? err : &own };
+			     .missing = ranks_are_missing(align->run) };
 	int rc;
 
 	blame.ranks = calloc(blame.rank_count + 1, sizeof(*blame.ranks));
-	work.row_index = np_idmap_new();
-	if (blame.ranks && work.row_index)
-		rc = charge_all(&work);
-	else
-		rc = np_fail_nomem(err, "charges");
+	rc = blame.ranks ? charge_all(&pool, threads, &blame, err) : np_fail_nomem(err, "charges");
 	if (rc == NP_OK)
-		rc = count_heavy(&blame, work.err);
+		rc = count_heavy(&blame, err);
 	if (rc == NP_OK)
-		rc = find_often_last(&blame, work.err);
-	np_vec_release(&work.wait);
-	np_vec_release(&work.charge);
-	np_idmap_free(work.row_index);
+		rc = find_often_last(&blame, err);
 	if (rc < 0) {
 		np_blame_release(&blame);
 		return rc;

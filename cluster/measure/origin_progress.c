@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "origin_private.h"
 
-#define MARK_EVERY 8
+#include "npuprof/workers.h"
 
 static enum spent spent_of(enum np_leaf_kind kind)
 {
@@ -42,100 +42,19 @@ static void add_segment(struct spent_sum *sum, const struct np_activity *activit
 	}
 }
 
-/* How much of a piece of an operator is wait: the first `wait` nanoseconds of it are. */
-static np_ns waiting_of(const struct progress *progress, uint32_t rank, struct np_exposed piece)
-{
-	uint32_t slot = np_align_slot(progress->align, rank, piece.op);
-	np_ns arrival = np_align_op(progress->align, slot)->start + progress->waits->wait[slot];
-
-	if (arrival >= piece.end)
-		return piece.end - piece.begin;
-	return arrival > piece.begin ? arrival - piece.begin : 0;
-}
-
 static void add_piece(struct spent_sum *sum, const struct progress *progress, uint32_t rank,
 		      struct np_exposed piece)
 {
-	uint32_t slot = np_align_slot(progress->align, rank, piece.op);
+	np_ns wait = progress_wait(progress, rank, piece.op);
 	np_ns waiting;
 
-	if (progress->waits->wait[slot] == NP_UNKNOWN) {
+	if (wait == NP_UNKNOWN) {
 		sum->by[SPENT_UNKNOWN] += piece.end - piece.begin;
 		return;
 	}
-	waiting = waiting_of(progress, rank, piece);
+	waiting = progress_waiting(progress, rank, piece, wait);
 	sum->by[SPENT_WAIT] += waiting;
 	sum->by[SPENT_TRANSFER] += piece.end - piece.begin - waiting;
-}
-
-/* --- ranks of which only operators are known ---------------------------------------------------
- */
-
-/* Add operators up to `until`, as far as `to`. Where they overlap, the first has the time. */
-static void add_ops(struct progress_mark *mark, const struct progress *progress, uint32_t index,
-		    uint32_t from, uint32_t until, np_ns to)
-{
-	const struct np_rank *rank = progress->align->run->ranks[index];
-
-	for (uint32_t i = from; i < until; i++) {
-		const struct np_comm_op *op = &rank->ops.item[i];
-		struct np_exposed piece = { op->start, op->end < to ? op->end : to, i };
-
-		if (piece.begin < mark->reached)
-			piece.begin = mark->reached;
-		if (piece.end <= piece.begin)
-			continue;
-		mark->sum.by[SPENT_UNKNOWN] += piece.begin - mark->reached;
-		mark->reached = piece.end;
-		add_piece(&mark->sum, progress, index, piece);
-	}
-}
-
-static int mark_ops(const struct progress *progress, uint32_t index, struct np_err *err)
-{
-	const struct np_rank *rank = progress->align->run->ranks[index];
-	struct progress_rank *own = &progress->ranks[index];
-	struct progress_mark mark = { 0 };
-
-	if (rank->ops.count > 0)
-		mark.reached = rank->ops.item[0].start;
-	for (uint32_t i = 0; i < rank->ops.count; i++) {
-		if (i % MARK_EVERY == 0) {
-			struct progress_mark *added = np_vec_add(&own->op_marks, err);
-
-			if (!added)
-				return NP_E_NOMEM;
-			*added = mark;
-		}
-		add_ops(&mark, progress, index, i, i + 1, NP_NS_MAX);
-	}
-	return NP_OK;
-}
-
-static struct spent_sum sum_before_op(const struct progress *progress, uint32_t index,
-				      uint32_t until, np_ns to)
-{
-	struct progress_mark mark = progress->ranks[index].op_marks.item[until / MARK_EVERY];
-
-	add_ops(&mark, progress, index, until / MARK_EVERY * MARK_EVERY, until, to);
-	if (to < NP_NS_MAX && to > mark.reached)
-		mark.sum.by[SPENT_UNKNOWN] += to - mark.reached;
-	return mark.sum;
-}
-
-static struct spent_sum sum_of_ops(const struct progress *progress, uint32_t index, uint32_t since,
-				   uint32_t until)
-{
-	const struct np_rank *rank = progress->align->run->ranks[index];
-	struct spent_sum sum = sum_before_op(progress, index, until, rank->ops.item[until].start);
-
-	/* The end of the last operator is not needed: nothing is compared with what follows it. */
-	if (since != UINT32_MAX && since + 1 < rank->ops.count) {
-		struct spent_sum before = sum_before_op(progress, index, since + 1, NP_NS_MAX);
-
-		add_sum(&sum, &before, -1);
-	}
-	return sum;
 }
 
 /* --- building ----------------------------------------------------------------------------------
@@ -151,7 +70,7 @@ static int mark_segments(const struct progress *progress, uint32_t rank, struct 
 
 	cell->first_mark = (uint32_t)own->marks.count;
 	for (uint32_t i = 0; i < from->segments; i++) {
-		if (i % MARK_EVERY == 0) {
+		if (i % PROGRESS_MARK_EVERY == 0) {
 			struct spent_sum *mark = np_vec_add(&own->marks, err);
 
 			if (!mark)
@@ -174,7 +93,7 @@ static int mark_exposed(const struct progress *progress, uint32_t rank, struct p
 
 	cell->first_exposed_mark = (uint32_t)own->exposed_marks.count;
 	for (uint32_t i = 0; i < from->exposed; i++) {
-		if (i % MARK_EVERY == 0) {
+		if (i % PROGRESS_MARK_EVERY == 0) {
 			struct spent_sum *mark = np_vec_add(&own->exposed_marks, err);
 
 			if (!mark)
@@ -214,22 +133,64 @@ static int mark_rank(const struct progress *progress, uint32_t index, struct np_
 	return rc;
 }
 
+/* Waits by rank. */
+static void copy_waits(const struct progress *progress, uint32_t index)
+{
+	const struct np_align *align = progress->align;
+
+	for (uint32_t i = align->rank_first[index]; i < align->rank_first[index + 1]; i++) {
+		np_ns wait = progress->waits->wait[align->slots[i]];
+
+		if (wait == NP_UNKNOWN)
+			progress->wait[i] = PROGRESS_UNKNOWN;
+		else
+			progress->wait[i] =
+				wait >= 0 && wait < PROGRESS_LONG ? (uint32_t)wait : PROGRESS_LONG;
+	}
+}
+
+struct marking {
+	const struct progress *progress;
+	struct np_err *errors; /* by rank */
+};
+
+static void mark_one(void *context, size_t index)
+{
+	const struct marking *marking = context;
+	const struct progress *progress = marking->progress;
+	const struct np_rank *rank = progress->align->run->ranks[index];
+
+	if (!rank)
+		return;
+	copy_waits(progress, (uint32_t)index);
+	/* A failure stays in the rank's error. */
+	if (rank->activity.cells.count > 0)
+		(void)!mark_rank(progress, (uint32_t)index, &marking->errors[index]);
+	else
+		(void)!progress_mark_ops(progress, (uint32_t)index, &marking->errors[index]);
+}
+
 int progress_init(struct progress *progress, const struct np_align *align,
-		  const struct np_waits *waits, struct np_err *err)
+		  const struct np_waits *waits, size_t threads, struct np_err *err)
 {
 	size_t count = align->run->sources.count;
+	struct np_workers workers = { .threads = threads };
+	struct marking marking = { .progress = progress,
+				   .errors = calloc(count + 1, sizeof(*marking.errors)) };
 	int rc = NP_OK;
 
 	*progress = (struct progress){ .align = align, .waits = waits };
 	progress->ranks = calloc(count + 1, sizeof(*progress->ranks));
-	if (!progress->ranks)
-		return np_fail_nomem(err, "progress of ranks");
-	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
-		if (align->run->ranks[i] && align->run->ranks[i]->activity.cells.count > 0)
-			rc = mark_rank(progress, i, err);
-		else if (align->run->ranks[i])
-			rc = mark_ops(progress, i, err);
+	progress->wait = malloc(((size_t)align->op_count + 1) * sizeof(*progress->wait));
+	if (progress->ranks && progress->wait && marking.errors)
+		np_workers_run(&workers, count, mark_one, &marking);
+	else
+		rc = np_fail_nomem(err, "progress of ranks");
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		if (marking.errors[i].code != NP_OK)
+			rc = np_fail(err, marking.errors[i].code, "%s", marking.errors[i].text);
 	}
+	free(marking.errors);
 	return rc;
 }
 
@@ -238,11 +199,13 @@ void progress_release(struct progress *progress)
 	for (size_t i = 0; progress->ranks && i < progress->align->run->sources.count; i++) {
 		np_vec_release(&progress->ranks[i].cells);
 		np_vec_release(&progress->ranks[i].marks);
-		np_vec_release(&progress->ranks[i].op_marks);
+		free(progress->ranks[i].op_marks);
 		np_vec_release(&progress->ranks[i].exposed_marks);
 	}
 	free(progress->ranks);
+	free(progress->wait);
 	progress->ranks = NULL;
+	progress->wait = NULL;
 }
 
 /* --- looking up --------------------------------------------------------------------------------
@@ -277,17 +240,17 @@ static struct spent_sum sum_in_cell(const struct progress *progress, uint32_t ra
 	uint32_t pieces = from->exposed ? COUNT_BEFORE(exposed, from->exposed, time) : 0;
 
 	if (whole > 0) {
-		uint32_t mark = (whole - 1) / MARK_EVERY;
+		uint32_t mark = (whole - 1) / PROGRESS_MARK_EVERY;
 
 		add_sum(&sum, &own->marks.item[cell->first_mark + mark], 1);
-		for (uint32_t i = mark * MARK_EVERY; i < whole; i++)
+		for (uint32_t i = mark * PROGRESS_MARK_EVERY; i < whole; i++)
 			add_segment(&sum, activity, from->first_segment + i);
 	}
 	if (pieces > 0) {
-		uint32_t mark = (pieces - 1) / MARK_EVERY;
+		uint32_t mark = (pieces - 1) / PROGRESS_MARK_EVERY;
 
 		add_sum(&sum, &own->exposed_marks.item[cell->first_exposed_mark + mark], 1);
-		for (uint32_t i = mark * MARK_EVERY; i < pieces; i++)
+		for (uint32_t i = mark * PROGRESS_MARK_EVERY; i < pieces; i++)
 			add_piece(&sum, progress, rank, exposed[i]);
 	}
 	return sum;
@@ -336,7 +299,7 @@ struct spent_sum progress_between(const struct progress *progress, uint32_t rank
 	struct spent_sum sum;
 
 	if (progress->ranks[rank].cells.count == 0) {
-		sum = sum_of_ops(progress, rank, since, until);
+		sum = progress_sum_of_ops(progress, rank, since, until);
 	} else {
 		sum = sum_until(progress, rank, op->device, op->start);
 		if (since != UINT32_MAX)
@@ -347,23 +310,6 @@ struct spent_sum progress_between(const struct progress *progress, uint32_t rank
 	for (int i = 0; i < SPENT_KINDS; i++)
 		sum.by[i] = sum.by[i] < 0 ? 0 : sum.by[i];
 	return sum;
-}
-
-static int add_waited(waited_list *list, uint32_t slot, np_ns waiting, struct np_err *err)
-{
-	struct waited *waited;
-
-	if (waiting <= 0)
-		return NP_OK;
-	if (list->count > 0 && list->item[list->count - 1].slot == slot) {
-		list->item[list->count - 1].ns += waiting;
-		return NP_OK;
-	}
-	waited = np_vec_add(list, err);
-	if (!waited)
-		return NP_E_NOMEM;
-	*waited = (struct waited){ slot, waiting };
-	return NP_OK;
 }
 
 static int waited_in_cell(const struct progress *progress, uint32_t rank,
@@ -378,26 +324,12 @@ static int waited_in_cell(const struct progress *progress, uint32_t rank,
 		return NP_OK;
 	for (uint32_t i = COUNT_BEFORE(exposed, cell->exposed, from);
 	     i < cell->exposed && exposed[i].begin < to && rc == NP_OK; i++) {
-		uint32_t slot = np_align_slot(progress->align, rank, exposed[i].op);
+		np_ns wait = progress_wait(progress, rank, exposed[i].op);
 
-		if (progress->waits->wait[slot] != NP_UNKNOWN)
-			rc = add_waited(ret, slot, waiting_of(progress, rank, exposed[i]), err);
-	}
-	return rc;
-}
-
-static int waited_in_ops(const struct progress *progress, uint32_t index, uint32_t since,
-			 uint32_t until, waited_list *ret, struct np_err *err)
-{
-	const struct np_rank *rank = progress->align->run->ranks[index];
-	int rc = NP_OK;
-
-	for (uint32_t i = since == UINT32_MAX ? 0 : since + 1; i < until && rc == NP_OK; i++) {
-		uint32_t slot = np_align_slot(progress->align, index, i);
-
-		if (rank->ops.item[i].end <= rank->ops.item[until].start &&
-		    progress->waits->wait[slot] != NP_UNKNOWN)
-			rc = add_waited(ret, slot, progress->waits->wait[slot], err);
+		if (wait != NP_UNKNOWN)
+			rc = progress_add_waited(ret, exposed[i].op,
+						 progress_waiting(progress, rank, exposed[i], wait),
+						 err);
 	}
 	return rc;
 }
@@ -412,7 +344,7 @@ int progress_waited(const struct progress *progress, uint32_t rank, uint32_t sin
 
 	ret->count = 0;
 	if (progress->ranks[rank].cells.count == 0)
-		return waited_in_ops(progress, rank, since, until, ret, err);
+		return progress_waited_in_ops(progress, rank, since, until, ret, err);
 	for (size_t i = 0; i < loaded->activity.cells.count && rc == NP_OK; i++) {
 		if (loaded->times.item[i].device == loaded->ops.item[until].device)
 			rc = waited_in_cell(progress, rank, &loaded->activity.cells.item[i], from,

@@ -289,6 +289,7 @@ static int split(struct job *job, const struct view *view)
 {
 	const struct np_instance *instance = view->instance;
 	enum np_estimator estimator = choose(view, job->trusted);
+	np_ns came = -NP_NS_MAX;
 	int rc = NP_OK;
 
 	job->ops[estimator] += instance->count;
@@ -296,11 +297,17 @@ static int split(struct job *job, const struct view *view)
 		view->related && ends_together(instance) && view->last > view->first_end;
 	for (uint32_t i = 0; i < instance->count && rc == NP_OK; i++) {
 		uint32_t slot = instance->first + i;
+		np_ns wait = wait_by(job, view, slot, estimator);
+		np_ns started = np_clock_time(job->clock, job->align->members[slot].rank,
+					      np_align_op(job->align, slot)->start);
 
-		job->waits->wait[slot] = wait_by(job, view, slot, estimator);
+		job->waits->wait[slot] = wait;
 		job->waits->estimator[slot] = (uint8_t)estimator;
+		started += wait == NP_UNKNOWN ? 0 : wait;
+		came = started > came ? started : came;
 		rc = add_to_sum(job, instance, slot);
 	}
+	job->waits->came[instance - job->align->instances.item] = came;
 	return rc;
 }
 
@@ -438,7 +445,9 @@ void np_waits_release(struct np_waits *waits)
 {
 	free(waits->wait);
 	free(waits->estimator);
+	free(waits->came);
 	np_vec_release(&waits->sums);
+	waits->came = NULL;
 	waits->wait = NULL;
 	waits->estimator = NULL;
 }
@@ -463,9 +472,10 @@ int np_waits_measure(const struct np_align *align, const struct np_clock *clock,
 
 	waits.wait = malloc(((size_t)align->op_count + 1) * sizeof(*waits.wait));
 	waits.estimator = malloc((size_t)align->op_count + 1);
+	waits.came = malloc((align->instances.count + 1) * sizeof(*waits.came));
 	pool.jobs = calloc(count + 1, sizeof(*pool.jobs));
 	pool.compare_every = align->op_count / MOST_COMPARED + 1;
-	if (waits.wait && waits.estimator && pool.jobs) {
+	if (waits.wait && waits.estimator && waits.came && pool.jobs) {
 		np_workers_run(&workers, count, measure_one, &pool);
 		rc = join(&pool, &waits, err);
 	} else {

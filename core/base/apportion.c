@@ -24,6 +24,10 @@ void np_apportion(int64_t total, const double *weights, size_t count, int64_t *r
 	for (size_t i = 0; i < count; i++) {
 		int64_t upto;
 
+		if (weights[i] <= 0 && all > 0) {
+			ret[i] = 0;
+			continue;
+		}
 		sum += (long double)weights[i];
 		upto = all > 0 ? due(total, sum, all) : total;
 		ret[i] = upto - given;

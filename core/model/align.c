@@ -15,6 +15,7 @@ void np_align_free(struct np_align *align)
 	np_vec_release(&align->findings);
 	free(align->members);
 	free(align->slots);
+	free(align->near);
 	free(align->rank_first);
 	free(align);
 }
@@ -23,22 +24,6 @@ void np_align_freep(struct np_align **align)
 {
 	np_align_free(*align);
 	*align = NULL;
-}
-
-const struct np_instance *np_align_instance(const struct np_align *align, uint32_t slot)
-{
-	size_t low = 0;
-	size_t high = align->instances.count;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (align->instances.item[middle].first <= slot)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &align->instances.item[low];
 }
 
 /* --- types ------------------------------------------------------------------------------------ */
@@ -686,6 +671,22 @@ static int join(struct build *build)
 	return rc;
 }
 
+/* Slots are handed out in the order of the instances. */
+static int index_instances(struct np_align *align, struct np_err *err)
+{
+	size_t at = 0;
+
+	align->near = malloc(((size_t)align->op_count / NP_ALIGN_NEAR + 1) * sizeof(*align->near));
+	if (!align->near)
+		return np_fail_nomem(err, "matching of operators");
+	for (uint32_t slot = 0; slot < align->op_count; slot += NP_ALIGN_NEAR) {
+		while (slot - align->instances.item[at].first >= align->instances.item[at].count)
+			at++;
+		align->near[slot / NP_ALIGN_NEAR] = (uint32_t)at;
+	}
+	return NP_OK;
+}
+
 int np_align_build(const struct np_run *run, size_t threads, struct np_align **ret,
 		   struct np_err *err)
 {
@@ -708,6 +709,8 @@ int np_align_build(const struct np_run *run, size_t threads, struct np_align **r
 		rc = match_all(&build);
 	if (rc == NP_OK)
 		rc = join(&build);
+	if (rc == NP_OK)
+		rc = index_instances(align, err);
 	release_build(&build);
 	if (rc < 0)
 		return rc;

@@ -99,6 +99,7 @@ struct np_align {
 	NP_VEC(struct np_align_finding) findings;
 	struct np_member *members; /* by slot */
 	uint32_t *slots;           /* by rank, then operator; see np_align_slot() */
+	uint32_t *near;            /* of every 16th slot the instance; see np_align_instance() */
 	uint32_t *rank_first;      /* of a rank in `slots`; one more than there are ranks */
 	uint32_t op_count;
 	uint32_t matched; /* operators that found a partner or need none */
@@ -109,6 +110,8 @@ int np_align_build(const struct np_run *run, size_t threads, struct np_align **r
 		   struct np_err *err) NP_MUST_USE;
 void np_align_free(struct np_align *align);
 void np_align_freep(struct np_align **align);
+
+#define NP_ALIGN_NEAR 16
 
 /* The slot of an operator. */
 static inline uint32_t np_align_slot(const struct np_align *align, size_t rank, size_t op)
@@ -124,8 +127,17 @@ static inline const struct np_comm_op *np_align_op(const struct np_align *align,
 	return &align->run->ranks[member->rank]->ops.item[member->op];
 }
 
-/* The instance that a slot belongs to, by binary search. */
-const struct np_instance *np_align_instance(const struct np_align *align, uint32_t slot);
+/* The instance that a slot belongs to. */
+static inline const struct np_instance *np_align_instance(const struct np_align *align,
+							  uint32_t slot)
+{
+	const struct np_instance *instance =
+		&align->instances.item[align->near[slot / NP_ALIGN_NEAR]];
+
+	while (slot - instance->first >= instance->count)
+		instance++;
+	return instance;
+}
 
 /* Does every member that there was have its operator here? */
 static inline bool np_instance_complete(const struct np_instance *instance)

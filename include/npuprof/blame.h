@@ -45,9 +45,10 @@ struct np_blame {
 	size_t steps;       /* that have any charge */
 };
 
+/* On so many threads (0: one per processor). */
 int np_blame_measure(const struct np_align *align, const struct np_clock *clock,
-		     const struct np_waits *waits, struct np_blame *ret, struct np_err *err)
-	NP_MUST_USE;
+		     const struct np_waits *waits, size_t threads, struct np_blame *ret,
+		     struct np_err *err) NP_MUST_USE;
 void np_blame_release(struct np_blame *blame);
 
 /* The index in the run of each rank that is charged anything, the most charged first. */
@@ -71,13 +72,28 @@ const char *np_blame_kind(const struct np_blame *blame, uint32_t rank);
 np_ns np_blame_floor(const struct np_clock *clock, const struct np_waits *waits,
 		     const struct np_instance *instance);
 
+/* A member of an instance: who waited longest came first. */
+struct np_arrival {
+	np_ns wait; /* 0 below the floor */
+	uint32_t member;
+};
+
+/* Charges the waits of one instance after the other; zeroed to begin with. */
+struct np_charging {
+	struct np_arrival *arrivals; /* of the instance seen last, the first to come first */
+	struct np_arrival *other;
+	size_t room;
+};
+
+/* `wait` is how long each of `count` members waited; what is below `floor` counts as 0. */
+int np_charging_see(struct np_charging *charging, const np_ns *wait, size_t count, np_ns floor,
+		    struct np_err *err) NP_MUST_USE;
+
 /*
- * Charge the waits of one instance by arrival: `wait` is how long each of
- * `count` members waited, `charge` gets what each owes. Waits below `floor` are
- * charged to nobody. Returns what everybody waited alike, which no member owes;
- * adds what is below the floor to `ret_below`.
+ * Charge the waits seen last: `charge` gets what each member owes. Returns what
+ * everybody waited alike, which no member owes.
  */
-np_ns np_blame_charge(const np_ns *wait, size_t count, np_ns floor, np_ns *charge, np_ns *ret_below,
-		      struct np_err *err);
+np_ns np_charging_charge(struct np_charging *charging, size_t count, np_ns *charge);
+void np_charging_release(struct np_charging *charging);
 
 #endif /* NP_BLAME_H */

@@ -45,6 +45,7 @@ struct np_wait_sum {
 struct np_waits {
 	np_ns *wait;        /* by slot of the alignment; NP_UNKNOWN without an estimator */
 	uint8_t *estimator; /* by slot: enum np_estimator */
+	np_ns *came;        /* by instance: when its last member had come, on the common clock */
 	size_t ops[NP_WAIT_ESTIMATORS];
 	NP_VEC(struct np_wait_sum) sums; /* by communicator, then first operator */
 	/* |aligned − clock-free| where both exist; NP_UNKNOWN where nowhere. */

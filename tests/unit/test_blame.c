@@ -6,12 +6,16 @@
 
 static np_ns charge(const np_ns *wait, size_t count, np_ns floor, np_ns *charges, np_ns *below)
 {
+	struct np_charging charging = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	np_ns alike;
 
 	*below = 0;
-	alike = np_blame_charge(wait, count, floor, charges, below, &err);
-	assert_int_not_equal(alike, NP_UNKNOWN);
+	for (size_t i = 0; i < count; i++)
+		*below += wait[i] < floor ? wait[i] : 0;
+	assert_ok(np_charging_see(&charging, wait, count, floor, &err), err);
+	alike = np_charging_charge(&charging, count, charges);
+	np_charging_release(&charging);
 	return alike;
 }
 
@@ -108,6 +112,42 @@ static void charges_and_the_rest_sum_to_the_waiting(void **state)
 	}
 }
 
+/* By the definition: each gap is shared by all who come after it. */
+static void charges_are_the_shares_of_all_gaps(void **state)
+{
+	uint64_t random = 9;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		np_ns wait[100];
+		np_ns charges[100];
+		np_ns expected[100] = { 0 };
+		size_t order[100];
+		size_t count = 1 + np_random_below(&random, 100);
+		np_ns below;
+
+		for (size_t i = 0; i < count; i++) {
+			size_t to = i;
+
+			wait[i] = (np_ns)np_random_below(&random, round % 2 ? 1000 : 20);
+			/* The longest wait first, and of equals the first member. */
+			for (; to > 0 && wait[order[to - 1]] < wait[i]; to--)
+				order[to] = order[to - 1];
+			order[to] = i;
+		}
+		for (size_t m = 1; m < count; m++) {
+			np_ns late = (np_ns)(count - m);
+			np_ns cost = (np_ns)m * (wait[order[m - 1]] - wait[order[m]]);
+
+			for (np_ns i = 0; i < late; i++)
+				expected[order[m + (size_t)i]] += cost / late + (i < cost % late);
+		}
+		(void)charge(wait, count, 0, charges, &below);
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(charges[i], expected[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +157,7 @@ int main(void)
 		cmocka_unit_test(waits_that_the_clocks_cannot_tell_are_charged_to_nobody),
 		cmocka_unit_test(one_alone_owes_nothing),
 		cmocka_unit_test(charges_and_the_rest_sum_to_the_waiting),
+		cmocka_unit_test(charges_are_the_shares_of_all_gaps),
 	};
 
 	return cmocka_run_group_tests_name("blame", tests, NULL, NULL);

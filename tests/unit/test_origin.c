@@ -33,23 +33,29 @@ static void release(struct measured *all)
 	np_align_free(all->align);
 }
 
-static struct measured measure(const struct np_run *run)
+static struct measured measure_on(const struct np_run *run, size_t threads)
 {
 	struct measured all = { 0 };
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(np_align_build(run, 1, &all.align, &err), err);
+	assert_ok(np_align_build(run, threads, &all.align, &err), err);
 	assert_ok(np_clock_raw(all.align, &all.clock, &err), err);
-	assert_ok(np_waits_measure(all.align, all.clock, 1, &all.waits, &err), err);
-	assert_ok(np_blame_measure(all.align, all.clock, &all.waits, &all.blame, &err), err);
-	assert_ok(np_origin_measure(all.align, all.clock, &all.waits, &all.blame, 1, &all.origin,
-				    &err),
+	assert_ok(np_waits_measure(all.align, all.clock, threads, &all.waits, &err), err);
+	assert_ok(np_blame_measure(all.align, all.clock, &all.waits, threads, &all.blame, &err),
+		  err);
+	assert_ok(np_origin_measure(all.align, all.clock, &all.waits, &all.blame, threads,
+				    &all.origin, &err),
 		  err);
 	return all;
 }
 
-static void add_timed(struct np_run *run, struct np_rank *rank, uint32_t group, np_ns start,
-		      np_ns end)
+static struct measured measure(const struct np_run *run)
+{
+	return measure_on(run, 1);
+}
+
+static struct np_comm_op *add_timed(struct np_run *run, struct np_rank *rank, uint32_t group,
+				    np_ns start, np_ns end)
 {
 	struct np_comm_op *op = add_op(rank, group, false);
 
@@ -59,6 +65,7 @@ static void add_timed(struct np_run *run, struct np_rank *rank, uint32_t group, 
 	op->end = end;
 	op->transfer = NP_LENGTH_UNKNOWN;
 	op->bytes = 1024;
+	return op;
 }
 
 static struct np_rank *add_member(struct np_run *run, int32_t id)
@@ -75,23 +82,28 @@ static struct np_rank *add_member(struct np_run *run, int32_t id)
 	return rank;
 }
 
-/* Rank 0 comes 10 ms late to its tensor parallel group, so rank 1 comes late to its data parallel
- * one. */
-static struct np_run *chain_run(void)
+/* Rank 0 comes 10 units late to its tensor parallel group, so rank 1 comes late to its data
+ * parallel one. */
+static struct np_run *chain_run_of(np_ns unit)
 {
 	struct np_run *run = np_run_new();
 
 	for (int32_t id = 0; id < 4; id++) {
 		struct np_rank *rank = add_member(run, id);
-		np_ns ready = id == 0 ? 20 * MS : 10 * MS;
-		np_ns done = id < 2 ? 21 * MS : 11 * MS;
+		np_ns ready = id == 0 ? 20 * unit : 10 * unit;
+		np_ns done = id < 2 ? 21 * unit : 11 * unit;
 
-		add_timed(run, rank, WORLD, 0, 1 * MS);
+		add_timed(run, rank, WORLD, 0, 1 * unit);
 		add_timed(run, rank, TP, ready, done);
-		add_timed(run, rank, DP, done, 22 * MS);
-		add_timed(run, rank, WORLD, 22 * MS, 23 * MS);
+		add_timed(run, rank, DP, done, 22 * unit);
+		add_timed(run, rank, WORLD, 22 * unit, 23 * unit);
 	}
 	return run;
+}
+
+static struct np_run *chain_run(void)
+{
+	return chain_run_of(MS);
 }
 
 static void a_charge_is_passed_on_to_where_it_began(void **state)
@@ -107,6 +119,21 @@ static void a_charge_is_passed_on_to_where_it_began(void **state)
 	assert_int_equal(all.origin.ranks[1].cost, 0);
 	assert_int_equal(all.origin.ranks[1].passed, 10 * MS);
 	assert_int_equal(all.origin.ranks[0].received, 10 * MS);
+	release(&all);
+}
+
+/* As above; none of these numbers of nanoseconds fits into 32 bits. */
+static void charges_of_any_size_are_passed_on(void **state)
+{
+	const np_ns hour = INT64_C(3600000) * MS;
+	with_run *run = chain_run_of(hour);
+	struct measured all = measure(run);
+
+	(void)state;
+	assert_int_equal(all.origin.ranks[0].cost, 30 * hour);
+	assert_int_equal(all.origin.ranks[1].cost, 0);
+	assert_int_equal(all.origin.ranks[1].passed, 10 * hour);
+	assert_int_equal(all.origin.ranks[0].received, 10 * hour);
 	release(&all);
 }
 
@@ -310,10 +337,109 @@ static void passing_on_neither_adds_nor_loses(void **state)
 	}
 }
 
+static void add_message(struct np_run *run, struct np_rank *rank, const char *type, int peer,
+			np_ns start, np_ns end)
+{
+	struct np_comm_op *op = add_timed(run, rank, 0, start * MS, end * MS);
+
+	op->type = intern(run, type);
+	op->p2p = true;
+	op->peer = (uint16_t)(peer + 1);
+}
+
+/*
+ * Before the second of three world operators rank 1 makes rank 2 wait for 1 ms,
+ * and rank 2 then makes rank 1 wait for 40. After it rank 1 makes rank 0 wait
+ * for 10. Messages are stored by pair, so these are not in the order of time.
+ */
+static struct np_run *messages_run(void)
+{
+	static const int32_t all[] = { 0, 1, 2 };
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 3; id++) {
+		struct np_rank *rank = add_rank(run, id, true);
+
+		assert_int_equal(add_group(run, rank, 10, "pp", all, 3), 0);
+		assert_int_equal(add_group(run, rank, 30, "world", all, 3), 1);
+		add_step(run, rank, "1");
+		add_timed(run, rank, 1, 0, 1 * MS);
+		if (id == 1) {
+			add_message(run, rank, "hcom_send_", 2, 3, 4);
+			add_message(run, rank, "hcom_receive_", 2, 5, 46);
+		} else if (id == 2) {
+			add_message(run, rank, "hcom_receive_", 1, 2, 4);
+			add_message(run, rank, "hcom_send_", 1, 45, 46);
+		}
+		add_timed(run, rank, 1, 46 * MS, 47 * MS);
+		if (id == 0)
+			add_message(run, rank, "hcom_send_", 1, 50, 61);
+		else if (id == 1)
+			add_message(run, rank, "hcom_receive_", 0, 60, 61);
+		add_timed(run, rank, 1, 61 * MS, 62 * MS);
+	}
+	return run;
+}
+
+static void waiting_before_all_were_together_explains_nothing_after_it(void **state)
+{
+	with_run *run = messages_run();
+	struct measured all = measure(run);
+
+	(void)state;
+	assert_int_equal(all.blame.ranks[1].cost, 11 * MS);
+	assert_int_equal(all.blame.ranks[2].cost, 40 * MS);
+	assert_int_equal(all.origin.ranks[1].passed, 0);
+	/* Of rank 2's 40 ms, 1 was waiting for rank 1. */
+	assert_true(all.origin.ranks[2].passed > 0 && all.origin.ranks[2].passed < 1 * MS);
+	assert_int_equal(all.origin.ranks[1].cost, 11 * MS + all.origin.ranks[2].passed);
+	/* Not by its transfers either: it had none since then. */
+	assert_int_equal(all.origin.ranks[1].by_cause[NP_CAUSE_UNKNOWN], all.origin.ranks[1].cost);
+	release(&all);
+}
+
+/* More operators than one look ahead takes. */
+static void origins_do_not_depend_on_the_number_of_threads(void **state)
+{
+	struct np_run *run = np_run_new();
+	struct measured one;
+	struct measured three;
+	uint64_t random = 3;
+
+	(void)state;
+	for (int32_t id = 0; id < 4; id++) {
+		struct np_rank *rank = add_member(run, id);
+
+		for (np_ns i = 0; i < 36000; i++) {
+			np_ns end = (i + 1) * MS;
+
+			add_timed(run, rank, i % 20 ? (uint32_t)(i % 3 == 0) : WORLD,
+				  end - 100000 - (np_ns)np_random_below(&random, 700000), end);
+		}
+	}
+	one = measure_on(run, 1);
+	three = measure_on(run, 3);
+	assert_memory_equal(one.origin.ranks, three.origin.ranks, 4 * sizeof(*one.origin.ranks));
+	assert_int_equal(one.origin.edges.count, three.origin.edges.count);
+	for (size_t i = 0; i < one.origin.edges.count; i++)
+		assert_int_equal(one.origin.edges.item[i].cost, three.origin.edges.item[i].cost);
+	assert_int_equal(one.blame.rows.count, three.blame.rows.count);
+	for (size_t i = 0; i < one.blame.rows.count; i++) {
+		assert_int_equal(one.blame.rows.item[i].cost, three.blame.rows.item[i].cost);
+		assert_int_equal(one.origin.rows[i].cause, three.origin.rows[i].cause);
+		assert_int_equal(one.origin.rows[i].via, three.origin.rows[i].via);
+	}
+	assert_true(one.origin.ranks[0].passed > 0);
+	release(&one);
+	release(&three);
+	np_run_free(run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_charge_is_passed_on_to_where_it_began),
+		cmocka_unit_test(charges_of_any_size_are_passed_on),
 		cmocka_unit_test(the_chain_tells_through_whom_it_went),
 		cmocka_unit_test(rows_name_the_communicator_that_kept_the_rank_waiting),
 		cmocka_unit_test(a_rank_that_computes_longer_is_late_by_computing),
@@ -321,6 +447,8 @@ int main(void)
 		cmocka_unit_test(causes_share_in_proportion),
 		cmocka_unit_test(the_types_that_take_longer_are_named),
 		cmocka_unit_test(passing_on_neither_adds_nor_loses),
+		cmocka_unit_test(waiting_before_all_were_together_explains_nothing_after_it),
+		cmocka_unit_test(origins_do_not_depend_on_the_number_of_threads),
 	};
 
 	return cmocka_run_group_tests_name("origin", tests, NULL, NULL);

@@ -6,8 +6,9 @@
  *
  *	npuprof-bench-align [-r ranks] [-o operators] [-j threads] [-d ranks] [-n repetitions]
  *
- * -d lets so many ranks lose one operator in a hundred. Printed are seconds and
- * megabytes of each stage, and what the run itself takes.
+ * -d lets so many ranks lose one operator in a hundred. Printed are seconds of
+ * the clock and of all processors and what is resident more after each stage, and
+ * what the run itself takes.
  */
 #include "bench_run.h"
 
@@ -25,24 +26,28 @@ enum stage {
 /* The time and the memory when a stage is done; the first is the beginning. */
 struct lap {
 	double time;
+	double busy; /* of all processors */
 	double memory;
 };
 
 static struct lap lap_now(void)
 {
-	return (struct lap){ now(CLOCK_MONOTONIC), resident() };
+	return (struct lap){ now(CLOCK_MONOTONIC), now(CLOCK_PROCESS_CPUTIME_ID), resident() };
 }
 
-static void print_laps(const struct lap *laps, double busy, const struct np_align *align)
+static void print_lap(const char *name, const struct lap *from, const struct lap *to)
+{
+	(void)printf("%-6s %6.3f s, %6.3f s of processors, %4.0f MB\n", name, to->time - from->time,
+		     to->busy - from->busy, to->memory - from->memory);
+}
+
+static void print_laps(const struct lap *laps)
 {
 	static const char *const names[] = { "match", "clock", "waits", "blame", "origin" };
 
 	for (int i = 0; i < STAGES; i++)
-		(void)printf("%s %.3f s %.0f MB  ", names[i], laps[i + 1].time - laps[i].time,
-			     laps[i + 1].memory - laps[i].memory);
-	(void)printf("all %.3f s (%.3f s of processors), %.1f bytes an operator\n",
-		     laps[STAGES].time - laps[0].time, busy,
-		     (laps[STAGES].memory - laps[0].memory) * 1e6 / (double)align->op_count);
+		print_lap(names[i], &laps[i], &laps[i + 1]);
+	print_lap("all", &laps[0], &laps[STAGES]);
 }
 
 static void run_once(const struct np_run *run, const struct options *options)
@@ -54,7 +59,6 @@ static void run_once(const struct np_run *run, const struct options *options)
 	struct np_origin origin = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	struct lap laps[STAGES + 1];
-	double busy = now(CLOCK_PROCESS_CPUTIME_ID);
 
 	laps[0] = lap_now();
 	if (np_align_build(run, options->threads, &align, &err) < 0)
@@ -66,13 +70,13 @@ static void run_once(const struct np_run *run, const struct options *options)
 	if (np_waits_measure(align, clock, options->threads, &waits, &err) < 0)
 		die(err.text);
 	laps[WAITS + 1] = lap_now();
-	if (np_blame_measure(align, clock, &waits, &blame, &err) < 0)
+	if (np_blame_measure(align, clock, &waits, options->threads, &blame, &err) < 0)
 		die(err.text);
 	laps[BLAME + 1] = lap_now();
 	if (np_origin_measure(align, clock, &waits, &blame, options->threads, &origin, &err) < 0)
 		die(err.text);
 	laps[ORIGIN + 1] = lap_now();
-	print_laps(laps, now(CLOCK_PROCESS_CPUTIME_ID) - busy, align);
+	print_laps(laps);
 	(void)printf(
 		"%u operators in %zu instances of %zu communicators, %u matched; clock p90 %lld"
 		" ns, %zu components; %zu aligned\n",
