@@ -9,6 +9,7 @@
 
 #include "check_find.h"
 #include "npuprof/text.h"
+#include "processes.h"
 #include "protocol.h"
 #include "torch.h"
 #include "tree.h"
@@ -152,6 +153,12 @@ static int check_msprof_here(const struct np_job *job, struct np_err *err)
 		return np_fail(err, NP_E_NOTFOUND,
 			       "there is no msprof in PATH: source CANN's set_env.sh, or use "
 			       "--backend acl");
+	if (job->pids) {
+		int rc = np_processes_check(job->pids, err);
+
+		if (rc < 0)
+			return rc;
+	}
 	return job->plan.dynamic ? check_home(err) : NP_OK;
 }
 

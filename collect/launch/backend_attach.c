@@ -433,7 +433,8 @@ void np_attach_end(struct np_session *session)
 		char path[PATH_MAX];
 		int64_t pid = session->job->records.item[i].pid;
 
-		if (pid != NP_UNKNOWN && np_msprof_socket((int)pid, path, sizeof(path)))
+		if (pid != NP_UNKNOWN && kill((pid_t)pid, 0) < 0 && errno == ESRCH &&
+		    np_msprof_socket((int)pid, path, sizeof(path)))
 			(void)unlink(path);
 	}
 }

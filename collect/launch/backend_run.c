@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend.h"
+#include "processes.h"
 #include "session_private.h"
 
 static bool is_attaching(const struct np_plan *plan)
@@ -18,7 +19,9 @@ int np_backend_begin(struct np_session *session, struct np_env *env, struct np_e
 
 	if (job->plan.backend == NP_BACKEND_TORCH)
 		return np_torch_begin(session, env, err);
-	if (is_attaching(&job->plan))
+	if (job->pids)
+		np_processes_announce(session, job->pids);
+	else if (is_attaching(&job->plan))
 		return np_env_set(env, "PROFILING_MODE", "dynamic", err);
 	return NP_OK;
 }

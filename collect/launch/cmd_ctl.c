@@ -79,7 +79,7 @@ const struct np_cmd np_cmd_ctl = {
 	.topic = "Collecting",
 	.synopsis = "start|stop|status [options]",
 	.summary = "start or stop a window of a job that is running, or ask how far it is",
-	.about = "Talks to a job that npuprof-collect has started, on the host of its first rank. "
+	.about = "Talks to a job that npuprof-collect has started, on any of its hosts. "
 		 "'start' opens a window at a step that no rank has begun yet, the same on all "
 		 "ranks; 'stop' ends the one that is open; 'status' tells which step it is and how "
 		 "much was collected. Only the user who runs the job may do that.",

@@ -109,6 +109,18 @@ void np_control_hear_signal(struct np_session *session);
 /* Launcher 0: what the others answer (control_first.c). */
 void np_control_decide(struct np_session *session, const struct np_event *event);
 
+/* Launcher 0: say how the present request ends, to who asked. */
+void np_control_answer(struct np_session *session, bool failed, const char *fmt, ...)
+	NP_PRINTF(3, 4);
+
+/* Launcher 0: ask all launchers how far they are; tell them to forget the present window. */
+void np_control_ask_again(struct np_session *session);
+void np_control_cancel(struct np_session *session);
+
+/* Launcher 0: NP_EVENT_USER and NP_EVENT_READY (control_requests.c). */
+void np_control_hear_user(struct np_session *session);
+void np_control_hear_ready(struct np_session *session);
+
 /* Launcher 0: begin what a request asks for; `client` waits for the answer, -1: nobody does. */
 void np_control_ask(struct np_session *session, const struct np_ctl_request *request, int client);
 

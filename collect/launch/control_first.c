@@ -17,8 +17,7 @@ enum {
 	MARGIN = 2,   /* steps, at least */
 	AHEAD_S = 1,  /* a window begins so long after it was agreed */
 	ATTACH_S = 3, /* msprof has to be attached first */
-	SIGNAL_DEAF_S = 2,
-	RATE_S = 2, /* steps that are longer need no more than the least margin */
+	RATE_S = 2,   /* steps that are longer need no more than the least margin */
 	AGAIN_MS = 100,
 };
 
@@ -29,9 +28,7 @@ static np_ns in_a_while(const struct np_session *session)
 	return np_session_steady() + (np_ns)(slow ? TORCH_PATIENCE_S : PATIENCE_S) * 1000000000;
 }
 
-static void answer(struct np_session *session, bool failed, const char *fmt, ...) NP_PRINTF(3, 4);
-
-static void answer(struct np_session *session, bool failed, const char *fmt, ...)
+void np_control_answer(struct np_session *session, bool failed, const char *fmt, ...)
 {
 	struct np_control *control = &session->control;
 	char text[NP_CTL_TEXT];
@@ -66,7 +63,7 @@ static int present(const struct np_job *job)
 
 /* --- agreement ------------------------------------------------------------ */
 
-static void ask_again(struct np_session *session)
+void np_control_ask_again(struct np_session *session)
 {
 	struct np_control *control = &session->control;
 
@@ -91,7 +88,7 @@ void np_control_ask(struct np_session *session, const struct np_ctl_request *req
 	control->client = client;
 	control->attempt = 0;
 	control->patient_until = np_session_steady() + (np_ns)RATE_S * 1000000000;
-	ask_again(session);
+	np_control_ask_again(session);
 }
 
 /* How far ahead, in steps: it has to reach everybody; twice as far with every attempt. */
@@ -183,7 +180,7 @@ static void tell_status(struct np_session *session)
 
 	add_status(session, &text);
 	np_text_bytes(&text, np_control_bytes(session));
-	answer(session, false, "%s", text.text ? text.text : "");
+	np_control_answer(session, false, "%s", text.text ? text.text : "");
 }
 
 static void stop_windows(struct np_session *session)
@@ -195,18 +192,20 @@ static void stop_windows(struct np_session *session)
 							 .step = step,
 							 .value = control->for_size });
 	if (control->for_size)
-		answer(session, false,
-		       "the raw data is larger than --max-size %" PRId64
-		       " MB: the window ends before step %" PRId64,
-		       session->job->plan.max_size, step);
+		np_control_answer(session, false,
+				  "the raw data is larger than --max-size %" PRId64
+				  " MB: the window ends before step %" PRId64,
+				  session->job->plan.max_size, step);
 	else if (!session->window)
-		answer(session, false, "no window is open");
+		np_control_answer(session, false, "no window is open");
 	else if (session->job->plan.backend == NP_BACKEND_TORCH)
-		answer(session, true,
-		       "torch_npu ends its windows by itself, after the steps that were "
-		       "asked for: it cannot be told to stop");
+		np_control_answer(session, true,
+				  "torch_npu ends its windows by itself, after the steps that were "
+				  "asked for: it cannot be told to stop");
+	else if (step < 0)
+		np_control_answer(session, false, "the window ends now");
 	else
-		answer(session, false, "the window ends before step %" PRId64, step);
+		np_control_answer(session, false, "the window ends before step %" PRId64, step);
 }
 
 static void all_told(struct np_session *session)
@@ -229,7 +228,7 @@ static void all_told(struct np_session *session)
 	}
 }
 
-static void cancel(struct np_session *session)
+void np_control_cancel(struct np_session *session)
 {
 	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_CANCEL,
 							 .window = session->control.windows + 1 });
@@ -243,8 +242,9 @@ static void started(struct np_session *session)
 	char steps[100];
 
 	if (control->agreed == 0) {
-		answer(session, true,
-		       "no window: none of the ranks that were asked for uses an NPU now");
+		np_control_answer(
+			session, true,
+			"no window: none of the ranks that were asked for uses an NPU now");
 		return;
 	}
 	control->windows++;
@@ -254,6 +254,8 @@ static void started(struct np_session *session)
 	if (control->step < 0)
 		(void)snprintf(steps, sizeof(steps),
 			       "from the next step on, which torch_npu does not tell,");
+	else if (control->fastest < 0 && session->job->plan.backend == NP_BACKEND_MSPROF)
+		(void)snprintf(steps, sizeof(steps), "from now on until it is stopped,");
 	else if (request->steps < 0)
 		(void)snprintf(steps, sizeof(steps), "from step %" PRId64 " %s,", control->step,
 			       session->job->plan.backend == NP_BACKEND_TORCH
@@ -262,9 +264,9 @@ static void started(struct np_session *session)
 	else
 		(void)snprintf(steps, sizeof(steps), "steps %" PRId64 " to %" PRId64, control->step,
 			       control->step + request->steps - 1);
-	answer(session, false, "window %d: %s on %" PRId64 " ranks, in '%s'%s",
-	       (int)control->windows, steps, control->agreed, dir,
-	       control->attempt ? " (an earlier step had begun already)" : "");
+	np_control_answer(session, false, "window %d: %s on %" PRId64 " ranks, in '%s'%s",
+			  (int)control->windows, steps, control->agreed, dir,
+			  control->attempt ? " (an earlier step had begun already)" : "");
 }
 
 /* torch_npu: those that have begun end by themselves; then it is asked anew which step it is. */
@@ -275,9 +277,10 @@ static void ask_later(struct np_session *session)
 	np_ns wait = 0;
 
 	if (control->agreed > 0 && control->request.steps < 0) {
-		answer(session, true,
-		       "no window: %" PRId64 " ranks have begun, and others were too late",
-		       control->agreed);
+		np_control_answer(session, true,
+				  "no window: %" PRId64
+				  " ranks have begun, and others were too late",
+				  control->agreed);
 		return;
 	}
 	if (control->agreed > 0)
@@ -292,10 +295,10 @@ static void all_answered(struct np_session *session)
 	struct np_control *control = &session->control;
 
 	if (control->refusal[0]) {
-		cancel(session);
-		answer(session, true, "no window: %s", control->refusal);
+		np_control_cancel(session);
+		np_control_answer(session, true, "no window: %s", control->refusal);
 	} else if (control->late && ++control->attempt < ATTEMPTS) {
-		cancel(session);
+		np_control_cancel(session);
 		/* Some may have opened it before they heard: what they have is a window of its own.
 		 */
 		control->windows += control->agreed > 0 ? 1 : 0;
@@ -304,10 +307,11 @@ static void all_answered(struct np_session *session)
 		else
 			start_window(session);
 	} else if (control->late) {
-		cancel(session);
-		answer(session, true,
-		       "no window: the steps are too short to agree on one (%d attempts)",
-		       ATTEMPTS);
+		np_control_cancel(session);
+		np_control_answer(
+			session, true,
+			"no window: the steps are too short to agree on one (%d attempts)",
+			ATTEMPTS);
 	} else {
 		started(session);
 	}
@@ -350,40 +354,6 @@ static void hear_answer(struct np_session *session, const struct np_event *event
 		all_answered(session);
 }
 
-/* --- requests ------------------------------------------------------------- */
-
-static void hear_user(struct np_session *session)
-{
-	struct np_ctl_request request = { .verb = NP_CTL_START,
-					  .steps = session->job->plan.window_steps,
-					  .at = -1,
-					  .level = -1 };
-
-	/* All launchers get the signal and tell of it; those that come later are the same one. */
-	if (session->control.state != NP_CONTROL_IDLE || session->window || session->stopping ||
-	    np_session_steady() < session->control.signal_deaf)
-		return;
-	session->control.signal_deaf = np_session_steady() + (np_ns)SIGNAL_DEAF_S * 1000000000;
-	session->control.for_size = false;
-	np_control_ask(session, &request, -1);
-}
-
-/* torch_npu is asked for the window of the plan when all of its ranks have come. */
-static void hear_ready(struct np_session *session)
-{
-	const struct np_plan *plan = &session->job->plan;
-	const struct np_ctl_request request = {
-		.verb = NP_CTL_START,
-		.steps = plan->step_end < 0 ? -1 : plan->step_end - plan->step_start,
-		.at = plan->step_start > 0 ? plan->step_start : -1,
-		.level = -1,
-	};
-
-	if (++session->control.ready < session->job->world || plan->dynamic || session->stopping)
-		return;
-	np_control_ask(session, &request, -1);
-}
-
 void np_control_decide(struct np_session *session, const struct np_event *event)
 {
 	switch ((enum np_event_type)event->type) {
@@ -399,10 +369,10 @@ void np_control_decide(struct np_session *session, const struct np_event *event)
 		np_control_hear_bytes(session, event);
 		break;
 	case NP_EVENT_USER:
-		hear_user(session);
+		np_control_hear_user(session);
 		break;
 	case NP_EVENT_READY:
-		hear_ready(session);
+		np_control_hear_ready(session);
 		break;
 	case NP_EVENT_CTL:
 	case NP_EVENT_ANSWER:
@@ -411,100 +381,4 @@ void np_control_decide(struct np_session *session, const struct np_event *event)
 	default:
 		break;
 	}
-}
-
-/* Why this job cannot do what is asked; NULL: it can. */
-static const char *refusal(const struct np_session *session, const struct np_ctl_request *request)
-{
-	const struct np_plan *plan = &session->job->plan;
-
-	if (session->stopping || session->left)
-		return "the job is ending";
-	if (plan->backend == NP_BACKEND_MSPROF && !plan->dynamic && request->verb != NP_CTL_STATUS)
-		return "msprof records this job from start to end: windows on request need --dynamic";
-	return NULL;
-}
-
-/* The next request: of somebody here, or of somebody who asked another launcher. */
-static void take_request(struct np_session *session)
-{
-	struct np_control *control = &session->control;
-	struct np_ctl_request request;
-	const char *why;
-	int client = -1;
-
-	if (control->relayed.count) {
-		request = control->relayed.item[0].request;
-		control->relay = control->relayed.item[0].from;
-		control->relayed.count--;
-		memmove(control->relayed.item, control->relayed.item + 1,
-			control->relayed.count * sizeof(*control->relayed.item));
-	} else {
-		client = np_ctl_take(control->listener, &request);
-		if (client < 0)
-			return;
-	}
-	control->for_size = false;
-	why = refusal(session, &request);
-	if (!why) {
-		np_control_ask(session, &request, client);
-		return;
-	}
-	control->request = request;
-	control->client = client;
-	answer(session, true, "%s", why);
-}
-
-void np_control_attend(struct np_session *session)
-{
-	struct np_control *control = &session->control;
-
-	if (control->state == NP_CONTROL_ASKING && control->ask_at &&
-	    np_session_steady() >= control->ask_at)
-		ask_again(session);
-	if (control->state != NP_CONTROL_IDLE && np_session_steady() >= control->deadline) {
-		cancel(session);
-		answer(session, true, "no answer: %d of %d launchers or their ranks say nothing",
-		       control->waiting, session->job->world);
-	}
-	if (session->job->rank != 0)
-		np_control_relay_attend(session);
-	else if (control->state == NP_CONTROL_IDLE)
-		take_request(session);
-}
-
-int np_control_open(struct np_session *session, struct np_err *err)
-{
-	struct np_control *control = &session->control;
-	const struct np_job *job = session->job;
-	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
-	bool later = job->plan.dynamic || job->plan.backend == NP_BACKEND_TORCH;
-
-	control->windows = later ? 0 : 1;
-	if (job->rank != host->leader)
-		return NP_OK;
-	if (job->rank == 0)
-		control->bytes = calloc((size_t)job->world, sizeof(*control->bytes));
-	if (job->rank == 0 && !control->bytes)
-		return np_fail_nomem(err, "the launchers");
-	control->listener = np_ctl_listen(job->root, job->plan.job, host->name, job->rank, err);
-	return control->listener < 0 ? NP_E_IO : NP_OK;
-}
-
-void np_control_close(struct np_session *session)
-{
-	struct np_control *control = &session->control;
-
-	if (control->client >= 0)
-		np_ctl_answer(control->client, true, "the job has ended");
-	if (control->guest >= 0)
-		np_ctl_answer(control->guest, true, "the job has ended");
-	if (control->listener >= 0) {
-		(void)close(control->listener);
-		np_ctl_forget(session->job->root, session->job->rank);
-	}
-	np_vec_release(&control->relayed);
-	np_buf_release(&control->guest_text);
-	free(control->bytes);
-	control->bytes = NULL;
 }

@@ -60,6 +60,7 @@ enum np_event_type {
 	NP_EVENT_OPENED,     /* to rank 0: my window opened */
 	NP_EVENT_CLOSED,     /* to rank 0: my window closed */
 	NP_EVENT_CLOCK,      /* from rank 0 to the first rank of a host: answer stamps now */
+	NP_EVENT_HOST,       /* to rank 0, mode inapp: I have come. text: "<host>\n<its uid>" */
 	NP_EVENT_LOST,       /* from the back-end: the connection to `rank` is no more */
 	NP_EVENT_BYTES, /* to rank 0: value: all bytes so far; step: bytes of a step, 0: unknown */
 	NP_EVENT_USER,  /* to rank 0: I got SIGUSR2 */

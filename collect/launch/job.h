@@ -25,8 +25,9 @@ struct np_job {
 	int ranks;               /* of the application; with finds_ranks 0 until the end */
 	struct np_layout layout; /* of the launchers */
 	struct np_plan plan;
-	bool *chosen;                          /* [ranks]: is it profiled? */
-	char *const *app;                      /* ends with NULL */
+	bool *chosen;     /* [ranks]: is it profiled? */
+	char *const *app; /* ends with NULL */
+	const char *pids; /* of processes that run already, which `app` waits for; or NULL */
 	char root[NP_PLAN_PATH + NP_PLAN_JOB]; /* <save_path>/<job> */
 	char mpi_place[1200];                  /* mode inapp: for the library in the application */
 	char mpi_library[4096];                /* likewise: its path */

@@ -53,3 +53,14 @@ int np_layout_number(struct np_layout *layout, const struct np_layout_word *word
 		       one_machine ? "127.0.0.1" : words[0].machine);
 	return NP_OK;
 }
+
+bool np_layout_same_hosts(const struct np_layout *layout, const struct np_layout *other)
+{
+	if (layout->host_count != other->host_count)
+		return false;
+	for (int i = 0; i < layout->host_count; i++) {
+		if (strcmp(layout->hosts[i].name, other->hosts[i].name) != 0)
+			return false;
+	}
+	return true;
+}

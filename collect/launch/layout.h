@@ -54,6 +54,12 @@ struct np_layout_word {
 	bool simulated;
 };
 
+/* What this launcher says. */
+void np_layout_describe(struct np_layout_word *word);
+
+/* Are these the same hosts, in the same order? */
+bool np_layout_same_hosts(const struct np_layout *layout, const struct np_layout *other);
+
 /* Number hosts and ranks from what all ranks said. */
 int np_layout_number(struct np_layout *layout, const struct np_layout_word *words, int world,
 		     struct np_err *err) NP_MUST_USE;

@@ -25,7 +25,7 @@ static void read_machine_id(char *id, size_t size)
 		(void)close(fd);
 }
 
-static void describe_host(struct np_layout_word *word)
+void np_layout_describe(struct np_layout_word *word)
 {
 	const char *simulated = np_realtime_host();
 	uint64_t state = UINT64_C(14695981039346656037);
@@ -54,7 +54,7 @@ int np_layout_make(struct np_layout *layout, struct np_coord *coord, struct np_e
 		return np_fail_nomem(err, "the hosts of the job");
 	for (int i = 0; i < world; i++)
 		said[i] = NP_BUF_INIT;
-	describe_host(&mine);
+	np_layout_describe(&mine);
 	rc = np_coord_gather(coord, &mine, sizeof(mine), said, err);
 	for (int i = 0; i < world; i++) {
 		/* One that is lost says nothing; it has to be somewhere. */
@@ -83,7 +83,7 @@ int np_layout_alone(struct np_layout *layout, int world, struct np_err *err)
 	if (!words)
 		return np_fail_nomem(err, "the hosts of the job");
 	for (int i = 0; i < world; i++)
-		describe_host(&words[i]);
+		np_layout_describe(&words[i]);
 	rc = np_layout_number(layout, words, world, err);
 	free(words);
 	return rc;

@@ -10,6 +10,7 @@
 #include "finish.h"
 #include "join.h"
 #include "output.h"
+#include "processes.h"
 #include "session.h"
 
 extern const struct np_cmd np_cmd_collect;
@@ -56,16 +57,21 @@ static void conclude(struct np_job *job)
 /* Launchers that met only while the application ran get to know each other now. */
 static int catch_up(struct np_job *job, struct np_err *err)
 {
+	struct np_layout layout;
 	char path[PATH_MAX];
-	int rc;
+	int rc = np_layout_make(&layout, job->coord, err);
+	bool same = rc == NP_OK && np_layout_same_hosts(&layout, &job->layout);
 
+	if (rc < 0)
+		return rc;
 	np_layout_release(&job->layout);
-	np_timing_release(&job->timing);
-	rc = np_layout_make(&job->layout, job->coord, err);
-	if (rc == NP_OK)
-		rc = np_agree_ranks(job, err);
-	if (rc == NP_OK)
+	job->layout = layout;
+	rc = np_agree_ranks(job, err);
+	/* Clocks that were compared while the application ran are those of these hosts. */
+	if (rc == NP_OK && !same) {
+		np_timing_release(&job->timing);
 		rc = np_timing_init(&job->timing, job->layout.host_count, err);
+	}
 	(void)snprintf(path, sizeof(path), "%.*s/npuprof_manifest.json", PATH_MAX - 64, job->root);
 	job->shared = access(path, F_OK) == 0;
 	return rc;
@@ -158,7 +164,7 @@ static void release(struct np_job *job)
 static int collect(const struct np_collect_line *line, char *const *app)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_job job = { .app = app, .quiet = line->options.quiet };
+	struct np_job job = { .app = app, .pids = line->options.pid, .quiet = line->options.quiet };
 	struct np_mode_choice choice;
 	int status = NP_EXIT_FAILED;
 	int rc = np_mode_choose(&line->options, app, &choice, &err);
@@ -180,6 +186,22 @@ static int collect(const struct np_collect_line *line, char *const *app)
 	return status;
 }
 
+/* Processes that run already: what is started is somebody who waits for their end. */
+static int collect_running(const struct np_collect_line *line)
+{
+	char program[] = "/proc/self/exe";
+	char option[] = NP_AWAIT_OPTION;
+	NP_CLEANUP(np_buf_release) struct np_buf pids = NP_BUF_INIT;
+	char *app[] = { program, option, NULL, NULL };
+	struct np_err err = NP_ERR_INIT;
+
+	np_buf_add(&pids, line->options.pid);
+	if (np_buf_check(&pids, &err) < 0)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	app[2] = pids.text;
+	return collect(line, app);
+}
+
 int main(int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -189,10 +211,14 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], NP_STAGE_OPTION) == 0)
 		return np_join_stage(argv[2]);
+	if (argc == 3 && strcmp(argv[1], NP_AWAIT_OPTION) == 0)
+		return np_processes_await(argv[2]);
 	np_output_begin();
 	rc = np_collect_line_read(&line, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,
 				  &err);
-	if (rc == NP_OK)
+	if (rc == NP_OK && line.app < 0)
+		status = collect_running(&line);
+	else if (rc == NP_OK)
 		status = collect(&line, argv + 1 + line.app);
 	else if (rc == NP_OPT_WANTS_HELP)
 		status = np_cmd_print_help(&np_cmd_collect);

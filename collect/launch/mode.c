@@ -54,6 +54,9 @@ static void decide(const struct np_collect_options *options, char *const *app,
 	if (options->coord > 0) {
 		ret->mode = (enum np_mode)(options->coord - 1);
 		reason = "--coord says so";
+	} else if (options->pid) {
+		ret->mode = NP_MODE_TCP;
+		reason = "--pid is given";
 	} else if (options->rdzv || options->nnodes != NP_UNKNOWN) {
 		ret->mode = NP_MODE_TCP;
 		reason = options->rdzv ? "--rdzv is given" : "--nnodes is given";
@@ -123,6 +126,8 @@ int np_mode_choose(const struct np_collect_options *options, char *const *app,
 	decide(options, app, ret);
 	if (ret->mode == NP_MODE_TCP)
 		return take_rdzv(options, ret, err);
+	if (options->pid)
+		return np_fail(err, NP_E_USAGE, "--pid is for --coord tcp, one launcher on a node");
 	if (options->rdzv || options->nnodes != NP_UNKNOWN || options->node_rank != NP_UNKNOWN)
 		return np_fail(err, NP_E_USAGE,
 			       "--rdzv, --nnodes and --node-rank are for --coord tcp");

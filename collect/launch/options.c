@@ -112,10 +112,14 @@ int np_collect_line_read(struct np_collect_line *line, int argc, const char *con
 	rc = np_opt_parse(&table, NULL, count, line->word, &line->options, err);
 	if (rc != NP_OK)
 		return rc;
-	if (end + 1 >= argc)
+	line->app = line->options.pid ? -1 : end + 1;
+	if (line->options.pid && end + 1 < argc)
+		return np_fail(
+			err, NP_E_USAGE,
+			"--pid is for processes that run already: give it or an application");
+	if (!line->options.pid && end + 1 >= argc)
 		return np_fail(err, NP_E_USAGE,
 			       "there is no application; write it after the options and '--'");
-	line->app = end + 1;
 	return NP_OK;
 }
 
@@ -232,6 +236,13 @@ int np_collect_plan(const struct np_collect_options *options, struct np_plan *pl
 	if (rc < 0)
 		return rc;
 	apply_values(options, plan);
+	if (options->pid && plan->backend != NP_BACKEND_AUTO && plan->backend != NP_BACKEND_MSPROF)
+		return np_fail(err, NP_E_USAGE,
+			       "--pid: only msprof can be attached to processes that run already");
+	if (options->pid) {
+		plan->backend = NP_BACKEND_MSPROF;
+		plan->dynamic = true;
+	}
 	add_doubts(options, plan, notes);
 	rc = np_plan_check(plan, err);
 	return rc == NP_OK ? make_absolute(plan, err) : rc;

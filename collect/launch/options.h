@@ -45,6 +45,7 @@ struct np_collect_options {
 	const char *step_mstx;
 	int64_t delay;
 	int64_t duration;
+	const char *pid;
 	int coord; /* enum np_mode + 1; 0: auto, -1: not given */
 	const char *rdzv;
 	int64_t nnodes;
@@ -67,7 +68,7 @@ struct np_collect_options {
 /* A command line that was read: the texts of `options` live as long as it does. */
 struct np_collect_line {
 	struct np_collect_options options;
-	int app; /* index of the application's name in argv */
+	int app; /* index of the application's name in argv; -1: --pid is given instead */
 	struct np_buf words;
 	const char **word; /* into `words` */
 };

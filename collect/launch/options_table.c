@@ -239,6 +239,14 @@ static const struct np_opt where_rows[] = {
 		.preset_words = "auto",
 	},
 	{
+		.name = "pid",
+		.kind = NP_OPT_TEXT,
+		.offset = AT(pid),
+		.value = "LIST",
+		.help = "start no application: attach msprof, on request, to these processes, which "
+			"were started with PROFILING_MODE=dynamic",
+	},
+	{
 		.name = "coord",
 		.kind = NP_OPT_CHOICE,
 		.offset = AT(coord),

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mpi_place.h"
+#include "coord_tcp.h"
 #include "session_private.h"
 #include "session_start.h"
 
@@ -20,7 +20,7 @@ enum {
 	/* An application that has ended says its last words within this time. */
 	LAST_WORDS_MS = 50,
 	/* Who has not come to the rendezvous when the application has ended does not come. */
-	JOIN_S = 10,
+	COME_S = 10,
 };
 
 /* --- what happens --------------------------------------------------------- */
@@ -70,6 +70,9 @@ void np_session_hear(struct np_session *session, const struct np_event *event)
 	case NP_EVENT_CLOCK:
 		np_timing_answer(session->job->coord);
 		break;
+	case NP_EVENT_HOST:
+		np_session_hear_host(session, event);
+		break;
 	case NP_EVENT_LOST:
 		np_session_lost(session, event->rank);
 		break;
@@ -97,24 +100,6 @@ static void report_window(struct np_session *session, enum np_event_type type)
 	np_child_has_profile(&session->child, open);
 	np_session_tell_first(session,
 			      &(struct np_event){ .type = (int32_t)type, .rank = job->rank });
-}
-
-/* The library in an MPI program has learnt where launcher 0 is. */
-static void join(struct np_session *session, const char *text)
-{
-	struct np_job *job = session->job;
-	struct np_tcp_place place;
-	struct np_err err = NP_ERR_INIT;
-
-	if (job->mode != NP_MODE_INAPP || job->rank == 0 || session->joined)
-		return;
-	session->joined = true;
-	if (!np_mpi_place_parse(text, &place))
-		return;
-	place.rank = job->rank;
-	place.size = job->world;
-	if (np_coord_tcp_join(job->coord, &place, JOIN_S, &err) < 0)
-		np_job_warn("rank %d: %s", job->rank, err.text);
 }
 
 void np_session_take(struct np_session *session, const struct np_message *message)
@@ -145,7 +130,7 @@ static void hear_application(struct np_session *session)
 
 	while (np_channel_take(&session->channel, &message)) {
 		if (message.type == NP_MSG_RENDEZVOUS)
-			join(session, message.text);
+			np_session_join(session, message.text);
 		np_session_take(session, &message);
 	}
 }
@@ -190,7 +175,7 @@ static void depart(struct np_session *session)
 	np_session_report_saved(session);
 	np_child_release(&session->child, status != 0 || session->phase != NP_PHASE_RUNNING);
 	/* Before anybody waits for the others it must be clear who they are. */
-	if (job->mode == NP_MODE_INAPP && !np_coord_tcp_complete(job->coord, JOIN_S))
+	if (job->mode == NP_MODE_INAPP && !np_coord_tcp_complete(job->coord, COME_S))
 		np_job_warn("rank %d: the application ended without MPI_Init, or not all launchers "
 			    "found each other; what they collected is in '%s'",
 			    job->rank, job->root);
@@ -210,7 +195,7 @@ static void measure_clocks(struct np_session *session)
 {
 	struct np_job *job = session->job;
 
-	if (!session->clock_due || session->left || session->stopping || job->mode == NP_MODE_INAPP)
+	if (!session->clock_due || session->left || session->stopping || !session->met)
 		return;
 	session->clock_due = false;
 	(void)np_timing_measure(&job->timing, job->coord, &job->layout);
@@ -348,6 +333,7 @@ int np_session_run(struct np_job *job, const char *inject, struct np_session_res
 		.signals = -1,
 		.control = NP_CONTROL_INIT,
 		.result = { .failed = -1 },
+		.met = job->mode != NP_MODE_INAPP,
 	};
 	int rc = start(&session, inject, err);
 
@@ -359,6 +345,7 @@ int np_session_run(struct np_job *job, const char *inject, struct np_session_res
 	}
 	loop(&session);
 	np_backend_clean(&session);
+	free(session.words);
 	np_control_close(&session);
 	np_channel_close(&session.channel);
 	if (session.signals >= 0)

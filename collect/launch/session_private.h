@@ -31,7 +31,10 @@ struct np_session {
 	bool stopping;  /* rank 0: all were told to stop */
 	bool clock_due; /* rank 0: measure the clocks when there is time */
 	bool joined;    /* mode inapp: the way to rank 0 is known */
-	bool window;    /* rank 0: the clocks were measured for a window that opened */
+	bool met;       /* rank 0: it is known which launcher is on which host */
+	int come;       /* rank 0, mode inapp: launchers that have said where they are */
+	struct np_layout_word *words; /* rank 0, mode inapp: what they said */
+	bool window; /* rank 0: the clocks were measured for a window that opened */
 	struct np_control control;
 	struct np_torch torch;
 	struct np_attached attached; /* --backend msprof --dynamic */
@@ -51,6 +54,10 @@ void np_session_take(struct np_session *session, const struct np_message *messag
 
 /* Carry out an event. */
 void np_session_hear(struct np_session *session, const struct np_event *event);
+
+/* session_meet.c: launchers that find each other while the application runs (mode inapp). */
+void np_session_join(struct np_session *session, const char *place);
+void np_session_hear_host(struct np_session *session, const struct np_event *event);
 
 /* session_stop.c */
 void np_session_stop_all(struct np_session *session, int rank, int status, int number);

@@ -58,7 +58,7 @@ left_behind() {
 	local file pid
 
 	for file in /dev/shm/npusim.* /dev/shm/DynamicProfileNpuShm*; do
-		[[ -e $file ]] || continue
+		[[ -e $file && $shm_before != *"$file "* ]] || continue
 		pid=${file#/dev/shm/npusim.}
 		kill -0 "${pid%%.*}" 2>/dev/null || echo "$file"
 	done
@@ -71,6 +71,8 @@ expect_nothing_left() {
 	expect_equal "$(left_behind)" ''
 }
 
+# What was there before is not of this test.
+shm_before=$(printf '%s ' /dev/shm/*)
 # Open MPI's own files, where what stays behind can be seen.
 mpi_files=$work/mpi
 mkdir "$mpi_files"
@@ -152,4 +154,39 @@ both_end() {
 	wait "${node_pids[1]}" || status1=$?
 	cp "$work/stdout.0" "$work/stdout"
 	cp "$work/stderr.0" "$work/stderr"
+}
+
+# make_denier: $work/deny.so, a C library in which launcher 1 cannot write below $TEST_DENIED, as
+# root may write everywhere; false without a compiler. Without MPI, TEST_RANK says who it is.
+make_denier() {
+	cat >"$work/deny.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+int open(const char *path, int flags, ...)
+{
+	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+	const char *rank = getenv(getenv("TEST_RANK") ? "TEST_RANK" : "OMPI_COMM_WORLD_RANK");
+	const char *denied = getenv("TEST_DENIED");
+	va_list args;
+	mode_t mode;
+
+	va_start(args, flags);
+	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	if (rank && denied && strcmp(rank, "1") == 0 && (flags & O_CREAT) &&
+	    strncmp(path, denied, strlen(denied)) == 0) {
+		errno = EACCES;
+		return -1;
+	}
+	return real(path, flags, mode);
+}
+C
+	${CC:-cc} -shared -fPIC -o "$work/deny.so" "$work/deny.c" -ldl 2>"$work/stderr"
 }

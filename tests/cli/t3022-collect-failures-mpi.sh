@@ -18,7 +18,7 @@ expect_equal "$(each_rank crash "r ->> 'first_step'")" '1 1 1 1'
 expect_equal "$(each_rank crash "ifnull(r ->> 'reason', '-')")" \
 	'- - the application ended before the profile was closed; it may be incomplete -'
 expect_equal "$(find "$work/prof/crash" -path '*/host/end_info' | wc -l)" 3
-expect_nothing_left_running
+expect_nothing_left
 
 behaviour 'SIGTERM to mpirun ends the job, and the data is kept'
 mpirun -q -n 4 "$collector" -o "$work/prof" --job term --ranks all --step-start 1 --grace 5 -- \
@@ -34,7 +34,7 @@ status=0
 wait "$pid" || status=$?
 expect "the status is not 0" test "$status" -ne 0
 expect_stderr_has 'ending the job: Terminated'
-expect_nothing_left_running
+expect_nothing_left
 expect_equal "$(find "$work/prof/term" -path '*/host/end_info' | wc -l)" 4
 expect_equal "$(each_rank term "r ->> 'state'")" 'raw raw raw raw'
 
@@ -51,7 +51,7 @@ kill -KILL "$(pgrep -o -f "^$collector.*$work.*--job killed")"
 status=0
 wait "$pid" || status=$?
 expect "the status is not 0" test "$status" -ne 0
-expect_nothing_left_running
+expect_nothing_left
 expect_equal "$(find "$work/prof/killed" -path '*/host/end_info' | wc -l)" 2
 
 behaviour 'a profiler that fails on one rank fails that rank only: status 3'
@@ -61,14 +61,14 @@ expect_stderr_has 'rank 2: ' 'profiles of 3 of 4 ranks'
 expect_equal "$(each_rank start "r ->> 'state'")" 'raw raw failed raw'
 expect_equal "$(each_rank start "r ->> 'exit'")" '0 0 0 0'
 expect_equal "$(manifest start '$.ranks[2].prof_codes.aclprofStart')" 500005
-expect_nothing_left_running
+expect_nothing_left
 
 behaviour 'a disk that is full during the collection costs the profile and not the job'
 NPUSIM_ENOSPC_AFTER=2000 launch 2 --job full --ranks all --step-start 1 --step-end 6 -- "${job[@]}"
 expect_exit 3
 expect_stderr_has 'rank 0: ' 'rank 1: '
 expect_equal "$(each_rank full "r ->> 'exit'")" '0 0'
-expect_nothing_left_running
+expect_nothing_left
 
 behaviour 'an application that profiles itself is left alone, and it is said'
 launch 2 --job self --ranks all --step-start 1 --step-end 3 -- "${job[@]}" --self-profile "$work/self"
@@ -128,37 +128,7 @@ launch 2 --job nothing -- "$work/no-such-program"
 expect_exit 1
 expect_stderr_has 'ranks 0-1 on' "cannot execute '$work/no-such-program'" 'nothing was started'
 
-# Root may write everywhere, so one rank is given a C library that says otherwise.
-cat >"$work/deny.c" <<'C'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/types.h>
-
-int open(const char *path, int flags, ...)
-{
-	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-	const char *denied = getenv("TEST_DENIED");
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	if (rank && denied && strcmp(rank, "1") == 0 && (flags & O_CREAT) &&
-	    strncmp(path, denied, strlen(denied)) == 0) {
-		errno = EACCES;
-		return -1;
-	}
-	return real(path, flags, mode);
-}
-C
-if ${CC:-cc} -shared -fPIC -o "$work/deny.so" "$work/deny.c" -ldl 2>"$work/stderr"; then
+if make_denier; then
 	LD_PRELOAD=$work/deny.so TEST_DENIED=$work/prof starts_nothing 1 'rank 1 on' 'Permission denied' \
 		'nothing was started: the checks failed on 1 of 3 ranks' -- --ranks 0
 else
@@ -194,4 +164,4 @@ launch 2 --job start -- "${job[@]}"
 expect_exit 1
 expect_stderr_has "'$work/prof/start' is there already"
 expect_equal "$(each_rank start "r ->> 'state'")" 'raw raw failed raw'
-expect_nothing_left_running
+expect_nothing_left

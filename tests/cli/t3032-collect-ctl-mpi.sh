@@ -162,4 +162,4 @@ if [[ -x $train-mpi ]]; then
 	job_ends "$pid"
 	expect_equal "$(manifest helper '$.windows[0].ranks')" '[0,1,2,3]'
 fi
-expect_nothing_left_running
+expect_nothing_left

@@ -29,7 +29,7 @@ if [[ -x $train-mpi ]]; then
 	expect_stderr_has "the application of rank 2 ended with status $status; ending the others"
 	expect_equal "$(each_rank crash "r ->> 'state'")" 'raw raw raw raw'
 	expect_equal "$(complete crash)" 3
-	expect_nothing_left_running
+	expect_nothing_left
 
 	behaviour 'helper: SIGTERM to mpirun ends the job, and the data is kept'
 	mpirun -q -n 4 "$collector" -o "$work/prof" --job term --ranks all --step-start 1 --grace 5 -- \
@@ -41,7 +41,7 @@ if [[ -x $train-mpi ]]; then
 	wait "$pid" || status=$?
 	expect 'the status is not 0' test "$status" -ne 0
 	expect_stderr_has 'ending the job: Terminated'
-	expect_nothing_left_running
+	expect_nothing_left
 	expect_equal "$(complete term)" 4
 
 	behaviour 'helper: a launcher that is killed leaves no application behind'
@@ -53,7 +53,7 @@ if [[ -x $train-mpi ]]; then
 	status=0
 	wait "$pid" || status=$?
 	expect 'the status is not 0' test "$status" -ne 0
-	expect_nothing_left_running
+	expect_nothing_left
 
 	behaviour 'helper: a profiler that fails on one rank fails that rank only: status 3'
 	NPUSIM_FAIL=aclprofStart:rank2:500005 launch 4 --job start --ranks all --step-start 1 --step-end 3 -- \
@@ -61,11 +61,51 @@ if [[ -x $train-mpi ]]; then
 	expect_exit 3
 	expect_equal "$(each_rank start "r ->> 'state'")" 'raw raw failed raw'
 
+	behaviour 'helper: a disk that is full, an application that profiles itself: the profile fails and not the job'
+	NPUSIM_ENOSPC_AFTER=2000 launch 2 --job full --ranks all --step-start 1 --step-end 6 -- "${mpi[@]}" "${steps[@]}"
+	expect_exit 3
+	expect_stderr_has 'rank 0: ' 'rank 1: '
+	expect_equal "$(each_rank full "r ->> 'exit'")" '0 0'
+	launch 2 --job self --ranks all --step-start 1 --step-end 3 -- "${mpi[@]}" "${steps[@]}" --self-profile "$work/self"
+	expect_exit 3
+	expect_stderr_has 'the application profiles itself'
+	expect_nothing_left
+
+	behaviour 'helper: what is found before the start starts nothing anywhere'
+	LD_LIBRARY_PATH=/nowhere launch 2 --job nothing --backend acl --ranks 0 --coord helper -- sh -c ": >$work/started"
+	expect_exit 1
+	expect_stderr_has 'rank 0 on' 'AscendCL cannot be used' 'nothing was started: the checks failed on 1 of 2 ranks'
+	if make_denier; then
+		LD_PRELOAD=$work/deny.so TEST_DENIED=$work/prof launch 2 --job nothing --coord helper -- sh -c ": >$work/started"
+		expect_exit 1
+		expect_stderr_has 'rank 1 on' 'Permission denied' 'nothing was started: the checks failed on 1 of 2 ranks'
+	else
+		echo 'no C compiler: the directory that one rank cannot write to is not tried'
+	fi
+	expect 'the application was started' test ! -e "$work/started"
+	expect 'the directory of the job was left' test ! -e "$work/prof/nothing"
+
+	behaviour 'helper: two jobs at the same time do not disturb each other'
+	pids=()
+	for other in 1 2; do
+		timeout -k 10 90 mpirun -q -n 2 "$collector" -q -o "$work/two" --ranks all --step-start 1 --step-end 3 -- \
+			"${mpi[@]}" "${steps[@]}" >"$work/out.$other" 2>&1 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		status=0
+		wait "$pid" || status=$?
+		expect_exit 0
+	done
+	expect_equal "$(find "$work/two" -name npuprof_manifest.json | wc -l)" 2
+	expect_equal "$(find "$work/two" -path '*/host/end_info' | wc -l)" 4
+	expect_nothing_left
+
 	behaviour 'inapp: an application that crashes ends the job, and the data is kept'
 	launch 4 --job incrash --coord inapp --ranks all --step-start 1 --grace 5 -- \
 		"${mpi[@]}" "${steps[@]}" --crash-rank 2 --crash-step 4
 	expect 'the status is not 0' test "$status" -ne 0
-	expect_nothing_left_running
+	expect_nothing_left
 	expect 'profiles are closed' test "$(complete incrash)" -ge 3
 
 	behaviour 'a stage with MPI that never ends is given up, and the agreement is made in the application'
@@ -95,7 +135,7 @@ C
 		expect_exit 0
 		expect_stderr_has 'coordination: inapp (the MPI stage before the application failed or took longer than 2 s)'
 		expect_equal "$(manifest hang '$.windows[0].ranks')" '[0,1]'
-		expect_nothing_left_running
+		expect_nothing_left
 	else
 		echo 'no C compiler: a stage that never ends is not tried'
 	fi
@@ -104,7 +144,7 @@ C
 	launch 2 --job noinit --coord inapp --ranks all --step-start 2 --step-end 4 -- "$train" "${steps[@]}"
 	expect 'the status is not 0' test "$status" -ne 0
 	expect_stderr_has 'the application ended without MPI_Init'
-	expect_nothing_left_running
+	expect_nothing_left
 else
 	echo 'npu-train-demo-mpi was not built: applications with MPI are not tried'
 fi
@@ -118,7 +158,7 @@ expect 'the status is not 0' test "$status" -ne 0
 expect_equal "$status1" "$status"
 expect_stderr_has 'the application of node 1 ended with status'
 expect_equal "$(each_rank tcrash "r ->> 'first_step'")" '1 1 1 1'
-expect_nothing_left_running
+expect_nothing_left
 
 behaviour 'tcp: SIGTERM to one launcher ends the job on both nodes'
 nodes tterm --ranks all --step-start 1 --grace 5 -- "$train" "${forever[@]}"
@@ -128,7 +168,7 @@ both_end
 expect 'the status is not 0' test "$status" -ne 0
 expect_stderr_has 'ending the job: Terminated'
 expect_equal "$(complete tterm)" 4
-expect_nothing_left_running
+expect_nothing_left
 
 for victim in 0 1; do
 	behaviour "tcp: the launcher of node $victim is killed, and the other notices and ends"
@@ -139,7 +179,7 @@ for victim in 0 1; do
 	expect 'the status is not 0' test "$status" -ne 0
 	expect 'nor that of the other' test "$status1" -ne 0
 	expect 'it is said' grep -qE 'connection to (the launcher of node 1|launcher 0) is lost' "$work/stderr.$((1 - victim))"
-	expect_nothing_left_running
+	expect_nothing_left
 	expect 'profiles are closed' test "$(complete "tkill$victim")" -eq 4
 done
 
@@ -155,7 +195,7 @@ nodes tself --ranks all --step-start 1 --step-end 3 -- "${job[@]}" --self-profil
 both_end
 expect_exit 3
 expect 'it is said' grep -q 'the application profiles itself' "$work/stderr.0" "$work/stderr.1"
-expect_nothing_left_running
+expect_nothing_left
 
 behaviour 'tcp: a rendezvous that never completes'
 run timeout -k 5 30 "$collector" -o "$work/prof" --job alone --rdzv "127.0.0.1:$(free_port)" --nnodes 2 --node-rank 0 \
@@ -197,29 +237,59 @@ nodes tearly --ranks all --step-start 1 --grace 3 -- "$work/early"
 both_end
 expect 'the status is not 0' test "$status" -ne 0
 expect_stderr_has 'rank 3: the application never used an NPU' 'rank 2: the application marks no steps'
-expect_nothing_left_running
 # The communicator that rank 3 never joined: its memory is named after the process that made it.
 for segment in /dev/shm/npusim.*; do
 	maker=${segment#/dev/shm/npusim.}
 	[[ ! -e $segment ]] || kill -0 "${maker%%.*}" 2>/dev/null || rm -f "$segment"
 done
+expect_nothing_left
 
 behaviour 'tcp: no rank at all uses an NPU'
 run timeout -k 10 60 "$collector" -o "$work/prof" --job cpu --nnodes 1 -- true
 expect_exit 3
 expect_stderr_has 'no rank of the application used an NPU'
 
-behaviour 'tcp: a check that fails on one node starts nothing anywhere'
-port=$(free_port)
-for node in 0 1; do
-	((node == 1)) && mode=dynamic || mode=
-	env ${mode:+PROFILING_MODE=$mode} timeout -k 5 30 "$collector" -o "$work/prof" --job refused --rdzv "127.0.0.1:$port" \
-		--nnodes 2 --node-rank $node -- sh -c ": >$work/started" >"$work/stdout.$node" 2>"$work/stderr.$node" &
-	node_pids[node]=$!
-done
+# refused <message>: a launcher of two nodes each, of which $denied is refused what it needs
+refused() {
+	local port node
+
+	behaviour "tcp: what fails on one node starts nothing anywhere: $1"
+	port=$(free_port)
+	for node in 0 1; do
+		((node == denied)) && own=("${variables[@]}") || own=()
+		env TEST_RANK=$node "${own[@]}" timeout -k 5 30 "$collector" -o "$work/prof" --job refused --backend acl \
+			--rdzv "127.0.0.1:$port" --nnodes 2 --node-rank $node -- sh -c ": >$work/started" \
+			>"$work/stdout.$node" 2>"$work/stderr.$node" &
+		node_pids[node]=$!
+	done
+	both_end
+	expect_exit 1
+	expect_equal "$status1" 1
+	expect_stderr_has "$1" 'nothing was started'
+	expect 'the application was started' test ! -e "$work/started"
+	expect 'the directory of the job was left' test ! -e "$work/prof/refused"
+}
+denied=1 variables=(PROFILING_MODE=dynamic)
+refused 'PROFILING_MODE is set'
+denied=0 variables=(LD_LIBRARY_PATH=/nowhere)
+refused 'AscendCL cannot be used'
+if make_denier; then
+	denied=1 variables=(LD_PRELOAD="$work/deny.so" TEST_DENIED="$work/prof")
+	refused 'Permission denied'
+else
+	echo 'no C compiler: the directory that one node cannot write to is not tried'
+fi
+
+behaviour 'tcp: two jobs at the same time do not disturb each other'
+nodes first --ranks all --step-start 1 --step-end 3 -- "${job[@]}"
+first=("${node_pids[@]}")
+nodes second --ranks all --step-start 1 --step-end 3 -- "${job[@]}"
 both_end
-expect_exit 1
-expect_equal "$status1" 1
-expect_stderr_has 'PROFILING_MODE is set' 'nothing was started'
-expect 'the application was started' test ! -e "$work/started"
-expect_nothing_left_running
+expect_exit 0
+for pid in "${first[@]}"; do
+	status=0
+	wait "$pid" || status=$?
+	expect_exit 0
+done
+expect_equal "$(each_rank first "r ->> 'state'")|$(each_rank second "r ->> 'state'")" 'raw raw raw raw|raw raw raw raw'
+expect_nothing_left

@@ -183,6 +183,52 @@ if [[ -w $home ]]; then
 	expect_equal "$(sqlite3 "$work/prof/attach/window-1"/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_3.db \
 		"SELECT group_concat(id, ' ') FROM (SELECT id FROM STEP_TIME ORDER BY id)")" "$first $((first + 1)) $((first + 2))"
 
+	behaviour 'msprof is attached to a job that somebody else has started, and leaves it alone'
+	name=running
+	PROFILING_MODE=dynamic "$train" --ranks 2 "${forever[@]}" &
+	job=$!
+	listens() {
+		local pid
+
+		for pid in $(pgrep -P "$job"); do
+			[[ -S $home/dynamic_profiling_socket_$pid ]] || return 1
+		done
+	}
+	expect 'it never listens' await 20 listens
+	"$collector" -o "$work/prof" --job running --pid "$(pgrep -P "$job" | paste -sd,)" --ranks all >"$work/out" 2>"$work/err" &
+	pid=$!
+	await 20 test -e "$work/prof/running/npuprof_control.json"
+	ctl start
+	expect_exit 1
+	expect_stderr_has "no step is known of it: use --steps -1"
+	ctl start --steps -1
+	expect_exit 0
+	expect_stdout_has 'window 1: from now on until it is stopped, on 2 ranks'
+	expect 'it never began' await 20 is_open
+	ctl stop
+	expect_exit 0
+	expect_stdout_has 'the window ends now'
+	expect 'it was never complete' await 30 closed running 1 2
+	kill -TERM "$pid"
+	wait "$pid"
+	expect 'the job was ended with the collector' kill -0 "$job"
+	expect_equal "$(manifest running '$.windows[0].ranks')" '[0,1]'
+	pkill -TERM -P "$job"
+	wait "$job"
+	run "$collector" -o "$work/prof" --job nobody --pid "$job"
+	expect_exit 1
+	expect_stderr_has "process $job: No such process" 'nothing was started'
+	run "$collector" --backend acl --pid 1
+	expect_exit 2
+	expect_stderr_has 'only msprof can be attached to processes that run already'
+	run "$collector" --pid 1 -- true
+	expect_exit 2
+	expect_stderr_has 'give it or an application'
+	rm -f "$home"/dynamic_profiling_socket_"$job" # of processes that were killed, as CANN does
+	for socket in $(sockets); do
+		rm -f "$socket"
+	done
+
 	behaviour 'an msprof that does not start, and ranks that are killed'
 	name=broken
 	mkdir "$work/bin"

@@ -66,12 +66,46 @@ expect_equal "$(sqlite3 :memory: <"$work/samples.sql")" '1|1'
 run "$npuprof" cluster -d "$work/prof/good" -f json
 expect_exit 0
 
+behaviour 'windows are asked for on either side; the launcher there passes it on'
+linked asked --dynamic --ranks all --grace 3 -- "$train" -q --steps 100000 --layers 2 --data-ms 20
+# ask <side> <argument>...: npuprof ctl in one of the namespaces
+ask() {
+	local side=$1
+
+	shift
+	run ip netns exec "$tag$side" timeout -k 5 60 "$npuprof" ctl "$@" -d "$work/prof/asked"
+}
+trains() {
+	ask b status && grep -qE 'steps? [0-9]' "$work/stdout"
+}
+# closed <window>: are all its collections complete?
+closed() {
+	(($(find "$work/prof/asked/window-$1" -path '*/host/end_info' | wc -l) == 4))
+}
+expect 'it never began' await 30 trains
+expect_stdout_has 'job asked: 2 launchers'
+expect_equal "$(stat -c %a "$work"/prof/asked/npuprof_control*.json | sort -u)" 600
+for side in b a; do
+	ask $side start --steps 2
+	expect_exit 0
+	expect_stdout_has 'on 4 ranks' "in '$work/prof/asked/window-"
+	expect 'it was never complete' await 30 closed "$([[ $side == b ]] && echo 1 || echo 2)"
+done
+ask b start --ranks 7
+expect_exit 1
+expect_stderr_has 'none of the ranks that were asked for'
+kill -TERM "${node_pids[1]}"
+both_end
+expect_equal "$(manifest asked '$.windows[0].ranks')|$(manifest asked '$.windows[1].ranks')" '[0,1,2,3]|[0,1,2,3]'
+expect 'files of sockets are left' test -z "$(compgen -G "$work/prof/asked/npuprof_control*")"
+expect_nothing_left
+
 behaviour 'a rank that crashes on the other side ends the job here'
 linked crash --ranks all --step-start 1 --grace 3 -- "$train" -q --steps 60 --layers 2 --crash-rank 3 --crash-step 4
 both_end
 expect 'the status is not 0' test "$status" -ne 0
 expect_stderr_has 'the application of node 1 ended with status'
-expect_nothing_left_running
+expect_nothing_left
 
 behaviour 'a link that is cut is noticed on both sides, which end by themselves and keep what they have'
 linked cut --ranks all --step-start 1 --grace 3 -- "$train" -q --steps 100000 --layers 2
@@ -89,4 +123,4 @@ expect_stderr_has 'the connection to the launcher of node 1 is lost'
 expect 'it is said on the other side' grep -q 'the connection to launcher 0 is lost' "$work/stderr.1"
 expect_equal "$(find "$work/prof/cut" -path '*/host/end_info' | wc -l)" 4
 expect 'the manifest tells what happened' grep -q 'node whose launcher was lost\|"raw"' "$work/prof/cut/npuprof_manifest.json"
-expect_nothing_left_running
+expect_nothing_left

@@ -144,3 +144,53 @@ expect_stderr_has "unknown option '--exprot=on'"
 run "$msprof" --export=on "--output=$work"
 expect_exit 1
 expect_stderr_has 'no PROF_*'
+run "$msprof" --dynamic=on "--output=$work"
+expect_exit 1
+expect_stderr_has '--dynamic=on needs --pid=PID or an application'
+
+behaviour 'an application that was started with PROFILING_MODE=dynamic is profiled while it is told to'
+home=$(getent passwd "$(id -u)" | cut -d: -f6)
+if [[ -w $home && -x $NPUPROF_BUILD/npu-train-demo ]]; then
+	export LD_LIBRARY_PATH=$NPUPROF_BUILD/npusim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	mkdir "$work/dynamic" "$work/launched"
+	RANK=0 PROFILING_MODE=dynamic "$NPUPROF_BUILD/npu-train-demo" -q --steps 100000 --layers 1 &
+	app=$!
+	for ((i = 0; i < 200; i++)); do
+		[[ -S $home/dynamic_profiling_socket_$app ]] && break
+		sleep 0.05
+	done
+	# talk <word>...: what msprof answers to these, one after another
+	talk() {
+		local word
+
+		for word; do
+			echo "$word"
+			[[ $word == quit ]] || sleep 0.2
+		done | "$msprof" --dynamic=on "--output=$work/dynamic" --task-time=l0 "--pid=$app" >"$work/stdout" 2>"$work/stderr"
+	}
+	talk stop start start stop begin quit
+	sed -i "s/ of process $app//; s/^> //" "$work/stdout"
+	expect_stdout <<-'END'
+		[ERROR] stop: not started
+		[INFO] start: done
+		[ERROR] start: started already
+		[INFO] stop: done
+		[ERROR] there are start, stop and quit
+		[INFO] quit: done
+	END
+	talk start quit
+	expect_equal "$(find "$work/dynamic" -path '*/host/end_info' | wc -l)" 2
+	kill "$app"
+	wait "$app" 2>/dev/null
+	run "$msprof" --dynamic=on "--output=$work/dynamic" "--pid=$app"
+	expect_exit 1
+	expect_stderr_has "cannot reach process $app: was it started with PROFILING_MODE=dynamic"
+	rm -f "$home/dynamic_profiling_socket_$app" # it was killed, and CANN leaves it as well
+	for word in start stop quit; do
+		echo "$word"
+		sleep 0.3
+	done | "$msprof" --dynamic=on "--output=$work/launched" "$NPUPROF_BUILD/npu-train-demo" -q --steps 60 --layers 1 >"$work/stdout"
+	expect_equal "$(find "$work/launched" -path '*/host/end_info' | wc -l)" 1
+else
+	echo "$home cannot be written to: dynamic profiling is not tried"
+fi
