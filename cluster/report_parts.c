@@ -76,6 +76,7 @@ static void put_experts(struct np_jsonout *out, const struct report *report)
 		np_jsonout_integer(out, "rank", report->run->ranks[load->rank]->id);
 		np_jsonout_integer(out, "tokens", load->tokens);
 		np_jsonout_integer(out, "lost_ns", load->lost);
+		np_jsonout_text(out, "source", np_experts_source(experts));
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);

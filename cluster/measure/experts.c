@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "npuprof/experts.h"
+#include "experts_private.h"
 
 #include "npuprof/robust.h"
 #include "npuprof/text.h"
 
 #include <math.h>
-
-/* Work of one rank after one exchange, with the instance of that exchange. */
-struct work {
-	uint32_t communicator;
-	uint32_t instance;
-	uint32_t rank;
-	uint32_t op;
-	uint32_t kernels;
-	np_str step;
-	int64_t step_number; /* 0 for one without */
-	int64_t tokens;
-	np_ns time;
-};
-
-struct works {
-	NP_VEC(struct work) list;
-};
 
 void np_experts_release(struct np_experts *experts)
 {
@@ -30,11 +13,11 @@ void np_experts_release(struct np_experts *experts)
 }
 
 static int add_work(const struct np_align *align, uint32_t index, const struct np_expert_work *from,
-		    struct works *works, struct np_err *err)
+		    struct expert_works *works, struct np_err *err)
 {
 	const struct np_rank *rank = align->run->ranks[index];
 	const char *step;
-	struct work *work;
+	struct expert_work *work;
 
 	if (from->step == NP_NO_STEP)
 		return NP_OK;
@@ -42,14 +25,15 @@ static int add_work(const struct np_align *align, uint32_t index, const struct n
 	work = np_vec_add(&works->list, err);
 	if (!work)
 		return NP_E_NOMEM;
-	*work = (struct work){ .communicator = UINT32_MAX,
-			       .instance = UINT32_MAX,
-			       .rank = index,
-			       .op = from->op,
-			       .kernels = from->kernels,
-			       .step = rank->steps.item[from->step].id,
-			       .tokens = from->tokens,
-			       .time = from->time };
+	*work = (struct expert_work){ .communicator = UINT32_MAX,
+				      .instance = UINT32_MAX,
+				      .rank = index,
+				      .op = from->op,
+				      .kernels = from->kernels,
+				      .step = rank->steps.item[from->step].id,
+				      .tokens = from->tokens,
+				      .time = from->time,
+				      .per_token = (double)NAN };
 	(void)np_text_to_int(step, strlen(step), &work->step_number);
 	if (from->op != NP_NO_OP) {
 		const struct np_instance *instance =
@@ -61,7 +45,7 @@ static int add_work(const struct np_align *align, uint32_t index, const struct n
 	return NP_OK;
 }
 
-static int by_communicator_step(const struct work *a, const struct work *b)
+static int by_communicator_step(const struct expert_work *a, const struct expert_work *b)
 {
 	int order = np_order(a->communicator, b->communicator);
 
@@ -72,8 +56,8 @@ static int by_communicator_step(const struct work *a, const struct work *b)
 
 static int by_instance(const void *left, const void *right)
 {
-	const struct work *a = left;
-	const struct work *b = right;
+	const struct expert_work *a = left;
+	const struct expert_work *b = right;
 	int order = by_communicator_step(a, b);
 
 	if (!order)
@@ -82,7 +66,8 @@ static int by_instance(const void *left, const void *right)
 }
 
 /* How long a token takes in a kernel. */
-static int time_of_token(const struct work *works, size_t count, double *ret, struct np_err *err)
+static int time_of_token(const struct expert_work *works, size_t count, double *ret,
+			 struct np_err *err)
 {
 	struct np_point *points = malloc((count + 1) * sizeof(*points));
 	struct np_line line;
@@ -106,7 +91,7 @@ static int time_of_token(const struct work *works, size_t count, double *ret, st
 
 /* The rank's row in the communicator and step of the last row, added if it is new. */
 static struct np_expert_load *load_of(struct np_experts *experts, size_t first,
-				      const struct work *work, struct np_err *err)
+				      const struct expert_work *work, struct np_err *err)
 {
 	struct np_expert_load *load;
 
@@ -124,7 +109,7 @@ static struct np_expert_load *load_of(struct np_experts *experts, size_t first,
 }
 
 /* The next instance of the communicator in which the rank takes part. */
-static uint32_t instance_after(const struct np_align *align, const struct work *work)
+static uint32_t instance_after(const struct np_align *align, const struct expert_work *work)
 {
 	const struct np_rank *rank = align->run->ranks[work->rank];
 
@@ -139,7 +124,7 @@ static uint32_t instance_after(const struct np_align *align, const struct work *
 
 /* What would be different if each of these ranks got the mean of all tokens. */
 static int even_out(struct np_experts *experts, const struct np_align *align,
-		    const struct work *works, size_t count, int64_t most, double per_token,
+		    const struct expert_work *works, size_t count, int64_t most, double per_token,
 		    struct np_err *err)
 {
 	double mean = 0;
@@ -166,7 +151,7 @@ static int even_out(struct np_experts *experts, const struct np_align *align,
 
 /* One exchange: the tokens that the busiest rank had beyond each of the others. */
 static int add_exchange(struct np_experts *experts, const struct np_align *align, size_t first,
-			const struct work *works, size_t count, double per_token,
+			const struct expert_work *works, size_t count, double per_token,
 			struct np_err *err)
 {
 	int64_t most = 0;
@@ -201,16 +186,19 @@ static int by_rank(const void *left, const void *right)
 
 /* All exchanges of a communicator in a step. */
 static int add_step(struct np_experts *experts, const struct np_align *align,
-		    const struct work *works, size_t count, struct np_err *err)
+		    const struct expert_work *works, size_t count, struct np_err *err)
 {
 	size_t first = experts->list.count;
 	double per_token = 0;
-	int rc = time_of_token(works, count, &per_token, err);
+	int rc = isnan(works->per_token) ? time_of_token(works, count, &per_token, err) : NP_OK;
 
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
+		double own = works[from].per_token;
+
 		while (to < count && works[to].instance == works[from].instance)
 			to++;
-		rc = add_exchange(experts, align, first, &works[from], to - from, per_token, err);
+		rc = add_exchange(experts, align, first, &works[from], to - from,
+				  isnan(own) ? per_token : own, err);
 	}
 	if (rc == NP_OK)
 		qsort(&experts->list.item[first], experts->list.count - first,
@@ -221,7 +209,7 @@ static int add_step(struct np_experts *experts, const struct np_align *align,
 int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)
 {
 	struct np_experts experts = { 0 };
-	struct works works = { 0 };
+	struct expert_works works = { 0 };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < align->run->sources.count; i++) {
@@ -229,6 +217,10 @@ int np_experts_measure(const struct np_align *align, struct np_experts *ret, str
 
 		for (size_t j = 0; rank && j < rank->experts.count && rc == NP_OK; j++)
 			rc = add_work(align, (uint32_t)i, &rank->experts.item[j], &works, err);
+	}
+	if (rc == NP_OK && works.list.count == 0) {
+		experts.from_exchanges = true;
+		rc = experts_from_exchanges(align, &works, err);
 	}
 	if (rc == NP_OK && works.list.count > 0)
 		qsort(works.list.item, works.list.count, sizeof(works.list.item[0]), by_instance);
@@ -245,6 +237,11 @@ int np_experts_measure(const struct np_align *align, struct np_experts *ret, str
 	}
 	*ret = experts;
 	return NP_OK;
+}
+
+const char *np_experts_source(const struct np_experts *experts)
+{
+	return experts->from_exchanges ? "exchanges" : "kernels";
 }
 
 /* Tokens by rank over all steps, with 0 for ranks that have none; NULL when out of memory. */

@@ -84,7 +84,7 @@ NP_DEFINE_TABLE(np_table_pipeline, "np_pipeline",
 
 static const struct np_column expert_columns[] = {
 	{ "group_name", NP_TEXT }, { "step", NP_TEXT },       { "rank", NP_INTEGER },
-	{ "tokens", NP_INTEGER },  { "lost_ns", NP_INTEGER },
+	{ "tokens", NP_INTEGER },  { "lost_ns", NP_INTEGER }, { "source", NP_TEXT },
 };
 
 static int produce_experts(const void *model, struct np_sink *sink, struct np_err *err)
@@ -101,11 +101,12 @@ static int produce_experts(const void *model, struct np_sink *sink, struct np_er
 			np_group_label(tables->align->communicators.item[load->communicator].hash,
 				       group, sizeof(group));
 		rc = np_sink_row(sink,
-				 (struct np_cell[]){ np_cell_text(*group ? group : NULL),
-						     np_cell_text(np_run_text(run, load->step)),
-						     np_cell_integer(run->ranks[load->rank]->id),
-						     np_cell_integer(load->tokens),
-						     np_cell_integer(load->lost) },
+				 (struct np_cell[]){
+					 np_cell_text(*group ? group : NULL),
+					 np_cell_text(np_run_text(run, load->step)),
+					 np_cell_integer(run->ranks[load->rank]->id),
+					 np_cell_integer(load->tokens), np_cell_integer(load->lost),
+					 np_cell_text(np_experts_source(tables->experts)) },
 				 err);
 	}
 	return rc;

@@ -67,13 +67,14 @@ static int op_group(struct rank_db *load, int64_t name_id, uint32_t *ret)
 	return rc;
 }
 
-/* Old databases have no opType column: the name up to its number is the type. */
+/* Old databases have no opType column, and at Level0 it is N/A: the name up to its number tells. */
 static int op_type(struct rank_db *load, int64_t type_id, int64_t name_id, np_str *ret)
 {
+	struct rank_db_text type = rank_db_text(load, type_id);
 	struct rank_db_text name = rank_db_text(load, name_id);
 	const char *end;
 
-	if (type_id != NP_UNKNOWN && np_idmap_get(load->text_index, type_id) != NP_IDMAP_NONE)
+	if (capture_is_type(type.bytes, type.length))
 		return rank_db_intern(load, type_id, ret);
 	end = strstr(name.bytes, "__");
 	return np_strtab_add(load->strings, name.bytes,

@@ -17,12 +17,19 @@
  *
  * If tokens were spread evenly, no rank had a surplus, and the exchange, which lasts
  * as long as its longest message, were shorter.
+ *
+ * Where no kernel tells its tokens (Level0, or experts that are no GroupedMatmul),
+ * the exchanges themselves do: what a rank sends back is what its experts worked
+ * on. The unit is then what divides the sizes of all exchanges of a communicator,
+ * one token unless all numbers of tokens have a divisor too, and how long one takes
+ * follows from the times between the exchanges. This takes the recorded count of
+ * an alltoallv for that of the elements sent.
  */
 struct np_expert_load {
 	uint32_t communicator; /* index in np_align.communicators; UINT32_MAX: nothing tells */
 	np_str step;
 	uint32_t rank;  /* index in the run */
-	int64_t tokens; /* as the vendor counts: once for every kernel */
+	int64_t tokens; /* as the vendor counts: once for every kernel; else for every exchange */
 	np_ns lost;     /* NP_UNKNOWN without other ranks */
 };
 
@@ -39,11 +46,15 @@ struct np_expert_exchange {
 struct np_experts {
 	NP_VEC(struct np_expert_load) list; /* by communicator, step in the order of time, rank */
 	NP_VEC(struct np_expert_exchange) exchanges; /* by communicator, step, instance, rank */
+	bool from_exchanges;                         /* and not from kernels */
 };
 
 int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)
 	NP_MUST_USE;
 void np_experts_release(struct np_experts *experts);
+
+/* "kernels" or "exchanges": where the tokens are known from. */
+const char *np_experts_source(const struct np_experts *experts);
 
 /* All ranks and steps together. */
 struct np_expert_total {

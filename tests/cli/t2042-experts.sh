@@ -50,3 +50,24 @@ sqlite3 "$(find "$work/c" -name 'ascend_pytorch_profiler_3.db')" "UPDATE STRING_
 run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
 expect_exit 0
 expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" 'SELECT count(*), min(tokens) > 0 FROM np_expert')" '16|1'
+
+for options in '--ranks 8' '--ranks 8 --format text' '--ranks 16 --hosts 2 --ep 8'; do
+	behaviour "at Level0 no kernel tells its tokens: what is sent back does, and the loss is within 5 %: $options"
+	# shellcheck disable=SC2086
+	analyse --expert-skew 0.5 --seed 23 --level 0 $options
+	# There are three kernels to an exchange (two forwards, four backwards), for each of which the generator counts.
+	expect_equal "$(sqlite3 "$db" 'SELECT count(*) - (SELECT count(*) FROM truth), sum(tokens * 3 <> told),
+		abs(sum(lost_ns) * 1.0 / sum(lost) - 1) < 0.05, sum(abs(lost_ns - lost) > 0.05 * lost + 20000), min(source)
+		FROM np_expert JOIN truth USING (group_name, step, rank)')" '0|0|1|0|exchanges'
+done
+
+behaviour 'at Level0 even experts lose nothing, and exchanges that are even and not named after experts are none of theirs'
+analyse --ranks 8 --expert-skew 0 --seed 22 --level 0
+expect_equal "$(sqlite3 "$db" 'SELECT count(*), sum(lost_ns), count(DISTINCT tokens) FROM np_expert')" '16|0|1'
+find "$work/c" -name 'profiler_metadata.json' -exec sed -i 's/"group_name": "exp"/"group_name": "cp"/' {} +
+for rank in 0 1 2 3 4 5 6 7; do
+	sqlite3 "$(find "$work/c" -name "ascend_pytorch_profiler_$rank.db")" \
+		"UPDATE META_DATA SET value = replace(value, '\"group_name\": \"exp\"', '\"group_name\": \"cp\"')"
+done
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+expect_equal "$(sqlite3 "$db" 'SELECT count(*) FROM np_expert')" 0

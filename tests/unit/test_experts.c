@@ -63,7 +63,7 @@ static struct np_run *run_of(const int64_t (*counts)[2], size_t exchanges)
 	return run;
 }
 
-static struct np_experts measured(const struct np_run *run, const struct np_align **ret)
+static struct np_experts measured(const struct np_run *run, struct np_align **ret)
 {
 	struct np_experts experts = { 0 };
 	struct np_align *align = NULL;
@@ -75,11 +75,85 @@ static struct np_experts measured(const struct np_run *run, const struct np_alig
 	return experts;
 }
 
+/*
+ * Three exchanges there and back of two ranks without kernels: there 4096 tokens
+ * of 100 bytes each, back those in `counts`; a token takes 30 ns between them.
+ */
+static struct np_run *run_of_exchanges(const int64_t (*counts)[2], const char *pg_name)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t i = 0; i < 2; i++) {
+		struct np_rank *rank = add_rank(run, i, true);
+		uint32_t group = add_group(run, rank, 99, pg_name, LIST(0, 1));
+		uint32_t step = add_step(run, rank, "7");
+
+		for (int64_t k = 0; k < 6; k++) {
+			struct np_comm_op *op = add_op(rank, group, false);
+			int64_t tokens = counts[k / 2][i];
+
+			op->type = intern(run, "hcom_alltoallv_");
+			op->step = step;
+			op->start = k / 2 * 1000000 + (k % 2) * (10000 + 30 * tokens);
+			op->end = op->start + 1000;
+			op->bytes = 100 * (k % 2 ? tokens : 4096);
+		}
+	}
+	return run;
+}
+
+/* The busiest had 2000 and 3000 more: 2000 * 30 = 60 us, 3000 * 30 = 90 us. */
+static void without_kernels_the_exchanges_tell_the_tokens(void **state)
+{
+	const int64_t counts[][2] = { { 1001, 3001 }, { 5000, 2000 }, { 4000, 4000 } };
+	with_run *run = run_of_exchanges(counts, "dp");
+	with_align *align = NULL;
+	with_experts experts = measured(run, &align);
+
+	(void)state;
+	assert_string_equal(np_experts_source(&experts), "exchanges");
+	assert_int_equal(experts.list.count, 2);
+	assert_int_equal(experts.list.item[0].tokens, 1001 + 5000 + 4000);
+	assert_int_equal(experts.list.item[1].tokens, 3001 + 2000 + 4000);
+	assert_int_equal(experts.list.item[0].lost, 60000);
+	assert_int_equal(experts.list.item[1].lost, 90000);
+}
+
+static void even_exchanges_are_those_of_experts_if_they_are_named_so(void **state)
+{
+	const int64_t counts[][2] = { { 4096, 4096 }, { 4096, 4096 }, { 4096, 4096 } };
+	static const char *const names[] = { "cp", "exp" };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		with_run *run = run_of_exchanges(counts, names[i]);
+		with_align *align = NULL;
+		with_experts experts = measured(run, &align);
+
+		assert_int_equal(experts.list.count, 2 * i);
+		for (size_t j = 0; j < experts.list.count; j++)
+			assert_int_equal(experts.list.item[j].lost, 0);
+	}
+}
+
+static void sizes_that_are_not_known_tell_no_tokens(void **state)
+{
+	const int64_t counts[][2] = { { 1001, 3001 }, { 5000, 2000 }, { 4000, 4000 } };
+	with_run *run = run_of_exchanges(counts, "exp");
+	with_align *align = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++)
+		run->ranks[1]->ops.item[i].bytes = NP_UNKNOWN;
+	with_experts experts = measured(run, &align);
+	assert_int_equal(experts.list.count, 0);
+}
+
 static void each_loses_what_the_busiest_of_each_exchange_had_more(void **state)
 {
 	const int64_t counts[][2] = { { 1000, 3000 }, { 5000, 2000 }, { 4000, 4000 } };
 	with_run *run = run_of(counts, 3);
-	const struct np_align *align;
+	with_align *align = NULL;
 	with_experts experts = measured(run, &align);
 	struct np_expert_total total;
 
@@ -104,14 +178,13 @@ static void each_loses_what_the_busiest_of_each_exchange_had_more(void **state)
 	assert_int_equal(experts.exchanges.item[1].back, experts.exchanges.item[2].instance);
 	assert_int_equal(experts.exchanges.item[2].surplus, 90000);
 	assert_int_equal(experts.exchanges.item[5].back, UINT32_MAX);
-	np_align_free((struct np_align *)(uintptr_t)align);
 }
 
 static void a_rank_that_is_slow_at_equal_tokens_loses_nothing(void **state)
 {
 	const int64_t counts[][2] = { { 1000, 1000 }, { 2000, 2000 } };
 	with_run *run = run_of(counts, 2);
-	const struct np_align *align;
+	with_align *align = NULL;
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++)
@@ -119,14 +192,13 @@ static void a_rank_that_is_slow_at_equal_tokens_loses_nothing(void **state)
 	with_experts experts = measured(run, &align);
 	assert_int_equal(experts.list.item[0].lost, 0);
 	assert_int_equal(experts.list.item[1].lost, 0);
-	np_align_free((struct np_align *)(uintptr_t)align);
 }
 
 static void without_an_exchange_tokens_are_counted_and_the_loss_is_unknown(void **state)
 {
 	const int64_t counts[][2] = { { 1000, 3000 } };
 	with_run *run = run_of(counts, 1);
-	const struct np_align *align;
+	with_align *align = NULL;
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++)
@@ -136,21 +208,19 @@ static void without_an_exchange_tokens_are_counted_and_the_loss_is_unknown(void 
 	assert_int_equal(experts.list.item[1].tokens, 6000);
 	assert_int_equal(experts.list.item[1].lost, NP_UNKNOWN);
 	assert_int_equal(experts.list.item[1].communicator, UINT32_MAX);
-	np_align_free((struct np_align *)(uintptr_t)align);
 }
 
 static void a_run_without_experts_has_none(void **state)
 {
 	with_run *run = np_run_new();
 	struct np_expert_total total;
-	const struct np_align *align;
+	with_align *align = NULL;
 
 	(void)state;
 	(void)add_rank(run, 0, true);
 	with_experts experts = measured(run, &align);
 	assert_int_equal(experts.list.count, 0);
 	assert_false(np_experts_total(&experts, &total));
-	np_align_free((struct np_align *)(uintptr_t)align);
 }
 
 static void kernels_belong_to_the_exchange_before_them(void **state)
@@ -194,6 +264,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tokens_are_the_first_dimensions_but_for_weights_and_groups),
 		cmocka_unit_test(shapes_that_do_not_tell_have_no_tokens),
+		cmocka_unit_test(without_kernels_the_exchanges_tell_the_tokens),
+		cmocka_unit_test(even_exchanges_are_those_of_experts_if_they_are_named_so),
+		cmocka_unit_test(sizes_that_are_not_known_tell_no_tokens),
 		cmocka_unit_test(each_loses_what_the_busiest_of_each_exchange_had_more),
 		cmocka_unit_test(a_rank_that_is_slow_at_equal_tokens_loses_nothing),
 		cmocka_unit_test(without_an_exchange_tokens_are_counted_and_the_loss_is_unknown),

@@ -637,6 +637,18 @@ static void an_old_database_without_op_type_takes_it_from_the_name(void **state)
 	}
 }
 
+static void at_level0_the_type_of_an_operator_is_taken_from_its_name(void **state)
+{
+	(void)state;
+	make_rank_db(0, "INSERT INTO STRING_IDS VALUES(777, 'N/A');"
+			"UPDATE COMMUNICATION_OP SET opType = 777");
+	{
+		with_run *run = load();
+
+		assert_known_ops(run, np_run_rank(run, 0));
+	}
+}
+
 static void newer_columns_change_nothing(void **state)
 {
 	(void)state;
@@ -1802,6 +1814,7 @@ int main(void)
 		with_fixture(a_list_of_members_without_a_number_is_not_known),
 		with_fixture(odd_metadata_is_survived),
 		with_fixture(an_old_database_without_op_type_takes_it_from_the_name),
+		with_fixture(at_level0_the_type_of_an_operator_is_taken_from_its_name),
 		with_fixture(newer_columns_change_nothing),
 		with_fixture(a_marked_master_plane_is_believed),
 		with_fixture(a_database_that_does_not_say_the_device_has_one),

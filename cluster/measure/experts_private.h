@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_EXPERTS_PRIVATE_H
+#define NP_EXPERTS_PRIVATE_H
+
+#include "npuprof/experts.h"
+
+/* Work of one rank after one exchange, with the instance of that exchange. */
+struct expert_work {
+	uint32_t communicator;
+	uint32_t instance;
+	uint32_t rank;
+	uint32_t op; /* of the exchange: index in np_rank.ops */
+	uint32_t kernels;
+	np_str step;
+	int64_t step_number; /* 0 for one without */
+	int64_t tokens;
+	np_ns time;
+	double per_token; /* ns, the same for one instance; NaN: by the times of the step */
+};
+
+struct expert_works {
+	NP_VEC(struct expert_work) list;
+};
+
+/* experts_exchanges.c: the works of a run of which no kernel tells the tokens. */
+int experts_from_exchanges(const struct np_align *align, struct expert_works *works,
+			   struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_EXPERTS_PRIVATE_H */
