@@ -115,6 +115,9 @@ static void put_step(struct np_jsonout *out, const struct comparison *comparison
 	put_test(out, &comparison->step);
 	np_jsonout_text(out, "test", comparison->step.test.method);
 	np_jsonout_text(out, "verdict", cmp_verdict_name(comparison->step.verdict));
+	np_jsonout_text(out, "verdict_by", comparison->by_parts != 0 ? "parts" : "step");
+	np_jsonout_integer(out, "parts_delta_ns",
+			   comparison->by_parts != 0 ? comparison->by_parts : NP_UNKNOWN);
 	np_jsonout_end(out);
 	np_jsonout_object(out, "overlapped");
 	put_sides(out, &comparison->overlapped);

@@ -72,6 +72,10 @@ static void put_certainty(struct np_buf *buf, const struct comparison *compariso
 		np_text_duration(buf, llround(step->test.detectable));
 		np_buf_add(buf, " would not show");
 	}
+	if (comparison->by_parts != 0) {
+		np_buf_add(buf, "; for certain by its parts: ");
+		put_signed(buf, comparison->by_parts);
+	}
 	np_buf_add(buf, ")");
 }
 

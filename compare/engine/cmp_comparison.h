@@ -225,6 +225,11 @@ struct comparison {
 	bool coarse;
 	bool gpu_and_npu;
 	struct cmp_change step;
+	/*
+	 * The verdict on the step follows from leaves that changed for certain: by this
+	 * together. 0 where the step itself tells.
+	 */
+	np_ns by_parts;
 	struct cmp_change overlapped;
 	NP_VEC(struct cmp_leaf) leaves; /* by |delta|, the largest first */
 	NP_VEC(struct cmp_comm) comms;

@@ -242,7 +242,14 @@ static bool exceeded(const struct cmp_condition *condition)
 	       grown > (condition->relative ? condition->limit * base : condition->limit);
 }
 
-static void decide(struct cmp_condition *condition, const struct cmp_options *options)
+/* The step may be told to have regressed by its parts, whatever its own test says. */
+static bool is_certain(const struct cmp_condition *condition, const struct comparison *comparison)
+{
+	return condition->p < SIGNIFICANT ||
+	       (strcmp(condition->what, "step") == 0 && comparison->step.verdict == CMP_REGRESSION);
+}
+
+static void decide(struct cmp_condition *condition, const struct comparison *comparison)
 {
 	if (condition->reason) {
 		condition->result = CMP_GATE_INCONCLUSIVE;
@@ -251,11 +258,11 @@ static void decide(struct cmp_condition *condition, const struct cmp_options *op
 	if (!exceeded(condition))
 		return;
 	condition->result = CMP_GATE_FAIL;
-	if (condition->bytes || options->no_stats)
+	if (condition->bytes || comparison->options.no_stats)
 		return;
 	if (isnan(condition->p))
 		condition->reason = "exceeded, with too few steps to tell it from noise";
-	else if (condition->p >= SIGNIFICANT)
+	else if (!is_certain(condition, comparison))
 		condition->reason = "exceeded, yet not more than noise explains";
 	if (condition->reason)
 		condition->result = CMP_GATE_INCONCLUSIVE;
@@ -272,7 +279,7 @@ int cmp_gate_judge(struct cmp_gate *gate, const struct comparison *comparison, s
 		rc = condition->bytes ? take_memory(condition, comparison, err)
 				      : sum_leaves(condition, comparison, err);
 		if (rc == NP_OK)
-			decide(condition, &comparison->options);
+			decide(condition, comparison);
 		if (condition->result > gate->result)
 			gate->result = condition->result;
 	}

@@ -80,6 +80,76 @@ static int test_leaves(struct comparison *comparison, struct np_err *err)
 	return rc;
 }
 
+/* --- the step by its parts ------------------------------------------------------------------- */
+
+/*
+ * The step is the sum of its leaves, and its noise that of all of them: a change of
+ * one leaf that is beyond doubt may drown in it. Where leaves changed significantly,
+ * together by more than matters to the step, and neither the step as a whole nor what
+ * is left of it without them says the contrary, the step has changed too.
+ */
+static bool is_certain(const struct cmp_leaf *leaf)
+{
+	return leaf->change.verdict == CMP_REGRESSION || leaf->change.verdict == CMP_IMPROVEMENT;
+}
+
+/* The steps without the leaves that changed for certain. */
+static double *rest_of_steps(const struct comparison *comparison, enum cmp_which which)
+{
+	const struct cmp_side *side = &comparison->sides[which];
+	double *rest = malloc((side->steps.count + 1) * sizeof(*rest));
+
+	for (size_t i = 0; rest && i < side->steps.count; i++)
+		rest[i] = side->step_span[i];
+	for (size_t i = 0; rest && i < comparison->leaves.count; i++) {
+		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
+
+		for (size_t j = 0; j < side->steps.count && is_certain(leaf); j++)
+			rest[j] -= leaf->steps[which][j];
+	}
+	return rest;
+}
+
+/* Did the rest of the step change against its parts? */
+static int test_rest(const struct comparison *comparison, np_ns parts, bool *ret,
+		     struct np_err *err)
+{
+	double *rest[CMP_SIDES] = { rest_of_steps(comparison, CMP_BASE),
+				    rest_of_steps(comparison, CMP_NEW) };
+	struct cmp_change change = { .delta = comparison->step.delta - parts };
+	int rc = rest[0] && rest[1] ? test_values(comparison, rest, &change, err)
+				    : np_fail_nomem(err, "tests");
+
+	*ret = rc == NP_OK && change.test.p < SIGNIFICANT && (change.delta > 0) != (parts > 0);
+	free(rest[0]);
+	free(rest[1]);
+	return rc;
+}
+
+static int judge_by_parts(struct comparison *comparison, struct np_err *err)
+{
+	struct cmp_change *step = &comparison->step;
+	struct cmp_change parts = { .ns = { step->ns[CMP_BASE], step->ns[CMP_NEW] } };
+	bool against;
+	int rc;
+
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		if (is_certain(&comparison->leaves.item[i]))
+			parts.delta += comparison->leaves.item[i].change.delta;
+	}
+	if (step->verdict != CMP_NOISE || comparison->options.no_stats ||
+	    !matters(&comparison->options, &parts) || (parts.delta > 0) != (step->delta > 0))
+		return NP_OK;
+	rc = test_rest(comparison, parts.delta, &against, err);
+	if (rc == NP_OK && !against) {
+		step->verdict = parts.delta > 0 ? CMP_REGRESSION : CMP_IMPROVEMENT;
+		comparison->by_parts = parts.delta;
+	}
+	return rc;
+}
+
+/* --- everything ------------------------------------------------------------------------------ */
+
 int cmp_test_changes(struct comparison *comparison, struct np_err *err)
 {
 	double *const spans[] = { comparison->sides[0].step_span, comparison->sides[1].step_span };
@@ -95,5 +165,6 @@ int cmp_test_changes(struct comparison *comparison, struct np_err *err)
 		cmp_judge(&comparison->options, &comparison->step, comparison->step.test.p);
 	/* More of it is better, so it is neither a regression nor an improvement by itself. */
 	comparison->overlapped.verdict = CMP_UNTESTED;
-	return test_leaves(comparison, err);
+	rc = test_leaves(comparison, err);
+	return rc < 0 ? rc : judge_by_parts(comparison, err);
 }
