@@ -327,8 +327,8 @@ static int present(struct comparison *comparison, struct cmp_gate *gate,
 	int rc;
 
 	/* A table of a view asks for that view. */
-	if (options->table && cmp_view_find(options->table) != CMP_VIEWS)
-		wanted |= UINT64_C(1) << cmp_view_find(options->table);
+	if (options->table && compare_view_of(options->table) != CMP_VIEWS)
+		wanted |= UINT64_C(1) << compare_view_of(options->table);
 	rc = cmp_memory_measure(comparison, &memory, &err);
 	if (rc == NP_OK)
 		rc = cmp_views_measure(comparison, wanted, &views, &err);

@@ -28,6 +28,10 @@ int compare_markdown(const struct report *report, struct np_buf *buf, struct np_
 	NP_MUST_USE;
 int compare_json(const struct report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
+/* The tables of --view, for the screen or as Markdown. */
+int compare_put_views(const struct report *report, struct np_buf *buf, bool markdown,
+		      struct np_err *err) NP_MUST_USE;
+
 /* The verdict in a sentence or two, on one line. */
 void compare_put_verdict(struct np_buf *buf, const struct report *report);
 
@@ -39,6 +43,9 @@ extern const struct np_relation *const compare_relations[];
 /* The table of this name; NULL name: the first. NP_E_USAGE with the closest one. */
 int compare_find_relation(const char *name, const struct np_relation **ret, struct np_err *err)
 	NP_MUST_USE;
+
+/* The view that a table belongs to, or CMP_VIEWS. */
+enum cmp_view compare_view_of(const char *table);
 
 /* Has the table something to say for this comparison? */
 bool compare_relation_applies(const struct np_relation *relation, const struct report *report);

@@ -363,7 +363,7 @@ static int put_tables(struct np_jsonout *out, const struct report *report, struc
 	for (size_t i = 0; compare_relations[i] && rc == NP_OK; i++) {
 		const struct np_relation *relation = compare_relations[i];
 
-		if (cmp_view_find(relation->name) != CMP_VIEWS &&
+		if (compare_view_of(relation->name) != CMP_VIEWS &&
 		    compare_relation_applies(relation, report))
 			rc = np_relation_write(relation, report, &sink.base, err);
 	}
@@ -375,12 +375,13 @@ int compare_json(const struct report *report, FILE *stream, struct np_err *err)
 {
 	const struct comparison *comparison = report->comparison;
 	struct json_sink sink = { .base = { json_begin, json_row, json_end } };
-	const struct np_relation *plain[2];
+	static const char *const names[] = { "classes", "mc2", "links" };
+	const struct np_relation *plain[NP_COUNT(names)];
 	struct np_jsonout out;
-	int rc = compare_find_relation("classes", &plain[0], err);
+	int rc = NP_OK;
 
-	if (rc == NP_OK)
-		rc = compare_find_relation("links", &plain[1], err);
+	for (size_t i = 0; i < NP_COUNT(names) && rc == NP_OK; i++)
+		rc = compare_find_relation(names[i], &plain[i], err);
 	if (rc < 0)
 		return rc;
 	np_jsonout_init(&out, stream);

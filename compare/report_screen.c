@@ -232,6 +232,36 @@ static void put_structure(struct section *section, const struct comparison *comp
 			      comparison->structure.count - MOST_CHANGES);
 }
 
+static void put_part(struct np_buf *buf, const char *what, np_ns sum, size_t cells)
+{
+	np_buf_printf(buf, ", %s ", what);
+	if (sum == NP_UNKNOWN)
+		np_buf_add(buf, "unknown");
+	else
+		np_text_duration(buf, llround((double)sum / (double)cells));
+}
+
+/* Kernels that communicate too: what of their time is what, on both sides. */
+static void put_mc2(struct section *section, const struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->mc2.count; i++) {
+		const struct cmp_mc2 *mc2 = &comparison->mc2.item[i];
+		const char *type = cmp_text(comparison, mc2->type);
+
+		np_buf_add(&section->text, type ? type : "unknown");
+		for (int j = 0; j < CMP_SIDES; j++) {
+			size_t cells = comparison->sides[j].cells;
+
+			np_buf_printf(&section->text, "%s %s ", j ? ";" : ":", j ? "new" : "base");
+			np_text_duration(&section->text,
+					 llround((double)mc2->total[j] / (double)cells));
+			put_part(&section->text, "computing", mc2->computing[j], cells);
+			put_part(&section->text, "communication", mc2->communication[j], cells);
+		}
+		np_buf_add(&section->text, "\n");
+	}
+}
+
 /* The rank that most of the waiting began with, or SIZE_MAX. */
 static size_t straggler(const struct np_analysis *analysis)
 {
@@ -363,6 +393,8 @@ static int build(struct page *page, const struct report *report, struct np_err *
 	drop_if_empty(page);
 	put_structure(add_section(page, "Kernels of one step, in order"), comparison);
 	drop_if_empty(page);
+	put_mc2(add_section(page, "Kernels that compute and communicate"), comparison);
+	drop_if_empty(page);
 	put_stragglers(add_section(page, "Stragglers"), comparison);
 	drop_if_empty(page);
 	put_memory(add_section(page, "Memory peaks"), report->memory);
@@ -387,92 +419,6 @@ static void indent_lines(struct np_buf *buf, const char *text, size_t indent, si
 	}
 }
 
-/* The tables of --view follow the page. */
-struct grid_sink {
-	struct np_sink base;
-	struct np_grid *grid;
-	size_t columns;
-	size_t left; /* rows that still fit */
-	size_t hidden;
-};
-
-static int grid_begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
-{
-	struct grid_sink *own = (struct grid_sink *)sink;
-	struct np_grid_column *columns = calloc(relation->column_count, sizeof(*columns));
-
-	if (!columns)
-		return np_fail_nomem(err, "a view");
-	for (size_t i = 0; i < relation->column_count; i++)
-		columns[i] =
-			(struct np_grid_column){ relation->columns[i].name,
-						 relation->columns[i].type == NP_TEXT ? NP_LEFT
-										      : NP_RIGHT,
-						 relation->columns[i].type == NP_TEXT };
-	own->columns = relation->column_count;
-	own->grid = np_grid_new(columns, relation->column_count);
-	free(columns);
-	return own->grid ? NP_OK : np_fail_nomem(err, "a view");
-}
-
-static int grid_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
-{
-	struct grid_sink *own = (struct grid_sink *)sink;
-
-	(void)err;
-	if (own->left == 0) {
-		own->hidden++;
-		return NP_OK;
-	}
-	own->left--;
-	for (size_t i = 0; i < own->columns; i++) {
-		if (cells[i].type == NP_CELL_INTEGER)
-			np_grid_printf(own->grid, "%" PRId64, cells[i].integer);
-		else if (cells[i].type == NP_CELL_REAL)
-			np_grid_printf(own->grid, "%.6g", cells[i].real);
-		else if (cells[i].type == NP_CELL_TEXT)
-			np_grid_printf(own->grid, "%.*s", (int)cells[i].text.length,
-				       cells[i].text.bytes);
-		else
-			np_grid_cell(own->grid, "");
-	}
-	return NP_OK;
-}
-
-static int grid_end(struct np_sink *sink, struct np_err *err)
-{
-	(void)sink;
-	(void)err;
-	return NP_OK;
-}
-
-static int put_views(const struct report *report, struct np_buf *buf, bool markdown,
-		     struct np_err *err)
-{
-	int rc = NP_OK;
-
-	for (size_t i = 0; compare_relations[i] && rc == NP_OK; i++) {
-		const struct np_relation *relation = compare_relations[i];
-		struct grid_sink sink = { .base = { grid_begin, grid_row, grid_end },
-					  .left = report->top };
-
-		if (cmp_view_find(relation->name) == CMP_VIEWS ||
-		    !compare_relation_applies(relation, report))
-			continue;
-		rc = np_relation_write(relation, report, &sink.base, err);
-		np_buf_printf(buf, markdown ? "\n## %s\n\n" : "\n%s\n", relation->summary);
-		if (rc == NP_OK)
-			rc = markdown ? np_grid_write_markdown(sink.grid, buf, err)
-				      : np_grid_write(sink.grid, buf, 2, report->width,
-						      report->color, err);
-		if (sink.hidden)
-			np_buf_printf(buf, "  … and %zu more: -f csv --table %s, or --top\n",
-				      sink.hidden, relation->name);
-		np_grid_free(sink.grid);
-	}
-	return rc;
-}
-
 int compare_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
@@ -494,7 +440,7 @@ int compare_screen(const struct report *report, struct np_buf *buf, struct np_er
 	}
 	release_page(&page);
 	if (rc == NP_OK)
-		rc = put_views(report, buf, false, err);
+		rc = compare_put_views(report, buf, false, err);
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }
 
@@ -538,6 +484,6 @@ int compare_markdown(const struct report *report, struct np_buf *buf, struct np_
 	}
 	release_page(&page);
 	if (rc == NP_OK)
-		rc = put_views(report, buf, true, err);
+		rc = compare_put_views(report, buf, true, err);
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }

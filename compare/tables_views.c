@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report.h"
+#include "tables.h"
 
 #include <math.h>
 
@@ -8,20 +8,18 @@
  * Figures are per step; ratios are of the exact figures, and null where the base
  * has nothing.
  */
-extern const struct np_relation compare_view_relations[CMP_VIEWS];
-
 static double per_cell(const struct comparison *comparison, enum cmp_which which, int64_t sum,
 		       double unit)
 {
 	return (double)sum / (double)comparison->sides[which].cells / unit;
 }
 
-static struct np_cell ratio(double base, double new_)
+struct np_cell compare_ratio(double base, double new_)
 {
 	return base > 0 ? np_cell_real(new_ / base) : np_cell_null();
 }
 
-static struct np_cell text_or_dash(const struct comparison *comparison, np_str text)
+struct np_cell compare_text_cell(const struct comparison *comparison, np_str text)
 {
 	const char *known = cmp_text(comparison, text);
 
@@ -89,8 +87,8 @@ static double mean_of(const struct cmp_tally *tally)
 
 static struct np_cell total_ratio(const struct comparison *comparison, const struct cmp_row *row)
 {
-	return ratio(per_cell(comparison, CMP_BASE, row->side[CMP_BASE].total, 1),
-		     per_cell(comparison, CMP_NEW, row->side[CMP_NEW].total, 1));
+	return compare_ratio(per_cell(comparison, CMP_BASE, row->side[CMP_BASE].total, 1),
+			     per_cell(comparison, CMP_NEW, row->side[CMP_NEW].total, 1));
 }
 
 static int put_kernel(const struct comparison *comparison, const struct cmp_row *row, size_t order,
@@ -100,12 +98,12 @@ static int put_kernel(const struct comparison *comparison, const struct cmp_row 
 
 	cells[0] = np_cell_integer((int64_t)order);
 	cells[1] = np_cell_text(cmp_text(comparison, row->key[0]));
-	cells[2] = text_or_dash(comparison, row->key[1]);
+	cells[2] = compare_text_cell(comparison, row->key[1]);
 	side_cells(comparison, row, CMP_BASE, &cells[3]);
 	side_cells(comparison, row, CMP_NEW, &cells[3 + SIDE_CELLS]);
 	cells[3 + 2 * SIDE_CELLS] = total_ratio(comparison, row);
 	cells[4 + 2 * SIDE_CELLS] =
-		ratio(mean_of(&row->side[CMP_BASE]), mean_of(&row->side[CMP_NEW]));
+		compare_ratio(mean_of(&row->side[CMP_BASE]), mean_of(&row->side[CMP_NEW]));
 	return np_sink_row(sink, cells, err);
 }
 
@@ -207,7 +205,7 @@ static int put_api(const struct comparison *comparison, const struct cmp_row *ro
 							   : np_cell_null();
 	}
 	for (int i = 0; i < 4; i++)
-		cells[10 + i] = ratio(figures[CMP_BASE][i], figures[CMP_NEW][i]);
+		cells[10 + i] = compare_ratio(figures[CMP_BASE][i], figures[CMP_NEW][i]);
 	return np_sink_row(sink, cells, err);
 }
 
@@ -242,7 +240,7 @@ static int put_operator(const struct comparison *comparison, const struct cmp_ro
 		np_cell_real(new_),
 		np_cell_real(per_cell(comparison, CMP_NEW, row->side[CMP_NEW].count, 1)),
 		np_cell_real(new_ - base),
-		ratio(base, new_),
+		compare_ratio(base, new_),
 	};
 
 	return np_sink_row(sink, cells, err);
@@ -253,22 +251,27 @@ static int put_operators(const void *model, struct np_sink *sink, struct np_err 
 	return put_rows(model, CMP_VIEW_OPERATOR, put_operator, sink, err);
 }
 
+#define MODULE_SIDE(side) \
+	{ side " Device Self Time(ms)", NP_REAL }, { side " Number", NP_REAL }, \
+	{ \
+		side " Device Total Time(ms)", NP_REAL \
+	}
+
 static const struct np_column module_columns[] = {
 	{ "Order Id", NP_INTEGER },
 	{ "Module Class", NP_TEXT },
 	{ "Module Level", NP_INTEGER },
 	{ "Module Name", NP_TEXT },
 	{ "Operator Name", NP_TEXT },
-	{ "Base Number", NP_REAL },
-	{ "Base Device Total Time(ms)", NP_REAL },
-	{ "Comparison Number", NP_REAL },
-	{ "Comparison Device Total Time(ms)", NP_REAL },
+	MODULE_SIDE("Base"),
+	MODULE_SIDE("Comparison"),
 	{ "Device Total Time Diff(ms)", NP_REAL },
+	{ "Device Self Time Diff(ms)", NP_REAL },
 	{ "Diff Total Ratio", NP_REAL },
 };
 
 /* The last part of a path without the number of the instance behind it. */
-static struct np_cell class_of(const char *path)
+struct np_cell compare_module_class(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -282,7 +285,7 @@ static struct np_cell class_of(const char *path)
 	return np_cell_bytes(name, length);
 }
 
-static int64_t level_of(const char *path)
+int64_t compare_module_level(const char *path)
 {
 	int64_t level = 0;
 
@@ -295,23 +298,35 @@ static int put_module(const struct comparison *comparison, const struct cmp_row 
 		      struct np_sink *sink, struct np_err *err)
 {
 	const char *path = cmp_text(comparison, row->key[0]);
-	double base = per_cell(comparison, CMP_BASE, row->side[CMP_BASE].total, 1e6);
-	double new_ = per_cell(comparison, CMP_NEW, row->side[CMP_NEW].total, 1e6);
-	const struct np_cell cells[] = {
-		np_cell_integer((int64_t)order),
-		class_of(path),
-		np_cell_integer(level_of(path)),
-		np_cell_text(path),
-		np_cell_text(cmp_text(comparison, row->key[1])),
-		np_cell_real(per_cell(comparison, CMP_BASE, row->side[CMP_BASE].count, 1)),
-		np_cell_real(base),
-		np_cell_real(per_cell(comparison, CMP_NEW, row->side[CMP_NEW].count, 1)),
-		np_cell_real(new_),
-		np_cell_real(new_ - base),
-		ratio(base, new_),
-	};
+	double total[CMP_SIDES];
+	double self[CMP_SIDES];
+	double count[CMP_SIDES];
 
-	return np_sink_row(sink, cells, err);
+	for (int i = 0; i < CMP_SIDES; i++) {
+		total[i] = per_cell(comparison, (enum cmp_which)i, row->side[i].total, 1e6);
+		self[i] = per_cell(comparison, (enum cmp_which)i, row->side[i].self, 1e6);
+		count[i] = per_cell(comparison, (enum cmp_which)i, row->side[i].count, 1);
+	}
+	return np_sink_row(sink,
+			   (const struct np_cell[]){
+				   np_cell_integer((int64_t)order),
+				   compare_module_class(path),
+				   np_cell_integer(compare_module_level(path)),
+				   np_cell_text(path),
+				   np_cell_text(row->key[1] == NP_STR_NONE
+							? COMPARE_MODULE_TOTAL
+							: cmp_text(comparison, row->key[1])),
+				   np_cell_real(self[0]),
+				   np_cell_real(count[0]),
+				   np_cell_real(total[0]),
+				   np_cell_real(self[1]),
+				   np_cell_real(count[1]),
+				   np_cell_real(total[1]),
+				   np_cell_real(total[1] - total[0]),
+				   np_cell_real(self[1] - self[0]),
+				   compare_ratio(total[0], total[1]),
+			   },
+			   err);
 }
 
 static int put_modules(const void *model, struct np_sink *sink, struct np_err *err)
@@ -350,7 +365,7 @@ static int put_memory(const struct comparison *comparison, const struct cmp_row 
 		np_cell_real(new_),
 		np_cell_real(per_cell(comparison, CMP_NEW, row->side[CMP_NEW].count, 1)),
 		np_cell_real(new_ - base),
-		ratio(base, new_),
+		compare_ratio(base, new_),
 	};
 
 	return np_sink_row(sink, cells, err);

@@ -57,6 +57,7 @@ struct cmp_kernel_group {
 struct cmp_kernel_place {
 	uint32_t group;
 	int64_t block_dim;
+	int64_t stream;
 };
 
 struct cmp_rank_kernels {
@@ -175,6 +176,15 @@ struct cmp_kernel {
 	np_ns delta; /* of its share of the leaf = Σ of the four */
 };
 
+/* Kernels of one type that compute and communicate at once; sums over the cells. */
+struct cmp_mc2 {
+	np_str type;
+	int64_t count[CMP_SIDES];
+	np_ns total[CMP_SIDES];
+	np_ns computing[CMP_SIDES];
+	np_ns communication[CMP_SIDES]; /* NP_UNKNOWN where its tasks were not recorded */
+};
+
 /* Something that is different in the order or the make of kernels. */
 struct cmp_structure {
 	const char *kind; /* "new", "removed", "fused", "conversion", "shape", "dtype", … */
@@ -235,6 +245,7 @@ struct comparison {
 	NP_VEC(struct cmp_comm) comms;
 	struct np_idmap *comm_index[CMP_SIDES]; /* hash → comms */
 	NP_VEC(struct cmp_kernel) kernels;      /* by |delta| */
+	NP_VEC(struct cmp_mc2) mc2;             /* by type */
 	NP_VEC(struct cmp_structure) structure;
 	NP_VEC(struct cmp_cause) causes;
 	struct np_notes warnings; /* about comparability */
@@ -275,6 +286,7 @@ int cmp_match_communicators(struct comparison *comparison, struct np_err *err) N
 int cmp_measure_leaves(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
 int cmp_measure_comms(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
 int cmp_measure_kernels(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
+int cmp_measure_mc2(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
 int cmp_measure_structure(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
 int cmp_test_changes(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
 int cmp_find_causes(struct comparison *comparison, struct np_err *err) NP_MUST_USE;

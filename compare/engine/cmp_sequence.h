@@ -26,4 +26,17 @@ struct cmp_matches {
 int cmp_align(const uint32_t *base, size_t base_count, const uint32_t *new_, size_t new_count,
 	      struct cmp_matches *ret, struct np_err *err) NP_MUST_USE;
 
+/*
+ * Which sequences belong together, by what they have in common: threads and streams
+ * have other numbers in every run. `partner` gets, for each of the base, the index
+ * of its partner or SIZE_MAX. The pair with most tokens in common comes first.
+ */
+struct cmp_lane {
+	const uint32_t *tokens;
+	size_t count;
+};
+
+int cmp_pair_lanes(const struct cmp_lane *base, size_t base_count, const struct cmp_lane *new_,
+		   size_t new_count, size_t *partner, struct np_err *err) NP_MUST_USE;
+
 #endif /* CMP_SEQUENCE_H */

@@ -2,7 +2,7 @@
 #ifndef CMP_VIEWS_H
 #define CMP_VIEWS_H
 
-#include "cmp_comparison.h"
+#include "cmp_alignment.h"
 
 /*
  * Detailed comparisons
@@ -17,7 +17,8 @@
  *	communication   class of operator, then its small tasks by type
  *	api             operators of the framework on the host: total and self
  *	operator        operators around which there is no other: time of their kernels
- *	module          modules of the model, forward and backward, by their operators
+ *	module          modules of the model, forward and backward, and their operators;
+ *	                of both also one step call by call, aligned (cmp_alignment.h)
  *	memory          allocations by operator
  */
 enum cmp_view {
@@ -40,7 +41,7 @@ enum cmp_view cmp_view_find(const char *name);
 struct cmp_tally {
 	int64_t count;
 	np_ns total;
-	np_ns self;  /* without what is inside (api) */
+	np_ns self;  /* without what is inside (api), or modules inside (module) */
 	np_ns least; /* of single ones; NP_UNKNOWN: there is none to tell */
 	np_ns most;
 	int64_t bytes;
@@ -60,6 +61,7 @@ struct cmp_views {
 	const struct comparison *comparison;
 	uint64_t wanted; /* bit i: enum cmp_view */
 	struct cmp_rows rows[CMP_VIEWS];
+	struct cmp_alignment alignment; /* of operators and modules */
 	/* Sides that could not tell: bit of enum cmp_which. */
 	unsigned missing[CMP_VIEWS];
 };

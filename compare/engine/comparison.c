@@ -36,6 +36,7 @@ void comparison_free(struct comparison *comparison)
 	np_vec_release(&comparison->leaves);
 	np_vec_release(&comparison->comms);
 	np_vec_release(&comparison->kernels);
+	np_vec_release(&comparison->mc2);
 	np_vec_release(&comparison->structure);
 	np_vec_release(&comparison->causes);
 	np_notes_release(&comparison->warnings);
@@ -52,9 +53,10 @@ void comparison_freep(struct comparison **comparison)
 static int measure(struct comparison *comparison, struct np_err *err)
 {
 	int (*const stages[])(struct comparison *, struct np_err *) = {
-		cmp_pair_ranks,     cmp_choose_steps,  cmp_reduce_kernels,  cmp_match_communicators,
-		cmp_measure_leaves, cmp_measure_comms, cmp_measure_kernels, cmp_measure_structure,
-		cmp_test_changes,   cmp_find_causes,
+		cmp_pair_ranks,          cmp_choose_steps,   cmp_reduce_kernels,
+		cmp_match_communicators, cmp_measure_leaves, cmp_measure_comms,
+		cmp_measure_kernels,     cmp_measure_mc2,    cmp_measure_structure,
+		cmp_test_changes,        cmp_find_causes,
 	};
 	int rc = NP_OK;
 

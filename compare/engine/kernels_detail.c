@@ -108,13 +108,13 @@ static bool is_sequence(const struct reducer *reducer, uint32_t cell)
 	       rank->steps.item[rank->times.item[cell].step].id == reducer->sequence_step;
 }
 
-static int add_place(struct reducer *reducer, uint32_t group, int64_t block_dim)
+static int add_place(struct reducer *reducer, uint32_t group, const struct np_kernel *kernel)
 {
 	struct cmp_kernel_place *place = np_vec_add(&reducer->grouper->ret->sequence, reducer->err);
 
 	if (!place)
 		return NP_E_NOMEM;
-	*place = (struct cmp_kernel_place){ group, block_dim };
+	*place = (struct cmp_kernel_place){ group, kernel->block_dim, kernel->stream };
 	return NP_OK;
 }
 
@@ -136,7 +136,7 @@ static int add_kernel(struct reducer *reducer, size_t index, uint32_t cell, np_n
 	int rc = find_group(reducer, index, &one.group);
 
 	if (rc == NP_OK && is_sequence(reducer, cell))
-		rc = add_place(reducer, one.group, kernel->block_dim);
+		rc = add_place(reducer, one.group, kernel);
 	return rc < 0 ? rc : cmp_grouper_add(reducer->grouper, &one);
 }
 

@@ -7,28 +7,43 @@
 #include <inttypes.h>
 
 /*
- * The kernels of one step of the first pair, in the order of their starts, aligned
- * by type: what came, what went, what became one, and what is the same kernel with
- * other inputs.
+ * The kernels of one step of the first pair, aligned by type: those of each stream, in
+ * the order of their starts, with those of the stream that had most in common. What
+ * came, what went, what became one, and what is the same kernel with other inputs.
  */
 
 /* Longer runs of removed kernels are no fusion. */
 #define FUSED_MOST 16
 
+/* The kernels of each stream: places in the sequence of the step. */
+struct streams {
+	struct cmp_lane *lanes; /* types of kernels, by stream */
+	size_t count;
+	size_t *first; /* of each in `places` and `tokens` */
+	uint32_t *places;
+	uint32_t *tokens;
+};
+
 struct finder {
 	struct comparison *comparison;
 	const struct cmp_rank_kernels *side[CMP_SIDES];
+	struct streams streams[CMP_SIDES];
+	const uint32_t *at[CMP_SIDES]; /* places of the streams that are being compared */
 	struct np_strtab *keys;
 	struct np_idmap *rows; /* id in `keys` → row */
 	struct np_err *err;
 };
 
-static const struct cmp_kernel_group *group_at(const struct finder *finder, enum cmp_which which,
-					       size_t place)
+static const struct cmp_kernel_place *place_at(const struct finder *finder, enum cmp_which which,
+					       size_t index)
 {
-	const struct cmp_rank_kernels *side = finder->side[which];
+	return &finder->side[which]->sequence.item[finder->at[which][index]];
+}
 
-	return &side->groups.item[side->sequence.item[place].group];
+static const struct cmp_kernel_group *group_at(const struct finder *finder, enum cmp_which which,
+					       size_t index)
+{
+	return &finder->side[which]->groups.item[place_at(finder, which, index)->group];
 }
 
 static const char *type_at(const struct finder *finder, enum cmp_which which, size_t place)
@@ -146,8 +161,8 @@ static int compare_kernels(struct finder *finder, const struct cmp_match *match)
 {
 	const struct cmp_kernel_group *a = group_at(finder, CMP_BASE, match->base);
 	const struct cmp_kernel_group *b = group_at(finder, CMP_NEW, match->new_);
-	int64_t dims[] = { finder->side[0]->sequence.item[match->base].block_dim,
-			   finder->side[1]->sequence.item[match->new_].block_dim };
+	int64_t dims[] = { place_at(finder, CMP_BASE, match->base)->block_dim,
+			   place_at(finder, CMP_NEW, match->new_)->block_dim };
 	const char *type = type_at(finder, CMP_BASE, match->base);
 	char text[2][24];
 	int rc = compare_texts(finder, "shape", type, a->shapes, b->shapes);
@@ -165,7 +180,8 @@ static int compare_kernels(struct finder *finder, const struct cmp_match *match)
 
 /* --- everything ------------------------------------------------------------------------------ */
 
-static int walk(struct finder *finder, const struct cmp_matches *matches)
+static int walk(struct finder *finder, const struct cmp_matches *matches,
+		const size_t count[CMP_SIDES])
 {
 	size_t from[CMP_SIDES] = { 0, 0 };
 	int rc = NP_OK;
@@ -173,10 +189,8 @@ static int walk(struct finder *finder, const struct cmp_matches *matches)
 	for (size_t i = 0; i <= matches->list.count && rc == NP_OK; i++) {
 		bool end = i == matches->list.count;
 		const struct cmp_match *match = end ? NULL : &matches->list.item[i];
-		const size_t to[CMP_SIDES] = {
-			end ? finder->side[0]->sequence.count : match->base,
-			end ? finder->side[1]->sequence.count : match->new_,
-		};
+		const size_t to[CMP_SIDES] = { end ? count[0] : match->base,
+					       end ? count[1] : match->new_ };
 
 		rc = take_gap(finder, from, to);
 		if (end || rc < 0)
@@ -188,14 +202,131 @@ static int walk(struct finder *finder, const struct cmp_matches *matches)
 	return rc;
 }
 
-static uint32_t *tokens_of(const struct finder *finder, enum cmp_which which)
-{
-	size_t count = finder->side[which]->sequence.count;
-	uint32_t *tokens = malloc((count + 1) * sizeof(*tokens));
+/* --- streams --------------------------------------------------------------------------------- */
 
-	for (size_t i = 0; tokens && i < count; i++)
-		tokens[i] = group_at(finder, which, i)->type;
-	return tokens;
+static void release_streams(struct streams *streams)
+{
+	free(streams->lanes);
+	free(streams->first);
+	free(streams->places);
+	free(streams->tokens);
+}
+
+/* Number the streams in the order of their first kernel, and count their kernels. */
+static int count_streams(const struct cmp_rank_kernels *side, struct np_idmap *numbers,
+			 struct streams *streams, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < side->sequence.count && rc == NP_OK; i++) {
+		int64_t stream = side->sequence.item[i].stream;
+
+		if (np_idmap_get(numbers, stream) == NP_IDMAP_NONE)
+			rc = np_idmap_set(numbers, stream, (uint32_t)streams->count++, err);
+		if (rc == NP_OK)
+			streams->first[np_idmap_get(numbers, stream) + 1]++;
+	}
+	return rc;
+}
+
+static void fill_streams(const struct cmp_rank_kernels *side, struct np_idmap *numbers,
+			 struct streams *streams)
+{
+	for (size_t i = 0; i < streams->count; i++)
+		streams->first[i + 1] += streams->first[i];
+	for (size_t i = 0; i < streams->count; i++)
+		streams->lanes[i] = (struct cmp_lane){ streams->tokens + streams->first[i], 0 };
+	for (uint32_t i = 0; i < side->sequence.count; i++) {
+		uint32_t stream = np_idmap_get(numbers, side->sequence.item[i].stream);
+		size_t place = streams->first[stream] + streams->lanes[stream].count++;
+
+		streams->places[place] = i;
+		streams->tokens[place] = side->groups.item[side->sequence.item[i].group].type;
+	}
+}
+
+static int divide_streams(const struct cmp_rank_kernels *side, struct streams *ret,
+			  struct np_err *err)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *numbers = np_idmap_new();
+	size_t room = side->sequence.count + 2;
+	int rc;
+
+	ret->lanes = calloc(room, sizeof(*ret->lanes));
+	ret->first = calloc(room, sizeof(*ret->first));
+	ret->places = calloc(room, sizeof(*ret->places));
+	ret->tokens = calloc(room, sizeof(*ret->tokens));
+	if (!numbers || !ret->lanes || !ret->first || !ret->places || !ret->tokens)
+		return np_fail_nomem(err, "structure");
+	rc = count_streams(side, numbers, ret, err);
+	if (rc == NP_OK)
+		fill_streams(side, numbers, ret);
+	return rc;
+}
+
+/* Compare two streams, of which one may be SIZE_MAX: it has no partner. */
+static int compare_streams(struct finder *finder, size_t base, size_t new_)
+{
+	const size_t stream[] = { base, new_ };
+	struct cmp_lane lanes[CMP_SIDES] = { 0 };
+	struct cmp_matches matches = { 0 };
+	int rc;
+
+	for (int i = 0; i < CMP_SIDES; i++) {
+		const struct streams *streams = &finder->streams[i];
+
+		if (stream[i] == SIZE_MAX)
+			continue;
+		lanes[i] = streams->lanes[stream[i]];
+		finder->at[i] = streams->places + streams->first[stream[i]];
+	}
+	rc = cmp_align(lanes[0].tokens, lanes[0].count, lanes[1].tokens, lanes[1].count, &matches,
+		       finder->err);
+	if (rc == NP_OK)
+		rc = walk(finder, &matches, (const size_t[]){ lanes[0].count, lanes[1].count });
+	np_vec_release(&matches.list);
+	return rc;
+}
+
+static int compare_paired(struct finder *finder, const size_t *partner)
+{
+	size_t count = finder->streams[CMP_BASE].count;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = compare_streams(finder, i, partner[i]);
+	for (size_t i = 0; i < finder->streams[CMP_NEW].count && rc == NP_OK; i++) {
+		size_t j = 0;
+
+		while (j < count && partner[j] != i)
+			j++;
+		if (j == count)
+			rc = compare_streams(finder, SIZE_MAX, i);
+	}
+	return rc;
+}
+
+static int align_and_walk(struct finder *finder)
+{
+	const struct streams *base = &finder->streams[CMP_BASE];
+	const struct streams *new_ = &finder->streams[CMP_NEW];
+	size_t *partner = NULL;
+	int rc = divide_streams(finder->side[CMP_BASE], &finder->streams[CMP_BASE], finder->err);
+
+	if (rc == NP_OK)
+		rc = divide_streams(finder->side[CMP_NEW], &finder->streams[CMP_NEW], finder->err);
+	if (rc == NP_OK) {
+		partner = malloc((base->count + 1) * sizeof(*partner));
+		rc = partner ? cmp_pair_lanes(base->lanes, base->count, new_->lanes, new_->count,
+					      partner, finder->err)
+			     : np_fail_nomem(finder->err, "structure");
+	}
+	if (rc == NP_OK)
+		rc = compare_paired(finder, partner);
+	free(partner);
+	release_streams(&finder->streams[CMP_BASE]);
+	release_streams(&finder->streams[CMP_NEW]);
+	return rc;
 }
 
 static int by_count(const void *left, const void *right)
@@ -211,24 +342,6 @@ static int by_count(const void *left, const void *right)
 	if (order == 0)
 		order = strcmp(a->from ? a->from : "", b->from ? b->from : "");
 	return order ? order : strcmp(a->to ? a->to : "", b->to ? b->to : "");
-}
-
-static int align_and_walk(struct finder *finder)
-{
-	uint32_t *base = tokens_of(finder, CMP_BASE);
-	uint32_t *new_ = tokens_of(finder, CMP_NEW);
-	struct cmp_matches matches = { 0 };
-	int rc = base && new_ ? NP_OK : np_fail_nomem(finder->err, "structure");
-
-	if (rc == NP_OK)
-		rc = cmp_align(base, finder->side[0]->sequence.count, new_,
-			       finder->side[1]->sequence.count, &matches, finder->err);
-	if (rc == NP_OK)
-		rc = walk(finder, &matches);
-	np_vec_release(&matches.list);
-	free(base);
-	free(new_);
-	return rc;
 }
 
 int cmp_measure_structure(struct comparison *comparison, struct np_err *err)

@@ -49,6 +49,7 @@ void cmp_views_release(struct cmp_views *views)
 {
 	for (int i = 0; i < CMP_VIEWS; i++)
 		release_rows(&views->rows[i]);
+	cmp_alignment_release(&views->alignment);
 }
 
 /* --- adding ---------------------------------------------------------------------------------- */
@@ -331,6 +332,18 @@ static int sort_view(struct cmp_views *views, enum cmp_view view, struct np_err 
 	return NP_OK;
 }
 
+/* Calls side by side; what cannot be read of them is told by the views of the same names. */
+static int take_calls(struct comparison *comparison, struct cmp_views *views, struct np_err *err)
+{
+	struct np_err problem = NP_ERR_INIT;
+	int rc;
+
+	if (!wants_view(views, CMP_VIEW_OPERATOR) && !wants_view(views, CMP_VIEW_MODULE))
+		return NP_OK;
+	rc = cmp_align_calls(comparison, &views->alignment, &problem);
+	return rc == NP_E_NOMEM ? np_fail(err, rc, "%s", problem.text) : NP_OK;
+}
+
 int cmp_views_measure(struct comparison *comparison, uint64_t wanted, struct cmp_views *ret,
 		      struct np_err *err)
 {
@@ -340,6 +353,8 @@ int cmp_views_measure(struct comparison *comparison, uint64_t wanted, struct cmp
 	rc = take_kernels(ret, err);
 	if (rc == NP_OK)
 		rc = take_details(comparison, ret, err);
+	if (rc == NP_OK)
+		rc = take_calls(comparison, ret, err);
 	for (int i = 0; i < CMP_VIEWS && rc == NP_OK; i++)
 		rc = sort_view(ret, (enum cmp_view)i, err);
 	return rc;

@@ -56,18 +56,26 @@ static void class_of(const char *name, struct np_buf *buf)
 		np_buf_add_char(buf, (char)tolower((unsigned char)name[i]));
 }
 
+/* By the type of an operator or, where it was not recorded (Level0), by its name. */
+static void class_of_op(const struct np_detail *detail, const struct np_detail_op *op,
+			struct np_buf *buf)
+{
+	const char *type = np_detail_text(detail, op->type);
+	const char *name = np_detail_text(detail, op->name);
+
+	if (type && strcmp(type, "N/A") != 0)
+		name = type;
+	if (name)
+		class_of(name, buf);
+}
+
 static int add_op(struct cmp_view_rank *rank, const struct np_detail_op *op)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf class = NP_BUF_INIT;
-	const char *name = np_detail_text(rank->detail, op->type);
 	np_ns time = op->end - op->start;
 	const struct cmp_tally tally = { .count = 1, .total = time, .least = time, .most = time };
 
-	if (!name)
-		name = np_detail_text(rank->detail, op->name);
-	if (!name)
-		return NP_OK;
-	class_of(name, &class);
+	class_of_op(rank->detail, op, &class);
 	return class.length ? cmp_view_add(rank, CMP_VIEW_COMMUNICATION, class.text, NULL, &tally)
 			    : NP_OK;
 }
@@ -76,25 +84,23 @@ static int add_small(struct cmp_view_rank *rank, const struct np_small_task *tas
 {
 	NP_CLEANUP(np_buf_release) struct np_buf class = NP_BUF_INIT;
 	const struct np_detail *detail = rank->detail;
-	const char *type = np_detail_text(detail, task->type);
+	NP_CLEANUP(np_buf_release) struct np_buf type = NP_BUF_INIT;
 	const struct np_detail_op *op;
-	const char *name;
 	np_ns time = task->end - task->start;
 	const struct cmp_tally tally = { .count = 1, .total = time, .least = time, .most = time };
 
-	if (task->op == NP_NO_ROW || !type)
+	/* "Notify Wait" of Level0 is "Notify_Wait" otherwise. */
+	for (const char *at = np_detail_text(detail, task->type); at && *at; at++)
+		np_buf_add_char(&type, *at == ' ' ? '_' : *at);
+	if (task->op == NP_NO_ROW || type.length == 0)
 		return NP_OK;
 	op = &detail->ops.item[task->op];
 	if (!cmp_view_takes(rank, op->step))
 		return NP_OK;
-	name = np_detail_text(detail, op->type);
-	if (!name)
-		name = np_detail_text(detail, op->name);
-	if (!name)
-		return NP_OK;
-	class_of(name, &class);
-	return class.length ? cmp_view_add(rank, CMP_VIEW_COMMUNICATION, class.text, type, &tally)
-			    : NP_OK;
+	class_of_op(detail, op, &class);
+	return class.length
+		       ? cmp_view_add(rank, CMP_VIEW_COMMUNICATION, class.text, type.text, &tally)
+		       : NP_OK;
 }
 
 int cmp_view_communication(struct cmp_view_rank *rank)

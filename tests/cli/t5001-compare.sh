@@ -101,6 +101,11 @@ behaviour 'a workbook has a sheet for each table'
 run "$npuprof" compare -q --xlsx "$work/out.xlsx" "$work/base" "$work/slow"
 expect_exit 0
 expect 'it is a ZIP file' test "$(head -c 2 "$work/out.xlsx")" = PK
+if command -v unzip xmllint >/dev/null; then
+	unzip -q -o "$work/out.xlsx" -d "$work/xlsx"
+	expect 'its parts are XML' xmllint --noout "$work"/xlsx/xl/*.xml "$work"/xlsx/xl/worksheets/*.xml
+	expect 'the first sheet is the waterfall' grep -q '<sheet name="waterfall" sheetId="1"' "$work/xlsx/xl/workbook.xml"
+fi
 run "$npuprof" compare -q --xlsx "$work/none/out.xlsx" "$work/base" "$work/slow"
 expect_exit 3
 expect_stdout_has regression
@@ -150,6 +155,17 @@ for view in kernel kernel-type communication api operator memory; do
 	expect "view $view has rows" test "$(sqlite3 :memory: \
 		"SELECT count(*) FROM json_each(readfile('$work/stdout'), '\$.views.$view')")" -gt 0
 done
+
+behaviour 'operators of one step stand side by side: those that came are told, the others are the same'
+make casts --seed 1 --memory --extra-casts 2
+run "$npuprof" compare -f csv --table operator_detail "$work/base" "$work/casts"
+expect_exit 0
+expect_stdout_has 'Order Id,Thread,Module Name,Change,Base Operator Name,Base Input Shape'
+expect_equal "$(grep -c ',new,' "$work/stdout") $(grep -c ',removed,' "$work/stdout")" '4 0'
+run "$npuprof" compare --view operator "$work/base" "$work/casts"
+expect_exit 0
+expect_stdout_says 'operators of one step side by side, by thread' 'are the same on both sides'
+expect 'it fits' test "$(wc -L <"$work/stdout")" -le 100
 
 behaviour 'a view that was not recorded is said to be missing, and the rest is there'
 run "$npuprof" compare --view module "$work/base" "$work/slow"

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include "npuprof/grid.h"
+
+#include <inttypes.h>
+
+/*
+ * The tables of --view on the screen: those of their columns that fit on it, under
+ * short titles. Files have them all.
+ */
+#define MOST_COLUMNS 8
+
+struct shown {
+	const char *name; /* of the relation's column */
+	const char *title;
+};
+
+static const struct {
+	const char *relation;
+	struct shown columns[MOST_COLUMNS];
+	const char *only_if; /* rows in which this text is not empty, the others are alike */
+} screens[] = {
+	{ "kernel",
+	  { { "Kernel", "kernel" },
+	    { "Input Shape", "input shapes" },
+	    { "Base Calls", "base calls" },
+	    { "Base Total Duration(us)", "base us" },
+	    { "Comparison Calls", "new calls" },
+	    { "Comparison Total Duration(us)", "new us" },
+	    { "Diff Total Ratio", "ratio" } },
+	  NULL },
+	{ "kernel-type",
+	  { { "Kernel Type", "kernel type" },
+	    { "Core Type", "core" },
+	    { "Base Calls", "base calls" },
+	    { "Base Total Duration(us)", "base us" },
+	    { "Comparison Calls", "new calls" },
+	    { "Comparison Total Duration(us)", "new us" },
+	    { "Diff Total Ratio", "ratio" } },
+	  NULL },
+	{ "communication",
+	  { { "Communication OP Name", "operator" },
+	    { "Task Name", "task" },
+	    { "Base Calls", "base calls" },
+	    { "Base Total Duration(us)", "base us" },
+	    { "Comparison Calls", "new calls" },
+	    { "Comparison Total Duration(us)", "new us" },
+	    { "Diff Duration(us)", "change us" } },
+	  NULL },
+	{ "api",
+	  { { "api name", "call" },
+	    { "Base Calls", "base calls" },
+	    { "Base Total Duration(ms)", "base ms" },
+	    { "Comparison Calls", "new calls" },
+	    { "Comparison Total Duration(ms)", "new ms" },
+	    { "Diff Total Ratio", "ratio" } },
+	  NULL },
+	{ "operator",
+	  { { "Operator Name", "operator" },
+	    { "Base Operator Number", "base calls" },
+	    { "Base Device Duration(ms)", "base ms" },
+	    { "Comparison Operator Number", "new calls" },
+	    { "Comparison Device Duration(ms)", "new ms" },
+	    { "Diff Duration(ms)", "change ms" } },
+	  NULL },
+	{ "operator_detail",
+	  { { "Thread", "thread" },
+	    { "Change", "change" },
+	    { "Base Operator Name", "base operator" },
+	    { "Base Device Duration(us)", "base us" },
+	    { "Comparison Operator Name", "new operator" },
+	    { "Comparison Device Duration(us)", "new us" },
+	    { "Diff Duration(us)", "change us" } },
+	  "Change" },
+	{ "module",
+	  { { "Module Name", "module" },
+	    { "Operator Name", "operator" },
+	    { "Base Device Total Time(ms)", "base ms" },
+	    { "Comparison Device Total Time(ms)", "new ms" },
+	    { "Device Total Time Diff(ms)", "change ms" } },
+	  NULL },
+	{ "module_detail",
+	  { { "Module Name", "module" },
+	    { "Change", "change" },
+	    { "Base Operator Name", "base operator" },
+	    { "Base Device Total Time(us)", "base us" },
+	    { "Comparison Operator Name", "new operator" },
+	    { "Comparison Device Total Time(us)", "new us" },
+	    { "Device Total Time Diff(us)", "change us" } },
+	  "Change" },
+	{ "memory",
+	  { { "Operator Name", "operator" },
+	    { "Base Operator Number", "base calls" },
+	    { "Base Allocated Memory(MB)", "base MB" },
+	    { "Comparison Operator Number", "new calls" },
+	    { "Comparison Allocated Memory(MB)", "new MB" },
+	    { "Diff Memory(MB)", "change MB" } },
+	  NULL },
+};
+
+struct grid_sink {
+	struct np_sink base;
+	struct np_grid *grid;
+	size_t columns[MOST_COLUMNS]; /* of the relation */
+	size_t column_count;
+	size_t condition; /* likewise; SIZE_MAX for none */
+	size_t left;      /* rows that still fit */
+	size_t hidden;
+	size_t alike;
+};
+
+static size_t find_column(const struct np_relation *relation, const char *name)
+{
+	for (size_t i = 0; name && i < relation->column_count; i++) {
+		if (strcmp(relation->columns[i].name, name) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+static void choose_columns(struct grid_sink *sink, const struct np_relation *relation,
+			   struct np_grid_column *ret)
+{
+	size_t screen = 0;
+
+	while (screen + 1 < NP_COUNT(screens) &&
+	       strcmp(screens[screen].relation, relation->name) != 0)
+		screen++;
+	sink->condition = find_column(relation, screens[screen].only_if);
+	for (size_t i = 0; i < MOST_COLUMNS && screens[screen].columns[i].name; i++) {
+		size_t column = find_column(relation, screens[screen].columns[i].name);
+		bool text = column != SIZE_MAX && relation->columns[column].type == NP_TEXT;
+
+		if (column == SIZE_MAX)
+			continue;
+		ret[sink->column_count] =
+			(struct np_grid_column){ screens[screen].columns[i].title,
+						 text ? NP_LEFT : NP_RIGHT, text };
+		sink->columns[sink->column_count++] = column;
+	}
+}
+
+static int grid_begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
+{
+	struct grid_sink *own = (struct grid_sink *)sink;
+	struct np_grid_column columns[MOST_COLUMNS];
+
+	choose_columns(own, relation, columns);
+	own->grid = np_grid_new(columns, own->column_count);
+	return own->grid ? NP_OK : np_fail_nomem(err, "a view");
+}
+
+static int grid_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
+{
+	struct grid_sink *own = (struct grid_sink *)sink;
+
+	(void)err;
+	if (own->condition != SIZE_MAX && cells[own->condition].text.length == 0) {
+		own->alike++;
+		return NP_OK;
+	}
+	if (own->left == 0) {
+		own->hidden++;
+		return NP_OK;
+	}
+	own->left--;
+	for (size_t i = 0; i < own->column_count; i++) {
+		const struct np_cell *cell = &cells[own->columns[i]];
+
+		if (cell->type == NP_CELL_INTEGER)
+			np_grid_printf(own->grid, "%" PRId64, cell->integer);
+		else if (cell->type == NP_CELL_REAL)
+			np_grid_printf(own->grid, "%.5g", cell->real);
+		else if (cell->type == NP_CELL_TEXT)
+			np_grid_printf(own->grid, "%.*s", (int)cell->text.length, cell->text.bytes);
+		else
+			np_grid_cell(own->grid, "");
+	}
+	return NP_OK;
+}
+
+static int grid_end(struct np_sink *sink, struct np_err *err)
+{
+	(void)sink;
+	(void)err;
+	return NP_OK;
+}
+
+static void put_rest(struct np_buf *buf, const struct grid_sink *sink, const char *relation)
+{
+	if (sink->hidden)
+		np_buf_printf(buf, "  … and %zu more: -f csv --table %s, or --top\n", sink->hidden,
+			      relation);
+	if (sink->alike)
+		np_buf_printf(buf, "  %zu are the same on both sides\n", sink->alike);
+}
+
+int compare_put_views(const struct report *report, struct np_buf *buf, bool markdown,
+		      struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; compare_relations[i] && rc == NP_OK; i++) {
+		const struct np_relation *relation = compare_relations[i];
+		struct grid_sink sink = { .base = { grid_begin, grid_row, grid_end },
+					  .left = report->top };
+
+		if (compare_view_of(relation->name) == CMP_VIEWS ||
+		    !compare_relation_applies(relation, report))
+			continue;
+		rc = np_relation_write(relation, report, &sink.base, err);
+		np_buf_printf(buf, markdown ? "\n## %s\n\n" : "\n%s\n", relation->summary);
+		if (rc == NP_OK)
+			rc = markdown ? np_grid_write_markdown(sink.grid, buf, err)
+				      : np_grid_write(sink.grid, buf, 2, report->width,
+						      report->color, err);
+		put_rest(buf, &sink, relation->name);
+		np_grid_free(sink.grid);
+	}
+	return rc;
+}
