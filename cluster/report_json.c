@@ -339,7 +339,7 @@ static int put_straggler(struct np_jsonout *out, const struct report *report, ui
 		   origin->ranks[index].cost, blame->ranks[index].cost);
 	np_jsonout_integer(out, "last_arrivals", blame->ranks[index].last_arrivals);
 	np_jsonout_integer(out, "instances", blame->ranks[index].instances);
-	np_jsonout_text(out, "kind", np_blame_kind(blame, index));
+	np_jsonout_text(out, "kind", np_origin_kind(report->tables->origin, index));
 	np_jsonout_text(out, "cause", np_cause_name(np_origin_cause(origin, index)));
 	rc = put_chain(out, report, index, err);
 	np_jsonout_end(out);

@@ -359,7 +359,7 @@ static void put_charged(struct np_grid *grid, const struct report *report, uint3
 	np_grid_cell(grid, np_cause_name(np_origin_cause(origin, index)));
 	np_grid_duration(grid, charged->cost);
 	np_grid_printf(grid, "%" PRIu32 " of %" PRIu32, charged->last_arrivals, charged->instances);
-	np_grid_cell(grid, np_blame_kind(blame, index));
+	np_grid_cell(grid, np_origin_kind(report->tables->origin, index));
 }
 
 static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns direct, np_ns total)

@@ -90,7 +90,7 @@ static int first_origin(const struct report *report, uint32_t *ret, struct np_er
 static bool stands_out(const struct report *report, uint32_t rank)
 {
 	return rank != UINT32_MAX &&
-	       np_origin_stands_out(report->tables->origin, report->tables->blame, rank,
+	       np_origin_stands_out(report->tables->origin, rank,
 				    np_quantity_total(report->cluster, NP_Q_SPAN));
 }
 
@@ -126,7 +126,7 @@ static int put_culprit(struct np_buf *buf, const struct report *report, uint32_t
 		       struct np_err *err)
 {
 	const struct np_cluster_tables *tables = report->tables;
-	const char *kind = np_blame_kind(tables->blame, rank);
+	const char *kind = np_origin_kind(tables->origin, rank);
 	struct np_origin_link chain[NP_ORIGIN_CHAIN];
 	int rc;
 

@@ -176,13 +176,12 @@ static void charge_one(void *context, size_t index)
 
 /* --- one run --------------------------------------------------------------------------------- */
 
-/* The first member that did not wait was the last to come. Fractions are summed in this order. */
+/* The first member that did not wait was the last to come. */
 static void count_arrivals(const struct pool *pool, struct np_blame_rank *ranks,
 			   const struct np_instance *instance)
 {
 	const struct np_member *members = &pool->align->members[instance->first];
 	const np_ns *wait = &pool->waits->wait[instance->first];
-	double chance = 1.0 / instance->count;
 	uint32_t last = 0;
 	bool known = true;
 
@@ -192,10 +191,8 @@ static void count_arrivals(const struct pool *pool, struct np_blame_rank *ranks,
 	}
 	if (!known || instance->count < 2)
 		return;
-	for (uint32_t i = 0; i < instance->count; i++) {
+	for (uint32_t i = 0; i < instance->count; i++)
 		ranks[members[i].rank].instances++;
-		ranks[members[i].rank].expected_last += chance;
-	}
 	ranks[members[last].rank].last_arrivals++;
 }
 
@@ -259,115 +256,6 @@ static int charge_all(struct pool *pool, size_t threads, struct np_blame *blame,
 	return rc;
 }
 
-/* --- steps ----------------------------------------------------------------------------------- */
-
-static int by_step_and_rank(const void *left, const void *right)
-{
-	const struct np_blame_row *a = left;
-	const struct np_blame_row *b = right;
-
-	if (a->step != b->step)
-		return a->step < b->step ? -1 : 1;
-	return (a->rank > b->rank) - (a->rank < b->rank);
-}
-
-/* Charges of one step, by rank: `rows` are of one step and sorted by rank. */
-static void count_heavy_step(struct np_blame *blame, const struct np_blame_row *rows, size_t count)
-{
-	size_t used = 0;
-	np_ns total = 0;
-
-	for (size_t i = 0; i < blame->rank_count; i++)
-		used += blame->ranks[i].instances > 0;
-	for (size_t i = 0; i < count; i++)
-		total += rows[i].cost;
-	for (size_t from = 0, to = 0; from < count; from = to) {
-		np_ns cost = 0;
-
-		for (; to < count && rows[to].rank == rows[from].rank; to++)
-			cost += rows[to].cost;
-		/* Of two ranks one is always charged; of one of them twice the mean is everything.
-		 */
-		if ((double)cost * (double)used > 2 * (double)total || used == 2)
-			blame->ranks[rows[from].rank].steps_heavy++;
-	}
-	blame->steps++;
-}
-
-/* In which steps each rank was charged much: once is an accident, always is a fault. */
-static int count_heavy(struct np_blame *blame, struct np_err *err)
-{
-	size_t count = blame->rows.count;
-	struct np_blame_row *rows = malloc((count + 1) * sizeof(*rows));
-
-	if (!rows)
-		return np_fail_nomem(err, "charges");
-	if (count) {
-		memcpy(rows, blame->rows.item, count * sizeof(*rows));
-		qsort(rows, count, sizeof(rows[0]), by_step_and_rank);
-	}
-	for (size_t from = 0, to = 0; from < count; from = to) {
-		while (to < count && rows[to].step == rows[from].step)
-			to++;
-		count_heavy_step(blame, &rows[from], to - from);
-	}
-	free(rows);
-	return NP_OK;
-}
-
-/* --- chance ---------------------------------------------------------------------------------- */
-
-/* Share of false alarms among the ranks that are called often last. */
-#define FALSE_ALARMS 0.01
-
-/* The chance of so many or more last arrivals, by a normal curve with half a count of slack. */
-static double chance_of(const struct np_blame_rank *rank)
-{
-	double expected = rank->expected_last;
-	double variance = expected * (1 - expected / rank->instances);
-
-	if (rank->instances == 0 || variance <= 0)
-		return 1;
-	return 0.5 * erfc((rank->last_arrivals - 0.5 - expected) / sqrt(2 * variance));
-}
-
-struct chance {
-	double chance;
-	uint32_t rank;
-};
-
-static int by_chance(const void *left, const void *right)
-{
-	const struct chance *a = left;
-	const struct chance *b = right;
-
-	return (a->chance > b->chance) - (a->chance < b->chance);
-}
-
-/* Benjamini and Hochberg: of many ranks one is often last by chance alone. */
-static int find_often_last(struct np_blame *blame, struct np_err *err)
-{
-	struct chance *chances = malloc((blame->rank_count + 1) * sizeof(*chances));
-	size_t count = 0;
-	size_t often = 0;
-
-	if (!chances)
-		return np_fail_nomem(err, "charges");
-	for (uint32_t i = 0; i < blame->rank_count; i++) {
-		if (blame->ranks[i].instances > 0)
-			chances[count++] = (struct chance){ chance_of(&blame->ranks[i]), i };
-	}
-	qsort(chances, count, sizeof(chances[0]), by_chance);
-	for (size_t i = 0; i < count; i++) {
-		if (chances[i].chance <= FALSE_ALARMS * (double)(i + 1) / (double)count)
-			often = i + 1;
-	}
-	for (size_t i = 0; i < often; i++)
-		blame->ranks[chances[i].rank].often_last = true;
-	free(chances);
-	return NP_OK;
-}
-
 int np_blame_measure(const struct np_align *align, const struct np_clock *clock,
 		     const struct np_waits *waits, size_t threads, struct np_blame *ret,
 		     struct np_err *err)
@@ -381,10 +269,6 @@ int np_blame_measure(const struct np_align *align, const struct np_clock *clock,
 
 	blame.ranks = calloc(blame.rank_count + 1, sizeof(*blame.ranks));
 	rc = blame.ranks ? charge_all(&pool, threads, &blame, err) : np_fail_nomem(err, "charges");
-	if (rc == NP_OK)
-		rc = count_heavy(&blame, err);
-	if (rc == NP_OK)
-		rc = find_often_last(&blame, err);
 	if (rc < 0) {
 		np_blame_release(&blame);
 		return rc;
@@ -433,48 +317,4 @@ void np_blame_order_release(struct np_blame_order *order)
 {
 	free(order->ranks);
 	order->ranks = NULL;
-}
-
-/* The chance of `least` or more hits in `tries` of probability `p`. */
-static double binomial_tail(uint32_t tries, uint32_t least, double p)
-{
-	double tail = 0;
-
-	for (uint32_t i = least; i <= tries; i++)
-		tail += exp(lgamma(tries + 1.0) - lgamma(i + 1.0) - lgamma(tries - i + 1.0) +
-			    i * log(p) + (tries - i) * log1p(-p));
-	return tail;
-}
-
-/*
- * Is a rank charged heavily in more steps than chance brings to any of so many
- * ranks? Operators of one step are late together, so steps are what is counted;
- * how often the other ranks are charged heavily tells what chance does.
- */
-static bool heavy_beyond_chance(const struct np_blame *blame, uint32_t rank)
-{
-	uint32_t own = blame->ranks[rank].steps_heavy;
-	double others = 0;
-	double used = 0;
-	double p;
-
-	for (size_t i = 0; i < blame->rank_count; i++) {
-		used += blame->ranks[i].instances > 0;
-		others += blame->ranks[i].steps_heavy;
-	}
-	/* One more than was seen: nothing has no chance at all. */
-	p = (others - own + 1) / ((used - 1) * (double)blame->steps + 2);
-	return p < 1 && used * binomial_tail((uint32_t)blame->steps, own, p) < 0.05;
-}
-
-const char *np_blame_kind(const struct np_blame *blame, uint32_t rank)
-{
-	const struct np_blame_rank *charged = &blame->ranks[rank];
-
-	if (blame->steps < 2)
-		return NULL;
-	return charged->often_last && (size_t)charged->steps_heavy * 2 > blame->steps &&
-			       heavy_beyond_chance(blame, rank)
-		       ? "chronic"
-		       : "one-off";
 }

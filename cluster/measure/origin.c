@@ -88,6 +88,7 @@ static int trace(struct tracer *tracer, size_t threads)
 		rc = walk(tracer, threads);
 	if (rc == NP_OK) {
 		trace_left_behind(tracer);
+		steps_count_heavy(&tracer->steps, tracer->origin);
 		decide_rows(tracer);
 	}
 	return rc;
@@ -104,12 +105,14 @@ static bool allocate(struct tracer *tracer)
 	tracer->passed.large_index = np_idmap_new();
 	tracer->edge_index = np_idmap_new();
 	tracer->row_index = np_idmap_new();
+	tracer->steps.index = np_idmap_new();
 	tracer->row_places = calloc(align->coverage.count + 1, sizeof(*tracer->row_places));
 	tracer->row_parts = calloc(tracer->blame->rows.count + 1, sizeof(*tracer->row_parts));
 	tracer->explainer.found = common_found_new(align);
 	return origin->ranks && origin->rows && tracer->passed.small &&
 	       tracer->passed.large_index && tracer->edge_index && tracer->row_index &&
-	       tracer->row_places && tracer->row_parts && tracer->explainer.found;
+	       tracer->steps.index && tracer->row_places && tracer->row_parts &&
+	       tracer->explainer.found;
 }
 
 static void release_tracer(struct tracer *tracer)
@@ -130,6 +133,7 @@ static void release_tracer(struct tracer *tracer)
 	free(tracer->row_places);
 	np_idmap_free(tracer->edge_index);
 	np_idmap_free(tracer->row_index);
+	steps_release(&tracer->steps);
 }
 
 /* So few operators are done before a thread has started. */
@@ -153,6 +157,8 @@ int np_origin_measure(const struct np_align *align, const struct np_clock *clock
 					       .progress = &tracer.progress,
 					       .common = &tracer.common,
 					       .err = tracer.err };
+	for (size_t i = 0; i < blame->rank_count; i++)
+		origin.ranks_seen += blame->ranks[i].instances > 0;
 	if (allocate(&tracer))
 		rc = trace(&tracer, align->op_count < FEW_OPS ? 1 : threads);
 	else

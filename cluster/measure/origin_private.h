@@ -322,6 +322,23 @@ struct amounts {
 };
 
 /* What the walk has come to. */
+struct tracer;
+
+/* What began with each rank in each step. */
+struct step_costs {
+	struct np_idmap *index; /* step → row */
+	NP_VEC(np_ns *) rows;   /* by rank */
+	np_ns *now;             /* row of the instance at hand; NULL for none */
+	np_str step;            /* of that row */
+};
+
+/* Costs are of this step from now on. */
+int steps_enter(struct tracer *tracer, np_str step) NP_MUST_USE;
+
+/* In which steps each rank cost much. */
+void steps_count_heavy(const struct step_costs *steps, struct np_origin *origin);
+void steps_release(struct step_costs *steps);
+
 struct tracer {
 	const struct np_align *align;
 	const struct np_blame *blame;
@@ -341,6 +358,7 @@ struct tracer {
 	struct np_idmap *row_index;   /* row of coverage and step → row of blame */
 	struct row_place *row_places; /* by row of coverage */
 	struct row_parts *row_parts;  /* by row of blame */
+	struct step_costs steps;
 };
 
 int tracer_index_rows(struct tracer *tracer) NP_MUST_USE;

@@ -34,20 +34,17 @@ enum np_cause np_origin_cause(const struct np_origin *origin, uint32_t rank)
 	return most;
 }
 
-bool np_origin_stands_out(const struct np_origin *origin, const struct np_blame *blame,
-			  uint32_t rank, np_ns available)
+bool np_origin_stands_out(const struct np_origin *origin, uint32_t rank, np_ns available)
 {
-	const char *kind = np_blame_kind(blame, rank);
+	const char *kind = np_origin_kind(origin, rank);
 	double cost = (double)origin->ranks[rank].cost;
 	double total = 0;
-	size_t used = 0;
 
-	for (size_t i = 0; i < origin->rank_count; i++) {
+	for (size_t i = 0; i < origin->rank_count; i++)
 		total += (double)origin->ranks[i].cost;
-		used += blame->ranks[i].instances > 0;
-	}
-	return (!kind || strcmp(kind, "chronic") == 0) && cost * (double)used >= 2 * total &&
-	       available > 0 && cost >= 0.005 * (double)available;
+	return (!kind || strcmp(kind, "chronic") == 0) &&
+	       cost * (double)origin->ranks_seen >= 2 * total && available > 0 &&
+	       cost >= 0.005 * (double)available;
 }
 
 const struct np_origin_edge *np_origin_edge_to(const struct np_origin *origin, uint32_t rank)

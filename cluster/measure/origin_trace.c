@@ -106,6 +106,7 @@ static void settle(struct tracer *tracer, const struct arrived *arrived, enum np
 		return;
 	origin->cost += cost;
 	origin->by_cause[cause] += cost;
+	tracer->steps.now[arrived->rank] += cost;
 	if (arrived->row != NP_IDMAP_NONE)
 		tracer->row_parts[arrived->row].by[cause] += arrived->direct * (double)cost;
 }
@@ -220,6 +221,8 @@ static void keep(struct tracer *tracer, uint32_t index, np_ns passed)
 	rank->cost += passed;
 	rank->by_cause[NP_CAUSE_UNKNOWN] += passed;
 	rank->passed -= passed;
+	if (tracer->steps.now)
+		tracer->steps.now[index] += passed;
 }
 
 /* What the members pass on, into `received` for the time being; the sum of it. */
@@ -335,12 +338,14 @@ int trace_instance(struct tracer *tracer, const struct seen *seen)
 {
 	uint32_t count = seen->instance->count;
 	np_ns all;
-	int rc = NP_OK;
+	int rc = steps_enter(tracer, seen->instance->step);
 
-	while (tracer->received.count < count) {
+	while (tracer->received.count < count && rc == NP_OK) {
 		if (!np_vec_add(&tracer->received, tracer->err))
 			return NP_E_NOMEM;
 	}
+	if (rc < 0)
+		return rc;
 	/* Blocks use the same memory again. */
 	tracer->explainer.typical_of = NULL;
 	all = collect_passed(tracer, seen);
@@ -360,6 +365,7 @@ int trace_instance(struct tracer *tracer, const struct seen *seen)
  */
 void trace_left_behind(struct tracer *tracer)
 {
+	tracer->steps.now = NULL;
 	for (uint32_t rank = 0; rank < tracer->origin->rank_count; rank++) {
 		np_ns left = 0;
 

@@ -22,9 +22,6 @@ struct np_blame_rank {
 	np_ns cost;             /* waiting of others, summed over the waiters */
 	uint32_t instances;     /* instances with others that it took part in */
 	uint32_t last_arrivals; /* of these, in which it came last */
-	uint32_t steps_heavy;   /* steps in which it was charged over twice the mean of all ranks */
-	double expected_last;   /* last arrivals if all members of each instance were alike */
-	bool often_last;        /* more than chance explains, with all ranks looked at */
 };
 
 /* What one rank is charged for one communicator in one step. */
@@ -42,7 +39,6 @@ struct np_blame {
 	np_ns total;                      /* all waiting that an estimator gives */
 	np_ns unprofiled;                 /* owed by members that were not profiled */
 	np_ns unattributed; /* below what the clocks can tell, or owed by nobody known */
-	size_t steps;       /* that have any charge */
 };
 
 /* On so many threads (0: one per processor). */
@@ -60,13 +56,6 @@ struct np_blame_order {
 int np_blame_sort(const struct np_blame *blame, struct np_blame_order *ret, struct np_err *err)
 	NP_MUST_USE;
 void np_blame_order_release(struct np_blame_order *order);
-
-/*
- * "chronic" for a rank that comes last more often than chance explains and is
- * charged heavily in most of the steps, else "one-off"; NULL where a single step
- * cannot tell.
- */
-const char *np_blame_kind(const struct np_blame *blame, uint32_t rank);
 
 /* Waits of an instance below this are charged to nobody: the clocks cannot tell them. */
 np_ns np_blame_floor(const struct np_clock *clock, const struct np_waits *waits,

@@ -35,8 +35,9 @@ const char *np_cause_name(enum np_cause cause);
 struct np_origin_rank {
 	np_ns cost; /* waiting of others that began here: Σ of by_cause */
 	np_ns by_cause[NP_CAUSES];
-	np_ns received; /* of the cost, what came through others */
-	np_ns passed;   /* of its charges, what it passed on */
+	np_ns received;       /* of the cost, what came through others */
+	np_ns passed;         /* of its charges, what it passed on */
+	uint32_t steps_heavy; /* steps in which the cost is over twice the mean of all ranks */
 };
 
 #define NP_ORIGIN_UNPROFILED UINT32_MAX
@@ -61,6 +62,8 @@ struct np_origin {
 	np_ns unprofiled;
 	NP_VEC(struct np_origin_edge) edges; /* as they come */
 	struct np_origin_row *rows;          /* by the index of np_blame.rows */
+	size_t ranks_seen;                   /* that took part in an instance with others */
+	size_t steps;                        /* that have any cost */
 };
 
 /* On so many threads (0: one per processor). */
@@ -73,12 +76,18 @@ void np_origin_release(struct np_origin *origin);
 enum np_cause np_origin_cause(const struct np_origin *origin, uint32_t rank);
 
 /*
+ * Once is an accident, always is a fault: "chronic" for a rank that costs others
+ * much in most of the steps, and in more than chance brings, else "one-off"; NULL
+ * where a single step cannot tell.
+ */
+const char *np_origin_kind(const struct np_origin *origin, uint32_t rank);
+
+/*
  * Is this rank worth naming? It is charged heavily in most steps, for more than
  * twice the mean of all ranks, and the waiting it began is at least half a
  * percent of the time that all ranks had, `available`.
  */
-bool np_origin_stands_out(const struct np_origin *origin, const struct np_blame *blame,
-			  uint32_t rank, np_ns available);
+bool np_origin_stands_out(const struct np_origin *origin, uint32_t rank, np_ns available);
 
 /* The rank's largest debtor: who passed most on to it; NULL for none. */
 const struct np_origin_edge *np_origin_edge_to(const struct np_origin *origin, uint32_t rank);

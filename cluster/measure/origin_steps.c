@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "origin_private.h"
+
+#include <math.h>
+
+int steps_enter(struct tracer *tracer, np_str step)
+{
+	struct step_costs *steps = &tracer->steps;
+	uint32_t known;
+	np_ns **row;
+
+	if (steps->now && steps->step == step)
+		return NP_OK;
+	known = np_idmap_get(steps->index, step);
+	if (known == NP_IDMAP_NONE) {
+		known = (uint32_t)steps->rows.count;
+		row = np_vec_add(&steps->rows, tracer->err);
+		if (!row)
+			return NP_E_NOMEM;
+		*row = calloc(tracer->origin->rank_count + 1, sizeof(**row));
+		if (!*row)
+			return np_fail_nomem(tracer->err, "origins of waiting");
+		if (np_idmap_set(steps->index, step, known, tracer->err) < 0)
+			return NP_E_NOMEM;
+	}
+	steps->now = steps->rows.item[known];
+	steps->step = step;
+	return NP_OK;
+}
+
+void steps_release(struct step_costs *steps)
+{
+	for (size_t i = 0; i < steps->rows.count; i++)
+		free(steps->rows.item[i]);
+	np_vec_release(&steps->rows);
+	np_idmap_free(steps->index);
+}
+
+static void count_step(const np_ns *costs, struct np_origin *origin)
+{
+	/* Of two ranks, twice the mean is everything: most of it is much. */
+	double much = origin->ranks_seen == 2 ? 4.0 / 3 : 2;
+	double total = 0;
+
+	for (size_t i = 0; i < origin->rank_count; i++)
+		total += (double)costs[i];
+	if (total <= 0)
+		return;
+	origin->steps++;
+	for (size_t i = 0; i < origin->rank_count; i++)
+		origin->ranks[i].steps_heavy +=
+			(double)costs[i] * (double)origin->ranks_seen > much * total;
+}
+
+void steps_count_heavy(const struct step_costs *steps, struct np_origin *origin)
+{
+	for (size_t i = 0; i < steps->rows.count; i++)
+		count_step(steps->rows.item[i], origin);
+}
+
+/* --- chance ----------------------------------------------------------------------------------- */
+
+/* The chance of `least` or more hits in `tries` of probability `p`. */
+static double binomial_tail(size_t tries, size_t least, double p)
+{
+	double all = (double)tries;
+	double tail = 0;
+
+	for (size_t i = least; i <= tries; i++) {
+		double hits = (double)i;
+
+		tail += exp(lgamma(all + 1) - lgamma(hits + 1) - lgamma(all - hits + 1) +
+			    hits * log(p) + (all - hits) * log1p(-p));
+	}
+	return tail;
+}
+
+/*
+ * Does a rank cost others much in more steps than chance brings to any of so many
+ * ranks? Operators of one step are late together, so steps are what is counted;
+ * how often the other ranks do tells what chance does.
+ */
+static bool heavy_beyond_chance(const struct np_origin *origin, uint32_t rank)
+{
+	size_t own = origin->ranks[rank].steps_heavy;
+	double steps = (double)origin->steps;
+	double seen = (double)origin->ranks_seen;
+	double others = 0;
+	double p;
+
+	for (size_t i = 0; i < origin->rank_count; i++)
+		others += origin->ranks[i].steps_heavy;
+	/* One more than was seen: nothing has no chance at all. */
+	p = (others - (double)own + 1) / ((seen - 1) * steps + 2);
+	return p < 1 && seen * binomial_tail(origin->steps, own, p) < 0.05;
+}
+
+const char *np_origin_kind(const struct np_origin *origin, uint32_t rank)
+{
+	if (origin->steps < 2)
+		return NULL;
+	return (size_t)origin->ranks[rank].steps_heavy * 2 > origin->steps &&
+			       heavy_beyond_chance(origin, rank)
+		       ? "chronic"
+		       : "one-off";
+}
