@@ -5,5 +5,15 @@ target_include_directories(npcompare PUBLIC ${PROJECT_SOURCE_DIR}/compare/engine
 
 file(GLOB compare_sources CONFIGURE_DEPENDS compare/*.c)
 target_sources(npuprof PRIVATE ${compare_sources})
-target_link_libraries(npuprof PRIVATE npcompare PkgConfig::XLSXWRITER)
+target_link_libraries(npuprof PRIVATE npcompare)
+
+# Workbooks are written by a library that npuprof loads when one is asked for: what it
+# needs itself would double the time of every start.
+add_library(npuprof_xlsx MODULE core/xlsx/workbook_xlsx.c core/base/err.c core/base/buf.c
+  core/base/text.c)
+target_include_directories(npuprof_xlsx PRIVATE include)
+target_link_libraries(npuprof_xlsx PRIVATE np_flags PkgConfig::XLSXWRITER)
+set_target_properties(npuprof_xlsx PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+add_dependencies(npuprof npuprof_xlsx)
+install(TARGETS npuprof_xlsx LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES doc/npuprof-compare.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

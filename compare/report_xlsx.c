@@ -1,191 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Before ours: it defines macros with names that npuprof/banned.h poisons. */
-#include <xlsxwriter.h>
-
 #include "report.h"
 
+#include "module.h"
+
 #include "npuprof/text.h"
+#include "npuprof/workbook.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
-/*
- * A workbook with a sheet for each table: the paths of both sides in the first row,
- * a header that stays in sight, one format for each sort of number, and red only
- * for what a test found to be a regression. A cell holds 32767 characters: longer
- * texts end with "…", so that nobody takes them for whole.
- */
-#define CELL_MOST   32767
-#define HEADER_ROW  2
-#define WIDTH_TEXT  36
-#define WIDTH_PLAIN 18
-
-struct formats {
-	lxw_format *title;
-	lxw_format *header;
-	lxw_format *integer;
-	lxw_format *real;
-	lxw_format *regression;
-	lxw_format *improvement;
-};
-
-struct xlsx_sink {
-	struct np_sink base;
-	lxw_workbook *book;
-	const struct report *report;
-	const struct np_relation *relation;
-	lxw_worksheet *sheet;
-	struct formats formats;
-	lxw_row_t row;
-};
-
-static int begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
+static int put_title(struct np_buf *title, const struct report *report, struct np_err *err)
 {
-	struct xlsx_sink *own = (struct xlsx_sink *)sink;
-	NP_CLEANUP(np_buf_release) struct np_buf paths = NP_BUF_INIT;
-
-	own->relation = relation;
-	own->sheet = workbook_add_worksheet(own->book, relation->name);
-	if (!own->sheet)
-		return np_fail(err, NP_E_IO, "cannot add a sheet '%s'", relation->name);
-	np_buf_add(&paths, "Base: ");
-	np_text_safe(&paths, own->report->input[CMP_BASE], strlen(own->report->input[CMP_BASE]));
-	np_buf_add(&paths, "   New: ");
-	np_text_safe(&paths, own->report->input[CMP_NEW], strlen(own->report->input[CMP_NEW]));
-	(void)worksheet_write_string(own->sheet, 0, 0, paths.text, own->formats.title);
-	for (size_t i = 0; i < relation->column_count; i++) {
-		lxw_col_t column = (lxw_col_t)i;
-		bool text = relation->columns[i].type == NP_TEXT;
-
-		(void)worksheet_set_column(own->sheet, column, column,
-					   text ? WIDTH_TEXT : WIDTH_PLAIN, NULL);
-		(void)worksheet_write_string(own->sheet, HEADER_ROW, column,
-					     relation->columns[i].name, own->formats.header);
-	}
-	worksheet_freeze_panes(own->sheet, HEADER_ROW + 1, 0);
-	own->row = HEADER_ROW + 1;
-	return NP_OK;
-}
-
-static lxw_format *format_of_text(const struct xlsx_sink *sink, const char *text)
-{
-	if (strcmp(text, cmp_verdict_name(CMP_REGRESSION)) == 0)
-		return sink->formats.regression;
-	return strcmp(text, cmp_verdict_name(CMP_IMPROVEMENT)) == 0 ? sink->formats.improvement
-								    : NULL;
-}
-
-static int put_text(struct xlsx_sink *sink, lxw_col_t column, const struct np_cell *cell,
-		    struct np_err *err)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	size_t length = cell->text.length;
-	int rc;
-
-	np_text_safe(&text, cell->text.bytes, length < CELL_MOST / 4 ? length : CELL_MOST / 4);
-	if (length >= CELL_MOST / 4)
-		np_buf_add(&text, "…");
-	rc = np_buf_check(&text, err);
-	if (rc == NP_OK)
-		(void)worksheet_write_string(sink->sheet, sink->row, column, text.text,
-					     format_of_text(sink, text.text));
-	return rc;
-}
-
-static int row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
-{
-	struct xlsx_sink *own = (struct xlsx_sink *)sink;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < own->relation->column_count && rc == NP_OK; i++) {
-		lxw_col_t column = (lxw_col_t)i;
-
-		if (cells[i].type == NP_CELL_INTEGER)
-			(void)worksheet_write_number(own->sheet, own->row, column,
-						     (double)cells[i].integer,
-						     own->formats.integer);
-		else if (cells[i].type == NP_CELL_REAL)
-			(void)worksheet_write_number(own->sheet, own->row, column, cells[i].real,
-						     own->formats.real);
-		else if (cells[i].type == NP_CELL_TEXT)
-			rc = put_text(own, column, &cells[i], err);
-	}
-	own->row++;
-	return rc;
-}
-
-static int end(struct np_sink *sink, struct np_err *err)
-{
-	const struct xlsx_sink *own = (struct xlsx_sink *)sink;
-
-	(void)err;
-	if (own->row > HEADER_ROW + 1)
-		(void)worksheet_autofilter(own->sheet, HEADER_ROW, 0, own->row - 1,
-					   (lxw_col_t)(own->relation->column_count - 1));
-	return NP_OK;
-}
-
-static lxw_format *add_format(lxw_workbook *book, const char *number)
-{
-	lxw_format *format = workbook_add_format(book);
-
-	if (format && number)
-		format_set_num_format(format, number);
-	return format;
-}
-
-static bool add_formats(struct xlsx_sink *sink)
-{
-	struct formats *formats = &sink->formats;
-
-	formats->title = add_format(sink->book, NULL);
-	formats->header = add_format(sink->book, NULL);
-	formats->integer = add_format(sink->book, "#,##0");
-	formats->real = add_format(sink->book, "#,##0.0000");
-	formats->regression = add_format(sink->book, NULL);
-	formats->improvement = add_format(sink->book, NULL);
-	if (!formats->title || !formats->header || !formats->integer || !formats->real ||
-	    !formats->regression || !formats->improvement)
-		return false;
-	format_set_italic(formats->title);
-	format_set_bold(formats->header);
-	format_set_border(formats->header, LXW_BORDER_THIN);
-	format_set_bg_color(formats->regression, 0xF4B6B6);
-	format_set_bg_color(formats->improvement, 0xBFE3C0);
-	return true;
-}
-
-static int write_sheets(struct xlsx_sink *sink, struct np_err *err)
-{
-	const struct report *report = sink->report;
-	int rc = add_formats(sink) ? NP_OK : np_fail_nomem(err, "the workbook");
-
-	for (size_t i = 0; compare_relations[i] && rc == NP_OK; i++) {
-		if (compare_relation_applies(compare_relations[i], report))
-			rc = np_relation_write(compare_relations[i], report, &sink->base, err);
-	}
-	return rc;
+	np_buf_add(title, "Base: ");
+	np_text_safe(title, report->input[CMP_BASE], strlen(report->input[CMP_BASE]));
+	np_buf_add(title, "   New: ");
+	np_text_safe(title, report->input[CMP_NEW], strlen(report->input[CMP_NEW]));
+	return np_buf_check(title, err);
 }
 
 int compare_xlsx(const struct report *report, const char *path, struct np_err *err)
 {
-	struct xlsx_sink sink = { .base = { begin, row, end }, .report = report };
-	lxw_error failed;
-	char *temporary;
-	int rc;
+	NP_CLEANUP(np_buf_release) struct np_buf title = NP_BUF_INIT;
+	struct np_workbook_style style = { .bad = cmp_verdict_name(CMP_REGRESSION),
+					   .good = cmp_verdict_name(CMP_IMPROVEMENT) };
+	struct np_workbook *book;
+	np_workbook_opener *open;
+	int rc = put_title(&title, report, err);
 
-	if (asprintf(&temporary, "%s.tmp%d", path, (int)getpid()) < 0)
-		return np_fail_nomem(err, path);
-	sink.book = workbook_new(temporary);
-	rc = sink.book ? write_sheets(&sink, err) : np_fail_nomem(err, "the workbook");
-	failed = sink.book ? workbook_close(sink.book) : LXW_NO_ERROR;
-	if (rc == NP_OK && failed != LXW_NO_ERROR)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, lxw_strerror(failed));
-	if (rc == NP_OK && rename(temporary, path) < 0)
-		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
+	if (rc == NP_OK)
+		rc = np_module_find(NP_WORKBOOK_LIBRARY, NP_WORKBOOK_OPEN, (void **)&open, err);
+	style.title = title.text;
+	if (rc == NP_OK)
+		rc = open(path, &style, &book, err);
 	if (rc < 0)
-		(void)unlink(temporary);
-	free(temporary);
-	return rc;
+		return rc;
+	for (size_t i = 0; compare_relations[i] && rc == NP_OK; i++) {
+		if (compare_relation_applies(compare_relations[i], report))
+			rc = np_relation_write(compare_relations[i], report, &book->sink, err);
+	}
+	return book->finish(book, rc, err);
 }

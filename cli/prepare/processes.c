@@ -2,14 +2,11 @@
 #include "processes.h"
 
 #include "cmd.h"
+#include "module.h"
 #include "output.h"
 
 #include "npuprof/load.h"
 #include "npuprof/text.h"
-
-#include <dlfcn.h>
-#include <limits.h>
-#include <unistd.h>
 
 #define LIBRARY "libnpuprof_mpi.so"
 
@@ -53,46 +50,19 @@ static bool is_shared(const char *command)
 	return false;
 }
 
-/* The library beside the program, in the library directory of its installation, or anywhere. */
-static void *load_library(void)
-{
-	char program[PATH_MAX];
-	char path[PATH_MAX + 64];
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	char *slash;
-	void *library = NULL;
-
-	program[length < 0 ? 0 : length] = '\0';
-	slash = strrchr(program, '/');
-	if (slash) {
-		*slash = '\0';
-		(void)snprintf(path, sizeof(path), "%s/" LIBRARY, program);
-		library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-	}
-	if (slash && !library) {
-		(void)snprintf(path, sizeof(path), "%s/../" NP_LIBRARY_DIR "/" LIBRARY, program);
-		library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-	}
-	return library ? library : dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
-}
-
 static int open_comm(struct np_err *err)
 {
-	void *library = load_library();
+	struct np_err problem = NP_ERR_INIT;
 	np_comm_opener *open;
+	int rc = np_module_find(LIBRARY, NP_COMM_OPEN, (void **)&open, &problem);
 
-	if (!library) {
-		/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread yet */
-		const char *why = dlerror();
-
+	if (rc == NP_E_NOTFOUND)
 		return np_fail(err, NP_E_IO,
 			       "cannot work on several processes: %s; run it without mpirun, or "
 			       "build npuprof where Open MPI is installed",
-			       why ? why : LIBRARY);
-	}
-	*(void **)&open = dlsym(library, NP_COMM_OPEN);
-	if (!open)
-		return np_fail(err, NP_E_IO, "'" LIBRARY "' is of another version of npuprof");
+			       problem.text);
+	if (rc < 0)
+		return np_fail(err, NP_E_IO, "%s", problem.text);
 	return open(&comm, err);
 }
 

@@ -133,3 +133,9 @@ status=0 command='npuprof -h | (nobody)'
 exec 4>&-
 expect_exit 1
 expect_no_stderr
+
+behaviour 'the start does not wait for libraries that few runs need'
+linked=$(ldd "$npuprof")
+for library in libmpi libxlsxwriter libcrypto; do
+	expect "$library is not linked" test -z "$(grep "$library" <<<"$linked")"
+done
