@@ -58,7 +58,7 @@ for seed in 1 2 3; do
 done
 
 behaviour 'what is slow in all steps is chronic, also where others are its victims in all of them'
-analyse --schedule 3d --tp 2 --pp 4 --dp 2 --steps 5 --seed 71 --slow-rank 9:1.3
+analyse --schedule 3d --tp 2 --pp 4 --dp 2 --steps 5 --layers 8 --kernels-per-layer 12 --seed 71 --slow-rank 9:1.3
 expect_equal "$(ask "SELECT readfile('$json') ->> '\$.stragglers[0].rank', readfile('$json') ->> '\$.stragglers[0].kind'")" '9|chronic'
 analyse --ranks 16 --steps 6 --seed 5 --host-gap 3:120
 expect_equal "$(ask "SELECT readfile('$json') ->> '\$.stragglers[0].rank', readfile('$json') ->> '\$.stragglers[0].kind'")" '3|chronic'
