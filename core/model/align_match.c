@@ -179,7 +179,19 @@ static uint32_t add_place(struct merge *merge, const struct align_item *item, si
 	return match->id_count++;
 }
 
-/* Turn lane->to from places into ids, adding a place for each operator that has none. */
+/* Turn lane->to from places into ids, if every operator has a place. */
+static bool name_places(const struct match *match, const struct align_lane *lane)
+{
+	for (size_t i = 0; i < lane->count; i++) {
+		if (lane->to[i] == ALIGN_NONE)
+			return false;
+	}
+	for (size_t i = 0; i < lane->count; i++)
+		lane->to[i] = match->ids[lane->to[i]];
+	return true;
+}
+
+/* Likewise, adding a place for each operator that has none. */
 static int merge_lane(struct match *match, struct align_lane *lane, const struct align_item *item)
 {
 	size_t most = match->places + lane->count;
@@ -216,10 +228,12 @@ static int merge_lane(struct match *match, struct align_lane *lane, const struct
 
 static bool jumps(np_ns before, np_ns now, np_ns base_before, np_ns base_now)
 {
-	np_ns change = (now - before) - (base_now - base_before);
+	np_ns own = now - before;
+	np_ns base = base_now - base_before;
+	np_ns change = own < base ? base - own : own - base;
 
-	change = change < 0 ? -change : change;
-	return change > JUMP_NS && change > (base_now - base_before) / 2;
+	/* Where one of the two lost an operator, only the other tells how far apart they are. */
+	return change > JUMP_NS && change > (own < base ? own : base) / 2;
 }
 
 /*
@@ -281,7 +295,8 @@ static int align_lane(struct match *match, struct align_lane *lane, size_t limit
 		lane->to = NULL;
 	} else if (rc == NP_OK) {
 		match->irregular = true;
-		rc = merge_lane(match, lane, item);
+		if (!name_places(match, lane))
+			rc = merge_lane(match, lane, item);
 	}
 	free(item);
 	return rc;

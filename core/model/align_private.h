@@ -19,6 +19,19 @@ struct align_item {
 
 #define ALIGN_NONE UINT32_MAX
 
+static inline bool align_same(const struct align_item *a, const struct align_item *b)
+{
+	return a->type == b->type && a->size == b->size;
+}
+
+/*
+ * Align by walking both along, which does for most; as align_sequences(), but
+ * false, with nothing changed, where the ends or the steps do not agree so. Gives
+ * what ends that belong together are apart at most.
+ */
+bool align_follow(const struct align_item *base, size_t base_count, struct align_item *item,
+		  size_t count, uint32_t *to, np_ns *ret_apart);
+
 /*
  * Align `item` (count) with the sequence `base`: to[i] becomes the place in
  * `base` of the i-th, ascending, or ALIGN_NONE. Ends of `item` are moved to the

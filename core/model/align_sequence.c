@@ -77,11 +77,6 @@ static void densest_half(np_ns *value, size_t count, np_ns *ret_middle, np_ns *r
 	*ret_middle = value[best] + *ret_width / 2;
 }
 
-static bool same(const struct align_item *a, const struct align_item *b)
-{
-	return a->type == b->type && a->size == b->size;
-}
-
 /* Overlap of a window with the base at a shift, as places in the sequence. */
 static void clip(const struct pair *pair, size_t from, size_t to, ptrdiff_t shift, size_t *ret_from,
 		 size_t *ret_to)
@@ -117,7 +112,7 @@ static void time_at(const struct pair *pair, size_t from, size_t to, struct fit 
 	for (size_t i = from; i < to; i++) {
 		const struct align_item *base = &pair->base[(ptrdiff_t)i + fit->shift];
 
-		if (same(base, &pair->item[i]))
+		if (align_same(base, &pair->item[i]))
 			value[count++] = base->end - pair->item[i].end;
 	}
 	fit->spread = NP_NS_MAX;
@@ -193,7 +188,7 @@ static size_t list_differences(const struct pair *pair, size_t from, size_t to,
 
 	for (size_t i = from; i < to; i++) {
 		for (size_t j = 0; j < pair->base_count && count < MOST_DIFFERENCES; j++) {
-			if (!same(&pair->base[j], &pair->item[i]))
+			if (!align_same(&pair->base[j], &pair->item[i]))
 				continue;
 			list[count++] = (struct difference){
 				.value = pair->base[j].end - pair->item[i].end,
@@ -363,7 +358,7 @@ static void fill_row(const struct pair *pair, struct band *band, size_t i, float
 
 		way[c] = BEGIN;
 		if (place >= 0 && place < (ptrdiff_t)pair->base_count &&
-		    same(&pair->base[place], &pair->item[i])) {
+		    align_same(&pair->base[place], &pair->item[i])) {
 			score = above + gain(band, &pair->base[place], &pair->item[i]);
 			way[c] = MATCH;
 		}
@@ -415,7 +410,7 @@ static void match_by_shift(const struct pair *pair, ptrdiff_t shift)
 
 	clip(pair, 0, pair->count, shift, &from, &to);
 	for (size_t i = from; i < to; i++) {
-		if (same(&pair->base[(ptrdiff_t)i + shift], &pair->item[i]))
+		if (align_same(&pair->base[(ptrdiff_t)i + shift], &pair->item[i]))
 			pair->to[i] = (uint32_t)((ptrdiff_t)i + shift);
 	}
 }
@@ -516,67 +511,7 @@ static void match_disagreeing(const struct pair *pair, np_ns limit)
 	}
 }
 
-/* --- captures that are merely cut off --------------------------------------------------------- */
-
-/* Ends whose difference jumps by more than this from one operator to the next do not belong: 100
- * µs. */
-#define JUMP_NS 100000
-
-static bool steps_along(const struct pair *pair, size_t i, ptrdiff_t shift)
-{
-	const struct align_item *base = &pair->base[(ptrdiff_t)i + shift];
-	const struct align_item *item = &pair->item[i];
-	np_ns change;
-
-	change = (item[0].end - item[-1].end) - (base[0].end - base[-1].end);
-	return change <= JUMP_NS && change >= -JUMP_NS;
-}
-
-/*
- * Does everything agree at this shift? Only steps rule out that it is a whole
- * step too far, so without them the question stays open.
- */
-static bool agrees_at(const struct pair *pair, ptrdiff_t shift)
-{
-	size_t from;
-	size_t to;
-	size_t steps = 0;
-
-	clip(pair, 0, pair->count, shift, &from, &to);
-	if (to < from + WINDOW)
-		return false;
-	for (size_t i = from; i < to; i++) {
-		const struct align_item *base = &pair->base[(ptrdiff_t)i + shift];
-
-		if (!same(base, &pair->item[i]) || (i > from && !steps_along(pair, i, shift)))
-			return false;
-		steps += base->step == pair->item[i].step && base->step != NP_STR_NONE;
-	}
-	return steps * 10 >= (to - from) * 9;
-}
-
-/* Most orders that differ are those of captures that began or ended at another operator. */
-static bool match_cut_off(struct pair *pair)
-{
-	ptrdiff_t shifts[] = { 0, (ptrdiff_t)pair->base_count - (ptrdiff_t)pair->count };
-
-	for (size_t i = 0; i < NP_COUNT(shifts); i++) {
-		struct fit head = { .shift = shifts[i] };
-		struct fit tail = { .shift = shifts[i] };
-		size_t from;
-		size_t to;
-
-		if (!agrees_at(pair, shifts[i]))
-			continue;
-		clip(pair, 0, pair->count, shifts[i], &from, &to);
-		time_at(pair, from, from + WINDOW, &head);
-		time_at(pair, to - WINDOW, to, &tail);
-		move_to_base_clock(pair, &head, &tail);
-		match_by_shift(pair, shifts[i]);
-		return true;
-	}
-	return false;
-}
+/* --- everything ------------------------------------------------------------------------------- */
 
 int align_sequences(const struct align_item *base, size_t base_count, struct align_item *item,
 		    size_t count, uint32_t *to, struct np_err *err)
@@ -591,8 +526,12 @@ int align_sequences(const struct align_item *base, size_t base_count, struct ali
 
 	for (size_t i = 0; i < count; i++)
 		to[i] = ALIGN_NONE;
-	if (count == 0 || base_count == 0 || match_cut_off(&pair))
+	if (count == 0 || base_count == 0)
 		return NP_OK;
+	if (align_follow(base, base_count, item, count, to, &limit)) {
+		match_disagreeing(&pair, limit);
+		return NP_OK;
+	}
 	scores = malloc((base_count + window) * sizeof(*scores));
 	if (!scores)
 		return np_fail_nomem(err, "matching of operators");
