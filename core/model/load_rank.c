@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "memory_held.h"
 #include "statistics.h"
 
 /*
@@ -582,6 +583,8 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
 		rc = read_files(rank, source, strings, err);
 	if (rc == NP_OK)
 		rc = np_load_statistics(rank, source, strings, err);
+	if (rc == NP_OK)
+		rc = np_load_memory(rank, source, strings, err);
 	if (rc == NP_OK)
 		rc = np_load_experts(rank, source, strings, err);
 	if (rc == NP_OK)

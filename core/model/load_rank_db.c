@@ -132,7 +132,8 @@ static void look_for_contents(struct rank_db *load)
 		enum np_contents bit;
 	} tables[] = {
 		{ "MEMORY_RECORD", NP_HAS_MEMORY },   { "NPU_MEM", NP_HAS_MEMORY },
-		{ "NPU_OP_MEM", NP_HAS_MEMORY },      { "AICORE_FREQ", NP_HAS_FREQUENCY },
+		{ "NPU_OP_MEM", NP_HAS_MEMORY },      { "OP_MEMORY", NP_HAS_MEMORY },
+		{ "NPU_MODULE_MEM", NP_HAS_MEMORY },  { "AICORE_FREQ", NP_HAS_FREQUENCY },
 		{ "CANN_API", NP_HAS_HOST_CALLS },    { "PYTORCH_API", NP_HAS_FRAMEWORK_CALLS },
 		{ "TASK_PMU_INFO", NP_HAS_COUNTERS }, { "MSTX_EVENTS", NP_HAS_MARKS },
 	};

@@ -14,86 +14,6 @@ void statistics_add(struct np_statistic *entry, np_ns time)
 	entry->total += time;
 }
 
-/* A higher water mark; NP_UNKNOWN changes nothing. */
-static void raise_mark(int64_t *mark, int64_t value)
-{
-	/* NP_UNKNOWN is less than any number of bytes. */
-	if (value > *mark)
-		*mark = value;
-}
-
-/* The component's entry, added if it is new; NULL when out of memory. */
-static struct np_memory_peak *component_of(struct np_rank *rank, np_str component,
-					   struct np_err *err)
-{
-	struct np_memory_peak *peak;
-
-	for (size_t i = 0; i < rank->memory.count; i++) {
-		if (rank->memory.item[i].component == component)
-			return &rank->memory.item[i];
-	}
-	peak = np_vec_add(&rank->memory, err);
-	if (peak)
-		*peak = (struct np_memory_peak){ component, NP_UNKNOWN, NP_UNKNOWN };
-	return peak;
-}
-
-/* The step that the host was in; NONE outside of all. */
-static np_str host_step(const struct np_rank *rank, np_ns at)
-{
-	size_t low = 0;
-	size_t high = rank->steps.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rank->steps.item[middle].host_begin <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* Without times of the host, or of a run without steps, nothing grows from step to step. */
-	if (low == 0 || rank->steps.item[low - 1].host_begin == NP_UNKNOWN ||
-	    at > rank->steps.item[low - 1].host_end)
-		return NP_STR_NONE;
-	return rank->steps.item[low - 1].id;
-}
-
-static int hold_in_step(struct np_rank *rank, np_str component, np_str step, int64_t bytes,
-			struct np_err *err)
-{
-	struct np_memory_step *held;
-
-	if (step == NP_STR_NONE || bytes == NP_UNKNOWN)
-		return NP_OK;
-	/* Records come in order of time: the entry is among the last ones. */
-	for (size_t i = rank->memory_steps.count; i-- > 0;) {
-		held = &rank->memory_steps.item[i];
-		if (held->component != component || held->step != step)
-			continue;
-		held->most = bytes > held->most ? bytes : held->most;
-		held->least = bytes < held->least ? bytes : held->least;
-		return NP_OK;
-	}
-	held = np_vec_add(&rank->memory_steps, err);
-	if (!held)
-		return NP_E_NOMEM;
-	*held = (struct np_memory_step){ component, step, bytes, bytes };
-	return NP_OK;
-}
-
-int statistics_hold(struct np_rank *rank, const struct statistics_memory *held, struct np_err *err)
-{
-	struct np_memory_peak *peak = component_of(rank, held->component, err);
-
-	if (!peak)
-		return NP_E_NOMEM;
-	raise_mark(&peak->allocated, held->allocated);
-	raise_mark(&peak->reserved, held->reserved);
-	return hold_in_step(rank, held->component, host_step(rank, held->at),
-			    held->allocated != NP_UNKNOWN ? held->allocated : held->reserved, err);
-}
-
 static int by_total(const void *left, const void *right, void *context)
 {
 	const struct np_strtab *strings = context;
@@ -109,14 +29,6 @@ static int by_total(const void *left, const void *right, void *context)
 	return strcmp(np_strtab_text(strings, a->kind), np_strtab_text(strings, b->kind));
 }
 
-static int by_component(const void *left, const void *right, void *context)
-{
-	const struct np_memory_peak *a = left;
-	const struct np_memory_peak *b = right;
-
-	return strcmp(np_strtab_text(context, a->component), np_strtab_text(context, b->component));
-}
-
 void statistics_sort(struct np_rank *rank, const struct np_strtab *strings)
 {
 	void *context = (void *)(uintptr_t)strings;
@@ -127,9 +39,6 @@ void statistics_sort(struct np_rank *rank, const struct np_strtab *strings)
 	if (rank->calls.count)
 		qsort_r(rank->calls.item, rank->calls.count, sizeof(rank->calls.item[0]), by_total,
 			context);
-	if (rank->memory.count)
-		qsort_r(rank->memory.item, rank->memory.count, sizeof(rank->memory.item[0]),
-			by_component, context);
 }
 
 /* --- text files ------------------------------------------------------------------------------ */
@@ -241,43 +150,6 @@ static int take_calls(struct statistics *load, const struct np_slice *cell)
 	return name_statistic(load, cell, slot);
 }
 
-enum {
-	COMPONENT,
-	ALLOCATED,
-	RESERVED,
-	TIMESTAMP,
-	MEMORY_COLUMNS
-};
-
-static const struct np_csv_column memory_columns[MEMORY_COLUMNS] = {
-	[COMPONENT] = { "Component", NP_REQUIRED },
-	[ALLOCATED] = { "Total Allocated(MB)|Total Allocated(KB)", NP_OPTIONAL },
-	[RESERVED] = { "Total Reserved(MB)|Total Reserved(KB)", NP_OPTIONAL },
-	[TIMESTAMP] = { "Timestamp(us)", NP_OPTIONAL },
-};
-
-/* MB of this file are 2^20 bytes, and written with more decimals than bytes need. */
-static int64_t bytes_of(struct np_slice cell)
-{
-	int64_t millionths;
-
-	if (!np_text_to_scaled(cell.bytes, cell.length, 6, &millionths) || millionths < 0 ||
-	    millionths > INT64_MAX / 1048576)
-		return NP_UNKNOWN;
-	return (millionths * 1048576 + 500000) / 1000000;
-}
-
-static int take_memory(struct statistics *load, const struct np_slice *cell)
-{
-	struct statistics_memory held = { .at = time_of(cell[TIMESTAMP]),
-					  .allocated = bytes_of(cell[ALLOCATED]),
-					  .reserved = bytes_of(cell[RESERVED]) };
-	int rc = np_strtab_add(load->strings, cell[COMPONENT].bytes, cell[COMPONENT].length,
-			       &held.component, load->err);
-
-	return rc < 0 ? rc : statistics_hold(load->rank, &held, load->err);
-}
-
 /* A statistic that cannot be read costs itself alone. */
 static int read_file(struct statistics *load, const struct np_source_files *source,
 		     enum np_file file, const struct np_csv_column *columns, size_t count,
@@ -310,9 +182,6 @@ int np_load_statistics(struct np_rank *rank, const struct np_source_files *sourc
 	if (rc == NP_OK && rank->calls.count == 0)
 		rc = read_file(&load, source, NP_FILE_API_STATISTIC, api_columns, STATISTIC_COLUMNS,
 			       take_calls, err);
-	if (rc == NP_OK && rank->memory.count == 0)
-		rc = read_file(&load, source, NP_FILE_MEMORY_RECORD, memory_columns, MEMORY_COLUMNS,
-			       take_memory, err);
 	statistics_sort(rank, strings);
 	return rc;
 }

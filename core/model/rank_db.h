@@ -85,6 +85,7 @@ struct rank_db {
 	struct np_idmap *op_index;     /* COMMUNICATION_OP.opId → rank->ops */
 	struct np_idmap *kernel_index; /* type and core → rank->kernels */
 	struct np_idmap *call_index;   /* function and level → rank->calls */
+	struct np_idmap *modules;      /* NPU_MODULE_MEM.moduleId → np_str, while that is read */
 	NP_VEC(int64_t) op_ids;        /* until they are sorted */
 	size_t kernels_without_task;
 	struct expert_kernels experts;
@@ -181,9 +182,11 @@ int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
 int rank_db_sum_kernels(struct rank_db *load) NP_MUST_USE;
 void rank_db_end_sums(struct rank_db *load);
 
-/* rank_db_statistics.c: sums by name, and MEMORY_RECORD. Ids are those of STRING_IDS. */
+/* rank_db_statistics.c: sums by name. Ids are those of STRING_IDS. */
 int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core, np_ns time) NP_MUST_USE;
 int rank_db_count_call(struct rank_db *load, int64_t type, int64_t name, np_ns time) NP_MUST_USE;
+
+/* rank_db_memory.c: MEMORY_RECORD, OP_MEMORY, NPU_OP_MEM, NPU_MEM, NPU_MODULE_MEM. */
 int rank_db_read_memory(struct rank_db *load) NP_MUST_USE;
 
 #endif /* NP_RANK_DB_H */

@@ -81,28 +81,3 @@ int rank_db_count_call(struct rank_db *load, int64_t type, int64_t name, np_ns t
 	return np_idmap_set(load->call_index, key, (uint32_t)(load->rank->calls.count - 1),
 			    load->err);
 }
-
-/* --- memory ---------------------------------------------------------------------------------- */
-
-static const struct np_scan_column memory_columns[] = {
-	{ "component", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "totalAllocated", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "totalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "timestamp", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
-static int take_memory(struct rank_db *load, const struct np_batch *batch, size_t row)
-{
-	struct statistics_memory held = { .at = batch->column[3].integer[row],
-					  .allocated = batch->column[1].integer[row],
-					  .reserved = batch->column[2].integer[row] };
-	int rc = rank_db_intern(load, batch->column[0].integer[row], &held.component);
-
-	return rc < 0 ? rc : statistics_hold(load->rank, &held, load->err);
-}
-
-int rank_db_read_memory(struct rank_db *load)
-{
-	return rank_db_each(load, "MEMORY_RECORD", memory_columns, NP_COUNT(memory_columns),
-			    take_memory);
-}

@@ -247,7 +247,7 @@ struct np_statistic {
 
 /* The most that a component of the memory management held during the capture. */
 struct np_memory_peak {
-	np_str component;  /* "PTA", "GE", "APP" … */
+	np_str component;  /* "PTA", "GE", "APP" …, "module/HCCL" … */
 	int64_t allocated; /* bytes; NP_UNKNOWN for components that only reserve */
 	int64_t reserved;
 };

@@ -36,3 +36,27 @@ expect_equal "$(sqlite3 "$db" 'SELECT count(growth_bytes_per_step), count(*) > 0
 behaviour 'peaks stand whether or not there are steps'
 analyse --steps 3 --seed 31 --no-steps
 expect_equal "$(sqlite3 "$db" "SELECT count(growth_bytes_per_step), min(peak_bytes) > 0 FROM np_memory WHERE component = 'PTA'")" '0|1'
+
+behaviour 'without records of components the operators tell the same'
+for form in db text; do
+	analyse --steps 5 --seed 31 --format $form --leak 2:3000000
+	sqlite3 "$db" "SELECT * FROM np_memory WHERE component = 'PTA'" >"$work/records"
+	find "$work/c" -name memory_record.csv -delete
+	for file in "$work"/c/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_*.db; do
+		[ -e "$file" ] && sqlite3 "$file" 'DROP TABLE MEMORY_RECORD'
+	done
+	run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+	expect_exit 0
+	expect_equal "$(sqlite3 "$db" "SELECT * FROM np_memory WHERE component = 'PTA'")" "$(cat "$work/records")"
+done
+
+behaviour 'what modules of CANN reserve is listed with its growth'
+# HCCL takes 2 MB more in each step.
+rank=$(dirname "$(find "$work/c" -name profiler_info_1.json)")
+sqlite3 :memory: "SELECT 'Component,Timestamp(us),Total Reserved(MB),Device'" >"$rank/ASCEND_PROFILER_OUTPUT/npu_module_mem.csv"
+sqlite3 :memory: "SELECT 'HCCL,' || (CAST(value ->> 'ts' AS INTEGER) + 1) || ',' || (100 + 2 * row_number() OVER ()) || ',NPU:1'
+	FROM json_each(readfile('$rank/ASCEND_PROFILER_OUTPUT/trace_view.json')) WHERE value ->> 'name' LIKE 'ProfilerStep#%'" \
+	>>"$rank/ASCEND_PROFILER_OUTPUT/npu_module_mem.csv"
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+expect_equal "$(sqlite3 "$db" "SELECT component, peak_bytes, reserved_bytes, growth_bytes_per_step FROM np_memory
+	WHERE rank = 1 AND component LIKE 'module/%'")" "module/HCCL||$((110 * 1048576))|$((2 * 1048576))"
