@@ -162,6 +162,8 @@ static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t
 static void put_gain(struct np_buf *buf, const struct report *report,
 		     const struct np_whatif_verdict *verdict)
 {
+	double share;
+
 	np_buf_add(buf, "; repairing it");
 	for (size_t i = 0; i < verdict->with_count; i++) {
 		char fix[NP_FIX_TEXT + 16];
@@ -172,8 +174,8 @@ static void put_gain(struct np_buf *buf, const struct report *report,
 	}
 	np_buf_add(buf, verdict->with_count > 0 ? " together would save " : " would save ");
 	np_text_duration(buf, verdict->saved);
-	np_buf_printf(buf, " of the step (%.0f %%)",
-		      100 * (double)verdict->saved / (double)report->tables->whatif->step);
+	share = 100 * (double)verdict->saved / (double)report->tables->whatif->step;
+	np_buf_printf(buf, " of the step (%.*f %%)", share < 1 ? 1 : 0, share);
 	if (verdict->with_count > 0)
 		np_buf_add(buf, ", each by itself little");
 }

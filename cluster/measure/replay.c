@@ -13,6 +13,7 @@ void np_replay_free(struct np_replay *replay)
 	np_vec_release(&replay->marks);
 	free(replay->ranks);
 	free(replay->ops);
+	free(replay->stages);
 	free(replay->mark_slots);
 	np_vec_release(&replay->members);
 	np_vec_release(&replay->alone);
@@ -35,8 +36,39 @@ struct building {
 	rank_marks *marks;         /* by rank */
 	double *shares;            /* by slot: replay_see_starts() */
 	np_ns *surplus;            /* by slot of an exchange of tokens; NULL without any */
+	struct stood *stood;       /* by slot */
 	struct np_err *errors;     /* by job */
 };
+
+/* --- stages ---------------------------------------------------------------------------------- */
+
+/* From communicators, else by place in the parallel dimensions: a stage may be a single rank. */
+static int find_stages(struct np_replay *replay, struct np_err *err)
+{
+	const struct np_cluster *cluster = replay->cluster;
+	const struct np_run *run = replay->align->run;
+	bool found = cluster->stages.count > 0;
+
+	replay->stages = malloc((run->sources.count + 1) * sizeof(*replay->stages));
+	if (!replay->stages)
+		return np_fail_nomem(err, "the replay");
+	for (size_t i = 0; i < run->sources.count; i++) {
+		int32_t *stage = &replay->stages[i];
+
+		*stage = -1;
+		if (run->ranks[i])
+			*stage = found ? np_cluster_stage(cluster, run->ranks[i]->id)
+				       : cluster->coordinates[i].pp;
+		if (*stage >= 0 && (size_t)*stage >= replay->stage_count)
+			replay->stage_count = (size_t)*stage + 1;
+	}
+	/* A pipeline of one stage is none. */
+	for (size_t i = 0; i < run->sources.count && replay->stage_count < 2; i++)
+		replay->stages[i] = -1;
+	if (replay->stage_count < 2)
+		replay->stage_count = 0;
+	return NP_OK;
+}
 
 /* --- operators ------------------------------------------------------------------------------- */
 
@@ -101,9 +133,11 @@ static void look_at_rank(void *context, size_t index)
 		return;
 	rc = see_ops(building, (uint32_t)index, err);
 	if (rc == NP_OK)
-		rc = replay_draft(align, (uint32_t)index, draft, err);
+		rc = replay_draft(align, (uint32_t)index, building->stood, draft, err);
 	if (rc == NP_OK)
 		replay_see_starts(draft, building->shares);
+	if (rc == NP_OK && draft->timed)
+		replay_see_stops(draft, building->stood);
 	np_vec_release(&draft->marks);
 }
 
@@ -204,14 +238,65 @@ static int keep_marks(const drafts *from, uint32_t first_cell, rank_marks *ret, 
 	return rc;
 }
 
+/* What a rank must have computed more of its step than another to have gone on where that stood. */
+#define WENT_ON 0.001
+
+/* So many others are asked, at most. */
+#define ASKED 64
+
+/* What a member had computed of its step from its start until it stood still. */
+static double computed(const struct building *building, uint32_t slot)
+{
+	return (double)building->stood[slot].share - building->shares[slot];
+}
+
+/* Did a member compute on while another one stood still for their operator? */
+static bool went_on(const struct building *building, uint32_t slot, uint32_t other)
+{
+	return building->stood[slot].how == STOOD_NOT ||
+	       computed(building, slot) > computed(building, other) + WENT_ON;
+}
+
+/*
+ * Members that show an operator while their host launches nothing stand still for
+ * their host and not for the operator, if most others went on at that place.
+ */
+static void settle_stops(const struct building *building, const struct np_instance *instance)
+{
+	const struct np_member *members = building->replay->align->members;
+	uint32_t last = instance->first + instance->count;
+	uint32_t stride = instance->count / ASKED + 1;
+
+	for (uint32_t i = instance->first; i < last; i++) {
+		struct stood *own = &building->stood[i];
+		size_t further = 0;
+		size_t others = 0;
+
+		for (uint32_t j = instance->first; own->how == STOOD_LATE && j < last;
+		     j += stride) {
+			if (j == i || !building->drafts[members[j].rank].timed)
+				continue;
+			others++;
+			further += went_on(building, j, i);
+		}
+		if (2 * further > others)
+			own->how = STOOD_FOR_HOST;
+	}
+}
+
 static void settle_communicator(void *context, size_t index)
 {
 	const struct building *building = context;
 	const struct np_replay *replay = building->replay;
+	const struct np_align_communicator *each = &replay->align->communicators.item[index];
 
 	/* A failure stays in the list. */
-	(void)!replay_settle_starts(replay, &replay->align->communicators.item[index],
-				    building->shares, &building->errors[index]);
+	(void)!replay_settle_starts(replay, each, building->shares, &building->errors[index]);
+	for (uint32_t i = each->first; i < each->first + each->count; i++) {
+		/* One end of a message may wait and the other not. */
+		if (replay->align->instances.item[i].rule == NP_RULE_ALL)
+			settle_stops(building, &replay->align->instances.item[i]);
+	}
 }
 
 /* --- experts --------------------------------------------------------------------------------- */
@@ -286,7 +371,7 @@ static void mark_rank(void *context, size_t index)
 	const struct np_replay *replay = building->replay;
 	struct rank_draft draft = { 0 };
 	struct np_err *err = &building->errors[index];
-	int rc = replay_draft(replay->align, (uint32_t)index, &draft, err);
+	int rc = replay_draft(replay->align, (uint32_t)index, building->stood, &draft, err);
 
 	if (rc == NP_OK)
 		rc = replay_move_starts(replay, building->shares, &draft, err);
@@ -295,6 +380,8 @@ static void mark_rank(void *context, size_t index)
 				&building->marks[index], err);
 	if (rc == NP_OK && building->surplus)
 		mark_surplus(building, &building->marks[index]);
+	for (size_t i = 0; i < draft.cells.count && rc == NP_OK; i++)
+		replay->cells.item[replay->ranks[index].first_cell + i] = draft.cells.item[i];
 	rank_draft_release(&draft);
 }
 
@@ -322,7 +409,9 @@ static int build(struct building *building, struct np_err *err)
 	int rc;
 
 	see_instances(replay);
-	rc = run_jobs(building, building->ranks, look_at_rank, err);
+	rc = find_stages(replay, err);
+	if (rc == NP_OK)
+		rc = run_jobs(building, building->ranks, look_at_rank, err);
 	if (rc == NP_OK)
 		rc = join_cells(building, err);
 	if (rc < 0)
@@ -349,6 +438,7 @@ static void building_release(struct building *building)
 	free(building->marks);
 	free(building->shares);
 	free(building->surplus);
+	free(building->stood);
 }
 
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
@@ -373,7 +463,9 @@ int np_replay_build(const struct np_cluster *cluster, const struct np_align *ali
 	building.drafts = calloc(building.ranks + 1, sizeof(*building.drafts));
 	building.marks = calloc(building.ranks + 1, sizeof(*building.marks));
 	building.shares = malloc(slots * sizeof(*building.shares));
-	rc = replay->ranks && replay->ops && building.drafts && building.marks && building.shares
+	building.stood = calloc(slots, sizeof(*building.stood));
+	rc = replay->ranks && replay->ops && building.drafts && building.marks && building.shares &&
+			     building.stood
 		     ? see_experts(&building, experts, err)
 		     : np_fail_nomem(err, "the replay");
 	if (rc == NP_OK)

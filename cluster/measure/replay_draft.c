@@ -9,7 +9,12 @@ struct drafting {
 	struct rank_draft *draft;
 	np_ns done[NP_WORK_KINDS];
 	uint32_t next_op;
-	uint32_t *by_end; /* operators in the order of their ends */
+	uint32_t *by_end;      /* operators in the order of their ends */
+	struct stood *stood;   /* by slot */
+	np_ns *computed;       /* by operator: when it started */
+	uint32_t last_segment; /* of the cell at hand */
+	uint32_t next_piece;
+	uint32_t last_piece;
 	struct np_err *err;
 };
 
@@ -76,6 +81,7 @@ static int start_ops(struct drafting *rank, int32_t device, np_ns begin, np_ns e
 	while (rank->next_op < loaded->ops.count && rc == NP_OK &&
 	       (loaded->ops.item[rank->next_op].start <= begin ||
 		loaded->ops.item[rank->next_op].start <= time)) {
+		rank->computed[rank->next_op] = rank->done[NP_WORK_COMPUTE];
 		if (loaded->ops.item[rank->next_op].device == device)
 			rc = add_mark(rank, MARK_START, slot_of(rank, rank->next_op));
 		rank->next_op++;
@@ -154,31 +160,86 @@ static np_ns overlap(const struct still *still, np_ns begin, np_ns end)
 	return to > from ? to - from : 0;
 }
 
-/* Standing still is no work; the rest of what nothing hides is. */
-static int stand_still(struct drafting *rank, uint32_t *piece, uint32_t last, np_ns begin,
-		       np_ns end)
+/* How long the host had still to launch something in a segment. */
+static np_ns host_in(const struct np_activity *activity, uint32_t segment)
+{
+	const struct np_segment *from = &activity->segments.item[segment];
+	np_ns host = 0;
+
+	for (uint32_t i = from->first; i < from[1].first; i++) {
+		if (work_of(np_leaf_kind(activity->shares.item[i].leaf)) == NP_WORK_HOST)
+			host += activity->shares.item[i].ns;
+	}
+	return host;
+}
+
+/* An operator ends in this segment or behind it: had the host still to launch what comes then? */
+static bool goes_on_late(const struct drafting *rank, uint32_t segment, np_ns end)
+{
+	const struct np_activity *activity = &rank->rank->activity;
+
+	while (++segment < rank->last_segment) {
+		if (activity->segments.item[segment].begin >= end)
+			return host_in(activity, segment) > GOES_ON_NS;
+	}
+	return false;
+}
+
+/*
+ * A rank that computed on when it had started an operator, and that stands still
+ * for another one, under way, when the first has ended, was not held up by that.
+ */
+static bool still_stands(const struct drafting *rank, const struct still *still, uint32_t piece)
+{
+	const struct np_exposed *next = &rank->rank->activity.exposed.item[piece + 1];
+
+	return piece + 1 < rank->last_piece && next->begin == still->end &&
+	       rank->done[NP_WORK_COMPUTE] > rank->computed[still->op] &&
+	       rank->rank->ops.item[next->op].start < still->end &&
+	       stands_still(rank, next).op != UINT32_MAX;
+}
+
+/* The part of standing still that lies in a segment: it is no work. */
+static int take_still(struct drafting *rank, const struct still *still, uint32_t piece,
+		      uint32_t segment, np_ns end)
+{
+	np_ns begin = rank->rank->activity.segments.item[segment].begin;
+	uint32_t slot = slot_of(rank, still->op);
+	bool late = goes_on_late(rank, segment, still->end);
+
+	work(rank, NP_WORK_OTHER, -overlap(still, begin, end));
+	if (late && rank->stood[slot].how == STOOD_FOR_HOST) {
+		work(rank, NP_WORK_HOST, overlap(still, begin, end));
+		return NP_OK;
+	}
+	if (still->end <= begin || still->end > end || still_stands(rank, still, piece))
+		return NP_OK;
+	rank->stood[slot].how = late ? STOOD_LATE : STOOD_FOR_OP;
+	return add_mark(rank, MARK_BLOCK, slot);
+}
+
+/* What nothing hides is standing still, or work. */
+static int stand_still(struct drafting *rank, uint32_t segment, np_ns end)
 {
 	const struct np_activity *activity = &rank->rank->activity;
 	int rc = NP_OK;
 
-	for (uint32_t i = *piece; i < last && rc == NP_OK; i++) {
+	for (uint32_t i = rank->next_piece; i < rank->last_piece && rc == NP_OK; i++) {
 		const struct np_exposed *each = &activity->exposed.item[i];
 		struct still still;
 
 		if (each->begin >= end)
 			break;
 		still = stands_still(rank, each);
-		work(rank, NP_WORK_OTHER, -overlap(&still, begin, end));
-		if (still.op != UINT32_MAX && still.end > begin && still.end <= end)
-			rc = add_mark(rank, MARK_BLOCK, slot_of(rank, still.op));
+		if (still.op != UINT32_MAX)
+			rc = take_still(rank, &still, i, segment, end);
 		if (each->end <= end)
-			*piece = i + 1;
+			rank->next_piece = i + 1;
 	}
 	return rc;
 }
 
-static int draft_segment(struct drafting *rank, uint32_t segment, np_ns end, uint32_t *piece,
-			 uint32_t last_piece)
+static int draft_segment(struct drafting *rank, uint32_t segment, np_ns end)
 {
 	const struct np_activity *activity = &rank->rank->activity;
 	const struct np_segment *from = &activity->segments.item[segment];
@@ -188,25 +249,26 @@ static int draft_segment(struct drafting *rank, uint32_t segment, np_ns end, uin
 
 		work(rank, work_of(np_leaf_kind(share->leaf)), share->ns);
 	}
-	return stand_still(rank, piece, last_piece, from->begin, end);
+	return stand_still(rank, segment, end);
 }
 
 static int draft_cell(struct drafting *rank, size_t index)
 {
 	const struct np_activity *activity = &rank->rank->activity;
 	const struct np_activity_cell *cell = &activity->cells.item[index];
-	uint32_t piece = cell->first_exposed;
 	uint32_t last = cell->first_segment + cell->segments;
 	int rc = NP_OK;
 
+	rank->last_segment = last;
+	rank->next_piece = cell->first_exposed;
+	rank->last_piece = cell->first_exposed + cell->exposed;
 	for (uint32_t i = cell->first_segment; i < last && rc == NP_OK; i++) {
 		np_ns end = i + 1 < last ? activity->segments.item[i + 1].begin : cell->end;
 
 		rc = start_ops(rank, rank->rank->times.item[index].device,
 			       activity->segments.item[i].begin, end);
 		if (rc == NP_OK)
-			rc = draft_segment(rank, i, end, &piece,
-					   cell->first_exposed + cell->exposed);
+			rc = draft_segment(rank, i, end);
 	}
 	return rc < 0 ? rc : add_mark(rank, MARK_STEP, NO_SLOT);
 }
@@ -329,19 +391,23 @@ static int make_space(struct drafting *rank)
 	size_t count = 2 * rank->rank->ops.count + rank->rank->steps.count + 8;
 
 	marks->item = malloc(count * sizeof(*marks->item));
-	if (!marks->item)
+	marks->capacity = marks->item ? count : 0;
+	rank->computed = calloc(rank->rank->ops.count + 1, sizeof(*rank->computed));
+	if (!marks->item || !rank->computed)
 		return np_fail_nomem(rank->err, "the replay");
-	marks->capacity = count;
 	return NP_OK;
 }
 
-int replay_draft(const struct np_align *align, uint32_t index, struct rank_draft *ret,
-		 struct np_err *err)
+int replay_draft(const struct np_align *align, uint32_t index, struct stood *stood,
+		 struct rank_draft *ret, struct np_err *err)
 {
 	const struct np_rank *rank = align->run->ranks[index];
-	struct drafting drafting = {
-		.align = align, .rank = rank, .index = index, .draft = ret, .err = err
-	};
+	struct drafting drafting = { .align = align,
+				     .rank = rank,
+				     .index = index,
+				     .draft = ret,
+				     .stood = stood,
+				     .err = err };
 	int rc;
 
 	ret->begin = NP_UNKNOWN;
@@ -353,6 +419,7 @@ int replay_draft(const struct np_align *align, uint32_t index, struct rank_draft
 	if (rc == NP_OK)
 		rc = ret->timed ? draft_activity(&drafting) : draft_ops(&drafting);
 	free(drafting.by_end);
+	free(drafting.computed);
 	return rc;
 }
 

@@ -114,8 +114,22 @@ struct rank_draft {
 	bool timed; /* it has intervals */
 };
 
-int replay_draft(const struct np_align *align, uint32_t rank, struct rank_draft *ret,
-		 struct np_err *err) NP_MUST_USE;
+/* How a rank with intervals stood still until an operator ended. */
+enum stood_how {
+	STOOD_NOT,
+	STOOD_FOR_OP,
+	STOOD_LATE,     /* thereafter it had still to wait for its host: perhaps all the time */
+	STOOD_FOR_HOST, /* yes: it is to be drafted so */
+};
+
+/* By slot. */
+struct stood {
+	float share; /* of the computing of its step that was done by then */
+	uint8_t how; /* enum stood_how */
+};
+
+int replay_draft(const struct np_align *align, uint32_t rank, struct stood *stood,
+		 struct rank_draft *ret, struct np_err *err) NP_MUST_USE;
 void rank_draft_release(struct rank_draft *draft);
 
 /*
@@ -128,6 +142,9 @@ void replay_see_starts(const struct rank_draft *draft, double *shares);
 /* … and, from the members that were not held up, the same of those that were. */
 int replay_settle_starts(const struct np_replay *replay, const struct np_align_communicator *each,
 			 double *shares, struct np_err *err) NP_MUST_USE;
+
+/* How far a rank had got when it stood still for operators. */
+void replay_see_stops(const struct rank_draft *draft, struct stood *stood);
 
 /* Move the starts of a rank to where they belong. */
 int replay_move_starts(const struct np_replay *replay, const double *shares,

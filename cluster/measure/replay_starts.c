@@ -3,49 +3,81 @@
 
 #include <math.h>
 
-static np_ns cell_total(const struct np_replay_cell *cell)
+/*
+ * How far a rank has got in a step is told by its computing: what its host makes it
+ * wait between is nothing that its peers have to do as well. Where nothing is known
+ * of that, all work counts.
+ */
+static np_ns progress(const struct draft *draft, const struct np_replay_cell *cell)
 {
-	return cell->work[NP_WORK_COMPUTE] + cell->work[NP_WORK_HOST] + cell->work[NP_WORK_OTHER];
+	return cell->work[NP_WORK_COMPUTE] > 0 ? draft->at[NP_WORK_COMPUTE] : draft->place;
+}
+
+static np_ns whole(const struct np_replay_cell *cell)
+{
+	if (cell->work[NP_WORK_COMPUTE] > 0)
+		return cell->work[NP_WORK_COMPUTE];
+	return cell->work[NP_WORK_HOST] + cell->work[NP_WORK_OTHER];
+}
+
+/* Going from mark to mark: the cell at hand, and the last mark of the one before it. */
+struct passing {
+	uint32_t cell;
+	size_t first;       /* mark of the cell */
+	struct draft begin; /* what was done then */
+};
+
+static struct passing pass_begin(void)
+{
+	return (struct passing){ .cell = UINT32_MAX };
+}
+
+static void pass(struct passing *passing, const drafts *marks, size_t index)
+{
+	if (marks->item[index].cell == passing->cell)
+		return;
+	passing->cell = marks->item[index].cell;
+	passing->first = index;
+	if (index > 0)
+		passing->begin = marks->item[index - 1];
 }
 
 /* --- where starts are ------------------------------------------------------------------------- */
 
-/* Where each cell of a draft begins, going on from mark to mark. */
-struct cell_begin {
-	np_ns done;
-	np_ns begin;
-	uint32_t cell;
-};
-
-#define CELL_BEGIN_INIT \
-	(struct cell_begin) \
-	{ \
-		.cell = UINT32_MAX \
-	}
-
-/* The work that its rank had done when the cell of this mark began. */
-static np_ns cell_begin(struct cell_begin *at, const struct draft *draft)
+/* How much of its step a rank had done at a mark; NaN where nothing tells. */
+static double share_at(const struct rank_draft *draft, struct passing *passing, size_t index)
 {
-	if (draft->cell != at->cell) {
-		at->cell = draft->cell;
-		at->begin = at->done;
-	}
-	if (draft->kind == MARK_STEP)
-		at->done = draft->place;
-	return at->begin;
+	const struct draft *mark = &draft->marks.item[index];
+	const struct np_replay_cell *cell = &draft->cells.item[mark->cell];
+
+	pass(passing, &draft->marks, index);
+	if (whole(cell) <= 0)
+		return (double)NAN;
+	return (double)(progress(mark, cell) - progress(&passing->begin, cell)) /
+	       (double)whole(cell);
 }
 
 void replay_see_starts(const struct rank_draft *draft, double *shares)
 {
-	struct cell_begin at = CELL_BEGIN_INIT;
+	struct passing passing = pass_begin();
 
 	for (size_t i = 0; i < draft->marks.count; i++) {
-		const struct draft *mark = &draft->marks.item[i];
-		np_ns begin = cell_begin(&at, mark);
-		np_ns total = cell_total(&draft->cells.item[mark->cell]);
+		double share = share_at(draft, &passing, i);
 
-		if (mark->kind == MARK_START && total > 0)
-			shares[mark->slot] = (double)(mark->place - begin) / (double)total;
+		if (draft->marks.item[i].kind == MARK_START)
+			shares[draft->marks.item[i].slot] = share;
+	}
+}
+
+void replay_see_stops(const struct rank_draft *draft, struct stood *stood)
+{
+	struct passing passing = pass_begin();
+
+	for (size_t i = 0; i < draft->marks.count; i++) {
+		double share = share_at(draft, &passing, i);
+
+		if (draft->marks.item[i].kind == MARK_BLOCK)
+			stood[draft->marks.item[i].slot].share = (float)share;
 	}
 }
 
@@ -135,49 +167,42 @@ struct moving {
 	struct np_err *err;
 };
 
-/* What a rank had done of each kind of work at a place. */
-static void interpolate(const drafts *marks, struct draft *moved)
+/* The first mark of the cell at hand at which the rank had got as far as `target`. */
+static size_t find_mark(const struct rank_draft *draft, const struct passing *passing, size_t last,
+			np_ns target)
 {
-	static const np_ns zero[NP_WORK_OTHER] = { 0 };
-	const np_ns *from = zero;
-	np_ns begin = 0;
-	np_ns all;
-	size_t low = 0;
-	size_t high = marks->count;
+	const struct np_replay_cell *cell = &draft->cells.item[passing->cell];
+	size_t low = passing->first;
+	size_t high = last;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (marks->item[middle].place < moved->place)
+		if (progress(&draft->marks.item[middle], cell) < target)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low > 0) {
-		from = marks->item[low - 1].at;
-		begin = marks->item[low - 1].place;
-	}
-	all = marks->item[low].place - begin;
-	for (int i = 0; i < NP_WORK_OTHER; i++) {
-		np_ns more = marks->item[low].at[i] - from[i];
-
-		moved->at[i] = from[i];
-		if (all > 0)
-			moved->at[i] += (np_ns)((double)more * (double)(moved->place - begin) /
-						(double)all);
-	}
+	return low;
 }
 
-static int move_start(struct moving *moving, const struct draft *draft, np_ns target)
+/* Where the start `index` was when its rank had got so far. */
+static struct draft find_place(const struct rank_draft *draft, const struct passing *passing,
+			       size_t index, double share)
 {
-	struct draft *moved = np_vec_add(&moving->moved, moving->err);
+	const struct np_replay_cell *cell = &draft->cells.item[passing->cell];
+	np_ns target = progress(&passing->begin, cell) + (np_ns)(share * (double)whole(cell));
+	size_t found = find_mark(draft, passing, index, target);
+	const struct draft *to = &draft->marks.item[found];
+	const struct draft *from = found > passing->first ? to - 1 : &passing->begin;
+	np_ns all = progress(to, cell) - progress(from, cell);
+	double part = all > 0 ? (double)(target - progress(from, cell)) / (double)all : 0;
+	struct draft moved = draft->marks.item[index];
 
-	if (!moved)
-		return NP_E_NOMEM;
-	*moved = *draft;
-	moved->place = target;
-	interpolate(moving->marks, moved);
-	return NP_OK;
+	moved.place = from->place + (np_ns)((double)(to->place - from->place) * part);
+	for (int i = 0; i < NP_WORK_OTHER; i++)
+		moved.at[i] = from->at[i] + (np_ns)((double)(to->at[i] - from->at[i]) * part);
+	return moved;
 }
 
 static int by_place(const void *left, const void *right)
@@ -216,31 +241,32 @@ static void merge(struct moving *moving)
 	}
 }
 
+static int keep(drafts *list, const struct draft *mark, struct np_err *err)
+{
+	struct draft *kept = np_vec_add(list, err);
+
+	if (!kept)
+		return NP_E_NOMEM;
+	*kept = *mark;
+	return NP_OK;
+}
+
 static int move_all(struct moving *moving, const struct np_replay *replay, const double *shares,
 		    const struct rank_draft *draft)
 {
-	struct cell_begin at = CELL_BEGIN_INIT;
+	struct passing passing = pass_begin();
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < draft->marks.count && rc == NP_OK; i++) {
 		const struct draft *mark = &draft->marks.item[i];
-		np_ns target = cell_begin(&at, mark);
-		struct draft *stays;
+		struct draft moved = *mark;
 
+		pass(&passing, &draft->marks, i);
 		if (mark->kind == MARK_START && replay->ops[mark->slot].behind != NO_SLOT &&
-		    !isnan(shares[mark->slot])) {
-			target += (np_ns)(shares[mark->slot] *
-					  (double)cell_total(&draft->cells.item[mark->cell]));
-			if (target < mark->place) {
-				rc = move_start(moving, mark, target);
-				continue;
-			}
-		}
-		stays = np_vec_add(&moving->staying, moving->err);
-		if (stays)
-			*stays = *mark;
-		else
-			rc = NP_E_NOMEM;
+		    !isnan(shares[mark->slot]))
+			moved = find_place(draft, &passing, i, shares[mark->slot]);
+		rc = keep(moved.place < mark->place ? &moving->moved : &moving->staying,
+			  moved.place < mark->place ? &moved : mark, moving->err);
 	}
 	return rc;
 }

@@ -107,10 +107,9 @@ int whatif_add_hosts(const struct np_whatif_input *input, fix_list *list, struct
 
 static int add_stages(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
 {
-	size_t count = input->replay->cluster->stages.count;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < count && count > 1 && rc == NP_OK; i++)
+	for (size_t i = 0; i < input->replay->stage_count && rc == NP_OK; i++)
 		rc = add_number(list, NP_FIX_STAGE, (int64_t)i, err);
 	return rc;
 }
@@ -307,6 +306,8 @@ int np_whatif_measure(const struct np_whatif_input *input, struct np_whatif *ret
 	}
 	if (rc == NP_OK)
 		rc = try_all(input, &list, &whatif, err);
+	if (rc == NP_OK)
+		rc = whatif_find_evident(input, &whatif, err);
 	if (rc == NP_OK)
 		rc = whatif_find_team(input, &whatif, err);
 	np_vec_release(&list);

@@ -6,7 +6,6 @@
 /* The ranks of a host and all others, by step and stage. */
 struct host {
 	bool *these; /* by rank */
-	int32_t *stages;
 	means own;
 	means others;
 };
@@ -14,7 +13,6 @@ struct host {
 static void host_release(struct host *host)
 {
 	free(host->these);
-	free(host->stages);
 	np_vec_release(&host->own);
 	np_vec_release(&host->others);
 }
@@ -29,14 +27,11 @@ static int host_measure(const struct np_whatif_input *input, const struct np_fix
 	rc = world_named_ranks(input, fix, &ret->these, err);
 	if (rc < 0)
 		return rc;
-	ret->stages = world_stages(replay, err);
-	if (!ret->stages)
-		return NP_E_NOMEM;
-	rc = world_add_means(replay, ret->stages, ret->these, &ret->others, err);
+	rc = world_add_means(replay, ret->these, &ret->others, err);
 	for (size_t i = 0; i < count; i++)
 		ret->these[i] = !ret->these[i];
 	if (rc == NP_OK)
-		rc = world_add_means(replay, ret->stages, ret->these, &ret->own, err);
+		rc = world_add_means(replay, ret->these, &ret->own, err);
 	for (size_t i = 0; i < count; i++)
 		ret->these[i] = !ret->these[i];
 	return rc;
@@ -57,8 +52,8 @@ int world_repair_host(const struct np_whatif_input *input, const struct np_fix *
 
 		if (!cell->timed || !host.these[cell->rank])
 			continue;
-		own = world_mean(&host.own, cell->step, host.stages[cell->rank], err);
-		others = world_mean(&host.others, cell->step, host.stages[cell->rank], err);
+		own = world_mean(&host.own, cell->step, replay->stages[cell->rank], err);
+		others = world_mean(&host.others, cell->step, replay->stages[cell->rank], err);
 		if (!own || !others)
 			rc = NP_E_NOMEM;
 		for (int kind = 0; rc == NP_OK && others->count > 0 && kind < NP_WORK_KINDS;

@@ -51,41 +51,127 @@ static bool has_member(const struct np_align_communicator *communicator, int64_t
 	return false;
 }
 
-/* Does the rank tell of transfers of this communicator; and of one between these two? */
-static void see_transfers(const struct np_cluster *cluster, const struct np_rank *rank,
-			  uint64_t hash, const struct ends *ends, bool *told, bool *joined)
+/* --- what a link holds up -------------------------------------------------------------------- */
+
+/* What went over one link, or one plane of it, for one communicator in one step. */
+struct use {
+	np_str step;
+	bool message;
+	int64_t src;
+	int64_t dst;
+	uint32_t plane;
+	np_ns time;
+};
+
+typedef NP_VEC(struct use) use_list;
+
+static int order_links(const struct use *a, const struct use *b)
+{
+	int order = np_order(a->src, b->src);
+
+	if (!order)
+		order = np_order(a->dst, b->dst);
+	return order ? order : np_order(a->plane, b->plane);
+}
+
+static int by_step_and_link(const void *left, const void *right)
+{
+	const struct use *a = left;
+	const struct use *b = right;
+	int order = np_order(a->step, b->step);
+
+	if (!order)
+		order = np_order(a->message, b->message);
+	return order ? order : order_links(a, b);
+}
+
+static int add_uses(const struct np_cluster *cluster, const struct np_rank *rank, uint64_t hash,
+		    use_list *ret, struct np_err *err)
 {
 	const struct np_communicator *communicator = np_cluster_communicator(cluster, hash);
 
 	for (size_t i = 0; communicator && i < rank->transfers.count; i++) {
 		const struct np_transfer *transfer = &rank->transfers.item[i];
+		struct use *use;
 
 		if (rank->groups.item[transfer->group].hash != hash)
 			continue;
-		*told = true;
-		*joined |= joins(ends, np_matrix_rank(communicator, transfer->src),
-				 np_matrix_rank(communicator, transfer->dst));
+		use = np_vec_add(ret, err);
+		if (!use)
+			return NP_E_NOMEM;
+		*use = (struct use){
+			.step = transfer->step == NP_NO_STEP ? NP_STR_NONE
+							     : rank->steps.item[transfer->step].id,
+			.message = transfer->p2p,
+			.src = np_matrix_rank(communicator, transfer->src),
+			.dst = np_matrix_rank(communicator, transfer->dst),
+			.plane = transfer->plane,
+			.time = transfer->time,
+		};
 	}
+	return NP_OK;
 }
 
-/* Does data of this communicator go over the link? Where no transfers are known, it may. */
-static bool uses_link(const struct np_replay *replay, uint32_t index, const struct ends *ends)
+/* Of one communicator, sorted; one entry for each link. None where no transfers were recorded. */
+static int list_uses(const struct np_replay *replay, uint32_t index, use_list *ret,
+		     struct np_err *err)
 {
+	const struct np_run *run = replay->align->run;
 	const struct np_align_communicator *communicator =
 		&replay->align->communicators.item[index];
-	const struct np_rank *both[] = { rank_with(replay->align->run, ends->a),
-					 rank_with(replay->align->run, ends->b) };
-	bool told = false;
-	bool joined = false;
+	size_t kept = 0;
+	int rc = NP_OK;
 
-	if (!has_member(communicator, ends->a) || !has_member(communicator, ends->b))
-		return false;
-	for (size_t i = 0; i < NP_COUNT(both); i++) {
-		if (both[i])
-			see_transfers(replay->cluster, both[i], communicator->hash, ends, &told,
-				      &joined);
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		if (run->ranks[i] && has_member(communicator, run->ranks[i]->id))
+			rc = add_uses(replay->cluster, run->ranks[i], communicator->hash, ret, err);
 	}
-	return joined || !told;
+	if (rc < 0 || ret->count == 0)
+		return rc;
+	qsort(ret->item, ret->count, sizeof(ret->item[0]), by_step_and_link);
+	for (size_t i = 1; i < ret->count; i++) {
+		if (by_step_and_link(&ret->item[kept], &ret->item[i]) == 0)
+			ret->item[kept].time += ret->item[i].time;
+		else
+			ret->item[++kept] = ret->item[i];
+	}
+	ret->count = kept + 1;
+	return NP_OK;
+}
+
+/* A repair of a link, for one communicator. */
+struct repair {
+	const struct np_replay *replay;
+	const struct ends *ends;
+	double ratio; /* of its time that the link would take */
+	uint32_t communicator;
+	struct world_draft *world;
+};
+
+/*
+ * What the communicator saves in a step whose links are these. A collective is done
+ * when the slowest of its links is: the repaired one holds it up no more than the
+ * next one does.
+ */
+static double saved_by(const struct repair *repair, const struct use *uses, size_t count)
+{
+	double slow = 0;
+	double next = 0;
+	double messages = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double time = (double)uses[i].time;
+
+		if (!joins(repair->ends, uses[i].src, uses[i].dst))
+			next = fmax(next, time);
+		else
+			slow = fmax(slow, time);
+		if (joins(repair->ends, uses[i].src, uses[i].dst))
+			messages += time * (1 - repair->ratio);
+	}
+	if (uses[0].message)
+		return messages;
+	return fmax(slow - fmax(slow * repair->ratio, next), 0);
 }
 
 /* A message goes over the link of its two ends alone. */
@@ -103,25 +189,85 @@ static bool is_between(const struct np_align *align, const struct np_instance *i
 	return found[0] && found[1];
 }
 
+/* Does data of the instance go over the link, as far as its communicator tells? */
+static bool may_use(const struct repair *repair, const struct np_instance *instance)
+{
+	return instance->rule != NP_RULE_PAIR ||
+	       is_between(repair->replay->align, instance, repair->ends);
+}
+
+/* All transfers of a step get shorter by the same share. */
+static void save_in_step(const struct repair *repair, np_str step, bool messages, double saved)
+{
+	const struct np_align *align = repair->replay->align;
+	const struct np_align_communicator *each = &align->communicators.item[repair->communicator];
+	double total = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = each->first; i < each->first + each->count; i++) {
+			const struct np_instance *instance = &align->instances.item[i];
+			np_ns time = instance->step == step
+					     ? world_transfer(repair->replay, instance)
+					     : NP_UNKNOWN;
+
+			if (time == NP_UNKNOWN || (instance->rule == NP_RULE_PAIR) != messages ||
+			    !may_use(repair, instance))
+				continue;
+			if (pass == 0)
+				total += (double)time;
+			else if (total > 0)
+				world_lower(&repair->world->transfer[i], 1 - saved / total);
+		}
+	}
+}
+
+/* Where only whole operators are known, all of them get shorter. */
+static void lower_all(const struct repair *repair)
+{
+	const struct np_align *align = repair->replay->align;
+	const struct np_align_communicator *each = &align->communicators.item[repair->communicator];
+
+	for (uint32_t i = each->first; i < each->first + each->count; i++) {
+		if (may_use(repair, &align->instances.item[i]))
+			world_lower(&repair->world->transfer[i], repair->ratio);
+	}
+}
+
+static int lower_communicator(const struct repair *repair, struct np_err *err)
+{
+	use_list uses = { 0 };
+	int rc = list_uses(repair->replay, repair->communicator, &uses, err);
+
+	if (rc == NP_OK && uses.count == 0)
+		lower_all(repair);
+	for (size_t from = 0, to = 0; from < uses.count && rc == NP_OK; from = to) {
+		double saved;
+
+		while (to < uses.count && uses.item[to].step == uses.item[from].step &&
+		       uses.item[to].message == uses.item[from].message)
+			to++;
+		saved = saved_by(repair, &uses.item[from], to - from);
+		if (saved > 0)
+			save_in_step(repair, uses.item[from].step, uses.item[from].message, saved);
+	}
+	np_vec_release(&uses);
+	return rc;
+}
+
 static int lower_transfers(const struct np_replay *replay, const struct ends *ends, double ratio,
 			   struct world_draft *world, struct np_err *err)
 {
-	const struct np_align *align = replay->align;
-	bool *these = calloc(align->communicators.count + 1, sizeof(*these));
+	struct repair repair = { .replay = replay, .ends = ends, .ratio = ratio, .world = world };
+	int rc = NP_OK;
 
-	if (!these)
-		return np_fail_nomem(err, "a repaired world");
-	for (uint32_t i = 0; i < align->communicators.count; i++)
-		these[i] = uses_link(replay, i, ends);
-	for (size_t i = 0; i < align->instances.count; i++) {
-		const struct np_instance *instance = &align->instances.item[i];
+	for (uint32_t i = 0; i < replay->align->communicators.count && rc == NP_OK; i++) {
+		const struct np_align_communicator *each = &replay->align->communicators.item[i];
 
-		if (these[instance->communicator] &&
-		    (instance->rule != NP_RULE_PAIR || is_between(align, instance, ends)))
-			world_lower(&world->transfer[i], ratio);
+		repair.communicator = i;
+		if (has_member(each, ends->a) && has_member(each, ends->b))
+			rc = lower_communicator(&repair, err);
 	}
-	free(these);
-	return NP_OK;
+	return rc;
 }
 
 int world_repair_link(const struct np_whatif_input *input, const struct np_fix *fix,

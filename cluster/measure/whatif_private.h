@@ -29,9 +29,6 @@ int world_repair(const struct np_whatif_input *input, const struct np_fix *fixes
 /* A factor that falls to `value`, or stays. */
 void world_lower(float *factor, double value);
 
-/* The stage of each rank, by its index; -1 without stages. To be freed. */
-int32_t *world_stages(const struct np_replay *replay, struct np_err *err) NP_MUST_USE;
-
 /* The work of ranks of one stage in one step, in sum. */
 struct mean {
 	np_str step;
@@ -45,9 +42,9 @@ typedef NP_VEC(struct mean) means;
 /* The one of a step and stage, added if it is new. */
 struct mean *world_mean(means *list, np_str step, int32_t stage, struct np_err *err) NP_MUST_USE;
 
-/* All ranks with intervals but these (NULL: but none); `stages` and `leave_out` are by rank. */
-int world_add_means(const struct np_replay *replay, const int32_t *stages, const bool *leave_out,
-		    means *ret, struct np_err *err) NP_MUST_USE;
+/* All ranks with intervals but these (NULL: but none), by rank. */
+int world_add_means(const struct np_replay *replay, const bool *leave_out, means *ret,
+		    struct np_err *err) NP_MUST_USE;
 
 /* The ranks that rank:R or host:H names. To be freed, also after NP_E_USAGE: there are none. */
 int world_named_ranks(const struct np_whatif_input *input, const struct np_fix *fix, bool **ret,
@@ -74,11 +71,24 @@ int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix,
 int world_repair_types(const struct np_replay *replay, const struct np_fix *fixes, size_t count,
 		       struct world_draft *world, struct np_err *err) NP_MUST_USE;
 
+/*
+ * How many times as long as the others each stage takes for kernels of a type: the
+ * middle over all types that it needs time for. By stage; NaN where nothing tells.
+ */
+int world_stage_ratios(const struct np_replay *replay, double *ret, struct np_err *err) NP_MUST_USE;
+
+/* Tell which of the ranks and stages that were tried clearly take longer than their peers. */
+int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *whatif,
+			struct np_err *err) NP_MUST_USE;
+
 /* role:R and group:N; link:A-B. */
 int world_repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
 			       struct world_draft *world, struct np_err *err) NP_MUST_USE;
 int world_repair_link(const struct np_whatif_input *input, const struct np_fix *fix,
 		      struct world_draft *world, struct np_err *err) NP_MUST_USE;
+
+/* From the last start to the end, on average over the members; NP_UNKNOWN for one alone. */
+np_ns world_transfer(const struct np_replay *replay, const struct np_instance *instance);
 
 void world_copy(struct world_draft *to, const struct world_draft *from,
 		const struct np_replay *replay);

@@ -36,8 +36,7 @@ static int by_likeness(const void *left, const void *right)
 	return a->time != b->time ? np_order(a->time, b->time) : np_order(a->instance, b->instance);
 }
 
-/* From the last start to the end, on average over the members; not known for one alone. */
-static np_ns transfer_of(const struct np_replay *replay, const struct np_instance *instance)
+np_ns world_transfer(const struct np_replay *replay, const struct np_instance *instance)
 {
 	np_ns last = replay_last_start(replay, instance);
 	np_ns sum = 0;
@@ -67,7 +66,7 @@ static struct transfer *list_transfers(const struct np_replay *replay, size_t *r
 		const struct np_instance *instance = &align->instances.item[i];
 		const struct np_communicator *communicator = np_cluster_communicator(
 			replay->cluster, align->communicators.item[instance->communicator].hash);
-		np_ns time = transfer_of(replay, instance);
+		np_ns time = world_transfer(replay, instance);
 
 		if (time == NP_UNKNOWN || time == 0)
 			continue;

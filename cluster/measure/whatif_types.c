@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "whatif_private.h"
 
+#include "npuprof/robust.h"
+
 #include <fnmatch.h>
+#include <math.h>
 
 /* Time that each cell spends on kernels of each type that a repair names. */
 struct type_times {
@@ -147,26 +150,21 @@ static int by_peers(const void *left, const void *right)
 static struct place *sort_cells(const struct np_replay *replay, size_t *ret_count,
 				struct np_err *err)
 {
-	int32_t *stages = world_stages(replay, err);
 	struct place *places = malloc((replay->cells.count + 1) * sizeof(*places));
 
 	*ret_count = 0;
-	if (stages && !places)
+	if (!places) {
 		(void)np_fail_nomem(err, "a repaired world");
-	for (uint32_t i = 0; stages && places && i < replay->cells.count; i++) {
+		return NULL;
+	}
+	for (uint32_t i = 0; i < replay->cells.count; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
 
 		if (cell->timed)
 			places[(*ret_count)++] =
-				(struct place){ cell->step, stages[cell->rank], i };
+				(struct place){ cell->step, replay->stages[cell->rank], i };
 	}
-	if (stages && places) {
-		qsort(places, *ret_count, sizeof(*places), by_peers);
-	} else {
-		free(places);
-		places = NULL;
-	}
-	free(stages);
+	qsort(places, *ret_count, sizeof(*places), by_peers);
 	return places;
 }
 
@@ -232,6 +230,57 @@ int world_repair_types(const struct np_replay *replay, const struct np_fix *fixe
 		rc = check(&all, fixes, count);
 	if (rc == NP_OK)
 		rc = take_off(&all, world);
+	release(&all);
+	return rc;
+}
+
+/* --- stages ---------------------------------------------------------------------------------- */
+
+/* A type that a stage needs less of its computing for than this tells nothing. */
+#define COUNTS 0.01
+
+/* What the ranks of a stage, or of all others, compute of a type in a step, on average. */
+static double mean_of(const struct np_replay *replay, const double *times, int32_t stage, bool own)
+{
+	double sum = 0;
+	double count = 0;
+
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+
+		if (!cell->timed || (replay->stages[cell->rank] == stage) != own)
+			continue;
+		sum += times ? times[i] : (double)cell->work[NP_WORK_COMPUTE];
+		count++;
+	}
+	return count > 0 ? sum / count : 0;
+}
+
+int world_stage_ratios(const struct np_replay *replay, double *ret, struct np_err *err)
+{
+	static const struct np_fix all_types = { .kind = NP_FIX_OPTYPE, .what = "*" };
+	struct type_times all = { .replay = replay, .err = err };
+	double *ratios = NULL;
+	int rc = see_all(&all, &all_types, 1);
+
+	if (rc == NP_OK) {
+		ratios = malloc((all.types.count + 1) * sizeof(*ratios));
+		rc = ratios ? NP_OK : np_fail_nomem(err, "stages");
+	}
+	for (size_t i = 0; i < replay->stage_count && rc == NP_OK; i++) {
+		double whole = mean_of(replay, NULL, (int32_t)i, true);
+		size_t count = 0;
+
+		for (size_t j = 0; j < all.types.count; j++) {
+			double own = mean_of(replay, all.times.item[j], (int32_t)i, true);
+			double others = mean_of(replay, all.times.item[j], (int32_t)i, false);
+
+			if (own > COUNTS * whole && others > 0)
+				ratios[count++] = own / others;
+		}
+		ret[i] = count > 0 ? np_median(ratios, count) : (double)NAN;
+	}
+	free(ratios);
 	release(&all);
 	return rc;
 }

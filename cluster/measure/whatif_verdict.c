@@ -8,6 +8,10 @@
 #define WORTH_NAMING       0.01
 #define WORTH_NAMING_STAGE 0.04
 
+/* What evidently takes longer than its peers is named for less. */
+#define EVIDENT       0.0005
+#define EVIDENT_STAGE 0.01
+
 /* A more specific repair is preferred if it gains this much of what the best one does. */
 #define NEARLY_AS_MUCH 0.75
 
@@ -33,17 +37,21 @@ static int specificity(enum np_fix_kind kind)
 	return places[kind];
 }
 
-static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row *row)
+static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row *row, bool evident)
 {
-	double least = row->fix.kind == NP_FIX_STAGE ? WORTH_NAMING_STAGE : WORTH_NAMING;
+	bool stage = row->fix.kind == NP_FIX_STAGE;
+	double least = stage ? WORTH_NAMING_STAGE : WORTH_NAMING;
 
+	if (evident && row->evident)
+		least = stage ? EVIDENT_STAGE : EVIDENT;
 	if (least < whatif->fidelity)
 		least = whatif->fidelity;
 	return row->lasting && specificity(row->fix.kind) > 0 &&
 	       (double)row->saved >= least * (double)whatif->step;
 }
 
-static struct np_whatif_verdict best_single(const struct np_whatif *whatif)
+/* Of those that are worth it for what they gain; or also for what is evident. */
+static struct np_whatif_verdict best_single(const struct np_whatif *whatif, bool evident)
 {
 	struct np_whatif_verdict verdict = { .found = false };
 	np_ns best = 0;
@@ -51,14 +59,15 @@ static struct np_whatif_verdict best_single(const struct np_whatif *whatif)
 	for (size_t i = 0; i < whatif->rows.count; i++) {
 		const struct np_whatif_row *row = &whatif->rows.item[i];
 
-		if (is_worth(whatif, row) && row->saved > best)
+		if (is_worth(whatif, row, evident) && row->saved > best)
 			best = row->saved;
 	}
 	/* Rows are by gain: of equally specific ones the first is taken. */
 	for (size_t i = 0; i < whatif->rows.count; i++) {
 		const struct np_whatif_row *row = &whatif->rows.item[i];
 
-		if ((double)row->saved < NEARLY_AS_MUCH * (double)best || !is_worth(whatif, row))
+		if ((double)row->saved < NEARLY_AS_MUCH * (double)best ||
+		    !is_worth(whatif, row, evident))
 			continue;
 		if (!verdict.found || specificity(row->fix.kind) > specificity(verdict.fix.kind))
 			verdict = (struct np_whatif_verdict){ .found = true,
@@ -70,9 +79,11 @@ static struct np_whatif_verdict best_single(const struct np_whatif *whatif)
 
 struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif)
 {
-	struct np_whatif_verdict verdict = best_single(whatif);
+	struct np_whatif_verdict verdict = best_single(whatif, false);
 
-	if (!verdict.found && whatif->team_count > 0)
+	if (!verdict.found && whatif->team_count == 0)
+		return best_single(whatif, true);
+	if (!verdict.found)
 		verdict = (struct np_whatif_verdict){ .found = true,
 						      .fix = whatif->team[0],
 						      .saved = whatif->step - whatif->team_step,
@@ -192,7 +203,7 @@ int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *what
 	bool added = true;
 	int rc;
 
-	if (best_single(whatif).found || whatif->ideal == NP_UNKNOWN ||
+	if (best_single(whatif, false).found || whatif->ideal == NP_UNKNOWN ||
 	    (double)(whatif->step - whatif->ideal) < least * (double)whatif->step)
 		return NP_OK;
 	rc = find_candidates(input, whatif, &all, err);

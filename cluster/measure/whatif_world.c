@@ -59,19 +59,6 @@ void world_lower(float *factor, double value)
 
 /* --- ranks ----------------------------------------------------------------------------------- */
 
-int32_t *world_stages(const struct np_replay *replay, struct np_err *err)
-{
-	const struct np_run *run = replay->align->run;
-	int32_t *stages = malloc((run->sources.count + 1) * sizeof(*stages));
-
-	if (!stages)
-		(void)np_fail_nomem(err, "a repaired world");
-	for (size_t i = 0; stages && i < run->sources.count; i++)
-		stages[i] =
-			run->ranks[i] ? np_cluster_stage(replay->cluster, run->ranks[i]->id) : -1;
-	return stages;
-}
-
 struct mean *world_mean(means *list, np_str step, int32_t stage, struct np_err *err)
 {
 	struct mean *mean;
@@ -86,8 +73,8 @@ struct mean *world_mean(means *list, np_str step, int32_t stage, struct np_err *
 	return mean;
 }
 
-int world_add_means(const struct np_replay *replay, const int32_t *stages, const bool *leave_out,
-		    means *ret, struct np_err *err)
+int world_add_means(const struct np_replay *replay, const bool *leave_out, means *ret,
+		    struct np_err *err)
 {
 	for (size_t i = 0; i < replay->cells.count; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
@@ -95,7 +82,7 @@ int world_add_means(const struct np_replay *replay, const int32_t *stages, const
 
 		if (!cell->timed || (leave_out && leave_out[cell->rank]))
 			continue;
-		mean = world_mean(ret, cell->step, stages[cell->rank], err);
+		mean = world_mean(ret, cell->step, replay->stages[cell->rank], err);
 		if (!mean)
 			return NP_E_NOMEM;
 		mean->count++;
@@ -129,9 +116,8 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 			struct world_draft *world, struct np_err *err)
 {
 	const struct np_replay *replay = input->replay;
-	int32_t *stages = world_stages(replay, err);
 	means list = { 0 };
-	int rc = stages ? world_add_means(replay, stages, these, &list, err) : NP_E_NOMEM;
+	int rc = world_add_means(replay, these, &list, err);
 
 	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
@@ -140,7 +126,7 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 
 		if (!cell->timed || (these && !these[cell->rank]))
 			continue;
-		mean = world_mean(&list, cell->step, stages[cell->rank], err);
+		mean = world_mean(&list, cell->step, replay->stages[cell->rank], err);
 		if (!mean) {
 			rc = NP_E_NOMEM;
 			break;
@@ -150,7 +136,6 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 			lower_to(world, i, cell, &others, (enum np_work)kind);
 	}
 	np_vec_release(&list);
-	free(stages);
 	return rc;
 }
 
@@ -219,23 +204,21 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 			struct world_draft *world, struct np_err *err)
 {
 	const struct np_replay *replay = input->replay;
-	int32_t *stages;
 	means list = { 0 };
 	int64_t stage;
 	int rc;
 
 	if (!np_text_to_int(fix->what, strlen(fix->what), &stage) || stage < 0 ||
-	    (size_t)stage >= replay->cluster->stages.count || replay->cluster->stages.count < 2)
+	    (size_t)stage >= replay->stage_count)
 		return np_fail(err, NP_E_USAGE, "there is no stage '%s': this run has %zu stages",
-			       fix->what, replay->cluster->stages.count);
-	stages = world_stages(replay, err);
-	rc = stages ? world_add_means(replay, stages, NULL, &list, err) : NP_E_NOMEM;
+			       fix->what, replay->stage_count);
+	rc = world_add_means(replay, NULL, &list, err);
 	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
 		struct mean *own;
 		double others;
 
-		if (!cell->timed || stages[cell->rank] != stage)
+		if (!cell->timed || replay->stages[cell->rank] != stage)
 			continue;
 		own = world_mean(&list, cell->step, (int32_t)stage, err);
 		others = other_stages(&list, cell->step, (int32_t)stage);
@@ -247,7 +230,6 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 				    others * (double)own->count / own->work[NP_WORK_COMPUTE]);
 	}
 	np_vec_release(&list);
-	free(stages);
 	return rc;
 }
 
@@ -315,9 +297,7 @@ static int repair_all(const struct np_whatif_input *input, struct world_draft *w
 			       link->dst);
 		rc = world_repair_link(input, &fix, world, err);
 	}
-	for (size_t i = 0; i < input->replay->cluster->stages.count && rc == NP_OK &&
-			   input->replay->cluster->stages.count > 1;
-	     i++) {
+	for (size_t i = 0; i < input->replay->stage_count && rc == NP_OK; i++) {
 		struct np_fix fix = { .kind = NP_FIX_STAGE };
 
 		(void)snprintf(fix.what, sizeof(fix.what), "%zu", i);

@@ -52,6 +52,8 @@ struct np_replay {
 	NP_VEC(struct np_replay_cell) cells; /* by rank, then time */
 	struct np_replay_rank *ranks;        /* by index in the run */
 	struct np_replay_op *ops;            /* by slot */
+	int32_t *stages;                     /* of the pipeline, by rank; -1 for none */
+	size_t stage_count;                  /* 0 without a pipeline */
 	size_t steps;
 	size_t timed;   /* ranks with intervals; of the others only operators are known */
 	np_ns first;    /* start of all ranks, on the common clock */

@@ -78,6 +78,7 @@ struct np_whatif_row {
 	np_ns saved; /* against the replay as it was */
 	np_ns alone; /* what it costs by itself, where all else is ideal; NP_UNKNOWN if not asked */
 	bool lasting; /* false of a host that is slower in some steps and faster in others */
+	bool evident; /* a rank, or stage, that clearly takes longer than its peers */
 };
 
 /* Repairs that explain a loss together, at most. */
@@ -195,7 +196,7 @@ struct np_whatif_verdict {
 /*
  * The most specific repair that gains nearly as much as any other single one, if
  * that is worth it and not less than the replay is wrong by; else the first of a
- * team.
+ * team; else one that gains little, but of what evidently takes too long.
  */
 struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif);
 

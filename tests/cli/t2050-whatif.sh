@@ -118,6 +118,24 @@ make hosts --schedule dp --ranks 16 --hosts 2 --seed 4 --slow-rank 8:1.2 --slow-
 whatif hosts --top 1 --hosts
 expect_equal "$(of 'curve[0].fix' verdict.kind verdict.what)" 'host:host1|host|host1'
 
+behaviour 'a stage of a single rank that is too long is no slow rank: here the last one by its nature, then a planted one'
+make head --schedule pp --ranks 4 --seed 2
+whatif head
+expect_equal "$(of verdict.kind verdict.what)" 'stage|3'
+make chain --schedule pp --ranks 4 --seed 2 --slow-stage 1:1.5
+whatif chain
+expect_equal "$(of verdict.kind verdict.what)" 'stage|1'
+
+behaviour 'a link of a ring over two hosts, repaired, is held up by the next one'
+make ring --schedule dp --ranks 8 --hosts 2 --seed 5 --slow-link 1-2:3
+make ring-sound --schedule dp --ranks 8 --hosts 2 --seed 5
+whatif ring-sound
+observed=$(of replay.observed_ns)
+whatif ring --fix link:1-2
+predicted=$(of together.step_ns)
+expect_equal "$(of verdict.kind verdict.what)" 'link|1-2'
+expect "within 3 %: $predicted of $observed" awk -v a="$predicted" -v b="$observed" 'BEGIN { exit !(a < 1.03 * b && a > 0.97 * b) }'
+
 behaviour 'what is no repair is refused with what is'
 run "$npuprof" whatif -q "$work/slow" --fix rnak:5
 expect_exit 2

@@ -592,6 +592,106 @@ static void operators_that_queue_move_up_when_those_before_them_get_shorter(void
 	assert_in_range(total(&it, &factors.world), 18 * MS, 21 * MS);
 }
 
+/*
+ * Rank 0 computes 10 ms, rank 1 likewise, with a host gap of 10 ms in between. After
+ * 2 ms both start the first operator, after 8 the second, which on rank 0 queues
+ * behind the first: when it was ready, rank 1 tells, and the gap must not matter.
+ */
+static void how_far_a_rank_had_got_is_told_by_its_computing(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+		np_ns gap = id == 0 ? 0 : 10 * MS;
+
+		script_kernel(&script, 0, MS, true);
+		script_kernel(&script, MS + gap, 10 * MS + gap, true);
+		script_comm(&script, group, REDUCE, 2 * MS + gap, 13 * MS);
+		script_comm(&script, group, REDUCE, id == 0 ? 13 * MS : 18 * MS, 21 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 21 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
+		assert_int_equal(total(&it, &factors.world), 8 * MS + 3 * MS);
+	}
+}
+
+/* --- standing still -------------------------------------------------------------------------- */
+
+/*
+ * Rank 1 shows the first operator only because its host stops from 2 to 7 ms: rank
+ * 0 computes on. Without the gap both have computed 10 ms when the second one starts.
+ */
+static void a_rank_whose_host_stops_does_not_wait_for_what_runs_meanwhile(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+		np_ns gap = id == 0 ? 0 : 5 * MS;
+
+		script_kernel(&script, 0, 2 * MS, true);
+		script_kernel(&script, 2 * MS + gap, 10 * MS + gap, true);
+		script_comm(&script, group, REDUCE, 2 * MS, 5 * MS);
+		script_comm(&script, group, REDUCE, 10 * MS + gap, 16 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 16 * MS);
+		assert_int_equal(it.replay->cells.item[1].work[NP_WORK_HOST], 5 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
+		assert_int_equal(total(&it, &factors.world), 11 * MS);
+	}
+}
+
+/*
+ * Both start an operator of 7 ms after 2 and compute on. Rank 1 waits from 5 ms on
+ * for rank 0, whose host stops from 4 to 10: not for the first operator, although
+ * that ends meanwhile. Without the gap they meet at 5 ms, and it takes 1 + 1 ms more.
+ */
+static void what_ends_while_a_rank_waits_for_another_does_not_hold_it_up(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t dp = add_group(run, script.rank, 7, "dp", pair, 2);
+		uint32_t tp = add_group(run, script.rank, 8, "tp", pair, 2);
+
+		script_kernel(&script, 0, id == 0 ? 4 * MS : 5 * MS, true);
+		if (id == 0)
+			script_kernel(&script, 10 * MS, 11 * MS, true);
+		script_comm(&script, dp, REDUCE, 2 * MS, 9 * MS);
+		script_comm(&script, tp, REDUCE, id == 0 ? 11 * MS : 5 * MS, 12 * MS);
+		script_compute(&script, 12 * MS, 13 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 13 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_HOST, 0);
+		assert_int_equal(total(&it, &factors.world), 7 * MS);
+	}
+}
+
 /* --- property: a cluster that is simulated twice -----------------------------------------------
  */
 
@@ -811,6 +911,9 @@ int main(void)
 		cmocka_unit_test(ranks_with_operators_alone_stand_still_for_each),
 		cmocka_unit_test(operators_beside_each_other_are_replayed_without_intervals),
 		cmocka_unit_test(operators_that_queue_move_up_when_those_before_them_get_shorter),
+		cmocka_unit_test(how_far_a_rank_had_got_is_told_by_its_computing),
+		cmocka_unit_test(a_rank_whose_host_stops_does_not_wait_for_what_runs_meanwhile),
+		cmocka_unit_test(what_ends_while_a_rank_waits_for_another_does_not_hold_it_up),
 		cmocka_unit_test(whatever_ran_is_replayed_to_the_nanosecond),
 		cmocka_unit_test(a_changed_world_is_what_the_recording_would_have_been),
 		cmocka_unit_test(worlds_side_by_side_are_what_each_is_alone),

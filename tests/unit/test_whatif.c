@@ -352,12 +352,24 @@ static void transfers_can_be_as_those_of_like_communicators(void **state)
 }
 
 /* What went between these two, local to a communicator of rank 4. */
-static void add_transfer(struct np_run *run, uint32_t group, int32_t src, int32_t dst)
+static void add_transfer(struct np_run *run, uint32_t group, int32_t src, int32_t dst, np_ns time)
 {
 	struct np_transfer *transfer = np_vec_add(&run->ranks[4]->transfers, NULL);
 
 	assert_non_null(transfer);
-	*transfer = (struct np_transfer){ .group = group, .src = src, .dst = dst };
+	*transfer = (struct np_transfer){ .group = group, .src = src, .dst = dst, .time = time };
+}
+
+/* Links between ranks, each with the time that it takes and that its like do. */
+static void add_slow_link(struct np_links *links, int64_t src, int64_t dst, np_ns time,
+			  np_ns expected)
+{
+	struct np_link_speed *link = np_vec_add(&links->list, NULL);
+
+	assert_non_null(link);
+	*link = (struct np_link_speed){
+		.src = src, .dst = dst, .time = time, .expected = expected, .verdict = NP_LINK_SLOW
+	};
 }
 
 /*
@@ -370,17 +382,14 @@ static void a_link_can_be_as_its_like(void **state)
 	with_replay it = replayed_build(run);
 	struct np_whatif_input input = input_of(&it);
 	struct np_links links = { 0 };
-	struct np_link_speed *link = np_vec_add(&links.list, NULL);
 	struct np_whatif whatif = { 0 };
 	struct np_err err = NP_ERR_INIT;
 
 	(void)state;
-	assert_non_null(link);
-	add_transfer(run, 0, 0, 1);
-	add_transfer(run, 1, 4, 3);
-	*link = (struct np_link_speed){
-		.src = 5, .dst = 4, .time = 3000, .expected = 1000, .verdict = NP_LINK_SLOW
-	};
+	add_transfer(run, 0, 0, 1, 2 * MS);
+	add_transfer(run, 0, 0, 1, 4 * MS);
+	add_transfer(run, 1, 4, 3, MS);
+	add_slow_link(&links, 5, 4, 3000, 1000);
 	input.links = &links;
 	assert_in_range(WITH(&input, "link:4-5"), 8 * MS - 2, 8 * MS + 2);
 	assert_in_range(WITH(&input, "link:5-4"), 8 * MS - 2, 8 * MS + 2);
@@ -391,6 +400,48 @@ static void a_link_can_be_as_its_like(void **state)
 	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_LINK);
 	assert_string_equal(np_whatif_verdict(&whatif).fix.what, "4-5");
 	np_whatif_release(&whatif);
+	np_vec_release(&links.list);
+}
+
+/* Of the 6 ms that the operator takes, 3 go over the link: the others stay as they are. */
+static void what_a_link_does_not_take_stays(void **state)
+{
+	with_run *run = transfers_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_links links = { 0 };
+
+	(void)state;
+	add_transfer(run, 0, 0, 1, 3 * MS);
+	add_transfer(run, 1, 4, 3, MS);
+	add_slow_link(&links, 4, 5, 3000, 1000);
+	input.links = &links;
+	assert_in_range(WITH(&input, "link:4-5"), 10 * MS - 2, 10 * MS + 2);
+	np_vec_release(&links.list);
+}
+
+/*
+ * Ranks 3 and 4 exchange 0.9 ms of the millisecond that all six take, which could
+ * be 0.3: but ranks 1 and 2 need 0.6.
+ */
+static void a_repaired_link_is_no_faster_than_the_next_one(void **state)
+{
+	with_run *run = transfers_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_links links = { 0 };
+
+	(void)state;
+	add_transfer(run, 1, 4, 3, MS * 9 / 10);
+	add_transfer(run, 1, 2, 1, MS * 6 / 10);
+	add_transfer(run, 1, 4, 2, MS * 2 / 10);
+	add_slow_link(&links, 3, 4, 3000, 1000);
+	add_slow_link(&links, 2, 4, 3000, 1000);
+	input.links = &links;
+	assert_in_range(WITH(&input, "link:3-4"), 12 * MS - MS * 3 / 10 - 2,
+			12 * MS - MS * 3 / 10 + 2);
+	/* One that nobody waited for gains nothing. */
+	assert_int_equal(WITH(&input, "link:2-4"), 12 * MS);
 	np_vec_release(&links.list);
 }
 
@@ -680,6 +731,120 @@ static void a_gain_that_the_replay_may_be_wrong_by_is_no_verdict(void **state)
 	np_whatif_release(&whatif);
 }
 
+static void what_evidently_takes_too_long_is_named_for_less(void **state)
+{
+	struct np_whatif whatif = { .step = 100000, .ideal = 99000 };
+
+	(void)state;
+	add_row(&whatif, "stage:1", 1500);
+	add_row(&whatif, "rank:5", 100);
+	assert_false(np_whatif_verdict(&whatif).found);
+	whatif.rows.item[1].evident = true;
+	assert_true(np_whatif_verdict(&whatif).found);
+	assert_string_equal(np_whatif_verdict(&whatif).fix.what, "5");
+	/* But not for what the replay may be wrong by, and not where something else costs more. */
+	whatif.fidelity = 0.002;
+	assert_false(np_whatif_verdict(&whatif).found);
+	whatif.fidelity = 0;
+	whatif.rows.item[0].evident = true;
+	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_STAGE);
+	np_whatif_release(&whatif);
+}
+
+static const struct np_whatif_row *row_of(const struct np_whatif *whatif, enum np_fix_kind kind,
+					  const char *what)
+{
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		if (whatif->rows.item[i].fix.kind == kind &&
+		    strcmp(whatif->rows.item[i].fix.what, what) == 0)
+			return &whatif->rows.item[i];
+	}
+	fail_msg("%s was not tried", what);
+	return NULL;
+}
+
+/* Rank 1 computes 12 ms instead of 10 in every step, rank 2 16 ms in one of them. */
+static void a_rank_that_is_longer_than_its_peers_in_every_step_is_evident(void **state)
+{
+	static const int32_t members[] = { 0, 1, 2, 3, 4 };
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 5; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", members, 5);
+
+		for (int step = 0; step < 4; step++) {
+			np_ns begin = step * 20 * MS;
+			np_ns ready = begin + (id == 1 ? 12 : id == 2 && step == 2 ? 16 : 10) * MS;
+			const char *const ids[] = { "1", "2", "3", "4" };
+
+			script_compute(&script, begin, ready);
+			script_comm(&script, group, REDUCE, ready, begin + 17 * MS);
+			script_end(&script, ids[step]);
+		}
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+		struct np_whatif whatif = { 0 };
+		struct np_err err = NP_ERR_INIT;
+
+		assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+		assert_true(row_of(&whatif, NP_FIX_RANK, "1")->evident);
+		assert_false(row_of(&whatif, NP_FIX_RANK, "2")->evident);
+		assert_false(row_of(&whatif, NP_FIX_RANK, "0")->evident);
+		np_whatif_release(&whatif);
+	}
+}
+
+/*
+ * Four kinds of kernels, all of them twice as long in stage 1; then only one of
+ * them, as the head of a model makes it.
+ */
+static void a_stage_is_evident_that_is_longer_for_most_kinds_of_kernels(void **state)
+{
+	static const char *const types[] = { "MatMul", "Add", "Softmax", "Norm" };
+
+	(void)state;
+	for (int head = 0; head < 2; head++) {
+		with_run *run = pipeline_run();
+
+		for (size_t i = 0; i < 4; i++) {
+			struct np_activity *activity = &run->ranks[i]->activity;
+			size_t kinds = NP_COUNT(types);
+			NP_VEC(struct np_share) shares = { 0 };
+
+			activity->shares.count = 0;
+			for (size_t j = 0; j < activity->segments.count; j++) {
+				activity->segments.item[j].first = (uint32_t)shares.count;
+				for (size_t k = 0; j == 0 && k < kinds; k++) {
+					bool twice = i >= 2 && (!head || k == 0);
+
+					*np_vec_add(&shares, NULL) = (struct np_share){
+						np_leaf_make(NP_LEAF_COMPUTE,
+							     intern(run, types[k])),
+						(uint32_t)(twice ? 2 * MS : MS)
+					};
+				}
+			}
+			free(activity->shares.item);
+			memcpy(&activity->shares, &shares, sizeof(shares));
+		}
+		{
+			with_replay it = replayed_build(run);
+			struct np_whatif_input input = input_of(&it);
+			struct np_whatif whatif = { 0 };
+			struct np_err err = NP_ERR_INIT;
+
+			assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+			assert_int_equal(row_of(&whatif, NP_FIX_STAGE, "1")->evident, !head);
+			assert_false(row_of(&whatif, NP_FIX_STAGE, "0")->evident);
+			np_whatif_release(&whatif);
+		}
+	}
+}
+
 /* --- efficiency ------------------------------------------------------------------------------- */
 
 static void factors_multiply_to_the_share_of_computing(void **state)
@@ -815,6 +980,8 @@ int main(void)
 		cmocka_unit_test(types_add_up),
 		cmocka_unit_test(transfers_can_be_as_those_of_like_communicators),
 		cmocka_unit_test(a_link_can_be_as_its_like),
+		cmocka_unit_test(what_a_link_does_not_take_stays),
+		cmocka_unit_test(a_repaired_link_is_no_faster_than_the_next_one),
 		cmocka_unit_test(a_stage_can_be_as_long_as_the_others),
 		cmocka_unit_test(tokens_can_be_spread_evenly),
 		cmocka_unit_test(the_curve_takes_the_best_on_top_of_those_before),
@@ -824,6 +991,9 @@ int main(void)
 		cmocka_unit_test(the_most_specific_of_the_best_repairs_is_the_verdict),
 		cmocka_unit_test(what_changes_the_whole_program_is_no_verdict),
 		cmocka_unit_test(a_gain_that_the_replay_may_be_wrong_by_is_no_verdict),
+		cmocka_unit_test(what_evidently_takes_too_long_is_named_for_less),
+		cmocka_unit_test(a_rank_that_is_longer_than_its_peers_in_every_step_is_evident),
+		cmocka_unit_test(a_stage_is_evident_that_is_longer_for_most_kinds_of_kernels),
 		cmocka_unit_test(factors_multiply_to_the_share_of_computing),
 		cmocka_unit_test(repairing_nothing_is_what_was_observed),
 		cmocka_unit_test(a_set_of_repairs_gains_no_less_than_any_part_of_it),
