@@ -72,13 +72,12 @@ struct capture_row {
 	enum task_class class;
 };
 
-/* The calls of a connection. */
+/* The call that launched the tasks of a connection. */
 struct capture_launch {
 	int64_t connection;
-	np_ns end;      /* of the node call; NP_UNKNOWN for an impossible time */
-	np_ns call_end; /* of another call: copies are launched by such; NP_UNKNOWN for none */
-	uint32_t step;  /* of the node call, or NP_NO_STEP */
-	bool node;      /* there was a node call */
+	np_ns end;     /* NP_UNKNOWN for an impossible time */
+	uint32_t step; /* of a node call, or NP_NO_STEP */
+	bool node;     /* or else another one: only copies are launched by such */
 };
 
 struct capture_launches {
@@ -185,7 +184,7 @@ static inline np_ns capture_copy_launched(const struct capture_launch *launch)
 {
 	if (!launch)
 		return NP_UNKNOWN;
-	return launch->node ? launch->end : launch->call_end;
+	return launch->end;
 }
 
 /* In parts: what is known of the connection now is used, no call of it may come later. */

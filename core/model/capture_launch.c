@@ -89,7 +89,6 @@ static struct capture_launch *place(struct capture *capture, int64_t connection)
 		return NULL;
 	*launch = (struct capture_launch){ .connection = connection,
 					   .end = NP_UNKNOWN,
-					   .call_end = NP_UNKNOWN,
 					   .step = NP_NO_STEP };
 	return launch;
 }
@@ -122,8 +121,8 @@ int capture_call(struct capture *capture, int64_t connection, np_ns start, np_ns
 	launch = place(capture, connection);
 	if (!launch)
 		return NP_E_NOMEM;
-	if (launch->call_end == NP_UNKNOWN || end < launch->call_end)
-		launch->call_end = end;
+	if (!launch->node && (launch->end == NP_UNKNOWN || end < launch->end))
+		launch->end = end;
 	return NP_OK;
 }
 

@@ -66,6 +66,7 @@ static int launch_by_calls(struct trace_load *load)
 				: capture_call(&load->capture, call->connection, call->start,
 					       call->end);
 	}
+	np_vec_release(&load->calls);
 	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
 		const struct capture_task *task = &load->capture.tasks.item[i];
 		const struct capture_launch *launch =
@@ -134,6 +135,7 @@ static int make_steps(struct trace_load *load)
 {
 	int rc = NP_OK;
 
+	load->any_calls = load->calls.count > 0;
 	if (load->rank->steps.count == 0)
 		rc = capture_add_step(&load->capture, NP_STR_NONE, load->first_framework_call,
 				      NP_UNKNOWN);
@@ -549,7 +551,7 @@ int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 		rank->step_source = NP_FROM_TRACE;
 		rank->comm_source = rank->ops.count ? NP_FROM_TRACE : NP_FROM_NOTHING;
 		rank->exposed_source = rank->comm_source;
-		if (load.calls.count > 0)
+		if (load.any_calls)
 			rank->contents |= NP_HAS_HOST_CALLS;
 		if (load.first_framework_call != NP_UNKNOWN)
 			rank->contents |= NP_HAS_FRAMEWORK_CALLS;

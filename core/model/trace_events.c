@@ -182,6 +182,9 @@ static int take_call(struct trace_load *load, const struct np_trace_event *event
 		return NP_E_NOMEM;
 	*call = (struct trace_call){ event->ts_ns, end_of(event), connection, node };
 	load->node_calls += node;
+	/* They tell what flows would, and there are as many of those as tasks. */
+	if (node)
+		np_vec_release(&load->flows);
 	return NP_OK;
 }
 
@@ -450,7 +453,7 @@ static int take_flow(struct trace_load *load, const struct np_trace_event *event
 {
 	struct trace_flow *flow;
 
-	if (!np_slice_is(event->cat, "async_npu") || !event->id.number ||
+	if (load->node_calls > 0 || !np_slice_is(event->cat, "async_npu") || !event->id.number ||
 	    event->ts_ns == NP_UNKNOWN)
 		return NP_OK;
 	flow = np_vec_add(&load->flows, load->capture.err);

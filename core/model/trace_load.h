@@ -80,9 +80,10 @@ struct trace_load {
 	struct np_idmap *lane_index; /* pid → lanes */
 	NP_VEC(struct lane) lanes;
 	NP_VEC(struct comm_thread) threads;
-	NP_VEC(struct trace_call) calls;
+	NP_VEC(struct trace_call) calls; /* until the steps are known */
+	bool any_calls;
 	size_t node_calls;
-	NP_VEC(struct trace_flow) flows;
+	NP_VEC(struct trace_flow) flows; /* unless there are node calls */
 	NP_VEC(struct trace_op) ops;
 	NP_VEC(struct trace_small) small;
 	struct capture_spans computing;     /* of the overlap lane */
