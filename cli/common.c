@@ -70,6 +70,8 @@ const struct np_opt np_output_options[NP_OUTPUT_COUNT] = {
 	},
 };
 
+const char np_cache_in_output[] = "";
+
 const struct np_opt np_running_options[NP_RUNNING_COUNT] = {
 	{
 		.letter = 'j',
@@ -88,8 +90,9 @@ const struct np_opt np_running_options[NP_RUNNING_COUNT] = {
 		.fill = NP_FILL_DIRECTORY,
 		.offset = offsetof(struct np_common, cache),
 		.value = "DIR",
+		.alone = np_cache_in_output,
 		.help = "keep a summary of every rank in DIR, and use those of unchanged profiles "
-			"instead of reading these again",
+			"instead of reading these again; without DIR beside the output",
 	},
 	{
 		.name = "from-summaries",

@@ -38,7 +38,7 @@ struct np_common {
 	const char *output;     /* NULL: beside the input */
 	int format;             /* enum np_output_format */
 	int64_t jobs;           /* 0: one per processor */
-	const char *cache;      /* directory of summaries; NULL: none */
+	const char *cache;      /* directory of summaries, or np_cache_in_output; NULL: none */
 	bool from_summaries;    /* the input directories hold summaries */
 	const char *max_memory; /* as given; NULL: any */
 	bool quiet;
@@ -47,6 +47,9 @@ struct np_common {
 	/* No option: np_load_options.kernel_origin, for commands that want kernels summed. */
 	bool (*kernel_origin)(const char *name);
 };
+
+/* The cache is a directory of the output. */
+extern const char np_cache_in_output[];
 
 enum {
 	NP_INPUT_COUNT = 3,

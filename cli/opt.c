@@ -284,6 +284,14 @@ static int separate_value(struct reader *reader, const struct use *use, const ch
 	return NP_OK;
 }
 
+/* Is there no word that could be its value? */
+static bool stands_alone(const struct reader *reader)
+{
+	const char *word = reader->next < reader->argc ? reader->argv[reader->next] : "-";
+
+	return word[0] == '-';
+}
+
 static int use_option(struct reader *reader, const struct use *use, const char *attached)
 {
 	const char *value = attached;
@@ -294,6 +302,10 @@ static int use_option(struct reader *reader, const struct use *use, const char *
 			return np_fail(reader->err, NP_E_USAGE, "'%s' takes no value",
 				       use->spelling);
 		return set_flag(use);
+	}
+	if (!value && use->option->alone && stands_alone(reader)) {
+		*(const char **)use->field = use->option->alone;
+		return NP_OK;
 	}
 	if (!value) {
 		rc = separate_value(reader, use, &value);

@@ -73,6 +73,11 @@ struct np_opt {
 	const char *name;
 	size_t offset;
 	const char *value; /* what -h calls the value: "DIR" */
+	/*
+	 * The value of an NP_OPT_TEXT that stands alone, at the end or before another
+	 * option; NULL where it must have one.
+	 */
+	const char *alone;
 	const char *help;
 	const char *preset;
 	const char *preset_words;

@@ -27,7 +27,7 @@ static void add_spelling(struct np_buf *buf, const struct np_opt *option)
 	else
 		np_buf_printf(buf, "      --%s", option->name);
 	if (option->value)
-		np_buf_printf(buf, " %s", option->value);
+		np_buf_printf(buf, option->alone ? " [%s]" : " %s", option->value);
 }
 
 static void add_explanation(struct np_buf *buf, const struct np_opt *option)

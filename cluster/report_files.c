@@ -2,33 +2,17 @@
 #include "report.h"
 
 #include "npuprof/db.h"
+#include "npuprof/dirs.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 int report_make_directory(const char *path, struct np_err *err)
 {
-	char *copy = strdup(path);
-	int failed = 0;
+	int rc = np_make_dirs(path, err);
 
-	if (!copy)
-		return np_fail_nomem(err, path);
-	for (char *slash = strchr(copy + 1, '/'); slash && !failed;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		failed = mkdir(copy, 0777) < 0 && errno != EEXIST ? errno : 0;
-		*slash = '/';
-	}
-	if (!failed)
-		failed = mkdir(copy, 0777) < 0 && errno != EEXIST ? errno : 0;
-	free(copy);
-	if (failed)
-		return np_fail(err, NP_E_IO,
-			       "cannot make the directory '%s': %s; give another with -o", path,
-			       strerror(failed));
-	return NP_OK;
+	return rc == NP_E_IO ? np_fail(err, rc, "%s; give another with -o", err->text) : rc;
 }
 
 int report_write_file(const char *path, report_writer write, const void *context,

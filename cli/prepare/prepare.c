@@ -31,6 +31,24 @@ static int read_memory(const char *text, int64_t *ret, struct np_err *err)
 	return NP_OK;
 }
 
+/* Where summaries are kept, or NULL; freed by the caller. */
+static int find_cache(const struct np_common *common, char **ret, struct np_err *err)
+{
+	const char *output = common->output ? common->output : common->dirs.item[0];
+	int length = 0;
+
+	*ret = NULL;
+	if (!common->cache || common->from_summaries)
+		return NP_OK;
+	if (common->cache == np_cache_in_output)
+		length = asprintf(ret, "%s/cluster_analysis_output/summaries", output);
+	else
+		*ret = strdup(common->cache);
+	if (length < 0)
+		*ret = NULL;
+	return *ret ? NP_OK : np_fail_nomem(err, "the name of a directory");
+}
+
 static int load(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
@@ -38,16 +56,20 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 				       .workers = { .threads = (size_t)common->jobs,
 						    .tick = np_progress_tick,
 						    .tick_context = &progress },
-				       .cache = common->from_summaries ? NULL : common->cache,
 				       .program = NP_VERSION,
 				       .kernel_origin = common->kernel_origin };
+	char *cache = NULL;
 	int rc = common->max_memory ? read_memory(common->max_memory, &how.max_memory, err) : NP_OK;
 
+	if (rc == NP_OK)
+		rc = find_cache(common, &cache, err);
 	if (rc < 0)
 		return rc;
+	how.cache = cache;
 	np_progress_init(&progress, "reading ranks", common->quiet);
 	rc = np_load_run(run, &how, err);
 	np_progress_end(&progress);
+	free(cache);
 	if (rc == NP_OK && common->steps.set)
 		rc = np_run_keep_steps(run, common->steps.set, err);
 	return rc;

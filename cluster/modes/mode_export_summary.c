@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export_kernels.h"
 
+#include "npuprof/dirs.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -19,27 +21,6 @@ struct written {
 };
 
 /* --- files ----------------------------------------------------------------------------------- */
-
-static int make_directory(const char *path, struct np_err *err)
-{
-	char *copy = strdup(path);
-	int failed = 0;
-
-	if (!copy)
-		return np_fail_nomem(err, path);
-	for (char *slash = strchr(copy + 1, '/'); slash && !failed;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		failed = mkdir(copy, 0777) < 0 && errno != EEXIST ? errno : 0;
-		*slash = '/';
-	}
-	if (!failed)
-		failed = mkdir(copy, 0777) < 0 && errno != EEXIST ? errno : 0;
-	free(copy);
-	return failed ? np_fail(err, NP_E_IO, "cannot make the directory '%s': %s", path,
-				strerror(failed))
-		      : NP_OK;
-}
 
 typedef int producer(struct mode_rank *rank, struct np_sink *sink, size_t *ret_rows);
 
@@ -223,7 +204,7 @@ static int write_rank(struct mode_rank *rank, const char *directory, struct writ
 	struct csv calls = { rank, put_calls, 0 };
 	struct csv kernels = { rank, put_kernels, 0 };
 	char *path;
-	int rc = make_directory(directory, rank->err);
+	int rc = np_make_dirs(directory, rank->err);
 
 	if (rc == NP_OK && (rank->detail->has & NP_DETAIL_CALLS)) {
 		if (asprintf(&path, "%s/api_statistic.csv", directory) < 0)

@@ -5,6 +5,8 @@
 #include "load_private.h"
 #include "summary_bytes.h"
 
+#include "npuprof/dirs.h"
+
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -89,21 +91,13 @@ static char *run_path(const struct np_run *run, const char *directory)
 	return path;
 }
 
-static int make_directory(const char *path, struct np_err *err)
-{
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		return np_fail(err, NP_E_IO, "cannot make the directory '%s' for summaries: %s",
-			       path, strerror(errno));
-	return NP_OK;
-}
-
 int np_summary_keep_run(const struct np_run *run, const char *directory, struct np_err *err)
 {
 	NP_CLEANUP(np_bytes_release) struct np_bytes bytes = { 0 };
 	struct summary_writer writer = { 0 };
 	char *manifest = manifest_text(run);
 	char *path = run_path(run, directory);
-	int rc = path ? make_directory(directory, err) : np_fail_nomem(err, directory);
+	int rc = path ? np_make_dirs(directory, err) : np_fail_nomem(err, directory);
 
 	summary_put_text(&writer, run->given ? run->given : run->roots.item[0]);
 	summary_put_text(&writer, manifest);

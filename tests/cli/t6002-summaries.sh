@@ -127,6 +127,37 @@ cp -a original.db "$database"
 run "$npuprof" cluster c -f json -o bad --cache badcache
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.input.ranks_used'")" 4
 
+behaviour 'without a directory summaries are beside the output, made with all that is above them'
+rm -rf beside
+run "$npuprof" cluster c -f json -o beside/x --cache
+expect_exit 0
+expect_equal "$(find beside/x/cluster_analysis_output/summaries -name 'rank*.npsum' | wc -l)" 4
+cp stdout beside.json
+cp zeros "$database"
+touch -r original.db "$database"
+run "$npuprof" cluster c --cache -f json -o beside/x
+expect_exit 0
+expect 'they are used' cmp stdout beside.json
+cp -a original.db "$database"
+run "$npuprof" info c --cache -q
+expect_equal "$(find c/cluster_analysis_output/summaries -name 'rank*.npsum' | wc -l)" 4
+run "$npuprof" cluster c -f json -o beside/y
+expect 'what lies there is no rank' cmp stdout beside.json
+rm -r c/cluster_analysis_output
+run "$npuprof" cluster c --cache=
+expect_exit 2
+
+behaviour 'a summary of another form is not used, and it is said'
+run "$npuprof" cluster c -q -o again --cache forms
+for summary in forms/rank*.npsum; do
+	printf '\377' | dd of="$summary" bs=1 seek=8 conv=notrunc status=none
+done
+run "$npuprof" cluster c -o again --cache forms
+expect_exit 0
+expect_stdout_says 'is of form 255, and this program knows form' 'the profile was read again'
+run "$npuprof" cluster c -o again --cache forms
+expect_stdout_lacks 'read again'
+
 behaviour 'summaries serve the other commands'
 for verb in whatif info advisor 'compare c'; do
 	# shellcheck disable=SC2086
