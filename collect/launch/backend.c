@@ -72,7 +72,7 @@ static void choose_automatically(struct np_job *job, struct np_buf *notes)
 	const char *reason;
 
 	np_backend_probe(job->app, &signs);
-	job->plan.backend = np_backend_decide(job, &signs, &reason);
+	job->plan.backend = (int)np_backend_decide(job, &signs, &reason);
 	np_buf_printf(notes, "backend: %s (%s)\n", np_plan_backends[job->plan.backend], reason);
 }
 

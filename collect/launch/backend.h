@@ -48,7 +48,7 @@ enum np_plan_backend np_backend_decide(const struct np_job *job,
 int np_backend_check(const struct np_job *job, struct np_err *err) NP_MUST_USE;
 
 /* Does our library go into the application: to profile, or to tell of its steps? */
-bool np_backend_has_library(const struct np_plan *plan);
+bool np_backend_has_library(const struct np_job *job);
 
 /* Look what torch_npu or msprof left in the directory of the job of the ranks of this launcher. */
 void np_backend_find(struct np_job *job);

@@ -8,9 +8,9 @@ static bool is_attaching(const struct np_plan *plan)
 	return plan->backend == NP_BACKEND_MSPROF && plan->dynamic;
 }
 
-bool np_backend_has_library(const struct np_plan *plan)
+bool np_backend_has_library(const struct np_job *job)
 {
-	return plan->backend == NP_BACKEND_ACL || is_attaching(plan);
+	return job->plan.backend == NP_BACKEND_ACL || (is_attaching(&job->plan) && !job->pids);
 }
 
 int np_backend_begin(struct np_session *session, struct np_env *env, struct np_err *err)
@@ -51,7 +51,7 @@ void np_backend_tell_all(struct np_session *session, const struct np_message *me
 {
 	const struct np_job *job = session->job;
 
-	if (np_backend_has_library(&job->plan) && !is_attaching(&job->plan)) {
+	if (job->plan.backend == NP_BACKEND_ACL) {
 		np_channel_tell(&session->channel, message);
 		return;
 	}

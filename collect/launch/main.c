@@ -91,8 +91,7 @@ static int run_profiled(struct np_job *job, const char *inject)
 	if (job->rank == 0)
 		np_finish_foresee(job);
 	/* Others than our own library profile without it, and without it nobody tells of steps. */
-	if (np_session_run(job, np_backend_has_library(&job->plan) ? inject : NULL, &result, &err) <
-	    0)
+	if (np_session_run(job, np_backend_has_library(job) ? inject : NULL, &result, &err) < 0)
 		np_job_warn("rank %d: %s", job->rank, err.text);
 	np_backend_find(job);
 	conclude(job);
