@@ -12,6 +12,7 @@
 #include "check_find.h"
 #include "cmd.h"
 #include "coord_tcp.h"
+#include "join_local.h"
 #include "link.h"
 #include "mpi_place.h"
 #include "npuprof/text.h"
@@ -182,6 +183,29 @@ static int join_late(struct np_job *job, const struct np_mode_choice *choice,
 	return np_coord_tcp_late(place, listener, &job->coord, err);
 }
 
+/* Learn where launcher 0 is, and which one this is: from each other, or through MPI. */
+static bool find_first(const struct np_mode_choice *choice, struct np_tcp_place *place, int seconds)
+{
+	struct np_tcp_place mine = *place;
+	struct stage_word word;
+
+	if (np_join_local_possible(choice->size)) {
+		place->rank = choice->rank;
+		place->size = choice->size;
+		if (!np_join_local(choice->rank, choice->size, place, seconds))
+			return false;
+		place->rank = choice->rank;
+		place->size = choice->size;
+		return true;
+	}
+	if (!run_stage(&mine, seconds, &word) || !np_mpi_place_parse(word.place, place))
+		return false;
+	await_farewell(&word);
+	place->rank = word.rank;
+	place->size = word.size;
+	return true;
+}
+
 static int join_helper(struct np_job *job, const struct np_collect_options *options,
 		       struct np_mode_choice *choice, struct np_err *err)
 {
@@ -189,23 +213,19 @@ static int join_helper(struct np_job *job, const struct np_collect_options *opti
 	int seconds = given ? (int)options->rdzv_timeout : STAGE_S;
 	struct np_tcp_place mine = { 0 };
 	struct np_tcp_place place;
-	struct stage_word word;
 	int listener = make_place(&mine, err);
 
 	if (listener < 0)
 		return NP_E_IO;
-	if (!run_stage(&mine, seconds, &word) || !np_mpi_place_parse(word.place, &place)) {
+	place = mine;
+	if (!find_first(choice, &place, seconds)) {
 		choice->mode = NP_MODE_INAPP;
 		(void)snprintf(choice->reason, sizeof(choice->reason),
-			       "the MPI stage before the application failed or took longer than "
-			       "%d s",
+			       "the stage before the application failed or took longer than %d s",
 			       seconds);
 		return join_late(job, choice, &mine, listener, err);
 	}
-	await_farewell(&word);
-	place.rank = word.rank;
-	place.size = word.size;
-	if (word.rank != 0) {
+	if (place.rank != 0) {
 		(void)close(listener);
 		listener = -1;
 	}

@@ -296,7 +296,7 @@ static int start(struct np_session *session, const char *inject, struct np_err *
 	if (job->mode != NP_MODE_INAPP && np_coord_bcast(job->coord, &port, err) < 0)
 		return NP_E_NOMEM;
 	rc = watch_signals(session, err);
-	if (rc == NP_OK && inject)
+	if (rc == NP_OK && (inject || job->mode == NP_MODE_INAPP))
 		rc = np_channel_open(&session->channel, job->plan.job, job->rank, err);
 	if (rc == NP_OK && job->plan.enable)
 		rc = np_control_open(session, err);

@@ -94,27 +94,38 @@ static void fill_config(const struct np_job *job, struct np_inject_config *confi
 			       "%s", np_plan_metrics[plan->aic_metrics]);
 }
 
-static int set_library(struct np_env *env, const struct np_job *job, const char *inject,
-		       const char *socket, struct np_err *err)
+/* Our library's, and that of MPI programs through which launchers find each other; either may be.
+ */
+static int set_preload(struct np_env *env, const struct np_job *job, const char *inject,
+		       struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf preload = NP_BUF_INIT;
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	const char *others = np_env_get(env, "LD_PRELOAD");
-	struct np_inject_config config;
+	const char *const paths[] = { inject, job->mode == NP_MODE_INAPP ? job->mpi_library : NULL,
+				      others };
 	int rc;
 
-	fill_config(job, &config);
-	np_buf_add(&preload, inject);
-	if (job->mode == NP_MODE_INAPP)
-		np_buf_printf(&preload, ":%s", job->mpi_library);
-	np_buf_printf(&preload, "%s%s", others ? ":" : "", others ? others : "");
+	for (size_t i = 0; i < NP_COUNT(paths); i++) {
+		if (paths[i])
+			np_buf_printf(&preload, "%s%s", preload.length ? ":" : "", paths[i]);
+	}
 	rc = np_buf_check(&preload, err);
-	if (rc == NP_OK)
-		rc = np_inject_config_format(&config, &text, err);
-	if (rc == NP_OK)
-		rc = np_env_set(env, "LD_PRELOAD", preload.text, err);
+	return rc == NP_OK ? np_env_set(env, "LD_PRELOAD", preload.text, err) : rc;
+}
+
+static int set_libraries(struct np_env *env, const struct np_job *job, const char *inject,
+			 const char *socket, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	struct np_inject_config config;
+	int rc = set_preload(env, job, inject, err);
+
 	if (rc == NP_OK)
 		rc = np_env_set(env, NP_ENV_SOCKET, socket, err);
+	if (rc < 0 || !inject)
+		return rc;
+	fill_config(job, &config);
+	rc = np_inject_config_format(&config, &text, err);
 	return rc == NP_OK ? np_env_set(env, NP_ENV_CONFIG, text.text, err) : rc;
 }
 
@@ -131,7 +142,7 @@ int np_session_environment(struct np_env *env, const struct np_job *job, const c
 		rc = np_env_set(env, "PMIX_MCA_gds", "hash", err);
 	if (rc == NP_OK && job->mode == NP_MODE_INAPP)
 		rc = np_env_set(env, NP_ENV_PLACE, job->mpi_place, err);
-	if (rc == NP_OK && inject)
-		rc = set_library(env, job, inject, socket, err);
+	if (rc == NP_OK && (inject || job->mode == NP_MODE_INAPP))
+		rc = set_libraries(env, job, inject, socket, err);
 	return rc;
 }

@@ -44,6 +44,13 @@ if [[ -x $train-mpi ]]; then
 	expect_nothing_left
 	expect_equal "$(complete term)" 4
 
+	behaviour 'helper: launchers on several hosts find each other through MPI'
+	run timeout -k 10 90 mpirun -q -n 4 env OMPI_COMM_WORLD_LOCAL_SIZE=2 "$collector" -o "$work/prof" --job stage --ranks all \
+		--step-start 2 --step-end 4 -- "${mpi[@]}" "${steps[@]}"
+	expect_exit 0
+	expect_stderr_has 'coordination: helper (' 'profiles of 4 of 4 ranks'
+	expect_nothing_left
+
 	behaviour 'helper: a launcher that is killed leaves no application behind'
 	mpirun -q -n 2 "$collector" -o "$work/prof" --job killed --ranks all --step-start 1 --grace 2 -- \
 		"${mpi[@]}" "${forever[@]}" >"$work/stdout" 2>"$work/stderr" &
@@ -130,10 +137,11 @@ int MPI_Init(int *argc, char ***argv)
 }
 C
 	if ${CC:-cc} -shared -fPIC -o "$work/hang.so" "$work/hang.c" -ldl 2>"$work/stderr"; then
-		LD_PRELOAD=$work/hang.so launch 2 --job hang --rdzv-timeout 2 --ranks all --step-start 2 --step-end 4 -- \
-			"${mpi[@]}" "${steps[@]}"
+		# A launcher that is not alone with all others on its host has to learn through MPI where the first one is.
+		run timeout -k 10 90 mpirun -q -n 2 -x LD_PRELOAD="$work/hang.so" env OMPI_COMM_WORLD_LOCAL_SIZE=1 "$collector" \
+			-o "$work/prof" --job hang --rdzv-timeout 2 --ranks all --step-start 2 --step-end 4 -- "${mpi[@]}" "${steps[@]}"
 		expect_exit 0
-		expect_stderr_has 'coordination: inapp (the MPI stage before the application failed or took longer than 2 s)'
+		expect_stderr_has 'coordination: inapp (the stage before the application failed or took longer than 2 s)'
 		expect_equal "$(manifest hang '$.windows[0].ranks')" '[0,1]'
 		expect_nothing_left
 	else
