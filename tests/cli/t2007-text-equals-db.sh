@@ -83,7 +83,8 @@ expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/both.json') -> '\$.inpu
 behaviour 'peaks of memory and calls of CANN are those of the database'
 in_form db db --ranks 2 --steps 2 --seed 11 --memory
 in_form text text --ranks 2 --steps 2 --seed 11 --memory
-for table in 'np_memory ORDER BY 1, 2' 'np_call ORDER BY 1, 2, 3'; do
+# Simulated databases have no table of modules.
+for table in "np_memory WHERE component NOT LIKE 'module/%' ORDER BY 1, 2" 'np_call ORDER BY 1, 2, 3'; do
 	for name in db text; do
 		sqlite3 "$work/out-$name/cluster_analysis_output/cluster_analysis.db" "SELECT * FROM $table" >"$work/$name.table"
 	done
