@@ -8,8 +8,11 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define MAX_ROWS 12
+#define MAX_ROWS 10
 #define MAX_PATH 8
+
+/* Repairs that save less of the step are not listed. */
+#define WORTH_LISTING 0.001
 
 /* Less slack than this is none: a launch takes longer. */
 #define SLACK_NS 10000
@@ -19,23 +22,42 @@ static void put_title(struct np_buf *buf, const struct whatif_report *report, co
 	np_buf_printf(buf, report->report->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", title);
 }
 
+/* "; 121 ms with … (3.2 % less)" */
+static void put_limit(struct np_buf *buf, const struct np_whatif *whatif, enum np_fix_kind kind,
+		      const char *what)
+{
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		const struct np_whatif_row *row = &whatif->rows.item[i];
+
+		if (row->fix.kind != kind)
+			continue;
+		np_buf_add(buf, "; ");
+		np_text_duration(buf, row->step);
+		np_buf_printf(buf, " %s (%.1f %% less)", what,
+			      report_percent(row->saved, whatif->step));
+	}
+}
+
 static void put_replay(struct np_buf *buf, const struct whatif_report *report)
 {
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	const struct np_whatif *whatif = report->whatif;
+	size_t untimed = np_run_used(report->analysis->run) - report->analysis->replay->timed;
 
-	np_buf_add(buf, "  step ");
-	np_text_duration(buf, whatif->observed);
-	np_buf_add(buf, "; replayed ");
-	np_text_duration(buf, whatif->step);
-	np_buf_printf(buf, " (%.2f %% off); with everything repaired ", 100 * whatif->fidelity);
-	np_text_duration(buf, whatif->ideal);
-	np_buf_printf(buf, ": slowdown %.2f\n", report_ratio(whatif->step, whatif->ideal));
-	if (report->analysis->replay->timed < np_run_used(report->analysis->run))
-		np_buf_printf(
-			buf,
-			"  of %zu ranks only operators are known: they are taken to stand still"
-			" for each\n",
-			np_run_used(report->analysis->run) - report->analysis->replay->timed);
+	np_buf_add(&text, "step ");
+	np_text_duration(&text, whatif->observed);
+	np_buf_add(&text, "; replayed ");
+	np_text_duration(&text, whatif->step);
+	np_buf_printf(&text, " (%.2f %% off)", 100 * whatif->fidelity);
+	put_limit(&text, whatif, NP_FIX_ALL, "if all ranks, stages and links were even");
+	put_limit(&text, whatif, NP_FIX_HIDE_COMM, "if no transfer showed");
+	np_buf_add(&text, "\n");
+	report_put_lines(buf, text.text, 2, report->report->width);
+	if (untimed > 0)
+		np_buf_printf(buf,
+			      "  of %zu ranks only operators are known: they are taken to stand"
+			      " still for each, and what they\n  do in between is unknown\n",
+			      untimed);
 	if (whatif->forced > 0)
 		np_buf_printf(
 			buf, "  %zu times a rank waited for what was never recorded, and went on\n",
@@ -86,6 +108,62 @@ static int put_rows(struct np_buf *buf, const struct whatif_report *report,
 		rc = np_grid_write(grid, buf, 2, report->report->width, report->report->color, err);
 	np_grid_free(grid);
 	return rc;
+}
+
+/* Something that could be repaired, and not a limit of all that could; worth a line. */
+static bool is_listed(const struct np_whatif *whatif, const struct np_whatif_row *row)
+{
+	double least = whatif->fidelity > WORTH_LISTING ? whatif->fidelity : WORTH_LISTING;
+
+	return row->fix.kind != NP_FIX_ALL && row->fix.kind != NP_FIX_HIDE_COMM &&
+	       (double)row->saved >= least * (double)whatif->step;
+}
+
+static int put_repairs(struct np_buf *buf, const struct whatif_report *report, struct np_err *err)
+{
+	const struct np_whatif *whatif = report->whatif;
+	struct np_whatif_row rows[MAX_ROWS];
+	size_t listed = 0;
+	size_t left = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		const struct np_whatif_row *row = &whatif->rows.item[i];
+
+		if (is_listed(whatif, row) && listed < MAX_ROWS)
+			rows[listed++] = *row;
+		else if (row->fix.kind != NP_FIX_ALL && row->fix.kind != NP_FIX_HIDE_COMM)
+			left++;
+	}
+	if (listed > 0)
+		rc = put_rows(buf, report, rows, listed, err);
+	else
+		np_buf_add(buf, "  no single repair would save 0.1 % of the step\n");
+	if (left > 0 && listed > 0)
+		np_buf_printf(buf, "  %zu more were tried that would save %s: -f json lists all\n",
+			      left, listed < MAX_ROWS ? "next to nothing" : "less");
+	return rc;
+}
+
+/* What to ask next, by the best repairs at hand. */
+static void put_next(struct np_buf *buf, const struct whatif_report *report)
+{
+	const struct np_whatif *whatif = report->whatif;
+	size_t named = 0;
+
+	if (report->asked.count > 0 || report->curve.list.count > 0)
+		return;
+	for (size_t i = 0; i < whatif->rows.count && named < 2; i++) {
+		char fix[NP_FIX_TEXT + 16];
+
+		if (!is_listed(whatif, &whatif->rows.item[i]))
+			continue;
+		np_fix_format(&whatif->rows.item[i].fix, fix);
+		np_buf_add(buf, named++ > 0 ? " --fix " : "  several at once: --fix ");
+		np_text_safe(buf, fix, strlen(fix));
+	}
+	if (named > 0)
+		np_buf_add(buf, "; the ranks to begin with: --top 3\n");
 }
 
 static void put_together(struct np_buf *buf, const struct whatif_report *report)
@@ -238,24 +316,20 @@ static void put_efficiency_section(struct np_buf *buf, const struct np_efficienc
 
 int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct np_err *err)
 {
-	const struct np_whatif *whatif = report->whatif;
-	size_t shown = whatif->rows.count < MAX_ROWS ? whatif->rows.count : MAX_ROWS;
 	NP_CLEANUP(np_buf_release) struct np_buf verdict = NP_BUF_INIT;
 	int rc;
 
 	report_put_head(buf, report->report);
 	np_buf_add(buf, "\n");
-	put_title(buf, report, "Replay");
-	put_replay(buf, report);
 	put_title(buf, report, "Verdict");
 	rc = verdict_put_text(&verdict, report->report, err);
 	report_put_lines(buf, verdict.text, 2, report->report->width);
+	put_title(buf, report, "Replay");
+	put_replay(buf, report);
 	put_title(buf, report, "Repairs, one at a time");
 	if (rc == NP_OK)
-		rc = put_rows(buf, report, whatif->rows.item, shown, err);
-	if (whatif->rows.count > shown)
-		np_buf_printf(buf, "  … and %zu more: -f json lists all\n",
-			      whatif->rows.count - shown);
+		rc = put_repairs(buf, report, err);
+	put_next(buf, report);
 	if (report->asked.count > 0)
 		put_together(buf, report);
 	if (report->curve.list.count > 0) {

@@ -16,7 +16,9 @@ void np_path_leaf(const struct np_cluster *cluster, const struct np_align *align
 	uint64_t hash;
 
 	if (piece->communicator == UINT32_MAX) {
-		(void)snprintf(ret, size, "%s", works[piece->work]);
+		bool timed = cluster->run->ranks[piece->rank]->activity.cells.count > 0;
+
+		(void)snprintf(ret, size, "%s", timed ? works[piece->work] : "unknown");
 		return;
 	}
 	hash = align->communicators.item[piece->communicator].hash;

@@ -55,8 +55,14 @@ behaviour 'the screen tells the replay, the verdict, the repairs, the critical p
 run "$npuprof" whatif -q "$work/slow"
 expect_exit 0
 expect_stdout_has Replay Verdict 'Repairs, one at a time' 'Critical path' Efficiency 'step with it' 'costs alone' \
-	'load balance' 'rank:5' 'hide-comm' slack
-expect_stdout_says 'rank 5 makes the others wait' 'repairing it would save'
+	'load balance' 'rank:5' slack
+expect_stdout_says 'rank 5 makes the others wait' 'repairing it would save' 'if all ranks, stages and links were even' \
+	'if no transfer showed' 'several at once: --fix rank:5'
+
+behaviour 'the verdict comes first, and limits and what gains nothing are not among the repairs'
+expect_equal "$(grep -n -m1 '^Verdict' "$work/stdout" | cut -d: -f1)" 3
+expect_equal "$(sed -n '/^Repairs/,/^Critical/p' "$work/stdout" | grep -c -e '^  all' -e '^  hide-comm' -e ' 0.0 %')" 0
+expect_stdout_says 'more were tried that would save next to nothing: -f json lists all'
 
 behaviour 'JSON has the keys of its schema'
 whatif slow
