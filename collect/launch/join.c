@@ -16,22 +16,17 @@
 #include "link.h"
 #include "mpi_place.h"
 #include "npuprof/text.h"
-#include "stage_sockets.h"
 
 enum {
 	RDZV_S = 60,
 	STAGE_S = 20,
 	NAP_US = 10000,
-	FAREWELL_S = 10,
-	UNSEEN_US = 500000,
 };
 
 /* What the helper process says through its pipe. */
 struct stage_word {
 	int32_t rank;
 	int32_t size;
-	int32_t port_count;
-	uint16_t ports[NP_STAGE_PORTS]; /* of its connections, of which one is with mpirun */
 	char place[NP_MPI_PLACE_BYTES];
 };
 
@@ -71,7 +66,6 @@ int np_join_stage(const char *descriptor)
 	np_buf_add(&text, mine ? mine : "");
 	if (np_coord_bcast(coord, &text, &err) == NP_OK)
 		(void)snprintf(word.place, sizeof(word.place), "%s", text.text);
-	word.port_count = np_stage_ports(word.ports, NP_STAGE_PORTS);
 	np_coord_close(coord);
 	/* Only after MPI_Finalize: before it is done the application may not begin. */
 	return write((int)fd, &word, sizeof(word)) == (ssize_t)sizeof(word) ? NP_EXIT_DONE
@@ -149,18 +143,6 @@ static bool run_stage(const struct np_tcp_place *mine, int seconds, struct stage
 	return said;
 }
 
-/* Wait until mpirun has noticed that the helper process is gone (stage_sockets.h). */
-static void await_farewell(const struct stage_word *word)
-{
-	np_ns end = steady() + (np_ns)FAREWELL_S * 1000000000;
-
-	/* Where it is not connected by TCP nobody can tell. */
-	if (word->port_count == 0)
-		(void)usleep(UNSEEN_US);
-	while (np_stage_is_open(word->ports, word->port_count) && steady() < end)
-		(void)usleep(NAP_US / 2);
-}
-
 /* --- the modes ------------------------------------------------------------ */
 
 static int join_late(struct np_job *job, const struct np_mode_choice *choice,
@@ -200,7 +182,6 @@ static bool find_first(const struct np_mode_choice *choice, struct np_tcp_place 
 	}
 	if (!run_stage(&mine, seconds, &word) || !np_mpi_place_parse(word.place, place))
 		return false;
-	await_farewell(&word);
 	place->rank = word.rank;
 	place->size = word.size;
 	return true;

@@ -11,8 +11,8 @@
  * Where all launchers of a job are on one host, which mpirun says, no MPI is needed to tell them
  * where launcher 0 listens: it serves that on a unix socket named after mpirun's job. Safer as
  * well: where a helper process has used MPI in the name of a rank before the application does, Open
- * MPI 4.1 forgets one of the ranks in MPI_Init now and then (one job of some hundred, on a machine
- * that is short of processors).
+ * MPI 4.1 forgets one of the ranks in MPI_Init now and then, however long one waits in between
+ * (in one job of some hundred, on a machine that is short of processors).
  */
 
 /* Are all launchers on this host? */

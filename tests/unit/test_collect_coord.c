@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "launch/coord_tcp.h"
 #include "launch/link.h"
-#include "launch/stage_sockets.h"
 #include "np_test.h"
 
 /*
@@ -310,52 +307,6 @@ static void what_is_said_before_the_others_came_reaches_them(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* Both ends of a connection over the loopback. */
-static void connect_pair(int *ret_client, int *ret_server)
-{
-	struct np_err err = NP_ERR_INIT;
-	int port = 0;
-	int listener = np_link_listen(&port, &err);
-
-	assert_true(listener >= 0);
-	*ret_client = np_link_dial("127.0.0.1", port, 2000);
-	assert_true(*ret_client >= 0);
-	*ret_server = -1;
-	for (int i = 0; i < 1000 && *ret_server < 0; i++) {
-		*ret_server = np_link_accept(listener);
-		(void)usleep(1000);
-	}
-	assert_true(*ret_server >= 0);
-	(void)close(listener);
-}
-
-static void a_connection_counts_as_open_until_the_other_end_has_closed_it(void **state)
-{
-	uint16_t ports[NP_STAGE_PORTS];
-	struct sockaddr_in own;
-	socklen_t length = sizeof(own);
-	bool listed = false;
-	int client;
-	int server;
-	int count;
-
-	(void)state;
-	connect_pair(&client, &server);
-	assert_int_equal(getsockname(client, (struct sockaddr *)&own, &length), 0);
-	count = np_stage_ports(ports, NP_STAGE_PORTS);
-	for (int i = 0; i < count; i++)
-		listed |= ports[i] == ntohs(own.sin_port);
-	assert_true(listed);
-	ports[0] = ntohs(own.sin_port);
-	assert_true(np_stage_is_open(ports, 1));
-	/* The process that had it is gone, and nobody has noticed yet. */
-	(void)close(client);
-	assert_true(np_stage_is_open(ports, 1));
-	(void)close(server);
-	assert_false(np_stage_is_open(ports, 1));
-	assert_false(np_stage_is_open(ports, 0));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,7 +316,6 @@ int main(void)
 		cmocka_unit_test(who_does_not_come_is_named_when_time_is_up),
 		cmocka_unit_test(a_stranger_with_another_token_is_sent_away),
 		cmocka_unit_test(what_is_said_before_the_others_came_reaches_them),
-		cmocka_unit_test(a_connection_counts_as_open_until_the_other_end_has_closed_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
