@@ -192,14 +192,27 @@ static double stage_kernels(const struct syn_plant *plant, const struct syn_conf
 	return place->pp == plant->stage ? plant->factor : 1.0;
 }
 
-/* Sequences of different length: all ranks of one data-parallel index share the work factor. */
+/*
+ * Sequences of different length: all ranks of one data-parallel index share the work factor. A step
+ * has as much work in all as without, or nobody could tell from it how long an even one would take.
+ */
 static double sequence_kernels(const struct syn_plant *plant, const struct syn_config *config,
 			       const struct syn_place *place, int64_t step)
 {
-	struct syn_key key = { config->seed, SYN_FOR_SEQUENCE, (uint64_t)place->dp, (uint64_t)step,
-			       0 };
+	struct syn_key key = { config->seed, SYN_FOR_SEQUENCE, 0, (uint64_t)step, 0 };
+	double sum = 0.0;
+	double own = 1.0;
 
-	return exp(plant->amount * syn_normal(&key));
+	for (int64_t dp = 0; dp < config->dp; dp++) {
+		double work;
+
+		key.a = (uint64_t)dp;
+		work = exp(plant->amount * syn_normal(&key));
+		sum += work;
+		if (dp == place->dp)
+			own = work;
+	}
+	return own * (double)config->dp / sum;
 }
 
 /* A cable hurts both directions. */
@@ -246,7 +259,7 @@ const struct syn_plant_kind syn_plant_kinds[] = {
 	  .kernel_factor = stage_kernels },
 	{ .name = "seq-imbalance",
 	  .syntax = "X",
-	  .help = "each step gives each dp index another amount of work (log-normal, sigma X)",
+	  .help = "each step spreads the work unevenly over dp indices, and another way (log-normal, sigma X)",
 	  .parse = parse_amount,
 	  .kernel_factor = sequence_kernels },
 	{ .name = "expert-skew",

@@ -470,12 +470,34 @@ static void wrong_plants_are_refused(void **state)
 	}
 }
 
+static void uneven_sequences_move_work_and_make_none(void **state)
+{
+	JOB(job, "--dp", "4", "--seq-imbalance", "0.3", "--steps", "3");
+
+	(void)state;
+	for (int64_t step = 0; step < 3; step++) {
+		double sum = 0.0;
+		double most = 0.0;
+
+		for (int32_t dp = 0; dp < 4; dp++) {
+			struct syn_place place = { .rank = dp, .dp = dp };
+			double work = syn_kernel_factor(&job->config, &place, step);
+
+			sum += work;
+			most = work > most ? work : most;
+		}
+		assert_true(sum > 3.999999 && sum < 4.000001);
+		assert_true(most > 1.05);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_seed_gives_the_same_run),
 		cmocka_unit_test(number_of_threads_does_not_matter),
 		cmocka_unit_test(slow_rank_changes_no_other_draw),
+		cmocka_unit_test(uneven_sequences_move_work_and_make_none),
 		cmocka_unit_test(slow_link_changes_transfers_of_its_pair_alone),
 		cmocka_unit_test(everybody_waits_for_the_last_arriver),
 		cmocka_unit_test(without_noise_all_members_end_together),
