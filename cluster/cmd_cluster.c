@@ -147,6 +147,9 @@ static int run_modes(const struct cluster_options *options, struct np_analysis *
 	const struct np_workers workers = { .threads = (size_t)options->common.jobs,
 					    .tick = np_progress_tick,
 					    .tick_context = &progress };
+	const struct np_modes_input input = { .run = analysis->run,
+					      .cluster = analysis->cluster,
+					      .align = analysis->align };
 	char *directory = output_directory(options);
 	struct np_modes_options how = { .modes = options->modes,
 					.top = options->top,
@@ -162,7 +165,7 @@ static int run_modes(const struct cluster_options *options, struct np_analysis *
 		rc = np_fail(err, NP_E_USAGE, "'%s' is no rank", options->rank);
 	np_progress_init(&progress, "running modes", options->common.quiet);
 	if (rc == NP_OK)
-		rc = np_modes_run(analysis->run, analysis->cluster, &how, &workers, ret, err);
+		rc = np_modes_run(&input, &how, &workers, ret, err);
 	np_progress_end(&progress);
 	free(directory);
 	return rc;

@@ -30,14 +30,29 @@ void np_analysis_freep(struct np_analysis **analysis)
 	np_analysis_free(*analysis);
 }
 
-/* Match the operators over the ranks, put them on one clock, split them into wait and transfer. */
-static int align(struct np_analysis *analysis, const struct np_manifest *manifest, size_t threads,
+/* Match the operators over the ranks, and put them on one clock. */
+static int match(struct np_analysis *analysis, const struct np_manifest *manifest, size_t threads,
 		 struct np_err *err)
 {
 	int rc = np_align_build(analysis->run, threads, &analysis->align, err);
 
+	return rc < 0 ? rc : np_clock_build(analysis->align, manifest, &analysis->clock, err);
+}
+
+/* The same, and split them into wait and transfer. */
+static int align(struct np_analysis *analysis, const struct np_manifest *manifest, size_t threads,
+		 struct np_err *err)
+{
+	bool told = false;
+	int rc = match(analysis, manifest, threads, err);
+
 	if (rc == NP_OK)
-		rc = np_clock_build(analysis->align, manifest, &analysis->clock, err);
+		rc = np_pipeline_peers(analysis->cluster, analysis->clock, &told, err);
+	if (rc == NP_OK && told) {
+		np_clock_free(NP_STEAL(analysis->clock));
+		np_align_free(NP_STEAL(analysis->align));
+		rc = match(analysis, manifest, threads, err);
+	}
 	if (rc == NP_OK)
 		rc = np_waits_measure(analysis->align, analysis->clock, threads, &analysis->waits,
 				      err);

@@ -8,8 +8,7 @@ void np_pipeline_release(struct np_pipeline *pipeline)
 
 /* --- stages ---------------------------------------------------------------------------------- */
 
-/* By place in the parallel dimensions, else by the stages found from communicators. */
-static int32_t stage_of(const struct np_cluster *cluster, size_t index)
+int32_t pipeline_stage_of(const struct np_cluster *cluster, size_t index)
 {
 	const struct np_rank *rank = cluster->run->ranks[index];
 
@@ -26,7 +25,7 @@ static int find_stages(struct pipeline_stages *stages, struct np_err *err)
 	if (!stages->stage)
 		return np_fail_nomem(err, "the pipeline");
 	for (size_t i = 0; i < count; i++) {
-		stages->stage[i] = stage_of(stages->cluster, i);
+		stages->stage[i] = pipeline_stage_of(stages->cluster, i);
 		if (stages->stage[i] >= stages->count)
 			stages->count = stages->stage[i] + 1;
 	}

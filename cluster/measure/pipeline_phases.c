@@ -3,25 +3,6 @@
 
 #include <strings.h>
 
-/* Ranks of a run are sorted by id. */
-static int32_t stage_of_id(const struct pipeline_stages *stages, int32_t id)
-{
-	const struct np_run *run = stages->align->run;
-	size_t low = 0;
-	size_t high = run->sources.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (run->sources.item[middle].rank < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < run->sources.count && run->sources.item[low].rank == id ? stages->stage[low]
-									     : -1;
-}
-
 /* The stage of the other side of a message; -1 when nothing tells. */
 static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, uint32_t index)
 {
@@ -31,10 +12,10 @@ static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, u
 	const struct np_instance *instance =
 		np_align_instance(align, np_align_slot(align, rank, index));
 	const struct np_communicator *communicator;
+	size_t other;
 
 	for (uint32_t i = 0; i < instance->count && instance->count == 2; i++) {
-		uint32_t other = align->members[instance->first + i].rank;
-
+		other = align->members[instance->first + i].rank;
 		if (other != rank)
 			return stages->stage[other];
 	}
@@ -42,7 +23,8 @@ static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, u
 	if (!communicator || op->peer == 0 || op->peer == NP_PEERS ||
 	    op->peer > communicator->global_count)
 		return -1;
-	return stage_of_id(stages, communicator->global[op->peer - 1]);
+	other = np_run_index(align->run, communicator->global[op->peer - 1]);
+	return other == SIZE_MAX ? -1 : stages->stage[other];
 }
 
 static enum pipeline_role role_of(const struct pipeline_stages *stages, uint32_t rank,

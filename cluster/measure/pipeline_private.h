@@ -44,6 +44,9 @@ struct pipeline_rank {
 	uint8_t *roles; /* enum pipeline_role, by operator */
 };
 
+/* By place in the parallel dimensions, else by the stages found from communicators; -1 for none. */
+int32_t pipeline_stage_of(const struct np_cluster *cluster, size_t index);
+
 /* pipeline_phases.c: the roles of operators (to be freed), and the phases of a step. */
 int pipeline_find_roles(const struct pipeline_stages *stages, uint32_t rank,
 			struct pipeline_rank *ret, struct np_err *err) NP_MUST_USE;

@@ -139,18 +139,36 @@ static int add_kernel(struct work *work, uint32_t kernel, np_str op)
 	return rc;
 }
 
+/* The first call of the framework that starts at or after a time. */
+static size_t first_call(const struct np_detail *detail, np_ns time)
+{
+	size_t low = 0;
+	size_t high = detail->framework.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (detail->framework.item[middle].start < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* The kernels of all calls that start inside the range, on its thread. */
 static int take_kernels(struct work *work, const struct np_mark *range)
 {
 	const struct np_detail *detail = work->rank->detail;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < detail->framework.count && rc == NP_OK; i++) {
+	for (size_t i = first_call(detail, range->start);
+	     i < detail->framework.count && rc == NP_OK; i++) {
 		const struct np_framework_call *call = &detail->framework.item[i];
 
 		if (call->start > range->end)
 			break;
-		if (call->kind != NP_FRAMEWORK_OP || call->start < range->start ||
+		if (call->kind != NP_FRAMEWORK_OP ||
 		    (range->tid != NP_UNKNOWN && call->tid != range->tid))
 			continue;
 		for (uint32_t j = 0; j < call->link_count && rc == NP_OK; j++) {

@@ -5,20 +5,22 @@
 
 /*
  * Which receive belongs to which send: the n-th message from one rank to
- * another within a communicator has the same id on both sides. The incumbent
- * writes the id into the profiles; here it is a table.
+ * another within a communicator has the same id on both sides, and so has the
+ * n-th batch between two. They are counted as they were matched, so that one that
+ * a profile lost does not shift the others. The incumbent writes the id into the
+ * profiles; here it is a table.
  */
 #define MODE "p2p_pairing"
 
 struct message {
 	uint64_t hash;
-	int32_t src; /* local to the communicator */
+	int32_t src; /* local to the communicator; of a batch the lower one */
 	int32_t dst;
-	bool receives;
+	bool batch;
 	uint32_t rank;
 	uint32_t op;
-	np_ns start;
-	size_t number; /* among those of the same rank, direction and ends */
+	uint32_t instance;
+	size_t number; /* of its instance among those with the same ends */
 };
 
 struct messages {
@@ -49,33 +51,80 @@ static bool is_receive(const char *type)
 	return strncasecmp(type, "hcom_recv", 9) == 0 || strncasecmp(type, "hcom_receive", 12) == 0;
 }
 
-static int add_rank(const struct np_modes *modes, uint32_t index, struct messages *messages,
-		    struct np_err *err)
+static bool is_batch(const char *type)
 {
-	const struct np_rank *rank = modes->run->ranks[index];
+	return strcasestr(type, "batch") != NULL;
+}
 
-	for (uint32_t i = 0; i < rank->ops.count; i++) {
-		const struct np_comm_op *op = &rank->ops.item[i];
-		const char *name = mode_name(modes, op->name);
-		int32_t own = own_place(rank, op->group);
-		int32_t peer = (int32_t)op->peer - 1;
-		struct message *message;
+/* The other end of a message: as its tasks say, else the only other member there can be. */
+static int32_t peer_of(const struct np_align *align, const struct np_instance *instance,
+		       uint32_t slot, int32_t own)
+{
+	const struct np_align_communicator *communicator =
+		&align->communicators.item[instance->communicator];
+	const struct np_comm_op *op = np_align_op(align, slot);
+	uint32_t other;
 
-		if ((!is_send(name) && !is_receive(name)) || op->peer == 0 ||
-		    op->peer == NP_PEERS || own < 0)
-			continue;
-		message = np_vec_add(&messages->list, err);
-		if (!message)
-			return NP_E_NOMEM;
-		*message = (struct message){ .hash = rank->groups.item[op->group].hash,
-					     .receives = is_receive(name),
-					     .src = is_send(name) ? own : peer,
-					     .dst = is_send(name) ? peer : own,
-					     .rank = index,
-					     .op = i,
-					     .start = op->start };
-	}
+	if (op->peer != 0 && op->peer != NP_PEERS)
+		return (int32_t)op->peer - 1;
+	if (op->peer == NP_PEERS)
+		return -1;
+	if (communicator->size_known && communicator->size == 2)
+		return 1 - own;
+	if (instance->count != 2)
+		return -1;
+	other = slot == instance->first ? slot + 1 : instance->first;
+	return own_place(align->run->ranks[align->members[other].rank],
+			 np_align_op(align, other)->group);
+}
+
+static int add_message(const struct np_modes *modes, struct messages *messages, uint32_t index,
+		       uint32_t slot, struct np_err *err)
+{
+	const struct np_align *align = modes->align;
+	const struct np_instance *instance = &align->instances.item[index];
+	const struct np_comm_op *op = np_align_op(align, slot);
+	uint32_t rank = align->members[slot].rank;
+	const char *name = mode_name(modes, op->name);
+	int32_t own = own_place(modes->run->ranks[rank], op->group);
+	int32_t peer = peer_of(align, instance, slot, own);
+	bool first = is_batch(name) ? own < peer : is_send(name);
+	struct message *message;
+
+	if ((!is_send(name) && !is_receive(name) && !is_batch(name)) || own < 0 || peer < 0)
+		return NP_OK;
+	message = np_vec_add(&messages->list, err);
+	if (!message)
+		return NP_E_NOMEM;
+	*message = (struct message){ .hash = align->communicators.item[instance->communicator].hash,
+				     .src = first ? own : peer,
+				     .dst = first ? peer : own,
+				     .batch = is_batch(name),
+				     .rank = rank,
+				     .op = align->members[slot].op,
+				     .instance = index };
 	return NP_OK;
+}
+
+static int add_messages(const struct np_modes *modes, struct messages *messages, struct np_err *err)
+{
+	const struct np_align *align = modes->align;
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < align->instances.count && rc == NP_OK; i++) {
+		const struct np_instance *instance = &align->instances.item[i];
+
+		for (uint32_t j = 0; j < instance->count && rc == NP_OK; j++) {
+			if (np_align_op(align, instance->first + j)->p2p)
+				rc = add_message(modes, messages, i, instance->first + j, err);
+		}
+	}
+	return rc;
+}
+
+static bool same_ends(const struct message *a, const struct message *b)
+{
+	return a->hash == b->hash && a->src == b->src && a->dst == b->dst && a->batch == b->batch;
 }
 
 static int by_ends(const void *left, const void *right)
@@ -89,11 +138,10 @@ static int by_ends(const void *left, const void *right)
 		return np_order(a->src, b->src);
 	if (a->dst != b->dst)
 		return np_order(a->dst, b->dst);
-	if (a->receives != b->receives)
-		return a->receives ? 1 : -1;
-	if (a->rank != b->rank)
-		return np_order(a->rank, b->rank);
-	return a->start != b->start ? np_order(a->start, b->start) : np_order(a->op, b->op);
+	if (a->batch != b->batch)
+		return a->batch ? 1 : -1;
+	return a->instance != b->instance ? np_order(a->instance, b->instance)
+					  : np_order(a->rank, b->rank);
 }
 
 static int by_rank(const void *left, const void *right)
@@ -110,10 +158,8 @@ static void number(struct messages *messages)
 		struct message *message = &messages->list.item[i];
 		const struct message *before = message - 1;
 
-		if (message->hash == before->hash && message->src == before->src &&
-		    message->dst == before->dst && message->receives == before->receives &&
-		    message->rank == before->rank)
-			message->number = before->number + 1;
+		if (same_ends(message, before))
+			message->number = before->number + (message->instance != before->instance);
 	}
 }
 
@@ -140,9 +186,9 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 	char hash[24];
 	char id[96];
 
-	(void)snprintf(id, sizeof(id), "%03llu_%d_%d_%zu",
+	(void)snprintf(id, sizeof(id), "%03llu_%d_%d_%s%zu",
 		       (unsigned long long)(message->hash % 1000), message->src, message->dst,
-		       message->number);
+		       message->batch ? "b" : "", message->number);
 	return mode_row(modes, table,
 			(const struct np_cell[NP_COUNT(columns)]){
 				np_cell_integer(mode_rank_id(modes, message->rank)),
@@ -151,8 +197,10 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 				np_cell_integer(op->start),
 				np_cell_integer(op->end),
 				np_cell_text(id),
-				global_rank(modes, message->hash, message->src),
-				global_rank(modes, message->hash, message->dst),
+				message->batch ? np_cell_null()
+					       : global_rank(modes, message->hash, message->src),
+				message->batch ? np_cell_null()
+					       : global_rank(modes, message->hash, message->dst),
 			},
 			err);
 }
@@ -162,16 +210,15 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 {
 	struct np_mode_table *table =
 		MODE_TABLE(modes, MODE, "P2PPairing",
-			   "sends and receives, with an id that both ends share", columns, err);
+			   "sends, receives and batches of them, with an id that both ends share",
+			   columns, err);
 	struct messages messages = { 0 };
 	int rc = table ? NP_OK : NP_E_NOMEM;
 
 	(void)prepared;
 	(void)ranks;
-	for (uint32_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		if (modes->run->ranks[i])
-			rc = add_rank(modes, i, &messages, err);
-	}
+	if (rc == NP_OK)
+		rc = add_messages(modes, &messages, err);
 	if (messages.list.count)
 		qsort(messages.list.item, messages.list.count, sizeof(messages.list.item[0]),
 		      by_ends);

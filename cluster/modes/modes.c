@@ -406,9 +406,8 @@ static void finish(struct work *work)
 	free(work->notes);
 }
 
-int np_modes_run(struct np_run *run, const struct np_cluster *cluster,
-		 const struct np_modes_options *options, const struct np_workers *workers,
-		 struct np_modes **ret, struct np_err *err)
+int np_modes_run(const struct np_modes_input *input, const struct np_modes_options *options,
+		 const struct np_workers *workers, struct np_modes **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_modes_freep) struct np_modes *modes = calloc(1, sizeof(*modes));
 	struct work work = { 0 };
@@ -418,13 +417,14 @@ int np_modes_run(struct np_run *run, const struct np_cluster *cluster,
 		modes->arena = np_arena_new();
 	if (!modes || !modes->arena)
 		return np_fail_nomem(err, "the modes");
-	modes->run = run;
-	modes->cluster = cluster;
+	modes->run = input->run;
+	modes->cluster = input->cluster;
+	modes->align = input->align;
 	modes->options = *options;
 	work.modes = modes;
 	rc = start(&work, err);
 	if (rc == NP_OK && work.reduces)
-		np_workers_run(workers, run->sources.count, work_on, &work);
+		np_workers_run(workers, input->run->sources.count, work_on, &work);
 	if (rc == NP_OK)
 		rc = check_ranks(&work, err);
 	if (rc == NP_OK)

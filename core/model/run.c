@@ -99,6 +99,22 @@ const struct np_rank *np_run_rank(const struct np_run *run, int32_t id)
 	return NULL;
 }
 
+size_t np_run_index(const struct np_run *run, int32_t id)
+{
+	size_t low = 0;
+	size_t high = run->sources.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (run->sources.item[middle].rank < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < run->sources.count && run->sources.item[low].rank == id ? low : SIZE_MAX;
+}
+
 size_t np_run_used(const struct np_run *run)
 {
 	size_t used = 0;

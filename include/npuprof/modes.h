@@ -2,6 +2,7 @@
 #ifndef NP_MODES_H
 #define NP_MODES_H
 
+#include "npuprof/align.h"
 #include "npuprof/cluster.h"
 #include "npuprof/relation.h"
 #include "npuprof/workers.h"
@@ -69,17 +70,24 @@ struct np_modes {
 	struct np_arena *arena;
 	struct np_run *run;
 	const struct np_cluster *cluster;
+	const struct np_align *align;
 	struct np_modes_options options;
 };
 
+/* What modes are about: a loaded run, its communicators and its matched operators. */
+struct np_modes_input {
+	struct np_run *run; /* gets notes */
+	const struct np_cluster *cluster;
+	const struct np_align *align;
+};
+
 /*
- * Run the modes that are asked for. `run` is loaded, and gets notes. Fails if
- * memory runs out or a file cannot be written, and with NP_E_USAGE for options
- * that do not fit the run.
+ * Run the modes that are asked for. Fails if memory runs out or a file cannot be
+ * written, and with NP_E_USAGE for options that do not fit the run.
  */
-int np_modes_run(struct np_run *run, const struct np_cluster *cluster,
-		 const struct np_modes_options *options, const struct np_workers *workers,
-		 struct np_modes **ret, struct np_err *err) NP_MUST_USE;
+int np_modes_run(const struct np_modes_input *input, const struct np_modes_options *options,
+		 const struct np_workers *workers, struct np_modes **ret, struct np_err *err)
+	NP_MUST_USE;
 void np_modes_free(struct np_modes *modes);
 void np_modes_freep(struct np_modes **modes);
 

@@ -2,6 +2,7 @@
 #ifndef NP_PIPELINE_H
 #define NP_PIPELINE_H
 
+#include "npuprof/clock.h"
 #include "npuprof/cluster.h"
 
 /*
@@ -51,6 +52,16 @@ struct np_pipeline {
 	int32_t stages;                       /* 0 without a pipeline */
 	NP_VEC(struct np_pipeline_time) list; /* by step, then rank */
 };
+
+/*
+ * Where messages do not tell to whom they went (Level0, communicators of more than
+ * two ranks): find it out from the ends of those of neighbouring stages and set
+ * np_comm_op.peer. *ret: something was found, and operators have to be matched
+ * again. Needs all members and their stages; circles of interleaved stages are not
+ * found out.
+ */
+int np_pipeline_peers(const struct np_cluster *cluster, const struct np_clock *clock, bool *ret,
+		      struct np_err *err) NP_MUST_USE;
 
 /* Ranks without intervals, or whose waiting is not known, have no row. */
 int np_pipeline_measure(const struct np_cluster *cluster, const struct np_align *align,

@@ -83,6 +83,9 @@ void np_run_freep(struct np_run **run);
 /* The rank with this id, or NULL. */
 const struct np_rank *np_run_rank(const struct np_run *run, int32_t id);
 
+/* The index of a rank in run->sources, which are by id; SIZE_MAX if there is none. */
+size_t np_run_index(const struct np_run *run, int32_t id);
+
 /* Number of ranks that were loaded. */
 size_t np_run_used(const struct np_run *run);
 

@@ -36,7 +36,8 @@ off_parts() {
 }
 
 for options in '--pp 4 --ranks 8' '--pp 4 --ranks 8 --p2p batch' '--pp 4 --ranks 4 --micro-batches 2 --p2p batch' \
-	'--pp 2 --ranks 8 --hosts 2 --slow-stage 1:1.5' '--pp 4 --ranks 4 --slow-stage 2:1.5 --p2p batch'; do
+	'--pp 2 --ranks 8 --hosts 2 --slow-stage 1:1.5' '--pp 4 --ranks 4 --slow-stage 2:1.5 --p2p batch' \
+	'--pp 4 --ranks 8 --level 0 --slow-stage 1:1.3' '--pp 4 --ranks 8 --level 0 --p2p batch --format text'; do
 	behaviour "parts are those of the generator and sum to the span: $options"
 	# shellcheck disable=SC2086
 	analyse --schedule pp --micro-batches 6 --seed 11 $options
@@ -61,6 +62,13 @@ behaviour 'JSON has the same rows'
 expect_equal "$(sqlite3 "$db" "SELECT count(*) FROM np_pipeline p JOIN json_each(readfile('$work/json'), '\$.pipeline') j
 	ON j.value ->> 'rank' = p.rank AND j.value ->> 'step' = p.step AND j.value ->> 'excess_ns' = p.excess_ns
 	AND j.value ->> 'warmup_ns' = p.warmup_ns AND j.value ->> 'stage' = p.stage")" 8
+
+behaviour 'at Level0 a message whose other end was not profiled cannot be told: the ranks concerned are named, with the switch'
+analyse --schedule pp --pp 4 --ranks 8 --level 0 --seed 14 --omit-ranks 6
+expect_equal "$(sqlite3 "$db" 'SELECT group_concat(DISTINCT rank) FROM np_pipeline')" 1,3,5,7
+expect_equal "$(sqlite3 :memory: "SELECT value ->> 'reason', value ->> 'switch' FROM json_each(readfile('$work/json'), '\$.trust.withheld')
+	WHERE value ->> 'what' = 'pipeline'")" \
+	'messages do not say to which stage they went (ranks 0,2,4)|profiler_level=Level1, or all ranks so that the ends of messages tell'
 
 behaviour 'without stages there is no pipeline'
 analyse --schedule dp --ranks 4 --seed 13

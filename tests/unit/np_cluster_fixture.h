@@ -67,6 +67,7 @@ static inline struct np_comm_op *add_op(struct np_rank *rank, uint32_t group, bo
 
 	assert_non_null(op);
 	op->group = group;
+	op->step = rank->steps.count ? 0 : NP_NO_STEP;
 	op->p2p = p2p;
 	return op;
 }

@@ -90,6 +90,7 @@ static size_t row_of(const struct np_modes *modes, const char *name, const char 
 struct analysed {
 	struct np_run *run;
 	struct np_cluster *cluster;
+	struct np_align *align;
 	struct np_modes *modes;
 };
 
@@ -102,15 +103,33 @@ static struct np_modes_options options_of(const char *names)
 	return options;
 }
 
-static struct analysed analyse_with(struct np_run *run, const struct np_modes_options *options)
+/* Takes the run over. */
+static struct analysed matched(struct np_run *run)
 {
-	const struct np_workers workers = { .threads = 2 };
-	struct analysed analysed = { .run = run };
+	struct analysed analysed = { .run = run, .cluster = build(run) };
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(np_cluster_build(run, &analysed.cluster, &err), err);
-	assert_ok(np_modes_run(run, analysed.cluster, options, &workers, &analysed.modes, &err),
-		  err);
+	assert_ok(np_align_build(run, 1, &analysed.align, &err), err);
+	return analysed;
+}
+
+static int run_modes(struct analysed *analysed, const struct np_modes_options *options,
+		     size_t threads, struct np_err *err)
+{
+	const struct np_workers workers = { .threads = threads };
+	const struct np_modes_input input = { .run = analysed->run,
+					      .cluster = analysed->cluster,
+					      .align = analysed->align };
+
+	return np_modes_run(&input, options, &workers, &analysed->modes, err);
+}
+
+static struct analysed analyse_with(struct np_run *run, const struct np_modes_options *options)
+{
+	struct analysed analysed = matched(run);
+	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(run_modes(&analysed, options, 2, &err), err);
 	return analysed;
 }
 
@@ -124,6 +143,7 @@ static struct analysed analyse(struct np_run *run, const char *names)
 static void release(struct analysed *analysed)
 {
 	np_modes_free(analysed->modes);
+	np_align_free(analysed->align);
 	np_cluster_free(analysed->cluster);
 	np_run_free(analysed->run);
 }
@@ -557,6 +577,65 @@ static void p2p_pairing_gives_both_ends_one_id_and_counts_by_communicator(void *
 	release(&a);
 }
 
+/* Rank 1 lost the first of three messages: the others keep their numbers. */
+static void p2p_pairing_is_not_shifted_by_a_lost_message(void **state)
+{
+	struct np_run *run = run_of(0);
+	struct analysed a;
+
+	(void)state;
+	for (int32_t i = 0; i < 2; i++) {
+		struct np_rank *rank = add_rank(run, i, true);
+		uint32_t group = add_group(run, rank, 12345111, "pp", LIST(0, 1));
+
+		rank->groups.item[group].group_rank = i;
+		for (int n = i; n < 3; n++) {
+			struct np_comm_op *op = add_op(rank, group, true);
+
+			op->name = intern(run, i ? "hcom_receive__111_0_1" : "hcom_send__111_0_1");
+			op->type = intern(run, i ? "hcom_receive_" : "hcom_send_");
+			op->start = 1000000 * n;
+			op->end = op->start + 10;
+			/* Sizes tell them apart. */
+			op->bytes = 64 << n;
+		}
+	}
+	a = analyse(run, "p2p_pairing");
+	assert_int_equal(rows(a.modes, "P2PPairing"), 5);
+	assert_string_equal(text(a.modes, "P2PPairing", 2, "opConnectionId"), "111_0_1_2");
+	assert_string_equal(text(a.modes, "P2PPairing", 3, "opConnectionId"), "111_0_1_1");
+	assert_string_equal(text(a.modes, "P2PPairing", 4, "opConnectionId"), "111_0_1_2");
+	release(&a);
+}
+
+static void p2p_pairing_numbers_batches_between_two_ranks(void **state)
+{
+	struct np_run *run = run_of(0);
+	struct analysed a;
+
+	(void)state;
+	for (int32_t i = 0; i < 2; i++) {
+		struct np_rank *rank = add_rank(run, i, true);
+		uint32_t group = add_group(run, rank, 12345111, "pp", LIST(0, 1));
+
+		rank->groups.item[group].group_rank = i;
+		for (int n = 0; n < 2; n++) {
+			struct np_comm_op *op = add_op(rank, group, true);
+
+			op->name = intern(run, "hcom_batchSendRecv__111_0_1");
+			op->type = intern(run, "hcom_batchSendRecv_");
+			op->start = 1000 * n;
+			op->end = op->start + 10;
+		}
+	}
+	a = analyse(run, "p2p_pairing");
+	assert_int_equal(rows(a.modes, "P2PPairing"), 4);
+	assert_string_equal(text(a.modes, "P2PPairing", 1, "opConnectionId"), "111_0_1_b1");
+	assert_string_equal(text(a.modes, "P2PPairing", 3, "opConnectionId"), "111_0_1_b1");
+	assert_true(is_null(a.modes, "P2PPairing", 3, "srcRank"));
+	release(&a);
+}
+
 /* --- what needs details ------------------------------------------------------------------------
  */
 
@@ -930,17 +1009,15 @@ static void communication_bottleneck_names_the_slow_rank_and_what_held_it_up(voi
 static void an_unknown_rank_is_refused_with_those_there_are(void **state)
 {
 	struct np_modes_options options = options_of("communication_bottleneck");
-	const struct np_workers workers = { .threads = 1 };
-	struct np_modes *modes = NULL;
 	struct np_err err = NP_ERR_INIT;
-	with_run *run = run_of(3);
-	with_cluster *cluster = build(run);
+	struct analysed a = matched(run_of(3));
 
 	(void)state;
 	options.rank = 7;
-	assert_int_equal(np_modes_run(run, cluster, &options, &workers, &modes, &err), NP_E_USAGE);
+	assert_int_equal(run_modes(&a, &options, 1, &err), NP_E_USAGE);
 	assert_holds(err.text, "no rank 7 in this run; there are ranks 0-2");
-	assert_null(modes);
+	assert_null(a.modes);
+	release(&a);
 }
 
 static void a_rank_that_lacks_what_a_mode_needs_is_noted_once(void **state)
@@ -976,15 +1053,13 @@ static void put_table(struct np_buf *buf, const struct np_mode_table *table)
 static void put_tables(struct np_buf *buf, const char *dir, const char *names, size_t threads)
 {
 	const struct np_modes_options options = options_of(names);
-	const struct np_workers workers = { .threads = threads };
 	struct np_err err = NP_ERR_INIT;
-	with_run *run = synth_load(dir);
-	with_cluster *cluster = build(run);
-	NP_CLEANUP(np_modes_freep) struct np_modes *modes = NULL;
+	struct analysed a = matched(synth_load(dir));
 
-	assert_ok(np_modes_run(run, cluster, &options, &workers, &modes, &err), err);
-	for (const struct np_mode_table *table = modes->tables; table; table = table->next)
+	assert_ok(run_modes(&a, &options, threads, &err), err);
+	for (const struct np_mode_table *table = a.modes->tables; table; table = table->next)
 		put_table(buf, table);
+	release(&a);
 }
 
 /*
@@ -1074,12 +1149,9 @@ static void modes_tell_the_same_from_text_and_from_databases(void **state)
 static void run_on_damage(const char *dir, enum np_file file, uint64_t seed)
 {
 	const struct np_modes_options options = options_of(ALL_MODES ",export_summary");
-	const struct np_workers workers = { .threads = 1 };
 	struct np_err err = NP_ERR_INIT;
-	with_run *run = synth_load(dir);
-	with_cluster *cluster = build(run);
-	NP_CLEANUP(np_modes_freep) struct np_modes *modes = NULL;
-	const char *path = run->sources.item[0].file[file];
+	struct analysed a = matched(synth_load(dir));
+	const char *path = a.run->sources.item[0].file[file];
 	uint64_t state = seed;
 	size_t length;
 	char *whole = read_bytes(path, &length);
@@ -1088,10 +1160,11 @@ static void run_on_damage(const char *dir, enum np_file file, uint64_t seed)
 	for (int i = 0; i < 30; i++)
 		bytes[np_random(&state) % length] = (char)np_random(&state);
 	write_bytes(path, bytes, length);
-	assert_ok(np_modes_run(run, cluster, &options, &workers, &modes, &err), err);
+	assert_ok(run_modes(&a, &options, 1, &err), err);
 	write_bytes(path, whole, length);
 	free(whole);
 	free(bytes);
+	release(&a);
 }
 
 static void damaged_profiles_cost_modes_no_more_than_rows(void **state)
@@ -1159,6 +1232,8 @@ int main(void)
 		with_fixture(slow_link_lists_the_kind_of_collective_with_an_outlier),
 		with_fixture(hccl_sum_tells_operators_of_one_name_apart_by_communicator),
 		with_fixture(p2p_pairing_gives_both_ends_one_id_and_counts_by_communicator),
+		with_fixture(p2p_pairing_is_not_shifted_by_a_lost_message),
+		with_fixture(p2p_pairing_numbers_batches_between_two_ranks),
 		with_fixture(freq_analysis_goes_by_the_chip),
 		with_fixture(ep_load_balance_compares_experts_that_share_a_group),
 		with_fixture(mstx_sum_measures_marks_on_three_layers),

@@ -244,6 +244,125 @@ static void without_stages_there_is_no_pipeline(void **state)
 	assert_int_equal(pipeline.list.count, 0);
 }
 
+/* --- to whom messages went -------------------------------------------------------------------- */
+
+/* Three stages of one rank each with a message there and back between neighbours, n times. */
+static struct np_run *three_stages(void)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t i = 0; i < 3; i++) {
+		struct np_rank *rank = add_rank(run, i, true);
+
+		rank->parallel = (struct np_parallel){
+			.known = true, .world = 3, .tp = 1, .pp = 3, .dp = 1, .cp = 1, .ep = 1
+		};
+		(void)add_group(run, rank, 5, "pp", LIST(0, 1, 2));
+	}
+	return run;
+}
+
+/* A message that ends at this time; the receiver sees it 10 us later. */
+static void send(struct np_run *run, int32_t from, int32_t to, np_ns end)
+{
+	struct np_comm_op *op = add_op(run->ranks[from], 0, true);
+
+	*op = (struct np_comm_op){ .start = end - 1000,
+				   .end = end,
+				   .bytes = 64,
+				   .p2p = true,
+				   .type = intern(run, "hcom_send_") };
+	op = add_op(run->ranks[to], 0, true);
+	*op = (struct np_comm_op){ .start = end - 5000,
+				   .end = end + 10000,
+				   .bytes = 64,
+				   .p2p = true,
+				   .type = intern(run, "hcom_receive_") };
+}
+
+/* All clocks are right. */
+static bool find_peers(struct np_run *run)
+{
+	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = build(run);
+	struct np_clock_knot knot = { 0 };
+	struct np_clock_rank ranks[3] = { { .knots = &knot, .knot_count = 1 },
+					  { .knots = &knot, .knot_count = 1 },
+					  { .knots = &knot, .knot_count = 1 } };
+	const struct np_clock clock = { .ranks = ranks, .rank_count = 3, .residual_p90 = 1000 };
+	struct np_err err = NP_ERR_INIT;
+	bool found = false;
+
+	assert_ok(np_pipeline_peers(cluster, &clock, &found, &err), err);
+	return found;
+}
+
+static void assert_peers(const struct np_run *run, int32_t rank, const uint16_t *peers,
+			 size_t count)
+{
+	assert_int_equal(run->ranks[rank]->ops.count, count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(run->ranks[rank]->ops.item[i].peer, peers[i]);
+}
+
+#define MS 1000000
+
+static void messages_that_end_together_are_between_neighbours(void **state)
+{
+	with_run *run = three_stages();
+
+	(void)state;
+	send(run, 0, 1, 1 * MS);
+	send(run, 1, 2, 2 * MS);
+	send(run, 0, 1, 3 * MS);
+	send(run, 2, 1, 4 * MS);
+	send(run, 1, 0, 5 * MS);
+	assert_true(find_peers(run));
+	assert_peers(run, 0, (const uint16_t[]){ 2, 2, 2 }, 3);
+	assert_peers(run, 1, (const uint16_t[]){ 1, 3, 1, 3, 1 }, 5);
+	assert_peers(run, 2, (const uint16_t[]){ 2, 2 }, 2);
+}
+
+static void messages_that_end_at_one_time_on_both_sides_are_not_told(void **state)
+{
+	with_run *run = three_stages();
+
+	(void)state;
+	for (np_ns i = 1; i <= 4; i++) {
+		send(run, 0, 1, i * MS);
+		send(run, 2, 1, i * MS + 5000);
+	}
+	assert_false(find_peers(run));
+	assert_int_equal(run->ranks[1]->ops.item[0].peer, 0);
+}
+
+/* Interleaved stages send from the last to the first as well. */
+static void messages_beyond_neighbours_are_not_told(void **state)
+{
+	with_run *run = three_stages();
+
+	(void)state;
+	for (np_ns i = 1; i <= 4; i++) {
+		send(run, 0, 1, 10 * i * MS);
+		send(run, 1, 2, (10 * i + 1) * MS);
+		send(run, 2, 0, (10 * i + 2) * MS);
+	}
+	assert_false(find_peers(run));
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(run->ranks[0]->ops.item[i].peer, 0);
+}
+
+static void messages_that_tell_are_left_alone(void **state)
+{
+	with_run *run = three_stages();
+
+	(void)state;
+	send(run, 0, 1, 1 * MS);
+	run->ranks[0]->ops.item[0].peer = 3;
+	assert_false(find_peers(run));
+	assert_int_equal(run->ranks[0]->ops.item[0].peer, 3);
+	assert_int_equal(run->ranks[1]->ops.item[0].peer, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +372,10 @@ int main(void)
 		cmocka_unit_test(batches_are_taken_for_one_forward_one_backward),
 		cmocka_unit_test(a_rank_whose_waiting_is_unknown_has_no_row),
 		cmocka_unit_test(without_stages_there_is_no_pipeline),
+		cmocka_unit_test(messages_that_end_together_are_between_neighbours),
+		cmocka_unit_test(messages_that_end_at_one_time_on_both_sides_are_not_told),
+		cmocka_unit_test(messages_beyond_neighbours_are_not_told),
+		cmocka_unit_test(messages_that_tell_are_left_alone),
 	};
 
 	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);

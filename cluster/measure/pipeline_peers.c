@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pipeline_private.h"
+
+#include <strings.h>
+
+/*
+ * To whom messages went
+ * ---------------------
+ *
+ * At Level0 a message in a communicator of more than two ranks does not tell its
+ * other end. Both ends of a message end together, though, and the first stage has
+ * a neighbour on one side only: all of its messages are the second's. What the
+ * second stage has beyond those is the third's, and so on to the last, which must
+ * be left with none. Where messages find no match, or several, nothing is claimed.
+ */
+
+/* Ends of one message differ by no more than this and so many residuals of the clocks. */
+#define TOLERANCE_NS 50000
+#define RESIDUALS    5
+
+/* So many of the messages of a communicator must be told without doubt. */
+#define TOLD_SHARE 0.98
+
+enum kind {
+	KIND_SEND,
+	KIND_RECEIVE,
+	KIND_BATCH,
+};
+
+struct message {
+	np_ns end; /* on the common clock */
+	int64_t bytes;
+	uint32_t op;
+	enum kind kind;
+	uint16_t peer; /* local rank + 1; 0 until it is told */
+};
+
+/* The messages of one member of a communicator, by end. */
+struct member {
+	uint32_t rank; /* index in the run */
+	uint16_t local;
+	int32_t stage;
+	NP_VEC(struct message) list;
+};
+
+struct members {
+	const struct np_cluster *cluster;
+	const struct np_clock *clock;
+	NP_VEC(struct member) list; /* by stage */
+	np_ns tolerance;
+	size_t doubts;
+};
+
+static void release(struct members *members)
+{
+	for (size_t i = 0; i < members->list.count; i++)
+		np_vec_release(&members->list.item[i].list);
+	np_vec_release(&members->list);
+}
+
+/* --- gathering ------------------------------------------------------------------------------- */
+
+static enum kind kind_of(const char *type)
+{
+	if (strcasestr(type, "batch"))
+		return KIND_BATCH;
+	return strcasestr(type, "rec") ? KIND_RECEIVE : KIND_SEND;
+}
+
+static int by_end(const void *left, const void *right)
+{
+	const struct message *a = left;
+	const struct message *b = right;
+
+	return a->end != b->end ? np_order(a->end, b->end) : np_order(a->op, b->op);
+}
+
+/* False in *ret if a message tells its end already. */
+static int add_messages(const struct members *members, uint64_t hash, struct member *member,
+			bool *ret, struct np_err *err)
+{
+	const struct np_run *run = members->cluster->run;
+	const struct np_rank *rank = run->ranks[member->rank];
+
+	for (uint32_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+		struct message *message;
+
+		if (!op->p2p || rank->groups.item[op->group].hash != hash)
+			continue;
+		*ret = *ret && op->peer == 0;
+		message = np_vec_add(&member->list, err);
+		if (!message)
+			return NP_E_NOMEM;
+		*message = (struct message){
+			.end = np_clock_time(members->clock, member->rank, op->end),
+			.bytes = op->bytes,
+			.op = i,
+			.kind = kind_of(np_strtab_text(run->strings, op->type)),
+		};
+	}
+	if (member->list.count)
+		qsort(member->list.item, member->list.count, sizeof(struct message), by_end);
+	return NP_OK;
+}
+
+static int by_stage(const void *left, const void *right)
+{
+	return np_order(((const struct member *)left)->stage,
+			((const struct member *)right)->stage);
+}
+
+/* All members with their messages; false in *ret if that cannot be had or is not needed. */
+static int gather(struct members *members, const struct np_communicator *communicator, bool *ret,
+		  struct np_err *err)
+{
+	const struct np_cluster *cluster = members->cluster;
+
+	*ret = communicator->p2p && communicator->size > 2 && communicator->size < NP_PEERS &&
+	       communicator->observed_count == communicator->size &&
+	       communicator->global_count == communicator->size;
+	for (size_t i = 0; i < communicator->global_count && *ret; i++) {
+		size_t index = np_run_index(cluster->run, communicator->global[i]);
+		struct member *member;
+
+		if (index == SIZE_MAX || !cluster->run->ranks[index] ||
+		    pipeline_stage_of(cluster, index) < 0) {
+			*ret = false;
+			return NP_OK;
+		}
+		member = np_vec_add(&members->list, err);
+		if (!member)
+			return NP_E_NOMEM;
+		member->rank = (uint32_t)index;
+		member->local = (uint16_t)i;
+		member->stage = pipeline_stage_of(cluster, index);
+		*ret = np_clock_related(members->clock, index, members->list.item[0].rank);
+		if (add_messages(members, communicator->hash, member, ret, err) < 0)
+			return NP_E_NOMEM;
+	}
+	if (members->list.count)
+		qsort(members->list.item, members->list.count, sizeof(struct member), by_stage);
+	for (size_t i = 1; i < members->list.count; i++)
+		*ret = *ret && members->list.item[i - 1].stage != members->list.item[i].stage;
+	return NP_OK;
+}
+
+/* --- matching -------------------------------------------------------------------------------- */
+
+static np_ns apart(const struct message *a, const struct message *b)
+{
+	return a->end > b->end ? a->end - b->end : b->end - a->end;
+}
+
+/* The message of `list` from `from` on that ends with this one, or NULL. */
+static struct message *partner(struct members *members, struct member *other,
+			       const struct message *message, enum kind kind, size_t *from)
+{
+	struct message *best = NULL;
+	size_t found = 0;
+
+	for (size_t i = *from; i < other->list.count; i++) {
+		struct message *each = &other->list.item[i];
+
+		if (each->end > message->end + members->tolerance)
+			break;
+		if (each->end < message->end - members->tolerance) {
+			*from = i + 1;
+			continue;
+		}
+		if (each->kind != kind || each->peer != 0 || each->bytes != message->bytes)
+			continue;
+		found++;
+		if (!best || apart(each, message) < apart(best, message))
+			best = each;
+	}
+	members->doubts += found > 1;
+	return best;
+}
+
+/* All that a stage has left of one kind went to, or came from, the next. */
+static void match(struct members *members, struct member *low, enum kind kind, struct member *high,
+		  enum kind other)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < low->list.count; i++) {
+		struct message *message = &low->list.item[i];
+		struct message *found;
+
+		if (message->kind != kind || message->peer != 0)
+			continue;
+		found = partner(members, high, message, other, &from);
+		if (!found)
+			continue;
+		message->peer = (uint16_t)(high->local + 1);
+		found->peer = (uint16_t)(low->local + 1);
+	}
+}
+
+static bool match_all(struct members *members)
+{
+	size_t total = 0;
+	size_t told = 0;
+
+	for (size_t i = 0; i + 1 < members->list.count; i++) {
+		struct member *low = &members->list.item[i];
+		struct member *high = &members->list.item[i + 1];
+
+		match(members, low, KIND_SEND, high, KIND_RECEIVE);
+		match(members, low, KIND_RECEIVE, high, KIND_SEND);
+		match(members, low, KIND_BATCH, high, KIND_BATCH);
+	}
+	for (size_t i = 0; i < members->list.count; i++) {
+		const struct member *member = &members->list.item[i];
+
+		for (size_t j = 0; j < member->list.count; j++)
+			told += member->list.item[j].peer != 0;
+		total += member->list.count;
+	}
+	return total > 0 && (double)(told - members->doubts) >= TOLD_SHARE * (double)total;
+}
+
+static void keep(const struct members *members)
+{
+	for (size_t i = 0; i < members->list.count; i++) {
+		const struct member *member = &members->list.item[i];
+		struct np_rank *rank = members->cluster->run->ranks[member->rank];
+
+		for (size_t j = 0; j < member->list.count; j++)
+			rank->ops.item[member->list.item[j].op].peer = member->list.item[j].peer;
+	}
+}
+
+int np_pipeline_peers(const struct np_cluster *cluster, const struct np_clock *clock, bool *ret,
+		      struct np_err *err)
+{
+	np_ns residual = clock->residual_p90 == NP_UNKNOWN ? 0 : clock->residual_p90;
+	int rc = NP_OK;
+
+	*ret = false;
+	for (size_t i = 0; i < cluster->communicators.count && rc == NP_OK; i++) {
+		struct members members = { .cluster = cluster,
+					   .clock = clock,
+					   .tolerance = TOLERANCE_NS + RESIDUALS * residual };
+		bool usable = false;
+
+		rc = gather(&members, &cluster->communicators.item[i], &usable, err);
+		if (rc == NP_OK && usable && match_all(&members)) {
+			keep(&members);
+			*ret = true;
+		}
+		release(&members);
+	}
+	return rc;
+}
