@@ -47,4 +47,23 @@ void advisor_report_gain(const struct advisor_report *report, const struct findi
 /* "1234567890abcdef" */
 void advisor_report_fingerprint(const struct finding *finding, char ret[17]);
 
+enum advisor_format {
+	ADVISOR_TABLE,
+	ADVISOR_JSON,
+	ADVISOR_CSV,
+	ADVISOR_MD,
+	ADVISOR_SARIF,
+};
+
+/* Their names, and NULL. */
+extern const char *const advisor_formats[];
+
+/* Print in a format. */
+int advisor_print(const struct advisor_report *report, enum advisor_format format, FILE *stream,
+		  struct np_err *err) NP_MUST_USE;
+
+/* Write advisor.json … into a directory, which is made if it is not there. */
+int advisor_write_files(const struct advisor_report *report, const char *directory,
+			struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_ADVISOR_REPORT_H */

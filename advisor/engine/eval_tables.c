@@ -170,12 +170,13 @@ static void compose_lookups(struct composed *composed, const struct rule_match *
 	compose_inner(composed, &inner);
 }
 
+/* The rows of the part that the filter keeps: all columns if more are added, else their numbers. */
 static void write_evidence(const struct eval *eval, const void *key, struct composed *composed)
 {
 	const struct rule *rule = eval->rule;
 
 	(void)key;
-	compose(composed, "SELECT *");
+	compose(composed, rule->matches.count > 0 ? "SELECT *" : "SELECT rowid");
 	eval_compose_part(rule, composed);
 	if (rule->filter.text) {
 		compose(composed, " AND (");
@@ -188,7 +189,47 @@ static void write_evidence(const struct eval *eval, const void *key, struct comp
 	}
 }
 
+static int pick_rows(struct eval *eval, struct statement *statement, struct made_table *table,
+		     struct np_err *err)
+{
+	int rc;
+
+	while ((rc = eval_step(eval, statement)) > 0) {
+		uint32_t *place = np_vec_add(&table->picked, err);
+
+		if (!place)
+			return NP_E_NOMEM;
+		*place = (uint32_t)sql_cell(statement->stmt, 0).integer;
+	}
+	return rc;
+}
+
+/* Rows of q by their numbers: nothing is copied. */
+static int pick_evidence(struct eval *eval)
+{
+	NP_CLEANUP(eval_donep)
+	struct statement *statement = eval_statement(eval, &eval->rule->filter, write_evidence);
+	struct made_table *table = program_table(eval->program, "ev");
+	const struct made_table *query = program_table(eval->program, "q");
+	struct np_err err = NP_ERR_INIT;
+	int rc = NP_OK;
+
+	if (!statement || !query)
+		return NP_E_FORMAT;
+	if (table)
+		made_table_clear(table);
+	else
+		rc = program_add_picked(eval->program, "ev", query, &table, &err);
+	if (rc == NP_OK)
+		rc = pick_rows(eval, statement, table, &err);
+	if (rc < 0 && err.code != NP_OK)
+		rc = eval_wrong(eval, NULL, SIZE_MAX, &err);
+	return rc;
+}
+
 int eval_make_evidence(struct eval *eval)
 {
-	return make_table(eval, "ev", &eval->rule->filter, write_evidence);
+	return eval->rule->matches.count > 0
+		       ? make_table(eval, "ev", &eval->rule->filter, write_evidence)
+		       : pick_evidence(eval);
 }

@@ -5,19 +5,19 @@
 #include <string.h>
 
 /*
- * What follows from the kernels of a fixture: how busy their busiest unit was, how
- * long they moved data, and v_kernel_group. So that a test says the same of a rule whichever of
- * them it reads.
+ * What follows from the rows of a fixture: whether they are in a step; of kernels, how
+ * busy their busiest unit was, how long they moved data, and v_kernel_group. So that a test says
+ * the same of a rule whichever of them it reads.
  */
 
 /* Columns of v_kernel_group that are those of all its kernels. */
 static bool is_key(const char *column)
 {
-	static const char *const keys[] = { "rank",       "name",         "op_type",
-					    "core",       "state",        "block_dim",
-					    "in_shapes",  "in_dtypes",    "in_formats",
-					    "out_shapes", "out_dtypes",   "out_formats",
-					    "for_comm",   "mix_block_dim" };
+	static const char *const keys[] = { "rank",       "name",          "op_type",
+					    "core",       "state",         "block_dim",
+					    "in_shapes",  "in_dtypes",     "in_formats",
+					    "out_shapes", "out_dtypes",    "out_formats",
+					    "for_comm",   "mix_block_dim", "in_step" };
 
 	for (size_t i = 0; i < NP_COUNT(keys); i++) {
 		if (strcmp(keys[i], column) == 0)
@@ -33,10 +33,9 @@ static const char *aggregate_of(const char *column)
 		const char *column;
 		const char *sql;
 	} aggregates[] = {
-		{ "id", "min(id)" },           { "in_step", "step IS NOT NULL" },
-		{ "n", "count(*)" },           { "dur_ns", "sum(dur_ns)" },
-		{ "min_ns", "min(dur_ns)" },   { "max_ns", "max(dur_ns)" },
-		{ "wait_ns", "sum(wait_ns)" },
+		{ "id", "min(id)" },         { "n", "count(*)" },
+		{ "dur_ns", "sum(dur_ns)" }, { "min_ns", "min(dur_ns)" },
+		{ "max_ns", "max(dur_ns)" }, { "wait_ns", "sum(wait_ns)" },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(aggregates); i++) {
@@ -59,7 +58,7 @@ static void write_query(struct np_buf *text, const char *kernels)
 		else
 			np_buf_printf(text, "avg(%s)", column);
 	}
-	np_buf_printf(text, " FROM %s GROUP BY step IS NOT NULL", kernels);
+	np_buf_printf(text, " FROM %s GROUP BY 1", kernels);
 	for (size_t i = 0; i < view_kernel_group.column_count; i++) {
 		if (is_key(view_kernel_group.columns[i].name))
 			np_buf_printf(text, ", %s", view_kernel_group.columns[i].name);
@@ -159,12 +158,53 @@ static void set_moving(struct rows *rows)
 	}
 }
 
+/* Has the run steps at all? A run without is one step that has no id. */
+static bool has_steps(struct fixture *fixture, const char *name)
+{
+	const struct fixture_view *steps = fixture_view(fixture, name);
+	size_t step = steps ? rows_column(&steps->rows, "step") : SIZE_MAX;
+
+	for (size_t row = 0; step != SIZE_MAX && row < rows_count(&steps->rows); row++) {
+		if (rows_cell(&steps->rows, row, step)->type != NP_CELL_NULL)
+			return true;
+	}
+	return false;
+}
+
+static void set_in_step(struct rows *rows, bool steps)
+{
+	size_t step = rows_column(rows, "step");
+	size_t in_step = rows_column(rows, "in_step");
+
+	for (size_t row = 0; in_step != SIZE_MAX && row < rows_count(rows); row++) {
+		struct np_cell *cells = &rows->cells.item[row * rows->column_count];
+
+		if (cells[in_step].type == NP_CELL_NULL)
+			cells[in_step] =
+				np_cell_integer(!steps || cells[step].type != NP_CELL_NULL);
+	}
+}
+
+/* In all views of a run that tell it. */
+static void set_all_in_step(struct fixture *fixture)
+{
+	for (size_t i = 0; i < fixture->views.count; i++) {
+		struct fixture_view *view = &fixture->views.item[i];
+		bool base = strncmp(view->name, VIEW_BASE_PREFIX, strlen(VIEW_BASE_PREFIX)) == 0;
+
+		if (rows_column(&view->rows, "step") != SIZE_MAX)
+			set_in_step(&view->rows,
+				    has_steps(fixture, base ? VIEW_BASE_PREFIX "step" : "v_step"));
+	}
+}
+
 int fixture_derive(struct fixture *fixture, struct np_err *err)
 {
 	static const char *const kernels[] = { "v_kernel", VIEW_BASE_PREFIX "kernel" };
 	static const char *const groups[] = { "v_kernel_group", VIEW_BASE_PREFIX "kernel_group" };
 	int rc = NP_OK;
 
+	set_all_in_step(fixture);
 	for (size_t i = 0; i < NP_COUNT(kernels) && rc >= 0; i++) {
 		struct fixture_view *view = fixture_view(fixture, kernels[i]);
 

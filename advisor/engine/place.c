@@ -195,6 +195,22 @@ struct place place_of(const char *text, size_t offset)
 	return place;
 }
 
+size_t place_count_all_keys(const char *text, size_t length)
+{
+	struct cursor cursor = { .at = text, .end = text + length };
+	size_t count = 0;
+
+	while (cursor.at < cursor.end) {
+		if (*cursor.at == '"') {
+			skip_string(&cursor);
+			continue;
+		}
+		count += *cursor.at == ':';
+		cursor.at++;
+	}
+	return count;
+}
+
 size_t place_count_keys(const char *text, size_t length, const char *path)
 {
 	struct cursor cursor = walk(text, length, path);

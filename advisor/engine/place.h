@@ -28,6 +28,9 @@ size_t place_offset_inside(const char *text, size_t length, const char *path, si
 
 struct place place_of(const char *text, size_t offset);
 
+/* Number of keys written in all objects together; doubles count twice. */
+size_t place_count_all_keys(const char *text, size_t length);
+
 /* Number of keys written in the object at `path`; doubles count twice. */
 size_t place_count_keys(const char *text, size_t length, const char *path);
 

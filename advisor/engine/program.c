@@ -86,6 +86,7 @@ static void free_statement(struct statement *statement)
 static void free_table(struct made_table *table)
 {
 	view_close(&table->view);
+	np_vec_release(&table->picked);
 	rows_release(&table->rows);
 	free(table);
 }
@@ -177,32 +178,72 @@ static int begin_rows(const struct sql_stmt *stmt, struct rows *rows, struct np_
 	return rc == NP_OK ? rows_init(rows, names, types, count, err) : rc;
 }
 
+/* Make a table known to the connection; it is freed if that fails. */
+static int add_table(struct program *program, struct made_table *table, struct np_err *err)
+{
+	struct made_table **place = np_vec_add(&program->tables, err);
+
+	if (!place) {
+		free_table(table);
+		return NP_E_NOMEM;
+	}
+	*place = table;
+	table->slot = view_slot_of(&table->view);
+	return sql_add_slot(program->sql, &table->slot, err);
+}
+
 int program_add_table(struct program *program, const char *name, const struct sql_stmt *stmt,
 		      struct made_table **ret, struct np_err *err)
 {
 	struct made_table *table = calloc(1, sizeof(*table));
-	struct made_table **slot = table ? np_vec_add(&program->tables, err) : NULL;
-	int rc;
+	int rc = table ? begin_rows(stmt, &table->rows, err) : np_fail_nomem(err, "a table");
 
-	if (!slot) {
-		free(table);
-		return np_fail_nomem(err, "a table");
-	}
-	rc = begin_rows(stmt, &table->rows, err);
 	if (rc < 0) {
-		program->tables.count--;
 		free(table);
 		return rc;
 	}
 	view_of_rows(&table->view, name, &table->rows);
-	table->slot = view_slot_of(&table->view);
-	*slot = table;
 	*ret = table;
-	return sql_add_slot(program->sql, &table->slot, err);
+	return add_table(program, table, err);
+}
+
+static int open_picked(struct view *view, struct np_err *err)
+{
+	(void)err;
+	view->rows = ((const struct made_table *)view->data)->picked.count;
+	return NP_OK;
+}
+
+static struct np_cell picked_cell(const struct view *view, size_t row, size_t column)
+{
+	const struct made_table *table = view->data;
+
+	return *rows_cell(&table->base->rows, table->picked.item[row], column);
+}
+
+int program_add_picked(struct program *program, const char *name, const struct made_table *base,
+		       struct made_table **ret, struct np_err *err)
+{
+	struct made_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return np_fail_nomem(err, "a table");
+	table->base = base;
+	table->view = (struct view){ .name = name,
+				     .columns = base->view.columns,
+				     .column_count = base->view.column_count,
+				     .present = true,
+				     .data = table,
+				     .open = open_picked,
+				     .cell = picked_cell };
+	*ret = table;
+	return add_table(program, table, err);
 }
 
 void made_table_clear(struct made_table *table)
 {
 	view_close(&table->view);
-	rows_clear(&table->rows);
+	table->picked.count = 0;
+	if (!table->base)
+		rows_clear(&table->rows);
 }

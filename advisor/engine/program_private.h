@@ -12,9 +12,11 @@ struct statement {
 	struct sql_stmt *stmt;
 };
 
-/* A table that the rule makes: the rows of one of its statements, as a view. */
+/* A table that the rule makes: the rows of one of its statements, as a view; or rows of another. */
 struct made_table {
 	struct rows rows;
+	const struct made_table *base; /* whose rows are picked; NULL: it has its own */
+	NP_VEC(uint32_t) picked;
 	struct view view;
 	struct view_slot slot;
 };
@@ -43,6 +45,10 @@ struct made_table *program_table(const struct program *program, const char *name
 /* Make an empty table with the columns that a statement gives. */
 int program_add_table(struct program *program, const char *name, const struct sql_stmt *stmt,
 		      struct made_table **ret, struct np_err *err) NP_MUST_USE;
+
+/* Make an empty table whose rows will be picked from another one, by their numbers. */
+int program_add_picked(struct program *program, const char *name, const struct made_table *base,
+		       struct made_table **ret, struct np_err *err) NP_MUST_USE;
 
 /* Forget its rows. */
 void made_table_clear(struct made_table *table);

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,57 +39,6 @@ const char *rule_text_in(rule_text text, enum rule_language language)
 	if (!found && language == RULE_ZH)
 		found = np_json_text(np_json_member(text, "zh"));
 	return found ? found : np_json_text(np_json_member(text, "en"));
-}
-
-void problems_release(struct problems *problems)
-{
-	for (size_t i = 0; i < problems->list.count; i++) {
-		free(problems->list.item[i].file);
-		free(problems->list.item[i].rule);
-		free(problems->list.item[i].text);
-	}
-	np_vec_release(&problems->list);
-}
-
-void problem_add(struct problems *problems, const struct rule_file *file, const char *rule,
-		 const char *path, size_t inside, bool warning, const char *fmt, ...)
-{
-	struct problem *problem = np_vec_add(&problems->list, NULL);
-	va_list args;
-
-	problems->errors += !warning;
-	if (!problem) {
-		problems->lost = true;
-		return;
-	}
-	problem->warning = warning;
-	problem->file = strdup(file->path);
-	problem->rule = rule ? strdup(rule) : NULL;
-	va_start(args, fmt);
-	if (vasprintf(&problem->text, fmt, args) < 0)
-		problem->text = NULL;
-	va_end(args);
-	if (file->text && path) {
-		size_t offset = inside == SIZE_MAX ? place_offset(file->text, file->length, path)
-						   : place_offset_inside(file->text, file->length,
-									 path, inside);
-		struct place place = place_of(file->text, offset);
-
-		problem->line = place.line;
-		problem->column = place.column;
-	}
-}
-
-void problem_format(struct np_buf *buf, const struct problem *problem)
-{
-	np_buf_add(buf, problem->file ? problem->file : "?");
-	if (problem->line > 0)
-		np_buf_printf(buf, ":%zu:%zu", problem->line, problem->column);
-	np_buf_add(buf, ": ");
-	if (problem->rule)
-		np_buf_printf(buf, "%s: ", problem->rule);
-	np_buf_printf(buf, "%s%s", problem->warning ? "warning: " : "",
-		      problem->text ? problem->text : "out of memory");
 }
 
 struct rule_library *rule_library_new(void)
@@ -228,6 +176,21 @@ static int add_rule(struct rule_library *library, const struct rule_file *file,
 	return NP_OK;
 }
 
+/* Members of all objects; a key that was written twice is one. */
+static size_t count_members(const struct np_json *node)
+{
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+	size_t count = 0;
+
+	if (np_json_type(node) == NP_JSON_ARRAY) {
+		for (size_t i = 0; i < np_json_count(node); i++)
+			count += count_members(np_json_item(node, i));
+	}
+	while (np_json_type(node) == NP_JSON_OBJECT && np_json_next(node, &entry))
+		count += 1 + count_members(entry.value);
+	return count;
+}
+
 static void check_pack(struct rule_library *library, struct rule_file *file)
 {
 	static const char *const keys[] = { "$schema", "schema", "pack", "version", "rules" };
@@ -235,6 +198,7 @@ static void check_pack(struct rule_library *library, struct rule_file *file)
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 
 	file->pack = np_json_text(np_json_member(file->doc, "pack"));
+	file->doubled = place_count_all_keys(file->text, file->length) != count_members(file->doc);
 	if (!schema || strcmp(schema, SCHEMA) != 0)
 		problem_add(&library->problems, file, NULL, "/schema", SIZE_MAX, false,
 			    "'schema' must be \"%s\"", SCHEMA);

@@ -21,6 +21,7 @@ struct rule_file {
 	size_t length;
 	struct np_json *doc;
 	const char *pack;
+	bool doubled; /* somewhere a key is written twice */
 };
 
 struct rule_texts {

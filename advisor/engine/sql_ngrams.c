@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npuprof/idmap.h"
 #include "npuprof/strtab.h"
+
+#include "numbers.h"
 
 /*
  * ngram(source, min, max, least[, breaks])
@@ -83,20 +84,39 @@ static void release(struct miner *miner)
 struct reader {
 	struct sql_source source;
 	struct np_strtab *texts;
-	struct np_idmap *pairs; /* numbers of two parts of a key: number of both */
-	uint32_t pair_count;
+	struct numbers addresses; /* of texts that last: their numbers */
+	struct numbers pairs;     /* numbers of two parts of a key: number of both */
 	size_t key[KEY_PARTS];
 	size_t key_count;
 	size_t other[3 + SUMS + 1]; /* partition, start, end, break, numbers */
 	size_t other_count;
 	size_t first_sum; /* in `other` */
+	bool has_part;    /* the last row had this number as its partition */
+	int64_t part;
+	uint32_t part_number;
 };
 
 static void reader_release(struct reader *reader)
 {
 	sql_source_close(&reader->source);
 	np_strtab_free(reader->texts);
-	np_idmap_free(reader->pairs);
+	numbers_release(&reader->addresses);
+	numbers_release(&reader->pairs);
+}
+
+/* Texts of a view stay where they are, and are mostly the same few. */
+static uint32_t intern_text(struct reader *reader, struct np_cell cell, struct np_err *err)
+{
+	uint64_t address = (uintptr_t)cell.text.bytes ^ (uint64_t)cell.text.length << 48;
+	bool lasting = reader->source.view != NULL;
+	np_str id = lasting ? numbers_get(&reader->addresses, address) : NO_GROUP;
+
+	if (id != NO_GROUP)
+		return id;
+	if (np_strtab_add(reader->texts, cell.text.bytes, cell.text.length, &id, err) < 0 ||
+	    (lasting && numbers_add(&reader->addresses, address, id, err) < 0))
+		return NO_GROUP;
+	return id;
 }
 
 /* A number for a value: the same for the same one; NO_GROUP without memory. */
@@ -106,10 +126,8 @@ static uint32_t intern(struct reader *reader, struct np_cell cell, struct np_err
 	np_str id = NO_GROUP;
 	int rc;
 
-	if (cell.type == NP_CELL_TEXT) {
-		rc = np_strtab_add(reader->texts, cell.text.bytes, cell.text.length, &id, err);
-		return rc == NP_OK ? id : NO_GROUP;
-	}
+	if (cell.type == NP_CELL_TEXT)
+		return intern_text(reader, cell, err);
 	cell_format(&text, &cell);
 	rc = np_buf_check(&text, err);
 	if (rc == NP_OK)
@@ -121,14 +139,13 @@ static uint32_t intern(struct reader *reader, struct np_cell cell, struct np_err
 /* A number for two numbers. */
 static uint32_t pair(struct reader *reader, uint32_t a, uint32_t b, struct np_err *err)
 {
-	int64_t both = (int64_t)((uint64_t)a << 32 | b);
-	uint32_t id = np_idmap_get(reader->pairs, both);
+	uint64_t both = (uint64_t)a << 32 | b;
+	uint32_t id = numbers_get(&reader->pairs, both);
 
-	if (id != NP_IDMAP_NONE)
+	if (id != NUMBERS_NONE)
 		return id;
-	if (np_idmap_set(reader->pairs, both, reader->pair_count, err) < 0)
-		return NO_GROUP;
-	return reader->pair_count++;
+	id = (uint32_t)reader->pairs.count;
+	return numbers_add(&reader->pairs, both, id, err) < 0 ? NO_GROUP : id;
 }
 
 static uint32_t key_of(struct reader *reader, struct np_err *err)
@@ -144,13 +161,26 @@ static uint32_t key_of(struct reader *reader, struct np_err *err)
 	return key;
 }
 
+/* Rows mostly belong to the partition of the row before. */
+static uint32_t part_of(struct reader *reader, struct np_err *err)
+{
+	struct np_cell part = sql_source_cell(&reader->source, reader->other[0]);
+
+	if (reader->has_part && part.type == NP_CELL_INTEGER && part.integer == reader->part)
+		return reader->part_number;
+	reader->has_part = part.type == NP_CELL_INTEGER;
+	reader->part = reader->has_part ? part.integer : 0;
+	reader->part_number = intern(reader, part, err);
+	return reader->part_number;
+}
+
 static int read_row(struct reader *reader, struct row *row, struct np_err *err)
 {
 	const struct sql_source *source = &reader->source;
 	struct np_cell begin = sql_source_cell(source, reader->other[1]);
 	struct np_cell end = sql_source_cell(source, reader->other[2]);
 
-	row->part = intern(reader, sql_source_cell(source, reader->other[0]), err);
+	row->part = part_of(reader, err);
 	row->key = key_of(reader, err);
 	if (row->part == NO_GROUP || row->key == NO_GROUP)
 		return NP_E_NOMEM;
@@ -198,11 +228,9 @@ static int find_columns(struct reader *reader, bool has_break, struct np_err *er
 
 static int load(struct miner *miner, const char *text, bool has_break, struct np_err *err)
 {
-	NP_CLEANUP(reader_release)
-	struct reader reader = { .texts = np_strtab_new(), .pairs = np_idmap_new() };
-	int rc = reader.texts && reader.pairs
-			 ? sql_source_open(miner->sql, text, 4, &reader.source, err)
-			 : np_fail_nomem(err, "keys");
+	NP_CLEANUP(reader_release) struct reader reader = { .texts = np_strtab_new() };
+	int rc = reader.texts ? sql_source_open(miner->sql, text, 4, &reader.source, err)
+			      : np_fail_nomem(err, "keys");
 
 	if (rc == NP_OK)
 		rc = find_columns(&reader, has_break, err);

@@ -8,6 +8,7 @@
 /*
  * overlap(a, b): the pairs of rows that run at the same time, and for how long.
  * covered(a, b): for each row of a, how much of it is covered by rows of b.
+ * shared(a, b): one row, how long there were both rows of a and rows of b.
  *
  * Each source is a SELECT whose first three columns are an id, a start and an
  * end. Intervals are half open; what has no length overlaps nothing.
@@ -259,10 +260,38 @@ static int compute_covered(struct sql *sql, sqlite3_value **arguments, struct ro
 	return rc;
 }
 
+/* Where b has no rows, nothing is known of it, and of what is shared neither. */
+static int compute_shared(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+			  struct np_err *err)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *one = np_spans_new();
+	NP_CLEANUP(np_spans_freep) struct np_spans *other = np_spans_new();
+	struct intervals a = { .list = { 0 } };
+	struct intervals b = { .list = { 0 } };
+	struct np_cell shared = np_cell_null();
+	int rc =
+		one && other ? load_both(sql, arguments, &a, &b, err) : np_fail_nomem(err, "spans");
+
+	if (rc == NP_OK)
+		rc = unite(&a, one, err);
+	if (rc == NP_OK)
+		rc = unite(&b, other, err);
+	if (rc == NP_OK && b.list.count > 0)
+		shared = np_cell_integer(np_spans_overlap(one, other));
+	if (rc == NP_OK)
+		rc = rows_add(rows,
+			      (struct np_cell[]){ shared, np_cell_integer(np_spans_total(one)) },
+			      err);
+	release(&a);
+	release(&b);
+	return rc;
+}
+
 int sql_add_overlap(struct sql *sql)
 {
 	static const char *const pair_names[] = { "a_id", "b_id", "start_ns", "end_ns",
 						  "overlap_ns" };
+	static const char *const shared_names[] = { "shared_ns", "a_ns" };
 	static const char *const cover_names[] = { "a_id", "dur_ns", "covered_ns", "uncovered_ns" };
 	static const struct sql_table pairs = {
 		.name = "overlap",
@@ -284,7 +313,18 @@ int sql_add_overlap(struct sql *sql)
 		.compute = compute_covered,
 		.result_names = cover_names,
 	};
+	static const struct sql_table shared = {
+		.name = "shared",
+		.declaration = "CREATE TABLE x(shared_ns, a_ns, a HIDDEN, b HIDDEN)",
+		.result_columns = NP_COUNT(shared_names),
+		.arguments = 2,
+		.needed = 2,
+		.compute = compute_shared,
+		.result_names = shared_names,
+	};
 	int rc = sql_add_table(sql, &pairs);
 
-	return rc == SQLITE_OK ? sql_add_table(sql, &cover) : rc;
+	if (rc == SQLITE_OK)
+		rc = sql_add_table(sql, &cover);
+	return rc == SQLITE_OK ? sql_add_table(sql, &shared) : rc;
 }

@@ -4,254 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npuprof/json.h"
-#include "npuprof/pattern.h"
+#include "matcher.h"
+#include "numbers.h"
 
 /*
- * seq_match(source, partition, order, token, pattern)
- * ===================================================
+ * seq_match(source, partition, order, token, pattern[, prefix])
+ * =============================================================
  *
- * Finds sequences of rows. The rows of each partition are put in order, each
- * token becomes one character, and the pattern, translated alike, is matched
- * over the text by PCRE2. All characters are four bytes long, so that a place
- * in the text is the number of a row. Tokens that no pattern names share one
- * character.
- *
- * A pattern is tokens joined by '-'. ( ) groups, | separates alternatives, ?, *, +
- * and {m,n} repeat what stands before them, a single '.' is any token; a
- * backslash makes any of these part of a token. Several patterns are given as a
- * JSON array, or as an object of name: pattern or name: [patterns].
+ * Finds sequences of rows. The rows of each partition are put in order, and patterns
+ * are looked for in the sequence of their tokens (matcher.h). Tokens that begin with
+ * the prefix are without it in patterns.
  */
-#define FIRST_CODE 0x10000U
-#define LAST_CODE  0x10ffffU
-#define WIDTH      4U
-
-struct sequence {
-	char *name; /* of the rule */
-	struct np_pattern *pattern;
-};
-
-struct matcher {
-	char *source; /* what was given as patterns */
-	NP_VEC(char *)
-	tokens; /* sorted after all patterns are read; code = FIRST_CODE + 1 + index */
-	NP_VEC(char *) texts; /* patterns */
-	NP_VEC(struct sequence) list;
-};
-
-static void free_matcher(struct matcher *matcher)
-{
-	if (!matcher)
-		return;
-	for (size_t i = 0; i < matcher->tokens.count; i++)
-		free(matcher->tokens.item[i]);
-	for (size_t i = 0; i < matcher->texts.count; i++)
-		free(matcher->texts.item[i]);
-	for (size_t i = 0; i < matcher->list.count; i++) {
-		free(matcher->list.item[i].name);
-		np_pattern_free(matcher->list.item[i].pattern);
-	}
-	np_vec_release(&matcher->tokens);
-	np_vec_release(&matcher->texts);
-	np_vec_release(&matcher->list);
-	free(matcher->source);
-	free(matcher);
-}
-
-static void free_matcherp(struct matcher **matcher)
-{
-	free_matcher(*matcher);
-}
 
 void sql_sequences_free(struct sql *sql)
 {
-	free_matcher(sql->matcher);
-}
-
-/* Read a token at `*text` into `buf`; false if there is none. Alone, '.' is none. */
-static bool read_token(const char **text, struct np_buf *buf)
-{
-	np_buf_clear(buf);
-	if ((*text)[0] == '.' && strchr("-(){}|?*+", (*text)[1]))
-		return false;
-	while (**text && !strchr("-(){}|?*+", **text)) {
-		if (**text == '\\' && (*text)[1])
-			(*text)++;
-		np_buf_add_char(buf, *(*text)++);
-	}
-	return buf->length > 0;
-}
-
-/* Call `use` for each token of a pattern. */
-static int collect_tokens(struct matcher *matcher, const char *text, struct np_err *err)
-{
-	struct np_buf token = NP_BUF_INIT;
-	int rc = NP_OK;
-
-	while (*text && rc == NP_OK) {
-		if (read_token(&text, &token)) {
-			char **slot = np_vec_add(&matcher->tokens, err);
-
-			if (slot)
-				*slot = strdup(token.text);
-			if (!slot || !*slot)
-				rc = np_fail_nomem(err, "a pattern");
-		} else if (*text) {
-			text++;
-		}
-	}
-	np_buf_release(&token);
-	return rc;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void sort_tokens(struct matcher *matcher)
-{
-	size_t kept = 0;
-
-	if (matcher->tokens.count == 0)
-		return;
-	qsort(matcher->tokens.item, matcher->tokens.count, sizeof(char *), compare_texts);
-	for (size_t i = 0; i < matcher->tokens.count; i++) {
-		if (kept > 0 &&
-		    strcmp(matcher->tokens.item[kept - 1], matcher->tokens.item[i]) == 0)
-			free(matcher->tokens.item[i]);
-		else
-			matcher->tokens.item[kept++] = matcher->tokens.item[i];
-	}
-	matcher->tokens.count = kept;
-}
-
-static uint32_t code_of(const struct matcher *matcher, const char *token)
-{
-	char *const *found = NULL;
-
-	if (matcher->tokens.count > 0)
-		found = bsearch(&token, matcher->tokens.item, matcher->tokens.count, sizeof(char *),
-				compare_texts);
-	return found ? FIRST_CODE + 1 + (uint32_t)(found - matcher->tokens.item) : FIRST_CODE;
-}
-
-static void add_code(struct np_buf *buf, uint32_t code)
-{
-	const char bytes[WIDTH] = { (char)(0xf0 | code >> 18), (char)(0x80 | (code >> 12 & 0x3f)),
-				    (char)(0x80 | (code >> 6 & 0x3f)),
-				    (char)(0x80 | (code & 0x3f)) };
-
-	np_buf_add_bytes(buf, bytes, WIDTH);
-}
-
-/* "{0,2}": copy it if that is what it is. */
-static bool add_repeat(const char **text, struct np_buf *buf)
-{
-	size_t length = strspn(*text + 1, "0123456789,");
-
-	if (length == 0 || length > 9 || (*text)[length + 1] != '}')
-		return false;
-	np_buf_add_bytes(buf, *text, length + 2);
-	*text += length + 2;
-	return true;
-}
-
-/* The pattern over tokens as one over characters. */
-static int translate(const struct matcher *matcher, const char *text, struct np_buf *buf,
-		     struct np_err *err)
-{
-	struct np_buf token = NP_BUF_INIT;
-	const char *begin = text;
-
-	while (*text) {
-		if (read_token(&text, &token)) {
-			add_code(buf, code_of(matcher, token.text));
-		} else if (*text == '-') {
-			text++;
-		} else if (*text == '(') {
-			np_buf_add(buf, "(?:");
-			text++;
-		} else if (*text == '{') {
-			if (!add_repeat(&text, buf)) {
-				np_buf_release(&token);
-				return np_fail(err, NP_E_FORMAT,
-					       "bad repeat at character %zu of '%s'",
-					       (size_t)(text - begin) + 1, begin);
-			}
-		} else {
-			np_buf_add_char(buf, *text++);
-		}
-	}
-	np_buf_release(&token);
-	return np_buf_check(buf, err);
-}
-
-static int add_text(struct matcher *matcher, const char *name, const char *text, struct np_err *err)
-{
-	struct sequence *sequence = np_vec_add(&matcher->list, err);
-	char **slot = sequence ? np_vec_add(&matcher->texts, err) : NULL;
-
-	if (!slot)
-		return NP_E_NOMEM;
-	sequence->name = strdup(name ? name : text);
-	*slot = strdup(text);
-	if (!sequence->name || !*slot)
-		return np_fail_nomem(err, "a pattern");
-	return collect_tokens(matcher, text, err);
-}
-
-static int add_node(struct matcher *matcher, const char *name, const struct np_json *node,
-		    struct np_err *err)
-{
-	int rc = NP_OK;
-
-	if (np_json_type(node) == NP_JSON_ARRAY) {
-		for (size_t i = 0; i < np_json_count(node) && rc == NP_OK; i++)
-			rc = add_node(matcher, name, np_json_item(node, i), err);
-		return rc;
-	}
-	if (!np_json_text(node))
-		return np_fail(err, NP_E_FORMAT, "a pattern is not a text");
-	return add_text(matcher, name, np_json_text(node), err);
-}
-
-static int add_all(struct matcher *matcher, const char *text, struct np_err *err)
-{
-	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
-	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
-	int rc;
-
-	if (text[0] != '[' && text[0] != '{')
-		return add_text(matcher, NULL, text, err);
-	rc = np_json_parse(text, strlen(text), "patterns", &doc, err);
-	if (rc == NP_OK && np_json_type(doc) == NP_JSON_ARRAY)
-		return add_node(matcher, NULL, doc, err);
-	while (rc == NP_OK && np_json_next(doc, &entry))
-		rc = add_node(matcher, entry.key, entry.value, err);
-	return rc;
-}
-
-static int compile_all(struct matcher *matcher, struct np_err *err)
-{
-	struct np_buf text = NP_BUF_INIT;
-	int rc = NP_OK;
-
-	sort_tokens(matcher);
-	if (matcher->tokens.count >= LAST_CODE - FIRST_CODE)
-		rc = np_fail(err, NP_E_FORMAT, "too many tokens");
-	for (size_t i = 0; i < matcher->list.count && rc == NP_OK; i++) {
-		np_buf_clear(&text);
-		rc = translate(matcher, matcher->texts.item[i], &text, err);
-		if (rc == NP_OK)
-			rc = np_pattern_compile(text.text, text.length, 0,
-						&matcher->list.item[i].pattern, NULL, err);
-		if (rc == NP_E_FORMAT)
-			rc = np_fail(err, NP_E_FORMAT, "'%s': %s", matcher->texts.item[i],
-				     err->text);
-	}
-	np_buf_release(&text);
-	return rc;
+	matcher_free(sql->matcher);
 }
 
 /*
@@ -260,28 +27,19 @@ static int compile_all(struct matcher *matcher, struct np_err *err)
  */
 static int take_matcher(struct sql *sql, const char *text, struct matcher **ret, struct np_err *err)
 {
-	NP_CLEANUP(free_matcherp) struct matcher *matcher = NP_STEAL(sql->matcher);
-	int rc = NP_OK;
+	struct matcher *matcher = NP_STEAL(sql->matcher);
 
-	if (!matcher || strcmp(matcher->source, text) != 0) {
-		free_matcher(matcher);
-		matcher = calloc(1, sizeof(*matcher));
-		if (matcher)
-			matcher->source = strdup(text);
-		if (!matcher || !matcher->source)
-			return np_fail_nomem(err, "patterns");
-		rc = add_all(matcher, text, err);
-		if (rc == NP_OK)
-			rc = compile_all(matcher, err);
+	if (matcher && strcmp(matcher->source, text) == 0) {
+		*ret = matcher;
+		return NP_OK;
 	}
-	if (rc == NP_OK)
-		*ret = NP_STEAL(matcher);
-	return rc;
+	matcher_free(matcher);
+	return matcher_new(text, ret, err);
 }
 
 static void give_back_matcher(struct sql *sql, struct matcher *matcher)
 {
-	free_matcher(sql->matcher);
+	matcher_free(sql->matcher);
 	sql->matcher = matcher;
 }
 
@@ -310,11 +68,11 @@ static int search(struct sql *sql, struct partition *part, struct sequence *sequ
 		if (rc < 0 || !found || !np_pattern_capture(sequence->pattern, 0, &all))
 			break;
 		if (all.end == all.begin) {
-			from = all.end + WIDTH;
+			from = all.end + MATCHER_WIDTH;
 			continue;
 		}
-		first = all.begin / WIDTH;
-		last = all.end / WIDTH - 1;
+		first = all.begin / MATCHER_WIDTH;
+		last = all.end / MATCHER_WIDTH - 1;
 		from = all.end;
 		rc = rows_add(rows,
 			      (struct np_cell[]){ part->key, np_cell_text(sequence->name),
@@ -354,15 +112,70 @@ static int begin_partition(struct partition *part, struct np_cell key, struct ro
 	return rc;
 }
 
-static int scan(struct sql *sql, struct matcher *matcher, struct sql_stmt *stmt,
+/* Where rows come from: a view, already in order, or a statement that puts them in order. */
+struct reader {
+	struct sql_source source;
+	size_t column[3]; /* partition, order, token; SIZE_MAX for no partition */
+	const char *prefix;
+	size_t prefix_length;
+	struct numbers codes; /* by the address of a token that lasts */
+};
+
+static void reader_release(struct reader *reader)
+{
+	sql_source_close(&reader->source);
+	numbers_release(&reader->codes);
+}
+
+static struct np_cell reader_cell(const struct reader *reader, size_t index)
+{
+	return reader->column[index] == SIZE_MAX
+		       ? np_cell_null()
+		       : sql_source_cell(&reader->source, reader->column[index]);
+}
+
+static uint32_t code_of(const struct reader *reader, const struct matcher *matcher,
+			const struct np_cell *token)
+{
+	const char *text = token->text.bytes;
+
+	/* A part of a longer text is not a token of a pattern. */
+	if (text[token->text.length] != '\0')
+		return MATCHER_OTHER;
+	if (reader->prefix_length > 0 && strncmp(text, reader->prefix, reader->prefix_length) == 0)
+		text += reader->prefix_length;
+	return matcher_code(matcher, text);
+}
+
+/* Tokens of a view are mostly the same few, at the same addresses. */
+static int find_code(struct reader *reader, const struct matcher *matcher, uint32_t *ret,
+		     struct np_err *err)
+{
+	struct np_cell token = reader_cell(reader, 2);
+
+	*ret = MATCHER_OTHER;
+	if (token.type != NP_CELL_TEXT)
+		return NP_OK;
+	if (!reader->source.view) {
+		*ret = code_of(reader, matcher, &token);
+		return NP_OK;
+	}
+	*ret = numbers_get(&reader->codes, (uintptr_t)token.text.bytes);
+	if (*ret != NUMBERS_NONE)
+		return NP_OK;
+	*ret = code_of(reader, matcher, &token);
+	return numbers_add(&reader->codes, (uintptr_t)token.text.bytes, *ret, err);
+}
+
+static int scan(struct sql *sql, struct matcher *matcher, struct reader *reader,
 		struct partition *part, struct rows *rows, struct np_err *err)
 {
 	int rc;
 
-	while ((rc = sql_step(stmt, err)) > 0) {
-		struct np_cell key = sql_cell(stmt, 0);
-		struct np_cell order = sql_cell(stmt, 1);
-		struct np_cell token = sql_cell(stmt, 2);
+	while ((rc = sql_source_next(&reader->source, err)) > 0) {
+		struct np_cell key = reader_cell(reader, 0);
+		struct np_cell order = reader_cell(reader, 1);
+		uint32_t code = MATCHER_OTHER;
 
 		rc = NP_OK;
 		if (part->begun && cell_compare(&part->key, &key) != 0)
@@ -371,40 +184,78 @@ static int scan(struct sql *sql, struct matcher *matcher, struct sql_stmt *stmt,
 			rc = begin_partition(part, key, rows, err);
 		if (rc == NP_OK)
 			rc = rows_add(&part->orders, &order, err);
+		if (rc == NP_OK)
+			rc = find_code(reader, matcher, &code, err);
 		if (rc < 0)
 			return rc;
-		add_code(&part->text, token.type == NP_CELL_TEXT
-					      ? code_of(matcher, token.text.bytes)
-					      : FIRST_CODE);
+		matcher_add_code(&part->text, code);
 	}
 	if (rc == 0 && part->begun)
 		rc = finish_partition(sql, matcher, part, rows, err);
 	return rc;
 }
 
+/* Are all three columns of the source by their names? Then it need not go through SQL. */
+static bool find_columns(struct reader *reader, const char *const *names)
+{
+	for (size_t i = 0; i < NP_COUNT(reader->column); i++) {
+		reader->column[i] = SIZE_MAX;
+		for (size_t c = 0; c < reader->source.count; c++) {
+			if (strcmp(reader->source.name[c], names[i]) == 0)
+				reader->column[i] = c;
+		}
+		if (reader->column[i] == SIZE_MAX && !(i == 0 && !*names[i]))
+			return false;
+	}
+	return true;
+}
+
+static int open_reader(struct sql *sql, const char *source, const char *const *names,
+		       struct reader *reader, struct np_err *err)
+{
+	char *what = NULL;
+	int rc = sql_source_open(sql, source, 1, &reader->source, err);
+
+	if (rc < 0)
+		return rc;
+	if (reader->source.view && find_columns(reader, names))
+		return sql_source_sort(&reader->source, reader->column, 2, err);
+	sql_source_close(&reader->source);
+	reader->source = (struct sql_source){ .stmt = NULL };
+	for (size_t i = 0; i < NP_COUNT(reader->column); i++)
+		reader->column[i] = i;
+	if (asprintf(&what, "%s, %s, %s", *names[0] ? names[0] : "NULL", names[1], names[2]) < 0)
+		return np_fail_nomem(err, "a query");
+	rc = sql_source_prepare(sql, what, source, "ORDER BY 1, 2", &reader->source.stmt, err);
+	free(what);
+	return rc;
+}
+
 static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
 		   struct np_err *err)
 {
-	static const char *const names[] = { "source", "partition", "order", "token", "pattern" };
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+	static const char *const names[] = { "source", "partition", "order",
+					     "token",  "pattern",   "prefix" };
+	NP_CLEANUP(reader_release) struct reader reader = { .prefix = "" };
 	struct partition part = { .text = NP_BUF_INIT };
 	struct matcher *matcher = NULL;
 	const char *text[NP_COUNT(names)] = { NULL };
-	char *what = NULL;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < NP_COUNT(names) && rc == NP_OK; i++)
-		rc = sql_text_argument(arguments[i], names[i], &text[i], err);
+	for (size_t i = 0; i < NP_COUNT(names) && rc == NP_OK; i++) {
+		if (arguments[i] || i < 5)
+			rc = sql_text_argument(arguments[i], names[i], &text[i], err);
+	}
 	if (rc == NP_OK)
 		rc = take_matcher(sql, text[4], &matcher, err);
-	if (rc == NP_OK &&
-	    asprintf(&what, "%s, %s, %s", *text[1] ? text[1] : "NULL", text[2], text[3]) < 0)
-		rc = np_fail_nomem(err, "a query");
+	if (rc == NP_OK && text[5]) {
+		reader.prefix = text[5];
+		reader.prefix_length = strlen(text[5]);
+	}
 	if (rc == NP_OK)
-		rc = sql_source_prepare(sql, what, text[0], "ORDER BY 1, 2", &stmt, err);
+		rc = open_reader(sql, text[0], text + 1, &reader, err);
 	if (rc == NP_OK)
-		rc = scan(sql, matcher, stmt, &part, rows, err);
-	free(what);
+		rc = scan(sql, matcher, &reader, &part, rows, err);
 	np_buf_release(&part.text);
 	rows_release(&part.orders);
 	if (matcher)
@@ -420,9 +271,9 @@ int sql_add_sequences(struct sql *sql)
 		.name = "seq_match",
 		.declaration = "CREATE TABLE x(part, rule, start_row, end_row, start_key, end_key,"
 			       " source HIDDEN, partition HIDDEN, order_by HIDDEN, token HIDDEN,"
-			       " pattern HIDDEN)",
+			       " pattern HIDDEN, prefix HIDDEN)",
 		.result_columns = NP_COUNT(names),
-		.arguments = 5,
+		.arguments = 6,
 		.needed = 5,
 		.compute = compute,
 		.result_names = names,

@@ -10,7 +10,8 @@
  *
  * A source is the name of a table or a SELECT, run with the rights of a rule. One
  * that only names a view, or columns of it, is read from the view itself, which
- * takes a tenth of the time.
+ * takes a tenth of the time; a WHERE is left to SQLite, which then gives nothing but
+ * the numbers of rows.
  */
 #define SQL_SOURCE_COLUMNS 16
 
@@ -20,6 +21,9 @@ struct sql_source {
 	size_t column[SQL_SOURCE_COLUMNS]; /* of the view; SIZE_MAX for the number of the row */
 	char name[SQL_SOURCE_COLUMNS][32]; /* of a column, as the source calls it */
 	size_t count;
+	NP_VEC(uint32_t) rows; /* of the view; all of them if not `some` */
+	bool some;
+	size_t next; /* of the rows */
 	size_t row;
 };
 
@@ -30,6 +34,10 @@ void sql_source_close(struct sql_source *source);
 
 /* 1 for the next row, 0 at the end, or a failure. */
 int sql_source_next(struct sql_source *source, struct np_err *err) NP_MUST_USE;
+
+/* Before the first row, of a source that is a view: sort by these columns; SIZE_MAX is none. */
+int sql_source_sort(struct sql_source *source, const size_t *columns, size_t count,
+		    struct np_err *err) NP_MUST_USE;
 
 /* A cell of the row; texts last until the next one, those of a view as long as it. */
 struct np_cell sql_source_cell(const struct sql_source *source, size_t column);

@@ -12,7 +12,8 @@
 
 /* clang-format off */
 #define API_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(id, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) \
+	X(rank, NP_INTEGER) X(id, NP_INTEGER) X(step, NP_TEXT) X(in_step, NP_INTEGER) \
+	X(tid, NP_INTEGER) \
 	X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(name, NP_TEXT) \
 	X(kind, NP_TEXT) X(depth, NP_INTEGER) X(top, NP_INTEGER) X(in_shapes, NP_TEXT) \
 	X(in_dtypes, NP_TEXT) X(sequence, NP_INTEGER) X(stack_id, NP_INTEGER)
@@ -64,6 +65,8 @@ static struct np_cell api_cell(const struct view *view, size_t row, size_t colum
 		return np_cell_integer((int64_t)row);
 	case API_step:
 		return view_step_id(view->data, call->step);
+	case API_in_step:
+		return np_cell_integer(call->step != NP_NO_STEP);
 	case API_tid:
 		return np_cell_integer(call->tid);
 	case API_start_ns:
@@ -117,7 +120,8 @@ void view_make_host_api(struct view *view, const struct view_rank *source)
 
 /* clang-format off */
 #define CALL_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(step, NP_TEXT) X(tid, NP_INTEGER) X(start_ns, NP_INTEGER) \
+	X(rank, NP_INTEGER) X(step, NP_TEXT) X(in_step, NP_INTEGER) X(tid, NP_INTEGER) \
+	X(start_ns, NP_INTEGER) \
 	X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(name, NP_TEXT) X(level, NP_TEXT) \
 	X(conn_id, NP_INTEGER)
 /* clang-format on */
@@ -156,25 +160,36 @@ static void close_calls(struct view *view)
 	free(names);
 }
 
+static int name_call(const struct np_detail *detail, const struct np_call *call,
+		     struct np_strtab *strings, np_str *ret, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	const char *name = np_detail_text(detail, call->name);
+	const char *prefix = np_call_level_prefix(call->level);
+	int rc;
+
+	np_buf_add(&text, prefix ? prefix : "");
+	np_buf_add(&text, name ? name : "");
+	rc = np_buf_check(&text, err);
+	return rc == NP_OK ? np_strtab_add(strings, text.text, text.length, ret, err) : rc;
+}
+
+/* The same name at the same level is put together once. */
 static int name_calls(const struct np_detail *detail, struct call_names *names, struct np_err *err)
 {
-	struct np_buf text = NP_BUF_INIT;
-	int rc = NP_OK;
+	size_t texts = np_strtab_count(detail->strings) + 1;
+	np_str *known = calloc(texts * NP_CALL_LEVELS, sizeof(*known)); /* NP_STR_NONE is 0 */
+	int rc = known ? NP_OK : np_fail_nomem(err, "calls");
 
 	for (size_t i = 0; i < detail->calls.count && rc == NP_OK; i++) {
 		const struct np_call *call = &detail->calls.item[i];
-		const char *name = np_detail_text(detail, call->name);
-		const char *prefix = np_call_level_prefix(call->level);
+		np_str *place = &known[call->name * NP_CALL_LEVELS + call->level];
 
-		np_buf_clear(&text);
-		np_buf_add(&text, prefix ? prefix : "");
-		np_buf_add(&text, name ? name : "");
-		rc = np_buf_check(&text, err);
-		if (rc == NP_OK)
-			rc = np_strtab_add(names->strings, text.text, text.length,
-					   &names->of_row[i], err);
+		if (*place == NP_STR_NONE)
+			rc = name_call(detail, call, names->strings, place, err);
+		names->of_row[i] = *place;
 	}
-	np_buf_release(&text);
+	free(known);
 	return rc;
 }
 
@@ -205,6 +220,8 @@ static struct np_cell call_cell(const struct view *view, size_t row, size_t colu
 		return np_cell_integer(detail->id);
 	case CALL_step:
 		return view_step_id(view->data, call->step);
+	case CALL_in_step:
+		return np_cell_integer(call->step != NP_NO_STEP);
 	case CALL_tid:
 		return np_cell_integer(call->tid);
 	case CALL_start_ns:

@@ -12,7 +12,8 @@
 
 /* clang-format off */
 #define KERNEL_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(id, NP_INTEGER) X(step, NP_TEXT) X(device, NP_INTEGER) \
+	X(rank, NP_INTEGER) X(id, NP_INTEGER) X(step, NP_TEXT) X(in_step, NP_INTEGER) \
+	X(device, NP_INTEGER) \
 	X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) \
 	X(wait_ns, NP_INTEGER) X(stream, NP_INTEGER) X(task_id, NP_INTEGER) X(name, NP_TEXT) \
 	X(op_type, NP_TEXT) X(core, NP_TEXT) X(state, NP_TEXT) X(block_dim, NP_INTEGER) \
@@ -134,6 +135,8 @@ static struct np_cell kernel_cell(const struct view *view, size_t row, size_t co
 		return np_cell_integer((int64_t)row);
 	case KERNEL_step:
 		return view_step_id(source, kernel->step);
+	case KERNEL_in_step:
+		return np_cell_integer(kernel->step != NP_NO_STEP);
 	case KERNEL_device:
 		return np_cell_integer(kernel->device);
 	case KERNEL_start_ns:

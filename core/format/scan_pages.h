@@ -78,6 +78,9 @@ struct np_pages {
 	bool fast;
 	struct np_pages_type type[256];
 	int64_t *target[NP_PAGES_FAST_COLUMNS];
+	uint32_t minded[NP_PAGES_FAST_COLUMNS]; /* oddities that matter there */
+	struct np_scan_slot *real[NP_SCAN_COLUMNS];
+	size_t real_count;
 	int64_t *rowid_target;
 	int64_t nowhere[NP_SCAN_ROWS];
 };

@@ -381,12 +381,12 @@ static int decode_any(struct np_pages *pages, const uint8_t *cell, size_t row, s
  * The fast way
  * ------------
  *
- * For tables of which only integers are asked for, and records that lie on the
- * leaf as a whole, have all these columns and nothing but integers, NULLs and short
- * texts in them, and before the last of them nothing but these and reals. It
- * does all columns up to there alike, whether asked for or not, without a branch,
- * and finds out at the end what was a text, and if it should not have: nothing of
- * what it has written counts then.
+ * For tables of which only numbers are asked for, and records that lie on the
+ * leaf as a whole, have all these columns and nothing but numbers, NULLs and short
+ * texts in them and before the last of them. It does all columns up to there alike,
+ * whether asked for or not, without a branch, the bits of a real as those of an
+ * integer, and finds out at the end what was a real or a text, and if it should not
+ * have: nothing of what it has written counts then.
  */
 
 /* What to do with the 8 bytes that begin where a value does. */
@@ -400,9 +400,10 @@ static void plan_type(struct np_pages_type *plan, unsigned type)
 		return;
 	plan->odd = NP_PAGES_ODD_VALUE;
 	plan->size = (uint16_t)size_of_type(type);
-	if (type > SERIAL_ONE || type == SERIAL_REAL)
+	if (type > SERIAL_ONE)
 		return;
-	plan->odd = 0;
+	if (type != SERIAL_REAL)
+		plan->odd = 0;
 	if (plan->size > 0) {
 		plan->shift = 64 - 8 * (uint32_t)plan->size;
 		plan->mask = -1;
@@ -415,18 +416,27 @@ static void plan_column(struct np_pages *pages, struct np_scan_slot *slot)
 {
 	int64_t **target = slot->is_rowid ? &pages->rowid_target : &pages->target[slot->position];
 
-	if (slot->type != NP_SCAN_INTEGER || slot->is_real || *target != pages->nowhere)
+	if (*target != pages->nowhere) {
 		pages->fast = false;
-	else
+	} else if (slot->type == NP_SCAN_INTEGER && !slot->is_real) {
 		*target = slot->values.integer;
+	} else if (slot->type == NP_SCAN_REAL && !slot->is_rowid) {
+		*target = (int64_t *)(void *)slot->values.real;
+		pages->real[pages->real_count++] = slot;
+		pages->minded[slot->position] = NP_PAGES_ODD_SIZE;
+	} else {
+		pages->fast = false;
+	}
 }
 
 static void plan_fast_way(struct np_pages *pages)
 {
 	pages->fast = pages->needed <= NP_PAGES_FAST_COLUMNS;
 	pages->rowid_target = pages->nowhere;
-	for (size_t i = 0; i < NP_PAGES_FAST_COLUMNS; i++)
+	for (size_t i = 0; i < NP_PAGES_FAST_COLUMNS; i++) {
 		pages->target[i] = pages->nowhere;
+		pages->minded[i] = NP_PAGES_ODD_SIZE | NP_PAGES_ODD_VALUE;
+	}
 	for (unsigned type = 0; type < NP_COUNT(pages->type); type++)
 		plan_type(&pages->type[type], type);
 	for (size_t i = 0; i < pages->stored_count && pages->fast; i++)
@@ -473,13 +483,33 @@ static bool mend_oddities(const struct np_pages *pages, const uint8_t *record, s
 		struct np_scan_slot *slot = pages->stored[i];
 		unsigned type = record[1 + slot->position];
 
-		if (!pages->type[type].odd)
+		if (!pages->type[type].odd || slot->type == NP_SCAN_REAL)
 			continue;
 		if (type < SERIAL_TEXT || type % 2 == 0)
 			return false;
 		for (; column < slot->position; column++)
 			offset += pages->type[record[1 + column]].size;
 		put_bytes(pages->scan, slot, row, false, record + offset, pages->type[type].size);
+	}
+	return true;
+}
+
+/* Columns of reals hold bits so far, or integers; false if one is neither. */
+static inline bool finish_reals(const struct np_pages *pages, const uint8_t *record, size_t row)
+{
+	for (size_t i = 0; i < pages->real_count; i++) {
+		const struct np_scan_slot *slot = pages->real[i];
+		unsigned type = record[1 + slot->position];
+		int64_t bits = pages->target[slot->position][row];
+		double value = (double)NAN;
+
+		if (type > SERIAL_ONE)
+			return false;
+		if (type == SERIAL_REAL)
+			memcpy(&value, &bits, sizeof(value));
+		else if (type != SERIAL_NULL)
+			value = (double)bits;
+		slot->values.real[row] = value;
 	}
 	return true;
 }
@@ -508,11 +538,11 @@ static inline bool decode_fast(const struct np_pages *pages, const uint8_t *cell
 
 		pages->target[i][row] = load_integer(record + offset, type);
 		offset += type->size;
-		odd |= type->odd;
+		odd |= type->odd & pages->minded[i];
 	}
-	if (odd == 0 || offset > size)
-		return offset <= size;
-	return !(odd & NP_PAGES_ODD_SIZE) && mend_oddities(pages, record, row);
+	if (offset > size || (pages->real_count > 0 && !finish_reals(pages, record, row)))
+		return false;
+	return odd == 0 || (!(odd & NP_PAGES_ODD_SIZE) && mend_oddities(pages, record, row));
 }
 
 int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np_err *err)

@@ -62,6 +62,8 @@ struct detail_db {
 	struct detail_kernel_texts *kernel_texts; /* by hash of the ids */
 	bool is_schedule; /* the kernels being read are of COMMUNICATION_SCHEDULE_TASK_INFO */
 	struct detail_pmu pmu;
+	int64_t counted_task; /* of the last counter, and its kernel */
+	uint32_t counted_kernel;
 	NP_VEC(struct detail_row) rows; /* of CONNECTION_IDS */
 	size_t reading_enum;
 	bool has_process; /* MEMORY_RECORD lists the process as a component */

@@ -194,30 +194,39 @@ static const struct np_scan_column pmu_columns[] = {
 	{ "value", NP_SCAN_REAL, NP_REQUIRED },
 };
 
-/* The names first: the columns must be known before there is room for values. */
-static int take_counter_name(struct detail_db *db, const struct np_batch *batch, size_t row)
+/* The column of a counter by the id of its name; NP_IDMAP_NONE for one without. */
+static int find_counter(struct detail_db *db, int64_t id, uint32_t *ret)
 {
-	int64_t id = batch->column[1].integer[row];
 	struct detail_text text;
-	uint32_t column;
 	int rc;
 
-	if (np_idmap_get(db->counter_index, id) != NP_IDMAP_NONE)
+	*ret = np_idmap_get(db->counter_index, id);
+	if (*ret != NP_IDMAP_NONE)
 		return NP_OK;
 	text = detail_text_of(db, id);
 	if (text.length == 0)
 		return NP_OK;
-	rc = detail_pmu_column(db->load, &db->pmu, text.bytes, text.length, &column);
-	return rc < 0 ? rc : np_idmap_set(db->counter_index, id, column, db->err);
+	rc = detail_pmu_column(db->load, &db->pmu, text.bytes, text.length, ret);
+	if (rc == NP_OK)
+		rc = np_idmap_set(db->counter_index, id, *ret, db->err);
+	return rc < 0 ? rc : detail_pmu_reserve(db->load, &db->pmu);
 }
 
+/* The counters of a kernel mostly stand one behind the other. */
 static int take_counter(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	uint32_t kernel = np_idmap_get(db->kernel_index, batch->column[0].integer[row]);
-	uint32_t column = np_idmap_get(db->counter_index, batch->column[1].integer[row]);
+	int64_t task = batch->column[0].integer[row];
+	uint32_t column;
+	int rc = find_counter(db, batch->column[1].integer[row], &column);
 
-	if (kernel != NP_IDMAP_NONE && column != NP_IDMAP_NONE)
-		db->detail->pmu[kernel * db->detail->pmu_count + column] =
+	if (rc < 0)
+		return rc;
+	if (task != db->counted_task || db->counted_kernel == NP_IDMAP_NONE) {
+		db->counted_task = task;
+		db->counted_kernel = np_idmap_get(db->kernel_index, task);
+	}
+	if (db->counted_kernel != NP_IDMAP_NONE && column != NP_IDMAP_NONE)
+		db->detail->pmu[db->counted_kernel * db->pmu.room + column] =
 			batch->column[2].real[row] * db->pmu.scales.item[column];
 	return NP_OK;
 }
@@ -226,13 +235,10 @@ static int read_counters(struct detail_db *db)
 {
 	int rc;
 
-	rc = detail_each(db, "TASK_PMU_INFO", pmu_columns, NP_COUNT(pmu_columns),
-			 take_counter_name);
+	db->counted_kernel = NP_IDMAP_NONE;
+	rc = detail_each(db, "TASK_PMU_INFO", pmu_columns, NP_COUNT(pmu_columns), take_counter);
 	if (rc == NP_OK)
-		rc = detail_pmu_begin(db->load, &db->pmu);
-	if (rc == NP_OK && db->detail->pmu_count > 0)
-		rc = detail_each(db, "TASK_PMU_INFO", pmu_columns, NP_COUNT(pmu_columns),
-				 take_counter);
+		rc = detail_pmu_finish(db->load, &db->pmu);
 	if (rc == NP_OK && db->detail->pmu_count > 0)
 		detail_told(db->load, NP_DETAIL_PMU);
 	return rc;

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* Columns there is room for at first; databases of real runs have 28 counters. */
+#define FIRST_ROOM 32
+
 /*
  * Files name counters alike, but for the unit that text puts behind the name
  * and two that have other names there. Times of the database are in ns already.
@@ -60,24 +63,49 @@ int detail_pmu_column(struct detail_load *load, struct detail_pmu *pmu, const ch
 	return NP_OK;
 }
 
-int detail_pmu_begin(struct detail_load *load, const struct detail_pmu *pmu)
+int detail_pmu_reserve(struct detail_load *load, struct detail_pmu *pmu)
 {
 	struct np_detail *detail = load->detail;
+	size_t before = detail->pmu ? pmu->room : 0;
+	size_t room = before > 0 ? before : FIRST_ROOM;
 	size_t values;
+	double *grown;
 
-	detail->pmu_count = pmu->names.count;
-	if (pmu->names.count == 0)
+	while (room < pmu->names.count)
+		room *= 2;
+	if (room == before)
 		return NP_OK;
-	detail->pmu_names = np_arena_array(detail->arena, pmu->names.count, sizeof(np_str));
-	if (!detail->pmu_names ||
-	    __builtin_mul_overflow(detail->kernels.count, pmu->names.count, &values))
+	if (__builtin_mul_overflow(detail->kernels.count, room, &values) ||
+	    values > SIZE_MAX / sizeof(double) - 1)
 		return np_fail_nomem(load->err, "counters");
-	memcpy(detail->pmu_names, pmu->names.item, pmu->names.count * sizeof(np_str));
-	detail->pmu = malloc((values + 1) * sizeof(double));
-	if (!detail->pmu)
+	grown = malloc((values + 1) * sizeof(double));
+	if (!grown)
 		return np_fail_nomem(load->err, "counters");
 	for (size_t i = 0; i < values; i++)
-		detail->pmu[i] = (double)NAN;
+		grown[i] = (double)NAN;
+	for (size_t k = 0; before > 0 && k < detail->kernels.count; k++)
+		memcpy(&grown[k * room], &detail->pmu[k * before], before * sizeof(double));
+	free(detail->pmu);
+	detail->pmu = grown;
+	pmu->room = room;
+	return NP_OK;
+}
+
+int detail_pmu_finish(struct detail_load *load, const struct detail_pmu *pmu)
+{
+	struct np_detail *detail = load->detail;
+	size_t count = pmu->names.count;
+
+	detail->pmu_count = count;
+	if (count == 0)
+		return NP_OK;
+	detail->pmu_names = np_arena_array(detail->arena, count, sizeof(np_str));
+	if (!detail->pmu_names)
+		return np_fail_nomem(load->err, "counters");
+	memcpy(detail->pmu_names, pmu->names.item, count * sizeof(np_str));
+	for (size_t k = 1; k < detail->kernels.count; k++)
+		memmove(&detail->pmu[k * count], &detail->pmu[k * pmu->room],
+			count * sizeof(double));
 	return NP_OK;
 }
 

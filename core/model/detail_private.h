@@ -98,14 +98,21 @@ uint32_t detail_find_op(const struct detail_load *load, np_ns start, np_str name
 struct detail_pmu {
 	NP_VEC(np_str) names;
 	NP_VEC(double) scales; /* from the file's unit to ours */
+	size_t room;           /* columns there is room for, while not all of them are known */
 };
 
 /* The column of a counter by its name in a file, added if it is new. */
 int detail_pmu_column(struct detail_load *load, struct detail_pmu *pmu, const char *name,
 		      size_t length, uint32_t *ret) NP_MUST_USE;
 
-/* All columns and kernels are known: make room for the values, all unknown. */
-int detail_pmu_begin(struct detail_load *load, const struct detail_pmu *pmu) NP_MUST_USE;
+/*
+ * Where all kernels are known, but columns are found with their values: make room
+ * for all columns so far, and some more. Value c of kernel k is pmu[k * room + c].
+ */
+int detail_pmu_reserve(struct detail_load *load, struct detail_pmu *pmu) NP_MUST_USE;
+
+/* All columns are known now: their names are kept, and values lie as in np_detail. */
+int detail_pmu_finish(struct detail_load *load, const struct detail_pmu *pmu) NP_MUST_USE;
 void detail_pmu_release(struct detail_pmu *pmu);
 
 /* Readers. Each returns NP_OK unless memory runs out; what cannot be read is noted. */

@@ -82,6 +82,12 @@ static void sequences_are_found_in_each_partition_in_order(void **state)
 	assert_answer(t.sql,
 		      "SELECT start_key FROM seq_match('t', 'p', 'o', 'token', 'softmax-a\\-b')",
 		      "2");
+	/* A token with the prefix is the same as one without. */
+	assert_answer(t.sql,
+		      "SELECT part, start_key, end_key FROM seq_match('SELECT p, o, iif(token = "
+		      "''softmax'', token, ''aten::'' || token) AS token FROM t', 'p', 'o', "
+		      "'token', '{\"a\": [\"matmul-add\", \"matmul-softmax\"]}', 'aten::')",
+		      "1|10|20;2|1|2");
 	assert_answer(t.sql, "SELECT * FROM seq_match('t', 'p', 'o', 'token', '(add')",
 		      "error: seq_match(): '(add': bad pattern at character 8: missing closing "
 		      "parenthesis");
@@ -158,6 +164,32 @@ static void covered_time_is_that_of_counting_points(void **state)
 		/* Without any covered point SQL sums nothing, and the sweep sums zeros. */
 		if (!strstr(expected, "|0|"))
 			assert_answer(t.sql, swept, expected);
+		free(expected);
+		release(&t);
+	}
+}
+
+/* What the union of one kind shares with the union of the other, counted by hand. */
+static void shared_time_is_that_of_counting_points(void **state)
+{
+	static const char swept[] =
+		"SELECT shared_ns, a_ns FROM shared('SELECT id, b, e FROM t WHERE kind = 0', "
+		"'SELECT id, b, e FROM t WHERE kind = 1')";
+	static const char counted[] =
+		"WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n WHERE x < 240), "
+		"p AS (SELECT x, EXISTS (SELECT 1 FROM t WHERE kind = 0 AND b <= x AND x < e) AS a, "
+		"EXISTS (SELECT 1 FROM t WHERE kind = 1 AND b <= x AND x < e) AS c FROM n) "
+		"SELECT sum(a AND c), sum(a) FROM p";
+	uint64_t random = 3;
+
+	(void)state;
+	for (size_t round = 0; round < 15; round++) {
+		struct table t = { .sql = NULL };
+		char *expected;
+
+		fill_intervals(&t, &random, 12 + np_random_below(&random, 40));
+		expected = answer(t.sql, counted);
+		assert_answer(t.sql, swept, expected);
 		free(expected);
 		release(&t);
 	}
@@ -413,6 +445,7 @@ int main(void)
 		cmocka_unit_test(sequences_are_found_in_each_partition_in_order),
 		cmocka_unit_test(overlaps_are_those_of_a_comparison_of_all_pairs),
 		cmocka_unit_test(covered_time_is_that_of_counting_points),
+		cmocka_unit_test(shared_time_is_that_of_counting_points),
 		cmocka_unit_test(an_index_finds_what_a_scan_finds),
 		cmocka_unit_test(groups_and_orders_are_those_that_sqlite_makes),
 		cmocka_unit_test(repeated_sequences_are_given_once_at_their_full_length),

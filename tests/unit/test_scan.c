@@ -322,6 +322,41 @@ static void reals_are_read_from_every_kind_of_number(void **state)
 	finish(&it);
 }
 
+/* Counters are such a table: numbers of all kinds beside integers, and now and then something else.
+ */
+static void reals_beside_integers_are_read_whatever_they_are(void **state)
+{
+	static const struct np_scan_column columns[] = {
+		{ "task", NP_SCAN_INTEGER, NP_REQUIRED },
+		{ "value", NP_SCAN_REAL, NP_REQUIRED },
+		{ "name", NP_SCAN_INTEGER, NP_REQUIRED },
+	};
+	static const double values[] = {
+		0, 1, 0.5, -3, (double)NAN, 70000, 1e300, 2.5, (double)NAN
+	};
+	struct scanning it;
+
+	(void)state;
+	it = BEGIN(
+		"CREATE TABLE t(task INTEGER, other REAL, name INTEGER, value NUMERIC);"
+		"WITH v(i, x) AS (VALUES(0, 0), (1, 1), (2, 0.5), (3, -3), (4, NULL), (5, 70000),"
+		" (6, 1e300), (7, '2.5'), (8, 'x')), n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
+		" WHERE i < 899) INSERT INTO t SELECT n.i, 0.25, 7, v.x FROM n JOIN v ON v.i = n.i % 9 ORDER BY n.i",
+		columns);
+	assert_int_equal(next(&it), 900);
+	for (size_t i = 0; i < 900; i++) {
+		double expected = values[i % NP_COUNT(values)];
+
+		assert_int_equal(it.batch.column[0].integer[i], i);
+		assert_int_equal(it.batch.column[2].integer[i], 7);
+		if (isnan(expected))
+			assert_true(isnan(it.batch.column[1].real[i]));
+		else
+			assert_near(it.batch.column[1].real[i], expected, 0);
+	}
+	finish(&it);
+}
+
 /* In a REAL column SQLite stores 2.0 as the integer 2. */
 static void whole_reals_of_a_real_column_stay_reals(void **state)
 {
@@ -1453,6 +1488,7 @@ int main(void)
 		with_fixture(a_text_that_is_no_number_is_no_zero),
 		with_fixture(reals_are_read_from_every_kind_of_number),
 		with_fixture(whole_reals_of_a_real_column_stay_reals),
+		with_fixture(reals_beside_integers_are_read_whatever_they_are),
 		with_fixture(texts_keep_nul_and_invalid_bytes),
 		with_fixture(numbers_in_a_text_column_are_read_as_text),
 		with_fixture(texts_longer_than_a_page_are_whole),

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sql_conditions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Searches row by row before a column of numbers is worth an order. */
+#define SEARCHES_BEFORE_ORDER 2
+
+/* May this value be compared with the column without a conversion of SQLite's? */
+static bool comparable(enum view_values values, const struct np_cell *value)
+{
+	if (value->type == NP_CELL_TEXT)
+		return values == VIEW_TEXTS;
+	return value->type != NP_CELL_NULL && values == VIEW_NUMBERS;
+}
+
+/* A value; a text that is compared with a column of numbers is one where it looks like it. */
+static struct np_cell number_value(enum np_column_type type, sqlite3_value *value)
+{
+	if (type_is_number(type))
+		(void)sqlite3_value_numeric_type(value);
+	return sql_value_cell(value);
+}
+
+int sql_condition_list(struct sql_condition *work)
+{
+	struct sql_selection *rows = work->rows;
+
+	if (rows->rows)
+		return NP_OK;
+	rows->rows = malloc((rows->count + 1) * sizeof(*rows->rows));
+	if (!rows->rows)
+		return np_fail_nomem(work->err, "rows");
+	for (size_t i = 0; i < rows->count; i++)
+		rows->rows[i] = (uint32_t)i;
+	return NP_OK;
+}
+
+/* Keep the rows whose code is allowed. */
+static int keep_codes(struct sql_condition *work, const struct view_order *order,
+		      const bool *allowed)
+{
+	struct sql_selection *rows = work->rows;
+	size_t kept = 0;
+	int rc = sql_condition_list(work);
+
+	for (size_t i = 0; rc == NP_OK && i < rows->count; i++) {
+		uint32_t row = rows->rows[i];
+
+		rows->rows[kept] = row;
+		kept += allowed[order->code[row]];
+	}
+	rows->count = rc == NP_OK ? kept : 0;
+	return rc;
+}
+
+/* Keep the rows whose code is in a range; as long as all rows are there, they need no search. */
+static int keep_range(struct sql_condition *work, const struct view_order *order, uint32_t from,
+		      uint32_t to)
+{
+	struct sql_selection *rows = work->rows;
+	size_t kept = 0;
+
+	if (from >= to) {
+		rows->count = 0;
+		return NP_OK;
+	}
+	if (!rows->rows) {
+		kept = order->first[to] - order->first[from];
+		rows->rows = malloc((kept + 1) * sizeof(*rows->rows));
+		if (!rows->rows)
+			return np_fail_nomem(work->err, "rows");
+		memcpy(rows->rows, order->row + order->first[from], kept * sizeof(*rows->rows));
+		rows->count = kept;
+		return NP_OK;
+	}
+	for (size_t i = 0; i < rows->count; i++) {
+		uint32_t row = rows->rows[i];
+
+		rows->rows[kept] = row;
+		kept += order->code[row] >= from && order->code[row] < to;
+	}
+	rows->count = kept;
+	return NP_OK;
+}
+
+static bool holds(int test, int side)
+{
+	switch (test) {
+	case TEST_EQUAL:
+		return side == 0;
+	case TEST_LESS:
+		return side < 0;
+	case TEST_LESS_EQUAL:
+		return side <= 0;
+	case TEST_GREATER:
+		return side > 0;
+	default:
+		return side >= 0;
+	}
+}
+
+/* Compare row by row. In a column of numbers a text fits nothing; elsewhere SQLite looks at it. */
+static int compare_rows(struct sql_condition *work, int test, size_t column,
+			const struct np_cell *value)
+{
+	struct sql_selection *rows = work->rows;
+	bool texts = !type_is_number(work->view->columns[column].type);
+	size_t kept = 0;
+	int rc = sql_condition_list(work);
+
+	for (size_t i = 0; rc == NP_OK && i < rows->count; i++) {
+		struct np_cell cell = work->view->cell(work->view, rows->rows[i], column);
+		bool number = cell.type == NP_CELL_INTEGER || cell.type == NP_CELL_REAL;
+
+		rows->rows[kept] = rows->rows[i];
+		kept += number ? holds(test, cell_compare(&cell, value))
+			       : texts && cell.type == NP_CELL_TEXT;
+	}
+	rows->count = rc == NP_OK ? kept : 0;
+	return rc;
+}
+
+/* Is the column searched so often that it deserves an order? */
+static bool wants_order(struct view *view, size_t column)
+{
+	if (view->columns[column].type == NP_TEXT || view_order_there(view, column))
+		return true;
+	if (!view->searches)
+		view->searches = calloc(view->column_count + 1, 1);
+	if (!view->searches || view->searches[column] >= SEARCHES_BEFORE_ORDER)
+		return true;
+	view->searches[column]++;
+	return false;
+}
+
+static int keep_known(struct sql_condition *work, size_t column, bool known)
+{
+	struct sql_selection *rows = work->rows;
+	size_t kept = 0;
+	int rc = sql_condition_list(work);
+
+	for (size_t i = 0; rc == NP_OK && i < rows->count; i++) {
+		struct np_cell cell = work->view->cell(work->view, rows->rows[i], column);
+
+		rows->rows[kept] = rows->rows[i];
+		kept += (cell.type != NP_CELL_NULL) == known;
+	}
+	rows->count = rc == NP_OK ? kept : 0;
+	return rc;
+}
+
+/* Rows whose code is on the right side of a value. */
+static int compare_codes(struct sql_condition *work, int test, size_t column,
+			 const struct view_order *order, const struct np_cell *value)
+{
+	const struct view *view = work->view;
+	uint32_t from = 0;
+	uint32_t to = order->codes;
+
+	/* NULL comes before all values. */
+	if (order->codes > 0 && view_order_value(view, column, order, 0).type == NP_CELL_NULL)
+		from = 1;
+	if (test == TEST_EQUAL || test == TEST_GREATER_EQUAL)
+		from = view_order_search(view, column, order, value, false);
+	if (test == TEST_GREATER)
+		from = view_order_search(view, column, order, value, true);
+	if (test == TEST_EQUAL || test == TEST_LESS_EQUAL)
+		to = view_order_search(view, column, order, value, true);
+	if (test == TEST_LESS)
+		to = view_order_search(view, column, order, value, false);
+	return keep_range(work, order, from, to);
+}
+
+static int compare(struct sql_condition *work, int test, size_t column, const struct np_cell *value)
+{
+	struct view *view = work->view;
+	bool numbers = type_is_number(view->columns[column].type);
+	const struct view_order *order;
+	int rc;
+
+	if (value->type == NP_CELL_NULL) {
+		work->rows->count = 0; /* nothing compares with it */
+		return NP_OK;
+	}
+	/* Every number is less than a text. */
+	if (numbers && value->type == NP_CELL_TEXT &&
+	    (test == TEST_LESS || test == TEST_LESS_EQUAL))
+		return keep_known(work, column, true);
+	if (value->type != NP_CELL_TEXT && !wants_order(view, column))
+		return compare_rows(work, test, column, value);
+	rc = view_order(view, column, &order, work->err);
+	if (rc < 0)
+		return rc;
+	if (comparable(order->values, value))
+		return compare_codes(work, test, column, order, value);
+	return numbers ? compare_rows(work, test, column, value) : NP_OK;
+}
+
+/* A member of a list as SQLite would compare it with the column. */
+static struct np_cell list_value(enum np_column_type type, sqlite3_value *item)
+{
+	const char *text;
+
+	if (type != NP_TEXT || sqlite3_value_type(item) == SQLITE_NULL)
+		return number_value(type, item);
+	text = (const char *)sqlite3_value_text(item);
+	return text ? np_cell_bytes(text, (size_t)sqlite3_value_bytes(item)) : np_cell_null();
+}
+
+/* Mark the code of a value, if there is one; false if it cannot be compared here. */
+static bool allow_value(const struct view *view, size_t column, const struct view_order *order,
+			const struct np_cell *value, bool *allowed)
+{
+	uint32_t place;
+	struct np_cell there;
+
+	if (value->type == NP_CELL_NULL)
+		return true;
+	if (!comparable(order->values, value))
+		/* Where a column has one type, values of another are not in it. */
+		return view->columns[column].type != NP_NUMERIC;
+	place = view_order_search(view, column, order, value, false);
+	if (place >= order->codes)
+		return true;
+	there = view_order_value(view, column, order, place);
+	allowed[place] = allowed[place] || cell_compare(&there, value) == 0;
+	return true;
+}
+
+static int compare_list(struct sql_condition *work, size_t column, sqlite3_value *list)
+{
+	struct view *view = work->view;
+	const struct view_order *order;
+	sqlite3_value *item = NULL;
+	bool *allowed;
+	bool can = true;
+	int code = SQLITE_OK;
+	int rc = view_order(view, column, &order, work->err);
+
+	if (rc < 0)
+		return rc;
+	allowed = calloc((size_t)order->codes + 1, sizeof(*allowed));
+	if (!allowed)
+		return np_fail_nomem(work->err, "a list");
+	for (code = sqlite3_vtab_in_first(list, &item); code == SQLITE_OK && can;
+	     code = sqlite3_vtab_in_next(list, &item)) {
+		struct np_cell value = list_value(view->columns[column].type, item);
+
+		can = allow_value(view, column, order, &value, allowed);
+	}
+	if (code == SQLITE_NOMEM)
+		rc = np_fail_nomem(work->err, "a list");
+	else if (can)
+		rc = keep_codes(work, order, allowed);
+	free(allowed);
+	return rc;
+}
+
+/* LIKE and GLOB, which want a NUL at the end. */
+static int match_words(struct sql_condition *work, int test, const char *words,
+		       const struct np_cell *cell, bool *ret)
+{
+	const char *text = cell->text.bytes;
+	char *copy = NULL;
+
+	/* A part of a longer text has none. */
+	if (text[cell->text.length] != '\0') {
+		copy = strndup(text, cell->text.length);
+		text = copy;
+	}
+	if (!text)
+		return np_fail_nomem(work->err, "a text");
+	*ret = test == TEST_LIKE ? sqlite3_strlike(words, text, 0) == 0
+				 : sqlite3_strglob(words, text) == 0;
+	free(copy);
+	return NP_OK;
+}
+
+static int match(struct sql_condition *work, int test, struct np_pattern *pattern,
+		 const char *words, const struct np_cell *cell, bool *ret)
+{
+	*ret = false;
+	if (cell->type != NP_CELL_TEXT)
+		return NP_OK;
+	return test == TEST_REGEXP ? np_pattern_match(pattern, cell->text.bytes, cell->text.length,
+						      0, ret, work->err)
+				   : match_words(work, test, words, cell, ret);
+}
+
+/* Match each value once. */
+static int match_values(struct sql_condition *work, int test, size_t column,
+			struct np_pattern *pattern, const char *words)
+{
+	struct view *view = work->view;
+	const struct view_order *order;
+	bool *allowed;
+	int rc = view_order(view, column, &order, work->err);
+
+	if (rc < 0)
+		return rc;
+	allowed = calloc((size_t)order->codes + 1, sizeof(*allowed));
+	if (!allowed)
+		return np_fail_nomem(work->err, "a pattern");
+	for (uint32_t code = 0; code < order->codes && rc == NP_OK; code++) {
+		struct np_cell cell = view_order_value(view, column, order, code);
+
+		rc = match(work, test, pattern, words, &cell, &allowed[code]);
+		if (rc == NP_OK && (code & 0xff) == 0xff && sql_late(work->sql))
+			rc = np_fail(work->err, NP_E_RANGE, "out of time");
+	}
+	if (rc == NP_OK)
+		rc = keep_codes(work, order, allowed);
+	free(allowed);
+	return rc;
+}
+
+static int match_pattern(struct sql_condition *work, int test, size_t column, sqlite3_value *value)
+{
+	const char *words = (const char *)sqlite3_value_text(value);
+	struct np_pattern *pattern = NULL;
+	int rc = NP_OK;
+
+	if (!words) {
+		work->rows->count = 0;
+		return NP_OK;
+	}
+	if (test == TEST_REGEXP)
+		rc = sql_pattern(work->sql, words, (size_t)sqlite3_value_bytes(value), &pattern,
+				 work->err);
+	return rc == NP_OK ? match_values(work, test, column, pattern, words) : rc;
+}
+
+/* The one row with this number, if it is one. */
+static int keep_row(struct sql_condition *work, const struct np_cell *value)
+{
+	size_t kept = 0;
+	int rc = NP_OK;
+
+	if (value->type == NP_CELL_REAL || value->type == NP_CELL_TEXT)
+		return NP_OK; /* SQLite compares */
+	if (!work->rows->rows && value->type == NP_CELL_INTEGER && value->integer >= 0 &&
+	    (uint64_t)value->integer < work->rows->count) {
+		work->rows->count = 0;
+		rc = sql_condition_list(work);
+		if (rc == NP_OK)
+			work->rows->rows[kept++] = (uint32_t)value->integer;
+	} else if (work->rows->rows && value->type == NP_CELL_INTEGER) {
+		for (size_t i = 0; i < work->rows->count && kept == 0; i++) {
+			if (work->rows->rows[i] == value->integer)
+				work->rows->rows[kept++] = (uint32_t)value->integer;
+		}
+	}
+	work->rows->count = kept;
+	return rc;
+}
+
+int sql_condition_apply(struct sql_condition *work, int test, int column, sqlite3_value *argument)
+{
+	struct np_cell value;
+
+	if (test == TEST_ONE_OF)
+		return compare_list(work, (size_t)column, argument);
+	if (test_is_pattern(test))
+		return match_pattern(work, test, (size_t)column, argument);
+	if (test == TEST_IS_NULL || test == TEST_NOT_NULL)
+		return keep_known(work, (size_t)column, test == TEST_NOT_NULL);
+	value = number_value(column == ROWID ? NP_NUMERIC : work->view->columns[column].type,
+			     argument);
+	if (test == TEST_IS && value.type == NP_CELL_NULL)
+		return keep_known(work, (size_t)column, false);
+	if (test == TEST_IS)
+		test = TEST_EQUAL;
+	return column == ROWID ? keep_row(work, &value)
+			       : compare(work, test, (size_t)column, &value);
+}
