@@ -145,22 +145,32 @@ static int put_repairs(struct np_buf *buf, const struct whatif_report *report, s
 	return rc;
 }
 
+/* Does one contain the other, or might it: a rank and its host, a rank and its stage? */
+static bool may_contain(const struct np_fix *a, const struct np_fix *b)
+{
+	return a->kind != b->kind && a->kind <= NP_FIX_STAGE && b->kind <= NP_FIX_STAGE;
+}
+
 /* What to ask next, by the best repairs at hand. */
 static void put_next(struct np_buf *buf, const struct whatif_report *report)
 {
 	const struct np_whatif *whatif = report->whatif;
+	const struct np_fix *first = NULL;
 	size_t named = 0;
 
 	if (report->asked.count > 0 || report->curve.list.count > 0)
 		return;
 	for (size_t i = 0; i < whatif->rows.count && named < 2; i++) {
-		char fix[NP_FIX_TEXT + 16];
+		const struct np_fix *fix = &whatif->rows.item[i].fix;
+		char text[NP_FIX_TEXT + 16];
 
-		if (!is_listed(whatif, &whatif->rows.item[i]))
+		if (!is_listed(whatif, &whatif->rows.item[i]) || (first && may_contain(first, fix)))
 			continue;
-		np_fix_format(&whatif->rows.item[i].fix, fix);
+		if (!first)
+			first = fix;
+		np_fix_format(fix, text);
 		np_buf_add(buf, named++ > 0 ? " --fix " : "  several at once: --fix ");
-		np_text_safe(buf, fix, strlen(fix));
+		np_text_safe(buf, text, strlen(text));
 	}
 	if (named > 0)
 		np_buf_add(buf, "; the ranks to begin with: --top 3\n");

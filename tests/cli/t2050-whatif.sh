@@ -57,7 +57,7 @@ expect_exit 0
 expect_stdout_has Replay Verdict 'Repairs, one at a time' 'Critical path' Efficiency 'step with it' 'costs alone' \
 	'load balance' 'rank:5' slack
 expect_stdout_says 'rank 5 makes the others wait' 'repairing it would save' 'if all ranks, stages and links were even' \
-	'if no transfer showed' 'several at once: --fix rank:5'
+	'if no transfer showed' 'several at once: --fix rank:5 --fix role:tp;'
 
 behaviour 'the verdict comes first, and limits and what gains nothing are not among the repairs'
 expect_equal "$(grep -n -m1 '^Verdict' "$work/stdout" | cut -d: -f1)" 3
