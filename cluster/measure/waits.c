@@ -37,12 +37,14 @@ struct job {
 	size_t out_of_order;
 	NP_VEC(struct row) rows;
 	NP_VEC(np_ns) apart; /* of estimators */
+	np_ns *starts;       /* for the members of any instance */
 	struct np_err err;
 };
 
 /* What is known of an instance before an estimator is chosen. */
 struct view {
 	const struct np_instance *instance;
+	np_ns *starts; /* of its members on the common clock; may be NULL */
 	bool related;
 	bool tasks; /* known for all members */
 	np_ns last; /* start and first end, on the common clock */
@@ -73,6 +75,8 @@ static void see_member(const struct np_align *align, const struct np_clock *cloc
 	np_ns start = np_clock_time(clock, rank, op->start);
 	np_ns end = np_clock_time(clock, rank, op->end);
 
+	if (view->starts)
+		view->starts[slot - view->instance->first] = start;
 	view->related &= np_clock_related(clock, align->members[view->instance->first].rank, rank);
 	view->tasks &= op->transfer != NP_LENGTH_UNKNOWN;
 	if (start > view->last)
@@ -88,9 +92,10 @@ static void see_member(const struct np_align *align, const struct np_clock *cloc
 }
 
 static struct view see(const struct np_align *align, const struct np_clock *clock,
-		       const struct np_instance *instance)
+		       const struct np_instance *instance, np_ns *starts)
 {
 	struct view view = { .instance = instance,
+			     .starts = starts,
 			     .related = true,
 			     .tasks = true,
 			     .last = -NP_NS_MAX,
@@ -107,7 +112,7 @@ static struct view see(const struct np_align *align, const struct np_clock *cloc
 bool np_waits_arrival(const struct np_align *align, const struct np_clock *clock,
 		      const struct np_instance *instance, np_ns *ret)
 {
-	struct view view = see(align, clock, instance);
+	struct view view = see(align, clock, instance, NULL);
 
 	if (!view.related)
 		return false;
@@ -143,9 +148,9 @@ static np_ns awaited(const struct view *view, uint32_t slot)
 static np_ns aligned_wait(const struct job *job, const struct view *view, uint32_t slot)
 {
 	const struct np_comm_op *op = np_align_op(job->align, slot);
-	np_ns start = np_clock_time(job->clock, job->align->members[slot].rank, op->start);
 
-	return between(awaited(view, slot) - start, op->end - op->start);
+	return between(awaited(view, slot) - view->starts[slot - view->instance->first],
+		       op->end - op->start);
 }
 
 static np_ns wait_by(const struct job *job, const struct view *view, uint32_t slot,
@@ -298,12 +303,10 @@ static int split(struct job *job, const struct view *view)
 	for (uint32_t i = 0; i < instance->count && rc == NP_OK; i++) {
 		uint32_t slot = instance->first + i;
 		np_ns wait = wait_by(job, view, slot, estimator);
-		np_ns started = np_clock_time(job->clock, job->align->members[slot].rank,
-					      np_align_op(job->align, slot)->start);
+		np_ns started = view->starts[i] + (wait == NP_UNKNOWN ? 0 : wait);
 
 		job->waits->wait[slot] = wait;
 		job->waits->estimator[slot] = (uint8_t)estimator;
-		started += wait == NP_UNKNOWN ? 0 : wait;
 		came = started > came ? started : came;
 		rc = add_to_sum(job, instance, slot);
 	}
@@ -336,7 +339,7 @@ static bool waits_exceed(const struct job *job, const struct np_align_communicat
 	for (uint32_t i = 0; i < communicator->count; i++) {
 		const struct np_instance *instance =
 			&job->align->instances.item[communicator->first + i];
-		struct view view = see(job->align, job->clock, instance);
+		struct view view = see(job->align, job->clock, instance, job->starts);
 
 		if (!can_align(&view))
 			continue;
@@ -354,13 +357,31 @@ static int measure(struct job *job, const struct np_align_communicator *communic
 	for (uint32_t i = 0; i < communicator->count && rc == NP_OK; i++) {
 		const struct np_instance *instance =
 			&job->align->instances.item[communicator->first + i];
-		struct view view = see(job->align, job->clock, instance);
+		struct view view = see(job->align, job->clock, instance, job->starts);
 
 		rc = split(job, &view);
 		if (rc == NP_OK && (communicator->first + i) % job->compare_every == 0)
 			rc = compare(job, &view);
 	}
 	return rc;
+}
+
+/* Room for the members of the largest instance. */
+static np_ns *new_starts(const struct np_align *align,
+			 const struct np_align_communicator *communicator, struct np_err *err)
+{
+	uint32_t most = 1;
+	np_ns *starts;
+
+	for (uint32_t i = 0; i < communicator->count; i++) {
+		uint32_t count = align->instances.item[communicator->first + i].count;
+
+		most = count > most ? count : most;
+	}
+	starts = malloc(most * sizeof(*starts));
+	if (!starts)
+		(void)np_fail_nomem(err, "waits");
+	return starts;
 }
 
 static void measure_one(void *context, size_t index)
@@ -374,9 +395,13 @@ static void measure_one(void *context, size_t index)
 	job->clock = pool->clock;
 	job->waits = pool->waits;
 	job->compare_every = pool->compare_every;
+	job->starts = new_starts(pool->align, communicator, &job->err);
+	if (!job->starts)
+		return;
 	job->trusted = residual <= GOOD_CLOCK_NS || waits_exceed(job, communicator, residual);
 	/* A failure stays in job->err. */
 	(void)!measure(job, communicator);
+	free(job->starts);
 }
 
 /* --- everything ------------------------------------------------------------------------------- */

@@ -15,62 +15,17 @@
  */
 #define JUMP_NS 100000
 
-struct match {
-	struct align_job *job;
-	struct align_lane *lanes;
-	size_t count;
-	bool messages;
-	const struct align_lane *reference;
-	bool irregular; /* some lane differs from the reference */
-	bool unequal;   /* some lane differs in sizes only */
-	/* The reference as it has grown, and the id of each of its places. Empty while regular. */
-	struct align_item *base;
-	uint32_t *ids;
-	size_t places;
-	uint32_t id_count;
-	/* By id. */
-	uint32_t *members;
-	uint32_t *cursor;
-};
-
-static const struct np_comm_op *op_of(const struct match *match, const struct align_lane *lane,
-				      size_t i)
-{
-	return &match->job->align->run->ranks[lane->rank]->ops.item[lane->ops[i]];
-}
-
-static uint64_t size_of(const struct match *match, const struct np_comm_op *op)
-{
-	if (!match->job->communicator->sizes || !align_class(match->job, op->type)->sized)
-		return 0;
-	return align_mix((uint64_t)op->bytes, op->data_type);
-}
-
-/* Send and receive are the two halves of one message. */
-static np_str type_of(const struct match *match, const struct np_comm_op *op)
-{
-	return match->messages ? NP_STR_NONE : op->type;
-}
-
-static np_str step_of(const struct match *match, const struct align_lane *lane,
-		      const struct np_comm_op *op)
-{
-	const struct np_rank *rank = match->job->align->run->ranks[lane->rank];
-
-	return op->step == NP_NO_STEP ? NP_STR_NONE : rank->steps.item[op->step].id;
-}
-
 /* --- the reference ---------------------------------------------------------------------------- */
 
-static void digest(const struct match *match, struct align_lane *lane)
+static void digest(const struct align_matching *match, struct align_lane *lane)
 {
 	lane->types = lane->count;
 	lane->sizes = 0;
 	for (size_t i = 0; i < lane->count; i++) {
-		const struct np_comm_op *op = op_of(match, lane, i);
+		const struct np_comm_op *op = align_op_of(match, lane, i);
 
-		lane->types = align_mix(lane->types, type_of(match, op));
-		lane->sizes = align_mix(lane->sizes, size_of(match, op));
+		lane->types = align_mix(lane->types, align_type_of(match, op));
+		lane->sizes = align_mix(lane->sizes, align_size_of(match, op));
 	}
 }
 
@@ -87,7 +42,7 @@ static int by_digest(const void *left, const void *right)
 }
 
 /* The order of most ranks; among equals the longest, then that of the first rank. */
-static int choose_reference(struct match *match)
+static int choose_reference(struct align_matching *match)
 {
 	const struct align_lane **sorted = malloc(match->count * sizeof(*sorted));
 	size_t most = 0;
@@ -116,20 +71,20 @@ static int choose_reference(struct match *match)
 	return NP_OK;
 }
 
-static void fill_items(const struct match *match, const struct align_lane *lane,
+static void fill_items(const struct align_matching *match, const struct align_lane *lane,
 		       struct align_item *item)
 {
 	for (size_t i = 0; i < lane->count; i++) {
-		const struct np_comm_op *op = op_of(match, lane, i);
+		const struct np_comm_op *op = align_op_of(match, lane, i);
 
 		item[i] = (struct align_item){ .end = op->end,
-					       .size = size_of(match, op),
-					       .type = type_of(match, op),
-					       .step = step_of(match, lane, op) };
+					       .size = align_size_of(match, op),
+					       .type = align_type_of(match, op),
+					       .step = align_step_of(match, lane, op) };
 	}
 }
 
-static int begin_base(struct match *match)
+static int begin_base(struct align_matching *match)
 {
 	size_t count = match->reference->count;
 
@@ -150,7 +105,7 @@ static int begin_base(struct match *match)
 
 /* The reference while it is being rebuilt with the operators that only the new lane has. */
 struct merge {
-	struct match *match;
+	struct align_matching *match;
 	struct align_item *base;
 	uint32_t *ids;
 	size_t count;
@@ -168,7 +123,7 @@ static void take_places(struct merge *merge, size_t end)
 /* The places before `end` that ended earlier go before the new one. */
 static uint32_t add_place(struct merge *merge, const struct align_item *item, size_t end)
 {
-	struct match *match = merge->match;
+	struct align_matching *match = merge->match;
 	size_t earlier = merge->taken;
 
 	while (earlier < end && match->base[earlier].end <= item->end)
@@ -180,7 +135,7 @@ static uint32_t add_place(struct merge *merge, const struct align_item *item, si
 }
 
 /* Turn lane->to from places into ids, if every operator has a place. */
-static bool name_places(const struct match *match, const struct align_lane *lane)
+static bool name_places(const struct align_matching *match, const struct align_lane *lane)
 {
 	for (size_t i = 0; i < lane->count; i++) {
 		if (lane->to[i] == ALIGN_NONE)
@@ -192,7 +147,8 @@ static bool name_places(const struct match *match, const struct align_lane *lane
 }
 
 /* Likewise, adding a place for each operator that has none. */
-static int merge_lane(struct match *match, struct align_lane *lane, const struct align_item *item)
+static int merge_lane(struct align_matching *match, struct align_lane *lane,
+		      const struct align_item *item)
 {
 	size_t most = match->places + lane->count;
 	struct merge merge = { .match = match,
@@ -240,19 +196,20 @@ static bool jumps(np_ns before, np_ns now, np_ns base_before, np_ns base_now)
  * Orders may be equal because both lost one of a row of equal operators. Then the
  * difference of their ends jumps where the first was lost, and back at the second.
  */
-static size_t jumps_by_position(const struct match *match, const struct align_lane *lane)
+static size_t jumps_by_position(const struct align_matching *match, const struct align_lane *lane)
 {
 	const struct align_lane *reference = match->reference;
 	size_t found = 0;
 
 	for (size_t i = 1; i < lane->count; i++)
-		found +=
-			jumps(op_of(match, lane, i - 1)->end, op_of(match, lane, i)->end,
-			      op_of(match, reference, i - 1)->end, op_of(match, reference, i)->end);
+		found += jumps(align_op_of(match, lane, i - 1)->end,
+			       align_op_of(match, lane, i)->end,
+			       align_op_of(match, reference, i - 1)->end,
+			       align_op_of(match, reference, i)->end);
 	return found;
 }
 
-static size_t jumps_by_place(const struct match *match, const struct align_lane *lane,
+static size_t jumps_by_place(const struct align_matching *match, const struct align_lane *lane,
 			     const struct align_item *item, size_t *ret_matched)
 {
 	size_t found = 0;
@@ -272,7 +229,7 @@ static size_t jumps_by_place(const struct match *match, const struct align_lane 
 }
 
 /* Align a lane with the reference, unless its position already does no worse (`limit` jumps). */
-static int align_lane(struct match *match, struct align_lane *lane, size_t limit)
+static int align_lane(struct align_matching *match, struct align_lane *lane, size_t limit)
 {
 	struct align_item *item = malloc(lane->count * sizeof(*item));
 	size_t matched = 0;
@@ -302,7 +259,7 @@ static int align_lane(struct match *match, struct align_lane *lane, size_t limit
 	return rc;
 }
 
-static int place_lanes(struct match *match)
+static int place_lanes(struct align_matching *match)
 {
 	const struct align_lane *reference = match->reference;
 	int rc = NP_OK;
@@ -325,254 +282,9 @@ static int place_lanes(struct match *match)
 	return rc;
 }
 
-/* --- instances -------------------------------------------------------------------------------- */
+/* --- everything ------------------------------------------------------------------------------- */
 
-static uint32_t id_at(const struct align_lane *lane, size_t i)
-{
-	return lane->to ? lane->to[i] : (uint32_t)i;
-}
-
-static uint32_t id_of_place(const struct match *match, size_t place)
-{
-	return match->base ? match->ids[place] : (uint32_t)place;
-}
-
-static size_t place_count(const struct match *match)
-{
-	return match->base ? match->places : match->reference->count;
-}
-
-static int count_members(struct match *match)
-{
-	match->members = calloc(match->id_count, sizeof(*match->members));
-	match->cursor = malloc(match->id_count * sizeof(*match->cursor));
-	if (!match->members || !match->cursor)
-		return np_fail_nomem(match->job->err, "matching of operators");
-	for (size_t i = 0; i < match->count; i++) {
-		for (size_t j = 0; j < match->lanes[i].count; j++)
-			match->members[id_at(&match->lanes[i], j)]++;
-	}
-	return NP_OK;
-}
-
-static void place_members(struct match *match)
-{
-	struct align_job *job = match->job;
-	uint32_t slot = job->used;
-
-	for (size_t i = 0; i < place_count(match); i++) {
-		uint32_t id = id_of_place(match, i);
-
-		match->cursor[id] = slot;
-		slot += match->members[id];
-	}
-	for (size_t i = 0; i < match->count; i++) {
-		const struct align_lane *lane = &match->lanes[i];
-
-		for (size_t j = 0; j < lane->count; j++)
-			job->members[match->cursor[id_at(lane, j)]++] =
-				(struct np_member){ lane->rank, lane->ops[j] };
-	}
-}
-
-static const struct np_comm_op *op_in(const struct match *match, uint32_t slot)
-{
-	const struct np_member *member = &match->job->members[slot];
-
-	return &match->job->align->run->ranks[member->rank]->ops.item[member->op];
-}
-
-static const struct align_lane *lane_of(const struct match *match, uint32_t rank)
-{
-	size_t low = 0;
-	size_t high = match->count;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (match->lanes[middle].rank <= rank)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &match->lanes[low];
-}
-
-/*
- * In a star the others deal with the root alone and the root with all of them.
- * Two members each name the other, which tells nothing; nor do other patterns.
- */
-static uint32_t find_root(const struct match *match, const struct np_instance *instance)
-{
-	uint32_t named = 0;
-	uint32_t votes = 0;
-	uint32_t root = NP_NO_ROOT;
-
-	for (uint32_t i = 0; i < instance->count; i++) {
-		uint16_t peer = op_in(match, instance->first + i)->peer;
-
-		if (peer == 0 || peer == NP_PEERS)
-			continue;
-		if (named != 0 && peer != named)
-			return NP_NO_ROOT;
-		named = peer;
-		votes++;
-	}
-	for (uint32_t i = 0; i < instance->count && named != 0 && instance->expected > 2; i++) {
-		uint32_t rank = match->job->members[instance->first + i].rank;
-
-		if (lane_of(match, rank)->local == named && votes + 1 == instance->count)
-			root = instance->first + i;
-	}
-	return root;
-}
-
-static void describe(const struct match *match, struct np_instance *instance)
-{
-	struct align_job *job = match->job;
-	const struct np_comm_op *op = op_in(match, instance->first);
-	const struct align_class *class = align_class(job, op->type);
-	const struct align_lane *lane = lane_of(match, job->members[instance->first].rank);
-
-	instance->communicator = job->index;
-	instance->bytes = op->bytes;
-	instance->step = step_of(match, lane, op);
-	instance->flags = op->step == NP_NO_STEP ? NP_INSTANCE_NO_STEP : 0;
-	instance->rule = (uint8_t) class->rule;
-	instance->type = op->type;
-	instance->root = NP_NO_ROOT;
-	instance->expected = job->communicator->size;
-	if (match->messages && op->peer != NP_PEERS)
-		instance->expected = 2;
-	else if (match->messages)
-		instance->rule = NP_RULE_PAIRWISE;
-	if (instance->rule != NP_RULE_PAIR && !job->communicator->size_known)
-		instance->flags |= NP_INSTANCE_OPEN;
-	if (instance->count > 1 && class->receives)
-		instance->type = op_in(match, instance->first + 1)->type;
-	if (instance->rule == NP_RULE_FROM_ROOT || instance->rule == NP_RULE_TO_ROOT)
-		instance->root = find_root(match, instance);
-}
-
-static int note_mismatch(struct match *match, const struct np_instance *instance)
-{
-	struct align_job *job = match->job;
-	struct np_align_finding *finding;
-
-	for (size_t i = 0; i < job->findings.count; i++) {
-		if (job->findings.item[i].type == instance->type) {
-			job->findings.item[i].count++;
-			return NP_OK;
-		}
-	}
-	finding = np_vec_add(&job->findings, job->err);
-	if (!finding)
-		return NP_E_NOMEM;
-	*finding = (struct np_align_finding){ .communicator = job->index,
-					      .instance = (uint32_t)job->instances.count - 1,
-					      .count = 1,
-					      .type = instance->type };
-	return NP_OK;
-}
-
-static bool members_agree(const struct match *match, const struct np_instance *instance)
-{
-	const struct np_comm_op *first = op_in(match, instance->first);
-
-	for (uint32_t i = 1; i < instance->count; i++) {
-		const struct np_comm_op *op = op_in(match, instance->first + i);
-
-		if (type_of(match, op) != type_of(match, first) ||
-		    size_of(match, op) != size_of(match, first))
-			return false;
-	}
-	return true;
-}
-
-static int add_instances(struct match *match)
-{
-	struct align_job *job = match->job;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < place_count(match) && rc == NP_OK; i++) {
-		uint32_t members = match->members[id_of_place(match, i)];
-		struct np_instance *instance;
-
-		if (members == 0)
-			continue;
-		instance = np_vec_add(&job->instances, job->err);
-		if (!instance)
-			return NP_E_NOMEM;
-		instance->first = job->used;
-		instance->count = members;
-		job->used += members;
-		describe(match, instance);
-		if ((match->irregular || match->unequal) && !members_agree(match, instance)) {
-			instance->flags |= NP_INSTANCE_MISMATCH;
-			rc = note_mismatch(match, instance);
-		}
-	}
-	return rc;
-}
-
-/* --- coverage --------------------------------------------------------------------------------- */
-
-/* An operator that one of many ranks has is that rank's, not missing on the others. */
-static bool is_extra(const struct match *match, uint32_t id)
-{
-	return match->members[id] == 1 && match->count > 2;
-}
-
-static struct np_coverage *coverage_of(const struct match *match, uint32_t rank)
-{
-	struct np_coverage *rows = match->job->coverage;
-	size_t low = 0;
-	size_t high = match->job->coverage_count;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].rank <= rank)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &rows[low];
-}
-
-static void cover(const struct match *match, const struct align_lane *lane)
-{
-	struct np_coverage *row = coverage_of(match, lane->rank);
-	bool alone = match->job->communicator->size == 1;
-	uint32_t absent = 0; /* since the lane's last operator */
-	size_t at = 0;
-
-	row->total += lane->count;
-	if (!match->irregular) {
-		row->matched += match->count > 1 || alone ? lane->count : 0;
-		return;
-	}
-	for (size_t i = 0; i < place_count(match); i++) {
-		uint32_t id = id_of_place(match, i);
-
-		if (at >= lane->count || id_at(lane, at) != id) {
-			absent += match->members[id] > 0 && !is_extra(match, id);
-			continue;
-		}
-		/* What comes before the first is outside of the capture. */
-		if (at == 0)
-			row->edge += absent;
-		else
-			row->missing += absent;
-		absent = 0;
-		row->matched += match->members[id] > 1 || alone;
-		row->extra += is_extra(match, id);
-		at++;
-	}
-	row->edge += absent;
-}
-
-static int match_lanes(struct match *match)
+static int match_lanes(struct align_matching *match)
 {
 	int rc = NP_OK;
 
@@ -582,19 +294,21 @@ static int match_lanes(struct match *match)
 	if (rc == NP_OK)
 		rc = place_lanes(match);
 	if (rc == NP_OK)
-		rc = count_members(match);
+		rc = align_count_members(match);
 	if (rc < 0)
 		return rc;
-	place_members(match);
-	rc = add_instances(match);
+	align_place_members(match);
+	rc = align_add_instances(match);
 	for (size_t i = 0; i < match->count && rc == NP_OK; i++)
-		cover(match, &match->lanes[i]);
+		align_cover(match, &match->lanes[i]);
 	return rc;
 }
 
 int align_match(struct align_job *job, struct align_lane *lanes, size_t count, bool messages)
 {
-	struct match match = { .job = job, .lanes = lanes, .count = count, .messages = messages };
+	struct align_matching match = {
+		.job = job, .lanes = lanes, .count = count, .messages = messages
+	};
 	int rc = NP_OK;
 
 	if (count > 0)

@@ -3,11 +3,14 @@
 #define NP_ALIGN_PRIVATE_H
 
 /*
- * Inside of the matching: align.c finds communicators and hands each to a job,
- * align_match.c matches the lanes of one, align_sequence.c aligns two orders
- * that differ.
+ * Inside of the matching: align_communicators.c finds communicators, align.c hands
+ * each to a job, align_lanes.c splits its operators into lanes, align_match.c
+ * matches these and align_instances.c makes instances of them; align_sequence.c
+ * aligns two orders that differ, by windows (align_window.c) where they cannot be
+ * followed along each other (align_follow.c).
  */
 #include "npuprof/align.h"
+#include "npuprof/workers.h"
 
 /* What an operator is compared by. */
 struct align_item {
@@ -39,6 +42,44 @@ bool align_follow(const struct align_item *base, size_t base_count, struct align
  */
 int align_sequences(const struct align_item *base, size_t base_count, struct align_item *item,
 		    size_t count, uint32_t *to, struct np_err *err) NP_MUST_USE;
+
+/* --- of align_sequences(): how a window lies -----------------------------------------------------
+ */
+
+#define ALIGN_WINDOW 64
+
+struct align_pair {
+	const struct align_item *base;
+	size_t base_count;
+	struct align_item *item;
+	size_t count;
+	uint32_t *to;
+};
+
+/* How a window lies on the base. */
+struct align_fit {
+	ptrdiff_t shift; /* place in the base − place in the sequence: the least … */
+	ptrdiff_t most;  /* … and the most of it */
+	int score;
+	int top;      /* the best score of any shift */
+	np_ns offset; /* to add to the sequence's times */
+	np_ns spread;
+	np_ns at; /* the time, on the sequence's clock, that the offset is of */
+};
+
+/* The best place of the window [from, to) of the sequence; `scores` has room for any shift. */
+int align_fit_end(const struct align_pair *pair, size_t from, size_t to, int *scores,
+		  struct align_fit *ret, struct np_err *err) NP_MUST_USE;
+
+/* Overlap of a window with the base at a shift, as places in the sequence. */
+void align_clip(const struct align_pair *pair, size_t from, size_t to, ptrdiff_t shift,
+		size_t *ret_from, size_t *ret_to);
+
+/* For qsort: times, ascending. */
+int align_by_value(const void *left, const void *right);
+
+/* --- one communicator ----------------------------------------------------------------------------
+ */
 
 /* Operators of one rank that are to be matched with those of other ranks, in their order. */
 struct align_lane {
@@ -92,5 +133,94 @@ static inline uint64_t align_mix(uint64_t digest, uint64_t value)
 	digest *= UINT64_C(0xff51afd7ed558ccd);
 	return digest ^ (digest >> 32);
 }
+
+/* Lanes while they are matched. */
+struct align_matching {
+	struct align_job *job;
+	struct align_lane *lanes;
+	size_t count;
+	bool messages;
+	const struct align_lane *reference;
+	bool irregular; /* some lane differs from the reference */
+	bool unequal;   /* some lane differs in sizes only */
+	/* The reference as it has grown, and the id of each of its places. Empty while regular. */
+	struct align_item *base;
+	uint32_t *ids;
+	size_t places;
+	uint32_t id_count;
+	/* By id. */
+	uint32_t *members;
+	uint32_t *cursor;
+};
+
+static inline const struct np_comm_op *align_op_of(const struct align_matching *match,
+						   const struct align_lane *lane, size_t i)
+{
+	return &match->job->align->run->ranks[lane->rank]->ops.item[lane->ops[i]];
+}
+
+static inline uint64_t align_size_of(const struct align_matching *match,
+				     const struct np_comm_op *op)
+{
+	if (!match->job->communicator->sizes || !align_class(match->job, op->type)->sized)
+		return 0;
+	return align_mix((uint64_t)op->bytes, op->data_type);
+}
+
+/* Send and receive are the two halves of one message. */
+static inline np_str align_type_of(const struct align_matching *match, const struct np_comm_op *op)
+{
+	return match->messages ? NP_STR_NONE : op->type;
+}
+
+static inline np_str align_step_of(const struct align_matching *match,
+				   const struct align_lane *lane, const struct np_comm_op *op)
+{
+	const struct np_rank *rank = match->job->align->run->ranks[lane->rank];
+
+	return op->step == NP_NO_STEP ? NP_STR_NONE : rank->steps.item[op->step].id;
+}
+
+/* What the lanes, once they are placed, make: members, instances and the coverage of each lane. */
+int align_count_members(struct align_matching *match) NP_MUST_USE;
+void align_place_members(struct align_matching *match);
+int align_add_instances(struct align_matching *match) NP_MUST_USE;
+void align_cover(const struct align_matching *match, const struct align_lane *lane);
+
+/* --- all communicators ---------------------------------------------------------------------------
+ */
+
+/* What is known of the groups of one rank before they are matched. */
+struct align_groups {
+	uint32_t *ops; /* operators of each group */
+	bool *sizes;   /* the rank knows a size of this group's operators */
+	uint32_t *row; /* of the coverage */
+};
+
+/* The matching of a run. */
+struct align_build {
+	struct np_align *align;
+	const struct np_run *run;
+	struct align_groups *ranks;
+	uint32_t *ops;     /* operators by row of the coverage, then time */
+	uint32_t *row_ops; /* first of a row in `ops` */
+	struct align_job *jobs;
+	struct np_err *errs;
+	struct np_workers workers;
+	struct np_err *err;
+};
+
+/* The communicators of all ranks; a group's `row` is the communicator until there are rows. */
+int align_find_communicators(struct align_build *build) NP_MUST_USE;
+
+/* The rows of the coverage and of the slots, and where the operators of a row are listed. */
+int align_add_rows(struct align_build *build) NP_MUST_USE;
+int align_index_rows(struct align_build *build) NP_MUST_USE;
+
+/* A job: list the operators of one rank in its rows. */
+void align_list_ops(void *context, size_t rank);
+
+/* Split the operators of a communicator into lanes and match them. */
+int align_match_communicator(struct align_build *build, struct align_job *job) NP_MUST_USE;
 
 #endif /* NP_ALIGN_PRIVATE_H */

@@ -17,7 +17,6 @@
  * Where so much is lost that no shift fits a window well, the offset of the
  * clocks is the difference of ends that most pairs of equal operators have.
  */
-#define WINDOW      64
 #define BAND_MARGIN 32
 
 /* Cells of the band beyond which the shift alone has to do. */
@@ -33,261 +32,18 @@
 /* Clocks drift by less than this share of the time between the windows. */
 #define MOST_DRIFT 1e-4
 
-struct pair {
-	const struct align_item *base;
-	size_t base_count;
-	struct align_item *item;
-	size_t count;
-	uint32_t *to;
-};
-
-/* How a window lies on the base. */
-struct fit {
-	ptrdiff_t shift; /* place in the base − place in the sequence: the least … */
-	ptrdiff_t most;  /* … and the most of it */
-	int score;
-	int top;      /* the best score of any shift */
-	np_ns offset; /* to add to the sequence's times */
-	np_ns spread;
-	np_ns at; /* the time, on the sequence's clock, that the offset is of */
-};
-
-static int by_value(const void *left, const void *right)
-{
-	np_ns a = *(const np_ns *)left;
-	np_ns b = *(const np_ns *)right;
-
-	return (a > b) - (a < b);
-}
-
-/* The narrowest range that holds half of the values: unlike a mean it ignores wrong matches. */
-static void densest_half(np_ns *value, size_t count, np_ns *ret_middle, np_ns *ret_width)
-{
-	size_t half = count / 2 + 1;
-	size_t best = 0;
-
-	if (half > count)
-		half = count;
-	qsort(value, count, sizeof(value[0]), by_value);
-	for (size_t i = 1; i + half <= count; i++) {
-		if (value[i + half - 1] - value[i] < value[best + half - 1] - value[best])
-			best = i;
-	}
-	*ret_width = value[best + half - 1] - value[best];
-	*ret_middle = value[best] + *ret_width / 2;
-}
-
-/* Overlap of a window with the base at a shift, as places in the sequence. */
-static void clip(const struct pair *pair, size_t from, size_t to, ptrdiff_t shift, size_t *ret_from,
-		 size_t *ret_to)
-{
-	ptrdiff_t last = (ptrdiff_t)pair->base_count - shift;
-
-	*ret_from = shift < 0 && from < (size_t)-shift ? (size_t)-shift : from;
-	*ret_to = last < (ptrdiff_t)to ? (last < 0 ? 0 : (size_t)last) : to;
-}
-
-static int score_at(const struct pair *pair, size_t from, size_t to, ptrdiff_t shift)
-{
-	int score = 0;
-
-	clip(pair, from, to, shift, &from, &to);
-	for (size_t i = from; i < to; i++) {
-		const struct align_item *base = &pair->base[(ptrdiff_t)i + shift];
-
-		if (base->type != pair->item[i].type)
-			continue;
-		score +=
-			1 + (base->size == pair->item[i].size) + (base->step == pair->item[i].step);
-	}
-	return score;
-}
-
-static void time_at(const struct pair *pair, size_t from, size_t to, struct fit *fit)
-{
-	np_ns value[WINDOW];
-	size_t count = 0;
-
-	clip(pair, from, to, fit->shift, &from, &to);
-	for (size_t i = from; i < to; i++) {
-		const struct align_item *base = &pair->base[(ptrdiff_t)i + fit->shift];
-
-		if (align_same(base, &pair->item[i]))
-			value[count++] = base->end - pair->item[i].end;
-	}
-	fit->spread = NP_NS_MAX;
-	if (count == 0)
-		return;
-	densest_half(value, count, &fit->offset, &fit->spread);
-	/* One or two values always agree. */
-	if (count < 3)
-		fit->spread = NP_NS_MAX / 2;
-	fit->at = pair->item[from + (to - from) / 2].end;
-}
-
-/* The best place of the window [from, to) of the sequence on the base. */
-static struct fit fit_window(const struct pair *pair, size_t from, size_t to, int *scores)
-{
-	ptrdiff_t least = 1 - (ptrdiff_t)to;
-	ptrdiff_t most = (ptrdiff_t)pair->base_count - 1 - (ptrdiff_t)from;
-	struct fit best = { .spread = NP_NS_MAX };
-	int top = 0;
-
-	for (ptrdiff_t shift = least; shift <= most; shift++) {
-		int score = score_at(pair, from, to, shift);
-
-		scores[shift - least] = score;
-		top = score > top ? score : top;
-	}
-	for (ptrdiff_t shift = least; shift <= most && top > 0; shift++) {
-		struct fit fit = {
-			.shift = shift, .most = shift, .score = scores[shift - least], .top = top
-		};
-
-		/* A lost operator in the window costs the right shift some of its score. */
-		if (fit.score * 20 < top * 17)
-			continue;
-		time_at(pair, from, to, &fit);
-		if (best.score == 0 || fit.spread < best.spread ||
-		    (fit.spread == best.spread && fit.score > best.score))
-			best = fit;
-	}
-	return best;
-}
-
-/* --- by the clock alone ----------------------------------------------------------------------- */
-
-/* A pair of equal operators and what their ends differ by. */
-struct difference {
-	np_ns value;
-	uint32_t item;
-	uint32_t place;
-	int weight;
-};
-
-/* Differences looked at for one window, and what a window is well fitted with: 100 µs. */
-#define MOST_DIFFERENCES ((size_t)1 << 20)
-#define WELL_FITTED      100000
-
-static int by_difference(const void *left, const void *right)
-{
-	const struct difference *a = left;
-	const struct difference *b = right;
-
-	if (a->value != b->value)
-		return a->value < b->value ? -1 : 1;
-	if (a->item != b->item)
-		return a->item < b->item ? -1 : 1;
-	return (a->place > b->place) - (a->place < b->place);
-}
-
-static size_t list_differences(const struct pair *pair, size_t from, size_t to,
-			       struct difference *list)
-{
-	size_t count = 0;
-
-	for (size_t i = from; i < to; i++) {
-		for (size_t j = 0; j < pair->base_count && count < MOST_DIFFERENCES; j++) {
-			if (!align_same(&pair->base[j], &pair->item[i]))
-				continue;
-			list[count++] = (struct difference){
-				.value = pair->base[j].end - pair->item[i].end,
-				.item = (uint32_t)i,
-				.place = (uint32_t)j,
-				.weight = pair->base[j].step == pair->item[i].step ? 3 : 1
-			};
-		}
-	}
-	return count;
-}
-
-/* The heaviest run of differences within `width` of each other, as [*ret_from, *ret_to). */
-static int heaviest(const struct difference *list, size_t count, np_ns width, size_t *ret_from,
-		    size_t *ret_to)
-{
-	int weight = 0;
-	int best = 0;
-
-	for (size_t from = 0, to = 0; from < count; from++) {
-		while (to < count && list[to].value - list[from].value <= width)
-			weight += list[to++].weight;
-		if (weight > best) {
-			best = weight;
-			*ret_from = from;
-			*ret_to = to;
-		}
-		weight -= list[from].weight;
-	}
-	return best;
-}
-
-static void take_differences(const struct pair *pair, const struct difference *list, size_t count,
-			     struct fit *fit)
-{
-	for (size_t i = 0; i < count; i++) {
-		ptrdiff_t shift = (ptrdiff_t)list[i].place - (ptrdiff_t)list[i].item;
-
-		if (i == 0 || shift < fit->shift)
-			fit->shift = shift;
-		if (i == 0 || shift > fit->most)
-			fit->most = shift;
-	}
-	fit->offset = list[count / 2].value;
-	fit->spread = list[count - 1].value - list[0].value;
-	fit->at = pair->item[list[count / 2].item].end;
-}
-
-static int fit_by_clock(const struct pair *pair, size_t from, size_t to, struct fit *ret,
-			struct np_err *err)
-{
-	/* Ends that belong together are rarely further apart; wider runs only if need be. */
-	static const np_ns widths[] = { 50000, 400000, 3200000 };
-	size_t room = (to - from) * pair->base_count;
-	struct difference *list;
-	size_t count;
-
-	if (room > MOST_DIFFERENCES)
-		room = MOST_DIFFERENCES;
-	list = malloc(room * sizeof(*list));
-	if (!list)
-		return np_fail_nomem(err, "matching of operators");
-	count = list_differences(pair, from, to, list);
-	qsort(list, count, sizeof(*list), by_difference);
-	for (size_t i = 0; i < NP_COUNT(widths) && count > 0; i++) {
-		size_t first = 0;
-		size_t last = 0;
-
-		ret->score = heaviest(list, count, widths[i], &first, &last);
-		take_differences(pair, &list[first], last - first, ret);
-		if ((last - first) * 2 > to - from)
-			break;
-	}
-	free(list);
-	return NP_OK;
-}
-
-static int fit_end(const struct pair *pair, size_t from, size_t to, int *scores, struct fit *ret,
-		   struct np_err *err)
-{
-	*ret = fit_window(pair, from, to, scores);
-	/* Regular times fit anywhere; then a shift must not leave many operators over. */
-	if ((ret->spread <= WELL_FITTED && ret->score * 20 >= ret->top * 19) || to - from < 4)
-		return NP_OK;
-	return fit_by_clock(pair, from, to, ret, err);
-}
-
 /* --- both ends together ----------------------------------------------------------------------- */
 
 /*
  * Two windows that disagree about the clock by more than drift explains cannot
  * both be right: one of them hangs over an end of the base, or fits a step too far.
  */
-static void reconcile(struct fit *head, struct fit *tail)
+static void reconcile(struct align_fit *head, struct align_fit *tail)
 {
 	np_ns apart = tail->offset - head->offset;
 	np_ns time = tail->at - head->at;
 	double limit = MOST_DRIFT * (double)(time < 0 ? -time : time) + TOLERANCE_MOST;
-	const struct fit *better = head;
+	const struct align_fit *better = head;
 
 	if (head->score > 0 && tail->score > 0 && (double)(apart < 0 ? -apart : apart) <= limit)
 		return;
@@ -298,7 +54,7 @@ static void reconcile(struct fit *head, struct fit *tail)
 	*tail = *better;
 }
 
-static np_ns offset_at(const struct fit *head, const struct fit *tail, np_ns time)
+static np_ns offset_at(const struct align_fit *head, const struct align_fit *tail, np_ns time)
 {
 	np_ns between = tail->at - head->at;
 
@@ -308,7 +64,8 @@ static np_ns offset_at(const struct fit *head, const struct fit *tail, np_ns tim
 				      ((double)(time - head->at) / (double)between));
 }
 
-static void move_to_base_clock(struct pair *pair, const struct fit *head, const struct fit *tail)
+static void move_to_base_clock(struct align_pair *pair, const struct align_fit *head,
+			       const struct align_fit *tail)
 {
 	for (size_t i = 0; i < pair->count; i++)
 		pair->item[i].end += offset_at(head, tail, pair->item[i].end);
@@ -346,7 +103,7 @@ static float gain(const struct band *band, const struct align_item *base,
 }
 
 /* The row of the i-th operator from the row above it, in place. Column `width` is always −1. */
-static void fill_row(const struct pair *pair, struct band *band, size_t i, float *best,
+static void fill_row(const struct align_pair *pair, struct band *band, size_t i, float *best,
 		     size_t *ret_row, size_t *ret_column)
 {
 	uint8_t *way = &band->way[i * band->width];
@@ -379,7 +136,8 @@ static void fill_row(const struct pair *pair, struct band *band, size_t i, float
 	}
 }
 
-static void walk_back(const struct pair *pair, const struct band *band, size_t row, size_t column)
+static void walk_back(const struct align_pair *pair, const struct band *band, size_t row,
+		      size_t column)
 {
 	size_t i = row;
 	size_t c = column;
@@ -403,20 +161,20 @@ static void walk_back(const struct pair *pair, const struct band *band, size_t r
 	}
 }
 
-static void match_by_shift(const struct pair *pair, ptrdiff_t shift)
+static void match_by_shift(const struct align_pair *pair, ptrdiff_t shift)
 {
 	size_t from;
 	size_t to;
 
-	clip(pair, 0, pair->count, shift, &from, &to);
+	align_clip(pair, 0, pair->count, shift, &from, &to);
 	for (size_t i = from; i < to; i++) {
 		if (align_same(&pair->base[(ptrdiff_t)i + shift], &pair->item[i]))
 			pair->to[i] = (uint32_t)((ptrdiff_t)i + shift);
 	}
 }
 
-static int match_in_band(const struct pair *pair, const struct fit *head, const struct fit *tail,
-			 struct np_err *err)
+static int match_in_band(const struct align_pair *pair, const struct align_fit *head,
+			 const struct align_fit *tail, struct np_err *err)
 {
 	ptrdiff_t low = head->shift < tail->shift ? head->shift : tail->shift;
 	ptrdiff_t high = head->most < tail->most ? tail->most : head->most;
@@ -455,7 +213,7 @@ static int match_in_band(const struct pair *pair, const struct fit *head, const 
 /* --- afterwards ------------------------------------------------------------------------------- */
 
 /* Matches whose ends are much further apart than the others' met by their type alone. */
-static int refuse_far_ones(const struct pair *pair, np_ns *ret_limit, struct np_err *err)
+static int refuse_far_ones(const struct align_pair *pair, np_ns *ret_limit, struct np_err *err)
 {
 	np_ns *value = malloc(pair->count * sizeof(*value));
 	size_t count = 0;
@@ -469,7 +227,7 @@ static int refuse_far_ones(const struct pair *pair, np_ns *ret_limit, struct np_
 	}
 	*ret_limit = REFUSE_LEAST;
 	if (count >= 8) {
-		qsort(value, count, sizeof(value[0]), by_value);
+		qsort(value, count, sizeof(value[0]), align_by_value);
 		limit = value[count / 2] < NP_NS_MAX / 32 ? value[count / 2] * 20 : NP_NS_MAX;
 		*ret_limit = limit > REFUSE_LEAST ? limit : REFUSE_LEAST;
 		for (size_t i = 0; i < pair->count; i++) {
@@ -486,7 +244,7 @@ static int refuse_far_ones(const struct pair *pair, np_ns *ret_limit, struct np_
  * What is left over on both sides between two matches, one for one, and ends
  * together, ran together: the ranks disagree about what it was.
  */
-static void match_disagreeing(const struct pair *pair, np_ns limit)
+static void match_disagreeing(const struct align_pair *pair, np_ns limit)
 {
 	size_t place = 0;
 
@@ -516,10 +274,10 @@ static void match_disagreeing(const struct pair *pair, np_ns limit)
 int align_sequences(const struct align_item *base, size_t base_count, struct align_item *item,
 		    size_t count, uint32_t *to, struct np_err *err)
 {
-	struct pair pair = { base, base_count, item, count, to };
-	size_t window = count < WINDOW ? count : WINDOW;
-	struct fit head = { 0 };
-	struct fit tail = { 0 };
+	struct align_pair pair = { base, base_count, item, count, to };
+	size_t window = count < ALIGN_WINDOW ? count : ALIGN_WINDOW;
+	struct align_fit head = { 0 };
+	struct align_fit tail = { 0 };
 	np_ns limit = 0;
 	int *scores;
 	int rc;
@@ -535,9 +293,9 @@ int align_sequences(const struct align_item *base, size_t base_count, struct ali
 	scores = malloc((base_count + window) * sizeof(*scores));
 	if (!scores)
 		return np_fail_nomem(err, "matching of operators");
-	rc = fit_end(&pair, 0, window, scores, &head, err);
+	rc = align_fit_end(&pair, 0, window, scores, &head, err);
 	if (rc == NP_OK)
-		rc = fit_end(&pair, count - window, count, scores, &tail, err);
+		rc = align_fit_end(&pair, count - window, count, scores, &tail, err);
 	free(scores);
 	if (rc < 0)
 		return rc;

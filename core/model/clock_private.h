@@ -2,7 +2,11 @@
 #ifndef NP_CLOCK_PRIVATE_H
 #define NP_CLOCK_PRIVATE_H
 
-/* Inside of the clocks: clock.c reports, clock_fit.c finds them from collectives. */
+/*
+ * Inside of the clocks: clock.c reports, clock_fit.c finds them from collectives:
+ * clock_samples.c picks these, clock_tree.c places one rank after the other by
+ * lines, of clock_line.c.
+ */
 #include "npuprof/clock.h"
 
 /* An instance whose members end together, and when that was on the common clock. */
@@ -36,5 +40,102 @@ int clock_fit(const struct np_align *align, struct clock_samples *samples, struc
 
 /* The lower middle of the values, which are reordered; count > 0. */
 np_ns clock_quantile(np_ns *values, size_t count, double share);
+
+/* --- of the fit ---------------------------------------------------------------------------------
+ */
+
+/* Ends further off than so many times the usual are left out of a fit, but 5 µs never are. */
+#define CLOCK_TRIM       4
+#define CLOCK_TRIM_LEAST 5000
+
+/* What a rank's clock is ahead, as a line through the differences of ends. */
+struct clock_line {
+	np_ns x0; /* the middle of the rank's capture */
+	np_ns y0;
+	bool started; /* y0 is set */
+	bool placed;
+	double n;
+	double sx;
+	double sy;
+	double sxx;
+	double sxy;
+	double off; /* Σ of distances from the line before */
+	double limit;
+	double expected; /* drift, and by how much it may differ */
+	double give;
+	np_ns offset;
+	double drift;
+};
+
+/* Drift of the ranks of a host that are placed. */
+struct clock_mean {
+	double sum;
+	double count;
+};
+
+struct clock_fit {
+	const struct np_align *align;
+	struct clock_samples *samples;
+	struct np_clock *clock;
+	struct clock_line *lines; /* by rank */
+	/* Rows of the coverage by rank. */
+	uint32_t *row_first;
+	uint32_t *rows;
+	bool *touched; /* by communicator */
+	bool *done;
+	uint32_t *order; /* communicators, most instances first */
+	struct clock_mean *hosts;
+};
+
+/* What the clock of the line is ahead at a time of its own. */
+static inline np_ns clock_ahead(const struct clock_line *line, np_ns end)
+{
+	double drifted = line->drift * (double)(end - line->x0);
+
+	return line->offset + (np_ns)(drifted < 0 ? drifted - 0.5 : drifted + 0.5);
+}
+
+/* How far an end lies from where the line expects it, if the instance ended at `time`. */
+static inline double clock_distance(const struct clock_line *line, np_ns end, np_ns time)
+{
+	double apart = (double)(end - time - clock_ahead(line, end));
+
+	return apart < 0 ? -apart : apart;
+}
+
+static inline bool clock_is_near(const struct clock_line *line, np_ns end, np_ns middle)
+{
+	return line->limit <= 0 || clock_distance(line, end, middle) <= line->limit;
+}
+
+static inline void clock_add_point(struct clock_line *line, np_ns end, np_ns time)
+{
+	double x = (double)(end - line->x0);
+	double y;
+
+	if (!line->started)
+		line->y0 = end - time;
+	line->started = true;
+	y = (double)(end - time - line->y0);
+	line->n++;
+	line->sx += x;
+	line->sy += y;
+	line->sxx += x * x;
+	line->sxy += x * y;
+}
+
+void clock_clear_line(struct clock_line *line);
+void clock_solve(struct clock_line *line);
+void clock_set_limit(struct clock_line *line);
+
+/* What drift to expect of each rank, from the ranks of its host. */
+void clock_expect_drifts(const struct clock_fit *fit);
+
+/* The time of an instance, if at least so many of its ranks are placed. */
+void clock_time_instance(const struct clock_fit *fit, struct clock_instance *instance,
+			 size_t least);
+
+/* Place everything that can be reached from one rank. */
+void clock_grow(struct clock_fit *fit, uint32_t root, uint32_t component);
 
 #endif /* NP_CLOCK_PRIVATE_H */
