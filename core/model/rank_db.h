@@ -91,6 +91,7 @@ struct rank_db {
 	struct expert_kernels experts;
 	np_kernel_origin *origin;     /* NULL: kernels are not summed */
 	struct kernel_gather *gather; /* likewise */
+	bool sums_lost;               /* they cannot be told in one pass */
 	struct np_idmap *call_names;  /* STRING_IDS.id → np_str of a call's name × 2 + counts */
 	struct np_idmap *by_task; /* TASK.globalTaskId → gather->kernels, if there are counters */
 	struct rank_db_counters *counters; /* likewise, by kernel */
@@ -134,6 +135,9 @@ bool rank_db_is_ahead(const struct rank_db *load, int64_t task);
 
 /* rank_db_steps.c: STEP_TIME, PYTORCH_API. */
 int rank_db_read_steps(struct rank_db *load) NP_MUST_USE;
+/* Calls that load data, where rank_db_gather_calls() does not come by them. */
+int rank_db_read_loading(struct rank_db *load) NP_MUST_USE;
+bool rank_db_loads_data(const struct rank_db *load, int64_t name);
 
 /* rank_db_comm.c: COMMUNICATION_OP. Devices and steps of operators are told by the tasks. */
 int rank_db_read_ops(struct rank_db *load) NP_MUST_USE;
@@ -177,6 +181,8 @@ enum {
 };
 
 int rank_db_begin_sums(struct rank_db *load) NP_MUST_USE;
+/* Calls of the framework: origins of kernels, and when data was loaded. */
+int rank_db_gather_calls(struct rank_db *load) NP_MUST_USE;
 int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
 			  const struct np_batch *batch, size_t row) NP_MUST_USE;
 int rank_db_sum_kernels(struct rank_db *load) NP_MUST_USE;

@@ -64,9 +64,14 @@ static const struct np_scan_column host_times[] = {
 	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
 };
 
+bool rank_db_loads_data(const struct rank_db *load, int64_t name)
+{
+	return load->loaders && np_idmap_get(load->loaders, name) != NP_IDMAP_NONE;
+}
+
 static bool loads_data(const struct rank_db *load, const struct np_batch *names, size_t row)
 {
-	return np_idmap_get(load->loaders, names->column[0].integer[row]) != NP_IDMAP_NONE;
+	return rank_db_loads_data(load, names->column[0].integer[row]);
 }
 
 static int take_loading(struct rank_db *load, const struct np_batch *names, struct np_scan *times)
@@ -88,7 +93,7 @@ static int take_loading(struct rank_db *load, const struct np_batch *names, stru
 	return rc;
 }
 
-static int read_loading(struct rank_db *load)
+int rank_db_read_loading(struct rank_db *load)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *names = NULL;
 	NP_CLEANUP(np_scan_closep) struct np_scan *times = NULL;
@@ -118,5 +123,8 @@ int rank_db_read_steps(struct rank_db *load)
 	if (rc == NP_OK && load->rank->steps.count == 0)
 		rc = add_pseudo_step(load);
 	capture_sort_steps(&load->capture);
-	return rc < 0 ? rc : read_loading(load);
+	if (rc < 0)
+		return rc;
+	/* Both look through the calls of the framework. */
+	return load->gather ? rank_db_gather_calls(load) : rank_db_read_loading(load);
 }

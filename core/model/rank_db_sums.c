@@ -228,17 +228,24 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 		.tid = tid < 0 ? NP_UNKNOWN : tid & UINT32_MAX,
 		.connections = batch->column[CALL_CONNECTION].integer[row],
 	};
+	int64_t name = batch->column[CALL_NAME].integer[row];
 	bool op;
-	int rc;
+	int rc = NP_OK;
 
-	if (!is_op(batch->column[CALL_KIND].integer[row]) || !capture_time_ok(call.start, call.end))
-		return NP_OK;
-	rc = name_call(load, batch->column[CALL_NAME].integer[row], &op, &call);
+	if (rank_db_loads_data(load, name))
+		rc = capture_add_loading(&load->capture, call.start, call.end);
+	if (rc < 0 || load->sums_lost || !is_op(batch->column[CALL_KIND].integer[row]) ||
+	    !capture_time_ok(call.start, call.end))
+		return rc;
+	rc = name_call(load, name, &op, &call);
 	if (rc < 0 || !op)
 		return rc;
 	forward = detail_known(forward);
 	call.backward = forward != NP_UNKNOWN && forward != 0 && forward != call.tid;
-	return kernel_gather_call(load->gather, &call);
+	rc = kernel_gather_call(load->gather, &call);
+	/* In another order than expected: the detail will sort them. */
+	load->sums_lost = rc == NP_E_RANGE;
+	return load->sums_lost ? NP_OK : rc;
 }
 
 static const struct np_scan_column link_columns[] = {
@@ -262,17 +269,22 @@ static bool has_origins(const struct rank_db *load)
 	return false;
 }
 
-static int read_calls(struct rank_db *load)
+int rank_db_gather_calls(struct rank_db *load)
 {
 	int rc;
 
 	if (!has_origins(load))
-		return NP_OK;
+		return rank_db_read_loading(load);
 	rc = rank_db_each(load, "PYTORCH_API", call_columns, CALL_COLUMNS, take_call);
-	if (rc == NP_OK && load->gather->launches.count > 0)
+	if (rc == NP_OK && load->gather->launches.count > 0 && !load->sums_lost)
 		rc = rank_db_each(load, "CONNECTION_IDS", link_columns, NP_COUNT(link_columns),
 				  take_link);
-	return rc;
+	if (rc == NP_OK || rc == NP_E_NOMEM)
+		return rc;
+	/* A damaged table costs the sums; what loads data is wanted all the same. */
+	load->sums_lost = true;
+	np_spans_free(NP_STEAL(load->capture.loading));
+	return rank_db_read_loading(load);
 }
 
 /* --- the device ------------------------------------------------------------------------------ */
@@ -318,8 +330,6 @@ static int sum_kernels(struct rank_db *load)
 	int rc = read_counters(load);
 
 	if (rc == NP_OK)
-		rc = read_calls(load);
-	if (rc == NP_OK)
 		rc = rank_db_each(load, "AICORE_FREQ", frequency_columns,
 				  NP_COUNT(frequency_columns), take_frequency);
 	if (rc == NP_OK)
@@ -336,7 +346,7 @@ static int sum_kernels(struct rank_db *load)
  */
 int rank_db_sum_kernels(struct rank_db *load)
 {
-	int rc = sum_kernels(load);
+	int rc = load->sums_lost ? NP_OK : sum_kernels(load);
 
 	return rc == NP_E_NOMEM ? rc : NP_OK;
 }

@@ -133,9 +133,48 @@ static void calls_out_of_order_leave_the_kernels_to_the_detail(void **state)
 	rank_kernel(0, 1, 1100, 1110, "k");
 	call(1, 1005, 1060, "aten::mm");
 	call(2, 1001, 1070, "aten::matmul");
+	call(3, 1080, 1090, "aten::mm");
 	run = synth_load_sums(below("run"), is_product);
 	assert_null(sums_of(run));
 	np_run_free(run);
+}
+
+static np_ns spent_on(const struct np_run *run, enum np_leaf_kind kind)
+{
+	const struct np_activity *activity = &run->ranks[0]->activity;
+	np_ns sum = 0;
+
+	for (size_t i = 0; i < activity->shares.count; i++) {
+		if (np_leaf_kind(activity->shares.item[i].leaf) == kind)
+			sum += activity->shares.item[i].ns;
+	}
+	return sum;
+}
+
+/*
+ * Data is loaded [1120, 1150) while the device waits for a launch that ends at 1190;
+ * calls in order, and then out of it.
+ */
+static void what_loads_data_is_known_whether_kernels_are_summed_or_not(void **state)
+{
+	(void)state;
+	two_steps();
+	rank_kernel(0, 1, 1100, 1110, "k");
+	rank_kernel(0, 2, 1200, 1210, "k");
+	call(1, 1002, 1060, "aten::mm");
+	call(2, 1120, 1150, "enumerate(DataLoader)#next");
+	rank_sql(0, "UPDATE CANN_API SET endNs = 1190 WHERE connectionId = 2");
+	for (int i = 0; i < 2; i++) {
+		struct np_run *summed = synth_load_sums(below("run"), is_product);
+		struct np_run *plain = synth_load(below("run"));
+
+		assert_int_equal(sums_of(summed) == NULL, i == 1);
+		assert_int_equal(spent_on(summed, NP_LEAF_FREE_DATALOADER), 30);
+		assert_int_equal(spent_on(plain, NP_LEAF_FREE_DATALOADER), 30);
+		np_run_free(summed);
+		np_run_free(plain);
+		call(3, 1001, 1070, "aten::mm");
+	}
 }
 
 /* mac 30, total 40 and aiv 5 are told of kernel 1, nothing of kernel 2; mte2 of 1 is 35. */
@@ -226,6 +265,7 @@ int main(void)
 		ON_FILES(kernels_are_summed_in_the_order_of_time),
 		ON_FILES(the_outermost_call_that_counts_is_the_origin),
 		ON_FILES(calls_out_of_order_leave_the_kernels_to_the_detail),
+		ON_FILES(what_loads_data_is_known_whether_kernels_are_summed_or_not),
 		ON_FILES(counters_tell_the_unit_and_the_time_of_computing),
 		ON_FILES(the_device_is_told_beside_the_sums),
 		ON_FILES(kernels_are_not_summed_unless_asked_for),
