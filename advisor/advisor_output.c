@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "advisor_report.h"
 
+#include "npuprof/temporary.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,13 +50,14 @@ static int write_file(const struct advisor_report *report, const char *directory
 		      enum advisor_format format, struct np_err *err)
 {
 	char *path = NULL;
-	char *temporary = NULL;
+	char *temporary;
 	FILE *stream;
 	int rc;
 
 	if (asprintf(&path, "%s/advisor.%s", directory, advisor_formats[format]) < 0)
 		return np_fail_nomem(err, directory);
-	if (asprintf(&temporary, "%s.tmp", path) < 0) {
+	temporary = np_temporary_new(path);
+	if (!temporary) {
 		free(path);
 		return np_fail_nomem(err, directory);
 	}
@@ -67,7 +70,7 @@ static int write_file(const struct advisor_report *report, const char *directory
 		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerrordesc_np(errno));
 	if (rc < 0 && stream)
 		(void)unlink(temporary);
-	free(temporary);
+	np_temporary_free(temporary);
 	free(path);
 	return rc;
 }

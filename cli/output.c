@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "npuprof/temporary.h"
 #include "npuprof/text.h"
 
 enum {
@@ -38,6 +39,7 @@ void np_output_begin(void)
 			break;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
+	np_temporary_guard();
 }
 
 /* Has the reader of the pipe behind stdout gone? errno may be long overwritten. */

@@ -5,7 +5,8 @@
 #include "npuprof/base.h"
 
 /*
- * A line of progress on stderr: only on a terminal, only when the work lasts
+ * A line of progress on stderr: a bar, how much is done, how fast and how long it
+ * will take. Only on a terminal, also on that of mpirun, only when the work lasts
  * over a second, and gone when it ends.
  */
 struct np_progress {
@@ -19,6 +20,16 @@ void np_progress_init(struct np_progress *progress, const char *what, bool quiet
 
 /* An np_tick of workers.h whose context is the np_progress. */
 void np_progress_tick(void *progress, size_t done, size_t total);
+
+/* The same where sizes tell better how far it is. */
+struct np_progress_state {
+	size_t done;
+	size_t total;
+	int64_t bytes_done;
+	int64_t bytes; /* 0: not known */
+};
+
+void np_progress_draw(struct np_progress *progress, const struct np_progress_state *state);
 
 void np_progress_end(struct np_progress *progress);
 

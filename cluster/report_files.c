@@ -3,6 +3,7 @@
 
 #include "npuprof/db.h"
 #include "npuprof/dirs.h"
+#include "npuprof/temporary.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
@@ -22,12 +23,13 @@ int report_write_file(const char *path, report_writer write, const void *context
 	FILE *stream;
 	int rc;
 
-	if (asprintf(&temporary, "%s.tmp%d", path, (int)getpid()) < 0)
+	temporary = np_temporary_new(path);
+	if (!temporary)
 		return np_fail_nomem(err, path);
 	stream = fopen(temporary, "we");
 	if (!stream) {
 		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", temporary, strerror(errno));
-		free(temporary);
+		np_temporary_free(temporary);
 		return rc;
 	}
 	rc = write(context, stream, err);
@@ -37,7 +39,7 @@ int report_write_file(const char *path, report_writer write, const void *context
 		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
 	if (rc < 0)
 		(void)unlink(temporary);
-	free(temporary);
+	np_temporary_free(temporary);
 	return rc;
 }
 

@@ -29,6 +29,10 @@ add_executable(inject_bench tests/inject/inject_bench.c)
 target_include_directories(inject_bench PRIVATE include)
 target_link_libraries(inject_bench PRIVATE np_warnings fake_runtime fake_hccl)
 
+# A slow file system: preloaded by tests of what happens in the middle of a run.
+add_library(slow_files MODULE tests/preload/slow_files.c)
+target_link_libraries(slow_files PRIVATE np_flags ${CMAKE_DL_LIBS})
+
 file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
 foreach(source ${unit_tests})
   get_filename_component(program ${source} NAME_WE)

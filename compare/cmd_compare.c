@@ -3,8 +3,11 @@
 #include "common.h"
 #include "inputs.h"
 #include "output.h"
+#include "processes.h"
 #include "progress.h"
 #include "report.h"
+
+#include "npuprof/comm.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -171,9 +174,13 @@ static int read_number(const char *name, const char *text, double *ret, struct n
 	return NP_OK;
 }
 
-/* Both sides are loaded at once, with half of the threads each. */
+/*
+ * Both sides are loaded at once, with half of the threads each. Other processes are
+ * spoken to by one thread alone, and are busy anyway: then one comes after the other.
+ */
 struct loading {
 	const struct compare_options *options;
+	size_t threads; /* of each side */
 	struct np_analysis *analysis[CMP_SIDES];
 	struct np_err err[CMP_SIDES];
 };
@@ -183,12 +190,11 @@ static void load_side(void *context, size_t which)
 	struct loading *loading = context;
 	const struct compare_options *options = loading->options;
 	struct np_common common = options->common;
-	size_t threads = common.jobs ? (size_t)common.jobs : np_processors();
 
 	common.steps = which == CMP_BASE ? options->base_steps : options->new_steps;
 	common.ranks = options->ranks;
 	common.kernel_origin = cmp_is_cube_op;
-	common.jobs = threads > 1 ? (int64_t)(threads + 1) / 2 : 1;
+	common.jobs = (int64_t)loading->threads;
 	/* One line of progress is enough. */
 	common.quiet = common.quiet || which != CMP_BASE;
 	(void)!inputs_load(options->inputs.item[which], &common, &loading->analysis[which],
@@ -199,8 +205,11 @@ static int load(const struct compare_options *options, struct np_analysis *ret[C
 		struct np_err *err)
 {
 	struct loading loading = { .options = options, .err = { NP_ERR_INIT, NP_ERR_INIT } };
-	const struct np_workers workers = { .threads = options->common.jobs == 1 ? 1 : 2 };
+	size_t threads = options->common.jobs ? (size_t)options->common.jobs : np_processors();
+	bool at_once = threads > 1 && processes_comm()->size == 1;
+	const struct np_workers workers = { .threads = at_once ? CMP_SIDES : 1 };
 
+	loading.threads = at_once ? (threads + 1) / 2 : threads;
 	np_workers_run(&workers, CMP_SIDES, load_side, &loading);
 	for (int i = 0; i < CMP_SIDES; i++) {
 		if (loading.err[i].code == NP_OK)

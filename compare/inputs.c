@@ -160,9 +160,9 @@ static int load_sources(struct np_run *run, const struct np_common *common, stru
 {
 	struct np_progress progress;
 	const struct np_load_options how = { .comm = &np_comm_serial,
-					     .workers = { .threads = (size_t)common->jobs,
-							  .tick = np_progress_tick,
-							  .tick_context = &progress },
+					     .workers = { .threads = (size_t)common->jobs },
+					     .watch = prepare_watch,
+					     .watch_context = &progress,
 					     .kernel_origin = common->kernel_origin };
 	int rc;
 

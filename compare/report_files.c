@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
+#include "npuprof/temporary.h"
+
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,8 +36,10 @@ static int write_file(const struct np_relation *relation, const struct report *r
 	FILE *stream = NULL;
 	int rc = NP_OK;
 
-	if (asprintf(&path, "%s/%s.csv", directory, relation->name) < 0 ||
-	    asprintf(&temporary, "%s.tmp%d", path, (int)getpid()) < 0) {
+	if (asprintf(&path, "%s/%s.csv", directory, relation->name) < 0)
+		return np_fail_nomem(err, directory);
+	temporary = np_temporary_new(path);
+	if (!temporary) {
 		free(path);
 		return np_fail_nomem(err, directory);
 	}
@@ -51,7 +55,7 @@ static int write_file(const struct np_relation *relation, const struct report *r
 	if (rc < 0)
 		(void)unlink(temporary);
 	free(path);
-	free(temporary);
+	np_temporary_free(temporary);
 	return rc;
 }
 

@@ -3,8 +3,12 @@
 
 #include "module.h"
 
+#include "npuprof/temporary.h"
 #include "npuprof/text.h"
 #include "npuprof/workbook.h"
+
+#include <errno.h>
+#include <unistd.h>
 
 static int put_title(struct np_buf *title, const struct report *report, struct np_err *err)
 {
@@ -15,7 +19,7 @@ static int put_title(struct np_buf *title, const struct report *report, struct n
 	return np_buf_check(title, err);
 }
 
-int compare_xlsx(const struct report *report, const char *path, struct np_err *err)
+static int write_book(const struct report *report, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf title = NP_BUF_INIT;
 	struct np_workbook_style style = { .bad = cmp_verdict_name(CMP_REGRESSION),
@@ -36,4 +40,17 @@ int compare_xlsx(const struct report *report, const char *path, struct np_err *e
 			rc = np_relation_write(compare_relations[i], report, &book->sink, err);
 	}
 	return book->finish(book, rc, err);
+}
+
+int compare_xlsx(const struct report *report, const char *path, struct np_err *err)
+{
+	char *temporary = np_temporary_new(path);
+	int rc = temporary ? write_book(report, temporary, err) : np_fail_nomem(err, path);
+
+	if (rc == NP_OK && rename(temporary, path) < 0)
+		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
+	if (rc < 0 && temporary)
+		(void)unlink(temporary);
+	np_temporary_free(temporary);
+	return rc;
 }

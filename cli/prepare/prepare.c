@@ -49,13 +49,19 @@ static int find_cache(const struct np_common *common, char **ret, struct np_err 
 	return *ret ? NP_OK : np_fail_nomem(err, "the name of a directory");
 }
 
+void prepare_watch(void *progress, const struct np_load_progress *state)
+{
+	np_progress_draw(progress, &(struct np_progress_state){ state->ranks_done, state->ranks,
+								state->bytes_done, state->bytes });
+}
+
 static int load(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
 	struct np_load_options how = { .comm = processes_comm(),
-				       .workers = { .threads = (size_t)common->jobs,
-						    .tick = np_progress_tick,
-						    .tick_context = &progress },
+				       .workers = { .threads = (size_t)common->jobs },
+				       .watch = prepare_watch,
+				       .watch_context = &progress,
 				       .program = NP_VERSION,
 				       .kernel_origin = common->kernel_origin };
 	char *cache = NULL;

@@ -19,6 +19,10 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
 		     struct np_analysis **ret, struct np_err *err) NP_MUST_USE;
 
+/* An np_load_watcher that draws the np_progress which is its context. */
+struct np_load_progress;
+void prepare_watch(void *progress, const struct np_load_progress *state);
+
 /* What the output calls the input: of summaries, the directory that they were made from. */
 const char *prepare_input(const struct np_common *common, const struct np_run *run);
 

@@ -2,6 +2,7 @@
 #include "export_kernels.h"
 
 #include "npuprof/dirs.h"
+#include "npuprof/temporary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,12 +50,13 @@ static int write_csv(struct csv *csv, const struct np_relation *relation, const 
 	FILE *stream;
 	int rc;
 
-	if (asprintf(&temporary, "%s.tmp%d", path, (int)getpid()) < 0)
+	temporary = np_temporary_new(path);
+	if (!temporary)
 		return np_fail_nomem(err, path);
 	stream = fopen(temporary, "we");
 	if (!stream) {
 		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", temporary, strerror(errno));
-		free(temporary);
+		np_temporary_free(temporary);
 		return rc;
 	}
 	np_csv_sink_init(&sink, &buf, stream);
@@ -65,7 +67,7 @@ static int write_csv(struct csv *csv, const struct np_relation *relation, const 
 		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
 	if (rc < 0)
 		(void)unlink(temporary);
-	free(temporary);
+	np_temporary_free(temporary);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
 
 #include "db_private.h"
 
+#include "npuprof/temporary.h"
 #include "npuprof/vec.h"
 
 #include <errno.h>
@@ -198,10 +199,9 @@ static int open_writer(struct np_db *source, const char *path, struct np_db_writ
 	writer->base = (struct np_sink){ .begin = begin_relation,
 					 .row = relation_row,
 					 .end = end_relation };
-	if (asprintf(&writer->temporary, "%s.tmp%d", path, (int)getpid()) < 0) {
-		writer->temporary = NULL;
+	writer->temporary = np_temporary_new(path);
+	if (!writer->temporary)
 		return np_fail_nomem(err, path);
-	}
 	(void)unlink(writer->temporary);
 	if (sqlite3_open_v2(writer->temporary, &writer->handle,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
@@ -250,7 +250,7 @@ void np_db_writer_abort(struct np_db_writer *writer)
 	(void)close_handle(writer);
 	if (writer->temporary)
 		(void)unlink(writer->temporary);
-	free(writer->temporary);
+	np_temporary_free(writer->temporary);
 	free(writer->path);
 	free(writer);
 }
@@ -278,7 +278,7 @@ int np_db_writer_commit(struct np_db_writer *writer, struct np_err *err)
 	if (rename(owned->temporary, owned->path) < 0)
 		return np_fail(err, NP_E_IO, "cannot rename '%s' to '%s': %s", owned->temporary,
 			       owned->path, strerror(errno));
-	free(owned->temporary);
+	np_temporary_free(owned->temporary);
 	owned->temporary = NULL;
 	return NP_OK;
 }

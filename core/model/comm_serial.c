@@ -18,6 +18,27 @@ static int receive_nothing(const struct np_comm *comm, int from, void **ret, siz
 	return np_fail(err, NP_E_IO, "no process %d to hear from", from);
 }
 
+static bool nothing_arrived(const struct np_comm *comm, int from)
+{
+	(void)comm;
+	(void)from;
+	return false;
+}
+
+static void tell_nobody(const struct np_comm *comm, const struct np_comm_news *news)
+{
+	(void)comm;
+	(void)news;
+}
+
+static bool hear_nothing(const struct np_comm *comm, int *ret_from, struct np_comm_news *ret)
+{
+	(void)comm;
+	(void)ret_from;
+	(void)ret;
+	return false;
+}
+
 static void close_nothing(const struct np_comm *comm)
 {
 	(void)comm;
@@ -27,5 +48,8 @@ const struct np_comm np_comm_serial = {
 	.size = 1,
 	.send = send_nobody,
 	.receive = receive_nothing,
+	.arrived = nothing_arrived,
+	.tell = tell_nobody,
+	.hear = hear_nothing,
 	.close = close_nothing,
 };

@@ -8,6 +8,7 @@ struct job {
 	const struct np_load_options *options;
 	struct load_gate gate;
 	const size_t *mine; /* indexes of the sources that this process loads */
+	struct load_watch *watch;
 	struct load_outcome *outcomes;
 };
 
@@ -21,16 +22,49 @@ static void load_one(void *context, size_t index)
 	load_gate_enter(&job->gate, source);
 	load_source(job->options, source, job->run->strings, &job->outcomes[at]);
 	load_gate_leave(&job->gate, source);
+	load_count_add(&job->watch->mine, source);
 }
 
 static void load_mine(struct np_run *run, const struct np_load_options *options, const size_t *mine,
-		      size_t count, struct load_outcome *outcomes)
+		      size_t count, struct load_watch *watch, struct load_outcome *outcomes)
 {
-	struct job job = { .run = run, .options = options, .mine = mine, .outcomes = outcomes };
+	struct job job = {
+		.run = run, .options = options, .mine = mine, .watch = watch, .outcomes = outcomes
+	};
+	struct np_workers workers = options->workers;
 
+	if (options->watch) {
+		workers.tick = load_watch_tick;
+		workers.tick_context = watch;
+	}
 	load_gate_init(&job.gate, options->max_memory);
-	np_workers_run(&options->workers, count, load_one, &job);
+	np_workers_run(&workers, count, load_one, &job);
 	load_gate_release(&job.gate);
+}
+
+void load_watch_tick(void *context, size_t done, size_t total)
+{
+	struct load_watch *watch = context;
+	struct np_comm_news sum = load_count_news(&watch->mine);
+	struct np_load_progress progress = { .ranks = watch->run->sources.count };
+	const struct np_comm *comm = watch->options->comm;
+	struct np_comm_news news;
+	int from;
+
+	(void)done;
+	(void)total;
+	while (watch->others && comm->hear(comm, &from, &news))
+		watch->others[from] = news;
+	for (int i = 1; watch->others && i < comm->size; i++) {
+		sum.ranks += watch->others[i].ranks;
+		sum.bytes += watch->others[i].bytes;
+	}
+	progress.ranks_done = (size_t)sum.ranks;
+	progress.bytes_done = sum.bytes;
+	for (size_t i = 0; i < watch->run->sources.count; i++)
+		progress.bytes += watch->run->sources.item[i].bytes;
+	if (watch->options->watch)
+		watch->options->watch(watch->options->watch_context, &progress);
 }
 
 /* Load the sources of this process, and take those of the others. */
@@ -41,9 +75,14 @@ static int load_all(struct np_run *run, const struct np_load_options *options,
 	uint32_t *owner = calloc(room, sizeof(*owner));
 	size_t *mine = malloc(room * sizeof(*mine));
 	bool shared = options->comm->size > 1;
+	struct load_watch watch = { .run = run, .options = options };
 	size_t count = 0;
 	int rc = owner && mine ? NP_OK : np_fail_nomem(err, "ranks");
 
+	if (rc == NP_OK && shared) {
+		watch.others = calloc((size_t)options->comm->size, sizeof(*watch.others));
+		rc = watch.others ? NP_OK : np_fail_nomem(err, "processes");
+	}
 	if (rc == NP_OK && shared)
 		rc = load_divide(run, (size_t)options->comm->size, owner, err);
 	if (rc == NP_OK && shared)
@@ -53,9 +92,10 @@ static int load_all(struct np_run *run, const struct np_load_options *options,
 			mine[count++] = i;
 	}
 	if (rc == NP_OK)
-		load_mine(run, options, mine, count, outcomes);
+		load_mine(run, options, mine, count, &watch, outcomes);
 	if (rc == NP_OK && shared)
-		rc = load_gather(run, options, owner, outcomes, err);
+		rc = load_gather(run, options, owner, &watch, outcomes, err);
+	free(watch.others);
 	free(owner);
 	free(mine);
 	return rc;

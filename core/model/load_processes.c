@@ -2,6 +2,8 @@
 #include "load_source.h"
 #include "summary_bytes.h"
 
+#include <time.h>
+
 /*
  * Ranks on several processes
  * --------------------------
@@ -161,8 +163,30 @@ static void open_mail(struct mail *mail, const struct np_workers *workers)
 	mail->bytes = 0;
 }
 
+#define SHORTEST_NAP_NS 50000
+#define LONGEST_NAP_NS  2000000
+#define TICK_NS         100000000
+
+/* Until there is a message, with a look at how far all are now and then. */
+static void wait_for(const struct np_comm *comm, int from, struct load_watch *watch)
+{
+	struct timespec nap = { .tv_nsec = SHORTEST_NAP_NS };
+	int64_t slept = 0;
+
+	while (!comm->arrived(comm, from)) {
+		(void)nanosleep(&nap, NULL);
+		slept += nap.tv_nsec;
+		if (nap.tv_nsec < LONGEST_NAP_NS)
+			nap.tv_nsec *= 2;
+		if (slept < TICK_NS)
+			continue;
+		load_watch_tick(watch, 0, 0);
+		slept = 0;
+	}
+}
+
 int load_gather(struct np_run *run, const struct np_load_options *options, const uint32_t *owner,
-		struct load_outcome *outcomes, struct np_err *err)
+		struct load_watch *watch, struct load_outcome *outcomes, struct np_err *err)
 {
 	struct mail mail = { .run = run, .outcomes = outcomes };
 	int rc = NP_OK;
@@ -179,6 +203,7 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
 				break;
 			}
 			message->index = i;
+			wait_for(options->comm, from, watch);
 			rc = options->comm->receive(options->comm, from, &message->bytes,
 						    &message->length, err);
 			mail.bytes += message->length;
@@ -186,6 +211,8 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
 				open_mail(&mail, &options->workers);
 		}
 	}
+	/* Everything that was told has been heard then. */
+	load_watch_tick(watch, 0, 0);
 	open_mail(&mail, &options->workers);
 	np_vec_release(&mail.list);
 	return rc;
@@ -209,7 +236,9 @@ int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err)
  */
 
 struct service {
+	const struct np_comm *comm;
 	struct np_load_options options;
+	struct load_count count;
 	char *cache;
 	char *program;
 	struct np_strtab *strings;
@@ -268,6 +297,17 @@ static void serve_one(void *context, size_t index)
 	/* errors[index] is read when all are done */
 	(void)!answer(source, service->strings, &outcome, &service->answers[index],
 		      &service->errors[index]);
+	load_count_add(&service->count, source);
+}
+
+static void tell(void *context, size_t done, size_t total)
+{
+	struct service *service = context;
+	struct np_comm_news news = load_count_news(&service->count);
+
+	(void)done;
+	(void)total;
+	service->comm->tell(service->comm, &news);
 }
 
 static int read_order(struct summary_reader *reader, struct service *service, struct np_err *err)
@@ -300,11 +340,13 @@ static int read_order(struct summary_reader *reader, struct service *service, st
 static int serve_order(const struct np_comm *comm, struct summary_reader *reader,
 		       struct np_err *err)
 {
-	struct service service = { 0 };
+	struct service service = { .comm = comm };
 	int rc;
 
 	load_gate_init(&service.gate, 0);
 	rc = read_order(reader, &service, err);
+	service.options.workers.tick = tell;
+	service.options.workers.tick_context = &service;
 	if (rc == NP_OK)
 		np_workers_run(&service.options.workers, service.sources.count, serve_one,
 			       &service);

@@ -8,6 +8,7 @@
 #include "npuprof/summary.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Lets as many ranks in at once as memory allows; one is always let in. */
 struct load_gate {
@@ -22,6 +23,34 @@ void load_gate_init(struct load_gate *gate, int64_t most);
 void load_gate_release(struct load_gate *gate);
 void load_gate_enter(struct load_gate *gate, const struct np_source_files *source);
 void load_gate_leave(struct load_gate *gate, const struct np_source_files *source);
+
+/* What this process has done, counted by the threads that do it. */
+struct load_count {
+	atomic_llong ranks;
+	atomic_llong bytes;
+};
+
+static inline void load_count_add(struct load_count *count, const struct np_source_files *source)
+{
+	(void)atomic_fetch_add(&count->ranks, 1);
+	(void)atomic_fetch_add(&count->bytes, source->bytes);
+}
+
+static inline struct np_comm_news load_count_news(struct load_count *count)
+{
+	return (struct np_comm_news){ atomic_load(&count->ranks), atomic_load(&count->bytes) };
+}
+
+/* Who watches, and what the others told. */
+struct load_watch {
+	const struct np_run *run;
+	const struct np_load_options *options;
+	struct load_count mine;
+	struct np_comm_news *others; /* by process; NULL for one alone */
+};
+
+/* Tell the watcher how far all are: an np_tick whose context is the load_watch. */
+void load_watch_tick(void *watch, size_t done, size_t total);
 
 /* What became of one source. */
 struct load_outcome {
@@ -50,6 +79,7 @@ int load_send_orders(const struct np_run *run, const struct np_load_options *opt
 
 /* Take what they made of them. */
 int load_gather(struct np_run *run, const struct np_load_options *options, const uint32_t *owner,
-		struct load_outcome *outcomes, struct np_err *err) NP_MUST_USE;
+		struct load_watch *watch, struct load_outcome *outcomes, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_LOAD_SOURCE_H */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "summary_bytes.h"
 
+#include "npuprof/temporary.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -339,7 +341,8 @@ int summary_spill(const char *path, const struct np_bytes *bytes, struct np_err 
 	int file;
 	int rc = NP_OK;
 
-	if (asprintf(&temporary, "%s.tmp%d", path, (int)getpid()) < 0)
+	temporary = np_temporary_new(path);
+	if (!temporary)
 		return np_fail_nomem(err, path);
 	file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	written = file >= 0 && write_all(file, bytes);
@@ -349,6 +352,6 @@ int summary_spill(const char *path, const struct np_bytes *bytes, struct np_err 
 		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
 		(void)unlink(temporary);
 	}
-	free(temporary);
+	np_temporary_free(temporary);
 	return rc;
 }

@@ -18,7 +18,8 @@
 
 enum {
 	TAG_LENGTH = 1,
-	TAG_BYTES = 2
+	TAG_BYTES = 2,
+	TAG_NEWS = 3
 };
 
 struct mpi_comm {
@@ -127,6 +128,40 @@ static int mpi_receive(const struct np_comm *comm, int from, void **ret, size_t 
 	return NP_OK;
 }
 
+static bool mpi_arrived(const struct np_comm *comm, int from)
+{
+	int there = 0;
+
+	return MPI_Iprobe(from, TAG_LENGTH, world_of(comm), &there, MPI_STATUS_IGNORE) ==
+		       MPI_SUCCESS &&
+	       there;
+}
+
+/* So few bytes are on their way when the call returns. What is lost is not missed. */
+static void mpi_tell(const struct np_comm *comm, const struct np_comm_news *news)
+{
+	const int64_t words[] = { news->ranks, news->bytes };
+
+	(void)MPI_Send(words, (int)NP_COUNT(words), MPI_INT64_T, 0, TAG_NEWS, world_of(comm));
+}
+
+static bool mpi_hear(const struct np_comm *comm, int *ret_from, struct np_comm_news *ret)
+{
+	int64_t words[2];
+	MPI_Status status;
+	int there = 0;
+
+	if (MPI_Iprobe(MPI_ANY_SOURCE, TAG_NEWS, world_of(comm), &there, &status) != MPI_SUCCESS ||
+	    !there)
+		return false;
+	if (MPI_Recv(words, (int)NP_COUNT(words), MPI_INT64_T, status.MPI_SOURCE, TAG_NEWS,
+		     world_of(comm), MPI_STATUS_IGNORE) != MPI_SUCCESS)
+		return false;
+	*ret_from = status.MPI_SOURCE;
+	*ret = (struct np_comm_news){ words[0], words[1] };
+	return true;
+}
+
 static void mpi_close(const struct np_comm *comm)
 {
 	(void)comm;
@@ -138,7 +173,12 @@ __attribute__((visibility("default"))) np_comm_opener np_comm_mpi_open;
 int np_comm_mpi_open(const struct np_comm **ret, struct np_err *err)
 {
 	static struct mpi_comm mpi = {
-		.comm = { .send = mpi_send, .receive = mpi_receive, .close = mpi_close },
+		.comm = { .send = mpi_send,
+			  .receive = mpi_receive,
+			  .arrived = mpi_arrived,
+			  .tell = mpi_tell,
+			  .hear = mpi_hear,
+			  .close = mpi_close },
 	};
 	int provided;
 	int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);

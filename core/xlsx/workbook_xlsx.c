@@ -5,9 +5,7 @@
 #include "npuprof/text.h"
 #include "npuprof/workbook.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /*
  * Workbooks by libxlsxwriter: a library of its own, since that one needs a whole
@@ -32,7 +30,6 @@ struct xlsx_sink {
 	struct np_workbook base;
 	struct np_workbook_style style;
 	char *path;
-	char *temporary; /* written first */
 	lxw_workbook *book;
 	const struct np_relation *relation;
 	lxw_worksheet *sheet;
@@ -158,26 +155,9 @@ static int finish(struct np_workbook *workbook, int rc, struct np_err *err)
 	if (rc == NP_OK && failed != LXW_NO_ERROR)
 		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", sink->path,
 			     lxw_strerror(failed));
-	if (rc == NP_OK && rename(sink->temporary, sink->path) < 0)
-		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", sink->temporary,
-			     strerror(errno));
-	if (rc < 0 && sink->temporary)
-		(void)unlink(sink->temporary);
 	free(sink->path);
-	free(sink->temporary);
 	free(sink);
 	return rc;
-}
-
-static bool start(struct xlsx_sink *sink, const char *path)
-{
-	sink->path = strdup(path);
-	if (asprintf(&sink->temporary, "%s.tmp%d", path, (int)getpid()) < 0)
-		sink->temporary = NULL;
-	if (!sink->path || !sink->temporary)
-		return false;
-	sink->book = workbook_new(sink->temporary);
-	return sink->book && add_formats(sink);
 }
 
 __attribute__((visibility("default"))) np_workbook_opener np_workbook_xlsx_open;
@@ -191,7 +171,9 @@ int np_workbook_xlsx_open(const char *path, const struct np_workbook_style *styl
 		return np_fail_nomem(err, "the workbook");
 	sink->base = (struct np_workbook){ { begin, row, end }, finish };
 	sink->style = *style;
-	if (!start(sink, path))
+	sink->path = strdup(path);
+	sink->book = sink->path ? workbook_new(path) : NULL;
+	if (!sink->book || !add_formats(sink))
 		return finish(&sink->base, np_fail_nomem(err, "the workbook"), err);
 	*ret = &sink->base;
 	return NP_OK;

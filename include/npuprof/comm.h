@@ -17,6 +17,13 @@
  * One process alone is the serial communicator. Only the first exchanges
  * messages with others, and only one thread of each process does.
  */
+
+/* How far a process is: a few words that nobody waits for. */
+struct np_comm_news {
+	int64_t ranks; /* done */
+	int64_t bytes; /* of them */
+};
+
 struct np_comm {
 	int rank; /* of this process; the first is 0 */
 	int size;
@@ -26,6 +33,12 @@ struct np_comm {
 	/* Wait for a message from a process without using up a processor; freed by the caller. */
 	int (*receive)(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
 		       struct np_err *err);
+	/* Is there a message of a process, so that receiving it would not wait? */
+	bool (*arrived)(const struct np_comm *comm, int from);
+	/* Tell the first process how far this one is. */
+	void (*tell)(const struct np_comm *comm, const struct np_comm_news *news);
+	/* What another process told; false when there is nothing new. */
+	bool (*hear)(const struct np_comm *comm, int *ret_from, struct np_comm_news *ret);
 	/* All processes come to an end. */
 	void (*close)(const struct np_comm *comm);
 };

@@ -17,6 +17,17 @@
 int np_load(struct np_run *run, const struct np_comm *comm, const struct np_workers *workers,
 	    struct np_err *err) NP_MUST_USE;
 
+/* How far loading is, over all processes. */
+struct np_load_progress {
+	size_t ranks_done;
+	size_t ranks;
+	int64_t bytes_done;
+	int64_t bytes;
+};
+
+/* Called about ten times a second on the calling thread, and once at the end. */
+typedef void np_load_watcher(void *context, const struct np_load_progress *progress);
+
 /* How to load; what is zero or NULL does not apply. */
 struct np_load_options {
 	const struct np_comm *comm;
@@ -29,6 +40,8 @@ struct np_load_options {
 	const char *program; /* version, for the cache */
 	/* Load so many ranks at once that they are not expected to need more memory than this. */
 	int64_t max_memory;
+	np_load_watcher *watch;
+	void *watch_context;
 	/* Sum the kernels of ranks too, where this process reads their databases. */
 	np_kernel_origin *kernel_origin;
 };

@@ -21,8 +21,8 @@ struct np_workbook_style {
 struct np_workbook {
 	struct np_sink sink;
 	/*
-	 * The end, also where something failed (`rc` < 0): the file is there as a
-	 * whole or not at all. Returns `rc`, or why the file could not be written.
+	 * The end, also where something failed (`rc` < 0): only now the file is
+	 * written. Returns `rc`, or why it could not be.
 	 */
 	int (*finish)(struct np_workbook *workbook, int rc, struct np_err *err);
 };

@@ -8,6 +8,8 @@ need_program mpirun sqlite3 timeout
 # Containers run tests as root, and machines have fewer processors than tests have processes.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
+# Who fails is not waited for, and no network is looked for.
+export OMPI_MCA_odls_base_sigkill_timeout=0 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
 
 small=(--steps 2 --layers 2 --kernels-per-layer 4 --noise 0)
 "$synth" -q -o "$work/c" --ranks 7 "${small[@]}" --slow-rank 5:1.5 || exit 1

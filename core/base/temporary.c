@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/temporary.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/*
+ * A handler may call next to nothing, so names stand in a table of fixed size:
+ * an entry is the name itself while its file may exist. More files at once than
+ * it has entries are written all the same. The handler runs while others go on:
+ * a name that is freed just then must not be read, so names live on until the end
+ * of the program once a signal came.
+ */
+#define ENTRIES 256
+
+static _Atomic(const char *) names[ENTRIES];
+static atomic_bool ending;
+
+char *np_temporary_new(const char *path)
+{
+	char *name;
+
+	if (asprintf(&name, "%s.tmp%d", path, (int)getpid()) < 0)
+		return NULL;
+	for (size_t i = 0; i < ENTRIES; i++) {
+		const char *nobody = NULL;
+
+		if (atomic_compare_exchange_strong(&names[i], &nobody, name))
+			break;
+	}
+	return name;
+}
+
+void np_temporary_free(char *name)
+{
+	for (size_t i = 0; name && i < ENTRIES; i++) {
+		const char *own = name;
+
+		if (atomic_compare_exchange_strong(&names[i], &own, NULL))
+			break;
+	}
+	if (!atomic_load(&ending))
+		free(name);
+}
+
+static void remove_files(int signal_number)
+{
+	atomic_store(&ending, true);
+	for (size_t i = 0; i < ENTRIES; i++) {
+		const char *name = atomic_load(&names[i]);
+
+		if (name)
+			(void)unlink(name);
+	}
+	/* By now it has its old meaning again. */
+	(void)raise(signal_number);
+}
+
+void np_temporary_guard(void)
+{
+	static const int endings[] = { SIGHUP, SIGINT, SIGTERM };
+	const struct sigaction action = { .sa_handler = remove_files,
+					  .sa_flags = (int)SA_RESETHAND };
+
+	for (size_t i = 0; i < NP_COUNT(endings); i++) {
+		struct sigaction before;
+
+		/* One that is ignored, as by nohup, stays so. */
+		if (sigaction(endings[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			(void)sigaction(endings[i], &action, NULL);
+	}
+}

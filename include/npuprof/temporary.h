@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_TEMPORARY_H
+#define NP_TEMPORARY_H
+
+#include "npuprof/base.h"
+
+/*
+ * Files while they are written
+ * ============================
+ *
+ * A result is written under another name and renamed when it is complete: a
+ * crash leaves the old one or the new one. The names are remembered, so that a
+ * user who stops the program finds none of them.
+ *
+ *	char *name = np_temporary_new(path);
+ *	write name, rename it to path or unlink it
+ *	np_temporary_free(name);
+ */
+
+/* "<path>.tmp<process>", in memory of its own; NULL when there is none. */
+char *np_temporary_new(const char *path) NP_MUST_USE;
+
+/* The file is renamed or gone. NULL is allowed. */
+void np_temporary_free(char *name);
+
+/* Let signals that end the program remove those files first. */
+void np_temporary_guard(void);
+
+#endif /* NP_TEMPORARY_H */
