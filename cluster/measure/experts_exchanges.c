@@ -83,7 +83,7 @@ static int add_exchange(struct exchanges *exchanges, uint32_t index, struct np_e
 {
 	const struct np_instance *instance = &exchanges->align->instances.item[index];
 	struct exchange *exchange = np_vec_add(&exchanges->list, err);
-	double least = INFINITY;
+	double least = HUGE_VAL;
 	double most = 0;
 
 	if (!exchange)

@@ -136,8 +136,8 @@ static void damaged_memory_files_cost_themselves_alone(void **state)
 	static const char *const texts[] = {
 		"",
 		"Something,Else\n1,2\n",
-		"Component,Name,Timestamp(us),Total Reserved(MB),Allocation Total Allocated(MB)\n"
-		"PTA,aten::x,never,much,many\nGE\n,,,,\nAPP,x,1e999,-5,99999999999999999999\n",
+		("Component,Name,Timestamp(us),Total Reserved(MB),Allocation Total Allocated(MB)\n"
+		 "PTA,aten::x,never,much,many\nGE\n,,,,\nAPP,x,1e999,-5,99999999999999999999\n"),
 	};
 
 	(void)state;

@@ -941,7 +941,6 @@ static void pp_chart_numbers_the_passes_of_a_dual_pipe(void **state)
 /* API times are those of the calls, and a wait is from the end before to this start. */
 static void export_summary_writes_beside_the_database_and_not_into_profiles(void **state)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	struct np_run *run;
 	struct analysed a;
 	size_t length;

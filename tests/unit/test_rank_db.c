@@ -164,8 +164,8 @@ static const char *const changes[] = {
 	"UPDATE TASK SET endNs = endNs + @ * 100000 WHERE rowid % 1501 = #",
 	"UPDATE TASK SET connectionId = connectionId + @ WHERE rowid % 401 = #",
 	"UPDATE TASK SET connectionId = NULL WHERE rowid % (@ + 2) = 1 AND rowid > # * 1000",
-	"UPDATE TASK SET taskType = (SELECT id FROM STRING_IDS WHERE value LIKE 'MEMCPY%' LIMIT 1)"
-	" WHERE rowid % (@ + 3) = 2 AND rowid > # * 1000",
+	("UPDATE TASK SET taskType = (SELECT id FROM STRING_IDS WHERE value LIKE 'MEMCPY%' LIMIT 1)"
+	 " WHERE rowid % (@ + 3) = 2 AND rowid > # * 1000"),
 	"DELETE FROM TASK WHERE rowid % (@ + 5) = 3 AND rowid < # * 2000",
 	"DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId % (@ + 2) = 1 AND globalTaskId > # * 900",
 	"DELETE FROM CANN_API WHERE connectionId % (@ + 2) = 1 AND connectionId > # * 900",
