@@ -46,10 +46,14 @@ void advisor_report_gain(const struct advisor_report *report, const struct findi
 		np_buf_add(buf, "-");
 		return;
 	}
-	if (finding->bound == BOUND_UPPER)
+	if (finding->bound == BOUND_UPPER && finding->gain > 0)
 		np_buf_add(buf, advisor_report_word(report, "up to ", "最多 "));
 	np_text_duration(buf, finding->gain);
-	if (!isnan(finding->gain_percent))
+	if (finding->gain == 0 || isnan(finding->gain_percent))
+		return;
+	if (finding->gain_percent < 0.05)
+		np_buf_add(buf, " (<0.1 %)");
+	else
 		np_buf_printf(buf, " (%.*f %%)", finding->gain_percent < 9.95 ? 1 : 0,
 			      finding->gain_percent);
 }
@@ -96,11 +100,12 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 {
 	const struct advice *advice = report->advice;
 	size_t shown = count_shown(advice);
+	size_t ranks = np_run_used(advice->analysis->run);
 	struct np_buf safe = NP_BUF_INIT;
 
 	np_text_safe(&safe, report->input, strlen(report->input));
-	np_buf_printf(buf, "%s: %zu %s", safe.text, np_run_used(advice->analysis->run),
-		      advisor_report_word(report, "ranks", "个 rank"));
+	np_buf_printf(buf, "%s: %zu %s", safe.text, ranks,
+		      advisor_report_word(report, ranks == 1 ? "rank" : "ranks", "个 rank"));
 	np_buf_release(&safe);
 	if (advice->step_time != NP_UNKNOWN) {
 		np_buf_add(buf, advisor_report_word(report, ", a step takes ", "，单步耗时 "));
@@ -108,7 +113,7 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 	}
 	np_buf_printf(buf, "; %zu %s", shown,
 		      advisor_report_word(report, shown == 1 ? "finding" : "findings", "个问题"));
-	if (advice->total_gain != NP_UNKNOWN) {
+	if (advice->total_gain != NP_UNKNOWN && advice->total_gain > 0) {
 		np_buf_add(buf, advisor_report_word(report, ", together at most ", "，合计最多 "));
 		np_text_duration(buf, advice->total_gain);
 		if (!isnan(advice->total_percent))

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sql_private.h"
 
+#include <math.h>
+
 /* Values on their way from SQLite and to it. */
+
+/* What overflowed is not known; SQLite itself gives NULL for what is no number. */
+static struct np_cell known_real(double real)
+{
+	return isfinite(real) ? np_cell_real(real) : np_cell_null();
+}
 
 struct np_cell sql_value_cell(sqlite3_value *value)
 {
@@ -9,7 +17,7 @@ struct np_cell sql_value_cell(sqlite3_value *value)
 	case SQLITE_INTEGER:
 		return np_cell_integer(sqlite3_value_int64(value));
 	case SQLITE_FLOAT:
-		return np_cell_real(sqlite3_value_double(value));
+		return known_real(sqlite3_value_double(value));
 	case SQLITE_TEXT: {
 		const char *text = (const char *)sqlite3_value_text(value);
 

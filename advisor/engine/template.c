@@ -10,28 +10,82 @@
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
 
-/* A place for a value: "{name|format}". */
+/* A place for a value, "{name|format}", or for a text that depends on one, "{name?text}". */
 struct slot {
 	const char *name;
 	size_t name_length;
 	const char *format; /* NULL without one */
 	size_t format_length;
+	const char *inner; /* the text that depends on the value, or NULL */
+	size_t inner_length;
 	size_t length; /* of all of it */
 };
 
-static bool read_slot(const char *text, struct slot *ret)
+/* Where the text that begins at `text` ends: at a brace that closes none of its own; or NULL. */
+static const char *end_of_inner(const char *text, const char *end)
 {
-	const char *close = strchr(text, '}');
-	const char *bar;
+	bool inside = false;
 
+	for (; text < end; text++) {
+		if (*text == '}' && !inside)
+			return text;
+		if (*text == '{' || *text == '}')
+			inside = *text == '{';
+	}
+	return NULL;
+}
+
+static bool read_slot(const char *text, const char *end, struct slot *ret)
+{
+	const char *name = text + 1;
+	const char *stop = name;
+	const char *close;
+
+	while (stop < end && *stop != '|' && *stop != '?' && *stop != '}')
+		stop++;
+	if (stop == end)
+		return false;
+	close = *stop == '?' ? end_of_inner(stop + 1, end)
+			     : memchr(stop, '}', (size_t)(end - stop));
 	if (!close)
 		return false;
-	bar = memchr(text, '|', (size_t)(close - text));
-	ret->name = text + 1;
-	ret->name_length = (size_t)((bar ? bar : close) - text) - 1;
-	ret->format = bar ? bar + 1 : NULL;
-	ret->format_length = bar ? (size_t)(close - bar) - 1 : 0;
-	ret->length = (size_t)(close - text) + 1;
+	*ret = (struct slot){ .name = name,
+			      .name_length = (size_t)(stop - name),
+			      .length = (size_t)(close - text) + 1 };
+	if (*stop == '|') {
+		ret->format = stop + 1;
+		ret->format_length = (size_t)(close - stop) - 1;
+	} else if (*stop == '?') {
+		ret->inner = stop + 1;
+		ret->inner_length = (size_t)(close - stop) - 1;
+	}
+	return true;
+}
+
+/* "count(kernel,kernels)": the words for one and for several. */
+struct words {
+	const char *one;
+	size_t one_length;
+	const char *several;
+	size_t several_length;
+};
+
+static bool read_words(const char *format, size_t length, struct words *ret)
+{
+	static const char begin[] = "count(";
+	const char *one = format + strlen(begin);
+	const char *end = format + length - 1;
+	const char *comma;
+
+	if (length < strlen(begin) + 2 || strncmp(format, begin, strlen(begin)) != 0 || *end != ')')
+		return false;
+	comma = memchr(one, ',', (size_t)(end - one));
+	if (!comma || comma == one || comma + 1 == end)
+		return false;
+	*ret = (struct words){ .one = one,
+			       .one_length = (size_t)(comma - one),
+			       .several = comma + 1,
+			       .several_length = (size_t)(end - comma) - 1 };
 	return true;
 }
 
@@ -56,7 +110,7 @@ bool template_knows_format(const char *format, size_t length)
 		    strncmp(plain_formats[i], format, length) == 0)
 			return true;
 	}
-	return list_limit(format, length) > 0;
+	return list_limit(format, length) > 0 || read_words(format, length, &(struct words){ 0 });
 }
 
 /* Texts of a list: a JSON array, or values between commas. */
@@ -163,15 +217,30 @@ static void add_plain(struct np_buf *buf, const struct np_cell *value)
 		cell_format(buf, value);
 }
 
+static void add_count(struct np_buf *buf, const struct np_cell *value, const struct words *words)
+{
+	double number;
+
+	add_plain(buf, value);
+	np_buf_add_char(buf, ' ');
+	if (cell_number(value, &number) && number >= 1 && number <= 1)
+		np_buf_add_bytes(buf, words->one, words->one_length);
+	else
+		np_buf_add_bytes(buf, words->several, words->several_length);
+}
+
 static void add_formatted(struct np_buf *buf, const struct np_cell *value, const char *format,
 			  size_t length)
 {
+	struct words words;
 	double number;
 
 	if (value->type == NP_CELL_NULL) {
 		np_buf_add(buf, "?");
 	} else if (!format) {
 		add_plain(buf, value);
+	} else if (read_words(format, length, &words)) {
+		add_count(buf, value, &words);
 	} else if (length == 4 && strncmp(format, "code", length) == 0) {
 		np_buf_add_char(buf, '`');
 		add_plain(buf, value);
@@ -205,38 +274,86 @@ static const struct np_cell *find(const struct values *values, const struct slot
 	return NULL;
 }
 
-void template_fill(struct np_buf *buf, const char *text, const struct values *values)
+/* Is there something to tell: neither NULL, nor zero, nor an empty text? */
+static bool is_something(const struct np_cell *value)
+{
+	double number;
+
+	if (!value || value->type == NP_CELL_NULL)
+		return false;
+	if (value->type == NP_CELL_TEXT)
+		return value->text.length > 0;
+	return !cell_number(value, &number) || fabs(number) > 0;
+}
+
+/* A brace that stands for itself. Texts that depend on a value have none. */
+static bool is_doubled(const char *text, const char *end, bool inner)
+{
+	return !inner && end - text > 1 && (text[0] == '{' || text[0] == '}') && text[1] == text[0];
+}
+
+static void fill(struct np_buf *buf, const char *text, size_t length, const struct values *values,
+		 bool inner)
 {
 	static const struct np_cell nothing = { .type = NP_CELL_NULL };
+	const char *end = text + length;
 
-	while (*text) {
+	while (text < end) {
 		struct slot slot;
 		const struct np_cell *value;
 
-		if ((text[0] == '{' || text[0] == '}') && text[1] == text[0]) {
+		if (is_doubled(text, end, inner)) {
 			np_buf_add_char(buf, text[0]);
 			text += 2;
-		} else if (text[0] == '{' && read_slot(text, &slot)) {
-			value = find(values, &slot);
+			continue;
+		}
+		if (text[0] != '{' || !read_slot(text, end, &slot)) {
+			np_buf_add_char(buf, *text++);
+			continue;
+		}
+		value = find(values, &slot);
+		if (!slot.inner)
 			add_formatted(buf, value ? value : &nothing, slot.format,
 				      slot.format_length);
-			text += slot.length;
-		} else {
-			np_buf_add_char(buf, *text++);
-		}
+		else if (!inner && is_something(value))
+			fill(buf, slot.inner, slot.inner_length, values, true);
+		text += slot.length;
 	}
 }
 
-int template_check(const char *text, const struct values *values, size_t *ret_offset,
-		   struct np_err *err)
+void template_fill(struct np_buf *buf, const char *text, const struct values *values)
+{
+	fill(buf, text, strlen(text), values, false);
+}
+
+static int check_slot(const struct slot *slot, const struct values *values, bool inner,
+		      struct np_err *err)
+{
+	if (!find(values, slot))
+		return np_fail(err, NP_E_FORMAT, "there is no value '%.*s'", (int)slot->name_length,
+			       slot->name);
+	if (slot->format && !template_knows_format(slot->format, slot->format_length))
+		return np_fail(err, NP_E_FORMAT, "there is no format '%.*s'",
+			       (int)slot->format_length, slot->format);
+	if (slot->inner && inner)
+		return np_fail(err, NP_E_FORMAT, "a text that depends on a value within another");
+	return NP_OK;
+}
+
+/* `ret_offset` is counted from `text`. */
+static int check(const char *text, size_t length, const struct values *values, bool inner,
+		 size_t *ret_offset, struct np_err *err)
 {
 	const char *begin = text;
+	const char *end = text + length;
+	int rc = NP_OK;
 
-	while (*text) {
+	while (text < end && rc == NP_OK) {
+		size_t offset = (size_t)(text - begin);
 		struct slot slot;
 
-		*ret_offset = (size_t)(text - begin);
-		if ((text[0] == '{' || text[0] == '}') && text[1] == text[0]) {
+		*ret_offset = offset;
+		if (is_doubled(text, end, inner)) {
 			text += 2;
 			continue;
 		}
@@ -244,16 +361,21 @@ int template_check(const char *text, const struct values *values, size_t *ret_of
 			text++;
 			continue;
 		}
-		if (text[0] == '}' || !read_slot(text, &slot))
+		if (text[0] == '}' || !read_slot(text, end, &slot))
 			return np_fail(err, NP_E_FORMAT, "a brace without its partner; write %c%c",
 				       text[0], text[0]);
-		if (!find(values, &slot))
-			return np_fail(err, NP_E_FORMAT, "there is no value '%.*s'",
-				       (int)slot.name_length, slot.name);
-		if (slot.format && !template_knows_format(slot.format, slot.format_length))
-			return np_fail(err, NP_E_FORMAT, "there is no format '%.*s'",
-				       (int)slot.format_length, slot.format);
+		rc = check_slot(&slot, values, inner, err);
+		if (rc == NP_OK && slot.inner) {
+			rc = check(slot.inner, slot.inner_length, values, true, ret_offset, err);
+			*ret_offset += offset + (size_t)(slot.inner - text);
+		}
 		text += slot.length;
 	}
-	return NP_OK;
+	return rc;
+}
+
+int template_check(const char *text, const struct values *values, size_t *ret_offset,
+		   struct np_err *err)
+{
+	return check(text, strlen(text), values, false, ret_offset, err);
 }

@@ -106,6 +106,28 @@ run "$npuprof" advisor c -f csv
 expect_stdout_has '2 steps compute <i>|`*x\x1b[31m""'
 expect_equal "$(wc -l <"$work/stdout")" 3
 
+behaviour 'what is no number is unknown in every form, and what is nothing is not told'
+cat >odd.json <<'END'
+{"schema": "npuprof.rules/1", "rules": [
+  {"id": "odd.numbers", "title": "Odd", "dimension": "overall", "scope": "cluster",
+   "query": "SELECT 9e999 AS large, -9e999 AS small, 9e999 - 9e999 AS none, 0 AS zero FROM v_step",
+   "summary": {"n": "count(*)", "large": "max(large)", "none": "max(none)", "zero": "max(zero)", "mean": "avg(large)"},
+   "fire": "n > 0", "severity": "low", "confidence": "9e999", "gain": {"ns": "9e999", "basis": "x"},
+   "message": "{large} {large|dur} {large|int} {mean|pct} {none|bytes}{zero?, {zero|pct} of it}",
+   "evidence": {"columns": ["large", "small", "none"]}},
+  {"id": "odd.gain", "title": "Odd", "dimension": "overall", "scope": "cluster", "query": "SELECT 1 AS x",
+   "summary": {"n": "count(*)"}, "fire": "n > 0", "severity": "low", "gain": {"ns": "0", "bound": "upper", "basis": "x"},
+   "message": "{n|count(thing,things)}"}
+]}
+END
+for form in table json sarif csv md; do
+	run "$npuprof" advisor c --rules odd.json --rule 'odd.*' -f "$form"
+	expect_exit 0
+	expect_stdout_has '? ? ? ? ?' '1 thing'
+	expect_equal "$(grep -ciE '(^|[^a-z])-?(nan|inf|infinity)([^a-z]|$)' "$work/stdout")" 0
+	expect_stdout_lacks 'of it' 'up to 0'
+done
+
 behaviour '-o writes all machine forms'
 run "$npuprof" advisor c -o out
 expect_exit 0

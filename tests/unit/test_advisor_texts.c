@@ -72,6 +72,9 @@ static void set_values(struct values *values, struct np_arena *arena)
 	assert_ok(values_set(values, "commas", np_cell_text("x, y"), &err), err);
 	assert_ok(values_set(values, "ranks", np_cell_text("0,1,2,8"), &err), err);
 	assert_ok(values_set(values, "nothing", np_cell_null(), &err), err);
+	assert_ok(values_set(values, "one", np_cell_integer(1), &err), err);
+	assert_ok(values_set(values, "zero", np_cell_real(0), &err), err);
+	assert_ok(values_set(values, "empty", np_cell_text(""), &err), err);
 }
 
 static void values_are_shown_in_their_format(void **state)
@@ -91,6 +94,11 @@ static void values_are_shown_in_their_format(void **state)
 		{ "{commas|code}", "`x, y`" },
 		{ "{nothing|dur} {nobody}", "? ?" },
 		{ "{n", "{n" },
+		{ "{one|count(kernel runs,kernels run)} {n|count(rank,ranks)} {zero|count(a,b)}",
+		  "1 kernel runs 12 ranks 0 b" },
+		{ "{n?{n} of }{zero?none }{nothing?? }{empty?- }{commas?[{commas|code}]}",
+		  "12 of [`x, y`]" },
+		{ "{n?{share|pct}} {n?}{n?a", "12 % {n?a" },
 	};
 	struct np_arena *arena = np_arena_new();
 	struct values values;
@@ -121,6 +129,13 @@ static void a_text_with_an_unknown_name_or_format_is_refused(void **state)
 		{ "{n|list(0)}", "no format 'list(0)'", 0 },
 		{ "a } b", "brace", 2 },
 		{ "{n", "brace", 0 },
+		{ "a{n? b {one|count(x,y)}{n}} {n?c}", NULL, 0 },
+		{ "a {n?b {nobody}}", "no value 'nobody'", 7 },
+		{ "a {nobody?b}", "no value 'nobody'", 2 },
+		{ "a {n?b", "brace", 2 },
+		{ "{n?{n?x}}", "within another", 3 },
+		{ "{n|count(x)}", "no format 'count(x)'", 0 },
+		{ "{n|count(,y)}", "no format", 0 },
 	};
 	struct np_arena *arena = np_arena_new();
 	struct values values;
