@@ -293,7 +293,8 @@ static int fill_outcome(struct eval *eval, const struct np_cell *part, struct ou
 	outcome->title = fill(eval, outcome, rule_text_in(rule->title, language));
 	outcome->message = fill(eval, outcome, rule_text_in(rule->message, language));
 	outcome->basis = fill(eval, outcome, rule_text_in(rule->basis, language));
-	outcome->repair = fill(eval, outcome, rule->repair);
+	if (rule->repair && template_is_known(rule->repair, &eval->shown))
+		outcome->repair = fill(eval, outcome, rule->repair);
 	if (add_advice(eval, outcome) < 0 || copy_summary(eval, outcome, &err) < 0) {
 		(void)np_fail_nomem(&err, "a finding");
 		return eval_wrong(eval, NULL, SIZE_MAX, &err);

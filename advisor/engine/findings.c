@@ -210,6 +210,10 @@ static int compare_findings(const void *a, const void *b)
 
 	if (x->gain != y->gain)
 		return np_order(y->gain, x->gain);
+	/* Of rules that name the same repair, the one that could tell what it is worth by itself.
+	 */
+	if (x->rule->bound != y->rule->bound)
+		return (int)x->rule->bound - (int)y->rule->bound;
 	if (x->severity != y->severity)
 		return (int)y->severity - (int)x->severity;
 	if (x->rule != y->rule)

@@ -326,6 +326,20 @@ void template_fill(struct np_buf *buf, const char *text, const struct values *va
 	fill(buf, text, strlen(text), values, false);
 }
 
+bool template_is_known(const char *text, const struct values *values)
+{
+	const char *end = text + strlen(text);
+	struct slot slot;
+
+	for (; (text = strchr(text, '{')) && read_slot(text, end, &slot); text += slot.length) {
+		const struct np_cell *value = find(values, &slot);
+
+		if (!value || value->type == NP_CELL_NULL)
+			return false;
+	}
+	return true;
+}
+
 static int check_slot(const struct slot *slot, const struct values *values, bool inner,
 		      struct np_err *err)
 {

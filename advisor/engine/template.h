@@ -18,6 +18,9 @@
  */
 void template_fill(struct np_buf *buf, const char *text, const struct values *values);
 
+/* Are all values in the text known? */
+bool template_is_known(const char *text, const struct values *values);
+
 /* One value in a format; NULL is as it is. */
 void template_format(struct np_buf *buf, const struct np_cell *value, const char *format);
 
