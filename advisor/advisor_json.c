@@ -305,12 +305,6 @@ int advisor_report_csv(const struct advisor_report *report, FILE *stream, struct
 						     .columns = csv_columns,
 						     .column_count = NP_COUNT(csv_columns),
 						     .produce = produce_findings };
-	struct np_buf buf = NP_BUF_INIT;
-	struct np_text_sink sink;
-	int rc;
 
-	np_csv_sink_init(&sink, &buf, stream);
-	rc = np_relation_write(&findings, report, &sink.base, err);
-	np_buf_release(&buf);
-	return rc;
+	return np_csv_write(&findings, report, stream, err);
 }

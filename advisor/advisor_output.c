@@ -45,32 +45,28 @@ int advisor_print(const struct advisor_report *report, enum advisor_format forma
 	}
 }
 
-/* One file, under a temporary name until it is complete. */
+struct output {
+	const struct advisor_report *report;
+	enum advisor_format format;
+};
+
+static int write_output(const void *context, FILE *stream, struct np_err *err)
+{
+	const struct output *output = context;
+
+	return advisor_print(output->report, output->format, stream, err);
+}
+
 static int write_file(const struct advisor_report *report, const char *directory,
 		      enum advisor_format format, struct np_err *err)
 {
-	char *path = NULL;
-	char *temporary;
-	FILE *stream;
+	const struct output output = { report, format };
+	char *path;
 	int rc;
 
 	if (asprintf(&path, "%s/advisor.%s", directory, advisor_formats[format]) < 0)
 		return np_fail_nomem(err, directory);
-	temporary = np_temporary_new(path);
-	if (!temporary) {
-		free(path);
-		return np_fail_nomem(err, directory);
-	}
-	stream = fopen(temporary, "we");
-	rc = stream ? advisor_print(report, format, stream, err)
-		    : np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerrordesc_np(errno));
-	if (stream && fclose(stream) != 0 && rc == NP_OK)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerrordesc_np(errno));
-	if (rc == NP_OK && rename(temporary, path) < 0)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerrordesc_np(errno));
-	if (rc < 0 && stream)
-		(void)unlink(temporary);
-	np_temporary_free(temporary);
+	rc = np_write_file(path, write_output, &output, err);
 	free(path);
 	return rc;
 }

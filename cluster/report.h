@@ -92,11 +92,6 @@ int report_text_files(const struct np_cluster_tables *tables, const char *direct
 /* Make a directory and those above it. */
 int report_make_directory(const char *path, struct np_err *err) NP_MUST_USE;
 
-/* Write a file under a temporary name, so that a crash leaves the old file or the new one. */
-typedef int (*report_writer)(const void *context, FILE *stream, struct np_err *err);
-int report_write_file(const char *path, report_writer write, const void *context,
-		      struct np_err *err) NP_MUST_USE;
-
 /* Remove a file that may not be there. */
 int report_remove_file(const char *path, struct np_err *err) NP_MUST_USE;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report_export.h"
 
+#include "npuprof/temporary.h"
+
 #include <assert.h>
 #include <inttypes.h>
 
@@ -57,10 +59,10 @@ int export_sink_end(struct np_sink *sink, struct np_err *err)
 }
 
 /* A file without content is not written; one of an earlier run would tell of that. */
-static int write_or_remove(const char *path, bool any, report_writer write, const void *context,
+static int write_or_remove(const char *path, bool any, np_file_writer *write, const void *context,
 			   struct np_err *err)
 {
-	return any ? report_write_file(path, write, context, err) : report_remove_file(path, err);
+	return any ? np_write_file(path, write, context, err) : report_remove_file(path, err);
 }
 
 /* --- cluster_step_trace_time.csv ------------------------------------------------------------- */
@@ -154,11 +156,8 @@ static int write_steps(const void *context, FILE *stream, struct np_err *err)
 				(has_places(export->cluster) ? 0 : STEP_PLACE_COLUMNS),
 		.produce = produce_steps,
 	};
-	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
-	struct np_text_sink sink;
 
-	np_csv_sink_init(&sink, &buf, stream);
-	return np_relation_write(&relation, export->tables, &sink.base, err);
+	return np_csv_write(&relation, export->tables, stream, err);
 }
 
 static int export_steps(const struct export *export, const char *path, struct np_err *err)
@@ -235,7 +234,7 @@ static int write_groups(const void *context, FILE *stream, struct np_err *err)
 /* A run without communicators says so with empty lists, as theirs does. */
 static int export_groups(const struct export *export, const char *path, struct np_err *err)
 {
-	return report_write_file(path, write_groups, export, err);
+	return np_write_file(path, write_groups, export, err);
 }
 
 /* --- nesting by ranks and step --------------------------------------------------------------- */

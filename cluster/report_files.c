@@ -3,7 +3,6 @@
 
 #include "npuprof/db.h"
 #include "npuprof/dirs.h"
-#include "npuprof/temporary.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
@@ -14,33 +13,6 @@ int report_make_directory(const char *path, struct np_err *err)
 	int rc = np_make_dirs(path, err);
 
 	return rc == NP_E_IO ? np_fail(err, rc, "%s; give another with -o", err->text) : rc;
-}
-
-int report_write_file(const char *path, report_writer write, const void *context,
-		      struct np_err *err)
-{
-	char *temporary;
-	FILE *stream;
-	int rc;
-
-	temporary = np_temporary_new(path);
-	if (!temporary)
-		return np_fail_nomem(err, path);
-	stream = fopen(temporary, "we");
-	if (!stream) {
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", temporary, strerror(errno));
-		np_temporary_free(temporary);
-		return rc;
-	}
-	rc = write(context, stream, err);
-	if (fclose(stream) != 0 && rc == NP_OK)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
-	if (rc == NP_OK && rename(temporary, path) < 0)
-		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
-	if (rc < 0)
-		(void)unlink(temporary);
-	np_temporary_free(temporary);
-	return rc;
 }
 
 int report_remove_file(const char *path, struct np_err *err)
@@ -143,15 +115,6 @@ static int unknown_table(const struct sources *sources, const char *name, struct
 	return np_fail(err, NP_E_USAGE, "no table '%s'; there are %s", name, list.text);
 }
 
-static int write_source(const struct source *source, FILE *stream, struct np_err *err)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
-	struct np_text_sink sink;
-
-	np_csv_sink_init(&sink, &buf, stream);
-	return np_relation_write(source->relation, source->model, &sink.base, err);
-}
-
 int report_csv(const struct report_tables *all, const char *table, FILE *stream, struct np_err *err)
 {
 	struct sources sources = { 0 };
@@ -162,16 +125,12 @@ int report_csv(const struct report_tables *all, const char *table, FILE *stream,
 	       strcmp(sources.list.item[at].relation->name, table) != 0)
 		at++;
 	if (rc == NP_OK && at < sources.list.count)
-		rc = write_source(&sources.list.item[at], stream, err);
+		rc = np_csv_write(sources.list.item[at].relation, sources.list.item[at].model,
+				  stream, err);
 	else if (rc == NP_OK)
 		rc = unknown_table(&sources, table, err);
 	np_vec_release(&sources.list);
 	return rc;
-}
-
-static int write_csv(const void *context, FILE *stream, struct np_err *err)
-{
-	return write_source(context, stream, err);
 }
 
 int report_csv_files(const struct report_tables *all, const char *directory, struct np_err *err)
@@ -189,7 +148,8 @@ int report_csv_files(const struct report_tables *all, const char *directory, str
 			rc = np_fail_nomem(err, directory);
 			break;
 		}
-		rc = report_write_file(path, write_csv, &sources.list.item[i], err);
+		rc = np_csv_write_file(sources.list.item[i].relation, sources.list.item[i].model,
+				       path, err);
 		free(path);
 	}
 	np_vec_release(&sources.list);

@@ -40,37 +40,6 @@ static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 	return (*csv)->produce((*csv)->rank, sink, &(*csv)->rows);
 }
 
-/* Under a temporary name first, so that a crash leaves no half of a file. */
-static int write_csv(struct csv *csv, const struct np_relation *relation, const char *path)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
-	struct np_err *err = csv->rank->err;
-	struct np_text_sink sink;
-	char *temporary;
-	FILE *stream;
-	int rc;
-
-	temporary = np_temporary_new(path);
-	if (!temporary)
-		return np_fail_nomem(err, path);
-	stream = fopen(temporary, "we");
-	if (!stream) {
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", temporary, strerror(errno));
-		np_temporary_free(temporary);
-		return rc;
-	}
-	np_csv_sink_init(&sink, &buf, stream);
-	rc = np_relation_write(relation, &csv, &sink.base, err);
-	if (fclose(stream) != 0 && rc == NP_OK)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
-	if (rc == NP_OK && rename(temporary, path) < 0)
-		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
-	if (rc < 0)
-		(void)unlink(temporary);
-	np_temporary_free(temporary);
-	return rc;
-}
-
 /* --- calls ----------------------------------------------------------------------------------- */
 
 static const struct np_column api_columns[] = {
@@ -194,7 +163,7 @@ static int write_kernels(struct csv *csv, const char *path)
 		columns[EXPORT_KERNEL_COLUMNS + i] =
 			(struct np_column){ np_strtab_text(detail->strings, detail->pmu_names[i]),
 					    NP_REAL };
-	rc = write_csv(csv, &relation, path);
+	rc = np_csv_write_file(&relation, &csv, path, csv->rank->err);
 	free(columns);
 	return rc;
 }
@@ -211,7 +180,7 @@ static int write_rank(struct mode_rank *rank, const char *directory, struct writ
 	if (rc == NP_OK && (rank->detail->has & NP_DETAIL_CALLS)) {
 		if (asprintf(&path, "%s/api_statistic.csv", directory) < 0)
 			return np_fail_nomem(rank->err, MODE);
-		rc = write_csv(&calls, &api_relation, path);
+		rc = np_csv_write_file(&api_relation, &(struct csv *){ &calls }, path, rank->err);
 		free(path);
 	}
 	if (rc == NP_OK) {

@@ -126,11 +126,7 @@ static const struct np_relation step_csv = { .name = "step_trace_time",
 
 int np_export_step_csv(const struct np_export_loaded *loaded, FILE *stream, struct np_err *err)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
-	struct np_text_sink sink;
-
-	np_csv_sink_init(&sink, &buf, stream);
-	return np_relation_write(&step_csv, loaded, &sink.base, err);
+	return np_csv_write(&step_csv, loaded, stream, err);
 }
 
 /* --- CommAnalyzer* --------------------------------------------------------------------------- */

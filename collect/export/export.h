@@ -31,6 +31,7 @@
 #include "npuprof/buf.h"
 #include "npuprof/json.h"
 #include "npuprof/rank.h"
+#include "npuprof/temporary.h"
 
 #define NP_EXPORT_OUTPUT "ASCEND_PROFILER_OUTPUT"
 #define NP_EXPORT_DONE   "analyse.done"
@@ -118,11 +119,6 @@ bool np_export_has_prefix(const char *text, const char *prefix);
 bool np_export_has_suffix(const char *text, const char *suffix);
 
 /* --- files.c --------------------------------------------------------------------------------- */
-
-/* Write a file under another name and rename it. */
-typedef int np_export_writer(const void *context, FILE *stream, struct np_err *err);
-int np_export_write_file(const char *path, np_export_writer *write, const void *context,
-			 struct np_err *err) NP_MUST_USE;
 
 /* Make a directory and those above it. One that exists is fine. */
 int np_export_make_dirs(const char *path, struct np_err *err) NP_MUST_USE;

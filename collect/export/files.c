@@ -44,41 +44,6 @@ void np_export_remove(const char *path)
 	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static int write_stream(FILE *stream, np_export_writer *write, const void *context,
-			struct np_err *err, const char *path)
-{
-	int rc = write(context, stream, err);
-
-	if (rc == NP_OK && (fflush(stream) != 0 || fsync(fileno(stream)) != 0))
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
-	if (fclose(stream) != 0 && rc == NP_OK)
-		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
-	return rc;
-}
-
-int np_export_write_file(const char *path, np_export_writer *write, const void *context,
-			 struct np_err *err)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf temporary = NP_BUF_INIT;
-	FILE *stream;
-	int rc;
-
-	np_buf_printf(&temporary, "%s.tmp%d", path, (int)getpid());
-	rc = np_buf_check(&temporary, err);
-	if (rc < 0)
-		return rc;
-	stream = fopen(temporary.text, "we");
-	if (!stream)
-		return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
-	rc = write_stream(stream, write, context, err, path);
-	if (rc == NP_OK && rename(temporary.text, path) < 0)
-		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary.text,
-			     strerror(errno));
-	if (rc < 0)
-		(void)unlink(temporary.text);
-	return rc;
-}
-
 /* --- JSON ------------------------------------------------------------------------------------ */
 
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by NP_JSONOUT_DEPTH */

@@ -106,7 +106,7 @@ int np_export_update_manifest(const struct np_export_job *job, const struct np_e
 		rc = np_json_read_file(path, MAX_JSON, &manifest, err);
 	update.manifest = manifest;
 	if (rc == NP_OK)
-		rc = np_export_write_file(path, write_manifest, &update, err);
+		rc = np_write_file(path, write_manifest, &update, err);
 	free(path);
 	return rc;
 }

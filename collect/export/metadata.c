@@ -159,7 +159,7 @@ int np_export_complete_metadata(const struct np_export_rank *rank,
 	added = write_metadata(&completion, &out);
 	rc = np_jsonout_finish(&out, err);
 	if (rc == NP_OK && added > 0)
-		rc = np_export_write_file(path.text, put_text, &out.buf, err);
+		rc = np_write_file(path.text, put_text, &out.buf, err);
 	np_jsonout_release(&out);
 	return rc;
 }

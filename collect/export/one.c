@@ -178,7 +178,7 @@ static int write_derived(const struct work *work, const struct np_export_loaded 
 {
 	static const struct {
 		const char *name;
-		np_export_writer *write;
+		np_file_writer *write;
 		bool communication;
 	} files[] = {
 		{ "step_trace_time.csv", write_step_csv, false },
@@ -193,7 +193,7 @@ static int write_derived(const struct work *work, const struct np_export_loaded 
 		if (files[i].communication && !np_export_has_communication(loaded))
 			continue;
 		path = work_path(work, files[i].name);
-		rc = path ? np_export_write_file(path, files[i].write, loaded, err)
+		rc = path ? np_write_file(path, files[i].write, loaded, err)
 			  : np_fail_nomem(err, files[i].name);
 		free(path);
 	}
@@ -302,7 +302,7 @@ static int put_in_place(const struct work *work, struct np_err *err)
 	for (size_t i = 0; i < names.list.count && rc == NP_OK; i++)
 		rc = move_file(work->dir, output, names.list.item[i], &work->rank->bytes, err);
 	if (rc == NP_OK)
-		rc = np_export_write_file(mark, write_done, &done, err);
+		rc = np_write_file(mark, write_done, &done, err);
 	free(output);
 	free(mark);
 	return rc;

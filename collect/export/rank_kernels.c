@@ -185,7 +185,7 @@ int np_export_kernels_csv(const struct np_export_rank *rank, const struct np_exp
 	if (!kernels.from) {
 		rc = np_fail(err, NP_E_IO, "cannot read '%s': %s", from, strerror(errno));
 	} else {
-		rc = np_export_write_file(path, write_kernels, &kernels, err);
+		rc = np_write_file(path, write_kernels, &kernels, err);
 		(void)fclose(kernels.from);
 	}
 	free(from);

@@ -170,7 +170,7 @@ static int copy_table(const struct np_export_rank *rank, const char *stem, const
 	np_buf_printf(&to, "%s/%s.csv", dir, stem);
 	rc = np_buf_check(&to, err);
 	if (rc == NP_OK && from)
-		rc = np_export_write_file(to.text, write_copy, from, err);
+		rc = np_write_file(to.text, write_copy, from, err);
 	free(from);
 	return rc;
 }
@@ -188,7 +188,7 @@ int np_export_trace_text(struct np_export_rank *rank, const char *dir, struct np
 	if (rc == NP_OK && slices.list.count == 0)
 		rc = np_fail(err, NP_E_NOTFOUND, "msprof wrote no trace into '%s'", rank->prof);
 	if (rc == NP_OK)
-		rc = np_export_write_file(path.text, write_trace, &trace, err);
+		rc = np_write_file(path.text, write_trace, &trace, err);
 	if (rc == NP_OK)
 		rc = copy_table(rank, "op_statistic", dir, err);
 	return rc == NP_OK ? copy_table(rank, "api_statistic", dir, err) : rc;

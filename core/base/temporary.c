@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/temporary.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -43,6 +44,41 @@ void np_temporary_free(char *name)
 	}
 	if (!atomic_load(&ending))
 		free(name);
+}
+
+static int fail_to_write(const char *path, struct np_err *err)
+{
+	return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerrordesc_np(errno));
+}
+
+static int write_temporary(const char *temporary, const char *path, np_file_writer *write,
+			   const void *context, struct np_err *err)
+{
+	FILE *stream = fopen(temporary, "we");
+	int rc;
+
+	if (!stream)
+		return fail_to_write(path, err);
+	rc = write(context, stream, err);
+	if (fclose(stream) != 0 && rc == NP_OK)
+		rc = fail_to_write(path, err);
+	if (rc == NP_OK && rename(temporary, path) < 0)
+		rc = fail_to_write(path, err);
+	if (rc < 0)
+		(void)unlink(temporary);
+	return rc;
+}
+
+int np_write_file(const char *path, np_file_writer *write, const void *context, struct np_err *err)
+{
+	char *temporary = np_temporary_new(path);
+	int rc;
+
+	if (!temporary)
+		return np_fail_nomem(err, path);
+	rc = write_temporary(temporary, path, write, context, err);
+	np_temporary_free(temporary);
+	return rc;
 }
 
 static void remove_files(int signal_number)

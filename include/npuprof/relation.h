@@ -134,6 +134,12 @@ struct np_text_sink {
  */
 void np_csv_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream);
 
+/* The whole table as CSV, to a FILE * or to a file. */
+int np_csv_write(const struct np_relation *relation, const void *model, void *stream,
+		 struct np_err *err) NP_MUST_USE;
+int np_csv_write_file(const struct np_relation *relation, const void *model, const char *path,
+		      struct np_err *err) NP_MUST_USE;
+
 /* A text as it stands in a field of CSV. */
 void np_csv_text(struct np_buf *buf, const char *text, size_t length);
 

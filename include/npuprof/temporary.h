@@ -2,7 +2,9 @@
 #ifndef NP_TEMPORARY_H
 #define NP_TEMPORARY_H
 
-#include "npuprof/base.h"
+#include "npuprof/err.h"
+
+#include <stdio.h>
 
 /*
  * Files while they are written
@@ -12,10 +14,19 @@
  * crash leaves the old one or the new one. The names are remembered, so that a
  * user who stops the program finds none of them.
  *
+ *	rc = np_write_file(path, write, context, err);
+ *
+ * or, for who does not write to a stream,
+ *
  *	char *name = np_temporary_new(path);
  *	write name, rename it to path or unlink it
  *	np_temporary_free(name);
  */
+
+/* Give what `write` puts into the stream to the file `path`, or leave that as it was. */
+typedef int np_file_writer(const void *context, FILE *stream, struct np_err *err);
+int np_write_file(const char *path, np_file_writer *write, const void *context, struct np_err *err)
+	NP_MUST_USE;
 
 /* "<path>.tmp<process>", in memory of its own; NULL when there is none. */
 char *np_temporary_new(const char *path) NP_MUST_USE;

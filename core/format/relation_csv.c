@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/relation.h"
+
+#include "npuprof/temporary.h"
+
+int np_csv_write(const struct np_relation *relation, const void *model, void *stream,
+		 struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+	struct np_text_sink sink;
+
+	np_csv_sink_init(&sink, &buf, stream);
+	return np_relation_write(relation, model, &sink.base, err);
+}
+
+struct csv_source {
+	const struct np_relation *relation;
+	const void *model;
+};
+
+static int write_csv(const void *context, FILE *stream, struct np_err *err)
+{
+	const struct csv_source *source = context;
+
+	return np_csv_write(source->relation, source->model, stream, err);
+}
+
+int np_csv_write_file(const struct np_relation *relation, const void *model, const char *path,
+		      struct np_err *err)
+{
+	const struct csv_source source = { relation, model };
+
+	return np_write_file(path, write_csv, &source, err);
+}
