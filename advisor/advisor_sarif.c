@@ -19,11 +19,35 @@ static const char *level_of(enum severity severity)
 	}
 }
 
+/*
+ * Texts of SARIF write braces twice (3.11.5), and "[text](address)" in them is a
+ * link (3.11.6): what comes from a profile must not become one.
+ */
 static void put_message(struct np_jsonout *out, const char *key, const char *text)
 {
+	struct np_buf safe = NP_BUF_INIT;
+
+	for (; text && *text; text++) {
+		np_buf_add_char(&safe, *text);
+		if (*text == '{' || *text == '}')
+			np_buf_add_char(&safe, *text);
+		else if (text[0] == ']' && text[1] == '(')
+			np_buf_add_char(&safe, ' ');
+	}
 	np_jsonout_object_line(out, key);
-	np_jsonout_text(out, "text", text ? text : "");
+	np_jsonout_text(out, "text", safe.text ? safe.text : "");
 	np_jsonout_end(out);
+	np_buf_release(&safe);
+}
+
+/* Is this an address on the web, with nothing in it that addresses cannot have? */
+static bool is_address(const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "-._~:/?#[]@!$&'()*+,;=%";
+
+	return (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0) &&
+	       text[strspn(text, plain)] == '\0';
 }
 
 /* A path as a relative or absolute reference: what a URI cannot hold is percent-encoded. */
@@ -162,7 +186,7 @@ static void put_result(struct np_jsonout *out, const struct advisor_report *repo
 	np_jsonout_text(out, "npuprof/v1", fingerprint);
 	np_jsonout_end(out);
 	if (!isnan(finding->gain_percent))
-		np_jsonout_real(out, "rank", finding->gain_percent);
+		np_jsonout_real(out, "rank", fmin(finding->gain_percent, 100));
 	if (baseline_state(finding))
 		np_jsonout_text(out, "baselineState", baseline_state(finding));
 	if (finding->suppressed) {
@@ -177,6 +201,22 @@ static void put_result(struct np_jsonout *out, const struct advisor_report *repo
 	np_jsonout_end(out);
 }
 
+/* Each once, as SARIF wants it. */
+static void put_tags(struct np_jsonout *out, const struct rule *rule)
+{
+	np_jsonout_array_line(out, "tags");
+	np_jsonout_text(out, NULL, rule->dimension);
+	for (size_t i = 0; i < rule->tags.count; i++) {
+		bool known = strcmp(rule->tags.item[i], rule->dimension) == 0;
+
+		for (size_t j = 0; j < i && !known; j++)
+			known = strcmp(rule->tags.item[i], rule->tags.item[j]) == 0;
+		if (!known)
+			np_jsonout_text(out, NULL, rule->tags.item[i]);
+	}
+	np_jsonout_end(out);
+}
+
 static void put_rule(struct np_jsonout *out, const struct advisor_report *report,
 		     const struct rule *rule)
 {
@@ -187,17 +227,13 @@ static void put_rule(struct np_jsonout *out, const struct advisor_report *report
 	np_jsonout_text(out, "id", rule->id);
 	put_message(out, "shortDescription", title);
 	put_message(out, "fullDescription", about ? about : title);
-	if (rule->docs.count > 0)
+	if (rule->docs.count > 0 && is_address(rule->docs.item[0]))
 		np_jsonout_text(out, "helpUri", rule->docs.item[0]);
 	np_jsonout_object_line(out, "defaultConfiguration");
 	np_jsonout_text(out, "level", level_of(rule->otherwise));
 	np_jsonout_end(out);
 	np_jsonout_object_line(out, "properties");
-	np_jsonout_array_line(out, "tags");
-	np_jsonout_text(out, NULL, rule->dimension);
-	for (size_t i = 0; i < rule->tags.count; i++)
-		np_jsonout_text(out, NULL, rule->tags.item[i]);
-	np_jsonout_end(out);
+	put_tags(out, rule);
 	np_jsonout_end(out);
 	np_jsonout_end(out);
 }
@@ -216,12 +252,46 @@ static void put_tool(struct np_jsonout *out, const struct advisor_report *report
 	np_jsonout_end(out);
 }
 
-/* What was not checked, as notifications of the run. */
+static void put_problem(struct np_jsonout *out, const struct problem *problem)
+{
+	np_jsonout_object(out, NULL);
+	np_jsonout_text(out, "level", problem->warning ? "warning" : "error");
+	put_message(out, "message", problem->text);
+	np_jsonout_array(out, "locations");
+	np_jsonout_object(out, NULL);
+	np_jsonout_object(out, "physicalLocation");
+	put_artifact(out, problem->file ? problem->file : "",
+		     problem->file ? strlen(problem->file) : 0);
+	if (problem->line > 0) {
+		np_jsonout_object_line(out, "region");
+		np_jsonout_integer(out, "startLine", (int64_t)problem->line);
+		if (problem->column > 0)
+			np_jsonout_integer(out, "startColumn", (int64_t)problem->column);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+	if (problem->rule) {
+		np_jsonout_object_line(out, "associatedRule");
+		np_jsonout_text(out, "id", problem->rule);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+/* What is wrong with rule files, and what was not checked, as notifications of the run. */
 static void put_invocation(struct np_jsonout *out, const struct advisor_report *report)
 {
+	const struct problems *problems = &report->library->problems;
+
 	np_jsonout_array(out, "invocations");
 	np_jsonout_object(out, NULL);
 	np_jsonout_bool(out, "executionSuccessful", true);
+	np_jsonout_array(out, "toolConfigurationNotifications");
+	for (size_t i = 0; i < problems->list.count; i++)
+		put_problem(out, &problems->list.item[i]);
+	np_jsonout_end(out);
 	np_jsonout_array(out, "toolExecutionNotifications");
 	for (size_t i = 0; i < report->advice->rules.count; i++) {
 		const struct rule_report *rule = &report->advice->rules.item[i];
