@@ -105,6 +105,12 @@ static enum np_cube is_cube(const struct cmp_kernel_traits *traits)
 	return hits(traits->core, cube_cores) ? NP_CUBE_YES : NP_CUBE_NO;
 }
 
+/* Of a GPU only the name is known, and in short it stands for the type. */
+static enum cmp_class by_gpu_kernel(const struct cmp_kernel_traits *traits)
+{
+	return hits(traits->name ? traits->name : traits->type, gpu_cubes) ? CMP_CUBE : CMP_VECTOR;
+}
+
 static enum cmp_class by_kernel(const struct cmp_kernel_traits *traits)
 {
 	if (hits(traits->type, flash_types))
@@ -115,9 +121,6 @@ static enum cmp_class by_kernel(const struct cmp_kernel_traits *traits)
 		return CMP_MATMUL;
 	if (outside_ai_cores(traits))
 		return CMP_OTHER;
-	/* Of a GPU only the name is known, and it stands for the type. */
-	if (!traits->name && !traits->core && hits(traits->type, gpu_cubes))
-		return CMP_CUBE;
 	if (is_cube(traits) == NP_CUBE_YES)
 		return CMP_CUBE;
 	if (hits(traits->name, trans))
@@ -127,6 +130,8 @@ static enum cmp_class by_kernel(const struct cmp_kernel_traits *traits)
 
 enum cmp_class cmp_classify(const struct cmp_kernel_traits *traits)
 {
+	if (traits->core && strcmp(traits->core, NP_CORE_GPU) == 0)
+		return traits->op ? by_operator(traits) : by_gpu_kernel(traits);
 	if (traits->type && strcasestr(traits->type, "pagedattention"))
 		return CMP_PAGED_ATTENTION;
 	if (starts(traits->name, "aclnninplacecopy") && strcasestr(traits->name, "tensormove"))

@@ -234,6 +234,7 @@ struct comparison {
 	 */
 	bool coarse;
 	bool gpu_and_npu;
+	bool gpu_operators; /* and the GPU's trace has the operators that launched kernels */
 	struct cmp_change step;
 	/*
 	 * The verdict on the step follows from leaves that changed for certain: by this

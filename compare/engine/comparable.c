@@ -135,7 +135,11 @@ static void tell_coarse(struct comparison *comparison)
 {
 	if (comparison->gpu_and_npu)
 		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "", "device",
-			    "one run is of a GPU: kernels are compared by the unit they use");
+			    comparison->gpu_operators
+				    ? "one run is of a GPU: kernels are compared by the operators "
+				      "that launched them and the unit they use"
+				    : "one run is of a GPU: kernels are compared by the unit they "
+				      "use");
 	else if (comparison->coarse)
 		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "",
 			    "operator types",

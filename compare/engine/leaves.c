@@ -72,22 +72,30 @@ static void give(struct builder *build, uint32_t index, np_ns ns)
 	leaf->ranks[build->which][build->pair] += (double)ns;
 }
 
-/* A GPU and an NPU share matrix units and the rest. */
-static enum cmp_class unit_of(enum cmp_class class)
+/* A class that the operator tells by which a kernel was launched. */
+static bool is_by_operator(enum cmp_class class)
 {
 	return class == CMP_FLASH_FORWARD || class == CMP_FLASH_BACKWARD ||
-			       class == CMP_CONV_FORWARD || class == CMP_CONV_BACKWARD ||
-			       class == CMP_MATMUL || class == CMP_PAGED_ATTENTION ||
-			       class == CMP_MC2 || class == CMP_CUBE
-		       ? CMP_CUBE
-		       : CMP_VECTOR;
+	       class == CMP_CONV_FORWARD || class == CMP_CONV_BACKWARD || class == CMP_MATMUL;
+}
+
+/*
+ * A GPU and an NPU share the classes that operators of the framework tell and,
+ * where the GPU's trace has none of them, matrix units and the rest.
+ */
+static enum cmp_class shared_class(const struct comparison *comparison, enum cmp_class class)
+{
+	if (is_by_operator(class))
+		return comparison->gpu_operators ? class : CMP_CUBE;
+	return class == CMP_PAGED_ATTENTION || class == CMP_MC2 || class == CMP_CUBE ? CMP_CUBE
+										     : CMP_VECTOR;
 }
 
 /* Classes that need the type or counters to be told are one. */
 static enum cmp_class coarse_class(const struct comparison *comparison, enum cmp_class class)
 {
 	if (comparison->gpu_and_npu)
-		return unit_of(class);
+		return shared_class(comparison, class);
 	switch (class) {
 	case CMP_CUBE:
 	case CMP_VECTOR:
@@ -154,6 +162,23 @@ static bool is_gpu(const struct comparison *comparison, enum cmp_which which)
 
 	return run->sources.item[comparison->pairs.item[0].rank[which]].file[NP_FILE_GPU_TRACE] !=
 	       NULL;
+}
+
+/* Does the GPU's trace tell classes by operators? */
+static bool has_gpu_operators(const struct comparison *comparison)
+{
+	enum cmp_which which = is_gpu(comparison, CMP_BASE) ? CMP_BASE : CMP_NEW;
+
+	for (size_t i = 0; i < comparison->pairs.count; i++) {
+		const struct cmp_rank_kernels *kernels =
+			&comparison->sides[which].kernels[comparison->pairs.item[i].rank[which]];
+
+		for (size_t j = 0; j < kernels->groups.count; j++) {
+			if (is_by_operator(kernels->groups.item[j].class))
+				return true;
+		}
+	}
+	return false;
 }
 
 static bool has_kernels(const struct comparison *comparison, enum cmp_which which)
@@ -226,7 +251,10 @@ static int split_type(struct builder *build, size_t rank, uint32_t cell, const c
 	if (rc < 0)
 		return rc;
 	if (weigh(kernels, cell, type, weights) <= 0) {
-		const struct cmp_kernel_traits traits = { .type = type ? name : NULL };
+		const struct cmp_kernel_traits traits = {
+			.type = type ? name : NULL,
+			.core = is_gpu(build->comparison, build->which) ? NP_CORE_GPU : NULL,
+		};
 
 		return give_computing(build, cmp_classify(&traits), type, ns);
 	}
@@ -519,6 +547,7 @@ int cmp_measure_leaves(struct comparison *comparison, struct np_err *err)
 							       : np_fail_nomem(err, "leaves");
 
 	comparison->gpu_and_npu = is_gpu(comparison, CMP_BASE) != is_gpu(comparison, CMP_NEW);
+	comparison->gpu_operators = comparison->gpu_and_npu && has_gpu_operators(comparison);
 	comparison->coarse =
 		comparison->gpu_and_npu ||
 		(has_kernels(comparison, CMP_BASE) && has_kernels(comparison, CMP_NEW) &&

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_trace.h"
 
+#include "npuprof/buf.h"
+
 #include <strings.h>
 
 static bool begins(struct np_slice slice, const char *text)
@@ -187,6 +189,40 @@ static int take_call(struct detail_trace *trace, const struct np_trace_event *ev
 			     &call->name);
 }
 
+/* "[[32, 3], [64], []]" and ["float", "float", ""] as NPUs write them: "32,3;64;", "float;float;"
+ */
+static int intern_array(struct detail_trace *trace, struct np_slice json, np_str *ret)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	int depth = 0;
+	int rc;
+
+	for (size_t i = 0; i < json.length; i++) {
+		char c = json.bytes[i];
+
+		if (c == '[' || c == ']')
+			depth += c == '[' ? 1 : -1;
+		else if (c == ',' && depth == 1)
+			np_buf_add_char(&list, ';');
+		else if (c != '"' && c != ' ' && c != '\n')
+			np_buf_add_char(&list, c);
+	}
+	rc = np_buf_check(&list, trace->err);
+	if (rc < 0 || strspn(list.text ? list.text : "", ";") == list.length)
+		return rc;
+	return detail_intern(trace->load, list.text, list.length, ret);
+}
+
+static int intern_inputs(struct detail_trace *trace, const struct np_trace_value *value,
+			 np_str *ret)
+{
+	struct np_slice text = text_of(value);
+
+	if (value->type == NP_TRACE_ARRAY)
+		return intern_array(trace, value->text, ret);
+	return detail_intern_list(trace->load, text.bytes, text.length, ';', ret);
+}
+
 static int take_inputs(struct detail_trace *trace, const struct np_trace_event *event,
 		       struct np_framework_call *call)
 {
@@ -212,12 +248,9 @@ static int take_inputs(struct detail_trace *trace, const struct np_trace_event *
 	call->fwd_thread = integer_of(&values[FORWARD]);
 	if (call->fwd_thread == 0)
 		call->fwd_thread = NP_UNKNOWN;
-	text = text_of(&values[DIMS]);
-	rc = detail_intern_list(trace->load, text.bytes, text.length, ';', &call->in_shapes);
-	text = text_of(&values[TYPES]);
+	rc = intern_inputs(trace, &values[DIMS], &call->in_shapes);
 	if (rc == NP_OK)
-		rc = detail_intern_list(trace->load, text.bytes, text.length, ';',
-					&call->in_dtypes);
+		rc = intern_inputs(trace, &values[TYPES], &call->in_dtypes);
 	text = text_of(&values[STACK]);
 	if (rc == NP_OK && detail_trace_reads(trace, NP_DETAIL_STACKS))
 		rc = detail_intern_list(trace->load, text.bytes, text.length, '\n', &call->stack);
@@ -227,7 +260,9 @@ static int take_inputs(struct detail_trace *trace, const struct np_trace_event *
 static bool framework_kind(const struct detail_trace *trace, const struct np_trace_event *event,
 			   enum np_framework_kind *ret)
 {
-	if (np_slice_is(event->cat, "cpu_op"))
+	if (np_slice_is(event->cat, "cpu_op") ||
+	    (trace->gpu &&
+	     (np_slice_is(event->cat, "user_annotation") || np_slice_is(event->cat, "operator"))))
 		*ret = begins(event->name, "ProfilerStep#") ? NP_FRAMEWORK_STEP : NP_FRAMEWORK_OP;
 	else if (np_slice_is(event->cat, "enqueue") || np_slice_is(event->cat, "dequeue"))
 		*ret = NP_FRAMEWORK_QUEUE;
@@ -538,8 +573,21 @@ static int take_counter(struct detail_trace *trace, const struct np_trace_event 
 	return lane->kind == DETAIL_LANE_FREQUENCY ? take_frequency(trace, lane, event) : NP_OK;
 }
 
+static int take_gpu_event(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	enum np_framework_kind kind;
+
+	if (event->phase == 's' || event->phase == 'f')
+		return take_flow(trace, event);
+	if (event->phase == 'X' && framework_kind(trace, event, &kind))
+		return take_slice(trace, event);
+	return detail_gpu_take(trace, event);
+}
+
 static int take_event(struct detail_trace *trace, const struct np_trace_event *event)
 {
+	if (trace->gpu)
+		return take_gpu_event(trace, event);
 	switch (event->phase) {
 	case 'X':
 		return take_slice(trace, event);

@@ -6,7 +6,8 @@
  * A trace read into a detail: detail_trace_read.c says what to read of it,
  * detail_trace.c walks over the events and keeps what the joins of
  * detail_trace_join.c need, because the order of lanes in a file is nobody's
- * promise.
+ * promise. The trace of a GPU is walked over likewise, with detail_gpu_trace.c for
+ * what is written otherwise in it.
  */
 
 #include "detail_private.h"
@@ -60,8 +61,22 @@ struct detail_place {
 	int64_t tid;
 };
 
+/* In the trace of a GPU: a launch, or an allocation, that some operator made. */
+struct detail_gpu_event {
+	np_ns time;
+	int64_t tid;
+	int64_t id; /* connection, or row of detail->memory_ops */
+	bool launch;
+};
+
+struct detail_gpu {
+	NP_VEC(struct detail_gpu_event) events;
+	struct np_idmap *held; /* address → row of detail->memory_ops */
+};
+
 struct detail_trace {
 	struct detail_load *load;
+	struct detail_gpu *gpu; /* NULL: of an NPU */
 	struct np_detail *detail;
 	struct np_err *err;
 	struct np_idmap *lane_index; /* pid → lanes */
@@ -88,5 +103,18 @@ int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_er
 
 /* All events are in: who belongs to whom. */
 int detail_trace_join(struct detail_trace *trace) NP_MUST_USE;
+
+/* Likewise for what arrows alone tell of the calls of the framework. */
+int detail_trace_link_calls(struct detail_trace *trace) NP_MUST_USE;
+
+/*
+ * Rows of detail->framework by thread, start and, of those that start together, the
+ * innermost last, to be freed by the caller; NULL when out of memory.
+ */
+uint32_t *detail_trace_order_calls(const struct detail_trace *trace);
+
+/* detail_gpu_trace.c: what a GPU's trace has and an NPU's has not; who launched, who allocated. */
+int detail_gpu_take(struct detail_trace *trace, const struct np_trace_event *event) NP_MUST_USE;
+int detail_gpu_place(struct detail_trace *trace) NP_MUST_USE;
 
 #endif /* NP_DETAIL_TRACE_H */

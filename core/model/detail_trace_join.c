@@ -400,19 +400,29 @@ static int add_link(struct detail_trace *trace, const struct task_order *order,
 	return NP_OK;
 }
 
-static int link_calls(struct detail_trace *trace, const struct task_order *tasks)
+uint32_t *detail_trace_order_calls(const struct detail_trace *trace)
 {
-	struct np_detail *detail = trace->detail;
+	const struct np_detail *detail = trace->detail;
 	uint32_t *order = malloc((detail->framework.count + 1) * sizeof(*order));
-	int rc = NP_OK;
 
 	if (!order)
-		return np_fail_nomem(trace->err, "calls");
+		return NULL;
 	for (uint32_t i = 0; i < detail->framework.count; i++)
 		order[i] = i;
 	if (detail->framework.count)
 		qsort_r(order, detail->framework.count, sizeof(*order), by_thread,
 			detail->framework.item);
+	return order;
+}
+
+static int link_calls(struct detail_trace *trace, const struct task_order *tasks)
+{
+	const struct np_detail *detail = trace->detail;
+	uint32_t *order = detail_trace_order_calls(trace);
+	int rc = NP_OK;
+
+	if (!order)
+		return np_fail_nomem(trace->err, "calls");
 	for (size_t i = 0; i < trace->flows.count && rc == NP_OK; i++) {
 		uint32_t call = call_at(detail, order, &trace->flows.item[i]);
 
@@ -421,6 +431,13 @@ static int link_calls(struct detail_trace *trace, const struct task_order *tasks
 	}
 	free(order);
 	return rc;
+}
+
+int detail_trace_link_calls(struct detail_trace *trace)
+{
+	static const struct task_order none;
+
+	return trace->flows.count > 0 ? link_calls(trace, &none) : NP_OK;
 }
 
 /* Marks that left a task on the device share its connection. */

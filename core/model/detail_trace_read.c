@@ -58,11 +58,12 @@ static void tell(struct detail_trace *trace)
 		{ detail->framework.count,
 		  NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS },
 		{ detail->marks.count, NP_DETAIL_MARKS },
-		{ trace->ops.count, NP_DETAIL_OPS },
+		{ trace->gpu ? detail->ops.count : trace->ops.count, NP_DETAIL_OPS },
 		{ detail->small.count, NP_DETAIL_SMALL },
 		{ detail->frequency.count, NP_DETAIL_FREQUENCY },
 		{ detail->gc.count, NP_DETAIL_GC },
 		{ detail->kernels.count, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES },
+		{ trace->gpu ? detail->memory_ops.count : 0, NP_DETAIL_MEMORY_OPS },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(lists); i++) {
@@ -122,6 +123,48 @@ int detail_read_trace(struct detail_load *load)
 		return NP_OK;
 	trace.reads = sections_to_read(load);
 	rc = read_trace(&trace);
+	release(&trace);
+	return rc;
+}
+
+static int read_gpu_trace(struct detail_trace *trace)
+{
+	struct detail_load *load = trace->load;
+	const char *path = load->source->file[NP_FILE_GPU_TRACE];
+	struct np_err problem = NP_ERR_INIT;
+	int rc;
+
+	trace->gpu->held = np_idmap_new();
+	if (!trace->gpu->held)
+		return np_fail_nomem(load->err, "a trace");
+	rc = detail_trace_pass(trace, path, &problem);
+	if (rc == NP_E_NOMEM)
+		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
+	if (rc < 0)
+		detail_note(load, path, np_file_name(NP_FILE_GPU_TRACE), problem.text);
+	rc = detail_trace_link_calls(trace);
+	if (rc == NP_OK)
+		rc = detail_gpu_place(trace);
+	if (rc == NP_OK)
+		tell(trace);
+	return rc;
+}
+
+int detail_read_gpu_trace(struct detail_load *load)
+{
+	struct detail_gpu gpu = { 0 };
+	struct detail_trace trace = {
+		.load = load, .gpu = &gpu, .detail = load->detail, .err = load->err
+	};
+	int rc;
+
+	trace.reads = load->wants;
+	/* Operators are those who allocate. */
+	if (detail_trace_reads(&trace, NP_DETAIL_MEMORY_OPS))
+		trace.reads |= NP_DETAIL_FRAMEWORK;
+	rc = read_gpu_trace(&trace);
+	np_vec_release(&gpu.events);
+	np_idmap_free(gpu.held);
 	release(&trace);
 	return rc;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture.h"
 
-#include "npuprof/trace.h"
-
-#include <strings.h>
+#include "gpu_trace.h"
+#include "memory_held.h"
 
 /*
- * Traces of GPUs, as PyTorch writes them (Kineto), for comparisons with NPUs. A
- * kernel has no type; its name without arguments and template parameters stands
- * for it. Kernels of NCCL are communication operators, called as those of HCCL are,
- * so that collectives of both can be compared.
+ * Traces of GPUs, as PyTorch writes them (Kineto), for comparisons with NPUs.
+ * Kernels of NCCL are communication operators, called as those of HCCL are, so that
+ * collectives of both can be compared. What the allocator of PyTorch holds is
+ * compared with what that of an NPU does.
  */
 #define NCCL  "nccl"
 #define STEP  "ProfilerStep#"
@@ -38,12 +37,9 @@ struct gpu {
 	struct np_rank *rank;
 	NP_VEC(struct runtime_call) calls;
 	NP_VEC(struct nccl_op) ops;
+	NP_VEC(struct memory_held) memory;
+	struct np_idmap *step_ids;
 };
-
-static bool begins(struct np_slice text, const char *with)
-{
-	return text.length >= strlen(with) && strncasecmp(text.bytes, with, strlen(with)) == 0;
-}
 
 /* --- what it is ------------------------------------------------------------------------------ */
 
@@ -80,20 +76,11 @@ static int intern(struct gpu *gpu, const char *text, size_t length, np_str *ret)
 	return np_strtab_add(gpu->capture.strings, text, length, ret, gpu->capture.err);
 }
 
-/* "void at::native::copy<4, …>(…)" is an "at::native::copy". */
 static int short_name(struct gpu *gpu, struct np_slice name, np_str *ret)
 {
-	size_t length;
+	struct np_slice type = gpu_trace_kernel_type(name);
 
-	if (begins(name, "void ")) {
-		name.bytes += strlen("void ");
-		name.length -= strlen("void ");
-	}
-	for (length = 0; length < name.length; length++) {
-		if (name.bytes[length] == '<' || name.bytes[length] == '(')
-			break;
-	}
-	return intern(gpu, name.bytes, length, ret);
+	return intern(gpu, type.bytes, type.length, ret);
 }
 
 /* Operators of NCCL under the names of HCCL. */
@@ -169,14 +156,28 @@ static int take_step(struct gpu *gpu, const struct np_trace_event *event)
 	np_str id;
 	int rc = intern(gpu, event->name.bytes + prefix, event->name.length - prefix, &id);
 
-	for (size_t i = 0; i < gpu->rank->steps.count && rc == NP_OK; i++) {
-		/* The mark of the device repeats that of the host. */
-		if (gpu->rank->steps.item[i].id == id)
-			return NP_OK;
-	}
+	/* The mark of the device repeats that of the host. */
+	if (rc < 0 || np_idmap_get(gpu->step_ids, id) != NP_IDMAP_NONE)
+		return rc;
+	rc = np_idmap_set(gpu->step_ids, id, 1, gpu->capture.err);
 	return rc < 0 ? rc
 		      : capture_add_step(&gpu->capture, id, event->ts_ns,
 					 event->ts_ns + event->dur_ns);
+}
+
+static int take_memory(struct gpu *gpu, const struct np_trace_event *event)
+{
+	struct gpu_trace_memory memory;
+	struct memory_held *held;
+
+	if (!gpu_trace_memory(event, &memory) || !capture_time_ok(event->ts_ns, event->ts_ns))
+		return NP_OK;
+	held = np_vec_add(&gpu->memory, gpu->capture.err);
+	if (!held)
+		return NP_E_NOMEM;
+	*held = (struct memory_held){ NP_STR_NONE, event->ts_ns, memory.allocated,
+				      memory.reserved };
+	return intern(gpu, MEMORY_PTA, strlen(MEMORY_PTA), &held->component);
 }
 
 static int take_call(struct gpu *gpu, const struct np_trace_event *event)
@@ -192,17 +193,19 @@ static int take_call(struct gpu *gpu, const struct np_trace_event *event)
 
 static int take_event(struct gpu *gpu, const struct np_trace_event *event)
 {
+	if (event->phase == 'i' || event->phase == 'I')
+		return take_memory(gpu, event);
 	if (event->phase != 'X' || event->ts_ns == NP_UNKNOWN || event->dur_ns == NP_UNKNOWN ||
 	    event->dur_ns < 0)
 		return NP_OK;
 	if (np_slice_is(event->cat, "kernel"))
-		return begins(event->name, NCCL) ? take_nccl(gpu, event)
-						 : take_task(gpu, event, true);
+		return gpu_trace_is_nccl(event->name) ? take_nccl(gpu, event)
+						      : take_task(gpu, event, true);
 	if (np_slice_is(event->cat, "gpu_memcpy") || np_slice_is(event->cat, "gpu_memset"))
 		return take_task(gpu, event, false);
-	if (np_slice_is(event->cat, "cuda_runtime") || np_slice_is(event->cat, "cuda_driver"))
+	if (gpu_trace_launches(event))
 		return take_call(gpu, event);
-	if (begins(event->name, STEP) && !np_slice_is(event->cat, "gpu_user_annotation"))
+	if (gpu_trace_begins(event->name, STEP) && !np_slice_is(event->cat, "gpu_user_annotation"))
 		return take_step(gpu, event);
 	return NP_OK;
 }
@@ -295,6 +298,8 @@ static int derive(struct gpu *gpu)
 	rc = make_steps(gpu);
 	if (rc == NP_OK)
 		rc = add_ops(gpu);
+	for (size_t i = 0; i < gpu->memory.count && rc == NP_OK; i++)
+		rc = memory_hold(gpu->rank, &gpu->memory.item[i], gpu->capture.err);
 	return rc < 0 ? rc : capture_measure(&gpu->capture);
 }
 
@@ -309,6 +314,9 @@ int np_load_gpu_trace(struct np_rank *rank, const struct np_source_files *source
 					.err = err ? err : &own } };
 	int rc = capture_begin(&gpu.capture);
 
+	gpu.step_ids = np_idmap_new();
+	if (rc == NP_OK && !gpu.step_ids)
+		rc = np_fail_nomem(gpu.capture.err, "steps");
 	if (rc == NP_OK)
 		rc = read_events(&gpu);
 	if (rc == NP_OK)
@@ -324,5 +332,7 @@ int np_load_gpu_trace(struct np_rank *rank, const struct np_source_files *source
 	capture_end(&gpu.capture);
 	np_vec_release(&gpu.calls);
 	np_vec_release(&gpu.ops);
+	np_vec_release(&gpu.memory);
+	np_idmap_free(gpu.step_ids);
 	return rc;
 }

@@ -66,6 +66,9 @@ enum np_detail_section {
 /* Of indexes of rows in other sections. */
 #define NP_NO_ROW UINT32_MAX
 
+/* The core of kernels that ran on a GPU: their type is their name in short. */
+#define NP_CORE_GPU "GPU"
+
 /* A kernel, of COMPUTE_TASK_INFO or a row of kernel_details.csv that is no collective. */
 struct np_kernel {
 	np_ns start;
@@ -82,7 +85,7 @@ struct np_kernel {
 	int64_t mix_block_dim;
 	np_str name;
 	np_str type;  /* "MatMulV2"; NONE at Level0 */
-	np_str core;  /* "AI_CORE", "MIX_AIC", "AI_CPU" …; NONE at Level0 */
+	np_str core;  /* "AI_CORE", "MIX_AIC", "AI_CPU" …, NP_CORE_GPU; NONE at Level0 */
 	np_str state; /* "dynamic", "static" */
 	np_str in_shapes;
 	np_str in_dtypes;

@@ -72,6 +72,75 @@ run "$npuprof" compare "$work/rank0.json" "$work/npu"
 expect_exit 0
 expect_stdout_says 'one run is of a GPU' 'compute/cube/' 'compute/vector/'
 
+# A step of a trace with the operators of PyTorch. In µs: a product 100-200 launched by aten::mm inside aten::linear, a convolution
+# 200-300 and, on the thread of gradients, its backward 300-450, a cast 450-460 without an operator; 1 MiB allocated by aten::mm and
+# given back, of 8 MiB reserved. $1 is added to the product.
+with_operators() {
+	cat <<-END
+		{"schemaVersion": 1, "traceEvents": [
+		{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":900},
+		{"ph":"X","cat":"python_function","name":"nn.Module: Linear_0","pid":1,"tid":1,"ts":5,"dur":40},
+		{"ph":"X","cat":"cpu_op","name":"aten::linear","pid":1,"tid":1,"ts":10,"dur":30,"args":{"Input Dims":[[32, 64],[64, 16],[]],"Input type":["float","float",""],"Sequence number":1}},
+		{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":12,"dur":20,"args":{"Input Dims":[[32, 64],[64, 16]],"Input type":["float","float"]}},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":14,"dur":2,"args":{"correlation":1}},
+		{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":15,"args":{"Total Reserved":8388608,"Total Allocated":1048576,"Bytes":1048576,"Addr":4096,"Device Id":0,"Device Type":1}},
+		{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":16,"args":{"Total Reserved":9999999,"Total Allocated":1,"Bytes":64,"Addr":4096,"Device Id":-1,"Device Type":0}},
+		{"ph":"X","cat":"cpu_op","name":"aten::conv2d","pid":1,"tid":1,"ts":50,"dur":20,"args":{"Sequence number":2}},
+		{"ph":"s","cat":"fwdbwd","name":"fwdbwd","id":7,"pid":1,"tid":1,"ts":50},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":55,"dur":2,"args":{"correlation":2}},
+		{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":65,"args":{"Total Reserved":8388608,"Total Allocated":0,"Bytes":-1048576,"Addr":4096,"Device Id":0,"Device Type":1}},
+		{"ph":"X","cat":"cpu_op","name":"aten::convolution_backward","pid":1,"tid":2,"ts":80,"dur":20,"args":{"Sequence number":2,"Fwd thread id":1}},
+		{"ph":"f","bp":"e","cat":"fwdbwd","name":"fwdbwd","id":7,"pid":1,"tid":2,"ts":80},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":85,"dur":2,"args":{"correlation":3}},
+		{"ph":"X","cat":"cuda_driver","name":"cuLaunchKernel","pid":1,"tid":1,"ts":110,"dur":2,"args":{"correlation":4}},
+		{"ph":"X","cat":"kernel","name":"ampere_sgemm_128x64_nn","pid":0,"tid":7,"ts":100,"dur":$((100 + $1)),"args":{"device":0,"stream":7,"correlation":1}},
+		{"ph":"X","cat":"kernel","name":"void implicit_convolve<float, 4>(int)","pid":0,"tid":7,"ts":$((200 + $1)),"dur":100,"args":{"device":0,"stream":7,"correlation":2}},
+		{"ph":"X","cat":"kernel","name":"cudnn_wgrad_kernel(x)","pid":0,"tid":7,"ts":$((300 + $1)),"dur":150,"args":{"device":0,"stream":7,"correlation":3}},
+		{"ph":"X","cat":"kernel","name":"cast_kernel","pid":0,"tid":7,"ts":$((450 + $1)),"dur":10,"args":{"device":0,"stream":7,"correlation":4}}
+		]}
+	END
+}
+with_operators 0 >"$work/ops0.json"
+with_operators 20 >"$work/ops1.json"
+
+# view <name> <column>... <condition>: of the view's rows
+view() {
+	sqlite3 -separator ' ' :memory: "SELECT $2 FROM json_each(readfile('$work/stdout'), '\$.views.$1') WHERE $3"
+}
+
+behaviour 'kernels of a GPU are of the class of the operator that launched them, and effects are told'
+run "$npuprof" compare -f json --view kernel,api,operator,module,memory "$work/ops0.json" "$work/ops1.json"
+expect_exit 0
+expect_equal "$(leaf compute/matmul/ampere_sgemm_128x64_nn base_ns) $(leaf compute/matmul/ampere_sgemm_128x64_nn delta_ns)" '100000 20000'
+expect_equal "$(leaf compute/conv_forward/implicit_convolve base_ns)" 100000
+expect_equal "$(leaf compute/conv_backward/cudnn_wgrad_kernel base_ns)" 150000
+expect_equal "$(leaf compute/vector/cast_kernel base_ns)" 10000
+expect_equal "$(value '$.causes[0].what')" ampere_sgemm_128x64_nn
+expect_equal "$(value '$.memory[0].component') $(value '$.memory[0].base_bytes')" 'PTA 8388608'
+
+behaviour 'views of a GPU trace: operators with their kernels, host times, modules, allocations'
+expect_equal "$(view kernel "value ->> 'Base Total Duration(us)', value ->> 'Comparison Total Duration(us)', value ->> 'Base Calls'" \
+	"value ->> 'Kernel' = 'ampere_sgemm_128x64_nn'")" '100.0 120.0 1.0'
+expect_equal "$(view operator "value ->> 'Base Device Duration(ms)', value ->> 'Comparison Device Duration(ms)'" \
+	"value ->> 'Operator Name' = 'aten::linear'")" '0.1 0.12'
+expect_equal "$(view api "value ->> 'Base Total Duration(ms)', value ->> 'Base Self Time(ms)'" "value ->> 'api name' = 'aten::linear'")" '0.03 0.01'
+expect_equal "$(view module "value ->> 'Module Name'" "value ->> 'Operator Name' = 'aten::linear'")" Linear_0
+expect_equal "$(view memory "value ->> 'Base Allocated Memory(MB)', value ->> 'Base Operator Number'" "value ->> 'Operator Name' = 'aten::mm'")" '1.0 1.0'
+run "$npuprof" compare -f csv --table operator_detail "$work/ops0.json" "$work/ops1.json"
+expect_exit 0
+expect_stdout_has 'aten::linear,"32,64;64,16;",float;float;'
+
+behaviour 'a GPU against an NPU: classes that operators tell are compared with each other'
+run "$npuprof" compare "$work/ops0.json" "$work/npu"
+expect_exit 0
+expect_stdout_says 'one run is of a GPU' 'by the operators that launched them' 'compute/matmul/' 'compute/vector/'
+
+behaviour 'a truncated trace of a GPU gives what there is of it'
+head -c "$(($(stat -c %s "$work/rank0.json") * 7 / 10))" "$work/rank0.json" >"$work/cut.json"
+run "$npuprof" compare "$work/rank0.json" "$work/cut.json"
+expect_exit 0
+expect_stdout_says 'it ends before its array does'
+
 behaviour 'a trace without kernels says what to switch on'
 echo '{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"x","ts":1,"dur":1,"pid":1,"tid":1}]}' >"$work/empty.json"
 run "$npuprof" compare "$work/rank0.json" "$work/empty.json"

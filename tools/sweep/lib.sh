@@ -57,7 +57,7 @@ sweep() {
 			awk -F '\t' -v case="$case" -v size="$size" -v seeds="$seeds" '
 				!($1 in all) { order[++n] = $1 }
 				{ all[$1]++; right[$1] += $2 }
-				END { for (i = 1; i <= n; i++) text = text (i > 1 ? ", " : "") sprintf("%s %.0f %%", order[i], 100 * right[order[i]] / all[order[i]])
+				END { for (i = 1; i <= n; i++) text = text (i > 1 ? ", " : "") sprintf("%s %.4g %%", order[i], 100 * right[order[i]] / all[order[i]])
 					printf "| %s | %d | %d | %s |\n", case, size, seeds, text }' "$work/scores"
 		done
 	done
