@@ -101,18 +101,17 @@ static bool allocate(struct tracer *tracer)
 
 	origin->ranks = calloc(origin->rank_count + 1, sizeof(*origin->ranks));
 	origin->rows = calloc(tracer->blame->rows.count + 1, sizeof(*origin->rows));
-	tracer->passed.small = calloc((size_t)align->op_count + 1, sizeof(*tracer->passed.small));
-	tracer->passed.large_index = np_idmap_new();
+	tracer->passed.page =
+		calloc((size_t)align->op_count / AMOUNT_PAGE + 1, sizeof(*tracer->passed.page));
 	tracer->edge_index = np_idmap_new();
 	tracer->row_index = np_idmap_new();
 	tracer->steps.index = np_idmap_new();
 	tracer->row_places = calloc(align->coverage.count + 1, sizeof(*tracer->row_places));
 	tracer->row_parts = calloc(tracer->blame->rows.count + 1, sizeof(*tracer->row_parts));
 	tracer->explainer.found = common_found_new(align);
-	return origin->ranks && origin->rows && tracer->passed.small &&
-	       tracer->passed.large_index && tracer->edge_index && tracer->row_index &&
-	       tracer->steps.index && tracer->row_places && tracer->row_parts &&
-	       tracer->explainer.found;
+	return origin->ranks && origin->rows && tracer->passed.page && tracer->edge_index &&
+	       tracer->row_index && tracer->steps.index && tracer->row_places &&
+	       tracer->row_parts && tracer->explainer.found;
 }
 
 static void release_tracer(struct tracer *tracer)
@@ -120,9 +119,8 @@ static void release_tracer(struct tracer *tracer)
 	ahead_release(&tracer->ahead);
 	common_release(&tracer->common);
 	progress_release(&tracer->progress);
-	free(tracer->passed.small);
-	np_idmap_free(tracer->passed.large_index);
-	np_vec_release(&tracer->passed.large);
+	free(tracer->passed.page);
+	np_vec_release(&tracer->passed.pages);
 	free(tracer->explainer.found);
 	explainer_release(&tracer->explainer);
 	np_vec_release(&tracer->received);

@@ -4,7 +4,7 @@
 #include "npuprof/workers.h"
 
 /* Members in a block, about: so many that the instances of a communicator come in long rows. */
-#define BLOCK_MEMBERS ((size_t)1 << 17)
+#define BLOCK_MEMBERS ((size_t)1 << 16)
 
 /* --- the order of the walk ---------------------------------------------------------------------
  */
@@ -169,33 +169,86 @@ int ahead_fill(struct ahead *ahead, struct ahead_block *block, struct np_err *er
 	return NP_OK;
 }
 
-static int look_at(struct explainer *explainer, struct seen *seen)
+/* What is needed to see an instance and, of its members, to compare them, is fetched before. */
+static void fetch_instance(const struct explainer *explainer, const struct seen *seen)
 {
-	int rc = explainer_see(explainer, seen);
-	np_ns worth;
+	__builtin_prefetch(&explainer->waits->wait[seen->instance->first]);
+	__builtin_prefetch(&explainer->align->members[seen->instance->first]);
+	__builtin_prefetch(seen->members, 1);
+}
 
-	if (rc < 0)
-		return rc;
-	worth = worth_explaining(seen, 0);
+static void fetch_member(const struct explainer *explainer, const struct late *late)
+{
+	const struct np_comm_op *ops = explainer->align->run->ranks[late->rank]->ops.item;
+	uint32_t op = op_of(explainer->align, late);
+
+	__builtin_prefetch(&ops[op].start);
+	__builtin_prefetch(&ops[op - (op > 0)].end);
+	__builtin_prefetch(&explainer->found[late->row]);
+	__builtin_prefetch(&explainer->progress->wait[late->at]);
+}
+
+static void fetch_members(const struct explainer *explainer, const struct seen *seen)
+{
+	uint32_t count = seen->instance->count;
+	np_ns worth = worth_explaining(seen, 0);
+
+	if (seen->charges < worth)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		if (seen->members[i].charge >= worth)
+			fetch_member(explainer, &seen->members[i]);
+	}
+	for (uint32_t i = 0; i < count; i += compared_stride(count))
+		fetch_member(explainer, &seen->members[seen->members[i].arrival]);
+}
+
+static void compare_members(struct explainer *explainer, const struct seen *seen)
+{
+	np_ns worth = worth_explaining(seen, 0);
+
 	for (uint32_t i = 0; i < seen->instance->count; i++) {
 		if (seen->members[i].charge >= worth)
 			explainer_compare(explainer, seen, i);
 	}
-	return NP_OK;
+}
+
+/* Instances of one communicator: each is compared when the one behind it has been seen. */
+static int look_at(struct explainer *explainer, struct seen *seen, const uint32_t *which,
+		   uint32_t count)
+{
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (i + 2 < count)
+			__builtin_prefetch(seen[which[i + 2]].instance);
+		if (i + 1 < count)
+			fetch_instance(explainer, &seen[which[i + 1]]);
+		rc = explainer_see(explainer, &seen[which[i]]);
+		if (rc < 0)
+			break;
+		fetch_members(explainer, &seen[which[i]]);
+		if (i > 0)
+			compare_members(explainer, &seen[which[i - 1]]);
+	}
+	if (rc == NP_OK && count > 0)
+		compare_members(explainer, &seen[which[count - 1]]);
+	return rc;
 }
 
 /* A communicator is always in the same bucket: what is found last is that of one thread. */
 void ahead_look(struct ahead *ahead, struct ahead_block *block, size_t bucket)
 {
 	struct explainer explainer = *ahead->model;
+	size_t communicators = explainer.align->communicators.count;
 	int rc = NP_OK;
 
 	explainer.found = ahead->found;
 	explainer.err = &ahead->errors[bucket];
-	for (size_t i = bucket; i < explainer.align->communicators.count; i += ahead->buckets) {
-		for (uint32_t j = block->first[i]; j < block->first[i + 1] && rc == NP_OK; j++)
-			rc = look_at(&explainer, &block->instances.item[block->by_communicator[j]]);
-	}
+	for (size_t i = bucket; i < communicators && rc == NP_OK; i += ahead->buckets)
+		rc = look_at(&explainer, block->instances.item,
+			     &block->by_communicator[block->first[i]],
+			     block->first[i + 1] - block->first[i]);
 	explainer_release(&explainer);
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "origin_private.h"
 
-/* Waiters that a late rank is compared with, at most: more change the mean little. */
-#define MOST_COMPARED 4
-
 /* Charges below a microsecond, or a twentieth of the instance's, are not worth an explanation. */
 #define WORTH_EXPLAINING_SHARE 20
 
@@ -88,7 +85,7 @@ static void see_waiters(struct explainer *explainer, const struct seen *seen,
 {
 	const struct np_align *align = explainer->align;
 	uint32_t count = seen->instance->count;
-	uint32_t stride = (count + MOST_COMPARED - 1) / MOST_COMPARED;
+	uint32_t stride = compared_stride(count);
 	uint32_t compared = 0;
 	double total = 0;
 
@@ -137,6 +134,22 @@ static void keep_shares(const struct explainer *explainer, const struct spent_su
 		ret[i] = (uint8_t)(250 * excess[i] / all + 0.5);
 }
 
+/* Most were together not long ago. */
+static uint16_t back_to(uint32_t since, uint32_t op)
+{
+	if (since == UINT32_MAX)
+		return BACK_NEVER;
+	return op - since < BACK_FAR ? (uint16_t)(op - since) : BACK_FAR;
+}
+
+uint32_t since_of(struct explainer *explainer, const struct np_instance *instance,
+		  const struct late *late)
+{
+	if (late->back == BACK_FAR)
+		return common_before(explainer->common, instance, late, explainer->found);
+	return late->back == BACK_NEVER ? UINT32_MAX : op_of(explainer->align, late) - late->back;
+}
+
 void explainer_compare(struct explainer *explainer, const struct seen *seen, uint32_t index)
 {
 	const struct np_align *align = explainer->align;
@@ -153,4 +166,5 @@ void explainer_compare(struct explainer *explainer, const struct seen *seen, uin
 		see_waiters(explainer, seen, together);
 	spent = progress_between(explainer->progress, rank, since, op);
 	keep_shares(explainer, &spent, late->more);
+	late->back = back_to(since, op);
 }

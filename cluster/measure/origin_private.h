@@ -160,7 +160,11 @@ struct late {
 	uint32_t at;
 	uint32_t arrival; /* not its own: which member came at this place, the first first */
 	uint8_t more[SPENT_KINDS]; /* shares; see explainer_compare() */
+	uint16_t back; /* with them: so many operators before, all were together; see since_of() */
 };
+
+#define BACK_NEVER 0          /* they never were */
+#define BACK_FAR   UINT16_MAX /* so many or more */
 
 static inline uint32_t op_of(const struct np_align *align, const struct late *late)
 {
@@ -242,6 +246,15 @@ struct explainer {
 	const struct np_instance *since; /* … since this one; NULL: from the beginning */
 };
 
+/* Waiters that a late rank is compared with, at most: more change the mean little. */
+#define MOST_COMPARED 4
+
+/* Of so many members every so manieth is one of them, the first to come first. */
+static inline uint32_t compared_stride(uint32_t count)
+{
+	return (count + MOST_COMPARED - 1) / MOST_COMPARED;
+}
+
 /* See who came when, and what each is charged. */
 int explainer_see(struct explainer *explainer, struct seen *seen) NP_MUST_USE;
 
@@ -251,6 +264,10 @@ np_ns worth_explaining(const struct seen *seen, np_ns received);
 /* What a member did more of than those who waited for it, in shares. */
 void explainer_compare(struct explainer *explainer, const struct seen *seen, uint32_t index);
 void explainer_release(struct explainer *explainer);
+
+/* The operator that explainer_compare() compared a member from; UINT32_MAX: from the beginning. */
+uint32_t since_of(struct explainer *explainer, const struct np_instance *instance,
+		  const struct late *late);
 
 /* --- ahead of the walk -------------------------------------------------------------------------
  */
@@ -311,14 +328,23 @@ struct row_place {
 	uint32_t row;
 };
 
+#define AMOUNT_PAGE 64
+
+/* Amounts of neighbouring operators. */
+struct amount_page {
+	np_ns by[AMOUNT_PAGE];
+	uint32_t used; /* that are not zero; … */
+	uint32_t next; /* … of a page without any: the next such one */
+};
+
 /*
- * Amounts by operator. Most fit into 32 bits; LARGE stands for one that does not
- * and is a number in `large`, found by its place.
+ * Amounts by operator. The walk leaves few behind it and few are known ahead of
+ * it, so pages are used again as soon as nothing is left in them.
  */
 struct amounts {
-	uint32_t *small;
-	struct np_idmap *large_index;
-	NP_VEC(np_ns) large;
+	uint32_t *page; /* of so many operators, + 1; 0 for none */
+	NP_VEC(struct amount_page) pages;
+	uint32_t free; /* the first page without amounts, + 1 */
 };
 
 /* What the walk has come to. */

@@ -3,50 +3,57 @@
 
 #include "npuprof/apportion.h"
 
-#define LARGE UINT32_MAX
-
 /* --- amounts -----------------------------------------------------------------------------------
  */
 
-static np_ns amount_of(const struct amounts *amounts, uint32_t at)
-{
-	if (amounts->small[at] != LARGE)
-		return amounts->small[at];
-	return amounts->large.item[np_idmap_get(amounts->large_index, at)];
-}
-
 static np_ns take_amount(struct amounts *amounts, uint32_t at)
 {
-	np_ns amount = amounts->small[at];
+	uint32_t number = amounts->page[at / AMOUNT_PAGE];
+	struct amount_page *page;
+	np_ns amount;
 
-	if (amount != LARGE) {
-		amounts->small[at] = 0;
-		return amount;
+	if (number == 0)
+		return 0;
+	page = &amounts->pages.item[number - 1];
+	amount = page->by[at % AMOUNT_PAGE];
+	if (amount == 0)
+		return 0;
+	page->by[at % AMOUNT_PAGE] = 0;
+	page->used--;
+	if (page->used == 0) {
+		page->next = amounts->free;
+		amounts->free = number;
+		amounts->page[at / AMOUNT_PAGE] = 0;
 	}
-	amount = amount_of(amounts, at);
-	amounts->large.item[np_idmap_get(amounts->large_index, at)] = 0;
 	return amount;
+}
+
+/* A page without amounts; the number + 1, 0 when out of memory. */
+static uint32_t empty_page(struct amounts *amounts, struct np_err *err)
+{
+	uint32_t number = amounts->free;
+
+	if (number == 0)
+		return np_vec_add(&amounts->pages, err) ? (uint32_t)amounts->pages.count : 0;
+	amounts->free = amounts->pages.item[number - 1].next;
+	return number;
 }
 
 static int add_amount(struct amounts *amounts, uint32_t at, np_ns more, struct np_err *err)
 {
-	np_ns sum = amount_of(amounts, at) + more;
-	np_ns *slot;
+	uint32_t *number = &amounts->page[at / AMOUNT_PAGE];
+	struct amount_page *page;
 
-	if (amounts->small[at] == LARGE) {
-		amounts->large.item[np_idmap_get(amounts->large_index, at)] = sum;
+	if (more == 0)
 		return NP_OK;
-	}
-	if (sum < LARGE) {
-		amounts->small[at] = (uint32_t)sum;
-		return NP_OK;
-	}
-	slot = np_vec_add(&amounts->large, err);
-	if (!slot)
+	if (*number == 0)
+		*number = empty_page(amounts, err);
+	if (*number == 0)
 		return NP_E_NOMEM;
-	*slot = sum;
-	amounts->small[at] = LARGE;
-	return np_idmap_set(amounts->large_index, at, (uint32_t)(amounts->large.count - 1), err);
+	page = &amounts->pages.item[*number - 1];
+	page->used += page->by[at % AMOUNT_PAGE] == 0;
+	page->by[at % AMOUNT_PAGE] += more;
+	return NP_OK;
 }
 
 /* --- rows of the charges ---------------------------------------------------------------------- */
@@ -180,7 +187,7 @@ static int divide(struct tracer *tracer, const struct arrived *arrived, const st
 		settle(tracer, arrived, causes[i], parts[i]);
 	if (parts[SPENT_WAIT] == 0)
 		return NP_OK;
-	since = common_before(&tracer->common, arrived->instance, late, tracer->explainer.found);
+	since = since_of(&tracer->explainer, arrived->instance, late);
 	rc = progress_waited(&tracer->progress, arrived->rank, since, arrived->op, &tracer->waited,
 			     tracer->err);
 	if (rc == NP_OK && tracer->waited.count > 0)
@@ -234,7 +241,7 @@ static np_ns collect_passed(struct tracer *tracer, const struct seen *seen)
 		const struct late *late = &seen->members[i];
 		np_ns passed = take_amount(&tracer->passed, late->at);
 
-		__builtin_prefetch(&tracer->passed.small[late[AHEAD_SPARE].at]);
+		__builtin_prefetch(&tracer->passed.page[late[AHEAD_SPARE].at / AMOUNT_PAGE]);
 		if (passed > 0 && (!seen->known || late->wait == 0)) {
 			keep(tracer, late->rank, passed);
 			passed = 0;
@@ -371,7 +378,7 @@ void trace_left_behind(struct tracer *tracer)
 
 		for (uint32_t i = tracer->align->rank_first[rank];
 		     i < tracer->align->rank_first[rank + 1]; i++)
-			left += amount_of(&tracer->passed, i);
+			left += take_amount(&tracer->passed, i);
 		keep(tracer, rank, left);
 	}
 }
