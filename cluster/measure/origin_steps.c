@@ -36,10 +36,12 @@ void steps_release(struct step_costs *steps)
 	np_idmap_free(steps->index);
 }
 
+/* So many times the mean is much: half of the ranks, such as a stage of two, can have no more than
+ * twice. */
+#define MUCH (4.0 / 3)
+
 static void count_step(const np_ns *costs, struct np_origin *origin)
 {
-	/* Of two ranks, twice the mean is everything: most of it is much. */
-	double much = origin->ranks_seen == 2 ? 4.0 / 3 : 2;
 	double total = 0;
 
 	for (size_t i = 0; i < origin->rank_count; i++)
@@ -49,7 +51,7 @@ static void count_step(const np_ns *costs, struct np_origin *origin)
 	origin->steps++;
 	for (size_t i = 0; i < origin->rank_count; i++)
 		origin->ranks[i].steps_heavy +=
-			(double)costs[i] * (double)origin->ranks_seen > much * total;
+			(double)costs[i] * (double)origin->ranks_seen > MUCH * total;
 }
 
 void steps_count_heavy(const struct step_costs *steps, struct np_origin *origin)
@@ -78,21 +80,28 @@ static double binomial_tail(size_t tries, size_t least, double p)
 /*
  * Does a rank cost others much in more steps than chance brings to any of so many
  * ranks? Operators of one step are late together, so steps are what is counted;
- * how often the other ranks do tells what chance does.
+ * how often the other ranks do tells what chance does. Those that do in every step,
+ * such as the rest of a slow stage, do not tell of chance.
  */
 static bool heavy_beyond_chance(const struct np_origin *origin, uint32_t rank)
 {
-	size_t own = origin->ranks[rank].steps_heavy;
-	double steps = (double)origin->steps;
 	double seen = (double)origin->ranks_seen;
-	double others = 0;
+	double ranks = seen - 1;
+	double hits = 0;
 	double p;
 
-	for (size_t i = 0; i < origin->rank_count; i++)
-		others += origin->ranks[i].steps_heavy;
+	for (size_t i = 0; i < origin->rank_count; i++) {
+		if (i == rank)
+			continue;
+		if (origin->ranks[i].steps_heavy < origin->steps)
+			hits += origin->ranks[i].steps_heavy;
+		else
+			ranks--;
+	}
 	/* One more than was seen: nothing has no chance at all. */
-	p = (others - (double)own + 1) / ((seen - 1) * steps + 2);
-	return p < 1 && seen * binomial_tail(origin->steps, own, p) < 0.05;
+	p = (hits + 1) / (ranks * (double)origin->steps + 2);
+	return p < 1 &&
+	       seen * binomial_tail(origin->steps, origin->ranks[rank].steps_heavy, p) < 0.05;
 }
 
 const char *np_origin_kind(const struct np_origin *origin, uint32_t rank)

@@ -37,7 +37,7 @@ struct np_origin_rank {
 	np_ns by_cause[NP_CAUSES];
 	np_ns received;       /* of the cost, what came through others */
 	np_ns passed;         /* of its charges, what it passed on */
-	uint32_t steps_heavy; /* steps in which the cost is over twice the mean of all ranks */
+	uint32_t steps_heavy; /* steps in which the cost is well over the mean of all ranks */
 };
 
 #define NP_ORIGIN_UNPROFILED UINT32_MAX

@@ -63,6 +63,11 @@ expect_equal "$(ask "SELECT readfile('$json') ->> '\$.stragglers[0].rank', readf
 analyse --ranks 16 --steps 6 --seed 5 --host-gap 3:120
 expect_equal "$(ask "SELECT readfile('$json') ->> '\$.stragglers[0].rank', readfile('$json') ->> '\$.stragglers[0].kind'")" '3|chronic'
 
+behaviour 'all ranks of a stage that is too long are chronic, and no other'
+analyse --schedule 3d --tp 2 --pp 2 --ranks 8 --micro-batches 4 --steps 4 --seed 3 --slow-stage 1:1.4
+expect_equal "$(ask "SELECT group_concat(rank) FROM (SELECT value ->> 'rank' AS rank
+	FROM json_each(readfile('$json'), '\$.stragglers') WHERE value ->> 'kind' = 'chronic' ORDER BY rank)")" 4,5,6,7
+
 behaviour 'coverage is told per communicator and rank'
 analyse --ranks 4 --seed 4 --drop-ops 1:2
 expect_equal "$(ask 'SELECT sum(missing) FROM np_coverage WHERE rank = 1')" 2
