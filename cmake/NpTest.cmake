@@ -89,7 +89,7 @@ foreach(source ${fuzz_targets})
   string(REPLACE "fuzz_" "" parser ${program})
   file(GLOB corpus CONFIGURE_DEPENDS tests/fuzz/corpus/${parser}/*)
   add_executable(corpus_${parser} ${source} tests/fuzz/fuzz_main.c)
-  target_link_libraries(corpus_${parser} PRIVATE npcli npmeasure npcompare)
+  target_link_libraries(corpus_${parser} PRIVATE npcli npmeasure npcompare npadvisor)
   add_test(NAME fuzz.${parser} COMMAND corpus_${parser} ${corpus})
 endforeach()
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Rule files of arbitrary bytes, as "npuprof rules test" takes them: read, every
+ * SQL prepared and run over empty views, the tests they carry run. Whatever is
+ * wrong with them has its place in the file, and nothing is written.
+ */
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char path[] = "/tmp/npuprof-fuzz-XXXXXX";
+static int file = -1;
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void remove_file(void)
+{
+	(void)unlink(path);
+}
+
+static bool write_file(const uint8_t *data, size_t size)
+{
+	if (file < 0) {
+		sql_set_up();
+		file = mkstemp(path);
+		(void)atexit(remove_file);
+	}
+	return ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size;
+}
+
+static size_t count_lines(const uint8_t *data, size_t size)
+{
+	size_t lines = 1;
+
+	for (size_t i = 0; i < size; i++)
+		lines += data[i] == '\n';
+	return lines;
+}
+
+static void check_problems(const struct problems *problems, size_t lines)
+{
+	for (size_t i = 0; i < problems->list.count; i++) {
+		const struct problem *problem = &problems->list.item[i];
+
+		require(problem->text && problem->text[0]);
+		require(problem->line >= 1 && problem->line <= lines && problem->column >= 1);
+	}
+}
+
+static void try_rules(struct rule_library *library)
+{
+	struct test_counts counts = { .passed = 0 };
+
+	for (size_t i = 0; i < library->rules.count; i++) {
+		struct rule *rule = library->rules.item[i];
+
+		/* A rule may ask for a minute. */
+		rule->timeout_ms = 20;
+		rule_check(rule, &library->problems);
+		rule_test(rule, &library->problems, &counts);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	NP_CLEANUP(rule_library_freep) struct rule_library *library = NULL;
+	struct np_err err = NP_ERR_INIT;
+
+	if (!write_file(data, size))
+		return 0;
+	library = rule_library_new();
+	require(library && rule_library_read(library, path, &err) == NP_OK);
+	require(rule_library_finish(library, &err) == NP_OK);
+	try_rules(library);
+	check_problems(&library->problems, count_lines(data, size));
+	return 0;
+}
