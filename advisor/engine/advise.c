@@ -266,9 +266,38 @@ static void note_failures(struct work *work)
 	}
 }
 
+/* Details that the threads will ask for: of each rank, and of the same one of the other run. */
+static int begin_details(const struct work *work, struct np_details **ret, struct np_err *err)
+{
+	const struct np_run *run = work->analysis->run;
+	const struct np_run *base = work->options->base ? work->options->base->run : NULL;
+	struct np_detail_want *list = malloc((2 * work->advice->rank_count + 1) * sizeof(*list));
+	size_t count = 0;
+	int rc;
+
+	if (!list)
+		return np_fail_nomem(err, "the advice");
+	for (size_t i = 0; i < work->advice->rank_count; i++) {
+		size_t other = base ? np_run_index(base, run->sources.item[i].rank) : SIZE_MAX;
+
+		list[count++] = (struct np_detail_want){ run, i, work->sections };
+		if (run->ranks[i] && other != SIZE_MAX)
+			list[count++] = (struct np_detail_want){ base, other, work->sections };
+	}
+	rc = np_details_begin(list, count, work->options->workers.threads, ret, err);
+	free(list);
+	return rc;
+}
+
 static int run_all(struct work *work, struct np_err *err)
 {
+	struct np_details *details;
+	int rc = begin_details(work, &details, err);
+
+	if (rc < 0)
+		return rc;
 	np_workers_run(&work->options->workers, work->advice->rank_count, rank_job, work);
+	np_details_end(details);
 	/* Desks of ranks have other views than that of the cluster. */
 	desks_clear(work->desks);
 	note_failures(work);

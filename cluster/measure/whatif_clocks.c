@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#define WANTS (NP_DETAIL_FREQUENCY | NP_DETAIL_DEVICE)
+
 /* The clocks of all ranks while they are read. */
 struct reading {
 	const struct np_replay *replay;
@@ -53,8 +55,7 @@ static void read_rank(void *context, size_t index)
 
 	if (!rank || rank->activity.cells.count == 0)
 		return;
-	if (np_detail_load(run, index, NP_DETAIL_FREQUENCY | NP_DETAIL_DEVICE, &detail,
-			   &reading->errors[index]) < 0)
+	if (np_detail_load(run, index, WANTS, &detail, &reading->errors[index]) < 0)
 		return;
 	reading->rated[index] = detail->device.aic_mhz;
 	for (size_t i = 0; i < detail->frequency.count; i++) {
@@ -117,6 +118,7 @@ int np_whatif_read_clocks(const struct np_replay *replay, size_t threads, float 
 	struct np_workers workers = { .threads = threads };
 	size_t ranks = replay->align->run->sources.count;
 	struct reading reading = { .replay = replay };
+	struct np_details *details;
 	float *factors = malloc((replay->cells.count + 1) * sizeof(*factors));
 	int rc = NP_OK;
 
@@ -135,7 +137,11 @@ int np_whatif_read_clocks(const struct np_replay *replay, size_t threads, float 
 			reading.mean[i] = (double)NAN;
 			reading.first_cell[replay->cells.item[i].rank] = i;
 		}
+		rc = np_details_begin_run(replay->align->run, WANTS, threads, &details, err);
+	}
+	if (rc == NP_OK) {
 		np_workers_run(&workers, ranks, read_rank, &reading);
+		np_details_end(details);
 		rc = finish(&reading, factors, err);
 	}
 	free(reading.mean);

@@ -276,6 +276,25 @@ static void work_on(void *context, size_t index)
 	free(rank.kernels);
 }
 
+static int work_on_all(struct work *work, const struct np_workers *workers, struct np_err *err)
+{
+	const struct np_run *run = work->modes->run;
+	size_t count = run->sources.count;
+	struct np_detail_want *list = malloc((count + 1) * sizeof(*list));
+	NP_CLEANUP(np_details_endp) struct np_details *details = NULL;
+	int rc;
+
+	if (!list)
+		return np_fail_nomem(err, "the modes");
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct np_detail_want){ run, i, wanted_of(work, i) };
+	rc = np_details_begin(list, count, workers->threads, &details, err);
+	free(list);
+	if (rc == NP_OK)
+		np_workers_run(workers, count, work_on, work);
+	return rc;
+}
+
 /* --- what ranks lack ------------------------------------------------------------------------- */
 
 static const struct {
@@ -424,7 +443,7 @@ int np_modes_run(const struct np_modes_input *input, const struct np_modes_optio
 	work.modes = modes;
 	rc = start(&work, err);
 	if (rc == NP_OK && work.reduces)
-		np_workers_run(workers, input->run->sources.count, work_on, &work);
+		rc = work_on_all(&work, workers, err);
 	if (rc == NP_OK)
 		rc = check_ranks(&work, err);
 	if (rc == NP_OK)

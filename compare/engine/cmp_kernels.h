@@ -49,6 +49,14 @@ int cmp_grouper_text(struct cmp_grouper *grouper, np_str text, np_str *ret) NP_M
 int cmp_group_detail(struct cmp_grouper *grouper, const struct np_detail *detail, bool sequence)
 	NP_MUST_USE;
 
+/*
+ * Before a pass over the details of all pairs, those of the base first: other
+ * processes read those that they have (detail.h). `where_no_sums` leaves out ranks
+ * whose kernels the loader has summed.
+ */
+int cmp_begin_details(const struct comparison *comparison, unsigned wants, bool where_no_sums,
+		      struct np_details **ret, struct np_err *err) NP_MUST_USE;
+
 /* The kernels of a rank that the loader has summed. */
 int cmp_group_sums(struct cmp_grouper *grouper, const struct np_kernel_sums *sums) NP_MUST_USE;
 

@@ -67,6 +67,30 @@ static void reduce_rank(void *context, size_t job)
 	cmp_grouper_end(&grouper);
 }
 
+int cmp_begin_details(const struct comparison *comparison, unsigned wants, bool where_no_sums,
+		      struct np_details **ret, struct np_err *err)
+{
+	size_t jobs = comparison->pairs.count * CMP_SIDES;
+	struct np_detail_want *list = malloc((jobs + 1) * sizeof(*list));
+	int rc;
+
+	if (!list)
+		return np_fail_nomem(err, "kernels");
+	for (size_t i = 0; i < jobs; i++) {
+		size_t pair;
+		enum cmp_which which = side_of(comparison, i, &pair);
+		const struct np_run *run = comparison->sides[which].analysis->run;
+		size_t index = comparison->pairs.item[pair].rank[which];
+
+		list[i] = (struct np_detail_want){ run, index, wants };
+		if (where_no_sums && has_sums(run->ranks[index], pair))
+			list[i].wants = 0;
+	}
+	rc = np_details_begin(list, jobs, comparison->options.workers->threads, ret, err);
+	free(list);
+	return rc;
+}
+
 /* What the details lack makes leaves coarser: the run notes it. */
 static int end_job(struct work *work, size_t job, struct np_err *err)
 {
@@ -89,6 +113,7 @@ int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err)
 	size_t jobs = comparison->pairs.count * CMP_SIDES;
 	struct work work = { .comparison = comparison,
 			     .errs = calloc(jobs + 1, sizeof(*work.errs)) };
+	NP_CLEANUP(np_details_endp) struct np_details *details = NULL;
 	int rc = work.errs ? NP_OK : np_fail_nomem(err, "kernels");
 
 	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
@@ -99,6 +124,8 @@ int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err)
 		if (!side->kernels)
 			rc = np_fail_nomem(err, "kernels");
 	}
+	if (rc == NP_OK)
+		rc = cmp_begin_details(comparison, WANTS, true, &details, err);
 	if (rc == NP_OK)
 		np_workers_run(comparison->options.workers, jobs, reduce_rank, &work);
 	for (size_t i = 0; i < jobs && rc == NP_OK; i++)

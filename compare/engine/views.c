@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cmp_kernels.h"
 #include "cmp_views.h"
 
 const char *const cmp_view_names[CMP_VIEWS + 1] = {
@@ -255,6 +256,7 @@ static int take_details(struct comparison *comparison, struct cmp_views *views, 
 {
 	size_t count = comparison->pairs.count * CMP_SIDES;
 	struct work work = { .comparison = comparison, .views = views };
+	struct np_details *details = NULL;
 	int rc;
 
 	for (int i = 0; i < CMP_VIEWS; i++)
@@ -264,8 +266,12 @@ static int take_details(struct comparison *comparison, struct cmp_views *views, 
 	work.jobs = calloc(count + 1, sizeof(*work.jobs));
 	if (!work.jobs)
 		return np_fail_nomem(err, "views");
-	np_workers_run(comparison->options.workers, count, reduce_rank, &work);
-	rc = merge_jobs(&work, count, err);
+	rc = cmp_begin_details(comparison, work.wants, false, &details, err);
+	if (rc == NP_OK)
+		np_workers_run(comparison->options.workers, count, reduce_rank, &work);
+	np_details_end(details);
+	if (rc == NP_OK)
+		rc = merge_jobs(&work, count, err);
 	for (size_t i = 0; i < count; i++) {
 		for (int j = 0; j < CMP_VIEWS; j++)
 			release_rows(&work.jobs[i].rows[j]);

@@ -2,6 +2,7 @@
 #include "detail_private.h"
 
 #include "load_private.h"
+#include "shared.h"
 
 #include <math.h>
 #include <strings.h>
@@ -230,7 +231,7 @@ void detail_note(struct detail_load *load, const char *path, const char *what, c
 
 /* --- loading --------------------------------------------------------------------------------- */
 
-static struct np_detail *new_detail(const struct np_rank *rank)
+struct np_detail *detail_new(const struct np_rank *rank)
 {
 	struct np_detail *detail = calloc(1, sizeof(*detail));
 
@@ -312,7 +313,9 @@ int np_detail_load(const struct np_run *run, size_t index, unsigned wants, struc
 	if (!rank)
 		return np_fail(load.err, NP_E_NOTFOUND, "rank %d was not loaded",
 			       load.source->rank);
-	load.detail = new_detail(rank);
+	if (details_come(run, index, wants))
+		return details_take(run, index, ret, load.err);
+	load.detail = detail_new(rank);
 	if (!load.detail)
 		return np_fail_nomem(load.err, rank->path);
 	rc = read_everything(&load);

@@ -2,6 +2,7 @@
 #include "npuprof/load.h"
 
 #include "load_source.h"
+#include "shared.h"
 
 struct job {
 	struct np_run *run;
@@ -96,9 +97,13 @@ static int load_all(struct np_run *run, const struct np_load_options *options,
 	if (rc == NP_OK && shared)
 		rc = load_gather(run, options, owner, &watch, outcomes, err);
 	free(watch.others);
-	free(owner);
 	free(mine);
-	return rc;
+	if (rc < 0 || !shared) {
+		free(owner);
+		return rc;
+	}
+	run->shared = shared_new(options->comm, owner, run->sources.count);
+	return run->shared ? NP_OK : np_fail_nomem(err, "ranks");
 }
 
 static void collect_notes(struct np_run *run, const struct load_outcome *outcomes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load_source.h"
-#include "summary_bytes.h"
+#include "shared.h"
 
 #include <time.h>
 
@@ -13,11 +13,6 @@
  * summary, which is either the rank or why it could not be read. So one bad rank
  * costs one rank here too, and nobody waits for a message that does not come.
  */
-enum {
-	ORDER_LOAD = 1,
-	ORDER_END = 2
-};
-
 /* --- dividing -----------------------------------------------------------------------------------
  */
 
@@ -62,8 +57,8 @@ int load_divide(const struct np_run *run, size_t processes, uint32_t *owner, str
 /* --- the leader ---------------------------------------------------------------------------------
  */
 
-static int send(const struct np_comm *comm, int to, struct summary_writer *writer,
-		struct np_err *err)
+int order_send(const struct np_comm *comm, int to, struct summary_writer *writer,
+	       struct np_err *err)
 {
 	int rc = summary_written(writer, err);
 
@@ -93,7 +88,7 @@ static int send_order(const struct np_run *run, const struct np_load_options *op
 		if (owner[i] == (uint32_t)to)
 			summary_put_source(&order, &run->sources.item[i]);
 	}
-	return send(options->comm, to, &order, err);
+	return order_send(options->comm, to, &order, err);
 }
 
 int load_send_orders(const struct np_run *run, const struct np_load_options *options,
@@ -167,17 +162,23 @@ static void open_mail(struct mail *mail, const struct np_workers *workers)
 #define LONGEST_NAP_NS  2000000
 #define TICK_NS         100000000
 
+void load_nap(int64_t *length)
+{
+	struct timespec nap = { .tv_nsec = *length > 0 ? *length : SHORTEST_NAP_NS };
+
+	(void)nanosleep(&nap, NULL);
+	*length = nap.tv_nsec < LONGEST_NAP_NS ? nap.tv_nsec * 2 : nap.tv_nsec;
+}
+
 /* Until there is a message, with a look at how far all are now and then. */
 static void wait_for(const struct np_comm *comm, int from, struct load_watch *watch)
 {
-	struct timespec nap = { .tv_nsec = SHORTEST_NAP_NS };
+	int64_t nap = 0;
 	int64_t slept = 0;
 
 	while (!comm->arrived(comm, from)) {
-		(void)nanosleep(&nap, NULL);
-		slept += nap.tv_nsec;
-		if (nap.tv_nsec < LONGEST_NAP_NS)
-			nap.tv_nsec *= 2;
+		load_nap(&nap);
+		slept += nap;
 		if (slept < TICK_NS)
 			continue;
 		load_watch_tick(watch, 0, 0);
@@ -227,7 +228,7 @@ int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err)
 
 		summary_put_number(&order, ORDER_END);
 		summary_put_signed(&order, status);
-		rc = send(comm, to, &order, err);
+		rc = order_send(comm, to, &order, err);
 	}
 	return rc;
 }
@@ -378,10 +379,12 @@ int np_load_serve(const struct np_comm *comm, int *ret_status, struct np_err *er
 		order = summary_get_number(&reader);
 		if (order == ORDER_LOAD)
 			rc = serve_order(comm, &reader, err);
+		else if (order == ORDER_DETAILS)
+			rc = details_serve(comm, &reader, err);
 		else
 			*ret_status = (int)summary_get_signed(&reader);
 		free(bytes);
-		if (rc < 0 || order != ORDER_LOAD)
+		if (rc < 0 || order == ORDER_END)
 			return rc;
 	}
 }

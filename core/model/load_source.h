@@ -77,6 +77,9 @@ int load_divide(const struct np_run *run, size_t processes, uint32_t *owner, str
 int load_send_orders(const struct np_run *run, const struct np_load_options *options,
 		     const uint32_t *owner, struct np_err *err) NP_MUST_USE;
 
+/* Sleep a little, and longer each time; `length` is 0 before the first. */
+void load_nap(int64_t *length);
+
 /* Take what they made of them. */
 int load_gather(struct np_run *run, const struct np_load_options *options, const uint32_t *owner,
 		struct load_watch *watch, struct load_outcome *outcomes, struct np_err *err)

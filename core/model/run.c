@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/run.h"
 
+#include "shared.h"
+
 #include <sys/stat.h>
 
 struct np_run *np_run_new(void)
@@ -79,6 +81,7 @@ void np_run_free(struct np_run *run)
 	np_vec_release(&run->roots);
 	free(run->given);
 	free(run->manifest);
+	shared_free(run->shared);
 	np_notes_release(&run->notes);
 	np_strtab_free(run->strings);
 	free(run);

@@ -119,6 +119,12 @@ void summary_refuse(struct summary_reader *reader, const char *problem)
 	reader->at = reader->end;
 }
 
+void summary_exhaust(struct summary_reader *reader)
+{
+	reader->out_of_memory = true;
+	summary_refuse(reader, "out of memory");
+}
+
 uint64_t summary_get_number(struct summary_reader *reader)
 {
 	uint64_t value = 0;
@@ -173,8 +179,7 @@ char *summary_get_text(struct summary_reader *reader)
 	}
 	text = strndup((const char *)reader->at, (size_t)length);
 	if (!text) {
-		reader->out_of_memory = true;
-		summary_refuse(reader, "out of memory");
+		summary_exhaust(reader);
 		return NULL;
 	}
 	reader->at += length;

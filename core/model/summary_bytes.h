@@ -27,6 +27,13 @@ struct summary_reader {
 	bool out_of_memory;
 };
 
+/* What every NP_VEC looks like. */
+struct summary_vector {
+	void *item;
+	size_t count;
+	size_t capacity;
+};
+
 /* Room for so many more bytes; false when out of memory. */
 bool summary_room(struct summary_writer *writer, size_t count);
 
@@ -39,6 +46,8 @@ void summary_put_text(struct summary_writer *writer, const char *text);
 uint32_t summary_number(struct summary_writer *writer, np_str string);
 
 void summary_refuse(struct summary_reader *reader, const char *problem);
+/* Memory ran out. */
+void summary_exhaust(struct summary_reader *reader);
 uint64_t summary_get_number(struct summary_reader *reader);
 int64_t summary_get_signed(struct summary_reader *reader);
 /* A number of at most `most`. */

@@ -326,16 +326,9 @@ static const struct table tables[] = {
 	TABLE(activity.exposed, np_exposed, exposed_fields),
 };
 
-/* What every NP_VEC looks like. */
-struct vector {
-	void *item;
-	size_t count;
-	size_t capacity;
-};
-
-static struct vector vector_of(const struct np_rank *rank, const struct table *table)
+static struct summary_vector vector_of(const struct np_rank *rank, const struct table *table)
 {
-	struct vector vector;
+	struct summary_vector vector;
 
 	memcpy(&vector, (const char *)rank + table->offset, sizeof(vector));
 	return vector;
@@ -423,7 +416,7 @@ static void put_column(struct summary_writer *writer, const struct field *field,
 static void put_table(struct summary_writer *writer, const struct table *table,
 		      const struct np_rank *rank)
 {
-	struct vector rows = vector_of(rank, table);
+	struct summary_vector rows = vector_of(rank, table);
 
 	summary_put_number(writer, rows.count);
 	for (size_t i = 0; i < table->field_count; i++)
@@ -598,7 +591,7 @@ static void get_table(struct summary_reader *reader, const struct table *table,
 		      struct np_rank *rank)
 {
 	uint64_t count = summary_get_number(reader);
-	struct vector rows = { 0 };
+	struct summary_vector rows = { 0 };
 
 	/* Every value takes a byte: a count that lies cannot take more memory than that. */
 	if (count > (uint64_t)(reader->end - reader->at) / table->field_count) {
@@ -609,8 +602,7 @@ static void get_table(struct summary_reader *reader, const struct table *table,
 		return;
 	rows.item = calloc((size_t)count, table->row_bytes);
 	if (!rows.item) {
-		reader->out_of_memory = true;
-		summary_refuse(reader, "out of memory");
+		summary_exhaust(reader);
 		return;
 	}
 	rows.count = rows.capacity = (size_t)count;
@@ -636,8 +628,7 @@ static void get_members(struct summary_reader *reader, struct np_rank *rank, str
 	}
 	group->members = np_arena_array(rank->arena, (size_t)count + 1, sizeof(int32_t));
 	if (!group->members) {
-		reader->out_of_memory = true;
-		summary_refuse(reader, "out of memory");
+		summary_exhaust(reader);
 		return;
 	}
 	group->member_count = (size_t)count;

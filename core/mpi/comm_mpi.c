@@ -181,11 +181,11 @@ int np_comm_mpi_open(const struct np_comm **ret, struct np_err *err)
 			  .close = mpi_close },
 	};
 	int provided;
-	int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+	int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
 
 	if (code != MPI_SUCCESS)
 		return failed(err, "start", code);
-	if (provided < MPI_THREAD_FUNNELED)
+	if (provided < MPI_THREAD_SERIALIZED)
 		return np_fail(err, NP_E_IO, "this MPI knows no threads");
 	mpi.world = MPI_COMM_WORLD;
 	(void)MPI_Comm_rank(mpi.world, &mpi.comm.rank);

@@ -15,7 +15,7 @@
  * it, so measures do not know how many there are.
  *
  * One process alone is the serial communicator. Only the first exchanges
- * messages with others, and only one thread of each process does.
+ * messages with others, and only one thread of each process does at a time.
  */
 
 /* How far a process is: a few words that nobody waits for. */

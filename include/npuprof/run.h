@@ -72,7 +72,8 @@ struct np_run {
 	char *manifest;
 	struct np_strtab *strings;
 	NP_VEC(struct np_source_files) sources;
-	struct np_rank **ranks; /* sources.count entries once loaded */
+	struct np_rank **ranks;   /* sources.count entries once loaded */
+	struct np_shared *shared; /* with other processes; NULL for one alone */
 	struct np_notes notes;
 };
 

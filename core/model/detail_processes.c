@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load_source.h"
+#include "shared.h"
+
+#include "npuprof/workers.h"
+
+/*
+ * Details on several processes
+ * ----------------------------
+ *
+ * Who loaded a rank reads its detail too: its files are near there. The leader
+ * orders all details that its threads are about to ask for, with the ranks as they
+ * are now (steps may have been left out). They come from each process in that
+ * order; a thread that waits for one takes in those that come before it.
+ */
+
+struct item {
+	const struct np_run *run;
+	size_t index;
+	unsigned wants;
+	int from;
+	bool arrived;
+	bool taken;
+	void *bytes;
+	size_t length;
+};
+
+struct np_details {
+	const struct np_comm *comm;
+	NP_VEC(struct item) items;
+	size_t *next;         /* by process: where to look for the item that comes next */
+	pthread_mutex_t lock; /* also of the communicator */
+};
+
+struct np_shared *shared_new(const struct np_comm *comm, uint32_t *owner, size_t sources)
+{
+	struct np_shared *shared = calloc(1, sizeof(*shared));
+	uint32_t *asked = calloc(sources + 1, sizeof(*asked));
+
+	if (!shared || !asked) {
+		free(shared);
+		free(asked);
+		free(owner);
+		return NULL;
+	}
+	*shared = (struct np_shared){ .comm = comm, .owner = owner, .asked = asked };
+	return shared;
+}
+
+void shared_free(struct np_shared *shared)
+{
+	if (!shared)
+		return;
+	free(shared->owner);
+	free(shared->asked);
+	free(shared);
+}
+
+/* --- the leader -----------------------------------------------------------------------------  */
+
+static void put_item(struct summary_writer *order, const struct item *item)
+{
+	const struct np_summary summary = { .source = item->run->sources.item[item->index],
+					    .rank = item->run->ranks[item->index] };
+	struct np_bytes bytes = { 0 };
+
+	summary_put_number(order, item->wants);
+	if (np_summary_encode(&summary, item->run->strings, &bytes, NULL) < 0)
+		order->failed = true;
+	summary_put_number(order, bytes.count);
+	summary_put_bytes(order, bytes.item, bytes.count);
+	np_bytes_release(&bytes);
+}
+
+static int send_order(const struct np_details *details, int to, size_t threads, struct np_err *err)
+{
+	struct summary_writer order = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < details->items.count; i++)
+		count += details->items.item[i].from == to;
+	if (count == 0)
+		return NP_OK;
+	summary_put_number(&order, ORDER_DETAILS);
+	summary_put_number(&order, threads);
+	summary_put_number(&order, count);
+	for (size_t i = 0; i < details->items.count; i++) {
+		if (details->items.item[i].from == to)
+			put_item(&order, &details->items.item[i]);
+	}
+	return order_send(details->comm, to, &order, err);
+}
+
+/* Items of ranks that others have; those of this process are left out. */
+static int list_items(struct np_details *details, const struct np_detail_want *list, size_t count,
+		      struct np_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct np_run *run = list[i].run;
+		struct item *item;
+
+		if (!run->shared || run->shared->owner[list[i].index] == 0 ||
+		    !run->ranks[list[i].index] || list[i].wants == 0)
+			continue;
+		item = np_vec_add(&details->items, err);
+		if (!item)
+			return NP_E_NOMEM;
+		*item = (struct item){ .run = run,
+				       .index = list[i].index,
+				       .wants = list[i].wants,
+				       .from = (int)run->shared->owner[list[i].index] };
+		details->comm = run->shared->comm;
+	}
+	return NP_OK;
+}
+
+static void release(struct np_details *details)
+{
+	for (size_t i = 0; i < details->items.count; i++) {
+		struct item *item = &details->items.item[i];
+
+		item->run->shared->details = NULL;
+		item->run->shared->asked[item->index] = 0;
+		free(item->bytes);
+	}
+	np_vec_release(&details->items);
+	(void)pthread_mutex_destroy(&details->lock);
+	free(details->next);
+	free(details);
+}
+
+int np_details_begin(const struct np_detail_want *list, size_t count, size_t threads,
+		     struct np_details **ret, struct np_err *err)
+{
+	struct np_details *details = calloc(1, sizeof(*details));
+	int rc;
+
+	*ret = NULL;
+	if (!details)
+		return np_fail_nomem(err, "details");
+	(void)pthread_mutex_init(&details->lock, NULL);
+	rc = list_items(details, list, count, err);
+	if (rc < 0 || details->items.count == 0) {
+		release(details);
+		return rc;
+	}
+	details->next = calloc((size_t)details->comm->size, sizeof(*details->next));
+	if (!details->next)
+		rc = np_fail_nomem(err, "details");
+	for (int to = 1; to < details->comm->size && rc == NP_OK; to++)
+		rc = send_order(details, to, threads, err);
+	if (rc < 0) {
+		release(details);
+		return rc;
+	}
+	for (size_t i = 0; i < details->items.count; i++) {
+		struct np_shared *shared = details->items.item[i].run->shared;
+
+		shared->details = details;
+		shared->asked[details->items.item[i].index] = (uint32_t)i + 1;
+	}
+	*ret = details;
+	return NP_OK;
+}
+
+/* The item that comes next from a process; NULL if none does. */
+static struct item *next_of(struct np_details *details, int from)
+{
+	size_t *next = &details->next[from];
+
+	while (*next < details->items.count &&
+	       (details->items.item[*next].from != from || details->items.item[*next].arrived))
+		++*next;
+	return *next < details->items.count ? &details->items.item[*next] : NULL;
+}
+
+static int receive_next(struct np_details *details, int from, struct np_err *err)
+{
+	struct item *item = next_of(details, from);
+	int rc = details->comm->receive(details->comm, from, &item->bytes, &item->length, err);
+
+	item->arrived = rc == NP_OK;
+	return rc;
+}
+
+void np_details_end(struct np_details *details)
+{
+	if (!details)
+		return;
+	/* What nobody asked for any more is on its way all the same. */
+	for (int from = 1; from < details->comm->size; from++) {
+		while (next_of(details, from) && receive_next(details, from, NULL) == NP_OK)
+			continue;
+	}
+	release(details);
+}
+
+void np_details_endp(struct np_details **details)
+{
+	np_details_end(*details);
+	*details = NULL;
+}
+
+int np_details_begin_run(const struct np_run *run, unsigned wants, size_t threads,
+			 struct np_details **ret, struct np_err *err)
+{
+	struct np_detail_want *list = malloc((run->sources.count + 1) * sizeof(*list));
+	int rc;
+
+	if (!list)
+		return np_fail_nomem(err, "details");
+	for (size_t i = 0; i < run->sources.count; i++)
+		list[i] = (struct np_detail_want){ run, i, wants };
+	rc = np_details_begin(list, run->sources.count, threads, ret, err);
+	free(list);
+	return rc;
+}
+
+bool details_come(const struct np_run *run, size_t index, unsigned wants)
+{
+	const struct np_shared *shared = run->shared;
+	const struct item *item;
+
+	if (!shared || !shared->details || shared->asked[index] == 0)
+		return false;
+	item = &shared->details->items.item[shared->asked[index] - 1];
+	return item->wants == wants && !item->taken;
+}
+
+static int wait_for(struct np_details *details, const struct item *item, struct np_err *err)
+{
+	int64_t length = 0;
+
+	for (;;) {
+		int rc = NP_OK;
+		bool arrived;
+
+		(void)pthread_mutex_lock(&details->lock);
+		if (!item->arrived && details->comm->arrived(details->comm, item->from))
+			rc = receive_next(details, item->from, err);
+		arrived = item->arrived;
+		(void)pthread_mutex_unlock(&details->lock);
+		if (arrived || rc < 0)
+			return rc;
+		load_nap(&length);
+	}
+}
+
+int details_take(const struct np_run *run, size_t index, struct np_detail **ret, struct np_err *err)
+{
+	struct np_details *details = run->shared->details;
+	struct item *item = &details->items.item[run->shared->asked[index] - 1];
+	struct np_detail *detail = NULL;
+	struct summary_reader reader = { .problem = NULL };
+	char *reason;
+	int64_t code;
+	int rc = wait_for(details, item, err);
+
+	if (rc < 0)
+		return rc;
+	item->taken = true;
+	reader.at = item->bytes;
+	reader.end = reader.at + item->length;
+	code = summary_get_signed(&reader);
+	reason = summary_get_text(&reader);
+	if (code < 0) {
+		rc = np_fail(err, (enum np_code)code, "%s", reason ? reason : "");
+	} else {
+		detail = detail_new(run->ranks[index]);
+		if (detail)
+			detail_get(&reader, detail);
+		rc = detail ? summary_read(&reader, "of another process", err)
+			    : np_fail_nomem(err, "details");
+	}
+	free(reason);
+	free(item->bytes);
+	item->bytes = NULL;
+	if (rc < 0)
+		np_detail_free(detail);
+	else
+		*ret = detail;
+	return rc;
+}
+
+/* --- the others -----------------------------------------------------------------------------  */
+
+struct service {
+	struct np_run *run;
+	NP_VEC(unsigned) wants;
+	size_t first; /* of those that are read at once */
+	struct summary_writer *answers;
+};
+
+static int read_item(struct summary_reader *reader, struct service *service, struct np_err *err)
+{
+	unsigned *wants = np_vec_add(&service->wants, err);
+	struct np_source_files *source = np_vec_add(&service->run->sources, err);
+	struct np_summary summary = { 0 };
+	uint64_t length;
+	int rc;
+
+	if (!wants || !source)
+		return NP_E_NOMEM;
+	*source = (struct np_source_files){ 0 };
+	*wants = (unsigned)summary_get_number(reader);
+	length = summary_get_at_most(reader, (uint64_t)(reader->end - reader->at));
+	rc = np_summary_decode(reader->at, (size_t)length, "an order", service->run->strings,
+			       &summary, err);
+	if (rc < 0)
+		return rc;
+	reader->at += length;
+	*source = summary.source;
+	summary.source = (struct np_source_files){ 0 };
+	service->run->ranks[service->run->sources.count - 1] = NP_STEAL(summary.rank);
+	np_summary_release(&summary);
+	return NP_OK;
+}
+
+static void read_detail(void *context, size_t index)
+{
+	struct service *service = context;
+	struct summary_writer *answer = &service->answers[index];
+	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+	struct np_err err = NP_ERR_INIT;
+	size_t at = service->first + index;
+	int rc = np_detail_load(service->run, at, service->wants.item[at], &detail, &err);
+
+	summary_put_signed(answer, rc);
+	summary_put_text(answer, rc < 0 ? err.text : NULL);
+	if (rc == NP_OK)
+		detail_put(answer, detail);
+}
+
+/* Some at once, so that those that wait to be sent do not pile up. */
+static int read_details(const struct np_comm *comm, struct service *service, size_t threads,
+			struct np_err *err)
+{
+	const struct np_workers workers = { .threads = threads };
+	size_t together = 2 * (threads ? threads : np_processors());
+	int rc = NP_OK;
+
+	service->answers = calloc(together, sizeof(*service->answers));
+	if (!service->answers)
+		return np_fail_nomem(err, "details");
+	for (; service->first < service->wants.count && rc == NP_OK; service->first += together) {
+		size_t count = service->wants.count - service->first;
+
+		count = count < together ? count : together;
+		np_workers_run(&workers, count, read_detail, service);
+		for (size_t i = 0; i < count; i++) {
+			if (rc == NP_OK)
+				rc = order_send(comm, 0, &service->answers[i], err);
+			np_bytes_release(&service->answers[i].bytes);
+			service->answers[i] = (struct summary_writer){ 0 };
+		}
+	}
+	free(service->answers);
+	return rc;
+}
+
+int details_serve(const struct np_comm *comm, struct summary_reader *reader, struct np_err *err)
+{
+	struct service service = { .run = np_run_new() };
+	size_t threads = (size_t)summary_get_number(reader);
+	uint64_t count = summary_get_at_most(reader, (uint64_t)(reader->end - reader->at));
+	int rc = NP_OK;
+
+	if (service.run)
+		service.run->ranks = calloc((size_t)count + 1, sizeof(*service.run->ranks));
+	if (!service.run || !service.run->ranks)
+		rc = np_fail_nomem(err, "an order");
+	for (uint64_t i = 0; i < count && rc == NP_OK; i++)
+		rc = read_item(reader, &service, err);
+	if (rc == NP_OK)
+		rc = read_details(comm, &service, threads, err);
+	np_vec_release(&service.wants);
+	np_run_free(service.run);
+	return rc;
+}
