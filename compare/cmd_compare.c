@@ -231,7 +231,7 @@ static int compare(const struct compare_options *options, const struct np_worker
 				   .steps = { options->base_steps.set, options->new_steps.set },
 				   .no_stats = options->no_stats,
 				   .workers = workers };
-	struct np_analysis *sides[CMP_SIDES];
+	struct np_analysis *sides[CMP_SIDES] = { NULL, NULL };
 	int rc = read_number("min-ms", options->min_ms, &how.min_ns, err);
 
 	if (rc == NP_OK)

@@ -275,6 +275,9 @@ static inline const struct np_rank *cmp_rank(const struct comparison *comparison
 	return comparison->sides[which].analysis->run->ranks[pair->rank[which]];
 }
 
+/* Are types known of kernels of a rank? */
+bool cmp_has_types(const struct cmp_rank_kernels *kernels);
+
 /* The place of a step among the chosen ones of a side, or SIZE_MAX. */
 size_t cmp_step_of(const struct cmp_side *side, np_str step);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmp_comparison.h"
 
+#include "npuprof/buf.h"
+#include "npuprof/ranges.h"
+
 #include <inttypes.h>
 
 /* What makes two runs differ that is not their speed. */
@@ -147,9 +150,37 @@ static void tell_coarse(struct comparison *comparison)
 			    "both can tell (collect both at Level1)");
 }
 
+/* Ranks whose kernels have no types, while those of others have. */
+static void tell_untyped(struct comparison *comparison, enum cmp_which which)
+{
+	const struct cmp_side *side = &comparison->sides[which];
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	int64_t *ids = malloc((comparison->pairs.count + 1) * sizeof(*ids));
+	size_t count = 0;
+
+	for (size_t i = 0; ids && i < comparison->pairs.count; i++) {
+		const struct cmp_pair *pair = &comparison->pairs.item[i];
+		const struct cmp_rank_kernels *kernels = &side->kernels[pair->rank[which]];
+
+		if (kernels->groups.count > 0 && !cmp_has_types(kernels))
+			ids[count++] = cmp_rank(comparison, pair, which)->id;
+	}
+	if (count > 0 && count < comparison->pairs.count) {
+		np_ranges_format(&list, ids, count);
+		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, side->path,
+			    "operator types",
+			    "not recorded of rank%s %s (kernel_details.csv has them): their "
+			    "kernels are of an unknown type",
+			    count == 1 ? "" : "s", list.text);
+	}
+	free(ids);
+}
+
 void cmp_check_comparable(struct comparison *comparison)
 {
 	tell_coarse(comparison);
+	tell_untyped(comparison, CMP_BASE);
+	tell_untyped(comparison, CMP_NEW);
 	compare_ranks(comparison);
 	compare_devices(comparison);
 	compare_worlds(comparison);

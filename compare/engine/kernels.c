@@ -9,7 +9,8 @@
 
 struct work {
 	struct comparison *comparison;
-	struct np_err *errs; /* by job */
+	struct np_err *errs;    /* by job */
+	struct np_notes *notes; /* likewise: on the table of kernels */
 };
 
 /* Jobs are pairs of the base, then of the new side. */
@@ -30,14 +31,36 @@ static bool has_sums(const struct np_rank *rank, size_t pair)
 	return pair > 0 && rank->kernel_sums && rank->step_source == NP_FROM_RANK_DB;
 }
 
-static int read_detail(struct cmp_grouper *grouper, size_t index, bool sequence)
+/*
+ * The loader has told about files once, but where there is a trace it does not open
+ * the table of kernels.
+ */
+static void keep_notes(const struct np_run *run, size_t index, const struct np_detail *detail,
+		       struct np_notes *notes)
+{
+	const char *table = run->sources.item[index].file[NP_FILE_KERNELS];
+
+	for (size_t i = 0; table && i < detail->notes.list.count; i++) {
+		const struct np_note *note = &detail->notes.list.item[i];
+		bool told = strcmp(note->path, table) != 0;
+
+		for (size_t j = 0; j < run->notes.list.count && !told; j++)
+			told = strcmp(run->notes.list.item[j].path, table) == 0;
+		if (!told)
+			np_note_add(notes, note->kind, note->rank, note->path, note->what, "%s",
+				    note->reason);
+	}
+}
+
+static int read_detail(struct cmp_grouper *grouper, size_t index, bool sequence,
+		       struct np_notes *notes)
 {
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
 	int rc = np_detail_load(grouper->side->analysis->run, index, WANTS, &detail, grouper->err);
 
 	if (rc < 0)
 		return rc;
-	/* The loader has told about the files once; the notes of the detail would repeat it. */
+	keep_notes(grouper->side->analysis->run, index, detail, notes);
 	grouper->strings = detail->strings;
 	rc = cmp_grouper_begin(grouper);
 	return rc < 0 ? rc : cmp_group_detail(grouper, detail, sequence);
@@ -61,7 +84,7 @@ static void reduce_rank(void *context, size_t job)
 
 	grouper.ret->mhz = NP_UNKNOWN;
 	if (!has_sums(rank, pair))
-		(void)!read_detail(&grouper, index, pair == 0);
+		(void)!read_detail(&grouper, index, pair == 0, &work->notes[job]);
 	else if (cmp_grouper_begin(&grouper) == NP_OK)
 		(void)!cmp_group_sums(&grouper, rank->kernel_sums);
 	cmp_grouper_end(&grouper);
@@ -100,6 +123,7 @@ static int end_job(struct work *work, size_t job, struct np_err *err)
 	struct np_run *run = comparison->sides[which].analysis->run;
 	const struct np_rank *rank = run->ranks[comparison->pairs.item[pair].rank[which]];
 
+	np_notes_move(&run->notes, &work->notes[job]);
 	if (work->errs[job].code == NP_E_NOMEM)
 		return np_fail_nomem(err, "kernels");
 	if (work->errs[job].code != NP_OK)
@@ -112,9 +136,10 @@ int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err)
 {
 	size_t jobs = comparison->pairs.count * CMP_SIDES;
 	struct work work = { .comparison = comparison,
-			     .errs = calloc(jobs + 1, sizeof(*work.errs)) };
+			     .errs = calloc(jobs + 1, sizeof(*work.errs)),
+			     .notes = calloc(jobs + 1, sizeof(*work.notes)) };
 	NP_CLEANUP(np_details_endp) struct np_details *details = NULL;
-	int rc = work.errs ? NP_OK : np_fail_nomem(err, "kernels");
+	int rc = work.errs && work.notes ? NP_OK : np_fail_nomem(err, "kernels");
 
 	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
 		struct cmp_side *side = &comparison->sides[i];
@@ -130,6 +155,9 @@ int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err)
 		np_workers_run(comparison->options.workers, jobs, reduce_rank, &work);
 	for (size_t i = 0; i < jobs && rc == NP_OK; i++)
 		rc = end_job(&work, i, err);
+	for (size_t i = 0; i < jobs && work.notes; i++)
+		np_notes_release(&work.notes[i]);
 	free(work.errs);
+	free(work.notes);
 	return rc;
 }

@@ -142,16 +142,22 @@ static int give_computing(struct builder *build, enum cmp_class own_class, np_st
 
 /* --- computing by class ---------------------------------------------------------------------- */
 
+bool cmp_has_types(const struct cmp_rank_kernels *kernels)
+{
+	for (size_t i = 0; i < kernels->groups.count; i++) {
+		if (kernels->groups.item[i].type != NP_STR_NONE)
+			return true;
+	}
+	return false;
+}
+
 static bool has_types(const struct comparison *comparison, enum cmp_which which)
 {
-	for (size_t i = 0; i < comparison->pairs.count; i++) {
-		const struct cmp_rank_kernels *kernels =
-			&comparison->sides[which].kernels[comparison->pairs.item[i].rank[which]];
+	const struct cmp_side *side = &comparison->sides[which];
 
-		for (size_t j = 0; j < kernels->groups.count; j++) {
-			if (kernels->groups.item[j].type != NP_STR_NONE)
-				return true;
-		}
+	for (size_t i = 0; i < comparison->pairs.count; i++) {
+		if (cmp_has_types(&side->kernels[comparison->pairs.item[i].rank[which]]))
+			return true;
 	}
 	return false;
 }

@@ -159,6 +159,20 @@ static int pair_by_order(struct comparison *comparison, struct np_err *err)
 	return rc;
 }
 
+/* Ranks that were read, but of which nothing can be compared. */
+static void note_unusable(struct comparison *comparison, enum cmp_which which)
+{
+	struct np_run *run = comparison->sides[which].analysis->run;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		if (rank && !usable(rank))
+			np_note_add(&run->notes, NP_NOTE_SKIPPED, rank->id, rank->path, "rank",
+				    "it has no step times: not compared");
+	}
+}
+
 static void note_unpaired(struct comparison *comparison, enum cmp_which which)
 {
 	const struct np_run *run = run_of(comparison, which);
@@ -167,7 +181,7 @@ static void note_unpaired(struct comparison *comparison, enum cmp_which which)
 	size_t count = 0;
 
 	for (size_t i = 0; ids && i < run->sources.count; i++) {
-		bool paired = !run->ranks[i];
+		bool paired = !usable(run->ranks[i]);
 
 		for (size_t j = 0; j < comparison->pairs.count && !paired; j++)
 			paired = comparison->pairs.item[j].rank[which] == i;
@@ -178,7 +192,7 @@ static void note_unpaired(struct comparison *comparison, enum cmp_which which)
 		np_ranges_format(&list, ids, count);
 		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK,
 			    comparison->sides[which].path, "ranks",
-			    "the other run has no counterpart of rank%s %s: not compared",
+			    "the other run has no usable counterpart of rank%s %s: not compared",
 			    count == 1 ? "" : "s", list.text);
 	}
 	free(ids);
@@ -206,8 +220,10 @@ int cmp_pair_ranks(struct comparison *comparison, struct np_err *err)
 			       "no rank of '%s' and '%s' has step times: nothing can be compared; "
 			       "npuprof info says what is in a directory",
 			       comparison->sides[CMP_BASE].path, comparison->sides[CMP_NEW].path);
-	note_unpaired(comparison, CMP_BASE);
-	note_unpaired(comparison, CMP_NEW);
+	for (int i = 0; i < CMP_SIDES; i++) {
+		note_unusable(comparison, (enum cmp_which)i);
+		note_unpaired(comparison, (enum cmp_which)i);
+	}
 	return NP_OK;
 }
 

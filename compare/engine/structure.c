@@ -359,7 +359,8 @@ int cmp_measure_structure(struct comparison *comparison, struct np_err *err)
 
 	/* What one side alone recorded is not gone on the other. */
 	if (rc == NP_OK && !comparison->coarse && finder.side[0]->sequence.count > 0 &&
-	    finder.side[1]->sequence.count > 0)
+	    finder.side[1]->sequence.count > 0 &&
+	    cmp_has_types(finder.side[0]) == cmp_has_types(finder.side[1]))
 		rc = align_and_walk(&finder);
 	if (comparison->structure.count)
 		qsort(comparison->structure.item, comparison->structure.count,

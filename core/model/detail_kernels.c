@@ -286,6 +286,11 @@ static int read_rows(struct kernels *kernels, const char *path, struct np_err *p
 	if (rc == NP_OK && kernels->rows > 0 && kernels->bad_times == kernels->rows)
 		rc = np_fail(problem, NP_E_FORMAT,
 			     "no row has a usable time (was it saved by a spreadsheet?)");
+	else if (rc == NP_OK && kernels->bad_times > 0)
+		np_note_add(&kernels->load->detail->notes, NP_NOTE_WARNING, kernels->load->rank->id,
+			    path, "kernels",
+			    "%zu of %zu rows have no usable time and were left out",
+			    kernels->bad_times, kernels->rows);
 	return rc;
 }
 

@@ -38,28 +38,59 @@ expect_stdout_says 'it ends before its array does'
 run "$npuprof" compare -f json "$work/good" "$work/bad"
 exact
 
-behaviour 'a short line of a table costs that line'
+# unchanged: nothing differs, and classes are there
+unchanged() {
+	exact
+	expect_equal "$(value '$.waterfall[0].delta_ns')" 0
+	expect 'there are classes' test "$(sqlite3 :memory: "SELECT count(*) FROM json_each(readfile('$work/stdout'), '\$.waterfall')
+		WHERE value ->> 'leaf' LIKE 'compute/matmul/%'")" -gt 0
+}
+
+behaviour 'a short line of a table costs that line, and is told'
 copy bad good
 echo 'short,line' >>"$(in_rank bad kernel_details.csv)"
 run "$npuprof" compare -f json "$work/good" "$work/bad"
-expect 'it is told or harmless' test "$status" -eq 0 -o "$status" -eq 3
+expect_exit 0
+unchanged
+run "$npuprof" compare "$work/good" "$work/bad"
+expect_stdout_says 'kernel_details.csv: kernels: 1 of' 'rows have no usable time and were left out'
+
+behaviour 'a table of kernels that is none costs the types of that rank; nothing is said to be new or gone'
+copy bad good
+echo garbage >"$(in_rank bad kernel_details.csv)"
+run "$npuprof" compare "$work/good" "$work/bad"
+expect_exit 3
+expect_stdout_says 'operator types: not recorded of rank 0' 'kernel_details.csv:1: there is no column'
+run "$npuprof" compare -f json "$work/good" "$work/bad"
+expect_exit 3
 exact
-expect_equal "$(value '$.waterfall[0].delta_ns')" 0
+expect_equal "$(value '$.structure')" '[]'
+expect_equal "$(value '$.step.delta_ns')" 0
+
+behaviour 'without a table of kernels the types of that rank are unknown, which is told'
+rm "$(in_rank bad kernel_details.csv)"
+run "$npuprof" compare "$work/good" "$work/bad"
+expect_exit 0
+expect_stdout_says 'operator types: not recorded of rank 0'
 
 behaviour 'communication.json without bandwidth takes nothing else away'
 copy bad good
 printf '{"step10":{"collective":{},"p2p":{}}}' >"$(in_rank bad communication.json)"
 run "$npuprof" compare -f json "$work/good" "$work/bad"
-expect 'it is told or harmless' test "$status" -eq 0 -o "$status" -eq 3
-exact
+expect_exit 0
+unchanged
 
 behaviour 'a database without tables of kernels and communication costs one rank'
 copy bad db
 file=$(in_rank bad 'ascend_pytorch_profiler_0.db')
 sqlite3 "$file" 'DROP TABLE COMPUTE_TASK_INFO; DROP TABLE COMMUNICATION_OP'
 run "$npuprof" compare -f json "$work/db" "$work/bad"
-expect 'it is told or harmless' test "$status" -eq 0 -o "$status" -eq 3
+expect_exit 3
 exact
+expect_equal "$(value '$.ranks[#-1].base_rank') $(value '$.new.skipped[#-1].reason')" '1 it has no step times: not compared'
+run "$npuprof" compare "$work/db" "$work/bad"
+expect_exit 3
+expect_stdout_says 'the other run has no usable counterpart of rank 0' 'rank: it has no step times: not compared'
 
 behaviour 'a rank that cannot be read is left out of both sides and listed'
 copy bad db
