@@ -36,7 +36,8 @@ static int match(struct np_analysis *analysis, const struct np_manifest *manifes
 {
 	int rc = np_align_build(analysis->run, threads, &analysis->align, err);
 
-	return rc < 0 ? rc : np_clock_build(analysis->align, manifest, &analysis->clock, err);
+	return rc < 0 ? rc
+		      : np_clock_build(analysis->align, manifest, threads, &analysis->clock, err);
 }
 
 /* The same, and split them into wait and transfer. */

@@ -113,144 +113,6 @@ static int find_hosts(const struct np_run *run, struct np_clock *clock, struct n
 	return NP_OK;
 }
 
-/* --- residuals -------------------------------------------------------------------------------- */
-
-/* Signed distances of ends from the times of their instances, by rank. */
-struct residuals {
-	np_ns *value;
-	uint32_t *first; /* by rank; one more than there are */
-	size_t count;
-};
-
-static void release_residuals(struct residuals *residuals)
-{
-	free(residuals->value);
-	free(residuals->first);
-}
-
-static void time_on_clock(const struct np_clock *clock, struct clock_samples *samples,
-			  struct clock_instance *instance)
-{
-	size_t count = 0;
-	uint32_t first = samples->rank.item[instance->first];
-
-	instance->known = true;
-	for (uint32_t i = 0; i < instance->count; i++) {
-		uint32_t rank = samples->rank.item[instance->first + i];
-
-		instance->known &= np_clock_related(clock, first, rank);
-		samples->scratch[count++] =
-			np_clock_time(clock, rank, samples->end.item[instance->first + i]);
-	}
-	instance->time = clock_quantile(samples->scratch, count, 0.5);
-	if (count == 2)
-		instance->time =
-			samples->scratch[0] + (samples->scratch[1] - samples->scratch[0]) / 2;
-}
-
-static int list_residuals(const struct np_clock *clock, struct clock_samples *samples,
-			  struct residuals *ret, struct np_err *err)
-{
-	ret->first = calloc(clock->rank_count + 2, sizeof(*ret->first));
-	ret->value = malloc((samples->end.count + 1) * sizeof(*ret->value));
-	if (!ret->first || !ret->value)
-		return np_fail_nomem(err, "clocks");
-	for (size_t i = 0; i < samples->instances.count; i++) {
-		struct clock_instance *instance = &samples->instances.item[i];
-
-		time_on_clock(clock, samples, instance);
-		for (uint32_t j = 0; instance->known && j < instance->count; j++)
-			ret->first[samples->rank.item[instance->first + j] + 2]++;
-	}
-	for (size_t i = 2; i < clock->rank_count + 2; i++)
-		ret->first[i] += ret->first[i - 1];
-	for (size_t i = 0; i < samples->instances.count; i++) {
-		const struct clock_instance *instance = &samples->instances.item[i];
-
-		for (uint32_t j = 0; instance->known && j < instance->count; j++) {
-			uint32_t rank = samples->rank.item[instance->first + j];
-			np_ns end = samples->end.item[instance->first + j];
-
-			ret->value[ret->first[rank + 1]++] =
-				np_clock_time(clock, rank, end) - instance->time;
-		}
-	}
-	ret->count = ret->first[clock->rank_count];
-	return NP_OK;
-}
-
-static void make_absolute(struct residuals *residuals)
-{
-	for (size_t i = 0; i < residuals->count; i++) {
-		if (residuals->value[i] < 0)
-			residuals->value[i] = -residuals->value[i];
-	}
-}
-
-static void set_quantiles(np_ns *values, size_t count, np_ns *p50, np_ns *p90)
-{
-	*p50 = count ? clock_quantile(values, count, 0.5) : NP_UNKNOWN;
-	*p90 = count ? clock_quantile(values, count, 0.9) : NP_UNKNOWN;
-}
-
-static void measure_host(struct np_clock *clock, uint32_t host, const struct residuals *residuals,
-			 np_ns *scratch)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < clock->rank_count; i++) {
-		size_t own = residuals->first[i + 1] - residuals->first[i];
-
-		if (clock->ranks[i].host != host)
-			continue;
-		memcpy(&scratch[count], &residuals->value[residuals->first[i]],
-		       own * sizeof(*scratch));
-		count += own;
-	}
-	set_quantiles(scratch, count, &clock->hosts.item[host].residual_p50,
-		      &clock->hosts.item[host].residual_p90);
-}
-
-/* A clock by hosts leaves each rank's own offset in its residuals: their middle is it. */
-static void measure_ranks(struct np_clock *clock, struct residuals *residuals)
-{
-	for (size_t i = 0; i < clock->rank_count; i++) {
-		np_ns *value = &residuals->value[residuals->first[i]];
-		size_t count = residuals->first[i + 1] - residuals->first[i];
-
-		clock->ranks[i].samples = (uint32_t)count;
-		clock->ranks[i].deviation = count && clock->method != NP_CLOCK_COLLECTIVES
-						    ? clock_quantile(value, count, 0.5)
-						    : NP_UNKNOWN;
-	}
-	make_absolute(residuals);
-	for (size_t i = 0; i < clock->rank_count; i++)
-		set_quantiles(&residuals->value[residuals->first[i]],
-			      residuals->first[i + 1] - residuals->first[i],
-			      &clock->ranks[i].residual_p50, &clock->ranks[i].residual_p90);
-}
-
-static int measure_residuals(struct np_clock *clock, struct clock_samples *samples,
-			     struct np_err *err)
-{
-	struct residuals residuals = { 0 };
-	np_ns *scratch = malloc((samples->end.count + 1) * sizeof(*scratch));
-	int rc = scratch ? NP_OK : np_fail_nomem(err, "clocks");
-
-	if (rc == NP_OK)
-		rc = list_residuals(clock, samples, &residuals, err);
-	if (rc == NP_OK) {
-		measure_ranks(clock, &residuals);
-		for (uint32_t i = 0; i < clock->hosts.count; i++)
-			measure_host(clock, i, &residuals, scratch);
-		set_quantiles(residuals.value, residuals.count, &clock->residual_p50,
-			      &clock->residual_p90);
-	}
-	release_residuals(&residuals);
-	free(scratch);
-	return rc;
-}
-
 /* --- ranks of a host -------------------------------------------------------------------------- */
 
 /* Of the ranks of a host, on its own clock. */
@@ -425,7 +287,7 @@ static struct np_clock *new_clock(const struct np_run *run, struct np_err *err)
 static int report(const struct np_align *align, struct clock_samples *samples,
 		  struct np_clock *clock, struct np_err *err)
 {
-	int rc = measure_residuals(clock, samples, err);
+	int rc = clock_measure_residuals(clock, samples, err);
 
 	for (uint32_t i = 0; i < clock->hosts.count && rc == NP_OK; i++)
 		compare_ranks(clock, i, middle_of_capture(align->run, clock, i), samples->scratch);
@@ -442,7 +304,7 @@ static void relate_all(const struct np_align *align, struct np_clock *clock)
 }
 
 static int build(const struct np_align *align, const struct np_manifest *manifest, bool raw,
-		 struct np_clock **ret, struct np_err *err)
+		 size_t threads, struct np_clock **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_clock_freep) struct np_clock *clock = new_clock(align->run, err);
 	struct clock_samples samples = { 0 };
@@ -450,7 +312,7 @@ static int build(const struct np_align *align, const struct np_manifest *manifes
 
 	if (!clock)
 		return NP_E_NOMEM;
-	rc = clock_samples_take(align, &samples, err);
+	rc = clock_samples_take(align, threads, &samples, err);
 	if (rc < 0)
 		return rc;
 	if (raw) {
@@ -470,13 +332,13 @@ static int build(const struct np_align *align, const struct np_manifest *manifes
 	return NP_OK;
 }
 
-int np_clock_build(const struct np_align *align, const struct np_manifest *manifest,
+int np_clock_build(const struct np_align *align, const struct np_manifest *manifest, size_t threads,
 		   struct np_clock **ret, struct np_err *err)
 {
-	return build(align, manifest, false, ret, err);
+	return build(align, manifest, false, threads, ret, err);
 }
 
 int np_clock_raw(const struct np_align *align, struct np_clock **ret, struct np_err *err)
 {
-	return build(align, NULL, true, ret, err);
+	return build(align, NULL, true, 1, ret, err);
 }

@@ -22,10 +22,22 @@
 
 /* --- rounds ----------------------------------------------------------------------------------- */
 
-static void time_instances(const struct clock_fit *fit, size_t stride)
+/* One pass of the workers over every so manieth instance. */
+struct round {
+	const struct clock_fit *fit;
+	size_t stride;
+};
+
+static void time_part(void *context, size_t part)
 {
-	for (size_t i = 0; i < fit->samples->instances.count; i += stride)
-		clock_time_instance(fit, &fit->samples->instances.item[i], 2);
+	const struct round *round = context;
+	const struct clock_samples *samples = round->fit->samples;
+	size_t count = (samples->instances.count + round->stride - 1) / round->stride;
+	struct clock_range range = clock_part(samples, count, part);
+
+	for (size_t i = range.from; i < range.to; i++)
+		clock_time_instance(round->fit, &samples->instances.item[i * round->stride], 2,
+				    clock_scratch(samples, part));
 }
 
 static double move_line(struct clock_line *line)
@@ -41,28 +53,45 @@ static double move_line(struct clock_line *line)
 	return moved < 0 ? -moved : moved;
 }
 
-/* Fit every rank to the times of its instances; how far the clocks moved at most. */
-static double refit(const struct clock_fit *fit, size_t stride)
+static void add_points(const struct clock_fit *fit, const struct clock_instance *instance,
+		       struct clock_range ends)
 {
 	const struct clock_samples *samples = fit->samples;
-	double most = 0;
 
-	for (size_t i = 0; i < fit->clock->rank_count; i++)
+	for (size_t i = ends.from; i < ends.to; i++) {
+		struct clock_line *line = &fit->lines[samples->rank.item[i]];
+		np_ns end = samples->end.item[i];
+
+		if (!line->placed || !clock_is_near(line, end, instance->middle))
+			continue;
+		clock_add_point(line, end, instance->time);
+		line->off += clock_distance(line, end, instance->time);
+	}
+}
+
+static void refit_part(void *context, size_t part)
+{
+	const struct round *round = context;
+	const struct clock_fit *fit = round->fit;
+	const struct clock_samples *samples = fit->samples;
+	struct clock_range ranks = clock_part(samples, samples->ranks, part);
+
+	for (size_t i = ranks.from; i < ranks.to; i++)
 		clock_clear_line(&fit->lines[i]);
-	for (size_t i = 0; i < samples->instances.count; i += stride) {
+	for (size_t i = 0; i < samples->instances.count; i += round->stride) {
 		const struct clock_instance *instance = &samples->instances.item[i];
 
-		for (uint32_t j = 0; instance->known && j < instance->count; j++) {
-			struct clock_line *line =
-				&fit->lines[samples->rank.item[instance->first + j]];
-			np_ns end = samples->end.item[instance->first + j];
-
-			if (!line->placed || !clock_is_near(line, end, instance->middle))
-				continue;
-			clock_add_point(line, end, instance->time);
-			line->off += clock_distance(line, end, instance->time);
-		}
+		if (instance->known)
+			add_points(fit, instance, clock_ends_of(samples, instance, ranks));
 	}
+}
+
+/* Fit every rank to the times of its instances; how far the clocks moved at most. */
+static double refit(const struct clock_fit *fit, struct round *round)
+{
+	double most = 0;
+
+	np_workers_run(&fit->samples->workers, fit->samples->parts, refit_part, round);
 	for (size_t i = 0; i < fit->clock->rank_count; i++) {
 		double moved = move_line(&fit->lines[i]);
 
@@ -71,9 +100,15 @@ static double refit(const struct clock_fit *fit, size_t stride)
 	return most;
 }
 
+static void time_instances(const struct clock_fit *fit, struct round *round)
+{
+	np_workers_run(&fit->samples->workers, fit->samples->parts, time_part, round);
+}
+
 static void refine(const struct clock_fit *fit)
 {
-	size_t stride = fit->samples->end.count / MOST_ROUND_ENDS + 1;
+	struct round some = { fit, fit->samples->end.count / MOST_ROUND_ENDS + 1 };
+	struct round all = { fit, 1 };
 
 	/* The root of the tree has not been measured yet. */
 	for (size_t i = 0; i < fit->clock->rank_count; i++) {
@@ -81,15 +116,15 @@ static void refine(const struct clock_fit *fit)
 			fit->lines[i].limit = (double)NP_NS_MAX;
 	}
 	for (int round = 0; round < ROUNDS; round++) {
-		time_instances(fit, stride);
+		time_instances(fit, &some);
 		clock_expect_drifts(fit);
-		if (refit(fit, stride) < STILL_NS)
+		if (refit(fit, &some) < STILL_NS)
 			break;
 	}
-	if (stride == 1)
+	if (some.stride == 1)
 		return;
-	time_instances(fit, 1);
-	(void)refit(fit, 1);
+	time_instances(fit, &all);
+	(void)refit(fit, &all);
 }
 
 /* --- ranks of one host ------------------------------------------------------------------------ */

@@ -3,11 +3,16 @@
 #define NP_CLOCK_PRIVATE_H
 
 /*
- * Inside of the clocks: clock.c reports, clock_fit.c finds them from collectives:
- * clock_samples.c picks these, clock_tree.c places one rank after the other by
- * lines, of clock_line.c.
+ * Inside of the clocks: clock.c reports, with the residuals of clock_residuals.c;
+ * clock_fit.c finds clocks from collectives: clock_samples.c picks these,
+ * clock_tree.c places one rank after the other by lines, of clock_line.c.
+ *
+ * Threads share the work so that floating point comes to the same on any number
+ * of them: an instance belongs to one part of the work, and so does a rank, whose
+ * sums are over the instances in their order.
  */
 #include "npuprof/clock.h"
+#include "npuprof/workers.h"
 
 /* An instance whose members end together, and when that was on the common clock. */
 struct clock_instance {
@@ -25,14 +30,38 @@ struct clock_instance {
 struct clock_samples {
 	NP_VEC(struct clock_instance) instances; /* by communicator */
 	uint32_t *communicator_first;            /* instance; one more than there are */
-	NP_VEC(uint32_t) rank;                   /* of each end */
+	NP_VEC(uint32_t) rank;                   /* of each end; those of an instance ascend */
 	NP_VEC(np_ns) end;
-	np_ns *scratch; /* for as many values as ranks */
+	struct np_workers workers;
+	size_t parts; /* of the work: see clock_part() */
+	size_t ranks;
+	np_ns *scratch; /* for each part as many values as ranks */
 };
 
-int clock_samples_take(const struct np_align *align, struct clock_samples *ret, struct np_err *err)
-	NP_MUST_USE;
+int clock_samples_take(const struct np_align *align, size_t threads, struct clock_samples *ret,
+		       struct np_err *err) NP_MUST_USE;
 void clock_samples_release(struct clock_samples *samples);
+
+/* A part of so many instances or ranks. */
+struct clock_range {
+	size_t from;
+	size_t to;
+};
+
+struct clock_range clock_part(const struct clock_samples *samples, size_t count, size_t part);
+
+static inline np_ns *clock_scratch(const struct clock_samples *samples, size_t part)
+{
+	return &samples->scratch[part * samples->ranks];
+}
+
+/* The ends of an instance that are of these ranks. */
+struct clock_range clock_ends_of(const struct clock_samples *samples,
+				 const struct clock_instance *instance, struct clock_range ranks);
+
+/* How far ends lie from those of their instances: of ranks, hosts and all. */
+int clock_measure_residuals(struct np_clock *clock, struct clock_samples *samples,
+			    struct np_err *err) NP_MUST_USE;
 
 /* Fit all ranks; sets knots, drift, component and method. */
 int clock_fit(const struct np_align *align, struct clock_samples *samples, struct np_clock *clock,
@@ -131,9 +160,9 @@ void clock_set_limit(struct clock_line *line);
 /* What drift to expect of each rank, from the ranks of its host. */
 void clock_expect_drifts(const struct clock_fit *fit);
 
-/* The time of an instance, if at least so many of its ranks are placed. */
-void clock_time_instance(const struct clock_fit *fit, struct clock_instance *instance,
-			 size_t least);
+/* The time of an instance, if at least so many of its ranks are placed; scratch for all of them. */
+void clock_time_instance(const struct clock_fit *fit, struct clock_instance *instance, size_t least,
+			 np_ns *scratch);
 
 /* Place everything that can be reached from one rank. */
 void clock_grow(struct clock_fit *fit, uint32_t root, uint32_t component);

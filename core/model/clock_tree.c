@@ -7,9 +7,9 @@
  * the mean that lines run through, and the clocks would creep on in every round,
  * those of large communicators at another pace than those of small ones.
  */
-void clock_time_instance(const struct clock_fit *fit, struct clock_instance *instance, size_t least)
+void clock_time_instance(const struct clock_fit *fit, struct clock_instance *instance, size_t least,
+			 np_ns *scratch)
 {
-	np_ns *scratch = fit->samples->scratch;
 	size_t count = 0;
 	double sum = 0;
 	double near = 0;
@@ -121,7 +121,7 @@ static void expand(struct clock_fit *fit, uint32_t communicator)
 
 	for (uint32_t i = samples->communicator_first[communicator];
 	     i < samples->communicator_first[communicator + 1]; i++)
-		clock_time_instance(fit, &samples->instances.item[i], 1);
+		clock_time_instance(fit, &samples->instances.item[i], 1, clock_scratch(samples, 0));
 	clock_expect_drifts(fit);
 	each_new(fit, communicator, begin_line);
 	pass_new(fit, communicator, PASS_FIT);

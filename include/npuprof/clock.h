@@ -103,9 +103,10 @@ void np_manifest_freep(struct np_manifest **manifest);
 
 /*
  * The clocks of a run: from the manifest, which may be NULL, where it knows the
- * clock of every rank, else from collectives.
+ * clock of every rank, else from collectives. On so many threads (0: one per
+ * processor), whose number does not change the result.
  */
-int np_clock_build(const struct np_align *align, const struct np_manifest *manifest,
+int np_clock_build(const struct np_align *align, const struct np_manifest *manifest, size_t threads,
 		   struct np_clock **ret, struct np_err *err) NP_MUST_USE;
 
 /* Take the clocks as they are, as if they were one; residuals tell whether they are. */

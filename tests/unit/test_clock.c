@@ -27,7 +27,7 @@ static struct np_clock *clock_of(const struct np_align *align, const struct np_m
 	struct np_clock *clock = NULL;
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(np_clock_build(align, manifest, &clock, &err), err);
+	assert_ok(np_clock_build(align, manifest, 1, &clock, &err), err);
 	return clock;
 }
 
@@ -470,6 +470,80 @@ static void no_manifest_is_not_found(void **state)
 	assert_int_equal(np_load_manifest(run, &manifest, NULL), NP_E_NOTFOUND);
 }
 
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static void assert_same_rank(const struct np_clock_rank *a, const struct np_clock_rank *b)
+{
+	assert_int_equal(a->knots->local, b->knots->local);
+	assert_int_equal(a->knots->offset, b->knots->offset);
+	assert_memory_equal(&a->drift, &b->drift, sizeof(a->drift));
+	assert_int_equal(a->component, b->component);
+	assert_int_equal(a->samples, b->samples);
+	assert_int_equal(a->residual_p50, b->residual_p50);
+	assert_int_equal(a->residual_p90, b->residual_p90);
+	assert_int_equal(a->deviation, b->deviation);
+	assert_int_equal(a->off, b->off);
+}
+
+static void assert_same_host(const struct np_clock_host *a, const struct np_clock_host *b)
+{
+	assert_int_equal(a->offset, b->offset);
+	assert_memory_equal(&a->drift, &b->drift, sizeof(a->drift));
+	assert_int_equal(a->residual_p50, b->residual_p50);
+	assert_int_equal(a->residual_p90, b->residual_p90);
+	assert_int_equal(a->ranks_off, b->ranks_off);
+}
+
+static void assert_same_on_threads(const struct np_align *align, const struct np_clock *clock,
+				   size_t threads)
+{
+	struct np_err err = NP_ERR_INIT;
+	with_clock *other = NULL;
+
+	assert_ok(np_clock_build(align, NULL, threads, &other, &err), err);
+	assert_int_equal(other->components, clock->components);
+	assert_int_equal(other->residual_p50, clock->residual_p50);
+	assert_int_equal(other->residual_p90, clock->residual_p90);
+	for (size_t i = 0; i < clock->rank_count; i++)
+		assert_same_rank(&other->ranks[i], &clock->ranks[i]);
+	for (size_t i = 0; i < clock->hosts.count; i++)
+		assert_same_host(&other->hosts.item[i], &clock->hosts.item[i]);
+}
+
+static void the_number_of_threads_does_not_change_a_bit(void **state)
+{
+	static const size_t threads[] = { 2, 3, 7, 64 };
+	struct team team = { 0 };
+
+	(void)state;
+	start_team(&team, 32, 4);
+	for (size_t i = 0; i < 32; i++)
+		team.settings[i] =
+			(struct setting){ (np_ns)(i / 4) * SECOND, (double)(i / 4) * 3e-6 };
+	/*
+	 * 511 operators each of all ranks, within hosts, and seven times across them:
+	 * 32 × 9 × 511 ends are more than one round takes.
+	 */
+	for (np_ns k = 0; k < 511; k++) {
+		np_ns time = EPOCH + k * SECOND / 50;
+
+		reduce(&team, 1, 0, 1, 32, time);
+		for (size_t i = 0; i < 8; i++)
+			reduce(&team, 100 + i, i * 4, 1, 4, time + 1000000);
+		for (size_t i = 0; i < 28; i++)
+			reduce(&team, 200 + i, i % 4, 4, 8, time + 2000000 + (np_ns)i * 100000);
+	}
+	{
+		with_run *run = team.run;
+		with_align *align = aligned(run);
+		with_clock *clock = clock_of(align, NULL);
+
+		assert_int_equal(clock->ranks[31].samples, 9 * 511);
+		for (size_t i = 0; i < NP_COUNT(threads); i++)
+			assert_same_on_threads(align, clock, threads[i]);
+	}
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static const struct np_align *faulty_align;
@@ -477,7 +551,7 @@ static const struct np_align *faulty_align;
 static int fit_faulty(struct np_err *err)
 {
 	struct np_clock *clock = NULL;
-	int rc = np_clock_build(faulty_align, NULL, &clock, err);
+	int rc = np_clock_build(faulty_align, NULL, 1, &clock, err);
 
 	np_clock_free(clock);
 	return rc;
@@ -516,6 +590,7 @@ int main(void)
 		with_fixture(a_rank_off_its_host_is_named_under_a_manifest_too),
 		with_fixture(damaged_manifests_are_refused),
 		with_fixture(no_manifest_is_not_found),
+		cmocka_unit_test(the_number_of_threads_does_not_change_a_bit),
 		cmocka_unit_test(running_out_of_memory_is_an_ordinary_failure),
 	};
 

@@ -37,7 +37,7 @@ static struct np_clock *clock_of(const struct np_align *align, enum clocks which
 	if (which == RAW)
 		assert_ok(np_clock_raw(align, &clock, &err), err);
 	else
-		assert_ok(np_clock_build(align, NULL, &clock, &err), err);
+		assert_ok(np_clock_build(align, NULL, 1, &clock, &err), err);
 	return clock;
 }
 
@@ -374,7 +374,7 @@ static int measure_faulty(struct np_err *err)
 	int rc = np_align_build(faulty_run, 1, &align, err);
 
 	if (rc == NP_OK)
-		rc = np_clock_build(align, NULL, &clock, err);
+		rc = np_clock_build(align, NULL, 1, &clock, err);
 	if (rc == NP_OK)
 		rc = np_waits_measure(align, clock, 1, &waits, err);
 	return rc;

@@ -64,7 +64,7 @@ static void run_once(const struct np_run *run, const struct options *options)
 	if (np_align_build(run, options->threads, &align, &err) < 0)
 		die(err.text);
 	laps[MATCH + 1] = lap_now();
-	if (np_clock_build(align, NULL, &clock, &err) < 0)
+	if (np_clock_build(align, NULL, options->threads, &clock, &err) < 0)
 		die(err.text);
 	laps[CLOCK + 1] = lap_now();
 	if (np_waits_measure(align, clock, options->threads, &waits, &err) < 0)

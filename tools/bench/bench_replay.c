@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 
 	if (np_cluster_build(run, &cluster, &err) < 0 ||
 	    np_align_build(run, options.threads, &align, &err) < 0 ||
-	    np_clock_build(align, NULL, &clock, &err) < 0)
+	    np_clock_build(align, NULL, options.threads, &clock, &err) < 0)
 		die(err.text);
 	before = resident();
 	(void)printf("the run: %zu ranks x %zu operators, matched, %.0f MB\n", options.ranks,
