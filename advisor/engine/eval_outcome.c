@@ -155,6 +155,7 @@ static int collect_evidence(struct eval *eval, struct outcome *outcome)
 	for (size_t i = 0; i < count; i++)
 		names[i] = rule->evidence.item[i].column;
 	rc = rows_init(&outcome->evidence, names, NULL, count, &err);
+	outcome->evidence.limited = true;
 	while (rc == NP_OK && (rc = eval_step(eval, statement)) > 0) {
 		rc = NP_OK;
 		if (outcome->evidence_total++ >= EVIDENCE_LIMIT)

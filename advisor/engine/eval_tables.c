@@ -122,6 +122,7 @@ int eval_list_parts(struct eval *eval, struct rows *parts)
 		return NP_E_FORMAT;
 	if (rows_init(parts, rule->per.item, NULL, rule->per.count, &err) < 0)
 		return eval_wrong(eval, NULL, SIZE_MAX, &err);
+	parts->limited = true;
 	while (rc == NP_OK && (rc = eval_step(eval, statement)) > 0) {
 		for (size_t i = 0; i < rule->per.count && i < NP_COUNT(cells); i++)
 			cells[i] = sql_cell(statement->stmt, i);

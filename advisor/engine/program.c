@@ -175,7 +175,10 @@ static int begin_rows(const struct sql_stmt *stmt, struct rows *rows, struct np_
 		types[i] = sql_column_type(stmt, i);
 	}
 	rc = check_columns(names, count, err);
-	return rc == NP_OK ? rows_init(rows, names, types, count, err) : rc;
+	if (rc == NP_OK)
+		rc = rows_init(rows, names, types, count, err);
+	rows->limited = true;
+	return rc;
 }
 
 /* Make a table known to the connection; it is freed if that fails. */

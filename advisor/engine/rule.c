@@ -239,8 +239,9 @@ static void add_syntax_problem(struct rule_library *library, const struct rule_f
 	if (library->problems.lost)
 		return;
 	problem = &library->problems.list.item[library->problems.list.count - 1];
-	problem->line = line;
-	problem->column = column;
+	/* Of a file without anything the reader of JSON has no column. */
+	problem->line = line > 0 ? line : 1;
+	problem->column = column > 0 ? column : 1;
 }
 
 static int read_file(struct rule_library *library, const char *path, struct np_err *err)

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "meter.h"
+
 /* Between two looks at the clock, in instructions of SQLite's machine. */
 #define TICK 500
 
@@ -31,18 +33,27 @@ static const struct {
 	{ SQLITE_LIMIT_WORKER_THREADS, 0 },
 };
 
-static np_ns now(void)
+static np_ns now(clockid_t clock)
 {
 	struct timespec time;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &time);
+	(void)clock_gettime(clock, &time);
 	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+/*
+ * A rule has so much time of its thread, however busy the machine is. That clock
+ * is a dear one, and looked at only where the cheap one says that it could be late.
+ */
 bool sql_late(struct sql *sql)
 {
-	if (sql->deadline && !sql->late && now() > sql->deadline)
-		sql->late = true;
+	np_ns left;
+
+	if (!sql->deadline || sql->late || now(CLOCK_MONOTONIC) <= sql->deadline)
+		return sql->late;
+	left = sql->limits.time - (now(CLOCK_THREAD_CPUTIME_ID) - sql->begun);
+	sql->late = left <= 0;
+	sql->deadline = now(CLOCK_MONOTONIC) + left;
 	return sql->late;
 }
 
@@ -137,9 +148,8 @@ int sql_failed(struct sql *sql, int code, struct np_err *err)
 	if (sql->late)
 		return np_fail(err, NP_E_RANGE, "it took longer than %.3g s",
 			       (double)sql->limits.time / 1e9);
-	if (code == SQLITE_NOMEM && sql_memory_exceeded())
-		return np_fail(err, NP_E_RANGE, "it needs more than %" PRId64 " MB of memory",
-			       sql->limits.bytes / 1000000);
+	if (code == SQLITE_NOMEM && meter_exceeded())
+		return meter_fail(err);
 	if (code == SQLITE_NOMEM)
 		return np_fail_nomem(err, "a rule");
 	if (code == SQLITE_AUTH && sql->denied[0])
@@ -222,15 +232,16 @@ void sql_begin(struct sql *sql, const struct sql_limits *limits)
 {
 	sql->limits = *limits;
 	sql->late = false;
-	sql->deadline = limits->time > 0 ? now() + limits->time : 0;
-	sql_memory_begin(limits->bytes);
+	sql->begun = now(CLOCK_THREAD_CPUTIME_ID);
+	sql->deadline = limits->time > 0 ? now(CLOCK_MONOTONIC) + limits->time : 0;
+	meter_begin(limits->bytes);
 }
 
 void sql_end(struct sql *sql)
 {
 	sql->deadline = 0;
 	sql->late = false;
-	(void)sql_memory_end();
+	meter_end();
 }
 
 void sql_set_values(struct sql *sql, const struct values *values)
@@ -341,6 +352,9 @@ static int compile(struct sql *sql, const char *text, struct sql_stmt *stmt, str
 	}
 	if (!stmt->trusted && !sql->filling && !sqlite3_stmt_readonly(stmt->stmt))
 		return np_fail(err, NP_E_FORMAT, "rules may only read");
+	if (!stmt->trusted && !sql->filling &&
+	    (sqlite3_column_count(stmt->stmt) == 0 || sqlite3_stmt_isexplain(stmt->stmt)))
+		return np_fail(err, NP_E_FORMAT, "it is no SELECT");
 	return bind_values(stmt, err);
 }
 

@@ -3,57 +3,41 @@
 
 #include <stdatomic.h>
 
+#include "meter.h"
+
 /*
  * SQLite can limit its memory for the whole process only, where one greedy rule
  * would take it away from the loaders and rules of other threads. So its
- * allocator is wrapped: what a thread allocates while a rule runs on it counts
- * for that rule. What was allocated before and is freed now gives credit, which
- * does no harm: a rule frees what it allocated.
+ * allocator is wrapped, and what it takes is metered.
  */
 static sqlite3_mem_methods plain;
-static _Thread_local bool counting;
-static _Thread_local bool exceeded;
-static _Thread_local int64_t left;
-
-static bool take(int64_t bytes)
-{
-	if (!counting)
-		return true;
-	if (bytes > left) {
-		exceeded = true;
-		return false;
-	}
-	left -= bytes;
-	return true;
-}
 
 static void *counted_malloc(int size)
 {
-	void *memory = take(size) ? plain.xMalloc(size) : NULL;
+	void *memory = meter_take(size) ? plain.xMalloc(size) : NULL;
 
-	if (memory && counting)
-		left -= plain.xSize(memory) - size;
+	/* Blocks may be a little larger than was asked for. */
+	if (memory)
+		meter_give(size - plain.xSize(memory));
 	return memory;
 }
 
 static void counted_free(void *memory)
 {
-	if (counting && memory)
-		left += plain.xSize(memory);
+	if (memory)
+		meter_give(plain.xSize(memory));
 	plain.xFree(memory);
 }
 
 static void *counted_realloc(void *memory, int size)
 {
 	int before = memory ? plain.xSize(memory) : 0;
-	void *moved;
 
-	if (size > before && !take(size - before))
+	if (size > before && !meter_take(size - before))
 		return NULL;
-	moved = plain.xRealloc(memory, size);
-	if (counting && size <= before)
-		left += before - size;
-	return moved;
+	if (size <= before)
+		meter_give(before - size);
+	return plain.xRealloc(memory, size);
 }
 
 void sql_set_up(void)
@@ -70,22 +54,4 @@ void sql_set_up(void)
 	counted.xFree = counted_free;
 	counted.xRealloc = counted_realloc;
 	(void)sqlite3_config(SQLITE_CONFIG_MALLOC, &counted);
-}
-
-void sql_memory_begin(int64_t bytes)
-{
-	left = bytes;
-	exceeded = false;
-	counting = bytes > 0;
-}
-
-bool sql_memory_end(void)
-{
-	counting = false;
-	return exceeded;
-}
-
-bool sql_memory_exceeded(void)
-{
-	return exceeded;
 }

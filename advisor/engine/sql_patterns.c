@@ -149,15 +149,17 @@ static void regex_replace(sqlite3_context *context, int argc, sqlite3_value **ar
 	struct np_buf result = NP_BUF_INIT;
 	struct np_err err = NP_ERR_INIT;
 	struct np_pattern *pattern;
+	size_t limit;
 
 	(void)argc;
 	if (!text || !by)
 		return;
+	limit = (size_t)sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
 	pattern = pattern_of(context, argv[1]);
 	if (!pattern)
 		return;
 	if (np_pattern_replace(pattern, text, (size_t)sqlite3_value_bytes(argv[0]), by,
-			       (size_t)sqlite3_value_bytes(argv[2]), &result, &err) < 0)
+			       (size_t)sqlite3_value_bytes(argv[2]), limit, &result, &err) < 0)
 		fail(context, &err);
 	else
 		sqlite3_result_text64(context, result.text, result.length, SQLITE_TRANSIENT,

@@ -14,6 +14,7 @@ struct sql {
 	const struct values *values;
 	struct sql_limits limits;
 	np_ns deadline; /* 0: no rule is running */
+	np_ns begun;    /* when the rule was, in time of its thread */
 	bool trusted;
 	bool filling;     /* a fixture may change tables */
 	bool late;        /* the deadline passed */
@@ -43,9 +44,6 @@ int sql_declare(struct sql *sql, const char *text);
 int sql_failed(struct sql *sql, int code, struct np_err *err);
 
 /* Bytes that statements of this thread may still take from SQLite's allocator. */
-void sql_memory_begin(int64_t bytes);
-bool sql_memory_end(void); /* true if the limit was met */
-bool sql_memory_exceeded(void);
 
 /* Give a cell to SQLite; texts are static when `lasting`. */
 void sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting);

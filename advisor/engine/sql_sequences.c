@@ -108,6 +108,7 @@ static int begin_partition(struct partition *part, struct np_cell key, struct ro
 
 	if (rc == NP_OK)
 		rc = rows_init(&part->orders, name, NULL, 1, err);
+	part->orders.limited = true;
 	part->begun = rc == NP_OK;
 	return rc;
 }

@@ -128,6 +128,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 	cursor->at = 0;
 	rc = rows_init(&cursor->rows, table->result_names, NULL, (size_t)table->result_columns,
 		       &err);
+	cursor->rows.limited = true;
 	if (rc == NP_OK)
 		rc = table->compute(owner->sql, arguments, &cursor->rows, &err);
 	return rc == NP_OK ? SQLITE_OK : failed(base->pVtab, table->name, &err);

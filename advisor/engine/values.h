@@ -58,6 +58,8 @@ struct rows {
 	struct np_column *columns; /* owned, with their names */
 	size_t column_count;
 	NP_VEC(struct np_cell) cells;
+	bool limited;    /* they belong to a rule, and count for it (meter.h) */
+	int64_t metered; /* bytes */
 };
 
 /* `types` may be NULL: all columns are then NP_NUMERIC. */
@@ -68,7 +70,8 @@ void rows_release(struct rows *rows);
 /* Forget the rows, not the columns. */
 void rows_clear(struct rows *rows);
 
-/* Append one row of column_count cells; their texts are copied. */
+/* Append one row of column_count cells; their texts are copied. NP_E_RANGE beyond what a rule may
+ * hold. */
 int rows_add(struct rows *rows, const struct np_cell *cells, struct np_err *err) NP_MUST_USE;
 
 size_t rows_count(const struct rows *rows);

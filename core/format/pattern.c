@@ -192,9 +192,10 @@ static void add_replacement(const struct np_pattern *pattern, const char *text,
 }
 
 int np_pattern_replace(struct np_pattern *pattern, const char *text, size_t length,
-		       const char *replacement, size_t replacement_length, struct np_buf *buf,
-		       struct np_err *err)
+		       const char *replacement, size_t replacement_length, size_t limit,
+		       struct np_buf *buf, struct np_err *err)
 {
+	size_t begin = buf->length;
 	struct np_capture all = { 0, 0 };
 	size_t done = 0;
 	size_t from = 0;
@@ -209,6 +210,9 @@ int np_pattern_replace(struct np_pattern *pattern, const char *text, size_t leng
 			break;
 		np_buf_add_bytes(buf, text + done, all.begin > done ? all.begin - done : 0);
 		add_replacement(pattern, text, replacement, replacement_length, buf);
+		if (buf->length - begin > limit)
+			return np_fail(err, NP_E_RANGE, "the text becomes longer than %zu bytes",
+				       limit);
 		done = all.end;
 		from = all.end > from ? all.end : from + 1;
 		/* An empty match: go on behind the next whole character. */

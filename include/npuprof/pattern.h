@@ -56,10 +56,11 @@ bool np_pattern_capture(const struct np_pattern *pattern, size_t group, struct n
 
 /*
  * Append `text` with every match replaced. In the replacement $1 … $9 and
- * ${10} are groups, $0 is the match and $$ a dollar sign.
+ * ${10} are groups, $0 is the match and $$ a dollar sign. NP_E_RANGE as soon as the
+ * result has more than `limit` bytes.
  */
 int np_pattern_replace(struct np_pattern *pattern, const char *text, size_t length,
-		       const char *replacement, size_t replacement_length, struct np_buf *buf,
-		       struct np_err *err) NP_MUST_USE;
+		       const char *replacement, size_t replacement_length, size_t limit,
+		       struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_PATTERN_H */

@@ -8,7 +8,7 @@ cd "$work" || exit 1
 "$synth" -q -o c --ranks 2 --steps 1 --layers 2 --kernels-per-layer 4 || exit 1
 mkdir bad
 
-# rule <name> <json of fields to add or replace>: bad/<name>.json with one rule bad.<name>
+# rule <name> <json of fields to add or replace> [<time limit>]: bad/<name>.json with one rule bad.<name>
 rule() {
 	cat >"bad/$1.json" <<END
 {
@@ -16,7 +16,7 @@ rule() {
   "rules": [
     {
       "id": "bad.$1", "title": "t", "dimension": "overall", "scope": "rank",
-      "summary": {"n": "count(*)"}, "severity": "low", "timeout_ms": 500,
+      "summary": {"n": "count(*)"}, "severity": "low", "timeout_ms": ${3:-500},
       $2
     }
   ]
@@ -41,6 +41,16 @@ rule catastrophe "\"query\": \"SELECT 1 AS rank WHERE 'aaaaaaaaaaaaaaaaaaaaaaaaa
 rule text '"query": "SELECT rank FROM v_kernel", "fire": "n > 0", "message": "{m}"'
 rule scalar '"query": "SELECT rank FROM v_kernel", "fire": "m > 0", "message": "{n}"'
 rule view "\"requires\": {\"v_nobody\": []}, \"query\": \"SELECT 1 AS rank\", $rest"
+rule vacuum "\"query\": \"VACUUM INTO 'evil.db'\", $rest"
+rule returning "\"query\": \"INSERT INTO v_step DEFAULT VALUES RETURNING rank\", $rest"
+rule databases "\"query\": \"SELECT * FROM pragma_database_list\", $rest"
+rule reindex "\"query\": \"REINDEX\", $rest"
+rule explain "\"query\": \"EXPLAIN SELECT 1 AS rank\", $rest"
+rule file "\"query\": \"SELECT readfile('/etc/passwd') AS rank\", $rest"
+rule blob "\"query\": \"SELECT zeroblob(2000000000) AS rank\", $rest"
+rule grow "\"query\": \"SELECT regex_replace(printf('%.200000c', 'a'), 'a', printf('%.10000c', 'b')) AS rank\", $rest"
+rule rows "\"query\": \"WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x AS rank FROM r\", $rest" 60000
+rule hoard "\"query\": \"WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x || printf('%.200000c', 'a') AS rank FROM r\", $rest" 60000
 rule random "\"query\": \"SELECT random() AS rank\", $rest"
 rule extends "\"extends\": \"bad.nobody\", \"query\": \"SELECT 1 AS rank\", $rest"
 cp bad/sql.json bad/sql2.json
@@ -75,6 +85,17 @@ expect_stderr_has \
 	"bad.text: in message '{m}': there is no value 'm'" \
 	"bad.scalar: no such column: m" \
 	"bad/view.json:7:32: bad.view: there is no view 'v_nobody'" \
+	"bad.vacuum: rules may only read" \
+	"bad.returning: rules may only read: INSERT v_step is not allowed" \
+	"bad.databases: not authorized" \
+	"bad.reindex: it is no SELECT" \
+	"bad.explain: it is no SELECT" \
+	"bad.file: no such function: readfile" \
+	"bad.blob: string or blob too big" \
+	"bad.grow: the text becomes longer than 262144 bytes" \
+	"bad.rows: it gives more than 2000000 rows; aggregate or filter in SQL" \
+	"bad.hoard: it gives too many rows; aggregate in SQL" \
+	"bad/empty.json:1:1: unexpected token near end of file" \
 	"bad.random: not authorized to use function: random" \
 	"bad.extends: it extends 'bad.nobody', which is no rule" \
 	"bad/sql2.json:4:5: bad.sql: the id is taken by a rule in 'bad/sql.json'" \

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "meter.h"
 #include "place.h"
 #include "template.h"
 
@@ -157,6 +158,34 @@ static void a_text_with_an_unknown_name_or_format_is_refused(void **state)
 	np_arena_free(arena);
 }
 
+static void tables_of_a_rule_hold_no_more_than_it_may(void **state)
+{
+	static const char *const names[] = { "a", "b" };
+	const struct np_cell cells[] = { np_cell_integer(1), np_cell_text("0123456789") };
+	/* Two cells and ten bytes of text; the next row has the same text. */
+	const int64_t first = 2 * (int64_t)sizeof(struct np_cell) + 10;
+	struct rows rows;
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_ok(rows_init(&rows, names, NULL, 2, &err), err);
+	rows.limited = true;
+	meter_begin(first + 2 * (int64_t)sizeof(struct np_cell));
+	assert_ok(rows_add(&rows, cells, &err), err);
+	assert_ok(rows_add(&rows, cells, &err), err);
+	assert_false(meter_exceeded());
+	assert_int_equal(rows_add(&rows, cells, &err), NP_E_RANGE);
+	assert_true(meter_exceeded());
+	assert_int_equal(rows_count(&rows), 2);
+	rows_clear(&rows);
+	assert_ok(rows_add(&rows, cells, &err), err);
+	meter_end();
+	/* Between rules nothing counts. */
+	for (size_t i = 0; i < 100; i++)
+		assert_ok(rows_add(&rows, cells, &err), err);
+	rows_release(&rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +194,7 @@ int main(void)
 		cmocka_unit_test(doubled_keys_are_counted),
 		cmocka_unit_test(values_are_shown_in_their_format),
 		cmocka_unit_test(a_text_with_an_unknown_name_or_format_is_refused),
+		cmocka_unit_test(tables_of_a_rule_hold_no_more_than_it_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,12 +89,26 @@ static void replacing_knows_groups_and_dollars(void **state)
 		struct np_err err = NP_ERR_INIT;
 
 		assert_ok(np_pattern_replace(pattern, cases[i].text, strlen(cases[i].text),
-					     cases[i].by, strlen(cases[i].by), &buf, &err),
+					     cases[i].by, strlen(cases[i].by), 100, &buf, &err),
 			  err);
 		assert_string_equal(buf.text, cases[i].expected);
 		np_buf_release(&buf);
 		np_pattern_free(pattern);
 	}
+}
+
+static void a_text_that_grows_beyond_its_limit_is_an_error(void **state)
+{
+	NP_CLEANUP(np_pattern_freep) struct np_pattern *pattern = NULL;
+	struct np_buf buf = NP_BUF_INIT;
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_ok(np_pattern_compile("a", 1, 0, &pattern, NULL, &err), err);
+	assert_ok(np_pattern_replace(pattern, "aa", 2, "bcd", 3, 6, &buf, &err), err);
+	assert_string_equal(buf.text, "bcdbcd");
+	assert_int_equal(np_pattern_replace(pattern, "aa", 2, "bcd", 3, 5, &buf, &err), NP_E_RANGE);
+	np_buf_release(&buf);
 }
 
 static void endless_backtracking_is_an_error_and_soon(void **state)
@@ -131,6 +145,7 @@ int main(void)
 		cmocka_unit_test(a_bad_pattern_is_refused_with_its_place),
 		cmocka_unit_test(captures_are_parts_of_the_text),
 		cmocka_unit_test(replacing_knows_groups_and_dollars),
+		cmocka_unit_test(a_text_that_grows_beyond_its_limit_is_an_error),
 		cmocka_unit_test(endless_backtracking_is_an_error_and_soon),
 		cmocka_unit_test(invalid_bytes_neither_match_nor_fail),
 	};
