@@ -58,6 +58,9 @@ struct np_cmd {
 	int (*run)(int argc, const char *const *argv);
 	struct np_opt_table options;
 	unsigned statuses;
+	/* What kernels are summed by (kernel_sums.h), also by processes that only load; NULL: they
+	 * are not. */
+	bool (*kernel_origin)(const char *name);
 };
 
 /* The commands in the order of help; ends with NULL. */

@@ -159,6 +159,7 @@ const struct np_cmd np_cmd_compare = {
 	.run = cmd_compare,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
+	.kernel_origin = cmp_is_cube_op,
 };
 
 /* --- what to do ------------------------------------------------------------------------------ */
@@ -193,7 +194,7 @@ static void load_side(void *context, size_t which)
 
 	common.steps = which == CMP_BASE ? options->base_steps : options->new_steps;
 	common.ranks = options->ranks;
-	common.kernel_origin = cmp_is_cube_op;
+	common.kernel_origin = np_cmd_compare.kernel_origin;
 	common.jobs = (int64_t)loading->threads;
 	/* One line of progress is enough. */
 	common.quiet = common.quiet || which != CMP_BASE;

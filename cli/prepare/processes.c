@@ -84,12 +84,13 @@ static int lead(int (*run)(int argc, const char *const *argv), int argc, const c
 }
 
 /* Without the end of MPI the launcher ends the others: nobody waits for this process. */
-static int follow(void)
+static int follow(const char *command)
 {
+	const struct np_cmd *cmd = np_cmd_find(command);
 	struct np_err err = NP_ERR_INIT;
 	int status = NP_EXIT_FAILED;
 
-	if (np_load_serve(comm, &status, &err) < 0)
+	if (np_load_serve(comm, cmd ? cmd->kernel_origin : NULL, &status, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "process %d: %s", comm->rank, err.text);
 	comm->close(comm);
 	return status;
@@ -103,5 +104,5 @@ int processes_run(int (*run)(int argc, const char *const *argv), int argc, const
 		return run(argc, argv);
 	if (open_comm(&err) < 0)
 		return fail_once(&err);
-	return comm->rank == 0 ? lead(run, argc, argv) : follow();
+	return comm->rank == 0 ? lead(run, argc, argv) : follow(argv[0]);
 }

@@ -83,6 +83,7 @@ static int send_order(const struct np_run *run, const struct np_load_options *op
 	summary_put_text(&order, options->program);
 	summary_put_number(&order, options->workers.threads);
 	summary_put_signed(&order, options->max_memory);
+	summary_put_number(&order, options->kernel_origin != NULL);
 	summary_put_number(&order, count);
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (owner[i] == (uint32_t)to)
@@ -238,6 +239,7 @@ int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err)
 
 struct service {
 	const struct np_comm *comm;
+	np_kernel_origin *kernel_origin;
 	struct np_load_options options;
 	struct load_count count;
 	char *cache;
@@ -314,6 +316,7 @@ static void tell(void *context, size_t done, size_t total)
 static int read_order(struct summary_reader *reader, struct service *service, struct np_err *err)
 {
 	uint64_t count;
+	bool sums;
 
 	service->cache = summary_get_text(reader);
 	service->program = summary_get_text(reader);
@@ -321,6 +324,7 @@ static int read_order(struct summary_reader *reader, struct service *service, st
 	service->options.program = service->program;
 	service->options.workers.threads = (size_t)summary_get_number(reader);
 	service->options.max_memory = summary_get_signed(reader);
+	sums = summary_get_at_most(reader, 1) != 0;
 	count = summary_get_number(reader);
 	for (uint64_t i = 0; i < count && !reader->problem; i++) {
 		struct np_source_files *source = np_vec_add(&service->sources, err);
@@ -328,6 +332,7 @@ static int read_order(struct summary_reader *reader, struct service *service, st
 		if (!source)
 			return NP_E_NOMEM;
 		summary_get_source(reader, source);
+		source->kernel_origin = sums ? service->kernel_origin : NULL;
 	}
 	service->strings = np_strtab_new();
 	service->answers = calloc((size_t)count + 1, sizeof(*service->answers));
@@ -338,10 +343,10 @@ static int read_order(struct summary_reader *reader, struct service *service, st
 	return summary_read(reader, "an order", err);
 }
 
-static int serve_order(const struct np_comm *comm, struct summary_reader *reader,
-		       struct np_err *err)
+static int serve_order(const struct np_comm *comm, np_kernel_origin *kernel_origin,
+		       struct summary_reader *reader, struct np_err *err)
 {
-	struct service service = { .comm = comm };
+	struct service service = { .comm = comm, .kernel_origin = kernel_origin };
 	int rc;
 
 	load_gate_init(&service.gate, 0);
@@ -363,7 +368,8 @@ static int serve_order(const struct np_comm *comm, struct summary_reader *reader
 	return rc;
 }
 
-int np_load_serve(const struct np_comm *comm, int *ret_status, struct np_err *err)
+int np_load_serve(const struct np_comm *comm, np_kernel_origin *kernel_origin, int *ret_status,
+		  struct np_err *err)
 {
 	for (;;) {
 		struct summary_reader reader = { 0 };
@@ -378,7 +384,7 @@ int np_load_serve(const struct np_comm *comm, int *ret_status, struct np_err *er
 		reader.end = reader.at + length;
 		order = summary_get_number(&reader);
 		if (order == ORDER_LOAD)
-			rc = serve_order(comm, &reader, err);
+			rc = serve_order(comm, kernel_origin, &reader, err);
 		else if (order == ORDER_DETAILS)
 			rc = details_serve(comm, &reader, err);
 		else

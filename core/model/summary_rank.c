@@ -36,6 +36,7 @@ enum limit {
 	BAND,
 	PICK,
 	SOURCE,
+	CUBE,
 };
 
 #define NO_BASE UINT16_MAX
@@ -59,7 +60,7 @@ struct field {
 	}
 
 struct table {
-	size_t offset; /* of the vector in struct np_rank */
+	size_t offset; /* of the vector in struct np_rank, or in its np_kernel_sums */
 	size_t row_bytes;
 	const struct field *fields;
 	size_t field_count;
@@ -92,7 +93,10 @@ KNOWS(np_activity_cell, 32);
 KNOWS(np_segment, 16);
 KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
-KNOWS(np_rank, 616); /* but for kernel_sums: who wants them finds none and reads the kernels */
+KNOWS(np_rank, 616);
+KNOWS(np_kernel_sort, 36);
+KNOWS(np_kernel_sum, 64);
+KNOWS(np_kernel_sums, 64);
 KNOWS(np_note, 32);
 
 static uint8_t op_flags(const void *row)
@@ -326,13 +330,50 @@ static const struct table tables[] = {
 	TABLE(activity.exposed, np_exposed, exposed_fields),
 };
 
-static struct summary_vector vector_of(const struct np_rank *rank, const struct table *table)
+static struct summary_vector vector_of(const void *base, const struct table *table)
 {
 	struct summary_vector vector;
 
-	memcpy(&vector, (const char *)rank + table->offset, sizeof(vector));
+	memcpy(&vector, (const char *)base + table->offset, sizeof(vector));
 	return vector;
 }
+
+static const struct field sort_fields[] = {
+	FIELD(np_kernel_sort, name, TEXT, ANY),
+	FIELD(np_kernel_sort, type, TEXT, ANY),
+	FIELD(np_kernel_sort, core, TEXT, ANY),
+	FIELD(np_kernel_sort, in_shapes, TEXT, ANY),
+	FIELD(np_kernel_sort, in_dtypes, TEXT, ANY),
+	FIELD(np_kernel_sort, in_formats, TEXT, ANY),
+	FIELD(np_kernel_sort, origin, TEXT, ANY),
+	FIELD(np_kernel_sort, origin_backward, BOOL, ANY),
+	FIELD(np_kernel_sort, cube, U32, CUBE),
+};
+
+static const struct field sum_fields[] = {
+	FIELD(np_kernel_sum, sort, U32, ANY),       FIELD(np_kernel_sum, step, TEXT, ANY),
+	FIELD(np_kernel_sum, device, I32, ANY),     FIELD(np_kernel_sum, count, I64, ANY),
+	FIELD(np_kernel_sum, total, I64, TIME),     FIELD(np_kernel_sum, owned, I64, TIME),
+	FIELD(np_kernel_sum, least, I64, TIME),     FIELD(np_kernel_sum, most, I64, TIME),
+	FIELD(np_kernel_sum, computing, I64, TIME),
+};
+
+/* Of the sums as a whole: a table of one row. */
+static const struct field sums_fields[] = {
+	FIELD(np_kernel_sums, chip, TEXT, ANY),
+	FIELD(np_kernel_sums, mhz, I64, ANY),
+};
+
+static const struct table sum_tables[] = {
+	{ .offset = offsetof(struct np_kernel_sums, sorts),
+	  .row_bytes = sizeof(struct np_kernel_sort),
+	  .fields = sort_fields,
+	  .field_count = NP_COUNT(sort_fields) },
+	{ .offset = offsetof(struct np_kernel_sums, sums),
+	  .row_bytes = sizeof(struct np_kernel_sum),
+	  .fields = sum_fields,
+	  .field_count = NP_COUNT(sum_fields) },
+};
 
 /* --- writing ------------------------------------------------------------------------------------
  */
@@ -413,10 +454,9 @@ static void put_column(struct summary_writer *writer, const struct field *field,
 	}
 }
 
-static void put_table(struct summary_writer *writer, const struct table *table,
-		      const struct np_rank *rank)
+static void put_table(struct summary_writer *writer, const struct table *table, const void *base)
 {
-	struct summary_vector rows = vector_of(rank, table);
+	struct summary_vector rows = vector_of(base, table);
 
 	summary_put_number(writer, rows.count);
 	for (size_t i = 0; i < table->field_count; i++)
@@ -437,6 +477,15 @@ static void put_members(struct summary_writer *writer, const struct np_group *gr
 	}
 }
 
+static void put_sums(struct summary_writer *writer, const struct np_kernel_sums *sums)
+{
+	summary_put_number(writer, sums != NULL);
+	for (size_t i = 0; sums && i < NP_COUNT(sum_tables); i++)
+		put_table(writer, &sum_tables[i], sums);
+	for (size_t i = 0; sums && i < NP_COUNT(sums_fields); i++)
+		put_column(writer, &sums_fields[i], (const char *)sums, 1, sizeof(*sums));
+}
+
 void summary_put_rank(struct summary_writer *writer, const struct np_rank *rank)
 {
 	for (size_t i = 0; i < NP_COUNT(rank_fields); i++)
@@ -445,6 +494,7 @@ void summary_put_rank(struct summary_writer *writer, const struct np_rank *rank)
 		put_table(writer, &tables[i], rank);
 	for (size_t i = 0; i < rank->groups.count; i++)
 		put_members(writer, &rank->groups.item[i]);
+	put_sums(writer, rank->kernel_sums);
 }
 
 /* --- reading ------------------------------------------------------------------------------------
@@ -480,6 +530,8 @@ static bool is_within(enum limit limit, uint64_t value, const struct np_rank *ra
 		return value < NP_LINK_PICKS;
 	case SOURCE:
 		return value <= NP_FROM_TEXT;
+	case CUBE:
+		return value <= NP_CUBE_YES;
 	case ANY:
 	default:
 		return true;
@@ -587,8 +639,8 @@ static void get_flags(struct summary_reader *reader, const struct table *table, 
 				 (uint8_t)summary_get_at_most(reader, UINT8_MAX));
 }
 
-static void get_table(struct summary_reader *reader, const struct table *table,
-		      struct np_rank *rank)
+static void get_table(struct summary_reader *reader, const struct table *table, void *base,
+		      const struct np_rank *rank)
 {
 	uint64_t count = summary_get_number(reader);
 	struct summary_vector rows = { 0 };
@@ -607,7 +659,7 @@ static void get_table(struct summary_reader *reader, const struct table *table,
 	}
 	rows.count = rows.capacity = (size_t)count;
 	/* Its own count too: it is released whatever happens. */
-	memcpy((char *)rank + table->offset, &rows, sizeof(rows));
+	memcpy((char *)base + table->offset, &rows, sizeof(rows));
 	for (size_t i = 0; i < table->field_count; i++)
 		get_column(reader, &table->fields[i], rows.item, rows.count, table->row_bytes,
 			   rank);
@@ -641,6 +693,26 @@ static void get_members(struct summary_reader *reader, struct np_rank *rank, str
 		}
 		before = (int64_t)member;
 		group->members[i] = (int32_t)before;
+	}
+}
+
+static void get_sums(struct summary_reader *reader, struct np_rank *rank)
+{
+	bool there = summary_get_at_most(reader, 1) != 0;
+	struct np_kernel_sums *sums = there ? calloc(1, sizeof(*sums)) : NULL;
+
+	if (there && !sums)
+		summary_exhaust(reader);
+	if (!sums)
+		return;
+	rank->kernel_sums = sums;
+	for (size_t i = 0; i < NP_COUNT(sum_tables) && !reader->problem; i++)
+		get_table(reader, &sum_tables[i], sums, rank);
+	for (size_t i = 0; i < NP_COUNT(sums_fields) && !reader->problem; i++)
+		get_column(reader, &sums_fields[i], (char *)sums, 1, sizeof(*sums), rank);
+	for (size_t i = 0; i < sums->sums.count && !reader->problem; i++) {
+		if (sums->sums.item[i].sort >= sums->sorts.count)
+			summary_refuse(reader, "kernels in it are of no sort");
 	}
 }
 
@@ -701,9 +773,10 @@ void summary_get_rank(struct summary_reader *reader, struct np_rank *rank)
 	for (size_t i = 0; i < NP_COUNT(rank_fields); i++)
 		get_column(reader, &rank_fields[i], (char *)rank, 1, sizeof(*rank), rank);
 	for (size_t i = 0; i < NP_COUNT(tables) && !reader->problem; i++)
-		get_table(reader, &tables[i], rank);
+		get_table(reader, &tables[i], rank, rank);
 	for (size_t i = 0; i < rank->groups.count && !reader->problem; i++)
 		get_members(reader, rank, &rank->groups.item[i]);
+	get_sums(reader, rank);
 	if (reader->problem)
 		return;
 	if (!ops_are_sorted(rank))

@@ -42,7 +42,7 @@ struct np_load_options {
 	int64_t max_memory;
 	np_load_watcher *watch;
 	void *watch_context;
-	/* Sum the kernels of ranks too, where this process reads their databases. */
+	/* Sum the kernels of ranks too, where their databases are read. */
 	np_kernel_origin *kernel_origin;
 };
 
@@ -54,9 +54,11 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 
 /*
  * What a process does that does not lead: load ranks for the one that does
- * until it dismisses all, and return the status that it gives.
+ * until it dismisses all, and return the status that it gives. `kernel_origin` is
+ * that of the leader's options; NULL where it has none.
  */
-int np_load_serve(const struct np_comm *comm, int *ret_status, struct np_err *err) NP_MUST_USE;
+int np_load_serve(const struct np_comm *comm, np_kernel_origin *kernel_origin, int *ret_status,
+		  struct np_err *err) NP_MUST_USE;
 
 /* The leader has finished: let the others end with its status. */
 int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err) NP_MUST_USE;

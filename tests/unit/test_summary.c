@@ -143,6 +143,46 @@ static void values_at_their_limits_come_back(void **state)
 	np_strtab_free(strings);
 }
 
+static void sums_of_kernels_come_back_and_must_be_of_a_sort(void **state)
+{
+	struct np_strtab *strings = np_strtab_new();
+	struct np_rank *rank = np_rank_new(3, "dir");
+	struct np_summary summary = { .source = { .rank = 3, .dir = strdup("dir") }, .rank = rank };
+	struct np_summary again = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_kernel_sort *sort;
+	struct np_kernel_sum *sum;
+	struct np_bytes bytes;
+
+	(void)state;
+	rank->kernel_sums = calloc(1, sizeof(*rank->kernel_sums));
+	rank->kernel_sums->mhz = 1800;
+	sort = np_vec_add(&rank->kernel_sums->sorts, &err);
+	*sort = (struct np_kernel_sort){ .origin_backward = true, .cube = NP_CUBE_YES };
+	assert_ok(np_strtab_add(strings, "MatMul", 6, &sort->type, &err), err);
+	sum = np_vec_add(&rank->kernel_sums->sums, &err);
+	*sum = (struct np_kernel_sum){ .device = -1, .count = 2, .total = 7, .most = NP_NS_MAX };
+	bytes = encoded(&summary, strings);
+	assert_ok(np_summary_decode(bytes.item, bytes.count, "bytes", strings, &again, &err), err);
+	assert_int_equal(again.rank->kernel_sums->mhz, 1800);
+	assert_int_equal(again.rank->kernel_sums->sorts.count, 1);
+	assert_memory_equal(&again.rank->kernel_sums->sorts.item[0].name, &sort->name,
+			    offsetof(struct np_kernel_sort, origin_backward));
+	assert_true(again.rank->kernel_sums->sorts.item[0].origin_backward);
+	assert_int_equal(again.rank->kernel_sums->sorts.item[0].cube, NP_CUBE_YES);
+	assert_int_equal(again.rank->kernel_sums->sums.count, 1);
+	assert_memory_equal(again.rank->kernel_sums->sums.item, sum, sizeof(*sum));
+	np_bytes_release(&bytes);
+	np_summary_release(&again);
+	sum->sort = 1;
+	bytes = encoded(&summary, strings);
+	assert_int_equal(np_summary_decode(bytes.item, bytes.count, "bytes", strings, &again, &err),
+			 NP_E_FORMAT);
+	np_bytes_release(&bytes);
+	np_summary_release(&summary);
+	np_strtab_free(strings);
+}
+
 static void a_failure_comes_back_with_its_words(void **state)
 {
 	struct np_strtab *strings = np_strtab_new();
@@ -413,6 +453,7 @@ int main(void)
 		TEST(a_rank_of_a_database_comes_back_as_it_was),
 		TEST(a_rank_of_text_files_comes_back_as_it_was),
 		TEST(values_at_their_limits_come_back),
+		TEST(sums_of_kernels_come_back_and_must_be_of_a_sort),
 		TEST(a_failure_comes_back_with_its_words),
 		TEST(any_changed_byte_is_noticed),
 		TEST(a_summary_cut_anywhere_is_noticed),
