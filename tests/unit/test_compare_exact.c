@@ -155,7 +155,9 @@ static const char *pick(uint64_t *seed, const char *const *choices, size_t count
 /* A run of any form, size and number of steps. */
 static void write_any(const char *dir, uint64_t *seed)
 {
-	static const char *const forms[] = { "db", "text", "both", "msprof-db", "mindspore-text" };
+	static const char *const forms[] = { "db",        "text",        "both",
+					     "msprof-db", "msprof-text", "mindspore-text",
+					     "msmonitor", "mindspore-db" };
 	static const char *const ranks[] = { "1", "2", "4", "8" };
 	static const char *const steps[] = { "1", "2", "3", "5" };
 	static const char *const schedules[] = { "dp", "tp", "dp" };
@@ -177,7 +179,7 @@ static void whatever_is_compared_sums_up_and_mirrors(void **state)
 	uint64_t seed = 11;
 
 	(void)state;
-	for (int round = 0; round < 16; round++) {
+	for (int round = 0; round < 20; round++) {
 		struct comparison *one;
 		struct comparison *two;
 
