@@ -182,6 +182,12 @@ sqlite3 :memory: "SELECT json_set(readfile('first.json'), '\$.findings[1].severi
 run "$npuprof" advisor c --fail-on low --baseline milder.json -f json
 expect_exit 4
 expect_equal "$(json '$.findings[0].baseline') $(json '$.findings[1].baseline')" 'known worse'
+gain=$(json '$.findings[1].gain_pct')
+for change in '0.85 worse' '0.95 known'; do
+	sqlite3 :memory: "SELECT json_set(readfile('first.json'), '\$.findings[1].gain_pct', $gain * ${change% *} - 0.5)" >smaller.json
+	run "$npuprof" advisor c --baseline smaller.json -f json
+	expect_equal "$(json '$.findings[1].baseline')" "${change#* }"
+done
 sqlite3 :memory: "SELECT json_remove(readfile('first.json'), '\$.findings[0]')" >fewer.json
 run "$npuprof" advisor c --fail-on low --baseline fewer.json -f json
 expect_exit 4
@@ -210,6 +216,17 @@ echo '[{"rule": "t.busy"}]' >s.json
 run "$npuprof" advisor c --suppress s.json
 expect_exit 1
 expect_stderr_has "s.json: suppression 1: it has no 'reason'"
+while read -r wrong what; do
+	echo "[{\"reason\": \"x\", $wrong}]" >s.json
+	run "$npuprof" advisor c --suppress s.json
+	expect_exit 1
+	expect_stderr_has "s.json: suppression 1: $what"
+done <<'END'
+"rule":"t.busy","until":"soon" 'until' is not a date like 2026-12-31
+"rule":"t.busy","untl":"2999-01-01" unknown field 'untl'
+"rule":"t.busy","where":{"step":"("} bad pattern at character 2
+"until":"2999-01-01" it names no 'rule'
+END
 
 behaviour 'a second run is there for rules that compare'
 cat >compare.json <<'END'
