@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmp_comparison.h"
+#include "cmp_leaves.h"
 
 #include "npuprof/apportion.h"
 #include "npuprof/buf.h"
@@ -72,57 +72,12 @@ static void give(struct builder *build, uint32_t index, np_ns ns)
 	leaf->ranks[build->which][build->pair] += (double)ns;
 }
 
-/* A class that the operator tells by which a kernel was launched. */
-static bool is_by_operator(enum cmp_class class)
-{
-	return class == CMP_FLASH_FORWARD || class == CMP_FLASH_BACKWARD ||
-	       class == CMP_CONV_FORWARD || class == CMP_CONV_BACKWARD || class == CMP_MATMUL;
-}
-
-/*
- * A GPU and an NPU share the classes that operators of the framework tell and,
- * where the GPU's trace has none of them, matrix units and the rest.
- */
-static enum cmp_class shared_class(const struct comparison *comparison, enum cmp_class class)
-{
-	if (is_by_operator(class))
-		return comparison->gpu_operators ? class : CMP_CUBE;
-	return class == CMP_PAGED_ATTENTION || class == CMP_MC2 || class == CMP_CUBE ? CMP_CUBE
-										     : CMP_VECTOR;
-}
-
-/* Classes that need the type or counters to be told are one. */
-static enum cmp_class coarse_class(const struct comparison *comparison, enum cmp_class class)
-{
-	if (comparison->gpu_and_npu)
-		return shared_class(comparison, class);
-	switch (class) {
-	case CMP_CUBE:
-	case CMP_VECTOR:
-	case CMP_OTHER:
-	case CMP_PAGED_ATTENTION:
-	case CMP_UNKNOWN_CLASS:
-		return CMP_UNKNOWN_CLASS;
-	case CMP_FLASH_FORWARD:
-	case CMP_FLASH_BACKWARD:
-	case CMP_CONV_FORWARD:
-	case CMP_CONV_BACKWARD:
-	case CMP_MATMUL:
-	case CMP_MC2:
-	case CMP_VECTOR_TRANS:
-	case CMP_TENSOR_MOVE:
-	case CMP_CLASSES:
-	default:
-		return class;
-	}
-}
-
 static int give_computing(struct builder *build, enum cmp_class own_class, np_str own_type,
 			  np_ns ns)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	bool coarse = build->comparison->coarse;
-	enum cmp_class class = coarse ? coarse_class(build->comparison, own_class) : own_class;
+	enum cmp_class class = coarse ? cmp_coarse_class(build->comparison, own_class) : own_class;
 	np_str type = coarse ? NP_STR_NONE : own_type;
 	const char *name = cmp_text(build->comparison, type);
 	const struct cmp_leaf pattern = {
@@ -141,78 +96,6 @@ static int give_computing(struct builder *build, enum cmp_class own_class, np_st
 }
 
 /* --- computing by class ---------------------------------------------------------------------- */
-
-bool cmp_has_types(const struct cmp_rank_kernels *kernels)
-{
-	for (size_t i = 0; i < kernels->groups.count; i++) {
-		if (kernels->groups.item[i].type != NP_STR_NONE)
-			return true;
-	}
-	return false;
-}
-
-static bool has_types(const struct comparison *comparison, enum cmp_which which)
-{
-	const struct cmp_side *side = &comparison->sides[which];
-
-	for (size_t i = 0; i < comparison->pairs.count; i++) {
-		if (cmp_has_types(&side->kernels[comparison->pairs.item[i].rank[which]]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_gpu(const struct comparison *comparison, enum cmp_which which)
-{
-	const struct np_run *run = comparison->sides[which].analysis->run;
-
-	return run->sources.item[comparison->pairs.item[0].rank[which]].file[NP_FILE_GPU_TRACE] !=
-	       NULL;
-}
-
-/* Does the GPU's trace tell classes by operators? */
-static bool has_gpu_operators(const struct comparison *comparison)
-{
-	enum cmp_which which = is_gpu(comparison, CMP_BASE) ? CMP_BASE : CMP_NEW;
-
-	for (size_t i = 0; i < comparison->pairs.count; i++) {
-		const struct cmp_rank_kernels *kernels =
-			&comparison->sides[which].kernels[comparison->pairs.item[i].rank[which]];
-
-		for (size_t j = 0; j < kernels->groups.count; j++) {
-			if (is_by_operator(kernels->groups.item[j].class))
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool has_kernels(const struct comparison *comparison, enum cmp_which which)
-{
-	const struct cmp_side *side = &comparison->sides[which];
-
-	for (size_t i = 0; i < comparison->pairs.count; i++) {
-		if (side->kernels[comparison->pairs.item[i].rank[which]].groups.count > 0)
-			return true;
-	}
-	return false;
-}
-
-/* Forget what the other side cannot tell, before anything is summed. */
-static void make_coarse(struct comparison *comparison)
-{
-	for (int which = 0; which < CMP_SIDES; which++) {
-		for (size_t i = 0; i < comparison->pairs.count; i++) {
-			struct cmp_rank_kernels *kernels =
-				&comparison->sides[which]
-					 .kernels[comparison->pairs.item[i].rank[which]];
-
-			for (size_t j = 0; j < kernels->groups.count; j++)
-				kernels->groups.item[j].leaf_class =
-					coarse_class(comparison, kernels->groups.item[j].class);
-		}
-	}
-}
 
 /* What the kernels of a type own in a cell, by class; their sum. */
 static double weigh(const struct cmp_rank_kernels *kernels, uint32_t cell, np_str type,
@@ -259,7 +142,7 @@ static int split_type(struct builder *build, size_t rank, uint32_t cell, const c
 	if (weigh(kernels, cell, type, weights) <= 0) {
 		const struct cmp_kernel_traits traits = {
 			.type = type ? name : NULL,
-			.core = is_gpu(build->comparison, build->which) ? NP_CORE_GPU : NULL,
+			.core = cmp_is_gpu(build->comparison, build->which) ? NP_CORE_GPU : NULL,
 		};
 
 		return give_computing(build, cmp_classify(&traits), type, ns);
@@ -446,102 +329,6 @@ static int add_side(struct builder *build)
 	return rc;
 }
 
-/* --- figures --------------------------------------------------------------------------------- */
-
-static double over(double value, size_t count)
-{
-	return count ? value / (double)count : 0;
-}
-
-static bool is_own(enum cmp_leaf_kind kind)
-{
-	return kind == CMP_LEAF_COMPUTE || kind == CMP_LEAF_MEMCPY || kind == CMP_LEAF_HOST;
-}
-
-/* Sums become means; the pairs get what is their own. */
-static void take_means(struct comparison *comparison, enum cmp_which which)
-{
-	struct cmp_side *side = &comparison->sides[which];
-
-	for (size_t i = 0; i < side->steps.count; i++) {
-		side->step_span[i] = over(side->step_span[i], side->step_cells[i]);
-		side->step_overlap[i] = over(side->step_overlap[i], side->step_cells[i]);
-	}
-	for (size_t i = 0; i < comparison->leaves.count; i++) {
-		struct cmp_leaf *leaf = &comparison->leaves.item[i];
-
-		for (size_t j = 0; j < side->steps.count; j++)
-			leaf->steps[which][j] = over(leaf->steps[which][j], side->step_cells[j]);
-		for (size_t j = 0; j < comparison->pairs.count; j++) {
-			struct cmp_pair *pair = &comparison->pairs.item[j];
-
-			leaf->ranks[which][j] = over(leaf->ranks[which][j], pair->cells[which]);
-			if (is_own(leaf->kind))
-				pair->busy[which] += llround(leaf->ranks[which][j]);
-		}
-	}
-	for (size_t i = 0; i < comparison->pairs.count; i++) {
-		struct cmp_pair *pair = &comparison->pairs.item[i];
-
-		pair->span[which] = llround(over((double)pair->span[which], pair->cells[which]));
-	}
-}
-
-/* n / d to the nearest whole number, half away from zero. */
-static np_ns divide(np_ns sum, size_t count)
-{
-	np_ns n = (np_ns)count;
-
-	if (sum == NP_UNKNOWN)
-		return NP_UNKNOWN;
-	return n ? (sum + n / 2) / n : 0;
-}
-
-/* The leaves of a side are rounded so that they sum to its step. */
-static int round_side(struct comparison *comparison, enum cmp_which which, struct np_err *err)
-{
-	const struct cmp_side *side = &comparison->sides[which];
-	size_t count = comparison->leaves.count;
-	double *weights = calloc(count + 1, sizeof(*weights));
-	int64_t *parts = calloc(count + 1, sizeof(*parts));
-	int rc = weights && parts ? NP_OK : np_fail_nomem(err, "leaves");
-
-	comparison->step.ns[which] = divide(side->total, side->cells);
-	comparison->overlapped.ns[which] = divide(side->overlapped, side->cells);
-	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		weights[i] = (double)comparison->leaves.item[i].total[which];
-	if (rc == NP_OK && count > 0)
-		np_apportion(comparison->step.ns[which], weights, count, parts);
-	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		comparison->leaves.item[i].change.ns[which] = parts[i];
-	free(weights);
-	free(parts);
-	return rc;
-}
-
-static int by_delta(const void *left, const void *right)
-{
-	const struct cmp_leaf *a = left;
-	const struct cmp_leaf *b = right;
-	np_ns x = a->change.delta < 0 ? -a->change.delta : a->change.delta;
-	np_ns y = b->change.delta < 0 ? -b->change.delta : b->change.delta;
-
-	return x != y ? np_order(y, x) : strcmp(a->path, b->path);
-}
-
-static int by_path(const void *left, const void *right)
-{
-	return strcmp(((const struct cmp_leaf *)left)->path,
-		      ((const struct cmp_leaf *)right)->path);
-}
-
-static void set_delta(struct cmp_change *change)
-{
-	bool known = change->ns[CMP_NEW] != NP_UNKNOWN && change->ns[CMP_BASE] != NP_UNKNOWN;
-
-	change->delta = known ? change->ns[CMP_NEW] - change->ns[CMP_BASE] : NP_UNKNOWN;
-}
-
 int cmp_measure_leaves(struct comparison *comparison, struct np_err *err)
 {
 	struct builder build = { .comparison = comparison,
@@ -552,14 +339,7 @@ int cmp_measure_leaves(struct comparison *comparison, struct np_err *err)
 	int rc = build.paths && build.by_path && build.by_text ? NP_OK
 							       : np_fail_nomem(err, "leaves");
 
-	comparison->gpu_and_npu = is_gpu(comparison, CMP_BASE) != is_gpu(comparison, CMP_NEW);
-	comparison->gpu_operators = comparison->gpu_and_npu && has_gpu_operators(comparison);
-	comparison->coarse =
-		comparison->gpu_and_npu ||
-		(has_kernels(comparison, CMP_BASE) && has_kernels(comparison, CMP_NEW) &&
-		 has_types(comparison, CMP_BASE) != has_types(comparison, CMP_NEW));
-	if (comparison->coarse)
-		make_coarse(comparison);
+	cmp_choose_classes(comparison);
 	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
 		build.which = (enum cmp_which)i;
 		rc = add_side(&build);
@@ -569,18 +349,5 @@ int cmp_measure_leaves(struct comparison *comparison, struct np_err *err)
 	np_idmap_free(build.by_text);
 	if (rc < 0 || comparison->leaves.count == 0)
 		return rc < 0 ? rc : np_fail(err, NP_E_NOTFOUND, "the steps are empty");
-	/* Rounding must not depend on which side was walked first. */
-	qsort(comparison->leaves.item, comparison->leaves.count, sizeof(struct cmp_leaf), by_path);
-	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
-		take_means(comparison, (enum cmp_which)i);
-		rc = round_side(comparison, (enum cmp_which)i, err);
-	}
-	if (rc < 0)
-		return rc;
-	set_delta(&comparison->step);
-	set_delta(&comparison->overlapped);
-	for (size_t i = 0; i < comparison->leaves.count; i++)
-		set_delta(&comparison->leaves.item[i].change);
-	qsort(comparison->leaves.item, comparison->leaves.count, sizeof(struct cmp_leaf), by_delta);
-	return NP_OK;
+	return cmp_leaf_figures(comparison, err);
 }

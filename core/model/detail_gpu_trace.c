@@ -212,7 +212,7 @@ int detail_gpu_place(struct detail_trace *trace)
 		return NP_OK;
 	qsort(trace->gpu->events.item, trace->gpu->events.count, sizeof(struct detail_gpu_event),
 	      by_thread);
-	order = detail_trace_order_calls(trace);
+	order = detail_order_calls(detail);
 	if (!order)
 		return np_fail_nomem(trace->err, "calls");
 	running.order = order;

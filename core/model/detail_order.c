@@ -371,6 +371,34 @@ static void sort_rest(struct np_detail *detail)
 		qsort(detail->gc.item, detail->gc.count, sizeof(detail->gc.item[0]), by_gc);
 }
 
+/* Calls by thread, start and, of those that start together, the innermost last. */
+static int by_thread(const void *left, const void *right, void *context)
+{
+	const struct np_framework_call *calls = context;
+	const struct np_framework_call *a = &calls[*(const uint32_t *)left];
+	const struct np_framework_call *b = &calls[*(const uint32_t *)right];
+
+	if (a->tid != b->tid)
+		return np_order(a->tid, b->tid);
+	if (a->start != b->start)
+		return np_order(a->start, b->start);
+	return np_order(b->end, a->end);
+}
+
+uint32_t *detail_order_calls(const struct np_detail *detail)
+{
+	uint32_t *order = malloc((detail->framework.count + 1) * sizeof(*order));
+
+	if (!order)
+		return NULL;
+	for (uint32_t i = 0; i < detail->framework.count; i++)
+		order[i] = i;
+	if (detail->framework.count)
+		qsort_r(order, detail->framework.count, sizeof(*order), by_thread,
+			detail->framework.item);
+	return order;
+}
+
 int detail_sort(struct detail_load *load)
 {
 	int rc = sort_kernels(load);

@@ -132,6 +132,12 @@ int detail_add_setting_text(struct detail_load *load, const char *name, const ch
 /* detail_order.c: every section in its order, and links found from their calls. */
 int detail_sort(struct detail_load *load) NP_MUST_USE;
 
+/*
+ * Rows of detail->framework by thread, start and, of those that start together, the
+ * innermost last, to be freed by the caller; NULL when out of memory.
+ */
+uint32_t *detail_order_calls(const struct np_detail *detail);
+
 /* detail_finish.c: steps, order, depth, waits. */
 int detail_finish(struct detail_load *load) NP_MUST_USE;
 

@@ -12,33 +12,6 @@ static bool begins(struct np_slice slice, const char *text)
 	return slice.length >= length && memcmp(slice.bytes, text, length) == 0;
 }
 
-static np_ns end_of(const struct np_trace_event *event)
-{
-	np_ns end;
-
-	if (event->dur_ns == NP_UNKNOWN || event->dur_ns < 0 ||
-	    __builtin_add_overflow(event->ts_ns, event->dur_ns, &end))
-		return event->ts_ns;
-	return end;
-}
-
-static int intern(struct detail_trace *trace, struct np_slice text, np_str *ret)
-{
-	return detail_intern(trace->load, text.bytes, text.length, ret);
-}
-
-static struct np_slice text_of(const struct np_trace_value *value)
-{
-	return value->type == NP_TRACE_TEXT ? value->text : (struct np_slice){ "", 0 };
-}
-
-static int64_t integer_of(const struct np_trace_value *value)
-{
-	int64_t number;
-
-	return np_trace_value_integer(value, &number) ? detail_known(number) : NP_UNKNOWN;
-}
-
 /* --- lanes ----------------------------------------------------------------------------------- */
 
 static bool holds(struct np_slice text, const char *word)
@@ -178,7 +151,7 @@ static int take_call(struct detail_trace *trace, const struct np_trace_event *ev
 	if (!call)
 		return NP_E_NOMEM;
 	*call = (struct np_call){ .start = event->ts_ns,
-				  .end = end_of(event),
+				  .end = detail_event_end(event),
 				  .tid = event->tid.value,
 				  .connection = NP_UNKNOWN,
 				  .step = NP_NO_STEP };
@@ -216,7 +189,7 @@ static int intern_array(struct detail_trace *trace, struct np_slice json, np_str
 static int intern_inputs(struct detail_trace *trace, const struct np_trace_value *value,
 			 np_str *ret)
 {
-	struct np_slice text = text_of(value);
+	struct np_slice text = detail_value_text(value);
 
 	if (value->type == NP_TRACE_ARRAY)
 		return intern_array(trace, value->text, ret);
@@ -244,14 +217,14 @@ static int take_inputs(struct detail_trace *trace, const struct np_trace_event *
 	int rc;
 
 	(void)np_trace_args(event, keys, COUNT, values);
-	call->sequence = integer_of(&values[SEQUENCE]);
-	call->fwd_thread = integer_of(&values[FORWARD]);
+	call->sequence = detail_value_integer(&values[SEQUENCE]);
+	call->fwd_thread = detail_value_integer(&values[FORWARD]);
 	if (call->fwd_thread == 0)
 		call->fwd_thread = NP_UNKNOWN;
 	rc = intern_inputs(trace, &values[DIMS], &call->in_shapes);
 	if (rc == NP_OK)
 		rc = intern_inputs(trace, &values[TYPES], &call->in_dtypes);
-	text = text_of(&values[STACK]);
+	text = detail_value_text(&values[STACK]);
 	if (rc == NP_OK && detail_trace_reads(trace, NP_DETAIL_STACKS))
 		rc = detail_intern_list(trace->load, text.bytes, text.length, '\n', &call->stack);
 	return rc;
@@ -286,12 +259,12 @@ static int take_framework(struct detail_trace *trace, const struct np_trace_even
 	if (!call)
 		return NP_E_NOMEM;
 	call->start = event->ts_ns;
-	call->end = end_of(event);
+	call->end = detail_event_end(event);
 	call->tid = event->tid.value;
 	call->kind = kind;
 	if (kind == NP_FRAMEWORK_OP || kind == NP_FRAMEWORK_STEP)
 		rc = take_inputs(trace, event, call);
-	return rc < 0 ? rc : intern(trace, event->name, &call->name);
+	return rc < 0 ? rc : detail_trace_intern(trace, event->name, &call->name);
 }
 
 static int take_flow(struct detail_trace *trace, const struct np_trace_event *event)
@@ -331,15 +304,15 @@ static int take_mark(struct detail_trace *trace, const struct np_trace_event *ev
 	if (!mark)
 		return NP_E_NOMEM;
 	mark->start = event->ts_ns;
-	mark->end = end_of(event);
+	mark->end = detail_event_end(event);
 	mark->tid = event->tid.value;
 	mark->kind = mark->end > mark->start ? NP_MARK_RANGE : NP_MARK_EX;
 	if (np_trace_arg_integer(event, "connection_id", &connection))
 		mark->connection = detail_known(connection);
 	if (np_trace_arg_text(event, "domain", &domain) ||
 	    np_trace_arg_text(event, "Domain", &domain))
-		rc = intern(trace, domain, &mark->domain);
-	return rc < 0 ? rc : intern(trace, event->name, &mark->message);
+		rc = detail_trace_intern(trace, domain, &mark->domain);
+	return rc < 0 ? rc : detail_trace_intern(trace, event->name, &mark->message);
 }
 
 static int take_gc(struct detail_trace *trace, const struct np_trace_event *event)
@@ -351,7 +324,7 @@ static int take_gc(struct detail_trace *trace, const struct np_trace_event *even
 	gc = np_vec_add(&trace->detail->gc, trace->err);
 	if (!gc)
 		return NP_E_NOMEM;
-	*gc = (struct np_gc){ event->ts_ns, end_of(event), event->tid.value };
+	*gc = (struct np_gc){ event->ts_ns, detail_event_end(event), event->tid.value };
 	return NP_OK;
 }
 
@@ -371,158 +344,6 @@ static int take_frequency(struct detail_trace *trace, const struct detail_lane *
 	return NP_OK;
 }
 
-/* --- device ---------------------------------------------------------------------------------- */
-
-static int take_hardware(struct detail_trace *trace, const struct detail_lane *lane,
-			 const struct np_trace_event *event)
-{
-	static const char *const keys[] = { "Task Type", "connection_id", "Task Id" };
-	struct np_trace_value values[NP_COUNT(keys)];
-	struct np_device_task *task;
-	np_str *name;
-	np_str *core;
-	int rc;
-
-	if (!detail_trace_reads(trace, NP_DETAIL_TASKS))
-		return NP_OK;
-	task = detail_add_task(trace->load);
-	name = np_vec_add(&trace->task_names, trace->err);
-	core = np_vec_add(&trace->task_cores, trace->err);
-	if (!task || !name || !core)
-		return NP_E_NOMEM;
-	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
-	task->start = event->ts_ns;
-	task->end = end_of(event);
-	task->stream = event->tid.number ? event->tid.value : NP_UNKNOWN;
-	task->connection = integer_of(&values[1]);
-	task->task_id = integer_of(&values[2]);
-	task->device = lane->device;
-	rc = intern(trace, event->name, name);
-	return rc < 0 ? rc : intern(trace, text_of(&values[0]), core);
-}
-
-static int take_op(struct detail_trace *trace, const struct np_trace_event *event)
-{
-	static const char *const keys[] = { "connection_id", "count", "data_type",
-					    "alg_type",      "relay", "retry" };
-	struct np_trace_value values[NP_COUNT(keys)];
-	struct detail_trace_op *record;
-	struct np_detail_op *op;
-	np_str name;
-	uint32_t index;
-	int rc = intern(trace, event->name, &name);
-
-	if (rc < 0)
-		return rc;
-	index = detail_find_op(trace->load, event->ts_ns, name);
-	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
-	record = np_vec_add(&trace->ops, trace->err);
-	if (!record)
-		return NP_E_NOMEM;
-	*record = (struct detail_trace_op){ .start = event->ts_ns,
-					    .end = end_of(event),
-					    .pid = event->pid.value,
-					    .tid = event->tid.value,
-					    .connection = integer_of(&values[0]),
-					    .op = index };
-	/* Of a step that the user left out. */
-	if (index == NP_NO_ROW)
-		return NP_OK;
-	op = &trace->detail->ops.item[index];
-	op->connection = record->connection;
-	op->count = integer_of(&values[1]);
-	op->relay = integer_of(&values[4]);
-	op->retry = integer_of(&values[5]);
-	rc = intern(trace, text_of(&values[2]), &op->data_type);
-	return rc < 0 ? rc : intern(trace, text_of(&values[3]), &op->alg_type);
-}
-
-enum {
-	SMALL_TYPE,
-	SMALL_SRC,
-	SMALL_DST,
-	SMALL_TRANSPORT,
-	SMALL_SIZE,
-	SMALL_LINK,
-	SMALL_RDMA,
-	SMALL_MASTER,
-	SMALL_NOTIFY,
-	SMALL_STREAM,
-	SMALL_TASK,
-	SMALL_DATA_TYPE,
-	SMALL_BANDWIDTH,
-	SMALL_KEYS,
-};
-
-static const char *const small_keys[SMALL_KEYS] = {
-	[SMALL_TYPE] = "task type",
-	[SMALL_SRC] = "src rank",
-	[SMALL_DST] = "dst rank",
-	[SMALL_TRANSPORT] = "transport type",
-	[SMALL_SIZE] = "size(Byte)",
-	[SMALL_LINK] = "link type",
-	[SMALL_RDMA] = "rdma type",
-	[SMALL_MASTER] = "is_master",
-	[SMALL_NOTIFY] = "notify_id",
-	[SMALL_STREAM] = "stream id",
-	[SMALL_TASK] = "task id",
-	[SMALL_DATA_TYPE] = "data type",
-	[SMALL_BANDWIDTH] = "bandwidth(GB/s)",
-};
-
-static int name_small(struct detail_trace *trace, const struct np_trace_value *values,
-		      struct np_small_task *small)
-{
-	const struct {
-		int key;
-		np_str *text;
-	} texts[] = {
-		{ SMALL_TYPE, &small->type },           { SMALL_TRANSPORT, &small->transport },
-		{ SMALL_LINK, &small->link },           { SMALL_RDMA, &small->rdma_type },
-		{ SMALL_DATA_TYPE, &small->data_type },
-	};
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
-		rc = intern(trace, text_of(&values[texts[i].key]), texts[i].text);
-	return rc;
-}
-
-static int take_small(struct detail_trace *trace, const struct np_trace_event *event)
-{
-	struct np_trace_value values[SMALL_KEYS];
-	struct np_small_task *small = detail_add_small(trace->load);
-	struct detail_place *place = np_vec_add(&trace->small, trace->err);
-	int64_t number;
-	double real;
-
-	if (!small || !place)
-		return NP_E_NOMEM;
-	(void)np_trace_args(event, small_keys, SMALL_KEYS, values);
-	*place = (struct detail_place){ event->pid.value, event->tid.value };
-	small->start = event->ts_ns;
-	small->end = end_of(event);
-	small->bytes = integer_of(&values[SMALL_SIZE]);
-	small->src = integer_of(&values[SMALL_SRC]);
-	small->dst = integer_of(&values[SMALL_DST]);
-	small->notify_id = integer_of(&values[SMALL_NOTIFY]);
-	small->stream = integer_of(&values[SMALL_STREAM]);
-	small->task_id = integer_of(&values[SMALL_TASK]);
-	small->master = np_trace_value_integer(&values[SMALL_MASTER], &number) && number == 1;
-	if (np_trace_value_real(&values[SMALL_BANDWIDTH], &real))
-		small->bandwidth = real;
-	return name_small(trace, values, small);
-}
-
-static int take_communication(struct detail_trace *trace, const struct np_trace_event *event)
-{
-	struct np_trace_value type;
-
-	if (!np_trace_arg(event, "task type", &type))
-		return detail_trace_reads(trace, NP_DETAIL_OPS) ? take_op(trace, event) : NP_OK;
-	return detail_trace_reads(trace, NP_DETAIL_SMALL) ? take_small(trace, event) : NP_OK;
-}
-
 /* --- the pass -------------------------------------------------------------------------------- */
 
 static int take_lane(struct detail_trace *trace, const struct detail_lane *lane,
@@ -532,9 +353,9 @@ static int take_lane(struct detail_trace *trace, const struct detail_lane *lane,
 	case DETAIL_LANE_CANN:
 		return take_call(trace, event);
 	case DETAIL_LANE_HARDWARE:
-		return take_hardware(trace, lane, event);
+		return detail_trace_take_hardware(trace, lane, event);
 	case DETAIL_LANE_COMMUNICATION:
-		return take_communication(trace, event);
+		return detail_trace_take_communication(trace, event);
 	case DETAIL_LANE_GC:
 		return take_gc(trace, event);
 	case DETAIL_LANE_MARKS:
@@ -550,7 +371,8 @@ static int take_slice(struct detail_trace *trace, const struct np_trace_event *e
 {
 	const struct detail_lane *lane;
 
-	if (event->ts_ns == NP_UNKNOWN || !detail_time_ok(trace->load, event->ts_ns, end_of(event)))
+	if (event->ts_ns == NP_UNKNOWN ||
+	    !detail_time_ok(trace->load, event->ts_ns, detail_event_end(event)))
 		return NP_OK;
 	if (event->cat.length > 0)
 		return take_framework(trace, event);

@@ -4,7 +4,7 @@
 
 /*
  * A trace read into a detail: detail_trace_read.c says what to read of it,
- * detail_trace.c walks over the events and keeps what the joins of
+ * detail_trace.c and detail_trace_device.c walk over the events and keep what the joins of
  * detail_trace_join.c need, because the order of lanes in a file is nobody's
  * promise. The trace of a GPU is walked over likewise, with detail_gpu_trace.c for
  * what is written otherwise in it.
@@ -97,6 +97,43 @@ static inline bool detail_trace_reads(const struct detail_trace *trace, unsigned
 	return (trace->reads & sections) != 0;
 }
 
+/* --- events ---------------------------------------------------------------------------------- */
+
+static inline np_ns detail_event_end(const struct np_trace_event *event)
+{
+	np_ns end;
+
+	if (event->dur_ns == NP_UNKNOWN || event->dur_ns < 0 ||
+	    __builtin_add_overflow(event->ts_ns, event->dur_ns, &end))
+		return event->ts_ns;
+	return end;
+}
+
+static inline int detail_trace_intern(struct detail_trace *trace, struct np_slice text, np_str *ret)
+{
+	return detail_intern(trace->load, text.bytes, text.length, ret);
+}
+
+static inline struct np_slice detail_value_text(const struct np_trace_value *value)
+{
+	return value->type == NP_TRACE_TEXT ? value->text : (struct np_slice){ "", 0 };
+}
+
+static inline int64_t detail_value_integer(const struct np_trace_value *value)
+{
+	int64_t number;
+
+	return np_trace_value_integer(value, &number) ? detail_known(number) : NP_UNKNOWN;
+}
+
+/* detail_trace_device.c: an event of a lane of the device. */
+int detail_trace_take_hardware(struct detail_trace *trace, const struct detail_lane *lane,
+			       const struct np_trace_event *event) NP_MUST_USE;
+int detail_trace_take_communication(struct detail_trace *trace, const struct np_trace_event *event)
+	NP_MUST_USE;
+
+/* --- files ----------------------------------------------------------------------------------- */
+
 /* One pass over a file; failures are described in `problem`. */
 int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_err *problem)
 	NP_MUST_USE;
@@ -106,12 +143,6 @@ int detail_trace_join(struct detail_trace *trace) NP_MUST_USE;
 
 /* Likewise for what arrows alone tell of the calls of the framework. */
 int detail_trace_link_calls(struct detail_trace *trace) NP_MUST_USE;
-
-/*
- * Rows of detail->framework by thread, start and, of those that start together, the
- * innermost last, to be freed by the caller; NULL when out of memory.
- */
-uint32_t *detail_trace_order_calls(const struct detail_trace *trace);
 
 /* detail_gpu_trace.c: what a GPU's trace has and an NPU's has not; who launched, who allocated. */
 int detail_gpu_take(struct detail_trace *trace, const struct np_trace_event *event) NP_MUST_USE;

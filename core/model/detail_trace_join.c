@@ -317,20 +317,6 @@ static int kernels_from_tasks(struct detail_trace *trace)
 
 /* --- framework ------------------------------------------------------------------------------- */
 
-/* Calls by thread, start and, of those that start together, the innermost last. */
-static int by_thread(const void *left, const void *right, void *context)
-{
-	const struct np_framework_call *calls = context;
-	const struct np_framework_call *a = &calls[*(const uint32_t *)left];
-	const struct np_framework_call *b = &calls[*(const uint32_t *)right];
-
-	if (a->tid != b->tid)
-		return np_order(a->tid, b->tid);
-	if (a->start != b->start)
-		return np_order(a->start, b->start);
-	return np_order(b->end, a->end);
-}
-
 static bool fits(enum np_lead_kind lead, enum np_framework_kind kind)
 {
 	return lead == NP_LEADS_TO_QUEUE ? kind == NP_FRAMEWORK_QUEUE : kind == NP_FRAMEWORK_OP;
@@ -400,25 +386,10 @@ static int add_link(struct detail_trace *trace, const struct task_order *order,
 	return NP_OK;
 }
 
-uint32_t *detail_trace_order_calls(const struct detail_trace *trace)
-{
-	const struct np_detail *detail = trace->detail;
-	uint32_t *order = malloc((detail->framework.count + 1) * sizeof(*order));
-
-	if (!order)
-		return NULL;
-	for (uint32_t i = 0; i < detail->framework.count; i++)
-		order[i] = i;
-	if (detail->framework.count)
-		qsort_r(order, detail->framework.count, sizeof(*order), by_thread,
-			detail->framework.item);
-	return order;
-}
-
 static int link_calls(struct detail_trace *trace, const struct task_order *tasks)
 {
 	const struct np_detail *detail = trace->detail;
-	uint32_t *order = detail_trace_order_calls(trace);
+	uint32_t *order = detail_order_calls(trace->detail);
 	int rc = NP_OK;
 
 	if (!order)
