@@ -58,18 +58,22 @@ static int walk(struct tracer *tracer, size_t threads)
 
 static void decide_rows(struct tracer *tracer)
 {
+	const struct np_align *align = tracer->align;
+
 	for (size_t row = 0; row < tracer->blame->rows.count; row++) {
-		const double *parts = tracer->row_parts[row].by;
+		const struct row_parts *parts = &tracer->row_parts[row];
+		struct np_origin_row *decided = &tracer->origin->rows[row];
 		int most = 0;
 
 		for (int part = 1; part < ROW_PARTS; part++)
-			most = parts[part] > parts[most] ? part : most;
-		if (parts[most] <= 0)
+			most = parts->by[part] > parts->by[most] ? part : most;
+		if (parts->by[most] <= 0)
 			most = NP_CAUSE_UNKNOWN;
-		if (most != ROW_PASSED)
-			tracer->origin->rows[row].via = NO_COMMUNICATOR;
-		tracer->origin->rows[row].cause =
-			most == ROW_PASSED ? NP_CAUSE_COMMUNICATION : (enum np_cause)most;
+		decided->via = NO_COMMUNICATOR;
+		decided->cause = most == ROW_PASSED ? NP_CAUSE_COMMUNICATION : (enum np_cause)most;
+		if (most == ROW_PASSED)
+			decided->via =
+				np_align_instance(align, align->slots[parts->via_at])->communicator;
 	}
 }
 

@@ -45,8 +45,8 @@ static struct keyed *sort_keyed(struct keyed *items, struct keyed *other, size_t
 
 static int find_order(struct ahead *ahead, struct np_err *err)
 {
-	const struct np_align *align = ahead->model->align;
-	const np_ns *came = ahead->model->waits->came;
+	const struct np_align *align = ahead->model.align;
+	const np_ns *came = ahead->model.waits->came;
 	size_t count = align->instances.count;
 	struct keyed *items = malloc((2 * count + 1) * sizeof(*items));
 	struct keyed *sorted;
@@ -80,7 +80,7 @@ int ahead_init(struct ahead *ahead, const struct explainer *model, size_t thread
 {
 	size_t count = threads ? threads : np_processors();
 
-	*ahead = (struct ahead){ .model = model };
+	*ahead = (struct ahead){ .model = *model };
 	/* More than there are threads, so that the last one is waited for briefly. */
 	ahead->buckets = count > 1 ? 2 * count : 1;
 	ahead->errors = calloc(ahead->buckets, sizeof(*ahead->errors));
@@ -144,7 +144,7 @@ static void sort_block(struct ahead_block *block, size_t communicators)
 
 int ahead_fill(struct ahead *ahead, struct ahead_block *block, struct np_err *err)
 {
-	const struct np_align *align = ahead->model->align;
+	const struct np_align *align = ahead->model.align;
 	size_t used = 0;
 	int rc;
 
@@ -239,7 +239,7 @@ static int look_at(struct explainer *explainer, struct seen *seen, const uint32_
 /* A communicator is always in the same bucket: what is found last is that of one thread. */
 void ahead_look(struct ahead *ahead, struct ahead_block *block, size_t bucket)
 {
-	struct explainer explainer = *ahead->model;
+	struct explainer explainer = ahead->model;
 	size_t communicators = explainer.align->communicators.count;
 	int rc = NP_OK;
 

@@ -239,11 +239,12 @@ static uint32_t search(const struct common *common, const struct np_instance *in
 	const struct np_align *align = common->align;
 	const struct np_comm_op *ops = align->run->ranks[late->rank]->ops.item;
 	const struct common_groups *groups = &common->groups[late->row];
+	bool clear = progress_is_clear(common->progress, late->rank, until);
 
 	for (uint32_t i = until; i-- > 0;) {
 		const struct np_instance *before;
 
-		if (ops[i].end > ops[until].start || !is_among(groups, ops[i].group))
+		if ((!clear && ops[i].end > ops[until].start) || !is_among(groups, ops[i].group))
 			continue;
 		before = np_align_instance(align, np_align_slot(align, late->rank, i));
 		if (before != instance && brings_together(before, instance->count) &&
@@ -254,24 +255,28 @@ static uint32_t search(const struct common *common, const struct np_instance *in
 }
 
 /* Nothing lies between what a later search found and where it began. */
-static bool still_holds(const struct common_found *found, const struct np_comm_op *ops,
-			uint32_t until, uint32_t count)
+static bool still_holds(const struct common *common, const struct common_found *found,
+			uint32_t rank, uint32_t until, uint32_t count)
 {
+	const struct np_comm_op *ops = common->align->run->ranks[rank]->ops.item;
+
 	if (until > found->until)
 		return false;
 	if (found->op == UINT32_MAX)
 		return count >= found->count;
-	return count == found->count && ops[found->op].end <= ops[until].start;
+	if (count != found->count)
+		return false;
+	return (found->op < until && progress_is_clear(common->progress, rank, until)) ||
+	       ops[found->op].end <= ops[until].start;
 }
 
 uint32_t common_before(const struct common *common, const struct np_instance *instance,
 		       const struct late *late, struct common_found *found)
 {
-	const struct np_comm_op *ops = common->align->run->ranks[late->rank]->ops.item;
 	uint32_t until = op_of(common->align, late);
 	struct common_found *own = &found[late->row];
 
-	if (!still_holds(own, ops, until, instance->count))
+	if (!still_holds(common, own, late->rank, until, instance->count))
 		*own = (struct common_found){ search(common, instance, late, until), until,
 					      instance->count };
 	return own->op;

@@ -81,20 +81,28 @@ int progress_init(struct progress *progress, const struct np_align *align,
 		  const struct np_waits *waits, size_t threads, struct np_err *err) NP_MUST_USE;
 void progress_release(struct progress *progress);
 
-#define PROGRESS_UNKNOWN ((UINT32_C(1) << 31) - 1)
+#define PROGRESS_UNKNOWN ((UINT32_C(1) << 30) - 1)
 #define PROGRESS_LONG    (PROGRESS_UNKNOWN - 1)
-#define PROGRESS_LAST    (UINT32_C(1) << 31) /* a bit: no operator before it ends after it */
+/* Bits beside: no operator before it ends after it; none before it ends after it started. */
+#define PROGRESS_LAST  (UINT32_C(1) << 31)
+#define PROGRESS_CLEAR (UINT32_C(1) << 30)
 
 /* What an operator waited: as in np_waits, but neighbours in time are neighbours here. */
 static inline np_ns progress_wait(const struct progress *progress, uint32_t rank, uint32_t op)
 {
-	uint32_t wait = progress->wait[progress->align->rank_first[rank] + op] & ~PROGRESS_LAST;
+	uint32_t wait = progress->wait[progress->align->rank_first[rank] + op] & PROGRESS_UNKNOWN;
 
 	if (wait < PROGRESS_LONG)
 		return wait;
 	if (wait == PROGRESS_UNKNOWN)
 		return NP_UNKNOWN;
 	return progress->waits->wait[np_align_slot(progress->align, rank, op)];
+}
+
+/* Had all operators before this one ended when it started? */
+static inline bool progress_is_clear(const struct progress *progress, uint32_t rank, uint32_t op)
+{
+	return progress->wait[progress->align->rank_first[rank] + op] & PROGRESS_CLEAR;
 }
 
 /*
@@ -285,9 +293,9 @@ struct ahead_block {
 };
 
 struct ahead {
-	const struct explainer *model; /* what explainers begin as */
-	uint32_t *order;               /* instances, as the walk takes them: the latest first */
-	size_t next;                   /* of the order */
+	struct explainer model; /* what explainers begin as */
+	uint32_t *order;        /* instances, as the walk takes them: the latest first */
+	size_t next;            /* of the order */
 	struct common_found *found;
 	struct ahead_block blocks[2];
 	size_t buckets;        /* of communicators */
@@ -319,7 +327,8 @@ enum {
 /* How the charges of a row of np_blame.rows are explained. */
 struct row_parts {
 	double by[ROW_PARTS];
-	double via; /* the most that one operator took over */
+	double via;      /* the most that one operator took over, … */
+	uint32_t via_at; /* … and which */
 };
 
 /* Where the row of a rank in a communicator was found last. */

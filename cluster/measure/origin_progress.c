@@ -133,19 +133,28 @@ static int mark_rank(const struct progress *progress, uint32_t index, struct np_
 	return rc;
 }
 
+static uint32_t short_wait(np_ns wait)
+{
+	if (wait == NP_UNKNOWN)
+		return PROGRESS_UNKNOWN;
+	return wait >= 0 && wait < PROGRESS_LONG ? (uint32_t)wait : PROGRESS_LONG;
+}
+
 /* Waits by rank. */
 static void copy_waits(const struct progress *progress, uint32_t index)
 {
 	const struct np_align *align = progress->align;
+	const struct np_comm_op *ops = align->run->ranks[index]->ops.item;
+	uint32_t first = align->rank_first[index];
+	np_ns reached = -NP_NS_MAX;
 
-	for (uint32_t i = align->rank_first[index]; i < align->rank_first[index + 1]; i++) {
-		np_ns wait = progress->waits->wait[align->slots[i]];
+	for (uint32_t i = first; i < align->rank_first[index + 1]; i++) {
+		const struct np_comm_op *op = &ops[i - first];
 
-		if (wait == NP_UNKNOWN)
-			progress->wait[i] = PROGRESS_UNKNOWN;
-		else
-			progress->wait[i] =
-				wait >= 0 && wait < PROGRESS_LONG ? (uint32_t)wait : PROGRESS_LONG;
+		progress->wait[i] = short_wait(progress->waits->wait[align->slots[i]]);
+		if (reached <= op->start)
+			progress->wait[i] |= PROGRESS_CLEAR;
+		reached = op->end > reached ? op->end : reached;
 	}
 }
 
@@ -338,13 +347,15 @@ int progress_waited(const struct progress *progress, uint32_t rank, uint32_t sin
 		    waited_list *ret, struct np_err *err)
 {
 	const struct np_rank *loaded = progress->align->run->ranks[rank];
-	np_ns from = since == UINT32_MAX ? -NP_NS_MAX : loaded->ops.item[since].end;
-	np_ns to = loaded->ops.item[until].start;
+	np_ns from;
+	np_ns to;
 	int rc = NP_OK;
 
 	ret->count = 0;
 	if (progress->ranks[rank].cells.count == 0)
 		return progress_waited_in_ops(progress, rank, since, until, ret, err);
+	from = since == UINT32_MAX ? -NP_NS_MAX : loaded->ops.item[since].end;
+	to = loaded->ops.item[until].start;
 	for (size_t i = 0; i < loaded->activity.cells.count && rc == NP_OK; i++) {
 		if (loaded->times.item[i].device == loaded->ops.item[until].device)
 			rc = waited_in_cell(progress, rank, &loaded->activity.cells.item[i], from,

@@ -70,8 +70,11 @@ static bool is_short(const struct progress *progress, uint32_t index, uint32_t s
 	const struct np_comm_op *ops = progress->align->run->ranks[index]->ops.item;
 
 	if (since >= until || until - since > PROGRESS_MARK_EVERY ||
-	    ops[since].end > ops[until].start ||
 	    !(progress->wait[progress->align->rank_first[index] + since] & PROGRESS_LAST))
+		return false;
+	if (progress_is_clear(progress, index, until))
+		return true;
+	if (ops[since].end > ops[until].start)
 		return false;
 	for (uint32_t i = since + 1; i < until / PROGRESS_MARK_EVERY * PROGRESS_MARK_EVERY; i++) {
 		if (ops[i].end > ops[until].start)
@@ -130,13 +133,14 @@ int progress_add_waited(waited_list *list, uint32_t op, np_ns waiting, struct np
 int progress_waited_in_ops(const struct progress *progress, uint32_t index, uint32_t since,
 			   uint32_t until, waited_list *ret, struct np_err *err)
 {
-	const struct np_rank *rank = progress->align->run->ranks[index];
+	const struct np_comm_op *ops = progress->align->run->ranks[index]->ops.item;
+	bool clear = progress_is_clear(progress, index, until);
 	int rc = NP_OK;
 
 	for (uint32_t i = since == UINT32_MAX ? 0 : since + 1; i < until && rc == NP_OK; i++) {
 		np_ns wait = progress_wait(progress, index, i);
 
-		if (rank->ops.item[i].end <= rank->ops.item[until].start && wait != NP_UNKNOWN)
+		if (wait != NP_UNKNOWN && (clear || ops[i].end <= ops[until].start))
 			rc = progress_add_waited(ret, i, wait, err);
 	}
 	return rc;

@@ -144,21 +144,18 @@ static int pass(struct tracer *tracer, const struct arrived *arrived, np_ns cost
 		tracer->weights.item[i] = (double)tracer->waited.item[i].ns;
 	np_apportion(cost, tracer->weights.item, count, tracer->parts.item);
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		uint32_t op = tracer->waited.item[i].op;
+		uint32_t at = align->rank_first[arrived->rank] + tracer->waited.item[i].op;
 		double part = arrived->direct * (double)tracer->parts.item[i];
 		struct row_parts *parts;
 
-		rc = add_amount(&tracer->passed, align->rank_first[arrived->rank] + op,
-				tracer->parts.item[i], tracer->err);
+		rc = add_amount(&tracer->passed, at, tracer->parts.item[i], tracer->err);
 		if (arrived->row == NP_IDMAP_NONE)
 			continue;
 		parts = &tracer->row_parts[arrived->row];
 		parts->by[ROW_PASSED] += part;
 		if (part > parts->via) {
 			parts->via = part;
-			tracer->origin->rows[arrived->row].via =
-				np_align_instance(align, np_align_slot(align, arrived->rank, op))
-					->communicator;
+			parts->via_at = at;
 		}
 	}
 	tracer->origin->ranks[arrived->rank].passed += cost;
