@@ -21,11 +21,10 @@ static atomic_bool ending;
 
 char *np_temporary_new(const char *path)
 {
-	/* Two threads may write the same file: the last one wins, as a whole. */
-	static atomic_uint written;
 	char *name;
 
-	if (asprintf(&name, "%s.tmp%d.%u", path, (int)getpid(), atomic_fetch_add(&written, 1)) < 0)
+	/* Two threads may write the same file: the last one wins, as a whole. */
+	if (asprintf(&name, "%s.tmp%d", path, (int)gettid()) < 0)
 		return NULL;
 	for (size_t i = 0; i < ENTRIES; i++) {
 		const char *nobody = NULL;

@@ -16,9 +16,6 @@
 /* Enough for the cost of a call not to matter, little enough to stay in the cache. */
 #define WINDOW_BYTES ((uint32_t)256 * 1024)
 
-/* Reading a few pages of others in between is cheaper than another call. */
-#define WINDOW_GAP 4
-
 /* §1.3: the database header. */
 #define HEADER_SIZE 100
 
@@ -85,7 +82,10 @@ static const uint8_t *window_page(const struct np_pages *pages, uint32_t number)
 	return pages->window + (size_t)(number - pages->window_first) * pages->page_size;
 }
 
-/* How many pages to read at once for the next child: those of its successors that are near. */
+/*
+ * How many pages to read at once for the next child: those of its successors that
+ * follow it. To copy a page of another table in between costs more than a call.
+ */
 static uint32_t plan_window(const struct np_pages *pages, const struct np_pages_level *level)
 {
 	uint32_t first = level->child[level->next];
@@ -94,8 +94,7 @@ static uint32_t plan_window(const struct np_pages *pages, const struct np_pages_
 	for (size_t i = level->next + 1; i < level->count; i++) {
 		uint32_t child = level->child[i];
 
-		if (child <= last || child - last > WINDOW_GAP ||
-		    child - first >= pages->window_capacity)
+		if (child != last + 1 || child - first >= pages->window_capacity)
 			break;
 		last = child;
 	}

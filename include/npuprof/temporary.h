@@ -28,8 +28,7 @@ typedef int np_file_writer(const void *context, FILE *stream, struct np_err *err
 int np_write_file(const char *path, np_file_writer *write, const void *context, struct np_err *err)
 	NP_MUST_USE;
 
-/* "<path>.tmp<process>.<number>", unlike any other, in memory of its own; NULL when there is none.
- */
+/* "<path>.tmp<thread>", in memory of its own; NULL when there is none. */
 char *np_temporary_new(const char *path) NP_MUST_USE;
 
 /* The file is renamed or gone. NULL is allowed. */

@@ -148,13 +148,20 @@ static void make_input(struct bed *bed)
 	char program[4096];
 	char ranks[16];
 	char size[32];
-	const char *argv[24] = { program,          "-q",      "--force", "-o",      bed->in,
-				 "--no-instances", "--steps", "4",       "--ranks", ranks };
-	size_t count = 10;
+	const char *argv[SUITE_ARGUMENTS + 16] = { program,   "-q",    "--force",
+						   "-o",      bed->in, "--no-instances",
+						   "--ranks", ranks };
+	size_t count = 8;
 
 	(void)snprintf(program, sizeof(program), "%s/npuprof-synth", bed->suite->builds[0]);
 	(void)snprintf(ranks, sizeof(ranks), "%d", bed->input->ranks);
 	(void)snprintf(size, sizeof(size), "%g", bed->input->rank_megabytes);
+	for (size_t i = 0; i < SUITE_ARGUMENTS && bed->input->shape[i]; i++)
+		argv[count++] = bed->input->shape[i];
+	if (!bed->input->shape[0]) {
+		argv[count++] = "--steps";
+		argv[count++] = "4";
+	}
 	if (bed->input->rank_megabytes > 0) {
 		argv[count++] = "--size-mb";
 		argv[count++] = size;
@@ -262,7 +269,7 @@ static bool applies(const struct suite_case *one, const struct suite_input *inpu
 {
 	if (one->scan && input->text)
 		return false;
-	return one->any_input || input->ranks * input->rank_megabytes <= 400;
+	return one->any_input || input->commands || input->ranks * input->rank_megabytes <= 400;
 }
 
 /* Which cases are run over this input, by every build in turn. */
@@ -282,10 +289,11 @@ static size_t plan(struct suite *suite, const struct bed *bed, struct turn *turn
 			(void)add_result(suite, bed, suite_cases[i].name, NULL, build);
 		}
 	}
-	for (size_t i = 0; bed->input->modes && suite_modes[i]; i++) {
+	for (size_t i = 0; bed->input->modes && suite_modes[i].name; i++) {
 		for (int build = 0; build < suite->build_count; build++) {
-			turns[count++] = (struct turn){ .one = &mode_case, .mode = suite_modes[i] };
-			(void)add_result(suite, bed, "cluster -j 2", suite_modes[i], build);
+			turns[count++] =
+				(struct turn){ .one = &mode_case, .mode = suite_modes[i].modes };
+			(void)add_result(suite, bed, "cluster -j 2", suite_modes[i].name, build);
 		}
 	}
 	for (size_t i = 0; i < count; i++)

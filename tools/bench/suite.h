@@ -25,8 +25,10 @@ struct suite_input {
 	double rank_megabytes; /* 0: whatever two small steps take */
 	bool text;
 	bool modes;         /* every mode is measured alone */
+	bool commands;      /* every command is measured, however large it is */
 	bool small;         /* also part of the short suite */
 	const char *growth; /* "ranks" or "size": a point of that curve; else NULL */
+	const char *shape[SUITE_ARGUMENTS]; /* for npuprof-synth, instead of four steps */
 };
 
 extern const struct suite_input suite_inputs[];
@@ -39,12 +41,19 @@ struct suite_case {
 	int processes;                          /* 0: without mpirun */
 	int threads;                            /* for the ratio to the scan */
 	bool scan;                              /* the bare scan itself */
-	bool any_input;                         /* else not for the largest numbers of ranks */
+	bool any_input;                         /* else not for the largest inputs */
 };
 
 extern const struct suite_case suite_cases[];
 extern const size_t suite_case_count;
-extern const char *const suite_modes[]; /* ends with NULL */
+
+/* Modes, alone and together. */
+struct suite_mode {
+	const char *name;
+	const char *modes;
+};
+
+extern const struct suite_mode suite_modes[]; /* ends with NULL */
 
 struct suite_result {
 	const struct suite_input *input;
