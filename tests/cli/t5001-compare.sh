@@ -62,6 +62,13 @@ expect_exit 4
 run "$npuprof" compare -q --fail-on 'step>2%' "$work/slow" "$work/base"
 expect_exit 0
 
+behaviour 'figures are per step: one step of a run is like eight of it (deviation 7.1-3)'
+run "$npuprof" compare -q -f json --base-steps 12 "$work/base" "$work/base"
+expect_exit 0
+expect_equal "$(value '$.step.steps_base') $(value '$.step.steps_new')" '1 8'
+expect 'they differ by noise' test "$(($(value '$.step.new_ns') * 20))" -lt "$(($(value '$.step.base_ns') * 21))"
+expect 'either way' test "$(($(value '$.step.new_ns') * 20))" -gt "$(($(value '$.step.base_ns') * 19))"
+
 behaviour 'exceeded with too few steps is inconclusive, exits 0 and says so; without statistics it fails'
 run "$npuprof" compare -q --base-steps 10-11 --new-steps 10-11 --fail-on 'step>2%' "$work/base" "$work/slow"
 expect_exit 0

@@ -122,6 +122,30 @@ run "$npuprof" compare -f json "$data/db/level0" "$data/db/level1"
 expect_exit 0
 expect_equal "$(value '$.communicators[0].matched_by') $(value '$.communicators[1].name')" 'fingerprint '
 
+behaviour 'deviation 7.1-6: memory belongs to the operator of its thread, not to whatever is open'
+compare db level1
+expect 'allocations are known' test "$(sqlite3 :memory: "SELECT count(*) FROM json_each(readfile('$work/stdout'), '\$.views.memory')")" -gt 20
+expect_equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(readfile('$work/stdout'), '\$.views.memory')
+	WHERE value ->> 'Operator Name' = 'aten::as_strided'")" 0
+
+behaviour 'deviation 7.1-8: computing is the sum of its parts, to the nanosecond'
+expect_equal "$(sqlite3 :memory: "SELECT sum(value ->> 'base_ns') FROM json_each(readfile('$work/stdout'), '\$.waterfall')
+	WHERE value ->> 'leaf' LIKE 'compute/%'")" "$(value '$.base.computing_ns')"
+
+behaviour 'deviation 7.1-9: copies of a database are found under their present names'
+expect_equal "$(sqlite3 :memory: "SELECT value ->> 'base_ns' FROM json_each(readfile('$work/stdout'), '\$.waterfall')
+	WHERE value ->> 'leaf' = 'memcpy'")" 11001
+
+behaviour 'deviation 7.1-14: ratios are those of the values, not of what rounding leaves of them'
+expect_equal "$(sqlite3 :memory: "SELECT count(*) > 100, max(abs((value ->> 'Diff Total Ratio')
+	- (value ->> 'Comparison Total Duration(ms)') / (value ->> 'Base Total Duration(ms)'))) < 1e-9
+	FROM json_each(readfile('$work/stdout'), '\$.views.api') WHERE value ->> 'Base Calls' > 0")" '1|1'
+
+behaviour 'deviation 7.1-11: shapes are shapes and types are types, though the exporter swapped them'
+run "$npuprof" compare -f csv --table operator_detail "$data/db/level1/rank0_ascend_pt" "$data/db/level1/rank1_ascend_pt"
+expect_exit 0
+expect_stdout_has 'aten::to,"32,3,224,224;;;;;;;",float;Scalar;'
+
 behaviour 'deviation 7.1-12: memory is compared by component'
 compare text level1
 expect 'APP and PTA have rows of their own' test "$(sqlite3 :memory: "SELECT count(*) FROM

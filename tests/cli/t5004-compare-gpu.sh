@@ -54,6 +54,12 @@ expect_equal "$(leaf memcpy base_ns)" 20000
 expect_equal "$(value '$.communicators[0].name')" default_pg
 expect_equal "$(sqlite3 :memory: "SELECT sum(value ->> 'delta_ns') FROM json_each(readfile('$work/stdout'), '\$.waterfall')")" 0
 
+behaviour 'collectives of NCCL have the names of those of HCCL (deviation 7.1-7)'
+run "$npuprof" compare -f json --view communication "$work/rank0.json" "$work/rank1.json"
+expect_exit 0
+expect_equal "$(sqlite3 -separator ' ' :memory: "SELECT value ->> 'Communication OP Name', value ->> 'Base Calls', value ->> 'Base Total Duration(us)'
+	FROM json_each(readfile('$work/stdout'), '\$.views.communication')")" 'allreduce 1.0 110.0'
+
 behaviour 'directories with a trace for each rank, compressed or not'
 run "$npuprof" compare -f json "$work/base" "$work/new"
 expect_exit 0
