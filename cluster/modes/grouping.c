@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
+#include <sys/mman.h>
+
 /* Of the number of places; at most half of them are used. */
 #define FIRST_BITS 6U
 
@@ -11,12 +13,31 @@ int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err)
 	return grouping->places ? NP_OK : np_fail_nomem(err, "groups");
 }
 
+/*
+ * Values outlive the detail of their rank by far. Between its blocks they would keep
+ * the heap from being used again, so they get pages of their own.
+ */
+static int64_t *new_values(size_t count)
+{
+	void *pages = mmap(NULL, (count + 1) * sizeof(int64_t), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+static void free_values(struct grouping *grouping)
+{
+	if (grouping->values)
+		(void)munmap(grouping->values, (grouping->value_count + 1) * sizeof(int64_t));
+}
+
 void grouping_release(struct grouping *grouping)
 {
 	for (size_t i = 0; i < grouping->list.count && !grouping->filled; i++)
 		samples_release(&grouping->list.item[i].samples);
 	np_vec_release(&grouping->list);
-	free(grouping->values);
+	free_values(grouping);
+	free(grouping->summaries);
 	free(grouping->places);
 	*grouping = (struct grouping){ 0 };
 }
@@ -78,6 +99,29 @@ struct group *grouping_find(struct grouping *grouping, const np_str *key, struct
 		return NULL;
 	memcpy(group->key, key, grouping->parts * sizeof(*key));
 	*place = (uint32_t)grouping->list.count;
+	return group;
+}
+
+uint32_t *grouping_near(struct mode_rank *rank)
+{
+	uint32_t *near = calloc(np_strtab_count(rank->detail->strings) + 2, sizeof(*near));
+
+	if (!near)
+		(void)np_fail_nomem(rank->err, "groups");
+	return near;
+}
+
+struct group *grouping_find_near(struct grouping *grouping, const np_str *key, uint32_t *near,
+				 struct np_err *err)
+{
+	uint32_t last = near[key[0]];
+	struct group *group;
+
+	if (last != 0 && has_key(&grouping->list.item[last - 1], key, grouping->parts))
+		return &grouping->list.item[last - 1];
+	group = grouping_find(grouping, key, err);
+	if (group)
+		near[key[0]] = (uint32_t)(group - grouping->list.item) + 1;
 	return group;
 }
 
@@ -182,7 +226,8 @@ int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_
 	for (size_t i = 0; i < count; i++)
 		grouping->list.item[rows[i].group].samples.count++;
 	grouping->filled = true;
-	grouping->values = malloc((count + 1) * sizeof(*grouping->values));
+	grouping->values = new_values(count);
+	grouping->value_count = count;
 	if (!grouping->values)
 		return np_fail_nomem(rank->err, "values");
 	rc = divide_values(grouping, parts, rank->err);
@@ -261,20 +306,28 @@ uint32_t *grouping_by_key(const struct np_modes *modes, const struct grouping *g
 	return sorted(grouping, by_key, &context, err);
 }
 
-int grouping_each(const struct np_modes *modes, struct grouping *grouping, grouping_put *put,
+int grouping_each(const struct np_modes *modes, const struct grouping *grouping, grouping_put *put,
 		  void *context, struct np_err *err)
 {
 	struct text_order texts = { modes, grouping };
 	uint32_t *order = sorted(grouping, by_sum, &texts, err);
 	int rc = order ? NP_OK : NP_E_NOMEM;
 
-	for (size_t i = 0; i < grouping->list.count && rc == NP_OK; i++) {
-		struct group *group = &grouping->list.item[order[i]];
-
-		rc = put(context, group->key, &group->samples, err);
-	}
+	for (size_t i = 0; i < grouping->list.count && rc == NP_OK; i++)
+		rc = put(context, grouping->list.item[order[i]].key, &grouping->summaries[order[i]],
+			 err);
 	free(order);
 	return rc;
+}
+
+int grouping_describe(struct grouping *grouping, struct np_err *err)
+{
+	grouping->summaries = calloc(grouping->list.count + 1, sizeof(*grouping->summaries));
+	if (!grouping->summaries)
+		return np_fail_nomem(err, "groups");
+	for (size_t i = 0; i < grouping->list.count; i++)
+		grouping->summaries[i] = samples_describe(&grouping->list.item[i].samples);
+	return NP_OK;
 }
 
 /* --- over all ranks -------------------------------------------------------------------------- */
@@ -296,45 +349,40 @@ static int unite(struct grouping *ret, struct grouping *const *list, size_t coun
 	return NP_OK;
 }
 
-/* The values of one key at a time, so that they are not all in memory twice. */
-struct pooling {
-	struct grouping *const *list;
-	size_t count;
-	grouping_put *put;
-	void *context;
-};
-
-static int put_pooled(void *context, const np_str *key, struct samples *unused, struct np_err *err)
+static struct summary pool(struct grouping *const *list, size_t count, const np_str *key,
+			   struct described *found)
 {
-	const struct pooling *pooling = context;
-	struct samples values = { 0 };
-	int rc = NP_OK;
+	size_t used = 0;
 
-	(void)unused;
-	for (size_t i = 0; i < pooling->count && rc == NP_OK; i++) {
-		const struct group *group =
-			pooling->list[i] ? grouping_get(pooling->list[i], key) : NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct group *group = list[i] ? grouping_get(list[i], key) : NULL;
 
 		if (group)
-			rc = samples_join(&values, &group->samples, err);
+			found[used++] = (struct described){
+				&group->samples, &list[i]->summaries[group - list[i]->list.item]
+			};
 	}
-	if (rc == NP_OK)
-		rc = pooling->put(pooling->context, key, &values, err);
-	samples_release(&values);
-	return rc;
+	return samples_describe_pooled(found, used);
 }
 
 int grouping_each_pooled(const struct np_modes *modes, struct grouping *const *list, size_t count,
 			 size_t parts, grouping_put *put, void *context, struct np_err *err)
 {
-	struct pooling pooling = { list, count, put, context };
+	struct described *found = malloc((count + 1) * sizeof(*found));
 	struct grouping all;
 	int rc = grouping_init(&all, parts, err);
 
+	if (!found && rc == NP_OK)
+		rc = np_fail_nomem(err, "groups");
 	if (rc == NP_OK)
 		rc = unite(&all, list, count, err);
 	if (rc == NP_OK)
-		rc = grouping_each(modes, &all, put_pooled, &pooling, err);
+		rc = grouping_describe(&all, err);
+	for (size_t i = 0; i < all.list.count && rc == NP_OK; i++)
+		all.summaries[i] = pool(list, count, all.list.item[i].key, found);
+	if (rc == NP_OK)
+		rc = grouping_each(modes, &all, put, context, err);
 	grouping_release(&all);
+	free(found);
 	return rc;
 }

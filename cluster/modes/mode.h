@@ -106,6 +106,7 @@ struct origin {
  */
 struct origins {
 	struct np_idmap *wanted; /* connection → index in the list */
+	uint64_t perhaps[64];    /* bits of their last digits: most others are told by these */
 	NP_VEC(struct origin) list;
 };
 
@@ -167,6 +168,7 @@ struct summary {
 	double mean;
 	double std;            /* of a sample (n - 1); NaN for one value */
 	double population_std; /* (n) */
+	double squares;        /* Σ (x - mean)² */
 	int64_t min;
 	double q1;
 	double median;
@@ -176,18 +178,22 @@ struct summary {
 };
 
 int samples_add(struct samples *samples, int64_t value, struct np_err *err) NP_MUST_USE;
-int samples_join(struct samples *to, const struct samples *from, struct np_err *err) NP_MUST_USE;
 void samples_release(struct samples *samples);
 
 /* Sums of damaged times may not fit: then they are as large as can be. */
 int64_t samples_plus(int64_t a, int64_t b);
 
-/* The extremes; NP_UNKNOWN for none. They sort the values. */
-int64_t samples_least(struct samples *samples);
-int64_t samples_most(struct samples *samples);
-
 /* Sorts them. Quantiles are interpolated linearly at (n - 1)q. */
 struct summary samples_describe(struct samples *samples);
+
+/* Values that were described. */
+struct described {
+	const struct samples *samples;
+	const struct summary *summary;
+};
+
+/* The same of all of these together, exact as well, without putting them together. */
+struct summary samples_describe_pooled(const struct described *list, size_t count);
 
 /* The columns of a description and its cells. */
 #define DESCRIBE_COLUMNS \
@@ -221,7 +227,9 @@ struct grouping {
 	unsigned bits;
 	NP_VEC(struct group) list;
 	int64_t *values; /* of grouping_fill() */
-	bool filled;     /* the values of groups lie there, or in those of another grouping */
+	size_t value_count;
+	bool filled; /* the values of groups lie there, or in those of another grouping */
+	struct summary *summaries; /* by index of the group, of grouping_describe() */
 };
 
 int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err) NP_MUST_USE;
@@ -229,6 +237,14 @@ void grouping_release(struct grouping *grouping);
 
 /* The group of a key, added if it is new; NULL when out of memory. */
 struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err);
+
+/*
+ * The same where keys that begin alike are mostly the same: `near` remembers, by
+ * text of the detail, the group that was found last; freed by the caller.
+ */
+uint32_t *grouping_near(struct mode_rank *rank);
+struct group *grouping_find_near(struct grouping *grouping, const np_str *key, uint32_t *near,
+				 struct np_err *err);
 
 /* The group of a key, or NULL if there is none. */
 struct group *grouping_get(const struct grouping *grouping, const np_str *key);
@@ -263,13 +279,19 @@ int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_
 int grouping_view(const struct grouping *from, struct key_parts parts, struct grouping *ret,
 		  struct np_err *err) NP_MUST_USE;
 
-/* For every group by descending sum, then by key as text. */
-typedef int grouping_put(void *context, const np_str *key, struct samples *samples,
+/* Describe all groups; on a worker, so that merging has nothing left to sort. */
+int grouping_describe(struct grouping *grouping, struct np_err *err) NP_MUST_USE;
+
+/* For every group that was described by descending sum, then by key as text. */
+typedef int grouping_put(void *context, const np_str *key, const struct summary *summary,
 			 struct np_err *err);
-int grouping_each(const struct np_modes *modes, struct grouping *grouping, grouping_put *put,
+int grouping_each(const struct np_modes *modes, const struct grouping *grouping, grouping_put *put,
 		  void *context, struct np_err *err) NP_MUST_USE;
 
-/* The same of several together, with the values of all; NULL among `list` is skipped. */
+/*
+ * The same for the values of several groupings together, of which some may be NULL.
+ * They were described, and no view of them after that.
+ */
 int grouping_each_pooled(const struct np_modes *modes, struct grouping *const *list, size_t count,
 			 size_t parts, grouping_put *put, void *context, struct np_err *err)
 	NP_MUST_USE;

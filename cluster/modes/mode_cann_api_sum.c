@@ -15,7 +15,8 @@ static void release(void *result)
 	free(result);
 }
 
-static int take_calls(struct mode_rank *rank, struct grouping *calls, struct grouping_row *rows)
+static int take_calls(struct mode_rank *rank, struct grouping *calls, struct grouping_row *rows,
+		      uint32_t *near)
 {
 	const struct np_detail *detail = rank->detail;
 	size_t count = 0;
@@ -26,7 +27,7 @@ static int take_calls(struct mode_rank *rank, struct grouping *calls, struct gro
 
 		if (!mode_takes(rank, call->step))
 			continue;
-		group = grouping_find(calls, &call->name, rank->err);
+		group = grouping_find_near(calls, &call->name, near, rank->err);
 		if (!group)
 			return NP_E_NOMEM;
 		rows[count++] = (struct grouping_row){ call->end - call->start,
@@ -39,6 +40,7 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct grouping *calls = calloc(1, sizeof(*calls));
 	struct grouping_row *rows;
+	uint32_t *near;
 	int rc;
 
 	(void)prepared;
@@ -47,10 +49,14 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	*ret = calls;
 	rc = grouping_init(calls, 1, rank->err);
 	rows = malloc((rank->detail->calls.count + 1) * sizeof(*rows));
-	if (!rows)
+	near = grouping_near(rank);
+	if (!rows || !near)
 		rc = np_fail_nomem(rank->err, MODE);
 	if (rc == NP_OK)
-		rc = take_calls(rank, calls, rows);
+		rc = take_calls(rank, calls, rows, near);
+	if (rc == NP_OK)
+		rc = grouping_describe(calls, rank->err);
+	free(near);
 	free(rows);
 	return rc;
 }
@@ -85,22 +91,22 @@ struct put {
 	int32_t rank; /* whose rows they are, if not those of all */
 };
 
-static int put_of_rank(void *context, const np_str *key, struct samples *calls, struct np_err *err)
+static int put_of_rank(void *context, const np_str *key, const struct summary *summary,
+		       struct np_err *err)
 {
 	const struct put *put = context;
-	struct summary summary = samples_describe(calls);
 	const struct np_cell cells[NP_COUNT(rank_columns)] = {
 		mode_name_cell(put->modes, key[0]),
-		np_cell_real(np_round(percent(summary.sum, put->total), 2)),
-		np_cell_integer(summary.sum),
-		np_cell_integer((int64_t)summary.count),
-		np_cell_real(np_round(summary.mean, 1)),
-		np_cell_scaled(summary.min, 1),
-		np_cell_real(np_round(summary.q1, 1)),
-		np_cell_real(np_round(summary.median, 1)),
-		np_cell_real(np_round(summary.q3, 1)),
-		np_cell_scaled(summary.max, 1),
-		np_cell_real(np_round(summary.population_std, 1)),
+		np_cell_real(np_round(percent(summary->sum, put->total), 2)),
+		np_cell_integer(summary->sum),
+		np_cell_integer((int64_t)summary->count),
+		np_cell_real(np_round(summary->mean, 1)),
+		np_cell_scaled(summary->min, 1),
+		np_cell_real(np_round(summary->q1, 1)),
+		np_cell_real(np_round(summary->median, 1)),
+		np_cell_real(np_round(summary->q3, 1)),
+		np_cell_scaled(summary->max, 1),
+		np_cell_real(np_round(summary->population_std, 1)),
 		np_cell_integer(put->rank),
 	};
 
@@ -123,37 +129,40 @@ static void list_ranks(const struct put *put, const np_str *key, int64_t value, 
 {
 	for (size_t i = 0; i < put->modes->run->sources.count; i++) {
 		const struct grouping *calls = put->ranks[i];
-		struct group *own = calls ? grouping_get(calls, key) : NULL;
+		const struct group *own = calls ? grouping_get(calls, key) : NULL;
+		const struct summary *summary;
 
-		if (own &&
-		    value == (most ? samples_most(&own->samples) : samples_least(&own->samples)))
+		if (!own)
+			continue;
+		summary = &calls->summaries[own - calls->list.item];
+		if (value == (most ? summary->max : summary->min))
 			np_buf_printf(buf, "%s%d", buf->length ? ", " : "",
 				      mode_rank_id(put->modes, i));
 	}
 }
 
-static int put_of_all(void *context, const np_str *key, struct samples *calls, struct np_err *err)
+static int put_of_all(void *context, const np_str *key, const struct summary *summary,
+		      struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf least = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
 	const struct put *put = context;
-	struct summary summary = samples_describe(calls);
 
-	list_ranks(put, key, summary.min, false, &least);
-	list_ranks(put, key, summary.max, true, &most);
+	list_ranks(put, key, summary->min, false, &least);
+	list_ranks(put, key, summary->max, true, &most);
 	return mode_row(put->modes, put->table,
 			(const struct np_cell[NP_COUNT(all_columns)]){
 				mode_name_cell(put->modes, key[0]),
-				np_cell_real(np_round(percent(summary.sum, put->total), 1)),
-				np_cell_integer(summary.sum),
-				np_cell_integer((int64_t)summary.count),
-				np_cell_real(np_round(summary.mean, 1)),
-				np_cell_real(np_round(summary.q1, 1)),
-				np_cell_real(np_round(summary.median, 1)),
-				np_cell_real(np_round(summary.q3, 1)),
-				np_cell_scaled(summary.min, 1),
-				np_cell_scaled(summary.max, 1),
-				np_cell_real(np_round(summary.std, 1)),
+				np_cell_real(np_round(percent(summary->sum, put->total), 1)),
+				np_cell_integer(summary->sum),
+				np_cell_integer((int64_t)summary->count),
+				np_cell_real(np_round(summary->mean, 1)),
+				np_cell_real(np_round(summary->q1, 1)),
+				np_cell_real(np_round(summary->median, 1)),
+				np_cell_real(np_round(summary->q3, 1)),
+				np_cell_scaled(summary->min, 1),
+				np_cell_scaled(summary->max, 1),
+				np_cell_real(np_round(summary->std, 1)),
 				np_cell_text(least.text),
 				np_cell_text(most.text),
 			},

@@ -86,7 +86,7 @@ static int measure(struct mode_rank *rank, uint32_t step, struct type type,
 		ret->ops[at]++;
 		rc = np_spans_add(set, op->start, op->end, rank->err);
 	}
-	if (rc == NP_OK) {
+	if (rc == NP_OK && ret->ops[at] > 0) {
 		ret->total[at] = np_spans_total(set);
 		ret->exposed[at] = ret->total[at] - np_spans_overlap(set, computing);
 	}

@@ -14,13 +14,23 @@ static struct key_parts type_parts(const struct np_modes *modes)
 	return (struct key_parts){ modes->options.exclude_op_name ? 0 : TYPE, TYPE_PARTS };
 }
 
+/* The kernels of one rank. */
+struct kernels {
+	struct grouping names; /* described before those by type */
+	struct grouping types; /* a view of the same values */
+};
+
 static void release(void *result)
 {
-	grouping_release(result);
-	free(result);
+	struct kernels *kernels = result;
+
+	grouping_release(&kernels->names);
+	grouping_release(&kernels->types);
+	free(kernels);
 }
 
-static int take_kernels(struct mode_rank *rank, struct grouping *kernels, struct grouping_row *rows)
+static int take_kernels(struct mode_rank *rank, struct grouping *kernels, struct grouping_row *rows,
+			uint32_t *near)
 {
 	const struct np_detail *detail = rank->detail;
 	size_t first = rank->modes->options.exclude_op_name ? TYPE : 0;
@@ -35,7 +45,7 @@ static int take_kernels(struct mode_rank *rank, struct grouping *kernels, struct
 		/* What carries out a collective is no computing. */
 		if (kernel->schedule || !mode_takes(rank, kernel->step))
 			continue;
-		group = grouping_find(kernels, &key[first], rank->err);
+		group = grouping_find_near(kernels, &key[first], near, rank->err);
 		if (!group)
 			return NP_E_NOMEM;
 		rows[count++] = (struct grouping_row){ kernel->end - kernel->start,
@@ -44,23 +54,39 @@ static int take_kernels(struct mode_rank *rank, struct grouping *kernels, struct
 	return grouping_fill(rank, kernels, type_parts(rank->modes), rows, count);
 }
 
+static int describe(struct mode_rank *rank, struct kernels *kernels)
+{
+	int rc = grouping_describe(&kernels->names, rank->err);
+
+	if (rc == NP_OK)
+		rc = grouping_view(&kernels->names, type_parts(rank->modes), &kernels->types,
+				   rank->err);
+	return rc < 0 ? rc : grouping_describe(&kernels->types, rank->err);
+}
+
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
-	struct grouping *kernels = calloc(1, sizeof(*kernels));
+	struct kernels *kernels = calloc(1, sizeof(*kernels));
 	struct grouping_row *rows;
+	uint32_t *near;
 	int rc;
 
 	(void)prepared;
 	if (!kernels)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = kernels;
-	rc = grouping_init(kernels, rank->modes->options.exclude_op_name ? TYPE_PARTS : NAME_PARTS,
+	rc = grouping_init(&kernels->names,
+			   rank->modes->options.exclude_op_name ? TYPE_PARTS : NAME_PARTS,
 			   rank->err);
 	rows = malloc((rank->detail->kernels.count + 1) * sizeof(*rows));
-	if (!rows)
+	near = grouping_near(rank);
+	if (!rows || !near)
 		rc = np_fail_nomem(rank->err, MODE);
 	if (rc == NP_OK)
-		rc = take_kernels(rank, kernels, rows);
+		rc = take_kernels(rank, &kernels->names, rows, near);
+	if (rc == NP_OK)
+		rc = describe(rank, kernels);
+	free(near);
 	free(rows);
 	return rc;
 }
@@ -93,15 +119,15 @@ struct put {
 	const int32_t *rank; /* NULL for all ranks */
 };
 
-static int put_group(void *context, const np_str *key, struct samples *samples, struct np_err *err)
+static int put_group(void *context, const np_str *key, const struct summary *summary,
+		     struct np_err *err)
 {
 	const struct put *put = context;
-	struct summary summary = samples_describe(samples);
 	struct np_cell cells[NP_COUNT(name_columns)];
 
 	for (size_t i = 0; i < put->parts; i++)
 		cells[i] = mode_name_cell(put->modes, key[i]);
-	describe_cells(&summary, &cells[put->parts]);
+	describe_cells(summary, &cells[put->parts]);
 	if (put->rank)
 		cells[put->parts + DESCRIBE_CELLS] = np_cell_integer(*put->rank);
 	return mode_row(put->modes, put->table, cells, err);
@@ -129,48 +155,43 @@ static int make_tables(struct np_modes *modes, struct tables *ret, struct np_err
 		       : NP_E_NOMEM;
 }
 
-/* One rank by name and, leaving that in `types` for all ranks together, by type. */
 static int put_rank(struct np_modes *modes, const struct tables *tables, size_t index,
-		    struct grouping *kernels, struct grouping *types, struct np_err *err)
+		    const struct kernels *kernels, struct np_err *err)
 {
 	int32_t rank = mode_rank_id(modes, index);
 	struct put names = { modes, tables->names, NAME_PARTS, &rank };
-	struct put put = { modes, tables->types, TYPE_PARTS, &rank };
+	struct put types = { modes, tables->types, TYPE_PARTS, &rank };
 	int rc = NP_OK;
 
 	if (tables->names)
-		rc = grouping_each(modes, kernels, put_group, &names, err);
-	if (rc == NP_OK)
-		rc = grouping_view(kernels, type_parts(modes), types, err);
-	return rc < 0 ? rc : grouping_each(modes, types, put_group, &put, err);
+		rc = grouping_each(modes, &kernels->names, put_group, &names, err);
+	return rc < 0 ? rc : grouping_each(modes, &kernels->types, put_group, &types, err);
 }
 
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
 	size_t count = modes->run->sources.count;
-	struct grouping *types = calloc(count + 1, sizeof(*types));
 	/* An array of pointers is meant. NOLINTNEXTLINE(bugprone-sizeof-expression) */
-	struct grouping **list = calloc(count + 1, sizeof(*list));
+	struct grouping **types = calloc(count + 1, sizeof(*types));
 	struct tables tables = { 0 };
 	struct put put = { modes, NULL, TYPE_PARTS, NULL };
-	int rc = types && list ? make_tables(modes, &tables, err) : np_fail_nomem(err, MODE);
+	int rc = types ? make_tables(modes, &tables, err) : np_fail_nomem(err, MODE);
 
 	(void)prepared;
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		if (!ranks[i])
+		struct kernels *kernels = ranks[i];
+
+		if (!kernels)
 			continue;
-		list[i] = &types[i];
-		rc = put_rank(modes, &tables, i, ranks[i], &types[i], err);
+		types[i] = &kernels->types;
+		rc = put_rank(modes, &tables, i, kernels, err);
 	}
 	if (rc == NP_OK) {
 		put.table = tables.all;
-		rc = grouping_each_pooled(modes, list, count, TYPE_PARTS, put_group, &put, err);
+		rc = grouping_each_pooled(modes, types, count, TYPE_PARTS, put_group, &put, err);
 	}
-	for (size_t i = 0; types && i < count; i++)
-		grouping_release(&types[i]);
 	free(types);
-	free(list);
 	return rc;
 }
 

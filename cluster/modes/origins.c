@@ -21,14 +21,17 @@ int origins_want(struct origins *origins, int64_t connection, struct np_err *err
 		return NP_OK;
 	if (!np_vec_add(&origins->list, err))
 		return NP_E_NOMEM;
+	origins->perhaps[connection >> 6 & 63] |= UINT64_C(1) << (connection & 63);
 	return np_idmap_set(origins->wanted, connection, (uint32_t)(origins->list.count - 1), err);
 }
 
 static struct origin *wanted(const struct origins *origins, int64_t connection)
 {
-	uint32_t at = connection == NP_UNKNOWN ? NP_IDMAP_NONE
-					       : np_idmap_get(origins->wanted, connection);
+	uint32_t at;
 
+	if (!(origins->perhaps[connection >> 6 & 63] >> (connection & 63) & 1))
+		return NULL;
+	at = np_idmap_get(origins->wanted, connection);
 	return at == NP_IDMAP_NONE ? NULL : &origins->list.item[at];
 }
 

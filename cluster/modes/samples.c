@@ -24,28 +24,6 @@ int samples_add(struct samples *samples, int64_t value, struct np_err *err)
 	return NP_OK;
 }
 
-int samples_join(struct samples *to, const struct samples *from, struct np_err *err)
-{
-	size_t total = to->count + from->count;
-
-	if (from->count == 0)
-		return NP_OK;
-	if (total > to->capacity) {
-		size_t capacity = total + total / 2;
-		int64_t *moved = realloc(to->item, capacity * sizeof(*moved));
-
-		if (!moved)
-			return np_fail_nomem(err, "values");
-		to->item = moved;
-		to->capacity = capacity;
-	}
-	memcpy(to->item + to->count, from->item, from->count * sizeof(*from->item));
-	to->count = total;
-	to->sum = samples_plus(to->sum, from->sum);
-	to->sorted = false;
-	return NP_OK;
-}
-
 void samples_release(struct samples *samples)
 {
 	np_vec_release(samples);
@@ -105,16 +83,20 @@ static void sort(struct samples *samples)
 	samples->sorted = true;
 }
 
+/* Between two neighbours in the order of values. */
+static double between(int64_t low, int64_t high, double share)
+{
+	return (double)low + share * (double)(high - low);
+}
+
 static double quantile(const struct samples *samples, double q)
 {
 	double place = (double)(samples->count - 1) * q;
 	size_t below = (size_t)place;
-	double share = place - (double)below;
-	double low = (double)samples->item[below];
 
 	if (below + 1 >= samples->count)
-		return low;
-	return low + share * (double)(samples->item[below + 1] - samples->item[below]);
+		return (double)samples->item[below];
+	return between(samples->item[below], samples->item[below + 1], place - (double)below);
 }
 
 /* Σ (x - mean)², the mean taken first so that large values do not cancel. */
@@ -130,43 +112,119 @@ static double squares(const struct samples *samples, double mean)
 	return sum;
 }
 
-int64_t samples_least(struct samples *samples)
-{
-	sort(samples);
-	return samples->count ? samples->item[0] : NP_UNKNOWN;
-}
+static const struct summary nothing = { .mean = (double)NAN,
+					.std = (double)NAN,
+					.population_std = (double)NAN,
+					.min = NP_UNKNOWN,
+					.q1 = (double)NAN,
+					.median = (double)NAN,
+					.q3 = (double)NAN,
+					.max = NP_UNKNOWN };
 
-int64_t samples_most(struct samples *samples)
+static void set_deviation(struct summary *summary)
 {
-	sort(samples);
-	return samples->count ? samples->item[samples->count - 1] : NP_UNKNOWN;
+	summary->std = summary->count > 1 ? sqrt(summary->squares / (double)(summary->count - 1))
+					  : (double)NAN;
+	summary->population_std = sqrt(summary->squares / (double)summary->count);
 }
 
 struct summary samples_describe(struct samples *samples)
 {
 	struct summary ret = { .count = samples->count, .sum = samples->sum };
-	double sum_of_squares;
 
 	if (samples->count == 0)
-		return (struct summary){ .mean = (double)NAN,
-					 .std = (double)NAN,
-					 .population_std = (double)NAN,
-					 .min = NP_UNKNOWN,
-					 .q1 = (double)NAN,
-					 .median = (double)NAN,
-					 .q3 = (double)NAN,
-					 .max = NP_UNKNOWN };
+		return nothing;
 	sort(samples);
 	ret.mean = (double)samples->sum / (double)samples->count;
-	sum_of_squares = squares(samples, ret.mean);
-	ret.std = samples->count > 1 ? sqrt(sum_of_squares / (double)(samples->count - 1))
-				     : (double)NAN;
-	ret.population_std = sqrt(sum_of_squares / (double)samples->count);
+	ret.squares = squares(samples, ret.mean);
+	set_deviation(&ret);
 	ret.min = samples->item[0];
 	ret.max = samples->item[samples->count - 1];
 	ret.q1 = quantile(samples, 0.25);
 	ret.median = quantile(samples, 0.5);
 	ret.q3 = quantile(samples, 0.75);
+	return ret;
+}
+
+/* --- several together ------------------------------------------------------------------------ */
+
+/* How many values are no greater. */
+static size_t count_until(const struct samples *samples, int64_t value)
+{
+	size_t low = 0;
+	size_t high = samples->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (samples->item[middle] <= value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The value at a place in the order of all: the least that so many are no greater than. */
+static int64_t value_at(const struct described *list, size_t count, const struct summary *all,
+			size_t place)
+{
+	int64_t low = all->min;
+	int64_t high = all->max;
+
+	while (low < high) {
+		int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
+		size_t until = 0;
+
+		for (size_t i = 0; i < count && until <= place; i++)
+			until += count_until(list[i].samples, middle);
+		if (until > place)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static double pooled_quantile(const struct described *list, size_t count, const struct summary *all,
+			      double q)
+{
+	double place = (double)(all->count - 1) * q;
+	size_t below = (size_t)place;
+	double share = place - (double)below;
+	int64_t low = value_at(list, count, all, below);
+
+	return share > 0 ? between(low, value_at(list, count, all, below + 1), share) : (double)low;
+}
+
+struct summary samples_describe_pooled(const struct described *list, size_t count)
+{
+	struct summary ret = { .min = INT64_MAX, .max = INT64_MIN };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct summary *each = list[i].summary;
+
+		if (each->count == 0)
+			continue;
+		ret.count += each->count;
+		ret.sum = samples_plus(ret.sum, each->sum);
+		ret.min = each->min < ret.min ? each->min : ret.min;
+		ret.max = each->max > ret.max ? each->max : ret.max;
+	}
+	if (ret.count == 0)
+		return nothing;
+	ret.mean = (double)ret.sum / (double)ret.count;
+	for (size_t i = 0; i < count; i++) {
+		const struct summary *each = list[i].summary;
+		double apart = each->mean - ret.mean;
+
+		if (each->count > 0)
+			ret.squares += each->squares + (double)each->count * apart * apart;
+	}
+	set_deviation(&ret);
+	ret.q1 = pooled_quantile(list, count, &ret, 0.25);
+	ret.median = pooled_quantile(list, count, &ret, 0.5);
+	ret.q3 = pooled_quantile(list, count, &ret, 0.75);
 	return ret;
 }
 

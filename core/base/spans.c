@@ -249,12 +249,28 @@ np_ns np_spans_total(const struct np_spans *set)
 	return total;
 }
 
+/* So many times as many spans are rather searched than passed by. */
+#define MANY_TIMES 16
+
+static np_ns overlap_of_few(const struct np_spans *few, const struct np_spans *many)
+{
+	np_ns total = 0;
+
+	for (size_t i = 0; i < few->count; i++)
+		total += np_spans_within(many, few->span[i].begin, few->span[i].end);
+	return total;
+}
+
 np_ns np_spans_overlap(const struct np_spans *a, const struct np_spans *b)
 {
 	np_ns total = 0;
 	size_t i = 0;
 	size_t j = 0;
 
+	if (a->count < b->count / MANY_TIMES)
+		return overlap_of_few(a, b);
+	if (b->count < a->count / MANY_TIMES)
+		return overlap_of_few(b, a);
 	while (i < a->count && j < b->count) {
 		const struct np_span *x = &a->span[i];
 		const struct np_span *y = &b->span[j];

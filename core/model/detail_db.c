@@ -148,6 +148,11 @@ int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_st
 	return intern_at(db, np_idmap_get(db->enums[table], id), ret);
 }
 
+int64_t detail_thread(int64_t global)
+{
+	return global < 0 ? NP_UNKNOWN : global & UINT32_MAX;
+}
+
 /* --- everything ------------------------------------------------------------------------------ */
 
 static int start(struct detail_db *db)
@@ -159,7 +164,7 @@ static int start(struct detail_db *db)
 	db->op_index = np_idmap_new();
 	db->task_of = np_idmap_new();
 	db->counter_index = np_idmap_new();
-	db->launched = np_idmap_new();
+	db->launched = np_idset_new();
 	db->stacks = np_idmap_new();
 	db->kernel_texts = calloc(DETAIL_KERNEL_SLOTS, sizeof(*db->kernel_texts));
 	if (!db->arena || !db->text_index || !db->task_index || !db->kernel_index ||
@@ -184,7 +189,7 @@ static void finish(struct detail_db *db)
 	np_idmap_free(db->counter_index);
 	for (size_t i = 0; i < DETAIL_ENUMS; i++)
 		np_idmap_free(db->enums[i]);
-	np_idmap_free(db->launched);
+	np_idset_free(db->launched);
 	np_idmap_free(db->stacks);
 	free(db->kernel_texts);
 	np_vec_release(&db->texts);

@@ -6,11 +6,18 @@
 
 #include "detail_private.h"
 
+enum detail_looks {
+	DETAIL_LOOKS_UNKNOWN,
+	DETAIL_LOOKS_LIKE_SHAPES,
+	DETAIL_LOOKS_OTHERWISE,
+};
+
 struct detail_text {
 	const char *bytes;
 	size_t length;
 	np_str id;    /* once interned, else NP_STR_NONE */
 	np_str plain; /* likewise as shapes, or as a list of the framework */
+	enum detail_looks looks;
 };
 
 /* Tables that name numbers. */
@@ -54,7 +61,7 @@ struct detail_db {
 	struct np_idmap *task_of;      /* connection → a task of it */
 	struct np_idmap *enums[DETAIL_ENUMS]; /* id → texts */
 	struct np_idmap *counter_index;       /* STRING_IDS.id of a counter → pmu */
-	struct np_idmap *launched;            /* connections of calls, tasks and operators */
+	struct np_idset *launched;            /* connections of calls, tasks and operators */
 	struct np_idmap *stacks;              /* PYTORCH_CALLCHAINS.id → chains */
 	NP_VEC(np_str) chains;
 	struct np_buf frames; /* of the chain being read */
@@ -91,8 +98,14 @@ int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_st
 /* detail_db_device.c: TASK, COMPUTE_TASK_INFO, TASK_PMU_INFO, COMMUNICATION_*. */
 int detail_db_read_device(struct detail_db *db) NP_MUST_USE;
 
-/* detail_db_host.c: CANN_API, PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, MSTX_EVENTS. */
+/* Global thread ids have the process in their upper half; traces have the thread alone. */
+int64_t detail_thread(int64_t global);
+
+/* detail_db_host.c: CANN_API, PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS; and marks. */
 int detail_db_read_host(struct detail_db *db) NP_MUST_USE;
+
+/* detail_db_marks.c: MSTX_EVENTS, after tasks and calls of the framework. */
+int detail_db_read_marks(struct detail_db *db) NP_MUST_USE;
 
 /* detail_db_rest.c: samples, memory, device, metadata. */
 int detail_db_read_rest(struct detail_db *db) NP_MUST_USE;

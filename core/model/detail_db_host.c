@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_db.h"
 
-/* Global thread ids have the process in their upper half; traces have the thread alone. */
-static int64_t thread_of(int64_t global)
-{
-	return global < 0 ? NP_UNKNOWN : global & UINT32_MAX;
-}
-
 /* --- CANN ------------------------------------------------------------------------------------ */
 
 enum {
@@ -55,7 +49,7 @@ static int take_call(struct detail_db *db, const struct np_batch *batch, size_t 
 	*call = (struct np_call){
 		.start = start,
 		.end = end,
-		.tid = thread_of(batch->column[CALL_THREAD].integer[row]),
+		.tid = detail_thread(batch->column[CALL_THREAD].integer[row]),
 		.connection = detail_known(batch->column[CALL_CONNECTION].integer[row]),
 		.step = NP_NO_STEP,
 	};
@@ -172,13 +166,26 @@ static bool kind_of(struct detail_db *db, const struct np_batch *batch, size_t r
 }
 
 /* Only digits, signs and separators: a list of shapes and not of types. */
-static bool is_shapes(struct detail_text text)
+static enum detail_looks looks_of(const struct detail_text *text)
 {
-	for (size_t i = 0; i < text.length; i++) {
-		if (!strchr("0123456789,;-[]() \r\n", text.bytes[i]) || text.bytes[i] == '\0')
-			return false;
+	for (size_t i = 0; i < text->length; i++) {
+		if (!strchr("0123456789,;-[]() \r\n", text->bytes[i]) || text->bytes[i] == '\0')
+			return DETAIL_LOOKS_OTHERWISE;
 	}
-	return true;
+	return DETAIL_LOOKS_LIKE_SHAPES;
+}
+
+static bool is_shapes(struct detail_db *db, int64_t id)
+{
+	uint32_t index = np_idmap_get(db->text_index, id);
+	struct detail_text *text;
+
+	if (index == NP_IDMAP_NONE)
+		return true;
+	text = &db->texts.item[index];
+	if (text->looks == DETAIL_LOOKS_UNKNOWN)
+		text->looks = looks_of(text);
+	return text->looks == DETAIL_LOOKS_LIKE_SHAPES;
 }
 
 /* Exporters of 2025 write the shapes of inputs as their types and the other way round. */
@@ -191,7 +198,7 @@ static int inputs_of(struct detail_db *db, const struct np_batch *batch, size_t 
 
 	if (shapes == NP_UNKNOWN && types == NP_UNKNOWN)
 		return NP_OK;
-	if (!is_shapes(detail_text_of(db, shapes)) && is_shapes(detail_text_of(db, types))) {
+	if (!is_shapes(db, shapes) && is_shapes(db, types)) {
 		shapes = batch->column[TORCH_TYPES].integer[row];
 		types = batch->column[TORCH_SHAPES].integer[row];
 	}
@@ -216,7 +223,7 @@ static int take_torch(struct detail_db *db, const struct np_batch *batch, size_t
 	call->start = start;
 	call->end = end;
 	call->kind = kind;
-	call->tid = thread_of(batch->column[TORCH_THREAD].integer[row]);
+	call->tid = detail_thread(batch->column[TORCH_THREAD].integer[row]);
 	call->sequence = detail_known(batch->column[TORCH_SEQUENCE].integer[row]);
 	call->fwd_thread = detail_known(batch->column[TORCH_FORWARD].integer[row]);
 	if (call->fwd_thread == 0)
@@ -256,11 +263,26 @@ static int by_id(const void *left, const void *right)
 	return a->id != b->id ? np_order(a->id, b->id) : np_order(a->value, b->value);
 }
 
-static size_t first_row(const struct detail_db *db, int64_t id)
+/* Files have them in order already. */
+static void sort_rows(struct detail_db *db)
+{
+	for (size_t i = 1; i < db->rows.count; i++) {
+		if (by_id(&db->rows.item[i - 1], &db->rows.item[i]) > 0) {
+			qsort(db->rows.item, db->rows.count, sizeof(db->rows.item[0]), by_id);
+			break;
+		}
+	}
+}
+
+/* Calls come mostly in the order of ids: `near` is where the rows of the last one ended. */
+static size_t first_row(const struct detail_db *db, int64_t id, size_t near)
 {
 	size_t low = 0;
 	size_t high = db->rows.count;
 
+	if (near < high && db->rows.item[near].id == id &&
+	    (near == 0 || db->rows.item[near - 1].id < id))
+		return near;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -275,8 +297,7 @@ static size_t first_row(const struct detail_db *db, int64_t id)
 /* Connections of calls, tasks and operators: other numbers tie calls of the framework together. */
 static int add_launch(struct detail_db *db, int64_t connection)
 {
-	return connection == NP_UNKNOWN ? NP_OK
-					: np_idmap_set(db->launched, connection, 0, db->err);
+	return connection == NP_UNKNOWN ? NP_OK : np_idset_add(db->launched, connection, db->err);
 }
 
 static int take_launch(struct detail_db *db, const struct np_batch *batch, size_t row)
@@ -315,18 +336,20 @@ static enum np_lead_kind lead_of(struct detail_db *db, const struct np_framework
 {
 	if (call->kind == NP_FRAMEWORK_QUEUE)
 		return NP_LEADS_TO_QUEUE;
-	return np_idmap_get(db->launched, connection) == NP_IDMAP_NONE ? NP_LEADS_TO_BACKWARD
-								       : NP_LEADS_TO_TASK;
+	return np_idset_has(db->launched, connection) ? NP_LEADS_TO_TASK : NP_LEADS_TO_BACKWARD;
 }
 
-static int link_call(struct detail_db *db, uint32_t index)
+static int link_call(struct detail_db *db, uint32_t index, size_t *near)
 {
 	struct np_framework_call *call = &db->detail->framework.item[index];
 	int64_t id = call->link_count ? (int64_t)call->first_link : -1;
+	size_t i;
 
 	call->first_link = 0;
 	call->link_count = 0;
-	for (size_t i = first_row(db, id); i < db->rows.count && db->rows.item[i].id == id; i++) {
+	if (id < 0)
+		return NP_OK;
+	for (i = first_row(db, id, *near); i < db->rows.count && db->rows.item[i].id == id; i++) {
 		struct np_framework_link *link = np_vec_add(&db->detail->links, db->err);
 
 		if (!link)
@@ -334,11 +357,13 @@ static int link_call(struct detail_db *db, uint32_t index)
 		*link = (struct np_framework_link){ db->rows.item[i].value, index,
 						    lead_of(db, call, db->rows.item[i].value) };
 	}
+	*near = i;
 	return NP_OK;
 }
 
 static int read_framework(struct detail_db *db)
 {
+	size_t near = 0;
 	int rc = NP_OK;
 
 	db->chain = NP_UNKNOWN;
@@ -351,113 +376,13 @@ static int read_framework(struct detail_db *db)
 				 NP_COUNT(connection_columns), take_connection);
 	if (rc == NP_OK)
 		rc = read_launches(db);
-	if (db->rows.count)
-		qsort(db->rows.item, db->rows.count, sizeof(db->rows.item[0]), by_id);
+	sort_rows(db);
 	for (uint32_t i = 0; i < db->detail->framework.count && rc == NP_OK; i++)
-		rc = link_call(db, i);
+		rc = link_call(db, i, &near);
 	return rc;
 }
 
-/* --- mstx ------------------------------------------------------------------------------------ */
-
-enum {
-	MARK_START,
-	MARK_END,
-	MARK_KIND,
-	MARK_MESSAGE,
-	MARK_THREAD,
-	MARK_DOMAIN,
-	MARK_CONNECTION,
-	MARK_COLUMNS,
-};
-
-static const struct np_scan_column mark_columns[MARK_COLUMNS] = {
-	[MARK_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[MARK_END] = { "endNs", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_KIND] = { "eventType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_MESSAGE] = { "message", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_DOMAIN] = { "domainId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
-/* The vendor's numbers: marker, push/pop, start/end, marker_ex. */
-static enum np_mark_kind mark_kind(int64_t type)
-{
-	if (type == 3)
-		return NP_MARK_EX;
-	return type == 1 || type == 2 ? NP_MARK_RANGE : NP_MARK;
-}
-
-static int take_mark(struct detail_db *db, const struct np_batch *batch, size_t row)
-{
-	np_ns start = batch->column[MARK_START].integer[row];
-	np_ns end = batch->column[MARK_END].integer[row];
-	struct np_mark *mark;
-	uint32_t task;
-	int rc;
-
-	if (end == NP_UNKNOWN)
-		end = start;
-	if (!detail_time_ok(db->load, start, end))
-		return NP_OK;
-	mark = detail_add_mark(db->load);
-	if (!mark)
-		return NP_E_NOMEM;
-	mark->start = start;
-	mark->end = end;
-	mark->kind = mark_kind(batch->column[MARK_KIND].integer[row]);
-	mark->tid = thread_of(batch->column[MARK_THREAD].integer[row]);
-	mark->connection = detail_known(batch->column[MARK_CONNECTION].integer[row]);
-	task = mark->connection == NP_UNKNOWN ? NP_IDMAP_NONE
-					      : np_idmap_get(db->task_of, mark->connection);
-	if (task != NP_IDMAP_NONE) {
-		mark->device_start = db->detail->tasks.item[task].start;
-		mark->device_end = db->detail->tasks.item[task].end;
-	}
-	rc = detail_string(db, batch->column[MARK_MESSAGE].integer[row], &mark->message);
-	return rc < 0 ? rc
-		      : detail_string(db, batch->column[MARK_DOMAIN].integer[row], &mark->domain);
-}
-
-/* The framework's own row for a mark shares its connection. */
-static int frame_marks(struct detail_db *db)
-{
-	NP_CLEANUP(np_idmap_freep) struct np_idmap *calls = np_idmap_new();
-	int rc = NP_OK;
-
-	if (!calls)
-		return np_fail_nomem(db->err, "marks");
-	for (size_t i = 0; i < db->detail->links.count && rc == NP_OK; i++) {
-		const struct np_framework_link *link = &db->detail->links.item[i];
-
-		if (db->detail->framework.item[link->call].kind == NP_FRAMEWORK_MARK)
-			rc = np_idmap_set(calls, link->id, link->call, db->err);
-	}
-	for (size_t i = 0; i < db->detail->marks.count && rc == NP_OK; i++) {
-		struct np_mark *mark = &db->detail->marks.item[i];
-		uint32_t call = mark->connection == NP_UNKNOWN
-					? NP_IDMAP_NONE
-					: np_idmap_get(calls, mark->connection);
-
-		if (call == NP_IDMAP_NONE)
-			continue;
-		mark->framework_start = db->detail->framework.item[call].start;
-		mark->framework_end = db->detail->framework.item[call].end;
-	}
-	return rc;
-}
-
-static int read_marks(struct detail_db *db)
-{
-	int rc = detail_each(db, "MSTX_EVENTS", mark_columns, MARK_COLUMNS, take_mark);
-
-	if (rc == NP_OK && db->detail->marks.count > 0) {
-		detail_told(db->load, NP_DETAIL_MARKS);
-		rc = frame_marks(db);
-	}
-	return rc;
-}
+/* --- everything ------------------------------------------------------------------------------ */
 
 int detail_db_read_host(struct detail_db *db)
 {
@@ -469,7 +394,7 @@ int detail_db_read_host(struct detail_db *db)
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_FRAMEWORK | NP_DETAIL_MARKS))
 		rc = read_framework(db);
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_MARKS))
-		rc = read_marks(db);
+		rc = detail_db_read_marks(db);
 	if (db->detail->calls.count > 0)
 		detail_told(load, NP_DETAIL_CALLS);
 	if (db->detail->framework.count > 0)

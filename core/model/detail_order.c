@@ -177,8 +177,7 @@ static int by_setting(const void *left, const void *right, void *context)
 	return by_text(context, a->name, b->name);
 }
 
-/* Files are mostly in order already, and looking is cheaper than sorting. */
-static bool in_order(const void *items, size_t count, size_t size,
+bool detail_in_order(const void *items, size_t count, size_t size,
 		     int (*compare)(const void *, const void *, void *), void *context)
 {
 	const char *at = items;
@@ -193,7 +192,7 @@ static bool in_order(const void *items, size_t count, size_t size,
 static void sort_rows(void *items, size_t count, size_t size,
 		      int (*compare)(const void *, const void *, void *), void *context)
 {
-	if (count > 1 && !in_order(items, count, size, compare, context))
+	if (count > 1 && !detail_in_order(items, count, size, compare, context))
 		qsort_r(items, count, size, compare, context);
 }
 
@@ -354,10 +353,17 @@ static void index_links(struct np_detail *detail)
 #define SORT(list, compare) \
 	sort_rows((list).item, (list).count, sizeof((list).item[0]), compare, detail)
 
+_Static_assert(offsetof(struct np_device_task, start) == 0, "detail_sort_timed() looks there");
+_Static_assert(offsetof(struct np_call, start) == 0, "detail_sort_timed() looks there");
+
+#define SORT_TIMED(list, compare) \
+	detail_sort_timed((struct detail_timed){ (char *)(list).item, (list).count, \
+						 sizeof((list).item[0]), compare, detail })
+
 static void sort_rest(struct np_detail *detail)
 {
-	SORT(detail->tasks, by_task);
-	SORT(detail->calls, by_call);
+	SORT_TIMED(detail->tasks, by_task);
+	SORT_TIMED(detail->calls, by_call);
 	SORT(detail->marks, by_mark);
 	SORT(detail->small, by_small);
 	SORT(detail->memory_ops, by_memory_op);

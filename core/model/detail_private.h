@@ -129,6 +129,21 @@ int detail_add_setting(struct detail_load *load, const char *prefix, const char 
 int detail_add_setting_text(struct detail_load *load, const char *name, const char *value,
 			    size_t length) NP_MUST_USE;
 
+/* Files are mostly in order already, and looking is cheaper than sorting. */
+bool detail_in_order(const void *items, size_t count, size_t size,
+		     int (*compare)(const void *, const void *, void *), void *context);
+
+/* detail_timed.c: long lists of rows that begin with their start; equal ones stay in order. */
+struct detail_timed {
+	char *items;
+	size_t count;
+	size_t size;
+	int (*compare)(const void *, const void *, void *); /* by start first */
+	void *context;
+};
+
+void detail_sort_timed(struct detail_timed rows);
+
 /* detail_order.c: every section in its order, and links found from their calls. */
 int detail_sort(struct detail_load *load) NP_MUST_USE;
 

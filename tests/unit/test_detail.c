@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "np_rank_db.h"
 #include "np_synth.h"
 
 #include "np_random.h"
@@ -328,6 +329,40 @@ static void exporters_that_swap_shapes_and_types_are_understood(void **state)
 	np_run_free(run);
 }
 
+/* --- order ----------------------------------------------------------------------------------- */
+
+/* By start and then by end, also where rows lie far apart and far from their place. */
+static void calls_are_in_order_whatever_the_order_of_rows(void **state)
+{
+	static const struct {
+		long long start;
+		long long end;
+	} rows[] = { { 9000000000000, 9000000000007 },
+		     { 1000, 1500 },
+		     { 3000000, 3000100 },
+		     { 1000, 1200 },
+		     { 2000, 2100 } };
+	static const int order[] = { 3, 1, 4, 2, 0 };
+	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+	struct np_run *run;
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 1000, 2000, "MatMul");
+	for (int i = 0; i < (int)NP_COUNT(rows); i++)
+		rank_sql(0, "INSERT INTO CANN_API VALUES(%lld,%lld,10000,9,%d,T('launch'))",
+			 rows[i].start, rows[i].end, i + 1);
+	run = synth_load(below("run"));
+	detail = load_detail(run, 0, NP_DETAIL_CALLS);
+	assert_int_equal(detail->calls.count, NP_COUNT(rows));
+	for (size_t i = 0; i < NP_COUNT(order); i++) {
+		assert_int_equal(detail->calls.item[i].start, rows[order[i]].start);
+		assert_int_equal(detail->calls.item[i].end, rows[order[i]].end);
+		assert_int_equal(detail->calls.item[i].connection, order[i] + 1);
+	}
+	np_run_free(run);
+}
+
 /* --- damage ---------------------------------------------------------------------------------- */
 
 /* Files that change after the rank was loaded: the detail reads them again. */
@@ -439,6 +474,7 @@ int main(void)
 		with_fixture(a_recorded_database_gives_all_of_its_rows),
 		with_fixture(a_recorded_text_profile_gives_all_of_its_rows),
 		with_fixture(exporters_that_swap_shapes_and_types_are_understood),
+		with_fixture(calls_are_in_order_whatever_the_order_of_rows),
 		with_fixture(damaged_files_cost_what_only_they_tell),
 		with_fixture(a_file_that_vanished_is_noted_and_the_rest_is_told),
 		with_fixture(a_trace_alone_gives_kernels_without_types),

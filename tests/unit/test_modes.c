@@ -1019,6 +1019,37 @@ static void an_unknown_rank_is_refused_with_those_there_are(void **state)
 	release(&a);
 }
 
+static void add_calls(int rank, const int *durations, int count)
+{
+	rank_db(rank);
+	rank_kernel(rank, 1, 1000, 2000, "MatMul");
+	for (int i = 0; i < count; i++)
+		rank_sql(rank, "INSERT INTO CANN_API VALUES(%d,%d,10000,9,%d,T('launch'))",
+			 1000 * i, 1000 * i + durations[i], i + 1);
+}
+
+/* All of them: 5, 10, 20, 20, 30, 40, 50. Σ (x - 25)² is 1550. */
+static void quantiles_over_ranks_are_those_of_all_values(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	add_calls(0, (const int[]){ 30, 10, 20 }, 3);
+	add_calls(1, (const int[]){ 50, 20, 5, 40 }, 4);
+	a = analyse_ranks("cann_api_sum");
+	assert_int_equal(rows(a.modes, "CannApiSum"), 1);
+	assert_int_equal(integer(a.modes, "CannApiSum", 0, "totalCount"), 7);
+	assert_near(real(a.modes, "CannApiSum", 0, "averageNs"), 25, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "minNs"), 5, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "Q1Ns"), 15, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "medNs"), 20, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "Q3Ns"), 35, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "maxNs"), 50, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "stdev"), 16.1, 1e-9);
+	assert_string_equal(text(a.modes, "CannApiSum", 0, "maxRank"), "1");
+	release(&a);
+}
+
 static void a_rank_that_lacks_what_a_mode_needs_is_noted_once(void **state)
 {
 	struct analysed a;
@@ -1247,6 +1278,7 @@ int main(void)
 		with_fixture(export_summary_writes_kernels_and_operators_by_start),
 		with_fixture(communication_bottleneck_names_the_slow_rank_and_what_held_it_up),
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
+		with_fixture(quantiles_over_ranks_are_those_of_all_values),
 		with_fixture(a_rank_that_lacks_what_a_mode_needs_is_noted_once),
 		with_fixture(modes_tell_the_same_together_and_alone_and_with_any_threads),
 		with_fixture(modes_tell_the_same_from_text_and_from_databases),

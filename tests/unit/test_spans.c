@@ -101,6 +101,21 @@ static void overlap_of_disjoint_sets_is_zero(void **state)
 	assert_int_equal(np_spans_overlap(compute, comm), 0);
 }
 
+static void overlap_of_few_with_many_is_found_as_well(void **state)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *many = np_spans_new();
+	NP_CLEANUP(np_spans_freep)
+	struct np_spans *few = SPANS({ 2, 9 }, { 295, 321 }, { 505, 509 });
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	for (np_ns i = 0; i < 100; i++)
+		assert_ok(np_spans_add(many, 10 * i, 10 * i + 4, &err), err);
+	/* [2, 4), then [300, 304), [310, 314) and [320, 321); the last lies in a gap. */
+	assert_int_equal(np_spans_overlap(few, many), 2 + 4 + 4 + 1);
+	assert_int_equal(np_spans_overlap(many, few), 2 + 4 + 4 + 1);
+}
+
 static void overlap_is_the_same_from_both_sides(void **state)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *compute = SPANS({ 0, 10 }, { 20, 30 });
@@ -407,6 +422,7 @@ int main(void)
 		cmocka_unit_test(an_empty_span_adds_nothing),
 		cmocka_unit_test(a_cleared_set_is_empty),
 		cmocka_unit_test(overlap_of_disjoint_sets_is_zero),
+		cmocka_unit_test(overlap_of_few_with_many_is_found_as_well),
 		cmocka_unit_test(overlap_is_the_same_from_both_sides),
 		cmocka_unit_test(the_longest_span_allowed_does_not_overflow),
 		cmocka_unit_test(backwards_span_is_refused_and_leaves_the_set_alone),
