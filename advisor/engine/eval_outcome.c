@@ -27,21 +27,33 @@ static const char *fill(struct eval *eval, struct outcome *outcome, const char *
 }
 
 /* Complain about names that a text cannot have; only in a check. */
+static bool check_one(struct eval *eval, const char *text, const char *field, const char *language)
+{
+	const struct rule *rule = eval->rule;
+	struct np_err err = NP_ERR_INIT;
+	size_t offset = 0;
+	char path[96];
+
+	if (!text || template_check(text, &eval->shown, &offset, &err) == NP_OK)
+		return true;
+	(void)snprintf(path, sizeof(path), "%s/%s/%s", rule->path, field, language);
+	problem_add(eval->problems, rule->file, rule->id, path, SIZE_MAX, false, "in %s '%s': %s",
+		    field, text, err.text);
+	return false;
+}
+
 static void check_text(struct eval *eval, rule_text text, const char *field)
 {
-	static const enum rule_language languages[] = { RULE_EN, RULE_ZH };
+	if (text && check_one(eval, rule_text_in(text, RULE_EN), field, "en"))
+		(void)check_one(eval, rule_text_in(text, RULE_ZH), field, "zh");
+}
 
-	for (size_t i = 0; text && i < NP_COUNT(languages); i++) {
-		const char *one = rule_text_in(text, languages[i]);
-		struct np_err err = NP_ERR_INIT;
-		size_t offset = 0;
+static void check_advice(struct eval *eval, size_t index)
+{
+	char field[32];
 
-		if (!one || template_check(one, &eval->shown, &offset, &err) == NP_OK)
-			continue;
-		problem_add(eval->problems, eval->rule->file, eval->rule->id, eval->rule->path,
-			    SIZE_MAX, false, "in %s '%s': %s", field, one, err.text);
-		return;
-	}
+	(void)snprintf(field, sizeof(field), "advice/%zu", index);
+	check_text(eval, eval->rule->advice.item[index].text, field);
 }
 
 static void check_texts(struct eval *eval)
@@ -50,9 +62,10 @@ static void check_texts(struct eval *eval)
 
 	check_text(eval, rule->title, "title");
 	check_text(eval, rule->message, "message");
-	check_text(eval, rule->basis, "basis");
+	check_text(eval, rule->basis, "gain/basis");
+	(void)check_one(eval, rule->repair, "repair", "");
 	for (size_t i = 0; i < rule->advice.count; i++)
-		check_text(eval, rule->advice.item[i].text, "advice");
+		check_advice(eval, i);
 	for (size_t i = 0; i < rule->evidence.count; i++) {
 		const char *format = rule->evidence.item[i].format;
 

@@ -39,6 +39,13 @@ rule pragma "\"query\": \"PRAGMA temp_store = 1\", $rest"
 rule endless "\"query\": \"WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) AS rank FROM r\", $rest"
 rule catastrophe "\"query\": \"SELECT 1 AS rank WHERE 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab' REGEXP '^(a+)+\$'\", $rest"
 rule text '"query": "SELECT rank FROM v_kernel", "fire": "n > 0", "message": "{m}"'
+rule chinese '"query": "SELECT rank FROM v_kernel", "fire": "n > 0", "message": {"en": "{n}",
+        "zh": "{m}"}'
+rule repair "\"query\": \"SELECT rank FROM v_kernel\",
+      \"repair\": \"rank:{who}\", $rest"
+rule advice "\"query\": \"SELECT rank FROM v_kernel\", $rest,
+      \"advice\": [\"fine\",
+        {\"if\": \"n > 0\", \"en\": \"{n|purple}\"}]"
 rule scalar '"query": "SELECT rank FROM v_kernel", "fire": "m > 0", "message": "{n}"'
 rule view "\"requires\": {\"v_nobody\": []}, \"query\": \"SELECT 1 AS rank\", $rest"
 rule vacuum "\"query\": \"VACUUM INTO 'evil.db'\", $rest"
@@ -82,7 +89,10 @@ expect_stderr_has \
 	"bad.pragma: rules may only read: PRAGMA temp_store is not allowed" \
 	"bad.endless: it took longer than 0.5 s" \
 	"bad.catastrophe: the pattern backtracks too much" \
-	"bad.text: in message '{m}': there is no value 'm'" \
+	"bad/text.json:7:73: bad.text: in message '{m}': there is no value 'm'" \
+	"bad/chinese.json:8:15: bad.chinese: in message '{m}': there is no value 'm'" \
+	"bad/repair.json:8:17: bad.repair: in repair 'rank:{who}': there is no value 'who'" \
+	"bad/advice.json:9:31: bad.advice: in advice/1 '{n|purple}': there is no format 'purple'" \
 	"bad.scalar: no such column: m" \
 	"bad/view.json:7:32: bad.view: there is no view 'v_nobody'" \
 	"bad.vacuum: rules may only read" \
