@@ -123,6 +123,24 @@ static void calls_are_aligned_module_by_module(void **state)
 			 "1  op same aten::relu/aten::relu 20/20\n");
 }
 
+/* One operator has two connections: kernels of both count, for it and its module (deviation 7.1-5).
+ */
+static void all_kernels_of_an_operator_count_for_its_module(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin();
+		module(1010, 1100, "Net_0");
+		call(1, 1020, 1030, 1, "aten::conv2d", "2,2");
+		rank_sql(0, "INSERT INTO CONNECTION_IDS VALUES(1,2)");
+		kernel(1, 2000, 2030, 2, "TransData");
+		kernel(2, 2100, 2150, 2, "Conv2D");
+		end(i ? "new" : "base");
+	}
+	expect_alignment("1 module same Net_0/Net_0 80/80\n"
+			 "1  op same aten::conv2d/aten::conv2d 80/80\n");
+}
+
 /* Threads have other numbers in every run: what they do tells which belong together. */
 static void threads_are_paired_by_what_they_do(void **state)
 {
@@ -269,6 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_FILES(calls_are_aligned_module_by_module),
+		ON_FILES(all_kernels_of_an_operator_count_for_its_module),
 		ON_FILES(threads_are_paired_by_what_they_do),
 		ON_FILES(several_operators_that_became_one_are_fused),
 		ON_FILES(other_kernels_of_the_same_operator_are_told),
