@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend.h"
+#include "module_memory.h"
 #include "out.h"
 
 /*
@@ -167,30 +168,19 @@ static void put_record(const struct memory *memory, struct syn_out *out)
 
 static void put_modules(const struct memory *memory, struct syn_out *out)
 {
-	static const struct {
-		const char *name;
-		int64_t bytes;
-	} modules[] = {
-		{ "SLOG", 0 },
-		{ "HCCL", INT64_C(420) << 20 },
-		{ "RUNTIME", INT64_C(96) << 20 },
-		{ "APP", NP_UNKNOWN }, /* follows the allocator */
-	};
-
 	syn_put(out, memory->config->schema ? "Device_id," : "");
 	SYN_PUT(out, "Component,Timestamp(us),Total Reserved(MB),Device\n");
-	for (size_t k = 0; k < NP_COUNT(modules); k++) {
-		for (size_t i = 0; i < memory->usage.count; i += 8) {
+	for (size_t k = 0; k < SYN_MODULES; k++) {
+		for (size_t i = 0; i < memory->usage.count; i += SYN_MODULE_EVERY) {
 			const struct usage *usage = &memory->usage.item[i];
 
 			if (memory->config->schema) {
 				syn_put_int(out, memory->info->place.device);
 				SYN_PUT(out, ",");
 			}
-			syn_put(out, modules[k].name);
+			syn_put(out, syn_modules[k].name);
 			put_time(out, usage->at_ns);
-			put_megabytes(out, modules[k].bytes == NP_UNKNOWN ? usage->reserved
-									  : modules[k].bytes);
+			put_megabytes(out, syn_module_bytes(&syn_modules[k], usage->reserved));
 			put_device(memory, out);
 			SYN_PUT(out, "\n");
 		}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "module_memory.h"
 #include "rank_db.h"
 
 #define STREAM_POINTER 733279888
@@ -245,25 +246,53 @@ static int put_device_memory(struct syn_db *db, const struct syn_usage *usage,
 	return np_db_insert_row(insert, cells, err);
 }
 
+static int put_module_rows(struct syn_db *db, const struct syn_usage *usage,
+			   struct np_db_insert *insert, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < SYN_MODULES && rc == NP_OK; i++) {
+		const struct np_cell cells[] = {
+			syn_number(syn_modules[i].id), syn_number(usage->at_ns),
+			syn_number(syn_module_bytes(&syn_modules[i], usage->reserved)),
+			syn_number(db->info->place.device)
+		};
+
+		rc = np_db_insert_row(insert, cells, err);
+	}
+	return rc;
+}
+
+/* Of the device and of its modules. */
+static int put_device_rows(struct syn_db *db, struct np_err *err)
+{
+	struct np_db_insert *device;
+	struct np_db_insert *modules;
+	int rc = np_db_insert_begin(db->writer, "NPU_MEM", 5, &device, err);
+
+	if (rc == NP_OK)
+		rc = np_db_insert_begin(db->writer, "NPU_MODULE_MEM", 4, &modules, err);
+	for (size_t i = 0; i < db->usage.count && rc == NP_OK; i += SYN_MODULE_EVERY) {
+		rc = put_device_memory(db, &db->usage.item[i], device, err);
+		if (rc == NP_OK)
+			rc = put_module_rows(db, &db->usage.item[i], modules, err);
+	}
+	return rc;
+}
+
 static int put_memory(struct syn_db *db, struct np_err *err)
 {
 	struct np_db_insert *records = NULL;
-	struct np_db_insert *device;
-	int rc = np_db_insert_begin(db->writer, "NPU_MEM", 5, &device, err);
+	int rc = NP_OK;
 
-	if (rc == NP_OK && db->torch)
+	if (db->torch)
 		rc = np_db_insert_begin(db->writer, "MEMORY_RECORD", 7, &records, err);
 	if (rc == NP_OK && db->usage.count > 0)
 		qsort(db->usage.item, db->usage.count, sizeof(struct syn_usage), usage_by_time);
-	for (size_t i = 0; i < db->usage.count && rc == NP_OK; i++) {
-		const struct syn_usage *usage = &db->usage.item[i];
-
-		if (records)
-			rc = put_usage_rows(db, usage, i % 8 == 0, records, err);
-		if (rc == NP_OK && i % 8 == 0)
-			rc = put_device_memory(db, usage, device, err);
-	}
-	return rc;
+	for (size_t i = 0; records && i < db->usage.count && rc == NP_OK; i++)
+		rc = put_usage_rows(db, &db->usage.item[i], i % SYN_MODULE_EVERY == 0, records,
+				    err);
+	return rc < 0 ? rc : put_device_rows(db, err);
 }
 
 static int put_module_sample(struct syn_db *db, const struct syn_sample *sample,

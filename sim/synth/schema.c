@@ -72,9 +72,9 @@ static const struct declaration declarations[] = {
 		" allocationTotalReserved INTEGER, allocationTotalActive INTEGER, releaseTotalAllocated INTEGER,"
 		" releaseTotalReserved INTEGER, releaseTotalActive INTEGER, streamPtr INTEGER, deviceId INTEGER)" },
 	{ ALWAYS, NEED_MEMORY, "CREATE TABLE NPU_MEM (type INTEGER,ddr NUMERIC,hbm NUMERIC,timestampNs INTEGER,deviceId INTEGER)" },
-	{ ALWAYS, NEED_SAMPLES, "CREATE TABLE NPU_MODULE_MEM (moduleId INTEGER,timestampNs INTEGER,totalReserved NUMERIC,deviceId INTEGER);"
+	{ ALWAYS, NEED_MEMORY, "CREATE TABLE NPU_MODULE_MEM (moduleId INTEGER,timestampNs INTEGER,totalReserved NUMERIC,deviceId INTEGER);"
 		"CREATE TABLE ENUM_MODULE (id INTEGER PRIMARY KEY,name TEXT);"
-		"INSERT INTO ENUM_MODULE VALUES(3,'HCCL'),(7,'RUNTIME'),(33,'APP'),(36,'AICPU'),(45,'GE'),(48,'ASCENDCL')" },
+		"INSERT INTO ENUM_MODULE VALUES(0,'SLOG'),(3,'HCCL'),(7,'RUNTIME'),(33,'APP'),(36,'AICPU'),(45,'GE'),(48,'ASCENDCL')" },
 	{ ALWAYS, NEED_SAMPLES, "CREATE TABLE NPU_OP_MEM (operatorName INTEGER,addr INTEGER,type INTEGER,size INTEGER,timestampNs INTEGER,"
 		"globalTid INTEGER,totalAllocate NUMERIC,totalReserve NUMERIC,component INTEGER,deviceId INTEGER)" },
 	{ NEW, NOTHING, "CREATE TABLE OVERLAP_ANALYSIS (id INTEGER PRIMARY KEY,deviceId INTEGER,startNs INTEGER,endNs INTEGER,"

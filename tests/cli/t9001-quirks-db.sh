@@ -97,7 +97,7 @@ remember
 behaviour 'without optional tables the figures are the same, and what lacks them says so'
 fresh
 sqlite3 "$(db 0)" "SELECT 'DROP TABLE ' || name || ';' FROM sqlite_master WHERE type = 'table' AND (name LIKE 'ENUM_%'
-	OR name IN ('OVERLAP_ANALYSIS', 'MEMCPY_INFO', 'MEMORY_RECORD', 'OP_MEMORY', 'NPU_MEM', 'AICORE_FREQ', 'SESSION_TIME_INFO',
+	OR name IN ('OVERLAP_ANALYSIS', 'MEMCPY_INFO', 'MEMORY_RECORD', 'OP_MEMORY', 'NPU_MEM', 'NPU_MODULE_MEM', 'AICORE_FREQ', 'SESSION_TIME_INFO',
 		'CONNECTION_IDS', 'NPU_INFO', 'RANK_DEVICE_MAP', 'PYTORCH_API', 'HOST_INFO'))" >"$work/drop.sql"
 expect 'tables are dropped' test "$(wc -l <"$work/drop.sql")" -gt 15
 in_all "$(cat "$work/drop.sql")"
