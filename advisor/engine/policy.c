@@ -26,10 +26,12 @@ static void today(char ret[11])
 		(void)snprintf(ret, 11, "0000-00-00");
 }
 
-/* A date that can be compared as text. */
+/* A day of the calendar that can be compared as text. */
 static bool is_date(const char *text)
 {
 	static const char form[] = "dddd-dd-dd";
+	struct tm day = { .tm_hour = 12 };
+	struct tm usual;
 
 	for (size_t i = 0; i < sizeof(form); i++) {
 		bool digit = text[i] >= '0' && text[i] <= '9';
@@ -37,7 +39,13 @@ static bool is_date(const char *text)
 		if (form[i] == 'd' ? !digit : text[i] != form[i])
 			return false;
 	}
-	return true;
+	day.tm_year = (int)strtol(text, NULL, 10) - 1900;
+	day.tm_mon = (int)strtol(text + 5, NULL, 10) - 1;
+	day.tm_mday = (int)strtol(text + 8, NULL, 10);
+	/* February 30 is March 2. */
+	usual = day;
+	return timegm(&usual) != (time_t)-1 && usual.tm_mday == day.tm_mday &&
+	       usual.tm_mon == day.tm_mon;
 }
 
 /* Does every row of the evidence have a value in the column that matches? */

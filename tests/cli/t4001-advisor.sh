@@ -223,6 +223,8 @@ while read -r wrong what; do
 	expect_stderr_has "s.json: suppression 1: $what"
 done <<'END'
 "rule":"t.busy","until":"soon" 'until' is not a date like 2026-12-31
+"rule":"t.busy","until":"2999-02-30" 'until' is not a date like 2026-12-31
+"rule":"t.busy","until":"2999-13-01" 'until' is not a date like 2026-12-31
 "rule":"t.busy","untl":"2999-01-01" unknown field 'untl'
 "rule":"t.busy","where":{"step":"("} bad pattern at character 2
 "until":"2999-01-01" it names no 'rule'
