@@ -269,7 +269,8 @@ static bool applies(const struct suite_case *one, const struct suite_input *inpu
 {
 	if (one->scan && input->text)
 		return false;
-	return one->any_input || input->commands || input->ranks * input->rank_megabytes <= 400;
+	return one->any_input || (input->commands && one->threads > 1) ||
+	       input->ranks * input->rank_megabytes <= 400;
 }
 
 /* Which cases are run over this input, by every build in turn. */

@@ -25,7 +25,7 @@ struct suite_input {
 	double rank_megabytes; /* 0: whatever two small steps take */
 	bool text;
 	bool modes;         /* every mode is measured alone */
-	bool commands;      /* every command is measured, however large it is */
+	bool commands;      /* every command is measured on two threads, however large it is */
 	bool small;         /* also part of the short suite */
 	const char *growth; /* "ranks" or "size": a point of that curve; else NULL */
 	const char *shape[SUITE_ARGUMENTS]; /* for npuprof-synth, instead of four steps */
