@@ -474,6 +474,36 @@ static void slow_rank_survives_a_lost_operator(void **state)
 	release(&a);
 }
 
+/* The incumbent drops rows of others with those of the communicator that lost one. */
+static void slow_rank_keeps_a_communicator_beside_one_that_lost_an_operator(void **state)
+{
+	struct np_run *run = run_of(8);
+	np_ns lost[8];
+	struct analysed a;
+
+	(void)state;
+	memcpy(lost, SLOW_3, sizeof(lost));
+	lost[6] = NP_UNKNOWN;
+	add_collective(run, "hcom_allReduce__678_0_1", 1000, SLOW_3, 8, 4);
+	add_collective(run, "hcom_allReduce__678_1_1", 100000000, lost, 8, 4);
+	for (size_t i = 0; i < 8; i++) {
+		uint32_t group = add_group(run, run->ranks[i], 87654321, "tp", NULL, 0);
+		struct np_comm_op *op = add_op(run->ranks[i], group, false);
+
+		op->name = intern(run, "hcom_allReduce__321_0_1");
+		op->type = intern(run, "hcom_allReduce_");
+		op->start = 300000000;
+		op->end = op->start + (SLOW_3)[i];
+		op->bytes = 4;
+		op->step = NP_NO_STEP;
+	}
+	a = analyse(run, "slow_rank");
+	assert_int_equal(rows(a.modes, "SlowRank"), 1);
+	assert_int_equal(integer(a.modes, "SlowRank", 0, "slowAffectCount"), 2);
+	assert_int_equal(rows(a.modes, "SlowOpStats"), 2);
+	release(&a);
+}
+
 static void fewer_than_four_ranks_cannot_be_out_of_line(void **state)
 {
 	struct np_run *run = run_of(3);
@@ -884,6 +914,25 @@ static void operator_mfu_without_the_chip_gives_rates_and_no_share(void **state)
 	release(&a);
 }
 
+/* The cube computes fp32 at a rate that profiles do not tell: not that of fp16. */
+static void operator_mfu_does_not_rate_fp32(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	write_modules();
+	rank_sql(0, "UPDATE COMPUTE_TASK_INFO SET inputDataTypes = T('FLOAT;FLOAT');"
+		    "INSERT INTO MSTX_EVENTS VALUES"
+		    "(2050,4300,2,9,0,T('8192000-two muls'),9,9,T('mfu_flops'),4294967295)");
+	write_text(below("run/rank0_ascend_pt/PROF_1/device_0/info.json.0"),
+		   "{\"DeviceInfo\":[{\"ai_core_num\":10,\"aic_frequency\":\"1000\"}]}");
+	a = analyse_ranks("operator_mfu");
+	assert_int_equal(rows(a.modes, "OperatorMFU"), 2);
+	assert_true(is_null(a.modes, "OperatorMFU", 0, "mfu"));
+	assert_near(real(a.modes, "OperatorMFU", 0, "actual_tflops"), 20.48, 1e-9);
+	release(&a);
+}
+
 static void pp_chart_shows_passes_by_rank(void **state)
 {
 	struct analysed a;
@@ -902,6 +951,39 @@ static void pp_chart_shows_passes_by_rank(void **state)
 	assert_int_equal(integer(a.modes, "StepTaskInfo", 0, "startNs"), 5000);
 	assert_string_equal(text(a.modes, "StepTaskInfo", 1, "name"), "BP");
 	assert_int_equal(integer(a.modes, "StepTaskInfo", 1, "type"), 1);
+	release(&a);
+}
+
+/* The incumbent filters one of three names. */
+static void pp_chart_filters_all_passes_by_step(void **state)
+{
+	struct np_modes_options options = options_of("pp_chart");
+	NP_CLEANUP(np_ranges_freep) struct np_ranges *steps = NULL;
+	struct np_err err = NP_ERR_INIT;
+	struct np_run *run;
+	struct analysed a;
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 1000, 2000, "MatMul");
+	rank_kernel(0, 2, 20000, 21000, "MatMul");
+	rank_sql(0, "INSERT INTO STEP_TIME VALUES(1,0,10000),(2,10000,30000);"
+		    "INSERT INTO MSTX_EVENTS VALUES"
+		    "(1000,1200,2,1,0,T('forward_step'),9,9,T('d'),71),"
+		    "(1300,1400,2,2,0,T('backward_step'),9,9,T('d'),72),"
+		    "(20000,20200,2,3,0,T('forward_step'),9,9,T('d'),73),"
+		    "(20300,20400,2,4,0,T('backward_step'),9,9,T('d'),74);"
+		    "INSERT INTO TASK(startNs,endNs,connectionId,globalTaskId,taskType,streamId)"
+		    " VALUES(1100,1200,71,71,T('MSTX'),2),(1300,1400,72,72,T('MSTX'),2),"
+		    "(20100,20200,73,73,T('MSTX'),2),(20300,20400,74,74,T('MSTX'),2)");
+	run = synth_load(below("run"));
+	assert_ok(np_ranges_parse("2", &steps, &err), err);
+	assert_ok(np_run_keep_steps(run, steps, &err), err);
+	options.steps_chosen = true;
+	a = analyse_with(run, &options);
+	assert_int_equal(rows(a.modes, "StepTaskInfo"), 2);
+	assert_int_equal(integer(a.modes, "StepTaskInfo", 0, "startNs"), 20100);
+	assert_int_equal(integer(a.modes, "StepTaskInfo", 1, "startNs"), 20300);
 	release(&a);
 }
 
@@ -1064,6 +1146,27 @@ static void a_rank_that_lacks_what_a_mode_needs_is_noted_once(void **state)
 	assert_int_equal(rows(a.modes, "CannApiSum"), 1);
 	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "cann_api_sum",
 		     "not for ranks 0,2: no calls of CANN");
+	release(&a);
+}
+
+/* The second operator has lost its partner: who waited in it is not known. */
+static void cluster_time_summary_leaves_out_what_a_rank_lost(void **state)
+{
+	const char *name = "ClusterTimeSummary";
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		rank_db(i);
+		rank_kernel(i, 1, 500, 900, "MatMul");
+		rank_op(i, 2, 1000 + 2000 * i, 5000, "hcom_allReduce__678_0_1");
+	}
+	rank_op(0, 3, 6000, 9000, "hcom_allReduce__678_1_1");
+	a = analyse_ranks("cluster_time_summary");
+	assert_int_equal(rows(a.modes, name), 2);
+	assert_near(real(a.modes, name, 0, "communicationTransmitStageTime"), 2.0, 1e-9);
+	assert_near(real(a.modes, name, 0, "communicationWaitStageTime"), 2.0, 1e-9);
+	assert_near(real(a.modes, name, 1, "communicationWaitStageTime"), 0.0, 1e-9);
 	release(&a);
 }
 
@@ -1258,6 +1361,7 @@ int main(void)
 		with_fixture(modes_work_on_text_profiles),
 		with_fixture(slow_rank_votes_in_nanoseconds),
 		with_fixture(slow_rank_survives_a_lost_operator),
+		with_fixture(slow_rank_keeps_a_communicator_beside_one_that_lost_an_operator),
 		with_fixture(fewer_than_four_ranks_cannot_be_out_of_line),
 		with_fixture(slow_link_lists_the_kind_of_collective_with_an_outlier),
 		with_fixture(hccl_sum_tells_operators_of_one_name_apart_by_communicator),
@@ -1272,12 +1376,15 @@ int main(void)
 		with_fixture(module_statistic_sums_instances_and_follows_them_backwards),
 		with_fixture(operator_mfu_divides_the_operations_of_a_range),
 		with_fixture(operator_mfu_without_the_chip_gives_rates_and_no_share),
+		with_fixture(operator_mfu_does_not_rate_fp32),
 		with_fixture(pp_chart_shows_passes_by_rank),
+		with_fixture(pp_chart_filters_all_passes_by_step),
 		with_fixture(pp_chart_numbers_the_passes_of_a_dual_pipe),
 		with_fixture(export_summary_writes_beside_the_database_and_not_into_profiles),
 		with_fixture(export_summary_writes_kernels_and_operators_by_start),
 		with_fixture(communication_bottleneck_names_the_slow_rank_and_what_held_it_up),
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
+		with_fixture(cluster_time_summary_leaves_out_what_a_rank_lost),
 		with_fixture(quantiles_over_ranks_are_those_of_all_values),
 		with_fixture(a_rank_that_lacks_what_a_mode_needs_is_noted_once),
 		with_fixture(modes_tell_the_same_together_and_alone_and_with_any_threads),
