@@ -29,9 +29,11 @@ add_executable(inject_bench tests/inject/inject_bench.c)
 target_include_directories(inject_bench PRIVATE include)
 target_link_libraries(inject_bench PRIVATE np_warnings fake_runtime fake_hccl)
 
-# A slow file system: preloaded by tests of what happens in the middle of a run.
+# A slow file system and too little memory: preloaded by tests of what happens in the middle of a run.
 add_library(slow_files MODULE tests/preload/slow_files.c)
 target_link_libraries(slow_files PRIVATE np_flags ${CMAKE_DL_LIBS})
+add_library(scarce_memory MODULE tests/preload/scarce_memory.c)
+target_link_libraries(scarce_memory PRIVATE np_flags ${CMAKE_DL_LIBS})
 
 file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
 foreach(source ${unit_tests})

@@ -77,8 +77,10 @@ static int lead(int (*run)(int argc, const char *const *argv), int argc, const c
 	struct np_err err = NP_ERR_INIT;
 	int status = run(argc, argv);
 
+	/* What a failure took with it was told with the failure. */
 	if (np_load_dismiss(comm, status, &err) < 0)
-		return np_report(NP_EXIT_FAILED, "%s", err.text);
+		return status == NP_EXIT_FAILED ? status
+						: np_report(NP_EXIT_FAILED, "%s", err.text);
 	comm->close(comm);
 	return status;
 }

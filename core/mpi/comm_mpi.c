@@ -27,6 +27,13 @@ struct mpi_comm {
 	MPI_Comm world;
 };
 
+/*
+ * A message went wrong halfway: the next one would be taken for its rest, and the
+ * other process waits for someone to take it. Nothing is exchanged any more, and MPI
+ * is not ended, so that the launcher ends the others.
+ */
+static bool lost;
+
 /* Sleep a little, and longer each time. */
 static void nap(int64_t *length)
 {
@@ -92,30 +99,31 @@ static size_t piece_of(size_t rest)
 	return rest < PIECE ? rest : PIECE;
 }
 
+static int fail_after_loss(struct np_err *err)
+{
+	return np_fail(err, NP_E_IO, "a message between processes was lost");
+}
+
 static int mpi_send(const struct np_comm *comm, int to, const void *bytes, size_t length,
 		    struct np_err *err)
 {
 	uint64_t announced = length;
-	int rc = send_piece(comm, to, TAG_LENGTH, &announced, sizeof(announced), err);
+	int rc = lost ? fail_after_loss(err)
+		      : send_piece(comm, to, TAG_LENGTH, &announced, sizeof(announced), err);
 
 	for (size_t done = 0; done < length && rc == NP_OK; done += piece_of(length - done))
 		rc = send_piece(comm, to, TAG_BYTES, (const char *)bytes + done,
 				piece_of(length - done), err);
+	lost = lost || rc < 0;
 	return rc;
 }
 
-static int mpi_receive(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
-		       struct np_err *err)
+static int receive_bytes(const struct np_comm *comm, int from, size_t length, void **ret,
+			 struct np_err *err)
 {
-	uint64_t length = 0;
-	char *bytes;
-	int rc = receive_piece(comm, from, TAG_LENGTH, &length, sizeof(length), err);
+	char *bytes = malloc(length + 1);
+	int rc = bytes ? NP_OK : np_fail_nomem(err, "a message");
 
-	if (rc < 0)
-		return rc;
-	bytes = malloc((size_t)length + 1);
-	if (!bytes)
-		return np_fail_nomem(err, "a message");
 	for (size_t done = 0; done < length && rc == NP_OK; done += piece_of(length - done))
 		rc = receive_piece(comm, from, TAG_BYTES, bytes + done, piece_of(length - done),
 				   err);
@@ -124,14 +132,31 @@ static int mpi_receive(const struct np_comm *comm, int from, void **ret, size_t 
 		return rc;
 	}
 	*ret = bytes;
-	*ret_length = (size_t)length;
 	return NP_OK;
+}
+
+static int mpi_receive(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
+		       struct np_err *err)
+{
+	uint64_t length = 0;
+	int rc = lost ? fail_after_loss(err)
+		      : receive_piece(comm, from, TAG_LENGTH, &length, sizeof(length), err);
+
+	if (rc == NP_OK)
+		rc = receive_bytes(comm, from, (size_t)length, ret, err);
+	if (rc == NP_OK)
+		*ret_length = (size_t)length;
+	lost = lost || rc < 0;
+	return rc;
 }
 
 static bool mpi_arrived(const struct np_comm *comm, int from)
 {
 	int there = 0;
 
+	/* Receiving it fails at once. */
+	if (lost)
+		return true;
 	return MPI_Iprobe(from, TAG_LENGTH, world_of(comm), &there, MPI_STATUS_IGNORE) ==
 		       MPI_SUCCESS &&
 	       there;
@@ -165,7 +190,8 @@ static bool mpi_hear(const struct np_comm *comm, int *ret_from, struct np_comm_n
 static void mpi_close(const struct np_comm *comm)
 {
 	(void)comm;
-	(void)MPI_Finalize();
+	if (!lost)
+		(void)MPI_Finalize();
 }
 
 __attribute__((visibility("default"))) np_comm_opener np_comm_mpi_open;

@@ -152,6 +152,17 @@ for processes in 1 2; do
 		readfile('stdout') ->> '\$.input.skipped[0].rank'")" '3|3'
 done
 
+behaviour 'a message that memory does not suffice for ends all processes'
+# Of ranks, and of their details: those come behind the two ranks of the second process.
+for messages in 0 1 2 3; do
+	run timeout -k 5 60 mpirun -q -n 2 -x LD_PRELOAD="$NPUPROF_BUILD/libscarce_memory.so" \
+		-x NP_TEST_MOST_BYTES=1 -x NP_TEST_MESSAGES=$messages \
+		"$npuprof" cluster c -m cann_api_sum -o slow
+	expect_exit 1
+	expect_stderr_has 'npuprof: out of memory for a message'
+	only_results slow
+done
+
 behaviour 'a damaged summary is made again, by whichever process finds it'
 "$npuprof" cluster c -q -o old --cache cache >/dev/null
 for summary in cache/rank*.npsum; do
