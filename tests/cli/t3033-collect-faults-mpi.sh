@@ -96,12 +96,13 @@ if [[ -x $train-mpi ]]; then
 	pids=()
 	for other in 1 2; do
 		timeout -k 10 90 mpirun -q -n 2 "$collector" -q -o "$work/two" --ranks all --step-start 1 --step-end 3 -- \
-			"${mpi[@]}" "${steps[@]}" >"$work/out.$other" 2>&1 &
-		pids+=($!)
+			"${mpi[@]}" "${steps[@]}" >"$work/stdout.$other" 2>"$work/stderr.$other" &
+		pids[other]=$!
 	done
-	for pid in "${pids[@]}"; do
+	for other in 1 2; do
 		status=0
-		wait "$pid" || status=$?
+		wait "${pids[other]}" || status=$?
+		cp "$work/stderr.$other" "$work/stderr" # what a failure shows
 		expect_exit 0
 	done
 	expect_equal "$(find "$work/two" -name npuprof_manifest.json | wc -l)" 2
