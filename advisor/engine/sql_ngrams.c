@@ -20,7 +20,7 @@
  * it may leave that to `breaks`, a SELECT of the numbers of such rows. A sequence is given once,
  * with its first row, how often it occurs (without overlaps with itself), the time from its first
  * start to its last end and the sums, over all these occurrences. One that only ever occurs inside
- * of one longer sequence is left out for that one.
+ * of one longer sequence of at most max keys is left out for that one.
  *
  * A sequence of length n + 1 is one of length n and a key: each length is found
  * from the one before in one pass, and only where that occurred often enough.
@@ -410,13 +410,14 @@ static int mine(struct miner *miner, size_t min, size_t max, struct rows *rows, 
 {
 	int rc = NP_OK;
 
-	for (size_t length = 1; length <= max + 1 && rc == NP_OK; length++) {
+	for (size_t length = 1; length <= max && rc == NP_OK; length++) {
 		rc = count_length(miner, length, err);
 		if (rc == NP_OK && length > min)
 			rc = give_groups(miner, length - 1, rows, err);
 		keep_as_previous(miner);
 	}
-	return rc;
+	/* Those of the largest length stand for anything longer that they are inside of. */
+	return rc == NP_OK ? give_groups(miner, max, rows, err) : rc;
 }
 
 static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows,

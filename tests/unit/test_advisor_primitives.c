@@ -330,6 +330,12 @@ static void repeated_sequences_are_given_once_at_their_full_length(void **state)
 	assert_answer(t.sql, sql, "0|2|2|28|4.0");
 	release(&t);
 
+	/* Of six that repeat whole, those of the largest length stand for it. */
+	t = (struct table){ .sql = NULL };
+	fill_keys(&t, "abcdefxabcdef");
+	assert_answer(t.sql, sql, "0|4|2|68|8.0;1|4|2|68|8.0;2|4|2|68|8.0");
+	release(&t);
+
 	/* A break ends sequences. */
 	t = (struct table){ .sql = NULL };
 	fill_keys(&t, "a#bqa#b");
