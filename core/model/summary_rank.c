@@ -71,7 +71,8 @@ struct table {
 
 /*
  * A field that is added to one of these must be added to its list below, or it
- * would be lost without a word; then raise NP_SUMMARY_FORM and change the size here.
+ * would be lost without a word; then raise NP_SUMMARY_FORM, change the size here, and
+ * make the seeds in tests/fuzz/corpus/summary again: summaries without their 32 bytes of head.
  */
 #define KNOWS(row, bytes) \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct row) == (bytes), \

@@ -445,6 +445,42 @@ static void a_directory_without_summaries_is_refused(void **state)
 	np_run_free(run);
 }
 
+/* Seeds of another form would be refused at once, and nothing behind that be fuzzed. */
+static void what_fuzzing_begins_with_is_of_this_form(void **state)
+{
+	static const char *const seeds[] = { "rank_db", "rank_text" };
+	const char *source = getenv("NPUPROF_SOURCE");
+
+	(void)state;
+	if (!source)
+		skip();
+	for (size_t i = 0; i < NP_COUNT(seeds); i++) {
+		struct np_strtab *strings = np_strtab_new();
+		struct np_summary summary = { 0 };
+		struct np_bytes sealed = { 0 };
+		struct np_err err = NP_ERR_INIT;
+		uint8_t bytes[16384];
+		char path[4096];
+		size_t length;
+		FILE *file;
+
+		(void)snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/summary/%s", source,
+			       seeds[i]);
+		file = fopen(path, "r");
+		assert_non_null(file);
+		length = fread(bytes, 1, sizeof(bytes), file);
+		(void)fclose(file);
+		assert_ok(np_summary_seal(bytes, length, &sealed, &err), err);
+		assert_ok(np_summary_decode(sealed.item, sealed.count, seeds[i], strings, &summary,
+					    &err),
+			  err);
+		assert_int_equal(summary.rank->kernel_sums != NULL, i == 0);
+		np_summary_release(&summary);
+		np_bytes_release(&sealed);
+		np_strtab_free(strings);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, np_fixture_setup, np_fixture_teardown)
 
 int main(void)
@@ -466,6 +502,7 @@ int main(void)
 		TEST(a_damaged_summary_is_made_again_and_told),
 		TEST(a_cache_that_cannot_be_written_costs_nothing_but_a_note),
 		TEST(a_directory_without_summaries_is_refused),
+		TEST(what_fuzzing_begins_with_is_of_this_form),
 	};
 
 	return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
