@@ -151,7 +151,8 @@ static int find_gpu_traces(struct np_run *run, const char *directory, struct np_
 	}
 	if (dir)
 		(void)closedir(dir);
-	number_ranks(run);
+	if (rc == NP_OK)
+		number_ranks(run);
 	return rc;
 }
 

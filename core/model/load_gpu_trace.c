@@ -278,7 +278,9 @@ static int add_ops(struct gpu *gpu)
 					     from->connection);
 		if (!op)
 			return NP_E_NOMEM;
-		gpu->rank->groups.item[group].pg_name = from->pg_name;
+		/* Not every operator of a group tells its name. */
+		if (from->pg_name != NP_STR_NONE)
+			gpu->rank->groups.item[group].pg_name = from->pg_name;
 		op->name = from->name;
 		op->type = from->type;
 		op->group = group;

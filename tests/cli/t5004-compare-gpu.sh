@@ -54,6 +54,13 @@ expect_equal "$(leaf memcpy base_ns)" 20000
 expect_equal "$(value '$.communicators[0].name')" default_pg
 expect_equal "$(sqlite3 :memory: "SELECT sum(value ->> 'delta_ns') FROM json_each(readfile('$work/stdout'), '\$.waterfall')")" 0
 
+behaviour 'a collective that does not tell the name of its group leaves it that name'
+sed '/ncclDev/{/"ts":2/s/,"Process Group Description":"default_pg"//}' "$work/rank0.json" >"$work/unnamed.json"
+expect_equal "$(grep -c default_pg "$work/unnamed.json")" 1
+run "$npuprof" compare -f json "$work/unnamed.json" "$work/unnamed.json"
+expect_exit 0
+expect_equal "$(value '$.communicators[0].name')" default_pg
+
 behaviour 'collectives of NCCL have the names of those of HCCL (deviation 7.1-7)'
 run "$npuprof" compare -f json --view communication "$work/rank0.json" "$work/rank1.json"
 expect_exit 0

@@ -8,7 +8,7 @@
 # A release build is expected in build/release (or in $NPUPROF_BUILD). One line per case and size.
 . "$(dirname "$0")/lib.sh"
 ranks='8 64'
-cases='link link-3d link-ring sender receiver healthy healthy-3d uneven slow-rank level0 level0-healthy pipeline pipeline-batch experts memory'
+cases='link link-8x link-3d link-ring sender receiver healthy healthy-3d uneven slow-rank level0 level0-healthy pipeline pipeline-batch experts memory'
 sweep_options "$@"
 
 truth="readfile('$work/run/truth.json')"
@@ -40,11 +40,11 @@ is() {
 	[ "$1" = "$2" ] && echo 1
 }
 
-# Both directions of a link are slow, and nothing else is.
+# link <ranks> <seed> <factor>: both directions of a link are slow, and nothing else is
 link() {
 	host=$(($2 * 3 % ($1 / 8) * 8)) a=$(($2 % 7)) b=$((($2 % 7) + 1 + $2 % (7 - $2 % 7)))
 	a=$((host + a)) b=$((host + b))
-	mesh "$1" "$2" --slow-link "$a-$b:2"
+	mesh "$1" "$2" --slow-link "$a-$b:$3"
 	score 'both ends named, and nothing else' "$(is "$(slow)" "$a-$b link, $b-$a link")"
 }
 
@@ -142,7 +142,8 @@ memory() {
 
 run_case() {
 	case $1 in
-	link) link "$2" "$3" ;;
+	link) link "$2" "$3" 2 ;;
+	link-8x) link "$2" "$3" 8 ;;
 	link-3d) link_3d "$2" "$3" ;;
 	link-ring) link_ring "$2" "$3" ;;
 	sender | receiver) one_end "$1" "$2" "$3" ;;
