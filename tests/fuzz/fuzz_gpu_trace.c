@@ -8,33 +8,7 @@
 
 #include "npuprof/load.h"
 
-#include <unistd.h>
-
-/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char path[] = "/tmp/npuprof-fuzz-gpu-XXXXXX";
-static int file = -1;
-
-static void must(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
-static void remove_file(void)
-{
-	(void)unlink(path);
-}
-
-static bool write_file(const uint8_t *data, size_t size)
-{
-	if (file < 0) {
-		file = mkstemp(path);
-		(void)atexit(remove_file);
-	}
-	return ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size;
-}
+#include "fuzz_file.h"
 
 /* A run of one rank, or NULL for what is no trace. */
 static struct np_run *load(void)
@@ -47,11 +21,11 @@ static struct np_run *load(void)
 
 	if (!source || !root)
 		abort();
-	*root = strdup(path);
+	*root = strdup(fuzz_path);
 	source->rank = 0;
 	source->device = -1;
 	source->dir = strdup("rank0");
-	source->file[NP_FILE_GPU_TRACE] = strdup(path);
+	source->file[NP_FILE_GPU_TRACE] = strdup(fuzz_path);
 	if (np_load_run(run, &how, NULL) == NP_OK)
 		return run;
 	np_run_free(run);
@@ -63,9 +37,9 @@ static void check_times(const struct np_rank *rank)
 	for (size_t i = 0; i < rank->times.count; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
 
-		must(time->step < rank->steps.count);
-		must(time->computing + time->communication_not_overlapped + time->free ==
-		     time->span);
+		require(time->step < rank->steps.count);
+		require(time->computing + time->communication_not_overlapped + time->free ==
+			time->span);
 	}
 }
 
@@ -76,19 +50,20 @@ static void check_detail(const struct np_run *run)
 	if (np_detail_load(run, 0, NP_DETAIL_ALL, &detail, NULL) < 0)
 		return;
 	for (size_t i = 0; i < detail->kernels.count; i++) {
-		must(detail->kernels.item[i].start <= detail->kernels.item[i].end);
-		must(i == 0 || detail->kernels.item[i - 1].start <= detail->kernels.item[i].start);
+		require(detail->kernels.item[i].start <= detail->kernels.item[i].end);
+		require(i == 0 ||
+			detail->kernels.item[i - 1].start <= detail->kernels.item[i].start);
 	}
 	for (size_t i = 0; i < detail->framework.count; i++) {
 		const struct np_framework_call *call = &detail->framework.item[i];
 
-		must((size_t)call->first_link + call->link_count <= detail->links.count);
-		must(call->start <= call->end);
+		require((size_t)call->first_link + call->link_count <= detail->links.count);
+		require(call->start <= call->end);
 	}
 	for (size_t i = 0; i < detail->memory_ops.count; i++) {
 		const struct np_memory_op *op = &detail->memory_ops.item[i];
 
-		must(op->bytes >= 0 && (op->release == NP_UNKNOWN || op->release >= op->alloc));
+		require(op->bytes >= 0 && (op->release == NP_UNKNOWN || op->release >= op->alloc));
 	}
 }
 
@@ -114,10 +89,10 @@ static void compare_with_itself(struct np_run *base, struct np_run *again)
 	if (comparison_build(sides[0], sides[1], &options, &comparison, NULL) < 0)
 		return;
 	for (size_t i = 0; i < comparison->leaves.count; i++) {
-		must(comparison->leaves.item[i].change.delta == 0);
+		require(comparison->leaves.item[i].change.delta == 0);
 		sum += comparison->leaves.item[i].change.ns[CMP_BASE];
 	}
-	must(sum == comparison->step.ns[CMP_BASE] && comparison->step.delta == 0);
+	require(sum == comparison->step.ns[CMP_BASE] && comparison->step.delta == 0);
 }
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
@@ -126,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct np_run *run;
 	bool gpu;
 
-	if (!write_file(data, size) || np_load_is_gpu_trace(path, &gpu, NULL) < 0)
+	if (!fuzz_write_file(data, size) || np_load_is_gpu_trace(fuzz_path, &gpu, NULL) < 0)
 		return 0;
 	run = load();
 	if (!run)

@@ -9,32 +9,7 @@
 #include "npuprof/detail.h"
 #include "npuprof/load.h"
 
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char path[] = "/tmp/npuprof-fuzz-XXXXXX";
-static int file = -1;
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void remove_file(void)
-{
-	(void)unlink(path);
-}
-
-static bool write_file(const uint8_t *data, size_t size)
-{
-	if (file < 0) {
-		file = mkstemp(path);
-		(void)atexit(remove_file);
-	}
-	return ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size;
-}
+#include "fuzz_file.h"
 
 /* A sound table of steps, for files that are no rank by themselves. */
 static const char *sound_steps(void)
@@ -132,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
 	struct np_source_files *source;
 
-	if (size == 0 || data[0] >= NP_FILE_COUNT || !write_file(data + 1, size - 1))
+	if (size == 0 || data[0] >= NP_FILE_COUNT || !fuzz_write_file(data + 1, size - 1))
 		return 0;
 	run = np_run_new();
 	if (!run)
@@ -144,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	source->rank = 0;
 	source->device = -1;
 	source->dir = strdup("rank0");
-	source->file[data[0]] = strdup(path);
+	source->file[data[0]] = strdup(fuzz_path);
 	/* Matrix, statistics and metadata alone are no rank. */
 	if (data[0] >= NP_FILE_COMM_MATRIX)
 		source->file[NP_FILE_STEP_TRACE] = strdup(sound_steps());

@@ -6,36 +6,10 @@
  * wrong with them has its place in the file, and nothing is written.
  */
 #include "fixture.h"
+#include "fuzz_file.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char path[] = "/tmp/npuprof-fuzz-XXXXXX";
-static int file = -1;
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void remove_file(void)
-{
-	(void)unlink(path);
-}
-
-static bool write_file(const uint8_t *data, size_t size)
-{
-	if (file < 0) {
-		sql_set_up();
-		file = mkstemp(path);
-		(void)atexit(remove_file);
-	}
-	return ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size;
-}
 
 static size_t count_lines(const uint8_t *data, size_t size)
 {
@@ -74,11 +48,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	NP_CLEANUP(rule_library_freep) struct rule_library *library = NULL;
 	struct np_err err = NP_ERR_INIT;
+	static bool ready;
 
-	if (!write_file(data, size))
+	if (!ready)
+		sql_set_up();
+	ready = true;
+	if (!fuzz_write_file(data, size))
 		return 0;
 	library = rule_library_new();
-	require(library && rule_library_read(library, path, &err) == NP_OK);
+	require(library && rule_library_read(library, fuzz_path, &err) == NP_OK);
 	require(rule_library_finish(library, &err) == NP_OK);
 	try_rules(library);
 	check_problems(&library->problems, count_lines(data, size));
