@@ -198,7 +198,8 @@ int session_apply_policies(struct session *session, struct np_err *err)
 	if (!suppress && access(usual, R_OK) == 0)
 		suppress = usual;
 	if (suppress)
-		rc = suppressions_apply(&session->suppressions, suppress, session->advice, err);
+		rc = suppressions_apply(&session->suppressions, suppress, session->library,
+					session->advice, err);
 	if (rc == NP_OK && session->options->baseline)
 		rc = baseline_apply(session->options->baseline, session->advice, err);
 	return rc;

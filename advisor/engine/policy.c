@@ -121,8 +121,10 @@ static int check_entry(const struct np_json *entry, struct np_err *err)
 	return NP_OK;
 }
 
-static int apply_entry(const struct np_json *entry, struct advice *advice, struct np_err *err)
+static int apply_entry(const struct np_json *entry, struct advice *advice, size_t *ret_covered,
+		       struct np_err *err)
 {
+	*ret_covered = 0;
 	for (size_t i = 0; i < advice->findings.count; i++) {
 		struct finding *finding = &advice->findings.item[i];
 		bool covered = false;
@@ -130,10 +132,69 @@ static int apply_entry(const struct np_json *entry, struct advice *advice, struc
 
 		if (rc < 0)
 			return rc;
+		*ret_covered += covered;
 		if (covered && !finding->suppressed)
 			finding->suppressed = np_json_text(np_json_member(entry, "reason"));
 	}
 	return NP_OK;
+}
+
+static bool is_rule(const struct rule_library *library, const char *glob)
+{
+	for (size_t i = 0; i < library->rules.count; i++) {
+		if (fnmatch(glob, library->rules.item[i]->id, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool was_checked(const struct advice *advice, const char *glob)
+{
+	for (size_t i = 0; i < advice->rules.count; i++) {
+		const struct rule_report *report = &advice->rules.item[i];
+
+		if ((report->status == STATUS_FIRED || report->status == STATUS_CLEAR) &&
+		    fnmatch(glob, report->rule->id, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One that covers nothing, unless its rules were not asked for or could not be checked here. */
+static void note_needless(struct advice *advice, const struct rule_library *library,
+			  const char *path, const struct np_json *entry)
+{
+	const char *rule = np_json_text(np_json_member(entry, "rule"));
+	const char *reason = np_json_text(np_json_member(entry, "reason"));
+
+	if (!is_rule(library, rule))
+		np_note_add(&advice->notes, NP_NOTE_WARNING, NP_NO_RANK, path, "suppression",
+			    "of '%s' covers no finding, no rule has this name: %s", rule, reason);
+	else if (was_checked(advice, rule))
+		np_note_add(&advice->notes, NP_NOTE_WARNING, NP_NO_RANK, path, "suppression",
+			    "of '%s' covers no finding: %s", rule, reason);
+}
+
+/* Apply one that is in force, and note the others. */
+static int apply_dated(const struct np_json *entry, const char *date, const char *path,
+		       const struct rule_library *library, struct advice *advice,
+		       struct np_err *err)
+{
+	const char *until = np_json_text(np_json_member(entry, "until"));
+	size_t covered = 0;
+	int rc;
+
+	if (until && strcmp(until, date) < 0) {
+		np_note_add(&advice->notes, NP_NOTE_WARNING, NP_NO_RANK, path, "suppression",
+			    "of '%s' expired on %s: %s",
+			    np_json_text(np_json_member(entry, "rule")), until,
+			    np_json_text(np_json_member(entry, "reason")));
+		return NP_OK;
+	}
+	rc = apply_entry(entry, advice, &covered, err);
+	if (rc == NP_OK && covered == 0)
+		note_needless(advice, library, path, entry);
+	return rc;
 }
 
 /* A rule whose findings are all suppressed is. */
@@ -159,7 +220,8 @@ static void mark_rules(struct advice *advice)
 	}
 }
 
-int suppressions_apply(struct suppressions *suppressions, const char *path, struct advice *advice,
+int suppressions_apply(struct suppressions *suppressions, const char *path,
+		       const struct rule_library *library, struct advice *advice,
 		       struct np_err *err)
 {
 	char date[11];
@@ -171,16 +233,10 @@ int suppressions_apply(struct suppressions *suppressions, const char *path, stru
 	for (size_t i = 0; rc == NP_OK && i < np_json_count(suppressions->doc); i++) {
 		const struct np_json *entry = np_json_item(suppressions->doc, i);
 		struct np_err why = NP_ERR_INIT;
-		const char *until = np_json_text(np_json_member(entry, "until"));
 
 		rc = check_entry(entry, &why);
-		if (rc == NP_OK && until && strcmp(until, date) < 0)
-			np_note_add(&advice->notes, NP_NOTE_WARNING, NP_NO_RANK, path,
-				    "suppression", "of '%s' expired on %s: %s",
-				    np_json_text(np_json_member(entry, "rule")), until,
-				    np_json_text(np_json_member(entry, "reason")));
-		else if (rc == NP_OK)
-			rc = apply_entry(entry, advice, &why);
+		if (rc == NP_OK)
+			rc = apply_dated(entry, date, path, library, advice, &why);
 		if (rc < 0)
 			rc = np_fail(err, (enum np_code)rc, "%s: suppression %zu: %s", path, i + 1,
 				     why.text);

@@ -12,14 +12,16 @@
 /*
  * Mark the findings that a file of suppressions covers:
  * [{"rule": glob, "where": {column: pattern}, "reason": text, "until": "YYYY-MM-DD"}].
- * Entries that have expired become warnings among the notes. The file is kept
- * as long as the advice.
+ * Entries that have expired, that cover no finding of a rule that was checked, or
+ * that name no rule of the library become warnings among the notes. The file is
+ * kept as long as the advice.
  */
 struct suppressions {
 	struct np_json *doc;
 };
 
-int suppressions_apply(struct suppressions *suppressions, const char *path, struct advice *advice,
+int suppressions_apply(struct suppressions *suppressions, const char *path,
+		       const struct rule_library *library, struct advice *advice,
 		       struct np_err *err) NP_MUST_USE;
 void suppressions_release(struct suppressions *suppressions);
 

@@ -230,6 +230,29 @@ done <<'END'
 "until":"2999-01-01" it names no 'rule'
 END
 
+behaviour 'suppressions that suppress nothing are reported, where their rule was checked'
+cat >s.json <<'END'
+[{"rule": "t.busy", "where": {"step": "^99$"}, "reason": "other steps"}, {"rule": "t.h*", "reason": "known"},
+ {"rule": "t.half", "reason": "known twice"}, {"rule": "t.clear", "reason": "repaired"}, {"rule": "t.bsy", "reason": "mistyped"},
+ {"rule": "t.skipped", "reason": "not checked"}, {"rule": "t.off", "reason": "disabled"}]
+END
+cat >wanted <<'END'
+s.json: suppression: of 't.busy' covers no finding: other steps
+s.json: suppression: of 't.clear' covers no finding: repaired
+s.json: suppression: of 't.bsy' covers no finding, no rule has this name: mistyped
+END
+run "$npuprof" advisor c --suppress s.json
+expect_exit 0
+expect_no_stderr
+expect_equal "$(sed -n 's/^  s\.json/s.json/p' "$work/stdout")" "$(cat wanted)"
+run "$npuprof" advisor c --suppress s.json -f json
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT (value ->> 'path') || ': ' || (value ->> 'what') || ': ' || (value ->> 'reason') FROM json_each(readfile('$work/stdout'), '\$.input.warnings')")" \
+	"$(cat wanted)"
+run "$npuprof" advisor c --suppress s.json --rule t.half
+expect_exit 0
+expect_equal "$(grep -c 'covers no finding' "$work/stdout")" 1
+
 behaviour 'a second run is there for rules that compare'
 cat >compare.json <<'END'
 {"schema": "npuprof.rules/1", "rules": [
