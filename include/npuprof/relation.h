@@ -130,7 +130,9 @@ struct np_text_sink {
 
 /*
  * RFC 4180, LF line ends, a header line; NULL is an empty field; control
- * characters as \xNN, except that CR and LF stay in a quoted field.
+ * characters as \xNN, except that CR and LF stay in a quoted field. Scripts look
+ * for exact names, so that a text that begins with = + - or @ is not altered for
+ * spreadsheets, which take it for a formula.
  */
 void np_csv_sink_init(struct np_text_sink *sink, struct np_buf *buf, void *stream);
 

@@ -248,6 +248,24 @@ static void csv_quotes_what_would_break_a_row(void **state)
 	assert_csv_field("plain text", 10, "plain text");
 }
 
+static void csv_quotes_each_kind_of_line_end_and_a_lone_quote(void **state)
+{
+	(void)state;
+	assert_csv_field("\r", 1, "\"\r\"");
+	assert_csv_field("a\nb", 3, "\"a\nb\"");
+	assert_csv_field("\"", 1, "\"\"\"\"");
+}
+
+static void csv_leaves_texts_that_a_spreadsheet_takes_for_formulas_as_they_are(void **state)
+{
+	static const char *const texts[] = { "=1+2", "+Add", "-1 lost", "@main" };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(texts); i++)
+		assert_csv_field(texts[i], strlen(texts[i]), texts[i]);
+	assert_csv_field("=a,b", 4, "\"=a,b\"");
+}
+
 static void csv_escapes_control_characters_and_bad_utf8(void **state)
 {
 	(void)state;
@@ -409,6 +427,9 @@ int main(void)
 		cmocka_unit_test(csv_without_rows_is_a_header),
 		cmocka_unit_test(numbers_take_the_type_of_their_column),
 		cmocka_unit_test(csv_quotes_what_would_break_a_row),
+		cmocka_unit_test(csv_quotes_each_kind_of_line_end_and_a_lone_quote),
+		cmocka_unit_test(
+			csv_leaves_texts_that_a_spreadsheet_takes_for_formulas_as_they_are),
 		cmocka_unit_test(csv_escapes_control_characters_and_bad_utf8),
 		cmocka_unit_test(markdown_is_a_github_table_with_numbers_to_the_right),
 		cmocka_unit_test(markdown_text_cannot_leave_its_cell),
