@@ -8,11 +8,12 @@
 
 /* One operator of the target. */
 struct suspect {
-	struct member target;
-	struct member slow; /* the shortest */
-	struct member fast; /* the longest */
+	struct np_member target;
+	struct np_member slow; /* the shortest */
+	struct np_member fast; /* the longest */
 	size_t ranks;
 	bool even;
+	bool message; /* between two stages of a pipeline, whose tasks differ anyway */
 };
 
 struct suspects {

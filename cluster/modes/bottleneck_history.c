@@ -39,7 +39,7 @@ static int find_extent(const struct mode_rank *rank, const struct suspects *susp
 			member_op(rank->modes, slow ? &suspect->slow : &suspect->fast);
 		struct np_span *wait;
 
-		if (suspect->even || suspect->ranks < 2 ||
+		if (suspect->even || suspect->message || suspect->ranks < 2 ||
 		    (!slow && suspect->fast.rank != rank->index))
 			continue;
 		ret->until = op->start > ret->until ? op->start : ret->until;

@@ -302,33 +302,29 @@ uint32_t *grouping_by_key(const struct np_modes *modes, const struct grouping *g
 
 /* --- operators over ranks -------------------------------------------------------------------- */
 
-/* One operator of one rank. */
-struct member {
-	uint64_t hash; /* of its communicator */
-	np_str name;
-	uint32_t nth;  /* of this name on its rank, by time */
-	uint32_t rank; /* index of the rank */
-	uint32_t op;   /* in np_rank.ops */
-};
+/*
+ * Operators that belong together are those of one instance (align.h): names do not
+ * tell, for the numbers in them differ where captures begin at different operators.
+ */
 
-/* The operators of all ranks, those of one name of one communicator side by side, by rank. */
-struct members {
-	NP_VEC(struct member) list;
-};
+/* The members of an instance, by rank. */
+const struct np_member *mode_members(const struct np_modes *modes,
+				     const struct np_instance *instance);
 
-int members_build(const struct np_modes *modes, struct members *ret, struct np_err *err)
-	NP_MUST_USE;
-void members_release(struct members *members);
+const struct np_comm_op *member_op(const struct np_modes *modes, const struct np_member *member);
+np_ns member_time(const struct np_modes *modes, const struct np_member *member);
 
-/* Where the instance that begins at `first` ends. */
-size_t members_end(const struct members *members, size_t first);
+/* The hash of a member's communicator. */
+uint64_t member_hash(const struct np_modes *modes, const struct np_member *member);
 
-const struct np_comm_op *member_op(const struct np_modes *modes, const struct member *member);
-np_ns member_time(const struct np_modes *modes, const struct member *member);
+/* Is it a message, or a batch of them, and no collective? */
+bool mode_is_message(const struct np_modes *modes, const struct np_instance *instance);
 
-/* Do all ranks that have operators of the communicator have this one? */
-bool members_complete(const struct np_modes *modes, const struct members *members, size_t first,
-		      size_t end);
+/*
+ * Do all ranks have the operator that have others of its communicator; or, of a
+ * message, both ends?
+ */
+bool mode_is_complete(const struct np_modes *modes, const struct np_instance *instance);
 
 /* A communicator's string, or its hash where that is all there is. */
 struct np_cell mode_group_cell(const struct np_modes *modes, uint64_t hash, char *buffer,

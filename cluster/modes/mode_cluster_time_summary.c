@@ -168,35 +168,33 @@ struct shares {
 	np_ns **wait;
 };
 
-static int add_shares(struct np_modes *modes, struct shares *shares, struct np_err *err)
+static void add_shares(const struct np_modes *modes, struct shares *shares)
 {
-	struct members members = { 0 };
-	int rc = members_build(modes, &members, err);
+	const struct np_align *align = modes->align;
 
-	for (size_t first = 0, end; first < members.list.count && rc == NP_OK; first = end) {
+	for (uint32_t i = 0; i < align->instances.count; i++) {
+		const struct np_instance *instance = &align->instances.item[i];
+		const struct np_member *members = mode_members(modes, instance);
 		np_ns least = INT64_MAX;
 
-		end = members_end(&members, first);
 		/* A rank that lost the operator may have been the last to arrive. */
-		if (!members_complete(modes, &members, first, end) || end - first < 2)
+		if (!mode_is_complete(modes, instance) || instance->count < 2)
 			continue;
-		for (size_t i = first; i < end; i++) {
-			np_ns time = member_time(modes, &members.list.item[i]);
+		for (uint32_t j = 0; j < instance->count; j++) {
+			np_ns time = member_time(modes, &members[j]);
 
 			least = time < least ? time : least;
 		}
-		for (size_t i = first; i < end; i++) {
-			const struct member *member = &members.list.item[i];
-			uint32_t step = member_op(modes, member)->step;
+		for (uint32_t j = 0; j < instance->count; j++) {
+			uint32_t step = member_op(modes, &members[j])->step;
 
 			if (step == NP_NO_STEP)
 				continue;
-			shares->transfer[member->rank][step] += least;
-			shares->wait[member->rank][step] += member_time(modes, member) - least;
+			shares->transfer[members[j].rank][step] += least;
+			shares->wait[members[j].rank][step] +=
+				member_time(modes, &members[j]) - least;
 		}
 	}
-	members_release(&members);
-	return rc;
 }
 
 static np_ns **step_sums(const struct np_modes *modes)
@@ -297,10 +295,11 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		MODE_TABLE(modes, MODE, "ClusterTimeSummary", "a step of a rank in one row, in µs",
 			   columns, err);
 	struct shares shares = { step_sums(modes), step_sums(modes) };
-	int rc = table && shares.transfer && shares.wait ? add_shares(modes, &shares, err)
-							 : np_fail_nomem(err, MODE);
+	int rc = table && shares.transfer && shares.wait ? NP_OK : np_fail_nomem(err, MODE);
 
 	(void)prepared;
+	if (rc == NP_OK)
+		add_shares(modes, &shares);
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		const struct result *result = ranks[i];
 

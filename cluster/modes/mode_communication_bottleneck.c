@@ -59,24 +59,24 @@ static int target_rank(const struct np_modes *modes, uint32_t *ret, struct np_er
 	return unknown_rank(modes, err);
 }
 
-static void compare_members(const struct np_modes *modes, const struct members *members,
-			    size_t first, size_t end, struct suspect *suspect)
+static void compare_members(const struct np_modes *modes, const struct np_instance *instance,
+			    struct suspect *suspect)
 {
+	const struct np_member *members = mode_members(modes, instance);
 	np_ns longest;
 	np_ns shortest;
 
-	suspect->slow = suspect->fast = members->list.item[first];
-	for (size_t i = first; i < end; i++) {
-		const struct member *member = &members->list.item[i];
-
-		if (member_time(modes, member) < member_time(modes, &suspect->slow))
-			suspect->slow = *member;
-		if (member_time(modes, member) > member_time(modes, &suspect->fast))
-			suspect->fast = *member;
+	suspect->slow = suspect->fast = members[0];
+	for (uint32_t i = 1; i < instance->count; i++) {
+		if (member_time(modes, &members[i]) < member_time(modes, &suspect->slow))
+			suspect->slow = members[i];
+		if (member_time(modes, &members[i]) > member_time(modes, &suspect->fast))
+			suspect->fast = members[i];
 	}
 	longest = member_time(modes, &suspect->fast);
 	shortest = member_time(modes, &suspect->slow);
-	suspect->ranks = end - first;
+	suspect->ranks = instance->count;
+	suspect->message = mode_is_message(modes, instance);
 	suspect->even = (double)(longest - shortest) < EVEN_SHARE * (double)longest;
 }
 
@@ -100,34 +100,27 @@ static int by_time(const void *left, const void *right, void *context)
 static int find_suspects(const struct np_modes *modes, struct suspects *suspects, uint32_t target,
 			 struct np_err *err)
 {
+	const struct np_align *align = modes->align;
 	struct by_time order = { modes };
-	struct members members = { 0 };
 	size_t top = mode_top(modes, 10);
-	int rc = members_build(modes, &members, err);
+	size_t count = modes->run->ranks[target]->ops.count;
 
-	for (size_t first = 0, end; first < members.list.count && rc == NP_OK; first = end) {
-		end = members_end(&members, first);
-		for (size_t i = first; i < end; i++) {
-			struct suspect *suspect;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct np_instance *instance =
+			np_align_instance(align, np_align_slot(align, target, i));
+		struct suspect *suspect = np_vec_add(&suspects->list, err);
 
-			if (members.list.item[i].rank != target)
-				continue;
-			suspect = np_vec_add(&suspects->list, err);
-			if (!suspect) {
-				rc = NP_E_NOMEM;
-				break;
-			}
-			suspect->target = members.list.item[i];
-			compare_members(modes, &members, first, end, suspect);
-		}
+		if (!suspect)
+			return NP_E_NOMEM;
+		suspect->target = (struct np_member){ target, i };
+		compare_members(modes, instance, suspect);
 	}
-	members_release(&members);
 	if (suspects->list.count)
 		qsort_r(suspects->list.item, suspects->list.count, sizeof(suspects->list.item[0]),
 			by_time, &order);
 	if (suspects->list.count > top)
 		suspects->list.count = top;
-	return rc;
+	return NP_OK;
 }
 
 static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
@@ -148,7 +141,7 @@ static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
 	for (size_t i = 0; i < suspects->list.count; i++) {
 		const struct suspect *suspect = &suspects->list.item[i];
 
-		if (suspect->even || suspect->ranks < 2)
+		if (suspect->even || suspect->message || suspect->ranks < 2)
 			continue;
 		suspects->wanted[suspect->slow.rank] = true;
 		suspects->wanted[suspect->fast.rank] = true;
@@ -343,6 +336,15 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 			      "[Completed] No slow NPU detected: the ranks differ by less"
 			      " than %g%%",
 			      100 * EVEN_SHARE);
+	else if (suspect->message)
+		np_buf_printf(&reason,
+			      "[Completed] Message: rank %d comes %.3f us later than rank %d;"
+			      " np_pipeline says why its stage does",
+			      mode_rank_id(modes, suspect->slow.rank),
+			      (double)(member_time(modes, &suspect->fast) -
+				       member_time(modes, &suspect->slow)) /
+				      1e3,
+			      mode_rank_id(modes, suspect->fast.rank));
 	else if (!slow || !fast)
 		np_buf_add(&reason, "[Failed] Insufficient data: the ranks' tasks cannot be read");
 	else

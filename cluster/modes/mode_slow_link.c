@@ -13,29 +13,30 @@
 
 /* A collective. */
 struct transfer {
-	size_t first; /* in the members */
-	size_t end;
+	const struct np_member *members;
+	uint32_t count;
 	np_str type;
 	int64_t bytes;
 	np_ns time;
-	uint32_t fastest; /* the member whose time it is */
+	const struct np_member *fastest; /* whose time it is */
 };
 
 struct transfers {
 	struct np_modes *modes;
-	struct members members;
 	NP_VEC(struct transfer) list;
 };
 
+/* As the incumbent tells messages from collectives; batchSendRecv is none of them. */
 static bool is_message(const char *name)
 {
 	return strstr(name, "send") || strstr(name, "receive");
 }
 
-static int add_transfer(struct transfers *transfers, size_t first, size_t end, struct np_err *err)
+static int add_transfer(struct transfers *transfers, const struct np_instance *instance,
+			struct np_err *err)
 {
-	const struct member *members = transfers->members.list.item;
-	const struct np_comm_op *op = member_op(transfers->modes, &members[first]);
+	const struct np_member *members = mode_members(transfers->modes, instance);
+	const struct np_comm_op *op = member_op(transfers->modes, members);
 	struct transfer *transfer;
 
 	if (op->bytes == NP_UNKNOWN)
@@ -43,18 +44,18 @@ static int add_transfer(struct transfers *transfers, size_t first, size_t end, s
 	transfer = np_vec_add(&transfers->list, err);
 	if (!transfer)
 		return NP_E_NOMEM;
-	*transfer = (struct transfer){ .first = first,
-				       .end = end,
+	*transfer = (struct transfer){ .members = members,
+				       .count = instance->count,
 				       .type = op->type,
 				       .bytes = op->bytes,
-				       .time = member_time(transfers->modes, &members[first]),
-				       .fastest = (uint32_t)first };
-	for (size_t i = first; i < end; i++) {
+				       .time = member_time(transfers->modes, members),
+				       .fastest = members };
+	for (uint32_t i = 1; i < instance->count; i++) {
 		np_ns time = member_time(transfers->modes, &members[i]);
 
 		if (time < transfer->time) {
 			transfer->time = time;
-			transfer->fastest = (uint32_t)i;
+			transfer->fastest = &members[i];
 		}
 	}
 	return NP_OK;
@@ -75,31 +76,25 @@ static int by_kind(const void *left, const void *right, void *context)
 	}
 	if (a->bytes != b->bytes)
 		return np_order(a->bytes, b->bytes);
-	if (a->end - a->first != b->end - b->first)
-		return np_order((int64_t)(a->end - a->first), (int64_t)(b->end - b->first));
-	/* Within a kind, by time of the first operator and then by name. */
-	difference = np_order(
-		member_op(transfers->modes, &transfers->members.list.item[a->first])->start,
-		member_op(transfers->modes, &transfers->members.list.item[b->first])->start);
-	return difference ? difference
-			  : strcmp(mode_name(transfers->modes,
-					     transfers->members.list.item[a->first].name),
-				   mode_name(transfers->modes,
-					     transfers->members.list.item[b->first].name));
+	if (a->count != b->count)
+		return np_order(a->count, b->count);
+	/* Within a kind, by time of the first operator. */
+	difference = np_order(member_op(transfers->modes, a->members)->start,
+			      member_op(transfers->modes, b->members)->start);
+	return difference ? difference : (a->members < b->members ? -1 : 1);
 }
 
 static int find_transfers(struct transfers *transfers, struct np_err *err)
 {
-	int rc = members_build(transfers->modes, &transfers->members, err);
+	const struct np_align *align = transfers->modes->align;
+	int rc = NP_OK;
 
-	for (size_t first = 0, end; first < transfers->members.list.count && rc == NP_OK;
-	     first = end) {
-		const char *name =
-			mode_name(transfers->modes, transfers->members.list.item[first].name);
+	for (uint32_t i = 0; i < align->instances.count && rc == NP_OK; i++) {
+		const struct np_instance *instance = &align->instances.item[i];
+		const struct np_comm_op *op = np_align_op(align, instance->first);
 
-		end = members_end(&transfers->members, first);
-		if (!is_message(name))
-			rc = add_transfer(transfers, first, end, err);
+		if (!is_message(mode_name(transfers->modes, op->name)))
+			rc = add_transfer(transfers, instance, err);
 	}
 	if (rc == NP_OK && transfers->list.count)
 		qsort_r(transfers->list.item, transfers->list.count,
@@ -120,7 +115,7 @@ struct kind {
 
 static bool same_kind(const struct transfer *a, const struct transfer *b)
 {
-	return a->type == b->type && a->bytes == b->bytes && a->end - a->first == b->end - b->first;
+	return a->type == b->type && a->bytes == b->bytes && a->count == b->count;
 }
 
 /* Does a value lie beyond three standard deviations? */
@@ -142,7 +137,7 @@ static int measure_kind(const struct transfers *transfers, struct kind *kind, st
 	for (size_t i = kind->first; i < kind->end; i++) {
 		const struct transfer *transfer = &transfers->list.item[i];
 
-		for (size_t j = transfer->first; j < transfer->end && rc == NP_OK; j++)
+		for (uint32_t j = 0; j < transfer->count && rc == NP_OK; j++)
 			rc = samples_add(&times, transfer->time, err);
 		most = transfer->time > most->time ? transfer : most;
 		least = transfer->time < least->time ? transfer : least;
@@ -151,10 +146,8 @@ static int measure_kind(const struct transfers *transfers, struct kind *kind, st
 	kind->offset = fmax((double)kind->summary.max - kind->summary.mean,
 			    kind->summary.mean - (double)kind->summary.min) /
 		       kind->summary.std;
-	kind->most_of =
-		mode_rank_id(transfers->modes, transfers->members.list.item[most->fastest].rank);
-	kind->least_of =
-		mode_rank_id(transfers->modes, transfers->members.list.item[least->fastest].rank);
+	kind->most_of = mode_rank_id(transfers->modes, most->fastest->rank);
+	kind->least_of = mode_rank_id(transfers->modes, least->fastest->rank);
 	samples_release(&times);
 	return rc;
 }
@@ -226,8 +219,8 @@ static int put_sum(const struct transfers *transfers, struct np_mode_table *tabl
 	const struct transfer *first = &transfers->list.item[kind->first];
 	struct np_cell cells[NP_COUNT(sum_columns)];
 
-	np_buf_printf(&label, "%s%zu_%lld", mode_name(transfers->modes, first->type),
-		      first->end - first->first, (long long)first->bytes);
+	np_buf_printf(&label, "%s%u_%lld", mode_name(transfers->modes, first->type), first->count,
+		      (long long)first->bytes);
 	cells[0] = np_cell_text(label.text);
 	describe_cells(&kind->summary, &cells[1]);
 	cells[1 + DESCRIBE_CELLS] = np_cell_real(kind->offset);
@@ -251,25 +244,26 @@ static int put_transfer(const struct transfers *transfers, struct np_mode_table 
 {
 	int rc = NP_OK;
 
-	for (size_t i = transfer->first; i < transfer->end && rc == NP_OK; i++) {
-		const struct member *member = &transfers->members.list.item[i];
+	for (uint32_t i = 0; i < transfer->count && rc == NP_OK; i++) {
+		const struct np_member *member = &transfer->members[i];
 		const struct np_comm_op *op = member_op(transfers->modes, member);
 		char hash[24];
 
-		rc = mode_row(
-			transfers->modes, table,
-			(const struct np_cell[NP_COUNT(op_columns)]){
-				np_cell_integer(mode_rank_id(transfers->modes, member->rank)),
-				mode_group_cell(transfers->modes, member->hash, hash, sizeof(hash)),
-				np_cell_integer(op->end - op->start),
-				mode_name_cell(transfers->modes, op->name),
-				mode_name_cell(transfers->modes, op->type),
-				np_cell_text(data_type_name(op->data_type)),
-				np_cell_integer(op->bytes),
-				np_cell_integer(transfer->time),
-				np_cell_integer((int64_t)(transfer->end - transfer->first)),
-			},
-			err);
+		rc = mode_row(transfers->modes, table,
+			      (const struct np_cell[NP_COUNT(op_columns)]){
+				      np_cell_integer(mode_rank_id(transfers->modes, member->rank)),
+				      mode_group_cell(transfers->modes,
+						      member_hash(transfers->modes, member), hash,
+						      sizeof(hash)),
+				      np_cell_integer(op->end - op->start),
+				      mode_name_cell(transfers->modes, op->name),
+				      mode_name_cell(transfers->modes, op->type),
+				      np_cell_text(data_type_name(op->data_type)),
+				      np_cell_integer(op->bytes),
+				      np_cell_integer(transfer->time),
+				      np_cell_integer(transfer->count),
+			      },
+			      err);
 	}
 	return rc;
 }
@@ -311,7 +305,6 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		rc = put(&transfers, &kinds, err);
 	np_vec_release(&kinds.list);
 	np_vec_release(&transfers.list);
-	members_release(&transfers.members);
 	return rc;
 }
 

@@ -76,41 +76,33 @@ static struct limit find_limit(struct samples *times)
 /* --- votes ----------------------------------------------------------------------------------- */
 
 struct slow_op {
-	size_t first; /* in the members */
-	size_t end;
+	const struct np_instance *instance;
 	struct limit limit;
 	np_ns time; /* start of the slow operator */
 };
 
 struct votes {
 	struct np_modes *modes;
-	struct members members;
 	NP_VEC(struct slow_op) ops;
 	size_t *count; /* by index of the rank */
 };
 
-/* As the incumbent tells messages from collectives; batchSendRecv is none of them. */
-static bool is_message(const char *name)
+static int vote(struct votes *votes, const struct np_instance *instance, struct np_err *err)
 {
-	return strstr(name, "send") || strstr(name, "receive");
-}
-
-static int vote(struct votes *votes, size_t first, size_t end, struct np_err *err)
-{
-	const struct member *members = votes->members.list.item;
+	const struct np_member *members = mode_members(votes->modes, instance);
 	struct samples times = { 0 };
-	struct slow_op slow = { first, end, { NP_UNKNOWN }, NP_UNKNOWN };
+	struct slow_op slow = { instance, { NP_UNKNOWN }, NP_UNKNOWN };
 	struct slow_op *slot;
 	int rc = NP_OK;
 
-	for (size_t i = first; i < end && rc == NP_OK; i++)
+	for (uint32_t i = 0; i < instance->count && rc == NP_OK; i++)
 		rc = samples_add(&times, member_time(votes->modes, &members[i]), err);
 	if (rc == NP_OK)
 		slow.limit = find_limit(&times);
 	samples_release(&times);
 	if (rc < 0 || slow.limit.at_most == NP_UNKNOWN)
 		return rc;
-	for (size_t i = first; i < end; i++) {
+	for (uint32_t i = 0; i < instance->count; i++) {
 		if (member_time(votes->modes, &members[i]) > slow.limit.at_most)
 			continue;
 		votes->count[members[i].rank]++;
@@ -127,15 +119,15 @@ static int vote(struct votes *votes, size_t first, size_t end, struct np_err *er
 /* An operator that some rank lost says nothing; the others of its communicator still do. */
 static int vote_all(struct votes *votes, struct np_err *err)
 {
+	const struct np_align *align = votes->modes->align;
 	int rc = NP_OK;
 
-	for (size_t first = 0, end; first < votes->members.list.count && rc == NP_OK; first = end) {
-		const struct member *member = &votes->members.list.item[first];
+	for (uint32_t i = 0; i < align->instances.count && rc == NP_OK; i++) {
+		const struct np_instance *instance = &align->instances.item[i];
 
-		end = members_end(&votes->members, first);
-		if (!is_message(mode_name(votes->modes, member->name)) &&
-		    members_complete(votes->modes, &votes->members, first, end))
-			rc = vote(votes, first, end, err);
+		if (!mode_is_message(votes->modes, instance) &&
+		    mode_is_complete(votes->modes, instance))
+			rc = vote(votes, instance, err);
 	}
 	return rc;
 }
@@ -177,30 +169,28 @@ static int put_votes(struct votes *votes, struct np_mode_table *table, struct np
 	}
 }
 
-static int by_time(const void *left, const void *right, void *context)
+static int by_time(const void *left, const void *right)
 {
-	const struct votes *votes = context;
 	const struct slow_op *a = left;
 	const struct slow_op *b = right;
 
 	if (a->time != b->time)
 		return np_order(a->time, b->time);
-	return strcmp(mode_name(votes->modes, votes->members.list.item[a->first].name),
-		      mode_name(votes->modes, votes->members.list.item[b->first].name));
+	return a->instance < b->instance ? -1 : 1;
 }
 
 static int put_op(struct votes *votes, struct np_mode_table *table, const struct slow_op *op,
 		  struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
-	const struct member *members = votes->members.list.item;
+	const struct np_member *members = mode_members(votes->modes, op->instance);
 	struct np_cell cells[NP_COUNT(op_columns)];
 	struct samples times = { 0 };
 	struct summary summary;
 	char hash[24];
 	int rc = NP_OK;
 
-	for (size_t i = op->first; i < op->end && rc == NP_OK; i++) {
+	for (uint32_t i = 0; i < op->instance->count && rc == NP_OK; i++) {
 		np_ns time = member_time(votes->modes, &members[i]);
 
 		rc = samples_add(&times, time, err);
@@ -209,8 +199,9 @@ static int put_op(struct votes *votes, struct np_mode_table *table, const struct
 				      mode_rank_id(votes->modes, members[i].rank));
 	}
 	cells[0] = np_cell_text(ranks.text);
-	cells[1] = mode_name_cell(votes->modes, members[op->first].name);
-	cells[2] = mode_group_cell(votes->modes, members[op->first].hash, hash, sizeof(hash));
+	cells[1] = mode_name_cell(votes->modes, member_op(votes->modes, members)->name);
+	cells[2] = mode_group_cell(votes->modes, member_hash(votes->modes, members), hash,
+				   sizeof(hash));
 	cells[3] = np_cell_integer(op->time);
 	summary = samples_describe(&times);
 	describe_cells(&summary, &cells[4]);
@@ -229,8 +220,7 @@ static int put(struct votes *votes, struct np_err *err)
 	int rc = ranks && ops ? put_votes(votes, ranks, err) : NP_E_NOMEM;
 
 	if (votes->ops.count)
-		qsort_r(votes->ops.item, votes->ops.count, sizeof(votes->ops.item[0]), by_time,
-			votes);
+		qsort(votes->ops.item, votes->ops.count, sizeof(votes->ops.item[0]), by_time);
 	for (size_t i = 0; i < votes->ops.count && rc == NP_OK; i++)
 		rc = put_op(votes, ops, &votes->ops.item[i], err);
 	return rc;
@@ -240,19 +230,15 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		 struct np_err *err)
 {
 	struct votes votes = { .modes = modes };
-	int rc = members_build(modes, &votes.members, err);
+	int rc;
 
 	(void)prepared;
 	(void)ranks;
 	votes.count = calloc(modes->run->sources.count + 1, sizeof(*votes.count));
-	if (!votes.count)
-		rc = np_fail_nomem(err, MODE);
-	if (rc == NP_OK)
-		rc = vote_all(&votes, err);
+	rc = votes.count ? vote_all(&votes, err) : np_fail_nomem(err, MODE);
 	if (rc == NP_OK)
 		rc = put(&votes, err);
 	np_vec_release(&votes.ops);
-	members_release(&votes.members);
 	free(votes.count);
 	return rc;
 }

@@ -504,6 +504,37 @@ static void slow_rank_keeps_a_communicator_beside_one_that_lost_an_operator(void
 	release(&a);
 }
 
+/* The capture of rank 6 began one operator earlier: its numbers are one ahead of the others'. */
+static void operators_are_compared_as_they_were_matched_and_not_by_name(void **state)
+{
+	struct np_run *run = run_of(8);
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		for (uint32_t rank = 0; rank < 8; rank++) {
+			struct np_comm_op *op = add_op(run->ranks[rank], 0, false);
+			char name[64];
+
+			(void)snprintf(name, sizeof(name), "hcom_allReduce__678_%d_1",
+				       i + (rank == 6));
+			op->name = intern(run, name);
+			op->type = intern(run, "hcom_allReduce_");
+			op->end = 200000000LL * (i + 1);
+			op->start = op->end - (SLOW_3)[rank] - 20000000LL * i;
+			op->bytes = 1024LL << i;
+			op->step = NP_NO_STEP;
+		}
+	}
+	a = analyse(run, "slow_rank");
+	assert_int_equal(rows(a.modes, "SlowRank"), 1);
+	assert_int_equal(integer(a.modes, "SlowRank", 0, "rankId"), 3);
+	assert_int_equal(integer(a.modes, "SlowRank", 0, "slowAffectCount"), 4);
+	assert_int_equal(integer(a.modes, "SlowOpStats", 3, "Count"), 8);
+	assert_near(real(a.modes, "SlowOpStats", 3, "MaxNs"), 140070000, 0);
+	release(&a);
+}
+
 static void fewer_than_four_ranks_cannot_be_out_of_line(void **state)
 {
 	struct np_run *run = run_of(3);
@@ -1087,6 +1118,34 @@ static void communication_bottleneck_names_the_slow_rank_and_what_held_it_up(voi
 	release(&a);
 }
 
+/* Rank 0 has sent at 1 ms what rank 1 asks for at 5 ms. */
+static void both_ends_of_a_message_are_compared(void **state)
+{
+	const char *name = "CommunicationBottleneck";
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		rank_db(i);
+		rank_kernel(i, 1, 100000, 400000, "Warm");
+		rank_op(i, 2, i ? 5000000 : 1000000, 6000000,
+			i ? "hcom_receive__1_7_1" : "hcom_send__1_4_1");
+		rank_sql(i, "UPDATE COMMUNICATION_OP SET opType=T('%s')",
+			 i ? "hcom_receive_" : "hcom_send_");
+	}
+	a = analyse_ranks("communication_bottleneck,cluster_time_summary");
+	assert_int_equal(rows(a.modes, name), 1);
+	assert_int_equal(integer(a.modes, name, 0, "slowRankId"), 1);
+	assert_int_equal(integer(a.modes, name, 0, "fastRankId"), 0);
+	assert_holds(text(a.modes, name, 0, "reason"),
+		     "rank 1 comes 4000.000 us later than rank 0");
+	name = "ClusterTimeSummary";
+	assert_near(real(a.modes, name, 0, "communicationTransmitStageTime"), 1000, 1e-9);
+	assert_near(real(a.modes, name, 0, "communicationWaitStageTime"), 4000, 1e-9);
+	assert_near(real(a.modes, name, 1, "communicationWaitStageTime"), 0, 1e-9);
+	release(&a);
+}
+
 static void an_unknown_rank_is_refused_with_those_there_are(void **state)
 {
 	struct np_modes_options options = options_of("communication_bottleneck");
@@ -1362,6 +1421,7 @@ int main(void)
 		with_fixture(slow_rank_votes_in_nanoseconds),
 		with_fixture(slow_rank_survives_a_lost_operator),
 		with_fixture(slow_rank_keeps_a_communicator_beside_one_that_lost_an_operator),
+		with_fixture(operators_are_compared_as_they_were_matched_and_not_by_name),
 		with_fixture(fewer_than_four_ranks_cannot_be_out_of_line),
 		with_fixture(slow_link_lists_the_kind_of_collective_with_an_outlier),
 		with_fixture(hccl_sum_tells_operators_of_one_name_apart_by_communicator),
@@ -1383,6 +1443,7 @@ int main(void)
 		with_fixture(export_summary_writes_beside_the_database_and_not_into_profiles),
 		with_fixture(export_summary_writes_kernels_and_operators_by_start),
 		with_fixture(communication_bottleneck_names_the_slow_rank_and_what_held_it_up),
+		with_fixture(both_ends_of_a_message_are_compared),
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
 		with_fixture(cluster_time_summary_leaves_out_what_a_rank_lost),
 		with_fixture(quantiles_over_ranks_are_those_of_all_values),
