@@ -16,7 +16,7 @@ target_link_libraries(npinject PUBLIC npprotocol npformat)
 
 # The injection library is loaded into other people's programs: it needs nothing but the
 # C library, shows nothing but its hooks, and is never instrumented.
-set(inject_core core/base/buf.c core/base/err.c core/base/realtime.c core/base/text.c
+set(inject_core core/base/buf.c core/base/err.c core/base/realtime.c core/base/text.c core/base/text_number.c
   core/base/vec.c core/base/arena.c core/format/jsonout.c core/format/pattern.c
   core/format/relation.c)
 add_library(npuprof_inject SHARED ${hook_sources} ${inject_sources} ${collect_shared_sources}

@@ -12,13 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text);
-
-	return length > strlen(end) && strcmp(text + length - strlen(end), end) == 0;
-}
-
 /* The number before the suffix: ascend_pytorch_profiler_3.db, trace_rank3.json; −1 for none. */
 static int32_t rank_in_name(const char *name)
 {
@@ -80,7 +73,7 @@ static int add_root(struct np_run *run, const char *path, struct np_err *err)
 
 static bool is_trace(const char *path)
 {
-	return ends_with(path, ".json") || ends_with(path, ".json.gz");
+	return np_text_ends(path, ".json") || np_text_ends(path, ".json.gz");
 }
 
 /* A single file: a database, or a trace of an NPU or a GPU. */
@@ -218,7 +211,7 @@ int inputs_load(const char *path, const struct np_common *common, struct np_anal
 		return np_fail(err, NP_E_USAGE, "cannot read '%s': %s", path, strerror(errno));
 	if (S_ISDIR(status.st_mode))
 		return load_directory(path, common, ret, err);
-	if (!ends_with(path, ".db") && !is_trace(path))
+	if (!np_text_ends(path, ".db") && !is_trace(path))
 		return np_fail(err, NP_E_USAGE,
 			       "'%s' is no profile: give a directory, a database (.db) or a trace "
 			       "(.json, .json.gz)",

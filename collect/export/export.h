@@ -115,8 +115,6 @@ int np_export_list(const char *dir, struct np_export_names *ret, struct np_err *
 void np_export_names_release(struct np_export_names *names);
 
 bool np_export_is_file(const char *path);
-bool np_export_has_prefix(const char *text, const char *prefix);
-bool np_export_has_suffix(const char *text, const char *suffix);
 
 /* --- files.c --------------------------------------------------------------------------------- */
 

@@ -22,19 +22,6 @@ char *np_export_join(const char *dir, const char *name)
 	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
 }
 
-bool np_export_has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-bool np_export_has_suffix(const char *text, const char *suffix)
-{
-	size_t length = strlen(text);
-	size_t wanted = strlen(suffix);
-
-	return length >= wanted && strcmp(text + length - wanted, suffix) == 0;
-}
-
 bool np_export_is_file(const char *path)
 {
 	struct stat status;
@@ -83,13 +70,6 @@ int np_export_list(const char *dir, struct np_export_names *ret, struct np_err *
 	if (ret->list.count)
 		qsort(ret->list.item, ret->list.count, sizeof(ret->list.item[0]), by_text);
 	return rc;
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /* --- what is known about a rank -------------------------------------------------------------- */
@@ -192,7 +172,7 @@ static const struct np_json *manifest_entry(const struct np_export_rank *rank)
 		const struct np_json *entry = np_json_item(ranks, i);
 		const char *dir = np_json_text(np_json_member(entry, "dir"));
 
-		if (dir && strcmp(last_part(dir), last_part(rank->dir)) == 0)
+		if (dir && strcmp(np_text_last_part(dir), np_text_last_part(rank->dir)) == 0)
 			return entry;
 	}
 	return NULL;
@@ -206,8 +186,7 @@ static void take_info_name(struct np_export_rank *rank, const char *name)
 	const char *digits = name + sizeof(prefix) - 1;
 	int64_t number;
 
-	if (rank->rank < 0 && np_export_has_prefix(name, prefix) &&
-	    np_export_has_suffix(name, suffix) &&
+	if (rank->rank < 0 && np_text_begins(name, prefix) && np_text_ends(name, suffix) &&
 	    np_text_to_int(digits, strlen(digits) - (sizeof(suffix) - 1), &number) && number >= 0 &&
 	    number <= INT32_MAX)
 		rank->rank = (int32_t)number;
@@ -216,7 +195,7 @@ static void take_info_name(struct np_export_rank *rank, const char *name)
 /* Is it raw data, rather than what an operator profiler leaves under a similar name? */
 static bool is_prof(const char *name)
 {
-	return np_export_has_prefix(name, "PROF_") && name[5] >= '0' && name[5] <= '9';
+	return np_text_begins(name, "PROF_") && name[5] >= '0' && name[5] <= '9';
 }
 
 static int take_names(struct np_export_rank *rank, const struct np_export_names *names,
@@ -297,7 +276,7 @@ static int walk(struct np_export_tree *tree, const struct np_export_job *job, co
 		rc = add_job(tree, dir, &job, err);
 	if (rc < 0)
 		return rc;
-	if (np_export_has_suffix(last_part(dir), RANK_SUFFIX))
+	if (np_text_ends(np_text_last_part(dir), RANK_SUFFIX))
 		return add_rank(tree, job, dir, &names, err);
 	for (size_t i = 0; i < names.list.count && rc == NP_OK && depth < MAX_DEPTH; i++) {
 		const char *name = names.list.item[i];
@@ -351,7 +330,7 @@ int np_export_find(struct np_export_tree *tree, const char *root, struct np_err 
 		length--;
 	np_buf_add_bytes(&path, root, length);
 	rc = np_buf_check(&path, err);
-	if (rc == NP_OK && np_export_has_suffix(path.text, RANK_SUFFIX))
+	if (rc == NP_OK && np_text_ends(path.text, RANK_SUFFIX))
 		rc = find_job_above(tree, path.text, &job, err);
 	if (rc == NP_OK)
 		rc = walk(tree, job, path.text, 0, err);

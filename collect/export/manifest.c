@@ -2,6 +2,7 @@
 #include "export.h"
 
 #include "npuprof/jsonout.h"
+#include "npuprof/text.h"
 
 #define MANIFEST_NAME "npuprof_manifest.json"
 #define MAX_JSON      ((size_t)256 << 20)
@@ -11,13 +12,6 @@ struct update {
 	const struct np_export_job *job;
 	const struct np_export_tree *tree;
 };
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* The rank that an entry of the manifest is about; NULL if it was not worked on. */
 static const struct np_export_rank *rank_of(const struct update *update,
@@ -32,7 +26,7 @@ static const struct np_export_rank *rank_of(const struct update *update,
 
 		if (rank->job != update->job || rank->state == NP_EXPORT_STOPPED)
 			continue;
-		if (dir && *dir ? strcmp(last_part(dir), last_part(rank->dir)) == 0
+		if (dir && *dir ? strcmp(np_text_last_part(dir), np_text_last_part(rank->dir)) == 0
 				: number >= 0 && rank->rank == number)
 			return rank;
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "npuprof/db.h"
+#include "npuprof/text.h"
 
 /* Stands in PROF_* while msprof runs: what it left behind if this is there is half done. */
 #define AT_WORK ".npuprof_export"
@@ -63,7 +64,7 @@ static bool raw_newest(const char *prof, np_ns *newest)
 		char *side;
 		char *data;
 
-		if (strcmp(name, "host") != 0 && !np_export_has_prefix(name, "device_"))
+		if (strcmp(name, "host") != 0 && !np_text_begins(name, "device_"))
 			continue;
 		side = np_export_join(prof, name);
 		data = side ? np_export_join(side, "data") : NULL;
@@ -112,7 +113,7 @@ static bool is_stamped(const char *name, const char *stem, const char *suffix)
 {
 	size_t length = strlen(stem);
 
-	return np_export_has_prefix(name, stem) && name[length] == '_' &&
+	return np_text_begins(name, stem) && name[length] == '_' &&
 	       strcmp(name + length + 1 + strspn(name + length + 1, "0123456789"), suffix) == 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "npuprof/jsonout.h"
 #include "npuprof/scan.h"
+#include "npuprof/text.h"
 
 #define METADATA_NAME "profiler_metadata.json"
 #define MAX_JSON      ((size_t)256 << 20)
@@ -162,7 +163,7 @@ static int put_metadata(const struct np_export_rank *rank, struct np_db_writer *
 	if (rc == NP_E_NOTFOUND)
 		return NP_OK;
 	while (rc == NP_OK && np_json_next(metadata, &entry)) {
-		if (!np_export_has_prefix(entry.key, "SCHEMA_VERSION"))
+		if (!np_text_begins(entry.key, "SCHEMA_VERSION"))
 			rc = put_meta(writer, entry.key, entry.value, err);
 	}
 	return rc;

@@ -3,6 +3,7 @@
 
 #include "npuprof/apportion.h"
 #include "npuprof/buf.h"
+#include "npuprof/text.h"
 
 #include <math.h>
 
@@ -155,21 +156,14 @@ static int split_type(struct builder *build, size_t rank, uint32_t cell, const c
 
 /* --- everything else ------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text);
-
-	return length > strlen(end) && strcmp(text + length - strlen(end), end) == 0;
-}
-
 /* "comm/<name or hash>/wait" under the name that both sides share. */
 static int name_comm(struct builder *build, const char *text, struct np_buf *path,
 		     struct cmp_leaf *pattern)
 {
 	const struct comparison *comparison = build->comparison;
-	const char *part = ends_with(text, "/wait")       ? "/wait"
-			   : ends_with(text, "/transfer") ? "/transfer"
-							  : "";
+	const char *part = np_text_ends(text, "/wait")       ? "/wait"
+			   : np_text_ends(text, "/transfer") ? "/transfer"
+							     : "";
 	const char *name = text + strlen("comm/");
 	size_t length = strlen(name) - strlen(part);
 	char *end;

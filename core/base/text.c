@@ -1,204 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/text.h"
 
-#include <endian.h>
 #include <inttypes.h>
-#include <math.h>
 
-/* Numbers */
-
-static bool is_digit(char c)
+bool np_text_begins(const char *text, const char *with)
 {
-	return c >= '0' && c <= '9';
+	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Put a digit behind a number; false when it grows out of range. */
-static bool push_digit(uint64_t *number, char digit)
+bool np_text_ends(const char *text, const char *with)
 {
-	return !__builtin_mul_overflow(*number, (uint64_t)10, number) &&
-	       !__builtin_add_overflow(*number, (uint64_t)(digit - '0'), number);
+	size_t length = strlen(text);
+	size_t tail = strlen(with);
+
+	return length >= tail && strcmp(text + length - tail, with) == 0;
 }
 
-/* INT64_MIN is refused along with the rest: it is NP_UNKNOWN. */
-static bool with_sign(uint64_t magnitude, bool negative, int64_t *ret)
+const char *np_text_last_part(const char *path)
 {
-	if (magnitude > INT64_MAX)
-		return false;
-	*ret = negative ? -(int64_t)magnitude : (int64_t)magnitude;
-	return true;
-}
+	const char *slash = strrchr(path, '/');
 
-/* Skip a sign; true if it is a minus. */
-static bool skip_sign(const char **text, const char *end)
-{
-	bool negative = *text < end && **text == '-';
-
-	if (*text < end && (**text == '-' || **text == '+'))
-		(*text)++;
-	return negative;
-}
-
-bool np_text_to_int(const char *text, size_t length, int64_t *ret)
-{
-	const char *end;
-	uint64_t magnitude = 0;
-	bool negative;
-
-	/* An absent cell has no bytes to point at. */
-	if (length == 0)
-		return false;
-	end = text + length;
-	negative = skip_sign(&text, end);
-	if (text == end)
-		return false;
-	for (; text < end; text++) {
-		if (!is_digit(*text) || !push_digit(&magnitude, *text))
-			return false;
-	}
-	return with_sign(magnitude, negative, ret);
-}
-
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* The number that 8 bytes of text are; false if they are not all digits. */
-static bool eight_digits(const char *text, uint64_t *ret)
-{
-	uint64_t word;
-
-	memcpy(&word, text, sizeof(word));
-	word = le64toh(word);
-	/* Digits are 0x30 to 0x39: the upper half of each byte tells, also of the byte plus 6. */
-	if ((word & (word + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) !=
-		    UINT64_C(0x3030303030303030) ||
-	    (word & UINT64_C(0xc0c0c0c0c0c0c0c0)) != 0)
-		return false;
-	/* Neighbours to numbers of two digits, of four and of eight. */
-	word = (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) * (1 + (10 << 8)) >> 8;
-	word = (word & UINT64_C(0x00ff00ff00ff00ff)) * (1 + (100 << 16)) >> 16;
-	*ret = (word & UINT64_C(0x0000ffff0000ffff)) * (1 + (UINT64_C(10000) << 32)) >> 32;
-	return true;
-}
-
-/* Digits from `*text` on, at most `limit` of them, put behind `number`. */
-static bool push_digits(const char **text, const char *end, size_t limit, uint64_t *number)
-{
-	uint64_t eight;
-
-	while (limit >= 8 && end - *text >= 8 && *number < UINT64_C(100000000000) &&
-	       eight_digits(*text, &eight)) {
-		*number = *number * 100000000 + eight;
-		*text += 8;
-		limit -= 8;
-	}
-	for (; limit > 0 && *text < end && is_digit(**text); limit--, (*text)++) {
-		if (!push_digit(number, **text))
-			return false;
-	}
-	return true;
-}
-
-/* The digits after the point: `shift` of them count, the first one dropped rounds. */
-static bool push_fraction(const char **text, const char *end, unsigned shift, uint64_t *number)
-{
-	const char *start = *text;
-	bool round_up;
-
-	if (!push_digits(text, end, shift, number))
-		return false;
-	for (size_t digits = (size_t)(*text - start); digits < shift; digits++) {
-		if (!push_digit(number, '0'))
-			return false;
-	}
-	round_up = *text < end && is_digit(**text) && **text >= '5';
-	while (*text < end && is_digit(**text))
-		(*text)++;
-	return !round_up || !__builtin_add_overflow(*number, (uint64_t)1, number);
-}
-
-/* Nothing but digits, and so few that they are in range: most numbers of most files. */
-static bool plain_number(const char *text, size_t length, int64_t *ret)
-{
-	uint64_t number = 0;
-	uint64_t eight;
-
-	/* All below 9 × 10^18 are. */
-	if (length > 18 && (length > 19 || *text == '9'))
-		return false;
-	for (; length >= 8; length -= 8, text += 8) {
-		if (!eight_digits(text, &eight))
-			return false;
-		number = number * 100000000 + eight;
-	}
-	for (; length > 0; length--, text++) {
-		if (!is_digit(*text))
-			return false;
-		number = number * 10 + (uint64_t)(*text - '0');
-	}
-	*ret = (int64_t)number;
-	return true;
-}
-
-bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t *ret)
-{
-	const char *end;
-	uint64_t magnitude = 0;
-	const char *start;
-	bool negative;
-	bool point;
-
-	if (length == 0)
-		return false;
-	if (shift == 0 && plain_number(text, length, ret))
-		return true;
-	end = text + length;
-	while (text < end && is_space(*text))
-		text++;
-	while (text < end && is_space(end[-1]))
-		end--;
-	negative = skip_sign(&text, end);
-
-	start = text;
-	if (!push_digits(&text, end, SIZE_MAX, &magnitude))
-		return false;
-	point = text < end && *text == '.';
-	text += point;
-	if (!push_fraction(&text, end, shift, &magnitude))
-		return false;
-	/* All of it was a number, and there was at least one digit. */
-	if (text < end || text - start <= point)
-		return false;
-	return with_sign(magnitude, negative, ret);
-}
-
-int64_t np_double_to_scaled(double value, double scale)
-{
-	double scaled = round(value * scale);
-
-	/* Written so that NaN is refused too. */
-	if (!(fabs(scaled) < 0x1p63))
-		return NP_UNKNOWN;
-	return (int64_t)scaled;
-}
-
-/* No double has digits that count further behind the point. */
-#define MOST_PLACES 323
-
-double np_round(double value, int digits)
-{
-	/* Up to 309 digits before the point, then the places, sign, point and NUL. */
-	char text[309 + MOST_PLACES + 3];
-	int length;
-
-	if (!isfinite(value) || digits > MOST_PLACES)
-		return value;
-	/* The C library rounds the exact value of the double, as Python does. */
-	length = snprintf(text, sizeof(text), "%.*f", digits > 0 ? digits : 0, value);
-	if (length < 0 || (size_t)length >= sizeof(text))
-		return value;
-	return strtod(text, NULL);
+	return slash ? slash + 1 : path;
 }
 
 /* Units */
@@ -447,95 +269,6 @@ size_t np_text_width(const char *text, size_t length)
 		width += size > 0 ? width_of(decode(text + i, size)) : 1;
 	}
 	return width;
-}
-
-/* Suggestions */
-
-/* Nobody means to write a longer word than this. */
-#define LONGEST_WORD 64
-
-static int lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* One row of the distance table: a[..i] against every beginning of b. */
-static void fill_row(const char *a, size_t i, const char *b, size_t b_length,
-		     size_t (*row)[LONGEST_WORD + 1])
-{
-	size_t *now = row[i % 3];
-	const size_t *before = row[(i - 1) % 3];
-
-	now[0] = i;
-	for (size_t j = 1; j <= b_length; j++) {
-		int x = lower(a[i - 1]);
-		int y = lower(b[j - 1]);
-
-		now[j] = least(before[j - 1] + (x != y), least(before[j], now[j - 1]) + 1);
-		/* Two letters swapped are one slip, not two. */
-		if (i > 1 && j > 1 && x == lower(b[j - 2]) && y == lower(a[i - 2]))
-			now[j] = least(now[j], row[(i - 2) % 3][j - 2] + 1);
-	}
-}
-
-static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	size_t row[3][LONGEST_WORD + 1];
-
-	for (size_t j = 0; j <= b_length; j++)
-		row[0][j] = j;
-	for (size_t i = 1; i <= a_length; i++)
-		fill_row(a, i, b, b_length, row);
-	return row[a_length % 3][b_length];
-}
-
-static bool is_beginning(const char *word, size_t length, const char *of)
-{
-	for (size_t i = 0; i < length; i++) {
-		if (lower(word[i]) != lower(of[i]))
-			return false;
-	}
-	return true;
-}
-
-/* How far a candidate is from the word; SIZE_MAX when it cannot be meant. */
-static size_t remoteness(const char *word, size_t length, const char *candidate)
-{
-	size_t candidate_length = strlen(candidate);
-	size_t apart;
-
-	if (candidate_length == 0 || candidate_length > LONGEST_WORD)
-		return SIZE_MAX;
-	/* A word cut short is likelier than any slip; one letter could be anything. */
-	if (length > 1 && length <= candidate_length && is_beginning(word, length, candidate))
-		return candidate_length - length;
-	apart = distance(word, length, candidate, candidate_length);
-	/* About one slip in three letters: more than that is another word. */
-	return apart <= (length + 1) / 3 ? LONGEST_WORD + apart : SIZE_MAX;
-}
-
-const char *np_text_closest(const char *word, const char *const *candidates, size_t count)
-{
-	size_t length = strlen(word);
-	size_t nearest = SIZE_MAX;
-	const char *closest = NULL;
-
-	if (length == 0 || length > LONGEST_WORD)
-		return NULL;
-	for (size_t i = 0; i < count; i++) {
-		size_t apart = remoteness(word, length, candidates[i]);
-
-		if (apart < nearest) {
-			nearest = apart;
-			closest = candidates[i];
-		}
-	}
-	return closest;
 }
 
 void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discover_private.h"
 
+#include "file_names.h"
 #include "load_private.h"
 
 #include "npuprof/json.h"
@@ -22,126 +23,6 @@ static int64_t file_size(const char *path, int64_t *changed)
 	if (when > *changed)
 		*changed = when;
 	return (int64_t)status.st_size;
-}
-
-/* --- names ----------------------------------------------------------------------------------- */
-
-static bool has_prefix(const char *name, const char *prefix)
-{
-	return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
-static bool has_suffix(const char *name, const char *suffix)
-{
-	size_t length = strlen(name);
-	size_t tail = strlen(suffix);
-
-	return length >= tail && strcmp(name + length - tail, suffix) == 0;
-}
-
-/* Does `name` read "<prefix><suffix>" (rank −1) or "<prefix>_<rank><suffix>"? */
-static bool rank_in_name(const char *name, const char *prefix, const char *suffix, int32_t *ret)
-{
-	size_t begin = strlen(prefix);
-	size_t length = strlen(name);
-	int64_t number;
-
-	if (!has_prefix(name, prefix) || !has_suffix(name, suffix) ||
-	    length < begin + strlen(suffix))
-		return false;
-	length -= begin + strlen(suffix);
-	if (length == 0) {
-		*ret = -1;
-		return true;
-	}
-	if (name[begin] != '_' || !np_text_to_int(name + begin + 1, length - 1, &number) ||
-	    number < 0 || number > INT32_MAX)
-		return false;
-	*ret = (int32_t)number;
-	return true;
-}
-
-/* Does `name` read "<prefix>_<digits><suffix>"? Gives the digits as a number that grows with time.
- */
-static bool stamped_name(const char *name, const char *prefix, const char *suffix, int64_t *ret)
-{
-	size_t begin = strlen(prefix);
-	size_t length = strlen(name);
-
-	if (!has_prefix(name, prefix) || !has_suffix(name, suffix) ||
-	    length < begin + strlen(suffix) + 2 || name[begin] != '_')
-		return false;
-	return np_text_to_int(name + begin + 1, length - begin - strlen(suffix) - 1, ret);
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* `count` digits as a number. */
-static int number_of(const char *digits, int count)
-{
-	int number = 0;
-
-	for (int i = 0; i < count; i++)
-		number = number * 10 + (digits[i] - '0');
-	return number;
-}
-
-/*
- * yyyymmddHHMMSS and up to three digits more as ms since 1970, to be compared
- * with the times of files as well; -1 if there is no such time. The zone is not
- * known, which matters to nobody who compares two names.
- */
-static int64_t stamp_of_digits(const char *begin, const char *end)
-{
-	struct tm when = { 0 };
-	int64_t milliseconds = 0;
-	int64_t number;
-
-	if (end - begin < 14 || end - begin > 17 ||
-	    !np_text_to_int(begin, (size_t)(end - begin), &number) || number < 0)
-		return -1;
-	when.tm_year = number_of(begin, 4) - 1900;
-	when.tm_mon = number_of(begin + 4, 2) - 1;
-	when.tm_mday = number_of(begin + 6, 2);
-	when.tm_hour = number_of(begin + 8, 2);
-	when.tm_min = number_of(begin + 10, 2);
-	when.tm_sec = number_of(begin + 12, 2);
-	if (when.tm_mon < 0 || when.tm_mon > 11 || when.tm_mday < 1 || when.tm_mday > 31 ||
-	    when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 60)
-		return -1;
-	/* Old names end in seconds, new ones in milliseconds. */
-	for (ptrdiff_t i = 14; i < 17; i++)
-		milliseconds = milliseconds * 10 + (i < end - begin ? begin[i] - '0' : 0);
-	return (int64_t)timegm(&when) * 1000 + milliseconds;
-}
-
-/*
- * The time in a directory's name, "<worker>_<yyyymmddHHMMSSmmm>_ascend_pt" or
- * "PROF_000001_<yyyymmddHHMMSSmmm>_<suffix>"; -1 for a name without one.
- */
-static int64_t stamp_in_name(const char *dir)
-{
-	const char *name = last_part(dir);
-	const char *end = NULL;
-	const char *begin;
-
-	/* The last one: the name of the worker is free and may hold it too. */
-	for (const char *at = name; (at = strstr(at, "_ascend_")); at++)
-		end = at;
-	if (has_prefix(name, "PROF_"))
-		end = strrchr(name, '_');
-	if (!end)
-		return -1;
-	for (begin = end; begin > name && begin[-1] >= '0' && begin[-1] <= '9';)
-		begin--;
-	if (begin > name && begin[-1] != '_')
-		return -1;
-	return stamp_of_digits(begin, end);
 }
 
 /* --- a source -------------------------------------------------------------------------------- */
@@ -179,7 +60,7 @@ static void measure_source(struct np_source_files *source)
 		source->bytes += file_size(source->file[i], &changed);
 	for (size_t i = 0; i < source->more_traces.count; i++)
 		source->bytes += file_size(source->more_traces.item[i], &changed);
-	source->stamp = stamp_in_name(source->dir);
+	source->stamp = file_name_time(source->dir);
 	if (source->stamp < 0)
 		source->stamp = changed;
 }
@@ -227,7 +108,7 @@ static int find_metadata(const char *dir, const struct names *names, struct np_s
 		const char *name = names->list.item[i];
 		int32_t rank;
 
-		if (rank_in_name(name, "profiler_info", ".json", &rank) &&
+		if (file_name_rank(name, "profiler_info", ".json", &rank) &&
 		    !source->file[NP_FILE_INFO]) {
 			source->rank = rank;
 			rc = set_file(source, NP_FILE_INFO, dir, name, err);
@@ -270,19 +151,6 @@ static int find_fixed(const char *dir, const char *name, struct np_source_files 
 	return NP_OK;
 }
 
-static bool is_rank_db(const char *name, enum np_kind *kind, int32_t *rank)
-{
-	if (rank_in_name(name, "ascend_pytorch_profiler", ".db", rank)) {
-		*kind = NP_KIND_PYTORCH;
-		return true;
-	}
-	if (rank_in_name(name, "ascend_mindspore_profiler", ".db", rank)) {
-		*kind = NP_KIND_MINDSPORE;
-		return true;
-	}
-	return false;
-}
-
 /* The rank database that counts: that of the rank profiler_info names, else the first. */
 static const char *choose_rank_db(const struct names *names, int32_t expected)
 {
@@ -292,7 +160,7 @@ static const char *choose_rank_db(const struct names *names, int32_t expected)
 		enum np_kind kind;
 		int32_t rank;
 
-		if (!is_rank_db(names->list.item[i], &kind, &rank))
+		if (!file_name_is_rank_db(names->list.item[i], &kind, &rank))
 			continue;
 		if (rank == expected && rank >= 0)
 			return names->list.item[i];
@@ -329,9 +197,9 @@ static int find_outputs(struct np_run *run, const char *output, struct np_source
 		enum np_kind kind;
 		int32_t rank;
 
-		if (name == chosen && is_rank_db(name, &kind, &rank))
+		if (name == chosen && file_name_is_rank_db(name, &kind, &rank))
 			rc = take_rank_db(run, output, name, rank, kind, source, err);
-		else if (is_rank_db(name, &kind, &rank))
+		else if (file_name_is_rank_db(name, &kind, &rank))
 			np_note_add(&run->notes, NP_NOTE_SKIPPED, rank, output, "rank database",
 				    "'%s' stands beside '%s'; one rank per directory is expected",
 				    name, chosen);
@@ -348,7 +216,7 @@ static int take_framework_rank(struct np_run *run, const char *dir, const struct
 	struct np_source_files source = { .rank = -1, .device = -1 };
 	int rc = find_metadata(dir, names, &source, err);
 
-	source.kind = has_suffix(dir, "_ascend_ms") ? NP_KIND_MINDSPORE : NP_KIND_PYTORCH;
+	source.kind = np_text_ends(dir, "_ascend_ms") ? NP_KIND_MINDSPORE : NP_KIND_PYTORCH;
 	source.dir = strdup(dir);
 	if (!source.dir)
 		rc = np_fail_nomem(err, dir);
@@ -381,7 +249,7 @@ static int find_newest(const char *dir, const struct names *names, const char *p
 	for (size_t i = 0; i < names->list.count; i++) {
 		int64_t stamp;
 
-		if (stamped_name(names->list.item[i], prefix, suffix, &stamp) &&
+		if (file_name_number(names->list.item[i], prefix, suffix, &stamp) &&
 		    stamp > newest_stamp) {
 			newest = names->list.item[i];
 			newest_stamp = stamp;
@@ -399,7 +267,7 @@ static int find_slices(const char *dir, const struct names *names, struct np_sou
 		char **slot;
 		int rc;
 
-		if (!has_prefix(name, "msprof_slice_") || !has_suffix(name, ".json"))
+		if (!np_text_begins(name, "msprof_slice_") || !np_text_ends(name, ".json"))
 			continue;
 		if (!source->file[NP_FILE_TRACE]) {
 			rc = set_file(source, NP_FILE_TRACE, dir, name, err);
@@ -454,7 +322,7 @@ static int find_device(struct np_run *run, const char *prof, const struct names 
 		char *dir;
 		int rc;
 
-		if (!has_prefix(name, "device_") ||
+		if (!np_text_begins(name, "device_") ||
 		    !np_text_to_int(name + 7, strlen(name + 7), &device) || device < 0 ||
 		    device > INT32_MAX)
 			continue;
@@ -519,31 +387,6 @@ static int take_msprof(struct np_run *run, const char *dir, const struct names *
 
 /* --- msMonitor ------------------------------------------------------------------------------- */
 
-/* "msmonitor_<pid>_<17 digits>_<rank or -1>.db" */
-static bool is_msmonitor(const char *name, int64_t *stamp, int32_t *rank)
-{
-	const char *fields[3];
-	const char *end = name + strlen(name);
-	int64_t number;
-
-	if (!has_prefix(name, "msmonitor_") || !has_suffix(name, ".db"))
-		return false;
-	fields[0] = name + strlen("msmonitor_");
-	for (size_t i = 1; i < NP_COUNT(fields); i++) {
-		fields[i] = strchr(fields[i - 1], '_');
-		if (!fields[i])
-			return false;
-		fields[i]++;
-	}
-	end -= strlen(".db");
-	if (end <= fields[2] || !np_text_to_int(fields[2], (size_t)(end - fields[2]), &number) ||
-	    number < -1 || number > INT32_MAX)
-		return false;
-	*rank = (int32_t)number;
-	*stamp = stamp_of_digits(fields[1], fields[2] - 1);
-	return true;
-}
-
 static int take_msmonitor(struct np_run *run, const char *dir, const struct names *names,
 			  struct np_err *err)
 {
@@ -553,7 +396,7 @@ static int take_msmonitor(struct np_run *run, const char *dir, const struct name
 		struct np_source_files source = { .kind = NP_KIND_MSMONITOR, .device = -1 };
 		int64_t stamp;
 
-		if (!is_msmonitor(names->list.item[i], &stamp, &source.rank))
+		if (!file_name_is_msmonitor(names->list.item[i], &stamp, &source.rank))
 			continue;
 		rc = set_file(&source, NP_FILE_RANK_DB, dir, names->list.item[i], err);
 		source.dir = rc == NP_OK ? strdup(source.file[NP_FILE_RANK_DB]) : NULL;
@@ -590,7 +433,7 @@ static void note_unparsed(struct np_run *run, const char *dir, const struct name
 static bool holds_prof(const struct names *names)
 {
 	for (size_t i = 0; i < names->list.count; i++) {
-		if (has_prefix(names->list.item[i], "PROF_"))
+		if (np_text_begins(names->list.item[i], "PROF_"))
 			return true;
 	}
 	return false;
@@ -599,9 +442,9 @@ static bool holds_prof(const struct names *names)
 int discover_take(struct np_run *run, const char *dir, const struct names *names,
 		  size_t *ret_without_data, bool *ret_enter, struct np_err *err)
 {
-	const char *name = last_part(dir);
+	const char *name = np_text_last_part(dir);
 	char *output = discover_join(dir, OUTPUT_NAME);
-	bool framework = has_suffix(name, "_ascend_pt") || has_suffix(name, "_ascend_ms");
+	bool framework = np_text_ends(name, "_ascend_pt") || np_text_ends(name, "_ascend_ms");
 	int rc;
 
 	if (!output)
@@ -612,7 +455,7 @@ int discover_take(struct np_run *run, const char *dir, const struct names *names
 		rc = take_framework_rank(run, dir, names, output, ret_without_data, err);
 		/* The raw data of a rank are no rank of their own. */
 		*ret_enter = !holds_prof(names);
-	} else if (rc == NP_OK && has_prefix(name, "PROF_")) {
+	} else if (rc == NP_OK && np_text_begins(name, "PROF_")) {
 		rc = take_msprof(run, dir, names, ret_without_data, err);
 		*ret_enter = false;
 	} else if (rc == NP_OK && framework && !holds_prof(names)) {

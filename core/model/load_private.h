@@ -84,6 +84,13 @@ void np_load_check(struct np_rank *rank, const struct np_rank *file, const char 
 		   const struct np_strtab *strings);
 
 /*
+ * Take what a further file told, `fresh`, into the rank where it has nothing or
+ * less, and compare the rest. `fresh` is what is left over.
+ */
+int np_load_join(struct np_rank *rank, struct np_rank *fresh, const char *path,
+		 const struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+
+/*
  * Before a file is joined to the rank: keep its activity, or that of the rank, if
  * it fits the times and operators that the rank will have then, those of the
  * file where `take_times` or `take_ops`.

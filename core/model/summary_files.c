@@ -6,6 +6,7 @@
 #include "summary_bytes.h"
 
 #include "npuprof/dirs.h"
+#include "npuprof/text.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -165,11 +166,6 @@ static int read_run(struct np_run *run, const char *path, struct np_err *err)
 /* --- finding ------------------------------------------------------------------------------------
  */
 
-static bool begins(const char *name, const char *prefix)
-{
-	return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
 static bool is_summary(const char *name)
 {
 	size_t length = strlen(name);
@@ -210,8 +206,8 @@ static int take_file(struct np_run *run, const char *directory, const char *name
 	path = discover_join(directory, name);
 	if (!path)
 		return np_fail_nomem(err, name);
-	rc = begins(name, RUN_PREFIX) ? read_run(run, path, &problem)
-				      : take_rank(run, path, &problem);
+	rc = np_text_begins(name, RUN_PREFIX) ? read_run(run, path, &problem)
+					      : take_rank(run, path, &problem);
 	if (rc == NP_E_NOMEM)
 		*err = problem;
 	else if (rc < 0)

@@ -10,6 +10,12 @@
  * and making foreign text safe to show.
  */
 
+bool np_text_begins(const char *text, const char *with);
+bool np_text_ends(const char *text, const char *with);
+
+/* What follows the last slash of a path. */
+const char *np_text_last_part(const char *path);
+
 /* The whole of `text` as a decimal integer; false on anything else, on overflow and NP_UNKNOWN. */
 bool np_text_to_int(const char *text, size_t length, int64_t *ret);
 

@@ -554,9 +554,32 @@ static void another_word_is_not_suggested(void **state)
 	assert_null(closest(endless));
 }
 
+static void a_text_begins_and_ends_with_itself_and_its_parts_only(void **state)
+{
+	(void)state;
+	assert_true(np_text_begins("PROF_1", "PROF_"));
+	assert_true(np_text_begins("PROF_", "PROF_"));
+	assert_true(np_text_begins("PROF_", ""));
+	assert_false(np_text_begins("PRO", "PROF_"));
+	assert_true(np_text_ends("a.json", ".json"));
+	assert_true(np_text_ends(".json", ".json"));
+	assert_true(np_text_ends("a", ""));
+	assert_false(np_text_ends("json", ".json"));
+}
+
+static void the_last_part_of_a_path_follows_its_last_slash(void **state)
+{
+	(void)state;
+	assert_string_equal(np_text_last_part("/a/b"), "b");
+	assert_string_equal(np_text_last_part("b"), "b");
+	assert_string_equal(np_text_last_part("a/"), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_text_begins_and_ends_with_itself_and_its_parts_only),
+		cmocka_unit_test(the_last_part_of_a_path_follows_its_last_slash),
 		cmocka_unit_test(a_whole_number_is_read),
 		cmocka_unit_test(numbers_of_any_length_are_read_digit_by_digit),
 		cmocka_unit_test(what_is_not_a_whole_number_is_refused),

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load_private.h"
+
+/*
+ * What a further file told is joined to a rank
+ * --------------------------------------------
+ *
+ * The first file that has a quantity wins. Steps, communicators and operators of
+ * the other get the places that they have in the rank.
+ */
+
+/* Indexes of `from` in terms of `to`: steps by id, communicators by hash. */
+struct places {
+	uint32_t *step;
+	uint32_t *group;
+};
+
+static void release_places(struct places *places)
+{
+	free(places->step);
+	free(places->group);
+}
+
+/* Where the steps of a rank are, by id. */
+static int index_steps(const struct np_rank *rank, struct np_idmap **ret, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	*ret = np_idmap_new();
+	if (!*ret)
+		return np_fail_nomem(err, "steps");
+	for (size_t i = 0; i < rank->steps.count && rc == NP_OK; i++)
+		rc = np_idmap_set(*ret, rank->steps.item[i].id, (uint32_t)i, err);
+	return rc;
+}
+
+static int place_step(struct np_rank *to, struct np_idmap *known, const struct np_step *step,
+		      uint32_t *ret, struct np_err *err)
+{
+	struct np_step *slot;
+
+	*ret = np_idmap_get(known, step->id);
+	if (*ret != NP_IDMAP_NONE)
+		return NP_OK;
+	slot = np_vec_add(&to->steps, err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = *step;
+	*ret = (uint32_t)(to->steps.count - 1);
+	return np_idmap_set(known, step->id, *ret, err);
+}
+
+/* Let `to` have all steps of `from`. */
+static int add_steps_of(struct np_rank *to, const struct np_rank *from, struct np_err *err)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *known = NULL;
+	uint32_t index;
+	int rc = index_steps(to, &known, err);
+
+	for (size_t i = 0; i < from->steps.count && rc == NP_OK; i++)
+		rc = place_step(to, known, &from->steps.item[i], &index, err);
+	return rc;
+}
+
+static int find_places(struct np_rank *to, const struct np_rank *from, bool add_steps,
+		       struct places *ret, struct np_err *err)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *known = NULL;
+	int rc = index_steps(to, &known, err);
+
+	if (rc < 0)
+		return rc;
+	ret->step = malloc((from->steps.count + 1) * sizeof(uint32_t));
+	ret->group = malloc((from->groups.count + 1) * sizeof(uint32_t));
+	if (!ret->step || !ret->group)
+		return np_fail_nomem(err, "a rank");
+	for (size_t i = 0; i < from->steps.count && rc == NP_OK; i++) {
+		/* NP_IDMAP_NONE is NP_NO_STEP */
+		ret->step[i] = np_idmap_get(known, from->steps.item[i].id);
+		if (add_steps)
+			rc = place_step(to, known, &from->steps.item[i], &ret->step[i], err);
+	}
+	for (size_t i = 0; i < from->groups.count && rc == NP_OK; i++)
+		rc = np_rank_group(to, from->groups.item[i].hash, &ret->group[i], err);
+	return rc;
+}
+
+/* Move one array, renumbering the places of its entries; macros because C has no generic field. */
+#define MOVE_STEPS(list, places) \
+	for (size_t i_ = 0; i_ < (list).count; i_++) \
+	(list).item[i_].step = (list).item[i_].step == NP_NO_STEP \
+				       ? NP_NO_STEP \
+				       : (places).step[(list).item[i_].step]
+#define MOVE_GROUPS(list, places) \
+	for (size_t i_ = 0; i_ < (list).count; i_++) \
+	(list).item[i_].group = (places).group[(list).item[i_].group]
+#define TAKE(to, from) \
+	do { \
+		np_vec_release(&(to)); \
+		memcpy(&(to), &(from), sizeof(to)); \
+		memset(&(from), 0, sizeof(from)); \
+	} while (0)
+
+static int take_times(struct np_rank *to, struct np_rank *from, struct np_err *err)
+{
+	struct places places = { 0 };
+	int rc = find_places(to, from, true, &places, err);
+
+	if (rc == NP_OK) {
+		MOVE_STEPS(from->times, places);
+		TAKE(to->times, from->times);
+		to->step_source = from->step_source;
+		to->device = from->device;
+		to->device_count = from->device_count;
+	}
+	release_places(&places);
+	return rc;
+}
+
+/* Operators, their bandwidth and links go together: they refer to each other. */
+static int take_ops(struct np_rank *to, struct np_rank *from, struct np_err *err)
+{
+	struct places places = { 0 };
+	int rc = find_places(to, from, true, &places, err);
+
+	if (rc == NP_OK) {
+		MOVE_STEPS(from->ops, places);
+		MOVE_GROUPS(from->ops, places);
+		MOVE_STEPS(from->links, places);
+		MOVE_GROUPS(from->links, places);
+		MOVE_STEPS(from->transfers, places);
+		MOVE_GROUPS(from->transfers, places);
+		MOVE_STEPS(from->experts, places);
+		MOVE_STEPS(from->comm_steps, places);
+		MOVE_GROUPS(from->comm_steps, places);
+		TAKE(to->ops, from->ops);
+		TAKE(to->vendor_times, from->vendor_times);
+		TAKE(to->long_times, from->long_times);
+		TAKE(to->bands, from->bands);
+		TAKE(to->links, from->links);
+		TAKE(to->transfers, from->transfers);
+		TAKE(to->experts, from->experts);
+		TAKE(to->comm_steps, from->comm_steps);
+		to->comm_source = from->comm_source;
+		to->exposed_source = from->exposed_source;
+		to->sizes_known = from->sizes_known;
+	}
+	release_places(&places);
+	return rc;
+}
+
+/* How much of each communicator computing hides, from a reader that saw both. */
+static int take_exposed(struct np_rank *to, const struct np_rank *from, struct np_err *err)
+{
+	struct places places = { 0 };
+	int rc = find_places(to, from, false, &places, err);
+
+	for (size_t i = 0; i < from->comm_steps.count && rc == NP_OK; i++) {
+		const struct np_comm_step *source = &from->comm_steps.item[i];
+
+		for (size_t j = 0; j < to->comm_steps.count; j++) {
+			struct np_comm_step *sum = &to->comm_steps.item[j];
+
+			if (sum->group != places.group[source->group] ||
+			    sum->step != places.step[source->step] || sum->ops != source->ops ||
+			    source->exposed == NP_UNKNOWN)
+				continue;
+			sum->exposed = source->exposed;
+			sum->overlapped = source->overlapped;
+			to->exposed_source = from->exposed_source;
+		}
+	}
+	release_places(&places);
+	return rc;
+}
+
+static void take_group_names(struct np_rank *to, const struct np_rank *from)
+{
+	for (size_t i = 0; i < to->groups.count; i++) {
+		for (size_t j = 0; j < from->groups.count; j++) {
+			if (to->groups.item[i].hash == from->groups.item[j].hash &&
+			    to->groups.item[i].name == NP_STR_NONE)
+				to->groups.item[i].name = from->groups.item[j].name;
+		}
+	}
+}
+
+/* The one communicator of `from` with these last three digits, or NULL. */
+static const struct np_group *group_ending(const struct np_rank *from, uint64_t digits)
+{
+	const struct np_group *found = NULL;
+
+	for (size_t i = 0; i < from->groups.count; i++) {
+		if (from->groups.item[i].hash < 1000 || from->groups.item[i].hash % 1000 != digits)
+			continue;
+		if (found)
+			return NULL;
+		found = &from->groups.item[i];
+	}
+	return found;
+}
+
+/*
+ * Traces name a communicator by the last three digits of its hash, other files
+ * by all of them. Both must get the same, whichever was read first.
+ */
+static void complete_hashes(struct np_rank *rank, const struct np_rank *from)
+{
+	for (size_t i = 0; i < rank->groups.count; i++) {
+		struct np_group *group = &rank->groups.item[i];
+		const struct np_group *full;
+
+		if (group->hash >= 1000 || group->name != NP_STR_NONE)
+			continue;
+		full = group_ending(from, group->hash);
+		if (full)
+			group->hash = full->hash;
+	}
+}
+
+/* Traces of one device do not say which it is. */
+static void take_device(struct np_rank *to, const struct np_rank *from)
+{
+	if (to->device >= 0 || from->device < 0 || to->device_count > 1)
+		return;
+	to->device = from->device;
+	for (size_t i = 0; i < to->times.count; i++)
+		to->times.item[i].device = to->device;
+	for (size_t i = 0; i < to->ops.count; i++)
+		to->ops.item[i].device = np_device_of(to->device);
+	for (size_t i = 0; i < to->comm_steps.count; i++)
+		to->comm_steps.item[i].device = to->device;
+}
+
+/* A table of kernels has the times of operators, but nothing of what they moved. */
+static bool has_better_ops(const struct np_rank *rank, const struct np_rank *fresh)
+{
+	return fresh->ops.count > 0 &&
+	       (rank->ops.count == 0 ||
+		(rank->comm_source == NP_FROM_KERNELS && fresh->comm_source == NP_FROM_TEXT));
+}
+
+static int join_measures(struct np_rank *rank, struct np_rank *fresh, const char *path,
+			 const struct np_strtab *strings, struct np_err *err)
+{
+	NP_CLEANUP(np_rank_freep) struct np_rank *kernels = NULL;
+	bool times = rank->times.count == 0 && fresh->times.count > 0;
+	bool ops = has_better_ops(rank, fresh);
+	int rc;
+
+	np_load_check(rank, fresh, path, strings);
+	take_device(rank, fresh);
+	rc = np_load_join_activity(rank, fresh, times, ops, err);
+	if (rc == NP_OK && times)
+		rc = take_times(rank, fresh, err);
+	if (rc == NP_OK && ops) {
+		/* Keep what computing hides: only the kernels tell. */
+		kernels = np_rank_new(rank->id, rank->path);
+		if (!kernels)
+			return np_fail_nomem(err, path);
+		kernels->exposed_source = rank->exposed_source;
+		TAKE(kernels->comm_steps, rank->comm_steps);
+		rc = take_ops(rank, fresh, err);
+		for (size_t i = 0; i < rank->groups.count && rc == NP_OK; i++) {
+			uint32_t index;
+
+			rc = np_rank_group(kernels, rank->groups.item[i].hash, &index, err);
+		}
+		if (rc == NP_OK)
+			rc = add_steps_of(kernels, rank, err);
+		if (rc == NP_OK)
+			rc = take_exposed(rank, kernels, err);
+	}
+	if (rc == NP_OK && rank->exposed_source == NP_FROM_NOTHING)
+		rc = take_exposed(rank, fresh, err);
+	take_group_names(rank, fresh);
+	np_notes_move(&rank->notes, &fresh->notes);
+	return rc;
+}
+
+static void adopt_metadata(struct np_rank *rank, struct np_rank *fresh)
+{
+	if (!rank->parallel.known)
+		rank->parallel = fresh->parallel;
+	if (rank->host_uid == NP_STR_NONE) {
+		rank->host_uid = fresh->host_uid;
+		rank->host_name = fresh->host_name;
+	}
+	if (rank->schema_version == NP_STR_NONE)
+		rank->schema_version = fresh->schema_version;
+	if (rank->level == NP_STR_NONE)
+		rank->level = fresh->level;
+	rank->contents |= fresh->contents;
+	if (!rank->kernel_sums)
+		rank->kernel_sums = NP_STEAL(fresh->kernel_sums);
+	if (rank->kernels.count == 0)
+		TAKE(rank->kernels, fresh->kernels);
+	if (rank->calls.count == 0)
+		TAKE(rank->calls, fresh->calls);
+	if (rank->memory.count == 0) {
+		TAKE(rank->memory, fresh->memory);
+		TAKE(rank->memory_steps, fresh->memory_steps);
+	}
+}
+
+/* Members that a file brought live in its own arena: copy those that are new. */
+static int adopt_members(struct np_rank *rank, const struct np_rank *fresh, struct np_err *err)
+{
+	for (size_t i = 0; i < fresh->groups.count; i++) {
+		const struct np_group *from = &fresh->groups.item[i];
+		struct np_group *group;
+		uint32_t index;
+		int rc = np_rank_group(rank, from->hash, &index, err);
+
+		if (rc < 0)
+			return rc;
+		group = &rank->groups.item[index];
+		if (group->pg_name == NP_STR_NONE)
+			group->pg_name = from->pg_name;
+		if (group->members || !from->members)
+			continue;
+		group->members = np_arena_array(rank->arena, from->member_count, sizeof(int32_t));
+		if (!group->members)
+			return np_fail_nomem(err, "members of a communicator");
+		memcpy(group->members, from->members, from->member_count * sizeof(int32_t));
+		group->member_count = from->member_count;
+		group->group_rank = from->group_rank;
+	}
+	return NP_OK;
+}
+
+int np_load_join(struct np_rank *rank, struct np_rank *fresh, const char *path,
+		 const struct np_strtab *strings, struct np_err *err)
+{
+	int rc;
+
+	adopt_metadata(rank, fresh);
+	complete_hashes(rank, fresh);
+	complete_hashes(fresh, rank);
+	rc = adopt_members(rank, fresh, err);
+	return rc < 0 ? rc : join_measures(rank, fresh, path, strings, err);
+}
