@@ -4,6 +4,8 @@
 
 #include "npuprof/workers.h"
 
+#include <stdatomic.h>
+
 /*
  * Details on several processes
  * ----------------------------
@@ -25,11 +27,17 @@ struct item {
 	size_t length;
 };
 
+/* What is known of a process. */
+struct sender {
+	size_t next;       /* where to look for the item that it sends next */
+	struct np_err err; /* why no more come */
+};
+
 struct np_details {
 	const struct np_comm *comm;
 	NP_VEC(struct item) items;
-	size_t *next;         /* by process: where to look for the item that comes next */
-	pthread_mutex_t lock; /* also of the communicator */
+	struct sender *senders; /* by process */
+	pthread_mutex_t lock;   /* also of the communicator */
 };
 
 struct np_shared *shared_new(const struct np_comm *comm, uint32_t *owner, size_t sources)
@@ -81,14 +89,13 @@ static int send_order(const struct np_details *details, int to, size_t threads, 
 		count += details->items.item[i].from == to;
 	if (count == 0)
 		return NP_OK;
-	summary_put_number(&order, ORDER_DETAILS);
 	summary_put_number(&order, threads);
 	summary_put_number(&order, count);
 	for (size_t i = 0; i < details->items.count; i++) {
 		if (details->items.item[i].from == to)
 			put_item(&order, &details->items.item[i]);
 	}
-	return order_send(details->comm, to, &order, err);
+	return order_send(details->comm, to, ORDER_DETAILS, &order, err);
 }
 
 /* Items of ranks that others have; those of this process are left out. */
@@ -125,8 +132,22 @@ static void release(struct np_details *details)
 	}
 	np_vec_release(&details->items);
 	(void)pthread_mutex_destroy(&details->lock);
-	free(details->next);
+	free(details->senders);
 	free(details);
+}
+
+static int send_orders(struct np_details *details, size_t threads, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	details->senders = calloc((size_t)details->comm->size, sizeof(*details->senders));
+	if (!details->senders)
+		return np_fail_nomem(err, "details");
+	for (int to = 1; to < details->comm->size && rc == NP_OK; to++)
+		rc = send_order(details, to, threads, err);
+	if (rc < 0)
+		orders_stop(details->comm);
+	return rc;
 }
 
 int np_details_begin(const struct np_detail_want *list, size_t count, size_t threads,
@@ -140,16 +161,9 @@ int np_details_begin(const struct np_detail_want *list, size_t count, size_t thr
 		return np_fail_nomem(err, "details");
 	(void)pthread_mutex_init(&details->lock, NULL);
 	rc = list_items(details, list, count, err);
+	if (rc == NP_OK && details->items.count > 0)
+		rc = send_orders(details, threads, err);
 	if (rc < 0 || details->items.count == 0) {
-		release(details);
-		return rc;
-	}
-	details->next = calloc((size_t)details->comm->size, sizeof(*details->next));
-	if (!details->next)
-		rc = np_fail_nomem(err, "details");
-	for (int to = 1; to < details->comm->size && rc == NP_OK; to++)
-		rc = send_order(details, to, threads, err);
-	if (rc < 0) {
 		release(details);
 		return rc;
 	}
@@ -166,7 +180,7 @@ int np_details_begin(const struct np_detail_want *list, size_t count, size_t thr
 /* The item that comes next from a process; NULL if none does. */
 static struct item *next_of(struct np_details *details, int from)
 {
-	size_t *next = &details->next[from];
+	size_t *next = &details->senders[from].next;
 
 	while (*next < details->items.count &&
 	       (details->items.item[*next].from != from || details->items.item[*next].arrived))
@@ -174,24 +188,26 @@ static struct item *next_of(struct np_details *details, int from)
 	return *next < details->items.count ? &details->items.item[*next] : NULL;
 }
 
-static int receive_next(struct np_details *details, int from, struct np_err *err)
+/* A failure is that of all items that have not come. */
+static void receive_next(struct np_details *details, int from)
 {
 	struct item *item = next_of(details, from);
-	int rc = details->comm->receive(details->comm, from, &item->bytes, &item->length, err);
 
-	item->arrived = rc == NP_OK;
-	return rc;
+	item->arrived = order_receive(details->comm, from, &item->bytes, &item->length,
+				      &details->senders[from].err) == NP_OK;
 }
 
 void np_details_end(struct np_details *details)
 {
+	bool open = false;
+
 	if (!details)
 		return;
-	/* What nobody asked for any more is on its way all the same. */
-	for (int from = 1; from < details->comm->size; from++) {
-		while (next_of(details, from) && receive_next(details, from, NULL) == NP_OK)
-			continue;
-	}
+	/* What nobody asked for is on its way all the same. */
+	for (int from = 1; from < details->comm->size && !open; from++)
+		open = next_of(details, from) != NULL;
+	if (open)
+		orders_stop(details->comm);
 	release(details);
 }
 
@@ -229,17 +245,23 @@ bool details_come(const struct np_run *run, size_t index, unsigned wants)
 
 static int wait_for(struct np_details *details, const struct item *item, struct np_err *err)
 {
+	struct sender *sender = &details->senders[item->from];
 	int64_t length = 0;
 
 	for (;;) {
-		int rc = NP_OK;
+		int rc;
 		bool arrived;
 
 		(void)pthread_mutex_lock(&details->lock);
-		if (!item->arrived && details->comm->arrived(details->comm, item->from))
-			rc = receive_next(details, item->from, err);
+		if (!item->arrived && sender->err.code == NP_OK &&
+		    details->comm->arrived(details->comm, item->from))
+			receive_next(details, item->from);
 		arrived = item->arrived;
+		rc = arrived ? NP_OK : sender->err.code;
 		(void)pthread_mutex_unlock(&details->lock);
+		/* Nobody changes it once it is set. */
+		if (rc < 0 && err)
+			*err = sender->err;
 		if (arrived || rc < 0)
 			return rc;
 		load_nap(&length);
@@ -261,6 +283,7 @@ int details_take(const struct np_run *run, size_t index, struct np_detail **ret,
 	item->taken = true;
 	reader.at = item->bytes;
 	reader.end = reader.at + item->length;
+	(void)summary_get_number(&reader);
 	code = summary_get_signed(&reader);
 	reason = summary_get_text(&reader);
 	if (code < 0) {
@@ -288,6 +311,8 @@ struct service {
 	struct np_run *run;
 	NP_VEC(unsigned) wants;
 	size_t first; /* of those that are read at once */
+	const struct np_comm *comm;
+	atomic_bool over; /* what is left is not wanted */
 	struct summary_writer *answers;
 };
 
@@ -323,33 +348,50 @@ static void read_detail(void *context, size_t index)
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
 	struct np_err err = NP_ERR_INIT;
 	size_t at = service->first + index;
-	int rc = np_detail_load(service->run, at, service->wants.item[at], &detail, &err);
+	int rc;
 
+	if (atomic_load(&service->over))
+		return;
+	rc = np_detail_load(service->run, at, service->wants.item[at], &detail, &err);
+	summary_put_number(answer, ANSWER_PART);
 	summary_put_signed(answer, rc);
 	summary_put_text(answer, rc < 0 ? err.text : NULL);
 	if (rc == NP_OK)
 		detail_put(answer, detail);
 }
 
-/* Some at once, so that those that wait to be sent do not pile up. */
-static int read_details(const struct np_comm *comm, struct service *service, size_t threads,
-			struct np_err *err)
+static void look_whether_over(void *context, size_t done, size_t total)
 {
-	const struct np_workers workers = { .threads = threads };
+	struct service *service = context;
+
+	(void)done;
+	(void)total;
+	if (order_is_over(service->comm))
+		atomic_store(&service->over, true);
+}
+
+/* Some at once, so that those that wait to be sent do not pile up. */
+static int read_details(struct service *service, size_t threads, struct np_err *err)
+{
+	const struct np_workers workers = { .threads = threads,
+					    .tick = look_whether_over,
+					    .tick_context = service };
 	size_t together = 2 * (threads ? threads : np_processors());
 	int rc = NP_OK;
 
 	service->answers = calloc(together, sizeof(*service->answers));
 	if (!service->answers)
 		return np_fail_nomem(err, "details");
-	for (; service->first < service->wants.count && rc == NP_OK; service->first += together) {
+	for (; service->first < service->wants.count && rc == NP_OK && !service->over;
+	     service->first += together) {
 		size_t count = service->wants.count - service->first;
 
 		count = count < together ? count : together;
 		np_workers_run(&workers, count, read_detail, service);
 		for (size_t i = 0; i < count; i++) {
-			if (rc == NP_OK)
-				rc = order_send(comm, 0, &service->answers[i], err);
+			look_whether_over(service, i, count);
+			if (rc == NP_OK && !service->over)
+				rc = answer_send(service->comm, &service->answers[i], err);
 			np_bytes_release(&service->answers[i].bytes);
 			service->answers[i] = (struct summary_writer){ 0 };
 		}
@@ -360,7 +402,7 @@ static int read_details(const struct np_comm *comm, struct service *service, siz
 
 int details_serve(const struct np_comm *comm, struct summary_reader *reader, struct np_err *err)
 {
-	struct service service = { .run = np_run_new() };
+	struct service service = { .run = np_run_new(), .comm = comm };
 	size_t threads = (size_t)summary_get_number(reader);
 	uint64_t count = summary_get_at_most(reader, (uint64_t)(reader->end - reader->at));
 	int rc = NP_OK;
@@ -372,7 +414,7 @@ int details_serve(const struct np_comm *comm, struct summary_reader *reader, str
 	for (uint64_t i = 0; i < count && rc == NP_OK; i++)
 		rc = read_item(reader, &service, err);
 	if (rc == NP_OK)
-		rc = read_details(comm, &service, threads, err);
+		rc = read_details(&service, threads, err);
 	np_vec_release(&service.wants);
 	np_run_free(service.run);
 	return rc;

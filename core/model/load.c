@@ -98,6 +98,8 @@ static int load_all(struct np_run *run, const struct np_load_options *options,
 		rc = load_gather(run, options, owner, &watch, outcomes, err);
 	free(watch.others);
 	free(mine);
+	if (rc < 0 && shared)
+		orders_stop(options->comm);
 	if (rc < 0 || !shared) {
 		free(owner);
 		return rc;

@@ -11,7 +11,7 @@
  * The leader sends one order to each of the others: how to load, and which
  * sources. Each answers with one message for a source, in the order given: a
  * summary, which is either the rank or why it could not be read. So one bad rank
- * costs one rank here too, and nobody waits for a message that does not come.
+ * costs one rank here too.
  */
 /* --- dividing -----------------------------------------------------------------------------------
  */
@@ -57,17 +57,6 @@ int load_divide(const struct np_run *run, size_t processes, uint32_t *owner, str
 /* --- the leader ---------------------------------------------------------------------------------
  */
 
-int order_send(const struct np_comm *comm, int to, struct summary_writer *writer,
-	       struct np_err *err)
-{
-	int rc = summary_written(writer, err);
-
-	if (rc == NP_OK)
-		rc = comm->send(comm, to, writer->bytes.item, writer->bytes.count, err);
-	np_bytes_release(&writer->bytes);
-	return rc;
-}
-
 static int send_order(const struct np_run *run, const struct np_load_options *options,
 		      const uint32_t *owner, int to, struct np_err *err)
 {
@@ -78,7 +67,6 @@ static int send_order(const struct np_run *run, const struct np_load_options *op
 		count += owner[i] == (uint32_t)to;
 	if (count == 0)
 		return NP_OK;
-	summary_put_number(&order, ORDER_LOAD);
 	summary_put_text(&order, options->cache);
 	summary_put_text(&order, options->program);
 	summary_put_number(&order, options->workers.threads);
@@ -89,7 +77,7 @@ static int send_order(const struct np_run *run, const struct np_load_options *op
 		if (owner[i] == (uint32_t)to)
 			summary_put_source(&order, &run->sources.item[i]);
 	}
-	return order_send(options->comm, to, &order, err);
+	return order_send(options->comm, to, ORDER_LOAD, &order, err);
 }
 
 int load_send_orders(const struct np_run *run, const struct np_load_options *options,
@@ -126,6 +114,7 @@ static void take_message(const struct message *message, struct np_strtab *string
 	char *cache;
 
 	reader.end = reader.at + message->length;
+	(void)summary_get_number(&reader);
 	cache = summary_get_text(&reader);
 	if (cache)
 		(void)np_fail(&ret->cache, NP_E_IO, "%s", cache);
@@ -206,8 +195,8 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
 			}
 			message->index = i;
 			wait_for(options->comm, from, watch);
-			rc = options->comm->receive(options->comm, from, &message->bytes,
-						    &message->length, err);
+			rc = order_receive(options->comm, from, &message->bytes, &message->length,
+					   err);
 			mail.bytes += message->length;
 			if (rc == NP_OK && mail.bytes > TOGETHER_BYTES)
 				open_mail(&mail, &options->workers);
@@ -220,20 +209,6 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
 	return rc;
 }
 
-int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err)
-{
-	int rc = NP_OK;
-
-	for (int to = 1; to < comm->size && rc == NP_OK; to++) {
-		struct summary_writer order = { 0 };
-
-		summary_put_number(&order, ORDER_END);
-		summary_put_signed(&order, status);
-		rc = order_send(comm, to, &order, err);
-	}
-	return rc;
-}
-
 /* --- the others ---------------------------------------------------------------------------------
  */
 
@@ -242,6 +217,7 @@ struct service {
 	np_kernel_origin *kernel_origin;
 	struct np_load_options options;
 	struct load_count count;
+	atomic_bool over; /* what is left is not wanted */
 	char *cache;
 	char *program;
 	struct np_strtab *strings;
@@ -279,6 +255,7 @@ static int answer(const struct np_source_files *source, const struct np_strtab *
 	};
 	int rc;
 
+	summary_put_number(&writer, ANSWER_PART);
 	summary_put_text(&writer, outcome->cache.code == NP_OK ? NULL : outcome->cache.text);
 	rc = summary_written(&writer, err);
 	*ret = writer.bytes;
@@ -294,6 +271,8 @@ static void serve_one(void *context, size_t index)
 	const struct np_source_files *source = &service->sources.item[index];
 	struct load_outcome outcome = { 0 };
 
+	if (atomic_load(&service->over))
+		return;
 	load_gate_enter(&service->gate, source);
 	load_source(&service->options, source, service->strings, &outcome);
 	load_gate_leave(&service->gate, source);
@@ -311,6 +290,8 @@ static void tell(void *context, size_t done, size_t total)
 	(void)done;
 	(void)total;
 	service->comm->tell(service->comm, &news);
+	if (order_is_over(service->comm))
+		atomic_store(&service->over, true);
 }
 
 static int read_order(struct summary_reader *reader, struct service *service, struct np_err *err)
@@ -356,7 +337,7 @@ static int serve_order(const struct np_comm *comm, np_kernel_origin *kernel_orig
 	if (rc == NP_OK)
 		np_workers_run(&service.options.workers, service.sources.count, serve_one,
 			       &service);
-	for (size_t i = 0; i < service.sources.count && rc == NP_OK; i++) {
+	for (size_t i = 0; i < service.sources.count && rc == NP_OK && !order_is_over(comm); i++) {
 		rc = service.errors[i].code;
 		if (rc < 0)
 			*err = service.errors[i];
@@ -368,29 +349,43 @@ static int serve_order(const struct np_comm *comm, np_kernel_origin *kernel_orig
 	return rc;
 }
 
+/* Take the rest of an order in, and carry it out. */
+static int serve(const struct np_comm *comm, np_kernel_origin *kernel_origin, uint64_t order,
+		 struct np_err *err)
+{
+	struct summary_reader reader = { 0 };
+	void *bytes = NULL;
+	size_t length = 0;
+	int rc = comm->receive(comm, 0, &bytes, &length, err);
+
+	if (rc < 0)
+		return rc;
+	reader.at = bytes;
+	reader.end = reader.at + length;
+	if (order == ORDER_LOAD)
+		rc = serve_order(comm, kernel_origin, &reader, err);
+	else
+		rc = details_serve(comm, &reader, err);
+	free(bytes);
+	return rc;
+}
+
 int np_load_serve(const struct np_comm *comm, np_kernel_origin *kernel_origin, int *ret_status,
 		  struct np_err *err)
 {
-	for (;;) {
-		struct summary_reader reader = { 0 };
-		void *bytes = NULL;
-		size_t length = 0;
-		uint64_t order;
-		int rc = comm->receive(comm, 0, &bytes, &length, err);
+	uint64_t order = 0;
+	int rc = NP_OK;
 
+	while (rc == NP_OK && order != ORDER_END) {
+		struct np_err problem = NP_ERR_INIT;
+
+		rc = order_await(comm, &order, ret_status, err);
 		if (rc < 0)
-			return rc;
-		reader.at = bytes;
-		reader.end = reader.at + length;
-		order = summary_get_number(&reader);
-		if (order == ORDER_LOAD)
-			rc = serve_order(comm, kernel_origin, &reader, err);
-		else if (order == ORDER_DETAILS)
-			rc = details_serve(comm, &reader, err);
-		else
-			*ret_status = (int)summary_get_signed(&reader);
-		free(bytes);
-		if (rc < 0 || order == ORDER_END)
-			return rc;
+			break;
+		if (order == ORDER_END || order == ORDER_STOP)
+			rc = order_say_stopped(comm, err);
+		else if (serve(comm, kernel_origin, order, &problem) < 0)
+			rc = order_say_failed(comm, &problem, err);
 	}
+	return rc;
 }

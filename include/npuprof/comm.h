@@ -11,8 +11,9 @@
  * The processes that analyse one run together. The first leads: it finds the
  * ranks, hands them out, gathers what is left of them, measures and speaks to
  * the user. The others load what they are given (np_load_serve()) until they
- * are told the end. Results are stored by the index of a rank, whoever loaded
- * it, so measures do not know how many there are.
+ * are told the end, which they always are: whoever fails says so instead of what
+ * it owes, and the leader takes back what it no longer wants. Results are stored by the index of a
+ * rank, whoever loaded it, so measures do not know how many there are.
  *
  * One process alone is the serial communicator. Only the first exchanges
  * messages with others, and only one thread of each process does at a time.
@@ -24,15 +25,29 @@ struct np_comm_news {
 	int64_t bytes; /* of them */
 };
 
+#define NP_COMM_SHORT 1024
+
 struct np_comm {
 	int rank; /* of this process; the first is 0 */
 	int size;
-	/* Send bytes to a process; they may be changed afterwards. */
+	/*
+	 * Send bytes to a process; they may be changed afterwards. A message of at most
+	 * NP_COMM_SHORT bytes is on its way then, whether or not the other waits for it.
+	 */
 	int (*send)(const struct np_comm *comm, int to, const void *bytes, size_t length,
 		    struct np_err *err);
-	/* Wait for a message from a process without using up a processor; freed by the caller. */
+	/*
+	 * Wait for a message from a process without using up a processor; freed by the
+	 * caller. One that memory does not suffice for is gone, and the next can be received.
+	 */
 	int (*receive)(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
 		       struct np_err *err);
+	/*
+	 * Likewise, but keep the first bytes only, padded with zeros. This needs no memory,
+	 * nor does sending.
+	 */
+	int (*skim)(const struct np_comm *comm, int from, void *head, size_t length,
+		    struct np_err *err);
 	/* Is there a message of a process, so that receiving it would not wait? */
 	bool (*arrived)(const struct np_comm *comm, int from);
 	/* Tell the first process how far this one is. */

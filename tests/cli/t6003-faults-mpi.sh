@@ -152,14 +152,28 @@ for processes in 1 2; do
 		readfile('stdout') ->> '\$.input.skipped[0].rank'")" '3|3'
 done
 
-behaviour 'a message that memory does not suffice for ends all processes'
-# Of ranks, and of their details: those come behind the two ranks of the second process.
-for messages in 0 1 2 3; do
-	run timeout -k 5 60 mpirun -q -n 2 -x LD_PRELOAD="$NPUPROF_BUILD/libscarce_memory.so" \
-		-x NP_TEST_MOST_BYTES=1 -x NP_TEST_MESSAGES=$messages \
+# scarce <process> <messages>: memory suffices for so many messages to this one of three processes
+scarce() {
+	run timeout -k 5 60 mpirun -q -n 3 -x LD_PRELOAD="$NPUPROF_BUILD/libscarce_memory.so" \
+		-x NP_TEST_MOST_BYTES=1 -x NP_TEST_PROCESS="$1" -x NP_TEST_MESSAGES="$2" \
 		"$npuprof" cluster c -m cann_api_sum -o slow
+}
+
+behaviour 'a message that memory does not suffice for ends all processes, with one line'
+# Of ranks, and of their details: those come behind the two ranks of the other processes.
+for messages in 0 1 2 3; do
+	scarce 0 $messages
 	expect_exit 1
-	expect_stderr_has 'npuprof: out of memory for a message'
+	expect_equal "$(cat stderr)" 'npuprof: out of memory for a message'
+	only_results slow
+done
+
+behaviour 'so does an order that another has no memory for: the first process tells of it'
+# To load ranks, and to read their details.
+for messages in 0 1; do
+	scarce 2 $messages
+	expect_exit 1
+	expect_equal "$(cat stderr)" 'npuprof: process 2: out of memory for a message'
 	only_results slow
 done
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shared.h"
+
+#include "npuprof/load.h"
+
+/* Written without asking for memory; the longest is a failure. */
+struct short_message {
+	uint8_t bytes[NP_COMM_SHORT];
+};
+
+_Static_assert(sizeof(((struct np_err *)0)->text) <= NP_COMM_SHORT / 2, "failures are short");
+
+/* Longer than what tells the kind of an order and a status. */
+#define HEAD_BYTES 32
+
+static struct summary_writer write_within(struct short_message *message)
+{
+	return (struct summary_writer){ .bytes = { .item = message->bytes,
+						   .capacity = sizeof(message->bytes) } };
+}
+
+static int send_written(const struct np_comm *comm, int to, const struct summary_writer *writer,
+			struct np_err *err)
+{
+	int rc = summary_written(writer, err);
+
+	return rc < 0 ? rc : comm->send(comm, to, writer->bytes.item, writer->bytes.count, err);
+}
+
+static int send_head(const struct np_comm *comm, int to, enum order order, int status,
+		     struct np_err *err)
+{
+	struct short_message message;
+	struct summary_writer head = write_within(&message);
+
+	summary_put_number(&head, order);
+	summary_put_signed(&head, status);
+	return send_written(comm, to, &head, err);
+}
+
+/* --- the leader ---------------------------------------------------------------------------------
+ */
+
+int order_send(const struct np_comm *comm, int to, enum order order, struct summary_writer *writer,
+	       struct np_err *err)
+{
+	int rc = summary_written(writer, err);
+
+	if (rc == NP_OK)
+		rc = send_head(comm, to, order, 0, err);
+	if (rc == NP_OK)
+		rc = send_written(comm, to, writer, err);
+	np_bytes_release(&writer->bytes);
+	return rc;
+}
+
+int order_receive(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
+		  struct np_err *err)
+{
+	struct summary_reader reader = { 0 };
+	void *bytes = NULL;
+	size_t length = 0;
+	int64_t code;
+	int rc = comm->receive(comm, from, &bytes, &length, err);
+
+	if (rc < 0)
+		return rc;
+	reader.at = bytes;
+	reader.end = reader.at + length;
+	if (summary_get_number(&reader) == ANSWER_PART) {
+		*ret = bytes;
+		*ret_length = length;
+		return NP_OK;
+	}
+	code = summary_get_signed(&reader);
+	rc = np_fail(err, code < 0 ? (enum np_code)code : NP_E_FORMAT, "process %d: %.*s", from,
+		     (int)(reader.end - reader.at), (const char *)reader.at);
+	free(bytes);
+	return rc;
+}
+
+/* Tell all, and take in what they have sent before they hear it. */
+static int break_off(const struct np_comm *comm, enum order order, int status, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (int to = 1; to < comm->size && rc == NP_OK; to++)
+		rc = send_head(comm, to, order, status, err);
+	for (int from = 1; from < comm->size && rc == NP_OK; from++) {
+		uint8_t answer = 0;
+
+		while (rc == NP_OK && answer != ANSWER_STOPPED)
+			rc = comm->skim(comm, from, &answer, sizeof(answer), err);
+	}
+	return rc;
+}
+
+void orders_stop(const struct np_comm *comm)
+{
+	(void)!break_off(comm, ORDER_STOP, 0, NULL);
+}
+
+int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err)
+{
+	return break_off(comm, ORDER_END, status, err);
+}
+
+/* --- the others ---------------------------------------------------------------------------------
+ */
+
+int order_await(const struct np_comm *comm, uint64_t *ret_order, int *ret_status,
+		struct np_err *err)
+{
+	uint8_t head[HEAD_BYTES];
+	struct summary_reader reader = { .at = head, .end = head + sizeof(head) };
+	int rc = comm->skim(comm, 0, head, sizeof(head), err);
+
+	if (rc < 0)
+		return rc;
+	*ret_order = summary_get_number(&reader);
+	if (*ret_order == ORDER_END)
+		*ret_status = (int)summary_get_signed(&reader);
+	return NP_OK;
+}
+
+int answer_send(const struct np_comm *comm, struct summary_writer *writer, struct np_err *err)
+{
+	int rc = send_written(comm, 0, writer, err);
+
+	np_bytes_release(&writer->bytes);
+	return rc;
+}
+
+bool order_is_over(const struct np_comm *comm)
+{
+	/* Nothing else is sent to a process that has not answered. */
+	return comm->arrived(comm, 0);
+}
+
+int order_say_stopped(const struct np_comm *comm, struct np_err *err)
+{
+	struct short_message message;
+	struct summary_writer answer = write_within(&message);
+
+	summary_put_number(&answer, ANSWER_STOPPED);
+	return send_written(comm, 0, &answer, err);
+}
+
+int order_say_failed(const struct np_comm *comm, const struct np_err *why, struct np_err *err)
+{
+	struct short_message message;
+	struct summary_writer answer = write_within(&message);
+
+	summary_put_number(&answer, ANSWER_FAILED);
+	summary_put_signed(&answer, why->code);
+	summary_put_bytes(&answer, why->text, strlen(why->text));
+	return send_written(comm, 0, &answer, err);
+}
