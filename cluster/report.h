@@ -58,13 +58,36 @@ int report_modes_screen(const struct report *report, struct np_buf *buf, struct 
 	NP_MUST_USE;
 int report_modes_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;
-void report_put_modes(struct np_jsonout *out, const struct report *report);
+int report_put_modes(struct np_jsonout *out, const struct report *report, struct np_err *err)
+	NP_MUST_USE;
 
 /* Everything that is written as tables. */
 struct report_tables {
 	const struct np_cluster_tables *tables;
 	const struct np_modes *modes; /* may be NULL */
 };
+
+/* A table, what its rows come from, and why it has none where something is known of that. */
+struct report_table {
+	const struct np_relation *relation;
+	const void *model;
+	const char *empty; /* may be NULL */
+};
+
+struct report_list {
+	NP_VEC(struct report_table) list;
+};
+
+int report_list_add(struct report_list *list, const struct np_relation *relation, const void *model,
+		    const char *empty, struct np_err *err) NP_MUST_USE;
+
+/* The tables that modes ask for: of the merged run, and then their own. */
+int report_list_shown(const struct report_tables *all, struct report_list *ret, struct np_err *err)
+	NP_MUST_USE;
+
+/* The first rows of one on the screen, totals where it has some, and where the others are. */
+int report_table_screen(const struct report_table *table, const struct report *report,
+			struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
 /* Write `<directory>/cluster_analysis.db`, making the directory if need be. */
 int report_database(const struct report_tables *all, const char *directory, char **ret_path,

@@ -25,43 +25,30 @@ int report_remove_file(const char *path, struct np_err *err)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-/* A table and what its rows come from. */
-struct source {
-	const struct np_relation *relation;
-	const void *model;
-};
-
-/* The tables of the modes are in front: who asks for them wants to see them. */
-struct sources {
-	NP_VEC(struct source) list;
-};
-
-static int add_source(struct sources *sources, const struct np_relation *relation,
-		      const void *model, struct np_err *err)
+static bool is_listed(const struct report_list *list, const struct np_relation *relation)
 {
-	struct source *source = np_vec_add(&sources->list, err);
-
-	if (!source)
-		return NP_E_NOMEM;
-	*source = (struct source){ relation, model };
-	return NP_OK;
+	for (size_t i = 0; i < list->list.count; i++) {
+		if (list->list.item[i].relation == relation)
+			return true;
+	}
+	return false;
 }
 
-static int list_sources(const struct report_tables *all, struct sources *ret, struct np_err *err)
+/* The tables that modes ask for are in front: who asks for them wants to see them. */
+static int list_all(const struct report_tables *all, struct report_list *ret, struct np_err *err)
 {
-	const struct np_mode_table *table = all->modes ? all->modes->tables : NULL;
-	int rc = NP_OK;
+	int rc = report_list_shown(all, ret, err);
 
-	for (; table && rc == NP_OK; table = table->next)
-		rc = add_source(ret, &table->relation, table, err);
 	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
-		if (np_cluster_relation_applies(np_cluster_relations[i], all->tables))
-			rc = add_source(ret, np_cluster_relations[i], all->tables, err);
+		const struct np_relation *relation = np_cluster_relations[i];
+
+		if (np_cluster_relation_applies(relation, all->tables) && !is_listed(ret, relation))
+			rc = report_list_add(ret, relation, all->tables, NULL, err);
 	}
 	return rc;
 }
 
-static int write_database(const struct sources *sources, const char *path, struct np_err *err)
+static int write_database(const struct report_list *sources, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(np_db_writer_abortp) struct np_db_writer *writer = NULL;
 	int rc = np_db_writer_open(path, &writer, err);
@@ -75,7 +62,7 @@ static int write_database(const struct sources *sources, const char *path, struc
 int report_database(const struct report_tables *all, const char *directory, char **ret_path,
 		    struct np_err *err)
 {
-	struct sources sources = { 0 };
+	struct report_list sources = { 0 };
 	char *path;
 	int rc = report_make_directory(directory, err);
 
@@ -83,7 +70,7 @@ int report_database(const struct report_tables *all, const char *directory, char
 		return rc;
 	if (asprintf(&path, "%s/cluster_analysis.db", directory) < 0)
 		return np_fail_nomem(err, directory);
-	rc = list_sources(all, &sources, err);
+	rc = list_all(all, &sources, err);
 	if (rc == NP_OK)
 		rc = write_database(&sources, path, err);
 	np_vec_release(&sources.list);
@@ -96,7 +83,7 @@ int report_database(const struct report_tables *all, const char *directory, char
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-static int unknown_table(const struct sources *sources, const char *name, struct np_err *err)
+static int unknown_table(const struct report_list *sources, const char *name, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
 	const char **names = calloc(sources->list.count + 1, sizeof(*names));
@@ -117,9 +104,9 @@ static int unknown_table(const struct sources *sources, const char *name, struct
 
 int report_csv(const struct report_tables *all, const char *table, FILE *stream, struct np_err *err)
 {
-	struct sources sources = { 0 };
+	struct report_list sources = { 0 };
 	size_t at = 0;
-	int rc = list_sources(all, &sources, err);
+	int rc = list_all(all, &sources, err);
 
 	while (rc == NP_OK && table && at < sources.list.count &&
 	       strcmp(sources.list.item[at].relation->name, table) != 0)
@@ -135,11 +122,11 @@ int report_csv(const struct report_tables *all, const char *table, FILE *stream,
 
 int report_csv_files(const struct report_tables *all, const char *directory, struct np_err *err)
 {
-	struct sources sources = { 0 };
+	struct report_list sources = { 0 };
 	int rc = report_make_directory(directory, err);
 
 	if (rc == NP_OK)
-		rc = list_sources(all, &sources, err);
+		rc = list_all(all, &sources, err);
 	for (size_t i = 0; i < sources.list.count && rc == NP_OK; i++) {
 		char *path;
 

@@ -488,7 +488,8 @@ int report_json(const struct report *report, FILE *stream, struct np_err *err)
 	if (rc == NP_OK)
 		rc = report_put_parts(&out, report, err);
 	put_later_parts(&out, report);
-	report_put_modes(&out, report);
+	if (rc == NP_OK)
+		rc = report_put_modes(&out, report, err);
 	np_jsonout_end(&out);
 	if (rc == NP_OK)
 		rc = np_jsonout_finish(&out, err);

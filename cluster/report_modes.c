@@ -1,222 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
-#include "npuprof/grid.h"
 #include "npuprof/text.h"
 
-#include <math.h>
+/* The tables of the modes, as asked for: those of the merged run come first. */
 
-/* A table on the screen: the first rows, and where the others are. */
-#define ROWS_SHOWN   15
-#define TURNED_ROWS  4
-#define COLUMNS_MOST 32
-
-/* --- the screen ------------------------------------------------------------------------------ */
-
-/* Units that stand at the end of a column's name, in ns. */
-static double unit_of(const char *name, size_t *ret_length)
+int report_list_shown(const struct report_tables *all, struct report_list *ret, struct np_err *err)
 {
-	static const struct {
-		const char *suffix;
-		double ns;
-	} units[] = { { "Ns", 1 }, { "(ns)", 1 }, { "(us)", 1e3 } };
-	size_t length = strlen(name);
+	const struct np_mode_table *table = all->modes ? all->modes->tables : NULL;
+	int rc = NP_OK;
 
-	*ret_length = length;
-	for (size_t i = 0; i < NP_COUNT(units); i++) {
-		size_t tail = strlen(units[i].suffix);
-
-		if (length > tail && strcmp(name + length - tail, units[i].suffix) == 0) {
-			*ret_length = length - tail;
-			return units[i].ns;
-		}
+	for (size_t i = 0; all->modes && i < np_cluster_relation_count && rc == NP_OK; i++) {
+		if (np_modes_want_table(all->modes->options.modes, np_cluster_relations[i]->name))
+			rc = report_list_add(ret, np_cluster_relations[i], all->tables, NULL, err);
 	}
-	return 0;
-}
-
-/* Points in time say nothing to people, quartiles little; the room is for what does. */
-static bool is_shown(const struct np_column *column)
-{
-	static const char *const hidden[] = { "startTime(us)",  "endTime(us)",   "Timestamp",
-					      "startNs",        "endNs",         "kernel_start(ns)",
-					      "kernel_end(ns)", "stepStartTime", "stepEndTime" };
-
-	for (size_t i = 0; i < NP_COUNT(hidden); i++) {
-		if (strcmp(column->name, hidden[i]) == 0)
-			return false;
-	}
-	return true;
-}
-
-static void put_cell(struct np_grid *grid, const struct np_column *column,
-		     const struct np_cell *cell)
-{
-	size_t length;
-	double unit = unit_of(column->name, &length);
-
-	switch (cell->type) {
-	case NP_CELL_NULL:
-		np_grid_cell(grid, "");
-		break;
-	case NP_CELL_INTEGER:
-		if (unit > 0)
-			np_grid_duration(grid, (np_ns)((double)cell->integer * unit));
-		else
-			np_grid_printf(grid, "%lld", (long long)cell->integer);
-		break;
-	case NP_CELL_REAL:
-		if (unit > 0)
-			np_grid_duration(grid, np_double_to_scaled(cell->real, unit));
-		else if (fabs(cell->real) >= 1000)
-			np_grid_printf(grid, "%.1f", cell->real);
-		else
-			np_grid_printf(grid, "%.4g", cell->real);
-		break;
-	case NP_CELL_TEXT:
-		np_grid_cell(grid, cell->text.bytes);
-		break;
-	}
-}
-
-/* A title without its unit: the values carry theirs. */
-struct title {
-	char text[64];
-};
-
-static void make_title(const struct np_column *column, struct title *ret)
-{
-	size_t length;
-
-	(void)unit_of(column->name, &length);
-	(void)snprintf(ret->text, sizeof(ret->text), "%.*s", (int)length, column->name);
-}
-
-static const struct np_cell *cells_of(const struct np_mode_table *table, size_t row)
-{
-	return &table->cells[row * table->relation.column_count];
-}
-
-/* Rows below each other. */
-static struct np_grid *upright(const struct np_mode_table *table)
-{
-	struct np_grid_column columns[COLUMNS_MOST];
-	struct title titles[COLUMNS_MOST];
-	size_t width = 0;
-	struct np_grid *grid;
-
-	for (size_t i = 0; i < table->relation.column_count && width < COLUMNS_MOST; i++) {
-		const struct np_column *column = &table->relation.columns[i];
-
-		if (!is_shown(column))
-			continue;
-		make_title(column, &titles[width]);
-		columns[width] =
-			(struct np_grid_column){ .title = titles[width].text,
-						 .align = column->type == NP_TEXT ? NP_LEFT
-										  : NP_RIGHT,
-						 .may_shrink = column->type == NP_TEXT };
-		width++;
-	}
-	grid = np_grid_new(columns, width);
-	for (size_t i = 0; grid && i < table->rows && i < ROWS_SHOWN; i++) {
-		for (size_t j = 0; j < table->relation.column_count; j++) {
-			if (is_shown(&table->relation.columns[j]))
-				put_cell(grid, &table->relation.columns[j], &cells_of(table, i)[j]);
-		}
-	}
-	return grid;
-}
-
-/* A table whose titles alone are wider than the screen: columns below each other. */
-static struct np_grid *turned(const struct np_mode_table *table, size_t rows)
-{
-	struct np_grid_column columns[TURNED_ROWS + 1] = { { .title = "" } };
-	struct np_grid *grid;
-
-	for (size_t i = 0; i < rows; i++)
-		columns[i + 1] = (struct np_grid_column){ .title = "", .align = NP_RIGHT };
-	grid = np_grid_new(columns, rows + 1);
-	for (size_t j = 0; grid && j < table->relation.column_count; j++) {
-		const struct np_column *column = &table->relation.columns[j];
-		struct title title;
-
-		if (!is_shown(column))
-			continue;
-		make_title(column, &title);
-		np_grid_cell(grid, title.text);
-		for (size_t i = 0; i < rows; i++)
-			put_cell(grid, column, &cells_of(table, i)[j]);
-	}
-	return grid;
-}
-
-/* What the titles, and texts at their narrowest, need. */
-static size_t title_width(const struct np_mode_table *table)
-{
-	size_t width = 2;
-
-	for (size_t i = 0; i < table->relation.column_count; i++) {
-		struct title title;
-
-		if (!is_shown(&table->relation.columns[i]))
-			continue;
-		make_title(&table->relation.columns[i], &title);
-		width += strlen(title.text) + 2;
-	}
-	return width;
-}
-
-static int put_table(const struct np_mode_table *table, struct np_buf *buf, size_t width,
-		     bool color, struct np_err *err)
-{
-	bool turn = title_width(table) > width;
-	size_t most = turn ? TURNED_ROWS : ROWS_SHOWN;
-	size_t shown = table->rows < most ? table->rows : most;
-	NP_CLEANUP(np_grid_freep)
-	struct np_grid *grid = turn ? turned(table, shown) : upright(table);
-	int rc = grid ? NP_OK : np_fail_nomem(err, table->relation.name);
-
-	np_buf_printf(buf, "%s%s: %s\n", buf->length ? "\n" : "", table->relation.name,
-		      table->relation.summary);
-	if (rc == NP_OK && table->rows > 0)
-		rc = np_grid_write(grid, buf, 2, width, color, err);
-	else if (rc == NP_OK)
-		np_buf_add(buf, "  nothing found\n");
-	if (table->rows > shown)
-		np_buf_printf(buf, "  and %zu more rows: -f csv --table %s\n", table->rows - shown,
-			      table->relation.name);
+	for (; table && rc == NP_OK; table = table->next)
+		rc = report_list_add(ret, &table->relation, table, table->empty, err);
 	return rc;
+}
+
+int report_list_add(struct report_list *list, const struct np_relation *relation, const void *model,
+		    const char *empty, struct np_err *err)
+{
+	struct report_table *table = np_vec_add(&list->list, err);
+
+	if (!table)
+		return NP_E_NOMEM;
+	*table = (struct report_table){ relation, model, empty };
+	return NP_OK;
+}
+
+static int list_of(const struct report *report, struct report_list *ret, struct np_err *err)
+{
+	const struct report_tables all = { report->tables, report->modes };
+
+	return report_list_shown(&all, ret, err);
 }
 
 int report_modes_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
-	int rc = NP_OK;
+	struct report_list shown = { 0 };
+	int rc = list_of(report, &shown, err);
 
-	for (const struct np_mode_table *table = report->modes->tables; table && rc == NP_OK;
-	     table = table->next)
-		rc = put_table(table, buf, report->width, report->color, err);
+	for (size_t i = 0; i < shown.list.count && rc == NP_OK; i++)
+		rc = report_table_screen(&shown.list.item[i], report, buf, err);
+	np_vec_release(&shown.list);
 	return rc;
 }
 
 int report_modes_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
-	int rc = NP_OK;
+	struct report_list shown = { 0 };
+	int rc = list_of(report, &shown, err);
 
-	for (const struct np_mode_table *table = report->modes->tables; table && rc == NP_OK;
-	     table = table->next) {
+	for (size_t i = 0; i < shown.list.count && rc == NP_OK; i++) {
+		const struct report_table *table = &shown.list.item[i];
 		struct np_text_sink sink;
 
-		np_buf_printf(buf, "\n## %s\n\n%s\n\n", table->relation.name,
-			      table->relation.summary);
+		np_buf_printf(buf, "%s## %s\n\n%s\n\n", buf->length ? "\n" : "",
+			      table->relation->name, table->relation->summary);
 		np_md_sink_init(&sink, buf, NULL);
-		rc = np_relation_write(&table->relation, table, &sink.base, err);
+		rc = np_relation_write(table->relation, table->model, &sink.base, err);
 	}
+	np_vec_release(&shown.list);
 	return rc;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void put_json_cell(struct np_jsonout *out, const char *key, const struct np_cell *cell)
+struct json_sink {
+	struct np_sink base;
+	struct np_jsonout *out;
+	const struct np_relation *relation;
+};
+
+static void put_cell(struct np_jsonout *out, const char *key, const struct np_cell *cell)
 {
 	switch (cell->type) {
 	case NP_CELL_NULL:
@@ -234,24 +92,48 @@ static void put_json_cell(struct np_jsonout *out, const char *key, const struct 
 	}
 }
 
-void report_put_modes(struct np_jsonout *out, const struct report *report)
+static int begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
 {
-	if (!report->modes || !report->modes->tables)
-		return;
-	np_jsonout_object(out, "modes");
-	for (const struct np_mode_table *table = report->modes->tables; table;
-	     table = table->next) {
-		size_t width = table->relation.column_count;
+	struct json_sink *json = (struct json_sink *)sink;
 
-		np_jsonout_array(out, table->relation.name);
-		for (size_t i = 0; i < table->rows; i++) {
-			np_jsonout_object_line(out, NULL);
-			for (size_t j = 0; j < width; j++)
-				put_json_cell(out, table->relation.columns[j].name,
-					      &table->cells[i * width + j]);
-			np_jsonout_end(out);
-		}
+	(void)err;
+	json->relation = relation;
+	np_jsonout_array(json->out, relation->name);
+	return NP_OK;
+}
+
+static int put_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
+{
+	struct json_sink *json = (struct json_sink *)sink;
+
+	(void)err;
+	np_jsonout_object_line(json->out, NULL);
+	for (size_t i = 0; i < json->relation->column_count; i++)
+		put_cell(json->out, json->relation->columns[i].name, &cells[i]);
+	np_jsonout_end(json->out);
+	return NP_OK;
+}
+
+static int end(struct np_sink *sink, struct np_err *err)
+{
+	(void)err;
+	np_jsonout_end(((struct json_sink *)sink)->out);
+	return NP_OK;
+}
+
+int report_put_modes(struct np_jsonout *out, const struct report *report, struct np_err *err)
+{
+	struct json_sink sink = { { begin, put_row, end }, out, NULL };
+	struct report_list shown = { 0 };
+	int rc = list_of(report, &shown, err);
+
+	if (rc == NP_OK && shown.list.count) {
+		np_jsonout_object(out, "modes");
+		for (size_t i = 0; i < shown.list.count && rc == NP_OK; i++)
+			rc = np_relation_write(shown.list.item[i].relation,
+					       shown.list.item[i].model, &sink.base, err);
 		np_jsonout_end(out);
 	}
-	np_jsonout_end(out);
+	np_vec_release(&shown.list);
+	return rc;
 }

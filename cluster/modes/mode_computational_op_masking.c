@@ -193,9 +193,9 @@ static int put(struct np_modes *modes, struct np_mode_table *table, size_t index
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
-	struct np_mode_table *table = MODE_TABLE(
-		modes, MODE, "ComputationalOperatorMaskingLinearity",
-		"communication of parallel dimensions that computing does not hide", columns, err);
+	struct np_mode_table *table =
+		MODE_TABLE(modes, MODE, "ComputationalOperatorMaskingLinearity",
+			   "communication by parallel dimension, hidden or not", columns, err);
 	int rc = table ? NP_OK : NP_E_NOMEM;
 
 	(void)prepared;

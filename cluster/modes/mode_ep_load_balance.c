@@ -207,6 +207,8 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	int rc = each && groups ? NP_OK : NP_E_NOMEM;
 
 	(void)prepared;
+	if (rc == NP_OK)
+		each->empty = groups->empty = "no GroupedMatmul kernels with recorded shapes";
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		const struct tokens *tokens = ranks[i];
 

@@ -141,6 +141,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 
 		if (!clocks || clocks->count == 0)
 			continue;
+		abnormal->empty = "AI cores ran at the rated clock of their chip, or rested";
 		rated = rated_clock(modes, ranks, clocks);
 		verdict = judge(clocks, rated, idle_clock(modes, ranks, clocks, rated));
 		if (verdict != AT_RATED)

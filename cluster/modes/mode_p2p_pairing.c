@@ -217,8 +217,10 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 
 	(void)prepared;
 	(void)ranks;
-	if (rc == NP_OK)
+	if (rc == NP_OK) {
+		table->empty = "no messages of which both ends are known";
 		rc = add_messages(modes, &messages, err);
+	}
 	if (messages.list.count)
 		qsort(messages.list.item, messages.list.count, sizeof(messages.list.item[0]),
 		      by_ends);

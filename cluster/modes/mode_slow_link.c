@@ -278,6 +278,12 @@ static int put(const struct transfers *transfers, struct kinds *kinds, struct np
 	size_t top = mode_top(transfers->modes, 15);
 	int rc = sums && ops ? NP_OK : NP_E_NOMEM;
 
+	if (rc == NP_OK)
+		sums->empty = ops->empty =
+			transfers->list.count
+				? "no transfer is out of line (3 standard deviations); np_link"
+				  " compares single links"
+				: "the size of no collective is known";
 	for (size_t i = 0; i < kinds->list.count && rc == NP_OK; i++) {
 		for (size_t j = kinds->list.item[i].first;
 		     j < kinds->list.item[i].end && rc == NP_OK; j++)

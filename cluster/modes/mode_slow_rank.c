@@ -22,6 +22,9 @@ static const double critical[] = {
 	0.346, 0.345, 0.344, 0.344, 0.343, 0.341, 0.341,
 };
 
+/* Three values cannot tell which of them is out of line. */
+#define RANKS_LEAST 4
+
 #define DIXON_LEAST 3
 #define DIXON_MOST  100
 
@@ -84,7 +87,8 @@ struct slow_op {
 struct votes {
 	struct np_modes *modes;
 	NP_VEC(struct slow_op) ops;
-	size_t *count; /* by index of the rank */
+	size_t *count;   /* by index of the rank */
+	uint32_t widest; /* most ranks that a collective was compared over */
 };
 
 static int vote(struct votes *votes, const struct np_instance *instance, struct np_err *err)
@@ -125,9 +129,12 @@ static int vote_all(struct votes *votes, struct np_err *err)
 	for (uint32_t i = 0; i < align->instances.count && rc == NP_OK; i++) {
 		const struct np_instance *instance = &align->instances.item[i];
 
-		if (!mode_is_message(votes->modes, instance) &&
-		    mode_is_complete(votes->modes, instance))
-			rc = vote(votes, instance, err);
+		if (mode_is_message(votes->modes, instance) ||
+		    !mode_is_complete(votes->modes, instance))
+			continue;
+		if (instance->count > votes->widest)
+			votes->widest = instance->count;
+		rc = vote(votes, instance, err);
 	}
 	return rc;
 }
@@ -219,6 +226,10 @@ static int put(struct votes *votes, struct np_err *err)
 		"the operators at which it was, and the durations of all ranks", op_columns, err);
 	int rc = ranks && ops ? put_votes(votes, ranks, err) : NP_E_NOMEM;
 
+	if (rc == NP_OK && votes->widest < RANKS_LEAST)
+		ranks->empty = ops->empty =
+			"the test needs collectives of 4 profiled ranks or more; -m all finds late"
+			" ranks by their waiting";
 	if (votes->ops.count)
 		qsort(votes->ops.item, votes->ops.count, sizeof(votes->ops.item[0]), by_time);
 	for (size_t i = 0; i < votes->ops.count && rc == NP_OK; i++)

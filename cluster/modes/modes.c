@@ -98,7 +98,8 @@ static const struct {
 	  "collect at level 0 or above, which records communication operators; profiles are"
 	  " never rewritten" },
 	{ "calibrate_npu_gpu",
-	  "'npuprof compare BASE NEW' compares runs; traces of other devices are not read" },
+	  "'npuprof compare GPU NPU' compares a trace of PyTorch on a GPU with a profile of an NPU;"
+	  " databases of Nsight Systems are not read" },
 };
 
 const char *np_mode_summary(const char *name)
@@ -177,7 +178,7 @@ static bool has(uint64_t modes, size_t mode)
 
 bool np_modes_want_report(uint64_t modes)
 {
-	return (modes & ((UINT64_C(1) << MODE_FIRST_OWN) - 1)) != 0;
+	return has(modes, MODE_ALL);
 }
 
 bool np_modes_want_times(uint64_t modes)
@@ -188,6 +189,28 @@ bool np_modes_want_times(uint64_t modes)
 bool np_modes_want_matrix(uint64_t modes)
 {
 	return has(modes, MODE_ALL) || has(modes, MODE_MATRIX) || has(modes, MODE_MATRIX_SUM);
+}
+
+bool np_modes_want_table(uint64_t modes, const char *table)
+{
+	static const struct {
+		size_t mode;
+		const char *table;
+	} about[] = {
+		{ MODE_TIME, "ClusterCommunicationTime" },
+		{ MODE_TIME, "ClusterCommunicationBandwidth" },
+		{ MODE_TIME_SUM, "ClusterCommunicationTime" },
+		{ MODE_TIME_SUM, "ClusterCommunicationBandwidth" },
+		{ MODE_MATRIX, "ClusterCommunicationMatrix" },
+		{ MODE_MATRIX_SUM, "ClusterCommunicationMatrix" },
+		{ MODE_MAP, "CommunicationGroupMapping" },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(about); i++) {
+		if (has(modes, about[i].mode) && strcmp(about[i].table, table) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* --- running --------------------------------------------------------------------------------- */
@@ -304,7 +327,7 @@ static const struct {
 } sections[] = {
 	{ NP_DETAIL_KERNELS, "kernels", "" },
 	{ NP_DETAIL_TASKS, "tasks of the device", " (collect a trace or a database)" },
-	{ NP_DETAIL_CALLS, "calls of CANN", " (profile at level 1)" },
+	{ NP_DETAIL_CALLS, "calls of CANN", " (collect a database, or a trace at Level1)" },
 	{ NP_DETAIL_FRAMEWORK, "calls of the framework", " (profile the CPU activity too)" },
 	{ NP_DETAIL_MARKS, "mstx marks", " (switch on mstx)" },
 	{ NP_DETAIL_FREQUENCY, "samples of the AI core frequency", "" },

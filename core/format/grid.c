@@ -156,7 +156,7 @@ static size_t widest_shrinkable(const struct np_grid *grid, const size_t *width)
 	size_t widest = grid->column_count;
 
 	for (size_t i = 0; i < grid->column_count; i++) {
-		if (!grid->column[i].may_shrink || width[i] <= smallest_width(grid, i))
+		if (grid->column[i].may_shrink == NP_UNCUT || width[i] <= smallest_width(grid, i))
 			continue;
 		if (widest == grid->column_count || width[i] > width[widest])
 			widest = i;
@@ -208,12 +208,46 @@ static size_t add_prefix(struct np_buf *buf, const char *text, size_t length, si
 	return used;
 }
 
+/* The bytes of the longest end of the text, of whole characters, that fits into `limit` columns. */
+static size_t suffix_length(const char *text, size_t length, size_t limit)
+{
+	size_t used = 0;
+	size_t kept = 0;
+
+	while (kept < length) {
+		size_t size = 1;
+		size_t columns;
+
+		while (kept + size < length && (text[length - kept - size] & 0xc0) == 0x80)
+			size++;
+		columns = np_text_width(text + length - kept - size, size);
+		if (used + columns > limit)
+			break;
+		used += columns;
+		kept += size;
+	}
+	return kept;
+}
+
+/* Append a text that is too wide, with "…" where some is left out; return the columns. */
+static size_t add_cut(struct np_buf *buf, const char *text, size_t length, size_t width,
+		      bool keep_end)
+{
+	size_t end = keep_end ? suffix_length(text, length, (width - 1) / 2) : 0;
+	size_t used = np_text_width(text + length - end, end);
+
+	used += add_prefix(buf, text, length, width - 1 - used);
+	np_buf_add(buf, ELLIPSIS);
+	np_buf_add_bytes(buf, text + length - end, end);
+	return used + 1;
+}
+
 /*
  * Append one cell. `pending` counts the spaces due before the next visible
  * text; spaces nothing follows are never written, so no line ends in them.
  */
 static void write_cell(const struct np_grid *grid, struct np_buf *buf, const struct cell *cell,
-		       enum np_grid_align align, size_t width, size_t *pending)
+		       const struct np_grid_column *column, size_t width, size_t *pending)
 {
 	const char *text = grid->text.text + cell->offset;
 	bool cut = cell->width > width;
@@ -223,17 +257,16 @@ static void write_cell(const struct np_grid *grid, struct np_buf *buf, const str
 		*pending += width;
 		return;
 	}
-	if (align == NP_RIGHT)
+	if (column->align == NP_RIGHT)
 		*pending += padding;
 	np_buf_add_repeated(buf, ' ', *pending);
-	*pending = align == NP_RIGHT ? 0 : padding;
-	if (cut) {
-		/* A wide character may leave one column unused. */
-		*pending += width - 1 - add_prefix(buf, text, cell->length, width - 1);
-		np_buf_add(buf, ELLIPSIS);
-	} else {
+	*pending = column->align == NP_RIGHT ? 0 : padding;
+	/* A wide character may leave one column unused. */
+	if (cut)
+		*pending += width - add_cut(buf, text, cell->length, width,
+					    column->may_shrink == NP_CUT_MIDDLE);
+	else
 		np_buf_add_bytes(buf, text, cell->length);
-	}
 }
 
 /* Append the line whose first cell is number `first`; the last line may be short of cells. */
@@ -245,7 +278,7 @@ static void write_line(const struct np_grid *grid, struct np_buf *buf, size_t fi
 	for (size_t i = 0; i < grid->column_count && first + i < grid->cells.count; i++) {
 		if (i > 0)
 			pending += GAP;
-		write_cell(grid, buf, &grid->cells.item[first + i], grid->column[i].align, width[i],
+		write_cell(grid, buf, &grid->cells.item[first + i], &grid->column[i], width[i],
 			   &pending);
 	}
 }

@@ -21,10 +21,17 @@ enum np_grid_align {
 	NP_RIGHT,
 };
 
+/* How a column gives way; true is NP_CUT_END. Names often differ at their ends. */
+enum np_grid_cut {
+	NP_UNCUT = false,
+	NP_CUT_END = true,
+	NP_CUT_MIDDLE,
+};
+
 struct np_grid_column {
 	const char *title;
 	enum np_grid_align align;
-	bool may_shrink;
+	enum np_grid_cut may_shrink;
 };
 
 struct np_grid;

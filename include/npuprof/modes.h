@@ -44,6 +44,9 @@ bool np_modes_want_report(uint64_t modes);
 bool np_modes_want_times(uint64_t modes);
 bool np_modes_want_matrix(uint64_t modes);
 
+/* Is a table that the merged run has anyway what one of these modes is about? */
+bool np_modes_want_table(uint64_t modes, const char *table);
+
 struct np_modes_options {
 	uint64_t modes;       /* of np_modes_parse() */
 	int64_t top;          /* rows of lists that show the first few; 0: the mode's own */
@@ -61,6 +64,7 @@ struct np_mode_table {
 	struct np_cell *cells;
 	size_t rows;
 	size_t capacity;
+	const char *empty; /* why there can be no rows, if so; a constant */
 	struct np_mode_table *next;
 };
 

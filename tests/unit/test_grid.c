@@ -169,6 +169,31 @@ static void wide_characters_are_cut_whole(void **state)
 		    "   0  \xe7\xae\x97\xe7\xae\x97\xe7\xae\x97\xe2\x80\xa6    1 s  ok\n");
 }
 
+/* Names of operators differ at their ends. */
+static void a_name_may_be_cut_in_the_middle(void **state)
+{
+	const struct np_grid_column name[] = { { "Kernel", NP_LEFT, NP_CUT_MIDDLE },
+					       { "Time", NP_RIGHT, NP_UNCUT } };
+	NP_CLEANUP(np_grid_freep) struct np_grid *grid = np_grid_new(name, NP_COUNT(name));
+
+	(void)state;
+	assert_non_null(grid);
+	np_grid_cell(grid, "hcom_allReduce__210_0_1");
+	np_grid_cell(grid, "1 s");
+	np_grid_cell(grid, "hcom_allReduce__210_13_1");
+	np_grid_cell(grid, "2 s");
+	/* Three wide characters at the end do not fit into 5 columns, two do. */
+	np_grid_cell(grid, "matmul\xe7\xae\x97\xe7\xae\x97\xe7\xae\x97");
+	np_grid_cell(grid, "3 s");
+	assert_grid(grid, 0, 17,
+		    "Kernel       Time\n"
+		    "hcom_\xe2\x80\xa6"
+		    "0_0_1   1 s\n"
+		    "hcom_\xe2\x80\xa6"
+		    "_13_1   2 s\n"
+		    "matmul\xe2\x80\xa6\xe7\xae\x97\xe7\xae\x97   3 s\n");
+}
+
 static void foreign_text_is_made_harmless(void **state)
 {
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = GRID("0", "\x1b[2J", "1 s");
@@ -220,6 +245,7 @@ int main(void)
 		cmocka_unit_test(the_indent_is_part_of_the_width),
 		cmocka_unit_test(a_grid_that_cannot_fit_is_wider_rather_than_useless),
 		cmocka_unit_test(wide_characters_are_cut_whole),
+		cmocka_unit_test(a_name_may_be_cut_in_the_middle),
 		cmocka_unit_test(foreign_text_is_made_harmless),
 		cmocka_unit_test(times_and_sizes_are_written_for_people),
 		cmocka_unit_test(titles_are_bold_in_color),
