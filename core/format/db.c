@@ -32,8 +32,7 @@ struct np_db {
 	int64_t steps_left;
 	char *path; /* as the user knows it */
 	char *file; /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
-	char *copy_dir; /* private copy made because of a sidecar, or NULL */
-	char *copy;
+	struct db_copy copy; /* made because of a sidecar */
 };
 
 static int configured = SQLITE_OK;
@@ -64,7 +63,7 @@ sqlite3 *np_db_handle(struct np_db *db)
 
 const char *np_db_file(const struct np_db *db)
 {
-	return db->copy ? db->copy : db->path;
+	return db->copy.file ? db->copy.file : db->path;
 }
 
 const char *np_db_path(const struct np_db *db)
@@ -74,7 +73,7 @@ const char *np_db_path(const struct np_db *db)
 
 bool np_db_had_sidecar(const struct np_db *db)
 {
-	return db->copy != NULL;
+	return db->copy.file != NULL;
 }
 
 int np_db_fail(sqlite3 *handle, int sqlite_code, const char *path, struct np_err *err)
@@ -104,30 +103,11 @@ int np_db_fail(sqlite3 *handle, int sqlite_code, const char *path, struct np_err
 	}
 }
 
-/* The size of `path` + `suffix`, or -1 if there is no such file. */
-static int64_t size_beside(const char *path, const char *suffix)
-{
-	struct stat status;
-	char *name;
-	int rc;
-
-	if (asprintf(&name, "%s%s", path, suffix) < 0)
-		return -1;
-	rc = stat(name, &status);
-	free(name);
-	return rc == 0 ? (int64_t)status.st_size : -1;
-}
-
 int64_t np_db_size(const struct np_db *db)
 {
-	int64_t size = size_beside(np_db_file(db), "");
+	int64_t size = np_db_size_beside(np_db_file(db), "");
 
 	return size < 0 ? 0 : size;
-}
-
-static bool has_sidecar(const char *path)
-{
-	return size_beside(path, "-wal") > 0 || size_beside(path, "-journal") > 0;
 }
 
 /* Does another process hold a lock under which it may be changing the pages? */
@@ -166,100 +146,6 @@ static int wait_for_writer(const char *path, struct np_err *err)
 	}
 	(void)close(fd);
 	return locked ? np_db_fail(NULL, SQLITE_BUSY, path, err) : NP_OK;
-}
-
-static int copy_bytes(int from, int to)
-{
-	char block[65536];
-	ssize_t got;
-
-	while ((got = read(from, block, sizeof(block))) > 0) {
-		ssize_t done = 0;
-
-		while (done < got) {
-			ssize_t put = write(to, block + done, (size_t)(got - done));
-
-			if (put < 0)
-				return -1;
-			done += put;
-		}
-	}
-	return got < 0 ? -1 : 0;
-}
-
-/* Copy `path` + `suffix` to `target` + `suffix`; a missing source is fine. */
-static int copy_file(const char *path, const char *target, const char *suffix, struct np_err *err)
-{
-	char *source_name = NULL;
-	char *target_name = NULL;
-	int from = -1;
-	int to = -1;
-	int rc = NP_OK;
-
-	if (asprintf(&source_name, "%s%s", path, suffix) < 0 ||
-	    asprintf(&target_name, "%s%s", target, suffix) < 0) {
-		free(source_name);
-		return np_fail_nomem(err, path);
-	}
-	from = open(source_name, O_RDONLY | O_CLOEXEC);
-	if (from >= 0)
-		to = open(target_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (from < 0 && errno != ENOENT)
-		rc = np_fail(err, NP_E_IO, "cannot open '%s': %s", source_name, strerror(errno));
-	else if (from >= 0 && (to < 0 || copy_bytes(from, to) < 0))
-		rc = np_fail(err, NP_E_IO, "cannot copy '%s' to a temporary directory: %s",
-			     source_name, strerror(errno));
-	if (from >= 0)
-		(void)close(from);
-	if (to >= 0 && close(to) < 0 && rc == NP_OK)
-		rc = np_fail(err, NP_E_IO, "cannot copy '%s' to a temporary directory: %s",
-			     source_name, strerror(errno));
-	free(source_name);
-	free(target_name);
-	return rc;
-}
-
-void np_db_remove_sidecars(const char *path)
-{
-	static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
-
-	for (size_t i = 0; i < NP_COUNT(suffixes); i++) {
-		char *name;
-
-		if (asprintf(&name, "%s%s", path, suffixes[i]) < 0)
-			continue;
-		(void)unlink(name);
-		free(name);
-	}
-}
-
-/* The rows of a sidecar count, and opening it in place would write beside the input. */
-static int copy_with_sidecar(struct np_db *db, struct np_err *err)
-{
-	const char *root = getenv("TMPDIR");
-	int rc;
-
-	if (asprintf(&db->copy_dir, "%s/npuprof-XXXXXX", root && *root ? root : "/tmp") < 0) {
-		db->copy_dir = NULL;
-		return np_fail_nomem(err, db->path);
-	}
-	if (!mkdtemp(db->copy_dir)) {
-		rc = np_fail(err, NP_E_IO, "cannot make a temporary directory '%s': %s",
-			     db->copy_dir, strerror(errno));
-		free(db->copy_dir);
-		db->copy_dir = NULL;
-		return rc;
-	}
-	if (asprintf(&db->copy, "%s/copy.db", db->copy_dir) < 0) {
-		db->copy = NULL;
-		return np_fail_nomem(err, db->path);
-	}
-	rc = copy_file(db->file, db->copy, "", err);
-	if (rc == NP_OK)
-		rc = copy_file(db->file, db->copy, "-wal", err);
-	if (rc == NP_OK)
-		rc = copy_file(db->file, db->copy, "-journal", err);
-	return rc;
 }
 
 /* "file:" URIs give %, ? and # a meaning that they do not have in a path. */
@@ -316,8 +202,8 @@ static int probe_schema(struct np_db *db, struct np_err *err)
 /* The copy is ours: let SQLite apply the sidecar, so that the file holds every row. */
 static int open_copy(struct np_db *db, struct np_err *err)
 {
-	int rc = sqlite3_open_v2(db->copy, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				 NULL);
+	int rc = sqlite3_open_v2(db->copy.file, &db->handle,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db->handle, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
@@ -378,7 +264,7 @@ static int check_file(const char *path, const char *file, struct np_err *err)
 			       "cannot open '%s': %s", path, strerror(errno));
 	if (!S_ISREG(status.st_mode))
 		return np_fail(err, NP_E_FORMAT, "'%s' is not a file", path);
-	if (status.st_size == 0 && !has_sidecar(file))
+	if (status.st_size == 0 && !np_db_has_sidecar(file))
 		return np_fail(err, NP_E_NOTFOUND, "'%s' is empty (0 bytes)", path);
 	return NP_OK;
 }
@@ -396,10 +282,10 @@ int np_db_open(const char *path, struct np_db **ret, struct np_err *err)
 	rc = check_file(path, db->file, err);
 	if (rc == NP_OK)
 		rc = wait_for_writer(path, err);
-	if (rc == NP_OK && has_sidecar(db->file))
-		rc = copy_with_sidecar(db, err);
+	if (rc == NP_OK && np_db_has_sidecar(db->file))
+		rc = np_db_copy(db->file, &db->copy, err);
 	if (rc == NP_OK)
-		rc = db->copy ? open_copy(db, err) : open_in_place(db, err);
+		rc = db->copy.file ? open_copy(db, err) : open_in_place(db, err);
 	if (rc < 0)
 		return rc;
 	limit_work(db);
@@ -415,14 +301,7 @@ void np_db_close(struct np_db *db)
 	if (!db)
 		return;
 	(void)sqlite3_close(db->handle);
-	if (db->copy) {
-		np_db_remove_sidecars(db->copy);
-		(void)unlink(db->copy);
-	}
-	if (db->copy_dir)
-		(void)rmdir(db->copy_dir);
-	free(db->copy);
-	free(db->copy_dir);
+	np_db_copy_remove(&db->copy);
 	free(db->file);
 	free(db->path);
 	free(db);

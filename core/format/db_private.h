@@ -21,6 +21,23 @@ int64_t np_db_size(const struct np_db *db);
 /* Turn a SQLite failure on `path` into an np_err: busy, damaged, out of memory or unreadable. */
 int np_db_fail(sqlite3 *handle, int sqlite_code, const char *path, struct np_err *err);
 
+/* --- db_copy.c ------------------------------------------------------------------------------- */
+
+/* The size of `path` + `suffix`, or -1 if there is no such file. */
+int64_t np_db_size_beside(const char *path, const char *suffix);
+
+/* Has a writer left rows in a -wal or -journal file beside it? */
+bool np_db_has_sidecar(const char *path);
+
+/* A private copy of a file with its sidecars: their rows count, and opening them in place would
+ * write beside the input. What there is of it must be removed also after a failure. */
+struct db_copy {
+	char *dir;
+	char *file;
+};
+int np_db_copy(const char *file, struct db_copy *ret, struct np_err *err) NP_MUST_USE;
+void np_db_copy_remove(struct db_copy *copy);
+
 /* Remove the -wal, -shm and -journal files beside `path`, as far as they exist. */
 void np_db_remove_sidecars(const char *path);
 

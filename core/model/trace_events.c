@@ -5,142 +5,6 @@
 
 #include <strings.h>
 
-static bool slice_begins(struct np_slice slice, const char *text)
-{
-	size_t length = strlen(text);
-
-	return slice.length >= length && memcmp(slice.bytes, text, length) == 0;
-}
-
-/* --- lanes and threads ----------------------------------------------------------------------- */
-
-static enum lane_kind kind_of(struct np_slice name)
-{
-	static const struct {
-		const char *name;
-		enum lane_kind kind;
-	} kinds[] = {
-		{ "CANN", LANE_CANN },
-		{ "Ascend Hardware", LANE_HARDWARE },
-		{ "HCCL", LANE_COMMUNICATION },
-		{ "Communication", LANE_COMMUNICATION },
-		{ "Overlap Analysis", LANE_OVERLAP },
-	};
-
-	for (size_t i = 0; i < NP_COUNT(kinds); i++) {
-		if (np_slice_is(name, kinds[i].name))
-			return kinds[i].kind;
-	}
-	return LANE_OTHER;
-}
-
-static struct lane *lane_of(struct trace_load *load, int64_t pid)
-{
-	uint32_t index = np_idmap_get(load->lane_index, pid);
-
-	return index == NP_IDMAP_NONE ? NULL : &load->lanes.item[index];
-}
-
-static struct lane *add_lane(struct trace_load *load, int64_t pid)
-{
-	struct lane *lane = lane_of(load, pid);
-
-	if (lane)
-		return lane;
-	lane = np_vec_add(&load->lanes, load->capture.err);
-	if (!lane)
-		return NULL;
-	lane->device = NP_UNKNOWN;
-	if (np_idmap_set(load->lane_index, pid, (uint32_t)(load->lanes.count - 1),
-			 load->capture.err) < 0)
-		return NULL;
-	return lane;
-}
-
-static struct comm_thread *add_thread(struct trace_load *load, int64_t pid, int64_t tid)
-{
-	struct comm_thread *thread;
-
-	for (size_t i = 0; i < load->threads.count; i++) {
-		thread = &load->threads.item[i];
-		if (thread->pid == pid && thread->tid == tid)
-			return thread;
-	}
-	thread = np_vec_add(&load->threads, load->capture.err);
-	if (thread)
-		*thread = (struct comm_thread){
-			.pid = pid, .tid = tid, .order = tid, .plane = NP_UNKNOWN
-		};
-	return thread;
-}
-
-/* "Group 0 Communication", "Group 10.0.0.1%eth0_60000_0_17 Communication", "Plane 3". */
-static int name_thread(struct trace_load *load, const struct np_trace_event *event,
-		       struct np_slice name)
-{
-	static const char group[] = "Group ";
-	static const char suffix[] = " Communication";
-	struct comm_thread *thread;
-	int64_t plane;
-
-	if (slice_begins(name, "Plane ") &&
-	    np_text_to_int(name.bytes + 6, name.length - 6, &plane)) {
-		thread = add_thread(load, event->pid.value, event->tid.value);
-		if (thread)
-			thread->plane = plane;
-		return thread ? NP_OK : NP_E_NOMEM;
-	}
-	if (!slice_begins(name, group) || name.length < strlen(group) + strlen(suffix))
-		return NP_OK;
-	thread = add_thread(load, event->pid.value, event->tid.value);
-	if (!thread)
-		return NP_E_NOMEM;
-	return np_strtab_add(load->capture.strings, name.bytes + strlen(group),
-			     name.length - strlen(group) - strlen(suffix), &thread->group,
-			     load->capture.err);
-}
-
-/* "NPU 4" names a device, "NPU" the only one. */
-static void label_lane(struct lane *lane, struct np_slice label)
-{
-	int64_t device;
-
-	if (slice_begins(label, "NPU ") &&
-	    np_text_to_int(label.bytes + 4, label.length - 4, &device))
-		lane->device = device;
-}
-
-static int take_metadata(struct trace_load *load, const struct np_trace_event *event)
-{
-	struct np_slice text;
-	struct lane *lane;
-	int64_t order;
-
-	if (np_slice_is(event->name, "process_name") ||
-	    np_slice_is(event->name, "process_labels")) {
-		lane = add_lane(load, event->pid.value);
-		if (!lane)
-			return NP_E_NOMEM;
-		if (np_trace_arg_text(event, "name", &text))
-			lane->kind = kind_of(text);
-		if (np_trace_arg_text(event, "labels", &text))
-			label_lane(lane, text);
-		return NP_OK;
-	}
-	if (np_slice_is(event->name, "thread_name") && np_trace_arg_text(event, "name", &text))
-		return name_thread(load, event, text);
-	if (np_slice_is(event->name, "thread_sort_index") &&
-	    np_trace_arg_integer(event, "sort_index", &order)) {
-		for (size_t i = 0; i < load->threads.count; i++) {
-			struct comm_thread *thread = &load->threads.item[i];
-
-			if (thread->pid == event->pid.value && thread->tid == event->tid.value)
-				thread->order = order;
-		}
-	}
-	return NP_OK;
-}
-
 /* --- events ---------------------------------------------------------------------------------- */
 
 static np_ns end_of(const struct np_trace_event *event)
@@ -161,7 +25,7 @@ static int take_step(struct trace_load *load, const struct np_trace_event *event
 
 static int take_framework(struct trace_load *load, const struct np_trace_event *event)
 {
-	if (slice_begins(event->name, "ProfilerStep#"))
+	if (np_slice_begins(event->name, "ProfilerStep#"))
 		return take_step(load, event);
 	if (load->first_framework_call == NP_UNKNOWN || event->ts_ns < load->first_framework_call)
 		load->first_framework_call = event->ts_ns;
@@ -170,11 +34,11 @@ static int take_framework(struct trace_load *load, const struct np_trace_event *
 
 static int take_call(struct trace_load *load, const struct np_trace_event *event)
 {
-	bool node = slice_begins(event->name, "Node@");
+	bool node = np_slice_begins(event->name, "Node@");
 	struct trace_call *call;
 	int64_t connection;
 
-	if ((!node && !slice_begins(event->name, "AscendCL@")) ||
+	if ((!node && !np_slice_begins(event->name, "AscendCL@")) ||
 	    !np_trace_arg_integer(event, "connection_id", &connection))
 		return NP_OK;
 	call = np_vec_add(&load->calls, load->capture.err);
@@ -427,9 +291,9 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 	}
 	if (event->cat.length > 0)
 		return np_slice_is(event->cat, "cpu_op") ? take_framework(load, event) : NP_OK;
-	if (slice_begins(event->name, "ProfilerStep#"))
+	if (np_slice_begins(event->name, "ProfilerStep#"))
 		return take_step(load, event);
-	lane = lane_of(load, event->pid.value);
+	lane = trace_lane(load, event->pid.value);
 	if (!lane) {
 		load->unknown_lanes = true;
 		return NP_OK;
@@ -469,7 +333,7 @@ static int take_event(struct trace_load *load, const struct np_trace_event *even
 	case 'X':
 		return take_slice(load, event);
 	case 'M':
-		return take_metadata(load, event);
+		return trace_name_lane(load, event);
 	case 's':
 		return take_flow(load, event);
 	default:

@@ -95,4 +95,11 @@ struct trace_load {
 /* trace_events.c: the pass over one file. */
 int trace_read(struct trace_load *load, const char *path) NP_MUST_USE;
 
+/* trace_lanes.c: an event that names lanes and threads, and the lane of a process, or NULL. */
+int trace_name_lane(struct trace_load *load, const struct np_trace_event *event) NP_MUST_USE;
+struct lane *trace_lane(struct trace_load *load, int64_t pid);
+
+/* trace_communication.c: operators with their communicators, and the small tasks in them. */
+int trace_add_communication(struct trace_load *load) NP_MUST_USE;
+
 #endif /* NP_TRACE_LOAD_H */

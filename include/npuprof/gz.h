@@ -34,6 +34,14 @@ static inline bool np_slice_is(struct np_slice slice, const char *text)
 	return slice.length == length && (length == 0 || memcmp(slice.bytes, text, length) == 0);
 }
 
+/* Does the slice begin with this text? */
+static inline bool np_slice_begins(struct np_slice slice, const char *text)
+{
+	size_t length = strlen(text);
+
+	return slice.length >= length && memcmp(slice.bytes, text, length) == 0;
+}
+
 /* This many zero bytes may be read behind a window: a scan needs no check for its end. */
 #define NP_WINDOW_PAD 64
 

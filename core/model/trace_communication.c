@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace_load.h"
+
+#include "npuprof/text.h"
+
+static int by_order(const void *left, const void *right)
+{
+	const struct comm_thread *a = left;
+	const struct comm_thread *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Planes follow the thread of their communicator. */
+static void find_owners(struct trace_load *load)
+{
+	uint32_t owner = 0;
+
+	if (load->threads.count)
+		qsort(load->threads.item, load->threads.count, sizeof(load->threads.item[0]),
+		      by_order);
+	for (uint32_t i = 0; i < load->threads.count; i++) {
+		if (load->threads.item[i].plane == NP_UNKNOWN)
+			owner = i;
+		load->threads.item[i].owner = owner;
+	}
+}
+
+static const struct comm_thread *thread_of(const struct trace_load *load, int64_t pid, int64_t tid)
+{
+	for (size_t i = 0; i < load->threads.count; i++) {
+		if (load->threads.item[i].pid == pid && load->threads.item[i].tid == tid)
+			return &load->threads.item[i];
+	}
+	return NULL;
+}
+
+/* The communicator of an operator: its thread names it, or the number in the operator's name does.
+ */
+static int group_of(struct trace_load *load, const struct trace_op *op, uint32_t *ret)
+{
+	const struct comm_thread *thread = thread_of(load, op->pid, op->tid);
+	const char *name = thread && thread->group != NP_STR_NONE
+				   ? np_strtab_text(load->capture.strings, thread->group)
+				   : "";
+	int64_t number;
+	int rc;
+
+	/* Older traces number the communicators of a process: that says nothing elsewhere. */
+	if (*name && !np_text_to_int(name, strlen(name), &number)) {
+		rc = np_rank_group(load->rank, np_group_hash(name, strlen(name)), ret,
+				   load->capture.err);
+		if (rc == NP_OK)
+			load->rank->groups.item[*ret].name = thread->group;
+		return rc;
+	}
+	return np_rank_group_of_op(load->rank, np_strtab_text(load->capture.strings, op->name), ret,
+				   load->capture.err);
+}
+
+static int add_op(struct trace_load *load, const struct trace_op *from)
+{
+	const char *name = np_strtab_text(load->capture.strings, from->name);
+	const char *number = strstr(name, "__");
+	struct np_comm_op *op;
+	uint32_t group = 0;
+	int rc = group_of(load, from, &group);
+
+	if (rc < 0)
+		return rc;
+	op = capture_add_op(&load->capture, from->start, from->end, from->connection);
+	if (!op)
+		return NP_E_NOMEM;
+	op->group = group;
+	op->name = from->name;
+	op->bytes = from->bytes;
+	op->p2p = np_op_is_p2p(name);
+	op->device = capture_op_device(&load->capture, from->device, from->connection);
+	return np_strtab_add(load->capture.strings, name,
+			     number ? (size_t)(number + 1 - name) : strlen(name), &op->type,
+			     load->capture.err);
+}
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+	const struct trace_op *a = left;
+	const struct trace_op *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Operators in the order by which small tasks find theirs: rank->ops[i] is load->ops[i]. */
+static int add_ops(struct trace_load *load)
+{
+	int rc = NP_OK;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < load->ops.count; i++) {
+		if (capture_time_ok(load->ops.item[i].start, load->ops.item[i].end))
+			load->ops.item[kept++] = load->ops.item[i];
+		else
+			load->capture.impossible_times++;
+	}
+	load->ops.count = kept;
+	if (kept)
+		qsort(load->ops.item, kept, sizeof(load->ops.item[0]), by_thread_and_time);
+	for (size_t i = 0; i < kept && rc == NP_OK; i++)
+		rc = add_op(load, &load->ops.item[i]);
+	return rc;
+}
+
+/* Index after the last operator of a communicator's thread that starts at or before `start`. */
+static size_t ops_begun(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
+{
+	const struct trace_op key = { .pid = owner->pid, .tid = owner->tid, .start = start };
+	size_t low = 0;
+	size_t high = load->ops.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_thread_and_time(&load->ops.item[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int by_task_start(const void *left, const void *right)
+{
+	const struct capture_task *a = left;
+	const struct capture_task *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Does a task of this connection start on the device at `start`? Tasks are sorted by then. */
+static bool starts_there(const struct trace_load *load, np_ns start, int64_t connection)
+{
+	const struct capture_task *tasks = load->capture.tasks.item;
+	size_t low = 0;
+	size_t high = load->capture.tasks.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tasks[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < load->capture.tasks.count && tasks[low].start == start; low++) {
+		if (tasks[low].connection == connection)
+			return true;
+	}
+	return false;
+}
+
+/* How far back to look for operators that are still running: a few run at once. */
+#define OPS_AT_ONCE 64
+
+/*
+ * The operator of a communicator's thread in which a small task lies. A send and
+ * a receive may run at once; then the task on the device that starts with the
+ * small one tells by its connection.
+ */
+static uint32_t op_at(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
+{
+	size_t begun = ops_begun(load, owner, start);
+	uint32_t found = NP_IDMAP_NONE;
+	size_t candidates = 0;
+
+	for (size_t i = begun; i-- > 0 && begun - i <= OPS_AT_ONCE;) {
+		const struct trace_op *op = &load->ops.item[i];
+
+		if (op->pid != owner->pid || op->tid != owner->tid)
+			break;
+		if (start > op->end)
+			continue;
+		if (candidates++ == 0)
+			found = (uint32_t)i;
+		else if (starts_there(load, start, load->ops.item[found].connection))
+			break;
+		else if (starts_there(load, start, op->connection))
+			found = (uint32_t)i;
+	}
+	return found;
+}
+
+struct small_tasks {
+	NP_VEC(struct np_comm_task) list;
+	bool has_master;
+	size_t orphans;
+};
+
+static int place_small(struct trace_load *load, struct small_tasks *small)
+{
+	if (load->capture.tasks.count)
+		qsort(load->capture.tasks.item, load->capture.tasks.count,
+		      sizeof(load->capture.tasks.item[0]), by_task_start);
+	for (size_t i = 0; i < load->small.count; i++) {
+		const struct trace_small *from = &load->small.item[i];
+		const struct comm_thread *thread = thread_of(load, from->pid, from->tid);
+		uint32_t op =
+			thread ? op_at(load, &load->threads.item[thread->owner], from->task.start)
+			       : NP_IDMAP_NONE;
+		struct np_comm_task *task;
+
+		if (op == NP_IDMAP_NONE || !capture_time_ok(from->task.start, from->task.end)) {
+			small->orphans++;
+			continue;
+		}
+		task = np_vec_add(&small->list, load->capture.err);
+		if (!task)
+			return NP_E_NOMEM;
+		*task = from->task;
+		task->op = op;
+		np_comm_op_meet(&load->rank->ops.item[op], task->src, task->dst);
+		task->plane = thread->plane < 0 ? 0 : (uint32_t)thread->plane;
+		small->has_master |= task->master;
+	}
+	return NP_OK;
+}
+
+/* Level0 shows small tasks on the device only: the connection leads to their operator. */
+static int place_device_tasks(struct trace_load *load, struct small_tasks *small)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
+	int rc = NP_OK;
+
+	if (!ops)
+		return np_fail_nomem(load->capture.err, "communication tasks");
+	for (uint32_t i = 0; i < load->ops.count && rc == NP_OK; i++) {
+		if (load->ops.item[i].connection != NP_UNKNOWN)
+			rc = np_idmap_set(ops, load->ops.item[i].connection, i, load->capture.err);
+	}
+	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
+		const struct capture_task *from = &load->capture.tasks.item[i];
+		uint32_t op = np_idmap_get(ops, from->connection);
+		struct np_comm_task *task;
+
+		if (op == NP_IDMAP_NONE ||
+		    (from->class != TASK_SDMA && from->class != TASK_NOTIFY_WAIT))
+			continue;
+		task = np_vec_add(&small->list, load->capture.err);
+		if (!task)
+			return NP_E_NOMEM;
+		*task = (struct np_comm_task){ .start = from->start,
+					       .end = from->end,
+					       .op = op,
+					       .bytes = NP_UNKNOWN,
+					       .src = NP_NO_PEER,
+					       .dst = NP_NO_PEER,
+					       .kind = from->class == TASK_SDMA
+							       ? NP_TASK_PAYLOAD
+							       : NP_TASK_NOTIFY_WAIT };
+	}
+	return rc;
+}
+
+static int measure_small(struct trace_load *load)
+{
+	struct small_tasks small = { 0 };
+	bool has_links = load->small.count > 0;
+	int rc = has_links ? place_small(load, &small) : place_device_tasks(load, &small);
+
+	if (rc == NP_OK && small.list.count > 0)
+		rc = np_comm_tasks_measure(
+			load->rank, load->capture.strings, small.list.item, small.list.count,
+			(struct np_comm_tasks_form){ small.has_master, has_links },
+			load->capture.err);
+	load->rank->sizes_known = has_links;
+	if (small.orphans)
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, load->capture.path,
+			    "trace", "%zu small tasks lie in no operator of their communicator",
+			    small.orphans);
+	np_vec_release(&small.list);
+	return rc;
+}
+
+int trace_add_communication(struct trace_load *load)
+{
+	int rc;
+
+	find_owners(load);
+	rc = add_ops(load);
+	return rc < 0 ? rc : measure_small(load);
+}
