@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "opt.h"
+#include "opt_value.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,13 +18,6 @@ struct reader {
 	struct np_err *err;
 };
 
-/* A row, the field it fills, and how the user wrote it: for messages. */
-struct use {
-	const struct np_opt *option;
-	void *field;
-	const char *spelling;
-};
-
 bool np_opt_has_value(const struct np_opt *option)
 {
 	switch (option->kind) {
@@ -39,170 +31,6 @@ bool np_opt_has_value(const struct np_opt *option)
 	}
 }
 
-static size_t count_choices(const struct np_opt *option)
-{
-	size_t count = 0;
-
-	while (option->choices[count])
-		count++;
-	return count;
-}
-
-void np_opt_one_of(struct np_buf *buf, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0)
-			np_buf_add(buf, i + 1 < count ? ", " : " or ");
-		np_buf_add(buf, names[i]);
-	}
-}
-
-/* Index of the choice spelled by `length` bytes of `text`, or -1. */
-static int find_choice(const struct np_opt *option, const char *text, size_t length)
-{
-	for (int i = 0; option->choices[i]; i++) {
-		if (strlen(option->choices[i]) == length &&
-		    memcmp(option->choices[i], text, length) == 0)
-			return i;
-	}
-	return -1;
-}
-
-static int fail_choice(const struct use *use, const char *text, size_t length, struct np_err *err)
-{
-	const struct np_opt *option = use->option;
-	struct np_buf word = NP_BUF_INIT;
-	struct np_buf hint = NP_BUF_INIT;
-	const char *meant;
-	int rc;
-
-	np_buf_add_bytes(&word, text, length);
-	meant = np_text_closest(word.text, option->choices, count_choices(option));
-	if (meant) {
-		np_buf_printf(&hint, "; did you mean '%s'?", meant);
-	} else {
-		np_buf_add(&hint, "; it is one of ");
-		np_opt_one_of(&hint, option->choices, count_choices(option));
-	}
-	rc = np_fail(err, NP_E_USAGE, "unknown value '%s' for '%s'%s", word.text, use->spelling,
-		     hint.text);
-	np_buf_release(&word);
-	np_buf_release(&hint);
-	return rc;
-}
-
-static int set_choice(const struct use *use, const char *value, struct np_err *err)
-{
-	int chosen = find_choice(use->option, value, strlen(value));
-
-	if (chosen < 0)
-		return fail_choice(use, value, strlen(value), err);
-	*(int *)use->field = chosen;
-	return NP_OK;
-}
-
-static int set_choices(const struct use *use, const char *value, struct np_err *err)
-{
-	uint64_t mask = 0;
-	const char *part = value;
-
-	for (;;) {
-		size_t length = strcspn(part, ",");
-		int chosen = find_choice(use->option, part, length);
-
-		if (chosen < 0)
-			return fail_choice(use, part, length, err);
-		mask |= UINT64_C(1) << chosen;
-		if (part[length] == '\0')
-			break;
-		part += length + 1;
-	}
-	*(uint64_t *)use->field = mask;
-	return NP_OK;
-}
-
-static int set_integer(const struct use *use, const char *value, struct np_err *err)
-{
-	const struct np_opt *option = use->option;
-	int64_t number;
-
-	if (!np_text_to_int(value, strlen(value), &number) || number < option->low ||
-	    number > option->high)
-		return np_fail(err, NP_E_USAGE,
-			       "'%s' needs a whole number from %" PRId64 " to %" PRId64
-			       ", not '%s'",
-			       use->spelling, option->low, option->high, value);
-	*(int64_t *)use->field = number;
-	return NP_OK;
-}
-
-static int set_ranges(const struct use *use, const char *value, struct np_err *err)
-{
-	struct np_opt_ranges *ranges = use->field;
-	struct np_err why = NP_ERR_INIT;
-	struct np_ranges *set;
-	int rc = np_ranges_parse(value, &set, &why);
-
-	if (rc == NP_E_NOMEM)
-		return np_fail_nomem(err, "a list of numbers");
-	if (rc < 0)
-		return np_fail(err, rc, "cannot use '%s' for '%s': %s", value, use->spelling,
-			       why.text);
-	np_ranges_free(ranges->set);
-	ranges->set = set;
-	ranges->text = value;
-	return NP_OK;
-}
-
-static int add_to_list(const struct use *use, const char *value, struct np_err *err)
-{
-	struct np_opt_list *list = use->field;
-	const char **item = np_vec_add(list, err);
-
-	if (!item)
-		return NP_E_NOMEM;
-	*item = value;
-	return NP_OK;
-}
-
-static int set_value(const struct use *use, const char *value, struct np_err *err)
-{
-	if (*value == '\0')
-		return np_fail(err, NP_E_USAGE, "the value of '%s' is empty", use->spelling);
-
-	switch (use->option->kind) {
-	case NP_OPT_INTEGER:
-		return set_integer(use, value, err);
-	case NP_OPT_LIST:
-		return add_to_list(use, value, err);
-	case NP_OPT_CHOICE:
-		return set_choice(use, value, err);
-	case NP_OPT_CHOICES:
-		return set_choices(use, value, err);
-	case NP_OPT_RANGES:
-		return set_ranges(use, value, err);
-	default:
-		*(const char **)use->field = value;
-		return NP_OK;
-	}
-}
-
-static int set_flag(const struct use *use)
-{
-	switch (use->option->kind) {
-	case NP_OPT_HELP:
-		return NP_OPT_WANTS_HELP;
-	case NP_OPT_VERSION:
-		return NP_OPT_WANTS_VERSION;
-	case NP_OPT_COUNT:
-		++*(int *)use->field;
-		return NP_OK;
-	default:
-		*(bool *)use->field = true;
-		return NP_OK;
-	}
-}
-
 static void *field_of(const struct np_opt_group *group, const struct np_opt *option, char *target)
 {
 	return target + group->base + option->offset;
@@ -210,7 +38,7 @@ static void *field_of(const struct np_opt_group *group, const struct np_opt *opt
 
 /* The option with this letter or, when that is 0, with this name. */
 static bool find_option(const struct reader *reader, char letter, const char *name, size_t length,
-			struct use *ret)
+			struct opt_use *ret)
 {
 	for (size_t g = 0; g < reader->table->count; g++) {
 		const struct np_opt_group *group = &reader->table->groups[g];
@@ -265,7 +93,7 @@ static int fail_unknown(const struct reader *reader, const char *spelling, const
 }
 
 /* The value of an option written as a word of its own. */
-static int separate_value(struct reader *reader, const struct use *use, const char **ret)
+static int separate_value(struct reader *reader, const struct opt_use *use, const char **ret)
 {
 	const char *word;
 
@@ -292,7 +120,7 @@ static bool stands_alone(const struct reader *reader)
 	return word[0] == '-';
 }
 
-static int use_option(struct reader *reader, const struct use *use, const char *attached)
+static int use_option(struct reader *reader, const struct opt_use *use, const char *attached)
 {
 	const char *value = attached;
 	int rc;
@@ -301,7 +129,7 @@ static int use_option(struct reader *reader, const struct use *use, const char *
 		if (attached)
 			return np_fail(reader->err, NP_E_USAGE, "'%s' takes no value",
 				       use->spelling);
-		return set_flag(use);
+		return opt_set_flag(use);
 	}
 	if (!value && use->option->alone && stands_alone(reader)) {
 		*(const char **)use->field = use->option->alone;
@@ -312,7 +140,7 @@ static int use_option(struct reader *reader, const struct use *use, const char *
 		if (rc < 0)
 			return rc;
 	}
-	return set_value(use, value, reader->err);
+	return opt_set_value(use, value, reader->err);
 }
 
 /* "--name" or "--name=value". */
@@ -321,7 +149,7 @@ static int read_long(struct reader *reader, const char *word)
 	const char *name = word + 2;
 	size_t length = strcspn(name, "=");
 	struct np_buf spelling = NP_BUF_INIT;
-	struct use use = { 0 };
+	struct opt_use use = { 0 };
 	int rc;
 
 	np_buf_add_bytes(&spelling, word, length + 2);
@@ -342,7 +170,7 @@ static int read_long(struct reader *reader, const char *word)
 static int read_short(struct reader *reader, const char *word)
 {
 	size_t length = strcspn(word + 1, "=");
-	struct use use = { 0 };
+	struct opt_use use = { 0 };
 	int rc = NP_OK;
 
 	/* "-format" is a slip of the hand, not the format "ormat". */
@@ -358,7 +186,7 @@ static int read_short(struct reader *reader, const char *word)
 			return fail_unknown(reader, spelling, NULL);
 		if (np_opt_has_value(use.option))
 			return use_option(reader, &use, last ? NULL : c + 1);
-		rc = set_flag(&use);
+		rc = opt_set_flag(&use);
 	}
 	return rc;
 }
@@ -372,7 +200,7 @@ static int too_many(const struct reader *reader, const char *word)
 static int read_operand(struct reader *reader, const char *word, size_t *seen)
 {
 	const struct np_opt_operand *operand = reader->table->operand;
-	struct use use = { 0 };
+	struct opt_use use = { 0 };
 
 	if (!operand || *seen >= operand->most)
 		return too_many(reader, word);
@@ -380,7 +208,7 @@ static int read_operand(struct reader *reader, const char *word, size_t *seen)
 	use.option = &operand->option;
 	use.field = reader->target + operand->option.offset;
 	use.spelling = operand->option.value;
-	return set_value(&use, word, reader->err);
+	return opt_set_value(&use, word, reader->err);
 }
 
 /* Options may fill the same list as the operands; either way is enough. */
@@ -400,7 +228,7 @@ static int check_operands(const struct reader *reader, size_t seen)
 
 	if (operand->option.choices) {
 		np_buf_add(&way, ": ");
-		np_opt_one_of(&way, operand->option.choices, count_choices(&operand->option));
+		np_opt_one_of(&way, operand->option.choices, opt_count_choices(&operand->option));
 	}
 	rc = np_fail(reader->err, NP_E_USAGE, "%s needs an argument %s%s",
 		     reader->command ? reader->command : "npuprof", operand->option.value,
@@ -416,13 +244,13 @@ static int set_presets(const struct reader *reader)
 
 		for (size_t i = 0; i < group->count; i++) {
 			const struct np_opt *option = &group->options[i];
-			struct use use = { option, field_of(group, option, reader->target),
-					   option->name };
+			struct opt_use use = { option, field_of(group, option, reader->target),
+					       option->name };
 			int rc;
 
 			if (!option->preset)
 				continue;
-			rc = set_value(&use, option->preset, reader->err);
+			rc = opt_set_value(&use, option->preset, reader->err);
 			if (rc < 0)
 				return rc;
 		}
@@ -485,29 +313,16 @@ int np_opt_parse_front(const struct np_opt_table *table, int argc, const char *c
 	return rc;
 }
 
-static void release_field(const struct np_opt *option, void *field)
-{
-	if (option->kind == NP_OPT_LIST) {
-		struct np_opt_list *list = field;
-
-		np_vec_release(list);
-	} else if (option->kind == NP_OPT_RANGES) {
-		struct np_opt_ranges *ranges = field;
-
-		np_ranges_freep(&ranges->set);
-	}
-}
-
 void np_opt_release(const struct np_opt_table *table, void *target)
 {
 	for (size_t g = 0; g < table->count; g++) {
 		const struct np_opt_group *group = &table->groups[g];
 
 		for (size_t i = 0; i < group->count; i++)
-			release_field(&group->options[i],
-				      field_of(group, &group->options[i], target));
+			opt_release_value(&group->options[i],
+					  field_of(group, &group->options[i], target));
 	}
 	if (table->operand)
-		release_field(&table->operand->option,
-			      (char *)target + table->operand->option.offset);
+		opt_release_value(&table->operand->option,
+				  (char *)target + table->operand->option.offset);
 }
