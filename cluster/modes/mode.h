@@ -57,7 +57,9 @@ struct mode {
 	const char *name;
 	const char *summary;
 	unsigned wants; /* sections of the detail that are looked at */
-	unsigned needs; /* of these, those without which a rank is skipped */
+	/* Of these, those without which a rank is skipped; NP_DETAIL_OPS: operators, which ranks
+	 * have by themselves. */
+	unsigned needs;
 	/* Before any rank is loaded, to choose from them; may be missing. */
 	int (*prepare)(struct np_modes *modes, void **ret, struct np_err *err);
 	/* Ranks of which nothing is needed, so that their detail need not be loaded; may be

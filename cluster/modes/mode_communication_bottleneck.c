@@ -373,6 +373,8 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		"the longest operators of one rank, and what held up the slowest", columns, err);
 	int rc = table ? NP_OK : NP_E_NOMEM;
 
+	if (rc == NP_OK)
+		table->empty = "the rank has no communication operators";
 	for (size_t i = 0; i < suspects->list.count && rc == NP_OK; i++)
 		rc = put(modes, table, &suspects->list.item[i], ranks, err);
 	return rc;

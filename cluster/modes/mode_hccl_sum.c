@@ -274,5 +274,6 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_hccl_sum = {
 	.name = MODE,
 	.summary = "durations of communication operators by type, rank and name",
+	.needs = NP_DETAIL_OPS,
 	.merge = merge,
 };

@@ -237,5 +237,6 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_p2p_pairing = {
 	.name = MODE,
 	.summary = "which receive belongs to which send",
+	.needs = NP_DETAIL_OPS,
 	.merge = merge,
 };

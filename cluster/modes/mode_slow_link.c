@@ -317,5 +317,6 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_slow_link = {
 	.name = MODE,
 	.summary = "collectives whose transfer takes longer than others of their size",
+	.needs = NP_DETAIL_OPS,
 	.merge = merge,
 };

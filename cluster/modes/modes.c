@@ -250,6 +250,12 @@ static unsigned wanted_of(const struct work *work, size_t index)
 	return wants;
 }
 
+/* What a mode needs and a rank lacks; operators are the rank's own. */
+static unsigned lacking(const struct mode *mode, const struct np_rank *rank, unsigned sections)
+{
+	return mode->needs & ~(sections | (rank->ops.count ? NP_DETAIL_OPS : 0u));
+}
+
 static int reduce_rank(struct work *work, struct mode_rank *rank)
 {
 	int rc = NP_OK;
@@ -260,7 +266,7 @@ static int reduce_rank(struct work *work, struct mode_rank *rank)
 
 		if (is_skipped(running, rank->index))
 			continue;
-		running->missing[rank->index] = running->mode->needs & ~has_sections;
+		running->missing[rank->index] = lacking(running->mode, rank->rank, has_sections);
 		if (running->missing[rank->index] == 0)
 			rc = running->mode->reduce(rank, running->prepared,
 						   &running->results[rank->index]);
@@ -332,6 +338,7 @@ static const struct {
 	{ NP_DETAIL_MARKS, "mstx marks", " (switch on mstx)" },
 	{ NP_DETAIL_FREQUENCY, "samples of the AI core frequency", "" },
 	{ NP_DETAIL_DEVICE, "information about the device", "" },
+	{ NP_DETAIL_OPS, "communication operators", "" },
 };
 
 static const char *section_names(unsigned missing, struct np_buf *buf)
@@ -344,28 +351,48 @@ static const char *section_names(unsigned missing, struct np_buf *buf)
 	return buf->length ? buf->text : "what it needs is not there";
 }
 
-/* One note per mode: which ranks it could not use, and what they lack. */
-static void note_missing(struct work *work, const struct running *running)
+/* Add which ranks lack just this. */
+static void put_lacking(const struct np_run *run, const struct running *running, unsigned missing,
+			int64_t *list, struct np_buf *buf)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf names = NP_BUF_INIT;
-	struct np_run *run = work->modes->run;
-	int64_t *list = malloc((run->sources.count + 1) * sizeof(*list));
-	unsigned missing = 0;
 	size_t count = 0;
 
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (running->missing[i] == missing)
+			list[count++] = run->ranks[i]->id;
+	}
+	np_ranges_format(&ranks, list, count);
+	np_buf_printf(buf, "%snot for rank%s %s: %s", buf->length ? "; " : "",
+		      count == 1 ? "" : "s", ranks.text, section_names(missing, &names));
+}
+
+static bool is_first_with(const struct running *running, size_t index)
+{
+	for (size_t i = 0; i < index; i++) {
+		if (running->missing[i] == running->missing[index])
+			return false;
+	}
+	return true;
+}
+
+/* One note per mode: which ranks it could not use, and what they lack. */
+static void note_missing(struct work *work, struct running *running)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+	struct np_run *run = work->modes->run;
+	int64_t *list = malloc((run->sources.count + 1) * sizeof(*list));
+
 	for (size_t i = 0; list && i < run->sources.count; i++) {
-		if (running->missing[i] == 0)
-			continue;
-		list[count++] = run->ranks[i]->id;
-		missing |= running->missing[i];
+		if (run->ranks[i] && !running->mode->reduce)
+			running->missing[i] = lacking(running->mode, run->ranks[i], 0);
+		if (running->missing[i] != 0 && is_first_with(running, i))
+			put_lacking(run, running, running->missing[i], list, &buf);
 	}
-	if (count > 0) {
-		np_ranges_format(&ranks, list, count);
+	if (buf.length)
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
-			    running->mode->name, "not for rank%s %s: %s", count == 1 ? "" : "s",
-			    ranks.text, section_names(missing, &names));
-	}
+			    running->mode->name, "%s", buf.text);
 	free(list);
 }
 

@@ -39,8 +39,15 @@ static int take_string(struct rank_db *load, const struct np_batch *batch, size_
 
 int rank_db_read_strings(struct rank_db *load)
 {
-	return rank_db_each(load, "STRING_IDS", string_columns, NP_COUNT(string_columns),
-			    take_string);
+	int rc = rank_db_each(load, "STRING_IDS", string_columns, NP_COUNT(string_columns),
+			      take_string);
+
+	if (rc == NP_OK && load->texts.count == 0)
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
+			    np_db_path(load->db), "STRING_IDS",
+			    "there are no texts: operators and kernels have no names, and the"
+			    " communicators are one");
+	return rc;
 }
 
 struct rank_db_text rank_db_text(struct rank_db *load, int64_t id)

@@ -1208,6 +1208,43 @@ static void a_rank_that_lacks_what_a_mode_needs_is_noted_once(void **state)
 	release(&a);
 }
 
+static void ranks_are_noted_with_just_what_they_lack(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		rank_db(i);
+		rank_sql(i, "INSERT INTO CANN_API VALUES(100,400,10000,9,1,T('launch'))");
+		if (i != 1)
+			rank_kernel(i, 1, 1000, 2000, "MatMul");
+		if (i != 2)
+			rank_op(i, 2, 3000, 4000, "hcom_allReduce__678_0_1");
+	}
+	rank_sql(1, "DROP TABLE COMPUTE_TASK_INFO");
+	a = analyse_ranks("hccl_sum,module_statistic");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "hccl_sum",
+		     "not for rank 2: no communication operators");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "module_statistic",
+		     "not for ranks 0,2-3: no calls of the framework (profile the CPU activity"
+		     " too), no mstx marks (switch on mstx); not for rank 1: no kernels, no calls"
+		     " of the framework");
+	release(&a);
+}
+
+static void a_database_without_texts_is_noted(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 1000, 2000, "MatMul");
+	rank_sql(0, "DELETE FROM STRING_IDS");
+	a = analyse_ranks("compute_op_sum");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "STRING_IDS", "there are no texts");
+	release(&a);
+}
+
 /* The second operator has lost its partner: who waited in it is not known. */
 static void cluster_time_summary_leaves_out_what_a_rank_lost(void **state)
 {
@@ -1448,6 +1485,8 @@ int main(void)
 		with_fixture(cluster_time_summary_leaves_out_what_a_rank_lost),
 		with_fixture(quantiles_over_ranks_are_those_of_all_values),
 		with_fixture(a_rank_that_lacks_what_a_mode_needs_is_noted_once),
+		with_fixture(ranks_are_noted_with_just_what_they_lack),
+		with_fixture(a_database_without_texts_is_noted),
 		with_fixture(modes_tell_the_same_together_and_alone_and_with_any_threads),
 		with_fixture(modes_tell_the_same_from_text_and_from_databases),
 		with_fixture(damaged_profiles_cost_modes_no_more_than_rows),
