@@ -72,7 +72,7 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct cluster_options, parallel_types),
 		.value = "A[+B][,C...]",
 		.help = "parallel dimensions of computational_op_masking",
-		.preset_words = "dp+edp,edp,dp,ep,pp,mp,tp",
+		.preset_words = "dp+edp,edp,dp,ep,pp,mp,tp and every other name",
 	},
 	{
 		.name = "table",

@@ -185,6 +185,9 @@ void samples_release(struct samples *samples);
 /* Sums of damaged times may not fit: then they are as large as can be. */
 int64_t samples_plus(int64_t a, int64_t b);
 
+/* Of values that are not there, only their sum and extremes: no quantiles, no deviation. */
+struct summary samples_known_by_sum(size_t count, int64_t sum, int64_t least, int64_t most);
+
 /* Sorts them. Quantiles are interpolated linearly at (n - 1)q. */
 struct summary samples_describe(struct samples *samples);
 
@@ -194,7 +197,10 @@ struct described {
 	const struct summary *summary;
 };
 
-/* The same of all of these together, exact as well, without putting them together. */
+/*
+ * The same of all of these together, exact as well, without putting them together;
+ * without quantiles where values are not there.
+ */
 struct summary samples_describe_pooled(const struct described *list, size_t count);
 
 /* The columns of a description and its cells. */

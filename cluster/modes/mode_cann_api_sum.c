@@ -36,18 +36,47 @@ static int take_calls(struct mode_rank *rank, struct grouping *calls, struct gro
 	return grouping_fill(rank, calls, (struct key_parts){ 0, 1 }, rows, count);
 }
 
-static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+static struct summary plus(const struct summary *summary, const struct np_statistic *of)
 {
-	struct grouping *calls = calloc(1, sizeof(*calls));
+	if (summary->count == 0)
+		return samples_known_by_sum((size_t)of->count, of->total, of->least, of->most);
+	return samples_known_by_sum(summary->count + (size_t)of->count,
+				    samples_plus(summary->sum, of->total),
+				    of->least < summary->min ? of->least : summary->min,
+				    of->most > summary->max ? of->most : summary->max);
+}
+
+/* Without single calls, what the profiler itself has summed up of them (api_statistic.csv). */
+static int take_sums(struct mode_rank *rank, struct grouping *calls)
+{
+	const struct np_rank *from = rank->rank;
+
+	calls->summaries = calloc(from->calls.count + 1, sizeof(*calls->summaries));
+	if (!calls->summaries)
+		return np_fail_nomem(rank->err, MODE);
+	for (size_t i = 0; i < from->calls.count; i++) {
+		const struct np_statistic *of = &from->calls.item[i];
+		struct group *group;
+		struct summary *summary;
+
+		if (of->count <= 0)
+			continue;
+		group = grouping_find(calls, &of->name, rank->err);
+		if (!group)
+			return NP_E_NOMEM;
+		summary = &calls->summaries[group - calls->list.item];
+		*summary = plus(summary, of);
+		group->samples.sum = summary->sum;
+	}
+	return NP_OK;
+}
+
+static int reduce_calls(struct mode_rank *rank, struct grouping *calls)
+{
 	struct grouping_row *rows;
 	uint32_t *near;
-	int rc;
+	int rc = NP_OK;
 
-	(void)prepared;
-	if (!calls)
-		return np_fail_nomem(rank->err, MODE);
-	*ret = calls;
-	rc = grouping_init(calls, 1, rank->err);
 	rows = malloc((rank->detail->calls.count + 1) * sizeof(*rows));
 	near = grouping_near(rank);
 	if (!rows || !near)
@@ -59,6 +88,22 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	free(near);
 	free(rows);
 	return rc;
+}
+
+static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+{
+	struct grouping *calls = calloc(1, sizeof(*calls));
+	int rc;
+
+	(void)prepared;
+	if (!calls)
+		return np_fail_nomem(rank->err, MODE);
+	*ret = calls;
+	rc = grouping_init(calls, 1, rank->err);
+	if (rc < 0)
+		return rc;
+	return rank->detail->has & NP_DETAIL_CALLS ? reduce_calls(rank, calls)
+						   : take_sums(rank, calls);
 }
 
 static double total_of(const struct grouping *calls)

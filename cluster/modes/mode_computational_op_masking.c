@@ -12,7 +12,7 @@
 #define MODE "computational_op_masking"
 
 #define DEFAULT_TYPES "dp+edp,edp,dp,ep,pp,mp,tp"
-#define TYPES_MOST    32
+#define TYPES_MOST    64
 
 /* One set of dimensions: "dp+edp". */
 struct type {
@@ -37,20 +37,125 @@ static void release(void *result)
 	free(result);
 }
 
-static size_t types_of(const struct np_modes *modes, struct type *types)
-{
-	const char *text =
-		modes->options.parallel_types ? modes->options.parallel_types : DEFAULT_TYPES;
-	size_t count = 0;
+/* What is looked at, the same for all ranks. */
+struct types {
+	struct type list[TYPES_MOST];
+	size_t count;
+	struct np_buf names; /* of all dimensions that operators belong to */
+	bool given;          /* the sets are the user's */
+};
 
-	while (*text && count < TYPES_MOST) {
+static void unprepare(void *prepared)
+{
+	np_buf_release(&((struct types *)prepared)->names);
+	free(prepared);
+}
+
+static void add_type(struct types *types, const char *text, size_t length)
+{
+	if (length > 0 && types->count < TYPES_MOST)
+		types->list[types->count++] = (struct type){ text, length };
+}
+
+static void add_types(struct types *types, const char *text)
+{
+	while (*text) {
 		size_t length = strcspn(text, ",;");
 
-		if (length > 0)
-			types[count++] = (struct type){ text, length };
+		add_type(types, text, length);
 		text += length + (text[length] != '\0');
 	}
-	return count;
+}
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+struct names {
+	NP_VEC(const char *) list;
+};
+
+static int add_name(struct names *names, const char *name, struct np_err *err)
+{
+	const char **slot;
+
+	for (size_t i = 0; i < names->list.count; i++) {
+		if (strcmp(names->list.item[i], name) == 0)
+			return NP_OK;
+	}
+	slot = np_vec_add(&names->list, err);
+	if (slot)
+		*slot = name;
+	return slot ? NP_OK : NP_E_NOMEM;
+}
+
+/* The dimensions of a rank's operators; most are of the communicator of the one before. */
+static int add_names_of(const struct np_modes *modes, const struct np_rank *rank,
+			struct names *names, struct np_err *err)
+{
+	uint32_t last = UINT32_MAX;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
+		uint32_t group = rank->ops.item[i].group;
+		const char *name = np_run_text(modes->run, rank->groups.item[group].pg_name);
+
+		if (group != last && name)
+			rc = add_name(names, name, err);
+		last = group;
+	}
+	return rc;
+}
+
+/* Names that frameworks have for dimensions and the usual ones leave out are sets of their own. */
+static int add_others(const struct np_modes *modes, struct types *types, const struct names *names,
+		      struct np_err *err)
+{
+	size_t usual = types->count;
+
+	for (size_t i = 0; i < names->list.count; i++) {
+		const char *name = names->list.item[i];
+		size_t length = strlen(name);
+		bool known = types->given;
+		const char *copy;
+
+		np_buf_printf(&types->names, "%s%s", i ? ", " : "", name);
+		for (size_t j = 0; j < usual && !known; j++)
+			known = types->list[j].length == length &&
+				memcmp(types->list[j].text, name, length) == 0;
+		if (known)
+			continue;
+		copy = np_arena_text(modes->arena, name, length);
+		if (!copy)
+			return np_fail_nomem(err, MODE);
+		add_type(types, copy, length);
+	}
+	return np_buf_check(&types->names, err);
+}
+
+static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
+{
+	struct types *types = calloc(1, sizeof(*types));
+	struct names names = { 0 };
+	int rc = NP_OK;
+
+	if (!types)
+		return np_fail_nomem(err, MODE);
+	*ret = types;
+	types->names = NP_BUF_INIT;
+	types->given = modes->options.parallel_types != NULL;
+	add_types(types, types->given ? modes->options.parallel_types : DEFAULT_TYPES);
+	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
+		if (modes->run->ranks[i])
+			rc = add_names_of(modes, modes->run->ranks[i], &names, err);
+	}
+	if (names.list.count)
+		qsort(names.list.item, names.list.count, sizeof(names.list.item[0]), by_text);
+	if (rc == NP_OK)
+		rc = add_others(modes, types, &names, err);
+	np_vec_release(&names.list);
+	return rc;
 }
 
 /* Is the dimension one of the set? */
@@ -93,16 +198,15 @@ static int measure(struct mode_rank *rank, uint32_t step, struct type type,
 	return rc;
 }
 
-static int reduce_step(struct mode_rank *rank, uint32_t step, struct step_masking *ret)
+static int reduce_step(struct mode_rank *rank, uint32_t step, const struct types *types,
+		       struct step_masking *ret)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *computing = np_spans_new();
-	struct type types[TYPES_MOST];
-	size_t count = types_of(rank->modes, types);
 	int rc = computing ? mode_busy(rank, step, false, computing)
 			   : np_fail_nomem(rank->err, MODE);
 
-	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		rc = measure(rank, step, types[i], computing, ret, i);
+	for (size_t i = 0; i < types->count && rc == NP_OK; i++)
+		rc = measure(rank, step, types->list[i], computing, ret, i);
 	return rc;
 }
 
@@ -111,7 +215,6 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	struct masking *masking = calloc(1, sizeof(*masking));
 	int rc = NP_OK;
 
-	(void)prepared;
 	if (!masking)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = masking;
@@ -119,7 +222,7 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	if (!masking->steps)
 		return np_fail_nomem(rank->err, MODE);
 	for (uint32_t i = 0; i < rank->rank->steps.count && rc == NP_OK; i++)
-		rc = reduce_step(rank, i, &masking->steps[i]);
+		rc = reduce_step(rank, i, prepared, &masking->steps[i]);
 	return rc;
 }
 
@@ -137,39 +240,43 @@ static const struct np_column columns[] = {
 	{ "ratioOfUnmaskedCommunication", NP_REAL },
 };
 
-/* The host's step, or where no step was marked the extent of the only one. */
-static bool extent_of(const struct np_rank *rank, uint32_t step, np_ns *begin, np_ns *end)
+/*
+ * The length of the host's step, or where none was marked, or nothing tells when it
+ * was, of what the device did in it; NaN if that is not known either.
+ */
+static double length_of(const struct np_rank *rank, uint32_t step, np_ns *begin, np_ns *end)
 {
 	const struct np_step *at = &rank->steps.item[step];
 
 	if (at->host_begin != NP_UNKNOWN && at->host_end != NP_UNKNOWN) {
 		*begin = at->host_begin;
 		*end = at->host_end;
-		return true;
+		return *end > *begin ? (double)(*end - *begin) : (double)NAN;
 	}
 	for (size_t i = 0; i < rank->times.count; i++) {
-		if (rank->times.item[i].step != step || rank->times.item[i].span == NP_UNKNOWN)
+		np_ns span = rank->times.item[i].span;
+
+		if (rank->times.item[i].step != step || span == NP_UNKNOWN)
 			continue;
-		*begin = at->begin;
-		*end = at->begin + rank->times.item[i].span;
-		return at->begin != NP_UNKNOWN;
+		if (at->begin != NP_UNKNOWN) {
+			*begin = at->begin;
+			*end = at->begin + span;
+		}
+		return span > 0 ? (double)span : (double)NAN;
 	}
-	return false;
+	return (double)NAN;
 }
 
-static int put(struct np_modes *modes, struct np_mode_table *table, size_t index, uint32_t step,
-	       const struct step_masking *masking, struct np_err *err)
+static int put(struct np_modes *modes, struct np_mode_table *table, const struct types *types,
+	       size_t index, uint32_t step, const struct step_masking *masking, struct np_err *err)
 {
 	const struct np_rank *rank = modes->run->ranks[index];
-	struct type types[TYPES_MOST];
-	size_t count = types_of(modes, types);
 	np_ns begin = NP_UNKNOWN;
 	np_ns end = NP_UNKNOWN;
-	bool known = extent_of(rank, step, &begin, &end);
-	double length = known && end > begin ? (double)(end - begin) : (double)NAN;
+	double length = length_of(rank, step, &begin, &end);
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+	for (size_t i = 0; i < types->count && rc == NP_OK; i++) {
 		if (masking->ops[i] == 0)
 			continue;
 		rc = mode_row(
@@ -177,7 +284,7 @@ static int put(struct np_modes *modes, struct np_mode_table *table, size_t index
 			(const struct np_cell[NP_COUNT(columns)]){
 				np_cell_integer(rank->id),
 				mode_step_cell(modes, rank->steps.item[step].id),
-				np_cell_bytes(types[i].text, types[i].length),
+				np_cell_bytes(types->list[i].text, types->list[i].length),
 				np_cell_integer(begin),
 				np_cell_integer(end),
 				np_cell_integer(masking->total[i]),
@@ -190,28 +297,51 @@ static int put(struct np_modes *modes, struct np_mode_table *table, size_t index
 	return rc;
 }
 
+/* Sets that no communicator is of: no error where they are the usual ones. */
+static void note_unknown(struct np_modes *modes, const struct types *types, const bool *found)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf unknown = NP_BUF_INIT;
+
+	for (size_t i = 0; i < types->count && types->given; i++) {
+		if (!found[i])
+			np_buf_printf(&unknown, "%s%.*s", unknown.length ? ", " : "",
+				      (int)types->list[i].length, types->list[i].text);
+	}
+	if (types->names.length == 0)
+		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
+			    modes->run->roots.item[0], MODE,
+			    "no operator belongs to a communicator with a name"
+			    " (they are named in parallel_group_info of profiler_metadata.json)");
+	else if (unknown.length)
+		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
+			    modes->run->roots.item[0], MODE,
+			    "no operator belongs to a communicator named %s; there are %s",
+			    unknown.text, types->names.text);
+}
+
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
 	struct np_mode_table *table =
 		MODE_TABLE(modes, MODE, "ComputationalOperatorMaskingLinearity",
 			   "communication by parallel dimension, hidden or not", columns, err);
+	const struct types *types = prepared;
+	bool found[TYPES_MOST] = { false };
 	int rc = table ? NP_OK : NP_E_NOMEM;
 
-	(void)prepared;
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		const struct masking *masking = ranks[i];
 
 		if (!masking)
 			continue;
-		for (uint32_t j = 0; j < modes->run->ranks[i]->steps.count && rc == NP_OK; j++)
-			rc = put(modes, table, i, j, &masking->steps[j], err);
+		for (uint32_t j = 0; j < modes->run->ranks[i]->steps.count && rc == NP_OK; j++) {
+			for (size_t k = 0; k < types->count; k++)
+				found[k] |= masking->steps[j].ops[k] > 0;
+			rc = put(modes, table, types, i, j, &masking->steps[j], err);
+		}
 	}
-	if (rc == NP_OK && table->rows == 0)
-		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
-			    modes->run->roots.item[0], MODE,
-			    "no operator belongs to a communicator of these parallel dimensions"
-			    " (they are named in parallel_group_info of profiler_metadata.json)");
+	if (rc == NP_OK)
+		note_unknown(modes, types, found);
 	return rc;
 }
 
@@ -220,7 +350,9 @@ const struct mode mode_computational_op_masking = {
 	.summary = "communication by parallel dimension that computing does not hide",
 	.wants = NP_DETAIL_KERNELS,
 	.needs = NP_DETAIL_KERNELS,
+	.prepare = prepare,
 	.reduce = reduce,
 	.merge = merge,
 	.release = release,
+	.unprepare = unprepare,
 };

@@ -185,6 +185,20 @@ static int take_kernels(struct work *work, const struct np_mark *range)
 	return rc;
 }
 
+/* The type of the data is that of the longest kernel: others may cast or clear. */
+static double peak_of_range(const struct work *work, size_t first)
+{
+	const struct rated *longest = &work->result->list.item[first];
+
+	for (size_t i = first; i < work->result->list.count; i++) {
+		const struct rated *rated = &work->result->list.item[i];
+
+		if (rated->end - rated->start > longest->end - longest->start)
+			longest = rated;
+	}
+	return peak_of(work->rank->detail, &work->rank->detail->kernels.item[longest->kernel]);
+}
+
 static int rate_range(struct work *work, const struct np_mark *range, double flops,
 		      const char *name)
 {
@@ -200,9 +214,7 @@ static int rate_range(struct work *work, const struct np_mark *range, double flo
 				   work->rank->err);
 	if (rc < 0 || result->list.count == first)
 		return rc;
-	/* The type of the data is that of the first kernel: later ones may be casts. */
-	peak = peak_of(work->rank->detail,
-		       &work->rank->detail->kernels.item[result->list.item[first].kernel]);
+	peak = peak_of_range(work, first);
 	for (size_t i = first; i < result->list.count; i++)
 		total += result->list.item[i].end - result->list.item[i].start;
 	for (size_t i = first; i < result->list.count; i++) {

@@ -250,10 +250,18 @@ static unsigned wanted_of(const struct work *work, size_t index)
 	return wants;
 }
 
-/* What a mode needs and a rank lacks; operators are the rank's own. */
-static unsigned lacking(const struct mode *mode, const struct np_rank *rank, unsigned sections)
+/*
+ * What a mode needs and a rank lacks. Operators are the rank's own, and of calls
+ * the profiler's sums do unless single steps are asked for.
+ */
+static unsigned lacking(const struct np_modes *modes, const struct mode *mode,
+			const struct np_rank *rank, unsigned sections)
 {
-	return mode->needs & ~(sections | (rank->ops.count ? NP_DETAIL_OPS : 0u));
+	if (rank->ops.count)
+		sections |= NP_DETAIL_OPS;
+	if (rank->calls.count && !modes->options.steps_chosen)
+		sections |= NP_DETAIL_CALLS;
+	return mode->needs & ~sections;
 }
 
 static int reduce_rank(struct work *work, struct mode_rank *rank)
@@ -266,7 +274,8 @@ static int reduce_rank(struct work *work, struct mode_rank *rank)
 
 		if (is_skipped(running, rank->index))
 			continue;
-		running->missing[rank->index] = lacking(running->mode, rank->rank, has_sections);
+		running->missing[rank->index] =
+			lacking(work->modes, running->mode, rank->rank, has_sections);
 		if (running->missing[rank->index] == 0)
 			rc = running->mode->reduce(rank, running->prepared,
 						   &running->results[rank->index]);
@@ -386,7 +395,7 @@ static void note_missing(struct work *work, struct running *running)
 
 	for (size_t i = 0; list && i < run->sources.count; i++) {
 		if (run->ranks[i] && !running->mode->reduce)
-			running->missing[i] = lacking(running->mode, run->ranks[i], 0);
+			running->missing[i] = lacking(work->modes, running->mode, run->ranks[i], 0);
 		if (running->missing[i] != 0 && is_first_with(running, i))
 			put_lacking(run, running, running->missing[i], list, &buf);
 	}

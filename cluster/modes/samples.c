@@ -128,6 +128,19 @@ static void set_deviation(struct summary *summary)
 	summary->population_std = sqrt(summary->squares / (double)summary->count);
 }
 
+struct summary samples_known_by_sum(size_t count, int64_t sum, int64_t least, int64_t most)
+{
+	struct summary ret = nothing;
+
+	ret.count = count;
+	ret.sum = sum;
+	ret.mean = (double)sum / (double)count;
+	ret.squares = (double)NAN;
+	ret.min = least;
+	ret.max = most;
+	return ret;
+}
+
 struct summary samples_describe(struct samples *samples)
 {
 	struct summary ret = { .count = samples->count, .sum = samples->sum };
@@ -197,6 +210,16 @@ static double pooled_quantile(const struct described *list, size_t count, const 
 	return share > 0 ? between(low, value_at(list, count, all, below + 1), share) : (double)low;
 }
 
+/* Are the values there that the descriptions are of? */
+static bool all_kept(const struct described *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].samples->count != list[i].summary->count)
+			return false;
+	}
+	return true;
+}
+
 struct summary samples_describe_pooled(const struct described *list, size_t count)
 {
 	struct summary ret = { .min = INT64_MAX, .max = INT64_MIN };
@@ -222,6 +245,9 @@ struct summary samples_describe_pooled(const struct described *list, size_t coun
 			ret.squares += each->squares + (double)each->count * apart * apart;
 	}
 	set_deviation(&ret);
+	ret.q1 = ret.median = ret.q3 = (double)NAN;
+	if (!all_kept(list, count))
+		return ret;
 	ret.q1 = pooled_quantile(list, count, &ret, 0.25);
 	ret.median = pooled_quantile(list, count, &ret, 0.5);
 	ret.q3 = pooled_quantile(list, count, &ret, 0.75);

@@ -394,6 +394,34 @@ static void modes_work_on_text_profiles(void **state)
 	release(&a);
 }
 
+/* Level2 without a trace: the profiler's own sums of calls, and steps without times of day. */
+static void modes_use_what_text_without_a_trace_has(void **state)
+{
+	struct analysed a =
+		analyse(recorded("llm-pp2dp2"), "cann_api_sum,computational_op_masking");
+	size_t row;
+
+	(void)state;
+	row = row_of(a.modes, "CannApiSumRank", "name", "ApplyAdamWV2_Tiling");
+	assert_int_equal(integer(a.modes, "CannApiSumRank", row, "totalTimeNs"), 666300);
+	assert_int_equal(integer(a.modes, "CannApiSumRank", row, "totalCount"), 114);
+	assert_near(real(a.modes, "CannApiSumRank", row, "averageNs"), 5844.7, 1e-9);
+	assert_near(real(a.modes, "CannApiSumRank", row, "minNs"), 250, 0);
+	assert_near(real(a.modes, "CannApiSumRank", row, "maxNs"), 29170, 0);
+	assert_true(is_null(a.modes, "CannApiSumRank", row, "medNs"));
+	assert_true(is_null(a.modes, "CannApiSumRank", row, "stdev"));
+	row = row_of(a.modes, "CannApiSum", "name", "ApplyAdamWV2_Tiling");
+	assert_true(is_null(a.modes, "CannApiSum", row, "medNs"));
+	assert_true(integer(a.modes, "CannApiSum", row, "totalCount") > 114);
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "cann_api_sum", "not for ranks 1,3");
+	/* 313877.80 of 810022.36 µs. */
+	row = row_of(a.modes, "ComputationalOperatorMaskingLinearity", "parallelType", "pp");
+	assert_near(real(a.modes, "ComputationalOperatorMaskingLinearity", row,
+			 "ratioOfUnmaskedCommunication"),
+		    0.38749, 1e-9);
+	release(&a);
+}
+
 /* --- slow ranks and links --------------------------------------------------------------------- */
 
 /* One collective over all ranks, each with its own time. */
@@ -858,6 +886,32 @@ static void masking_tells_ranks_apart_and_unites_overlapping_operators(void **st
 	release(&a);
 }
 
+/* Frameworks have names of their own for dimensions: "exp", "dp_cp". */
+static void masking_shows_dimensions_of_any_name(void **state)
+{
+	struct np_modes_options options = options_of("computational_op_masking");
+	struct analysed a;
+
+	(void)state;
+	rank_db(0);
+	rank_sql(0, "INSERT INTO META_DATA VALUES('parallel_group_info',"
+		    "'{\"world\":{\"group_name\":\"exp\",\"group_rank\":0,"
+		    "\"global_ranks\":[0,1]}}')");
+	rank_kernel(0, 1, 1000, 2500, "MatMul");
+	rank_op(0, 2, 2000, 4000, "hcom_allReduce__1_0_1");
+	a = analyse_ranks("computational_op_masking");
+	assert_int_equal(rows(a.modes, "ComputationalOperatorMaskingLinearity"), 1);
+	assert_string_equal(
+		text(a.modes, "ComputationalOperatorMaskingLinearity", 0, "parallelType"), "exp");
+	release(&a);
+	options.parallel_types = "ep,exp+dp,nix+da";
+	a = analyse_with(synth_load(below("run")), &options);
+	assert_int_equal(rows(a.modes, "ComputationalOperatorMaskingLinearity"), 1);
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "computational_op_masking",
+		     "no operator belongs to a communicator named ep, nix+da; there are exp");
+	release(&a);
+}
+
 /* Module Outer holds Inner; Inner runs twice, each time mul with kernel K. */
 static void write_modules(void)
 {
@@ -961,6 +1015,25 @@ static void operator_mfu_does_not_rate_fp32(void **state)
 	assert_int_equal(rows(a.modes, "OperatorMFU"), 2);
 	assert_true(is_null(a.modes, "OperatorMFU", 0, "mfu"));
 	assert_near(real(a.modes, "OperatorMFU", 0, "actual_tflops"), 20.48, 1e-9);
+	release(&a);
+}
+
+/* A cast in front of a multiplication says nothing about the type it works on. */
+static void operator_mfu_rates_a_range_by_its_longest_kernel(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	write_modules();
+	rank_sql(0, "UPDATE COMPUTE_TASK_INFO SET inputDataTypes = T('FLOAT') WHERE globalTaskId ="
+		    " (SELECT globalTaskId FROM TASK WHERE connectionId = 11);"
+		    "INSERT INTO MSTX_EVENTS VALUES"
+		    "(2050,4300,2,9,0,T('8192000-two muls'),9,9,T('mfu_flops'),4294967295)");
+	write_text(below("run/rank0_ascend_pt/PROF_1/device_0/info.json.0"),
+		   "{\"DeviceInfo\":[{\"ai_core_num\":10,\"aic_frequency\":\"1000\"}]}");
+	a = analyse_ranks("operator_mfu");
+	assert_int_equal(rows(a.modes, "OperatorMFU"), 2);
+	assert_near(real(a.modes, "OperatorMFU", 0, "mfu"), 0.25, 1e-12);
 	release(&a);
 }
 
@@ -1455,6 +1528,7 @@ int main(void)
 		with_fixture(free_analysis_finds_the_gaps_of_the_incumbent),
 		with_fixture(two_ranks_at_their_rated_clock_show_nothing_odd),
 		with_fixture(modes_work_on_text_profiles),
+		with_fixture(modes_use_what_text_without_a_trace_has),
 		with_fixture(slow_rank_votes_in_nanoseconds),
 		with_fixture(slow_rank_survives_a_lost_operator),
 		with_fixture(slow_rank_keeps_a_communicator_beside_one_that_lost_an_operator),
@@ -1470,10 +1544,12 @@ int main(void)
 		with_fixture(mstx_sum_measures_marks_on_three_layers),
 		with_fixture(mstx_sum_names_a_range_by_those_around_it_on_its_thread),
 		with_fixture(masking_tells_ranks_apart_and_unites_overlapping_operators),
+		with_fixture(masking_shows_dimensions_of_any_name),
 		with_fixture(module_statistic_sums_instances_and_follows_them_backwards),
 		with_fixture(operator_mfu_divides_the_operations_of_a_range),
 		with_fixture(operator_mfu_without_the_chip_gives_rates_and_no_share),
 		with_fixture(operator_mfu_does_not_rate_fp32),
+		with_fixture(operator_mfu_rates_a_range_by_its_longest_kernel),
 		with_fixture(pp_chart_shows_passes_by_rank),
 		with_fixture(pp_chart_filters_all_passes_by_step),
 		with_fixture(pp_chart_numbers_the_passes_of_a_dual_pipe),
