@@ -70,19 +70,13 @@ struct class_sum {
 static void sum_classes(const struct comparison *comparison, struct class_sum sums[][2])
 {
 	for (int which = 0; which < CMP_SIDES; which++) {
-		for (size_t i = 0; i < comparison->pairs.count; i++) {
-			const struct cmp_rank_kernels *kernels =
-				&comparison->sides[which]
-					 .kernels[comparison->pairs.item[i].rank[which]];
+		const struct cmp_side *side = &comparison->sides[which];
 
-			for (size_t j = 0; j < kernels->cells.count; j++) {
-				const struct cmp_kernel_cell *cell = &kernels->cells.item[j];
-				const struct cmp_kernel_group *group =
-					&kernels->groups.item[cell->group];
+		for (size_t i = 0; i < side->groups.count; i++) {
+			const struct cmp_kernel_group *group = &side->groups.item[i];
 
-				sums[group->class][group->cube].total[which] += cell->total;
-				sums[group->class][group->cube].count[which] += cell->count;
-			}
+			sums[group->class][group->cube].total[which] += group->sum.total;
+			sums[group->class][group->cube].count[which] += group->sum.count;
 		}
 	}
 }

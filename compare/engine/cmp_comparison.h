@@ -29,10 +29,8 @@ enum cmp_which {
 	CMP_SIDES,
 };
 
-/* Kernels of one kind on one rank in one of its cells. */
-struct cmp_kernel_cell {
-	uint32_t group; /* in cmp_rank_kernels.groups */
-	uint32_t cell;  /* index in np_rank.times */
+/* Kernels, summed. */
+struct cmp_kernel_sum {
 	int64_t count;
 	np_ns total; /* Σ durations */
 	np_ns owned; /* of the partition: without what kernels that started earlier took */
@@ -41,7 +39,7 @@ struct cmp_kernel_cell {
 	np_ns computing; /* by the counters, for kernels that also communicate */
 };
 
-/* What kernels of one group have in common; texts are of comparison.names. */
+/* Kernels of one group: what they have in common, with texts of comparison.names, and their sum. */
 struct cmp_kernel_group {
 	enum cmp_class class;
 	enum cmp_class leaf_class; /* of its leaf: coarser where the other side cannot tell */
@@ -51,19 +49,30 @@ struct cmp_kernel_group {
 	np_str shapes;
 	np_str dtypes;
 	np_str formats;
+	struct cmp_kernel_sum sum;
+};
+
+/* What the kernels of a type and class own of a cell. */
+struct cmp_kernel_share {
+	uint32_t cell; /* index in np_rank.times */
+	np_str type;
+	enum cmp_class class;
+	np_ns owned;
 };
 
 /* A kernel in the order of starts. */
 struct cmp_kernel_place {
-	uint32_t group;
+	uint32_t group; /* in cmp_side.groups */
 	int64_t block_dim;
 	int64_t stream;
 };
 
 struct cmp_rank_kernels {
-	NP_VEC(struct cmp_kernel_group) groups;   /* in no order */
-	NP_VEC(struct cmp_kernel_cell) cells;     /* by cell, then group */
+	NP_VEC(struct cmp_kernel_share) shares;   /* by cell */
 	NP_VEC(struct cmp_kernel_place) sequence; /* of one step, for the first pair only */
+	unsigned classes;                         /* of its kernels in any step: bits */
+	unsigned step_classes;                    /* of those in the chosen steps */
+	bool types;                               /* are known of some kernels */
 	int64_t mhz; /* mean of the frequency samples; NP_UNKNOWN without */
 	np_str chip;
 };
@@ -76,6 +85,11 @@ struct cmp_side {
 	size_t place_count;
 	np_str dropped;                   /* the first step, left out; NP_STR_NONE for none */
 	struct cmp_rank_kernels *kernels; /* by index in the run */
+	/*
+	 * Of the kernels of all paired ranks in the chosen steps: by the first pair, the
+	 * first cell there and then the order in which that rank names them.
+	 */
+	NP_VEC(struct cmp_kernel_group) groups;
 	size_t cells;
 	np_ns total; /* Σ spans of the cells */
 	np_ns computing;
@@ -274,9 +288,6 @@ static inline const struct np_rank *cmp_rank(const struct comparison *comparison
 {
 	return comparison->sides[which].analysis->run->ranks[pair->rank[which]];
 }
-
-/* Are types known of kernels of a rank? */
-bool cmp_has_types(const struct cmp_rank_kernels *kernels);
 
 /* The place of a step among the chosen ones of a side, or SIZE_MAX. */
 size_t cmp_step_of(const struct cmp_side *side, np_str step);

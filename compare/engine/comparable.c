@@ -162,7 +162,7 @@ static void tell_untyped(struct comparison *comparison, enum cmp_which which)
 		const struct cmp_pair *pair = &comparison->pairs.item[i];
 		const struct cmp_rank_kernels *kernels = &side->kernels[pair->rank[which]];
 
-		if (kernels->groups.count > 0 && !cmp_has_types(kernels))
+		if (kernels->classes && !kernels->types)
 			ids[count++] = cmp_rank(comparison, pair, which)->id;
 	}
 	if (count > 0 && count < comparison->pairs.count) {

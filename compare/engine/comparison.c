@@ -11,11 +11,11 @@ const char *cmp_keep(struct comparison *comparison, const struct np_buf *buf)
 static void release_side(struct cmp_side *side)
 {
 	for (size_t i = 0; side->kernels && i < side->analysis->run->sources.count; i++) {
-		np_vec_release(&side->kernels[i].groups);
-		np_vec_release(&side->kernels[i].cells);
+		np_vec_release(&side->kernels[i].shares);
 		np_vec_release(&side->kernels[i].sequence);
 	}
 	free(side->kernels);
+	np_vec_release(&side->groups);
 	np_vec_release(&side->steps);
 	free(side->places);
 	free(side->step_cells);

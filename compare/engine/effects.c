@@ -64,10 +64,9 @@ static int find_row(struct rows *rows, uint32_t leaf, np_str shapes, uint32_t *r
 	return np_idmap_set(rows->places, id, *ret, rows->err);
 }
 
-static int add_cell(struct rows *rows, enum cmp_which which, const struct cmp_rank_kernels *kernels,
-		    const struct cmp_kernel_cell *cell)
+static int add_group(struct rows *rows, enum cmp_which which, const struct cmp_kernel_group *group)
 {
-	const struct cmp_kernel_group *group = &kernels->groups.item[cell->group];
+	const struct cmp_kernel_sum *from = &group->sum;
 	bool coarse = rows->comparison->coarse;
 	uint32_t leaf = np_idmap_get(
 		rows->leaves, leaf_key(group->leaf_class, coarse ? NP_STR_NONE : group->type));
@@ -84,31 +83,26 @@ static int add_cell(struct rows *rows, enum cmp_which which, const struct cmp_ra
 		return rc;
 	kernel = &rows->comparison->kernels.item[row];
 	sums = &rows->sums[which].item[row];
-	sums->count += cell->count;
-	sums->total += cell->total;
-	sums->owned += cell->owned;
-	if (kernel->least[which] == NP_UNKNOWN || cell->least < kernel->least[which])
-		kernel->least[which] = cell->least;
-	if (kernel->most[which] == NP_UNKNOWN || cell->most > kernel->most[which])
-		kernel->most[which] = cell->most;
+	sums->count += from->count;
+	sums->total += from->total;
+	sums->owned += from->owned;
+	if (kernel->least[which] == NP_UNKNOWN || from->least < kernel->least[which])
+		kernel->least[which] = from->least;
+	if (kernel->most[which] == NP_UNKNOWN || from->most > kernel->most[which])
+		kernel->most[which] = from->most;
 	return NP_OK;
 }
 
-static int add_ranks(struct rows *rows)
+static int add_groups(struct rows *rows)
 {
 	const struct comparison *comparison = rows->comparison;
 	int rc = NP_OK;
 
 	for (int which = 0; which < CMP_SIDES; which++) {
-		for (size_t i = 0; i < comparison->pairs.count; i++) {
-			const struct cmp_rank_kernels *kernels =
-				&comparison->sides[which]
-					 .kernels[comparison->pairs.item[i].rank[which]];
+		const struct cmp_side *side = &comparison->sides[which];
 
-			for (size_t j = 0; j < kernels->cells.count && rc == NP_OK; j++)
-				rc = add_cell(rows, (enum cmp_which)which, kernels,
-					      &kernels->cells.item[j]);
-		}
+		for (size_t i = 0; i < side->groups.count && rc == NP_OK; i++)
+			rc = add_group(rows, (enum cmp_which)which, &side->groups.item[i]);
 	}
 	return rc;
 }
@@ -300,7 +294,7 @@ int cmp_measure_kernels(struct comparison *comparison, struct np_err *err)
 			rc = np_idmap_set(rows.leaves, leaf_key(leaf->class, leaf->type), i, err);
 	}
 	if (rc == NP_OK)
-		rc = add_ranks(&rows);
+		rc = add_groups(&rows);
 	if (rc == NP_OK)
 		rc = share_all(&rows);
 	np_strtab_free(rows.keys);

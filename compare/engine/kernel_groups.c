@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmp_kernels.h"
 
-/* What tells groups apart, for the table that finds them. */
-struct key {
-	np_str type;
-	np_str core;
-	np_str shapes;
-	np_str dtypes;
-	np_str formats;
-	uint32_t class_cube;
-};
-
 /* Ranks of one device do not always know its number. */
 static int64_t time_key(const struct np_rank *rank, int32_t device, np_str step)
 {
@@ -38,29 +28,42 @@ static int index_times(struct cmp_grouper *grouper)
 int cmp_grouper_begin(struct cmp_grouper *grouper)
 {
 	grouper->keys = np_strtab_new();
-	grouper->cells = np_idmap_new();
+	grouper->owner_ids = np_idmap_new();
+	grouper->shares = np_idmap_new();
 	grouper->texts = np_idmap_new();
 	grouper->times = np_idmap_new();
-	if (!grouper->keys || !grouper->cells || !grouper->texts || !grouper->times)
+	if (!grouper->keys || !grouper->owner_ids || !grouper->shares || !grouper->texts ||
+	    !grouper->times)
 		return np_fail_nomem(grouper->err, "kernels");
 	return index_times(grouper);
 }
 
 static int by_cell(const void *left, const void *right)
 {
-	const struct cmp_kernel_cell *a = left;
-	const struct cmp_kernel_cell *b = right;
+	const struct cmp_kernel_share *a = left;
+	const struct cmp_kernel_share *b = right;
 
-	return a->cell != b->cell ? np_order(a->cell, b->cell) : np_order(a->group, b->group);
+	return np_order(a->cell, b->cell);
 }
 
 void cmp_grouper_end(struct cmp_grouper *grouper)
 {
-	if (grouper->ret->cells.count)
-		qsort(grouper->ret->cells.item, grouper->ret->cells.count,
-		      sizeof(*grouper->ret->cells.item), by_cell);
+	struct cmp_rank_kernels *ret = grouper->ret;
+
+	if (ret->shares.count)
+		qsort(ret->shares.item, ret->shares.count, sizeof(*ret->shares.item), by_cell);
+	for (size_t i = 0; i < grouper->groups.count; i++) {
+		const struct cmp_rank_group *each = &grouper->groups.item[i];
+
+		ret->classes |= 1U << each->group.class;
+		ret->step_classes |= each->first_cell == UINT32_MAX ? 0 : 1U << each->group.class;
+		ret->types = ret->types || each->group.type != NP_STR_NONE;
+	}
+	np_vec_release(&grouper->groups);
+	np_vec_release(&grouper->owners);
 	np_strtab_free(grouper->keys);
-	np_idmap_free(grouper->cells);
+	np_idmap_free(grouper->owner_ids);
+	np_idmap_free(grouper->shares);
 	np_idmap_free(grouper->texts);
 	np_idmap_free(grouper->times);
 }
@@ -112,29 +115,46 @@ static enum cmp_class classify(const struct cmp_grouper *grouper, const struct n
 	return cmp_classify(&traits);
 }
 
-static int add_group(struct cmp_grouper *grouper, const struct key *key, enum cmp_class class,
-		     bool cube)
+static int find_owner(struct cmp_grouper *grouper, np_str type, enum cmp_class class, uint32_t *ret)
 {
-	struct cmp_kernel_group *group = np_vec_add(&grouper->ret->groups, grouper->err);
+	int64_t id = (int64_t)type * CMP_CLASSES + class;
+	struct cmp_owner *owner;
+
+	*ret = np_idmap_get(grouper->owner_ids, id);
+	if (*ret != NP_IDMAP_NONE)
+		return NP_OK;
+	owner = np_vec_add(&grouper->owners, grouper->err);
+	if (!owner)
+		return NP_E_NOMEM;
+	owner->cell = UINT32_MAX;
+	*ret = (uint32_t)(grouper->owners.count - 1);
+	return np_idmap_set(grouper->owner_ids, id, *ret, grouper->err);
+}
+
+static int add_group(struct cmp_grouper *grouper, const struct cmp_group_key *key,
+		     enum cmp_class class, bool cube)
+{
+	struct cmp_rank_group *group = np_vec_add(&grouper->groups, grouper->err);
 
 	if (!group)
 		return NP_E_NOMEM;
-	*group = (struct cmp_kernel_group){ .class = class,
-					    .leaf_class = class,
-					    .cube = cube,
-					    .type = key->type,
-					    .core = key->core,
-					    .shapes = key->shapes,
-					    .dtypes = key->dtypes,
-					    .formats = key->formats };
-	return NP_OK;
+	group->first_cell = UINT32_MAX;
+	group->group = (struct cmp_kernel_group){ .class = class,
+						  .leaf_class = class,
+						  .cube = cube,
+						  .type = key->type,
+						  .core = key->core,
+						  .shapes = key->shapes,
+						  .dtypes = key->dtypes,
+						  .formats = key->formats };
+	return find_owner(grouper, key->type, class, &group->owner);
 }
 
 int cmp_grouper_find(struct cmp_grouper *grouper, const struct np_kernel_sort *sort, uint32_t *ret)
 {
 	enum cmp_class class = classify(grouper, sort);
 	bool cube = sort->cube == NP_CUBE_YES;
-	struct key key = { .class_cube = (uint32_t) class * 2 + cube };
+	struct cmp_group_key key = { .class_cube = (uint32_t) class * 2 + cube };
 	const struct {
 		np_str from;
 		np_str *to;
@@ -152,34 +172,64 @@ int cmp_grouper_find(struct cmp_grouper *grouper, const struct np_kernel_sort *s
 		rc = np_strtab_add(grouper->keys, (const char *)&key, sizeof(key), &place,
 				   grouper->err);
 	/* A key that is new has the number behind the last. */
-	if (rc == NP_OK && place > grouper->ret->groups.count)
+	if (rc == NP_OK && place > grouper->groups.count)
 		rc = add_group(grouper, &key, class, cube);
 	if (rc == NP_OK)
 		*ret = place - 1;
 	return rc;
 }
 
-int cmp_grouper_add(struct cmp_grouper *grouper, const struct cmp_kernel_cell *from)
+/* Kernels of one type and class mostly come many in one cell. */
+static int find_share(struct cmp_grouper *grouper, const struct cmp_rank_group *group,
+		      uint32_t cell, struct cmp_kernel_share **ret)
 {
-	int64_t id = (int64_t)from->group << 32 | from->cell;
-	uint32_t place = np_idmap_get(grouper->cells, id);
-	struct cmp_kernel_cell *sum;
+	struct cmp_owner *owner = &grouper->owners.item[group->owner];
+	int64_t id = (int64_t)group->owner << 32 | cell;
+	struct cmp_kernel_share *share;
+	int rc = NP_OK;
 
-	if (place == NP_IDMAP_NONE) {
-		sum = np_vec_add(&grouper->ret->cells, grouper->err);
-		if (!sum)
-			return NP_E_NOMEM;
-		*sum = *from;
-		return np_idmap_set(grouper->cells, id, (uint32_t)(grouper->ret->cells.count - 1),
-				    grouper->err);
+	if (owner->cell != cell) {
+		owner->share = np_idmap_get(grouper->shares, id);
+		owner->cell = cell;
 	}
-	sum = &grouper->ret->cells.item[place];
+	if (owner->share == NP_IDMAP_NONE) {
+		share = np_vec_add(&grouper->ret->shares, grouper->err);
+		if (!share)
+			return NP_E_NOMEM;
+		*share = (struct cmp_kernel_share){ .cell = cell,
+						    .type = group->group.type,
+						    .class = group->group.class };
+		owner->share = (uint32_t)(grouper->ret->shares.count - 1);
+		rc = np_idmap_set(grouper->shares, id, owner->share, grouper->err);
+	}
+	*ret = &grouper->ret->shares.item[owner->share];
+	return rc;
+}
+
+void cmp_kernel_sum_add(struct cmp_kernel_sum *sum, const struct cmp_kernel_sum *from)
+{
 	sum->count += from->count;
 	sum->total += from->total;
 	sum->owned += from->owned;
 	sum->computing += from->computing;
 	sum->least = from->least < sum->least ? from->least : sum->least;
 	sum->most = from->most > sum->most ? from->most : sum->most;
+}
+
+int cmp_grouper_add(struct cmp_grouper *grouper, const struct cmp_kernel_cell *from)
+{
+	struct cmp_rank_group *group = &grouper->groups.item[from->group];
+	struct cmp_kernel_share *share;
+	int rc = find_share(grouper, group, from->cell, &share);
+
+	if (rc < 0)
+		return rc;
+	share->owned += from->sum.owned;
+	if (group->first_cell == UINT32_MAX)
+		group->group.sum = from->sum;
+	else
+		cmp_kernel_sum_add(&group->group.sum, &from->sum);
+	group->first_cell = from->cell < group->first_cell ? from->cell : group->first_cell;
 	return NP_OK;
 }
 
@@ -191,12 +241,12 @@ static int add_sum(struct cmp_grouper *grouper, const struct np_kernel_sum *sum,
 	const struct cmp_kernel_cell cell = {
 		.group = groups[sum->sort],
 		.cell = cmp_grouper_cell(grouper, sum->device, sum->step),
-		.count = sum->count,
-		.total = sum->total,
-		.owned = sum->owned,
-		.least = sum->least,
-		.most = sum->most,
-		.computing = sum->computing,
+		.sum = { .count = sum->count,
+			 .total = sum->total,
+			 .owned = sum->owned,
+			 .least = sum->least,
+			 .most = sum->most,
+			 .computing = sum->computing },
 	};
 
 	return cell.cell == UINT32_MAX ? NP_OK : cmp_grouper_add(grouper, &cell);

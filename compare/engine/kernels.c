@@ -11,6 +11,7 @@ struct work {
 	struct comparison *comparison;
 	struct np_err *errs;    /* by job */
 	struct np_notes *notes; /* likewise: on the table of kernels */
+	struct cmp_merge *merges[CMP_SIDES];
 };
 
 /* Jobs are pairs of the base, then of the new side. */
@@ -87,6 +88,8 @@ static void reduce_rank(void *context, size_t job)
 		(void)!read_detail(&grouper, index, pair == 0, &work->notes[job]);
 	else if (cmp_grouper_begin(&grouper) == NP_OK)
 		(void)!cmp_group_sums(&grouper, rank->kernel_sums);
+	if (grouper.err->code == NP_OK)
+		(void)!cmp_merge_add(work->merges[which], pair, &grouper);
 	cmp_grouper_end(&grouper);
 }
 
@@ -132,6 +135,23 @@ static int end_job(struct work *work, size_t job, struct np_err *err)
 	return NP_OK;
 }
 
+static int begin_side(struct work *work, enum cmp_which which, struct np_err *err)
+{
+	struct cmp_side *side = &work->comparison->sides[which];
+
+	side->kernels = calloc(side->analysis->run->sources.count + 1, sizeof(*side->kernels));
+	return side->kernels ? cmp_merge_new(side, &work->merges[which], err)
+			     : np_fail_nomem(err, "kernels");
+}
+
+static int end_side(const struct work *work, enum cmp_which which, struct np_err *err)
+{
+	struct cmp_side *side = &work->comparison->sides[which];
+	size_t first = work->comparison->pairs.item[0].rank[which];
+
+	return cmp_merge_finish(work->merges[which], &side->kernels[first], err);
+}
+
 int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err)
 {
 	size_t jobs = comparison->pairs.count * CMP_SIDES;
@@ -141,20 +161,19 @@ int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err)
 	NP_CLEANUP(np_details_endp) struct np_details *details = NULL;
 	int rc = work.errs && work.notes ? NP_OK : np_fail_nomem(err, "kernels");
 
-	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
-		struct cmp_side *side = &comparison->sides[i];
-
-		side->kernels =
-			calloc(side->analysis->run->sources.count + 1, sizeof(*side->kernels));
-		if (!side->kernels)
-			rc = np_fail_nomem(err, "kernels");
-	}
+	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++)
+		rc = begin_side(&work, (enum cmp_which)i, err);
 	if (rc == NP_OK)
 		rc = cmp_begin_details(comparison, WANTS, true, &details, err);
 	if (rc == NP_OK)
 		np_workers_run(comparison->options.workers, jobs, reduce_rank, &work);
 	for (size_t i = 0; i < jobs && rc == NP_OK; i++)
 		rc = end_job(&work, i, err);
+	for (int i = 0; i < CMP_SIDES; i++) {
+		if (rc == NP_OK)
+			rc = end_side(&work, (enum cmp_which)i, err);
+		cmp_merge_free(work.merges[i]);
+	}
 	for (size_t i = 0; i < jobs && work.notes; i++)
 		np_notes_release(&work.notes[i]);
 	free(work.errs);

@@ -124,14 +124,14 @@ static int add_kernel(struct reducer *reducer, size_t index, uint32_t cell, np_n
 	np_ns time = kernel->end - kernel->start;
 	struct cmp_kernel_cell one = {
 		.cell = cell,
-		.count = 1,
-		.total = time,
-		.owned = owned,
-		.least = time,
-		.most = time,
-		.computing = np_kernel_computing(counter(reducer, index, reducer->mac),
-						 counter(reducer, index, reducer->mte2),
-						 counter(reducer, index, reducer->aiv)),
+		.sum = { .count = 1,
+			 .total = time,
+			 .owned = owned,
+			 .least = time,
+			 .most = time,
+			 .computing = np_kernel_computing(counter(reducer, index, reducer->mac),
+							  counter(reducer, index, reducer->mte2),
+							  counter(reducer, index, reducer->aiv)) },
 	};
 	int rc = find_group(reducer, index, &one.group);
 

@@ -50,21 +50,12 @@ enum cmp_class cmp_coarse_class(const struct comparison *comparison, enum cmp_cl
 
 /* --- what the sides know ---------------------------------------------------------------------- */
 
-bool cmp_has_types(const struct cmp_rank_kernels *kernels)
-{
-	for (size_t i = 0; i < kernels->groups.count; i++) {
-		if (kernels->groups.item[i].type != NP_STR_NONE)
-			return true;
-	}
-	return false;
-}
-
 static bool has_types(const struct comparison *comparison, enum cmp_which which)
 {
 	const struct cmp_side *side = &comparison->sides[which];
 
 	for (size_t i = 0; i < comparison->pairs.count; i++) {
-		if (cmp_has_types(&side->kernels[comparison->pairs.item[i].rank[which]]))
+		if (side->kernels[comparison->pairs.item[i].rank[which]].types)
 			return true;
 	}
 	return false;
@@ -87,8 +78,8 @@ static bool has_gpu_operators(const struct comparison *comparison)
 		const struct cmp_rank_kernels *kernels =
 			&comparison->sides[which].kernels[comparison->pairs.item[i].rank[which]];
 
-		for (size_t j = 0; j < kernels->groups.count; j++) {
-			if (is_by_operator(kernels->groups.item[j].class))
+		for (int j = 0; j < CMP_CLASSES; j++) {
+			if ((kernels->classes & 1U << j) && is_by_operator((enum cmp_class)j))
 				return true;
 		}
 	}
@@ -100,7 +91,7 @@ static bool has_kernels(const struct comparison *comparison, enum cmp_which whic
 	const struct cmp_side *side = &comparison->sides[which];
 
 	for (size_t i = 0; i < comparison->pairs.count; i++) {
-		if (side->kernels[comparison->pairs.item[i].rank[which]].groups.count > 0)
+		if (side->kernels[comparison->pairs.item[i].rank[which]].classes)
 			return true;
 	}
 	return false;
@@ -110,15 +101,11 @@ static bool has_kernels(const struct comparison *comparison, enum cmp_which whic
 static void make_coarse(struct comparison *comparison)
 {
 	for (int which = 0; which < CMP_SIDES; which++) {
-		for (size_t i = 0; i < comparison->pairs.count; i++) {
-			struct cmp_rank_kernels *kernels =
-				&comparison->sides[which]
-					 .kernels[comparison->pairs.item[i].rank[which]];
+		struct cmp_side *side = &comparison->sides[which];
 
-			for (size_t j = 0; j < kernels->groups.count; j++)
-				kernels->groups.item[j].leaf_class =
-					cmp_coarse_class(comparison, kernels->groups.item[j].class);
-		}
+		for (size_t i = 0; i < side->groups.count; i++)
+			side->groups.item[i].leaf_class =
+				cmp_coarse_class(comparison, side->groups.item[i].class);
 	}
 }
 

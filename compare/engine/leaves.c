@@ -99,28 +99,28 @@ static int give_computing(struct builder *build, enum cmp_class own_class, np_st
 /* --- computing by class ---------------------------------------------------------------------- */
 
 /* What the kernels of a type own in a cell, by class; their sum. */
-static double weigh(const struct cmp_rank_kernels *kernels, uint32_t cell, np_str type,
-		    double weights[CMP_CLASSES])
+static double weigh(const struct comparison *comparison, const struct cmp_rank_kernels *kernels,
+		    uint32_t cell, np_str type, double weights[CMP_CLASSES])
 {
 	double sum = 0;
 	size_t low = 0;
-	size_t high = kernels->cells.count;
+	size_t high = kernels->shares.count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (kernels->cells.item[middle].cell < cell)
+		if (kernels->shares.item[middle].cell < cell)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < kernels->cells.count && kernels->cells.item[low].cell == cell; low++) {
-		const struct cmp_kernel_cell *each = &kernels->cells.item[low];
-		const struct cmp_kernel_group *group = &kernels->groups.item[each->group];
+	for (; low < kernels->shares.count && kernels->shares.item[low].cell == cell; low++) {
+		const struct cmp_kernel_share *each = &kernels->shares.item[low];
 
-		if (group->type != type)
+		if (each->type != type)
 			continue;
-		weights[group->leaf_class] += (double)each->owned;
+		weights[comparison->coarse ? cmp_coarse_class(comparison, each->class)
+					   : each->class] += (double)each->owned;
 		sum += (double)each->owned;
 	}
 	return sum;
@@ -140,7 +140,7 @@ static int split_type(struct builder *build, size_t rank, uint32_t cell, const c
 		rc = np_strtab_add(build->comparison->names, name, strlen(name), &type, build->err);
 	if (rc < 0)
 		return rc;
-	if (weigh(kernels, cell, type, weights) <= 0) {
+	if (weigh(build->comparison, kernels, cell, type, weights) <= 0) {
 		const struct cmp_kernel_traits traits = {
 			.type = type ? name : NULL,
 			.core = cmp_is_gpu(build->comparison, build->which) ? NP_CORE_GPU : NULL,

@@ -39,23 +39,22 @@ static struct cmp_mc2 *row_of(struct measurer *measurer, np_str type)
 
 /* --- their time and computing ---------------------------------------------------------------- */
 
-static int add_groups(struct measurer *measurer, const struct cmp_rank_kernels *kernels,
-		      bool *ret_any)
+static int add_groups(struct measurer *measurer)
 {
-	for (size_t i = 0; i < kernels->cells.count; i++) {
-		const struct cmp_kernel_cell *cell = &kernels->cells.item[i];
-		const struct cmp_kernel_group *group = &kernels->groups.item[cell->group];
+	const struct cmp_side *side = &measurer->comparison->sides[measurer->which];
+
+	for (size_t i = 0; i < side->groups.count; i++) {
+		const struct cmp_kernel_group *group = &side->groups.item[i];
 		struct cmp_mc2 *row;
 
 		if (group->class != CMP_MC2)
 			continue;
-		*ret_any = true;
 		row = row_of(measurer, group->type);
 		if (!row)
 			return NP_E_NOMEM;
-		row->count[measurer->which] += cell->count;
-		row->total[measurer->which] += cell->total;
-		row->computing[measurer->which] += cell->computing;
+		row->count[measurer->which] += group->sum.count;
+		row->total[measurer->which] += group->sum.total;
+		row->computing[measurer->which] += group->sum.computing;
 	}
 	return NP_OK;
 }
@@ -204,14 +203,13 @@ int cmp_measure_mc2(struct comparison *comparison, struct np_err *err)
 	struct measurer measurer = { .comparison = comparison, .rows = rows, .err = err };
 	int rc = rows ? NP_OK : np_fail_nomem(err, "kernels");
 
-	for (int which = 0; which < CMP_SIDES; which++) {
+	for (int which = 0; which < CMP_SIDES && rc == NP_OK; which++) {
 		measurer.which = (enum cmp_which)which;
+		rc = add_groups(&measurer);
 		for (size_t i = 0; i < comparison->pairs.count && rc == NP_OK; i++) {
 			size_t rank = comparison->pairs.item[i].rank[which];
-			bool any = false;
 
-			rc = add_groups(&measurer, &comparison->sides[which].kernels[rank], &any);
-			if (rc == NP_OK && any)
+			if (comparison->sides[which].kernels[rank].step_classes & 1U << CMP_MC2)
 				rc = read_communication(&measurer, rank);
 		}
 	}

@@ -43,7 +43,9 @@ static const struct cmp_kernel_place *place_at(const struct finder *finder, enum
 static const struct cmp_kernel_group *group_at(const struct finder *finder, enum cmp_which which,
 					       size_t index)
 {
-	return &finder->side[which]->groups.item[place_at(finder, which, index)->group];
+	const struct cmp_side *side = &finder->comparison->sides[which];
+
+	return &side->groups.item[place_at(finder, which, index)->group];
 }
 
 static const char *type_at(const struct finder *finder, enum cmp_which which, size_t place)
@@ -229,8 +231,8 @@ static int count_streams(const struct cmp_rank_kernels *side, struct np_idmap *n
 	return rc;
 }
 
-static void fill_streams(const struct cmp_rank_kernels *side, struct np_idmap *numbers,
-			 struct streams *streams)
+static void fill_streams(const struct cmp_rank_kernels *side, const struct cmp_kernel_group *groups,
+			 struct np_idmap *numbers, struct streams *streams)
 {
 	for (size_t i = 0; i < streams->count; i++)
 		streams->first[i + 1] += streams->first[i];
@@ -241,13 +243,14 @@ static void fill_streams(const struct cmp_rank_kernels *side, struct np_idmap *n
 		size_t place = streams->first[stream] + streams->lanes[stream].count++;
 
 		streams->places[place] = i;
-		streams->tokens[place] = side->groups.item[side->sequence.item[i].group].type;
+		streams->tokens[place] = groups[side->sequence.item[i].group].type;
 	}
 }
 
-static int divide_streams(const struct cmp_rank_kernels *side, struct streams *ret,
+static int divide_streams(const struct finder *finder, enum cmp_which which, struct streams *ret,
 			  struct np_err *err)
 {
+	const struct cmp_rank_kernels *side = finder->side[which];
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *numbers = np_idmap_new();
 	size_t room = side->sequence.count + 2;
 	int rc;
@@ -260,7 +263,7 @@ static int divide_streams(const struct cmp_rank_kernels *side, struct streams *r
 		return np_fail_nomem(err, "structure");
 	rc = count_streams(side, numbers, ret, err);
 	if (rc == NP_OK)
-		fill_streams(side, numbers, ret);
+		fill_streams(side, finder->comparison->sides[which].groups.item, numbers, ret);
 	return rc;
 }
 
@@ -311,10 +314,10 @@ static int align_and_walk(struct finder *finder)
 	const struct streams *base = &finder->streams[CMP_BASE];
 	const struct streams *new_ = &finder->streams[CMP_NEW];
 	size_t *partner = NULL;
-	int rc = divide_streams(finder->side[CMP_BASE], &finder->streams[CMP_BASE], finder->err);
+	int rc = divide_streams(finder, CMP_BASE, &finder->streams[CMP_BASE], finder->err);
 
 	if (rc == NP_OK)
-		rc = divide_streams(finder->side[CMP_NEW], &finder->streams[CMP_NEW], finder->err);
+		rc = divide_streams(finder, CMP_NEW, &finder->streams[CMP_NEW], finder->err);
 	if (rc == NP_OK) {
 		partner = malloc((base->count + 1) * sizeof(*partner));
 		rc = partner ? cmp_pair_lanes(base->lanes, base->count, new_->lanes, new_->count,
@@ -359,8 +362,7 @@ int cmp_measure_structure(struct comparison *comparison, struct np_err *err)
 
 	/* What one side alone recorded is not gone on the other. */
 	if (rc == NP_OK && !comparison->coarse && finder.side[0]->sequence.count > 0 &&
-	    finder.side[1]->sequence.count > 0 &&
-	    cmp_has_types(finder.side[0]) == cmp_has_types(finder.side[1]))
+	    finder.side[1]->sequence.count > 0 && finder.side[0]->types == finder.side[1]->types)
 		rc = align_and_walk(&finder);
 	if (comparison->structure.count)
 		qsort(comparison->structure.item, comparison->structure.count,

@@ -138,16 +138,16 @@ static int merge(struct cmp_rows *to, const struct cmp_rows *from, struct np_err
 
 /* --- kernels, which are reduced already ------------------------------------------------------ */
 
-static int add_kernels(struct cmp_views *views, const struct cmp_rank_kernels *kernels,
-		       enum cmp_which which, struct np_err *err)
+static int add_kernels(struct cmp_views *views, enum cmp_which which, struct np_err *err)
 {
-	for (size_t i = 0; i < kernels->cells.count; i++) {
-		const struct cmp_kernel_cell *cell = &kernels->cells.item[i];
-		const struct cmp_kernel_group *group = &kernels->groups.item[cell->group];
-		const struct cmp_tally tally = { .count = cell->count,
-						 .total = cell->total,
-						 .least = cell->least,
-						 .most = cell->most };
+	const struct cmp_side *side = &views->comparison->sides[which];
+
+	for (size_t i = 0; i < side->groups.count; i++) {
+		const struct cmp_kernel_group *group = &side->groups.item[i];
+		const struct cmp_tally tally = { .count = group->sum.count,
+						 .total = group->sum.total,
+						 .least = group->sum.least,
+						 .most = group->sum.most };
 		struct cmp_row *by_shape;
 		struct cmp_row *by_core;
 
@@ -167,18 +167,9 @@ static int add_kernels(struct cmp_views *views, const struct cmp_rank_kernels *k
 
 static int take_kernels(struct cmp_views *views, struct np_err *err)
 {
-	const struct comparison *comparison = views->comparison;
-	int rc = NP_OK;
+	int rc = add_kernels(views, CMP_BASE, err);
 
-	for (int which = 0; which < CMP_SIDES; which++) {
-		for (size_t i = 0; i < comparison->pairs.count && rc == NP_OK; i++) {
-			size_t rank = comparison->pairs.item[i].rank[which];
-
-			rc = add_kernels(views, &comparison->sides[which].kernels[rank],
-					 (enum cmp_which)which, err);
-		}
-	}
-	return rc;
+	return rc < 0 ? rc : add_kernels(views, CMP_NEW, err);
 }
 
 /* --- details --------------------------------------------------------------------------------- */
