@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common.h"
 
+#include "output.h"
+
 #include <stdlib.h>
-#include <unistd.h>
 
 static const char *const formats[] = {
 	[NP_OUTPUT_TABLE] = "table",
@@ -145,5 +146,5 @@ bool np_common_color(const struct np_common *common, FILE *stream)
 	const char *unwanted = getenv("NO_COLOR");
 
 	/* An empty NO_COLOR counts as not set: https://no-color.org */
-	return !common->no_color && !(unwanted && *unwanted) && isatty(fileno(stream));
+	return !common->no_color && !(unwanted && *unwanted) && np_output_is_terminal(stream);
 }

@@ -17,18 +17,28 @@ enum {
 	WIDTH_LEAST = 60
 };
 
-bool np_output_is_first(void)
+/* The number that mpirun gave this process; NULL if nobody started several. */
+static const char *process_number(void)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK" };
+	const char *number = NULL;
 
-	for (size_t i = 0; i < NP_COUNT(names); i++) {
+	for (size_t i = 0; i < NP_COUNT(names) && !number; i++)
 		/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
-		const char *rank = getenv(names[i]);
+		number = getenv(names[i]);
+	return number;
+}
 
-		if (rank)
-			return strcmp(rank, "0") == 0;
-	}
-	return true;
+bool np_output_is_first(void)
+{
+	const char *number = process_number();
+
+	return !number || strcmp(number, "0") == 0;
+}
+
+bool np_output_is_terminal(FILE *stream)
+{
+	return !process_number() && isatty(fileno(stream));
 }
 
 void np_output_begin(void)

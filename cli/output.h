@@ -45,6 +45,12 @@ void np_vreport(const char *fmt, va_list args) NP_PRINTF(1, 0);
  */
 bool np_output_is_first(void);
 
+/*
+ * Does a terminal take what is written? mpirun puts one of its own before every process,
+ * whatever takes the output in the end: below it there is none.
+ */
+bool np_output_is_terminal(FILE *stream);
+
 /* Columns of the terminal behind `stream`, or 100 when it is none. */
 size_t np_output_width(FILE *stream);
 

@@ -90,7 +90,14 @@ same_everywhere 1 2 4 -- info c
 same_everywhere 1 2 4 -- advisor c --base text
 same_everywhere 1 2 4 -- compare text c --view kernel,communication,operator,module
 
-behaviour 'nor on whether ranks are text, with more processes than ranks'
+behaviour 'the screen is the same too, without colours that nobody asked for'
+run "$npuprof" cluster c -o out -m all,hccl_sum
+cp stdout one.txt
+together 2 cluster c -o out -m all,hccl_sum
+expect 'the screen is the same with 2 processes' cmp stdout one.txt
+rm -r out
+
+behaviour 'nor does the result depend on whether ranks are text, with more processes than ranks'
 same_everywhere 4 -- cluster text -m "$modes"
 same_everywhere 2 -- advisor text
 
