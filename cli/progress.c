@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "progress.h"
 
+#include "npuprof/realtime.h"
+
 #include "output.h"
 
 #include <unistd.h>
@@ -10,14 +12,6 @@
 
 /* Narrower terminals have no room for the bar. */
 #define WIDTH_FOR_BAR 80
-
-static np_ns now(void)
-{
-	struct timespec time;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &time);
-	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 /* mpirun takes the stderr of its processes through pipes: its own may be a terminal. */
 static bool launcher_has_terminal(void)
@@ -40,7 +34,7 @@ void np_progress_init(struct np_progress *progress, const char *what, bool quiet
 	*progress = (struct np_progress){ .what = what,
 					  .enabled = !quiet && (isatty(STDERR_FILENO) ||
 								launcher_has_terminal()),
-					  .begin = now() };
+					  .begin = np_steady_ns() };
 }
 
 static void put_bar(struct np_buf *line, double share)
@@ -68,7 +62,7 @@ static void put_time_left(struct np_buf *line, double share, np_ns elapsed)
 void np_progress_draw(struct np_progress *progress, const struct np_progress_state *state)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
-	np_ns elapsed = now() - progress->begin;
+	np_ns elapsed = np_steady_ns() - progress->begin;
 	double share = state->bytes > 0   ? (double)state->bytes_done / (double)state->bytes
 		       : state->total > 0 ? (double)state->done / (double)state->total
 					  : 0;

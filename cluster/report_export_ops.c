@@ -46,13 +46,6 @@ static void put_times(struct np_jsonout *out, const struct np_op_times *times, c
 	np_jsonout_end(out);
 }
 
-/* Repeated rows of an operator's band carry no sums: they are left out. */
-static void add_known(int64_t *sum, int64_t value)
-{
-	if (value != NP_UNKNOWN)
-		*sum = *sum == NP_UNKNOWN ? value : *sum + value;
-}
-
 struct bands {
 	NP_VEC(struct np_band) list;
 };
@@ -115,8 +108,8 @@ static void put_packages(struct np_jsonout *out, const struct np_band *bands, si
 		np_ns time = NP_UNKNOWN;
 
 		for (; to < count && bands[to].package_bytes == bands[from].package_bytes; to++) {
-			add_known(&packets, bands[to].package_count);
-			add_known(&time, bands[to].package_time);
+			np_add_known(&packets, bands[to].package_count);
+			np_add_known(&time, bands[to].package_time);
 		}
 		if (packets <= 0)
 			continue;
@@ -137,9 +130,10 @@ static void put_transport(struct np_jsonout *out, const char *name, const struct
 	int64_t bytes = count ? NP_UNKNOWN : 0;
 	np_ns time = bytes;
 
+	/* Repeated rows of an operator's band carry no sums: they are left out. */
 	for (size_t i = 0; i < count; i++) {
-		add_known(&bytes, bands[i].bytes);
-		add_known(&time, bands[i].time);
+		np_add_known(&bytes, bands[i].bytes);
+		np_add_known(&time, bands[i].time);
 	}
 	np_jsonout_object(out, name);
 	put_scaled(out, "Transit Size(MB)", bytes, B_PER_MB);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "eval_private.h"
 
+#include "npuprof/realtime.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -222,14 +224,6 @@ static void run_rule(struct eval *eval)
 		run_parts(eval);
 }
 
-static np_ns now(void)
-{
-	struct timespec time;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &time);
-	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Rows of one run are not the next one's business. */
 static void clear_tables(struct program *program)
 {
@@ -259,7 +253,7 @@ static void evaluate(const struct evaluation *evaluation, struct result *ret,
 	const struct sql_limits limits = { .time = timeout * 1000000,
 					   .rows = ROW_LIMIT,
 					   .bytes = MEMORY_LIMIT };
-	np_ns begin = now();
+	np_ns begin = np_steady_ns();
 
 	*ret = (struct result){ .status = STATUS_CLEAR, .inside = SIZE_MAX };
 	sql_begin(program->sql, &limits);
@@ -269,7 +263,7 @@ static void evaluate(const struct evaluation *evaluation, struct result *ret,
 	clear_tables(program);
 	if (ret->status == STATUS_CLEAR && ret->outcomes.count > 0)
 		ret->status = STATUS_FIRED;
-	ret->elapsed = now() - begin;
+	ret->elapsed = np_steady_ns() - begin;
 	values_release(&eval.params);
 	values_release(&eval.scalars);
 	values_release(&eval.shown);

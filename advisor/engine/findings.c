@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/order.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
 
@@ -41,17 +42,12 @@ void advice_freep(struct advice **advice)
 	*advice = NULL;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	return np_order(*(const np_ns *)a, *(const np_ns *)b);
-}
-
 /* The lower median, so that it is one of the values; NP_UNKNOWN of none. */
 static np_ns median(np_ns *times, size_t count)
 {
 	if (count == 0)
 		return NP_UNKNOWN;
-	qsort(times, count, sizeof(*times), compare_times);
+	qsort(times, count, sizeof(*times), np_by_int64);
 	return times[(count - 1) / 2];
 }
 
@@ -161,11 +157,6 @@ static int take_outcome(struct advice *advice, const struct outcome *outcome, st
 	return rc;
 }
 
-static int compare_ranks(const void *a, const void *b)
-{
-	return np_order(*(const int64_t *)a, *(const int64_t *)b);
-}
-
 /* A repair that the replay has tried gains what it gained there, and not what the rule guesses. */
 static void price_finding(const struct advice *advice, struct finding *finding)
 {
@@ -199,7 +190,7 @@ static int finish_finding(struct advice *advice, struct finding *finding, struct
 		finding->gain_percent = 100.0 * (double)finding->gain / (double)advice->step_time;
 	}
 	if (finding->ranks.count > 0)
-		qsort(finding->ranks.item, finding->ranks.count, sizeof(int64_t), compare_ranks);
+		qsort(finding->ranks.item, finding->ranks.count, sizeof(int64_t), np_by_int64);
 	return NP_OK;
 }
 

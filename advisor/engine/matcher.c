@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "npuprof/json.h"
+#include "npuprof/order.h"
 
 #define LAST_CODE 0x10ffffU
 
@@ -69,18 +70,13 @@ static int collect_tokens(struct matcher *matcher, const char *text, struct np_e
 	return rc;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void sort_tokens(struct matcher *matcher)
 {
 	size_t kept = 0;
 
 	if (matcher->tokens.count == 0)
 		return;
-	qsort(matcher->tokens.item, matcher->tokens.count, sizeof(char *), compare_texts);
+	qsort(matcher->tokens.item, matcher->tokens.count, sizeof(char *), np_by_text);
 	for (size_t i = 0; i < matcher->tokens.count; i++) {
 		if (kept > 0 &&
 		    strcmp(matcher->tokens.item[kept - 1], matcher->tokens.item[i]) == 0)
@@ -97,7 +93,7 @@ uint32_t matcher_code(const struct matcher *matcher, const char *token)
 
 	if (matcher->tokens.count > 0)
 		found = bsearch(&token, matcher->tokens.item, matcher->tokens.count, sizeof(char *),
-				compare_texts);
+				np_by_text);
 	return found ? MATCHER_OTHER + 1 + (uint32_t)(found - matcher->tokens.item) : MATCHER_OTHER;
 }
 

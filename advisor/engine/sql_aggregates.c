@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sql_private.h"
 
+#include "npuprof/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,21 +47,13 @@ static void numbers_step(sqlite3_context *context, int argc, sqlite3_value **arg
 	numbers->percent = argc > 1 ? sqlite3_value_double(argv[1]) : 50;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a;
-	double y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Sorts the numbers and gives the value at `percent` of the way through them. */
 static double quantile(struct numbers *numbers, double percent)
 {
 	double at;
 	size_t low;
 
-	qsort(numbers->item, numbers->count, sizeof(double), compare_doubles);
+	qsort(numbers->item, numbers->count, sizeof(double), np_by_double);
 	if (!(percent > 0))
 		return numbers->item[0];
 	if (percent >= 100)
@@ -176,11 +170,6 @@ static void frame_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 		add_word(context, frame, length);
 }
 
-static int compare_words(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The most frequent; of equally frequent ones the first in order of bytes. */
 static void mode_final(sqlite3_context *context)
 {
@@ -191,7 +180,7 @@ static void mode_final(sqlite3_context *context)
 	if (!words)
 		return;
 	if (words->count > 0)
-		qsort(words->item, words->count, sizeof(*words->item), compare_words);
+		qsort(words->item, words->count, sizeof(*words->item), np_by_text);
 	for (sqlite3_uint64 i = 0, run = 1; i < words->count; i += run) {
 		for (run = 1;
 		     i + run < words->count && strcmp(words->item[i], words->item[i + run]) == 0;)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sql_source.h"
 
+#include "npuprof/order.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,11 +173,6 @@ static struct sql_stmt *prepare_rows(struct sql *sql, const char *view, const ch
 	return stmt;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	return np_order(*(const uint32_t *)a, *(const uint32_t *)b);
-}
-
 /* Functions want the order of time, which is that of the view. */
 static int find_rows(struct sql_source *source, struct sql_stmt *stmt, struct np_err *err)
 {
@@ -193,7 +190,7 @@ static int find_rows(struct sql_source *source, struct sql_stmt *stmt, struct np
 		before = *row;
 	}
 	if (!ascending)
-		qsort(source->rows.item, source->rows.count, sizeof(uint32_t), by_number);
+		qsort(source->rows.item, source->rows.count, sizeof(uint32_t), np_by_uint32);
 	source->some = true;
 	return rc;
 }

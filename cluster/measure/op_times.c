@@ -5,22 +5,16 @@
 
 #include <math.h>
 
-static void add_known(np_ns *sum, np_ns value)
-{
-	if (value != NP_UNKNOWN)
-		*sum = *sum == NP_UNKNOWN ? value : *sum + value;
-}
-
 void np_op_times_add(struct np_op_times *sum, const struct np_rank *rank, size_t index)
 {
 	const struct np_comm_op *op = &rank->ops.item[index];
 	struct np_vendor_times times = np_rank_vendor_times(rank, index);
 
 	sum->ops++;
-	add_known(&sum->elapsed, op->end - op->start);
-	add_known(&sum->transit, np_rank_length(rank, times.transit));
-	add_known(&sum->wait, np_rank_length(rank, times.wait));
-	add_known(&sum->sync, np_rank_length(rank, times.sync));
+	np_add_known(&sum->elapsed, op->end - op->start);
+	np_add_known(&sum->transit, np_rank_length(rank, times.transit));
+	np_add_known(&sum->wait, np_rank_length(rank, times.wait));
+	np_add_known(&sum->sync, np_rank_length(rank, times.sync));
 }
 
 np_ns np_op_times_idle(const struct np_op_times *times)

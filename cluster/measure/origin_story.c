@@ -2,6 +2,7 @@
 #include "origin_private.h"
 
 #include "npuprof/idmap.h"
+#include "npuprof/order.h"
 
 /* --- the chain ---------------------------------------------------------------------------------
  */
@@ -134,11 +135,6 @@ static bool is_peer(const struct np_cluster *cluster, uint32_t rank, uint32_t ot
 	return stage < 0 || stage == np_cluster_stage(cluster, b->id);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	return np_order(*(const np_ns *)left, *(const np_ns *)right);
-}
-
 static int largest_first(const void *left, const void *right)
 {
 	const struct np_origin_type *a = left;
@@ -156,7 +152,7 @@ static size_t find_excess(struct type_times *times, struct np_origin_type *ret)
 		np_ns *row = &times->time.item[i * times->width];
 		np_ns middle;
 
-		qsort(row + 1, times->width - 1, sizeof(*row), by_time);
+		qsort(row + 1, times->width - 1, sizeof(*row), np_by_int64);
 		middle = row[1 + (times->width - 2) / 2];
 		if (row[0] > middle && middle > 0)
 			ret[count++] =

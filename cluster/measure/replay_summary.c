@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay_private.h"
 
+#include "npuprof/order.h"
+
 /* Parts while they are summed. */
 struct summing {
 	const struct np_replay *replay;
@@ -41,11 +43,6 @@ static struct np_path_part *part_of(struct summing *summing, const struct np_pat
 		(void)np_fail_nomem(summing->err, "the critical path");
 	*ret_steps = *steps;
 	return *steps ? part : NULL;
-}
-
-static int by_ns(const void *left, const void *right)
-{
-	return np_order(*(const np_ns *)left, *(const np_ns *)right);
 }
 
 /* Over all ranks with intervals. */
@@ -103,7 +100,7 @@ static int finish_part(const struct summing *summing, struct np_path_part *part,
 
 	part->step = part->total / all;
 	if (count > 0)
-		qsort(steps, count, sizeof(steps[0]), by_ns);
+		qsort(steps, count, sizeof(steps[0]), np_by_int64);
 	part->p50 = count > 0 ? steps[(count - 1) / 2] : part->total;
 	part->p95 = count > 0 ? steps[(count * 95 + 99) / 100 - 1] : part->total;
 	if (part->piece.communicator == UINT32_MAX)

@@ -2,6 +2,7 @@
 #include "npuprof/cluster.h"
 
 #include "npuprof/idmap.h"
+#include "npuprof/order.h"
 
 #include <strings.h>
 
@@ -169,20 +170,12 @@ static int join_stages(struct ranks *ranks, const struct np_cluster *cluster, st
 	return NP_OK;
 }
 
-static int by_rank(const void *left, const void *right)
-{
-	int32_t a = *(const int32_t *)left;
-	int32_t b = *(const int32_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static int by_first_rank(const void *left, const void *right)
 {
 	const struct np_stage *a = left;
 	const struct np_stage *b = right;
 
-	return by_rank(a->ranks, b->ranks);
+	return np_by_int32(a->ranks, b->ranks);
 }
 
 /* One stage: the ranks whose root is `root`. */
@@ -199,7 +192,7 @@ static int add_stage(struct np_cluster *cluster, struct ranks *ranks, uint32_t r
 		if (ranks->in_stage.item[i] && root_of(ranks->stage.item, i) == root)
 			stage.ranks[stage.count++] = ranks->ids.item[i];
 	}
-	qsort(stage.ranks, stage.count, sizeof(int32_t), by_rank);
+	qsort(stage.ranks, stage.count, sizeof(int32_t), np_by_int32);
 	slot = np_vec_add(&cluster->stages, err);
 	if (!slot)
 		return NP_E_NOMEM;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/waits.h"
 
+#include "npuprof/order.h"
 #include "npuprof/workers.h"
 
 /*
@@ -394,14 +395,6 @@ static void measure_one(void *context, size_t index)
 
 /* --- everything ------------------------------------------------------------------------------- */
 
-static int by_value(const void *left, const void *right)
-{
-	np_ns a = *(const np_ns *)left;
-	np_ns b = *(const np_ns *)right;
-
-	return (a > b) - (a < b);
-}
-
 static int join_agreement(const struct pool *pool, struct np_waits *waits, struct np_err *err)
 {
 	size_t count = pool->align->communicators.count;
@@ -425,7 +418,7 @@ static int join_agreement(const struct pool *pool, struct np_waits *waits, struc
 			       pool->jobs[i].apart.count * sizeof(*all));
 		total += pool->jobs[i].apart.count;
 	}
-	qsort(all, total, sizeof(*all), by_value);
+	qsort(all, total, sizeof(*all), np_by_int64);
 	waits->agreement_p50 = all[(total - 1) / 2];
 	waits->agreement_p90 = all[(total - 1) * 9 / 10];
 	free(all);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export.h"
 
+#include "npuprof/realtime.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -63,14 +65,6 @@ char *np_export_find_program(const char *name)
 	return NULL;
 }
 
-static np_ns now(void)
-{
-	struct timespec time;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &time);
-	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Between fork() and exec() of a program with threads: nothing that takes a lock. */
 static _Noreturn void become(const char *const *argv, int log, int nothing)
 {
@@ -96,7 +90,7 @@ static bool wait_until(pid_t pid, np_ns until, int *ret_status)
 
 		if (done == pid || (done < 0 && errno != EINTR))
 			return true;
-		if (now() >= until || np_export_was_stopped())
+		if (np_steady_ns() >= until || np_export_was_stopped())
 			return false;
 		(void)nanosleep(&pause, NULL);
 	}
@@ -106,11 +100,11 @@ static bool wait_until(pid_t pid, np_ns until, int *ret_status)
 static void end_group(pid_t pid)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };
-	np_ns until = now() + GRACE_NS;
+	np_ns until = np_steady_ns() + GRACE_NS;
 	int status;
 
 	(void)kill(-pid, SIGTERM);
-	while (waitpid(pid, &status, WNOHANG) == 0 && now() < until)
+	while (waitpid(pid, &status, WNOHANG) == 0 && np_steady_ns() < until)
 		(void)nanosleep(&pause, NULL);
 	(void)kill(-pid, SIGKILL);
 	(void)waitpid(pid, &status, 0);
@@ -170,7 +164,7 @@ int np_export_child(const char *const *argv, int log, int64_t timeout_s, struct 
 		return np_fail(err, NP_E_IO, "cannot start '%s': %s", argv[0], strerror(errno));
 	/* In both, because either may be first. */
 	(void)setpgid(pid, pid);
-	if (wait_until(pid, now() + timeout_s * 1000000000, &status))
+	if (wait_until(pid, np_steady_ns() + timeout_s * 1000000000, &status))
 		return judge(argv[0], status, log, from, err);
 	end_group(pid);
 	if (np_export_was_stopped())

@@ -29,6 +29,7 @@
 #include <stdio.h>
 
 #include "npuprof/buf.h"
+#include "npuprof/dirs.h"
 #include "npuprof/json.h"
 #include "npuprof/rank.h"
 #include "npuprof/temporary.h"
@@ -104,25 +105,12 @@ void np_export_tree_release(struct np_export_tree *tree);
 /* Find the rank directories below a directory. NP_E_NOTFOUND says what was looked for. */
 int np_export_find(struct np_export_tree *tree, const char *root, struct np_err *err) NP_MUST_USE;
 
-/* "<dir>/<name>"; NULL without memory. */
-char *np_export_join(const char *dir, const char *name);
-
 /* Names in a directory, sorted; an unreadable one has none. */
-struct np_export_names {
-	NP_VEC(char *) list;
-};
-int np_export_list(const char *dir, struct np_export_names *ret, struct np_err *err) NP_MUST_USE;
-void np_export_names_release(struct np_export_names *names);
+int np_export_list(const char *dir, struct np_names *ret, struct np_err *err) NP_MUST_USE;
 
 bool np_export_is_file(const char *path);
 
 /* --- files.c --------------------------------------------------------------------------------- */
-
-/* Make a directory and those above it. One that exists is fine. */
-int np_export_make_dirs(const char *path, struct np_err *err) NP_MUST_USE;
-
-/* Remove a file or a directory with all that is in it, as far as that is possible. */
-void np_export_remove(const char *path);
 
 struct np_jsonout;
 /* Write a node as it was read, on one line if `line`; null below a nesting nobody writes. */
@@ -176,8 +164,7 @@ char *np_export_msprof_db(const char *prof);
 /* The newest text file "<stem>_<time><suffix>", likewise; the slices of a cut trace have several.
  */
 char *np_export_msprof_text(const char *prof, const char *stem, const char *suffix);
-int np_export_msprof_trace(const char *prof, struct np_export_names *ret, struct np_err *err)
-	NP_MUST_USE;
+int np_export_msprof_trace(const char *prof, struct np_names *ret, struct np_err *err) NP_MUST_USE;
 
 /* --- rank_db.c ------------------------------------------------------------------------------- */
 

@@ -2,47 +2,10 @@
 #include "export.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "npuprof/jsonout.h"
-
-int np_export_make_dirs(const char *path, struct np_err *err)
-{
-	char *copy = strdup(path);
-	int failed = 0;
-
-	if (!copy)
-		return np_fail_nomem(err, path);
-	for (char *slash = strchr(copy + 1, '/'); slash && !failed;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		failed = mkdir(copy, 0750) < 0 && errno != EEXIST ? errno : 0;
-		*slash = '/';
-	}
-	if (!failed)
-		failed = mkdir(copy, 0750) < 0 && errno != EEXIST ? errno : 0;
-	free(copy);
-	if (failed)
-		return np_fail(err, NP_E_IO, "cannot make the directory '%s': %s", path,
-			       strerror(failed));
-	return NP_OK;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-	(void)status;
-	(void)type;
-	(void)place;
-	(void)remove(path);
-	return 0;
-}
-
-void np_export_remove(const char *path)
-{
-	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -15,13 +14,6 @@
 
 /* --- names and paths ------------------------------------------------------------------------- */
 
-char *np_export_join(const char *dir, const char *name)
-{
-	char *path;
-
-	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
-}
-
 bool np_export_is_file(const char *path)
 {
 	struct stat status;
@@ -29,47 +21,9 @@ bool np_export_is_file(const char *path)
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static bool is_directory(const char *path)
+int np_export_list(const char *dir, struct np_names *ret, struct np_err *err)
 {
-	struct stat status;
-
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-void np_export_names_release(struct np_export_names *names)
-{
-	for (size_t i = 0; i < names->list.count; i++)
-		free(names->list.item[i]);
-	np_vec_release(&names->list);
-}
-
-static int by_text(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-int np_export_list(const char *dir, struct np_export_names *ret, struct np_err *err)
-{
-	DIR *stream = opendir(dir);
-	const struct dirent *entry;
-	int rc = NP_OK;
-
-	if (!stream)
-		return NP_OK;
-	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (rc == NP_OK && (entry = readdir(stream))) {
-		char **slot;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		slot = np_vec_add(&ret->list, err);
-		if (!slot || !(*slot = strdup(entry->d_name)))
-			rc = np_fail_nomem(err, dir);
-	}
-	(void)closedir(stream);
-	if (ret->list.count)
-		qsort(ret->list.item, ret->list.count, sizeof(ret->list.item[0]), by_text);
-	return rc;
+	return np_names_read(dir, ret, NULL) == NP_E_NOMEM ? np_fail_nomem(err, dir) : NP_OK;
 }
 
 /* --- what is known about a rank -------------------------------------------------------------- */
@@ -198,8 +152,7 @@ static bool is_prof(const char *name)
 	return np_text_begins(name, "PROF_") && name[5] >= '0' && name[5] <= '9';
 }
 
-static int take_names(struct np_export_rank *rank, const struct np_export_names *names,
-		      struct np_err *err)
+static int take_names(struct np_export_rank *rank, const struct np_names *names, struct np_err *err)
 {
 	for (size_t i = 0; i < names->list.count; i++) {
 		const char *name = names->list.item[i];
@@ -213,7 +166,7 @@ static int take_names(struct np_export_rank *rank, const struct np_export_names 
 			np_note_add(&rank->notes, NP_NOTE_WARNING, NP_NO_RANK, rank->prof,
 				    "capture", "not exported: '%s' beside it is newer", name);
 		free(rank->prof);
-		rank->prof = np_export_join(rank->dir, name);
+		rank->prof = np_join_path(rank->dir, name);
 		if (!rank->prof)
 			return np_fail_nomem(err, rank->dir);
 	}
@@ -221,7 +174,7 @@ static int take_names(struct np_export_rank *rank, const struct np_export_names 
 }
 
 static int add_rank(struct np_export_tree *tree, const struct np_export_job *job, const char *dir,
-		    const struct np_export_names *names, struct np_err *err)
+		    const struct np_names *names, struct np_err *err)
 {
 	struct np_export_rank *rank = np_vec_add(&tree->ranks, err);
 	int rc;
@@ -242,7 +195,7 @@ static int add_rank(struct np_export_tree *tree, const struct np_export_job *job
 
 /* --- walking --------------------------------------------------------------------------------- */
 
-static bool has_name(const struct np_export_names *names, const char *name)
+static bool has_name(const struct np_names *names, const char *name)
 {
 	for (size_t i = 0; i < names->list.count; i++) {
 		if (strcmp(names->list.item[i], name) == 0)
@@ -269,7 +222,7 @@ static int add_job(struct np_export_tree *tree, const char *dir, const struct np
 static int walk(struct np_export_tree *tree, const struct np_export_job *job, const char *dir,
 		int depth, struct np_err *err)
 {
-	NP_CLEANUP(np_export_names_release) struct np_export_names names = { 0 };
+	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
 	int rc = np_export_list(dir, &names, err);
 
 	if (rc == NP_OK && has_name(&names, MANIFEST_NAME))
@@ -284,10 +237,10 @@ static int walk(struct np_export_tree *tree, const struct np_export_job *job, co
 
 		if (name[0] == '.' || is_prof(name))
 			continue;
-		child = np_export_join(dir, name);
+		child = np_join_path(dir, name);
 		if (!child)
 			return np_fail_nomem(err, dir);
-		if (is_directory(child))
+		if (np_is_directory(child))
 			rc = walk(tree, job, child, depth + 1, err);
 		free(child);
 	}
@@ -306,8 +259,8 @@ static int by_rank(const void *left, const void *right)
 static int find_job_above(struct np_export_tree *tree, const char *dir,
 			  const struct np_export_job **ret, struct np_err *err)
 {
-	char *above = np_export_join(dir, "..");
-	char *manifest = above ? np_export_join(above, MANIFEST_NAME) : NULL;
+	char *above = np_join_path(dir, "..");
+	char *manifest = above ? np_join_path(above, MANIFEST_NAME) : NULL;
 	int rc = manifest ? NP_OK : np_fail_nomem(err, dir);
 
 	if (rc == NP_OK && np_export_is_file(manifest))
@@ -324,7 +277,7 @@ int np_export_find(struct np_export_tree *tree, const char *root, struct np_err 
 	size_t length = strlen(root);
 	int rc;
 
-	if (!is_directory(root))
+	if (!np_is_directory(root))
 		return np_fail(err, NP_E_USAGE, "'%s' is not a directory", root);
 	while (length > 1 && root[length - 1] == '/')
 		length--;

@@ -92,7 +92,7 @@ int np_export_update_manifest(const struct np_export_job *job, const struct np_e
 {
 	NP_CLEANUP(np_json_freep) struct np_json *manifest = NULL;
 	struct update update = { .job = job, .tree = tree };
-	char *path = np_export_join(job->dir, MANIFEST_NAME);
+	char *path = np_join_path(job->dir, MANIFEST_NAME);
 	int rc = path ? NP_OK : np_fail_nomem(err, job->dir);
 
 	/* Read again: an export of another node may have written it in the meantime. */

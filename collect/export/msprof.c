@@ -34,13 +34,13 @@ static void keep_newest(np_ns *newest, np_ns time)
 /* The newest file of a directory, and whether there is any. */
 static bool newest_in(const char *dir, np_ns *newest)
 {
-	NP_CLEANUP(np_export_names_release) struct np_export_names names = { 0 };
+	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
 	bool any = false;
 
 	if (np_export_list(dir, &names, NULL) < 0)
 		return false;
 	for (size_t i = 0; i < names.list.count; i++) {
-		char *path = np_export_join(dir, names.list.item[i]);
+		char *path = np_join_path(dir, names.list.item[i]);
 
 		if (path && np_export_is_file(path)) {
 			keep_newest(newest, change_time(path));
@@ -54,7 +54,7 @@ static bool newest_in(const char *dir, np_ns *newest)
 /* Below host/ and device_N/: what the collection wrote itself; sqlite/ there is msprof's. */
 static bool raw_newest(const char *prof, np_ns *newest)
 {
-	NP_CLEANUP(np_export_names_release) struct np_export_names names = { 0 };
+	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
 	bool any = false;
 
 	if (np_export_list(prof, &names, NULL) < 0)
@@ -66,8 +66,8 @@ static bool raw_newest(const char *prof, np_ns *newest)
 
 		if (strcmp(name, "host") != 0 && !np_text_begins(name, "device_"))
 			continue;
-		side = np_export_join(prof, name);
-		data = side ? np_export_join(side, "data") : NULL;
+		side = np_join_path(prof, name);
+		data = side ? np_join_path(side, "data") : NULL;
 		if (side)
 			(void)newest_in(side, newest);
 		if (data && newest_in(data, newest))
@@ -85,7 +85,7 @@ np_ns np_export_raw_time(const struct np_export_rank *rank)
 
 	(void)raw_newest(rank->prof, &newest);
 	for (size_t i = 0; i < NP_COUNT(beside); i++) {
-		char *path = np_export_join(rank->dir, beside[i]);
+		char *path = np_join_path(rank->dir, beside[i]);
 
 		if (path)
 			keep_newest(&newest, change_time(path));
@@ -97,7 +97,7 @@ np_ns np_export_raw_time(const struct np_export_rank *rank)
 /* Without end_info the collection was cut: the process was killed, or the disk was full. */
 static void note_if_cut(struct np_export_rank *rank, const char *prof)
 {
-	char *path = np_export_join(prof, "host/end_info");
+	char *path = np_join_path(prof, "host/end_info");
 
 	if (path && !np_export_is_file(path))
 		np_note_add(&rank->notes, NP_NOTE_WARNING, rank->rank, prof, "raw data",
@@ -120,20 +120,20 @@ static bool is_stamped(const char *name, const char *stem, const char *suffix)
 /* Names end in a time, so the last is the newest. */
 static char *newest_db_in(const char *dir)
 {
-	NP_CLEANUP(np_export_names_release) struct np_export_names names = { 0 };
+	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
 
 	if (np_export_list(dir, &names, NULL) < 0)
 		return NULL;
 	for (size_t i = names.list.count; i-- > 0;) {
 		if (is_stamped(names.list.item[i], "msprof", ".db"))
-			return np_export_join(dir, names.list.item[i]);
+			return np_join_path(dir, names.list.item[i]);
 	}
 	return NULL;
 }
 
 char *np_export_msprof_db(const char *prof)
 {
-	char *output = np_export_join(prof, TEXT_DIR);
+	char *output = np_join_path(prof, TEXT_DIR);
 	char *path = newest_db_in(prof);
 
 	if (!path && output)
@@ -144,21 +144,21 @@ char *np_export_msprof_db(const char *prof)
 
 char *np_export_msprof_text(const char *prof, const char *stem, const char *suffix)
 {
-	NP_CLEANUP(np_export_names_release) struct np_export_names names = { 0 };
-	char *dir = np_export_join(prof, TEXT_DIR);
+	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
+	char *dir = np_join_path(prof, TEXT_DIR);
 	char *path = NULL;
 
 	if (dir && np_export_list(dir, &names, NULL) < 0)
-		np_export_names_release(&names);
+		np_names_release(&names);
 	for (size_t i = names.list.count; i-- > 0 && !path;) {
 		if (is_stamped(names.list.item[i], stem, suffix))
-			path = np_export_join(dir, names.list.item[i]);
+			path = np_join_path(dir, names.list.item[i]);
 	}
 	free(dir);
 	return path;
 }
 
-static int add_path(struct np_export_names *names, char *path, struct np_err *err)
+static int add_path(struct np_names *names, char *path, struct np_err *err)
 {
 	char **slot = np_vec_add(&names->list, err);
 
@@ -169,7 +169,7 @@ static int add_path(struct np_export_names *names, char *path, struct np_err *er
 	return slot ? NP_OK : NP_E_NOMEM;
 }
 
-int np_export_msprof_trace(const char *prof, struct np_export_names *ret, struct np_err *err)
+int np_export_msprof_trace(const char *prof, struct np_names *ret, struct np_err *err)
 {
 	char *path = np_export_msprof_text(prof, "msprof", ".json");
 	int rc = NP_OK;
@@ -190,10 +190,10 @@ int np_export_msprof_trace(const char *prof, struct np_export_names *ret, struct
 
 static void remove_in(const char *dir, const char *name)
 {
-	char *path = np_export_join(dir, name);
+	char *path = np_join_path(dir, name);
 
 	if (path)
-		np_export_remove(path);
+		np_remove_tree(path);
 	free(path);
 }
 
@@ -222,7 +222,7 @@ void np_export_remove_msprof(const struct np_export_rank *rank)
 /* Was msprof stopped in the middle? */
 static bool is_broken(const char *prof)
 {
-	char *marker = np_export_join(prof, AT_WORK);
+	char *marker = np_join_path(prof, AT_WORK);
 	bool broken = marker && access(marker, F_OK) == 0;
 
 	free(marker);
@@ -263,7 +263,7 @@ static int run(const struct np_export_options *options, const char *prof, const 
 
 static int set_marker(const char *prof, bool at_work, struct np_err *err)
 {
-	char *path = np_export_join(prof, AT_WORK);
+	char *path = np_join_path(prof, AT_WORK);
 	int fd = -1;
 	int rc = NP_OK;
 

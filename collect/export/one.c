@@ -14,6 +14,9 @@
 #define WORK_NAME ".npuprof_export"
 #define LOG_NAME  "npuprof_export.log"
 
+/* Profiles are not for everybody. */
+#define OUTPUT_MODE 0750
+
 /* --- freshness ------------------------------------------------------------------------------- */
 
 /* analyse.done names the forms that were written, so that asking for another one is work. */
@@ -95,7 +98,7 @@ struct work {
 
 static char *work_path(const struct work *work, const char *name)
 {
-	return np_export_join(work->dir, name);
+	return np_join_path(work->dir, name);
 }
 
 /* Read what was made as an analysis will. `trace`: from the trace rather than the database. */
@@ -120,7 +123,7 @@ static int load_rank(struct work *work, bool trace, struct np_err *err)
 	} else {
 		source.file[NP_FILE_RANK_DB] = work_path(work, name);
 	}
-	source.file[NP_FILE_METADATA] = np_export_join(work->rank->dir, "profiler_metadata.json");
+	source.file[NP_FILE_METADATA] = np_join_path(work->rank->dir, "profiler_metadata.json");
 	if (source.file[NP_FILE_METADATA] && !np_export_is_file(source.file[NP_FILE_METADATA])) {
 		free(source.file[NP_FILE_METADATA]);
 		source.file[NP_FILE_METADATA] = NULL;
@@ -266,8 +269,8 @@ static int write_done(const void *context, FILE *stream, struct np_err *err)
 static int move_file(const char *from_dir, const char *to_dir, const char *name, int64_t *bytes,
 		     struct np_err *err)
 {
-	char *from = np_export_join(from_dir, name);
-	char *to = np_export_join(to_dir, name);
+	char *from = np_join_path(from_dir, name);
+	char *to = np_join_path(to_dir, name);
 	struct stat status;
 	int rc = from && to ? NP_OK : np_fail_nomem(err, name);
 
@@ -284,16 +287,16 @@ static int move_file(const char *from_dir, const char *to_dir, const char *name,
 /* Old results go first, so that new and old ones are never mixed under one mark. */
 static int put_in_place(const struct work *work, struct np_err *err)
 {
-	NP_CLEANUP(np_export_names_release) struct np_export_names names = { 0 };
+	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
 	struct done done = { .types = work->options->types, .rank = work->rank };
-	char *output = np_export_join(work->rank->dir, NP_EXPORT_OUTPUT);
+	char *output = np_join_path(work->rank->dir, NP_EXPORT_OUTPUT);
 	char *mark = output_path(work->rank, NP_EXPORT_DONE);
 	int rc = output && mark ? NP_OK : np_fail_nomem(err, NP_EXPORT_OUTPUT);
 
 	/* Forms of an earlier export that are still good are kept. */
 	done.types |= fresh_types(work->rank);
 	if (rc == NP_OK)
-		rc = np_export_make_dirs(output, err);
+		rc = np_make_dirs_as(output, OUTPUT_MODE, err);
 	if (rc == NP_OK && unlink(mark) < 0 && errno != ENOENT)
 		rc = np_fail(err, NP_E_IO, "cannot remove '%s': %s", mark, strerror(errno));
 	if (rc == NP_OK)
@@ -332,9 +335,9 @@ static int lock_log(const char *path, const char *dir, int *ret, struct np_err *
 static int open_log(struct work *work, struct np_err *err)
 {
 	const struct np_export_rank *rank = work->rank;
-	char *dir = np_export_join(rank->dir, "logs");
-	char *path = dir ? np_export_join(dir, LOG_NAME) : NULL;
-	int rc = path ? np_export_make_dirs(dir, err) : np_fail_nomem(err, rank->dir);
+	char *dir = np_join_path(rank->dir, "logs");
+	char *path = dir ? np_join_path(dir, LOG_NAME) : NULL;
+	int rc = path ? np_make_dirs_as(dir, OUTPUT_MODE, err) : np_fail_nomem(err, rank->dir);
 
 	if (rc == NP_OK)
 		rc = lock_log(path, rank->dir, &work->lock, err);
@@ -377,9 +380,9 @@ static int make_files(struct work *work, struct np_err *err)
 {
 	int rc = np_export_complete_metadata(work->rank, work->tree, err);
 
-	np_export_remove(work->dir);
+	np_remove_tree(work->dir);
 	if (rc == NP_OK)
-		rc = np_export_make_dirs(work->dir, err);
+		rc = np_make_dirs_as(work->dir, OUTPUT_MODE, err);
 	if (rc == NP_OK && (work->options->types & NP_EXPORT_DB))
 		rc = make_db(work, err);
 	if (rc == NP_OK && (work->options->types & NP_EXPORT_TEXT))
@@ -418,7 +421,7 @@ static int make_all(struct work *work, struct np_err *err)
 {
 	int rc;
 
-	work->dir = np_export_join(work->rank->dir, WORK_NAME);
+	work->dir = np_join_path(work->rank->dir, WORK_NAME);
 	work->strings = np_strtab_new();
 	rc = work->dir && work->strings ? make_files(work, err)
 					: np_fail_nomem(err, work->rank->dir);
@@ -428,7 +431,7 @@ static int make_all(struct work *work, struct np_err *err)
 			np_export_remove_msprof(work->rank);
 	}
 	if (work->dir)
-		np_export_remove(work->dir);
+		np_remove_tree(work->dir);
 	np_rank_free(work->loaded);
 	np_strtab_free(work->strings);
 	free(work->dir);

@@ -122,7 +122,7 @@ static int put_trace(const char *path, FILE *stream, bool *begun, struct np_err 
 
 struct trace {
 	const struct np_export_rank *rank;
-	const struct np_export_names *slices;
+	const struct np_names *slices;
 };
 
 static int write_trace(const void *context, FILE *stream, struct np_err *err)
@@ -177,7 +177,7 @@ static int copy_table(const struct np_export_rank *rank, const char *stem, const
 
 int np_export_trace_text(struct np_export_rank *rank, const char *dir, struct np_err *err)
 {
-	NP_CLEANUP(np_export_names_release) struct np_export_names slices = { 0 };
+	NP_CLEANUP(np_names_release) struct np_names slices = { 0 };
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	const struct trace trace = { rank, &slices };
 	int rc = np_export_msprof_trace(rank->prof, &slices, err);

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "backend.h"
+#include "npuprof/dirs.h"
+#include "npuprof/realtime.h"
 #include "npuprof/text.h"
 #include "session_private.h"
 #include "tree.h"
@@ -32,7 +34,7 @@ enum {
 
 static np_ns in_seconds(int seconds)
 {
-	return np_session_steady() + (np_ns)seconds * 1000000000;
+	return np_steady_ns() + (np_ns)seconds * 1000000000;
 }
 
 static struct np_attach *find(struct np_session *session, int32_t rank)
@@ -313,7 +315,7 @@ static void judge_start(struct np_session *session, struct np_attach *window)
 		    in_time ? window->first : step_of(session, window->rank), NP_UNKNOWN, "");
 		return;
 	}
-	if (!has_ended(window) && np_session_steady() < window->deadline)
+	if (!has_ended(window) && np_steady_ns() < window->deadline)
 		return;
 	(void)snprintf(text, sizeof(text),
 		       "msprof did not start; what it says is in '%s/" LOG_NAME "'", window->dir);
@@ -326,7 +328,7 @@ static void tell_bytes(struct np_session *session, struct np_attach *window)
 {
 	int64_t step = step_of(session, window->rank);
 
-	if (np_session_steady() < window->bytes_due)
+	if (np_steady_ns() < window->bytes_due)
 		return;
 	window->bytes_due = in_seconds(BYTES_S);
 	say(session, window, NP_MSG_BYTES,
@@ -385,7 +387,7 @@ static void conclude(struct np_session *session, struct np_attach *window)
 	if (!window->opened) {
 		/* Of a failed start the log stays. */
 		if (np_tree_has(window->dir, "PROF_"))
-			np_tree_remove(window->dir);
+			np_remove_tree(window->dir);
 		return;
 	}
 	write_note(session, window);
@@ -404,8 +406,8 @@ void np_attach_attend(struct np_session *session)
 		struct np_attach *window = attached->windows.item[i];
 
 		advance(session, window);
-		if (!has_ended(window) && (window->state != NP_ATTACH_STOPPING ||
-					   np_session_steady() < window->deadline)) {
+		if (!has_ended(window) &&
+		    (window->state != NP_ATTACH_STOPPING || np_steady_ns() < window->deadline)) {
 			i++;
 			continue;
 		}

@@ -10,6 +10,8 @@
 #include "check.h"
 #include "check_find.h"
 
+#include "npuprof/text.h"
+
 enum {
 	PATIENCE_MS = 20000, /* python on a busy file system */
 	NAP_MS = 10,
@@ -18,13 +20,6 @@ enum {
 /* Found, and not imported: that would take seconds and a device. */
 #define QUESTION \
 	"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch_npu') else 3)"
-
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 _Noreturn static void ask_python(const char *python)
 {
@@ -83,13 +78,13 @@ static bool is_static(const char *name)
 
 void np_backend_probe(char *const *app, struct np_backend_signs *ret)
 {
-	bool is_python = strncmp(name_of(app[0]), "python", 6) == 0;
+	bool is_python = strncmp(np_text_last_part(app[0]), "python", 6) == 0;
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX];
 	bool simulated;
 
 	*ret = (struct np_backend_signs){
-		.is_python = is_python || strcmp(name_of(app[0]), "torchrun") == 0,
+		.is_python = is_python || strcmp(np_text_last_part(app[0]), "torchrun") == 0,
 		.is_static = is_static(app[0]),
 		.has_ascendcl = np_check_library(&simulated, &err) == NP_OK,
 		.has_msprof = np_find_program("msprof", path, sizeof(path)),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control.h"
 
+#include "npuprof/realtime.h"
+
 #include "rank_list.h"
 #include "session_private.h"
 
@@ -146,7 +148,7 @@ void np_control_hear(struct np_session *session, const struct np_event *event)
 /* How fast steps follow each other: over a second or so, messages may be left out. */
 static void take_rate(struct np_control *control, int64_t step)
 {
-	np_ns now = np_session_steady();
+	np_ns now = np_steady_ns();
 
 	if (control->step_seen < 0 || step < control->step_seen) {
 		control->step_seen = step;

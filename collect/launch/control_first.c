@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "npuprof/realtime.h"
 #include "npuprof/text.h"
 #include "session_private.h"
 
@@ -25,7 +26,7 @@ static np_ns in_a_while(const struct np_session *session)
 {
 	bool slow = session->job->plan.backend == NP_BACKEND_TORCH;
 
-	return np_session_steady() + (np_ns)(slow ? TORCH_PATIENCE_S : PATIENCE_S) * 1000000000;
+	return np_steady_ns() + (np_ns)(slow ? TORCH_PATIENCE_S : PATIENCE_S) * 1000000000;
 }
 
 void np_control_answer(struct np_session *session, bool failed, const char *fmt, ...)
@@ -87,7 +88,7 @@ void np_control_ask(struct np_session *session, const struct np_ctl_request *req
 	control->request = *request;
 	control->client = client;
 	control->attempt = 0;
-	control->patient_until = np_session_steady() + (np_ns)RATE_S * 1000000000;
+	control->patient_until = np_steady_ns() + (np_ns)RATE_S * 1000000000;
 	np_control_ask_again(session);
 }
 
@@ -214,8 +215,8 @@ static void all_told(struct np_session *session)
 	case NP_CTL_START:
 		/* How fast a job is that has just begun is known in a moment. */
 		if (session->control.fastest >= 0 && session->control.fastest_rate < 0 &&
-		    np_session_steady() < session->control.patient_until)
-			session->control.ask_at = np_session_steady() + (np_ns)AGAIN_MS * 1000000;
+		    np_steady_ns() < session->control.patient_until)
+			session->control.ask_at = np_steady_ns() + (np_ns)AGAIN_MS * 1000000;
 		else
 			start_window(session);
 		break;
@@ -286,7 +287,7 @@ static void ask_later(struct np_session *session)
 	if (control->agreed > 0)
 		wait = (np_ns)((double)control->request.steps * 1e12 / (double)rate) + 2000000000;
 	control->state = NP_CONTROL_ASKING;
-	control->ask_at = np_session_steady() + wait;
+	control->ask_at = np_steady_ns() + wait;
 	control->deadline = in_a_while(session) + wait;
 }
 

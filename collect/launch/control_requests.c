@@ -4,6 +4,8 @@
 #include "control.h"
 #include "session_private.h"
 
+#include "npuprof/realtime.h"
+
 /* Launcher 0: who asks. Other launchers that speak for a host only pass it on (control_relay.c). */
 
 enum {
@@ -19,9 +21,9 @@ void np_control_hear_user(struct np_session *session)
 
 	/* All launchers get the signal and tell of it; those that come later are the same one. */
 	if (session->control.state != NP_CONTROL_IDLE || session->window || session->stopping ||
-	    np_session_steady() < session->control.signal_deaf)
+	    np_steady_ns() < session->control.signal_deaf)
 		return;
-	session->control.signal_deaf = np_session_steady() + (np_ns)SIGNAL_DEAF_S * 1000000000;
+	session->control.signal_deaf = np_steady_ns() + (np_ns)SIGNAL_DEAF_S * 1000000000;
 	session->control.for_size = false;
 	np_control_ask(session, &request, -1);
 }
@@ -89,9 +91,9 @@ void np_control_attend(struct np_session *session)
 	struct np_control *control = &session->control;
 
 	if (control->state == NP_CONTROL_ASKING && control->ask_at &&
-	    np_session_steady() >= control->ask_at)
+	    np_steady_ns() >= control->ask_at)
 		np_control_ask_again(session);
-	if (control->state != NP_CONTROL_IDLE && np_session_steady() >= control->deadline) {
+	if (control->state != NP_CONTROL_IDLE && np_steady_ns() >= control->deadline) {
 		np_control_cancel(session);
 		np_control_answer(session, true,
 				  "no answer: %d of %d launchers or their ranks say nothing",

@@ -4,17 +4,11 @@
 
 #include "coord_tcp_private.h"
 
+#include "npuprof/realtime.h"
+
 static bool is_peer(const struct tcp *tcp, int rank)
 {
 	return rank != tcp->coord.rank && (tcp->coord.rank == 0 || rank == 0);
-}
-
-np_ns np_tcp_steady(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* --- what comes in -------------------------------------------------------- */
@@ -382,12 +376,12 @@ static bool tcp_lost(const struct np_coord *coord, int rank)
 /* Say what is still to be said, for a moment. */
 static void drain(struct tcp *tcp)
 {
-	np_ns end = np_tcp_steady() + (np_ns)2 * 1000000000;
+	np_ns end = np_steady_ns() + (np_ns)2 * 1000000000;
 
 	for (int rank = 0; rank < tcp->coord.size; rank++) {
 		struct np_link *link = &tcp->peers[rank].link;
 
-		while (link->fd >= 0 && link->out.begin < link->out.end && np_tcp_steady() < end) {
+		while (link->fd >= 0 && link->out.begin < link->out.end && np_steady_ns() < end) {
 			(void)np_link_pump(link);
 			(void)usleep(1000);
 		}

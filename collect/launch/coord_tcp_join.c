@@ -5,6 +5,8 @@
 
 #include "coord_tcp_private.h"
 
+#include "npuprof/realtime.h"
+
 enum {
 	DIAL_MS = 2000,
 	WELCOME_MS = 3000,
@@ -25,13 +27,13 @@ static bool greet(struct tcp *tcp, const struct np_tcp_place *place, int fd)
 {
 	struct hello hello = { NP_TCP_VERSION, place->rank, place->size, "" };
 	struct np_link link = NP_LINK_INIT;
-	np_ns end = np_tcp_steady() + (np_ns)WELCOME_MS * 1000000;
+	np_ns end = np_steady_ns() + (np_ns)WELCOME_MS * 1000000;
 	struct np_link_message message;
 
 	memcpy(hello.token, place->token, sizeof(hello.token));
 	np_link_use(&link, fd);
 	np_link_put(&link, KIND_HELLO, &hello, sizeof(hello));
-	while (np_link_pump(&link) && np_tcp_steady() < end) {
+	while (np_link_pump(&link) && np_steady_ns() < end) {
 		struct pollfd wait = { .fd = link.fd, .events = POLLIN };
 
 		if (!np_link_take(&link, &message)) {
@@ -70,13 +72,13 @@ static bool join_once(struct tcp *tcp, const struct np_tcp_place *place)
 int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_place *place, int timeout_s,
 		      struct np_err *err)
 {
-	np_ns end = np_tcp_steady() + (np_ns)timeout_s * 1000000000;
+	np_ns end = np_steady_ns() + (np_ns)timeout_s * 1000000000;
 
 	do {
 		if (join_once(tcp_of(coord), place))
 			return NP_OK;
 		(void)usleep(NAP_US);
-	} while (np_tcp_steady() < end);
+	} while (np_steady_ns() < end);
 	return np_fail(err, NP_E_IO,
 		       "launcher %d does not reach launcher 0 at %.300s port %d within %d s; is it "
 		       "started, with the same job and the same number of launchers, and does a "
@@ -100,7 +102,7 @@ static int absent(const struct tcp *tcp, int *ret_first)
 bool np_coord_tcp_complete(struct np_coord *coord, int timeout_s)
 {
 	struct tcp *tcp = tcp_of(coord);
-	np_ns end = np_tcp_steady() + (np_ns)timeout_s * 1000000000;
+	np_ns end = np_steady_ns() + (np_ns)timeout_s * 1000000000;
 	int first;
 
 	if (coord->rank != 0) {
@@ -108,7 +110,7 @@ bool np_coord_tcp_complete(struct np_coord *coord, int timeout_s)
 			tcp->peers[0].link.lost = true;
 		return tcp->peers[0].there;
 	}
-	while (absent(tcp, &first) > 0 && np_tcp_steady() < end) {
+	while (absent(tcp, &first) > 0 && np_steady_ns() < end) {
 		np_tcp_pump(tcp);
 		np_tcp_rest(tcp);
 	}
@@ -121,12 +123,12 @@ bool np_coord_tcp_complete(struct np_coord *coord, int timeout_s)
 
 static int await_all(struct tcp *tcp, int timeout_s, struct np_err *err)
 {
-	np_ns end = np_tcp_steady() + (np_ns)timeout_s * 1000000000;
+	np_ns end = np_steady_ns() + (np_ns)timeout_s * 1000000000;
 	int first = 0;
 	int missing;
 
 	while ((missing = absent(tcp, &first)) > 0) {
-		if (np_tcp_steady() >= end)
+		if (np_steady_ns() >= end)
 			return np_fail(err, NP_E_IO,
 				       "%d of %d launchers did not come within %d s, the first of "
 				       "them is launcher %d; are all started, with the same job?",

@@ -69,6 +69,4 @@ static inline struct tcp *tcp_of(struct np_coord *coord)
 void np_tcp_pump(struct tcp *tcp);
 void np_tcp_rest(const struct tcp *tcp);
 
-np_ns np_tcp_steady(void);
-
 #endif /* NP_COORD_TCP_PRIVATE_H */

@@ -15,6 +15,7 @@
 #include "join_local.h"
 #include "link.h"
 #include "mpi_place.h"
+#include "npuprof/realtime.h"
 #include "npuprof/text.h"
 
 enum {
@@ -29,14 +30,6 @@ struct stage_word {
 	int32_t size;
 	char place[NP_MPI_PLACE_BYTES];
 };
-
-static np_ns steady(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Listen somewhere, and say where. */
 static int make_place(struct np_tcp_place *place, struct np_err *err)
@@ -96,7 +89,7 @@ _Noreturn static void become_stage(int out, const char *place)
 static bool await_word(int fd, struct stage_word *word, np_ns end)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
-	np_ns left = end - steady();
+	np_ns left = end - np_steady_ns();
 
 	return left > 0 && poll(&wait, 1, (int)(left / 1000000)) > 0 &&
 	       read(fd, word, sizeof(*word)) == (ssize_t)sizeof(*word);
@@ -112,7 +105,7 @@ static bool await_end(pid_t pid, np_ns end)
 
 		if (got == pid)
 			return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-		if (got < 0 || steady() >= end)
+		if (got < 0 || np_steady_ns() >= end)
 			break;
 		(void)usleep(NAP_US);
 	}
@@ -123,7 +116,7 @@ static bool await_end(pid_t pid, np_ns end)
 
 static bool run_stage(const struct np_tcp_place *mine, int seconds, struct stage_word *word)
 {
-	np_ns end = steady() + (np_ns)seconds * 1000000000;
+	np_ns end = np_steady_ns() + (np_ns)seconds * 1000000000;
 	char text[NP_MPI_PLACE_BYTES];
 	int ends[2];
 	bool said;
@@ -138,7 +131,7 @@ static bool run_stage(const struct np_tcp_place *mine, int seconds, struct stage
 	(void)close(ends[1]);
 	said = pid > 0 && await_word(ends[0], word, end);
 	(void)close(ends[0]);
-	if (pid > 0 && !await_end(pid, said ? end : steady()))
+	if (pid > 0 && !await_end(pid, said ? end : np_steady_ns()))
 		said = false;
 	return said;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "mpi_place.h"
+#include "npuprof/realtime.h"
 #include "npuprof/text.h"
 #include "protocol.h"
 
@@ -12,14 +13,6 @@ enum {
 	NAP_US = 10000,
 	ANSWER_MS = 2000,
 };
-
-static np_ns steady(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Nobody changes the environment. */
 static const char *variable(const char *name)
@@ -51,7 +44,7 @@ static bool serve(const char *name, int count, const struct np_tcp_place *place,
 
 	np_message_init(&message, NP_MSG_RENDEZVOUS, 0);
 	np_mpi_place_format(place, message.text, sizeof(message.text));
-	while (listener >= 0 && told < count && steady() < end) {
+	while (listener >= 0 && told < count && np_steady_ns() < end) {
 		int fd = np_protocol_accept(listener);
 
 		if (fd < 0) {
@@ -83,14 +76,14 @@ static bool fetch(const char *name, struct np_tcp_place *place)
 
 bool np_join_local(int rank, int size, struct np_tcp_place *place, int seconds)
 {
-	np_ns end = steady() + (np_ns)seconds * 1000000000;
+	np_ns end = np_steady_ns() + (np_ns)seconds * 1000000000;
 	char name[100];
 	bool told = false;
 
 	socket_name(name, sizeof(name));
 	if (rank == 0)
 		return serve(name, size - 1, place, end);
-	while (!told && steady() < end) {
+	while (!told && np_steady_ns() < end) {
 		told = fetch(name, place);
 		if (!told)
 			(void)usleep(NAP_US);

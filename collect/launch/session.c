@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session.h"
 
+#include "npuprof/realtime.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -159,14 +161,14 @@ static void wait_a_little(struct np_session *session, int milliseconds)
 static void depart(struct np_session *session)
 {
 	struct np_job *job = session->job;
-	np_ns end = np_session_steady() + (np_ns)LAST_WORDS_MS * 1000000;
+	np_ns end = np_steady_ns() + (np_ns)LAST_WORDS_MS * 1000000;
 	int status = session->child.status;
 
 	do {
 		hear_application(session);
 		if (session->channel.peers.count)
 			wait_a_little(session, 1);
-	} while (session->channel.peers.count && np_session_steady() < end);
+	} while (session->channel.peers.count && np_steady_ns() < end);
 	np_backend_end(session);
 	for (size_t i = 0; i < job->records.count; i++)
 		job->records.item[i].exit = status;

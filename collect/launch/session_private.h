@@ -41,8 +41,6 @@ struct np_session {
 	struct np_session_result result;
 };
 
-np_ns np_session_steady(void);
-
 /* An event for rank 0: handled at once if that is this launcher. */
 void np_session_tell_first(struct np_session *session, const struct np_event *event);
 

@@ -4,19 +4,13 @@
 
 #include "session_private.h"
 
+#include "npuprof/realtime.h"
+
 /* How the applications of a job are ended: see session.h. */
-
-np_ns np_session_steady(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static np_ns after_grace(const struct np_session *session)
 {
-	return np_session_steady() + session->job->plan.grace * 1000000000;
+	return np_steady_ns() + session->job->plan.grace * 1000000000;
 }
 
 void np_session_begin_ending(struct np_session *session)
@@ -79,7 +73,7 @@ static bool is_anything_open(const struct np_job *job)
 
 void np_session_watch_phase(struct np_session *session)
 {
-	bool late = np_session_steady() >= session->deadline;
+	bool late = np_steady_ns() >= session->deadline;
 
 	if (session->child.ended)
 		return;

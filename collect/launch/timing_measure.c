@@ -23,15 +23,6 @@ enum {
 #define ROUND  (INT64_C(1) << 20)
 #define ENOUGH INT64_C(-1)
 
-/* Time that only goes forward, for deadlines. */
-static np_ns steady(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static bool await_stamp(struct np_coord *coord, int from, int64_t number, np_ns deadline,
 			struct np_stamp *ret)
 {
@@ -41,21 +32,21 @@ static bool await_stamp(struct np_coord *coord, int from, int64_t number, np_ns 
 				return true;
 		}
 		(void)sched_yield();
-	} while (steady() < deadline);
+	} while (np_steady_ns() < deadline);
 	return false;
 }
 
 /* Trips to one host until there are enough of them, or as many as the time allows. */
 static size_t ask(struct np_coord *coord, int leader, int64_t round, struct np_timing_trip *trips)
 {
-	np_ns start = steady();
+	np_ns start = np_steady_ns();
 	size_t count = 0;
 
 	for (int64_t i = 0; i < TRIPS; i++) {
 		struct np_stamp question = { round * ROUND + i, 0 };
 		struct np_stamp answer;
 
-		if (i >= TRIPS_LEAST && steady() - start > HURRY_NS)
+		if (i >= TRIPS_LEAST && np_steady_ns() - start > HURRY_NS)
 			break;
 		trips[count].asked = np_realtime_ns();
 		np_coord_send_stamp(coord, leader, &question);
@@ -99,7 +90,7 @@ int np_timing_measure(struct np_timing *timing, struct np_coord *coord,
 
 void np_timing_answer(struct np_coord *coord)
 {
-	np_ns deadline = steady() + 2 * PATIENCE_NS;
+	np_ns deadline = np_steady_ns() + 2 * PATIENCE_NS;
 	struct np_stamp stamp;
 
 	do {
@@ -111,7 +102,7 @@ void np_timing_answer(struct np_coord *coord)
 			return;
 		stamp.time = np_realtime_ns();
 		np_coord_send_stamp(coord, 0, &stamp);
-	} while (steady() < deadline);
+	} while (np_steady_ns() < deadline);
 }
 
 void np_timing_together(struct np_timing *timing, struct np_coord *coord,

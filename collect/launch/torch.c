@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "npuprof/realtime.h"
 #include "npuprof/text.h"
 #include "session_private.h"
 #include "tree.h"
@@ -51,7 +52,7 @@ int np_torch_begin(struct np_session *session, struct np_env *env, struct np_err
 	char parent[NP_PLAN_PATH + NP_PLAN_JOB + 16];
 
 	*torch = (struct np_torch){ .is_writer = is_first_of_host(job),
-				    .since = np_session_steady(),
+				    .since = np_steady_ns(),
 				    .started = time(NULL),
 				    .text = NP_BUF_INIT,
 				    .pace = { .step = NP_UNKNOWN } };
@@ -115,7 +116,7 @@ static void report_ready(struct np_session *session)
 {
 	struct np_torch *torch = &session->torch;
 	const struct np_job *job = session->job;
-	np_ns quiet = np_session_steady() - torch->since;
+	np_ns quiet = np_steady_ns() - torch->since;
 	bool complete = !job->finds_ranks && torch->announced >= host_of(job)->ranks;
 
 	if (torch->ready || (torch->is_writer && (torch->announced == 0 ||
@@ -136,7 +137,7 @@ static void look_for_ranks(struct np_session *session)
 		meet(session, (int32_t)ranks[i]);
 	if (count != torch->announced) {
 		torch->announced = count;
-		torch->since = np_session_steady();
+		torch->since = np_steady_ns();
 	}
 	report_ready(session);
 }
@@ -196,7 +197,7 @@ static void start(struct np_session *session, struct np_torch_rank *rank,
 	rank->state = NP_TORCH_WANTED;
 	rank->answered = false;
 	rank->first = message->step;
-	rank->due = np_session_steady() + session->control.wait_ms * 1000000;
+	rank->due = np_steady_ns() + session->control.wait_ms * 1000000;
 	rank->appeared = NP_UNKNOWN;
 	rank->dir[0] = '\0';
 	rank->log.started = NP_UNKNOWN;
@@ -252,7 +253,7 @@ static void answer(struct np_session *session, struct np_torch_rank *rank,
 
 static void await_begin(struct np_session *session, struct np_torch_rank *rank)
 {
-	np_ns now = np_session_steady();
+	np_ns now = np_steady_ns();
 	bool far = rank->due - now > seconds(FAR_S);
 
 	if (rank->appeared == NP_UNKNOWN && find_dir(rank))
@@ -302,7 +303,7 @@ static void attend_rank(struct np_session *session, struct np_torch_rank *rank)
 void np_torch_attend(struct np_session *session)
 {
 	struct np_torch *torch = &session->torch;
-	np_ns now = np_session_steady();
+	np_ns now = np_steady_ns();
 	bool busy = torch->probing;
 
 	for (size_t i = 0; i < torch->ranks.count; i++)

@@ -5,6 +5,9 @@
 #include "torch.h"
 #include "tree.h"
 
+#include "npuprof/dirs.h"
+#include "npuprof/realtime.h"
+
 /* Learning which step it is: see torch.h. */
 enum {
 	FRESH_S = 20, /* so long what was learnt may be extrapolated */
@@ -21,7 +24,7 @@ static void probe_dir(const struct np_torch *torch, char *path, size_t size)
 
 int64_t np_torch_step_now(const struct np_torch *torch)
 {
-	np_ns age = np_session_steady() - torch->pace.at;
+	np_ns age = np_steady_ns() - torch->pace.at;
 
 	if (torch->pace.step == NP_UNKNOWN || age > (np_ns)FRESH_S * 1000000000)
 		return NP_UNKNOWN;
@@ -30,7 +33,7 @@ int64_t np_torch_step_now(const struct np_torch *torch)
 
 void np_torch_learn(struct np_torch *torch, int64_t started, np_ns began, int64_t stopped)
 {
-	np_ns now = np_session_steady();
+	np_ns now = np_steady_ns();
 	np_ns took = now - began;
 
 	if (started == NP_UNKNOWN || began == NP_UNKNOWN || stopped <= started)
@@ -77,7 +80,7 @@ static void begin_probe(struct np_session *session)
 	rank->log.stopped = NP_UNKNOWN;
 	torch->probing = true;
 	torch->probe_start = NP_UNKNOWN;
-	torch->probe_end = np_session_steady() + (np_ns)PROBE_BEGINS_S * 1000000000;
+	torch->probe_end = np_steady_ns() + (np_ns)PROBE_BEGINS_S * 1000000000;
 }
 
 void np_torch_ask(struct np_session *session, const struct np_event *event)
@@ -102,7 +105,7 @@ static void end_probe(struct np_session *session)
 
 	torch->probing = false;
 	probe_dir(torch, dir, sizeof(dir));
-	np_tree_remove(dir);
+	np_remove_tree(dir);
 	answer(session, np_torch_step_now(torch));
 }
 
@@ -115,11 +118,11 @@ void np_torch_probe_attend(struct np_session *session)
 		return;
 	log = &torch->ranks.item[0].log;
 	if (log->started != NP_UNKNOWN && torch->probe_start == NP_UNKNOWN) {
-		torch->probe_start = np_session_steady();
+		torch->probe_start = np_steady_ns();
 		torch->probe_end = torch->probe_start + (np_ns)PROBE_ENDS_S * 1000000000;
 	}
 	if (log->stopped != NP_UNKNOWN)
 		np_torch_learn(torch, log->started, torch->probe_start, log->stopped);
-	if (log->stopped != NP_UNKNOWN || np_session_steady() >= torch->probe_end)
+	if (log->stopped != NP_UNKNOWN || np_steady_ns() >= torch->probe_end)
 		end_probe(session);
 }

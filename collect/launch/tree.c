@@ -2,14 +2,9 @@
 #include "tree.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum {
-	OPEN_FILES = 16,
-};
 
 int64_t np_tree_bytes(const char *path)
 {
@@ -36,20 +31,6 @@ int64_t np_tree_bytes(const char *path)
 	if (stream)
 		(void)closedir(stream);
 	return total;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-	(void)status;
-	(void)type;
-	(void)place;
-	(void)remove(path);
-	return 0;
-}
-
-void np_tree_remove(const char *path)
-{
-	(void)nftw(path, remove_one, OPEN_FILES, FTW_DEPTH | FTW_PHYS);
 }
 
 bool np_tree_has(const char *path, const char *prefix)

@@ -9,9 +9,6 @@
 /* Bytes of all files below. */
 int64_t np_tree_bytes(const char *path);
 
-/* Remove it, as far as that is possible. */
-void np_tree_remove(const char *path);
-
 /* Is there a name in the directory that begins with this? */
 bool np_tree_has(const char *path, const char *prefix);
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmp_sequence.h"
 
-static int by_token(const void *left, const void *right)
-{
-	return np_order(*(const uint32_t *)left, *(const uint32_t *)right);
-}
+#include "npuprof/order.h"
 
 /* A lane with its tokens sorted. */
 struct bag {
@@ -24,7 +21,7 @@ static struct bag *new_bags(const struct cmp_lane *lanes, size_t count)
 		if (lanes[i].count == 0)
 			continue;
 		memcpy(bags[i].tokens, lanes[i].tokens, lanes[i].count * sizeof(uint32_t));
-		qsort(bags[i].tokens, lanes[i].count, sizeof(uint32_t), by_token);
+		qsort(bags[i].tokens, lanes[i].count, sizeof(uint32_t), np_by_uint32);
 	}
 	return bags;
 }

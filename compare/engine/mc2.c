@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmp_comparison.h"
 
+#include "npuprof/order.h"
+
 #include <strings.h>
 
 /*
@@ -65,11 +67,6 @@ struct ends {
 	NP_VEC(np_ns) list; /* of tasks of the communication core, ascending */
 };
 
-static int by_time(const void *left, const void *right)
-{
-	return np_order(*(const np_ns *)left, *(const np_ns *)right);
-}
-
 static int find_ends(const struct np_detail *detail, struct ends *ends, struct np_err *err)
 {
 	for (size_t i = 0; i < detail->tasks.count; i++) {
@@ -84,7 +81,7 @@ static int find_ends(const struct np_detail *detail, struct ends *ends, struct n
 		*end = detail->tasks.item[i].end;
 	}
 	if (ends->list.count)
-		qsort(ends->list.item, ends->list.count, sizeof(*ends->list.item), by_time);
+		qsort(ends->list.item, ends->list.count, sizeof(*ends->list.item), np_by_int64);
 	return NP_OK;
 }
 

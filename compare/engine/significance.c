@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmp_significance.h"
 
+#include "npuprof/order.h"
 #include "npuprof/robust.h"
 
 #include <math.h>
@@ -266,14 +267,6 @@ static double resampled(struct cmp_values values, double *room, uint64_t *state)
 	return middle_of(room, values.count);
 }
 
-static int by_double(const void *left, const void *right)
-{
-	double a = *(const double *)left;
-	double b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Both sides start from the same state, so that swapping them mirrors the interval. */
 static void bootstrap(struct cmp_values base, struct cmp_values new_, double *room,
 		      struct cmp_test *ret)
@@ -291,7 +284,7 @@ static void bootstrap(struct cmp_values base, struct cmp_values new_, double *ro
 
 		deltas[i] = resampled(new_, room, &new_state) - from;
 	}
-	qsort(deltas, draws, sizeof(*deltas), by_double);
+	qsort(deltas, draws, sizeof(*deltas), np_by_double);
 	tail = draws / 40;
 	ret->low = deltas[tail];
 	ret->high = deltas[draws - 1 - tail];

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/dirs.h"
 
+#include "npuprof/order.h"
+
+#include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <sys/stat.h>
 
-static int make(const char *path)
+/* Directories that nftw() keeps open at a time. */
+#define OPEN_DIRECTORIES 16
+
+static int make(const char *path, unsigned mode)
 {
-	return mkdir(path, 0777) < 0 && errno != EEXIST ? errno : 0;
+	return mkdir(path, mode) < 0 && errno != EEXIST ? errno : 0;
 }
 
-int np_make_dirs(const char *path, struct np_err *err)
+int np_make_dirs_as(const char *path, unsigned mode, struct np_err *err)
 {
 	char *copy = strdup(path);
 	int failed = 0;
@@ -19,14 +26,84 @@ int np_make_dirs(const char *path, struct np_err *err)
 	for (char *slash = strchr(copy + 1, '/'); *copy && slash && !failed;
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		failed = make(copy);
+		failed = make(copy, mode);
 		*slash = '/';
 	}
 	if (!failed)
-		failed = make(copy);
+		failed = make(copy, mode);
 	free(copy);
 	if (failed)
 		return np_fail(err, NP_E_IO, "cannot make the directory '%s': %s", path,
 			       strerror(failed));
 	return NP_OK;
+}
+
+int np_make_dirs(const char *path, struct np_err *err)
+{
+	return np_make_dirs_as(path, 0777, err);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+	(void)status;
+	(void)type;
+	(void)place;
+	(void)remove(path);
+	return 0;
+}
+
+void np_remove_tree(const char *path)
+{
+	(void)nftw(path, remove_one, OPEN_DIRECTORIES, FTW_DEPTH | FTW_PHYS);
+}
+
+char *np_join_path(const char *dir, const char *name)
+{
+	size_t length = strlen(dir);
+	char *path;
+
+	while (length > 1 && dir[length - 1] == '/')
+		length--;
+	if (asprintf(&path, "%.*s%s%s", (int)length, dir,
+		     length > 0 && dir[length - 1] == '/' ? "" : "/", name) < 0)
+		return NULL;
+	return path;
+}
+
+bool np_is_directory(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int np_names_read(const char *dir, struct np_names *ret, struct np_err *err)
+{
+	DIR *stream = opendir(dir);
+	const struct dirent *entry;
+	int rc = NP_OK;
+
+	if (!stream)
+		return np_fail(err, NP_E_IO, "cannot read '%s': %s", dir, strerror(errno));
+	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (rc == NP_OK && (entry = readdir(stream))) {
+		char **slot;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		slot = np_vec_add(&ret->list, err);
+		if (!slot || !(*slot = strdup(entry->d_name)))
+			rc = np_fail_nomem(err, dir);
+	}
+	(void)closedir(stream);
+	if (ret->list.count)
+		qsort(ret->list.item, ret->list.count, sizeof(ret->list.item[0]), np_by_text);
+	return rc;
+}
+
+void np_names_release(struct np_names *names)
+{
+	for (size_t i = 0; i < names->list.count; i++)
+		free(names->list.item[i]);
+	np_vec_release(&names->list);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 
 /* Drop the first bytes of a character whose rest did not fit before `end`. */
@@ -40,4 +41,13 @@ int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...)
 int np_fail_nomem(struct np_err *err, const char *what)
 {
 	return np_fail(err, NP_E_NOMEM, "out of memory for %s", what);
+}
+
+int np_fail_errno(struct np_err *err, const char *verb, const char *path)
+{
+	enum np_code code = errno == ENOENT || errno == ENOTDIR ? NP_E_NOTFOUND : NP_E_IO;
+	char reason[128];
+
+	return np_fail(err, code, "cannot %s '%s': %s", verb, path,
+		       strerror_r(errno, reason, sizeof(reason)));
 }

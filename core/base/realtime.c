@@ -24,6 +24,11 @@ static np_ns read_clock(clockid_t id)
 	return (np_ns)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+np_ns np_steady_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
 static int64_t rank_of_environment(void)
 {
 	static const char *const names[] = { "RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/robust.h"
 
+#include "npuprof/order.h"
+
 #include <math.h>
 
 /* The mean deviation of a normal distribution's middle half is this part of its standard one. */
@@ -9,19 +11,11 @@
 /* All pairs of more points than this are not worth their time. */
 #define MOST_POINTS 512
 
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left;
-	double b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 double np_median(double *values, size_t count)
 {
 	if (count == 0)
 		return (double)NAN;
-	qsort(values, count, sizeof(values[0]), by_value);
+	qsort(values, count, sizeof(values[0]), np_by_double);
 	return values[(count - 1) / 2];
 }
 
@@ -37,9 +31,9 @@ static int by_weighted_value(const void *left, const void *right)
 {
 	const struct np_weighted *a = left;
 	const struct np_weighted *b = right;
-	int order = by_value(&a->value, &b->value);
+	int order = np_by_double(&a->value, &b->value);
 
-	return order ? order : by_value(&a->weight, &b->weight);
+	return order ? order : np_by_double(&a->weight, &b->weight);
 }
 
 double np_median_weighted(struct np_weighted *values, size_t count)

@@ -33,15 +33,6 @@ struct np_gz {
 	struct np_err failure; /* reading has failed, behind the bytes of the window */
 };
 
-static int io_failed(const char *verb, const char *path, struct np_err *err)
-{
-	enum np_code code = errno == ENOENT || errno == ENOTDIR ? NP_E_NOTFOUND : NP_E_IO;
-	char reason[128];
-
-	return np_fail(err, code, "cannot %s '%s': %s", verb, path,
-		       strerror_r(errno, reason, sizeof(reason)));
-}
-
 /* Reading gives a number of bytes. None is the end, unless gz->failure says otherwise. */
 
 /* Bytes as they are in the file. */
@@ -61,7 +52,7 @@ static size_t read_raw(struct np_gz *gz, char *to, size_t size)
 		got = read(gz->fd, to, size);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
-		(void)io_failed("read", gz->path, &gz->failure);
+		(void)np_fail_errno(&gz->failure, "read", gz->path);
 	return got < 0 ? 0 : (size_t)got;
 }
 
@@ -251,7 +242,7 @@ static int check_file(int fd, const char *path, struct np_err *err)
 	struct stat status;
 
 	if (fstat(fd, &status) < 0)
-		return io_failed("read", path, err);
+		return np_fail_errno(err, "read", path);
 	if (!S_ISREG(status.st_mode))
 		return np_fail(err, NP_E_FORMAT, "'%s' is not a regular file", path);
 	return NP_OK;
@@ -277,7 +268,7 @@ static int open_file(struct np_gz *gz, struct np_err *err)
 	/* Without O_NONBLOCK a pipe of that name would make us wait for its writer. */
 	gz->fd = open(gz->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (gz->fd < 0)
-		return io_failed("open", gz->path, err);
+		return np_fail_errno(err, "open", gz->path);
 	return check_file(gz->fd, gz->path, err);
 }
 

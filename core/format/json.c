@@ -74,22 +74,13 @@ int np_json_parse(const char *text, size_t length, const char *what, struct np_j
 	return NP_OK;
 }
 
-static int io_failed(const char *verb, const char *path, struct np_err *err)
-{
-	enum np_code code = errno == ENOENT || errno == ENOTDIR ? NP_E_NOTFOUND : NP_E_IO;
-	char reason[128];
-
-	return np_fail(err, code, "cannot %s '%s': %s", verb, path,
-		       strerror_r(errno, reason, sizeof(reason)));
-}
-
 /* Check that the file is one to be read and give its size. */
 static int measure(int fd, const char *path, size_t max_bytes, size_t *ret, struct np_err *err)
 {
 	struct stat status;
 
 	if (fstat(fd, &status) < 0)
-		return io_failed("read", path, err);
+		return np_fail_errno(err, "read", path);
 	if (!S_ISREG(status.st_mode))
 		return np_fail(err, NP_E_FORMAT, "'%s' is not a regular file", path);
 	if (status.st_size == 0)
@@ -116,7 +107,7 @@ static int read_all(int fd, const char *path, char *text, size_t size, size_t *r
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return io_failed("read", path, err);
+			return np_fail_errno(err, "read", path);
 		length += (size_t)got;
 	}
 	*ret = length;
@@ -151,7 +142,7 @@ int np_json_read_file(const char *path, size_t max_bytes, struct np_json **ret, 
 	int rc;
 
 	if (fd < 0)
-		return io_failed("open", path, err);
+		return np_fail_errno(err, "open", path);
 	rc = read_open_file(fd, path, max_bytes, ret, err);
 	(void)close(fd);
 	return rc;

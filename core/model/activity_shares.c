@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "activity_private.h"
 
-/* What was found out about a cell, written down: segments, their shares, exposed pieces. */
+#include "npuprof/order.h"
 
-static int by_time(const void *left, const void *right)
-{
-	return np_order(*(const np_ns *)left, *(const np_ns *)right);
-}
+/* What was found out about a cell, written down: segments, their shares, exposed pieces. */
 
 int activity_add_cuts(struct np_activity_builder *build, const struct np_activity_task *ops,
 		      size_t count)
@@ -22,7 +19,7 @@ int activity_add_cuts(struct np_activity_builder *build, const struct np_activit
 		*end = ops[i].end;
 	}
 	if (build->cuts.count)
-		qsort(build->cuts.item, build->cuts.count, sizeof(*build->cuts.item), by_time);
+		qsort(build->cuts.item, build->cuts.count, sizeof(*build->cuts.item), np_by_int64);
 	return NP_OK;
 }
 

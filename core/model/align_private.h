@@ -75,9 +75,6 @@ int align_fit_end(const struct align_pair *pair, size_t from, size_t to, int *sc
 void align_clip(const struct align_pair *pair, size_t from, size_t to, ptrdiff_t shift,
 		size_t *ret_from, size_t *ret_to);
 
-/* For qsort: times, ascending. */
-int align_by_value(const void *left, const void *right);
-
 /* --- one communicator ----------------------------------------------------------------------------
  */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "align_private.h"
 
+#include "npuprof/order.h"
+
 /*
  * Aligning two orders of operators that differ
  * --------------------------------------------
@@ -227,7 +229,7 @@ static int refuse_far_ones(const struct align_pair *pair, np_ns *ret_limit, stru
 	}
 	*ret_limit = REFUSE_LEAST;
 	if (count >= 8) {
-		qsort(value, count, sizeof(value[0]), align_by_value);
+		qsort(value, count, sizeof(value[0]), np_by_int64);
 		limit = value[count / 2] < NP_NS_MAX / 32 ? value[count / 2] * 20 : NP_NS_MAX;
 		*ret_limit = limit > REFUSE_LEAST ? limit : REFUSE_LEAST;
 		for (size_t i = 0; i < pair->count; i++) {

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "align_private.h"
 
-int align_by_value(const void *left, const void *right)
-{
-	np_ns a = *(const np_ns *)left;
-	np_ns b = *(const np_ns *)right;
-
-	return (a > b) - (a < b);
-}
+#include "npuprof/order.h"
 
 /* The narrowest range that holds half of the values: unlike a mean it ignores wrong matches. */
 static void densest_half(np_ns *value, size_t count, np_ns *ret_middle, np_ns *ret_width)
@@ -17,7 +11,7 @@ static void densest_half(np_ns *value, size_t count, np_ns *ret_middle, np_ns *r
 
 	if (half > count)
 		half = count;
-	qsort(value, count, sizeof(value[0]), align_by_value);
+	qsort(value, count, sizeof(value[0]), np_by_int64);
 	for (size_t i = 1; i + half <= count; i++) {
 		if (value[i + half - 1] - value[i] < value[best + half - 1] - value[best])
 			best = i;

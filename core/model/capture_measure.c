@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture.h"
 
+#include "npuprof/order.h"
 #include "npuprof/steps.h"
 
 static int add_span(struct capture *capture, struct capture_spans *spans, np_ns start, np_ns end)
@@ -27,17 +28,12 @@ int capture_add_communication(struct capture *capture, np_ns start, np_ns end)
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-static int by_number(const void *left, const void *right)
-{
-	return np_order(*(const int64_t *)left, *(const int64_t *)right);
-}
-
 /* Copies over the connection of an operator are its own, even if no small task says so. */
 bool capture_is_of_op(const struct capture *capture, int64_t connection)
 {
 	return capture->connections.count > 0 &&
 	       bsearch(&connection, capture->connections.item, capture->connections.count,
-		       sizeof(connection), by_number);
+		       sizeof(connection), np_by_int64);
 }
 
 static int sort_connections(struct capture *capture)
@@ -54,7 +50,7 @@ static int sort_connections(struct capture *capture)
 	}
 	if (capture->connections.count)
 		qsort(capture->connections.item, capture->connections.count, sizeof(int64_t),
-		      by_number);
+		      np_by_int64);
 	return NP_OK;
 }
 

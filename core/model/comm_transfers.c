@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm_transfers.h"
 
+#include "npuprof/order.h"
+
 /* Who ran beside a transfer is asked early in its life, after this part of what its like take. */
 #define CROWD_ASKED_AT 8
 
@@ -61,11 +63,6 @@ int np_transfers_add(struct np_transfers *transfers, uint32_t op, const struct n
 	transfer->dst = task->dst;
 	transfer->reduces = task->reduces;
 	return NP_OK;
-}
-
-static int by_time(const void *left, const void *right)
-{
-	return np_order(*(const np_ns *)left, *(const np_ns *)right);
 }
 
 static uint16_t log2_of(uint64_t value)
@@ -152,8 +149,8 @@ static int find_crowds(struct np_transfers *transfers, struct np_err *err)
 		starts[i] = transfers->list.item[i].start;
 		ends[i] = transfers->list.item[i].end;
 	}
-	qsort(starts, count, sizeof(*starts), by_time);
-	qsort(ends, count, sizeof(*ends), by_time);
+	qsort(starts, count, sizeof(*starts), np_by_int64);
+	qsort(ends, count, sizeof(*ends), np_by_int64);
 	for (size_t i = 0; i < count; i++) {
 		struct transfer *each = &transfers->list.item[i];
 		np_ns at = crowd_asked_at(&lives, each);

@@ -3,7 +3,6 @@
 
 #include "discover_private.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -24,45 +23,6 @@ struct walk {
 	size_t without_data; /* rank directories without a database */
 };
 
-void discover_release_names(struct names *names)
-{
-	for (size_t i = 0; i < names->list.count; i++)
-		free(names->list.item[i]);
-	np_vec_release(&names->list);
-}
-
-static int by_text(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-/* An unreadable directory is noted: the ranks below it are missing from the result. */
-int discover_names(struct np_run *run, const char *path, struct names *ret, struct np_err *err)
-{
-	DIR *dir = opendir(path);
-	const struct dirent *entry;
-	int rc = NP_OK;
-
-	if (!dir) {
-		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "directory",
-			    "cannot read it: %s", strerror(errno));
-		return NP_OK;
-	}
-	while (rc == NP_OK && (entry = readdir(dir))) {
-		char **slot;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		slot = np_vec_add(&ret->list, err);
-		if (!slot || !(*slot = strdup(entry->d_name)))
-			rc = np_fail_nomem(err, path);
-	}
-	(void)closedir(dir);
-	if (ret->list.count)
-		qsort(ret->list.item, ret->list.count, sizeof(ret->list.item[0]), by_text);
-	return rc;
-}
-
 /* The length of a path without the slashes at its end; the root keeps its own. */
 static size_t without_slashes(const char *path, size_t length)
 {
@@ -71,22 +31,18 @@ static size_t without_slashes(const char *path, size_t length)
 	return length;
 }
 
-char *discover_join(const char *dir, const char *name)
+/* An unreadable directory is noted: the ranks below it are missing from the result. */
+int discover_names(struct np_run *run, const char *path, struct np_names *ret, struct np_err *err)
 {
-	size_t length = without_slashes(dir, strlen(dir));
-	char *path;
+	struct np_err why = NP_ERR_INIT;
+	int rc = np_names_read(path, ret, &why);
 
-	if (asprintf(&path, "%.*s%s%s", (int)length, dir, dir[length - 1] == '/' ? "" : "/", name) <
-	    0)
-		return NULL;
-	return path;
-}
-
-bool discover_is_directory(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	if (rc == NP_E_NOMEM)
+		return np_fail_nomem(err, path);
+	if (rc < 0)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "directory",
+			    "cannot read it: %s", strerror(errno));
+	return NP_OK;
 }
 
 /* Symbolic links are followed, so a directory may be met again: once is enough. */
@@ -126,7 +82,8 @@ static bool worth_entering(const char *name)
 
 static int walk_directory(struct walk *walk, const char *path, int depth);
 
-static int walk_children(struct walk *walk, const char *path, const struct names *names, int depth)
+static int walk_children(struct walk *walk, const char *path, const struct np_names *names,
+			 int depth)
 {
 	int rc = NP_OK;
 
@@ -135,12 +92,12 @@ static int walk_children(struct walk *walk, const char *path, const struct names
 
 		if (!worth_entering(names->list.item[i]))
 			continue;
-		child = discover_join(path, names->list.item[i]);
+		child = np_join_path(path, names->list.item[i]);
 		if (!child)
 			return np_fail_nomem(walk->err, path);
-		if (discover_is_directory(child) && depth < MAX_DEPTH)
+		if (np_is_directory(child) && depth < MAX_DEPTH)
 			rc = walk_directory(walk, child, depth + 1);
-		else if (discover_is_directory(child))
+		else if (np_is_directory(child))
 			np_note_add(&walk->run->notes, NP_NOTE_WARNING, NP_NO_RANK, child,
 				    "directory",
 				    "not searched: more than %d levels below the directory given",
@@ -153,7 +110,7 @@ static int walk_children(struct walk *walk, const char *path, const struct names
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by MAX_DEPTH */
 static int walk_directory(struct walk *walk, const char *path, int depth)
 {
-	struct names names = { 0 };
+	struct np_names names = { 0 };
 	bool enter = false;
 	bool is_new;
 	int rc = visit(walk, path, &is_new);
@@ -166,7 +123,7 @@ static int walk_directory(struct walk *walk, const char *path, int depth)
 		rc = discover_take(walk->run, path, &names, &walk->without_data, &enter, walk->err);
 	if (rc == NP_OK && enter)
 		rc = walk_children(walk, path, &names, depth);
-	discover_release_names(&names);
+	np_names_release(&names);
 	return rc;
 }
 
@@ -192,7 +149,7 @@ static int walk_root(struct walk *walk, const char *root)
 
 	if (!slot || !(*slot = rank_directory(root)))
 		return np_fail_nomem(walk->err, root);
-	if (!discover_is_directory(*slot))
+	if (!np_is_directory(*slot))
 		return np_fail(walk->err, NP_E_USAGE, "'%s' is not a directory", root);
 	rc = walk_directory(walk, *slot, 0);
 	return rc;

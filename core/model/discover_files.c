@@ -30,7 +30,7 @@ static int64_t file_size(const char *path, int64_t *changed)
 static int set_file(struct np_source_files *source, enum np_file file, const char *dir,
 		    const char *name, struct np_err *err)
 {
-	char *path = discover_join(dir, name);
+	char *path = np_join_path(dir, name);
 
 	if (!path)
 		return np_fail_nomem(err, dir);
@@ -99,8 +99,8 @@ static void read_info(struct np_source_files *source)
 
 /* --- torch_npu and MindSpore ----------------------------------------------------------------- */
 
-static int find_metadata(const char *dir, const struct names *names, struct np_source_files *source,
-			 struct np_err *err)
+static int find_metadata(const char *dir, const struct np_names *names,
+			 struct np_source_files *source, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -152,7 +152,7 @@ static int find_fixed(const char *dir, const char *name, struct np_source_files 
 }
 
 /* The rank database that counts: that of the rank profiler_info names, else the first. */
-static const char *choose_rank_db(const struct names *names, int32_t expected)
+static const char *choose_rank_db(const struct np_names *names, int32_t expected)
 {
 	const char *chosen = NULL;
 
@@ -188,7 +188,7 @@ static int take_rank_db(struct np_run *run, const char *output, const char *name
 static int find_outputs(struct np_run *run, const char *output, struct np_source_files *source,
 			struct np_err *err)
 {
-	struct names names = { 0 };
+	struct np_names names = { 0 };
 	int rc = discover_names(run, output, &names, err);
 	const char *chosen = choose_rank_db(&names, source->rank);
 
@@ -206,11 +206,11 @@ static int find_outputs(struct np_run *run, const char *output, struct np_source
 		else
 			rc = find_fixed(output, name, source, err);
 	}
-	discover_release_names(&names);
+	np_names_release(&names);
 	return rc;
 }
 
-static int take_framework_rank(struct np_run *run, const char *dir, const struct names *names,
+static int take_framework_rank(struct np_run *run, const char *dir, const struct np_names *names,
 			       const char *output, size_t *ret_without_data, struct np_err *err)
 {
 	struct np_source_files source = { .rank = -1, .device = -1 };
@@ -239,7 +239,7 @@ static int take_framework_rank(struct np_run *run, const char *dir, const struct
 /* --- msprof ---------------------------------------------------------------------------------- */
 
 /* The newest file "<prefix>_<digits><suffix>" of a directory. */
-static int find_newest(const char *dir, const struct names *names, const char *prefix,
+static int find_newest(const char *dir, const struct np_names *names, const char *prefix,
 		       const char *suffix, enum np_file file, struct np_source_files *source,
 		       struct np_err *err)
 {
@@ -259,8 +259,8 @@ static int find_newest(const char *dir, const struct names *names, const char *p
 }
 
 /* msprof cuts long traces into msprof_slice_0_<stamp>.json, msprof_slice_1_… */
-static int find_slices(const char *dir, const struct names *names, struct np_source_files *source,
-		       struct np_err *err)
+static int find_slices(const char *dir, const struct np_names *names,
+		       struct np_source_files *source, struct np_err *err)
 {
 	for (size_t i = 0; i < names->list.count; i++) {
 		const char *name = names->list.item[i];
@@ -276,7 +276,7 @@ static int find_slices(const char *dir, const struct names *names, struct np_sou
 			continue;
 		}
 		slot = np_vec_add(&source->more_traces, err);
-		if (!slot || !(*slot = discover_join(dir, name)))
+		if (!slot || !(*slot = np_join_path(dir, name)))
 			return np_fail_nomem(err, dir);
 	}
 	return NP_OK;
@@ -285,13 +285,13 @@ static int find_slices(const char *dir, const struct names *names, struct np_sou
 static int find_in(struct np_run *run, const char *prof, const char *child,
 		   struct np_source_files *source, struct np_err *err)
 {
-	char *dir = discover_join(prof, child);
-	struct names names = { 0 };
+	char *dir = np_join_path(prof, child);
+	struct np_names names = { 0 };
 	int rc = NP_OK;
 
 	if (!dir)
 		return np_fail_nomem(err, prof);
-	if (!discover_is_directory(dir)) {
+	if (!np_is_directory(dir)) {
 		free(dir);
 		return NP_OK;
 	}
@@ -306,13 +306,13 @@ static int find_in(struct np_run *run, const char *prof, const char *child,
 		rc = find_slices(dir, &names, source, err);
 	if (rc == NP_OK)
 		rc = find_newest(dir, &names, "op_summary", ".csv", NP_FILE_KERNELS, source, err);
-	discover_release_names(&names);
+	np_names_release(&names);
 	free(dir);
 	return rc;
 }
 
 /* device_N/info.json.N says the device, and the rank if the job had set RANK_ID. */
-static int find_device(struct np_run *run, const char *prof, const struct names *names,
+static int find_device(struct np_run *run, const char *prof, const struct np_names *names,
 		       struct np_source_files *source, struct np_err *err)
 {
 	for (size_t i = 0; i < names->list.count; i++) {
@@ -326,7 +326,7 @@ static int find_device(struct np_run *run, const char *prof, const struct names 
 		    !np_text_to_int(name + 7, strlen(name + 7), &device) || device < 0 ||
 		    device > INT32_MAX)
 			continue;
-		dir = discover_join(prof, name);
+		dir = np_join_path(prof, name);
 		if (!dir)
 			return np_fail_nomem(err, prof);
 		(void)snprintf(file, sizeof(file), "info.json.%lld", (long long)device);
@@ -360,7 +360,7 @@ static void note_raw(struct np_run *run, const struct np_source_files *source)
 			    source->dir, source->dir);
 }
 
-static int take_msprof(struct np_run *run, const char *dir, const struct names *names,
+static int take_msprof(struct np_run *run, const char *dir, const struct np_names *names,
 		       size_t *ret_without_data, struct np_err *err)
 {
 	struct np_source_files source = { .kind = NP_KIND_MSPROF, .rank = -1, .device = -1 };
@@ -387,7 +387,7 @@ static int take_msprof(struct np_run *run, const char *dir, const struct names *
 
 /* --- msMonitor ------------------------------------------------------------------------------- */
 
-static int take_msmonitor(struct np_run *run, const char *dir, const struct names *names,
+static int take_msmonitor(struct np_run *run, const char *dir, const struct np_names *names,
 			  struct np_err *err)
 {
 	int rc = NP_OK;
@@ -414,7 +414,7 @@ static int take_msmonitor(struct np_run *run, const char *dir, const struct name
 /* --- a directory ----------------------------------------------------------------------------- */
 
 /* A rank directory whose raw data nobody has analysed: there is nothing to read yet. */
-static void note_unparsed(struct np_run *run, const char *dir, const struct names *names,
+static void note_unparsed(struct np_run *run, const char *dir, const struct np_names *names,
 			  size_t *ret_without_data)
 {
 	struct np_source_files source = { .rank = -1 };
@@ -430,7 +430,7 @@ static void note_unparsed(struct np_run *run, const char *dir, const struct name
 	np_source_files_release(&source);
 }
 
-static bool holds_prof(const struct names *names)
+static bool holds_prof(const struct np_names *names)
 {
 	for (size_t i = 0; i < names->list.count; i++) {
 		if (np_text_begins(names->list.item[i], "PROF_"))
@@ -439,11 +439,11 @@ static bool holds_prof(const struct names *names)
 	return false;
 }
 
-int discover_take(struct np_run *run, const char *dir, const struct names *names,
+int discover_take(struct np_run *run, const char *dir, const struct np_names *names,
 		  size_t *ret_without_data, bool *ret_enter, struct np_err *err)
 {
 	const char *name = np_text_last_part(dir);
-	char *output = discover_join(dir, OUTPUT_NAME);
+	char *output = np_join_path(dir, OUTPUT_NAME);
 	bool framework = np_text_ends(name, "_ascend_pt") || np_text_ends(name, "_ascend_ms");
 	int rc;
 
@@ -451,7 +451,7 @@ int discover_take(struct np_run *run, const char *dir, const struct names *names
 		return np_fail_nomem(err, dir);
 	*ret_enter = true;
 	rc = take_msmonitor(run, dir, names, err);
-	if (rc == NP_OK && discover_is_directory(output)) {
+	if (rc == NP_OK && np_is_directory(output)) {
 		rc = take_framework_rank(run, dir, names, output, ret_without_data, err);
 		/* The raw data of a rank are no rank of their own. */
 		*ret_enter = !holds_prof(names);

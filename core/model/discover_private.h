@@ -5,30 +5,21 @@
 /* What discover.c (which directories, which of them are used) and discover_files.c (what is in one)
  * share. */
 
+#include "npuprof/dirs.h"
 #include "npuprof/discover.h"
 
 #define OUTPUT_NAME "ASCEND_PROFILER_OUTPUT"
 
-/* The names in a directory, sorted: what is found must not depend on the file system's order. */
-struct names {
-	NP_VEC(char *) list;
-};
-
-int discover_names(struct np_run *run, const char *path, struct names *ret, struct np_err *err)
+/* The names in a directory; one that cannot be read has none, and is noted. */
+int discover_names(struct np_run *run, const char *path, struct np_names *ret, struct np_err *err)
 	NP_MUST_USE;
-void discover_release_names(struct names *names);
-
-/* "dir/name", or NULL when out of memory. */
-char *discover_join(const char *dir, const char *name);
-
-bool discover_is_directory(const char *path);
 
 /*
  * If `dir` holds the profile of a rank, or several databases of msMonitor, add
  * them to the run. A rank directory without anything readable is noted and
  * counted in `ret_without_data`. `ret_enter` says whether ranks may stand below.
  */
-int discover_take(struct np_run *run, const char *dir, const struct names *names,
+int discover_take(struct np_run *run, const char *dir, const struct np_names *names,
 		  size_t *ret_without_data, bool *ret_enter, struct np_err *err) NP_MUST_USE;
 
 /* Sort what was found by rank, keep one directory for each, and of them those asked for. */

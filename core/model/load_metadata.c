@@ -2,6 +2,7 @@
 #include "load_private.h"
 
 #include "npuprof/json.h"
+#include "npuprof/order.h"
 
 static int intern(struct np_strtab *strings, const char *text, np_str *ret, struct np_err *err)
 {
@@ -33,14 +34,6 @@ static void take_parallel(struct np_parallel *parallel, const struct np_json *ar
 	(void)np_json_bool(np_json_member(args, "sequence_parallel"), &parallel->sequence_parallel);
 }
 
-static int by_rank(const void *left, const void *right)
-{
-	int32_t a = *(const int32_t *)left;
-	int32_t b = *(const int32_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static int take_members(struct np_rank *rank, struct np_group *group, const struct np_json *list,
 			struct np_err *err)
 {
@@ -59,7 +52,7 @@ static int take_members(struct np_rank *rank, struct np_group *group, const stru
 		    member <= INT32_MAX)
 			group->members[group->member_count++] = (int32_t)member;
 	}
-	qsort(group->members, group->member_count, sizeof(group->members[0]), by_rank);
+	qsort(group->members, group->member_count, sizeof(group->members[0]), np_by_int32);
 	/* A list without a single rank tells nothing. */
 	if (group->member_count == 0)
 		group->members = NULL;

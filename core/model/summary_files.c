@@ -203,7 +203,7 @@ static int take_file(struct np_run *run, const char *directory, const char *name
 
 	if (!is_summary(name))
 		return NP_OK;
-	path = discover_join(directory, name);
+	path = np_join_path(directory, name);
 	if (!path)
 		return np_fail_nomem(err, name);
 	rc = np_text_begins(name, RUN_PREFIX) ? read_run(run, path, &problem)
@@ -219,15 +219,15 @@ static int take_file(struct np_run *run, const char *directory, const char *name
 
 static int search(struct np_run *run, const char *directory, struct np_err *err)
 {
-	struct names names = { 0 };
+	struct np_names names = { 0 };
 	int rc;
 
-	if (!discover_is_directory(directory))
+	if (!np_is_directory(directory))
 		return np_fail(err, NP_E_USAGE, "'%s' is not a directory", directory);
 	rc = discover_names(run, directory, &names, err);
 	for (size_t i = 0; i < names.list.count && rc == NP_OK; i++)
 		rc = take_file(run, directory, names.list.item[i], err);
-	discover_release_names(&names);
+	np_names_release(&names);
 	return rc;
 }
 

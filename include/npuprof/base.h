@@ -38,6 +38,13 @@ static inline int64_t np_plus(int64_t sum, int64_t value)
 	return sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : sum + value;
 }
 
+/* A sum of what is known, itself unknown as long as nothing is. */
+static inline void np_add_known(int64_t *sum, int64_t value)
+{
+	if (value != NP_UNKNOWN)
+		*sum = *sum == NP_UNKNOWN ? value : *sum + value;
+}
+
 /* The order of two numbers, for functions that qsort() calls. */
 static inline int np_order(int64_t a, int64_t b)
 {

@@ -49,4 +49,10 @@ int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...) NP_PRIN
 /* np_fail(NP_E_NOMEM) with one wording for all: "out of memory for <what>". */
 int np_fail_nomem(struct np_err *err, const char *what);
 
+/*
+ * After a call of the C library on a file failed: "cannot <verb> '<path>': <why>", by
+ * errno; NP_E_NOTFOUND if there is no such file, else NP_E_IO.
+ */
+int np_fail_errno(struct np_err *err, const char *verb, const char *path);
+
 #endif /* NP_ERR_H */

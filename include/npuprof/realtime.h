@@ -29,6 +29,9 @@
 /* Nanoseconds since 1970 on the clock of this process's host. */
 np_ns np_realtime_ns(void);
 
+/* A clock that nobody sets, to measure how long something takes. */
+np_ns np_steady_ns(void);
+
 /* What the host's clock shows when CLOCK_REALTIME is `true_ns`. */
 np_ns np_realtime_at(np_ns true_ns);
 
