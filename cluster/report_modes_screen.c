@@ -181,6 +181,7 @@ struct excerpt {
 	size_t rows;  /* kept */
 	size_t total; /* there are */
 	size_t name;  /* the column that tells totals from single operators; SIZE_MAX: none */
+	size_t most;  /* the column by which rows come first, not the order; SIZE_MAX: none */
 	struct look looks[COLUMNS_MOST];
 	struct title titles[COLUMNS_MOST];
 	size_t columns;
@@ -197,7 +198,7 @@ static int begin(struct np_sink *sink, const struct np_relation *relation, struc
 	struct excerpt *excerpt = (struct excerpt *)sink;
 
 	excerpt->relation = relation;
-	excerpt->name = excerpt->reason = SIZE_MAX;
+	excerpt->name = excerpt->most = excerpt->reason = SIZE_MAX;
 	excerpt->columns =
 		relation->column_count < COLUMNS_MOST ? relation->column_count : COLUMNS_MOST;
 	for (size_t i = 0; i < excerpt->columns; i++) {
@@ -206,8 +207,11 @@ static int begin(struct np_sink *sink, const struct np_relation *relation, struc
 			excerpt->name = i;
 		if (strcmp(relation->columns[i].name, REASON) == 0)
 			excerpt->reason = i;
+		if (strcmp(relation->name, "FreeAnalysis") == 0 &&
+		    strcmp(relation->columns[i].name, "duration(us)") == 0)
+			excerpt->most = i;
 	}
-	excerpt->cells = np_arena_array(excerpt->arena, ROWS_SHOWN * excerpt->columns + 1,
+	excerpt->cells = np_arena_array(excerpt->arena, (ROWS_SHOWN + 1) * excerpt->columns + 1,
 					sizeof(*excerpt->cells));
 	return excerpt->cells ? NP_OK : np_fail_nomem(err, relation->name);
 }
@@ -223,14 +227,30 @@ static bool comes_first(const struct excerpt *excerpt, const struct np_cell *cel
 		memcmp(cells[excerpt->name].text.bytes, total, strlen(total)) == 0);
 }
 
+/* Where the row goes: behind those that are kept, or before those that have less. */
+static size_t place_of(const struct excerpt *excerpt, const struct np_cell *cells)
+{
+	size_t place = excerpt->rows;
+
+	if (excerpt->most == SIZE_MAX || cells[excerpt->most].type != NP_CELL_REAL)
+		return place;
+	while (place > 0 &&
+	       cell_of(excerpt, place - 1, excerpt->most)->real < cells[excerpt->most].real)
+		place--;
+	return place;
+}
+
 static int keep_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
 {
 	struct excerpt *excerpt = (struct excerpt *)sink;
-	struct np_cell *row = &excerpt->cells[excerpt->rows * excerpt->columns];
+	size_t place = place_of(excerpt, cells);
+	struct np_cell *row = &excerpt->cells[place * excerpt->columns];
 
 	excerpt->total++;
-	if (excerpt->rows == ROWS_SHOWN || !comes_first(excerpt, cells))
+	if (place == ROWS_SHOWN || !comes_first(excerpt, cells))
 		return NP_OK;
+	memmove(row + excerpt->columns, row,
+		(excerpt->rows - place) * excerpt->columns * sizeof(*row));
 	for (size_t i = 0; i < excerpt->columns; i++) {
 		row[i] = cells[i];
 		if (cells[i].type != NP_CELL_TEXT)
@@ -240,7 +260,8 @@ static int keep_row(struct np_sink *sink, const struct np_cell *cells, struct np
 		if (!row[i].text.bytes)
 			return np_fail_nomem(err, excerpt->relation->name);
 	}
-	excerpt->rows++;
+	if (excerpt->rows < ROWS_SHOWN)
+		excerpt->rows++;
 	return NP_OK;
 }
 

@@ -82,3 +82,10 @@ mode ep_load_balance
 expect_stdout_has 'nothing found: no GroupedMatmul kernels with recorded shapes'
 mode freq_analysis
 expect_stdout_has 'nothing found: AI cores ran at the rated clock of their chip, or rested'
+
+behaviour 'the longest gaps of all ranks come first'
+mode free_analysis --top-num 2
+expect_equal "$(sed -n 's/^ *[0-9] *\([0-9.]*\) us$/\1/p' "$work/stdout")" \
+	"$(sed -n 's/^ *[0-9] *\([0-9.]*\) us$/\1/p' "$work/stdout" | sort -rn)"
+expect_equal "$(sqlite3 "$work/copy/cluster_analysis_output/cluster_analysis.db" \
+	'SELECT group_concat(rankId) FROM FreeAnalysis')" 0,0,1,1,2,2,3,3
