@@ -158,7 +158,7 @@ static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t
 	put_share(buf, tables->origin->ranks[rank].cost, tables->blame->total);
 }
 
-/* "repairing it would save 2.05 ms of the step (15 %)", "… it and rank:7 together …" */
+/* "repairing it would save 2.05 ms of the step (15 %)", "… it and rank 7 together …" */
 static void put_gain(struct np_buf *buf, const struct report *report,
 		     const struct np_whatif_verdict *verdict)
 {
@@ -166,11 +166,11 @@ static void put_gain(struct np_buf *buf, const struct report *report,
 
 	np_buf_add(buf, "; repairing it");
 	for (size_t i = 0; i < verdict->with_count; i++) {
-		char fix[NP_FIX_TEXT + 16];
+		const struct np_fix *fix = &verdict->with[i];
 
-		np_fix_format(&verdict->with[i], fix);
-		np_buf_add(buf, i + 1 < verdict->with_count ? ", " : " and ");
-		np_text_safe(buf, fix, strlen(fix));
+		np_buf_printf(buf, "%s%s%s", i + 1 < verdict->with_count ? ", " : " and ",
+			      np_fix_kind_name(fix->kind), *fix->what ? " " : "");
+		np_text_safe(buf, fix->what, strlen(fix->what));
 	}
 	np_buf_add(buf, verdict->with_count > 0 ? " together would save " : " would save ");
 	np_text_duration(buf, verdict->saved);

@@ -84,11 +84,27 @@ static bool has_pipeline(const struct np_cluster *cluster)
 	return cluster->stages.count > 1 || cluster->parallel.pp > 1;
 }
 
+static bool has_messages(const struct np_rank *rank)
+{
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		if (rank->ops.item[i].p2p)
+			return true;
+	}
+	return false;
+}
+
+/* Messages, and neither sizes nor names of communicators that tell what for. */
+static bool lacks_stages(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	return !has_pipeline(cluster) && !cluster->parallel.known && has_messages(rank);
+}
+
 /* Where there are stages: what ran, and to whom messages went. */
 static bool has_stages(const struct np_cluster *cluster, const struct np_rank *rank)
 {
-	return !has_pipeline(cluster) ||
-	       (rank->activity.cells.count > 0 && tells_peers(cluster, rank));
+	if (!has_pipeline(cluster))
+		return !lacks_stages(cluster, rank);
+	return rank->activity.cells.count > 0 && tells_peers(cluster, rank);
 }
 
 /* Every communicator of the rank was profiled on all of its members. */
@@ -177,14 +193,20 @@ static const struct {
 			       "profiler_level=Level1 and activities with CPU" },
 };
 
-/* What it is that a rank lacks, where that may be one of two things. */
+/* What it is that a rank lacks, where that may be one of several things. */
 static void explain(const struct np_cluster *cluster, enum np_answer which,
 		    const struct np_rank *rank, const char **missing, const char **cure)
 {
 	*missing = analyses[which].missing;
 	*cure = analyses[which].cure;
-	if (which != NP_ANALYSIS_PIPELINE || rank->activity.cells.count == 0 ||
-	    tells_peers(cluster, rank))
+	if (which != NP_ANALYSIS_PIPELINE)
+		return;
+	if (lacks_stages(cluster, rank)) {
+		*missing = "ranks send messages, but nothing tells which of them are a stage";
+		*cure = analyses[NP_ANALYSIS_PLACES].cure;
+		return;
+	}
+	if (rank->activity.cells.count == 0 || tells_peers(cluster, rank))
 		return;
 	*missing = "messages do not say to which stage they went";
 	*cure = "profiler_level=Level1, or all ranks so that the ends of messages tell";
