@@ -4,54 +4,11 @@
 #include <string.h>
 
 #include "advisor_report.h"
+#include "input_json.h"
 
 #include "npuprof/ranges.h"
 
 /* The forms for programs: JSON (npuprof.advisor/1) and CSV. */
-
-static void put_notes(struct np_jsonout *out, const struct np_notes *notes, enum np_note_kind kind)
-{
-	for (size_t i = 0; i < notes->list.count; i++) {
-		const struct np_note *note = &notes->list.item[i];
-
-		if (note->kind != kind)
-			continue;
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "path", note->path);
-		np_jsonout_integer(out, "rank", note->rank == NP_NO_RANK ? NP_UNKNOWN : note->rank);
-		np_jsonout_text(out, "what", note->what);
-		np_jsonout_text(out, "reason", note->reason);
-		np_jsonout_end(out);
-	}
-}
-
-static void put_input(struct np_jsonout *out, const struct advisor_report *report)
-{
-	const struct np_analysis *analysis = report->advice->analysis;
-	const struct np_run *run = analysis->run;
-	int32_t world = np_cluster_world(analysis->cluster);
-	size_t hosts = np_cluster_hosts(analysis->cluster);
-
-	np_jsonout_object(out, "input");
-	np_jsonout_text(out, "path", report->input);
-	np_jsonout_integer(out, "ranks_found", (int64_t)run->sources.count);
-	np_jsonout_integer(out, "ranks_used", (int64_t)np_run_used(run));
-	np_jsonout_integer(out, "world_size", world > 0 ? world : NP_UNKNOWN);
-	np_jsonout_integer(out, "hosts", hosts > 0 ? (int64_t)hosts : NP_UNKNOWN);
-	np_jsonout_array_line(out, "steps");
-	for (size_t i = 0; i < analysis->cluster->steps.count; i++)
-		np_jsonout_text(out, NULL, np_run_text(run, analysis->cluster->steps.item[i]));
-	np_jsonout_end(out);
-	np_jsonout_array(out, "skipped");
-	put_notes(out, &run->notes, NP_NOTE_SKIPPED);
-	put_notes(out, &report->advice->notes, NP_NOTE_SKIPPED);
-	np_jsonout_end(out);
-	np_jsonout_array(out, "warnings");
-	put_notes(out, &run->notes, NP_NOTE_WARNING);
-	put_notes(out, &report->advice->notes, NP_NOTE_WARNING);
-	np_jsonout_end(out);
-	np_jsonout_end(out);
-}
 
 static void put_cell(struct np_jsonout *out, const struct np_cell *cell)
 {
@@ -228,7 +185,8 @@ int advisor_report_json(const struct advisor_report *report, FILE *stream, struc
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.advisor/1");
-	put_input(&out, report);
+	put_input_json(&out, advice->analysis->run, advice->analysis->cluster, report->input,
+		       &advice->notes);
 	np_jsonout_integer(&out, "step_ns", advice->step_time);
 	np_jsonout_object_line(&out, "total");
 	np_jsonout_integer(&out, "gain_ns", advice->total_gain);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "info.h"
+#include "input_json.h"
 
 #include "npuprof/grid.h"
 #include "npuprof/jsonout.h"
@@ -308,7 +309,7 @@ int info_json(const struct info *info, const struct np_readiness *analyses, FILE
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.info/1");
-	report_put_input(&out, run, info->cluster, info->input);
+	put_input_json(&out, run, info->cluster, info->input, NULL);
 	np_jsonout_array(&out, "ranks");
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (run->ranks[i])

@@ -31,19 +31,12 @@ struct report {
 /* Find out what cannot be told from this data: fills report->withheld. */
 int report_find_withheld(struct report *report, struct np_err *err) NP_MUST_USE;
 
-/* The member "input" that the JSON of every command begins with. */
-void report_put_input(struct np_jsonout *out, const struct np_run *run,
-		      const struct np_cluster *cluster, const char *input);
-
 /* The member "trust"; report_find_withheld() comes first. */
 int report_put_trust(struct np_jsonout *out, const struct report *report, struct np_err *err)
 	NP_MUST_USE;
 
 /* "DIR: 8 ranks of 8, 2 hosts, steps 10-13" */
 void report_put_head(struct np_buf *buf, const struct report *report);
-
-/* Each line of the text, made safe, and wrapped to the width. */
-void report_put_lines(struct np_buf *buf, const char *text, size_t indent, size_t width);
 
 /* "0-1 (2 of 8)": the profiled ranks of a communicator, and its size if there are more. */
 void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator);

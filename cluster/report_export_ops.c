@@ -21,25 +21,17 @@ struct ops {
 	NP_VEC(struct op_entry) list;
 };
 
-static void put_scaled(struct np_jsonout *out, const char *key, int64_t value, double unit)
-{
-	if (value == NP_UNKNOWN)
-		np_jsonout_null(out, key);
-	else
-		np_jsonout_real(out, key, (double)value / unit);
-}
-
 /* Totals have no start. */
 static void put_times(struct np_jsonout *out, const struct np_op_times *times, const np_ns *start)
 {
 	np_jsonout_object(out, "Communication Time Info");
 	if (start)
-		put_scaled(out, "Start Timestamp(us)", *start, NS_PER_US);
-	put_scaled(out, "Elapse Time(ms)", times->elapsed, NS_PER_MS);
-	put_scaled(out, "Transit Time(ms)", times->transit, NS_PER_MS);
-	put_scaled(out, "Wait Time(ms)", times->wait, NS_PER_MS);
-	put_scaled(out, "Synchronization Time(ms)", times->sync, NS_PER_MS);
-	put_scaled(out, "Idle Time(ms)", np_op_times_idle(times), NS_PER_MS);
+		np_jsonout_scaled(out, "Start Timestamp(us)", *start, NS_PER_US);
+	np_jsonout_scaled(out, "Elapse Time(ms)", times->elapsed, NS_PER_MS);
+	np_jsonout_scaled(out, "Transit Time(ms)", times->transit, NS_PER_MS);
+	np_jsonout_scaled(out, "Wait Time(ms)", times->wait, NS_PER_MS);
+	np_jsonout_scaled(out, "Synchronization Time(ms)", times->sync, NS_PER_MS);
+	np_jsonout_scaled(out, "Idle Time(ms)", np_op_times_idle(times), NS_PER_MS);
 	np_jsonout_real(out, "Wait Time Ratio", np_op_ratio(times->wait, times->transit));
 	np_jsonout_real(out, "Synchronization Time Ratio",
 			np_op_ratio(times->sync, times->transit));
@@ -117,7 +109,7 @@ static void put_packages(struct np_jsonout *out, const struct np_band *bands, si
 		np_real_format(&size, (double)bands[from].package_bytes / B_PER_MB);
 		np_jsonout_array(out, size.text);
 		np_jsonout_integer(out, NULL, packets);
-		put_scaled(out, NULL, time, NS_PER_MS);
+		np_jsonout_scaled(out, NULL, time, NS_PER_MS);
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);
@@ -136,8 +128,8 @@ static void put_transport(struct np_jsonout *out, const char *name, const struct
 		np_add_known(&time, bands[i].time);
 	}
 	np_jsonout_object(out, name);
-	put_scaled(out, "Transit Size(MB)", bytes, B_PER_MB);
-	put_scaled(out, "Transit Time(ms)", time, NS_PER_MS);
+	np_jsonout_scaled(out, "Transit Size(MB)", bytes, B_PER_MB);
+	np_jsonout_scaled(out, "Transit Time(ms)", time, NS_PER_MS);
 	np_jsonout_real(out, "Bandwidth(GB/s)", np_band_gb_per_s(bytes, time));
 	if (!total)
 		np_jsonout_real(out, "Large Packet Ratio", count ? bands->large_packet_ratio : 0);

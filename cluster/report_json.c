@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "input_json.h"
 #include "report.h"
 #include "report_parts.h"
 #include "report_whatif.h"
@@ -6,11 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-static void put_rank(struct np_jsonout *out, const char *key, int32_t rank)
-{
-	np_jsonout_integer(out, key, rank == NP_NO_RANK ? NP_UNKNOWN : rank);
-}
 
 static void put_ranks(struct np_jsonout *out, const char *key, const int32_t *ranks, size_t count)
 {
@@ -21,46 +17,6 @@ static void put_ranks(struct np_jsonout *out, const char *key, const int32_t *ra
 	np_jsonout_array_line(out, key);
 	for (size_t i = 0; i < count; i++)
 		np_jsonout_integer(out, NULL, ranks[i]);
-	np_jsonout_end(out);
-}
-
-static void put_notes(struct np_jsonout *out, const char *key, const struct np_notes *notes,
-		      enum np_note_kind kind)
-{
-	np_jsonout_array(out, key);
-	for (size_t i = 0; i < notes->list.count; i++) {
-		const struct np_note *note = &notes->list.item[i];
-
-		if (note->kind != kind)
-			continue;
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "path", note->path);
-		put_rank(out, "rank", note->rank);
-		np_jsonout_text(out, "what", note->what);
-		np_jsonout_text(out, "reason", note->reason);
-		np_jsonout_end(out);
-	}
-	np_jsonout_end(out);
-}
-
-void report_put_input(struct np_jsonout *out, const struct np_run *run,
-		      const struct np_cluster *cluster, const char *input)
-{
-	int32_t world = np_cluster_world(cluster);
-	size_t hosts = np_cluster_hosts(cluster);
-
-	np_jsonout_object(out, "input");
-	np_jsonout_text(out, "path", input);
-	np_jsonout_integer(out, "ranks_found", (int64_t)run->sources.count);
-	np_jsonout_integer(out, "ranks_used", (int64_t)np_run_used(run));
-	np_jsonout_integer(out, "world_size", world > 0 ? world : NP_UNKNOWN);
-	np_jsonout_integer(out, "hosts", hosts > 0 ? (int64_t)hosts : NP_UNKNOWN);
-	np_jsonout_array_line(out, "steps");
-	for (size_t i = 0; i < cluster->steps.count; i++)
-		np_jsonout_text(out, NULL, np_run_text(run, cluster->steps.item[i]));
-	np_jsonout_end(out);
-	put_notes(out, "skipped", &run->notes, NP_NOTE_SKIPPED);
-	put_notes(out, "warnings", &run->notes, NP_NOTE_WARNING);
 	np_jsonout_end(out);
 }
 
@@ -471,7 +427,7 @@ int report_json(const struct report *report, FILE *stream, struct np_err *err)
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
-	report_put_input(&out, report->run, cluster, report->input);
+	put_input_json(&out, report->run, cluster, report->input, NULL);
 	rc = report_put_trust(&out, report, err);
 	np_jsonout_array(&out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)

@@ -68,65 +68,13 @@ int report_modes_markdown(const struct report *report, struct np_buf *buf, struc
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-struct json_sink {
-	struct np_sink base;
-	struct np_jsonout *out;
-	const struct np_relation *relation;
-};
-
-static void put_cell(struct np_jsonout *out, const char *key, const struct np_cell *cell)
-{
-	switch (cell->type) {
-	case NP_CELL_NULL:
-		np_jsonout_null(out, key);
-		break;
-	case NP_CELL_INTEGER:
-		np_jsonout_integer(out, key, cell->integer);
-		break;
-	case NP_CELL_REAL:
-		np_jsonout_real(out, key, cell->real);
-		break;
-	case NP_CELL_TEXT:
-		np_jsonout_bytes(out, key, cell->text.bytes, cell->text.length);
-		break;
-	}
-}
-
-static int begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
-{
-	struct json_sink *json = (struct json_sink *)sink;
-
-	(void)err;
-	json->relation = relation;
-	np_jsonout_array(json->out, relation->name);
-	return NP_OK;
-}
-
-static int put_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
-{
-	struct json_sink *json = (struct json_sink *)sink;
-
-	(void)err;
-	np_jsonout_object_line(json->out, NULL);
-	for (size_t i = 0; i < json->relation->column_count; i++)
-		put_cell(json->out, json->relation->columns[i].name, &cells[i]);
-	np_jsonout_end(json->out);
-	return NP_OK;
-}
-
-static int end(struct np_sink *sink, struct np_err *err)
-{
-	(void)err;
-	np_jsonout_end(((struct json_sink *)sink)->out);
-	return NP_OK;
-}
-
 int report_put_modes(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
-	struct json_sink sink = { { begin, put_row, end }, out, NULL };
+	struct np_jsonout_sink sink;
 	struct report_list shown = { 0 };
 	int rc = list_of(report, &shown, err);
 
+	np_jsonout_sink_init(&sink, out);
 	if (rc == NP_OK && shown.list.count) {
 		np_jsonout_object(out, "modes");
 		for (size_t i = 0; i < shown.list.count && rc == NP_OK; i++)

@@ -11,30 +11,6 @@
 /* One screen: longer lists end with how many more there are and where to see them. */
 #define MAX_NOTES 5
 
-/* What the screen and the Markdown page consist of. */
-struct page {
-	struct np_buf head; /* one line */
-	struct section sections[8];
-	size_t count;
-};
-
-static struct section *add_section(struct page *page, const char *title)
-{
-	struct section *section = &page->sections[page->count++];
-
-	*section = (struct section){ .title = title, .text = NP_BUF_INIT };
-	return section;
-}
-
-static void release_page(struct page *page)
-{
-	np_buf_release(&page->head);
-	for (size_t i = 0; i < page->count; i++) {
-		np_grid_free(page->sections[i].grid);
-		np_buf_release(&page->sections[i].text);
-	}
-}
-
 /* --- head ------------------------------------------------------------------------------------ */
 
 static void put_steps(struct np_buf *buf, const struct report *report)
@@ -77,7 +53,7 @@ void report_put_head(struct np_buf *buf, const struct report *report)
 }
 
 /* How far the figures across ranks can be trusted, in a line. */
-static void put_trust(struct section *section, const struct report *report)
+static void put_trust(struct np_section *section, const struct report *report)
 {
 	const struct np_align *align = report->tables->align;
 	const struct np_clock *clock = report->tables->clock;
@@ -130,7 +106,7 @@ static void put_note(struct np_buf *buf, const struct np_note *note)
 }
 
 /* Both kinds, what could not be used first. */
-static void put_notes(struct section *section, const struct np_notes *notes)
+static void put_notes(struct np_section *section, const struct np_notes *notes)
 {
 	size_t shown = 0;
 
@@ -166,7 +142,7 @@ int report_find_withheld(struct report *report, struct np_err *err)
 	return rc;
 }
 
-static void put_missing(struct section *section, const struct report *report)
+static void put_missing(struct np_section *section, const struct report *report)
 {
 	for (size_t i = 0; i < report->withheld_count; i++)
 		np_buf_printf(&section->text, "%s: %s; collect with %s\n", report->withheld[i].name,
@@ -185,7 +161,7 @@ static void put_quoted(struct np_buf *buf, const char *path)
 	np_buf_add(buf, plain ? "" : "'");
 }
 
-static void put_next(struct section *section, const struct report *report)
+static void put_next(struct np_section *section, const struct report *report)
 {
 	static const char *const further[] = { "csv --table np_comm_step", "json" };
 
@@ -203,97 +179,75 @@ static void put_next(struct section *section, const struct report *report)
 
 /* --- rendering ------------------------------------------------------------------------------- */
 
-static int build(struct page *page, const struct report *report, struct np_err *err)
+static int build(struct np_page *page, const struct report *report, struct np_err *err)
 {
-	struct section *section;
+	struct np_section *section;
 	int rc = NP_OK;
 
-	page->head = NP_BUF_INIT;
-	report_put_head(&page->head, report);
 	if (report->run->notes.list.count > 0)
-		put_notes(add_section(page, "Notes"), &report->run->notes);
+		put_notes(np_page_add(page, "Notes"), &report->run->notes);
 	if (report->tables->align->op_count > 0)
-		put_trust(add_section(page, "Trust"), report);
-	section = add_section(page, "Verdict");
+		put_trust(np_page_add(page, "Trust"), report);
+	section = np_page_add(page, "Verdict");
 	if (report->tables->blame->total > 0)
 		rc = verdict_put_text(&section->text, report, err);
 	if (rc == NP_OK)
 		rc = report_put_part_lines(&section->text, report, err);
-	if (section->text.length == 0)
-		page->count--;
+	np_page_drop_empty(page);
 	if (rc == NP_OK && report->tables->blame->total > 0)
 		rc = section_put_blame(
-			add_section(page, "Where the waiting began, and who came late by arrival"),
+			np_page_add(page, "Where the waiting began, and who came late by arrival"),
 			report, err);
 	if (rc == NP_OK)
-		rc = section_put_steps(add_section(page, "Steps: least … most over the ranks"),
+		rc = section_put_steps(np_page_add(page, "Steps: least … most over the ranks"),
 				       report, err);
 	if (rc == NP_OK && report->cluster->communicators.count > 0)
 		rc = section_put_communicators(
-			add_section(page, "Communicators: sums over profiled ranks and steps"),
+			np_page_add(page, "Communicators: sums over profiled ranks and steps"),
 			report, err);
-	section = add_section(page, "Not in the data");
+	section = np_page_add(page, "Not in the data");
 	put_missing(section, report);
-	if (section->text.length == 0)
-		page->count--;
-	put_next(add_section(page, "Next"), report);
-	return rc < 0 ? rc : np_buf_check(&page->head, err);
-}
-
-void report_put_lines(struct np_buf *buf, const char *text, size_t indent, size_t width)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
-
-	while (*text) {
-		size_t length = strcspn(text, "\n");
-
-		np_buf_clear(&line);
-		np_text_safe(&line, text, length);
-		np_buf_add_repeated(buf, ' ', indent);
-		np_text_wrap(buf, line.text, indent, width);
-		text += length + (text[length] == '\n');
-	}
+	np_page_drop_empty(page);
+	put_next(np_page_add(page, "Next"), report);
+	return rc;
 }
 
 int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
-	struct page page = { 0 };
+	struct np_page page = { 0 };
 	int rc = build(&page, report, err);
 
-	np_buf_printf(buf, "%s\n", page.head.text);
-	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
-		struct section *section = &page.sections[i];
-
-		np_buf_printf(buf, report->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n",
-			      section->title);
-		if (section->grid)
-			rc = np_grid_write(section->grid, buf, 2, report->width, report->color,
-					   err);
-		report_put_lines(buf, section->text.text, 2, report->width);
-	}
-	release_page(&page);
+	report_put_head(buf, report);
+	np_buf_add(buf, "\n");
+	if (rc == NP_OK)
+		rc = np_page_write(&page, buf, report->width, report->color, err);
+	np_page_release(&page);
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }
 
 int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
-	struct page page = { 0 };
+	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
+	struct np_page page = { 0 };
 	int rc = build(&page, report, err);
 
+	report_put_head(&head, report);
 	np_buf_add(buf, "# ");
-	np_grid_add_markdown(buf, page.head.text, page.head.length);
+	np_grid_add_markdown(buf, head.text, head.length);
 	np_buf_add(buf, "\n");
 	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
-		struct section *section = &page.sections[i];
+		struct np_section *section = &page.sections[i];
 
 		np_buf_printf(buf, "\n## %s\n\n", section->title);
 		if (section->grid)
 			rc = np_grid_write_markdown(section->grid, buf, err);
 		if (section->text.length > 0) {
 			np_buf_add(buf, section->grid ? "\n" : "");
-			report_put_lines(buf, section->text.text, 4, SIZE_MAX);
+			np_text_lines(buf, section->text.text, 4, SIZE_MAX);
 		}
 	}
-	release_page(&page);
+	np_page_release(&page);
+	if (rc == NP_OK)
+		rc = np_buf_check(&head, err);
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }

@@ -6,24 +6,17 @@
 
 #include "report.h"
 
-#include "npuprof/grid.h"
-
-/* `grid` and `text` may be missing. */
-struct section {
-	const char *title;
-	struct np_grid *grid;
-	struct np_buf text; /* lines after the grid */
-};
+#include "npuprof/page.h"
 
 /* Where waiting began, what it cost, and who came last. */
-int section_put_blame(struct section *section, const struct report *report, struct np_err *err)
+int section_put_blame(struct np_section *section, const struct report *report, struct np_err *err)
 	NP_MUST_USE;
 
 /* The least and the most of all ranks in each step. */
-int section_put_steps(struct section *section, const struct report *report, struct np_err *err)
+int section_put_steps(struct np_section *section, const struct report *report, struct np_err *err)
 	NP_MUST_USE;
 
-int section_put_communicators(struct section *section, const struct report *report,
+int section_put_communicators(struct np_section *section, const struct report *report,
 			      struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_REPORT_SCREEN_H */

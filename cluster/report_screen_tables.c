@@ -80,7 +80,7 @@ static int put_step_row(struct np_grid *grid, const struct report *report, np_st
 	return NP_OK;
 }
 
-int section_put_steps(struct section *section, const struct report *report, struct np_err *err)
+int section_put_steps(struct np_section *section, const struct report *report, struct np_err *err)
 {
 	const struct np_cluster *cluster = report->cluster;
 	bool bubble = has_bubble(cluster);
@@ -164,7 +164,7 @@ static void put_communicator(struct np_grid *grid, const struct report *report,
 	put_ratio(grid, np_comm_compute_ratio(total), "?");
 }
 
-int section_put_communicators(struct section *section, const struct report *report,
+int section_put_communicators(struct np_section *section, const struct report *report,
 			      struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
@@ -236,7 +236,7 @@ static void put_total_wait(struct np_buf *text, const struct report *report)
 
 /* The last to come is often a victim itself: beside what began with a rank stands what it was
  * charged. */
-int section_put_blame(struct section *section, const struct report *report, struct np_err *err)
+int section_put_blame(struct np_section *section, const struct report *report, struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
 		{ "began with", NP_LEFT, false },

@@ -52,7 +52,7 @@ static void put_replay(struct np_buf *buf, const struct whatif_report *report)
 	put_limit(&text, whatif, NP_FIX_ALL, "if all ranks, stages and links were even");
 	put_limit(&text, whatif, NP_FIX_HIDE_COMM, "if no transfer showed");
 	np_buf_add(&text, "\n");
-	report_put_lines(buf, text.text, 2, report->report->width);
+	np_text_lines(buf, text.text, 2, report->report->width);
 	if (untimed > 0)
 		np_buf_printf(buf,
 			      "  of %zu ranks only operators are known: they are taken to stand"
@@ -333,7 +333,7 @@ int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct
 	np_buf_add(buf, "\n");
 	put_title(buf, report, "Verdict");
 	rc = verdict_put_text(&verdict, report->report, err);
-	report_put_lines(buf, verdict.text, 2, report->report->width);
+	np_text_lines(buf, verdict.text, 2, report->report->width);
 	put_title(buf, report, "Replay");
 	put_replay(buf, report);
 	put_title(buf, report, "Repairs, one at a time");

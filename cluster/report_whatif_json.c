@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "input_json.h"
 #include "report_whatif.h"
 #include "verdict.h"
 
@@ -195,7 +196,8 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.whatif/1");
-	report_put_input(&out, report->report->run, report->report->cluster, report->report->input);
+	put_input_json(&out, report->report->run, report->report->cluster, report->report->input,
+		       NULL);
 	rc = report_put_trust(&out, report->report, err);
 	if (rc == NP_OK)
 		rc = verdict_put_json(&out, report->report, err);

@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
-#include "npuprof/jsonout.h"
+#include "npuprof/notes_json.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 static const char *const side_names[] = { [CMP_BASE] = "base", [CMP_NEW] = "new" };
 
-static void put_note(struct np_jsonout *out, const struct np_note *note)
-{
-	np_jsonout_object_line(out, NULL);
-	np_jsonout_text(out, "path", note->path && *note->path ? note->path : NULL);
-	np_jsonout_integer(out, "rank", note->rank == NP_NO_RANK ? NP_UNKNOWN : note->rank);
-	np_jsonout_text(out, "what", note->what);
-	np_jsonout_text(out, "reason", note->reason);
-	np_jsonout_end(out);
-}
-
 static void put_notes(struct np_jsonout *out, const char *key, const struct np_notes *notes,
 		      enum np_note_kind kind)
 {
 	np_jsonout_array(out, key);
-	for (size_t i = 0; i < notes->list.count; i++) {
-		if (notes->list.item[i].kind == kind)
-			put_note(out, &notes->list.item[i]);
-	}
+	np_notes_put_json(out, notes, kind);
 	np_jsonout_end(out);
 }
 
@@ -308,57 +295,13 @@ static void put_gate(struct np_jsonout *out, const struct cmp_gate *gate)
 
 /* --- tables as arrays of objects ------------------------------------------------------------- */
 
-struct json_sink {
-	struct np_sink base;
-	struct np_jsonout *out;
-	const struct np_relation *relation;
-};
-
-static int json_begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
-{
-	struct json_sink *own = (struct json_sink *)sink;
-
-	(void)err;
-	own->relation = relation;
-	np_jsonout_array(own->out, relation->name);
-	return NP_OK;
-}
-
-static int json_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
-{
-	struct json_sink *own = (struct json_sink *)sink;
-
-	(void)err;
-	np_jsonout_object_line(own->out, NULL);
-	for (size_t i = 0; i < own->relation->column_count; i++) {
-		const char *name = own->relation->columns[i].name;
-
-		if (cells[i].type == NP_CELL_INTEGER)
-			np_jsonout_integer(own->out, name, cells[i].integer);
-		else if (cells[i].type == NP_CELL_REAL)
-			np_jsonout_real(own->out, name, cells[i].real);
-		else if (cells[i].type == NP_CELL_TEXT)
-			np_jsonout_bytes(own->out, name, cells[i].text.bytes, cells[i].text.length);
-		else
-			np_jsonout_null(own->out, name);
-	}
-	np_jsonout_end(own->out);
-	return NP_OK;
-}
-
-static int json_end(struct np_sink *sink, struct np_err *err)
-{
-	(void)err;
-	np_jsonout_end(((struct json_sink *)sink)->out);
-	return NP_OK;
-}
-
 /* Tables that the document has no field of its own for. */
 static int put_tables(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
-	struct json_sink sink = { .base = { json_begin, json_row, json_end }, .out = out };
+	struct np_jsonout_sink sink;
 	int rc = NP_OK;
 
+	np_jsonout_sink_init(&sink, out);
 	np_jsonout_object(out, "views");
 	for (size_t i = 0; compare_relations[i] && rc == NP_OK; i++) {
 		const struct np_relation *relation = compare_relations[i];
@@ -374,7 +317,7 @@ static int put_tables(struct np_jsonout *out, const struct report *report, struc
 int compare_json(const struct report *report, FILE *stream, struct np_err *err)
 {
 	const struct comparison *comparison = report->comparison;
-	struct json_sink sink = { .base = { json_begin, json_row, json_end } };
+	struct np_jsonout_sink sink;
 	static const char *const names[] = { "classes", "mc2", "links" };
 	const struct np_relation *plain[NP_COUNT(names)];
 	struct np_jsonout out;
@@ -385,7 +328,7 @@ int compare_json(const struct report *report, FILE *stream, struct np_err *err)
 	if (rc < 0)
 		return rc;
 	np_jsonout_init(&out, stream);
-	sink.out = &out;
+	np_jsonout_sink_init(&sink, &out);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.compare/1");
 	put_input(&out, report, CMP_BASE);

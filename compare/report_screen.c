@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
-#include "npuprof/grid.h"
+#include "npuprof/page.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -11,34 +11,6 @@
 #define MOST_CAUSES  5
 #define MOST_NOTES   4
 #define MOST_CHANGES 5
-
-/* A part of the page: a title, then a grid or lines. */
-struct section {
-	const char *title;
-	struct np_grid *grid;
-	struct np_buf text;
-};
-
-struct page {
-	struct section sections[10];
-	size_t count;
-};
-
-static struct section *add_section(struct page *page, const char *title)
-{
-	struct section *section = &page->sections[page->count++];
-
-	*section = (struct section){ .title = title, .text = NP_BUF_INIT };
-	return section;
-}
-
-static void release_page(struct page *page)
-{
-	for (size_t i = 0; i < page->count; i++) {
-		np_grid_free(page->sections[i].grid);
-		np_buf_release(&page->sections[i].text);
-	}
-}
 
 static void put_signed(struct np_buf *buf, np_ns ns)
 {
@@ -161,7 +133,8 @@ static void put_change(struct np_grid *grid, const char *name, np_ns base, np_ns
 	np_grid_cell(grid, verdict);
 }
 
-static int put_waterfall(struct section *section, const struct report *report, struct np_err *err)
+static int put_waterfall(struct np_section *section, const struct report *report,
+			 struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
 		{ "leaf", NP_LEFT, true },     { "base", NP_RIGHT, false },
@@ -209,14 +182,14 @@ static int put_waterfall(struct section *section, const struct report *report, s
 	return NP_OK;
 }
 
-static void put_causes(struct section *section, const struct comparison *comparison)
+static void put_causes(struct np_section *section, const struct comparison *comparison)
 {
 	for (size_t i = 0; i < comparison->causes.count && i < MOST_CAUSES; i++) {
 		np_buf_printf(&section->text, "%zu. %s\n", i + 1, comparison->causes.item[i].text);
 	}
 }
 
-static void put_structure(struct section *section, const struct comparison *comparison)
+static void put_structure(struct np_section *section, const struct comparison *comparison)
 {
 	for (size_t i = 0; i < comparison->structure.count && i < MOST_CHANGES; i++) {
 		const struct cmp_structure *each = &comparison->structure.item[i];
@@ -242,7 +215,7 @@ static void put_part(struct np_buf *buf, const char *what, np_ns sum, size_t cel
 }
 
 /* Kernels that communicate too: what of their time is what, on both sides. */
-static void put_mc2(struct section *section, const struct comparison *comparison)
+static void put_mc2(struct np_section *section, const struct comparison *comparison)
 {
 	for (size_t i = 0; i < comparison->mc2.count; i++) {
 		const struct cmp_mc2 *mc2 = &comparison->mc2.item[i];
@@ -277,7 +250,7 @@ static size_t straggler(const struct np_analysis *analysis)
 	return worst;
 }
 
-static void put_stragglers(struct section *section, const struct comparison *comparison)
+static void put_stragglers(struct np_section *section, const struct comparison *comparison)
 {
 	for (int i = 0; i < CMP_SIDES; i++) {
 		const struct np_analysis *analysis = comparison->sides[i].analysis;
@@ -293,7 +266,7 @@ static void put_stragglers(struct section *section, const struct comparison *com
 	}
 }
 
-static void put_memory(struct section *section, const struct cmp_memory *memory)
+static void put_memory(struct np_section *section, const struct cmp_memory *memory)
 {
 	for (size_t i = 0; i < memory->list.count; i++) {
 		const struct cmp_memory_peak *peak = &memory->list.item[i];
@@ -309,7 +282,7 @@ static void put_memory(struct section *section, const struct cmp_memory *memory)
 	}
 }
 
-static void put_gate(struct section *section, const struct cmp_gate *gate)
+static void put_gate(struct np_section *section, const struct cmp_gate *gate)
 {
 	np_buf_printf(&section->text, "%s\n", cmp_gate_result_name(gate->result));
 	for (size_t i = 0; i < gate->conditions.count; i++) {
@@ -329,7 +302,8 @@ static void put_gate(struct section *section, const struct cmp_gate *gate)
 	}
 }
 
-static void put_note_list(struct section *section, const struct np_notes *notes, const char *side)
+static void put_note_list(struct np_section *section, const struct np_notes *notes,
+			  const char *side)
 {
 	size_t shown = 0;
 	size_t hidden = 0;
@@ -349,7 +323,7 @@ static void put_note_list(struct section *section, const struct np_notes *notes,
 			      hidden);
 }
 
-static void put_notes(struct section *section, const struct report *report)
+static void put_notes(struct np_section *section, const struct report *report)
 {
 	const struct comparison *comparison = report->comparison;
 
@@ -370,75 +344,44 @@ static void put_notes(struct section *section, const struct report *report)
 
 /* --- the page -------------------------------------------------------------------------------- */
 
-static void drop_if_empty(struct page *page)
-{
-	struct section *last = &page->sections[page->count - 1];
-
-	if (!last->grid && last->text.length == 0)
-		page->count--;
-}
-
-static int build(struct page *page, const struct report *report, struct np_err *err)
+static int build(struct np_page *page, const struct report *report, struct np_err *err)
 {
 	const struct comparison *comparison = report->comparison;
-	struct section *section = add_section(page, "Verdict");
+	struct np_section *section = np_page_add(page, "Verdict");
 	int rc;
 
 	compare_put_verdict(&section->text, report);
 	np_buf_add(&section->text, "\n");
 	if (report->gate)
-		put_gate(add_section(page, "Gate"), report->gate);
-	rc = put_waterfall(add_section(page, "Where the step changed"), report, err);
-	put_causes(add_section(page, "What explains it, the most first"), comparison);
-	drop_if_empty(page);
-	put_structure(add_section(page, "Kernels of one step, in order"), comparison);
-	drop_if_empty(page);
-	put_mc2(add_section(page, "Kernels that compute and communicate"), comparison);
-	drop_if_empty(page);
-	put_stragglers(add_section(page, "Stragglers"), comparison);
-	drop_if_empty(page);
-	put_memory(add_section(page, "Memory peaks"), report->memory);
-	drop_if_empty(page);
-	put_notes(add_section(page, "Notes"), report);
-	drop_if_empty(page);
+		put_gate(np_page_add(page, "Gate"), report->gate);
+	rc = put_waterfall(np_page_add(page, "Where the step changed"), report, err);
+	put_causes(np_page_add(page, "What explains it, the most first"), comparison);
+	np_page_drop_empty(page);
+	put_structure(np_page_add(page, "Kernels of one step, in order"), comparison);
+	np_page_drop_empty(page);
+	put_mc2(np_page_add(page, "Kernels that compute and communicate"), comparison);
+	np_page_drop_empty(page);
+	put_stragglers(np_page_add(page, "Stragglers"), comparison);
+	np_page_drop_empty(page);
+	put_memory(np_page_add(page, "Memory peaks"), report->memory);
+	np_page_drop_empty(page);
+	put_notes(np_page_add(page, "Notes"), report);
+	np_page_drop_empty(page);
 	return rc;
-}
-
-static void indent_lines(struct np_buf *buf, const char *text, size_t indent, size_t width)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
-
-	while (*text) {
-		size_t length = strcspn(text, "\n");
-
-		np_buf_clear(&line);
-		np_text_safe(&line, text, length);
-		np_buf_add_repeated(buf, ' ', indent);
-		np_text_wrap(buf, line.text, indent, width);
-		text += length + (text[length] == '\n');
-	}
 }
 
 int compare_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
-	struct page page = { 0 };
+	struct np_page page = { 0 };
 	int rc = build(&page, report, err);
 
 	put_side(&head, report, CMP_BASE);
 	put_side(&head, report, CMP_NEW);
-	indent_lines(buf, head.text, 0, report->width);
-	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
-		struct section *section = &page.sections[i];
-
-		np_buf_printf(buf, report->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n",
-			      section->title);
-		if (section->grid)
-			rc = np_grid_write(section->grid, buf, 2, report->width, report->color,
-					   err);
-		indent_lines(buf, section->text.text, 2, report->width);
-	}
-	release_page(&page);
+	np_text_lines(buf, head.text, 0, report->width);
+	if (rc == NP_OK)
+		rc = np_page_write(&page, buf, report->width, report->color, err);
+	np_page_release(&page);
 	if (rc == NP_OK)
 		rc = compare_put_views(report, buf, false, err);
 	return rc < 0 ? rc : np_buf_check(buf, err);
@@ -464,7 +407,7 @@ static void put_items(struct np_buf *buf, const char *text, bool list)
 int compare_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
-	struct page page = { 0 };
+	struct np_page page = { 0 };
 	int rc = build(&page, report, err);
 
 	put_side(&head, report, CMP_BASE);
@@ -472,7 +415,7 @@ int compare_markdown(const struct report *report, struct np_buf *buf, struct np_
 	np_buf_add(buf, "# npuprof compare\n\n");
 	put_items(buf, head.text, true);
 	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
-		struct section *section = &page.sections[i];
+		struct np_section *section = &page.sections[i];
 
 		np_buf_printf(buf, "\n## %s\n\n", section->title);
 		if (section->grid)
@@ -482,7 +425,7 @@ int compare_markdown(const struct report *report, struct np_buf *buf, struct np_
 			put_items(buf, section->text.text, i > 0 && !section->grid);
 		}
 	}
-	release_page(&page);
+	np_page_release(&page);
 	if (rc == NP_OK)
 		rc = compare_put_views(report, buf, true, err);
 	return rc < 0 ? rc : np_buf_check(buf, err);

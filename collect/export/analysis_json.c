@@ -16,14 +16,6 @@
 #define NS_PER_MS 1e6
 #define B_PER_MB  1e6
 
-static void put_scaled(struct np_jsonout *out, const char *key, int64_t value, double unit)
-{
-	if (value == NP_UNKNOWN)
-		np_jsonout_null(out, key);
-	else
-		np_jsonout_real(out, key, (double)value / unit);
-}
-
 static void open_kind(struct np_jsonout *out, bool p2p)
 {
 	np_jsonout_object(out, p2p ? "p2p" : "collective");
@@ -36,11 +28,11 @@ static void put_times(struct np_jsonout *out, const struct np_op_times *times, n
 	np_jsonout_object_line(out, "Communication Time Info");
 	if (start != NP_UNKNOWN)
 		np_jsonout_real(out, "Start Timestamp(us)", (double)start / NS_PER_US);
-	put_scaled(out, "Elapse Time(ms)", times->elapsed, NS_PER_MS);
-	put_scaled(out, "Transit Time(ms)", times->transit, NS_PER_MS);
-	put_scaled(out, "Wait Time(ms)", times->wait, NS_PER_MS);
-	put_scaled(out, "Synchronization Time(ms)", times->sync, NS_PER_MS);
-	put_scaled(out, "Idle Time(ms)", np_op_times_idle(times), NS_PER_MS);
+	np_jsonout_scaled(out, "Elapse Time(ms)", times->elapsed, NS_PER_MS);
+	np_jsonout_scaled(out, "Transit Time(ms)", times->transit, NS_PER_MS);
+	np_jsonout_scaled(out, "Wait Time(ms)", times->wait, NS_PER_MS);
+	np_jsonout_scaled(out, "Synchronization Time(ms)", times->sync, NS_PER_MS);
+	np_jsonout_scaled(out, "Idle Time(ms)", np_op_times_idle(times), NS_PER_MS);
 	np_jsonout_real(out, "Wait Time Ratio", np_op_ratio(times->wait, times->transit));
 	np_jsonout_real(out, "Synchronization Time Ratio",
 			np_op_ratio(times->sync, times->transit));
@@ -55,8 +47,8 @@ static void put_transport(struct np_jsonout *out, enum np_band_type type,
 	const struct np_band *sum = count ? bands : &none;
 
 	np_jsonout_object_line(out, np_band_name(type));
-	put_scaled(out, "Transit Size(MB)", sum->bytes, B_PER_MB);
-	put_scaled(out, "Transit Time(ms)", sum->time, NS_PER_MS);
+	np_jsonout_scaled(out, "Transit Size(MB)", sum->bytes, B_PER_MB);
+	np_jsonout_scaled(out, "Transit Time(ms)", sum->time, NS_PER_MS);
 	np_jsonout_real(out, "Bandwidth(GB/s)",
 			sum->time > 0 ? np_band_gb_per_s(sum->bytes, sum->time) : 0);
 	np_jsonout_real(out, "Large Packet Ratio", sum->large_packet_ratio);
@@ -69,7 +61,7 @@ static void put_transport(struct np_jsonout *out, enum np_band_type type,
 		np_real_format(&size, (double)bands[i].package_bytes / B_PER_MB);
 		np_jsonout_array_line(out, size.text);
 		np_jsonout_integer(out, NULL, bands[i].package_count);
-		put_scaled(out, NULL, bands[i].package_time, NS_PER_MS);
+		np_jsonout_scaled(out, NULL, bands[i].package_time, NS_PER_MS);
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);
@@ -195,8 +187,8 @@ static void put_link(struct np_jsonout *out, const struct np_export_loaded *load
 	(void)snprintf(ends, sizeof(ends), "%" PRId32 "-%" PRId32, link->src, link->dst);
 	np_jsonout_object_line(out, ends);
 	np_jsonout_text(out, "Transport Type", np_strtab_text(loaded->strings, link->transport));
-	put_scaled(out, "Transit Size(MB)", link->bytes, B_PER_MB);
-	put_scaled(out, "Transit Time(ms)", link->time, NS_PER_MS);
+	np_jsonout_scaled(out, "Transit Size(MB)", link->bytes, B_PER_MB);
+	np_jsonout_scaled(out, "Transit Time(ms)", link->time, NS_PER_MS);
 	np_jsonout_real(out, "Bandwidth(GB/s)",
 			link->time > 0 ? np_band_gb_per_s(link->bytes, link->time) : 0);
 	if (link->op_name != NP_STR_NONE)

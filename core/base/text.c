@@ -297,3 +297,18 @@ void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t wi
 	}
 	np_buf_add_char(buf, '\n');
 }
+
+void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t width)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		np_buf_clear(&line);
+		np_text_safe(&line, text, length);
+		np_buf_add_repeated(buf, ' ', indent);
+		np_text_wrap(buf, line.text, indent, width);
+		text += length + (text[length] == '\n');
+	}
+}

@@ -223,6 +223,14 @@ void np_jsonout_real(struct np_jsonout *out, const char *key, double value)
 	value_done(out);
 }
 
+void np_jsonout_scaled(struct np_jsonout *out, const char *key, int64_t value, double unit)
+{
+	if (value == NP_UNKNOWN)
+		np_jsonout_null(out, key);
+	else
+		np_jsonout_real(out, key, (double)value / unit);
+}
+
 void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text)
 {
 	if (!text)

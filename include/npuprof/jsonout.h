@@ -57,6 +57,9 @@ void np_jsonout_integer(struct np_jsonout *out, const char *key, int64_t value);
 void np_jsonout_real(struct np_jsonout *out, const char *key, double value);
 void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text);
 
+/* In a larger unit: a real number. */
+void np_jsonout_scaled(struct np_jsonout *out, const char *key, int64_t value, double unit);
+
 void np_jsonout_bytes(struct np_jsonout *out, const char *key, const char *text, size_t length);
 
 /* Write a final newline and what is left; NP_E_IO or NP_E_NOMEM if anything failed on the way. */

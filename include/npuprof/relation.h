@@ -145,6 +145,15 @@ int np_csv_write_file(const struct np_relation *relation, const void *model, con
 /* A text as it stands in a field of CSV. */
 void np_csv_text(struct np_buf *buf, const char *text, size_t length);
 
+/* Tables as members of an open JSON object: arrays of objects, each row on a line. */
+struct np_jsonout;
+struct np_jsonout_sink {
+	struct np_sink base;
+	struct np_jsonout *out;
+	const struct np_relation *relation;
+};
+void np_jsonout_sink_init(struct np_jsonout_sink *sink, struct np_jsonout *out);
+
 /*
  * A producer of very many rows may know faster ways to write a line than cell by
  * cell: it puts it into the buffer of a text sink and calls this after each, which
