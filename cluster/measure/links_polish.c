@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "links_private.h"
 
+#include "npuprof/idmap.h"
 #include "npuprof/robust.h"
 
 #define ROUNDS 10
@@ -237,6 +238,55 @@ static bool is_first(const struct np_links *links, size_t index)
 	return true;
 }
 
+/* --- over transports ------------------------------------------------------------------------- */
+
+/* Is another rank at the other end of a link of the same transport that shares this end? */
+static bool has_others(const struct np_links *links, const struct np_link_speed *link, bool sender)
+{
+	for (size_t i = 0; i < links->list.count; i++) {
+		const struct np_link_speed *each = &links->list.item[i];
+
+		if (each->transport == link->transport &&
+		    (sender ? each->src == link->src && each->dst != link->dst
+			    : each->dst == link->dst && each->src != link->src))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The only link that an end has of one transport says nothing about the end; but if
+ * it is slow, and the end is bad in another transport, that is why.
+ */
+static int join_transports(struct np_links *links, struct np_err *err)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *senders = np_idmap_new();
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *receivers = np_idmap_new();
+	int rc = senders && receivers ? NP_OK : np_fail_nomem(err, "links");
+
+	for (size_t i = 0; i < links->list.count && rc == NP_OK; i++) {
+		const struct np_link_speed *link = &links->list.item[i];
+
+		if (link->fault == NP_FAULT_SENDER)
+			rc = np_idmap_set(senders, link->src, 1, err);
+		else if (link->fault == NP_FAULT_RECEIVER)
+			rc = np_idmap_set(receivers, link->dst, 1, err);
+	}
+	for (size_t i = 0; i < links->list.count && rc == NP_OK; i++) {
+		struct np_link_speed *link = &links->list.item[i];
+
+		if (link->fault != NP_FAULT_LINK)
+			continue;
+		if (np_idmap_get(senders, link->src) != NP_IDMAP_NONE &&
+		    !has_others(links, link, true))
+			link->fault = NP_FAULT_SENDER;
+		else if (np_idmap_get(receivers, link->dst) != NP_IDMAP_NONE &&
+			 !has_others(links, link, false))
+			link->fault = NP_FAULT_RECEIVER;
+	}
+	return rc;
+}
+
 int link_polish(struct np_links *links, const struct link_excess *excess, struct np_err *err)
 {
 	size_t count = links->list.count;
@@ -265,5 +315,5 @@ int link_polish(struct np_links *links, const struct link_excess *excess, struct
 	free(polish.entries);
 	free(polish.scratch);
 	free(polish.bad);
-	return whole ? NP_OK : np_fail_nomem(err, "links");
+	return whole ? join_transports(links, err) : np_fail_nomem(err, "links");
 }

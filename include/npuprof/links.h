@@ -16,7 +16,8 @@
  * its destination and its plane have in common with their other links, and what
  * is its own (median polish). So one cable differs from a bad sender, a bad
  * receiver and a bad plane. A rank with links to one other rank only cannot be
- * told from the link, and the link is named.
+ * told from the link, and the link is named, unless the rank is bad over another
+ * transport too.
  *
  * Without small tasks (Level0) only whole operators can be compared: those of
  * communicators with the same size, span over hosts, operator and bytes. A link

@@ -59,6 +59,16 @@ analyse --schedule dp --ranks 8 --seed 4 --slow-receiver 3:2
 expect_equal "$(sqlite3 "$db" "SELECT DISTINCT dst, kind FROM np_link WHERE verdict = 'slow'")" '3|receiver'
 expect_equal "$(slow | wc -l)" 7
 
+behaviour 'also over the only link that it has of another transport'
+analyse --ranks 16 --pp 2 --seed 5 --slow-sender 2:2.5
+expect_equal "$(sqlite3 "$db" "SELECT DISTINCT src, kind, transport FROM np_link WHERE verdict = 'slow' ORDER BY 3")" '2|sender|HCCS
+2|sender|RDMA'
+run "$npuprof" cluster -d "$work/c" -o "$work/out"
+expect_stdout_says 'rank 2 is slow in all that it transfers to others'
+analyse --ranks 16 --pp 2 --seed 5 --slow-receiver 2:2.5
+expect_equal "$(sqlite3 "$db" "SELECT DISTINCT dst, kind, transport FROM np_link WHERE verdict = 'slow' ORDER BY 3")" '2|receiver|HCCS
+2|receiver|RDMA'
+
 behaviour 'sound clusters, uneven experts and slow ranks show no slow link'
 for options in '--schedule dp --ranks 8' '--schedule 3d --ranks 16 --hosts 2' '--schedule ep --ranks 8 --expert-skew 0.8' \
 	'--schedule dp --ranks 8 --slow-rank 3:1.5'; do
