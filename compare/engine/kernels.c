@@ -29,7 +29,7 @@ static enum cmp_which side_of(const struct comparison *comparison, size_t job, s
  */
 static bool has_sums(const struct np_rank *rank, size_t pair)
 {
-	return pair > 0 && rank->kernel_sums && rank->step_source == NP_FROM_RANK_DB;
+	return pair > 0 && rank->packed_sums && rank->step_source == NP_FROM_RANK_DB;
 }
 
 /*
@@ -67,6 +67,16 @@ static int read_detail(struct cmp_grouper *grouper, size_t index, bool sequence,
 	return rc < 0 ? rc : cmp_group_detail(grouper, detail, sequence);
 }
 
+static int read_sums(struct cmp_grouper *grouper)
+{
+	NP_CLEANUP(np_kernel_sums_freep) struct np_kernel_sums *sums = NULL;
+	int rc = np_kernel_sums_unpack(grouper->rank->packed_sums, &sums, grouper->err);
+
+	if (rc == NP_OK)
+		rc = cmp_grouper_begin(grouper);
+	return rc < 0 ? rc : cmp_group_sums(grouper, sums);
+}
+
 static void reduce_rank(void *context, size_t job)
 {
 	struct work *work = context;
@@ -86,8 +96,8 @@ static void reduce_rank(void *context, size_t job)
 	grouper.ret->mhz = NP_UNKNOWN;
 	if (!has_sums(rank, pair))
 		(void)!read_detail(&grouper, index, pair == 0, &work->notes[job]);
-	else if (cmp_grouper_begin(&grouper) == NP_OK)
-		(void)!cmp_group_sums(&grouper, rank->kernel_sums);
+	else
+		(void)!read_sums(&grouper);
 	if (grouper.err->code == NP_OK)
 		(void)!cmp_merge_add(work->merges[which], pair, &grouper);
 	cmp_grouper_end(&grouper);

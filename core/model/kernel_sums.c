@@ -14,6 +14,12 @@ void np_kernel_sums_free(struct np_kernel_sums *sums)
 	free(sums);
 }
 
+void np_kernel_sums_freep(struct np_kernel_sums **sums)
+{
+	np_kernel_sums_free(*sums);
+	*sums = NULL;
+}
+
 /* A damaged counter must not make a sum overflow: nothing that is measured takes days. */
 static double counted(double ns)
 {

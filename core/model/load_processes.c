@@ -127,6 +127,7 @@ static void take_message(const struct message *message, struct np_strtab *string
 	else
 		(void)np_fail(&ret->err, summary.failure, "%s", summary.failure_text);
 	np_summary_release(&summary);
+	load_pack(ret);
 }
 
 static void open_message(void *context, size_t index)

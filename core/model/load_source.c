@@ -140,3 +140,15 @@ void load_source(const struct np_load_options *options, const struct np_source_f
 	else
 		load_files(source, strings, ret);
 }
+
+void load_pack(struct load_outcome *outcome)
+{
+	struct np_rank *rank = outcome->rank;
+
+	if (!rank || !rank->kernel_sums)
+		return;
+	if (np_kernel_sums_pack(rank->kernel_sums, &rank->packed_sums, &outcome->err) < 0)
+		np_rank_freep(&outcome->rank);
+	else
+		np_kernel_sums_freep(&rank->kernel_sums);
+}

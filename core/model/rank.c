@@ -41,6 +41,7 @@ void np_rank_free(struct np_rank *rank)
 	np_vec_release(&rank->experts);
 	np_activity_release(&rank->activity);
 	np_kernel_sums_free(rank->kernel_sums);
+	np_packed_sums_free(rank->packed_sums);
 	np_notes_release(&rank->notes);
 	np_arena_free(rank->arena);
 	free(rank->path);

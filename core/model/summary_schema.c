@@ -35,7 +35,7 @@ KNOWS(np_activity_cell, 32);
 KNOWS(np_segment, 16);
 KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
-KNOWS(np_rank, 616);
+KNOWS(np_rank, 624);
 KNOWS(np_kernel_sort, 36);
 KNOWS(np_kernel_sum, 64);
 KNOWS(np_kernel_sums, 64);

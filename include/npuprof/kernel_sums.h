@@ -66,6 +66,19 @@ struct np_kernel_sums {
 };
 
 void np_kernel_sums_free(struct np_kernel_sums *sums);
+void np_kernel_sums_freep(struct np_kernel_sums **sums);
+
+/*
+ * The same in a few bytes for each, for as long as nobody looks at them: of many shapes
+ * there are as many sums as kernels, and those of all ranks wait for the last one.
+ */
+struct np_packed_sums;
+
+int np_kernel_sums_pack(const struct np_kernel_sums *sums, struct np_packed_sums **ret,
+			struct np_err *err) NP_MUST_USE;
+int np_kernel_sums_unpack(const struct np_packed_sums *packed, struct np_kernel_sums **ret,
+			  struct np_err *err) NP_MUST_USE;
+void np_packed_sums_free(struct np_packed_sums *packed);
 
 /* The computing part of a kernel by its counters in ns; NaN for those not recorded. */
 np_ns np_kernel_computing(double mac, double mte2, double aiv);

@@ -330,7 +330,9 @@ struct np_rank {
 	NP_VEC(struct np_memory_step) memory_steps; /* in the order of time */
 	NP_VEC(struct np_expert_work) experts;      /* by time */
 	struct np_activity activity;                /* empty without intervals */
-	struct np_kernel_sums *kernel_sums;         /* NULL unless asked for, and known */
+	/* NULL unless asked for, and known; while a rank is loaded, then packed */
+	struct np_kernel_sums *kernel_sums;
+	struct np_packed_sums *packed_sums;
 	struct np_notes notes;
 };
 

@@ -5,6 +5,8 @@
 #include "np_random.h"
 #include "np_synth.h"
 
+#include <malloc.h>
+
 /* Simulated runs of all forms, compared: whatever they are, everything sums up. */
 
 static struct np_analysis *analyse(const char *dir, np_kernel_origin *origin)
@@ -218,8 +220,8 @@ static void kernels_summed_while_loading_are_those_read_one_by_one(void **state)
 							   NULL });
 		summed = compare_by(below("base%zu", i), below("new%zu", i), cmp_is_cube_op);
 		single = compare_by(below("base%zu", i), below("new%zu", i), NULL);
-		assert_non_null(summed->sides[0].analysis->run->ranks[1]->kernel_sums);
-		assert_null(single->sides[0].analysis->run->ranks[1]->kernel_sums);
+		assert_non_null(summed->sides[0].analysis->run->ranks[1]->packed_sums);
+		assert_null(single->sides[0].analysis->run->ranks[1]->packed_sums);
 		assert_same(summed, single);
 		comparison_free(summed);
 		comparison_free(single);
@@ -363,6 +365,42 @@ static void another_shape_is_an_effect_of_the_mix(void **state)
 	comparison_free(comparison);
 }
 
+/* What a run of so many ranks, compared with itself, holds in the end; and its kernels. */
+static size_t held_by(const char *ranks, int64_t *ret_kernels)
+{
+	const char *dir = below("of%s", ranks);
+	struct comparison *comparison;
+	size_t before;
+	size_t held;
+
+	synth_write(dir, (const char *const[]){ "--ranks", ranks, "--steps", "2", "--layers", "2",
+						"--kernels-per-layer", "400", "--shapes", "2000",
+						"--no-instances", NULL });
+	before = mallinfo2().uordblks;
+	comparison = compare(dir, dir);
+	held = mallinfo2().uordblks - before;
+	*ret_kernels = 0;
+	for (int i = 0; i < CMP_SIDES; i++) {
+		for (size_t j = 0; j < comparison->sides[i].groups.count; j++)
+			*ret_kernels += comparison->sides[i].groups.item[j].sum.count;
+	}
+	comparison_free(comparison);
+	return held;
+}
+
+/* Where hardly two kernels are alike there are as many sums as kernels. */
+static void kernels_of_many_shapes_take_few_bytes_of_a_further_rank(void **state)
+{
+	int64_t few;
+	int64_t many;
+	size_t held_by_few = held_by("2", &few);
+	size_t held_by_many = held_by("6", &many);
+
+	(void)state;
+	assert_true(many > 2 * few);
+	assert_in_range((held_by_many - held_by_few) / (size_t)(many - few), 0, 40);
+}
+
 #define ON_FILES(test) cmocka_unit_test_setup_teardown(test, np_fixture_setup, np_fixture_teardown)
 
 int main(void)
@@ -376,6 +414,7 @@ int main(void)
 		ON_FILES(a_slower_type_is_an_effect_of_speed),
 		ON_FILES(casts_put_in_are_found_in_the_order_of_kernels),
 		ON_FILES(another_shape_is_an_effect_of_the_mix),
+		ON_FILES(kernels_of_many_shapes_take_few_bytes_of_a_further_rank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

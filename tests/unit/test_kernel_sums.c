@@ -13,8 +13,13 @@ static bool is_product(const char *name)
 
 static const struct np_kernel_sums *sums_of(const struct np_run *run)
 {
-	assert_non_null(run->ranks[0]);
-	return run->ranks[0]->kernel_sums;
+	struct np_rank *rank = run->ranks[0];
+	struct np_err err = NP_ERR_INIT;
+
+	assert_non_null(rank);
+	if (rank->packed_sums && !rank->kernel_sums)
+		assert_ok(np_kernel_sums_unpack(rank->packed_sums, &rank->kernel_sums, &err), err);
+	return rank->kernel_sums;
 }
 
 /* The sum of kernels of this name, origin and step; NULL for none. */
@@ -258,6 +263,46 @@ static void calls_are_open_by_thread(void **state)
 
 #define ON_FILES(test) cmocka_unit_test_setup_teardown(test, np_fixture_setup, np_fixture_teardown)
 
+/* Alone and not, of the same place and not, and values at the ends of their ranges. */
+static void sums_are_the_same_when_they_were_packed(void **state)
+{
+	static const struct np_kernel_sort sorts[] = {
+		{ .name = 7, .type = 3, .core = 9, .in_shapes = UINT32_MAX, .cube = NP_CUBE_YES },
+		{ .name = 2, .origin = 5, .origin_backward = true, .cube = NP_CUBE_NO },
+		{ .in_dtypes = 1, .in_formats = UINT32_MAX },
+	};
+	static const struct np_kernel_sum rows[] = {
+		{ 2, 4, -1, 1, 50, 50, 50, 50, 0 },
+		{ 0, 4, -1, 1, 50, 20, 50, 50, 7 },
+		{ 1, 4, 3, 2, 90, 90, 40, 50, 0 },
+		{ 1, 5, 3, 1, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX, -1 },
+		{ UINT32_MAX, 5, 3, 1, INT64_MIN, INT64_MAX, 0, 0, INT64_MIN },
+		{ 0, 0, INT32_MIN, 0, 0, 0, 0, 0, 0 },
+	};
+	struct np_kernel_sums sums = { .chip = 11, .mhz = NP_UNKNOWN };
+	struct np_packed_sums *packed = NULL;
+	struct np_kernel_sums *again = NULL;
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(sorts); i++)
+		*np_vec_add(&sums.sorts, &err) = sorts[i];
+	for (size_t i = 0; i < NP_COUNT(rows); i++)
+		*np_vec_add(&sums.sums, &err) = rows[i];
+	assert_ok(np_kernel_sums_pack(&sums, &packed, &err), err);
+	assert_ok(np_kernel_sums_unpack(packed, &again, &err), err);
+	assert_int_equal(again->chip, 11);
+	assert_int_equal(again->mhz, NP_UNKNOWN);
+	assert_int_equal(again->sorts.count, NP_COUNT(sorts));
+	assert_int_equal(again->sums.count, NP_COUNT(rows));
+	assert_memory_equal(again->sorts.item, sums.sorts.item, sizeof(sorts));
+	assert_memory_equal(again->sums.item, sums.sums.item, sizeof(rows));
+	np_packed_sums_free(packed);
+	np_kernel_sums_free(again);
+	np_vec_release(&sums.sorts);
+	np_vec_release(&sums.sums);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +315,7 @@ int main(void)
 		ON_FILES(the_device_is_told_beside_the_sums),
 		ON_FILES(kernels_are_not_summed_unless_asked_for),
 		cmocka_unit_test(calls_are_open_by_thread),
+		cmocka_unit_test(sums_are_the_same_when_they_were_packed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
