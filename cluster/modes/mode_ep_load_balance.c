@@ -11,31 +11,36 @@ struct tokens {
 	int64_t count; /* NP_UNKNOWN if no kernel tells */
 };
 
+/* Inputs that hold no tokens: weights, and the list of groups. They are the last ones. */
+#define OTHER_INPUTS 2
+
+/* The first dimension of a shape; NP_UNKNOWN for one that is none. */
+static int64_t first_dimension(const char *shape)
+{
+	char *end;
+	long long number = strtoll(shape, &end, 10);
+
+	return end == shape || number < 0 || number > INT32_MAX ? NP_UNKNOWN : number;
+}
+
 /* "128,4096;16,4096,1024;16": of the inputs, all but the last two are tokens × width. */
 static int64_t tokens_of(const char *shapes)
 {
-	int64_t first[64];
+	int64_t last[OTHER_INPUTS];
 	size_t parts = 0;
 	int64_t sum = 0;
 
 	while (*shapes) {
 		size_t length = strcspn(shapes, ";");
 
-		if (length > 0 && parts < NP_COUNT(first)) {
-			char *end;
-			long long number = strtoll(shapes, &end, 10);
-
-			first[parts++] = end == shapes || number < 0 || number > INT32_MAX
-						 ? NP_UNKNOWN
-						 : number;
+		if (length > 0) {
+			if (parts >= OTHER_INPUTS)
+				sum = np_plus(sum, last[parts % OTHER_INPUTS]);
+			last[parts++ % OTHER_INPUTS] = first_dimension(shapes);
 		}
 		shapes += length + (shapes[length] != '\0');
 	}
-	if (parts <= 2)
-		return NP_UNKNOWN;
-	for (size_t i = 0; i + 2 < parts; i++)
-		sum = np_plus(sum, first[i]);
-	return sum;
+	return parts > OTHER_INPUTS ? sum : NP_UNKNOWN;
 }
 
 static bool is_of_experts(const struct np_detail *detail, np_str type)

@@ -63,6 +63,31 @@ static void cut(struct gaps *gaps, size_t top)
 		gaps->list.count = top;
 }
 
+/*
+ * Where single steps are looked at, what lies between them is no gap if the device
+ * was at work on others.
+ */
+static bool is_worked_in(const struct mode_rank *rank, struct np_span span)
+{
+	const struct np_detail *detail = rank->detail;
+	size_t low = 0;
+	size_t high = detail->kernels.count;
+
+	if (!rank->modes->options.steps_chosen)
+		return false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (detail->kernels.item[middle].start < span.begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low < detail->kernels.count && detail->kernels.item[low].schedule)
+		low++;
+	return low < detail->kernels.count && detail->kernels.item[low].start < span.end;
+}
+
 /* The longest gaps, as many as are shown: never more than twice as many are kept. */
 static int find_gaps(struct mode_rank *rank, struct gaps *gaps)
 {
@@ -77,7 +102,7 @@ static int find_gaps(struct mode_rank *rank, struct gaps *gaps)
 		struct gap *gap;
 
 		/* Of equally long ones the earlier are kept. */
-		if (span.end - span.begin <= least)
+		if (span.end - span.begin <= least || is_worked_in(rank, span))
 			continue;
 		gap = np_vec_add(&gaps->list, rank->err);
 		if (!gap)

@@ -797,6 +797,27 @@ static void ep_load_balance_compares_experts_that_share_a_group(void **state)
 }
 
 /* Marks are seen in the framework, in CANN and on the device; the incumbent gives 0 for two. */
+/* A tensor for each of a hundred experts: 1 + 2 + … + 100 tokens. */
+static void ep_load_balance_adds_up_any_number_of_inputs(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf shapes = NP_BUF_INIT;
+	struct analysed a;
+
+	(void)state;
+	for (int i = 1; i <= 100; i++)
+		np_buf_printf(&shapes, "%d,64;", i);
+	rank_db(0);
+	rank_sql(0,
+		 "INSERT INTO TASK(startNs,endNs,connectionId,globalTaskId,taskType,streamId)"
+		 " VALUES(1000,2000,1,1,T('KERNEL_AICORE'),2);"
+		 "INSERT INTO COMPUTE_TASK_INFO VALUES(1,T('gmm'),T('GroupedMatmul'),T('MIX_AIC'),"
+		 "T('\"%s100,64,32;100\"'),T('FLOAT16'),T('1,32'))",
+		 shapes.text);
+	a = analyse_ranks("ep_load_balance");
+	assert_int_equal(integer(a.modes, "EPTokensSummary", 0, "inputShapesSummary"), 5050);
+	release(&a);
+}
+
 static void mstx_sum_measures_marks_on_three_layers(void **state)
 {
 	struct analysed a;
@@ -1512,6 +1533,33 @@ static void only_the_steps_that_were_chosen_are_looked_at(void **state)
 	release(&one);
 }
 
+/* The device works on step 11 between the others: that is no gap of theirs. */
+static void a_step_that_was_not_chosen_is_no_gap(void **state)
+{
+	struct np_modes_options options = options_of("free_analysis");
+	NP_CLEANUP(np_ranges_freep) struct np_ranges *steps = NULL;
+	struct np_err err = NP_ERR_INIT;
+	const char *dir = below("run");
+	struct analysed all;
+	struct analysed two;
+	struct np_run *run;
+
+	(void)state;
+	synth_write(dir, (const char *const[]){ "--ranks", "2", "--steps", "3", "--layers", "1",
+						"--noise", "0", NULL });
+	all = analyse(synth_load(dir), "free_analysis");
+	run = synth_load(dir);
+	assert_ok(np_ranges_parse("10,12", &steps, &err), err);
+	assert_ok(np_run_keep_steps(run, steps, &err), err);
+	options.steps_chosen = true;
+	two = analyse_with(run, &options);
+	assert_true(rows(two.modes, "FreeAnalysis") > 0);
+	assert_true(real(two.modes, "FreeAnalysis", 0, "duration(us)") <=
+		    real(all.modes, "FreeAnalysis", 0, "duration(us)"));
+	release(&all);
+	release(&two);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1541,6 +1589,7 @@ int main(void)
 		with_fixture(p2p_pairing_numbers_batches_between_two_ranks),
 		with_fixture(freq_analysis_goes_by_the_chip),
 		with_fixture(ep_load_balance_compares_experts_that_share_a_group),
+		with_fixture(ep_load_balance_adds_up_any_number_of_inputs),
 		with_fixture(mstx_sum_measures_marks_on_three_layers),
 		with_fixture(mstx_sum_names_a_range_by_those_around_it_on_its_thread),
 		with_fixture(masking_tells_ranks_apart_and_unites_overlapping_operators),
@@ -1567,6 +1616,7 @@ int main(void)
 		with_fixture(modes_tell_the_same_from_text_and_from_databases),
 		with_fixture(damaged_profiles_cost_modes_no_more_than_rows),
 		with_fixture(only_the_steps_that_were_chosen_are_looked_at),
+		with_fixture(a_step_that_was_not_chosen_is_no_gap),
 	};
 
 	return cmocka_run_group_tests_name("modes", tests, NULL, NULL);
