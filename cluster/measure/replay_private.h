@@ -128,7 +128,7 @@ struct stood {
 	uint8_t how; /* enum stood_how */
 };
 
-int replay_draft(const struct np_align *align, uint32_t rank, struct stood *stood,
+int replay_draft(const struct np_align *align, uint32_t index, struct stood *stood,
 		 struct rank_draft *ret, struct np_err *err) NP_MUST_USE;
 void rank_draft_release(struct rank_draft *draft);
 

@@ -38,11 +38,6 @@ int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...)
 	return code;
 }
 
-int np_fail_nomem(struct np_err *err, const char *what)
-{
-	return np_fail(err, NP_E_NOMEM, "out of memory for %s", what);
-}
-
 int np_fail_errno(struct np_err *err, const char *verb, const char *path)
 {
 	enum np_code code = errno == ENOENT || errno == ENOTDIR ? NP_E_NOTFOUND : NP_E_IO;

@@ -215,7 +215,7 @@ int align_add_rows(struct align_build *build) NP_MUST_USE;
 int align_index_rows(struct align_build *build) NP_MUST_USE;
 
 /* A job: list the operators of one rank in its rows. */
-void align_list_ops(void *context, size_t rank);
+void align_list_ops(void *context, size_t index);
 
 /* Split the operators of a communicator into lanes and match them. */
 int align_match_communicator(struct align_build *build, struct align_job *job) NP_MUST_USE;

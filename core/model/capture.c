@@ -293,7 +293,7 @@ int8_t capture_op_device(struct capture *capture, int64_t device, int64_t connec
 		return np_device_of(device);
 	if (capture->devices.count > 1)
 		index = np_idmap_get(capture->connection_device, connection);
-	return index < capture->devices.count ? np_device_of(capture->devices.item[index]) : -1;
+	return np_device_of(index < capture->devices.count ? capture->devices.item[index] : -1);
 }
 
 struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end,

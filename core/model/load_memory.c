@@ -193,6 +193,7 @@ static int read_file(struct reading *reading, const char *path, size_t file, str
 
 	reading->err = &problem;
 	rc = each_row(reading, path, file);
+	reading->err = err;
 	if (rc == NP_E_NOMEM)
 		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)

@@ -11,7 +11,7 @@
 #include "npuprof/scan.h"
 
 /* Larger ones are not metadata. */
-#define NP_METADATA_MAX_BYTES (64 * 1024 * 1024)
+#define NP_METADATA_MAX_BYTES ((size_t)64 << 20)
 
 /* What the collector leaves at the root of a run. */
 #define NP_MANIFEST_NAME "npuprof_manifest.json"

@@ -50,7 +50,7 @@ struct load_watch {
 };
 
 /* Tell the watcher how far all are: an np_tick whose context is the load_watch. */
-void load_watch_tick(void *watch, size_t done, size_t total);
+void load_watch_tick(void *context, size_t done, size_t total);
 
 /* What became of one source. */
 struct load_outcome {

@@ -162,6 +162,7 @@ static int read_file(struct statistics *load, const struct np_source_files *sour
 		return NP_OK;
 	load->err = &problem;
 	rc = each_row(load, source->file[file], columns, count, take);
+	load->err = err;
 	if (rc == NP_E_NOMEM)
 		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)

@@ -71,14 +71,14 @@ struct np_comm_tasks;
 
 struct np_comm_tasks *np_comm_tasks_new(struct np_rank *rank, struct np_strtab *strings)
 	NP_MUST_USE;
-void np_comm_tasks_free(struct np_comm_tasks *tasks);
+void np_comm_tasks_free(struct np_comm_tasks *walk);
 
 /* All tasks of some operators, which are not in another call; sorted in place. */
-int np_comm_tasks_add(struct np_comm_tasks *all, struct np_comm_task *tasks, size_t count,
+int np_comm_tasks_add(struct np_comm_tasks *walk, struct np_comm_task *tasks, size_t count,
 		      struct np_comm_tasks_form form, struct np_err *err) NP_MUST_USE;
 
 /* That was all, and the steps of operators are known: appends links and transfers. */
-int np_comm_tasks_finish(struct np_comm_tasks *all, struct np_comm_tasks_form form,
+int np_comm_tasks_finish(struct np_comm_tasks *walk, struct np_comm_tasks_form form,
 			 struct np_err *err) NP_MUST_USE;
 
 /* All three for tasks that are all there. */

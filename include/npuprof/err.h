@@ -47,7 +47,12 @@ struct np_err {
 int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...) NP_PRINTF(3, 4);
 
 /* np_fail(NP_E_NOMEM) with one wording for all: "out of memory for <what>". */
-int np_fail_nomem(struct np_err *err, const char *what);
+static inline int np_fail_nomem(struct np_err *err, const char *what)
+{
+	/* The constant stands here so that those who check callers see that it is a failure. */
+	(void)np_fail(err, NP_E_NOMEM, "out of memory for %s", what);
+	return NP_E_NOMEM;
+}
 
 /*
  * After a call of the C library on a file failed: "cannot <verb> '<path>': <why>", by

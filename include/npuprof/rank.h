@@ -127,7 +127,7 @@ struct np_vendor_times {
 /* The number of a device: a host has a few, so all others are damage and as good as none, -1. */
 static inline int8_t np_device_of(int64_t number)
 {
-	return number < 0 || number > INT8_MAX ? -1 : (int8_t)number;
+	return (int8_t)(number < 0 || number > INT8_MAX ? -1 : number);
 }
 
 /* A small task of the operator goes from `src`, the rank itself, to `dst`; negative for nobody. */
