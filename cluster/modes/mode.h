@@ -151,6 +151,10 @@ struct us_text {
 };
 const char *mode_us_text(np_ns time, struct us_text *text);
 
+/* One note for all ranks that it is about: "rank 3: …", "ranks 0-3: …"; `which` by index. */
+void mode_note(struct np_modes *modes, enum np_note_kind kind, const char *mode, const bool *which,
+	       const char *reason);
+
 /* How many rows a list shows. */
 size_t mode_top(const struct np_modes *modes, size_t own);
 

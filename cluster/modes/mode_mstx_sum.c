@@ -466,13 +466,25 @@ static int put_layer(struct np_modes *modes, struct np_mode_table *table, void *
 	return rc;
 }
 
-static void note_unpaired(struct np_modes *modes, size_t index, const struct marks *marks)
+static int note_unpaired(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
-	if (marks->unpaired)
-		np_note_add(&modes->run->notes, NP_NOTE_WARNING, mode_rank_id(modes, index),
-			    modes->run->ranks[index]->path, MODE,
-			    "%zu marks lack the _start or _stop that belongs to them",
-			    marks->unpaired);
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
+	size_t count = modes->run->sources.count;
+	bool *with = calloc(count + 1, sizeof(*with));
+	size_t unpaired = 0;
+
+	if (!with)
+		return np_fail_nomem(err, MODE);
+	for (size_t i = 0; i < count; i++) {
+		const struct marks *marks = ranks[i];
+
+		with[i] = marks && marks->unpaired;
+		unpaired += marks ? marks->unpaired : 0;
+	}
+	np_buf_printf(&reason, "%zu marks lack the _start or _stop that belongs to them", unpaired);
+	mode_note(modes, NP_NOTE_WARNING, MODE, with, reason.text);
+	free(with);
+	return np_buf_check(&reason, err);
 }
 
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
@@ -491,13 +503,14 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	struct np_mode_table *table =
 		MODE_TABLE(modes, MODE, "MSTXMarkStats", "times between marks on three layers",
 			   mark_columns, err);
-	int rc = table ? NP_OK : NP_E_NOMEM;
+	int rc = table ? note_unpaired(modes, ranks, err) : NP_E_NOMEM;
 
 	(void)prepared;
+	if (rc == NP_OK)
+		table->empty = "no marks X_start and X_stop, and no ranges with a device part";
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		if (!ranks[i])
 			continue;
-		note_unpaired(modes, i, ranks[i]);
 		rc = put_rank(modes, table, mode_rank_id(modes, i), ranks[i], err);
 	}
 	for (enum layer layer = 0; layer < LAYERS && rc == NP_OK; layer++) {

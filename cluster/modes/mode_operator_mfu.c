@@ -392,14 +392,24 @@ static int put_module(struct np_modes *modes, struct np_mode_table *table, int32
 		err);
 }
 
-static void note_device(struct np_modes *modes, size_t index, const struct result *result)
+/* Ranks with rates but no peak to compare them with. */
+static int note_devices(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
-	if (result->no_device && result->list.count > 0)
-		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, mode_rank_id(modes, index),
-			    modes->run->ranks[index]->path, MODE,
-			    "the number of AI cores and their clock are not known"
-			    " (device_N/info.json.N of the raw data tells): kernels are not rated"
-			    " against the chip");
+	size_t count = modes->run->sources.count;
+	bool *unknown = calloc(count + 1, sizeof(*unknown));
+
+	if (!unknown)
+		return np_fail_nomem(err, MODE);
+	for (size_t i = 0; i < count; i++) {
+		const struct result *result = ranks[i];
+
+		unknown[i] = result && result->no_device && result->list.count > 0;
+	}
+	mode_note(modes, NP_NOTE_SKIPPED, MODE, unknown,
+		  "the number of AI cores and their clock are not known (device_N/info.json.N of"
+		  " the raw data tells): kernels are not rated against the chip");
+	free(unknown);
+	return NP_OK;
 }
 
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
@@ -410,15 +420,18 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			   columns, err);
 	struct np_mode_table *module_table = MODE_TABLE(
 		modes, MODE, "ModuleMFU", "the same by module of the model", module_columns, err);
-	int rc = table && module_table ? NP_OK : NP_E_NOMEM;
+	int rc = table && module_table ? note_devices(modes, ranks, err) : NP_E_NOMEM;
 
 	(void)prepared;
+	if (rc == NP_OK) {
+		table->empty = "no kernels of ranges \"<flops>-<name>\" of the domain mfu_flops";
+		module_table->empty = "no rated kernels in ranges of the domain Module";
+	}
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		const struct result *result = ranks[i];
 
 		if (!result)
 			continue;
-		note_device(modes, i, result);
 		for (size_t j = 0; j < result->list.count && rc == NP_OK; j++)
 			rc = put_rated(modes, table, mode_rank_id(modes, i), &result->list.item[j],
 				       err);

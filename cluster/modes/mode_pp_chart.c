@@ -287,6 +287,8 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	int rc = table ? NP_OK : NP_E_NOMEM;
 
 	(void)prepared;
+	if (rc == NP_OK)
+		table->empty = "no ranges named forward or backward with a device part";
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		const struct passes *passes = ranks[i];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
+#include "npuprof/ranges.h"
 #include "npuprof/text.h"
 
 static int produce(const void *model, struct np_sink *sink, struct np_err *err)
@@ -128,6 +129,26 @@ const char *mode_us_text(np_ns time, struct us_text *text)
 	if (time < 0)
 		*--at = '-';
 	return at;
+}
+
+void mode_note(struct np_modes *modes, enum np_note_kind kind, const char *mode, const bool *which,
+	       const char *reason)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
+	struct np_run *run = modes->run;
+	int64_t *list = malloc((run->sources.count + 1) * sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; list && i < run->sources.count; i++) {
+		if (which[i])
+			list[count++] = mode_rank_id(modes, i);
+	}
+	if (count > 0) {
+		np_ranges_format(&ranks, list, count);
+		np_note_add(&run->notes, kind, NP_NO_RANK, run->roots.item[0], mode,
+			    "rank%s %s: %s", count == 1 ? "" : "s", ranks.text, reason);
+	}
+	free(list);
 }
 
 size_t mode_top(const struct np_modes *modes, size_t own)

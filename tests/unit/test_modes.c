@@ -1016,7 +1016,8 @@ static void operator_mfu_without_the_chip_gives_rates_and_no_share(void **state)
 	a = analyse_ranks("operator_mfu");
 	assert_true(is_null(a.modes, "OperatorMFU", 0, "mfu"));
 	assert_near(real(a.modes, "OperatorMFU", 0, "actual_tflops"), 20.48, 1e-9);
-	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "operator_mfu", "number of AI cores");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "operator_mfu",
+		     "rank 0: the number of AI cores");
 	release(&a);
 }
 
