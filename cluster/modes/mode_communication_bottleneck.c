@@ -303,8 +303,11 @@ static void explain(struct np_modes *modes, const struct suspect *suspect,
 	}
 	np_buf_printf(buf, "[Completed] %s bottleneck%s: ", device ? "Device" : "Host",
 		      found.level ? "" : " (the ranks were never level)");
-	np_buf_printf(buf, "%s takes %.3f us longer, ", mode_name(modes, found.longer->name),
-		      found.longer_by / 1e3);
+	if (found.longer_by > 0)
+		np_buf_printf(buf, "%s takes %.3f us longer, ",
+			      mode_name(modes, found.longer->name), found.longer_by / 1e3);
+	else
+		np_buf_add(buf, "no task takes longer, ");
 	np_buf_printf(buf, "%s starts %.3f us later than on rank %d",
 		      mode_name(modes, found.later->name), found.later_by / 1e3,
 		      mode_rank_id(modes, suspect->fast.rank));

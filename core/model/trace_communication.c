@@ -76,6 +76,7 @@ static int add_op(struct trace_load *load, const struct trace_op *from)
 	op->group = group;
 	op->name = from->name;
 	op->bytes = from->bytes;
+	op->data_type = from->data_type & 31U;
 	op->p2p = np_op_is_p2p(name);
 	op->device = capture_op_device(&load->capture, from->device, from->connection);
 	return np_strtab_add(load->capture.strings, name,

@@ -126,19 +126,21 @@ static int take_overlap(struct trace_load *load, const struct np_trace_event *ev
 
 /* --- communication --------------------------------------------------------------------------- */
 
-static int64_t element_bytes(struct np_slice type)
-{
-	static const struct {
-		const char *name;
-		int64_t bytes;
-	} sizes[] = { { "INT8", 1 },   { "INT16", 2 },  { "INT32", 4 },  { "FP16", 2 },
-		      { "FP32", 4 },   { "INT64", 8 },  { "UINT64", 8 }, { "UINT8", 1 },
-		      { "UINT16", 2 }, { "UINT32", 4 }, { "FP64", 8 },   { "BFP16", 2 },
-		      { "INT128", 16 } };
+/* By the vendor's number of the type, which databases have instead of the name. */
+static const struct {
+	const char *name;
+	int64_t bytes;
+} data_types[] = { { "INT8", 1 },   { "INT16", 2 },  { "INT32", 4 },  { "FP16", 2 },
+		   { "FP32", 4 },   { "INT64", 8 },  { "UINT64", 8 }, { "UINT8", 1 },
+		   { "UINT16", 2 }, { "UINT32", 4 }, { "FP64", 8 },   { "BFP16", 2 },
+		   { "INT128", 16 } };
 
-	for (size_t i = 0; i < NP_COUNT(sizes); i++) {
-		if (np_slice_is(type, sizes[i].name))
-			return sizes[i].bytes;
+/* The number + 1; 0 for a type that is not known. */
+static uint8_t type_number(struct np_slice type)
+{
+	for (size_t i = 0; i < NP_COUNT(data_types); i++) {
+		if (np_slice_is(type, data_types[i].name))
+			return (uint8_t)(i + 1);
 	}
 	return 0;
 }
@@ -149,7 +151,6 @@ static int take_op(struct trace_load *load, const struct lane *lane,
 	struct trace_op *op = np_vec_add(&load->ops, load->capture.err);
 	struct np_slice type;
 	int64_t count;
-	int64_t size;
 
 	if (!op)
 		return NP_E_NOMEM;
@@ -161,13 +162,13 @@ static int take_op(struct trace_load *load, const struct lane *lane,
 				 .bytes = NP_UNKNOWN,
 				 .device = lane->device };
 	(void)np_trace_arg_integer(event, "connection_id", &op->connection);
-	if (np_trace_arg_text(event, "data_type", &type) &&
-	    np_trace_arg_integer(event, "count", &count)) {
-		size = element_bytes(type);
-		if (size == 0 || count < 0 || __builtin_mul_overflow(count, size, &op->bytes) ||
-		    op->bytes > NP_MOST_BYTES)
-			op->bytes = NP_UNKNOWN;
-	}
+	if (np_trace_arg_text(event, "data_type", &type))
+		op->data_type = type_number(type);
+	if (op->data_type && np_trace_arg_integer(event, "count", &count) &&
+	    (count < 0 ||
+	     __builtin_mul_overflow(count, data_types[op->data_type - 1].bytes, &op->bytes) ||
+	     op->bytes > NP_MOST_BYTES))
+		op->bytes = NP_UNKNOWN;
 	return np_strtab_add(load->capture.strings, event->name.bytes, event->name.length,
 			     &op->name, load->capture.err);
 }

@@ -65,6 +65,7 @@ struct trace_op {
 	int64_t bytes;
 	int64_t device;
 	np_str name;
+	uint8_t data_type; /* as np_comm_op has it */
 };
 
 /* A small task as read, before its operator is known. */
