@@ -50,6 +50,7 @@ struct writer {
 	struct np_buf place;
 	uint32_t step;
 	int32_t device;
+	double *units; /* of the counters, by their order */
 };
 
 static const struct quoted *quote(struct writer *writer, np_str text)
@@ -151,7 +152,8 @@ static void put_counters(struct writer *writer, size_t kernel)
 	const struct np_detail *detail = writer->rank->detail;
 
 	for (size_t i = 0; i < detail->pmu_count; i++) {
-		np_real_format(writer->line, detail->pmu[kernel * detail->pmu_count + i]);
+		np_real_format(writer->line,
+			       detail->pmu[kernel * detail->pmu_count + i] / writer->units[i]);
 		np_buf_add_char(writer->line, ',');
 	}
 }
@@ -241,6 +243,14 @@ static int put_rows(struct writer *writer, struct np_text_sink *sink, size_t *re
 	return rc;
 }
 
+bool export_is_time(const char *counter)
+{
+	static const char ending[] = "_time";
+	size_t length = strlen(counter);
+
+	return length >= strlen(ending) && strcmp(counter + length - strlen(ending), ending) == 0;
+}
+
 int export_kernels(struct mode_rank *rank, struct np_text_sink *sink, size_t *ret_rows)
 {
 	struct writer writer = {
@@ -249,14 +259,20 @@ int export_kernels(struct mode_rank *rank, struct np_text_sink *sink, size_t *re
 	int rc;
 
 	writer.quoted = calloc(np_strtab_count(rank->detail->strings) + 2, sizeof(*writer.quoted));
-	if (!writer.quoted)
-		return np_fail_nomem(rank->err, "texts");
-	rc = put_rows(&writer, sink, ret_rows);
+	writer.units = malloc((rank->detail->pmu_count + 1) * sizeof(*writer.units));
+	for (size_t i = 0; writer.units && i < rank->detail->pmu_count; i++)
+		writer.units[i] = export_is_time(np_strtab_text(rank->detail->strings,
+								rank->detail->pmu_names[i]))
+					  ? 1e3
+					  : 1;
+	rc = writer.quoted && writer.units ? put_rows(&writer, sink, ret_rows)
+					   : np_fail_nomem(rank->err, "texts");
 	if (rc == NP_OK)
 		rc = np_buf_check(&writer.texts, rank->err);
 	if (rc == NP_OK)
 		rc = np_buf_check(&writer.place, rank->err);
 	free(writer.quoted);
+	free(writer.units);
 	np_buf_release(&writer.texts);
 	np_buf_release(&writer.place);
 	return rc;

@@ -11,6 +11,9 @@
 /* The columns of every file; a counter of the AI cores adds one behind them. */
 extern const struct np_column export_kernel_columns[EXPORT_KERNEL_COLUMNS];
 
+/* Is a counter of this name a time? The detail has ns, the file µs. */
+bool export_is_time(const char *counter);
+
 /* Write them; `sink` is one of CSV that has begun with the columns. */
 int export_kernels(struct mode_rank *rank, struct np_text_sink *sink, size_t *ret_rows) NP_MUST_USE;
 

@@ -144,26 +144,49 @@ static int put_kernels(struct mode_rank *rank, struct np_sink *sink, size_t *ret
 	return export_kernels(rank, (struct np_text_sink *)sink, ret_rows);
 }
 
+/*
+ * The name that the profiler's file has for a counter: times are in µs there, and the
+ * two that are of all pipes have names of their own.
+ */
+static const char *counter_title(struct mode_rank *rank, np_str name, struct np_arena *arena)
+{
+	const char *text = np_strtab_text(rank->detail->strings, name);
+	NP_CLEANUP(np_buf_release) struct np_buf title = NP_BUF_INIT;
+
+	if (!export_is_time(text))
+		return text;
+	if (strcmp(text, "aic_total_time") == 0)
+		text = "aicore_time";
+	if (strcmp(text, "aiv_total_time") == 0)
+		text = "aiv_time";
+	np_buf_printf(&title, "%s(us)", text);
+	return title.failed ? NULL : np_arena_text(arena, title.text, title.length);
+}
+
 /* The columns depend on the counters that were recorded. */
 static int write_kernels(struct csv *csv, const char *path)
 {
 	const struct np_detail *detail = csv->rank->detail;
 	struct np_column *columns =
 		calloc(EXPORT_KERNEL_COLUMNS + detail->pmu_count, sizeof(*columns));
+	NP_CLEANUP(np_arena_freep) struct np_arena *arena = np_arena_new();
 	struct np_relation relation = { .name = "kernel_details",
 					.columns = columns,
 					.column_count = EXPORT_KERNEL_COLUMNS + detail->pmu_count,
 					.produce = produce };
+	bool whole = columns && arena;
 	int rc;
 
-	if (!columns)
-		return np_fail_nomem(csv->rank->err, path);
-	memcpy(columns, export_kernel_columns, sizeof(export_kernel_columns));
-	for (size_t i = 0; i < detail->pmu_count; i++)
-		columns[EXPORT_KERNEL_COLUMNS + i] =
-			(struct np_column){ np_strtab_text(detail->strings, detail->pmu_names[i]),
-					    NP_REAL };
-	rc = np_csv_write_file(&relation, &csv, path, csv->rank->err);
+	if (columns)
+		memcpy(columns, export_kernel_columns, sizeof(export_kernel_columns));
+	for (size_t i = 0; i < detail->pmu_count && whole; i++) {
+		const char *title = counter_title(csv->rank, detail->pmu_names[i], arena);
+
+		columns[EXPORT_KERNEL_COLUMNS + i] = (struct np_column){ title, NP_REAL };
+		whole = title != NULL;
+	}
+	rc = whole ? np_csv_write_file(&relation, &csv, path, csv->rank->err)
+		   : np_fail_nomem(csv->rank->err, path);
 	free(columns);
 	return rc;
 }

@@ -1427,6 +1427,31 @@ static void export_summary_writes_kernels_and_operators_by_start(void **state)
 	"free_analysis,communication_bottleneck,computational_op_masking,ep_load_balance," \
 	"freq_analysis,p2p_pairing"
 
+/* As the profiler's own file has them: µs, and the unit in the name. */
+static void export_summary_writes_counters_under_the_names_of_the_profiler(void **state)
+{
+	struct analysed a;
+	size_t length;
+	char *csv;
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 10000, 20000, "MatMul");
+	rank_sql(0, "CREATE TABLE TASK_PMU_INFO(globalTaskId INTEGER,name INTEGER,value NUMERIC);"
+		    "INSERT INTO TASK_PMU_INFO SELECT globalTaskId,T('aic_total_time'),9500 FROM"
+		    " TASK WHERE connectionId=1;"
+		    "INSERT INTO TASK_PMU_INFO SELECT globalTaskId,T('aic_mac_time'),1250 FROM"
+		    " TASK WHERE connectionId=1;"
+		    "INSERT INTO TASK_PMU_INFO SELECT globalTaskId,T('aic_mac_ratio'),0.13 FROM"
+		    " TASK WHERE connectionId=1");
+	a = analyse_ranks("export_summary");
+	csv = read_bytes(below("out/export_summary/rank_0/kernel_details.csv"), &length);
+	assert_holds(csv, "Output Formats,aic_mac_ratio,aic_mac_time(us),aicore_time(us)\n");
+	assert_holds(csv, ",0.13,1.25,9.5\n");
+	free(csv);
+	release(&a);
+}
+
 static void modes_tell_the_same_together_and_alone_and_with_any_threads(void **state)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf together = NP_BUF_INIT;
@@ -1607,6 +1632,7 @@ int main(void)
 		with_fixture(pp_chart_numbers_the_passes_of_a_dual_pipe),
 		with_fixture(export_summary_writes_beside_the_database_and_not_into_profiles),
 		with_fixture(export_summary_writes_kernels_and_operators_by_start),
+		with_fixture(export_summary_writes_counters_under_the_names_of_the_profiler),
 		with_fixture(communication_bottleneck_names_the_slow_rank_and_what_held_it_up),
 		with_fixture(both_ends_of_a_message_are_compared),
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
