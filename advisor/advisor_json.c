@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
 #include "advisor_report.h"
 #include "input_json.h"
 

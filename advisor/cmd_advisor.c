@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
+#include "advisor_problems.h"
 #include "advisor_report.h"
 #include "advisor_session.h"
 #include "cmd.h"
@@ -162,17 +161,6 @@ const struct np_cmd np_cmd_advisor = {
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
 };
-
-static void say_problems(const struct problems *problems)
-{
-	for (size_t i = 0; i < problems->list.count; i++) {
-		struct np_buf line = NP_BUF_INIT;
-
-		problem_format(&line, &problems->list.item[i]);
-		(void)np_report(0, "%s", line.text);
-		np_buf_release(&line);
-	}
-}
 
 static int explain(const struct rule_library *library, const struct advisor_options *options)
 {

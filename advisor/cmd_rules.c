@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "advisor_problems.h"
 #include "cmd.h"
 #include "common.h"
 #include "output.h"
 
 #include "npuprof/grid.h"
 #include "npuprof/jsonout.h"
-#include "npuprof/text.h"
 
 #include "fixture.h"
 #include "locate.h"
@@ -100,17 +99,6 @@ static bool is_chosen(const struct rule *rule, const char *const *words, size_t 
 			return true;
 	}
 	return count == 0;
-}
-
-static void say_problems(const struct problems *problems)
-{
-	for (size_t i = 0; i < problems->list.count; i++) {
-		struct np_buf line = NP_BUF_INIT;
-
-		problem_format(&line, &problems->list.item[i]);
-		(void)np_report(0, "%s", line.text);
-		np_buf_release(&line);
-	}
 }
 
 static int list_json(const struct rule_library *library, const struct rules_options *options)

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* A rule may take this long on one rank, and no rule more than its own limit says. */
 #define DEFAULT_TIMEOUT_MS 5000

@@ -41,17 +41,6 @@ static const struct np_column columns[COLUMNS] = {
 	[TP_INDEX] = { "tp_index", NP_INTEGER },
 };
 
-/* Exposed communication without the receives of a pipeline, which are its bubble. */
-static np_ns without_receive(const struct np_step_time *time)
-{
-	np_ns rest;
-
-	if (time->communication_not_overlapped == NP_UNKNOWN || time->bubble == NP_UNKNOWN)
-		return NP_UNKNOWN;
-	rest = time->communication_not_overlapped - time->bubble;
-	return rest > 0 ? rest : 0;
-}
-
 static void fill_times(struct np_cell *cells, const struct np_step_time *time)
 {
 	cells[COMPUTING] = np_cell_scaled(time->computing, NS_PER_US);
@@ -61,7 +50,8 @@ static void fill_times(struct np_cell *cells, const struct np_step_time *time)
 	cells[FREE] = np_cell_scaled(time->free, NS_PER_US);
 	cells[STAGE] = np_cell_scaled(time->stage, NS_PER_US);
 	cells[BUBBLE] = np_cell_scaled(time->bubble, NS_PER_US);
-	cells[NOT_OVERLAPPED_NOR_RECEIVE] = np_cell_scaled(without_receive(time), NS_PER_US);
+	cells[NOT_OVERLAPPED_NOR_RECEIVE] =
+		np_cell_scaled(np_step_without_receive(time), NS_PER_US);
 	cells[PREPARING] = np_cell_scaled(time->preparing, NS_PER_US);
 }
 

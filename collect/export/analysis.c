@@ -49,16 +49,6 @@ static void label(const struct np_export_loaded *loaded, uint32_t group, uint32_
 
 /* --- StepTraceTime --------------------------------------------------------------------------- */
 
-static np_ns without_receive(const struct np_step_time *time)
-{
-	np_ns rest;
-
-	if (time->communication_not_overlapped == NP_UNKNOWN || time->bubble == NP_UNKNOWN)
-		return NP_UNKNOWN;
-	rest = time->communication_not_overlapped - time->bubble;
-	return rest > 0 ? rest : 0;
-}
-
 static int produce_steps(const void *model, struct np_sink *sink, struct np_err *err)
 {
 	const struct np_export_loaded *loaded = model;
@@ -77,7 +67,7 @@ static int produce_steps(const void *model, struct np_sink *sink, struct np_err 
 			np_cell_scaled(time->free, NS_PER_US),
 			np_cell_scaled(time->stage, NS_PER_US),
 			np_cell_scaled(time->bubble, NS_PER_US),
-			np_cell_scaled(without_receive(time), NS_PER_US),
+			np_cell_scaled(np_step_without_receive(time), NS_PER_US),
 			np_cell_scaled(time->preparing, NS_PER_US),
 		};
 

@@ -2,8 +2,6 @@
 #include "export.h"
 
 #include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "npuprof/jsonout.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
-#include <time.h>
 
 #include "session_private.h"
 

@@ -159,11 +159,6 @@ bool derived_band_type(const char *name, enum np_band_type *ret)
 	return false;
 }
 
-int32_t derived_peer(int64_t rank)
-{
-	return rank < 0 || rank >= INT32_MAX ? NP_NO_PEER : (int32_t)rank;
-}
-
 np_ns derived_span(const struct np_step_time *time)
 {
 	if (time->computing == NP_UNKNOWN || time->communication_not_overlapped == NP_UNKNOWN ||

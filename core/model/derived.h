@@ -71,9 +71,6 @@ bool derived_find_op(const struct np_rank *rank, np_str name, uint32_t group, ui
 /* The transport of this name; false if there is none. */
 bool derived_band_type(const char *name, enum np_band_type *ret);
 
-/* A rank of a link, local to the communicator; NP_NO_PEER for the marks of "none". */
-int32_t derived_peer(int64_t rank);
-
 /* computing + not overlapped + free, as far as they are known. */
 np_ns derived_span(const struct np_step_time *time);
 

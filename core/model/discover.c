@@ -4,7 +4,6 @@
 #include "discover_private.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 /* Deeper than any layout in the field, shallow enough to end on a mistaken path. */

@@ -291,8 +291,8 @@ static int take_op_link(struct analysis *load, const struct np_batch *batch, siz
 	if (!load->derived.op_links)
 		return np_fail_nomem(load->derived.err, "links");
 	return np_op_links_add(
-		load->derived.op_links, op, derived_peer(batch->column[LINK_SRC].integer[row]),
-		derived_peer(batch->column[LINK_DST].integer[row]),
+		load->derived.op_links, op, np_peer_of(batch->column[LINK_SRC].integer[row]),
+		np_peer_of(batch->column[LINK_DST].integer[row]),
 		np_strtab_text(load->derived.strings, transport_id),
 		derived_bytes(batch->column[LINK_SIZE].real[row]),
 		derived_or_zero(derived_length(batch->column[LINK_TIME].real[row], MS_TO_NS)),
@@ -316,8 +316,8 @@ static int take_link(struct analysis *load, const struct np_batch *batch, size_t
 	if (!link)
 		return NP_E_NOMEM;
 	link->pick = pick;
-	link->src = derived_peer(batch->column[LINK_SRC].integer[row]);
-	link->dst = derived_peer(batch->column[LINK_DST].integer[row]);
+	link->src = np_peer_of(batch->column[LINK_SRC].integer[row]);
+	link->dst = np_peer_of(batch->column[LINK_DST].integer[row]);
 	link->bytes = derived_or_zero(derived_bytes(batch->column[LINK_SIZE].real[row]));
 	link->time = derived_or_zero(derived_length(batch->column[LINK_TIME].real[row], MS_TO_NS));
 	link->p2p = type.bytes && strcmp(type.bytes, "p2p") == 0;

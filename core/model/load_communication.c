@@ -198,8 +198,8 @@ static bool split_link(const char *text, int32_t *src, int32_t *dst)
 	if (!dash || !np_text_to_int(text, (size_t)(dash - text), &ends[0]) ||
 	    !np_text_to_int(dash + 1, strlen(dash + 1), &ends[1]))
 		return false;
-	*src = derived_peer(ends[0]);
-	*dst = derived_peer(ends[1]);
+	*src = np_peer_of(ends[0]);
+	*dst = np_peer_of(ends[1]);
 	return true;
 }
 

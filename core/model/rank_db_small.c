@@ -79,11 +79,6 @@ static int kind_of(struct rank_db *load, int64_t type_id, enum task_class class,
 	return NP_OK;
 }
 
-static int32_t peer_of(int64_t value)
-{
-	return value < 0 || value >= INT32_MAX ? NP_NO_PEER : (int32_t)value;
-}
-
 /* A row of the table; its times and the rest of its kind are those of its task. */
 static struct rank_db_small_row read_row(const struct np_batch *batch, size_t row)
 {
@@ -98,8 +93,8 @@ static struct rank_db_small_row read_row(const struct np_batch *batch, size_t ro
 		.task = {
 			.bytes = size < 0 || size > NP_MOST_BYTES ? NP_UNKNOWN : size,
 			.plane = plane < 0 || plane >= NO_VALUE ? 0 : (uint32_t)plane,
-			.src = peer_of(batch->column[SMALL_SRC].integer[row]),
-			.dst = peer_of(batch->column[SMALL_DST].integer[row]),
+			.src = np_peer_of(batch->column[SMALL_SRC].integer[row]),
+			.dst = np_peer_of(batch->column[SMALL_DST].integer[row]),
 			.link = (uint16_t)(batch->column[SMALL_LINK].integer[row] & UINT16_MAX),
 			.transport = (uint8_t)(batch->column[SMALL_TRANSPORT].integer[row] &
 					       UINT8_MAX),

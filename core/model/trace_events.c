@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace_load.h"
 
-#include "npuprof/text.h"
-
-#include <strings.h>
-
 /* --- events ---------------------------------------------------------------------------------- */
 
 static np_ns end_of(const struct np_trace_event *event)
@@ -211,9 +207,7 @@ static int32_t peer_of(const struct np_trace_value *value)
 {
 	int64_t rank;
 
-	if (!np_trace_value_integer(value, &rank) || rank < 0 || rank >= INT32_MAX)
-		return NP_NO_PEER;
-	return (int32_t)rank;
+	return np_trace_value_integer(value, &rank) ? np_peer_of(rank) : NP_NO_PEER;
 }
 
 static struct np_slice text_of(const struct np_trace_value *value)

@@ -36,6 +36,12 @@ enum {
 
 #define NP_NO_PEER INT32_MIN
 
+/* A rank of a link, local to the communicator; NP_NO_PEER for the marks of "none". */
+static inline int32_t np_peer_of(int64_t rank)
+{
+	return rank < 0 || rank >= INT32_MAX ? NP_NO_PEER : (int32_t)rank;
+}
+
 struct np_comm_task {
 	np_ns start;
 	np_ns end;

@@ -70,6 +70,17 @@ struct np_step_time {
 	np_ns e2e; /* extent of all tasks of the step, beside the span */
 };
 
+/* Exposed communication without the receives of a pipeline, which are its bubble. */
+static inline np_ns np_step_without_receive(const struct np_step_time *time)
+{
+	np_ns rest;
+
+	if (time->communication_not_overlapped == NP_UNKNOWN || time->bubble == NP_UNKNOWN)
+		return NP_UNKNOWN;
+	rest = time->communication_not_overlapped - time->bubble;
+	return rest > 0 ? rest : 0;
+}
+
 /* A communicator as this rank knows it. */
 struct np_group {
 	uint64_t hash;  /* the vendor's name for it in analysis files, in decimal */
