@@ -27,18 +27,9 @@ struct mode_rank {
 	const struct np_detail *detail; /* NULL if no mode wants one */
 	size_t index;                   /* in run->sources */
 	np_str *texts;                  /* of the detail → of the run */
-	struct mode_rows *kernels;      /* of each step */
+	struct np_spans **computing;    /* of mode_computing(), once asked for */
 	struct np_err *err;
 };
-
-/* Where the rows of a step are: from `first` to before `end` there may be others too. */
-struct mode_rows {
-	size_t first;
-	size_t end;
-};
-
-/* Set `kernels`, so that a look at one step does not pass by all. */
-int mode_find_kernels(struct mode_rank *rank) NP_MUST_USE;
 
 /* The run's id of a text of the detail. */
 int mode_text(struct mode_rank *rank, np_str text, np_str *ret) NP_MUST_USE;
@@ -47,11 +38,15 @@ int mode_text(struct mode_rank *rank, np_str text, np_str *ret) NP_MUST_USE;
 bool mode_takes(const struct mode_rank *rank, uint32_t step);
 
 /*
- * Add to a set when the device computed or, with `ops`, communicated: in one step,
- * or with NP_NO_STEP in all that are looked at. What only schedules an operator is
- * no computing.
+ * When the device computed in a step; NULL without memory. The sets of all steps
+ * are made at once, in the first call, and belong to the rank. What only schedules
+ * an operator is no computing.
  */
-int mode_busy(struct mode_rank *rank, uint32_t step, bool ops, struct np_spans *set) NP_MUST_USE;
+const struct np_spans *mode_computing(struct mode_rank *rank, uint32_t step);
+void mode_release_computing(struct mode_rank *rank);
+
+/* Add when it computed or communicated: in a step, or with NP_NO_STEP in all that are looked at. */
+int mode_busy(struct mode_rank *rank, uint32_t step, struct np_spans *set) NP_MUST_USE;
 
 struct mode {
 	const char *name;

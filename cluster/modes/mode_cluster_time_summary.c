@@ -127,7 +127,7 @@ static int reduce_step(struct mode_rank *rank, uint32_t step, struct pieces *cop
 	if (copies->list.count == 0)
 		return NP_OK;
 	busy = np_spans_new();
-	rc = busy ? mode_busy(rank, step, true, busy) : np_fail_nomem(rank->err, MODE);
+	rc = busy ? mode_busy(rank, step, busy) : np_fail_nomem(rank->err, MODE);
 	return rc < 0 ? rc : measure(busy, copies, ret, rank->err);
 }
 

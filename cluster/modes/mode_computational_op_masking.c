@@ -201,9 +201,8 @@ static int measure(struct mode_rank *rank, uint32_t step, struct type type,
 static int reduce_step(struct mode_rank *rank, uint32_t step, const struct types *types,
 		       struct step_masking *ret)
 {
-	NP_CLEANUP(np_spans_freep) struct np_spans *computing = np_spans_new();
-	int rc = computing ? mode_busy(rank, step, false, computing)
-			   : np_fail_nomem(rank->err, MODE);
+	const struct np_spans *computing = mode_computing(rank, step);
+	int rc = computing ? NP_OK : NP_E_NOMEM;
 
 	for (size_t i = 0; i < types->count && rc == NP_OK; i++)
 		rc = measure(rank, step, types->list[i], computing, ret, i);

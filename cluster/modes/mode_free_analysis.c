@@ -94,7 +94,7 @@ static int find_gaps(struct mode_rank *rank, struct gaps *gaps)
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
 	size_t top = mode_top(rank->modes, 10);
 	np_ns least = 0; /* of those that are kept */
-	int rc = busy ? mode_busy(rank, NP_NO_STEP, true, busy) : np_fail_nomem(rank->err, MODE);
+	int rc = busy ? mode_busy(rank, NP_NO_STEP, busy) : np_fail_nomem(rank->err, MODE);
 
 	for (size_t i = 1; rc == NP_OK && i < np_spans_count(busy); i++) {
 		struct np_span span = { np_spans_get(busy, i - 1).end,

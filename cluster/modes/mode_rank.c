@@ -21,63 +21,93 @@ bool mode_takes(const struct mode_rank *rank, uint32_t step)
 	return !rank->modes->options.steps_chosen || step != NP_NO_STEP;
 }
 
-static bool is_of(const struct mode_rank *rank, uint32_t wanted, uint32_t step)
+/* --- busy ------------------------------------------------------------------------------------ */
+
+/* The sets are those of the steps, and behind them that of kernels in none. */
+static size_t set_of(const struct mode_rank *rank, uint32_t step)
 {
-	return wanted == NP_NO_STEP ? mode_takes(rank, step) : step == wanted;
+	return step == NP_NO_STEP ? rank->rank->steps.count : step;
 }
 
-static int add_op(struct mode_rank *rank, uint32_t step, const struct np_comm_op *op,
-		  struct np_spans *set)
-{
-	return is_of(rank, step, op->step) ? np_spans_add(set, op->start, op->end, rank->err)
-					   : NP_OK;
-}
-
-/* Both lists are by start: merged, every span is added behind the others. */
-int mode_busy(struct mode_rank *rank, uint32_t step, bool ops, struct np_spans *set)
+static int fill_computing(struct mode_rank *rank)
 {
 	const struct np_detail *detail = rank->detail;
-	struct mode_rows rows = { 0, detail->kernels.count };
-	size_t op_count = ops ? rank->rank->ops.count : 0;
-	size_t op = 0;
 	int rc = NP_OK;
 
-	if (step != NP_NO_STEP)
-		rows = rank->kernels[step];
-	for (size_t i = rows.first; i < rows.end && rc == NP_OK; i++) {
+	for (size_t i = 0; i <= rank->rank->steps.count; i++) {
+		rank->computing[i] = np_spans_new();
+		if (!rank->computing[i])
+			return np_fail_nomem(rank->err, "spans of time");
+	}
+	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
 		const struct np_kernel *kernel = &detail->kernels.item[i];
 
-		for (; op < op_count && rank->rank->ops.item[op].start <= kernel->start &&
-		       rc == NP_OK;
-		     op++)
-			rc = add_op(rank, step, &rank->rank->ops.item[op], set);
-		if (rc == NP_OK && !kernel->schedule && is_of(rank, step, kernel->step))
-			rc = np_spans_add(set, kernel->start, kernel->end, rank->err);
+		if (!kernel->schedule)
+			rc = np_spans_add(rank->computing[set_of(rank, kernel->step)],
+					  kernel->start, kernel->end, rank->err);
 	}
-	for (; op < op_count && rc == NP_OK; op++)
-		rc = add_op(rank, step, &rank->rank->ops.item[op], set);
 	return rc;
 }
 
-int mode_find_kernels(struct mode_rank *rank)
+const struct np_spans *mode_computing(struct mode_rank *rank, uint32_t step)
 {
-	const struct np_detail *detail = rank->detail;
-
-	rank->kernels = calloc(rank->rank->steps.count + 1, sizeof(*rank->kernels));
-	if (!rank->kernels)
-		return np_fail_nomem(rank->err, "steps");
-	for (size_t i = 0; i < detail->kernels.count; i++) {
-		struct mode_rows *rows;
-
-		if (detail->kernels.item[i].step == NP_NO_STEP)
-			continue;
-		rows = &rank->kernels[detail->kernels.item[i].step];
-		if (rows->end == 0)
-			rows->first = i;
-		rows->end = i + 1;
+	if (!rank->computing) {
+		/* An array of pointers is meant. NOLINTNEXTLINE(bugprone-sizeof-expression) */
+		rank->computing = calloc(rank->rank->steps.count + 1, sizeof(*rank->computing));
+		if (!rank->computing) {
+			(void)np_fail_nomem(rank->err, "spans of time");
+			return NULL;
+		}
+		if (fill_computing(rank) < 0)
+			return NULL;
 	}
-	return NP_OK;
+	return rank->computing[set_of(rank, step)];
 }
+
+void mode_release_computing(struct mode_rank *rank)
+{
+	for (size_t i = 0; rank->computing && i <= rank->rank->steps.count; i++)
+		np_spans_free(rank->computing[i]);
+	free(rank->computing);
+}
+
+static int add_computing(struct mode_rank *rank, uint32_t step, struct np_spans *set)
+{
+	const struct np_spans *computing = mode_computing(rank, step);
+
+	return computing ? np_spans_join(set, computing, rank->err) : NP_E_NOMEM;
+}
+
+static int add_ops(struct mode_rank *rank, uint32_t step, struct np_spans *set)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *ops = np_spans_new();
+	int rc = ops ? NP_OK : np_fail_nomem(rank->err, "spans of time");
+
+	for (size_t i = 0; i < rank->rank->ops.count && rc == NP_OK; i++) {
+		const struct np_comm_op *op = &rank->rank->ops.item[i];
+
+		if (step == NP_NO_STEP ? mode_takes(rank, op->step) : op->step == step)
+			rc = np_spans_add(ops, op->start, op->end, rank->err);
+	}
+	return rc < 0 ? rc : np_spans_join(set, ops, rank->err);
+}
+
+int mode_busy(struct mode_rank *rank, uint32_t step, struct np_spans *set)
+{
+	int rc = NP_OK;
+
+	if (step != NP_NO_STEP) {
+		rc = add_computing(rank, step, set);
+	} else {
+		for (uint32_t i = 0; i < rank->rank->steps.count && rc == NP_OK; i++)
+			rc = add_computing(rank, i, set);
+		if (rc == NP_OK && mode_takes(rank, NP_NO_STEP))
+			rc = add_computing(rank, NP_NO_STEP, set);
+	}
+	return rc < 0 ? rc : add_ops(rank, step, set);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
 
 size_t mode_next_copy(const struct np_detail *detail, size_t from)
 {

@@ -304,14 +304,14 @@ static void work_on(void *context, size_t index)
 		rank.texts = calloc(np_strtab_count(detail->strings) + 2, sizeof(np_str));
 		if (!rank.texts)
 			(void)np_fail_nomem(rank.err, "texts");
-		else if (mode_find_kernels(&rank) == NP_OK)
+		else
 			(void)!reduce_rank(work, &rank);
 		np_notes_move(&work->notes[index], &detail->notes);
 	} else {
 		(void)!reduce_rank(work, &rank);
 	}
+	mode_release_computing(&rank);
 	free(rank.texts);
-	free(rank.kernels);
 }
 
 static int work_on_all(struct work *work, const struct np_workers *workers, struct np_err *err)

@@ -4,8 +4,8 @@
 #include "npuprof/buf.h"
 
 #define WANTS \
-	(NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS | NP_DETAIL_KERNELS | \
-	 NP_DETAIL_LAUNCHES)
+	(NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS | NP_DETAIL_INPUTS | \
+	 NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES)
 
 /* Modules and outermost operators are aligned; what operators call is not. */
 static bool is_item(const struct cmp_tree *tree, uint32_t index, uint32_t step)

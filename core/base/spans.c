@@ -229,6 +229,15 @@ int np_spans_add_all(struct np_spans *set, struct np_span *spans, size_t count, 
 	return merge_all(set, spans, count, err);
 }
 
+int np_spans_join(struct np_spans *set, const struct np_spans *other, struct np_err *err)
+{
+	if (other->count == 0)
+		return NP_OK;
+	if (is_in_order(set, other->span[0].begin))
+		return append_all(set, other->span, other->count, err);
+	return merge_all(set, other->span, other->count, err);
+}
+
 size_t np_spans_count(const struct np_spans *set)
 {
 	return set->count;

@@ -261,7 +261,7 @@ static unsigned complete(unsigned wants)
 		wants |= NP_DETAIL_KERNELS;
 	if (wants & NP_DETAIL_SMALL)
 		wants |= NP_DETAIL_OPS;
-	if (wants & (NP_DETAIL_PYTHON | NP_DETAIL_STACKS))
+	if (wants & DETAIL_OF_FRAMEWORK)
 		wants |= NP_DETAIL_FRAMEWORK;
 	return wants;
 }

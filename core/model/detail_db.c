@@ -64,46 +64,51 @@ static int take_string(struct detail_db *db, const struct np_batch *batch, size_
 			 batch->column[1].text[row]);
 }
 
-struct detail_text detail_text_of(struct detail_db *db, int64_t id)
+static struct detail_text *text_in(struct detail_db *db, struct np_idmap *index, int64_t id)
 {
-	uint32_t index = np_idmap_get(db->text_index, id);
+	uint32_t at = np_idmap_get(index, id);
 
-	return index == NP_IDMAP_NONE ? (struct detail_text){ .bytes = "" } : db->texts.item[index];
+	return at == NP_IDMAP_NONE ? NULL : &db->texts.item[at];
 }
 
-static int intern_at(struct detail_db *db, uint32_t index, np_str *ret)
+struct detail_text *detail_find_text(struct detail_db *db, int64_t id)
 {
-	struct detail_text *text;
-	int rc;
+	return text_in(db, db->text_index, id);
+}
+
+struct detail_text detail_text_of(struct detail_db *db, int64_t id)
+{
+	const struct detail_text *text = detail_find_text(db, id);
+
+	return text ? *text : (struct detail_text){ .bytes = "" };
+}
+
+int detail_intern_text(struct detail_db *db, struct detail_text *text, np_str *ret)
+{
+	int rc = NP_OK;
 
 	*ret = NP_STR_NONE;
-	if (index == NP_IDMAP_NONE)
+	if (!text)
 		return NP_OK;
-	text = &db->texts.item[index];
-	if (text->id != NP_STR_NONE) {
-		*ret = text->id;
-		return NP_OK;
-	}
-	rc = detail_intern(db->load, text->bytes, text->length, ret);
-	text->id = *ret;
+	if (text->id == NP_STR_NONE)
+		rc = detail_intern(db->load, text->bytes, text->length, &text->id);
+	*ret = text->id;
 	return rc;
 }
 
 int detail_string(struct detail_db *db, int64_t id, np_str *ret)
 {
-	return intern_at(db, np_idmap_get(db->text_index, id), ret);
+	return detail_intern_text(db, detail_find_text(db, id), ret);
 }
 
 int detail_plain_string(struct detail_db *db, int64_t id, np_str *ret)
 {
-	uint32_t index = np_idmap_get(db->text_index, id);
-	struct detail_text *text;
+	struct detail_text *text = detail_find_text(db, id);
 	int rc;
 
 	*ret = NP_STR_NONE;
-	if (index == NP_IDMAP_NONE)
+	if (!text)
 		return NP_OK;
-	text = &db->texts.item[index];
 	if (text->plain != NP_STR_NONE) {
 		*ret = text->plain;
 		return NP_OK;
@@ -145,7 +150,7 @@ static int read_enums(struct detail_db *db)
 
 int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_str *ret)
 {
-	return intern_at(db, np_idmap_get(db->enums[table], id), ret);
+	return detail_intern_text(db, text_in(db, db->enums[table], id), ret);
 }
 
 int64_t detail_thread(int64_t global)

@@ -12,12 +12,19 @@ enum detail_looks {
 	DETAIL_LOOKS_OTHERWISE,
 };
 
+enum detail_names {
+	DETAIL_NAMES_UNKNOWN,
+	DETAIL_NAMES_STEP, /* a row of PYTORCH_API with this name is a step */
+	DETAIL_NAMES_OP,
+};
+
 struct detail_text {
 	const char *bytes;
 	size_t length;
 	np_str id;    /* once interned, else NP_STR_NONE */
 	np_str plain; /* likewise as shapes, or as a list of the framework */
 	enum detail_looks looks;
+	enum detail_names names;
 };
 
 /* Tables that name numbers. */
@@ -61,7 +68,8 @@ struct detail_db {
 	struct np_idmap *task_of;      /* connection → a task of it */
 	struct np_idmap *enums[DETAIL_ENUMS]; /* id → texts */
 	struct np_idmap *counter_index;       /* STRING_IDS.id of a counter → pmu */
-	struct np_idset *launched;            /* connections of calls, tasks and operators */
+	struct np_idset *launched;            /* connections of calls, tasks and operators, */
+	bool launches_known;                  /* once somebody asked */
 	struct np_idmap *stacks;              /* PYTORCH_CALLCHAINS.id → chains */
 	NP_VEC(np_str) chains;
 	struct np_buf frames; /* of the chain being read */
@@ -83,8 +91,14 @@ typedef int detail_take(struct detail_db *db, const struct np_batch *batch, size
 int detail_each(struct detail_db *db, const char *table, const struct np_scan_column *columns,
 		size_t count, detail_take *take) NP_MUST_USE;
 
+/* What is known of a string id; NULL for one that is not in the table. */
+struct detail_text *detail_find_text(struct detail_db *db, int64_t id);
+
 /* The text of a string id; "" for one that is not in the table. */
 struct detail_text detail_text_of(struct detail_db *db, int64_t id);
+
+/* Intern a text that was found, or NULL; NP_STR_NONE for what stands for no value. */
+int detail_intern_text(struct detail_db *db, struct detail_text *text, np_str *ret) NP_MUST_USE;
 
 /* Intern the text of a string id; NP_STR_NONE for what stands for no value. */
 int detail_string(struct detail_db *db, int64_t id, np_str *ret) NP_MUST_USE;

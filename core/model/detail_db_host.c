@@ -142,10 +142,21 @@ enum {
 	TORCH_IS_MARK = 50004,
 };
 
-static bool kind_of(struct detail_db *db, const struct np_batch *batch, size_t row,
+/* Rows of steps are told by their names alone. */
+static enum np_framework_kind kind_by_name(struct detail_text *name)
+{
+	if (!name)
+		return NP_FRAMEWORK_OP;
+	if (name->names == DETAIL_NAMES_UNKNOWN)
+		name->names = strncmp(name->bytes, "ProfilerStep#", 13) == 0 ? DETAIL_NAMES_STEP
+									      : DETAIL_NAMES_OP;
+	return name->names == DETAIL_NAMES_STEP ? NP_FRAMEWORK_STEP : NP_FRAMEWORK_OP;
+}
+
+static bool kind_of(struct detail_db *db, int64_t type, struct detail_text *name,
 		    enum np_framework_kind *ret)
 {
-	switch (batch->column[TORCH_KIND].integer[row]) {
+	switch (type) {
 	case TORCH_IS_QUEUE:
 		*ret = NP_FRAMEWORK_QUEUE;
 		break;
@@ -156,10 +167,7 @@ static bool kind_of(struct detail_db *db, const struct np_batch *batch, size_t r
 		*ret = NP_FRAMEWORK_MARK;
 		return true;
 	default:
-		*ret = strncmp(detail_text_of(db, batch->column[TORCH_NAME].integer[row]).bytes,
-			       "ProfilerStep#", 13) == 0
-			       ? NP_FRAMEWORK_STEP
-			       : NP_FRAMEWORK_OP;
+		*ret = kind_by_name(name);
 		break;
 	}
 	return detail_wants(db->load, NP_DETAIL_FRAMEWORK);
@@ -177,12 +185,10 @@ static enum detail_looks looks_of(const struct detail_text *text)
 
 static bool is_shapes(struct detail_db *db, int64_t id)
 {
-	uint32_t index = np_idmap_get(db->text_index, id);
-	struct detail_text *text;
+	struct detail_text *text = detail_find_text(db, id);
 
-	if (index == NP_IDMAP_NONE)
+	if (!text)
 		return true;
-	text = &db->texts.item[index];
 	if (text->looks == DETAIL_LOOKS_UNKNOWN)
 		text->looks = looks_of(text);
 	return text->looks == DETAIL_LOOKS_LIKE_SHAPES;
@@ -206,16 +212,24 @@ static int inputs_of(struct detail_db *db, const struct np_batch *batch, size_t 
 	return rc < 0 ? rc : detail_plain_string(db, types, &call->in_dtypes);
 }
 
+static np_str stack_of(const struct detail_db *db, int64_t id)
+{
+	uint32_t chain = np_idmap_get(db->stacks, id);
+
+	return chain == NP_IDMAP_NONE ? NP_STR_NONE : db->chains.item[chain];
+}
+
 static int take_torch(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
 	np_ns start = batch->column[TORCH_START].integer[row];
 	np_ns end = batch->column[TORCH_END].integer[row];
+	struct detail_text *name = detail_find_text(db, batch->column[TORCH_NAME].integer[row]);
 	enum np_framework_kind kind;
 	struct np_framework_call *call;
-	uint32_t chain;
-	int rc;
+	int rc = NP_OK;
 
-	if (!kind_of(db, batch, row, &kind) || !detail_time_ok(db->load, start, end))
+	if (!kind_of(db, batch->column[TORCH_KIND].integer[row], name, &kind) ||
+	    !detail_time_ok(db->load, start, end))
 		return NP_OK;
 	call = detail_add_framework(db->load);
 	if (!call)
@@ -231,11 +245,11 @@ static int take_torch(struct detail_db *db, const struct np_batch *batch, size_t
 	/* Replaced by the links, once all are known. */
 	call->first_link = (uint32_t)batch->column[TORCH_CONNECTION].integer[row];
 	call->link_count = batch->column[TORCH_CONNECTION].integer[row] >= 0;
-	chain = np_idmap_get(db->stacks, batch->column[TORCH_CHAIN].integer[row]);
-	if (chain != NP_IDMAP_NONE)
-		call->stack = db->chains.item[chain];
-	rc = inputs_of(db, batch, row, call);
-	return rc < 0 ? rc : detail_string(db, batch->column[TORCH_NAME].integer[row], &call->name);
+	if (detail_wants(db->load, NP_DETAIL_STACKS))
+		call->stack = stack_of(db, batch->column[TORCH_CHAIN].integer[row]);
+	if (detail_wants(db->load, NP_DETAIL_INPUTS))
+		rc = inputs_of(db, batch, row, call);
+	return rc < 0 ? rc : detail_intern_text(db, name, &call->name);
 }
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -331,12 +345,24 @@ static int read_launches(struct detail_db *db)
 	return rc < 0 ? rc : launches_of_table(db, "COMMUNICATION_OP");
 }
 
-static enum np_lead_kind lead_of(struct detail_db *db, const struct np_framework_call *call,
-				 int64_t connection)
+/* Most lead to tasks, which have an index; all that launch are gathered for the first that does not. */
+static int lead_of(struct detail_db *db, const struct np_framework_call *call, int64_t connection,
+		   enum np_lead_kind *ret)
 {
+	int rc = NP_OK;
+
+	*ret = NP_LEADS_TO_TASK;
 	if (call->kind == NP_FRAMEWORK_QUEUE)
-		return NP_LEADS_TO_QUEUE;
-	return np_idset_has(db->launched, connection) ? NP_LEADS_TO_TASK : NP_LEADS_TO_BACKWARD;
+		*ret = NP_LEADS_TO_QUEUE;
+	if (call->kind == NP_FRAMEWORK_QUEUE ||
+	    np_idmap_get(db->task_of, connection) != NP_IDMAP_NONE)
+		return NP_OK;
+	if (!db->launches_known)
+		rc = read_launches(db);
+	db->launches_known = true;
+	if (!np_idset_has(db->launched, connection))
+		*ret = NP_LEADS_TO_BACKWARD;
+	return rc;
 }
 
 static int link_call(struct detail_db *db, uint32_t index, size_t *near)
@@ -354,8 +380,9 @@ static int link_call(struct detail_db *db, uint32_t index, size_t *near)
 
 		if (!link)
 			return NP_E_NOMEM;
-		*link = (struct np_framework_link){ db->rows.item[i].value, index,
-						    lead_of(db, call, db->rows.item[i].value) };
+		*link = (struct np_framework_link){ .id = db->rows.item[i].value, .call = index };
+		if (lead_of(db, call, link->id, &link->kind) < 0)
+			return NP_E_NOMEM;
 	}
 	*near = i;
 	return NP_OK;
@@ -374,8 +401,6 @@ static int read_framework(struct detail_db *db)
 	if (rc == NP_OK)
 		rc = detail_each(db, "CONNECTION_IDS", connection_columns,
 				 NP_COUNT(connection_columns), take_connection);
-	if (rc == NP_OK)
-		rc = read_launches(db);
 	sort_rows(db);
 	for (uint32_t i = 0; i < db->detail->framework.count && rc == NP_OK; i++)
 		rc = link_call(db, i, &near);
@@ -398,6 +423,6 @@ int detail_db_read_host(struct detail_db *db)
 	if (db->detail->calls.count > 0)
 		detail_told(load, NP_DETAIL_CALLS);
 	if (db->detail->framework.count > 0)
-		detail_told(load, NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS);
+		detail_told(load, DETAIL_OF_FRAMEWORK);
 	return rc;
 }

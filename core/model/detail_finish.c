@@ -243,5 +243,5 @@ int detail_finish(struct detail_load *load)
 		return rc;
 	if (!load->waits_known)
 		find_waits(detail);
-	return find_depth(load);
+	return load->asked & NP_DETAIL_DEPTH ? find_depth(load) : NP_OK;
 }

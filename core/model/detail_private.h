@@ -30,6 +30,11 @@ struct detail_load {
 	size_t impossible_times;
 };
 
+/* Sections that are rows of the framework, or columns of them: who tells one tells all. */
+#define DETAIL_OF_FRAMEWORK \
+	(NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS | NP_DETAIL_INPUTS | \
+	 NP_DETAIL_DEPTH)
+
 /* 0xFFFFFFFF, which files write for "no value" in unsigned columns. */
 #define DETAIL_NO_VALUE INT64_C(4294967295)
 

@@ -214,16 +214,18 @@ static int take_inputs(struct detail_trace *trace, const struct np_trace_event *
 						 [STACK] = "Call stack" };
 	struct np_trace_value values[COUNT];
 	struct np_slice text;
-	int rc;
+	int rc = NP_OK;
 
 	(void)np_trace_args(event, keys, COUNT, values);
 	call->sequence = detail_value_integer(&values[SEQUENCE]);
 	call->fwd_thread = detail_value_integer(&values[FORWARD]);
 	if (call->fwd_thread == 0)
 		call->fwd_thread = NP_UNKNOWN;
-	rc = intern_inputs(trace, &values[DIMS], &call->in_shapes);
-	if (rc == NP_OK)
-		rc = intern_inputs(trace, &values[TYPES], &call->in_dtypes);
+	if (detail_trace_reads(trace, NP_DETAIL_INPUTS)) {
+		rc = intern_inputs(trace, &values[DIMS], &call->in_shapes);
+		if (rc == NP_OK)
+			rc = intern_inputs(trace, &values[TYPES], &call->in_dtypes);
+	}
 	text = detail_value_text(&values[STACK]);
 	if (rc == NP_OK && detail_trace_reads(trace, NP_DETAIL_STACKS))
 		rc = detail_intern_list(trace->load, text.bytes, text.length, '\n', &call->stack);

@@ -55,8 +55,7 @@ static void tell(struct detail_trace *trace)
 	} lists[] = {
 		{ detail->tasks.count, NP_DETAIL_TASKS },
 		{ detail->calls.count, NP_DETAIL_CALLS },
-		{ detail->framework.count,
-		  NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS },
+		{ detail->framework.count, DETAIL_OF_FRAMEWORK },
 		{ detail->marks.count, NP_DETAIL_MARKS },
 		{ trace->gpu ? detail->ops.count : trace->ops.count, NP_DETAIL_OPS },
 		{ detail->small.count, NP_DETAIL_SMALL },

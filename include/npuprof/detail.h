@@ -60,7 +60,9 @@ enum np_detail_section {
 	 * reading the trace beside the table of kernels.
 	 */
 	NP_DETAIL_LAUNCHES = 1 << 17,
-	NP_DETAIL_ALL = (1 << 18) - 1,
+	NP_DETAIL_INPUTS = 1 << 18, /* shapes and types of the inputs of framework rows */
+	NP_DETAIL_DEPTH = 1 << 19,  /* how operators of the framework lie in each other */
+	NP_DETAIL_ALL = (1 << 20) - 1,
 };
 
 /* Of indexes of rows in other sections. */
@@ -161,11 +163,12 @@ struct np_framework_call {
 	int64_t sequence;   /* ties a forward call to its backward ones; NP_UNKNOWN for none */
 	int64_t fwd_thread; /* of a backward call: the thread of the forward one */
 	np_str name;
-	np_str in_shapes; /* inputs are separated by ';', without line ends */
+	np_str in_shapes; /* inputs are separated by ';', without line ends; see NP_DETAIL_INPUTS */
 	np_str in_dtypes;
 	np_str stack; /* frames from the innermost outwards, separated by '\n' */
 	enum np_framework_kind kind;
 	uint32_t step;
+	/* See NP_DETAIL_DEPTH. */
 	uint32_t depth;      /* operators of its thread around it; 0 for those of other kinds */
 	bool top;            /* an operator around which there is no other */
 	uint32_t first_link; /* in np_detail.links */

@@ -53,6 +53,10 @@ int np_spans_add(struct np_spans *set, np_ns begin, np_ns end, struct np_err *er
 int np_spans_add_all(struct np_spans *set, struct np_span *spans, size_t count, struct np_err *err)
 	NP_MUST_USE;
 
+/* Add all that another set covers, in one pass over both. */
+int np_spans_join(struct np_spans *set, const struct np_spans *other, struct np_err *err)
+	NP_MUST_USE;
+
 /* Number of disjoint spans. */
 size_t np_spans_count(const struct np_spans *set);
 

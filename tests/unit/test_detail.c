@@ -149,7 +149,7 @@ static const struct {
 	{ "kernels", NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES, dump_kernels },
 	{ "tasks", NP_DETAIL_TASKS, dump_tasks },
 	{ "calls", NP_DETAIL_CALLS, dump_calls },
-	{ "framework", NP_DETAIL_FRAMEWORK, dump_framework },
+	{ "framework", NP_DETAIL_FRAMEWORK | NP_DETAIL_INPUTS | NP_DETAIL_DEPTH, dump_framework },
 	{ "ops", NP_DETAIL_OPS, dump_ops },
 	{ "small", NP_DETAIL_SMALL, dump_small },
 	{ "samples", NP_DETAIL_FREQUENCY, dump_samples },
@@ -312,7 +312,7 @@ static void exporters_that_swap_shapes_and_types_are_understood(void **state)
 {
 	struct np_run *run = recorded("resnet-2of8/db/level1");
 	NP_CLEANUP(np_detail_freep)
-	struct np_detail *detail = load_detail(run, 0, NP_DETAIL_FRAMEWORK);
+	struct np_detail *detail = load_detail(run, 0, NP_DETAIL_INPUTS);
 	bool found = false;
 
 	(void)state;
