@@ -17,18 +17,21 @@ int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err)
  * Values outlive the detail of their rank by far. Between its blocks they would keep
  * the heap from being used again, so they get pages of their own.
  */
-static int64_t *new_values(size_t count)
+static int new_values(struct grouping *grouping, size_t bytes, struct np_err *err)
 {
-	void *pages = mmap(NULL, (count + 1) * sizeof(int64_t), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return pages == MAP_FAILED ? NULL : pages;
+	if (pages == MAP_FAILED)
+		return np_fail_nomem(err, "values");
+	grouping->values = pages;
+	grouping->value_bytes = bytes;
+	return NP_OK;
 }
 
 static void free_values(struct grouping *grouping)
 {
 	if (grouping->values)
-		(void)munmap(grouping->values, (grouping->value_count + 1) * sizeof(int64_t));
+		(void)munmap(grouping->values, grouping->value_bytes);
 }
 
 void grouping_release(struct grouping *grouping)
@@ -200,7 +203,8 @@ static uint32_t *sorted(const struct grouping *grouping,
 }
 
 /* Every group gets its part of the values; those that are alike in `parts` side by side. */
-static int divide_values(struct grouping *grouping, struct key_parts parts, struct np_err *err)
+static int divide_values(struct grouping *grouping, struct key_parts parts, bool narrow,
+			 struct np_err *err)
 {
 	struct key_order context = { grouping, parts };
 	uint32_t *order = sorted(grouping, by_parts, &context, err);
@@ -209,7 +213,10 @@ static int divide_values(struct grouping *grouping, struct key_parts parts, stru
 	for (size_t i = 0; order && i < grouping->list.count; i++) {
 		struct samples *samples = &grouping->list.item[order[i]].samples;
 
-		samples->item = grouping->values + used;
+		if (narrow)
+			samples->narrow = (uint32_t *)grouping->values + used;
+		else
+			samples->item = (int64_t *)grouping->values + used;
 		samples->capacity = samples->count;
 		used += samples->count;
 		samples->count = 0;
@@ -218,26 +225,41 @@ static int divide_values(struct grouping *grouping, struct key_parts parts, stru
 	return order ? NP_OK : NP_E_NOMEM;
 }
 
+static void put_values(struct grouping *grouping, const struct grouping_row *rows, size_t count,
+		       bool narrow)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct samples *samples = &grouping->list.item[rows[i].group].samples;
+
+		if (narrow)
+			samples->narrow[samples->count++] = (uint32_t)rows[i].value;
+		else
+			samples->item[samples->count++] = rows[i].value;
+		samples->sum = samples_plus(samples->sum, rows[i].value);
+	}
+}
+
 int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_parts parts,
 		  const struct grouping_row *rows, size_t count)
 {
+	uint64_t bits = 0; /* of all values; negative ones have the highest */
+	bool narrow;
 	int rc;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		grouping->list.item[rows[i].group].samples.count++;
-	grouping->filled = true;
-	grouping->values = new_values(count);
-	grouping->value_count = count;
-	if (!grouping->values)
-		return np_fail_nomem(rank->err, "values");
-	rc = divide_values(grouping, parts, rank->err);
-	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		struct samples *samples = &grouping->list.item[rows[i].group].samples;
-
-		samples->item[samples->count++] = rows[i].value;
-		samples->sum = samples_plus(samples->sum, rows[i].value);
+		bits |= (uint64_t)rows[i].value;
 	}
-	return rc < 0 ? rc : translate(rank, grouping);
+	narrow = bits <= UINT32_MAX;
+	grouping->filled = true;
+	rc = new_values(grouping, (count + 1) * (narrow ? sizeof(uint32_t) : sizeof(int64_t)),
+			rank->err);
+	if (rc == NP_OK)
+		rc = divide_values(grouping, parts, narrow, rank->err);
+	if (rc < 0)
+		return rc;
+	put_values(grouping, rows, count, narrow);
+	return translate(rank, grouping);
 }
 
 /* Groups that are alike have their values side by side: together they are one piece. */
@@ -250,6 +272,8 @@ static int add_view(struct grouping *view, const struct group *group, size_t fir
 		return NP_E_NOMEM;
 	if (wide->samples.count == 0 || group->samples.item < wide->samples.item)
 		wide->samples.item = group->samples.item;
+	if (wide->samples.count == 0 || group->samples.narrow < wide->samples.narrow)
+		wide->samples.narrow = group->samples.narrow;
 	wide->samples.count += group->samples.count;
 	wide->samples.capacity = wide->samples.count;
 	wide->samples.sum = samples_plus(wide->samples.sum, group->samples.sum);

@@ -155,9 +155,14 @@ size_t mode_top(const struct np_modes *modes, size_t own);
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* Values of which quantiles are wanted: all are kept, so that these are exact. */
+/*
+ * Values of which quantiles are wanted: all are kept, so that these are exact.
+ * Those of a rank at once, grouping_fill(), take half the room where they are short
+ * enough, which durations below 4 s are: then they are in `narrow`.
+ */
 struct samples {
 	int64_t *item;
+	uint32_t *narrow;
 	size_t count;
 	size_t capacity;
 	int64_t sum;
@@ -233,8 +238,8 @@ struct grouping {
 	uint32_t *places; /* 2^bits, by hash of a key: index of the group + 1, or 0 */
 	unsigned bits;
 	NP_VEC(struct group) list;
-	int64_t *values; /* of grouping_fill() */
-	size_t value_count;
+	void *values; /* of grouping_fill() */
+	size_t value_bytes;
 	bool filled; /* the values of groups lie there, or in those of another grouping */
 	struct summary *summaries; /* by index of the group, of grouping_describe() */
 };
@@ -260,8 +265,8 @@ struct group *grouping_get(const struct grouping *grouping, const np_str *key);
 int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err) NP_MUST_USE;
 
 /*
- * All values of a rank at once, which is faster than one by one and takes eight
- * bytes for each: `rows` say to which group they belong. Until then keys are of
+ * All values of a rank at once, which is faster than one by one and takes four
+ * or eight bytes for each: `rows` say to which group they belong. Until then keys are of
  * texts of the detail, and afterwards of the run.
  */
 struct grouping_row {

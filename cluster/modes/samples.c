@@ -30,42 +30,67 @@ void samples_release(struct samples *samples)
 	samples->sum = 0;
 }
 
+static int64_t value_of(const struct samples *samples, size_t index)
+{
+	return samples->narrow ? (int64_t)samples->narrow[index] : samples->item[index];
+}
+
+/* --- sorting --------------------------------------------------------------------------------- */
+
 static int by_value(const void *left, const void *right)
 {
 	return np_order(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-/* Below this many a comparison sort is as fast. */
-#define RADIX_LEAST 512
-#define RADIX_BITS  11
-#define RADIX       (1U << RADIX_BITS)
-
-/* Sort by digits of 11 bits, as many as the range of the values needs. False without memory. */
-static bool radix_sort(int64_t *item, size_t count)
+static int by_narrow_value(const void *left, const void *right)
 {
-	int64_t *other = malloc(count * sizeof(*other));
-	int64_t *from = item;
-	int64_t *to = other;
-	int64_t least = item[0];
-	uint64_t range = 0;
+	return np_order(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+/* Below this many a comparison sort is as fast. */
+#define RADIX_LEAST  512
+#define RADIX_BITS   11
+#define RADIX        (1U << RADIX_BITS)
+#define RADIX_DIGITS 3
+
+/* One digit: from the values to their places, of which the numbers are counts before. */
+static void sort_digit(const uint32_t *from, uint32_t *to, size_t count, unsigned shift,
+		       uint32_t *places)
+{
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < RADIX; i++) {
+		uint32_t own = places[i];
+
+		places[i] = before;
+		before += own;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[places[(from[i] >> shift) % RADIX]++] = from[i];
+}
+
+/* Sort by digits of 11 bits, except those in which all are alike. False without memory. */
+static bool radix_sort(uint32_t *item, size_t count)
+{
+	uint32_t places[RADIX_DIGITS][RADIX] = { 0 };
+	uint32_t *other = count <= UINT32_MAX ? malloc(count * sizeof(*other)) : NULL;
+	uint32_t *from = item;
+	uint32_t *to = other;
 
 	if (!other)
 		return false;
-	for (size_t i = 1; i < count; i++)
-		least = item[i] < least ? item[i] : least;
-	for (size_t i = 0; i < count; i++)
-		range |= (uint64_t)item[i] - (uint64_t)least;
-	for (unsigned shift = 0; shift < 64 && range >> shift != 0; shift += RADIX_BITS) {
-		size_t place[RADIX + 1] = { 0 };
-		int64_t *swap = from;
+	for (size_t i = 0; i < count; i++) {
+		places[0][item[i] % RADIX]++;
+		places[1][(item[i] >> RADIX_BITS) % RADIX]++;
+		places[2][item[i] >> 2 * RADIX_BITS]++;
+	}
+	for (unsigned digit = 0; digit < RADIX_DIGITS; digit++) {
+		unsigned shift = digit * RADIX_BITS;
+		uint32_t *swap = from;
 
-		for (size_t i = 0; i < count; i++)
-			place[(((uint64_t)from[i] - (uint64_t)least) >> shift) % RADIX + 1]++;
-		for (size_t i = 1; i < RADIX; i++)
-			place[i] += place[i - 1];
-		for (size_t i = 0; i < count; i++)
-			to[place[(((uint64_t)from[i] - (uint64_t)least) >> shift) % RADIX]++] =
-				from[i];
+		if (places[digit][(item[0] >> shift) % RADIX] == count)
+			continue;
+		sort_digit(from, to, count, shift, places[digit]);
 		from = to;
 		to = swap;
 	}
@@ -75,13 +100,44 @@ static bool radix_sort(int64_t *item, size_t count)
 	return true;
 }
 
+/* How far values are above the least of them mostly fits, and sorts faster. */
+static bool sort_as_narrow(int64_t *item, size_t count)
+{
+	uint32_t *narrow;
+	int64_t least = item[0];
+	int64_t most = item[0];
+	bool sorted;
+
+	for (size_t i = 1; i < count; i++) {
+		least = item[i] < least ? item[i] : least;
+		most = item[i] > most ? item[i] : most;
+	}
+	if ((uint64_t)most - (uint64_t)least > UINT32_MAX)
+		return false;
+	narrow = malloc(count * sizeof(*narrow));
+	for (size_t i = 0; narrow && i < count; i++)
+		narrow[i] = (uint32_t)((uint64_t)item[i] - (uint64_t)least);
+	sorted = narrow && radix_sort(narrow, count);
+	for (size_t i = 0; sorted && i < count; i++)
+		item[i] = least + (int64_t)narrow[i];
+	free(narrow);
+	return sorted;
+}
+
 static void sort(struct samples *samples)
 {
-	if (!samples->sorted &&
-	    (samples->count < RADIX_LEAST || !radix_sort(samples->item, samples->count)))
-		qsort(samples->item, samples->count, sizeof(*samples->item), by_value);
+	bool many = samples->count >= RADIX_LEAST;
+
+	if (samples->sorted)
+		return;
 	samples->sorted = true;
+	if (samples->narrow && !(many && radix_sort(samples->narrow, samples->count)))
+		qsort(samples->narrow, samples->count, sizeof(*samples->narrow), by_narrow_value);
+	if (!samples->narrow && !(many && sort_as_narrow(samples->item, samples->count)))
+		qsort(samples->item, samples->count, sizeof(*samples->item), by_value);
 }
+
+/* --- describing ------------------------------------------------------------------------------ */
 
 /* Between two neighbours in the order of values. */
 static double between(int64_t low, int64_t high, double share)
@@ -95,8 +151,9 @@ static double quantile(const struct samples *samples, double q)
 	size_t below = (size_t)place;
 
 	if (below + 1 >= samples->count)
-		return (double)samples->item[below];
-	return between(samples->item[below], samples->item[below + 1], place - (double)below);
+		return (double)value_of(samples, below);
+	return between(value_of(samples, below), value_of(samples, below + 1),
+		       place - (double)below);
 }
 
 /* Σ (x - mean)², the mean taken first so that large values do not cancel. */
@@ -105,7 +162,7 @@ static double squares(const struct samples *samples, double mean)
 	double sum = 0;
 
 	for (size_t i = 0; i < samples->count; i++) {
-		double difference = (double)samples->item[i] - mean;
+		double difference = (double)value_of(samples, i) - mean;
 
 		sum += difference * difference;
 	}
@@ -151,8 +208,8 @@ struct summary samples_describe(struct samples *samples)
 	ret.mean = (double)samples->sum / (double)samples->count;
 	ret.squares = squares(samples, ret.mean);
 	set_deviation(&ret);
-	ret.min = samples->item[0];
-	ret.max = samples->item[samples->count - 1];
+	ret.min = value_of(samples, 0);
+	ret.max = value_of(samples, samples->count - 1);
 	ret.q1 = quantile(samples, 0.25);
 	ret.median = quantile(samples, 0.5);
 	ret.q3 = quantile(samples, 0.75);
@@ -170,7 +227,7 @@ static size_t count_until(const struct samples *samples, int64_t value)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (samples->item[middle] <= value)
+		if (value_of(samples, middle) <= value)
 			low = middle + 1;
 		else
 			high = middle;

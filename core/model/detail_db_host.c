@@ -149,7 +149,7 @@ static enum np_framework_kind kind_by_name(struct detail_text *name)
 		return NP_FRAMEWORK_OP;
 	if (name->names == DETAIL_NAMES_UNKNOWN)
 		name->names = strncmp(name->bytes, "ProfilerStep#", 13) == 0 ? DETAIL_NAMES_STEP
-									      : DETAIL_NAMES_OP;
+									     : DETAIL_NAMES_OP;
 	return name->names == DETAIL_NAMES_STEP ? NP_FRAMEWORK_STEP : NP_FRAMEWORK_OP;
 }
 
@@ -345,7 +345,8 @@ static int read_launches(struct detail_db *db)
 	return rc < 0 ? rc : launches_of_table(db, "COMMUNICATION_OP");
 }
 
-/* Most lead to tasks, which have an index; all that launch are gathered for the first that does not. */
+/* Most lead to tasks, which have an index; all that launch are gathered for the first that does
+ * not. */
 static int lead_of(struct detail_db *db, const struct np_framework_call *call, int64_t connection,
 		   enum np_lead_kind *ret)
 {

@@ -163,7 +163,7 @@ fi
 job=("$train" "${steps[@]}")
 
 behaviour 'tcp: a rank that crashes ends the job on both nodes, and the data is kept'
-nodes tcrash --ranks all --step-start 1 --grace 5 -- "${job[@]}" --crash-rank 2 --crash-step 4
+nodes tcrash --ranks all --step-start 1 --grace 15 -- "${job[@]}" --crash-rank 2 --crash-step 4
 both_end
 expect 'the status is not 0' test "$status" -ne 0
 expect_equal "$status1" "$status"
@@ -172,7 +172,7 @@ expect_equal "$(each_rank tcrash "r ->> 'first_step'")" '1 1 1 1'
 expect_nothing_left
 
 behaviour 'tcp: SIGTERM to one launcher ends the job on both nodes'
-nodes tterm --ranks all --step-start 1 --grace 5 -- "$train" "${forever[@]}"
+nodes tterm --ranks all --step-start 1 --grace 15 -- "$train" "${forever[@]}"
 expect 'it never began' await 30 profiles tterm 4
 kill -TERM "$(pgrep -o -f "^$collector.*$work.*--job tterm .*--node-rank 1")"
 both_end
@@ -183,7 +183,7 @@ expect_nothing_left
 
 for victim in 0 1; do
 	behaviour "tcp: the launcher of node $victim is killed, and the other notices and ends"
-	nodes "tkill$victim" --ranks all --step-start 1 --grace 3 -- "$train" "${forever[@]}"
+	nodes "tkill$victim" --ranks all --step-start 1 --grace 15 -- "$train" "${forever[@]}"
 	expect 'it never began' await 30 profiles "tkill$victim" 4
 	kill -KILL "$(pgrep -o -f "^$collector.*$work.*--job tkill$victim .*--node-rank $victim")"
 	both_end
