@@ -192,7 +192,8 @@ static int add_launch(struct mode_rank *rank, struct history *history, np_ns dev
 {
 	struct launch *launch;
 
-	if (!origin->framework || !origin->call || origin->call->level != NP_CALL_NODE)
+	if (origin->dispatched == NP_UNKNOWN || !origin->call ||
+	    origin->call->level != NP_CALL_NODE)
 		return NP_OK;
 	launch = np_vec_add(&history->launches, rank->err);
 	if (!launch)
@@ -200,7 +201,7 @@ static int add_launch(struct mode_rank *rank, struct history *history, np_ns dev
 	launch->device = device;
 	/* In doubles: of damaged times the difference of differences may not fit. */
 	launch->late = (double)(device - origin->call->end) -
-			       (double)(origin->call->start - origin->framework->end) >
+			       (double)(origin->call->start - origin->dispatched) >
 		       DEVICE_BOUND_NS;
 	return NP_OK;
 }

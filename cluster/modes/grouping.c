@@ -225,40 +225,45 @@ static int divide_values(struct grouping *grouping, struct key_parts parts, bool
 	return order ? NP_OK : NP_E_NOMEM;
 }
 
-static void put_values(struct grouping *grouping, const struct grouping_row *rows, size_t count,
-		       bool narrow)
+static void put_values(struct grouping *grouping, const struct grouping_rows *rows, bool narrow)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct samples *samples = &grouping->list.item[rows[i].group].samples;
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct grouping_row *row = &rows->item[i];
+		struct samples *samples = &grouping->list.item[row->group].samples;
 
 		if (narrow)
-			samples->narrow[samples->count++] = (uint32_t)rows[i].value;
+			samples->narrow[samples->count++] = (uint32_t)row->value;
 		else
-			samples->item[samples->count++] = rows[i].value;
-		samples->sum = samples_plus(samples->sum, rows[i].value);
+			samples->item[samples->count++] = row->value;
+		samples->sum = samples_plus(samples->sum, row->value);
 	}
 }
 
-int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_parts parts,
-		  const struct grouping_row *rows, size_t count)
+int grouping_rows_init(struct grouping_rows *rows, size_t count, struct np_err *err)
 {
-	uint64_t bits = 0; /* of all values; negative ones have the highest */
-	bool narrow;
-	int rc;
+	*rows = (struct grouping_rows){ .item = malloc((count + 1) * sizeof(*rows->item)) };
+	return rows->item ? NP_OK : np_fail_nomem(err, "values");
+}
 
-	for (size_t i = 0; i < count; i++) {
-		grouping->list.item[rows[i].group].samples.count++;
-		bits |= (uint64_t)rows[i].value;
-	}
-	narrow = bits <= UINT32_MAX;
+void grouping_rows_release(struct grouping_rows *rows)
+{
+	free(rows->item);
+	rows->item = NULL;
+}
+
+int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_parts parts,
+		  const struct grouping_rows *rows)
+{
+	bool narrow = rows->bits <= UINT32_MAX; /* negative ones have the highest bit */
+	size_t size = narrow ? sizeof(uint32_t) : sizeof(int64_t);
+	int rc = new_values(grouping, (rows->count + 1) * size, rank->err);
+
 	grouping->filled = true;
-	rc = new_values(grouping, (count + 1) * (narrow ? sizeof(uint32_t) : sizeof(int64_t)),
-			rank->err);
 	if (rc == NP_OK)
 		rc = divide_values(grouping, parts, narrow, rank->err);
 	if (rc < 0)
 		return rc;
-	put_values(grouping, rows, count, narrow);
+	put_values(grouping, rows, narrow);
 	return translate(rank, grouping);
 }
 
@@ -270,6 +275,7 @@ static int add_view(struct grouping *view, const struct group *group, size_t fir
 
 	if (!wide)
 		return NP_E_NOMEM;
+	wide->samples.sorted = wide->samples.count == 0 && group->samples.sorted;
 	if (wide->samples.count == 0 || group->samples.item < wide->samples.item)
 		wide->samples.item = group->samples.item;
 	if (wide->samples.count == 0 || group->samples.narrow < wide->samples.narrow)

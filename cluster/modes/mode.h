@@ -91,10 +91,10 @@ size_t mode_next_copy(const struct np_detail *detail, size_t from);
 
 /* --- who launched what ----------------------------------------------------------------------- */
 
-/* Who sent a task to the device; NULL where nothing tells. */
+/* Who sent a task to the device; nobody where nothing tells. */
 struct origin {
 	const struct np_call *call; /* one that launches, if there are several */
-	const struct np_framework_call *framework;
+	np_ns dispatched;           /* when the framework was done with it; NP_UNKNOWN */
 };
 
 /*
@@ -274,6 +274,25 @@ struct grouping_row {
 	uint32_t group; /* index */
 };
 
+struct grouping_rows {
+	struct grouping_row *item;
+	size_t count;
+	uint64_t bits; /* that some value has */
+};
+
+/* Room for so many rows, which the caller frees. */
+int grouping_rows_init(struct grouping_rows *rows, size_t count, struct np_err *err) NP_MUST_USE;
+void grouping_rows_release(struct grouping_rows *rows);
+
+static inline void grouping_rows_add(struct grouping_rows *rows, const struct grouping *grouping,
+				     struct group *group, int64_t value)
+{
+	rows->item[rows->count++] =
+		(struct grouping_row){ value, (uint32_t)(group - grouping->list.item) };
+	rows->bits |= (uint64_t)value;
+	group->samples.count++;
+}
+
 /* Some parts of a key. */
 struct key_parts {
 	size_t first;
@@ -281,7 +300,7 @@ struct key_parts {
 };
 
 int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_parts parts,
-		  const struct grouping_row *rows, size_t count) NP_MUST_USE;
+		  const struct grouping_rows *rows) NP_MUST_USE;
 
 /*
  * The same values by some parts of the keys alone, those that grouping_fill() was

@@ -15,25 +15,23 @@ static void release(void *result)
 	free(result);
 }
 
-static int take_calls(struct mode_rank *rank, struct grouping *calls, struct grouping_row *rows,
+static int take_calls(struct mode_rank *rank, struct grouping *calls, struct grouping_rows *rows,
 		      uint32_t *near)
 {
 	const struct np_detail *detail = rank->detail;
-	size_t count = 0;
 
 	for (size_t i = 0; i < detail->calls.count; i++) {
 		const struct np_call *call = &detail->calls.item[i];
-		const struct group *group;
+		struct group *group;
 
 		if (!mode_takes(rank, call->step))
 			continue;
 		group = grouping_find_near(calls, &call->name, near, rank->err);
 		if (!group)
 			return NP_E_NOMEM;
-		rows[count++] = (struct grouping_row){ call->end - call->start,
-						       (uint32_t)(group - calls->list.item) };
+		grouping_rows_add(rows, calls, group, call->end - call->start);
 	}
-	return grouping_fill(rank, calls, (struct key_parts){ 0, 1 }, rows, count);
+	return grouping_fill(rank, calls, (struct key_parts){ 0, 1 }, rows);
 }
 
 static struct summary plus(const struct summary *summary, const struct np_statistic *of)
@@ -73,20 +71,17 @@ static int take_sums(struct mode_rank *rank, struct grouping *calls)
 
 static int reduce_calls(struct mode_rank *rank, struct grouping *calls)
 {
-	struct grouping_row *rows;
-	uint32_t *near;
-	int rc = NP_OK;
+	struct grouping_rows rows = { 0 };
+	uint32_t *near = grouping_near(rank);
+	int rc = near ? grouping_rows_init(&rows, rank->detail->calls.count, rank->err)
+		      : NP_E_NOMEM;
 
-	rows = malloc((rank->detail->calls.count + 1) * sizeof(*rows));
-	near = grouping_near(rank);
-	if (!rows || !near)
-		rc = np_fail_nomem(rank->err, MODE);
 	if (rc == NP_OK)
-		rc = take_calls(rank, calls, rows, near);
+		rc = take_calls(rank, calls, &rows, near);
 	if (rc == NP_OK)
 		rc = grouping_describe(calls, rank->err);
 	free(near);
-	free(rows);
+	grouping_rows_release(&rows);
 	return rc;
 }
 

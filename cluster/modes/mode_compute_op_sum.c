@@ -29,18 +29,17 @@ static void release(void *result)
 	free(kernels);
 }
 
-static int take_kernels(struct mode_rank *rank, struct grouping *kernels, struct grouping_row *rows,
-			uint32_t *near)
+static int take_kernels(struct mode_rank *rank, struct grouping *kernels,
+			struct grouping_rows *rows, uint32_t *near)
 {
 	const struct np_detail *detail = rank->detail;
 	size_t first = rank->modes->options.exclude_op_name ? TYPE : 0;
-	size_t count = 0;
 
 	for (size_t i = 0; i < detail->kernels.count; i++) {
 		const struct np_kernel *kernel = &detail->kernels.item[i];
 		const np_str key[NAME_PARTS] = { kernel->name, kernel->type, kernel->core,
 						 kernel->in_shapes };
-		const struct group *group;
+		struct group *group;
 
 		/* What carries out a collective is no computing. */
 		if (kernel->schedule || !mode_takes(rank, kernel->step))
@@ -48,10 +47,9 @@ static int take_kernels(struct mode_rank *rank, struct grouping *kernels, struct
 		group = grouping_find_near(kernels, &key[first], near, rank->err);
 		if (!group)
 			return NP_E_NOMEM;
-		rows[count++] = (struct grouping_row){ kernel->end - kernel->start,
-						       (uint32_t)(group - kernels->list.item) };
+		grouping_rows_add(rows, kernels, group, kernel->end - kernel->start);
 	}
-	return grouping_fill(rank, kernels, type_parts(rank->modes), rows, count);
+	return grouping_fill(rank, kernels, type_parts(rank->modes), rows);
 }
 
 static int describe(struct mode_rank *rank, struct kernels *kernels)
@@ -67,7 +65,7 @@ static int describe(struct mode_rank *rank, struct kernels *kernels)
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct kernels *kernels = calloc(1, sizeof(*kernels));
-	struct grouping_row *rows;
+	struct grouping_rows rows = { 0 };
 	uint32_t *near;
 	int rc;
 
@@ -78,16 +76,16 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	rc = grouping_init(&kernels->names,
 			   rank->modes->options.exclude_op_name ? TYPE_PARTS : NAME_PARTS,
 			   rank->err);
-	rows = malloc((rank->detail->kernels.count + 1) * sizeof(*rows));
 	near = grouping_near(rank);
-	if (!rows || !near)
-		rc = np_fail_nomem(rank->err, MODE);
 	if (rc == NP_OK)
-		rc = take_kernels(rank, &kernels->names, rows, near);
+		rc = near ? grouping_rows_init(&rows, rank->detail->kernels.count, rank->err)
+			  : NP_E_NOMEM;
+	if (rc == NP_OK)
+		rc = take_kernels(rank, &kernels->names, &rows, near);
 	if (rc == NP_OK)
 		rc = describe(rank, kernels);
 	free(near);
-	free(rows);
+	grouping_rows_release(&rows);
 	return rc;
 }
 

@@ -280,13 +280,13 @@ static void explain_host(const struct search *search, struct gap *gap, struct np
 		return;
 	}
 	gap->cann_idle = after.call->end - before.call->end;
-	if (!before.framework || !after.framework) {
+	if (before.dispatched == NP_UNKNOWN || after.dispatched == NP_UNKNOWN) {
 		np_buf_add(buf, "Skip: no pytorch dispatch time of the tasks around the gap");
 		return;
 	}
-	gap->framework_idle = after.framework->end - before.framework->end;
-	longer = (double)(after.call->start - after.framework->end) -
-		 (double)(before.call->start - before.framework->end);
+	gap->framework_idle = after.dispatched - before.dispatched;
+	longer = (double)(after.call->start - after.dispatched) -
+		 (double)(before.call->start - before.dispatched);
 	if (longer < LAUNCH_TOLERANCE_NS)
 		np_buf_printf(buf, "Idle Pytorch layer: no task dispatched in %.3f us",
 			      us(gap->framework_idle));
@@ -384,7 +384,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_free_analysis = {
 	.name = MODE,
 	.summary = "the longest gaps on the device and their reasons",
-	.wants = NP_DETAIL_KERNELS | NP_DETAIL_TASKS | NP_DETAIL_CALLS | NP_DETAIL_FRAMEWORK,
+	.wants = NP_DETAIL_KERNELS | NP_DETAIL_TASKS | NP_DETAIL_CALLS | NP_DETAIL_DISPATCHES,
 	.needs = NP_DETAIL_KERNELS | NP_DETAIL_TASKS,
 	.reduce = reduce,
 	.merge = merge,

@@ -238,14 +238,33 @@ static bool is_skipped(const struct running *running, size_t index)
 	       (running->mode->skips && running->mode->skips(running->prepared, index));
 }
 
+/*
+ * Sections that the rank is known not to have, as far as knowing it spares something:
+ * what else a mode wants need not be read for it then.
+ */
+static unsigned known_to_lack(const struct np_run *run, size_t index)
+{
+	const struct np_source_files *source = &run->sources.item[index];
+	const struct np_rank *rank = run->ranks[index];
+
+	/* Of a trace nobody has looked for marks. */
+	return rank && source->file[NP_FILE_RANK_DB] && !source->file[NP_FILE_TRACE] &&
+			       !source->file[NP_FILE_GPU_TRACE] && !(rank->contents & NP_HAS_MARKS)
+		       ? NP_DETAIL_MARKS
+		       : 0;
+}
+
 /* The sections that some mode wants of this rank. */
 static unsigned wanted_of(const struct work *work, size_t index)
 {
+	unsigned absent = known_to_lack(work->modes->run, index);
 	unsigned wants = 0;
 
 	for (size_t i = 0; i < work->count; i++) {
-		if (!is_skipped(&work->list[i], index))
-			wants |= work->list[i].mode->wants;
+		const struct mode *mode = work->list[i].mode;
+
+		if (!is_skipped(&work->list[i], index) && !(mode->needs & absent))
+			wants |= mode->wants;
 	}
 	return wants;
 }
@@ -254,14 +273,17 @@ static unsigned wanted_of(const struct work *work, size_t index)
  * What a mode needs and a rank lacks. Operators are the rank's own, and of calls
  * the profiler's sums do unless single steps are asked for.
  */
-static unsigned lacking(const struct np_modes *modes, const struct mode *mode,
-			const struct np_rank *rank, unsigned sections)
+static unsigned lacking(const struct mode *mode, const struct mode_rank *rank)
 {
-	if (rank->ops.count)
+	unsigned absent = mode->needs & known_to_lack(rank->run, rank->index);
+	unsigned sections = rank->detail ? rank->detail->has : 0;
+
+	if (rank->rank->ops.count)
 		sections |= NP_DETAIL_OPS;
-	if (rank->calls.count && !modes->options.steps_chosen)
+	if (rank->rank->calls.count && !rank->modes->options.steps_chosen)
 		sections |= NP_DETAIL_CALLS;
-	return mode->needs & ~sections;
+	/* What else it needs was not read then, and may be there. */
+	return absent ? absent : mode->needs & ~sections;
 }
 
 static int reduce_rank(struct work *work, struct mode_rank *rank)
@@ -270,12 +292,10 @@ static int reduce_rank(struct work *work, struct mode_rank *rank)
 
 	for (size_t i = 0; i < work->count && rc == NP_OK; i++) {
 		struct running *running = &work->list[i];
-		unsigned has_sections = rank->detail ? rank->detail->has : 0;
 
 		if (is_skipped(running, rank->index))
 			continue;
-		running->missing[rank->index] =
-			lacking(work->modes, running->mode, rank->rank, has_sections);
+		running->missing[rank->index] = lacking(running->mode, rank);
 		if (running->missing[rank->index] == 0)
 			rc = running->mode->reduce(rank, running->prepared,
 						   &running->results[rank->index]);

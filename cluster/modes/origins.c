@@ -3,6 +3,8 @@
 
 #include "npuprof/idmap.h"
 
+static const struct origin nobody = { .dispatched = NP_UNKNOWN };
+
 int origins_init(struct origins *origins, struct np_err *err)
 {
 	*origins = (struct origins){ .wanted = np_idmap_new() };
@@ -17,10 +19,14 @@ void origins_release(struct origins *origins)
 
 int origins_want(struct origins *origins, int64_t connection, struct np_err *err)
 {
+	struct origin *origin;
+
 	if (connection == NP_UNKNOWN || np_idmap_get(origins->wanted, connection) != NP_IDMAP_NONE)
 		return NP_OK;
-	if (!np_vec_add(&origins->list, err))
+	origin = np_vec_add(&origins->list, err);
+	if (!origin)
 		return NP_E_NOMEM;
+	*origin = nobody;
 	origins->perhaps[connection >> 6 & 63] |= UINT64_C(1) << (connection & 63);
 	return np_idmap_set(origins->wanted, connection, (uint32_t)(origins->list.count - 1), err);
 }
@@ -47,12 +53,10 @@ void origins_find(struct origins *origins, const struct np_detail *detail)
 			       call->level == NP_CALL_NODE))
 			origin->call = call;
 	}
-	for (size_t i = 0; i < detail->links.count; i++) {
-		const struct np_framework_link *link = &detail->links.item[i];
-
-		origin = link->kind == NP_LEADS_TO_TASK ? wanted(origins, link->id) : NULL;
+	for (size_t i = 0; i < detail->dispatches.count; i++) {
+		origin = wanted(origins, detail->dispatches.item[i].connection);
 		if (origin)
-			origin->framework = &detail->framework.item[link->call];
+			origin->dispatched = detail->dispatches.item[i].end;
 	}
 }
 
@@ -60,5 +64,5 @@ struct origin origins_get(const struct origins *origins, int64_t connection)
 {
 	const struct origin *origin = wanted(origins, connection);
 
-	return origin ? *origin : (struct origin){ 0 };
+	return origin ? *origin : nobody;
 }

@@ -80,6 +80,7 @@ struct detail_db {
 	int64_t counted_task; /* of the last counter, and its kernel */
 	uint32_t counted_kernel;
 	NP_VEC(struct detail_row) rows; /* of CONNECTION_IDS */
+	size_t near;                    /* where those of the last call ended */
 	size_t reading_enum;
 	bool has_process; /* MEMORY_RECORD lists the process as a component */
 };

@@ -113,10 +113,11 @@ enum {
 	TORCH_NAME,
 	TORCH_SEQUENCE,
 	TORCH_FORWARD,
-	TORCH_TYPES,
+	TORCH_KIND,
+	TORCH_ALWAYS, /* the others are not always wanted */
+	TORCH_TYPES = TORCH_ALWAYS,
 	TORCH_SHAPES,
 	TORCH_CHAIN,
-	TORCH_KIND,
 	TORCH_COLUMNS,
 };
 
@@ -128,11 +129,17 @@ static const struct np_scan_column torch_columns[TORCH_COLUMNS] = {
 	[TORCH_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[TORCH_SEQUENCE] = { "sequenceNumber", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[TORCH_FORWARD] = { "fwdThreadId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[TORCH_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[TORCH_TYPES] = { "inputDtypes", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[TORCH_SHAPES] = { "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[TORCH_CHAIN] = { "callchainId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
+
+static size_t wanted_torch_columns(const struct detail_db *db)
+{
+	return detail_wants(db->load, NP_DETAIL_INPUTS | NP_DETAIL_STACKS) ? TORCH_COLUMNS
+									   : TORCH_ALWAYS;
+}
 
 /* The vendor's numbers of what a row of PYTORCH_API is. */
 enum {
@@ -288,9 +295,10 @@ static void sort_rows(struct detail_db *db)
 	}
 }
 
-/* Calls come mostly in the order of ids: `near` is where the rows of the last one ended. */
-static size_t first_row(const struct detail_db *db, int64_t id, size_t near)
+/* Calls come mostly in the order of ids. */
+static size_t first_row(const struct detail_db *db, int64_t id)
 {
+	size_t near = db->near;
 	size_t low = 0;
 	size_t high = db->rows.count;
 
@@ -366,7 +374,7 @@ static int lead_of(struct detail_db *db, const struct np_framework_call *call, i
 	return rc;
 }
 
-static int link_call(struct detail_db *db, uint32_t index, size_t *near)
+static int link_call(struct detail_db *db, uint32_t index)
 {
 	struct np_framework_call *call = &db->detail->framework.item[index];
 	int64_t id = call->link_count ? (int64_t)call->first_link : -1;
@@ -376,7 +384,7 @@ static int link_call(struct detail_db *db, uint32_t index, size_t *near)
 	call->link_count = 0;
 	if (id < 0)
 		return NP_OK;
-	for (i = first_row(db, id, *near); i < db->rows.count && db->rows.item[i].id == id; i++) {
+	for (i = first_row(db, id); i < db->rows.count && db->rows.item[i].id == id; i++) {
 		struct np_framework_link *link = np_vec_add(&db->detail->links, db->err);
 
 		if (!link)
@@ -385,30 +393,96 @@ static int link_call(struct detail_db *db, uint32_t index, size_t *near)
 		if (lead_of(db, call, link->id, &link->kind) < 0)
 			return NP_E_NOMEM;
 	}
-	*near = i;
+	db->near = i;
 	return NP_OK;
+}
+
+static int read_connections(struct detail_db *db)
+{
+	int rc = detail_each(db, "CONNECTION_IDS", connection_columns, NP_COUNT(connection_columns),
+			     take_connection);
+
+	sort_rows(db);
+	return rc;
 }
 
 static int read_framework(struct detail_db *db)
 {
-	size_t near = 0;
-	int rc = NP_OK;
+	int rc = read_connections(db);
 
 	db->chain = NP_UNKNOWN;
-	if (detail_wants(db->load, NP_DETAIL_STACKS))
+	if (rc == NP_OK && detail_wants(db->load, NP_DETAIL_STACKS))
 		rc = read_chains(db);
 	if (rc == NP_OK)
-		rc = detail_each(db, "PYTORCH_API", torch_columns, TORCH_COLUMNS, take_torch);
-	if (rc == NP_OK)
-		rc = detail_each(db, "CONNECTION_IDS", connection_columns,
-				 NP_COUNT(connection_columns), take_connection);
-	sort_rows(db);
+		rc = detail_each(db, "PYTORCH_API", torch_columns, wanted_torch_columns(db),
+				 take_torch);
 	for (uint32_t i = 0; i < db->detail->framework.count && rc == NP_OK; i++)
-		rc = link_call(db, i, &near);
+		rc = link_call(db, i);
+	if (db->detail->framework.count > 0)
+		detail_told(db->load, DETAIL_OF_FRAMEWORK | NP_DETAIL_DISPATCHES);
+	return rc;
+}
+
+/* --- dispatches ------------------------------------------------------------------------------ */
+
+enum {
+	DISPATCH_START,
+	DISPATCH_END,
+	DISPATCH_CONNECTION,
+	DISPATCH_KIND,
+	DISPATCH_COLUMNS,
+};
+
+static const struct np_scan_column dispatch_columns[DISPATCH_COLUMNS] = {
+	[DISPATCH_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[DISPATCH_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[DISPATCH_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[DISPATCH_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+/* Of the framework's calls only these are kept where nobody wants more. */
+static int take_dispatch(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[DISPATCH_START].integer[row];
+	np_ns end = batch->column[DISPATCH_END].integer[row];
+	int64_t id = batch->column[DISPATCH_CONNECTION].integer[row];
+	int64_t kind = batch->column[DISPATCH_KIND].integer[row];
+	size_t i;
+
+	if (kind == TORCH_IS_PYTHON || !detail_time_ok(db->load, start, end) ||
+	    kind == TORCH_IS_QUEUE || id < 0)
+		return NP_OK;
+	for (i = first_row(db, id); i < db->rows.count && db->rows.item[i].id == id; i++) {
+		struct np_dispatch *dispatch = np_vec_add(&db->detail->dispatches, db->err);
+
+		if (!dispatch)
+			return NP_E_NOMEM;
+		*dispatch = (struct np_dispatch){ start, end, db->rows.item[i].value };
+	}
+	db->near = i;
+	return NP_OK;
+}
+
+static int read_dispatches(struct detail_db *db)
+{
+	int rc = read_connections(db);
+
+	if (rc == NP_OK)
+		rc = detail_each(db, "PYTORCH_API", dispatch_columns, DISPATCH_COLUMNS,
+				 take_dispatch);
+	if (db->detail->dispatches.count > 0)
+		detail_told(db->load, NP_DETAIL_DISPATCHES);
 	return rc;
 }
 
 /* --- everything ------------------------------------------------------------------------------ */
+
+/* Marks are joined with the framework's own rows for them. */
+static bool needs_framework(const struct detail_db *db)
+{
+	return detail_wants(db->load, NP_DETAIL_FRAMEWORK) ||
+	       (detail_wants(db->load, NP_DETAIL_MARKS) && np_db_has_rows(db->db, "MSTX_EVENTS"));
+}
 
 int detail_db_read_host(struct detail_db *db)
 {
@@ -417,13 +491,13 @@ int detail_db_read_host(struct detail_db *db)
 
 	if (detail_wants(load, NP_DETAIL_CALLS))
 		rc = detail_each(db, "CANN_API", call_columns, CALL_COLUMNS, take_call);
-	if (rc == NP_OK && detail_wants(load, NP_DETAIL_FRAMEWORK | NP_DETAIL_MARKS))
-		rc = read_framework(db);
-	if (rc == NP_OK && detail_wants(load, NP_DETAIL_MARKS))
-		rc = detail_db_read_marks(db);
 	if (db->detail->calls.count > 0)
 		detail_told(load, NP_DETAIL_CALLS);
-	if (db->detail->framework.count > 0)
-		detail_told(load, DETAIL_OF_FRAMEWORK);
+	if (rc == NP_OK && needs_framework(db))
+		rc = read_framework(db);
+	else if (rc == NP_OK && detail_wants(load, NP_DETAIL_DISPATCHES))
+		rc = read_dispatches(db);
+	if (rc == NP_OK && detail_wants(load, NP_DETAIL_MARKS))
+		rc = detail_db_read_marks(db);
 	return rc;
 }

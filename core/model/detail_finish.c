@@ -212,6 +212,28 @@ static void find_waits(struct np_detail *detail)
 	}
 }
 
+/* --- dispatches ------------------------------------------------------------------------------ */
+
+/* Where calls of the framework were read in any case, dispatches are among their links. */
+static int find_dispatches(struct detail_load *load)
+{
+	struct np_detail *detail = load->detail;
+
+	for (size_t i = 0; i < detail->links.count; i++) {
+		const struct np_framework_link *link = &detail->links.item[i];
+		const struct np_framework_call *call = &detail->framework.item[link->call];
+		struct np_dispatch *dispatch;
+
+		if (link->kind != NP_LEADS_TO_TASK)
+			continue;
+		dispatch = np_vec_add(&detail->dispatches, load->err);
+		if (!dispatch)
+			return NP_E_NOMEM;
+		*dispatch = (struct np_dispatch){ call->start, call->end, link->id };
+	}
+	return NP_OK;
+}
+
 /* --- everything ------------------------------------------------------------------------------ */
 
 /* What was read only to be joined with. */
@@ -232,8 +254,10 @@ static void let_go(struct detail_load *load)
 int detail_finish(struct detail_load *load)
 {
 	struct np_detail *detail = load->detail;
-	int rc;
+	int rc = load->asked & NP_DETAIL_DISPATCHES ? find_dispatches(load) : NP_OK;
 
+	if (rc < 0)
+		return rc;
 	let_go(load);
 	place_on_device(detail);
 	place_device_rows(detail);
