@@ -15,11 +15,13 @@ int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err)
 
 /*
  * Values outlive the detail of their rank by far. Between its blocks they would keep
- * the heap from being used again, so they get pages of their own.
+ * the heap from being used again, so they get pages of their own,
+ * all at once, as all are about to be written.
  */
 static int new_values(struct grouping *grouping, size_t bytes, struct np_err *err)
 {
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (pages == MAP_FAILED)
 		return np_fail_nomem(err, "values");

@@ -54,9 +54,12 @@ void origins_find(struct origins *origins, const struct np_detail *detail)
 			origin->call = call;
 	}
 	for (size_t i = 0; i < detail->dispatches.count; i++) {
-		origin = wanted(origins, detail->dispatches.item[i].connection);
-		if (origin)
-			origin->dispatched = detail->dispatches.item[i].end;
+		const struct np_dispatch *dispatch = &detail->dispatches.item[i];
+
+		/* NP_UNKNOWN is less than any time. */
+		origin = wanted(origins, dispatch->connection);
+		if (origin && dispatch->end > origin->dispatched)
+			origin->dispatched = dispatch->end;
 	}
 }
 

@@ -426,7 +426,6 @@ static int read_framework(struct detail_db *db)
 /* --- dispatches ------------------------------------------------------------------------------ */
 
 enum {
-	DISPATCH_START,
 	DISPATCH_END,
 	DISPATCH_CONNECTION,
 	DISPATCH_KIND,
@@ -434,7 +433,6 @@ enum {
 };
 
 static const struct np_scan_column dispatch_columns[DISPATCH_COLUMNS] = {
-	[DISPATCH_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
 	[DISPATCH_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
 	[DISPATCH_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[DISPATCH_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
@@ -443,21 +441,20 @@ static const struct np_scan_column dispatch_columns[DISPATCH_COLUMNS] = {
 /* Of the framework's calls only these are kept where nobody wants more. */
 static int take_dispatch(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	np_ns start = batch->column[DISPATCH_START].integer[row];
 	np_ns end = batch->column[DISPATCH_END].integer[row];
 	int64_t id = batch->column[DISPATCH_CONNECTION].integer[row];
 	int64_t kind = batch->column[DISPATCH_KIND].integer[row];
 	size_t i;
 
-	if (kind == TORCH_IS_PYTHON || !detail_time_ok(db->load, start, end) ||
-	    kind == TORCH_IS_QUEUE || id < 0)
+	if (kind == TORCH_IS_PYTHON || kind == TORCH_IS_QUEUE || id < 0 ||
+	    !detail_time_ok(db->load, end, end))
 		return NP_OK;
 	for (i = first_row(db, id); i < db->rows.count && db->rows.item[i].id == id; i++) {
 		struct np_dispatch *dispatch = np_vec_add(&db->detail->dispatches, db->err);
 
 		if (!dispatch)
 			return NP_E_NOMEM;
-		*dispatch = (struct np_dispatch){ start, end, db->rows.item[i].value };
+		*dispatch = (struct np_dispatch){ end, db->rows.item[i].value };
 	}
 	db->near = i;
 	return NP_OK;

@@ -229,7 +229,7 @@ static int find_dispatches(struct detail_load *load)
 		dispatch = np_vec_add(&detail->dispatches, load->err);
 		if (!dispatch)
 			return NP_E_NOMEM;
-		*dispatch = (struct np_dispatch){ call->start, call->end, link->id };
+		*dispatch = (struct np_dispatch){ call->end, link->id };
 	}
 	return NP_OK;
 }

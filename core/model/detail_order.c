@@ -79,19 +79,6 @@ static int by_link(const void *left, const void *right, void *context)
 	return 0;
 }
 
-static int by_dispatch(const void *left, const void *right, void *context)
-{
-	const struct np_dispatch *a = left;
-	const struct np_dispatch *b = right;
-
-	(void)context;
-	FIRST_DIFFERENCE(start);
-	if (a->end != b->end)
-		return np_order(b->end, a->end);
-	FIRST_DIFFERENCE(connection);
-	return 0;
-}
-
 static int by_mark(const void *left, const void *right, void *context)
 {
 	const struct np_mark *a = left;
@@ -377,7 +364,6 @@ static void sort_rest(struct np_detail *detail)
 {
 	SORT_TIMED(detail->tasks, by_task);
 	SORT_TIMED(detail->calls, by_call);
-	SORT(detail->dispatches, by_dispatch);
 	SORT(detail->marks, by_mark);
 	SORT(detail->small, by_small);
 	SORT(detail->memory_ops, by_memory_op);

@@ -29,7 +29,7 @@
  * A section is empty where nothing was recorded; `has` says which sections the
  * files could tell at all, so that "none happened" and "not recorded" differ.
  * Rows with impossible times are left out and counted in a note. Every section
- * is sorted by start, then end (calls of the framework, dispatches and marks: the longest
+ * is sorted by start, then end (calls of the framework and marks: the longest
  * first, so that what is around comes before what is inside), then by what else
  * tells rows apart, so that it does not depend on the order of the input.
  *
@@ -189,11 +189,10 @@ struct np_framework_link {
 	enum np_lead_kind kind;
 };
 
-/* That a call of the framework, from `start` to `end`, led to tasks of a connection. */
+/* When a call of the framework ended that led to tasks. */
 struct np_dispatch {
-	np_ns start;
 	np_ns end;
-	int64_t connection; /* perhaps one that only ties calls of the framework together */
+	int64_t connection; /* of the tasks, or one that ties calls of the framework together */
 };
 
 enum np_mark_kind {
@@ -350,7 +349,7 @@ struct np_detail {
 	NP_VEC(struct np_call) calls;
 	NP_VEC(struct np_framework_call) framework;
 	NP_VEC(struct np_framework_link) links; /* by call, kind, id */
-	NP_VEC(struct np_dispatch) dispatches;
+	NP_VEC(struct np_dispatch) dispatches; /* in no order */
 	NP_VEC(struct np_mark) marks;
 	NP_VEC(struct np_detail_op) ops;    /* in the order of np_rank.ops */
 	NP_VEC(struct np_small_task) small; /* by operator, plane, start */
