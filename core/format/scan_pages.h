@@ -3,8 +3,8 @@
 #define NP_SCAN_PAGES_H
 
 /*
- * The page engine: scan_pages.c walks the b-tree and reads the file,
- * scan_record.c decodes the cells of a leaf.
+ * The page engine: scan_pages.c walks the b-tree and reads the file, scan_record.c
+ * decodes the cells of a leaf, and scan_layout.c those that are like others faster.
  *
  * What it knows of the format is published at https://www.sqlite.org/fileformat2.html;
  * numbers of sections in the comments (§1.6) are those of that page. Whatever comes
@@ -16,11 +16,40 @@
 /* SQLite's own trees are at most this deep: 20 levels hold more pages than a file can. */
 #define NP_PAGES_DEPTH 20
 
-/* A record may be decoded the fast way if the columns asked for are among its first ones. */
-#define NP_PAGES_FAST_COLUMNS 64
+/*
+ * Records (§2.1): a header of varints, its own size and then one serial type per
+ * column, and behind it the values without anything between them. A serial type
+ * tells the kind of a value and its size.
+ */
+enum np_serial {
+	NP_SERIAL_NULL = 0,
+	NP_SERIAL_REAL = 7,
+	NP_SERIAL_ZERO = 8,
+	NP_SERIAL_ONE = 9,
+	NP_SERIAL_RESERVED = 10, /* and 11 */
+	NP_SERIAL_BLOB = 12,     /* and any even number above: (type - 12) / 2 bytes */
+	NP_SERIAL_TEXT = 13,     /* and any odd number above: (type - 13) / 2 bytes */
+};
 
-/* It reads up to 8 bytes per column behind the end of the page before it checks. */
-#define NP_PAGES_PADDING (8 * NP_PAGES_FAST_COLUMNS + 64)
+static inline uint64_t np_serial_size(uint64_t type)
+{
+	static const uint8_t small[NP_SERIAL_BLOB] = { 0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0 };
+
+	return type < NP_SERIAL_BLOB ? small[type] : (type - NP_SERIAL_BLOB) / 2;
+}
+
+/* Varints (§1.6): 7 bits per byte, the highest first, all 8 bits of a ninth. */
+#define NP_VARINT_MAX 9
+
+/* Layouts know a record by so many of its first bytes. */
+#define NP_LAYOUT_WORDS 3
+#define NP_LAYOUT_BYTES (8 * NP_LAYOUT_WORDS)
+
+/* How many are remembered, by their hash. */
+#define NP_LAYOUTS 32
+
+/* Sizes, headers and values are read up to so far behind a page before they are checked. */
+#define NP_PAGES_PADDING 64
 
 /* The children of an interior page, from the left to the right. */
 struct np_pages_level {
@@ -30,18 +59,28 @@ struct np_pages_level {
 	size_t next;
 };
 
-/* How the fast way decodes a value of a serial type: shift, then mask, then add the constant. */
-struct np_pages_type {
+/* How a value is got from the 8 bytes where it begins: shift, then mask, then add. */
+struct np_layout_value {
+	uint32_t offset; /* in the record */
+	uint32_t shift;
 	int64_t mask;
 	int64_t constant;
-	uint32_t shift;
-	uint16_t size;
-	uint16_t odd; /* it does not: bits of enum np_pages_odd */
 };
 
-enum np_pages_odd {
-	NP_PAGES_ODD_VALUE = 1, /* no integer: matters where it is asked for */
-	NP_PAGES_ODD_SIZE = 2,  /* what is behind it cannot be found */
+/* A value that takes more than that: a number in words, or an integer where a real is wanted. */
+struct np_layout_odd {
+	uint32_t column;      /* of those asked for */
+	uint32_t text_length; /* 0 for an integer */
+};
+
+/* Where the columns asked for are in all records whose headers begin with the same bytes. */
+struct np_layout {
+	uint64_t header[NP_LAYOUT_WORDS]; /* 0: none yet */
+	bool usable;
+	uint32_t size; /* of the record up to the last of them */
+	uint32_t odd_count;
+	struct np_layout_odd odd[NP_SCAN_COLUMNS];
+	struct np_layout_value value[NP_SCAN_COLUMNS];
 };
 
 struct np_pages {
@@ -74,15 +113,11 @@ struct np_pages {
 	size_t rowid_count;
 	uint32_t needed; /* columns of the record up to the last one asked for */
 
-	/* The fast way of scan_record.c; `nowhere` takes what nobody has asked for. */
+	/* The fast way, of scan_layout.c. */
 	bool fast;
-	struct np_pages_type type[256];
-	int64_t *target[NP_PAGES_FAST_COLUMNS];
-	uint32_t minded[NP_PAGES_FAST_COLUMNS]; /* oddities that matter there */
-	struct np_scan_slot *real[NP_SCAN_COLUMNS];
-	size_t real_count;
-	int64_t *rowid_target;
-	int64_t nowhere[NP_SCAN_ROWS];
+	int64_t *target[NP_SCAN_COLUMNS];      /* of the columns in `stored` */
+	uint64_t header_mask[NP_LAYOUT_WORDS]; /* bytes of the header that matter */
+	struct np_layout layout[NP_LAYOUTS];
 };
 
 static inline uint32_t np_be16(const uint8_t *p)
@@ -108,5 +143,12 @@ void np_record_plan(struct np_pages *pages);
 /* Decode the next `count` cells of the leaf into the rows from `row` on. */
 int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np_err *err)
 	NP_MUST_USE;
+
+/*
+ * scan_layout.c: decide if the columns asked for can be decoded the fast way, and do so
+ * from a cell of the leaf on, until one is not for it. How many were decoded comes back.
+ */
+void np_layouts_plan(struct np_pages *pages);
+size_t np_layouts_decode(struct np_pages *pages, size_t row, uint32_t cell, size_t count);
 
 #endif /* NP_SCAN_PAGES_H */

@@ -7,30 +7,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-/*
- * Records (§2.1): a header of varints, its own size and then one serial type per
- * column, and behind it the values without anything between them. A serial type
- * tells the kind of a value and its size.
- */
-enum serial {
-	SERIAL_NULL = 0,
-	SERIAL_REAL = 7,
-	SERIAL_ZERO = 8,
-	SERIAL_ONE = 9,
-	SERIAL_RESERVED = 10,
-	SERIAL_BLOB = 12, /* and any even number above: (type - 12) / 2 bytes */
-	SERIAL_TEXT = 13, /* and any odd number above: (type - 13) / 2 bytes */
-};
-
-#define BELOW_TEXT 12
-
-static const uint8_t small_sizes[BELOW_TEXT] = { 0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0 };
-
 /* SQLite's own limit on the size of a row. */
 #define PAYLOAD_MAX INT32_MAX
-
-/* Varints (§1.6): 7 bits per byte, the highest first, all 8 bits of a ninth. */
-#define VARINT_MAX 9
 
 static void insert_stored(struct np_pages *pages, struct np_scan_slot *slot)
 {
@@ -47,11 +25,11 @@ static int64_t stored_integer(unsigned type, const uint8_t *bytes)
 {
 	uint64_t value;
 
-	if (type >= SERIAL_ZERO)
-		return type - SERIAL_ZERO;
+	if (type >= NP_SERIAL_ZERO)
+		return type - NP_SERIAL_ZERO;
 	/* Big-endian two's complement, here of 1 to 8 bytes. */
 	value = bytes[0] & 0x80 ? UINT64_MAX : 0;
-	for (unsigned i = 0; i < small_sizes[type]; i++)
+	for (unsigned i = 0; i < np_serial_size(type); i++)
 		value = value << 8 | bytes[i];
 	return (int64_t)value;
 }
@@ -147,16 +125,16 @@ static void put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t ro
 static int put_value(struct np_pages *pages, struct np_scan_slot *slot, size_t row, uint64_t type,
 		     const uint8_t *bytes, size_t length, struct np_err *err)
 {
-	if (type >= SERIAL_BLOB) {
+	if (type >= NP_SERIAL_BLOB) {
 		put_bytes(pages->scan, slot, row, type % 2 == 0, bytes, length);
 		return NP_OK;
 	}
-	if (type >= SERIAL_RESERVED)
+	if (type >= NP_SERIAL_RESERVED)
 		return np_pages_damaged(pages, err);
 	/* SQLite has no NaN and takes one for NULL, and so does put_real(). */
-	if (type == SERIAL_REAL)
+	if (type == NP_SERIAL_REAL)
 		return put_real(pages->scan, slot, row, stored_real(bytes), err);
-	if (type != SERIAL_NULL)
+	if (type != NP_SERIAL_NULL)
 		return put_integer(pages->scan, slot, row, stored_integer((unsigned)type, bytes),
 				   err);
 	put_null(pages->scan, slot, row);
@@ -174,8 +152,8 @@ static const uint8_t *get_varint(const uint8_t *p, const uint8_t *end, uint64_t 
 		*ret = *p;
 		return p + 1;
 	}
-	for (unsigned i = 0; i < VARINT_MAX && p < end; i++, p++) {
-		if (i == VARINT_MAX - 1) {
+	for (unsigned i = 0; i < NP_VARINT_MAX && p < end; i++, p++) {
+		if (i == NP_VARINT_MAX - 1) {
 			*ret = value << 8 | *p;
 			return p + 1;
 		}
@@ -285,11 +263,6 @@ struct field {
 	uint32_t size;
 };
 
-static uint64_t size_of_type(uint64_t type)
-{
-	return type < BELOW_TEXT ? small_sizes[type] : (type - SERIAL_BLOB) / 2;
-}
-
 /* The header, in one piece: its first serial type, its end, and so where the values begin. */
 static int open_header(struct np_pages *pages, struct payload *payload, const uint8_t **types,
 		       const uint8_t **end, struct np_err *err)
@@ -334,7 +307,7 @@ static int find_fields(struct np_pages *pages, struct payload *payload, struct f
 
 		p = get_varint(p, end, &field.type);
 		/* Sizes are below 2^63, so that the sum does not overflow. */
-		offset += p ? size_of_type(field.type) : 0;
+		offset += p ? np_serial_size(field.type) : 0;
 		if (!p || offset > payload->size)
 			return np_pages_damaged(pages, err);
 		field.size = (uint32_t)offset - field.offset;
@@ -377,194 +350,28 @@ static int decode_any(struct np_pages *pages, const uint8_t *cell, size_t row, s
 	return rc;
 }
 
-/*
- * The fast way
- * ------------
- *
- * For tables of which only numbers are asked for, and records that lie on the
- * leaf as a whole, have all these columns and nothing but numbers, NULLs and short
- * texts in them and before the last of them. It does all columns up to there alike,
- * whether asked for or not, without a branch, the bits of a real as those of an
- * integer, and finds out at the end what was a real or a text, and if it should not
- * have: nothing of what it has written counts then.
- */
-
-/* What to do with the 8 bytes that begin where a value does. */
-static void plan_type(struct np_pages_type *plan, unsigned type)
-{
-	static const int64_t constants[] = { [SERIAL_NULL] = NP_UNKNOWN, [SERIAL_ONE] = 1 };
-
-	*plan = (struct np_pages_type){ .odd = NP_PAGES_ODD_VALUE | NP_PAGES_ODD_SIZE };
-	/* A byte with the highest bit set is but the beginning of a type. */
-	if (type >= 0x80 || (type > SERIAL_ONE && type < SERIAL_BLOB))
-		return;
-	plan->odd = NP_PAGES_ODD_VALUE;
-	plan->size = (uint16_t)size_of_type(type);
-	if (type > SERIAL_ONE)
-		return;
-	if (type != SERIAL_REAL)
-		plan->odd = 0;
-	if (plan->size > 0) {
-		plan->shift = 64 - 8 * (uint32_t)plan->size;
-		plan->mask = -1;
-	} else {
-		plan->constant = constants[type];
-	}
-}
-
-static void plan_column(struct np_pages *pages, struct np_scan_slot *slot)
-{
-	int64_t **target = slot->is_rowid ? &pages->rowid_target : &pages->target[slot->position];
-
-	if (*target != pages->nowhere) {
-		pages->fast = false;
-	} else if (slot->type == NP_SCAN_INTEGER && !slot->is_real) {
-		*target = slot->values.integer;
-	} else if (slot->type == NP_SCAN_REAL && !slot->is_rowid) {
-		*target = (int64_t *)(void *)slot->values.real;
-		pages->real[pages->real_count++] = slot;
-		pages->minded[slot->position] = NP_PAGES_ODD_SIZE;
-	} else {
-		pages->fast = false;
-	}
-}
-
-static void plan_fast_way(struct np_pages *pages)
-{
-	pages->fast = pages->needed <= NP_PAGES_FAST_COLUMNS;
-	pages->rowid_target = pages->nowhere;
-	for (size_t i = 0; i < NP_PAGES_FAST_COLUMNS; i++) {
-		pages->target[i] = pages->nowhere;
-		pages->minded[i] = NP_PAGES_ODD_SIZE | NP_PAGES_ODD_VALUE;
-	}
-	for (unsigned type = 0; type < NP_COUNT(pages->type); type++)
-		plan_type(&pages->type[type], type);
-	for (size_t i = 0; i < pages->stored_count && pages->fast; i++)
-		plan_column(pages, pages->stored[i]);
-	for (size_t i = 0; i < pages->rowid_count && pages->fast; i++)
-		plan_column(pages, pages->rowid[i]);
-}
-
-/* A varint that may end behind the page, in the padding. */
-static inline const uint8_t *get_varint_fast(const uint8_t *p, uint64_t *ret)
-{
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < VARINT_MAX - 1; i++) {
-		value = value << 7 | (*p & 0x7f);
-		if (*p++ < 0x80) {
-			*ret = value;
-			return p;
-		}
-	}
-	*ret = value << 8 | *p;
-	return p + 1;
-}
-
-static inline int64_t load_integer(const uint8_t *bytes, const struct np_pages_type *type)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	/* gcc and clang keep the sign of what they shift. */
-	return (((int64_t)be64toh(value) >> type->shift) & type->mask) | type->constant;
-}
-
-/*
- * Odd columns may be others than those asked for, or short texts that are numbers
- * (times of the framework are). False if something else was asked for.
- */
-static bool mend_oddities(const struct np_pages *pages, const uint8_t *record, size_t row)
-{
-	uint32_t offset = record[0];
-	uint32_t column = 0;
-
-	for (size_t i = 0; i < pages->stored_count; i++) {
-		struct np_scan_slot *slot = pages->stored[i];
-		unsigned type = record[1 + slot->position];
-
-		if (!pages->type[type].odd || slot->type == NP_SCAN_REAL)
-			continue;
-		if (type < SERIAL_TEXT || type % 2 == 0)
-			return false;
-		for (; column < slot->position; column++)
-			offset += pages->type[record[1 + column]].size;
-		put_bytes(pages->scan, slot, row, false, record + offset, pages->type[type].size);
-	}
-	return true;
-}
-
-/* Columns of reals hold bits so far, or integers; false if one is neither. */
-static inline bool finish_reals(const struct np_pages *pages, const uint8_t *record, size_t row)
-{
-	for (size_t i = 0; i < pages->real_count; i++) {
-		const struct np_scan_slot *slot = pages->real[i];
-		unsigned type = record[1 + slot->position];
-		int64_t bits = pages->target[slot->position][row];
-		double value = (double)NAN;
-
-		if (type > SERIAL_ONE)
-			return false;
-		if (type == SERIAL_REAL)
-			memcpy(&value, &bits, sizeof(value));
-		else if (type != SERIAL_NULL)
-			value = (double)bits;
-		slot->values.real[row] = value;
-	}
-	return true;
-}
-
-/* False if the cell is not for the fast way, or damaged. */
-static inline bool decode_fast(const struct np_pages *pages, const uint8_t *cell, size_t row)
-{
-	const uint8_t *end = pages->leaf + pages->usable;
-	uint32_t needed = pages->needed;
-	const uint8_t *record;
-	uint64_t rowid;
-	uint64_t size;
-	uint32_t offset;
-	uint32_t odd = 0;
-
-	record = get_varint_fast(cell, &size);
-	record = get_varint_fast(record, &rowid);
-	offset = record[0];
-	/* A header longer than the number of columns has at least a byte for each of them. */
-	if (record >= end || size > (size_t)(end - record) || size > pages->usable - 35 ||
-	    offset > size || offset <= needed || offset > 0x7f)
-		return false;
-	pages->rowid_target[row] = (int64_t)rowid;
-	for (uint32_t i = 0; i < needed; i++) {
-		const struct np_pages_type *type = &pages->type[record[1 + i]];
-
-		pages->target[i][row] = load_integer(record + offset, type);
-		offset += type->size;
-		odd |= type->odd & pages->minded[i];
-	}
-	if (offset > size || (pages->real_count > 0 && !finish_reals(pages, record, row)))
-		return false;
-	return odd == 0 || (!(odd & NP_PAGES_ODD_SIZE) && mend_oddities(pages, record, row));
-}
-
 int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np_err *err)
 {
 	const uint8_t *pointers = pages->leaf + 8;
 	uint32_t first = 8 + 2 * pages->cells;
 	uint32_t last = pages->usable - 4;
-	bool fast = pages->fast;
+	size_t done = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		uint32_t at = np_be16(pointers + 2 * (pages->cell + i));
+	while (done < count) {
+		uint32_t at;
 		int rc;
 
+		done += np_layouts_decode(pages, row + done, pages->cell + (uint32_t)done,
+					  count - done);
+		if (done == count)
+			break;
+		at = np_be16(pointers + 2 * (pages->cell + done));
 		if (at < first || at > last)
 			return np_pages_damaged(pages, err);
-		if (fast && decode_fast(pages, pages->leaf + at, row + i))
-			continue;
-		/* What is odd in one row is often odd in the next ones too. */
-		fast = false;
-		rc = decode_any(pages, pages->leaf + at, row + i, err);
+		rc = decode_any(pages, pages->leaf + at, row + done, err);
 		if (rc < 0)
 			return rc;
+		done++;
 	}
 	pages->cell += (uint32_t)count;
 	return NP_OK;
@@ -587,5 +394,5 @@ void np_record_plan(struct np_pages *pages)
 		if (slot->position >= pages->needed)
 			pages->needed = slot->position + 1;
 	}
-	plan_fast_way(pages);
+	np_layouts_plan(pages);
 }
