@@ -73,8 +73,8 @@ static int reduce_calls(struct mode_rank *rank, struct grouping *calls)
 {
 	struct grouping_rows rows = { 0 };
 	uint32_t *near = grouping_near(rank);
-	int rc = near ? grouping_rows_init(&rows, rank->detail->calls.count, rank->err)
-		      : NP_E_NOMEM;
+	int rc =
+		near ? grouping_rows_init(&rows, rank->detail->calls.count, rank->err) : NP_E_NOMEM;
 
 	if (rc == NP_OK)
 		rc = take_calls(rank, calls, &rows, near);

@@ -238,23 +238,31 @@ static bool is_skipped(const struct running *running, size_t index)
 	       (running->mode->skips && running->mode->skips(running->prepared, index));
 }
 
-/*
- * Sections that the rank is known not to have, as far as knowing it spares something:
- * what else a mode wants need not be read for it then.
- */
+/* Sections of which the loaded rank tells if it has them, so that nobody need look. */
+#define KNOWN (NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK)
+
+/* Those of them that it does not have. */
 static unsigned known_to_lack(const struct np_run *run, size_t index)
 {
 	const struct np_source_files *source = &run->sources.item[index];
 	const struct np_rank *rank = run->ranks[index];
+	unsigned absent = 0;
 
 	/* Of a trace nobody has looked for marks. */
-	return rank && source->file[NP_FILE_RANK_DB] && !source->file[NP_FILE_TRACE] &&
-			       !source->file[NP_FILE_GPU_TRACE] && !(rank->contents & NP_HAS_MARKS)
-		       ? NP_DETAIL_MARKS
-		       : 0;
+	if (!rank || !source->file[NP_FILE_RANK_DB] || source->file[NP_FILE_TRACE] ||
+	    source->file[NP_FILE_GPU_TRACE])
+		return 0;
+	if (!(rank->contents & NP_HAS_MARKS))
+		absent |= NP_DETAIL_MARKS;
+	if (!(rank->contents & NP_HAS_FRAMEWORK_CALLS))
+		absent |= NP_DETAIL_FRAMEWORK;
+	return absent;
 }
 
-/* The sections that some mode wants of this rank. */
+/*
+ * The sections that some mode wants of this rank; where it will not run, only those of
+ * which it is not known if they are there.
+ */
 static unsigned wanted_of(const struct work *work, size_t index)
 {
 	unsigned absent = known_to_lack(work->modes->run, index);
@@ -263,8 +271,9 @@ static unsigned wanted_of(const struct work *work, size_t index)
 	for (size_t i = 0; i < work->count; i++) {
 		const struct mode *mode = work->list[i].mode;
 
-		if (!is_skipped(&work->list[i], index) && !(mode->needs & absent))
-			wants |= mode->wants;
+		if (!is_skipped(&work->list[i], index))
+			wants |=
+				mode->needs & absent ? mode->needs & ~(unsigned)KNOWN : mode->wants;
 	}
 	return wants;
 }
@@ -282,8 +291,10 @@ static unsigned lacking(const struct mode *mode, const struct mode_rank *rank)
 		sections |= NP_DETAIL_OPS;
 	if (rank->rank->calls.count && !rank->modes->options.steps_chosen)
 		sections |= NP_DETAIL_CALLS;
-	/* What else it needs was not read then, and may be there. */
-	return absent ? absent : mode->needs & ~sections;
+	/* Where one of them is absent, the other was not read. */
+	if (absent)
+		sections |= KNOWN & ~absent;
+	return mode->needs & ~sections;
 }
 
 static int reduce_rank(struct work *work, struct mode_rank *rank)
@@ -414,8 +425,12 @@ static void note_missing(struct work *work, struct running *running)
 	int64_t *list = malloc((run->sources.count + 1) * sizeof(*list));
 
 	for (size_t i = 0; list && i < run->sources.count; i++) {
-		if (run->ranks[i] && !running->mode->reduce)
-			running->missing[i] = lacking(work->modes, running->mode, run->ranks[i], 0);
+		const struct mode_rank rank = {
+			.modes = work->modes, .run = run, .rank = run->ranks[i], .index = i
+		};
+
+		if (rank.rank && !running->mode->reduce)
+			running->missing[i] = lacking(running->mode, &rank);
 		if (running->missing[i] != 0 && is_first_with(running, i))
 			put_lacking(run, running, running->missing[i], list, &buf);
 	}

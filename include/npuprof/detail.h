@@ -349,7 +349,7 @@ struct np_detail {
 	NP_VEC(struct np_call) calls;
 	NP_VEC(struct np_framework_call) framework;
 	NP_VEC(struct np_framework_link) links; /* by call, kind, id */
-	NP_VEC(struct np_dispatch) dispatches; /* in no order */
+	NP_VEC(struct np_dispatch) dispatches;  /* in no order */
 	NP_VEC(struct np_mark) marks;
 	NP_VEC(struct np_detail_op) ops;    /* in the order of np_rank.ops */
 	NP_VEC(struct np_small_task) small; /* by operator, plane, start */

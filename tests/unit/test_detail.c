@@ -233,6 +233,91 @@ static void text_tells_the_same_as_the_database_of_schema_1_2(void **state)
 	compare_forms("1.2", "3d");
 }
 
+static int by_connection(const void *left, const void *right)
+{
+	const struct np_dispatch *a = left;
+	const struct np_dispatch *b = right;
+
+	return a->connection != b->connection ? np_order(a->connection, b->connection)
+					      : np_order(a->end, b->end);
+}
+
+/* Their connections and ends, whatever their order. */
+static void dump_dispatches(const struct np_detail *detail, struct np_buf *buf)
+{
+	size_t count = detail->dispatches.count;
+	struct np_dispatch *sorted = malloc((count + 1) * sizeof(*sorted));
+
+	assert_non_null(sorted);
+	memcpy(sorted, detail->dispatches.item, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_connection);
+	for (size_t i = 0; i < count; i++)
+		np_buf_printf(buf, "%s %s\n", number(sorted[i].connection), number(sorted[i].end));
+	free(sorted);
+}
+
+static void assert_dispatches_follow_from_the_calls(struct np_run *run)
+{
+	NP_CLEANUP(np_detail_freep)
+	struct np_detail *alone = load_detail(run, 0, NP_DETAIL_DISPATCHES);
+	NP_CLEANUP(np_detail_freep)
+	struct np_detail *both =
+		load_detail(run, 0, NP_DETAIL_DISPATCHES | NP_DETAIL_FRAMEWORK | NP_DETAIL_TASKS);
+	NP_CLEANUP(np_buf_release) struct np_buf of_alone = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf of_both = NP_BUF_INIT;
+
+	assert_int_equal(alone->framework.count, 0);
+	assert_int_equal(alone->has & NP_DETAIL_DISPATCHES, NP_DETAIL_DISPATCHES);
+	assert_int_equal(both->has & NP_DETAIL_DISPATCHES, NP_DETAIL_DISPATCHES);
+	assert_true(both->dispatches.count > 10);
+	dump_dispatches(alone, &of_alone);
+	dump_dispatches(both, &of_both);
+	assert_same_lines("dispatches", of_alone.text, of_both.text);
+	np_run_free(run);
+}
+
+static void dispatches_are_those_of_the_frameworks_calls(void **state)
+{
+	static const char *const forms[] = { "db", "text" };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(forms); i++) {
+		const char *dir = below("%s", forms[i]);
+
+		synth_write(dir, (const char *const[]){ "--ranks", "2", "--steps", "2", "--layers",
+							"2", "--format", forms[i], NULL });
+		assert_dispatches_follow_from_the_calls(synth_load(dir));
+	}
+}
+
+/* What is asked for costs, and nothing else is there. */
+static void inputs_and_depth_are_there_for_who_asks(void **state)
+{
+	const char *dir = below("db");
+	struct np_run *run;
+
+	(void)state;
+	synth_write(dir,
+		    (const char *const[]){ "--ranks", "1", "--steps", "1", "--layers", "1", NULL });
+	run = synth_load(dir);
+	for (unsigned asked = 0; asked < 2; asked++) {
+		NP_CLEANUP(np_detail_freep)
+		struct np_detail *detail = load_detail(
+			run, 0,
+			NP_DETAIL_FRAMEWORK | (asked ? NP_DETAIL_INPUTS | NP_DETAIL_DEPTH : 0));
+		size_t shapes = 0;
+		size_t tops = 0;
+
+		for (size_t i = 0; i < detail->framework.count; i++) {
+			shapes += detail->framework.item[i].in_shapes != NP_STR_NONE;
+			tops += detail->framework.item[i].top;
+		}
+		assert_int_equal(shapes > 0, asked);
+		assert_int_equal(tops > 0, asked);
+	}
+	np_run_free(run);
+}
+
 /* --- recorded profiles ------------------------------------------------------------------------ */
 
 static struct np_run *recorded(const char *name)
@@ -471,6 +556,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(text_tells_the_same_as_the_database_of_schema_1_0),
 		with_fixture(text_tells_the_same_as_the_database_of_schema_1_2),
+		with_fixture(dispatches_are_those_of_the_frameworks_calls),
+		with_fixture(inputs_and_depth_are_there_for_who_asks),
 		with_fixture(a_recorded_database_gives_all_of_its_rows),
 		with_fixture(a_recorded_text_profile_gives_all_of_its_rows),
 		with_fixture(exporters_that_swap_shapes_and_types_are_understood),

@@ -1286,6 +1286,52 @@ static void quantiles_over_ranks_are_those_of_all_values(void **state)
 	release(&a);
 }
 
+/* 1 to 1,000 µs on rank 0, in no order; with one of 5 s more than 32 bits are needed. */
+static void add_many_calls(bool with_a_long_one)
+{
+	rank_db(0);
+	rank_kernel(0, 1, 1000, 2000, "MatMul");
+	rank_sql(
+		0,
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<1000)"
+		"INSERT INTO CANN_API SELECT 2000000*i, 2000000*i+1000*((i*377)%%1000+1), 10000, 9,"
+		" i, T('launch') FROM n");
+	if (with_a_long_one)
+		rank_sql(0, "INSERT INTO CANN_API VALUES(0,5000000000,10000,9,1001,T('launch'))");
+}
+
+static void quantiles_of_many_calls_are_exact(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	add_many_calls(false);
+	a = analyse_ranks("cann_api_sum");
+	assert_int_equal(integer(a.modes, "CannApiSum", 0, "totalCount"), 1000);
+	assert_near(real(a.modes, "CannApiSum", 0, "minNs"), 1000, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "Q1Ns"), 250750, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "medNs"), 500500, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "Q3Ns"), 750250, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "maxNs"), 1000000, 1e-9);
+	release(&a);
+}
+
+static void durations_of_seconds_do_not_disturb_quantiles(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	add_many_calls(true);
+	a = analyse_ranks("cann_api_sum");
+	assert_int_equal(integer(a.modes, "CannApiSum", 0, "totalCount"), 1001);
+	assert_near(real(a.modes, "CannApiSum", 0, "minNs"), 1000, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "Q1Ns"), 251000, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "medNs"), 501000, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "Q3Ns"), 751000, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "maxNs"), 5e9, 1e-9);
+	release(&a);
+}
+
 static void a_rank_that_lacks_what_a_mode_needs_is_noted_once(void **state)
 {
 	struct analysed a;
@@ -1638,6 +1684,8 @@ int main(void)
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
 		with_fixture(cluster_time_summary_leaves_out_what_a_rank_lost),
 		with_fixture(quantiles_over_ranks_are_those_of_all_values),
+		with_fixture(quantiles_of_many_calls_are_exact),
+		with_fixture(durations_of_seconds_do_not_disturb_quantiles),
 		with_fixture(a_rank_that_lacks_what_a_mode_needs_is_noted_once),
 		with_fixture(ranks_are_noted_with_just_what_they_lack),
 		with_fixture(a_database_without_texts_is_noted),

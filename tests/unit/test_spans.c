@@ -377,6 +377,32 @@ static void sets_agree_with_a_flag_for_each_nanosecond(void **state)
 	}
 }
 
+static void joined_sets_cover_what_either_did(void **state)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *a = np_spans_new();
+	NP_CLEANUP(np_spans_freep) struct np_spans *b = np_spans_new();
+	uint64_t seed = 2;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		struct bitmap in_a = { 0 };
+		struct bitmap in_b = { 0 };
+
+		np_spans_clear(a);
+		np_spans_clear(b);
+		/* Also where one is empty. */
+		if (round % 5 > 0)
+			add_some(a, &in_a, &seed);
+		if (round % 7 > 0)
+			add_some(b, &in_b, &seed);
+		assert_int_equal(np_spans_join(a, b, NULL), NP_OK);
+		assert_same(b, &in_b);
+		for (size_t t = 0; t < TIME; t++)
+			in_a.covered[t] |= in_b.covered[t];
+		assert_same(a, &in_a);
+	}
+}
+
 static int add_all_after_some(struct np_spans *set, struct np_err *err)
 {
 	struct np_span many[] = { { 1, 2 }, { 2501, 2502 }, { 5001, 5002 } };
@@ -436,6 +462,7 @@ int main(void)
 		cmocka_unit_test(a_part_of_the_time_is_covered_so_far),
 		cmocka_unit_test(what_is_cut_off_comes_back),
 		cmocka_unit_test(sets_agree_with_a_flag_for_each_nanosecond),
+		cmocka_unit_test(joined_sets_cover_what_either_did),
 		cmocka_unit_test(running_out_of_memory_leaves_the_set_as_it_was),
 	};
 
