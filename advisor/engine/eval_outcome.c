@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/hash.h"
 #include "npuprof/text.h"
 
 #include "template.h"
@@ -213,19 +214,12 @@ static int find_location(struct eval *eval, struct outcome *outcome)
 	return rc;
 }
 
-static void mix(uint64_t *hash, const char *bytes, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		*hash = (*hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-	*hash = (*hash ^ 0xff) * UINT64_C(0x100000001b3); /* ends the text */
-}
-
 static void mix_cell(uint64_t *hash, const struct np_cell *cell)
 {
 	struct np_buf text = NP_BUF_INIT;
 
 	cell_format(&text, cell);
-	mix(hash, text.text, text.length);
+	*hash = np_hash_text(*hash, text.text, text.length);
 	np_buf_release(&text);
 }
 
@@ -241,10 +235,10 @@ static void write_distinct(const struct eval *eval, const void *key, struct comp
 static int find_fingerprint(struct eval *eval, const struct np_cell *part, struct outcome *outcome)
 {
 	const struct rule *rule = eval->rule;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = NP_HASH_START;
 	int rc = NP_OK;
 
-	mix(&hash, rule->id, strlen(rule->id));
+	hash = np_hash_text(hash, rule->id, strlen(rule->id));
 	for (size_t i = 0; i < rule->per.count; i++) {
 		if (strcmp(rule->per.item[i], "step") != 0 &&
 		    strcmp(rule->per.item[i], "rank") != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace_private.h"
 
+#include "npuprof/hash.h"
 #include "npuprof/text.h"
 
 /* The longest name there is, and with every character escaped. */
@@ -162,14 +163,10 @@ static bool parse_id(struct np_slice text, int64_t *ret)
 	return true;
 }
 
-/* FNV-1a: ids that are names are few and short. */
+/* Ids that are names are few and short. */
 static int64_t hash(struct np_slice text)
 {
-	uint64_t sum = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < text.length; i++)
-		sum = (sum ^ (unsigned char)text.bytes[i]) * UINT64_C(0x100000001b3);
-	return (int64_t)sum;
+	return (int64_t)np_hash(NP_HASH_START, text.bytes, text.length);
 }
 
 static struct np_trace_id id_of(const struct np_token *token, bool *bad)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/run.h"
 
+#include "npuprof/hash.h"
+
 #include "shared.h"
 
 #include <sys/stat.h>
@@ -166,16 +168,6 @@ const char *np_run_text(const struct np_run *run, np_str id)
 	return id == NP_STR_NONE ? NULL : np_strtab_text(run->strings, id);
 }
 
-/* FNV-1a: the fingerprint guards against mistakes, not against malice. */
-static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
-{
-	const unsigned char *byte = bytes;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 /* The part of a path below the root it was found in: where the root is does not matter. */
 static const char *below_root(const struct np_run *run, const char *path)
 {
@@ -197,24 +189,24 @@ static uint64_t mix_file(uint64_t hash, const struct np_run *run, const char *pa
 	int64_t facts[3] = { -1, 0, 0 };
 
 	if (!path)
-		return mix(hash, "-", 1);
+		return np_hash(hash, "-", 1);
 	if (stat(path, &status) == 0) {
 		facts[0] = (int64_t)status.st_size;
 		facts[1] = (int64_t)status.st_mtim.tv_sec;
 		facts[2] = (int64_t)status.st_mtim.tv_nsec;
 	}
-	hash = mix(hash, facts, sizeof(facts));
+	hash = np_hash(hash, facts, sizeof(facts));
 	path = below_root(run, path);
-	return mix(hash, path, strlen(path) + 1);
+	return np_hash(hash, path, strlen(path) + 1);
 }
 
 uint64_t np_source_fingerprint(const struct np_run *run, const struct np_source_files *source)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = NP_HASH_START;
 
 	if (source->fingerprint)
 		return source->fingerprint;
-	hash = mix(hash, &source->rank, sizeof(source->rank));
+	hash = np_hash(hash, &source->rank, sizeof(source->rank));
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
 		hash = mix_file(hash, run, source->file[i]);
 	for (size_t i = 0; i < source->more_traces.count; i++)
@@ -224,12 +216,12 @@ uint64_t np_source_fingerprint(const struct np_run *run, const struct np_source_
 
 void np_run_fingerprint(const struct np_run *run, char ret[17])
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = NP_HASH_START;
 
 	for (size_t i = 0; i < run->sources.count; i++) {
 		uint64_t part = np_source_fingerprint(run, &run->sources.item[i]);
 
-		hash = mix(hash, &part, sizeof(part));
+		hash = np_hash(hash, &part, sizeof(part));
 	}
 	(void)snprintf(ret, 17, "%016llx", (unsigned long long)hash);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/summary.h"
 
+#include "npuprof/hash.h"
+
 #include "summary_bytes.h"
 
 #include <sys/stat.h>
@@ -17,18 +19,9 @@ void np_summary_release(struct np_summary *summary)
 /* --- key ----------------------------------------------------------------------------------------
  */
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
-{
-	const unsigned char *byte = bytes;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
-	return text ? mix(hash, text, strlen(text) + 1) : mix(hash, "\xff", 1);
+	return text ? np_hash(hash, text, strlen(text) + 1) : np_hash(hash, "\xff", 1);
 }
 
 static uint64_t mix_file(uint64_t hash, const char *path)
@@ -41,16 +34,16 @@ static uint64_t mix_file(uint64_t hash, const char *path)
 		facts[1] = (int64_t)status.st_mtim.tv_sec;
 		facts[2] = (int64_t)status.st_mtim.tv_nsec;
 	}
-	return mix_text(mix(hash, facts, sizeof(facts)), path);
+	return mix_text(np_hash(hash, facts, sizeof(facts)), path);
 }
 
 uint64_t np_summary_key(const struct np_source_files *source, const char *program)
 {
-	uint64_t hash = mix_text(UINT64_C(0xcbf29ce484222325), program);
+	uint64_t hash = mix_text(NP_HASH_START, program);
 	const int32_t numbers[] = { NP_SUMMARY_FORM, (int32_t)source->kind, source->rank,
 				    source->device };
 
-	hash = mix(hash, numbers, sizeof(numbers));
+	hash = np_hash(hash, numbers, sizeof(numbers));
 	hash = mix_text(mix_text(hash, source->dir), source->host);
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
 		hash = mix_file(hash, source->file[i]);

@@ -6,6 +6,7 @@
 #include "summary_bytes.h"
 
 #include "npuprof/dirs.h"
+#include "npuprof/hash.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
@@ -15,17 +16,10 @@
 #define RUN_PREFIX  "run-"
 #define SUFFIX      ".npsum"
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return (hash ^ 0xff) * UINT64_C(0x100000001b3);
-}
-
 /* The same directory gets the same name, so that a new summary replaces the stale one. */
 char *np_summary_path(const char *directory, const struct np_source_files *source)
 {
-	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), source->dir);
+	uint64_t hash = np_hash_text(NP_HASH_START, source->dir, strlen(source->dir));
 	char *path;
 
 	if (source->rank < 0) {
@@ -81,11 +75,11 @@ static char *manifest_text(const struct np_run *run)
 
 static char *run_path(const struct np_run *run, const char *directory)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = NP_HASH_START;
 	char *path;
 
 	for (size_t i = 0; i < run->roots.count; i++)
-		hash = hash_text(hash, run->roots.item[i]);
+		hash = np_hash_text(hash, run->roots.item[i], strlen(run->roots.item[i]));
 	if (asprintf(&path, "%s/" RUN_PREFIX "%016llx" SUFFIX, directory,
 		     (unsigned long long)hash) < 0)
 		return NULL;
