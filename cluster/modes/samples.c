@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
+#include "npuprof/order.h"
+
 #include <math.h>
 
 int64_t samples_plus(int64_t a, int64_t b)
@@ -36,16 +38,6 @@ static int64_t value_of(const struct samples *samples, size_t index)
 }
 
 /* --- sorting --------------------------------------------------------------------------------- */
-
-static int by_value(const void *left, const void *right)
-{
-	return np_order(*(const int64_t *)left, *(const int64_t *)right);
-}
-
-static int by_narrow_value(const void *left, const void *right)
-{
-	return np_order(*(const uint32_t *)left, *(const uint32_t *)right);
-}
 
 /* Below this many a comparison sort is as fast. */
 #define RADIX_LEAST  512
@@ -132,9 +124,9 @@ static void sort(struct samples *samples)
 		return;
 	samples->sorted = true;
 	if (samples->narrow && !(many && radix_sort(samples->narrow, samples->count)))
-		qsort(samples->narrow, samples->count, sizeof(*samples->narrow), by_narrow_value);
+		qsort(samples->narrow, samples->count, sizeof(*samples->narrow), np_by_uint32);
 	if (!samples->narrow && !(many && sort_as_narrow(samples->item, samples->count)))
-		qsort(samples->item, samples->count, sizeof(*samples->item), by_value);
+		qsort(samples->item, samples->count, sizeof(*samples->item), np_by_int64);
 }
 
 /* --- describing ------------------------------------------------------------------------------ */

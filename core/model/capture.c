@@ -139,6 +139,12 @@ int capture_close_steps(struct capture *capture)
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
+bool capture_is_operator(struct np_slice core, struct np_slice name)
+{
+	return np_slice_is(core, "HCCL") || np_slice_is(core, "COMMUNICATION") ||
+	       (name.length > 5 && strncasecmp(name.bytes, "hcom_", 5) == 0);
+}
+
 void capture_plain_type(const char *type, size_t length, char *ret, size_t size)
 {
 	size_t used = 0;

@@ -26,6 +26,7 @@
 
 #include "load_private.h"
 
+#include "npuprof/gz.h"
 #include "npuprof/idmap.h"
 #include "npuprof/spans.h"
 
@@ -223,6 +224,9 @@ void capture_widen_step(struct capture *capture, uint32_t step, np_ns start, np_
 
 /* The class of a task by the text of its type. */
 enum task_class capture_task_class(const char *type, size_t length);
+
+/* Is a row of a table of kernels an operator of communication? By its core and its name. */
+bool capture_is_operator(struct np_slice core, struct np_slice name);
 
 /* "SDMA_SQE", "Notify Wait" and "NOTIFY_WAIT" differ by version: letters and digits tell. */
 void capture_plain_type(const char *type, size_t length, char *ret, size_t size);

@@ -386,20 +386,3 @@ uint32_t np_detail_counter(const struct np_detail *detail, const char *name)
 	}
 	return NP_NO_ROW;
 }
-
-int64_t np_hccl_element_bytes(const char *data_type)
-{
-	static const struct {
-		const char *name;
-		int64_t bytes;
-	} sizes[] = { { "INT8", 1 },   { "INT16", 2 },  { "INT32", 4 },  { "FP16", 2 },
-		      { "FP32", 4 },   { "INT64", 8 },  { "UINT64", 8 }, { "UINT8", 1 },
-		      { "UINT16", 2 }, { "UINT32", 4 }, { "FP64", 8 },   { "BFP16", 2 },
-		      { "INT128", 16 } };
-
-	for (size_t i = 0; i < NP_COUNT(sizes); i++) {
-		if (strcmp(data_type, sizes[i].name) == 0)
-			return sizes[i].bytes;
-	}
-	return 0;
-}

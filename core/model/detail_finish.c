@@ -5,17 +5,6 @@
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-static bool has_windows(const struct np_rank *rank)
-{
-	for (size_t i = 0; i < rank->steps.count; i++) {
-		if (rank->steps.item[i].begin == NP_UNKNOWN ||
-		    rank->steps.item[i].end == NP_UNKNOWN ||
-		    rank->steps.item[i].begin >= rank->steps.item[i].end)
-			return false;
-	}
-	return rank->steps.count > 0;
-}
-
 /* The step that the host was in; the pseudo step holds everything. */
 static uint32_t host_step(const struct np_rank *rank, np_ns time)
 {
@@ -71,7 +60,7 @@ static void place_device_rows(struct np_detail *detail)
 	const struct np_rank *rank = detail->rank;
 
 	/* Without windows the table of kernels names the step, and nothing else does. */
-	if (!has_windows(rank))
+	if (!np_steps_have_windows(rank->steps.item, rank->steps.count))
 		return;
 	for (size_t i = 0; i < detail->kernels.count; i++)
 		detail->kernels.item[i].step = np_steps_find(rank->steps.item, rank->steps.count,

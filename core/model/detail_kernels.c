@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "capture.h"
 #include "detail_private.h"
 
 #include <math.h>
-#include <strings.h>
 
 /*
  * kernel_details.csv, and op_summary of msprof. Its first columns are known by
@@ -150,12 +150,6 @@ static int read_header(struct kernels *kernels, const char *path, struct np_err 
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static bool is_operator(struct np_slice core, struct np_slice name)
-{
-	return np_slice_is(core, "HCCL") || np_slice_is(core, "COMMUNICATION") ||
-	       (name.length > 5 && strncasecmp(name.bytes, "hcom_", 5) == 0);
-}
-
 static int64_t number(struct np_slice cell)
 {
 	int64_t value;
@@ -255,7 +249,8 @@ static int take_row(struct kernels *kernels, const struct np_slice *cell)
 		kernels->bad_times++;
 		return NP_OK;
 	}
-	if (is_operator(cell[CORE], cell[NAME]) || !detail_time_ok(kernels->load, start, end))
+	if (capture_is_operator(cell[CORE], cell[NAME]) ||
+	    !detail_time_ok(kernels->load, start, end))
 		return NP_OK;
 	rc = add_kernel(kernels, cell, start, end);
 	for (size_t i = KNOWN; i < kernels->columns.count && rc == NP_OK; i++) {

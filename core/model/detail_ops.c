@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_private.h"
+#include "hccl_types.h"
 
 /*
  * The operators of a detail are those of the rank, so that the two never
@@ -14,15 +15,9 @@ static int copy_text(struct detail_load *load, np_str from, np_str *ret)
 			     np_strtab_length(load->run_strings, from), ret, load->err);
 }
 
-/* The vendor's numbers of data types, which np_comm_op keeps. */
-static const char *const data_types[] = { "INT8",  "INT16",  "INT32", "FP16",   "FP32",
-					  "INT64", "UINT64", "UINT8", "UINT16", "UINT32",
-					  "FP64",  "BFP16",  "INT128" };
-
-static int copy_data_type(struct detail_load *load, uint8_t number, np_str *ret)
+static int copy_data_type(struct detail_load *load, uint8_t kept, np_str *ret)
 {
-	const char *name =
-		number > 0 && number <= NP_COUNT(data_types) ? data_types[number - 1] : "";
+	const char *name = hccl_type_name(kept);
 
 	return detail_intern(load, name, strlen(name), ret);
 }

@@ -5,13 +5,6 @@
 
 #include <strings.h>
 
-static bool begins(struct np_slice slice, const char *text)
-{
-	size_t length = strlen(text);
-
-	return slice.length >= length && memcmp(slice.bytes, text, length) == 0;
-}
-
 /* --- lanes ----------------------------------------------------------------------------------- */
 
 static bool holds(struct np_slice text, const char *word)
@@ -86,10 +79,10 @@ static int name_thread(struct detail_trace *trace, const struct np_trace_event *
 	int64_t plane = NP_UNKNOWN;
 	struct detail_thread *thread;
 
-	if (begins(name, "Plane ")) {
+	if (np_slice_begins(name, "Plane ")) {
 		if (!np_text_to_int(name.bytes + 6, name.length - 6, &plane))
 			return NP_OK;
-	} else if (!begins(name, "Group ")) {
+	} else if (!np_slice_begins(name, "Group ")) {
 		return NP_OK;
 	}
 	thread = thread_at(trace, event->pid.value, event->tid.value);
@@ -119,7 +112,7 @@ static int take_metadata(struct detail_trace *trace, const struct np_trace_event
 			return NP_E_NOMEM;
 		if (np_trace_arg_text(event, "name", &text))
 			lane->kind = kind_of(text);
-		if (np_trace_arg_text(event, "labels", &text) && begins(text, "NPU ") &&
+		if (np_trace_arg_text(event, "labels", &text) && np_slice_begins(text, "NPU ") &&
 		    np_text_to_int(text.bytes + 4, text.length - 4, &number))
 			lane->device = detail_device(number);
 		return NP_OK;
@@ -238,7 +231,8 @@ static bool framework_kind(const struct detail_trace *trace, const struct np_tra
 	if (np_slice_is(event->cat, "cpu_op") ||
 	    (trace->gpu &&
 	     (np_slice_is(event->cat, "user_annotation") || np_slice_is(event->cat, "operator"))))
-		*ret = begins(event->name, "ProfilerStep#") ? NP_FRAMEWORK_STEP : NP_FRAMEWORK_OP;
+		*ret = np_slice_begins(event->name, "ProfilerStep#") ? NP_FRAMEWORK_STEP
+								     : NP_FRAMEWORK_OP;
 	else if (np_slice_is(event->cat, "enqueue") || np_slice_is(event->cat, "dequeue"))
 		*ret = NP_FRAMEWORK_QUEUE;
 	else if (np_slice_is(event->cat, "python_function") &&

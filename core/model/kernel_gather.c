@@ -360,17 +360,6 @@ static int sum_up(struct reducer *reducer, struct order *context)
 	return rc;
 }
 
-static bool has_windows(const struct np_rank *rank)
-{
-	for (size_t i = 0; i < rank->steps.count; i++) {
-		if (rank->steps.item[i].begin == NP_UNKNOWN ||
-		    rank->steps.item[i].end == NP_UNKNOWN ||
-		    rank->steps.item[i].begin >= rank->steps.item[i].end)
-			return false;
-	}
-	return rank->steps.count > 0;
-}
-
 static int reduce(struct reducer *reducer, struct order *context)
 {
 	reducer->ret = calloc(1, sizeof(*reducer->ret));
@@ -388,7 +377,7 @@ int kernel_gather_reduce(struct kernel_gather *gather, const struct np_strtab *s
 	struct reducer *reducer;
 	int rc;
 
-	if (!has_windows(rank))
+	if (!np_steps_have_windows(rank->steps.item, rank->steps.count))
 		return NP_OK;
 	reducer = calloc(1, sizeof(*reducer));
 	if (!reducer)

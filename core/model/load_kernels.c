@@ -4,8 +4,6 @@
 #include "npuprof/csv.h"
 #include "npuprof/text.h"
 
-#include <strings.h>
-
 /*
  * kernel_details.csv, and op_summary of msprof, which has the same rows under
  * other names: kernels and operators with start, duration and the step they
@@ -45,12 +43,6 @@ struct kernels {
 	size_t bad_times;
 	bool has_steps;
 };
-
-static bool is_operator(struct np_slice core, struct np_slice name)
-{
-	return np_slice_is(core, "HCCL") || np_slice_is(core, "COMMUNICATION") ||
-	       (name.length > 5 && strncasecmp(name.bytes, "hcom_", 5) == 0);
-}
 
 /* The index of the row's step, added if it is new; NP_NO_STEP for a row of no step. */
 static int step_of(struct kernels *load, struct np_slice cell, uint32_t *ret)
@@ -135,7 +127,7 @@ static int take_row(struct kernels *load, const struct np_slice *cell)
 	if (rc < 0 || index == NP_IDMAP_NONE)
 		return rc;
 	capture_widen_step(&load->capture, step, task.start, task.end);
-	if (is_operator(cell[CORE], cell[NAME]))
+	if (capture_is_operator(cell[CORE], cell[NAME]))
 		return keep_op(load, cell[NAME], task.start, task.end, task.device);
 	return keep_kernel(load, cell[TYPE], &load->capture.tasks.item[index]);
 }

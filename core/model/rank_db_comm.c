@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "hccl_types.h"
 #include "rank_db.h"
 
 #include "npuprof/steps.h"
@@ -33,25 +34,6 @@ static const struct np_scan_column op_columns[OP_COLUMNS] = {
 	[OP_TYPE] = { "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[OP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
-
-/* Bytes of an element by the number of its HCCL data type; 0 for one that has no fixed size. */
-static int64_t element_bytes(int64_t data_type)
-{
-	static const uint8_t bytes[] = { 1, 2, 4, 2, 4, 8, 8, 1, 2, 4, 8, 2, 16 };
-
-	return data_type >= 0 && data_type < (int64_t)NP_COUNT(bytes) ? bytes[data_type] : 0;
-}
-
-static int64_t op_bytes(int64_t count, int64_t data_type)
-{
-	int64_t size = element_bytes(data_type);
-	int64_t bytes;
-
-	if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes) ||
-	    bytes > NP_MOST_BYTES)
-		return NP_UNKNOWN;
-	return bytes;
-}
 
 static int op_group(struct rank_db *load, int64_t name_id, uint32_t *ret)
 {
@@ -97,9 +79,9 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 	if (!op)
 		return NP_E_NOMEM;
 	op->device = np_device_of(batch->column[OP_DEVICE].integer[row]);
-	op->bytes = op_bytes(batch->column[OP_COUNT].integer[row],
-			     batch->column[OP_DATA_TYPE].integer[row]);
-	if (element_bytes(batch->column[OP_DATA_TYPE].integer[row]) > 0)
+	op->bytes = hccl_bytes(batch->column[OP_COUNT].integer[row],
+			       batch->column[OP_DATA_TYPE].integer[row]);
+	if (hccl_element_bytes(batch->column[OP_DATA_TYPE].integer[row]) > 0)
 		op->data_type = (uint8_t)(batch->column[OP_DATA_TYPE].integer[row] + 1) & 31U;
 	op->relayed = batch->column[OP_RELAY].integer[row] == 1;
 	op->retried = batch->column[OP_RETRY].integer[row] == 1;

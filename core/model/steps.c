@@ -43,6 +43,16 @@ void np_steps_finish(struct np_step *steps, size_t count)
 	}
 }
 
+bool np_steps_have_windows(const struct np_step *steps, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (steps[i].begin == NP_UNKNOWN || steps[i].end == NP_UNKNOWN ||
+		    steps[i].begin >= steps[i].end)
+			return false;
+	}
+	return count > 0;
+}
+
 uint32_t np_steps_find(const struct np_step *steps, size_t count, np_ns start)
 {
 	size_t low = 0;

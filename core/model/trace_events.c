@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "hccl_types.h"
 #include "trace_load.h"
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -122,25 +123,6 @@ static int take_overlap(struct trace_load *load, const struct np_trace_event *ev
 
 /* --- communication --------------------------------------------------------------------------- */
 
-/* By the vendor's number of the type, which databases have instead of the name. */
-static const struct {
-	const char *name;
-	int64_t bytes;
-} data_types[] = { { "INT8", 1 },   { "INT16", 2 },  { "INT32", 4 },  { "FP16", 2 },
-		   { "FP32", 4 },   { "INT64", 8 },  { "UINT64", 8 }, { "UINT8", 1 },
-		   { "UINT16", 2 }, { "UINT32", 4 }, { "FP64", 8 },   { "BFP16", 2 },
-		   { "INT128", 16 } };
-
-/* The number + 1; 0 for a type that is not known. */
-static uint8_t type_number(struct np_slice type)
-{
-	for (size_t i = 0; i < NP_COUNT(data_types); i++) {
-		if (np_slice_is(type, data_types[i].name))
-			return (uint8_t)(i + 1);
-	}
-	return 0;
-}
-
 static int take_op(struct trace_load *load, const struct lane *lane,
 		   const struct np_trace_event *event)
 {
@@ -159,12 +141,9 @@ static int take_op(struct trace_load *load, const struct lane *lane,
 				 .device = lane->device };
 	(void)np_trace_arg_integer(event, "connection_id", &op->connection);
 	if (np_trace_arg_text(event, "data_type", &type))
-		op->data_type = type_number(type);
-	if (op->data_type && np_trace_arg_integer(event, "count", &count) &&
-	    (count < 0 ||
-	     __builtin_mul_overflow(count, data_types[op->data_type - 1].bytes, &op->bytes) ||
-	     op->bytes > NP_MOST_BYTES))
-		op->bytes = NP_UNKNOWN;
+		op->data_type = hccl_type_kept(type);
+	if (np_trace_arg_integer(event, "count", &count))
+		op->bytes = hccl_bytes(count, op->data_type - 1);
 	return np_strtab_add(load->capture.strings, event->name.bytes, event->name.length,
 			     &op->name, load->capture.err);
 }

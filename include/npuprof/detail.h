@@ -408,7 +408,4 @@ const char *np_detail_setting(const struct np_detail *detail, const char *name);
 /* The column of a counter in `pmu`, or NP_NO_ROW. */
 uint32_t np_detail_counter(const struct np_detail *detail, const char *name);
 
-/* Bytes that an element of an HCCL data type has ("FP16": 2); 0 for one without fixed size. */
-int64_t np_hccl_element_bytes(const char *data_type);
-
 #endif /* NP_DETAIL_H */

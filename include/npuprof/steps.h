@@ -25,6 +25,9 @@ void np_steps_finish(struct np_step *steps, size_t count);
 /* The step in whose window `start` lies, or NP_NO_STEP. Steps are sorted. */
 uint32_t np_steps_find(const struct np_step *steps, size_t count, np_ns start);
 
+/* Are there steps, and is the window of each of them known and not empty? */
+bool np_steps_have_windows(const struct np_step *steps, size_t count);
+
 /* What one device did in one step; all zero for nothing. */
 struct np_busy {
 	np_ns computing;
