@@ -86,6 +86,12 @@ extern const struct mode mode_pp_chart;
 extern const struct mode mode_slow_link;
 extern const struct mode mode_slow_rank;
 
+/* Modes have a bit each in np_modes_options.modes. */
+#define MODES_MOST 64
+
+/* modes.c: of these, those with code of their own, in the order of the table; how many. */
+size_t modes_chosen(uint64_t modes, const struct mode *ret[MODES_MOST]);
+
 /* The index of the next copy of memory among the tasks from `from` on, or their number. */
 size_t mode_next_copy(const struct np_detail *detail, size_t from);
 

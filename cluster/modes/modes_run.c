@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lacks.h"
+
+/* One mode while it runs. */
+struct running {
+	const struct mode *mode;
+	void *prepared;
+	void **results;    /* by index of the rank */
+	unsigned *missing; /* likewise: sections that the rank lacks */
+};
+
+struct work {
+	struct np_modes *modes;
+	struct running list[MODES_MOST];
+	size_t count;
+	bool reduces;        /* some mode looks at ranks one by one */
+	struct np_err *errs; /* by index of the rank */
+	struct np_notes *notes;
+};
+
+static bool is_skipped(const struct running *running, size_t index)
+{
+	return !running->mode->reduce ||
+	       (running->mode->skips && running->mode->skips(running->prepared, index));
+}
+
+/* The sections that some mode wants of this rank. */
+static unsigned wanted_of(const struct work *work, size_t index)
+{
+	unsigned wants = 0;
+
+	for (size_t i = 0; i < work->count; i++) {
+		if (!is_skipped(&work->list[i], index))
+			wants |= lacks_wants(work->list[i].mode, work->modes->run, index);
+	}
+	return wants;
+}
+
+static int reduce_rank(struct work *work, struct mode_rank *rank)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < work->count && rc == NP_OK; i++) {
+		struct running *running = &work->list[i];
+
+		if (is_skipped(running, rank->index))
+			continue;
+		running->missing[rank->index] = lacks_of(running->mode, rank);
+		if (running->missing[rank->index] == 0)
+			rc = running->mode->reduce(rank, running->prepared,
+						   &running->results[rank->index]);
+	}
+	return rc;
+}
+
+static void work_on(void *context, size_t index)
+{
+	struct work *work = context;
+	struct np_run *run = work->modes->run;
+	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+	struct mode_rank rank = { .modes = work->modes,
+				  .run = run,
+				  .rank = run->ranks[index],
+				  .index = index,
+				  .err = &work->errs[index] };
+	unsigned wants = wanted_of(work, index);
+
+	if (!rank.rank)
+		return;
+	if (wants != 0) {
+		if (np_detail_load(run, index, wants, &detail, rank.err) < 0)
+			return;
+		rank.detail = detail;
+		rank.texts = calloc(np_strtab_count(detail->strings) + 2, sizeof(np_str));
+		if (!rank.texts)
+			(void)np_fail_nomem(rank.err, "texts");
+		else
+			(void)!reduce_rank(work, &rank);
+		np_notes_move(&work->notes[index], &detail->notes);
+	} else {
+		(void)!reduce_rank(work, &rank);
+	}
+	mode_release_computing(&rank);
+	free(rank.texts);
+}
+
+static int work_on_all(struct work *work, const struct np_workers *workers, struct np_err *err)
+{
+	const struct np_run *run = work->modes->run;
+	size_t count = run->sources.count;
+	struct np_detail_want *list = malloc((count + 1) * sizeof(*list));
+	NP_CLEANUP(np_details_endp) struct np_details *details = NULL;
+	int rc;
+
+	if (!list)
+		return np_fail_nomem(err, "the modes");
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct np_detail_want){ run, i, wanted_of(work, i) };
+	rc = np_details_begin(list, count, workers->threads, &details, err);
+	free(list);
+	if (rc == NP_OK)
+		np_workers_run(workers, count, work_on, work);
+	return rc;
+}
+
+/* --- all modes ------------------------------------------------------------------------------- */
+
+static int add_running(struct work *work, const struct mode *mode, struct np_err *err)
+{
+	struct running *running = &work->list[work->count++];
+	size_t ranks = work->modes->run->sources.count;
+
+	running->mode = mode;
+	running->results = calloc(ranks + 1, sizeof(*running->results));
+	running->missing = calloc(ranks + 1, sizeof(*running->missing));
+	if (!running->results || !running->missing)
+		return np_fail_nomem(err, mode->name);
+	work->reduces |= mode->reduce != NULL;
+	return mode->prepare ? mode->prepare(work->modes, &running->prepared, err) : NP_OK;
+}
+
+static int start(struct work *work, struct np_err *err)
+{
+	const struct mode *chosen[MODES_MOST];
+	size_t count = modes_chosen(work->modes->options.modes, chosen);
+	size_t ranks = work->modes->run->sources.count;
+	int rc = NP_OK;
+
+	work->errs = calloc(ranks + 1, sizeof(*work->errs));
+	work->notes = calloc(ranks + 1, sizeof(*work->notes));
+	if (!work->errs || !work->notes)
+		return np_fail_nomem(err, "the modes");
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = add_running(work, chosen[i], err);
+	return rc;
+}
+
+/* A rank of which the detail cannot be had costs itself; memory costs all. */
+static int check_ranks(struct work *work, struct np_err *err)
+{
+	struct np_run *run = work->modes->run;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		np_notes_move(&run->notes, &work->notes[i]);
+		if (work->errs[i].code == NP_OK)
+			continue;
+		if (work->errs[i].code == NP_E_NOMEM || work->errs[i].code == NP_E_IO)
+			return np_fail(err, work->errs[i].code, "%s", work->errs[i].text);
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, run->sources.item[i].rank,
+			    run->sources.item[i].dir, "modes", "%s", work->errs[i].text);
+	}
+	return NP_OK;
+}
+
+static int merge(struct work *work, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < work->count && rc == NP_OK; i++) {
+		lacks_note(work->modes, work->list[i].mode, work->list[i].missing);
+		rc = work->list[i].mode->merge(work->modes, work->list[i].prepared,
+					       work->list[i].results, err);
+	}
+	return rc;
+}
+
+static void finish(struct work *work)
+{
+	for (size_t i = 0; i < work->count; i++) {
+		struct running *running = &work->list[i];
+
+		for (size_t j = 0; running->results && j < work->modes->run->sources.count; j++) {
+			if (running->results[j] && running->mode->release)
+				running->mode->release(running->results[j]);
+		}
+		if (running->prepared && running->mode->unprepare)
+			running->mode->unprepare(running->prepared);
+		free(running->results);
+		free(running->missing);
+	}
+	free(work->errs);
+	free(work->notes);
+}
+
+int np_modes_run(const struct np_modes_input *input, const struct np_modes_options *options,
+		 const struct np_workers *workers, struct np_modes **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_modes_freep) struct np_modes *modes = calloc(1, sizeof(*modes));
+	struct work work = { 0 };
+	int rc;
+
+	if (modes)
+		modes->arena = np_arena_new();
+	if (!modes || !modes->arena)
+		return np_fail_nomem(err, "the modes");
+	modes->run = input->run;
+	modes->cluster = input->cluster;
+	modes->align = input->align;
+	modes->options = *options;
+	work.modes = modes;
+	rc = start(&work, err);
+	if (rc == NP_OK && work.reduces)
+		rc = work_on_all(&work, workers, err);
+	if (rc == NP_OK)
+		rc = check_ranks(&work, err);
+	if (rc == NP_OK)
+		rc = merge(&work, err);
+	finish(&work);
+	modes->options.directory = NULL; /* the caller's, and not needed any more */
+	if (rc == NP_OK)
+		*ret = NP_STEAL(modes);
+	return rc;
+}
+
+void np_modes_free(struct np_modes *modes)
+{
+	if (!modes)
+		return;
+	for (struct np_mode_table *table = modes->tables; table; table = table->next)
+		free(table->cells);
+	np_arena_free(modes->arena);
+	free(modes);
+}
+
+void np_modes_freep(struct np_modes **modes)
+{
+	np_modes_free(*modes);
+	*modes = NULL;
+}
