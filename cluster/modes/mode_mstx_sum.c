@@ -1,288 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+#include "mstx_marks.h"
 
 #include <math.h>
 
-/*
- * Times between marks "X_start" and "X_stop" of a thread, and of ranges, on the
- * three layers where a mark is seen: framework, CANN and device.
- */
 #define MODE "mstx_sum"
-
-enum layer {
-	FRAMEWORK,
-	CANN,
-	DEVICE,
-	LAYERS,
-};
-
-/* One pair of marks, or one range. */
-struct mark {
-	np_str name;
-	np_str step;        /* id; NP_STR_NONE outside of steps */
-	np_ns time[LAYERS]; /* NP_UNKNOWN where the mark was not seen */
-	np_ns start;
-};
-
-struct marks {
-	NP_VEC(struct mark) list;
-	size_t unpaired;
-};
 
 static void release(void *result)
 {
-	np_vec_release(&((struct marks *)result)->list);
+	mstx_marks_release(result);
 	free(result);
-}
-
-static np_ns between(np_ns from, np_ns to)
-{
-	return from == NP_UNKNOWN || to == NP_UNKNOWN ? NP_UNKNOWN : to - from;
-}
-
-static struct mark *add_mark(struct mode_rank *rank, struct marks *marks,
-			     const struct np_mark *from)
-{
-	struct mark *mark = np_vec_add(&marks->list, rank->err);
-
-	if (!mark)
-		return NULL;
-	mark->start = from->start;
-	if (from->step != NP_NO_STEP)
-		mark->step = rank->rank->steps.item[from->step].id;
-	return mark;
-}
-
-static int name_mark(struct mode_rank *rank, struct mark *mark, const char *name, size_t length)
-{
-	return np_strtab_add(rank->run->strings, name, length, &mark->name, rank->err);
-}
-
-/* --- marks ----------------------------------------------------------------------------------- */
-
-static bool ends_with(const char *text, const char *suffix, size_t *ret_length)
-{
-	size_t length = strlen(text);
-	size_t tail = strlen(suffix);
-
-	if (length <= tail || strcmp(text + length - tail, suffix) != 0)
-		return false;
-	*ret_length = length - tail;
-	return true;
-}
-
-/* Starts that wait for their stop. */
-struct waiting {
-	NP_VEC(uint32_t) list;
-};
-
-static int pair_mark(struct mode_rank *rank, struct marks *marks, struct waiting *waiting,
-		     const struct np_mark *stop, const char *name, size_t length)
-{
-	const struct np_detail *detail = rank->detail;
-
-	for (size_t i = waiting->list.count; i-- > 0;) {
-		const struct np_mark *start = &detail->marks.item[waiting->list.item[i]];
-		const char *message = np_detail_text(detail, start->message);
-		struct mark *mark;
-
-		if (start->tid != stop->tid || strncmp(message, name, length) != 0 ||
-		    strcmp(message + length, "_start") != 0)
-			continue;
-		memmove(&waiting->list.item[i], &waiting->list.item[i + 1],
-			(waiting->list.count - i - 1) * sizeof(waiting->list.item[0]));
-		waiting->list.count--;
-		mark = add_mark(rank, marks, start);
-		if (!mark)
-			return NP_E_NOMEM;
-		mark->time[FRAMEWORK] = between(start->framework_start, stop->framework_start);
-		mark->time[CANN] = stop->start - start->start;
-		mark->time[DEVICE] = between(start->device_start, stop->device_start);
-		return name_mark(rank, mark, name, length);
-	}
-	marks->unpaired++;
-	return NP_OK;
-}
-
-static int take_marks(struct mode_rank *rank, struct marks *marks)
-{
-	const struct np_detail *detail = rank->detail;
-	struct waiting waiting = { 0 };
-	int rc = NP_OK;
-
-	for (uint32_t i = 0; i < detail->marks.count && rc == NP_OK; i++) {
-		const struct np_mark *mark = &detail->marks.item[i];
-		const char *message = np_detail_text(detail, mark->message);
-		size_t length;
-
-		if (mark->kind != NP_MARK_EX || !message || !mode_takes(rank, mark->step))
-			continue;
-		if (ends_with(message, "_start", &length)) {
-			uint32_t *slot = np_vec_add(&waiting.list, rank->err);
-
-			rc = slot ? NP_OK : NP_E_NOMEM;
-			if (slot)
-				*slot = i;
-		} else if (ends_with(message, "_stop", &length)) {
-			rc = pair_mark(rank, marks, &waiting, mark, message, length);
-		}
-	}
-	marks->unpaired += waiting.list.count;
-	np_vec_release(&waiting.list);
-	return rc;
-}
-
-/* --- ranges ---------------------------------------------------------------------------------- */
-
-#define DEPTH_MOST 100
-
-/* The ranges of a thread that are open, outermost first, with the names that lead to them. */
-struct open_ranges {
-	int64_t tid;
-	size_t depth;
-	np_ns end[DEPTH_MOST];
-	np_str path[DEPTH_MOST];
-};
-
-struct threads {
-	NP_VEC(struct open_ranges) list;
-};
-
-static struct open_ranges *thread_of(struct threads *threads, int64_t tid, struct np_err *err)
-{
-	struct open_ranges *open;
-
-	for (size_t i = 0; i < threads->list.count; i++) {
-		if (threads->list.item[i].tid == tid)
-			return &threads->list.item[i];
-	}
-	open = np_vec_add(&threads->list, err);
-	if (open)
-		open->tid = tid;
-	return open;
-}
-
-/* "outer::inner": the name of a range with those around it. */
-static int open_range(struct mode_rank *rank, struct open_ranges *open, const struct np_mark *range,
-		      np_str *ret)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
-	int rc;
-
-	while (open->depth > 0 && open->end[open->depth - 1] < range->end)
-		open->depth--;
-	if (open->depth > 0)
-		np_buf_printf(&buf, "%s::",
-			      np_strtab_text(rank->run->strings, open->path[open->depth - 1]));
-	np_buf_add(&buf, np_detail_text(rank->detail, range->message));
-	rc = np_buf_check(&buf, rank->err);
-	if (rc == NP_OK)
-		rc = np_strtab_add(rank->run->strings, buf.text, buf.length, ret, rank->err);
-	if (rc == NP_OK && open->depth < DEPTH_MOST) {
-		open->end[open->depth] = range->end;
-		open->path[open->depth++] = *ret;
-	}
-	return rc;
-}
-
-static int take_range(struct mode_rank *rank, struct marks *marks, struct threads *threads,
-		      const struct np_mark *range)
-{
-	struct open_ranges *open = thread_of(threads, range->tid, rank->err);
-	struct mark *mark;
-	np_str path;
-
-	if (!open || open_range(rank, open, range, &path) < 0)
-		return NP_E_NOMEM;
-	mark = add_mark(rank, marks, range);
-	if (!mark)
-		return NP_E_NOMEM;
-	mark->name = path;
-	mark->time[FRAMEWORK] = NP_UNKNOWN;
-	mark->time[CANN] = range->end - range->start;
-	mark->time[DEVICE] = between(range->device_start, range->device_end);
-	return NP_OK;
-}
-
-/* A range without a connection marks the host alone, and is not listed. */
-static int take_ranges(struct mode_rank *rank, struct marks *marks)
-{
-	struct threads threads = { 0 };
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < rank->detail->marks.count && rc == NP_OK; i++) {
-		const struct np_mark *range = &rank->detail->marks.item[i];
-
-		if (range->kind == NP_MARK_RANGE && range->connection != NP_UNKNOWN &&
-		    range->message != NP_STR_NONE && mode_takes(rank, range->step))
-			rc = take_range(rank, marks, &threads, range);
-	}
-	np_vec_release(&threads.list);
-	return rc;
-}
-
-/* --- a rank ---------------------------------------------------------------------------------- */
-
-struct naming {
-	const struct np_strtab *strings;
-};
-
-static int by_name(const void *left, const void *right, void *context)
-{
-	const struct naming *naming = context;
-	const struct mark *a = left;
-	const struct mark *b = right;
-
-	if (a->step != b->step)
-		return strcmp(np_strtab_text(naming->strings, a->step),
-			      np_strtab_text(naming->strings, b->step));
-	if (a->name != b->name)
-		return strcmp(np_strtab_text(naming->strings, a->name),
-			      np_strtab_text(naming->strings, b->name));
-	return np_order(a->start, b->start);
-}
-
-/* Several of one name in a step are told apart by a number. */
-static int number_names(struct mode_rank *rank, struct marks *marks)
-{
-	struct naming naming = { rank->run->strings };
-	int rc = NP_OK;
-
-	if (marks->list.count)
-		qsort_r(marks->list.item, marks->list.count, sizeof(marks->list.item[0]), by_name,
-			&naming);
-	for (size_t first = 0, end; first < marks->list.count && rc == NP_OK; first = end) {
-		np_str name = marks->list.item[first].name;
-		np_str step = marks->list.item[first].step;
-
-		for (end = first; end < marks->list.count && marks->list.item[end].name == name &&
-				  marks->list.item[end].step == step;
-		     end++)
-			;
-		for (size_t i = first; end - first > 1 && i < end && rc == NP_OK; i++) {
-			NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
-
-			np_buf_printf(&buf, "%s_%zu", np_strtab_text(rank->run->strings, name),
-				      i - first);
-			rc = name_mark(rank, &marks->list.item[i], buf.text, buf.length);
-		}
-	}
-	return rc;
 }
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
-	struct marks *marks = calloc(1, sizeof(*marks));
-	int rc;
+	struct mstx_marks *marks = calloc(1, sizeof(*marks));
 
 	(void)prepared;
 	if (!marks)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = marks;
-	rc = take_marks(rank, marks);
-	if (rc == NP_OK)
-		rc = take_ranges(rank, marks);
-	return rc < 0 ? rc : number_names(rank, marks);
+	return mstx_marks_read(rank, marks);
 }
 
 /* --- tables ---------------------------------------------------------------------------------- */
@@ -308,42 +45,40 @@ static double percent(np_ns part, np_ns whole)
 
 static int by_cann(const void *left, const void *right, void *context)
 {
-	const struct naming *naming = context;
-	const struct mark *a = left;
-	const struct mark *b = right;
+	const struct np_strtab *strings = context;
+	const struct mstx_mark *a = left;
+	const struct mstx_mark *b = right;
 
-	if (a->time[CANN] != b->time[CANN])
-		return np_order(b->time[CANN], a->time[CANN]);
+	if (a->time[MSTX_CANN] != b->time[MSTX_CANN])
+		return np_order(b->time[MSTX_CANN], a->time[MSTX_CANN]);
 	if (a->start != b->start)
 		return np_order(a->start, b->start);
-	return strcmp(np_strtab_text(naming->strings, a->name),
-		      np_strtab_text(naming->strings, b->name));
+	return strcmp(np_strtab_text(strings, a->name), np_strtab_text(strings, b->name));
 }
 
 static int put_rank(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
-		    struct marks *marks, struct np_err *err)
+		    struct mstx_marks *marks, struct np_err *err)
 {
-	struct naming naming = { modes->run->strings };
-	np_ns total[LAYERS] = { 0 };
+	np_ns total[MSTX_LAYERS] = { 0 };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < marks->list.count; i++) {
-		for (size_t layer = 0; layer < LAYERS; layer++) {
+		for (size_t layer = 0; layer < MSTX_LAYERS; layer++) {
 			if (marks->list.item[i].time[layer] != NP_UNKNOWN)
 				total[layer] += marks->list.item[i].time[layer];
 		}
 	}
 	if (marks->list.count)
 		qsort_r(marks->list.item, marks->list.count, sizeof(marks->list.item[0]), by_cann,
-			&naming);
+			modes->run->strings);
 	for (size_t i = 0; i < marks->list.count && rc == NP_OK; i++) {
-		const struct mark *mark = &marks->list.item[i];
+		const struct mstx_mark *mark = &marks->list.item[i];
 		struct np_cell cells[NP_COUNT(mark_columns)] = {
 			np_cell_integer((int64_t)table->rows),
 			mode_name_cell(modes, mark->name),
 		};
 
-		for (size_t layer = 0; layer < LAYERS; layer++) {
+		for (size_t layer = 0; layer < MSTX_LAYERS; layer++) {
 			cells[2 + 2 * layer] = np_cell_integer(mark->time[layer]);
 			cells[3 + 2 * layer] =
 				np_cell_real(percent(mark->time[layer], total[layer]));
@@ -439,16 +174,16 @@ static int put_scattered(struct np_modes *modes, struct np_mode_table *table,
 }
 
 static int put_layer(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
-		     enum layer layer, struct np_err *err)
+		     enum mstx_layer layer, struct np_err *err)
 {
 	struct grouping names; /* step, name */
 	int rc = grouping_init(&names, 2, err);
 
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		const struct marks *marks = ranks[i];
+		const struct mstx_marks *marks = ranks[i];
 
 		for (size_t j = 0; marks && j < marks->list.count && rc == NP_OK; j++) {
-			const struct mark *mark = &marks->list.item[j];
+			const struct mstx_mark *mark = &marks->list.item[j];
 			const np_str key[2] = { mark->step, mark->name };
 			struct group *group;
 
@@ -476,7 +211,7 @@ static int note_unpaired(struct np_modes *modes, void *const *ranks, struct np_e
 	if (!with)
 		return np_fail_nomem(err, MODE);
 	for (size_t i = 0; i < count; i++) {
-		const struct marks *marks = ranks[i];
+		const struct mstx_marks *marks = ranks[i];
 
 		with[i] = marks && marks->unpaired;
 		unpaired += marks ? marks->unpaired : 0;
@@ -493,12 +228,12 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	static const struct {
 		const char *table;
 		const char *summary;
-	} layers[LAYERS] = {
-		[FRAMEWORK] = { "MSTXAllFrameworkStats",
-				"times between marks over ranks, in the framework" },
-		[CANN] = { "MSTXAllCannStats", "times between marks over ranks, in CANN" },
-		[DEVICE] = { "MSTXAllDeviceStats",
-			     "times between marks over ranks, on the device" },
+	} layers[MSTX_LAYERS] = {
+		[MSTX_FRAMEWORK] = { "MSTXAllFrameworkStats",
+				     "times between marks over ranks, in the framework" },
+		[MSTX_CANN] = { "MSTXAllCannStats", "times between marks over ranks, in CANN" },
+		[MSTX_DEVICE] = { "MSTXAllDeviceStats",
+				  "times between marks over ranks, on the device" },
 	};
 	struct np_mode_table *table =
 		MODE_TABLE(modes, MODE, "MSTXMarkStats", "times between marks on three layers",
@@ -513,7 +248,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			continue;
 		rc = put_rank(modes, table, mode_rank_id(modes, i), ranks[i], err);
 	}
-	for (enum layer layer = 0; layer < LAYERS && rc == NP_OK; layer++) {
+	for (enum mstx_layer layer = 0; layer < MSTX_LAYERS && rc == NP_OK; layer++) {
 		table = MODE_TABLE(modes, MODE, layers[layer].table, layers[layer].summary,
 				   layer_columns, err);
 		rc = table ? put_layer(modes, table, ranks, layer, err) : NP_E_NOMEM;
