@@ -3,129 +3,32 @@
 
 #include "npuprof/buf.h"
 
-#include <strings.h>
-
 /* --- lanes ----------------------------------------------------------------------------------- */
-
-static bool holds(struct np_slice text, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (size_t i = 0; i + length <= text.length; i++) {
-		if (strncasecmp(text.bytes + i, word, length) == 0)
-			return true;
-	}
-	return false;
-}
-
-static enum detail_lane_kind kind_of(struct np_slice name)
-{
-	static const struct {
-		const char *name;
-		enum detail_lane_kind kind;
-	} kinds[] = {
-		{ "CANN", DETAIL_LANE_CANN },
-		{ "Ascend Hardware", DETAIL_LANE_HARDWARE },
-		{ "HCCL", DETAIL_LANE_COMMUNICATION },
-		{ "Communication", DETAIL_LANE_COMMUNICATION },
-		{ "AI Core Freq", DETAIL_LANE_FREQUENCY },
-		{ "Python GC", DETAIL_LANE_GC },
-	};
-
-	for (size_t i = 0; i < NP_COUNT(kinds); i++) {
-		if (np_slice_is(name, kinds[i].name))
-			return kinds[i].kind;
-	}
-	return holds(name, "mstx") || holds(name, "MsprofTx") ? DETAIL_LANE_MARKS
-							      : DETAIL_LANE_OTHER;
-}
-
-static struct detail_lane *lane_of(struct detail_trace *trace, int64_t pid)
-{
-	uint32_t index = np_idmap_get(trace->lane_index, pid);
-
-	return index == NP_IDMAP_NONE ? NULL : &trace->lanes.item[index];
-}
-
-static struct detail_lane *add_lane(struct detail_trace *trace, int64_t pid)
-{
-	struct detail_lane *lane = lane_of(trace, pid);
-
-	if (lane)
-		return lane;
-	lane = np_vec_add(&trace->lanes, trace->err);
-	if (!lane)
-		return NULL;
-	lane->device = -1;
-	if (np_idmap_set(trace->lane_index, pid, (uint32_t)(trace->lanes.count - 1), trace->err) <
-	    0)
-		return NULL;
-	return lane;
-}
-
-static struct detail_thread *thread_at(struct detail_trace *trace, int64_t pid, int64_t tid)
-{
-	for (size_t i = 0; i < trace->threads.count; i++) {
-		if (trace->threads.item[i].pid == pid && trace->threads.item[i].tid == tid)
-			return &trace->threads.item[i];
-	}
-	return NULL;
-}
 
 /* "Plane 3" or "Group … Communication"; other threads are not looked at. */
 static int name_thread(struct detail_trace *trace, const struct np_trace_event *event,
 		       struct np_slice name)
 {
 	int64_t plane = NP_UNKNOWN;
-	struct detail_thread *thread;
+	struct trace_thread *thread;
 
-	if (np_slice_begins(name, "Plane ")) {
-		if (!np_text_to_int(name.bytes + 6, name.length - 6, &plane))
-			return NP_OK;
-	} else if (!np_slice_begins(name, "Group ")) {
+	if (!trace_plane(name, &plane) && !np_slice_begins(name, "Group "))
 		return NP_OK;
-	}
-	thread = thread_at(trace, event->pid.value, event->tid.value);
-	if (!thread) {
-		thread = np_vec_add(&trace->threads, trace->err);
-		if (!thread)
-			return NP_E_NOMEM;
-		thread->pid = event->pid.value;
-		thread->tid = event->tid.value;
-		thread->order = event->tid.value;
-	}
+	thread = trace_thread_add(&trace->lanes, event, trace->err);
+	if (!thread)
+		return NP_E_NOMEM;
 	thread->plane = plane;
 	return NP_OK;
 }
 
 static int take_metadata(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	struct detail_thread *thread;
-	struct detail_lane *lane;
-	struct np_slice text;
-	int64_t number;
+	struct np_slice name;
 
-	if (np_slice_is(event->name, "process_name") ||
-	    np_slice_is(event->name, "process_labels")) {
-		lane = add_lane(trace, event->pid.value);
-		if (!lane)
-			return NP_E_NOMEM;
-		if (np_trace_arg_text(event, "name", &text))
-			lane->kind = kind_of(text);
-		if (np_trace_arg_text(event, "labels", &text) && np_slice_begins(text, "NPU ") &&
-		    np_text_to_int(text.bytes + 4, text.length - 4, &number))
-			lane->device = detail_device(number);
-		return NP_OK;
-	}
-	if (np_slice_is(event->name, "thread_name") && np_trace_arg_text(event, "name", &text))
-		return name_thread(trace, event, text);
-	if (np_slice_is(event->name, "thread_sort_index") &&
-	    np_trace_arg_integer(event, "sort_index", &number)) {
-		thread = thread_at(trace, event->pid.value, event->tid.value);
-		if (thread)
-			thread->order = number;
-	}
-	return NP_OK;
+	if (np_slice_is(event->name, "thread_name"))
+		return np_trace_arg_text(event, "name", &name) ? name_thread(trace, event, name)
+							       : NP_OK;
+	return trace_lanes_take(&trace->lanes, event, trace->err);
 }
 
 /* --- host ------------------------------------------------------------------------------------ */
@@ -324,7 +227,7 @@ static int take_gc(struct detail_trace *trace, const struct np_trace_event *even
 	return NP_OK;
 }
 
-static int take_frequency(struct detail_trace *trace, const struct detail_lane *lane,
+static int take_frequency(struct detail_trace *trace, const struct trace_lane *lane,
 			  const struct np_trace_event *event)
 {
 	struct np_frequency *sample;
@@ -336,28 +239,30 @@ static int take_frequency(struct detail_trace *trace, const struct detail_lane *
 	sample = np_vec_add(&trace->detail->frequency, trace->err);
 	if (!sample)
 		return NP_E_NOMEM;
-	*sample = (struct np_frequency){ event->ts_ns, detail_known(mhz), lane->device };
+	*sample = (struct np_frequency){ event->ts_ns, detail_known(mhz),
+					 detail_device(lane->device) };
 	return NP_OK;
 }
 
 /* --- the pass -------------------------------------------------------------------------------- */
 
-static int take_lane(struct detail_trace *trace, const struct detail_lane *lane,
+static int take_lane(struct detail_trace *trace, const struct trace_lane *lane,
 		     const struct np_trace_event *event)
 {
 	switch (lane->kind) {
-	case DETAIL_LANE_CANN:
+	case TRACE_LANE_CANN:
 		return take_call(trace, event);
-	case DETAIL_LANE_HARDWARE:
+	case TRACE_LANE_HARDWARE:
 		return detail_trace_take_hardware(trace, lane, event);
-	case DETAIL_LANE_COMMUNICATION:
+	case TRACE_LANE_COMMUNICATION:
 		return detail_trace_take_communication(trace, event);
-	case DETAIL_LANE_GC:
+	case TRACE_LANE_GC:
 		return take_gc(trace, event);
-	case DETAIL_LANE_MARKS:
+	case TRACE_LANE_MARKS:
 		return take_mark(trace, event);
-	case DETAIL_LANE_FREQUENCY:
-	case DETAIL_LANE_OTHER:
+	case TRACE_LANE_FREQUENCY:
+	case TRACE_LANE_OVERLAP:
+	case TRACE_LANE_OTHER:
 		break;
 	}
 	return NP_OK;
@@ -365,14 +270,14 @@ static int take_lane(struct detail_trace *trace, const struct detail_lane *lane,
 
 static int take_slice(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	const struct detail_lane *lane;
+	const struct trace_lane *lane;
 
 	if (event->ts_ns == NP_UNKNOWN ||
 	    !detail_time_ok(trace->load, event->ts_ns, detail_event_end(event)))
 		return NP_OK;
 	if (event->cat.length > 0)
 		return take_framework(trace, event);
-	lane = lane_of(trace, event->pid.value);
+	lane = trace_lanes_find(&trace->lanes, event->pid.value);
 	if (!lane) {
 		trace->unknown_lanes = true;
 		return NP_OK;
@@ -382,13 +287,13 @@ static int take_slice(struct detail_trace *trace, const struct np_trace_event *e
 
 static int take_counter(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	const struct detail_lane *lane = lane_of(trace, event->pid.value);
+	const struct trace_lane *lane = trace_lanes_find(&trace->lanes, event->pid.value);
 
 	if (!lane) {
 		trace->unknown_lanes = true;
 		return NP_OK;
 	}
-	return lane->kind == DETAIL_LANE_FREQUENCY ? take_frequency(trace, lane, event) : NP_OK;
+	return lane->kind == TRACE_LANE_FREQUENCY ? take_frequency(trace, lane, event) : NP_OK;
 }
 
 static int take_gpu_event(struct detail_trace *trace, const struct np_trace_event *event)

@@ -11,32 +11,7 @@
  */
 
 #include "detail_private.h"
-
-#include "npuprof/trace.h"
-
-enum detail_lane_kind {
-	DETAIL_LANE_OTHER,
-	DETAIL_LANE_CANN,
-	DETAIL_LANE_HARDWARE,
-	DETAIL_LANE_COMMUNICATION,
-	DETAIL_LANE_FREQUENCY,
-	DETAIL_LANE_GC,
-	DETAIL_LANE_MARKS,
-};
-
-struct detail_lane {
-	enum detail_lane_kind kind;
-	int32_t device;
-};
-
-/* A thread of a communication lane: one per communicator, followed by its planes. */
-struct detail_thread {
-	int64_t pid;
-	int64_t tid;
-	int64_t order;
-	int64_t plane;  /* NP_UNKNOWN for a communicator's own */
-	uint32_t owner; /* of a plane: its communicator's thread */
-};
+#include "trace_lanes.h"
 
 /* An operator as the trace has it. */
 struct detail_trace_op {
@@ -79,9 +54,7 @@ struct detail_trace {
 	struct detail_gpu *gpu; /* NULL: of an NPU */
 	struct np_detail *detail;
 	struct np_err *err;
-	struct np_idmap *lane_index; /* pid → lanes */
-	NP_VEC(struct detail_lane) lanes;
-	NP_VEC(struct detail_thread) threads;
+	struct trace_lanes lanes; /* of an NPU */
 	NP_VEC(struct detail_trace_op) ops;
 	NP_VEC(struct detail_flow) flows;
 	NP_VEC(np_str) task_names;         /* of detail->tasks */
@@ -127,7 +100,7 @@ static inline int64_t detail_value_integer(const struct np_trace_value *value)
 }
 
 /* detail_trace_device.c: an event of a lane of the device. */
-int detail_trace_take_hardware(struct detail_trace *trace, const struct detail_lane *lane,
+int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_lane *lane,
 			       const struct np_trace_event *event) NP_MUST_USE;
 int detail_trace_take_communication(struct detail_trace *trace, const struct np_trace_event *event)
 	NP_MUST_USE;

@@ -3,7 +3,7 @@
 
 /* Events of the device: tasks, communication operators and their small tasks. */
 
-int detail_trace_take_hardware(struct detail_trace *trace, const struct detail_lane *lane,
+int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_lane *lane,
 			       const struct np_trace_event *event)
 {
 	static const char *const keys[] = { "Task Type", "connection_id", "Task Id" };
@@ -26,7 +26,7 @@ int detail_trace_take_hardware(struct detail_trace *trace, const struct detail_l
 	task->stream = event->tid.number ? event->tid.value : NP_UNKNOWN;
 	task->connection = detail_value_integer(&values[1]);
 	task->task_id = detail_value_integer(&values[2]);
-	task->device = lane->device;
+	task->device = detail_device(lane->device);
 	rc = detail_trace_intern(trace, event->name, name);
 	return rc < 0 ? rc : detail_trace_intern(trace, detail_value_text(&values[0]), core);
 }

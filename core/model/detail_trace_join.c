@@ -5,40 +5,6 @@
 
 /* --- small tasks to operators ---------------------------------------------------------------- */
 
-static int by_order(const void *left, const void *right)
-{
-	const struct detail_thread *a = left;
-	const struct detail_thread *b = right;
-
-	return a->pid != b->pid ? np_order(a->pid, b->pid) : np_order(a->order, b->order);
-}
-
-/* Planes follow the thread of their communicator. */
-static void find_owners(struct detail_trace *trace)
-{
-	uint32_t owner = 0;
-
-	if (trace->threads.count)
-		qsort(trace->threads.item, trace->threads.count, sizeof(trace->threads.item[0]),
-		      by_order);
-	for (uint32_t i = 0; i < trace->threads.count; i++) {
-		if (trace->threads.item[i].plane == NP_UNKNOWN)
-			owner = i;
-		trace->threads.item[i].owner = owner;
-	}
-}
-
-static const struct detail_thread *thread_of(const struct detail_trace *trace,
-					     struct detail_place place)
-{
-	for (size_t i = 0; i < trace->threads.count; i++) {
-		if (trace->threads.item[i].pid == place.pid &&
-		    trace->threads.item[i].tid == place.tid)
-			return &trace->threads.item[i];
-	}
-	return NULL;
-}
-
 static int by_place_and_time(const void *left, const void *right)
 {
 	const struct detail_trace_op *a = left;
@@ -122,7 +88,7 @@ static bool starts_there(const struct task_order *order, np_ns start, int64_t co
  * several do, the task on the device that starts with it tells by its connection.
  */
 static uint32_t op_at(const struct detail_trace *trace, const struct task_order *order,
-		      const struct detail_thread *owner, np_ns start)
+		      const struct trace_thread *owner, np_ns start)
 {
 	const struct detail_trace_op *found = NULL;
 	size_t low = 0;
@@ -156,18 +122,21 @@ static uint32_t op_at(const struct detail_trace *trace, const struct task_order 
 
 static void place_small(struct detail_trace *trace, const struct task_order *order)
 {
-	find_owners(trace);
+	trace_threads_own(&trace->lanes);
 	if (trace->ops.count)
 		qsort(trace->ops.item, trace->ops.count, sizeof(trace->ops.item[0]),
 		      by_place_and_time);
 	for (size_t i = 0; i < trace->small.count; i++) {
-		const struct detail_thread *thread = thread_of(trace, trace->small.item[i]);
+		struct detail_place place = trace->small.item[i];
+		const struct trace_thread *thread =
+			trace_thread_at(&trace->lanes, place.pid, place.tid);
 		struct np_small_task *small = &trace->detail->small.item[i];
 
 		if (!thread)
 			continue;
 		small->plane = thread->plane;
-		small->op = op_at(trace, order, &trace->threads.item[thread->owner], small->start);
+		small->op = op_at(trace, order, &trace->lanes.threads.item[thread->owner],
+				  small->start);
 	}
 }
 

@@ -75,9 +75,7 @@ static void tell(struct detail_trace *trace)
 
 static void release(struct detail_trace *trace)
 {
-	np_idmap_free(trace->lane_index);
-	np_vec_release(&trace->lanes);
-	np_vec_release(&trace->threads);
+	trace_lanes_release(&trace->lanes);
 	np_vec_release(&trace->ops);
 	np_vec_release(&trace->flows);
 	np_vec_release(&trace->task_names);
@@ -91,9 +89,8 @@ static int read_trace(struct detail_trace *trace)
 	struct np_err problem = NP_ERR_INIT;
 	int rc;
 
-	trace->lane_index = np_idmap_new();
-	if (!trace->lane_index)
-		return np_fail_nomem(load->err, "a trace");
+	if (trace_lanes_init(&trace->lanes, load->err) < 0)
+		return NP_E_NOMEM;
 	rc = read_files(trace, &problem);
 	if (rc == NP_OK && trace->unknown_lanes) {
 		forget_events(trace);

@@ -6,9 +6,8 @@
 static int begin(struct trace_load *load)
 {
 	load->first_framework_call = NP_UNKNOWN;
-	load->lane_index = np_idmap_new();
-	if (!load->lane_index)
-		return np_fail_nomem(load->capture.err, "a trace");
+	if (trace_lanes_init(&load->lanes, load->capture.err) < 0)
+		return NP_E_NOMEM;
 	return capture_begin(&load->capture);
 }
 
@@ -31,9 +30,7 @@ static void forget_events(struct trace_load *load)
 static void end(struct trace_load *load)
 {
 	capture_end(&load->capture);
-	np_idmap_free(load->lane_index);
-	np_vec_release(&load->lanes);
-	np_vec_release(&load->threads);
+	trace_lanes_release(&load->lanes);
 	np_vec_release(&load->calls);
 	np_vec_release(&load->flows);
 	np_vec_release(&load->ops);
@@ -219,7 +216,7 @@ static int read_trace(struct trace_load *load, const struct np_source_files *sou
 
 	if (rc == NP_OK)
 		rc = read_files(load, source);
-	if (rc == NP_OK && load->unknown_lanes && load->lanes.count > 0) {
+	if (rc == NP_OK && load->unknown_lanes && load->lanes.list.count > 0) {
 		forget_events(load);
 		rc = read_files(load, source);
 	}

@@ -3,45 +3,11 @@
 
 #include "npuprof/text.h"
 
-static int by_order(const void *left, const void *right)
-{
-	const struct comm_thread *a = left;
-	const struct comm_thread *b = right;
-
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return (a->order > b->order) - (a->order < b->order);
-}
-
-/* Planes follow the thread of their communicator. */
-static void find_owners(struct trace_load *load)
-{
-	uint32_t owner = 0;
-
-	if (load->threads.count)
-		qsort(load->threads.item, load->threads.count, sizeof(load->threads.item[0]),
-		      by_order);
-	for (uint32_t i = 0; i < load->threads.count; i++) {
-		if (load->threads.item[i].plane == NP_UNKNOWN)
-			owner = i;
-		load->threads.item[i].owner = owner;
-	}
-}
-
-static const struct comm_thread *thread_of(const struct trace_load *load, int64_t pid, int64_t tid)
-{
-	for (size_t i = 0; i < load->threads.count; i++) {
-		if (load->threads.item[i].pid == pid && load->threads.item[i].tid == tid)
-			return &load->threads.item[i];
-	}
-	return NULL;
-}
-
 /* The communicator of an operator: its thread names it, or the number in the operator's name does.
  */
 static int group_of(struct trace_load *load, const struct trace_op *op, uint32_t *ret)
 {
-	const struct comm_thread *thread = thread_of(load, op->pid, op->tid);
+	const struct trace_thread *thread = trace_thread_at(&load->lanes, op->pid, op->tid);
 	const char *name = thread && thread->group != NP_STR_NONE
 				   ? np_strtab_text(load->capture.strings, thread->group)
 				   : "";
@@ -117,7 +83,8 @@ static int add_ops(struct trace_load *load)
 }
 
 /* Index after the last operator of a communicator's thread that starts at or before `start`. */
-static size_t ops_begun(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
+static size_t ops_begun(const struct trace_load *load, const struct trace_thread *owner,
+			np_ns start)
 {
 	const struct trace_op key = { .pid = owner->pid, .tid = owner->tid, .start = start };
 	size_t low = 0;
@@ -172,7 +139,7 @@ static bool starts_there(const struct trace_load *load, np_ns start, int64_t con
  * a receive may run at once; then the task on the device that starts with the
  * small one tells by its connection.
  */
-static uint32_t op_at(const struct trace_load *load, const struct comm_thread *owner, np_ns start)
+static uint32_t op_at(const struct trace_load *load, const struct trace_thread *owner, np_ns start)
 {
 	size_t begun = ops_begun(load, owner, start);
 	uint32_t found = NP_IDMAP_NONE;
@@ -208,10 +175,11 @@ static int place_small(struct trace_load *load, struct small_tasks *small)
 		      sizeof(load->capture.tasks.item[0]), by_task_start);
 	for (size_t i = 0; i < load->small.count; i++) {
 		const struct trace_small *from = &load->small.item[i];
-		const struct comm_thread *thread = thread_of(load, from->pid, from->tid);
-		uint32_t op =
-			thread ? op_at(load, &load->threads.item[thread->owner], from->task.start)
-			       : NP_IDMAP_NONE;
+		const struct trace_thread *thread =
+			trace_thread_at(&load->lanes, from->pid, from->tid);
+		uint32_t op = thread ? op_at(load, &load->lanes.threads.item[thread->owner],
+					     from->task.start)
+				     : NP_IDMAP_NONE;
 		struct np_comm_task *task;
 
 		if (op == NP_IDMAP_NONE || !capture_time_ok(from->task.start, from->task.end)) {
@@ -290,7 +258,7 @@ int trace_add_communication(struct trace_load *load)
 {
 	int rc;
 
-	find_owners(load);
+	trace_threads_own(&load->lanes);
 	rc = add_ops(load);
 	return rc < 0 ? rc : measure_small(load);
 }

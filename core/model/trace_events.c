@@ -2,6 +2,43 @@
 #include "hccl_types.h"
 #include "trace_load.h"
 
+/* --- lanes ----------------------------------------------------------------------------------- */
+
+/* "Group 0 Communication", "Group 10.0.0.1%eth0_60000_0_17 Communication", "Plane 3". */
+static int name_thread(struct trace_load *load, const struct np_trace_event *event,
+		       struct np_slice name)
+{
+	static const char group[] = "Group ";
+	static const char suffix[] = " Communication";
+	struct trace_thread *thread;
+	int64_t plane = NP_UNKNOWN;
+	bool is_plane = trace_plane(name, &plane);
+
+	if (!is_plane &&
+	    (!np_slice_begins(name, group) || name.length < strlen(group) + strlen(suffix)))
+		return NP_OK;
+	thread = trace_thread_add(&load->lanes, event, load->capture.err);
+	if (!thread)
+		return NP_E_NOMEM;
+	if (is_plane) {
+		thread->plane = plane;
+		return NP_OK;
+	}
+	return np_strtab_add(load->capture.strings, name.bytes + strlen(group),
+			     name.length - strlen(group) - strlen(suffix), &thread->group,
+			     load->capture.err);
+}
+
+static int take_metadata(struct trace_load *load, const struct np_trace_event *event)
+{
+	struct np_slice name;
+
+	if (np_slice_is(event->name, "thread_name"))
+		return np_trace_arg_text(event, "name", &name) ? name_thread(load, event, name)
+							       : NP_OK;
+	return trace_lanes_take(&load->lanes, event, load->capture.err);
+}
+
 /* --- events ---------------------------------------------------------------------------------- */
 
 static np_ns end_of(const struct np_trace_event *event)
@@ -74,7 +111,7 @@ static bool computes(struct np_slice type, struct np_slice name)
 	return false;
 }
 
-static int take_hardware(struct trace_load *load, const struct lane *lane,
+static int take_hardware(struct trace_load *load, const struct trace_lane *lane,
 			 const struct np_trace_event *event)
 {
 	static const char *const keys[] = { "Task Type", "connection_id", "Task Id" };
@@ -123,7 +160,7 @@ static int take_overlap(struct trace_load *load, const struct np_trace_event *ev
 
 /* --- communication --------------------------------------------------------------------------- */
 
-static int take_op(struct trace_load *load, const struct lane *lane,
+static int take_op(struct trace_load *load, const struct trace_lane *lane,
 		   const struct np_trace_event *event)
 {
 	struct trace_op *op = np_vec_add(&load->ops, load->capture.err);
@@ -238,7 +275,7 @@ static int take_small(struct trace_load *load, const struct np_trace_event *even
 }
 
 /* Operators carry a name of HCCL; the small tasks on planes are called by what they do. */
-static int take_communication(struct trace_load *load, const struct lane *lane,
+static int take_communication(struct trace_load *load, const struct trace_lane *lane,
 			      const struct np_trace_event *event)
 {
 	struct np_trace_value type;
@@ -252,7 +289,7 @@ static int take_communication(struct trace_load *load, const struct lane *lane,
 
 static int take_slice(struct trace_load *load, const struct np_trace_event *event)
 {
-	const struct lane *lane;
+	const struct trace_lane *lane;
 
 	if (event->ts_ns == NP_UNKNOWN)
 		return NP_OK;
@@ -267,21 +304,24 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 		return np_slice_is(event->cat, "cpu_op") ? take_framework(load, event) : NP_OK;
 	if (np_slice_begins(event->name, "ProfilerStep#"))
 		return take_step(load, event);
-	lane = trace_lane(load, event->pid.value);
+	lane = trace_lanes_find(&load->lanes, event->pid.value);
 	if (!lane) {
 		load->unknown_lanes = true;
 		return NP_OK;
 	}
 	switch (lane->kind) {
-	case LANE_CANN:
+	case TRACE_LANE_CANN:
 		return take_call(load, event);
-	case LANE_HARDWARE:
+	case TRACE_LANE_HARDWARE:
 		return take_hardware(load, lane, event);
-	case LANE_COMMUNICATION:
+	case TRACE_LANE_COMMUNICATION:
 		return take_communication(load, lane, event);
-	case LANE_OVERLAP:
+	case TRACE_LANE_OVERLAP:
 		return take_overlap(load, event);
-	case LANE_OTHER:
+	case TRACE_LANE_FREQUENCY:
+	case TRACE_LANE_GC:
+	case TRACE_LANE_MARKS:
+	case TRACE_LANE_OTHER:
 		break;
 	}
 	return NP_OK;
@@ -307,7 +347,7 @@ static int take_event(struct trace_load *load, const struct np_trace_event *even
 	case 'X':
 		return take_slice(load, event);
 	case 'M':
-		return trace_name_lane(load, event);
+		return take_metadata(load, event);
 	case 's':
 		return take_flow(load, event);
 	default:

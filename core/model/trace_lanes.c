@@ -1,96 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace_load.h"
+#include "trace_lanes.h"
 
 #include "npuprof/text.h"
 
-static enum lane_kind kind_of(struct np_slice name)
+#include <strings.h>
+
+int trace_lanes_init(struct trace_lanes *lanes, struct np_err *err)
+{
+	lanes->index = np_idmap_new();
+	return lanes->index ? NP_OK : np_fail_nomem(err, "a trace");
+}
+
+void trace_lanes_release(struct trace_lanes *lanes)
+{
+	np_idmap_free(lanes->index);
+	np_vec_release(&lanes->list);
+	np_vec_release(&lanes->threads);
+}
+
+/* --- lanes ----------------------------------------------------------------------------------- */
+
+static bool holds(struct np_slice text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (size_t i = 0; i + length <= text.length; i++) {
+		if (strncasecmp(text.bytes + i, word, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum trace_lane_kind kind_of(struct np_slice name)
 {
 	static const struct {
 		const char *name;
-		enum lane_kind kind;
+		enum trace_lane_kind kind;
 	} kinds[] = {
-		{ "CANN", LANE_CANN },
-		{ "Ascend Hardware", LANE_HARDWARE },
-		{ "HCCL", LANE_COMMUNICATION },
-		{ "Communication", LANE_COMMUNICATION },
-		{ "Overlap Analysis", LANE_OVERLAP },
+		{ "CANN", TRACE_LANE_CANN },
+		{ "Ascend Hardware", TRACE_LANE_HARDWARE },
+		{ "HCCL", TRACE_LANE_COMMUNICATION },
+		{ "Communication", TRACE_LANE_COMMUNICATION },
+		{ "Overlap Analysis", TRACE_LANE_OVERLAP },
+		{ "AI Core Freq", TRACE_LANE_FREQUENCY },
+		{ "Python GC", TRACE_LANE_GC },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(kinds); i++) {
 		if (np_slice_is(name, kinds[i].name))
 			return kinds[i].kind;
 	}
-	return LANE_OTHER;
+	return holds(name, "mstx") || holds(name, "MsprofTx") ? TRACE_LANE_MARKS : TRACE_LANE_OTHER;
 }
 
-struct lane *trace_lane(struct trace_load *load, int64_t pid)
+static struct trace_lane *lane_of(const struct trace_lanes *lanes, int64_t pid)
 {
-	uint32_t index = np_idmap_get(load->lane_index, pid);
+	uint32_t index = np_idmap_get(lanes->index, pid);
 
-	return index == NP_IDMAP_NONE ? NULL : &load->lanes.item[index];
+	return index == NP_IDMAP_NONE ? NULL : &lanes->list.item[index];
 }
 
-static struct lane *add_lane(struct trace_load *load, int64_t pid)
+const struct trace_lane *trace_lanes_find(const struct trace_lanes *lanes, int64_t pid)
 {
-	struct lane *lane = trace_lane(load, pid);
+	return lane_of(lanes, pid);
+}
+
+static struct trace_lane *add_lane(struct trace_lanes *lanes, int64_t pid, struct np_err *err)
+{
+	struct trace_lane *lane = lane_of(lanes, pid);
 
 	if (lane)
 		return lane;
-	lane = np_vec_add(&load->lanes, load->capture.err);
+	lane = np_vec_add(&lanes->list, err);
 	if (!lane)
 		return NULL;
 	lane->device = NP_UNKNOWN;
-	if (np_idmap_set(load->lane_index, pid, (uint32_t)(load->lanes.count - 1),
-			 load->capture.err) < 0)
+	if (np_idmap_set(lanes->index, pid, (uint32_t)(lanes->list.count - 1), err) < 0)
 		return NULL;
 	return lane;
 }
 
-static struct comm_thread *add_thread(struct trace_load *load, int64_t pid, int64_t tid)
-{
-	struct comm_thread *thread;
-
-	for (size_t i = 0; i < load->threads.count; i++) {
-		thread = &load->threads.item[i];
-		if (thread->pid == pid && thread->tid == tid)
-			return thread;
-	}
-	thread = np_vec_add(&load->threads, load->capture.err);
-	if (thread)
-		*thread = (struct comm_thread){
-			.pid = pid, .tid = tid, .order = tid, .plane = NP_UNKNOWN
-		};
-	return thread;
-}
-
-/* "Group 0 Communication", "Group 10.0.0.1%eth0_60000_0_17 Communication", "Plane 3". */
-static int name_thread(struct trace_load *load, const struct np_trace_event *event,
-		       struct np_slice name)
-{
-	static const char group[] = "Group ";
-	static const char suffix[] = " Communication";
-	struct comm_thread *thread;
-	int64_t plane;
-
-	if (np_slice_begins(name, "Plane ") &&
-	    np_text_to_int(name.bytes + 6, name.length - 6, &plane)) {
-		thread = add_thread(load, event->pid.value, event->tid.value);
-		if (thread)
-			thread->plane = plane;
-		return thread ? NP_OK : NP_E_NOMEM;
-	}
-	if (!np_slice_begins(name, group) || name.length < strlen(group) + strlen(suffix))
-		return NP_OK;
-	thread = add_thread(load, event->pid.value, event->tid.value);
-	if (!thread)
-		return NP_E_NOMEM;
-	return np_strtab_add(load->capture.strings, name.bytes + strlen(group),
-			     name.length - strlen(group) - strlen(suffix), &thread->group,
-			     load->capture.err);
-}
-
 /* "NPU 4" names a device, "NPU" the only one. */
-static void label_lane(struct lane *lane, struct np_slice label)
+static void label_lane(struct trace_lane *lane, struct np_slice label)
 {
 	int64_t device;
 
@@ -99,33 +90,87 @@ static void label_lane(struct lane *lane, struct np_slice label)
 		lane->device = device;
 }
 
-int trace_name_lane(struct trace_load *load, const struct np_trace_event *event)
+int trace_lanes_take(struct trace_lanes *lanes, const struct np_trace_event *event,
+		     struct np_err *err)
 {
+	struct trace_thread *thread;
+	struct trace_lane *lane;
 	struct np_slice text;
-	struct lane *lane;
 	int64_t order;
 
 	if (np_slice_is(event->name, "process_name") ||
 	    np_slice_is(event->name, "process_labels")) {
-		lane = add_lane(load, event->pid.value);
+		lane = add_lane(lanes, event->pid.value, err);
 		if (!lane)
 			return NP_E_NOMEM;
 		if (np_trace_arg_text(event, "name", &text))
 			lane->kind = kind_of(text);
 		if (np_trace_arg_text(event, "labels", &text))
 			label_lane(lane, text);
-		return NP_OK;
-	}
-	if (np_slice_is(event->name, "thread_name") && np_trace_arg_text(event, "name", &text))
-		return name_thread(load, event, text);
-	if (np_slice_is(event->name, "thread_sort_index") &&
-	    np_trace_arg_integer(event, "sort_index", &order)) {
-		for (size_t i = 0; i < load->threads.count; i++) {
-			struct comm_thread *thread = &load->threads.item[i];
-
-			if (thread->pid == event->pid.value && thread->tid == event->tid.value)
-				thread->order = order;
-		}
+	} else if (np_slice_is(event->name, "thread_sort_index") &&
+		   np_trace_arg_integer(event, "sort_index", &order)) {
+		thread = trace_thread_at(lanes, event->pid.value, event->tid.value);
+		if (thread)
+			thread->order = order;
 	}
 	return NP_OK;
+}
+
+/* --- threads --------------------------------------------------------------------------------- */
+
+struct trace_thread *trace_thread_at(const struct trace_lanes *lanes, int64_t pid, int64_t tid)
+{
+	for (size_t i = 0; i < lanes->threads.count; i++) {
+		struct trace_thread *thread = &lanes->threads.item[i];
+
+		if (thread->pid == pid && thread->tid == tid)
+			return thread;
+	}
+	return NULL;
+}
+
+struct trace_thread *trace_thread_add(struct trace_lanes *lanes, const struct np_trace_event *event,
+				      struct np_err *err)
+{
+	int64_t pid = event->pid.value;
+	int64_t tid = event->tid.value;
+	struct trace_thread *thread = trace_thread_at(lanes, pid, tid);
+
+	if (thread)
+		return thread;
+	thread = np_vec_add(&lanes->threads, err);
+	if (thread)
+		*thread = (struct trace_thread){
+			.pid = pid, .tid = tid, .order = tid, .plane = NP_UNKNOWN
+		};
+	return thread;
+}
+
+bool trace_plane(struct np_slice name, int64_t *ret)
+{
+	return np_slice_begins(name, "Plane ") &&
+	       np_text_to_int(name.bytes + 6, name.length - 6, ret);
+}
+
+static int by_order(const void *left, const void *right)
+{
+	const struct trace_thread *a = left;
+	const struct trace_thread *b = right;
+
+	return a->pid != b->pid ? np_order(a->pid, b->pid) : np_order(a->order, b->order);
+}
+
+/* Planes follow the thread of their communicator. */
+void trace_threads_own(struct trace_lanes *lanes)
+{
+	uint32_t owner = 0;
+
+	if (lanes->threads.count)
+		qsort(lanes->threads.item, lanes->threads.count, sizeof(lanes->threads.item[0]),
+		      by_order);
+	for (uint32_t i = 0; i < lanes->threads.count; i++) {
+		if (lanes->threads.item[i].plane == NP_UNKNOWN)
+			owner = i;
+		lanes->threads.item[i].owner = owner;
+	}
 }

@@ -13,33 +13,9 @@
  */
 
 #include "capture.h"
+#include "trace_lanes.h"
 
 #include "npuprof/comm_tasks.h"
-#include "npuprof/trace.h"
-
-enum lane_kind {
-	LANE_OTHER,
-	LANE_CANN,
-	LANE_HARDWARE,
-	LANE_COMMUNICATION,
-	LANE_OVERLAP,
-};
-
-/* A process of the trace: the host, or one view of a device. */
-struct lane {
-	enum lane_kind kind;
-	int64_t device; /* NP_UNKNOWN when the label does not say */
-};
-
-/* A thread of a communication lane: one per communicator, then one per plane of it. */
-struct comm_thread {
-	int64_t pid;
-	int64_t tid;
-	int64_t order;  /* its place in the lane */
-	np_str group;   /* of "Group <name> Communication"; NONE for a plane */
-	int64_t plane;  /* NP_UNKNOWN for a communicator's own thread */
-	uint32_t owner; /* of a plane: the index of its communicator's thread */
-};
 
 /* A call on the host that launches tasks. */
 struct trace_call {
@@ -78,9 +54,7 @@ struct trace_small {
 struct trace_load {
 	struct capture capture;
 	struct np_rank *rank;
-	struct np_idmap *lane_index; /* pid → lanes */
-	NP_VEC(struct lane) lanes;
-	NP_VEC(struct comm_thread) threads;
+	struct trace_lanes lanes;
 	NP_VEC(struct trace_call) calls; /* until the steps are known */
 	bool any_calls;
 	size_t node_calls;
@@ -95,10 +69,6 @@ struct trace_load {
 
 /* trace_events.c: the pass over one file. */
 int trace_read(struct trace_load *load, const char *path) NP_MUST_USE;
-
-/* trace_lanes.c: an event that names lanes and threads, and the lane of a process, or NULL. */
-int trace_name_lane(struct trace_load *load, const struct np_trace_event *event) NP_MUST_USE;
-struct lane *trace_lane(struct trace_load *load, int64_t pid);
 
 /* trace_communication.c: operators with their communicators, and the small tasks in them. */
 int trace_add_communication(struct trace_load *load) NP_MUST_USE;

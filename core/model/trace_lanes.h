@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_TRACE_LANES_H
+#define NP_TRACE_LANES_H
+
+/*
+ * Whose events are these? A process of a trace is a lane: the host, or one view of a
+ * device. In a lane of communication every communicator has a thread, and after it
+ * come those of its planes. Events of their own name them, before the others or
+ * after.
+ */
+
+#include "npuprof/idmap.h"
+#include "npuprof/strtab.h"
+#include "npuprof/trace.h"
+#include "npuprof/vec.h"
+
+enum trace_lane_kind {
+	TRACE_LANE_OTHER,
+	TRACE_LANE_CANN,
+	TRACE_LANE_HARDWARE,
+	TRACE_LANE_COMMUNICATION,
+	TRACE_LANE_OVERLAP,
+	TRACE_LANE_FREQUENCY,
+	TRACE_LANE_GC,
+	TRACE_LANE_MARKS,
+};
+
+struct trace_lane {
+	enum trace_lane_kind kind;
+	int64_t device; /* NP_UNKNOWN when the label does not say */
+};
+
+/* A thread of a communication lane. */
+struct trace_thread {
+	int64_t pid;
+	int64_t tid;
+	int64_t order;  /* its place in the lane */
+	np_str group;   /* the communicator's name where the reader keeps it; NONE for a plane */
+	int64_t plane;  /* NP_UNKNOWN for a communicator's own thread */
+	uint32_t owner; /* of a plane: the index of its communicator's thread */
+};
+
+struct trace_lanes {
+	struct np_idmap *index; /* pid → list */
+	NP_VEC(struct trace_lane) list;
+	NP_VEC(struct trace_thread) threads;
+};
+
+int trace_lanes_init(struct trace_lanes *lanes, struct np_err *err) NP_MUST_USE;
+void trace_lanes_release(struct trace_lanes *lanes);
+
+/* An event of phase M: take what it says of a lane, or of the place of a thread that was added. */
+int trace_lanes_take(struct trace_lanes *lanes, const struct np_trace_event *event,
+		     struct np_err *err) NP_MUST_USE;
+
+/* The lane of a process, or NULL as long as nothing names it. */
+const struct trace_lane *trace_lanes_find(const struct trace_lanes *lanes, int64_t pid);
+
+/* The thread of an event, added if it is new; NULL when out of memory. */
+struct trace_thread *trace_thread_add(struct trace_lanes *lanes, const struct np_trace_event *event,
+				      struct np_err *err);
+
+/* The thread that was added for this place, or NULL. */
+struct trace_thread *trace_thread_at(const struct trace_lanes *lanes, int64_t pid, int64_t tid);
+
+/* The number in the name of a plane's thread, "Plane 3"; false for another. */
+bool trace_plane(struct np_slice name, int64_t *ret);
+
+/* All threads were added: sort them and find the owners of planes. */
+void trace_threads_own(struct trace_lanes *lanes);
+
+#endif /* NP_TRACE_LANES_H */
