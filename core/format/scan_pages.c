@@ -244,6 +244,21 @@ static int advance(struct np_pages *pages, struct np_err *err)
 	return NP_OK;
 }
 
+/* How many cells come next on one page, `most` at the most; 0 after the last. */
+static int cells_ahead(struct np_pages *pages, size_t most, size_t *ret, struct np_err *err)
+{
+	int rc = advance(pages, err);
+	size_t count;
+
+	if (rc < 0)
+		return rc;
+	count = pages->cells - pages->cell;
+	if (count == 0)
+		pages->scan->ended = true;
+	*ret = count < most ? count : most;
+	return NP_OK;
+}
+
 int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err)
 {
 	int rc;
@@ -252,16 +267,11 @@ int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err)
 	while (*rows < NP_SCAN_ROWS) {
 		size_t count;
 
-		rc = advance(pages, err);
+		rc = cells_ahead(pages, NP_SCAN_ROWS - *rows, &count, err);
 		if (rc < 0)
 			return rc;
-		count = pages->cells - pages->cell;
-		if (count == 0) {
-			pages->scan->ended = true;
+		if (count == 0)
 			break;
-		}
-		if (count > NP_SCAN_ROWS - *rows)
-			count = NP_SCAN_ROWS - *rows;
 		rc = np_record_decode(pages, *rows, count, err);
 		if (rc < 0)
 			return rc;
@@ -274,17 +284,12 @@ int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err)
 {
 	while (rows > 0) {
 		size_t count;
-		int rc = advance(pages, err);
+		int rc = cells_ahead(pages, rows, &count, err);
 
 		if (rc < 0)
 			return rc;
-		count = pages->cells - pages->cell;
-		if (count == 0) {
-			pages->scan->ended = true;
+		if (count == 0)
 			break;
-		}
-		if (count > rows)
-			count = rows;
 		pages->cell += (uint32_t)count;
 		rows -= count;
 	}

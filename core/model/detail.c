@@ -166,6 +166,21 @@ struct np_kernel *detail_add_kernel(struct detail_load *load)
 	return kernel;
 }
 
+struct np_kernel *detail_add_kernel_of(struct detail_load *load, const struct np_device_task *task)
+{
+	struct np_kernel *kernel = detail_add_kernel(load);
+
+	if (!kernel)
+		return NULL;
+	kernel->start = task->start;
+	kernel->end = task->end;
+	kernel->stream = task->stream;
+	kernel->task_id = task->task_id;
+	kernel->connection = task->connection;
+	kernel->device = task->device;
+	return kernel;
+}
+
 struct np_device_task *detail_add_task(struct detail_load *load)
 {
 	struct np_device_task *task = np_vec_add(&load->detail->tasks, load->err);

@@ -152,16 +152,10 @@ static int fill_kernel(struct detail_db *db, const struct np_batch *batch, size_
 static int add_kernel(struct detail_db *db, const struct np_batch *batch, size_t row,
 		      const struct np_device_task *task)
 {
-	struct np_kernel *kernel = detail_add_kernel(db->load);
+	struct np_kernel *kernel = detail_add_kernel_of(db->load, task);
 
 	if (!kernel)
 		return NP_E_NOMEM;
-	kernel->start = task->start;
-	kernel->end = task->end;
-	kernel->stream = task->stream;
-	kernel->task_id = task->task_id;
-	kernel->connection = task->connection;
-	kernel->device = task->device;
 	kernel->schedule = db->is_schedule;
 	kernel->block_dim = detail_known(batch->column[KERNEL_BLOCKS].integer[row]);
 	kernel->mix_block_dim = detail_known(batch->column[KERNEL_MIX_BLOCKS].integer[row]);

@@ -164,33 +164,37 @@ static const char *name_of(const struct detail_trace *trace, np_str id)
 	return np_strtab_text(trace->detail->strings, id);
 }
 
-/* Connections of operators → detail->ops; for those that are not listed there, its count. */
-static int map_connections(struct detail_trace *trace, struct np_idmap *ops)
+/*
+ * Connections of operators → detail->ops; for those that are not listed there, its
+ * count. NULL when out of memory.
+ */
+static struct np_idmap *ops_by_connection(struct detail_trace *trace)
 {
-	int rc = NP_OK;
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
 
-	for (size_t i = 0; i < trace->ops.count && rc == NP_OK; i++) {
-		const struct detail_trace_op *op = &trace->ops.item[i];
-
-		if (op->connection != NP_UNKNOWN)
-			rc = np_idmap_set(ops, op->connection,
-					  op->op == NP_NO_ROW ? (uint32_t)trace->detail->ops.count
-							      : op->op,
-					  trace->err);
+	if (!ops) {
+		(void)np_fail_nomem(trace->err, "tasks");
+		return NULL;
 	}
-	return rc;
+	for (size_t i = 0; i < trace->ops.count; i++) {
+		const struct detail_trace_op *op = &trace->ops.item[i];
+		uint32_t row = op->op == NP_NO_ROW ? (uint32_t)trace->detail->ops.count : op->op;
+
+		if (op->connection != NP_UNKNOWN &&
+		    np_idmap_set(ops, op->connection, row, trace->err) < 0)
+			return NULL;
+	}
+	return NP_STEAL(ops);
 }
 
 /* What the tasks are: kernels by their core, small tasks by the connection of an operator. */
 static int classify_tasks(struct detail_trace *trace)
 {
-	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
-	int rc;
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = ops_by_connection(trace);
 
 	if (!ops)
-		return np_fail_nomem(trace->err, "tasks");
-	rc = map_connections(trace, ops);
-	for (size_t i = 0; i < trace->detail->tasks.count && rc == NP_OK; i++) {
+		return NP_E_NOMEM;
+	for (size_t i = 0; i < trace->detail->tasks.count; i++) {
 		struct np_device_task *task = &trace->detail->tasks.item[i];
 		bool core = is_core(name_of(trace, trace->task_cores.item[i]));
 
@@ -201,19 +205,17 @@ static int classify_tasks(struct detail_trace *trace)
 			 np_idmap_get(ops, task->connection) != NP_IDMAP_NONE)
 			task->role = NP_ROLE_COMMUNICATION;
 	}
-	return rc;
+	return NP_OK;
 }
 
 /* Level0 shows small tasks on the device only. */
 static int small_from_tasks(struct detail_trace *trace)
 {
-	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
-	int rc;
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = ops_by_connection(trace);
 
 	if (!ops)
-		return np_fail_nomem(trace->err, "tasks");
-	rc = map_connections(trace, ops);
-	for (size_t i = 0; i < trace->detail->tasks.count && rc == NP_OK; i++) {
+		return NP_E_NOMEM;
+	for (size_t i = 0; i < trace->detail->tasks.count; i++) {
 		const struct np_device_task *task = &trace->detail->tasks.item[i];
 		struct np_small_task *small;
 
@@ -231,7 +233,7 @@ static int small_from_tasks(struct detail_trace *trace)
 		if (small->op >= trace->detail->ops.count)
 			small->op = NP_NO_ROW;
 	}
-	return rc;
+	return NP_OK;
 }
 
 /* --- kernels --------------------------------------------------------------------------------- */
@@ -269,15 +271,9 @@ static int kernels_from_tasks(struct detail_trace *trace)
 
 		if (task->role != NP_ROLE_KERNEL)
 			continue;
-		kernel = detail_add_kernel(trace->load);
+		kernel = detail_add_kernel_of(trace->load, task);
 		if (!kernel)
 			return NP_E_NOMEM;
-		kernel->start = task->start;
-		kernel->end = task->end;
-		kernel->stream = task->stream;
-		kernel->task_id = task->task_id;
-		kernel->connection = task->connection;
-		kernel->device = task->device;
 		kernel->name = trace->task_names.item[i];
 		kernel->core = trace->task_cores.item[i];
 	}
