@@ -177,11 +177,13 @@ char *summary_get_text(struct summary_reader *reader)
 		summary_refuse(reader, "a text in it is damaged");
 		return NULL;
 	}
-	text = strndup((const char *)reader->at, (size_t)length);
+	text = malloc((size_t)length + 1);
 	if (!text) {
 		summary_exhaust(reader);
 		return NULL;
 	}
+	memcpy(text, reader->at, (size_t)length);
+	text[length] = '\0';
 	reader->at += length;
 	return text;
 }
