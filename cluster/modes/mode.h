@@ -31,8 +31,14 @@ struct mode_rank {
 	struct np_err *err;
 };
 
-/* The run's id of a text of the detail. */
-int mode_text(struct mode_rank *rank, np_str text, np_str *ret) NP_MUST_USE;
+/* The run's id of a text of the detail, asked for the first time; of none, none. */
+int mode_new_text(struct mode_rank *rank, np_str text, np_str *ret) NP_MUST_USE;
+
+static inline int mode_text(struct mode_rank *rank, np_str text, np_str *ret)
+{
+	*ret = rank->texts[text];
+	return *ret != NP_STR_NONE ? NP_OK : mode_new_text(rank, text, ret);
+}
 
 /* Is a row of this step to be looked at? */
 bool mode_takes(const struct mode_rank *rank, uint32_t step);

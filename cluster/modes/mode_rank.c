@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
-int mode_text(struct mode_rank *rank, np_str text, np_str *ret)
+int mode_new_text(struct mode_rank *rank, np_str text, np_str *ret)
 {
 	const struct np_strtab *from = rank->detail->strings;
 	int rc;
 
-	if (text == NP_STR_NONE || rank->texts[text] != NP_STR_NONE) {
-		*ret = text == NP_STR_NONE ? NP_STR_NONE : rank->texts[text];
+	*ret = NP_STR_NONE;
+	if (text == NP_STR_NONE)
 		return NP_OK;
-	}
 	rc = np_strtab_add(rank->run->strings, np_strtab_text(from, text),
 			   np_strtab_length(from, text), ret, rank->err);
 	rank->texts[text] = *ret;
