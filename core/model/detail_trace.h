@@ -11,17 +11,7 @@
  */
 
 #include "detail_private.h"
-#include "trace_lanes.h"
-
-/* An operator as the trace has it. */
-struct detail_trace_op {
-	np_ns start;
-	np_ns end;
-	int64_t pid;
-	int64_t tid;
-	int64_t connection;
-	uint32_t op; /* in detail->ops; NP_NO_ROW for one that the rank does not list */
-};
+#include "trace_ops.h"
 
 /* An arrow's end at a call of the framework. */
 struct detail_flow {
@@ -54,8 +44,8 @@ struct detail_trace {
 	struct detail_gpu *gpu; /* NULL: of an NPU */
 	struct np_detail *detail;
 	struct np_err *err;
-	struct trace_lanes lanes; /* of an NPU */
-	NP_VEC(struct detail_trace_op) ops;
+	struct trace_lanes lanes;    /* of an NPU */
+	NP_VEC(struct trace_op) ops; /* row: in detail->ops; NP_NO_ROW where the rank lists none */
 	NP_VEC(struct detail_flow) flows;
 	NP_VEC(np_str) task_names;         /* of detail->tasks */
 	NP_VEC(np_str) task_cores;         /* likewise: what the trace calls their type */

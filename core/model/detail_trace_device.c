@@ -36,7 +36,7 @@ static int take_op(struct detail_trace *trace, const struct np_trace_event *even
 	static const char *const keys[] = { "connection_id", "count", "data_type",
 					    "alg_type",      "relay", "retry" };
 	struct np_trace_value values[NP_COUNT(keys)];
-	struct detail_trace_op *record;
+	struct trace_op *record;
 	struct np_detail_op *op;
 	np_str name;
 	uint32_t index;
@@ -49,12 +49,12 @@ static int take_op(struct detail_trace *trace, const struct np_trace_event *even
 	record = np_vec_add(&trace->ops, trace->err);
 	if (!record)
 		return NP_E_NOMEM;
-	*record = (struct detail_trace_op){ .start = event->ts_ns,
-					    .end = detail_event_end(event),
-					    .pid = event->pid.value,
-					    .tid = event->tid.value,
-					    .connection = detail_value_integer(&values[0]),
-					    .op = index };
+	*record = (struct trace_op){ .start = event->ts_ns,
+				     .end = detail_event_end(event),
+				     .pid = event->pid.value,
+				     .tid = event->tid.value,
+				     .connection = detail_value_integer(&values[0]),
+				     .row = index };
 	/* Of a step that the user left out. */
 	if (index == NP_NO_ROW)
 		return NP_OK;

@@ -5,18 +5,6 @@
 
 /* --- small tasks to operators ---------------------------------------------------------------- */
 
-static int by_place_and_time(const void *left, const void *right)
-{
-	const struct detail_trace_op *a = left;
-	const struct detail_trace_op *b = right;
-
-	if (a->pid != b->pid)
-		return np_order(a->pid, b->pid);
-	if (a->tid != b->tid)
-		return np_order(a->tid, b->tid);
-	return np_order(a->start, b->start);
-}
-
 /* Tasks by start, found by binary search. */
 struct task_order {
 	const struct np_detail *detail;
@@ -67,8 +55,10 @@ static size_t first_task(const struct task_order *order, np_ns start)
 	return low;
 }
 
-static bool starts_there(const struct task_order *order, np_ns start, int64_t connection)
+static bool starts_there(const void *tasks, np_ns start, int64_t connection)
 {
+	const struct task_order *order = tasks;
+
 	for (size_t i = first_task(order, start); i < order->count; i++) {
 		const struct np_device_task *task = &order->detail->tasks.item[order->item[i]];
 
@@ -80,63 +70,24 @@ static bool starts_there(const struct task_order *order, np_ns start, int64_t co
 	return false;
 }
 
-/* A few operators of a communicator run at once; further back none is still running. */
-#define OPS_AT_ONCE 64
-
-/*
- * The operator of a communicator's thread in which a small task lies. Where
- * several do, the task on the device that starts with it tells by its connection.
- */
-static uint32_t op_at(const struct detail_trace *trace, const struct task_order *order,
-		      const struct trace_thread *owner, np_ns start)
-{
-	const struct detail_trace_op *found = NULL;
-	size_t low = 0;
-	size_t high = trace->ops.count;
-	const struct detail_trace_op key = { .start = start, .pid = owner->pid, .tid = owner->tid };
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_place_and_time(&trace->ops.item[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i-- > 0 && low - i <= OPS_AT_ONCE;) {
-		const struct detail_trace_op *op = &trace->ops.item[i];
-
-		if (op->pid != owner->pid || op->tid != owner->tid)
-			break;
-		if (start > op->end)
-			continue;
-		if (!found)
-			found = op;
-		else if (starts_there(order, start, found->connection))
-			break;
-		else if (starts_there(order, start, op->connection))
-			found = op;
-	}
-	return found ? found->op : NP_NO_ROW;
-}
-
 static void place_small(struct detail_trace *trace, const struct task_order *order)
 {
 	trace_threads_own(&trace->lanes);
-	if (trace->ops.count)
-		qsort(trace->ops.item, trace->ops.count, sizeof(trace->ops.item[0]),
-		      by_place_and_time);
+	trace_ops_sort(trace->ops.item, trace->ops.count);
 	for (size_t i = 0; i < trace->small.count; i++) {
 		struct detail_place place = trace->small.item[i];
 		const struct trace_thread *thread =
 			trace_thread_at(&trace->lanes, place.pid, place.tid);
 		struct np_small_task *small = &trace->detail->small.item[i];
+		uint32_t op;
 
 		if (!thread)
 			continue;
 		small->plane = thread->plane;
-		small->op = op_at(trace, order, &trace->lanes.threads.item[thread->owner],
-				  small->start);
+		op = trace_op_at(trace->ops.item, trace->ops.count,
+				 &trace->lanes.threads.item[thread->owner], small->start,
+				 starts_there, order);
+		small->op = op == TRACE_NO_OP ? NP_NO_ROW : trace->ops.item[op].row;
 	}
 }
 
@@ -177,8 +128,8 @@ static struct np_idmap *ops_by_connection(struct detail_trace *trace)
 		return NULL;
 	}
 	for (size_t i = 0; i < trace->ops.count; i++) {
-		const struct detail_trace_op *op = &trace->ops.item[i];
-		uint32_t row = op->op == NP_NO_ROW ? (uint32_t)trace->detail->ops.count : op->op;
+		const struct trace_op *op = &trace->ops.item[i];
+		uint32_t row = op->row == NP_NO_ROW ? (uint32_t)trace->detail->ops.count : op->row;
 
 		if (op->connection != NP_UNKNOWN &&
 		    np_idmap_set(ops, op->connection, row, trace->err) < 0)

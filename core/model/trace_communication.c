@@ -5,7 +5,8 @@
 
 /* The communicator of an operator: its thread names it, or the number in the operator's name does.
  */
-static int group_of(struct trace_load *load, const struct trace_op *op, uint32_t *ret)
+static int group_of(struct trace_load *load, const struct trace_op *op, const char *op_name,
+		    uint32_t *ret)
 {
 	const struct trace_thread *thread = trace_thread_at(&load->lanes, op->pid, op->tid);
 	const char *name = thread && thread->group != NP_STR_NONE
@@ -22,17 +23,17 @@ static int group_of(struct trace_load *load, const struct trace_op *op, uint32_t
 			load->rank->groups.item[*ret].name = thread->group;
 		return rc;
 	}
-	return np_rank_group_of_op(load->rank, np_strtab_text(load->capture.strings, op->name), ret,
-				   load->capture.err);
+	return np_rank_group_of_op(load->rank, op_name, ret, load->capture.err);
 }
 
 static int add_op(struct trace_load *load, const struct trace_op *from)
 {
-	const char *name = np_strtab_text(load->capture.strings, from->name);
+	const struct trace_op_rest *rest = &load->op_rests.item[from->row];
+	const char *name = np_strtab_text(load->capture.strings, rest->name);
 	const char *number = strstr(name, "__");
 	struct np_comm_op *op;
 	uint32_t group = 0;
-	int rc = group_of(load, from, &group);
+	int rc = group_of(load, from, name, &group);
 
 	if (rc < 0)
 		return rc;
@@ -40,26 +41,14 @@ static int add_op(struct trace_load *load, const struct trace_op *from)
 	if (!op)
 		return NP_E_NOMEM;
 	op->group = group;
-	op->name = from->name;
-	op->bytes = from->bytes;
-	op->data_type = from->data_type & 31U;
+	op->name = rest->name;
+	op->bytes = rest->bytes;
+	op->data_type = rest->data_type & 31U;
 	op->p2p = np_op_is_p2p(name);
-	op->device = capture_op_device(&load->capture, from->device, from->connection);
+	op->device = capture_op_device(&load->capture, rest->device, from->connection);
 	return np_strtab_add(load->capture.strings, name,
 			     number ? (size_t)(number + 1 - name) : strlen(name), &op->type,
 			     load->capture.err);
-}
-
-static int by_thread_and_time(const void *left, const void *right)
-{
-	const struct trace_op *a = left;
-	const struct trace_op *b = right;
-
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return (a->start > b->start) - (a->start < b->start);
 }
 
 /* Operators in the order by which small tasks find theirs: rank->ops[i] is load->ops[i]. */
@@ -75,30 +64,10 @@ static int add_ops(struct trace_load *load)
 			load->capture.impossible_times++;
 	}
 	load->ops.count = kept;
-	if (kept)
-		qsort(load->ops.item, kept, sizeof(load->ops.item[0]), by_thread_and_time);
+	trace_ops_sort(load->ops.item, kept);
 	for (size_t i = 0; i < kept && rc == NP_OK; i++)
 		rc = add_op(load, &load->ops.item[i]);
 	return rc;
-}
-
-/* Index after the last operator of a communicator's thread that starts at or before `start`. */
-static size_t ops_begun(const struct trace_load *load, const struct trace_thread *owner,
-			np_ns start)
-{
-	const struct trace_op key = { .pid = owner->pid, .tid = owner->tid, .start = start };
-	size_t low = 0;
-	size_t high = load->ops.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_thread_and_time(&load->ops.item[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 static int by_task_start(const void *left, const void *right)
@@ -110,8 +79,9 @@ static int by_task_start(const void *left, const void *right)
 }
 
 /* Does a task of this connection start on the device at `start`? Tasks are sorted by then. */
-static bool starts_there(const struct trace_load *load, np_ns start, int64_t connection)
+static bool starts_there(const void *of, np_ns start, int64_t connection)
 {
+	const struct trace_load *load = of;
 	const struct capture_task *tasks = load->capture.tasks.item;
 	size_t low = 0;
 	size_t high = load->capture.tasks.count;
@@ -131,35 +101,10 @@ static bool starts_there(const struct trace_load *load, np_ns start, int64_t con
 	return false;
 }
 
-/* How far back to look for operators that are still running: a few run at once. */
-#define OPS_AT_ONCE 64
-
-/*
- * The operator of a communicator's thread in which a small task lies. A send and
- * a receive may run at once; then the task on the device that starts with the
- * small one tells by its connection.
- */
-static uint32_t op_at(const struct trace_load *load, const struct trace_thread *owner, np_ns start)
+static uint32_t op_at(const struct trace_load *load, const struct trace_thread *thread, np_ns start)
 {
-	size_t begun = ops_begun(load, owner, start);
-	uint32_t found = NP_IDMAP_NONE;
-	size_t candidates = 0;
-
-	for (size_t i = begun; i-- > 0 && begun - i <= OPS_AT_ONCE;) {
-		const struct trace_op *op = &load->ops.item[i];
-
-		if (op->pid != owner->pid || op->tid != owner->tid)
-			break;
-		if (start > op->end)
-			continue;
-		if (candidates++ == 0)
-			found = (uint32_t)i;
-		else if (starts_there(load, start, load->ops.item[found].connection))
-			break;
-		else if (starts_there(load, start, op->connection))
-			found = (uint32_t)i;
-	}
-	return found;
+	return trace_op_at(load->ops.item, load->ops.count,
+			   &load->lanes.threads.item[thread->owner], start, starts_there, load);
 }
 
 struct small_tasks {
@@ -177,12 +122,10 @@ static int place_small(struct trace_load *load, struct small_tasks *small)
 		const struct trace_small *from = &load->small.item[i];
 		const struct trace_thread *thread =
 			trace_thread_at(&load->lanes, from->pid, from->tid);
-		uint32_t op = thread ? op_at(load, &load->lanes.threads.item[thread->owner],
-					     from->task.start)
-				     : NP_IDMAP_NONE;
+		uint32_t op = thread ? op_at(load, thread, from->task.start) : TRACE_NO_OP;
 		struct np_comm_task *task;
 
-		if (op == NP_IDMAP_NONE || !capture_time_ok(from->task.start, from->task.end)) {
+		if (op == TRACE_NO_OP || !capture_time_ok(from->task.start, from->task.end)) {
 			small->orphans++;
 			continue;
 		}

@@ -164,25 +164,26 @@ static int take_op(struct trace_load *load, const struct trace_lane *lane,
 		   const struct np_trace_event *event)
 {
 	struct trace_op *op = np_vec_add(&load->ops, load->capture.err);
+	struct trace_op_rest *rest = np_vec_add(&load->op_rests, load->capture.err);
 	struct np_slice type;
 	int64_t count;
 
-	if (!op)
+	if (!op || !rest)
 		return NP_E_NOMEM;
 	*op = (struct trace_op){ .start = event->ts_ns,
 				 .end = end_of(event),
 				 .pid = event->pid.value,
 				 .tid = event->tid.value,
 				 .connection = NP_UNKNOWN,
-				 .bytes = NP_UNKNOWN,
-				 .device = lane->device };
+				 .row = (uint32_t)(load->op_rests.count - 1) };
+	*rest = (struct trace_op_rest){ .bytes = NP_UNKNOWN, .device = lane->device };
 	(void)np_trace_arg_integer(event, "connection_id", &op->connection);
 	if (np_trace_arg_text(event, "data_type", &type))
-		op->data_type = hccl_type_kept(type);
+		rest->data_type = hccl_type_kept(type);
 	if (np_trace_arg_integer(event, "count", &count))
-		op->bytes = hccl_bytes(count, op->data_type - 1);
+		rest->bytes = hccl_bytes(count, rest->data_type - 1);
 	return np_strtab_add(load->capture.strings, event->name.bytes, event->name.length,
-			     &op->name, load->capture.err);
+			     &rest->name, load->capture.err);
 }
 
 static uint16_t link_number(struct np_slice text)

@@ -13,7 +13,7 @@
  */
 
 #include "capture.h"
-#include "trace_lanes.h"
+#include "trace_ops.h"
 
 #include "npuprof/comm_tasks.h"
 
@@ -31,13 +31,8 @@ struct trace_flow {
 	np_ns device_start;
 };
 
-/* An operator as read, before its communicator is known. */
-struct trace_op {
-	np_ns start;
-	np_ns end;
-	int64_t pid;
-	int64_t tid;
-	int64_t connection;
+/* What else an operator says of itself, before its communicator is known. */
+struct trace_op_rest {
 	int64_t bytes;
 	int64_t device;
 	np_str name;
@@ -60,6 +55,7 @@ struct trace_load {
 	size_t node_calls;
 	NP_VEC(struct trace_flow) flows; /* unless there are node calls */
 	NP_VEC(struct trace_op) ops;
+	NP_VEC(struct trace_op_rest) op_rests; /* by row of `ops` */
 	NP_VEC(struct trace_small) small;
 	struct capture_spans computing;     /* of the overlap lane */
 	struct capture_spans communication; /* likewise */
