@@ -32,23 +32,16 @@ static const struct np_column columns[] = {
 	{ "rankID", NP_INTEGER },
 };
 
+_Static_assert(NP_COUNT(columns) == MODULE_CELLS + 1, "a cell for each column");
+
 static int put(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
 	       const struct module_row *row, struct np_err *err)
 {
-	return mode_row(
-		modes, table,
-		(const struct np_cell[NP_COUNT(columns)]){
-			np_cell_text(row->parent == NP_STR_NONE ? ""
-								: mode_name(modes, row->parent)),
-			mode_name_cell(modes, row->module),
-			mode_name_cell(modes, row->op),
-			mode_name_cell(modes, row->kernels),
-			np_cell_integer(row->total),
-			np_cell_real((double)row->total / (double)row->count),
-			np_cell_integer((int64_t)row->count),
-			np_cell_integer(rank),
-		},
-		err);
+	struct np_cell cells[MODULE_CELLS + 1];
+
+	modules_cells(modes, row, cells);
+	cells[MODULE_CELLS] = np_cell_integer(rank);
+	return mode_row(modes, table, cells, err);
 }
 
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,

@@ -323,6 +323,8 @@ static const struct np_column module_columns[] = {
 	{ "avg_mfu", NP_TEXT },
 };
 
+_Static_assert(NP_COUNT(module_columns) == 1 + MODULE_CELLS + 1, "a cell for each column");
+
 static double rounded(double value, int digits)
 {
 	return isfinite(value) ? np_round(value, digits) : (double)NAN;
@@ -372,24 +374,14 @@ static int put_module(struct np_modes *modes, struct np_mode_table *table, int32
 		      const struct module_row *row, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf figures = NP_BUF_INIT;
+	struct np_cell cells[1 + MODULE_CELLS + 1];
 
 	if (!put_figures(&figures, row))
 		return NP_OK;
-	return mode_row(
-		modes, table,
-		(const struct np_cell[NP_COUNT(module_columns)]){
-			np_cell_integer(rank),
-			np_cell_text(row->parent == NP_STR_NONE ? ""
-								: mode_name(modes, row->parent)),
-			mode_name_cell(modes, row->module),
-			mode_name_cell(modes, row->op),
-			mode_name_cell(modes, row->kernels),
-			np_cell_integer(row->total),
-			np_cell_real((double)row->total / (double)row->count),
-			np_cell_integer((int64_t)row->count),
-			np_cell_text(figures.text),
-		},
-		err);
+	cells[0] = np_cell_integer(rank);
+	modules_cells(modes, row, cells + 1);
+	cells[1 + MODULE_CELLS] = np_cell_text(figures.text);
+	return mode_row(modes, table, cells, err);
 }
 
 /* Ranks with rates but no peak to compare them with. */

@@ -40,6 +40,12 @@ int modules_measure(struct mode_rank *rank, const double *figures, struct module
 	NP_MUST_USE;
 void modules_release(struct module_rows *rows);
 
+/* What a row says in the tables of all modes: parent, module, operator, kernels, sum, mean, count.
+ */
+#define MODULE_CELLS 7
+void modules_cells(const struct np_modes *modes, const struct module_row *row,
+		   struct np_cell cells[MODULE_CELLS]);
+
 /* Does the rank have marks of this domain? */
 bool modules_marked(const struct np_detail *detail, const char *domain);
 

@@ -376,3 +376,19 @@ int modules_sum(struct modules_work *work, struct module_rows *rows)
 	np_vec_release(&steps.refs);
 	return rc;
 }
+
+void modules_cells(const struct np_modes *modes, const struct module_row *row,
+		   struct np_cell cells[MODULE_CELLS])
+{
+	const struct np_cell list[MODULE_CELLS] = {
+		np_cell_text(row->parent == NP_STR_NONE ? "" : mode_name(modes, row->parent)),
+		mode_name_cell(modes, row->module),
+		mode_name_cell(modes, row->op),
+		mode_name_cell(modes, row->kernels),
+		np_cell_integer(row->total),
+		np_cell_real((double)row->total / (double)row->count),
+		np_cell_integer((int64_t)row->count),
+	};
+
+	memcpy(cells, list, sizeof(list));
+}

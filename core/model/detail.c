@@ -238,6 +238,20 @@ struct np_small_task *detail_add_small(struct detail_load *load)
 	return small;
 }
 
+struct np_small_task *detail_add_small_of(struct detail_load *load,
+					  const struct np_device_task *task)
+{
+	struct np_small_task *small = detail_add_small(load);
+
+	if (!small)
+		return NULL;
+	small->start = task->start;
+	small->end = task->end;
+	small->stream = task->stream;
+	small->task_id = task->task_id;
+	return small;
+}
+
 void detail_note(struct detail_load *load, const char *path, const char *what, const char *reason)
 {
 	np_note_add(&load->detail->notes, NP_NOTE_SKIPPED, load->rank->id, path, what, "%s",

@@ -332,15 +332,11 @@ static const struct np_scan_column small_columns[SMALL_COLUMNS] = {
 static int add_small(struct detail_db *db, const struct np_batch *batch, size_t row,
 		     const struct np_device_task *task)
 {
-	struct np_small_task *small = detail_add_small(db->load);
+	struct np_small_task *small = detail_add_small_of(db->load, task);
 	double bandwidth = batch->column[SMALL_BANDWIDTH].real[row];
 
 	if (!small)
 		return NP_E_NOMEM;
-	small->start = task->start;
-	small->end = task->end;
-	small->stream = task->stream;
-	small->task_id = task->task_id;
 	small->bytes = detail_known(batch->column[SMALL_SIZE].integer[row]);
 	small->plane = detail_known(batch->column[SMALL_PLANE].integer[row]);
 	small->src = detail_known(batch->column[SMALL_SRC].integer[row]);

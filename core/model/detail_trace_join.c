@@ -172,13 +172,9 @@ static int small_from_tasks(struct detail_trace *trace)
 
 		if (task->role != NP_ROLE_COMMUNICATION)
 			continue;
-		small = detail_add_small(trace->load);
+		small = detail_add_small_of(trace->load, task);
 		if (!small)
 			return NP_E_NOMEM;
-		small->start = task->start;
-		small->end = task->end;
-		small->stream = task->stream;
-		small->task_id = task->task_id;
 		small->type = task->type;
 		small->op = np_idmap_get(ops, task->connection);
 		if (small->op >= trace->detail->ops.count)
