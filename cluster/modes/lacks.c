@@ -105,13 +105,15 @@ void lacks_note(struct np_modes *modes, const struct mode *mode, unsigned *missi
 	struct np_run *run = modes->run;
 	int64_t *list = malloc((run->sources.count + 1) * sizeof(*list));
 
-	for (size_t i = 0; list && i < run->sources.count; i++) {
+	for (size_t i = 0; i < run->sources.count && !mode->reduce; i++) {
 		const struct mode_rank rank = {
 			.modes = modes, .run = run, .rank = run->ranks[i], .index = i
 		};
 
-		if (rank.rank && !mode->reduce)
+		if (rank.rank)
 			missing[i] = lacks_of(mode, &rank);
+	}
+	for (size_t i = 0; list && i < run->sources.count; i++) {
 		if (missing[i] != 0 && is_first_with(missing, i))
 			put_lacking(run, missing, missing[i], list, &buf);
 	}

@@ -47,7 +47,7 @@ static int take_call(struct detail_trace *trace, const struct np_trace_event *ev
 	if (!call)
 		return NP_E_NOMEM;
 	*call = (struct np_call){ .start = event->ts_ns,
-				  .end = detail_event_end(event),
+				  .end = np_trace_end(event),
 				  .tid = event->tid.value,
 				  .connection = NP_UNKNOWN,
 				  .step = NP_NO_STEP };
@@ -158,7 +158,7 @@ static int take_framework(struct detail_trace *trace, const struct np_trace_even
 	if (!call)
 		return NP_E_NOMEM;
 	call->start = event->ts_ns;
-	call->end = detail_event_end(event);
+	call->end = np_trace_end(event);
 	call->tid = event->tid.value;
 	call->kind = kind;
 	if (kind == NP_FRAMEWORK_OP || kind == NP_FRAMEWORK_STEP)
@@ -203,7 +203,7 @@ static int take_mark(struct detail_trace *trace, const struct np_trace_event *ev
 	if (!mark)
 		return NP_E_NOMEM;
 	mark->start = event->ts_ns;
-	mark->end = detail_event_end(event);
+	mark->end = np_trace_end(event);
 	mark->tid = event->tid.value;
 	mark->kind = mark->end > mark->start ? NP_MARK_RANGE : NP_MARK_EX;
 	if (np_trace_arg_integer(event, "connection_id", &connection))
@@ -223,7 +223,7 @@ static int take_gc(struct detail_trace *trace, const struct np_trace_event *even
 	gc = np_vec_add(&trace->detail->gc, trace->err);
 	if (!gc)
 		return NP_E_NOMEM;
-	*gc = (struct np_gc){ event->ts_ns, detail_event_end(event), event->tid.value };
+	*gc = (struct np_gc){ event->ts_ns, np_trace_end(event), event->tid.value };
 	return NP_OK;
 }
 
@@ -273,7 +273,7 @@ static int take_slice(struct detail_trace *trace, const struct np_trace_event *e
 	const struct trace_lane *lane;
 
 	if (event->ts_ns == NP_UNKNOWN ||
-	    !detail_time_ok(trace->load, event->ts_ns, detail_event_end(event)))
+	    !detail_time_ok(trace->load, event->ts_ns, np_trace_end(event)))
 		return NP_OK;
 	if (event->cat.length > 0)
 		return take_framework(trace, event);

@@ -62,16 +62,6 @@ static inline bool detail_trace_reads(const struct detail_trace *trace, unsigned
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static inline np_ns detail_event_end(const struct np_trace_event *event)
-{
-	np_ns end;
-
-	if (event->dur_ns == NP_UNKNOWN || event->dur_ns < 0 ||
-	    __builtin_add_overflow(event->ts_ns, event->dur_ns, &end))
-		return event->ts_ns;
-	return end;
-}
-
 static inline int detail_trace_intern(struct detail_trace *trace, struct np_slice text, np_str *ret)
 {
 	return detail_intern(trace->load, text.bytes, text.length, ret);

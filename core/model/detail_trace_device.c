@@ -22,7 +22,7 @@ int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_la
 		return NP_E_NOMEM;
 	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
 	task->start = event->ts_ns;
-	task->end = detail_event_end(event);
+	task->end = np_trace_end(event);
 	task->stream = event->tid.number ? event->tid.value : NP_UNKNOWN;
 	task->connection = detail_value_integer(&values[1]);
 	task->task_id = detail_value_integer(&values[2]);
@@ -50,7 +50,7 @@ static int take_op(struct detail_trace *trace, const struct np_trace_event *even
 	if (!record)
 		return NP_E_NOMEM;
 	*record = (struct trace_op){ .start = event->ts_ns,
-				     .end = detail_event_end(event),
+				     .end = np_trace_end(event),
 				     .pid = event->pid.value,
 				     .tid = event->tid.value,
 				     .connection = detail_value_integer(&values[0]),
@@ -133,7 +133,7 @@ static int take_small(struct detail_trace *trace, const struct np_trace_event *e
 	(void)np_trace_args(event, small_keys, SMALL_KEYS, values);
 	*place = (struct detail_place){ event->pid.value, event->tid.value };
 	small->start = event->ts_ns;
-	small->end = detail_event_end(event);
+	small->end = np_trace_end(event);
 	small->bytes = detail_value_integer(&values[SMALL_SIZE]);
 	small->src = detail_value_integer(&values[SMALL_SRC]);
 	small->dst = detail_value_integer(&values[SMALL_DST]);

@@ -41,12 +41,6 @@ static int take_metadata(struct trace_load *load, const struct np_trace_event *e
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static np_ns end_of(const struct np_trace_event *event)
-{
-	return event->dur_ns == NP_UNKNOWN || event->dur_ns < 0 ? event->ts_ns
-								: event->ts_ns + event->dur_ns;
-}
-
 static int take_step(struct trace_load *load, const struct np_trace_event *event)
 {
 	static const char prefix[] = "ProfilerStep#";
@@ -54,7 +48,8 @@ static int take_step(struct trace_load *load, const struct np_trace_event *event
 	int rc = np_strtab_add(load->capture.strings, event->name.bytes + strlen(prefix),
 			       event->name.length - strlen(prefix), &id, load->capture.err);
 
-	return rc < 0 ? rc : capture_add_step(&load->capture, id, event->ts_ns, end_of(event));
+	return rc < 0 ? rc
+		      : capture_add_step(&load->capture, id, event->ts_ns, np_trace_end(event));
 }
 
 static int take_framework(struct trace_load *load, const struct np_trace_event *event)
@@ -78,7 +73,7 @@ static int take_call(struct trace_load *load, const struct np_trace_event *event
 	call = np_vec_add(&load->calls, load->capture.err);
 	if (!call)
 		return NP_E_NOMEM;
-	*call = (struct trace_call){ event->ts_ns, end_of(event), connection, node };
+	*call = (struct trace_call){ event->ts_ns, np_trace_end(event), connection, node };
 	load->node_calls += node;
 	/* They tell what flows would, and there are as many of those as tasks. */
 	if (node)
@@ -117,7 +112,7 @@ static int take_hardware(struct trace_load *load, const struct trace_lane *lane,
 	static const char *const keys[] = { "Task Type", "connection_id", "Task Id" };
 	struct np_trace_value values[NP_COUNT(keys)];
 	struct capture_row task = { .start = event->ts_ns,
-				    .end = end_of(event),
+				    .end = np_trace_end(event),
 				    .device = lane->device,
 				    .connection = NP_UNKNOWN,
 				    .stream = event->tid.number ? event->tid.value : NP_UNKNOWN,
@@ -154,7 +149,7 @@ static int take_overlap(struct trace_load *load, const struct np_trace_event *ev
 	span = np_vec_add(list, load->capture.err);
 	if (!span)
 		return NP_E_NOMEM;
-	*span = (struct np_span){ event->ts_ns, end_of(event) };
+	*span = (struct np_span){ event->ts_ns, np_trace_end(event) };
 	return NP_OK;
 }
 
@@ -171,7 +166,7 @@ static int take_op(struct trace_load *load, const struct trace_lane *lane,
 	if (!op || !rest)
 		return NP_E_NOMEM;
 	*op = (struct trace_op){ .start = event->ts_ns,
-				 .end = end_of(event),
+				 .end = np_trace_end(event),
 				 .pid = event->pid.value,
 				 .tid = event->tid.value,
 				 .connection = NP_UNKNOWN,
@@ -260,7 +255,7 @@ static int take_small(struct trace_load *load, const struct np_trace_event *even
 	small->pid = event->pid.value;
 	small->tid = event->tid.value;
 	small->task.start = event->ts_ns;
-	small->task.end = end_of(event);
+	small->task.end = np_trace_end(event);
 	small->task.src = peer_of(&values[SRC]);
 	small->task.dst = peer_of(&values[DST]);
 	small->task.bytes = NP_UNKNOWN;
@@ -296,7 +291,7 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 		return NP_OK;
 	/* Events of the framework have a category; its lane need not be known. */
 	if (event->cat.length > 0 && capture_loads_data(event->name.bytes, event->name.length)) {
-		int rc = capture_add_loading(&load->capture, event->ts_ns, end_of(event));
+		int rc = capture_add_loading(&load->capture, event->ts_ns, np_trace_end(event));
 
 		if (rc < 0)
 			return rc;

@@ -63,6 +63,17 @@ struct np_trace_event {
 	char *scratch;        /* private */
 };
 
+/* When it ended; without a sensible duration, when it began. */
+static inline np_ns np_trace_end(const struct np_trace_event *event)
+{
+	np_ns end;
+
+	if (event->dur_ns == NP_UNKNOWN || event->dur_ns < 0 ||
+	    __builtin_add_overflow(event->ts_ns, event->dur_ns, &end))
+		return event->ts_ns;
+	return end;
+}
+
 /* What has been seen so far. */
 struct np_trace_tally {
 	uint64_t events;
