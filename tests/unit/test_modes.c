@@ -1300,36 +1300,31 @@ static void add_many_calls(bool with_a_long_one)
 		rank_sql(0, "INSERT INTO CANN_API VALUES(0,5000000000,10000,9,1001,T('launch'))");
 }
 
+static void assert_quantiles_of_many(int64_t count, double q1, double median, double q3, double max)
+{
+	struct analysed a = analyse_ranks("cann_api_sum");
+
+	assert_int_equal(integer(a.modes, "CannApiSum", 0, "totalCount"), count);
+	assert_near(real(a.modes, "CannApiSum", 0, "minNs"), 1000, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "Q1Ns"), q1, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "medNs"), median, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "Q3Ns"), q3, 1e-9);
+	assert_near(real(a.modes, "CannApiSum", 0, "maxNs"), max, 1e-9);
+	release(&a);
+}
+
 static void quantiles_of_many_calls_are_exact(void **state)
 {
-	struct analysed a;
-
 	(void)state;
 	add_many_calls(false);
-	a = analyse_ranks("cann_api_sum");
-	assert_int_equal(integer(a.modes, "CannApiSum", 0, "totalCount"), 1000);
-	assert_near(real(a.modes, "CannApiSum", 0, "minNs"), 1000, 1e-9);
-	assert_near(real(a.modes, "CannApiSum", 0, "Q1Ns"), 250750, 1e-9);
-	assert_near(real(a.modes, "CannApiSum", 0, "medNs"), 500500, 1e-9);
-	assert_near(real(a.modes, "CannApiSum", 0, "Q3Ns"), 750250, 1e-9);
-	assert_near(real(a.modes, "CannApiSum", 0, "maxNs"), 1000000, 1e-9);
-	release(&a);
+	assert_quantiles_of_many(1000, 250750, 500500, 750250, 1000000);
 }
 
 static void durations_of_seconds_do_not_disturb_quantiles(void **state)
 {
-	struct analysed a;
-
 	(void)state;
 	add_many_calls(true);
-	a = analyse_ranks("cann_api_sum");
-	assert_int_equal(integer(a.modes, "CannApiSum", 0, "totalCount"), 1001);
-	assert_near(real(a.modes, "CannApiSum", 0, "minNs"), 1000, 1e-9);
-	assert_near(real(a.modes, "CannApiSum", 0, "Q1Ns"), 251000, 1e-9);
-	assert_near(real(a.modes, "CannApiSum", 0, "medNs"), 501000, 1e-9);
-	assert_near(real(a.modes, "CannApiSum", 0, "Q3Ns"), 751000, 1e-9);
-	assert_near(real(a.modes, "CannApiSum", 0, "maxNs"), 5e9, 1e-9);
-	release(&a);
+	assert_quantiles_of_many(1001, 251000, 501000, 751000, 5e9);
 }
 
 static void a_rank_that_lacks_what_a_mode_needs_is_noted_once(void **state)
