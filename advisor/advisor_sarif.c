@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "advisor_report.h"
@@ -17,6 +19,12 @@ static const char *level_of(enum severity severity)
 	default:
 		return "note";
 	}
+}
+
+/* Where it is not said, the language is American English. */
+static const char *language_of(const struct advisor_report *report)
+{
+	return report->language == RULE_ZH ? "zh" : "en";
 }
 
 /*
@@ -50,29 +58,62 @@ static bool is_address(const char *text)
 	       text[strspn(text, plain)] == '\0';
 }
 
-/* A path as a relative or absolute reference: what a URI cannot hold is percent-encoded. */
-static void put_uri(struct np_jsonout *out, const char *path, size_t length)
+/* Append a name in a path: what a URI cannot hold is percent-encoded. */
+static void add_segment(struct np_buf *uri, const char *name, size_t length)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "-._~/";
-	struct np_buf uri = NP_BUF_INIT;
+				    "-._~";
 
-	np_buf_add(&uri, length > 0 && path[0] == '/' ? "file://" : "");
 	for (size_t i = 0; i < length; i++) {
-		if (path[i] && strchr(plain, path[i]))
-			np_buf_add_char(&uri, path[i]);
+		if (name[i] && strchr(plain, name[i]))
+			np_buf_add_char(uri, name[i]);
 		else
-			np_buf_printf(&uri, "%%%02X", (unsigned char)path[i]);
+			np_buf_printf(uri, "%%%02X", (unsigned char)name[i]);
 	}
+}
+
+/* A path as a relative or absolute reference, without empty names and "." in it (3.10.2). */
+static void put_uri(struct np_jsonout *out, const char *path, size_t length)
+{
+	struct np_buf uri = NP_BUF_INIT;
+	bool absolute = length > 0 && path[0] == '/';
+	size_t names = 0;
+
+	np_buf_add(&uri, absolute ? "file://" : "");
+	for (size_t at = 0, end; at < length; at = end + 1) {
+		const char *slash = memchr(path + at, '/', length - at);
+
+		end = slash ? (size_t)(slash - path) : length;
+		if (end == at || (end == at + 1 && path[at] == '.'))
+			continue;
+		np_buf_add(&uri, absolute || names > 0 ? "/" : "");
+		add_segment(&uri, path + at, end - at);
+		names++;
+	}
+	if (names == 0)
+		np_buf_add(&uri, absolute ? "/" : ".");
 	np_jsonout_text(out, "uri", uri.text);
 	np_buf_release(&uri);
 }
 
+/* ".." after a link means something else to a URI than to the file system (3.10.2). */
+static char *canonical_path(const char *path, size_t length)
+{
+	char *text = path[0] == '/' ? strndup(path, length) : NULL;
+	char *found = text && strstr(text, "/..") ? realpath(text, NULL) : NULL;
+
+	free(text);
+	return found;
+}
+
 static void put_artifact(struct np_jsonout *out, const char *path, size_t length)
 {
+	char *canonical = canonical_path(path, length);
+
 	np_jsonout_object_line(out, "artifactLocation");
-	put_uri(out, path, length);
+	put_uri(out, canonical ? canonical : path, canonical ? strlen(canonical) : length);
 	np_jsonout_end(out);
+	free(canonical);
 }
 
 /* The user's line if a stack tells it, else the profile. */
@@ -170,6 +211,19 @@ static void put_properties(struct np_jsonout *out, const struct finding *finding
 	np_jsonout_end(out);
 }
 
+/* Also of those that are not suppressed: all results of a run have the list, or none (3.27.23). */
+static void put_suppressions(struct np_jsonout *out, const struct finding *finding)
+{
+	np_jsonout_array(out, "suppressions");
+	if (finding->suppressed) {
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "kind", "external");
+		np_jsonout_text(out, "justification", finding->suppressed);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
 static void put_result(struct np_jsonout *out, const struct advisor_report *report,
 		       const struct finding *finding)
 {
@@ -189,14 +243,7 @@ static void put_result(struct np_jsonout *out, const struct advisor_report *repo
 		np_jsonout_real(out, "rank", fmin(finding->gain_percent, 100));
 	if (baseline_state(finding))
 		np_jsonout_text(out, "baselineState", baseline_state(finding));
-	if (finding->suppressed) {
-		np_jsonout_array(out, "suppressions");
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "kind", "external");
-		np_jsonout_text(out, "justification", finding->suppressed);
-		np_jsonout_end(out);
-		np_jsonout_end(out);
-	}
+	put_suppressions(out, finding);
 	put_properties(out, finding);
 	np_jsonout_end(out);
 }
@@ -244,9 +291,29 @@ static void put_tool(struct np_jsonout *out, const struct advisor_report *report
 	np_jsonout_object(out, "driver");
 	np_jsonout_text(out, "name", "npuprof");
 	np_jsonout_text(out, "version", report->version);
+	np_jsonout_text(out, "language", language_of(report));
 	np_jsonout_array(out, "rules");
 	for (size_t i = 0; i < report->advice->rules.count; i++)
 		put_rule(out, report, report->advice->rules.item[i].rule);
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+/* The place of a notification; its line and column are 0 where they are not known. */
+static void put_place(struct np_jsonout *out, const char *file, size_t line, size_t column)
+{
+	np_jsonout_array(out, "locations");
+	np_jsonout_object(out, NULL);
+	np_jsonout_object(out, "physicalLocation");
+	put_artifact(out, file, strlen(file));
+	if (line > 0) {
+		np_jsonout_object_line(out, "region");
+		np_jsonout_integer(out, "startLine", (int64_t)line);
+		if (column > 0)
+			np_jsonout_integer(out, "startColumn", (int64_t)column);
+		np_jsonout_end(out);
+	}
 	np_jsonout_end(out);
 	np_jsonout_end(out);
 	np_jsonout_end(out);
@@ -257,21 +324,8 @@ static void put_problem(struct np_jsonout *out, const struct problem *problem)
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "level", problem->warning ? "warning" : "error");
 	put_message(out, "message", problem->text);
-	np_jsonout_array(out, "locations");
-	np_jsonout_object(out, NULL);
-	np_jsonout_object(out, "physicalLocation");
-	put_artifact(out, problem->file ? problem->file : "",
-		     problem->file ? strlen(problem->file) : 0);
-	if (problem->line > 0) {
-		np_jsonout_object_line(out, "region");
-		np_jsonout_integer(out, "startLine", (int64_t)problem->line);
-		if (problem->column > 0)
-			np_jsonout_integer(out, "startColumn", (int64_t)problem->column);
-		np_jsonout_end(out);
-	}
-	np_jsonout_end(out);
-	np_jsonout_end(out);
-	np_jsonout_end(out);
+	if (problem->file)
+		put_place(out, problem->file, problem->line, problem->column);
 	if (problem->rule) {
 		np_jsonout_object_line(out, "associatedRule");
 		np_jsonout_text(out, "id", problem->rule);
@@ -280,31 +334,70 @@ static void put_problem(struct np_jsonout *out, const struct problem *problem)
 	np_jsonout_end(out);
 }
 
-/* What is wrong with rule files, and what was not checked, as notifications of the run. */
+/* What could not be used: with level "error" the whole run would count as failed. */
+static void put_notes(struct np_jsonout *out, const struct np_notes *notes)
+{
+	for (size_t i = 0; i < notes->list.count; i++) {
+		const struct np_note *note = &notes->list.item[i];
+		struct np_buf text = NP_BUF_INIT;
+
+		if (note->rank != NP_NO_RANK)
+			np_buf_printf(&text, "rank %" PRId32 ": ", note->rank);
+		if (note->rank == NP_NO_RANK || strcmp(note->what, "rank") != 0)
+			np_buf_printf(&text, "%s: ", note->what);
+		np_buf_add(&text, note->reason);
+		np_jsonout_object(out, NULL);
+		np_jsonout_text(out, "level", note->kind == NP_NOTE_SKIPPED ? "warning" : "note");
+		put_message(out, "message", text.text);
+		if (*note->path)
+			put_place(out, note->path, 0, 0);
+		np_jsonout_end(out);
+		np_buf_release(&text);
+	}
+}
+
+static void put_rule_status(struct np_jsonout *out, const struct rule_report *rule)
+{
+	np_jsonout_object(out, NULL);
+	np_jsonout_text(out, "level", rule->status == STATUS_ERROR ? "error" : "note");
+	put_message(out, "message", rule->reason);
+	np_jsonout_object_line(out, "associatedRule");
+	np_jsonout_text(out, "id", rule->rule->id);
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+/* A run with a notification of level "error" counts as failed (3.20.21, 3.20.22). */
+static bool is_successful(const struct advisor_report *report)
+{
+	for (size_t i = 0; i < report->advice->rules.count; i++) {
+		if (report->advice->rules.item[i].status == STATUS_ERROR)
+			return false;
+	}
+	return report->library->problems.errors == 0;
+}
+
+/* What is wrong with rule files, what could not be used and what was not checked. */
 static void put_invocation(struct np_jsonout *out, const struct advisor_report *report)
 {
+	const struct advice *advice = report->advice;
 	const struct problems *problems = &report->library->problems;
 
 	np_jsonout_array(out, "invocations");
 	np_jsonout_object(out, NULL);
-	np_jsonout_bool(out, "executionSuccessful", true);
+	np_jsonout_bool(out, "executionSuccessful", is_successful(report));
 	np_jsonout_array(out, "toolConfigurationNotifications");
 	for (size_t i = 0; i < problems->list.count; i++)
 		put_problem(out, &problems->list.item[i]);
 	np_jsonout_end(out);
 	np_jsonout_array(out, "toolExecutionNotifications");
-	for (size_t i = 0; i < report->advice->rules.count; i++) {
-		const struct rule_report *rule = &report->advice->rules.item[i];
+	put_notes(out, &advice->analysis->run->notes);
+	put_notes(out, &advice->notes);
+	for (size_t i = 0; i < advice->rules.count; i++) {
+		const struct rule_report *rule = &advice->rules.item[i];
 
-		if (rule->status != STATUS_SKIPPED && rule->status != STATUS_ERROR)
-			continue;
-		np_jsonout_object(out, NULL);
-		np_jsonout_text(out, "level", rule->status == STATUS_ERROR ? "error" : "note");
-		put_message(out, "message", rule->reason);
-		np_jsonout_object_line(out, "associatedRule");
-		np_jsonout_text(out, "id", rule->rule->id);
-		np_jsonout_end(out);
-		np_jsonout_end(out);
+		if (rule->status == STATUS_SKIPPED || rule->status == STATUS_ERROR)
+			put_rule_status(out, rule);
 	}
 	np_jsonout_end(out);
 	np_jsonout_end(out);
@@ -322,6 +415,8 @@ int advisor_report_sarif(const struct advisor_report *report, FILE *stream, stru
 	np_jsonout_text(&out, "version", "2.1.0");
 	np_jsonout_array(&out, "runs");
 	np_jsonout_object(&out, NULL);
+	np_jsonout_text(&out, "language", language_of(report));
+	np_jsonout_text(&out, "columnKind", "unicodeCodePoints"); /* of rule files */
 	put_tool(&out, report);
 	put_invocation(&out, report);
 	np_jsonout_array(&out, "results");

@@ -58,8 +58,11 @@ $.$schema text
 $.version text
 $.runs array
 $.runs[] object
+$.runs[].columnKind text
+$.runs[].language text
 $.runs[].tool object
 $.runs[].tool.driver object
+$.runs[].tool.driver.language text
 $.runs[].tool.driver.name text
 $.runs[].tool.driver.version text
 $.runs[].tool.driver.rules array
@@ -77,7 +80,7 @@ $.runs[].tool.driver.rules[].properties.tags array
 $.runs[].tool.driver.rules[].properties.tags[] text
 $.runs[].invocations array
 $.runs[].invocations[] object
-$.runs[].invocations[].executionSuccessful true
+$.runs[].invocations[].executionSuccessful false
 $.runs[].invocations[].toolConfigurationNotifications array
 $.runs[].invocations[].toolConfigurationNotifications[] object
 $.runs[].invocations[].toolConfigurationNotifications[].associatedRule object
@@ -153,6 +156,9 @@ expect_equal "$(sarif "SELECT v ->> 'ruleId', v ->> 'level', v ->> 'baselineStat
 t.names|error|new|
 t.plain|warning|unchanged|'
 
+behaviour 'all results tell whether they are suppressed, and how they stand to the baseline, or none does'
+expect_equal "$(sarif "SELECT group_concat(json_array_length(v, '\$.suppressions')), count(v ->> 'baselineState') FROM (SELECT v FROM r ORDER BY v ->> 'ruleId')")" '1,0,0|3'
+
 behaviour 'places are valid references'
 expect_equal "$(sarif "SELECT v ->> '\$.locations[0].physicalLocation.artifactLocation.uri', v ->> '\$.locations[0].physicalLocation.region.startLine' FROM r ORDER BY v ->> 'ruleId'")" \
 	'c%20d%23%3F|
@@ -177,3 +183,54 @@ run "$npuprof" advisor 'c d#?' -f md --rule t.names
 expect_stdout_has '\</script>\<img src=x>\|\`\*_\[a](http'
 run "$npuprof" advisor 'c d#?' -f csv --rule t.names
 expect_equal "$(sqlite3 -cmd '.mode csv' -cmd '.import stdout t' :memory: 'SELECT count(*), max(rule) FROM t')" '1,t.names'
+
+# --- a run in which no rule is wrong
+
+cat >sound.json <<'END'
+{"schema": "npuprof.rules/1", "rules": [
+  {"id": "t.sound", "title": {"en": "Sound", "zh": "正常"}, "dimension": "memory", "scope": "cluster", "query": "SELECT 1 AS x",
+   "summary": {"n": "count(*)"}, "fire": "n > 0", "severity": "low", "message": {"en": "sound", "zh": "没有问题"}}
+]}
+END
+export NPUPROF_RULES=$work/sound.json
+
+# told <path>...: what stands in the run of the document, one after the other
+told() {
+	local path
+
+	for path; do sarif "SELECT doc ->> '\$.runs[0].$path' FROM d"; done | paste -sd '|'
+}
+# sarif_of <argument>...: the document for `sarif` and `told`
+sarif_of() {
+	run "$npuprof" advisor -f sarif "$@"
+	cp stdout sarif
+}
+
+behaviour 'the language is that of the texts, and a run without a notification of an error has succeeded'
+sarif_of 'c d#?'
+expect_exit 0
+expect_equal "$(told language tool.driver.language 'results[0].message.text' 'invocations[0].executionSuccessful' columnKind)" 'en|en|sound|1|unicodeCodePoints'
+sarif_of 'c d#?' --lang zh
+expect_equal "$(told language tool.driver.language 'results[0].message.text' 'tool.driver.rules[0].shortDescription.text')" 'zh|zh|没有问题|正常'
+
+behaviour 'places have no empty names and no "." in them, and absolute ones no ".."'
+mkdir -p far/away
+ln -s "$work/far/away" near
+for path in './/c d#?/.' "$work//./c d#?/" "$work/near/../../c d#?"; do
+	sarif_of "$path"
+	told 'results[0].locations[0].physicalLocation.artifactLocation.uri'
+done >places
+sarif_of "$work"
+home=$(told 'results[0].locations[0].physicalLocation.artifactLocation.uri')
+expect_equal "$(cat places)" "c%20d%23%3F
+$home/c%20d%23%3F
+$home/c%20d%23%3F"
+
+behaviour 'what could not be used is a notification, and the rest succeeded'
+rm c*/*1_ascend_pt/ASCEND_PROFILER_OUTPUT/analysis.db
+truncate -s 0 c*/*1_ascend_pt/ASCEND_PROFILER_OUTPUT/*profiler*.db
+sarif_of 'c d#?'
+expect_exit 3
+expect_equal "$(told 'invocations[0].executionSuccessful' 'invocations[0].toolExecutionNotifications[0].level')" '1|warning'
+expect_equal "$(sqlite3 :memory: "SELECT n ->> '\$.message.text' LIKE 'rank 1: ''c d#?/% is empty (0 bytes)', n ->> '\$.locations[0].physicalLocation.artifactLocation.uri' LIKE 'c\%20d\%23\%3F/%1_ascend_pt' ESCAPE '\'
+	FROM (SELECT readfile('sarif') -> '\$.runs[0].invocations[0].toolExecutionNotifications[0]' AS n)")" '1|1'
