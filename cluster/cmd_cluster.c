@@ -237,7 +237,10 @@ static int print(const struct np_analysis *analysis, const struct np_modes *mode
 	return rc;
 }
 
-/* Where the form of output does not show them, what was not used is said on stderr. */
+/*
+ * Where the form of output does not show them, what was not used is said on stderr, and
+ * what is to be known about the tables of a mode.
+ */
 static void say_notes(const struct np_analysis *analysis, const struct cluster_options *options)
 {
 	const struct np_notes *notes = &analysis->run->notes;
@@ -249,7 +252,8 @@ static void say_notes(const struct np_analysis *analysis, const struct cluster_o
 	for (size_t i = 0; i < notes->list.count; i++) {
 		const struct np_note *note = &notes->list.item[i];
 
-		if (note->kind == NP_NOTE_SKIPPED || options->common.verbose > 0)
+		if (note->kind == NP_NOTE_SKIPPED || options->common.verbose > 0 ||
+		    np_mode_summary(note->what))
 			(void)np_report(0, "%s: %s: %s", note->path, note->what, note->reason);
 	}
 }

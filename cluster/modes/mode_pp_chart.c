@@ -4,6 +4,7 @@
 #include "npuprof/text.h"
 
 #include <stdarg.h>
+#include <strings.h>
 
 /*
  * The forward and backward passes of a pipeline on the device, from the ranges
@@ -21,8 +22,18 @@ struct pass {
 	int type;
 };
 
+/* Why passes of a schedule whose order is known could not be told from each other. */
+enum obstacle {
+	NO_OBSTACLE,
+	NO_STAGE,
+	FEW_BATCHES,
+	OTHER_COUNT,
+	OBSTACLES,
+};
+
 struct passes {
 	NP_VEC(struct pass) list;
+	enum obstacle obstacle;
 };
 
 static void release(void *result)
@@ -31,10 +42,17 @@ static void release(void *result)
 	free(result);
 }
 
+/* Messages are the names of functions, or a dictionary in which one stands. */
 static bool is_pass(const char *message)
 {
-	return strstr(message, "forward") || strstr(message, "backward") ||
-	       strstr(message, "WeightGradStore_pop");
+	static const char *const names[] = { "forward", "backward", "WeightGradStore.pop",
+					     "WeightGradStore_pop" };
+
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		if (strcasestr(message, names[i]))
+			return true;
+	}
+	return false;
 }
 
 static int by_start(const void *left, const void *right)
@@ -58,7 +76,7 @@ static int take_marks(struct mode_rank *rank, struct passes *passes)
 		if (!message || !is_pass(message) || mark->device_start == NP_UNKNOWN ||
 		    !mode_takes(rank, mark->step))
 			continue;
-		forward = strstr(message, "forward") != NULL;
+		forward = strcasestr(message, "forward") != NULL;
 		pass = np_vec_add(&passes->list, rank->err);
 		if (!pass)
 			return NP_E_NOMEM;
@@ -222,8 +240,10 @@ static int name_passes(struct mode_rank *rank, struct passes *passes, const stru
 				  passes->list.item[end].step == passes->list.item[first].step;
 		     end++)
 			;
-		if (end - first != labels->count)
+		if (end - first != labels->count) {
+			passes->obstacle = OTHER_COUNT;
 			continue;
+		}
 		for (size_t i = first; i < end && rc == NP_OK; i++) {
 			const char *text = labels->item[i - first].text;
 
@@ -235,6 +255,9 @@ static int name_passes(struct mode_rank *rank, struct passes *passes, const stru
 	return rc;
 }
 
+/* More batches than anybody runs would be damage, and many labels. */
+#define BATCHES_MOST 100000
+
 static int name_dual_pipe(struct mode_rank *rank, struct passes *passes)
 {
 	const char *kind = np_detail_setting(rank->detail, "pp_info.pp_type");
@@ -244,9 +267,13 @@ static int name_dual_pipe(struct mode_rank *rank, struct passes *passes)
 	struct labels labels = { .f0 = -1, .b0 = -1 };
 	int rc;
 
-	/* More batches than anybody runs would be damage, and many labels. */
-	if (!kind || strcmp(kind, "dualpipev") != 0 || batches == NP_UNKNOWN || stages < 1 ||
-	    stage < 0 || stage >= stages || batches < 2 * stages || batches > 100000)
+	if (!kind || strcasecmp(kind, "dualpipev") != 0 || passes->list.count == 0)
+		return NP_OK;
+	if (stages < 1 || stage < 0 || stage >= stages)
+		passes->obstacle = NO_STAGE;
+	else if (batches == NP_UNKNOWN || batches < 2 * stages || batches > BATCHES_MOST)
+		passes->obstacle = FEW_BATCHES;
+	if (passes->obstacle != NO_OBSTACLE)
 		return NP_OK;
 	labels.f1 = labels.b1 = batches - 1;
 	drop_overlapping(passes);
@@ -278,13 +305,40 @@ static const struct np_column columns[] = {
 	{ "endNs", NP_INTEGER },  { "type", NP_INTEGER },
 };
 
+static int note_obstacles(struct np_modes *modes, void *const *ranks, struct np_err *err)
+{
+	static const char *const reasons[OBSTACLES] = {
+		[NO_STAGE] = "DualPipeV, but their stage is not known (distributed_args in "
+			     "profiler_metadata.json): passes are not numbered",
+		[FEW_BATCHES] = "DualPipeV needs at least two micro-batches for each stage "
+				"(microbatch_num of pp_info): passes are not numbered",
+		[OTHER_COUNT] = "steps with more or fewer passes than DualPipeV has: these are "
+				"not numbered",
+	};
+	size_t count = modes->run->sources.count;
+	bool *which = calloc(count + 1, sizeof(*which));
+
+	if (!which)
+		return np_fail_nomem(err, MODE);
+	for (enum obstacle obstacle = NO_STAGE; obstacle < OBSTACLES; obstacle++) {
+		for (size_t i = 0; i < count; i++) {
+			const struct passes *passes = ranks[i];
+
+			which[i] = passes && passes->obstacle == obstacle;
+		}
+		mode_note(modes, NP_NOTE_WARNING, MODE, which, reasons[obstacle]);
+	}
+	free(which);
+	return NP_OK;
+}
+
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
 	struct np_mode_table *table =
 		MODE_TABLE(modes, MODE, "StepTaskInfo", "forward and backward passes on the device",
 			   columns, err);
-	int rc = table ? NP_OK : NP_E_NOMEM;
+	int rc = table ? note_obstacles(modes, ranks, err) : NP_E_NOMEM;
 
 	(void)prepared;
 	if (rc == NP_OK)

@@ -279,7 +279,7 @@ static int take_setting(struct detail_db *db, const struct np_batch *batch, size
 
 	if (!name.bytes || !value.bytes)
 		return NP_OK;
-	if (value.length > 0 && value.bytes[0] == '{' &&
+	if (value.length > 0 && strchr("{\"", value.bytes[0]) &&
 	    np_json_parse(value.bytes, value.length, name.bytes, &json, &problem) == NP_OK)
 		return detail_add_setting(db->load, "", name.bytes, json);
 	return detail_add_setting_text(db->load, name.bytes, value.bytes, value.length);

@@ -130,13 +130,29 @@ static int add_value(struct detail_load *load, const char *name, const struct np
 	return rc < 0 ? rc : detail_add_setting_text(load, name, buf.text, buf.length);
 }
 
+/* The framework writes an object that it was given as text as such a text. */
+static struct np_json *object_in(const char *text, const char *name)
+{
+	struct np_err problem = NP_ERR_INIT;
+	struct np_json *object = NULL;
+
+	if (!text || *text != '{' || np_json_parse(text, strlen(text), name, &object, &problem) < 0)
+		return NULL;
+	return object;
+}
+
 int detail_add_setting(struct detail_load *load, const char *prefix, const char *name,
 		       const struct np_json *value)
 {
+	NP_CLEANUP(np_json_freep) struct np_json *inside = NULL;
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 	char *path;
 	int rc = NP_OK;
 
+	if (!*prefix)
+		inside = object_in(np_json_text(value), name);
+	if (inside)
+		value = inside;
 	/* One level of objects is taken apart, so that a variable can be asked for by name. */
 	if (np_json_type(value) == NP_JSON_OBJECT && !*prefix) {
 		while (rc == NP_OK && np_json_next(value, &entry))
