@@ -101,26 +101,26 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 	const struct advice *advice = report->advice;
 	size_t shown = count_shown(advice);
 	size_t ranks = np_run_used(advice->analysis->run);
-	struct np_buf safe = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
 
-	np_text_safe(&safe, report->input, strlen(report->input));
-	np_buf_printf(buf, "%s: %zu %s", safe.text, ranks,
+	np_text_safe(&line, report->input, strlen(report->input));
+	np_buf_printf(&line, ": %zu %s", ranks,
 		      advisor_report_word(report, ranks == 1 ? "rank" : "ranks", "个 rank"));
-	np_buf_release(&safe);
 	if (advice->step_time != NP_UNKNOWN) {
-		np_buf_add(buf, advisor_report_word(report, ", a step takes ", "，单步耗时 "));
-		np_text_duration(buf, advice->step_time);
+		np_buf_add(&line, advisor_report_word(report, ", a step takes ", "，单步耗时 "));
+		np_text_duration(&line, advice->step_time);
 	}
-	np_buf_printf(buf, "; %zu %s", shown,
+	np_buf_printf(&line, "; %zu %s", shown,
 		      advisor_report_word(report, shown == 1 ? "finding" : "findings", "个问题"));
 	if (advice->total_gain != NP_UNKNOWN && advice->total_gain > 0) {
-		np_buf_add(buf, advisor_report_word(report, ", together at most ", "，合计最多 "));
-		np_text_duration(buf, advice->total_gain);
+		np_buf_add(&line,
+			   advisor_report_word(report, ", together at most ", "，合计最多 "));
+		np_text_duration(&line, advice->total_gain);
 		if (!isnan(advice->total_percent))
-			np_buf_printf(buf, " (%.0f %%%s)", advice->total_percent,
+			np_buf_printf(&line, " (%.0f %%%s)", advice->total_percent,
 				      advisor_report_word(report, " of it", ""));
 	}
-	np_buf_add(buf, "\n");
+	np_text_wrap(buf, line.text, 0, report->width);
 }
 
 /* The first rows of the evidence of the rank with the largest gain. */
@@ -255,6 +255,7 @@ static void put_notes(const struct advisor_report *report, const struct np_notes
 static void put_counts(const struct advisor_report *report, struct np_buf *buf)
 {
 	const struct advice *advice = report->advice;
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
 	size_t counts[STATUS_ERROR + 1] = { 0 };
 
 	for (size_t i = 0; i < advice->rules.count; i++)
@@ -270,12 +271,13 @@ static void put_counts(const struct advisor_report *report, struct np_buf *buf)
 		{ counts[STATUS_NOT_APPLICABLE], "not for this run", "条不适用" },
 		{ counts[STATUS_SUPPRESSED], "suppressed", "条被抑制" },
 	};
-	np_buf_printf(buf, "\n%zu %s:", advice->rules.count,
+	np_buf_printf(&line, "%zu %s:", advice->rules.count,
 		      advisor_report_word(report, "rules", "条规则"));
 	for (size_t i = 0; i < NP_COUNT(words); i++)
-		np_buf_printf(buf, "%s %zu %s", i > 0 ? "," : "", words[i].count,
+		np_buf_printf(&line, "%s %zu %s", i > 0 ? "," : "", words[i].count,
 			      advisor_report_word(report, words[i].en, words[i].zh));
-	np_buf_add(buf, "\n");
+	np_buf_add_char(buf, '\n');
+	np_text_wrap(buf, line.text, 0, report->width);
 }
 
 int advisor_report_screen(const struct advisor_report *report, struct np_buf *buf,

@@ -14,13 +14,35 @@
 #define MAX_COMMUNICATORS 6
 #define MAX_CHARGED       3
 
+/* A screen narrower than this names the rank of the most only. */
+#define WIDE 100
+
 static const char *const quantity_titles[NP_Q_COUNT] = {
 	[NP_Q_COMPUTING] = "computing", [NP_Q_EXPOSED] = "exposed comm.", [NP_Q_FREE] = "free",
 	[NP_Q_BUBBLE] = "bubble",       [NP_Q_SPAN] = "step span",
 };
 
+/* "0.74…15.8 ms r5": the least in the unit of the most. */
+static void put_short_spread(struct np_grid *grid, const struct np_spread *spread)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { " ns", 1 }, { " us", 1e3 }, { " ms", 1e6 }, { " s", 1e9 } };
+	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
+	double least = (double)spread->least;
+
+	np_text_duration(&most, spread->most);
+	for (size_t i = 0; i < NP_COUNT(units); i++) {
+		if (strcmp(strchrnul(most.text, ' '), units[i].name) == 0)
+			least /= units[i].ns;
+	}
+	np_grid_printf(grid, "%.*f…%s r%" PRId32, least < 9.995 ? 2 : least < 99.95, least,
+		       most.text, spread->most_rank);
+}
+
 /* "41.2 r3 … 54.1 ms r5", or the one value that all have. */
-static void put_spread(struct np_grid *grid, const struct np_spread *spread)
+static void put_spread(struct np_grid *grid, const struct np_spread *spread, bool wide)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf least = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
@@ -35,6 +57,10 @@ static void put_spread(struct np_grid *grid, const struct np_spread *spread)
 	np_text_duration(&most, spread->most);
 	if (spread->least == spread->most) {
 		np_grid_cell(grid, least.text);
+		return;
+	}
+	if (!wide) {
+		put_short_spread(grid, spread);
 		return;
 	}
 	/* The unit is said once where both have the same. */
@@ -75,7 +101,7 @@ static int put_step_row(struct np_grid *grid, const struct report *report, np_st
 				       err);
 		if (rc < 0)
 			return rc;
-		put_spread(grid, &spread);
+		put_spread(grid, &spread, report->width >= WIDE);
 	}
 	return NP_OK;
 }
@@ -168,10 +194,14 @@ int section_put_communicators(struct np_section *section, const struct report *r
 			      struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
-		{ "communicator", NP_LEFT, false }, { "ranks", NP_LEFT, true },
-		{ "ops", NP_RIGHT, false },         { "elapsed", NP_RIGHT, false },
-		{ "wait", NP_RIGHT, false },        { "transit", NP_RIGHT, false },
-		{ "exposed", NP_RIGHT, false },     { "GB/s", NP_RIGHT, false },
+		{ "communicator", NP_LEFT, NP_CUT_MIDDLE },
+		{ "ranks", NP_LEFT, true },
+		{ "ops", NP_RIGHT, false },
+		{ "elapsed", NP_RIGHT, false },
+		{ "wait", NP_RIGHT, false },
+		{ "transit", NP_RIGHT, false },
+		{ "exposed", NP_RIGHT, false },
+		{ "GB/s", NP_RIGHT, false },
 		{ "comm/comp", NP_RIGHT, false },
 	};
 	struct np_comm_sums totals = { 0 };
@@ -239,11 +269,11 @@ static void put_total_wait(struct np_buf *text, const struct report *report)
 int section_put_blame(struct np_section *section, const struct report *report, struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
-		{ "began with", NP_LEFT, false },
+		{ "began with", NP_LEFT, true },
 		{ "repair saves", NP_RIGHT, false },
 		{ "waiting of others", NP_RIGHT, false },
 		{ "share", NP_RIGHT, false },
-		{ "cause", NP_LEFT, false },
+		{ "cause", NP_LEFT, true },
 		{ "by arrival", NP_RIGHT, false },
 		{ "came last", NP_RIGHT, false },
 		{ "", NP_LEFT, false },

@@ -52,16 +52,16 @@ static void put_replay(struct np_buf *buf, const struct whatif_report *report)
 	put_limit(&text, whatif, NP_FIX_ALL, "if all ranks, stages and links were even");
 	put_limit(&text, whatif, NP_FIX_HIDE_COMM, "if no transfer showed");
 	np_buf_add(&text, "\n");
-	np_text_lines(buf, text.text, 2, report->report->width);
 	if (untimed > 0)
-		np_buf_printf(buf,
-			      "  of %zu ranks only operators are known: they are taken to stand"
-			      " still for each, and what they\n  do in between is unknown\n",
+		np_buf_printf(&text,
+			      "of %zu ranks only operators are known: they are taken to stand"
+			      " still for each, and what they do in between is unknown\n",
 			      untimed);
 	if (whatif->forced > 0)
-		np_buf_printf(
-			buf, "  %zu times a rank waited for what was never recorded, and went on\n",
-			whatif->forced);
+		np_buf_printf(&text,
+			      "%zu times a rank waited for what was never recorded, and went on\n",
+			      whatif->forced);
+	np_text_lines(buf, text.text, 2, report->report->width);
 }
 
 static void put_saved(struct np_grid *grid, const struct whatif_report *report, np_ns saved)
@@ -169,7 +169,7 @@ static void put_next(struct np_buf *buf, const struct whatif_report *report)
 		if (!first)
 			first = fix;
 		np_fix_format(fix, text);
-		np_buf_add(buf, named++ > 0 ? " --fix " : "  several at once: --fix ");
+		np_buf_add(buf, named++ > 0 ? " --fix " : "several at once: --fix ");
 		np_text_safe(buf, text, strlen(text));
 	}
 	if (named > 0)
@@ -180,7 +180,7 @@ static void put_together(struct np_buf *buf, const struct whatif_report *report)
 {
 	np_ns step = report->whatif->step;
 
-	np_buf_add(buf, "  repaired together, the step takes ");
+	np_buf_add(buf, "repaired together, the step takes ");
 	np_text_duration(buf, report->asked_step);
 	np_buf_add(buf, ", ");
 	np_text_duration(buf, step - report->asked_step);
@@ -275,7 +275,7 @@ static void put_slack_line(struct np_buf *buf, const struct whatif_report *repor
 	}
 	if (known == 0)
 		return;
-	np_buf_printf(buf, "  slack: of %zu steps of ranks %zu have none", known, without);
+	np_buf_printf(buf, "slack: of %zu steps of ranks %zu have none", known, without);
 	if (without < known) {
 		np_buf_add(buf, "; the others could compute longer by ");
 		np_text_duration(buf, least);
@@ -298,7 +298,7 @@ static void put_summary_line(struct np_buf *buf, const struct whatif_report *rep
 	}
 	if (!part)
 		return;
-	np_buf_add(buf, "  computing on it: p50 ");
+	np_buf_add(buf, "computing on it: p50 ");
 	np_text_duration(buf, part->p50);
 	np_buf_add(buf, ", p95 ");
 	np_text_duration(buf, part->p95);
@@ -315,7 +315,7 @@ static void put_efficiency_section(struct np_buf *buf, const struct np_efficienc
 {
 	np_buf_printf(
 		buf,
-		"  %.0f %% of the step computes = load balance %.0f %% x serialisation %.0f %% x"
+		"%.0f %% of the step computes = load balance %.0f %% x serialisation %.0f %% x"
 		" transfer %.0f %% x host %.0f %%\n",
 		100 * report_ratio(each->mean, each->step),
 		100 * report_ratio(each->mean, each->most),
@@ -324,24 +324,32 @@ static void put_efficiency_section(struct np_buf *buf, const struct np_efficienc
 		100 * report_ratio(each->without_host, each->step));
 }
 
+/* The lines gathered so far, which begin anew. */
+static void put_lines(struct np_buf *buf, const struct whatif_report *report, struct np_buf *lines)
+{
+	np_text_lines(buf, lines->text, 2, report->report->width);
+	np_buf_clear(lines);
+}
+
 int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct np_err *err)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf verdict = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf lines = NP_BUF_INIT;
 	int rc;
 
 	report_put_head(buf, report->report);
 	np_buf_add(buf, "\n");
 	put_title(buf, report, "Verdict");
-	rc = verdict_put_text(&verdict, report->report, err);
-	np_text_lines(buf, verdict.text, 2, report->report->width);
+	rc = verdict_put_text(&lines, report->report, err);
+	put_lines(buf, report, &lines);
 	put_title(buf, report, "Replay");
 	put_replay(buf, report);
 	put_title(buf, report, "Repairs, one at a time");
 	if (rc == NP_OK)
 		rc = put_repairs(buf, report, err);
-	put_next(buf, report);
+	put_next(&lines, report);
 	if (report->asked.count > 0)
-		put_together(buf, report);
+		put_together(&lines, report);
+	put_lines(buf, report, &lines);
 	if (report->curve.list.count > 0) {
 		put_title(buf, report, "One after the other, each the best on top of those before");
 		if (rc == NP_OK)
@@ -351,9 +359,13 @@ int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct
 	put_title(buf, report, "Critical path: what only itself could shorten");
 	if (rc == NP_OK)
 		rc = put_path_section(buf, report, err);
-	put_summary_line(buf, report);
-	put_slack_line(buf, report);
+	put_summary_line(&lines, report);
+	put_slack_line(&lines, report);
+	put_lines(buf, report, &lines);
 	put_title(buf, report, "Efficiency");
-	put_efficiency_section(buf, &report->analysis->efficiency);
+	put_efficiency_section(&lines, &report->analysis->efficiency);
+	put_lines(buf, report, &lines);
+	if (rc == NP_OK)
+		rc = np_buf_check(&lines, err);
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }

@@ -8,13 +8,14 @@
 #include <math.h>
 
 #define BAR_WIDTH    16
+#define BARS_FROM    100
 #define MOST_CAUSES  5
 #define MOST_NOTES   4
 #define MOST_CHANGES 5
 
 static void put_signed(struct np_buf *buf, np_ns ns)
 {
-	np_buf_add(buf, ns < 0 ? "−" : ns > 0 ? "+" : "");
+	np_buf_add(buf, ns < 0 ? "-" : ns > 0 ? "+" : "");
 	np_text_duration(buf, ns < 0 ? -ns : ns);
 }
 
@@ -116,9 +117,20 @@ static void put_bar(struct np_grid *grid, np_ns delta, np_ns most)
 	np_grid_cell(grid, bar.text);
 }
 
-static void put_change(struct np_grid *grid, const char *name, np_ns base, np_ns new_, np_ns most,
+/* The rows of the waterfall. */
+struct waterfall {
+	struct np_grid *grid;
+	np_ns most; /* the longest bar */
+	bool bars;
+};
+
+static void put_change(const struct waterfall *fall, const char *name, const np_ns ns[CMP_SIDES],
 		       const char *verdict)
 {
+	struct np_grid *grid = fall->grid;
+	np_ns base = ns[CMP_BASE];
+	np_ns new_ = ns[CMP_NEW];
+
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 
 	np_grid_cell(grid, name);
@@ -129,39 +141,65 @@ static void put_change(struct np_grid *grid, const char *name, np_ns base, np_ns
 	np_buf_clear(&text);
 	put_share(&text, base, new_ - base);
 	np_grid_cell(grid, text.text);
-	put_bar(grid, new_ - base, most);
+	if (fall->bars)
+		put_bar(grid, new_ - base, fall->most);
 	np_grid_cell(grid, verdict);
 }
 
-static int put_waterfall(struct np_section *section, const struct report *report,
-			 struct np_err *err)
+/* Names of leaves tell more than bars: a narrow screen goes without. */
+static struct np_grid *new_waterfall(bool bars)
 {
-	static const struct np_grid_column columns[] = {
-		{ "leaf", NP_LEFT, true },     { "base", NP_RIGHT, false },
-		{ "new", NP_RIGHT, false },    { "change", NP_RIGHT, false },
-		{ "", NP_RIGHT, false },       { "", NP_LEFT, false },
+	static const struct np_grid_column with[] = {
+		{ "leaf", NP_LEFT, NP_CUT_MIDDLE },
+		{ "base", NP_RIGHT, false },
+		{ "new", NP_RIGHT, false },
+		{ "change", NP_RIGHT, false },
+		{ "", NP_RIGHT, false },
+		{ "", NP_LEFT, false },
 		{ "verdict", NP_LEFT, false },
 	};
-	const struct comparison *comparison = report->comparison;
-	np_ns most = llabs(comparison->step.delta);
-	np_ns rest[CMP_SIDES] = { 0, 0 };
-	size_t shown =
-		comparison->leaves.count < report->top ? comparison->leaves.count : report->top;
+	static const struct np_grid_column without[] = {
+		{ "leaf", NP_LEFT, NP_CUT_MIDDLE },
+		{ "base", NP_RIGHT, false },
+		{ "new", NP_RIGHT, false },
+		{ "change", NP_RIGHT, false },
+		{ "", NP_RIGHT, false },
+		{ "verdict", NP_LEFT, false },
+	};
 
-	section->grid = np_grid_new(columns, NP_COUNT(columns));
-	if (!section->grid)
-		return np_fail_nomem(err, "the screen");
+	return bars ? np_grid_new(with, NP_COUNT(with)) : np_grid_new(without, NP_COUNT(without));
+}
+
+static np_ns largest_change(const struct comparison *comparison)
+{
+	np_ns most = llabs(comparison->step.delta);
+
 	for (size_t i = 0; i < comparison->leaves.count; i++) {
 		np_ns size = llabs(comparison->leaves.item[i].change.delta);
 
 		most = size > most ? size : most;
 	}
+	return most;
+}
+
+static int put_waterfall(struct np_section *section, const struct report *report,
+			 struct np_err *err)
+{
+	const struct comparison *comparison = report->comparison;
+	struct waterfall fall = { .most = largest_change(comparison),
+				  .bars = report->width >= BARS_FROM };
+	np_ns rest[CMP_SIDES] = { 0, 0 };
+	size_t shown =
+		comparison->leaves.count < report->top ? comparison->leaves.count : report->top;
+
+	fall.grid = section->grid = new_waterfall(fall.bars);
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
 	for (size_t i = 0; i < comparison->leaves.count; i++) {
 		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
 
 		if (i < shown) {
-			put_change(section->grid, leaf->path, leaf->change.ns[0],
-				   leaf->change.ns[1], most,
+			put_change(&fall, leaf->path, leaf->change.ns,
 				   cmp_verdict_name(leaf->change.verdict));
 			continue;
 		}
@@ -169,9 +207,8 @@ static int put_waterfall(struct np_section *section, const struct report *report
 		rest[1] += leaf->change.ns[1];
 	}
 	if (shown < comparison->leaves.count)
-		put_change(section->grid, "rest", rest[0], rest[1], most, "");
-	put_change(section->grid, "step", comparison->step.ns[0], comparison->step.ns[1], most,
-		   cmp_verdict_name(comparison->step.verdict));
+		put_change(&fall, "rest", rest, "");
+	put_change(&fall, "step", comparison->step.ns, cmp_verdict_name(comparison->step.verdict));
 	if (comparison->overlapped.delta != NP_UNKNOWN) {
 		np_buf_add(&section->text, "beside it, communication hidden under computing: ");
 		np_text_duration(&section->text, comparison->overlapped.ns[1]);

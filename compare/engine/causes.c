@@ -40,7 +40,7 @@ static int add_cause(struct comparison *comparison, enum cmp_cause_kind kind,
 
 static void put_signed(struct np_buf *buf, np_ns ns)
 {
-	np_buf_add(buf, ns < 0 ? "−" : "+");
+	np_buf_add(buf, ns < 0 ? "-" : "+");
 	np_text_duration(buf, ns < 0 ? -ns : ns);
 }
 

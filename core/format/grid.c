@@ -143,20 +143,97 @@ size_t np_grid_rows(const struct np_grid *grid)
 	return (cells + grid->column_count - 1) / grid->column_count;
 }
 
-static size_t smallest_width(const struct np_grid *grid, size_t column)
+/* How a grid is laid out: of each column its width, and where its title goes on to a second line.
+ */
+struct layout {
+	size_t *width;
+	size_t *fold; /* bytes of the title on the first line; 0 where it takes one line */
+};
+
+static struct cell part_of(const struct np_grid *grid, const struct cell *cell, size_t from,
+			   size_t to)
 {
-	size_t title = grid->cells.item[column].width;
+	return (struct cell){ .offset = cell->offset + from,
+			      .length = to - from,
+			      .width = np_text_width(grid->text.text + cell->offset + from,
+						     to - from) };
+}
+
+/* The upper, or lower, line of a title; the upper one of a title without a fold is empty. */
+static struct cell title_line(const struct np_grid *grid, const struct layout *layout,
+			      size_t column, bool upper)
+{
+	const struct cell *title = &grid->cells.item[column];
+	size_t fold = layout->fold[column];
+
+	if (upper)
+		return part_of(grid, title, 0, fold);
+	if (fold > 0 && grid->text.text[title->offset + fold] == ' ')
+		fold++;
+	return part_of(grid, title, fold, title->length);
+}
+
+/* What the cells below the title need. */
+static size_t cells_width(const struct np_grid *grid, size_t column)
+{
+	size_t widest = 0;
+
+	for (size_t i = grid->column_count + column; i < grid->cells.count; i += grid->column_count)
+		widest = grid->cells.item[i].width > widest ? grid->cells.item[i].width : widest;
+	return widest;
+}
+
+static size_t title_width(const struct np_grid *grid, const struct layout *layout, size_t column)
+{
+	size_t upper = title_line(grid, layout, column, true).width;
+	size_t lower = title_line(grid, layout, column, false).width;
+
+	return upper > lower ? upper : lower;
+}
+
+/* A title may be folded at a space, or after a slash. */
+static bool may_fold(const char *text, size_t at)
+{
+	return text[at] == ' ' || text[at - 1] == '/';
+}
+
+/* Fold a title that is wider than what stands below it where that makes it narrowest. */
+static void fold_title(const struct np_grid *grid, struct layout *layout, size_t column)
+{
+	const struct cell *title = &grid->cells.item[column];
+	size_t best = layout->fold[column];
+	size_t least = title_width(grid, layout, column);
+
+	if (least <= cells_width(grid, column))
+		return;
+	for (size_t i = 1; i + 1 < title->length; i++) {
+		if (!may_fold(grid->text.text + title->offset, i))
+			continue;
+		layout->fold[column] = i;
+		if (title_width(grid, layout, column) < least) {
+			least = title_width(grid, layout, column);
+			best = i;
+		}
+	}
+	layout->fold[column] = best;
+}
+
+static size_t smallest_width(const struct np_grid *grid, const struct layout *layout, size_t column)
+{
+	size_t title = title_width(grid, layout, column);
 
 	return title > SHRINK_LIMIT ? title : SHRINK_LIMIT;
 }
 
 /* The widest column that can still give way, or column_count if none can. */
-static size_t widest_shrinkable(const struct np_grid *grid, const size_t *width)
+static size_t widest_shrinkable(const struct np_grid *grid, const struct layout *layout)
 {
+	const size_t *width = layout->width;
 	size_t widest = grid->column_count;
 
 	for (size_t i = 0; i < grid->column_count; i++) {
-		if (grid->column[i].may_shrink == NP_UNCUT || width[i] <= smallest_width(grid, i))
+		if (grid->column[i].may_shrink == NP_UNCUT ||
+		    width[i] <= smallest_width(grid, layout, i))
 			continue;
 		if (widest == grid->column_count || width[i] > width[widest])
 			widest = i;
@@ -164,25 +241,37 @@ static size_t widest_shrinkable(const struct np_grid *grid, const size_t *width)
 	return widest;
 }
 
-/* Find the width of each column so that a line takes at most `limit` if that is possible. */
-static void fit_columns(const struct np_grid *grid, size_t limit, size_t *width)
+/* Give each column what its cells and its title need; return what a line takes then. */
+static size_t measure_columns(const struct np_grid *grid, struct layout *layout)
 {
 	size_t total = GAP * (grid->column_count - 1);
 
-	for (size_t i = 0; i < grid->cells.count; i++) {
-		size_t column = i % grid->column_count;
+	for (size_t i = 0; i < grid->column_count; i++) {
+		size_t title = title_width(grid, layout, i);
+		size_t cells = cells_width(grid, i);
 
-		if (grid->cells.item[i].width > width[column])
-			width[column] = grid->cells.item[i].width;
+		layout->width[i] = title > cells ? title : cells;
+		total += layout->width[i];
 	}
-	for (size_t i = 0; i < grid->column_count; i++)
-		total += width[i];
+	return total;
+}
+
+/* Lay the grid out so that a line takes at most `limit` if that is possible. */
+static void fit_columns(const struct np_grid *grid, size_t limit, struct layout *layout)
+{
+	size_t total = measure_columns(grid, layout);
+
+	if (total > limit) {
+		for (size_t i = 0; i < grid->column_count; i++)
+			fold_title(grid, layout, i);
+		total = measure_columns(grid, layout);
+	}
 	for (; total > limit; total--) {
-		size_t widest = widest_shrinkable(grid, width);
+		size_t widest = widest_shrinkable(grid, layout);
 
 		if (widest == grid->column_count)
 			break;
-		width[widest]--;
+		layout->width[widest]--;
 	}
 }
 
@@ -283,28 +372,56 @@ static void write_line(const struct np_grid *grid, struct np_buf *buf, size_t fi
 	}
 }
 
+static void write_title_line(const struct np_grid *grid, struct np_buf *buf, size_t indent,
+			     const struct layout *layout, bool upper)
+{
+	size_t pending = indent;
+
+	for (size_t i = 0; i < grid->column_count; i++) {
+		struct cell cell = title_line(grid, layout, i, upper);
+
+		if (i > 0)
+			pending += GAP;
+		write_cell(grid, buf, &cell, &grid->column[i], layout->width[i], &pending);
+	}
+}
+
+static void write_titles(const struct np_grid *grid, struct np_buf *buf, size_t indent,
+			 const struct layout *layout, bool color)
+{
+	bool folded = false;
+
+	for (size_t i = 0; i < grid->column_count; i++)
+		folded |= layout->fold[i] > 0;
+	np_buf_add(buf, color ? "\x1b[1m" : "");
+	if (folded) {
+		write_title_line(grid, buf, indent, layout, true);
+		np_buf_add_char(buf, '\n');
+	}
+	write_title_line(grid, buf, indent, layout, false);
+	np_buf_add(buf, color ? "\x1b[0m\n" : "\n");
+}
+
 int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent, size_t width,
 		  bool color, struct np_err *err)
 {
-	size_t *columns;
+	struct layout layout;
 
 	if (grid->failed || grid->text.failed)
 		return np_fail_nomem(err, "a grid");
-	columns = calloc(grid->column_count, sizeof(*columns));
-	if (!columns)
+	layout.width = calloc(2 * grid->column_count, sizeof(*layout.width));
+	if (!layout.width)
 		return np_fail_nomem(err, "a grid");
+	layout.fold = layout.width + grid->column_count;
 
-	fit_columns(grid, width > indent ? width - indent : 0, columns);
-	if (grid->titled) {
-		np_buf_add(buf, color ? "\x1b[1m" : "");
-		write_line(grid, buf, 0, indent, columns);
-		np_buf_add(buf, color ? "\x1b[0m\n" : "\n");
-	}
+	fit_columns(grid, width > indent ? width - indent : 0, &layout);
+	if (grid->titled)
+		write_titles(grid, buf, indent, &layout, color);
 	for (size_t i = grid->column_count; i < grid->cells.count; i += grid->column_count) {
-		write_line(grid, buf, i, indent, columns);
+		write_line(grid, buf, i, indent, layout.width);
 		np_buf_add_char(buf, '\n');
 	}
-	free(columns);
+	free(layout.width);
 	return np_buf_check(buf, err);
 }
 

@@ -10,9 +10,10 @@
  * ==============================
  *
  * Cells are filled left to right, top to bottom, as finished text; the grid
- * aligns them and keeps within a width. Columns that may shrink give way first,
- * cut with "…"; if that is not enough the grid is wider than asked rather than
- * wrong. Titles are never cut, and without any title there is no title line.
+ * aligns them and keeps within a width. Titles of several words are laid over two
+ * lines first; then columns that may shrink give way, cut with "…"; if that is not
+ * enough the grid is wider than asked rather than wrong. Titles are never cut, and
+ * without any title there is no title line.
  *
  * Memory that runs out on the way is reported by np_grid_write().
  */

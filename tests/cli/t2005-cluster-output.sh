@@ -110,3 +110,24 @@ expect_stdout_says '8 ranks of 8' 'note: rank 3' 'again_20300101000000000_ascend
 expect_equal "$(sqlite3 "$out/cluster_analysis.db" "SELECT profilePath LIKE '%/again_%' FROM RankDeviceMap WHERE rankId = 3")" 1
 run "$npuprof" cluster "$work/c" -o "$work/out" --pick "$(dirname "$(ls "$work"/c/host*/profiler_info_3.json)")"
 expect_equal "$(sqlite3 "$out/cluster_analysis.db" "SELECT profilePath LIKE '%/again_%' FROM RankDeviceMap WHERE rankId = 3")" 0
+
+# at_80_columns <argument>...: what npuprof shows on a terminal of that width
+at_80_columns() {
+	local words
+
+	printf -v words '%q ' "$npuprof" "$@"
+	# shellcheck disable=SC2024
+	NO_COLOR=1 script -qec "stty cols 80; $words" "$work/typed" </dev/null | tr -d '\r' >"$work/stdout"
+}
+
+behaviour 'a terminal of 80 columns wraps no line: long titles take two, and of spreads the most is named'
+need_program script
+"$synth" -q -o "$work/wide" --ranks 16 --tp 4 --pp 2 --steps 2 --layers 4 --slow-rank 11:1.5 || exit 1
+for words in 'cluster wide -q -o out' 'whatif wide -q' 'advisor wide -q' 'info wide -q' 'compare c wide -q'; do
+	read -ra arguments <<<"$words"
+	at_80_columns "${arguments[@]}"
+	expect_equal "$words: $(grep -cE '^.{81}' "$work/stdout")" "$words: 0"
+done
+at_80_columns cluster wide -q -o out
+expect_stdout_has 'waiting' 'of others'
+expect_equal "$(grep -cE '^ +1[01] ( [0-9.]+…[0-9.]+ [mu]s r[0-9]+ *){4}$' "$work/stdout")" 2

@@ -136,6 +136,40 @@ static void columns_shrink_together_once_they_are_equal(void **state)
 		    "   0  abcdefgh\xe2\x80\xa6   1 s  12345678\xe2\x80\xa6\n");
 }
 
+static const struct np_grid_column worded[] = {
+	{ .title = "began with", .align = NP_LEFT },
+	{ .title = "waiting of others", .align = NP_RIGHT },
+	{ .title = "share", .align = NP_RIGHT },
+	{ .title = "comm/comp", .align = NP_RIGHT },
+};
+
+static struct np_grid *worded_grid(void)
+{
+	struct np_grid *grid = np_grid_new(worded, NP_COUNT(worded));
+
+	assert_non_null(grid);
+	np_grid_cell(grid, "ranks 0-63");
+	np_grid_cell(grid, "6.81 s");
+	np_grid_cell(grid, "96 %");
+	np_grid_cell(grid, "1.22");
+	return grid;
+}
+
+/* 10 + 2 + 17 + 2 + 5 + 2 + 9 = 47 columns */
+static void titles_of_several_words_take_two_lines_where_one_is_too_wide(void **state)
+{
+	NP_CLEANUP(np_grid_freep) struct np_grid *grid = worded_grid();
+
+	(void)state;
+	assert_grid(grid, 0, 47,
+		    "began with  waiting of others  share  comm/comp\n"
+		    "ranks 0-63             6.81 s   96 %       1.22\n");
+	assert_grid(grid, 0, 46,
+		    "              waiting         comm/\n"
+		    "began with  of others  share   comp\n"
+		    "ranks 0-63     6.81 s   96 %   1.22\n");
+}
+
 static void the_indent_is_part_of_the_width(void **state)
 {
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = GRID("0", "abcdefghijkl", "1 s", "ok");
@@ -242,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_row_that_was_begun_counts),
 		cmocka_unit_test(the_widest_column_shrinks_first),
 		cmocka_unit_test(columns_shrink_together_once_they_are_equal),
+		cmocka_unit_test(titles_of_several_words_take_two_lines_where_one_is_too_wide),
 		cmocka_unit_test(the_indent_is_part_of_the_width),
 		cmocka_unit_test(a_grid_that_cannot_fit_is_wider_rather_than_useless),
 		cmocka_unit_test(wide_characters_are_cut_whole),
