@@ -4,21 +4,37 @@
 #include <errno.h>
 #include <stdarg.h>
 
-/* Drop the first bytes of a character whose rest did not fit before `end`. */
-static void cut_at_character(char *text, size_t end)
-{
-	size_t start = end;
+/* Of text that does not fit this much of the end stays: there it says why. */
+enum {
+	KEPT_END = 200
+};
 
-	while (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
-		start--;
-	if (start > 0 && (unsigned char)text[start - 1] >= 0xc0)
-		text[start - 1] = '\0';
+static bool inside_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Copy `text` without what does not fit of its middle, and without halves of characters. */
+static void copy_short(char *ret, size_t size, const char *text, size_t length)
+{
+	static const char gap[] = "…";
+	size_t start = length - KEPT_END;
+	size_t end;
+
+	while (inside_character(text[start]))
+		start++;
+	end = size - sizeof(gap) - (length - start);
+	while (end > 0 && inside_character(text[end]))
+		end--;
+	memcpy(ret, text, end);
+	memcpy(ret + end, gap, sizeof(gap) - 1);
+	memcpy(ret + end + sizeof(gap) - 1, text + start, length - start + 1);
 }
 
 int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...)
 {
 	/* Not straight into err->text: a wrapped failure quotes it as an argument. */
-	char text[sizeof(err->text)] = "";
+	char text[8192] = "";
 	va_list args;
 	int length;
 
@@ -31,9 +47,10 @@ int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...)
 
 	if (length < 0)
 		text[0] = '\0';
-	else if ((size_t)length >= sizeof(text))
-		cut_at_character(text, sizeof(text) - 1);
-	memcpy(err->text, text, sizeof(text));
+	if (length < (int)sizeof(err->text))
+		memcpy(err->text, text, strlen(text) + 1);
+	else
+		copy_short(err->text, sizeof(err->text), text, strlen(text));
 	err->code = code;
 	return code;
 }

@@ -79,7 +79,7 @@ static int write_ranks(const struct syn_timeline *timeline, struct syn_truth *tr
 	np_workers_run(&workers, count, write_job, &writing);
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
 		if (writing.errs[i].code != NP_OK)
-			rc = np_fail(err, writing.errs[i].code, "rank %zu: %.480s", i,
+			rc = np_fail(err, writing.errs[i].code, "rank %zu: %s", i,
 				     writing.errs[i].text);
 	}
 	free(writing.errs);
