@@ -21,8 +21,10 @@ struct suspects {
 	bool *wanted; /* by index of the rank: its events are needed */
 };
 
-/* When others waited for the slow rank, on its clock: from the arrival of the fast one on. */
-struct np_span suspect_wait(const struct np_modes *modes, const struct suspect *suspect);
+/* Is it explained by what its slow and its fast rank did before? */
+bool suspect_is_compared(const struct suspect *suspect);
+
+/* --- what a rank did, packed ----------------------------------------------------------------- */
 
 struct event {
 	np_ns start;
@@ -30,14 +32,54 @@ struct event {
 	np_str name; /* of the run */
 };
 
-struct events {
-	NP_VEC(struct event) list; /* by start, end */
+/*
+ * Events by start and end, in a few bytes each: two ranks are compared when both
+ * were read, which may be the first and the last, and there is no telling how far
+ * back they will have to be followed.
+ */
+struct trail {
+	uint8_t *bytes;
+	size_t length;
+	np_ns last; /* start of the last event */
 };
 
-/* A kernel's way from the framework to the device. */
-struct launch {
-	np_ns device;
-	bool late; /* it was ready long before the device took it */
+/* Make room for so many events; they are then added by start and end. */
+int trail_begin(struct trail *trail, size_t most, struct np_err *err) NP_MUST_USE;
+void trail_add(struct trail *trail, const struct event *event);
+/* No further event comes: give back the room that is left. */
+void trail_end(struct trail *trail);
+void trail_release(struct trail *trail);
+
+/* A place on a trail, to be followed back from. */
+struct place {
+	const struct trail *trail;
+	size_t length; /* of what lies before it */
+	np_ns start;   /* of the last event before it */
+};
+
+/* Behind all that was added so far. */
+struct place trail_place(const struct trail *trail);
+
+/* The event before the place, which moves there; false at the beginning. */
+bool trail_back(struct place *place, struct event *ret);
+
+/* --- what is kept of a rank ------------------------------------------------------------------ */
+
+enum trails {
+	ON_DEVICE,
+	ON_HOST,
+	TRAILS,
+};
+
+/* An operator of the rank that is slow or fast in a suspect. */
+struct moment {
+	uint32_t op;
+	bool slow;
+	np_ns start;         /* of the operator */
+	struct np_span wait; /* slow: when others waited, from the arrival of the fast one on */
+	size_t launched; /* slow: kernels that ran meanwhile and of which the launch is known, */
+	size_t late;     /* and of those the ones that were ready long before the device was */
+	struct place before[TRAILS];
 };
 
 /*
@@ -45,13 +87,15 @@ struct launch {
  * were launched that ran while others waited for it.
  */
 struct history {
-	struct events device;
-	struct events host;
-	NP_VEC(struct launch) launches;
+	struct trail trail[TRAILS];
+	NP_VEC(struct moment) moments; /* by operator, and thereby by start */
 };
 
 int history_take(struct mode_rank *rank, const struct suspects *suspects, struct history *ret)
 	NP_MUST_USE;
 void history_release(struct history *history);
+
+/* The moment of an operator that it was taken for. */
+const struct moment *history_moment(const struct history *history, uint32_t op);
 
 #endif /* NP_BOTTLENECK_H */

@@ -9,112 +9,143 @@
 
 void history_release(struct history *history)
 {
-	np_vec_release(&history->device.list);
-	np_vec_release(&history->host.list);
-	np_vec_release(&history->launches);
+	for (size_t i = 0; i < TRAILS; i++)
+		trail_release(&history->trail[i]);
+	np_vec_release(&history->moments);
 }
 
 /* --- what is looked at ----------------------------------------------------------------------- */
 
-struct extent {
-	np_ns until;                  /* events that start before */
-	NP_VEC(struct np_span) waits; /* launches of kernels that start within */
-};
+bool suspect_is_compared(const struct suspect *suspect)
+{
+	return !suspect->even && !suspect->message && suspect->ranks >= 2;
+}
 
-struct np_span suspect_wait(const struct np_modes *modes, const struct suspect *suspect)
+static struct np_span wait_for(const struct np_modes *modes, const struct suspect *suspect)
 {
 	np_ns end = member_op(modes, &suspect->slow)->end;
 
 	return (struct np_span){ end - member_time(modes, &suspect->fast), end };
 }
 
-static int find_extent(const struct mode_rank *rank, const struct suspects *suspects,
-		       struct extent *ret)
+static int by_op(const void *left, const void *right)
 {
-	ret->until = -NP_NS_MAX;
+	return np_order(((const struct moment *)left)->op, ((const struct moment *)right)->op);
+}
+
+static int find_moments(const struct mode_rank *rank, const struct suspects *suspects,
+			struct history *history)
+{
 	for (size_t i = 0; i < suspects->list.count; i++) {
 		const struct suspect *suspect = &suspects->list.item[i];
 		bool slow = suspect->slow.rank == rank->index;
-		const struct np_comm_op *op =
-			member_op(rank->modes, slow ? &suspect->slow : &suspect->fast);
-		struct np_span *wait;
+		const struct np_member *member = slow ? &suspect->slow : &suspect->fast;
+		struct moment *moment;
 
-		if (suspect->even || suspect->message || suspect->ranks < 2 ||
-		    (!slow && suspect->fast.rank != rank->index))
+		if (!suspect_is_compared(suspect) || member->rank != rank->index)
 			continue;
-		ret->until = op->start > ret->until ? op->start : ret->until;
-		if (!slow)
-			continue;
-		wait = np_vec_add(&ret->waits, rank->err);
-		if (!wait)
+		moment = np_vec_add(&history->moments, rank->err);
+		if (!moment)
 			return NP_E_NOMEM;
-		*wait = suspect_wait(rank->modes, suspect);
+		moment->op = member->op;
+		moment->start = member_op(rank->modes, member)->start;
+		moment->slow = slow;
+		if (slow)
+			moment->wait = wait_for(rank->modes, suspect);
 	}
+	qsort(history->moments.item, history->moments.count, sizeof(struct moment), by_op);
 	return NP_OK;
 }
 
-/* From the first to the last of them. */
-static struct np_span waits_extent(const struct extent *extent)
+const struct moment *history_moment(const struct history *history, uint32_t op)
 {
-	struct np_span all = extent->waits.item[0];
+	const struct moment key = { .op = op };
 
-	for (size_t i = 1; i < extent->waits.count; i++) {
-		struct np_span wait = extent->waits.item[i];
-
-		all.begin = wait.begin < all.begin ? wait.begin : all.begin;
-		all.end = wait.end > all.end ? wait.end : all.end;
-	}
-	return all;
-}
-
-static bool is_within(const struct extent *extent, np_ns time)
-{
-	for (size_t i = 0; i < extent->waits.count; i++) {
-		if (time > extent->waits.item[i].begin && time < extent->waits.item[i].end)
-			return true;
-	}
-	return false;
+	return bsearch(&key, history->moments.item, history->moments.count, sizeof(key), by_op);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
+
+/* Events on their way to a trail. Those that start at once wait for each other. */
+struct taking {
+	struct mode_rank *rank;
+	struct history *history;
+	enum trails which;
+	size_t next; /* moment that is not yet reached */
+	NP_VEC(struct event) together;
+};
 
 static int by_end(const void *left, const void *right)
 {
 	return np_order(((const struct event *)left)->end, ((const struct event *)right)->end);
 }
 
+/* Moments up to this time come before what starts then. */
+static void reach(struct taking *taking, np_ns time)
+{
+	struct history *history = taking->history;
+
+	for (; taking->next < history->moments.count &&
+	       history->moments.item[taking->next].start <= time;
+	     taking->next++)
+		history->moments.item[taking->next].before[taking->which] =
+			trail_place(&history->trail[taking->which]);
+}
+
 /* Of those that start at once the first to end is first. */
-static void order_ends(struct events *events)
+static void put_together(struct taking *taking)
 {
-	struct event *list = events->list.item;
+	struct event *list = taking->together.item;
+	size_t count = taking->together.count;
+	bool sorted = true;
 
-	for (size_t from = 0, to = 0; from < events->list.count; from = to) {
-		bool sorted = true;
+	if (count == 0)
+		return;
+	reach(taking, list[0].start);
+	for (size_t i = 1; i < count; i++)
+		sorted = sorted && list[i - 1].end <= list[i].end;
+	if (!sorted)
+		qsort(list, count, sizeof(*list), by_end);
+	for (size_t i = 0; i < count; i++)
+		trail_add(&taking->history->trail[taking->which], &list[i]);
+	taking->together.count = 0;
+}
 
-		for (to = from + 1; to < events->list.count && list[to].start == list[from].start;
-		     to++)
-			sorted = sorted && list[to - 1].end <= list[to].end;
-		if (!sorted)
-			qsort(&list[from], to - from, sizeof(*list), by_end);
+static inline int put_event(struct taking *taking, struct event new)
+{
+	struct event *event;
+
+	if (taking->together.count > 0 && taking->together.item[0].start != new.start)
+		put_together(taking);
+	event = np_vec_add(&taking->together, taking->rank->err);
+	if (!event)
+		return NP_E_NOMEM;
+	*event = new;
+	return NP_OK;
+}
+
+static inline int put_row(struct taking *taking, np_ns start, np_ns end, np_str text)
+{
+	struct event event = { .start = start, .end = end };
+	int rc = mode_text(taking->rank, text, &event.name);
+
+	return rc < 0 ? rc : put_event(taking, event);
+}
+
+static int begin_taking(struct taking *taking, size_t most)
+{
+	return trail_begin(&taking->history->trail[taking->which], most, taking->rank->err);
+}
+
+static int end_taking(struct taking *taking, int rc)
+{
+	if (rc == NP_OK) {
+		put_together(taking);
+		reach(taking, NP_NS_MAX);
+		trail_end(&taking->history->trail[taking->which]);
 	}
-}
-
-/* They are many, and how many at most is known. */
-static int make_room(struct events *events, size_t count, struct np_err *err)
-{
-	events->list.item = malloc((count + 1) * sizeof(*events->list.item));
-	events->list.capacity = count + 1;
-	return events->list.item ? NP_OK : np_fail_nomem(err, "events");
-}
-
-static inline int add_event(struct mode_rank *rank, struct events *events, np_ns start, np_ns end,
-			    np_str text)
-{
-	struct event *event = &events->list.item[events->list.count++];
-
-	event->start = start;
-	event->end = end;
-	return mode_text(rank, text, &event->name);
+	np_vec_release(&taking->together);
+	return rc;
 }
 
 /* How many of these rows, which are by start, start before `time`. */
@@ -168,11 +199,10 @@ struct few {
 	size_t ops;
 };
 
-static int take_few(struct mode_rank *rank, struct events *events, struct few *few, np_ns before,
-		    np_ns until)
+static int take_few(struct taking *taking, struct few *few, np_ns before, np_ns until)
 {
-	const struct np_detail *detail = rank->detail;
-	const struct np_comm_op *ops = rank->rank->ops.item;
+	const struct np_detail *detail = taking->rank->detail;
+	const struct np_comm_op *ops = taking->rank->rank->ops.item;
 	int rc = NP_OK;
 
 	while (rc == NP_OK) {
@@ -183,12 +213,12 @@ static int take_few(struct mode_rank *rank, struct events *events, struct few *f
 		if (copy >= before && op >= before)
 			break;
 		if (copy <= op) {
-			rc = add_event(rank, events, copy, detail->tasks.item[few->copy].end,
-				       detail->tasks.item[few->copy].type);
+			rc = put_row(taking, copy, detail->tasks.item[few->copy].end,
+				     detail->tasks.item[few->copy].type);
 			few->copy = next_copy(detail, few->copy + 1, until);
 		} else {
-			events->list.item[events->list.count++] =
-				(struct event){ op, ops[few->op].end, ops[few->op].name };
+			rc = put_event(taking,
+				       (struct event){ op, ops[few->op].end, ops[few->op].name });
 			few->op++;
 		}
 	}
@@ -196,27 +226,27 @@ static int take_few(struct mode_rank *rank, struct events *events, struct few *f
 }
 
 /* Kernels, copies and operators are each by start: they are merged. */
-static int take_device(struct mode_rank *rank, struct events *events, np_ns until)
+static int take_device(struct mode_rank *rank, struct history *history, np_ns until)
 {
 	const struct np_detail *detail = rank->detail;
+	struct taking taking = { .rank = rank, .history = history, .which = ON_DEVICE };
 	size_t kernels = COUNT_BEFORE(detail->kernels, until);
 	struct few few = { .copy = next_copy(detail, 0, until) };
 	int rc;
 
 	while (few.ops < rank->rank->ops.count && rank->rank->ops.item[few.ops].start < until)
 		few.ops++;
-	rc = make_room(events, kernels + count_copies(detail, until) + few.ops, rank->err);
+	rc = begin_taking(&taking, kernels + count_copies(detail, until) + few.ops);
 	for (size_t i = 0; i < kernels && rc == NP_OK; i++) {
 		const struct np_kernel *kernel = &detail->kernels.item[i];
 
-		rc = take_few(rank, events, &few, kernel->start, until);
+		rc = take_few(&taking, &few, kernel->start, until);
 		if (rc == NP_OK)
-			rc = add_event(rank, events, kernel->start, kernel->end, kernel->name);
+			rc = put_row(&taking, kernel->start, kernel->end, kernel->name);
 	}
 	if (rc == NP_OK)
-		rc = take_few(rank, events, &few, NP_NS_MAX, until);
-	order_ends(events);
-	return rc;
+		rc = take_few(&taking, &few, NP_NS_MAX, until);
+	return end_taking(&taking, rc);
 }
 
 /* Is it an operator of the framework proper, which has a name space: aten::mul? */
@@ -233,14 +263,13 @@ static bool is_framework_op(const struct np_detail *detail, const struct np_fram
 }
 
 /* Operators of the framework and calls are each by start: they are merged. */
-static int take_host_rows(struct mode_rank *rank, struct events *events, np_ns until,
-			  signed char *known)
+static int take_host_rows(struct taking *taking, np_ns until, signed char *known)
 {
-	const struct np_detail *detail = rank->detail;
+	const struct np_detail *detail = taking->rank->detail;
 	size_t ops = COUNT_BEFORE(detail->framework, until);
 	size_t calls = COUNT_BEFORE(detail->calls, until);
 	size_t op = 0;
-	int rc = make_room(events, ops + calls, rank->err);
+	int rc = begin_taking(taking, ops + calls);
 
 	for (size_t i = 0; i <= calls && rc == NP_OK; i++) {
 		const struct np_call *call = i < calls ? &detail->calls.item[i] : NULL;
@@ -251,20 +280,19 @@ static int take_host_rows(struct mode_rank *rank, struct events *events, np_ns u
 			const struct np_framework_call *at = &detail->framework.item[op];
 
 			if (is_framework_op(detail, at, known))
-				rc = add_event(rank, events, at->start, at->end, at->name);
+				rc = put_row(taking, at->start, at->end, at->name);
 		}
 		if (call && rc == NP_OK)
-			rc = add_event(rank, events, call->start, call->end, call->name);
+			rc = put_row(taking, call->start, call->end, call->name);
 	}
-	order_ends(events);
-	return rc;
+	return end_taking(taking, rc);
 }
 
-static int take_host(struct mode_rank *rank, struct events *events, np_ns until)
+static int take_host(struct mode_rank *rank, struct history *history, np_ns until)
 {
+	struct taking taking = { .rank = rank, .history = history, .which = ON_HOST };
 	signed char *known = calloc(np_strtab_count(rank->detail->strings) + 2, sizeof(*known));
-	int rc = known ? take_host_rows(rank, events, until, known)
-		       : np_fail_nomem(rank->err, "events");
+	int rc = known ? take_host_rows(&taking, until, known) : np_fail_nomem(rank->err, "events");
 
 	free(known);
 	return rc;
@@ -272,51 +300,62 @@ static int take_host(struct mode_rank *rank, struct events *events, np_ns until)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-static int add_launch(struct mode_rank *rank, struct history *history, np_ns device,
-		      const struct origin *origin)
-{
-	struct launch *launch;
+/* Kernels that start while others wait for the rank; none where it is the fast one. */
+struct kernels {
+	size_t first;
+	size_t end;
+};
 
-	if (origin->dispatched == NP_UNKNOWN || !origin->call ||
-	    origin->call->level != NP_CALL_NODE)
-		return NP_OK;
-	launch = np_vec_add(&history->launches, rank->err);
-	if (!launch)
-		return NP_E_NOMEM;
-	launch->device = device;
-	/* In doubles: of damaged times the difference of differences may not fit. */
-	launch->late = (double)(device - origin->call->end) -
-			       (double)(origin->call->start - origin->dispatched) >
-		       DEVICE_BOUND_NS;
-	return NP_OK;
+static struct kernels kernels_during(const struct np_detail *detail, const struct moment *moment)
+{
+	if (!moment->slow)
+		return (struct kernels){ 0 };
+	return (struct kernels){ COUNT_BEFORE(detail->kernels, moment->wait.begin + 1),
+				 COUNT_BEFORE(detail->kernels, moment->wait.end) };
 }
 
-static int take_launches(struct mode_rank *rank, const struct extent *extent,
-			 struct history *history)
+static int want_origins(struct mode_rank *rank, struct origins *origins,
+			const struct moment *moment)
 {
-	const struct np_detail *detail = rank->detail;
-	struct np_span all = waits_extent(extent);
-	size_t first = COUNT_BEFORE(detail->kernels, all.begin);
-	size_t end = COUNT_BEFORE(detail->kernels, all.end);
+	struct kernels kernels = kernels_during(rank->detail, moment);
+	int rc = NP_OK;
+
+	for (size_t i = kernels.first; i < kernels.end && rc == NP_OK; i++)
+		rc = origins_want(origins, rank->detail->kernels.item[i].connection, rank->err);
+	return rc;
+}
+
+static void count_launches(const struct np_detail *detail, const struct origins *origins,
+			   struct moment *moment)
+{
+	struct kernels kernels = kernels_during(detail, moment);
+
+	for (size_t i = kernels.first; i < kernels.end; i++) {
+		const struct np_kernel *kernel = &detail->kernels.item[i];
+		struct origin origin = origins_get(origins, kernel->connection);
+
+		if (origin.dispatched == NP_UNKNOWN || !origin.call ||
+		    origin.call->level != NP_CALL_NODE)
+			continue;
+		moment->launched++;
+		/* In doubles: of damaged times the difference of differences may not fit. */
+		moment->late += (double)(kernel->start - origin.call->end) -
+					(double)(origin.call->start - origin.dispatched) >
+				DEVICE_BOUND_NS;
+	}
+}
+
+static int take_launches(struct mode_rank *rank, struct history *history)
+{
 	struct origins origins;
 	int rc = origins_init(&origins, rank->err);
 
-	for (size_t i = first; i < end && rc == NP_OK; i++) {
-		const struct np_kernel *kernel = &detail->kernels.item[i];
-
-		if (is_within(extent, kernel->start))
-			rc = origins_want(&origins, kernel->connection, rank->err);
-	}
-	if (rc == NP_OK)
-		origins_find(&origins, detail);
-	for (size_t i = first; i < end && rc == NP_OK; i++) {
-		const struct np_kernel *kernel = &detail->kernels.item[i];
-		struct origin origin;
-
-		if (!is_within(extent, kernel->start))
-			continue;
-		origin = origins_get(&origins, kernel->connection);
-		rc = add_launch(rank, history, kernel->start, &origin);
+	for (size_t i = 0; i < history->moments.count && rc == NP_OK; i++)
+		rc = want_origins(rank, &origins, &history->moments.item[i]);
+	if (rc == NP_OK && origins.list.count > 0) {
+		origins_find(&origins, rank->detail);
+		for (size_t i = 0; i < history->moments.count; i++)
+			count_launches(rank->detail, &origins, &history->moments.item[i]);
 	}
 	origins_release(&origins);
 	return rc;
@@ -324,15 +363,14 @@ static int take_launches(struct mode_rank *rank, const struct extent *extent,
 
 int history_take(struct mode_rank *rank, const struct suspects *suspects, struct history *ret)
 {
-	struct extent extent = { 0 };
-	int rc = find_extent(rank, suspects, &extent);
+	int rc = find_moments(rank, suspects, ret);
+	np_ns until;
 
+	if (rc < 0)
+		return rc;
+	until = ret->moments.item[ret->moments.count - 1].start;
+	rc = take_device(rank, ret, until);
 	if (rc == NP_OK)
-		rc = take_device(rank, &ret->device, extent.until);
-	if (rc == NP_OK)
-		rc = take_host(rank, &ret->host, extent.until);
-	if (rc == NP_OK && extent.waits.count > 0)
-		rc = take_launches(rank, &extent, ret);
-	np_vec_release(&extent.waits);
-	return rc;
+		rc = take_host(rank, ret, until);
+	return rc < 0 ? rc : take_launches(rank, ret);
 }

@@ -141,7 +141,7 @@ static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
 	for (size_t i = 0; i < suspects->list.count; i++) {
 		const struct suspect *suspect = &suspects->list.item[i];
 
-		if (suspect->even || suspect->message || suspect->ranks < 2)
+		if (!suspect_is_compared(suspect))
 			continue;
 		suspects->wanted[suspect->slow.rank] = true;
 		suspects->wanted[suspect->fast.rank] = true;
@@ -174,143 +174,105 @@ static void release(void *result)
 
 /* --- comparing two ranks --------------------------------------------------------------------- */
 
-/* Events of one kind of two ranks. */
-struct pair {
-	const struct event *slow;
-	const struct event *fast;
-	size_t slow_count; /* before the operator */
-	size_t fast_count;
-	np_ns shift; /* clock of the fast rank − that of the slow one */
-};
-
 /* How far back the other rank is searched for the same name. */
 #define SEARCH_MOST 64
 
+/* Events of the fast rank that were passed on the way back and may yet be asked for. */
+struct search {
+	struct place place;
+	struct event seen[SEARCH_MOST]; /* by their number, modulo the size */
+	size_t first;
+	size_t end;
+};
+
 /* The most that was found while walking back. */
 struct findings {
-	const struct event *longer;
+	bool any;
+	np_str longer;
 	double longer_by; /* ns */
-	const struct event *later;
+	np_str later;
 	double later_by;
 	bool level; /* the ranks were level somewhere */
 };
 
-static size_t find_back(const struct event *events, size_t count, np_str name)
+/* The last event of this name; those behind it are not looked at again. NULL for none near. */
+static const struct event *find_back(struct search *search, np_str name)
 {
-	for (size_t i = count; i-- > 0 && count - i <= SEARCH_MOST;) {
-		if (events[i].name == name)
-			return i;
+	for (size_t i = search->first; i < search->first + SEARCH_MOST; i++) {
+		struct event *event = &search->seen[i % SEARCH_MOST];
+
+		if (i == search->end) {
+			if (!trail_back(&search->place, event))
+				break;
+			search->end++;
+		}
+		if (event->name == name) {
+			search->first = i + 1;
+			return event;
+		}
 	}
-	return SIZE_MAX;
+	return NULL;
 }
 
-static struct findings walk_back(const struct pair *pair)
+/* `shift`: clock of the fast rank − that of the slow one. */
+static struct findings walk_back(struct place slow, struct place fast, np_ns shift)
 {
 	struct findings found = { .longer_by = -(double)INFINITY, .later_by = -(double)INFINITY };
-	size_t fast = pair->fast_count;
+	struct search search = { .place = fast };
+	struct event event;
 
-	for (size_t slow = pair->slow_count; slow-- > 0 && !found.level;) {
-		const struct event *event = &pair->slow[slow];
-		size_t at = find_back(pair->fast, fast, event->name);
+	while (!found.level && trail_back(&slow, &event)) {
+		const struct event *other = find_back(&search, event.name);
 		double longer;
 		double later;
 
-		if (at == SIZE_MAX)
+		if (!other)
 			continue;
-		fast = at;
-		longer = (double)(event->end - event->start) -
-			 (double)(pair->fast[at].end - pair->fast[at].start);
-		later = (double)(event->start - pair->fast[at].start) + (double)pair->shift;
+		found.any = true;
+		longer = (double)(event.end - event.start) - (double)(other->end - other->start);
+		later = (double)(event.start - other->start) + (double)shift;
 		if (longer > found.longer_by) {
 			found.longer_by = longer;
-			found.longer = event;
+			found.longer = event.name;
 		}
 		if (later > found.later_by) {
 			found.later_by = later;
-			found.later = event;
+			found.later = event.name;
 		}
 		found.level = later < LEVEL_NS;
 	}
 	return found;
 }
 
-/* Events before `time`, which are sorted by start. */
-static size_t events_before(const struct events *events, np_ns time)
-{
-	size_t low = 0;
-	size_t high = events->list.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (events->list.item[middle].start < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-enum bound {
-	NOT_KNOWN,
-	HOST_BOUND,
-	DEVICE_BOUND,
-};
-
-/* Were the kernels of the slow rank held up by the host or by the device? */
-static enum bound bound_of(const struct history *slow, struct np_span wait)
-{
-	size_t total = 0;
-	size_t late = 0;
-
-	for (size_t i = 0; i < slow->launches.count; i++) {
-		const struct launch *launch = &slow->launches.item[i];
-
-		if (launch->device <= wait.begin || launch->device >= wait.end)
-			continue;
-		total++;
-		late += launch->late;
-	}
-	if (total == 0)
-		return NOT_KNOWN;
-	return 2 * late > total ? DEVICE_BOUND : HOST_BOUND;
-}
-
 static void explain(struct np_modes *modes, const struct suspect *suspect,
 		    const struct history *slow, const struct history *fast, struct np_buf *buf)
 {
-	const struct np_comm_op *slow_op = member_op(modes, &suspect->slow);
-	const struct np_comm_op *fast_op = member_op(modes, &suspect->fast);
-	np_ns shift = fast_op->end - slow_op->end;
-	enum bound bound = bound_of(slow, suspect_wait(modes, suspect));
-	bool device = bound == DEVICE_BOUND;
-	const struct events *slow_events = device ? &slow->device : &slow->host;
-	const struct events *fast_events = device ? &fast->device : &fast->host;
-	struct pair pair = { slow_events->list.item, fast_events->list.item,
-			     events_before(slow_events, slow_op->start),
-			     events_before(fast_events, fast_op->start), shift };
+	const struct moment *slowest = history_moment(slow, suspect->slow.op);
+	const struct moment *fastest = history_moment(fast, suspect->fast.op);
+	np_ns shift = member_op(modes, &suspect->fast)->end - member_op(modes, &suspect->slow)->end;
+	/* Were the kernels of the slow rank held up by the host or by the device? */
+	enum trails held = 2 * slowest->late > slowest->launched ? ON_DEVICE : ON_HOST;
 	struct findings found;
 
-	if (bound == NOT_KNOWN) {
+	if (slowest->launched == 0) {
 		np_buf_add(buf, "[Failed] Insufficient data: nothing says how the tasks before"
 				" this operator were launched");
 		return;
 	}
-	found = walk_back(&pair);
-	if (!found.longer) {
+	found = walk_back(slowest->before[held], fastest->before[held], shift);
+	if (!found.any) {
 		np_buf_add(buf, "[Failed] The ranks have no task in common before this operator");
 		return;
 	}
-	np_buf_printf(buf, "[Completed] %s bottleneck%s: ", device ? "Device" : "Host",
+	np_buf_printf(buf, "[Completed] %s bottleneck%s: ", held == ON_DEVICE ? "Device" : "Host",
 		      found.level ? "" : " (the ranks were never level)");
 	if (found.longer_by > 0)
-		np_buf_printf(buf, "%s takes %.3f us longer, ",
-			      mode_name(modes, found.longer->name), found.longer_by / 1e3);
+		np_buf_printf(buf, "%s takes %.3f us longer, ", mode_name(modes, found.longer),
+			      found.longer_by / 1e3);
 	else
 		np_buf_add(buf, "no task takes longer, ");
-	np_buf_printf(buf, "%s starts %.3f us later than on rank %d",
-		      mode_name(modes, found.later->name), found.later_by / 1e3,
-		      mode_rank_id(modes, suspect->fast.rank));
+	np_buf_printf(buf, "%s starts %.3f us later than on rank %d", mode_name(modes, found.later),
+		      found.later_by / 1e3, mode_rank_id(modes, suspect->fast.rank));
 }
 
 /* --- table ----------------------------------------------------------------------------------- */
