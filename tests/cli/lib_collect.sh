@@ -127,6 +127,16 @@ await() {
 	return 1
 }
 
+# profiles <job> <count>: so many rank directories
+profiles() {
+	(($(find "$work/prof/$1" -maxdepth 1 -name '*_ascend_pt' 2>/dev/null | wc -l) == $2))
+}
+
+# complete <job>: how many collections were ended as they should
+complete() {
+	find "$work/prof/$1" -path '*/host/end_info' | wc -l
+}
+
 # nodes <job> <option>... -- <command>...: two launchers without mpirun, two ranks on each
 nodes() {
 	local job=$1 options=() port rdzv

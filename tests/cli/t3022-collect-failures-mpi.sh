@@ -9,7 +9,7 @@
 job=("$train" --steps 12 --layers 2)
 
 behaviour 'an application that crashes ends the job with its status, and the data is kept'
-launch 4 --job crash --ranks all --step-start 1 --grace 5 -- "${job[@]}" --crash-rank 2 --crash-step 4
+launch 4 --job crash --ranks all --step-start 1 --grace 15 -- "${job[@]}" --crash-rank 2 --crash-step 4
 expect_equal "$status" "$(manifest crash '$.ranks[2].exit')"
 expect "the status is not 0" test "$status" -ne 0
 expect_stderr_has "the application of rank 2 ended with status $status; ending the others"
@@ -17,42 +17,35 @@ expect_equal "$(each_rank crash "r ->> 'state'")" 'raw raw raw raw'
 expect_equal "$(each_rank crash "r ->> 'first_step'")" '1 1 1 1'
 expect_equal "$(each_rank crash "ifnull(r ->> 'reason', '-')")" \
 	'- - the application ended before the profile was closed; it may be incomplete -'
-expect_equal "$(find "$work/prof/crash" -path '*/host/end_info' | wc -l)" 3
+expect_equal "$(complete crash)" 3
 expect_nothing_left
 
 behaviour 'SIGTERM to mpirun ends the job, and the data is kept'
-mpirun -q -n 4 "$collector" -o "$work/prof" --job term --ranks all --step-start 1 --grace 5 -- \
+mpirun -q -n 4 "$collector" -o "$work/prof" --job term --ranks all --step-start 1 --grace 15 -- \
 	"$train" --steps 100000 --layers 2 >"$work/stdout" 2>"$work/stderr" &
 pid=$!
-for _ in {1..100}; do
-	(($(find "$work/prof/term" -maxdepth 1 -name '*_ascend_pt' 2>/dev/null | wc -l) == 4)) && break
-	sleep 0.1
-done
-sleep 0.5
+expect 'it never began' await 30 profiles term 4
 kill -TERM "$pid"
 status=0
 wait "$pid" || status=$?
 expect "the status is not 0" test "$status" -ne 0
 expect_stderr_has 'ending the job: Terminated'
 expect_nothing_left
-expect_equal "$(find "$work/prof/term" -path '*/host/end_info' | wc -l)" 4
+expect_equal "$(complete term)" 4
 expect_equal "$(each_rank term "r ->> 'state'")" 'raw raw raw raw'
 
 behaviour 'a launcher that is killed leaves no application behind'
-mpirun -q -n 2 "$collector" -o "$work/prof" --job killed --ranks all --step-start 1 --grace 2 -- \
+mpirun -q -n 2 "$collector" -o "$work/prof" --job killed --ranks all --step-start 1 --grace 8 -- \
 	"$train" --steps 100000 --layers 2 >"$work/stdout" 2>"$work/stderr" &
 pid=$!
-for _ in {1..100}; do
-	(($(find "$work/prof/killed" -maxdepth 1 -name '*_ascend_pt' 2>/dev/null | wc -l) == 2)) && break
-	sleep 0.1
-done
+expect 'it never began' await 30 profiles killed 2
 # The oldest of the processes with this command line is a launcher; younger ones are guards.
 kill -KILL "$(pgrep -o -f "^$collector.*$work.*--job killed")"
 status=0
 wait "$pid" || status=$?
 expect "the status is not 0" test "$status" -ne 0
 expect_nothing_left
-expect_equal "$(find "$work/prof/killed" -path '*/host/end_info' | wc -l)" 2
+expect_equal "$(complete killed)" 2
 
 behaviour 'a profiler that fails on one rank fails that rank only: status 3'
 NPUSIM_FAIL=aclprofStart:rank2:500005 launch 4 --job start --ranks all --step-start 1 --step-end 3 -- "${job[@]}"

@@ -9,21 +9,11 @@
 steps=(-q --steps 30 --layers 2)
 forever=(-q --steps 100000 --layers 2)
 
-# profiles <job> <count>: so many rank directories
-profiles() {
-	(($(find "$work/prof/$1" -maxdepth 1 -name '*_ascend_pt' 2>/dev/null | wc -l) == $2))
-}
-
-# complete <job>: how many collections were ended as they should
-complete() {
-	find "$work/prof/$1" -path '*/host/end_info' | wc -l
-}
-
 if [[ -x $train-mpi ]]; then
 	mpi=("$train-mpi" --mpi)
 
 	behaviour 'helper: an application that crashes ends the job with its status, and the data is kept'
-	launch 4 --job crash --ranks all --step-start 1 --grace 5 -- "${mpi[@]}" "${steps[@]}" --crash-rank 2 --crash-step 4
+	launch 4 --job crash --ranks all --step-start 1 --grace 15 -- "${mpi[@]}" "${steps[@]}" --crash-rank 2 --crash-step 4
 	expect_equal "$status" "$(manifest crash '$.ranks[2].exit')"
 	expect 'the status is not 0' test "$status" -ne 0
 	expect_stderr_has "the application of rank 2 ended with status $status; ending the others"
@@ -32,7 +22,7 @@ if [[ -x $train-mpi ]]; then
 	expect_nothing_left
 
 	behaviour 'helper: SIGTERM to mpirun ends the job, and the data is kept'
-	mpirun -q -n 4 "$collector" -o "$work/prof" --job term --ranks all --step-start 1 --grace 5 -- \
+	mpirun -q -n 4 "$collector" -o "$work/prof" --job term --ranks all --step-start 1 --grace 15 -- \
 		"${mpi[@]}" "${forever[@]}" >"$work/stdout" 2>"$work/stderr" &
 	pid=$!
 	expect 'it never began' await 30 profiles term 4
@@ -112,7 +102,7 @@ if [[ -x $train-mpi ]]; then
 	expect_nothing_left
 
 	behaviour 'inapp: an application that crashes ends the job, and the data is kept'
-	launch 4 --job incrash --coord inapp --ranks all --step-start 1 --grace 5 -- \
+	launch 4 --job incrash --coord inapp --ranks all --step-start 1 --grace 15 -- \
 		"${mpi[@]}" "${steps[@]}" --crash-rank 2 --crash-step 4
 	expect 'the status is not 0' test "$status" -ne 0
 	expect_nothing_left

@@ -149,7 +149,7 @@ if [[ -w $home ]]; then
 	behaviour "msprof is attached to running processes while a window is wanted ($mode)"
 	name=attach
 	PROFILING_MODE=dynamic mpirun -q -n 4 "$collector" -o "$work/prof" --job attach --backend msprof --dynamic --ranks all \
-		--grace 3 -- "${application[@]}" "${forever[@]}" >"$work/out" 2>"$work/err" &
+		--grace 15 -- "${application[@]}" "${forever[@]}" >"$work/out" 2>"$work/err" &
 	pid=$!
 	expect 'the job never began' await 30 runs
 	ctl start --steps 3

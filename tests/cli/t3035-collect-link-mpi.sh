@@ -108,11 +108,8 @@ expect_stderr_has 'the application of node 1 ended with status'
 expect_nothing_left
 
 behaviour 'a link that is cut is noticed on both sides, which end by themselves and keep what they have'
-linked cut --ranks all --step-start 1 --grace 3 -- "$train" -q --steps 100000 --layers 2
-profiles() {
-	(($(find "$work/prof/cut" -maxdepth 1 -name '*_ascend_pt' | wc -l) == 4))
-}
-expect 'it never began' await 30 profiles
+linked cut --ranks all --step-start 1 --grace 15 -- "$train" -q --steps 100000 --layers 2
+expect 'it never began' await 30 profiles cut 4
 ip -n "${tag}b" link set "${tag}b" down
 start=$SECONDS
 both_end
@@ -121,6 +118,6 @@ expect 'the status is not 0' test "$status" -ne 0
 expect 'nor that of the other' test "$status1" -ne 0
 expect_stderr_has 'the connection to the launcher of node 1 is lost'
 expect 'it is said on the other side' grep -q 'the connection to launcher 0 is lost' "$work/stderr.1"
-expect_equal "$(find "$work/prof/cut" -path '*/host/end_info' | wc -l)" 4
+expect_equal "$(complete cut)" 4
 expect 'the manifest tells what happened' grep -q 'node whose launcher was lost\|"raw"' "$work/prof/cut/npuprof_manifest.json"
 expect_nothing_left
