@@ -57,7 +57,7 @@ static const struct {
 	{ NP_DETAIL_TASKS, "tasks of the device", " (collect a trace or a database)" },
 	{ NP_DETAIL_CALLS, "calls of CANN", " (collect a database, or a trace at Level1)" },
 	{ NP_DETAIL_FRAMEWORK, "calls of the framework", " (profile the CPU activity too)" },
-	{ NP_DETAIL_MARKS, "mstx marks", " (switch on mstx)" },
+	{ NP_DETAIL_MARKS, "mstx marks", " (switch on mstx; of text the trace has them)" },
 	{ NP_DETAIL_FREQUENCY, "samples of the AI core frequency", "" },
 	{ NP_DETAIL_DEVICE, "information about the device", "" },
 	{ NP_DETAIL_OPS, "communication operators", "" },

@@ -166,11 +166,44 @@ static int take_framework(struct detail_trace *trace, const struct np_trace_even
 	return rc < 0 ? rc : detail_trace_intern(trace, event->name, &call->name);
 }
 
+/* An arrow is written behind the mark where it starts: then nothing need be looked for. */
+static bool connect_last_mark(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	const struct np_detail *detail = trace->detail;
+	struct np_mark *last =
+		detail->marks.count ? &detail->marks.item[detail->marks.count - 1] : NULL;
+
+	if (event->phase != 's' || !last || last->start != event->ts_ns ||
+	    last->tid != event->tid.value)
+		return false;
+	last->connection = event->id.value;
+	return true;
+}
+
+static int take_mark_flow(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	struct detail_mark_flow *flow;
+
+	if (!detail_trace_reads(trace, NP_DETAIL_MARKS) || !event->id.number ||
+	    event->ts_ns == NP_UNKNOWN || connect_last_mark(trace, event))
+		return NP_OK;
+	flow = np_vec_add(&trace->mark_flows, trace->err);
+	if (!flow)
+		return NP_E_NOMEM;
+	*flow = (struct detail_mark_flow){ .time = event->ts_ns,
+					   .tid = event->tid.value,
+					   .id = event->id.value,
+					   .at_task = event->phase == 'f' };
+	return NP_OK;
+}
+
 static int take_flow(struct detail_trace *trace, const struct np_trace_event *event)
 {
 	struct detail_flow *flow;
 	enum np_lead_kind kind;
 
+	if (np_slice_is(event->cat, "MsTx"))
+		return take_mark_flow(trace, event);
 	if (!detail_trace_reads(trace, NP_DETAIL_FRAMEWORK) || !event->id.number ||
 	    event->ts_ns == NP_UNKNOWN)
 		return NP_OK;
@@ -189,15 +222,37 @@ static int take_flow(struct detail_trace *trace, const struct np_trace_event *ev
 	return NP_OK;
 }
 
-/* Lanes of mstx: an event with a length is a range. */
-static int take_mark(struct detail_trace *trace, const struct np_trace_event *event)
+/* By what the profiler calls it; without that an event with a length is a range. */
+static enum np_mark_kind mark_kind(const struct np_mark *mark, struct np_slice type)
 {
-	struct np_slice domain;
+	if (type.length == 0)
+		return mark->end > mark->start ? NP_MARK_RANGE : NP_MARK_EX;
+	if (np_slice_is(type, "push/pop") || np_slice_is(type, "start/end"))
+		return NP_MARK_RANGE;
+	return np_slice_is(type, "marker_ex") ? NP_MARK_EX : NP_MARK;
+}
+
+/* Lanes of mstx are named like the process that was profiled: events tell by their type. */
+static int take_mark(struct detail_trace *trace, const struct trace_lane *lane,
+		     const struct np_trace_event *event)
+{
+	enum {
+		TYPE,
+		CONNECTION,
+		DOMAIN,
+		COUNT
+	};
+	static const char *const keys[COUNT] = {
+		[TYPE] = "event_type", [CONNECTION] = "connection_id", [DOMAIN] = "domain"
+	};
+	struct np_trace_value values[COUNT];
 	struct np_mark *mark;
-	int64_t connection;
-	int rc = NP_OK;
+	int rc;
 
 	if (!detail_trace_reads(trace, NP_DETAIL_MARKS))
+		return NP_OK;
+	(void)np_trace_args(event, keys, COUNT, values);
+	if (lane->kind != TRACE_LANE_MARKS && values[TYPE].type != NP_TRACE_TEXT)
 		return NP_OK;
 	mark = detail_add_mark(trace->load);
 	if (!mark)
@@ -205,12 +260,9 @@ static int take_mark(struct detail_trace *trace, const struct np_trace_event *ev
 	mark->start = event->ts_ns;
 	mark->end = np_trace_end(event);
 	mark->tid = event->tid.value;
-	mark->kind = mark->end > mark->start ? NP_MARK_RANGE : NP_MARK_EX;
-	if (np_trace_arg_integer(event, "connection_id", &connection))
-		mark->connection = detail_known(connection);
-	if (np_trace_arg_text(event, "domain", &domain) ||
-	    np_trace_arg_text(event, "Domain", &domain))
-		rc = detail_trace_intern(trace, domain, &mark->domain);
+	mark->kind = mark_kind(mark, detail_value_text(&values[TYPE]));
+	mark->connection = detail_value_integer(&values[CONNECTION]);
+	rc = detail_trace_intern(trace, detail_value_text(&values[DOMAIN]), &mark->domain);
 	return rc < 0 ? rc : detail_trace_intern(trace, event->name, &mark->message);
 }
 
@@ -259,10 +311,10 @@ static int take_lane(struct detail_trace *trace, const struct trace_lane *lane,
 	case TRACE_LANE_GC:
 		return take_gc(trace, event);
 	case TRACE_LANE_MARKS:
-		return take_mark(trace, event);
+	case TRACE_LANE_OTHER:
+		return take_mark(trace, lane, event);
 	case TRACE_LANE_FREQUENCY:
 	case TRACE_LANE_OVERLAP:
-	case TRACE_LANE_OTHER:
 		break;
 	}
 	return NP_OK;

@@ -21,6 +21,14 @@ struct detail_flow {
 	enum np_lead_kind kind;
 };
 
+/* An end of the arrow from a mark to the task that it left on the device. */
+struct detail_mark_flow {
+	np_ns time;
+	int64_t tid; /* the thread of the mark, the stream of the task */
+	int64_t id;
+	bool at_task;
+};
+
 struct detail_place {
 	int64_t pid;
 	int64_t tid;
@@ -47,6 +55,7 @@ struct detail_trace {
 	struct trace_lanes lanes;    /* of an NPU */
 	NP_VEC(struct trace_op) ops; /* row: in detail->ops; NP_NO_ROW where the rank lists none */
 	NP_VEC(struct detail_flow) flows;
+	NP_VEC(struct detail_mark_flow) mark_flows;
 	NP_VEC(np_str) task_names;         /* of detail->tasks */
 	NP_VEC(np_str) task_cores;         /* likewise: what the trace calls their type */
 	NP_VEC(struct detail_place) small; /* of detail->small */

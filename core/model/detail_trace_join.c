@@ -323,14 +323,69 @@ int detail_trace_link_calls(struct detail_trace *trace)
 	return trace->flows.count > 0 ? link_calls(trace, &none) : NP_OK;
 }
 
+/* --- marks ----------------------------------------------------------------------------------- */
+
+static int by_place(const void *left, const void *right)
+{
+	const struct detail_mark_flow *a = left;
+	const struct detail_mark_flow *b = right;
+
+	if (a->at_task != b->at_task)
+		return a->at_task ? 1 : -1;
+	return a->time != b->time ? np_order(a->time, b->time) : np_order(a->tid, b->tid);
+}
+
+/* The task at the end of an arrow gets its number as connection; it has no other. */
+static void connect_task(struct detail_trace *trace, const struct task_order *order,
+			 const struct detail_mark_flow *flow)
+{
+	for (size_t i = first_task(order, flow->time); i < order->count; i++) {
+		struct np_device_task *task = &trace->detail->tasks.item[order->item[i]];
+
+		if (task->start != flow->time)
+			break;
+		if (task->stream == flow->tid && task->connection == NP_UNKNOWN) {
+			task->connection = flow->id;
+			break;
+		}
+	}
+}
+
+/* A mark and its task are at the two ends of an arrow. */
+static void connect_marks(struct detail_trace *trace, const struct task_order *order)
+{
+	struct detail_mark_flow *flows = trace->mark_flows.item;
+	size_t count = trace->mark_flows.count;
+
+	if (count == 0)
+		return;
+	qsort(flows, count, sizeof(*flows), by_place);
+	for (size_t i = 0; i < count; i++) {
+		if (flows[i].at_task)
+			connect_task(trace, order, &flows[i]);
+	}
+	for (size_t i = 0; i < trace->detail->marks.count; i++) {
+		struct np_mark *mark = &trace->detail->marks.item[i];
+		const struct detail_mark_flow place = { .time = mark->start, .tid = mark->tid };
+		const struct detail_mark_flow *flow =
+			mark->connection != NP_UNKNOWN
+				? NULL
+				: bsearch(&place, flows, count, sizeof(*flows), by_place);
+
+		if (flow)
+			mark->connection = flow->id;
+	}
+}
+
 /* Marks that left a task on the device share its connection. */
-static int place_marks(struct detail_trace *trace)
+static int place_marks(struct detail_trace *trace, const struct task_order *order)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *tasks = np_idmap_new();
 	int rc = NP_OK;
 
 	if (!tasks)
 		return np_fail_nomem(trace->err, "marks");
+	connect_marks(trace, order);
 	for (uint32_t i = 0; i < trace->detail->tasks.count && rc == NP_OK; i++) {
 		if (trace->detail->tasks.item[i].connection != NP_UNKNOWN)
 			rc = np_idmap_set(tasks, trace->detail->tasks.item[i].connection, i,
@@ -368,7 +423,7 @@ static int join(struct detail_trace *trace, const struct task_order *order)
 	if (rc == NP_OK && trace->flows.count > 0)
 		rc = link_calls(trace, order);
 	if (rc == NP_OK && trace->detail->marks.count > 0)
-		rc = place_marks(trace);
+		rc = place_marks(trace, order);
 	return rc;
 }
 

@@ -30,6 +30,7 @@ static void forget_events(struct detail_trace *trace)
 	detail->gc.count = 0;
 	trace->ops.count = 0;
 	trace->flows.count = 0;
+	trace->mark_flows.count = 0;
 	trace->task_names.count = 0;
 	trace->task_cores.count = 0;
 	trace->small.count = 0;
@@ -78,6 +79,7 @@ static void release(struct detail_trace *trace)
 	trace_lanes_release(&trace->lanes);
 	np_vec_release(&trace->ops);
 	np_vec_release(&trace->flows);
+	np_vec_release(&trace->mark_flows);
 	np_vec_release(&trace->task_names);
 	np_vec_release(&trace->task_cores);
 	np_vec_release(&trace->small);

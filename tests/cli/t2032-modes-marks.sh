@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Modes that live on marks of mstx: a DualPipeV schedule, pass by pass.
+# Modes that live on marks of mstx: a DualPipeV schedule, pass by pass; marks in text profiles.
 . "$(dirname "$0")/lib.sh"
 need_program sqlite3
 
@@ -106,3 +106,99 @@ find "$work/run" -name profiler_metadata.json -delete
 run "$npuprof" cluster -d "$work/run" -o "$work/out" -m pp_chart -f json
 expect_exit 0
 expect_stderr_has 'pp_chart: ranks 0-1: DualPipeV, but their stage is not known'
+
+# --- text: marks are in the trace, in a lane named like the process, with arrows to the device -----------------------
+run "$synth" -o "$work/text" --ranks 1 --steps 1 --layers 1 --kernels-per-layer 2 --format text -q
+trace=$(find "$work/text" -name trace_view.json)
+ts=$(sed -n 's/.*"name": *"ProfilerStep#10"[^}]*"ts": *"\([0-9.]*\)".*/\1/p' "$trace" | head -1)
+step=${ts/./}
+device=$(sed -n 's/.*"process_name", *"pid": *\([0-9]*\),.*"Ascend Hardware".*/\1/p' "$trace" | head -1)
+host=$((device - 7 * 32))
+
+# us <ns after the begin of the step>
+us() {
+	local time=$((step + $1))
+
+	echo "${time:0:-3}.${time: -3}"
+}
+
+# mark <type> <message> <host offset> <length>: without a task
+mark() {
+	printf ',{"name":"%s","pid":%s,"tid":7,"ts":"%s","dur":%s.%03d,"ph":"X","args":{"event_type":"%s"}}\n' \
+		"$2" "$host" "$(us "$3")" $(($4 / 1000)) $(($4 % 1000)) "$1"
+}
+
+# arrow <phase> <process> <thread> <offset> <id>
+arrow() {
+	printf ',{"name":"MsTx_%s","pid":%s,"tid":%s,"ph":"%s","cat":"MsTx","id":"%s","ts":"%s"}\n' \
+		"$5" "$2" "$3" "$1" "$5" "$(us "$4")"
+}
+
+# mark_with_task <type> <message> <host offset> <length> <device offset> <device length>
+mark_with_task() {
+	id=$((id + 1))
+	mark "$1" "$2" "$3" "$4"
+	arrow s "$host" 7 "$3" $((4000000000 + id))
+	printf ',{"name":"%s","pid":%s,"tid":77,"ts":"%s","dur":%s.%03d,"ph":"X","args":{"Physic Stream Id":77,"Task Id":%s}}\n' \
+		"$2" "$device" "$(us "$5")" $(($6 / 1000)) $(($6 % 1000)) "$id"
+	arrow f "$device" 77 "$5" $((4000000000 + id))
+}
+
+id=0
+{
+	sed '$ s/][[:space:]]*$//' "$trace"
+	mark_with_task marker_ex load_start 1000 0 1500 0
+	mark_with_task marker_ex load_stop 3000 0 4750 0
+	mark_with_task start/end outer 5000 9000 6000 9500
+	mark_with_task push/pop inner 6000 2000 7000 1234
+	mark start/end 'host alone' 6500 400
+	mark marker 'a point' 6100 0
+	at=20000
+	for message in forward_step forward_step backward_step forward_step backward_step forward_backward_overlaping \
+		backward_step backward_step backward_step; do
+		mark_with_task start/end "{'name': '$message'}" $at 100 $((at + 1000)) 800
+		at=$((at + 1000))
+	done
+	printf ',{"name":"process_name","pid":%s,"tid":0,"ph":"M","args":{"name":"python3"}}]\n' "$host"
+} >"$work/trace" && mv "$work/trace" "$trace"
+
+behaviour 'marks of a text profile are measured on the host and on the device'
+run "$npuprof" cluster -d "$work/text" -o "$work/out" -m mstx_sum -f json
+expect_exit 0
+expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" \
+	"SELECT Name,FrameworkDurationNs,CannDurationNs,DeviceDurationNs,StepId FROM MSTXMarkStats
+	WHERE Name NOT LIKE '{%'")" 'outer||9000|9500|10
+load||2000|3250|10
+outer::inner||2000|1234|10'
+
+behaviour 'it does not matter where in the trace the arrows are'
+cp "$trace" "$work/trace"
+{
+	echo '['
+	grep '"cat":"MsTx"' "$work/trace" | sed 's/^,//; s/$/,/'
+	grep -v '"cat":"MsTx"' "$work/trace" | sed '1 s/^[[:space:]]*\[//'
+} >"$trace"
+cp "$work/out/cluster_analysis_output/cluster_analysis.db" "$work/merged.db"
+run "$npuprof" cluster -d "$work/text" -o "$work/out" -m mstx_sum -f json
+expect_exit 0
+expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" 'SELECT * FROM MSTXMarkStats')" \
+	"$(sqlite3 "$work/merged.db" 'SELECT * FROM MSTXMarkStats')"
+cp "$work/trace" "$trace"
+
+behaviour 'the passes of a text profile are numbered by a schedule that the metadata has as text'
+metadata=$(find "$work/text" -name profiler_metadata.json)
+printf '{"distributed_args":{"tensor_model_parallel_size":1,"pipeline_model_parallel_size":1,"data_parallel_size":1,
+"context_parallel_size":1,"expert_model_parallel_size":1,"rank":0,"world_size":1},
+"pp_info":"{\\"pp_type\\": \\"dualpipev\\", \\"microbatch_num\\": 2}"}' >"$metadata"
+run "$npuprof" cluster -d "$work/text" -o "$work/out" -m pp_chart -f json
+expect_exit 0
+expect_no_stderr
+expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" \
+	"SELECT group_concat(name||':'||type||':'||((startNs-$step-21000)/1000)||':'||(endNs-startNs),' ') FROM StepTaskInfo")" \
+	'0:1:0:800 2:1:1:800 logits:3:2:800 1F:3:3:800 2B:3:4:800 3F+0B:3:5:800 logits:5:6:800 3B:5:7:800 1B:6:8:800'
+
+behaviour 'text without a trace has no marks, and it is said where they are'
+rm "$trace"
+run "$npuprof" cluster -d "$work/text" -o "$work/out" -m mstx_sum -f json
+expect_exit 3
+expect_stderr_has 'mstx_sum: not for rank 0: no mstx marks (switch on mstx; of text the trace has them)'
