@@ -38,3 +38,17 @@ void *np_vec_room(void *items, size_t *capacity, size_t count, size_t item_size,
 		memset((char *)room + count * item_size, 0, item_size);
 	return room;
 }
+
+void *np_vec_expect_room(void *items, size_t *capacity, size_t wanted, size_t item_size)
+{
+	size_t bytes;
+	void *grown;
+
+	if (wanted <= *capacity || __builtin_mul_overflow(wanted, item_size, &bytes))
+		return items;
+	grown = realloc(items, bytes);
+	if (!grown)
+		return items;
+	*capacity = wanted;
+	return grown;
+}

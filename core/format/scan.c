@@ -327,6 +327,11 @@ static void point_to_texts(const struct np_scan *scan, struct np_scan_slot *slot
 	}
 }
 
+size_t np_scan_about(const struct np_scan *scan)
+{
+	return scan->pages ? np_pages_about(scan->pages) : 0;
+}
+
 int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err)
 {
 	size_t rows = 0;

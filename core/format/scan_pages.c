@@ -280,6 +280,16 @@ int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err)
 	return NP_OK;
 }
 
+/* As if all pages had as many children, or cells, as those on the way to this leaf. */
+size_t np_pages_about(const struct np_pages *pages)
+{
+	uint64_t leaves = 1;
+
+	for (size_t i = 0; i < pages->depth && leaves < pages->page_count; i++)
+		leaves *= pages->level[i].count;
+	return (leaves < pages->page_count ? leaves : pages->page_count) * pages->cells;
+}
+
 int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err)
 {
 	while (rows > 0) {

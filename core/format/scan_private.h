@@ -85,6 +85,7 @@ int np_pages_open(struct np_scan *scan, uint32_t root, struct np_pages **ret, st
 	NP_MUST_USE;
 void np_pages_close(struct np_pages *pages);
 int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err) NP_MUST_USE;
+size_t np_pages_about(const struct np_pages *pages);
 int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_SCAN_PRIVATE_H */

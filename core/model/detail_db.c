@@ -11,6 +11,7 @@ static int scan_rows(struct detail_db *db, struct np_scan *scan, detail_take *ta
 		rc = np_scan_next(scan, &batch, problem);
 		if (rc < 0 || batch.rows == 0)
 			return rc;
+		db->about = np_scan_about(scan);
 		for (size_t i = 0; i < batch.rows; i++) {
 			if (take(db, &batch, i) < 0)
 				return np_fail(problem, NP_E_NOMEM, "%s", db->err->text);

@@ -82,6 +82,7 @@ struct detail_db {
 	NP_VEC(struct detail_row) rows; /* of CONNECTION_IDS */
 	size_t near;                    /* where those of the last call ended */
 	size_t reading_enum;
+	size_t about;     /* rows of the table that is being read; 0 if nothing tells */
 	bool has_process; /* MEMORY_RECORD lists the process as a component */
 };
 

@@ -38,6 +38,8 @@ static int take_task(struct detail_db *db, const struct np_batch *batch, size_t 
 
 	if (!detail_time_ok(db->load, start, end))
 		return NP_OK;
+	if (index == 0)
+		np_vec_expect(&db->detail->tasks, db->about);
 	task = detail_add_task(db->load);
 	if (!task)
 		return NP_E_NOMEM;
@@ -173,6 +175,8 @@ static int take_kernel(struct detail_db *db, const struct np_batch *batch, size_
 	db->detail->tasks.item[index].role = NP_ROLE_KERNEL;
 	if (!detail_wants(db->load, NP_DETAIL_KERNELS))
 		return NP_OK;
+	if (db->detail->kernels.count == 0)
+		np_vec_expect(&db->detail->kernels, db->about);
 	rc = add_kernel(db, batch, row, &db->detail->tasks.item[index]);
 	if (rc < 0)
 		return rc;

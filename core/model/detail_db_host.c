@@ -43,6 +43,8 @@ static int take_call(struct detail_db *db, const struct np_batch *batch, size_t 
 
 	if (!detail_time_ok(db->load, start, end))
 		return NP_OK;
+	if (db->detail->calls.count == 0)
+		np_vec_expect(&db->detail->calls, db->about);
 	call = np_vec_add(&db->detail->calls, db->err);
 	if (!call)
 		return NP_E_NOMEM;
@@ -238,6 +240,8 @@ static int take_torch(struct detail_db *db, const struct np_batch *batch, size_t
 	if (!kind_of(db, batch->column[TORCH_KIND].integer[row], name, &kind) ||
 	    !detail_time_ok(db->load, start, end))
 		return NP_OK;
+	if (db->detail->framework.count == 0)
+		np_vec_expect(&db->detail->framework, db->about);
 	call = detail_add_framework(db->load);
 	if (!call)
 		return NP_E_NOMEM;
@@ -268,8 +272,11 @@ static const struct np_scan_column connection_columns[] = {
 
 static int take_connection(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	struct detail_row *pair = np_vec_add(&db->rows, db->err);
+	struct detail_row *pair;
 
+	if (db->rows.count == 0)
+		np_vec_expect(&db->rows, db->about);
+	pair = np_vec_add(&db->rows, db->err);
 	if (!pair)
 		return NP_E_NOMEM;
 	*pair = (struct detail_row){ batch->column[0].integer[row], batch->column[1].integer[row] };
@@ -416,6 +423,7 @@ static int read_framework(struct detail_db *db)
 	if (rc == NP_OK)
 		rc = detail_each(db, "PYTORCH_API", torch_columns, wanted_torch_columns(db),
 				 take_torch);
+	np_vec_expect(&db->detail->links, db->rows.count);
 	for (uint32_t i = 0; i < db->detail->framework.count && rc == NP_OK; i++)
 		rc = link_call(db, i);
 	if (db->detail->framework.count > 0)
@@ -449,6 +457,8 @@ static int take_dispatch(struct detail_db *db, const struct np_batch *batch, siz
 	if (kind == TORCH_IS_PYTHON || kind == TORCH_IS_QUEUE || id < 0 ||
 	    !detail_time_ok(db->load, end, end))
 		return NP_OK;
+	if (db->detail->dispatches.count == 0)
+		np_vec_expect(&db->detail->dispatches, db->about);
 	for (i = first_row(db, id); i < db->rows.count && db->rows.item[i].id == id; i++) {
 		struct np_dispatch *dispatch = np_vec_add(&db->detail->dispatches, db->err);
 

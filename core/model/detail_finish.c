@@ -208,6 +208,7 @@ static int find_dispatches(struct detail_load *load)
 {
 	struct np_detail *detail = load->detail;
 
+	np_vec_expect(&detail->dispatches, detail->links.count);
 	for (size_t i = 0; i < detail->links.count; i++) {
 		const struct np_framework_link *link = &detail->links.item[i];
 		const struct np_framework_call *call = &detail->framework.item[link->call];

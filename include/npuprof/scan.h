@@ -76,6 +76,12 @@ void np_scan_closep(struct np_scan **scan);
 /* Is the optional column there? */
 bool np_scan_has(const struct np_scan *scan, size_t column);
 
+/*
+ * About how many rows the table has, judged by the pages of the last batch; 0 where
+ * nothing tells. Nobody has counted: there may be fewer or more.
+ */
+size_t np_scan_about(const struct np_scan *scan);
+
 /* Read the next rows, NP_SCAN_ROWS but for the last. NP_E_FORMAT on a damaged page. */
 int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err) NP_MUST_USE;
 

@@ -48,6 +48,16 @@ void *np_vec_room(void *items, size_t *capacity, size_t count, size_t item_size,
 		room_ ? &(vec)->item[(vec)->count++] : NULL; \
 	})
 
+/*
+ * About so many elements will come: make room for them at once instead of moving
+ * what is there again and again. Without the memory for it nothing changes.
+ */
+void *np_vec_expect_room(void *items, size_t *capacity, size_t wanted, size_t item_size);
+
+#define np_vec_expect(vec, wanted) \
+	((vec)->item = np_vec_expect_room((vec)->item, &(vec)->capacity, (wanted), \
+					  sizeof(*(vec)->item)))
+
 /* Free the elements' array and make the vector empty again. */
 #define np_vec_release(vec) \
 	do { \

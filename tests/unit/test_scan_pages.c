@@ -416,6 +416,29 @@ static void a_tree_of_many_levels_is_read_in_order(void **state)
 	assert_int_equal(read_both("t", a_and_b, 2, true), 30000);
 }
 
+static size_t rows_expected(enum np_scan_engine engine)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = open_db();
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_err err = NP_ERR_INIT;
+	struct np_batch batch;
+
+	assert_ok(np_scan_open_with(db, "t", a_and_b, 2, engine, &scan, &err), err);
+	assert_ok(np_scan_next(scan, &batch, &err), err);
+	return np_scan_about(scan);
+}
+
+static void the_first_rows_tell_about_how_many_there_are(void **state)
+{
+	(void)state;
+	/* Three levels: the last page below the root may have one child where others have many. */
+	write_sql(4096, "CREATE TABLE t(a INTEGER, b TEXT);"
+			"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE"
+			" i<300000) INSERT INTO t SELECT 123456789, 'name' FROM n");
+	assert_in_range(rows_expected(NP_SCAN_BY_ANY), 300000, 600000);
+	assert_int_equal(rows_expected(NP_SCAN_BY_SQLITE), 0);
+}
+
 static void texts_of_all_lengths_around_a_page_are_whole(void **state)
 {
 	(void)state;
@@ -919,6 +942,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_tables_read_as_sqlite_reads_them),
 		cmocka_unit_test(a_tree_of_many_levels_is_read_in_order),
+		cmocka_unit_test(the_first_rows_tell_about_how_many_there_are),
 		cmocka_unit_test(texts_of_all_lengths_around_a_page_are_whole),
 		cmocka_unit_test(headers_of_wide_tables_are_read),
 		cmocka_unit_test(what_is_no_plain_table_is_left_to_sqlite),

@@ -52,6 +52,37 @@ static void a_released_vector_is_empty_and_usable(void **state)
 	np_vec_release(&numbers);
 }
 
+static void elements_that_were_expected_do_not_move(void **state)
+{
+	NP_VEC(int64_t) numbers = { 0 };
+	const int64_t *first;
+
+	(void)state;
+	np_vec_expect(&numbers, 1000);
+	first = numbers.item;
+	for (int64_t i = 0; i < 1000; i++)
+		*np_vec_add(&numbers, NULL) = i;
+	assert_ptr_equal(numbers.item, first);
+	/* More may come, and fewer than there is room for change nothing. */
+	assert_non_null(np_vec_add(&numbers, NULL));
+	np_vec_expect(&numbers, 10);
+	assert_int_equal(numbers.count, 1001);
+	assert_int_equal(numbers.item[999], 999);
+	np_vec_release(&numbers);
+}
+
+static void what_cannot_be_had_is_not_expected(void **state)
+{
+	NP_VEC(int64_t) numbers = { 0 };
+
+	(void)state;
+	np_vec_expect(&numbers, SIZE_MAX);
+	assert_null(numbers.item);
+	assert_int_equal(numbers.capacity, 0);
+	assert_non_null(np_vec_add(&numbers, NULL));
+	np_vec_release(&numbers);
+}
+
 static void a_size_that_overflows_is_out_of_memory(void **state)
 {
 	const size_t sizes[] = { SIZE_MAX / 2 + 1, SIZE_MAX / 16 };
@@ -99,6 +130,8 @@ int main(void)
 		cmocka_unit_test(elements_keep_their_order_and_values),
 		cmocka_unit_test(a_new_element_is_zeroed_even_in_used_memory),
 		cmocka_unit_test(a_released_vector_is_empty_and_usable),
+		cmocka_unit_test(elements_that_were_expected_do_not_move),
+		cmocka_unit_test(what_cannot_be_had_is_not_expected),
 		cmocka_unit_test(a_size_that_overflows_is_out_of_memory),
 		cmocka_unit_test(running_out_of_memory_leaves_the_elements),
 	};
