@@ -20,8 +20,8 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct whatif_options, fixes),
 		.value = "REPAIR",
 		.help = "repair this, together with all others given: rank:R, host:NAME, stage:S, "
-			"role:NAME, optype:GLOB, group:NAME, link:A-B, host-gaps, frequency, experts, "
-			"hide-comm, all",
+			"role:NAME, optype:GLOB, group:NAME, link:A-B, link:A-*, link:*-B, "
+			"host-gaps, frequency, experts, hide-comm, all",
 	},
 	{
 		.name = "top",

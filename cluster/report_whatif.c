@@ -151,29 +151,43 @@ static bool may_contain(const struct np_fix *a, const struct np_fix *b)
 	return a->kind != b->kind && a->kind <= NP_FIX_STAGE && b->kind <= NP_FIX_STAGE;
 }
 
+/* As an argument: what a shell would expand is quoted. */
+static void put_argument(struct np_buf *buf, const struct np_fix *fix)
+{
+	const char *quote = strpbrk(fix->what, "*?[ ") ? "'" : "";
+	char text[NP_FIX_TEXT + 16];
+
+	np_fix_format(fix, text);
+	np_buf_printf(buf, " --fix %s", quote);
+	np_text_safe(buf, text, strlen(text));
+	np_buf_add(buf, quote);
+}
+
 /* What to ask next, by the best repairs at hand. */
 static void put_next(struct np_buf *buf, const struct whatif_report *report)
 {
 	const struct np_whatif *whatif = report->whatif;
-	const struct np_fix *first = NULL;
-	size_t named = 0;
+	const struct np_fix *named[2] = { NULL, NULL };
+	size_t count = 0;
 
 	if (report->asked.count > 0 || report->curve.list.count > 0)
 		return;
-	for (size_t i = 0; i < whatif->rows.count && named < 2; i++) {
+	for (size_t i = 0; i < whatif->rows.count && count < NP_COUNT(named); i++) {
 		const struct np_fix *fix = &whatif->rows.item[i].fix;
-		char text[NP_FIX_TEXT + 16];
 
-		if (!is_listed(whatif, &whatif->rows.item[i]) || (first && may_contain(first, fix)))
-			continue;
-		if (!first)
-			first = fix;
-		np_fix_format(fix, text);
-		np_buf_add(buf, named++ > 0 ? " --fix " : "several at once: --fix ");
-		np_text_safe(buf, text, strlen(text));
+		if (is_listed(whatif, &whatif->rows.item[i]) &&
+		    (count == 0 || !may_contain(named[0], fix)))
+			named[count++] = fix;
 	}
-	if (named > 0)
-		np_buf_add(buf, "; the ranks to begin with: --top 3\n");
+	if (count == 0)
+		return;
+	if (count > 1) {
+		np_buf_add(buf, "several at once:");
+		put_argument(buf, named[0]);
+		put_argument(buf, named[1]);
+		np_buf_add(buf, "; ");
+	}
+	np_buf_add(buf, "the ranks to begin with: --top 3\n");
 }
 
 static void put_together(struct np_buf *buf, const struct whatif_report *report)

@@ -164,7 +164,9 @@ static void put_gain(struct np_buf *buf, const struct report *report,
 {
 	double share;
 
-	np_buf_add(buf, "; repairing it");
+	np_buf_add(buf, "; repairing ");
+	np_buf_add(buf, strchr(verdict->fix.what, '*') && verdict->fix.kind == NP_FIX_LINK ? "them"
+											   : "it");
 	for (size_t i = 0; i < verdict->with_count; i++) {
 		const struct np_fix *fix = &verdict->with[i];
 
@@ -203,6 +205,21 @@ static struct np_whatif_verdict verdict_of(const struct report *report)
 	return np_whatif_verdict(report->tables->whatif);
 }
 
+/* "link:6-*" or "link:*-6": one end of many links. */
+static bool put_slow_end(struct np_buf *buf, const struct np_fix *fix)
+{
+	const char *dash = strchr(fix->what, '-');
+
+	if (fix->kind != NP_FIX_LINK || !dash || !strchr(fix->what, '*'))
+		return false;
+	if (dash[1] == '*')
+		np_buf_printf(buf, "all links that rank %.*s sends over are slow",
+			      (int)(dash - fix->what), fix->what);
+	else
+		np_buf_printf(buf, "all links that rank %s receives over are slow", dash + 1);
+	return true;
+}
+
 static void put_other_cause(struct np_buf *buf, const struct np_whatif_verdict *verdict)
 {
 	static const char *const words[NP_FIX_KINDS] = {
@@ -218,6 +235,8 @@ static void put_other_cause(struct np_buf *buf, const struct np_whatif_verdict *
 	const char *word = words[verdict->fix.kind] ? words[verdict->fix.kind] : "";
 	const char *gap = strstr(word, "%s");
 
+	if (put_slow_end(buf, &verdict->fix))
+		return;
 	np_buf_add_bytes(buf, word, gap ? (size_t)(gap - word) : strlen(word));
 	if (gap) {
 		np_text_safe(buf, verdict->fix.what, strlen(verdict->fix.what));

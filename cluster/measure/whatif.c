@@ -120,14 +120,12 @@ static int add_links(const struct np_whatif_input *input, fix_list *list, struct
 
 	for (size_t i = 0; input->links && i < input->links->list.count && rc == NP_OK; i++) {
 		const struct np_link_speed *link = &input->links->list.item[i];
-		char text[NP_FIX_TEXT];
+		struct np_fix fix;
 
 		if (link->verdict != NP_LINK_SLOW || link->src < 0 || link->dst < 0)
 			continue;
-		(void)snprintf(text, sizeof(text), "%" PRId64 "-%" PRId64,
-			       link->src < link->dst ? link->src : link->dst,
-			       link->src < link->dst ? link->dst : link->src);
-		rc = add_fix(list, NP_FIX_LINK, text, err);
+		whatif_name_link(link, &fix);
+		rc = add_fix(list, NP_FIX_LINK, fix.what, err);
 	}
 	return rc;
 }

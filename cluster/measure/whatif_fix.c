@@ -40,7 +40,8 @@ int np_fix_parse(const char *text, struct np_fix *ret, struct np_err *err)
 	}
 	return np_fail(err, NP_E_USAGE,
 		       "'%s' is no repair: use rank:R, host:NAME, stage:S, role:NAME, optype:GLOB,"
-		       " group:NAME, link:A-B, host-gaps, frequency, experts, hide-comm or all",
+		       " group:NAME, link:A-B, link:A-*, link:*-B, host-gaps, frequency, experts,"
+		       " hide-comm or all",
 		       text);
 }
 

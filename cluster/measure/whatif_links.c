@@ -7,15 +7,48 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Two ranks, by their ids. */
+/* Instead of a rank: all that the other end transfers to others, or others to it. */
+#define ANY_RANK INT64_MAX
+
+/* Two ranks, by their ids, or one of them and ANY_RANK. */
 struct ends {
 	int64_t a;
 	int64_t b;
 };
 
+static bool is_one_end(const struct ends *ends)
+{
+	return ends->a == ANY_RANK || ends->b == ANY_RANK;
+}
+
+/* Between two ranks both ways count, of a sender or receiver its own. */
 static bool joins(const struct ends *ends, int64_t src, int64_t dst)
 {
+	if (is_one_end(ends))
+		return ends->a == ANY_RANK ? dst == ends->b : src == ends->a;
 	return (src == ends->a && dst == ends->b) || (src == ends->b && dst == ends->a);
+}
+
+static bool is_known(const struct np_link_speed *link)
+{
+	return link->expected != NP_UNKNOWN && link->time > 0;
+}
+
+/* How much of its time a sender or receiver would take; NaN where nothing tells. */
+static double end_ratio(const struct np_links *links, const struct ends *ends)
+{
+	double expected = 0;
+	double time = 0;
+
+	for (size_t i = 0; links && i < links->list.count; i++) {
+		const struct np_link_speed *link = &links->list.item[i];
+
+		if (!joins(ends, link->src, link->dst) || !is_known(link))
+			continue;
+		expected += (double)link->expected;
+		time += (double)link->time;
+	}
+	return time > 0 ? fmin(expected / time, 1) : (double)NAN;
 }
 
 /* How much of its time a link would take if it were as its like; NaN where nothing tells. */
@@ -23,11 +56,13 @@ static double link_ratio(const struct np_links *links, const struct ends *ends)
 {
 	double worst = (double)NAN;
 
+	if (is_one_end(ends))
+		return end_ratio(links, ends);
+
 	for (size_t i = 0; links && i < links->list.count; i++) {
 		const struct np_link_speed *link = &links->list.item[i];
 
-		if (joins(ends, link->src, link->dst) && link->expected != NP_UNKNOWN &&
-		    link->time > 0)
+		if (joins(ends, link->src, link->dst) && is_known(link))
 			worst = fmin(worst, (double)link->expected / (double)link->time);
 	}
 	return worst > 1 ? 1 : worst;
@@ -42,10 +77,15 @@ static const struct np_rank *rank_with(const struct np_run *run, int64_t id)
 	return NULL;
 }
 
+static bool is_there(const struct np_run *run, int64_t id)
+{
+	return id == ANY_RANK || rank_with(run, id);
+}
+
 static bool has_member(const struct np_align_communicator *communicator, int64_t rank)
 {
 	for (size_t i = 0; communicator->members && i < communicator->member_count; i++) {
-		if (communicator->members[i] == rank)
+		if (communicator->members[i] == rank || rank == ANY_RANK)
 			return true;
 	}
 	return false;
@@ -174,11 +214,11 @@ static double saved_by(const struct repair *repair, const struct use *uses, size
 	return fmax(slow - fmax(slow * repair->ratio, next), 0);
 }
 
-/* A message goes over the link of its two ends alone. */
+/* A message goes over the link of its two ends alone; which of them sends it is not told apart. */
 static bool is_between(const struct np_align *align, const struct np_instance *instance,
 		       const struct ends *ends)
 {
-	bool found[2] = { false, false };
+	bool found[2] = { ends->a == ANY_RANK, ends->b == ANY_RANK };
 
 	for (uint32_t i = 0; i < instance->count; i++) {
 		int32_t rank = align->run->ranks[align->members[instance->first + i].rank]->id;
@@ -270,6 +310,30 @@ static int lower_transfers(const struct np_replay *replay, const struct ends *en
 	return rc;
 }
 
+static bool read_end(const char *text, size_t length, int64_t *ret)
+{
+	if (length == 1 && *text == '*') {
+		*ret = ANY_RANK;
+		return true;
+	}
+	return np_text_to_int(text, length, ret) && *ret != ANY_RANK;
+}
+
+void whatif_name_link(const struct np_link_speed *link, struct np_fix *ret)
+{
+	bool sender = link->fault == NP_FAULT_SENDER;
+
+	ret->kind = NP_FIX_LINK;
+	if (sender || link->fault == NP_FAULT_RECEIVER)
+		(void)snprintf(ret->what, sizeof(ret->what),
+			       sender ? "%" PRId64 "-*" : "*-%" PRId64,
+			       sender ? link->src : link->dst);
+	else
+		(void)snprintf(ret->what, sizeof(ret->what), "%" PRId64 "-%" PRId64,
+			       link->src < link->dst ? link->src : link->dst,
+			       link->src < link->dst ? link->dst : link->src);
+}
+
 int world_repair_link(const struct np_whatif_input *input, const struct np_fix *fix,
 		      struct world_draft *world, struct np_err *err)
 {
@@ -278,13 +342,19 @@ int world_repair_link(const struct np_whatif_input *input, const struct np_fix *
 	struct ends ends;
 	double ratio;
 
-	if (!dash || !np_text_to_int(fix->what, (size_t)(dash - fix->what), &ends.a) ||
-	    !np_text_to_int(dash + 1, strlen(dash + 1), &ends.b))
-		return np_fail(err, NP_E_USAGE, "'link:%s' is not two ranks, such as link:3-4",
-			       fix->what);
-	if (!rank_with(run, ends.a) || !rank_with(run, ends.b))
+	if (!dash || !read_end(fix->what, (size_t)(dash - fix->what), &ends.a) ||
+	    !read_end(dash + 1, strlen(dash + 1), &ends.b) || ends.a == ends.b)
+		return np_fail(
+			err, NP_E_USAGE,
+			"'link:%s' is neither two ranks, such as link:3-4, nor all links that"
+			" one sends or receives over, such as link:3-* or link:*-3",
+			fix->what);
+	if (!is_there(run, ends.a) || !is_there(run, ends.b))
 		return world_fail_unknown(input->replay, fix, err);
 	ratio = link_ratio(input->links, &ends);
+	if (isnan(ratio) && is_one_end(&ends))
+		return np_fail(err, NP_E_USAGE, "nothing is known of the links of rank %" PRId64,
+			       ends.a == ANY_RANK ? ends.b : ends.a);
 	if (isnan(ratio))
 		return np_fail(err, NP_E_USAGE,
 			       "nothing is known of a link between ranks %" PRId64 " and %" PRId64,

@@ -81,7 +81,10 @@ int world_stage_ratios(const struct np_replay *replay, double *ret, struct np_er
 int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *whatif,
 			struct np_err *err) NP_MUST_USE;
 
-/* role:R and group:N; link:A-B. */
+/* The repair of a slow link: of all links of its end if that is a bad sender or receiver. */
+void whatif_name_link(const struct np_link_speed *link, struct np_fix *ret);
+
+/* role:R and group:N; link:A-B, link:A-* and link:*-B. */
 int world_repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
 			       struct world_draft *world, struct np_err *err) NP_MUST_USE;
 int world_repair_link(const struct np_whatif_input *input, const struct np_fix *fix,

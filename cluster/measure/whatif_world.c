@@ -289,12 +289,11 @@ static int repair_all(const struct np_whatif_input *input, struct world_draft *w
 		rc = world_repair_transfers(input->replay, NULL, false, world, &repaired, err);
 	for (size_t i = 0; links && i < links->list.count && rc == NP_OK; i++) {
 		const struct np_link_speed *link = &links->list.item[i];
-		struct np_fix fix = { .kind = NP_FIX_LINK };
+		struct np_fix fix;
 
 		if (link->verdict != NP_LINK_SLOW || link->src < 0 || link->dst < 0)
 			continue;
-		(void)snprintf(fix.what, sizeof(fix.what), "%" PRId64 "-%" PRId64, link->src,
-			       link->dst);
+		whatif_name_link(link, &fix);
 		rc = world_repair_link(input, &fix, world, err);
 	}
 	for (size_t i = 0; i < input->replay->stage_count && rc == NP_OK; i++) {

@@ -22,6 +22,7 @@
  *	optype:GLOB      kernels of these types as the mean of each rank's peers
  *	role:R group:N   transfers of these communicators as the middle of like ones
  *	link:A-B         transfers between two ranks at the speed of like links
+ *	link:A-* link:*-B  all that a rank transfers to others, or others to it, likewise
  *	host-gaps        no waiting for the host
  *	frequency        computing at the rated clock of the AI cores
  *	experts          as if tokens were spread evenly

@@ -237,6 +237,25 @@ predicted=$(ask "SELECT value ->> 'step_ns' FROM json_each(@j, '\$.whatif') WHER
 expect "within 3 %: $predicted of $even" awk -v a="$predicted" -v b="$even" 'BEGIN { exit !(a < 1.03 * b && a > 0.97 * b) }'
 rm -rf "$work/even" "$work/skewed"
 
+behaviour 'a bad sender and a bad receiver are the verdict, and all of their links are repaired at once'
+make mesh --ranks 8 --seed 4
+whatif mesh
+mesh=$(of replay.observed_ns)
+make sender --ranks 8 --seed 4 --slow-sender 3:4
+make receiver --ranks 8 --seed 4 --slow-receiver 3:4
+for end in sender:3-\* receiver:\*-3; do
+	whatif "${end%:*}"
+	expect_equal "$(of verdict.kind verdict.what)" "link|${end#*:}"
+	predicted=$(ask "SELECT value ->> 'step_ns' FROM json_each(@j, '\$.whatif') WHERE value ->> 'fix' = 'link:${end#*:}'")
+	expect "within 0.5 %: $predicted of $mesh" \
+		awk -v a="$predicted" -v b="$mesh" 'BEGIN { exit !(a < 1.005 * b && a > 0.995 * b) }'
+done
+run "$npuprof" advisor -q "$work/sender" -f json
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.findings[0].repair', readfile('$work/stdout') ->> '\$.findings[0].gain_bound'")" 'link:3-*|replay'
+run "$npuprof" whatif -q "$work/sender"
+expect_stdout_has 'all links that rank 3 sends over are slow; repairing them would save' 'link:3-*'
+rm -rf "$work/mesh" "$work/sender" "$work/receiver"
+
 behaviour 'two causes that hide each other are named together'
 make two "${pipeline[@]}" --seed 1 --slow-rank 1:1.3 --slow-rank 7:1.3
 whatif two
