@@ -44,19 +44,37 @@ static inline int mode_text(struct mode_rank *rank, np_str text, np_str *ret)
 bool mode_takes(const struct mode_rank *rank, uint32_t step);
 
 /*
- * When the device computed in a step; NULL without memory. The sets of all steps
+ * What happened at the same time on several devices of one process has nothing to do
+ * with each other: modes that lay times over each other look at the first of them.
+ */
+static inline bool mode_on_device(const struct np_rank *rank, int32_t device)
+{
+	return rank->device_count < 2 || device == rank->device;
+}
+
+/*
+ * When the first device computed in a step; NULL without memory. The sets of all steps
  * are made at once, in the first call, and belong to the rank. What only schedules
  * an operator is no computing.
  */
 const struct np_spans *mode_computing(struct mode_rank *rank, uint32_t step);
 void mode_release_computing(struct mode_rank *rank);
 
-/* Add when it computed or communicated: in a step, or with NP_NO_STEP in all that are looked at. */
+/* Add when the first device computed or communicated: in a step, or with NP_NO_STEP in all that are
+ * looked at. */
 int mode_busy(struct mode_rank *rank, uint32_t step, struct np_spans *set) NP_MUST_USE;
+
+/* What a mode makes of ranks with several devices, where it is to be said. */
+enum mode_devices {
+	MODE_DEVICES_TOGETHER,
+	MODE_DEVICES_FIRST, /* mode_on_device() */
+	MODE_DEVICES_APART, /* nothing is to be said */
+};
 
 struct mode {
 	const char *name;
 	const char *summary;
+	enum mode_devices devices;
 	unsigned wants; /* sections of the detail that are looked at */
 	/* Of these, those without which a rank is skipped; NP_DETAIL_OPS: operators, which ranks
 	 * have by themselves. */
@@ -97,6 +115,9 @@ extern const struct mode mode_slow_rank;
 
 /* modes.c: of these, those with code of their own, in the order of the table; how many. */
 size_t modes_chosen(uint64_t modes, const struct mode *ret[MODES_MOST]);
+
+/* Note for each of these modes what it made of ranks with several devices. */
+int modes_note_devices(struct np_modes *modes, struct np_err *err) NP_MUST_USE;
 
 /* The index of the next copy of memory among the tasks from `from` on, or their number. */
 size_t mode_next_copy(const struct np_detail *detail, size_t from);

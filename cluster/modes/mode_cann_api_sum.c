@@ -241,6 +241,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_cann_api_sum = {
 	.name = MODE,
 	.summary = "durations of CANN calls by function and rank",
+	.devices = MODE_DEVICES_APART,
 	.wants = NP_DETAIL_CALLS,
 	.needs = NP_DETAIL_CALLS,
 	.reduce = reduce,

@@ -68,7 +68,7 @@ static int copy_pieces(struct mode_rank *rank, struct pieces *pieces, struct cop
 		const struct np_device_task *task = &detail->tasks.item[i];
 		uint32_t step = step_of(rank, task);
 
-		if (step == NP_NO_STEP)
+		if (step == NP_NO_STEP || !mode_on_device(rank->rank, task->device))
 			continue;
 		steps[step].time += task->end - task->start;
 		rc = add_piece(&pieces[step], task->start, task->end, rank->err);
@@ -186,9 +186,11 @@ static void add_shares(const struct np_modes *modes, struct shares *shares)
 			least = time < least ? time : least;
 		}
 		for (uint32_t j = 0; j < instance->count; j++) {
-			uint32_t step = member_op(modes, &members[j])->step;
+			const struct np_comm_op *op = member_op(modes, &members[j]);
+			uint32_t step = op->step;
 
-			if (step == NP_NO_STEP)
+			if (step == NP_NO_STEP ||
+			    !mode_on_device(modes->run->ranks[members[j].rank], op->device))
 				continue;
 			shares->transfer[members[j].rank][step] += least;
 			shares->wait[members[j].rank][step] +=
@@ -228,26 +230,16 @@ static const struct np_column columns[] = {
 	{ "memoryNotOverlapComputationCommunication", NP_REAL },
 };
 
-/* All devices of a rank in a step together; false if nothing is known of it. */
-static bool sum_times(const struct np_rank *rank, uint32_t step, struct np_step_time *ret)
+/* What the device of a rank did in a step; NULL if nothing is known of it. */
+static const struct np_step_time *time_of(const struct np_rank *rank, uint32_t step)
 {
-	bool found = false;
-
-	*ret = (struct np_step_time){ 0 };
 	for (size_t i = 0; i < rank->times.count; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
 
-		if (time->step != step)
-			continue;
-		found = true;
-		ret->computing = np_plus(ret->computing, time->computing);
-		ret->communication = np_plus(ret->communication, time->communication);
-		ret->overlapped = np_plus(ret->overlapped, time->overlapped);
-		ret->communication_not_overlapped = np_plus(ret->communication_not_overlapped,
-							    time->communication_not_overlapped);
-		ret->free = np_plus(ret->free, time->free);
+		if (time->step == step && mode_on_device(rank, time->device))
+			return time;
 	}
-	return found;
+	return NULL;
 }
 
 static struct np_cell us(np_ns time)
@@ -261,25 +253,25 @@ static int put_step(struct np_modes *modes, struct np_mode_table *table, size_t 
 {
 	const struct np_rank *rank = modes->run->ranks[index];
 	const struct np_step *at = &rank->steps.item[step];
-	struct np_step_time time;
+	const struct np_step_time *time = time_of(rank, step);
 	np_ns step_time;
 
-	if (!sum_times(rank, step, &time))
+	if (!time)
 		return NP_OK;
 	step_time = at->host_begin == NP_UNKNOWN || at->host_end == NP_UNKNOWN
-			    ? np_plus(np_plus(time.computing, time.communication_not_overlapped),
-				      time.free)
+			    ? np_plus(np_plus(time->computing, time->communication_not_overlapped),
+				      time->free)
 			    : at->host_end - at->host_begin;
 	return mode_row(modes, table,
 			(const struct np_cell[NP_COUNT(columns)]){
 				np_cell_integer(rank->id),
 				mode_step_cell(modes, at->id),
 				us(step_time),
-				us(time.computing),
-				us(time.communication_not_overlapped),
-				us(time.overlapped),
-				us(time.communication),
-				us(copies ? np_plus(time.free, -copies->inside) : NP_UNKNOWN),
+				us(time->computing),
+				us(time->communication_not_overlapped),
+				us(time->overlapped),
+				us(time->communication),
+				us(copies ? np_plus(time->free, -copies->inside) : NP_UNKNOWN),
 				us(rank->ops.count ? shares->wait[index][step] : NP_UNKNOWN),
 				us(rank->ops.count ? shares->transfer[index][step] : NP_UNKNOWN),
 				us(copies ? copies->time : NP_UNKNOWN),
@@ -315,6 +307,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_cluster_time_summary = {
 	.name = MODE,
 	.summary = "computing, communication, copies and idle time of each rank and step",
+	.devices = MODE_DEVICES_FIRST,
 	.wants = NP_DETAIL_KERNELS | NP_DETAIL_TASKS,
 	.reduce = reduce,
 	.merge = merge,

@@ -186,7 +186,8 @@ static int measure(struct mode_rank *rank, uint32_t step, struct type type,
 		const char *name =
 			np_run_text(rank->run, rank->rank->groups.item[op->group].pg_name);
 
-		if (op->step != step || !name || !holds(type, name))
+		if (op->step != step || !name || !holds(type, name) ||
+		    !mode_on_device(rank->rank, op->device))
 			continue;
 		ret->ops[at]++;
 		rc = np_spans_add(set, op->start, op->end, rank->err);
@@ -255,7 +256,8 @@ static double length_of(const struct np_rank *rank, uint32_t step, np_ns *begin,
 	for (size_t i = 0; i < rank->times.count; i++) {
 		np_ns span = rank->times.item[i].span;
 
-		if (rank->times.item[i].step != step || span == NP_UNKNOWN)
+		if (rank->times.item[i].step != step || span == NP_UNKNOWN ||
+		    !mode_on_device(rank, rank->times.item[i].device))
 			continue;
 		if (at->begin != NP_UNKNOWN) {
 			*begin = at->begin;
@@ -347,6 +349,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_computational_op_masking = {
 	.name = MODE,
 	.summary = "communication by parallel dimension that computing does not hide",
+	.devices = MODE_DEVICES_FIRST,
 	.wants = NP_DETAIL_KERNELS,
 	.needs = NP_DETAIL_KERNELS,
 	.prepare = prepare,

@@ -278,6 +278,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_export_summary = {
 	.name = MODE,
 	.summary = "api_statistic.csv and kernel_details.csv of each rank",
+	.devices = MODE_DEVICES_APART,
 	.wants = NP_DETAIL_KERNELS | NP_DETAIL_PMU | NP_DETAIL_CALLS,
 	.needs = NP_DETAIL_KERNELS,
 	.reduce = reduce,

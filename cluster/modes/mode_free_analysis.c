@@ -83,7 +83,9 @@ static bool is_worked_in(const struct mode_rank *rank, struct np_span span)
 		else
 			high = middle;
 	}
-	while (low < detail->kernels.count && detail->kernels.item[low].schedule)
+	while (low < detail->kernels.count &&
+	       (detail->kernels.item[low].schedule ||
+		!mode_on_device(rank->rank, detail->kernels.item[low].device)))
 		low++;
 	return low < detail->kernels.count && detail->kernels.item[low].start < span.end;
 }
@@ -149,10 +151,21 @@ static const struct np_device_task *last_until(const struct np_detail *detail, n
 	const struct np_device_task *last = NULL;
 
 	for (size_t i = first_from(detail, time + 1); i-- > 0 && (!last || last->end < time);) {
-		if (tasks[i].end <= time && (!last || tasks[i].end > last->end))
+		if (tasks[i].end <= time && (!last || tasks[i].end > last->end) &&
+		    mode_on_device(detail->rank, tasks[i].device))
 			last = &tasks[i];
 	}
 	return last;
+}
+
+/* The first that starts at or after `time`, or NULL. */
+static const struct np_device_task *next_from(const struct np_detail *detail, np_ns time)
+{
+	for (size_t i = first_from(detail, time); i < detail->tasks.count; i++) {
+		if (mode_on_device(detail->rank, detail->tasks.item[i].device))
+			return &detail->tasks.item[i];
+	}
+	return NULL;
 }
 
 static int find_neighbours(struct search *search, struct gaps *gaps)
@@ -162,10 +175,9 @@ static int find_neighbours(struct search *search, struct gaps *gaps)
 
 	for (size_t i = 0; i < gaps->list.count && rc == NP_OK; i++) {
 		struct gap *gap = &gaps->list.item[i];
-		size_t next = first_from(detail, gap->end);
 
 		gap->before = last_until(detail, gap->begin);
-		gap->after = next < detail->tasks.count ? &detail->tasks.item[next] : NULL;
+		gap->after = next_from(detail, gap->end);
 		if (!gap->before || !gap->after)
 			continue;
 		rc = origins_want(&search->origins, gap->before->connection, search->rank->err);
@@ -215,7 +227,8 @@ static size_t tasks_inside(const struct search *search, struct gap *gap, struct 
 
 		if (task->start >= gap->end)
 			break;
-		if (task->start <= gap->begin || task->end >= gap->end)
+		if (task->start <= gap->begin || task->end >= gap->end ||
+		    !mode_on_device(detail->rank, task->device))
 			continue;
 		total++;
 		if (task->start - covered > *ret_rest)
@@ -384,6 +397,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_free_analysis = {
 	.name = MODE,
 	.summary = "the longest gaps on the device and their reasons",
+	.devices = MODE_DEVICES_FIRST,
 	.wants = NP_DETAIL_KERNELS | NP_DETAIL_TASKS | NP_DETAIL_CALLS | NP_DETAIL_DISPATCHES,
 	.needs = NP_DETAIL_KERNELS | NP_DETAIL_TASKS,
 	.reduce = reduce,

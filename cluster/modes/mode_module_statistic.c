@@ -67,6 +67,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_module_statistic = {
 	.name = MODE,
 	.summary = "kernels of each module of the model, from mstx ranges",
+	.devices = MODE_DEVICES_APART,
 	.wants = NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES |
 		 NP_DETAIL_OPS,
 	.needs = NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS,

@@ -259,6 +259,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_mstx_sum = {
 	.name = MODE,
 	.summary = "times between mstx marks, and of ranges",
+	.devices = MODE_DEVICES_APART,
 	.wants = NP_DETAIL_MARKS,
 	.needs = NP_DETAIL_MARKS,
 	.reduce = reduce,

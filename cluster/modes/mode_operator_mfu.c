@@ -437,6 +437,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_operator_mfu = {
 	.name = MODE,
 	.summary = "how much of the chip's peak kernels reach, from mstx ranges",
+	.devices = MODE_DEVICES_APART,
 	.wants = NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES |
 		 NP_DETAIL_OPS | NP_DETAIL_DEVICE,
 	.needs = NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS,

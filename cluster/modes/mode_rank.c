@@ -41,7 +41,7 @@ static int fill_computing(struct mode_rank *rank)
 	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
 		const struct np_kernel *kernel = &detail->kernels.item[i];
 
-		if (!kernel->schedule)
+		if (!kernel->schedule && mode_on_device(rank->rank, kernel->device))
 			rc = np_spans_add(rank->computing[set_of(rank, kernel->step)],
 					  kernel->start, kernel->end, rank->err);
 	}
@@ -85,7 +85,8 @@ static int add_ops(struct mode_rank *rank, uint32_t step, struct np_spans *set)
 	for (size_t i = 0; i < rank->rank->ops.count && rc == NP_OK; i++) {
 		const struct np_comm_op *op = &rank->rank->ops.item[i];
 
-		if (step == NP_NO_STEP ? mode_takes(rank, op->step) : op->step == step)
+		if (mode_on_device(rank->rank, op->device) &&
+		    (step == NP_NO_STEP ? mode_takes(rank, op->step) : op->step == step))
 			rc = np_spans_add(ops, op->start, op->end, rank->err);
 	}
 	return rc < 0 ? rc : np_spans_join(set, ops, rank->err);

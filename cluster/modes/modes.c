@@ -13,7 +13,8 @@ static const struct mode always_time = { .name = "communication_time",
 static const struct mode always_matrix = { .name = "communication_matrix",
 					   .summary = "what went over each link" };
 static const struct mode always_map = { .name = "communication_group_map",
-					.summary = "communicators and their ranks" };
+					.summary = "communicators and their ranks",
+					.devices = MODE_DEVICES_APART };
 static const struct mode always_time_sum = { .name = "communication_time_sum",
 					     .summary = "the same as communication_time" };
 static const struct mode always_matrix_sum = { .name = "communication_matrix_sum",
@@ -222,4 +223,27 @@ size_t modes_chosen(uint64_t modes, const struct mode *ret[MODES_MOST])
 			ret[count++] = modes_table[i];
 	}
 	return count;
+}
+
+int modes_note_devices(struct np_modes *modes, struct np_err *err)
+{
+	static const char *const reasons[] = {
+		[MODE_DEVICES_TOGETHER] = "several devices in one profile are taken together",
+		[MODE_DEVICES_FIRST] = "only the first of several devices in one profile is"
+				       " looked at",
+	};
+	const struct np_run *run = modes->run;
+	bool *several = calloc(run->sources.count + 1, sizeof(*several));
+
+	if (!several)
+		return np_fail_nomem(err, "the modes");
+	for (size_t i = 0; i < run->sources.count; i++)
+		several[i] = run->ranks[i] && run->ranks[i]->device_count > 1;
+	for (size_t i = MODE_ALL + 1; i < MODES; i++) {
+		if (has(modes->options.modes, i) && modes_table[i]->devices != MODE_DEVICES_APART)
+			mode_note(modes, NP_NOTE_WARNING, modes_table[i]->name, several,
+				  reasons[modes_table[i]->devices]);
+	}
+	free(several);
+	return NP_OK;
 }

@@ -204,6 +204,8 @@ int np_modes_run(const struct np_modes_input *input, const struct np_modes_optio
 	if (rc == NP_OK)
 		rc = check_ranks(&work, err);
 	if (rc == NP_OK)
+		rc = modes_note_devices(modes, err);
+	if (rc == NP_OK)
 		rc = merge(&work, err);
 	finish(&work);
 	modes->options.directory = NULL; /* the caller's, and not needed any more */

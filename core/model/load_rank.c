@@ -262,6 +262,10 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
 		rc = take_host(rank, source, strings, err);
 	if (rc < 0)
 		return rc;
+	if (rank->device_count > 1)
+		np_note_add(&rank->notes, NP_NOTE_WARNING, rank->id, rank->path, "devices",
+			    "has tasks of %zu devices: steps are measured on each of them",
+			    rank->device_count);
 	*ret = NP_STEAL(rank);
 	return NP_OK;
 }

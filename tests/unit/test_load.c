@@ -352,6 +352,7 @@ static void devices_of_one_database_are_accounted_apart(void **state)
 		assert_int_equal(time_of(run, rank, "10", 5)->computing, 40000);
 		assert_int_equal(time_of(run, rank, "10", 5)->communication, 100000);
 		assert_int_equal(time_of(run, rank, "11", 5)->computing, 0);
+		assert_noted(&run->notes, NP_NOTE_WARNING, "devices", "tasks of 2 devices");
 	}
 }
 

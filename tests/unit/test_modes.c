@@ -1383,6 +1383,42 @@ static void a_database_without_texts_is_noted(void **state)
 }
 
 /* The second operator has lost its partner: who waited in it is not known. */
+/*
+ * Device 0 computes from 1000 to 2000 and from 5000 to 6000 and communicates from 2500 to 4500;
+ * device 1 computes all the while from 1500 to 5500.
+ */
+static void what_two_devices_do_at_the_same_time_is_not_laid_over_each_other(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	rank_db(0);
+	rank_sql(0,
+		 "INSERT INTO META_DATA VALUES('parallel_group_info','{\"world\":{\"group_name\":"
+		 "\"dp\",\"group_rank\":0,\"global_ranks\":[0]}}')");
+	rank_kernel(0, 1, 1000, 2000, "MatMul");
+	rank_kernel(0, 2, 5000, 6000, "MatMul");
+	rank_op(0, 3, 2500, 4500, "hcom_allReduce__111_0_1");
+	rank_kernel(0, 4, 1500, 5500, "MatMul");
+	rank_sql(0, "UPDATE TASK SET deviceId=1 WHERE globalTaskId=4");
+	a = analyse_ranks("cluster_time_summary,compute_op_sum,cann_api_sum,free_analysis,"
+			  "computational_op_masking");
+	assert_int_equal(rows(a.modes, "ClusterTimeSummary"), 1);
+	assert_near(real(a.modes, "ClusterTimeSummary", 0, "computation"), 2.0, 1e-9);
+	assert_near(real(a.modes, "ClusterTimeSummary", 0, "free"), 1.0, 1e-9);
+	assert_int_equal(rows(a.modes, "FreeAnalysis"), 2);
+	assert_near(real(a.modes, "FreeAnalysis", 0, "duration(us)"), 0.5, 1e-9);
+	assert_near(real(a.modes, "ComputationalOperatorMaskingLinearity", 0,
+			 "totalTimeWithoutCommunicationBlackout"),
+		    2000, 1e-9);
+	assert_int_equal(integer(a.modes, "ComputeOpAllRankStats", 0, "Count"), 3);
+	assert_noted(&a.run->notes, NP_NOTE_WARNING, "free_analysis",
+		     "rank 0: only the first of several devices");
+	assert_noted(&a.run->notes, NP_NOTE_WARNING, "compute_op_sum",
+		     "rank 0: several devices in one profile are taken together");
+	release(&a);
+}
+
 static void cluster_time_summary_leaves_out_what_a_rank_lost(void **state)
 {
 	const char *name = "ClusterTimeSummary";
@@ -1679,6 +1715,7 @@ int main(void)
 		with_fixture(both_ends_of_a_message_are_compared),
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
 		with_fixture(cluster_time_summary_leaves_out_what_a_rank_lost),
+		with_fixture(what_two_devices_do_at_the_same_time_is_not_laid_over_each_other),
 		with_fixture(quantiles_over_ranks_are_those_of_all_values),
 		with_fixture(quantiles_of_many_calls_are_exact),
 		with_fixture(durations_of_seconds_do_not_disturb_quantiles),
