@@ -55,14 +55,22 @@ expect_nothing_left_running() {
 	expect_equal "$(left_running)" ''
 }
 
+# in_use <file in memory>: does a process that runs have it? Of those of npusim, the one that made it counts.
+in_use() {
+	local maker=${1#/dev/shm/npusim.}
+
+	case $1 in
+	*/npusim.*) kill -0 "${maker%%.*}" 2>/dev/null ;;
+	*) grep -qsF "$1" /proc/[0-9]*/maps ;;
+	esac
+}
+
 # left_behind: shared memory of jobs that are gone, temporary files of MPI of this test
 left_behind() {
-	local file pid
+	local file
 
 	for file in /dev/shm/npusim.* /dev/shm/DynamicProfileNpuShm*; do
-		[[ -e $file && $shm_before != *"$file "* ]] || continue
-		pid=${file#/dev/shm/npusim.}
-		kill -0 "${pid%%.*}" 2>/dev/null || echo "$file"
+		[[ ! -e $file || $shm_before == *"$file "* ]] || in_use "$file" || echo "$file"
 	done
 	[[ -z ${mpi_files:-} ]] || find "$mpi_files" -mindepth 2 2>/dev/null
 }
@@ -104,12 +112,12 @@ done
 SH
 chmod +x "$work/torchrun"
 
-# free_port: a TCP port nobody listens on now
+# free_port: a TCP port nobody listens on now, and below those that systems give to whoever asks for any
 free_port() {
 	local port
 
 	for _ in {1..50}; do
-		port=$((20000 + RANDOM % 30000))
+		port=$((12000 + RANDOM % 20000))
 		(: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
 	done
 	echo "$port"
@@ -149,6 +157,7 @@ nodes() {
 	shift
 	port=$(free_port)
 	rdzv=$(free_port)
+	((rdzv != port)) || rdzv=$((port + 1))
 	node_pids=()
 	for node in 0 1; do
 		# The simulated host of a launcher is that of its first rank.

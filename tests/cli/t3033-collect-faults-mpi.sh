@@ -240,8 +240,7 @@ expect 'the status is not 0' test "$status" -ne 0
 expect_stderr_has 'rank 3: the application never used an NPU' 'rank 2: the application marks no steps'
 # The communicator that rank 3 never joined: its memory is named after the process that made it.
 for segment in /dev/shm/npusim.*; do
-	maker=${segment#/dev/shm/npusim.}
-	[[ ! -e $segment ]] || kill -0 "${maker%%.*}" 2>/dev/null || rm -f "$segment"
+	in_use "$segment" || rm -f "$segment"
 done
 expect_nothing_left
 
