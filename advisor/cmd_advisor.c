@@ -165,12 +165,13 @@ const struct np_cmd np_cmd_advisor = {
 static int explain(const struct rule_library *library, const struct advisor_options *options)
 {
 	const struct rule *rule = rule_library_find(library, options->explain);
+	struct np_err err = NP_ERR_INIT;
 	struct np_buf buf = NP_BUF_INIT;
 
-	if (!rule)
-		return np_cmd_usage(&np_cmd_advisor,
-				    "there is no rule '%s'; see npuprof rules list",
-				    options->explain);
+	if (!rule) {
+		(void)!rule_library_lacks(library, options->explain, &err);
+		return np_cmd_usage(&np_cmd_advisor, "%s", err.text);
+	}
 	rule_show(&buf, rule, (enum rule_language)options->language, np_output_width(stdout));
 	return np_output_release(&buf);
 }

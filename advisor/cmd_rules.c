@@ -68,7 +68,7 @@ static const struct np_opt_group groups[] = {
 
 static const struct np_opt_operand operand = {
 	.option = { .kind = NP_OPT_LIST,
-		    .value = "ACTION",
+		    .value = "list|show|check|test|views",
 		    .offset = offsetof(struct rules_options, words) },
 	.least = 1,
 	.most = NP_OPERANDS_ANY,
@@ -173,6 +173,7 @@ static int list_table(const struct rule_library *library, const struct rules_opt
 
 static int show(const struct rule_library *library, const struct rules_options *options)
 {
+	struct np_err err = NP_ERR_INIT;
 	struct np_buf buf = NP_BUF_INIT;
 	size_t shown = 0;
 
@@ -189,8 +190,8 @@ static int show(const struct rule_library *library, const struct rules_options *
 	}
 	if (shown == 0) {
 		np_buf_release(&buf);
-		return np_report(NP_EXIT_FAILED, "there is no rule '%s'; see npuprof rules list",
-				 options->words.item[1]);
+		(void)!rule_library_lacks(library, options->words.item[1], &err);
+		return np_cmd_usage(&np_cmd_rules, "%s", err.text);
 	}
 	return np_output_release(&buf);
 }

@@ -229,8 +229,9 @@ static int check_operands(const struct reader *reader, size_t seen)
 		np_buf_add(&way, ": ");
 		np_opt_one_of(&way, operand->option.choices, opt_count_choices(&operand->option));
 	}
-	rc = np_fail(reader->err, NP_E_USAGE, "%s needs an argument %s%s",
-		     reader->command ? reader->command : "npuprof", operand->option.value,
+	rc = np_fail(reader->err, NP_E_USAGE, "%s needs %s %s%s",
+		     reader->command ? reader->command : "npuprof",
+		     operand->least > 1 ? "the arguments" : "an argument", operand->option.value,
 		     way.text);
 	np_buf_release(&way);
 	return rc;

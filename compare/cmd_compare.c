@@ -138,7 +138,7 @@ static const struct np_opt_group groups[] = {
 static const struct np_opt_operand operand = {
 	.option = { .kind = NP_OPT_LIST,
 		    .fill = NP_FILL_DIRECTORY,
-		    .value = "PATH",
+		    .value = "BASE NEW",
 		    .offset = offsetof(struct compare_options, inputs) },
 	.least = 2,
 	.most = 2,

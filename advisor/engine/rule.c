@@ -415,7 +415,7 @@ const struct rule *rule_library_find(const struct rule_library *library, const c
 	return NULL;
 }
 
-static int no_such_rule(const struct rule_library *library, const char *id, struct np_err *err)
+int rule_library_lacks(const struct rule_library *library, const char *id, struct np_err *err)
 {
 	NP_VEC(const char *) ids = { 0 };
 	const char *meant;
@@ -429,7 +429,8 @@ static int no_such_rule(const struct rule_library *library, const char *id, stru
 	meant = np_text_closest(id, ids.item, ids.count);
 	np_vec_release(&ids);
 	return np_fail(err, NP_E_USAGE, "there is no rule '%s'%s%s%s", id,
-		       meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+		       meant ? "; did you mean '" : "; see npuprof rules list", meant ? meant : "",
+		       meant ? "'?" : "");
 }
 
 static int check_range(const struct rule_param *param, const char *value, struct np_err *err)
@@ -463,7 +464,7 @@ int rule_library_set(struct rule_library *library, const char *assignment, struc
 		return np_fail_nomem(err, "a parameter");
 	found = rule_library_find(library, id);
 	if (!found)
-		return no_such_rule(library, id, err);
+		return rule_library_lacks(library, id, err);
 	for (size_t i = 0; i < found->params.count; i++) {
 		struct rule_param *param = &found->params.item[i];
 		int rc;

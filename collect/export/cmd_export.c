@@ -200,7 +200,21 @@ static const char *state_name(enum np_export_state state)
 	return names[state];
 }
 
-static void add_row(struct np_grid *grid, const struct np_export_rank *rank)
+/* The directory of a rank below the only one that was given: what tells it from the others. */
+static const char *short_dir(const char *dir, const struct command_options *options)
+{
+	const char *root = options->common.dirs.item[0];
+	size_t length = strlen(root);
+
+	while (length > 1 && root[length - 1] == '/')
+		length--;
+	if (options->common.dirs.count > 1 || strncmp(dir, root, length) != 0 || dir[length] != '/')
+		return dir;
+	return dir + length + strspn(dir + length, "/");
+}
+
+static void add_row(struct np_grid *grid, const struct np_export_rank *rank,
+		    const struct command_options *options)
 {
 	bool known = rank->state == NP_EXPORT_EXPORTED;
 
@@ -225,10 +239,11 @@ static void add_row(struct np_grid *grid, const struct np_export_rank *rank)
 		np_grid_bytes(grid, rank->bytes);
 	else
 		np_grid_cell(grid, "");
-	np_grid_cell(grid, rank->dir);
+	np_grid_cell(grid, short_dir(rank->dir, options));
 }
 
-static int print_table(const struct np_export_tree *tree, struct np_err *err)
+static int print_table(const struct np_export_tree *tree, const struct command_options *options,
+		       struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
 		{ "rank", NP_RIGHT, false },      { "host", NP_LEFT, true },
@@ -241,7 +256,7 @@ static int print_table(const struct np_export_tree *tree, struct np_err *err)
 	int rc = grid ? NP_OK : np_fail_nomem(err, "the table");
 
 	for (size_t i = 0; i < tree->chosen && rc == NP_OK; i++)
-		add_row(grid, &tree->ranks.item[i]);
+		add_row(grid, &tree->ranks.item[i], options);
 	if (rc == NP_OK)
 		rc = np_grid_write(grid, &buf, 0, np_output_width(stdout), false, err);
 	if (rc == NP_OK)
@@ -282,7 +297,7 @@ static int tell(const struct np_export_tree *tree, const struct command_options 
 
 	for (size_t i = 0; i < tree->chosen; i++)
 		tell_rank(&tree->ranks.item[i], options);
-	if (print_table(tree, &err) < 0)
+	if (print_table(tree, options, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	if (np_export_was_stopped())
 		(void)np_report(0, "stopped; start it again to go on where it was");

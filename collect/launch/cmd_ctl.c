@@ -64,10 +64,7 @@ static const struct np_opt_group groups[] = {
 };
 
 static const struct np_opt_operand operand = {
-	.option = { .kind = NP_OPT_LIST,
-		    .offset = AT(words),
-		    .value = "VERB",
-		    .help = "start, stop or status" },
+	.option = { .kind = NP_OPT_LIST, .offset = AT(words), .value = "start|stop|status" },
 	.least = 1,
 	.most = 1,
 };

@@ -50,8 +50,9 @@ static int find_job(const char *dir, char *job, size_t size, struct np_err *err)
 		return NP_OK;
 	stream = opendir(dir);
 	if (!stream)
-		return np_fail(err, NP_E_NOTFOUND, "cannot read '%.380s': %s", dir,
-			       strerrordesc_np(errno));
+		return np_fail(err, NP_E_NOTFOUND,
+			       "cannot read '%.300s': %s; give the directory of the job with -d",
+			       dir, strerrordesc_np(errno));
 	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while ((entry = readdir(stream))) {
 		char part[PATH_MAX];

@@ -340,9 +340,9 @@ static int nothing_found(const struct walk *walk, const char *root, struct np_er
 			       walk->run->notes.list.count ? walk->run->notes.list.item[0].reason
 							   : "");
 	return np_fail(err, NP_E_NOTFOUND,
-		       "no profiles below '%s': looked in %zu directories for " OUTPUT_NAME
+		       "no profiles below '%s': looked in %zu director%s for " OUTPUT_NAME
 		       " (of *_ascend_pt or *_ascend_ms), PROF_* and msmonitor_*.db",
-		       root, walk->directories);
+		       root, walk->directories, walk->directories == 1 ? "y" : "ies");
 }
 
 int np_discover(struct np_run *run, const char *const *roots, size_t root_count,

@@ -74,6 +74,9 @@ refused() {
 refused "unknown command 'clutser'; did you mean 'cluster'?" 'npuprof -h' clutser
 refused "unknown command 'xyzzy'" 'npuprof -h' xyzzy
 refused "unknown command 'clustr'; did you mean 'cluster'?" 'npuprof -h' help clustr
+refused 'compare needs the arguments BASE NEW' 'npuprof compare -h' compare .
+refused 'rules needs an argument list|show|check|test|views' 'npuprof rules -h' rules
+refused 'ctl needs an argument start|stop|status' 'npuprof ctl -h' ctl
 refused "unknown option '--vresion'; did you mean '--version'?" 'npuprof -h' --vresion
 refused "unknown option '-d'" 'npuprof -h' -d .
 

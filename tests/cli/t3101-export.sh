@@ -115,6 +115,10 @@ run "$npuprof" export --force --ranks 3 --keep-raw "$work/db"
 expect_exit 0
 expect_file "$(echo "$work"/db/*_1003_*/PROF_*/msprof_*.db)"
 
+behaviour 'the table names the directories of ranks below the one that was given'
+run "$npuprof" export --force --ranks 3 "$work/db/"
+expect_equal "$(awk '$1 == 3 { print $NF }' "$work/stdout")" "$(basename "$work"/db/*_1003_*)"
+
 behaviour 'one rank directory may be given'
 run "$npuprof" export --force "$(echo "$work"/db/*_1001_*)"
 expect_exit 0

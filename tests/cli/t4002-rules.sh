@@ -26,7 +26,14 @@ run "$npuprof" rules show --lang zh comm.exposed
 expect_exit 0
 expect_stdout_has '未被掩盖的通信' share_mean
 run "$npuprof" rules show nobody
-expect_exit 1
+expect_exit 2
+expect_stderr_has "there is no rule 'nobody'; see npuprof rules list"
+for words in 'rules show' 'advisor --explain' 'advisor . --rule'; do
+	read -ra arguments <<<"$words"
+	run "$npuprof" "${arguments[@]}" cluster.stragler
+	expect_exit 2
+	expect_stderr_has "there is no rule 'cluster.stragler'; did you mean 'cluster.straggler'?"
+done
 run "$npuprof" rules lits
 expect_exit 2
 
