@@ -272,6 +272,12 @@ int np_check_rank(struct np_job *job, const char *inject, struct np_buf *doubts,
 	if (!inject)
 		return np_fail(err, NP_E_NOTFOUND,
 			       "libnpuprof_inject.so is not where it was installed");
+	if (inject[strcspn(inject, " :")])
+		return np_fail(err, NP_E_USAGE,
+			       "'%s' cannot be loaded into the application: the loader takes a "
+			       "blank or a colon in LD_PRELOAD for the end of a name; install "
+			       "npuprof elsewhere",
+			       inject);
 	rc = check_directory(job, err);
 	if (rc == NP_OK && (job->finds_ranks || job->chosen[job->rank] || job->plan.dynamic)) {
 		bool simulated = false;

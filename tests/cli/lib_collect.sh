@@ -177,9 +177,15 @@ both_end() {
 	cp "$work/stderr.0" "$work/stderr"
 }
 
+# can_preload: the loader takes blanks and colons in LD_PRELOAD for the end of a name
+can_preload() {
+	[[ $work != *[[:blank:]:]* ]]
+}
+
 # make_denier: $work/deny.so, a C library in which launcher 1 cannot write below $TEST_DENIED, as
 # root may write everywhere; false without a compiler. Without MPI, TEST_RANK says who it is.
 make_denier() {
+	can_preload || return
 	cat >"$work/deny.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -98,7 +98,7 @@ starts_nothing() {
 	done
 	shift
 	behaviour "nothing is started: ${messages[*]}"
-	launch 3 --job nothing "$@" -- sh -c ": >$work/started"
+	launch 3 --job nothing "$@" -- sh -c ": >'$work/started'"
 	expect_exit "$expected"
 	expect_stderr_has "${messages[@]}"
 	expect 'the application was started' test ! -e "$work/started"
@@ -116,6 +116,11 @@ WORLD_SIZE=8 starts_nothing 1 "WORLD_SIZE is '8' in the environment, and 3 here"
 LD_LIBRARY_PATH=/nowhere starts_nothing 1 'ranks 0-1 on' 'AscendCL cannot be used' \
 	'nothing was started: the checks failed on 2 of 3 ranks' -- --ranks 0,1
 
+mkdir "$work/a b"
+cp "$NPUPROF_BUILD"/npuprof-collect "$NPUPROF_BUILD"/libnpuprof_*.so "$work/a b"
+collector="$work/a b/npuprof-collect" starts_nothing 1 'cannot be loaded into the application' 'install npuprof elsewhere' -- --ranks 0
+rm -r "$work/a b"
+
 behaviour 'an application that does not exist is noticed before the start'
 launch 2 --job nothing -- "$work/no-such-program"
 expect_exit 1
@@ -125,7 +130,7 @@ if make_denier; then
 	LD_PRELOAD=$work/deny.so TEST_DENIED=$work/prof starts_nothing 1 'rank 1 on' 'Permission denied' \
 		'nothing was started: the checks failed on 1 of 3 ranks' -- --ranks 0
 else
-	echo 'no C compiler: the directory that one rank cannot write to is not tried'
+	echo 'no C compiler, or a path that LD_PRELOAD cannot hold: the directory that one rank cannot write to is not tried'
 fi
 
 behaviour 'a directory that nobody can make is refused'

@@ -13,9 +13,9 @@ steps_of() {
 		json_each(readfile('$work/prof/$1/window-$3/npuprof_manifest.json'), '\$.ranks')) WHERE r ->> 'rank' = $2"
 }
 
-# closed <job> <window> <ranks>: are all its profiles complete?
+# closed <job> <directory of a window> <ranks>: are all its profiles complete?
 closed() {
-	(($(grep -l '"state": "closed"' "$work/prof/$1/window-$2"/*/npuprof_rank.json | wc -l) == $3))
+	(($(grep -l '"state": "closed"' "$work/prof/$1/$2"/*/npuprof_rank.json | wc -l) == $3))
 }
 
 # job_ends <pid>: stop it, and wait
@@ -70,13 +70,13 @@ expect_stdout_has 'window 1: steps' "on 4 ranks, in '$work/prof/mpi/window-1'"
 ctl start
 expect_exit 1
 expect_stderr_has 'no window: rank'
-expect 'it was never complete' await 30 closed mpi 1 4
+expect 'it was never complete' await 30 closed mpi window-1 4
 
 behaviour 'another one, on other ranks and another level; a step that has begun already is not taken'
 ctl start --at 1 --steps 2 --level level0 --ranks 1,3
 expect_exit 0
 expect_stdout_has 'window 2: steps' 'on 2 ranks' '(an earlier step had begun already)'
-expect 'it was never complete' await 30 closed mpi 2 2
+expect 'it was never complete' await 30 closed mpi window-2 2
 
 behaviour 'a window without an end is stopped'
 ctl start --steps -1
@@ -89,13 +89,13 @@ expect 'it never began' await 30 opened
 ctl stop
 expect_exit 0
 expect_stdout_has 'the window ends before step'
-expect 'it was never complete' await 30 closed mpi 3 4
+expect 'it was never complete' await 30 closed mpi window-3 4
 ctl stop
 expect_stdout_has 'no window is open'
 
 behaviour 'SIGUSR2 to mpirun asks for a window'
 kill -USR2 "$pid"
-expect 'it was never complete' await 30 closed mpi 4 4
+expect 'it was never complete' await 30 closed mpi window-4 4
 
 if ((EUID == 0)) && command -v setpriv >/dev/null; then
 	behaviour 'nobody else may ask'
@@ -139,11 +139,11 @@ expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/window.json') ->> '\$.i
 behaviour 'the same on two nodes without MPI, after a window of its own'
 name=tcp
 nodes tcp --ranks all --step-start 1 --step-end 3 -- "${job[@]}"
-expect 'the job never began' await 30 runs
+expect 'its own window was never complete' await 30 closed tcp . 4
 ctl start --steps 2 --ranks all
 expect_exit 0
 expect_stdout_has 'window 2: steps' 'on 4 ranks'
-expect 'it was never complete' await 30 closed tcp 2 4
+expect 'it was never complete' await 30 closed tcp window-2 4
 kill -TERM "${node_pids[@]}"
 both_end
 expect_equal "$(manifest tcp '$.windows[0].first_step')|$(manifest tcp '$.windows[0].last_step')" '1|2'
@@ -158,7 +158,7 @@ if [[ -x $train-mpi ]]; then
 	expect 'the job never began' await 30 runs
 	ctl start --steps 2
 	expect_exit 0
-	expect 'it was never complete' await 30 closed helper 1 4
+	expect 'it was never complete' await 30 closed helper window-1 4
 	job_ends "$pid"
 	expect_equal "$(manifest helper '$.windows[0].ranks')" '[0,1,2,3]'
 fi

@@ -69,15 +69,15 @@ if [[ -x $train-mpi ]]; then
 	expect_nothing_left
 
 	behaviour 'helper: what is found before the start starts nothing anywhere'
-	LD_LIBRARY_PATH=/nowhere launch 2 --job nothing --backend acl --ranks 0 --coord helper -- sh -c ": >$work/started"
+	LD_LIBRARY_PATH=/nowhere launch 2 --job nothing --backend acl --ranks 0 --coord helper -- sh -c ": >'$work/started'"
 	expect_exit 1
 	expect_stderr_has 'rank 0 on' 'AscendCL cannot be used' 'nothing was started: the checks failed on 1 of 2 ranks'
 	if make_denier; then
-		LD_PRELOAD=$work/deny.so TEST_DENIED=$work/prof launch 2 --job nothing --coord helper -- sh -c ": >$work/started"
+		LD_PRELOAD=$work/deny.so TEST_DENIED=$work/prof launch 2 --job nothing --coord helper -- sh -c ": >'$work/started'"
 		expect_exit 1
 		expect_stderr_has 'rank 1 on' 'Permission denied' 'nothing was started: the checks failed on 1 of 2 ranks'
 	else
-		echo 'no C compiler: the directory that one rank cannot write to is not tried'
+		echo 'no C compiler, or a path that LD_PRELOAD cannot hold: the directory that one rank cannot write to is not tried'
 	fi
 	expect 'the application was started' test ! -e "$work/started"
 	expect 'the directory of the job was left' test ! -e "$work/prof/nothing"
@@ -129,7 +129,7 @@ int MPI_Init(int *argc, char ***argv)
 	return real(argc, argv);
 }
 C
-	if ${CC:-cc} -shared -fPIC -o "$work/hang.so" "$work/hang.c" -ldl 2>"$work/stderr"; then
+	if can_preload && ${CC:-cc} -shared -fPIC -o "$work/hang.so" "$work/hang.c" -ldl 2>"$work/stderr"; then
 		# A launcher that is not alone with all others on its host has to learn through MPI where the first one is.
 		run timeout -k 10 90 mpirun -q -n 2 -x LD_PRELOAD="$work/hang.so" env OMPI_COMM_WORLD_LOCAL_SIZE=1 "$collector" \
 			-o "$work/prof" --job hang --rdzv-timeout 2 --ranks all --step-start 2 --step-end 4 -- "${mpi[@]}" "${steps[@]}"
@@ -138,7 +138,7 @@ C
 		expect_equal "$(manifest hang '$.windows[0].ranks')" '[0,1]'
 		expect_nothing_left
 	else
-		echo 'no C compiler: a stage that never ends is not tried'
+		echo 'no C compiler, or a path that LD_PRELOAD cannot hold: a stage that never ends is not tried'
 	fi
 
 	behaviour 'inapp: an application that never calls MPI_Init is a failure, and bounded'
@@ -200,11 +200,11 @@ expect_nothing_left
 
 behaviour 'tcp: a rendezvous that never completes'
 run timeout -k 5 30 "$collector" -o "$work/prof" --job alone --rdzv "127.0.0.1:$(free_port)" --nnodes 2 --node-rank 0 \
-	--rdzv-timeout 2 -- sh -c ": >$work/started"
+	--rdzv-timeout 2 -- sh -c ": >'$work/started'"
 expect_exit 1
 expect_stderr_has '1 of 2 launchers did not come within 2 s, the first of them is launcher 1'
 run timeout -k 5 30 "$collector" -o "$work/prof" --job alone --rdzv "127.0.0.1:$(free_port)" --nnodes 2 --node-rank 1 \
-	--rdzv-timeout 2 -- sh -c ": >$work/started"
+	--rdzv-timeout 2 -- sh -c ": >'$work/started'"
 expect_exit 1
 expect_stderr_has 'launcher 1 does not reach launcher 0 at 127.0.0.1 port' 'within 2 s'
 expect 'the application was started' test ! -e "$work/started"
@@ -258,7 +258,7 @@ refused() {
 	for node in 0 1; do
 		((node == denied)) && own=("${variables[@]}") || own=()
 		env TEST_RANK=$node "${own[@]}" timeout -k 5 30 "$collector" -o "$work/prof" --job refused --backend acl \
-			--rdzv "127.0.0.1:$port" --nnodes 2 --node-rank $node -- sh -c ": >$work/started" \
+			--rdzv "127.0.0.1:$port" --nnodes 2 --node-rank $node -- sh -c ": >'$work/started'" \
 			>"$work/stdout.$node" 2>"$work/stderr.$node" &
 		node_pids[node]=$!
 	done
@@ -277,7 +277,7 @@ if make_denier; then
 	denied=1 variables=(LD_PRELOAD="$work/deny.so" TEST_DENIED="$work/prof")
 	refused 'Permission denied'
 else
-	echo 'no C compiler: the directory that one node cannot write to is not tried'
+	echo 'no C compiler, or a path that LD_PRELOAD cannot hold: the directory that one node cannot write to is not tried'
 fi
 
 behaviour 'tcp: two jobs at the same time do not disturb each other'

@@ -94,7 +94,7 @@ for form in text db; do
 	sed 1,3d "$golden/npu_${form}_level1_r0_r1/KernelCompare.csv" >"$work/kernels.csv"
 	# Collectives are listed with communication, not among kernels; theirs are rounded to 0.01.
 	expect_equal "$(sqlite3 -separator ' ' :memory: \
-		'CREATE TABLE k(id, kernel, shape, t0 REAL, a0, m0, n0, c0 REAL, t1 REAL, a1, m1 REAL, n1, c1, r0, r1)' ".import --csv $work/kernels.csv k" "
+		'CREATE TABLE k(id, kernel, shape, t0 REAL, a0, m0, n0, c0 REAL, t1 REAL, a1, m1 REAL, n1, c1, r0, r1)' ".import --csv '$work/kernels.csv' k" "
 		WITH ours AS (SELECT value ->> 'Kernel' AS kernel, trim(value ->> 'Input Shape', '\"') AS shape, value ->> 'Base Total Duration(us)' AS t0,
 			value ->> 'Base Calls' AS c0, value ->> 'Comparison Total Duration(us)' AS t1, value ->> 'Comparison Max Duration(us)' AS m1
 			FROM json_each(readfile('$work/stdout'), '\$.views.kernel'))

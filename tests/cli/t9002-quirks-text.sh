@@ -14,7 +14,7 @@ fresh() {
 	cp -a "${1:-$work/good}" "$work/c"
 }
 
-# rank <n>: its directory; file <n> <name>: one of its files; files <name>: that of every rank
+# rank <n>: its directory; file <n> <name>: one of its files; files <name>: that of every rank, in "${found[@]}"
 rank() {
 	dirname "$(ls "$work"/c/*/profiler_info_"$1".json)"
 }
@@ -22,17 +22,17 @@ file() {
 	echo "$(rank "$1")/ASCEND_PROFILER_OUTPUT/$2"
 }
 files() {
-	find "$work/c" -path '*/ASCEND_PROFILER_OUTPUT/*' -name "$1"
+	mapfile -d '' found < <(find "$work/c" -path '*/ASCEND_PROFILER_OUTPUT/*' -name "$1" -print0)
 }
 
 # edit <name> <sed argument>...: change that file of every rank; it must make a difference
 edit() {
-	local list path
+	local path
 
-	list=$(files "$1")
+	files "$1"
 	shift
-	expect 'there are files to change' test -n "$list"
-	for path in $list; do
+	expect 'there are files to change' test "${#found[@]}" -gt 0
+	for path in "${found[@]}"; do
 		cp "$path" "$work/unedited"
 		sed -i "$@" "$path"
 		checks=$((checks + 1))
@@ -140,7 +140,8 @@ expect 'the other one is there' diff <(grep -E '^step\|[0-9]+\|0\|' "$work/good.
 # 23: the trace has no end
 behaviour 'a trace without its last bracket is whole, and it is said'
 fresh
-for name in $(files trace_view.json); do truncate -s -1 "$name"; done
+files trace_view.json
+for name in "${found[@]}"; do truncate -s -1 "$name"; done
 same_figures
 warned '%cut short%'
 behaviour 'a trace that ends within an event loses that event'
@@ -190,7 +191,8 @@ edit '*.csv' 's/\r*$//; 2~2s/$/\r/'
 same_figures
 fresh "$work/tables"
 edit kernel_details.csv '$s/\r*$//'
-for name in $(files '*.csv'); do truncate -s -1 "$name"; done
+files '*.csv'
+for name in "${found[@]}"; do truncate -s -1 "$name"; done
 same_figures
 behaviour 'a byte order mark, as spreadsheets write it'
 fresh "$work/tables"
@@ -250,7 +252,8 @@ expect_equal "$(cut -d '|' -f 4-8 "$work/steps")" "$(grep '^step|10|' "$work/tra
 behaviour 'an empty communication.json is no failure'
 fresh
 rm "$work"/c/*/ASCEND_PROFILER_OUTPUT/{trace_view.json,kernel_details.csv,communication_matrix.json}
-for name in $(files communication.json); do printf '{"step": {"p2p": {}, "collective": {}}}' >"$name"; done
+files communication.json
+for name in "${found[@]}"; do printf '{"step": {"p2p": {}, "collective": {}}}' >"$name"; done
 analyse 0
 expect_equal "$(json "j -> '\$.communicators'")" '[]'
 expect_equal "$(cut -d '|' -f 1-8 "$work/steps")" "$(cut -d '|' -f 1-8 "$work/trace.steps")"
