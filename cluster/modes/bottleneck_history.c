@@ -154,7 +154,7 @@ static int end_taking(struct taking *taking, int rc)
 
 _Static_assert(offsetof(struct np_kernel, start) == 0, "count_before() looks there");
 _Static_assert(offsetof(struct np_call, start) == 0, "count_before() looks there");
-_Static_assert(offsetof(struct np_framework_call, start) == 0, "count_before() looks there");
+_Static_assert(offsetof(struct np_operator, start) == 0, "count_before() looks there");
 
 static size_t count_before(const void *rows, size_t count, size_t size, np_ns time)
 {
@@ -250,23 +250,20 @@ static int take_device(struct mode_rank *rank, struct history *history, np_ns un
 }
 
 /* Is it an operator of the framework proper, which has a name space: aten::mul? */
-static bool is_framework_op(const struct np_detail *detail, const struct np_framework_call *call,
-			    signed char *known)
+static bool is_framework_op(const struct np_detail *detail, np_str op, signed char *known)
 {
-	const char *name = np_detail_text(detail, call->name);
+	const char *name = np_detail_text(detail, op);
 
-	if (call->kind != NP_FRAMEWORK_OP || !name)
-		return false;
-	if (known[call->name] == 0)
-		known[call->name] = strstr(name, "::") ? 1 : -1;
-	return known[call->name] > 0;
+	if (name && known[op] == 0)
+		known[op] = strstr(name, "::") ? 1 : -1;
+	return name && known[op] > 0;
 }
 
 /* Operators of the framework and calls are each by start: they are merged. */
 static int take_host_rows(struct taking *taking, np_ns until, signed char *known)
 {
 	const struct np_detail *detail = taking->rank->detail;
-	size_t ops = COUNT_BEFORE(detail->framework, until);
+	size_t ops = COUNT_BEFORE(detail->operators, until);
 	size_t calls = COUNT_BEFORE(detail->calls, until);
 	size_t op = 0;
 	int rc = begin_taking(taking, ops + calls);
@@ -275,11 +272,11 @@ static int take_host_rows(struct taking *taking, np_ns until, signed char *known
 		const struct np_call *call = i < calls ? &detail->calls.item[i] : NULL;
 
 		for (; op < ops && rc == NP_OK &&
-		       (!call || detail->framework.item[op].start <= call->start);
+		       (!call || detail->operators.item[op].start <= call->start);
 		     op++) {
-			const struct np_framework_call *at = &detail->framework.item[op];
+			const struct np_operator *at = &detail->operators.item[op];
 
-			if (is_framework_op(detail, at, known))
+			if (is_framework_op(detail, at->name, known))
 				rc = put_row(taking, at->start, at->end, at->name);
 		}
 		if (call && rc == NP_OK)

@@ -349,7 +349,7 @@ const struct mode mode_communication_bottleneck = {
 	.name = MODE,
 	.summary = "why the longest operators of a rank are long",
 	.wants = NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES | NP_DETAIL_TASKS | NP_DETAIL_CALLS |
-		 NP_DETAIL_FRAMEWORK | NP_DETAIL_DISPATCHES,
+		 NP_DETAIL_OPERATORS | NP_DETAIL_DISPATCHES,
 	.needs = NP_DETAIL_KERNELS,
 	.prepare = prepare,
 	.skips = skips,

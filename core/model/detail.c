@@ -367,6 +367,7 @@ void np_detail_free(struct np_detail *detail)
 	np_vec_release(&detail->framework);
 	np_vec_release(&detail->links);
 	np_vec_release(&detail->dispatches);
+	np_vec_release(&detail->operators);
 	np_vec_release(&detail->marks);
 	np_vec_release(&detail->ops);
 	np_vec_release(&detail->small);

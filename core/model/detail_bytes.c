@@ -21,6 +21,7 @@ static const struct {
 	SECTION(framework, np_framework_call),
 	SECTION(links, np_framework_link),
 	SECTION(dispatches, np_dispatch),
+	SECTION(operators, np_operator),
 	SECTION(marks, np_mark),
 	SECTION(ops, np_detail_op),
 	SECTION(small, np_small_task),

@@ -120,6 +120,24 @@ int64_t detail_thread(int64_t global);
 /* detail_db_host.c: CANN_API, PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS; and marks. */
 int detail_db_read_host(struct detail_db *db) NP_MUST_USE;
 
+/* Read CONNECTION_IDS; where the rows of an id begin, which mostly follow those of the last. */
+int detail_db_read_connections(struct detail_db *db) NP_MUST_USE;
+size_t detail_db_first_connection(const struct detail_db *db, int64_t id);
+
+/* The vendor's numbers of what a row of PYTORCH_API is. */
+enum {
+	DETAIL_TORCH_OP = 50001,
+	DETAIL_TORCH_QUEUE = 50002,
+	DETAIL_TORCH_PYTHON = 50003,
+	DETAIL_TORCH_MARK = 50004,
+};
+
+/* Of a row that is none of the others: steps are told by their names alone. */
+enum np_framework_kind detail_db_kind_by_name(struct detail_text *name);
+
+/* detail_db_brief.c: of the same tables what is enough for who does not want every call. */
+int detail_db_read_framework_in_brief(struct detail_db *db) NP_MUST_USE;
+
 /* detail_db_marks.c: MSTX_EVENTS, after tasks and calls of the framework. */
 int detail_db_read_marks(struct detail_db *db) NP_MUST_USE;
 

@@ -143,16 +143,7 @@ static size_t wanted_torch_columns(const struct detail_db *db)
 									   : TORCH_ALWAYS;
 }
 
-/* The vendor's numbers of what a row of PYTORCH_API is. */
-enum {
-	TORCH_IS_OP = 50001,
-	TORCH_IS_QUEUE = 50002,
-	TORCH_IS_PYTHON = 50003,
-	TORCH_IS_MARK = 50004,
-};
-
-/* Rows of steps are told by their names alone. */
-static enum np_framework_kind kind_by_name(struct detail_text *name)
+enum np_framework_kind detail_db_kind_by_name(struct detail_text *name)
 {
 	if (!name)
 		return NP_FRAMEWORK_OP;
@@ -166,17 +157,17 @@ static bool kind_of(struct detail_db *db, int64_t type, struct detail_text *name
 		    enum np_framework_kind *ret)
 {
 	switch (type) {
-	case TORCH_IS_QUEUE:
+	case DETAIL_TORCH_QUEUE:
 		*ret = NP_FRAMEWORK_QUEUE;
 		break;
-	case TORCH_IS_PYTHON:
+	case DETAIL_TORCH_PYTHON:
 		*ret = NP_FRAMEWORK_PYTHON;
 		return detail_wants(db->load, NP_DETAIL_PYTHON);
-	case TORCH_IS_MARK:
+	case DETAIL_TORCH_MARK:
 		*ret = NP_FRAMEWORK_MARK;
 		return true;
 	default:
-		*ret = kind_by_name(name);
+		*ret = detail_db_kind_by_name(name);
 		break;
 	}
 	return detail_wants(db->load, NP_DETAIL_FRAMEWORK);
@@ -303,7 +294,7 @@ static void sort_rows(struct detail_db *db)
 }
 
 /* Calls come mostly in the order of ids. */
-static size_t first_row(const struct detail_db *db, int64_t id)
+size_t detail_db_first_connection(const struct detail_db *db, int64_t id)
 {
 	size_t near = db->near;
 	size_t low = 0;
@@ -391,7 +382,8 @@ static int link_call(struct detail_db *db, uint32_t index)
 	call->link_count = 0;
 	if (id < 0)
 		return NP_OK;
-	for (i = first_row(db, id); i < db->rows.count && db->rows.item[i].id == id; i++) {
+	for (i = detail_db_first_connection(db, id);
+	     i < db->rows.count && db->rows.item[i].id == id; i++) {
 		struct np_framework_link *link = np_vec_add(&db->detail->links, db->err);
 
 		if (!link)
@@ -404,7 +396,7 @@ static int link_call(struct detail_db *db, uint32_t index)
 	return NP_OK;
 }
 
-static int read_connections(struct detail_db *db)
+int detail_db_read_connections(struct detail_db *db)
 {
 	int rc = detail_each(db, "CONNECTION_IDS", connection_columns, NP_COUNT(connection_columns),
 			     take_connection);
@@ -415,7 +407,7 @@ static int read_connections(struct detail_db *db)
 
 static int read_framework(struct detail_db *db)
 {
-	int rc = read_connections(db);
+	int rc = detail_db_read_connections(db);
 
 	db->chain = NP_UNKNOWN;
 	if (rc == NP_OK && detail_wants(db->load, NP_DETAIL_STACKS))
@@ -427,58 +419,7 @@ static int read_framework(struct detail_db *db)
 	for (uint32_t i = 0; i < db->detail->framework.count && rc == NP_OK; i++)
 		rc = link_call(db, i);
 	if (db->detail->framework.count > 0)
-		detail_told(db->load, DETAIL_OF_FRAMEWORK | NP_DETAIL_DISPATCHES);
-	return rc;
-}
-
-/* --- dispatches ------------------------------------------------------------------------------ */
-
-enum {
-	DISPATCH_END,
-	DISPATCH_CONNECTION,
-	DISPATCH_KIND,
-	DISPATCH_COLUMNS,
-};
-
-static const struct np_scan_column dispatch_columns[DISPATCH_COLUMNS] = {
-	[DISPATCH_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[DISPATCH_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[DISPATCH_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
-/* Of the framework's calls only these are kept where nobody wants more. */
-static int take_dispatch(struct detail_db *db, const struct np_batch *batch, size_t row)
-{
-	np_ns end = batch->column[DISPATCH_END].integer[row];
-	int64_t id = batch->column[DISPATCH_CONNECTION].integer[row];
-	int64_t kind = batch->column[DISPATCH_KIND].integer[row];
-	size_t i;
-
-	if (kind == TORCH_IS_PYTHON || kind == TORCH_IS_QUEUE || id < 0 ||
-	    !detail_time_ok(db->load, end, end))
-		return NP_OK;
-	if (db->detail->dispatches.count == 0)
-		np_vec_expect(&db->detail->dispatches, db->about);
-	for (i = first_row(db, id); i < db->rows.count && db->rows.item[i].id == id; i++) {
-		struct np_dispatch *dispatch = np_vec_add(&db->detail->dispatches, db->err);
-
-		if (!dispatch)
-			return NP_E_NOMEM;
-		*dispatch = (struct np_dispatch){ end, db->rows.item[i].value };
-	}
-	db->near = i;
-	return NP_OK;
-}
-
-static int read_dispatches(struct detail_db *db)
-{
-	int rc = read_connections(db);
-
-	if (rc == NP_OK)
-		rc = detail_each(db, "PYTORCH_API", dispatch_columns, DISPATCH_COLUMNS,
-				 take_dispatch);
-	if (db->detail->dispatches.count > 0)
-		detail_told(db->load, NP_DETAIL_DISPATCHES);
+		detail_told(db->load, DETAIL_OF_FRAMEWORK | DETAIL_OF_FRAMEWORK_IN_BRIEF);
 	return rc;
 }
 
@@ -502,8 +443,8 @@ int detail_db_read_host(struct detail_db *db)
 		detail_told(load, NP_DETAIL_CALLS);
 	if (rc == NP_OK && needs_framework(db))
 		rc = read_framework(db);
-	else if (rc == NP_OK && detail_wants(load, NP_DETAIL_DISPATCHES))
-		rc = read_dispatches(db);
+	else if (rc == NP_OK && detail_wants(load, DETAIL_OF_FRAMEWORK_IN_BRIEF))
+		rc = detail_db_read_framework_in_brief(db);
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_MARKS))
 		rc = detail_db_read_marks(db);
 	return rc;

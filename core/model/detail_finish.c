@@ -201,7 +201,7 @@ static void find_waits(struct np_detail *detail)
 	}
 }
 
-/* --- dispatches ------------------------------------------------------------------------------ */
+/* --- the framework in brief ------------------------------------------------------------------ */
 
 /* Where calls of the framework were read in any case, dispatches are among their links. */
 static int find_dispatches(struct detail_load *load)
@@ -220,6 +220,26 @@ static int find_dispatches(struct detail_load *load)
 		if (!dispatch)
 			return NP_E_NOMEM;
 		*dispatch = (struct np_dispatch){ call->end, link->id };
+	}
+	return NP_OK;
+}
+
+/* Likewise operators are among them. */
+static int find_operators(struct detail_load *load)
+{
+	struct np_detail *detail = load->detail;
+
+	np_vec_expect(&detail->operators, detail->framework.count);
+	for (size_t i = 0; i < detail->framework.count; i++) {
+		const struct np_framework_call *call = &detail->framework.item[i];
+		struct np_operator *op;
+
+		if (call->kind != NP_FRAMEWORK_OP)
+			continue;
+		op = np_vec_add(&detail->operators, load->err);
+		if (!op)
+			return NP_E_NOMEM;
+		*op = (struct np_operator){ call->start, call->end, call->name };
 	}
 	return NP_OK;
 }
@@ -246,6 +266,8 @@ int detail_finish(struct detail_load *load)
 	struct np_detail *detail = load->detail;
 	int rc = load->asked & NP_DETAIL_DISPATCHES ? find_dispatches(load) : NP_OK;
 
+	if (rc == NP_OK && load->asked & NP_DETAIL_OPERATORS)
+		rc = find_operators(load);
 	if (rc < 0)
 		return rc;
 	let_go(load);

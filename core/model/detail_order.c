@@ -67,6 +67,17 @@ static int by_framework(const void *left, const void *right, void *context)
 	return by_text(detail, a->name, b->name);
 }
 
+static int by_operator(const void *left, const void *right, void *context)
+{
+	const struct np_operator *a = left;
+	const struct np_operator *b = right;
+
+	FIRST_DIFFERENCE(start);
+	if (a->end != b->end)
+		return np_order(b->end, a->end);
+	return by_text(context, a->name, b->name);
+}
+
 static int by_link(const void *left, const void *right, void *context)
 {
 	const struct np_framework_link *a = left;
@@ -355,6 +366,7 @@ static void index_links(struct np_detail *detail)
 
 _Static_assert(offsetof(struct np_device_task, start) == 0, "detail_sort_timed() looks there");
 _Static_assert(offsetof(struct np_call, start) == 0, "detail_sort_timed() looks there");
+_Static_assert(offsetof(struct np_operator, start) == 0, "detail_sort_timed() looks there");
 
 #define SORT_TIMED(list, compare) \
 	detail_sort_timed((struct detail_timed){ (char *)(list).item, (list).count, \
@@ -364,6 +376,7 @@ static void sort_rest(struct np_detail *detail)
 {
 	SORT_TIMED(detail->tasks, by_task);
 	SORT_TIMED(detail->calls, by_call);
+	SORT_TIMED(detail->operators, by_operator);
 	SORT(detail->marks, by_mark);
 	SORT(detail->small, by_small);
 	SORT(detail->memory_ops, by_memory_op);

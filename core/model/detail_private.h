@@ -35,6 +35,9 @@ struct detail_load {
 	(NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS | NP_DETAIL_INPUTS | \
 	 NP_DETAIL_DEPTH)
 
+/* A little of the same, read by itself where nobody wants the rows. */
+#define DETAIL_OF_FRAMEWORK_IN_BRIEF (NP_DETAIL_DISPATCHES | NP_DETAIL_OPERATORS)
+
 /* 0xFFFFFFFF, which files write for "no value" in unsigned columns. */
 #define DETAIL_NO_VALUE INT64_C(4294967295)
 

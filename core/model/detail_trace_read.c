@@ -6,7 +6,7 @@ static unsigned sections_to_read(const struct detail_load *load)
 {
 	unsigned reads = load->wants;
 
-	if (reads & NP_DETAIL_DISPATCHES)
+	if (reads & DETAIL_OF_FRAMEWORK_IN_BRIEF)
 		reads |= NP_DETAIL_FRAMEWORK;
 	if (reads & (NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES | NP_DETAIL_FRAMEWORK |
 		     NP_DETAIL_SMALL | NP_DETAIL_MARKS))
@@ -58,7 +58,7 @@ static void tell(struct detail_trace *trace)
 	} lists[] = {
 		{ detail->tasks.count, NP_DETAIL_TASKS },
 		{ detail->calls.count, NP_DETAIL_CALLS },
-		{ detail->framework.count, DETAIL_OF_FRAMEWORK | NP_DETAIL_DISPATCHES },
+		{ detail->framework.count, DETAIL_OF_FRAMEWORK | DETAIL_OF_FRAMEWORK_IN_BRIEF },
 		{ detail->marks.count, NP_DETAIL_MARKS },
 		{ trace->gpu ? detail->ops.count : trace->ops.count, NP_DETAIL_OPS },
 		{ detail->small.count, NP_DETAIL_SMALL },
@@ -160,7 +160,7 @@ int detail_read_gpu_trace(struct detail_load *load)
 
 	trace.reads = load->wants;
 	/* Operators are those who dispatch, and who allocate. */
-	if (detail_trace_reads(&trace, NP_DETAIL_DISPATCHES | NP_DETAIL_MEMORY_OPS))
+	if (detail_trace_reads(&trace, DETAIL_OF_FRAMEWORK_IN_BRIEF | NP_DETAIL_MEMORY_OPS))
 		trace.reads |= NP_DETAIL_FRAMEWORK;
 	rc = read_gpu_trace(&trace);
 	np_vec_release(&gpu.events);

@@ -29,7 +29,7 @@
  * A section is empty where nothing was recorded; `has` says which sections the
  * files could tell at all, so that "none happened" and "not recorded" differ.
  * Rows with impossible times are left out and counted in a note. Every section
- * is sorted by start, then end (calls of the framework and marks: the longest
+ * is sorted by start, then end (calls and operators of the framework, and marks: the longest
  * first, so that what is around comes before what is inside), then by what else
  * tells rows apart, so that it does not depend on the order of the input.
  *
@@ -63,7 +63,8 @@ enum np_detail_section {
 	NP_DETAIL_INPUTS = 1 << 18,     /* shapes and types of the inputs of framework rows */
 	NP_DETAIL_DEPTH = 1 << 19,      /* how operators of the framework lie in each other */
 	NP_DETAIL_DISPATCHES = 1 << 20, /* of NP_DETAIL_FRAMEWORK a little that is often enough */
-	NP_DETAIL_ALL = (1 << 21) - 1,
+	NP_DETAIL_OPERATORS = 1 << 21,  /* likewise: when which operator ran */
+	NP_DETAIL_ALL = (1 << 22) - 1,
 };
 
 /* Of indexes of rows in other sections. */
@@ -193,6 +194,13 @@ struct np_framework_link {
 struct np_dispatch {
 	np_ns end;
 	int64_t connection; /* of the tasks, or one that ties calls of the framework together */
+};
+
+/* A call of the framework that is an operator (NP_FRAMEWORK_OP). */
+struct np_operator {
+	np_ns start;
+	np_ns end;
+	np_str name;
 };
 
 enum np_mark_kind {
@@ -350,6 +358,7 @@ struct np_detail {
 	NP_VEC(struct np_framework_call) framework;
 	NP_VEC(struct np_framework_link) links; /* by call, kind, id */
 	NP_VEC(struct np_dispatch) dispatches;  /* in no order */
+	NP_VEC(struct np_operator) operators;
 	NP_VEC(struct np_mark) marks;
 	NP_VEC(struct np_detail_op) ops;    /* in the order of np_rank.ops */
 	NP_VEC(struct np_small_task) small; /* by operator, plane, start */

@@ -290,6 +290,64 @@ static void dispatches_are_those_of_the_frameworks_calls(void **state)
 	}
 }
 
+static void dump_operator(struct np_buf *buf, const struct np_detail *detail, np_ns start,
+			  np_ns end, np_str name)
+{
+	const char *text = np_detail_text(detail, name);
+
+	np_buf_printf(buf, "%s ", number(start));
+	np_buf_printf(buf, "%s %s\n", number(end), text ? text : "-");
+}
+
+static void dump_operators(const struct np_detail *detail, struct np_buf *buf)
+{
+	for (size_t i = 0; i < detail->operators.count; i++)
+		dump_operator(buf, detail, detail->operators.item[i].start,
+			      detail->operators.item[i].end, detail->operators.item[i].name);
+}
+
+static void assert_operators_are_those_calls(struct np_run *run)
+{
+	NP_CLEANUP(np_detail_freep)
+	struct np_detail *alone = load_detail(run, 0, NP_DETAIL_OPERATORS | NP_DETAIL_DISPATCHES);
+	NP_CLEANUP(np_detail_freep)
+	struct np_detail *both = load_detail(run, 0, NP_DETAIL_OPERATORS | NP_DETAIL_FRAMEWORK);
+	NP_CLEANUP(np_buf_release) struct np_buf of_alone = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf of_both = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf of_calls = NP_BUF_INIT;
+
+	assert_int_equal(alone->framework.count, 0);
+	assert_true(alone->operators.count > 10);
+	assert_true(alone->dispatches.count > 10);
+	assert_int_equal(alone->has & NP_DETAIL_OPERATORS, NP_DETAIL_OPERATORS);
+	assert_int_equal(both->has & NP_DETAIL_OPERATORS, NP_DETAIL_OPERATORS);
+	dump_operators(alone, &of_alone);
+	dump_operators(both, &of_both);
+	for (size_t i = 0; i < both->framework.count; i++) {
+		const struct np_framework_call *call = &both->framework.item[i];
+
+		if (call->kind == NP_FRAMEWORK_OP)
+			dump_operator(&of_calls, both, call->start, call->end, call->name);
+	}
+	assert_same_lines("operators", of_alone.text, of_both.text);
+	assert_same_lines("operators", of_calls.text, of_both.text);
+	np_run_free(run);
+}
+
+static void operators_are_those_of_the_frameworks_calls(void **state)
+{
+	static const char *const forms[] = { "db", "text" };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(forms); i++) {
+		const char *dir = below("%s", forms[i]);
+
+		synth_write(dir, (const char *const[]){ "--ranks", "2", "--steps", "2", "--layers",
+							"2", "--format", forms[i], NULL });
+		assert_operators_are_those_calls(synth_load(dir));
+	}
+}
+
 /* What is asked for costs, and nothing else is there. */
 static void inputs_and_depth_are_there_for_who_asks(void **state)
 {
@@ -557,6 +615,7 @@ int main(void)
 		with_fixture(text_tells_the_same_as_the_database_of_schema_1_0),
 		with_fixture(text_tells_the_same_as_the_database_of_schema_1_2),
 		with_fixture(dispatches_are_those_of_the_frameworks_calls),
+		with_fixture(operators_are_those_of_the_frameworks_calls),
 		with_fixture(inputs_and_depth_are_there_for_who_asks),
 		with_fixture(a_recorded_database_gives_all_of_its_rows),
 		with_fixture(a_recorded_text_profile_gives_all_of_its_rows),
