@@ -119,6 +119,9 @@ size_t modes_chosen(uint64_t modes, const struct mode *ret[MODES_MOST]);
 /* Note for each of these modes what it made of ranks with several devices. */
 int modes_note_devices(struct np_modes *modes, struct np_err *err) NP_MUST_USE;
 
+/* Note for modes about links what is not known of them. */
+int modes_note_links(struct np_modes *modes, struct np_err *err) NP_MUST_USE;
+
 /* The index of the next copy of memory among the tasks from `from` on, or their number. */
 size_t mode_next_copy(const struct np_detail *detail, size_t from);
 

@@ -199,6 +199,27 @@ static int put_groups(struct np_modes *modes, struct np_mode_table *table, struc
 	return rc;
 }
 
+/* Ranks whose experts are compared with nobody's. */
+static int note_alone(struct np_modes *modes, void *const *ranks, struct np_err *err)
+{
+	size_t count = modes->run->sources.count;
+	bool *alone = calloc(count + 1, sizeof(*alone));
+
+	if (!alone)
+		return np_fail_nomem(err, MODE);
+	for (size_t i = 0; i < count; i++) {
+		const struct tokens *tokens = ranks[i];
+
+		alone[i] = tokens && tokens->count != NP_UNKNOWN &&
+			   !experts_of(modes, modes->run->ranks[i]);
+	}
+	mode_note(modes, NP_NOTE_WARNING, MODE, alone,
+		  "nothing tells with whom they share experts (parallel_group_info in"
+		  " profiler_metadata.json): their tokens are not compared");
+	free(alone);
+	return NP_OK;
+}
+
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
@@ -222,6 +243,10 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	}
 	if (rc == NP_OK)
 		rc = put_groups(modes, groups, &spreads, err);
+	if (rc == NP_OK)
+		rc = note_alone(modes, ranks, err);
+	if (rc == NP_OK && each->rows > 0)
+		groups->empty = "nothing tells which ranks share experts";
 	if (rc == NP_OK && each->rows == 0)
 		np_note_add(&modes->run->notes, NP_NOTE_WARNING, NP_NO_RANK,
 			    modes->run->roots.item[0], MODE,

@@ -253,13 +253,32 @@ static int put_file(struct np_modes *modes, struct np_mode_table *table, size_t 
 			err);
 }
 
+static int note_calls(struct np_modes *modes, void *const *ranks, struct np_err *err)
+{
+	size_t count = modes->run->sources.count;
+	bool *without = calloc(count + 1, sizeof(*without));
+
+	if (!without)
+		return np_fail_nomem(err, MODE);
+	for (size_t i = 0; i < count; i++) {
+		const struct written *written = ranks[i];
+
+		without[i] = written && written->calls == 0;
+	}
+	mode_note(modes, NP_NOTE_SKIPPED, MODE, without,
+		  "no api_statistic.csv, for there are no calls of CANN (collect a database, or a"
+		  " trace at Level1)");
+	free(without);
+	return NP_OK;
+}
+
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
 	struct np_mode_table *table = MODE_TABLE(
 		modes, MODE, "ExportSummary",
 		"files written beside the database, and how many rows they have", columns, err);
-	int rc = table ? NP_OK : NP_E_NOMEM;
+	int rc = table ? note_calls(modes, ranks, err) : NP_E_NOMEM;
 
 	(void)prepared;
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {

@@ -25,6 +25,7 @@ struct message {
 
 struct messages {
 	NP_VEC(struct message) list;
+	bool *unknown; /* by index of the rank: it has some whose ends are not known */
 };
 
 /* The place of a rank in one of its communicators, local to it; -1 if nothing tells. */
@@ -91,8 +92,12 @@ static int add_message(const struct np_modes *modes, struct messages *messages, 
 	bool first = is_batch(name) ? own < peer : is_send(name);
 	struct message *message;
 
-	if ((!is_send(name) && !is_receive(name) && !is_batch(name)) || own < 0 || peer < 0)
+	if (!is_send(name) && !is_receive(name) && !is_batch(name))
 		return NP_OK;
+	if (own < 0 || peer < 0) {
+		messages->unknown[rank] = true;
+		return NP_OK;
+	}
 	message = np_vec_add(&messages->list, err);
 	if (!message)
 		return NP_E_NOMEM;
@@ -217,10 +222,19 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 
 	(void)prepared;
 	(void)ranks;
+	messages.unknown = calloc(modes->run->sources.count + 1, sizeof(*messages.unknown));
+	if (rc == NP_OK && !messages.unknown)
+		rc = np_fail_nomem(err, MODE);
 	if (rc == NP_OK) {
 		table->empty = "no messages of which both ends are known";
 		rc = add_messages(modes, &messages, err);
 	}
+	if (rc == NP_OK)
+		mode_note(
+			modes, NP_NOTE_SKIPPED, MODE, messages.unknown,
+			"messages of which nothing tells both ends are not listed (small tasks do,"
+			" profiler_level=Level1, or parallel_group_info in"
+			" profiler_metadata.json)");
 	if (messages.list.count)
 		qsort(messages.list.item, messages.list.count, sizeof(messages.list.item[0]),
 		      by_ends);
@@ -231,6 +245,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	for (size_t i = 0; i < messages.list.count && rc == NP_OK; i++)
 		rc = put(modes, table, &messages.list.item[i], err);
 	np_vec_release(&messages.list);
+	free(messages.unknown);
 	return rc;
 }
 

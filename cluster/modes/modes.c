@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mode.h"
 
+#include "npuprof/readiness.h"
 #include "npuprof/text.h"
 
 /*
@@ -245,5 +246,28 @@ int modes_note_devices(struct np_modes *modes, struct np_err *err)
 				  reasons[modes_table[i]->devices]);
 	}
 	free(several);
+	return NP_OK;
+}
+
+/* Tables that the merged database has anyway stay empty without small tasks. */
+int modes_note_links(struct np_modes *modes, struct np_err *err)
+{
+	static const size_t about[] = { MODE_TIME, MODE_MATRIX, MODE_TIME_SUM, MODE_MATRIX_SUM };
+	const uint64_t chosen = modes->options.modes & ~(UINT64_C(1) << MODE_ALL);
+	struct np_readiness all[NP_ANALYSIS_COUNT];
+	const struct np_readiness *links = &all[NP_ANALYSIS_LINKS];
+	int rc;
+
+	if (!np_modes_want_times(chosen) && !np_modes_want_matrix(chosen))
+		return NP_OK;
+	rc = np_readiness_measure(modes->cluster, all, err);
+	if (rc < 0 || links->ready)
+		return rc;
+	for (size_t i = 0; i < NP_COUNT(about); i++) {
+		if (has(modes->options.modes, about[i]))
+			np_note_add(&modes->run->notes, NP_NOTE_WARNING, NP_NO_RANK,
+				    modes->run->roots.item[0], np_mode_names[about[i]],
+				    "%s: %s (%s)", links->name, links->missing, links->cure);
+	}
 	return NP_OK;
 }

@@ -206,6 +206,8 @@ int np_modes_run(const struct np_modes_input *input, const struct np_modes_optio
 	if (rc == NP_OK)
 		rc = modes_note_devices(modes, err);
 	if (rc == NP_OK)
+		rc = modes_note_links(modes, err);
+	if (rc == NP_OK)
 		rc = merge(&work, err);
 	finish(&work);
 	modes->options.directory = NULL; /* the caller's, and not needed any more */
