@@ -32,6 +32,35 @@ static void add_clock(struct clocks *clocks, int64_t mhz)
 	clocks->count++;
 }
 
+/* A clock runs until the next sample of its device. */
+static np_ns runs_until(const struct np_detail *detail, size_t index)
+{
+	for (size_t i = index + 1; i < detail->frequency.count; i++) {
+		if (detail->frequency.item[i].device == detail->frequency.item[index].device)
+			return detail->frequency.item[i].time;
+	}
+	return NP_NS_MAX;
+}
+
+/* Did the clock run in one of the steps that are looked at? */
+static bool is_taken(const struct mode_rank *rank, size_t index)
+{
+	const struct np_frequency *sample = &rank->detail->frequency.item[index];
+	np_ns end;
+
+	if (!rank->modes->options.steps_chosen)
+		return true;
+	end = runs_until(rank->detail, index);
+	for (size_t i = 0; i < rank->rank->steps.count; i++) {
+		const struct np_step *step = &rank->rank->steps.item[i];
+
+		if (step->begin == NP_UNKNOWN || step->end == NP_UNKNOWN ||
+		    (sample->time < step->end && end > step->begin))
+			return true;
+	}
+	return false;
+}
+
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	const struct np_detail *detail = rank->detail;
@@ -43,7 +72,7 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	*ret = clocks;
 	clocks->rated = detail->device.aic_mhz;
 	for (size_t i = 0; i < detail->frequency.count; i++) {
-		if (detail->frequency.item[i].mhz != NP_UNKNOWN)
+		if (detail->frequency.item[i].mhz != NP_UNKNOWN && is_taken(rank, i))
 			add_clock(clocks, detail->frequency.item[i].mhz);
 	}
 	return mode_text(rank, detail->device.chip, &clocks->chip);

@@ -80,3 +80,33 @@ run "$npuprof" cluster -d "$work/text0" -o "$work/out0" -m export_summary -f jso
 expect_exit 3
 expect_stderr_has 'export_summary: ranks 0-3: no api_statistic.csv, for there are no calls of CANN'
 expect_file "$work/out0/cluster_analysis_output/export_summary/rank_0/kernel_details.csv"
+
+behaviour 'chosen ranks are analysed as if there were no others'
+mkdir "$work/two"
+for rank in 1 3; do
+	cp -r "$(dirname "$(find "$work/db" -name "profiler_info_$rank.json")")" "$work/two"
+done
+analyse two -m "$modes"
+analyse db -m "$modes" --ranks 1,3
+expect_exit 0
+expect 'chosen ranks must be as they are alone' cmp "$work/db.dump" "$work/two.dump"
+
+behaviour 'of chosen steps every figure is theirs alone'
+analyse db -m "$modes,free_analysis,computational_op_masking"
+cp "$work/out/cluster_analysis_output/cluster_analysis.db" "$work/all.db"
+for name in db text; do
+	analyse $name -m "$modes,free_analysis,computational_op_masking" --steps 11
+	expect_exit 0
+	for query in 'SELECT * FROM ClusterTimeSummary WHERE step=11' \
+		'SELECT * FROM ComputationalOperatorMaskingLinearity WHERE stepId=11' \
+		"SELECT * FROM ClusterCommunicationTime WHERE step='step11'" \
+		"SELECT * FROM ClusterCommunicationMatrix WHERE step='step11'"; do
+		expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" "${query% WHERE*}")" \
+			"$(sqlite3 "$work/all.db" "$query")"
+	done
+done
+window=$(sqlite3 "$(find "$work/db" -name ascend_pytorch_profiler_2.db)" "SELECT count(*)
+	FROM TASK JOIN COMPUTE_TASK_INFO USING(globalTaskId) JOIN CANN_API ON TASK.connectionId=CANN_API.connectionId
+	JOIN STEP_TIME ON CANN_API.startNs>=STEP_TIME.startNs AND CANN_API.startNs<STEP_TIME.endNs WHERE STEP_TIME.id=11")
+expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" \
+	'SELECT sum(Count) FROM ComputeOpPerRankStatsByOpType WHERE Rank=2')" "$window"

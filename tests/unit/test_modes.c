@@ -764,6 +764,40 @@ static void freq_analysis_goes_by_the_chip(void **state)
 	release(&a);
 }
 
+static struct analysed analyse_step(const char *names, const char *step)
+{
+	struct np_modes_options options = options_of(names);
+	NP_CLEANUP(np_ranges_freep) struct np_ranges *steps = NULL;
+	struct np_run *run = synth_load(below("run"));
+	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(np_ranges_parse(step, &steps, &err), err);
+	assert_ok(np_run_keep_steps(run, steps, &err), err);
+	options.steps_chosen = true;
+	return analyse_with(run, &options);
+}
+
+/* The clock falls to 1400 MHz in step 2, and is back before anything else happens. */
+static void freq_analysis_looks_at_the_steps_that_were_chosen(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 1000, 2000, "MatMul");
+	rank_kernel(0, 2, 20000, 22000, "MatMul");
+	rank_sql(0, "INSERT INTO STEP_TIME VALUES(1,0,10000),(2,10000,30000);"
+		    "INSERT INTO AICORE_FREQ VALUES(0,500,1800),(0,21000,1400),(0,40000,1800)");
+	a = analyse_step("freq_analysis", "1");
+	assert_int_equal(rows(a.modes, "AbnormalFrequencyRanks"), 0);
+	release(&a);
+	a = analyse_step("freq_analysis", "2");
+	assert_int_equal(rows(a.modes, "AbnormalFrequencyRanks"), 1);
+	assert_string_equal(text(a.modes, "AbnormalFrequencyRanks", 0, "aicoreFrequency"),
+			    "[1400, 1800]");
+	release(&a);
+}
+
 /* A rank without metadata costs itself, not the others. */
 static void ep_load_balance_compares_experts_that_share_a_group(void **state)
 {
@@ -1083,10 +1117,6 @@ static void pp_chart_shows_passes_by_rank(void **state)
 /* The incumbent filters one of three names. */
 static void pp_chart_filters_all_passes_by_step(void **state)
 {
-	struct np_modes_options options = options_of("pp_chart");
-	NP_CLEANUP(np_ranges_freep) struct np_ranges *steps = NULL;
-	struct np_err err = NP_ERR_INIT;
-	struct np_run *run;
 	struct analysed a;
 
 	(void)state;
@@ -1102,11 +1132,7 @@ static void pp_chart_filters_all_passes_by_step(void **state)
 		    "INSERT INTO TASK(startNs,endNs,connectionId,globalTaskId,taskType,streamId)"
 		    " VALUES(1100,1200,71,71,T('MSTX'),2),(1300,1400,72,72,T('MSTX'),2),"
 		    "(20100,20200,73,73,T('MSTX'),2),(20300,20400,74,74,T('MSTX'),2)");
-	run = synth_load(below("run"));
-	assert_ok(np_ranges_parse("2", &steps, &err), err);
-	assert_ok(np_run_keep_steps(run, steps, &err), err);
-	options.steps_chosen = true;
-	a = analyse_with(run, &options);
+	a = analyse_step("pp_chart", "2");
 	assert_int_equal(rows(a.modes, "StepTaskInfo"), 2);
 	assert_int_equal(integer(a.modes, "StepTaskInfo", 0, "startNs"), 20100);
 	assert_int_equal(integer(a.modes, "StepTaskInfo", 1, "startNs"), 20300);
@@ -1694,6 +1720,7 @@ int main(void)
 		with_fixture(p2p_pairing_is_not_shifted_by_a_lost_message),
 		with_fixture(p2p_pairing_numbers_batches_between_two_ranks),
 		with_fixture(freq_analysis_goes_by_the_chip),
+		with_fixture(freq_analysis_looks_at_the_steps_that_were_chosen),
 		with_fixture(ep_load_balance_compares_experts_that_share_a_group),
 		with_fixture(ep_load_balance_adds_up_any_number_of_inputs),
 		with_fixture(mstx_sum_measures_marks_on_three_layers),
