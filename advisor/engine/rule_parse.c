@@ -127,7 +127,7 @@ static void read_scope(struct reader *reader)
 	text = over.node ? reader_text(reader, &over, "scope") : by_rank ? "rank" : NULL;
 	if (text && strcmp(text, "rank") != 0 && strcmp(text, "cluster") != 0)
 		reader_complain(reader, &over, "scope is 'rank' or 'cluster'");
-	if (!text && rule->per.count == 0 && !scope.node)
+	if (!text && rule->per.count == 0 && (!scope.node || value_is(&scope, NP_JSON_NULL)))
 		reader_complain(reader, &scope, "the rule has no 'scope'");
 	rule->over_cluster = !text || strcmp(text, "cluster") == 0;
 	if (rule->focus.text && rule->per.count == 0)
@@ -170,7 +170,7 @@ static void read_param(struct reader *reader, const struct value *value, const c
 {
 	static const char *const keys[] = { "value", "unit", "min", "max", "what", NULL };
 	struct rule_param *param = find_param(reader->rule, name);
-	struct value unit;
+	struct value text;
 
 	if (!reader_check_name(reader, value, name))
 		return;
@@ -188,8 +188,10 @@ static void read_param(struct reader *reader, const struct value *value, const c
 		reader_complain(reader, value, "parameter '%s' has no value", name);
 	param->per_chip = np_json_type(param->value) == NP_JSON_OBJECT &&
 			  np_json_member(param->value, "*") != NULL;
-	unit = reader_member(reader, value, "unit");
-	param->unit = reader_text(reader, &unit, "unit");
+	text = reader_member(reader, value, "unit");
+	param->unit = reader_text(reader, &text, "unit");
+	text = reader_member(reader, value, "what");
+	(void)reader_text(reader, &text, "what");
 	param->low = bound_of(reader, value, "min");
 	param->high = bound_of(reader, value, "max");
 }
@@ -215,6 +217,25 @@ static void read_params(struct reader *reader, const struct rule *rule)
 	}
 }
 
+/* A test that expects nothing would always pass, and one that is no object would never run. */
+static void read_tests(struct reader *reader)
+{
+	const struct value whole = { reader->rule->json, reader->rule->file, reader->rule->path };
+	struct value tests = reader_member(reader, &whole, "tests");
+
+	reader->rule->tests = tests.node;
+	if (tests.node && !value_is(&tests, NP_JSON_ARRAY))
+		reader_complain(reader, &tests, "tests must be an array");
+	for (size_t i = 0; value_is(&tests, NP_JSON_ARRAY) && i < np_json_count(tests.node); i++) {
+		struct value test = reader_item(reader, &tests, i);
+		struct value expect = reader_member(reader, &test, "expect");
+
+		if (reader_is_object(reader, &test, "a test") &&
+		    (!value_is(&expect, NP_JSON_OBJECT) || np_json_count(expect.node) == 0))
+			reader_complain(reader, &expect, "the test expects nothing");
+	}
+}
+
 bool rule_parse(struct rule_library *library, struct rule *rule)
 {
 	struct reader reader = { .library = library, .rule = rule };
@@ -233,6 +254,6 @@ bool rule_parse(struct rule_library *library, struct rule *rule)
 	rule_read_summary(&reader);
 	rule->fire = reader_sql_field(&reader, "fire", true);
 	rule_read_finding(&reader);
-	rule->tests = np_json_member(rule->json, "tests");
+	read_tests(&reader);
 	return !reader.failed;
 }

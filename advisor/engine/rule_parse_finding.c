@@ -114,6 +114,7 @@ static void read_advice(struct reader *reader)
 		struct value one = reader_item(reader, &list, i);
 		struct rule_advice *advice = READER_ADD(reader, &reader->rule->advice);
 		struct value condition;
+		struct value chinese;
 
 		if (!advice)
 			return;
@@ -127,6 +128,8 @@ static void read_advice(struct reader *reader)
 		advice->text = one.node;
 		if (!np_json_text(np_json_member(one.node, "en")))
 			reader_complain(reader, &one, "advice has no text in 'en'");
+		chinese = reader_member(reader, &one, "zh");
+		(void)reader_text(reader, &chinese, "'zh'");
 	}
 }
 
@@ -153,10 +156,21 @@ static void read_column(struct reader *reader, const struct value *one)
 	column->format = reader_text(reader, &value, "fmt");
 }
 
+/* How many rows are shown; what is not said is left as it is. */
+static void read_limit(struct reader *reader, const struct value *top, const char *key,
+		       int64_t *ret)
+{
+	struct value value = reader_member(reader, top, key);
+
+	if (value.node && (!np_json_integer(value.node, ret) || *ret < 0))
+		reader_complain(reader, &value, "%s must be a whole number from 0", key);
+}
+
 static void read_evidence(struct reader *reader)
 {
 	static const char *const keys[] = { "columns", "order", "top", NULL };
 	static const char *const top_keys[] = { "text", "html", "json", NULL };
+	int64_t unused;
 	struct value evidence = reader_field(reader, "evidence");
 	struct rule *rule = reader->rule;
 	struct value columns = reader_member(reader, &evidence, "columns");
@@ -177,13 +191,12 @@ static void read_evidence(struct reader *reader)
 		reader_complain(reader, &evidence, "evidence must have 1 to %d columns",
 				EVIDENCE_COLUMNS);
 	rule->order = reader_text(reader, &order, "order");
-	if (!top.node)
+	if (!top.node || !reader_is_object(reader, &top, "top"))
 		return;
 	reader_check_keys(reader, &top, top_keys);
-	(void)np_json_integer(np_json_member(top.node, "text"), &rule->top_text);
-	(void)np_json_integer(np_json_member(top.node, "json"), &rule->top_json);
-	if (rule->top_text < 0 || rule->top_json < 0)
-		reader_complain(reader, &top, "limits must not be negative");
+	read_limit(reader, &top, "text", &rule->top_text);
+	read_limit(reader, &top, "html", &unused);
+	read_limit(reader, &top, "json", &rule->top_json);
 }
 
 static void read_location(struct reader *reader)
@@ -192,7 +205,7 @@ static void read_location(struct reader *reader)
 	struct value location = reader_field(reader, "location");
 	struct value value;
 
-	if (!location.node)
+	if (!location.node || !reader_is_object(reader, &location, "location"))
 		return;
 	reader_check_keys(reader, &location, keys);
 	value = reader_member(reader, &location, "stack");

@@ -116,6 +116,15 @@ const char *reader_text(struct reader *reader, const struct value *value, const 
 	return np_json_text(value->node);
 }
 
+bool reader_is_object(struct reader *reader, const struct value *value, const char *what)
+{
+	bool is = value_is(value, NP_JSON_OBJECT);
+
+	if (!is)
+		reader_complain(reader, value, "%s must be an object", what);
+	return is;
+}
+
 /* Is it a name that SQL takes without quotes and that nothing else has? */
 bool rule_is_name(const char *text)
 {
@@ -219,6 +228,7 @@ struct rule_sql reader_sql_field(struct reader *reader, const char *key, bool ne
 rule_text reader_language(struct reader *reader, const struct value *value, const char *what)
 {
 	static const char *const keys[] = { "en", "zh", NULL };
+	struct value chinese;
 
 	if (!value->node || value_is(value, NP_JSON_NULL) || value_is(value, NP_JSON_TEXT))
 		return value_is(value, NP_JSON_TEXT) ? value->node : NULL;
@@ -228,6 +238,8 @@ rule_text reader_language(struct reader *reader, const struct value *value, cons
 		return NULL;
 	}
 	reader_check_keys(reader, value, keys);
+	chinese = reader_member(reader, value, "zh");
+	(void)reader_text(reader, &chinese, "'zh'");
 	return value->node;
 }
 
@@ -235,7 +247,7 @@ rule_text reader_language_field(struct reader *reader, const char *key, bool nee
 {
 	struct value value = reader_field(reader, key);
 
-	if (needed && !value.node)
+	if (needed && (!value.node || value_is(&value, NP_JSON_NULL)))
 		reader_complain(reader, &value, "the rule has no '%s'", key);
 	return reader_language(reader, &value, key);
 }

@@ -48,6 +48,9 @@ bool rule_is_name(const char *text);
 /* The same, and that nothing else has. */
 bool reader_check_name(struct reader *reader, const struct value *value, const char *name);
 
+/* Is it an object? If not, it is told. */
+bool reader_is_object(struct reader *reader, const struct value *value, const char *what);
+
 /* An optional text: NULL when it is not there or of another kind. */
 const char *reader_text(struct reader *reader, const struct value *value, const char *what);
 

@@ -114,6 +114,30 @@ expect_stderr_has \
 	"bad/schema9.json:1:12: 'schema' must be" \
 	"bad/deep.json:1:"
 
+behaviour 'a field of another kind than the schema says is told, not passed over'
+sound='"id": "kind.x", "title": "t", "dimension": "overall", "scope": "rank", "query": "SELECT 1 AS rank", "summary": {"n": "count(*)"},
+"fire": "n > 0", "severity": "low", "message": "m"'
+while IFS='|' read -r field said; do
+	printf '{"schema": "npuprof.rules/1", "rules": [{%s,\n%s}]}' "$(sed -E "s/${field%%:*}: (\"[a-z]+\"), //" <<<"$sound")" "$field" >kind.json
+	run "$npuprof" rules check kind.json
+	expect_exit 1
+	expect_stderr_has "kind.x: $said"
+done <<'END'
+"title": null|the rule has no 'title'
+"title": {"en": "t", "zh": 7}|'zh' must be a text
+"scope": null|the rule has no 'scope'
+"advice": [{"en": "a", "zh": []}]|'zh' must be a text
+"params": {"p": {"value": 1, "what": 7}}|what must be a text
+"evidence": {"columns": ["rank"], "top": 7}|top must be an object
+"evidence": {"columns": ["rank"], "top": {"text": 1.5}}|text must be a whole number from 0
+"evidence": {"columns": ["rank"], "top": {"html": -1}}|html must be a whole number from 0
+"location": "rank"|location must be an object
+"tests": "none"|tests must be an array
+"tests": [7]|a test must be an object
+"tests": [{"name": "n", "rows": {}}]|the test expects nothing
+"tests": [{"expect": {}}]|the test expects nothing
+END
+
 behaviour 'the other rules still run, in time; the status says that something could not be used'
 begin=$SECONDS
 run "$npuprof" advisor c --rules bad --rules good.json --rule 'bad.*,good.*'
