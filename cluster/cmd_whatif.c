@@ -169,7 +169,10 @@ static int print(const struct whatif_options *options, const struct whatif_repor
 
 	if (options->common.format == NP_OUTPUT_JSON)
 		return whatif_json(report, stdout, err);
-	rc = whatif_screen(report, &buf, err);
+	if (options->common.format == NP_OUTPUT_CSV)
+		return whatif_csv(report, stdout, err);
+	rc = options->common.format == NP_OUTPUT_MD ? whatif_markdown(report, &buf, err)
+						    : whatif_screen(report, &buf, err);
 	if (rc == NP_OK)
 		return np_output_release(&buf) == 0 ? NP_OK : np_fail(err, NP_E_IO, "%s", "");
 	np_buf_release(&buf);
@@ -214,8 +217,6 @@ static int whatif(const struct whatif_options *options)
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	if (options->common.format != NP_OUTPUT_TABLE && options->common.format != NP_OUTPUT_JSON)
-		return np_cmd_usage(&np_cmd_whatif, "whatif is shown as table or json");
 	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
 	if (rc == NP_OK)
 		rc = show(options, analysis, &err);

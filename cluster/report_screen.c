@@ -11,6 +11,9 @@
 /* One screen: longer lists end with how many more there are and where to see them. */
 #define MAX_NOTES 5
 
+/* Directories that were left out for others of the same ranks: many are much alike. */
+#define MAX_OTHERS 2
+
 /* --- head ------------------------------------------------------------------------------------ */
 
 static void put_steps(struct np_buf *buf, const struct report *report)
@@ -106,22 +109,31 @@ static void put_note(struct np_buf *buf, const struct np_note *note)
 }
 
 /* Both kinds, what could not be used first. */
-static void put_notes(struct np_section *section, const struct np_notes *notes)
+void report_put_notes(struct np_page *page, const struct np_notes *notes)
 {
+	struct np_section *section = np_page_add(page, "Notes");
+	size_t others = 0;
 	size_t shown = 0;
 
 	for (int kind = NP_NOTE_SKIPPED; kind <= NP_NOTE_WARNING; kind++) {
 		for (size_t i = 0; i < notes->list.count && shown < MAX_NOTES; i++) {
-			if (notes->list.item[i].kind != (enum np_note_kind)kind)
+			const struct np_note *note = &notes->list.item[i];
+
+			if (note->kind != (enum np_note_kind)kind)
 				continue;
-			put_note(&section->text, &notes->list.item[i]);
+			if (note->kind == NP_NOTE_WARNING && strcmp(note->what, "rank") == 0 &&
+			    others++ >= MAX_OTHERS)
+				continue;
+			put_note(&section->text, note);
 			shown++;
 		}
 	}
 	if (notes->list.count > shown)
-		np_buf_printf(&section->text,
-			      "… and %zu more: -f csv --table np_skipped lists all\n",
-			      notes->list.count - shown);
+		np_buf_printf(
+			&section->text,
+			"… and %zu more: npuprof cluster -f csv --table np_skipped lists all\n",
+			notes->list.count - shown);
+	np_page_drop_empty(page);
 }
 
 /* --- what is missing, what is next ----------------------------------------------------------- */
@@ -184,8 +196,7 @@ static int build(struct np_page *page, const struct report *report, struct np_er
 	struct np_section *section;
 	int rc = NP_OK;
 
-	if (report->run->notes.list.count > 0)
-		put_notes(np_page_add(page, "Notes"), &report->run->notes);
+	report_put_notes(page, &report->run->notes);
 	if (report->tables->align->op_count > 0)
 		put_trust(np_page_add(page, "Trust"), report);
 	section = np_page_add(page, "Verdict");
@@ -225,29 +236,25 @@ int report_screen(const struct report *report, struct np_buf *buf, struct np_err
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }
 
-int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+void report_put_markdown_head(struct np_buf *buf, const struct report *report)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
-	struct np_page page = { 0 };
-	int rc = build(&page, report, err);
 
 	report_put_head(&head, report);
 	np_buf_add(buf, "# ");
 	np_grid_add_markdown(buf, head.text, head.length);
 	np_buf_add(buf, "\n");
-	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {
-		struct np_section *section = &page.sections[i];
+	buf->failed |= head.failed;
+}
 
-		np_buf_printf(buf, "\n## %s\n\n", section->title);
-		if (section->grid)
-			rc = np_grid_write_markdown(section->grid, buf, err);
-		if (section->text.length > 0) {
-			np_buf_add(buf, section->grid ? "\n" : "");
-			np_text_lines(buf, section->text.text, 4, SIZE_MAX);
-		}
-	}
-	np_page_release(&page);
+int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+{
+	struct np_page page = { 0 };
+	int rc = build(&page, report, err);
+
+	report_put_markdown_head(buf, report);
 	if (rc == NP_OK)
-		rc = np_buf_check(&head, err);
+		rc = np_page_write_markdown(&page, buf, err);
+	np_page_release(&page);
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }

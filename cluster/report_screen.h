@@ -8,6 +8,12 @@
 
 #include "npuprof/page.h"
 
+/* What could not be used, and what was used in another way than expected; no section if nothing. */
+void report_put_notes(struct np_page *page, const struct np_notes *notes);
+
+/* The head of a page as its title. */
+void report_put_markdown_head(struct np_buf *buf, const struct report *report);
+
 /* Where waiting began, what it cost, and who came last. */
 int section_put_blame(struct np_section *section, const struct report *report, struct np_err *err)
 	NP_MUST_USE;

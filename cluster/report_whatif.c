@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report_whatif.h"
+#include "report_screen.h"
 #include "verdict.h"
 
-#include "npuprof/grid.h"
+#include "npuprof/page.h"
+#include "npuprof/relation.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -16,11 +18,6 @@
 
 /* Less slack than this is none: a launch takes longer. */
 #define SLACK_NS 10000
-
-static void put_title(struct np_buf *buf, const struct whatif_report *report, const char *title)
-{
-	np_buf_printf(buf, report->report->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", title);
-}
 
 /* "; 121 ms with … (3.2 % less)" */
 static void put_limit(struct np_buf *buf, const struct np_whatif *whatif, enum np_fix_kind kind,
@@ -38,30 +35,40 @@ static void put_limit(struct np_buf *buf, const struct np_whatif *whatif, enum n
 	}
 }
 
-static void put_replay(struct np_buf *buf, const struct whatif_report *report)
+/* Where most waiting is for ranks that nobody saw, those may be as late after a repair. */
+static void put_unseen(struct np_buf *text, const struct np_cluster_tables *tables)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	if (tables->origin->unprofiled * 2 <= tables->blame->total)
+		return;
+	np_buf_add(text, "waiting for ranks that were not profiled, ");
+	np_text_duration(text, tables->origin->unprofiled);
+	np_buf_add(text, " in all, is replayed as transfer: repairs gain at most what is told,"
+			 " and nothing where those ranks are as late as before\n");
+}
+
+static void put_replay(struct np_buf *text, const struct whatif_report *report)
+{
 	const struct np_whatif *whatif = report->whatif;
 	size_t untimed = np_run_used(report->analysis->run) - report->analysis->replay->timed;
 
-	np_buf_add(&text, "step ");
-	np_text_duration(&text, whatif->observed);
-	np_buf_add(&text, "; replayed ");
-	np_text_duration(&text, whatif->step);
-	np_buf_printf(&text, " (%.2f %% off)", 100 * whatif->fidelity);
-	put_limit(&text, whatif, NP_FIX_ALL, "if all ranks, stages and links were even");
-	put_limit(&text, whatif, NP_FIX_HIDE_COMM, "if no transfer showed");
-	np_buf_add(&text, "\n");
+	np_buf_add(text, "step ");
+	np_text_duration(text, whatif->observed);
+	np_buf_add(text, "; replayed ");
+	np_text_duration(text, whatif->step);
+	np_buf_printf(text, " (%.2f %% off)", 100 * whatif->fidelity);
+	put_limit(text, whatif, NP_FIX_ALL, "if all ranks, stages and links were even");
+	put_limit(text, whatif, NP_FIX_HIDE_COMM, "if no transfer showed");
+	np_buf_add(text, "\n");
 	if (untimed > 0)
-		np_buf_printf(&text,
+		np_buf_printf(text,
 			      "of %zu ranks only operators are known: they are taken to stand"
 			      " still for each, and what they do in between is unknown\n",
 			      untimed);
 	if (whatif->forced > 0)
-		np_buf_printf(&text,
+		np_buf_printf(text,
 			      "%zu times a rank waited for what was never recorded, and went on\n",
 			      whatif->forced);
-	np_text_lines(buf, text.text, 2, report->report->width);
+	put_unseen(text, report->report->tables);
 }
 
 static void put_saved(struct np_grid *grid, const struct whatif_report *report, np_ns saved)
@@ -91,7 +98,7 @@ static void put_grid_row(struct np_grid *grid, const struct whatif_report *repor
 		np_grid_duration(grid, row->alone > 0 ? row->alone : 0);
 }
 
-static int put_rows(struct np_buf *buf, const struct whatif_report *report,
+static int put_rows(struct np_section *section, const struct whatif_report *report,
 		    const struct np_whatif_row *rows, size_t count, struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
@@ -99,15 +106,11 @@ static int put_rows(struct np_buf *buf, const struct whatif_report *report,
 		{ "saved", NP_RIGHT, false },       { "share", NP_RIGHT, false },
 		{ "costs alone", NP_RIGHT, false },
 	};
-	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
-	int rc = grid ? NP_OK : np_fail_nomem(err, "the screen");
 
-	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		put_grid_row(grid, report, &rows[i]);
-	if (rc == NP_OK)
-		rc = np_grid_write(grid, buf, 2, report->report->width, report->report->color, err);
-	np_grid_free(grid);
-	return rc;
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	for (size_t i = 0; i < count && section->grid; i++)
+		put_grid_row(section->grid, report, &rows[i]);
+	return section->grid ? NP_OK : np_fail_nomem(err, "the screen");
 }
 
 /* Something that could be repaired, and not a limit of all that could; worth a line. */
@@ -119,8 +122,10 @@ static bool is_listed(const struct np_whatif *whatif, const struct np_whatif_row
 	       (double)row->saved >= least * (double)whatif->step;
 }
 
-static int put_repairs(struct np_buf *buf, const struct whatif_report *report, struct np_err *err)
+static int put_repairs(struct np_section *section, const struct whatif_report *report,
+		       struct np_err *err)
 {
+	struct np_buf *text = &section->text;
 	const struct np_whatif *whatif = report->whatif;
 	struct np_whatif_row rows[MAX_ROWS];
 	size_t listed = 0;
@@ -136,11 +141,11 @@ static int put_repairs(struct np_buf *buf, const struct whatif_report *report, s
 			left++;
 	}
 	if (listed > 0)
-		rc = put_rows(buf, report, rows, listed, err);
+		rc = put_rows(section, report, rows, listed, err);
 	else
-		np_buf_add(buf, "  no single repair would save 0.1 % of the step\n");
+		np_buf_add(text, "no single repair would save 0.1 % of the step\n");
 	if (left > 0 && listed > 0)
-		np_buf_printf(buf, "  %zu more were tried that would save %s: -f json lists all\n",
+		np_buf_printf(text, "%zu more were tried that would save %s: -f json lists all\n",
 			      left, listed < MAX_ROWS ? "next to nothing" : "less");
 	return rc;
 }
@@ -221,9 +226,12 @@ static int largest_first(const void *left, const void *right)
 	return np_order(b->ns, a->ns);
 }
 
-static int put_path_section(struct np_buf *buf, const struct whatif_report *report,
+static int put_path_section(struct np_section *section, const struct whatif_report *report,
 			    struct np_err *err)
 {
+	static const struct np_grid_column columns[] = { { "", NP_RIGHT, false },
+							 { "", NP_LEFT, false },
+							 { "", NP_LEFT, NP_CUT_MIDDLE } };
 	const struct np_path *path = &report->analysis->path;
 	NP_VEC(struct share) shares = { 0 };
 	np_ns total = 0;
@@ -253,19 +261,19 @@ static int put_path_section(struct np_buf *buf, const struct whatif_report *repo
 	}
 	if (shares.count > 0)
 		qsort(shares.item, shares.count, sizeof(shares.item[0]), largest_first);
-	for (size_t i = 0; i < shares.count && i < MAX_PATH; i++) {
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	for (size_t i = 0; i < shares.count && i < MAX_PATH && section->grid; i++) {
 		char leaf[256];
 
 		np_path_leaf(report->analysis->cluster, report->analysis->align,
 			     shares.item[i].piece, leaf, sizeof(leaf));
-		np_buf_printf(buf, "  %4.0f %%  rank %" PRId32 "  ",
-			      report_percent(shares.item[i].ns, total),
-			      report->analysis->run->ranks[shares.item[i].piece->rank]->id);
-		np_text_safe(buf, leaf, strlen(leaf));
-		np_buf_add(buf, "\n");
+		np_grid_printf(section->grid, "%.0f %%", report_percent(shares.item[i].ns, total));
+		np_grid_printf(section->grid, "rank %" PRId32,
+			       report->analysis->run->ranks[shares.item[i].piece->rank]->id);
+		np_grid_cell(section->grid, leaf);
 	}
 	np_vec_release(&shares);
-	return NP_OK;
+	return section->grid ? NP_OK : np_fail_nomem(err, "the screen");
 }
 
 /* "ranks off it could compute 1.2 ms a step longer" */
@@ -338,48 +346,120 @@ static void put_efficiency_section(struct np_buf *buf, const struct np_efficienc
 		100 * report_ratio(each->without_host, each->step));
 }
 
-/* The lines gathered so far, which begin anew. */
-static void put_lines(struct np_buf *buf, const struct whatif_report *report, struct np_buf *lines)
+static int build(struct np_page *page, const struct whatif_report *report, struct np_err *err)
 {
-	np_text_lines(buf, lines->text, 2, report->report->width);
-	np_buf_clear(lines);
+	struct np_section *section;
+	int rc;
+
+	report_put_notes(page, &report->report->run->notes);
+	rc = verdict_put_text(&np_page_add(page, "Verdict")->text, report->report, err);
+	put_replay(&np_page_add(page, "Replay")->text, report);
+	section = np_page_add(page, "Repairs, one at a time");
+	if (rc == NP_OK)
+		rc = put_repairs(section, report, err);
+	put_next(&section->text, report);
+	if (report->asked.count > 0)
+		put_together(&section->text, report);
+	if (rc == NP_OK && report->curve.list.count > 0)
+		rc = put_rows(np_page_add(page, "One after the other, each the best on top of those"
+						" before"),
+			      report, report->curve.list.item, report->curve.list.count, err);
+	section = np_page_add(page, "Critical path: what only itself could shorten");
+	if (rc == NP_OK)
+		rc = put_path_section(section, report, err);
+	put_summary_line(&section->text, report);
+	put_slack_line(&section->text, report);
+	put_efficiency_section(&np_page_add(page, "Efficiency")->text,
+			       &report->analysis->efficiency);
+	return rc;
 }
 
 int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct np_err *err)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf lines = NP_BUF_INIT;
-	int rc;
+	struct np_page page = { 0 };
+	int rc = build(&page, report, err);
 
 	report_put_head(buf, report->report);
 	np_buf_add(buf, "\n");
-	put_title(buf, report, "Verdict");
-	rc = verdict_put_text(&lines, report->report, err);
-	put_lines(buf, report, &lines);
-	put_title(buf, report, "Replay");
-	put_replay(buf, report);
-	put_title(buf, report, "Repairs, one at a time");
 	if (rc == NP_OK)
-		rc = put_repairs(buf, report, err);
-	put_next(&lines, report);
-	if (report->asked.count > 0)
-		put_together(&lines, report);
-	put_lines(buf, report, &lines);
-	if (report->curve.list.count > 0) {
-		put_title(buf, report, "One after the other, each the best on top of those before");
-		if (rc == NP_OK)
-			rc = put_rows(buf, report, report->curve.list.item,
-				      report->curve.list.count, err);
-	}
-	put_title(buf, report, "Critical path: what only itself could shorten");
-	if (rc == NP_OK)
-		rc = put_path_section(buf, report, err);
-	put_summary_line(&lines, report);
-	put_slack_line(&lines, report);
-	put_lines(buf, report, &lines);
-	put_title(buf, report, "Efficiency");
-	put_efficiency_section(&lines, &report->analysis->efficiency);
-	put_lines(buf, report, &lines);
-	if (rc == NP_OK)
-		rc = np_buf_check(&lines, err);
+		rc = np_page_write(&page, buf, report->report->width, report->report->color, err);
+	np_page_release(&page);
 	return rc < 0 ? rc : np_buf_check(buf, err);
+}
+
+int whatif_markdown(const struct whatif_report *report, struct np_buf *buf, struct np_err *err)
+{
+	struct np_page page = { 0 };
+	int rc = build(&page, report, err);
+
+	report_put_markdown_head(buf, report->report);
+	if (rc == NP_OK)
+		rc = np_page_write_markdown(&page, buf, err);
+	np_page_release(&page);
+	return rc < 0 ? rc : np_buf_check(buf, err);
+}
+
+/* --- CSV ------------------------------------------------------------------------------------- */
+
+static int put_csv_row(const struct whatif_report *report, const char *fix,
+		       const struct np_whatif_row *row, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_cell cells[] = {
+		np_cell_text(fix),
+		np_cell_integer(row->step),
+		np_cell_integer(row->saved),
+		np_cell_real(report_percent(row->saved, report->whatif->step)),
+		np_cell_integer(row->alone),
+	};
+
+	return np_sink_row(sink, cells, err);
+}
+
+/* All repairs that were asked for together come first, joined by plus signs. */
+static int produce_together(const struct whatif_report *report, struct np_sink *sink,
+			    struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+	struct np_whatif_row row = { .step = report->asked_step,
+				     .saved = report->whatif->step - report->asked_step,
+				     .alone = NP_UNKNOWN };
+	int rc;
+
+	for (size_t i = 0; i < report->asked.count; i++) {
+		char fix[NP_FIX_TEXT + 16];
+
+		np_fix_format(&report->asked.item[i], fix);
+		np_buf_printf(&name, "%s%s", i > 0 ? "+" : "", fix);
+	}
+	rc = np_buf_check(&name, err);
+	return rc < 0 ? rc : put_csv_row(report, name.text, &row, sink, err);
+}
+
+static int produce_repairs(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct whatif_report *report = model;
+	int rc = report->asked.count > 0 ? produce_together(report, sink, err) : NP_OK;
+
+	for (size_t i = 0; i < report->whatif->rows.count && rc == NP_OK; i++) {
+		char fix[NP_FIX_TEXT + 16];
+
+		np_fix_format(&report->whatif->rows.item[i].fix, fix);
+		rc = put_csv_row(report, fix, &report->whatif->rows.item[i], sink, err);
+	}
+	return rc;
+}
+
+int whatif_csv(const struct whatif_report *report, FILE *stream, struct np_err *err)
+{
+	static const struct np_column columns[] = {
+		{ "fix", NP_TEXT },       { "step_ns", NP_INTEGER },  { "saved_ns", NP_INTEGER },
+		{ "saved_pct", NP_REAL }, { "alone_ns", NP_INTEGER },
+	};
+	static const struct np_relation repairs = { .name = "whatif",
+						    .summary = "repairs",
+						    .columns = columns,
+						    .column_count = NP_COUNT(columns),
+						    .produce = produce_repairs };
+
+	return np_csv_write(&repairs, report, stream, err);
 }

@@ -2,7 +2,7 @@
 #ifndef NP_REPORT_WHATIF_H
 #define NP_REPORT_WHATIF_H
 
-/* Presenting the replay: the screen and JSON of `whatif`, and its part of `cluster`. */
+/* Presenting the replay: all forms of `whatif`, and its part of `cluster`. */
 
 #include "report.h"
 
@@ -36,6 +36,11 @@ static inline double report_percent(np_ns part, np_ns whole)
 
 int whatif_screen(const struct whatif_report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;
+int whatif_markdown(const struct whatif_report *report, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
+
+/* One row for each repair, those asked for together first. */
+int whatif_csv(const struct whatif_report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 /* The members "replay", "whatif", "critical_path" and "efficiency"; null and empty without a

@@ -380,7 +380,7 @@ int advise(const struct np_analysis *analysis, const struct advise_options *opti
 	if (rc == NP_OK)
 		rc = run_all(&work, err);
 	if (rc == NP_OK)
-		rc = prices_find(&analysis->whatif, options->merged, &advice->prices, err);
+		rc = prices_find(analysis, options->merged, &advice->prices, err);
 	if (rc == NP_OK)
 		rc = advice_join(advice, options->library, err);
 	tear_down(&work);

@@ -165,7 +165,7 @@ static void price_finding(const struct advice *advice, struct finding *finding)
 	if (saved == NP_UNKNOWN)
 		return;
 	finding->gain = saved < 0 ? 0 : saved;
-	finding->bound = BOUND_REPLAY;
+	finding->bound = advice->prices.upper ? BOUND_UPPER : BOUND_REPLAY;
 }
 
 static int finish_finding(struct advice *advice, struct finding *finding, struct np_err *err)
@@ -367,28 +367,59 @@ static bool is_repeated(const struct advice *advice, size_t index)
 	return false;
 }
 
-static np_ns total_of(const struct advice *advice, bool replayed)
+/* What the ideal of the replay leaves as it is comes on top of it. */
+static bool is_beyond_all(const struct finding *finding)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_fix fix;
+
+	return np_fix_parse(finding->shown->repair, &fix, &err) == NP_OK &&
+	       (fix.kind == NP_FIX_HOST_GAPS || fix.kind == NP_FIX_FREQUENCY ||
+		fix.kind == NP_FIX_HIDE_COMM);
+}
+
+static bool is_replayed(const struct advice *advice, size_t index)
+{
+	return advice->findings.item[index].bound == BOUND_REPLAY && !is_repeated(advice, index);
+}
+
+/* The gain of all repairs that the replay has tried: of those up to its ideal, and beyond it. */
+static np_ns total_replayed(const struct advice *advice)
+{
+	np_ns within = 0;
+	np_ns beyond = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < advice->findings.count; i++) {
+		const struct finding *finding = &advice->findings.item[i];
+
+		if (!counts(advice, i) || !is_replayed(advice, i))
+			continue;
+		found = true;
+		*(is_beyond_all(finding) ? &beyond : &within) += finding->gain;
+	}
+	if (advice->prices.all != NP_UNKNOWN && within > advice->prices.all)
+		within = advice->prices.all;
+	return found ? within + beyond : NP_UNKNOWN;
+}
+
+static np_ns total_guessed(const struct advice *advice)
 {
 	np_ns total = NP_UNKNOWN;
 
 	for (size_t i = 0; i < advice->findings.count; i++) {
 		const struct finding *finding = &advice->findings.item[i];
 
-		if ((finding->bound == BOUND_REPLAY) != replayed || !counts(advice, i) ||
-		    (replayed && is_repeated(advice, i)))
-			continue;
-		total = (total == NP_UNKNOWN ? 0 : total) + finding->gain;
+		if (finding->bound != BOUND_REPLAY && counts(advice, i))
+			total = (total == NP_UNKNOWN ? 0 : total) + finding->gain;
 	}
-	if (replayed && total != NP_UNKNOWN && advice->prices.all != NP_UNKNOWN &&
-	    total > advice->prices.all)
-		total = advice->prices.all;
 	return total;
 }
 
 void advice_total(struct advice *advice)
 {
-	np_ns replayed = total_of(advice, true);
-	np_ns guessed = total_of(advice, false);
+	np_ns replayed = total_replayed(advice);
+	np_ns guessed = total_guessed(advice);
 	np_ns total = replayed == NP_UNKNOWN ? guessed : replayed;
 
 	if (replayed != NP_UNKNOWN && guessed != NP_UNKNOWN)

@@ -2,7 +2,7 @@
 #ifndef NP_ADVISOR_PRICE_H
 #define NP_ADVISOR_PRICE_H
 
-#include "npuprof/whatif.h"
+#include "npuprof/analysis.h"
 
 /*
  * What repairs gain, by the replay
@@ -20,10 +20,15 @@ struct prices {
 	NP_VEC(struct price) list;
 	np_ns step; /* as replayed; 0 without a replay */
 	np_ns all;  /* what everything together would save; NP_UNKNOWN */
+	/*
+	 * Most waiting is not for ranks that were profiled: the replay takes it for
+	 * transfers, and those that nobody saw may be as late after a repair.
+	 */
+	bool upper;
 };
 
 /* `merged` is a database with np_whatif, or NULL for the analysis itself. */
-int prices_find(const struct np_whatif *whatif, const char *merged, struct prices *ret,
+int prices_find(const struct np_analysis *analysis, const char *merged, struct prices *ret,
 		struct np_err *err) NP_MUST_USE;
 void prices_release(struct prices *prices);
 

@@ -47,3 +47,41 @@ int np_page_write(const struct np_page *page, struct np_buf *buf, size_t width, 
 	}
 	return rc;
 }
+
+/* Each line as an item of a list: a viewer wraps it, and takes nothing in it for markup. */
+static void put_items(struct np_buf *buf, const char *text)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
+
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		np_buf_clear(&safe);
+		np_text_safe(&safe, text, length);
+		np_buf_add(buf, "- ");
+		np_grid_add_markdown(buf, safe.text, safe.length);
+		np_buf_add_char(buf, '\n');
+		text += length + (text[length] == '\n');
+	}
+	buf->failed |= safe.failed;
+}
+
+int np_page_write_markdown(const struct np_page *page, struct np_buf *buf, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < page->count && rc == NP_OK; i++) {
+		const struct np_section *section = &page->sections[i];
+
+		np_buf_printf(buf, "\n## %s\n\n", section->title);
+		if (section->grid)
+			rc = np_grid_write_markdown(section->grid, buf, err);
+		if (section->text.length > 0) {
+			np_buf_add(buf, section->grid ? "\n" : "");
+			put_items(buf, section->text.text);
+		}
+		if (rc == NP_OK)
+			rc = np_buf_check(&section->text, err);
+	}
+	return rc;
+}

@@ -32,6 +32,10 @@ struct np_section *np_page_add(struct np_page *page, const char *title);
 /* Take the last section back if it has nothing to say. */
 void np_page_drop_empty(struct np_page *page);
 
+/* All sections as Markdown, with nothing cut. */
+int np_page_write_markdown(const struct np_page *page, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
+
 /* All sections as lines of at most `width` columns. */
 int np_page_write(const struct np_page *page, struct np_buf *buf, size_t width, bool color,
 		  struct np_err *err) NP_MUST_USE;

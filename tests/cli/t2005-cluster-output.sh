@@ -64,10 +64,10 @@ expect_equal "$(cd "$work/csv/cluster_analysis_output" && find . -name '*.csv' |
 	"$(sqlite3 "$work/csv/cluster_analysis_output/cluster_analysis.db" "SELECT name FROM sqlite_master WHERE type = 'table'" | sort)"
 expect_equal "$(wc -l <"$work/csv/cluster_analysis_output/RankDeviceMap.csv")" 9
 
-behaviour 'Markdown is the screen as tables'
+behaviour 'Markdown is the screen as tables, and lines of text as items that a viewer wraps'
 run "$npuprof" cluster "$work/c" -f md -o "$work/out"
 expect_exit 0
-expect_stdout_has '## Communicators' '|---:'
+expect_stdout_has '## Communicators' '|---:' '- all waiting: '
 
 behaviour 'ranks can be chosen'
 run "$npuprof" cluster "$work/c" --ranks 0-2,5 -o "$work/out" -f csv

@@ -167,9 +167,24 @@ refused optype:Conv* "no kernel has a type like 'Conv*'"
 refused experts 'no rank of this run has experts'
 refused group:none "there is no group 'none'"
 
-behaviour 'csv is not a form of this'
-run "$npuprof" whatif -q "$work/slow" -f csv
-expect_exit 2
+behaviour 'as CSV a row for each repair, those asked for together first; as Markdown the screen'
+run "$npuprof" whatif -q "$work/slow" -f csv --fix rank:5 --fix host-gaps
+expect_exit 0
+expect_equal "$(head -n 2 "$work/stdout" | cut -d, -f1)" 'fix
+rank:5+host-gaps'
+expect_equal "$(head -n 1 "$work/stdout")" 'fix,step_ns,saved_ns,saved_pct,alone_ns'
+run "$npuprof" whatif -q "$work/slow" -f md
+expect_exit 0
+expect_stdout_has '## Verdict' '- rank 5 makes the others wait' '| repair | step with it |'
+
+behaviour 'a rank that could not be used is listed'
+cp -a "$work/slow" "$work/cut"
+rm "$work"/cut/*/ASCEND_PROFILER_OUTPUT/analysis.db
+truncate -s 100 "$(find "$work/cut" -name ascend_pytorch_profiler_2.db)"
+run "$npuprof" whatif -q "$work/cut"
+expect_exit 3
+expect_stdout_says 'not used: rank 2' 'ascend_pytorch_profiler_2.db'
+rm -rf "$work/cut"
 
 behaviour 'without operators on several ranks there is nothing to replay'
 run "$synth" -q -o "$work/alone" --ranks 1 --steps 1

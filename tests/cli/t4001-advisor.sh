@@ -309,6 +309,15 @@ run "$npuprof" advisor broken
 expect_exit 3
 expect_stdout_has 'ranks 0-1,3 (3/3)  t.busy'
 
+behaviour 'all gains together are no less than the largest of them, also of a repair that evens nothing out'
+gaps=()
+for rank in 0 1 2 3; do gaps+=(--host-gap "$rank:400"); done
+"$synth" -q -o gaps --ranks 4 --steps 2 --layers 4 "${gaps[@]}" || exit 1
+NPUPROF_RULES=$NPUPROF_SOURCE/rules run "$npuprof" advisor -q gaps --rule host.bound -f json
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.findings[0].repair',
+	readfile('$work/stdout') ->> '\$.total.gain_ns' = readfile('$work/stdout') ->> '\$.findings[0].gain_ns'")" 'host-gaps|1'
+
 behaviour 'nothing was written into the input, and no input is a failure'
 expect_equal "$(snapshot "$work/c")" "$before"
 mkdir empty
