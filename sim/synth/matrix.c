@@ -55,6 +55,7 @@ int syn_matrix_note(struct syn_matrix *matrix, const struct syn_comm_event *comm
 			link->p2p = syn_op_is_p2p(comm->op);
 			link->src = transfer->src;
 			link->dst = transfer->dst;
+			link->number = matrix->links.count;
 		}
 		link->size += transfer->size;
 		link->time_ns += transfer->time_ns;
@@ -90,7 +91,8 @@ static int by_link_and_rate(const void *a, const void *b)
 
 	if (order == 0)
 		order = (fast < slow) - (fast > slow);
-	return order ? order : strcmp(x->op_name, y->op_name);
+	/* As the vendor's sort, which leaves equal ones in their order. */
+	return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
 void syn_matrix_sort(struct syn_matrix *matrix)

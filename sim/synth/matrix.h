@@ -21,6 +21,7 @@ struct syn_link {
 	int32_t dst;
 	int64_t size;
 	np_ns time_ns;
+	size_t number; /* in the order in which they were added */
 };
 
 struct syn_matrix {

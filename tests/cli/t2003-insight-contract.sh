@@ -74,6 +74,18 @@ none "hccl_op_name NOT GLOB '*-top1' AND hccl_op_name NOT GLOB '*-middle' AND hc
 	AND hccl_op_name NOT GLOB '*-total' AND hccl_op_name <> 'Total Op Info'" ClusterCommunicationMatrix
 none 'src_rank NOT BETWEEN 0 AND 7 OR dst_rank NOT BETWEEN 0 AND 7' ClusterCommunicationMatrix
 
+behaviour 'picks of equal operators are those of the profiler: in their order, the tenth behind the ninth'
+run "$synth" -o "$work/even" --ranks 2 --steps 4 --noise 0 --layers 4 --kernels-per-layer 2
+expect_exit 0
+run "$npuprof" cluster -d "$work/even"
+expect_exit 0
+for analysis in "$work"/even/*/*/analysis.db; do
+	expect_equal "$(sqlite3 "$work/even/cluster_analysis_output/cluster_analysis.db" "ATTACH '$analysis' AS a" \
+		"SELECT count(*), sum(m.op_name IS p.op_name) = count(*), sum(p.op_name GLOB '*_9_1') > 0 FROM
+		a.CommAnalyzerMatrix p JOIN ClusterCommunicationMatrix m USING (step, hccl_op_name, group_name)
+		WHERE m.src_rank = p.src_rank AND m.dst_rank = p.dst_rank AND p.op_name <> ''")" '64|1|1'
+done
+
 behaviour 'communicators are listed once, with ascending members, and never without a pg_name column'
 expect_equal "$(sqlite3 "$db" 'SELECT count(*) = count(DISTINCT group_name) FROM CommunicationGroupMapping')" 1
 none "rank_set NOT LIKE '(%)' OR rank_set LIKE '% %' OR pg_name IS NULL" CommunicationGroupMapping

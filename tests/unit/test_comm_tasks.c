@@ -662,6 +662,43 @@ static void equal_bandwidths_keep_the_order_of_the_operators(void **state)
 	assert_pick(fixture, NP_LINK_BOTTOM1, 2);
 }
 
+/*
+ * 8 bytes in 1300 ns are 0.00615 GB/s. In 1280 ns they are 0.00625, which as a quotient of
+ * doubles, 8e-06 MB by 0.00128 ms, is a little less: 0.0062 both.
+ */
+static void bandwidths_that_are_equal_when_rounded_keep_the_order_of_the_operators(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t first = add_op(fixture, "hcom_allReduce__210_4_1", 0, 9000);
+	uint32_t second = add_op(fixture, "hcom_allReduce__210_5_1", 10000, 19000);
+
+	add_copy(fixture, first, 1, 0, 1300, 8, NP_LINK_HCCS, 0, 1);
+	add_copy(fixture, second, 1, 10000, 11280, 8, NP_LINK_HCCS, 0, 1);
+	measure(fixture);
+	assert_string_equal(
+		np_strtab_text(fixture->strings, find_link(fixture, NP_LINK_TOP1, 0, 1)->op_name),
+		"hcom_allReduce__210_4_1");
+	assert_string_equal(np_strtab_text(fixture->strings,
+					   find_link(fixture, NP_LINK_BOTTOM1, 0, 1)->op_name),
+			    "hcom_allReduce__210_5_1");
+}
+
+/* 0.00006 and 0.00122 ms are a little less than 0.00128: 0.0063, and the other 0.0062. */
+static void times_of_tasks_are_summed_as_the_vendor_sums_them(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t first = add_op(fixture, "hcom_allReduce__210_4_1", 0, 9000);
+	uint32_t second = add_op(fixture, "hcom_allReduce__210_5_1", 10000, 19000);
+
+	add_copy(fixture, first, 1, 0, 1280, 8, NP_LINK_HCCS, 0, 1);
+	add_copy(fixture, second, 1, 10000, 10060, 4, NP_LINK_HCCS, 0, 1);
+	add_copy(fixture, second, 1, 11000, 12220, 4, NP_LINK_HCCS, 0, 1);
+	measure(fixture);
+	assert_string_equal(
+		np_strtab_text(fixture->strings, find_link(fixture, NP_LINK_TOP1, 0, 1)->op_name),
+		"hcom_allReduce__210_5_1");
+}
+
 static void tasks_of_one_operator_on_one_link_are_summed(void **state)
 {
 	struct fixture *fixture = *state;
@@ -894,6 +931,8 @@ int main(void)
 		test(of_three_operators_each_is_a_bottom),
 		test(of_four_operators_the_third_is_the_middle),
 		test(equal_bandwidths_keep_the_order_of_the_operators),
+		test(bandwidths_that_are_equal_when_rounded_keep_the_order_of_the_operators),
+		test(times_of_tasks_are_summed_as_the_vendor_sums_them),
 		test(tasks_of_one_operator_on_one_link_are_summed),
 		test(transfers_are_joined_by_link_and_size_and_keep_the_middle_one),
 		test(transfers_know_how_many_ran_with_them),
