@@ -263,9 +263,11 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
 	if (rc < 0)
 		return rc;
 	if (rank->device_count > 1)
-		np_note_add(&rank->notes, NP_NOTE_WARNING, rank->id, rank->path, "devices",
-			    "has tasks of %zu devices: steps are measured on each of them",
-			    rank->device_count);
+		np_note_add(
+			&rank->notes, NP_NOTE_WARNING, rank->id, rank->path, "devices",
+			"has tasks of %zu devices: steps are measured on each of them, operators are"
+			" matched over ranks as if they were of one",
+			rank->device_count);
 	*ret = NP_STEAL(rank);
 	return NP_OK;
 }
