@@ -135,6 +135,7 @@ static bool framework_kind(const struct detail_trace *trace, const struct np_tra
 	    (trace->gpu &&
 	     (np_slice_is(event->cat, "user_annotation") || np_slice_is(event->cat, "operator"))))
 		*ret = np_slice_begins(event->name, "ProfilerStep#") ? NP_FRAMEWORK_STEP
+		       : np_slice_is(event->name, "mstx_mark_op")    ? NP_FRAMEWORK_MARK
 								     : NP_FRAMEWORK_OP;
 	else if (np_slice_is(event->cat, "enqueue") || np_slice_is(event->cat, "dequeue"))
 		*ret = NP_FRAMEWORK_QUEUE;

@@ -5,9 +5,9 @@
 /*
  * A trace read into a detail: detail_trace_read.c says what to read of it,
  * detail_trace.c and detail_trace_device.c walk over the events and keep what the joins of
- * detail_trace_join.c need, because the order of lanes in a file is nobody's
- * promise. The trace of a GPU is walked over likewise, with detail_gpu_trace.c for
- * what is written otherwise in it.
+ * detail_trace_join.c and detail_trace_marks.c need, because the order of lanes in a
+ * file is nobody's promise. The trace of a GPU is walked over likewise, with
+ * detail_gpu_trace.c for what is written otherwise in it.
  */
 
 #include "detail_private.h"
@@ -98,6 +98,20 @@ int detail_trace_take_communication(struct detail_trace *trace, const struct np_
 
 /* One pass over a file; failures are described in `problem`. */
 int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_err *problem)
+	NP_MUST_USE;
+
+/* Tasks by start, found by binary search. */
+struct detail_task_order {
+	const struct np_detail *detail;
+	uint32_t *item;
+	size_t count;
+};
+
+/* The place in the order of the first task that starts at or after `start`. */
+size_t detail_first_task(const struct detail_task_order *order, np_ns start);
+
+/* detail_trace_marks.c: the tasks of marks, and the framework's calls for them. */
+int detail_trace_place_marks(struct detail_trace *trace, const struct detail_task_order *order)
 	NP_MUST_USE;
 
 /* All events are in: who belongs to whom. */

@@ -5,13 +5,6 @@
 
 /* --- small tasks to operators ---------------------------------------------------------------- */
 
-/* Tasks by start, found by binary search. */
-struct task_order {
-	const struct np_detail *detail;
-	uint32_t *item;
-	size_t count;
-};
-
 static int by_start(const void *left, const void *right, void *context)
 {
 	const struct np_device_task *tasks = context;
@@ -22,7 +15,7 @@ static int by_start(const void *left, const void *right, void *context)
 						: np_order(a, b);
 }
 
-static int order_tasks(struct detail_trace *trace, struct task_order *ret)
+static int order_tasks(struct detail_trace *trace, struct detail_task_order *ret)
 {
 	const struct np_detail *detail = trace->detail;
 
@@ -38,8 +31,7 @@ static int order_tasks(struct detail_trace *trace, struct task_order *ret)
 	return NP_OK;
 }
 
-/* The place in the order of the first task that starts at or after `start`. */
-static size_t first_task(const struct task_order *order, np_ns start)
+size_t detail_first_task(const struct detail_task_order *order, np_ns start)
 {
 	size_t low = 0;
 	size_t high = order->count;
@@ -57,9 +49,9 @@ static size_t first_task(const struct task_order *order, np_ns start)
 
 static bool starts_there(const void *tasks, np_ns start, int64_t connection)
 {
-	const struct task_order *order = tasks;
+	const struct detail_task_order *order = tasks;
 
-	for (size_t i = first_task(order, start); i < order->count; i++) {
+	for (size_t i = detail_first_task(order, start); i < order->count; i++) {
 		const struct np_device_task *task = &order->detail->tasks.item[order->item[i]];
 
 		if (task->start != start)
@@ -70,7 +62,7 @@ static bool starts_there(const void *tasks, np_ns start, int64_t connection)
 	return false;
 }
 
-static void place_small(struct detail_trace *trace, const struct task_order *order)
+static void place_small(struct detail_trace *trace, const struct detail_task_order *order)
 {
 	trace_threads_own(&trace->lanes);
 	trace_ops_sort(trace->ops.item, trace->ops.count);
@@ -186,12 +178,12 @@ static int small_from_tasks(struct detail_trace *trace)
 /* --- kernels --------------------------------------------------------------------------------- */
 
 /* Kernels of the table find their task by start and name. */
-static void connect_kernels(struct detail_trace *trace, const struct task_order *order)
+static void connect_kernels(struct detail_trace *trace, const struct detail_task_order *order)
 {
 	for (size_t i = 0; i < trace->detail->kernels.count; i++) {
 		struct np_kernel *kernel = &trace->detail->kernels.item[i];
 
-		for (size_t j = first_task(order, kernel->start); j < order->count; j++) {
+		for (size_t j = detail_first_task(order, kernel->start); j < order->count; j++) {
 			const struct np_device_task *task =
 				&trace->detail->tasks.item[order->item[j]];
 
@@ -262,12 +254,12 @@ static uint32_t call_at(const struct np_detail *detail, const uint32_t *order,
 }
 
 /* An arrow to the device has the start of the task as its number. */
-static int64_t connection_at(const struct detail_trace *trace, const struct task_order *order,
-			     np_ns start)
+static int64_t connection_at(const struct detail_trace *trace,
+			     const struct detail_task_order *order, np_ns start)
 {
 	int64_t connection = NP_UNKNOWN;
 
-	for (size_t i = first_task(order, start); i < order->count; i++) {
+	for (size_t i = detail_first_task(order, start); i < order->count; i++) {
 		const struct np_device_task *task = &trace->detail->tasks.item[order->item[i]];
 
 		if (task->start != start)
@@ -282,7 +274,7 @@ static int64_t connection_at(const struct detail_trace *trace, const struct task
 	return connection;
 }
 
-static int add_link(struct detail_trace *trace, const struct task_order *order,
+static int add_link(struct detail_trace *trace, const struct detail_task_order *order,
 		    const struct detail_flow *flow, uint32_t call)
 {
 	int64_t id =
@@ -298,7 +290,7 @@ static int add_link(struct detail_trace *trace, const struct task_order *order,
 	return NP_OK;
 }
 
-static int link_calls(struct detail_trace *trace, const struct task_order *tasks)
+static int link_calls(struct detail_trace *trace, const struct detail_task_order *tasks)
 {
 	const struct np_detail *detail = trace->detail;
 	uint32_t *order = detail_order_calls(trace->detail);
@@ -318,96 +310,14 @@ static int link_calls(struct detail_trace *trace, const struct task_order *tasks
 
 int detail_trace_link_calls(struct detail_trace *trace)
 {
-	static const struct task_order none;
+	static const struct detail_task_order none;
 
 	return trace->flows.count > 0 ? link_calls(trace, &none) : NP_OK;
 }
 
-/* --- marks ----------------------------------------------------------------------------------- */
-
-static int by_place(const void *left, const void *right)
-{
-	const struct detail_mark_flow *a = left;
-	const struct detail_mark_flow *b = right;
-
-	if (a->at_task != b->at_task)
-		return a->at_task ? 1 : -1;
-	return a->time != b->time ? np_order(a->time, b->time) : np_order(a->tid, b->tid);
-}
-
-/* The task at the end of an arrow gets its number as connection; it has no other. */
-static void connect_task(struct detail_trace *trace, const struct task_order *order,
-			 const struct detail_mark_flow *flow)
-{
-	for (size_t i = first_task(order, flow->time); i < order->count; i++) {
-		struct np_device_task *task = &trace->detail->tasks.item[order->item[i]];
-
-		if (task->start != flow->time)
-			break;
-		if (task->stream == flow->tid && task->connection == NP_UNKNOWN) {
-			task->connection = flow->id;
-			break;
-		}
-	}
-}
-
-/* A mark and its task are at the two ends of an arrow. */
-static void connect_marks(struct detail_trace *trace, const struct task_order *order)
-{
-	struct detail_mark_flow *flows = trace->mark_flows.item;
-	size_t count = trace->mark_flows.count;
-
-	if (count == 0)
-		return;
-	qsort(flows, count, sizeof(*flows), by_place);
-	for (size_t i = 0; i < count; i++) {
-		if (flows[i].at_task)
-			connect_task(trace, order, &flows[i]);
-	}
-	for (size_t i = 0; i < trace->detail->marks.count; i++) {
-		struct np_mark *mark = &trace->detail->marks.item[i];
-		const struct detail_mark_flow place = { .time = mark->start, .tid = mark->tid };
-		const struct detail_mark_flow *flow =
-			mark->connection != NP_UNKNOWN
-				? NULL
-				: bsearch(&place, flows, count, sizeof(*flows), by_place);
-
-		if (flow)
-			mark->connection = flow->id;
-	}
-}
-
-/* Marks that left a task on the device share its connection. */
-static int place_marks(struct detail_trace *trace, const struct task_order *order)
-{
-	NP_CLEANUP(np_idmap_freep) struct np_idmap *tasks = np_idmap_new();
-	int rc = NP_OK;
-
-	if (!tasks)
-		return np_fail_nomem(trace->err, "marks");
-	connect_marks(trace, order);
-	for (uint32_t i = 0; i < trace->detail->tasks.count && rc == NP_OK; i++) {
-		if (trace->detail->tasks.item[i].connection != NP_UNKNOWN)
-			rc = np_idmap_set(tasks, trace->detail->tasks.item[i].connection, i,
-					  trace->err);
-	}
-	for (size_t i = 0; i < trace->detail->marks.count && rc == NP_OK; i++) {
-		struct np_mark *mark = &trace->detail->marks.item[i];
-		uint32_t task = mark->connection == NP_UNKNOWN
-					? NP_IDMAP_NONE
-					: np_idmap_get(tasks, mark->connection);
-
-		if (task == NP_IDMAP_NONE)
-			continue;
-		mark->device_start = trace->detail->tasks.item[task].start;
-		mark->device_end = trace->detail->tasks.item[task].end;
-	}
-	return rc;
-}
-
 /* --- everything ------------------------------------------------------------------------------ */
 
-static int join(struct detail_trace *trace, const struct task_order *order)
+static int join(struct detail_trace *trace, const struct detail_task_order *order)
 {
 	struct detail_load *load = trace->load;
 	int rc = classify_tasks(trace);
@@ -423,13 +333,13 @@ static int join(struct detail_trace *trace, const struct task_order *order)
 	if (rc == NP_OK && trace->flows.count > 0)
 		rc = link_calls(trace, order);
 	if (rc == NP_OK && trace->detail->marks.count > 0)
-		rc = place_marks(trace, order);
+		rc = detail_trace_place_marks(trace, order);
 	return rc;
 }
 
 int detail_trace_join(struct detail_trace *trace)
 {
-	struct task_order order = { 0 };
+	struct detail_task_order order = { 0 };
 	int rc = order_tasks(trace, &order);
 
 	if (rc == NP_OK)

@@ -6,7 +6,7 @@ static unsigned sections_to_read(const struct detail_load *load)
 {
 	unsigned reads = load->wants;
 
-	if (reads & DETAIL_OF_FRAMEWORK_IN_BRIEF)
+	if (reads & (DETAIL_OF_FRAMEWORK_IN_BRIEF | NP_DETAIL_MARKS))
 		reads |= NP_DETAIL_FRAMEWORK;
 	if (reads & (NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES | NP_DETAIL_FRAMEWORK |
 		     NP_DETAIL_SMALL | NP_DETAIL_MARKS))

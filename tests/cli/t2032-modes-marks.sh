@@ -144,9 +144,26 @@ mark_with_task() {
 	arrow f "$device" 77 "$5" $((4000000000 + id))
 }
 
+# frame <category> <name> <thread> <offset> <length>: a call of the framework
+frame() {
+	printf ',{"ph":"X","cat":"%s","name":"%s","pid":1,"tid":%s,"ts":"%s","dur":%s.%03d,"args":{}}\n' \
+		"$1" "$2" "$3" "$(us "$4")" $(($5 / 1000)) $(($5 % 1000))
+}
+
+# queue <offset> <offset of the mark>: the framework's call for a mark, which another thread takes out of the queue
+queue() {
+	frame cpu_op mstx_mark_op 5 "$1" 300
+	frame enqueue Enqueue 5 $(($1 + 100)) 100
+	frame dequeue Dequeue@mstx_mark_op 7 $(($2 - 20)) 50
+	printf ',{"ph":"s","cat":"async_task_queue","id":%s,"pid":1,"tid":5,"ts":"%s"}\n' "99$1" "$(us $(($1 + 100)))"
+	printf ',{"ph":"f","cat":"async_task_queue","id":%s,"pid":1,"tid":7,"ts":"%s"}\n' "99$1" "$(us $(($2 - 20)))"
+}
+
 id=0
 {
 	sed '$ s/][[:space:]]*$//' "$trace"
+	queue 200 1000
+	queue 1900 3000
 	mark_with_task marker_ex load_start 1000 0 1500 0
 	mark_with_task marker_ex load_stop 3000 0 4750 0
 	mark_with_task start/end outer 5000 9000 6000 9500
@@ -162,13 +179,13 @@ id=0
 	printf ',{"name":"process_name","pid":%s,"tid":0,"ph":"M","args":{"name":"python3"}}]\n' "$host"
 } >"$work/trace" && mv "$work/trace" "$trace"
 
-behaviour 'marks of a text profile are measured on the host and on the device'
+behaviour 'marks of a text profile are measured in the framework, on the host and on the device'
 run "$npuprof" cluster -d "$work/text" -o "$work/out" -m mstx_sum -f json
 expect_exit 0
 expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" \
 	"SELECT Name,FrameworkDurationNs,CannDurationNs,DeviceDurationNs,StepId FROM MSTXMarkStats
 	WHERE Name NOT LIKE '{%'")" 'outer||9000|9500|10
-load||2000|3250|10
+load|1700|2000|3250|10
 outer::inner||2000|1234|10'
 
 behaviour 'it does not matter where in the trace the arrows are'
