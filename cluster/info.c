@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "info.h"
 #include "input_json.h"
+#include "report_screen.h"
 
 #include "npuprof/grid.h"
 #include "npuprof/jsonout.h"
@@ -204,15 +205,9 @@ static void put_notes(const struct info *info, struct np_buf *buf)
 		return;
 	put_title(buf, "Notes", info->color);
 	for (size_t i = 0; i < notes->list.count; i++) {
-		const struct np_note *note = &notes->list.item[i];
-
 		np_buf_clear(&line);
-		np_buf_add(&line, note->kind == NP_NOTE_SKIPPED ? "not used: " : "note: ");
-		np_text_safe(&line, note->path, strlen(note->path));
-		np_buf_add(&line, ": ");
-		np_text_safe(&line, note->reason, strlen(note->reason));
-		np_buf_add(buf, "  ");
-		np_text_wrap(buf, line.text, 2, info->width);
+		report_put_note(&line, &notes->list.item[i]);
+		np_text_lines(buf, line.text, 2, info->width);
 	}
 }
 

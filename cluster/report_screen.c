@@ -90,8 +90,7 @@ static void put_safe(struct np_buf *buf, const char *text)
 	np_text_safe(buf, text, strlen(text));
 }
 
-/* "rank 2 analysis.db: …", with the path unless the reason names it. */
-static void put_note(struct np_buf *buf, const struct np_note *note)
+void report_put_note(struct np_buf *buf, const struct np_note *note)
 {
 	np_buf_add(buf, note->kind == NP_NOTE_SKIPPED ? "not used: " : "note: ");
 	if (note->rank != NP_NO_RANK)
@@ -124,7 +123,7 @@ void report_put_notes(struct np_page *page, const struct np_notes *notes)
 			if (note->kind == NP_NOTE_WARNING && strcmp(note->what, "rank") == 0 &&
 			    others++ >= MAX_OTHERS)
 				continue;
-			put_note(&section->text, note);
+			report_put_note(&section->text, note);
 			shown++;
 		}
 	}

@@ -8,6 +8,10 @@
 
 #include "npuprof/page.h"
 
+/* "not used: rank 2 analysis.db (PATH): …" and a line end, without the path if the reason names it.
+ */
+void report_put_note(struct np_buf *buf, const struct np_note *note);
+
 /* What could not be used, and what was used in another way than expected; no section if nothing. */
 void report_put_notes(struct np_page *page, const struct np_notes *notes);
 

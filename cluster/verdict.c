@@ -11,6 +11,10 @@
 #define MAX_TYPES 3
 #define MIN_RATIO 1.02
 
+/* A rank that is late now and then is not the whole story if all even gains so many times as much.
+ */
+#define MUCH_MORE 1.5
+
 static void put_communicator(struct np_buf *buf, const struct report *report, uint32_t index)
 {
 	uint64_t hash = report->tables->align->communicators.item[index].hash;
@@ -244,11 +248,33 @@ static void put_other_cause(struct np_buf *buf, const struct np_whatif_verdict *
 	}
 }
 
+/* What even ranks, stages and links would save of the step. */
+static np_ns loss_of(const struct np_whatif *whatif)
+{
+	return whatif->ideal == NP_UNKNOWN ? 0 : whatif->step - whatif->ideal;
+}
+
+/* Work that is spread unevenly, another way in each step, makes a rank late once in a while. */
+static void put_changing(struct np_buf *buf, const struct report *report, uint32_t rank,
+			 const struct np_whatif_verdict *verdict)
+{
+	const struct np_whatif *whatif = report->tables->whatif;
+	const char *kind = np_origin_kind(report->tables->origin, rank);
+
+	if (!kind || strcmp(kind, "one-off") != 0 ||
+	    (double)loss_of(whatif) < MUCH_MORE * (double)verdict->saved)
+		return;
+	np_buf_printf(buf,
+		      "; other ranks are late in other steps: with even ranks and links it would be"
+		      " %.0f %%",
+		      100 * (double)loss_of(whatif) / (double)whatif->step);
+}
+
 /* A loss that no single repair removes, but all together do. */
 static void put_spread_loss(struct np_buf *buf, const struct report *report)
 {
 	const struct np_whatif *whatif = report->tables->whatif;
-	np_ns loss = whatif->ideal == NP_UNKNOWN ? 0 : whatif->step - whatif->ideal;
+	np_ns loss = loss_of(whatif);
 
 	if (whatif->step <= 0 || (double)loss < 0.02 * (double)whatif->step)
 		return;
@@ -279,6 +305,8 @@ static int put_sentence(struct np_buf *buf, const struct report *report, struct 
 	}
 	if (verdict.found)
 		put_gain(buf, report, &verdict);
+	if (named != UINT32_MAX)
+		put_changing(buf, report, named, &verdict);
 	return rc;
 }
 

@@ -47,7 +47,8 @@ mv "$(dirname "$db")/analysis.db" saved-analysis.db
 truncate -s 100 "$db"
 run "$npuprof" info c
 expect_exit 3
-expect_stdout_says 'not used:' '3 ranks of 4'
+expect_stdout_says 'not used: rank 2:' '3 ranks of 4'
+expect_equal "$(grep -c 'ascend_pytorch_profiler_2.db' "$work/stdout")" 1
 cp -p saved.db "$db"
 mv saved-analysis.db "$(dirname "$db")/analysis.db"
 

@@ -271,6 +271,12 @@ run "$npuprof" whatif -q "$work/sender"
 expect_stdout_has 'all links that rank 3 sends over are slow; repairing them would save' 'link:3-*'
 rm -rf "$work/mesh" "$work/sender" "$work/receiver"
 
+behaviour 'where another rank is late in each step, it is said what evenness would gain'
+make changing --ranks 8 --seed 1 --seq-imbalance 0.4
+whatif changing
+expect 'with the share' grep -q 'other ranks are late in other steps: with even ranks and links it would be [34][0-9] %' "$work/json"
+rm -rf "$work/changing"
+
 behaviour 'two causes that hide each other are named together'
 make two "${pipeline[@]}" --seed 1 --slow-rank 1:1.3 --slow-rank 7:1.3
 whatif two
