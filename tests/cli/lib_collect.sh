@@ -135,9 +135,10 @@ await() {
 	return 1
 }
 
-# profiles <job> <count>: so many rank directories
+# profiles <job> <count>: do so many ranks have a profile with steps in it? Its directory alone would be too early:
+# the launcher does not know of it yet.
 profiles() {
-	(($(find "$work/prof/$1" -maxdepth 1 -name '*_ascend_pt' 2>/dev/null | wc -l) == $2))
+	(($(find "$work/prof/$1" -path '*_ascend_pt/*/device_*/data/*' -size +100k 2>/dev/null | grep -o '.*_ascend_pt/' | sort -u | wc -l) == $2))
 }
 
 # complete <job>: how many collections were ended as they should
