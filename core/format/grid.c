@@ -256,6 +256,26 @@ static size_t measure_columns(const struct np_grid *grid, struct layout *layout)
 	return total;
 }
 
+/*
+ * No column that gives way stays wider than a line, however the rest is shared: names of
+ * megabytes are brought down at once. Returns by how much.
+ */
+static size_t clamp_columns(const struct np_grid *grid, size_t limit, struct layout *layout)
+{
+	size_t saved = 0;
+
+	for (size_t i = 0; i < grid->column_count; i++) {
+		size_t least = smallest_width(grid, layout, i);
+		size_t most = least > limit ? least : limit;
+
+		if (grid->column[i].may_shrink == NP_UNCUT || layout->width[i] <= most)
+			continue;
+		saved += layout->width[i] - most;
+		layout->width[i] = most;
+	}
+	return saved;
+}
+
 /* Lay the grid out so that a line takes at most `limit` if that is possible. */
 static void fit_columns(const struct np_grid *grid, size_t limit, struct layout *layout)
 {
@@ -265,6 +285,7 @@ static void fit_columns(const struct np_grid *grid, size_t limit, struct layout 
 		for (size_t i = 0; i < grid->column_count; i++)
 			fold_title(grid, layout, i);
 		total = measure_columns(grid, layout);
+		total -= clamp_columns(grid, limit, layout);
 	}
 	for (; total > limit; total--) {
 		size_t widest = widest_shrinkable(grid, layout);
