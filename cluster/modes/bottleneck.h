@@ -33,19 +33,20 @@ struct event {
 };
 
 /*
- * Events by start and end, in a few bytes each: two ranks are compared when both
+ * Events by start and end, in a word each but for a few: two ranks are compared when both
  * were read, which may be the first and the last, and there is no telling how far
  * back they will have to be followed.
  */
 struct trail {
-	uint8_t *bytes;
+	uint64_t *words;
 	size_t length;
+	size_t capacity;
 	np_ns last; /* start of the last event */
 };
 
-/* Make room for so many events; they are then added by start and end. */
-int trail_begin(struct trail *trail, size_t most, struct np_err *err) NP_MUST_USE;
-void trail_add(struct trail *trail, const struct event *event);
+/* About so many events will be added, by start and end. */
+int trail_begin(struct trail *trail, size_t events, struct np_err *err) NP_MUST_USE;
+int trail_add(struct trail *trail, const struct event *event, struct np_err *err) NP_MUST_USE;
 /* No further event comes: give back the room that is left. */
 void trail_end(struct trail *trail);
 void trail_release(struct trail *trail);

@@ -71,7 +71,8 @@ struct taking {
 	struct mode_rank *rank;
 	struct history *history;
 	enum trails which;
-	size_t next; /* moment that is not yet reached */
+	size_t next;     /* moment that is not yet reached */
+	np_ns next_time; /* its start, NP_NS_MAX if there is none */
 	NP_VEC(struct event) together;
 };
 
@@ -90,33 +91,50 @@ static void reach(struct taking *taking, np_ns time)
 	     taking->next++)
 		history->moments.item[taking->next].before[taking->which] =
 			trail_place(&history->trail[taking->which]);
+	taking->next_time = taking->next < history->moments.count
+				    ? history->moments.item[taking->next].start
+				    : NP_NS_MAX;
+}
+
+static inline int put(struct taking *taking, const struct event *event)
+{
+	if (taking->next_time <= event->start)
+		reach(taking, event->start);
+	return trail_add(&taking->history->trail[taking->which], event, taking->rank->err);
 }
 
 /* Of those that start at once the first to end is first. */
-static void put_together(struct taking *taking)
+static int put_together(struct taking *taking)
 {
 	struct event *list = taking->together.item;
 	size_t count = taking->together.count;
 	bool sorted = true;
+	int rc = NP_OK;
 
-	if (count == 0)
-		return;
-	reach(taking, list[0].start);
 	for (size_t i = 1; i < count; i++)
 		sorted = sorted && list[i - 1].end <= list[i].end;
 	if (!sorted)
 		qsort(list, count, sizeof(*list), by_end);
-	for (size_t i = 0; i < count; i++)
-		trail_add(&taking->history->trail[taking->which], &list[i]);
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = put(taking, &list[i]);
 	taking->together.count = 0;
+	return rc;
 }
 
 static inline int put_event(struct taking *taking, struct event new)
 {
-	struct event *event;
+	struct event *event = taking->together.item;
+	int rc = NP_OK;
 
-	if (taking->together.count > 0 && taking->together.item[0].start != new.start)
-		put_together(taking);
+	if (taking->together.count == 1 && event->start != new.start) {
+		rc = put(taking, event);
+		*event = new;
+		return rc;
+	}
+	if (taking->together.count > 0 && event->start != new.start)
+		rc = put_together(taking);
+	if (rc < 0)
+		return rc;
 	event = np_vec_add(&taking->together, taking->rank->err);
 	if (!event)
 		return NP_E_NOMEM;
@@ -132,15 +150,17 @@ static inline int put_row(struct taking *taking, np_ns start, np_ns end, np_str 
 	return rc < 0 ? rc : put_event(taking, event);
 }
 
-static int begin_taking(struct taking *taking, size_t most)
+static int begin_taking(struct taking *taking, size_t events)
 {
-	return trail_begin(&taking->history->trail[taking->which], most, taking->rank->err);
+	taking->next_time = -NP_NS_MAX; /* the first event will ask */
+	return trail_begin(&taking->history->trail[taking->which], events, taking->rank->err);
 }
 
 static int end_taking(struct taking *taking, int rc)
 {
+	if (rc == NP_OK)
+		rc = put_together(taking);
 	if (rc == NP_OK) {
-		put_together(taking);
 		reach(taking, NP_NS_MAX);
 		trail_end(&taking->history->trail[taking->which]);
 	}

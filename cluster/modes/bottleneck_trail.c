@@ -2,55 +2,70 @@
 #include "bottleneck.h"
 
 /*
- * An event is three numbers: its name, how long it took, and how much later it
- * started than the one before. A number has seven bits in each byte, the highest
- * first and without the mark that all others have, so that it can be read from its
- * end. Differences are those of unsigned numbers, for those of damaged times may
- * not fit otherwise.
+ * An event is a word: how much later it started than the one before, how long it
+ * took, and its name. One that does not fit is written out in three words before
+ * a word that no other event has. Differences are those of unsigned numbers, for
+ * those of damaged times may not fit otherwise.
  */
-#define NUMBER_MOST 10
-#define EVENT_MOST  (3 * NUMBER_MOST)
+#define TIME_BITS 22 /* 4 ms */
+#define NAME_BITS 20
+#define TIME_MOST ((UINT64_C(1) << TIME_BITS) - 1)
+#define NAME_MOST ((UINT64_C(1) << NAME_BITS) - 1)
 
-int trail_begin(struct trail *trail, size_t most, struct np_err *err)
+#define WRITTEN_OUT UINT64_MAX
+#define EVENT_MOST  4
+
+int trail_begin(struct trail *trail, size_t events, struct np_err *err)
 {
-	/* Most of it is never touched, and is given back in the end. */
-	trail->bytes = malloc((most + 1) * EVENT_MOST);
-	return trail->bytes ? NP_OK : np_fail_nomem(err, "events");
+	trail->capacity = events + EVENT_MOST;
+	trail->words = malloc(trail->capacity * sizeof(*trail->words));
+	return trail->words ? NP_OK : np_fail_nomem(err, "events");
 }
 
-static inline size_t put_number(uint8_t *bytes, uint64_t number)
+static int grow(struct trail *trail, struct np_err *err)
 {
-	unsigned bits = 63 - (unsigned)__builtin_clzll(number | 1);
-	size_t more = bits / 7;
+	size_t wanted = trail->capacity + trail->capacity / 2 + EVENT_MOST;
+	uint64_t *words = realloc(trail->words, wanted * sizeof(*words));
 
-	bytes[0] = (uint8_t)(number >> 7 * more);
-	for (size_t i = 1; i <= more; i++)
-		bytes[i] = (uint8_t)(0x80 | (number >> 7 * (more - i) & 0x7f));
-	return more + 1;
+	if (!words)
+		return np_fail_nomem(err, "events");
+	trail->words = words;
+	trail->capacity = wanted;
+	return NP_OK;
 }
 
-void trail_add(struct trail *trail, const struct event *event)
+int trail_add(struct trail *trail, const struct event *event, struct np_err *err)
 {
-	uint8_t *at = trail->bytes + trail->length;
+	uint64_t later = (uint64_t)event->start - (uint64_t)trail->last;
+	uint64_t time = (uint64_t)event->end - (uint64_t)event->start;
 
-	at += put_number(at, event->name);
-	at += put_number(at, (uint64_t)event->end - (uint64_t)event->start);
-	at += put_number(at, (uint64_t)event->start - (uint64_t)trail->last);
+	if (trail->capacity - trail->length < EVENT_MOST && grow(trail, err) < 0)
+		return NP_E_NOMEM;
+	/* The largest name is not used, so that no event is all ones. */
+	if (later <= TIME_MOST && time <= TIME_MOST && event->name < NAME_MOST) {
+		trail->words[trail->length++] =
+			later << (TIME_BITS + NAME_BITS) | time << NAME_BITS | event->name;
+	} else {
+		trail->words[trail->length++] = later;
+		trail->words[trail->length++] = time;
+		trail->words[trail->length++] = event->name;
+		trail->words[trail->length++] = WRITTEN_OUT;
+	}
 	trail->last = event->start;
-	trail->length = (size_t)(at - trail->bytes);
+	return NP_OK;
 }
 
 void trail_end(struct trail *trail)
 {
-	uint8_t *fitting = realloc(trail->bytes, trail->length + 1);
+	uint64_t *fitting = realloc(trail->words, (trail->length + 1) * sizeof(*fitting));
 
 	if (fitting)
-		trail->bytes = fitting;
+		trail->words = fitting;
 }
 
 void trail_release(struct trail *trail)
 {
-	free(trail->bytes);
+	free(trail->words);
 }
 
 struct place trail_place(const struct trail *trail)
@@ -58,32 +73,27 @@ struct place trail_place(const struct trail *trail)
 	return (struct place){ trail, trail->length, trail->last };
 }
 
-static inline uint64_t number_before(const uint8_t **at)
-{
-	uint64_t number = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = *--*at;
-		number |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	return number;
-}
-
 bool trail_back(struct place *place, struct event *ret)
 {
-	const uint8_t *at = place->trail->bytes + place->length;
+	const uint64_t *end = place->trail->words + place->length;
 	uint64_t later;
+	uint64_t time;
 
 	if (place->length == 0)
 		return false;
-	later = number_before(&at);
+	if (end[-1] != WRITTEN_OUT) {
+		later = end[-1] >> (TIME_BITS + NAME_BITS);
+		time = end[-1] >> NAME_BITS & TIME_MOST;
+		ret->name = (np_str)(end[-1] & NAME_MOST);
+		place->length--;
+	} else {
+		later = end[-4];
+		time = end[-3];
+		ret->name = (np_str)end[-2];
+		place->length -= EVENT_MOST;
+	}
 	ret->start = place->start;
-	ret->end = (np_ns)((uint64_t)place->start + number_before(&at));
-	ret->name = (np_str)number_before(&at);
+	ret->end = (np_ns)((uint64_t)place->start + time);
 	place->start = (np_ns)((uint64_t)place->start - later);
-	place->length = (size_t)(at - place->trail->bytes);
 	return true;
 }

@@ -13,12 +13,15 @@ static void assert_event_before(struct place *place, struct event expected)
 	assert_int_equal(event.name, expected.name);
 }
 
-/* Numbers of one byte, of two and of as many as there can be. */
+/* Those that fit into a word, those at its limits, and those that do not fit by far. */
 static const struct event events[] = {
 	{ -NP_NS_MAX, NP_NS_MAX, 1 },
 	{ -5, -5, NP_STR_NONE },
-	{ 0, 127, 127 },
-	{ 0, 128, 128 },
+	{ 0, 1234, 127 },
+	{ (1 << 22) - 1, (2 << 22) - 2, (1 << 20) - 1 },
+	{ (2 << 22) - 2, (3 << 22) - 3, (1 << 20) - 2 },
+	{ (3 << 22) - 2, (4 << 22) - 3, 2 },
+	{ (3 << 22) - 2, (4 << 22) - 2, 2 },
 	{ 1736410576000000000, NP_NS_MAX, UINT32_MAX },
 	{ NP_NS_MAX, NP_NS_MAX, 16384 },
 };
@@ -28,10 +31,11 @@ static struct trail trail_of_events(struct place places[NP_COUNT(events)])
 	struct trail trail = { 0 };
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(trail_begin(&trail, NP_COUNT(events), &err), err);
+	/* More come than were expected. */
+	assert_ok(trail_begin(&trail, 0, &err), err);
 	for (size_t i = 0; i < NP_COUNT(events); i++) {
 		places[i] = trail_place(&trail);
-		trail_add(&trail, &events[i]);
+		assert_ok(trail_add(&trail, &events[i], &err), err);
 	}
 	trail_end(&trail);
 	return trail;
