@@ -149,9 +149,14 @@ static int read_enums(struct detail_db *db)
 	return rc;
 }
 
+struct detail_text *detail_find_enum(struct detail_db *db, enum detail_enums table, int64_t id)
+{
+	return text_in(db, db->enums[table], id);
+}
+
 int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_str *ret)
 {
-	return detail_intern_text(db, text_in(db, db->enums[table], id), ret);
+	return detail_intern_text(db, detail_find_enum(db, table, id), ret);
 }
 
 int64_t detail_thread(int64_t global)

@@ -25,6 +25,8 @@ struct detail_text {
 	np_str plain; /* likewise as shapes, or as a list of the framework */
 	enum detail_looks looks;
 	enum detail_names names;
+	bool level_known;
+	enum np_call_level level; /* if it is the type of a call */
 };
 
 /* Tables that name numbers. */
@@ -107,6 +109,9 @@ int detail_string(struct detail_db *db, int64_t id, np_str *ret) NP_MUST_USE;
 
 /* Likewise without quotes and line ends: shapes, and lists of the framework. */
 int detail_plain_string(struct detail_db *db, int64_t id, np_str *ret) NP_MUST_USE;
+
+/* What is known of the name of a number; NULL for one without. */
+struct detail_text *detail_find_enum(struct detail_db *db, enum detail_enums table, int64_t id);
 
 /* The name of a number; NP_STR_NONE for one without. */
 int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_str *ret) NP_MUST_USE;

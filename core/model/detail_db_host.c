@@ -22,16 +22,17 @@ static const struct np_scan_column call_columns[CALL_COLUMNS] = {
 	[CALL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-static int level_of(struct detail_db *db, int64_t type, enum np_call_level *ret)
+static enum np_call_level level_of(struct detail_db *db, int64_t type)
 {
-	np_str name;
-	int rc = detail_enum(db, DETAIL_API_TYPES, type, &name);
+	struct detail_text *name = detail_find_enum(db, DETAIL_API_TYPES, type);
 
-	*ret = rc < 0 || name == NP_STR_NONE
-		       ? NP_CALL_OTHER
-		       : detail_call_level(np_strtab_text(db->detail->strings, name),
-					   np_strtab_length(db->detail->strings, name));
-	return rc;
+	if (!name)
+		return NP_CALL_OTHER;
+	if (!name->level_known) {
+		name->level = detail_call_level(name->bytes, name->length);
+		name->level_known = true;
+	}
+	return name->level;
 }
 
 static int take_call(struct detail_db *db, const struct np_batch *batch, size_t row)
@@ -39,7 +40,6 @@ static int take_call(struct detail_db *db, const struct np_batch *batch, size_t 
 	np_ns start = batch->column[CALL_START].integer[row];
 	np_ns end = batch->column[CALL_END].integer[row];
 	struct np_call *call;
-	int rc;
 
 	if (!detail_time_ok(db->load, start, end))
 		return NP_OK;
@@ -53,10 +53,10 @@ static int take_call(struct detail_db *db, const struct np_batch *batch, size_t 
 		.end = end,
 		.tid = detail_thread(batch->column[CALL_THREAD].integer[row]),
 		.connection = detail_known(batch->column[CALL_CONNECTION].integer[row]),
+		.level = level_of(db, batch->column[CALL_TYPE].integer[row]),
 		.step = NP_NO_STEP,
 	};
-	rc = level_of(db, batch->column[CALL_TYPE].integer[row], &call->level);
-	return rc < 0 ? rc : detail_string(db, batch->column[CALL_NAME].integer[row], &call->name);
+	return detail_string(db, batch->column[CALL_NAME].integer[row], &call->name);
 }
 
 /* --- framework ------------------------------------------------------------------------------- */
