@@ -155,9 +155,18 @@ int report_find_withheld(struct report *report, struct np_err *err)
 
 static void put_missing(struct np_section *section, const struct report *report)
 {
-	for (size_t i = 0; i < report->withheld_count; i++)
-		np_buf_printf(&section->text, "%s: %s; collect with %s\n", report->withheld[i].name,
-			      report->withheld[i].missing, report->withheld[i].cure);
+	for (size_t i = 0; i < report->withheld_count; i++) {
+		const struct np_readiness *each = &report->withheld[i];
+		const struct np_readiness *next = i + 1 < report->withheld_count ? each + 1 : NULL;
+
+		np_buf_add(&section->text, each->name);
+		if (next && strcmp(each->missing, next->missing) == 0 &&
+		    strcmp(each->cure, next->cure) == 0)
+			np_buf_add(&section->text, ", ");
+		else
+			np_buf_printf(&section->text, ": %s; collect with %s\n", each->missing,
+				      each->cure);
+	}
 }
 
 /* A path so that it can be pasted into a shell: in quotes if it is not plain. */

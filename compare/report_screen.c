@@ -81,6 +81,12 @@ void compare_put_verdict(struct np_buf *buf, const struct report *report)
 	np_buf_add(buf, " or ");
 	put_share(buf, step->ns[CMP_BASE], step->delta);
 	put_certainty(buf, comparison);
+	if (cmp_unmarked(comparison))
+		np_buf_printf(buf,
+			      "; this says little: no step is marked in the %s, and all of it"
+			      " is compared with a step",
+			      cmp_unmarked(comparison) == &comparison->sides[CMP_BASE] ? "base"
+										       : "new run");
 	if (comparison->causes.count > 0)
 		np_buf_printf(buf, ". First: %s", comparison->causes.item[0].text);
 }

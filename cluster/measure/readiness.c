@@ -199,6 +199,11 @@ static void explain(const struct np_cluster *cluster, enum np_answer which,
 {
 	*missing = analyses[which].missing;
 	*cure = analyses[which].cure;
+	if (rank->ops.count == 0 && (which == NP_ANALYSIS_EXPOSED || which == NP_ANALYSIS_WAIT ||
+				     which == NP_ANALYSIS_LINKS || which == NP_ANALYSIS_MATCHING)) {
+		*missing = analyses[NP_ANALYSIS_COMMUNICATORS].missing;
+		*cure = analyses[NP_ANALYSIS_COMMUNICATORS].cure;
+	}
 	if (which != NP_ANALYSIS_PIPELINE)
 		return;
 	if (lacks_stages(cluster, rank)) {

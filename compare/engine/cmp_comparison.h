@@ -296,6 +296,9 @@ size_t cmp_step_of(const struct cmp_side *side, np_str step);
 
 int cmp_pair_ranks(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
 int cmp_choose_steps(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
+
+/* The side without marks of steps, all of which is one, where the other has some; else NULL. */
+const struct cmp_side *cmp_unmarked(const struct comparison *comparison);
 int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
 int cmp_match_communicators(struct comparison *comparison, struct np_err *err) NP_MUST_USE;
 int cmp_measure_leaves(struct comparison *comparison, struct np_err *err) NP_MUST_USE;

@@ -77,6 +77,31 @@ static void compare_switches(struct comparison *comparison)
 	}
 }
 
+static bool is_unmarked(const struct cmp_side *side)
+{
+	return side->steps.count == 1 && side->steps.item[0] == NP_STR_NONE;
+}
+
+const struct cmp_side *cmp_unmarked(const struct comparison *comparison)
+{
+	const struct cmp_side *base = &comparison->sides[CMP_BASE];
+	const struct cmp_side *new_ = &comparison->sides[CMP_NEW];
+
+	if (is_unmarked(base) == is_unmarked(new_))
+		return NULL;
+	return is_unmarked(base) ? base : new_;
+}
+
+static void compare_marks(struct comparison *comparison)
+{
+	const struct cmp_side *side = cmp_unmarked(comparison);
+
+	if (side)
+		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, side->path, "steps",
+			    "none is marked: all of it is compared with a step of the other run; "
+			    "collect with schedule=…, and prof.step() in the training loop");
+}
+
 static void compare_worlds(struct comparison *comparison)
 {
 	int32_t base = np_cluster_world(comparison->sides[CMP_BASE].analysis->cluster);
@@ -178,6 +203,7 @@ static void tell_untyped(struct comparison *comparison, enum cmp_which which)
 
 void cmp_check_comparable(struct comparison *comparison)
 {
+	compare_marks(comparison);
 	tell_coarse(comparison);
 	tell_untyped(comparison, CMP_BASE);
 	tell_untyped(comparison, CMP_NEW);

@@ -131,3 +131,10 @@ done
 at_80_columns cluster wide -q -o out
 expect_stdout_has 'waiting' 'of others'
 expect_equal "$(grep -cE '^ +1[01] ( [0-9.]+…[0-9.]+ [mu]s r[0-9]+ *){4}$' "$work/stdout")" 2
+
+behaviour 'a rank that talks to nobody lacks communication, and not what the profiler would have recorded of it'
+"$synth" -q -o "$work/alone" --ranks 1 --steps 1 --layers 2 --kernels-per-layer 4 || exit 1
+run "$npuprof" cluster alone -o out
+expect_exit 0
+expect_stdout_says 'communicators, exposed communication, wait and transfer, bandwidth and links: no communication operators'
+expect_stdout_lacks 'no intervals of kernels'

@@ -214,3 +214,11 @@ expect_exit 1
 expect_stderr_has 'no profiles below'
 run "$npuprof" compare "$work/base"
 expect_exit 2
+
+behaviour 'a run without marks of steps against one with them: the verdict says what that is worth'
+"$synth" -q -o "$work/marked" --ranks 2 --steps 3 --layers 2 --kernels-per-layer 4 || exit 1
+"$synth" -q -o "$work/unmarked" --ranks 2 --steps 3 --layers 2 --kernels-per-layer 4 --no-steps || exit 1
+run "$npuprof" compare "$work/marked" "$work/unmarked"
+expect_stdout_says 'this says little: no step is marked in the new run' 'steps: none is marked'
+run "$npuprof" compare "$work/unmarked" "$work/unmarked"
+expect_stdout_lacks 'no step is marked'
