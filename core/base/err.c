@@ -14,6 +14,16 @@ static bool inside_character(char byte)
 	return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
+/* The length of text that was cut off somewhere, without the first bytes of a character. */
+static size_t whole_characters(const char *text, size_t length)
+{
+	size_t start = length;
+
+	while (start > 0 && inside_character(text[start - 1]))
+		start--;
+	return start > 0 && (unsigned char)text[start - 1] >= 0xc0 ? start - 1 : length;
+}
+
 /* Copy `text` without what does not fit of its middle, and without halves of characters. */
 static void copy_short(char *ret, size_t size, const char *text, size_t length)
 {
@@ -28,13 +38,14 @@ static void copy_short(char *ret, size_t size, const char *text, size_t length)
 		end--;
 	memcpy(ret, text, end);
 	memcpy(ret + end, gap, sizeof(gap) - 1);
-	memcpy(ret + end + sizeof(gap) - 1, text + start, length - start + 1);
+	memcpy(ret + end + sizeof(gap) - 1, text + start, length - start);
+	ret[end + sizeof(gap) - 1 + length - start] = '\0';
 }
 
 int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...)
 {
 	/* Not straight into err->text: a wrapped failure quotes it as an argument. */
-	char text[8192] = "";
+	char text[8192];
 	va_list args;
 	int length;
 
@@ -50,7 +61,9 @@ int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...)
 	if (length < (int)sizeof(err->text))
 		memcpy(err->text, text, strlen(text) + 1);
 	else
-		copy_short(err->text, sizeof(err->text), text, strlen(text));
+		copy_short(err->text, sizeof(err->text), text,
+			   length < (int)sizeof(text) ? (size_t)length
+						      : whole_characters(text, sizeof(text) - 1));
 	err->code = code;
 	return code;
 }

@@ -48,6 +48,9 @@ static void text_longer_than_any_path_is_cut(void **state)
 	(void)state;
 	assert_int_equal(np_fail(&err, NP_E_IO, "%0100000d", 1), NP_E_IO);
 	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+	/* 8190 bytes, and a character that would not fit into what is looked at. */
+	assert_int_equal(np_fail(&err, NP_E_IO, "%08190d中", 1), NP_E_IO);
+	assert_string_equal(err.text + strlen(err.text) - 2, "01");
 }
 
 static void a_character_is_not_cut_in_two(void **state)
