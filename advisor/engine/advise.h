@@ -52,7 +52,7 @@ struct rule_report {
 struct advice {
 	const struct np_analysis *analysis;
 	NP_VEC(struct rule_report) rules; /* by id */
-	NP_VEC(struct finding) findings;  /* by gain, severity, rule */
+	NP_VEC(struct finding) findings;  /* by gain, those without one by severity, rule */
 	np_ns step_time;                  /* mean over ranks and steps; NP_UNKNOWN */
 	struct prices prices;             /* of repairs */
 	np_ns total_gain;

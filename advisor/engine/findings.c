@@ -10,6 +10,9 @@
 
 #include "advise.h"
 
+/* Of a step. */
+#define NOTICED_PERCENT 0.1
+
 const char *baseline_name(enum baseline_state state)
 {
 	static const char *const names[] = { NULL, "new", "worse", "known" };
@@ -194,11 +197,21 @@ static int finish_finding(struct advice *advice, struct finding *finding, struct
 	return NP_OK;
 }
 
+/* A gain that nobody would notice is none: what is severe comes before it. */
+static bool gains(const struct finding *finding)
+{
+	return finding->gain != NP_UNKNOWN && !(finding->gain_percent < NOTICED_PERCENT);
+}
+
 static int compare_findings(const void *a, const void *b)
 {
 	const struct finding *x = a;
 	const struct finding *y = b;
 
+	if (gains(x) != gains(y))
+		return gains(x) ? -1 : 1;
+	if (!gains(x) && x->severity != y->severity)
+		return (int)y->severity - (int)x->severity;
 	if (x->gain != y->gain)
 		return np_order(y->gain, x->gain);
 	/* Of rules that name the same repair, the one that could tell what it is worth by itself.

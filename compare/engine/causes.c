@@ -181,7 +181,10 @@ static int find_link(struct comparison *comparison, enum cmp_which which, struct
 	    (which == CMP_NEW ? delta <= 0 : delta >= 0))
 		return NP_OK;
 	speed = np_link_gb_per_s(link);
-	if (link->dst == NP_UNKNOWN)
+	if (link->fault == NP_FAULT_SENDER || link->fault == NP_FAULT_RECEIVER)
+		np_buf_printf(&what, "%s %" PRId64, np_link_fault_name(link->fault),
+			      link->fault == NP_FAULT_SENDER ? link->src : link->dst);
+	else if (link->dst == NP_UNKNOWN)
 		np_buf_printf(&what, "link %" PRId64, link->src);
 	else
 		np_buf_printf(&what, "link %" PRId64 "-%" PRId64,

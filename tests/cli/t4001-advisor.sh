@@ -318,6 +318,13 @@ expect_exit 0
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.findings[0].repair',
 	readfile('$work/stdout') ->> '\$.total.gain_ns' = readfile('$work/stdout') ->> '\$.findings[0].gain_ns'")" 'host-gaps|1'
 
+behaviour 'a finding without a gain comes before one that gains less than anybody would notice'
+"$synth" -q -o leak --ranks 2 --steps 4 --layers 2 --memory --leak 1:50000000 || exit 1
+NPUPROF_RULES=$NPUPROF_SOURCE/rules run "$npuprof" advisor -q leak --rule memory.growth,host.affinity-api -f csv
+expect_equal "$(cut -d, -f1 "$work/stdout")" 'rule
+memory.growth
+host.affinity-api'
+
 behaviour 'nothing was written into the input, and no input is a failure'
 expect_equal "$(snapshot "$work/c")" "$before"
 mkdir empty

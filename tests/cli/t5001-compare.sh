@@ -222,3 +222,9 @@ run "$npuprof" compare "$work/marked" "$work/unmarked"
 expect_stdout_says 'this says little: no step is marked in the new run' 'steps: none is marked'
 run "$npuprof" compare "$work/unmarked" "$work/unmarked"
 expect_stdout_lacks 'no step is marked'
+
+behaviour 'a bad sender is the cause, and not one of its links'
+"$synth" -q -o "$work/mesh" --ranks 8 --steps 3 --layers 4 --seed 4 || exit 1
+"$synth" -q -o "$work/sender" --ranks 8 --steps 3 --layers 4 --seed 4 --slow-sender 3:4 || exit 1
+run "$npuprof" compare "$work/mesh" "$work/sender"
+expect_stdout_says 'First: sender 3 is slow and was not'
