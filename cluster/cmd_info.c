@@ -21,10 +21,42 @@ static const struct np_opt own_options[] = {
 	},
 };
 
+/* In the order of enum np_output_format, of which these come first. */
+static const char *const formats[] = { "table", "json", NULL };
+
+static const struct np_opt output_options[] = {
+	{
+		.letter = 'o',
+		.name = "output",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct info_options, common.output),
+		.value = "DIR",
+		.help = "where --cache keeps its summaries; nothing else is written",
+		.preset_words = "the first input directory",
+	},
+	{
+		.letter = 'f',
+		.name = "format",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct info_options, common.format),
+		.value = "FORMAT",
+		.help = "print the result as",
+		.choices = formats,
+		.preset = "table",
+	},
+	{
+		.name = "no-color",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct info_options, common.no_color),
+		.help = "print without colours, as with NO_COLOR in the environment",
+	},
+};
+
 static const struct np_opt_group groups[] = {
 	{ "Choice", own_options, NP_COUNT(own_options), 0 },
 	NP_GROUP_INPUT(struct info_options, common),
-	NP_GROUP_OUTPUT(struct info_options, common),
+	{ "Output", output_options, NP_COUNT(output_options), 0 },
 	NP_GROUP_RUNNING(struct info_options, common),
 	NP_GROUP_GENERAL,
 };
@@ -87,8 +119,6 @@ static int info(struct info_options *options)
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	if (common.format != NP_OUTPUT_TABLE && common.format != NP_OUTPUT_JSON)
-		return np_cmd_usage(&np_cmd_info, "info is shown as table or json");
 	if (common.dirs.count == 0) {
 		common.dirs.item = here;
 		common.dirs.count = NP_COUNT(here);

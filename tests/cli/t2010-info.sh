@@ -37,6 +37,7 @@ expect_stdout_has '.: 4 ranks of 4'
 behaviour 'other formats are refused'
 run "$npuprof" info -f csv
 expect_exit 2
+expect_stderr_has "unknown value 'csv' for '-f'; it is one of table or json"
 
 behaviour 'a damaged rank is listed and the status says so'
 cd "$work" || exit 1
