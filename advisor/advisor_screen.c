@@ -39,6 +39,14 @@ void advisor_report_where(const struct advisor_report *report, const struct find
 		np_buf_printf(buf, " (%zu/%zu)", finding->ranks.count, used);
 }
 
+static void put_percent(struct np_buf *buf, double percent)
+{
+	if (percent < 0.05)
+		np_buf_add(buf, "<0.1 %");
+	else
+		np_buf_printf(buf, "%.*f %%", percent < 9.95 ? 1 : 0, percent);
+}
+
 void advisor_report_gain(const struct advisor_report *report, const struct finding *finding,
 			 struct np_buf *buf)
 {
@@ -51,11 +59,9 @@ void advisor_report_gain(const struct advisor_report *report, const struct findi
 	np_text_duration(buf, finding->gain);
 	if (finding->gain == 0 || isnan(finding->gain_percent))
 		return;
-	if (finding->gain_percent < 0.05)
-		np_buf_add(buf, " (<0.1 %)");
-	else
-		np_buf_printf(buf, " (%.*f %%)", finding->gain_percent < 9.95 ? 1 : 0,
-			      finding->gain_percent);
+	np_buf_add(buf, " (");
+	put_percent(buf, finding->gain_percent);
+	np_buf_add(buf, ")");
 }
 
 static const char *severity_word(const struct advisor_report *report, enum severity severity)
@@ -116,9 +122,11 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 		np_buf_add(&line,
 			   advisor_report_word(report, ", together at most ", "，合计最多 "));
 		np_text_duration(&line, advice->total_gain);
-		if (!isnan(advice->total_percent))
-			np_buf_printf(&line, " (%.0f %%%s)", advice->total_percent,
-				      advisor_report_word(report, " of it", ""));
+		if (!isnan(advice->total_percent)) {
+			np_buf_add(&line, " (");
+			put_percent(&line, advice->total_percent);
+			np_buf_printf(&line, "%s)", advisor_report_word(report, " of it", ""));
+		}
 	}
 	np_text_wrap(buf, line.text, 0, report->width);
 }
