@@ -50,7 +50,7 @@ const struct np_opt np_output_options[NP_OUTPUT_COUNT] = {
 		.fill = NP_FILL_DIRECTORY,
 		.offset = offsetof(struct np_common, output),
 		.value = "DIR",
-		.help = "write files below DIR",
+		.help = "write files below DIR; with -f csv, one for each table",
 		.preset_words = "the first input directory",
 	},
 	{

@@ -87,6 +87,12 @@ extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* -h -V */
 #define NP_OPERAND_OPTIONAL_DIRS(type, member) NP_OPERAND_SOME_DIRS(type, member, 0)
 /* clang-format on */
 
+/* Is the result a page for people? It shows notes as well, other forms do not. */
+static inline bool np_common_page(const struct np_common *common)
+{
+	return common->format == NP_OUTPUT_TABLE || common->format == NP_OUTPUT_MD;
+}
+
 /* May `stream` carry colour: a terminal, --no-color not given, NO_COLOR not set? */
 bool np_common_color(const struct np_common *common, FILE *stream);
 

@@ -237,25 +237,11 @@ static int print(const struct np_analysis *analysis, const struct np_modes *mode
 	return rc;
 }
 
-/*
- * Where the form of output does not show them, what was not used is said on stderr, and
- * what is to be known about the tables of a mode.
- */
+/* The screen of a mode alone shows its tables, and no notes. */
 static void say_notes(const struct np_analysis *analysis, const struct cluster_options *options)
 {
-	const struct np_notes *notes = &analysis->run->notes;
-
-	if (options->common.quiet ||
-	    (np_modes_want_report(options->modes) &&
-	     (options->common.format == NP_OUTPUT_TABLE || options->common.format == NP_OUTPUT_MD)))
-		return;
-	for (size_t i = 0; i < notes->list.count; i++) {
-		const struct np_note *note = &notes->list.item[i];
-
-		if (note->kind == NP_NOTE_SKIPPED || options->common.verbose > 0 ||
-		    np_mode_summary(note->what))
-			(void)np_report(0, "%s: %s: %s", note->path, note->what, note->reason);
-	}
+	if (!np_modes_want_report(options->modes) || !np_common_page(&options->common))
+		prepare_say_notes(&options->common, &analysis->run->notes, np_mode_summary);
 }
 
 static int write_files(const struct np_analysis *analysis, const struct np_modes *modes,

@@ -8,6 +8,14 @@
 struct info_options {
 	struct np_common common;
 	struct np_opt_list picks;
+	int table; /* enum info_table */
+};
+
+static const char *const table_names[] = {
+	[INFO_RANKS] = "ranks",
+	[INFO_GROUPS] = "groups",
+	[INFO_ANALYSES] = "analyses",
+	[INFO_TABLES] = NULL,
 };
 
 static const struct np_opt own_options[] = {
@@ -19,44 +27,21 @@ static const struct np_opt own_options[] = {
 		.value = "PATH",
 		.help = "use this directory where several hold the same rank; may be repeated",
 	},
-};
-
-/* In the order of enum np_output_format, of which these come first. */
-static const char *const formats[] = { "table", "json", NULL };
-
-static const struct np_opt output_options[] = {
 	{
-		.letter = 'o',
-		.name = "output",
-		.kind = NP_OPT_TEXT,
-		.fill = NP_FILL_DIRECTORY,
-		.offset = offsetof(struct info_options, common.output),
-		.value = "DIR",
-		.help = "where --cache keeps its summaries; nothing else is written",
-		.preset_words = "the first input directory",
-	},
-	{
-		.letter = 'f',
-		.name = "format",
+		.name = "table",
 		.kind = NP_OPT_CHOICE,
-		.offset = offsetof(struct info_options, common.format),
-		.value = "FORMAT",
-		.help = "print the result as",
-		.choices = formats,
-		.preset = "table",
-	},
-	{
-		.name = "no-color",
-		.kind = NP_OPT_FLAG,
-		.offset = offsetof(struct info_options, common.no_color),
-		.help = "print without colours, as with NO_COLOR in the environment",
+		.offset = offsetof(struct info_options, table),
+		.value = "NAME",
+		.help = "the table that -f csv prints",
+		.choices = table_names,
+		.preset = "ranks",
 	},
 };
 
 static const struct np_opt_group groups[] = {
 	{ "Choice", own_options, NP_COUNT(own_options), 0 },
 	NP_GROUP_INPUT(struct info_options, common),
-	{ "Output", output_options, NP_COUNT(output_options), 0 },
+	NP_GROUP_OUTPUT(struct info_options, common),
 	NP_GROUP_RUNNING(struct info_options, common),
 	NP_GROUP_GENERAL,
 };
@@ -74,23 +59,34 @@ const struct np_cmd np_cmd_info = {
 		"Reads the profile of every rank found below DIR (default: this directory) and lists "
 		"its ranks, hosts, steps, levels, formats and communicators, and for each analysis "
 		"whether the data can feed it or which switch of the profiler would have supplied "
-		"what is missing. Nothing is written.",
+		"what is missing.",
 	.run = cmd_info,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_PARTIAL,
 };
 
-static int print(const struct info *info, int format, struct np_err *err)
+static int print_csv(const struct info_options *options, const struct info *info,
+		     struct np_err *err)
 {
-	struct np_readiness analyses[NP_ANALYSIS_COUNT];
-	struct np_buf buf = NP_BUF_INIT;
-	int rc = np_readiness_measure(info->cluster, analyses, err);
+	int rc = NP_OK;
 
-	if (rc < 0)
-		return rc;
-	if (format == NP_OUTPUT_JSON)
-		return info_json(info, analyses, stdout, err);
-	rc = info_screen(info, analyses, &buf, err);
+	if (!options->common.output)
+		return np_csv_write(&info_tables[options->table], info, stdout, err);
+	for (int i = 0; i < INFO_TABLES && rc == NP_OK; i++)
+		rc = np_csv_write_below(&info_tables[i], info, options->common.output, err);
+	return rc;
+}
+
+static int print(const struct info_options *options, const struct info *info, struct np_err *err)
+{
+	struct np_buf buf = NP_BUF_INIT;
+	int rc;
+
+	if (options->common.format == NP_OUTPUT_JSON)
+		return info_json(info, stdout, err);
+	if (options->common.format == NP_OUTPUT_CSV)
+		return print_csv(options, info, err);
+	rc = info_page(info, options->common.format == NP_OUTPUT_MD, &buf, err);
 	if (rc == NP_OK)
 		return np_output_release(&buf) == 0 ? NP_OK : NP_E_IO;
 	np_buf_release(&buf);
@@ -101,14 +97,22 @@ static int show(const struct info_options *options, const struct np_run *run, co
 		struct np_err *err)
 {
 	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = NULL;
+	struct np_readiness analyses[NP_ANALYSIS_COUNT];
 	struct info info = { .run = run,
+			     .analyses = analyses,
 			     .input = input,
 			     .width = np_output_width(stdout),
 			     .color = np_common_color(&options->common, stdout) };
 	int rc = np_cluster_build(run, &cluster, err);
 
 	info.cluster = cluster;
-	return rc < 0 ? rc : print(&info, options->common.format, err);
+	if (rc == NP_OK)
+		rc = np_readiness_measure(cluster, analyses, err);
+	if (rc < 0)
+		return rc;
+	if (!np_common_page(&options->common))
+		prepare_say_notes(&options->common, &run->notes, NULL);
+	return print(options, &info, err);
 }
 
 static int info(struct info_options *options)

@@ -170,7 +170,9 @@ static int print(const struct whatif_options *options, const struct whatif_repor
 	if (options->common.format == NP_OUTPUT_JSON)
 		return whatif_json(report, stdout, err);
 	if (options->common.format == NP_OUTPUT_CSV)
-		return whatif_csv(report, stdout, err);
+		return options->common.output ? np_csv_write_below(&whatif_repairs, report,
+								   options->common.output, err)
+					      : np_csv_write(&whatif_repairs, report, stdout, err);
 	rc = options->common.format == NP_OUTPUT_MD ? whatif_markdown(report, &buf, err)
 						    : whatif_screen(report, &buf, err);
 	if (rc == NP_OK)
@@ -199,6 +201,8 @@ static int show(const struct whatif_options *options, const struct np_analysis *
 		rc = measure(options, &report, &whatif, err);
 	if (rc == NP_OK)
 		rc = report_find_withheld(&of_run, err);
+	if (rc == NP_OK && !np_common_page(&options->common))
+		prepare_say_notes(&options->common, &analysis->run->notes, NULL);
 	if (rc == NP_OK)
 		rc = print(options, &report, err);
 	np_whatif_release(&whatif);

@@ -7,21 +7,38 @@
 #include "report.h"
 
 #include "npuprof/readiness.h"
+#include "npuprof/relation.h"
 
-/* More communicators than fit a screen are in the JSON. */
+/* More communicators than fit a screen are in the other forms. */
 #define INFO_MAX_GROUPS 12
 
 struct info {
 	const struct np_run *run;
 	const struct np_cluster *cluster;
+	const struct np_readiness *analyses; /* NP_ANALYSIS_COUNT of them */
 	const char *input;
 	size_t width;
 	bool color;
 };
 
-int info_screen(const struct info *info, const struct np_readiness *analyses, struct np_buf *buf,
-		struct np_err *err) NP_MUST_USE;
-int info_json(const struct info *info, const struct np_readiness *analyses, FILE *stream,
-	      struct np_err *err) NP_MUST_USE;
+/* Which of the two forms the files of a rank have: "db", "text" or "db+text". */
+const char *info_form(const struct np_source_files *source);
+
+/* The ids of a rank's steps, folded where they are numbers. */
+void info_put_steps(struct np_buf *buf, const struct np_run *run, const struct np_rank *rank);
+
+/* The screen, or the same as Markdown. */
+int info_page(const struct info *info, bool markdown, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
+int info_json(const struct info *info, FILE *stream, struct np_err *err) NP_MUST_USE;
+
+/* What JSON lists, as tables of a struct info. */
+enum info_table {
+	INFO_RANKS,
+	INFO_GROUPS,
+	INFO_ANALYSES,
+	INFO_TABLES,
+};
+extern const struct np_relation info_tables[INFO_TABLES];
 
 #endif /* NP_INFO_H */

@@ -127,18 +127,9 @@ int report_csv_files(const struct report_tables *all, const char *directory, str
 
 	if (rc == NP_OK)
 		rc = list_all(all, &sources, err);
-	for (size_t i = 0; i < sources.list.count && rc == NP_OK; i++) {
-		char *path;
-
-		if (asprintf(&path, "%s/%s.csv", directory, sources.list.item[i].relation->name) <
-		    0) {
-			rc = np_fail_nomem(err, directory);
-			break;
-		}
-		rc = np_csv_write_file(sources.list.item[i].relation, sources.list.item[i].model,
-				       path, err);
-		free(path);
-	}
+	for (size_t i = 0; i < sources.list.count && rc == NP_OK; i++)
+		rc = np_csv_write_below(sources.list.item[i].relation, sources.list.item[i].model,
+					directory, err);
 	np_vec_release(&sources.list);
 	return rc;
 }

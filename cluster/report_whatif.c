@@ -449,17 +449,13 @@ static int produce_repairs(const void *model, struct np_sink *sink, struct np_er
 	return rc;
 }
 
-int whatif_csv(const struct whatif_report *report, FILE *stream, struct np_err *err)
-{
-	static const struct np_column columns[] = {
-		{ "fix", NP_TEXT },       { "step_ns", NP_INTEGER },  { "saved_ns", NP_INTEGER },
-		{ "saved_pct", NP_REAL }, { "alone_ns", NP_INTEGER },
-	};
-	static const struct np_relation repairs = { .name = "whatif",
-						    .summary = "repairs",
-						    .columns = columns,
-						    .column_count = NP_COUNT(columns),
-						    .produce = produce_repairs };
+static const struct np_column repair_columns[] = {
+	{ "fix", NP_TEXT },       { "step_ns", NP_INTEGER },  { "saved_ns", NP_INTEGER },
+	{ "saved_pct", NP_REAL }, { "alone_ns", NP_INTEGER },
+};
 
-	return np_csv_write(&repairs, report, stream, err);
-}
+const struct np_relation whatif_repairs = { .name = "whatif",
+					    .summary = "repairs",
+					    .columns = repair_columns,
+					    .column_count = NP_COUNT(repair_columns),
+					    .produce = produce_repairs };

@@ -40,7 +40,7 @@ int whatif_markdown(const struct whatif_report *report, struct np_buf *buf, stru
 	NP_MUST_USE;
 
 /* One row for each repair, those asked for together first. */
-int whatif_csv(const struct whatif_report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
+extern const struct np_relation whatif_repairs;
 int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 /* The members "replay", "whatif", "critical_path" and "efficiency"; null and empty without a

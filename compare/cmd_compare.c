@@ -3,6 +3,7 @@
 #include "common.h"
 #include "inputs.h"
 #include "output.h"
+#include "prepare.h"
 #include "processes.h"
 #include "progress.h"
 #include "report.h"
@@ -273,23 +274,11 @@ static int print(const struct report *report, const struct compare_options *opti
 	return rc;
 }
 
-/* Where the form of output does not show them, what was not used is said on stderr. */
 static void say_notes(const struct comparison *comparison, const struct compare_options *options)
 {
-	bool shown =
-		options->common.format == NP_OUTPUT_TABLE || options->common.format == NP_OUTPUT_MD;
-
-	for (int i = 0; i < CMP_SIDES && !options->common.quiet && !shown; i++) {
-		const struct np_notes *notes = &comparison->sides[i].analysis->run->notes;
-
-		for (size_t j = 0; j < notes->list.count; j++) {
-			const struct np_note *note = &notes->list.item[j];
-
-			if (note->kind == NP_NOTE_SKIPPED || options->common.verbose > 0)
-				(void)np_report(0, "%s: %s: %s", note->path, note->what,
-						note->reason);
-		}
-	}
+	for (int i = 0; i < CMP_SIDES && !np_common_page(&options->common); i++)
+		prepare_say_notes(&options->common, &comparison->sides[i].analysis->run->notes,
+				  NULL);
 }
 
 static int status_of(const struct comparison *comparison, const struct cmp_gate *gate,

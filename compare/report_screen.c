@@ -421,7 +421,7 @@ int compare_screen(const struct report *report, struct np_buf *buf, struct np_er
 
 	put_side(&head, report, CMP_BASE);
 	put_side(&head, report, CMP_NEW);
-	np_text_lines(buf, head.text, 0, report->width);
+	np_text_lines(buf, head.text, 0, 0, report->width);
 	if (rc == NP_OK)
 		rc = np_page_write(&page, buf, report->width, report->color, err);
 	np_page_release(&page);

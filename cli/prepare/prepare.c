@@ -2,6 +2,7 @@
 #include "prepare.h"
 
 #include "cmd.h"
+#include "output.h"
 #include "processes.h"
 #include "progress.h"
 
@@ -139,6 +140,18 @@ int prepare_analysis(const struct np_common *common, const struct np_opt_list *p
 	if (rc == NP_OK)
 		(*ret)->tables.version = NP_VERSION;
 	return rc;
+}
+
+void prepare_say_notes(const struct np_common *common, const struct np_notes *notes,
+		       const char *(*matters)(const char *what))
+{
+	for (size_t i = 0; i < notes->list.count && !common->quiet; i++) {
+		const struct np_note *note = &notes->list.item[i];
+
+		if (note->kind == NP_NOTE_SKIPPED || common->verbose > 0 ||
+		    (matters && matters(note->what)))
+			(void)np_report(0, "%s: %s: %s", note->path, note->what, note->reason);
+	}
 }
 
 int prepare_status(const struct np_run *run)

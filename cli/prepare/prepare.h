@@ -26,6 +26,13 @@ void prepare_watch(void *progress, const struct np_load_progress *state);
 /* What the output calls the input: of summaries, the directory that they were made from. */
 const char *prepare_input(const struct np_common *common, const struct np_run *run);
 
+/*
+ * Where the form of output does not show them, say on stderr what was not used, and with -v all
+ * that is to be known; `matters` may name subjects that are said without -v, or is NULL.
+ */
+void prepare_say_notes(const struct np_common *common, const struct np_notes *notes,
+		       const char *(*matters)(const char *what));
+
 /* 3 if something could not be used, else 0. */
 int prepare_status(const struct np_run *run);
 

@@ -298,7 +298,7 @@ void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t wi
 	np_buf_add_char(buf, '\n');
 }
 
-void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t width)
+void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t hang, size_t width)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
 
@@ -308,7 +308,7 @@ void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t w
 		np_buf_clear(&line);
 		np_text_safe(&line, text, length);
 		np_buf_add_repeated(buf, ' ', indent);
-		np_text_wrap(buf, line.text, indent, width);
+		np_text_wrap(buf, line.text, indent + hang, width);
 		text += length + (text[length] == '\n');
 	}
 }

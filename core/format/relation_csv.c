@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/relation.h"
 
+#include "npuprof/dirs.h"
 #include "npuprof/temporary.h"
 
 int np_csv_write(const struct np_relation *relation, const void *model, void *stream,
@@ -31,4 +32,19 @@ int np_csv_write_file(const struct np_relation *relation, const void *model, con
 	const struct csv_source source = { relation, model };
 
 	return np_write_file(path, write_csv, &source, err);
+}
+
+int np_csv_write_below(const struct np_relation *relation, const void *model, const char *directory,
+		       struct np_err *err)
+{
+	int rc = np_make_dirs(directory, err);
+	char *path;
+
+	if (rc < 0)
+		return rc;
+	if (asprintf(&path, "%s/%s.csv", directory, relation->name) < 0)
+		return np_fail_nomem(err, directory);
+	rc = np_csv_write_file(relation, model, path, err);
+	free(path);
+	return rc;
 }

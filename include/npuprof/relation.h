@@ -142,6 +142,10 @@ int np_csv_write(const struct np_relation *relation, const void *model, void *st
 int np_csv_write_file(const struct np_relation *relation, const void *model, const char *path,
 		      struct np_err *err) NP_MUST_USE;
 
+/* Likewise to <directory>/<name of the relation>.csv; the directory is made. */
+int np_csv_write_below(const struct np_relation *relation, const void *model, const char *directory,
+		       struct np_err *err) NP_MUST_USE;
+
 /* A text as it stands in a field of CSV. */
 void np_csv_text(struct np_buf *buf, const char *text, size_t length);
 

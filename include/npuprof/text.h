@@ -60,8 +60,9 @@ size_t np_text_width(const char *text, size_t length);
  */
 void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width);
 
-/* Each line of a text, made safe, indented, and wrapped to the width. */
-void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t width);
+/* Each line of a text, made safe, indented, and wrapped to the width; what is wrapped by `hang`
+ * more. */
+void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t hang, size_t width);
 
 /* Length of the valid UTF-8 sequence at `text`, or 0 if the byte there starts none. */
 size_t np_utf8_length(const char *text, size_t length);

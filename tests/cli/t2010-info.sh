@@ -34,10 +34,34 @@ run "$npuprof" info
 expect_exit 0
 expect_stdout_has '.: 4 ranks of 4'
 
-behaviour 'other formats are refused'
+behaviour 'CSV prints a table, or writes them all'
 run "$npuprof" info -f csv
+expect_exit 0
+expect_equal "$(cut -d, -f1-3,6,10 <"$work/stdout")" 'rank,host,device,level,steps
+0,host0,0,Level0,10-11
+1,host0,1,Level0,10-11
+2,host0,2,Level0,10-11
+3,host0,3,Level0,10-11'
+run "$npuprof" info -f csv --table analyses
+expect_stdout_has 'name,ready,missing,switch' 'step times,1,,' 'bandwidth and links,0,no sizes and no links,profiler_level=Level1'
+run "$npuprof" info -f csv -o "$work/csv/info"
+expect_exit 0
+expect_no_stdout
+expect_equal "$(ls "$work/csv/info")" 'analyses.csv
+groups.csv
+ranks.csv'
+expect_equal "$(cut -d, -f3- "$work/csv/info/groups.csv")" 'pg_name,type,ranks,observed
+default_group,collective,0-3,0-3
+dp,collective,0-3,0-3'
+run "$npuprof" info -f csv --table np_ranks
 expect_exit 2
-expect_stderr_has "unknown value 'csv' for '-f'; it is one of table or json"
+expect_stderr_has "unknown value 'np_ranks' for '--table'; did you mean 'ranks'?"
+
+behaviour 'Markdown has the tables of the screen, and lists of its lines'
+run "$npuprof" info -f md
+expect_exit 0
+expect_stdout_has '# .: 4 ranks of 4' '| 0-3 | torch_npu db | Level0 | host0 | 10-11 |' '- ready: step times' \
+	'- no: bandwidth and links: no sizes and no links; collect with profiler_level=Level1'
 
 behaviour 'a damaged rank is listed and the status says so'
 cd "$work" || exit 1
@@ -50,6 +74,12 @@ run "$npuprof" info c
 expect_exit 3
 expect_stdout_says 'not used: rank 2:' '3 ranks of 4'
 expect_equal "$(grep -c 'ascend_pytorch_profiler_2.db' "$work/stdout")" 1
+for format in csv json; do
+	run "$npuprof" info c -f $format
+	expect_exit 3
+	expect_stderr_has 'ascend_pytorch_profiler_2.db'
+	expect_equal "$(wc -l <"$work/stderr")" 1
+done
 cp -p saved.db "$db"
 mv saved-analysis.db "$(dirname "$db")/analysis.db"
 

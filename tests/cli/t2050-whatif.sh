@@ -173,6 +173,11 @@ expect_exit 0
 expect_equal "$(head -n 2 "$work/stdout" | cut -d, -f1)" 'fix
 rank:5+host-gaps'
 expect_equal "$(head -n 1 "$work/stdout")" 'fix,step_ns,saved_ns,saved_pct,alone_ns'
+cp "$work/stdout" "$work/repairs"
+run "$npuprof" whatif -q "$work/slow" -f csv --fix rank:5 --fix host-gaps -o "$work/csv"
+expect_exit 0
+expect_no_stdout
+expect "the file has the same" cmp "$work/csv/whatif.csv" "$work/repairs"
 run "$npuprof" whatif -q "$work/slow" -f md
 expect_exit 0
 expect_stdout_has '## Verdict' '- rank 5 makes the others wait' '| repair | step with it |'
@@ -184,6 +189,9 @@ truncate -s 100 "$(find "$work/cut" -name ascend_pytorch_profiler_2.db)"
 run "$npuprof" whatif -q "$work/cut"
 expect_exit 3
 expect_stdout_says 'not used: rank 2' 'ascend_pytorch_profiler_2.db'
+run "$npuprof" whatif "$work/cut" -f csv
+expect_exit 3
+expect_stderr_has 'ascend_pytorch_profiler_2.db'
 rm -rf "$work/cut"
 
 behaviour 'without operators on several ranks there is nothing to replay'
