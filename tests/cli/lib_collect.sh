@@ -146,6 +146,36 @@ complete() {
 	find "$work/prof/$1" -path '*/host/end_info' | wc -l
 }
 
+# ctl <argument>...: npuprof ctl, of the job $name
+ctl() {
+	run timeout -k 5 90 "$npuprof" ctl "$@" -d "$work/prof/$name"
+}
+
+# runs: is the job training?
+runs() {
+	timeout 20 "$npuprof" ctl status -d "$work/prof/$name" | grep -qE 'steps? [0-9]'
+}
+
+# is_open: has a window of the job begun?
+is_open() {
+	timeout 20 "$npuprof" ctl status -d "$work/prof/$name" | grep -q 'one is open'
+}
+
+# is_over: does the launcher know that the window is closed? Its files are complete a moment earlier.
+is_over() {
+	! is_open
+}
+
+# next_window <option>...: ask for one when the launchers of all ranks know that the last one is closed
+next_window() {
+	await 30 taken "$@"
+}
+
+taken() {
+	ctl start "$@"
+	! grep -q 'a window is open' "$work/stderr"
+}
+
 # nodes <job> <option>... -- <command>...: two launchers without mpirun, two ranks on each
 nodes() {
 	local job=$1 options=() port rdzv

@@ -25,15 +25,6 @@ job_ends() {
 	wait "$1" || status=$?
 }
 
-ctl() {
-	run timeout -k 5 60 "$npuprof" ctl "$@" -d "$work/prof/$name"
-}
-
-# runs: is the job training?
-runs() {
-	timeout 20 "$npuprof" ctl status -d "$work/prof/$name" | grep -qE 'steps? [0-9]'
-}
-
 behaviour 'without a job there is nobody to ask'
 mkdir "$work/prof"
 run "$npuprof" ctl status -d "$work/prof"
@@ -73,13 +64,13 @@ expect_stderr_has 'no window: rank'
 expect 'it was never complete' await 30 closed mpi window-1 4
 
 behaviour 'another one, on other ranks and another level; a step that has begun already is not taken'
-ctl start --at 1 --steps 2 --level level0 --ranks 1,3
+next_window --at 1 --steps 2 --level level0 --ranks 1,3
 expect_exit 0
 expect_stdout_has 'window 2: steps' 'on 2 ranks' '(an earlier step had begun already)'
 expect 'it was never complete' await 30 closed mpi window-2 2
 
 behaviour 'a window without an end is stopped'
-ctl start --steps -1
+next_window --steps -1
 expect_exit 0
 expect_stdout_has 'window 3: from step' 'until it is stopped'
 opened() {
@@ -90,6 +81,7 @@ ctl stop
 expect_exit 0
 expect_stdout_has 'the window ends before step'
 expect 'it was never complete' await 30 closed mpi window-3 4
+expect 'the launcher does not know' await 10 is_over
 ctl stop
 expect_stdout_has 'no window is open'
 
@@ -140,7 +132,7 @@ behaviour 'the same on two nodes without MPI, after a window of its own'
 name=tcp
 nodes tcp --ranks all --step-start 1 --step-end 3 -- "${job[@]}"
 expect 'its own window was never complete' await 30 closed tcp . 4
-ctl start --steps 2 --ranks all
+next_window --steps 2 --ranks all
 expect_exit 0
 expect_stdout_has 'window 2: steps' 'on 4 ranks'
 expect 'it was never complete' await 30 closed tcp window-2 4

@@ -20,19 +20,6 @@ closed() {
 	(($(find "$work/prof/$1/window-$2" -path '*/host/end_info' | wc -l) == $3))
 }
 
-ctl() {
-	run timeout -k 5 90 "$npuprof" ctl "$@" -d "$work/prof/$name"
-}
-
-runs() {
-	timeout 20 "$npuprof" ctl status -d "$work/prof/$name" | grep -qE 'steps? [0-9]'
-}
-
-# is_open: has a window of the job begun?
-is_open() {
-	timeout 20 "$npuprof" ctl status -d "$work/prof/$name" | grep -q 'one is open'
-}
-
 # announced <job> <ranks>: have so many ranks of torch_npu made their logs?
 announced() {
 	(($(find "$work/prof/$1/.torch" -name 'dp_*.log' | wc -l) == $2))
@@ -75,7 +62,7 @@ ctl start --steps 3
 expect_exit 0
 expect_stdout_has 'window 1: steps' 'on 3 ranks'
 expect 'it was never complete' await 30 closed node 1 3
-ctl start --at 2 --steps 2 --ranks all --level level0
+next_window --at 2 --steps 2 --ranks all --level level0
 expect_exit 0
 expect_stdout_has 'window 2: steps' 'on 4 ranks' '(an earlier step had begun already)'
 ctl stop
@@ -159,13 +146,11 @@ if [[ -w $home ]]; then
 	expect_exit 1
 	expect_stderr_has 'no window: rank'
 	expect 'it was never complete' await 30 closed attach 1 4
-	sleep 0.3
-	ctl start --at 1 --steps 2 --level level0 --ranks 1,3
+	next_window --at 1 --steps 2 --level level0 --ranks 1,3
 	expect_exit 0
 	expect_stdout_has 'window 2: steps' 'on 2 ranks' '(an earlier step had begun already)'
 	expect 'it was never complete' await 30 closed attach 2 2
-	sleep 0.3
-	ctl start --steps -1
+	next_window --steps -1
 	expect_exit 0
 	expect_stdout_has 'window 3: from step' 'until it is stopped'
 	expect 'it never began' await 30 is_open

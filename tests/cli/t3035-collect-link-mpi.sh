@@ -78,6 +78,11 @@ ask() {
 trains() {
 	ask b status && grep -qE 'steps? [0-9]' "$work/stdout"
 }
+# asked <side>: is a window asked for, and the last one known to be closed?
+asked() {
+	ask "$1" start --steps 2
+	! grep -q 'a window is open' "$work/stderr"
+}
 # closed <window>: are all its collections complete?
 closed() {
 	(($(find "$work/prof/asked/window-$1" -path '*/host/end_info' | wc -l) == 4))
@@ -86,7 +91,7 @@ expect 'it never began' await 30 trains
 expect_stdout_has 'job asked: 2 launchers'
 expect_equal "$(stat -c %a "$work"/prof/asked/npuprof_control*.json | sort -u)" 600
 for side in b a; do
-	ask $side start --steps 2
+	expect 'the last window never ended' await 30 asked $side
 	expect_exit 0
 	expect_stdout_has 'on 4 ranks' "in '$work/prof/asked/window-"
 	expect 'it was never complete' await 30 closed "$([[ $side == b ]] && echo 1 || echo 2)"
