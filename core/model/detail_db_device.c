@@ -122,10 +122,11 @@ static int find_texts(struct detail_db *db, const struct np_batch *batch, size_t
 
 	for (size_t i = 0; i < DETAIL_KERNEL_TEXTS; i++) {
 		id[i] = batch->column[text_columns[i]].integer[row];
-		hash = (hash ^ (uint64_t)id[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32;
+		/* One product at the end: each would have to wait for the one before. */
+		hash = (hash << 23 | hash >> 41) ^ (uint64_t)id[i];
 	}
-	slot = &db->kernel_texts[hash % DETAIL_KERNEL_SLOTS];
+	hash *= UINT64_C(0x9e3779b97f4a7c15);
+	slot = &db->kernel_texts[(hash ^ hash >> 32) % DETAIL_KERNEL_SLOTS];
 	if (!slot->known || memcmp(slot->id, id, sizeof(id)) != 0) {
 		memcpy(slot->id, id, sizeof(id));
 		rc = intern_texts(db, slot);
