@@ -69,6 +69,7 @@ static void start_window(struct np_session *session, const struct np_event *even
 {
 	struct np_control *control = &session->control;
 	const struct np_job *job = session->job;
+	int32_t asked = ++control->asked;
 	struct np_message start;
 
 	np_message_init(&start, NP_MSG_START, job->rank);
@@ -84,7 +85,10 @@ static void start_window(struct np_session *session, const struct np_event *even
 	control->wait_ms = event->wait_ms;
 	control->wanted = event->window;
 	control->accepted = 0;
-	/* Answers may come at once: one more than there are is awaited until all are told. */
+	/*
+	 * Answers may come at once: one more than there are is awaited until all are told. After a
+	 * refusal nobody else is: it is cancelled by then, and the next may have been asked for.
+	 */
 	control->awaited = 1;
 	for (size_t i = 0; i < job->records.count; i++) {
 		const struct np_record *record = &job->records.item[i];
@@ -94,8 +98,10 @@ static void start_window(struct np_session *session, const struct np_event *even
 		control->awaited++;
 		if (!np_backend_tell(session, record->rank, &start))
 			control->awaited--;
+		if (control->asked != asked || control->wanted != event->window)
+			return;
 	}
-	if (control->wanted == event->window && --control->awaited == 0)
+	if (--control->awaited == 0)
 		tell_accepted(session);
 }
 

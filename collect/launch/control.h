@@ -42,6 +42,7 @@ struct np_control_relayed {
 struct np_control {
 	/* Every launcher: a window that launcher 0 wants, and the answers of our ranks. */
 	int32_t wanted;  /* its number, 0: none */
+	int32_t asked;   /* windows that were asked for so far, taken or not */
 	int64_t wait_ms; /* its first step is expected so long after it was asked for */
 	int awaited;     /* ranks that have not answered */
 	int accepted;    /* ranks that have agreed */

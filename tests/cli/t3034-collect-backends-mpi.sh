@@ -194,8 +194,26 @@ if [[ -w $home ]]; then
 	expect_exit 0
 	expect_stdout_has 'the window ends now'
 	expect 'it was never complete' await 30 closed running 1 2
+	# is_free: has every msprof ended?
+	is_free() {
+		! pgrep -P "$pid" -x msprof >/dev/null
+	}
+	expect 'msprof does not end' await 30 is_free
+	ctl start --steps -1 --ranks 0
+	expect_exit 0
+	expect_stdout_has 'window 2: from now on until it is stopped, on 1 ranks'
+	expect 'it never began' await 20 is_open
+	ctl start --steps -1
+	expect_exit 1
+	expect_stderr_has 'no window: rank 0: a window is open'
+	# What the first rank refuses, the second has never heard of.
+	ctl start --steps -1 --ranks 1
+	expect_exit 0
+	expect_stdout_has 'window 3: from now on until it is stopped, on 1 ranks'
 	kill -TERM "$pid"
 	wait "$pid"
+	expect 'the second window was not closed' closed running 2 1
+	expect 'the third window was not closed' closed running 3 1
 	expect 'the job was ended with the collector' kill -0 "$job"
 	expect_equal "$(manifest running '$.windows[0].ranks')" '[0,1]'
 	pkill -TERM -P "$job"
