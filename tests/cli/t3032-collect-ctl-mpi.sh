@@ -58,9 +58,6 @@ behaviour 'a window begins at a step that no rank has begun, the same for all'
 ctl start --steps 3
 expect_exit 0
 expect_stdout_has 'window 1: steps' "on 4 ranks, in '$work/prof/mpi/window-1'"
-ctl start
-expect_exit 1
-expect_stderr_has 'no window: rank'
 expect 'it was never complete' await 30 closed mpi window-1 4
 
 behaviour 'another one, on other ranks and another level; a step that has begun already is not taken'
@@ -69,7 +66,7 @@ expect_exit 0
 expect_stdout_has 'window 2: steps' 'on 2 ranks' '(an earlier step had begun already)'
 expect 'it was never complete' await 30 closed mpi window-2 2
 
-behaviour 'a window without an end is stopped'
+behaviour 'a window without an end is stopped; until then there is no other'
 next_window --steps -1
 expect_exit 0
 expect_stdout_has 'window 3: from step' 'until it is stopped'
@@ -77,6 +74,9 @@ opened() {
 	(($(find "$work/prof/mpi/window-3" -name npuprof_rank.json | wc -l) == 4))
 }
 expect 'it never began' await 30 opened
+ctl start
+expect_exit 1
+expect_stderr_has 'no window: rank' ': a window is open'
 ctl stop
 expect_exit 0
 expect_stdout_has 'the window ends before step'

@@ -142,9 +142,6 @@ if [[ -w $home ]]; then
 	ctl start --steps 3
 	expect_exit 0
 	expect_stdout_has 'window 1: steps' 'on 4 ranks'
-	ctl start --steps 3
-	expect_exit 1
-	expect_stderr_has 'no window: rank'
 	expect 'it was never complete' await 30 closed attach 1 4
 	next_window --at 1 --steps 2 --level level0 --ranks 1,3
 	expect_exit 0
@@ -154,6 +151,9 @@ if [[ -w $home ]]; then
 	expect_exit 0
 	expect_stdout_has 'window 3: from step' 'until it is stopped'
 	expect 'it never began' await 30 is_open
+	ctl start --steps 3
+	expect_exit 1
+	expect_stderr_has 'no window: rank'
 	kill -TERM "$pid"
 	wait "$pid"
 	expect 'the last window was not closed' closed attach 3 4
