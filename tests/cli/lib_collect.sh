@@ -173,7 +173,7 @@ next_window() {
 
 taken() {
 	ctl start "$@"
-	! grep -q 'a window is open' "$work/stderr"
+	! grep -qE 'a window is open|planned already, or ending' "$work/stderr"
 }
 
 # nodes <job> <option>... -- <command>...: two launchers without mpirun, two ranks on each

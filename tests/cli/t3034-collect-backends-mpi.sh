@@ -172,17 +172,19 @@ if [[ -w $home ]]; then
 	name=running
 	PROFILING_MODE=dynamic "$train" --ranks 2 "${forever[@]}" &
 	job=$!
+	# listens: do both of its ranks?
 	listens() {
-		local pid
+		local pid count=0
 
 		for pid in $(pgrep -P "$job"); do
-			[[ -S $home/dynamic_profiling_socket_$pid ]] || return 1
+			[[ ! -S $home/dynamic_profiling_socket_$pid ]] || count=$((count + 1))
 		done
+		((count == 2))
 	}
 	expect 'it never listens' await 20 listens
 	"$collector" -o "$work/prof" --job running --pid "$(pgrep -P "$job" | paste -sd,)" --ranks all >"$work/out" 2>"$work/err" &
 	pid=$!
-	await 20 test -e "$work/prof/running/npuprof_control.json"
+	expect 'it never listens' await 20 test -e "$work/prof/running/npuprof_control.json"
 	ctl start
 	expect_exit 1
 	expect_stderr_has "no step is known of it: use --steps -1"
