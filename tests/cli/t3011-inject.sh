@@ -20,6 +20,10 @@ launch() {
 		dir="$out" host=node1 "$@"
 }
 
+# A window is closed when its profile is complete: what the launcher and the clock bring about
+# takes a busy machine more than a few steps.
+closed="--until=$out/*/PROF_*/host/end_info"
+
 # rank_file: npuprof_rank.json of the one rank directory there is, in one line
 rank_file() {
 	cat "$out"/*_ascend_pt/npuprof_rank.json | tr -s '\n ' ' '
@@ -109,7 +113,7 @@ expect_stdout_has '4 23 ' 'WINDOW_OPEN 10' 'WINDOW_CLOSED 11'
 expect_rank_file_has '"step_source": "hccl"' '"step_detail": "23 collectives repeat from call 0 on'
 
 behaviour 'a time window opens and closes by the clock'
-launch source=5 delay_ms=60 duration_ms=60 -- "$app" --pause=5 60
+launch source=5 delay_ms=60 duration_ms=60 -- "$app" --pause=5 "$closed" 60
 expect_exit 0
 expect_stdout_has 'SOURCE 0 5' 'WINDOW_OPEN 0' 'WINDOW_CLOSED 0'
 
@@ -144,13 +148,13 @@ expect_exit 0
 expect_stdout_has 'WINDOW_OPEN 3' 'WINDOW_CLOSED 4'
 
 behaviour 'the launcher can stop a window'
-launch step_start=2 say-stop-at=4 -- "$app" --mark=npuprof --pause=30 12
+launch step_start=2 say-stop-at=4 -- "$app" --mark=npuprof --pause=30 "$closed" 12
 expect_exit 0
 expect_stdout_has 'WINDOW_CLOSED' 'trained'
 expect_rank_file_has '"reason": "the launcher said stop"'
 
 behaviour 'and start one on a rank that was not selected'
-launch selected=0 say-start-at=3 ping=1 -- "$app" --mark=npuprof --pause=30 12
+launch selected=0 say-start-at=3 ping=1 -- "$app" --mark=npuprof --pause=30 "$closed" 12
 expect_exit 0
 expect_stdout_has 'PONG 11 22' 'ACCEPTED' 'WINDOW_OPEN' 'WINDOW_CLOSED'
 
@@ -196,7 +200,17 @@ for mark in npuprof mstx none; do
 done
 
 behaviour 'of two processes of a rank one is profiled'
-launch step_start=2 step_end=30 -- sh -c "'$app' --mark=npuprof --pause=20 40 & sleep 0.3; '$app' --mark=npuprof 6; wait"
+cat >"$work/both" <<SH
+'$app' --mark=npuprof --pause=10 '--until=$out/ended' 6 &
+for try in \$(seq 600); do
+	! ls -d '$out'/*_ascend_pt >/dev/null 2>&1 || break
+	sleep 0.05
+done
+'$app' --mark=npuprof 6
+: >'$out/ended'
+wait
+SH
+launch step_start=2 -- sh "$work/both"
 expect_exit 0
 expect_stdout_has 'PROF_ERROR -1 -1 another process of this rank is profiled'
 expect_equal "$(find "$out" -name '*_ascend_pt' | wc -l)" 1

@@ -10,13 +10,16 @@
  *	--no-finalize    leave without aclFinalize
  *	--late-device    aclrtSetDevice after step 2
  *	--pause=MS       in every step
+ *	--until=PATTERN  further steps until there is a file with such a name, for a minute at most
  *	--loops          a loop over layers in every step
  */
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "acl_api.h"
@@ -24,6 +27,7 @@
 
 static struct {
 	const char *mark;
+	const char *until;
 	long self;
 	long fork;
 	bool finalize;
@@ -60,6 +64,8 @@ static void parse(int argc, char **argv)
 			args.fork = value_of(argv[i]);
 		else if (strncmp(argv[i], "--pause=", 8) == 0)
 			args.pause_us = (useconds_t)value_of(argv[i]) * 1000;
+		else if (strncmp(argv[i], "--until=", 8) == 0)
+			args.until = argv[i] + 8;
 		else if (strcmp(argv[i], "--no-finalize") == 0)
 			args.finalize = false;
 		else if (strcmp(argv[i], "--late-device") == 0)
@@ -134,6 +140,22 @@ static void train(long step, aclrtStream stream)
 		need("aclrtSynchronizeStream", aclrtSynchronizeStream(stream));
 }
 
+/* Is this step to be done? */
+static bool goes_on(long step)
+{
+	static time_t end;
+	glob_t found;
+	bool there;
+
+	if (step < args.steps || !args.until)
+		return step < args.steps;
+	end = end ? end : time(NULL) + 60;
+	there = glob(args.until, 0, NULL, &found) == 0;
+	if (there)
+		globfree(&found);
+	return !there && time(NULL) < end;
+}
+
 #ifdef INJECT_PLUGIN
 #define main inject_app_main /* for inject_host */
 __attribute__((visibility("default"))) int main(int argc, char **argv);
@@ -149,7 +171,7 @@ int main(int argc, char **argv)
 	need("HcclCommInitRootInfo", HcclCommInitRootInfo(4, NULL, 1, &world));
 	need("HcclCreateSubCommConfig",
 	     HcclCreateSubCommConfig(&world, 2, members, 7, 1, NULL, &pair));
-	for (long step = 0; step < args.steps; step++) {
+	for (long step = 0; goes_on(step); step++) {
 		if (!stream && (!args.late_device || step == 3)) {
 			need("aclrtSetDevice", aclrtSetDevice(1));
 			need("aclrtCreateStream", aclrtCreateStream(&stream));
