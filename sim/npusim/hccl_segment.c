@@ -33,7 +33,7 @@ static void introduce(struct hccl_comm *comm)
 /* The name goes away as soon as all are there, or nobody waits any longer: nothing stays behind. */
 static HcclResult await_members(struct hccl_comm *comm)
 {
-	np_ns until = nsim_true_ns() + nsim_knobs()->hccl_timeout;
+	np_ns until = nsim_true_ns() + nsim_knobs()->join_timeout;
 	HcclResult rc = HCCL_SUCCESS;
 
 	while (atomic_load(&comm->segment->joined) < comm->size) {

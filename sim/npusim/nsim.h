@@ -50,7 +50,8 @@ struct nsim_knobs {
 	double rdma_gbps;     /* NPUSIM_RDMA_GBPS */
 	int64_t slow_link[2]; /* NPUSIM_SLOW_LINK=A-B:FACTOR, world ranks; -1 none */
 	double slow_link_factor;
-	np_ns hccl_timeout;   /* NPUSIM_HCCL_TIMEOUT_MS */
+	np_ns hccl_timeout;   /* NPUSIM_HCCL_TIMEOUT_MS, of operators */
+	np_ns join_timeout;   /* NPUSIM_HCCL_JOIN_MS, of communicators */
 	int64_t enospc_after; /* NPUSIM_ENOSPC_AFTER; -1 never */
 };
 

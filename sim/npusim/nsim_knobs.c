@@ -137,6 +137,7 @@ static void read_knobs(void)
 	knobs.hccs_gbps = positive_knob("NPUSIM_LINK_GBPS", 20);
 	knobs.rdma_gbps = positive_knob("NPUSIM_RDMA_GBPS", 20);
 	knobs.hccl_timeout = int_knob("NPUSIM_HCCL_TIMEOUT_MS", 20000) * 1000000;
+	knobs.join_timeout = int_knob("NPUSIM_HCCL_JOIN_MS", 20000) * 1000000;
 	knobs.enospc_after = int_knob("NPUSIM_ENOSPC_AFTER", -1);
 	read_slow_link();
 	read_failures();

@@ -810,9 +810,11 @@ static void a_peer_that_is_gone_is_not_waited_for_for_ever(void **state)
 {
 	(void)state;
 	make_root();
-	(void)setenv("NPUSIM_HCCL_TIMEOUT_MS", "300", 1);
+	(void)setenv("NPUSIM_HCCL_TIMEOUT_MS", "500", 1);
+	(void)setenv("NPUSIM_HCCL_JOIN_MS", "1500", 1);
 	run_job(2, alone);
 	(void)unsetenv("NPUSIM_HCCL_TIMEOUT_MS");
+	(void)unsetenv("NPUSIM_HCCL_JOIN_MS");
 }
 
 static int64_t all_reduce_time(void)
