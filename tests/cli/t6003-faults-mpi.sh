@@ -27,6 +27,16 @@ cat >slowly <<-END
 END
 chmod +x slowly
 
+# gated <part of a path> <command>...: the first file there is opened when gate.<process id>,
+# which is made before, has been removed
+cat >gated <<-END
+	#!/bin/sh
+	NP_TEST_SLOW_GATE=$work/gate
+	export NP_TEST_SLOW_GATE
+	exec ./slowly 0 "\$@"
+END
+chmod +x gated
+
 # dump <output directory>: the merged database as text
 dump() {
 	sqlite3 "$1/cluster_analysis_output/cluster_analysis.db" .dump
@@ -112,7 +122,7 @@ expect_exit 143
 old_is_there
 
 behaviour 'a process that is killed in the middle ends all of them, and leaves the old result'
-./slowly 200 ASCEND_PROFILER_OUTPUT timeout -k 5 60 mpirun -q -n 2 "$npuprof" cluster c -j 1 -o old \
+./gated ASCEND_PROFILER_OUTPUT timeout -k 5 60 mpirun -q -n 2 "$npuprof" cluster c -j 1 -o old \
 	>stdout 2>stderr &
 launcher=$!
 # second: the id of the second process, which does not lead
@@ -125,25 +135,30 @@ second() {
 	done
 	return 1
 }
-expect 'the second process runs' within 20 second >/dev/null
-sleep 0.3
-kill -KILL "$(second)"
+# reads: the second process has begun to read a rank
+reads() {
+	id=$(second) && [[ -d gate.$id ]]
+}
+expect 'the second process reads' within 30 reads
+kill -KILL "$id"
 wait "$launcher"
 status=$? command='mpirun … npuprof cluster, killed '
 expect 'the status is that of a failure' test "$status" -ne 0 -a "$status" -ne 124
 old_is_there
+rm -rf gate.*
 
 behaviour 'a rank whose directory disappears while others are read is listed, and costs itself'
 for processes in 1 2; do
 	rank=$(dirname "$(dirname "$(ls c/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_3.db)")")
 	start=()
 	((processes == 1)) || start=(mpirun -q -n "$processes")
-	./slowly 25 ASCEND_PROFILER_OUTPUT timeout -k 5 60 "${start[@]}" "$npuprof" cluster c -j 1 -f json \
+	./gated ascend_pytorch_profiler_3.db timeout -k 5 60 "${start[@]}" "$npuprof" cluster c -j 1 -f json \
 		-o gone$processes >stdout 2>stderr &
 	child=$!
-	# Its files were found when those of another rank are opened.
-	expect 'ranks are read' within 20 sh -c "ls -l /proc/*/fd 2>/dev/null | grep -q '$work/c/.*profiler_[012].db'"
+	# Its files were found, and are about to be opened.
+	expect 'ranks are read' within 30 compgen -G 'gate.*' >/dev/null
 	mv "$rank" hidden
+	rm -rf gate.*
 	wait "$child"
 	status=$? command='npuprof cluster, with a rank taken away '
 	mv hidden "$rank"

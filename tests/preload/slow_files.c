@@ -3,29 +3,57 @@
  * A slow file system, for tests: preloaded, it lets a program wait for
  * NP_TEST_SLOW_MS milliseconds before it opens anything whose path contains the
  * text NP_TEST_SLOW_PATH, or before it renames a file to such a path if that text
- * begins with "rename:".
+ * begins with "rename:". With NP_TEST_SLOW_GATE it is not the time that counts: the first
+ * time, it makes a directory of that name, a dot and the process id, and waits until somebody
+ * has removed it, for a minute at most.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
 #define RENAME "rename:"
 
+static void sleep_ms(long ms)
+{
+	struct timespec left = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&left, &left) < 0)
+		continue;
+}
+
+static void wait_at(const char *gate)
+{
+	static atomic_flag passed = ATOMIC_FLAG_INIT;
+	char path[4096];
+
+	if (atomic_flag_test_and_set(&passed))
+		return;
+	(void)snprintf(path, sizeof(path), "%s.%ld", gate, (long)getpid());
+	(void)mkdir(path, 0700);
+	for (int i = 0; i < 6000 && access(path, F_OK) == 0; i++)
+		sleep_ms(10);
+}
+
 static void wait_for(const char *path, const char *slow)
 {
 	const char *text = getenv("NP_TEST_SLOW_MS");
-	long ms = text ? strtol(text, NULL, 10) : 0;
-	struct timespec left = { ms / 1000, ms % 1000 * 1000000 };
+	const char *gate = getenv("NP_TEST_SLOW_GATE");
 
-	if (path && strstr(path, slow))
-		while (nanosleep(&left, &left) < 0)
-			continue;
+	if (!path || !strstr(path, slow))
+		return;
+	if (gate)
+		wait_at(gate);
+	else
+		sleep_ms(text ? strtol(text, NULL, 10) : 0);
 }
 
 static void wait_to_open(const char *path)
