@@ -6,7 +6,10 @@
 . "$(dirname "$0")/lib_collect.sh"
 
 window=(--ranks all --step-start 2 --step-end 5 --export after)
-job=("$train" -q --steps 7 --layers 2)
+# Clocks are compared when the window is opened and again when it is closed, if the launchers of a busy
+# machine hear of both while the job runs.
+steps=(-q --steps 10 --layers 2 --data-ms 30)
+job=("$train" "${steps[@]}")
 
 # steps_of <job> <rank>: the steps its database has, first to last
 steps_of() {
@@ -46,7 +49,7 @@ if [[ -x $train-mpi ]]; then
 		behaviour "an application that uses MPI_Allreduce itself, coordinated by $mode, on hosts with clocks of their own"
 		# What is linked with MPI needs no option for it: helper is what is chosen.
 		[[ $mode == helper ]] && coord=() || coord=(--coord "$mode")
-		launch 4 --job "$mode" "${coord[@]}" "${window[@]}" -- "$train-mpi" --mpi -q --steps 7 --layers 2
+		launch 4 --job "$mode" "${coord[@]}" "${window[@]}" -- "$train-mpi" --mpi "${steps[@]}"
 		expect_exit 0
 		expect_stderr_has "coordination: $mode (" 'profiles of 4 of 4 ranks'
 		expect_equal "$(manifest "$mode" '$.coord')" "$mode"
