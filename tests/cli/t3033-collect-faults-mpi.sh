@@ -228,10 +228,19 @@ expect_exit 2
 expect_stderr_has 'use --step-source time'
 
 behaviour 'tcp: a worker that dies before it registers is told from those that did'
+# The others have registered when they wait for rank 3 in a communicator.
 cat >"$work/early" <<SH
-#!/bin/sh
-[ "\$RANK" != 3 ] || { sleep 1; exit 5; }
-exec "$train" -q --steps 40 --layers 2
+#!/bin/bash
+[[ \$RANK == 3 ]] || exec "$train" -q --steps 40 --layers 2
+for _ in {1..300}; do
+	waiting=0
+	for pid in \$(grep -ls /dev/shm/npusim. /proc/[0-9]*/maps | cut -d / -f 3); do
+		! grep -qsF "$work" "/proc/\$pid/environ" || waiting=\$((waiting + 1))
+	done
+	((waiting < 3)) || break
+	sleep 0.1
+done
+exit 5
 SH
 chmod +x "$work/early"
 nodes tearly --ranks all --step-start 1 --grace 3 -- "$work/early"
