@@ -155,10 +155,17 @@ if [[ -w $home && -x $NPUPROF_BUILD/npu-train-demo ]]; then
 	mkdir "$work/dynamic" "$work/launched"
 	RANK=0 PROFILING_MODE=dynamic "$NPUPROF_BUILD/npu-train-demo" -q --steps 100000 --layers 1 &
 	app=$!
-	for ((i = 0; i < 200; i++)); do
-		[[ -S $home/dynamic_profiling_socket_$app ]] && break
-		sleep 0.05
-	done
+	# appears <command>...: wait until it succeeds
+	appears() {
+		local try
+
+		for ((try = 0; try < 600; try++)); do
+			"$@" && return
+			sleep 0.05
+		done
+		return 1
+	}
+	expect 'it never listens' appears test -S "$home/dynamic_profiling_socket_$app"
 	# talk <word>...: what msprof answers to these, one after another
 	talk() {
 		local word
@@ -186,10 +193,18 @@ if [[ -w $home && -x $NPUPROF_BUILD/npu-train-demo ]]; then
 	expect_exit 1
 	expect_stderr_has "cannot reach process $app: was it started with PROFILING_MODE=dynamic"
 	rm -f "$home/dynamic_profiling_socket_$app" # it was killed, and CANN leaves it as well
-	for word in start stop quit; do
-		echo "$word"
-		sleep 0.3
-	done | "$msprof" --dynamic=on "--output=$work/launched" "$NPUPROF_BUILD/npu-train-demo" -q --steps 60 --layers 1 >"$work/stdout"
+	# An application that msprof has started goes on after its quit.
+	printf '%s\n' start stop quit |
+		"$msprof" --dynamic=on "--output=$work/launched" "$NPUPROF_BUILD/npu-train-demo" -q --steps 100000 --layers 1 >"$work/stdout" &
+	launcher=$!
+	# said <words>: has msprof?
+	said() {
+		grep -qsF "$1" "$work/stdout"
+	}
+	expect 'it does not quit' appears said "quit of process $launcher: done"
+	expect 'the application has ended too' pkill -TERM -P "$launcher"
+	wait "$launcher" 2>/dev/null
+	rm -f "$home/dynamic_profiling_socket_$launcher"
 	expect_equal "$(find "$work/launched" -path '*/host/end_info' | wc -l)" 1
 else
 	echo "$home cannot be written to: dynamic profiling is not tried"

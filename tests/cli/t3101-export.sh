@@ -39,7 +39,7 @@ imitate() {
 ended() {
 	local i
 
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		grep -qs '^State:.*[^Z] (' "/proc/$1/status" || return 0
 		sleep 0.05
 	done
