@@ -55,24 +55,32 @@ expect_nothing_left_running() {
 	expect_equal "$(left_running)" ''
 }
 
-# in_use <file in memory>: does a process that runs have it? Of those of npusim, the one that made it counts.
+# in_use <file in memory>: does a process that runs have it, or has it made it?
 in_use() {
 	local maker=${1#/dev/shm/npusim.}
 
-	case $1 in
-	*/npusim.*) kill -0 "${maker%%.*}" 2>/dev/null ;;
-	*) grep -qsF "$1" /proc/[0-9]*/maps ;;
-	esac
+	if [[ $maker != "$1" ]] && kill -0 "${maker%%.*}" 2>/dev/null; then
+		return
+	fi
+	grep -qsF "$1" /proc/[0-9]*/maps
 }
 
-# left_behind: shared memory of jobs that are gone, temporary files of MPI of this test
+# left_behind: shared memory of jobs that are gone, temporary files of MPI of this test; after a
+# moment for what other tests are just opening
 left_behind() {
-	local file
+	local try file left
 
-	for file in /dev/shm/npusim.* /dev/shm/DynamicProfileNpuShm*; do
-		[[ ! -e $file || $shm_before == *"$file "* ]] || in_use "$file" || echo "$file"
+	for try in {1..9}; do
+		left=$(
+			for file in /dev/shm/npusim.* /dev/shm/DynamicProfileNpuShm*; do
+				[[ ! -e $file || $shm_before == *"$file "* ]] || in_use "$file" || echo "$file"
+			done
+			[[ -z ${mpi_files:-} ]] || find "$mpi_files" -mindepth 2 2>/dev/null
+		)
+		[[ -n $left ]] || break
+		sleep "0.$try"
 	done
-	[[ -z ${mpi_files:-} ]] || find "$mpi_files" -mindepth 2 2>/dev/null
+	echo "$left"
 }
 
 # expect_nothing_left: neither processes nor what they made outside of their directory

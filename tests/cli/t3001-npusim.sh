@@ -157,11 +157,12 @@ behaviour 'nothing stays in shared memory'
 left_behind() {
 	local try name left
 
-	for try in 1 2 3 4 5; do
+	for try in {1..9}; do
 		left=
 		for name in /dev/shm/npusim.*; do
 			name=${name#/dev/shm/npusim.}
-			[[ $name == '*' || " $shm_before" == *" npusim.$name "* ]] || kill -0 "${name%%.*}" 2>/dev/null || left="$left $name"
+			[[ $name == '*' || " $shm_before" == *" npusim.$name "* ]] || kill -0 "${name%%.*}" 2>/dev/null ||
+				grep -qsF "/dev/shm/npusim.$name" /proc/[0-9]*/maps || left="$left $name"
 		done
 		[[ -n $left ]] || break
 		sleep "0.$try"
