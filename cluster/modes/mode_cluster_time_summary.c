@@ -164,9 +164,25 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 
 /* Σ over the operators of each rank and step: the shortest of all ranks, and the rest. */
 struct shares {
-	np_ns **transfer; /* by rank, step */
+	np_ns **transfer; /* by rank, step; NP_UNKNOWN where no operator has a partner */
 	np_ns **wait;
 };
+
+static void begin_shares(const struct np_modes *modes, struct shares *shares)
+{
+	for (size_t i = 0; i < modes->run->sources.count; i++) {
+		const struct np_rank *rank = modes->run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->ops.count; j++) {
+			const struct np_comm_op *op = &rank->ops.item[j];
+
+			if (op->step == NP_NO_STEP || !mode_on_device(rank, op->device))
+				continue;
+			shares->transfer[i][op->step] = NP_UNKNOWN;
+			shares->wait[i][op->step] = NP_UNKNOWN;
+		}
+	}
+}
 
 static void add_shares(const struct np_modes *modes, struct shares *shares)
 {
@@ -192,9 +208,9 @@ static void add_shares(const struct np_modes *modes, struct shares *shares)
 			if (step == NP_NO_STEP ||
 			    !mode_on_device(modes->run->ranks[members[j].rank], op->device))
 				continue;
-			shares->transfer[members[j].rank][step] += least;
-			shares->wait[members[j].rank][step] +=
-				member_time(modes, &members[j]) - least;
+			np_add_known(&shares->transfer[members[j].rank][step], least);
+			np_add_known(&shares->wait[members[j].rank][step],
+				     member_time(modes, &members[j]) - least);
 		}
 	}
 }
@@ -290,8 +306,10 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	int rc = table && shares.transfer && shares.wait ? NP_OK : np_fail_nomem(err, MODE);
 
 	(void)prepared;
-	if (rc == NP_OK)
+	if (rc == NP_OK) {
+		begin_shares(modes, &shares);
 		add_shares(modes, &shares);
+	}
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		const struct result *result = ranks[i];
 

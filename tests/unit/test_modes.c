@@ -1465,6 +1465,23 @@ static void cluster_time_summary_leaves_out_what_a_rank_lost(void **state)
 	release(&a);
 }
 
+/* With nobody to compare with, nothing tells waiting from transfer; the incumbent gives 0. */
+static void cluster_time_summary_of_one_rank_knows_no_waiting(void **state)
+{
+	const char *name = "ClusterTimeSummary";
+	struct analysed a;
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 500, 900, "MatMul");
+	rank_op(0, 2, 1000, 5000, "hcom_allReduce__678_0_1");
+	a = analyse_ranks("cluster_time_summary");
+	assert_near(real(a.modes, name, 0, "communication"), 4.0, 1e-9);
+	assert_true(is_null(a.modes, name, 0, "communicationTransmitStageTime"));
+	assert_true(is_null(a.modes, name, 0, "communicationWaitStageTime"));
+	release(&a);
+}
+
 /* --- together ----------------------------------------------------------------------------------
  */
 
@@ -1742,6 +1759,7 @@ int main(void)
 		with_fixture(both_ends_of_a_message_are_compared),
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
 		with_fixture(cluster_time_summary_leaves_out_what_a_rank_lost),
+		with_fixture(cluster_time_summary_of_one_rank_knows_no_waiting),
 		with_fixture(what_two_devices_do_at_the_same_time_is_not_laid_over_each_other),
 		with_fixture(quantiles_over_ranks_are_those_of_all_values),
 		with_fixture(quantiles_of_many_calls_are_exact),
