@@ -296,6 +296,32 @@ static int put_step(struct np_modes *modes, struct np_mode_table *table, size_t 
 			err);
 }
 
+/* What rows lack, or who has none. */
+static int note_lacks(struct np_modes *modes, void *const *ranks, struct np_err *err)
+{
+	size_t count = modes->run->sources.count;
+	bool *without_times = calloc(count + 1, sizeof(*without_times));
+	bool *without_tasks = calloc(count + 1, sizeof(*without_tasks));
+	int rc = without_times && without_tasks ? NP_OK : np_fail_nomem(err, MODE);
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		const struct result *result = ranks[i];
+
+		without_times[i] = result && modes->run->ranks[i]->times.count == 0;
+		without_tasks[i] = result && !without_times[i] && !result->steps;
+	}
+	if (rc == NP_OK) {
+		mode_note(modes, NP_NOTE_SKIPPED, MODE, without_times,
+			  "no rows: nothing tells what the device did");
+		mode_note(modes, NP_NOTE_SKIPPED, MODE, without_tasks,
+			  "copies and free time are not known: no tasks of the device (collect a"
+			  " trace or a database)");
+	}
+	free(without_times);
+	free(without_tasks);
+	return rc;
+}
+
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
@@ -319,7 +345,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			rc = put_step(modes, table, i, j, result->steps ? &result->steps[j] : NULL,
 				      &shares, err);
 	}
-	return rc;
+	return rc < 0 ? rc : note_lacks(modes, ranks, err);
 }
 
 const struct mode mode_cluster_time_summary = {

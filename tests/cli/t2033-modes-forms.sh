@@ -46,6 +46,15 @@ for name in text mixed; do
 	expect "$name must be as db" cmp "$work/$name.dump" "$work/db.dump"
 done
 
+behaviour 'copies that text without a trace does not show are unknown, and it is said'
+cp -r "$work/text" "$work/traceless"
+find "$work/traceless" -name 'trace_view.json*' -delete
+run "$npuprof" cluster -d "$work/traceless" -o "$work/out" -f json -m cluster_time_summary
+expect_exit 3
+expect_stderr_has 'cluster_time_summary: ranks 0-3: copies and free time are not known: no tasks of the device'
+expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" \
+	'SELECT count(*), count(free), count(memory) FROM ClusterTimeSummary')" '8|0|0'
+
 behaviour 'forms without marks of steps say what a database without them says'
 make nosteps db --no-steps
 analyse nosteps -m "$modes"

@@ -1482,6 +1482,25 @@ static void cluster_time_summary_of_one_rank_knows_no_waiting(void **state)
 	release(&a);
 }
 
+/* A rank whose tasks were lost has no times; it is not left out without a word. */
+static void cluster_time_summary_names_ranks_without_times(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		rank_db(i);
+		rank_kernel(i, 1, 500, 900, "MatMul");
+		rank_op(i, 2, 1000, 5000, "hcom_allReduce__678_0_1");
+	}
+	rank_sql(1, "DELETE FROM TASK");
+	a = analyse_ranks("cluster_time_summary");
+	assert_int_equal(rows(a.modes, "ClusterTimeSummary"), 2);
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "cluster_time_summary",
+		     "rank 1: no rows: nothing tells what the device did");
+	release(&a);
+}
+
 /* --- together ----------------------------------------------------------------------------------
  */
 
@@ -1760,6 +1779,7 @@ int main(void)
 		with_fixture(an_unknown_rank_is_refused_with_those_there_are),
 		with_fixture(cluster_time_summary_leaves_out_what_a_rank_lost),
 		with_fixture(cluster_time_summary_of_one_rank_knows_no_waiting),
+		with_fixture(cluster_time_summary_names_ranks_without_times),
 		with_fixture(what_two_devices_do_at_the_same_time_is_not_laid_over_each_other),
 		with_fixture(quantiles_over_ranks_are_those_of_all_values),
 		with_fixture(quantiles_of_many_calls_are_exact),
