@@ -32,22 +32,33 @@ static bool is_message(const char *name)
 	return strstr(name, "send") || strstr(name, "receive");
 }
 
+/* Not all ranks need have recorded the size. */
+static int64_t bytes_of(const struct np_modes *modes, const struct np_instance *instance)
+{
+	const struct np_member *members = mode_members(modes, instance);
+	int64_t bytes = NP_UNKNOWN;
+
+	for (uint32_t i = 0; i < instance->count && bytes == NP_UNKNOWN; i++)
+		bytes = member_op(modes, &members[i])->bytes;
+	return bytes;
+}
+
 static int add_transfer(struct transfers *transfers, const struct np_instance *instance,
 			struct np_err *err)
 {
 	const struct np_member *members = mode_members(transfers->modes, instance);
-	const struct np_comm_op *op = member_op(transfers->modes, members);
+	int64_t bytes = bytes_of(transfers->modes, instance);
 	struct transfer *transfer;
 
-	if (op->bytes == NP_UNKNOWN)
+	if (bytes == NP_UNKNOWN)
 		return NP_OK;
 	transfer = np_vec_add(&transfers->list, err);
 	if (!transfer)
 		return NP_E_NOMEM;
 	*transfer = (struct transfer){ .members = members,
 				       .count = instance->count,
-				       .type = op->type,
-				       .bytes = op->bytes,
+				       .type = member_op(transfers->modes, members)->type,
+				       .bytes = bytes,
 				       .time = member_time(transfers->modes, members),
 				       .fastest = members };
 	for (uint32_t i = 1; i < instance->count; i++) {

@@ -603,6 +603,32 @@ static void slow_link_lists_the_kind_of_collective_with_an_outlier(void **state)
 	release(&a);
 }
 
+/* The first of two ranks did not record sizes, as text without a trace does not have them. */
+static void slow_link_takes_the_size_from_a_rank_that_knows_it(void **state)
+{
+	struct np_run *run = run_of(2);
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		char name[64];
+		np_ns time = i == 7 ? 10000000 : 1000000;
+
+		(void)snprintf(name, sizeof(name), "hcom_allReduce__678_%d_1", i);
+		add_collective(run, name, 100000000 * i, (const np_ns[]){ time, time + 500 }, 2,
+			       262144);
+		run->ranks[0]->ops.item[i].bytes = NP_UNKNOWN;
+	}
+	a = analyse(run, "slow_link");
+	assert_int_equal(rows(a.modes, "SlowLinkSum"), 1);
+	assert_string_equal(text(a.modes, "SlowLinkSum", 0, "opTypeRelatedRanksDataSize"),
+			    "hcom_allReduce_2_262144");
+	assert_int_equal(rows(a.modes, "SlowLinkOps"), 40);
+	assert_true(is_null(a.modes, "SlowLinkOps", 0, "dataSize"));
+	assert_int_equal(integer(a.modes, "SlowLinkOps", 1, "dataSize"), 262144);
+	release(&a);
+}
+
 static void hccl_sum_tells_operators_of_one_name_apart_by_communicator(void **state)
 {
 	struct np_run *run = run_of(2);
@@ -1751,6 +1777,7 @@ int main(void)
 		with_fixture(operators_are_compared_as_they_were_matched_and_not_by_name),
 		with_fixture(fewer_than_four_ranks_cannot_be_out_of_line),
 		with_fixture(slow_link_lists_the_kind_of_collective_with_an_outlier),
+		with_fixture(slow_link_takes_the_size_from_a_rank_that_knows_it),
 		with_fixture(hccl_sum_tells_operators_of_one_name_apart_by_communicator),
 		with_fixture(p2p_pairing_gives_both_ends_one_id_and_counts_by_communicator),
 		with_fixture(p2p_pairing_is_not_shifted_by_a_lost_message),
