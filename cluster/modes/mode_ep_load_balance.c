@@ -199,25 +199,52 @@ static int put_groups(struct np_modes *modes, struct np_mode_table *table, struc
 	return rc;
 }
 
-/* Ranks whose experts are compared with nobody's. */
-static int note_alone(struct np_modes *modes, void *const *ranks, struct np_err *err)
+/* Is a rank with known tokens in the same group of experts? */
+static bool is_compared(const struct np_modes *modes, void *const *ranks,
+			const struct np_group *group)
+{
+	for (size_t i = 0; i < modes->run->sources.count; i++) {
+		const struct tokens *tokens = ranks[i];
+		const struct np_group *other = NULL;
+
+		if (tokens && tokens->count != NP_UNKNOWN)
+			other = experts_of(modes, modes->run->ranks[i]);
+		if (other && other->member_count == group->member_count &&
+		    memcmp(other->members, group->members,
+			   group->member_count * sizeof(*group->members)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Ranks whose experts are compared with nobody's, and those that are missing beside others. */
+static int note_ranks(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
 	size_t count = modes->run->sources.count;
 	bool *alone = calloc(count + 1, sizeof(*alone));
+	bool *missing = calloc(count + 1, sizeof(*missing));
+	int rc = alone && missing ? NP_OK : np_fail_nomem(err, MODE);
 
-	if (!alone)
-		return np_fail_nomem(err, MODE);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
 		const struct tokens *tokens = ranks[i];
+		const struct np_group *group =
+			tokens ? experts_of(modes, modes->run->ranks[i]) : NULL;
 
-		alone[i] = tokens && tokens->count != NP_UNKNOWN &&
-			   !experts_of(modes, modes->run->ranks[i]);
+		alone[i] = tokens && tokens->count != NP_UNKNOWN && !group;
+		missing[i] =
+			group && tokens->count == NP_UNKNOWN && is_compared(modes, ranks, group);
 	}
-	mode_note(modes, NP_NOTE_WARNING, MODE, alone,
-		  "nothing tells with whom they share experts (parallel_group_info in"
-		  " profiler_metadata.json): their tokens are not compared");
+	if (rc == NP_OK) {
+		mode_note(modes, NP_NOTE_WARNING, MODE, alone,
+			  "nothing tells with whom they share experts (parallel_group_info in"
+			  " profiler_metadata.json): their tokens are not compared");
+		mode_note(modes, NP_NOTE_SKIPPED, MODE, missing,
+			  "no GroupedMatmul kernels with recorded shapes, which other ranks of"
+			  " their experts have (profiler_level=Level1)");
+	}
 	free(alone);
-	return NP_OK;
+	free(missing);
+	return rc;
 }
 
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
@@ -244,7 +271,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	if (rc == NP_OK)
 		rc = put_groups(modes, groups, &spreads, err);
 	if (rc == NP_OK)
-		rc = note_alone(modes, ranks, err);
+		rc = note_ranks(modes, ranks, err);
 	if (rc == NP_OK && each->rows > 0)
 		groups->empty = "nothing tells which ranks share experts";
 	if (rc == NP_OK && each->rows == 0)

@@ -856,6 +856,31 @@ static void ep_load_balance_compares_experts_that_share_a_group(void **state)
 	release(&a);
 }
 
+/* The second of three ranks was profiled at Level0, where kernels have no types and no shapes. */
+static void ep_load_balance_names_ranks_whose_tokens_are_missing(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		rank_db(i);
+		rank_sql(i,
+			 "INSERT INTO TASK(startNs,endNs,connectionId,globalTaskId,taskType,"
+			 "streamId) VALUES(1000,2000,1,1,T('KERNEL_AICORE'),2);"
+			 "INSERT INTO COMPUTE_TASK_INFO VALUES(1,T('gmm'),T('%s'),"
+			 "T('MIX_AIC'),T('%s'),T('FLOAT16'),T('1,32'));"
+			 "INSERT INTO META_DATA VALUES('parallel_group_info',"
+			 "'{\"g\":{\"group_name\":\"exp\",\"group_rank\":%d,"
+			 "\"global_ranks\":[0,1,2]}}')",
+			 i == 1 ? "N/A" : "GroupedMatmul", i == 1 ? "N/A" : "300,64;8,64,32;8", i);
+	}
+	a = analyse_ranks("ep_load_balance");
+	assert_int_equal(rows(a.modes, "EPTokensSummary"), 2);
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "ep_load_balance",
+		     "rank 1: no GroupedMatmul kernels with recorded shapes");
+	release(&a);
+}
+
 /* Marks are seen in the framework, in CANN and on the device; the incumbent gives 0 for two. */
 /* A tensor for each of a hundred experts: 1 + 2 + … + 100 tokens. */
 static void ep_load_balance_adds_up_any_number_of_inputs(void **state)
@@ -1785,6 +1810,7 @@ int main(void)
 		with_fixture(freq_analysis_goes_by_the_chip),
 		with_fixture(freq_analysis_looks_at_the_steps_that_were_chosen),
 		with_fixture(ep_load_balance_compares_experts_that_share_a_group),
+		with_fixture(ep_load_balance_names_ranks_whose_tokens_are_missing),
 		with_fixture(ep_load_balance_adds_up_any_number_of_inputs),
 		with_fixture(mstx_sum_measures_marks_on_three_layers),
 		with_fixture(mstx_sum_names_a_range_by_those_around_it_on_its_thread),
