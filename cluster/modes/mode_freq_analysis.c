@@ -151,6 +151,27 @@ static int put(struct np_modes *modes, struct np_mode_table *table, int32_t rank
 			err);
 }
 
+/* Before the first sample nothing tells of the clock. */
+static int note_untold(struct np_modes *modes, void *const *ranks, struct np_err *err)
+{
+	size_t count = modes->run->sources.count;
+	bool *untold = calloc(count + 1, sizeof(*untold));
+
+	if (!untold)
+		return np_fail_nomem(err, MODE);
+	for (size_t i = 0; i < count; i++) {
+		const struct clocks *clocks = ranks[i];
+
+		untold[i] = clocks && clocks->count == 0;
+	}
+	mode_note(modes, NP_NOTE_SKIPPED, MODE, untold,
+		  modes->options.steps_chosen
+			  ? "no sample tells the AI core frequency in the steps that were chosen"
+			  : "no sample tells the AI core frequency");
+	free(untold);
+	return NP_OK;
+}
+
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
@@ -177,7 +198,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			rc = put(modes, verdict == WITH_IDLE ? resting : abnormal,
 				 mode_rank_id(modes, i), clocks, err);
 	}
-	return rc;
+	return rc < 0 ? rc : note_untold(modes, ranks, err);
 }
 
 const struct mode mode_freq_analysis = {

@@ -824,6 +824,27 @@ static void freq_analysis_looks_at_the_steps_that_were_chosen(void **state)
 	release(&a);
 }
 
+/* A rank of which no clock is known in the step is not one that runs at the rated clock. */
+static void freq_analysis_names_ranks_without_a_sample_in_the_step(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		rank_db(i);
+		rank_kernel(i, 1, 1000, 2000, "MatMul");
+		rank_kernel(i, 2, 20000, 22000, "MatMul");
+		rank_sql(i,
+			 "INSERT INTO STEP_TIME VALUES(1,0,10000),(2,10000,30000);"
+			 "INSERT INTO AICORE_FREQ VALUES(0,%d,1800)",
+			 i == 0 ? 500 : 21000);
+	}
+	a = analyse_step("freq_analysis", "1");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "freq_analysis",
+		     "rank 1: no sample tells the AI core frequency in the steps");
+	release(&a);
+}
+
 /* A rank without metadata costs itself, not the others. */
 static void ep_load_balance_compares_experts_that_share_a_group(void **state)
 {
@@ -1809,6 +1830,7 @@ int main(void)
 		with_fixture(p2p_pairing_numbers_batches_between_two_ranks),
 		with_fixture(freq_analysis_goes_by_the_chip),
 		with_fixture(freq_analysis_looks_at_the_steps_that_were_chosen),
+		with_fixture(freq_analysis_names_ranks_without_a_sample_in_the_step),
 		with_fixture(ep_load_balance_compares_experts_that_share_a_group),
 		with_fixture(ep_load_balance_names_ranks_whose_tokens_are_missing),
 		with_fixture(ep_load_balance_adds_up_any_number_of_inputs),
