@@ -38,6 +38,46 @@ bool mode_is_complete(const struct np_modes *modes, const struct np_instance *in
 	return instance->count == modes->align->communicators.item[instance->communicator].observed;
 }
 
+/* Collectives that some rank lacks, and which ranks lack operators of their communicators. */
+static size_t find_lacking(const struct np_modes *modes, bool *lacking)
+{
+	const struct np_align *align = modes->align;
+	size_t left_out = 0;
+
+	for (size_t i = 0; i < align->communicators.count; i++) {
+		const struct np_align_communicator *at = &align->communicators.item[i];
+		size_t before = left_out;
+
+		for (uint32_t j = at->first; j < at->first + at->count; j++) {
+			const struct np_instance *instance = &align->instances.item[j];
+
+			left_out += !mode_is_message(modes, instance) &&
+				    !mode_is_complete(modes, instance);
+		}
+		for (uint32_t j = at->coverage; j < at->coverage + at->observed; j++) {
+			const struct np_coverage *row = &align->coverage.item[j];
+
+			if (left_out > before && row->missing + row->edge > 0)
+				lacking[row->rank] = true;
+		}
+	}
+	return left_out;
+}
+
+int mode_note_left_out(struct np_modes *modes, const char *mode, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
+	bool *lacking = calloc(modes->run->sources.count + 1, sizeof(*lacking));
+
+	if (!lacking)
+		return np_fail_nomem(err, mode);
+	np_buf_printf(&reason, "collectives are missing (np_coverage): %zu are not compared",
+		      find_lacking(modes, lacking));
+	mode_note(modes, NP_NOTE_WARNING, mode, lacking, reason.text);
+	free(lacking);
+	return NP_OK;
+}
+
 struct np_cell mode_group_cell(const struct np_modes *modes, uint64_t hash, char *buffer,
 			       size_t size)
 {

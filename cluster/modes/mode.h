@@ -393,6 +393,9 @@ bool mode_is_message(const struct np_modes *modes, const struct np_instance *ins
  */
 bool mode_is_complete(const struct np_modes *modes, const struct np_instance *instance);
 
+/* Note which ranks keep collectives from being complete, where a mode leaves those out. */
+int mode_note_left_out(struct np_modes *modes, const char *mode, struct np_err *err) NP_MUST_USE;
+
 /* A communicator's string, or its hash where that is all there is. */
 struct np_cell mode_group_cell(const struct np_modes *modes, uint64_t hash, char *buffer,
 			       size_t size);

@@ -345,7 +345,9 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			rc = put_step(modes, table, i, j, result->steps ? &result->steps[j] : NULL,
 				      &shares, err);
 	}
-	return rc < 0 ? rc : note_lacks(modes, ranks, err);
+	if (rc == NP_OK)
+		rc = note_lacks(modes, ranks, err);
+	return rc < 0 ? rc : mode_note_left_out(modes, MODE, err);
 }
 
 const struct mode mode_cluster_time_summary = {

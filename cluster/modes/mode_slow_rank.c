@@ -249,6 +249,8 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	rc = votes.count ? vote_all(&votes, err) : np_fail_nomem(err, MODE);
 	if (rc == NP_OK)
 		rc = put(&votes, err);
+	if (rc == NP_OK)
+		rc = mode_note_left_out(modes, MODE, err);
 	np_vec_release(&votes.ops);
 	free(votes.count);
 	return rc;

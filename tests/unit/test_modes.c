@@ -446,8 +446,12 @@ static void add_collective(struct np_run *run, const char *name, np_ns start, co
 static struct np_run *run_of(size_t ranks)
 {
 	struct np_run *run = np_run_new();
+	char **root;
 
 	assert_non_null(run);
+	root = np_vec_add(&run->roots, NULL);
+	assert_non_null(root);
+	*root = strdup("run"); /* which notes are about */
 	for (size_t i = 0; i < ranks; i++) {
 		struct np_rank *rank = add_rank(run, (int32_t)i, true);
 
@@ -499,6 +503,8 @@ static void slow_rank_survives_a_lost_operator(void **state)
 	a = analyse(run, "slow_rank");
 	assert_int_equal(integer(a.modes, "SlowRank", 0, "slowAffectCount"), 2);
 	assert_int_equal(rows(a.modes, "SlowOpStats"), 2);
+	assert_noted(&a.run->notes, NP_NOTE_WARNING, "slow_rank",
+		     "rank 6: collectives are missing (np_coverage): 1 are not compared");
 	release(&a);
 }
 
@@ -1534,6 +1540,8 @@ static void cluster_time_summary_leaves_out_what_a_rank_lost(void **state)
 	assert_near(real(a.modes, name, 0, "communicationTransmitStageTime"), 2.0, 1e-9);
 	assert_near(real(a.modes, name, 0, "communicationWaitStageTime"), 2.0, 1e-9);
 	assert_near(real(a.modes, name, 1, "communicationWaitStageTime"), 0.0, 1e-9);
+	assert_noted(&a.run->notes, NP_NOTE_WARNING, "cluster_time_summary",
+		     "rank 1: collectives are missing (np_coverage): 1 are not compared");
 	release(&a);
 }
 
