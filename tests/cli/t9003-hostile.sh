@@ -34,9 +34,9 @@ json() {
 memory=400000
 bash -c 'ulimit -v "$0" && "$1" -V; exit' "$memory" "$npuprof" >/dev/null 2>&1 || memory=unlimited
 
-# bounded <argument>...: npuprof within 20 seconds and with little memory
+# bounded <argument>...: npuprof within 40 seconds of the processors, however busy they are, and with little memory
 bounded() {
-	run bash -c 'ulimit -v "$0" && exec timeout 20 "$@"' "$memory" "$npuprof" "$@"
+	run bash -c 'ulimit -v "$0" && ulimit -t 40 && exec timeout 120 "$@"' "$memory" "$npuprof" "$@"
 }
 
 # figures: the tables of $work/out that hold what was measured, and nothing about where it came from
