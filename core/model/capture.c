@@ -182,6 +182,20 @@ enum task_class capture_task_class(const char *type, size_t length)
 	return TASK_OTHER;
 }
 
+bool capture_is_kernel_task(const char *type, size_t length)
+{
+	static const char *const kernels[] = { "KERNELAICORE", "KERNELAIVEC", "KERNELMIXAIC",
+					       "KERNELMIXAIV" };
+	char plain[32];
+
+	capture_plain_type(type, length, plain, sizeof(plain));
+	for (size_t i = 0; i < NP_COUNT(kernels); i++) {
+		if (strcmp(plain, kernels[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The index of a device, added if it is new; the rule is that there is one. */
 static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
 {

@@ -225,6 +225,9 @@ void capture_widen_step(struct capture *capture, uint32_t step, np_ns start, np_
 /* The class of a task by the text of its type. */
 enum task_class capture_task_class(const char *type, size_t length);
 
+/* Has only a kernel tasks of this type? Others may be of anything. */
+bool capture_is_kernel_task(const char *type, size_t length);
+
 /* Is a row of a table of kernels an operator of communication? By its core and its name. */
 bool capture_is_operator(struct np_slice core, struct np_slice name);
 

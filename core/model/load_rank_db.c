@@ -230,6 +230,28 @@ static int read_everything(struct rank_db *load)
 	return rc;
 }
 
+/*
+ * Where nothing says which tasks were kernels, computing is not known, and neither is what
+ * is left of a step or hidden by it: another file may tell.
+ */
+static void forget_computing(struct rank_db *load)
+{
+	struct np_rank *rank = load->rank;
+
+	np_vec_release(&rank->times);
+	np_activity_release(&rank->activity);
+	for (size_t i = 0; i < rank->comm_steps.count; i++) {
+		rank->comm_steps.item[i].exposed = NP_UNKNOWN;
+		rank->comm_steps.item[i].overlapped = NP_UNKNOWN;
+	}
+	rank->step_source = NP_FROM_NOTHING;
+	rank->exposed_source = NP_FROM_NOTHING;
+	np_note_add(&rank->notes, NP_NOTE_SKIPPED, rank->id, np_db_path(load->db),
+		    "COMPUTE_TASK_INFO",
+		    "it tells of no kernel, though TASK has kernels: step times are not taken from"
+		    " this database; export the profile again");
+}
+
 int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, np_kernel_origin *origin,
 		    struct np_strtab *strings, struct np_err *err)
 {
@@ -255,6 +277,8 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, np_ke
 		rank->step_source = NP_FROM_RANK_DB;
 		rank->comm_source = rank->ops.count ? NP_FROM_RANK_DB : NP_FROM_NOTHING;
 		rank->exposed_source = rank->comm_source;
+		if (load.ran_kernels && !load.has_kernels)
+			forget_computing(&load);
 		look_for_contents(&load);
 		note_oddities(&load);
 	}

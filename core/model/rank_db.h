@@ -88,6 +88,8 @@ struct rank_db {
 	struct np_idmap *modules;      /* NPU_MODULE_MEM.moduleId → np_str, while that is read */
 	NP_VEC(int64_t) op_ids;        /* until they are sorted */
 	size_t kernels_without_task;
+	bool has_kernels;
+	bool ran_kernels; /* by the types of tasks */
 	struct expert_kernels experts;
 	np_kernel_origin *origin;     /* NULL: kernels are not summed */
 	struct kernel_gather *gather; /* likewise */

@@ -116,6 +116,7 @@ static int class_of(struct rank_db *load, int64_t id, enum task_class *ret)
 		int rc;
 
 		known = capture_task_class(text.bytes, text.length);
+		load->ran_kernels |= capture_is_kernel_task(text.bytes, text.length);
 		rc = np_idmap_set(load->classes, id, known, load->err);
 		if (rc < 0)
 			return rc;
@@ -283,6 +284,7 @@ static int take_kernel(struct rank_db *load, const struct rank_db_kernel *kernel
 	}
 	task = &load->capture.tasks.item[index];
 	task->computes = true;
+	load->has_kernels = true;
 	*ret_task = task;
 	rc = type_of(load, kernel->type, &task->type);
 	if (rc == NP_OK && task->type == load->experts.type)

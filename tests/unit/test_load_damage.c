@@ -62,6 +62,41 @@ static void a_rank_db_without_tasks_falls_back_to_the_analysis_db(void **state)
 	}
 }
 
+/* Without the table of kernels computing would be 0 and the whole step idle. */
+static void
+a_rank_db_that_does_not_tell_its_kernels_leaves_step_times_to_the_analysis_db(void **state)
+{
+	(void)state;
+	make_rank_db(0, "DROP TABLE COMPUTE_TASK_INFO");
+	make_analysis_db(0, NULL);
+	{
+		with_run *run = load();
+		const struct np_rank *rank = np_run_rank(run, 0);
+
+		assert_int_equal(rank->step_source, NP_FROM_ANALYSIS_DB);
+		assert_int_equal(rank->comm_source, NP_FROM_RANK_DB);
+		assert_int_equal(rank->exposed_source, NP_FROM_NOTHING);
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "COMPUTE_TASK_INFO", "of no kernel");
+	}
+}
+
+static void a_rank_db_that_does_not_tell_its_kernels_has_no_step_times_of_its_own(void **state)
+{
+	(void)state;
+	make_rank_db(0, "DELETE FROM COMPUTE_TASK_INFO");
+	{
+		with_run *run = load();
+		const struct np_rank *rank = np_run_rank(run, 0);
+
+		assert_int_equal(rank->times.count, 0);
+		assert_int_equal(rank->activity.cells.count, 0);
+		assert_true(rank->ops.count > 0);
+		for (size_t i = 0; i < rank->comm_steps.count; i++)
+			assert_int_equal(rank->comm_steps.item[i].exposed, NP_UNKNOWN);
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "COMPUTE_TASK_INFO", "of no kernel");
+	}
+}
+
 static void a_rank_of_which_both_databases_are_damaged_says_so_of_both(void **state)
 {
 	(void)state;
@@ -230,6 +265,9 @@ int main(void)
 		with_fixture(an_empty_rank_db_falls_back_to_the_analysis_db),
 		with_fixture(a_rank_db_with_every_table_dropped_falls_back_to_the_analysis_db),
 		with_fixture(a_rank_db_without_tasks_falls_back_to_the_analysis_db),
+		with_fixture(
+			a_rank_db_that_does_not_tell_its_kernels_leaves_step_times_to_the_analysis_db),
+		with_fixture(a_rank_db_that_does_not_tell_its_kernels_has_no_step_times_of_its_own),
 		with_fixture(a_rank_of_which_both_databases_are_damaged_says_so_of_both),
 		with_fixture(one_bad_rank_among_three_leaves_the_other_two),
 		with_fixture(when_no_rank_can_be_read_the_first_reason_is_told),
