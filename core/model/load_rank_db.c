@@ -57,6 +57,10 @@ static void note_oddities(struct rank_db *load)
 		np_note_add(notes, NP_NOTE_WARNING, load->rank->id, path, "COMPUTE_TASK_INFO",
 			    "%zu kernels have no row in TASK and so no times",
 			    load->kernels_without_task);
+	if (load->rank->ops.count == 0 && np_db_has_rows(load->db, "COMMUNICATION_TASK_INFO"))
+		np_note_add(notes, NP_NOTE_WARNING, load->rank->id, path, "COMMUNICATION_OP",
+			    "it has no operator, though COMMUNICATION_TASK_INFO has tasks of some:"
+			    " communication is not in the step times of this database");
 	if (np_db_had_sidecar(load->db))
 		np_note_add(notes, NP_NOTE_WARNING, load->rank->id, path, "database",
 			    "rows not yet merged by their writer (-wal or -journal file) were"
@@ -205,6 +209,14 @@ static int read_tables(struct rank_db *load)
 	return rc;
 }
 
+static const char no_kernel[] = "tells of no kernel, though TASK has kernels";
+
+/* Is there nothing that says which tasks were kernels? */
+static bool tells_no_kernel(const struct rank_db *load)
+{
+	return load->ran_kernels && !load->has_kernels;
+}
+
 static int read_everything(struct rank_db *load)
 {
 	int rc = read_tables(load);
@@ -212,6 +224,9 @@ static int read_everything(struct rank_db *load)
 	/* Empty tables are no better than missing ones. */
 	if (rc == NP_OK && load->capture.task_count == 0 && load->rank->ops.count == 0)
 		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s' holds no tasks", np_db_path(load->db));
+	if (rc == NP_OK && tells_no_kernel(load) && load->rank->ops.count == 0)
+		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s': COMPUTE_TASK_INFO %s",
+			     np_db_path(load->db), no_kernel);
 	if (rc == NP_OK)
 		rc = rank_db_read_memory(load);
 	if (rc == NP_OK) {
@@ -230,10 +245,8 @@ static int read_everything(struct rank_db *load)
 	return rc;
 }
 
-/*
- * Where nothing says which tasks were kernels, computing is not known, and neither is what
- * is left of a step or hidden by it: another file may tell.
- */
+/* Computing is not known, and neither is what is left of a step or hidden by it: another file may
+ * tell. */
 static void forget_computing(struct rank_db *load)
 {
 	struct np_rank *rank = load->rank;
@@ -248,8 +261,8 @@ static void forget_computing(struct rank_db *load)
 	rank->exposed_source = NP_FROM_NOTHING;
 	np_note_add(&rank->notes, NP_NOTE_SKIPPED, rank->id, np_db_path(load->db),
 		    "COMPUTE_TASK_INFO",
-		    "it tells of no kernel, though TASK has kernels: step times are not taken from"
-		    " this database; export the profile again");
+		    "%s: step times are not taken from this database; export the profile again",
+		    no_kernel);
 }
 
 int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, np_kernel_origin *origin,
@@ -277,7 +290,7 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, np_ke
 		rank->step_source = NP_FROM_RANK_DB;
 		rank->comm_source = rank->ops.count ? NP_FROM_RANK_DB : NP_FROM_NOTHING;
 		rank->exposed_source = rank->comm_source;
-		if (load.ran_kernels && !load.has_kernels)
+		if (tells_no_kernel(&load))
 			forget_computing(&load);
 		look_for_contents(&load);
 		note_oddities(&load);

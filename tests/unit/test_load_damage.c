@@ -97,6 +97,31 @@ static void a_rank_db_that_does_not_tell_its_kernels_has_no_step_times_of_its_ow
 	}
 }
 
+static void a_rank_db_that_tells_neither_kernels_nor_operators_cannot_be_used(void **state)
+{
+	(void)state;
+	make_rank_db(0, NULL);
+	make_rank_db(1, "DELETE FROM COMPUTE_TASK_INFO; DELETE FROM COMMUNICATION_OP");
+	{
+		with_run *run = load();
+
+		assert_int_equal(np_run_used(run), 1);
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "tells of no kernel");
+	}
+}
+
+static void a_rank_db_with_tasks_of_operators_and_no_operator_says_so(void **state)
+{
+	(void)state;
+	make_rank_db(0, "DELETE FROM COMMUNICATION_OP");
+	{
+		with_run *run = load();
+
+		assert_int_equal(np_run_rank(run, 0)->step_source, NP_FROM_RANK_DB);
+		assert_noted(&run->notes, NP_NOTE_WARNING, "COMMUNICATION_OP", "no operator");
+	}
+}
+
 static void a_rank_of_which_both_databases_are_damaged_says_so_of_both(void **state)
 {
 	(void)state;
@@ -268,6 +293,8 @@ int main(void)
 		with_fixture(
 			a_rank_db_that_does_not_tell_its_kernels_leaves_step_times_to_the_analysis_db),
 		with_fixture(a_rank_db_that_does_not_tell_its_kernels_has_no_step_times_of_its_own),
+		with_fixture(a_rank_db_that_tells_neither_kernels_nor_operators_cannot_be_used),
+		with_fixture(a_rank_db_with_tasks_of_operators_and_no_operator_says_so),
 		with_fixture(a_rank_of_which_both_databases_are_damaged_says_so_of_both),
 		with_fixture(one_bad_rank_among_three_leaves_the_other_two),
 		with_fixture(when_no_rank_can_be_read_the_first_reason_is_told),
