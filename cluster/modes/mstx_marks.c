@@ -61,6 +61,8 @@ static int pair_mark(struct mode_rank *rank, struct mstx_marks *marks, struct wa
 		memmove(&waiting->list.item[i], &waiting->list.item[i + 1],
 			(waiting->list.count - i - 1) * sizeof(waiting->list.item[0]));
 		waiting->list.count--;
+		if (!mode_takes(rank, start->step))
+			return NP_OK;
 		mark = add_mark(rank, marks, start);
 		if (!mark)
 			return NP_E_NOMEM;
@@ -69,10 +71,11 @@ static int pair_mark(struct mode_rank *rank, struct mstx_marks *marks, struct wa
 		mark->time[MSTX_DEVICE] = between(start->device_start, stop->device_start);
 		return name_mark(rank, mark, name, length);
 	}
-	marks->unpaired++;
+	marks->unpaired += mode_takes(rank, stop->step);
 	return NP_OK;
 }
 
+/* All are paired, so that a pair does not depend on the steps that are looked at. */
 static int take_marks(struct mode_rank *rank, struct mstx_marks *marks)
 {
 	const struct np_detail *detail = rank->detail;
@@ -84,7 +87,7 @@ static int take_marks(struct mode_rank *rank, struct mstx_marks *marks)
 		const char *message = np_detail_text(detail, mark->message);
 		size_t length;
 
-		if (mark->kind != NP_MARK_EX || !message || !mode_takes(rank, mark->step))
+		if (mark->kind != NP_MARK_EX || !message)
 			continue;
 		if (ends_with(message, "_start", &length)) {
 			uint32_t *slot = np_vec_add(&waiting.list, rank->err);
@@ -96,7 +99,8 @@ static int take_marks(struct mode_rank *rank, struct mstx_marks *marks)
 			rc = pair_mark(rank, marks, &waiting, mark, message, length);
 		}
 	}
-	marks->unpaired += waiting.list.count;
+	for (size_t i = 0; i < waiting.list.count; i++)
+		marks->unpaired += mode_takes(rank, detail->marks.item[waiting.list.item[i]].step);
 	np_vec_release(&waiting.list);
 	return rc;
 }
@@ -163,6 +167,8 @@ static int take_range(struct mode_rank *rank, struct mstx_marks *marks, struct t
 
 	if (!open || open_range(rank, open, range, &path) < 0)
 		return NP_E_NOMEM;
+	if (!mode_takes(rank, range->step))
+		return NP_OK;
 	mark = add_mark(rank, marks, range);
 	if (!mark)
 		return NP_E_NOMEM;
@@ -183,7 +189,7 @@ static int take_ranges(struct mode_rank *rank, struct mstx_marks *marks)
 		const struct np_mark *range = &rank->detail->marks.item[i];
 
 		if (range->kind == NP_MARK_RANGE && range->connection != NP_UNKNOWN &&
-		    range->message != NP_STR_NONE && mode_takes(rank, range->step))
+		    range->message != NP_STR_NONE)
 			rc = take_range(rank, marks, &threads, range);
 	}
 	np_vec_release(&threads.list);

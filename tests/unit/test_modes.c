@@ -983,6 +983,38 @@ static void mstx_sum_names_a_range_by_those_around_it_on_its_thread(void **state
 	release(&a);
 }
 
+/* Of steps 1, 2 and 3 the second is left out: what began in it is not looked at, and what ended in
+ * it, or is inside of what began in it, is as it was. */
+static void mstx_sum_pairs_and_names_do_not_depend_on_the_steps_chosen(void **state)
+{
+	const char *name = "MSTXMarkStats";
+	struct analysed a;
+
+	(void)state;
+	rank_db(0);
+	rank_kernel(0, 1, 1000, 2000, "MatMul");
+	rank_kernel(0, 2, 12000, 13000, "MatMul");
+	rank_kernel(0, 3, 22000, 23000, "MatMul");
+	rank_sql(0, "INSERT INTO STEP_TIME VALUES(1,0,10000),(2,10000,20000),(3,20000,30000);"
+		    "INSERT INTO MSTX_EVENTS VALUES"
+		    "(8000,8000,3,0,0,T('load_start'),9,9,T('d'),4294967295),"
+		    "(11000,11000,3,0,0,T('load_stop'),9,9,T('d'),4294967295),"
+		    "(18000,18000,3,0,0,T('load_start'),9,9,T('d'),4294967295),"
+		    "(19000,19000,3,0,0,T('save_start'),9,9,T('d'),4294967295),"
+		    "(21000,21000,3,0,0,T('load_stop'),9,9,T('d'),4294967295),"
+		    "(24000,24000,3,0,0,T('send_start'),9,9,T('d'),4294967295),"
+		    "(15000,29000,2,1,0,T('outer'),9,9,T('d'),61),"
+		    "(25000,26000,2,2,0,T('inner'),9,9,T('d'),62)");
+	a = analyse_step("mstx_sum", "1,3");
+	assert_int_equal(rows(a.modes, name), 2);
+	assert_int_equal(
+		integer(a.modes, name, row_of(a.modes, name, "Name", "load"), "CannDurationNs"),
+		3000);
+	(void)row_of(a.modes, name, "Name", "outer::inner");
+	assert_noted(&a.run->notes, NP_NOTE_WARNING, "mstx_sum", "rank 0: 1 marks lack");
+	release(&a);
+}
+
 static void masking_tells_ranks_apart_and_unites_overlapping_operators(void **state)
 {
 	struct analysed a;
@@ -1844,6 +1876,7 @@ int main(void)
 		with_fixture(ep_load_balance_adds_up_any_number_of_inputs),
 		with_fixture(mstx_sum_measures_marks_on_three_layers),
 		with_fixture(mstx_sum_names_a_range_by_those_around_it_on_its_thread),
+		with_fixture(mstx_sum_pairs_and_names_do_not_depend_on_the_steps_chosen),
 		with_fixture(masking_tells_ranks_apart_and_unites_overlapping_operators),
 		with_fixture(masking_shows_dimensions_of_any_name),
 		with_fixture(module_statistic_sums_instances_and_follows_them_backwards),
