@@ -80,10 +80,9 @@ static int by_total(const void *left, const void *right, void *context)
 	return strcmp(np_strtab_text(context, a->name), np_strtab_text(context, b->name));
 }
 
-static int put_functions(struct mode_rank *rank, struct np_sink *sink, struct function *functions,
-			 size_t count)
+static int put_functions(struct mode_rank *rank, struct np_sink *sink, struct np_strtab *strings,
+			 struct function *functions, size_t count)
 {
-	struct np_strtab *strings = rank->detail->strings;
 	int rc = NP_OK;
 
 	if (count > 0)
@@ -124,7 +123,55 @@ static int put_calls(struct mode_rank *rank, struct np_sink *sink, size_t *ret_r
 		if (functions[i].count > 0)
 			functions[used++] = functions[i];
 	}
-	rc = put_functions(rank, sink, functions, used);
+	rc = put_functions(rank, sink, rank->detail->strings, functions, used);
+	free(functions);
+	*ret_rows = used;
+	return rc;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return np_order(((const struct function *)left)->name,
+			((const struct function *)right)->name);
+}
+
+/* What the profiler itself has summed up has a row for each level of a function. */
+static void add_sum(struct function *function, const struct function *of)
+{
+	function->count += of->count;
+	function->total = samples_plus(function->total, of->total);
+	if (of->least < function->least)
+		function->least = of->least;
+	if (of->most > function->most)
+		function->most = of->most;
+}
+
+/* Without single calls, what api_statistic.csv of the profile says about them. */
+static int put_sums(struct mode_rank *rank, struct np_sink *sink, size_t *ret_rows)
+{
+	const struct np_rank *from = rank->rank;
+	struct function *functions = calloc(from->calls.count + 1, sizeof(*functions));
+	size_t count = 0;
+	size_t used = 0;
+	int rc;
+
+	if (!functions)
+		return np_fail_nomem(rank->err, MODE);
+	for (size_t i = 0; i < from->calls.count; i++) {
+		const struct np_statistic *of = &from->calls.item[i];
+
+		if (of->count > 0)
+			functions[count++] = (struct function){ of->name, of->count, of->total,
+								of->least, of->most };
+	}
+	qsort(functions, count, sizeof(*functions), by_name);
+	for (size_t i = 0; i < count; i++) {
+		if (used > 0 && functions[used - 1].name == functions[i].name)
+			add_sum(&functions[used - 1], &functions[i]);
+		else
+			functions[used++] = functions[i];
+	}
+	rc = put_functions(rank, sink, rank->run->strings, functions, used);
 	free(functions);
 	*ret_rows = used;
 	return rc;
@@ -193,14 +240,21 @@ static int write_kernels(struct csv *csv, const char *path)
 
 /* --- a rank ---------------------------------------------------------------------------------- */
 
+/* Sums are those of all steps. */
+static bool has_sums(const struct mode_rank *rank)
+{
+	return rank->rank->calls.count > 0 && !rank->modes->options.steps_chosen;
+}
+
 static int write_rank(struct mode_rank *rank, const char *directory, struct written *written)
 {
-	struct csv calls = { rank, put_calls, 0 };
+	bool single = (rank->detail->has & NP_DETAIL_CALLS) != 0;
+	struct csv calls = { rank, single ? put_calls : put_sums, 0 };
 	struct csv kernels = { rank, put_kernels, 0 };
 	char *path;
 	int rc = np_make_dirs(directory, rank->err);
 
-	if (rc == NP_OK && (rank->detail->has & NP_DETAIL_CALLS)) {
+	if (rc == NP_OK && (single || has_sums(rank))) {
 		if (asprintf(&path, "%s/api_statistic.csv", directory) < 0)
 			return np_fail_nomem(rank->err, MODE);
 		rc = np_csv_write_file(&api_relation, &(struct csv *){ &calls }, path, rank->err);

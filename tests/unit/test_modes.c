@@ -1312,6 +1312,33 @@ static void export_summary_writes_beside_the_database_and_not_into_profiles(void
 	release(&a);
 }
 
+/* Without a trace the sums of the profile are all there is: those of a function's levels together.
+ */
+static void export_summary_takes_what_text_says_about_calls(void **state)
+{
+	struct analysed a;
+	size_t length;
+	char *csv;
+
+	(void)state;
+	write_text(below("run/rank0_ascend_pt/profiler_info_0.json"), "{}");
+	write_text(below("run/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/kernel_details.csv"),
+		   "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us)\n"
+		   "1,mul,Mul,AI_CORE,1000.000,10.000,0\n");
+	write_text(below("run/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/api_statistic.csv"),
+		   "Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n"
+		   "acl,copy,3.500,2,1.750,1.250,2.250,0.25\nnode,launch,9.000,3,3.0,2.0,4.0,1\n"
+		   "runtime,copy,1.000,1,1.000,1.000,1.000,0\n");
+	a = analyse_ranks("export_summary");
+	csv = read_bytes(below("out/export_summary/rank_0/api_statistic.csv"), &length);
+	assert_string_equal(csv, "API Name,Total Time(ns),Count,Avg Time(ns),Min Time(ns),"
+				 "Max Time(ns)\nlaunch,9000,3,3000.0,2000,4000\n"
+				 "copy,4500,3,1500.0,1000,2250\n");
+	free(csv);
+	assert_int_equal(rows(a.modes, "ExportSummary"), 2);
+	release(&a);
+}
+
 static void communication_bottleneck_names_the_slow_rank_and_what_held_it_up(void **state)
 {
 	const char *name = "CommunicationBottleneck";
@@ -1888,6 +1915,7 @@ int main(void)
 		with_fixture(pp_chart_filters_all_passes_by_step),
 		with_fixture(pp_chart_numbers_the_passes_of_a_dual_pipe),
 		with_fixture(export_summary_writes_beside_the_database_and_not_into_profiles),
+		with_fixture(export_summary_takes_what_text_says_about_calls),
 		with_fixture(export_summary_writes_kernels_and_operators_by_start),
 		with_fixture(export_summary_writes_counters_under_the_names_of_the_profiler),
 		with_fixture(communication_bottleneck_names_the_slow_rank_and_what_held_it_up),
