@@ -33,7 +33,9 @@ struct rated {
 struct result {
 	NP_VEC(struct rated) list;
 	struct module_rows modules;
-	bool no_device; /* the chip's figures are missing */
+	bool no_device;   /* the chip's figures are missing */
+	bool no_types;    /* the types of the data are missing, of some ranges at least */
+	bool other_types; /* some ranges work on types whose rate is not known */
 };
 
 static void release(void *result)
@@ -186,7 +188,7 @@ static int take_kernels(struct work *work, const struct np_mark *range)
 }
 
 /* The type of the data is that of the longest kernel: others may cast or clear. */
-static double peak_of_range(const struct work *work, size_t first)
+static const struct np_kernel *longest_of_range(const struct work *work, size_t first)
 {
 	const struct rated *longest = &work->result->list.item[first];
 
@@ -196,7 +198,19 @@ static double peak_of_range(const struct work *work, size_t first)
 		if (rated->end - rated->start > longest->end - longest->start)
 			longest = rated;
 	}
-	return peak_of(work->rank->detail, &work->rank->detail->kernels.item[longest->kernel]);
+	return &work->rank->detail->kernels.item[longest->kernel];
+}
+
+static double peak_of_range(const struct work *work, size_t first)
+{
+	const struct np_kernel *longest = longest_of_range(work, first);
+	const char *types = np_detail_text(work->rank->detail, longest->in_dtypes);
+
+	if (!types)
+		work->result->no_types = true;
+	else if (isnan(per_cycle(types)))
+		work->result->other_types = true;
+	return peak_of(work->rank->detail, longest);
 }
 
 static int rate_range(struct work *work, const struct np_mark *range, double flops,
@@ -384,23 +398,50 @@ static int put_module(struct np_modes *modes, struct np_mode_table *table, int32
 	return mode_row(modes, table, cells, err);
 }
 
-/* Ranks with rates but no peak to compare them with. */
-static int note_devices(struct np_modes *modes, void *const *ranks, struct np_err *err)
+static bool lacks_device(const struct result *result)
 {
-	size_t count = modes->run->sources.count;
-	bool *unknown = calloc(count + 1, sizeof(*unknown));
+	return result->no_device && result->list.count > 0;
+}
 
-	if (!unknown)
-		return np_fail_nomem(err, MODE);
-	for (size_t i = 0; i < count; i++) {
-		const struct result *result = ranks[i];
+static bool lacks_types(const struct result *result)
+{
+	return result->no_types;
+}
 
-		unknown[i] = result && result->no_device && result->list.count > 0;
-	}
-	mode_note(modes, NP_NOTE_SKIPPED, MODE, unknown,
+static bool has_other_types(const struct result *result)
+{
+	return result->other_types;
+}
+
+/* Ranks with rates but no peak to compare them with. */
+static int note_unrated(struct np_modes *modes, void *const *ranks, struct np_err *err)
+{
+	static const struct {
+		enum np_note_kind kind;
+		bool (*holds)(const struct result *result);
+		const char *reason;
+	} notes[] = {
+		{ NP_NOTE_SKIPPED, lacks_device,
 		  "the number of AI cores and their clock are not known (device_N/info.json.N of"
-		  " the raw data tells): kernels are not rated against the chip");
-	free(unknown);
+		  " the raw data tells): kernels are not rated against the chip" },
+		{ NP_NOTE_SKIPPED, lacks_types,
+		  "the types of the data are not known (profiler_level=Level1): kernels are not"
+		  " rated against the chip" },
+		{ NP_NOTE_WARNING, has_other_types,
+		  "the chip's rate is known for FLOAT16, BF16 and INT8: kernels of other types are"
+		  " not rated against it" },
+	};
+	size_t count = modes->run->sources.count;
+	bool *which = calloc(count + 1, sizeof(*which));
+
+	if (!which)
+		return np_fail_nomem(err, MODE);
+	for (size_t i = 0; i < NP_COUNT(notes); i++) {
+		for (size_t j = 0; j < count; j++)
+			which[j] = ranks[j] && notes[i].holds(ranks[j]);
+		mode_note(modes, notes[i].kind, MODE, which, notes[i].reason);
+	}
+	free(which);
 	return NP_OK;
 }
 
@@ -412,7 +453,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			   columns, err);
 	struct np_mode_table *module_table = MODE_TABLE(
 		modes, MODE, "ModuleMFU", "the same by module of the model", module_columns, err);
-	int rc = table && module_table ? note_devices(modes, ranks, err) : NP_E_NOMEM;
+	int rc = table && module_table ? note_unrated(modes, ranks, err) : NP_E_NOMEM;
 
 	(void)prepared;
 	if (rc == NP_OK) {

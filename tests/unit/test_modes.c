@@ -1181,6 +1181,27 @@ static void operator_mfu_does_not_rate_fp32(void **state)
 	assert_int_equal(rows(a.modes, "OperatorMFU"), 2);
 	assert_true(is_null(a.modes, "OperatorMFU", 0, "mfu"));
 	assert_near(real(a.modes, "OperatorMFU", 0, "actual_tflops"), 20.48, 1e-9);
+	assert_noted(&a.run->notes, NP_NOTE_WARNING, "operator_mfu",
+		     "rank 0: the chip's rate is known for FLOAT16, BF16 and INT8");
+	release(&a);
+}
+
+/* Level0 has no types. */
+static void operator_mfu_says_that_types_were_not_recorded(void **state)
+{
+	struct analysed a;
+
+	(void)state;
+	write_modules();
+	rank_sql(0, "UPDATE COMPUTE_TASK_INFO SET inputDataTypes = T('N/A');"
+		    "INSERT INTO MSTX_EVENTS VALUES"
+		    "(2050,4300,2,9,0,T('8192000-two muls'),9,9,T('mfu_flops'),4294967295)");
+	write_text(below("run/rank0_ascend_pt/PROF_1/device_0/info.json.0"),
+		   "{\"DeviceInfo\":[{\"ai_core_num\":10,\"aic_frequency\":\"1000\"}]}");
+	a = analyse_ranks("operator_mfu");
+	assert_true(is_null(a.modes, "OperatorMFU", 0, "mfu"));
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "operator_mfu",
+		     "rank 0: the types of the data are not known (profiler_level=Level1)");
 	release(&a);
 }
 
@@ -1910,6 +1931,7 @@ int main(void)
 		with_fixture(operator_mfu_divides_the_operations_of_a_range),
 		with_fixture(operator_mfu_without_the_chip_gives_rates_and_no_share),
 		with_fixture(operator_mfu_does_not_rate_fp32),
+		with_fixture(operator_mfu_says_that_types_were_not_recorded),
 		with_fixture(operator_mfu_rates_a_range_by_its_longest_kernel),
 		with_fixture(pp_chart_shows_passes_by_rank),
 		with_fixture(pp_chart_filters_all_passes_by_step),
