@@ -29,11 +29,14 @@ struct step_masking {
 
 struct masking {
 	struct step_masking *steps;
+	const char **dimensions; /* by communicator of the rank; NULL for those without a name */
+	bool named;              /* some operator belongs to one with a name */
 };
 
 static void release(void *result)
 {
 	free(((struct masking *)result)->steps);
+	free(((struct masking *)result)->dimensions);
 	free(result);
 }
 
@@ -90,6 +93,19 @@ static int add_name(struct names *names, const char *name, struct np_err *err)
 	return slot ? NP_OK : NP_E_NOMEM;
 }
 
+/* What a communicator is for; where the rank itself does not say, as another of its ranks does. */
+static const char *dimension_of(const struct np_modes *modes, const struct np_rank *rank,
+				uint32_t group)
+{
+	const struct np_group *own = &rank->groups.item[group];
+	const struct np_communicator *communicator;
+
+	if (own->pg_name != NP_STR_NONE)
+		return np_run_text(modes->run, own->pg_name);
+	communicator = np_cluster_communicator(modes->cluster, own->hash);
+	return communicator ? np_run_text(modes->run, communicator->pg_name) : NULL;
+}
+
 /* The dimensions of a rank's operators; most are of the communicator of the one before. */
 static int add_names_of(const struct np_modes *modes, const struct np_rank *rank,
 			struct names *names, struct np_err *err)
@@ -99,9 +115,9 @@ static int add_names_of(const struct np_modes *modes, const struct np_rank *rank
 
 	for (size_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
 		uint32_t group = rank->ops.item[i].group;
-		const char *name = np_run_text(modes->run, rank->groups.item[group].pg_name);
+		const char *name = group != last ? dimension_of(modes, rank, group) : NULL;
 
-		if (group != last && name)
+		if (name)
 			rc = add_name(names, name, err);
 		last = group;
 	}
@@ -176,15 +192,15 @@ static bool holds(struct type type, const char *name)
 }
 
 static int measure(struct mode_rank *rank, uint32_t step, struct type type,
-		   const struct np_spans *computing, struct step_masking *ret, size_t at)
+		   const struct np_spans *computing, const struct masking *masking, size_t at)
 {
+	struct step_masking *ret = &masking->steps[step];
 	NP_CLEANUP(np_spans_freep) struct np_spans *set = np_spans_new();
 	int rc = set ? NP_OK : np_fail_nomem(rank->err, MODE);
 
 	for (size_t i = 0; i < rank->rank->ops.count && rc == NP_OK; i++) {
 		const struct np_comm_op *op = &rank->rank->ops.item[i];
-		const char *name =
-			np_run_text(rank->run, rank->rank->groups.item[op->group].pg_name);
+		const char *name = masking->dimensions[op->group];
 
 		if (op->step != step || !name || !holds(type, name) ||
 		    !mode_on_device(rank->rank, op->device))
@@ -200,20 +216,35 @@ static int measure(struct mode_rank *rank, uint32_t step, struct type type,
 }
 
 static int reduce_step(struct mode_rank *rank, uint32_t step, const struct types *types,
-		       struct step_masking *ret)
+		       const struct masking *masking)
 {
 	const struct np_spans *computing = mode_computing(rank, step);
 	int rc = computing ? NP_OK : NP_E_NOMEM;
 
 	for (size_t i = 0; i < types->count && rc == NP_OK; i++)
-		rc = measure(rank, step, types->list[i], computing, ret, i);
+		rc = measure(rank, step, types->list[i], computing, masking, i);
 	return rc;
+}
+
+static int name_communicators(const struct mode_rank *rank, struct masking *masking)
+{
+	size_t count = rank->rank->groups.count;
+
+	/* An array of pointers is meant. NOLINTNEXTLINE(bugprone-sizeof-expression) */
+	masking->dimensions = calloc(count + 1, sizeof(*masking->dimensions));
+	if (!masking->dimensions)
+		return np_fail_nomem(rank->err, MODE);
+	for (uint32_t i = 0; i < count; i++)
+		masking->dimensions[i] = dimension_of(rank->modes, rank->rank, i);
+	for (size_t i = 0; i < rank->rank->ops.count; i++)
+		masking->named |= masking->dimensions[rank->rank->ops.item[i].group] != NULL;
+	return NP_OK;
 }
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct masking *masking = calloc(1, sizeof(*masking));
-	int rc = NP_OK;
+	int rc;
 
 	if (!masking)
 		return np_fail_nomem(rank->err, MODE);
@@ -221,8 +252,9 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	masking->steps = calloc(rank->rank->steps.count + 1, sizeof(*masking->steps));
 	if (!masking->steps)
 		return np_fail_nomem(rank->err, MODE);
+	rc = name_communicators(rank, masking);
 	for (uint32_t i = 0; i < rank->rank->steps.count && rc == NP_OK; i++)
-		rc = reduce_step(rank, i, prepared, &masking->steps[i]);
+		rc = reduce_step(rank, i, prepared, masking);
 	return rc;
 }
 
@@ -298,6 +330,28 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 	return rc;
 }
 
+#define NOT_NAMED \
+	"no operator belongs to a communicator with a name" \
+	" (they are named in parallel_group_info of profiler_metadata.json)"
+
+/* Ranks without names, where others have some. */
+static int note_unnamed(struct np_modes *modes, void *const *ranks, struct np_err *err)
+{
+	size_t count = modes->run->sources.count;
+	bool *which = calloc(count + 1, sizeof(*which));
+
+	if (!which)
+		return np_fail_nomem(err, MODE);
+	for (size_t i = 0; i < count; i++) {
+		const struct masking *masking = ranks[i];
+
+		which[i] = masking && !masking->named;
+	}
+	mode_note(modes, NP_NOTE_SKIPPED, MODE, which, NOT_NAMED);
+	free(which);
+	return NP_OK;
+}
+
 /* Sets that no communicator is of: no error where they are the usual ones. */
 static void note_unknown(struct np_modes *modes, const struct types *types, const bool *found)
 {
@@ -310,9 +364,7 @@ static void note_unknown(struct np_modes *modes, const struct types *types, cons
 	}
 	if (types->names.length == 0)
 		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
-			    modes->run->roots.item[0], MODE,
-			    "no operator belongs to a communicator with a name"
-			    " (they are named in parallel_group_info of profiler_metadata.json)");
+			    modes->run->roots.item[0], MODE, NOT_NAMED);
 	else if (unknown.length)
 		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
 			    modes->run->roots.item[0], MODE,
@@ -328,6 +380,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			   "communication by parallel dimension, hidden or not", columns, err);
 	const struct types *types = prepared;
 	bool found[TYPES_MOST] = { false };
+	bool any = false;
 	int rc = table ? NP_OK : NP_E_NOMEM;
 
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
@@ -335,14 +388,17 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 
 		if (!masking)
 			continue;
+		any = true;
 		for (uint32_t j = 0; j < modes->run->ranks[i]->steps.count && rc == NP_OK; j++) {
 			for (size_t k = 0; k < types->count; k++)
 				found[k] |= masking->steps[j].ops[k] > 0;
 			rc = put(modes, table, types, i, j, &masking->steps[j], err);
 		}
 	}
-	if (rc == NP_OK)
+	if (rc == NP_OK && any)
 		note_unknown(modes, types, found);
+	if (rc == NP_OK && types->names.length > 0)
+		rc = note_unnamed(modes, ranks, err);
 	return rc;
 }
 
@@ -351,7 +407,7 @@ const struct mode mode_computational_op_masking = {
 	.summary = "communication by parallel dimension that computing does not hide",
 	.devices = MODE_DEVICES_FIRST,
 	.wants = NP_DETAIL_KERNELS,
-	.needs = NP_DETAIL_KERNELS,
+	.needs = NP_DETAIL_KERNELS | NP_DETAIL_OPS,
 	.prepare = prepare,
 	.reduce = reduce,
 	.merge = merge,

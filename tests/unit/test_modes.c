@@ -1077,6 +1077,34 @@ static void masking_shows_dimensions_of_any_name(void **state)
 	release(&a);
 }
 
+/* Rank 1 has lost its metadata, rank 2 is alone in its communicator and rank 3 has no operators. */
+static void masking_names_ranks_that_it_cannot_tell_anything_about(void **state)
+{
+	const char *name = "ComputationalOperatorMaskingLinearity";
+	struct analysed a;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		rank_db(i);
+		rank_kernel(i, 1, 1000, 2500, "MatMul");
+		if (i < 3)
+			rank_op(i, 2, 2000, 4000, "hcom_allReduce__1_0_1");
+	}
+	rank_sql(0, "INSERT INTO META_DATA VALUES('parallel_group_info',"
+		    "'{\"world\":{\"group_name\":\"tp\",\"group_rank\":0,"
+		    "\"global_ranks\":[0,1]}}')");
+	rank_sql(2, "UPDATE COMMUNICATION_OP SET groupName = T('another')");
+	a = analyse_ranks("computational_op_masking");
+	assert_int_equal(rows(a.modes, name), 2);
+	assert_int_equal(integer(a.modes, name, 1, "rankId"), 1);
+	assert_string_equal(text(a.modes, name, 1, "parallelType"), "tp");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "computational_op_masking",
+		     "rank 2: no operator belongs to a communicator with a name");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "computational_op_masking",
+		     "not for rank 3: no communication operators");
+	release(&a);
+}
+
 /* Module Outer holds Inner; Inner runs twice, each time mul with kernel K. */
 static void write_modules(void)
 {
@@ -1927,6 +1955,7 @@ int main(void)
 		with_fixture(mstx_sum_pairs_and_names_do_not_depend_on_the_steps_chosen),
 		with_fixture(masking_tells_ranks_apart_and_unites_overlapping_operators),
 		with_fixture(masking_shows_dimensions_of_any_name),
+		with_fixture(masking_names_ranks_that_it_cannot_tell_anything_about),
 		with_fixture(module_statistic_sums_instances_and_follows_them_backwards),
 		with_fixture(operator_mfu_divides_the_operations_of_a_range),
 		with_fixture(operator_mfu_without_the_chip_gives_rates_and_no_share),
