@@ -186,6 +186,13 @@ const char *mode_us_text(np_ns time, struct us_text *text);
 void mode_note(struct np_modes *modes, enum np_note_kind kind, const char *mode, const bool *which,
 	       const char *reason);
 
+/*
+ * Note the ranks that were looked at and have no row where others have some, with
+ * what the table says when it is empty. Rows are by rank, whose id is in `column`.
+ */
+int mode_note_absent(struct np_modes *modes, const char *mode, const struct np_mode_table *table,
+		     const char *column, void *const *ranks, struct np_err *err) NP_MUST_USE;
+
 /* How many rows a list shows. */
 size_t mode_top(const struct np_modes *modes, size_t own);
 

@@ -61,7 +61,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		for (size_t j = 0; rows && j < rows->list.count && rc == NP_OK; j++)
 			rc = put(modes, table, mode_rank_id(modes, i), &rows->list.item[j], err);
 	}
-	return rc;
+	return rc < 0 ? rc : mode_note_absent(modes, MODE, table, "rankID", ranks, err);
 }
 
 const struct mode mode_module_statistic = {

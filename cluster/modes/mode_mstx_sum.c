@@ -248,6 +248,8 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			continue;
 		rc = put_rank(modes, table, mode_rank_id(modes, i), ranks[i], err);
 	}
+	if (rc == NP_OK)
+		rc = mode_note_absent(modes, MODE, table, "Rank", ranks, err);
 	for (enum mstx_layer layer = 0; layer < MSTX_LAYERS && rc == NP_OK; layer++) {
 		table = MODE_TABLE(modes, MODE, layers[layer].table, layers[layer].summary,
 				   layer_columns, err);

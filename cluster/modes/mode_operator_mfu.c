@@ -472,7 +472,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 			rc = put_module(modes, module_table, mode_rank_id(modes, i),
 					&result->modules.list.item[j], err);
 	}
-	return rc;
+	return rc < 0 ? rc : mode_note_absent(modes, MODE, table, "rank_id", ranks, err);
 }
 
 const struct mode mode_operator_mfu = {

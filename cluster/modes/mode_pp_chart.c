@@ -359,7 +359,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 				      err);
 		}
 	}
-	return rc;
+	return rc < 0 ? rc : mode_note_absent(modes, MODE, table, "rankId", ranks, err);
 }
 
 const struct mode mode_pp_chart = {

@@ -151,6 +151,31 @@ void mode_note(struct np_modes *modes, enum np_note_kind kind, const char *mode,
 	free(list);
 }
 
+int mode_note_absent(struct np_modes *modes, const char *mode, const struct np_mode_table *table,
+		     const char *column, void *const *ranks, struct np_err *err)
+{
+	size_t width = table->relation.column_count;
+	size_t count = modes->run->sources.count;
+	bool *absent = calloc(count + 1, sizeof(*absent));
+	size_t row = 0;
+	size_t at = 0;
+
+	if (!absent)
+		return np_fail_nomem(err, mode);
+	while (at + 1 < width && strcmp(table->relation.columns[at].name, column) != 0)
+		at++;
+	for (size_t i = 0; i < count; i++) {
+		absent[i] = ranks[i] && table->rows > 0;
+		for (; ranks[i] && row < table->rows &&
+		       table->cells[row * width + at].integer == mode_rank_id(modes, i);
+		     row++)
+			absent[i] = false;
+	}
+	mode_note(modes, NP_NOTE_SKIPPED, mode, absent, table->empty);
+	free(absent);
+	return NP_OK;
+}
+
 size_t mode_top(const struct np_modes *modes, size_t own)
 {
 	return modes->options.top > 0 ? (size_t)modes->options.top : own;

@@ -1273,6 +1273,40 @@ static void pp_chart_shows_passes_by_rank(void **state)
 	release(&a);
 }
 
+/* Rank 1 has a pass without a task, and rank 2 a mark that is none of these. */
+static void ranks_whose_marks_say_nothing_to_a_mode_are_named(void **state)
+{
+	static const char names[] = "mstx_sum,module_statistic,operator_mfu,pp_chart";
+	struct analysed a;
+
+	(void)state;
+	write_modules();
+	rank_sql(0, "INSERT INTO TASK(startNs,endNs,connectionId,globalTaskId,taskType,streamId)"
+		    " VALUES(5000,6000,71,71,T('MSTX'),2);"
+		    "INSERT INTO MSTX_EVENTS VALUES"
+		    "(100,200,2,1,0,T('forward_step'),9,9,T('d'),71),"
+		    "(2050,4300,2,9,0,T('8192000-two muls'),9,9,T('mfu_flops'),4294967295)");
+	for (int i = 1; i < 3; i++) {
+		rank_db(i);
+		rank_kernel(i, 1, 1000, 2000, "MatMul");
+		rank_sql(i,
+			 "INSERT INTO PYTORCH_API(startNs,endNs,globalTid,connectionId,name,type)"
+			 " VALUES(2100,2200,9,1,T('aten::mul'),50001);"
+			 "INSERT INTO MSTX_EVENTS VALUES(100,200,%d,1,0,T('forward_step'),9,9,"
+			 "T('d'),4294967295)",
+			 i == 1 ? 2 : 0);
+	}
+	a = analyse_ranks(names);
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "mstx_sum", "ranks 1-2: no marks X_start");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "module_statistic",
+		     "ranks 1-2: no operators in ranges of the domain Module");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "operator_mfu",
+		     "ranks 1-2: no kernels of ranges");
+	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "pp_chart",
+		     "ranks 1-2: no ranges named forward or backward with a device part");
+	release(&a);
+}
+
 /* The incumbent filters one of three names. */
 static void pp_chart_filters_all_passes_by_step(void **state)
 {
@@ -1963,6 +1997,7 @@ int main(void)
 		with_fixture(operator_mfu_says_that_types_were_not_recorded),
 		with_fixture(operator_mfu_rates_a_range_by_its_longest_kernel),
 		with_fixture(pp_chart_shows_passes_by_rank),
+		with_fixture(ranks_whose_marks_say_nothing_to_a_mode_are_named),
 		with_fixture(pp_chart_filters_all_passes_by_step),
 		with_fixture(pp_chart_numbers_the_passes_of_a_dual_pipe),
 		with_fixture(export_summary_writes_beside_the_database_and_not_into_profiles),
