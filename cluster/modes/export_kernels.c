@@ -230,7 +230,9 @@ static int put_rows(struct writer *writer, struct np_text_sink *sink, size_t *re
 					     ? 0
 					     : next->start - before;
 
-			rc = put_op(writer, next, wait, sink);
+			/* Of several devices the row before may be another's, as with kernels. */
+			rc = put_op(writer, next, rank->rank->device_count > 1 ? NP_UNKNOWN : wait,
+				    sink);
 			(*ret_rows)++;
 		} else if (!is_op && mode_takes(rank, detail->kernels.item[kernel].step)) {
 			rc = put_kernel(writer, kernel, sink);

@@ -1636,6 +1636,8 @@ static void a_database_without_texts_is_noted(void **state)
 static void what_two_devices_do_at_the_same_time_is_not_laid_over_each_other(void **state)
 {
 	struct analysed a;
+	size_t length;
+	char *csv;
 
 	(void)state;
 	rank_db(0);
@@ -1648,7 +1650,10 @@ static void what_two_devices_do_at_the_same_time_is_not_laid_over_each_other(voi
 	rank_kernel(0, 4, 1500, 5500, "MatMul");
 	rank_sql(0, "UPDATE TASK SET deviceId=1 WHERE globalTaskId=4");
 	a = analyse_ranks("cluster_time_summary,compute_op_sum,cann_api_sum,free_analysis,"
-			  "computational_op_masking");
+			  "computational_op_masking,export_summary");
+	csv = read_bytes(below("out/export_summary/rank_0/kernel_details.csv"), &length);
+	assert_holds(csv, ",COMMUNICATION,2.500,2.000,,");
+	free(csv);
 	assert_int_equal(rows(a.modes, "ClusterTimeSummary"), 1);
 	assert_near(real(a.modes, "ClusterTimeSummary", 0, "computation"), 2.0, 1e-9);
 	assert_near(real(a.modes, "ClusterTimeSummary", 0, "free"), 1.0, 1e-9);
