@@ -4,6 +4,7 @@
 #include "npuprof/comm_tasks.h"
 #include "npuprof/text.h"
 
+#include <math.h>
 #include <strings.h>
 
 int derived_step(struct derived *load, const char *label, size_t length, uint32_t *ret)
@@ -59,11 +60,15 @@ bool derived_is_total(const char *name)
 	return strncasecmp(name, "total", 5) == 0;
 }
 
-np_ns derived_time(double value, double unit)
+/* A double has quarters of a µs since 1970, and no more digits for ns: what is whole goes alone. */
+np_ns derived_time(double us)
 {
-	np_ns time = np_double_to_scaled(value, unit);
+	double whole = floor(us);
+	np_ns time = np_double_to_scaled(whole, 1);
 
-	return time > NP_NS_MAX || time < -NP_NS_MAX ? NP_UNKNOWN : time;
+	if (time > NP_NS_MAX / 1000 || time < -(NP_NS_MAX / 1000))
+		return NP_UNKNOWN;
+	return time * 1000 + np_double_to_scaled(us - whole, US_TO_NS);
 }
 
 np_ns derived_length(double value, double unit)

@@ -26,8 +26,8 @@ struct derived {
 	size_t ops_without_times; /* left out */
 };
 
-/* A point in time in the file's unit; NP_UNKNOWN if it cannot be one. */
-np_ns derived_time(double value, double unit);
+/* A point in time; NP_UNKNOWN if it cannot be one. */
+np_ns derived_time(double us);
 
 /* A length of time in the file's unit; NP_UNKNOWN if it is absurd or none. */
 np_ns derived_length(double value, double unit);

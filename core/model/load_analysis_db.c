@@ -144,7 +144,7 @@ static int take_time(struct analysis *load, const struct np_batch *batch, size_t
 	if (!name.bytes || derived_is_total(name.bytes))
 		return NP_OK;
 	rc = derived_add_op(&load->derived, name.bytes, name.length,
-			    derived_time(batch->column[TIME_START].real[row], US_TO_NS),
+			    derived_time(batch->column[TIME_START].real[row]),
 			    derived_length(batch->column[TIME_ELAPSED].real[row], MS_TO_NS), &op);
 	if (rc < 0 || !op)
 		return rc;

@@ -81,7 +81,7 @@ static np_ns start_of(const struct np_json *object, const char *key)
 
 	if (!np_json_real(np_json_member(object, key), &value))
 		return NP_UNKNOWN;
-	return derived_time(value, US_TO_NS);
+	return derived_time(value);
 }
 
 static np_ns length_of(const struct np_json *object, const char *key)

@@ -298,6 +298,25 @@ static void classes_of_links_are_mended_by_their_operators(void **state)
 	}
 }
 
+/* µs in doubles have quarters today; the same in ns would be multiples of 256. */
+static void starts_of_an_analysis_db_are_exact(void **state)
+{
+	(void)state;
+	make_analysis_db(2, "UPDATE CommAnalyzerTime SET start_timestamp = 1764246877147674.5"
+			    " WHERE step = 'step10';"
+			    "UPDATE CommAnalyzerTime SET start_timestamp = 1764246877470477.75"
+			    " WHERE step = 'step11'");
+	{
+		with_run *run = load();
+		const struct np_rank *rank = np_run_rank(run, 2);
+
+		assert_int_equal(rank->ops.count, 2);
+		assert_int_equal(rank->ops.item[0].start, 1764246877147674500);
+		assert_int_equal(rank->ops.item[0].end, 1764246877148074500);
+		assert_int_equal(rank->ops.item[1].start, 1764246877470477750);
+	}
+}
+
 /* Times beyond 146 years are damage: nothing of them may reach the sums. */
 static void absurd_numbers_of_an_analysis_db_are_survived(void **state)
 {
@@ -341,6 +360,7 @@ int main(void)
 		with_fixture(steps_without_a_label_are_the_pseudo_step),
 		with_fixture(devices_of_an_analysis_db_are_counted),
 		with_fixture(classes_of_links_are_mended_by_their_operators),
+		with_fixture(starts_of_an_analysis_db_are_exact),
 		with_fixture(absurd_numbers_of_an_analysis_db_are_survived),
 	};
 
