@@ -30,7 +30,7 @@ struct step_masking {
 struct masking {
 	struct step_masking *steps;
 	const char **dimensions; /* by communicator of the rank; NULL for those without a name */
-	bool named;              /* some operator belongs to one with a name */
+	bool unnamed;            /* some operator belongs to one of these */
 };
 
 static void release(void *result)
@@ -237,7 +237,7 @@ static int name_communicators(const struct mode_rank *rank, struct masking *mask
 	for (uint32_t i = 0; i < count; i++)
 		masking->dimensions[i] = dimension_of(rank->modes, rank->rank, i);
 	for (size_t i = 0; i < rank->rank->ops.count; i++)
-		masking->named |= masking->dimensions[rank->rank->ops.item[i].group] != NULL;
+		masking->unnamed |= !masking->dimensions[rank->rank->ops.item[i].group];
 	return NP_OK;
 }
 
@@ -330,11 +330,9 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 	return rc;
 }
 
-#define NOT_NAMED \
-	"no operator belongs to a communicator with a name" \
-	" (they are named in parallel_group_info of profiler_metadata.json)"
+#define WHERE_NAMED " (they are named in parallel_group_info of profiler_metadata.json)"
 
-/* Ranks without names, where others have some. */
+/* Ranks of which something is left out. */
 static int note_unnamed(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
 	size_t count = modes->run->sources.count;
@@ -345,9 +343,10 @@ static int note_unnamed(struct np_modes *modes, void *const *ranks, struct np_er
 	for (size_t i = 0; i < count; i++) {
 		const struct masking *masking = ranks[i];
 
-		which[i] = masking && !masking->named;
+		which[i] = masking && masking->unnamed;
 	}
-	mode_note(modes, NP_NOTE_SKIPPED, MODE, which, NOT_NAMED);
+	mode_note(modes, NP_NOTE_SKIPPED, MODE, which,
+		  "operators of communicators without a name are left out" WHERE_NAMED);
 	free(which);
 	return NP_OK;
 }
@@ -364,7 +363,8 @@ static void note_unknown(struct np_modes *modes, const struct types *types, cons
 	}
 	if (types->names.length == 0)
 		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
-			    modes->run->roots.item[0], MODE, NOT_NAMED);
+			    modes->run->roots.item[0], MODE,
+			    "no operator belongs to a communicator with a name" WHERE_NAMED);
 	else if (unknown.length)
 		np_note_add(&modes->run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
 			    modes->run->roots.item[0], MODE,

@@ -1099,7 +1099,7 @@ static void masking_names_ranks_that_it_cannot_tell_anything_about(void **state)
 	assert_int_equal(integer(a.modes, name, 1, "rankId"), 1);
 	assert_string_equal(text(a.modes, name, 1, "parallelType"), "tp");
 	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "computational_op_masking",
-		     "rank 2: no operator belongs to a communicator with a name");
+		     "rank 2: operators of communicators without a name are left out");
 	assert_noted(&a.run->notes, NP_NOTE_SKIPPED, "computational_op_masking",
 		     "not for rank 3: no communication operators");
 	release(&a);
