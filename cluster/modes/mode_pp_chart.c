@@ -25,6 +25,7 @@ struct pass {
 /* Why passes of a schedule whose order is known could not be told from each other. */
 enum obstacle {
 	NO_OBSTACLE,
+	NO_SCHEDULE, /* none where no rank has one */
 	NO_STAGE,
 	FEW_BATCHES,
 	OTHER_COUNT,
@@ -267,8 +268,12 @@ static int name_dual_pipe(struct mode_rank *rank, struct passes *passes)
 	struct labels labels = { .f0 = -1, .b0 = -1 };
 	int rc;
 
-	if (!kind || strcasecmp(kind, "dualpipev") != 0 || passes->list.count == 0)
+	if (passes->list.count == 0)
 		return NP_OK;
+	if (!kind || strcasecmp(kind, "dualpipev") != 0) {
+		passes->obstacle = NO_SCHEDULE;
+		return NP_OK;
+	}
 	if (stages < 1 || stage < 0 || stage >= stages)
 		passes->obstacle = NO_STAGE;
 	else if (batches == NP_UNKNOWN || batches < 2 * stages || batches > BATCHES_MOST)
@@ -305,9 +310,24 @@ static const struct np_column columns[] = {
 	{ "endNs", NP_INTEGER },  { "type", NP_INTEGER },
 };
 
+/* Has any rank passes whose order is known? */
+static bool any_schedule(const struct np_modes *modes, void *const *ranks)
+{
+	for (size_t i = 0; i < modes->run->sources.count; i++) {
+		const struct passes *passes = ranks[i];
+
+		if (passes && passes->list.count > 0 && passes->obstacle != NO_SCHEDULE)
+			return true;
+	}
+	return false;
+}
+
 static int note_obstacles(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
 	static const char *const reasons[OBSTACLES] = {
+		[NO_SCHEDULE] =
+			"DualPipeV is not in their metadata as in that of others (pp_info): "
+			"passes are not numbered",
 		[NO_STAGE] = "DualPipeV, but their stage is not known (distributed_args in "
 			     "profiler_metadata.json): passes are not numbered",
 		[FEW_BATCHES] = "DualPipeV needs at least two micro-batches for each stage "
@@ -320,7 +340,8 @@ static int note_obstacles(struct np_modes *modes, void *const *ranks, struct np_
 
 	if (!which)
 		return np_fail_nomem(err, MODE);
-	for (enum obstacle obstacle = NO_STAGE; obstacle < OBSTACLES; obstacle++) {
+	for (enum obstacle obstacle = any_schedule(modes, ranks) ? NO_SCHEDULE : NO_STAGE;
+	     obstacle < OBSTACLES; obstacle++) {
 		for (size_t i = 0; i < count; i++) {
 			const struct passes *passes = ranks[i];
 

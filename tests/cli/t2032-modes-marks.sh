@@ -98,6 +98,14 @@ expect_stderr_has 'pp_chart: rank 1: steps with more or fewer passes than DualPi
 expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" \
 	"SELECT count(*) FROM StepTaskInfo WHERE rankId=1 AND name IN ('FP','BP')")" 12
 
+behaviour 'a rank that does not say which schedule it followed keeps plain names, and it is said'
+cp "$(database_of 0)" "$work/with.db"
+sqlite3 "$(database_of 0)" "DELETE FROM META_DATA WHERE name='pp_info'"
+run "$npuprof" cluster -d "$work/run" -o "$work/out" -m pp_chart -f json
+expect_exit 0
+expect_stderr_has 'pp_chart: rank 0: DualPipeV is not in their metadata as in that of others (pp_info)'
+cp "$work/with.db" "$(database_of 0)"
+
 behaviour 'without the parallel sizes the stage is not known, and it is said'
 for rank in 0 1; do
 	sqlite3 "$(database_of $rank)" "DELETE FROM META_DATA WHERE name IN ('distributed_args','parallel_group_info')"
