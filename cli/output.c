@@ -97,6 +97,9 @@ void np_vreport(const char *fmt, va_list args)
 
 	/* What does not fit is cut: a message must not need memory to be heard. */
 	(void)vsnprintf(text, sizeof(text), fmt, args);
+	/* Who reads the first lines and leaves has what they want: "| head" is no failure. */
+	if (*text == '\0' || (ferror(stdout) && nobody_reads()))
+		return;
 	np_text_safe(&safe, text, strlen(text));
 	(void)fprintf(stderr, "npuprof: %s\n", safe.failed ? text : safe.text);
 	np_buf_release(&safe);

@@ -34,7 +34,8 @@ int np_output_release(struct np_buf *buf);
 
 /*
  * Say "npuprof: …" on stderr, one line, made safe for the terminal; returns
- * `status`, so that failing is a single statement.
+ * `status`, so that failing is a single statement. Nothing is said for an empty
+ * message, and when writing to stdout failed because its reader went away.
  */
 int np_report(int status, const char *fmt, ...) NP_PRINTF(2, 3);
 void np_vreport(const char *fmt, va_list args) NP_PRINTF(1, 0);

@@ -26,6 +26,20 @@ expect_equal "$(sha256sum <"$out/cluster_analysis.db")" "$first"
 expect 'JSON is the same' cmp "$work/stdout" "$work/j1"
 expect_equal "$(ls "$out")" cluster_analysis.db
 
+behaviour 'a reader who leaves early needs no words, however long the result'
+cp -r "$work/c" "$work/left"
+mkfifo "$work/pipe"
+for form in json 'csv --table np_wait' 'md -m all,communication_time'; do
+	exec 3<>"$work/pipe"
+	exec 4>"$work/pipe" 3<&-
+	status=0 command="npuprof cluster -d left -f $form | (nobody)"
+	# shellcheck disable=SC2086 # words of options
+	"$npuprof" cluster -d "$work/left" -f $form >&4 2>"$work/stderr" || status=$?
+	exec 4>&-
+	expect_exit 1
+	expect_no_stderr
+done
+
 behaviour 'other files in the output directory are kept, stale sidecars of the database are not'
 touch "$out/mine.txt" "$out/cluster_analysis.db-wal" "$out/cluster_analysis.db-shm"
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
