@@ -39,16 +39,6 @@ static bool has_activity(const struct np_cluster *cluster, const struct np_rank 
 	return rank->activity.cells.count > 0;
 }
 
-static bool has_wait(const struct np_cluster *cluster, const struct np_rank *rank)
-{
-	(void)cluster;
-	for (size_t i = 0; i < rank->comm_steps.count; i++) {
-		if (rank->comm_steps.item[i].transfer == NP_UNKNOWN)
-			return false;
-	}
-	return rank->ops.count > 0;
-}
-
 static bool has_links(const struct np_cluster *cluster, const struct np_rank *rank)
 {
 	(void)cluster;
@@ -125,6 +115,16 @@ static bool has_peers(const struct np_cluster *cluster, const struct np_rank *ra
 		found = true;
 	}
 	return found;
+}
+
+/* From small tasks, or from the arrivals of all ranks. */
+static bool has_wait(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	for (size_t i = 0; i < rank->comm_steps.count; i++) {
+		if (rank->comm_steps.item[i].transfer == NP_UNKNOWN)
+			return has_peers(cluster, rank);
+	}
+	return rank->ops.count > 0;
 }
 
 static bool has_place(const struct np_cluster *cluster, const struct np_rank *rank)

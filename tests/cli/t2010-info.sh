@@ -28,6 +28,17 @@ expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(r
 expect_equal "$(sqlite3 :memory: "SELECT value ->> 'ready', value ->> 'switch' FROM json_each(readfile('$work/stdout'), '\$.analyses')
 	WHERE value ->> 'name' = 'bandwidth and links'")" '0|profiler_level=Level1'
 
+behaviour 'waits are known from small tasks, or from the arrivals of all ranks'
+"$synth" -q -o "$work/t" --ranks 4 --steps 2 --layers 2 --kernels-per-layer 4 --format text || exit 1
+rm "$work"/t/*/ASCEND_PROFILER_OUTPUT/trace_view.json
+run "$npuprof" info -f csv --table analyses t
+expect_stdout_has 'wait and transfer,1,,'
+run "$npuprof" info -f csv --table analyses t --ranks 0-2
+expect_stdout_has 'wait and transfer,0,the small tasks of operators are not there,'
+run "$npuprof" cluster -d t
+expect_exit 0
+expect_stdout_lacks 'wait and transfer'
+
 behaviour 'without a directory it looks here'
 cd "$work/c" || exit 1
 run "$npuprof" info
