@@ -11,7 +11,15 @@
 #define ROWS_SHOWN   15
 #define TURNED_ROWS  4
 #define COLUMNS_MOST 32
+#define INDENT       2
 #define REASON       "reason"
+
+/* Names of which fewer characters are left are hard to tell apart: less telling columns go first.
+ */
+#define NAME_ENOUGH 12
+
+/* Below this names are not cut. */
+#define NAME_LEAST 8
 
 /* --- what people see of a column ------------------------------------------------------------- */
 
@@ -136,6 +144,27 @@ static const struct {
 	{ NULL, "package_size", CALLED("package MB") },
 };
 /* clang-format on */
+
+/* What a narrow screen does without, the least telling first. */
+static const struct {
+	const char *table; /* NULL for all */
+	const char *column;
+} spares[] = {
+	{ "ClusterCommunicationMatrix", "transit_time" }, /* MB and GB/s are there */
+	{ "P2PPairing", "groupName" },                    /* opConnectionId begins with it */
+	{ "SlowOpStats", "SumNs" },
+	{ NULL, "synchronization_time" },
+	{ NULL, "StdNs" },
+	{ NULL, "stdev" },
+	{ NULL, "MinRank" },
+	{ NULL, "minRank" },
+	{ "SlowOpStats", "MeanNs" },
+	{ NULL, "MedianNs" },
+	{ NULL, "med" },
+	{ NULL, "MinNs" },
+	{ NULL, "min" },
+	{ NULL, "TaskType" },
+};
 
 /* Units that stand at the end of a column's name. */
 static const struct {
@@ -369,6 +398,35 @@ static size_t title_width(const struct excerpt *excerpt)
 	return width;
 }
 
+/* Hide the column that tells least; false if all that are left are wanted. */
+static bool hide_spare(struct excerpt *excerpt)
+{
+	for (size_t i = 0; i < NP_COUNT(spares); i++) {
+		if (spares[i].table && strcmp(spares[i].table, excerpt->relation->name) != 0)
+			continue;
+		for (size_t j = 0; j < excerpt->columns; j++) {
+			if (excerpt->looks[j].kind == HIDDEN ||
+			    strcmp(excerpt->relation->columns[j].name, spares[i].column) != 0)
+				continue;
+			excerpt->looks[j].kind = HIDDEN;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* As many columns below each other as the screen is wide enough for; NULL without memory. */
+static struct np_grid *fitting(struct excerpt *excerpt, size_t width)
+{
+	struct np_grid *grid = upright(excerpt, SIZE_MAX);
+
+	while (grid && !np_grid_fits(grid, INDENT, width, NAME_ENOUGH) && hide_spare(excerpt)) {
+		np_grid_free(grid);
+		grid = upright(excerpt, SIZE_MAX);
+	}
+	return grid;
+}
+
 /* --- reasons --------------------------------------------------------------------------------- */
 
 static size_t text_length(const struct np_cell *cell)
@@ -395,7 +453,7 @@ static int put_reasons(const struct excerpt *excerpt, struct np_buf *buf, size_t
 {
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = upright(excerpt, excerpt->reason);
 	NP_CLEANUP(np_buf_release) struct np_buf lines = NP_BUF_INIT;
-	int rc = grid ? np_grid_write(grid, &lines, 2, width, color, err)
+	int rc = grid ? np_grid_write(grid, &lines, INDENT, width, color, err)
 		      : np_fail_nomem(err, excerpt->relation->name);
 	const char *at = lines.text;
 
@@ -413,26 +471,52 @@ static int put_reasons(const struct excerpt *excerpt, struct np_buf *buf, size_t
 
 /* --- a table --------------------------------------------------------------------------------- */
 
-static int put_rows(const struct excerpt *excerpt, struct np_buf *buf, size_t *ret_shown,
+static int put_rows(struct excerpt *excerpt, struct np_buf *buf, size_t *ret_shown,
 		    const struct report *report, struct np_err *err)
 {
 	bool turn = title_width(excerpt) > report->width;
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = NULL;
 
-	*ret_shown = turn && excerpt->rows > TURNED_ROWS ? TURNED_ROWS : excerpt->rows;
-	if (!turn && reasons_are_long(excerpt, report->width))
+	if (!turn && reasons_are_long(excerpt, report->width)) {
+		*ret_shown = excerpt->rows;
 		return put_reasons(excerpt, buf, report->width, report->color, err);
-	grid = turn ? turned(excerpt, *ret_shown) : upright(excerpt, SIZE_MAX);
-	return grid ? np_grid_write(grid, buf, 2, report->width, report->color, err)
+	}
+	if (!turn) {
+		grid = fitting(excerpt, report->width);
+		turn = grid && !np_grid_fits(grid, INDENT, report->width, NAME_LEAST);
+	}
+	*ret_shown = turn && excerpt->rows > TURNED_ROWS ? TURNED_ROWS : excerpt->rows;
+	if (turn) {
+		np_grid_free(grid);
+		grid = turned(excerpt, *ret_shown);
+	}
+	return grid ? np_grid_write(grid, buf, INDENT, report->width, report->color, err)
 		    : np_fail_nomem(err, excerpt->relation->name);
 }
 
-/* "NAME: what it shows", and the reason if there is nothing to be shown. */
+/* What a table shows, without its units: here every figure has its own. */
+static size_t summary_length(const char *summary)
+{
+	static const char *const said[] = { ", in ms", ", in µs", ", in MB, ms and GB/s" };
+	size_t length = strlen(summary);
+
+	for (size_t i = 0; i < NP_COUNT(said); i++) {
+		size_t tail = strlen(said[i]);
+
+		if (length > tail && strcmp(summary + length - tail, said[i]) == 0)
+			return length - tail;
+	}
+	return length;
+}
+
+/* "NAME: what it shows" */
 static void put_head(const struct report_table *table, struct np_buf *buf, size_t width)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
+	const char *summary = table->relation->summary;
 
-	np_buf_printf(&head, "%s: %s", table->relation->name, table->relation->summary);
+	np_buf_printf(&head, "%s: %.*s", table->relation->name, (int)summary_length(summary),
+		      summary);
 	np_buf_add(buf, buf->length ? "\n" : "");
 	np_text_wrap(buf, head.text, 2, width);
 }

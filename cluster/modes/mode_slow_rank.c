@@ -226,10 +226,13 @@ static int put(struct votes *votes, struct np_err *err)
 		"the operators at which it was, and the durations of all ranks", op_columns, err);
 	int rc = ranks && ops ? put_votes(votes, ranks, err) : NP_E_NOMEM;
 
-	if (rc == NP_OK && votes->widest < RANKS_LEAST)
+	if (rc == NP_OK)
 		ranks->empty = ops->empty =
-			"the test needs collectives of 4 profiled ranks or more; -m all finds late"
-			" ranks by their waiting";
+			votes->widest < RANKS_LEAST
+				? "the test needs collectives of 4 profiled ranks or more; -m all"
+				  " finds late ranks by their waiting"
+				: "no collective of 4 ranks or more waited for one rank far longer"
+				  " than for the others; -m all finds late ranks by their waiting";
 	if (votes->ops.count)
 		qsort(votes->ops.item, votes->ops.count, sizeof(votes->ops.item[0]), by_time);
 	for (size_t i = 0; i < votes->ops.count && rc == NP_OK; i++)

@@ -423,18 +423,44 @@ static void write_titles(const struct np_grid *grid, struct np_buf *buf, size_t 
 	np_buf_add(buf, color ? "\x1b[0m\n" : "\n");
 }
 
+/* An empty layout in one piece, which layout->width holds; false without memory. */
+static bool new_layout(const struct np_grid *grid, struct layout *layout)
+{
+	if (grid->failed || grid->text.failed)
+		return false;
+	layout->width = calloc(2 * grid->column_count, sizeof(*layout->width));
+	layout->fold = layout->width ? layout->width + grid->column_count : NULL;
+	return layout->width != NULL;
+}
+
+bool np_grid_fits(const struct np_grid *grid, size_t indent, size_t width, size_t least)
+{
+	struct layout layout;
+	size_t total;
+
+	if (!new_layout(grid, &layout))
+		return true;
+	for (size_t i = 0; i < grid->column_count; i++)
+		fold_title(grid, &layout, i);
+	total = indent + measure_columns(grid, &layout);
+	for (size_t i = 0; i < grid->column_count; i++) {
+		size_t title = title_width(grid, &layout, i);
+		size_t keep = title > least ? title : least;
+
+		if (grid->column[i].may_shrink != NP_UNCUT && layout.width[i] > keep)
+			total -= layout.width[i] - keep;
+	}
+	free(layout.width);
+	return total <= width;
+}
+
 int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent, size_t width,
 		  bool color, struct np_err *err)
 {
 	struct layout layout;
 
-	if (grid->failed || grid->text.failed)
+	if (!new_layout(grid, &layout))
 		return np_fail_nomem(err, "a grid");
-	layout.width = calloc(2 * grid->column_count, sizeof(*layout.width));
-	if (!layout.width)
-		return np_fail_nomem(err, "a grid");
-	layout.fold = layout.width + grid->column_count;
-
 	fit_columns(grid, width > indent ? width - indent : 0, &layout);
 	if (grid->titled)
 		write_titles(grid, buf, indent, &layout, color);

@@ -49,6 +49,12 @@ void np_grid_bytes(struct np_grid *grid, int64_t bytes); /* np_text_bytes() */
 
 size_t np_grid_rows(const struct np_grid *grid);
 
+/*
+ * Do lines fit into `width` columns if no cell that may be cut is left with fewer than `least`
+ * characters? True where memory ran out, which np_grid_write() reports.
+ */
+bool np_grid_fits(const struct np_grid *grid, size_t indent, size_t width, size_t least);
+
 /* Append the grid to `buf`, each line beginning with `indent` spaces, at most `width` columns. */
 int np_grid_write(const struct np_grid *grid, struct np_buf *buf, size_t indent, size_t width,
 		  bool color, struct np_err *err) NP_MUST_USE;

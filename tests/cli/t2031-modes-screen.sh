@@ -18,7 +18,7 @@ mode() {
 behaviour 'modes of communication show their own tables, totals first'
 mode communication_matrix_sum
 expect_exit 0
-expect_equal "$(head -2 "$work/stdout" | tr -s ' ')" 'ClusterCommunicationMatrix: links of each communicator by class of operator, in MB, ms and GB/s
+expect_equal "$(head -2 "$work/stdout" | tr -s ' ')" 'ClusterCommunicationMatrix: links of each communicator by class of operator
  step group_name src_rank dst_rank MB transit GB/s transport_type'
 expect_equal "$(sed -n '3p' "$work/stdout" | awk '{ print $1, $3, $4 }')" 'step10 0 0'
 expect_stdout_lacks Verdict
@@ -64,9 +64,24 @@ expect_stdout_has hcom_receive__419_10_1 'FlashAttentionScore ' 'np_pipeline say
 expect "a line is wider than 100 columns" test "$(wc -L <"$work/stdout")" -le 100
 expect_equal "$(grep -c 'max remaining free' "$work/stdout")" 15
 
+if command -v script >/dev/null; then
+	behaviour 'a narrow screen does without the least telling columns'
+	command="$npuprof cluster -d $work/copy -m $modes"
+	script -qec "stty cols 80; NO_COLOR=1 $command" /dev/null </dev/null 2>"$work/stderr" | tr -d '\r' >"$work/stdout"
+	expect 'a line is wider than 80 columns' test "$(wc -L <"$work/stdout")" -le 80
+	expect_stdout_has 'FlashA…eGrad' 'opConnectionId'
+	expect_equal "$(grep '^ *name ' "$work/stdout" | head -1 | tr -s ' ')" \
+		' name % total count average med min max maxRank'
+fi
+
 behaviour 'times carry their units'
 mode cluster_time_summary --steps 10
 expect_equal "$(sed -n 3p "$work/stdout" | grep -o '[mu]s' | wc -l)" 8
+expect_equal "$(head -1 "$work/stdout")" 'ClusterTimeSummary: a step of a rank in one row'
+mode communication_time
+expect_stdout_lacks 'in ms'
+mode cluster_time_summary -f md
+expect_stdout_has 'a step of a rank in one row, in µs'
 mode computational_op_masking
 expect_equal "$(sed -n 2p "$work/stdout" | tr -s ' ')" \
 	' rankId stepId parallelType communication of step not hidden of step'
@@ -78,6 +93,10 @@ expect_exit 0
 expect_stdout_has 'nothing found: the test needs collectives of 4 profiled ranks or more'
 mode slow_rank
 expect_stdout_lacks 'the test needs'
+run "$synth" -o "$work/even" --ranks 8 --schedule 3d --steps 2 --layers 2 -q
+run "$npuprof" cluster -d "$work/even" -m slow_rank
+expect_exit 0
+expect_stdout_says 'nothing found: no collective of 4 ranks or more waited for one rank far longer than for the others'
 mode ep_load_balance
 expect_stdout_has 'nothing found: no GroupedMatmul kernels with recorded shapes'
 mode freq_analysis

@@ -180,6 +180,18 @@ static void the_indent_is_part_of_the_width(void **state)
 		    "     0  abcdefgh\xe2\x80\xa6   1 s  ok\n");
 }
 
+/* 2 + 4 + 2 + 12 + 2 + 4 + 2 + 4 = 32 columns, of which the name may give way. */
+static void whether_a_grid_fits_depends_on_what_is_to_be_left_of_names(void **state)
+{
+	NP_CLEANUP(np_grid_freep) struct np_grid *grid = GRID("0", "abcdefghijkl", "1 s", "ok");
+
+	(void)state;
+	assert_true(np_grid_fits(grid, 2, 32, 20));
+	assert_false(np_grid_fits(grid, 2, 31, 12));
+	assert_true(np_grid_fits(grid, 2, 30, 10));
+	assert_false(np_grid_fits(grid, 2, 29, 10));
+}
+
 static void a_grid_that_cannot_fit_is_wider_rather_than_useless(void **state)
 {
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = GRID("0", "abcdefghijkl", "1 s", "ok");
@@ -278,6 +290,7 @@ int main(void)
 		cmocka_unit_test(columns_shrink_together_once_they_are_equal),
 		cmocka_unit_test(titles_of_several_words_take_two_lines_where_one_is_too_wide),
 		cmocka_unit_test(the_indent_is_part_of_the_width),
+		cmocka_unit_test(whether_a_grid_fits_depends_on_what_is_to_be_left_of_names),
 		cmocka_unit_test(a_grid_that_cannot_fit_is_wider_rather_than_useless),
 		cmocka_unit_test(wide_characters_are_cut_whole),
 		cmocka_unit_test(a_name_may_be_cut_in_the_middle),
