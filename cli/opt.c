@@ -237,7 +237,16 @@ static int check_operands(const struct reader *reader, size_t seen)
 	return rc;
 }
 
-static int set_presets(const struct reader *reader)
+/* Choices of several uses add up, so what is preset counts only if there was none. */
+static bool takes_preset(const struct opt_use *use, bool after)
+{
+	if (!use->option->preset || (use->option->kind == NP_OPT_CHOICES) != after)
+		return false;
+	return !after || *(const uint64_t *)use->field == 0;
+}
+
+/* Set what is preset before, or after, the options are read. */
+static int set_presets(const struct reader *reader, bool after)
 {
 	for (size_t g = 0; g < reader->table->count; g++) {
 		const struct np_opt_group *group = &reader->table->groups[g];
@@ -248,7 +257,7 @@ static int set_presets(const struct reader *reader)
 					       option->name };
 			int rc;
 
-			if (!option->preset)
+			if (!takes_preset(&use, after))
 				continue;
 			rc = opt_set_value(&use, option->preset, reader->err);
 			if (rc < 0)
@@ -277,7 +286,7 @@ int np_opt_parse(const struct np_opt_table *table, const char *command, int argc
 	struct reader reader = { table, command, argv, argc, 0, target, err };
 	bool options_end = false;
 	size_t seen = 0;
-	int rc = set_presets(&reader);
+	int rc = set_presets(&reader, false);
 
 	while (rc == NP_OK && reader.next < argc) {
 		const char *word = argv[reader.next];
@@ -292,14 +301,16 @@ int np_opt_parse(const struct np_opt_table *table, const char *command, int argc
 			rc = read_option(&reader);
 		}
 	}
-	return rc == NP_OK ? check_operands(&reader, seen) : rc;
+	if (rc == NP_OK)
+		rc = check_operands(&reader, seen);
+	return rc == NP_OK ? set_presets(&reader, true) : rc;
 }
 
 int np_opt_parse_front(const struct np_opt_table *table, int argc, const char *const *argv,
 		       void *target, int *ret_next, struct np_err *err)
 {
 	struct reader reader = { table, NULL, argv, argc, 0, target, err };
-	int rc = set_presets(&reader);
+	int rc = set_presets(&reader, false);
 
 	while (rc == NP_OK && reader.next < argc && is_option(argv[reader.next])) {
 		if (strcmp(argv[reader.next], "--") == 0) {

@@ -34,7 +34,7 @@ enum np_opt_kind {
 	NP_OPT_TEXT,    /* const char *, the last one counts */
 	NP_OPT_LIST,    /* struct np_opt_list, in order */
 	NP_OPT_CHOICE,  /* int, index into choices */
-	NP_OPT_CHOICES, /* uint64_t, bit i for choices[i]; values separated by commas */
+	NP_OPT_CHOICES, /* uint64_t, bit i for choices[i]; separated by commas, all uses count */
 	NP_OPT_RANGES,  /* struct np_opt_ranges */
 	NP_OPT_HELP,    /* no field: parsing stops with NP_OPT_WANTS_HELP */
 	NP_OPT_VERSION, /* no field: parsing stops with NP_OPT_WANTS_VERSION */

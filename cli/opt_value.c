@@ -86,7 +86,7 @@ static int set_choices(const struct opt_use *use, const char *value, struct np_e
 			break;
 		part += length + 1;
 	}
-	*(uint64_t *)use->field = mask;
+	*(uint64_t *)use->field |= mask;
 	return NP_OK;
 }
 

@@ -220,6 +220,17 @@ static void choices_become_indices_and_bits(void **state)
 	np_opt_release(&table, &values);
 }
 
+static void choices_of_several_uses_add_up(void **state)
+{
+	struct values values;
+	struct np_err err;
+
+	(void)state;
+	assert_ok(parse("--colours red --colours blue", &values, &err), err);
+	assert_int_equal(values.colours, 5);
+	np_opt_release(&table, &values);
+}
+
 static void numbers_respect_their_bounds(void **state)
 {
 	struct values values;
@@ -433,6 +444,7 @@ int main(void)
 		cmocka_unit_test(flags_share_a_dash_and_the_last_may_take_a_value),
 		cmocka_unit_test(lists_keep_options_and_operands_in_order),
 		cmocka_unit_test(choices_become_indices_and_bits),
+		cmocka_unit_test(choices_of_several_uses_add_up),
 		cmocka_unit_test(numbers_respect_their_bounds),
 		cmocka_unit_test(ranges_are_checked_and_the_last_ones_count),
 		cmocka_unit_test(unknown_options_are_refused_with_what_was_meant),
