@@ -211,6 +211,9 @@ static int print(const struct np_analysis *analysis, const struct np_modes *mode
 		.tables = &analysis->tables,
 		.modes = modes,
 		.input = prepare_input(&options->common, analysis->run),
+		.dirs = options->common.dirs.item,
+		.dir_count = options->common.dirs.count,
+		.from_summaries = options->common.from_summaries,
 		.database = database,
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),
@@ -332,8 +335,11 @@ static int cmd_cluster(int argc, const char *const *argv)
 
 	if (asks_for_another_command(argc, argv, &status))
 		return status;
-	if (np_cmd_options(&np_cmd_cluster, argc, argv, &options, &status))
+	if (np_cmd_options(&np_cmd_cluster, argc, argv, &options, &status)) {
+		if (options.table && options.common.format == NP_OUTPUT_CSV)
+			options.modes |= np_modes_of_table(options.table);
 		status = cluster(&options);
+	}
 	np_opt_release(&np_cmd_cluster.options, &options);
 	return status;
 }

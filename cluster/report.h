@@ -21,7 +21,10 @@ struct report {
 	const struct np_cluster_tables *tables;
 	const struct np_modes *modes; /* tables of modes asked for; may be NULL */
 	const char *input;            /* the directory, as the user gave it */
-	const char *database;         /* the merged database; NULL if it could not be written */
+	const char *const *dirs;      /* all of them */
+	size_t dir_count;
+	bool from_summaries;
+	const char *database; /* the merged database; NULL if it could not be written */
 	size_t width;
 	bool color;
 	struct np_readiness withheld[NP_ANALYSIS_COUNT];

@@ -86,20 +86,25 @@ int report_database(const struct report_tables *all, const char *directory, char
 static int unknown_table(const struct report_list *sources, const char *name, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
-	const char **names = calloc(sources->list.count + 1, sizeof(*names));
-	const char *meant;
+	NP_VEC(const char *) names = { 0 };
+	const char *meant = NULL;
+	const char **slot = NULL;
 
-	if (!names)
-		return np_fail_nomem(err, "tables");
-	for (size_t i = 0; i < sources->list.count; i++) {
-		names[i] = sources->list.item[i].relation->name;
-		np_buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	for (size_t i = 0; i < sources->list.count && (slot = np_vec_add(&names, err)); i++) {
+		*slot = sources->list.item[i].relation->name;
+		np_buf_printf(&list, "%s%s", i ? ", " : "", *slot);
 	}
-	meant = np_text_closest(name, names, sources->list.count);
-	free(names);
-	if (meant)
+	for (size_t i = 0; np_modes_table(i) && (slot = np_vec_add(&names, err)); i++)
+		*slot = np_modes_table(i);
+	if (slot)
+		meant = np_text_closest(name, names.item, names.count);
+	np_vec_release(&names);
+	if (!slot)
+		return NP_E_NOMEM;
+	if (meant && strcmp(meant, name) != 0)
 		return np_fail(err, NP_E_USAGE, "no table '%s'; did you mean '%s'?", name, meant);
-	return np_fail(err, NP_E_USAGE, "no table '%s'; there are %s", name, list.text);
+	return np_fail(err, NP_E_USAGE, "no table '%s'; there are %s, and those of modes", name,
+		       list.text);
 }
 
 int report_csv(const struct report_tables *all, const char *table, FILE *stream, struct np_err *err)

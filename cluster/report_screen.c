@@ -177,6 +177,10 @@ static void put_quoted(struct np_buf *buf, const char *path)
 					   "0123456789/._-+,:@%")] == '\0';
 
 	np_buf_add(buf, plain ? "" : "'");
+	for (const char *quote; (quote = strchr(path, '\'')); path = quote + 1) {
+		np_text_safe(buf, path, (size_t)(quote - path));
+		np_buf_add(buf, "'\\''");
+	}
 	put_safe(buf, path);
 	np_buf_add(buf, plain ? "" : "'");
 }
@@ -191,8 +195,12 @@ static void put_next(struct np_section *section, const struct report *report)
 		np_buf_add(&section->text, "\n");
 	}
 	for (size_t i = 0; i < NP_COUNT(further); i++) {
-		np_buf_add(&section->text, "npuprof cluster -d ");
-		put_quoted(&section->text, report->input);
+		np_buf_printf(&section->text, "npuprof cluster%s",
+			      report->from_summaries ? " --from-summaries" : "");
+		for (size_t j = 0; j < report->dir_count; j++) {
+			np_buf_add(&section->text, " -d ");
+			put_quoted(&section->text, report->dirs[j]);
+		}
 		np_buf_printf(&section->text, " -f %s\n", further[i]);
 	}
 }

@@ -89,6 +89,44 @@ const char *const np_mode_names[] = {
 _Static_assert(NP_COUNT(np_mode_names) == MODES + 1, "every mode has a name");
 _Static_assert(MODES <= MODES_MOST, "every mode has a bit");
 
+/* Who asks for the table of a mode asks for the mode. */
+static const struct {
+	const struct mode *mode;
+	const char *table;
+} added[] = {
+	{ &mode_cluster_time_summary, "ClusterTimeSummary" },
+	{ &mode_slow_rank, "SlowRank" },
+	{ &mode_slow_rank, "SlowOpStats" },
+	{ &mode_slow_link, "SlowLinkSum" },
+	{ &mode_slow_link, "SlowLinkOps" },
+	{ &mode_hccl_sum, "HcclAllRankStats" },
+	{ &mode_hccl_sum, "HcclPerRankStats" },
+	{ &mode_hccl_sum, "HcclTopOpStats" },
+	{ &mode_hccl_sum, "HcclGroupNameMap" },
+	{ &mode_compute_op_sum, "ComputeOpAllRankStats" },
+	{ &mode_compute_op_sum, "ComputeOpPerRankStatsByOpType" },
+	{ &mode_compute_op_sum, "ComputeOpPerRankStatsByOpName" },
+	{ &mode_cann_api_sum, "CannApiSum" },
+	{ &mode_cann_api_sum, "CannApiSumRank" },
+	{ &mode_free_analysis, "FreeAnalysis" },
+	{ &mode_communication_bottleneck, "CommunicationBottleneck" },
+	{ &mode_computational_op_masking, "ComputationalOperatorMaskingLinearity" },
+	{ &mode_ep_load_balance, "EPTokensSummary" },
+	{ &mode_ep_load_balance, "TopEPTokensInfo" },
+	{ &mode_freq_analysis, "FreeFrequencyRanks" },
+	{ &mode_freq_analysis, "AbnormalFrequencyRanks" },
+	{ &mode_mstx_sum, "MSTXMarkStats" },
+	{ &mode_mstx_sum, "MSTXAllFrameworkStats" },
+	{ &mode_mstx_sum, "MSTXAllCannStats" },
+	{ &mode_mstx_sum, "MSTXAllDeviceStats" },
+	{ &mode_module_statistic, "ModuleStatistic" },
+	{ &mode_operator_mfu, "OperatorMFU" },
+	{ &mode_operator_mfu, "ModuleMFU" },
+	{ &mode_p2p_pairing, "P2PPairing" },
+	{ &mode_pp_chart, "StepTaskInfo" },
+	{ &mode_export_summary, "ExportSummary" },
+};
+
 /* Names of the incumbent that are no modes here, and the way to what they show. */
 static const struct {
 	const char *name;
@@ -213,6 +251,24 @@ bool np_modes_want_table(uint64_t modes, const char *table)
 			return true;
 	}
 	return false;
+}
+
+const char *np_modes_table(size_t index)
+{
+	return index < NP_COUNT(added) ? added[index].table : NULL;
+}
+
+uint64_t np_modes_of_table(const char *table)
+{
+	for (size_t i = 0; i < NP_COUNT(added); i++) {
+		if (strcmp(added[i].table, table) != 0)
+			continue;
+		for (size_t j = MODE_FIRST_OWN; j < MODES; j++) {
+			if (modes_table[j] == added[i].mode)
+				return UINT64_C(1) << j;
+		}
+	}
+	return 0;
 }
 
 size_t modes_chosen(uint64_t modes, const struct mode *ret[MODES_MOST])

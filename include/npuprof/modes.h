@@ -44,6 +44,11 @@ bool np_modes_want_report(uint64_t modes);
 bool np_modes_want_times(uint64_t modes);
 bool np_modes_want_matrix(uint64_t modes);
 
+/* The i-th of the tables that modes add, NULL behind the last; and the mode that adds one, as a
+ * bit: 0 for a table that none does. */
+const char *np_modes_table(size_t index);
+uint64_t np_modes_of_table(const char *table);
+
 /* Is a table that the merged run has anyway what one of these modes is about? */
 bool np_modes_want_table(uint64_t modes, const char *table);
 

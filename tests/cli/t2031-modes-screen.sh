@@ -48,6 +48,24 @@ expect_equal "$((rows - 1))" "$(sqlite3 "$work/copy/cluster_analysis_output/clus
 mode communication_group_map,hccl_sum -f csv --table HcclGroupNameMap
 expect_stdout_has 'GroupName,GroupId,Ranks'
 
+behaviour 'who asks for the table of a mode asks for the mode'
+database=$work/copy/cluster_analysis_output/cluster_analysis.db
+tables() {
+	sqlite3 "$database" "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+}
+mode all
+tables >"$work/anyway"
+mode "$("$npuprof" cluster -m none 2>&1 | sed -n 's/.*one of \(.*\) or \(.*\)/\1,\2/p' | tr -d ' ')" -q
+tables >"$work/tables"
+expect 'modes add tables' test "$(comm -13 "$work/anyway" "$work/tables" | wc -l)" -ge 31
+for table in $(comm -13 "$work/anyway" "$work/tables"); do
+	mode all -q -f csv --table "$table"
+	expect "$table has a head" test -s "$work/stdout"
+done
+mode all -f csv --table slowrank
+expect_exit 2
+expect_stderr_has "no table 'slowrank'; did you mean 'SlowRank'?"
+
 behaviour 'and so is their JSON'
 mode communication_matrix -f json
 expect_equal "$(sqlite3 :memory: "SELECT json_array_length(readfile('$work/stdout'),
@@ -86,6 +104,11 @@ mode computational_op_masking
 expect_equal "$(sed -n 2p "$work/stdout" | tr -s ' ')" \
 	' rankId stepId parallelType communication of step not hidden of step'
 expect_equal "$(sed -n 3p "$work/stdout" | grep -o '[mu]s' | wc -l)" 2
+
+behaviour 'modes may be given one by one'
+mode slow_rank -m hccl_sum
+expect_stdout_has 'SlowRank: ' 'HcclAllRankStats: '
+expect_stdout_lacks Verdict
 
 behaviour 'nothing found says why'
 mode slow_rank --ranks 0-2
