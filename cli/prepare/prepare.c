@@ -7,6 +7,7 @@
 #include "progress.h"
 
 #include "npuprof/clock.h"
+#include "npuprof/dirs.h"
 #include "npuprof/discover.h"
 #include "npuprof/load.h"
 #include "npuprof/summary.h"
@@ -90,6 +91,12 @@ static int discover(struct np_run *run, const struct np_common *common,
 						 .ranks = common->ranks.set };
 	int rc;
 
+	for (size_t i = 0; i < picks->count; i++) {
+		if (!np_is_directory(picks->item[i]))
+			return np_fail(err, NP_E_USAGE,
+				       "'%s', which --pick names, is not a directory",
+				       picks->item[i]);
+	}
 	if (common->from_summaries)
 		return np_summary_discover(run, common->dirs.item, common->dirs.count, &how, err);
 	rc = np_discover(run, common->dirs.item, common->dirs.count, &how, err);
@@ -142,6 +149,15 @@ int prepare_analysis(const struct np_common *common, const struct np_opt_list *p
 	return rc;
 }
 
+/* Reasons of readers name the file already. */
+static void say_note(const struct np_note *note)
+{
+	bool named = strstr(note->reason, note->path) != NULL;
+
+	(void)np_report(0, "%s%s%s: %s", named ? "" : note->path, named ? "" : ": ", note->what,
+			note->reason);
+}
+
 void prepare_say_notes(const struct np_common *common, const struct np_notes *notes,
 		       const char *(*matters)(const char *what))
 {
@@ -150,7 +166,7 @@ void prepare_say_notes(const struct np_common *common, const struct np_notes *no
 
 		if (note->kind == NP_NOTE_SKIPPED || common->verbose > 0 ||
 		    (matters && matters(note->what)))
-			(void)np_report(0, "%s: %s: %s", note->path, note->what, note->reason);
+			say_note(note);
 	}
 }
 

@@ -279,12 +279,18 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	(void)prepared;
 	if (!written)
 		return np_fail_nomem(rank->err, MODE);
-	*ret = written;
 	if (asprintf(&directory, "%s/" MODE "/rank_%d", rank->modes->options.directory,
-		     rank->rank->id) < 0)
+		     rank->rank->id) < 0) {
+		free(written);
 		return np_fail_nomem(rank->err, MODE);
+	}
 	rc = write_rank(rank, directory, written);
 	free(directory);
+	/* Files that could not be written are not listed. */
+	if (rc == NP_OK)
+		*ret = written;
+	else
+		free(written);
 	return rc;
 }
 

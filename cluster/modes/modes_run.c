@@ -144,7 +144,7 @@ static int check_ranks(struct work *work, struct np_err *err)
 		np_notes_move(&run->notes, &work->notes[i]);
 		if (work->errs[i].code == NP_OK)
 			continue;
-		if (work->errs[i].code == NP_E_NOMEM || work->errs[i].code == NP_E_IO)
+		if (work->errs[i].code == NP_E_NOMEM)
 			return np_fail(err, work->errs[i].code, "%s", work->errs[i].text);
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, run->sources.item[i].rank,
 			    run->sources.item[i].dir, "modes", "%s", work->errs[i].text);

@@ -31,6 +31,8 @@ int np_make_dirs_as(const char *path, unsigned mode, struct np_err *err)
 	}
 	if (!failed)
 		failed = make(copy, mode);
+	if (!failed && !np_is_directory(path))
+		failed = ENOTDIR;
 	free(copy);
 	if (failed)
 		return np_fail(err, NP_E_IO, "cannot make the directory '%s': %s", path,

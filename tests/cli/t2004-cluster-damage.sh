@@ -54,6 +54,12 @@ rm "$(rank 3)/ASCEND_PROFILER_OUTPUT/analysis.db"
 : >"$(db 3)"
 partial 3
 
+behaviour 'where the screen has no room for it, what is damaged is said in one line that names the file once'
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -m hccl_sum
+expect_exit 3
+expect_equal "$(grep -o "$(db 3)" "$work/stderr" | wc -l)" "$(grep -c "$(db 3)" "$work/stderr")"
+expect_stderr_has "npuprof: rank: '$(db 3)' is empty"
+
 behaviour 'a rank whose tables were all dropped'
 fresh
 rm "$(rank 0)/ASCEND_PROFILER_OUTPUT/analysis.db"

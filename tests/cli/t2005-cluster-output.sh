@@ -116,6 +116,29 @@ expect_exit 3
 expect_stdout_has '8 ranks of 8'
 expect_stderr_has "cannot make the directory '$work/file/cluster_analysis_output'" '-o'
 
+behaviour 'what to do next can be pasted into a shell, and names all that was read'
+mkdir "$work/it's 2"
+mv "$(dirname "$(ls "$work"/left/host*/profiler_info_3.json)")" "$work/it's 2"
+cd "$work" || exit 1
+run "$npuprof" cluster -d left -d "it's 2" -o out
+expect_stdout_has "npuprof cluster -d left -d 'it'\\''s 2' -f json"
+
+behaviour 'what to pick must be there'
+run "$npuprof" cluster -d left --pick left/nothing
+expect_exit 2
+expect_stderr_has "'left/nothing', which --pick names, is not a directory"
+
+behaviour 'a file in the place of the output directory is said to be one'
+mkdir "$work/taken"
+touch "$work/taken/cluster_analysis_output"
+run "$npuprof" cluster -d "$work/c" -o "$work/taken"
+expect_exit 3
+expect_stderr_has "cannot make the directory '$work/taken/cluster_analysis_output': Not a directory; give another with -o"
+run "$npuprof" cluster -d "$work/c" -o "$work/taken" -m all,export_summary
+expect_exit 3
+expect_stdout_has Verdict
+expect_stderr_has "cannot make the directory '$work/taken/cluster_analysis_output': Not a directory; give another with -o"
+
 behaviour 'duplicates of a rank: the newest is used, --pick overrides, both are said'
 cp -a "$(dirname "$(ls "$work"/c/*/profiler_info_3.json)")" "$work/c/again_20300101000000000_ascend_pt"
 run "$npuprof" cluster "$work/c" -o "$work/out"
