@@ -49,6 +49,7 @@ void np_output_begin(void)
 			break;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 	np_temporary_guard();
 }
 

@@ -17,8 +17,8 @@
 
 /*
  * Occupy the standard descriptors that the caller closed, so that no file
- * opened later becomes stdout by accident, and let writes to a closed pipe fail
- * rather than kill.
+ * opened later becomes stdout by accident, and let writes to a closed pipe or
+ * beyond the limit of a file's size fail rather than kill.
  */
 void np_output_begin(void);
 

@@ -30,8 +30,11 @@ int np_csv_write_file(const struct np_relation *relation, const void *model, con
 		      struct np_err *err)
 {
 	const struct csv_source source = { relation, model };
+	int rc = np_write_file(path, write_csv, &source, err);
 
-	return np_write_file(path, write_csv, &source, err);
+	if (rc == NP_E_IO && !strstr(err->text, path))
+		return np_fail(err, rc, "%s: %s", path, err->text);
+	return rc;
 }
 
 int np_csv_write_below(const struct np_relation *relation, const void *model, const char *directory,

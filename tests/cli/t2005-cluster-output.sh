@@ -139,6 +139,19 @@ expect_exit 3
 expect_stdout_has Verdict
 expect_stderr_has "cannot make the directory '$work/taken/cluster_analysis_output': Not a directory; give another with -o"
 
+behaviour 'a limit of the size of files keeps the old result, and leaves nothing else'
+rm -rf "$work/out"
+run "$npuprof" cluster -d "$work/c" -o "$work/out" --ranks 0-3
+before=$(sha256sum "$out"/*)
+run bash -c 'ulimit -f 20; exec "$@"' bash "$npuprof" cluster -d "$work/c" -o "$work/out"
+expect_exit 3
+expect_stdout_has Verdict
+expect_stderr_has "cannot write '$work/out/cluster_analysis_output/cluster_analysis.db'"
+expect_equal "$(sha256sum "$out"/*)" "$before"
+run bash -c 'ulimit -f 20; exec "$@"' bash "$npuprof" cluster -d "$work/c" -o "$work/csv" -m export_summary
+expect_exit 3
+expect_stderr_has "$work/csv/cluster_analysis_output/export_summary/rank_0/kernel_details.csv: cannot write table"
+
 behaviour 'duplicates of a rank: the newest is used, --pick overrides, both are said'
 cp -a "$(dirname "$(ls "$work"/c/*/profiler_info_3.json)")" "$work/c/again_20300101000000000_ascend_pt"
 run "$npuprof" cluster "$work/c" -o "$work/out"
