@@ -69,6 +69,7 @@ static void put_pipeline(struct np_buf *buf, const struct report *report)
 {
 	const struct np_pipeline *pipeline = report->tables->pipeline;
 	struct np_pipeline_time sum = { 0 };
+	bool marked = false;
 	double span;
 
 	for (size_t i = 0; i < pipeline->list.count; i++) {
@@ -80,16 +81,20 @@ static void put_pipeline(struct np_buf *buf, const struct report *report)
 		sum.imbalance += time->imbalance;
 		sum.transfer += time->transfer;
 		sum.host += time->host;
+		/* Of several steps in one, each has a warm-up that looks like waiting in between.
+		 */
+		marked = marked || time->step != NP_STR_NONE;
 	}
 	span = (double)sum.span / 100;
 	if (sum.span == 0 || (double)sum.excess < WORTH_TELLING * (double)sum.span)
 		return;
 	np_buf_printf(buf,
 		      "pipeline of %" PRId32 " stages: %.0f %% idle, %.0f %% if even; steady"
-		      " waiting %.0f %%, transfer %.0f %%, host %.0f %%\n",
+		      " waiting %.0f %%, transfer %.0f %%, host %.0f %%%s\n",
 		      pipeline->stages, (double)(sum.ideal + sum.excess) / span,
 		      (double)sum.ideal / span, (double)sum.imbalance / span,
-		      (double)sum.transfer / span, (double)sum.host / span);
+		      (double)sum.transfer / span, (double)sum.host / span,
+		      marked ? "" : ", if all of it is one step: none is marked");
 }
 
 static void put_experts(struct np_buf *buf, const struct report *report)

@@ -74,6 +74,12 @@ behaviour 'without stages there is no pipeline'
 analyse --schedule dp --ranks 4 --seed 13
 expect_equal "$(sqlite3 "$db" 'SELECT count(*) FROM np_pipeline')" 0
 
+behaviour 'without marked steps it is said what the figures take for granted'
+"$synth" -q -o "$work/unmarked" --schedule pp --ranks 4 --pp 4 --steps 3 --layers 4 --no-steps --noise 0 || exit 1
+run "$npuprof" cluster -d "$work/unmarked" -o "$work/out"
+expect_exit 0
+expect_stdout_says 'if all of it is one step: none is marked'
+
 [[ -e ${NPUPROF_SHARED:-/nowhere}/data/llm-pp2dp2 ]] || exit 0
 behaviour 'the recorded pipeline of batches: parts sum to the span, and its first stage waits for the longer second one'
 run "$npuprof" cluster -d "$NPUPROF_SHARED/data/llm-pp2dp2" -o "$work/recorded" -f json
