@@ -185,23 +185,29 @@ static void put_quoted(struct np_buf *buf, const char *path)
 	np_buf_add(buf, plain ? "" : "'");
 }
 
+/* What was read, by another command or in another form. */
+static void put_again(struct np_buf *buf, const struct report *report, const char *command,
+		      const char *options)
+{
+	np_buf_printf(buf, "npuprof %s%s", command,
+		      report->from_summaries ? " --from-summaries" : "");
+	for (size_t i = 0; i < report->dir_count; i++) {
+		np_buf_add(buf, " -d ");
+		put_quoted(buf, report->dirs[i]);
+	}
+	np_buf_printf(buf, "%s\n", options);
+}
+
+/* What to change is the advisor's to say. */
 static void put_next(struct np_section *section, const struct report *report)
 {
-	static const char *const further[] = { "csv --table np_comm_step", "json" };
-
+	put_again(&section->text, report, "advisor", "");
+	put_again(&section->text, report, "cluster", " -f csv --table np_comm_step");
+	put_again(&section->text, report, "cluster", " -f json");
 	if (report->database) {
 		np_buf_add(&section->text, "MindStudio Insight opens ");
 		put_safe(&section->text, report->database);
 		np_buf_add(&section->text, "\n");
-	}
-	for (size_t i = 0; i < NP_COUNT(further); i++) {
-		np_buf_printf(&section->text, "npuprof cluster%s",
-			      report->from_summaries ? " --from-summaries" : "");
-		for (size_t j = 0; j < report->dir_count; j++) {
-			np_buf_add(&section->text, " -d ");
-			put_quoted(&section->text, report->dirs[j]);
-		}
-		np_buf_printf(&section->text, " -f %s\n", further[i]);
 	}
 }
 

@@ -121,7 +121,7 @@ mkdir "$work/it's 2"
 mv "$(dirname "$(ls "$work"/left/host*/profiler_info_3.json)")" "$work/it's 2"
 cd "$work" || exit 1
 run "$npuprof" cluster -d left -d "it's 2" -o out
-expect_stdout_has "npuprof cluster -d left -d 'it'\\''s 2' -f json"
+expect_stdout_has "npuprof advisor -d left -d 'it'\\''s 2'" "npuprof cluster -d left -d 'it'\\''s 2' -f json"
 
 behaviour 'what to pick must be there'
 run "$npuprof" cluster -d left --pick left/nothing
