@@ -48,6 +48,18 @@ int report_modes_screen(const struct report *report, struct np_buf *buf, struct 
 	return rc;
 }
 
+/* A table without rows is its titles and the line below them. */
+#define MD_TITLE_LINES 2
+
+static size_t lines_from(const struct np_buf *buf, size_t offset)
+{
+	size_t lines = 0;
+
+	for (size_t i = offset; i < buf->length; i++)
+		lines += buf->text[i] == '\n';
+	return lines;
+}
+
 int report_modes_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
 	struct report_list shown = { 0 };
@@ -56,11 +68,16 @@ int report_modes_markdown(const struct report *report, struct np_buf *buf, struc
 	for (size_t i = 0; i < shown.list.count && rc == NP_OK; i++) {
 		const struct report_table *table = &shown.list.item[i];
 		struct np_text_sink sink;
+		size_t head;
 
 		np_buf_printf(buf, "%s## %s\n\n%s\n\n", buf->length ? "\n" : "",
 			      table->relation->name, table->relation->summary);
+		head = buf->length;
 		np_md_sink_init(&sink, buf, NULL);
 		rc = np_relation_write(table->relation, table->model, &sink.base, err);
+		if (rc == NP_OK && !buf->failed && lines_from(buf, head) <= MD_TITLE_LINES)
+			np_buf_printf(buf, "\nnothing found%s%s\n", table->empty ? ": " : "",
+				      table->empty ? table->empty : "");
 	}
 	np_vec_release(&shown.list);
 	return rc;

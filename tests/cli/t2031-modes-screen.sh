@@ -122,6 +122,10 @@ expect_exit 0
 expect_stdout_says 'nothing found: no collective of 4 ranks or more waited for one rank far longer than for the others'
 mode ep_load_balance
 expect_stdout_has 'nothing found: no GroupedMatmul kernels with recorded shapes'
+mode freq_analysis -f md
+expect_stdout_has '| rankId | aicoreFrequency |' 'nothing found: AI cores ran at the rated clock of their chip, or rested'
+mode hccl_sum -f md
+expect_stdout_lacks 'nothing found'
 mode freq_analysis
 expect_stdout_has 'nothing found: AI cores ran at the rated clock of their chip, or rested'
 
