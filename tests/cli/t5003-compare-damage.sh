@@ -80,10 +80,21 @@ run "$npuprof" compare -f json "$work/good" "$work/bad"
 expect_exit 0
 unchanged
 
-behaviour 'a database without tables of kernels and communication costs one rank'
+behaviour 'of a database without tables of kernels and communication analysis.db tells the step times'
 copy bad db
 file=$(in_rank bad 'ascend_pytorch_profiler_0.db')
 sqlite3 "$file" 'DROP TABLE COMPUTE_TASK_INFO; DROP TABLE COMMUNICATION_OP'
+run "$npuprof" compare -f json "$work/db" "$work/bad"
+expect_exit 3
+exact
+expect_equal "$(value '$.step.delta_ns') $(value '$.new.skipped[0].rank')" '0 0'
+expect 'it is said' test "$(value '$.new.skipped[0].reason' | grep -c 'tells of no kernel.*used instead: analysis.db')" = 1
+
+behaviour 'a database that tells no kernels, and no step times beside it, cost one rank'
+copy bad db
+file=$(in_rank bad 'ascend_pytorch_profiler_0.db')
+sqlite3 "$file" 'DROP TABLE COMPUTE_TASK_INFO'
+rm "$(dirname "$file")/analysis.db"
 run "$npuprof" compare -f json "$work/db" "$work/bad"
 expect_exit 3
 exact

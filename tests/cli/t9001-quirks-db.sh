@@ -325,13 +325,14 @@ expect_equal "$(json "json_array_length(j, '\$.communicators')" "j -> '\$.commun
 behaviour 'of two captures of a rank the newest is used, and it is said; --pick overrides'
 fresh
 cp -a "$(rank 2)" "$work/c/old_20200101000000000_ascend_pt"
-sqlite3 "$work/c/old_20200101000000000_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_2.db" 'DELETE FROM COMPUTE_TASK_INFO'
+sqlite3 "$work/c/old_20200101000000000_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_2.db" \
+	'DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId > (SELECT min(globalTaskId) FROM COMPUTE_TASK_INFO)'
 rm "$work/c/old_20200101000000000_ascend_pt/ASCEND_PROFILER_OUTPUT/analysis.db"
 same_figures
 expect_equal "$(json "j ->> '\$.input.warnings[0].rank'" "j ->> '\$.input.warnings[0].reason' LIKE 'not used:%'" \
 	"j ->> '\$.input.warnings[0].path' LIKE '%/old_20200101000000000_ascend_pt'")" '2|1|1'
 run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json --pick "$work/c/old_20200101000000000_ascend_pt"
-expect_equal "$(json "j ->> '\$.steps[0].ranks[2].computing_ns'")" 0
+expect_equal "$(json "j ->> '\$.steps[0].ranks[2].computing_ns' BETWEEN 1 AND 500000")" 1
 
 # 15: the rank's number in several forms
 behaviour 'the number of a rank is read as text and as a number, and from any of its places'
