@@ -82,10 +82,18 @@ static bool is_there(const struct np_run *run, int64_t id)
 	return id == ANY_RANK || rank_with(run, id);
 }
 
-static bool has_member(const struct np_align_communicator *communicator, int64_t rank)
+/* Without a list of its members, a communicator has those that were seen to use it. */
+static bool has_member(const struct np_align *align,
+		       const struct np_align_communicator *communicator, int64_t rank)
 {
-	for (size_t i = 0; communicator->members && i < communicator->member_count; i++) {
-		if (communicator->members[i] == rank || rank == ANY_RANK)
+	const struct np_coverage *seen = &align->coverage.item[communicator->coverage];
+	size_t count = communicator->members ? communicator->member_count : communicator->observed;
+
+	for (size_t i = 0; i < count; i++) {
+		int32_t member = communicator->members ? communicator->members[i]
+						       : align->run->ranks[seen[i].rank]->id;
+
+		if (member == rank || rank == ANY_RANK)
 			return true;
 	}
 	return false;
@@ -163,7 +171,7 @@ static int list_uses(const struct np_replay *replay, uint32_t index, use_list *r
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-		if (run->ranks[i] && has_member(communicator, run->ranks[i]->id))
+		if (run->ranks[i] && has_member(replay->align, communicator, run->ranks[i]->id))
 			rc = add_uses(replay->cluster, run->ranks[i], communicator->hash, ret, err);
 	}
 	if (rc < 0 || ret->count == 0)
@@ -304,7 +312,8 @@ static int lower_transfers(const struct np_replay *replay, const struct ends *en
 		const struct np_align_communicator *each = &replay->align->communicators.item[i];
 
 		repair.communicator = i;
-		if (has_member(each, ends->a) && has_member(each, ends->b))
+		if (has_member(replay->align, each, ends->a) &&
+		    has_member(replay->align, each, ends->b))
 			rc = lower_communicator(&repair, err);
 	}
 	return rc;

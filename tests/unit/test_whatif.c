@@ -403,6 +403,31 @@ static void a_link_can_be_as_its_like(void **state)
 	np_vec_release(&links.list);
 }
 
+/* The lists of members are not needed: those who take part are known. */
+static void a_link_of_communicators_without_lists_can_be_as_its_like(void **state)
+{
+	with_run *run = transfers_run();
+	struct np_links links = { 0 };
+
+	(void)state;
+	for (int32_t id = 0; id < 6; id++) {
+		struct np_group *groups = run->ranks[id]->groups.item;
+
+		groups[0].members = NULL;
+		groups[0].member_count = 0;
+	}
+	add_transfer(run, 1, 4, 3, MS);
+	add_slow_link(&links, 4, 5, 3000, 1000);
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+
+		input.links = &links;
+		assert_in_range(WITH(&input, "link:4-5"), 8 * MS - 2, 8 * MS + 2);
+	}
+	np_vec_release(&links.list);
+}
+
 /* Of the 6 ms that the operator takes, 3 go over the link: the others stay as they are. */
 static void what_a_link_does_not_take_stays(void **state)
 {
@@ -1017,6 +1042,7 @@ int main(void)
 		cmocka_unit_test(types_add_up),
 		cmocka_unit_test(transfers_can_be_as_those_of_like_communicators),
 		cmocka_unit_test(a_link_can_be_as_its_like),
+		cmocka_unit_test(a_link_of_communicators_without_lists_can_be_as_its_like),
 		cmocka_unit_test(what_a_link_does_not_take_stays),
 		cmocka_unit_test(a_repaired_link_is_no_faster_than_the_next_one),
 		cmocka_unit_test(all_links_of_a_sender_or_receiver_can_be_as_their_like),
