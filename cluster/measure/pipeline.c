@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipeline_private.h"
 
+#include <strings.h>
+
 void np_pipeline_release(struct np_pipeline *pipeline)
 {
 	np_vec_release(&pipeline->list);
@@ -17,6 +19,30 @@ int32_t pipeline_stage_of(const struct np_cluster *cluster, size_t index)
 	return rank ? np_cluster_stage(cluster, rank->id) : -1;
 }
 
+/* A communicator whose members are the ranks of one pipeline, one for each stage. */
+static bool lists_stages(const struct np_cluster *cluster,
+			 const struct np_communicator *communicator)
+{
+	const char *name = np_run_text(cluster->run, communicator->pg_name);
+
+	return communicator->members && name && strcasecmp(name, "pp") == 0;
+}
+
+int32_t pipeline_stage_of_member(const struct np_cluster *cluster,
+				 const struct np_communicator *communicator, size_t local)
+{
+	int32_t id = communicator->global[local];
+	size_t index = np_run_index(cluster->run, id);
+	int32_t stage;
+
+	if (index != SIZE_MAX && cluster->run->ranks[index])
+		return pipeline_stage_of(cluster, index);
+	if (lists_stages(cluster, communicator))
+		return (int32_t)local;
+	stage = np_coordinates_of(&cluster->parallel, id).pp;
+	return stage >= 0 ? stage : np_cluster_stage(cluster, id);
+}
+
 static int find_stages(struct pipeline_stages *stages, struct np_err *err)
 {
 	size_t count = stages->cluster->run->sources.count;
@@ -31,6 +57,14 @@ static int find_stages(struct pipeline_stages *stages, struct np_err *err)
 	}
 	if (stages->cluster->parallel.pp > stages->count)
 		stages->count = stages->cluster->parallel.pp;
+	/* Those of which no rank was profiled count too. */
+	for (size_t i = 0; i < stages->cluster->communicators.count; i++) {
+		const struct np_communicator *each = &stages->cluster->communicators.item[i];
+
+		if (lists_stages(stages->cluster, each) &&
+		    each->member_count > (size_t)stages->count)
+			stages->count = (int32_t)each->member_count;
+	}
 	return NP_OK;
 }
 

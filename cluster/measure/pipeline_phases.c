@@ -12,10 +12,10 @@ static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, u
 	const struct np_instance *instance =
 		np_align_instance(align, np_align_slot(align, rank, index));
 	const struct np_communicator *communicator;
-	size_t other;
 
 	for (uint32_t i = 0; i < instance->count && instance->count == 2; i++) {
-		other = align->members[instance->first + i].rank;
+		uint32_t other = align->members[instance->first + i].rank;
+
 		if (other != rank)
 			return stages->stage[other];
 	}
@@ -23,8 +23,7 @@ static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, u
 	if (!communicator || op->peer == 0 || op->peer == NP_PEERS ||
 	    op->peer > communicator->global_count)
 		return -1;
-	other = np_run_index(align->run, communicator->global[op->peer - 1]);
-	return other == SIZE_MAX ? -1 : stages->stage[other];
+	return pipeline_stage_of_member(stages->cluster, communicator, op->peer - 1);
 }
 
 static enum pipeline_role role_of(const struct pipeline_stages *stages, uint32_t rank,

@@ -47,6 +47,10 @@ struct pipeline_rank {
 /* By place in the parallel dimensions, else by the stages found from communicators; -1 for none. */
 int32_t pipeline_stage_of(const struct np_cluster *cluster, size_t index);
 
+/* The same of any member of a communicator, profiled or not. */
+int32_t pipeline_stage_of_member(const struct np_cluster *cluster,
+				 const struct np_communicator *communicator, size_t local);
+
 /* pipeline_phases.c: the roles of operators (to be freed), and the phases of a step. */
 int pipeline_find_roles(const struct pipeline_stages *stages, uint32_t rank,
 			struct pipeline_rank *ret, struct np_err *err) NP_MUST_USE;

@@ -54,6 +54,18 @@ expect_stdout_says 'pipeline of 4 stages: '
 analyse --schedule pp --pp 4 --ranks 4 --micro-batches 8 --seed 12
 expect 'even stages have less excess' test "$(sqlite3 "$db" 'SELECT sum(excess_ns) FROM np_pipeline')" -lt "$uneven"
 
+behaviour 'messages to a stage that was not profiled are not taken for communication within the stage'
+for options in '--omit-ranks 1' '--omit-ranks 3' '--omit-ranks 1 --p2p batch'; do
+	# shellcheck disable=SC2086
+	analyse --schedule pp --pp 4 --ranks 4 --micro-batches 8 --seed 12 $options
+	expect_equal "$(broken)" '0|0'
+	# How much of a message was waiting is known on both sides only.
+	expect_equal "$(sqlite3 "$db" "SELECT count(*) FROM np_pipeline JOIN truth USING (rank, step)
+		WHERE abs(other_comm_ns - (part ->> 'other_comm_ns')) > 0.005 * span OR abs(warmup_ns + imbalance_ns + transfer_ns
+		- (part ->> 'warmup_ns') - (part ->> 'imbalance_ns') - (part ->> 'transfer_ns')) > 0.005 * span")" 0
+done
+
+analyse --schedule pp --pp 4 --ranks 4 --micro-batches 8 --seed 12
 behaviour 'more micro-batches leave less of an ideal bubble: (p - 1) / m of the work'
 expect_equal "$(sqlite3 "$db" "SELECT count(*) FROM np_pipeline p WHERE abs(ideal_ns - 3.0 / 8 * (SELECT avg(useful_ns + other_comm_ns)
 	FROM np_pipeline q WHERE q.step = p.step)) > 0.1 * ideal_ns")" 0

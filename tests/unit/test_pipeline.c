@@ -19,11 +19,11 @@ static const struct np_parallel two_stages = {
 	.known = true, .world = 2, .tp = 1, .pp = 2, .dp = 1, .cp = 1, .ep = 1
 };
 
-static struct story begin(void)
+static struct story begin_with(int32_t profiled)
 {
 	struct story story = { .run = np_run_new() };
 
-	for (int32_t i = 0; i < 2; i++) {
+	for (int32_t i = 0; i < profiled; i++) {
 		struct np_rank *rank = add_rank(story.run, i, true);
 
 		rank->parallel = two_stages;
@@ -34,6 +34,11 @@ static struct story begin(void)
 	story.dp = add_group(story.run, story.rank, 6, "dp", LIST(0));
 	(void)add_step(story.run, story.rank, "3");
 	return story;
+}
+
+static struct story begin(void)
+{
+	return begin_with(2);
 }
 
 static void end(struct story *story)
@@ -155,6 +160,27 @@ static void every_nanosecond_has_one_place(void **state)
 	assert_int_equal(time->micro_batches, 1);
 	assert_int_equal(time->ideal, 120);
 	assert_int_equal(time->excess, 80 + 20 + 5 + 30 - 120);
+}
+
+/* By the sizes of the parallel dimensions, and without them by the list of members. */
+static void messages_to_a_stage_that_was_not_profiled_are_messages(void **state)
+{
+	(void)state;
+	for (int known = 0; known < 2; known++) {
+		with_story story = begin_with(1);
+
+		story.rank->parallel.known = known;
+		compute(&story, 100);
+		communicate(&story, "hcom_send_", 20, 10);
+		communicate(&story, "hcom_receive_", 60, 10);
+		with_pipeline pipeline = told(&story);
+		assert_int_equal(pipeline.stages, 2);
+		assert_int_equal(pipeline.list.count, 1);
+		assert_whole(pipeline.list.item);
+		assert_int_equal(pipeline.list.item[0].other_comm, 0);
+		assert_int_equal(pipeline.list.item[0].warmup, 20 + 60);
+		assert_int_equal(pipeline.list.item[0].transfer, 20);
+	}
 }
 
 static void waiting_between_gradients_is_imbalance(void **state)
@@ -367,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_nanosecond_has_one_place),
+		cmocka_unit_test(messages_to_a_stage_that_was_not_profiled_are_messages),
 		cmocka_unit_test(waiting_between_gradients_is_imbalance),
 		cmocka_unit_test(gradients_of_what_was_taken_in_ahead_are_draining),
 		cmocka_unit_test(batches_are_taken_for_one_forward_one_backward),
