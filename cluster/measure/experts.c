@@ -73,17 +73,20 @@ static int time_of_token(const struct expert_work *works, size_t count, double *
 	struct np_line line;
 	double tokens = 0;
 	double time = 0;
+	size_t used = 0;
 	int rc;
 
 	if (!points)
 		return np_fail_nomem(err, "experts");
 	for (size_t i = 0; i < count; i++) {
-		points[i] = (struct np_point){ (double)works[i].tokens / works[i].kernels,
-					       (double)works[i].time / works[i].kernels };
+		if (works[i].kernels == 0)
+			continue;
+		points[used++] = (struct np_point){ (double)works[i].tokens / works[i].kernels,
+						    (double)works[i].time / works[i].kernels };
 		tokens += (double)works[i].tokens;
 		time += (double)works[i].time;
 	}
-	rc = np_line_fit(points, count, &line, err);
+	rc = np_line_fit(points, used, &line, err);
 	free(points);
 	*ret = !isnan(line.slope) && line.slope > 0 ? line.slope : tokens > 0 ? time / tokens : 0;
 	return rc;
@@ -206,6 +209,13 @@ static int add_step(struct np_experts *experts, const struct np_align *align,
 	return rc;
 }
 
+static void sort_by_instance(struct expert_works *works)
+{
+	if (works->list.count > 0)
+		qsort(works->list.item, works->list.count, sizeof(works->list.item[0]),
+		      by_instance);
+}
+
 int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)
 {
 	struct np_experts experts = { 0 };
@@ -222,8 +232,11 @@ int np_experts_measure(const struct np_align *align, struct np_experts *ret, str
 		experts.from_exchanges = true;
 		rc = experts_from_exchanges(align, &works, err);
 	}
-	if (rc == NP_OK && works.list.count > 0)
-		qsort(works.list.item, works.list.count, sizeof(works.list.item[0]), by_instance);
+	sort_by_instance(&works);
+	if (rc == NP_OK && !experts.from_exchanges) {
+		rc = experts_add_idle(align, &works, err);
+		sort_by_instance(&works);
+	}
 	for (size_t from = 0, to = 0; from < works.list.count && rc == NP_OK; from = to) {
 		while (to < works.list.count &&
 		       by_communicator_step(&works.list.item[from], &works.list.item[to]) == 0)
@@ -244,7 +257,7 @@ const char *np_experts_source(const struct np_experts *experts)
 	return experts->from_exchanges ? "exchanges" : "kernels";
 }
 
-/* Tokens by rank over all steps, with 0 for ranks that have none; NULL when out of memory. */
+/* Tokens by rank over all steps, NP_UNKNOWN for ranks without experts; NULL when out of memory. */
 static int64_t *tokens_by_rank(const struct np_experts *experts, size_t *ret_count)
 {
 	int64_t *tokens;
@@ -253,9 +266,14 @@ static int64_t *tokens_by_rank(const struct np_experts *experts, size_t *ret_cou
 	for (size_t i = 0; i < experts->list.count; i++)
 		count = experts->list.item[i].rank >= count ? experts->list.item[i].rank + 1
 							    : count;
-	tokens = calloc(count + 1, sizeof(*tokens));
-	for (size_t i = 0; tokens && i < experts->list.count; i++)
-		tokens[experts->list.item[i].rank] += experts->list.item[i].tokens;
+	tokens = malloc((count + 1) * sizeof(*tokens));
+	for (size_t i = 0; tokens && i < count; i++)
+		tokens[i] = NP_UNKNOWN;
+	for (size_t i = 0; tokens && i < experts->list.count; i++) {
+		int64_t *own = &tokens[experts->list.item[i].rank];
+
+		*own = (*own == NP_UNKNOWN ? 0 : *own) + experts->list.item[i].tokens;
+	}
 	*ret_count = count;
 	return tokens;
 }
@@ -278,14 +296,16 @@ bool np_experts_total(const struct np_experts *experts, struct np_expert_total *
 			total.lost = (total.lost == NP_UNKNOWN ? 0 : total.lost) + list[i].lost;
 	}
 	for (size_t i = 0; i < count; i++) {
+		if (tokens[i] == NP_UNKNOWN)
+			continue;
 		all += tokens[i];
-		total.ranks += tokens[i] > 0;
-		if (tokens[i] > tokens[total.busiest])
+		total.ranks++;
+		if (total.ranks == 1 || tokens[i] > tokens[total.busiest])
 			total.busiest = (uint32_t)i;
 	}
 	if (all > 0)
 		total.over = (double)tokens[total.busiest] * (double)total.ranks / (double)all - 1;
 	free(tokens);
 	*ret = total;
-	return total.ranks > 0;
+	return all > 0;
 }

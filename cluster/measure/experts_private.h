@@ -9,8 +9,8 @@ struct expert_work {
 	uint32_t communicator;
 	uint32_t instance;
 	uint32_t rank;
-	uint32_t op; /* of the exchange: index in np_rank.ops */
-	uint32_t kernels;
+	uint32_t op;      /* of the exchange: index in np_rank.ops */
+	uint32_t kernels; /* 0 for a rank that got no tokens */
 	np_str step;
 	int64_t step_number; /* 0 for one without */
 	int64_t tokens;
@@ -25,5 +25,10 @@ struct expert_works {
 /* experts_exchanges.c: the works of a run of which no kernel tells the tokens. */
 int experts_from_exchanges(const struct np_align *align, struct expert_works *works,
 			   struct np_err *err) NP_MUST_USE;
+
+/* experts_idle.c: works of no kernel for ranks that got no tokens. `works` is sorted by exchange.
+ */
+int experts_add_idle(const struct np_align *align, struct expert_works *works, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_EXPERTS_PRIVATE_H */

@@ -13,7 +13,8 @@
  * From the kernels: the tokens of each rank, and how long a token takes (by the
  * median over all exchanges, so that a rank that is slow for another reason does
  * not count). What a rank loses is the time that the tokens of the busiest take
- * beyond its own, summed over the exchanges of a step.
+ * beyond its own, summed over the exchanges of a step. A rank that took part in
+ * an exchange and ran no such kernel, as the others did, got no tokens.
  *
  * If tokens were spread evenly, no rank had a surplus, and the exchange, which lasts
  * as long as its longest message, were shorter.
@@ -58,7 +59,7 @@ const char *np_experts_source(const struct np_experts *experts);
 
 /* All ranks and steps together. */
 struct np_expert_total {
-	size_t ranks;
+	size_t ranks; /* with experts, whether they got tokens or not */
 	size_t steps;
 	np_ns lost;       /* Σ; NP_UNKNOWN where it is nowhere known */
 	uint32_t busiest; /* index in the run of the rank with the most tokens */

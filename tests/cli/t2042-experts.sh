@@ -51,6 +51,17 @@ run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
 expect_exit 0
 expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" 'SELECT count(*), min(tokens) > 0 FROM np_expert')" '16|1'
 
+behaviour 'a rank without tokens has a row, and waits for the busiest'
+analyse --ranks 8 --expert-skew 0.5 --seed 24
+sqlite3 "$(find "$work/c" -name 'ascend_pytorch_profiler_3.db')" "
+	CREATE TEMP TABLE gone AS SELECT globalTaskId FROM COMPUTE_TASK_INFO JOIN STRING_IDS ON id = opType WHERE value = 'GroupedMatmul';
+	DELETE FROM TASK WHERE globalTaskId IN (SELECT globalTaskId FROM gone);
+	DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId IN (SELECT globalTaskId FROM gone)"
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+expect_exit 0
+expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" 'SELECT count(*), sum(tokens = 0), sum(rank = 3 AND tokens = 0),
+	(SELECT rank FROM np_expert GROUP BY rank ORDER BY sum(lost_ns) DESC LIMIT 1) FROM np_expert')" '16|2|2|3'
+
 for options in '--ranks 8' '--ranks 8 --format text' '--ranks 16 --hosts 2 --ep 8'; do
 	behaviour "at Level0 no kernel tells its tokens: what is sent back does, and the loss is within 5 %: $options"
 	# shellcheck disable=SC2086

@@ -180,6 +180,80 @@ static void each_loses_what_the_busiest_of_each_exchange_had_more(void **state)
 	assert_int_equal(experts.exchanges.item[5].back, UINT32_MAX);
 }
 
+static void leave_out(struct np_rank *rank, size_t index)
+{
+	for (size_t i = index; i + 1 < rank->experts.count; i++)
+		rank->experts.item[i] = rank->experts.item[i + 1];
+	rank->experts.count--;
+}
+
+/* No tokens, no kernels: behind the second exchange the rank waits for all of 5000. */
+static void a_rank_without_kernels_behind_an_exchange_had_no_tokens(void **state)
+{
+	const int64_t counts[][2] = { { 1000, 3000 }, { 2000, 5000 }, { 4000, 4000 } };
+	with_run *run = run_of(counts, 3);
+	with_align *align = NULL;
+
+	(void)state;
+	leave_out(run->ranks[0], 1);
+	with_experts experts = measured(run, &align);
+	assert_int_equal(experts.list.count, 2);
+	assert_int_equal(experts.list.item[0].tokens, 2 * 5000);
+	assert_int_equal(experts.list.item[0].lost, 2 * (2000 + 5000) * 30);
+	assert_int_equal(experts.list.item[1].lost, 0);
+	assert_int_equal(experts.exchanges.count, 6);
+	/* The mean is 2500. */
+	assert_int_equal(experts.exchanges.item[3].surplus, 2 * 2500 * 30);
+}
+
+static void a_rank_without_any_such_kernel_has_a_row_if_its_kernels_are_known(void **state)
+{
+	const int64_t counts[][2] = { { 1000, 3000 }, { 2000, 5000 }, { 4000, 4000 } };
+	static const char *const types[] = { NULL, "N/A", "GroupedMatmul", "MatMulV2" };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(types); i++) {
+		with_run *run = run_of(counts, 3);
+		bool known = i == 3;
+		with_align *align = NULL;
+		struct np_expert_total total;
+
+		run->ranks[0]->experts.count = 0;
+		if (types[i]) {
+			struct np_statistic *kernel = np_vec_add(&run->ranks[0]->kernels, NULL);
+
+			assert_non_null(kernel);
+			*kernel =
+				(struct np_statistic){ .name = intern(run, types[i]), .count = 1 };
+		}
+		with_experts experts = measured(run, &align);
+		assert_int_equal(experts.list.count, known ? 2 : 1);
+		assert_true(np_experts_total(&experts, &total));
+		assert_int_equal(total.busiest, 1);
+		assert_int_equal(total.ranks, known ? 2 : 1);
+		assert_float_equal(total.over, known ? 1 : 0, 1e-9);
+		assert_int_equal(experts.list.item[0].tokens, known ? 0 : 24000);
+		assert_int_equal(experts.list.item[0].lost, known ? 24000 * 30 : NP_UNKNOWN);
+	}
+}
+
+/* All four kernels ran, though two of them before the second exchange. */
+static void kernels_behind_another_exchange_are_not_missing(void **state)
+{
+	const int64_t counts[][2] = { { 1000, 3000 }, { 2000, 2000 } };
+	with_run *run = run_of(counts, 2);
+	with_align *align = NULL;
+
+	(void)state;
+	leave_out(run->ranks[0], 1);
+	run->ranks[0]->experts.item[0].kernels = 4;
+	run->ranks[0]->experts.item[0].tokens = 6000;
+	with_experts experts = measured(run, &align);
+	assert_int_equal(experts.list.item[0].tokens, 6000);
+	assert_int_equal(experts.list.item[0].lost, 0);
+	assert_int_equal(experts.list.item[1].lost, 0);
+}
+
 static void a_rank_that_is_slow_at_equal_tokens_loses_nothing(void **state)
 {
 	const int64_t counts[][2] = { { 1000, 1000 }, { 2000, 2000 } };
@@ -268,6 +342,9 @@ int main(void)
 		cmocka_unit_test(even_exchanges_are_those_of_experts_if_they_are_named_so),
 		cmocka_unit_test(sizes_that_are_not_known_tell_no_tokens),
 		cmocka_unit_test(each_loses_what_the_busiest_of_each_exchange_had_more),
+		cmocka_unit_test(a_rank_without_kernels_behind_an_exchange_had_no_tokens),
+		cmocka_unit_test(a_rank_without_any_such_kernel_has_a_row_if_its_kernels_are_known),
+		cmocka_unit_test(kernels_behind_another_exchange_are_not_missing),
 		cmocka_unit_test(a_rank_that_is_slow_at_equal_tokens_loses_nothing),
 		cmocka_unit_test(without_an_exchange_tokens_are_counted_and_the_loss_is_unknown),
 		cmocka_unit_test(a_run_without_experts_has_none),
