@@ -210,7 +210,7 @@ static int by_row(const void *left, const void *right)
 static struct link_excess excess_of(const struct link_cell *cells, size_t count,
 				    struct np_weighted *scratch)
 {
-	struct link_excess excess = { 0 };
+	struct link_excess excess = { .way_back = true };
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -220,6 +220,7 @@ static struct link_excess excess_of(const struct link_cell *cells, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		if (isnan(cells[i].expected) || (excess.bulk && cells[i].bytes < LINK_BULK_BYTES))
 			continue;
+		excess.way_back = excess.way_back && cells[i].way_back;
 		scratch[used++] =
 			(struct np_weighted){ log((double)cells[i].time / cells[i].expected),
 					      (double)cells[i].all_time };

@@ -11,7 +11,14 @@
 struct sample {
 	uint16_t size_class;
 	uint32_t row;
+	int64_t ends[2]; /* the lower one first */
 	double ratio;
+};
+
+/* What the ratios of the links at one size are compared with. */
+struct middle {
+	double ratio;  /* NaN if only one link has any */
+	bool way_back; /* all are between the same two ranks */
 };
 
 static int by_cohort(const struct link_cohort *a, const struct link_cohort *b)
@@ -102,20 +109,28 @@ static size_t take_samples(const struct link_cell *cells, size_t count, double *
 			scratch[to - from] = cells[to].ratio;
 			to++;
 		}
-		samples[used++] = (struct sample){ cells[from].size_class, cells[from].row,
-						   np_median(scratch, to - from) };
+		samples[used++] = (struct sample){
+			.size_class = cells[from].size_class,
+			.row = cells[from].row,
+			.ends = { cells[from].src < cells[from].dst ? cells[from].src
+								    : cells[from].dst,
+				  cells[from].src < cells[from].dst ? cells[from].dst
+								    : cells[from].src },
+			.ratio = np_median(scratch, to - from),
+		};
 	}
 	return used;
 }
 
 /*
  * The middle ratio of the links at one size, [from, to) of the samples, or of
- * those around it too where they are few; NaN if only one link has any.
+ * those around it too where they are few.
  */
-static double reference(const struct sample *samples, size_t count, size_t from, size_t to,
-			double *scratch)
+static struct middle reference(const struct sample *samples, size_t count, size_t from, size_t to,
+			       double *scratch)
 {
 	uint16_t class = samples[from].size_class;
+	struct middle middle = { .way_back = true };
 	bool several = false;
 
 	for (int off = 1; to - from < ENOUGH_LINKS && off <= CLASSES_OFF; off++) {
@@ -127,8 +142,11 @@ static double reference(const struct sample *samples, size_t count, size_t from,
 	for (size_t i = from; i < to; i++) {
 		scratch[i - from] = samples[i].ratio;
 		several = several || samples[i].row != samples[from].row;
+		middle.way_back = middle.way_back && samples[i].ends[0] == samples[from].ends[0] &&
+				  samples[i].ends[1] == samples[from].ends[1];
 	}
-	return several ? np_median(scratch, to - from) : (double)NAN;
+	middle.ratio = several ? np_median(scratch, to - from) : (double)NAN;
+	return middle;
 }
 
 /* Work space for one cohort, large enough for all. */
@@ -152,16 +170,18 @@ static int expect_cohort(struct link_cell *cells, size_t count, struct space *sp
 			(double)cells[i].time / (line.offset + line.slope * (double)cells[i].bytes);
 	samples = take_samples(cells, count, space->numbers, space->samples);
 	for (size_t from = 0, to = 0; from < samples; from = to) {
-		double middle;
+		struct middle middle;
 
 		while (to < samples &&
 		       space->samples[to].size_class == space->samples[from].size_class)
 			to++;
 		middle = reference(space->samples, samples, from, to, space->numbers);
 		for (; cell < count && cells[cell].size_class == space->samples[from].size_class;
-		     cell++)
+		     cell++) {
 			cells[cell].expected =
-				middle * (double)cells[cell].time / cells[cell].ratio;
+				middle.ratio * (double)cells[cell].time / cells[cell].ratio;
+			cells[cell].way_back = middle.way_back;
+		}
 	}
 	return NP_OK;
 }

@@ -22,6 +22,7 @@ struct entry {
 	size_t link;
 	int64_t key[AXES];
 	double excess;
+	bool way_back;
 	double effect[AXES];
 	double rest;
 };
@@ -145,8 +146,13 @@ static void decide(struct polish *polish, bool bulk)
 			limit = log(LINK_SLOW_TROUBLED);
 		if (limit < LINK_DEVIATIONS * deviation)
 			limit = LINK_DEVIATIONS * deviation;
-		link->verdict = entry->excess >= limit ? NP_LINK_SLOW : NP_LINK_OK;
-		link->fault = entry->excess >= limit ? fault_of(entry) : NP_FAULT_NONE;
+		/* To be as slow as the way back says nothing. */
+		link->verdict = entry->way_back ? NP_LINK_UNKNOWN : NP_LINK_OK;
+		link->fault = NP_FAULT_NONE;
+		if (entry->excess >= limit) {
+			link->verdict = NP_LINK_SLOW;
+			link->fault = fault_of(entry);
+		}
 	}
 }
 
@@ -224,6 +230,7 @@ static void select_entries(struct polish *polish, const struct link_excess *exce
 			(struct entry){ .link = i,
 					.key = { link->src, link->dst, link->plane },
 					.excess = excess[i].value,
+					.way_back = excess[i].way_back,
 					.rest = excess[i].value };
 	}
 }

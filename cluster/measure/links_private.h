@@ -43,6 +43,7 @@ struct link_cell {
 	int64_t troubled;
 	double ratio;    /* time by the fitted line of the cohort */
 	double expected; /* time that its like take for these bytes; NaN without any */
+	bool way_back;   /* its like are links between the same two ranks only */
 };
 
 struct link_cells {
@@ -53,6 +54,7 @@ struct link_cells {
 struct link_excess {
 	bool known;
 	bool bulk;
+	bool way_back; /* compared with links between the same two ranks only */
 	double value;
 };
 

@@ -27,7 +27,7 @@
  * Source is who carries the transfer out: within a host it may fetch the data.
  */
 enum np_link_verdict {
-	NP_LINK_UNKNOWN, /* nothing to compare with */
+	NP_LINK_UNKNOWN, /* nothing to compare with, or the way back only, which takes as long */
 	NP_LINK_OK,
 	NP_LINK_SLOW,
 };

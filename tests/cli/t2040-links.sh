@@ -102,6 +102,13 @@ run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
 expect_equal "$(sqlite3 "$db" 'SELECT DISTINCT src FROM np_link WHERE retries > 0')" 2
 expect_equal "$(slow)" ''
 
+behaviour 'two ranks alone: both ways as slow as each other say nothing, one way alone does'
+analyse --schedule dp --ranks 2 --seed 9 --slow-link 0-1:2
+expect_equal "$(sqlite3 "$db" 'SELECT src, dst, verdict FROM np_link ORDER BY src')" '0|1|unknown
+1|0|unknown'
+analyse --schedule dp --ranks 2 --seed 9 --slow-sender 0:3
+expect_equal "$(slow)" '0|1|link'
+
 behaviour 'the number of threads changes nothing'
 analyse --schedule 3d --ranks 8 --seed 8 --slow-link 0-1:2
 for jobs in 1 4; do

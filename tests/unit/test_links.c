@@ -236,6 +236,43 @@ static void a_link_without_its_like_is_unknown(void **state)
 	assert_true(isnan(np_link_peers_gb_per_s(&links.list.item[0])));
 }
 
+/* Of two ranks alone: 0 to 1 takes 50 µs, 1 to 0 this long. */
+static struct np_run *two_ranks(np_ns back)
+{
+	struct np_run *run = np_run_new();
+
+	for (int32_t i = 0; i < 2; i++) {
+		struct np_rank *rank = add_rank(run, i, true);
+
+		use(rank, add_group(run, rank, 77, "dp", LIST(0, 1)));
+		add_transfer(run, rank, 1 - i, 1, MB, i ? back : 50000);
+	}
+	return run;
+}
+
+static void a_link_is_not_sound_because_its_way_back_is_as_slow(void **state)
+{
+	with_run *run = two_ranks(51000);
+	with_links links = links_of(run);
+
+	(void)state;
+	assert_int_equal(links.list.count, 2);
+	for (size_t i = 0; i < links.list.count; i++)
+		assert_int_equal(links.list.item[i].verdict, NP_LINK_UNKNOWN);
+}
+
+static void a_link_is_slow_if_its_way_back_is_not(void **state)
+{
+	with_run *run = two_ranks(200000);
+	with_links links = links_of(run);
+
+	(void)state;
+	assert_int_equal(links.slow, 1);
+	assert_int_equal(link_of(&links, 1, 0)->verdict, NP_LINK_SLOW);
+	assert_int_equal(link_of(&links, 1, 0)->fault, NP_FAULT_LINK);
+	assert_int_equal(link_of(&links, 0, 1)->verdict, NP_LINK_UNKNOWN);
+}
+
 static void large_transfers_decide_where_there_are_any(void **state)
 {
 	with_run *run = mesh(&none, MB);
@@ -390,6 +427,8 @@ int main(void)
 		cmocka_unit_test(transfers_in_other_company_are_not_compared),
 		cmocka_unit_test(links_of_a_ring_cannot_be_told_from_their_ends),
 		cmocka_unit_test(a_link_without_its_like_is_unknown),
+		cmocka_unit_test(a_link_is_not_sound_because_its_way_back_is_as_slow),
+		cmocka_unit_test(a_link_is_slow_if_its_way_back_is_not),
 		cmocka_unit_test(large_transfers_decide_where_there_are_any),
 		cmocka_unit_test(sums_by_class_are_compared_where_there_is_nothing_finer),
 		cmocka_unit_test(a_pair_that_only_a_slow_communicator_has_is_named),
