@@ -206,6 +206,26 @@ static int by_row(const void *left, const void *right)
 	return np_order(a->row, b->row);
 }
 
+/*
+ * Where some cells of a link have other links to compare with, those that have but
+ * its way back tell nothing more: a slow link is busy still when the next transfer
+ * begins, both ways, and no other link is.
+ */
+static void prefer_others(struct link_cell *cells, size_t count)
+{
+	for (int bulk = 0; bulk < 2; bulk++) {
+		bool others = false;
+
+		for (size_t i = 0; i < count; i++)
+			others = others || (!isnan(cells[i].expected) && !cells[i].way_back &&
+					    (cells[i].bytes >= LINK_BULK_BYTES) == bulk);
+		for (size_t i = 0; i < count && others; i++) {
+			if (cells[i].way_back && (cells[i].bytes >= LINK_BULK_BYTES) == bulk)
+				cells[i].expected = (double)NAN;
+		}
+	}
+}
+
 /* Of the cells of one link: how much longer they take than their like. */
 static struct link_excess excess_of(const struct link_cell *cells, size_t count,
 				    struct np_weighted *scratch)
@@ -269,6 +289,7 @@ static int judge(struct link_cells *cells, struct np_links *links, struct np_err
 
 		while (to < count && list[to].row == row)
 			to++;
+		prefer_others(&list[from], to - from);
 		excess[row] = excess_of(&list[from], to - from, scratch);
 		links->list.item[row].expected = expected_of(&list[from], to - from);
 	}

@@ -6,6 +6,13 @@
 /* Who ran beside a transfer is asked early in its life, after this part of what its like take. */
 #define CROWD_ASKED_AT 8
 
+/* Global ranks; local ones, and of which group, where its members are not known. */
+struct link {
+	uint32_t group; /* UINT32_MAX: any */
+	int32_t src;
+	int32_t dst;
+};
+
 struct transfer {
 	np_ns start;
 	np_ns end;
@@ -18,6 +25,7 @@ struct transfer {
 	bool reduces;
 	uint8_t crowd;
 	/* Set by describe(): */
+	struct link link;
 	bool p2p;
 	bool troubled;
 	uint16_t size_class;
@@ -132,35 +140,96 @@ static np_ns crowd_asked_at(const struct lives *lives, const struct transfer *tr
 	return transfer->start + (own < common ? own : common) / CROWD_ASKED_AT;
 }
 
-/* Transfers that run at once share what they run over: only those in like company compare. */
+/* 0 for one, 1 for two, 2 for up to 4 … */
+static uint8_t company_class(size_t running, uint8_t most)
+{
+	uint16_t class = log2_of(running > 1 ? running * 2 - 1 : 1);
+
+	return class > most ? most : (uint8_t) class;
+}
+
+static int by_link(const void *left, const void *right, void *context)
+{
+	const struct link *a = &((const struct transfer *)context)[*(const uint32_t *)left].link;
+	const struct link *b = &((const struct transfer *)context)[*(const uint32_t *)right].link;
+	int order = np_order(a->group, b->group);
+
+	if (!order)
+		order = np_order(a->src, b->src);
+	return order ? order : np_order(a->dst, b->dst);
+}
+
+/* Work space for finding out what runs at once. */
+struct company {
+	struct lives lives;
+	uint32_t *order; /* of the transfers, by link */
+	np_ns *starts;
+	np_ns *ends;
+};
+
+/* Of these transfers: how many of them run when each of them does. */
+static void find_company(struct np_transfers *transfers, struct company *company,
+			 const uint32_t *order, size_t count, bool same_link)
+{
+	for (size_t i = 0; i < count; i++) {
+		company->starts[i] = transfers->list.item[order[i]].start;
+		company->ends[i] = transfers->list.item[order[i]].end;
+	}
+	qsort(company->starts, count, sizeof(np_ns), np_by_int64);
+	qsort(company->ends, count, sizeof(np_ns), np_by_int64);
+	for (size_t i = 0; i < count; i++) {
+		struct transfer *each = &transfers->list.item[order[i]];
+		np_ns at = crowd_asked_at(&company->lives, each);
+		size_t running = count_until(company->starts, count, at) -
+				 count_until(company->ends, count, at);
+
+		each->crowd |= same_link ? (uint8_t)(company_class(running, NP_CROWD_LINK_MOST)
+						     << NP_CROWD_LINK_SHIFT)
+					 : company_class(running, NP_CROWD_MOST);
+	}
+}
+
+/*
+ * Transfers that run at once share what they run over: only those in like company
+ * compare, that of the rank and, as two communicators may use it, that of the link.
+ */
 static int find_crowds(struct np_transfers *transfers, struct np_err *err)
 {
 	size_t count = transfers->list.count;
-	np_ns *starts = malloc((count + 1) * sizeof(*starts));
-	np_ns *ends = malloc((count + 1) * sizeof(*ends));
-	struct lives lives = measure_lives(transfers);
+	struct company company = { .lives = measure_lives(transfers),
+				   .order = malloc((count + 1) * sizeof(*company.order)),
+				   .starts = malloc((count + 1) * sizeof(*company.starts)),
+				   .ends = malloc((count + 1) * sizeof(*company.ends)) };
+	bool whole = company.order && company.starts && company.ends;
 
-	if (!starts || !ends) {
-		free(starts);
-		free(ends);
-		return np_fail_nomem(err, "transfers");
+	if (whole) {
+		for (size_t i = 0; i < count; i++)
+			company.order[i] = (uint32_t)i;
+		find_company(transfers, &company, company.order, count, false);
+		qsort_r(company.order, count, sizeof(*company.order), by_link,
+			transfers->list.item);
 	}
-	for (size_t i = 0; i < count; i++) {
-		starts[i] = transfers->list.item[i].start;
-		ends[i] = transfers->list.item[i].end;
+	for (size_t from = 0, to = 0; whole && from < count; from = to) {
+		while (to < count &&
+		       by_link(&company.order[from], &company.order[to], transfers->list.item) == 0)
+			to++;
+		find_company(transfers, &company, &company.order[from], to - from, true);
 	}
-	qsort(starts, count, sizeof(*starts), np_by_int64);
-	qsort(ends, count, sizeof(*ends), np_by_int64);
-	for (size_t i = 0; i < count; i++) {
-		struct transfer *each = &transfers->list.item[i];
-		np_ns at = crowd_asked_at(&lives, each);
-		size_t running = count_until(starts, count, at) - count_until(ends, count, at);
+	free(company.order);
+	free(company.starts);
+	free(company.ends);
+	return whole ? NP_OK : np_fail_nomem(err, "transfers");
+}
 
-		each->crowd = (uint8_t)log2_of(running > 1 ? running * 2 - 1 : 1);
-	}
-	free(starts);
-	free(ends);
-	return NP_OK;
+static struct link link_of(const struct np_rank *rank, const struct transfer *transfer)
+{
+	const struct np_group *group = &rank->groups.item[transfer->group];
+
+	if (group->members && (size_t)transfer->src < group->member_count &&
+	    (size_t)transfer->dst < group->member_count)
+		return (struct link){ UINT32_MAX, group->members[transfer->src],
+				      group->members[transfer->dst] };
+	return (struct link){ transfer->group, transfer->src, transfer->dst };
 }
 
 static void describe(struct np_transfers *transfers, const struct np_rank *rank)
@@ -174,6 +243,7 @@ static void describe(struct np_transfers *transfers, const struct np_rank *rank)
 		each->p2p = op->p2p;
 		each->troubled = op->retried || op->relayed;
 		each->size_class = np_transfer_class(each->bytes);
+		each->link = link_of(rank, each);
 	}
 }
 

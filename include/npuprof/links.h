@@ -10,7 +10,8 @@
  *
  * From the payload of small tasks: how fast every link is, and whether it is as
  * fast as its like. Like are transfers of the same transport, of the same kind
- * (message or collective, copy or reduction), with as many others beside them.
+ * (message or collective, copy or reduction), with as many others beside them, all
+ * in all and over the same link.
  * Their time follows start + bytes / bandwidth, fitted over all links by medians;
  * what a link takes beyond it, as a logarithm, is divided into what its source,
  * its destination and its plane have in common with their other links, and what

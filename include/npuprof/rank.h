@@ -205,6 +205,14 @@ struct np_link {
 };
 
 /*
+ * Transfers of the rank that run at once: 0 one, 1 two, 2 up to 4 …, and from bit
+ * NP_CROWD_LINK_SHIFT on, likewise, those of them over the same link.
+ */
+#define NP_CROWD_MOST       31
+#define NP_CROWD_LINK_SHIFT 5
+#define NP_CROWD_LINK_MOST  7
+
+/*
  * What went over one link in one step in pieces of one size, while as many others
  * ran beside it: what links are compared by. Ranks are local to the communicator.
  * What was moved within the device is not here.
@@ -217,7 +225,7 @@ struct np_transfer {
 	np_str transport;
 	uint32_t plane;
 	uint16_t size_class; /* np_transfer_class() */
-	uint8_t crowd;       /* transfers of the rank at once: 0 one, 1 two, 2 up to 4 … */
+	uint8_t crowd;       /* who ran beside it: see NP_CROWD_MOST */
 	bool p2p : 1;        /* of messages */
 	bool reduces : 1;    /* the data is added to what is there, which takes longer */
 	uint32_t count;

@@ -109,6 +109,26 @@ expect_equal "$(sqlite3 "$db" 'SELECT src, dst, verdict FROM np_link ORDER BY sr
 analyse --schedule dp --ranks 2 --seed 9 --slow-sender 0:3
 expect_equal "$(slow)" '0|1|link'
 
+behaviour 'a link that two communicators use at once is not slow'
+analyse --schedule dp --ranks 8 --seed 10
+for rank in 3 4; do
+	# Everything to the other one twice, at the same time, each taking twice as long.
+	sqlite3 "$(find "$work/c" -name "ascend_pytorch_profiler_$rank.db")" "
+		CREATE TEMP TABLE shared AS SELECT globalTaskId FROM COMMUNICATION_TASK_INFO WHERE size > 0 AND dstRank = $((7 - rank));
+		UPDATE TASK SET endNs = 2 * endNs - startNs WHERE globalTaskId IN (SELECT globalTaskId FROM shared);
+		CREATE TEMP TABLE tasks AS SELECT * FROM TASK WHERE globalTaskId IN (SELECT globalTaskId FROM shared);
+		CREATE TEMP TABLE infos AS SELECT * FROM COMMUNICATION_TASK_INFO WHERE globalTaskId IN (SELECT globalTaskId FROM shared);
+		UPDATE tasks SET globalTaskId = globalTaskId + 1000000;
+		UPDATE infos SET globalTaskId = globalTaskId + 1000000;
+		INSERT INTO TASK SELECT * FROM tasks;
+		INSERT INTO COMMUNICATION_TASK_INFO SELECT * FROM infos"
+done
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+expect_exit 0
+expect_equal "$(slow)" ''
+expect_equal "$(sqlite3 "$db" "SELECT src, dst FROM np_link WHERE verdict = 'unknown' ORDER BY src")" '3|4
+4|3'
+
 behaviour 'the number of threads changes nothing'
 analyse --schedule 3d --ranks 8 --seed 8 --slow-link 0-1:2
 for jobs in 1 4; do

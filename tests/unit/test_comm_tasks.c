@@ -795,6 +795,42 @@ static void transfers_know_how_many_ran_with_them(void **state)
 	assert_int_equal(fixture->rank->transfers.item[3].crowd, 0);
 }
 
+static void tell_members(struct np_rank *rank, uint32_t group, const int32_t *members, size_t count)
+{
+	struct np_group *told = &rank->groups.item[group];
+
+	told->members = np_arena_array(rank->arena, count, sizeof(*members));
+	assert_non_null(told->members);
+	memcpy(told->members, members, count * sizeof(*members));
+	told->member_count = count;
+}
+
+/*
+ * Three at once, two of them to rank 2, which is the second one of the other
+ * communicator: their link is shared.
+ */
+static void transfers_know_how_many_ran_over_the_same_link(void **state)
+{
+	struct fixture *fixture = *state;
+	struct np_rank *rank = fixture->rank;
+	uint32_t op = add_op(fixture, "hcom_allReduce__042_0_1", 0, 10000);
+	uint32_t pair;
+
+	assert_int_equal(np_rank_group(rank, 43, &pair, NULL), NP_OK);
+	tell_members(rank, 0, (const int32_t[]){ 0, 1, 2 }, 3);
+	tell_members(rank, pair, (const int32_t[]){ 0, 2 }, 2);
+	add_transfer(fixture, op, 1, 1, 1000, 1100, 1024);
+	add_transfer(fixture, op, 2, 2, 1000, 1200, 1024);
+	op = add_op(fixture, "hcom_allReduce__043_0_1", 0, 10000);
+	rank->ops.item[op].group = pair;
+	add_transfer(fixture, op, 1, 1, 1000, 1200, 1024);
+	measure(fixture);
+	assert_int_equal(rank->transfers.count, 3);
+	assert_int_equal(rank->transfers.item[0].crowd, 2);
+	assert_int_equal(rank->transfers.item[1].crowd, 2 | 1 << NP_CROWD_LINK_SHIFT);
+	assert_int_equal(rank->transfers.item[2].crowd, 2 | 1 << NP_CROWD_LINK_SHIFT);
+}
+
 static void what_stays_on_the_device_or_has_no_size_is_no_transfer(void **state)
 {
 	struct fixture *fixture = *state;
@@ -936,6 +972,7 @@ int main(void)
 		test(tasks_of_one_operator_on_one_link_are_summed),
 		test(transfers_are_joined_by_link_and_size_and_keep_the_middle_one),
 		test(transfers_know_how_many_ran_with_them),
+		test(transfers_know_how_many_ran_over_the_same_link),
 		test(what_stays_on_the_device_or_has_no_size_is_no_transfer),
 		test(operators_that_were_retried_mark_their_transfers),
 		test(sizes_have_four_classes_to_the_octave),

@@ -203,6 +203,30 @@ static void transfers_in_other_company_are_not_compared(void **state)
 	assert_int_equal(links.slow, 0);
 }
 
+/* The link is still busy when the next transfer begins, which no other link is, and both ways. */
+static void a_slow_link_is_not_compared_with_its_way_back_where_others_tell(void **state)
+{
+	const struct fault both[] = { { 1, 4, -1, 700 }, { 4, 1, -1, 700 } };
+	with_run *run = mesh(&both[0], MB);
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct np_rank *rank = run->ranks[both[i].src];
+		int32_t dst = both[i].dst;
+		np_ns time = time_of(&both[i], rank->id, dst, 3, MB);
+
+		rank->transfers.item[2].middle_time = time;
+		rank->transfers.item[2].time = 10 * time;
+		add_transfer(run, rank, dst, 3, MB, 2 * time)->crowd = 1 << NP_CROWD_LINK_SHIFT;
+	}
+	with_links links = links_of(run);
+	assert_int_equal(links.slow, 2);
+	assert_int_equal(link_of(&links, 1, 4)->verdict, NP_LINK_SLOW);
+	assert_int_equal(link_of(&links, 4, 1)->verdict, NP_LINK_SLOW);
+	assert_true(np_link_peers_gb_per_s(link_of(&links, 1, 4)) >
+		    7.5 * np_link_gb_per_s(link_of(&links, 1, 4)));
+}
+
 static void links_of_a_ring_cannot_be_told_from_their_ends(void **state)
 {
 	with_run *run = np_run_new();
@@ -425,6 +449,7 @@ int main(void)
 		cmocka_unit_test(a_bad_sender_a_bad_receiver_and_a_bad_plane_are_told_apart),
 		cmocka_unit_test(a_tenth_more_is_not_slow_unless_operators_were_retried),
 		cmocka_unit_test(transfers_in_other_company_are_not_compared),
+		cmocka_unit_test(a_slow_link_is_not_compared_with_its_way_back_where_others_tell),
 		cmocka_unit_test(links_of_a_ring_cannot_be_told_from_their_ends),
 		cmocka_unit_test(a_link_without_its_like_is_unknown),
 		cmocka_unit_test(a_link_is_not_sound_because_its_way_back_is_as_slow),
