@@ -69,8 +69,7 @@ static bool is_exchange(const struct np_align *align, const struct np_instance *
 {
 	const char *type = np_strtab_text(align->run->strings, instance->type);
 
-	if (instance->count < 2 || !np_instance_complete(instance) ||
-	    instance->step == NP_STR_NONE || !strcasestr(type, "alltoallv"))
+	if (instance->count < 2 || instance->step == NP_STR_NONE || !strcasestr(type, "alltoallv"))
 		return false;
 	for (uint32_t i = 0; i < instance->count; i++) {
 		if (np_align_op(align, instance->first + i)->bytes < 0)

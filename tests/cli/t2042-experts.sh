@@ -62,7 +62,7 @@ expect_exit 0
 expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" 'SELECT count(*), sum(tokens = 0), sum(rank = 3 AND tokens = 0),
 	(SELECT rank FROM np_expert GROUP BY rank ORDER BY sum(lost_ns) DESC LIMIT 1) FROM np_expert')" '16|2|2|3'
 
-for options in '--ranks 8' '--ranks 8 --format text' '--ranks 16 --hosts 2 --ep 8'; do
+for options in '--ranks 8' '--ranks 8 --format text' '--ranks 16 --hosts 2 --ep 8' '--ranks 8 --omit-ranks 3'; do
 	behaviour "at Level0 no kernel tells its tokens: what is sent back does, and the loss is within 5 %: $options"
 	# shellcheck disable=SC2086
 	analyse --expert-skew 0.5 --seed 23 --level 0 $options

@@ -119,6 +119,23 @@ static void without_kernels_the_exchanges_tell_the_tokens(void **state)
 	assert_int_equal(experts.list.item[1].lost, 90000);
 }
 
+/* A third one was not profiled. */
+static void exchanges_need_not_have_all_members(void **state)
+{
+	const int64_t counts[][2] = { { 1001, 3001 }, { 5000, 2000 }, { 4000, 4000 } };
+	with_run *run = run_of_exchanges(counts, "exp");
+	with_align *align = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		(void)add_group(run, run->ranks[i], 99, "exp", LIST(0, 1, 2));
+	with_experts experts = measured(run, &align);
+	assert_int_equal(experts.list.count, 2);
+	assert_int_equal(experts.list.item[0].tokens, 1001 + 5000 + 4000);
+	assert_int_equal(experts.list.item[0].lost, 60000);
+	assert_int_equal(experts.list.item[1].lost, 90000);
+}
+
 static void even_exchanges_are_those_of_experts_if_they_are_named_so(void **state)
 {
 	const int64_t counts[][2] = { { 4096, 4096 }, { 4096, 4096 }, { 4096, 4096 } };
@@ -339,6 +356,7 @@ int main(void)
 		cmocka_unit_test(tokens_are_the_first_dimensions_but_for_weights_and_groups),
 		cmocka_unit_test(shapes_that_do_not_tell_have_no_tokens),
 		cmocka_unit_test(without_kernels_the_exchanges_tell_the_tokens),
+		cmocka_unit_test(exchanges_need_not_have_all_members),
 		cmocka_unit_test(even_exchanges_are_those_of_experts_if_they_are_named_so),
 		cmocka_unit_test(sizes_that_are_not_known_tell_no_tokens),
 		cmocka_unit_test(each_loses_what_the_busiest_of_each_exchange_had_more),
