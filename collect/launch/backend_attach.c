@@ -55,7 +55,8 @@ static void say(struct np_session *session, const struct np_attach *window,
 	np_message_init(&message, type, window->rank);
 	message.step = step;
 	message.value = value;
-	(void)snprintf(message.text, sizeof(message.text), "%s", text);
+	(void)snprintf(message.text, sizeof(message.text), "%.*s", (int)sizeof(message.text) - 1,
+		       text);
 	np_session_take(session, &message);
 }
 

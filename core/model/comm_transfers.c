@@ -197,7 +197,7 @@ static int find_crowds(struct np_transfers *transfers, struct np_err *err)
 {
 	size_t count = transfers->list.count;
 	struct company company = { .lives = measure_lives(transfers),
-				   .order = malloc((count + 1) * sizeof(*company.order)),
+				   .order = calloc(count + 1, sizeof(*company.order)),
 				   .starts = malloc((count + 1) * sizeof(*company.starts)),
 				   .ends = malloc((count + 1) * sizeof(*company.ends)) };
 	bool whole = company.order && company.starts && company.ends;
