@@ -69,16 +69,32 @@ static int hold_in_step(struct np_rank *rank, np_str component, np_str step, int
 	return NP_OK;
 }
 
+static void forget_steps(struct np_rank *rank, np_str component)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rank->memory_steps.count; i++) {
+		if (rank->memory_steps.item[i].component != component)
+			rank->memory_steps.item[kept++] = rank->memory_steps.item[i];
+	}
+	rank->memory_steps.count = kept;
+}
+
+/* What is reserved tells of a component only if none of its records says what is allocated. */
 int memory_hold(struct np_rank *rank, const struct memory_held *held, struct np_err *err)
 {
 	struct np_memory_peak *peak = component_of(rank, held->component, err);
+	int64_t bytes = held->allocated;
 
 	if (!peak)
 		return NP_E_NOMEM;
+	if (bytes != NP_UNKNOWN && peak->allocated == NP_UNKNOWN)
+		forget_steps(rank, held->component);
+	else if (bytes == NP_UNKNOWN && peak->allocated == NP_UNKNOWN)
+		bytes = held->reserved;
 	raise_mark(&peak->allocated, held->allocated);
 	raise_mark(&peak->reserved, held->reserved);
-	return hold_in_step(rank, held->component, host_step(rank, held->at),
-			    held->allocated != NP_UNKNOWN ? held->allocated : held->reserved, err);
+	return hold_in_step(rank, held->component, host_step(rank, held->at), bytes, err);
 }
 
 bool memory_knows(const struct np_rank *rank, const struct np_strtab *strings, const char *name)

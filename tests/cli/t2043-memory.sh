@@ -29,6 +29,13 @@ behaviour 'the screen says which rank grows'
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_stdout_says 'memory of rank 2 (PTA) grows by 3.00 MB'
 
+behaviour 'records that lack what is allocated tell nothing of growth beside others that have it'
+analyse --steps 5 --seed 31 --leak 2:3000000
+sqlite3 "$(find "$work/c" -name ascend_pytorch_profiler_2.db)" 'UPDATE MEMORY_RECORD SET totalAllocated = NULL WHERE rowid % 7 = 1'
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+expect_exit 0
+expect_equal "$(sqlite3 "$db" "SELECT growth_bytes_per_step BETWEEN 2850000 AND 3150000 FROM np_memory WHERE component = 'PTA' AND rank = 2")" 1
+
 behaviour 'two steps tell nothing'
 analyse --steps 2 --seed 31 --leak 2:3000000
 expect_equal "$(sqlite3 "$db" 'SELECT count(growth_bytes_per_step), count(*) > 0 FROM np_memory')" '0|1'
