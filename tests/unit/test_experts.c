@@ -248,7 +248,7 @@ static void a_rank_without_any_such_kernel_has_a_row_if_its_kernels_are_known(vo
 		assert_true(np_experts_total(&experts, &total));
 		assert_int_equal(total.busiest, 1);
 		assert_int_equal(total.ranks, known ? 2 : 1);
-		assert_float_equal(total.over, known ? 1 : 0, 1e-9);
+		assert_float_equal(total.over, (known ? 1.0 : 0.0), 1e-9);
 		assert_int_equal(experts.list.item[0].tokens, known ? 0 : 24000);
 		assert_int_equal(experts.list.item[0].lost, known ? 24000 * 30 : NP_UNKNOWN);
 	}
