@@ -70,8 +70,8 @@ foreach(script ${cli_tests})
     ENVIRONMENT "NPUPROF_BUILD=${PROJECT_BINARY_DIR};NPUPROF_SHARED=${PROJECT_SOURCE_DIR}/../shared;NPUPROF_SOURCE=${PROJECT_SOURCE_DIR}")
   # Scripts about several processes are labelled: the sanitizers leave them out.
   if(script MATCHES "-mpi[.-]")
-    # One at a time takes longest of all: they begin at once.
-    set_tests_properties(cli.${test} PROPERTIES LABELS mpi RESOURCE_LOCK npusim COST 1000)
+    # One at a time takes longest of all: they begin at once. A busy machine takes minutes for some.
+    set_tests_properties(cli.${test} PROPERTIES LABELS mpi RESOURCE_LOCK npusim COST 1000 TIMEOUT 600)
   endif()
   # Whole packs and sweeps take minutes under the sanitizers, over code that others reach too.
   if(script MATCHES "t(2050|4010|4011)-")

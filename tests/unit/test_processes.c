@@ -15,7 +15,7 @@
 #include <time.h>
 
 #define PROCESSES   3
-#define PATIENCE_S  5
+#define PATIENCE_S  60
 #define MOST_POSTED 64
 #define STATUS      7
 
