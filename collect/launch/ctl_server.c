@@ -14,29 +14,36 @@ enum {
 	PATIENCE_MS = 500, /* for a client that connects and says nothing */
 };
 
-static void path_of(const char *root, int rank, char *path, size_t size)
+/* With a dot before its name, which clients do not look for, while it is written. */
+static void path_of(const char *root, const char *dot, int rank, char *path, size_t size)
 {
 	if (rank == 0)
-		(void)snprintf(path, size, "%.*s/" NP_CTL_PREFIX "json", PATH_MAX - 64, root);
+		(void)snprintf(path, size, "%.*s/%s" NP_CTL_PREFIX "json", PATH_MAX - 64, root,
+			       dot);
 	else
-		(void)snprintf(path, size, "%.*s/" NP_CTL_PREFIX "%d.json", PATH_MAX - 64, root,
-			       rank);
+		(void)snprintf(path, size, "%.*s/%s" NP_CTL_PREFIX "%d.json", PATH_MAX - 64, root,
+			       dot, rank);
 }
 
 static int write_file(const char *root, int rank, const struct np_buf *text, struct np_err *err)
 {
+	char hidden[PATH_MAX];
 	char path[PATH_MAX];
 	bool written;
 	int fd;
 
-	path_of(root, rank, path, sizeof(path));
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	path_of(root, ".", rank, hidden, sizeof(hidden));
+	path_of(root, "", rank, path, sizeof(path));
+	fd = open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
 			       strerrordesc_np(errno));
 	written = write(fd, text->text, text->length) == (ssize_t)text->length;
 	(void)close(fd);
-	return written ? NP_OK : np_fail(err, NP_E_IO, "cannot write '%.380s'", path);
+	if (written && rename(hidden, path) == 0)
+		return NP_OK;
+	(void)unlink(hidden);
+	return np_fail(err, NP_E_IO, "cannot write '%.380s'", path);
 }
 
 static int describe(const char *root, int rank, const char *name, const char *host,
@@ -75,7 +82,7 @@ void np_ctl_forget(const char *root, int rank)
 {
 	char path[PATH_MAX];
 
-	path_of(root, rank, path, sizeof(path));
+	path_of(root, "", rank, path, sizeof(path));
 	(void)unlink(path);
 }
 
