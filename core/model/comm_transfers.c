@@ -182,10 +182,11 @@ static void find_company(struct np_transfers *transfers, struct company *company
 		np_ns at = crowd_asked_at(&company->lives, each);
 		size_t running = count_until(company->starts, count, at) -
 				 count_until(company->ends, count, at);
+		unsigned class =
+			company_class(running, same_link ? NP_CROWD_LINK_MOST : NP_CROWD_MOST);
 
-		each->crowd |= same_link ? (uint8_t)(company_class(running, NP_CROWD_LINK_MOST)
-						     << NP_CROWD_LINK_SHIFT)
-					 : company_class(running, NP_CROWD_MOST);
+		each->crowd =
+			(uint8_t)(each->crowd | class << (same_link ? NP_CROWD_LINK_SHIFT : 0));
 	}
 }
 
