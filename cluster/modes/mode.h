@@ -186,6 +186,11 @@ const char *mode_us_text(np_ns time, struct us_text *text);
 void mode_note(struct np_modes *modes, enum np_note_kind kind, const char *mode, const bool *which,
 	       const char *reason);
 
+/* The same for the ranks whose result of reduce() is such. */
+typedef bool mode_is_such(const void *result);
+int mode_note_results(struct np_modes *modes, const char *mode, void *const *ranks,
+		      mode_is_such *is_such, const char *reason, struct np_err *err) NP_MUST_USE;
+
 /*
  * Note the ranks that were looked at and have no row where others have some, with
  * what the table says when it is empty. Rows are by rank, whose id is in `column`.

@@ -332,23 +332,17 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 
 #define WHERE_NAMED " (they are named in parallel_group_info of profiler_metadata.json)"
 
+static bool has_unnamed(const void *result)
+{
+	return ((const struct masking *)result)->unnamed;
+}
+
 /* Ranks of which something is left out. */
 static int note_unnamed(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
-	size_t count = modes->run->sources.count;
-	bool *which = calloc(count + 1, sizeof(*which));
-
-	if (!which)
-		return np_fail_nomem(err, MODE);
-	for (size_t i = 0; i < count; i++) {
-		const struct masking *masking = ranks[i];
-
-		which[i] = masking && masking->unnamed;
-	}
-	mode_note(modes, NP_NOTE_SKIPPED, MODE, which,
-		  "operators of communicators without a name are left out" WHERE_NAMED);
-	free(which);
-	return NP_OK;
+	return mode_note_results(
+		modes, MODE, ranks, has_unnamed,
+		"operators of communicators without a name are left out" WHERE_NAMED, err);
 }
 
 /* Sets that no communicator is of: no error where they are the usual ones. */

@@ -313,23 +313,17 @@ static int put_file(struct np_modes *modes, struct np_mode_table *table, size_t 
 			err);
 }
 
+static bool has_no_calls(const void *result)
+{
+	return ((const struct written *)result)->calls == 0;
+}
+
 static int note_calls(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
-	size_t count = modes->run->sources.count;
-	bool *without = calloc(count + 1, sizeof(*without));
-
-	if (!without)
-		return np_fail_nomem(err, MODE);
-	for (size_t i = 0; i < count; i++) {
-		const struct written *written = ranks[i];
-
-		without[i] = written && written->calls == 0;
-	}
-	mode_note(modes, NP_NOTE_SKIPPED, MODE, without,
-		  "no api_statistic.csv, for there are no calls of CANN (collect a database, or a"
-		  " trace at Level1)");
-	free(without);
-	return NP_OK;
+	return mode_note_results(modes, MODE, ranks, has_no_calls,
+				 "no api_statistic.csv, for there are no calls of CANN (collect a"
+				 " database, or a trace at Level1)",
+				 err);
 }
 
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,

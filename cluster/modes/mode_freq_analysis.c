@@ -152,24 +152,19 @@ static int put(struct np_modes *modes, struct np_mode_table *table, int32_t rank
 }
 
 /* Before the first sample nothing tells of the clock. */
+static bool is_untold(const void *result)
+{
+	return ((const struct clocks *)result)->count == 0;
+}
+
 static int note_untold(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
-	size_t count = modes->run->sources.count;
-	bool *untold = calloc(count + 1, sizeof(*untold));
-
-	if (!untold)
-		return np_fail_nomem(err, MODE);
-	for (size_t i = 0; i < count; i++) {
-		const struct clocks *clocks = ranks[i];
-
-		untold[i] = clocks && clocks->count == 0;
-	}
-	mode_note(modes, NP_NOTE_SKIPPED, MODE, untold,
-		  modes->options.steps_chosen
-			  ? "no sample tells the AI core frequency in the steps that were chosen"
-			  : "no sample tells the AI core frequency");
-	free(untold);
-	return NP_OK;
+	return mode_note_results(
+		modes, MODE, ranks, is_untold,
+		modes->options.steps_chosen
+			? "no sample tells the AI core frequency in the steps that were chosen"
+			: "no sample tells the AI core frequency",
+		err);
 }
 
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,

@@ -151,6 +151,21 @@ void mode_note(struct np_modes *modes, enum np_note_kind kind, const char *mode,
 	free(list);
 }
 
+int mode_note_results(struct np_modes *modes, const char *mode, void *const *ranks,
+		      mode_is_such *is_such, const char *reason, struct np_err *err)
+{
+	size_t count = modes->run->sources.count;
+	bool *which = calloc(count + 1, sizeof(*which));
+
+	if (!which)
+		return np_fail_nomem(err, mode);
+	for (size_t i = 0; i < count; i++)
+		which[i] = ranks[i] && is_such(ranks[i]);
+	mode_note(modes, NP_NOTE_SKIPPED, mode, which, reason);
+	free(which);
+	return NP_OK;
+}
+
 int mode_note_absent(struct np_modes *modes, const char *mode, const struct np_mode_table *table,
 		     const char *column, void *const *ranks, struct np_err *err)
 {
