@@ -61,9 +61,9 @@ static void put_replay(struct np_buf *text, const struct whatif_report *report)
 	np_buf_add(text, "\n");
 	if (untimed > 0)
 		np_buf_printf(text,
-			      "of %zu ranks only operators are known: they are taken to stand"
-			      " still for each, and what they do in between is unknown\n",
-			      untimed);
+			      "of %zu rank%s only operators are known: nothing is taken to run"
+			      " beside them, and what happens in between is unknown\n",
+			      untimed, untimed == 1 ? "" : "s");
 	if (whatif->forced > 0)
 		np_buf_printf(text,
 			      "%zu times a rank waited for what was never recorded, and went on\n",

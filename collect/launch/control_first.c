@@ -265,8 +265,9 @@ static void started(struct np_session *session)
 	else
 		(void)snprintf(steps, sizeof(steps), "steps %" PRId64 " to %" PRId64, control->step,
 			       control->step + request->steps - 1);
-	np_control_answer(session, false, "window %d: %s on %" PRId64 " ranks, in '%s'%s",
-			  (int)control->windows, steps, control->agreed, dir,
+	np_control_answer(session, false, "window %d: %s on %" PRId64 " rank%s, in '%s'%s",
+			  (int)control->windows, steps, control->agreed,
+			  control->agreed == 1 ? "" : "s", dir,
 			  control->attempt ? " (an earlier step had begun already)" : "");
 }
 

@@ -207,7 +207,7 @@ if [[ -w $home ]]; then
 	expect 'msprof does not end' await 30 is_free
 	ctl start --steps -1 --ranks 0
 	expect_exit 0
-	expect_stdout_has 'window 2: from now on until it is stopped, on 1 ranks'
+	expect_stdout_has 'window 2: from now on until it is stopped, on 1 rank,'
 	expect 'it never began' await 20 is_open
 	ctl start --steps -1
 	expect_exit 1
@@ -215,7 +215,7 @@ if [[ -w $home ]]; then
 	# What the first rank refuses, the second has never heard of.
 	ctl start --steps -1 --ranks 1
 	expect_exit 0
-	expect_stdout_has 'window 3: from now on until it is stopped, on 1 ranks'
+	expect_stdout_has 'window 3: from now on until it is stopped, on 1 rank,'
 	kill -TERM "$pid"
 	wait "$pid"
 	expect 'the second window was not closed' closed running 2 1
