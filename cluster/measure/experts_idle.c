@@ -12,7 +12,6 @@
  * their kernels in the step it lacks as many as they ran there: kernels that came
  * a little later, behind another exchange, are not missing.
  */
-#define EXPERT_TYPE "GroupedMatmul"
 
 struct idle {
 	const struct np_align *align;
@@ -36,7 +35,7 @@ static bool tells_kernels(const struct np_align *align, uint32_t rank)
 	for (size_t i = 0; i < own->kernels.count; i++) {
 		const char *type = np_strtab_text(align->run->strings, own->kernels.item[i].name);
 
-		if (strncasecmp(type, EXPERT_TYPE, strlen(EXPERT_TYPE)) == 0)
+		if (strncasecmp(type, NP_EXPERT_TYPE, strlen(NP_EXPERT_TYPE)) == 0)
 			return false;
 		known = known || (*type && strcasecmp(type, "N/A") != 0);
 	}

@@ -45,7 +45,7 @@ static int64_t tokens_of(const char *shapes)
 
 static bool is_of_experts(const struct np_detail *detail, np_str type)
 {
-	return strncmp(np_detail_text(detail, type), "GroupedMatmul", 13) == 0;
+	return strncmp(np_detail_text(detail, type), NP_EXPERT_TYPE, strlen(NP_EXPERT_TYPE)) == 0;
 }
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)

@@ -6,8 +6,6 @@
 
 #include <strings.h>
 
-#define EXPERT_TYPE "GroupedMatmul"
-
 /* Inputs of such a kernel that hold no tokens: weights, and the list of groups. */
 #define OTHER_INPUTS 2
 
@@ -17,7 +15,7 @@
 int expert_kernels_begin(struct expert_kernels *kernels, struct np_strtab *strings,
 			 struct np_err *err)
 {
-	return np_strtab_add(strings, EXPERT_TYPE, strlen(EXPERT_TYPE), &kernels->type, err);
+	return np_strtab_add(strings, NP_EXPERT_TYPE, strlen(NP_EXPERT_TYPE), &kernels->type, err);
 }
 
 void expert_kernels_end(struct expert_kernels *kernels)

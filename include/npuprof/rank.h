@@ -279,6 +279,9 @@ struct np_memory_step {
 	int64_t least;
 };
 
+/* The type of the kernels that compute what experts do; those of variants begin with it. */
+#define NP_EXPERT_TYPE "GroupedMatmul"
+
 /* What the experts of a rank computed between two exchanges of tokens. */
 struct np_expert_work {
 	uint32_t op;   /* the exchange before: index in np_rank.ops, or NP_NO_OP */
