@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
-#include "prepare.h"
-#include "progress.h"
+#include "cli/command/output.h"
+#include "cli/command/progress.h"
+#include "cli/prepare/prepare.h"
 
 #include "npuprof/discover.h"
 
-#include "locate.h"
-#include "merged.h"
+#include "advisor/engine/findings/merged.h"
+#include "advisor/engine/rules/locate.h"
 
 /* Does one of the comma-separated globs in the list fit? */
 static bool fits(const struct np_opt_list *list, const char *text, bool *ret_exact)

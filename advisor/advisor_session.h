@@ -2,11 +2,11 @@
 #ifndef NP_ADVISOR_SESSION_H
 #define NP_ADVISOR_SESSION_H
 
-#include "common.h"
+#include "cli/command/common.h"
 
-#include "advise.h"
-#include "graph.h"
-#include "policy.h"
+#include "advisor/engine/advise.h"
+#include "advisor/engine/data/graph.h"
+#include "advisor/engine/findings/policy.h"
 
 /*
  * What `npuprof advisor` was asked to do, and everything between the options and

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "advisor_problems.h"
-#include "advisor_report.h"
+#include "advisor/present/advisor_problems.h"
+#include "advisor/present/advisor_report.h"
 #include "advisor_session.h"
-#include "cmd.h"
-#include "output.h"
+#include "cli/command/cmd.h"
+#include "cli/command/output.h"
 
-#include "rule_show.h"
+#include "advisor/engine/rules/rule_show.h"
 
 static const char *const languages[] = { [RULE_EN] = "en", [RULE_ZH] = "zh", NULL };
 

@@ -2,17 +2,17 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "advisor_problems.h"
-#include "cmd.h"
-#include "common.h"
-#include "output.h"
+#include "advisor/present/advisor_problems.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
 
 #include "npuprof/grid.h"
 #include "npuprof/jsonout.h"
 
-#include "fixture.h"
-#include "locate.h"
-#include "rule_show.h"
+#include "advisor/engine/fixture/fixture.h"
+#include "advisor/engine/rules/locate.h"
+#include "advisor/engine/rules/rule_show.h"
 
 struct rules_options {
 	struct np_opt_list words;

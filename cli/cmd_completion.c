@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
-#include "common.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
 #include "completion.h"
-#include "output.h"
 
 enum shell {
 	SHELL_BASH,

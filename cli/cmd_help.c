@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "cmd.h"
-#include "common.h"
-#include "output.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
 
 static const struct np_opt_group general[] = {
 	NP_GROUP_GENERAL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
+#include "cli/command/cmd.h"
 
 #include <string.h>
 

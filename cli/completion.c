@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "completion.h"
 
-#include "cmd.h"
+#include "cli/command/cmd.h"
 #include "help.h"
 
 typedef void writer(struct np_buf *buf, const struct np_cmd *cmd, const struct np_opt *option);

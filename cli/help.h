@@ -2,7 +2,7 @@
 #ifndef NP_HELP_H
 #define NP_HELP_H
 
-#include "opt.h"
+#include "cli/command/opt.h"
 
 /* The options that may stand before a command; they fill nothing. */
 extern const struct np_opt_table np_help_front;

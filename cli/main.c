@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
+#include "cli/command/cmd.h"
+#include "cli/command/output.h"
+#include "cli/prepare/processes.h"
 #include "help.h"
-#include "output.h"
-#include "processes.h"
 
 #include <malloc.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
-#include "common.h"
-#include "output.h"
-#include "prepare.h"
-#include "progress.h"
-#include "report.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/command/progress.h"
+#include "cli/prepare/prepare.h"
+#include "cluster/present/report.h"
 
 #include "npuprof/text.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
-#include "common.h"
-#include "info.h"
-#include "output.h"
-#include "prepare.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/prepare/prepare.h"
+#include "cluster/present/info.h"
 
 struct info_options {
 	struct np_common common;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
-#include "common.h"
-#include "output.h"
-#include "prepare.h"
-#include "report_whatif.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/prepare/prepare.h"
+#include "cluster/present/report_whatif.h"
 
 struct whatif_options {
 	struct np_common common;

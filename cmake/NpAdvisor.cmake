@@ -1,8 +1,7 @@
 # The advisor: its engine as a library, its commands in npuprof, its rules beside it.
 np_library(npadvisor advisor/engine npmeasure PkgConfig::SQLITE)
-target_include_directories(npadvisor PUBLIC ${PROJECT_SOURCE_DIR}/advisor/engine)
 
-file(GLOB advisor_sources CONFIGURE_DEPENDS advisor/*.c)
+file(GLOB advisor_sources CONFIGURE_DEPENDS advisor/*.c advisor/present/*.c)
 target_sources(npuprof PRIVATE ${advisor_sources})
 target_link_libraries(npuprof PRIVATE npadvisor)
 

@@ -3,7 +3,6 @@
 # The contract between the two, and the binding of AscendCL.
 file(GLOB collect_shared_sources CONFIGURE_DEPENDS collect/*.c collect/acl/*.c)
 add_library(npprotocol STATIC ${collect_shared_sources})
-target_include_directories(npprotocol PUBLIC collect)
 target_link_libraries(npprotocol PUBLIC npbase ${CMAKE_DL_LIBS})
 
 # The injection library without its hooks, so that tests can use it.
@@ -17,12 +16,12 @@ target_link_libraries(npinject PUBLIC npprotocol npformat)
 # The injection library is loaded into other people's programs: it needs nothing but the
 # C library, shows nothing but its hooks, and is never instrumented.
 set(inject_core core/base/buf.c core/base/err.c core/base/realtime.c core/base/text.c core/base/text_number.c
-  core/base/vec.c core/base/arena.c core/format/jsonout.c core/format/pattern.c
-  core/format/relation.c)
+  core/base/vec.c core/base/arena.c core/format/out/jsonout.c core/format/text/pattern.c
+  core/format/out/relation.c)
 add_library(npuprof_inject SHARED ${hook_sources} ${inject_sources} ${collect_shared_sources}
   ${inject_core})
 find_library(PCRE2_STATIC libpcre2-8.a REQUIRED)
-target_include_directories(npuprof_inject PRIVATE collect include ${PCRE2_INCLUDE_DIRS})
+target_include_directories(npuprof_inject PRIVATE ${PCRE2_INCLUDE_DIRS})
 target_compile_definitions(npuprof_inject PRIVATE $<$<BOOL:${NP_SIM_CLOCK}>:NP_SIM_CLOCK>)
 target_link_libraries(npuprof_inject PRIVATE np_warnings Threads::Threads ${CMAKE_DL_LIBS} m
   ${PCRE2_STATIC})
@@ -34,13 +33,12 @@ install(TARGETS npuprof_inject LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/npuprof_step.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # The launcher without MPI and main(), so that tests and the front door can use it.
-file(GLOB launch_sources CONFIGURE_DEPENDS collect/launch/*.c)
-set(launch_own main join coord_mpi cmd_collect cmd_ctl)
+file(GLOB_RECURSE launch_sources CONFIGURE_DEPENDS collect/launch/*.c)
+set(launch_own main coord/join coord/coord_mpi cmd_collect cmd_ctl)
 foreach(own ${launch_own})
   list(REMOVE_ITEM launch_sources ${PROJECT_SOURCE_DIR}/collect/launch/${own}.c)
 endforeach()
 add_library(nplaunch STATIC ${launch_sources})
-target_include_directories(nplaunch PUBLIC collect)
 target_compile_definitions(nplaunch PRIVATE NP_LIBRARY_DIR="${CMAKE_INSTALL_LIBDIR}")
 target_link_libraries(nplaunch PUBLIC npcli npformat npprotocol)
 
@@ -50,14 +48,14 @@ target_link_libraries(npuprof PRIVATE nplaunch)
 # MPI is needed by this program only; without it the rest is built all the same.
 find_package(MPI COMPONENTS C)
 if(MPI_C_FOUND)
-  add_executable(npuprof-collect collect/launch/main.c collect/launch/join.c
-    collect/launch/coord_mpi.c collect/launch/cmd_collect.c)
+  add_executable(npuprof-collect collect/launch/main.c collect/launch/coord/join.c
+    collect/launch/coord/coord_mpi.c collect/launch/cmd_collect.c)
   target_link_libraries(npuprof-collect PRIVATE nplaunch MPI::MPI_C)
   install(TARGETS npuprof-collect RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # For applications that are MPI programs: tells the launchers of each other in MPI_Init.
-  add_library(npuprof_inapp SHARED collect/mpi/npuprof_inapp.c collect/launch/mpi_place.c
+  add_library(npuprof_inapp SHARED collect/mpi/npuprof_inapp.c collect/launch/coord/mpi_place.c
     ${collect_shared_sources} ${inject_core})
-  target_include_directories(npuprof_inapp PRIVATE collect include ${PCRE2_INCLUDE_DIRS})
+  target_include_directories(npuprof_inapp PRIVATE ${PCRE2_INCLUDE_DIRS})
   target_link_libraries(npuprof_inapp PRIVATE np_warnings MPI::MPI_C Threads::Threads
     ${CMAKE_DL_LIBS} m ${PCRE2_STATIC})
   target_link_options(npuprof_inapp PRIVATE -Wl,-z,defs,-z,relro,-z,now -Wl,--exclude-libs,ALL)

@@ -1,9 +1,8 @@
 # compare: its engine as a library, its command in npuprof.
 pkg_check_modules(XLSXWRITER REQUIRED IMPORTED_TARGET xlsxwriter)
 np_library(npcompare compare/engine npmeasure)
-target_include_directories(npcompare PUBLIC ${PROJECT_SOURCE_DIR}/compare/engine)
 
-file(GLOB compare_sources CONFIGURE_DEPENDS compare/*.c)
+file(GLOB compare_sources CONFIGURE_DEPENDS compare/*.c compare/present/*.c)
 target_sources(npuprof PRIVATE ${compare_sources})
 target_link_libraries(npuprof PRIVATE npcompare)
 
@@ -11,7 +10,6 @@ target_link_libraries(npuprof PRIVATE npcompare)
 # needs itself would double the time of every start.
 add_library(npuprof_xlsx MODULE core/xlsx/workbook_xlsx.c core/base/err.c core/base/buf.c
   core/base/text.c)
-target_include_directories(npuprof_xlsx PRIVATE include)
 target_link_libraries(npuprof_xlsx PRIVATE np_flags PkgConfig::XLSXWRITER)
 set_target_properties(npuprof_xlsx PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 add_dependencies(npuprof npuprof_xlsx)

@@ -4,6 +4,8 @@ add_library(np_warnings INTERFACE)
 add_library(np_flags INTERFACE)
 target_link_libraries(np_flags INTERFACE np_warnings)
 target_compile_features(np_warnings INTERFACE c_std_17)
+# Headers of include/ are named from there, those of other folders from the top: "core/model/align/align.h".
+target_include_directories(np_warnings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
 target_compile_definitions(np_warnings INTERFACE _GNU_SOURCE)
 target_compile_options(np_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion

@@ -3,7 +3,6 @@
 find_package(MPI COMPONENTS C)
 if(MPI_C_FOUND)
   add_library(npuprof_mpi MODULE core/mpi/comm_mpi.c core/base/err.c)
-  target_include_directories(npuprof_mpi PRIVATE include)
   target_link_libraries(npuprof_mpi PRIVATE np_flags MPI::MPI_C)
   # Beside the program, where it looks first.
   set_target_properties(npuprof_mpi PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

@@ -3,7 +3,6 @@
 file(GLOB msprof_sources CONFIGURE_DEPENDS sim/msprof/*.c)
 list(REMOVE_ITEM msprof_sources ${PROJECT_SOURCE_DIR}/sim/msprof/main.c)
 add_library(npmsprof STATIC ${msprof_sources})
-target_include_directories(npmsprof PUBLIC sim)
 target_link_libraries(npmsprof PUBLIC npsynth)
 add_executable(msprof sim/msprof/main.c)
 target_compile_definitions(msprof PRIVATE NP_VERSION="${PROJECT_VERSION}")

@@ -16,8 +16,6 @@ set(npusim_dir ${PROJECT_BINARY_DIR}/npusim)
 function(npusim_library name pattern)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sim/npusim/${pattern})
   add_library(${name} SHARED ${sources})
-  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/sim/npusim
-    ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE np_flags ${ARGN})
   # The libraries find each other, and need all that they name: dlsym on one of them
   # is expected to find what the others export.
@@ -44,8 +42,6 @@ file(GLOB train_sources CONFIGURE_DEPENDS sim/train/*.c sim/torch/*.c)
 list(FILTER train_sources EXCLUDE REGEX "/mpi_[a-z]+\\.c$")
 function(npusim_demo name)
   add_executable(${name} ${train_sources} ${ARGN})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/sim/npusim
-    ${PROJECT_SOURCE_DIR}/sim)
   target_link_libraries(${name} PRIVATE npformat ascendcl msprofiler npusim hccl ms_tools_ext)
 endfunction()
 npusim_demo(npu-train-demo sim/train/mpi_no.c)

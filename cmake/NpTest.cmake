@@ -26,7 +26,6 @@ target_link_libraries(inject_host PRIVATE np_flags ${CMAKE_DL_LIBS})
 add_executable(inject_launch tests/inject/inject_launch.c)
 target_link_libraries(inject_launch PRIVATE npprotocol)
 add_executable(inject_bench tests/inject/inject_bench.c)
-target_include_directories(inject_bench PRIVATE include)
 target_link_libraries(inject_bench PRIVATE np_warnings fake_runtime fake_hccl)
 
 # A slow file system and too little memory: preloaded by tests of what happens in the middle of a run.
@@ -35,7 +34,7 @@ target_link_libraries(slow_files PRIVATE np_flags ${CMAKE_DL_LIBS})
 add_library(scarce_memory MODULE tests/preload/scarce_memory.c)
 target_link_libraries(scarce_memory PRIVATE np_flags ${CMAKE_DL_LIBS})
 
-file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
+file(GLOB_RECURSE unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
 foreach(source ${unit_tests})
   get_filename_component(program ${source} NAME_WE)
   string(REPLACE "test_" "unit." test ${program})

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
-#include "common.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/command/progress.h"
+#include "cli/prepare/prepare.h"
+#include "cli/prepare/processes.h"
+#include "compare/present/report.h"
 #include "inputs.h"
-#include "output.h"
-#include "prepare.h"
-#include "processes.h"
-#include "progress.h"
-#include "report.h"
 
 #include "npuprof/comm.h"
 

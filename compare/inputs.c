@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inputs.h"
 
-#include "prepare.h"
-#include "progress.h"
+#include "cli/command/progress.h"
+#include "cli/prepare/prepare.h"
 
 #include "npuprof/load.h"
 #include "npuprof/text.h"

@@ -2,7 +2,7 @@
 #ifndef COMPARE_INPUTS_H
 #define COMPARE_INPUTS_H
 
-#include "common.h"
+#include "cli/command/common.h"
 
 #include "npuprof/analysis.h"
 

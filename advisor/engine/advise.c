@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "desk.h"
+#include "advisor/engine/eval/desk.h"
 
 /* What the ranks tell of themselves, for rules over the cluster. */
 struct about {

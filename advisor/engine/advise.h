@@ -5,8 +5,8 @@
 #include "npuprof/analysis.h"
 #include "npuprof/workers.h"
 
-#include "eval.h"
-#include "price.h"
+#include "advisor/engine/eval/eval.h"
+#include "advisor/engine/findings/price.h"
 
 /*
  * Running all rules on a run

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "prepare.h"
 
-#include "cmd.h"
-#include "output.h"
+#include "cli/command/cmd.h"
+#include "cli/command/output.h"
+#include "cli/command/progress.h"
 #include "processes.h"
-#include "progress.h"
 
 #include "npuprof/clock.h"
 #include "npuprof/dirs.h"

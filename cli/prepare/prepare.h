@@ -4,7 +4,7 @@
 
 /* What every command over a run begins with: find the ranks, load them, choose the steps. */
 
-#include "common.h"
+#include "cli/command/common.h"
 
 #include "npuprof/analysis.h"
 

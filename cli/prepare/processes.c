@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "processes.h"
 
-#include "cmd.h"
-#include "module.h"
-#include "output.h"
+#include "cli/command/cmd.h"
+#include "cli/command/module.h"
+#include "cli/command/output.h"
 
 #include "npuprof/load.h"
 #include "npuprof/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+#include "cluster/modes/common/mode.h"
 
 /*
  * A step of a rank in one row: computing, communicating, copying, idle; and of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bottleneck.h"
+#include "cluster/modes/common/bottleneck.h"
 
 #include "npuprof/ranges.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+#include "cluster/modes/common/mode.h"
 
 /* Durations of kernels by type, and by name and shape. */
 #define MODE "compute_op_sum"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+#include "cluster/modes/common/mode.h"
 
 /*
  * Tokens that the experts of each rank worked on, by the shapes of its grouped

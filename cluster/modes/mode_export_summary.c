@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export_kernels.h"
+#include "cluster/modes/common/export_kernels.h"
 
 #include "npuprof/dirs.h"
 #include "npuprof/temporary.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+#include "cluster/modes/common/mode.h"
 
 /*
  * The longest gaps between kernels and operators, and why: another task ran, the

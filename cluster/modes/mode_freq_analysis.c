@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+#include "cluster/modes/common/mode.h"
 
 /*
  * Clocks of the AI cores. A chip runs at its rated clock; when it has nothing to

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "modules.h"
+#include "cluster/modes/common/modules.h"
 
 /* What the modules of a model run, and how long. */
 #define MODE "module_statistic"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mstx_marks.h"
+#include "cluster/modes/common/mstx_marks.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "modules.h"
+#include "cluster/modes/common/modules.h"
 
 #include "npuprof/idmap.h"
 #include "npuprof/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lacks.h"
+#include "cluster/modes/common/lacks.h"
 
 /* One mode while it runs. */
 struct running {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "acl/acl_bind.h"
+#include "acl_bind.h"
 
 #include <assert.h>
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "acl/acl_plan.h"
+#include "acl_plan.h"
 
 #define FEATURES_MAX 64
 

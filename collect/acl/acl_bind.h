@@ -2,7 +2,7 @@
 #ifndef NP_ACL_BIND_H
 #define NP_ACL_BIND_H
 
-#include "acl/acl_abi.h"
+#include "acl_abi.h"
 #include "npuprof/err.h"
 
 /*

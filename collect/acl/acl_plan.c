@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "acl/acl_plan.h"
+#include "acl_plan.h"
 
 #include <inttypes.h>
 

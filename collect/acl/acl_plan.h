@@ -2,8 +2,8 @@
 #ifndef NP_ACL_PLAN_H
 #define NP_ACL_PLAN_H
 
-#include "acl/acl_abi.h"
-#include "protocol.h"
+#include "acl_abi.h"
+#include "collect/protocol.h"
 
 /*
  * From what a user asks for to what AscendCL is told: the mask of data types, the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
-#include "common.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/command/progress.h"
 #include "export.h"
-#include "output.h"
-#include "progress.h"
 
 #include "npuprof/grid.h"
 #include "npuprof/text.h"

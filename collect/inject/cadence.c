@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cadence.h"
+#include "cadence.h"
 
 /* Look for a period not before this many new calls, and then at intervals that grow. */
 #define CHECK_LEAST 3

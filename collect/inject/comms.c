@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "inject/inject.h"
+#include "inject.h"
 
 static const struct np_comm_info *find(const struct np_inject *inject, HcclComm handle)
 {

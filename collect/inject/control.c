@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "inject/inject.h"
+#include "inject.h"
 
 /* How long a time window that is due waits for a hook of the application before we act ourselves.
  */

@@ -2,7 +2,7 @@
 #ifndef NP_INJECT_HOOKS_H
 #define NP_INJECT_HOOKS_H
 
-#include "inject/inject.h"
+#include "inject.h"
 
 /*
  * Hooks

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cadence.h"
-#include "inject/hooks.h"
-#include "inject/preload.h"
+#include "cadence.h"
+#include "hooks.h"
+#include "preload.h"
 
 /*
  * The runtime: which device is used, when it goes away, and when the host waits for it.

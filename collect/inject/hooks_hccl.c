@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/cadence.h"
-#include "inject/hooks.h"
+#include "cadence.h"
+#include "hooks.h"
 
 /*
  * HCCL: who belongs to which communicator, and the rhythm of the collectives.

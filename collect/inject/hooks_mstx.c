@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/hooks.h"
+#include "hooks.h"
 #include "npuprof/pattern.h"
 #include "npuprof/text.h"
 
-#include "inject/preload.h"
+#include "preload.h"
 
 /*
  * mstx marks. The library of mstx, and every program that has its header compiled in,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/hooks.h"
+#include "hooks.h"
 
 /*
  * The profiler itself: if the application uses it, it is the application's. Our own

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/inject.h"
+#include "inject.h"
 
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "collect/rank_list.h"
 #include "npuprof/realtime.h"
 #include "npuprof/text.h"
-#include "rank_list.h"
 
 /* A step a launcher need not know about: they come faster than this. */
 #define TELL_INTERVAL ((np_ns)20 * 1000000)

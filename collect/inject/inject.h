@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "acl/acl_bind.h"
-#include "acl/acl_plan.h"
-#include "inject/steps.h"
+#include "collect/acl/acl_bind.h"
+#include "collect/acl/acl_plan.h"
+#include "collect/protocol.h"
 #include "npuprof/vec.h"
-#include "protocol.h"
+#include "steps.h"
 
 /*
  * The injection library

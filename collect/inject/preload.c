@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/preload.h"
+#include "preload.h"
 
 #include <unistd.h>
 
-#include "inject/hooks.h"
+#include "hooks.h"
 
 /*
  * The first and the last moment of the library in a process, and the function that

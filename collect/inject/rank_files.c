@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/inject.h"
+#include "inject.h"
 #include "npuprof/jsonout.h"
 #include "npuprof/realtime.h"
 

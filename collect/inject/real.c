@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 
-#include "inject/hooks.h"
+#include "hooks.h"
 
 static const char *const names[][2] = {
 	[NP_LIBRARY_ACL] = { "libascendcl.so", "libacl_rt.so" },

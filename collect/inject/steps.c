@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject/steps.h"
+#include "steps.h"
 
 void np_steps_init(struct np_steps *steps, enum np_step_source wanted)
 {

@@ -2,7 +2,7 @@
 #ifndef NP_INJECT_STEPS_H
 #define NP_INJECT_STEPS_H
 
-#include "protocol.h"
+#include "collect/protocol.h"
 
 /*
  * Which step is it?

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "inject/inject.h"
+#include "inject.h"
 
 void np_window_release(struct np_window *window)
 {

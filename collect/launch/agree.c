@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
-#include "backend.h"
-#include "cmd.h"
-#include "rank_list.h"
+#include "cli/command/cmd.h"
+#include "collect/launch/backend/backend.h"
+#include "collect/rank_list.h"
 
 extern const struct np_cmd np_cmd_collect;
 

@@ -2,8 +2,8 @@
 #ifndef NP_AGREE_H
 #define NP_AGREE_H
 
-#include "job.h"
-#include "options.h"
+#include "collect/launch/plan/job.h"
+#include "collect/launch/plan/options.h"
 
 /*
  * One plan for all ranks: rank 0 makes it from its options, the others read what

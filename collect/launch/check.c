@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "backend.h"
+#include "collect/launch/backend/backend.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
 

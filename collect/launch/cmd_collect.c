@@ -3,10 +3,10 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "check_find.h"
-#include "cmd.h"
-#include "options.h"
-#include "output.h"
+#include "cli/command/cmd.h"
+#include "cli/command/output.h"
+#include "collect/launch/plan/check_find.h"
+#include "collect/launch/plan/options.h"
 
 static int cmd_collect(int argc, const char *const *argv);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd.h"
-#include "common.h"
-#include "ctl.h"
-#include "options.h"
-#include "output.h"
-#include "rank_list.h"
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "collect/launch/plan/options.h"
+#include "collect/launch/session/ctl.h"
+#include "collect/rank_list.h"
 
 static int cmd_ctl(int argc, const char *const *argv);
 

@@ -3,15 +3,15 @@
 #include <unistd.h>
 
 #include "agree.h"
-#include "backend.h"
 #include "check.h"
-#include "check_find.h"
-#include "cmd.h"
-#include "finish.h"
-#include "join.h"
-#include "output.h"
-#include "processes.h"
-#include "session.h"
+#include "cli/command/cmd.h"
+#include "cli/command/output.h"
+#include "collect/launch/backend/backend.h"
+#include "collect/launch/backend/processes.h"
+#include "collect/launch/coord/join.h"
+#include "collect/launch/output/finish.h"
+#include "collect/launch/plan/check_find.h"
+#include "collect/launch/session/session.h"
 
 extern const struct np_cmd np_cmd_collect;
 

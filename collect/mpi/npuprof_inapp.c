@@ -2,8 +2,8 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include "launch/mpi_place.h"
-#include "protocol.h"
+#include "collect/launch/coord/mpi_place.h"
+#include "collect/protocol.h"
 
 /*
  * The library for the mode "inapp" (launch/mode.h): preloaded into an MPI program it does one

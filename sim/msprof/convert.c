@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "npusim/raw.h"
+#include "sim/npusim/raw.h"
 
 /* Bits of the mask that decide what a level is (acl_prof.h). */
 #define MASK_TASK_TIME   0x0002

@@ -3,7 +3,7 @@
 #define MSP_CONVERT_H
 
 #include "recording.h"
-#include "synth/backend.h"
+#include "sim/synth/write/backend.h"
 
 /*
  * From a recording to the events that npuprof-synth's writers take, so that a

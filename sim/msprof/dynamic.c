@@ -9,7 +9,7 @@
 
 #include "launch.h"
 #include "npuprof/text.h"
-#include "npusim/dynamic.h"
+#include "sim/npusim/dynamic.h"
 
 enum {
 	MOST_PIDS = 64,

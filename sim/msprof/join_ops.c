@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "npusim/raw.h"
-#include "synth/schema.h"
+#include "sim/npusim/raw.h"
+#include "sim/synth/out/schema.h"
 
 static int by_name(const void *a, const void *b)
 {

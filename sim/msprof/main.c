@@ -8,7 +8,7 @@
 #include "convert.h"
 #include "dynamic.h"
 #include "launch.h"
-#include "synth/io.h"
+#include "sim/synth/out/io.h"
 
 /*
  * msprof, a stand-in

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "npuprof/buf.h"
-#include "npusim/raw.h"
+#include "sim/npusim/raw.h"
 
 static int take_header(struct msp_line *line, char *text)
 {

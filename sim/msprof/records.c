@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "npuprof/text.h"
-#include "npusim/raw.h"
+#include "sim/npusim/raw.h"
 
 /* --- fields ---------------------------------------------------------------------------------- */
 

@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "backend.h"
-#include "io.h"
-#include "manifest.h"
 #include "npuprof/workers.h"
-#include "options.h"
-#include "size.h"
-#include "truth.h"
+#include "sim/synth/account/truth.h"
+#include "sim/synth/out/io.h"
+#include "sim/synth/plan/options.h"
+#include "sim/synth/world/size.h"
+#include "sim/synth/write/backend.h"
+#include "sim/synth/write/manifest.h"
 
 /* What the threads that write ranks share. */
 struct writing {

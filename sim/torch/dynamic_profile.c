@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "acl_api.h"
 #include "npuprof/json.h"
 #include "npuprof/realtime.h"
 #include "npuprof/text.h"
+#include "sim/npusim/acl_api.h"
 
 enum {
 	MEMORY = 1 << 20,

@@ -3,7 +3,7 @@
 
 #include "npuprof/text.h"
 #include "npuprof_step.h"
-#include "torch/dynamic_profile.h"
+#include "sim/torch/dynamic_profile.h"
 #include "train.h"
 
 /* --self-profile: the job profiles itself, as one does that was not told about the collector. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "npusim.h"
+#include "sim/npusim/npusim.h"
 #include "train.h"
 
 /*

@@ -2,9 +2,9 @@
 #ifndef TRAIN_H
 #define TRAIN_H
 
-#include "acl_api.h"
 #include "npuprof/base.h"
 #include "npuprof/err.h"
+#include "sim/npusim/acl_api.h"
 
 /*
  * npu-train-demo: a training job that does nothing but behave like one

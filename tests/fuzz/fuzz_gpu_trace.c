@@ -4,7 +4,7 @@
  * compared with themselves. Whatever comes out is consistent: times run forwards,
  * rows find each other, leaves sum to the step, and nothing has changed.
  */
-#include "cmp_comparison.h"
+#include "compare/engine/cmp_comparison.h"
 
 #include "npuprof/load.h"
 

@@ -5,7 +5,7 @@
  * SQL prepared and run over empty views, the tests they carry run. Whatever is
  * wrong with them has its place in the file, and nothing is written.
  */
-#include "fixture.h"
+#include "advisor/engine/fixture/fixture.h"
 #include "fuzz_file.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * The page engine of np_scan on arbitrary bytes: whatever file SQLite gets the
  * schema of, all tables end in rows or in an error, and every text is whole.
  */
-#include "../../core/format/db_private.h"
-#include "../../core/format/scan_private.h"
+#include "core/format/db/db_private.h"
+#include "core/format/scan/scan_private.h"
 
 #include <unistd.h>
 

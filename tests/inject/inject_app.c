@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "acl_api.h"
 #include "npuprof_step.h"
+#include "sim/npusim/acl_api.h"
 
 static struct {
 	const char *mark;

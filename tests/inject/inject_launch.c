@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "protocol.h"
+#include "collect/protocol.h"
 
 static const char *const type_names[] = {
 	[NP_MSG_HELLO] = "HELLO",

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql.h"
+#include "advisor/engine/sql/sql.h"
 
 static struct sql *open_sql(void)
 {

@@ -10,9 +10,9 @@
  */
 #include "np_fixture.h"
 
-#include "synth/backend.h"
-#include "synth/options.h"
-#include "synth/timeline.h"
+#include "sim/synth/plan/options.h"
+#include "sim/synth/world/timeline.h"
+#include "sim/synth/write/backend.h"
 
 #include "npuprof/discover.h"
 #include "npuprof/load.h"

@@ -14,7 +14,7 @@
  * are scanned once by SQLite alone, divided over so many threads, and the number
  * of rows is printed: what a suite compares commands with.
  */
-#include "../../core/format/scan_private.h"
+#include "core/format/scan/scan_private.h"
 
 #include "npuprof/workers.h"
 

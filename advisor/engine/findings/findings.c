@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npuprof/order.h"
+#include "npuprof/ranges.h"
+#include "npuprof/text.h"
+
+#include "advisor/engine/advise.h"
+
+/* Of a step. */
+#define NOTICED_PERCENT 0.1
+
+const char *baseline_name(enum baseline_state state)
+{
+	static const char *const names[] = { NULL, "new", "worse", "known" };
+
+	return names[state];
+}
+
+void advice_free(struct advice *advice)
+{
+	if (!advice)
+		return;
+	for (size_t i = 0; i < advice->findings.count; i++) {
+		np_vec_release(&advice->findings.item[i].outcomes);
+		np_vec_release(&advice->findings.item[i].ranks);
+		np_vec_release(&advice->findings.item[i].steps);
+	}
+	np_vec_release(&advice->findings);
+	np_vec_release(&advice->rules);
+	np_notes_release(&advice->notes);
+	prices_release(&advice->prices);
+	for (size_t i = 0; i < advice->result_count; i++)
+		result_release(&advice->results[i]);
+	free(advice->results);
+	free(advice);
+}
+
+void advice_freep(struct advice **advice)
+{
+	advice_free(*advice);
+	*advice = NULL;
+}
+
+/* The lower median, so that it is one of the values; NP_UNKNOWN of none. */
+static np_ns median(np_ns *times, size_t count)
+{
+	if (count == 0)
+		return NP_UNKNOWN;
+	qsort(times, count, sizeof(*times), np_by_int64);
+	return times[(count - 1) / 2];
+}
+
+/* The mean over ranks and steps, as rules see it in step_ns. */
+static void measure_step(struct advice *advice)
+{
+	const struct np_run *run = advice->analysis->run;
+	double sum = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t t = 0; rank && t < rank->times.count; t++) {
+			if (rank->times.item[t].span == NP_UNKNOWN)
+				continue;
+			sum += (double)rank->times.item[t].span;
+			count++;
+		}
+	}
+	advice->step_time = count > 0 ? np_double_to_scaled(sum / (double)count, 1) : NP_UNKNOWN;
+}
+
+static struct finding *find_finding(struct advice *advice, const struct outcome *outcome,
+				    struct np_err *err)
+{
+	struct finding *finding;
+
+	for (size_t i = 0; i < advice->findings.count; i++) {
+		finding = &advice->findings.item[i];
+		if (finding->rule == outcome->rule && finding->fingerprint == outcome->fingerprint)
+			return finding;
+	}
+	finding = np_vec_add(&advice->findings, err);
+	if (finding) {
+		finding->rule = outcome->rule;
+		finding->fingerprint = outcome->fingerprint;
+		finding->shown = outcome;
+	}
+	return finding;
+}
+
+static int add_rank(struct finding *finding, int64_t rank, struct np_err *err)
+{
+	int64_t *slot;
+
+	for (size_t i = 0; i < finding->ranks.count; i++) {
+		if (finding->ranks.item[i] == rank)
+			return NP_OK;
+	}
+	slot = np_vec_add(&finding->ranks, err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = rank;
+	return NP_OK;
+}
+
+static int add_step(struct finding *finding, const char *step, struct np_err *err)
+{
+	const char **slot;
+
+	for (size_t i = 0; i < finding->steps.count; i++) {
+		if (strcmp(finding->steps.item[i], step) == 0)
+			return NP_OK;
+	}
+	slot = np_vec_add(&finding->steps, err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = step;
+	return NP_OK;
+}
+
+/* Ranks that a rule over the cluster names in its evidence are where it is. */
+static int add_evidence_ranks(struct finding *finding, const struct outcome *outcome,
+			      struct np_err *err)
+{
+	size_t column = rows_column(&outcome->evidence, "rank");
+	int rc = NP_OK;
+
+	for (size_t i = 0; column != SIZE_MAX && i < rows_count(&outcome->evidence) && rc == NP_OK;
+	     i++) {
+		const struct np_cell *cell = rows_cell(&outcome->evidence, i, column);
+
+		if (cell->type == NP_CELL_INTEGER)
+			rc = add_rank(finding, cell->integer, err);
+	}
+	return rc;
+}
+
+static int take_outcome(struct advice *advice, const struct outcome *outcome, struct np_err *err)
+{
+	struct finding *finding = find_finding(advice, outcome, err);
+	const struct outcome **slot = finding ? np_vec_add(&finding->outcomes, err) : NULL;
+	int rc;
+
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = outcome;
+	if (outcome->severity > finding->severity)
+		finding->severity = outcome->severity;
+	if (outcome->gain > finding->shown->gain)
+		finding->shown = outcome;
+	rc = outcome->rank == NP_NO_RANK ? add_evidence_ranks(finding, outcome, err)
+					 : add_rank(finding, outcome->rank, err);
+	if (rc == NP_OK && outcome->step)
+		rc = add_step(finding, outcome->step, err);
+	return rc;
+}
+
+/* A repair that the replay has tried gains what it gained there, and not what the rule guesses. */
+static void price_finding(const struct advice *advice, struct finding *finding)
+{
+	np_ns saved = prices_of(&advice->prices, finding->shown->repair);
+
+	if (saved == NP_UNKNOWN)
+		return;
+	finding->gain = saved < 0 ? 0 : saved;
+	finding->bound = advice->prices.upper ? BOUND_UPPER : BOUND_REPLAY;
+}
+
+static int finish_finding(struct advice *advice, struct finding *finding, struct np_err *err)
+{
+	np_ns *gains = calloc(finding->outcomes.count + 1, sizeof(*gains));
+	size_t count = 0;
+
+	if (!gains)
+		return np_fail_nomem(err, "a finding");
+	for (size_t i = 0; i < finding->outcomes.count; i++) {
+		if (finding->outcomes.item[i]->gain != NP_UNKNOWN)
+			gains[count++] = finding->outcomes.item[i]->gain;
+	}
+	finding->gain = median(gains, count);
+	finding->bound = finding->rule->bound;
+	free(gains);
+	price_finding(advice, finding);
+	finding->gain_percent = (double)NAN;
+	if (finding->gain != NP_UNKNOWN && advice->step_time > 0) {
+		if (finding->gain > advice->step_time)
+			finding->gain = advice->step_time;
+		finding->gain_percent = 100.0 * (double)finding->gain / (double)advice->step_time;
+	}
+	if (finding->ranks.count > 0)
+		qsort(finding->ranks.item, finding->ranks.count, sizeof(int64_t), np_by_int64);
+	return NP_OK;
+}
+
+/* A gain that nobody would notice is none: what is severe comes before it. */
+static bool gains(const struct finding *finding)
+{
+	return finding->gain != NP_UNKNOWN && !(finding->gain_percent < NOTICED_PERCENT);
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+	const struct finding *x = a;
+	const struct finding *y = b;
+
+	if (gains(x) != gains(y))
+		return gains(x) ? -1 : 1;
+	if (!gains(x) && x->severity != y->severity)
+		return (int)y->severity - (int)x->severity;
+	if (x->gain != y->gain)
+		return np_order(y->gain, x->gain);
+	/* Of rules that name the same repair, the one that could tell what it is worth by itself.
+	 */
+	if (x->rule->bound != y->rule->bound)
+		return (int)x->rule->bound - (int)y->rule->bound;
+	if (x->severity != y->severity)
+		return (int)y->severity - (int)x->severity;
+	if (x->rule != y->rule)
+		return strcmp(x->rule->id, y->rule->id);
+	if (x->ranks.count > 0 && y->ranks.count > 0 && x->ranks.item[0] != y->ranks.item[0])
+		return np_order(x->ranks.item[0], y->ranks.item[0]);
+	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
+}
+
+/* The ranks on which a rule has a status, folded. */
+static void list_ranks(const struct advice *advice, const struct result *results,
+		       enum rule_status status, struct np_buf *buf)
+{
+	const struct np_run *run = advice->analysis->run;
+	NP_VEC(int64_t) ranks = { 0 };
+
+	for (size_t i = 0; i < advice->rank_count; i++) {
+		int64_t *slot;
+
+		if (!run->ranks[i] || results[i].status != status)
+			continue;
+		slot = np_vec_add(&ranks, NULL);
+		if (slot)
+			*slot = run->ranks[i]->id;
+	}
+	np_ranges_format(buf, ranks.item, ranks.count);
+	np_vec_release(&ranks);
+}
+
+/* The first result with a status; of errors one that knows where it happened. */
+static const struct result *first_with(const struct advice *advice, const struct result *results,
+				       enum rule_status status)
+{
+	const struct result *first = NULL;
+
+	for (size_t i = 0; i < advice->rank_count; i++) {
+		if (!advice->analysis->run->ranks[i] || results[i].status != status)
+			continue;
+		if (results[i].culprit)
+			return &results[i];
+		first = first ? first : &results[i];
+	}
+	return first;
+}
+
+/*
+ * The status of a rule over ranks: what it found anywhere counts most. Where it
+ * could not be checked is in the reason, also when it was elsewhere.
+ */
+static void report_ranks(struct advice *advice, const struct result *results,
+			 struct rule_report *report)
+{
+	static const enum rule_status order[] = { STATUS_FIRED, STATUS_ERROR, STATUS_CLEAR,
+						  STATUS_SKIPPED, STATUS_NOT_APPLICABLE };
+	static const enum rule_status told[] = { STATUS_ERROR, STATUS_SKIPPED };
+	struct np_buf reason = NP_BUF_INIT;
+	size_t i = 0;
+
+	while (i + 1 < NP_COUNT(order) && !first_with(advice, results, order[i]))
+		i++;
+	report->status = order[i];
+	if (report->status == STATUS_NOT_APPLICABLE && first_with(advice, results, order[i]))
+		np_buf_add(&reason, first_with(advice, results, order[i])->reason.text);
+	for (size_t t = 0; t < NP_COUNT(told); t++) {
+		const struct result *first = first_with(advice, results, told[t]);
+
+		if (!first)
+			continue;
+		np_buf_add(&reason, reason.length ? "; " : "");
+		np_buf_add(&reason, first->reason.text);
+		if (report->status != told[t]) {
+			np_buf_add(&reason, told[t] == STATUS_ERROR ? " (error on rank "
+								    : " (not checked on rank ");
+			list_ranks(advice, results, told[t], &reason);
+			np_buf_add(&reason, ")");
+		}
+	}
+	(void)snprintf(report->reason, sizeof(report->reason), "%s", reason.text);
+	np_buf_release(&reason);
+	for (size_t r = 0; r < advice->rank_count; r++)
+		report->elapsed += results[r].elapsed;
+}
+
+/* Where in its file the SQL is that failed, in front of the reason. */
+static void add_place(const struct result *result, struct rule_report *report)
+{
+	struct problems one = { .errors = 0 };
+	struct np_buf line = NP_BUF_INIT;
+
+	if (result->status != STATUS_ERROR || !result->culprit)
+		return;
+	problem_add(&one, result->culprit->file, NULL, result->culprit->path, result->inside, false,
+		    "%s", report->reason);
+	if (one.list.count > 0) {
+		problem_format(&line, &one.list.item[0]);
+		(void)snprintf(report->reason, sizeof(report->reason), "%s", line.text);
+	}
+	np_buf_release(&line);
+	problems_release(&one);
+}
+
+static int report_rule(struct advice *advice, const struct rule_library *library,
+		       struct rule_report *report, struct np_err *err)
+{
+	size_t index = 0;
+	const struct result *results;
+	const struct result *failed;
+	int rc = NP_OK;
+
+	while (library->rules.item[index] != report->rule)
+		index++;
+	results = &advice->results[index * (advice->rank_count + 1)];
+	if (report->rule->over_cluster) {
+		failed = &results[advice->rank_count];
+		report->status = failed->status;
+		report->elapsed = failed->elapsed;
+		(void)snprintf(report->reason, sizeof(report->reason), "%s", failed->reason.text);
+	} else {
+		report_ranks(advice, results, report);
+		failed = first_with(advice, results, STATUS_ERROR);
+	}
+	if (failed)
+		add_place(failed, report);
+	for (size_t r = 0; r <= advice->rank_count && rc == NP_OK; r++) {
+		for (size_t i = 0; i < results[r].outcomes.count && rc == NP_OK; i++)
+			rc = take_outcome(advice, results[r].outcomes.item[i], err);
+	}
+	return rc;
+}
+
+/* Findings of one group count once, with the largest gain that is left. */
+static bool counts(const struct advice *advice, size_t index)
+{
+	const struct finding *finding = &advice->findings.item[index];
+
+	if (finding->suppressed || finding->gain == NP_UNKNOWN)
+		return false;
+	for (size_t i = 0; i < index && finding->rule->group; i++) {
+		const struct finding *larger = &advice->findings.item[i];
+
+		if (!larger->suppressed && larger->rule->group &&
+		    strcmp(larger->rule->group, finding->rule->group) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* The first finding of a repair is counted; repairs together gain no more than all of them. */
+static bool is_repeated(const struct advice *advice, size_t index)
+{
+	const struct finding *finding = &advice->findings.item[index];
+
+	for (size_t i = 0; i < index; i++) {
+		const struct finding *larger = &advice->findings.item[i];
+
+		if (larger->bound == BOUND_REPLAY && !larger->suppressed &&
+		    strcmp(larger->shown->repair, finding->shown->repair) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the ideal of the replay leaves as it is comes on top of it. */
+static bool is_beyond_all(const struct finding *finding)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_fix fix;
+
+	return np_fix_parse(finding->shown->repair, &fix, &err) == NP_OK &&
+	       (fix.kind == NP_FIX_HOST_GAPS || fix.kind == NP_FIX_FREQUENCY ||
+		fix.kind == NP_FIX_HIDE_COMM);
+}
+
+static bool is_replayed(const struct advice *advice, size_t index)
+{
+	return advice->findings.item[index].bound == BOUND_REPLAY && !is_repeated(advice, index);
+}
+
+/* The gain of all repairs that the replay has tried: of those up to its ideal, and beyond it. */
+static np_ns total_replayed(const struct advice *advice)
+{
+	np_ns within = 0;
+	np_ns beyond = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < advice->findings.count; i++) {
+		const struct finding *finding = &advice->findings.item[i];
+
+		if (!counts(advice, i) || !is_replayed(advice, i))
+			continue;
+		found = true;
+		*(is_beyond_all(finding) ? &beyond : &within) += finding->gain;
+	}
+	if (advice->prices.all != NP_UNKNOWN && within > advice->prices.all)
+		within = advice->prices.all;
+	return found ? within + beyond : NP_UNKNOWN;
+}
+
+static np_ns total_guessed(const struct advice *advice)
+{
+	np_ns total = NP_UNKNOWN;
+
+	for (size_t i = 0; i < advice->findings.count; i++) {
+		const struct finding *finding = &advice->findings.item[i];
+
+		if (finding->bound != BOUND_REPLAY && counts(advice, i))
+			total = (total == NP_UNKNOWN ? 0 : total) + finding->gain;
+	}
+	return total;
+}
+
+void advice_total(struct advice *advice)
+{
+	np_ns replayed = total_replayed(advice);
+	np_ns guessed = total_guessed(advice);
+	np_ns total = replayed == NP_UNKNOWN ? guessed : replayed;
+
+	if (replayed != NP_UNKNOWN && guessed != NP_UNKNOWN)
+		total = replayed + guessed;
+	if (total != NP_UNKNOWN && advice->step_time != NP_UNKNOWN && total > advice->step_time)
+		total = advice->step_time;
+	advice->total_gain = total;
+	advice->total_percent = total == NP_UNKNOWN || advice->step_time <= 0
+					? (double)NAN
+					: 100.0 * (double)total / (double)advice->step_time;
+}
+
+int advice_join(struct advice *advice, const struct rule_library *library, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	measure_step(advice);
+	for (size_t i = 0; i < advice->rules.count && rc == NP_OK; i++)
+		rc = report_rule(advice, library, &advice->rules.item[i], err);
+	for (size_t i = 0; i < advice->findings.count && rc == NP_OK; i++)
+		rc = finish_finding(advice, &advice->findings.item[i], err);
+	if (rc == NP_OK && advice->findings.count > 0)
+		qsort(advice->findings.item, advice->findings.count, sizeof(struct finding),
+		      compare_findings);
+	advice_total(advice);
+	return rc;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rule_show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "npuprof/text.h"
+
+#include "advisor/engine/views/view.h"
+
+#define INDENT 14
+
+static void heading(struct np_buf *buf, const char *name)
+{
+	np_buf_printf(buf, "  %-*s", INDENT - 2, name);
+}
+
+/* Foreign text, wrapped behind its heading. */
+static void line(struct np_buf *buf, const char *name, const char *text, size_t width)
+{
+	struct np_buf safe = NP_BUF_INIT;
+
+	if (!text)
+		return;
+	heading(buf, name);
+	np_text_safe(&safe, text, strlen(text));
+	np_text_wrap(buf, safe.text, INDENT, width);
+	np_buf_release(&safe);
+}
+
+static void sql_line(struct np_buf *buf, const char *name, const struct rule_sql *sql, size_t width)
+{
+	line(buf, name, sql->text, width);
+}
+
+static void show_value(struct np_buf *buf, const struct np_json *value)
+{
+	const char *text = np_json_text(value);
+	double number;
+
+	if (text)
+		np_buf_printf(buf, "'%s'", text);
+	else if (np_json_real(value, &number))
+		np_buf_printf(buf, "%.10g", number);
+	else
+		np_buf_add(buf, "(table)");
+}
+
+static void show_params(struct np_buf *buf, const struct rule *rule)
+{
+	for (size_t i = 0; i < rule->params.count; i++) {
+		const struct rule_param *param = &rule->params.item[i];
+
+		heading(buf, i == 0 ? "parameters" : "");
+		np_buf_printf(buf, "%s = ", param->name);
+		if (param->set)
+			np_buf_add(buf, param->set);
+		else
+			show_value(buf, param->per_chip ? np_json_member(param->value, "*")
+							: param->value);
+		if (param->unit)
+			np_buf_printf(buf, " %s", param->unit);
+		np_buf_add(buf, param->per_chip ? " (by chip)\n" : "\n");
+	}
+}
+
+static void show_needs(struct np_buf *buf, const struct rule *rule)
+{
+	if (rule->level > 0) {
+		heading(buf, "needs");
+		np_buf_printf(buf, "profiler_level=Level%" PRId64 "\n", rule->level);
+	}
+	for (size_t i = 0; i < rule->needs.count; i++) {
+		const struct rule_need *need = &rule->needs.item[i];
+
+		heading(buf, i == 0 && rule->level == 0 ? "needs" : "");
+		np_buf_add(buf, need->view);
+		for (size_t c = 0; c < need->columns.count; c++)
+			np_buf_printf(buf, "%s%s", c > 0 ? ", " : ": ", need->columns.item[c]);
+		np_buf_printf(buf, " (%s)\n", view_cure(need->view, NULL));
+	}
+}
+
+void rule_show(struct np_buf *buf, const struct rule *rule, enum rule_language language,
+	       size_t width)
+{
+	np_buf_printf(buf, "%s", rule->id);
+	line(buf, ":", rule_text_in(rule->title, language), width);
+	line(buf, "why", rule_text_in(rule->about, language), width);
+	line(buf, "dimension", rule->dimension, width);
+	line(buf, "looks at", rule->over_cluster ? "the cluster" : "each rank", width);
+	show_needs(buf, rule);
+	sql_line(buf, "when", &rule->when, width);
+	show_params(buf, rule);
+	sql_line(buf, "query", &rule->query, width);
+	sql_line(buf, "filter", &rule->filter, width);
+	for (size_t i = 0; i < rule->summary.count; i++) {
+		heading(buf, i == 0 ? "counts" : "");
+		np_buf_printf(buf, "%s = %s%s\n", rule->summary.item[i].name,
+			      rule->summary.item[i].sql.text,
+			      rule->summary.item[i].over_query ? " (before the filter)" : "");
+	}
+	sql_line(buf, "fires", &rule->fire, width);
+	for (int i = SEVERITY_COUNT - 1; i >= 0; i--)
+		sql_line(buf, severity_name((enum severity)i), &rule->severity[i], width);
+	line(buf, "otherwise", severity_name(rule->otherwise), width);
+	sql_line(buf, "gain", &rule->gain, width);
+	line(buf, "basis", rule_text_in(rule->basis, language), width);
+	line(buf, "repair", rule->repair, width);
+	line(buf, "group", rule->group, width);
+	line(buf, "says", rule_text_in(rule->message, language), width);
+	for (size_t i = 0; i < rule->advice.count; i++)
+		line(buf, i == 0 ? "advises" : "",
+		     rule_text_in(rule->advice.item[i].text, language), width);
+	for (size_t i = 0; i < rule->docs.count; i++)
+		line(buf, i == 0 ? "see" : "", rule->docs.item[i], width);
+	line(buf, "from", rule->file->path, width);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "views.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/engine/sql/sql.h"
+
+/*
+ * Views over all ranks. The tables of the merged result are produced when a rule
+ * first reads them, and kept; views of the ranks' summaries are put one behind
+ * the other without copying.
+ */
+
+/* A relation that becomes rows when it is read. */
+struct collector {
+	struct np_sink base;
+	struct rows *rows;
+};
+
+static int collect_begin(struct np_sink *sink, const struct np_relation *relation,
+			 struct np_err *err)
+{
+	(void)sink;
+	(void)relation;
+	(void)err;
+	return NP_OK;
+}
+
+static int collect_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
+{
+	return rows_add(((struct collector *)sink)->rows, cells, err);
+}
+
+static int collect_end(struct np_sink *sink, struct np_err *err)
+{
+	(void)sink;
+	(void)err;
+	return NP_OK;
+}
+
+struct table_view {
+	const struct np_relation *relation;
+	const struct np_cluster_tables *tables;
+	const char *merged; /* the rows are in this database; NULL: they are produced */
+	struct rows rows;
+};
+
+static int open_table(struct view *view, struct np_err *err)
+{
+	struct table_view *table = view->state;
+	struct collector sink = { .base = { collect_begin, collect_row, collect_end },
+				  .rows = &table->rows };
+	const char *names[64];
+	enum np_column_type types[64];
+	int rc;
+
+	for (size_t i = 0; i < view->column_count; i++) {
+		names[i] = view->columns[i].name;
+		types[i] = view->columns[i].type;
+	}
+	rc = rows_init(&table->rows, names, types, view->column_count, err);
+	if (rc == NP_OK && table->merged) {
+		rc = sql_read_table(table->merged, table->relation->name, &table->rows, err);
+		if (rc == NP_E_NOTFOUND)
+			rc = NP_OK; /* a table that this run does not have */
+	} else if (rc == NP_OK) {
+		rc = np_relation_write(table->relation, table->tables, &sink.base, err);
+	}
+	view->rows = rows_count(&table->rows);
+	return rc;
+}
+
+static void close_table(struct view *view)
+{
+	struct table_view *table = view->state;
+
+	if (table)
+		rows_release(&table->rows);
+	free(table);
+}
+
+static struct np_cell table_cell(const struct view *view, size_t row, size_t column)
+{
+	return *rows_cell(&((const struct table_view *)view->state)->rows, row, column);
+}
+
+static int add_table(struct view_set *set, const struct np_relation *relation,
+		     const struct view_cluster *source, bool base, struct np_err *err)
+{
+	struct table_view *table = calloc(1, sizeof(*table));
+	struct view view = { .name = relation->name,
+			     .columns = relation->columns,
+			     .column_count = relation->column_count,
+			     .present = source->merged ||
+					np_cluster_relation_applies(relation, source->tables),
+			     .open = open_table,
+			     .close = close_table,
+			     .cell = table_cell,
+			     .state = table };
+
+	if (!table || relation->column_count > 64) {
+		free(table);
+		return np_fail_nomem(err, relation->name);
+	}
+	table->relation = relation;
+	table->tables = source->tables;
+	table->merged = source->merged;
+	return view_set_add(set, view, base, err);
+}
+
+/* The same view of every rank, one behind the other. */
+struct joined {
+	size_t count;
+	struct view_rank *sources;
+	struct view *parts;
+	size_t *first; /* row of each part */
+};
+
+static void close_joined(struct view *view)
+{
+	struct joined *joined = view->state;
+
+	if (!joined)
+		return;
+	for (size_t i = 0; i < joined->count; i++)
+		view_close(&joined->parts[i]);
+	free(joined->sources);
+	free(joined->parts);
+	free(joined->first);
+	free(joined);
+}
+
+static int open_joined(struct view *view, struct np_err *err)
+{
+	struct joined *joined = view->state;
+
+	view->rows = 0;
+	for (size_t i = 0; i < joined->count; i++) {
+		int rc = view_open(&joined->parts[i], err);
+
+		if (rc < 0)
+			return rc;
+		joined->first[i] = view->rows;
+		view->rows += joined->parts[i].rows;
+	}
+	return NP_OK;
+}
+
+/* The part that holds a row: rows are mostly asked for in order, but a search is cheap. */
+static size_t part_of(const struct joined *joined, size_t row)
+{
+	size_t low = 0;
+	size_t high = joined->count;
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (joined->first[middle] <= row)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct np_cell joined_cell(const struct view *view, size_t row, size_t column)
+{
+	const struct joined *joined = view->state;
+	size_t part = part_of(joined, row);
+
+	return joined->parts[part].cell(&joined->parts[part], row - joined->first[part], column);
+}
+
+static struct joined *new_joined(const struct np_cluster *cluster,
+				 void (*make)(struct view *, const struct view_rank *))
+{
+	const struct np_run *run = cluster->run;
+	size_t room = run->sources.count + 1;
+	struct joined *joined = calloc(1, sizeof(*joined));
+
+	if (!joined)
+		return NULL;
+	joined->sources = calloc(room, sizeof(*joined->sources));
+	joined->parts = calloc(room, sizeof(*joined->parts));
+	joined->first = calloc(room, sizeof(*joined->first));
+	if (!joined->sources || !joined->parts || !joined->first) {
+		struct view empty = { .state = joined };
+
+		close_joined(&empty);
+		return NULL;
+	}
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (!run->ranks[i])
+			continue;
+		joined->sources[joined->count] = (struct view_rank){
+			.run = run, .index = i, .rank = run->ranks[i], .cluster = cluster
+		};
+		make(&joined->parts[joined->count], &joined->sources[joined->count]);
+		joined->count++;
+	}
+	return joined;
+}
+
+static int add_joined(struct view_set *set, const struct np_cluster *cluster,
+		      const struct view_description *what,
+		      void (*make)(struct view *, const struct view_rank *), bool base,
+		      struct np_err *err)
+{
+	struct joined *joined = new_joined(cluster, make);
+	struct view view = { .name = what->name,
+			     .columns = what->columns,
+			     .column_count = what->column_count,
+			     .open = open_joined,
+			     .close = close_joined,
+			     .cell = joined_cell,
+			     .state = joined };
+
+	if (!joined)
+		return np_fail_nomem(err, what->name);
+	for (size_t i = 0; i < joined->count; i++)
+		view.present = view.present || joined->parts[i].present;
+	return view_set_add(set, view, base, err);
+}
+
+static int add_rows(struct view_set *set, const char *name, const struct rows *rows, bool base,
+		    struct np_err *err)
+{
+	struct view view;
+
+	if (!rows || !rows->columns)
+		return NP_OK;
+	view_of_rows(&view, name, rows);
+	return view_set_add(set, view, base, err);
+}
+
+int view_set_add_cluster(struct view_set *set, const struct view_cluster *source, bool base,
+			 struct np_err *err)
+{
+	const struct np_cluster *cluster = source->tables->cluster;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++)
+		rc = add_table(set, np_cluster_relations[i], source, base, err);
+	if (rc == NP_OK)
+		rc = add_joined(set, cluster, &view_step, view_make_step, base, err);
+	if (rc == NP_OK)
+		rc = add_joined(set, cluster, &view_comm_op, view_make_comm_op, base, err);
+	if (rc == NP_OK)
+		rc = add_joined(set, cluster, &view_comm_band, view_make_comm_band, base, err);
+	if (rc == NP_OK)
+		rc = add_rows(set, view_device.name, source->device, base, err);
+	if (rc == NP_OK)
+		rc = add_rows(set, view_env.name, source->env, base, err);
+	if (rc == NP_OK)
+		rc = add_rows(set, view_run.name, source->run, base, err);
+	return rc;
+}

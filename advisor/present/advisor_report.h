@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ADVISOR_REPORT_H
+#define NP_ADVISOR_REPORT_H
+
+#include <stdio.h>
+
+#include "npuprof/buf.h"
+#include "npuprof/jsonout.h"
+
+#include "advisor/engine/advise.h"
+
+/* What the advisor prints, in each of its forms. */
+struct advisor_report {
+	const struct advice *advice;
+	const struct rule_library *library; /* for its problems */
+	const char *input;
+	const char *version;
+	enum rule_language language;
+	size_t width;
+	bool color;
+	bool verbose; /* all advice, and evidence */
+};
+
+int advisor_report_screen(const struct advisor_report *report, struct np_buf *buf,
+			  struct np_err *err) NP_MUST_USE;
+int advisor_report_markdown(const struct advisor_report *report, struct np_buf *buf,
+			    struct np_err *err) NP_MUST_USE;
+int advisor_report_json(const struct advisor_report *report, FILE *stream, struct np_err *err)
+	NP_MUST_USE;
+int advisor_report_sarif(const struct advisor_report *report, FILE *stream, struct np_err *err)
+	NP_MUST_USE;
+int advisor_report_csv(const struct advisor_report *report, FILE *stream, struct np_err *err)
+	NP_MUST_USE;
+
+/* Words in the language of the report. */
+const char *advisor_report_word(const struct advisor_report *report, const char *en,
+				const char *zh);
+
+/* "0-3,8 (4 of 64)": append where a finding is. */
+void advisor_report_where(const struct advisor_report *report, const struct finding *finding,
+			  struct np_buf *buf);
+
+/* "up to 12.3 ms (9.1 %)": append what a finding would gain. */
+void advisor_report_gain(const struct advisor_report *report, const struct finding *finding,
+			 struct np_buf *buf);
+
+/* "1234567890abcdef" */
+void advisor_report_fingerprint(const struct finding *finding, char ret[17]);
+
+enum advisor_format {
+	ADVISOR_TABLE,
+	ADVISOR_JSON,
+	ADVISOR_CSV,
+	ADVISOR_MD,
+	ADVISOR_SARIF,
+};
+
+/* Their names, and NULL. */
+extern const char *const advisor_formats[];
+
+/* Print in a format. */
+int advisor_print(const struct advisor_report *report, enum advisor_format format, FILE *stream,
+		  struct np_err *err) NP_MUST_USE;
+
+/* Write advisor.json … into a directory, which is made if it is not there. */
+int advisor_write_files(const struct advisor_report *report, const char *directory,
+			struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_ADVISOR_REPORT_H */

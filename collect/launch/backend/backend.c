@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "collect/launch/output/tree.h"
+#include "collect/launch/plan/check_find.h"
+#include "collect/protocol.h"
+#include "npuprof/text.h"
+#include "processes.h"
+#include "torch.h"
+
+/* --- which ---------------------------------------------------------------- */
+
+static int check_msprof(const struct np_job *job, struct np_err *err)
+{
+	if (job->finds_ranks && !job->plan.dynamic)
+		return np_fail(
+			err, NP_E_USAGE,
+			"--backend msprof needs a launcher for every rank (mpirun): around "
+			"torchrun msprof could not tell the ranks apart; use --dynamic, with "
+			"which it is attached to every rank");
+	return NP_OK;
+}
+
+/* Settings that torch_npu cannot serve, by name; NULL: there are none. */
+static const char *needs_library(const struct np_plan *plan)
+{
+	if (plan->step_source != NP_STEP_AUTO)
+		return "--step-source";
+	if (strcmp(plan->step_mstx, NP_STEP_PATTERN) != 0)
+		return "--step-mstx";
+	return plan->max_size ? "--max-size" : NULL;
+}
+
+enum np_plan_backend np_backend_decide(const struct np_job *job,
+				       const struct np_backend_signs *signs,
+				       const char **ret_reason)
+{
+	const struct np_plan *plan = &job->plan;
+
+	if (signs->is_python && signs->has_torch_npu && !needs_library(plan)) {
+		*ret_reason = "python, which can import torch_npu";
+		return NP_BACKEND_TORCH;
+	}
+	if (signs->is_static && signs->has_msprof && (plan->dynamic || !job->finds_ranks)) {
+		*ret_reason =
+			"a static program, into which no library can be loaded; msprof is in PATH";
+		return NP_BACKEND_MSPROF;
+	}
+	if (!signs->has_ascendcl)
+		*ret_reason = signs->has_msprof
+				      ? "AscendCL is not found; msprof is, see --backend msprof"
+				      : "neither AscendCL nor msprof is found";
+	else if (!signs->is_python)
+		*ret_reason = "AscendCL is found, and it is no python program";
+	else
+		*ret_reason =
+			signs->has_torch_npu
+				? "AscendCL is found; torch_npu cannot serve what is asked for"
+				: "AscendCL is found, and python cannot import torch_npu";
+	return NP_BACKEND_ACL;
+}
+
+static void choose_automatically(struct np_job *job, struct np_buf *notes)
+{
+	struct np_backend_signs signs;
+	const char *reason;
+
+	np_backend_probe(job->app, &signs);
+	job->plan.backend = (int)np_backend_decide(job, &signs, &reason);
+	np_buf_printf(notes, "backend: %s (%s)\n", np_plan_backends[job->plan.backend], reason);
+}
+
+static void note_ignored(const struct np_plan *plan, struct np_buf *notes)
+{
+	bool framework = plan->with_cpu || plan->with_stack;
+
+	if (framework && plan->backend != NP_BACKEND_TORCH)
+		np_buf_printf(notes,
+			      "%s ignored: operators and stacks of the framework are recorded by "
+			      "its own profiler only; see --backend torch\n",
+			      plan->with_cpu && plan->with_stack ? "with_cpu and with_stack are"
+			      : plan->with_cpu                   ? "with_cpu is"
+								 : "with_stack is");
+	if (plan->backend == NP_BACKEND_MSPROF && !plan->dynamic &&
+	    (plan->step_start > 0 || plan->step_end >= 0))
+		np_buf_add(notes, "steps are ignored: msprof records all from start to end\n");
+	if (plan->backend == NP_BACKEND_TORCH && needs_library(plan))
+		np_buf_printf(notes, "%s is ignored: torch_npu decides itself; see --backend acl\n",
+			      needs_library(plan));
+}
+
+int np_backend_choose(struct np_job *job, struct np_buf *notes, struct np_err *err)
+{
+	struct np_plan *plan = &job->plan;
+
+	if (plan->backend == NP_BACKEND_AUTO && plan->enable)
+		choose_automatically(job, notes);
+	note_ignored(plan, notes);
+	return plan->backend == NP_BACKEND_MSPROF ? check_msprof(job, err) : NP_OK;
+}
+
+/* --- checks --------------------------------------------------------------- */
+
+static int check_torch_memory(struct np_err *err)
+{
+	int user = np_torch_memory_user();
+
+	if (user == 0)
+		return NP_OK;
+	return np_fail(
+		err, NP_E_BUSY,
+		"process %d uses /dev/shm/DynamicProfileNpuShm*: jobs of one hour on one host "
+		"share it, and would follow each other's requests; wait for the next hour or "
+		"use --backend acl",
+		user);
+}
+
+/* Applications and msprof meet in the home directory of their user. */
+static int check_home(struct np_err *err)
+{
+	char path[PATH_MAX];
+	char *slash;
+
+	if (!np_msprof_socket(INT_MAX, path, sizeof(path)))
+		return np_fail(err, NP_E_NOTFOUND,
+			       "the system knows no home directory of user %d, where msprof meets "
+			       "the application: add an entry to /etc/passwd, or use --backend acl",
+			       (int)getuid());
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return np_fail(err, NP_E_RANGE, "'%.200s' is too long for the name of a socket",
+			       path);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	if (access(path, W_OK | X_OK) < 0)
+		return np_fail(err, NP_E_IO,
+			       "cannot write to '%.300s', where msprof meets the application: %s; "
+			       "use --backend acl",
+			       path, strerrordesc_np(errno));
+	return NP_OK;
+}
+
+static int check_msprof_here(const struct np_job *job, struct np_err *err)
+{
+	char path[PATH_MAX];
+
+	if (!np_find_program("msprof", path, sizeof(path)))
+		return np_fail(err, NP_E_NOTFOUND,
+			       "there is no msprof in PATH: source CANN's set_env.sh, or use "
+			       "--backend acl");
+	if (job->pids) {
+		int rc = np_processes_check(job->pids, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return job->plan.dynamic ? check_home(err) : NP_OK;
+}
+
+int np_backend_check(const struct np_job *job, struct np_err *err)
+{
+	if (job->plan.backend == NP_BACKEND_TORCH)
+		return check_torch_memory(err);
+	return job->plan.backend == NP_BACKEND_MSPROF ? check_msprof_here(job, err) : NP_OK;
+}
+
+/* --- what they left ------------------------------------------------------- */
+
+/* What a rank directory says of itself: its rank, and whether its collection ended. */
+struct left {
+	int64_t rank; /* -1 */
+	bool has_profile;
+	bool complete;
+};
+
+static void look(const char *dir, struct left *left)
+{
+	const char info[] = "profiler_info_";
+	const struct dirent *entry;
+	DIR *stream = opendir(dir);
+
+	*left = (struct left){ .rank = -1,
+			       .has_profile = np_tree_has(dir, "PROF_"),
+			       .complete = np_tree_is_complete(dir) };
+	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (stream && (entry = readdir(stream))) {
+		const char *digits = entry->d_name + sizeof(info) - 1;
+
+		if (strncmp(entry->d_name, info, sizeof(info) - 1) == 0 &&
+		    !np_text_to_int(digits, strcspn(digits, "."), &left->rank))
+			left->rank = -1;
+	}
+	if (stream)
+		(void)closedir(stream);
+}
+
+static void take_left(struct np_job *job, const char *dir)
+{
+	struct np_message message;
+	struct np_record *record;
+	struct left left;
+
+	look(dir, &left);
+	record = left.has_profile ? np_job_record(job, left.rank) : NULL;
+	if (!record || record->launcher != job->rank || strlen(dir) >= sizeof(message.text))
+		return;
+	np_message_init(&message, NP_MSG_WINDOW_OPEN, record->rank);
+	(void)snprintf(message.text, sizeof(message.text), "%s", dir);
+	np_record_take(record, &message);
+	if (!left.complete)
+		return;
+	message.type = NP_MSG_WINDOW_CLOSED;
+	message.value = np_tree_bytes(dir);
+	np_record_take(record, &message);
+}
+
+/* Ranks without a window that were to have one. */
+static void explain_torch(struct np_job *job)
+{
+	for (size_t i = 0; i < job->records.count; i++) {
+		struct np_record *record = &job->records.item[i];
+
+		if (!record->selected || record->opened || (job->plan.dynamic && record->loaded))
+			continue;
+		np_record_fail(
+			record,
+			record->loaded
+				? "torch_npu announced itself and collected nothing: the "
+				  "steps were over, or no optimizer made a step (see its log)"
+				: "torch_npu did not announce itself: is it imported, and "
+				  "is RANK set?");
+	}
+}
+
+void np_backend_find(struct np_job *job)
+{
+	const char suffix[] = "_ascend_pt";
+	const struct dirent *entry;
+	DIR *stream;
+
+	if (job->plan.backend == NP_BACKEND_TORCH)
+		explain_torch(job);
+	if (job->plan.backend != NP_BACKEND_MSPROF || job->plan.dynamic)
+		return; /* windows were told of */
+	stream = opendir(job->root);
+	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (stream && (entry = readdir(stream))) {
+		size_t length = strlen(entry->d_name);
+		char path[PATH_MAX];
+
+		if (length <= sizeof(suffix) ||
+		    strcmp(entry->d_name + length - (sizeof(suffix) - 1), suffix) != 0)
+			continue;
+		(void)snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - 400, job->root,
+			       entry->d_name);
+		take_left(job, path);
+	}
+	if (stream)
+		(void)closedir(stream);
+	for (size_t i = 0; i < job->records.count; i++) {
+		struct np_record *record = &job->records.item[i];
+
+		if (record->selected && !record->opened)
+			np_record_fail(record,
+				       "msprof left no profile; did the application use an NPU?");
+	}
+}

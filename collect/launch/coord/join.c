@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "join.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command/cmd.h"
+#include "collect/launch/plan/check_find.h"
+#include "coord_tcp.h"
+#include "join_local.h"
+#include "link.h"
+#include "mpi_place.h"
+#include "npuprof/realtime.h"
+#include "npuprof/text.h"
+
+enum {
+	RDZV_S = 60,
+	STAGE_S = 20,
+	NAP_US = 10000,
+};
+
+/* What the helper process says through its pipe. */
+struct stage_word {
+	int32_t rank;
+	int32_t size;
+	char place[NP_MPI_PLACE_BYTES];
+};
+
+/* Listen somewhere, and say where. */
+static int make_place(struct np_tcp_place *place, struct np_err *err)
+{
+	place->port = 0;
+	np_link_addresses(place->hosts, sizeof(place->hosts));
+	np_coord_tcp_token(place->token, sizeof(place->token));
+	return np_link_listen(&place->port, err);
+}
+
+/* --- the helper process --------------------------------------------------- */
+
+int np_join_stage(const char *descriptor)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	const char *mine = getenv(NP_ENV_PLACE); /* NOLINT(concurrency-mt-unsafe) */
+	struct np_err err = NP_ERR_INIT;
+	struct stage_word word = { 0 };
+	struct np_coord *coord;
+	int64_t fd;
+
+	if (!np_text_to_int(descriptor, strlen(descriptor), &fd) ||
+	    np_coord_mpi_open(&coord, &err) < 0)
+		return NP_EXIT_FAILED;
+	word.rank = np_coord_rank(coord);
+	word.size = np_coord_size(coord);
+	np_buf_add(&text, mine ? mine : "");
+	if (np_coord_bcast(coord, &text, &err) == NP_OK)
+		(void)snprintf(word.place, sizeof(word.place), "%s", text.text);
+	np_coord_close(coord);
+	/* Only after MPI_Finalize: before it is done the application may not begin. */
+	return write((int)fd, &word, sizeof(word)) == (ssize_t)sizeof(word) ? NP_EXIT_DONE
+									    : NP_EXIT_FAILED;
+}
+
+_Noreturn static void become_stage(int out, const char *place)
+{
+	char descriptor[16];
+	char option[] = NP_STAGE_OPTION;
+	char name[] = "npuprof-collect";
+	char *argv[] = { name, option, descriptor, NULL };
+	sigset_t none;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)snprintf(descriptor, sizeof(descriptor), "%d", out);
+	(void)fcntl(out, F_SETFD, 0);
+	/* One process after another of a rank may use MPI only with this. NOLINTBEGIN */
+	(void)setenv("PMIX_MCA_gds", "hash", 1);
+	(void)setenv(NP_ENV_PLACE, place, 1);
+	/* NOLINTEND */
+	(void)execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+static bool await_word(int fd, struct stage_word *word, np_ns end)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	np_ns left = end - np_steady_ns();
+
+	return left > 0 && poll(&wait, 1, (int)(left / 1000000)) > 0 &&
+	       read(fd, word, sizeof(*word)) == (ssize_t)sizeof(*word);
+}
+
+/* Wait for a process until `end`, then kill it. True if it ended well by itself. */
+static bool await_end(pid_t pid, np_ns end)
+{
+	int status = 0;
+
+	for (;;) {
+		pid_t got = waitpid(pid, &status, WNOHANG);
+
+		if (got == pid)
+			return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		if (got < 0 || np_steady_ns() >= end)
+			break;
+		(void)usleep(NAP_US);
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	return false;
+}
+
+static bool run_stage(const struct np_tcp_place *mine, int seconds, struct stage_word *word)
+{
+	np_ns end = np_steady_ns() + (np_ns)seconds * 1000000000;
+	char text[NP_MPI_PLACE_BYTES];
+	int ends[2];
+	bool said;
+	pid_t pid;
+
+	np_mpi_place_format(mine, text, sizeof(text));
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	pid = fork();
+	if (pid == 0)
+		become_stage(ends[1], text);
+	(void)close(ends[1]);
+	said = pid > 0 && await_word(ends[0], word, end);
+	(void)close(ends[0]);
+	if (pid > 0 && !await_end(pid, said ? end : np_steady_ns()))
+		said = false;
+	return said;
+}
+
+/* --- the modes ------------------------------------------------------------ */
+
+static int join_late(struct np_job *job, const struct np_mode_choice *choice,
+		     struct np_tcp_place *place, int listener, struct np_err *err)
+{
+	if (!np_find_beside("libnpuprof_inapp.so", job->mpi_library, sizeof(job->mpi_library))) {
+		(void)close(listener);
+		return np_fail(err, NP_E_NOTFOUND,
+			       "libnpuprof_inapp.so is not where it was installed: without it the "
+			       "mode inapp is not possible");
+	}
+	place->rank = choice->rank;
+	place->size = choice->size;
+	job->mode = NP_MODE_INAPP;
+	np_mpi_place_format(place, job->mpi_place, sizeof(job->mpi_place));
+	if (choice->rank != 0) {
+		(void)close(listener);
+		listener = -1;
+	}
+	return np_coord_tcp_late(place, listener, &job->coord, err);
+}
+
+/* Learn where launcher 0 is, and which one this is: from each other, or through MPI. */
+static bool find_first(const struct np_mode_choice *choice, struct np_tcp_place *place, int seconds)
+{
+	struct np_tcp_place mine = *place;
+	struct stage_word word;
+
+	if (np_join_local_possible(choice->size)) {
+		place->rank = choice->rank;
+		place->size = choice->size;
+		if (!np_join_local(choice->rank, choice->size, place, seconds))
+			return false;
+		place->rank = choice->rank;
+		place->size = choice->size;
+		return true;
+	}
+	if (!run_stage(&mine, seconds, &word) || !np_mpi_place_parse(word.place, place))
+		return false;
+	place->rank = word.rank;
+	place->size = word.size;
+	return true;
+}
+
+static int join_helper(struct np_job *job, const struct np_collect_options *options,
+		       struct np_mode_choice *choice, struct np_err *err)
+{
+	bool given = options->rdzv_timeout != NP_UNKNOWN;
+	int seconds = given ? (int)options->rdzv_timeout : STAGE_S;
+	struct np_tcp_place mine = { 0 };
+	struct np_tcp_place place;
+	int listener = make_place(&mine, err);
+
+	if (listener < 0)
+		return NP_E_IO;
+	place = mine;
+	if (!find_first(choice, &place, seconds)) {
+		choice->mode = NP_MODE_INAPP;
+		(void)snprintf(choice->reason, sizeof(choice->reason),
+			       "the stage before the application failed or took longer than %d s",
+			       seconds);
+		return join_late(job, choice, &mine, listener, err);
+	}
+	if (place.rank != 0) {
+		(void)close(listener);
+		listener = -1;
+	}
+	return np_coord_tcp_open(&place, listener, given ? seconds : RDZV_S, &job->coord, err);
+}
+
+static int join_inapp(struct np_job *job, const struct np_mode_choice *choice, struct np_err *err)
+{
+	struct np_tcp_place place = { 0 };
+	int listener = make_place(&place, err);
+
+	return listener < 0 ? NP_E_IO : join_late(job, choice, &place, listener, err);
+}
+
+static int join_tcp(struct np_job *job, const struct np_collect_options *options,
+		    const struct np_mode_choice *choice, struct np_err *err)
+{
+	const char *secret = getenv("NPUPROF_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
+	struct np_tcp_place place = { .rank = choice->rank,
+				      .size = choice->size,
+				      .port = choice->port };
+	int listener = -1;
+
+	job->finds_ranks = true;
+	/* No secret, but enough to keep jobs apart that use one port by mistake. */
+	(void)snprintf(place.token, sizeof(place.token), "%.30s %.30s",
+		       options->job ? options->job : "", secret ? secret : "");
+	(void)snprintf(place.hosts, sizeof(place.hosts), "%s", choice->host);
+	if (choice->size > 1 && choice->rank == 0) {
+		listener = np_link_listen(&place.port, err);
+		if (listener < 0)
+			return NP_E_IO;
+	}
+	return np_coord_tcp_open(&place, listener,
+				 options->rdzv_timeout == NP_UNKNOWN ? RDZV_S
+								     : (int)options->rdzv_timeout,
+				 &job->coord, err);
+}
+
+int np_join(struct np_job *job, const struct np_collect_options *options,
+	    struct np_mode_choice *choice, struct np_err *err)
+{
+	int rc;
+
+	job->mode = choice->mode;
+	switch (choice->mode) {
+	case NP_MODE_HELPER:
+		rc = join_helper(job, options, choice, err);
+		break;
+	case NP_MODE_INAPP:
+		rc = join_inapp(job, choice, err);
+		break;
+	case NP_MODE_TCP:
+		rc = join_tcp(job, options, choice, err);
+		break;
+	default:
+		rc = np_coord_mpi_open(&job->coord, err);
+		break;
+	}
+	if (rc < 0)
+		return rc;
+	job->rank = np_coord_rank(job->coord);
+	job->world = np_coord_size(job->coord);
+	job->ranks = job->finds_ranks ? 0 : job->world;
+	return NP_OK;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "finish.h"
+
+#include "cli/command/cmd.h"
+#include "export_step.h"
+#include "manifest.h"
+#include "npuprof/text.h"
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct np_record *a = left;
+	const struct np_record *b = right;
+
+	return np_order(a->rank, b->rank);
+}
+
+/* Ranks nobody has seen, between those that were: they died before they used an NPU. */
+static const char *why_absent(const struct np_job *job, int rank)
+{
+	if (!job->finds_ranks && np_coord_lost(job->coord, rank))
+		return "the connection to its launcher was lost";
+	return job->finds_ranks ? "it never registered with a launcher: it ended early, or is on "
+				  "a node whose launcher was lost, or uses no NPU"
+				: "its launcher said nothing";
+}
+
+static struct np_record *find_record(struct np_record *records, size_t count, int64_t rank)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (records[i].rank == rank)
+			return &records[i];
+	}
+	return NULL;
+}
+
+/* How many ranks the application has: as it says, or as the highest that was seen. */
+static int count_ranks(const struct np_job *job, const struct np_record *seen, size_t count)
+{
+	int64_t ranks = job->finds_ranks ? 0 : job->world;
+
+	for (size_t i = 0; job->finds_ranks && i < count; i++) {
+		if (seen[i].world != NP_UNKNOWN && seen[i].world > ranks &&
+		    seen[i].world < 10000000)
+			ranks = seen[i].world;
+		if (seen[i].rank >= ranks)
+			ranks = seen[i].rank + 1;
+	}
+	return (int)ranks;
+}
+
+/* One record for every rank, in their order. */
+static struct np_record *complete_records(struct np_job *job, struct np_record *seen, size_t count)
+{
+	struct np_record *records;
+
+	job->ranks = count_ranks(job, seen, count);
+	records = calloc((size_t)job->ranks + 1, sizeof(*records));
+	for (int rank = 0; records && rank < job->ranks; rank++) {
+		const struct np_record *found = find_record(seen, count, rank);
+
+		if (found) {
+			records[rank] = *found;
+			continue;
+		}
+		np_record_init(&records[rank], rank, np_job_selects(job, rank));
+		if (job->finds_ranks)
+			records[rank].launcher = -1;
+		if (records[rank].selected)
+			np_record_fail(&records[rank], why_absent(job, rank));
+	}
+	if (records)
+		qsort(records, (size_t)job->ranks, sizeof(*records), by_rank);
+	return records;
+}
+
+/* Rank 0 gets the records of all: job->ranks of them. Others get those of nobody. */
+static struct np_record *gather_records(struct np_job *job)
+{
+	size_t world = (size_t)job->world;
+	struct np_buf *said = calloc(world, sizeof(*said));
+	NP_CLEANUP(np_buf_release) struct np_buf all = NP_BUF_INIT;
+	struct np_err err = NP_ERR_INIT;
+
+	for (size_t i = 0; said && i < world; i++)
+		said[i] = NP_BUF_INIT;
+	if (np_coord_gather(job->coord, job->records.item,
+			    job->records.count * sizeof(*job->records.item), said, &err) < 0)
+		np_job_warn("%s", err.text);
+	for (size_t i = 0; said && i < world; i++) {
+		if (said[i].length % sizeof(struct np_record) == 0)
+			np_buf_add_bytes(&all, said[i].text, said[i].length);
+		np_buf_release(&said[i]);
+	}
+	free(said);
+	if (job->rank != 0)
+		return NULL;
+	return complete_records(job, (struct np_record *)(void *)all.text,
+				all.length / sizeof(struct np_record));
+}
+
+/* A rank that failed at the very end may not have been heard while the job ran. */
+static int application_status(const struct np_job *job, const struct np_record *records,
+			      const struct np_session_result *result)
+{
+	if (result->status != 0)
+		return result->status;
+	for (int rank = 0; rank < job->ranks; rank++) {
+		if (records[rank].exit != 0 && records[rank].exit != NP_UNKNOWN) {
+			np_job_warn("the application of rank %d ended with status %d", rank,
+				    (int)records[rank].exit);
+			return (int)records[rank].exit;
+		}
+	}
+	return 0;
+}
+
+static int say_profiles(const struct np_job *job, const struct np_record *records)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf size = NP_BUF_INIT;
+	int64_t bytes = 0;
+	int chosen = 0;
+	int good = 0;
+	int bad = 0;
+
+	for (int rank = 0; rank < job->ranks; rank++) {
+		const struct np_record *record = &records[rank];
+
+		if (!record->selected && !record->opened)
+			continue;
+		chosen++;
+		good += record->opened ? 1 : 0;
+		bytes = record->opened ? np_plus(bytes, record->bytes) : bytes;
+		if (!record->failure[0])
+			continue;
+		bad++;
+		np_job_warn("rank %d: %s", rank, record->failure);
+	}
+	if (job->ranks == 0) {
+		np_job_warn("no rank of the application used an NPU (no aclrtSetDevice), or the "
+			    "library did not get into it");
+		bad++;
+	}
+	np_text_bytes(&size, bytes);
+	np_job_say(job, "profiles of %d of %d ranks (%s raw) in '%s'", good, chosen, size.text,
+		   job->root);
+	return bad;
+}
+
+/* Windows in directories of their own have a manifest of their own: they can be analysed alone. */
+static void write_window(const struct np_job *job, const struct np_record *records, int number,
+			 bool *failed)
+{
+	struct np_record *own = calloc((size_t)job->ranks + 1, sizeof(*own));
+	struct np_job part = *job;
+	struct np_err err = NP_ERR_INIT;
+	bool any = false;
+
+	(void)snprintf(part.root, sizeof(part.root), "%.*s/window-%d", (int)sizeof(part.root) - 32,
+		       job->root, number);
+	for (int rank = 0; own && rank < job->ranks; rank++) {
+		const struct np_record_window *window = NULL;
+
+		own[rank] = records[rank];
+		own[rank].window_count = 0;
+		for (uint32_t i = 0; i < records[rank].window_count; i++) {
+			if (records[rank].windows[i].below &&
+			    records[rank].windows[i].number == number)
+				window = &records[rank].windows[i];
+		}
+		own[rank].opened = window != NULL;
+		own[rank].selected = window != NULL;
+		own[rank].dir[0] = '\0';
+		if (!window) {
+			own[rank].first_step = own[rank].last_step = own[rank].bytes = NP_UNKNOWN;
+			own[rank].failure[0] = '\0';
+			continue;
+		}
+		any = true;
+		own[rank].window_count = 1;
+		own[rank].windows[0] = *window;
+		own[rank].windows[0].below = false;
+		own[rank].first_step = window->first_step;
+		own[rank].last_step = window->last_step;
+		own[rank].bytes = window->bytes;
+		(void)snprintf(own[rank].dir, sizeof(own[rank].dir), "%.*s/%s",
+			       NP_RECORD_DIR - NP_RECORD_NAME - 2, part.root, window->name);
+	}
+	if (any && np_manifest_write(&part, own, NULL, &err) < 0) {
+		np_job_warn("%s", err.text);
+		*failed = true;
+	}
+	free(own);
+}
+
+static void write_windows(const struct np_job *job, const struct np_record *records, bool *failed)
+{
+	int last = 0;
+
+	for (int rank = 0; rank < job->ranks; rank++) {
+		for (uint32_t i = 0; i < records[rank].window_count; i++) {
+			const struct np_record_window *window = &records[rank].windows[i];
+
+			if (window->below && window->number > last)
+				last = window->number;
+		}
+	}
+	for (int number = 1; number <= last; number++)
+		write_window(job, records, number, failed);
+}
+
+static void write_manifest(const struct np_job *job, const struct np_record *records,
+			   const bool *exported, bool *failed)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	if (np_manifest_write(job, records, exported, &err) == NP_OK)
+		return;
+	np_job_warn("%s", err.text);
+	*failed = true;
+}
+
+/*
+ * npuprof export marks what it did in the manifest beside it. Hosts that have
+ * their own files have no manifest: rank 0 asks them and writes it anew.
+ */
+static bool export_profiles(struct np_job *job)
+{
+	bool done = np_export_step(job);
+	bool scattered = np_coord_max(job->coord, !job->shared) != 0;
+	bool *exported = NULL;
+	struct np_record *records;
+	bool failed = false;
+
+	if (scattered) {
+		for (size_t i = 0; i < job->records.count; i++) {
+			struct np_record *record = &job->records.item[i];
+
+			record->closed = record->opened && np_export_done(record->dir);
+		}
+		records = gather_records(job);
+		exported = records ? calloc((size_t)job->ranks + 1, sizeof(*exported)) : NULL;
+		for (int i = 0; exported && records && i < job->ranks; i++)
+			exported[i] = records[i].opened && records[i].closed;
+		if (job->rank == 0 && records)
+			write_manifest(job, records, exported, &failed);
+		free(records);
+	}
+	free(exported);
+	return done && !failed;
+}
+
+int np_finish(struct np_job *job, const struct np_session_result *result)
+{
+	struct np_record *records = gather_records(job);
+	bool failed = false;
+	int status = 0;
+
+	if (job->rank == 0 && records) {
+		status = application_status(job, records, result);
+		failed = say_profiles(job, records) > 0;
+		write_manifest(job, records, NULL, &failed);
+		write_windows(job, records, &failed);
+	}
+	free(records);
+	if (job->plan.export == NP_EXPORT_AFTER && result->signal == 0)
+		failed |= !export_profiles(job);
+	failed = np_coord_max(job->coord, failed) != 0;
+	status = (int)np_coord_max(job->coord, status);
+	return status == 0 && failed ? NP_EXIT_PARTIAL : status;
+}
+
+void np_finish_foresee(const struct np_job *job)
+{
+	struct np_record *records = calloc((size_t)job->ranks + 1, sizeof(*records));
+	bool failed = false;
+
+	for (int rank = 0; records && rank < job->ranks; rank++)
+		np_record_init(&records[rank], rank, np_job_selects(job, rank));
+	if (records)
+		write_manifest(job, records, NULL, &failed);
+	free(records);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collect/protocol.h"
+#include "ctl.h"
+#include "npuprof/json.h"
+
+enum {
+	MOST_BYTES = 65536,
+};
+
+/* The next file of a launcher in the directory of a job; NULL: there is none left. */
+static const struct dirent *next_control(DIR *stream)
+{
+	const struct dirent *entry;
+
+	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while ((entry = readdir(stream))) {
+		if (strncmp(entry->d_name, NP_CTL_PREFIX, sizeof(NP_CTL_PREFIX) - 1) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+/* Does a job run in this directory? */
+static bool has_control(const char *dir)
+{
+	DIR *stream = opendir(dir);
+	bool found = stream && next_control(stream);
+
+	if (stream)
+		(void)closedir(stream);
+	return found;
+}
+
+/* The one job in a directory, or in one of the directories in it. */
+static int find_job(const char *dir, char *job, size_t size, struct np_err *err)
+{
+	const struct dirent *entry;
+	int count = 0;
+	DIR *stream;
+
+	(void)snprintf(job, size, "%s", dir);
+	if (has_control(dir))
+		return NP_OK;
+	stream = opendir(dir);
+	if (!stream)
+		return np_fail(err, NP_E_NOTFOUND,
+			       "cannot read '%.300s': %s; give the directory of the job with -d",
+			       dir, strerrordesc_np(errno));
+	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while ((entry = readdir(stream))) {
+		char part[PATH_MAX];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		(void)snprintf(part, sizeof(part), "%.*s/%s", PATH_MAX - 400, dir, entry->d_name);
+		if (has_control(part) && count++ == 0)
+			(void)snprintf(job, size, "%s", part);
+	}
+	(void)closedir(stream);
+	if (count > 1)
+		return np_fail(err, NP_E_USAGE,
+			       "%d jobs are running in '%.300s'; name the directory of one", count,
+			       dir);
+	if (count == 0)
+		return np_fail(err, NP_E_NOTFOUND,
+			       "no job is running in '%.300s': there is no " NP_CTL_PREFIX
+			       "json in it; give the directory that npuprof-collect printed",
+			       dir);
+	return NP_OK;
+}
+
+static int read_control(const char *path, char *name, size_t size, char *host, size_t host_size,
+			struct np_err *err)
+{
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	const char *text;
+	int rc = np_json_read_file(path, MOST_BYTES, &doc, err);
+
+	if (rc < 0)
+		return rc;
+	text = np_json_text(np_json_member(doc, "socket"));
+	if (!text)
+		return np_fail(err, NP_E_FORMAT, "'%.380s' names no socket", path);
+	(void)snprintf(name, size, "%s", text);
+	text = np_json_text(np_json_member(doc, "host"));
+	(void)snprintf(host, host_size, "%s", text ? text : "another host");
+	return NP_OK;
+}
+
+static int converse(int fd, const struct np_ctl_request *request, struct np_ctl_answer *ret,
+		    int timeout_s, struct np_err *err)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	ssize_t got = -1;
+
+	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) == (ssize_t)sizeof(*request)) {
+		if (poll(&wait, 1, timeout_s * 1000) == 0)
+			return np_fail(err, NP_E_IO, "the job does not answer within %d s",
+				       timeout_s);
+		got = recv(fd, ret, sizeof(*ret), 0);
+	}
+	if (got != (ssize_t)sizeof(*ret) || ret->version != NP_CTL_VERSION)
+		return np_fail(err, NP_E_IO,
+			       "the job refuses to talk: it has just ended, belongs to another "
+			       "user or is collected by another version of npuprof");
+	ret->text[sizeof(ret->text) - 1] = '\0';
+	return NP_OK;
+}
+
+/* The launcher on this host; `host` is where one is that cannot be reached. */
+static int connect_launcher(const char *job, char *host, size_t size, struct np_err *err)
+{
+	const struct dirent *entry;
+	DIR *stream = opendir(job);
+	int fd = -1;
+
+	(void)snprintf(host, size, "another host");
+	while (stream && fd < 0 && (entry = next_control(stream))) {
+		char path[PATH_MAX];
+		char name[108];
+
+		(void)snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - 300, job, entry->d_name);
+		if (read_control(path, name, sizeof(name), host, size, err) == NP_OK)
+			fd = np_protocol_connect(name);
+	}
+	if (stream)
+		(void)closedir(stream);
+	return fd;
+}
+
+int np_ctl_ask(const char *dir, const struct np_ctl_request *request, struct np_ctl_answer *ret,
+	       int timeout_s, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	char job[PATH_MAX];
+	char host[256];
+	int rc = find_job(dir, job, sizeof(job), err);
+	int fd;
+
+	if (rc < 0)
+		return rc;
+	fd = connect_launcher(job, host, sizeof(host), &why);
+	if (fd < 0 && why.text[0])
+		return np_fail(err, NP_E_IO, "%s", why.text);
+	if (fd < 0)
+		return np_fail(err, NP_E_IO,
+			       "cannot reach a launcher of '%.200s'; one is on %.100s: is this a "
+			       "host of the job, this its user, and does it still run?",
+			       job, host);
+	rc = converse(fd, request, ret, timeout_s, err);
+	(void)close(fd);
+	return rc;
+}

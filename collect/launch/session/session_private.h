@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_SESSION_PRIVATE_H
+#define NP_SESSION_PRIVATE_H
+
+#include "collect/launch/backend/backend.h"
+#include "collect/launch/backend/channel.h"
+#include "collect/launch/backend/child.h"
+#include "collect/launch/backend/torch.h"
+#include "control.h"
+#include "session.h"
+
+/* What session.c, session_stop.c and control.c share: the run of one launcher. */
+enum np_phase {
+	NP_PHASE_RUNNING,
+	NP_PHASE_SAVING,
+	NP_PHASE_ENDING,
+	NP_PHASE_KILLED,
+};
+
+struct np_session {
+	struct np_job *job;
+	struct np_child child;
+	struct np_channel channel;
+	int signals;
+	enum np_phase phase;
+	np_ns deadline; /* of the phase */
+	bool left;      /* this launcher's application is gone */
+	bool told;      /* rank 0 knows of this launcher's failure */
+	bool saved;     /* rank 0 knows that there is nothing to save here */
+	int saved_all;  /* rank 0: launchers that have said so */
+	bool stopping;  /* rank 0: all were told to stop */
+	bool clock_due; /* rank 0: measure the clocks when there is time */
+	bool joined;    /* mode inapp: the way to rank 0 is known */
+	bool met;       /* rank 0: it is known which launcher is on which host */
+	int come;       /* rank 0, mode inapp: launchers that have said where they are */
+	struct np_layout_word *words; /* rank 0, mode inapp: what they said */
+	bool window; /* rank 0: the clocks were measured for a window that opened */
+	struct np_control control;
+	struct np_torch torch;
+	struct np_attached attached; /* --backend msprof --dynamic */
+	struct np_session_result result;
+};
+
+/* An event for rank 0: handled at once if that is this launcher. */
+void np_session_tell_first(struct np_session *session, const struct np_event *event);
+
+/* Rank 0: an event for everybody, this launcher included. */
+void np_session_tell_all(struct np_session *session, const struct np_event *event);
+
+/* What a rank says, through its library or through the launcher that speaks for it (backend.h). */
+void np_session_take(struct np_session *session, const struct np_message *message);
+
+/* Carry out an event. */
+void np_session_hear(struct np_session *session, const struct np_event *event);
+
+/* session_meet.c: launchers that find each other while the application runs (mode inapp). */
+void np_session_join(struct np_session *session, const char *place);
+void np_session_hear_host(struct np_session *session, const struct np_event *event);
+
+/* session_stop.c */
+void np_session_stop_all(struct np_session *session, int rank, int status, int number);
+void np_session_report_failure(struct np_session *session, int status, int number);
+void np_session_report_saved(struct np_session *session);
+void np_session_begin_saving(struct np_session *session);
+void np_session_begin_ending(struct np_session *session);
+void np_session_count_saved(struct np_session *session);
+void np_session_lost(struct np_session *session, int rank);
+void np_session_watch_phase(struct np_session *session);
+
+#endif /* NP_SESSION_PRIVATE_H */

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/scan.h"
+
+#include "core/format/db/db_private.h"
+#include "scan_private.h"
+
+#include <math.h>
+#include <strings.h>
+
+/* What the schema says about the table. */
+struct table {
+	const char *name;
+	bool is_table;  /* not a view */
+	bool plain;     /* nothing seen yet that is not for the page engine */
+	uint32_t root;  /* first page of its b-tree */
+	int key_parts;  /* columns of its primary key */
+	int64_t key_at; /* position of the last INTEGER column of it, or -1 */
+};
+
+static int fail(struct np_scan *scan, int code, struct np_err *err)
+{
+	return np_db_fail(np_db_handle(scan->db), code, np_db_path(scan->db), err);
+}
+
+static void finalize(sqlite3_stmt **statement)
+{
+	(void)sqlite3_finalize(*statement);
+}
+
+/* A statement about the table, whose name it takes as ?1. */
+static int ask(struct np_scan *scan, const char *sql, const struct table *table, sqlite3_stmt **ret,
+	       struct np_err *err)
+{
+	int rc = sqlite3_prepare_v2(np_db_handle(scan->db), sql, -1, ret, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(*ret, 1, table->name, -1, SQLITE_STATIC);
+	return rc == SQLITE_OK ? NP_OK : fail(scan, rc, err);
+}
+
+static int find_table(struct np_scan *scan, struct table *table, struct np_err *err)
+{
+	NP_CLEANUP(finalize) sqlite3_stmt *statement = NULL;
+	int64_t root;
+	int rc = ask(scan,
+		     "SELECT type = 'table', rootpage FROM sqlite_master"
+		     " WHERE type IN ('table', 'view') AND name = ?1",
+		     table, &statement, err);
+
+	if (rc < 0)
+		return rc;
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_DONE)
+		return np_fail(err, NP_E_NOTFOUND, "'%s' has no table %s", np_db_path(scan->db),
+			       table->name);
+	if (rc != SQLITE_ROW)
+		return fail(scan, rc, err);
+	table->is_table = sqlite3_column_int(statement, 0) != 0;
+	/* A virtual table has none. */
+	root = sqlite3_column_int64(statement, 1);
+	table->plain = table->is_table && root > 0 && root <= UINT32_MAX;
+	table->root = table->plain ? (uint32_t)root : 0;
+	return NP_OK;
+}
+
+/* Columns of pragma_table_xinfo as selected below. */
+enum {
+	INFO_CID,
+	INFO_NAME,
+	INFO_TYPE,
+	INFO_DEFAULT,
+	INFO_KEY,
+	INFO_HIDDEN,
+};
+
+/*
+ * How SQLite derives REAL affinity from a declared type: "INT" anywhere makes it
+ * INTEGER, "CHAR", "CLOB" or "TEXT" make it TEXT and "BLOB" none, in this order.
+ */
+static bool is_real_type(const char *type)
+{
+	static const char *const others[] = { "INT", "CHAR", "CLOB", "TEXT", "BLOB" };
+
+	for (size_t i = 0; i < NP_COUNT(others); i++) {
+		if (strcasestr(type, others[i]))
+			return false;
+	}
+	return strcasestr(type, "REAL") || strcasestr(type, "FLOA") || strcasestr(type, "DOUB");
+}
+
+/* The place of `name` among `names` ("a|b"), or -1. */
+static int rank_of(const char *names, const char *name, size_t length)
+{
+	int rank = 0;
+
+	while (*names) {
+		size_t size = strcspn(names, "|");
+
+		if (size == length && memcmp(names, name, length) == 0)
+			return rank;
+		names += size + (names[size] == '|');
+		rank++;
+	}
+	return -1;
+}
+
+static const char *text_of(sqlite3_stmt *statement, int index)
+{
+	const char *text = (const char *)sqlite3_column_text(statement, index);
+
+	return text ? text : "";
+}
+
+static void note_column(struct table *table, sqlite3_stmt *info)
+{
+	/* Generated columns are not in the record, or not where their number says. */
+	if (sqlite3_column_int(info, INFO_HIDDEN) != 0)
+		table->plain = false;
+	if (sqlite3_column_int(info, INFO_KEY) == 0)
+		return;
+	table->key_parts++;
+	if (strcasecmp(text_of(info, INFO_TYPE), "INTEGER") == 0)
+		table->key_at = sqlite3_column_int64(info, INFO_CID);
+}
+
+/* Take the column for the slot if it is asked for, unless a preferred one has been found. */
+static void offer_column(struct np_scan_slot *slot, int *best, const char *names,
+			 struct table *table, sqlite3_stmt *info)
+{
+	const char *name = text_of(info, INFO_NAME);
+	size_t length = (size_t)sqlite3_column_bytes(info, INFO_NAME);
+	int rank = rank_of(names, name, length);
+	const char *otherwise;
+
+	if (rank < 0 || (slot->present && *best <= rank))
+		return;
+	*best = rank;
+	for (; rank > 0; rank--)
+		names = strchr(names, '|') + 1;
+	slot->present = true;
+	slot->name = names;
+	slot->name_length = length;
+	slot->position = (uint32_t)sqlite3_column_int(info, INFO_CID);
+	slot->is_real = is_real_type(text_of(info, INFO_TYPE));
+	/* Rows from before ALTER TABLE ADD COLUMN do not have it and read as the default. */
+	otherwise = text_of(info, INFO_DEFAULT);
+	if (*otherwise && strcasecmp(otherwise, "NULL") != 0)
+		table->plain = false;
+}
+
+static int find_columns(struct np_scan *scan, struct table *table,
+			const struct np_scan_column *columns, struct np_err *err)
+{
+	NP_CLEANUP(finalize) sqlite3_stmt *info = NULL;
+	int best[NP_SCAN_COLUMNS];
+	int rc = ask(scan,
+		     "SELECT cid, name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?1)",
+		     table, &info, err);
+
+	if (rc < 0)
+		return rc;
+	while ((rc = sqlite3_step(info)) == SQLITE_ROW) {
+		note_column(table, info);
+		if (sqlite3_column_int(info, INFO_HIDDEN) != 0)
+			continue;
+		for (size_t i = 0; i < scan->count; i++)
+			offer_column(&scan->slot[i], &best[i], columns[i].names, table, info);
+	}
+	if (rc != SQLITE_DONE)
+		return fail(scan, rc, err);
+	for (size_t i = 0; i < scan->count; i++) {
+		if (!scan->slot[i].present && columns[i].need == NP_REQUIRED)
+			return np_fail(err, NP_E_FORMAT, "'%s': table %s has no column %s",
+				       np_db_path(scan->db), table->name, columns[i].names);
+	}
+	return NP_OK;
+}
+
+/*
+ * An INTEGER PRIMARY KEY is the rowid itself. The declaration does not always
+ * tell ("INTEGER PRIMARY KEY DESC" is none, for a historical reason), but any
+ * other key has an index.
+ */
+static int find_rowid(struct np_scan *scan, struct table *table, struct np_err *err)
+{
+	NP_CLEANUP(finalize) sqlite3_stmt *statement = NULL;
+	int rc;
+
+	if (!table->plain || table->key_parts == 0)
+		return NP_OK;
+	rc = ask(scan, "SELECT count(*) FROM pragma_index_list(?1) WHERE origin = 'pk'", table,
+		 &statement, err);
+	if (rc < 0)
+		return rc;
+	rc = sqlite3_step(statement);
+	if (rc != SQLITE_ROW)
+		return fail(scan, rc, err);
+	if (sqlite3_column_int(statement, 0) > 0)
+		return NP_OK;
+	if (table->key_parts > 1 || table->key_at < 0)
+		table->plain = false;
+	for (size_t i = 0; i < scan->count; i++)
+		scan->slot[i].is_rowid =
+			scan->slot[i].present && (int64_t)scan->slot[i].position == table->key_at;
+	return NP_OK;
+}
+
+static int allocate(struct np_scan_slot *slot, struct np_err *err)
+{
+	bool is_text = slot->type == NP_SCAN_TEXT;
+
+	slot->values.integer =
+		calloc(NP_SCAN_ROWS, is_text ? sizeof(struct np_scan_text) : sizeof(int64_t));
+	if (is_text)
+		slot->texts = calloc(NP_SCAN_ROWS, sizeof(size_t));
+	if (!slot->values.integer || (is_text && !slot->texts))
+		return np_fail_nomem(err, "a batch of rows");
+	if (slot->present)
+		return NP_OK;
+	/* An absent column is unknown in every row; written once, never touched again. */
+	for (size_t i = 0; i < NP_SCAN_ROWS; i++) {
+		if (slot->type == NP_SCAN_INTEGER)
+			slot->values.integer[i] = NP_UNKNOWN;
+		else if (slot->type == NP_SCAN_REAL)
+			slot->values.real[i] = (double)NAN;
+	}
+	return NP_OK;
+}
+
+static int open_engine(struct np_scan *scan, const struct table *table, struct np_err *err)
+{
+	int rc = NP_E_NOTFOUND;
+
+	if (table->plain)
+		rc = np_pages_open(scan, table->root, &scan->pages, err);
+	return rc == NP_E_NOTFOUND ? np_scan_rows_open(scan, table->name, table->is_table, err)
+				   : rc;
+}
+
+int np_scan_open_with(struct np_db *db, const char *table_name,
+		      const struct np_scan_column *columns, size_t count,
+		      enum np_scan_engine engine, struct np_scan **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = calloc(1, sizeof(*scan));
+	struct table table = { .name = table_name, .key_at = -1 };
+	int rc;
+
+	if (!scan)
+		return np_fail_nomem(err, table_name);
+	scan->db = db;
+	scan->count = count;
+	scan->texts = NP_BUF_INIT;
+	for (size_t i = 0; i < count; i++)
+		scan->slot[i].type = columns[i].type;
+	rc = find_table(scan, &table, err);
+	if (rc == NP_OK)
+		rc = find_columns(scan, &table, columns, err);
+	if (rc == NP_OK)
+		rc = find_rowid(scan, &table, err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = allocate(&scan->slot[i], err);
+	if (engine == NP_SCAN_BY_SQLITE)
+		table.plain = false;
+	if (rc == NP_OK)
+		rc = open_engine(scan, &table, err);
+	if (rc < 0)
+		return rc;
+	*ret = NP_STEAL(scan);
+	return NP_OK;
+}
+
+int np_scan_open(struct np_db *db, const char *table, const struct np_scan_column *columns,
+		 size_t count, struct np_scan **ret, struct np_err *err)
+{
+	return np_scan_open_with(db, table, columns, count, NP_SCAN_BY_ANY, ret, err);
+}
+
+void np_scan_close(struct np_scan *scan)
+{
+	if (!scan)
+		return;
+	np_pages_close(scan->pages);
+	(void)sqlite3_finalize(scan->statement);
+	(void)sqlite3_finalize(scan->convert);
+	for (size_t i = 0; i < scan->count; i++) {
+		free(scan->slot[i].values.integer);
+		free(scan->slot[i].texts);
+	}
+	np_buf_release(&scan->texts);
+	free(scan);
+}
+
+void np_scan_closep(struct np_scan **scan)
+{
+	np_scan_close(*scan);
+	*scan = NULL;
+}
+
+bool np_scan_has(const struct np_scan *scan, size_t column)
+{
+	return scan->slot[column].present;
+}
+
+bool np_scan_reads_pages(const struct np_scan *scan)
+{
+	return scan->pages != NULL;
+}
+
+void np_scan_keep_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row,
+		       const char *bytes, size_t length)
+{
+	slot->texts[row] = bytes ? scan->texts.length + 1 : 0;
+	slot->values.text[row].length = bytes ? length : 0;
+	if (!bytes)
+		return;
+	np_buf_add_bytes(&scan->texts, bytes, length);
+	np_buf_add_char(&scan->texts, '\0');
+}
+
+/* The buffer stays where it is now: say where the texts are. */
+static void point_to_texts(const struct np_scan *scan, struct np_scan_slot *slot, size_t rows)
+{
+	for (size_t i = 0; i < rows; i++) {
+		size_t offset = slot->texts[i];
+
+		slot->values.text[i].bytes = offset ? scan->texts.text + (offset - 1) : NULL;
+	}
+}
+
+size_t np_scan_about(const struct np_scan *scan)
+{
+	return scan->pages ? np_pages_about(scan->pages) : 0;
+}
+
+int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err)
+{
+	size_t rows = 0;
+	int rc = NP_OK;
+
+	np_buf_clear(&scan->texts);
+	if (!scan->ended)
+		rc = scan->pages ? np_pages_next(scan->pages, &rows, err)
+				 : np_scan_rows_next(scan, &rows, err);
+	if (rc == NP_OK)
+		rc = np_buf_check(&scan->texts, err);
+	if (rc < 0)
+		return rc;
+	ret->rows = rows;
+	for (size_t i = 0; i < scan->count; i++) {
+		if (scan->slot[i].type == NP_SCAN_TEXT)
+			point_to_texts(scan, &scan->slot[i], rows);
+		ret->column[i].integer = scan->slot[i].values.integer;
+	}
+	return NP_OK;
+}
+
+int np_scan_skip(struct np_scan *scan, size_t rows, struct np_err *err)
+{
+	if (scan->ended)
+		return NP_OK;
+	return scan->pages ? np_pages_skip(scan->pages, rows, err)
+			   : np_scan_rows_skip(scan, rows, err);
+}

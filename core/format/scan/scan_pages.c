@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scan_pages.h"
+
+#include "core/format/db/db_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * The file is read with pread() into buffers of our own. A mapping would save the
+ * copy, but a file cut short by somebody else would then end the program.
+ */
+
+/* Enough for the cost of a call not to matter, little enough to stay in the cache. */
+#define WINDOW_BYTES ((uint32_t)256 * 1024)
+
+/* §1.3: the database header. */
+#define HEADER_SIZE 100
+
+enum page_type {
+	PAGE_INTERIOR = 0x05,
+	PAGE_LEAF = 0x0d,
+};
+
+/* §1.6: sizes of the page header, with and without the right-most child. */
+#define LEAF_HEADER     8
+#define INTERIOR_HEADER 12
+
+int np_pages_damaged(const struct np_pages *pages, struct np_err *err)
+{
+	return np_db_fail(NULL, SQLITE_CORRUPT, np_db_path(pages->scan->db), err);
+}
+
+static int read_at(const struct np_pages *pages, void *ret, size_t size, off_t offset,
+		   struct np_err *err)
+{
+	uint8_t *to = ret;
+
+	while (size > 0) {
+		ssize_t got = pread(pages->fd, to, size, offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return np_fail(err, NP_E_IO, "cannot read '%s': %s",
+				       np_db_path(pages->scan->db), strerror(errno));
+		/* It was longer when the scan began. */
+		if (got == 0)
+			return np_pages_damaged(pages, err);
+		to += got;
+		size -= (size_t)got;
+		offset += got;
+	}
+	return NP_OK;
+}
+
+static int read_pages(const struct np_pages *pages, void *ret, uint32_t first, uint32_t count,
+		      struct np_err *err)
+{
+	return read_at(pages, ret, (size_t)count * pages->page_size,
+		       (off_t)(first - 1) * (off_t)pages->page_size, err);
+}
+
+/* Page 1 belongs to the schema, so no table or overflow chain may lead there. */
+static int enter_page(struct np_pages *pages, uint32_t number, struct np_err *err)
+{
+	if (number < 2 || number > pages->page_count || pages->budget == 0)
+		return np_pages_damaged(pages, err);
+	pages->budget--;
+	return NP_OK;
+}
+
+static bool is_in_window(const struct np_pages *pages, uint32_t number)
+{
+	return number >= pages->window_first && number - pages->window_first < pages->window_count;
+}
+
+static const uint8_t *window_page(const struct np_pages *pages, uint32_t number)
+{
+	return pages->window + (size_t)(number - pages->window_first) * pages->page_size;
+}
+
+/*
+ * How many pages to read at once for the next child: those of its successors that
+ * follow it. To copy a page of another table in between costs more than a call.
+ */
+static uint32_t plan_window(const struct np_pages *pages, const struct np_pages_level *level)
+{
+	uint32_t first = level->child[level->next];
+	uint32_t last = first;
+
+	for (size_t i = level->next + 1; i < level->count; i++) {
+		uint32_t child = level->child[i];
+
+		if (child != last + 1 || child - first >= pages->window_capacity)
+			break;
+		last = child;
+	}
+	return last - first + 1;
+}
+
+static int get_child(struct np_pages *pages, const struct np_pages_level *level,
+		     const uint8_t **ret, struct np_err *err)
+{
+	uint32_t number = level->child[level->next];
+	uint32_t count;
+	int rc = enter_page(pages, number, err);
+
+	if (rc < 0)
+		return rc;
+	if (is_in_window(pages, number)) {
+		*ret = window_page(pages, number);
+		return NP_OK;
+	}
+	count = plan_window(pages, level);
+	pages->window_count = 0;
+	rc = read_pages(pages, pages->window, number, count, err);
+	if (rc < 0)
+		return rc;
+	memset(pages->window + (size_t)count * pages->page_size, 0, NP_PAGES_PADDING);
+	pages->window_first = number;
+	pages->window_count = count;
+	*ret = pages->window;
+	return NP_OK;
+}
+
+int np_pages_overflow(struct np_pages *pages, uint32_t number, const uint8_t **ret,
+		      struct np_err *err)
+{
+	int rc = enter_page(pages, number, err);
+
+	if (rc < 0)
+		return rc;
+	/* The chain is often right behind its leaf. */
+	if (is_in_window(pages, number)) {
+		*ret = window_page(pages, number);
+		return NP_OK;
+	}
+	if (!pages->overflow) {
+		pages->overflow = malloc(pages->page_size);
+		if (!pages->overflow)
+			return np_fail_nomem(err, np_db_path(pages->scan->db));
+	}
+	*ret = pages->overflow;
+	return read_pages(pages, pages->overflow, number, 1, err);
+}
+
+/* Number of cells; a cell takes 2 bytes in the array of pointers and at least 4 of content. */
+static bool cell_count(const struct np_pages *pages, const uint8_t *page, uint32_t *ret)
+{
+	*ret = np_be16(page + 3);
+	return *ret <= (pages->usable - LEAF_HEADER) / 6;
+}
+
+static int reserve_children(struct np_pages_level *level, size_t count, struct np_err *err)
+{
+	uint32_t *child;
+
+	if (count <= level->capacity)
+		return NP_OK;
+	child = realloc(level->child, count * sizeof(*child));
+	if (!child)
+		return np_fail_nomem(err, "a table");
+	level->child = child;
+	level->capacity = count;
+	return NP_OK;
+}
+
+/* §1.6: a cell of an interior page is the number of its left child and a key. */
+static int push_level(struct np_pages *pages, const uint8_t *page, struct np_err *err)
+{
+	struct np_pages_level *level;
+	uint32_t cells;
+	int rc;
+
+	if (pages->depth == NP_PAGES_DEPTH || !cell_count(pages, page, &cells))
+		return np_pages_damaged(pages, err);
+	level = &pages->level[pages->depth];
+	rc = reserve_children(level, (size_t)cells + 1, err);
+	if (rc < 0)
+		return rc;
+	for (uint32_t i = 0; i < cells; i++) {
+		uint32_t at = np_be16(page + INTERIOR_HEADER + 2 * (size_t)i);
+
+		if (at < INTERIOR_HEADER + 2 * cells || at > pages->usable - 5)
+			return np_pages_damaged(pages, err);
+		level->child[i] = np_be32(page + at);
+	}
+	level->child[cells] = np_be32(page + 8);
+	level->count = (size_t)cells + 1;
+	level->next = 0;
+	pages->depth++;
+	return NP_OK;
+}
+
+static int enter_leaf(struct np_pages *pages, const uint8_t *page, struct np_err *err)
+{
+	uint32_t cells;
+
+	if (!cell_count(pages, page, &cells))
+		return np_pages_damaged(pages, err);
+	pages->leaf = page;
+	pages->cells = cells;
+	pages->cell = 0;
+	return NP_OK;
+}
+
+static int enter_child(struct np_pages *pages, struct np_pages_level *level, struct np_err *err)
+{
+	const uint8_t *page;
+	int rc = get_child(pages, level, &page, err);
+
+	if (rc < 0)
+		return rc;
+	if (page[0] == PAGE_LEAF)
+		rc = enter_leaf(pages, page, err);
+	else if (page[0] == PAGE_INTERIOR)
+		rc = push_level(pages, page, err);
+	else
+		rc = np_pages_damaged(pages, err);
+	/* Whoever asks again after a failure fails again instead of missing rows. */
+	if (rc == NP_OK)
+		level->next++;
+	return rc;
+}
+
+/* Go on to a leaf that has cells left, or to the end, where there is no level left. */
+static int advance(struct np_pages *pages, struct np_err *err)
+{
+	while (pages->depth > 0 && pages->cell == pages->cells) {
+		struct np_pages_level *level = &pages->level[pages->depth - 1];
+		int rc;
+
+		if (level->next == level->count) {
+			pages->depth--;
+			continue;
+		}
+		rc = enter_child(pages, level, err);
+		if (rc < 0)
+			return rc;
+	}
+	return NP_OK;
+}
+
+/* How many cells come next on one page, `most` at the most; 0 after the last. */
+static int cells_ahead(struct np_pages *pages, size_t most, size_t *ret, struct np_err *err)
+{
+	int rc = advance(pages, err);
+	size_t count;
+
+	if (rc < 0)
+		return rc;
+	count = pages->cells - pages->cell;
+	if (count == 0)
+		pages->scan->ended = true;
+	*ret = count < most ? count : most;
+	return NP_OK;
+}
+
+int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err)
+{
+	int rc;
+
+	*rows = 0;
+	while (*rows < NP_SCAN_ROWS) {
+		size_t count;
+
+		rc = cells_ahead(pages, NP_SCAN_ROWS - *rows, &count, err);
+		if (rc < 0)
+			return rc;
+		if (count == 0)
+			break;
+		rc = np_record_decode(pages, *rows, count, err);
+		if (rc < 0)
+			return rc;
+		*rows += count;
+	}
+	return NP_OK;
+}
+
+/* As if all pages had as many children, or cells, as those on the way to this leaf. */
+size_t np_pages_about(const struct np_pages *pages)
+{
+	uint64_t leaves = 1;
+
+	for (size_t i = 0; i < pages->depth && leaves < pages->page_count; i++)
+		leaves *= pages->level[i].count;
+	return (leaves < pages->page_count ? leaves : pages->page_count) * pages->cells;
+}
+
+int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err)
+{
+	while (rows > 0) {
+		size_t count;
+		int rc = cells_ahead(pages, rows, &count, err);
+
+		if (rc < 0)
+			return rc;
+		if (count == 0)
+			break;
+		pages->cell += (uint32_t)count;
+		rows -= count;
+	}
+	return NP_OK;
+}
+
+/* §1.3.2: a power of two; 65536 does not fit the field and is written as 1. */
+static uint32_t page_size_of(const uint8_t *header)
+{
+	uint32_t size = np_be16(header + 16);
+
+	if (size == 1)
+		return 65536;
+	return size >= 512 && (size & (size - 1)) == 0 ? size : 0;
+}
+
+/* §1.3: is this a database whose pages we can read? If not, SQLite will say what it is. */
+static bool read_header(struct np_pages *pages, const uint8_t *header, uint64_t file_size)
+{
+	static const char magic[16] = "SQLite format 3";
+	uint64_t count;
+
+	pages->page_size = page_size_of(header);
+	if (memcmp(header, magic, sizeof(magic)) != 0 || pages->page_size == 0)
+		return false;
+	pages->usable = pages->page_size - header[20];
+	count = file_size / pages->page_size;
+	pages->page_count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX - 1;
+	pages->budget = pages->page_count;
+	/* Rollback journal or WAL; both are in the file by now. */
+	return header[18] >= 1 && header[18] <= 2 && header[19] >= 1 && header[19] <= 2 &&
+	       pages->usable >= 480 &&
+	       /* Payload fractions, which have never been anything else. */
+	       header[21] == 64 && header[22] == 32 && header[23] == 32 &&
+	       /* Schema formats so far. */
+	       np_be32(header + 44) >= 1 && np_be32(header + 44) <= 4 &&
+	       /* Texts are UTF-8. */
+	       np_be32(header + 56) == 1;
+}
+
+static int allocate(struct np_pages *pages, struct np_err *err)
+{
+	pages->window_capacity = WINDOW_BYTES / pages->page_size;
+	if (pages->window_capacity > pages->page_count)
+		pages->window_capacity = pages->page_count;
+	pages->window =
+		malloc((size_t)pages->window_capacity * pages->page_size + NP_PAGES_PADDING);
+	if (!pages->window)
+		return np_fail_nomem(err, "a table");
+	return reserve_children(&pages->level[0], 1, err);
+}
+
+/* WITHOUT ROWID tables are index b-trees, which SQLite reads, as it does pages of no known type. */
+static int enter_root(struct np_pages *pages, uint32_t root, struct np_err *err)
+{
+	uint8_t type;
+	int rc;
+
+	if (root < 2 || root > pages->page_count)
+		return NP_E_NOTFOUND;
+	rc = read_at(pages, &type, 1, (off_t)(root - 1) * (off_t)pages->page_size, err);
+	if (rc < 0)
+		return rc;
+	if (type != PAGE_LEAF && type != PAGE_INTERIOR)
+		return NP_E_NOTFOUND;
+	pages->level[0].child[0] = root;
+	pages->level[0].count = 1;
+	pages->depth = 1;
+	return NP_OK;
+}
+
+static int open_file(struct np_pages *pages, struct np_err *err)
+{
+	uint8_t header[HEADER_SIZE];
+	struct stat status;
+	int rc;
+
+	pages->fd = open(np_db_file(pages->scan->db), O_RDONLY | O_CLOEXEC);
+	/* SQLite still has the file if its name is gone. */
+	if (pages->fd < 0 || fstat(pages->fd, &status) < 0 || status.st_size < HEADER_SIZE)
+		return NP_E_NOTFOUND;
+	rc = read_at(pages, header, sizeof(header), 0, err);
+	if (rc < 0)
+		return rc;
+	return read_header(pages, header, (uint64_t)status.st_size) ? NP_OK : NP_E_NOTFOUND;
+}
+
+static void close_pages(struct np_pages **pages)
+{
+	np_pages_close(*pages);
+}
+
+int np_pages_open(struct np_scan *scan, uint32_t root, struct np_pages **ret, struct np_err *err)
+{
+	NP_CLEANUP(close_pages) struct np_pages *pages = calloc(1, sizeof(*pages));
+	int rc;
+
+	if (!pages)
+		return np_fail_nomem(err, "a table");
+	pages->scan = scan;
+	pages->fd = -1;
+	pages->spill = NP_BUF_INIT;
+	rc = open_file(pages, err);
+	if (rc == NP_OK)
+		rc = allocate(pages, err);
+	if (rc == NP_OK)
+		rc = enter_root(pages, root, err);
+	if (rc < 0)
+		return rc;
+	np_record_plan(pages);
+	*ret = NP_STEAL(pages);
+	return NP_OK;
+}
+
+void np_pages_close(struct np_pages *pages)
+{
+	if (!pages)
+		return;
+	if (pages->fd >= 0)
+		(void)close(pages->fd);
+	for (size_t i = 0; i < NP_PAGES_DEPTH; i++)
+		free(pages->level[i].child);
+	free(pages->window);
+	free(pages->overflow);
+	np_buf_release(&pages->spill);
+	free(pages);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_private.h"
+
+#include "core/model/distribute/shared.h"
+#include "core/model/load/load_private.h"
+
+#include <math.h>
+#include <strings.h>
+
+/* --- small things that all readers share ----------------------------------------------------- */
+
+bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end)
+{
+	if (start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end && end - start <= NP_LONGEST_NS)
+		return true;
+	load->impossible_times++;
+	return false;
+}
+
+static bool is_no_value(const char *text, size_t length)
+{
+	static const char *const marks[] = { "", "N/A", "NA", "INVALID_TYPE" };
+
+	for (size_t i = 0; i < NP_COUNT(marks); i++) {
+		if (strlen(marks[i]) == length && memcmp(text, marks[i], length) == 0)
+			return true;
+	}
+	return false;
+}
+
+int detail_intern_in(struct np_strtab *strings, const char *text, size_t length, np_str *ret,
+		     struct np_err *err)
+{
+	*ret = NP_STR_NONE;
+	if (!text || is_no_value(text, length))
+		return NP_OK;
+	return np_strtab_add(strings, text, length, ret, err);
+}
+
+int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
+{
+	return detail_intern_in(load->detail->strings, text, length, ret, load->err);
+}
+
+/* Most texts have nothing to drop or replace and are not copied. */
+static bool is_plain(const char *text, size_t length, const char *drop, char from, char to)
+{
+	for (; *drop; drop++) {
+		if (memchr(text, *drop, length))
+			return false;
+	}
+	return from == to || !memchr(text, from, length);
+}
+
+/* Intern a copy without what is in `drop`, and with `to` for `from`. */
+static int intern_without(struct np_strtab *strings, const char *text, size_t length,
+			  const char *drop, char from, char to, np_str *ret, struct np_err *err)
+{
+	size_t kept = 0;
+	char *copy;
+	int rc;
+
+	if (!text || is_plain(text, length, drop, from, to))
+		return detail_intern_in(strings, text, length, ret, err);
+	*ret = NP_STR_NONE;
+	copy = malloc(length + 1);
+	if (!copy)
+		return np_fail_nomem(err, "a text");
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] != '\0' && strchr(drop, text[i]))
+			continue;
+		copy[kept++] = text[i] == from ? to : text[i];
+	}
+	rc = detail_intern_in(strings, copy, kept, ret, err);
+	free(copy);
+	return rc;
+}
+
+int detail_intern_shapes(struct detail_load *load, const char *text, size_t length, np_str *ret)
+{
+	return intern_without(load->detail->strings, text, length, "\"", '\0', '\0', ret,
+			      load->err);
+}
+
+int detail_intern_list_in(struct np_strtab *strings, const char *text, size_t length,
+			  char separator, np_str *ret, struct np_err *err)
+{
+	return intern_without(strings, text, length, "\r\n\"", ';', separator, ret, err);
+}
+
+int detail_intern_list(struct detail_load *load, const char *text, size_t length, char separator,
+		       np_str *ret)
+{
+	return detail_intern_list_in(load->detail->strings, text, length, separator, ret,
+				     load->err);
+}
+
+int64_t detail_known(int64_t value)
+{
+	return value < 0 || value == DETAIL_NO_VALUE || value == INT64_MAX ? NP_UNKNOWN : value;
+}
+
+int32_t detail_device(int64_t value)
+{
+	return value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
+}
+
+static const struct {
+	const char *name;
+	const char *prefix;
+} levels[NP_CALL_LEVELS] = {
+	[NP_CALL_OTHER] = { "other", "" },
+	[NP_CALL_ACL] = { "acl", "AscendCL@" },
+	[NP_CALL_MODEL] = { "model", "Model@" },
+	[NP_CALL_NODE] = { "node", "Node@" },
+	[NP_CALL_COMMUNICATION] = { "communication", "Communication@" },
+	[NP_CALL_RUNTIME] = { "runtime", "Runtime@" },
+};
+
+const char *np_call_level_name(enum np_call_level level)
+{
+	return levels[level].name;
+}
+
+const char *np_call_level_prefix(enum np_call_level level)
+{
+	return levels[level].prefix;
+}
+
+enum np_call_level detail_call_level(const char *name, size_t length)
+{
+	static const struct {
+		const char *name;
+		enum np_call_level level;
+	} spellings[] = {
+		{ "acl", NP_CALL_ACL },
+		{ "AscendCL", NP_CALL_ACL },
+		{ "model", NP_CALL_MODEL },
+		{ "node", NP_CALL_NODE },
+		{ "hccl", NP_CALL_COMMUNICATION },
+		{ "communication", NP_CALL_COMMUNICATION },
+		{ "runtime", NP_CALL_RUNTIME },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(spellings); i++) {
+		if (strlen(spellings[i].name) == length &&
+		    strncasecmp(spellings[i].name, name, length) == 0)
+			return spellings[i].level;
+	}
+	return NP_CALL_OTHER;
+}
+
+struct np_kernel *detail_add_kernel(struct detail_load *load)
+{
+	struct np_kernel *kernel = np_vec_add(&load->detail->kernels, load->err);
+
+	if (kernel)
+		*kernel = (struct np_kernel){ .wait = NP_UNKNOWN,
+					      .stream = NP_UNKNOWN,
+					      .task_id = NP_UNKNOWN,
+					      .connection = NP_UNKNOWN,
+					      .block_dim = NP_UNKNOWN,
+					      .mix_block_dim = NP_UNKNOWN,
+					      .step = NP_NO_STEP,
+					      .device = -1 };
+	return kernel;
+}
+
+struct np_kernel *detail_add_kernel_of(struct detail_load *load, const struct np_device_task *task)
+{
+	struct np_kernel *kernel = detail_add_kernel(load);
+
+	if (!kernel)
+		return NULL;
+	kernel->start = task->start;
+	kernel->end = task->end;
+	kernel->stream = task->stream;
+	kernel->task_id = task->task_id;
+	kernel->connection = task->connection;
+	kernel->device = task->device;
+	return kernel;
+}
+
+struct np_device_task *detail_add_task(struct detail_load *load)
+{
+	struct np_device_task *task = np_vec_add(&load->detail->tasks, load->err);
+
+	if (task)
+		*task = (struct np_device_task){ .stream = NP_UNKNOWN,
+						 .task_id = NP_UNKNOWN,
+						 .connection = NP_UNKNOWN,
+						 .step = NP_NO_STEP,
+						 .device = -1 };
+	return task;
+}
+
+struct np_framework_call *detail_add_framework(struct detail_load *load)
+{
+	struct np_framework_call *call = np_vec_add(&load->detail->framework, load->err);
+
+	if (call)
+		*call = (struct np_framework_call){ .tid = NP_UNKNOWN,
+						    .sequence = NP_UNKNOWN,
+						    .fwd_thread = NP_UNKNOWN,
+						    .step = NP_NO_STEP };
+	return call;
+}
+
+struct np_mark *detail_add_mark(struct detail_load *load)
+{
+	struct np_mark *mark = np_vec_add(&load->detail->marks, load->err);
+
+	if (mark)
+		*mark = (struct np_mark){ .device_start = NP_UNKNOWN,
+					  .device_end = NP_UNKNOWN,
+					  .framework_start = NP_UNKNOWN,
+					  .framework_end = NP_UNKNOWN,
+					  .tid = NP_UNKNOWN,
+					  .connection = NP_UNKNOWN,
+					  .step = NP_NO_STEP };
+	return mark;
+}
+
+struct np_small_task *detail_add_small(struct detail_load *load)
+{
+	struct np_small_task *small = np_vec_add(&load->detail->small, load->err);
+
+	if (small)
+		*small = (struct np_small_task){ .bytes = NP_UNKNOWN,
+						 .plane = NP_UNKNOWN,
+						 .src = NP_UNKNOWN,
+						 .dst = NP_UNKNOWN,
+						 .notify_id = NP_UNKNOWN,
+						 .stream = NP_UNKNOWN,
+						 .task_id = NP_UNKNOWN,
+						 .bandwidth = (double)NAN,
+						 .op = NP_NO_ROW };
+	return small;
+}
+
+struct np_small_task *detail_add_small_of(struct detail_load *load,
+					  const struct np_device_task *task)
+{
+	struct np_small_task *small = detail_add_small(load);
+
+	if (!small)
+		return NULL;
+	small->start = task->start;
+	small->end = task->end;
+	small->stream = task->stream;
+	small->task_id = task->task_id;
+	return small;
+}
+
+void detail_note(struct detail_load *load, const char *path, const char *what, const char *reason)
+{
+	np_note_add(&load->detail->notes, NP_NOTE_SKIPPED, load->rank->id, path, what, "%s",
+		    reason);
+}
+
+/* --- loading --------------------------------------------------------------------------------- */
+
+struct np_detail *detail_new(const struct np_rank *rank)
+{
+	struct np_detail *detail = calloc(1, sizeof(*detail));
+
+	if (!detail)
+		return NULL;
+	detail->rank = rank;
+	detail->id = rank->id;
+	detail->device = (struct np_device_info){ .ai_cores = NP_UNKNOWN,
+						  .vector_cores = NP_UNKNOWN,
+						  .aic_mhz = NP_UNKNOWN,
+						  .aiv_mhz = NP_UNKNOWN };
+	detail->strings = np_strtab_new();
+	detail->arena = np_arena_new();
+	if (!detail->strings || !detail->arena) {
+		np_detail_free(detail);
+		return NULL;
+	}
+	return detail;
+}
+
+/* Sections that are needed to tell others. */
+static unsigned complete(unsigned wants)
+{
+	if (wants & NP_DETAIL_PMU)
+		wants |= NP_DETAIL_KERNELS;
+	if (wants & NP_DETAIL_LAUNCHES)
+		wants |= NP_DETAIL_KERNELS;
+	if (wants & NP_DETAIL_SMALL)
+		wants |= NP_DETAIL_OPS;
+	if (wants & DETAIL_OF_FRAMEWORK)
+		wants |= NP_DETAIL_FRAMEWORK;
+	return wants;
+}
+
+static int read_everything(struct detail_load *load)
+{
+	int rc = detail_copy_ops(load);
+
+	if (rc == NP_OK && load->source->file[NP_FILE_RANK_DB])
+		rc = detail_read_db(load);
+	if (rc == NP_OK && !load->db_used && load->source->file[NP_FILE_KERNELS])
+		rc = detail_read_kernels(load);
+	if (rc == NP_OK && !load->db_used && load->source->file[NP_FILE_TRACE])
+		rc = detail_read_trace(load);
+	if (rc == NP_OK && load->source->file[NP_FILE_GPU_TRACE])
+		rc = detail_read_gpu_trace(load);
+	if (rc == NP_OK)
+		rc = detail_read_memory(load);
+	if (rc == NP_OK)
+		rc = detail_read_settings(load);
+	if (rc == NP_OK)
+		rc = detail_finish(load);
+	return rc;
+}
+
+static void note_oddities(struct detail_load *load)
+{
+	if (load->impossible_times)
+		np_note_add(&load->detail->notes, NP_NOTE_WARNING, load->rank->id, load->rank->path,
+			    "rows", "%zu have impossible times and were left out",
+			    load->impossible_times);
+}
+
+int np_detail_load(const struct np_run *run, size_t index, unsigned wants, struct np_detail **ret,
+		   struct np_err *err)
+{
+	const struct np_rank *rank = run->ranks ? run->ranks[index] : NULL;
+	struct np_err own = NP_ERR_INIT;
+	struct detail_load load = {
+		.rank = rank,
+		.source = &run->sources.item[index],
+		.run_strings = run->strings,
+		.wants = complete(wants),
+		.asked = complete(wants),
+		.err = err ? err : &own,
+	};
+	int rc;
+
+	if (!rank)
+		return np_fail(load.err, NP_E_NOTFOUND, "rank %d was not loaded",
+			       load.source->rank);
+	if (details_come(run, index, wants))
+		return details_take(run, index, ret, load.err);
+	load.detail = detail_new(rank);
+	if (!load.detail)
+		return np_fail_nomem(load.err, rank->path);
+	rc = read_everything(&load);
+	if (rc < 0) {
+		np_detail_free(load.detail);
+		return rc;
+	}
+	note_oddities(&load);
+	*ret = load.detail;
+	return NP_OK;
+}
+
+void np_detail_free(struct np_detail *detail)
+{
+	if (!detail)
+		return;
+	np_vec_release(&detail->kernels);
+	np_vec_release(&detail->tasks);
+	np_vec_release(&detail->calls);
+	np_vec_release(&detail->framework);
+	np_vec_release(&detail->links);
+	np_vec_release(&detail->dispatches);
+	np_vec_release(&detail->operators);
+	np_vec_release(&detail->marks);
+	np_vec_release(&detail->ops);
+	np_vec_release(&detail->small);
+	np_vec_release(&detail->frequency);
+	np_vec_release(&detail->gc);
+	np_vec_release(&detail->memory_ops);
+	np_vec_release(&detail->memory_curve);
+	np_vec_release(&detail->memory_events);
+	np_vec_release(&detail->settings);
+	free(detail->pmu);
+	np_notes_release(&detail->notes);
+	np_arena_free(detail->arena);
+	np_strtab_free(detail->strings);
+	free(detail);
+}
+
+void np_detail_freep(struct np_detail **detail)
+{
+	np_detail_free(*detail);
+	*detail = NULL;
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+const char *np_detail_text(const struct np_detail *detail, np_str id)
+{
+	return id == NP_STR_NONE ? NULL : np_strtab_text(detail->strings, id);
+}
+
+const char *np_detail_setting(const struct np_detail *detail, const char *name)
+{
+	for (size_t i = 0; i < detail->settings.count; i++) {
+		const struct np_setting *setting = &detail->settings.item[i];
+
+		if (strcmp(np_strtab_text(detail->strings, setting->name), name) == 0)
+			return np_strtab_text(detail->strings, setting->value);
+	}
+	return NULL;
+}
+
+uint32_t np_detail_counter(const struct np_detail *detail, const char *name)
+{
+	for (uint32_t i = 0; i < detail->pmu_count; i++) {
+		if (strcmp(np_strtab_text(detail->strings, detail->pmu_names[i]), name) == 0)
+			return i;
+	}
+	return NP_NO_ROW;
+}

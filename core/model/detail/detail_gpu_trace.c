@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_trace.h"
+
+#include "core/model/vendor/gpu_trace.h"
+
+/*
+ * The detail of a GPU's trace. Operators, Python and the arrows from forward to
+ * backward operators are written as those of an NPU; kernels, what launches them
+ * and what allocates memory are not. Launches and allocations belong to the
+ * innermost operator of their thread.
+ */
+
+static int64_t argument(const struct np_trace_event *event, const char *key)
+{
+	int64_t value;
+
+	return np_trace_arg_integer(event, key, &value) ? detail_known(value) : NP_UNKNOWN;
+}
+
+static int take_kernel(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	struct np_slice type = gpu_trace_kernel_type(event->name);
+	struct np_kernel *kernel;
+	int rc;
+
+	if (!detail_trace_reads(trace, NP_DETAIL_KERNELS) || gpu_trace_is_nccl(event->name))
+		return NP_OK;
+	kernel = detail_add_kernel(trace->load);
+	if (!kernel)
+		return NP_E_NOMEM;
+	kernel->start = event->ts_ns;
+	kernel->end = event->ts_ns + event->dur_ns;
+	kernel->stream = argument(event, "stream");
+	kernel->connection = argument(event, "correlation");
+	kernel->device = detail_device(argument(event, "device"));
+	rc = detail_intern(trace->load, event->name.bytes, event->name.length, &kernel->name);
+	if (rc == NP_OK)
+		rc = detail_intern(trace->load, type.bytes, type.length, &kernel->type);
+	if (rc == NP_OK)
+		rc = detail_intern(trace->load, NP_CORE_GPU, strlen(NP_CORE_GPU), &kernel->core);
+	return rc;
+}
+
+static int add_event(struct detail_trace *trace, const struct np_trace_event *event, bool launch,
+		     int64_t id)
+{
+	struct detail_gpu_event *added = np_vec_add(&trace->gpu->events, trace->err);
+
+	if (!added)
+		return NP_E_NOMEM;
+	*added = (struct detail_gpu_event){ event->ts_ns, event->tid.value, id, launch };
+	return NP_OK;
+}
+
+static int take_launch(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	int64_t connection = argument(event, "correlation");
+
+	if (!detail_trace_reads(trace, NP_DETAIL_FRAMEWORK) || connection == NP_UNKNOWN)
+		return NP_OK;
+	return add_event(trace, event, true, connection);
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static void release_memory(struct detail_trace *trace, const struct np_trace_event *event,
+			   const struct gpu_trace_memory *memory)
+{
+	uint32_t held = np_idmap_get(trace->gpu->held, memory->address);
+	struct np_memory_op *op;
+
+	if (held == NP_IDMAP_NONE)
+		return;
+	op = &trace->detail->memory_ops.item[held];
+	/* One address is given out again and again. */
+	if (op->release != NP_UNKNOWN || op->bytes != -memory->bytes || op->alloc > event->ts_ns)
+		return;
+	op->release = event->ts_ns;
+	op->allocated_at_release = memory->allocated;
+	op->reserved_at_release = memory->reserved;
+}
+
+static int take_memory(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	struct gpu_trace_memory memory;
+	struct np_memory_op *op;
+	uint32_t index = (uint32_t)trace->detail->memory_ops.count;
+	int rc;
+
+	if (!detail_trace_reads(trace, NP_DETAIL_MEMORY_OPS) || !gpu_trace_memory(event, &memory) ||
+	    memory.bytes == NP_UNKNOWN || !detail_time_ok(trace->load, event->ts_ns, event->ts_ns))
+		return NP_OK;
+	if (memory.bytes < 0) {
+		release_memory(trace, event, &memory);
+		return NP_OK;
+	}
+	op = np_vec_add(&trace->detail->memory_ops, trace->err);
+	if (!op)
+		return NP_E_NOMEM;
+	*op = (struct np_memory_op){ .alloc = event->ts_ns,
+				     .release = NP_UNKNOWN,
+				     .active_release = NP_UNKNOWN,
+				     .bytes = memory.bytes,
+				     .allocated_at_alloc = memory.allocated,
+				     .reserved_at_alloc = memory.reserved,
+				     .active_at_alloc = NP_UNKNOWN,
+				     .allocated_at_release = NP_UNKNOWN,
+				     .reserved_at_release = NP_UNKNOWN,
+				     .active_at_release = NP_UNKNOWN,
+				     .device = detail_device(memory.device) };
+	rc = np_idmap_set(trace->gpu->held, memory.address, index, trace->err);
+	return rc < 0 ? rc : add_event(trace, event, false, index);
+}
+
+int detail_gpu_take(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	if (event->phase == 'i' || event->phase == 'I')
+		return take_memory(trace, event);
+	if (event->phase != 'X' || event->ts_ns == NP_UNKNOWN || event->dur_ns == NP_UNKNOWN ||
+	    event->dur_ns < 0)
+		return NP_OK;
+	if (!detail_time_ok(trace->load, event->ts_ns, event->ts_ns + event->dur_ns))
+		return NP_OK;
+	if (np_slice_is(event->cat, "kernel"))
+		return take_kernel(trace, event);
+	return gpu_trace_launches(event) ? take_launch(trace, event) : NP_OK;
+}
+
+/* --- operators around launches and allocations ------------------------------------------------ */
+
+static int by_thread(const void *left, const void *right)
+{
+	const struct detail_gpu_event *a = left;
+	const struct detail_gpu_event *b = right;
+
+	if (a->tid != b->tid)
+		return np_order(a->tid, b->tid);
+	if (a->time != b->time)
+		return np_order(a->time, b->time);
+	return a->launch != b->launch ? a->launch - b->launch : np_order(a->id, b->id);
+}
+
+/* Operators of one thread that are running, the innermost last. */
+struct running {
+	const struct np_framework_call *calls;
+	const uint32_t *order;
+	size_t count;
+	size_t next; /* in `order` */
+	int64_t tid;
+	NP_VEC(uint32_t) open;
+};
+
+static void end_before(struct running *running, np_ns time)
+{
+	while (running->open.count > 0 &&
+	       running->calls[running->open.item[running->open.count - 1]].end <= time)
+		running->open.count--;
+}
+
+/* Go on to a time of a thread; events come by thread and time, and so do the calls. */
+static int advance(struct running *running, int64_t tid, np_ns time, struct np_err *err)
+{
+	if (running->tid != tid)
+		running->open.count = 0;
+	running->tid = tid;
+	for (; running->next < running->count; running->next++) {
+		uint32_t index = running->order[running->next];
+		const struct np_framework_call *call = &running->calls[index];
+		uint32_t *slot;
+
+		if (call->tid > tid || (call->tid == tid && call->start > time))
+			break;
+		if (call->tid < tid || call->kind != NP_FRAMEWORK_OP)
+			continue;
+		end_before(running, call->start);
+		slot = np_vec_add(&running->open, err);
+		if (!slot)
+			return NP_E_NOMEM;
+		*slot = index;
+	}
+	end_before(running, time);
+	return NP_OK;
+}
+
+static int belongs_to(struct detail_trace *trace, const struct detail_gpu_event *event,
+		      uint32_t call)
+{
+	struct np_detail *detail = trace->detail;
+	struct np_framework_link *link;
+
+	if (!event->launch) {
+		detail->memory_ops.item[event->id].name = detail->framework.item[call].name;
+		return NP_OK;
+	}
+	link = np_vec_add(&detail->links, trace->err);
+	if (!link)
+		return NP_E_NOMEM;
+	*link = (struct np_framework_link){ event->id, call, NP_LEADS_TO_TASK };
+	return NP_OK;
+}
+
+int detail_gpu_place(struct detail_trace *trace)
+{
+	const struct np_detail *detail = trace->detail;
+	struct running running = { .calls = detail->framework.item,
+				   .count = detail->framework.count,
+				   .tid = INT64_MIN };
+	uint32_t *order;
+	int rc = NP_OK;
+
+	if (trace->gpu->events.count == 0)
+		return NP_OK;
+	qsort(trace->gpu->events.item, trace->gpu->events.count, sizeof(struct detail_gpu_event),
+	      by_thread);
+	order = detail_order_calls(detail);
+	if (!order)
+		return np_fail_nomem(trace->err, "calls");
+	running.order = order;
+	for (size_t i = 0; i < trace->gpu->events.count && rc == NP_OK; i++) {
+		const struct detail_gpu_event *event = &trace->gpu->events.item[i];
+
+		rc = advance(&running, event->tid, event->time, trace->err);
+		if (rc == NP_OK && running.open.count > 0)
+			rc = belongs_to(trace, event, running.open.item[running.open.count - 1]);
+	}
+	np_vec_release(&running.open);
+	free(order);
+	return rc;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/load/capture/capture.h"
+#include "detail_private.h"
+
+#include <math.h>
+
+/*
+ * kernel_details.csv, and op_summary of msprof. Its first columns are known by
+ * name; those that nobody knows are counters of the AI cores, which differ with
+ * what was measured. The header is therefore read before the rows.
+ */
+enum {
+	STEP,
+	DEVICE,
+	TASK,
+	STREAM,
+	NAME,
+	TYPE,
+	STATE,
+	CORE,
+	START,
+	DURATION,
+	WAIT,
+	BLOCKS,
+	MIX_BLOCKS,
+	IN_SHAPES,
+	IN_TYPES,
+	IN_FORMATS,
+	OUT_SHAPES,
+	OUT_TYPES,
+	OUT_FORMATS,
+	KNOWN,
+};
+
+static const struct np_csv_column known_columns[KNOWN] = {
+	[STEP] = { "Step Id", NP_OPTIONAL },
+	[DEVICE] = { "Device_id", NP_OPTIONAL },
+	[TASK] = { "Task ID", NP_OPTIONAL },
+	[STREAM] = { "Stream ID", NP_OPTIONAL },
+	[NAME] = { "Name|Op Name", NP_REQUIRED },
+	[TYPE] = { "Type|OP Type", NP_OPTIONAL },
+	[STATE] = { "OP State", NP_OPTIONAL },
+	[CORE] = { "Accelerator Core|Task Type", NP_OPTIONAL },
+	[START] = { "Start Time(us)|Task Start Time(us)", NP_REQUIRED },
+	[DURATION] = { "Duration(us)|Task Duration(us)", NP_REQUIRED },
+	[WAIT] = { "Wait Time(us)|Task Wait Time(us)", NP_OPTIONAL },
+	[BLOCKS] = { "Block Num|Block Dim", NP_OPTIONAL },
+	[MIX_BLOCKS] = { "Mix Block Num|Mix Block Dim", NP_OPTIONAL },
+	[IN_SHAPES] = { "Input Shapes", NP_OPTIONAL },
+	[IN_TYPES] = { "Input Data Types", NP_OPTIONAL },
+	[IN_FORMATS] = { "Input Formats", NP_OPTIONAL },
+	[OUT_SHAPES] = { "Output Shapes", NP_OPTIONAL },
+	[OUT_TYPES] = { "Output Data Types", NP_OPTIONAL },
+	[OUT_FORMATS] = { "Output Formats", NP_OPTIONAL },
+};
+
+/* Columns that are neither used above nor counters. */
+static const char *const other_columns[] = { "Model ID",   "Model Name",    "Infer ID",
+					     "Context ID", "HF32 Eligible", "Grid Dim" };
+
+/* Counters are numbers of the cores: their names tell. */
+static bool is_counter(const char *name)
+{
+	for (size_t i = 0; i < NP_COUNT(other_columns); i++) {
+		if (strcmp(name, other_columns[i]) == 0)
+			return false;
+	}
+	for (size_t i = 0; i < KNOWN; i++) {
+		const char *found = strstr(known_columns[i].names, name);
+
+		if (found && (found == known_columns[i].names || found[-1] == '|'))
+			return false;
+	}
+	/* Names for people are capitalised, those of counters are not. */
+	return name[0] >= 'a' && name[0] <= 'z';
+}
+
+struct kernels {
+	struct detail_load *load;
+	NP_VEC(struct np_csv_column) columns;
+	struct detail_pmu pmu;
+	NP_VEC(double) values;
+	size_t rows;
+	size_t bad_times;
+	bool has_wait;
+};
+
+/* --- header ---------------------------------------------------------------------------------- */
+
+static int add_counter(struct kernels *kernels, const char *name)
+{
+	struct np_csv_column *column;
+	uint32_t index;
+	size_t before = kernels->pmu.names.count;
+	int rc = detail_pmu_column(kernels->load, &kernels->pmu, name, strlen(name), &index);
+
+	/* A second column of one name would have no place of its own. */
+	if (rc < 0 || kernels->pmu.names.count == before)
+		return rc;
+	column = np_vec_add(&kernels->columns, kernels->load->err);
+	if (!column)
+		return NP_E_NOMEM;
+	*column = (struct np_csv_column){ name, NP_OPTIONAL };
+	return NP_OK;
+}
+
+/* The names of the first line; a header has neither quotes nor line ends inside. */
+static int take_header(struct kernels *kernels, const char *line, size_t length)
+{
+	struct np_arena *arena = kernels->load->detail->arena;
+	int rc = NP_OK;
+
+	while (rc == NP_OK && length > 0) {
+		const char *comma = memchr(line, ',', length);
+		size_t size = comma ? (size_t)(comma - line) : length;
+		size_t end = size;
+		char *name;
+
+		while (end > 0 &&
+		       (line[end - 1] == ' ' || line[end - 1] == '\t' || line[end - 1] == '\r'))
+			end--;
+		name = np_arena_text(arena, line, end);
+		if (!name)
+			return np_fail_nomem(kernels->load->err, "a header");
+		if (is_counter(name) && !strchr(name, '|') &&
+		    kernels->columns.count < NP_CSV_COLUMNS_MAX)
+			rc = add_counter(kernels, name);
+		line += size + (comma ? 1 : 0);
+		length -= size + (comma ? 1 : 0);
+	}
+	return rc;
+}
+
+static int read_header(struct kernels *kernels, const char *path, struct np_err *problem)
+{
+	struct np_window window;
+	struct np_gz *gz = NULL;
+	const char *end;
+	int rc = np_gz_open(path, &gz, &window, problem);
+
+	if (rc < 0)
+		return rc;
+	end = memchr(window.bytes, '\n', window.length);
+	if (take_header(kernels, window.bytes, end ? (size_t)(end - window.bytes) : window.length) <
+	    0)
+		rc = np_fail(problem, NP_E_NOMEM, "%s", kernels->load->err->text);
+	np_gz_close(gz);
+	return rc;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static int64_t number(struct np_slice cell)
+{
+	int64_t value;
+
+	return np_text_to_int(cell.bytes, cell.length, &value) ? detail_known(value) : NP_UNKNOWN;
+}
+
+static double real(struct np_slice cell)
+{
+	char text[64];
+	char *end;
+	double value;
+
+	if (cell.length == 0 || cell.length >= sizeof(text))
+		return (double)NAN;
+	memcpy(text, cell.bytes, cell.length);
+	text[cell.length] = '\0';
+	value = strtod(text, &end);
+	return *end == '\0' ? value : (double)NAN;
+}
+
+static bool times_of(const struct np_slice *cell, np_ns *start, np_ns *end)
+{
+	np_ns duration;
+
+	return np_text_to_scaled(cell[START].bytes, cell[START].length, 3, start) &&
+	       np_text_to_scaled(cell[DURATION].bytes, cell[DURATION].length, 3, &duration) &&
+	       duration >= 0 && !__builtin_add_overflow(*start, duration, end);
+}
+
+static int texts_of(struct detail_load *load, const struct np_slice *cell, struct np_kernel *kernel)
+{
+	const struct {
+		int column;
+		np_str *text;
+	} texts[] = {
+		{ NAME, &kernel->name },
+		{ TYPE, &kernel->type },
+		{ STATE, &kernel->state },
+		{ CORE, &kernel->core },
+		{ IN_TYPES, &kernel->in_dtypes },
+		{ IN_FORMATS, &kernel->in_formats },
+		{ OUT_TYPES, &kernel->out_dtypes },
+		{ OUT_FORMATS, &kernel->out_formats },
+	};
+	int rc = detail_intern_shapes(load, cell[IN_SHAPES].bytes, cell[IN_SHAPES].length,
+				      &kernel->in_shapes);
+
+	if (rc == NP_OK)
+		rc = detail_intern_shapes(load, cell[OUT_SHAPES].bytes, cell[OUT_SHAPES].length,
+					  &kernel->out_shapes);
+	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
+		rc = detail_intern(load, cell[texts[i].column].bytes, cell[texts[i].column].length,
+				   texts[i].text);
+	return rc;
+}
+
+/* The step that the file names, for ranks whose steps have no window. */
+static uint32_t named_step(const struct detail_load *load, struct np_slice cell)
+{
+	for (uint32_t i = 0; i < load->rank->steps.count && cell.length > 0; i++) {
+		np_str id = load->rank->steps.item[i].id;
+
+		if (id != NP_STR_NONE && np_slice_is(cell, np_strtab_text(load->run_strings, id)))
+			return i;
+	}
+	return NP_NO_STEP;
+}
+
+static int add_kernel(struct kernels *kernels, const struct np_slice *cell, np_ns start, np_ns end)
+{
+	struct np_kernel *kernel = detail_add_kernel(kernels->load);
+
+	if (!kernel)
+		return NP_E_NOMEM;
+	kernel->start = start;
+	kernel->end = end;
+	if (!np_text_to_scaled(cell[WAIT].bytes, cell[WAIT].length, 3, &kernel->wait))
+		kernel->wait = NP_UNKNOWN;
+	kernel->stream = number(cell[STREAM]);
+	kernel->task_id = number(cell[TASK]);
+	kernel->block_dim = number(cell[BLOCKS]);
+	kernel->mix_block_dim = number(cell[MIX_BLOCKS]);
+	kernel->device = detail_device(number(cell[DEVICE]));
+	kernel->step = named_step(kernels->load, cell[STEP]);
+	return texts_of(kernels->load, cell, kernel);
+}
+
+static int take_row(struct kernels *kernels, const struct np_slice *cell)
+{
+	np_ns start;
+	np_ns end;
+	int rc;
+
+	kernels->rows++;
+	if (!times_of(cell, &start, &end)) {
+		kernels->bad_times++;
+		return NP_OK;
+	}
+	if (capture_is_operator(cell[CORE], cell[NAME]) ||
+	    !detail_time_ok(kernels->load, start, end))
+		return NP_OK;
+	rc = add_kernel(kernels, cell, start, end);
+	for (size_t i = KNOWN; i < kernels->columns.count && rc == NP_OK; i++) {
+		double *value = np_vec_add(&kernels->values, kernels->load->err);
+
+		if (!value)
+			return NP_E_NOMEM;
+		*value = real(cell[i]) * kernels->pmu.scales.item[i - KNOWN];
+	}
+	return rc;
+}
+
+static int read_rows(struct kernels *kernels, const char *path, struct np_err *problem)
+{
+	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
+	const struct np_csv_row *row;
+	int rc = np_csv_open(path, kernels->columns.item, kernels->columns.count, &csv, problem);
+
+	while (rc == NP_OK) {
+		rc = np_csv_next(csv, &row, problem);
+		if (rc < 0 || !row)
+			break;
+		if (take_row(kernels, row->cell) < 0)
+			rc = np_fail(problem, NP_E_NOMEM, "%s", kernels->load->err->text);
+	}
+	if (rc == NP_OK)
+		kernels->has_wait = np_csv_has(csv, WAIT);
+	if (rc == NP_OK && kernels->rows > 0 && kernels->bad_times == kernels->rows)
+		rc = np_fail(problem, NP_E_FORMAT,
+			     "no row has a usable time (was it saved by a spreadsheet?)");
+	else if (rc == NP_OK && kernels->bad_times > 0)
+		np_note_add(&kernels->load->detail->notes, NP_NOTE_WARNING, kernels->load->rank->id,
+			    path, "kernels",
+			    "%zu of %zu rows have no usable time and were left out",
+			    kernels->bad_times, kernels->rows);
+	return rc;
+}
+
+static int read_file(struct kernels *kernels, const char *path, struct np_err *problem)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < KNOWN; i++) {
+		struct np_csv_column *column = np_vec_add(&kernels->columns, problem);
+
+		if (!column)
+			return NP_E_NOMEM;
+		*column = known_columns[i];
+	}
+	if (detail_wants(kernels->load, NP_DETAIL_PMU))
+		rc = read_header(kernels, path, problem);
+	return rc < 0 ? rc : read_rows(kernels, path, problem);
+}
+
+/* The values stand in the order of the rows already. */
+static int keep_counters(struct kernels *kernels)
+{
+	struct np_detail *detail = kernels->load->detail;
+	size_t count = kernels->pmu.names.count;
+
+	if (count == 0 || detail->kernels.count == 0)
+		return NP_OK;
+	detail->pmu_names = np_arena_array(detail->arena, count, sizeof(np_str));
+	if (!detail->pmu_names)
+		return np_fail_nomem(kernels->load->err, "counters");
+	memcpy(detail->pmu_names, kernels->pmu.names.item, count * sizeof(np_str));
+	detail->pmu_count = count;
+	detail->pmu = kernels->values.item;
+	kernels->values.item = NULL;
+	detail_told(kernels->load, NP_DETAIL_PMU);
+	return NP_OK;
+}
+
+int detail_read_kernels(struct detail_load *load)
+{
+	struct kernels kernels = { .load = load };
+	const char *path = load->source->file[NP_FILE_KERNELS];
+	struct np_err problem = NP_ERR_INIT;
+	int rc = NP_OK;
+
+	if (!detail_wants(load, NP_DETAIL_KERNELS))
+		return NP_OK;
+	rc = read_file(&kernels, path, &problem);
+	if (rc < 0 && rc != NP_E_NOMEM) {
+		detail_note(load, path, np_file_name(NP_FILE_KERNELS), problem.text);
+		/* Half a file would be worse than the trace, or than saying so. */
+		load->detail->kernels.count = 0;
+		rc = NP_OK;
+	} else if (rc == NP_E_NOMEM) {
+		(void)np_fail(load->err, rc, "%s", problem.text);
+	} else {
+		load->waits_known = kernels.has_wait;
+		load->kernels_from_text = true;
+		rc = keep_counters(&kernels);
+		if (load->detail->kernels.count > 0)
+			detail_told(load, NP_DETAIL_KERNELS);
+	}
+	detail_pmu_release(&kernels.pmu);
+	np_vec_release(&kernels.columns);
+	np_vec_release(&kernels.values);
+	return rc;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_DETAIL_TRACE_H
+#define NP_DETAIL_TRACE_H
+
+/*
+ * A trace read into a detail: detail_trace_read.c says what to read of it,
+ * detail_trace.c and detail_trace_device.c walk over the events and keep what the joins of
+ * detail_trace_join.c and detail_trace_marks.c need, because the order of lanes in a
+ * file is nobody's promise. The trace of a GPU is walked over likewise, with
+ * detail_gpu_trace.c for what is written otherwise in it.
+ */
+
+#include "core/model/load/trace/trace_ops.h"
+#include "detail_private.h"
+
+/* An arrow's end at a call of the framework. */
+struct detail_flow {
+	np_ns time;
+	int64_t tid;
+	int64_t id;
+	enum np_lead_kind kind;
+};
+
+/* An end of the arrow from a mark to the task that it left on the device. */
+struct detail_mark_flow {
+	np_ns time;
+	int64_t tid; /* the thread of the mark, the stream of the task */
+	int64_t id;
+	bool at_task;
+};
+
+struct detail_place {
+	int64_t pid;
+	int64_t tid;
+};
+
+/* In the trace of a GPU: a launch, or an allocation, that some operator made. */
+struct detail_gpu_event {
+	np_ns time;
+	int64_t tid;
+	int64_t id; /* connection, or row of detail->memory_ops */
+	bool launch;
+};
+
+struct detail_gpu {
+	NP_VEC(struct detail_gpu_event) events;
+	struct np_idmap *held; /* address → row of detail->memory_ops */
+};
+
+struct detail_trace {
+	struct detail_load *load;
+	struct detail_gpu *gpu; /* NULL: of an NPU */
+	struct np_detail *detail;
+	struct np_err *err;
+	struct trace_lanes lanes;    /* of an NPU */
+	NP_VEC(struct trace_op) ops; /* row: in detail->ops; NP_NO_ROW where the rank lists none */
+	NP_VEC(struct detail_flow) flows;
+	NP_VEC(struct detail_mark_flow) mark_flows;
+	NP_VEC(np_str) task_names;         /* of detail->tasks */
+	NP_VEC(np_str) task_cores;         /* likewise: what the trace calls their type */
+	NP_VEC(struct detail_place) small; /* of detail->small */
+	bool unknown_lanes;                /* events came before the name of their lane */
+	unsigned reads;                    /* sections taken from this trace */
+};
+
+/* Does the reader need this section of the trace? */
+static inline bool detail_trace_reads(const struct detail_trace *trace, unsigned sections)
+{
+	return (trace->reads & sections) != 0;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static inline int detail_trace_intern(struct detail_trace *trace, struct np_slice text, np_str *ret)
+{
+	return detail_intern(trace->load, text.bytes, text.length, ret);
+}
+
+static inline struct np_slice detail_value_text(const struct np_trace_value *value)
+{
+	return value->type == NP_TRACE_TEXT ? value->text : (struct np_slice){ "", 0 };
+}
+
+static inline int64_t detail_value_integer(const struct np_trace_value *value)
+{
+	int64_t number;
+
+	return np_trace_value_integer(value, &number) ? detail_known(number) : NP_UNKNOWN;
+}
+
+/* detail_trace_device.c: an event of a lane of the device. */
+int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_lane *lane,
+			       const struct np_trace_event *event) NP_MUST_USE;
+int detail_trace_take_communication(struct detail_trace *trace, const struct np_trace_event *event)
+	NP_MUST_USE;
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+/* One pass over a file; failures are described in `problem`. */
+int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_err *problem)
+	NP_MUST_USE;
+
+/* Tasks by start, found by binary search. */
+struct detail_task_order {
+	const struct np_detail *detail;
+	uint32_t *item;
+	size_t count;
+};
+
+/* The place in the order of the first task that starts at or after `start`. */
+size_t detail_first_task(const struct detail_task_order *order, np_ns start);
+
+/* detail_trace_marks.c: the tasks of marks, and the framework's calls for them. */
+int detail_trace_place_marks(struct detail_trace *trace, const struct detail_task_order *order)
+	NP_MUST_USE;
+
+/* All events are in: who belongs to whom. */
+int detail_trace_join(struct detail_trace *trace) NP_MUST_USE;
+
+/* Likewise for what arrows alone tell of the calls of the framework. */
+int detail_trace_link_calls(struct detail_trace *trace) NP_MUST_USE;
+
+/* detail_gpu_trace.c: what a GPU's trace has and an NPU's has not; who launched, who allocated. */
+int detail_gpu_take(struct detail_trace *trace, const struct np_trace_event *event) NP_MUST_USE;
+int detail_gpu_place(struct detail_trace *trace) NP_MUST_USE;
+
+#endif /* NP_DETAIL_TRACE_H */

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "detail_trace.h"
+
+#include "core/model/load/capture/capture.h"
+
+/* --- small tasks to operators ---------------------------------------------------------------- */
+
+static int by_start(const void *left, const void *right, void *context)
+{
+	const struct np_device_task *tasks = context;
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+
+	return tasks[a].start != tasks[b].start ? np_order(tasks[a].start, tasks[b].start)
+						: np_order(a, b);
+}
+
+static int order_tasks(struct detail_trace *trace, struct detail_task_order *ret)
+{
+	const struct np_detail *detail = trace->detail;
+
+	ret->detail = detail;
+	ret->count = detail->tasks.count;
+	ret->item = malloc((ret->count + 1) * sizeof(*ret->item));
+	if (!ret->item)
+		return np_fail_nomem(trace->err, "tasks");
+	for (uint32_t i = 0; i < ret->count; i++)
+		ret->item[i] = i;
+	if (ret->count)
+		qsort_r(ret->item, ret->count, sizeof(*ret->item), by_start, detail->tasks.item);
+	return NP_OK;
+}
+
+size_t detail_first_task(const struct detail_task_order *order, np_ns start)
+{
+	size_t low = 0;
+	size_t high = order->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (order->detail->tasks.item[order->item[middle]].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool starts_there(const void *tasks, np_ns start, int64_t connection)
+{
+	const struct detail_task_order *order = tasks;
+
+	for (size_t i = detail_first_task(order, start); i < order->count; i++) {
+		const struct np_device_task *task = &order->detail->tasks.item[order->item[i]];
+
+		if (task->start != start)
+			break;
+		if (task->connection == connection)
+			return true;
+	}
+	return false;
+}
+
+static void place_small(struct detail_trace *trace, const struct detail_task_order *order)
+{
+	trace_threads_own(&trace->lanes);
+	trace_ops_sort(trace->ops.item, trace->ops.count);
+	for (size_t i = 0; i < trace->small.count; i++) {
+		struct detail_place place = trace->small.item[i];
+		const struct trace_thread *thread =
+			trace_thread_at(&trace->lanes, place.pid, place.tid);
+		struct np_small_task *small = &trace->detail->small.item[i];
+		uint32_t op;
+
+		if (!thread)
+			continue;
+		small->plane = thread->plane;
+		op = trace_op_at(trace->ops.item, trace->ops.count,
+				 &trace->lanes.threads.item[thread->owner], small->start,
+				 starts_there, order);
+		small->op = op == TRACE_NO_OP ? NP_NO_ROW : trace->ops.item[op].row;
+	}
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+/* Kernels by what the trace calls their task; vector kernels are AI_CORE in older ones. */
+static bool is_core(const char *type)
+{
+	static const char *const cores[] = { "AICORE",       "AIVECTORCORE", "AIV",
+					     "MIXAIC",       "MIXAIV",       "DSA",
+					     "AICPU",        "KERNELAICORE", "KERNELAIVEC",
+					     "KERNELMIXAIC", "KERNELMIXAIV", "KERNELAICPU" };
+	char plain[32];
+
+	capture_plain_type(type, strlen(type), plain, sizeof(plain));
+	for (size_t i = 0; i < NP_COUNT(cores); i++) {
+		if (strcmp(plain, cores[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *name_of(const struct detail_trace *trace, np_str id)
+{
+	return np_strtab_text(trace->detail->strings, id);
+}
+
+/*
+ * Connections of operators → detail->ops; for those that are not listed there, its
+ * count. NULL when out of memory.
+ */
+static struct np_idmap *ops_by_connection(struct detail_trace *trace)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
+
+	if (!ops) {
+		(void)np_fail_nomem(trace->err, "tasks");
+		return NULL;
+	}
+	for (size_t i = 0; i < trace->ops.count; i++) {
+		const struct trace_op *op = &trace->ops.item[i];
+		uint32_t row = op->row == NP_NO_ROW ? (uint32_t)trace->detail->ops.count : op->row;
+
+		if (op->connection != NP_UNKNOWN &&
+		    np_idmap_set(ops, op->connection, row, trace->err) < 0)
+			return NULL;
+	}
+	return NP_STEAL(ops);
+}
+
+/* What the tasks are: kernels by their core, small tasks by the connection of an operator. */
+static int classify_tasks(struct detail_trace *trace)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = ops_by_connection(trace);
+
+	if (!ops)
+		return NP_E_NOMEM;
+	for (size_t i = 0; i < trace->detail->tasks.count; i++) {
+		struct np_device_task *task = &trace->detail->tasks.item[i];
+		bool core = is_core(name_of(trace, trace->task_cores.item[i]));
+
+		task->type = core ? trace->task_cores.item[i] : trace->task_names.item[i];
+		if (core)
+			task->role = NP_ROLE_KERNEL;
+		else if (task->connection != NP_UNKNOWN &&
+			 np_idmap_get(ops, task->connection) != NP_IDMAP_NONE)
+			task->role = NP_ROLE_COMMUNICATION;
+	}
+	return NP_OK;
+}
+
+/* Level0 shows small tasks on the device only. */
+static int small_from_tasks(struct detail_trace *trace)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = ops_by_connection(trace);
+
+	if (!ops)
+		return NP_E_NOMEM;
+	for (size_t i = 0; i < trace->detail->tasks.count; i++) {
+		const struct np_device_task *task = &trace->detail->tasks.item[i];
+		struct np_small_task *small;
+
+		if (task->role != NP_ROLE_COMMUNICATION)
+			continue;
+		small = detail_add_small_of(trace->load, task);
+		if (!small)
+			return NP_E_NOMEM;
+		small->type = task->type;
+		small->op = np_idmap_get(ops, task->connection);
+		if (small->op >= trace->detail->ops.count)
+			small->op = NP_NO_ROW;
+	}
+	return NP_OK;
+}
+
+/* --- kernels --------------------------------------------------------------------------------- */
+
+/* Kernels of the table find their task by start and name. */
+static void connect_kernels(struct detail_trace *trace, const struct detail_task_order *order)
+{
+	for (size_t i = 0; i < trace->detail->kernels.count; i++) {
+		struct np_kernel *kernel = &trace->detail->kernels.item[i];
+
+		for (size_t j = detail_first_task(order, kernel->start); j < order->count; j++) {
+			const struct np_device_task *task =
+				&trace->detail->tasks.item[order->item[j]];
+
+			if (task->start != kernel->start)
+				break;
+			if (trace->task_names.item[order->item[j]] != kernel->name)
+				continue;
+			kernel->connection = task->connection;
+			if (kernel->stream == NP_UNKNOWN)
+				kernel->stream = task->stream;
+			if (kernel->task_id == NP_UNKNOWN)
+				kernel->task_id = task->task_id;
+			break;
+		}
+	}
+}
+
+/* Without a table the trace knows of a kernel what it is called and where it ran. */
+static int kernels_from_tasks(struct detail_trace *trace)
+{
+	for (size_t i = 0; i < trace->detail->tasks.count; i++) {
+		const struct np_device_task *task = &trace->detail->tasks.item[i];
+		struct np_kernel *kernel;
+
+		if (task->role != NP_ROLE_KERNEL)
+			continue;
+		kernel = detail_add_kernel_of(trace->load, task);
+		if (!kernel)
+			return NP_E_NOMEM;
+		kernel->name = trace->task_names.item[i];
+		kernel->core = trace->task_cores.item[i];
+	}
+	return NP_OK;
+}
+
+/* --- framework ------------------------------------------------------------------------------- */
+
+static bool fits(enum np_lead_kind lead, enum np_framework_kind kind)
+{
+	return lead == NP_LEADS_TO_QUEUE ? kind == NP_FRAMEWORK_QUEUE : kind == NP_FRAMEWORK_OP;
+}
+
+/* The innermost call of the thread that starts where the arrow does. */
+static uint32_t call_at(const struct np_detail *detail, const uint32_t *order,
+			const struct detail_flow *flow)
+{
+	size_t low = 0;
+	size_t high = detail->framework.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct np_framework_call *call = &detail->framework.item[order[middle]];
+
+		if (call->tid < flow->tid || (call->tid == flow->tid && call->start <= flow->time))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0) {
+		const struct np_framework_call *call = &detail->framework.item[order[low]];
+
+		if (call->tid != flow->tid || call->start != flow->time)
+			break;
+		if (fits(flow->kind, call->kind))
+			return order[low];
+	}
+	return NP_NO_ROW;
+}
+
+/* An arrow to the device has the start of the task as its number. */
+static int64_t connection_at(const struct detail_trace *trace,
+			     const struct detail_task_order *order, np_ns start)
+{
+	int64_t connection = NP_UNKNOWN;
+
+	for (size_t i = detail_first_task(order, start); i < order->count; i++) {
+		const struct np_device_task *task = &trace->detail->tasks.item[order->item[i]];
+
+		if (task->start != start)
+			break;
+		if (connection == NP_UNKNOWN || task->role == NP_ROLE_KERNEL)
+			connection = task->connection;
+	}
+	for (size_t i = 0; i < trace->ops.count && connection == NP_UNKNOWN; i++) {
+		if (trace->ops.item[i].start == start)
+			connection = trace->ops.item[i].connection;
+	}
+	return connection;
+}
+
+static int add_link(struct detail_trace *trace, const struct detail_task_order *order,
+		    const struct detail_flow *flow, uint32_t call)
+{
+	int64_t id =
+		flow->kind == NP_LEADS_TO_TASK ? connection_at(trace, order, flow->id) : flow->id;
+	struct np_framework_link *link;
+
+	if (id == NP_UNKNOWN)
+		return NP_OK;
+	link = np_vec_add(&trace->detail->links, trace->err);
+	if (!link)
+		return NP_E_NOMEM;
+	*link = (struct np_framework_link){ id, call, flow->kind };
+	return NP_OK;
+}
+
+static int link_calls(struct detail_trace *trace, const struct detail_task_order *tasks)
+{
+	const struct np_detail *detail = trace->detail;
+	uint32_t *order = detail_order_calls(trace->detail);
+	int rc = NP_OK;
+
+	if (!order)
+		return np_fail_nomem(trace->err, "calls");
+	for (size_t i = 0; i < trace->flows.count && rc == NP_OK; i++) {
+		uint32_t call = call_at(detail, order, &trace->flows.item[i]);
+
+		if (call != NP_NO_ROW)
+			rc = add_link(trace, tasks, &trace->flows.item[i], call);
+	}
+	free(order);
+	return rc;
+}
+
+int detail_trace_link_calls(struct detail_trace *trace)
+{
+	static const struct detail_task_order none;
+
+	return trace->flows.count > 0 ? link_calls(trace, &none) : NP_OK;
+}
+
+/* --- everything ------------------------------------------------------------------------------ */
+
+static int join(struct detail_trace *trace, const struct detail_task_order *order)
+{
+	struct detail_load *load = trace->load;
+	int rc = classify_tasks(trace);
+
+	if (rc == NP_OK && trace->small.count > 0)
+		place_small(trace, order);
+	else if (rc == NP_OK && detail_trace_reads(trace, NP_DETAIL_SMALL))
+		rc = small_from_tasks(trace);
+	if (rc == NP_OK && load->kernels_from_text)
+		connect_kernels(trace, order);
+	else if (rc == NP_OK && detail_wants(load, NP_DETAIL_KERNELS))
+		rc = kernels_from_tasks(trace);
+	if (rc == NP_OK && trace->flows.count > 0)
+		rc = link_calls(trace, order);
+	if (rc == NP_OK && trace->detail->marks.count > 0)
+		rc = detail_trace_place_marks(trace, order);
+	return rc;
+}
+
+int detail_trace_join(struct detail_trace *trace)
+{
+	struct detail_task_order order = { 0 };
+	int rc = order_tasks(trace, &order);
+
+	if (rc == NP_OK)
+		rc = join(trace, &order);
+	free(order.item);
+	return rc;
+}

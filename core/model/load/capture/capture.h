@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_CAPTURE_H
+#define NP_CAPTURE_H
+
+/*
+ * A rank while it is being read
+ * =============================
+ *
+ * What the readers of tasks and operators (the database, the trace, the kernel
+ * table) gather in one form, and the way from there to step times and
+ * communicators, which is the same for all of them:
+ *
+ *	add steps, then say which step launched which connection,
+ *	add tasks (they widen the windows of the steps), mark those that compute,
+ *	capture_close_steps(),
+ *	add operators to rank->ops, measure their small tasks,
+ *	capture_measure().
+ *
+ * Tasks stay in memory until the rank is done, but for a reader that asks for it
+ * (`in_parts`): it adds and sorts the operators first, then tasks about in the
+ * order of their starts, each after the call that launched it, and lets
+ * capture_measure_until() take those away about which everything is known.
+ * Where the file has another order, `unordered` becomes true sooner or later, and
+ * the rank must be read again without.
+ */
+
+#include "core/model/load/load_private.h"
+
+#include "npuprof/gz.h"
+#include "npuprof/idmap.h"
+#include "npuprof/spans.h"
+
+enum task_class {
+	TASK_OTHER,
+	TASK_SDMA,
+	TASK_COPY, /* asynchronous copies, and those over PCIe */
+	TASK_NOTIFY_WAIT,
+	TASK_NOT_IN_EXTENT, /* markers and host views of kernels: no part of the step's extent */
+};
+
+/* Every task of a rank is one of these for a while: keep it small. */
+struct capture_task {
+	np_ns start;
+	np_ns end;
+	union {
+		int64_t connection; /* NP_UNKNOWN for none */
+		np_ns launched;     /* in parts: when the call that launched it had returned */
+	};
+	int64_t key;     /* by which other tables of the file name it */
+	uint32_t stream; /* UINT32_MAX when not known */
+	uint32_t id;     /* on its stream; likewise */
+	np_str type;     /* of a kernel that computes; NP_STR_NONE when not known */
+	uint16_t device; /* index in capture.devices */
+	uint8_t class;   /* enum task_class */
+	bool computes : 1;
+	bool of_op : 1; /* a small task of a communication operator */
+};
+
+static inline bool capture_copies(const struct capture_task *task)
+{
+	return task->class == TASK_COPY || task->class == TASK_SDMA;
+}
+
+/* A task as a file has it; NP_UNKNOWN where it does not say. */
+struct capture_row {
+	np_ns start;
+	np_ns end;
+	int64_t device;
+	int64_t connection;
+	int64_t stream;
+	int64_t id;
+	int64_t key;
+	enum task_class class;
+};
+
+/* The call that launched the tasks of a connection. */
+struct capture_launch {
+	int64_t connection;
+	np_ns end;     /* NP_UNKNOWN for an impossible time */
+	uint32_t step; /* of a node call, or NP_NO_STEP */
+	bool node;     /* or else another one: only copies are launched by such */
+};
+
+struct capture_launches {
+	struct np_idmap *index; /* connection → list */
+	NP_VEC(struct capture_launch) list;
+};
+
+struct capture_spans {
+	struct np_span *item;
+	size_t count;
+	size_t capacity;
+};
+
+struct capture_meter;
+
+/* The first task and operator that is not yet measured; both are sorted. */
+struct capture_place {
+	size_t task;
+	size_t op;
+};
+
+/* How far a rank is measured while it is read. */
+struct capture_part {
+	struct capture_place place;
+	uint32_t step;               /* that is measured, or comes next */
+	bool begun;                  /* its cell is begun */
+	np_ns begin;                 /* of its window */
+	np_ns until;                 /* what starts before it is measured */
+	NP_VEC(struct np_span) used; /* windows of the steps before it */
+};
+
+struct capture {
+	struct np_rank *rank;
+	struct np_strtab *strings;
+	const char *path;   /* of the input, for notes */
+	struct np_err *err; /* never NULL */
+
+	struct capture_launches launches[2]; /* the younger ones first */
+	NP_VEC(struct capture_task) tasks;
+	size_t task_count;              /* all that were added */
+	NP_VEC(int64_t) op_connections; /* by the index in rank->ops */
+	NP_VEC(int64_t) connections;    /* all of them, sorted; once the operators are */
+	struct np_spans *loading;       /* when the host loaded data; NULL while it did not */
+	NP_VEC(int32_t) devices;
+	struct np_idmap *connection_device; /* NULL while there is one device */
+	struct capture_spans computing;     /* if it is given, not known by kernels */
+	struct capture_spans communication; /* likewise, not known by operators */
+	bool computing_given;
+	bool communication_given;
+	bool ops_sorted;
+	struct capture_meter *meter; /* NULL until something is measured */
+
+	bool in_parts;
+	bool unordered;
+	struct capture_part part;
+	NP_VEC(np_ns) op_launched; /* by the index in rank->ops, as far as they were reached */
+	struct np_idset *asked;    /* connections of tasks and operators */
+	struct np_idset *let_go;   /* connections whose launch is forgotten */
+	int64_t highest;           /* connection of all calls */
+
+	/* Oddities, told once at the end. */
+	size_t impossible_times;
+	bool too_long; /* a step lasts over a day: it is not divided */
+	size_t ops_outside;
+	size_t ops_without_device;
+};
+
+int capture_begin(struct capture *capture) NP_MUST_USE;
+void capture_end(struct capture *capture);
+
+/* Is it a time that can be computed with, and does it not run backwards? */
+static inline bool capture_time_ok(np_ns start, np_ns end)
+{
+	return start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end &&
+	       end - start <= NP_LONGEST_NS;
+}
+
+/* Add a step; NP_STR_NONE is the pseudo step of a run without steps. */
+int capture_add_step(struct capture *capture, np_str id, np_ns host_begin, np_ns host_end)
+	NP_MUST_USE;
+
+/* Sort the steps by the host's time: the order in which launches look for them. */
+void capture_sort_steps(struct capture *capture);
+
+/* A node call launched the tasks of `connection`; their step is the one that holds it all. */
+int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end) NP_MUST_USE;
+
+/* Another call has this connection; it may have launched a copy. */
+int capture_call(struct capture *capture, int64_t connection, np_ns start, np_ns end) NP_MUST_USE;
+
+/* The node call that launched the tasks of a connection, or NULL. */
+const struct capture_launch *capture_launch_of(struct capture *capture, int64_t connection);
+
+/* All that is known of the calls of a connection; NULL for nothing. */
+const struct capture_launch *capture_calls_of(struct capture *capture, int64_t connection);
+
+/* When the node call, or for a copy any call, that launched it had returned; or NP_UNKNOWN. */
+static inline np_ns capture_launched(const struct capture_launch *launch)
+{
+	return launch && launch->node ? launch->end : NP_UNKNOWN;
+}
+
+static inline np_ns capture_copy_launched(const struct capture_launch *launch)
+{
+	if (!launch)
+		return NP_UNKNOWN;
+	return launch->end;
+}
+
+/* In parts: what is known of the connection now is used, no call of it may come later. */
+int capture_ask(struct capture *capture, int64_t connection) NP_MUST_USE;
+
+/* In parts: the calls of the next operator's connection are known. */
+int capture_reach_op(struct capture *capture) NP_MUST_USE;
+
+/* Is a copy over this connection part of an operator? */
+bool capture_is_of_op(const struct capture *capture, int64_t connection);
+
+int capture_launches_begin(struct capture *capture) NP_MUST_USE;
+void capture_launches_end(struct capture *capture);
+
+/* The step whose host window holds [start, end]; NP_NO_STEP for none. */
+uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end);
+
+/*
+ * Add a task; times that are impossible are counted and the task is left out,
+ * with *ret_index NP_IDMAP_NONE.
+ */
+int capture_add_task(struct capture *capture, const struct capture_row *row, uint32_t *ret_index)
+	NP_MUST_USE;
+
+/* The host loaded data. */
+int capture_add_loading(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
+
+/* Is it the name of a host event that loads data? (*dataloader*, in any case) */
+bool capture_loads_data(const char *name, size_t length);
+
+/* Is it the name of a type, or does it say that none was recorded? */
+bool capture_is_type(const char *type, size_t length);
+
+/* A task that a step launched widens the step's window on the device. */
+void capture_widen_step(struct capture *capture, uint32_t step, np_ns start, np_ns end);
+
+/* The class of a task by the text of its type. */
+enum task_class capture_task_class(const char *type, size_t length);
+
+/* Has only a kernel tasks of this type? Others may be of anything. */
+bool capture_is_kernel_task(const char *type, size_t length);
+
+/* Is a row of a table of kernels an operator of communication? By its core and its name. */
+bool capture_is_operator(struct np_slice core, struct np_slice name);
+
+/* "SDMA_SQE", "Notify Wait" and "NOTIFY_WAIT" differ by version: letters and digits tell. */
+void capture_plain_type(const char *type, size_t length, char *ret, size_t size);
+
+/* All tasks are known: finish the windows of the steps. */
+int capture_close_steps(struct capture *capture) NP_MUST_USE;
+
+/*
+ * The device of an operator: newer databases say it, one device leaves no
+ * doubt, else the tasks of its connection tell, unless they ran on several (-1).
+ */
+int8_t capture_op_device(struct capture *capture, int64_t device, int64_t connection);
+
+/*
+ * An operator of rank->ops with everything about it unknown but its times, which
+ * must be in order, and the connection over which it was launched (NP_UNKNOWN).
+ */
+struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns end,
+				  int64_t connection) NP_MUST_USE;
+
+/*
+ * Add a span of computing of the only device. Without any such span the union of
+ * the kernels is what computes.
+ */
+int capture_add_computing(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
+
+/*
+ * Likewise for communication. Without any such span the union of the operators
+ * is what communicates.
+ */
+int capture_add_communication(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
+
+/* By device, then start. */
+void capture_sort_tasks(struct capture *capture);
+
+/* Sort rank->ops, and with them what launched them; ret_order as np_load_sort_ops() has it. */
+int capture_sort_ops(struct capture *capture, uint32_t **ret_order) NP_MUST_USE;
+
+/*
+ * In parts: measure the tasks that start before `until`, as far as it is certain
+ * which step they belong to, and forget them; part.until is how far it got. All
+ * tasks that start before it must be known, with all that is to be known about them.
+ */
+int capture_measure_until(struct capture *capture, np_ns until) NP_MUST_USE;
+
+/* All steps have their windows: are they those by which tasks were measured in parts? */
+bool capture_windows_hold(const struct capture *capture);
+
+/* From what was gathered to rank->times, ->activity and ->comm_steps; sorts rank->ops. */
+int capture_measure(struct capture *capture) NP_MUST_USE;
+
+/* Note what was odd about the input. */
+void capture_note_oddities(struct capture *capture);
+
+/* --- capture_meter.c: one device in one step after another ------------------------------------ */
+
+struct capture_meter *capture_meter_new(void) NP_MUST_USE;
+void capture_meter_free(struct capture_meter *meter);
+
+int capture_meter_begin(struct capture *capture, uint16_t device, uint32_t step) NP_MUST_USE;
+
+/* Tasks and operators of the cell, in any order between two capture_meter_go(). */
+int capture_meter_task(struct capture *capture, const struct capture_task *task) NP_MUST_USE;
+int capture_meter_op(struct capture *capture, uint32_t index) NP_MUST_USE;
+
+/* Those of a device in a window, from the place on, which moves behind them. */
+int capture_meter_take(struct capture *capture, struct capture_place *place, uint16_t device,
+		       struct np_span window) NP_MUST_USE;
+
+/* All that start before `until` are there. Where spans are given, a cell is of one part. */
+int capture_meter_go(struct capture *capture, np_ns until) NP_MUST_USE;
+
+/* The cell is complete: add its entry of rank->times and ->activity. */
+int capture_meter_end(struct capture *capture) NP_MUST_USE;
+
+/* All cells are complete: how much of each communicator's time computing hid. */
+int capture_meter_finish(struct capture *capture) NP_MUST_USE;
+
+#endif /* NP_CAPTURE_H */

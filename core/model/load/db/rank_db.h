@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_RANK_DB_H
+#define NP_RANK_DB_H
+
+/*
+ * Reading the rank database
+ * =========================
+ *
+ * Each table is scanned once: strings and metadata, steps and operators whole,
+ * then calls, tasks, kernels and the small tasks of operators side by side, so
+ * far as they are about the same time: what is complete is measured and let go
+ * (capture.h says what that takes). Where the order of the tables does not allow
+ * it, and to tell what is wrong with a damaged file, each is read to its end
+ * before the next. Joins are maps from ids to array indexes.
+ */
+
+#include "core/model/load/capture/capture.h"
+#include "core/model/load/capture/expert_kernels.h"
+#include "core/model/load/capture/kernel_gather.h"
+
+#include "npuprof/comm_tasks.h"
+
+struct rank_db_text {
+	const char *bytes;
+	size_t length;
+};
+
+/* A table that is being read. */
+struct rank_db_table {
+	struct np_scan *scan; /* NULL where there is no such table */
+	struct np_batch batch;
+	size_t row; /* the next one of the batch */
+	bool done;
+};
+
+/* So many rows of a table may come before that of their task. */
+#define RANK_DB_MOST_WAITING 16384
+
+/* A row of COMPUTE_TASK_INFO. */
+struct rank_db_kernel {
+	int64_t task;
+	int64_t type;
+	int64_t core;
+	int64_t shapes;
+};
+
+/* A row of COMMUNICATION_TASK_INFO. */
+struct rank_db_small_row {
+	int64_t key; /* of its task */
+	int64_t type;
+	bool rdma;
+	bool has_plane;
+	struct np_comm_task task;
+};
+
+/* The small tasks of operators. */
+struct rank_db_small {
+	struct rank_db_table table;
+	NP_VEC(struct np_comm_task) list; /* of operators that are not yet measured */
+	NP_VEC(struct np_comm_task) done; /* of those that are measured now */
+	NP_VEC(struct rank_db_small_row) waiting;
+	struct np_idmap *kinds; /* STRING_IDS.id of taskType → enum small_kind */
+	struct np_idset *measured;
+	bool any_measured;
+	struct np_comm_tasks *ops;
+	struct np_comm_tasks_form form;
+	size_t orphans;
+};
+
+struct rank_db {
+	struct capture capture;
+	struct np_rank *rank;      /* capture.rank */
+	struct np_strtab *strings; /* capture.strings */
+	struct np_err *err;        /* capture.err */
+	struct np_db *db;
+	struct np_arena *arena;
+
+	struct np_idmap *text_index; /* STRING_IDS.id → texts */
+	NP_VEC(struct rank_db_text) texts;
+	struct np_idmap *interned;     /* STRING_IDS.id → np_str */
+	struct np_idmap *classes;      /* STRING_IDS.id → enum task_class */
+	struct np_idmap *types;        /* STRING_IDS.id → np_str of a kernel's type */
+	struct np_idmap *task_index;   /* TASK.globalTaskId → capture.tasks */
+	struct np_idmap *loaders;      /* STRING_IDS.id of names that load data; NULL for none */
+	struct np_idmap *op_index;     /* COMMUNICATION_OP.opId → rank->ops */
+	struct np_idmap *kernel_index; /* type and core → rank->kernels */
+	struct np_idmap *call_index;   /* function and level → rank->calls */
+	struct np_idmap *modules;      /* NPU_MODULE_MEM.moduleId → np_str, while that is read */
+	NP_VEC(int64_t) op_ids;        /* until they are sorted */
+	size_t kernels_without_task;
+	bool has_kernels;
+	bool ran_kernels; /* by the types of tasks */
+	struct expert_kernels experts;
+	np_kernel_origin *origin;     /* NULL: kernels are not summed */
+	struct kernel_gather *gather; /* likewise */
+	bool sums_lost;               /* they cannot be told in one pass */
+	struct np_idmap *call_names;  /* STRING_IDS.id → np_str of a call's name × 2 + counts */
+	struct np_idmap *by_task; /* TASK.globalTaskId → gather->kernels, if there are counters */
+	struct rank_db_counters *counters; /* likewise, by kernel */
+
+	struct rank_db_table calls;
+	struct rank_db_table tasks;
+	struct rank_db_table kernels;
+	struct rank_db_small small;
+	NP_VEC(struct rank_db_kernel) waiting;
+	struct np_idset *seen; /* globalTaskId of all tasks; in parts only */
+	int64_t latest_key;    /* the largest of them */
+	np_ns last_call;       /* start of the latest call that was read */
+	int64_t last_connection;
+	np_ns earliest; /* start of a task of the last part */
+	np_ns latest;   /* start of all tasks */
+};
+
+typedef int rank_db_take(struct rank_db *load, const struct np_batch *batch, size_t row);
+
+/* Give every row of a table to `take`; a table that is not there has none. */
+int rank_db_each(struct rank_db *load, const char *table, const struct np_scan_column *columns,
+		 size_t count, rank_db_take *take) NP_MUST_USE;
+
+/* rank_db_strings.c: STRING_IDS, META_DATA, HOST_INFO. */
+int rank_db_read_strings(struct rank_db *load) NP_MUST_USE;
+int rank_db_read_metadata(struct rank_db *load) NP_MUST_USE;
+
+/* The text of a string id; "" for one that is not in the table. */
+struct rank_db_text rank_db_text(struct rank_db *load, int64_t id);
+
+/* The interned text of a string id: values are not unique, interned ones are. */
+int rank_db_intern(struct rank_db *load, int64_t id, np_str *ret) NP_MUST_USE;
+
+/* Begin a table, which need not be there; rank_db_fill() has a row unless it is done. */
+int rank_db_open(struct rank_db *load, const char *name, const struct np_scan_column *columns,
+		 size_t count, struct rank_db_table *ret) NP_MUST_USE;
+int rank_db_fill(struct rank_db *load, struct rank_db_table *table) NP_MUST_USE;
+
+/* In parts: does the table tell about a task that is certainly not yet read? */
+bool rank_db_is_ahead(const struct rank_db *load, int64_t task);
+
+/* rank_db_steps.c: STEP_TIME, PYTORCH_API. */
+int rank_db_read_steps(struct rank_db *load) NP_MUST_USE;
+/* Calls that load data, where rank_db_gather_calls() does not come by them. */
+int rank_db_read_loading(struct rank_db *load) NP_MUST_USE;
+bool rank_db_loads_data(const struct rank_db *load, int64_t name);
+
+/* rank_db_comm.c: COMMUNICATION_OP. Devices and steps of operators are told by the tasks. */
+int rank_db_read_ops(struct rank_db *load) NP_MUST_USE;
+void rank_db_place_ops(struct rank_db *load);
+
+/* rank_db_tasks.c: CANN_API, TASK, COMPUTE_TASK_INFO. */
+int rank_db_open_tasks(struct rank_db *load) NP_MUST_USE;
+/* The calls of a connection, and those before, but none that begins after `start`. */
+int rank_db_read_calls(struct rank_db *load, int64_t connection, np_ns start) NP_MUST_USE;
+/* About so many further tasks, and the calls that launched them. */
+int rank_db_read_tasks(struct rank_db *load, size_t rows) NP_MUST_USE;
+/* Kernels of the tasks that were read. */
+int rank_db_read_kernels(struct rank_db *load) NP_MUST_USE;
+/* Some tasks are gone, and the others have moved. */
+int rank_db_reindex_tasks(struct rank_db *load) NP_MUST_USE;
+/* The index of a task or NP_IDMAP_NONE, when it may yet come (*ret_waits) or not. */
+uint32_t rank_db_find_task(struct rank_db *load, int64_t key, bool *ret_waits);
+
+/* rank_db_small.c: COMMUNICATION_TASK_INFO. */
+int rank_db_begin_small(struct rank_db *load) NP_MUST_USE;
+void rank_db_end_small(struct rank_db *load);
+int rank_db_read_small(struct rank_db *load) NP_MUST_USE;
+/* Measure operators that end before `until`; and all others. */
+int rank_db_measure_small_until(struct rank_db *load, np_ns until) NP_MUST_USE;
+int rank_db_measure_small(struct rank_db *load) NP_MUST_USE;
+
+/*
+ * rank_db_sums.c: kernels summed by likeness and step, if that was asked for. The
+ * columns of COMPUTE_TASK_INFO begin with those that are always read.
+ */
+enum {
+	KERNEL_COL_TASK,
+	KERNEL_COL_TYPE,
+	KERNEL_COL_CORE,
+	KERNEL_COL_SHAPES,
+	KERNEL_COL_PLAIN,
+	KERNEL_COL_NAME = KERNEL_COL_PLAIN,
+	KERNEL_COL_DTYPES,
+	KERNEL_COL_FORMATS,
+	KERNEL_COL_COUNT,
+};
+
+int rank_db_begin_sums(struct rank_db *load) NP_MUST_USE;
+/* Calls of the framework: origins of kernels, and when data was loaded. */
+int rank_db_gather_calls(struct rank_db *load) NP_MUST_USE;
+int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
+			  const struct np_batch *batch, size_t row) NP_MUST_USE;
+int rank_db_sum_kernels(struct rank_db *load) NP_MUST_USE;
+void rank_db_end_sums(struct rank_db *load);
+
+/* rank_db_statistics.c: sums by name. Ids are those of STRING_IDS. */
+int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core, np_ns time) NP_MUST_USE;
+int rank_db_count_call(struct rank_db *load, int64_t type, int64_t name, np_ns time) NP_MUST_USE;
+
+/* rank_db_memory.c: MEMORY_RECORD, OP_MEMORY, NPU_OP_MEM, NPU_MEM, NPU_MODULE_MEM. */
+int rank_db_read_memory(struct rank_db *load) NP_MUST_USE;
+
+#endif /* NP_RANK_DB_H */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/vendor/hccl_types.h"
+#include "rank_db.h"
+
+#include "npuprof/steps.h"
+
+enum {
+	OP_NAME,
+	OP_START,
+	OP_END,
+	OP_CONNECTION,
+	OP_GROUP,
+	OP_ID,
+	OP_DATA_TYPE,
+	OP_COUNT,
+	OP_RELAY,
+	OP_RETRY,
+	OP_TYPE,
+	OP_DEVICE,
+	OP_COLUMNS,
+};
+
+static const struct np_scan_column op_columns[OP_COLUMNS] = {
+	[OP_NAME] = { "opName", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OP_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OP_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OP_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_GROUP] = { "groupName", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OP_ID] = { "opId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OP_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_COUNT] = { "count", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_RELAY] = { "relay", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_RETRY] = { "retry", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_TYPE] = { "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[OP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+static int op_group(struct rank_db *load, int64_t name_id, uint32_t *ret)
+{
+	struct rank_db_text name = rank_db_text(load, name_id);
+	struct np_group *group;
+	int rc = np_rank_group(load->rank, np_group_hash(name.bytes, name.length), ret, load->err);
+
+	if (rc < 0)
+		return rc;
+	group = &load->rank->groups.item[*ret];
+	if (group->name == NP_STR_NONE && name.length > 0)
+		rc = rank_db_intern(load, name_id, &group->name);
+	return rc;
+}
+
+/* Old databases have no opType column, and at Level0 it is N/A: the name up to its number tells. */
+static int op_type(struct rank_db *load, int64_t type_id, int64_t name_id, np_str *ret)
+{
+	struct rank_db_text type = rank_db_text(load, type_id);
+	struct rank_db_text name = rank_db_text(load, name_id);
+	const char *end;
+
+	if (capture_is_type(type.bytes, type.length))
+		return rank_db_intern(load, type_id, ret);
+	end = strstr(name.bytes, "__");
+	return np_strtab_add(load->strings, name.bytes,
+			     end ? (size_t)(end + 1 - name.bytes) : name.length, ret, load->err);
+}
+
+static int take_op(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[OP_START].integer[row];
+	np_ns end = batch->column[OP_END].integer[row];
+	struct np_comm_op *op;
+	int64_t *id;
+	int rc;
+
+	if (!capture_time_ok(start, end)) {
+		load->capture.impossible_times++;
+		return NP_OK;
+	}
+	op = capture_add_op(&load->capture, start, end, batch->column[OP_CONNECTION].integer[row]);
+	if (!op)
+		return NP_E_NOMEM;
+	op->device = np_device_of(batch->column[OP_DEVICE].integer[row]);
+	op->bytes = hccl_bytes(batch->column[OP_COUNT].integer[row],
+			       batch->column[OP_DATA_TYPE].integer[row]);
+	if (hccl_element_bytes(batch->column[OP_DATA_TYPE].integer[row]) > 0)
+		op->data_type = (uint8_t)(batch->column[OP_DATA_TYPE].integer[row] + 1) & 31U;
+	op->relayed = batch->column[OP_RELAY].integer[row] == 1;
+	op->retried = batch->column[OP_RETRY].integer[row] == 1;
+	op->p2p = np_op_is_p2p(rank_db_text(load, batch->column[OP_NAME].integer[row]).bytes);
+	rc = rank_db_intern(load, batch->column[OP_NAME].integer[row], &op->name);
+	if (rc == NP_OK)
+		rc = op_type(load, batch->column[OP_TYPE].integer[row],
+			     batch->column[OP_NAME].integer[row], &op->type);
+	if (rc == NP_OK)
+		rc = op_group(load, batch->column[OP_GROUP].integer[row], &op->group);
+	id = rc == NP_OK ? np_vec_add(&load->op_ids, load->err) : NULL;
+	if (!id)
+		return rc < 0 ? rc : NP_E_NOMEM;
+	*id = batch->column[OP_ID].integer[row];
+	return NP_OK;
+}
+
+/* Where the operator of an id is, once they are sorted: of those with one id, that of the last. */
+static int index_ops(struct rank_db *load, const uint32_t *order)
+{
+	size_t count = load->op_ids.count;
+	uint32_t *place = malloc((count + 1) * sizeof(*place));
+	int rc = place ? NP_OK : np_fail_nomem(load->err, "communication operators");
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		place[order[i]] = (uint32_t)i;
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = np_idmap_set(load->op_index, load->op_ids.item[i], place[i], load->err);
+	free(place);
+	np_vec_release(&load->op_ids);
+	return rc;
+}
+
+int rank_db_read_ops(struct rank_db *load)
+{
+	uint32_t *order = NULL;
+	int rc = rank_db_each(load, "COMMUNICATION_OP", op_columns, OP_COLUMNS, take_op);
+
+	if (rc == NP_OK)
+		rc = capture_sort_ops(&load->capture, &order);
+	if (rc == NP_OK)
+		rc = index_ops(load, order);
+	free(order);
+	return rc;
+}
+
+void rank_db_place_ops(struct rank_db *load)
+{
+	struct np_rank *rank = load->rank;
+
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		struct np_comm_op *op = &rank->ops.item[i];
+
+		op->device = capture_op_device(&load->capture, op->device,
+					       load->capture.op_connections.item[i]);
+		op->step = np_steps_find(rank->steps.item, rank->steps.count, op->start);
+	}
+}

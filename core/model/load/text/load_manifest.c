@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/clock.h"
+
+#include "core/model/load/load_private.h"
+
+#include "npuprof/json.h"
+
+#define MANIFEST_NAME   NP_MANIFEST_NAME
+#define MANIFEST_SCHEMA "npuprof.manifest/1"
+
+/* A clock further off than this is a mistake: 10 years. */
+#define MOST_OFFSET ((np_ns)10 * 365 * 24 * 3600 * 1000000000)
+
+void np_manifest_free(struct np_manifest *manifest)
+{
+	if (!manifest)
+		return;
+	for (size_t i = 0; i < manifest->hosts.count; i++) {
+		free(manifest->hosts.item[i].host);
+		free(manifest->hosts.item[i].knots);
+	}
+	np_vec_release(&manifest->hosts);
+	np_vec_release(&manifest->ranks);
+	free(manifest->path);
+	free(manifest);
+}
+
+void np_manifest_freep(struct np_manifest **manifest)
+{
+	np_manifest_free(*manifest);
+	*manifest = NULL;
+}
+
+static int by_local(const void *left, const void *right)
+{
+	const struct np_clock_knot *a = left;
+	const struct np_clock_knot *b = right;
+
+	return (a->local > b->local) - (a->local < b->local);
+}
+
+static bool in_range(int64_t value, int64_t limit)
+{
+	return value >= -limit && value <= limit;
+}
+
+/*
+ * Samples are (time of the reference, offset). A line between two of them is a
+ * line over the local time as well, so they are kept by local time.
+ */
+static int take_samples(struct np_manifest_host *host, const struct np_json *clock,
+			struct np_err *err)
+{
+	size_t count = np_json_count(clock);
+
+	if (np_json_type(clock) != NP_JSON_ARRAY || count == 0)
+		return NP_OK;
+	host->knots = calloc(count, sizeof(*host->knots));
+	if (!host->knots)
+		return np_fail_nomem(err, MANIFEST_NAME);
+	for (size_t i = 0; i < count; i++) {
+		const struct np_json *sample = np_json_item(clock, i);
+		int64_t at;
+		int64_t offset;
+		int64_t uncertainty = 0;
+
+		if (!np_json_integer(np_json_member(sample, "at_ns"), &at) ||
+		    !np_json_integer(np_json_member(sample, "offset_ns"), &offset) ||
+		    !in_range(at, NP_NS_MAX / 2) || !in_range(offset, MOST_OFFSET))
+			continue;
+		host->knots[host->knot_count].local = at + offset;
+		host->knots[host->knot_count++].offset = offset;
+		(void)np_json_integer(np_json_member(sample, "uncertainty_ns"), &uncertainty);
+		if (uncertainty > host->uncertainty && uncertainty <= MOST_OFFSET)
+			host->uncertainty = uncertainty;
+	}
+	if (host->knot_count > 0)
+		qsort(host->knots, host->knot_count, sizeof(host->knots[0]), by_local);
+	return NP_OK;
+}
+
+static int take_host(struct np_manifest *manifest, const struct np_json *node, struct np_err *err)
+{
+	struct np_manifest_host *host = np_vec_add(&manifest->hosts, err);
+	const char *name = np_json_text(np_json_member(node, "host"));
+	double ppm = 0;
+
+	if (!host)
+		return NP_E_NOMEM;
+	host->host = strdup(name ? name : "");
+	if (!host->host)
+		return np_fail_nomem(err, MANIFEST_NAME);
+	/* Of the reference's time; over the local time it is less by nothing that matters. */
+	if (np_json_real(np_json_member(node, "drift_ppm"), &ppm) && ppm > -1e5 && ppm < 1e5)
+		host->drift = ppm * 1e-6;
+	return take_samples(host, np_json_member(node, "clock"), err);
+}
+
+static int take_rank(struct np_manifest *manifest, const struct np_json *node, struct np_err *err)
+{
+	const char *name = np_json_text(np_json_member(node, "host"));
+	struct np_manifest_rank *rank;
+	int64_t id;
+
+	if (!name || !np_json_integer(np_json_member(node, "rank"), &id) || id < 0 ||
+	    id > INT32_MAX)
+		return NP_OK;
+	for (size_t i = 0; i < manifest->hosts.count; i++) {
+		if (strcmp(manifest->hosts.item[i].host, name) != 0)
+			continue;
+		rank = np_vec_add(&manifest->ranks, err);
+		if (!rank)
+			return NP_E_NOMEM;
+		rank->rank = (int32_t)id;
+		rank->host = (uint32_t)i;
+		return NP_OK;
+	}
+	return NP_OK;
+}
+
+static int take_manifest(struct np_manifest *manifest, const struct np_json *doc,
+			 struct np_err *err)
+{
+	const struct np_json *hosts = np_json_member(doc, "hosts");
+	const struct np_json *ranks = np_json_member(doc, "ranks");
+	const char *schema = np_json_text(np_json_member(doc, "schema"));
+	int64_t world;
+	int rc = NP_OK;
+
+	if (!schema || strcmp(schema, MANIFEST_SCHEMA) != 0)
+		return np_fail(err, NP_E_FORMAT, "'%s' is not of schema %s", manifest->path,
+			       MANIFEST_SCHEMA);
+	if (np_json_integer(np_json_member(doc, "world_size"), &world) && world > 0 &&
+	    world <= INT32_MAX)
+		manifest->world = (int32_t)world;
+	for (size_t i = 0; i < np_json_count(hosts) && rc == NP_OK; i++)
+		rc = take_host(manifest, np_json_item(hosts, i), err);
+	for (size_t i = 0; i < np_json_count(ranks) && rc == NP_OK; i++)
+		rc = take_rank(manifest, np_json_item(ranks, i), err);
+	return rc;
+}
+
+/* From the file, or from its text where that was kept. */
+static int read_at(const char *root, const char *text, struct np_manifest **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = calloc(1, sizeof(*manifest));
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	int rc;
+
+	if (!manifest || asprintf(&manifest->path, "%s/" MANIFEST_NAME, root) < 0) {
+		if (manifest)
+			manifest->path = NULL;
+		return np_fail_nomem(err, MANIFEST_NAME);
+	}
+	rc = text ? np_json_parse(text, strlen(text), manifest->path, &doc, err)
+		  : np_json_read_file(manifest->path, NP_METADATA_MAX_BYTES, &doc, err);
+	if (rc == NP_OK)
+		rc = take_manifest(manifest, doc, err);
+	if (rc < 0)
+		return rc;
+	*ret = NP_STEAL(manifest);
+	return NP_OK;
+}
+
+int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct np_err *err)
+{
+	if (run->manifest)
+		return read_at(run->roots.item[0], run->manifest, ret, err);
+	for (size_t i = 0; i < run->roots.count && !run->summarised; i++) {
+		int rc = read_at(run->roots.item[i], NULL, ret, err);
+
+		if (rc != NP_E_NOTFOUND)
+			return rc;
+	}
+	return np_fail(err, NP_E_NOTFOUND, "no " MANIFEST_NAME);
+}

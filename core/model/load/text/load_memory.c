@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/load/capture/memory_held.h"
+
+#include "npuprof/csv.h"
+#include "npuprof/text.h"
+
+/*
+ * memory_record.csv, operator_memory.csv, npu_module_mem.csv: in MB as torch_npu
+ * writes them, in KB as msprof does. MB of these are 2^20 bytes.
+ */
+#define KB 1024
+#define MB 1048576
+
+struct reading {
+	struct np_rank *rank;
+	struct np_strtab *strings;
+	struct np_err *err;
+};
+
+typedef int take_row(struct reading *reading, const struct np_slice *cell);
+
+static np_ns time_of(struct np_slice cell)
+{
+	np_ns time;
+
+	return np_text_to_scaled(cell.bytes, cell.length, 3, &time) ? time : NP_UNKNOWN;
+}
+
+/* They are written with more decimals than bytes need. */
+static int64_t scaled(struct np_slice cell, int64_t unit)
+{
+	int64_t millionths;
+
+	if (!np_text_to_scaled(cell.bytes, cell.length, 6, &millionths) || millionths < 0 ||
+	    millionths > INT64_MAX / MB)
+		return NP_UNKNOWN;
+	return (millionths * unit + 500000) / 1000000;
+}
+
+/* A file has one of the two columns. */
+static int64_t bytes_of(struct np_slice mb, struct np_slice kb)
+{
+	return mb.length > 0 ? scaled(mb, MB) : scaled(kb, KB);
+}
+
+static int hold(struct reading *reading, const char *name, size_t length, struct memory_held *held)
+{
+	int rc = np_strtab_add(reading->strings, name, length, &held->component, reading->err);
+
+	return rc < 0 ? rc : memory_hold(reading->rank, held, reading->err);
+}
+
+/* --- components ------------------------------------------------------------------------------ */
+
+enum {
+	COMPONENT,
+	TIMESTAMP,
+	RESERVED_MB,
+	RESERVED_KB,
+	ALLOCATED_MB,
+	ALLOCATED_KB,
+	COMPONENT_COLUMNS,
+};
+
+static const struct np_csv_column component_columns[COMPONENT_COLUMNS] = {
+	[COMPONENT] = { "Component", NP_REQUIRED },
+	[TIMESTAMP] = { "Timestamp(us)", NP_OPTIONAL },
+	[RESERVED_MB] = { "Total Reserved(MB)", NP_OPTIONAL },
+	[RESERVED_KB] = { "Total Reserved(KB)", NP_OPTIONAL },
+	[ALLOCATED_MB] = { "Total Allocated(MB)", NP_OPTIONAL },
+	[ALLOCATED_KB] = { "Total Allocated(KB)", NP_OPTIONAL },
+};
+
+static int take_component(struct reading *reading, const struct np_slice *cell)
+{
+	struct memory_held held = { .at = time_of(cell[TIMESTAMP]),
+				    .allocated = bytes_of(cell[ALLOCATED_MB], cell[ALLOCATED_KB]),
+				    .reserved = bytes_of(cell[RESERVED_MB], cell[RESERVED_KB]) };
+
+	return hold(reading, cell[COMPONENT].bytes, cell[COMPONENT].length, &held);
+}
+
+static int take_module(struct reading *reading, const struct np_slice *cell)
+{
+	struct memory_held held = { .at = time_of(cell[TIMESTAMP]),
+				    .allocated = NP_UNKNOWN,
+				    .reserved = bytes_of(cell[RESERVED_MB], cell[RESERVED_KB]) };
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+	int rc;
+
+	np_buf_add(&name, MEMORY_MODULE);
+	np_buf_add_bytes(&name, cell[COMPONENT].bytes, cell[COMPONENT].length);
+	rc = np_buf_check(&name, reading->err);
+	return rc < 0 ? rc : hold(reading, name.text, name.length, &held);
+}
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+enum {
+	NAME,
+	ALLOC_TIME,
+	ALLOC_ALLOCATED_MB,
+	ALLOC_ALLOCATED_KB,
+	ALLOC_RESERVED_MB,
+	ALLOC_RESERVED_KB,
+	RELEASE_TIME,
+	RELEASE_ALLOCATED_MB,
+	RELEASE_ALLOCATED_KB,
+	RELEASE_RESERVED_MB,
+	RELEASE_RESERVED_KB,
+	OPERATOR_COLUMNS,
+};
+
+static const struct np_csv_column operator_columns[OPERATOR_COLUMNS] = {
+	[NAME] = { "Name", NP_REQUIRED },
+	[ALLOC_TIME] = { "Allocation Time(us)", NP_OPTIONAL },
+	[ALLOC_ALLOCATED_MB] = { "Allocation Total Allocated(MB)", NP_OPTIONAL },
+	[ALLOC_ALLOCATED_KB] = { "Allocation Total Allocated(KB)", NP_OPTIONAL },
+	[ALLOC_RESERVED_MB] = { "Allocation Total Reserved(MB)", NP_OPTIONAL },
+	[ALLOC_RESERVED_KB] = { "Allocation Total Reserved(KB)", NP_OPTIONAL },
+	[RELEASE_TIME] = { "Release Time(us)", NP_OPTIONAL },
+	[RELEASE_ALLOCATED_MB] = { "Release Total Allocated(MB)", NP_OPTIONAL },
+	[RELEASE_ALLOCATED_KB] = { "Release Total Allocated(KB)", NP_OPTIONAL },
+	[RELEASE_RESERVED_MB] = { "Release Total Reserved(MB)", NP_OPTIONAL },
+	[RELEASE_RESERVED_KB] = { "Release Total Reserved(KB)", NP_OPTIONAL },
+};
+
+static int take_operator(struct reading *reading, const struct np_slice *cell)
+{
+	const char *component = memory_component_of(cell[NAME].bytes, cell[NAME].length);
+	struct memory_held held = {
+		.at = time_of(cell[ALLOC_TIME]),
+		.allocated = bytes_of(cell[ALLOC_ALLOCATED_MB], cell[ALLOC_ALLOCATED_KB]),
+		.reserved = bytes_of(cell[ALLOC_RESERVED_MB], cell[ALLOC_RESERVED_KB]),
+	};
+	int rc = hold(reading, component, strlen(component), &held);
+
+	if (rc < 0)
+		return rc;
+	/* Cells of the release are empty while the memory is held: then nothing is known. */
+	held.at = time_of(cell[RELEASE_TIME]);
+	held.allocated = bytes_of(cell[RELEASE_ALLOCATED_MB], cell[RELEASE_ALLOCATED_KB]);
+	held.reserved = bytes_of(cell[RELEASE_RESERVED_MB], cell[RELEASE_RESERVED_KB]);
+	return memory_hold(reading->rank, &held, reading->err);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static const struct {
+	enum np_file file;
+	const struct np_csv_column *columns;
+	size_t count;
+	take_row *take;
+	const char *told[3]; /* it is not read if one of these is known */
+} files[] = {
+	{ NP_FILE_MEMORY_RECORD,
+	  component_columns,
+	  COMPONENT_COLUMNS,
+	  take_component,
+	  { MEMORY_PTA, MEMORY_GE, MEMORY_PROCESS } },
+	{ NP_FILE_OPERATOR_MEMORY,
+	  operator_columns,
+	  OPERATOR_COLUMNS,
+	  take_operator,
+	  { MEMORY_PTA, MEMORY_GE } },
+	{ NP_FILE_MODULE_MEMORY,
+	  component_columns,
+	  COMPONENT_COLUMNS,
+	  take_module,
+	  { MEMORY_MODULE } },
+};
+
+static int each_row(struct reading *reading, const char *path, size_t file)
+{
+	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
+	const struct np_csv_row *row;
+	int rc = np_csv_open(path, files[file].columns, files[file].count, &csv, reading->err);
+
+	while (rc == NP_OK) {
+		rc = np_csv_next(csv, &row, reading->err);
+		if (rc < 0 || !row)
+			break;
+		rc = files[file].take(reading, row->cell);
+	}
+	return rc;
+}
+
+/* A file that cannot be read costs itself alone. */
+static int read_file(struct reading *reading, const char *path, size_t file, struct np_err *err)
+{
+	struct np_err problem = NP_ERR_INIT;
+	int rc;
+
+	reading->err = &problem;
+	rc = each_row(reading, path, file);
+	reading->err = err;
+	if (rc == NP_E_NOMEM)
+		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
+	if (rc < 0)
+		np_note_add(&reading->rank->notes, NP_NOTE_SKIPPED, reading->rank->id, path,
+			    np_file_name(files[file].file), "%s", problem.text);
+	return NP_OK;
+}
+
+static bool is_told(const struct reading *reading, size_t file)
+{
+	for (size_t i = 0; i < NP_COUNT(files[file].told) && files[file].told[i]; i++) {
+		if (memory_knows(reading->rank, reading->strings, files[file].told[i]))
+			return true;
+	}
+	return false;
+}
+
+int np_load_memory(struct np_rank *rank, const struct np_source_files *source,
+		   struct np_strtab *strings, struct np_err *err)
+{
+	struct reading reading = { .rank = rank, .strings = strings };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(files) && rc == NP_OK; i++) {
+		const char *path = source->file[files[i].file];
+
+		if (path && !is_told(&reading, i))
+			rc = read_file(&reading, path, i, err);
+	}
+	memory_drop_idle_modules(rank, strings);
+	memory_sort(rank, strings);
+	return rc;
+}

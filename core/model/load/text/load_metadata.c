@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/load/load_private.h"
+
+#include "npuprof/json.h"
+#include "npuprof/order.h"
+
+static int intern(struct np_strtab *strings, const char *text, np_str *ret, struct np_err *err)
+{
+	if (!text || !*text)
+		return NP_OK;
+	return np_strtab_add(strings, text, strlen(text), ret, err);
+}
+
+static int32_t small_integer(const struct np_json *object, const char *key)
+{
+	int64_t value;
+
+	if (!np_json_integer(np_json_member(object, key), &value) || value < 0 || value > INT32_MAX)
+		return 0;
+	return (int32_t)value;
+}
+
+static void take_parallel(struct np_parallel *parallel, const struct np_json *args)
+{
+	if (np_json_type(args) != NP_JSON_OBJECT)
+		return;
+	parallel->known = true;
+	parallel->world = small_integer(args, "world_size");
+	parallel->tp = small_integer(args, "tensor_model_parallel_size");
+	parallel->pp = small_integer(args, "pipeline_model_parallel_size");
+	parallel->dp = small_integer(args, "data_parallel_size");
+	parallel->cp = small_integer(args, "context_parallel_size");
+	parallel->ep = small_integer(args, "expert_model_parallel_size");
+	(void)np_json_bool(np_json_member(args, "sequence_parallel"), &parallel->sequence_parallel);
+}
+
+static int take_members(struct np_rank *rank, struct np_group *group, const struct np_json *list,
+			struct np_err *err)
+{
+	size_t count = np_json_count(list);
+
+	if (np_json_type(list) != NP_JSON_ARRAY || count == 0)
+		return NP_OK;
+	group->members = np_arena_array(rank->arena, count, sizeof(group->members[0]));
+	if (!group->members)
+		return np_fail_nomem(err, "members of a communicator");
+	group->member_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		int64_t member;
+
+		if (np_json_integer(np_json_item(list, i), &member) && member >= 0 &&
+		    member <= INT32_MAX)
+			group->members[group->member_count++] = (int32_t)member;
+	}
+	qsort(group->members, group->member_count, sizeof(group->members[0]), np_by_int32);
+	/* A list without a single rank tells nothing. */
+	if (group->member_count == 0)
+		group->members = NULL;
+	return NP_OK;
+}
+
+static int take_group(struct np_rank *rank, const char *name, const struct np_json *info,
+		      struct np_strtab *strings, struct np_err *err)
+{
+	struct np_group *group;
+	int64_t group_rank;
+	uint32_t index;
+	int rc = np_rank_group(rank, np_group_hash(name, strlen(name)), &index, err);
+
+	if (rc < 0)
+		return rc;
+	group = &rank->groups.item[index];
+	rc = intern(strings, name, &group->name, err);
+	if (rc == NP_OK)
+		rc = intern(strings, np_json_text(np_json_member(info, "group_name")),
+			    &group->pg_name, err);
+	if (np_json_integer(np_json_member(info, "group_rank"), &group_rank) && group_rank >= 0 &&
+	    group_rank <= INT32_MAX)
+		group->group_rank = (int32_t)group_rank;
+	if (rc == NP_OK)
+		rc = take_members(rank, group, np_json_member(info, "global_ranks"), err);
+	return rc;
+}
+
+static int take_groups(struct np_rank *rank, const struct np_json *groups,
+		       struct np_strtab *strings, struct np_err *err)
+{
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+	int rc = NP_OK;
+
+	while (rc == NP_OK && np_json_next(groups, &entry))
+		rc = take_group(rank, entry.key, entry.value, strings, err);
+	return rc;
+}
+
+int np_load_metadata_value(struct np_rank *rank, const char *name, const struct np_json *value,
+			   struct np_strtab *strings, struct np_err *err)
+{
+	if (strcmp(name, "distributed_args") == 0)
+		take_parallel(&rank->parallel, value);
+	else if (strcmp(name, "parallel_group_info") == 0)
+		return take_groups(rank, value, strings, err);
+	return NP_OK;
+}
+
+static int take_metadata(struct np_rank *rank, const struct np_json *doc, struct np_strtab *strings,
+			 struct np_err *err)
+{
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+	int rc = NP_OK;
+
+	while (rc == NP_OK && np_json_next(doc, &entry))
+		rc = np_load_metadata_value(rank, entry.key, entry.value, strings, err);
+	return rc;
+}
+
+static int take_info(struct np_rank *rank, const struct np_json *doc, struct np_strtab *strings,
+		     struct np_err *err)
+{
+	const struct np_json *config = np_json_member(doc, "config");
+	const struct np_json *experimental = np_json_member(config, "experimental_config");
+	int rc = intern(strings, np_json_text(np_json_member(experimental, "_profiler_level")),
+			&rank->level, err);
+
+	if (rc == NP_OK)
+		rc = intern(strings, np_json_text(np_json_member(doc, "cann_version")),
+			    &rank->cann_version, err);
+	if (rc == NP_OK)
+		rc = intern(strings, np_json_text(np_json_member(doc, "torch_npu_version")),
+			    &rank->framework_version, err);
+	return rc;
+}
+
+/* Metadata names things; a rank is usable without it, so damage is a note and not a failure. */
+static int read_document(struct np_rank *rank, const char *path, const char *what,
+			 struct np_json **ret, struct np_err *err)
+{
+	struct np_err problem = NP_ERR_INIT;
+
+	if (!path)
+		return NP_OK;
+	if (np_json_read_file(path, NP_METADATA_MAX_BYTES, ret, &problem) == NP_OK)
+		return NP_OK;
+	if (problem.code == NP_E_NOMEM)
+		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
+	np_note_add(&rank->notes, NP_NOTE_SKIPPED, rank->id, path, what, "%s", problem.text);
+	return NP_OK;
+}
+
+int np_load_metadata(struct np_rank *rank, const struct np_source_files *source,
+		     struct np_strtab *strings, struct np_err *err)
+{
+	NP_CLEANUP(np_json_freep) struct np_json *info = NULL;
+	NP_CLEANUP(np_json_freep) struct np_json *metadata = NULL;
+	int rc = read_document(rank, source->file[NP_FILE_INFO], "profiler_info", &info, err);
+
+	if (rc == NP_OK)
+		rc = take_info(rank, info, strings, err);
+	if (rc == NP_OK)
+		rc = read_document(rank, source->file[NP_FILE_METADATA], "profiler_metadata",
+				   &metadata, err);
+	if (rc == NP_OK)
+		rc = take_metadata(rank, metadata, strings, err);
+	return rc;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/vendor/hccl_types.h"
+#include "trace_load.h"
+
+/* --- lanes ----------------------------------------------------------------------------------- */
+
+/* "Group 0 Communication", "Group 10.0.0.1%eth0_60000_0_17 Communication", "Plane 3". */
+static int name_thread(struct trace_load *load, const struct np_trace_event *event,
+		       struct np_slice name)
+{
+	static const char group[] = "Group ";
+	static const char suffix[] = " Communication";
+	struct trace_thread *thread;
+	int64_t plane = NP_UNKNOWN;
+	bool is_plane = trace_plane(name, &plane);
+
+	if (!is_plane &&
+	    (!np_slice_begins(name, group) || name.length < strlen(group) + strlen(suffix)))
+		return NP_OK;
+	thread = trace_thread_add(&load->lanes, event, load->capture.err);
+	if (!thread)
+		return NP_E_NOMEM;
+	if (is_plane) {
+		thread->plane = plane;
+		return NP_OK;
+	}
+	return np_strtab_add(load->capture.strings, name.bytes + strlen(group),
+			     name.length - strlen(group) - strlen(suffix), &thread->group,
+			     load->capture.err);
+}
+
+static int take_metadata(struct trace_load *load, const struct np_trace_event *event)
+{
+	struct np_slice name;
+
+	if (np_slice_is(event->name, "thread_name"))
+		return np_trace_arg_text(event, "name", &name) ? name_thread(load, event, name)
+							       : NP_OK;
+	return trace_lanes_take(&load->lanes, event, load->capture.err);
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static int take_step(struct trace_load *load, const struct np_trace_event *event)
+{
+	static const char prefix[] = "ProfilerStep#";
+	np_str id;
+	int rc = np_strtab_add(load->capture.strings, event->name.bytes + strlen(prefix),
+			       event->name.length - strlen(prefix), &id, load->capture.err);
+
+	return rc < 0 ? rc
+		      : capture_add_step(&load->capture, id, event->ts_ns, np_trace_end(event));
+}
+
+static int take_framework(struct trace_load *load, const struct np_trace_event *event)
+{
+	if (np_slice_begins(event->name, "ProfilerStep#"))
+		return take_step(load, event);
+	if (load->first_framework_call == NP_UNKNOWN || event->ts_ns < load->first_framework_call)
+		load->first_framework_call = event->ts_ns;
+	return NP_OK;
+}
+
+static int take_call(struct trace_load *load, const struct np_trace_event *event)
+{
+	bool node = np_slice_begins(event->name, "Node@");
+	struct trace_call *call;
+	int64_t connection;
+
+	if ((!node && !np_slice_begins(event->name, "AscendCL@")) ||
+	    !np_trace_arg_integer(event, "connection_id", &connection))
+		return NP_OK;
+	call = np_vec_add(&load->calls, load->capture.err);
+	if (!call)
+		return NP_E_NOMEM;
+	*call = (struct trace_call){ event->ts_ns, np_trace_end(event), connection, node };
+	load->node_calls += node;
+	/* They tell what flows would, and there are as many of those as tasks. */
+	if (node)
+		np_vec_release(&load->flows);
+	return NP_OK;
+}
+
+/* Kernels that compute, by the type of their task; communication kernels are told by their name. */
+static bool computes(struct np_slice type, struct np_slice name)
+{
+	static const char *const types[] = { "AICORE",       "AIVECTORCORE", "AIV",
+					     "MIXAIC",       "MIXAIV",       "DSA",
+					     "AICPU",        "KERNELAICORE", "KERNELAIVEC",
+					     "KERNELMIXAIC", "KERNELMIXAIV", "KERNELAICPU" };
+	static const char *const communication[] = { "AicpuKernel", "AivKernel" };
+	char plain[32];
+
+	for (size_t i = 0; i < NP_COUNT(communication); i++) {
+		size_t length = strlen(communication[i]);
+
+		if (name.length >= length &&
+		    memcmp(name.bytes + name.length - length, communication[i], length) == 0)
+			return false;
+	}
+	capture_plain_type(type.bytes, type.length, plain, sizeof(plain));
+	for (size_t i = 0; i < NP_COUNT(types); i++) {
+		if (strcmp(plain, types[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int take_hardware(struct trace_load *load, const struct trace_lane *lane,
+			 const struct np_trace_event *event)
+{
+	static const char *const keys[] = { "Task Type", "connection_id", "Task Id" };
+	struct np_trace_value values[NP_COUNT(keys)];
+	struct capture_row task = { .start = event->ts_ns,
+				    .end = np_trace_end(event),
+				    .device = lane->device,
+				    .connection = NP_UNKNOWN,
+				    .stream = event->tid.number ? event->tid.value : NP_UNKNOWN,
+				    .id = NP_UNKNOWN };
+	struct np_slice type;
+	uint32_t index;
+	int rc;
+
+	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
+	type = values[0].type == NP_TRACE_TEXT ? values[0].text : (struct np_slice){ "", 0 };
+	(void)np_trace_value_integer(&values[1], &task.connection);
+	(void)np_trace_value_integer(&values[2], &task.id);
+	task.class = capture_task_class(type.bytes, type.length);
+	rc = capture_add_task(&load->capture, &task, &index);
+	if (rc < 0 || index == NP_IDMAP_NONE || !computes(type, event->name))
+		return rc;
+	load->capture.tasks.item[index].computes = true;
+	/* Its name for now: the type is found by it in the table of kernels. */
+	return np_strtab_add(load->capture.strings, event->name.bytes, event->name.length,
+			     &load->capture.tasks.item[index].type, load->capture.err);
+}
+
+static int take_overlap(struct trace_load *load, const struct np_trace_event *event)
+{
+	struct capture_spans *list;
+	struct np_span *span;
+
+	if (np_slice_is(event->name, "Computing"))
+		list = &load->computing;
+	else if (np_slice_is(event->name, "Communication"))
+		list = &load->communication;
+	else
+		return NP_OK;
+	span = np_vec_add(list, load->capture.err);
+	if (!span)
+		return NP_E_NOMEM;
+	*span = (struct np_span){ event->ts_ns, np_trace_end(event) };
+	return NP_OK;
+}
+
+/* --- communication --------------------------------------------------------------------------- */
+
+static int take_op(struct trace_load *load, const struct trace_lane *lane,
+		   const struct np_trace_event *event)
+{
+	struct trace_op *op = np_vec_add(&load->ops, load->capture.err);
+	struct trace_op_rest *rest = np_vec_add(&load->op_rests, load->capture.err);
+	struct np_slice type;
+	int64_t count;
+
+	if (!op || !rest)
+		return NP_E_NOMEM;
+	*op = (struct trace_op){ .start = event->ts_ns,
+				 .end = np_trace_end(event),
+				 .pid = event->pid.value,
+				 .tid = event->tid.value,
+				 .connection = NP_UNKNOWN,
+				 .row = (uint32_t)(load->op_rests.count - 1) };
+	*rest = (struct trace_op_rest){ .bytes = NP_UNKNOWN, .device = lane->device };
+	(void)np_trace_arg_integer(event, "connection_id", &op->connection);
+	if (np_trace_arg_text(event, "data_type", &type))
+		rest->data_type = hccl_type_kept(type);
+	if (np_trace_arg_integer(event, "count", &count))
+		rest->bytes = hccl_bytes(count, rest->data_type - 1);
+	return np_strtab_add(load->capture.strings, event->name.bytes, event->name.length,
+			     &rest->name, load->capture.err);
+}
+
+static uint16_t link_number(struct np_slice text)
+{
+	static const struct {
+		const char *name;
+		uint16_t link;
+	} links[] = { { "ON_CHIP", NP_LINK_ON_CHIP }, { "HCCS", NP_LINK_HCCS },
+		      { "PCIE", NP_LINK_PCIE },       { "ROCE", NP_LINK_ROCE },
+		      { "SIO", NP_LINK_SIO },         { "HCCS_SW", NP_LINK_HCCS_SW } };
+
+	for (size_t i = 0; i < NP_COUNT(links); i++) {
+		if (np_slice_is(text, links[i].name))
+			return links[i].link;
+	}
+	return UINT16_MAX;
+}
+
+static uint8_t transport_number(struct np_slice text)
+{
+	if (np_slice_is(text, "SDMA"))
+		return NP_TRANSPORT_SDMA;
+	return np_slice_is(text, "RDMA") ? NP_TRANSPORT_RDMA : UINT8_MAX;
+}
+
+static uint8_t kind_of_task(struct np_slice type, struct np_slice rdma)
+{
+	if (np_slice_is(rdma, "RDMA_SEND_PAYLOAD"))
+		return NP_TASK_RDMA_PAYLOAD;
+	if (np_slice_is(type, "Notify_Wait"))
+		return NP_TASK_NOTIFY_WAIT;
+	if (np_slice_is(type, "Memcpy") || np_slice_is(type, "Reduce_Inline"))
+		return NP_TASK_PAYLOAD;
+	return NP_TASK_OTHER;
+}
+
+static int32_t peer_of(const struct np_trace_value *value)
+{
+	int64_t rank;
+
+	return np_trace_value_integer(value, &rank) ? np_peer_of(rank) : NP_NO_PEER;
+}
+
+static struct np_slice text_of(const struct np_trace_value *value)
+{
+	return value->type == NP_TRACE_TEXT ? value->text : (struct np_slice){ "", 0 };
+}
+
+static int take_small(struct trace_load *load, const struct np_trace_event *event)
+{
+	enum {
+		TYPE,
+		SRC,
+		DST,
+		TRANSPORT,
+		SIZE,
+		LINK,
+		RDMA,
+		MASTER,
+		COUNT
+	};
+	static const char *const keys[COUNT] = {
+		[TYPE] = "task type",           [SRC] = "src rank",     [DST] = "dst rank",
+		[TRANSPORT] = "transport type", [SIZE] = "size(Byte)",  [LINK] = "link type",
+		[RDMA] = "rdma type",           [MASTER] = "is_master",
+	};
+	struct trace_small *small = np_vec_add(&load->small, load->capture.err);
+	struct np_trace_value values[COUNT];
+	int64_t number;
+
+	if (!small)
+		return NP_E_NOMEM;
+	(void)np_trace_args(event, keys, COUNT, values);
+	small->pid = event->pid.value;
+	small->tid = event->tid.value;
+	small->task.start = event->ts_ns;
+	small->task.end = np_trace_end(event);
+	small->task.src = peer_of(&values[SRC]);
+	small->task.dst = peer_of(&values[DST]);
+	small->task.bytes = NP_UNKNOWN;
+	if (np_trace_value_integer(&values[SIZE], &number) && number >= 0 &&
+	    number <= NP_MOST_BYTES)
+		small->task.bytes = number;
+	small->task.link = link_number(text_of(&values[LINK]));
+	small->task.transport = transport_number(text_of(&values[TRANSPORT]));
+	small->task.kind = kind_of_task(text_of(&values[TYPE]), text_of(&values[RDMA]));
+	small->task.reduces = np_slice_is(text_of(&values[TYPE]), "Reduce_Inline");
+	small->task.master = np_trace_value_integer(&values[MASTER], &number) && number == 1;
+	return NP_OK;
+}
+
+/* Operators carry a name of HCCL; the small tasks on planes are called by what they do. */
+static int take_communication(struct trace_load *load, const struct trace_lane *lane,
+			      const struct np_trace_event *event)
+{
+	struct np_trace_value type;
+
+	if (np_trace_arg(event, "task type", &type))
+		return take_small(load, event);
+	return take_op(load, lane, event);
+}
+
+/* --- the pass -------------------------------------------------------------------------------- */
+
+static int take_slice(struct trace_load *load, const struct np_trace_event *event)
+{
+	const struct trace_lane *lane;
+
+	if (event->ts_ns == NP_UNKNOWN)
+		return NP_OK;
+	/* Events of the framework have a category; its lane need not be known. */
+	if (event->cat.length > 0 && capture_loads_data(event->name.bytes, event->name.length)) {
+		int rc = capture_add_loading(&load->capture, event->ts_ns, np_trace_end(event));
+
+		if (rc < 0)
+			return rc;
+	}
+	if (event->cat.length > 0)
+		return np_slice_is(event->cat, "cpu_op") ? take_framework(load, event) : NP_OK;
+	if (np_slice_begins(event->name, "ProfilerStep#"))
+		return take_step(load, event);
+	lane = trace_lanes_find(&load->lanes, event->pid.value);
+	if (!lane) {
+		load->unknown_lanes = true;
+		return NP_OK;
+	}
+	switch (lane->kind) {
+	case TRACE_LANE_CANN:
+		return take_call(load, event);
+	case TRACE_LANE_HARDWARE:
+		return take_hardware(load, lane, event);
+	case TRACE_LANE_COMMUNICATION:
+		return take_communication(load, lane, event);
+	case TRACE_LANE_OVERLAP:
+		return take_overlap(load, event);
+	case TRACE_LANE_FREQUENCY:
+	case TRACE_LANE_GC:
+	case TRACE_LANE_MARKS:
+	case TRACE_LANE_OTHER:
+		break;
+	}
+	return NP_OK;
+}
+
+static int take_flow(struct trace_load *load, const struct np_trace_event *event)
+{
+	struct trace_flow *flow;
+
+	if (load->node_calls > 0 || !np_slice_is(event->cat, "async_npu") || !event->id.number ||
+	    event->ts_ns == NP_UNKNOWN)
+		return NP_OK;
+	flow = np_vec_add(&load->flows, load->capture.err);
+	if (!flow)
+		return NP_E_NOMEM;
+	*flow = (struct trace_flow){ event->ts_ns, event->id.value };
+	return NP_OK;
+}
+
+static int take_event(struct trace_load *load, const struct np_trace_event *event)
+{
+	switch (event->phase) {
+	case 'X':
+		return take_slice(load, event);
+	case 'M':
+		return take_metadata(load, event);
+	case 's':
+		return take_flow(load, event);
+	default:
+		return NP_OK;
+	}
+}
+
+static void note_tally(struct trace_load *load, const struct np_trace *trace, const char *path)
+{
+	const struct np_trace_tally *tally = np_trace_tally(trace);
+
+	if (tally->truncated)
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, path, "trace",
+			    "it ends before its array does: the analysis that wrote it was cut"
+			    " short; %llu events were read",
+			    (unsigned long long)tally->events);
+	if (tally->bad)
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, path, "trace",
+			    "%llu events have members of the wrong type",
+			    (unsigned long long)tally->bad);
+}
+
+int trace_read(struct trace_load *load, const char *path)
+{
+	NP_CLEANUP(np_trace_closep) struct np_trace *trace = NULL;
+	const struct np_trace_event *event;
+	int rc = np_trace_open(path, &trace, load->capture.err);
+
+	while (rc == NP_OK) {
+		rc = np_trace_next(trace, &event, load->capture.err);
+		if (rc < 0 || !event)
+			break;
+		rc = take_event(load, event);
+	}
+	if (rc == NP_OK)
+		note_tally(load, trace, path);
+	return rc;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hccl_types.h"
+#include "core/model/load/load_private.h"
+
+/* By the vendor's number. */
+static const struct {
+	const char *name;
+	int64_t bytes;
+} types[] = { { "INT8", 1 },  { "INT16", 2 },  { "INT32", 4 },  { "FP16", 2 },   { "FP32", 4 },
+	      { "INT64", 8 }, { "UINT64", 8 }, { "UINT8", 1 },  { "UINT16", 2 }, { "UINT32", 4 },
+	      { "FP64", 8 },  { "BFP16", 2 },  { "INT128", 16 } };
+
+uint8_t hccl_type_kept(struct np_slice name)
+{
+	for (size_t i = 0; i < NP_COUNT(types); i++) {
+		if (np_slice_is(name, types[i].name))
+			return (uint8_t)(i + 1);
+	}
+	return 0;
+}
+
+const char *hccl_type_name(uint8_t kept)
+{
+	return kept > 0 && kept <= NP_COUNT(types) ? types[kept - 1].name : "";
+}
+
+int64_t hccl_element_bytes(int64_t number)
+{
+	return number >= 0 && number < (int64_t)NP_COUNT(types) ? types[number].bytes : 0;
+}
+
+int64_t hccl_bytes(int64_t count, int64_t number)
+{
+	int64_t size = hccl_element_bytes(number);
+	int64_t bytes;
+
+	if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes) ||
+	    bytes > NP_MOST_BYTES)
+		return NP_UNKNOWN;
+	return bytes;
+}

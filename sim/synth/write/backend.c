@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend.h"
+
+#include <inttypes.h>
+
+#include "sim/synth/out/io.h"
+
+const struct syn_backend *const syn_backends[SYN_BACKENDS] = {
+	&syn_rank_db,    &syn_analysis_db, &syn_metadata,      &syn_prof_info,  &syn_trace,
+	&syn_kernel_csv, &syn_step_csv,    &syn_statistic_csv, &syn_memory_csv, &syn_comm_json,
+};
+
+/* The time in names: to the millisecond, or its first 14 digits. */
+static void add_time(const struct syn_rank_info *info, bool millisecond, struct np_buf *buf)
+{
+	if (info->stamp) {
+		np_buf_add(buf, info->stamp);
+		return;
+	}
+	np_buf_printf(buf, "202501090816%02d", 16 + info->place.host % 40);
+	if (millisecond)
+		np_buf_printf(buf, "%03d", info->place.rank % 1000);
+}
+
+/* Eight letters that tell directories of one second apart. */
+static void add_letters(int32_t number, struct np_buf *buf)
+{
+	for (int i = 0; i < 8; i++) {
+		np_buf_add_char(buf, (char)('A' + (number * 7 + i) % 18));
+		number /= 18;
+	}
+}
+
+void syn_rank_dir(const struct syn_rank_info *info, struct np_buf *buf)
+{
+	switch (info->form->maker) {
+	case SYN_TORCH:
+	case SYN_MINDSPORE:
+		np_buf_printf(buf, "%s_%d_", info->host, (int)info->pid);
+		add_time(info, true, buf);
+		np_buf_add(buf, info->form->maker == SYN_TORCH ? "_ascend_pt" : "_ascend_ms");
+		break;
+	case SYN_MSPROF:
+		np_buf_add(buf, "PROF_000001_");
+		add_time(info, true, buf);
+		np_buf_printf(buf, "_%08d", (int)info->pid);
+		add_letters(info->place.rank, buf);
+		break;
+	case SYN_MSMONITOR:
+		np_buf_printf(buf, "msmonitor_%d_", (int)info->pid);
+		add_time(info, true, buf);
+		np_buf_printf(buf, "_%d.db", info->place.rank);
+		break;
+	}
+}
+
+static int make_dir(const char *dir, const char *name, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
+	int rc;
+
+	np_buf_printf(&path, "%s/%s", dir, name);
+	rc = np_buf_check(&path, err);
+	return rc == NP_OK ? syn_make_dirs(path.text, err) : rc;
+}
+
+static int make_prof_dirs(const struct syn_rank_info *info, const char *dir, struct np_err *err)
+{
+	char device[32];
+	int rc;
+
+	(void)snprintf(device, sizeof(device), "device_%d", info->place.device);
+	rc = make_dir(dir, device, err);
+	if (rc == NP_OK)
+		rc = make_dir(dir, "host", err);
+	if (rc == NP_OK)
+		rc = make_dir(dir, "analyze", err);
+	return rc;
+}
+
+int syn_make_rank_dirs(const struct syn_rank_info *info, struct np_buf *dir, struct np_buf *output,
+		       struct np_err *err)
+{
+	enum syn_maker maker = info->form->maker;
+	int rc;
+
+	np_buf_add(dir, info->config->out);
+	if (maker != SYN_MSMONITOR) {
+		np_buf_add(dir, "/");
+		syn_rank_dir(info, dir);
+	}
+	np_buf_add(output, dir->text);
+	if (syn_has_framework(info->form))
+		np_buf_add(output, "/ASCEND_PROFILER_OUTPUT");
+	else if (info->form->text)
+		np_buf_add(output, "/mindstudio_profiler_output");
+	rc = np_buf_check(dir, err);
+	if (rc == NP_OK)
+		rc = np_buf_check(output, err);
+	if (rc == NP_OK)
+		rc = syn_make_dirs(output->text, err);
+	if (rc == NP_OK && maker == SYN_MSPROF)
+		rc = make_prof_dirs(info, dir->text, err);
+	return rc;
+}
+
+void syn_rank_db_path(const struct syn_rank_info *info, struct np_buf *buf)
+{
+	np_buf_printf(buf, "%s/", info->output);
+	switch (info->form->maker) {
+	case SYN_TORCH:
+		np_buf_printf(buf, "ascend_pytorch_profiler_%d.db", info->place.rank);
+		break;
+	case SYN_MINDSPORE:
+		np_buf_printf(buf, "ascend_mindspore_profiler_%d.db", info->place.rank);
+		break;
+	case SYN_MSPROF:
+		np_buf_add(buf, "msprof_");
+		add_time(info, false, buf);
+		np_buf_add(buf, ".db");
+		break;
+	case SYN_MSMONITOR:
+		syn_rank_dir(info, buf);
+		break;
+	}
+}
+
+void syn_analysis_path(const struct syn_rank_info *info, const char *name, struct np_buf *buf)
+{
+	if (info->form->maker == SYN_MSPROF)
+		np_buf_printf(buf, "%s/analyze/%s", info->dir, name);
+	else
+		np_buf_printf(buf, "%s/%s", info->output, name);
+}
+
+void syn_text_path(const struct syn_rank_info *info, const char *stem, const char *suffix,
+		   struct np_buf *buf)
+{
+	np_buf_printf(buf, "%s/%s", info->output, stem);
+	if (info->form->maker == SYN_MSPROF) {
+		np_buf_add(buf, "_");
+		add_time(info, false, buf);
+	}
+	np_buf_add(buf, suffix);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/synth/account/small.h"
+#include "sim/synth/out/schema.h"
+#include "trace.h"
+
+static void put_place(struct syn_out *out, int64_t pid, int64_t thread, np_ns start)
+{
+	SYN_PUT(out, "\"pid\": ");
+	syn_put_int(out, pid);
+	SYN_PUT(out, ", \"tid\": ");
+	syn_put_int(out, thread);
+	SYN_PUT(out, ", \"ts\": \"");
+	syn_put_us(out, start);
+	SYN_PUT(out, "\"");
+}
+
+/* "{"name": …, "dur": …" */
+static void begin_slice(struct syn_trace *trace, const char *prefix, const char *name, int lane,
+			int64_t thread, const struct syn_trace_event *event)
+{
+	struct syn_out *out = &trace->out;
+
+	syn_trace_next(out, &trace->begun);
+	SYN_PUT(out, "{\"name\": \"");
+	syn_put(out, prefix);
+	syn_put(out, name);
+	SYN_PUT(out, "\", ");
+	put_place(out, syn_trace_pid(trace, lane), thread, event->start_ns);
+	SYN_PUT(out, ", \"dur\": ");
+	if (event->length_ns == 0)
+		SYN_PUT(out, "0");
+	else
+		syn_put_us_float(out, event->length_ns);
+}
+
+static void end_slice(struct syn_trace *trace)
+{
+	SYN_PUT(&trace->out, ", \"ph\": \"X\"}");
+}
+
+/*
+ * Numbers of arrows. Since late 2025 they follow from the connection alone.
+ * Before, one to a kernel had its stream, task, batch and context side by side,
+ * which is more than 64 bits; one to a copy the connection as it is.
+ */
+static void put_arrow_id(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	__extension__ typedef unsigned __int128 wide;
+	bool to_kernel = event->kind != SYN_TRACE_OP && event->detail == SYN_TASK_KERNEL;
+	wide id = (wide)(uint64_t)event->connection << 32;
+	char text[40];
+	char *start = text + sizeof(text);
+
+	if (!trace->config->schema && to_kernel)
+		id = (wide)(uint64_t)event->place << 64 | (wide)(event->id & 0xffff) << 48 |
+		     UINT32_MAX;
+	else if (!trace->config->schema && event->detail == SYN_TASK_MEMCPY)
+		id = (wide)(uint64_t)event->connection;
+	else if (!trace->config->schema)
+		id--;
+	do {
+		*--start = (char)('0' + (int)(id % 10));
+		id /= 10;
+	} while (id > 0);
+	syn_put_bytes(&trace->out, start, (size_t)(text + sizeof(text) - start));
+}
+
+static void put_arrow_start(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	struct syn_out *out = &trace->out;
+
+	syn_trace_next(out, &trace->begun);
+	SYN_PUT(out, "{\"name\": \"HostToDevice");
+	put_arrow_id(trace, event);
+	SYN_PUT(out, "\", \"ph\": \"s\", \"cat\": \"HostToDevice\", \"id\": \"");
+	put_arrow_id(trace, event);
+	SYN_PUT(out, "\", ");
+	put_place(out, syn_trace_pid(trace, SYN_LANE_CANN), syn_trace_queue_thread(trace),
+		  event->start_ns);
+	SYN_PUT(out, "}");
+}
+
+static void put_arrow_end(struct syn_trace *trace, const struct syn_trace_event *event, int lane,
+			  int64_t thread)
+{
+	struct syn_out *out = &trace->out;
+
+	syn_trace_next(out, &trace->begun);
+	SYN_PUT(out, "{\"name\": \"HostToDevice");
+	put_arrow_id(trace, event);
+	SYN_PUT(out, "\", \"ph\": \"f\", \"id\": \"");
+	put_arrow_id(trace, event);
+	SYN_PUT(out, "\", \"ts\": \"");
+	syn_put_us(out, event->start_ns);
+	SYN_PUT(out, "\", \"cat\": \"HostToDevice\", \"pid\": ");
+	syn_put_int(out, syn_trace_pid(trace, lane));
+	SYN_PUT(out, ", \"tid\": ");
+	syn_put_int(out, thread);
+	SYN_PUT(out, ", \"bp\": \"e\"}");
+}
+
+static void put_framework_arrow(struct syn_trace *trace, char phase, np_ns id, int64_t pid,
+				int64_t thread, np_ns at)
+{
+	struct syn_out *out = &trace->arrows;
+	bool torch = trace->info->form->maker == SYN_TORCH;
+
+	syn_trace_next(out, &trace->arrows_begun);
+	SYN_PUT(out, "{\"ph\": \"");
+	syn_put_char(out, phase);
+	SYN_PUT(out, "\", \"bp\": \"e\", \"name\": \"");
+	syn_put(out, torch ? "torch_to_npu" : "mindspore_to_npu");
+	SYN_PUT(out, "\", \"id\": ");
+	syn_put_int(out, id);
+	SYN_PUT(out, ", ");
+	put_place(out, pid, thread, at);
+	SYN_PUT(out, ", \"cat\": \"async_npu\"}");
+}
+
+/* From the call of the framework to what it led to. They wait for the end of the file. */
+static void put_framework_arrows(struct syn_trace *trace, const struct syn_trace_event *event,
+				 int lane, int64_t thread)
+{
+	if (!trace->framework || event->host_ns == NP_UNKNOWN)
+		return;
+	put_framework_arrow(trace, 's', event->start_ns, trace->info->pid, trace->info->pid,
+			    event->host_ns);
+	put_framework_arrow(trace, 'f', event->start_ns, syn_trace_pid(trace, lane), thread,
+			    event->start_ns);
+}
+
+static void put_counter(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	struct syn_out *out = &trace->out;
+
+	syn_trace_next(out, &trace->begun);
+	SYN_PUT(out, "{\"name\": \"AI Core Freq\", \"ts\": \"");
+	syn_put_us(out, event->start_ns);
+	SYN_PUT(out, "\", \"pid\": ");
+	syn_put_int(out, syn_trace_pid(trace, SYN_LANE_FREQUENCY));
+	SYN_PUT(out, ", \"tid\": 0, \"args\": {\"MHz\": ");
+	syn_put_int(out, event->size);
+	SYN_PUT(out, "}, \"ph\": \"C\"}");
+}
+
+/* How each level of calls is shown; the words for communication changed with the schema. */
+struct call_words {
+	const char *prefix;
+	const char *level;
+	const char *mode;
+};
+
+static struct call_words words_of(const struct syn_trace *trace,
+				  const struct syn_trace_event *event)
+{
+	bool modern = trace->config->schema != 0;
+
+	switch ((enum syn_api_level)event->detail) {
+	case SYN_API_NODE:
+		return (struct call_words){ "Node@", "node", "launch" };
+	case SYN_API_COMM:
+		return (struct call_words){ modern ? "Communication@" : "Hccl@",
+					    modern ? "communication" : "hccl", "master" };
+	case SYN_API_RUNTIME:
+		return (struct call_words){ "Runtime@", "runtime", "0" };
+	case SYN_API_TORCH:
+	case SYN_API_ACL:
+		break;
+	}
+	if (strncmp(event->name, "hcom_", 5) == 0)
+		return (struct call_words){ "AscendCL@", "acl", "HOST_HCCL" };
+	return (struct call_words){ "AscendCL@", "acl",
+				    strncmp(event->name, "aclrt", 5) == 0 ? "ACL_RTS" : "ACL_NN" };
+}
+
+static void put_call(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	struct syn_out *out = &trace->out;
+	struct call_words words = words_of(trace, event);
+	int64_t thread = syn_trace_queue_thread(trace);
+	bool named = event->detail == SYN_API_ACL || event->detail == SYN_API_RUNTIME;
+
+	if (trace->config->level == 0)
+		return;
+	begin_slice(trace, words.prefix, event->name, SYN_LANE_CANN, thread, event);
+	SYN_PUT(out, ", \"args\": {\"Thread Id\": ");
+	syn_put_int(out, thread);
+	SYN_PUT(out, ", \"Mode\": \"");
+	syn_put(out, words.mode);
+	SYN_PUT(out, "\", \"level\": \"");
+	syn_put(out, words.level);
+	SYN_PUT(out, "\", \"id\": \"");
+	syn_put(out, named ? event->name : "0");
+	SYN_PUT(out, "\", \"item_id\": \"");
+	syn_put(out, event->item);
+	SYN_PUT(out, "\", \"connection_id\": ");
+	syn_put_int(out, event->connection);
+	SYN_PUT(out, "}");
+	end_slice(trace);
+}
+
+static void put_hardware(struct syn_trace *trace, const struct syn_trace_event *event,
+			 const char *name, const char *type)
+{
+	struct syn_out *out = &trace->out;
+
+	begin_slice(trace, "", name, SYN_LANE_HARDWARE, event->place, event);
+	SYN_PUT(out, ", \"args\": {\"Model Id\": 4294967295, \"Task Type\": \"");
+	syn_put(out, type);
+	SYN_PUT(out, "\", \"Physic Stream Id\": ");
+	syn_put_int(out, event->place);
+	SYN_PUT(out, ", \"Task Id\": ");
+	syn_put_int(out, event->id & 0xffff);
+	SYN_PUT(out, ", \"Batch Id\": 0, \"Subtask Id\": 4294967295, \"connection_id\": ");
+	syn_put_int(out, event->connection);
+	SYN_PUT(out, "}");
+	end_slice(trace);
+}
+
+/* Before late 2025 vector kernels were shown as AI_CORE here. */
+static const char *kernel_type(const struct syn_trace *trace, enum syn_core core)
+{
+	if (core == SYN_VECTOR && !trace->config->schema)
+		return "AI_CORE";
+	return syn_core_name(core);
+}
+
+static void put_task(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	static const struct {
+		const char *name;
+		const char *type;
+	} words[] = {
+		[SYN_TASK_MEMCPY] = { "MEMCPY_ASYNC", "PCIE_DMA_SQE" },
+		[SYN_TASK_EVENT_RECORD] = { "EVENT_RECORD", "EVENT_RECORD_SQE" },
+		[SYN_TASK_EVENT_WAIT] = { "EVENT_WAIT", "EVENT_WAIT_SQE" },
+		[SYN_TASK_MARKER] = { "STARS_COMMON", "STARS_COMMON" },
+	};
+
+	if (event->detail == SYN_TASK_KERNEL)
+		put_hardware(trace, event, event->name,
+			     kernel_type(trace, (enum syn_core)event->core));
+	else
+		put_hardware(trace, event, words[event->detail].name, words[event->detail].type);
+	if (event->detail != SYN_TASK_KERNEL && event->detail != SYN_TASK_MEMCPY)
+		return;
+	put_arrow_end(trace, event, SYN_LANE_HARDWARE, event->place);
+	put_framework_arrows(trace, event, SYN_LANE_HARDWARE, event->place);
+}
+
+static void put_op(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	const struct syn_trace_group *group = &trace->groups.item[event->place];
+	struct syn_out *out = &trace->out;
+
+	begin_slice(trace, "", event->name, SYN_LANE_HCCL, group->thread, event);
+	SYN_PUT(out, ", \"args\": {\"connection_id\": ");
+	syn_put_int(out, event->connection);
+	SYN_PUT(out, ", \"model id\": 4294967295, \"data_type\": \"");
+	syn_put(out, syn_data_type_text(event->data_type));
+	SYN_PUT(out, "\", \"alg_type\": \"");
+	syn_put(out, syn_algorithm(group->group));
+	SYN_PUT(out, "\", \"count\": ");
+	if (event->count == NP_UNKNOWN)
+		SYN_PUT(out, "\"N/A\"");
+	else
+		syn_put_int(out, event->count);
+	SYN_PUT(out, "}");
+	end_slice(trace);
+	put_arrow_end(trace, event, SYN_LANE_HCCL, group->thread);
+	put_framework_arrows(trace, event, SYN_LANE_HCCL, group->thread);
+}
+
+static struct syn_small small_of(const struct syn_trace_event *event)
+{
+	return (struct syn_small){
+		.start_ns = event->start_ns,
+		.end_ns = event->start_ns + event->length_ns,
+		.kind = event->detail,
+		.plane = event->plane,
+		.on_chip = event->on_chip,
+		.src = event->src,
+		.dst = event->dst,
+		.size = event->size,
+	};
+}
+
+static void put_key(struct syn_out *out, const char *key, const char *value)
+{
+	SYN_PUT(out, ", \"");
+	syn_put(out, key);
+	SYN_PUT(out, "\": \"");
+	syn_put(out, value);
+	SYN_PUT(out, "\"");
+}
+
+static void put_key_int(struct syn_out *out, const char *key, int64_t value)
+{
+	SYN_PUT(out, ", \"");
+	syn_put(out, key);
+	SYN_PUT(out, "\": ");
+	syn_put_int(out, value);
+}
+
+/* With three digits: more are slow to write, and of the size and the time nobody is in doubt. */
+static void put_bandwidth(struct syn_out *out, const struct syn_small *small)
+{
+	SYN_PUT(out, ", \"bandwidth(GB/s)\": ");
+	syn_put_us_float(out, (np_ns)(syn_small_bandwidth(small) / 1e6 + 0.5));
+}
+
+static void put_small_args(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	struct syn_small small = small_of(event);
+	int64_t notify = syn_small_notify_id(&small);
+	int64_t rdma = syn_small_rdma_type(&small);
+	int64_t link = syn_small_link(&small);
+	struct syn_out *out = &trace->out;
+
+	SYN_PUT(out, ", \"args\": {\"notify_id\": \"");
+	if (notify == INT64_MAX)
+		SYN_PUT(out, "18446744073709551615");
+	else
+		syn_put_int(out, notify);
+	SYN_PUT(out, "\", \"duration estimated(us)\": ");
+	syn_put_us_float(out, event->length_ns);
+	put_key_int(out, "stream id", event->stream);
+	put_key_int(out, "task id", event->id & 0xffff);
+	put_key_int(out, "context id", SYN_NO_ID);
+	put_key(out, "task type", syn_small_name((enum syn_small_kind)small.kind));
+	put_key_int(out, "src rank", small.src);
+	put_key_int(out, "dst rank", small.dst < 0 ? SYN_NO_ID : small.dst);
+	put_key(out, "transport type", syn_transport_text(syn_small_transport(&small)));
+	put_key_int(out, "size(Byte)", syn_small_size(&small));
+	put_key(out, "data type",
+		syn_data_type_text(syn_small_data_type(&small, event->data_type)));
+	put_key(out, "link type", syn_link_text(link));
+	put_bandwidth(out, &small);
+	put_key_int(out, "model id", SYN_NO_ID);
+	if (rdma != SYN_ENUM_INVALID)
+		put_key(out, "rdma type", syn_rdma_text(rdma));
+	if (trace->config->schema)
+		put_key_int(out, "is_master", small.plane == 0 ? 1 : 0);
+	SYN_PUT(out, "}");
+}
+
+static void put_small(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	const struct syn_trace_group *group = &trace->groups.item[event->place];
+
+	begin_slice(trace, "", syn_small_name((enum syn_small_kind)event->detail), SYN_LANE_HCCL,
+		    group->thread + 1 + event->plane, event);
+	put_small_args(trace, event);
+	end_slice(trace);
+}
+
+static void put_overlap(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	static const char *const names[] = {
+		[SYN_LANE_COMPUTING] = "Computing",
+		[SYN_LANE_COMMUNICATION] = "Communication",
+		[SYN_LANE_EXPOSED] = "Communication(Not Overlapped)",
+		[SYN_LANE_FREE] = "Free",
+	};
+
+	begin_slice(trace, "", names[event->detail], SYN_LANE_OVERLAP, event->detail, event);
+	end_slice(trace);
+}
+
+void syn_trace_event(struct syn_trace *trace, const struct syn_trace_event *event)
+{
+	const char *type;
+
+	switch ((enum syn_trace_kind)event->kind) {
+	case SYN_TRACE_COUNTER:
+		put_counter(trace, event);
+		break;
+	case SYN_TRACE_CALL:
+		put_call(trace, event);
+		break;
+	case SYN_TRACE_ARROW:
+		put_arrow_start(trace, event);
+		break;
+	case SYN_TRACE_TASK:
+		put_task(trace, event);
+		break;
+	case SYN_TRACE_SMALL_ON_DEVICE:
+		type = syn_small_task_type((enum syn_small_kind)event->detail);
+		put_hardware(trace, event, type, type);
+		break;
+	case SYN_TRACE_SMALL:
+		put_small(trace, event);
+		break;
+	case SYN_TRACE_OP:
+		put_op(trace, event);
+		break;
+	case SYN_TRACE_OVERLAP:
+		put_overlap(trace, event);
+		break;
+	}
+}
