@@ -59,7 +59,7 @@ static int check_choice(const struct rule_library *library, struct advisor_optio
 			return NP_OK;
 	}
 	if (options->wanted.count == 1 && options->dimensions.count == 0)
-		return rule_library_lacks(library, options->wanted.item[0], err);
+		return rule_library_missing(library, options->wanted.item[0], err);
 	if (options->wanted.count > 0 || options->dimensions.count > 0)
 		return np_fail(err, NP_E_USAGE,
 			       "no rule fits --rule and --dimension; see npuprof rules list");

@@ -169,7 +169,7 @@ static int explain(const struct rule_library *library, const struct advisor_opti
 	struct np_buf buf = NP_BUF_INIT;
 
 	if (!rule) {
-		(void)!rule_library_lacks(library, options->explain, &err);
+		(void)!rule_library_missing(library, options->explain, &err);
 		return np_cmd_usage(&np_cmd_advisor, "%s", err.text);
 	}
 	rule_show(&buf, rule, (enum rule_language)options->language, np_output_width(stdout));

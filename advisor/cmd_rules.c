@@ -190,7 +190,7 @@ static int show(const struct rule_library *library, const struct rules_options *
 	}
 	if (shown == 0) {
 		np_buf_release(&buf);
-		(void)!rule_library_lacks(library, options->words.item[1], &err);
+		(void)!rule_library_missing(library, options->words.item[1], &err);
 		return np_cmd_usage(&np_cmd_rules, "%s", err.text);
 	}
 	return np_output_release(&buf);

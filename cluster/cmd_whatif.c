@@ -148,8 +148,9 @@ static int measure(const struct whatif_options *options, struct whatif_report *r
 			err, NP_E_NOTFOUND,
 			"nothing to replay: no communication operator was matched over ranks");
 	if (wants_clocks(report))
-		rc = np_whatif_read_clocks(report->analysis->replay, input.threads, &clocks, err);
-	input.clocks = clocks;
+		rc = np_whatif_read_frequency(report->analysis->replay, input.threads, &clocks,
+					      err);
+	input.frequency = clocks;
 	input.both = true;
 	if (rc == NP_OK)
 		rc = np_whatif_measure(&input, whatif, err);

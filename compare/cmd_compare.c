@@ -8,7 +8,7 @@
 #include "compare/present/report.h"
 #include "inputs.h"
 
-#include "npuprof/comm.h"
+#include "npuprof/procs.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -160,7 +160,7 @@ const struct np_cmd np_cmd_compare = {
 	.run = cmd_compare,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
-	.kernel_origin = cmp_is_cube_op,
+	.kernel_framework_op = cmp_is_cube_op,
 };
 
 /* --- what to do ------------------------------------------------------------------------------ */
@@ -195,7 +195,7 @@ static void load_side(void *context, size_t which)
 
 	common.steps = which == CMP_BASE ? options->base_steps : options->new_steps;
 	common.ranks = options->ranks;
-	common.kernel_origin = np_cmd_compare.kernel_origin;
+	common.kernel_framework_op = np_cmd_compare.kernel_framework_op;
 	common.jobs = (int64_t)loading->threads;
 	/* One line of progress is enough. */
 	common.quiet = common.quiet || which != CMP_BASE;
@@ -208,7 +208,7 @@ static int load(const struct compare_options *options, struct np_analysis *ret[C
 {
 	struct loading loading = { .options = options, .err = { NP_ERR_INIT, NP_ERR_INIT } };
 	size_t threads = options->common.jobs ? (size_t)options->common.jobs : np_processors();
-	bool at_once = threads > 1 && processes_comm()->size == 1;
+	bool at_once = threads > 1 && processes_all()->size == 1;
 	const struct np_workers workers = { .threads = at_once ? CMP_SIDES : 1 };
 
 	loading.threads = at_once ? (threads + 1) / 2 : threads;

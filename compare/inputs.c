@@ -153,11 +153,11 @@ static int find_gpu_traces(struct np_run *run, const char *directory, struct np_
 static int load_sources(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
-	const struct np_load_options how = { .comm = &np_comm_serial,
+	const struct np_load_options how = { .procs = &np_procs_serial,
 					     .workers = { .threads = (size_t)common->jobs },
 					     .watch = prepare_watch,
 					     .watch_context = &progress,
-					     .kernel_origin = common->kernel_origin };
+					     .kernel_framework_op = common->kernel_framework_op };
 	int rc;
 
 	np_progress_init(&progress, "reading", common->quiet);

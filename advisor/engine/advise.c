@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/engine/eval/desk.h"
+#include "advisor/engine/eval/program_pool.h"
 
 /* What the ranks tell of themselves, for rules over the cluster. */
 struct about {
@@ -24,7 +24,7 @@ struct work {
 	struct np_notes *notes;  /* by rank */
 	struct np_err *failures; /* by rank: it could not be looked at */
 	atomic_bool *stopped;    /* by rule: it met a limit, and would on every rank */
-	struct desks *desks;
+	struct program_pool *program_pool;
 };
 
 static bool wants(const struct advise_options *options, const struct rule *rule)
@@ -57,7 +57,7 @@ static void stop(struct result *result)
 	(void)np_fail(&result->reason, NP_E_RANGE, "stopped: it met a limit on another rank");
 }
 
-static void run_rule(struct work *work, struct desk *desk, size_t index, int32_t rank,
+static void run_rule(struct work *work, struct pooled *pooled, size_t index, int32_t rank,
 		     struct result *result)
 {
 	struct evaluation evaluation = { .language = work->options->language, .rank = rank };
@@ -67,7 +67,7 @@ static void run_rule(struct work *work, struct desk *desk, size_t index, int32_t
 		stop(result);
 		return;
 	}
-	if (desk_program(desk, index, &evaluation.program, &err) < 0) {
+	if (pooled_program(pooled, index, &evaluation.program, &err) < 0) {
 		*result = (struct result){ .status = STATUS_ERROR, .reason = err };
 		result->inside = SIZE_MAX;
 		return;
@@ -77,8 +77,8 @@ static void run_rule(struct work *work, struct desk *desk, size_t index, int32_t
 		atomic_store(&work->stopped[index], true);
 }
 
-/* Run all rules of a scope on the views at the desk. */
-static void run_rules(struct work *work, struct desk *desk, size_t slot, int32_t rank)
+/* Run all rules of a scope on the views at the pooled. */
+static void run_rules(struct work *work, struct pooled *pooled, size_t slot, int32_t rank)
 {
 	const struct rule_library *library = work->options->library;
 
@@ -86,21 +86,21 @@ static void run_rules(struct work *work, struct desk *desk, size_t slot, int32_t
 		const struct rule *rule = library->rules.item[i];
 
 		if (rule->over_cluster == (rank == NP_NO_RANK) && wants(work->options, rule))
-			run_rule(work, desk, i, rank, result_at(work->advice, i, slot));
+			run_rule(work, pooled, i, rank, result_at(work->advice, i, slot));
 	}
 }
 
-/* The same, at a desk that is free, with these views. */
+/* The same, at a pooled that is free, with these views. */
 static int run_on(struct work *work, const struct view_set *views, size_t slot, int32_t rank,
 		  struct np_err *err)
 {
-	struct desk *desk = NULL;
-	int rc = desks_take(work->desks, views, &desk, err);
+	struct pooled *pooled = NULL;
+	int rc = program_pool_take(work->program_pool, views, &pooled, err);
 
 	if (rc < 0)
 		return rc;
-	run_rules(work, desk, slot, rank);
-	desks_give_back(work->desks, desk);
+	run_rules(work, pooled, slot, rank);
+	program_pool_give_back(work->program_pool, pooled);
 	return NP_OK;
 }
 
@@ -236,8 +236,8 @@ static int look_at_cluster(struct work *work, struct np_err *err)
 		rc = view_set_add_absent(&views, VIEW_CLUSTER, err);
 	if (rc == NP_OK)
 		rc = run_on(work, &views, work->advice->rank_count, NP_NO_RANK, err);
-	/* The desk knows the columns of these views. */
-	desks_clear(work->desks);
+	/* The pooled knows the columns of these views. */
+	program_pool_clear(work->program_pool);
 	view_set_release(&views);
 	release_about(&all);
 	return rc;
@@ -299,7 +299,7 @@ static int run_all(struct work *work, struct np_err *err)
 	np_workers_run(&work->options->workers, work->advice->rank_count, rank_job, work);
 	np_details_end(details);
 	/* Desks of ranks have other views than that of the cluster. */
-	desks_clear(work->desks);
+	program_pool_clear(work->program_pool);
 	note_failures(work);
 	return look_at_cluster(work, err);
 }
@@ -323,11 +323,11 @@ static int set_up(struct work *work, struct np_err *err)
 	work->notes = calloc(ranks + 1, sizeof(*work->notes));
 	work->failures = calloc(ranks + 1, sizeof(*work->failures));
 	work->stopped = calloc(library->rules.count + 1, sizeof(*work->stopped));
-	work->desks = desks_new(library);
+	work->program_pool = program_pool_new(library);
 	if (!work->advice->results)
 		work->advice->result_count = 0;
 	if (!work->advice->results || !work->about || !work->notes || !work->failures ||
-	    !work->stopped || !work->desks)
+	    !work->stopped || !work->program_pool)
 		return np_fail_nomem(err, "the advice");
 	return NP_OK;
 }
@@ -338,7 +338,7 @@ static void tear_down(struct work *work)
 		release_about(&work->about[i]);
 	for (size_t i = 0; work->notes && i < work->advice->rank_count; i++)
 		np_notes_release(&work->notes[i]);
-	desks_free(work->desks);
+	program_pool_free(work->program_pool);
 	free(work->about);
 	free(work->notes);
 	free(work->failures);
@@ -380,7 +380,7 @@ int advise(const struct np_analysis *analysis, const struct advise_options *opti
 	if (rc == NP_OK)
 		rc = run_all(&work, err);
 	if (rc == NP_OK)
-		rc = prices_find(analysis, options->merged, &advice->prices, err);
+		rc = gains_find(analysis, options->merged, &advice->gains, err);
 	if (rc == NP_OK)
 		rc = advice_join(advice, options->library, err);
 	tear_down(&work);

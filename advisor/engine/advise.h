@@ -6,7 +6,7 @@
 #include "npuprof/workers.h"
 
 #include "advisor/engine/eval/eval.h"
-#include "advisor/engine/findings/price.h"
+#include "advisor/engine/findings/gain.h"
 
 /*
  * Running all rules on a run
@@ -54,7 +54,7 @@ struct advice {
 	NP_VEC(struct rule_report) rules; /* by id */
 	NP_VEC(struct finding) findings;  /* by gain, those without one by severity, rule */
 	np_ns step_time;                  /* mean over ranks and steps; NP_UNKNOWN */
-	struct prices prices;             /* of repairs */
+	struct gains gains;               /* of repairs */
 	np_ns total_gain;
 	double total_percent;
 	struct np_notes notes; /* what could not be read of the details */

@@ -60,7 +60,7 @@ struct np_cmd {
 	unsigned statuses;
 	/* What kernels are summed by (kernel_sums.h), also by processes that only load; NULL: they
 	 * are not. */
-	bool (*kernel_origin)(const char *name);
+	bool (*kernel_framework_op)(const char *name);
 };
 
 /* The commands in the order of help; ends with NULL. */

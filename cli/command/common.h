@@ -44,8 +44,8 @@ struct np_common {
 	bool quiet;
 	int verbose;
 	bool no_color;
-	/* No option: np_load_options.kernel_origin, for commands that want kernels summed. */
-	bool (*kernel_origin)(const char *name);
+	/* No option: np_load_options.kernel_framework_op, for commands that want kernels summed. */
+	bool (*kernel_framework_op)(const char *name);
 };
 
 /* The cache is a directory of the output. */

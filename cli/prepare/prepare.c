@@ -60,12 +60,12 @@ void prepare_watch(void *progress, const struct np_load_progress *state)
 static int load(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
-	struct np_load_options how = { .comm = processes_comm(),
+	struct np_load_options how = { .procs = processes_all(),
 				       .workers = { .threads = (size_t)common->jobs },
 				       .watch = prepare_watch,
 				       .watch_context = &progress,
 				       .program = NP_VERSION,
-				       .kernel_origin = common->kernel_origin };
+				       .kernel_framework_op = common->kernel_framework_op };
 	char *cache = NULL;
 	int rc = common->max_memory ? read_memory(common->max_memory, &how.max_memory, err) : NP_OK;
 

@@ -10,11 +10,11 @@
 
 #define LIBRARY "libnpuprof_mpi.so"
 
-static const struct np_comm *comm = &np_comm_serial;
+static const struct np_procs *procs = &np_procs_serial;
 
-const struct np_comm *processes_comm(void)
+const struct np_procs *processes_all(void)
 {
-	return comm;
+	return procs;
 }
 
 /* A number in the environment, or -1. */
@@ -53,8 +53,8 @@ static bool is_shared(const char *command)
 static int open_comm(struct np_err *err)
 {
 	struct np_err problem = NP_ERR_INIT;
-	np_comm_opener *open;
-	int rc = np_module_find(LIBRARY, NP_COMM_OPEN, (void **)&open, &problem);
+	np_procs_opener *open;
+	int rc = np_module_find(LIBRARY, NP_PROCS_OPEN, (void **)&open, &problem);
 
 	if (rc == NP_E_NOTFOUND)
 		return np_fail(err, NP_E_IO,
@@ -63,7 +63,7 @@ static int open_comm(struct np_err *err)
 			       problem.text);
 	if (rc < 0)
 		return np_fail(err, NP_E_IO, "%s", problem.text);
-	return open(&comm, err);
+	return open(&procs, err);
 }
 
 /* The lines of all would be the same: the first process says them. */
@@ -78,10 +78,10 @@ static int lead(int (*run)(int argc, const char *const *argv), int argc, const c
 	int status = run(argc, argv);
 
 	/* What a failure took with it was told with the failure. */
-	if (np_load_dismiss(comm, status, &err) < 0)
+	if (np_load_dismiss(procs, status, &err) < 0)
 		return status == NP_EXIT_FAILED ? status
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
-	comm->close(comm);
+	procs->close(procs);
 	return status;
 }
 
@@ -92,9 +92,9 @@ static int follow(const char *command)
 	struct np_err err = NP_ERR_INIT;
 	int status = NP_EXIT_FAILED;
 
-	if (np_load_serve(comm, cmd ? cmd->kernel_origin : NULL, &status, &err) < 0)
-		return np_report(NP_EXIT_FAILED, "process %d: %s", comm->rank, err.text);
-	comm->close(comm);
+	if (np_load_serve(procs, cmd ? cmd->kernel_framework_op : NULL, &status, &err) < 0)
+		return np_report(NP_EXIT_FAILED, "process %d: %s", procs->rank, err.text);
+	procs->close(procs);
 	return status;
 }
 
@@ -106,5 +106,5 @@ int processes_run(int (*run)(int argc, const char *const *argv), int argc, const
 		return run(argc, argv);
 	if (open_comm(&err) < 0)
 		return fail_once(&err);
-	return comm->rank == 0 ? lead(run, argc, argv) : follow(argv[0]);
+	return procs->rank == 0 ? lead(run, argc, argv) : follow(argv[0]);
 }

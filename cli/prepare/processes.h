@@ -19,6 +19,6 @@
 int processes_run(int (*run)(int argc, const char *const *argv), int argc, const char *const *argv);
 
 /* The processes of this command; the serial communicator for one alone. */
-const struct np_comm *processes_comm(void);
+const struct np_procs *processes_all(void);
 
 #endif /* NP_PROCESSES_H */

@@ -13,10 +13,10 @@ void np_analysis_free(struct np_analysis *analysis)
 	np_links_release(&analysis->links);
 	np_comm_sums_release(&analysis->roles);
 	np_comm_sums_release(&analysis->sums);
-	np_charges_release(&analysis->charges);
+	np_charge_sums_release(&analysis->charge_sums);
 	np_partition_release(&analysis->partition);
-	np_origin_release(&analysis->origin);
-	np_blame_release(&analysis->blame);
+	np_root_cause_release(&analysis->causes);
+	np_charges_release(&analysis->charges);
 	np_waits_release(&analysis->waits);
 	np_clock_free(analysis->clock);
 	np_align_free(analysis->align);
@@ -62,15 +62,15 @@ static int align(struct np_analysis *analysis, const struct np_manifest *manifes
 
 static int measure(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
-	int rc = np_blame_measure(analysis->align, analysis->clock, &analysis->waits, threads,
-				  &analysis->blame, err);
+	int rc = np_charges_measure(analysis->align, analysis->clock, &analysis->waits, threads,
+				    &analysis->charges, err);
 
 	if (rc == NP_OK)
-		rc = np_origin_measure(analysis->align, analysis->clock, &analysis->waits,
-				       &analysis->blame, threads, &analysis->origin, err);
+		rc = np_root_cause_measure(analysis->align, analysis->clock, &analysis->waits,
+					   &analysis->charges, threads, &analysis->causes, err);
 	if (rc == NP_OK)
-		rc = np_charges_measure(analysis->cluster, analysis->align, &analysis->blame,
-					&analysis->origin, &analysis->charges, err);
+		rc = np_charge_sums_measure(analysis->cluster, analysis->align, &analysis->charges,
+					    &analysis->causes, &analysis->charge_sums, err);
 	if (rc == NP_OK)
 		rc = np_partition_measure(analysis->cluster, analysis->align, &analysis->waits,
 					  &analysis->partition, err);
@@ -102,7 +102,7 @@ struct np_whatif_input np_analysis_repairs(const struct np_analysis *analysis, s
 	return (struct np_whatif_input){ .replay = analysis->replay,
 					 .links = &analysis->links,
 					 .experts = &analysis->experts,
-					 .origin = &analysis->origin,
+					 .causes = &analysis->causes,
 					 .threads = threads };
 }
 
@@ -137,9 +137,9 @@ static void fill_tables(struct np_analysis *analysis)
 		.align = analysis->align,
 		.clock = analysis->clock,
 		.waits = &analysis->waits,
-		.blame = &analysis->blame,
-		.origin = &analysis->origin,
 		.charges = &analysis->charges,
+		.causes = &analysis->causes,
+		.charge_sums = &analysis->charge_sums,
 		.roles = &analysis->roles,
 		.partition = &analysis->partition,
 		.links = &analysis->links,

@@ -117,7 +117,7 @@ static bool has_peers(const struct np_cluster *cluster, const struct np_rank *ra
 	return found;
 }
 
-/* From small tasks, or from the arrivals of all ranks. */
+/* From sub-tasks, or from the arrivals of all ranks. */
 static bool has_wait(const struct np_cluster *cluster, const struct np_rank *rank)
 {
 	for (size_t i = 0; i < rank->comm_steps.count; i++) {

@@ -297,7 +297,7 @@ static int put_step(struct np_modes *modes, struct np_mode_table *table, size_t 
 }
 
 /* What rows lack, or who has none. */
-static int note_lacks(struct np_modes *modes, void *const *ranks, struct np_err *err)
+static int note_missing(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
 	size_t count = modes->run->sources.count;
 	bool *without_times = calloc(count + 1, sizeof(*without_times));
@@ -346,7 +346,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 				      &shares, err);
 	}
 	if (rc == NP_OK)
-		rc = note_lacks(modes, ranks, err);
+		rc = note_missing(modes, ranks, err);
 	return rc < 0 ? rc : mode_note_left_out(modes, MODE, err);
 }
 

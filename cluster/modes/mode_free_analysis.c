@@ -39,7 +39,7 @@ static void release(void *result)
 struct search {
 	struct mode_rank *rank;
 	const struct np_detail *detail;
-	struct origins origins; /* of the tasks around gaps */
+	struct launches launches; /* of the tasks around gaps */
 };
 
 /* --- gaps ------------------------------------------------------------------------------------ */
@@ -180,10 +180,10 @@ static int find_neighbours(struct search *search, struct gaps *gaps)
 		gap->after = next_from(detail, gap->end);
 		if (!gap->before || !gap->after)
 			continue;
-		rc = origins_want(&search->origins, gap->before->connection, search->rank->err);
+		rc = launches_want(&search->launches, gap->before->connection, search->rank->err);
 		if (rc == NP_OK)
-			rc = origins_want(&search->origins, gap->after->connection,
-					  search->rank->err);
+			rc = launches_want(&search->launches, gap->after->connection,
+					   search->rank->err);
 	}
 	return rc;
 }
@@ -261,8 +261,8 @@ static void explain_tasks(struct np_buf *buf, struct inside *types, size_t count
 	np_buf_printf(buf, "max remaining free %.3f us", us(rest));
 }
 
-static void explain_launch(struct np_buf *buf, const struct origin *before,
-			   const struct origin *after)
+static void explain_launch(struct np_buf *buf, const struct launch *before,
+			   const struct launch *after)
 {
 	np_ns launch_before = before->call->end - before->call->start;
 	np_ns launch_after = after->call->end - after->call->start;
@@ -278,16 +278,16 @@ static void explain_launch(struct np_buf *buf, const struct origin *before,
 
 static void explain_host(const struct search *search, struct gap *gap, struct np_buf *buf)
 {
-	struct origin before;
-	struct origin after;
+	struct launch before;
+	struct launch after;
 	double longer; /* of damaged times the difference of differences may not fit */
 
 	if (!gap->before || !gap->after) {
 		np_buf_add(buf, "Skip: no task before or after the gap");
 		return;
 	}
-	before = origins_get(&search->origins, gap->before->connection);
-	after = origins_get(&search->origins, gap->after->connection);
+	before = launches_get(&search->launches, gap->before->connection);
+	after = launches_get(&search->launches, gap->after->connection);
 	if (!before.call || !after.call) {
 		np_buf_add(buf, "Skip: nothing says which call launched the tasks around the gap");
 		return;
@@ -331,16 +331,16 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	if (!gaps)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = gaps;
-	rc = origins_init(&search.origins, rank->err);
+	rc = launches_init(&search.launches, rank->err);
 	if (rc == NP_OK)
 		rc = find_gaps(rank, gaps);
 	if (rc == NP_OK)
 		rc = find_neighbours(&search, gaps);
 	if (rc == NP_OK)
-		origins_find(&search.origins, search.detail);
+		launches_find(&search.launches, search.detail);
 	for (size_t i = 0; i < gaps->list.count && rc == NP_OK; i++)
 		rc = explain(&search, &gaps->list.item[i]);
-	origins_release(&search.origins);
+	launches_release(&search.launches);
 	return rc;
 }
 

@@ -398,12 +398,12 @@ static int put_module(struct np_modes *modes, struct np_mode_table *table, int32
 	return mode_row(modes, table, cells, err);
 }
 
-static bool lacks_device(const struct result *result)
+static bool missing_device(const struct result *result)
 {
 	return result->no_device && result->list.count > 0;
 }
 
-static bool lacks_types(const struct result *result)
+static bool missing_types(const struct result *result)
 {
 	return result->no_types;
 }
@@ -421,10 +421,10 @@ static int note_unrated(struct np_modes *modes, void *const *ranks, struct np_er
 		bool (*holds)(const struct result *result);
 		const char *reason;
 	} notes[] = {
-		{ NP_NOTE_SKIPPED, lacks_device,
+		{ NP_NOTE_SKIPPED, missing_device,
 		  "the number of AI cores and their clock are not known (device_N/info.json.N of"
 		  " the raw data tells): kernels are not rated against the chip" },
-		{ NP_NOTE_SKIPPED, lacks_types,
+		{ NP_NOTE_SKIPPED, missing_types,
 		  "the types of the data are not known (profiler_level=Level1): kernels are not"
 		  " rated against the chip" },
 		{ NP_NOTE_WARNING, has_other_types,

@@ -305,7 +305,7 @@ int modes_note_devices(struct np_modes *modes, struct np_err *err)
 	return NP_OK;
 }
 
-/* Tables that the merged database has anyway stay empty without small tasks. */
+/* Tables that the merged database has anyway stay empty without sub-tasks. */
 int modes_note_links(struct np_modes *modes, struct np_err *err)
 {
 	static const size_t about[] = { MODE_TIME, MODE_MATRIX, MODE_TIME_SUM, MODE_MATRIX_SUM };

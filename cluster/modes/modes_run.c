@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/lacks.h"
+#include "cluster/modes/common/missing.h"
 
 /* One mode while it runs. */
 struct running {
@@ -31,7 +31,7 @@ static unsigned wanted_of(const struct work *work, size_t index)
 
 	for (size_t i = 0; i < work->count; i++) {
 		if (!is_skipped(&work->list[i], index))
-			wants |= lacks_wants(work->list[i].mode, work->modes->run, index);
+			wants |= missing_wants(work->list[i].mode, work->modes->run, index);
 	}
 	return wants;
 }
@@ -45,7 +45,7 @@ static int reduce_rank(struct work *work, struct mode_rank *rank)
 
 		if (is_skipped(running, rank->index))
 			continue;
-		running->missing[rank->index] = lacks_of(running->mode, rank);
+		running->missing[rank->index] = missing_of(running->mode, rank);
 		if (running->missing[rank->index] == 0)
 			rc = running->mode->reduce(rank, running->prepared,
 						   &running->results[rank->index]);
@@ -157,7 +157,7 @@ static int merge(struct work *work, struct np_err *err)
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < work->count && rc == NP_OK; i++) {
-		lacks_note(work->modes, work->list[i].mode, work->list[i].missing);
+		missing_note(work->modes, work->list[i].mode, work->list[i].missing);
 		rc = work->list[i].mode->merge(work->modes, work->list[i].prepared,
 					       work->list[i].results, err);
 	}

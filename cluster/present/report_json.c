@@ -214,14 +214,14 @@ static void put_empty_array(struct np_jsonout *out, const char *key)
 }
 
 /* Who is charged: a share of all waiting, unknown without any. */
-static void put_charge(struct np_jsonout *out, const struct np_blame *blame, np_ns recovered,
-		       np_ns cost, np_ns direct)
+static void put_charge(struct np_jsonout *out, const struct np_charges *charges, np_ns recovered,
+		       np_ns charge, np_ns direct)
 {
 	np_jsonout_integer(out, "recovered_ns", recovered);
-	np_jsonout_integer(out, "cost_ns", cost);
+	np_jsonout_integer(out, "cost_ns", charge);
 	np_jsonout_integer(out, "direct_ns", direct);
 	np_jsonout_real(out, "share",
-			blame->total > 0 ? (double)cost / (double)blame->total : (double)NAN);
+			charges->total > 0 ? (double)charge / (double)charges->total : (double)NAN);
 }
 
 static void put_group(struct np_jsonout *out, const struct report *report, uint32_t communicator)
@@ -238,15 +238,15 @@ static void put_group(struct np_jsonout *out, const struct report *report, uint3
 }
 
 static int put_waiters(struct np_jsonout *out, const struct report *report,
-		       const struct np_origin_link *link, struct np_err *err)
+		       const struct np_root_cause_link *link, struct np_err *err)
 {
 	const struct np_cluster_tables *tables = report->tables;
-	struct np_origin_waiters waiters = { 0 };
+	struct np_root_cause_waiters waiters = { 0 };
 	int rc = NP_OK;
 
 	if (link->communicator != UINT32_MAX)
-		rc = np_origin_waiters(tables->align, tables->clock, tables->waits, link->rank,
-				       link->communicator, &waiters, err);
+		rc = np_root_cause_waiters(tables->align, tables->clock, tables->waits, link->rank,
+					   link->communicator, &waiters, err);
 	np_jsonout_array(out, "waiters");
 	for (size_t i = 0; i < waiters.list.count; i++)
 		np_jsonout_integer(out, NULL, report->run->ranks[waiters.list.item[i].rank]->id);
@@ -258,8 +258,9 @@ static int put_waiters(struct np_jsonout *out, const struct report *report,
 static int put_chain(struct np_jsonout *out, const struct report *report, uint32_t index,
 		     struct np_err *err)
 {
-	struct np_origin_link chain[NP_ORIGIN_CHAIN];
-	size_t count = np_origin_chain(report->tables->origin, report->tables->blame, index, chain);
+	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
+	size_t count =
+		np_root_cause_chain(report->tables->causes, report->tables->charges, index, chain);
 	int rc = NP_OK;
 
 	np_jsonout_array(out, "chain");
@@ -273,7 +274,7 @@ static int put_chain(struct np_jsonout *out, const struct report *report, uint32
 		put_group(out, report, chain[i].communicator);
 		if (rc == NP_OK)
 			rc = put_waiters(out, report, &chain[i], err);
-		np_jsonout_integer(out, "cost_ns", chain[i].cost);
+		np_jsonout_integer(out, "cost_ns", chain[i].charge);
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);
@@ -283,20 +284,20 @@ static int put_chain(struct np_jsonout *out, const struct report *report, uint32
 static int put_straggler(struct np_jsonout *out, const struct report *report, uint32_t index,
 			 struct np_err *err)
 {
-	const struct np_blame *blame = report->tables->blame;
-	const struct np_origin *origin = report->tables->origin;
+	const struct np_charges *charges = report->tables->charges;
+	const struct np_root_causes *causes = report->tables->causes;
 	const struct np_rank *rank = report->run->ranks[index];
 	int rc;
 
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_integer(out, "rank", rank->id);
 	np_jsonout_text(out, "host", np_run_text(report->run, rank->host_name));
-	put_charge(out, blame, np_whatif_saved(report->tables->whatif, rank->id),
-		   origin->ranks[index].cost, blame->ranks[index].cost);
-	np_jsonout_integer(out, "last_arrivals", blame->ranks[index].last_arrivals);
-	np_jsonout_integer(out, "instances", blame->ranks[index].instances);
-	np_jsonout_text(out, "kind", np_origin_kind(report->tables->origin, index));
-	np_jsonout_text(out, "cause", np_cause_name(np_origin_cause(origin, index)));
+	put_charge(out, charges, np_whatif_saved(report->tables->whatif, rank->id),
+		   causes->ranks[index].charge, charges->ranks[index].charge);
+	np_jsonout_integer(out, "last_arrivals", charges->ranks[index].last_arrivals);
+	np_jsonout_integer(out, "instances", charges->ranks[index].instances);
+	np_jsonout_text(out, "kind", np_root_cause_kind(report->tables->causes, index));
+	np_jsonout_text(out, "cause", np_cause_name(np_root_cause_main(causes, index)));
 	rc = put_chain(out, report, index, err);
 	np_jsonout_end(out);
 	return rc;
@@ -307,8 +308,8 @@ static void put_unprofiled(struct np_jsonout *out, const struct report *report)
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_null(out, "rank");
 	np_jsonout_null(out, "host");
-	put_charge(out, report->tables->blame, NP_UNKNOWN, report->tables->origin->unprofiled,
-		   report->tables->blame->unprofiled);
+	put_charge(out, report->tables->charges, NP_UNKNOWN, report->tables->causes->unprofiled,
+		   report->tables->charges->unprofiled);
 	np_jsonout_null(out, "last_arrivals");
 	np_jsonout_null(out, "instances");
 	np_jsonout_null(out, "kind");
@@ -321,14 +322,14 @@ static void put_unprofiled(struct np_jsonout *out, const struct report *report)
 static void put_charges(struct np_jsonout *out, const struct report *report)
 {
 	np_jsonout_array(out, "charges");
-	for (size_t i = 0; i < report->tables->charges->list.count; i++) {
-		const struct np_charge *charge = &report->tables->charges->list.item[i];
+	for (size_t i = 0; i < report->tables->charge_sums->list.count; i++) {
+		const struct np_charge_sum *charge = &report->tables->charge_sums->list.item[i];
 
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "kind", np_charge_kind_name(charge->kind));
 		np_jsonout_text(out, "name", np_run_text(report->run, charge->name));
 		np_jsonout_integer(out, "stage", charge->stage < 0 ? NP_UNKNOWN : charge->stage);
-		np_jsonout_integer(out, "cost_ns", charge->cost);
+		np_jsonout_integer(out, "cost_ns", charge->charge);
 		np_jsonout_integer(out, "direct_ns", charge->direct);
 		np_jsonout_end(out);
 	}
@@ -352,16 +353,16 @@ static void put_roles(struct np_jsonout *out, const struct report *report)
 /* By cost; ranks that were not profiled stand where their cost puts them. */
 static int put_stragglers(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
-	const struct np_origin *origin = report->tables->origin;
-	struct np_blame_order order;
-	bool unprofiled_due = origin->unprofiled > 0;
-	int rc = np_whatif_sort(report->tables->whatif, report->run, origin, &order, err);
+	const struct np_root_causes *causes = report->tables->causes;
+	struct np_charge_order order;
+	bool unprofiled_due = causes->unprofiled > 0;
+	int rc = np_whatif_sort(report->tables->whatif, report->run, causes, &order, err);
 
 	if (rc < 0)
 		return rc;
 	np_jsonout_array(out, "stragglers");
 	for (size_t i = 0; i < order.count && rc == NP_OK; i++) {
-		if (unprofiled_due && origin->unprofiled > origin->ranks[order.ranks[i]].cost) {
+		if (unprofiled_due && causes->unprofiled > causes->ranks[order.ranks[i]].charge) {
 			put_unprofiled(out, report);
 			unprofiled_due = false;
 		}
@@ -370,10 +371,10 @@ static int put_stragglers(struct np_jsonout *out, const struct report *report, s
 	if (unprofiled_due)
 		put_unprofiled(out, report);
 	np_jsonout_end(out);
-	np_blame_order_release(&order);
+	np_charge_order_release(&order);
 	if (rc == NP_OK)
 		rc = verdict_put_json(out, report, err);
-	np_jsonout_integer(out, "unattributed_ns", report->tables->blame->unattributed);
+	np_jsonout_integer(out, "unattributed_ns", report->tables->charges->unattributed);
 	return rc;
 }
 

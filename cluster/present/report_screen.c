@@ -222,12 +222,12 @@ static int build(struct np_page *page, const struct report *report, struct np_er
 	if (report->tables->align->op_count > 0)
 		put_trust(np_page_add(page, "Trust"), report);
 	section = np_page_add(page, "Verdict");
-	if (report->tables->blame->total > 0)
+	if (report->tables->charges->total > 0)
 		rc = verdict_put_text(&section->text, report, err);
 	if (rc == NP_OK)
 		rc = report_put_part_lines(&section->text, report, err);
 	np_page_drop_empty(page);
-	if (rc == NP_OK && report->tables->blame->total > 0)
+	if (rc == NP_OK && report->tables->charges->total > 0)
 		rc = section_put_blame(
 			np_page_add(page, "Where the waiting began, and who came late by arrival"),
 			report, err);

@@ -222,30 +222,31 @@ int section_put_communicators(struct np_section *section, const struct report *r
 
 static void put_charged(struct np_grid *grid, const struct report *report, uint32_t index)
 {
-	const struct np_blame *blame = report->tables->blame;
-	const struct np_origin *origin = report->tables->origin;
-	const struct np_blame_rank *charged = &blame->ranks[index];
+	const struct np_charges *charges = report->tables->charges;
+	const struct np_root_causes *causes = report->tables->causes;
+	const struct np_charge_rank *charged = &charges->ranks[index];
 
 	np_grid_printf(grid, "rank %" PRId32, report->run->ranks[index]->id);
 	np_grid_duration(grid,
 			 np_whatif_saved(report->tables->whatif, report->run->ranks[index]->id));
-	np_grid_duration(grid, origin->ranks[index].cost);
+	np_grid_duration(grid, causes->ranks[index].charge);
 	np_grid_printf(grid, "%.0f %%",
-		       100 * (double)origin->ranks[index].cost / (double)blame->total);
-	np_grid_cell(grid, np_cause_name(np_origin_cause(origin, index)));
-	np_grid_duration(grid, charged->cost);
+		       100 * (double)causes->ranks[index].charge / (double)charges->total);
+	np_grid_cell(grid, np_cause_name(np_root_cause_main(causes, index)));
+	np_grid_duration(grid, charged->charge);
 	np_grid_printf(grid, "%" PRIu32 " of %" PRIu32, charged->last_arrivals, charged->instances);
-	np_grid_cell(grid, np_origin_kind(report->tables->origin, index));
+	np_grid_cell(grid, np_root_cause_kind(report->tables->causes, index));
 }
 
-static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns direct, np_ns total)
+static void put_other(struct np_grid *grid, const char *who, np_ns charge, np_ns direct,
+		      np_ns total)
 {
-	if (cost == 0)
+	if (charge == 0)
 		return;
 	np_grid_cell(grid, who);
 	np_grid_cell(grid, "");
-	np_grid_duration(grid, cost);
-	np_grid_printf(grid, "%.0f %%", 100 * (double)cost / (double)total);
+	np_grid_duration(grid, charge);
+	np_grid_printf(grid, "%.0f %%", 100 * (double)charge / (double)total);
 	np_grid_cell(grid, "");
 	np_grid_duration(grid, direct);
 	np_grid_cell(grid, "");
@@ -256,7 +257,7 @@ static void put_other(struct np_grid *grid, const char *who, np_ns cost, np_ns d
 static void put_total_wait(struct np_buf *text, const struct report *report)
 {
 	np_buf_add(text, "all waiting: ");
-	np_text_duration(text, report->tables->blame->total);
+	np_text_duration(text, report->tables->charges->total);
 	np_buf_add(text, ", partly hidden by computing; exposed communication: ");
 	np_text_duration(text, np_quantity_total(report->cluster, NP_Q_EXPOSED));
 	np_buf_add(text, " of ");
@@ -278,10 +279,10 @@ int section_put_blame(struct np_section *section, const struct report *report, s
 		{ "came last", NP_RIGHT, false },
 		{ "", NP_LEFT, false },
 	};
-	const struct np_blame *blame = report->tables->blame;
-	const struct np_origin *origin = report->tables->origin;
-	struct np_blame_order order = { 0 };
-	int rc = np_whatif_sort(report->tables->whatif, report->run, origin, &order, err);
+	const struct np_charges *charges = report->tables->charges;
+	const struct np_root_causes *causes = report->tables->causes;
+	struct np_charge_order order = { 0 };
+	int rc = np_whatif_sort(report->tables->whatif, report->run, causes, &order, err);
 
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
 	if (rc == NP_OK && !section->grid)
@@ -289,12 +290,12 @@ int section_put_blame(struct np_section *section, const struct report *report, s
 	for (size_t i = 0; i < order.count && i < MAX_CHARGED && rc == NP_OK; i++)
 		put_charged(section->grid, report, order.ranks[i]);
 	if (rc == NP_OK) {
-		put_other(section->grid, "ranks not profiled", origin->unprofiled,
-			  blame->unprofiled, blame->total);
-		put_other(section->grid, "nobody", blame->unattributed, blame->unattributed,
-			  blame->total);
+		put_other(section->grid, "ranks not profiled", causes->unprofiled,
+			  charges->unprofiled, charges->total);
+		put_other(section->grid, "nobody", charges->unattributed, charges->unattributed,
+			  charges->total);
 		put_total_wait(&section->text, report);
 	}
-	np_blame_order_release(&order);
+	np_charge_order_release(&order);
 	return rc;
 }

@@ -38,10 +38,10 @@ static void put_limit(struct np_buf *buf, const struct np_whatif *whatif, enum n
 /* Where most waiting is for ranks that nobody saw, those may be as late after a repair. */
 static void put_unseen(struct np_buf *text, const struct np_cluster_tables *tables)
 {
-	if (tables->origin->unprofiled * 2 <= tables->blame->total)
+	if (tables->causes->unprofiled * 2 <= tables->charges->total)
 		return;
 	np_buf_add(text, "waiting for ranks that were not profiled, ");
-	np_text_duration(text, tables->origin->unprofiled);
+	np_text_duration(text, tables->causes->unprofiled);
 	np_buf_add(text, " in all, is replayed as transfer: repairs gain at most what is told,"
 			 " and nothing where those ranks are as late as before\n");
 }

@@ -33,10 +33,10 @@ static void put_communicator(struct np_buf *buf, const struct report *report, ui
 static int put_types(struct np_buf *buf, const struct report *report, uint32_t rank,
 		     struct np_err *err)
 {
-	struct np_origin_type types[MAX_TYPES];
+	struct np_root_cause_type types[MAX_TYPES];
 	const char *between = ": ";
 	size_t count;
-	int rc = np_origin_types(report->cluster, rank, types, MAX_TYPES, &count, err);
+	int rc = np_root_cause_types(report->cluster, rank, types, MAX_TYPES, &count, err);
 
 	for (size_t i = 0; rc == NP_OK && i < count; i++) {
 		const char *name = np_run_text(report->run, types[i].type);
@@ -52,7 +52,7 @@ static int put_types(struct np_buf *buf, const struct report *report, uint32_t r
 }
 
 int verdict_put_why(struct np_buf *buf, const struct report *report,
-		    const struct np_origin_link *link, struct np_err *err)
+		    const struct np_root_cause_link *link, struct np_err *err)
 {
 	if (link->waited_for != UINT32_MAX) {
 		np_buf_printf(buf, "waited for rank %" PRId32 " in ",
@@ -79,37 +79,38 @@ int verdict_put_why(struct np_buf *buf, const struct report *report,
 }
 
 /* The rank that most waiting goes back to; UINT32_MAX for none. */
-static int first_origin(const struct report *report, uint32_t *ret, struct np_err *err)
+static int first_cause(const struct report *report, uint32_t *ret, struct np_err *err)
 {
-	struct np_blame_order order;
-	int rc = np_origin_sort(report->tables->origin, &order, err);
+	struct np_charge_order order;
+	int rc = np_root_cause_sort(report->tables->causes, &order, err);
 
 	if (rc < 0)
 		return rc;
 	*ret = order.count > 0 ? order.ranks[0] : UINT32_MAX;
-	np_blame_order_release(&order);
+	np_charge_order_release(&order);
 	return NP_OK;
 }
 
 static bool stands_out(const struct report *report, uint32_t rank)
 {
 	return rank != UINT32_MAX &&
-	       np_origin_stands_out(report->tables->origin, rank,
-				    np_quantity_total(report->cluster, NP_Q_SPAN));
+	       np_root_cause_stands_out(report->tables->causes, rank,
+					np_quantity_total(report->cluster, NP_Q_SPAN));
 }
 
-static void put_share(struct np_buf *buf, np_ns cost, np_ns total)
+static void put_share(struct np_buf *buf, np_ns charge, np_ns total)
 {
-	np_text_duration(buf, cost);
-	np_buf_printf(buf, ", %.0f %% of all waiting", 100 * (double)cost / (double)total);
+	np_text_duration(buf, charge);
+	np_buf_printf(buf, ", %.0f %% of all waiting", 100 * (double)charge / (double)total);
 }
 
 /* "→ rank 1 (waited for rank 0 in tp …428) → …": how it reached the others. */
 static int put_path(struct np_buf *buf, const struct report *report, uint32_t rank,
 		    struct np_err *err)
 {
-	struct np_origin_link chain[NP_ORIGIN_CHAIN];
-	size_t count = np_origin_chain(report->tables->origin, report->tables->blame, rank, chain);
+	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
+	size_t count =
+		np_root_cause_chain(report->tables->causes, report->tables->charges, rank, chain);
 	int rc = NP_OK;
 
 	for (size_t i = 1; i < count && rc == NP_OK; i++) {
@@ -130,14 +131,14 @@ static int put_culprit(struct np_buf *buf, const struct report *report, uint32_t
 		       struct np_err *err)
 {
 	const struct np_cluster_tables *tables = report->tables;
-	const char *kind = np_origin_kind(tables->origin, rank);
-	struct np_origin_link chain[NP_ORIGIN_CHAIN];
+	const char *kind = np_root_cause_kind(tables->causes, rank);
+	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
 	int rc;
 
-	(void)np_origin_chain(tables->origin, tables->blame, rank, chain);
+	(void)np_root_cause_chain(tables->causes, tables->charges, rank, chain);
 	np_buf_printf(buf, "rank %" PRId32 " makes the others wait (",
 		      report->run->ranks[rank]->id);
-	put_share(buf, tables->origin->ranks[rank].cost, tables->blame->total);
+	put_share(buf, tables->causes->ranks[rank].charge, tables->charges->total);
 	np_buf_printf(buf, "%s%s): ", kind ? ", " : "", kind ? kind : "");
 	rc = verdict_put_why(buf, report, &chain[0], err);
 	if (rc == NP_OK)
@@ -149,9 +150,9 @@ static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t
 {
 	const struct np_cluster_tables *tables = report->tables;
 
-	if (tables->origin->unprofiled * 2 > tables->blame->total) {
+	if (tables->causes->unprofiled * 2 > tables->charges->total) {
 		np_buf_add(buf, "ranks that were not profiled made these wait: ");
-		put_share(buf, tables->origin->unprofiled, tables->blame->total);
+		put_share(buf, tables->causes->unprofiled, tables->charges->total);
 		return;
 	}
 	np_buf_add(buf, "no rank stands out");
@@ -159,7 +160,7 @@ static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t
 		return;
 	np_buf_printf(buf, ": the most goes back to rank %" PRId32 ", ",
 		      report->run->ranks[rank]->id);
-	put_share(buf, tables->origin->ranks[rank].cost, tables->blame->total);
+	put_share(buf, tables->causes->ranks[rank].charge, tables->charges->total);
 }
 
 /* "repairing it would save 2.05 ms of the step (15 %)", "… it and rank 7 together …" */
@@ -204,7 +205,7 @@ static uint32_t named_rank(const struct report *report, const struct np_whatif_v
 /* Where most waiting is for ranks that nobody saw, what the others do is not what it takes. */
 static struct np_whatif_verdict verdict_of(const struct report *report)
 {
-	if (report->tables->origin->unprofiled * 2 > report->tables->blame->total)
+	if (report->tables->causes->unprofiled * 2 > report->tables->charges->total)
 		return (struct np_whatif_verdict){ .found = false };
 	return np_whatif_verdict(report->tables->whatif);
 }
@@ -259,7 +260,7 @@ static void put_changing(struct np_buf *buf, const struct report *report, uint32
 			 const struct np_whatif_verdict *verdict)
 {
 	const struct np_whatif *whatif = report->tables->whatif;
-	const char *kind = np_origin_kind(report->tables->origin, rank);
+	const char *kind = np_root_cause_kind(report->tables->causes, rank);
 
 	if (!kind || strcmp(kind, "one-off") != 0 ||
 	    (double)loss_of(whatif) < MUCH_MORE * (double)verdict->saved)
@@ -289,7 +290,7 @@ static int put_sentence(struct np_buf *buf, const struct report *report, struct 
 	struct np_whatif_verdict verdict = verdict_of(report);
 	uint32_t named = named_rank(report, &verdict);
 	uint32_t rank;
-	int rc = first_origin(report, &rank, err);
+	int rc = first_cause(report, &rank, err);
 
 	if (rc < 0)
 		return rc;
@@ -324,7 +325,7 @@ int verdict_put_json(struct np_jsonout *out, const struct report *report, struct
 	struct np_whatif_verdict verdict = verdict_of(report);
 	int rc;
 
-	if (report->tables->blame->total == 0 && !verdict.found) {
+	if (report->tables->charges->total == 0 && !verdict.found) {
 		np_jsonout_null(out, "verdict");
 		return NP_OK;
 	}

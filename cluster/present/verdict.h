@@ -9,7 +9,7 @@
 /* Why a rank of a chain was late: "computes longer: MatMulV2 +12 %", "waited for rank 5 in tp
  * …428". */
 int verdict_put_why(struct np_buf *buf, const struct report *report,
-		    const struct np_origin_link *link, struct np_err *err) NP_MUST_USE;
+		    const struct np_root_cause_link *link, struct np_err *err) NP_MUST_USE;
 
 /* A sentence or two, with a line end. */
 int verdict_put_text(struct np_buf *buf, const struct report *report, struct np_err *err)

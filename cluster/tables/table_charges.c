@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
 
-/* --- np_charge -------------------------------------------------------------------------------- */
+/* --- np_charge_sum
+ * -------------------------------------------------------------------------------- */
 
 static const struct np_column charge_columns[] = {
 	{ "kind", NP_TEXT },     { "name", NP_TEXT },       { "stage", NP_INTEGER },
@@ -14,8 +15,8 @@ static int produce_charges(const void *model, struct np_sink *sink, struct np_er
 	const struct np_run *run = tables->cluster->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->charges->list.count && rc == NP_OK; i++) {
-		const struct np_charge *charge = &tables->charges->list.item[i];
+	for (size_t i = 0; i < tables->charge_sums->list.count && rc == NP_OK; i++) {
+		const struct np_charge_sum *charge = &tables->charge_sums->list.item[i];
 
 		rc = np_sink_row(
 			sink,
@@ -25,7 +26,7 @@ static int produce_charges(const void *model, struct np_sink *sink, struct np_er
 				np_cell_integer(charge->stage < 0 ? NP_UNKNOWN : charge->stage),
 				np_cell_integer(charge->kind == NP_CHARGE_ROLE ? NP_UNKNOWN
 									       : charge->ranks),
-				np_cell_integer(charge->cost), np_cell_integer(charge->direct) },
+				np_cell_integer(charge->charge), np_cell_integer(charge->direct) },
 			err);
 	}
 	return rc;

@@ -92,7 +92,8 @@ static int produce_waits(const void *model, struct np_sink *sink, struct np_err 
 NP_DEFINE_TABLE(np_table_wait, "np_wait", "how long each rank waited in each instance, in ns",
 		wait_columns, produce_waits);
 
-/* --- np_blame -------------------------------------------------------------------------------- */
+/* --- np_charges --------------------------------------------------------------------------------
+ */
 
 static const struct np_column blame_columns[] = {
 	{ "rank", NP_INTEGER },    { "step", NP_TEXT },  { "group_name", NP_TEXT },
@@ -107,9 +108,9 @@ static int produce_blame(const void *model, struct np_sink *sink, struct np_err 
 	const struct np_run *run = tables->cluster->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->blame->rows.count && rc == NP_OK; i++) {
-		const struct np_blame_row *row = &tables->blame->rows.item[i];
-		const struct np_origin_row *why = &tables->origin->rows[i];
+	for (size_t i = 0; i < tables->charges->rows.count && rc == NP_OK; i++) {
+		const struct np_charge_row *row = &tables->charges->rows.item[i];
+		const struct np_root_cause_row *why = &tables->causes->rows[i];
 		char hash[24];
 		char via[24];
 
@@ -121,7 +122,7 @@ static int produce_blame(const void *model, struct np_sink *sink, struct np_err 
 			sink,
 			(struct np_cell[]){ np_cell_integer(run->ranks[row->rank]->id),
 					    np_cell_text(np_run_text(run, row->step)),
-					    np_cell_text(hash), np_cell_integer(row->cost),
+					    np_cell_text(hash), np_cell_integer(row->charge),
 					    np_cell_text(np_cause_name(why->cause)),
 					    np_cell_text(why->via != UINT32_MAX ? via : NULL) },
 			err);

@@ -16,7 +16,7 @@
  * all the others, and a slow link as transfers of those that use it. So causes are
  * looked for where ranks differ first: a rank whose own work (computing, copies,
  * the host) changed unlike that of the others, a link that is slow on one side
- * only. Then what changed on all ranks alike, leaf by leaf: the middle of the ranks
+ * only. Then what changed on all ranks alike, leaf by leaf: the median of the ranks
  * tells, which one bad rank does not move. Waiting and transfer of a communicator
  * are named when nothing else explains as much.
  */
@@ -57,7 +57,7 @@ static double busy_change(const struct cmp_pair *pair)
 	return (double)(pair->busy[CMP_NEW] - pair->busy[CMP_BASE]);
 }
 
-/* The leaf of its own that changed most on a rank, beyond the middle of the ranks. */
+/* The leaf of its own that changed most on a rank, beyond the median of the ranks. */
 static const struct cmp_leaf *worst_leaf(const struct comparison *comparison, size_t pair,
 					 double sign)
 {
@@ -106,7 +106,7 @@ static int find_ranks(struct comparison *comparison, struct np_err *err)
 	size_t count = comparison->pairs.count;
 	double step = (double)comparison->step.ns[CMP_BASE];
 	double *changes = malloc((count + 1) * sizeof(*changes));
-	double middle;
+	double median;
 	double deviation;
 	int rc = NP_OK;
 
@@ -114,10 +114,10 @@ static int find_ranks(struct comparison *comparison, struct np_err *err)
 		return np_fail_nomem(err, "ranks");
 	for (size_t i = 0; i < count; i++)
 		changes[i] = busy_change(&comparison->pairs.item[i]);
-	middle = np_median(changes, count);
-	deviation = np_deviation(changes, count, middle);
+	median = np_median(changes, count);
+	deviation = np_deviation(changes, count, median);
 	for (size_t i = 0; i < count && count >= 3 && rc == NP_OK; i++) {
-		double excess = busy_change(&comparison->pairs.item[i]) - middle;
+		double excess = busy_change(&comparison->pairs.item[i]) - median;
 
 		if (fabs(excess) < OUTLIER_SHARE * step ||
 		    fabs(excess) < OUTLIER_DEVIATIONS * deviation)
@@ -202,7 +202,7 @@ static int find_link(struct comparison *comparison, enum cmp_which which, struct
 
 /* --- what changed on all ranks --------------------------------------------------------------- */
 
-/* The middle of the ranks' changes of a leaf. */
+/* The median of the ranks' changes of a leaf. */
 static double common_change(const struct comparison *comparison, const struct cmp_leaf *leaf,
 			    double *room)
 {
@@ -299,7 +299,7 @@ static bool has_link(const struct comparison *comparison)
 
 /*
  * Waiting and the idle rest follow from something else, and so do transfers where
- * a link is to blame: they count only for what nothing else explains, a quarter of
+ * a link is to charges: they count only for what nothing else explains, a quarter of
  * what they are.
  */
 static double worth(const struct comparison *comparison, const struct cmp_leaf *leaf)

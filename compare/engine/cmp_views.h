@@ -14,7 +14,7 @@
  *
  *	kernel          type and shapes of inputs
  *	kernel-type     type and core
- *	communication   class of operator, then its small tasks by type
+ *	communication   class of operator, then its sub-tasks by type
  *	api             operators of the framework on the host: total and self
  *	operator        operators around which there is no other: time of their kernels
  *	module          modules of the model, forward and backward, and their operators;

@@ -105,8 +105,8 @@ static enum cmp_class classify(const struct cmp_grouper *grouper, const struct n
 		.type = text_of(grouper, sort->type),
 		.name = text_of(grouper, sort->name),
 		.core = text_of(grouper, sort->core),
-		.op = text_of(grouper, sort->origin),
-		.op_backward = sort->origin_backward,
+		.op = text_of(grouper, sort->framework_op),
+		.op_backward = sort->framework_op_backward,
 		.cube = sort->cube,
 	};
 

@@ -45,8 +45,8 @@ static struct np_kernel_sort sort_of(const struct reducer *reducer, size_t index
 		.in_shapes = kernel->in_shapes,
 		.in_dtypes = kernel->in_dtypes,
 		.in_formats = kernel->in_formats,
-		.origin = call ? call->name : NP_STR_NONE,
-		.origin_backward =
+		.framework_op = call ? call->name : NP_STR_NONE,
+		.framework_op_backward =
 			call && call->fwd_thread != NP_UNKNOWN && call->fwd_thread != call->tid,
 		.cube = np_kernel_cube(counter(reducer, index, reducer->mac),
 				       counter(reducer, index, reducer->aic_total)),
@@ -65,16 +65,16 @@ static uint64_t hash_of(const struct np_kernel_sort *sort)
 			    (uint64_t)sort->core << 32 | sort->in_shapes);
 
 	hash = mix(hash, (uint64_t)sort->in_dtypes << 32 | sort->in_formats);
-	return mix(hash, (uint64_t)sort->origin << 32 | (uint64_t)sort->cube << 1 |
-				 sort->origin_backward);
+	return mix(hash, (uint64_t)sort->framework_op << 32 | (uint64_t)sort->cube << 1 |
+				 sort->framework_op_backward);
 }
 
 static bool is_alike(const struct np_kernel_sort *a, const struct np_kernel_sort *b)
 {
 	return a->type == b->type && a->name == b->name && a->core == b->core &&
 	       a->in_shapes == b->in_shapes && a->in_dtypes == b->in_dtypes &&
-	       a->in_formats == b->in_formats && a->origin == b->origin &&
-	       a->origin_backward == b->origin_backward && a->cube == b->cube;
+	       a->in_formats == b->in_formats && a->framework_op == b->framework_op &&
+	       a->framework_op_backward == b->framework_op_backward && a->cube == b->cube;
 }
 
 /* Most kernels are like one before: texts are looked at once for each sort. */

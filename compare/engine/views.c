@@ -18,7 +18,7 @@ static const struct {
 	unsigned needs;
 	int (*reduce)(struct cmp_view_rank *rank);
 } ways[CMP_VIEWS] = {
-	[CMP_VIEW_COMMUNICATION] = { NP_DETAIL_OPS | NP_DETAIL_SMALL, NP_DETAIL_OPS,
+	[CMP_VIEW_COMMUNICATION] = { NP_DETAIL_OPS | NP_DETAIL_SUB_TASKS, NP_DETAIL_OPS,
 				     cmp_view_communication },
 	[CMP_VIEW_API] = { NP_DETAIL_FRAMEWORK, NP_DETAIL_FRAMEWORK, cmp_view_api },
 	[CMP_VIEW_OPERATOR] = { NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES,
@@ -291,7 +291,7 @@ static int by_difference(const void *left, const void *right)
 	return order ? order : strcmp(a->second, b->second);
 }
 
-/* Small tasks stay below their operator: they are compared by name only. */
+/* Sub-tasks stay below their operator: they are compared by name only. */
 static double size_of(const struct comparison *comparison, const struct cmp_row *row,
 		      enum cmp_view view)
 {

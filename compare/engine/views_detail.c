@@ -80,7 +80,7 @@ static int add_op(struct cmp_view_rank *rank, const struct np_detail_op *op)
 			    : NP_OK;
 }
 
-static int add_small(struct cmp_view_rank *rank, const struct np_small_task *task)
+static int add_sub_task(struct cmp_view_rank *rank, const struct np_sub_task *task)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf class = NP_BUF_INIT;
 	const struct np_detail *detail = rank->detail;
@@ -112,7 +112,7 @@ int cmp_view_communication(struct cmp_view_rank *rank)
 		if (cmp_view_takes(rank, detail->ops.item[i].step))
 			rc = add_op(rank, &detail->ops.item[i]);
 	}
-	for (size_t i = 0; i < detail->small.count && rc == NP_OK; i++)
-		rc = add_small(rank, &detail->small.item[i]);
+	for (size_t i = 0; i < detail->sub_tasks.count && rc == NP_OK; i++)
+		rc = add_sub_task(rank, &detail->sub_tasks.item[i]);
 	return rc;
 }

@@ -285,9 +285,10 @@ static size_t straggler(const struct np_analysis *analysis)
 	size_t worst = SIZE_MAX;
 
 	for (size_t i = 0; i < run->sources.count; i++) {
-		np_ns cost = run->ranks[i] ? analysis->origin.ranks[i].cost : 0;
+		np_ns charge = run->ranks[i] ? analysis->causes.ranks[i].charge : 0;
 
-		if (cost > 0 && (worst == SIZE_MAX || cost > analysis->origin.ranks[worst].cost))
+		if (charge > 0 &&
+		    (worst == SIZE_MAX || charge > analysis->causes.ranks[worst].charge))
 			worst = i;
 	}
 	return worst;
@@ -299,13 +300,13 @@ static void put_stragglers(struct np_section *section, const struct comparison *
 		const struct np_analysis *analysis = comparison->sides[i].analysis;
 		size_t worst = straggler(analysis);
 
-		if (worst == SIZE_MAX || analysis->blame.total <= 0)
+		if (worst == SIZE_MAX || analysis->charges.total <= 0)
 			continue;
 		np_buf_printf(&section->text,
 			      "%s: most waiting began with rank %" PRId32 " (%.0f %%)\n",
 			      i == CMP_BASE ? "base" : "new ", analysis->run->ranks[worst]->id,
-			      100 * (double)analysis->origin.ranks[worst].cost /
-				      (double)analysis->blame.total);
+			      100 * (double)analysis->causes.ranks[worst].charge /
+				      (double)analysis->charges.total);
 	}
 }
 

@@ -81,7 +81,7 @@ static struct np_cell began(const struct comparison *comparison, const struct cm
 	size_t steps = side->analysis->cluster->steps.count;
 
 	return np_cell_integer(
-		llround((double)side->analysis->origin.ranks[pair->rank[which]].cost /
+		llround((double)side->analysis->causes.ranks[pair->rank[which]].charge /
 			(double)(steps ? steps : 1)));
 }
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* The mean deviation of a normal distribution's middle half is this part of its standard one. */
+/* The mean deviation of a normal distribution's median half is this part of its standard one. */
 #define NORMAL_MAD 1.4826
 
 /* All pairs of more points than this are not worth their time. */
@@ -19,10 +19,10 @@ double np_median(double *values, size_t count)
 	return values[(count - 1) / 2];
 }
 
-double np_deviation(double *values, size_t count, double middle)
+double np_deviation(double *values, size_t count, double median)
 {
 	for (size_t i = 0; i < count; i++)
-		values[i] = fabs(values[i] - middle);
+		values[i] = fabs(values[i] - median);
 	return NORMAL_MAD * np_median(values, count);
 }
 

@@ -12,7 +12,7 @@
 #define TICK_CLOCK CLOCK_MONOTONIC
 
 /* What the threads of one run share. */
-struct crew {
+struct pool {
 	np_job *job;
 	void *context;
 	size_t count;
@@ -64,44 +64,44 @@ static void run_alone(const struct np_workers *workers, size_t count, np_job *jo
 	}
 }
 
-static void announce_end(struct crew *crew)
+static void announce_end(struct pool *pool)
 {
-	(void)pthread_mutex_lock(&crew->lock);
-	(void)pthread_cond_signal(&crew->finished);
-	(void)pthread_mutex_unlock(&crew->lock);
+	(void)pthread_mutex_lock(&pool->lock);
+	(void)pthread_cond_signal(&pool->finished);
+	(void)pthread_mutex_unlock(&pool->lock);
 }
 
 /* Take jobs until none is left. */
 static void *serve(void *argument)
 {
-	struct crew *crew = argument;
+	struct pool *pool = argument;
 
 	for (;;) {
-		size_t index = atomic_fetch_add(&crew->next, 1);
+		size_t index = atomic_fetch_add(&pool->next, 1);
 
-		if (index >= crew->count)
+		if (index >= pool->count)
 			return NULL;
-		crew->job(crew->context, index);
-		if (atomic_fetch_add(&crew->done, 1) + 1 == crew->count)
-			announce_end(crew);
+		pool->job(pool->context, index);
+		if (atomic_fetch_add(&pool->done, 1) + 1 == pool->count)
+			announce_end(pool);
 	}
 }
 
-static void tick_until_done(const struct np_workers *workers, struct crew *crew)
+static void tick_until_done(const struct np_workers *workers, struct pool *pool)
 {
 	struct timespec deadline = next_tick();
 
-	(void)pthread_mutex_lock(&crew->lock);
-	while (atomic_load(&crew->done) < crew->count) {
-		if (pthread_cond_timedwait(&crew->finished, &crew->lock, &deadline) != ETIMEDOUT)
+	(void)pthread_mutex_lock(&pool->lock);
+	while (atomic_load(&pool->done) < pool->count) {
+		if (pthread_cond_timedwait(&pool->finished, &pool->lock, &deadline) != ETIMEDOUT)
 			continue;
 		/* A slow terminal must not hold up the thread that announces the end. */
-		(void)pthread_mutex_unlock(&crew->lock);
-		workers->tick(workers->tick_context, atomic_load(&crew->done), crew->count);
+		(void)pthread_mutex_unlock(&pool->lock);
+		workers->tick(workers->tick_context, atomic_load(&pool->done), pool->count);
 		deadline = next_tick();
-		(void)pthread_mutex_lock(&crew->lock);
+		(void)pthread_mutex_lock(&pool->lock);
 	}
-	(void)pthread_mutex_unlock(&crew->lock);
+	(void)pthread_mutex_unlock(&pool->lock);
 }
 
 static bool init_finished(pthread_cond_t *finished)
@@ -117,44 +117,44 @@ static bool init_finished(pthread_cond_t *finished)
 	return done;
 }
 
-static bool init_crew(struct crew *crew)
+static bool init_pool(struct pool *pool)
 {
-	if (pthread_mutex_init(&crew->lock, NULL) != 0)
+	if (pthread_mutex_init(&pool->lock, NULL) != 0)
 		return false;
-	if (init_finished(&crew->finished))
+	if (init_finished(&pool->finished))
 		return true;
-	(void)pthread_mutex_destroy(&crew->lock);
+	(void)pthread_mutex_destroy(&pool->lock);
 	return false;
 }
 
-static void release_crew(struct crew *crew)
+static void release_pool(struct pool *pool)
 {
-	(void)pthread_cond_destroy(&crew->finished);
-	(void)pthread_mutex_destroy(&crew->lock);
+	(void)pthread_cond_destroy(&pool->finished);
+	(void)pthread_mutex_destroy(&pool->lock);
 }
 
 /* Start up to `wanted` threads; as many as there are is enough. */
-static size_t start(struct crew *crew, pthread_t *thread, size_t wanted)
+static size_t start(struct pool *pool, pthread_t *thread, size_t wanted)
 {
 	size_t started = 0;
 
-	while (started < wanted && pthread_create(&thread[started], NULL, serve, crew) == 0)
+	while (started < wanted && pthread_create(&thread[started], NULL, serve, pool) == 0)
 		started++;
 	return started;
 }
 
 /* False if nothing was started and nothing done. */
-static bool run_together(const struct np_workers *workers, struct crew *crew, size_t threads)
+static bool run_together(const struct np_workers *workers, struct pool *pool, size_t threads)
 {
 	/* Without a tick to attend to, the calling thread is one of the workers. */
 	size_t helpers = workers->tick ? threads : threads - 1;
 	pthread_t *thread = calloc(helpers, sizeof(*thread));
-	size_t started = thread ? start(crew, thread, helpers) : 0;
+	size_t started = thread ? start(pool, thread, helpers) : 0;
 
 	if (started > 0 && workers->tick)
-		tick_until_done(workers, crew);
+		tick_until_done(workers, pool);
 	else if (started > 0)
-		(void)serve(crew);
+		(void)serve(pool);
 	for (size_t i = 0; i < started; i++)
 		(void)pthread_join(thread[i], NULL);
 	free(thread);
@@ -163,15 +163,15 @@ static bool run_together(const struct np_workers *workers, struct crew *crew, si
 
 void np_workers_run(const struct np_workers *workers, size_t count, np_job *job, void *context)
 {
-	struct crew crew = { .job = job, .context = context, .count = count };
+	struct pool pool = { .job = job, .context = context, .count = count };
 	size_t threads = workers->threads ? workers->threads : np_processors();
 	bool ran = false;
 
 	if (threads > count)
 		threads = count;
-	if (threads > 1 && init_crew(&crew)) {
-		ran = run_together(workers, &crew, threads);
-		release_crew(&crew);
+	if (threads > 1 && init_pool(&pool)) {
+		ran = run_together(workers, &pool, threads);
+		release_pool(&pool);
 	}
 	if (!ran)
 		run_alone(workers, count, job, context);

@@ -10,7 +10,7 @@
  * =====================
  *
  * From a loaded run to everything that is known about it across its ranks:
- * matched operators, clocks, waits, charges and their origins, sums, and the
+ * matched operators, clocks, waits, charges and their root_causes, sums, and the
  * tables made of them. What `cluster` prints and the other commands build on.
  */
 struct np_analysis {
@@ -19,9 +19,9 @@ struct np_analysis {
 	struct np_align *align;
 	struct np_clock *clock;
 	struct np_waits waits;
-	struct np_blame blame;
-	struct np_origin origin;
 	struct np_charges charges;
+	struct np_root_causes causes;
+	struct np_charge_sums charge_sums;
 	struct np_partition partition;
 	struct np_comm_sums sums;
 	struct np_comm_sums roles;

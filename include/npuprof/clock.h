@@ -53,7 +53,7 @@ struct np_clock_host {
 	np_str name;
 	uint32_t ranks;
 	uint32_t ranks_off;
-	np_ns offset; /* middle of its ranks', in the middle of their capture */
+	np_ns offset; /* median of its ranks', in the median of their capture */
 	double drift;
 	np_ns residual_p50; /* of all of its ranks' ends; NP_UNKNOWN without any */
 	np_ns residual_p90;

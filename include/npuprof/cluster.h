@@ -120,7 +120,7 @@ struct np_comm_sums {
 int np_comm_sums_measure(const struct np_cluster *cluster, struct np_comm_sums *ret,
 			 struct np_err *err) NP_MUST_USE;
 
-/* Replace the waits, so far from small tasks alone, by those of the matched instances. */
+/* Replace the waits, so far from sub-tasks alone, by those of the matched instances. */
 void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_align *align,
 			    const struct np_waits *waits, struct np_comm_sums *sums);
 

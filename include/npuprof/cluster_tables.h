@@ -2,14 +2,14 @@
 #ifndef NP_CLUSTER_TABLES_H
 #define NP_CLUSTER_TABLES_H
 
-#include "npuprof/charges.h"
+#include "npuprof/charge_sums.h"
 #include "npuprof/cluster.h"
 #include "npuprof/experts.h"
 #include "npuprof/links.h"
-#include "npuprof/origin.h"
 #include "npuprof/partition.h"
 #include "npuprof/pipeline.h"
 #include "npuprof/relation.h"
+#include "npuprof/root_cause.h"
 #include "npuprof/whatif.h"
 
 /*
@@ -27,9 +27,9 @@ struct np_cluster_tables {
 	const struct np_align *align;
 	const struct np_clock *clock;
 	const struct np_waits *waits;
-	const struct np_blame *blame;
-	const struct np_origin *origin;
 	const struct np_charges *charges;
+	const struct np_root_causes *causes;
+	const struct np_charge_sums *charge_sums;
 	const struct np_comm_sums *roles;
 	const struct np_partition *partition;
 	const struct np_links *links;

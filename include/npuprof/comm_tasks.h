@@ -6,7 +6,7 @@
 #include "npuprof/spans.h"
 
 /*
- * The small tasks of a communication operator
+ * The sub-tasks of a communication operator
  * ===========================================
  *
  * An operator is carried out by tasks on several planes: notifications, waits

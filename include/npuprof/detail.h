@@ -9,7 +9,7 @@
  * ========================================
  *
  * A struct np_rank is what is left of a profile; this is what was in it:
- * kernels, calls, marks, small tasks, memory, samples. One form for database and
+ * kernels, calls, marks, sub-tasks, memory, samples. One form for database and
  * text. It is loaded on demand, for one rank at a time and only the sections
  * asked for, and freed when its user has reduced it, so that memory is bounded
  * by the number of workers and the largest rank:
@@ -47,7 +47,7 @@ enum np_detail_section {
 	NP_DETAIL_STACKS = 1 << 6,    /* call stacks of framework rows */
 	NP_DETAIL_MARKS = 1 << 7,     /* mstx */
 	NP_DETAIL_OPS = 1 << 8,       /* communication operators with all columns */
-	NP_DETAIL_SMALL = 1 << 9,     /* their small tasks; brings the operators too */
+	NP_DETAIL_SUB_TASKS = 1 << 9, /* their sub-tasks; brings the operators too */
 	NP_DETAIL_FREQUENCY = 1 << 10,
 	NP_DETAIL_GC = 1 << 11,
 	NP_DETAIL_MEMORY_OPS = 1 << 12,    /* allocations of operators */
@@ -105,7 +105,7 @@ struct np_kernel {
 enum np_task_role {
 	NP_ROLE_OTHER, /* memory copies, events, markers … */
 	NP_ROLE_KERNEL,
-	NP_ROLE_COMMUNICATION, /* a small task of an operator */
+	NP_ROLE_COMMUNICATION, /* a sub-task of an operator */
 };
 
 /* Any task of the device. */
@@ -250,8 +250,8 @@ struct np_detail_op {
 	bool p2p;
 };
 
-/* A small task of an operator. */
-struct np_small_task {
+/* A sub-task of an operator. */
+struct np_sub_task {
 	np_ns start;
 	np_ns end;
 	int64_t bytes;
@@ -360,8 +360,8 @@ struct np_detail {
 	NP_VEC(struct np_dispatch) dispatches;  /* in no order */
 	NP_VEC(struct np_operator) operators;
 	NP_VEC(struct np_mark) marks;
-	NP_VEC(struct np_detail_op) ops;    /* in the order of np_rank.ops */
-	NP_VEC(struct np_small_task) small; /* by operator, plane, start */
+	NP_VEC(struct np_detail_op) ops;      /* in the order of np_rank.ops */
+	NP_VEC(struct np_sub_task) sub_tasks; /* by operator, plane, start */
 	NP_VEC(struct np_frequency) frequency;
 	NP_VEC(struct np_gc) gc;
 	NP_VEC(struct np_memory_op) memory_ops;

@@ -10,7 +10,7 @@
  * ===================================
  *
  * Who compares runs needs every kernel of every rank, but only as sums over those
- * that are alike. Where the load is asked for them (np_load_options.kernel_origin)
+ * that are alike. Where the load is asked for them (np_load_options.kernel_framework_op)
  * and the kernels of a rank come from its database, they are summed in the pass
  * that reads them. Other ranks have none: their kernels are in the detail
  * (detail.h), one by one, from which the same sums follow.
@@ -20,9 +20,9 @@
 
 /*
  * Is a call of the framework with this name one that kernels are told apart by?
- * Of several around the launch of a kernel the outermost is its origin.
+ * Of several around the launch of a kernel the outermost is its framework_op.
  */
-typedef bool np_kernel_origin(const char *name);
+typedef bool np_kernel_framework_op(const char *name);
 
 /* Does a kernel use the cube unit? By its counters alone. */
 enum np_cube {
@@ -39,8 +39,8 @@ struct np_kernel_sort {
 	np_str in_shapes;
 	np_str in_dtypes;
 	np_str in_formats;
-	np_str origin;        /* name of the call; NONE without */
-	bool origin_backward; /* the call belongs to a backward pass, by its threads */
+	np_str framework_op;        /* name of the call; NONE without */
+	bool framework_op_backward; /* the call belongs to a backward pass, by its threads */
 	enum np_cube cube;
 };
 
@@ -96,8 +96,8 @@ enum np_cube np_kernel_cube(double mac, double total);
 struct np_open_call {
 	np_ns start;
 	np_ns end;
-	size_t below;    /* of the same thread, + 1; 0 for none */
-	uint32_t origin; /* of the outermost that counts, up to here; UINT32_MAX for none */
+	size_t below;          /* of the same thread, + 1; 0 for none */
+	uint32_t framework_op; /* of the outermost that counts, up to here; UINT32_MAX for none */
 };
 
 struct np_open_calls {
@@ -109,11 +109,12 @@ int np_open_calls_init(struct np_open_calls *open, struct np_err *err) NP_MUST_U
 void np_open_calls_release(struct np_open_calls *open);
 
 /*
- * The next call of a thread, which the caller knows by `origin`, or UINT32_MAX if
+ * The next call of a thread, which the caller knows by `framework_op`, or UINT32_MAX if
  * kernels are not told apart by it. Gives what was said of the outermost that counts,
  * which may be this one, or UINT32_MAX. NP_E_RANGE if it is not in order.
  */
 int np_open_calls_enter(struct np_open_calls *open, int64_t tid, np_ns start, np_ns end,
-			uint32_t origin, uint32_t *ret_origin, struct np_err *err) NP_MUST_USE;
+			uint32_t framework_op, uint32_t *ret_framework_op, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_KERNEL_SUMS_H */

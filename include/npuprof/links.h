@@ -8,7 +8,7 @@
  * Which links are slow
  * ====================
  *
- * From the payload of small tasks: how fast every link is, and whether it is as
+ * From the payload of sub-tasks: how fast every link is, and whether it is as
  * fast as its like. Like are transfers of the same transport, of the same kind
  * (message or collective, copy or reduction), with as many others beside them, all
  * in all and over the same link.
@@ -20,7 +20,7 @@
  * told from the link, and the link is named, unless the rank is bad over another
  * transport too.
  *
- * Without small tasks (Level0) only whole operators can be compared: those of
+ * Without sub-tasks (Level0) only whole operators can be compared: those of
  * communicators with the same size, span over hosts, operator and bytes. A link
  * is named if it is the only pair of ranks that slow communicators have and sound
  * ones do not.

@@ -2,7 +2,7 @@
 #ifndef NP_LOAD_H
 #define NP_LOAD_H
 
-#include "npuprof/comm.h"
+#include "npuprof/procs.h"
 #include "npuprof/run.h"
 #include "npuprof/workers.h"
 
@@ -14,7 +14,7 @@
  * that cannot be read is noted and stays NULL; the others are not touched by
  * it. A rank is streamed table by table, reduced to a struct np_rank and let go.
  */
-int np_load(struct np_run *run, const struct np_comm *comm, const struct np_workers *workers,
+int np_load(struct np_run *run, const struct np_procs *procs, const struct np_workers *workers,
 	    struct np_err *err) NP_MUST_USE;
 
 /* How far loading is, over all processes. */
@@ -30,7 +30,7 @@ typedef void np_load_watcher(void *context, const struct np_load_progress *progr
 
 /* How to load; what is zero or NULL does not apply. */
 struct np_load_options {
-	const struct np_comm *comm;
+	const struct np_procs *procs;
 	struct np_workers workers;
 	/*
 	 * Keep summaries of the ranks in this directory, and use those there that are
@@ -43,7 +43,7 @@ struct np_load_options {
 	np_load_watcher *watch;
 	void *watch_context;
 	/* Sum the kernels of ranks too, where their databases are read. */
-	np_kernel_origin *kernel_origin;
+	np_kernel_framework_op *kernel_framework_op;
 };
 
 int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)
@@ -54,14 +54,14 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 
 /*
  * What a process does that does not lead: load ranks for the one that does
- * until it dismisses all, and return the status that it gives. `kernel_origin` is
+ * until it dismisses all, and return the status that it gives. `kernel_framework_op` is
  * that of the leader's options; NULL where it has none.
  */
-int np_load_serve(const struct np_comm *comm, np_kernel_origin *kernel_origin, int *ret_status,
-		  struct np_err *err) NP_MUST_USE;
+int np_load_serve(const struct np_procs *procs, np_kernel_framework_op *kernel_framework_op,
+		  int *ret_status, struct np_err *err) NP_MUST_USE;
 
 /* The leader has finished: let the others end with its status. */
-int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err) NP_MUST_USE;
+int np_load_dismiss(const struct np_procs *procs, int status, struct np_err *err) NP_MUST_USE;
 
 /* --- parts --------------------------------------------------------------------------------------
  */

@@ -19,7 +19,7 @@
  *
  * See activity.h for whose a nanosecond is. The first `wait` nanoseconds of an
  * operator are waiting (np_waits), by whichever estimator: on one clock that is
- * the time until the last arrival. Where it comes from small tasks, waiting
+ * the time until the last arrival. Where it comes from sub-tasks, waiting
  * between two payloads counts as if it had been before the first one: their
  * places are not kept.
  */

@@ -114,7 +114,7 @@ struct np_comm_op {
 	uint32_t step;      /* index in np_rank.steps, or NP_NO_STEP */
 	np_length transfer; /* union of payload over all planes; the rest of the operator is wait */
 	/*
-	 * The only other rank that its small tasks name, local to the communicator,
+	 * The only other rank that its sub-tasks name, local to the communicator,
 	 * + 1; NP_PEERS when they name several, 0 when none.
 	 */
 	uint16_t peer;
@@ -141,7 +141,7 @@ static inline int8_t np_device_of(int64_t number)
 	return (int8_t)(number < 0 || number > INT8_MAX ? -1 : number);
 }
 
-/* A small task of the operator goes from `src`, the rank itself, to `dst`; negative for nobody. */
+/* A sub-task of the operator goes from `src`, the rank itself, to `dst`; negative for nobody. */
 static inline void np_comm_op_meet(struct np_comm_op *op, int32_t src, int32_t dst)
 {
 	uint16_t peer;
@@ -206,11 +206,11 @@ struct np_link {
 
 /*
  * Transfers of the rank that run at once: 0 one, 1 two, 2 up to 4 …, and from bit
- * NP_CROWD_LINK_SHIFT on, likewise, those of them over the same link.
+ * NP_CONCURRENCY_LINK_SHIFT on, likewise, those of them over the same link.
  */
-#define NP_CROWD_MOST       31
-#define NP_CROWD_LINK_SHIFT 5
-#define NP_CROWD_LINK_MOST  7
+#define NP_CONCURRENCY_MOST       31
+#define NP_CONCURRENCY_LINK_SHIFT 5
+#define NP_CONCURRENCY_LINK_MOST  7
 
 /*
  * What went over one link in one step in pieces of one size, while as many others
@@ -225,7 +225,7 @@ struct np_transfer {
 	np_str transport;
 	uint32_t plane;
 	uint16_t size_class; /* np_transfer_class() */
-	uint8_t crowd;       /* who ran beside it: see NP_CROWD_MOST */
+	uint8_t concurrency; /* who ran beside it: see NP_CONCURRENCY_MOST */
 	bool p2p : 1;        /* of messages */
 	bool reduces : 1;    /* the data is added to what is there, which takes longer */
 	uint32_t count;

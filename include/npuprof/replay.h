@@ -21,7 +21,7 @@
  * members that were not held up so, and else lies evenly between the operators
  * of which it is known.
  *
- * Work is of three kinds, which a world scales for each rank and step: computing,
+ * Work is of three kinds, which a scenario scales for each rank and step: computing,
  * waiting for the host to launch, and the rest; of computing, what experts did for
  * more tokens than an even share can be taken off. Transfers are scaled by instance.
  */
@@ -80,7 +80,7 @@ void np_replay_free(struct np_replay *replay);
 void np_replay_freep(struct np_replay **replay);
 
 /* What is different: NULL for as it was. */
-struct np_world {
+struct np_scenario {
 	/* Factors by cell; that of computing is for its surplus as well. */
 	const float (*work)[NP_WORK_KINDS];
 	const float *transfer; /* factors by instance */
@@ -92,16 +92,16 @@ struct np_replay_result {
 	size_t forced; /* as in the replay */
 };
 
-/* Run one world. Any number of threads may. */
-int np_replay_run(const struct np_replay *replay, const struct np_world *world,
+/* Run one scenario. Any number of threads may. */
+int np_replay_run(const struct np_replay *replay, const struct np_scenario *scenario,
 		  struct np_replay_result *ret, struct np_err *err) NP_MUST_USE;
 
-/* Worlds that run side by side cost little more than one of them. */
+/* Scenarios that run side by side cost little more than one of them. */
 #define NP_REPLAY_LANES 8
 
-/* Run many worlds, so many side by side. Results are by world. */
-int np_replay_run_many(const struct np_replay *replay, const struct np_world *worlds, size_t count,
-		       struct np_replay_result *ret, struct np_err *err) NP_MUST_USE;
+/* Run many scenarios, so many side by side. Results are by scenario. */
+int np_replay_run_many(const struct np_replay *replay, const struct np_scenario *scenarios,
+		       size_t count, struct np_replay_result *ret, struct np_err *err) NP_MUST_USE;
 
 /*
  * One piece of the path that no other could have shortened: what a rank did while
@@ -119,7 +119,7 @@ struct np_path {
 	NP_VEC(struct np_path_piece) pieces; /* in the order of time; they sum to the total */
 };
 
-/* Run the untouched world and walk its critical path. */
+/* Run the untouched scenario and walk its critical path. */
 int np_replay_path(const struct np_replay *replay, struct np_path *ret, struct np_err *err)
 	NP_MUST_USE;
 void np_path_release(struct np_path *path);
@@ -129,7 +129,7 @@ struct np_path_part {
 	struct np_path_piece piece; /* the first: np_path_leaf() tells its name */
 	np_str role;                /* of transfers; NP_STR_NONE: of one communicator */
 	np_ns total;
-	np_ns step; /* mean over the steps; likewise the middle, and 19 of 20 are below */
+	np_ns step; /* mean over the steps; likewise the median, and 19 of 20 are below */
 	np_ns p50;
 	np_ns p95;
 	/* Of the step: what the path has more of it than ranks have on average; balance removes it.
@@ -151,10 +151,10 @@ int np_path_summarise(const struct np_replay *replay, const struct np_path *path
 int np_replay_slack(const struct np_replay *replay, np_ns **ret, struct np_err *err) NP_MUST_USE;
 
 /*
- * What each step of the run (np_cluster.steps) takes in a world, from the last end
+ * What each step of the run (np_cluster.steps) takes in a scenario, from the last end
  * of the one before to its own last end: they sum to the total.
  */
-int np_replay_step_times(const struct np_replay *replay, const struct np_world *world, np_ns *ret,
-			 struct np_err *err) NP_MUST_USE;
+int np_replay_step_times(const struct np_replay *replay, const struct np_scenario *scenario,
+			 np_ns *ret, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_REPLAY_H */

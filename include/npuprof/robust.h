@@ -8,15 +8,15 @@
  * Statistics that a few bad values do not move
  * ============================================
  *
- * Where the middle falls between two values it is the lower one: a value that
+ * Where the median falls between two values it is the lower one: a value that
  * was measured, and with two values the one that cannot be the outlier upwards.
  * Arrays are sorted in place. NaN goes in nowhere and comes out where there is
  * nothing to tell from.
  */
 double np_median(double *values, size_t count);
 
-/* How far values are from `middle`, as the standard deviation of a normal distribution. */
-double np_deviation(double *values, size_t count, double middle);
+/* How far values are from `median`, as the standard deviation of a normal distribution. */
+double np_deviation(double *values, size_t count, double median);
 
 struct np_weighted {
 	double value;

@@ -59,7 +59,8 @@ struct np_source_files {
 	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
-	np_kernel_origin *kernel_origin; /* sum its kernels too (kernel_sums.h); NULL: do not */
+	np_kernel_framework_op
+		*kernel_framework_op; /* sum its kernels too (kernel_sums.h); NULL: do not */
 };
 
 void np_source_files_release(struct np_source_files *source);
@@ -72,8 +73,8 @@ struct np_run {
 	char *manifest;
 	struct np_strtab *strings;
 	NP_VEC(struct np_source_files) sources;
-	struct np_rank **ranks;   /* sources.count entries once loaded */
-	struct np_shared *shared; /* with other processes; NULL for one alone */
+	struct np_rank **ranks;             /* sources.count entries once loaded */
+	struct np_distributed *distributed; /* with other processes; NULL for one alone */
 	struct np_notes notes;
 };
 

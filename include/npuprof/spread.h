@@ -8,7 +8,7 @@
  * How far the ranks are apart
  * ===========================
  *
- * For one quantity of the step times: the least, the middle and the most over
+ * For one quantity of the step times: the least, the median and the most over
  * the ranks, and which ranks are the extremes (the lowest id where several are).
  */
 enum np_quantity {
@@ -23,7 +23,7 @@ enum np_quantity {
 struct np_spread {
 	size_t ranks; /* 0: nobody knows the quantity, and the rest is not set */
 	np_ns least;
-	np_ns middle; /* the lower one of two */
+	np_ns median; /* the lower one of two */
 	np_ns most;
 	int32_t least_rank;
 	int32_t most_rank;
@@ -43,7 +43,7 @@ np_ns np_quantity_total(const struct np_cluster *cluster, enum np_quantity quant
 struct np_longest {
 	int32_t rank;
 	size_t steps; /* 0: there are no two ranks to compare, and the rest is not set */
-	double over;  /* what it had over the middle rank in these steps, as a share, on average */
+	double over;  /* what it had over the median rank in these steps, as a share, on average */
 };
 
 int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quantity,

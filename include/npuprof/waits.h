@@ -15,7 +15,7 @@
  *
  * aligned     on one clock: wait until the last member's start, or as the rule
  *             of the operator has it (broadcast: until the root's start …)
- * tasks       what the operator's small tasks do not spend on payload; the only
+ * tasks       what the operator's sub-tasks do not spend on payload; the only
  *             one that sees ranks which were not profiled
  * clock-free  the shortest member did not wait, and the others took as long
  */

@@ -4,8 +4,8 @@
 
 #include "npuprof/experts.h"
 #include "npuprof/links.h"
-#include "npuprof/origin.h"
 #include "npuprof/replay.h"
+#include "npuprof/root_cause.h"
 
 /*
  * What a repair would gain
@@ -13,21 +13,21 @@
  *
  * A repair replaces durations by those of peers: the ranks of the same stage, in
  * the same step, that are not repaired themselves; what is shorter already stays
- * as it is, so more repairs never make it slower. The replay of a world with the
- * repair, against the replay of the world as it was, is its gain.
+ * as it is, so more repairs never make it slower. The replay of a scenario with the
+ * repair, against the replay of the scenario as it was, is its gain.
  *
  *	rank:R           computing and host gaps of this rank as the mean of its peers
  *	host:H           those of its ranks together as of the ranks of other hosts
  *	stage:S          computing of a stage as the mean of the other stages
  *	optype:GLOB      kernels of these types as the mean of each rank's peers
- *	role:R group:N   transfers of these communicators as the middle of like ones
+ *	role:R group:N   transfers of these communicators as the median of like ones
  *	link:A-B         transfers between two ranks at the speed of like links
  *	link:A-* link:*-B  all that a rank transfers to others, or others to it, likewise
  *	host-gaps        no waiting for the host
  *	frequency        computing at the rated clock of the AI cores
  *	experts          as if tokens were spread evenly
  *	hide-comm        no exposed transfer (waiting for late ranks stays)
- *	all              every rank as the mean of the others, every transfer as the middle
+ *	all              every rank as the mean of the others, every transfer as the median
  */
 enum np_fix_kind {
 	NP_FIX_RANK,
@@ -66,8 +66,8 @@ struct np_whatif_input {
 	const struct np_replay *replay;
 	const struct np_links *links;
 	const struct np_experts *experts;
-	const struct np_origin *origin; /* tells which ranks to try first */
-	const float *clocks;            /* np_whatif_read_clocks(); NULL: were not read */
+	const struct np_root_causes *causes; /* tells which ranks to try first */
+	const float *frequency;              /* np_whatif_read_frequency(); NULL: were not read */
 	size_t threads;
 	size_t most; /* single ranks, and hosts, that are tried; 0: 64 */
 	bool both;   /* also try what each costs by itself, where all else is ideal */
@@ -118,8 +118,8 @@ int np_whatif_together(const struct np_whatif_input *input, const struct np_fix 
  * computing would take at that. Reads the profiles once more, so it is done only
  * for who asks for the repair. NP_E_USAGE where no rank has samples. To be freed.
  */
-int np_whatif_read_clocks(const struct np_replay *replay, size_t threads, float **ret,
-			  struct np_err *err) NP_MUST_USE;
+int np_whatif_read_frequency(const struct np_replay *replay, size_t threads, float **ret,
+			     struct np_err *err) NP_MUST_USE;
 
 /* One repair after the other, each the one that gains most on top of those before it. */
 struct np_whatif_curve {
@@ -174,12 +174,12 @@ void np_role_transfers_release(struct np_role_transfers *roles);
 np_ns np_whatif_saved(const struct np_whatif *whatif, int32_t rank);
 
 /*
- * The ranks with a cost (np_origin_sort()), those first whose repair saves most;
+ * The ranks with a cost (np_root_cause_sort()), those first whose repair saves most;
  * those whose repair saves nothing, or was not tried, follow by their cost.
  */
 int np_whatif_sort(const struct np_whatif *whatif, const struct np_run *run,
-		   const struct np_origin *origin, struct np_blame_order *ret, struct np_err *err)
-	NP_MUST_USE;
+		   const struct np_root_causes *causes, struct np_charge_order *ret,
+		   struct np_err *err) NP_MUST_USE;
 
 /* The leaf of a piece of the critical path: "compute", "free/host", "comm/tp/transfer". */
 void np_path_leaf(const struct np_cluster *cluster, const struct np_align *align,

@@ -5,7 +5,7 @@
 /*
  * Records of different kinds that tell of one thing are joined by their ids:
  * a task and its kernel, copy and counters (join_tasks.c), an operator and its
- * small tasks (join_ops.c). Lines may be missing where a recording was cut.
+ * sub-tasks (join_ops.c). Lines may be missing where a recording was cut.
  */
 #include "convert.h"
 #include "npuprof/idmap.h"

@@ -74,43 +74,45 @@ static enum syn_op op_named(const char *name)
 }
 
 /* By the word of HCCL or, where that was not recorded, by the type of the task. */
-static enum syn_small_kind small_kind(const struct msp_small *small, const struct msp_task *task)
+static enum syn_sub_task_kind sub_task_kind(const struct msp_sub_task *sub_task,
+					    const struct msp_task *task)
 {
-	if (!small->name)
+	if (!sub_task->name)
 		return strcmp(task->type, "Notify Wait") == 0 ? SYN_NOTIFY_WAIT
 		       : strcmp(task->type, "SDMA") == 0      ? SYN_COPY
 							      : SYN_NOTIFY_RECORD;
-	if (strcmp(small->name, "Notify_Wait") == 0)
+	if (strcmp(sub_task->name, "Notify_Wait") == 0)
 		return SYN_NOTIFY_WAIT;
-	if (strcmp(small->name, "Memcpy") == 0)
+	if (strcmp(sub_task->name, "Memcpy") == 0)
 		return SYN_COPY;
-	if (strncmp(small->name, "Reduce", 6) == 0)
+	if (strncmp(sub_task->name, "Reduce", 6) == 0)
 		return SYN_REDUCE;
-	if (strcmp(small->name, "RDMASend") != 0)
+	if (strcmp(sub_task->name, "RDMASend") != 0)
 		return SYN_NOTIFY_RECORD;
-	return small->rdma_type == SYN_ENUM_RDMA_PAYLOAD ? SYN_RDMA_PAYLOAD : SYN_RDMA_NOTIFY;
+	return sub_task->rdma_type == SYN_ENUM_RDMA_PAYLOAD ? SYN_RDMA_PAYLOAD : SYN_RDMA_NOTIFY;
 }
 
-static struct syn_small small_of(const struct msp_small *small, const struct msp_task *task)
+static struct syn_sub_task sub_task_of(const struct msp_sub_task *sub_task,
+				       const struct msp_task *task)
 {
-	bool known = small->plane != NP_UNKNOWN;
+	bool known = sub_task->plane != NP_UNKNOWN;
 
-	return (struct syn_small){
+	return (struct syn_sub_task){
 		.start_ns = task->start,
 		.end_ns = task->end,
-		.kind = (uint8_t)small_kind(small, task),
-		.plane = known ? (uint8_t)small->plane : 0,
-		.on_chip = small->link == SYN_ENUM_ON_CHIP,
-		.src = known ? (int32_t)small->src : -1,
-		.dst = !known || small->dst == NPUSIM_NO_ID ? -1 : (int32_t)small->dst,
-		.size = msp_or_zero(small->bytes),
+		.kind = (uint8_t)sub_task_kind(sub_task, task),
+		.plane = known ? (uint8_t)sub_task->plane : 0,
+		.on_chip = sub_task->link == SYN_ENUM_ON_CHIP,
+		.src = known ? (int32_t)sub_task->src : -1,
+		.dst = !known || sub_task->dst == NPUSIM_NO_ID ? -1 : (int32_t)sub_task->dst,
+		.size = msp_or_zero(sub_task->bytes),
 	};
 }
 
-/* The small tasks of all operators, those of one together and in order of time. */
+/* The sub-tasks of all operators, those of one together and in order of time. */
 struct piece {
 	uint32_t op;
-	uint32_t small;
+	uint32_t sub_task;
 	np_ns start;
 	uint32_t task;
 };
@@ -122,20 +124,21 @@ static int by_op_and_time(const void *a, const void *b)
 
 	if (x->op != y->op)
 		return np_order(x->op, y->op);
-	return x->start != y->start ? np_order(x->start, y->start) : np_order(x->small, y->small);
+	return x->start != y->start ? np_order(x->start, y->start)
+				    : np_order(x->sub_task, y->sub_task);
 }
 
 static struct piece *sort_pieces(struct msp_join *join, size_t *ret_count)
 {
 	const struct msp_recording *recording = join->recording;
-	struct piece *pieces = np_arena_array(join->conversion->arena, recording->smalls.count + 1,
-					      sizeof(*pieces));
+	struct piece *pieces = np_arena_array(join->conversion->arena,
+					      recording->sub_tasks.count + 1, sizeof(*pieces));
 	size_t count = 0;
 
-	for (size_t i = 0; pieces && i < recording->smalls.count; i++) {
-		const struct msp_small *small = &recording->smalls.item[i];
-		uint32_t task = np_idmap_get(join->task_index, small->task);
-		uint32_t op = np_idmap_get(join->op_index, small->op);
+	for (size_t i = 0; pieces && i < recording->sub_tasks.count; i++) {
+		const struct msp_sub_task *sub_task = &recording->sub_tasks.item[i];
+		uint32_t task = np_idmap_get(join->task_index, sub_task->task);
+		uint32_t op = np_idmap_get(join->op_index, sub_task->op);
 
 		if (task == NP_IDMAP_NONE)
 			continue;
@@ -155,17 +158,18 @@ static int join_op(struct msp_join *join, size_t index, const struct piece *piec
 {
 	const struct msp_op *op = &join->recording->ops.item[index];
 	struct np_arena *arena = join->conversion->arena;
-	struct syn_small *smalls = np_arena_array(arena, count + 1, sizeof(*smalls));
+	struct syn_sub_task *sub_tasks = np_arena_array(arena, count + 1, sizeof(*sub_tasks));
 	int32_t *streams = np_arena_array(arena, count + 1, sizeof(*streams));
 	struct msp_launch *launch = msp_add_launch(
 		join, MSP_LAUNCH_OP, msp_launch_time(join, op->connection, op->start));
 
-	if (!smalls || !streams || !launch)
+	if (!sub_tasks || !streams || !launch)
 		return np_fail_nomem(join->err, "operators");
 	for (size_t i = 0; i < count; i++) {
 		const struct msp_task *task = &join->recording->tasks.item[pieces[i].task];
 
-		smalls[i] = small_of(&join->recording->smalls.item[pieces[i].small], task);
+		sub_tasks[i] =
+			sub_task_of(&join->recording->sub_tasks.item[pieces[i].sub_task], task);
 		streams[i] = (int32_t)task->stream;
 	}
 	launch->comm = (struct syn_comm_event){
@@ -183,7 +187,7 @@ static int join_op(struct msp_join *join, size_t index, const struct piece *piec
 		.data_type = op->data_type >= 0 && op->data_type < 128 ? (uint8_t)op->data_type
 								       : SYN_ENUM_FP32,
 		.streams = streams,
-		.tasks = smalls,
+		.tasks = sub_tasks,
 		.task_count = count,
 	};
 	return NP_OK;

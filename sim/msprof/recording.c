@@ -144,7 +144,7 @@ void msp_recording_release(struct msp_recording *recording)
 	np_vec_release(&recording->kernels);
 	np_vec_release(&recording->counters);
 	np_vec_release(&recording->ops);
-	np_vec_release(&recording->smalls);
+	np_vec_release(&recording->sub_tasks);
 	np_vec_release(&recording->copies);
 	np_vec_release(&recording->frequencies);
 	np_vec_release(&recording->samples);

@@ -85,7 +85,7 @@ struct msp_op {
 	int64_t rank_size;
 };
 
-struct msp_small {
+struct msp_sub_task {
 	int64_t task;
 	int64_t op;
 	const char *name;
@@ -147,7 +147,7 @@ struct msp_recording {
 	NP_VEC(struct msp_kernel) kernels;
 	NP_VEC(struct msp_counter) counters;
 	NP_VEC(struct msp_op) ops;
-	NP_VEC(struct msp_small) smalls;
+	NP_VEC(struct msp_sub_task) sub_tasks;
 	NP_VEC(struct msp_memcpy) copies;
 	NP_VEC(struct msp_frequency) frequencies;
 	NP_VEC(struct msp_sample) samples;

@@ -215,21 +215,21 @@ static int take_op(struct msp_line *line)
 	return NP_OK;
 }
 
-static int take_small(struct msp_line *line)
+static int take_sub_task(struct msp_line *line)
 {
-	struct msp_small *small = ADD(line, smalls);
+	struct msp_sub_task *sub_task = ADD(line, sub_tasks);
 
-	if (!small)
+	if (!sub_task)
 		return NP_E_NOMEM;
-	*small = (struct msp_small){ .task = number_at(line, 1),
-				     .op = number_at(line, 2),
-				     .name = text_at(line, 3),
-				     .plane = number_at(line, 4),
-				     .rdma_type = number_at(line, 6),
-				     .src = number_at(line, 7),
-				     .dst = number_at(line, 8),
-				     .bytes = number_at(line, 10),
-				     .link = number_at(line, 12) };
+	*sub_task = (struct msp_sub_task){ .task = number_at(line, 1),
+					   .op = number_at(line, 2),
+					   .name = text_at(line, 3),
+					   .plane = number_at(line, 4),
+					   .rdma_type = number_at(line, 6),
+					   .src = number_at(line, 7),
+					   .dst = number_at(line, 8),
+					   .bytes = number_at(line, 10),
+					   .link = number_at(line, 12) };
 	return NP_OK;
 }
 
@@ -305,7 +305,7 @@ static const struct {
 	{ "API", 7, take_api },          { "MSTX", 11, take_mark },
 	{ "GROUP", 6, take_group },      { "TASK", 10, take_task },
 	{ "KERNEL", 16, take_kernel },   { "PMU", 4, take_counter },
-	{ "COMM", 14, take_op },         { "COMMTASK", 15, take_small },
+	{ "COMM", 14, take_op },         { "COMMTASK", 15, take_sub_task },
 	{ "MEMCPY", 4, take_memcpy },    { "FREQ", 4, take_frequency },
 	{ "MEM", 4, take_memory },       { "MODMEM", 4, take_module_memory },
 	{ "OPMEM", 8, take_op_memory },

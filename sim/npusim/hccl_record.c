@@ -3,12 +3,12 @@
 #include "raw.h"
 
 /*
- * The lines of an operator: itself, and the small tasks it is made of. Plane 0 is
+ * The lines of an operator: itself, and the sub-tasks it is made of. Plane 0 is
  * the operator's stream, with copies inside the device; on planes 1… a member greets
  * a peer, waits for it, writes to it, and waits for what the peer writes.
  */
 
-enum small {
+enum sub_task {
 	NOTIFY_RECORD,
 	NOTIFY_WAIT,
 	COPY,
@@ -33,7 +33,7 @@ static const struct {
 	const char *task_type;
 	int rdma_type;
 	int transport;
-} smalls[] = {
+} sub_tasks[] = {
 	[NOTIFY_RECORD] = { "Notify_Record", "Write Value", INVALID, SDMA },
 	[NOTIFY_WAIT] = { "Notify_Wait", "Notify Wait", INVALID, LOCAL },
 	[COPY] = { "Memcpy", "SDMA", INVALID, SDMA },
@@ -42,7 +42,7 @@ static const struct {
 	[RDMA_NOTIFY] = { "RDMASend", "Write Value", 0, RDMA },
 };
 
-/* What all small tasks of an operator share. */
+/* What all sub-tasks of an operator share. */
 struct writer {
 	const struct hccl_op_info *op;
 	struct nsim_stream *stream;
@@ -52,7 +52,7 @@ struct writer {
 };
 
 struct piece {
-	enum small small;
+	enum sub_task sub_task;
 	int plane;
 	uint32_t peer; /* NPUSIM_NO_ID: none */
 	np_ns start;
@@ -64,7 +64,7 @@ static int64_t next_op_id;
 
 static long long notify_id(const struct piece *piece)
 {
-	switch (piece->small) {
+	switch (piece->sub_task) {
 	case NOTIFY_RECORD:
 	case RDMA_NOTIFY:
 		return (long long)piece->peer << 32 | (piece->plane * 8 + 4);
@@ -83,7 +83,7 @@ static int link_of(const struct writer *writer, const struct piece *piece)
 {
 	bool within = piece->peer == NPUSIM_NO_ID || piece->peer == writer->op->comm->rank;
 
-	switch (piece->small) {
+	switch (piece->sub_task) {
 	case COPY:
 	case REDUCE:
 		return within ? ON_CHIP : HCCS;
@@ -99,7 +99,7 @@ static int link_of(const struct writer *writer, const struct piece *piece)
 
 static double bandwidth_of(const struct piece *piece)
 {
-	bool payload = piece->small == COPY || piece->small == REDUCE;
+	bool payload = piece->sub_task == COPY || piece->sub_task == REDUCE;
 
 	return payload && piece->end > piece->start
 		       ? (double)piece->bytes / (double)(piece->end - piece->start) * 1e9
@@ -117,7 +117,7 @@ static void put(const struct writer *writer, struct piece piece)
 		.connection = writer->op->connection,
 		.start = piece.start,
 		.end = piece.end > piece.start ? piece.end : piece.start,
-		.type = smalls[piece.small].task_type,
+		.type = sub_tasks[piece.sub_task].task_type,
 		.whole_start = writer->start,
 		.whole_end = writer->end,
 	};
@@ -131,11 +131,11 @@ static void put(const struct writer *writer, struct piece piece)
 	}
 	nsim_record(task.device, writer->start, writer->end,
 		    "COMMTASK\t%lld\t%lld\t%s\t%d\t%lld\t%d\t%u\t%u\t%d\t%lld\t%d\t%d\t%d\t%.0f",
-		    (long long)id, (long long)writer->op_id, smalls[piece.small].name, piece.plane,
-		    notify_id(&piece), smalls[piece.small].rdma_type, comm->rank, piece.peer,
-		    smalls[piece.small].transport,
-		    (long long)(piece.small == RDMA_NOTIFY ? 4 : piece.bytes),
-		    piece.small == REDUCE ? writer->op->type : INVALID, link_of(writer, &piece),
+		    (long long)id, (long long)writer->op_id, sub_tasks[piece.sub_task].name,
+		    piece.plane, notify_id(&piece), sub_tasks[piece.sub_task].rdma_type, comm->rank,
+		    piece.peer, sub_tasks[piece.sub_task].transport,
+		    (long long)(piece.sub_task == RDMA_NOTIFY ? 4 : piece.bytes),
+		    piece.sub_task == REDUCE ? writer->op->type : INVALID, link_of(writer, &piece),
 		    piece.plane == 0, bandwidth_of(&piece));
 }
 
@@ -199,7 +199,7 @@ static void put_rdma(const struct writer *writer, struct piece payload)
 	np_ns start = payload.start;
 	np_ns end = payload.end;
 
-	payload.small = RDMA_PAYLOAD;
+	payload.sub_task = RDMA_PAYLOAD;
 	payload.end = start + 1200;
 	put(writer, payload);
 	put(writer, (struct piece){ RDMA_NOTIFY, plane, peer, start + 1500, start + 2200, 0 });

@@ -94,7 +94,7 @@
  *"hcom_allReduce_"; data type as HcclDataType, count in elements. At L0 (no HCCL_TRACE and no L1)
  *op type, count, data type and algorithm are "-". COMMTASK <task> <op id> <name> <plane> <notify
  *id> <rdma type> <source rank> <destination rank> <transport> <bytes> <data type> <link> <is
- *master> <bandwidth in bytes/s, decimal fraction> one for each small task of an operator; its TASK
+ *master> <bandwidth in bytes/s, decimal fraction> one for each sub-task of an operator; its TASK
  *line has the times. name: Notify_Wait, Notify_Record, Memcpy, Reduce_Inline, RDMASend. Ranks are
  *those of the communicator, 4294967295 none. rdma type, transport, link, data type as the enums of
  *the databases (65534 N/A, 65535 invalid). Without HCCL_TRACE everything after <op id> is "-".

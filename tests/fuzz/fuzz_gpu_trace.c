@@ -13,7 +13,7 @@
 /* A run of one rank, or NULL for what is no trace. */
 static struct np_run *load(void)
 {
-	static const struct np_load_options how = { .comm = &np_comm_serial,
+	static const struct np_load_options how = { .procs = &np_procs_serial,
 						    .workers = { .threads = 1 } };
 	struct np_run *run = np_run_new();
 	struct np_source_files *source = run ? np_vec_add(&run->sources, NULL) : NULL;

@@ -85,9 +85,9 @@ static void check_detail(const struct np_run *run)
 		require((size_t)call->first_link + call->link_count <= detail->links.count);
 		require(call->start <= call->end);
 	}
-	for (size_t i = 0; i < detail->small.count; i++)
-		require(detail->small.item[i].op == NP_NO_ROW ||
-			detail->small.item[i].op < detail->ops.count);
+	for (size_t i = 0; i < detail->sub_tasks.count; i++)
+		require(detail->sub_tasks.item[i].op == NP_NO_ROW ||
+			detail->sub_tasks.item[i].op < detail->ops.count);
 	require(detail->ops.count == run->ranks[0]->ops.count);
 }
 

@@ -184,7 +184,7 @@ static inline struct np_run *load_at(const char *root, size_t threads)
 	const char *roots[] = { root };
 
 	assert_ok(np_discover(run, roots, 1, &options, &err), err);
-	assert_ok(np_load(run, &np_comm_serial, &workers, &err), err);
+	assert_ok(np_load(run, &np_procs_serial, &workers, &err), err);
 	return run;
 }
 

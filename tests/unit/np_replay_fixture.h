@@ -130,12 +130,12 @@ static inline void replayed_release(struct replayed *it)
 #define with_replay NP_CLEANUP(replayed_release) struct replayed
 
 static inline struct np_replay_result replayed_run(const struct replayed *it,
-						   const struct np_world *world)
+						   const struct np_scenario *scenario)
 {
 	struct np_replay_result result = { 0 };
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(np_replay_run(it->replay, world, &result, &err), err);
+	assert_ok(np_replay_run(it->replay, scenario, &result, &err), err);
 	return result;
 }
 
@@ -152,7 +152,7 @@ static const int32_t sim_world[] = { 0, 1, 2, 3 };
 
 /* What a random cluster does, before anything waits for anything, in ns. */
 struct random_item {
-	int kind; /* 0 tp, 1 dp, 2 world */
+	int kind; /* 0 tp, 1 dp, 2 scenario */
 	np_ns compute[RANKS];
 	np_ns host[RANKS];
 	np_ns transfer[RANKS]; /* by the first member */

@@ -72,12 +72,13 @@ static inline void synth_write(const char *out, const char *const *options)
 		free(argv[i]);
 }
 
-/* Find and load all ranks below a directory, with their kernels summed unless `origin` is NULL. */
-static inline struct np_run *synth_load_sums(const char *dir, np_kernel_origin *origin)
+/* Find and load all ranks below a directory, with their kernels summed unless `framework_op` is
+ * NULL. */
+static inline struct np_run *synth_load_sums(const char *dir, np_kernel_framework_op *framework_op)
 {
-	const struct np_load_options how = { .comm = &np_comm_serial,
+	const struct np_load_options how = { .procs = &np_procs_serial,
 					     .workers = { .threads = 1 },
-					     .kernel_origin = origin };
+					     .kernel_framework_op = framework_op };
 	const struct np_discover_options all = { 0 };
 	const char *dirs[] = { dir };
 	struct np_run *run = np_run_new();

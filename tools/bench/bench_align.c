@@ -12,7 +12,7 @@
  */
 #include "bench_run.h"
 
-#include "npuprof/origin.h"
+#include "npuprof/root_cause.h"
 
 enum stage {
 	MATCH,
@@ -55,8 +55,8 @@ static void run_once(const struct np_run *run, const struct options *options)
 	struct np_align *align = NULL;
 	struct np_clock *clock = NULL;
 	struct np_waits waits = { 0 };
-	struct np_blame blame = { 0 };
-	struct np_origin origin = { 0 };
+	struct np_charges charges = { 0 };
+	struct np_root_causes origin = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	struct lap laps[STAGES + 1];
 
@@ -70,10 +70,11 @@ static void run_once(const struct np_run *run, const struct options *options)
 	if (np_waits_measure(align, clock, options->threads, &waits, &err) < 0)
 		die(err.text);
 	laps[WAITS + 1] = lap_now();
-	if (np_blame_measure(align, clock, &waits, options->threads, &blame, &err) < 0)
+	if (np_charges_measure(align, clock, &waits, options->threads, &charges, &err) < 0)
 		die(err.text);
 	laps[BLAME + 1] = lap_now();
-	if (np_origin_measure(align, clock, &waits, &blame, options->threads, &origin, &err) < 0)
+	if (np_root_cause_measure(align, clock, &waits, &charges, options->threads, &origin, &err) <
+	    0)
 		die(err.text);
 	laps[ORIGIN + 1] = lap_now();
 	print_laps(laps);
@@ -82,8 +83,8 @@ static void run_once(const struct np_run *run, const struct options *options)
 		" ns, %zu components; %zu aligned\n",
 		align->op_count, align->instances.count, align->communicators.count, align->matched,
 		(long long)clock->residual_p90, clock->components, waits.ops[NP_WAIT_ALIGNED]);
-	np_origin_release(&origin);
-	np_blame_release(&blame);
+	np_root_cause_release(&origin);
+	np_charges_release(&charges);
 	np_waits_release(&waits);
 	np_clock_free(clock);
 	np_align_free(align);

@@ -3,11 +3,11 @@
 /*
  * How fast a run is replayed:
  *
- *	npuprof-bench-replay [-r ranks] [-o operators] [-j threads] [-n worlds]
+ *	npuprof-bench-replay [-r ranks] [-o operators] [-j threads] [-n scenarios]
  *
  * Of the ranks only operators are known, so that each stands still for each of
  * them: the most that a replay can have to do. Printed are seconds and megabytes
- * to build the replay, of one untouched world, and of many worlds, in each of
+ * to build the replay, of one untouched scenario, and of many scenarios, in each of
  * which another rank is faster.
  */
 #include "bench_run.h"
@@ -16,7 +16,7 @@
 #include "npuprof/replay.h"
 #include "npuprof/workers.h"
 
-struct worlds {
+struct scenarios {
 	const struct np_replay *replay;
 	size_t count;
 	np_ns *steps;
@@ -25,7 +25,7 @@ struct worlds {
 typedef float factors[NP_WORK_KINDS];
 
 /* All as it was, but one rank in half the time. */
-static factors *make_world(const struct np_replay *replay, size_t rank)
+static factors *make_scenario(const struct np_replay *replay, size_t rank)
 {
 	factors *work = malloc((replay->cells.count + 1) * sizeof(*work));
 
@@ -38,23 +38,23 @@ static factors *make_world(const struct np_replay *replay, size_t rank)
 	return work;
 }
 
-/* As many worlds as run side by side. */
+/* As many scenarios as run side by side. */
 static void run_few(void *context, size_t index)
 {
-	struct worlds *all = context;
+	struct scenarios *all = context;
 	size_t ranks = all->replay->align->run->sources.count;
 	size_t first = index * NP_REPLAY_LANES;
 	size_t count = all->count - first < NP_REPLAY_LANES ? all->count - first : NP_REPLAY_LANES;
-	struct np_world worlds[NP_REPLAY_LANES] = { 0 };
+	struct np_scenario scenarios[NP_REPLAY_LANES] = { 0 };
 	struct np_replay_result results[NP_REPLAY_LANES];
 	factors *work[NP_REPLAY_LANES];
 	struct np_err err = NP_ERR_INIT;
 
 	for (size_t i = 0; i < count; i++) {
-		work[i] = make_world(all->replay, (first + i) % ranks);
-		worlds[i].work = (const float(*)[NP_WORK_KINDS])work[i];
+		work[i] = make_scenario(all->replay, (first + i) % ranks);
+		scenarios[i].work = (const float(*)[NP_WORK_KINDS])work[i];
 	}
-	if (np_replay_run_many(all->replay, worlds, count, results, &err) < 0)
+	if (np_replay_run_many(all->replay, scenarios, count, results, &err) < 0)
 		die(err.text);
 	for (size_t i = 0; i < count; i++) {
 		all->steps[first + i] = results[i].step;
@@ -77,16 +77,16 @@ static void print_lap(const char *what)
 	busy = used;
 }
 
-static void run_worlds(const struct np_replay *replay, const struct options *options)
+static void run_scenarios(const struct np_replay *replay, const struct options *options)
 {
-	struct worlds worlds = { .replay = replay, .count = options->repetitions };
+	struct scenarios scenarios = { .replay = replay, .count = options->repetitions };
 	struct np_workers workers = { .threads = options->threads };
 	struct np_replay_result result;
 	struct np_err err = NP_ERR_INIT;
 	char what[64];
 
-	worlds.steps = calloc(options->repetitions + 1, sizeof(*worlds.steps));
-	if (!worlds.steps)
+	scenarios.steps = calloc(options->repetitions + 1, sizeof(*scenarios.steps));
+	if (!scenarios.steps)
 		die("out of memory");
 	if (np_replay_run(replay, NULL, &result, &err) < 0)
 		die(err.text);
@@ -94,12 +94,12 @@ static void run_worlds(const struct np_replay *replay, const struct options *opt
 	(void)printf("%zu marks; observed %lld ns, replayed %lld ns, %zu forced\n",
 		     replay->marks.count, (long long)replay->observed, (long long)result.total,
 		     result.forced);
-	np_workers_run(&workers, (worlds.count + NP_REPLAY_LANES - 1) / NP_REPLAY_LANES, run_few,
-		       &worlds);
+	np_workers_run(&workers, (scenarios.count + NP_REPLAY_LANES - 1) / NP_REPLAY_LANES, run_few,
+		       &scenarios);
 	(void)snprintf(what, sizeof(what), "%zu worlds on %zu threads", options->repetitions,
 		       options->threads);
 	print_lap(what);
-	free(worlds.steps);
+	free(scenarios.steps);
 }
 
 int main(int argc, char **argv)
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	if (np_replay_build(cluster, align, clock, NULL, options.threads, &replay, &err) < 0)
 		die(err.text);
 	print_lap("build");
-	run_worlds(replay, &options);
+	run_scenarios(replay, &options);
 	(void)printf("peak %.0f MB, %.0f MB of it for the replay\n", peak(), peak() - before);
 	np_replay_free(replay);
 	np_clock_free(clock);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meter.h"
+#include "quota.h"
 
 void values_release(struct values *values)
 {
@@ -165,13 +165,13 @@ void rows_clear(struct rows *rows)
 {
 	rows->cells.count = 0;
 	np_arena_clear(rows->arena);
-	meter_give(rows->metered);
+	quota_give(rows->metered);
 	rows->metered = 0;
 }
 
 void rows_release(struct rows *rows)
 {
-	meter_give(rows->metered);
+	quota_give(rows->metered);
 	rows->metered = 0;
 	np_arena_free(rows->arena);
 	free(rows->columns);
@@ -185,7 +185,7 @@ static bool take(struct rows *rows, size_t bytes)
 {
 	if (!rows->limited)
 		return true;
-	if (!meter_take((int64_t)bytes))
+	if (!quota_take((int64_t)bytes))
 		return false;
 	rows->metered += (int64_t)bytes;
 	return true;
@@ -208,14 +208,14 @@ static int add_cell(struct rows *rows, struct np_cell from, struct np_err *err)
 		}
 	}
 	if (from.type == NP_CELL_TEXT && !take(rows, from.text.length))
-		return meter_fail(err);
+		return quota_fail(err);
 	return cell_copy(rows->arena, from, cell, err);
 }
 
 int rows_add(struct rows *rows, const struct np_cell *cells, struct np_err *err)
 {
 	if (!take(rows, rows->column_count * sizeof(*cells)))
-		return meter_fail(err);
+		return quota_fail(err);
 	for (size_t i = 0; i < rows->column_count; i++) {
 		int rc = add_cell(rows, cells[i], err);
 

@@ -58,7 +58,7 @@ struct rows {
 	struct np_column *columns; /* owned, with their names */
 	size_t column_count;
 	NP_VEC(struct np_cell) cells;
-	bool limited;    /* they belong to a rule, and count for it (meter.h) */
+	bool limited;    /* they belong to a rule, and count for it (quota.h) */
 	int64_t metered; /* bytes */
 };
 

@@ -81,18 +81,18 @@ static size_t second_argument(const char *text, size_t at)
 /* The place of a pattern that a word at `at` announces, or SIZE_MAX. */
 static size_t pattern_place(const char *text, size_t at)
 {
-	size_t place;
+	size_t position;
 
 	if (is_word(text, at, "REGEXP"))
-		place = skip_space(text, at + strlen("REGEXP"));
+		position = skip_space(text, at + strlen("REGEXP"));
 	else if (is_word(text, at, "regex_capture"))
-		place = skip_space(text, at + strlen("regex_capture")) + 1;
+		position = skip_space(text, at + strlen("regex_capture")) + 1;
 	else if (is_word(text, at, "regex_replace"))
-		place = second_argument(text, skip_space(text, at + strlen("regex_replace")));
+		position = second_argument(text, skip_space(text, at + strlen("regex_replace")));
 	else
 		return SIZE_MAX;
-	place = skip_space(text, place);
-	return text[place] == '\'' ? place : SIZE_MAX;
+	position = skip_space(text, position);
+	return text[position] == '\'' ? position : SIZE_MAX;
 }
 
 static void check_sql(struct scan *scan, const struct rule_sql *sql)
@@ -102,11 +102,11 @@ static void check_sql(struct scan *scan, const struct rule_sql *sql)
 
 	scan->sql = sql;
 	for (size_t at = 0; text && text[at];) {
-		size_t place = pattern_place(text, at);
+		size_t position = pattern_place(text, at);
 
-		if (place != SIZE_MAX) {
-			(void)read_literal(text, place, &literal);
-			check_pattern(scan, &literal, place + 1);
+		if (position != SIZE_MAX) {
+			(void)read_literal(text, position, &literal);
+			check_pattern(scan, &literal, position + 1);
 		}
 		at = text[at] == '\'' ? read_literal(text, at, &literal) : at + 1;
 	}

@@ -32,7 +32,7 @@ int eval_wrong(struct eval *eval, const struct rule_sql *culprit, size_t inside,
 /*
  * The statement that `key` stands for, ready to be stepped with the values of now. It
  * is composed by `write` and prepared when it is first wanted; if that fails, the
- * piece at fault is blamed, and the result is NULL.
+ * piece at fault is charged, and the result is NULL.
  */
 typedef void eval_composer(const struct eval *eval, const void *key, struct composed *composed);
 struct statement *eval_statement(struct eval *eval, const void *key, eval_composer *write);

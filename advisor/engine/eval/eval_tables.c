@@ -196,11 +196,11 @@ static int pick_rows(struct eval *eval, struct statement *statement, struct made
 	int rc;
 
 	while ((rc = eval_step(eval, statement)) > 0) {
-		uint32_t *place = np_vec_add(&table->picked, err);
+		uint32_t *position = np_vec_add(&table->picked, err);
 
-		if (!place)
+		if (!position)
 			return NP_E_NOMEM;
-		*place = (uint32_t)sql_cell(statement->stmt, 0).integer;
+		*position = (uint32_t)sql_cell(statement->stmt, 0).integer;
 	}
 	return rc;
 }

@@ -184,13 +184,13 @@ static int begin_rows(const struct sql_stmt *stmt, struct rows *rows, struct np_
 /* Make a table known to the connection; it is freed if that fails. */
 static int add_table(struct program *program, struct made_table *table, struct np_err *err)
 {
-	struct made_table **place = np_vec_add(&program->tables, err);
+	struct made_table **position = np_vec_add(&program->tables, err);
 
-	if (!place) {
+	if (!position) {
 		free_table(table);
 		return NP_E_NOMEM;
 	}
-	*place = table;
+	*position = table;
 	table->slot = view_slot_of(&table->view);
 	return sql_add_slot(program->sql, &table->slot, err);
 }

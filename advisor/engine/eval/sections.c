@@ -21,7 +21,7 @@ static const struct {
 	{ "_task", NP_DETAIL_TASKS },
 	{ "_free", NP_DETAIL_KERNELS },
 	{ "comm_op", NP_DETAIL_OPS },
-	{ "comm_task", NP_DETAIL_SMALL | NP_DETAIL_OPS },
+	{ "comm_task", NP_DETAIL_SUB_TASKS | NP_DETAIL_OPS },
 	{ "host_api", NP_DETAIL_FRAMEWORK | NP_DETAIL_INPUTS | NP_DETAIL_DEPTH },
 	{ "stack", NP_DETAIL_FRAMEWORK | NP_DETAIL_STACKS },
 	{ "python", NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON },

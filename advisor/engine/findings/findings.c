@@ -32,7 +32,7 @@ void advice_free(struct advice *advice)
 	np_vec_release(&advice->findings);
 	np_vec_release(&advice->rules);
 	np_notes_release(&advice->notes);
-	prices_release(&advice->prices);
+	gains_release(&advice->gains);
 	for (size_t i = 0; i < advice->result_count; i++)
 		result_release(&advice->results[i]);
 	free(advice->results);
@@ -161,14 +161,14 @@ static int take_outcome(struct advice *advice, const struct outcome *outcome, st
 }
 
 /* A repair that the replay has tried gains what it gained there, and not what the rule guesses. */
-static void price_finding(const struct advice *advice, struct finding *finding)
+static void find_gain(const struct advice *advice, struct finding *finding)
 {
-	np_ns saved = prices_of(&advice->prices, finding->shown->repair);
+	np_ns saved = gains_of(&advice->gains, finding->shown->repair);
 
 	if (saved == NP_UNKNOWN)
 		return;
 	finding->gain = saved < 0 ? 0 : saved;
-	finding->bound = advice->prices.upper ? BOUND_UPPER : BOUND_REPLAY;
+	finding->bound = advice->gains.upper ? BOUND_UPPER : BOUND_REPLAY;
 }
 
 static int finish_finding(struct advice *advice, struct finding *finding, struct np_err *err)
@@ -185,7 +185,7 @@ static int finish_finding(struct advice *advice, struct finding *finding, struct
 	finding->gain = median(gains, count);
 	finding->bound = finding->rule->bound;
 	free(gains);
-	price_finding(advice, finding);
+	find_gain(advice, finding);
 	finding->gain_percent = (double)NAN;
 	if (finding->gain != NP_UNKNOWN && advice->step_time > 0) {
 		if (finding->gain > advice->step_time)
@@ -411,8 +411,8 @@ static np_ns total_replayed(const struct advice *advice)
 		found = true;
 		*(is_beyond_all(finding) ? &beyond : &within) += finding->gain;
 	}
-	if (advice->prices.all != NP_UNKNOWN && within > advice->prices.all)
-		within = advice->prices.all;
+	if (advice->gains.all != NP_UNKNOWN && within > advice->gains.all)
+		within = advice->gains.all;
 	return found ? within + beyond : NP_UNKNOWN;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "place.h"
+#include "position.h"
 #include "rule.h"
 
 void problems_release(struct problems *problems)
@@ -35,13 +35,14 @@ void problem_add(struct problems *problems, const struct rule_file *file, const 
 		problem->text = NULL;
 	va_end(args);
 	if (file->text && path) {
-		size_t offset = inside == SIZE_MAX ? place_offset(file->text, file->length, path)
-						   : place_offset_inside(file->text, file->length,
-									 path, inside);
-		struct place place = place_of(file->text, offset);
+		size_t offset =
+			inside == SIZE_MAX
+				? position_offset(file->text, file->length, path)
+				: position_offset_inside(file->text, file->length, path, inside);
+		struct position position = position_of(file->text, offset);
 
-		problem->line = place.line;
-		problem->column = place.column;
+		problem->line = position.line;
+		problem->column = position.column;
 	}
 }
 

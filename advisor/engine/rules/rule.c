@@ -11,7 +11,7 @@
 
 #include "npuprof/text.h"
 
-#include "place.h"
+#include "position.h"
 
 /* A rule file larger than this is none. */
 #define FILE_LIMIT (4U << 20)
@@ -415,7 +415,7 @@ const struct rule *rule_library_find(const struct rule_library *library, const c
 	return NULL;
 }
 
-int rule_library_lacks(const struct rule_library *library, const char *id, struct np_err *err)
+int rule_library_missing(const struct rule_library *library, const char *id, struct np_err *err)
 {
 	NP_VEC(const char *) ids = { 0 };
 	const char *meant;
@@ -464,7 +464,7 @@ int rule_library_set(struct rule_library *library, const char *assignment, struc
 		return np_fail_nomem(err, "a parameter");
 	found = rule_library_find(library, id);
 	if (!found)
-		return rule_library_lacks(library, id, err);
+		return rule_library_missing(library, id, err);
 	for (size_t i = 0; i < found->params.count; i++) {
 		struct rule_param *param = &found->params.item[i];
 		int rc;

@@ -217,7 +217,7 @@ int rule_library_finish(struct rule_library *library, struct np_err *err) NP_MUS
 const struct rule *rule_library_find(const struct rule_library *library, const char *id);
 
 /* NP_E_USAGE: there is no rule with this id, or pattern of ids; with the one that may be meant. */
-int rule_library_lacks(const struct rule_library *library, const char *id, struct np_err *err)
+int rule_library_missing(const struct rule_library *library, const char *id, struct np_err *err)
 	NP_MUST_USE;
 
 /* "id.param=value" of the user's. NP_E_USAGE with what is wrong and what was meant. */

@@ -7,7 +7,7 @@
 
 #include "npuprof/text.h"
 
-#include "place.h"
+#include "position.h"
 
 void reader_complain(struct reader *reader, const struct value *value, const char *fmt, ...)
 {

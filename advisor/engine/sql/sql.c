@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "advisor/engine/data/meter.h"
+#include "advisor/engine/data/quota.h"
 
 /* Between two looks at the clock, in instructions of SQLite's machine. */
 #define TICK 500
@@ -148,8 +148,8 @@ int sql_failed(struct sql *sql, int code, struct np_err *err)
 	if (sql->late)
 		return np_fail(err, NP_E_RANGE, "it took longer than %.3g s",
 			       (double)sql->limits.time / 1e9);
-	if (code == SQLITE_NOMEM && meter_exceeded())
-		return meter_fail(err);
+	if (code == SQLITE_NOMEM && quota_exceeded())
+		return quota_fail(err);
 	if (code == SQLITE_NOMEM)
 		return np_fail_nomem(err, "a rule");
 	if (code == SQLITE_AUTH && sql->denied[0])
@@ -234,14 +234,14 @@ void sql_begin(struct sql *sql, const struct sql_limits *limits)
 	sql->late = false;
 	sql->begun = now(CLOCK_THREAD_CPUTIME_ID);
 	sql->deadline = limits->time > 0 ? now(CLOCK_MONOTONIC) + limits->time : 0;
-	meter_begin(limits->bytes);
+	quota_begin(limits->bytes);
 }
 
 void sql_end(struct sql *sql)
 {
 	sql->deadline = 0;
 	sql->late = false;
-	meter_end();
+	quota_end();
 }
 
 void sql_set_values(struct sql *sql, const struct values *values)

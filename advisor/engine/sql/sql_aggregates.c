@@ -73,10 +73,10 @@ static double percentile(struct numbers *numbers)
 
 static double mad(struct numbers *numbers)
 {
-	double middle = quantile(numbers, 50);
+	double median = quantile(numbers, 50);
 
 	for (sqlite3_uint64 i = 0; i < numbers->count; i++)
-		numbers->item[i] = fabs(numbers->item[i] - middle);
+		numbers->item[i] = fabs(numbers->item[i] - median);
 	return quantile(numbers, 50);
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "advisor/engine/data/meter.h"
+#include "advisor/engine/data/quota.h"
 
 /*
  * SQLite can limit its memory for the whole process only, where one greedy rule
@@ -14,18 +14,18 @@ static sqlite3_mem_methods plain;
 
 static void *counted_malloc(int size)
 {
-	void *memory = meter_take(size) ? plain.xMalloc(size) : NULL;
+	void *memory = quota_take(size) ? plain.xMalloc(size) : NULL;
 
 	/* Blocks may be a little larger than was asked for. */
 	if (memory)
-		meter_give(size - plain.xSize(memory));
+		quota_give(size - plain.xSize(memory));
 	return memory;
 }
 
 static void counted_free(void *memory)
 {
 	if (memory)
-		meter_give(plain.xSize(memory));
+		quota_give(plain.xSize(memory));
 	plain.xFree(memory);
 }
 
@@ -33,10 +33,10 @@ static void *counted_realloc(void *memory, int size)
 {
 	int before = memory ? plain.xSize(memory) : 0;
 
-	if (size > before && !meter_take(size - before))
+	if (size > before && !quota_take(size - before))
 		return NULL;
 	if (size <= before)
-		meter_give(before - size);
+		quota_give(before - size);
 	return plain.xRealloc(memory, size);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Communication of a rank: operators, their transports, their small tasks. */
+/* Communication of a rank: operators, their transports, their sub-tasks. */
 
 #define ENTRY(name, type) { #name, type },
 
@@ -355,7 +355,7 @@ void view_make_comm_band(struct view *view, const struct view_rank *source)
 }
 
 /* clang-format off */
-#define SMALL_COLUMNS(X) \
+#define SUB_TASK_COLUMNS(X) \
 	X(rank, NP_INTEGER) X(step, NP_TEXT) X(op, NP_INTEGER) X(op_id, NP_INTEGER) \
 	X(op_name, NP_TEXT) X(plane, NP_INTEGER) X(task_type, NP_TEXT) X(transport, NP_TEXT) \
 	X(link, NP_TEXT) X(rdma_type, NP_TEXT) X(data_type, NP_TEXT) X(size_b, NP_INTEGER) \
@@ -364,32 +364,32 @@ void view_make_comm_band(struct view *view, const struct view_rank *source)
 	X(task_id, NP_INTEGER) X(notify_id, NP_INTEGER) X(is_master, NP_INTEGER)
 /* clang-format on */
 
-#define NUMBER(name, type) SMALL_##name,
+#define NUMBER(name, type) SUB_TASK_##name,
 enum {
-	SMALL_COLUMNS(NUMBER) SMALL_COUNT
+	SUB_TASK_COLUMNS(NUMBER) SUB_TASK_COUNT
 };
 #undef NUMBER
-static const struct np_column small_columns[] = { SMALL_COLUMNS(ENTRY) };
+static const struct np_column sub_task_columns[] = { SUB_TASK_COLUMNS(ENTRY) };
 
 const struct view_description view_comm_task = {
 	.name = "v_comm_task",
-	.columns = small_columns,
-	.column_count = SMALL_COUNT,
+	.columns = sub_task_columns,
+	.column_count = SUB_TASK_COUNT,
 	.scope = VIEW_RANK,
 	.typical = 5000,
 	.what = "small tasks of the operators: copies, reductions, notifications; op is v_comm_op.id",
 	.cure = "profiler_level=Level1",
 };
 
-static int open_small(struct view *view, struct np_err *err)
+static int open_sub_task(struct view *view, struct np_err *err)
 {
 	(void)err;
-	view->rows = ((const struct view_rank *)view->data)->detail->small.count;
+	view->rows = ((const struct view_rank *)view->data)->detail->sub_tasks.count;
 	return NP_OK;
 }
 
-static struct np_cell small_op_cell(const struct view_rank *source,
-				    const struct np_small_task *task, size_t column)
+static struct np_cell sub_task_op_cell(const struct view_rank *source,
+				       const struct np_sub_task *task, size_t column)
 {
 	const struct np_detail *detail = source->detail;
 	const struct np_detail_op *op;
@@ -398,71 +398,71 @@ static struct np_cell small_op_cell(const struct view_rank *source,
 		return np_cell_null();
 	op = &detail->ops.item[task->op];
 	switch (column) {
-	case SMALL_op:
+	case SUB_TASK_op:
 		return np_cell_integer(task->op);
-	case SMALL_step:
+	case SUB_TASK_step:
 		return view_step_id(source, op->step);
-	case SMALL_op_id:
+	case SUB_TASK_op_id:
 		return np_cell_integer(op->op_id);
 	default:
 		return view_text(detail, op->name);
 	}
 }
 
-static struct np_cell small_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell sub_task_cell(const struct view *view, size_t row, size_t column)
 {
 	const struct view_rank *source = view->data;
 	const struct np_detail *detail = source->detail;
-	const struct np_small_task *task = &detail->small.item[row];
+	const struct np_sub_task *task = &detail->sub_tasks.item[row];
 
 	switch (column) {
-	case SMALL_rank:
+	case SUB_TASK_rank:
 		return np_cell_integer(detail->id);
-	case SMALL_plane:
+	case SUB_TASK_plane:
 		return np_cell_integer(task->plane);
-	case SMALL_task_type:
+	case SUB_TASK_task_type:
 		return view_text(detail, task->type);
-	case SMALL_transport:
+	case SUB_TASK_transport:
 		return view_text(detail, task->transport);
-	case SMALL_link:
+	case SUB_TASK_link:
 		return view_text(detail, task->link);
-	case SMALL_rdma_type:
+	case SUB_TASK_rdma_type:
 		return view_text(detail, task->rdma_type);
-	case SMALL_data_type:
+	case SUB_TASK_data_type:
 		return view_text(detail, task->data_type);
-	case SMALL_size_b:
+	case SUB_TASK_size_b:
 		return np_cell_integer(task->bytes);
-	case SMALL_src:
+	case SUB_TASK_src:
 		return np_cell_integer(task->src);
-	case SMALL_dst:
+	case SUB_TASK_dst:
 		return np_cell_integer(task->dst);
-	case SMALL_start_ns:
+	case SUB_TASK_start_ns:
 		return np_cell_integer(task->start);
-	case SMALL_end_ns:
+	case SUB_TASK_end_ns:
 		return np_cell_integer(task->end);
-	case SMALL_dur_ns:
+	case SUB_TASK_dur_ns:
 		return view_difference(task->start, task->end);
-	case SMALL_bw_gbs:
+	case SUB_TASK_bw_gbs:
 		return np_cell_real(task->bandwidth);
-	case SMALL_stream:
+	case SUB_TASK_stream:
 		return np_cell_integer(task->stream);
-	case SMALL_task_id:
+	case SUB_TASK_task_id:
 		return np_cell_integer(task->task_id);
-	case SMALL_notify_id:
+	case SUB_TASK_notify_id:
 		return np_cell_integer(task->notify_id);
-	case SMALL_is_master:
+	case SUB_TASK_is_master:
 		return np_cell_integer(task->master);
 	default:
-		return small_op_cell(source, task, column);
+		return sub_task_op_cell(source, task, column);
 	}
 }
 
-static bool small_known(const struct view *view, size_t column)
+static bool sub_task_known(const struct view *view, size_t column)
 {
 	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
 
-	for (size_t i = 0; i < detail->small.count; i++) {
-		if (small_cell(view, i, column).type != NP_CELL_NULL)
+	for (size_t i = 0; i < detail->sub_tasks.count; i++) {
+		if (sub_task_cell(view, i, column).type != NP_CELL_NULL)
 			return true;
 	}
 	return false;
@@ -471,12 +471,12 @@ static bool small_known(const struct view *view, size_t column)
 void view_make_comm_task(struct view *view, const struct view_rank *source)
 {
 	*view = (struct view){ .name = view_comm_task.name,
-			       .columns = small_columns,
-			       .column_count = SMALL_COUNT,
-			       .present = (source->detail->has & NP_DETAIL_SMALL) != 0 &&
-					  source->detail->small.count > 0,
+			       .columns = sub_task_columns,
+			       .column_count = SUB_TASK_COUNT,
+			       .present = (source->detail->has & NP_DETAIL_SUB_TASKS) != 0 &&
+					  source->detail->sub_tasks.count > 0,
 			       .data = source,
-			       .open = open_small,
-			       .cell = small_cell,
-			       .known = small_known };
+			       .open = open_sub_task,
+			       .cell = sub_task_cell,
+			       .known = sub_task_known };
 }

@@ -19,7 +19,7 @@
  */
 
 /* Exchanges of less than this part of the largest only tell how many tokens will come. */
-#define SMALL_SHARE 0.01
+#define SUB_TASK_SHARE 0.01
 
 /* Sizes that differ by less are the same. */
 #define EVEN_SPREAD 0.01
@@ -100,7 +100,7 @@ static int add_exchange(struct exchanges *exchanges, uint32_t index, struct np_e
 	return NP_OK;
 }
 
-static void drop_small(struct exchanges *exchanges)
+static void drop_sub_task(struct exchanges *exchanges)
 {
 	double most = 0;
 	size_t kept = 0;
@@ -108,7 +108,7 @@ static void drop_small(struct exchanges *exchanges)
 	for (size_t i = 0; i < exchanges->list.count; i++)
 		most = fmax(most, exchanges->list.item[i].total);
 	for (size_t i = 0; i < exchanges->list.count; i++) {
-		if (exchanges->list.item[i].total > SMALL_SHARE * most)
+		if (exchanges->list.item[i].total > SUB_TASK_SHARE * most)
 			exchanges->list.item[kept++] = exchanges->list.item[i];
 	}
 	exchanges->list.count = kept;
@@ -146,7 +146,7 @@ static int find_exchanges(struct exchanges *exchanges,
 		if (is_exchange(align, &align->instances.item[communicator->first + i]))
 			rc = add_exchange(exchanges, communicator->first + i, err);
 	}
-	drop_small(exchanges);
+	drop_sub_task(exchanges);
 	if (!is_of_experts(exchanges))
 		exchanges->list.count = 0;
 	for (size_t i = 0; i < exchanges->list.count; i++) {

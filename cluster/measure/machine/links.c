@@ -79,7 +79,7 @@ static int add_transfer(const struct np_cluster *cluster, const struct np_rank *
 		.plane = transfer->plane,
 		.transport_text = np_strtab_text(cluster->run->strings, transfer->transport),
 		.cohort = { .transport = transfer->transport,
-			    .crowd = transfer->crowd,
+			    .concurrency = transfer->concurrency,
 			    .p2p = transfer->p2p,
 			    .reduces = transfer->reduces },
 		.size_class = transfer->size_class,

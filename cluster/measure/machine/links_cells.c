@@ -7,7 +7,7 @@
 #define ENOUGH_LINKS 4
 #define CLASSES_OFF  4
 
-/* The middle ratio of one link at one size. */
+/* The median ratio of one link at one size. */
 struct sample {
 	uint16_t size_class;
 	uint32_t row;
@@ -16,7 +16,7 @@ struct sample {
 };
 
 /* What the ratios of the links at one size are compared with. */
-struct middle {
+struct median {
 	double ratio;  /* NaN if only one link has any */
 	bool way_back; /* all are between the same two ranks */
 };
@@ -28,7 +28,7 @@ static int by_cohort(const struct link_cohort *a, const struct link_cohort *b)
 	if (!order)
 		order = np_order(a->op_class, b->op_class);
 	if (!order)
-		order = np_order(a->crowd, b->crowd);
+		order = np_order(a->concurrency, b->concurrency);
 	if (!order)
 		order = np_order(a->p2p, b->p2p);
 	return order ? order : np_order(a->reduces, b->reduces);
@@ -55,8 +55,8 @@ static size_t same_size(const struct link_cell *cells, size_t count, size_t from
 	return to;
 }
 
-/* The middle size and time of the cells of one size class. */
-static struct np_point middle_of(const struct link_cell *cells, size_t count, double *scratch)
+/* The median size and time of the cells of one size class. */
+static struct np_point median_of(const struct link_cell *cells, size_t count, double *scratch)
 {
 	struct np_point point;
 
@@ -81,7 +81,7 @@ static int fit(const struct link_cell *cells, size_t count, double *scratch, str
 
 		to = same_size(cells, count, from);
 		if (point)
-			*point = middle_of(&cells[from], to - from, scratch);
+			*point = median_of(&cells[from], to - from, scratch);
 		else
 			rc = NP_E_NOMEM;
 	}
@@ -123,14 +123,14 @@ static size_t take_samples(const struct link_cell *cells, size_t count, double *
 }
 
 /*
- * The middle ratio of the links at one size, [from, to) of the samples, or of
+ * The median ratio of the links at one size, [from, to) of the samples, or of
  * those around it too where they are few.
  */
-static struct middle reference(const struct sample *samples, size_t count, size_t from, size_t to,
+static struct median reference(const struct sample *samples, size_t count, size_t from, size_t to,
 			       double *scratch)
 {
 	uint16_t class = samples[from].size_class;
-	struct middle middle = { .way_back = true };
+	struct median median = { .way_back = true };
 	bool several = false;
 
 	for (int off = 1; to - from < ENOUGH_LINKS && off <= CLASSES_OFF; off++) {
@@ -142,11 +142,11 @@ static struct middle reference(const struct sample *samples, size_t count, size_
 	for (size_t i = from; i < to; i++) {
 		scratch[i - from] = samples[i].ratio;
 		several = several || samples[i].row != samples[from].row;
-		middle.way_back = middle.way_back && samples[i].ends[0] == samples[from].ends[0] &&
+		median.way_back = median.way_back && samples[i].ends[0] == samples[from].ends[0] &&
 				  samples[i].ends[1] == samples[from].ends[1];
 	}
-	middle.ratio = several ? np_median(scratch, to - from) : (double)NAN;
-	return middle;
+	median.ratio = several ? np_median(scratch, to - from) : (double)NAN;
+	return median;
 }
 
 /* Work space for one cohort, large enough for all. */
@@ -170,17 +170,17 @@ static int expect_cohort(struct link_cell *cells, size_t count, struct space *sp
 			(double)cells[i].time / (line.offset + line.slope * (double)cells[i].bytes);
 	samples = take_samples(cells, count, space->numbers, space->samples);
 	for (size_t from = 0, to = 0; from < samples; from = to) {
-		struct middle middle;
+		struct median median;
 
 		while (to < samples &&
 		       space->samples[to].size_class == space->samples[from].size_class)
 			to++;
-		middle = reference(space->samples, samples, from, to, space->numbers);
+		median = reference(space->samples, samples, from, to, space->numbers);
 		for (; cell < count && cells[cell].size_class == space->samples[from].size_class;
 		     cell++) {
 			cells[cell].expected =
-				middle.ratio * (double)cells[cell].time / cells[cell].ratio;
-			cells[cell].way_back = middle.way_back;
+				median.ratio * (double)cells[cell].time / cells[cell].ratio;
+			cells[cell].way_back = median.way_back;
 		}
 	}
 	return NP_OK;

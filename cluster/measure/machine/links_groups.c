@@ -18,7 +18,7 @@
 /* Pairs of a larger communicator are too many for one of them to be the only suspect. */
 #define MOST_MEMBERS 64
 
-/* One operator of a communicator, in the middle of how long its instances took. */
+/* One operator of a communicator, in the median of how long its instances took. */
 struct entry {
 	uint32_t communicator; /* index in the alignment */
 	uint32_t size;
@@ -186,20 +186,20 @@ static struct tested *tested_of(struct groups *groups, uint32_t index)
 
 static int compare_siblings(struct groups *groups, const struct entry *entries, size_t count)
 {
-	double middle;
+	double median;
 
 	if (count < SIBLINGS)
 		return NP_OK;
 	for (size_t i = 0; i < count; i++)
 		groups->scratch[i] = entries[i].transit;
-	middle = np_median(groups->scratch, count);
+	median = np_median(groups->scratch, count);
 	for (size_t i = 0; i < count; i++) {
 		struct tested *tested = tested_of(groups, entries[i].communicator);
 
 		if (!tested)
 			return NP_E_NOMEM;
 		tested->taken += entries[i].transit * entries[i].weight;
-		tested->expected += middle * entries[i].weight;
+		tested->expected += median * entries[i].weight;
 	}
 	return NP_OK;
 }

@@ -80,7 +80,7 @@ static void share(struct polish *polish, enum axis axis, size_t from, size_t to)
 {
 	const uint32_t *order = polish->order[axis];
 	size_t others = 0;
-	double middle;
+	double median;
 
 	for (size_t i = from; i < to; i++) {
 		const struct entry *entry = &polish->entries[order[i]];
@@ -92,10 +92,10 @@ static void share(struct polish *polish, enum axis axis, size_t from, size_t to)
 	/* A single link could as well be slow itself. */
 	if (others < axes[axis].others)
 		return;
-	middle = np_median(polish->scratch, to - from);
+	median = np_median(polish->scratch, to - from);
 	for (size_t i = from; i < to; i++) {
-		polish->entries[order[i]].effect[axis] += middle;
-		polish->entries[order[i]].rest -= middle;
+		polish->entries[order[i]].effect[axis] += median;
+		polish->entries[order[i]].rest -= median;
 	}
 }
 

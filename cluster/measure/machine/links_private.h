@@ -22,7 +22,7 @@
 struct link_cohort {
 	np_str transport;
 	np_str op_class; /* where only sums by class are known, else NONE */
-	uint8_t crowd;
+	uint8_t concurrency;
 	bool p2p;
 	bool reduces;
 };
@@ -36,7 +36,7 @@ struct link_cell {
 	struct link_cohort cohort;
 	uint16_t size_class;
 	uint32_t row;  /* in the list of links */
-	int64_t bytes; /* of the middle transfer */
+	int64_t bytes; /* of the median transfer */
 	np_ns time;
 	int64_t all_bytes;
 	np_ns all_time;

@@ -309,7 +309,7 @@ static void go_on(struct ordering *all, uint32_t rank)
 
 /*
  * Records that got lost, or matched wrongly, can leave ranks standing. The one
- * that has stood longest, in the world as it was, goes on.
+ * that has stood longest, in the scenario as it was, goes on.
  */
 static bool force_one(struct ordering *all)
 {

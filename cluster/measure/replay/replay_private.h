@@ -12,7 +12,7 @@
  * Ranks are drafted one by one (replay_draft.c), starts are moved to where they
  * belong (replay_starts.c), and the marks of all ranks are brought into one order
  * (replay_order.c). Which of them can come next depends on what waits for what, and
- * not on how long anything takes, so the order is that of every world: running one
+ * not on how long anything takes, so the order is that of every scenario: running one
  * (replay_run.c) is a single pass over arrays.
  *
  * While an operator is under way its time is in a room: first that of its start,

@@ -2,12 +2,12 @@
 #include "replay_run.h"
 
 /*
- * One function runs one world, and several side by side: it is compiled for each
+ * One function runs one scenario, and several side by side: it is compiled for each
  * number of lanes, so that loops over them are not loops.
  */
 #define FOR_LANES __attribute__((always_inline)) static inline
 
-static const struct np_world untouched = { 0 };
+static const struct np_scenario untouched = { 0 };
 
 FOR_LANES np_ns scaled(np_ns ns, float factor)
 {
@@ -27,8 +27,9 @@ FOR_LANES void work(struct replay_state *state, const struct np_replay_mark *mar
 		return;
 	}
 	for (size_t i = 0; i < lanes; i++) {
-		const float *factor = state->worlds[i]->work ? state->worlds[i]->work[mark->cell]
-							     : (const float[]){ 1, 1, 1, 1 };
+		const float *factor = state->scenarios[i]->work
+					      ? state->scenarios[i]->work[mark->cell]
+					      : (const float[]){ 1, 1, 1, 1 };
 
 		for (int kind = 0; kind < NP_WORK_SURPLUS; kind++)
 			time[i] += scaled(mark->work[kind], factor[kind]);
@@ -69,7 +70,7 @@ FOR_LANES void go_on(struct replay_state *state, const struct np_replay_mark *ma
 FOR_LANES np_ns transfer(const struct replay_state *state, uint32_t instance, np_ns after,
 			 size_t lane)
 {
-	const float *factors = state->worlds[lane]->transfer;
+	const float *factors = state->scenarios[lane]->transfer;
 
 	return factors && after > 0 ? scaled(after, factors[instance]) : after;
 }
@@ -116,7 +117,8 @@ FOR_LANES void end_instance(struct replay_state *state, const struct np_replay_m
 	state->next_member += mark->count;
 }
 
-/* --- worlds ---------------------------------------------------------------------------------- */
+/* --- scenarios ----------------------------------------------------------------------------------
+ */
 
 FOR_LANES void run_marks(struct replay_state *state, size_t lanes)
 {
@@ -192,7 +194,7 @@ static int begin(struct replay_state *state, const struct np_replay *replay, siz
 	for (size_t i = 0; i < ranks * lanes; i++)
 		state->time[i] = replay_begin(replay, (uint32_t)(i / lanes));
 	for (size_t i = 0; i < lanes; i++)
-		state->worlds[i] = &untouched;
+		state->scenarios[i] = &untouched;
 	return NP_OK;
 }
 
@@ -209,16 +211,16 @@ int replay_write_down(struct replay_state *state, const struct np_replay *replay
 	return NP_OK;
 }
 
-static void see_changes(struct replay_state *state, const struct np_world *world)
+static void see_changes(struct replay_state *state, const struct np_scenario *scenario)
 {
 	const struct np_replay *replay = state->replay;
 
-	for (size_t i = 0; world->work && i < replay->cells.count; i++) {
+	for (size_t i = 0; scenario->work && i < replay->cells.count; i++) {
 		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-			state->cell_changed[i] |= world->work[i][kind] != 1.0F;
+			state->cell_changed[i] |= scenario->work[i][kind] != 1.0F;
 	}
-	for (size_t i = 0; world->transfer && i < replay->align->instances.count; i++)
-		state->instance_changed[i] |= world->transfer[i] != 1.0F;
+	for (size_t i = 0; scenario->transfer && i < replay->align->instances.count; i++)
+		state->instance_changed[i] |= scenario->transfer[i] != 1.0F;
 }
 
 static int find_changes(struct replay_state *state, struct np_err *err)
@@ -230,17 +232,17 @@ static int find_changes(struct replay_state *state, struct np_err *err)
 	if (!state->cell_changed || !state->instance_changed)
 		return np_fail_nomem(err, "the replay");
 	for (size_t i = 0; i < state->lanes; i++)
-		see_changes(state, state->worlds[i]);
+		see_changes(state, state->scenarios[i]);
 	return NP_OK;
 }
 
 int replay_run(struct replay_state *state, const struct np_replay *replay,
-	       const struct np_world *world, struct np_err *err)
+	       const struct np_scenario *scenario, struct np_err *err)
 {
 	int rc = begin(state, replay, 1, err);
 
-	if (rc == NP_OK && world) {
-		state->worlds[0] = world;
+	if (rc == NP_OK && scenario) {
+		state->scenarios[0] = scenario;
 		rc = find_changes(state, err);
 	}
 	if (rc == NP_OK)
@@ -268,11 +270,11 @@ static void take_result(const struct replay_state *state, size_t lane, struct np
 	ret->forced = replay->forced;
 }
 
-int np_replay_run(const struct np_replay *replay, const struct np_world *world,
+int np_replay_run(const struct np_replay *replay, const struct np_scenario *scenario,
 		  struct np_replay_result *ret, struct np_err *err)
 {
 	struct replay_state state = { 0 };
-	int rc = replay_run(&state, replay, world, err);
+	int rc = replay_run(&state, replay, scenario, err);
 
 	if (rc == NP_OK)
 		take_result(&state, 0, ret);
@@ -280,15 +282,15 @@ int np_replay_run(const struct np_replay *replay, const struct np_world *world,
 	return rc;
 }
 
-/* At most as many as there are lanes; those left over run the world as it was. */
-static int run_few(const struct np_replay *replay, const struct np_world *worlds, size_t count,
-		   struct np_replay_result *ret, struct np_err *err)
+/* At most as many as there are lanes; those left over run the scenario as it was. */
+static int run_few(const struct np_replay *replay, const struct np_scenario *scenarios,
+		   size_t count, struct np_replay_result *ret, struct np_err *err)
 {
 	struct replay_state state = { 0 };
 	int rc = begin(&state, replay, NP_REPLAY_LANES, err);
 
 	for (size_t i = 0; i < count; i++)
-		state.worlds[i] = &worlds[i];
+		state.scenarios[i] = &scenarios[i];
 	if (rc == NP_OK)
 		rc = find_changes(&state, err);
 	if (rc == NP_OK)
@@ -299,16 +301,16 @@ static int run_few(const struct np_replay *replay, const struct np_world *worlds
 	return rc;
 }
 
-int np_replay_run_many(const struct np_replay *replay, const struct np_world *worlds, size_t count,
-		       struct np_replay_result *ret, struct np_err *err)
+int np_replay_run_many(const struct np_replay *replay, const struct np_scenario *scenarios,
+		       size_t count, struct np_replay_result *ret, struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < count && rc == NP_OK; i += NP_REPLAY_LANES) {
 		size_t few = count - i < NP_REPLAY_LANES ? count - i : NP_REPLAY_LANES;
 
-		rc = few == 1 ? np_replay_run(replay, &worlds[i], &ret[i], err)
-			      : run_few(replay, &worlds[i], few, &ret[i], err);
+		rc = few == 1 ? np_replay_run(replay, &scenarios[i], &ret[i], err)
+			      : run_few(replay, &scenarios[i], few, &ret[i], err);
 	}
 	return rc;
 }

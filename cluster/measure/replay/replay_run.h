@@ -5,42 +5,42 @@
 #include "replay_private.h"
 
 /*
- * Worlds while they run, side by side: one, or NP_REPLAY_LANES. Times are since the
+ * Scenarios while they run, side by side: one, or NP_REPLAY_LANES. Times are since the
  * first begin of all ranks, + 1: 0 is not yet.
  */
 struct replay_state {
 	const struct np_replay *replay;
-	const struct np_world *worlds[NP_REPLAY_LANES];
+	const struct np_scenario *scenarios[NP_REPLAY_LANES];
 	size_t lanes;
-	np_ns *time; /* by rank, then world: when it got to where it is */
-	np_ns *room; /* by room, then world */
-	/* Is anything else than it was, in any of the worlds? NULL: nothing is. */
+	np_ns *time; /* by rank, then scenario: when it got to where it is */
+	np_ns *room; /* by room, then scenario */
+	/* Is anything else than it was, in any of the scenarios? NULL: nothing is. */
 	bool *cell_changed;
 	bool *instance_changed;
 	size_t next_mark;
 	size_t next_member;
 	size_t next_forced;
 
-	/* What one world also writes down, where there is space for it. */
+	/* What one scenario also writes down, where there is space for it. */
 	np_ns *reached;  /* by mark: when the rank came there, before it stood still */
 	np_ns *start;    /* by slot, of the instances that are done */
 	np_ns *end;      /* likewise */
 	np_ns *cell_end; /* by cell */
 };
 
-/* Run a world from its beginning to its end; NULL for as it was. */
+/* Run a scenario from its beginning to its end; NULL for as it was. */
 int replay_run(struct replay_state *state, const struct np_replay *replay,
-	       const struct np_world *world, struct np_err *err) NP_MUST_USE;
+	       const struct np_scenario *scenario, struct np_err *err) NP_MUST_USE;
 void replay_release(struct replay_state *state);
 
-/* Space to write down all of one world. Before it runs. */
+/* Space to write down all of one scenario. Before it runs. */
 int replay_write_down(struct replay_state *state, const struct np_replay *replay,
 		      struct np_err *err) NP_MUST_USE;
 
-/* Run the world as it was as far as there are marks. */
+/* Run the scenario as it was as far as there are marks. */
 int replay_run_on(struct replay_state *state, struct np_err *err) NP_MUST_USE;
 
-/* From the first begin to the last end, in one of the worlds. */
+/* From the first begin to the last end, in one of the scenarios. */
 np_ns replay_total(const struct replay_state *state, size_t lane);
 
 /* When a rank began. */

@@ -3,7 +3,7 @@
 
 /*
  * How late everything may be without the run taking longer: backwards over what
- * a world did, in the order in which it did it.
+ * a scenario did, in the order in which it did it.
  */
 struct slack {
 	const struct np_replay *replay;

@@ -10,8 +10,8 @@ size_t replay_step_index(const struct np_cluster *cluster, np_str step)
 	return SIZE_MAX;
 }
 
-int np_replay_step_times(const struct np_replay *replay, const struct np_world *world, np_ns *ret,
-			 struct np_err *err)
+int np_replay_step_times(const struct np_replay *replay, const struct np_scenario *scenario,
+			 np_ns *ret, struct np_err *err)
 {
 	struct replay_state state = { 0 };
 	size_t steps = replay->cluster->steps.count;
@@ -19,7 +19,7 @@ int np_replay_step_times(const struct np_replay *replay, const struct np_world *
 	int rc;
 
 	state.cell_end = calloc(replay->cells.count + 1, sizeof(*state.cell_end));
-	rc = state.cell_end ? replay_run(&state, replay, world, err)
+	rc = state.cell_end ? replay_run(&state, replay, scenario, err)
 			    : np_fail_nomem(err, "the replay");
 	for (size_t i = 0; i < steps; i++)
 		ret[i] = 0;

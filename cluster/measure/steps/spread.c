@@ -88,7 +88,7 @@ static struct np_spread spread_of(const struct sample *sorted, size_t count)
 		most--;
 	spread.least = sorted[0].value;
 	spread.least_rank = sorted[0].rank;
-	spread.middle = sorted[(count - 1) / 2].value;
+	spread.median = sorted[(count - 1) / 2].value;
 	spread.most = sorted[most].value;
 	spread.most_rank = sorted[most].rank;
 	return spread;
@@ -118,7 +118,7 @@ static int count_step(struct longest_list *longest, const struct np_spread *spre
 {
 	struct np_longest *entry = NULL;
 
-	if (spread->ranks < 2 || spread->middle <= 0)
+	if (spread->ranks < 2 || spread->median <= 0)
 		return NP_OK;
 	for (size_t i = 0; i < longest->list.count && !entry; i++) {
 		if (longest->list.item[i].rank == spread->most_rank)
@@ -130,7 +130,7 @@ static int count_step(struct longest_list *longest, const struct np_spread *spre
 		return NP_E_NOMEM;
 	entry->rank = spread->most_rank;
 	entry->steps++;
-	entry->over += (double)(spread->most - spread->middle) / (double)spread->middle;
+	entry->over += (double)(spread->most - spread->median) / (double)spread->median;
 	return NP_OK;
 }
 

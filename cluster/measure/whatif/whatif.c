@@ -66,8 +66,8 @@ int whatif_add_ranks(const struct np_whatif_input *input, fix_list *list, struct
 	for (int pass = 0; pass < 2 && rc == NP_OK; pass++) {
 		for (uint32_t i = 0; i < count; i++)
 			ranks[i] =
-				(struct candidate){ pass == 0 && input->origin
-							    ? (double)input->origin->ranks[i].cost
+				(struct candidate){ pass == 0 && input->causes
+							    ? (double)input->causes->ranks[i].charge
 							    : 0,
 						    i };
 		for (size_t i = 0; pass == 1 && i < input->replay->cells.count; i++)
@@ -162,7 +162,7 @@ static int add_all(const struct np_whatif_input *input, fix_list *list, struct n
 		rc = add_roles(input, list, err);
 	if (rc == NP_OK)
 		rc = add_fix(list, NP_FIX_HOST_GAPS, "", err);
-	if (rc == NP_OK && input->clocks)
+	if (rc == NP_OK && input->frequency)
 		rc = add_fix(list, NP_FIX_FREQUENCY, "", err);
 	if (rc == NP_OK && input->experts && input->experts->exchanges.count > 0)
 		rc = add_fix(list, NP_FIX_EXPERTS, "", err);
@@ -189,8 +189,8 @@ static void see_lasting(void *context, size_t index)
 	trial->lasting[index] = true;
 	/* A failure stays in the list. */
 	if (trial->fixes[index].kind == NP_FIX_HOST && trial->steps[index] != NP_UNKNOWN)
-		(void)!world_is_lasting(trial->input, &trial->fixes[index], &trial->lasting[index],
-					&trial->errors[index]);
+		(void)!scenario_is_lasting(trial->input, &trial->fixes[index],
+					   &trial->lasting[index], &trial->errors[index]);
 }
 
 static int largest_first(const void *left, const void *right)

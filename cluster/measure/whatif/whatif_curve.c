@@ -21,7 +21,7 @@ np_ns np_whatif_saved(const struct np_whatif *whatif, int32_t rank)
 }
 
 /* Move a rank to the place behind those that were placed before it. */
-static bool place_rank(const struct np_run *run, struct np_blame_order *order, size_t placed,
+static bool place_rank(const struct np_run *run, struct np_charge_order *order, size_t placed,
 		       int64_t id)
 {
 	for (size_t i = placed; i < order->count; i++) {
@@ -38,9 +38,10 @@ static bool place_rank(const struct np_run *run, struct np_blame_order *order, s
 }
 
 int np_whatif_sort(const struct np_whatif *whatif, const struct np_run *run,
-		   const struct np_origin *origin, struct np_blame_order *ret, struct np_err *err)
+		   const struct np_root_causes *causes, struct np_charge_order *ret,
+		   struct np_err *err)
 {
-	int rc = np_origin_sort(origin, ret, err);
+	int rc = np_root_cause_sort(causes, ret, err);
 	size_t placed = 0;
 
 	/* Rows are by what they save. */

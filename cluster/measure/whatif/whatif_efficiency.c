@@ -77,18 +77,18 @@ static int step_times(const struct np_replay *replay, const struct np_fix *fixes
 		      np_ns *ret, struct np_err *err)
 {
 	const struct np_whatif_input input = { .replay = replay };
-	struct world_draft draft = { 0 };
-	int rc = world_init(&draft, replay, err);
+	struct scenario_draft draft = { 0 };
+	int rc = scenario_init(&draft, replay, err);
 
 	if (rc == NP_OK)
-		rc = world_repair(&input, fixes, count, &draft, err);
+		rc = scenario_repair(&input, fixes, count, &draft, err);
 	if (rc == NP_OK) {
-		const struct np_world world = { (const float(*)[NP_WORK_KINDS])draft.work,
-						draft.transfer };
+		const struct np_scenario scenario = { (const float(*)[NP_WORK_KINDS])draft.work,
+						      draft.transfer };
 
-		rc = np_replay_step_times(replay, &world, ret, err);
+		rc = np_replay_step_times(replay, &scenario, ret, err);
 	}
-	world_release(&draft);
+	scenario_release(&draft);
 	return rc;
 }
 
@@ -125,7 +125,7 @@ int np_efficiency_steps(const struct np_replay *replay, struct np_efficiency **r
 /* --- role by role ----------------------------------------------------------------------------- */
 
 /* Instances of communicators of a role, or without any, take no time. */
-static void hide_role(const struct np_replay *replay, np_str role, struct world_draft *world)
+static void hide_role(const struct np_replay *replay, np_str role, struct scenario_draft *scenario)
 {
 	const struct np_align *align = replay->align;
 	const struct np_communicator *each = NULL;
@@ -140,7 +140,7 @@ static void hide_role(const struct np_replay *replay, np_str role, struct world_
 				replay->cluster, align->communicators.item[communicator].hash);
 		last = communicator;
 		if ((each ? each->pg_name : NP_STR_NONE) == role)
-			world->transfer[i] = 0;
+			scenario->transfer[i] = 0;
 	}
 }
 
@@ -193,29 +193,29 @@ int np_efficiency_roles(const struct np_replay *replay, struct np_role_transfers
 {
 	static const struct np_fix host_gaps = { .kind = NP_FIX_HOST_GAPS };
 	const struct np_whatif_input input = { .replay = replay };
-	struct world_draft draft = { 0 };
+	struct scenario_draft draft = { 0 };
 	struct np_replay_result result = { 0 };
 	np_ns before = 0;
-	int rc = world_init(&draft, replay, err);
+	int rc = scenario_init(&draft, replay, err);
 
 	if (rc == NP_OK)
 		rc = find_roles(replay, ret, err);
 	if (rc == NP_OK)
-		rc = world_repair(&input, &host_gaps, 1, &draft, err);
+		rc = scenario_repair(&input, &host_gaps, 1, &draft, err);
 	for (size_t i = 0; i <= ret->list.count && rc == NP_OK; i++) {
-		const struct np_world world = { (const float(*)[NP_WORK_KINDS])draft.work,
-						draft.transfer };
+		const struct np_scenario scenario = { (const float(*)[NP_WORK_KINDS])draft.work,
+						      draft.transfer };
 
 		if (i > 0)
 			hide_role(replay, ret->list.item[i - 1].role, &draft);
-		rc = np_replay_run(replay, &world, &result, err);
+		rc = np_replay_run(replay, &scenario, &result, err);
 		if (rc == NP_OK && i > 0) {
 			ret->list.item[i - 1].with = before;
 			ret->list.item[i - 1].without = result.step;
 		}
 		before = result.step;
 	}
-	world_release(&draft);
+	scenario_release(&draft);
 	if (rc < 0)
 		np_role_transfers_release(ret);
 	return rc;

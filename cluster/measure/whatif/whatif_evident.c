@@ -61,7 +61,7 @@ static int by_peers(const void *left, const void *right)
 }
 
 /* Peers are sorted by their work: the middle of all but one of them. */
-static double middle_without(const struct place *peers, size_t count, size_t without)
+static double median_without(const struct place *peers, size_t count, size_t without)
 {
 	size_t middle = (count - 2) / 2;
 
@@ -72,7 +72,7 @@ static void see_peers(const struct place *peers, size_t count, struct excess *ex
 {
 	for (size_t i = 0; i < count && count > 1; i++) {
 		struct excess *own = &excess[peers[i].rank];
-		double others = middle_without(peers, count, i);
+		double others = median_without(peers, count, i);
 		double more = others > 0 && peers[i].work > 0 ? log(peers[i].work / others) : 0;
 
 		own->sum += more;
@@ -168,7 +168,8 @@ static int find_ranks(const struct np_replay *replay, struct np_whatif *whatif, 
 static int find_stages(const struct np_replay *replay, struct np_whatif *whatif, struct np_err *err)
 {
 	double *ratios = calloc(replay->stage_count + 1, sizeof(*ratios));
-	int rc = ratios ? world_stage_ratios(replay, ratios, err) : np_fail_nomem(err, "repairs");
+	int rc =
+		ratios ? scenario_stage_ratios(replay, ratios, err) : np_fail_nomem(err, "repairs");
 
 	for (size_t i = 0; i < whatif->rows.count && rc == NP_OK; i++) {
 		struct np_whatif_row *row = &whatif->rows.item[i];

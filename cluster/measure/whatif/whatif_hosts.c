@@ -24,22 +24,22 @@ static int host_measure(const struct np_whatif_input *input, const struct np_fix
 	size_t count = replay->align->run->sources.count;
 	int rc;
 
-	rc = world_named_ranks(input, fix, &ret->these, err);
+	rc = scenario_named_ranks(input, fix, &ret->these, err);
 	if (rc < 0)
 		return rc;
-	rc = world_add_means(replay, ret->these, &ret->others, err);
+	rc = scenario_add_means(replay, ret->these, &ret->others, err);
 	for (size_t i = 0; i < count; i++)
 		ret->these[i] = !ret->these[i];
 	if (rc == NP_OK)
-		rc = world_add_means(replay, ret->these, &ret->own, err);
+		rc = scenario_add_means(replay, ret->these, &ret->own, err);
 	for (size_t i = 0; i < count; i++)
 		ret->these[i] = !ret->these[i];
 	return rc;
 }
 
 /* The host as a whole: how its ranks differ stays as it is. */
-int world_repair_host(const struct np_whatif_input *input, const struct np_fix *fix,
-		      struct world_draft *world, struct np_err *err)
+int scenario_repair_host(const struct np_whatif_input *input, const struct np_fix *fix,
+			 struct scenario_draft *scenario, struct np_err *err)
 {
 	const struct np_replay *replay = input->replay;
 	struct host host = { 0 };
@@ -52,16 +52,16 @@ int world_repair_host(const struct np_whatif_input *input, const struct np_fix *
 
 		if (!cell->timed || !host.these[cell->rank])
 			continue;
-		own = world_mean(&host.own, cell->step, replay->stages[cell->rank], err);
-		others = world_mean(&host.others, cell->step, replay->stages[cell->rank], err);
+		own = scenario_mean(&host.own, cell->step, replay->stages[cell->rank], err);
+		others = scenario_mean(&host.others, cell->step, replay->stages[cell->rank], err);
 		if (!own || !others)
 			rc = NP_E_NOMEM;
 		for (int kind = 0; rc == NP_OK && others->count > 0 && kind < NP_WORK_KINDS;
 		     kind++) {
 			if (own->work[kind] > 0)
-				world_lower(&world->work[i][kind],
-					    others->work[kind] / (double)others->count *
-						    (double)own->count / own->work[kind]);
+				scenario_lower(&scenario->work[i][kind],
+					       others->work[kind] / (double)others->count *
+						       (double)own->count / own->work[kind]);
 		}
 	}
 	host_release(&host);
@@ -98,8 +98,8 @@ static double host_ratio(const struct host *host, np_str step)
 	return own > 0 && expected > 0 ? own / expected : (double)NAN;
 }
 
-int world_is_lasting(const struct np_whatif_input *input, const struct np_fix *fix, bool *ret,
-		     struct np_err *err)
+int scenario_is_lasting(const struct np_whatif_input *input, const struct np_fix *fix, bool *ret,
+			struct np_err *err)
 {
 	const struct np_cluster *cluster = input->replay->cluster;
 	struct host host = { 0 };

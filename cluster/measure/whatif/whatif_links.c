@@ -193,7 +193,7 @@ struct repair {
 	const struct ends *ends;
 	double ratio; /* of its time that the link would take */
 	uint32_t communicator;
-	struct world_draft *world;
+	struct scenario_draft *scenario;
 };
 
 /*
@@ -255,7 +255,7 @@ static void save_in_step(const struct repair *repair, np_str step, bool messages
 		for (uint32_t i = each->first; i < each->first + each->count; i++) {
 			const struct np_instance *instance = &align->instances.item[i];
 			np_ns time = instance->step == step
-					     ? world_transfer(repair->replay, instance)
+					     ? scenario_transfer(repair->replay, instance)
 					     : NP_UNKNOWN;
 
 			if (time == NP_UNKNOWN || (instance->rule == NP_RULE_PAIR) != messages ||
@@ -264,7 +264,7 @@ static void save_in_step(const struct repair *repair, np_str step, bool messages
 			if (pass == 0)
 				total += (double)time;
 			else if (total > 0)
-				world_lower(&repair->world->transfer[i], 1 - saved / total);
+				scenario_lower(&repair->scenario->transfer[i], 1 - saved / total);
 		}
 	}
 }
@@ -277,7 +277,7 @@ static void lower_all(const struct repair *repair)
 
 	for (uint32_t i = each->first; i < each->first + each->count; i++) {
 		if (may_use(repair, &align->instances.item[i]))
-			world_lower(&repair->world->transfer[i], repair->ratio);
+			scenario_lower(&repair->scenario->transfer[i], repair->ratio);
 	}
 }
 
@@ -303,9 +303,11 @@ static int lower_communicator(const struct repair *repair, struct np_err *err)
 }
 
 static int lower_transfers(const struct np_replay *replay, const struct ends *ends, double ratio,
-			   struct world_draft *world, struct np_err *err)
+			   struct scenario_draft *scenario, struct np_err *err)
 {
-	struct repair repair = { .replay = replay, .ends = ends, .ratio = ratio, .world = world };
+	struct repair repair = {
+		.replay = replay, .ends = ends, .ratio = ratio, .scenario = scenario
+	};
 	int rc = NP_OK;
 
 	for (uint32_t i = 0; i < replay->align->communicators.count && rc == NP_OK; i++) {
@@ -343,8 +345,8 @@ void whatif_name_link(const struct np_link_speed *link, struct np_fix *ret)
 			       link->src < link->dst ? link->dst : link->src);
 }
 
-int world_repair_link(const struct np_whatif_input *input, const struct np_fix *fix,
-		      struct world_draft *world, struct np_err *err)
+int scenario_repair_link(const struct np_whatif_input *input, const struct np_fix *fix,
+			 struct scenario_draft *scenario, struct np_err *err)
 {
 	const struct np_run *run = input->replay->align->run;
 	const char *dash = strchr(fix->what, '-');
@@ -359,7 +361,7 @@ int world_repair_link(const struct np_whatif_input *input, const struct np_fix *
 			" one sends or receives over, such as link:3-* or link:*-3",
 			fix->what);
 	if (!is_there(run, ends.a) || !is_there(run, ends.b))
-		return world_fail_unknown(input->replay, fix, err);
+		return scenario_fail_unknown(input->replay, fix, err);
 	ratio = link_ratio(input->links, &ends);
 	if (isnan(ratio) && is_one_end(&ends))
 		return np_fail(err, NP_E_USAGE, "nothing is known of the links of rank %" PRId64,
@@ -368,5 +370,5 @@ int world_repair_link(const struct np_whatif_input *input, const struct np_fix *
 		return np_fail(err, NP_E_USAGE,
 			       "nothing is known of a link between ranks %" PRId64 " and %" PRId64,
 			       ends.a, ends.b);
-	return lower_transfers(input->replay, &ends, ratio, world, err);
+	return lower_transfers(input->replay, &ends, ratio, scenario, err);
 }

@@ -55,7 +55,8 @@ static void put_names(struct np_buf *buf, const struct names *names)
 		np_buf_add(buf, " and more");
 }
 
-int world_fail_unknown(const struct np_replay *replay, const struct np_fix *fix, struct np_err *err)
+int scenario_fail_unknown(const struct np_replay *replay, const struct np_fix *fix,
+			  struct np_err *err)
 {
 	const struct np_cluster *cluster = replay->cluster;
 	const struct np_run *run = cluster->run;

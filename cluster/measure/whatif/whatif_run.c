@@ -3,161 +3,162 @@
 
 #include "npuprof/workers.h"
 
-static struct np_world as_world(const struct world_draft *draft)
+static struct np_scenario as_scenario(const struct scenario_draft *draft)
 {
-	return (struct np_world){ (const float(*)[NP_WORK_KINDS])draft->work, draft->transfer };
+	return (struct np_scenario){ (const float(*)[NP_WORK_KINDS])draft->work, draft->transfer };
 }
 
 int np_whatif_together(const struct np_whatif_input *input, const struct np_fix *fixes,
 		       size_t count, np_ns *ret_step, struct np_err *err)
 {
-	struct world_draft draft = { 0 };
+	struct scenario_draft draft = { 0 };
 	struct np_replay_result result;
-	int rc = world_init(&draft, input->replay, err);
+	int rc = scenario_init(&draft, input->replay, err);
 
 	if (rc == NP_OK)
-		rc = world_repair(input, fixes, count, &draft, err);
+		rc = scenario_repair(input, fixes, count, &draft, err);
 	if (rc == NP_OK) {
-		const struct np_world world = as_world(&draft);
+		const struct np_scenario scenario = as_scenario(&draft);
 
-		rc = np_replay_run(input->replay, &world, &result, err);
+		rc = np_replay_run(input->replay, &scenario, &result, err);
 	}
 	if (rc == NP_OK)
 		*ret_step = result.step;
-	world_release(&draft);
+	scenario_release(&draft);
 	return rc;
 }
 
-/* --- many worlds ----------------------------------------------------------------------------- */
+/* --- many scenarios -----------------------------------------------------------------------------
+ */
 
 /* Each with one repair of a list: on top of some, or missing where everything else is repaired. */
-struct worlds {
+struct scenarios {
 	const struct np_whatif_input *input;
 	const struct np_fix *base;
 	size_t base_count;
-	const struct world_draft *all; /* NULL: on top of `base` */
+	const struct scenario_draft *all; /* NULL: on top of `base` */
 	const struct np_fix *fixes;
 	size_t count;
 	np_ns *steps;
 	struct np_err *errors;
 };
 
-static int make_with(const struct worlds *worlds, const struct np_fix *fix, struct world_draft *ret,
-		     struct np_err *err)
+static int make_with(const struct scenarios *scenarios, const struct np_fix *fix,
+		     struct scenario_draft *ret, struct np_err *err)
 {
-	struct np_fix *fixes = calloc(worlds->base_count + 1, sizeof(*fixes));
+	struct np_fix *fixes = calloc(scenarios->base_count + 1, sizeof(*fixes));
 	int rc = fixes ? NP_OK : np_fail_nomem(err, "a repaired world");
 
-	for (size_t i = 0; i < worlds->base_count && fixes; i++)
-		fixes[i] = worlds->base[i];
+	for (size_t i = 0; i < scenarios->base_count && fixes; i++)
+		fixes[i] = scenarios->base[i];
 	if (rc == NP_OK) {
-		fixes[worlds->base_count] = *fix;
-		rc = world_repair(worlds->input, fixes, worlds->base_count + 1, ret, err);
+		fixes[scenarios->base_count] = *fix;
+		rc = scenario_repair(scenarios->input, fixes, scenarios->base_count + 1, ret, err);
 	}
 	free(fixes);
 	return rc;
 }
 
-static int make_without(const struct worlds *worlds, const struct np_fix *fix,
-			struct world_draft *ret, struct np_err *err)
+static int make_without(const struct scenarios *scenarios, const struct np_fix *fix,
+			struct scenario_draft *ret, struct np_err *err)
 {
-	const struct np_replay *replay = worlds->input->replay;
-	struct world_draft own = { 0 };
-	int rc = world_init(&own, replay, err);
+	const struct np_replay *replay = scenarios->input->replay;
+	struct scenario_draft own = { 0 };
+	int rc = scenario_init(&own, replay, err);
 
 	if (rc == NP_OK)
-		rc = world_repair(worlds->input, fix, 1, &own, err);
+		rc = scenario_repair(scenarios->input, fix, 1, &own, err);
 	if (rc == NP_OK) {
-		world_copy(ret, worlds->all, replay);
-		world_undo(ret, &own, replay);
+		scenario_copy(ret, scenarios->all, replay);
+		scenario_undo(ret, &own, replay);
 	}
-	world_release(&own);
+	scenario_release(&own);
 	return rc;
 }
 
-/* As many worlds as run side by side; those that the data do not allow are left out. */
+/* As many scenarios as run side by side; those that the data do not allow are left out. */
 static void run_few(void *context, size_t index)
 {
-	struct worlds *all = context;
+	struct scenarios *all = context;
 	const struct np_replay *replay = all->input->replay;
 	size_t first = index * NP_REPLAY_LANES;
-	struct world_draft drafts[NP_REPLAY_LANES] = { 0 };
-	struct np_world worlds[NP_REPLAY_LANES] = { 0 };
+	struct scenario_draft drafts[NP_REPLAY_LANES] = { 0 };
+	struct np_scenario scenarios[NP_REPLAY_LANES] = { 0 };
 	struct np_replay_result results[NP_REPLAY_LANES];
 	size_t of[NP_REPLAY_LANES];
 	size_t count = 0;
 
 	for (size_t i = first; i < first + NP_REPLAY_LANES && i < all->count; i++) {
-		struct world_draft *draft = &drafts[count];
+		struct scenario_draft *draft = &drafts[count];
 		struct np_err *err = &all->errors[i];
-		int rc = draft->work ? NP_OK : world_init(draft, replay, err);
+		int rc = draft->work ? NP_OK : scenario_init(draft, replay, err);
 
 		all->steps[i] = NP_UNKNOWN;
 		if (rc == NP_OK)
 			rc = all->all ? make_without(all, &all->fixes[i], draft, err)
 				      : make_with(all, &all->fixes[i], draft, err);
 		if (rc < 0) {
-			world_release(draft);
-			*draft = (struct world_draft){ 0 };
+			scenario_release(draft);
+			*draft = (struct scenario_draft){ 0 };
 			continue;
 		}
-		worlds[count] = as_world(draft);
+		scenarios[count] = as_scenario(draft);
 		of[count++] = i;
 	}
 	if (count > 0 &&
-	    np_replay_run_many(replay, worlds, count, results, &all->errors[of[0]]) == NP_OK) {
+	    np_replay_run_many(replay, scenarios, count, results, &all->errors[of[0]]) == NP_OK) {
 		for (size_t i = 0; i < count; i++)
 			all->steps[of[i]] = results[i].step;
 	}
 	for (size_t i = 0; i < count; i++)
-		world_release(&drafts[i]);
+		scenario_release(&drafts[i]);
 }
 
-static int run_all(struct worlds *worlds, struct np_err *err)
+static int run_all(struct scenarios *scenarios, struct np_err *err)
 {
-	struct np_workers workers = { .threads = worlds->input->threads };
+	struct np_workers workers = { .threads = scenarios->input->threads };
 	int rc = NP_OK;
 
-	worlds->errors = calloc(worlds->count + 1, sizeof(*worlds->errors));
-	if (!worlds->errors)
+	scenarios->errors = calloc(scenarios->count + 1, sizeof(*scenarios->errors));
+	if (!scenarios->errors)
 		return np_fail_nomem(err, "repairs");
-	np_workers_run(&workers, (worlds->count + NP_REPLAY_LANES - 1) / NP_REPLAY_LANES, run_few,
-		       worlds);
-	for (size_t i = 0; i < worlds->count && rc == NP_OK; i++) {
-		if (worlds->errors[i].code == NP_E_NOMEM)
-			rc = np_fail(err, NP_E_NOMEM, "%s", worlds->errors[i].text);
+	np_workers_run(&workers, (scenarios->count + NP_REPLAY_LANES - 1) / NP_REPLAY_LANES,
+		       run_few, scenarios);
+	for (size_t i = 0; i < scenarios->count && rc == NP_OK; i++) {
+		if (scenarios->errors[i].code == NP_E_NOMEM)
+			rc = np_fail(err, NP_E_NOMEM, "%s", scenarios->errors[i].text);
 	}
-	free(worlds->errors);
+	free(scenarios->errors);
 	return rc;
 }
 
 int whatif_steps(const struct np_whatif_input *input, const struct np_fix *base, size_t base_count,
 		 const struct np_fix *fixes, size_t count, np_ns *ret, struct np_err *err)
 {
-	struct worlds worlds = { .input = input,
-				 .base = base,
-				 .base_count = base_count,
-				 .fixes = fixes,
-				 .count = count,
-				 .steps = ret };
+	struct scenarios scenarios = { .input = input,
+				       .base = base,
+				       .base_count = base_count,
+				       .fixes = fixes,
+				       .count = count,
+				       .steps = ret };
 
-	return run_all(&worlds, err);
+	return run_all(&scenarios, err);
 }
 
 int whatif_steps_alone(const struct np_whatif_input *input, const struct np_fix *fixes,
 		       size_t count, np_ns *ret, struct np_err *err)
 {
 	static const struct np_fix everything = { .kind = NP_FIX_ALL };
-	struct world_draft all = { 0 };
-	struct worlds worlds = {
+	struct scenario_draft all = { 0 };
+	struct scenarios scenarios = {
 		.input = input, .all = &all, .fixes = fixes, .count = count, .steps = ret
 	};
-	int rc = world_init(&all, input->replay, err);
+	int rc = scenario_init(&all, input->replay, err);
 
 	if (rc == NP_OK)
-		rc = world_repair(input, &everything, 1, &all, err);
+		rc = scenario_repair(input, &everything, 1, &all, err);
 	if (rc == NP_OK)
-		rc = run_all(&worlds, err);
-	world_release(&all);
+		rc = run_all(&scenarios, err);
+	scenario_release(&all);
 	return rc;
 }

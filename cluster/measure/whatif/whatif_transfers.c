@@ -36,7 +36,7 @@ static int by_likeness(const void *left, const void *right)
 	return a->time != b->time ? np_order(a->time, b->time) : np_order(a->instance, b->instance);
 }
 
-np_ns world_transfer(const struct np_replay *replay, const struct np_instance *instance)
+np_ns scenario_transfer(const struct np_replay *replay, const struct np_instance *instance)
 {
 	np_ns last = replay_last_start(replay, instance);
 	np_ns sum = 0;
@@ -66,7 +66,7 @@ static struct transfer *list_transfers(const struct np_replay *replay, size_t *r
 		const struct np_instance *instance = &align->instances.item[i];
 		const struct np_communicator *communicator = np_cluster_communicator(
 			replay->cluster, align->communicators.item[instance->communicator].hash);
-		np_ns time = world_transfer(replay, instance);
+		np_ns time = scenario_transfer(replay, instance);
 
 		if (time == NP_UNKNOWN || time == 0)
 			continue;
@@ -84,8 +84,8 @@ static struct transfer *list_transfers(const struct np_replay *replay, size_t *r
 	return list;
 }
 
-/* The middle time of like transfers that are not to be repaired; NP_UNKNOWN for none. */
-static np_ns middle_of(const struct np_align *align, const struct transfer *list, size_t count,
+/* The median time of like transfers that are not to be repaired; NP_UNKNOWN for none. */
+static np_ns median_of(const struct np_align *align, const struct transfer *list, size_t count,
 		       const bool *communicators)
 {
 	size_t sound = 0;
@@ -107,8 +107,9 @@ static np_ns middle_of(const struct np_align *align, const struct transfer *list
 	return NP_UNKNOWN;
 }
 
-int world_repair_transfers(const struct np_replay *replay, const bool *these, bool by_others,
-			   struct world_draft *world, size_t *ret_repaired, struct np_err *err)
+int scenario_repair_transfers(const struct np_replay *replay, const bool *these, bool by_others,
+			      struct scenario_draft *scenario, size_t *ret_repaired,
+			      struct np_err *err)
 {
 	const struct np_align *align = replay->align;
 	size_t count;
@@ -118,20 +119,20 @@ int world_repair_transfers(const struct np_replay *replay, const bool *these, bo
 	if (!list)
 		return NP_E_NOMEM;
 	for (size_t from = 0, to = 0; from < count; from = to) {
-		np_ns middle;
+		np_ns median;
 
 		while (to < count && order_alike(&list[from], &list[to]) == 0)
 			to++;
-		middle = middle_of(align, &list[from], to - from, by_others ? these : NULL);
-		for (size_t i = from; i < to && middle != NP_UNKNOWN; i++) {
+		median = median_of(align, &list[from], to - from, by_others ? these : NULL);
+		for (size_t i = from; i < to && median != NP_UNKNOWN; i++) {
 			uint32_t index = list[i].instance;
-			float factor = (float)((double)middle / (double)list[i].time);
+			float factor = (float)((double)median / (double)list[i].time);
 
 			if (these && !these[align->instances.item[index].communicator])
 				continue;
 			++*ret_repaired;
-			if (factor < world->transfer[index])
-				world->transfer[index] = factor;
+			if (factor < scenario->transfer[index])
+				scenario->transfer[index] = factor;
 		}
 	}
 	free(list);
@@ -156,8 +157,8 @@ static bool is_communicator(const struct np_whatif_input *input, const struct np
 	return strcmp(decimal, fix->what) == 0 || (name && strcmp(name, fix->what) == 0);
 }
 
-int world_repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
-			       struct world_draft *world, struct np_err *err)
+int scenario_repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
+				  struct scenario_draft *scenario, struct np_err *err)
 {
 	size_t count = input->replay->align->communicators.count;
 	bool *these = calloc(count + 1, sizeof(*these));
@@ -170,10 +171,10 @@ int world_repair_communicators(const struct np_whatif_input *input, const struct
 		any |= these[i];
 	}
 	if (rc == NP_OK && !any)
-		rc = world_fail_unknown(input->replay, fix, err);
+		rc = scenario_fail_unknown(input->replay, fix, err);
 	if (rc == NP_OK)
-		rc = world_repair_transfers(input->replay, these, fix->kind == NP_FIX_GROUP, world,
-					    &repaired, err);
+		rc = scenario_repair_transfers(input->replay, these, fix->kind == NP_FIX_GROUP,
+					       scenario, &repaired, err);
 	if (rc == NP_OK && repaired == 0 && fix->kind == NP_FIX_GROUP)
 		rc = np_fail(err, NP_E_USAGE,
 			     "no other communicator is like '%s': there is nothing"

@@ -187,7 +187,7 @@ static void see_excess(const struct type_times *all, const struct place *peers, 
 	}
 }
 
-static int take_off(const struct type_times *all, struct world_draft *world)
+static int take_off(const struct type_times *all, struct scenario_draft *scenario)
 {
 	const struct np_replay *replay = all->replay;
 	size_t count;
@@ -207,15 +207,16 @@ static int take_off(const struct type_times *all, struct world_draft *world)
 		np_ns work = replay->cells.item[i].work[NP_WORK_COMPUTE];
 
 		if (work > 0)
-			world_lower(&world->work[i][NP_WORK_COMPUTE], 1 - excess[i] / (double)work);
+			scenario_lower(&scenario->work[i][NP_WORK_COMPUTE],
+				       1 - excess[i] / (double)work);
 	}
 	free(excess);
 	free(places);
 	return rc;
 }
 
-int world_repair_types(const struct np_replay *replay, const struct np_fix *fixes, size_t count,
-		       struct world_draft *world, struct np_err *err)
+int scenario_repair_types(const struct np_replay *replay, const struct np_fix *fixes, size_t count,
+			  struct scenario_draft *scenario, struct np_err *err)
 {
 	struct type_times all = { .replay = replay, .err = err };
 	bool any = false;
@@ -229,7 +230,7 @@ int world_repair_types(const struct np_replay *replay, const struct np_fix *fixe
 	if (rc == NP_OK)
 		rc = check(&all, fixes, count);
 	if (rc == NP_OK)
-		rc = take_off(&all, world);
+		rc = take_off(&all, scenario);
 	release(&all);
 	return rc;
 }
@@ -256,7 +257,7 @@ static double mean_of(const struct np_replay *replay, const double *times, int32
 	return count > 0 ? sum / count : 0;
 }
 
-int world_stage_ratios(const struct np_replay *replay, double *ret, struct np_err *err)
+int scenario_stage_ratios(const struct np_replay *replay, double *ret, struct np_err *err)
 {
 	static const struct np_fix all_types = { .kind = NP_FIX_OPTYPE, .what = "*" };
 	struct type_times all = { .replay = replay, .err = err };

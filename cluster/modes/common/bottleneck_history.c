@@ -331,50 +331,50 @@ static struct kernels kernels_during(const struct np_detail *detail, const struc
 				 COUNT_BEFORE(detail->kernels, moment->wait.end) };
 }
 
-static int want_origins(struct mode_rank *rank, struct origins *origins,
-			const struct moment *moment)
+static int want_launches(struct mode_rank *rank, struct launches *launches,
+			 const struct moment *moment)
 {
 	struct kernels kernels = kernels_during(rank->detail, moment);
 	int rc = NP_OK;
 
 	for (size_t i = kernels.first; i < kernels.end && rc == NP_OK; i++)
-		rc = origins_want(origins, rank->detail->kernels.item[i].connection, rank->err);
+		rc = launches_want(launches, rank->detail->kernels.item[i].connection, rank->err);
 	return rc;
 }
 
-static void count_launches(const struct np_detail *detail, const struct origins *origins,
+static void count_launches(const struct np_detail *detail, const struct launches *launches,
 			   struct moment *moment)
 {
 	struct kernels kernels = kernels_during(detail, moment);
 
 	for (size_t i = kernels.first; i < kernels.end; i++) {
 		const struct np_kernel *kernel = &detail->kernels.item[i];
-		struct origin origin = origins_get(origins, kernel->connection);
+		struct launch launch = launches_get(launches, kernel->connection);
 
-		if (origin.dispatched == NP_UNKNOWN || !origin.call ||
-		    origin.call->level != NP_CALL_NODE)
+		if (launch.dispatched == NP_UNKNOWN || !launch.call ||
+		    launch.call->level != NP_CALL_NODE)
 			continue;
 		moment->launched++;
 		/* In doubles: of damaged times the difference of differences may not fit. */
-		moment->late += (double)(kernel->start - origin.call->end) -
-					(double)(origin.call->start - origin.dispatched) >
+		moment->late += (double)(kernel->start - launch.call->end) -
+					(double)(launch.call->start - launch.dispatched) >
 				DEVICE_BOUND_NS;
 	}
 }
 
 static int take_launches(struct mode_rank *rank, struct history *history)
 {
-	struct origins origins;
-	int rc = origins_init(&origins, rank->err);
+	struct launches launches;
+	int rc = launches_init(&launches, rank->err);
 
 	for (size_t i = 0; i < history->moments.count && rc == NP_OK; i++)
-		rc = want_origins(rank, &origins, &history->moments.item[i]);
-	if (rc == NP_OK && origins.list.count > 0) {
-		origins_find(&origins, rank->detail);
+		rc = want_launches(rank, &launches, &history->moments.item[i]);
+	if (rc == NP_OK && launches.list.count > 0) {
+		launches_find(&launches, rank->detail);
 		for (size_t i = 0; i < history->moments.count; i++)
-			count_launches(rank->detail, &origins, &history->moments.item[i]);
+			count_launches(rank->detail, &launches, &history->moments.item[i]);
 	}
-	origins_release(&origins);
+	launches_release(&launches);
 	return rc;
 }
 

@@ -39,7 +39,7 @@ bool mode_is_complete(const struct np_modes *modes, const struct np_instance *in
 }
 
 /* Collectives that some rank lacks, and which ranks lack operators of their communicators. */
-static size_t find_lacking(const struct np_modes *modes, bool *lacking)
+static size_t find_missing(const struct np_modes *modes, bool *lacking)
 {
 	const struct np_align *align = modes->align;
 	size_t left_out = 0;
@@ -72,7 +72,7 @@ int mode_note_left_out(struct np_modes *modes, const char *mode, struct np_err *
 	if (!lacking)
 		return np_fail_nomem(err, mode);
 	np_buf_printf(&reason, "collectives are missing (np_coverage): %zu are not compared",
-		      find_lacking(modes, lacking));
+		      find_missing(modes, lacking));
 	mode_note(modes, NP_NOTE_WARNING, mode, lacking, reason.text);
 	free(lacking);
 	return NP_OK;

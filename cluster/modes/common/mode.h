@@ -128,7 +128,7 @@ size_t mode_next_copy(const struct np_detail *detail, size_t from);
 /* --- who launched what ----------------------------------------------------------------------- */
 
 /* Who sent a task to the device; nobody where nothing tells. */
-struct origin {
+struct launch {
 	const struct np_call *call; /* one that launches, if there are several */
 	np_ns dispatched;           /* when the framework was done with it; NP_UNKNOWN */
 };
@@ -137,17 +137,17 @@ struct origin {
  * Origins of few tasks: first all that are wanted are named by their connection,
  * then they are looked for in one pass over the calls, then they can be asked for.
  */
-struct origins {
+struct launches {
 	struct np_idmap *wanted; /* connection → index in the list */
 	uint64_t perhaps[64];    /* bits of their last digits: most others are told by these */
-	NP_VEC(struct origin) list;
+	NP_VEC(struct launch) list;
 };
 
-int origins_init(struct origins *origins, struct np_err *err) NP_MUST_USE;
-void origins_release(struct origins *origins);
-int origins_want(struct origins *origins, int64_t connection, struct np_err *err) NP_MUST_USE;
-void origins_find(struct origins *origins, const struct np_detail *detail);
-struct origin origins_get(const struct origins *origins, int64_t connection);
+int launches_init(struct launches *launches, struct np_err *err) NP_MUST_USE;
+void launches_release(struct launches *launches);
+int launches_want(struct launches *launches, int64_t connection, struct np_err *err) NP_MUST_USE;
+void launches_find(struct launches *launches, const struct np_detail *detail);
+struct launch launches_get(const struct launches *launches, int64_t connection);
 
 /* --- tables ---------------------------------------------------------------------------------- */
 

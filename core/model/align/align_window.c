@@ -4,7 +4,7 @@
 #include "npuprof/order.h"
 
 /* The narrowest range that holds half of the values: unlike a mean it ignores wrong matches. */
-static void densest_half(np_ns *value, size_t count, np_ns *ret_middle, np_ns *ret_width)
+static void densest_half(np_ns *value, size_t count, np_ns *ret_median, np_ns *ret_width)
 {
 	size_t half = count / 2 + 1;
 	size_t best = 0;
@@ -17,7 +17,7 @@ static void densest_half(np_ns *value, size_t count, np_ns *ret_middle, np_ns *r
 			best = i;
 	}
 	*ret_width = value[best + half - 1] - value[best];
-	*ret_middle = value[best] + *ret_width / 2;
+	*ret_median = value[best] + *ret_width / 2;
 }
 
 void align_clip(const struct align_pair *pair, size_t from, size_t to, ptrdiff_t shift,

@@ -62,7 +62,7 @@ static void add_points(const struct clock_fit *fit, const struct clock_instance 
 		struct clock_line *line = &fit->lines[samples->rank.item[i]];
 		np_ns end = samples->end.item[i];
 
-		if (!line->placed || !clock_is_near(line, end, instance->middle))
+		if (!line->placed || !clock_is_near(line, end, instance->median))
 			continue;
 		clock_add_point(line, end, instance->time);
 		line->off += clock_distance(line, end, instance->time);
@@ -147,31 +147,31 @@ static void share_drift(const struct clock_fit *fit, uint32_t host)
 {
 	double sum = 0;
 	double weight = 0;
-	double middle;
+	double median;
 
 	for (int pass = 0; pass < 2; pass++) {
-		middle = weight > 0 ? sum / weight : 0;
+		median = weight > 0 ? sum / weight : 0;
 		sum = 0;
 		weight = 0;
 		for (size_t i = 0; i < fit->clock->rank_count; i++) {
 			const struct clock_line *line = &fit->lines[i];
 
 			if (fit->clock->ranks[i].host != host || line->n < 2 ||
-			    (pass > 0 && !drift_agrees(line, middle)))
+			    (pass > 0 && !drift_agrees(line, median)))
 				continue;
 			sum += line->drift * line->sxx;
 			weight += line->sxx;
 		}
 	}
-	middle = weight > 0 ? sum / weight : 0;
+	median = weight > 0 ? sum / weight : 0;
 	for (size_t i = 0; i < fit->clock->rank_count; i++) {
 		struct clock_line *line = &fit->lines[i];
 		double at_zero;
 
-		if (fit->clock->ranks[i].host != host || line->n < 2 || !drift_agrees(line, middle))
+		if (fit->clock->ranks[i].host != host || line->n < 2 || !drift_agrees(line, median))
 			continue;
-		line->drift = middle;
-		at_zero = (line->sy - middle * line->sx) / line->n;
+		line->drift = median;
+		at_zero = (line->sy - median * line->sx) / line->n;
 		line->offset = line->y0 + (np_ns)(at_zero < 0 ? at_zero - 0.5 : at_zero + 0.5);
 	}
 }

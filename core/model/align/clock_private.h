@@ -19,7 +19,7 @@ struct clock_instance {
 	uint32_t first; /* of its ends */
 	uint32_t count;
 	bool known;   /* at least two of its ranks are on the common clock */
-	np_ns middle; /* of its ends: what far ones are told by */
+	np_ns median; /* of its ends: what far ones are told by */
 	np_ns time;   /* mean of those that are not far */
 };
 
@@ -67,7 +67,7 @@ int clock_measure_residuals(struct np_clock *clock, struct clock_samples *sample
 int clock_fit(const struct np_align *align, struct clock_samples *samples, struct np_clock *clock,
 	      struct np_err *err) NP_MUST_USE;
 
-/* The lower middle of the values, which are reordered; count > 0. */
+/* The lower median of the values, which are reordered; count > 0. */
 np_ns clock_quantile(np_ns *values, size_t count, double share);
 
 /* --- of the fit ---------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ np_ns clock_quantile(np_ns *values, size_t count, double share);
 
 /* What a rank's clock is ahead, as a line through the differences of ends. */
 struct clock_line {
-	np_ns x0; /* the middle of the rank's capture */
+	np_ns x0; /* the median of the rank's capture */
 	np_ns y0;
 	bool started; /* y0 is set */
 	bool placed;
@@ -132,9 +132,9 @@ static inline double clock_distance(const struct clock_line *line, np_ns end, np
 	return apart < 0 ? -apart : apart;
 }
 
-static inline bool clock_is_near(const struct clock_line *line, np_ns end, np_ns middle)
+static inline bool clock_is_near(const struct clock_line *line, np_ns end, np_ns median)
 {
-	return line->limit <= 0 || clock_distance(line, end, middle) <= line->limit;
+	return line->limit <= 0 || clock_distance(line, end, median) <= line->limit;
 }
 
 static inline void clock_add_point(struct clock_line *line, np_ns end, np_ns time)

@@ -3,7 +3,7 @@
 
 /*
  * The time of an instance: the mean of the ends of its ranks that are placed and
- * not far off. Ends are late more often than early, so a middle would lie before
+ * not far off. Ends are late more often than early, so a median would lie before
  * the mean that lines run through, and the clocks would creep on in every round,
  * those of large communicators at another pace than those of small ones.
  */
@@ -25,18 +25,18 @@ void clock_time_instance(const struct clock_fit *fit, struct clock_instance *ins
 	instance->known = count >= least;
 	if (!instance->known)
 		return;
-	instance->middle = clock_quantile(scratch, count, 0.5);
+	instance->median = clock_quantile(scratch, count, 0.5);
 	for (uint32_t i = 0; i < instance->count; i++) {
 		const struct clock_line *line =
 			&fit->lines[fit->samples->rank.item[instance->first + i]];
 		np_ns end = fit->samples->end.item[instance->first + i];
 
-		if (!line->placed || !clock_is_near(line, end, instance->middle))
+		if (!line->placed || !clock_is_near(line, end, instance->median))
 			continue;
-		sum += (double)(end - clock_ahead(line, end) - instance->middle);
+		sum += (double)(end - clock_ahead(line, end) - instance->median);
 		near++;
 	}
-	instance->time = instance->middle + (near > 0 ? (np_ns)(sum / near) : 0);
+	instance->time = instance->median + (near > 0 ? (np_ns)(sum / near) : 0);
 }
 
 enum pass {

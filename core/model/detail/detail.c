@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_private.h"
 
-#include "core/model/distribute/shared.h"
+#include "core/model/distribute/distributed.h"
 #include "core/model/load/load_private.h"
 
 #include <math.h>
@@ -221,35 +221,35 @@ struct np_mark *detail_add_mark(struct detail_load *load)
 	return mark;
 }
 
-struct np_small_task *detail_add_small(struct detail_load *load)
+struct np_sub_task *detail_add_sub_task(struct detail_load *load)
 {
-	struct np_small_task *small = np_vec_add(&load->detail->small, load->err);
+	struct np_sub_task *sub_task = np_vec_add(&load->detail->sub_tasks, load->err);
 
-	if (small)
-		*small = (struct np_small_task){ .bytes = NP_UNKNOWN,
-						 .plane = NP_UNKNOWN,
-						 .src = NP_UNKNOWN,
-						 .dst = NP_UNKNOWN,
-						 .notify_id = NP_UNKNOWN,
-						 .stream = NP_UNKNOWN,
-						 .task_id = NP_UNKNOWN,
-						 .bandwidth = (double)NAN,
-						 .op = NP_NO_ROW };
-	return small;
+	if (sub_task)
+		*sub_task = (struct np_sub_task){ .bytes = NP_UNKNOWN,
+						  .plane = NP_UNKNOWN,
+						  .src = NP_UNKNOWN,
+						  .dst = NP_UNKNOWN,
+						  .notify_id = NP_UNKNOWN,
+						  .stream = NP_UNKNOWN,
+						  .task_id = NP_UNKNOWN,
+						  .bandwidth = (double)NAN,
+						  .op = NP_NO_ROW };
+	return sub_task;
 }
 
-struct np_small_task *detail_add_small_of(struct detail_load *load,
-					  const struct np_device_task *task)
+struct np_sub_task *detail_add_sub_task_of(struct detail_load *load,
+					   const struct np_device_task *task)
 {
-	struct np_small_task *small = detail_add_small(load);
+	struct np_sub_task *sub_task = detail_add_sub_task(load);
 
-	if (!small)
+	if (!sub_task)
 		return NULL;
-	small->start = task->start;
-	small->end = task->end;
-	small->stream = task->stream;
-	small->task_id = task->task_id;
-	return small;
+	sub_task->start = task->start;
+	sub_task->end = task->end;
+	sub_task->stream = task->stream;
+	sub_task->task_id = task->task_id;
+	return sub_task;
 }
 
 void detail_note(struct detail_load *load, const char *path, const char *what, const char *reason)
@@ -288,7 +288,7 @@ static unsigned complete(unsigned wants)
 		wants |= NP_DETAIL_KERNELS;
 	if (wants & NP_DETAIL_LAUNCHES)
 		wants |= NP_DETAIL_KERNELS;
-	if (wants & NP_DETAIL_SMALL)
+	if (wants & NP_DETAIL_SUB_TASKS)
 		wants |= NP_DETAIL_OPS;
 	if (wants & DETAIL_OF_FRAMEWORK)
 		wants |= NP_DETAIL_FRAMEWORK;
@@ -370,7 +370,7 @@ void np_detail_free(struct np_detail *detail)
 	np_vec_release(&detail->operators);
 	np_vec_release(&detail->marks);
 	np_vec_release(&detail->ops);
-	np_vec_release(&detail->small);
+	np_vec_release(&detail->sub_tasks);
 	np_vec_release(&detail->frequency);
 	np_vec_release(&detail->gc);
 	np_vec_release(&detail->memory_ops);

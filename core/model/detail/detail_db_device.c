@@ -297,77 +297,77 @@ static int take_op(struct detail_db *db, const struct np_batch *batch, size_t ro
 	return rc;
 }
 
-/* --- small tasks ----------------------------------------------------------------------------- */
+/* --- sub-tasks ----------------------------------------------------------------------------- */
 
 enum {
-	SMALL_TASK,
-	SMALL_TYPE,
-	SMALL_PLANE,
-	SMALL_NOTIFY,
-	SMALL_RDMA,
-	SMALL_SRC,
-	SMALL_DST,
-	SMALL_TRANSPORT,
-	SMALL_SIZE,
-	SMALL_DATA_TYPE,
-	SMALL_LINK,
-	SMALL_OP,
-	SMALL_MASTER,
-	SMALL_BANDWIDTH,
-	SMALL_COLUMNS,
+	SUB_TASK_TASK,
+	SUB_TASK_TYPE,
+	SUB_TASK_PLANE,
+	SUB_TASK_NOTIFY,
+	SUB_TASK_RDMA,
+	SUB_TASK_SRC,
+	SUB_TASK_DST,
+	SUB_TASK_TRANSPORT,
+	SUB_TASK_SIZE,
+	SUB_TASK_DATA_TYPE,
+	SUB_TASK_LINK,
+	SUB_TASK_OP,
+	SUB_TASK_MASTER,
+	SUB_TASK_BANDWIDTH,
+	SUB_TASK_COLUMNS,
 };
 
-static const struct np_scan_column small_columns[SMALL_COLUMNS] = {
-	[SMALL_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SMALL_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_PLANE] = { "planeId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_NOTIFY] = { "notifyId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_RDMA] = { "rdmaType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_SRC] = { "srcRank", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_DST] = { "dstRank", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_TRANSPORT] = { "transportType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_SIZE] = { "size", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_LINK] = { "linkType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_OP] = { "opId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_MASTER] = { "isMaster", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SMALL_BANDWIDTH] = { "bandwidth", NP_SCAN_REAL, NP_OPTIONAL },
+static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
+	[SUB_TASK_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_PLANE] = { "planeId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_NOTIFY] = { "notifyId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_RDMA] = { "rdmaType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_SRC] = { "srcRank", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_DST] = { "dstRank", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_TRANSPORT] = { "transportType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_SIZE] = { "size", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_LINK] = { "linkType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_OP] = { "opId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_MASTER] = { "isMaster", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_BANDWIDTH] = { "bandwidth", NP_SCAN_REAL, NP_OPTIONAL },
 };
 
-static int add_small(struct detail_db *db, const struct np_batch *batch, size_t row,
-		     const struct np_device_task *task)
+static int add_sub_task(struct detail_db *db, const struct np_batch *batch, size_t row,
+			const struct np_device_task *task)
 {
-	struct np_small_task *small = detail_add_small_of(db->load, task);
-	double bandwidth = batch->column[SMALL_BANDWIDTH].real[row];
+	struct np_sub_task *sub_task = detail_add_sub_task_of(db->load, task);
+	double bandwidth = batch->column[SUB_TASK_BANDWIDTH].real[row];
 
-	if (!small)
+	if (!sub_task)
 		return NP_E_NOMEM;
-	small->bytes = detail_known(batch->column[SMALL_SIZE].integer[row]);
-	small->plane = detail_known(batch->column[SMALL_PLANE].integer[row]);
-	small->src = detail_known(batch->column[SMALL_SRC].integer[row]);
-	small->dst = detail_known(batch->column[SMALL_DST].integer[row]);
-	small->notify_id = detail_known(batch->column[SMALL_NOTIFY].integer[row]);
-	small->op = np_idmap_get(db->op_index, batch->column[SMALL_OP].integer[row]);
-	small->master = batch->column[SMALL_MASTER].integer[row] == 1;
+	sub_task->bytes = detail_known(batch->column[SUB_TASK_SIZE].integer[row]);
+	sub_task->plane = detail_known(batch->column[SUB_TASK_PLANE].integer[row]);
+	sub_task->src = detail_known(batch->column[SUB_TASK_SRC].integer[row]);
+	sub_task->dst = detail_known(batch->column[SUB_TASK_DST].integer[row]);
+	sub_task->notify_id = detail_known(batch->column[SUB_TASK_NOTIFY].integer[row]);
+	sub_task->op = np_idmap_get(db->op_index, batch->column[SUB_TASK_OP].integer[row]);
+	sub_task->master = batch->column[SUB_TASK_MASTER].integer[row] == 1;
 	/* The file has bytes per second. */
 	if (isfinite(bandwidth) && bandwidth >= 0)
-		small->bandwidth = bandwidth / 1e9;
+		sub_task->bandwidth = bandwidth / 1e9;
 	return NP_OK;
 }
 
 /* What the file has as numbers. */
-static int name_small(struct detail_db *db, const struct np_batch *batch, size_t row,
-		      struct np_small_task *small)
+static int name_sub_task(struct detail_db *db, const struct np_batch *batch, size_t row,
+			 struct np_sub_task *sub_task)
 {
 	const struct {
 		enum detail_enums table;
 		int column;
 		np_str *text;
 	} names[] = {
-		{ DETAIL_TRANSPORTS, SMALL_TRANSPORT, &small->transport },
-		{ DETAIL_LINKS, SMALL_LINK, &small->link },
-		{ DETAIL_RDMA_TYPES, SMALL_RDMA, &small->rdma_type },
-		{ DETAIL_DATA_TYPES, SMALL_DATA_TYPE, &small->data_type },
+		{ DETAIL_TRANSPORTS, SUB_TASK_TRANSPORT, &sub_task->transport },
+		{ DETAIL_LINKS, SUB_TASK_LINK, &sub_task->link },
+		{ DETAIL_RDMA_TYPES, SUB_TASK_RDMA, &sub_task->rdma_type },
+		{ DETAIL_DATA_TYPES, SUB_TASK_DATA_TYPE, &sub_task->data_type },
 	};
 	int rc = NP_OK;
 
@@ -377,26 +377,26 @@ static int name_small(struct detail_db *db, const struct np_batch *batch, size_t
 	return rc;
 }
 
-static int take_small(struct detail_db *db, const struct np_batch *batch, size_t row)
+static int take_sub_task(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	uint32_t index = np_idmap_get(db->task_index, batch->column[SMALL_TASK].integer[row]);
-	struct np_small_task *small;
+	uint32_t index = np_idmap_get(db->task_index, batch->column[SUB_TASK_TASK].integer[row]);
+	struct np_sub_task *sub_task;
 	int rc;
 
 	if (index == NP_IDMAP_NONE)
 		return NP_OK;
 	db->detail->tasks.item[index].role = NP_ROLE_COMMUNICATION;
-	if (!detail_wants(db->load, NP_DETAIL_SMALL))
+	if (!detail_wants(db->load, NP_DETAIL_SUB_TASKS))
 		return NP_OK;
-	rc = add_small(db, batch, row, &db->detail->tasks.item[index]);
+	rc = add_sub_task(db, batch, row, &db->detail->tasks.item[index]);
 	if (rc < 0)
 		return rc;
-	small = &db->detail->small.item[db->detail->small.count - 1];
-	rc = detail_string(db, batch->column[SMALL_TYPE].integer[row], &small->type);
+	sub_task = &db->detail->sub_tasks.item[db->detail->sub_tasks.count - 1];
+	rc = detail_string(db, batch->column[SUB_TASK_TYPE].integer[row], &sub_task->type);
 	/* Level0 knows only what kind of task it is. */
-	if (small->type == NP_STR_NONE)
-		small->type = db->detail->tasks.item[index].type;
-	return rc < 0 ? rc : name_small(db, batch, row, small);
+	if (sub_task->type == NP_STR_NONE)
+		sub_task->type = db->detail->tasks.item[index].type;
+	return rc < 0 ? rc : name_sub_task(db, batch, row, sub_task);
 }
 
 /* --- everything ------------------------------------------------------------------------------ */
@@ -420,23 +420,23 @@ int detail_db_read_device(struct detail_db *db)
 	struct detail_load *load = db->load;
 	int rc = NP_OK;
 
-	if (detail_wants(load,
-			 NP_DETAIL_KERNELS | NP_DETAIL_TASKS | NP_DETAIL_SMALL | NP_DETAIL_MARKS))
+	if (detail_wants(load, NP_DETAIL_KERNELS | NP_DETAIL_TASKS | NP_DETAIL_SUB_TASKS |
+				       NP_DETAIL_MARKS))
 		rc = read_tasks(db);
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_PMU))
 		rc = read_counters(db);
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_OPS))
 		rc = detail_each(db, "COMMUNICATION_OP", op_columns, OP_COLUMNS, take_op);
-	if (rc == NP_OK && detail_wants(load, NP_DETAIL_SMALL | NP_DETAIL_TASKS))
-		rc = detail_each(db, "COMMUNICATION_TASK_INFO", small_columns, SMALL_COLUMNS,
-				 take_small);
+	if (rc == NP_OK && detail_wants(load, NP_DETAIL_SUB_TASKS | NP_DETAIL_TASKS))
+		rc = detail_each(db, "COMMUNICATION_TASK_INFO", sub_task_columns, SUB_TASK_COLUMNS,
+				 take_sub_task);
 	if (db->detail->kernels.count > 0)
 		detail_told(load, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES);
 	if (db->detail->tasks.count > 0)
 		detail_told(load, NP_DETAIL_TASKS);
 	if (np_db_has_table(db->db, "COMMUNICATION_OP"))
 		detail_told(load, NP_DETAIL_OPS);
-	if (db->detail->small.count > 0)
-		detail_told(load, NP_DETAIL_SMALL);
+	if (db->detail->sub_tasks.count > 0)
+		detail_told(load, NP_DETAIL_SUB_TASKS);
 	return rc;
 }

@@ -58,8 +58,8 @@ int detail_copy_ops(struct detail_load *load)
 	int rc = NP_OK;
 
 	/* Tasks are told apart by the operators they belong to. */
-	if (!detail_wants(load,
-			  NP_DETAIL_OPS | NP_DETAIL_TASKS | NP_DETAIL_SMALL | NP_DETAIL_KERNELS))
+	if (!detail_wants(load, NP_DETAIL_OPS | NP_DETAIL_TASKS | NP_DETAIL_SUB_TASKS |
+					NP_DETAIL_KERNELS))
 		return NP_OK;
 	for (size_t i = 0; i < load->rank->ops.count && rc == NP_OK; i++)
 		rc = copy_op(load, &load->rank->ops.item[i]);

@@ -103,10 +103,10 @@ static int by_mark(const void *left, const void *right, void *context)
 	return by_text(context, a->message, b->message);
 }
 
-static int by_small(const void *left, const void *right, void *context)
+static int by_sub_task(const void *left, const void *right, void *context)
 {
-	const struct np_small_task *a = left;
-	const struct np_small_task *b = right;
+	const struct np_sub_task *a = left;
+	const struct np_sub_task *b = right;
 
 	FIRST_DIFFERENCE(op);
 	FIRST_DIFFERENCE(plane);
@@ -378,7 +378,7 @@ static void sort_rest(struct np_detail *detail)
 	SORT_TIMED(detail->calls, by_call);
 	SORT_TIMED(detail->operators, by_operator);
 	SORT(detail->marks, by_mark);
-	SORT(detail->small, by_small);
+	SORT(detail->sub_tasks, by_sub_task);
 	SORT(detail->memory_ops, by_memory_op);
 	SORT(detail->memory_curve, by_point);
 	SORT(detail->memory_events, by_memory_event);

@@ -91,12 +91,12 @@ struct np_kernel *detail_add_kernel(struct detail_load *load);
 struct np_device_task *detail_add_task(struct detail_load *load);
 struct np_framework_call *detail_add_framework(struct detail_load *load);
 struct np_mark *detail_add_mark(struct detail_load *load);
-struct np_small_task *detail_add_small(struct detail_load *load);
+struct np_sub_task *detail_add_sub_task(struct detail_load *load);
 
-/* A kernel, or a small task, with the times and numbers of the task that it is. */
+/* A kernel, or a sub-task, with the times and numbers of the task that it is. */
 struct np_kernel *detail_add_kernel_of(struct detail_load *load, const struct np_device_task *task);
-struct np_small_task *detail_add_small_of(struct detail_load *load,
-					  const struct np_device_task *task);
+struct np_sub_task *detail_add_sub_task_of(struct detail_load *load,
+					   const struct np_device_task *task);
 
 /* Note a file or table that could not be used. */
 void detail_note(struct detail_load *load, const char *path, const char *what, const char *reason);

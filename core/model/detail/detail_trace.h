@@ -56,11 +56,11 @@ struct detail_trace {
 	NP_VEC(struct trace_op) ops; /* row: in detail->ops; NP_NO_ROW where the rank lists none */
 	NP_VEC(struct detail_flow) flows;
 	NP_VEC(struct detail_mark_flow) mark_flows;
-	NP_VEC(np_str) task_names;         /* of detail->tasks */
-	NP_VEC(np_str) task_cores;         /* likewise: what the trace calls their type */
-	NP_VEC(struct detail_place) small; /* of detail->small */
-	bool unknown_lanes;                /* events came before the name of their lane */
-	unsigned reads;                    /* sections taken from this trace */
+	NP_VEC(np_str) task_names;             /* of detail->tasks */
+	NP_VEC(np_str) task_cores;             /* likewise: what the trace calls their type */
+	NP_VEC(struct detail_place) sub_tasks; /* of detail->sub_tasks */
+	bool unknown_lanes;                    /* events came before the name of their lane */
+	unsigned reads;                        /* sections taken from this trace */
 };
 
 /* Does the reader need this section of the trace? */

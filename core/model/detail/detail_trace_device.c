@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_trace.h"
 
-/* Events of the device: tasks, communication operators and their small tasks. */
+/* Events of the device: tasks, communication operators and their sub-tasks. */
 
 int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_lane *lane,
 			       const struct np_trace_event *event)
@@ -69,48 +69,50 @@ static int take_op(struct detail_trace *trace, const struct np_trace_event *even
 }
 
 enum {
-	SMALL_TYPE,
-	SMALL_SRC,
-	SMALL_DST,
-	SMALL_TRANSPORT,
-	SMALL_SIZE,
-	SMALL_LINK,
-	SMALL_RDMA,
-	SMALL_MASTER,
-	SMALL_NOTIFY,
-	SMALL_STREAM,
-	SMALL_TASK,
-	SMALL_DATA_TYPE,
-	SMALL_BANDWIDTH,
-	SMALL_KEYS,
+	SUB_TASK_TYPE,
+	SUB_TASK_SRC,
+	SUB_TASK_DST,
+	SUB_TASK_TRANSPORT,
+	SUB_TASK_SIZE,
+	SUB_TASK_LINK,
+	SUB_TASK_RDMA,
+	SUB_TASK_MASTER,
+	SUB_TASK_NOTIFY,
+	SUB_TASK_STREAM,
+	SUB_TASK_TASK,
+	SUB_TASK_DATA_TYPE,
+	SUB_TASK_BANDWIDTH,
+	SUB_TASK_KEYS,
 };
 
-static const char *const small_keys[SMALL_KEYS] = {
-	[SMALL_TYPE] = "task type",
-	[SMALL_SRC] = "src rank",
-	[SMALL_DST] = "dst rank",
-	[SMALL_TRANSPORT] = "transport type",
-	[SMALL_SIZE] = "size(Byte)",
-	[SMALL_LINK] = "link type",
-	[SMALL_RDMA] = "rdma type",
-	[SMALL_MASTER] = "is_master",
-	[SMALL_NOTIFY] = "notify_id",
-	[SMALL_STREAM] = "stream id",
-	[SMALL_TASK] = "task id",
-	[SMALL_DATA_TYPE] = "data type",
-	[SMALL_BANDWIDTH] = "bandwidth(GB/s)",
+static const char *const sub_task_keys[SUB_TASK_KEYS] = {
+	[SUB_TASK_TYPE] = "task type",
+	[SUB_TASK_SRC] = "src rank",
+	[SUB_TASK_DST] = "dst rank",
+	[SUB_TASK_TRANSPORT] = "transport type",
+	[SUB_TASK_SIZE] = "size(Byte)",
+	[SUB_TASK_LINK] = "link type",
+	[SUB_TASK_RDMA] = "rdma type",
+	[SUB_TASK_MASTER] = "is_master",
+	[SUB_TASK_NOTIFY] = "notify_id",
+	[SUB_TASK_STREAM] = "stream id",
+	[SUB_TASK_TASK] = "task id",
+	[SUB_TASK_DATA_TYPE] = "data type",
+	[SUB_TASK_BANDWIDTH] = "bandwidth(GB/s)",
 };
 
-static int name_small(struct detail_trace *trace, const struct np_trace_value *values,
-		      struct np_small_task *small)
+static int name_sub_task(struct detail_trace *trace, const struct np_trace_value *values,
+			 struct np_sub_task *sub_task)
 {
 	const struct {
 		int key;
 		np_str *text;
 	} texts[] = {
-		{ SMALL_TYPE, &small->type },           { SMALL_TRANSPORT, &small->transport },
-		{ SMALL_LINK, &small->link },           { SMALL_RDMA, &small->rdma_type },
-		{ SMALL_DATA_TYPE, &small->data_type },
+		{ SUB_TASK_TYPE, &sub_task->type },
+		{ SUB_TASK_TRANSPORT, &sub_task->transport },
+		{ SUB_TASK_LINK, &sub_task->link },
+		{ SUB_TASK_RDMA, &sub_task->rdma_type },
+		{ SUB_TASK_DATA_TYPE, &sub_task->data_type },
 	};
 	int rc = NP_OK;
 
@@ -120,30 +122,30 @@ static int name_small(struct detail_trace *trace, const struct np_trace_value *v
 	return rc;
 }
 
-static int take_small(struct detail_trace *trace, const struct np_trace_event *event)
+static int take_sub_task(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	struct np_trace_value values[SMALL_KEYS];
-	struct np_small_task *small = detail_add_small(trace->load);
-	struct detail_place *place = np_vec_add(&trace->small, trace->err);
+	struct np_trace_value values[SUB_TASK_KEYS];
+	struct np_sub_task *sub_task = detail_add_sub_task(trace->load);
+	struct detail_place *place = np_vec_add(&trace->sub_tasks, trace->err);
 	int64_t number;
 	double real;
 
-	if (!small || !place)
+	if (!sub_task || !place)
 		return NP_E_NOMEM;
-	(void)np_trace_args(event, small_keys, SMALL_KEYS, values);
+	(void)np_trace_args(event, sub_task_keys, SUB_TASK_KEYS, values);
 	*place = (struct detail_place){ event->pid.value, event->tid.value };
-	small->start = event->ts_ns;
-	small->end = np_trace_end(event);
-	small->bytes = detail_value_integer(&values[SMALL_SIZE]);
-	small->src = detail_value_integer(&values[SMALL_SRC]);
-	small->dst = detail_value_integer(&values[SMALL_DST]);
-	small->notify_id = detail_value_integer(&values[SMALL_NOTIFY]);
-	small->stream = detail_value_integer(&values[SMALL_STREAM]);
-	small->task_id = detail_value_integer(&values[SMALL_TASK]);
-	small->master = np_trace_value_integer(&values[SMALL_MASTER], &number) && number == 1;
-	if (np_trace_value_real(&values[SMALL_BANDWIDTH], &real))
-		small->bandwidth = real;
-	return name_small(trace, values, small);
+	sub_task->start = event->ts_ns;
+	sub_task->end = np_trace_end(event);
+	sub_task->bytes = detail_value_integer(&values[SUB_TASK_SIZE]);
+	sub_task->src = detail_value_integer(&values[SUB_TASK_SRC]);
+	sub_task->dst = detail_value_integer(&values[SUB_TASK_DST]);
+	sub_task->notify_id = detail_value_integer(&values[SUB_TASK_NOTIFY]);
+	sub_task->stream = detail_value_integer(&values[SUB_TASK_STREAM]);
+	sub_task->task_id = detail_value_integer(&values[SUB_TASK_TASK]);
+	sub_task->master = np_trace_value_integer(&values[SUB_TASK_MASTER], &number) && number == 1;
+	if (np_trace_value_real(&values[SUB_TASK_BANDWIDTH], &real))
+		sub_task->bandwidth = real;
+	return name_sub_task(trace, values, sub_task);
 }
 
 int detail_trace_take_communication(struct detail_trace *trace, const struct np_trace_event *event)
@@ -152,5 +154,5 @@ int detail_trace_take_communication(struct detail_trace *trace, const struct np_
 
 	if (!np_trace_arg(event, "task type", &type))
 		return detail_trace_reads(trace, NP_DETAIL_OPS) ? take_op(trace, event) : NP_OK;
-	return detail_trace_reads(trace, NP_DETAIL_SMALL) ? take_small(trace, event) : NP_OK;
+	return detail_trace_reads(trace, NP_DETAIL_SUB_TASKS) ? take_sub_task(trace, event) : NP_OK;
 }

@@ -3,7 +3,7 @@
 
 #include "core/model/load/capture/capture.h"
 
-/* --- small tasks to operators ---------------------------------------------------------------- */
+/* --- sub-tasks to operators ---------------------------------------------------------------- */
 
 static int by_start(const void *left, const void *right, void *context)
 {
@@ -62,24 +62,24 @@ static bool starts_there(const void *tasks, np_ns start, int64_t connection)
 	return false;
 }
 
-static void place_small(struct detail_trace *trace, const struct detail_task_order *order)
+static void place_sub_task(struct detail_trace *trace, const struct detail_task_order *order)
 {
 	trace_threads_own(&trace->lanes);
 	trace_ops_sort(trace->ops.item, trace->ops.count);
-	for (size_t i = 0; i < trace->small.count; i++) {
-		struct detail_place place = trace->small.item[i];
+	for (size_t i = 0; i < trace->sub_tasks.count; i++) {
+		struct detail_place place = trace->sub_tasks.item[i];
 		const struct trace_thread *thread =
 			trace_thread_at(&trace->lanes, place.pid, place.tid);
-		struct np_small_task *small = &trace->detail->small.item[i];
+		struct np_sub_task *sub_task = &trace->detail->sub_tasks.item[i];
 		uint32_t op;
 
 		if (!thread)
 			continue;
-		small->plane = thread->plane;
+		sub_task->plane = thread->plane;
 		op = trace_op_at(trace->ops.item, trace->ops.count,
-				 &trace->lanes.threads.item[thread->owner], small->start,
+				 &trace->lanes.threads.item[thread->owner], sub_task->start,
 				 starts_there, order);
-		small->op = op == TRACE_NO_OP ? NP_NO_ROW : trace->ops.item[op].row;
+		sub_task->op = op == TRACE_NO_OP ? NP_NO_ROW : trace->ops.item[op].row;
 	}
 }
 
@@ -130,7 +130,7 @@ static struct np_idmap *ops_by_connection(struct detail_trace *trace)
 	return NP_STEAL(ops);
 }
 
-/* What the tasks are: kernels by their core, small tasks by the connection of an operator. */
+/* What the tasks are: kernels by their core, sub-tasks by the connection of an operator. */
 static int classify_tasks(struct detail_trace *trace)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = ops_by_connection(trace);
@@ -151,8 +151,8 @@ static int classify_tasks(struct detail_trace *trace)
 	return NP_OK;
 }
 
-/* Level0 shows small tasks on the device only. */
-static int small_from_tasks(struct detail_trace *trace)
+/* Level0 shows sub-tasks on the device only. */
+static int sub_task_from_tasks(struct detail_trace *trace)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = ops_by_connection(trace);
 
@@ -160,17 +160,17 @@ static int small_from_tasks(struct detail_trace *trace)
 		return NP_E_NOMEM;
 	for (size_t i = 0; i < trace->detail->tasks.count; i++) {
 		const struct np_device_task *task = &trace->detail->tasks.item[i];
-		struct np_small_task *small;
+		struct np_sub_task *sub_task;
 
 		if (task->role != NP_ROLE_COMMUNICATION)
 			continue;
-		small = detail_add_small_of(trace->load, task);
-		if (!small)
+		sub_task = detail_add_sub_task_of(trace->load, task);
+		if (!sub_task)
 			return NP_E_NOMEM;
-		small->type = task->type;
-		small->op = np_idmap_get(ops, task->connection);
-		if (small->op >= trace->detail->ops.count)
-			small->op = NP_NO_ROW;
+		sub_task->type = task->type;
+		sub_task->op = np_idmap_get(ops, task->connection);
+		if (sub_task->op >= trace->detail->ops.count)
+			sub_task->op = NP_NO_ROW;
 	}
 	return NP_OK;
 }
@@ -322,10 +322,10 @@ static int join(struct detail_trace *trace, const struct detail_task_order *orde
 	struct detail_load *load = trace->load;
 	int rc = classify_tasks(trace);
 
-	if (rc == NP_OK && trace->small.count > 0)
-		place_small(trace, order);
-	else if (rc == NP_OK && detail_trace_reads(trace, NP_DETAIL_SMALL))
-		rc = small_from_tasks(trace);
+	if (rc == NP_OK && trace->sub_tasks.count > 0)
+		place_sub_task(trace, order);
+	else if (rc == NP_OK && detail_trace_reads(trace, NP_DETAIL_SUB_TASKS))
+		rc = sub_task_from_tasks(trace);
 	if (rc == NP_OK && load->kernels_from_text)
 		connect_kernels(trace, order);
 	else if (rc == NP_OK && detail_wants(load, NP_DETAIL_KERNELS))

@@ -9,9 +9,9 @@ static unsigned sections_to_read(const struct detail_load *load)
 	if (reads & (DETAIL_OF_FRAMEWORK_IN_BRIEF | NP_DETAIL_MARKS))
 		reads |= NP_DETAIL_FRAMEWORK;
 	if (reads & (NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES | NP_DETAIL_FRAMEWORK |
-		     NP_DETAIL_SMALL | NP_DETAIL_MARKS))
+		     NP_DETAIL_SUB_TASKS | NP_DETAIL_MARKS))
 		reads |= NP_DETAIL_TASKS;
-	if (reads & (NP_DETAIL_TASKS | NP_DETAIL_SMALL))
+	if (reads & (NP_DETAIL_TASKS | NP_DETAIL_SUB_TASKS))
 		reads |= NP_DETAIL_OPS;
 	return reads;
 }
@@ -25,7 +25,7 @@ static void forget_events(struct detail_trace *trace)
 	detail->calls.count = 0;
 	detail->framework.count = 0;
 	detail->marks.count = 0;
-	detail->small.count = 0;
+	detail->sub_tasks.count = 0;
 	detail->frequency.count = 0;
 	detail->gc.count = 0;
 	trace->ops.count = 0;
@@ -33,7 +33,7 @@ static void forget_events(struct detail_trace *trace)
 	trace->mark_flows.count = 0;
 	trace->task_names.count = 0;
 	trace->task_cores.count = 0;
-	trace->small.count = 0;
+	trace->sub_tasks.count = 0;
 	trace->unknown_lanes = false;
 	trace->load->impossible_times = 0;
 }
@@ -61,7 +61,7 @@ static void tell(struct detail_trace *trace)
 		{ detail->framework.count, DETAIL_OF_FRAMEWORK | DETAIL_OF_FRAMEWORK_IN_BRIEF },
 		{ detail->marks.count, NP_DETAIL_MARKS },
 		{ trace->gpu ? detail->ops.count : trace->ops.count, NP_DETAIL_OPS },
-		{ detail->small.count, NP_DETAIL_SMALL },
+		{ detail->sub_tasks.count, NP_DETAIL_SUB_TASKS },
 		{ detail->frequency.count, NP_DETAIL_FREQUENCY },
 		{ detail->gc.count, NP_DETAIL_GC },
 		{ detail->kernels.count, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES },
@@ -82,7 +82,7 @@ static void release(struct detail_trace *trace)
 	np_vec_release(&trace->mark_flows);
 	np_vec_release(&trace->task_names);
 	np_vec_release(&trace->task_cores);
-	np_vec_release(&trace->small);
+	np_vec_release(&trace->sub_tasks);
 }
 
 static int read_trace(struct detail_trace *trace)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shared.h"
+#include "distributed.h"
 
 /*
  * A detail as bytes, for another process of the same program: rows as they lie in
@@ -24,7 +24,7 @@ static const struct {
 	SECTION(operators, np_operator),
 	SECTION(marks, np_mark),
 	SECTION(ops, np_detail_op),
-	SECTION(small, np_small_task),
+	SECTION(sub_tasks, np_sub_task),
 	SECTION(frequency, np_frequency),
 	SECTION(gc, np_gc),
 	SECTION(memory_ops, np_memory_op),

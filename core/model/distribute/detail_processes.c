@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "distributed.h"
 #include "load_source.h"
-#include "shared.h"
 
 #include "npuprof/workers.h"
 
@@ -34,34 +34,35 @@ struct sender {
 };
 
 struct np_details {
-	const struct np_comm *comm;
+	const struct np_procs *procs;
 	NP_VEC(struct item) items;
 	struct sender *senders; /* by process */
 	pthread_mutex_t lock;   /* also of the communicator */
 };
 
-struct np_shared *shared_new(const struct np_comm *comm, uint32_t *owner, size_t sources)
+struct np_distributed *distributed_new(const struct np_procs *procs, uint32_t *owner,
+				       size_t sources)
 {
-	struct np_shared *shared = calloc(1, sizeof(*shared));
+	struct np_distributed *distributed = calloc(1, sizeof(*distributed));
 	uint32_t *asked = calloc(sources + 1, sizeof(*asked));
 
-	if (!shared || !asked) {
-		free(shared);
+	if (!distributed || !asked) {
+		free(distributed);
 		free(asked);
 		free(owner);
 		return NULL;
 	}
-	*shared = (struct np_shared){ .comm = comm, .owner = owner, .asked = asked };
-	return shared;
+	*distributed = (struct np_distributed){ .procs = procs, .owner = owner, .asked = asked };
+	return distributed;
 }
 
-void shared_free(struct np_shared *shared)
+void distributed_free(struct np_distributed *distributed)
 {
-	if (!shared)
+	if (!distributed)
 		return;
-	free(shared->owner);
-	free(shared->asked);
-	free(shared);
+	free(distributed->owner);
+	free(distributed->asked);
+	free(distributed);
 }
 
 /* --- the leader -----------------------------------------------------------------------------  */
@@ -95,7 +96,7 @@ static int send_order(const struct np_details *details, int to, size_t threads, 
 		if (details->items.item[i].from == to)
 			put_item(&order, &details->items.item[i]);
 	}
-	return order_send(details->comm, to, ORDER_DETAILS, &order, err);
+	return order_send(details->procs, to, ORDER_DETAILS, &order, err);
 }
 
 /* Items of ranks that others have; those of this process are left out. */
@@ -106,7 +107,7 @@ static int list_items(struct np_details *details, const struct np_detail_want *l
 		const struct np_run *run = list[i].run;
 		struct item *item;
 
-		if (!run->shared || run->shared->owner[list[i].index] == 0 ||
+		if (!run->distributed || run->distributed->owner[list[i].index] == 0 ||
 		    !run->ranks[list[i].index] || list[i].wants == 0)
 			continue;
 		item = np_vec_add(&details->items, err);
@@ -115,8 +116,8 @@ static int list_items(struct np_details *details, const struct np_detail_want *l
 		*item = (struct item){ .run = run,
 				       .index = list[i].index,
 				       .wants = list[i].wants,
-				       .from = (int)run->shared->owner[list[i].index] };
-		details->comm = run->shared->comm;
+				       .from = (int)run->distributed->owner[list[i].index] };
+		details->procs = run->distributed->procs;
 	}
 	return NP_OK;
 }
@@ -126,8 +127,8 @@ static void release(struct np_details *details)
 	for (size_t i = 0; i < details->items.count; i++) {
 		struct item *item = &details->items.item[i];
 
-		item->run->shared->details = NULL;
-		item->run->shared->asked[item->index] = 0;
+		item->run->distributed->details = NULL;
+		item->run->distributed->asked[item->index] = 0;
 		free(item->bytes);
 	}
 	np_vec_release(&details->items);
@@ -140,13 +141,13 @@ static int send_orders(struct np_details *details, size_t threads, struct np_err
 {
 	int rc = NP_OK;
 
-	details->senders = calloc((size_t)details->comm->size, sizeof(*details->senders));
+	details->senders = calloc((size_t)details->procs->size, sizeof(*details->senders));
 	if (!details->senders)
 		return np_fail_nomem(err, "details");
-	for (int to = 1; to < details->comm->size && rc == NP_OK; to++)
+	for (int to = 1; to < details->procs->size && rc == NP_OK; to++)
 		rc = send_order(details, to, threads, err);
 	if (rc < 0)
-		orders_stop(details->comm);
+		orders_stop(details->procs);
 	return rc;
 }
 
@@ -168,10 +169,10 @@ int np_details_begin(const struct np_detail_want *list, size_t count, size_t thr
 		return rc;
 	}
 	for (size_t i = 0; i < details->items.count; i++) {
-		struct np_shared *shared = details->items.item[i].run->shared;
+		struct np_distributed *distributed = details->items.item[i].run->distributed;
 
-		shared->details = details;
-		shared->asked[details->items.item[i].index] = (uint32_t)i + 1;
+		distributed->details = details;
+		distributed->asked[details->items.item[i].index] = (uint32_t)i + 1;
 	}
 	*ret = details;
 	return NP_OK;
@@ -193,7 +194,7 @@ static void receive_next(struct np_details *details, int from)
 {
 	struct item *item = next_of(details, from);
 
-	item->arrived = order_receive(details->comm, from, &item->bytes, &item->length,
+	item->arrived = order_receive(details->procs, from, &item->bytes, &item->length,
 				      &details->senders[from].err) == NP_OK;
 }
 
@@ -204,10 +205,10 @@ void np_details_end(struct np_details *details)
 	if (!details)
 		return;
 	/* What nobody asked for is on its way all the same. */
-	for (int from = 1; from < details->comm->size && !open; from++)
+	for (int from = 1; from < details->procs->size && !open; from++)
 		open = next_of(details, from) != NULL;
 	if (open)
-		orders_stop(details->comm);
+		orders_stop(details->procs);
 	release(details);
 }
 
@@ -234,12 +235,12 @@ int np_details_begin_run(const struct np_run *run, unsigned wants, size_t thread
 
 bool details_come(const struct np_run *run, size_t index, unsigned wants)
 {
-	const struct np_shared *shared = run->shared;
+	const struct np_distributed *distributed = run->distributed;
 	const struct item *item;
 
-	if (!shared || !shared->details || shared->asked[index] == 0)
+	if (!distributed || !distributed->details || distributed->asked[index] == 0)
 		return false;
-	item = &shared->details->items.item[shared->asked[index] - 1];
+	item = &distributed->details->items.item[distributed->asked[index] - 1];
 	return item->wants == wants && !item->taken;
 }
 
@@ -254,7 +255,7 @@ static int wait_for(struct np_details *details, const struct item *item, struct 
 
 		(void)pthread_mutex_lock(&details->lock);
 		if (!item->arrived && sender->err.code == NP_OK &&
-		    details->comm->arrived(details->comm, item->from))
+		    details->procs->arrived(details->procs, item->from))
 			receive_next(details, item->from);
 		arrived = item->arrived;
 		rc = arrived ? NP_OK : sender->err.code;
@@ -270,8 +271,8 @@ static int wait_for(struct np_details *details, const struct item *item, struct 
 
 int details_take(const struct np_run *run, size_t index, struct np_detail **ret, struct np_err *err)
 {
-	struct np_details *details = run->shared->details;
-	struct item *item = &details->items.item[run->shared->asked[index] - 1];
+	struct np_details *details = run->distributed->details;
+	struct item *item = &details->items.item[run->distributed->asked[index] - 1];
 	struct np_detail *detail = NULL;
 	struct summary_reader reader = { .problem = NULL };
 	char *reason;
@@ -311,7 +312,7 @@ struct service {
 	struct np_run *run;
 	NP_VEC(unsigned) wants;
 	size_t first; /* of those that are read at once */
-	const struct np_comm *comm;
+	const struct np_procs *procs;
 	atomic_bool over; /* what is left is not wanted */
 	struct summary_writer *answers;
 };
@@ -366,7 +367,7 @@ static void look_whether_over(void *context, size_t done, size_t total)
 
 	(void)done;
 	(void)total;
-	if (order_is_over(service->comm))
+	if (order_is_over(service->procs))
 		atomic_store(&service->over, true);
 }
 
@@ -391,7 +392,7 @@ static int read_details(struct service *service, size_t threads, struct np_err *
 		for (size_t i = 0; i < count; i++) {
 			look_whether_over(service, i, count);
 			if (rc == NP_OK && !service->over)
-				rc = answer_send(service->comm, &service->answers[i], err);
+				rc = answer_send(service->procs, &service->answers[i], err);
 			np_bytes_release(&service->answers[i].bytes);
 			service->answers[i] = (struct summary_writer){ 0 };
 		}
@@ -400,9 +401,9 @@ static int read_details(struct service *service, size_t threads, struct np_err *
 	return rc;
 }
 
-int details_serve(const struct np_comm *comm, struct summary_reader *reader, struct np_err *err)
+int details_serve(const struct np_procs *procs, struct summary_reader *reader, struct np_err *err)
 {
-	struct service service = { .run = np_run_new(), .comm = comm };
+	struct service service = { .run = np_run_new(), .procs = procs };
 	size_t threads = (size_t)summary_get_number(reader);
 	uint64_t count = summary_get_at_most(reader, (uint64_t)(reader->end - reader->at));
 	int rc = NP_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/load.h"
 
+#include "distributed.h"
 #include "load_source.h"
-#include "shared.h"
 
 struct job {
 	struct np_run *run;
@@ -47,17 +47,17 @@ static void load_mine(struct np_run *run, const struct np_load_options *options,
 void load_watch_tick(void *context, size_t done, size_t total)
 {
 	struct load_watch *watch = context;
-	struct np_comm_news sum = load_count_news(&watch->mine);
+	struct np_procs_news sum = load_count_news(&watch->mine);
 	struct np_load_progress progress = { .ranks = watch->run->sources.count };
-	const struct np_comm *comm = watch->options->comm;
-	struct np_comm_news news;
+	const struct np_procs *procs = watch->options->procs;
+	struct np_procs_news news;
 	int from;
 
 	(void)done;
 	(void)total;
-	while (watch->others && comm->hear(comm, &from, &news))
+	while (watch->others && procs->hear(procs, &from, &news))
 		watch->others[from] = news;
-	for (int i = 1; watch->others && i < comm->size; i++) {
+	for (int i = 1; watch->others && i < procs->size; i++) {
 		sum.ranks += watch->others[i].ranks;
 		sum.bytes += watch->others[i].bytes;
 	}
@@ -76,18 +76,18 @@ static int load_all(struct np_run *run, const struct np_load_options *options,
 	size_t room = run->sources.count + 1;
 	uint32_t *owner = calloc(room, sizeof(*owner));
 	size_t *mine = malloc(room * sizeof(*mine));
-	bool shared = options->comm->size > 1;
+	bool distributed = options->procs->size > 1;
 	struct load_watch watch = { .run = run, .options = options };
 	size_t count = 0;
 	int rc = owner && mine ? NP_OK : np_fail_nomem(err, "ranks");
 
-	if (rc == NP_OK && shared) {
-		watch.others = calloc((size_t)options->comm->size, sizeof(*watch.others));
+	if (rc == NP_OK && distributed) {
+		watch.others = calloc((size_t)options->procs->size, sizeof(*watch.others));
 		rc = watch.others ? NP_OK : np_fail_nomem(err, "processes");
 	}
-	if (rc == NP_OK && shared)
-		rc = load_divide(run, (size_t)options->comm->size, owner, err);
-	if (rc == NP_OK && shared)
+	if (rc == NP_OK && distributed)
+		rc = load_divide(run, (size_t)options->procs->size, owner, err);
+	if (rc == NP_OK && distributed)
 		rc = load_send_orders(run, options, owner, err);
 	for (size_t i = 0; rc == NP_OK && i < run->sources.count; i++) {
 		if (owner[i] == 0)
@@ -95,18 +95,18 @@ static int load_all(struct np_run *run, const struct np_load_options *options,
 	}
 	if (rc == NP_OK)
 		load_mine(run, options, mine, count, &watch, outcomes);
-	if (rc == NP_OK && shared)
+	if (rc == NP_OK && distributed)
 		rc = load_gather(run, options, owner, &watch, outcomes, err);
 	free(watch.others);
 	free(mine);
-	if (rc < 0 && shared)
-		orders_stop(options->comm);
-	if (rc < 0 || !shared) {
+	if (rc < 0 && distributed)
+		orders_stop(options->procs);
+	if (rc < 0 || !distributed) {
 		free(owner);
 		return rc;
 	}
-	run->shared = shared_new(options->comm, owner, run->sources.count);
-	return run->shared ? NP_OK : np_fail_nomem(err, "ranks");
+	run->distributed = distributed_new(options->procs, owner, run->sources.count);
+	return run->distributed ? NP_OK : np_fail_nomem(err, "ranks");
 }
 
 static void collect_notes(struct np_run *run, const struct load_outcome *outcomes)
@@ -158,7 +158,7 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 		return np_fail_nomem(err, "ranks");
 	}
 	for (size_t i = 0; i < run->sources.count; i++)
-		run->sources.item[i].kernel_origin = options->kernel_origin;
+		run->sources.item[i].kernel_framework_op = options->kernel_framework_op;
 	if (options->cache)
 		keep_run(run, options);
 	rc = load_all(run, options, outcomes, err);
@@ -173,10 +173,10 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 	return rc;
 }
 
-int np_load(struct np_run *run, const struct np_comm *comm, const struct np_workers *workers,
+int np_load(struct np_run *run, const struct np_procs *procs, const struct np_workers *workers,
 	    struct np_err *err)
 {
-	const struct np_load_options options = { .comm = comm, .workers = *workers };
+	const struct np_load_options options = { .procs = procs, .workers = *workers };
 
 	return np_load_run(run, &options, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "distributed.h"
 #include "load_source.h"
-#include "shared.h"
 
 #include <time.h>
 
@@ -71,13 +71,13 @@ static int send_order(const struct np_run *run, const struct np_load_options *op
 	summary_put_text(&order, options->program);
 	summary_put_number(&order, options->workers.threads);
 	summary_put_signed(&order, options->max_memory);
-	summary_put_number(&order, options->kernel_origin != NULL);
+	summary_put_number(&order, options->kernel_framework_op != NULL);
 	summary_put_number(&order, count);
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (owner[i] == (uint32_t)to)
 			summary_put_source(&order, &run->sources.item[i]);
 	}
-	return order_send(options->comm, to, ORDER_LOAD, &order, err);
+	return order_send(options->procs, to, ORDER_LOAD, &order, err);
 }
 
 int load_send_orders(const struct np_run *run, const struct np_load_options *options,
@@ -85,7 +85,7 @@ int load_send_orders(const struct np_run *run, const struct np_load_options *opt
 {
 	int rc = NP_OK;
 
-	for (int to = 1; to < options->comm->size && rc == NP_OK; to++)
+	for (int to = 1; to < options->procs->size && rc == NP_OK; to++)
 		rc = send_order(run, options, owner, to, err);
 	return rc;
 }
@@ -162,12 +162,12 @@ void load_nap(int64_t *length)
 }
 
 /* Until there is a message, with a look at how far all are now and then. */
-static void wait_for(const struct np_comm *comm, int from, struct load_watch *watch)
+static void wait_for(const struct np_procs *procs, int from, struct load_watch *watch)
 {
 	int64_t nap = 0;
 	int64_t slept = 0;
 
-	while (!comm->arrived(comm, from)) {
+	while (!procs->arrived(procs, from)) {
 		load_nap(&nap);
 		slept += nap;
 		if (slept < TICK_NS)
@@ -183,7 +183,7 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
 	struct mail mail = { .run = run, .outcomes = outcomes };
 	int rc = NP_OK;
 
-	for (int from = 1; from < options->comm->size; from++) {
+	for (int from = 1; from < options->procs->size; from++) {
 		for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 			struct message *message;
 
@@ -195,8 +195,8 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
 				break;
 			}
 			message->index = i;
-			wait_for(options->comm, from, watch);
-			rc = order_receive(options->comm, from, &message->bytes, &message->length,
+			wait_for(options->procs, from, watch);
+			rc = order_receive(options->procs, from, &message->bytes, &message->length,
 					   err);
 			mail.bytes += message->length;
 			if (rc == NP_OK && mail.bytes > TOGETHER_BYTES)
@@ -214,8 +214,8 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
  */
 
 struct service {
-	const struct np_comm *comm;
-	np_kernel_origin *kernel_origin;
+	const struct np_procs *procs;
+	np_kernel_framework_op *kernel_framework_op;
 	struct np_load_options options;
 	struct load_count count;
 	atomic_bool over; /* what is left is not wanted */
@@ -286,12 +286,12 @@ static void serve_one(void *context, size_t index)
 static void tell(void *context, size_t done, size_t total)
 {
 	struct service *service = context;
-	struct np_comm_news news = load_count_news(&service->count);
+	struct np_procs_news news = load_count_news(&service->count);
 
 	(void)done;
 	(void)total;
-	service->comm->tell(service->comm, &news);
-	if (order_is_over(service->comm))
+	service->procs->tell(service->procs, &news);
+	if (order_is_over(service->procs))
 		atomic_store(&service->over, true);
 }
 
@@ -314,7 +314,7 @@ static int read_order(struct summary_reader *reader, struct service *service, st
 		if (!source)
 			return NP_E_NOMEM;
 		summary_get_source(reader, source);
-		source->kernel_origin = sums ? service->kernel_origin : NULL;
+		source->kernel_framework_op = sums ? service->kernel_framework_op : NULL;
 	}
 	service->strings = np_strtab_new();
 	service->answers = calloc((size_t)count + 1, sizeof(*service->answers));
@@ -325,10 +325,10 @@ static int read_order(struct summary_reader *reader, struct service *service, st
 	return summary_read(reader, "an order", err);
 }
 
-static int serve_order(const struct np_comm *comm, np_kernel_origin *kernel_origin,
+static int serve_order(const struct np_procs *procs, np_kernel_framework_op *kernel_framework_op,
 		       struct summary_reader *reader, struct np_err *err)
 {
-	struct service service = { .comm = comm, .kernel_origin = kernel_origin };
+	struct service service = { .procs = procs, .kernel_framework_op = kernel_framework_op };
 	int rc;
 
 	load_gate_init(&service.gate, 0);
@@ -338,41 +338,41 @@ static int serve_order(const struct np_comm *comm, np_kernel_origin *kernel_orig
 	if (rc == NP_OK)
 		np_workers_run(&service.options.workers, service.sources.count, serve_one,
 			       &service);
-	for (size_t i = 0; i < service.sources.count && rc == NP_OK && !order_is_over(comm); i++) {
+	for (size_t i = 0; i < service.sources.count && rc == NP_OK && !order_is_over(procs); i++) {
 		rc = service.errors[i].code;
 		if (rc < 0)
 			*err = service.errors[i];
 		else
-			rc = comm->send(comm, 0, service.answers[i].item, service.answers[i].count,
-					err);
+			rc = procs->send(procs, 0, service.answers[i].item,
+					 service.answers[i].count, err);
 	}
 	release_service(&service);
 	return rc;
 }
 
 /* Take the rest of an order in, and carry it out. */
-static int serve(const struct np_comm *comm, np_kernel_origin *kernel_origin, uint64_t order,
-		 struct np_err *err)
+static int serve(const struct np_procs *procs, np_kernel_framework_op *kernel_framework_op,
+		 uint64_t order, struct np_err *err)
 {
 	struct summary_reader reader = { 0 };
 	void *bytes = NULL;
 	size_t length = 0;
-	int rc = comm->receive(comm, 0, &bytes, &length, err);
+	int rc = procs->receive(procs, 0, &bytes, &length, err);
 
 	if (rc < 0)
 		return rc;
 	reader.at = bytes;
 	reader.end = reader.at + length;
 	if (order == ORDER_LOAD)
-		rc = serve_order(comm, kernel_origin, &reader, err);
+		rc = serve_order(procs, kernel_framework_op, &reader, err);
 	else
-		rc = details_serve(comm, &reader, err);
+		rc = details_serve(procs, &reader, err);
 	free(bytes);
 	return rc;
 }
 
-int np_load_serve(const struct np_comm *comm, np_kernel_origin *kernel_origin, int *ret_status,
-		  struct np_err *err)
+int np_load_serve(const struct np_procs *procs, np_kernel_framework_op *kernel_framework_op,
+		  int *ret_status, struct np_err *err)
 {
 	uint64_t order = 0;
 	int rc = NP_OK;
@@ -380,13 +380,13 @@ int np_load_serve(const struct np_comm *comm, np_kernel_origin *kernel_origin, i
 	while (rc == NP_OK && order != ORDER_END) {
 		struct np_err problem = NP_ERR_INIT;
 
-		rc = order_await(comm, &order, ret_status, err);
+		rc = order_await(procs, &order, ret_status, err);
 		if (rc < 0)
 			break;
 		if (order == ORDER_END || order == ORDER_STOP)
-			rc = order_say_stopped(comm, err);
-		else if (serve(comm, kernel_origin, order, &problem) < 0)
-			rc = order_say_failed(comm, &problem, err);
+			rc = order_say_stopped(procs, err);
+		else if (serve(procs, kernel_framework_op, order, &problem) < 0)
+			rc = order_say_failed(procs, &problem, err);
 	}
 	return rc;
 }

@@ -36,9 +36,9 @@ static inline void load_count_add(struct load_count *count, const struct np_sour
 	(void)atomic_fetch_add(&count->bytes, source->bytes);
 }
 
-static inline struct np_comm_news load_count_news(struct load_count *count)
+static inline struct np_procs_news load_count_news(struct load_count *count)
 {
-	return (struct np_comm_news){ atomic_load(&count->ranks), atomic_load(&count->bytes) };
+	return (struct np_procs_news){ atomic_load(&count->ranks), atomic_load(&count->bytes) };
 }
 
 /* Who watches, and what the others told. */
@@ -46,7 +46,7 @@ struct load_watch {
 	const struct np_run *run;
 	const struct np_load_options *options;
 	struct load_count mine;
-	struct np_comm_news *others; /* by process; NULL for one alone */
+	struct np_procs_news *others; /* by process; NULL for one alone */
 };
 
 /* Tell the watcher how far all are: an np_tick whose context is the load_watch. */

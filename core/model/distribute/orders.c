@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shared.h"
+#include "distributed.h"
 
 #include "npuprof/load.h"
 
 /* Written without asking for memory; the longest is a failure. */
 struct short_message {
-	uint8_t bytes[NP_COMM_SHORT];
+	uint8_t bytes[NP_PROCS_SHORT];
 };
 
-_Static_assert(sizeof(((struct np_err *)0)->text) <= NP_COMM_SHORT / 2, "failures are short");
+_Static_assert(sizeof(((struct np_err *)0)->text) <= NP_PROCS_SHORT / 2, "failures are short");
 
 /* Longer than what tells the kind of an order and a status. */
 #define HEAD_BYTES 32
@@ -19,15 +19,15 @@ static struct summary_writer write_within(struct short_message *message)
 						   .capacity = sizeof(message->bytes) } };
 }
 
-static int send_written(const struct np_comm *comm, int to, const struct summary_writer *writer,
+static int send_written(const struct np_procs *procs, int to, const struct summary_writer *writer,
 			struct np_err *err)
 {
 	int rc = summary_written(writer, err);
 
-	return rc < 0 ? rc : comm->send(comm, to, writer->bytes.item, writer->bytes.count, err);
+	return rc < 0 ? rc : procs->send(procs, to, writer->bytes.item, writer->bytes.count, err);
 }
 
-static int send_head(const struct np_comm *comm, int to, enum order order, int status,
+static int send_head(const struct np_procs *procs, int to, enum order order, int status,
 		     struct np_err *err)
 {
 	struct short_message message;
@@ -35,33 +35,33 @@ static int send_head(const struct np_comm *comm, int to, enum order order, int s
 
 	summary_put_number(&head, order);
 	summary_put_signed(&head, status);
-	return send_written(comm, to, &head, err);
+	return send_written(procs, to, &head, err);
 }
 
 /* --- the leader ---------------------------------------------------------------------------------
  */
 
-int order_send(const struct np_comm *comm, int to, enum order order, struct summary_writer *writer,
-	       struct np_err *err)
+int order_send(const struct np_procs *procs, int to, enum order order,
+	       struct summary_writer *writer, struct np_err *err)
 {
 	int rc = summary_written(writer, err);
 
 	if (rc == NP_OK)
-		rc = send_head(comm, to, order, 0, err);
+		rc = send_head(procs, to, order, 0, err);
 	if (rc == NP_OK)
-		rc = send_written(comm, to, writer, err);
+		rc = send_written(procs, to, writer, err);
 	np_bytes_release(&writer->bytes);
 	return rc;
 }
 
-int order_receive(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
+int order_receive(const struct np_procs *procs, int from, void **ret, size_t *ret_length,
 		  struct np_err *err)
 {
 	struct summary_reader reader = { 0 };
 	void *bytes = NULL;
 	size_t length = 0;
 	int64_t code;
-	int rc = comm->receive(comm, from, &bytes, &length, err);
+	int rc = procs->receive(procs, from, &bytes, &length, err);
 
 	if (rc < 0)
 		return rc;
@@ -80,40 +80,40 @@ int order_receive(const struct np_comm *comm, int from, void **ret, size_t *ret_
 }
 
 /* Tell all, and take in what they have sent before they hear it. */
-static int break_off(const struct np_comm *comm, enum order order, int status, struct np_err *err)
+static int break_off(const struct np_procs *procs, enum order order, int status, struct np_err *err)
 {
 	int rc = NP_OK;
 
-	for (int to = 1; to < comm->size && rc == NP_OK; to++)
-		rc = send_head(comm, to, order, status, err);
-	for (int from = 1; from < comm->size && rc == NP_OK; from++) {
+	for (int to = 1; to < procs->size && rc == NP_OK; to++)
+		rc = send_head(procs, to, order, status, err);
+	for (int from = 1; from < procs->size && rc == NP_OK; from++) {
 		uint8_t answer = 0;
 
 		while (rc == NP_OK && answer != ANSWER_STOPPED)
-			rc = comm->skim(comm, from, &answer, sizeof(answer), err);
+			rc = procs->skim(procs, from, &answer, sizeof(answer), err);
 	}
 	return rc;
 }
 
-void orders_stop(const struct np_comm *comm)
+void orders_stop(const struct np_procs *procs)
 {
-	(void)!break_off(comm, ORDER_STOP, 0, NULL);
+	(void)!break_off(procs, ORDER_STOP, 0, NULL);
 }
 
-int np_load_dismiss(const struct np_comm *comm, int status, struct np_err *err)
+int np_load_dismiss(const struct np_procs *procs, int status, struct np_err *err)
 {
-	return break_off(comm, ORDER_END, status, err);
+	return break_off(procs, ORDER_END, status, err);
 }
 
 /* --- the others ---------------------------------------------------------------------------------
  */
 
-int order_await(const struct np_comm *comm, uint64_t *ret_order, int *ret_status,
+int order_await(const struct np_procs *procs, uint64_t *ret_order, int *ret_status,
 		struct np_err *err)
 {
 	uint8_t head[HEAD_BYTES];
 	struct summary_reader reader = { .at = head, .end = head + sizeof(head) };
-	int rc = comm->skim(comm, 0, head, sizeof(head), err);
+	int rc = procs->skim(procs, 0, head, sizeof(head), err);
 
 	if (rc < 0)
 		return rc;
@@ -123,30 +123,30 @@ int order_await(const struct np_comm *comm, uint64_t *ret_order, int *ret_status
 	return NP_OK;
 }
 
-int answer_send(const struct np_comm *comm, struct summary_writer *writer, struct np_err *err)
+int answer_send(const struct np_procs *procs, struct summary_writer *writer, struct np_err *err)
 {
-	int rc = send_written(comm, 0, writer, err);
+	int rc = send_written(procs, 0, writer, err);
 
 	np_bytes_release(&writer->bytes);
 	return rc;
 }
 
-bool order_is_over(const struct np_comm *comm)
+bool order_is_over(const struct np_procs *procs)
 {
 	/* Nothing else is sent to a process that has not answered. */
-	return comm->arrived(comm, 0);
+	return procs->arrived(procs, 0);
 }
 
-int order_say_stopped(const struct np_comm *comm, struct np_err *err)
+int order_say_stopped(const struct np_procs *procs, struct np_err *err)
 {
 	struct short_message message;
 	struct summary_writer answer = write_within(&message);
 
 	summary_put_number(&answer, ANSWER_STOPPED);
-	return send_written(comm, 0, &answer, err);
+	return send_written(procs, 0, &answer, err);
 }
 
-int order_say_failed(const struct np_comm *comm, const struct np_err *why, struct np_err *err)
+int order_say_failed(const struct np_procs *procs, const struct np_err *why, struct np_err *err)
 {
 	struct short_message message;
 	struct summary_writer answer = write_within(&message);
@@ -154,5 +154,5 @@ int order_say_failed(const struct np_comm *comm, const struct np_err *why, struc
 	summary_put_number(&answer, ANSWER_FAILED);
 	summary_put_signed(&answer, why->code);
 	summary_put_bytes(&answer, why->text, strlen(why->text));
-	return send_written(comm, 0, &answer, err);
+	return send_written(procs, 0, &answer, err);
 }

@@ -42,11 +42,12 @@ int np_load_metadata_value(struct np_rank *rank, const char *name, const struct 
  * The rank database: everything is derived from its tasks and operators. In parts
  * it needs little memory, but fails with NP_E_RANGE where the order of the tables
  * does not allow it. What is wrong with the file is told best without. Kernels
- * are summed if `origin` is not NULL, which takes every task with its connection
+ * are summed if `framework_op` is not NULL, which takes every task with its connection
  * until its kernel is read (rank_db_gather_kernel()): never in parts.
  */
-int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, np_kernel_origin *origin,
-		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+		    np_kernel_framework_op *framework_op, struct np_strtab *strings,
+		    struct np_err *err) NP_MUST_USE;
 
 /* analysis.db: what the vendor's exporter derived. */
 int np_load_analysis_db(struct np_rank *rank, const char *path, struct np_strtab *strings,

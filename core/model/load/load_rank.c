@@ -40,16 +40,17 @@ static int finish_derived(struct np_rank *rank, const struct np_strtab *strings,
 static int read_rank_db(struct np_rank *rank, const struct np_source_files *source,
 			struct np_strtab *strings, struct np_err *err)
 {
-	np_kernel_origin *origin = source->kernel_origin;
+	np_kernel_framework_op *framework_op = source->kernel_framework_op;
 
-	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], !origin, origin, strings, err);
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], !framework_op, framework_op,
+			       strings, err);
 }
 
 static int read_whole_rank_db(struct np_rank *rank, const struct np_source_files *source,
 			      struct np_strtab *strings, struct np_err *err)
 {
-	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], false, source->kernel_origin,
-			       strings, err);
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], false,
+			       source->kernel_framework_op, strings, err);
 }
 
 static int read_analysis_db(struct np_rank *rank, const struct np_source_files *source,

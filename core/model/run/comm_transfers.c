@@ -4,7 +4,7 @@
 #include "npuprof/order.h"
 
 /* Who ran beside a transfer is asked early in its life, after this part of what its like take. */
-#define CROWD_ASKED_AT 8
+#define CONCURRENCY_ASKED_AT 8
 
 /* Global ranks; local ones, and of which group, where its members are not known. */
 struct link {
@@ -23,7 +23,7 @@ struct transfer {
 	int32_t src;
 	int32_t dst;
 	bool reduces;
-	uint8_t crowd;
+	uint8_t concurrency;
 	/* Set by describe(): */
 	struct link link;
 	bool p2p;
@@ -130,18 +130,18 @@ static struct lives measure_lives(const struct np_transfers *transfers)
  * A slow transfer outlives those beside it, the more the slower it is: the moment
  * is one at which its like are still running.
  */
-static np_ns crowd_asked_at(const struct lives *lives, const struct transfer *transfer)
+static np_ns concurrency_asked_at(const struct lives *lives, const struct transfer *transfer)
 {
 	uint64_t magnitude = lives->magnitudes[transfer->size_class][transfer->reduces] /
 			     lives->count[transfer->size_class][transfer->reduces];
 	np_ns common = INT64_C(1) << magnitude;
 	np_ns own = transfer->end - transfer->start;
 
-	return transfer->start + (own < common ? own : common) / CROWD_ASKED_AT;
+	return transfer->start + (own < common ? own : common) / CONCURRENCY_ASKED_AT;
 }
 
 /* 0 for one, 1 for two, 2 for up to 4 … */
-static uint8_t company_class(size_t running, uint8_t most)
+static uint8_t contention_class(size_t running, uint8_t most)
 {
 	uint16_t class = log2_of(running > 1 ? running * 2 - 1 : 1);
 
@@ -160,7 +160,7 @@ static int by_link(const void *left, const void *right, void *context)
 }
 
 /* Work space for finding out what runs at once. */
-struct company {
+struct contention {
 	struct lives lives;
 	uint32_t *order; /* of the transfers, by link */
 	np_ns *starts;
@@ -168,57 +168,57 @@ struct company {
 };
 
 /* Of these transfers: how many of them run when each of them does. */
-static void find_company(struct np_transfers *transfers, struct company *company,
-			 const uint32_t *order, size_t count, bool same_link)
+static void find_contention(struct np_transfers *transfers, struct contention *contention,
+			    const uint32_t *order, size_t count, bool same_link)
 {
 	for (size_t i = 0; i < count; i++) {
-		company->starts[i] = transfers->list.item[order[i]].start;
-		company->ends[i] = transfers->list.item[order[i]].end;
+		contention->starts[i] = transfers->list.item[order[i]].start;
+		contention->ends[i] = transfers->list.item[order[i]].end;
 	}
-	qsort(company->starts, count, sizeof(np_ns), np_by_int64);
-	qsort(company->ends, count, sizeof(np_ns), np_by_int64);
+	qsort(contention->starts, count, sizeof(np_ns), np_by_int64);
+	qsort(contention->ends, count, sizeof(np_ns), np_by_int64);
 	for (size_t i = 0; i < count; i++) {
 		struct transfer *each = &transfers->list.item[order[i]];
-		np_ns at = crowd_asked_at(&company->lives, each);
-		size_t running = count_until(company->starts, count, at) -
-				 count_until(company->ends, count, at);
-		unsigned class =
-			company_class(running, same_link ? NP_CROWD_LINK_MOST : NP_CROWD_MOST);
+		np_ns at = concurrency_asked_at(&contention->lives, each);
+		size_t running = count_until(contention->starts, count, at) -
+				 count_until(contention->ends, count, at);
+		unsigned class = contention_class(running, same_link ? NP_CONCURRENCY_LINK_MOST
+								     : NP_CONCURRENCY_MOST);
 
-		each->crowd =
-			(uint8_t)(each->crowd | class << (same_link ? NP_CROWD_LINK_SHIFT : 0));
+		each->concurrency = (uint8_t)(each->concurrency |
+					      class << (same_link ? NP_CONCURRENCY_LINK_SHIFT : 0));
 	}
 }
 
 /*
- * Transfers that run at once share what they run over: only those in like company
+ * Transfers that run at once share what they run over: only those in like contention
  * compare, that of the rank and, as two communicators may use it, that of the link.
  */
-static int find_crowds(struct np_transfers *transfers, struct np_err *err)
+static int find_concurrency(struct np_transfers *transfers, struct np_err *err)
 {
 	size_t count = transfers->list.count;
-	struct company company = { .lives = measure_lives(transfers),
-				   .order = calloc(count + 1, sizeof(*company.order)),
-				   .starts = malloc((count + 1) * sizeof(*company.starts)),
-				   .ends = malloc((count + 1) * sizeof(*company.ends)) };
-	bool whole = company.order && company.starts && company.ends;
+	struct contention contention = { .lives = measure_lives(transfers),
+					 .order = calloc(count + 1, sizeof(*contention.order)),
+					 .starts = malloc((count + 1) * sizeof(*contention.starts)),
+					 .ends = malloc((count + 1) * sizeof(*contention.ends)) };
+	bool whole = contention.order && contention.starts && contention.ends;
 
 	if (whole) {
 		for (size_t i = 0; i < count; i++)
-			company.order[i] = (uint32_t)i;
-		find_company(transfers, &company, company.order, count, false);
-		qsort_r(company.order, count, sizeof(*company.order), by_link,
+			contention.order[i] = (uint32_t)i;
+		find_contention(transfers, &contention, contention.order, count, false);
+		qsort_r(contention.order, count, sizeof(*contention.order), by_link,
 			transfers->list.item);
 	}
 	for (size_t from = 0, to = 0; whole && from < count; from = to) {
-		while (to < count &&
-		       by_link(&company.order[from], &company.order[to], transfers->list.item) == 0)
+		while (to < count && by_link(&contention.order[from], &contention.order[to],
+					     transfers->list.item) == 0)
 			to++;
-		find_company(transfers, &company, &company.order[from], to - from, true);
+		find_contention(transfers, &contention, &contention.order[from], to - from, true);
 	}
-	free(company.order);
-	free(company.starts);
-	free(company.ends);
+	free(contention.order);
+	free(contention.starts);
+	free(contention.ends);
 	return whole ? NP_OK : np_fail_nomem(err, "transfers");
 }
 
@@ -268,7 +268,7 @@ static int by_row(const struct transfer *a, const struct transfer *b)
 	if (!order)
 		order = np_order(a->reduces, b->reduces);
 	if (!order)
-		order = np_order(a->crowd, b->crowd);
+		order = np_order(a->concurrency, b->concurrency);
 	return order ? order : np_order(a->size_class, b->size_class);
 }
 
@@ -303,7 +303,7 @@ static int add_row(struct np_rank *rank, const struct transfer *first, size_t co
 				     .dst = first->dst,
 				     .plane = first->plane,
 				     .size_class = first->size_class,
-				     .crowd = first->crowd,
+				     .concurrency = first->concurrency,
 				     .p2p = first->p2p,
 				     .reduces = first->reduces,
 				     .count = (uint32_t)count,
@@ -328,7 +328,7 @@ int np_transfers_reduce(struct np_transfers *transfers, struct np_rank *rank,
 	if (count == 0)
 		return NP_OK;
 	describe(transfers, rank);
-	rc = find_crowds(transfers, err);
+	rc = find_concurrency(transfers, err);
 	if (rc < 0)
 		return rc;
 	qsort(list, count, sizeof(list[0]), by_row_and_speed);

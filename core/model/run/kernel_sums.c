@@ -64,7 +64,7 @@ static size_t leave(struct np_open_calls *open, size_t place)
 }
 
 int np_open_calls_enter(struct np_open_calls *open, int64_t tid, np_ns start, np_ns end,
-			uint32_t origin, uint32_t *ret_origin, struct np_err *err)
+			uint32_t framework_op, uint32_t *ret_framework_op, struct np_err *err)
 {
 	uint32_t top = np_idmap_get(open->top, tid);
 	size_t below = top == NP_IDMAP_NONE ? 0 : top;
@@ -75,12 +75,12 @@ int np_open_calls_enter(struct np_open_calls *open, int64_t tid, np_ns start, np
 		return np_fail(err, NP_E_RANGE, "calls of a thread are not in order");
 	while (below > 0 && open->list.item[below - 1].end < end)
 		below = leave(open, below);
-	if (below > 0 && open->list.item[below - 1].origin != UINT32_MAX)
-		origin = open->list.item[below - 1].origin;
+	if (below > 0 && open->list.item[below - 1].framework_op != UINT32_MAX)
+		framework_op = open->list.item[below - 1].framework_op;
 	call = np_vec_add(&open->list, err);
 	if (!call)
 		return NP_E_NOMEM;
-	*call = (struct np_open_call){ start, end, below, origin };
-	*ret_origin = origin;
+	*call = (struct np_open_call){ start, end, below, framework_op };
+	*ret_framework_op = framework_op;
 	return np_idmap_set(open->top, tid, (uint32_t)open->list.count, err);
 }

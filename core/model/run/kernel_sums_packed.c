@@ -53,8 +53,8 @@ static void put_sort(struct summary_writer *writer, const struct np_kernel_sort 
 	summary_put_signed(writer, difference(sort->in_shapes, before->in_shapes));
 	summary_put_signed(writer, difference(sort->in_dtypes, before->in_dtypes));
 	summary_put_signed(writer, difference(sort->in_formats, before->in_formats));
-	summary_put_signed(writer, difference(sort->origin, before->origin));
-	summary_put_number(writer, (uint64_t)sort->cube << 1 | sort->origin_backward);
+	summary_put_signed(writer, difference(sort->framework_op, before->framework_op));
+	summary_put_number(writer, (uint64_t)sort->cube << 1 | sort->framework_op_backward);
 }
 
 static void put_sum(struct summary_writer *writer, const struct np_kernel_sum *sum,
@@ -126,9 +126,9 @@ static void get_sort(struct summary_reader *reader, const struct np_kernel_sort 
 	ret->in_shapes = get_text(reader, before->in_shapes);
 	ret->in_dtypes = get_text(reader, before->in_dtypes);
 	ret->in_formats = get_text(reader, before->in_formats);
-	ret->origin = get_text(reader, before->origin);
+	ret->framework_op = get_text(reader, before->framework_op);
 	flags = summary_get_number(reader);
-	ret->origin_backward = flags & 1;
+	ret->framework_op_backward = flags & 1;
 	ret->cube = (enum np_cube)(flags >> 1);
 }
 

@@ -3,7 +3,7 @@
 
 #include "npuprof/hash.h"
 
-#include "core/model/distribute/shared.h"
+#include "core/model/distribute/distributed.h"
 
 #include <sys/stat.h>
 
@@ -83,7 +83,7 @@ void np_run_free(struct np_run *run)
 	np_vec_release(&run->roots);
 	free(run->given);
 	free(run->manifest);
-	shared_free(run->shared);
+	distributed_free(run->distributed);
 	np_notes_release(&run->notes);
 	np_strtab_free(run->strings);
 	free(run);

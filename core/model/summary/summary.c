@@ -74,7 +74,7 @@ void summary_put_source(struct summary_writer *writer, const struct np_source_fi
 		summary_put_text(writer, source->more_traces.item[i]);
 }
 
-static int32_t get_small(struct summary_reader *reader)
+static int32_t get_sub_task(struct summary_reader *reader)
 {
 	int64_t value = summary_get_signed(reader);
 
@@ -89,8 +89,8 @@ void summary_get_source(struct summary_reader *reader, struct np_source_files *s
 	uint64_t more;
 
 	source->kind = (enum np_kind)summary_get_at_most(reader, NP_KIND_MSMONITOR);
-	source->rank = get_small(reader);
-	source->device = get_small(reader);
+	source->rank = get_sub_task(reader);
+	source->device = get_sub_task(reader);
 	source->stamp = summary_get_signed(reader);
 	source->bytes = summary_get_signed(reader);
 	source->fingerprint = summary_get_number(reader);
@@ -137,7 +137,7 @@ void summary_get_notes(struct summary_reader *reader, struct np_notes *notes)
 	for (uint64_t i = 0; i < count && !reader->problem; i++) {
 		enum np_note_kind kind =
 			(enum np_note_kind)summary_get_at_most(reader, NP_NOTE_WARNING);
-		int32_t rank = get_small(reader);
+		int32_t rank = get_sub_task(reader);
 		char *path = summary_get_some_text(reader);
 		char *what = summary_get_some_text(reader);
 		char *reason = summary_get_some_text(reader);

@@ -242,7 +242,7 @@ static void set_value(struct summary_reader *reader, const struct field *field, 
 		      uint64_t value, const struct np_rank *rank)
 {
 	enum type type = field->type;
-	uint32_t small = (uint32_t)value;
+	uint32_t sub_task = (uint32_t)value;
 	uint16_t smaller = (uint16_t)value;
 
 	if (!fits(type, value) || !is_within(field->limit, value, rank)) {
@@ -250,9 +250,9 @@ static void set_value(struct summary_reader *reader, const struct field *field, 
 		return;
 	}
 	if (type == TEXT)
-		small = own_text(reader, value);
+		sub_task = own_text(reader, value);
 	if (type == LEAF)
-		small = own_leaf(reader, rank, value);
+		sub_task = own_leaf(reader, rank, value);
 	if (type == I64 || type == U64 || type == REAL)
 		memcpy(at, &value, sizeof(value));
 	else if (type == U16)
@@ -260,7 +260,7 @@ static void set_value(struct summary_reader *reader, const struct field *field, 
 	else if (type == I8 || type == U8 || type == BOOL)
 		*at = (char)value;
 	else
-		memcpy(at, &small, sizeof(small));
+		memcpy(at, &sub_task, sizeof(sub_task));
 }
 
 static void get_column(struct summary_reader *reader, const struct field *field, char *rows,

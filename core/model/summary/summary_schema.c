@@ -143,7 +143,7 @@ static const struct field transfer_fields[] = {
 	FIELD(np_transfer, group, U32, GROUP),      FIELD(np_transfer, step, U32, STEP_OR_NONE),
 	FIELD(np_transfer, src, I32, ANY),          FIELD(np_transfer, dst, I32, ANY),
 	FIELD(np_transfer, transport, TEXT, ANY),   FIELD(np_transfer, plane, U32, ANY),
-	FIELD(np_transfer, size_class, U16, ANY),   FIELD(np_transfer, crowd, U8, ANY),
+	FIELD(np_transfer, size_class, U16, ANY),   FIELD(np_transfer, concurrency, U8, ANY),
 	FIELD(np_transfer, count, U32, ANY),        FIELD(np_transfer, troubled, U32, ANY),
 	FIELD(np_transfer, bytes, I64, ANY),        FIELD(np_transfer, time, I64, TIME),
 	FIELD(np_transfer, middle_bytes, I64, ANY), FIELD(np_transfer, middle_time, I64, TIME),
@@ -279,8 +279,8 @@ static const struct field sort_fields[] = {
 	FIELD(np_kernel_sort, in_shapes, TEXT, ANY),
 	FIELD(np_kernel_sort, in_dtypes, TEXT, ANY),
 	FIELD(np_kernel_sort, in_formats, TEXT, ANY),
-	FIELD(np_kernel_sort, origin, TEXT, ANY),
-	FIELD(np_kernel_sort, origin_backward, BOOL, ANY),
+	FIELD(np_kernel_sort, framework_op, TEXT, ANY),
+	FIELD(np_kernel_sort, framework_op_backward, BOOL, ANY),
 	FIELD(np_kernel_sort, cube, U32, CUBE),
 };
 

@@ -20,8 +20,8 @@ void syn_step_label(int64_t step, char *text, size_t size)
 
 static int by_plane(const void *a, const void *b)
 {
-	const struct syn_small *x = a;
-	const struct syn_small *y = b;
+	const struct syn_sub_task *x = a;
+	const struct syn_sub_task *y = b;
 
 	if (x->plane != y->plane)
 		return x->plane > y->plane ? 1 : -1;
@@ -35,14 +35,14 @@ static int sort_tasks(struct syn_op_analysis *analysis, const struct syn_comm_ev
 {
 	analysis->tasks.count = 0;
 	for (size_t i = 0; i < comm->task_count; i++) {
-		struct syn_small *slot = np_vec_add(&analysis->tasks, err);
+		struct syn_sub_task *slot = np_vec_add(&analysis->tasks, err);
 
 		if (!slot)
 			return NP_E_NOMEM;
 		*slot = comm->tasks[i];
 	}
 	if (analysis->tasks.count > 0)
-		qsort(analysis->tasks.item, analysis->tasks.count, sizeof(struct syn_small),
+		qsort(analysis->tasks.item, analysis->tasks.count, sizeof(struct syn_sub_task),
 		      by_plane);
 	return NP_OK;
 }
@@ -54,7 +54,7 @@ static int sort_tasks(struct syn_op_analysis *analysis, const struct syn_comm_ev
 static size_t rdma_group(const struct syn_op_analysis *analysis, const struct syn_comm_event *comm,
 			 size_t at, struct syn_transfer *ret)
 {
-	const struct syn_small *tasks = analysis->tasks.item;
+	const struct syn_sub_task *tasks = analysis->tasks.item;
 	size_t fixed = syn_op_is_p2p(comm->op) ? 3 : 5;
 	size_t run = 0;
 	size_t closing;
@@ -81,7 +81,7 @@ static int add_transfer(struct syn_op_analysis *analysis, const struct syn_trans
 	return NP_OK;
 }
 
-static bool is_copy(const struct syn_small *task)
+static bool is_copy(const struct syn_sub_task *task)
 {
 	return task->kind == SYN_COPY || task->kind == SYN_REDUCE;
 }
@@ -95,7 +95,7 @@ static int find_transfers(struct syn_op_analysis *analysis, const struct syn_com
 	analysis->times = (struct syn_op_times){ 0 };
 	analysis->transfers.all.count = 0;
 	for (size_t i = 0; i < analysis->tasks.count;) {
-		const struct syn_small *task = &analysis->tasks.item[i];
+		const struct syn_sub_task *task = &analysis->tasks.item[i];
 		bool on_master = task->plane == master;
 		np_ns time = task->end_ns - task->start_ns;
 		struct syn_transfer transfer = { 0 };

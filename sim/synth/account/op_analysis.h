@@ -5,7 +5,7 @@
 #include "sim/synth/world/stream.h"
 
 /*
- * What the vendor's tools derive from the small tasks of one operator: times of
+ * What the vendor's tools derive from the sub-tasks of one operator: times of
  * the master plane, transfers, and bandwidth per kind of link and package size.
  * analysis.db and communication.json show the same numbers.
  */
@@ -53,7 +53,7 @@ struct syn_bucket {
 };
 
 struct syn_op_analysis {
-	NP_VEC(struct syn_small) tasks; /* by plane and time */
+	NP_VEC(struct syn_sub_task) tasks; /* by plane and time */
 	struct syn_op_times times;
 	struct syn_transfers transfers;
 	struct syn_bucket buckets[SYN_BUCKETS];

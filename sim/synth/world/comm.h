@@ -46,7 +46,7 @@ struct syn_instance {
 	np_ns transfer_ns;  /* from the last arrival to the end, before the delay of each rank */
 };
 
-enum syn_small_kind {
+enum syn_sub_task_kind {
 	SYN_NOTIFY_RECORD,
 	SYN_NOTIFY_WAIT,
 	SYN_COPY,
@@ -56,7 +56,7 @@ enum syn_small_kind {
 };
 
 /* A task of an operator on one of its planes. */
-struct syn_small {
+struct syn_sub_task {
 	np_ns start_ns;
 	np_ns end_ns;
 	uint8_t kind;
@@ -67,8 +67,8 @@ struct syn_small {
 	int64_t size;
 };
 
-struct syn_smalls {
-	NP_VEC(struct syn_small) all;
+struct syn_sub_tasks {
+	NP_VEC(struct syn_sub_task) all;
 };
 
 struct syn_comm {
@@ -88,12 +88,12 @@ np_ns syn_comm_end_noise(const struct syn_config *config, const struct syn_insta
 			 int32_t rank);
 
 /*
- * The tasks of `rank` in an instance, replacing what `smalls` held. `slots` are
+ * The tasks of `rank` in an instance, replacing what `sub_tasks` held. `slots` are
  * those of the instance's members. The first begins when the operator does and
  * the last ends with it.
  */
 int syn_comm_tasks(struct syn_comm *comm, const struct syn_instance *instance,
-		   const struct syn_slot *slots, int32_t rank, struct syn_smalls *smalls,
+		   const struct syn_slot *slots, int32_t rank, struct syn_sub_tasks *sub_tasks,
 		   struct np_err *err) NP_MUST_USE;
 
 const char *syn_algorithm(const struct syn_group *group);

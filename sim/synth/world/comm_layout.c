@@ -5,7 +5,7 @@
 struct layout {
 	const struct syn_carrier *carrier;
 	const struct syn_slot *slots;
-	struct syn_smalls *smalls;
+	struct syn_sub_tasks *sub_tasks;
 	int32_t me;
 	np_ns start;
 	np_ns arrival;
@@ -14,13 +14,13 @@ struct layout {
 	struct np_err *err;
 };
 
-static void put(struct layout *out, struct syn_small task)
+static void put(struct layout *out, struct syn_sub_task task)
 {
-	struct syn_small *slot;
+	struct syn_sub_task *slot;
 
 	if (out->rc < 0)
 		return;
-	slot = np_vec_add(&out->smalls->all, out->err);
+	slot = np_vec_add(&out->sub_tasks->all, out->err);
 	if (!slot) {
 		out->rc = NP_E_NOMEM;
 		return;
@@ -28,45 +28,45 @@ static void put(struct layout *out, struct syn_small task)
 	*slot = task;
 }
 
-static void put_notify(struct layout *out, enum syn_small_kind kind, int32_t plane, int32_t peer,
+static void put_notify(struct layout *out, enum syn_sub_task_kind kind, int32_t plane, int32_t peer,
 		       np_ns start, np_ns end)
 {
-	put(out, (struct syn_small){ .start_ns = start,
-				     .end_ns = end > start ? end : start,
-				     .kind = (uint8_t)kind,
-				     .plane = (uint8_t)plane,
-				     .src = out->me,
-				     .dst = peer });
+	put(out, (struct syn_sub_task){ .start_ns = start,
+					.end_ns = end > start ? end : start,
+					.kind = (uint8_t)kind,
+					.plane = (uint8_t)plane,
+					.src = out->me,
+					.dst = peer });
 }
 
 /* A copy within the device, on plane 0. */
 static void put_local(struct layout *out, np_ns start, np_ns length, int64_t size)
 {
-	put(out, (struct syn_small){ .start_ns = start,
-				     .end_ns = start + length,
-				     .kind = SYN_COPY,
-				     .on_chip = true,
-				     .src = out->me,
-				     .dst = out->me,
-				     .size = size });
+	put(out, (struct syn_sub_task){ .start_ns = start,
+					.end_ns = start + length,
+					.kind = SYN_COPY,
+					.on_chip = true,
+					.src = out->me,
+					.dst = out->me,
+					.size = size });
 }
 
 /* The first and the last task of an operator: a reduction of four bytes that marks its edges. */
 static void put_edge(struct layout *out, np_ns start)
 {
-	put(out, (struct syn_small){ .start_ns = start,
-				     .end_ns = start + 600,
-				     .kind = SYN_REDUCE,
-				     .on_chip = true,
-				     .src = out->me,
-				     .dst = -1,
-				     .size = 4 });
+	put(out, (struct syn_sub_task){ .start_ns = start,
+					.end_ns = start + 600,
+					.kind = SYN_REDUCE,
+					.on_chip = true,
+					.src = out->me,
+					.dst = -1,
+					.size = 4 });
 }
 
 /* An RDMA write: short tasks that post it, and waits until it is known to be complete. */
-static void put_rdma(struct layout *out, const struct syn_small *payload, bool message)
+static void put_rdma(struct layout *out, const struct syn_sub_task *payload, bool message)
 {
-	struct syn_small task = *payload;
+	struct syn_sub_task task = *payload;
 	np_ns start = payload->start_ns;
 	np_ns end = payload->end_ns;
 	int32_t plane = payload->plane;
@@ -84,7 +84,7 @@ static void put_rdma(struct layout *out, const struct syn_small *payload, bool m
 	put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, start + 2500, end);
 }
 
-static void put_payload(struct layout *out, struct syn_small payload, bool message)
+static void put_payload(struct layout *out, struct syn_sub_task payload, bool message)
 {
 	payload.src = out->me;
 	if (syn_is_rdma(out->carrier, out->me, payload.dst))
@@ -119,7 +119,7 @@ static void lay_closing(struct layout *out, int32_t plane, int32_t peer, np_ns o
 	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, own_end + 1300, peer_end + 1500);
 }
 
-static enum syn_small_kind payload_kind(int phase)
+static enum syn_sub_task_kind payload_kind(int phase)
 {
 	return phase == 0 ? SYN_REDUCE : SYN_COPY;
 }
@@ -136,14 +136,15 @@ static void lay_mesh_phase(struct layout *out, int phase, np_ns start)
 				       ? syn_plane_time(carrier, phase, peer, carrier->size - plane)
 				       : own;
 
-		put_payload(out,
-			    (struct syn_small){ .start_ns = start,
-						.end_ns = start + own,
-						.kind = (uint8_t)payload_kind(phase),
-						.plane = (uint8_t)plane,
-						.dst = peer,
-						.size = syn_plane_bytes(carrier, out->me, plane) },
-			    false);
+		put_payload(
+			out,
+			(struct syn_sub_task){ .start_ns = start,
+					       .end_ns = start + own,
+					       .kind = (uint8_t)payload_kind(phase),
+					       .plane = (uint8_t)plane,
+					       .dst = peer,
+					       .size = syn_plane_bytes(carrier, out->me, plane) },
+			false);
 		lay_closing(out, plane, peer, start + own, start + theirs);
 	}
 }
@@ -160,15 +161,15 @@ static void lay_ring_phase(struct layout *out, int phase, np_ns start)
 	np_ns theirs = syn_ring_time(carrier, phase, before);
 
 	for (int32_t i = 0; i < pieces; i++)
-		put_payload(
-			out,
-			(struct syn_small){ .start_ns = start + own * i / pieces,
-					    .end_ns = start + own * (i + 1) / pieces,
-					    .kind = (uint8_t)payload_kind(phase),
-					    .plane = 1,
-					    .dst = next,
-					    .size = bytes * (i + 1) / pieces - bytes * i / pieces },
-			false);
+		put_payload(out,
+			    (struct syn_sub_task){ .start_ns = start + own * i / pieces,
+						   .end_ns = start + own * (i + 1) / pieces,
+						   .kind = (uint8_t)payload_kind(phase),
+						   .plane = 1,
+						   .dst = next,
+						   .size = bytes * (i + 1) / pieces -
+							   bytes * i / pieces },
+			    false);
 	put_notify(out, SYN_NOTIFY_RECORD, 1, next, start + own + 300, start + own + 1000);
 	put_notify(out, SYN_NOTIFY_WAIT, 2, before, start + 500, start + theirs + 1500);
 }
@@ -243,11 +244,11 @@ static void lay_message(struct layout *out)
 	put_notify(out, SYN_NOTIFY_WAIT, 0, peer, ready + 1500, peer_ready + 2000);
 	if (own > 0) {
 		put_payload(out,
-			    (struct syn_small){ .start_ns = payload,
-						.end_ns = payload + own,
-						.kind = SYN_COPY,
-						.dst = peer,
-						.size = syn_moved_by(carrier, me, peer) },
+			    (struct syn_sub_task){ .start_ns = payload,
+						   .end_ns = payload + own,
+						   .kind = SYN_COPY,
+						   .dst = peer,
+						   .size = syn_moved_by(carrier, me, peer) },
 			    true);
 		put_notify(out, SYN_NOTIFY_RECORD, 0, peer, payload + own + 300,
 			   payload + own + 1000);
@@ -259,7 +260,7 @@ static void lay_message(struct layout *out)
 }
 
 int syn_comm_tasks(struct syn_comm *comm, const struct syn_instance *instance,
-		   const struct syn_slot *slots, int32_t rank, struct syn_smalls *smalls,
+		   const struct syn_slot *slots, int32_t rank, struct syn_sub_tasks *sub_tasks,
 		   struct np_err *err)
 {
 	bool message = syn_op_is_p2p((enum syn_op)instance->op);
@@ -270,7 +271,7 @@ int syn_comm_tasks(struct syn_comm *comm, const struct syn_instance *instance,
 	struct layout out = {
 		.carrier = &carrier,
 		.slots = slots,
-		.smalls = smalls,
+		.sub_tasks = sub_tasks,
 		.me = me,
 		.start = slot->start_ns,
 		.arrival = instance->arrival_ns,
@@ -281,7 +282,7 @@ int syn_comm_tasks(struct syn_comm *comm, const struct syn_instance *instance,
 
 	if (rc < 0)
 		return rc;
-	smalls->all.count = 0;
+	sub_tasks->all.count = 0;
 	if (message)
 		lay_message(&out);
 	else

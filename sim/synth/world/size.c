@@ -34,14 +34,14 @@ static double bytes_per_kernel(const struct syn_config *config)
 	return bytes;
 }
 
-static double bytes_per_small(const struct syn_config *config)
+static double bytes_per_sub_task(const struct syn_config *config)
 {
 	if (syn_forms[config->form].text)
 		return config->level == 0 ? 274.0 : 716.0;
 	return 150.0;
 }
 
-static double smalls_of(const struct syn_groups *groups, const struct syn_item *item)
+static double sub_tasks_of(const struct syn_groups *groups, const struct syn_item *item)
 {
 	const struct syn_group *group = &groups->all.item[item->group];
 	double planes = group->size < 8 ? group->size - 1 : 7;
@@ -59,7 +59,7 @@ int syn_size_fit(struct syn_config *config, struct np_err *err)
 	struct syn_groups groups = { 0 };
 	double kernels = 0.0;
 	double others = 0.0;
-	double smalls = 0.0;
+	double sub_tasks = 0.0;
 	double room;
 	int rc;
 
@@ -72,14 +72,14 @@ int syn_size_fit(struct syn_config *config, struct np_err *err)
 		const struct syn_item *item = &program.items.item[i];
 
 		if (item->kind == SYN_COMM)
-			smalls += smalls_of(&groups, item);
+			sub_tasks += sub_tasks_of(&groups, item);
 		else if (item->pass == SYN_PASS_OTHER)
 			others += 1.0;
 		else
 			kernels += 1.0;
 	}
-	room = config->size_mb * 1e6 / (double)config->steps - smalls * bytes_per_small(config) -
-	       others * bytes_per_kernel(config);
+	room = config->size_mb * 1e6 / (double)config->steps -
+	       sub_tasks * bytes_per_sub_task(config) - others * bytes_per_kernel(config);
 	if (rc == NP_OK && kernels > 0.0)
 		config->kernels = (int64_t)((double)config->kernels * room /
 					    (kernels * bytes_per_kernel(config)));

@@ -176,7 +176,7 @@ int syn_stream_rank(const struct syn_timeline *timeline, int32_t rank,
 		rc = walk_rank(&walk);
 	syn_rank_release(&walk.rank);
 	syn_comm_release(&walk.comm);
-	np_vec_release(&walk.smalls.all);
+	np_vec_release(&walk.sub_tasks.all);
 	syn_memory_release(&walk.memory);
 	free(walk.ordinals);
 	return rc;

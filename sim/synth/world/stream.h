@@ -80,7 +80,7 @@ struct syn_comm_event {
 	int32_t stream;         /* of plane 0; plane p is on stream + p */
 	const int32_t *streams; /* of each task, where it is not so; else NULL */
 	int64_t first_id;       /* of its first task; the others follow */
-	const struct syn_small *tasks;
+	const struct syn_sub_task *tasks;
 	size_t task_count;
 };
 

@@ -215,18 +215,18 @@ static int tell_op(struct walk *walk, const struct syn_item *item, const char *n
 	};
 	bool dropped = is_dropped(walk);
 	int rc = syn_comm_tasks(&walk->comm, instance, &timeline->slots[instance->first_slot],
-				walk->rank.rank, &walk->smalls, walk->err);
+				walk->rank.rank, &walk->sub_tasks, walk->err);
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < walk->smalls.all.count; i++) {
-		struct syn_small *task = &walk->smalls.all.item[i];
+	for (size_t i = 0; i < walk->sub_tasks.all.count; i++) {
+		struct syn_sub_task *task = &walk->sub_tasks.all.item[i];
 
 		task->start_ns = local_time_of(walk, task->start_ns);
 		task->end_ns = local_time_of(walk, task->end_ns);
 	}
-	event.tasks = walk->smalls.all.item;
-	event.task_count = walk->smalls.all.count;
+	event.tasks = walk->sub_tasks.all.item;
+	event.task_count = walk->sub_tasks.all.count;
 	walk->task_id += (int64_t)event.task_count;
 	if (dropped || is_cut(walk, item->end_ns))
 		return NP_OK;

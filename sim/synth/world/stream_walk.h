@@ -15,7 +15,7 @@ struct walk {
 	size_t sink_count;
 	struct syn_rank rank;
 	struct syn_comm comm;
-	struct syn_smalls smalls;
+	struct syn_sub_tasks sub_tasks;
 	struct syn_clock clock;
 	np_ns cut_ns; /* true time after which nothing was recorded */
 	int64_t connection;

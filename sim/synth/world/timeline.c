@@ -7,7 +7,7 @@
 #include "npuprof/workers.h"
 
 /* What is needed while the ranks run together. */
-struct crew {
+struct pool {
 	struct syn_timeline *timeline;
 	struct syn_rank *ranks;
 	struct np_err *errs; /* per rank, of building */
@@ -81,15 +81,15 @@ bool syn_timeline_end_of(void *context, struct syn_rank *rank, struct syn_item *
 	return true;
 }
 
-static void enqueue(struct crew *crew, int32_t rank)
+static void enqueue(struct pool *pool, int32_t rank)
 {
-	size_t count = rank_count(crew->timeline);
+	size_t count = rank_count(pool->timeline);
 
-	if (crew->queued[rank])
+	if (pool->queued[rank])
 		return;
-	crew->queued[rank] = true;
-	crew->queue[(crew->head + crew->waiting) % count] = (uint32_t)rank;
-	crew->waiting++;
+	pool->queued[rank] = true;
+	pool->queue[(pool->head + pool->waiting) % count] = (uint32_t)rank;
+	pool->waiting++;
 }
 
 /* What an instance is becomes known when its first member arrives. */
@@ -117,9 +117,9 @@ static void describe(struct syn_instance *instance, const struct syn_item *item,
 }
 
 /* The last member has arrived: all of them now know when the operator ends. */
-static void finish_instance(struct crew *crew, struct syn_instance *instance)
+static void finish_instance(struct pool *pool, struct syn_instance *instance)
 {
-	struct syn_timeline *timeline = crew->timeline;
+	struct syn_timeline *timeline = pool->timeline;
 	struct syn_slot *slots = &timeline->slots[instance->first_slot];
 
 	instance->arrival_ns = slots[0].start_ns;
@@ -127,34 +127,34 @@ static void finish_instance(struct crew *crew, struct syn_instance *instance)
 		if (slots[i].start_ns > instance->arrival_ns)
 			instance->arrival_ns = slots[i].start_ns;
 	}
-	if (crew->rc == NP_OK)
-		crew->rc = syn_comm_transfer(&crew->comm, instance, crew->err);
+	if (pool->rc == NP_OK)
+		pool->rc = syn_comm_transfer(&pool->comm, instance, pool->err);
 	for (int32_t i = 0; i < instance->members; i++) {
 		int32_t rank = syn_member_rank(timeline, instance, i);
 
 		slots[i].end_ns = instance->arrival_ns + instance->transfer_ns +
 				  syn_comm_end_noise(timeline->config, instance, rank);
-		enqueue(crew, rank);
+		enqueue(pool, rank);
 	}
 }
 
 /* end_of() while the ranks run together: note the arrival, answer when all are there. */
 static bool arrive(void *context, struct syn_rank *rank, struct syn_item *item)
 {
-	struct crew *crew = context;
-	struct syn_timeline *timeline = crew->timeline;
+	struct pool *pool = context;
+	struct syn_timeline *timeline = pool->timeline;
 	const struct syn_group *group = &timeline->groups.all.item[item->group];
-	struct syn_instance *instance = syn_timeline_instance(timeline, crew->step, item);
+	struct syn_instance *instance = syn_timeline_instance(timeline, pool->step, item);
 	struct syn_slot *slot;
 
 	if (instance->members == 0)
-		describe(instance, item, crew->step, group, syn_local_rank(group, rank->rank));
+		describe(instance, item, pool->step, group, syn_local_rank(group, rank->rank));
 	slot = syn_timeline_slot(timeline, instance, rank->rank);
 	if (slot->start_ns == NP_UNKNOWN) {
 		slot->start_ns = item->start_ns;
 		instance->arrived++;
 		if (instance->arrived == instance->members)
-			finish_instance(crew, instance);
+			finish_instance(pool, instance);
 	}
 	if (slot->end_ns == NP_UNKNOWN)
 		return false;
@@ -164,50 +164,50 @@ static bool arrive(void *context, struct syn_rank *rank, struct syn_item *item)
 
 static void begin_rank(void *context, size_t index)
 {
-	struct crew *crew = context;
-	struct np_err *err = &crew->errs[index];
+	struct pool *pool = context;
+	struct np_err *err = &pool->errs[index];
 
 	*err = NP_ERR_INIT;
 	/* The code stays in the description; whoever started the jobs looks there. */
-	(void)!syn_rank_begin_step(&crew->ranks[index], &crew->timeline->groups, crew->step, err);
+	(void)!syn_rank_begin_step(&pool->ranks[index], &pool->timeline->groups, pool->step, err);
 }
 
-static int begin_step(struct crew *crew)
+static int begin_step(struct pool *pool)
 {
-	size_t count = rank_count(crew->timeline);
-	struct np_workers workers = { .threads = (size_t)crew->timeline->config->threads };
+	size_t count = rank_count(pool->timeline);
+	struct np_workers workers = { .threads = (size_t)pool->timeline->config->threads };
 
-	np_workers_run(&workers, count, begin_rank, crew);
+	np_workers_run(&workers, count, begin_rank, pool);
 	for (size_t i = 0; i < count; i++) {
-		if (crew->errs[i].code != NP_OK)
-			return np_fail(crew->err, crew->errs[i].code, "%s", crew->errs[i].text);
+		if (pool->errs[i].code != NP_OK)
+			return np_fail(pool->err, pool->errs[i].code, "%s", pool->errs[i].text);
 	}
 	return NP_OK;
 }
 
 /* Instances of a group in one step. */
-static size_t group_ops(const struct crew *crew, const struct syn_group *group)
+static size_t group_ops(const struct pool *pool, const struct syn_group *group)
 {
-	const struct syn_config *config = crew->timeline->config;
+	const struct syn_config *config = pool->timeline->config;
 
 	if (group->role == SYN_ROLE_PP)
 		return (size_t)((config->pp - 1) * config->micro_batches * 2);
-	return crew->ranks[group->ranks[0]].program.ops[group->role];
+	return pool->ranks[group->ranks[0]].program.ops[group->role];
 }
 
 /* Every step has the same operators: the first tells how many there are. */
-static int make_room(struct crew *crew)
+static int make_room(struct pool *pool)
 {
-	struct syn_timeline *timeline = crew->timeline;
+	struct syn_timeline *timeline = pool->timeline;
 	size_t groups = timeline->groups.all.count;
 	size_t steps = (size_t)timeline->config->steps;
 	size_t slot = 0;
 
 	timeline->group_first = calloc(groups + 1, sizeof(*timeline->group_first));
 	if (!timeline->group_first)
-		return np_fail_nomem(crew->err, "the timeline");
+		return np_fail_nomem(pool->err, "the timeline");
 	for (size_t i = 0; i < groups; i++) {
-		size_t ops = group_ops(crew, &timeline->groups.all.item[i]);
+		size_t ops = group_ops(pool, &timeline->groups.all.item[i]);
 
 		timeline->group_first[i] = timeline->per_step;
 		timeline->per_step += ops;
@@ -217,7 +217,7 @@ static int make_room(struct crew *crew)
 	timeline->instances = calloc(steps * timeline->per_step + 1, sizeof(struct syn_instance));
 	timeline->slots = calloc(steps * timeline->slots_per_step + 1, sizeof(struct syn_slot));
 	if (!timeline->instances || !timeline->slots)
-		return np_fail_nomem(crew->err, "the timeline");
+		return np_fail_nomem(pool->err, "the timeline");
 	for (size_t i = 0; i < steps * timeline->slots_per_step; i++)
 		timeline->slots[i] = (struct syn_slot){ NP_UNKNOWN, NP_UNKNOWN };
 	for (size_t step = 0; step < steps; step++) {
@@ -234,40 +234,40 @@ static int make_room(struct crew *crew)
 	return NP_OK;
 }
 
-static int run_step(struct crew *crew)
+static int run_step(struct pool *pool)
 {
-	size_t count = rank_count(crew->timeline);
+	size_t count = rank_count(pool->timeline);
 
 	assert(count > 0);
-	crew->complete = 0;
+	pool->complete = 0;
 	for (size_t i = 0; i < count; i++)
-		enqueue(crew, (int32_t)i);
-	while (crew->waiting > 0 && crew->rc == NP_OK) {
-		uint32_t rank = crew->queue[crew->head];
+		enqueue(pool, (int32_t)i);
+	while (pool->waiting > 0 && pool->rc == NP_OK) {
+		uint32_t rank = pool->queue[pool->head];
 
-		crew->head = (crew->head + 1) % count;
-		crew->waiting--;
-		crew->queued[rank] = false;
-		if (syn_rank_advance(&crew->ranks[rank], arrive, crew))
-			crew->complete++;
+		pool->head = (pool->head + 1) % count;
+		pool->waiting--;
+		pool->queued[rank] = false;
+		if (syn_rank_advance(&pool->ranks[rank], arrive, pool))
+			pool->complete++;
 	}
-	if (crew->rc == NP_OK && crew->complete < count)
-		return np_fail(crew->err, NP_E_RANGE, "the schedule deadlocks in step %" PRId64,
-			       crew->step);
-	return crew->rc;
+	if (pool->rc == NP_OK && pool->complete < count)
+		return np_fail(pool->err, NP_E_RANGE, "the schedule deadlocks in step %" PRId64,
+			       pool->step);
+	return pool->rc;
 }
 
-static int run_steps(struct crew *crew)
+static int run_steps(struct pool *pool)
 {
-	const struct syn_config *config = crew->timeline->config;
+	const struct syn_config *config = pool->timeline->config;
 
-	for (crew->step = 0; crew->step < config->steps; crew->step++) {
-		int rc = begin_step(crew);
+	for (pool->step = 0; pool->step < config->steps; pool->step++) {
+		int rc = begin_step(pool);
 
-		if (rc == NP_OK && crew->step == 0)
-			rc = make_room(crew);
+		if (rc == NP_OK && pool->step == 0)
+			rc = make_room(pool);
 		if (rc == NP_OK)
-			rc = run_step(crew);
+			rc = run_step(pool);
 		if (rc < 0)
 			return rc;
 	}
@@ -278,32 +278,32 @@ int syn_timeline_run(struct syn_timeline *timeline, const struct syn_config *con
 		     struct np_err *err)
 {
 	size_t count = (size_t)config->ranks;
-	struct crew crew = {
+	struct pool pool = {
 		.timeline = timeline,
-		.ranks = calloc(count, sizeof(*crew.ranks)),
-		.errs = calloc(count, sizeof(*crew.errs)),
-		.queue = calloc(count, sizeof(*crew.queue)),
-		.queued = calloc(count, sizeof(*crew.queued)),
+		.ranks = calloc(count, sizeof(*pool.ranks)),
+		.errs = calloc(count, sizeof(*pool.errs)),
+		.queue = calloc(count, sizeof(*pool.queue)),
+		.queued = calloc(count, sizeof(*pool.queued)),
 		.err = err,
 	};
 	int rc;
 
 	*timeline = (struct syn_timeline){ .config = config };
 	rc = syn_groups_init(&timeline->groups, config, err);
-	if (rc == NP_OK && (!crew.ranks || !crew.errs || !crew.queue || !crew.queued))
+	if (rc == NP_OK && (!pool.ranks || !pool.errs || !pool.queue || !pool.queued))
 		rc = np_fail_nomem(err, "the ranks");
 	if (rc == NP_OK) {
-		crew.comm = (struct syn_comm){ .config = config, .groups = &timeline->groups };
+		pool.comm = (struct syn_comm){ .config = config, .groups = &timeline->groups };
 		for (size_t i = 0; i < count; i++)
-			syn_rank_init(&crew.ranks[i], config, (int32_t)i);
-		rc = run_steps(&crew);
+			syn_rank_init(&pool.ranks[i], config, (int32_t)i);
+		rc = run_steps(&pool);
 		for (size_t i = 0; i < count; i++)
-			syn_rank_release(&crew.ranks[i]);
+			syn_rank_release(&pool.ranks[i]);
 	}
-	syn_comm_release(&crew.comm);
-	free(crew.ranks);
-	free(crew.errs);
-	free(crew.queue);
-	free(crew.queued);
+	syn_comm_release(&pool.comm);
+	free(pool.ranks);
+	free(pool.errs);
+	free(pool.queue);
+	free(pool.queued);
 	return rc;
 }

@@ -99,7 +99,7 @@ static int begin_tables(struct syn_db *db, struct np_err *err)
 		{ SYN_T_TASK, "TASK", 11 },
 		{ SYN_T_COMPUTE, "COMPUTE_TASK_INFO", modern ? 17 : 13 },
 		{ SYN_T_OP, "COMMUNICATION_OP", modern ? 14 : 12 },
-		{ SYN_T_SMALL, "COMMUNICATION_TASK_INFO", modern ? 16 : 14 },
+		{ SYN_T_SUB_TASK, "COMMUNICATION_TASK_INFO", modern ? 16 : 14 },
 		{ SYN_T_CANN, "CANN_API", 6 },
 		{ SYN_T_TORCH, db->torch ? "PYTORCH_API" : NULL, 11 },
 		{ SYN_T_CONNECTION, db->torch ? "CONNECTION_IDS" : NULL, 2 },

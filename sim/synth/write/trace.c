@@ -160,36 +160,36 @@ static int group_index(struct syn_trace *trace, const struct syn_group *group, i
 	return NP_OK;
 }
 
-/* A small task is shown on its stream and, from level 1 on, on its plane. */
-static int add_small(struct syn_trace *trace, const struct syn_comm_event *comm, size_t index,
-		     int32_t group, struct np_err *err)
+/* A sub-task is shown on its stream and, from level 1 on, on its plane. */
+static int add_sub_task(struct syn_trace *trace, const struct syn_comm_event *comm, size_t index,
+			int32_t group, struct np_err *err)
 {
-	const struct syn_small *small = &comm->tasks[index];
+	const struct syn_sub_task *sub_task = &comm->tasks[index];
 	struct syn_trace_event event = {
-		.kind = SYN_TRACE_SMALL_ON_DEVICE,
-		.detail = small->kind,
-		.start_ns = small->start_ns,
-		.place = comm->streams ? comm->streams[index] : comm->stream + small->plane,
+		.kind = SYN_TRACE_SUB_TASK_ON_DEVICE,
+		.detail = sub_task->kind,
+		.start_ns = sub_task->start_ns,
+		.place = comm->streams ? comm->streams[index] : comm->stream + sub_task->plane,
 		.connection = comm->connection,
 		.id = comm->first_id + (int64_t)index,
 	};
-	int rc = add_event(trace, &event, small->end_ns, err);
+	int rc = add_event(trace, &event, sub_task->end_ns, err);
 
 	trace->streams[event.place] = true;
 	if (rc < 0 || trace->config->level == 0)
 		return rc;
-	event.kind = SYN_TRACE_SMALL;
+	event.kind = SYN_TRACE_SUB_TASK;
 	event.stream = event.place;
 	event.place = group;
-	event.plane = small->plane;
+	event.plane = sub_task->plane;
 	event.data_type = comm->data_type & 0x7fU;
-	event.on_chip = small->on_chip;
-	event.src = small->src;
-	event.dst = small->dst;
-	event.size = small->size;
-	if (small->plane >= trace->groups.item[group].planes)
-		trace->groups.item[group].planes = small->plane + 1;
-	return add_event(trace, &event, small->end_ns, err);
+	event.on_chip = sub_task->on_chip;
+	event.src = sub_task->src;
+	event.dst = sub_task->dst;
+	event.size = sub_task->size;
+	if (sub_task->plane >= trace->groups.item[group].planes)
+		trace->groups.item[group].planes = sub_task->plane + 1;
+	return add_event(trace, &event, sub_task->end_ns, err);
 }
 
 static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct np_err *err)
@@ -218,7 +218,7 @@ static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, str
 	if (rc == NP_OK)
 		rc = add_event(trace, &event, comm->end_ns, err);
 	for (size_t i = 0; i < comm->task_count && rc == NP_OK; i++)
-		rc = add_small(trace, comm, i, event.place, err);
+		rc = add_sub_task(trace, comm, i, event.place, err);
 	return rc;
 }
 

@@ -28,8 +28,8 @@ enum syn_trace_kind {
 	SYN_TRACE_CALL,
 	SYN_TRACE_ARROW, /* from a call to the device */
 	SYN_TRACE_TASK,
-	SYN_TRACE_SMALL_ON_DEVICE,
-	SYN_TRACE_SMALL,
+	SYN_TRACE_SUB_TASK_ON_DEVICE,
+	SYN_TRACE_SUB_TASK,
 	SYN_TRACE_OP,
 	SYN_TRACE_OVERLAP,
 };
@@ -39,7 +39,7 @@ struct syn_trace_event {
 	np_ns length_ns;
 	uint32_t number; /* in the order of arrival */
 	uint8_t kind;
-	uint8_t detail; /* enum syn_api_level, syn_task_kind, syn_small_kind or syn_lane */
+	uint8_t detail; /* enum syn_api_level, syn_task_kind, syn_sub_task_kind or syn_lane */
 	union {
 		uint8_t plane;
 		uint8_t core; /* of a kernel */
@@ -51,7 +51,7 @@ struct syn_trace_event {
 	int32_t dst;
 	union {
 		int64_t connection;
-		int64_t stream; /* of a small task in its communicator's lane */
+		int64_t stream; /* of a sub-task in its communicator's lane */
 	};
 	union {
 		int64_t id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/synth/account/small.h"
+#include "sim/synth/account/sub_task.h"
 #include "sim/synth/out/schema.h"
 #include "trace.h"
 
@@ -271,9 +271,9 @@ static void put_op(struct syn_trace *trace, const struct syn_trace_event *event)
 	put_framework_arrows(trace, event, SYN_LANE_HCCL, group->thread);
 }
 
-static struct syn_small small_of(const struct syn_trace_event *event)
+static struct syn_sub_task sub_task_of(const struct syn_trace_event *event)
 {
-	return (struct syn_small){
+	return (struct syn_sub_task){
 		.start_ns = event->start_ns,
 		.end_ns = event->start_ns + event->length_ns,
 		.kind = event->detail,
@@ -303,18 +303,18 @@ static void put_key_int(struct syn_out *out, const char *key, int64_t value)
 }
 
 /* With three digits: more are slow to write, and of the size and the time nobody is in doubt. */
-static void put_bandwidth(struct syn_out *out, const struct syn_small *small)
+static void put_bandwidth(struct syn_out *out, const struct syn_sub_task *sub_task)
 {
 	SYN_PUT(out, ", \"bandwidth(GB/s)\": ");
-	syn_put_us_float(out, (np_ns)(syn_small_bandwidth(small) / 1e6 + 0.5));
+	syn_put_us_float(out, (np_ns)(syn_sub_task_bandwidth(sub_task) / 1e6 + 0.5));
 }
 
-static void put_small_args(struct syn_trace *trace, const struct syn_trace_event *event)
+static void put_sub_task_args(struct syn_trace *trace, const struct syn_trace_event *event)
 {
-	struct syn_small small = small_of(event);
-	int64_t notify = syn_small_notify_id(&small);
-	int64_t rdma = syn_small_rdma_type(&small);
-	int64_t link = syn_small_link(&small);
+	struct syn_sub_task sub_task = sub_task_of(event);
+	int64_t notify = syn_sub_task_notify_id(&sub_task);
+	int64_t rdma = syn_sub_task_rdma_type(&sub_task);
+	int64_t link = syn_sub_task_link(&sub_task);
 	struct syn_out *out = &trace->out;
 
 	SYN_PUT(out, ", \"args\": {\"notify_id\": \"");
@@ -327,30 +327,30 @@ static void put_small_args(struct syn_trace *trace, const struct syn_trace_event
 	put_key_int(out, "stream id", event->stream);
 	put_key_int(out, "task id", event->id & 0xffff);
 	put_key_int(out, "context id", SYN_NO_ID);
-	put_key(out, "task type", syn_small_name((enum syn_small_kind)small.kind));
-	put_key_int(out, "src rank", small.src);
-	put_key_int(out, "dst rank", small.dst < 0 ? SYN_NO_ID : small.dst);
-	put_key(out, "transport type", syn_transport_text(syn_small_transport(&small)));
-	put_key_int(out, "size(Byte)", syn_small_size(&small));
+	put_key(out, "task type", syn_sub_task_name((enum syn_sub_task_kind)sub_task.kind));
+	put_key_int(out, "src rank", sub_task.src);
+	put_key_int(out, "dst rank", sub_task.dst < 0 ? SYN_NO_ID : sub_task.dst);
+	put_key(out, "transport type", syn_transport_text(syn_sub_task_transport(&sub_task)));
+	put_key_int(out, "size(Byte)", syn_sub_task_size(&sub_task));
 	put_key(out, "data type",
-		syn_data_type_text(syn_small_data_type(&small, event->data_type)));
+		syn_data_type_text(syn_sub_task_data_type(&sub_task, event->data_type)));
 	put_key(out, "link type", syn_link_text(link));
-	put_bandwidth(out, &small);
+	put_bandwidth(out, &sub_task);
 	put_key_int(out, "model id", SYN_NO_ID);
 	if (rdma != SYN_ENUM_INVALID)
 		put_key(out, "rdma type", syn_rdma_text(rdma));
 	if (trace->config->schema)
-		put_key_int(out, "is_master", small.plane == 0 ? 1 : 0);
+		put_key_int(out, "is_master", sub_task.plane == 0 ? 1 : 0);
 	SYN_PUT(out, "}");
 }
 
-static void put_small(struct syn_trace *trace, const struct syn_trace_event *event)
+static void put_sub_task(struct syn_trace *trace, const struct syn_trace_event *event)
 {
 	const struct syn_trace_group *group = &trace->groups.item[event->place];
 
-	begin_slice(trace, "", syn_small_name((enum syn_small_kind)event->detail), SYN_LANE_HCCL,
-		    group->thread + 1 + event->plane, event);
-	put_small_args(trace, event);
+	begin_slice(trace, "", syn_sub_task_name((enum syn_sub_task_kind)event->detail),
+		    SYN_LANE_HCCL, group->thread + 1 + event->plane, event);
+	put_sub_task_args(trace, event);
 	end_slice(trace);
 }
 
@@ -384,12 +384,12 @@ void syn_trace_event(struct syn_trace *trace, const struct syn_trace_event *even
 	case SYN_TRACE_TASK:
 		put_task(trace, event);
 		break;
-	case SYN_TRACE_SMALL_ON_DEVICE:
-		type = syn_small_task_type((enum syn_small_kind)event->detail);
+	case SYN_TRACE_SUB_TASK_ON_DEVICE:
+		type = syn_sub_task_task_type((enum syn_sub_task_kind)event->detail);
 		put_hardware(trace, event, type, type);
 		break;
-	case SYN_TRACE_SMALL:
-		put_small(trace, event);
+	case SYN_TRACE_SUB_TASK:
+		put_sub_task(trace, event);
 		break;
 	case SYN_TRACE_OP:
 		put_op(trace, event);

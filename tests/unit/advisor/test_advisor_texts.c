@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "advisor/engine/data/meter.h"
+#include "advisor/engine/data/quota.h"
 #include "advisor/engine/eval/template.h"
-#include "advisor/engine/rules/place.h"
+#include "advisor/engine/rules/position.h"
 
 static const char document[] =
 	"{\n"
@@ -17,10 +17,10 @@ static const char document[] =
 
 static void assert_place(size_t offset, size_t line, size_t column)
 {
-	struct place place = place_of(document, offset);
+	struct position position = position_of(document, offset);
 
-	assert_int_equal(place.line, line);
-	assert_int_equal(place.column, column);
+	assert_int_equal(position.line, line);
+	assert_int_equal(position.column, column);
 }
 
 static void a_value_is_found_by_its_path(void **state)
@@ -28,12 +28,12 @@ static void a_value_is_found_by_its_path(void **state)
 	size_t length = strlen(document);
 
 	(void)state;
-	assert_place(place_offset(document, length, ""), 1, 1);
-	assert_place(place_offset(document, length, "/rules/0/id"), 3, 12);
-	assert_place(place_offset(document, length, "/rules/1/sql/1"), 4, 24);
+	assert_place(position_offset(document, length, ""), 1, 1);
+	assert_place(position_offset(document, length, "/rules/0/id"), 3, 12);
+	assert_place(position_offset(document, length, "/rules/1/sql/1"), 4, 24);
 	/* What is not there leads to what contains it. */
-	assert_place(place_offset(document, length, "/rules/1/nobody"), 4, 5);
-	assert_place(place_offset(document, length, "/rules/7"), 2, 12);
+	assert_place(position_offset(document, length, "/rules/1/nobody"), 4, 5);
+	assert_place(position_offset(document, length, "/rules/7"), 2, 12);
 }
 
 static void a_place_inside_of_lines_counts_their_ends(void **state)
@@ -42,10 +42,10 @@ static void a_place_inside_of_lines_counts_their_ends(void **state)
 
 	(void)state;
 	/* "SELECT\n  nme": byte 9 is the n of nme, in the second line of the array. */
-	assert_place(place_offset_inside(document, length, "/rules/1/sql", 9), 4, 27);
-	assert_place(place_offset_inside(document, length, "/rules/1/sql", 0), 4, 15);
+	assert_place(position_offset_inside(document, length, "/rules/1/sql", 9), 4, 27);
+	assert_place(position_offset_inside(document, length, "/rules/1/sql", 0), 4, 15);
 	/* An escape is one byte: byte 6 of "  nme\n x" is the blank before x. */
-	assert_place(place_offset_inside(document, length, "/rules/1/sql", 7 + 6), 4, 32);
+	assert_place(position_offset_inside(document, length, "/rules/1/sql", 7 + 6), 4, 32);
 }
 
 static void doubled_keys_are_counted(void **state)
@@ -170,16 +170,16 @@ static void tables_of_a_rule_hold_no_more_than_it_may(void **state)
 	(void)state;
 	assert_ok(rows_init(&rows, names, NULL, 2, &err), err);
 	rows.limited = true;
-	meter_begin(first + 2 * (int64_t)sizeof(struct np_cell));
+	quota_begin(first + 2 * (int64_t)sizeof(struct np_cell));
 	assert_ok(rows_add(&rows, cells, &err), err);
 	assert_ok(rows_add(&rows, cells, &err), err);
-	assert_false(meter_exceeded());
+	assert_false(quota_exceeded());
 	assert_int_equal(rows_add(&rows, cells, &err), NP_E_RANGE);
-	assert_true(meter_exceeded());
+	assert_true(quota_exceeded());
 	assert_int_equal(rows_count(&rows), 2);
 	rows_clear(&rows);
 	assert_ok(rows_add(&rows, cells, &err), err);
-	meter_end();
+	quota_end();
 	/* Between rules nothing counts. */
 	for (size_t i = 0; i < 100; i++)
 		assert_ok(rows_add(&rows, cells, &err), err);

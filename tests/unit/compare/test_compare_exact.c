@@ -9,16 +9,18 @@
 
 /* Simulated runs of all forms, compared: whatever they are, everything sums up. */
 
-static struct np_analysis *analyse(const char *dir, np_kernel_origin *origin)
+static struct np_analysis *analyse(const char *dir, np_kernel_framework_op *framework_op)
 {
 	struct np_analysis *analysis = NULL;
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(np_analysis_build(synth_load_sums(dir, origin), NULL, 1, &analysis, &err), err);
+	assert_ok(np_analysis_build(synth_load_sums(dir, framework_op), NULL, 1, &analysis, &err),
+		  err);
 	return analysis;
 }
 
-static struct comparison *compare_by(const char *base, const char *new_, np_kernel_origin *origin)
+static struct comparison *compare_by(const char *base, const char *new_,
+				     np_kernel_framework_op *framework_op)
 {
 	static const struct np_workers workers = { .threads = 1 };
 	const struct cmp_options options = { .min_ns = 5e4,
@@ -27,8 +29,8 @@ static struct comparison *compare_by(const char *base, const char *new_, np_kern
 	struct comparison *comparison = NULL;
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(comparison_build(analyse(base, origin), analyse(new_, origin), &options,
-				   &comparison, &err),
+	assert_ok(comparison_build(analyse(base, framework_op), analyse(new_, framework_op),
+				   &options, &comparison, &err),
 		  err);
 	return comparison;
 }

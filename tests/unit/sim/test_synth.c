@@ -238,7 +238,7 @@ static int see_comm(struct syn_sink *sink, const struct syn_comm_event *comm, st
 
 	(void)err;
 	for (size_t i = 0; i < comm->task_count; i++) {
-		const struct syn_small *task = &comm->tasks[i];
+		const struct syn_sub_task *task = &comm->tasks[i];
 		bool payload = (task->kind == SYN_COPY || task->kind == SYN_REDUCE ||
 				task->kind == SYN_RDMA_PAYLOAD) &&
 			       !task->on_chip;

@@ -13,7 +13,7 @@
  *	add steps, then say which step launched which connection,
  *	add tasks (they widen the windows of the steps), mark those that compute,
  *	capture_close_steps(),
- *	add operators to rank->ops, measure their small tasks,
+ *	add operators to rank->ops, measure their sub-tasks,
  *	capture_measure().
  *
  * Tasks stay in memory until the rank is done, but for a reader that asks for it
@@ -53,7 +53,7 @@ struct capture_task {
 	uint16_t device; /* index in capture.devices */
 	uint8_t class;   /* enum task_class */
 	bool computes : 1;
-	bool of_op : 1; /* a small task of a communication operator */
+	bool of_op : 1; /* a sub-task of a communication operator */
 };
 
 static inline bool capture_copies(const struct capture_task *task)

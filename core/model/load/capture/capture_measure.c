@@ -28,7 +28,7 @@ int capture_add_communication(struct capture *capture, np_ns start, np_ns end)
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-/* Copies over the connection of an operator are its own, even if no small task says so. */
+/* Copies over the connection of an operator are its own, even if no sub-task says so. */
 bool capture_is_of_op(const struct capture *capture, int64_t connection)
 {
 	return capture->connections.count > 0 &&

@@ -9,8 +9,8 @@ int kernel_gather_begin(struct kernel_gather *gather)
 {
 	gather->keys = np_strtab_new();
 	gather->launched = np_idmap_new();
-	gather->origins = np_idmap_new();
-	if (!gather->keys || !gather->launched || !gather->origins)
+	gather->framework_ops = np_idmap_new();
+	if (!gather->keys || !gather->launched || !gather->framework_ops)
 		return np_fail_nomem(gather->err, "kernels");
 	return np_open_calls_init(&gather->open, gather->err);
 }
@@ -22,7 +22,7 @@ void kernel_gather_end(struct kernel_gather *gather)
 	np_open_calls_release(&gather->open);
 	np_vec_release(&gather->launches);
 	np_idmap_free(gather->launched);
-	np_idmap_free(gather->origins);
+	np_idmap_free(gather->framework_ops);
 	np_vec_release(&gather->likes);
 	np_strtab_free(gather->keys);
 	gather->keys = NULL;
@@ -80,7 +80,8 @@ int kernel_gather_likeness(struct kernel_gather *gather, const struct gather_tex
 	return NP_OK;
 }
 
-/* --- origins --------------------------------------------------------------------------------- */
+/* --- framework_ops
+ * --------------------------------------------------------------------------------- */
 
 /* Let `id` mean this launch, unless it means one that started later. */
 static int mean(struct kernel_gather *gather, struct np_idmap *map, int64_t id, uint32_t launch)
@@ -95,17 +96,17 @@ static int mean(struct kernel_gather *gather, struct np_idmap *map, int64_t id, 
 
 int kernel_gather_call(struct kernel_gather *gather, const struct gather_call *call)
 {
-	uint32_t origin = call->counts ? call->name << 1 | call->backward : UINT32_MAX;
+	uint32_t framework_op = call->counts ? call->name << 1 | call->backward : UINT32_MAX;
 	struct gather_launch *launch;
-	int rc = np_open_calls_enter(&gather->open, call->tid, call->start, call->end, origin,
-				     &origin, gather->err);
+	int rc = np_open_calls_enter(&gather->open, call->tid, call->start, call->end, framework_op,
+				     &framework_op, gather->err);
 
-	if (rc < 0 || origin == UINT32_MAX || call->connections < 0)
+	if (rc < 0 || framework_op == UINT32_MAX || call->connections < 0)
 		return rc;
 	launch = np_vec_add(&gather->launches, gather->err);
 	if (!launch)
 		return NP_E_NOMEM;
-	*launch = (struct gather_launch){ call->start, origin };
+	*launch = (struct gather_launch){ call->start, framework_op };
 	return mean(gather, gather->launched, call->connections,
 		    (uint32_t)(gather->launches.count - 1));
 }
@@ -114,7 +115,8 @@ int kernel_gather_link(struct kernel_gather *gather, int64_t connections, int64_
 {
 	uint32_t launch = np_idmap_get(gather->launched, connections);
 
-	return launch == NP_IDMAP_NONE ? NP_OK : mean(gather, gather->origins, connection, launch);
+	return launch == NP_IDMAP_NONE ? NP_OK
+				       : mean(gather, gather->framework_ops, connection, launch);
 }
 
 /* --- order ----------------------------------------------------------------------------------- */
@@ -169,7 +171,7 @@ static uint32_t *sorted_order(size_t count, int (*compare)(const void *, const v
 /* What tells sorts apart. */
 struct sort_key {
 	uint32_t likeness;
-	uint32_t origin; /* as of a gather_launch; UINT32_MAX for none */
+	uint32_t framework_op; /* as of a gather_launch; UINT32_MAX for none */
 	uint32_t cube;
 };
 
@@ -200,7 +202,8 @@ struct reducer {
 
 static bool same_key(const struct sort_key *a, const struct sort_key *b)
 {
-	return a->likeness == b->likeness && a->origin == b->origin && a->cube == b->cube;
+	return a->likeness == b->likeness && a->framework_op == b->framework_op &&
+	       a->cube == b->cube;
 }
 
 static int add_sort(struct reducer *reducer, const struct sort_key *key)
@@ -213,9 +216,9 @@ static int add_sort(struct reducer *reducer, const struct sort_key *key)
 	last->cell = UINT32_MAX;
 	*sort = reducer->gather->likes.item[key->likeness];
 	sort->cube = (enum np_cube)key->cube;
-	if (key->origin != UINT32_MAX) {
-		sort->origin = key->origin >> 1;
-		sort->origin_backward = key->origin & 1;
+	if (key->framework_op != UINT32_MAX) {
+		sort->framework_op = key->framework_op >> 1;
+		sort->framework_op_backward = key->framework_op & 1;
 	}
 	return NP_OK;
 }
@@ -225,13 +228,14 @@ static int find_sort(struct reducer *reducer, const struct gather_kernel *kernel
 	const struct kernel_gather *gather = reducer->gather;
 	uint32_t launch = kernel->connection == NP_UNKNOWN
 				  ? NP_IDMAP_NONE
-				  : np_idmap_get(gather->origins, kernel->connection);
+				  : np_idmap_get(gather->framework_ops, kernel->connection);
 	const struct sort_key key = { .likeness = kernel->likeness,
-				      .origin = launch == NP_IDMAP_NONE
-							? UINT32_MAX
-							: gather->launches.item[launch].origin,
+				      .framework_op =
+					      launch == NP_IDMAP_NONE
+						      ? UINT32_MAX
+						      : gather->launches.item[launch].framework_op,
 				      .cube = kernel->cube };
-	uint64_t hash = mix(mix(key.likeness, key.origin), key.cube);
+	uint64_t hash = mix(mix(key.likeness, key.framework_op), key.cube);
 	struct sort_slot *slot = &reducer->slots[hash % GATHER_SLOTS];
 	np_str id;
 	int rc;

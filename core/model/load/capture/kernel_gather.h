@@ -48,10 +48,10 @@ struct gather_call {
 	bool backward; /* by its threads */
 };
 
-/* One that launched something and has an origin: name × 2 + backward. */
+/* One that launched something and has an framework_op: name × 2 + backward. */
 struct gather_launch {
 	np_ns start;
-	uint32_t origin;
+	uint32_t framework_op;
 };
 
 /* The texts, or the sort, seen last under a hash. */
@@ -69,8 +69,8 @@ struct kernel_gather {
 	struct np_open_calls open;
 	NP_VEC(struct gather_launch) launches;
 	struct np_idmap *launched;           /* number of what was launched → launches */
-	struct np_idmap *origins;            /* connection → launches */
-	NP_VEC(struct np_kernel_sort) likes; /* without origin and cube */
+	struct np_idmap *framework_ops;      /* connection → launches */
+	NP_VEC(struct np_kernel_sort) likes; /* without framework_op and cube */
 	struct np_strtab *keys;              /* struct gather_texts as bytes → likes + 1 */
 	struct gather_texts_slot slots[GATHER_SLOTS];
 	np_str chip;

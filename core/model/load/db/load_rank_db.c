@@ -97,7 +97,7 @@ static int start(struct rank_db *load)
 
 static void finish(struct rank_db *load)
 {
-	rank_db_end_small(load);
+	rank_db_end_sub_task(load);
 	np_scan_close(load->calls.scan);
 	np_scan_close(load->tasks.scan);
 	np_scan_close(load->kernels.scan);
@@ -162,7 +162,7 @@ static int measure_part(struct rank_db *load)
 	if (rc == NP_OK)
 		rc = rank_db_reindex_tasks(load);
 	if (rc == NP_OK)
-		rc = rank_db_measure_small_until(load, load->capture.part.until);
+		rc = rank_db_measure_sub_task_until(load, load->capture.part.until);
 	return rc;
 }
 
@@ -172,13 +172,13 @@ static int read_device(struct rank_db *load)
 	int rc = rank_db_open_tasks(load);
 
 	if (rc == NP_OK)
-		rc = rank_db_begin_small(load);
+		rc = rank_db_begin_sub_task(load);
 	while (rc == NP_OK && !load->tasks.done && !load->capture.unordered) {
 		rc = rank_db_read_tasks(load, in_parts ? PART_ROWS : SIZE_MAX);
 		if (rc == NP_OK)
 			rc = rank_db_read_kernels(load);
 		if (rc == NP_OK)
-			rc = rank_db_read_small(load);
+			rc = rank_db_read_sub_task(load);
 		if (rc == NP_OK && !load->tasks.done && !load->capture.unordered)
 			rc = measure_part(load);
 	}
@@ -231,7 +231,7 @@ static int read_everything(struct rank_db *load)
 		rc = rank_db_read_memory(load);
 	if (rc == NP_OK) {
 		rank_db_place_ops(load);
-		rc = rank_db_measure_small(load);
+		rc = rank_db_measure_sub_task(load);
 	}
 	if (rc == NP_OK)
 		rc = capture_measure(&load->capture);
@@ -265,14 +265,16 @@ static void forget_computing(struct rank_db *load)
 		    no_kernel);
 }
 
-int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, np_kernel_origin *origin,
-		    struct np_strtab *strings, struct np_err *err)
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+		    np_kernel_framework_op *framework_op, struct np_strtab *strings,
+		    struct np_err *err)
 {
 	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
 	struct np_err own = NP_ERR_INIT;
-	struct rank_db load = {
-		.rank = rank, .strings = strings, .err = err ? err : &own, .origin = origin
-	};
+	struct rank_db load = { .rank = rank,
+				.strings = strings,
+				.err = err ? err : &own,
+				.framework_op = framework_op };
 	int rc = np_db_open(path, &db, load.err);
 
 	if (rc < 0)

@@ -7,7 +7,7 @@
  * =========================
  *
  * Each table is scanned once: strings and metadata, steps and operators whole,
- * then calls, tasks, kernels and the small tasks of operators side by side, so
+ * then calls, tasks, kernels and the sub-tasks of operators side by side, so
  * far as they are about the same time: what is complete is measured and let go
  * (capture.h says what that takes). Where the order of the tables does not allow
  * it, and to tell what is wrong with a damaged file, each is read to its end
@@ -45,7 +45,7 @@ struct rank_db_kernel {
 };
 
 /* A row of COMMUNICATION_TASK_INFO. */
-struct rank_db_small_row {
+struct rank_db_sub_task_row {
 	int64_t key; /* of its task */
 	int64_t type;
 	bool rdma;
@@ -53,13 +53,13 @@ struct rank_db_small_row {
 	struct np_comm_task task;
 };
 
-/* The small tasks of operators. */
-struct rank_db_small {
+/* The sub-tasks of operators. */
+struct rank_db_sub_task {
 	struct rank_db_table table;
 	NP_VEC(struct np_comm_task) list; /* of operators that are not yet measured */
 	NP_VEC(struct np_comm_task) done; /* of those that are measured now */
-	NP_VEC(struct rank_db_small_row) waiting;
-	struct np_idmap *kinds; /* STRING_IDS.id of taskType → enum small_kind */
+	NP_VEC(struct rank_db_sub_task_row) waiting;
+	struct np_idmap *kinds; /* STRING_IDS.id of taskType → enum sub_task_kind */
 	struct np_idset *measured;
 	bool any_measured;
 	struct np_comm_tasks *ops;
@@ -91,17 +91,17 @@ struct rank_db {
 	bool has_kernels;
 	bool ran_kernels; /* by the types of tasks */
 	struct expert_kernels experts;
-	np_kernel_origin *origin;     /* NULL: kernels are not summed */
-	struct kernel_gather *gather; /* likewise */
-	bool sums_lost;               /* they cannot be told in one pass */
-	struct np_idmap *call_names;  /* STRING_IDS.id → np_str of a call's name × 2 + counts */
+	np_kernel_framework_op *framework_op; /* NULL: kernels are not summed */
+	struct kernel_gather *gather;         /* likewise */
+	bool sums_lost;                       /* they cannot be told in one pass */
+	struct np_idmap *call_names; /* STRING_IDS.id → np_str of a call's name × 2 + counts */
 	struct np_idmap *by_task; /* TASK.globalTaskId → gather->kernels, if there are counters */
 	struct rank_db_counters *counters; /* likewise, by kernel */
 
 	struct rank_db_table calls;
 	struct rank_db_table tasks;
 	struct rank_db_table kernels;
-	struct rank_db_small small;
+	struct rank_db_sub_task sub_task;
 	NP_VEC(struct rank_db_kernel) waiting;
 	struct np_idset *seen; /* globalTaskId of all tasks; in parts only */
 	int64_t latest_key;    /* the largest of them */
@@ -158,13 +158,13 @@ int rank_db_reindex_tasks(struct rank_db *load) NP_MUST_USE;
 /* The index of a task or NP_IDMAP_NONE, when it may yet come (*ret_waits) or not. */
 uint32_t rank_db_find_task(struct rank_db *load, int64_t key, bool *ret_waits);
 
-/* rank_db_small.c: COMMUNICATION_TASK_INFO. */
-int rank_db_begin_small(struct rank_db *load) NP_MUST_USE;
-void rank_db_end_small(struct rank_db *load);
-int rank_db_read_small(struct rank_db *load) NP_MUST_USE;
+/* rank_db_sub_task.c: COMMUNICATION_TASK_INFO. */
+int rank_db_begin_sub_task(struct rank_db *load) NP_MUST_USE;
+void rank_db_end_sub_task(struct rank_db *load);
+int rank_db_read_sub_task(struct rank_db *load) NP_MUST_USE;
 /* Measure operators that end before `until`; and all others. */
-int rank_db_measure_small_until(struct rank_db *load, np_ns until) NP_MUST_USE;
-int rank_db_measure_small(struct rank_db *load) NP_MUST_USE;
+int rank_db_measure_sub_task_until(struct rank_db *load, np_ns until) NP_MUST_USE;
+int rank_db_measure_sub_task(struct rank_db *load) NP_MUST_USE;
 
 /*
  * rank_db_sums.c: kernels summed by likeness and step, if that was asked for. The
@@ -183,7 +183,7 @@ enum {
 };
 
 int rank_db_begin_sums(struct rank_db *load) NP_MUST_USE;
-/* Calls of the framework: origins of kernels, and when data was loaded. */
+/* Calls of the framework: framework_ops of kernels, and when data was loaded. */
 int rank_db_gather_calls(struct rank_db *load) NP_MUST_USE;
 int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
 			  const struct np_batch *batch, size_t row) NP_MUST_USE;

@@ -17,7 +17,7 @@ struct rank_db_counters {
 
 int rank_db_begin_sums(struct rank_db *load)
 {
-	if (!load->origin)
+	if (!load->framework_op)
 		return NP_OK;
 	load->call_names = np_idmap_new();
 	load->gather = calloc(1, sizeof(*load->gather));
@@ -205,7 +205,7 @@ static int name_call(struct rank_db *load, int64_t name, bool *ret_op, struct ga
 		text = rank_db_text(load, name);
 		rc = detail_intern_in(load->strings, text.bytes, text.length, &id, load->err);
 		known = strncmp(text.bytes, step, strlen(step)) == 0 ? 0 : 1;
-		if (known && load->origin(text.bytes))
+		if (known && load->framework_op(text.bytes))
 			known = 2;
 		known |= id << 2;
 		if (rc == NP_OK)
@@ -263,7 +263,7 @@ static int take_link(struct rank_db *load, const struct np_batch *batch, size_t 
 static bool has_origins(const struct rank_db *load)
 {
 	for (size_t i = 0; i < load->texts.count; i++) {
-		if (load->origin(load->texts.item[i].bytes))
+		if (load->framework_op(load->texts.item[i].bytes))
 			return true;
 	}
 	return false;

@@ -22,7 +22,7 @@ static void forget_events(struct trace_load *load)
 	load->flows.count = 0;
 	load->ops.count = 0;
 	load->op_rests.count = 0;
-	load->small.count = 0;
+	load->sub_tasks.count = 0;
 	load->computing.count = 0;
 	load->communication.count = 0;
 	load->unknown_lanes = false;
@@ -36,7 +36,7 @@ static void end(struct trace_load *load)
 	np_vec_release(&load->flows);
 	np_vec_release(&load->ops);
 	np_vec_release(&load->op_rests);
-	np_vec_release(&load->small);
+	np_vec_release(&load->sub_tasks);
 	np_vec_release(&load->computing);
 	np_vec_release(&load->communication);
 }

@@ -51,7 +51,7 @@ static int add_op(struct trace_load *load, const struct trace_op *from)
 			     load->capture.err);
 }
 
-/* Operators in the order by which small tasks find theirs: rank->ops[i] is load->ops[i]. */
+/* Operators in the order by which sub-tasks find theirs: rank->ops[i] is load->ops[i]. */
 static int add_ops(struct trace_load *load)
 {
 	int rc = NP_OK;
@@ -107,42 +107,42 @@ static uint32_t op_at(const struct trace_load *load, const struct trace_thread *
 			   &load->lanes.threads.item[thread->owner], start, starts_there, load);
 }
 
-struct small_tasks {
+struct sub_task_tasks {
 	NP_VEC(struct np_comm_task) list;
 	bool has_master;
 	size_t orphans;
 };
 
-static int place_small(struct trace_load *load, struct small_tasks *small)
+static int place_sub_task(struct trace_load *load, struct sub_task_tasks *sub_task)
 {
 	if (load->capture.tasks.count)
 		qsort(load->capture.tasks.item, load->capture.tasks.count,
 		      sizeof(load->capture.tasks.item[0]), by_task_start);
-	for (size_t i = 0; i < load->small.count; i++) {
-		const struct trace_small *from = &load->small.item[i];
+	for (size_t i = 0; i < load->sub_tasks.count; i++) {
+		const struct trace_sub_task *from = &load->sub_tasks.item[i];
 		const struct trace_thread *thread =
 			trace_thread_at(&load->lanes, from->pid, from->tid);
 		uint32_t op = thread ? op_at(load, thread, from->task.start) : TRACE_NO_OP;
 		struct np_comm_task *task;
 
 		if (op == TRACE_NO_OP || !capture_time_ok(from->task.start, from->task.end)) {
-			small->orphans++;
+			sub_task->orphans++;
 			continue;
 		}
-		task = np_vec_add(&small->list, load->capture.err);
+		task = np_vec_add(&sub_task->list, load->capture.err);
 		if (!task)
 			return NP_E_NOMEM;
 		*task = from->task;
 		task->op = op;
 		np_comm_op_meet(&load->rank->ops.item[op], task->src, task->dst);
 		task->plane = thread->plane < 0 ? 0 : (uint32_t)thread->plane;
-		small->has_master |= task->master;
+		sub_task->has_master |= task->master;
 	}
 	return NP_OK;
 }
 
-/* Level0 shows small tasks on the device only: the connection leads to their operator. */
-static int place_device_tasks(struct trace_load *load, struct small_tasks *small)
+/* Level0 shows sub-tasks on the device only: the connection leads to their operator. */
+static int place_device_tasks(struct trace_load *load, struct sub_task_tasks *sub_task)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *ops = np_idmap_new();
 	int rc = NP_OK;
@@ -161,7 +161,7 @@ static int place_device_tasks(struct trace_load *load, struct small_tasks *small
 		if (op == NP_IDMAP_NONE ||
 		    (from->class != TASK_SDMA && from->class != TASK_NOTIFY_WAIT))
 			continue;
-		task = np_vec_add(&small->list, load->capture.err);
+		task = np_vec_add(&sub_task->list, load->capture.err);
 		if (!task)
 			return NP_E_NOMEM;
 		*task = (struct np_comm_task){ .start = from->start,
@@ -177,23 +177,23 @@ static int place_device_tasks(struct trace_load *load, struct small_tasks *small
 	return rc;
 }
 
-static int measure_small(struct trace_load *load)
+static int measure_sub_task(struct trace_load *load)
 {
-	struct small_tasks small = { 0 };
-	bool has_links = load->small.count > 0;
-	int rc = has_links ? place_small(load, &small) : place_device_tasks(load, &small);
+	struct sub_task_tasks sub_task = { 0 };
+	bool has_links = load->sub_tasks.count > 0;
+	int rc = has_links ? place_sub_task(load, &sub_task) : place_device_tasks(load, &sub_task);
 
-	if (rc == NP_OK && small.list.count > 0)
+	if (rc == NP_OK && sub_task.list.count > 0)
 		rc = np_comm_tasks_measure(
-			load->rank, load->capture.strings, small.list.item, small.list.count,
-			(struct np_comm_tasks_form){ small.has_master, has_links },
+			load->rank, load->capture.strings, sub_task.list.item, sub_task.list.count,
+			(struct np_comm_tasks_form){ sub_task.has_master, has_links },
 			load->capture.err);
 	load->rank->sizes_known = has_links;
-	if (small.orphans)
+	if (sub_task.orphans)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, load->capture.path,
 			    "trace", "%zu small tasks lie in no operator of their communicator",
-			    small.orphans);
-	np_vec_release(&small.list);
+			    sub_task.orphans);
+	np_vec_release(&sub_task.list);
 	return rc;
 }
 
@@ -203,5 +203,5 @@ int trace_add_communication(struct trace_load *load)
 
 	trace_threads_own(&load->lanes);
 	rc = add_ops(load);
-	return rc < 0 ? rc : measure_small(load);
+	return rc < 0 ? rc : measure_sub_task(load);
 }

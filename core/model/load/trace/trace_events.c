@@ -227,7 +227,7 @@ static struct np_slice text_of(const struct np_trace_value *value)
 	return value->type == NP_TRACE_TEXT ? value->text : (struct np_slice){ "", 0 };
 }
 
-static int take_small(struct trace_load *load, const struct np_trace_event *event)
+static int take_sub_task(struct trace_load *load, const struct np_trace_event *event)
 {
 	enum {
 		TYPE,
@@ -245,39 +245,39 @@ static int take_small(struct trace_load *load, const struct np_trace_event *even
 		[TRANSPORT] = "transport type", [SIZE] = "size(Byte)",  [LINK] = "link type",
 		[RDMA] = "rdma type",           [MASTER] = "is_master",
 	};
-	struct trace_small *small = np_vec_add(&load->small, load->capture.err);
+	struct trace_sub_task *sub_task = np_vec_add(&load->sub_tasks, load->capture.err);
 	struct np_trace_value values[COUNT];
 	int64_t number;
 
-	if (!small)
+	if (!sub_task)
 		return NP_E_NOMEM;
 	(void)np_trace_args(event, keys, COUNT, values);
-	small->pid = event->pid.value;
-	small->tid = event->tid.value;
-	small->task.start = event->ts_ns;
-	small->task.end = np_trace_end(event);
-	small->task.src = peer_of(&values[SRC]);
-	small->task.dst = peer_of(&values[DST]);
-	small->task.bytes = NP_UNKNOWN;
+	sub_task->pid = event->pid.value;
+	sub_task->tid = event->tid.value;
+	sub_task->task.start = event->ts_ns;
+	sub_task->task.end = np_trace_end(event);
+	sub_task->task.src = peer_of(&values[SRC]);
+	sub_task->task.dst = peer_of(&values[DST]);
+	sub_task->task.bytes = NP_UNKNOWN;
 	if (np_trace_value_integer(&values[SIZE], &number) && number >= 0 &&
 	    number <= NP_MOST_BYTES)
-		small->task.bytes = number;
-	small->task.link = link_number(text_of(&values[LINK]));
-	small->task.transport = transport_number(text_of(&values[TRANSPORT]));
-	small->task.kind = kind_of_task(text_of(&values[TYPE]), text_of(&values[RDMA]));
-	small->task.reduces = np_slice_is(text_of(&values[TYPE]), "Reduce_Inline");
-	small->task.master = np_trace_value_integer(&values[MASTER], &number) && number == 1;
+		sub_task->task.bytes = number;
+	sub_task->task.link = link_number(text_of(&values[LINK]));
+	sub_task->task.transport = transport_number(text_of(&values[TRANSPORT]));
+	sub_task->task.kind = kind_of_task(text_of(&values[TYPE]), text_of(&values[RDMA]));
+	sub_task->task.reduces = np_slice_is(text_of(&values[TYPE]), "Reduce_Inline");
+	sub_task->task.master = np_trace_value_integer(&values[MASTER], &number) && number == 1;
 	return NP_OK;
 }
 
-/* Operators carry a name of HCCL; the small tasks on planes are called by what they do. */
+/* Operators carry a name of HCCL; the sub-tasks on planes are called by what they do. */
 static int take_communication(struct trace_load *load, const struct trace_lane *lane,
 			      const struct np_trace_event *event)
 {
 	struct np_trace_value type;
 
 	if (np_trace_arg(event, "task type", &type))
-		return take_small(load, event);
+		return take_sub_task(load, event);
 	return take_op(load, lane, event);
 }
 

@@ -39,8 +39,8 @@ struct trace_op_rest {
 	uint8_t data_type; /* as np_comm_op has it */
 };
 
-/* A small task as read, before its operator is known. */
-struct trace_small {
+/* A sub-task as read, before its operator is known. */
+struct trace_sub_task {
 	struct np_comm_task task;
 	int64_t pid;
 	int64_t tid;
@@ -56,7 +56,7 @@ struct trace_load {
 	NP_VEC(struct trace_flow) flows; /* unless there are node calls */
 	NP_VEC(struct trace_op) ops;
 	NP_VEC(struct trace_op_rest) op_rests; /* by row of `ops` */
-	NP_VEC(struct trace_small) small;
+	NP_VEC(struct trace_sub_task) sub_tasks;
 	struct capture_spans computing;     /* of the overlap lane */
 	struct capture_spans communication; /* likewise */
 	np_ns first_framework_call;
@@ -66,7 +66,7 @@ struct trace_load {
 /* trace_events.c: the pass over one file. */
 int trace_read(struct trace_load *load, const char *path) NP_MUST_USE;
 
-/* trace_communication.c: operators with their communicators, and the small tasks in them. */
+/* trace_communication.c: operators with their communicators, and the sub-tasks in them. */
 int trace_add_communication(struct trace_load *load) NP_MUST_USE;
 
 #endif /* NP_TRACE_LOAD_H */

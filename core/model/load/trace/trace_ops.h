@@ -2,7 +2,7 @@
 #ifndef NP_TRACE_OPS_H
 #define NP_TRACE_OPS_H
 
-/* To which operator does a small task of a trace belong? Nothing but its time and thread tells. */
+/* To which operator does a sub-task of a trace belong? Nothing but its time and thread tells. */
 
 #include "core/model/vendor/trace_lanes.h"
 
@@ -25,7 +25,7 @@ typedef bool trace_starts_there(const void *tasks, np_ns start, int64_t connecti
 #define TRACE_NO_OP UINT32_MAX
 
 /*
- * The index of the operator of a communicator's thread in which a small task lies
+ * The index of the operator of a communicator's thread in which a sub-task lies
  * that starts at `start`, or TRACE_NO_OP. A send and a receive may run at once; then
  * the task on the device that starts with the small one tells by its connection.
  */

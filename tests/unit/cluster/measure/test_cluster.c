@@ -418,13 +418,13 @@ static void a_rate_that_is_not_known_is_no_number(void **state)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static struct np_run *shared_run;
+static struct np_run *distributed_run;
 
 static int build_and_sum(struct np_err *err)
 {
 	struct np_cluster *cluster = NULL;
 	struct np_comm_sums sums = { 0 };
-	int rc = np_cluster_build(shared_run, &cluster, err);
+	int rc = np_cluster_build(distributed_run, &cluster, err);
 
 	if (rc == NP_OK)
 		rc = np_comm_sums_measure(cluster, &sums, err);
@@ -448,7 +448,7 @@ static void running_out_of_memory_is_told(void **state)
 		add_link(rank, stage, 0, 0);
 		add_sum(rank, stage, add_step(run, rank, "2"), &some);
 	}
-	shared_run = run;
+	distributed_run = run;
 	assert_survives_faults(build_and_sum);
 }
 

@@ -188,14 +188,14 @@ static void a_tenth_more_is_not_slow_unless_operators_were_retried(void **state)
 	assert_int_equal(link_of(&again, 1, 4)->troubled, 1);
 }
 
-static void transfers_in_other_company_are_not_compared(void **state)
+static void transfers_under_other_contention_are_not_compared(void **state)
 {
 	with_run *run = mesh(&none, MB);
 
 	(void)state;
 	/* Rank 0 moved everything while seven others ran, at half the speed. */
 	for (size_t i = 0; i < run->ranks[0]->transfers.count; i++) {
-		run->ranks[0]->transfers.item[i].crowd = 3;
+		run->ranks[0]->transfers.item[i].concurrency = 3;
 		run->ranks[0]->transfers.item[i].middle_time *= 2;
 		run->ranks[0]->transfers.item[i].time *= 2;
 	}
@@ -217,7 +217,8 @@ static void a_slow_link_is_not_compared_with_its_way_back_where_others_tell(void
 
 		rank->transfers.item[2].middle_time = time;
 		rank->transfers.item[2].time = 10 * time;
-		add_transfer(run, rank, dst, 3, MB, 2 * time)->crowd = 1 << NP_CROWD_LINK_SHIFT;
+		add_transfer(run, rank, dst, 3, MB, 2 * time)->concurrency =
+			1 << NP_CONCURRENCY_LINK_SHIFT;
 	}
 	with_links links = links_of(run);
 	assert_int_equal(links.slow, 2);
@@ -448,7 +449,7 @@ int main(void)
 		cmocka_unit_test(one_slow_cable_is_named_with_both_ends),
 		cmocka_unit_test(a_bad_sender_a_bad_receiver_and_a_bad_plane_are_told_apart),
 		cmocka_unit_test(a_tenth_more_is_not_slow_unless_operators_were_retried),
-		cmocka_unit_test(transfers_in_other_company_are_not_compared),
+		cmocka_unit_test(transfers_under_other_contention_are_not_compared),
 		cmocka_unit_test(a_slow_link_is_not_compared_with_its_way_back_where_others_tell),
 		cmocka_unit_test(links_of_a_ring_cannot_be_told_from_their_ends),
 		cmocka_unit_test(a_link_without_its_like_is_unknown),

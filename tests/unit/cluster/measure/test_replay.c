@@ -12,7 +12,7 @@ static const int32_t three[] = { 0, 1, 2 };
 struct factors {
 	float work[256][NP_WORK_KINDS];
 	float transfer[256];
-	struct np_world world;
+	struct np_scenario scenario;
 };
 
 static void factors_init(struct factors *factors, const struct np_replay *replay)
@@ -23,8 +23,8 @@ static void factors_init(struct factors *factors, const struct np_replay *replay
 			factors->work[i][kind] = 1;
 		factors->transfer[i] = 1;
 	}
-	factors->world = (struct np_world){ (const float(*)[NP_WORK_KINDS])factors->work,
-					    factors->transfer };
+	factors->scenario = (struct np_scenario){ (const float(*)[NP_WORK_KINDS])factors->work,
+						  factors->transfer };
 }
 
 static void scale_rank(struct factors *factors, const struct np_replay *replay, uint32_t rank,
@@ -48,9 +48,9 @@ static void scale_transfers(struct factors *factors, const struct np_replay *rep
 	}
 }
 
-static np_ns total(const struct replayed *it, const struct np_world *world)
+static np_ns total(const struct replayed *it, const struct np_scenario *scenario)
 {
-	return replayed_run(it, world).total;
+	return replayed_run(it, scenario).total;
 }
 
 /* Σ of the pieces of the critical path. */
@@ -113,7 +113,7 @@ static void a_faster_rank_is_no_longer_waited_for(void **state)
 	(void)state;
 	factors_init(&factors, it.replay);
 	scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
-	assert_int_equal(total(&it, &factors.world), 10 * MS + 1 * MS + 4 * MS);
+	assert_int_equal(total(&it, &factors.scenario), 10 * MS + 1 * MS + 4 * MS);
 }
 
 static void a_faster_transfer_does_not_shorten_the_wait(void **state)
@@ -125,7 +125,7 @@ static void a_faster_transfer_does_not_shorten_the_wait(void **state)
 	(void)state;
 	factors_init(&factors, it.replay);
 	scale_transfers(&factors, it.replay, 7, 0.25F);
-	assert_int_equal(total(&it, &factors.world), 15 * MS + MS / 4 + 4 * MS);
+	assert_int_equal(total(&it, &factors.scenario), 15 * MS + MS / 4 + 4 * MS);
 }
 
 static void the_path_goes_over_the_rank_that_came_last(void **state)
@@ -177,11 +177,11 @@ static void work_is_told_apart_by_kind(void **state)
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 0, NP_WORK_HOST, 0);
 		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
-		assert_int_equal(total(&it, &factors.world), 13 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 13 * MS);
 		scale_rank(&factors, it.replay, 0, NP_WORK_OTHER, 0.5F);
-		assert_int_equal(total(&it, &factors.world), 13 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 13 * MS);
 		scale_rank(&factors, it.replay, 1, NP_WORK_OTHER, 0.5F);
-		assert_int_equal(total(&it, &factors.world), 12 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 12 * MS);
 	}
 }
 
@@ -211,9 +211,9 @@ static void between_steps_the_host_works(void **state)
 		assert_int_equal(result.step, 45 * MS / 2);
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 0, NP_WORK_HOST, 0);
-		assert_int_equal(total(&it, &factors.world), 45 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 45 * MS);
 		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
-		assert_int_equal(total(&it, &factors.world), 40 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 40 * MS);
 	}
 }
 
@@ -240,7 +240,7 @@ static void work_longer_than_four_seconds_is_kept(void **state)
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
 		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
-		assert_in_range(total(&it, &factors.world), 4501 * MS - 4, 4501 * MS + 4);
+		assert_in_range(total(&it, &factors.scenario), 4501 * MS - 4, 4501 * MS + 4);
 	}
 }
 
@@ -261,7 +261,7 @@ static struct np_run *rooted_run(const char *type, const np_ns *ready, const np_
 
 		script_compute(&script, 0, ready[id] * MS);
 		op = script_comm(&script, group, type, ready[id] * MS, done[id] * MS);
-		/* What small tasks tell: the others deal with the root alone, the root with all. */
+		/* What sub-tasks tell: the others deal with the root alone, the root with all. */
 		op->peer = id == 0 ? NP_PEERS : 1;
 		script_compute(&script, done[id] * MS, (done[id] + 10) * MS);
 		script_end(&script, "1");
@@ -285,7 +285,7 @@ static void of_a_broadcast_only_the_root_is_waited_for(void **state)
 	factors_init(&factors, it.replay);
 	scale_rank(&factors, it.replay, 2, NP_WORK_COMPUTE, 0.5F);
 	/* Rank 2: 10 + 1 + 5; rank 0: 5 + 1 + 10. */
-	assert_int_equal(total(&it, &factors.world), 16 * MS);
+	assert_int_equal(total(&it, &factors.scenario), 16 * MS);
 	assert_int_equal(path_sum(&it), 31 * MS);
 }
 
@@ -323,7 +323,7 @@ static void of_a_reduce_only_the_root_waits(void **state)
 	scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
 	scale_rank(&factors, it.replay, 2, NP_WORK_COMPUTE, 0.5F);
 	/* Rank 2 is ready at 10, the root done at 11, and computes 5 more. */
-	assert_int_equal(total(&it, &factors.world), 16 * MS);
+	assert_int_equal(total(&it, &factors.scenario), 16 * MS);
 	assert_int_equal(path_sum(&it), 31 * MS);
 }
 
@@ -356,7 +356,7 @@ static void a_message_into_a_buffer_holds_nobody_up(void **state)
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
 		/* The sender still ends at 22; the receiver at 5 + 1 + 10. */
-		assert_int_equal(total(&it, &factors.world), 22 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 22 * MS);
 	}
 }
 
@@ -385,11 +385,11 @@ static void an_operator_of_one_member_takes_as_long_as_it_did(void **state)
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
 		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
-		assert_int_equal(total(&it, &factors.world), 10 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 10 * MS);
 		scale_transfers(&factors, it.replay, 10, 0.5F);
-		assert_int_equal(total(&it, &factors.world), 10 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 10 * MS);
 		scale_transfers(&factors, it.replay, 11, 0.5F);
-		assert_int_equal(total(&it, &factors.world), 8 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 8 * MS);
 	}
 }
 
@@ -514,7 +514,7 @@ static void ranks_with_operators_alone_stand_still_for_each(void **state)
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 1, NP_WORK_OTHER, 0.5F);
 		/* 1 + 9 + 1 + 4 + 2: rank 0 is the later one now. */
-		assert_int_equal(total(&it, &factors.world), 17 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 17 * MS);
 	}
 }
 
@@ -589,7 +589,7 @@ static void operators_that_queue_move_up_when_those_before_them_get_shorter(void
 	 * The computing ends at 16; the last one is known to be launched by then, and
 	 * takes 3 ms.
 	 */
-	assert_in_range(total(&it, &factors.world), 18 * MS, 21 * MS);
+	assert_in_range(total(&it, &factors.scenario), 18 * MS, 21 * MS);
 }
 
 /*
@@ -620,7 +620,7 @@ static void how_far_a_rank_had_got_is_told_by_its_computing(void **state)
 		assert_int_equal(total(&it, NULL), 21 * MS);
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
-		assert_int_equal(total(&it, &factors.world), 8 * MS + 3 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 8 * MS + 3 * MS);
 	}
 }
 
@@ -654,7 +654,7 @@ static void a_rank_whose_host_stops_does_not_wait_for_what_runs_meanwhile(void *
 		assert_int_equal(it.replay->cells.item[1].work[NP_WORK_HOST], 5 * MS);
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
-		assert_int_equal(total(&it, &factors.world), 11 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 11 * MS);
 	}
 }
 
@@ -688,7 +688,7 @@ static void what_ends_while_a_rank_waits_for_another_does_not_hold_it_up(void **
 		assert_int_equal(total(&it, NULL), 13 * MS);
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 0, NP_WORK_HOST, 0);
-		assert_int_equal(total(&it, &factors.world), 7 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 7 * MS);
 	}
 }
 
@@ -713,7 +713,7 @@ static void whatever_ran_is_replayed_to_the_nanosecond(void **state)
 }
 
 /* The replay of one recording with factors is the recording of the other simulation. */
-static void a_changed_world_is_what_the_recording_would_have_been(void **state)
+static void a_changed_scenario_is_what_the_recording_would_have_been(void **state)
 {
 	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
 	static const double choices[] = { 0.25, 0.5, 1, 1, 2 };
@@ -742,20 +742,21 @@ static void a_changed_world_is_what_the_recording_would_have_been(void **state)
 		}
 		for (size_t i = 0; i < replayed.align->instances.count; i++)
 			factors.transfer[i] = (float)transfer;
-		assert_int_equal(total(&replayed, &factors.world), expected.replay->observed);
+		assert_int_equal(total(&replayed, &factors.scenario), expected.replay->observed);
 	}
 }
 
-#define MANY_WORLDS (2 * NP_REPLAY_LANES + 1)
+#define MANY_SCENARIOS (2 * NP_REPLAY_LANES + 1)
 
-/* Worlds in which something else is different each, in the first nothing, in two only one kind. */
-static void draw_worlds(struct factors *factors, struct np_world *worlds,
-			const struct np_replay *replay, uint64_t seed)
+/* Scenarios in which something else is different each, in the first nothing, in two only one kind.
+ */
+static void draw_scenarios(struct factors *factors, struct np_scenario *scenarios,
+			   const struct np_replay *replay, uint64_t seed)
 {
 	static const float choices[] = { 0, 0.3F, 0.77F, 1, 1, 1, 1.4F };
 	uint64_t chance = seed;
 
-	for (size_t i = 0; i < MANY_WORLDS; i++) {
+	for (size_t i = 0; i < MANY_SCENARIOS; i++) {
 		factors_init(&factors[i], replay);
 		for (size_t j = 0; i > 0 && j < replay->cells.count; j++)
 			factors[i].work[j][j % NP_WORK_KINDS] =
@@ -763,24 +764,24 @@ static void draw_worlds(struct factors *factors, struct np_world *worlds,
 		for (size_t j = 0; i > 0 && j < replay->align->instances.count; j++)
 			factors[i].transfer[j] =
 				choices[np_random_below(&chance, NP_COUNT(choices))];
-		worlds[i] = factors[i].world;
+		scenarios[i] = factors[i].scenario;
 	}
-	worlds[3].work = NULL;
-	worlds[4].transfer = NULL;
+	scenarios[3].work = NULL;
+	scenarios[4].transfer = NULL;
 }
 
 static void assert_side_by_side_as_alone(const struct replayed *it, uint64_t seed)
 {
-	static struct factors factors[MANY_WORLDS];
-	struct np_world worlds[MANY_WORLDS];
-	struct np_replay_result results[MANY_WORLDS];
+	static struct factors factors[MANY_SCENARIOS];
+	struct np_scenario scenarios[MANY_SCENARIOS];
+	struct np_replay_result results[MANY_SCENARIOS];
 	struct np_err err = NP_ERR_INIT;
 
-	draw_worlds(factors, worlds, it->replay, seed);
-	for (size_t count = 0; count <= MANY_WORLDS; count++) {
-		assert_ok(np_replay_run_many(it->replay, worlds, count, results, &err), err);
+	draw_scenarios(factors, scenarios, it->replay, seed);
+	for (size_t count = 0; count <= MANY_SCENARIOS; count++) {
+		assert_ok(np_replay_run_many(it->replay, scenarios, count, results, &err), err);
 		for (size_t i = 0; i < count; i++) {
-			struct np_replay_result alone = replayed_run(it, &worlds[i]);
+			struct np_replay_result alone = replayed_run(it, &scenarios[i]);
 
 			assert_int_equal(results[i].total, alone.total);
 			assert_int_equal(results[i].step, alone.step);
@@ -790,7 +791,7 @@ static void assert_side_by_side_as_alone(const struct replayed *it, uint64_t see
 	assert_int_equal(results[0].total, total(it, NULL));
 }
 
-static void worlds_side_by_side_are_what_each_is_alone(void **state)
+static void scenarios_side_by_side_are_what_each_is_alone(void **state)
 {
 	static const double as_it_was[RANKS] = { 1, 1, 1, 1 };
 
@@ -806,7 +807,7 @@ static void worlds_side_by_side_are_what_each_is_alone(void **state)
 	}
 }
 
-static void worlds_in_which_ranks_went_on_run_side_by_side(void **state)
+static void scenarios_in_which_ranks_went_on_run_side_by_side(void **state)
 {
 	with_run *run = crossed_run();
 	with_replay it = replayed_build(run);
@@ -816,7 +817,7 @@ static void worlds_in_which_ranks_went_on_run_side_by_side(void **state)
 	assert_side_by_side_as_alone(&it, 1);
 }
 
-/* Which rank goes on is the same in all worlds: one with less work never takes longer. */
+/* Which rank goes on is the same in all scenarios: one with less work never takes longer. */
 static void less_work_is_never_slower_where_ranks_went_on(void **state)
 {
 	with_run *run = crossed_run();
@@ -828,7 +829,7 @@ static void less_work_is_never_slower_where_ranks_went_on(void **state)
 
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, rank, NP_WORK_COMPUTE, 0.1F);
-		assert_true(total(&it, &factors.world) <= total(&it, NULL));
+		assert_true(total(&it, &factors.scenario) <= total(&it, NULL));
 	}
 }
 
@@ -915,9 +916,9 @@ int main(void)
 		cmocka_unit_test(a_rank_whose_host_stops_does_not_wait_for_what_runs_meanwhile),
 		cmocka_unit_test(what_ends_while_a_rank_waits_for_another_does_not_hold_it_up),
 		cmocka_unit_test(whatever_ran_is_replayed_to_the_nanosecond),
-		cmocka_unit_test(a_changed_world_is_what_the_recording_would_have_been),
-		cmocka_unit_test(worlds_side_by_side_are_what_each_is_alone),
-		cmocka_unit_test(worlds_in_which_ranks_went_on_run_side_by_side),
+		cmocka_unit_test(a_changed_scenario_is_what_the_recording_would_have_been),
+		cmocka_unit_test(scenarios_side_by_side_are_what_each_is_alone),
+		cmocka_unit_test(scenarios_in_which_ranks_went_on_run_side_by_side),
 		cmocka_unit_test(less_work_is_never_slower_where_ranks_went_on),
 		cmocka_unit_test(slack_is_what_a_rank_could_compute_longer),
 		cmocka_unit_test(steps_and_parts_of_the_path_sum_to_the_total),

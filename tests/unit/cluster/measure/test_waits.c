@@ -399,7 +399,7 @@ static struct np_run *loaded(const char *path)
 	struct np_err err = NP_ERR_INIT;
 
 	assert_ok(np_discover(run, &path, 1, &options, &err), err);
-	assert_ok(np_load(run, &np_comm_serial, &workers, &err), err);
+	assert_ok(np_load(run, &np_procs_serial, &workers, &err), err);
 	return run;
 }
 
@@ -420,7 +420,7 @@ static void sum_rank(const struct np_align *align, const struct np_waits *waits,
 	}
 }
 
-/* spec/formats.md §2.5: two of eight ranks, so only the small tasks know who was waited for. */
+/* spec/formats.md §2.5: two of eight ranks, so only the sub-tasks know who was waited for. */
 static void two_of_eight_ranks_wait_for_the_others(void **state)
 {
 	static const struct {

@@ -138,13 +138,13 @@ static void a_repaired_host_is_as_the_other_hosts(void **state)
 }
 
 /* Two ranks on each host; in each of the steps the second host takes so many ms, the first 10. */
-static bool blames_host(const np_ns *steps, size_t count)
+static bool charges_host(const np_ns *steps, size_t count)
 {
 	static const int32_t members[] = { 0, 1, 2, 3 };
 	with_run *run = np_run_new();
 	struct np_whatif whatif = { 0 };
 	struct np_err err = NP_ERR_INIT;
-	bool blamed;
+	bool charged;
 
 	for (int32_t id = 0; id < 4; id++) {
 		struct script script = script_begin(run, id);
@@ -169,20 +169,20 @@ static bool blames_host(const np_ns *steps, size_t count)
 		struct np_whatif_input input = input_of(&it);
 
 		assert_ok(np_whatif_measure(&input, &whatif, &err), err);
-		blamed = np_whatif_verdict(&whatif).found &&
-			 np_whatif_verdict(&whatif).fix.kind == NP_FIX_HOST;
+		charged = np_whatif_verdict(&whatif).found &&
+			  np_whatif_verdict(&whatif).fix.kind == NP_FIX_HOST;
 	}
 	np_whatif_release(&whatif);
-	return blamed;
+	return charged;
 }
 
-static void a_host_is_blamed_for_what_lasts(void **state)
+static void a_host_is_charged_for_what_lasts(void **state)
 {
 	(void)state;
-	assert_true(blames_host((const np_ns[]){ 14, 13, 14, 15 }, 4));
-	assert_false(blames_host((const np_ns[]){ 14, 8, 12, 9 }, 4));
+	assert_true(charges_host((const np_ns[]){ 14, 13, 14, 15 }, 4));
+	assert_false(charges_host((const np_ns[]){ 14, 8, 12, 9 }, 4));
 	/* Of a single step nothing tells whether it lasts. */
-	assert_true(blames_host((const np_ns[]){ 14 }, 1));
+	assert_true(charges_host((const np_ns[]){ 14 }, 1));
 }
 
 /* The mean of 12, 12, 12 and 24 ms is 15. */
@@ -683,23 +683,23 @@ static void ranks_whose_repair_saves_nothing_follow_by_what_they_cost(void **sta
 	with_run *run = two_slow_run();
 	with_replay it = replayed_build(run);
 	struct np_whatif_input input = input_of(&it);
-	struct np_origin_rank costs[] = {
-		{ .cost = 1 }, { .cost = 5 }, { .cost = 30 }, { .cost = 20 }
+	struct np_root_cause_rank charges[] = {
+		{ .charge = 1 }, { .charge = 5 }, { .charge = 30 }, { .charge = 20 }
 	};
-	struct np_origin origin = { .ranks = costs, .rank_count = NP_COUNT(costs) };
+	struct np_root_causes causes = { .ranks = charges, .rank_count = NP_COUNT(charges) };
 	struct np_whatif whatif = { 0 };
-	struct np_blame_order order = { 0 };
+	struct np_charge_order order = { 0 };
 	struct np_err err = NP_ERR_INIT;
 
 	(void)state;
 	assert_ok(np_whatif_measure(&input, &whatif, &err), err);
-	assert_ok(np_whatif_sort(&whatif, run, &origin, &order, &err), err);
+	assert_ok(np_whatif_sort(&whatif, run, &causes, &order, &err), err);
 	assert_int_equal(order.count, 4);
 	assert_int_equal(order.ranks[0], 1);
 	assert_int_equal(order.ranks[1], 2);
 	assert_int_equal(order.ranks[2], 3);
 	assert_int_equal(order.ranks[3], 0);
-	np_blame_order_release(&order);
+	np_charge_order_release(&order);
 	np_whatif_release(&whatif);
 }
 
@@ -1033,7 +1033,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_repair_is_refused_with_what_is),
 		cmocka_unit_test(a_repaired_rank_is_as_its_peers),
 		cmocka_unit_test(a_repaired_host_is_as_the_other_hosts),
-		cmocka_unit_test(a_host_is_blamed_for_what_lasts),
+		cmocka_unit_test(a_host_is_charged_for_what_lasts),
 		cmocka_unit_test(with_all_repaired_every_rank_is_as_the_others),
 		cmocka_unit_test(ranks_without_peers_stay_as_they_are),
 		cmocka_unit_test(names_that_are_not_there_are_refused),

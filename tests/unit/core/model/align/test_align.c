@@ -294,7 +294,7 @@ static void a_message_to_nobody_in_particular_stays_alone(void **state)
 	}
 }
 
-static void small_tasks_tell_the_peer(void **state)
+static void sub_tasks_name_the_peer(void **state)
 {
 	struct np_comm_op op = { 0 };
 
@@ -752,7 +752,7 @@ int main(void)
 		cmocka_unit_test(of_two_members_the_other_one_is_the_peer),
 		cmocka_unit_test(batches_with_several_ranks_are_matched_by_position),
 		cmocka_unit_test(a_message_to_nobody_in_particular_stays_alone),
-		cmocka_unit_test(small_tasks_tell_the_peer),
+		cmocka_unit_test(sub_tasks_name_the_peer),
 		cmocka_unit_test(types_have_rules),
 		cmocka_unit_test(whom_all_others_deal_with_is_the_root),
 		cmocka_unit_test(members_that_disagree_about_the_size_are_a_finding),

@@ -100,10 +100,10 @@ static void dump_ops(const struct np_detail *detail, struct np_buf *buf)
 	}
 }
 
-static void dump_small(const struct np_detail *detail, struct np_buf *buf)
+static void dump_sub_task(const struct np_detail *detail, struct np_buf *buf)
 {
-	for (size_t i = 0; i < detail->small.count; i++) {
-		const struct np_small_task *s = &detail->small.item[i];
+	for (size_t i = 0; i < detail->sub_tasks.count; i++) {
+		const struct np_sub_task *s = &detail->sub_tasks.item[i];
 
 		np_buf_printf(buf, "%u %s %s %s %s %s %s %s ", s->op, number(s->plane),
 			      number(s->start), number(s->end), number(s->bytes), number(s->src),
@@ -151,7 +151,7 @@ static const struct {
 	{ "calls", NP_DETAIL_CALLS, dump_calls },
 	{ "framework", NP_DETAIL_FRAMEWORK | NP_DETAIL_INPUTS | NP_DETAIL_DEPTH, dump_framework },
 	{ "ops", NP_DETAIL_OPS, dump_ops },
-	{ "small", NP_DETAIL_SMALL, dump_small },
+	{ "small", NP_DETAIL_SUB_TASKS, dump_sub_task },
 	{ "samples", NP_DETAIL_FREQUENCY, dump_samples },
 	{ "memory", NP_DETAIL_MEMORY_OPS | NP_DETAIL_MEMORY_CURVE, dump_memory },
 };
@@ -410,7 +410,7 @@ static void a_recorded_database_gives_all_of_its_rows(void **state)
 	assert_int_equal(detail->framework.count, 2460);
 	assert_int_equal(detail->links.count, 563);
 	assert_int_equal(detail->ops.count, 4);
-	assert_int_equal(detail->small.count, 296);
+	assert_int_equal(detail->sub_tasks.count, 296);
 	assert_int_equal(detail->frequency.count, 3);
 	assert_int_equal(detail->memory_ops.count, 184);
 	/* 990 rows, 14 of the process, 1078 of modules. */
@@ -441,7 +441,7 @@ static void a_recorded_text_profile_gives_all_of_its_rows(void **state)
 	/* 860 operators and the step among them, 318 of the queue, 1282 of Python. */
 	assert_int_equal(detail->framework.count, 860 + 318 + 1282);
 	assert_int_equal(detail->ops.count, 4);
-	assert_int_equal(detail->small.count, 296);
+	assert_int_equal(detail->sub_tasks.count, 296);
 	assert_int_equal(detail->frequency.count, 2);
 	assert_int_equal(detail->memory_ops.count, 184);
 	/* 50.522 µs in the file. */

@@ -22,7 +22,7 @@
 struct letter {
 	const void *bytes;
 	size_t length;
-	uint8_t copy[NP_COMM_SHORT];
+	uint8_t copy[NP_PROCS_SHORT];
 };
 
 /* From one process to another; letters are taken in order. */
@@ -55,10 +55,10 @@ static int await(const size_t *count, size_t than, struct np_err *err)
 	return office.stuck ? np_fail(err, NP_E_IO, "waited too long") : NP_OK;
 }
 
-static int post(const struct np_comm *comm, int to, const void *bytes, size_t length,
+static int post(const struct np_procs *procs, int to, const void *bytes, size_t length,
 		struct np_err *err)
 {
-	struct line *line = &office.lines[comm->rank][to];
+	struct line *line = &office.lines[procs->rank][to];
 	struct letter *letter;
 	int rc = NP_OK;
 
@@ -80,10 +80,10 @@ static int post(const struct np_comm *comm, int to, const void *bytes, size_t le
 }
 
 /* The next letter is there; what is done with it ends with taken(). */
-static int next_letter(const struct np_comm *comm, int from, const struct letter **ret,
+static int next_letter(const struct np_procs *procs, int from, const struct letter **ret,
 		       struct np_err *err)
 {
-	struct line *line = &office.lines[from][comm->rank];
+	struct line *line = &office.lines[from][procs->rank];
 	int rc;
 
 	(void)pthread_mutex_lock(&office.lock);
@@ -93,20 +93,20 @@ static int next_letter(const struct np_comm *comm, int from, const struct letter
 	return rc;
 }
 
-static void taken(const struct np_comm *comm, int from)
+static void taken(const struct np_procs *procs, int from)
 {
 	(void)pthread_mutex_lock(&office.lock);
-	office.lines[from][comm->rank].taken++;
+	office.lines[from][procs->rank].taken++;
 	(void)pthread_cond_broadcast(&office.changed);
 	(void)pthread_mutex_unlock(&office.lock);
 }
 
-static int take(const struct np_comm *comm, int from, void **ret, size_t *ret_length,
+static int take(const struct np_procs *procs, int from, void **ret, size_t *ret_length,
 		struct np_err *err)
 {
 	const struct letter *letter;
 	void *bytes;
-	int rc = next_letter(comm, from, &letter, err);
+	int rc = next_letter(procs, from, &letter, err);
 
 	if (rc < 0)
 		return rc;
@@ -116,26 +116,27 @@ static int take(const struct np_comm *comm, int from, void **ret, size_t *ret_le
 		*ret = bytes;
 		*ret_length = letter->length;
 	}
-	taken(comm, from);
+	taken(procs, from);
 	return bytes ? NP_OK : np_fail_nomem(err, "a message");
 }
 
-static int skim(const struct np_comm *comm, int from, void *head, size_t length, struct np_err *err)
+static int skim(const struct np_procs *procs, int from, void *head, size_t length,
+		struct np_err *err)
 {
 	const struct letter *letter;
-	int rc = next_letter(comm, from, &letter, err);
+	int rc = next_letter(procs, from, &letter, err);
 
 	if (rc < 0)
 		return rc;
 	memset(head, 0, length);
 	memcpy(head, letter->bytes, length < letter->length ? length : letter->length);
-	taken(comm, from);
+	taken(procs, from);
 	return NP_OK;
 }
 
-static bool is_there(const struct np_comm *comm, int from)
+static bool is_there(const struct np_procs *procs, int from)
 {
-	const struct line *line = &office.lines[from][comm->rank];
+	const struct line *line = &office.lines[from][procs->rank];
 	bool there;
 
 	(void)pthread_mutex_lock(&office.lock);
@@ -144,30 +145,30 @@ static bool is_there(const struct np_comm *comm, int from)
 	return there;
 }
 
-static void tell_nobody(const struct np_comm *comm, const struct np_comm_news *news)
+static void tell_nobody(const struct np_procs *procs, const struct np_procs_news *news)
 {
-	(void)comm;
+	(void)procs;
 	(void)news;
 }
 
-static bool hear_nothing(const struct np_comm *comm, int *ret_from, struct np_comm_news *ret)
+static bool hear_nothing(const struct np_procs *procs, int *ret_from, struct np_procs_news *ret)
 {
-	(void)comm;
+	(void)procs;
 	(void)ret_from;
 	(void)ret;
 	return false;
 }
 
-static struct np_comm comm_of(int rank)
+static struct np_procs comm_of(int rank)
 {
-	return (struct np_comm){ .rank = rank,
-				 .size = PROCESSES,
-				 .send = post,
-				 .receive = take,
-				 .skim = skim,
-				 .arrived = is_there,
-				 .tell = tell_nobody,
-				 .hear = hear_nothing };
+	return (struct np_procs){ .rank = rank,
+				  .size = PROCESSES,
+				  .send = post,
+				  .receive = take,
+				  .skim = skim,
+				  .arrived = is_there,
+				  .tell = tell_nobody,
+				  .hear = hear_nothing };
 }
 
 static const char *output(int rank, const char *file)
@@ -183,7 +184,7 @@ static int kernels_of(int rank)
 /* --- the processes --------------------------------------------------------------------------- */
 
 struct process {
-	struct np_comm comm;
+	struct np_procs procs;
 	pthread_t thread;
 	size_t fault; /* the allocation that fails; what is left of it at the end */
 	int rc;
@@ -196,7 +197,7 @@ static void *follow(void *argument)
 	struct process *process = argument;
 
 	np_fault_left = process->fault;
-	process->rc = np_load_serve(&process->comm, NULL, &process->status, &process->err);
+	process->rc = np_load_serve(&process->procs, NULL, &process->status, &process->err);
 	process->fault = np_fault_left;
 	np_fault_left = 0;
 	return NULL;
@@ -221,9 +222,9 @@ static int look_at_details(const struct np_run *run, size_t count, struct np_err
 }
 
 /* Load all, and go over all details; where it is `cut`, leave off in the middle once before. */
-static int work(struct np_run *run, const struct np_comm *comm, bool cut, struct np_err *err)
+static int work(struct np_run *run, const struct np_procs *procs, bool cut, struct np_err *err)
 {
-	const struct np_load_options how = { .comm = comm, .workers = { .threads = 1 } };
+	const struct np_load_options how = { .procs = procs, .workers = { .threads = 1 } };
 	int rc = np_load_run(run, &how, err);
 
 	if (rc == NP_OK && cut)
@@ -238,7 +239,7 @@ static int work(struct np_run *run, const struct np_comm *comm, bool cut, struct
 static bool play(int who, size_t fault, bool cut, int *ret_rc)
 {
 	struct process others[PROCESSES];
-	struct np_comm leader = comm_of(0);
+	struct np_procs leader = comm_of(0);
 	const struct np_discover_options all = { 0 };
 	const char *dirs[] = { below("run") };
 	struct np_run *run = np_run_new();
@@ -248,7 +249,7 @@ static bool play(int who, size_t fault, bool cut, int *ret_rc)
 	assert_ok(np_discover(run, dirs, 1, &all, &err), err);
 	memset(office.lines, 0, sizeof(office.lines));
 	for (int i = 1; i < PROCESSES; i++) {
-		others[i] = (struct process){ .comm = comm_of(i), .fault = who == i ? fault : 0 };
+		others[i] = (struct process){ .procs = comm_of(i), .fault = who == i ? fault : 0 };
 		assert_int_equal(pthread_create(&others[i].thread, NULL, follow, &others[i]), 0);
 	}
 	np_fault_left = who == 0 ? fault : 0;

@@ -70,7 +70,7 @@ static void operators_have_the_times_worked_out_by_hand(void **state)
  * Step 10 is free 1700-1800; the kernel that follows was launched by 1790, and data
  * were loaded 1650-1750. Step 11 is free 2250-2300; a copy 2260-2270 in it was
  * launched by 2255, and the receive at 2300 by 2210. A copy 2350-2360 lies in the
- * receive; another is one of its small tasks.
+ * receive; another is one of its sub-tasks.
  */
 static void every_nanosecond_has_a_cause(void **state)
 {
@@ -158,7 +158,7 @@ static void operators_at_once_are_exposed_once(void **state)
 		/* 1300-1750 without 1300-1350. */
 		assert_int_equal(sum->exposed, 400000);
 		assert_int_equal(sum->overlapped, 50000);
-		/* The second has no small tasks: the sum is not known. */
+		/* The second has no sub-tasks: the sum is not known. */
 		assert_int_equal(sum->transfer, NP_UNKNOWN);
 	}
 }
@@ -330,7 +330,7 @@ static void a_table_without_a_needed_column_makes_the_rank_unusable(void **state
 	(void)state;
 	make_rank_db(0, "DROP INDEX TaskIndex; ALTER TABLE TASK DROP COLUMN globalTaskId");
 	assert_ok(np_discover(run, roots, 1, &options, &err), err);
-	assert_int_equal(np_load(run, &np_comm_serial, &workers, &err), NP_E_FORMAT);
+	assert_int_equal(np_load(run, &np_procs_serial, &workers, &err), NP_E_FORMAT);
 	assert_holds(err.text, "globalTaskId");
 	assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "globalTaskId");
 }

@@ -176,7 +176,7 @@ static void which_disagreement_is_shown_does_not_depend_on_interned_ids(void **s
 				err);
 		}
 		assert_ok(np_discover(run, roots, 1, &options, &err), err);
-		assert_ok(np_load(run, &np_comm_serial, &workers, &err), err);
+		assert_ok(np_load(run, &np_procs_serial, &workers, &err), err);
 		assert_string_equal(find_note(&run->notes, "CommAnalyzerTime", "")->reason, first);
 	}
 }

@@ -171,7 +171,7 @@ static void when_no_rank_can_be_read_the_first_reason_is_told(void **state)
 		assert_int_equal(truncate(rank_db(rank), 5000), 0);
 	}
 	assert_ok(np_discover(run, roots, 1, &options, &err), err);
-	assert_int_equal(np_load(run, &np_comm_serial, &workers, &err), NP_E_FORMAT);
+	assert_int_equal(np_load(run, &np_procs_serial, &workers, &err), NP_E_FORMAT);
 	assert_one_line(&err);
 	assert_holds(err.text, "none of the 2 ranks");
 	assert_holds(err.text, "ascend_pytorch_profiler_0.db");

@@ -129,7 +129,7 @@ static void steps_with_impossible_times_are_listed(void **state)
 	}
 }
 
-static void kernels_and_small_tasks_without_a_task_are_noted(void **state)
+static void kernels_and_sub_tasks_without_a_task_are_noted(void **state)
 {
 	(void)state;
 	make_rank_db(0, "INSERT INTO COMPUTE_TASK_INFO VALUES(2, 999, 8, 0, 1, 2);"
@@ -267,7 +267,7 @@ int main(void)
 		with_fixture(impossible_times_are_left_out_and_noted),
 		with_fixture(absurd_times_and_sizes_are_left_out),
 		with_fixture(steps_with_impossible_times_are_listed),
-		with_fixture(kernels_and_small_tasks_without_a_task_are_noted),
+		with_fixture(kernels_and_sub_tasks_without_a_task_are_noted),
 		with_fixture(sizes_of_elements_that_are_not_known_are_unknown_bytes),
 		with_fixture(only_the_steps_asked_for_are_kept),
 		with_fixture(a_step_that_exists_on_one_rank_may_be_asked_for),

@@ -143,7 +143,7 @@ static void several_devices_are_read_as_a_whole(void **state)
 	assert_read(database(), NP_E_RANGE);
 }
 
-static void a_small_task_of_an_operator_that_is_over_is_not_lost(void **state)
+static void a_sub_task_of_an_operator_that_is_over_is_not_lost(void **state)
 {
 	(void)state;
 	synth_write(below("run"), many_tasks);
@@ -237,7 +237,7 @@ int main(void)
 		with_fixture(an_id_that_comes_twice_is_that_of_the_last),
 		with_fixture(a_task_of_an_early_step_at_the_end_widens_its_window),
 		with_fixture(several_devices_are_read_as_a_whole),
-		with_fixture(a_small_task_of_an_operator_that_is_over_is_not_lost),
+		with_fixture(a_sub_task_of_an_operator_that_is_over_is_not_lost),
 		with_fixture(whatever_was_changed_parts_are_not_different_from_the_whole),
 	};
 

@@ -772,7 +772,7 @@ static void transfers_are_joined_by_link_and_size_and_keep_the_middle_one(void *
 	assert_int_equal(row->time, 600);
 	assert_int_equal(row->middle_time, 200);
 	assert_int_equal(row->middle_bytes, 1024);
-	assert_int_equal(row->crowd, 0);
+	assert_int_equal(row->concurrency, 0);
 	assert_string_equal(np_strtab_text(fixture->strings, row->transport), "HCCS");
 	assert_int_equal(fixture->rank->transfers.item[0].bytes, 512);
 	assert_int_equal(fixture->rank->transfers.item[2].dst, 2);
@@ -791,8 +791,8 @@ static void transfers_know_how_many_ran_with_them(void **state)
 	measure(fixture);
 	assert_int_equal(fixture->rank->transfers.count, 4);
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(fixture->rank->transfers.item[i].crowd, 2);
-	assert_int_equal(fixture->rank->transfers.item[3].crowd, 0);
+		assert_int_equal(fixture->rank->transfers.item[i].concurrency, 2);
+	assert_int_equal(fixture->rank->transfers.item[3].concurrency, 0);
 }
 
 static void tell_members(struct np_rank *rank, uint32_t group, const int32_t *members, size_t count)
@@ -826,9 +826,9 @@ static void transfers_know_how_many_ran_over_the_same_link(void **state)
 	add_transfer(fixture, op, 1, 1, 1000, 1200, 1024);
 	measure(fixture);
 	assert_int_equal(rank->transfers.count, 3);
-	assert_int_equal(rank->transfers.item[0].crowd, 2);
-	assert_int_equal(rank->transfers.item[1].crowd, 2 | 1 << NP_CROWD_LINK_SHIFT);
-	assert_int_equal(rank->transfers.item[2].crowd, 2 | 1 << NP_CROWD_LINK_SHIFT);
+	assert_int_equal(rank->transfers.item[0].concurrency, 2);
+	assert_int_equal(rank->transfers.item[1].concurrency, 2 | 1 << NP_CONCURRENCY_LINK_SHIFT);
+	assert_int_equal(rank->transfers.item[2].concurrency, 2 | 1 << NP_CONCURRENCY_LINK_SHIFT);
 }
 
 static void what_stays_on_the_device_or_has_no_size_is_no_transfer(void **state)

@@ -22,9 +22,9 @@ static const struct np_kernel_sums *sums_of(const struct np_run *run)
 	return rank->kernel_sums;
 }
 
-/* The sum of kernels of this name, origin and step; NULL for none. */
+/* The sum of kernels of this name, framework_op and step; NULL for none. */
 static const struct np_kernel_sum *find(const struct np_run *run, const char *name,
-					const char *origin, const char *step)
+					const char *framework_op, const char *step)
 {
 	const struct np_kernel_sums *sums = sums_of(run);
 
@@ -34,7 +34,7 @@ static const struct np_kernel_sum *find(const struct np_run *run, const char *na
 		const struct np_kernel_sort *sort = &sums->sorts.item[sum->sort];
 
 		if (strcmp(np_strtab_text(run->strings, sort->name), name) == 0 &&
-		    strcmp(np_strtab_text(run->strings, sort->origin), origin) == 0 &&
+		    strcmp(np_strtab_text(run->strings, sort->framework_op), framework_op) == 0 &&
 		    strcmp(np_strtab_text(run->strings, sum->step), step) == 0)
 			return sum;
 	}
@@ -243,21 +243,22 @@ static void calls_are_open_by_thread(void **state)
 {
 	struct np_open_calls open;
 	struct np_err err = NP_ERR_INIT;
-	uint32_t origin;
+	uint32_t framework_op;
 
 	(void)state;
 	assert_ok(np_open_calls_init(&open, &err), err);
-	assert_ok(np_open_calls_enter(&open, 1, 0, 100, 1, &origin, &err), err);
-	assert_int_equal(origin, 1);
-	assert_ok(np_open_calls_enter(&open, 2, 5, 200, UINT32_MAX, &origin, &err), err);
-	assert_int_equal(origin, UINT32_MAX);
-	assert_ok(np_open_calls_enter(&open, 1, 10, 20, 3, &origin, &err), err);
-	assert_int_equal(origin, 1);
-	assert_ok(np_open_calls_enter(&open, 1, 30, 40, UINT32_MAX, &origin, &err), err);
-	assert_int_equal(origin, 1);
-	assert_ok(np_open_calls_enter(&open, 1, 110, 120, UINT32_MAX, &origin, &err), err);
-	assert_int_equal(origin, UINT32_MAX);
-	assert_int_equal(np_open_calls_enter(&open, 1, 109, 120, 1, &origin, &err), NP_E_RANGE);
+	assert_ok(np_open_calls_enter(&open, 1, 0, 100, 1, &framework_op, &err), err);
+	assert_int_equal(framework_op, 1);
+	assert_ok(np_open_calls_enter(&open, 2, 5, 200, UINT32_MAX, &framework_op, &err), err);
+	assert_int_equal(framework_op, UINT32_MAX);
+	assert_ok(np_open_calls_enter(&open, 1, 10, 20, 3, &framework_op, &err), err);
+	assert_int_equal(framework_op, 1);
+	assert_ok(np_open_calls_enter(&open, 1, 30, 40, UINT32_MAX, &framework_op, &err), err);
+	assert_int_equal(framework_op, 1);
+	assert_ok(np_open_calls_enter(&open, 1, 110, 120, UINT32_MAX, &framework_op, &err), err);
+	assert_int_equal(framework_op, UINT32_MAX);
+	assert_int_equal(np_open_calls_enter(&open, 1, 109, 120, 1, &framework_op, &err),
+			 NP_E_RANGE);
 	np_open_calls_release(&open);
 }
 
@@ -268,7 +269,7 @@ static void sums_are_the_same_when_they_were_packed(void **state)
 {
 	static const struct np_kernel_sort sorts[] = {
 		{ .name = 7, .type = 3, .core = 9, .in_shapes = UINT32_MAX, .cube = NP_CUBE_YES },
-		{ .name = 2, .origin = 5, .origin_backward = true, .cube = NP_CUBE_NO },
+		{ .name = 2, .framework_op = 5, .framework_op_backward = true, .cube = NP_CUBE_NO },
 		{ .in_dtypes = 1, .in_formats = UINT32_MAX },
 	};
 	static const struct np_kernel_sum rows[] = {

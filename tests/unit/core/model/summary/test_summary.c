@@ -158,7 +158,7 @@ static void sums_of_kernels_come_back_and_must_be_of_a_sort(void **state)
 	rank->kernel_sums = calloc(1, sizeof(*rank->kernel_sums));
 	rank->kernel_sums->mhz = 1800;
 	sort = np_vec_add(&rank->kernel_sums->sorts, &err);
-	*sort = (struct np_kernel_sort){ .origin_backward = true, .cube = NP_CUBE_YES };
+	*sort = (struct np_kernel_sort){ .framework_op_backward = true, .cube = NP_CUBE_YES };
 	assert_ok(np_strtab_add(strings, "MatMul", 6, &sort->type, &err), err);
 	sum = np_vec_add(&rank->kernel_sums->sums, &err);
 	*sum = (struct np_kernel_sum){ .device = -1, .count = 2, .total = 7, .most = NP_NS_MAX };
@@ -167,8 +167,8 @@ static void sums_of_kernels_come_back_and_must_be_of_a_sort(void **state)
 	assert_int_equal(again.rank->kernel_sums->mhz, 1800);
 	assert_int_equal(again.rank->kernel_sums->sorts.count, 1);
 	assert_memory_equal(&again.rank->kernel_sums->sorts.item[0].name, &sort->name,
-			    offsetof(struct np_kernel_sort, origin_backward));
-	assert_true(again.rank->kernel_sums->sorts.item[0].origin_backward);
+			    offsetof(struct np_kernel_sort, framework_op_backward));
+	assert_true(again.rank->kernel_sums->sorts.item[0].framework_op_backward);
 	assert_int_equal(again.rank->kernel_sums->sorts.item[0].cube, NP_CUBE_YES);
 	assert_int_equal(again.rank->kernel_sums->sums.count, 1);
 	assert_memory_equal(again.rank->kernel_sums->sums.item, sum, sizeof(*sum));
@@ -338,7 +338,7 @@ static void a_key_changes_with_the_files_and_the_program(void **state)
 static struct np_run *load_with(const char *cache)
 {
 	const struct np_discover_options how = { 0 };
-	const struct np_load_options options = { .comm = &np_comm_serial,
+	const struct np_load_options options = { .procs = &np_procs_serial,
 						 .workers = { .threads = 2 },
 						 .cache = cache,
 						 .program = "test",

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "quota.h"
+
+#include <inttypes.h>
+
+static _Thread_local bool counting;
+static _Thread_local bool exceeded;
+static _Thread_local int64_t limit;
+static _Thread_local int64_t left;
+
+void quota_begin(int64_t bytes)
+{
+	limit = bytes;
+	left = bytes;
+	exceeded = false;
+	counting = bytes > 0;
+}
+
+void quota_end(void)
+{
+	counting = false;
+}
+
+bool quota_take(int64_t bytes)
+{
+	if (!counting)
+		return true;
+	if (bytes > left) {
+		exceeded = true;
+		return false;
+	}
+	left -= bytes;
+	return true;
+}
+
+void quota_give(int64_t bytes)
+{
+	if (counting)
+		left += bytes;
+}
+
+bool quota_exceeded(void)
+{
+	return exceeded;
+}
+
+int quota_fail(struct np_err *err)
+{
+	return np_fail(err, NP_E_RANGE, "it needs more than %" PRId64 " MB of memory",
+		       limit / 1000000);
+}

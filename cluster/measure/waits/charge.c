@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/charge.h"
+
+#include "npuprof/idmap.h"
+#include "npuprof/workers.h"
+
+#include <math.h>
+
+/* Charges of one communicator. */
+struct job {
+	NP_VEC(struct np_charge_row) rows;
+	np_ns total;
+	np_ns unprofiled;
+	np_ns unattributed;
+	struct np_err err;
+};
+
+struct pool {
+	const struct np_align *align;
+	const struct np_clock *clock;
+	const struct np_waits *waits;
+	bool missing; /* the job had more ranks than were profiled */
+	struct job *jobs;
+};
+
+/* While the instances of a communicator are charged. */
+struct work {
+	const struct pool *pool;
+	struct job *job;
+	const struct np_align_communicator *communicator;
+	struct np_charging charging;
+	np_ns *charge;              /* by member */
+	uint32_t *row;              /* by member of the communicator: where it was charged last */
+	struct np_idmap *row_index; /* step and rank → row */
+};
+
+/* --- one communicator ------------------------------------------------------------------------- */
+
+static int row_of(struct work *work, np_str step, uint32_t rank, struct np_charge_row **ret)
+{
+	struct job *job = work->job;
+	int64_t key = (int64_t)((uint64_t)step << 32 | rank);
+	uint32_t known = np_idmap_get(work->row_index, key);
+
+	if (known != NP_IDMAP_NONE) {
+		*ret = &job->rows.item[known];
+		return NP_OK;
+	}
+	*ret = np_vec_add(&job->rows, &job->err);
+	if (!*ret)
+		return NP_E_NOMEM;
+	**ret = (struct np_charge_row){ .rank = rank, .step = step };
+	return np_idmap_set(work->row_index, key, (uint32_t)(job->rows.count - 1), &job->err);
+}
+
+/* `place` is where the row of the rank was found last: steps come one after the other. */
+static int add_charge(struct work *work, uint32_t *place, np_str step, uint32_t rank, np_ns charge)
+{
+	struct job *job = work->job;
+	struct np_charge_row *row = NULL;
+	int rc = NP_OK;
+
+	if (*place < job->rows.count && job->rows.item[*place].rank == rank &&
+	    job->rows.item[*place].step == step)
+		row = &job->rows.item[*place];
+	else
+		rc = row_of(work, step, rank, &row);
+	if (rc < 0)
+		return rc;
+	row->charge += charge;
+	*place = (uint32_t)(row - job->rows.item);
+	return NP_OK;
+}
+
+/* The sum of an instance's waits; NP_UNKNOWN, and `ret_part` what is known, where not all are. */
+static np_ns sum_of(const np_ns *wait, uint32_t count, np_ns *ret_part)
+{
+	np_ns sum = 0;
+	bool known = true;
+
+	for (uint32_t i = 0; i < count; i++) {
+		known &= wait[i] != NP_UNKNOWN;
+		sum += wait[i] != NP_UNKNOWN ? wait[i] : 0;
+	}
+	*ret_part = sum;
+	return known ? sum : NP_UNKNOWN;
+}
+
+/* Members that were not profiled may be what the profiled ones waited for alike. */
+static void charge_the_rest(struct work *work, const struct np_instance *instance, np_ns alike)
+{
+	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
+
+	if (open ? work->pool->missing : instance->count < instance->expected)
+		work->job->unprofiled += alike;
+	else
+		work->job->unattributed += alike;
+}
+
+np_ns np_charge_floor(const struct np_clock *clock, const struct np_waits *waits,
+		      const struct np_instance *instance)
+{
+	if (waits->estimator[instance->first] != NP_WAIT_ALIGNED ||
+	    clock->residual_p90 == NP_UNKNOWN)
+		return 0;
+	return clock->residual_p90;
+}
+
+static int charge_instance(struct work *work, const struct np_instance *instance)
+{
+	const struct pool *pool = work->pool;
+	const np_ns *wait = &pool->waits->wait[instance->first];
+	np_ns part;
+	np_ns sum = sum_of(wait, instance->count, &part);
+	np_ns alike;
+	int rc;
+
+	work->job->total += part;
+	/* Where one is not known, nobody can be charged for the others. */
+	if (sum == NP_UNKNOWN) {
+		work->job->unattributed += part;
+		return NP_OK;
+	}
+	rc = np_charging_see(&work->charging, wait, instance->count,
+			     np_charge_floor(pool->clock, pool->waits, instance), &work->job->err);
+	if (rc < 0)
+		return rc;
+	alike = np_charging_charge(&work->charging, instance->count, work->charge);
+	charge_the_rest(work, instance, alike);
+	sum -= alike;
+	for (uint32_t i = 0; i < instance->count && rc == NP_OK; i++) {
+		if (work->charge[i] == 0)
+			continue;
+		sum -= work->charge[i];
+		rc = add_charge(work, &work->row[i], instance->step,
+				pool->align->members[instance->first + i].rank, work->charge[i]);
+	}
+	/* What is left is below the floor. */
+	work->job->unattributed += sum;
+	return rc;
+}
+
+static int charge_communicator(struct work *work)
+{
+	const struct np_align_communicator *each = work->communicator;
+	const struct np_instance *instances = work->pool->align->instances.item + each->first;
+	size_t most = 1;
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < each->count; i++)
+		most = instances[i].count > most ? instances[i].count : most;
+	work->charge = malloc(most * sizeof(*work->charge));
+	work->row = calloc(most, sizeof(*work->row));
+	work->row_index = np_idmap_new();
+	if (!work->charge || !work->row || !work->row_index)
+		return np_fail_nomem(&work->job->err, "charges");
+	for (uint32_t i = 0; i < each->count && rc == NP_OK; i++)
+		rc = charge_instance(work, &instances[i]);
+	return rc;
+}
+
+static void charge_one(void *context, size_t index)
+{
+	struct pool *pool = context;
+	struct work work = { .pool = pool,
+			     .job = &pool->jobs[index],
+			     .communicator = &pool->align->communicators.item[index] };
+
+	/* A failure stays in the job. */
+	(void)!charge_communicator(&work);
+	np_charging_release(&work.charging);
+	free(work.charge);
+	free(work.row);
+	np_idmap_free(work.row_index);
+}
+
+/* --- one run --------------------------------------------------------------------------------- */
+
+/* The first member that did not wait was the last to come. */
+static void count_arrivals(const struct pool *pool, struct np_charge_rank *ranks,
+			   const struct np_instance *instance)
+{
+	const struct np_member *members = &pool->align->members[instance->first];
+	const np_ns *wait = &pool->waits->wait[instance->first];
+	uint32_t last = 0;
+	bool known = true;
+
+	for (uint32_t i = 0; i < instance->count; i++) {
+		known &= wait[i] != NP_UNKNOWN;
+		last = wait[i] < wait[last] ? i : last;
+	}
+	if (!known || instance->count < 2)
+		return;
+	for (uint32_t i = 0; i < instance->count; i++)
+		ranks[members[i].rank].instances++;
+	ranks[members[last].rank].last_arrivals++;
+}
+
+/* Did the job have ranks that were not profiled, as far as anything tells? */
+static bool ranks_are_missing(const struct np_run *run)
+{
+	size_t used = 0;
+	int32_t world = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		if (run->sources.item[i].rank >= world)
+			world = run->sources.item[i].rank + 1;
+		if (rank && rank->parallel.world > world)
+			world = rank->parallel.world;
+		used += rank != NULL;
+	}
+	return (size_t)world > used;
+}
+
+static int join(const struct pool *pool, struct np_charges *charges, struct np_err *err)
+{
+	for (uint32_t i = 0; i < pool->align->communicators.count; i++) {
+		const struct job *job = &pool->jobs[i];
+
+		if (job->err.code != NP_OK)
+			return np_fail(err, job->err.code, "%s", job->err.text);
+		charges->total += job->total;
+		charges->unprofiled += job->unprofiled;
+		charges->unattributed += job->unattributed;
+		for (size_t j = 0; j < job->rows.count; j++) {
+			struct np_charge_row *row = np_vec_add(&charges->rows, err);
+
+			if (!row)
+				return NP_E_NOMEM;
+			*row = job->rows.item[j];
+			row->communicator = i;
+			charges->ranks[row->rank].charge += row->charge;
+		}
+	}
+	for (size_t i = 0; i < pool->align->instances.count; i++)
+		count_arrivals(pool, charges->ranks, &pool->align->instances.item[i]);
+	return NP_OK;
+}
+
+static int charge_all(struct pool *pool, size_t threads, struct np_charges *charges,
+		      struct np_err *err)
+{
+	size_t count = pool->align->communicators.count;
+	struct np_workers workers = { .threads = threads };
+	int rc;
+
+	pool->jobs = calloc(count + 1, sizeof(*pool->jobs));
+	if (!pool->jobs)
+		return np_fail_nomem(err, "charges");
+	np_workers_run(&workers, count, charge_one, pool);
+	rc = join(pool, charges, err);
+	for (size_t i = 0; i < count; i++)
+		np_vec_release(&pool->jobs[i].rows);
+	free(pool->jobs);
+	return rc;
+}
+
+int np_charges_measure(const struct np_align *align, const struct np_clock *clock,
+		       const struct np_waits *waits, size_t threads, struct np_charges *ret,
+		       struct np_err *err)
+{
+	struct np_charges charges = { .rank_count = align->run->sources.count };
+	struct pool pool = { .align = align,
+			     .clock = clock,
+			     .waits = waits,
+			     .missing = ranks_are_missing(align->run) };
+	int rc;
+
+	charges.ranks = calloc(charges.rank_count + 1, sizeof(*charges.ranks));
+	rc = charges.ranks ? charge_all(&pool, threads, &charges, err)
+			   : np_fail_nomem(err, "charges");
+	if (rc < 0) {
+		np_charges_release(&charges);
+		return rc;
+	}
+	*ret = charges;
+	return NP_OK;
+}
+
+void np_charges_release(struct np_charges *charges)
+{
+	free(charges->ranks);
+	charges->ranks = NULL;
+	np_vec_release(&charges->rows);
+}
+
+/* --- order ----------------------------------------------------------------------------------- */
+
+static int by_charge(const void *left, const void *right, void *context)
+{
+	const struct np_charges *charges = context;
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+
+	if (charges->ranks[a].charge != charges->ranks[b].charge)
+		return charges->ranks[a].charge > charges->ranks[b].charge ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+int np_charges_sort(const struct np_charges *charges, struct np_charge_order *ret,
+		    struct np_err *err)
+{
+	uint32_t *ranks = malloc((charges->rank_count + 1) * sizeof(*ranks));
+	size_t count = 0;
+
+	if (!ranks)
+		return np_fail_nomem(err, "charges");
+	for (uint32_t i = 0; i < charges->rank_count; i++) {
+		if (charges->ranks[i].charge > 0)
+			ranks[count++] = i;
+	}
+	qsort_r(ranks, count, sizeof(ranks[0]), by_charge, (void *)(uintptr_t)charges);
+	*ret = (struct np_charge_order){ ranks, count };
+	return NP_OK;
+}
+
+void np_charge_order_release(struct np_charge_order *order)
+{
+	free(order->ranks);
+	order->ranks = NULL;
+}

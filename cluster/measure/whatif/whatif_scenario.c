@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "whatif_private.h"
+
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+int scenario_init(struct scenario_draft *scenario, const struct np_replay *replay,
+		  struct np_err *err)
+{
+	size_t instances = replay->align->instances.count;
+
+	scenario->work = malloc((replay->cells.count + 1) * sizeof(*scenario->work));
+	scenario->transfer = malloc((instances + 1) * sizeof(*scenario->transfer));
+	if (!scenario->work || !scenario->transfer)
+		return np_fail_nomem(err, "a repaired world");
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			scenario->work[i][kind] = 1;
+	}
+	for (size_t i = 0; i < instances; i++)
+		scenario->transfer[i] = 1;
+	return NP_OK;
+}
+
+void scenario_release(struct scenario_draft *scenario)
+{
+	free(scenario->work);
+	free(scenario->transfer);
+}
+
+void scenario_copy(struct scenario_draft *to, const struct scenario_draft *from,
+		   const struct np_replay *replay)
+{
+	memcpy(to->work, from->work, replay->cells.count * sizeof(*to->work));
+	memcpy(to->transfer, from->transfer,
+	       replay->align->instances.count * sizeof(*to->transfer));
+}
+
+void scenario_undo(struct scenario_draft *scenario, const struct scenario_draft *repaired,
+		   const struct np_replay *replay)
+{
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++) {
+			if (repaired->work[i][kind] < 1)
+				scenario->work[i][kind] = 1;
+		}
+	}
+	for (size_t i = 0; i < replay->align->instances.count; i++) {
+		if (repaired->transfer[i] < 1)
+			scenario->transfer[i] = 1;
+	}
+}
+
+void scenario_lower(float *factor, double value)
+{
+	if (value < (double)*factor)
+		*factor = (float)(value < 0 ? 0 : value);
+}
+
+/* --- ranks ----------------------------------------------------------------------------------- */
+
+struct mean *scenario_mean(means *list, np_str step, int32_t stage, struct np_err *err)
+{
+	struct mean *mean;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->item[i].step == step && list->item[i].stage == stage)
+			return &list->item[i];
+	}
+	mean = np_vec_add(list, err);
+	if (mean)
+		*mean = (struct mean){ .step = step, .stage = stage };
+	return mean;
+}
+
+int scenario_add_means(const struct np_replay *replay, const bool *leave_out, means *ret,
+		       struct np_err *err)
+{
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+		struct mean *mean;
+
+		if (!cell->timed || (leave_out && leave_out[cell->rank]))
+			continue;
+		mean = scenario_mean(ret, cell->step, replay->stages[cell->rank], err);
+		if (!mean)
+			return NP_E_NOMEM;
+		mean->count++;
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			mean->work[kind] += (double)cell->work[kind];
+	}
+	return NP_OK;
+}
+
+static void lower_to(struct scenario_draft *scenario, size_t index,
+		     const struct np_replay_cell *cell, const struct mean *mean, enum np_work kind)
+{
+	if (mean && mean->count > 0 && cell->work[kind] > 0)
+		scenario_lower(&scenario->work[index][kind],
+			       mean->work[kind] / (double)mean->count / (double)cell->work[kind]);
+}
+
+/* Where all are repaired each is measured by the others, as where it is repaired alone. */
+static struct mean mean_without(const struct mean *mean, const struct np_replay_cell *cell)
+{
+	struct mean others = *mean;
+
+	others.count--;
+	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+		others.work[kind] -= (double)cell->work[kind];
+	return others;
+}
+
+/* These ranks as the mean of the others of their stage. */
+static int repair_ranks(const struct np_whatif_input *input, const bool *these,
+			struct scenario_draft *scenario, struct np_err *err)
+{
+	const struct np_replay *replay = input->replay;
+	means list = { 0 };
+	int rc = scenario_add_means(replay, these, &list, err);
+
+	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+		struct mean *mean;
+		struct mean others;
+
+		if (!cell->timed || (these && !these[cell->rank]))
+			continue;
+		mean = scenario_mean(&list, cell->step, replay->stages[cell->rank], err);
+		if (!mean) {
+			rc = NP_E_NOMEM;
+			break;
+		}
+		others = these ? *mean : mean_without(mean, cell);
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			lower_to(scenario, i, cell, &others, (enum np_work)kind);
+	}
+	np_vec_release(&list);
+	return rc;
+}
+
+static bool is_named(const struct np_whatif_input *input, const struct np_fix *fix, uint32_t index)
+{
+	const struct np_run *run = input->replay->align->run;
+	const struct np_rank *rank = run->ranks[index];
+	const char *host;
+	int64_t number;
+
+	if (!rank)
+		return false;
+	if (fix->kind == NP_FIX_RANK)
+		return np_text_to_int(fix->what, strlen(fix->what), &number) && number == rank->id;
+	host = np_run_text(run, rank->host_name);
+	return host && strcmp(host, fix->what) == 0;
+}
+
+int scenario_named_ranks(const struct np_whatif_input *input, const struct np_fix *fix, bool **ret,
+			 struct np_err *err)
+{
+	size_t count = input->replay->align->run->sources.count;
+	bool *these = calloc(count + 1, sizeof(*these));
+	bool any = false;
+
+	if (!these)
+		return np_fail_nomem(err, "a repaired world");
+	for (uint32_t i = 0; i < count; i++) {
+		these[i] = is_named(input, fix, i);
+		any |= these[i];
+	}
+	*ret = these;
+	return any ? NP_OK : scenario_fail_unknown(input->replay, fix, err);
+}
+
+static int repair_rank(const struct np_whatif_input *input, const struct np_fix *fix,
+		       struct scenario_draft *scenario, struct np_err *err)
+{
+	bool *these = NULL;
+	int rc = scenario_named_ranks(input, fix, &these, err);
+
+	if (rc == NP_OK)
+		rc = repair_ranks(input, these, scenario, err);
+	free(these);
+	return rc;
+}
+
+/* --- stages ---------------------------------------------------------------------------------- */
+
+/* What the ranks of all other stages compute in the step, on average. */
+static double other_stages(const means *list, np_str step, int32_t stage)
+{
+	double work = 0;
+	double count = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->item[i].step != step || list->item[i].stage == stage)
+			continue;
+		work += list->item[i].work[NP_WORK_COMPUTE];
+		count += (double)list->item[i].count;
+	}
+	return count > 0 ? work / count : 0;
+}
+
+static int repair_stage(const struct np_whatif_input *input, const struct np_fix *fix,
+			struct scenario_draft *scenario, struct np_err *err)
+{
+	const struct np_replay *replay = input->replay;
+	means list = { 0 };
+	int64_t stage;
+	int rc;
+
+	if (!np_text_to_int(fix->what, strlen(fix->what), &stage) || stage < 0 ||
+	    (size_t)stage >= replay->stage_count)
+		return np_fail(err, NP_E_USAGE, "there is no stage '%s': this run has %zu stages",
+			       fix->what, replay->stage_count);
+	rc = scenario_add_means(replay, NULL, &list, err);
+	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+		struct mean *own;
+		double others;
+
+		if (!cell->timed || replay->stages[cell->rank] != stage)
+			continue;
+		own = scenario_mean(&list, cell->step, (int32_t)stage, err);
+		others = other_stages(&list, cell->step, (int32_t)stage);
+		/* The stage as a whole: how its ranks differ stays as it is. */
+		if (!own)
+			rc = NP_E_NOMEM;
+		else if (own->work[NP_WORK_COMPUTE] > 0 && others > 0)
+			scenario_lower(&scenario->work[i][NP_WORK_COMPUTE],
+				       others * (double)own->count / own->work[NP_WORK_COMPUTE]);
+	}
+	np_vec_release(&list);
+	return rc;
+}
+
+/* --- experts, gaps --------------------------------------------------------------------------- */
+
+static int repair_experts(const struct np_whatif_input *input, struct scenario_draft *scenario,
+			  struct np_err *err)
+{
+	const struct np_experts *experts = input->experts;
+
+	if (!experts || experts->exchanges.count == 0)
+		return np_fail(err, NP_E_USAGE, "no rank of this run has experts");
+	for (size_t i = 0; i < input->replay->cells.count; i++)
+		scenario->work[i][NP_WORK_SURPLUS] = 0;
+	for (size_t i = 0; i < experts->exchanges.count; i++) {
+		const struct np_expert_exchange *each = &experts->exchanges.item[i];
+
+		scenario_lower(&scenario->transfer[each->instance], (double)each->even);
+		if (each->back != UINT32_MAX)
+			scenario_lower(&scenario->transfer[each->back], (double)each->even);
+	}
+	return NP_OK;
+}
+
+static void clear_host_gaps(const struct np_replay *replay, struct scenario_draft *scenario)
+{
+	for (size_t i = 0; i < replay->cells.count; i++)
+		scenario->work[i][NP_WORK_HOST] = 0;
+}
+
+static int repair_frequency(const struct np_whatif_input *input, struct scenario_draft *scenario,
+			    struct np_err *err)
+{
+	if (!input->frequency)
+		return np_fail(err, NP_E_USAGE, "the clocks of the AI cores were not read");
+	for (size_t i = 0; i < input->replay->cells.count; i++)
+		scenario_lower(&scenario->work[i][NP_WORK_COMPUTE], (double)input->frequency[i]);
+	return NP_OK;
+}
+
+static void hide_transfers(const struct np_replay *replay, struct scenario_draft *scenario)
+{
+	for (size_t i = 0; i < replay->align->instances.count; i++)
+		scenario->transfer[i] = 0;
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+static int repair_all(const struct np_whatif_input *input, struct scenario_draft *scenario,
+		      struct np_err *err)
+{
+	const struct np_links *links = input->links;
+	size_t repaired;
+	int rc = repair_ranks(input, NULL, scenario, err);
+
+	if (rc == NP_OK)
+		rc = scenario_repair_transfers(input->replay, NULL, false, scenario, &repaired,
+					       err);
+	for (size_t i = 0; links && i < links->list.count && rc == NP_OK; i++) {
+		const struct np_link_speed *link = &links->list.item[i];
+		struct np_fix fix;
+
+		if (link->verdict != NP_LINK_SLOW || link->src < 0 || link->dst < 0)
+			continue;
+		whatif_name_link(link, &fix);
+		rc = scenario_repair_link(input, &fix, scenario, err);
+	}
+	for (size_t i = 0; i < input->replay->stage_count && rc == NP_OK; i++) {
+		struct np_fix fix = { .kind = NP_FIX_STAGE };
+
+		(void)snprintf(fix.what, sizeof(fix.what), "%zu", i);
+		rc = repair_stage(input, &fix, scenario, err);
+	}
+	if (rc == NP_OK && input->experts && input->experts->exchanges.count > 0)
+		rc = repair_experts(input, scenario, err);
+	return rc;
+}
+
+static int repair(const struct np_whatif_input *input, const struct np_fix *fix,
+		  struct scenario_draft *scenario, struct np_err *err)
+{
+	switch (fix->kind) {
+	case NP_FIX_RANK:
+		return repair_rank(input, fix, scenario, err);
+	case NP_FIX_HOST:
+		return scenario_repair_host(input, fix, scenario, err);
+	case NP_FIX_STAGE:
+		return repair_stage(input, fix, scenario, err);
+	case NP_FIX_ROLE:
+	case NP_FIX_GROUP:
+		return scenario_repair_communicators(input, fix, scenario, err);
+	case NP_FIX_LINK:
+		return scenario_repair_link(input, fix, scenario, err);
+	case NP_FIX_HOST_GAPS:
+		clear_host_gaps(input->replay, scenario);
+		return NP_OK;
+	case NP_FIX_EXPERTS:
+		return repair_experts(input, scenario, err);
+	case NP_FIX_HIDE_COMM:
+		hide_transfers(input->replay, scenario);
+		return NP_OK;
+	case NP_FIX_ALL:
+		return repair_all(input, scenario, err);
+	case NP_FIX_FREQUENCY:
+		return repair_frequency(input, scenario, err);
+	case NP_FIX_OPTYPE: /* All of them together: see below. */
+	case NP_FIX_KINDS:
+		break;
+	}
+	return NP_OK;
+}
+
+int scenario_repair(const struct np_whatif_input *input, const struct np_fix *fixes, size_t count,
+		    struct scenario_draft *scenario, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = repair(input, &fixes[i], scenario, err);
+	return rc < 0 ? rc : scenario_repair_types(input->replay, fixes, count, scenario, err);
+}

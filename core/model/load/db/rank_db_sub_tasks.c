@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rank_db.h"
+
+/* "No value" in columns that are unsigned 32-bit numbers at the source. */
+#define NO_VALUE UINT32_MAX
+
+enum {
+	SUB_TASK_TASK,
+	SUB_TASK_TYPE,
+	SUB_TASK_PLANE,
+	SUB_TASK_RDMA,
+	SUB_TASK_SRC,
+	SUB_TASK_DST,
+	SUB_TASK_TRANSPORT,
+	SUB_TASK_SIZE,
+	SUB_TASK_LINK,
+	SUB_TASK_OP,
+	SUB_TASK_MASTER,
+	SUB_TASK_COLUMNS,
+};
+
+static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
+	[SUB_TASK_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_PLANE] = { "planeId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_RDMA] = { "rdmaType", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[SUB_TASK_SRC] = { "srcRank", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_DST] = { "dstRank", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_TRANSPORT] = { "transportType", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_SIZE] = { "size", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_LINK] = { "linkType", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_OP] = { "opId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SUB_TASK_MASTER] = { "isMaster", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+/* Of the task type's text; RDMA sends are told by another column. */
+enum sub_task_kind {
+	SUB_TASK_OTHER,
+	SUB_TASK_WAIT,
+	SUB_TASK_PAYLOAD,
+	SUB_TASK_REDUCE,
+	SUB_TASK_NOT_RECORDED, /* "N/A": Level0, where only TASK.taskType tells */
+};
+
+static enum sub_task_kind sub_task_kind_of(struct rank_db_text text)
+{
+	char plain[32];
+
+	capture_plain_type(text.bytes, text.length, plain, sizeof(plain));
+	if (strcmp(plain, "NOTIFYWAIT") == 0)
+		return SUB_TASK_WAIT;
+	if (strcmp(plain, "MEMCPY") == 0)
+		return SUB_TASK_PAYLOAD;
+	if (strcmp(plain, "REDUCEINLINE") == 0)
+		return SUB_TASK_REDUCE;
+	return strcmp(plain, "NA") == 0 || plain[0] == '\0' ? SUB_TASK_NOT_RECORDED
+							    : SUB_TASK_OTHER;
+}
+
+static int kind_of(struct rank_db *load, int64_t type_id, enum task_class class,
+		   struct np_comm_task *task)
+{
+	uint32_t kind = np_idmap_get(load->sub_task.kinds, type_id);
+
+	if (kind == NP_IDMAP_NONE) {
+		int rc;
+
+		kind = sub_task_kind_of(rank_db_text(load, type_id));
+		rc = np_idmap_set(load->sub_task.kinds, type_id, kind, load->err);
+		if (rc < 0)
+			return rc;
+	}
+	task->kind = NP_TASK_OTHER;
+	task->reduces = kind == SUB_TASK_REDUCE;
+	if (kind == SUB_TASK_WAIT || (kind == SUB_TASK_NOT_RECORDED && class == TASK_NOTIFY_WAIT))
+		task->kind = NP_TASK_NOTIFY_WAIT;
+	else if (kind == SUB_TASK_PAYLOAD || kind == SUB_TASK_REDUCE ||
+		 (kind == SUB_TASK_NOT_RECORDED && class == TASK_SDMA))
+		task->kind = NP_TASK_PAYLOAD;
+	return NP_OK;
+}
+
+/* A row of the table; its times and the rest of its kind are those of its task. */
+static struct rank_db_sub_task_row read_row(const struct np_batch *batch, size_t row)
+{
+	int64_t plane = batch->column[SUB_TASK_PLANE].integer[row];
+	int64_t size = batch->column[SUB_TASK_SIZE].integer[row];
+
+	return (struct rank_db_sub_task_row){
+		.key = batch->column[SUB_TASK_TASK].integer[row],
+		.type = batch->column[SUB_TASK_TYPE].integer[row],
+		.rdma = batch->column[SUB_TASK_RDMA].integer[row] == NP_RDMA_SEND_PAYLOAD,
+		.has_plane = plane >= 0 && plane < NO_VALUE,
+		.task = {
+			.bytes = size < 0 || size > NP_MOST_BYTES ? NP_UNKNOWN : size,
+			.plane = plane < 0 || plane >= NO_VALUE ? 0 : (uint32_t)plane,
+			.src = np_peer_of(batch->column[SUB_TASK_SRC].integer[row]),
+			.dst = np_peer_of(batch->column[SUB_TASK_DST].integer[row]),
+			.link = (uint16_t)(batch->column[SUB_TASK_LINK].integer[row] & UINT16_MAX),
+			.transport = (uint8_t)(batch->column[SUB_TASK_TRANSPORT].integer[row] &
+					       UINT8_MAX),
+			.master = batch->column[SUB_TASK_MASTER].integer[row] == 1,
+		},
+	};
+}
+
+/* Operators that were measured cannot get another task, nor learn that there are planes. */
+static void check_order(struct rank_db *load, const struct rank_db_sub_task_row *row)
+{
+	struct rank_db_sub_task *sub_task = &load->sub_task;
+
+	if (!load->capture.in_parts)
+		return;
+	if (np_idset_has(sub_task->measured, row->task.op) ||
+	    (row->has_plane && !sub_task->form.has_links && sub_task->any_measured))
+		load->capture.unordered = true;
+}
+
+static int take_sub_task(struct rank_db *load, const struct rank_db_sub_task_row *row,
+			 bool *ret_waits)
+{
+	uint32_t index = rank_db_find_task(load, row->key, ret_waits);
+	struct capture_task *from;
+	struct np_comm_task *task;
+	int rc;
+
+	if (index == NP_IDMAP_NONE) {
+		load->sub_task.orphans += !*ret_waits;
+		return NP_OK;
+	}
+	check_order(load, row);
+	task = np_vec_add(&load->sub_task.list, load->err);
+	if (!task)
+		return NP_E_NOMEM;
+	from = &load->capture.tasks.item[index];
+	from->of_op = true;
+	*task = row->task;
+	task->start = from->start;
+	task->end = from->end;
+	np_comm_op_meet(&load->rank->ops.item[task->op], task->src, task->dst);
+	load->sub_task.form.has_links |= row->has_plane;
+	rc = kind_of(load, row->type, (enum task_class)from->class, task);
+	if (row->rdma)
+		task->kind = NP_TASK_RDMA_PAYLOAD;
+	return rc;
+}
+
+static int take_waiting(struct rank_db *load)
+{
+	struct rank_db_sub_task *sub_task = &load->sub_task;
+	size_t kept = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < sub_task->waiting.count && rc == NP_OK; i++) {
+		struct rank_db_sub_task_row row = sub_task->waiting.item[i];
+		bool waits;
+
+		rc = take_sub_task(load, &row, &waits);
+		if (waits)
+			sub_task->waiting.item[kept++] = row;
+	}
+	sub_task->waiting.count = kept;
+	return rc;
+}
+
+static int let_wait(struct rank_db *load, const struct rank_db_sub_task_row *row)
+{
+	struct rank_db_sub_task_row *slot;
+
+	if (load->sub_task.waiting.count == RANK_DB_MOST_WAITING) {
+		load->capture.unordered = true;
+		return NP_OK;
+	}
+	slot = np_vec_add(&load->sub_task.waiting, load->err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = *row;
+	return NP_OK;
+}
+
+int rank_db_read_sub_task(struct rank_db *load)
+{
+	struct rank_db_table *table = &load->sub_task.table;
+	int rc = take_waiting(load);
+
+	while (rc == NP_OK && !load->capture.unordered) {
+		struct rank_db_sub_task_row row;
+		bool waits;
+
+		rc = rank_db_fill(load, table);
+		if (rc < 0 || table->done)
+			break;
+		row = read_row(&table->batch, table->row);
+		if (rank_db_is_ahead(load, row.key))
+			break;
+		row.task.op = np_idmap_get(load->op_index,
+					   table->batch.column[SUB_TASK_OP].integer[table->row]);
+		table->row++;
+		if (row.task.op == NP_IDMAP_NONE) {
+			load->sub_task.orphans++;
+			continue;
+		}
+		rc = take_sub_task(load, &row, &waits);
+		if (rc == NP_OK && waits)
+			rc = let_wait(load, &row);
+	}
+	return rc;
+}
+
+/* --- measuring ------------------------------------------------------------------------------- */
+
+int rank_db_measure_sub_task_until(struct rank_db *load, np_ns until)
+{
+	struct rank_db_sub_task *sub_task = &load->sub_task;
+	size_t kept = 0;
+	int rc = NP_OK;
+
+	sub_task->done.count = 0;
+	for (size_t i = 0; i < sub_task->list.count && rc == NP_OK; i++) {
+		struct np_comm_task task = sub_task->list.item[i];
+		struct np_comm_task *done;
+
+		if (load->rank->ops.item[task.op].end > until) {
+			sub_task->list.item[kept++] = task;
+			continue;
+		}
+		done = np_vec_add(&sub_task->done, load->err);
+		if (!done)
+			return NP_E_NOMEM;
+		*done = task;
+		sub_task->any_measured = true;
+		rc = np_idset_add(sub_task->measured, task.op, load->err);
+	}
+	sub_task->list.count = kept;
+	if (rc == NP_OK && sub_task->done.count > 0)
+		rc = np_comm_tasks_add(sub_task->ops, sub_task->done.item, sub_task->done.count,
+				       sub_task->form, load->err);
+	return rc;
+}
+
+int rank_db_measure_sub_task(struct rank_db *load)
+{
+	struct rank_db_sub_task *sub_task = &load->sub_task;
+	int rc = NP_OK;
+
+	if (sub_task->list.count > 0)
+		rc = np_comm_tasks_add(sub_task->ops, sub_task->list.item, sub_task->list.count,
+				       sub_task->form, load->err);
+	np_load_sort_bands(load->rank);
+	if (rc == NP_OK)
+		rc = np_comm_tasks_finish(sub_task->ops, sub_task->form, load->err);
+	load->rank->sizes_known = sub_task->form.has_links;
+	if (sub_task->orphans > 0)
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
+			    np_db_path(load->db), "COMMUNICATION_TASK_INFO",
+			    "%zu small tasks belong to no operator or task of the file",
+			    sub_task->orphans);
+	return rc;
+}
+
+int rank_db_begin_sub_task(struct rank_db *load)
+{
+	struct rank_db_sub_task *sub_task = &load->sub_task;
+	int rc;
+
+	sub_task->kinds = np_idmap_new();
+	sub_task->measured = np_idset_new();
+	sub_task->ops = np_comm_tasks_new(load->rank, load->strings);
+	if (!sub_task->kinds || !sub_task->measured || !sub_task->ops)
+		return np_fail_nomem(load->err, "communication tasks");
+	rc = rank_db_open(load, "COMMUNICATION_TASK_INFO", sub_task_columns, SUB_TASK_COLUMNS,
+			  &sub_task->table);
+	sub_task->form.has_master = rc == NP_OK && sub_task->table.scan &&
+				    np_scan_has(sub_task->table.scan, SUB_TASK_MASTER);
+	return rc;
+}
+
+void rank_db_end_sub_task(struct rank_db *load)
+{
+	struct rank_db_sub_task *sub_task = &load->sub_task;
+
+	np_scan_close(sub_task->table.scan);
+	np_idmap_free(sub_task->kinds);
+	np_idset_free(sub_task->measured);
+	np_comm_tasks_free(sub_task->ops);
+	np_vec_release(&sub_task->list);
+	np_vec_release(&sub_task->done);
+	np_vec_release(&sub_task->waiting);
+}
