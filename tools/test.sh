@@ -1,11 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Build and test everything: preset dev, then asan (AddressSanitizer and
+# Build and test everything: preset dev, and asan (AddressSanitizer and
 # UndefinedBehaviorSanitizer). Shows failures and the names of skipped tests; the
 # last line is "N passed, N failed, N skipped". Fails if any test does.
+#
+# Tests of several processes mostly wait, one at a time: while those of dev run, asan
+# is built and tested. What must be alone on the machine (label "alone") comes last.
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
+jobs=${NPUPROF_JOBS:-2}
 passed=0 failed=0 skipped=0
 
 # value <attribute> <junit file>: a number from the head of a report
@@ -13,43 +17,55 @@ value() {
 	sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1
 }
 
-# test_preset <preset> [ctest argument]...
-test_preset() {
-	preset=$1
-	shift
-	report=build/$preset/junit.xml
-	log=build/$preset/test.log
+# build <preset>
+build() {
+	echo "== $1: building"
+	tools/build.sh "$1" || failed=$((failed + 1))
+}
 
-	echo "== $preset: building"
-	if ! tools/build.sh "$preset"; then
+# run_tests <preset> <run> [ctest argument]...: its report and log have the name of the run
+run_tests() {
+	preset=$1 run=build/$1/$2
+	shift 2
+	rm -f "$run.xml"
+	ctest --preset "$preset" -j "$jobs" --output-on-failure \
+		--output-junit "$PWD/$run.xml" "$@" >"$run.log" 2>&1
+}
+
+# count <preset> <run>: add a run to the sums, and show what did not pass
+count() {
+	run=build/$1/$2
+	echo "== $1: tests"
+	if [ ! -s "$run.xml" ]; then
+		cat "$run.log"
 		failed=$((failed + 1))
 		return
 	fi
-	echo "== $preset: testing"
-	rm -f "$report"
-	# One of three mostly waits: tests with several processes run one at a time.
-	ctest --preset "$preset" -j "${NPUPROF_JOBS:-3}" --output-on-failure \
-		--output-junit "$PWD/$report" "$@" >"$log" 2>&1
-	if [ ! -s "$report" ]; then
-		cat "$log"
-		failed=$((failed + 1))
-		return
-	fi
-
-	tests=$(value tests "$report")
-	bad=$(value failures "$report")
-	left=$(($(value skipped "$report") + $(value disabled "$report")))
+	tests=$(value tests "$run.xml")
+	bad=$(value failures "$run.xml")
+	left=$(($(value skipped "$run.xml") + $(value disabled "$run.xml")))
 	passed=$((passed + tests - bad - left))
 	failed=$((failed + bad))
 	skipped=$((skipped + left))
-	[ "$bad" = 0 ] || grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )' "$log"
-	sed -n 's/.*<testcase name="\([^"]*\)".*status="\(notrun\|disabled\)".*/skipped: \1/p' "$report"
+	[ "$bad" = 0 ] || grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )' "$run.log"
+	sed -n 's/.*<testcase name="\([^"]*\)".*status="\(notrun\|disabled\)".*/skipped: \1/p' "$run.xml"
 }
 
 if tools/deps.sh; then
-	test_preset dev
-	# The sanitizers report leaks inside the MPI library; lint needs no second run.
-	test_preset asan -LE 'mpi|lint|long'
+	build dev
+	if [ "$failed" = 0 ]; then
+		run_tests dev test &
+		build asan
+		# The sanitizers report leaks inside the MPI library; lint needs no second run.
+		[ "$failed" != 0 ] || run_tests asan test -LE 'mpi|lint|long|alone'
+		wait
+		[ "$failed" != 0 ] || run_tests asan alone -L alone
+		count dev test
+		if [ "$failed" = 0 ] || [ -s build/asan/test.xml ]; then
+			count asan test
+			count asan alone
+		fi
+	fi
 else
 	failed=1
 fi
