@@ -91,8 +91,26 @@ struct np_align_finding {
 	np_str type;
 };
 
+/*
+ * To whom messages went that do not say so themselves, where it was found out
+ * otherwise. Of ranks without such messages there is nothing.
+ */
+struct np_peers {
+	const struct np_run *run;
+	uint16_t **of_rank; /* by index in the run, then operator; as np_comm_op.peer, or NULL */
+};
+
+struct np_peers *np_peers_new(const struct np_run *run) NP_MUST_USE;
+void np_peers_free(struct np_peers *peers);
+void np_peers_freep(struct np_peers **peers);
+
+/* The other end of a message that has none recorded: its rank in the communicator + 1. */
+int np_peers_set(struct np_peers *peers, size_t rank, size_t op, uint16_t peer, struct np_err *err)
+	NP_MUST_USE;
+
 struct np_align {
 	const struct np_run *run;
+	struct np_peers *peers;                             /* of np_align_set_peers(), or NULL */
 	NP_VEC(struct np_align_communicator) communicators; /* by the first rank that knows them */
 	NP_VEC(struct np_instance) instances;               /* by communicator */
 	NP_VEC(struct np_coverage) coverage;                /* by communicator, then rank */
@@ -108,6 +126,16 @@ struct np_align {
 /* Match the operators of a loaded run on so many threads (0: one per processor). */
 int np_align_build(const struct np_run *run, size_t threads, struct np_align **ret,
 		   struct np_err *err) NP_MUST_USE;
+
+/*
+ * Match the messages again whose other ends were found since: those of their
+ * communicators alone, all others keep their instances. The clocks of a run rest on
+ * collectives and stay as they are. Takes the peers over, also when it fails; once
+ * at most for one alignment.
+ */
+int np_align_set_peers(struct np_align *align, struct np_peers *peers, size_t threads,
+		       struct np_err *err) NP_MUST_USE;
+
 void np_align_free(struct np_align *align);
 void np_align_freep(struct np_align **align);
 
@@ -125,6 +153,16 @@ static inline const struct np_comm_op *np_align_op(const struct np_align *align,
 	const struct np_member *member = &align->members[slot];
 
 	return &align->run->ranks[member->rank]->ops.item[member->op];
+}
+
+/* The other end of a message, recorded or found; as np_comm_op.peer. */
+static inline uint16_t np_align_peer(const struct np_align *align, size_t rank, size_t op)
+{
+	uint16_t peer = align->run->ranks[rank]->ops.item[op].peer;
+
+	if (peer != 0 || !align->peers || !align->peers->of_rank[rank])
+		return peer;
+	return align->peers->of_rank[rank][op];
 }
 
 /* The instance that a slot belongs to. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The matching of a run: a job for each communicator, and one list of what the jobs have found. */
 #include "align_private.h"
+
+#include <assert.h>
 
 void np_align_free(struct np_align *align)
 {
@@ -13,6 +16,7 @@ void np_align_free(struct np_align *align)
 	free(align->slots);
 	free(align->near);
 	free(align->rank_first);
+	np_peers_free(align->peers);
 	free(align);
 }
 
@@ -98,6 +102,9 @@ static void match_one(void *context, size_t index)
 	job->coverage = &align->coverage.item[communicator->coverage];
 	job->coverage_count = communicator->observed;
 	job->err = &build->errs[index];
+	for (size_t i = 0; i < job->coverage_count; i++)
+		job->coverage[i] = (struct np_coverage){ .communicator = (uint32_t)index,
+							 .rank = job->coverage[i].rank };
 	if (align_match_communicator(build, job) < 0)
 		return;
 	for (uint32_t i = 0; i < communicator->ops; i++) {
@@ -108,73 +115,125 @@ static void match_one(void *context, size_t index)
 	}
 }
 
-static int match_all(struct align_build *build)
+static int first_error(const struct align_build *build)
 {
-	struct np_align *align = build->align;
-	size_t count = align->communicators.count;
-
-	align->members = malloc(((size_t)align->op_count + 1) * sizeof(*align->members));
-	align->slots = malloc(((size_t)align->op_count + 1) * sizeof(*align->slots));
-	build->jobs = calloc(count + 1, sizeof(*build->jobs));
-	build->errs = calloc(count + 1, sizeof(*build->errs));
-	if (!align->members || !align->slots || !build->jobs || !build->errs)
-		return np_fail_nomem(build->err, "matching of operators");
-	np_workers_run(&build->workers, build->run->sources.count, align_list_ops, build);
-	np_workers_run(&build->workers, count, match_one, build);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < build->align->communicators.count; i++) {
 		if (build->errs[i].code != NP_OK)
 			return np_fail(build->err, build->errs[i].code, "%s", build->errs[i].text);
 	}
 	return NP_OK;
 }
 
-static int join_findings(struct np_align *align, const struct align_job *job, uint32_t first,
-			 struct np_err *err)
+static int add_jobs(struct align_build *build)
 {
-	for (size_t i = 0; i < job->findings.count; i++) {
-		struct np_align_finding *finding = np_vec_add(&align->findings, err);
+	size_t count = build->align->communicators.count;
 
-		if (!finding)
-			return NP_E_NOMEM;
-		*finding = job->findings.item[i];
-		finding->instance += first;
-	}
+	build->jobs = calloc(count + 1, sizeof(*build->jobs));
+	build->errs = calloc(count + 1, sizeof(*build->errs));
+	return build->jobs && build->errs ? NP_OK
+					  : np_fail_nomem(build->err, "matching of operators");
+}
+
+static int match_all(struct align_build *build)
+{
+	struct np_align *align = build->align;
+
+	align->members = malloc(((size_t)align->op_count + 1) * sizeof(*align->members));
+	align->slots = malloc(((size_t)align->op_count + 1) * sizeof(*align->slots));
+	if (!align->members || !align->slots)
+		return np_fail_nomem(build->err, "matching of operators");
+	if (add_jobs(build) < 0)
+		return NP_E_NOMEM;
+	np_workers_run(&build->workers, build->run->sources.count, align_list_ops, build);
+	np_workers_run(&build->workers, align->communicators.count, match_one, build);
+	return first_error(build);
+}
+
+/* --- one list of instances -------------------------------------------------------------------- */
+
+static int add_finding(struct np_align *align, const struct np_align_finding *from, uint32_t first,
+		       struct np_err *err)
+{
+	struct np_align_finding *finding = np_vec_add(&align->findings, err);
+
+	if (!finding)
+		return NP_E_NOMEM;
+	*finding = *from;
+	finding->instance += first;
 	return NP_OK;
 }
 
-/* Put the instances of all jobs behind each other; slots become those of the run. */
-static int join(struct align_build *build)
+/* Append what a job has found; its slots become those of the run. */
+static int take_job(struct np_align *align, struct np_align_communicator *communicator,
+		    struct align_job *job, struct np_err *err)
+{
+	uint32_t first = (uint32_t)align->instances.count;
+	int rc = NP_OK;
+
+	communicator->first = first;
+	communicator->count = (uint32_t)job->instances.count;
+	for (size_t i = 0; i < job->instances.count; i++) {
+		struct np_instance *instance = &align->instances.item[first + i];
+
+		*instance = job->instances.item[i];
+		instance->first += communicator->first_slot;
+		if (instance->root != NP_NO_ROOT)
+			instance->root += communicator->first_slot;
+	}
+	align->instances.count += job->instances.count;
+	for (size_t i = 0; i < job->findings.count && rc == NP_OK; i++)
+		rc = add_finding(align, &job->findings.item[i], first, err);
+	np_vec_release(&job->instances);
+	return rc;
+}
+
+/* Append what the lists held before of a communicator that was not matched again. */
+static int take_old(struct np_align *align, uint32_t index, const struct np_align *old,
+		    struct np_err *err)
+{
+	struct np_align_communicator *communicator = &align->communicators.item[index];
+	uint32_t first = (uint32_t)align->instances.count;
+	uint32_t moved = first - communicator->first; /* modulo 2^32, as the sums below */
+	int rc = NP_OK;
+
+	memcpy(&align->instances.item[first], &old->instances.item[communicator->first],
+	       communicator->count * sizeof(struct np_instance));
+	align->instances.count += communicator->count;
+	communicator->first = first;
+	for (size_t i = 0; i < old->findings.count && rc == NP_OK; i++) {
+		if (old->findings.item[i].communicator == index)
+			rc = add_finding(align, &old->findings.item[i], moved, err);
+	}
+	return rc;
+}
+
+static int make_room(struct np_align *align, size_t total, struct np_err *err)
+{
+	align->instances.count = 0;
+	align->instances.capacity = total + 1;
+	align->instances.item = malloc((total + 1) * sizeof(*align->instances.item));
+	return align->instances.item ? NP_OK : np_fail_nomem(err, "matching of operators");
+}
+
+/*
+ * Put the instances of all communicators behind each other: of those that had a job
+ * what it found, of the others what `old` has.
+ */
+static int join(struct align_build *build, const struct np_align *old)
 {
 	struct np_align *align = build->align;
 	size_t total = 0;
-	size_t first = 0;
-	int rc = NP_OK;
+	int rc;
 
 	for (size_t i = 0; i < align->communicators.count; i++)
-		total += build->jobs[i].instances.count;
-	align->instances.item = malloc((total + 1) * sizeof(*align->instances.item));
-	if (!align->instances.item)
-		return np_fail_nomem(build->err, "matching of operators");
-	align->instances.count = total;
-	align->instances.capacity = total + 1;
-	for (size_t i = 0; i < align->communicators.count && rc == NP_OK; i++) {
-		struct np_align_communicator *communicator = &align->communicators.item[i];
-		struct align_job *job = &build->jobs[i];
-
-		communicator->first = (uint32_t)first;
-		communicator->count = (uint32_t)job->instances.count;
-		for (size_t j = 0; j < job->instances.count; j++) {
-			struct np_instance *instance = &align->instances.item[first + j];
-
-			*instance = job->instances.item[j];
-			instance->first += communicator->first_slot;
-			if (instance->root != NP_NO_ROOT)
-				instance->root += communicator->first_slot;
-		}
-		rc = join_findings(align, job, (uint32_t)first, build->err);
-		first += job->instances.count;
-		np_vec_release(&job->instances);
-	}
+		total += build->jobs[i].align ? build->jobs[i].instances.count
+					      : align->communicators.item[i].count;
+	rc = make_room(align, total, build->err);
+	for (uint32_t i = 0; i < align->communicators.count && rc == NP_OK; i++)
+		rc = build->jobs[i].align ? take_job(align, &align->communicators.item[i],
+						     &build->jobs[i], build->err)
+					  : take_old(align, i, old, build->err);
+	align->matched = 0;
 	for (size_t i = 0; i < align->coverage.count; i++)
 		align->matched += align->coverage.item[i].matched;
 	return rc;
@@ -185,6 +244,7 @@ static int index_instances(struct np_align *align, struct np_err *err)
 {
 	size_t at = 0;
 
+	free(align->near);
 	align->near = malloc(((size_t)align->op_count / NP_ALIGN_NEAR + 1) * sizeof(*align->near));
 	if (!align->near)
 		return np_fail_nomem(err, "matching of operators");
@@ -217,7 +277,7 @@ int np_align_build(const struct np_run *run, size_t threads, struct np_align **r
 	if (rc == NP_OK)
 		rc = match_all(&build);
 	if (rc == NP_OK)
-		rc = join(&build);
+		rc = join(&build, NULL);
 	if (rc == NP_OK)
 		rc = index_instances(align, err);
 	release_build(&build);
@@ -225,4 +285,161 @@ int np_align_build(const struct np_run *run, size_t threads, struct np_align **r
 		return rc;
 	*ret = NP_STEAL(align);
 	return NP_OK;
+}
+
+/* --- peers ------------------------------------------------------------------------------------ */
+
+struct np_peers *np_peers_new(const struct np_run *run)
+{
+	struct np_peers *peers = calloc(1, sizeof(*peers));
+
+	if (peers) {
+		peers->run = run;
+		peers->of_rank = calloc(run->sources.count + 1, sizeof(*peers->of_rank));
+	}
+	if (!peers || !peers->of_rank) {
+		np_peers_free(peers);
+		return NULL;
+	}
+	return peers;
+}
+
+void np_peers_free(struct np_peers *peers)
+{
+	if (!peers)
+		return;
+	for (size_t i = 0; peers->of_rank && i < peers->run->sources.count; i++)
+		free(peers->of_rank[i]);
+	free(peers->of_rank);
+	free(peers);
+}
+
+void np_peers_freep(struct np_peers **peers)
+{
+	np_peers_free(*peers);
+	*peers = NULL;
+}
+
+int np_peers_set(struct np_peers *peers, size_t rank, size_t op, uint16_t peer, struct np_err *err)
+{
+	uint16_t **own = &peers->of_rank[rank];
+
+	assert(op < peers->run->ranks[rank]->ops.count && peer != NP_PEERS);
+	if (!*own)
+		*own = calloc(peers->run->ranks[rank]->ops.count, sizeof(**own));
+	if (!*own)
+		return np_fail_nomem(err, "peers of messages");
+	(*own)[op] = peer;
+	return NP_OK;
+}
+
+/* What is matched again. */
+struct again {
+	struct align_build *build;
+	NP_VEC(uint32_t) list; /* communicators */
+};
+
+/* The communicators with a message whose other end was found, in their order. */
+static int list_found(struct again *again)
+{
+	const struct np_align *align = again->build->align;
+	bool *found = calloc(align->communicators.count + 1, sizeof(*found));
+	int rc = found ? NP_OK : np_fail_nomem(again->build->err, "peers of messages");
+
+	for (size_t i = 0; i < align->run->sources.count && rc == NP_OK; i++) {
+		const uint16_t *own = align->peers->of_rank[i];
+
+		for (size_t j = 0; own && j < align->run->ranks[i]->ops.count; j++) {
+			if (own[j] != 0)
+				found[np_align_instance(align, np_align_slot(align, i, j))
+					      ->communicator] = true;
+		}
+	}
+	for (uint32_t i = 0; i < align->communicators.count && rc == NP_OK; i++) {
+		uint32_t *slot = found[i] ? np_vec_add(&again->list, again->build->err) : NULL;
+
+		if (slot)
+			*slot = i;
+		else if (found[i])
+			rc = NP_E_NOMEM;
+	}
+	free(found);
+	return rc;
+}
+
+/* The slots of a communicator say which operators are its own. */
+static void list_again(void *context, size_t index)
+{
+	const struct again *again = context;
+	const struct align_build *build = again->build;
+	const struct np_align *align = build->align;
+	const struct np_align_communicator *communicator =
+		&align->communicators.item[again->list.item[index]];
+
+	for (uint32_t i = 0; i < communicator->observed; i++) {
+		uint32_t row = communicator->coverage + i;
+		uint32_t rank = align->coverage.item[row].rank;
+		uint32_t to = build->row_ops[row];
+
+		for (uint32_t j = 0; j < align->run->ranks[rank]->ops.count; j++) {
+			if (np_align_slot(align, rank, j) - communicator->first_slot <
+			    communicator->ops)
+				build->ops[to++] = j;
+		}
+		assert(to == build->row_ops[row + 1]);
+	}
+}
+
+static void match_again(void *context, size_t index)
+{
+	const struct again *again = context;
+
+	match_one(again->build, again->list.item[index]);
+}
+
+static int join_again(struct align_build *build)
+{
+	struct np_align *align = build->align;
+	struct np_align old = { .instances.item = align->instances.item };
+	int rc;
+
+	old.findings.item = align->findings.item;
+	old.findings.count = align->findings.count;
+	align->findings.item = NULL;
+	align->findings.count = 0;
+	align->findings.capacity = 0;
+	rc = join(build, &old);
+	free(old.instances.item);
+	free(old.findings.item);
+	return rc;
+}
+
+int np_align_set_peers(struct np_align *align, struct np_peers *peers, size_t threads,
+		       struct np_err *err)
+{
+	struct align_build build = { .align = align, .run = align->run, .err = err };
+	struct again again = { .build = &build };
+	int rc;
+
+	assert(!align->peers);
+	align->peers = peers;
+	build.workers.threads = threads;
+	rc = list_found(&again);
+	if (rc == NP_OK && again.list.count > 0) {
+		rc = align_index_rows(&build);
+		if (rc == NP_OK)
+			rc = add_jobs(&build);
+		if (rc == NP_OK) {
+			np_workers_run(&build.workers, again.list.count, list_again, &again);
+			np_workers_run(&build.workers, again.list.count, match_again, &again);
+			rc = first_error(&build);
+		}
+		if (rc == NP_OK)
+			rc = join_again(&build);
+		if (rc == NP_OK)
+			rc = index_instances(align, err);
+	}
+	np_vec_release(&again.list);
+	release_build(&build);
+	return rc;
 }

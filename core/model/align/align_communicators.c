@@ -178,7 +178,6 @@ int align_index_rows(struct align_build *build)
 	for (size_t i = 0; i < align->coverage.count; i++) {
 		build->row_ops[i] = first;
 		first += align->coverage.item[i].total;
-		align->coverage.item[i].total = 0;
 	}
 	build->row_ops[align->coverage.count] = first;
 	return NP_OK;

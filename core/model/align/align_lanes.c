@@ -61,11 +61,12 @@ static uint64_t make_key(unsigned kind, uint64_t low, uint64_t high)
 	return (uint64_t)kind << 60 | low << 30 | high;
 }
 
-static uint64_t message_key(const struct split *split, uint32_t row, const struct np_comm_op *op)
+static uint64_t message_key(const struct split *split, uint32_t row, uint32_t index)
 {
+	const struct np_comm_op *op = &rank_of_row(split, row)->ops.item[index];
 	const struct align_class *class = align_class(split->job, op->type);
 	uint64_t own = split->lanes[row].local;
-	uint64_t peer = op->peer;
+	uint64_t peer = np_align_peer(split->job->align, split->lanes[row].rank, index);
 	uint64_t low;
 	uint64_t high;
 	unsigned kind = class->sized ? KEY_FROM_LOW : KEY_BATCH;
@@ -158,11 +159,8 @@ static int match_messages(struct split *split)
 
 	if (!ops || !lanes)
 		rc = np_fail_nomem(split->job->err, "matching of messages");
-	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		const struct np_rank *rank = rank_of_row(split, message[i].row);
-
-		message[i].key = message_key(split, message[i].row, &rank->ops.item[message[i].op]);
-	}
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		message[i].key = message_key(split, message[i].row, message[i].op);
 	if (rc == NP_OK && count > 0)
 		qsort(message, count, sizeof(*message), by_key);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {

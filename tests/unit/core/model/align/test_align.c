@@ -709,7 +709,140 @@ static void the_number_of_threads_does_not_matter(void **state)
 	}
 }
 
+/*
+ * Rank 1 of three sends to 2 and then receives from 0, nobody says from whom; all
+ * three take part in a collective before and after, and in another communicator.
+ */
+static void add_silent_messages(struct np_run *run)
+{
+	for (int32_t id = 0; id < 3; id++) {
+		struct np_rank *rank = add_rank(run, id, true);
+		uint32_t group = add_group(run, rank, 100, "first", (int32_t[]){ 0, 1, 2 }, 3);
+		uint32_t other = add_group(run, rank, 200, "other", (int32_t[]){ 0, 1, 2 }, 3);
+
+		add_timed(run, rank, group, "hcom_allReduce_", 100000);
+		add_timed(run, rank, group, id == 2 ? "hcom_receive_" : "hcom_send_",
+			  id == 0 ? 300000 : 200000);
+		if (id == 1)
+			add_timed(run, rank, group, "hcom_receive_", 300000);
+		add_timed(run, rank, group, "hcom_allReduce_", 400000);
+		/* Their sizes differ, which is a finding. */
+		add_timed(run, rank, other, "hcom_allGather_", 500000)->bytes = 100 + id;
+	}
+}
+
+/* The operators of the messages above: by rank, the operator and its peer. */
+static struct np_peers *silent_peers(const struct np_run *run, struct np_err *err)
+{
+	static const struct {
+		size_t rank;
+		size_t op;
+		uint16_t peer;
+	} found[] = { { 0, 1, 2 }, { 1, 1, 3 }, { 1, 2, 1 }, { 2, 1, 2 } };
+	NP_CLEANUP(np_peers_freep) struct np_peers *peers = np_peers_new(run);
+
+	if (!peers) {
+		(void)np_fail_nomem(err, "peers");
+		return NULL;
+	}
+	for (size_t i = 0; i < NP_COUNT(found); i++) {
+		if (np_peers_set(peers, found[i].rank, found[i].op, found[i].peer, err) < 0)
+			return NULL;
+	}
+	return NP_STEAL(peers);
+}
+
+static void peers_that_were_found_match_as_if_they_had_been_recorded(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	add_silent_messages(run);
+	{
+		with_align *align = aligned(run);
+		struct np_err err = NP_ERR_INIT;
+		struct np_peers *peers = silent_peers(run, &err);
+
+		assert_non_null(peers);
+		assert_int_equal(align->instances.count, 2 + 4 + 1);
+		assert_int_equal(np_align_peer(align, 1, 1), 0);
+		assert_ok(np_align_set_peers(align, peers, 2, &err), err);
+		assert_int_equal(np_align_peer(align, 1, 1), 3);
+		assert_whole(align);
+		for (size_t i = 0; i < run->sources.count; i++) {
+			for (size_t j = 0; j < run->ranks[i]->ops.count; j++)
+				run->ranks[i]->ops.item[j].peer = np_align_peer(align, i, j);
+		}
+		{
+			with_align *recorded = aligned(run);
+
+			assert_int_equal(recorded->instances.count, 2 + 2 + 1);
+			assert_int_equal(align->instances.count, recorded->instances.count);
+			assert_int_equal(align->matched, recorded->matched);
+			for (size_t i = 0; i < recorded->instances.count; i++) {
+				const struct np_instance *own = &align->instances.item[i];
+				const struct np_instance *its = &recorded->instances.item[i];
+
+				assert_int_equal(own->first, its->first);
+				assert_int_equal(own->count, its->count);
+				assert_int_equal(own->rule, its->rule);
+				assert_int_equal(own->communicator, its->communicator);
+			}
+			assert_memory_equal(align->members, recorded->members,
+					    align->op_count * sizeof(*align->members));
+			assert_memory_equal(align->coverage.item, recorded->coverage.item,
+					    align->coverage.count * sizeof(*align->coverage.item));
+			assert_int_equal(align->findings.count, 1);
+			assert_int_equal(align->findings.item[0].instance,
+					 recorded->findings.item[0].instance);
+		}
+	}
+}
+
+static void peers_of_nobody_leave_the_instances_as_they_are(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	add_silent_messages(run);
+	{
+		with_align *align = aligned(run);
+		const struct np_instance *before = align->instances.item;
+		struct np_err err = NP_ERR_INIT;
+		struct np_peers *peers = np_peers_new(run);
+
+		assert_non_null(peers);
+		assert_ok(np_align_set_peers(align, peers, 1, &err), err);
+		assert_ptr_equal(align->instances.item, before);
+		assert_int_equal(np_align_peer(align, 2, 1), 0);
+	}
+}
+
 static struct np_run *faulty_run;
+
+static int set_peers_faulty(struct np_err *err)
+{
+	struct np_align *align = NULL;
+	struct np_peers *peers = NULL;
+	int rc = np_align_build(faulty_run, 1, &align, err);
+
+	if (rc == NP_OK && !(peers = silent_peers(faulty_run, err)))
+		rc = NP_E_NOMEM;
+	if (rc == NP_OK)
+		rc = np_align_set_peers(align, peers, 1, err);
+	np_align_free(align);
+	return rc;
+}
+
+static void running_out_of_memory_while_peers_are_set_is_an_ordinary_failure(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	add_silent_messages(run);
+	faulty_run = run;
+	assert_survives_faults(set_peers_faulty);
+}
 
 static int align_faulty(struct np_err *err)
 {
@@ -753,6 +886,9 @@ int main(void)
 		cmocka_unit_test(batches_with_several_ranks_are_matched_by_position),
 		cmocka_unit_test(a_message_to_nobody_in_particular_stays_alone),
 		cmocka_unit_test(sub_tasks_name_the_peer),
+		cmocka_unit_test(peers_that_were_found_match_as_if_they_had_been_recorded),
+		cmocka_unit_test(peers_of_nobody_leave_the_instances_as_they_are),
+		cmocka_unit_test(running_out_of_memory_while_peers_are_set_is_an_ordinary_failure),
 		cmocka_unit_test(types_have_rules),
 		cmocka_unit_test(whom_all_others_deal_with_is_the_root),
 		cmocka_unit_test(members_that_disagree_about_the_size_are_a_finding),
