@@ -2,6 +2,7 @@
 #ifndef NP_SUMMARY_H
 #define NP_SUMMARY_H
 
+#include "npuprof/bytes.h"
 #include "npuprof/run.h"
 
 /*
@@ -44,14 +45,6 @@ void np_summary_release(struct np_summary *summary);
  * and who read them. Summaries with another key are stale.
  */
 uint64_t np_summary_key(const struct np_source_files *source, const char *program);
-
-struct np_bytes {
-	uint8_t *item;
-	size_t count;
-	size_t capacity;
-};
-
-void np_bytes_release(struct np_bytes *bytes);
 
 /* Append the bytes of a summary whose strings are those of `strings`. */
 int np_summary_encode(const struct np_summary *summary, const struct np_strtab *strings,

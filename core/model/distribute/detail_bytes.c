@@ -44,82 +44,69 @@ static uint64_t layout(void)
 	return hash;
 }
 
-static void put_texts(struct summary_writer *writer, const struct np_strtab *strings)
+static void put_texts(struct np_bytes_writer *writer, const struct np_strtab *strings)
 {
 	size_t count = np_strtab_count(strings);
 
-	summary_put_number(writer, count);
+	np_bytes_put_number(writer, count);
 	for (size_t i = 1; i <= count; i++) {
 		size_t length = np_strtab_length(strings, (np_str)i);
 
-		summary_put_number(writer, length);
-		summary_put_bytes(writer, np_strtab_text(strings, (np_str)i), length);
+		np_bytes_put_number(writer, length);
+		np_bytes_put_raw(writer, np_strtab_text(strings, (np_str)i), length);
 	}
 }
 
-void detail_put(struct summary_writer *writer, const struct np_detail *detail)
+void detail_put(struct np_bytes_writer *writer, const struct np_detail *detail)
 {
-	summary_put_number(writer, layout());
-	summary_put_number(writer, detail->has);
+	np_bytes_put_number(writer, layout());
+	np_bytes_put_number(writer, detail->has);
 	put_texts(writer, detail->strings);
 	for (size_t i = 0; i < NP_COUNT(sections); i++) {
 		struct summary_vector rows;
 
 		memcpy(&rows, (const char *)detail + sections[i].offset, sizeof(rows));
-		summary_put_number(writer, rows.count);
-		summary_put_bytes(writer, rows.item, rows.count * sections[i].row_bytes);
+		np_bytes_put_number(writer, rows.count);
+		np_bytes_put_raw(writer, rows.item, rows.count * sections[i].row_bytes);
 	}
-	summary_put_number(writer, detail->pmu_count);
-	summary_put_bytes(writer, detail->pmu_names, detail->pmu_count * sizeof(np_str));
-	summary_put_bytes(writer, detail->pmu,
-			  detail->kernels.count * detail->pmu_count * sizeof(double));
-	summary_put_bytes(writer, &detail->device, sizeof(detail->device));
+	np_bytes_put_number(writer, detail->pmu_count);
+	np_bytes_put_raw(writer, detail->pmu_names, detail->pmu_count * sizeof(np_str));
+	np_bytes_put_raw(writer, detail->pmu,
+			 detail->kernels.count * detail->pmu_count * sizeof(double));
+	np_bytes_put_raw(writer, &detail->device, sizeof(detail->device));
 	summary_put_notes(writer, &detail->notes);
 }
 
-/* The next bytes; NULL if there are fewer. */
-static const void *next(struct summary_reader *reader, uint64_t count, size_t bytes)
-{
-	const uint8_t *at = reader->at;
-
-	if (count > (uint64_t)(reader->end - at) / bytes) {
-		summary_refuse(reader, "it ends too early");
-		return NULL;
-	}
-	reader->at += count * bytes;
-	return at;
-}
-
 /* Ids are those of the sender, as texts come in their order. */
-static void get_texts(struct summary_reader *reader, struct np_strtab *strings)
+static void get_texts(struct np_bytes_reader *reader, struct np_strtab *strings)
 {
-	uint64_t count = summary_get_number(reader);
+	uint64_t count = np_bytes_get_number(reader);
 
 	for (uint64_t i = 0; i < count && !reader->problem; i++) {
-		uint64_t length = summary_get_number(reader);
-		const char *text = next(reader, length, 1);
+		uint64_t length = np_bytes_get_number(reader);
+		const char *text = np_bytes_get_raw(reader, length, 1);
 		np_str id;
 
 		if (text && np_strtab_add(strings, text, (size_t)length, &id, NULL) < 0)
-			summary_exhaust(reader);
+			np_bytes_exhaust(reader);
 	}
 }
 
-static void *copy(struct summary_reader *reader, uint64_t count, size_t bytes)
+static void *copy(struct np_bytes_reader *reader, uint64_t count, size_t bytes)
 {
-	const void *from = next(reader, count, bytes);
+	const void *from = np_bytes_get_raw(reader, count, bytes);
 	void *to = from ? malloc((size_t)count * bytes + 1) : NULL;
 
 	if (from && !to)
-		summary_exhaust(reader);
+		np_bytes_exhaust(reader);
 	if (to && count > 0)
 		memcpy(to, from, (size_t)count * bytes);
 	return to;
 }
 
-static void get_rows(struct summary_reader *reader, size_t section, struct np_detail *detail)
+static void get_rows(struct np_bytes_reader *reader, size_t section, struct np_detail *detail)
 {
-	size_t count = (size_t)summary_get_number(reader);
+	size_t count = (size_t)np_bytes_get_number(reader);
 	struct summary_vector rows = { .item = NULL };
 
 	if (count > 0)
@@ -128,35 +115,35 @@ static void get_rows(struct summary_reader *reader, size_t section, struct np_de
 	memcpy((char *)detail + sections[section].offset, &rows, sizeof(rows));
 }
 
-static void get_counters(struct summary_reader *reader, struct np_detail *detail)
+static void get_counters(struct np_bytes_reader *reader, struct np_detail *detail)
 {
-	size_t count = (size_t)summary_get_number(reader);
-	const void *names = next(reader, count, sizeof(np_str));
+	size_t count = (size_t)np_bytes_get_number(reader);
+	const void *names = np_bytes_get_raw(reader, count, sizeof(np_str));
 
 	if (!names || count == 0)
 		return;
 	detail->pmu_names = np_arena_array(detail->arena, count, sizeof(np_str));
 	detail->pmu = copy(reader, detail->kernels.count * (uint64_t)count, sizeof(double));
 	if (!detail->pmu_names || !detail->pmu) {
-		summary_exhaust(reader);
+		np_bytes_exhaust(reader);
 		return;
 	}
 	memcpy(detail->pmu_names, names, count * sizeof(np_str));
 	detail->pmu_count = count;
 }
 
-void detail_get(struct summary_reader *reader, struct np_detail *detail)
+void detail_get(struct np_bytes_reader *reader, struct np_detail *detail)
 {
 	const void *device;
 
-	if (summary_get_number(reader) != layout())
-		summary_refuse(reader, "it is of another program");
-	detail->has = (unsigned)summary_get_number(reader);
+	if (np_bytes_get_number(reader) != layout())
+		np_bytes_refuse(reader, "it is of another program");
+	detail->has = (unsigned)np_bytes_get_number(reader);
 	get_texts(reader, detail->strings);
 	for (size_t i = 0; i < NP_COUNT(sections); i++)
 		get_rows(reader, i, detail);
 	get_counters(reader, detail);
-	device = next(reader, 1, sizeof(detail->device));
+	device = np_bytes_get_raw(reader, 1, sizeof(detail->device));
 	if (device)
 		memcpy(&detail->device, device, sizeof(detail->device));
 	summary_get_notes(reader, &detail->notes);

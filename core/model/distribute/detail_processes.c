@@ -67,31 +67,31 @@ void distributed_free(struct np_distributed *distributed)
 
 /* --- the leader -----------------------------------------------------------------------------  */
 
-static void put_item(struct summary_writer *order, const struct item *item)
+static void put_item(struct np_bytes_writer *order, const struct item *item)
 {
 	const struct np_summary summary = { .source = item->run->sources.item[item->index],
 					    .rank = item->run->ranks[item->index] };
 	struct np_bytes bytes = { 0 };
 
-	summary_put_number(order, item->wants);
+	np_bytes_put_number(order, item->wants);
 	if (np_summary_encode(&summary, item->run->strings, &bytes, NULL) < 0)
 		order->failed = true;
-	summary_put_number(order, bytes.count);
-	summary_put_bytes(order, bytes.item, bytes.count);
+	np_bytes_put_number(order, bytes.count);
+	np_bytes_put_raw(order, bytes.item, bytes.count);
 	np_bytes_release(&bytes);
 }
 
 static int send_order(const struct np_details *details, int to, size_t threads, struct np_err *err)
 {
-	struct summary_writer order = { 0 };
+	struct np_bytes_writer order = { 0 };
 	size_t count = 0;
 
 	for (size_t i = 0; i < details->items.count; i++)
 		count += details->items.item[i].from == to;
 	if (count == 0)
 		return NP_OK;
-	summary_put_number(&order, threads);
-	summary_put_number(&order, count);
+	np_bytes_put_number(&order, threads);
+	np_bytes_put_number(&order, count);
 	for (size_t i = 0; i < details->items.count; i++) {
 		if (details->items.item[i].from == to)
 			put_item(&order, &details->items.item[i]);
@@ -274,7 +274,7 @@ int details_take(const struct np_run *run, size_t index, struct np_detail **ret,
 	struct np_details *details = run->distributed->details;
 	struct item *item = &details->items.item[run->distributed->asked[index] - 1];
 	struct np_detail *detail = NULL;
-	struct summary_reader reader = { .problem = NULL };
+	struct np_bytes_reader reader = { .problem = NULL };
 	char *reason;
 	int64_t code;
 	int rc = wait_for(details, item, err);
@@ -284,9 +284,9 @@ int details_take(const struct np_run *run, size_t index, struct np_detail **ret,
 	item->taken = true;
 	reader.at = item->bytes;
 	reader.end = reader.at + item->length;
-	(void)summary_get_number(&reader);
-	code = summary_get_signed(&reader);
-	reason = summary_get_text(&reader);
+	(void)np_bytes_get_number(&reader);
+	code = np_bytes_get_signed(&reader);
+	reason = np_bytes_get_text(&reader);
 	if (code < 0) {
 		rc = np_fail(err, (enum np_code)code, "%s", reason ? reason : "");
 	} else {
@@ -314,10 +314,10 @@ struct service {
 	size_t first; /* of those that are read at once */
 	const struct np_procs *procs;
 	atomic_bool over; /* what is left is not wanted */
-	struct summary_writer *answers;
+	struct np_bytes_writer *answers;
 };
 
-static int read_item(struct summary_reader *reader, struct service *service, struct np_err *err)
+static int read_item(struct np_bytes_reader *reader, struct service *service, struct np_err *err)
 {
 	unsigned *wants = np_vec_add(&service->wants, err);
 	struct np_source_files *source = np_vec_add(&service->run->sources, err);
@@ -328,8 +328,8 @@ static int read_item(struct summary_reader *reader, struct service *service, str
 	if (!wants || !source)
 		return NP_E_NOMEM;
 	*source = (struct np_source_files){ 0 };
-	*wants = (unsigned)summary_get_number(reader);
-	length = summary_get_at_most(reader, (uint64_t)(reader->end - reader->at));
+	*wants = (unsigned)np_bytes_get_number(reader);
+	length = np_bytes_get_at_most(reader, (uint64_t)(reader->end - reader->at));
 	rc = np_summary_decode(reader->at, (size_t)length, "an order", service->run->strings,
 			       &summary, err);
 	if (rc < 0)
@@ -345,7 +345,7 @@ static int read_item(struct summary_reader *reader, struct service *service, str
 static void read_detail(void *context, size_t index)
 {
 	struct service *service = context;
-	struct summary_writer *answer = &service->answers[index];
+	struct np_bytes_writer *answer = &service->answers[index];
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
 	struct np_err err = NP_ERR_INIT;
 	size_t at = service->first + index;
@@ -354,9 +354,9 @@ static void read_detail(void *context, size_t index)
 	if (atomic_load(&service->over))
 		return;
 	rc = np_detail_load(service->run, at, service->wants.item[at], &detail, &err);
-	summary_put_number(answer, ANSWER_PART);
-	summary_put_signed(answer, rc);
-	summary_put_text(answer, rc < 0 ? err.text : NULL);
+	np_bytes_put_number(answer, ANSWER_PART);
+	np_bytes_put_signed(answer, rc);
+	np_bytes_put_text(answer, rc < 0 ? err.text : NULL);
 	if (rc == NP_OK)
 		detail_put(answer, detail);
 }
@@ -394,18 +394,18 @@ static int read_details(struct service *service, size_t threads, struct np_err *
 			if (rc == NP_OK && !service->over)
 				rc = answer_send(service->procs, &service->answers[i], err);
 			np_bytes_release(&service->answers[i].bytes);
-			service->answers[i] = (struct summary_writer){ 0 };
+			service->answers[i] = (struct np_bytes_writer){ 0 };
 		}
 	}
 	free(service->answers);
 	return rc;
 }
 
-int details_serve(const struct np_procs *procs, struct summary_reader *reader, struct np_err *err)
+int details_serve(const struct np_procs *procs, struct np_bytes_reader *reader, struct np_err *err)
 {
 	struct service service = { .run = np_run_new(), .procs = procs };
-	size_t threads = (size_t)summary_get_number(reader);
-	uint64_t count = summary_get_at_most(reader, (uint64_t)(reader->end - reader->at));
+	size_t threads = (size_t)np_bytes_get_number(reader);
+	uint64_t count = np_bytes_get_at_most(reader, (uint64_t)(reader->end - reader->at));
 	int rc = NP_OK;
 
 	if (service.run)

@@ -9,7 +9,7 @@
 #include "npuprof/detail.h"
 #include "npuprof/procs.h"
 
-#include "core/base/summary_bytes.h"
+#include "core/model/summary/summary_bytes.h"
 
 struct np_distributed {
 	const struct np_procs *procs;
@@ -53,7 +53,7 @@ enum answer {
 
 /* The leader: send an order, and let go of what was written. */
 int order_send(const struct np_procs *procs, int to, enum order order,
-	       struct summary_writer *writer, struct np_err *err) NP_MUST_USE;
+	       struct np_bytes_writer *writer, struct np_err *err) NP_MUST_USE;
 
 /*
  * The leader: wait for the next part that a process owes, which begins with its
@@ -70,7 +70,7 @@ int order_await(const struct np_procs *procs, uint64_t *ret_order, int *ret_stat
 		struct np_err *err) NP_MUST_USE;
 
 /* The others: send what was written, which began with ANSWER_PART, and let go of it. */
-int answer_send(const struct np_procs *procs, struct summary_writer *writer, struct np_err *err)
+int answer_send(const struct np_procs *procs, struct np_bytes_writer *writer, struct np_err *err)
 	NP_MUST_USE;
 
 /* The others: is what was ordered not wanted any more? */
@@ -82,7 +82,7 @@ int order_say_failed(const struct np_procs *procs, const struct np_err *why, str
 	NP_MUST_USE;
 
 /* Carry out an order for details. */
-int details_serve(const struct np_procs *procs, struct summary_reader *reader, struct np_err *err)
+int details_serve(const struct np_procs *procs, struct np_bytes_reader *reader, struct np_err *err)
 	NP_MUST_USE;
 
 /* A detail without anything in it; NULL when out of memory. */
@@ -93,7 +93,7 @@ bool details_come(const struct np_run *run, size_t index, unsigned wants);
 int details_take(const struct np_run *run, size_t index, struct np_detail **ret, struct np_err *err)
 	NP_MUST_USE;
 
-void detail_put(struct summary_writer *writer, const struct np_detail *detail);
-void detail_get(struct summary_reader *reader, struct np_detail *detail);
+void detail_put(struct np_bytes_writer *writer, const struct np_detail *detail);
+void detail_get(struct np_bytes_reader *reader, struct np_detail *detail);
 
 #endif /* NP_DISTRIBUTED_H */

@@ -60,19 +60,19 @@ int load_divide(const struct np_run *run, size_t processes, uint32_t *owner, str
 static int send_order(const struct np_run *run, const struct np_load_options *options,
 		      const uint32_t *owner, int to, struct np_err *err)
 {
-	struct summary_writer order = { 0 };
+	struct np_bytes_writer order = { 0 };
 	size_t count = 0;
 
 	for (size_t i = 0; i < run->sources.count; i++)
 		count += owner[i] == (uint32_t)to;
 	if (count == 0)
 		return NP_OK;
-	summary_put_text(&order, options->cache);
-	summary_put_text(&order, options->program);
-	summary_put_number(&order, options->workers.threads);
-	summary_put_signed(&order, options->max_memory);
-	summary_put_number(&order, options->kernel_framework_op != NULL);
-	summary_put_number(&order, count);
+	np_bytes_put_text(&order, options->cache);
+	np_bytes_put_text(&order, options->program);
+	np_bytes_put_number(&order, options->workers.threads);
+	np_bytes_put_signed(&order, options->max_memory);
+	np_bytes_put_number(&order, options->kernel_framework_op != NULL);
+	np_bytes_put_number(&order, count);
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (owner[i] == (uint32_t)to)
 			summary_put_source(&order, &run->sources.item[i]);
@@ -109,13 +109,13 @@ struct mail {
 static void take_message(const struct message *message, struct np_strtab *strings,
 			 struct load_outcome *ret)
 {
-	struct summary_reader reader = { .at = message->bytes };
+	struct np_bytes_reader reader = { .at = message->bytes };
 	struct np_summary summary = { 0 };
 	char *cache;
 
 	reader.end = reader.at + message->length;
-	(void)summary_get_number(&reader);
-	cache = summary_get_text(&reader);
+	(void)np_bytes_get_number(&reader);
+	cache = np_bytes_get_text(&reader);
 	if (cache)
 		(void)np_fail(&ret->cache, NP_E_IO, "%s", cache);
 	free(cache);
@@ -247,7 +247,7 @@ static void release_service(struct service *service)
 static int answer(const struct np_source_files *source, const struct np_strtab *strings,
 		  struct load_outcome *outcome, struct np_bytes *ret, struct np_err *err)
 {
-	struct summary_writer writer = { 0 };
+	struct np_bytes_writer writer = { 0 };
 	const struct np_summary summary = {
 		.source = *source,
 		.rank = outcome->rank,
@@ -256,9 +256,9 @@ static int answer(const struct np_source_files *source, const struct np_strtab *
 	};
 	int rc;
 
-	summary_put_number(&writer, ANSWER_PART);
-	summary_put_text(&writer, outcome->cache.code == NP_OK ? NULL : outcome->cache.text);
-	rc = summary_written(&writer, err);
+	np_bytes_put_number(&writer, ANSWER_PART);
+	np_bytes_put_text(&writer, outcome->cache.code == NP_OK ? NULL : outcome->cache.text);
+	rc = np_bytes_written(&writer, "a summary", err);
 	*ret = writer.bytes;
 	if (rc == NP_OK)
 		rc = np_summary_encode(&summary, strings, ret, err);
@@ -295,19 +295,19 @@ static void tell(void *context, size_t done, size_t total)
 		atomic_store(&service->over, true);
 }
 
-static int read_order(struct summary_reader *reader, struct service *service, struct np_err *err)
+static int read_order(struct np_bytes_reader *reader, struct service *service, struct np_err *err)
 {
 	uint64_t count;
 	bool sums;
 
-	service->cache = summary_get_text(reader);
-	service->program = summary_get_text(reader);
+	service->cache = np_bytes_get_text(reader);
+	service->program = np_bytes_get_text(reader);
 	service->options.cache = service->cache;
 	service->options.program = service->program;
-	service->options.workers.threads = (size_t)summary_get_number(reader);
-	service->options.max_memory = summary_get_signed(reader);
-	sums = summary_get_at_most(reader, 1) != 0;
-	count = summary_get_number(reader);
+	service->options.workers.threads = (size_t)np_bytes_get_number(reader);
+	service->options.max_memory = np_bytes_get_signed(reader);
+	sums = np_bytes_get_at_most(reader, 1) != 0;
+	count = np_bytes_get_number(reader);
 	for (uint64_t i = 0; i < count && !reader->problem; i++) {
 		struct np_source_files *source = np_vec_add(&service->sources, err);
 
@@ -326,7 +326,7 @@ static int read_order(struct summary_reader *reader, struct service *service, st
 }
 
 static int serve_order(const struct np_procs *procs, np_kernel_framework_op *kernel_framework_op,
-		       struct summary_reader *reader, struct np_err *err)
+		       struct np_bytes_reader *reader, struct np_err *err)
 {
 	struct service service = { .procs = procs, .kernel_framework_op = kernel_framework_op };
 	int rc;
@@ -354,7 +354,7 @@ static int serve_order(const struct np_procs *procs, np_kernel_framework_op *ker
 static int serve(const struct np_procs *procs, np_kernel_framework_op *kernel_framework_op,
 		 uint64_t order, struct np_err *err)
 {
-	struct summary_reader reader = { 0 };
+	struct np_bytes_reader reader = { 0 };
 	void *bytes = NULL;
 	size_t length = 0;
 	int rc = procs->receive(procs, 0, &bytes, &length, err);

@@ -13,16 +13,16 @@ _Static_assert(sizeof(((struct np_err *)0)->text) <= NP_PROCS_SHORT / 2, "failur
 /* Longer than what tells the kind of an order and a status. */
 #define HEAD_BYTES 32
 
-static struct summary_writer write_within(struct short_message *message)
+static struct np_bytes_writer write_within(struct short_message *message)
 {
-	return (struct summary_writer){ .bytes = { .item = message->bytes,
-						   .capacity = sizeof(message->bytes) } };
+	return (struct np_bytes_writer){ .bytes = { .item = message->bytes,
+						    .capacity = sizeof(message->bytes) } };
 }
 
-static int send_written(const struct np_procs *procs, int to, const struct summary_writer *writer,
+static int send_written(const struct np_procs *procs, int to, const struct np_bytes_writer *writer,
 			struct np_err *err)
 {
-	int rc = summary_written(writer, err);
+	int rc = np_bytes_written(writer, "a summary", err);
 
 	return rc < 0 ? rc : procs->send(procs, to, writer->bytes.item, writer->bytes.count, err);
 }
@@ -31,10 +31,10 @@ static int send_head(const struct np_procs *procs, int to, enum order order, int
 		     struct np_err *err)
 {
 	struct short_message message;
-	struct summary_writer head = write_within(&message);
+	struct np_bytes_writer head = write_within(&message);
 
-	summary_put_number(&head, order);
-	summary_put_signed(&head, status);
+	np_bytes_put_number(&head, order);
+	np_bytes_put_signed(&head, status);
 	return send_written(procs, to, &head, err);
 }
 
@@ -42,9 +42,9 @@ static int send_head(const struct np_procs *procs, int to, enum order order, int
  */
 
 int order_send(const struct np_procs *procs, int to, enum order order,
-	       struct summary_writer *writer, struct np_err *err)
+	       struct np_bytes_writer *writer, struct np_err *err)
 {
-	int rc = summary_written(writer, err);
+	int rc = np_bytes_written(writer, "a summary", err);
 
 	if (rc == NP_OK)
 		rc = send_head(procs, to, order, 0, err);
@@ -57,7 +57,7 @@ int order_send(const struct np_procs *procs, int to, enum order order,
 int order_receive(const struct np_procs *procs, int from, void **ret, size_t *ret_length,
 		  struct np_err *err)
 {
-	struct summary_reader reader = { 0 };
+	struct np_bytes_reader reader = { 0 };
 	void *bytes = NULL;
 	size_t length = 0;
 	int64_t code;
@@ -67,12 +67,12 @@ int order_receive(const struct np_procs *procs, int from, void **ret, size_t *re
 		return rc;
 	reader.at = bytes;
 	reader.end = reader.at + length;
-	if (summary_get_number(&reader) == ANSWER_PART) {
+	if (np_bytes_get_number(&reader) == ANSWER_PART) {
 		*ret = bytes;
 		*ret_length = length;
 		return NP_OK;
 	}
-	code = summary_get_signed(&reader);
+	code = np_bytes_get_signed(&reader);
 	rc = np_fail(err, code < 0 ? (enum np_code)code : NP_E_FORMAT, "process %d: %.*s", from,
 		     (int)(reader.end - reader.at), (const char *)reader.at);
 	free(bytes);
@@ -112,18 +112,18 @@ int order_await(const struct np_procs *procs, uint64_t *ret_order, int *ret_stat
 		struct np_err *err)
 {
 	uint8_t head[HEAD_BYTES];
-	struct summary_reader reader = { .at = head, .end = head + sizeof(head) };
+	struct np_bytes_reader reader = { .at = head, .end = head + sizeof(head) };
 	int rc = procs->skim(procs, 0, head, sizeof(head), err);
 
 	if (rc < 0)
 		return rc;
-	*ret_order = summary_get_number(&reader);
+	*ret_order = np_bytes_get_number(&reader);
 	if (*ret_order == ORDER_END)
-		*ret_status = (int)summary_get_signed(&reader);
+		*ret_status = (int)np_bytes_get_signed(&reader);
 	return NP_OK;
 }
 
-int answer_send(const struct np_procs *procs, struct summary_writer *writer, struct np_err *err)
+int answer_send(const struct np_procs *procs, struct np_bytes_writer *writer, struct np_err *err)
 {
 	int rc = send_written(procs, 0, writer, err);
 
@@ -140,19 +140,19 @@ bool order_is_over(const struct np_procs *procs)
 int order_say_stopped(const struct np_procs *procs, struct np_err *err)
 {
 	struct short_message message;
-	struct summary_writer answer = write_within(&message);
+	struct np_bytes_writer answer = write_within(&message);
 
-	summary_put_number(&answer, ANSWER_STOPPED);
+	np_bytes_put_number(&answer, ANSWER_STOPPED);
 	return send_written(procs, 0, &answer, err);
 }
 
 int order_say_failed(const struct np_procs *procs, const struct np_err *why, struct np_err *err)
 {
 	struct short_message message;
-	struct summary_writer answer = write_within(&message);
+	struct np_bytes_writer answer = write_within(&message);
 
-	summary_put_number(&answer, ANSWER_FAILED);
-	summary_put_signed(&answer, why->code);
-	summary_put_bytes(&answer, why->text, strlen(why->text));
+	np_bytes_put_number(&answer, ANSWER_FAILED);
+	np_bytes_put_signed(&answer, why->code);
+	np_bytes_put_raw(&answer, why->text, strlen(why->text));
 	return send_written(procs, 0, &answer, err);
 }

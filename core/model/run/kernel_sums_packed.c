@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/kernel_sums.h"
 
-#include "core/base/summary_bytes.h"
+#include "npuprof/bytes.h"
 
 /*
  * Rows one after the other, each as differences from the one before, in numbers of
@@ -44,39 +44,39 @@ static int64_t plus(int64_t value, int64_t difference)
 
 /* --- packing --------------------------------------------------------------------------------- */
 
-static void put_sort(struct summary_writer *writer, const struct np_kernel_sort *sort,
+static void put_sort(struct np_bytes_writer *writer, const struct np_kernel_sort *sort,
 		     const struct np_kernel_sort *before)
 {
-	summary_put_signed(writer, difference(sort->name, before->name));
-	summary_put_signed(writer, difference(sort->type, before->type));
-	summary_put_signed(writer, difference(sort->core, before->core));
-	summary_put_signed(writer, difference(sort->in_shapes, before->in_shapes));
-	summary_put_signed(writer, difference(sort->in_dtypes, before->in_dtypes));
-	summary_put_signed(writer, difference(sort->in_formats, before->in_formats));
-	summary_put_signed(writer, difference(sort->framework_op, before->framework_op));
-	summary_put_number(writer, (uint64_t)sort->cube << 1 | sort->framework_op_backward);
+	np_bytes_put_signed(writer, difference(sort->name, before->name));
+	np_bytes_put_signed(writer, difference(sort->type, before->type));
+	np_bytes_put_signed(writer, difference(sort->core, before->core));
+	np_bytes_put_signed(writer, difference(sort->in_shapes, before->in_shapes));
+	np_bytes_put_signed(writer, difference(sort->in_dtypes, before->in_dtypes));
+	np_bytes_put_signed(writer, difference(sort->in_formats, before->in_formats));
+	np_bytes_put_signed(writer, difference(sort->framework_op, before->framework_op));
+	np_bytes_put_number(writer, (uint64_t)sort->cube << 1 | sort->framework_op_backward);
 }
 
-static void put_sum(struct summary_writer *writer, const struct np_kernel_sum *sum,
+static void put_sum(struct np_bytes_writer *writer, const struct np_kernel_sum *sum,
 		    const struct np_kernel_sum *before)
 {
 	bool alone = sum->count == 1 && sum->least == sum->total && sum->most == sum->total;
 	bool same = sum->step == before->step && sum->device == before->device;
 
-	summary_put_signed(writer, difference(sum->sort, before->sort) * (1 << FLAG_BITS) +
-					   (alone ? ALONE : 0) + (same ? SAME_PLACE : 0));
+	np_bytes_put_signed(writer, difference(sum->sort, before->sort) * (1 << FLAG_BITS) +
+					    (alone ? ALONE : 0) + (same ? SAME_PLACE : 0));
 	if (!same) {
-		summary_put_number(writer, sum->step);
-		summary_put_signed(writer, sum->device);
+		np_bytes_put_number(writer, sum->step);
+		np_bytes_put_signed(writer, sum->device);
 	}
-	summary_put_signed(writer, sum->total);
-	summary_put_signed(writer, difference(sum->total, sum->owned));
-	summary_put_signed(writer, sum->computing);
+	np_bytes_put_signed(writer, sum->total);
+	np_bytes_put_signed(writer, difference(sum->total, sum->owned));
+	np_bytes_put_signed(writer, sum->computing);
 	if (alone)
 		return;
-	summary_put_signed(writer, sum->count);
-	summary_put_signed(writer, sum->least);
-	summary_put_signed(writer, sum->most);
+	np_bytes_put_signed(writer, sum->count);
+	np_bytes_put_signed(writer, sum->least);
+	np_bytes_put_signed(writer, sum->most);
 }
 
 int np_kernel_sums_pack(const struct np_kernel_sums *sums, struct np_packed_sums **ret,
@@ -85,7 +85,7 @@ int np_kernel_sums_pack(const struct np_kernel_sums *sums, struct np_packed_sums
 	struct np_packed_sums *packed = calloc(1, sizeof(*packed));
 	const struct np_kernel_sort no_sort = { 0 };
 	const struct np_kernel_sum no_sum = { 0 };
-	struct summary_writer writer = { .failed = !packed };
+	struct np_bytes_writer writer = { .failed = !packed };
 	uint8_t *shrunk;
 
 	for (size_t i = 0; i < sums->sorts.count; i++)
@@ -110,12 +110,12 @@ int np_kernel_sums_pack(const struct np_kernel_sums *sums, struct np_packed_sums
 
 /* --- unpacking ------------------------------------------------------------------------------- */
 
-static np_str get_text(struct summary_reader *reader, np_str before)
+static np_str get_text(struct np_bytes_reader *reader, np_str before)
 {
-	return (np_str)plus(before, summary_get_signed(reader));
+	return (np_str)plus(before, np_bytes_get_signed(reader));
 }
 
-static void get_sort(struct summary_reader *reader, const struct np_kernel_sort *before,
+static void get_sort(struct np_bytes_reader *reader, const struct np_kernel_sort *before,
 		     struct np_kernel_sort *ret)
 {
 	uint64_t flags;
@@ -127,37 +127,37 @@ static void get_sort(struct summary_reader *reader, const struct np_kernel_sort 
 	ret->in_dtypes = get_text(reader, before->in_dtypes);
 	ret->in_formats = get_text(reader, before->in_formats);
 	ret->framework_op = get_text(reader, before->framework_op);
-	flags = summary_get_number(reader);
+	flags = np_bytes_get_number(reader);
 	ret->framework_op_backward = flags & 1;
 	ret->cube = (enum np_cube)(flags >> 1);
 }
 
-static void get_sum(struct summary_reader *reader, const struct np_kernel_sum *before,
+static void get_sum(struct np_bytes_reader *reader, const struct np_kernel_sum *before,
 		    struct np_kernel_sum *ret)
 {
-	int64_t head = summary_get_signed(reader);
+	int64_t head = np_bytes_get_signed(reader);
 	unsigned flags = (unsigned)head & (ALONE | SAME_PLACE);
 
 	ret->sort = (uint32_t)plus(before->sort, (head - (int64_t)flags) / (1 << FLAG_BITS));
 	ret->step = before->step;
 	ret->device = before->device;
 	if (!(flags & SAME_PLACE)) {
-		ret->step = (np_str)summary_get_number(reader);
-		ret->device = (int32_t)summary_get_signed(reader);
+		ret->step = (np_str)np_bytes_get_number(reader);
+		ret->device = (int32_t)np_bytes_get_signed(reader);
 	}
-	ret->total = summary_get_signed(reader);
-	ret->owned = difference(ret->total, summary_get_signed(reader));
-	ret->computing = summary_get_signed(reader);
-	ret->count = flags & ALONE ? 1 : summary_get_signed(reader);
-	ret->least = flags & ALONE ? ret->total : summary_get_signed(reader);
-	ret->most = flags & ALONE ? ret->total : summary_get_signed(reader);
+	ret->total = np_bytes_get_signed(reader);
+	ret->owned = difference(ret->total, np_bytes_get_signed(reader));
+	ret->computing = np_bytes_get_signed(reader);
+	ret->count = flags & ALONE ? 1 : np_bytes_get_signed(reader);
+	ret->least = flags & ALONE ? ret->total : np_bytes_get_signed(reader);
+	ret->most = flags & ALONE ? ret->total : np_bytes_get_signed(reader);
 }
 
 int np_kernel_sums_unpack(const struct np_packed_sums *packed, struct np_kernel_sums **ret,
 			  struct np_err *err)
 {
-	struct summary_reader reader = { .at = packed->bytes,
-					 .end = packed->bytes + packed->length };
+	struct np_bytes_reader reader = { .at = packed->bytes,
+					  .end = packed->bytes + packed->length };
 	const struct np_kernel_sort no_sort = { 0 };
 	const struct np_kernel_sum no_sum = { 0 };
 	struct np_kernel_sums *sums = calloc(1, sizeof(*sums));

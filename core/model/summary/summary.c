@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/summary.h"
 
-#include "npuprof/hash.h"
+#include "summary_bytes.h"
 
-#include "core/base/summary_bytes.h"
+#include "npuprof/hash.h"
 
 #include <sys/stat.h>
 
@@ -52,95 +52,172 @@ uint64_t np_summary_key(const struct np_source_files *source, const char *progra
 	return hash;
 }
 
+/* --- the head -----------------------------------------------------------------------------------
+ */
+
+/* Not text, so that nobody takes it for one: the byte after the name is no UTF-8. */
+static const uint8_t magic[8] = { 'n', 'p', 's', 'u', 'm', 0xff, '\r', '\n' };
+
+enum {
+	FORM_AT = 8,
+	LENGTH_AT = 16,
+	CHECKSUM_AT = 24,
+	HEAD_BYTES = 32
+};
+
+static void put_fixed(uint8_t *at, uint64_t value)
+{
+	for (unsigned i = 0; i < 8; i++)
+		at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static uint64_t get_fixed(const uint8_t *at)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		value |= (uint64_t)at[i] << (8 * i);
+	return value;
+}
+
+/* Guards against damage, not against malice. Each step can be undone: no single change is lost. */
+static uint64_t checksum(const uint8_t *bytes, size_t length)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ length;
+	uint8_t rest[8] = { 0 };
+
+	for (; length >= 8; bytes += 8, length -= 8) {
+		hash = (hash ^ get_fixed(bytes)) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	if (length > 0)
+		memcpy(rest, bytes, length);
+	hash = (hash ^ get_fixed(rest)) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+int np_summary_seal(const uint8_t *payload, size_t payload_length, struct np_bytes *ret,
+		    struct np_err *err)
+{
+	size_t length = ret->count + HEAD_BYTES + payload_length;
+	uint8_t *at = realloc(ret->item, length);
+
+	if (!at)
+		return np_fail_nomem(err, "a summary");
+	ret->item = at;
+	ret->capacity = length;
+	at += ret->count;
+	ret->count = length;
+	memcpy(at, magic, sizeof(magic));
+	put_fixed(at + FORM_AT, NP_SUMMARY_FORM);
+	put_fixed(at + LENGTH_AT, payload_length);
+	put_fixed(at + CHECKSUM_AT, checksum(payload, payload_length));
+	if (payload_length > 0)
+		memcpy(at + HEAD_BYTES, payload, payload_length);
+	return NP_OK;
+}
+
+int summary_open(const uint8_t *bytes, size_t length, const char *name, struct np_bytes_reader *ret,
+		 struct np_err *err)
+{
+	if (length < HEAD_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0)
+		return np_fail(err, NP_E_FORMAT, "'%s' is no summary", name);
+	if (get_fixed(bytes + FORM_AT) != NP_SUMMARY_FORM)
+		return np_fail(err, NP_E_FORMAT,
+			       "the summary '%s' is of form %llu, and this program knows form %d; "
+			       "make it again from the profiles",
+			       name, (unsigned long long)get_fixed(bytes + FORM_AT),
+			       NP_SUMMARY_FORM);
+	if (get_fixed(bytes + LENGTH_AT) != length - HEAD_BYTES)
+		return np_fail(err, NP_E_FORMAT,
+			       "the summary '%s' is damaged: %zu bytes instead of %llu", name,
+			       length - HEAD_BYTES,
+			       (unsigned long long)get_fixed(bytes + LENGTH_AT));
+	if (get_fixed(bytes + CHECKSUM_AT) != checksum(bytes + HEAD_BYTES, length - HEAD_BYTES))
+		return np_fail(err, NP_E_FORMAT,
+			       "the summary '%s' is damaged: its checksum is wrong", name);
+	*ret = (struct np_bytes_reader){ .at = bytes + HEAD_BYTES, .end = bytes + length };
+	return NP_OK;
+}
+
 /* --- sources and notes --------------------------------------------------------------------------
  */
 
-void summary_put_source(struct summary_writer *writer, const struct np_source_files *source)
+void summary_put_source(struct np_bytes_writer *writer, const struct np_source_files *source)
 {
-	summary_put_number(writer, source->kind);
-	summary_put_signed(writer, source->rank);
-	summary_put_signed(writer, source->device);
-	summary_put_signed(writer, source->stamp);
-	summary_put_signed(writer, source->bytes);
-	summary_put_number(writer, source->fingerprint);
-	summary_put_text(writer, source->dir);
-	summary_put_text(writer, source->host);
-	summary_put_text(writer, source->summary);
-	summary_put_number(writer, NP_FILE_COUNT);
+	np_bytes_put_number(writer, source->kind);
+	np_bytes_put_signed(writer, source->rank);
+	np_bytes_put_signed(writer, source->device);
+	np_bytes_put_signed(writer, source->stamp);
+	np_bytes_put_signed(writer, source->bytes);
+	np_bytes_put_number(writer, source->fingerprint);
+	np_bytes_put_text(writer, source->dir);
+	np_bytes_put_text(writer, source->host);
+	np_bytes_put_text(writer, source->summary);
+	np_bytes_put_number(writer, NP_FILE_COUNT);
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
-		summary_put_text(writer, source->file[i]);
-	summary_put_number(writer, source->more_traces.count);
+		np_bytes_put_text(writer, source->file[i]);
+	np_bytes_put_number(writer, source->more_traces.count);
 	for (size_t i = 0; i < source->more_traces.count; i++)
-		summary_put_text(writer, source->more_traces.item[i]);
+		np_bytes_put_text(writer, source->more_traces.item[i]);
 }
 
-static int32_t get_sub_task(struct summary_reader *reader)
-{
-	int64_t value = summary_get_signed(reader);
-
-	if (value >= INT32_MIN && value <= INT32_MAX)
-		return (int32_t)value;
-	summary_refuse(reader, "a value in it is out of range");
-	return 0;
-}
-
-void summary_get_source(struct summary_reader *reader, struct np_source_files *source)
+void summary_get_source(struct np_bytes_reader *reader, struct np_source_files *source)
 {
 	uint64_t more;
 
-	source->kind = (enum np_kind)summary_get_at_most(reader, NP_KIND_MSMONITOR);
-	source->rank = get_sub_task(reader);
-	source->device = get_sub_task(reader);
-	source->stamp = summary_get_signed(reader);
-	source->bytes = summary_get_signed(reader);
-	source->fingerprint = summary_get_number(reader);
-	source->dir = summary_get_some_text(reader);
-	source->host = summary_get_text(reader);
-	source->summary = summary_get_text(reader);
-	if (summary_get_number(reader) != NP_FILE_COUNT)
-		summary_refuse(reader, "it knows other kinds of files");
+	source->kind = (enum np_kind)np_bytes_get_at_most(reader, NP_KIND_MSMONITOR);
+	source->rank = np_bytes_get_int32(reader);
+	source->device = np_bytes_get_int32(reader);
+	source->stamp = np_bytes_get_signed(reader);
+	source->bytes = np_bytes_get_signed(reader);
+	source->fingerprint = np_bytes_get_number(reader);
+	source->dir = np_bytes_get_some_text(reader);
+	source->host = np_bytes_get_text(reader);
+	source->summary = np_bytes_get_text(reader);
+	if (np_bytes_get_number(reader) != NP_FILE_COUNT)
+		np_bytes_refuse(reader, "it knows other kinds of files");
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
-		source->file[i] = summary_get_text(reader);
-	more = summary_get_number(reader);
+		source->file[i] = np_bytes_get_text(reader);
+	more = np_bytes_get_number(reader);
 	for (uint64_t i = 0; i < more && !reader->problem; i++) {
 		char **slot = np_vec_add(&source->more_traces, NULL);
 
-		reader->out_of_memory = reader->out_of_memory || !slot;
 		if (!slot)
-			summary_refuse(reader, "out of memory");
+			np_bytes_exhaust(reader);
 		else
-			*slot = summary_get_some_text(reader);
+			*slot = np_bytes_get_some_text(reader);
 	}
 }
 
-void summary_put_notes(struct summary_writer *writer, const struct np_notes *notes)
+void summary_put_notes(struct np_bytes_writer *writer, const struct np_notes *notes)
 {
-	summary_put_number(writer, notes->lost);
-	summary_put_number(writer, notes->list.count);
+	np_bytes_put_number(writer, notes->lost);
+	np_bytes_put_number(writer, notes->list.count);
 	for (size_t i = 0; i < notes->list.count; i++) {
 		const struct np_note *note = &notes->list.item[i];
 
-		summary_put_number(writer, note->kind);
-		summary_put_signed(writer, note->rank);
-		summary_put_text(writer, note->path);
-		summary_put_text(writer, note->what);
-		summary_put_text(writer, note->reason);
+		np_bytes_put_number(writer, note->kind);
+		np_bytes_put_signed(writer, note->rank);
+		np_bytes_put_text(writer, note->path);
+		np_bytes_put_text(writer, note->what);
+		np_bytes_put_text(writer, note->reason);
 	}
 }
 
-void summary_get_notes(struct summary_reader *reader, struct np_notes *notes)
+void summary_get_notes(struct np_bytes_reader *reader, struct np_notes *notes)
 {
 	uint64_t count;
 
-	notes->lost = summary_get_at_most(reader, 1) != 0;
-	count = summary_get_number(reader);
+	notes->lost = np_bytes_get_at_most(reader, 1) != 0;
+	count = np_bytes_get_number(reader);
 	for (uint64_t i = 0; i < count && !reader->problem; i++) {
 		enum np_note_kind kind =
-			(enum np_note_kind)summary_get_at_most(reader, NP_NOTE_WARNING);
-		int32_t rank = get_sub_task(reader);
-		char *path = summary_get_some_text(reader);
-		char *what = summary_get_some_text(reader);
-		char *reason = summary_get_some_text(reader);
+			(enum np_note_kind)np_bytes_get_at_most(reader, NP_NOTE_WARNING);
+		int32_t rank = np_bytes_get_int32(reader);
+		char *path = np_bytes_get_some_text(reader);
+		char *what = np_bytes_get_some_text(reader);
+		char *reason = np_bytes_get_some_text(reader);
 
 		if (!reader->problem)
 			np_note_add(notes, kind, rank, path, what, "%s", reason);
@@ -150,86 +227,92 @@ void summary_get_notes(struct summary_reader *reader, struct np_notes *notes)
 	}
 }
 
+int summary_read(const struct np_bytes_reader *reader, const char *name, struct np_err *err)
+{
+	if (reader->out_of_memory)
+		return np_fail_nomem(err, name);
+	if (reader->problem)
+		return np_fail(err, NP_E_FORMAT, "the summary '%s' is damaged: %s", name,
+			       reader->problem);
+	return NP_OK;
+}
+
 /* --- all of it ----------------------------------------------------------------------------------
  */
 
-static void release_writer(struct summary_writer *writer)
-{
-	np_bytes_release(&writer->bytes);
-	np_vec_release(&writer->used);
-	np_idmap_free(writer->numbers);
-}
-
 /* Texts stand before the rank, which tells which they are. */
-static void put_rank(struct summary_writer *writer, const struct np_rank *rank)
+static void put_rank(struct np_bytes_writer *writer, const struct np_rank *rank,
+		     const struct np_strtab *strings)
 {
-	struct summary_writer body = { .strings = writer->strings, .numbers = np_idmap_new() };
+	struct summary_writer body = { .strings = strings, .numbers = np_idmap_new() };
 
-	body.failed = !body.numbers;
+	body.out.failed = !body.numbers;
 	summary_put_rank(&body, rank);
-	summary_put_text(&body, rank->path);
-	summary_put_notes(&body, &rank->notes);
-	summary_put_number(writer, body.used.count);
+	np_bytes_put_text(&body.out, rank->path);
+	summary_put_notes(&body.out, &rank->notes);
+	np_bytes_put_number(writer, body.used.count);
 	for (size_t i = 0; i < body.used.count; i++) {
 		np_str string = body.used.item[i];
-		size_t length = np_strtab_length(writer->strings, string);
+		size_t length = np_strtab_length(strings, string);
 
-		summary_put_number(writer, length);
-		summary_put_bytes(writer, np_strtab_text(writer->strings, string), length);
+		np_bytes_put_number(writer, length);
+		np_bytes_put_raw(writer, np_strtab_text(strings, string), length);
 	}
-	summary_put_bytes(writer, body.bytes.item, body.bytes.count);
-	writer->failed = writer->failed || body.failed;
-	release_writer(&body);
+	np_bytes_put_raw(writer, body.out.bytes.item, body.out.bytes.count);
+	writer->failed = writer->failed || body.out.failed;
+	np_bytes_release(&body.out.bytes);
+	np_vec_release(&body.used);
+	np_idmap_free(body.numbers);
 }
 
 int np_summary_encode(const struct np_summary *summary, const struct np_strtab *strings,
 		      struct np_bytes *ret, struct np_err *err)
 {
-	struct summary_writer writer = { .strings = strings };
+	struct np_bytes_writer writer = { 0 };
 	int rc;
 
-	summary_put_text(&writer, summary->program ? summary->program : "");
-	summary_put_number(&writer, summary->key);
+	np_bytes_put_text(&writer, summary->program ? summary->program : "");
+	np_bytes_put_number(&writer, summary->key);
 	summary_put_source(&writer, &summary->source);
-	summary_put_signed(&writer, summary->failure);
-	summary_put_text(&writer, summary->failure_text);
-	summary_put_number(&writer, summary->rank != NULL);
+	np_bytes_put_signed(&writer, summary->failure);
+	np_bytes_put_text(&writer, summary->failure_text);
+	np_bytes_put_number(&writer, summary->rank != NULL);
 	if (summary->rank)
-		put_rank(&writer, summary->rank);
-	rc = summary_written(&writer, err);
+		put_rank(&writer, summary->rank, strings);
+	rc = np_bytes_written(&writer, "a summary", err);
 	if (rc == NP_OK)
 		rc = np_summary_seal(writer.bytes.item, writer.bytes.count, ret, err);
-	release_writer(&writer);
+	np_bytes_release(&writer.bytes);
 	return rc;
 }
 
 static void get_texts(struct summary_reader *reader, struct np_strtab *strings)
 {
-	uint64_t count = summary_get_number(reader);
+	uint64_t count = np_bytes_get_number(&reader->in);
 
-	if (count > (uint64_t)(reader->end - reader->at)) {
-		summary_refuse(reader, "it has fewer texts than it says");
+	if (count > np_bytes_left(&reader->in)) {
+		np_bytes_refuse(&reader->in, "it has fewer texts than it says");
 		return;
 	}
 	reader->texts = calloc((size_t)count + 1, sizeof(*reader->texts));
 	if (!reader->texts) {
-		reader->out_of_memory = true;
+		reader->in.out_of_memory = true;
 		return;
 	}
 	reader->text_count = (size_t)count + 1;
-	for (size_t i = 1; i <= count && !reader->problem; i++) {
-		uint64_t length = summary_get_number(reader);
+	for (size_t i = 1; i <= count && !reader->in.problem; i++) {
+		uint64_t length = np_bytes_get_number(&reader->in);
 
-		if (length > (uint64_t)(reader->end - reader->at)) {
-			summary_refuse(reader, "a text in it is damaged");
+		if (length > np_bytes_left(&reader->in)) {
+			np_bytes_refuse(&reader->in, "a text in it is damaged");
 			return;
 		}
-		if (np_strtab_add(strings, (const char *)reader->at, (size_t)length,
+		if (np_strtab_add(strings, (const char *)reader->in.at, (size_t)length,
 				  &reader->texts[i], NULL) < 0) {
-			reader->out_of_memory = true;
+			reader->in.out_of_memory = true;
 			return;
 		}
-		reader->at += length;
+		reader->in.at += length;
 	}
 }
 
@@ -238,51 +321,51 @@ static struct np_rank *get_rank(struct summary_reader *reader, struct np_strtab 
 	struct np_rank *rank = np_rank_new(0, "");
 
 	get_texts(reader, strings);
-	if (!rank || reader->out_of_memory) {
-		reader->out_of_memory = true;
+	if (!rank || reader->in.out_of_memory) {
+		reader->in.out_of_memory = true;
 		return rank;
 	}
 	summary_get_rank(reader, rank);
 	free(rank->path);
-	rank->path = summary_get_some_text(reader);
-	summary_get_notes(reader, &rank->notes);
-	if (!reader->problem && reader->at != reader->end)
-		summary_refuse(reader, "something follows its end");
+	rank->path = np_bytes_get_some_text(&reader->in);
+	summary_get_notes(&reader->in, &rank->notes);
+	if (!reader->in.problem && reader->in.at != reader->in.end)
+		np_bytes_refuse(&reader->in, "something follows its end");
 	return rank;
 }
 
 /* A failure has a text and no rank. */
-static void get_failure(struct summary_reader *reader, struct np_summary *summary)
+static void get_failure(struct np_bytes_reader *reader, struct np_summary *summary)
 {
-	int64_t code = summary_get_signed(reader);
+	int64_t code = np_bytes_get_signed(reader);
 
-	summary->failure_text = summary_get_text(reader);
+	summary->failure_text = np_bytes_get_text(reader);
 	summary->failure = (enum np_code)code;
 	if (code > NP_OK || code < NP_E_BUSY || (code == NP_OK) != !summary->failure_text)
-		summary_refuse(reader, "it says neither what the rank is nor why there is none");
+		np_bytes_refuse(reader, "it says neither what the rank is nor why there is none");
 }
 
 int np_summary_decode(const uint8_t *bytes, size_t length, const char *name,
 		      struct np_strtab *strings, struct np_summary *ret, struct np_err *err)
 {
 	struct np_summary summary = { 0 };
-	struct summary_reader reader;
-	int rc = summary_open(bytes, length, name, &reader, err);
+	struct summary_reader reader = { .texts = NULL };
+	int rc = summary_open(bytes, length, name, &reader.in, err);
 
 	if (rc < 0)
 		return rc;
-	summary.program = summary_get_some_text(&reader);
-	summary.key = summary_get_number(&reader);
-	summary_get_source(&reader, &summary.source);
-	get_failure(&reader, &summary);
-	if (summary_get_at_most(&reader, 1) != (summary.failure == NP_OK))
-		summary_refuse(&reader, "it holds no rank");
-	if (strings && !reader.problem && summary.failure == NP_OK)
+	summary.program = np_bytes_get_some_text(&reader.in);
+	summary.key = np_bytes_get_number(&reader.in);
+	summary_get_source(&reader.in, &summary.source);
+	get_failure(&reader.in, &summary);
+	if (np_bytes_get_at_most(&reader.in, 1) != (summary.failure == NP_OK))
+		np_bytes_refuse(&reader.in, "it holds no rank");
+	if (strings && !reader.in.problem && summary.failure == NP_OK)
 		summary.rank = get_rank(&reader, strings);
-	if (summary.rank && !reader.problem && summary.rank->id != summary.source.rank)
-		summary_refuse(&reader, "its rank is not the one that it names");
+	if (summary.rank && !reader.in.problem && summary.rank->id != summary.source.rank)
+		np_bytes_refuse(&reader.in, "its rank is not the one that it names");
 	free(reader.texts);
-	rc = summary_read(&reader, name, err);
+	rc = summary_read(&reader.in, name, err);
 	if (rc < 0)
 		np_summary_release(&summary);
 	else

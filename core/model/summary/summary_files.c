@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/summary.h"
 
-#include "core/base/summary_bytes.h"
+#include "summary_bytes.h"
+
 #include "core/model/discover/discover_private.h"
 #include "core/model/load/load_private.h"
 
 #include "npuprof/dirs.h"
 #include "npuprof/hash.h"
+#include "npuprof/temporary.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define RANK_PREFIX "rank"
 #define RUN_PREFIX  "run-"
 #define SUFFIX      ".npsum"
+
+/* Far beyond any rank, and small enough to refuse a file that cannot be one. */
+#define MOST_FILE_BYTES ((off_t)1 << 32)
 
 /* The same directory gets the same name, so that a new summary replaces the stale one. */
 char *np_summary_path(const char *directory, const struct np_source_files *source)
@@ -34,11 +41,90 @@ char *np_summary_path(const char *directory, const struct np_source_files *sourc
 	return path;
 }
 
+/* --- a file as a whole --------------------------------------------------------------------------
+ */
+
+static int read_all(int file, const char *path, struct np_bytes *ret, struct np_err *err)
+{
+	while (ret->count < ret->capacity) {
+		ssize_t got = read(file, ret->item + ret->count, ret->capacity - ret->count);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return np_fail(err, NP_E_IO, "cannot read '%s': %s", path, strerror(errno));
+		if (got == 0)
+			break;
+		ret->count += (size_t)got;
+	}
+	return NP_OK;
+}
+
+static int slurp(const char *path, struct np_bytes *ret, struct np_err *err)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+	int rc;
+
+	if (file < 0)
+		return np_fail(err, errno == ENOENT ? NP_E_NOTFOUND : NP_E_IO,
+			       "cannot read '%s': %s", path, strerror(errno));
+	if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    status.st_size > MOST_FILE_BYTES) {
+		(void)close(file);
+		return np_fail(err, NP_E_FORMAT, "'%s' is no summary", path);
+	}
+	ret->capacity = (size_t)status.st_size + 1;
+	ret->item = malloc(ret->capacity);
+	rc = ret->item ? read_all(file, path, ret, err) : np_fail_nomem(err, path);
+	(void)close(file);
+	return rc;
+}
+
+static bool write_all(int file, const struct np_bytes *bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes->count) {
+		ssize_t written = write(file, bytes->item + done, bytes->count - done);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return false;
+		done += (size_t)written;
+	}
+	return true;
+}
+
+/* Under a temporary name first. */
+static int spill(const char *path, const struct np_bytes *bytes, struct np_err *err)
+{
+	char *temporary;
+	bool written;
+	int file;
+	int rc = NP_OK;
+
+	temporary = np_temporary_new(path);
+	if (!temporary)
+		return np_fail_nomem(err, path);
+	file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	written = file >= 0 && write_all(file, bytes);
+	if (file >= 0 && close(file) < 0)
+		written = false;
+	if (!written || rename(temporary, path) < 0) {
+		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
+		(void)unlink(temporary);
+	}
+	np_temporary_free(temporary);
+	return rc;
+}
+
 int np_summary_read_file(const char *path, struct np_strtab *strings, struct np_summary *ret,
 			 struct np_err *err)
 {
 	NP_CLEANUP(np_bytes_release) struct np_bytes bytes = { 0 };
-	int rc = summary_slurp(path, &bytes, err);
+	int rc = slurp(path, &bytes, err);
 
 	return rc < 0 ? rc : np_summary_decode(bytes.item, bytes.count, path, strings, ret, err);
 }
@@ -49,7 +135,7 @@ int np_summary_write_file(const char *path, const struct np_summary *summary,
 	NP_CLEANUP(np_bytes_release) struct np_bytes bytes = { 0 };
 	int rc = np_summary_encode(summary, strings, &bytes, err);
 
-	return rc < 0 ? rc : summary_spill(path, &bytes, err);
+	return rc < 0 ? rc : spill(path, &bytes, err);
 }
 
 /* --- what belongs to no rank ---------------------------------------------------------------------
@@ -65,7 +151,7 @@ static char *manifest_text(const struct np_run *run)
 
 		if (asprintf(&path, "%s/" NP_MANIFEST_NAME, run->roots.item[i]) < 0)
 			return NULL;
-		rc = summary_slurp(path, &bytes, NULL);
+		rc = slurp(path, &bytes, NULL);
 		free(path);
 		if (rc == NP_OK && bytes.count <= NP_METADATA_MAX_BYTES)
 			return strndup((const char *)bytes.item, bytes.count);
@@ -89,35 +175,35 @@ static char *run_path(const struct np_run *run, const char *directory)
 int np_summary_keep_run(const struct np_run *run, const char *directory, struct np_err *err)
 {
 	NP_CLEANUP(np_bytes_release) struct np_bytes bytes = { 0 };
-	struct summary_writer writer = { 0 };
+	struct np_bytes_writer writer = { 0 };
 	char *manifest = manifest_text(run);
 	char *path = run_path(run, directory);
 	int rc = path ? np_make_dirs(directory, err) : np_fail_nomem(err, directory);
 
-	summary_put_text(&writer, run->given ? run->given : run->roots.item[0]);
-	summary_put_text(&writer, manifest);
-	summary_put_number(&writer, run->roots.count);
+	np_bytes_put_text(&writer, run->given ? run->given : run->roots.item[0]);
+	np_bytes_put_text(&writer, manifest);
+	np_bytes_put_number(&writer, run->roots.count);
 	for (size_t i = 0; i < run->roots.count; i++)
-		summary_put_text(&writer, run->roots.item[i]);
+		np_bytes_put_text(&writer, run->roots.item[i]);
 	summary_put_notes(&writer, &run->notes);
 	if (rc == NP_OK)
-		rc = summary_written(&writer, err);
+		rc = np_bytes_written(&writer, "a summary", err);
 	if (rc == NP_OK)
 		rc = np_summary_seal(writer.bytes.item, writer.bytes.count, &bytes, err);
 	if (rc == NP_OK)
-		rc = summary_spill(path, &bytes, err);
+		rc = spill(path, &bytes, err);
 	np_bytes_release(&writer.bytes);
 	free(manifest);
 	free(path);
 	return rc;
 }
 
-static void get_roots(struct summary_reader *reader, struct np_run *run)
+static void get_roots(struct np_bytes_reader *reader, struct np_run *run)
 {
-	uint64_t count = summary_get_number(reader);
+	uint64_t count = np_bytes_get_number(reader);
 
 	for (uint64_t i = 0; i < count && !reader->problem; i++) {
-		char *root = summary_get_some_text(reader);
+		char *root = np_bytes_get_some_text(reader);
 		char **slot = root ? np_vec_add(&run->roots, NULL) : NULL;
 
 		if (slot) {
@@ -126,7 +212,7 @@ static void get_roots(struct summary_reader *reader, struct np_run *run)
 		}
 		reader->out_of_memory = reader->out_of_memory || root;
 		free(root);
-		summary_refuse(reader, "out of memory");
+		np_bytes_refuse(reader, "out of memory");
 	}
 }
 
@@ -134,17 +220,17 @@ static void get_roots(struct summary_reader *reader, struct np_run *run)
 static int read_run(struct np_run *run, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(np_bytes_release) struct np_bytes bytes = { 0 };
-	struct summary_reader reader;
+	struct np_bytes_reader reader;
 	char *given;
 	char *manifest;
-	int rc = summary_slurp(path, &bytes, err);
+	int rc = slurp(path, &bytes, err);
 
 	if (rc == NP_OK)
 		rc = summary_open(bytes.item, bytes.count, path, &reader, err);
 	if (rc < 0)
 		return rc;
-	given = summary_get_some_text(&reader);
-	manifest = summary_get_text(&reader);
+	given = np_bytes_get_some_text(&reader);
+	manifest = np_bytes_get_text(&reader);
 	get_roots(&reader, run);
 	summary_get_notes(&reader, &run->notes);
 	rc = summary_read(&reader, path, err);

@@ -47,6 +47,29 @@ static uint16_t get_u16(const char *at)
 	return value;
 }
 
+/* The number of a string within the summary. */
+static uint32_t summary_number(struct summary_writer *writer, np_str string)
+{
+	uint32_t number;
+	np_str *slot;
+
+	if (string == NP_STR_NONE || writer->out.failed)
+		return 0;
+	number = np_idmap_get(writer->numbers, string);
+	if (number != NP_IDMAP_NONE)
+		return number;
+	slot = np_vec_add(&writer->used, NULL);
+	if (!slot) {
+		writer->out.failed = true;
+		return 0;
+	}
+	*slot = string;
+	number = (uint32_t)writer->used.count;
+	if (np_idmap_set(writer->numbers, string, number, NULL) < 0)
+		writer->out.failed = true;
+	return number;
+}
+
 /* The types of a leaf are strings. Its kind goes into the lowest bits: neighbours are alike. */
 static uint64_t portable_leaf(struct summary_writer *writer, np_leaf leaf)
 {
@@ -94,7 +117,7 @@ static void put_column(struct summary_writer *writer, const struct field *field,
 
 		if (field->base != NO_BASE)
 			before = (uint64_t)get_i64(row + field->base);
-		summary_put_signed(writer, (int64_t)(value - before));
+		np_bytes_put_signed(&writer->out, (int64_t)(value - before));
 		before = value;
 	}
 }
@@ -103,21 +126,21 @@ static void put_table(struct summary_writer *writer, const struct table *table, 
 {
 	struct summary_vector rows = vector_of(base, table);
 
-	summary_put_number(writer, rows.count);
+	np_bytes_put_number(&writer->out, rows.count);
 	for (size_t i = 0; i < table->field_count; i++)
 		put_column(writer, &table->fields[i], rows.item, rows.count, table->row_bytes);
 	for (size_t i = 0; table->flags && i < rows.count; i++)
-		summary_put_number(writer,
-				   table->flags((const char *)rows.item + i * table->row_bytes));
+		np_bytes_put_number(&writer->out,
+				    table->flags((const char *)rows.item + i * table->row_bytes));
 }
 
 static void put_members(struct summary_writer *writer, const struct np_group *group)
 {
 	int64_t before = 0;
 
-	summary_put_number(writer, group->members ? group->member_count + 1 : 0);
+	np_bytes_put_number(&writer->out, group->members ? group->member_count + 1 : 0);
 	for (size_t i = 0; group->members && i < group->member_count; i++) {
-		summary_put_signed(writer, group->members[i] - before);
+		np_bytes_put_signed(&writer->out, group->members[i] - before);
 		before = group->members[i];
 	}
 }
@@ -126,7 +149,7 @@ static void put_sums(struct summary_writer *writer, const struct np_kernel_sums 
 {
 	const struct summary_schema *schema = &summary_of_sums;
 
-	summary_put_number(writer, sums != NULL);
+	np_bytes_put_number(&writer->out, sums != NULL);
 	for (size_t i = 0; sums && i < schema->table_count; i++)
 		put_table(writer, &schema->tables[i], sums);
 	for (size_t i = 0; sums && i < schema->field_count; i++)
@@ -200,7 +223,7 @@ static np_leaf own_leaf(struct summary_reader *reader, const struct np_rank *ran
 		of = good ? reader->texts[of] : of;
 	}
 	if (!good)
-		summary_refuse(reader, "a leaf in it is of nothing");
+		np_bytes_refuse(&reader->in, "a leaf in it is of nothing");
 	return np_leaf_make(kind, of);
 }
 
@@ -208,7 +231,7 @@ static np_str own_text(struct summary_reader *reader, uint64_t number)
 {
 	if (number < reader->text_count)
 		return reader->texts[number];
-	summary_refuse(reader, "a text in it is not there");
+	np_bytes_refuse(&reader->in, "a text in it is not there");
 	return NP_STR_NONE;
 }
 
@@ -242,25 +265,25 @@ static void set_value(struct summary_reader *reader, const struct field *field, 
 		      uint64_t value, const struct np_rank *rank)
 {
 	enum type type = field->type;
-	uint32_t sub_task = (uint32_t)value;
-	uint16_t smaller = (uint16_t)value;
+	uint32_t word = (uint32_t)value;
+	uint16_t half = (uint16_t)value;
 
 	if (!fits(type, value) || !is_within(field->limit, value, rank)) {
-		summary_refuse(reader, "a value in it is out of range");
+		np_bytes_refuse(&reader->in, "a value in it is out of range");
 		return;
 	}
 	if (type == TEXT)
-		sub_task = own_text(reader, value);
+		word = own_text(reader, value);
 	if (type == LEAF)
-		sub_task = own_leaf(reader, rank, value);
+		word = own_leaf(reader, rank, value);
 	if (type == I64 || type == U64 || type == REAL)
 		memcpy(at, &value, sizeof(value));
 	else if (type == U16)
-		memcpy(at, &smaller, sizeof(smaller));
+		memcpy(at, &half, sizeof(half));
 	else if (type == I8 || type == U8 || type == BOOL)
 		*at = (char)value;
 	else
-		memcpy(at, &sub_task, sizeof(sub_task));
+		memcpy(at, &word, sizeof(word));
 }
 
 static void get_column(struct summary_reader *reader, const struct field *field, char *rows,
@@ -268,13 +291,13 @@ static void get_column(struct summary_reader *reader, const struct field *field,
 {
 	uint64_t before = 0;
 
-	for (size_t i = 0; i < count && !reader->problem; i++) {
+	for (size_t i = 0; i < count && !reader->in.problem; i++) {
 		char *row = rows + i * row_bytes;
 		uint64_t value;
 
 		if (field->base != NO_BASE)
 			before = (uint64_t)get_i64(row + field->base);
-		value = before + (uint64_t)summary_get_signed(reader);
+		value = before + (uint64_t)np_bytes_get_signed(&reader->in);
 		set_value(reader, field, row + field->offset, value, rank);
 		before = value;
 	}
@@ -283,27 +306,27 @@ static void get_column(struct summary_reader *reader, const struct field *field,
 static void get_flags(struct summary_reader *reader, const struct table *table, char *rows,
 		      size_t count)
 {
-	for (size_t i = 0; i < count && !reader->problem; i++)
+	for (size_t i = 0; i < count && !reader->in.problem; i++)
 		table->set_flags(rows + i * table->row_bytes,
-				 (uint8_t)summary_get_at_most(reader, UINT8_MAX));
+				 (uint8_t)np_bytes_get_at_most(&reader->in, UINT8_MAX));
 }
 
 static void get_table(struct summary_reader *reader, const struct table *table, void *base,
 		      const struct np_rank *rank)
 {
-	uint64_t count = summary_get_number(reader);
+	uint64_t count = np_bytes_get_number(&reader->in);
 	struct summary_vector rows = { 0 };
 
 	/* Every value takes a byte: a count that lies cannot take more memory than that. */
-	if (count > (uint64_t)(reader->end - reader->at) / table->field_count) {
-		summary_refuse(reader, "it has fewer rows than it says");
+	if (count > np_bytes_left(&reader->in) / table->field_count) {
+		np_bytes_refuse(&reader->in, "it has fewer rows than it says");
 		return;
 	}
 	if (count == 0)
 		return;
 	rows.item = calloc((size_t)count, table->row_bytes);
 	if (!rows.item) {
-		summary_exhaust(reader);
+		np_bytes_exhaust(&reader->in);
 		return;
 	}
 	rows.count = rows.capacity = (size_t)count;
@@ -318,26 +341,26 @@ static void get_table(struct summary_reader *reader, const struct table *table, 
 
 static void get_members(struct summary_reader *reader, struct np_rank *rank, struct np_group *group)
 {
-	uint64_t count = summary_get_number(reader);
+	uint64_t count = np_bytes_get_number(&reader->in);
 	int64_t before = 0;
 
 	if (count == 0)
 		return;
-	if (--count > (uint64_t)(reader->end - reader->at)) {
-		summary_refuse(reader, "a communicator has fewer members than it says");
+	if (--count > np_bytes_left(&reader->in)) {
+		np_bytes_refuse(&reader->in, "a communicator has fewer members than it says");
 		return;
 	}
 	group->members = np_arena_array(rank->arena, (size_t)count + 1, sizeof(int32_t));
 	if (!group->members) {
-		summary_exhaust(reader);
+		np_bytes_exhaust(&reader->in);
 		return;
 	}
 	group->member_count = (size_t)count;
-	for (size_t i = 0; i < count && !reader->problem; i++) {
-		uint64_t member = (uint64_t)before + (uint64_t)summary_get_signed(reader);
+	for (size_t i = 0; i < count && !reader->in.problem; i++) {
+		uint64_t member = (uint64_t)before + (uint64_t)np_bytes_get_signed(&reader->in);
 
 		if (!fits(I32, member) || (i > 0 && (int64_t)member < before)) {
-			summary_refuse(reader, "members of a communicator are out of order");
+			np_bytes_refuse(&reader->in, "members of a communicator are out of order");
 			return;
 		}
 		before = (int64_t)member;
@@ -348,21 +371,21 @@ static void get_members(struct summary_reader *reader, struct np_rank *rank, str
 static void get_sums(struct summary_reader *reader, struct np_rank *rank)
 {
 	const struct summary_schema *schema = &summary_of_sums;
-	bool there = summary_get_at_most(reader, 1) != 0;
+	bool there = np_bytes_get_at_most(&reader->in, 1) != 0;
 	struct np_kernel_sums *sums = there ? calloc(1, sizeof(*sums)) : NULL;
 
 	if (there && !sums)
-		summary_exhaust(reader);
+		np_bytes_exhaust(&reader->in);
 	if (!sums)
 		return;
 	rank->kernel_sums = sums;
-	for (size_t i = 0; i < schema->table_count && !reader->problem; i++)
+	for (size_t i = 0; i < schema->table_count && !reader->in.problem; i++)
 		get_table(reader, &schema->tables[i], sums, rank);
-	for (size_t i = 0; i < schema->field_count && !reader->problem; i++)
+	for (size_t i = 0; i < schema->field_count && !reader->in.problem; i++)
 		get_column(reader, &schema->fields[i], (char *)sums, 1, sizeof(*sums), rank);
-	for (size_t i = 0; i < sums->sums.count && !reader->problem; i++) {
+	for (size_t i = 0; i < sums->sums.count && !reader->in.problem; i++) {
 		if (sums->sums.item[i].sort >= sums->sorts.count)
-			summary_refuse(reader, "kernels in it are of no sort");
+			np_bytes_refuse(&reader->in, "kernels in it are of no sort");
 	}
 }
 
@@ -424,15 +447,15 @@ void summary_get_rank(struct summary_reader *reader, struct np_rank *rank)
 
 	for (size_t i = 0; i < schema->field_count; i++)
 		get_column(reader, &schema->fields[i], (char *)rank, 1, sizeof(*rank), rank);
-	for (size_t i = 0; i < schema->table_count && !reader->problem; i++)
+	for (size_t i = 0; i < schema->table_count && !reader->in.problem; i++)
 		get_table(reader, &schema->tables[i], rank, rank);
-	for (size_t i = 0; i < rank->groups.count && !reader->problem; i++)
+	for (size_t i = 0; i < rank->groups.count && !reader->in.problem; i++)
 		get_members(reader, rank, &rank->groups.item[i]);
 	get_sums(reader, rank);
-	if (reader->problem)
+	if (reader->in.problem)
 		return;
 	if (!ops_are_sorted(rank))
-		summary_refuse(reader, "operators in it are out of order");
+		np_bytes_refuse(&reader->in, "operators in it are out of order");
 	else if (!activity_is_whole(rank))
-		summary_refuse(reader, "its intervals do not fit its steps");
+		np_bytes_refuse(&reader->in, "its intervals do not fit its steps");
 }

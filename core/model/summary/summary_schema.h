@@ -6,7 +6,7 @@
  * What a summary holds of a rank: its values and vectors, field by field. Writing
  * and reading (summary_rank.c) go by these lists alone.
  */
-#include "core/base/summary_bytes.h"
+#include "summary_bytes.h"
 
 enum type {
 	I64,
