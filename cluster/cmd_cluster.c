@@ -178,8 +178,10 @@ static int analyse(const struct cluster_options *options, struct np_analysis **r
 
 	if (rc < 0)
 		return rc;
-	(*ret)->tables.communication_time = np_modes_want_times(options->modes);
-	(*ret)->tables.communication_matrix = np_modes_want_matrix(options->modes);
+	(*ret)->communication_time = (*ret)->tables.communication_time =
+		np_modes_want_times(options->modes);
+	(*ret)->communication_matrix = (*ret)->tables.communication_matrix =
+		np_modes_want_matrix(options->modes);
 	return run_modes(options, *ret, ret_modes, err);
 }
 

@@ -107,7 +107,7 @@ static int show(const struct info_options *options, const struct np_run *run, co
 
 	info.cluster = cluster;
 	if (rc == NP_OK)
-		rc = np_readiness_measure(cluster, analyses, err);
+		rc = np_readiness_measure(cluster, NULL, analyses, err);
 	if (rc < 0)
 		return rc;
 	if (!np_common_page(&options->common))

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The order in which a loaded run is measured: every measure once, each from those before it. */
 #include "npuprof/analysis.h"
+
+#include "npuprof/text.h"
 
 void np_analysis_free(struct np_analysis *analysis)
 {
 	if (!analysis)
 		return;
+	for (size_t i = 0; analysis->explanations && i < analysis->order.count; i++)
+		np_explanation_release(&analysis->explanations[i]);
+	free(analysis->explanations);
+	np_explanation_release(&analysis->verdict.explanation);
+	np_charge_order_release(&analysis->order);
+	np_memory_growths_release(&analysis->memory_growths);
+	np_spreads_release(&analysis->spreads);
 	np_path_release(&analysis->path);
 	np_whatif_release(&analysis->whatif);
 	np_replay_free(analysis->replay);
 	np_experts_release(&analysis->experts);
 	np_pipeline_release(&analysis->pipeline);
 	np_links_release(&analysis->links);
+	np_comm_sums_release(&analysis->totals);
 	np_comm_sums_release(&analysis->roles);
 	np_comm_sums_release(&analysis->sums);
 	np_charge_sums_release(&analysis->charge_sums);
@@ -30,30 +41,19 @@ void np_analysis_freep(struct np_analysis **analysis)
 	np_analysis_free(*analysis);
 }
 
-/* Match the operators over the ranks, and put them on one clock. */
-static int match(struct np_analysis *analysis, const struct np_manifest *manifest, size_t threads,
-		 struct np_err *err)
-{
-	int rc = np_align_build(analysis->run, threads, &analysis->align, err);
-
-	return rc < 0 ? rc
-		      : np_clock_build(analysis->align, manifest, threads, &analysis->clock, err);
-}
-
-/* The same, and split them into wait and transfer. */
+/* Match the operators over the ranks, put them on one clock, split them into wait and transfer. */
 static int align(struct np_analysis *analysis, const struct np_manifest *manifest, size_t threads,
 		 struct np_err *err)
 {
-	bool told = false;
-	int rc = match(analysis, manifest, threads, err);
+	NP_CLEANUP(np_peers_freep) struct np_peers *peers = NULL;
+	int rc = np_align_build(analysis->run, threads, &analysis->align, err);
 
 	if (rc == NP_OK)
-		rc = np_pipeline_peers(analysis->cluster, analysis->clock, &told, err);
-	if (rc == NP_OK && told) {
-		np_clock_free(NP_STEAL(analysis->clock));
-		np_align_free(NP_STEAL(analysis->align));
-		rc = match(analysis, manifest, threads, err);
-	}
+		rc = np_clock_build(analysis->align, manifest, threads, &analysis->clock, err);
+	if (rc == NP_OK)
+		rc = np_pipeline_peers(analysis->cluster, analysis->clock, &peers, err);
+	if (rc == NP_OK && peers)
+		rc = np_align_set_peers(analysis->align, NP_STEAL(peers), threads, err);
 	if (rc == NP_OK)
 		rc = np_waits_measure(analysis->align, analysis->clock, threads, &analysis->waits,
 				      err);
@@ -80,7 +80,10 @@ static int measure(struct np_analysis *analysis, size_t threads, struct np_err *
 		return rc;
 	np_comm_sums_set_waits(analysis->cluster, analysis->align, &analysis->waits,
 			       &analysis->sums);
-	return np_comm_sums_roles(&analysis->sums, &analysis->roles, err);
+	rc = np_comm_sums_roles(&analysis->sums, &analysis->roles, err);
+	if (rc == NP_OK)
+		rc = np_comm_sums_total(&analysis->sums, &analysis->totals, err);
+	return rc;
 }
 
 /* What the machine did: links, stages, experts. */
@@ -129,6 +132,101 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 	return rc;
 }
 
+/* --- what is named first -------------------------------------------------------------------- */
+
+/* The rank that a repair names; UINT32_MAX for none. */
+static uint32_t named_rank(const struct np_run *run, const struct np_whatif_verdict *repair)
+{
+	int64_t id;
+
+	if (!repair->found || repair->fix.kind != NP_FIX_RANK ||
+	    !np_text_to_int(repair->fix.what, strlen(repair->fix.what), &id))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < run->sources.count; i++) {
+		if (run->ranks[i] && run->ranks[i]->id == id)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* The rank that most waiting goes back to; UINT32_MAX for none. */
+static int first_cause(const struct np_root_causes *causes, uint32_t *ret, struct np_err *err)
+{
+	struct np_charge_order order;
+	int rc = np_root_cause_sort(causes, &order, err);
+
+	if (rc < 0)
+		return rc;
+	*ret = order.count > 0 ? order.ranks[0] : UINT32_MAX;
+	np_charge_order_release(&order);
+	return NP_OK;
+}
+
+static int judge(struct np_analysis *analysis, struct np_err *err)
+{
+	struct np_verdict *verdict = &analysis->verdict;
+	int rc = first_cause(&analysis->causes, &verdict->first, err);
+	uint32_t who;
+
+	/* Where most waiting is for ranks that nobody saw, what the others do is not what it takes.
+	 */
+	if (analysis->causes.unprofiled * 2 <= analysis->charges.total)
+		verdict->repair = np_whatif_verdict(&analysis->whatif);
+	verdict->named = named_rank(analysis->run, &verdict->repair);
+	if (rc < 0)
+		return rc;
+	verdict->stands_out = verdict->first != UINT32_MAX &&
+			      np_root_cause_stands_out(&analysis->causes, verdict->first,
+						       analysis->spreads.total[NP_Q_SPAN]);
+	who = verdict->named != UINT32_MAX ? verdict->named : verdict->first;
+	verdict->explanation.rank = UINT32_MAX;
+	if (who == UINT32_MAX)
+		return NP_OK;
+	return np_explanation_measure(analysis->cluster, &analysis->causes, &analysis->charges, who,
+				      &verdict->explanation, err);
+}
+
+/* What reports begin with. */
+static int summarise(struct np_analysis *analysis, struct np_err *err)
+{
+	int rc = np_readiness_measure(analysis->cluster, analysis->align, analysis->readiness, err);
+
+	if (rc == NP_OK)
+		rc = np_spreads_measure(analysis->cluster, &analysis->spreads, err);
+	if (rc == NP_OK)
+		rc = np_memory_growths_measure(analysis->run, &analysis->memory_growths, err);
+	if (rc == NP_OK)
+		rc = np_whatif_sort(&analysis->whatif, analysis->run, &analysis->causes,
+				    &analysis->order, err);
+	if (rc == NP_OK)
+		rc = judge(analysis, err);
+	return rc;
+}
+
+int np_analysis_explain(struct np_analysis *analysis, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	if (analysis->explanations)
+		return NP_OK;
+	analysis->explanations = calloc(analysis->order.count + 1, sizeof(*analysis->explanations));
+	if (!analysis->explanations)
+		return np_fail_nomem(err, "causes of waiting");
+	for (size_t i = 0; i < analysis->order.count && rc == NP_OK; i++) {
+		struct np_explanation *each = &analysis->explanations[i];
+
+		rc = np_explanation_measure(analysis->cluster, &analysis->causes,
+					    &analysis->charges, analysis->order.ranks[i], each,
+					    err);
+		if (rc == NP_OK)
+			rc = np_explanation_add_waiters(analysis->align, analysis->clock,
+							&analysis->waits, each, err);
+	}
+	return rc;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
 static void fill_tables(struct np_analysis *analysis)
 {
 	analysis->tables = (struct np_cluster_tables){
@@ -152,7 +250,7 @@ static void fill_tables(struct np_analysis *analysis)
 		.communication_matrix = true,
 		.version = "",
 	};
-	np_run_fingerprint(analysis->run, analysis->tables.fingerprint);
+	memcpy(analysis->tables.fingerprint, analysis->fingerprint, sizeof(analysis->fingerprint));
 }
 
 int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, size_t threads,
@@ -178,8 +276,14 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 		rc = measure_parts(analysis, err);
 	if (rc == NP_OK)
 		rc = replay(analysis, threads, err);
+	if (rc == NP_OK)
+		rc = summarise(analysis, err);
 	if (rc < 0)
 		return rc;
+	analysis->communication_time = true;
+	analysis->communication_matrix = true;
+	analysis->version = "";
+	np_run_fingerprint(analysis->run, analysis->fingerprint);
 	fill_tables(analysis);
 	*ret = NP_STEAL(analysis);
 	return NP_OK;

@@ -1,31 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What every analysis needs of a rank, and the switch that collects it. */
 #include "npuprof/readiness.h"
 
 #include "npuprof/ranges.h"
 
-typedef bool has(const struct np_cluster *cluster, const struct np_rank *rank);
+/* The run that is asked. */
+struct asked {
+	const struct np_cluster *cluster;
+	const struct np_align *align; /* NULL where operators were not matched */
+};
 
-static bool has_times(const struct np_cluster *cluster, const struct np_rank *rank)
+typedef bool has(const struct asked *asked, const struct np_rank *rank, size_t index);
+
+static bool has_times(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	return rank->times.count > 0;
 }
 
-static bool has_steps(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_steps(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	return rank->steps.count > 0 && rank->steps.item[0].id != NP_STR_NONE;
 }
 
-static bool has_ops(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_ops(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	return rank->ops.count > 0;
 }
 
-static bool has_exposed(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_exposed(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	for (size_t i = 0; i < rank->comm_steps.count; i++) {
 		if (rank->comm_steps.item[i].exposed == NP_UNKNOWN)
 			return false;
@@ -33,40 +44,44 @@ static bool has_exposed(const struct np_cluster *cluster, const struct np_rank *
 	return rank->ops.count > 0;
 }
 
-static bool has_activity(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_activity(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	return rank->activity.cells.count > 0;
 }
 
-static bool has_links(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_links(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	return rank->sizes_known;
 }
 
 /* A few messages may be lost at the edges of captures. */
-#define UNTOLD_MOST 0.02
+#define UNKNOWN_MOST 0.02
 
 /* Does almost every message say to whom it went? */
-static bool tells_peers(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool knows_peers(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
 	size_t messages = 0;
-	size_t untold = 0;
+	size_t unknown = 0;
 
 	for (size_t i = 0; i < rank->ops.count; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
 		const struct np_communicator *each;
+		uint16_t peer;
 
 		if (!op->p2p)
 			continue;
 		messages++;
-		if (op->peer != 0 && op->peer != NP_PEERS)
+		peer = asked->align ? np_align_peer(asked->align, index, i) : op->peer;
+		if (peer != 0 && peer != NP_PEERS)
 			continue;
-		each = np_cluster_communicator(cluster, rank->groups.item[op->group].hash);
-		untold += !each || each->size > 2;
+		each = np_cluster_communicator(asked->cluster, rank->groups.item[op->group].hash);
+		unknown += !each || each->size > 2;
 	}
-	return (double)untold <= UNTOLD_MOST * (double)messages;
+	return (double)unknown <= UNKNOWN_MOST * (double)messages;
 }
 
 static bool has_pipeline(const struct np_cluster *cluster)
@@ -84,24 +99,25 @@ static bool has_messages(const struct np_rank *rank)
 }
 
 /* Messages, and neither sizes nor names of communicators that tell what for. */
-static bool lacks_stages(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool misses_stages(const struct np_cluster *cluster, const struct np_rank *rank)
 {
 	return !has_pipeline(cluster) && !cluster->parallel.known && has_messages(rank);
 }
 
 /* Where there are stages: what ran, and to whom messages went. */
-static bool has_stages(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_stages(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	if (!has_pipeline(cluster))
-		return !lacks_stages(cluster, rank);
-	return rank->activity.cells.count > 0 && tells_peers(cluster, rank);
+	if (!has_pipeline(asked->cluster))
+		return !misses_stages(asked->cluster, rank);
+	return rank->activity.cells.count > 0 && knows_peers(asked, rank, index);
 }
 
 /* Every communicator of the rank was profiled on all of its members. */
-static bool has_peers(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_peers(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
 	bool found = false;
 
+	(void)index;
 	for (size_t i = 0; i < rank->ops.count; i++) {
 		uint64_t hash = rank->groups.item[rank->ops.item[i].group].hash;
 		const struct np_communicator *each;
@@ -109,7 +125,7 @@ static bool has_peers(const struct np_cluster *cluster, const struct np_rank *ra
 		/* Operators of one communicator come in runs. */
 		if (i > 0 && rank->ops.item[i].group == rank->ops.item[i - 1].group)
 			continue;
-		each = np_cluster_communicator(cluster, hash);
+		each = np_cluster_communicator(asked->cluster, hash);
 		if (!each || each->observed_count < each->size)
 			return false;
 		found = true;
@@ -118,40 +134,41 @@ static bool has_peers(const struct np_cluster *cluster, const struct np_rank *ra
 }
 
 /* From sub-tasks, or from the arrivals of all ranks. */
-static bool has_wait(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_wait(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
 	for (size_t i = 0; i < rank->comm_steps.count; i++) {
 		if (rank->comm_steps.item[i].transfer == NP_UNKNOWN)
-			return has_peers(cluster, rank);
+			return has_peers(asked, rank, index);
 	}
 	return rank->ops.count > 0;
 }
 
-static bool has_place(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_place(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	for (size_t i = 0; i < cluster->run->sources.count; i++) {
-		if (cluster->run->ranks[i] == rank)
-			return cluster->coordinates[i].tp >= 0 && cluster->coordinates[i].dp >= 0 &&
-			       cluster->coordinates[i].pp >= 0;
-	}
-	return false;
+	const struct np_coordinates *at = &asked->cluster->coordinates[index];
+
+	(void)rank;
+	return at->tp >= 0 && at->dp >= 0 && at->pp >= 0;
 }
 
-static bool has_memory(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_memory(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	return (rank->contents & NP_HAS_MEMORY) != 0;
 }
 
-static bool has_frequency(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_frequency(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	return (rank->contents & NP_HAS_FREQUENCY) != 0;
 }
 
-static bool has_host(const struct np_cluster *cluster, const struct np_rank *rank)
+static bool has_host(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	(void)cluster;
+	(void)asked;
+	(void)index;
 	return (rank->contents & NP_HAS_HOST_CALLS) != 0;
 }
 
@@ -193,10 +210,12 @@ static const struct {
 			       "profiler_level=Level1 and activities with CPU" },
 };
 
-/* What it is that a rank lacks, where that may be one of several things. */
-static void explain(const struct np_cluster *cluster, enum np_answer which,
-		    const struct np_rank *rank, const char **missing, const char **cure)
+/* What it is that a rank is missing, where that may be one of several things. */
+static void explain(const struct asked *asked, enum np_answer which, size_t index,
+		    const char **missing, const char **cure)
 {
+	const struct np_rank *rank = asked->cluster->run->ranks[index];
+
 	*missing = analyses[which].missing;
 	*cure = analyses[which].cure;
 	if (rank->ops.count == 0 && (which == NP_ANALYSIS_EXPOSED || which == NP_ANALYSIS_WAIT ||
@@ -206,22 +225,22 @@ static void explain(const struct np_cluster *cluster, enum np_answer which,
 	}
 	if (which != NP_ANALYSIS_PIPELINE)
 		return;
-	if (lacks_stages(cluster, rank)) {
+	if (misses_stages(asked->cluster, rank)) {
 		*missing = "ranks send messages, but nothing tells which of them are a stage";
 		*cure = analyses[NP_ANALYSIS_PLACES].cure;
 		return;
 	}
-	if (rank->activity.cells.count == 0 || tells_peers(cluster, rank))
+	if (rank->activity.cells.count == 0 || knows_peers(asked, rank, index))
 		return;
 	*missing = "messages do not say to which stage they went";
 	*cure = "profiler_level=Level1, or all ranks so that the ends of messages tell";
 }
 
-static int measure_one(const struct np_cluster *cluster, enum np_answer which,
-		       struct np_readiness *ret, struct np_err *err)
+static int measure_one(const struct asked *asked, enum np_answer which, struct np_readiness *ret,
+		       struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
-	const struct np_run *run = cluster->run;
+	const struct np_run *run = asked->cluster->run;
 	int64_t *without = malloc((run->sources.count + 1) * sizeof(*without));
 	const char *missing = NULL;
 	const char *cure = NULL;
@@ -234,10 +253,10 @@ static int measure_one(const struct np_cluster *cluster, enum np_answer which,
 		if (!run->ranks[i])
 			continue;
 		used++;
-		if (analyses[which].has(cluster, run->ranks[i]))
+		if (analyses[which].has(asked, run->ranks[i], i))
 			continue;
 		if (count == 0)
-			explain(cluster, which, run->ranks[i], &missing, &cure);
+			explain(asked, which, i, &missing, &cure);
 		without[count++] = run->ranks[i]->id;
 	}
 	np_ranges_format(&list, without, count);
@@ -258,12 +277,13 @@ static int measure_one(const struct np_cluster *cluster, enum np_answer which,
 	return np_buf_check(&list, err);
 }
 
-int np_readiness_measure(const struct np_cluster *cluster,
+int np_readiness_measure(const struct np_cluster *cluster, const struct np_align *align,
 			 struct np_readiness ret[NP_ANALYSIS_COUNT], struct np_err *err)
 {
+	const struct asked asked = { cluster, align };
 	int rc = NP_OK;
 
 	for (int i = 0; i < NP_ANALYSIS_COUNT && rc == NP_OK; i++)
-		rc = measure_one(cluster, (enum np_answer)i, &ret[i], err);
+		rc = measure_one(&asked, (enum np_answer)i, &ret[i], err);
 	return rc;
 }

@@ -63,12 +63,13 @@ static int32_t peer_of(const struct np_align *align, const struct np_instance *i
 {
 	const struct np_align_communicator *communicator =
 		&align->communicators.item[instance->communicator];
-	const struct np_comm_op *op = np_align_op(align, slot);
+	const struct np_member *member = &align->members[slot];
+	uint16_t peer = np_align_peer(align, member->rank, member->op);
 	uint32_t other;
 
-	if (op->peer != 0 && op->peer != NP_PEERS)
-		return (int32_t)op->peer - 1;
-	if (op->peer == NP_PEERS)
+	if (peer != 0 && peer != NP_PEERS)
+		return (int32_t)peer - 1;
+	if (peer == NP_PEERS)
 		return -1;
 	if (communicator->size_known && communicator->size == 2)
 		return 1 - own;

@@ -316,7 +316,7 @@ int modes_note_links(struct np_modes *modes, struct np_err *err)
 
 	if (!np_modes_want_times(chosen) && !np_modes_want_matrix(chosen))
 		return NP_OK;
-	rc = np_readiness_measure(modes->cluster, all, err);
+	rc = np_readiness_measure(modes->cluster, modes->align, all, err);
 	if (rc < 0 || links->ready)
 		return rc;
 	for (size_t i = 0; i < NP_COUNT(about); i++) {

@@ -64,7 +64,7 @@ int report_put_trust(struct np_jsonout *out, const struct report *report, struct
 	np_jsonout_integer(out, "agreement_p50_ns", waits->agreement_p50);
 	np_jsonout_integer(out, "agreement_p90_ns", waits->agreement_p90);
 	np_jsonout_end(out);
-	rc = np_readiness_measure(report->cluster, readiness, err);
+	rc = np_readiness_measure(report->cluster, report->tables->align, readiness, err);
 	np_jsonout_array(out, "withheld");
 	for (size_t i = 0; i < report->withheld_count; i++)
 		put_withheld(out, &report->withheld[i]);

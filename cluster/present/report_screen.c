@@ -143,7 +143,7 @@ int report_find_withheld(struct report *report, struct np_err *err)
 						NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS,
 						NP_ANALYSIS_PIPELINE };
 	struct np_readiness all[NP_ANALYSIS_COUNT];
-	int rc = np_readiness_measure(report->cluster, all, err);
+	int rc = np_readiness_measure(report->cluster, report->tables->align, all, err);
 
 	report->withheld_count = 0;
 	for (size_t i = 0; i < NP_COUNT(shown) && rc == NP_OK; i++) {

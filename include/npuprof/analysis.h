@@ -2,29 +2,51 @@
 #ifndef NP_ANALYSIS_H
 #define NP_ANALYSIS_H
 
+#include "npuprof/charge_sums.h"
 #include "npuprof/cluster_tables.h"
+#include "npuprof/memory_growth.h"
+#include "npuprof/partition.h"
+#include "npuprof/pipeline.h"
+#include "npuprof/readiness.h"
+#include "npuprof/spread.h"
 #include "npuprof/whatif.h"
 
 /*
  * All measures of a run
  * =====================
  *
- * From a loaded run to everything that is known about it across its ranks:
- * matched operators, clocks, waits, charges and their root_causes, sums, and the
- * tables made of them. What `cluster` prints and the other commands build on.
+ * From a loaded run to everything that is known about it across its ranks. This is
+ * the one model that tables are made of and that reports present: they look things
+ * up in it and measure nothing themselves. What only some commands ask for is added
+ * by a function below, called by the command before it presents.
+ *
+ * Read only once it is built.
  */
+
+/* Who, or what, to name first. */
+struct np_verdict {
+	/* The repair that explains the loss; not found where ranks not profiled were waited for. */
+	struct np_whatif_verdict repair;
+	uint32_t named;  /* the rank that the repair names, by index in the run; else UINT32_MAX */
+	uint32_t first;  /* the rank that most waiting goes back to; UINT32_MAX for none */
+	bool stands_out; /* that one is worth naming even if no repair was tried */
+	/* Of the rank named, else of the first. */
+	struct np_explanation explanation;
+};
+
 struct np_analysis {
 	struct np_run *run;
 	struct np_cluster *cluster;
-	struct np_align *align;
+	struct np_align *align; /* with the peers of messages that were found (np_align_peer()) */
 	struct np_clock *clock;
 	struct np_waits waits;
 	struct np_charges charges;
 	struct np_root_causes causes;
 	struct np_charge_sums charge_sums;
 	struct np_partition partition;
-	struct np_comm_sums sums;
-	struct np_comm_sums roles;
+	struct np_comm_sums sums;   /* by communicator and step */
+	struct np_comm_sums roles;  /* by role and step */
+	struct np_comm_sums totals; /* by communicator, the longest first */
 	struct np_links links;
 	struct np_pipeline pipeline;
 	struct np_experts experts;
@@ -32,7 +54,22 @@ struct np_analysis {
 	struct np_whatif whatif;  /* of the likeliest repairs; empty without a replay */
 	struct np_path path;
 	struct np_efficiency efficiency;
-	struct np_cluster_tables tables; /* of all of the above */
+
+	/* For those who read it. */
+	struct np_readiness readiness[NP_ANALYSIS_COUNT];
+	struct np_spreads spreads;
+	struct np_memory_growths memory_growths;
+	struct np_charge_order order; /* ranks by what their repair saves, then by charge */
+	struct np_verdict verdict;
+	/* Of each rank of `order`, with waiters; NULL until np_analysis_explain(). */
+	struct np_explanation *explanations;
+
+	/* What was asked for (-m); the other tables are there, but empty. */
+	bool communication_time;
+	bool communication_matrix;
+	const char *version;             /* of the program; "" until somebody sets it */
+	char fingerprint[17];            /* of the input files */
+	struct np_cluster_tables tables; /* pointers to the above, for who has not the whole */
 };
 
 /*
@@ -41,6 +78,9 @@ struct np_analysis {
  */
 int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, size_t threads,
 		      struct np_analysis **ret, struct np_err *err) NP_MUST_USE;
+
+/* Fill `explanations`: it takes long for many ranks, and only the JSON lists them all. */
+int np_analysis_explain(struct np_analysis *analysis, struct np_err *err) NP_MUST_USE;
 
 /* What repairs of this run are made of. */
 struct np_whatif_input np_analysis_repairs(const struct np_analysis *analysis, size_t threads);

@@ -2,7 +2,7 @@
 #ifndef NP_MEMORY_GROWTH_H
 #define NP_MEMORY_GROWTH_H
 
-#include "npuprof/rank.h"
+#include "npuprof/run.h"
 
 /*
  * Does a component keep more memory from step to step?
@@ -22,5 +22,16 @@ struct np_memory_growth {
 
 int np_memory_growth_measure(const struct np_rank *rank, np_str component,
 			     struct np_memory_growth *ret, struct np_err *err) NP_MUST_USE;
+
+/* Of every component of every rank. */
+struct np_memory_growths {
+	/* By index in the run, then of np_rank.memory; NULL for a rank without any. */
+	struct np_memory_growth **of_rank;
+	size_t rank_count;
+};
+
+int np_memory_growths_measure(const struct np_run *run, struct np_memory_growths *ret,
+			      struct np_err *err) NP_MUST_USE;
+void np_memory_growths_release(struct np_memory_growths *growths);
 
 #endif /* NP_MEMORY_GROWTH_H */

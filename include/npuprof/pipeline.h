@@ -54,14 +54,13 @@ struct np_pipeline {
 };
 
 /*
- * Where messages do not tell to whom they went (Level0, communicators of more than
- * two ranks): find it out from the ends of those of neighbouring stages and set
- * np_comm_op.peer. *ret: something was found, and operators have to be matched
- * again. Needs all members and their stages; circles of interleaved stages are not
- * found out.
+ * Where messages do not say to whom they went (Level0, communicators of more than
+ * two ranks): find it out from the ends of those of neighbouring stages. Needs all
+ * members and their stages; circles of interleaved stages are not found out. *ret,
+ * untouched where nothing was found, is for np_align_set_peers().
  */
-int np_pipeline_peers(const struct np_cluster *cluster, const struct np_clock *clock, bool *ret,
-		      struct np_err *err) NP_MUST_USE;
+int np_pipeline_peers(const struct np_cluster *cluster, const struct np_clock *clock,
+		      struct np_peers **ret, struct np_err *err) NP_MUST_USE;
 
 /* Ranks without intervals, or whose waiting is not known, have no row. */
 int np_pipeline_measure(const struct np_cluster *cluster, const struct np_align *align,

@@ -33,13 +33,16 @@ enum np_answer {
 struct np_readiness {
 	const char *name;  /* "bandwidth and links" */
 	bool ready;        /* on all ranks */
-	size_t without;    /* ranks that lack it */
+	size_t without;    /* ranks that miss it */
 	char missing[192]; /* what, and on which ranks; "" when ready */
 	const char *cure;  /* the switch; NULL when ready */
 };
 
-/* Fill one entry for each analysis, in the order above. */
-int np_readiness_measure(const struct np_cluster *cluster,
+/*
+ * Fill one entry for each analysis, in the order above. The alignment knows more of
+ * messages than they say themselves; NULL where operators were not matched.
+ */
+int np_readiness_measure(const struct np_cluster *cluster, const struct np_align *align,
 			 struct np_readiness ret[NP_ANALYSIS_COUNT], struct np_err *err)
 	NP_MUST_USE;
 

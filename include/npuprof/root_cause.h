@@ -147,4 +147,30 @@ int np_root_cause_waiters(const struct np_align *align, const struct np_clock *c
 int np_root_cause_sort(const struct np_root_causes *causes, struct np_charge_order *ret,
 		       struct np_err *err) NP_MUST_USE;
 
+/* Operator types that an explanation names, at most. */
+#define NP_ROOT_CAUSE_TYPES 3
+
+/* Why others waited for a rank, and through whom. */
+struct np_explanation {
+	uint32_t rank; /* index in the run; UINT32_MAX: there is nobody to explain */
+	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
+	size_t count;
+	/* Who waited for each link; empty unless asked for. */
+	struct np_root_cause_waiters waiters[NP_ROOT_CAUSE_CHAIN];
+	/* What the rank itself computes longer; none where that is not its cause. */
+	struct np_root_cause_type types[NP_ROOT_CAUSE_TYPES];
+	size_t type_count;
+};
+
+/* The chain and the types of one rank, without waiters. */
+int np_explanation_measure(const struct np_cluster *cluster, const struct np_root_causes *causes,
+			   const struct np_charges *charges, uint32_t rank,
+			   struct np_explanation *ret, struct np_err *err) NP_MUST_USE;
+
+/* The waiters of each link. */
+int np_explanation_add_waiters(const struct np_align *align, const struct np_clock *clock,
+			       const struct np_waits *waits, struct np_explanation *explanation,
+			       struct np_err *err) NP_MUST_USE;
+void np_explanation_release(struct np_explanation *explanation);
+
 #endif /* NP_ROOT_CAUSE_H */

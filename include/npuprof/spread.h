@@ -49,4 +49,15 @@ struct np_longest {
 int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quantity,
 		       struct np_longest *ret, struct np_err *err) NP_MUST_USE;
 
+/* All of that for a run. */
+struct np_spreads {
+	struct np_spread (*steps)[NP_Q_COUNT]; /* by step of the cluster */
+	np_ns total[NP_Q_COUNT];               /* over all ranks and steps, as far as known */
+	struct np_longest longest;             /* in computing */
+};
+
+int np_spreads_measure(const struct np_cluster *cluster, struct np_spreads *ret, struct np_err *err)
+	NP_MUST_USE;
+void np_spreads_release(struct np_spreads *spreads);
+
 #endif /* NP_SPREAD_H */

@@ -272,3 +272,45 @@ int np_root_cause_waiters(const struct np_align *align, const struct np_clock *c
 	free(by_rank);
 	return rc;
 }
+
+/* --- all of it ---------------------------------------------------------------------------------
+ */
+
+int np_explanation_measure(const struct np_cluster *cluster, const struct np_root_causes *causes,
+			   const struct np_charges *charges, uint32_t rank,
+			   struct np_explanation *ret, struct np_err *err)
+{
+	struct np_explanation explanation = { .rank = rank };
+	int rc = NP_OK;
+
+	explanation.count = np_root_cause_chain(causes, charges, rank, explanation.chain);
+	if (explanation.chain[0].cause == NP_CAUSE_COMPUTE)
+		rc = np_root_cause_types(cluster, rank, explanation.types, NP_ROOT_CAUSE_TYPES,
+					 &explanation.type_count, err);
+	if (rc == NP_OK)
+		*ret = explanation;
+	return rc;
+}
+
+int np_explanation_add_waiters(const struct np_align *align, const struct np_clock *clock,
+			       const struct np_waits *waits, struct np_explanation *explanation,
+			       struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < explanation->count && rc == NP_OK; i++) {
+		const struct np_root_cause_link *link = &explanation->chain[i];
+
+		if (link->communicator != UINT32_MAX)
+			rc = np_root_cause_waiters(align, clock, waits, link->rank,
+						   link->communicator, &explanation->waiters[i],
+						   err);
+	}
+	return rc;
+}
+
+void np_explanation_release(struct np_explanation *explanation)
+{
+	for (size_t i = 0; i < NP_ROOT_CAUSE_CHAIN; i++)
+		np_vec_release(&explanation->waiters[i].list);
+}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The slope of what a component holds from step to step. */
 #include "npuprof/memory_growth.h"
 
 #include "npuprof/robust.h"
@@ -63,4 +64,46 @@ int np_memory_growth_measure(const struct np_rank *rank, np_str component,
 	free(most);
 	free(least);
 	return rc;
+}
+
+static int measure_rank(const struct np_rank *rank, struct np_memory_growth **ret,
+			struct np_err *err)
+{
+	struct np_memory_growth *growths = calloc(rank->memory.count, sizeof(*growths));
+	int rc = growths ? NP_OK : np_fail_nomem(err, "growth of memory");
+
+	for (size_t i = 0; i < rank->memory.count && rc == NP_OK; i++)
+		rc = np_memory_growth_measure(rank, rank->memory.item[i].component, &growths[i],
+					      err);
+	*ret = growths;
+	return rc;
+}
+
+int np_memory_growths_measure(const struct np_run *run, struct np_memory_growths *ret,
+			      struct np_err *err)
+{
+	struct np_memory_growths growths = { .rank_count = run->sources.count };
+	int rc = NP_OK;
+
+	growths.of_rank = calloc(run->sources.count + 1, sizeof(*growths.of_rank));
+	if (!growths.of_rank)
+		return np_fail_nomem(err, "growth of memory");
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		if (run->ranks[i] && run->ranks[i]->memory.count > 0)
+			rc = measure_rank(run->ranks[i], &growths.of_rank[i], err);
+	}
+	if (rc < 0) {
+		np_memory_growths_release(&growths);
+		return rc;
+	}
+	*ret = growths;
+	return NP_OK;
+}
+
+void np_memory_growths_release(struct np_memory_growths *growths)
+{
+	for (size_t i = 0; growths->of_rank && i < growths->rank_count; i++)
+		free(growths->of_rank[i]);
+	free(growths->of_rank);
+	growths->of_rank = NULL;
 }

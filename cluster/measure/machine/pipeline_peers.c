@@ -18,7 +18,7 @@
 #define TOLERANCE_NS 50000
 #define RESIDUALS    5
 
-/* So many of the messages of a communicator must be told without doubt. */
+/* So many of the messages of a communicator must be found without doubt. */
 #define TOLD_SHARE 0.98
 
 enum kind {
@@ -32,7 +32,7 @@ struct message {
 	int64_t bytes;
 	uint32_t op;
 	enum kind kind;
-	uint16_t peer; /* local rank + 1; 0 until it is told */
+	uint16_t peer; /* local rank + 1; 0 until it is found */
 };
 
 /* The messages of one member of a communicator, by end. */
@@ -201,7 +201,7 @@ static void match(struct members *members, struct member *low, enum kind kind, s
 static bool match_all(struct members *members)
 {
 	size_t total = 0;
-	size_t told = 0;
+	size_t found = 0;
 
 	for (size_t i = 0; i + 1 < members->list.count; i++) {
 		struct member *low = &members->list.item[i];
@@ -215,42 +215,55 @@ static bool match_all(struct members *members)
 		const struct member *member = &members->list.item[i];
 
 		for (size_t j = 0; j < member->list.count; j++)
-			told += member->list.item[j].peer != 0;
+			found += member->list.item[j].peer != 0;
 		total += member->list.count;
 	}
-	return total > 0 && (double)(told - members->doubts) >= TOLD_SHARE * (double)total;
+	return total > 0 && (double)(found - members->doubts) >= TOLD_SHARE * (double)total;
 }
 
-static void keep(const struct members *members)
+static int keep(const struct members *members, struct np_peers *peers, struct np_err *err)
 {
+	int rc = NP_OK;
+
 	for (size_t i = 0; i < members->list.count; i++) {
 		const struct member *member = &members->list.item[i];
-		struct np_rank *rank = members->cluster->run->ranks[member->rank];
 
-		for (size_t j = 0; j < member->list.count; j++)
-			rank->ops.item[member->list.item[j].op].peer = member->list.item[j].peer;
+		for (size_t j = 0; j < member->list.count && rc == NP_OK; j++)
+			rc = np_peers_set(peers, member->rank, member->list.item[j].op,
+					  member->list.item[j].peer, err);
 	}
+	return rc;
 }
 
-int np_pipeline_peers(const struct np_cluster *cluster, const struct np_clock *clock, bool *ret,
+static int find_peers(const struct np_cluster *cluster, const struct np_clock *clock,
+		      const struct np_communicator *communicator, struct np_peers **peers,
 		      struct np_err *err)
 {
 	np_ns residual = clock->residual_p90 == NP_UNKNOWN ? 0 : clock->residual_p90;
+	struct members members = { .cluster = cluster,
+				   .clock = clock,
+				   .tolerance = TOLERANCE_NS + RESIDUALS * residual };
+	bool usable = false;
+	int rc = gather(&members, communicator, &usable, err);
+
+	if (rc == NP_OK && usable && match_all(&members)) {
+		if (!*peers)
+			*peers = np_peers_new(cluster->run);
+		rc = *peers ? keep(&members, *peers, err) : np_fail_nomem(err, "peers of messages");
+	}
+	release(&members);
+	return rc;
+}
+
+int np_pipeline_peers(const struct np_cluster *cluster, const struct np_clock *clock,
+		      struct np_peers **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_peers_freep) struct np_peers *peers = NULL;
 	int rc = NP_OK;
 
-	*ret = false;
-	for (size_t i = 0; i < cluster->communicators.count && rc == NP_OK; i++) {
-		struct members members = { .cluster = cluster,
-					   .clock = clock,
-					   .tolerance = TOLERANCE_NS + RESIDUALS * residual };
-		bool usable = false;
-
-		rc = gather(&members, &cluster->communicators.item[i], &usable, err);
-		if (rc == NP_OK && usable && match_all(&members)) {
-			keep(&members);
-			*ret = true;
-		}
-		release(&members);
-	}
+	for (size_t i = 0; i < cluster->communicators.count && rc == NP_OK; i++)
+		rc = find_peers(cluster, clock, &cluster->communicators.item[i], &peers, err);
+	if (rc == NP_OK && peers)
+		*ret = NP_STEAL(peers);
 	return rc;
 }

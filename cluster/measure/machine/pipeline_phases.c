@@ -12,6 +12,7 @@ static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, u
 	const struct np_instance *instance =
 		np_align_instance(align, np_align_slot(align, rank, index));
 	const struct np_communicator *communicator;
+	uint16_t peer;
 
 	for (uint32_t i = 0; i < instance->count && instance->count == 2; i++) {
 		uint32_t other = align->members[instance->first + i].rank;
@@ -20,10 +21,10 @@ static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, u
 			return stages->stage[other];
 	}
 	communicator = np_cluster_communicator(stages->cluster, own->groups.item[op->group].hash);
-	if (!communicator || op->peer == 0 || op->peer == NP_PEERS ||
-	    op->peer > communicator->global_count)
+	peer = np_align_peer(align, rank, index);
+	if (!communicator || peer == 0 || peer == NP_PEERS || peer > communicator->global_count)
 		return -1;
-	return pipeline_stage_of_member(stages->cluster, communicator, op->peer - 1);
+	return pipeline_stage_of_member(stages->cluster, communicator, peer - 1);
 }
 
 static enum pipeline_role role_of(const struct pipeline_stages *stages, uint32_t rank,

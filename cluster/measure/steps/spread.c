@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How far the ranks are apart in each step, and which of them are the extremes. */
 #include "npuprof/spread.h"
 
 #include "npuprof/idmap.h"
@@ -134,40 +135,6 @@ static int count_step(struct longest_list *longest, const struct np_spread *spre
 	return NP_OK;
 }
 
-int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quantity,
-		       struct np_longest *ret, struct np_err *err)
-{
-	struct longest_list longest = { 0 };
-	struct np_longest top = { 0 };
-	struct samples samples = { 0 };
-	int rc;
-
-	rc = collect(cluster, cluster->steps.item, cluster->steps.count, quantity, &samples, err);
-	if (rc == NP_OK && samples.list.count > 0)
-		qsort(samples.list.item, samples.list.count, sizeof(struct sample), by_value);
-	for (size_t from = 0, to = 0; from < samples.list.count && rc == NP_OK; from = to) {
-		struct np_spread spread;
-
-		while (to < samples.list.count &&
-		       samples.list.item[to].step == samples.list.item[from].step)
-			to++;
-		spread = spread_of(&samples.list.item[from], to - from);
-		rc = count_step(&longest, &spread, err);
-	}
-	np_vec_release(&samples.list);
-	for (size_t i = 0; i < longest.list.count; i++) {
-		if (longest.list.item[i].steps > top.steps)
-			top = longest.list.item[i];
-	}
-	np_vec_release(&longest.list);
-	if (rc < 0)
-		return rc;
-	if (top.steps > 0)
-		top.over /= (double)top.steps;
-	*ret = top;
-	return NP_OK;
-}
-
 np_ns np_quantity_total(const struct np_cluster *cluster, enum np_quantity quantity)
 {
 	np_ns total = 0;
@@ -183,4 +150,90 @@ np_ns np_quantity_total(const struct np_cluster *cluster, enum np_quantity quant
 		}
 	}
 	return total;
+}
+
+/* The rank that was on top in the most steps. */
+static int find_longest(const struct np_spreads *spreads, size_t step_count,
+			enum np_quantity quantity, struct np_longest *ret, struct np_err *err)
+{
+	struct longest_list longest = { 0 };
+	struct np_longest top = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < step_count && rc == NP_OK; i++)
+		rc = count_step(&longest, &spreads->steps[i][quantity], err);
+	for (size_t i = 0; i < longest.list.count; i++) {
+		if (longest.list.item[i].steps > top.steps)
+			top = longest.list.item[i];
+	}
+	np_vec_release(&longest.list);
+	if (top.steps > 0)
+		top.over /= (double)top.steps;
+	*ret = top;
+	return rc;
+}
+
+/* --- all of a run ------------------------------------------------------------------------------
+ */
+
+/* One quantity in every step. */
+static int measure_quantity(const struct np_cluster *cluster, enum np_quantity quantity,
+			    struct np_spreads *spreads, struct np_err *err)
+{
+	struct samples samples = { 0 };
+	int rc = collect(cluster, cluster->steps.item, cluster->steps.count, quantity, &samples,
+			 err);
+
+	if (rc == NP_OK && samples.list.count > 0)
+		qsort(samples.list.item, samples.list.count, sizeof(struct sample), by_value);
+	for (size_t from = 0, to = 0; from < samples.list.count && rc == NP_OK; from = to) {
+		uint32_t step = samples.list.item[from].step;
+
+		while (to < samples.list.count && samples.list.item[to].step == step)
+			to++;
+		spreads->steps[step][quantity] = spread_of(&samples.list.item[from], to - from);
+	}
+	np_vec_release(&samples.list);
+	return rc;
+}
+
+int np_spreads_measure(const struct np_cluster *cluster, struct np_spreads *ret, struct np_err *err)
+{
+	struct np_spreads spreads = { 0 };
+	int rc = NP_OK;
+
+	spreads.steps = calloc(cluster->steps.count + 1, sizeof(*spreads.steps));
+	if (!spreads.steps)
+		return np_fail_nomem(err, "spreads of steps");
+	for (int i = 0; i < NP_Q_COUNT && rc == NP_OK; i++) {
+		spreads.total[i] = np_quantity_total(cluster, (enum np_quantity)i);
+		rc = measure_quantity(cluster, (enum np_quantity)i, &spreads, err);
+	}
+	if (rc == NP_OK)
+		rc = find_longest(&spreads, cluster->steps.count, NP_Q_COMPUTING, &spreads.longest,
+				  err);
+	if (rc < 0) {
+		np_spreads_release(&spreads);
+		return rc;
+	}
+	*ret = spreads;
+	return NP_OK;
+}
+
+void np_spreads_release(struct np_spreads *spreads)
+{
+	free(spreads->steps);
+	spreads->steps = NULL;
+}
+
+int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quantity,
+		       struct np_longest *ret, struct np_err *err)
+{
+	struct np_spreads spreads = { 0 };
+	int rc = np_spreads_measure(cluster, &spreads, err);
+
+	if (rc == NP_OK)
+		rc = find_longest(&spreads, cluster->steps.count, quantity, ret, err);
+	np_spreads_release(&spreads);
+	return rc;
 }

@@ -306,8 +306,8 @@ static void send(struct np_run *run, int32_t from, int32_t to, np_ns end)
 				   .type = intern(run, "hcom_receive_") };
 }
 
-/* All clocks are right. */
-static bool find_peers(struct np_run *run)
+/* All clocks are right. NULL where nothing was found. */
+static struct np_peers *find_peers(const struct np_run *run)
 {
 	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = build(run);
 	struct np_clock_knot knot = { 0 };
@@ -316,18 +316,21 @@ static bool find_peers(struct np_run *run)
 					  { .knots = &knot, .knot_count = 1 } };
 	const struct np_clock clock = { .ranks = ranks, .rank_count = 3, .residual_p90 = 1000 };
 	struct np_err err = NP_ERR_INIT;
-	bool found = false;
+	struct np_peers *peers = NULL;
 
-	assert_ok(np_pipeline_peers(cluster, &clock, &found, &err), err);
-	return found;
+	assert_ok(np_pipeline_peers(cluster, &clock, &peers, &err), err);
+	return peers;
 }
 
-static void assert_peers(const struct np_run *run, int32_t rank, const uint16_t *peers,
+/* The run itself stays as it was. */
+static void assert_peers(const struct np_peers *peers, int32_t rank, const uint16_t *expected,
 			 size_t count)
 {
-	assert_int_equal(run->ranks[rank]->ops.count, count);
-	for (size_t i = 0; i < count; i++)
-		assert_int_equal(run->ranks[rank]->ops.item[i].peer, peers[i]);
+	assert_int_equal(peers->run->ranks[rank]->ops.count, count);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(peers->of_rank[rank][i], expected[i]);
+		assert_int_equal(peers->run->ranks[rank]->ops.item[i].peer, 0);
+	}
 }
 
 #define MS 1000000
@@ -335,6 +338,7 @@ static void assert_peers(const struct np_run *run, int32_t rank, const uint16_t 
 static void messages_that_end_together_are_between_neighbours(void **state)
 {
 	with_run *run = three_stages();
+	NP_CLEANUP(np_peers_freep) struct np_peers *peers = NULL;
 
 	(void)state;
 	send(run, 0, 1, 1 * MS);
@@ -342,13 +346,14 @@ static void messages_that_end_together_are_between_neighbours(void **state)
 	send(run, 0, 1, 3 * MS);
 	send(run, 2, 1, 4 * MS);
 	send(run, 1, 0, 5 * MS);
-	assert_true(find_peers(run));
-	assert_peers(run, 0, (const uint16_t[]){ 2, 2, 2 }, 3);
-	assert_peers(run, 1, (const uint16_t[]){ 1, 3, 1, 3, 1 }, 5);
-	assert_peers(run, 2, (const uint16_t[]){ 2, 2 }, 2);
+	peers = find_peers(run);
+	assert_non_null(peers);
+	assert_peers(peers, 0, (const uint16_t[]){ 2, 2, 2 }, 3);
+	assert_peers(peers, 1, (const uint16_t[]){ 1, 3, 1, 3, 1 }, 5);
+	assert_peers(peers, 2, (const uint16_t[]){ 2, 2 }, 2);
 }
 
-static void messages_that_end_at_one_time_on_both_sides_are_not_told(void **state)
+static void messages_that_end_at_one_time_on_both_sides_are_not_found(void **state)
 {
 	with_run *run = three_stages();
 
@@ -357,12 +362,11 @@ static void messages_that_end_at_one_time_on_both_sides_are_not_told(void **stat
 		send(run, 0, 1, i * MS);
 		send(run, 2, 1, i * MS + 5000);
 	}
-	assert_false(find_peers(run));
-	assert_int_equal(run->ranks[1]->ops.item[0].peer, 0);
+	assert_null(find_peers(run));
 }
 
 /* Interleaved stages send from the last to the first as well. */
-static void messages_beyond_neighbours_are_not_told(void **state)
+static void messages_beyond_neighbours_are_not_found(void **state)
 {
 	with_run *run = three_stages();
 
@@ -372,21 +376,17 @@ static void messages_beyond_neighbours_are_not_told(void **state)
 		send(run, 1, 2, (10 * i + 1) * MS);
 		send(run, 2, 0, (10 * i + 2) * MS);
 	}
-	assert_false(find_peers(run));
-	for (size_t i = 0; i < 8; i++)
-		assert_int_equal(run->ranks[0]->ops.item[i].peer, 0);
+	assert_null(find_peers(run));
 }
 
-static void messages_that_tell_are_left_alone(void **state)
+static void messages_that_say_it_are_left_alone(void **state)
 {
 	with_run *run = three_stages();
 
 	(void)state;
 	send(run, 0, 1, 1 * MS);
 	run->ranks[0]->ops.item[0].peer = 3;
-	assert_false(find_peers(run));
-	assert_int_equal(run->ranks[0]->ops.item[0].peer, 3);
-	assert_int_equal(run->ranks[1]->ops.item[0].peer, 0);
+	assert_null(find_peers(run));
 }
 
 int main(void)
@@ -400,9 +400,9 @@ int main(void)
 		cmocka_unit_test(a_rank_whose_waiting_is_unknown_has_no_row),
 		cmocka_unit_test(without_stages_there_is_no_pipeline),
 		cmocka_unit_test(messages_that_end_together_are_between_neighbours),
-		cmocka_unit_test(messages_that_end_at_one_time_on_both_sides_are_not_told),
-		cmocka_unit_test(messages_beyond_neighbours_are_not_told),
-		cmocka_unit_test(messages_that_tell_are_left_alone),
+		cmocka_unit_test(messages_that_end_at_one_time_on_both_sides_are_not_found),
+		cmocka_unit_test(messages_beyond_neighbours_are_not_found),
+		cmocka_unit_test(messages_that_say_it_are_left_alone),
 	};
 
 	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
