@@ -5,6 +5,7 @@
 #include "cli/prepare/prepare.h"
 
 #include "npuprof/load.h"
+#include "npuprof/load_run.h"
 #include "npuprof/text.h"
 
 #include <dirent.h>

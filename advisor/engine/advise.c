@@ -7,6 +7,8 @@
 
 #include "advisor/engine/eval/program_pool.h"
 
+#include "npuprof/details.h"
+
 /* What the ranks tell of themselves, for rules over the cluster. */
 struct about {
 	struct rows device;

@@ -9,7 +9,7 @@
 #include "npuprof/clock.h"
 #include "npuprof/dirs.h"
 #include "npuprof/discover.h"
-#include "npuprof/load.h"
+#include "npuprof/load_run.h"
 #include "npuprof/summary.h"
 #include "npuprof/text.h"
 

@@ -5,7 +5,7 @@
 #include "cli/command/module.h"
 #include "cli/command/output.h"
 
-#include "npuprof/load.h"
+#include "npuprof/load_run.h"
 #include "npuprof/text.h"
 
 #define LIBRARY "libnpuprof_mpi.so"

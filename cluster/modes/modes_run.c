@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/modes/common/missing.h"
 
+#include "npuprof/details.h"
+
 /* One mode while it runs. */
 struct running {
 	const struct mode *mode;

@@ -87,9 +87,11 @@ int cmp_grouper_text(struct cmp_grouper *grouper, np_str text, np_str *ret) NP_M
 int cmp_group_detail(struct cmp_grouper *grouper, const struct np_detail *detail, bool sequence)
 	NP_MUST_USE;
 
+struct np_details;
+
 /*
  * Before a pass over the details of all pairs, those of the base first: other
- * processes read those that they have (detail.h). `where_no_sums` leaves out ranks
+ * processes read those that they have (details.h). `where_no_sums` leaves out ranks
  * whose kernels the loader has summed.
  */
 int cmp_begin_details(const struct comparison *comparison, unsigned wants, bool where_no_sums,

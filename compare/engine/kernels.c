@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmp_kernels.h"
 
+#include "npuprof/details.h"
+
 /* The kernels of each paired rank, reduced to sums by kind and cell. */
 
 #define WANTS \

@@ -2,6 +2,8 @@
 #include "cmp_kernels.h"
 #include "cmp_views.h"
 
+#include "npuprof/details.h"
+
 const char *const cmp_view_names[CMP_VIEWS + 1] = {
 	[CMP_VIEW_KERNEL] = "kernel",
 	[CMP_VIEW_KERNEL_TYPE] = "kernel-type",

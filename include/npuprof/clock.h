@@ -3,6 +3,7 @@
 #define NP_CLOCK_H
 
 #include "npuprof/align.h"
+#include "npuprof/manifest.h"
 
 /*
  * One clock for all ranks
@@ -26,12 +27,6 @@ enum np_clock_method {
 
 /* "none", "manifest", "collectives" */
 const char *np_clock_method_name(enum np_clock_method method);
-
-/* At this time of its own a clock is ahead of the common one by `offset`. */
-struct np_clock_knot {
-	np_ns local;
-	np_ns offset;
-};
 
 #define NP_CLOCK_ALONE UINT32_MAX
 
@@ -70,36 +65,6 @@ struct np_clock {
 	np_ns uncertainty; /* that the manifest states, at most; 0 without one */
 	struct np_clock_knot *knots;
 };
-
-/* What the collector's manifest says about clocks (npuprof_manifest.json). */
-struct np_manifest_host {
-	char *host;
-	struct np_clock_knot *knots; /* ascending; NULL without samples */
-	size_t knot_count;
-	double drift;
-	np_ns uncertainty;
-};
-
-struct np_manifest_rank {
-	int32_t rank;
-	uint32_t host; /* index in hosts */
-};
-
-struct np_manifest {
-	char *path;
-	NP_VEC(struct np_manifest_host) hosts;
-	NP_VEC(struct np_manifest_rank) ranks;
-	int32_t world; /* 0 when not stated */
-};
-
-/*
- * Read the manifest at the first of the run's roots that has one. NP_E_NOTFOUND
- * when none has, NP_E_FORMAT when it is damaged or of another kind.
- */
-int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct np_err *err)
-	NP_MUST_USE;
-void np_manifest_free(struct np_manifest *manifest);
-void np_manifest_freep(struct np_manifest **manifest);
 
 /*
  * The clocks of a run: from the manifest, which may be NULL, where it knows the

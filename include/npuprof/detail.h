@@ -374,37 +374,15 @@ struct np_detail {
 
 /*
  * Load the sections `wants` of the rank at `index` of run->sources, which
- * np_load() has loaded. A section that one file cannot tell is taken from the
+ * np_load_run() has loaded. A section that one file cannot tell is taken from the
  * next; a file that cannot be read is noted and costs what only it could tell.
  * Fails if memory runs out, or with NP_E_NOTFOUND if the rank was not loaded.
  */
 int np_detail_load(const struct np_run *run, size_t index, unsigned wants, struct np_detail **ret,
 		   struct np_err *err) NP_MUST_USE;
 
-/*
- * Where several processes have loaded a run, each reads the details of its ranks
- * too: say before a pass over ranks which are about to be asked for, in about this
- * order, and np_detail_load() waits for those of other processes, once for each,
- * until the pass is ended. Ranks that were not loaded and wants of 0 are left out.
- * For one process alone it does nothing and gives NULL.
- */
-struct np_detail_want {
-	const struct np_run *run;
-	size_t index;
-	unsigned wants;
-};
-
-struct np_details;
-int np_details_begin(const struct np_detail_want *list, size_t count, size_t threads,
-		     struct np_details **ret, struct np_err *err) NP_MUST_USE;
-/* NULL is allowed. */
-void np_details_end(struct np_details *details);
-void np_details_endp(struct np_details **details);
-
-/* All ranks of a run with the same wants. */
-int np_details_begin_run(const struct np_run *run, unsigned wants, size_t threads,
-			 struct np_details **ret, struct np_err *err) NP_MUST_USE;
-
+/* A detail without anything in it; NULL when out of memory. */
+struct np_detail *np_detail_new(const struct np_rank *rank) NP_MUST_USE;
 void np_detail_free(struct np_detail *detail);
 void np_detail_freep(struct np_detail **detail);
 

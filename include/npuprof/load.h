@@ -2,82 +2,19 @@
 #ifndef NP_LOAD_H
 #define NP_LOAD_H
 
-#include "npuprof/procs.h"
 #include "npuprof/run.h"
-#include "npuprof/workers.h"
 
 /*
- * Loading ranks
- * =============
+ * Loading one rank
+ * ================
  *
- * The only reader of profiles: one job per rank on a pool of threads. A rank
- * that cannot be read is noted and stays NULL; the others are not touched by
- * it. A rank is streamed table by table, reduced to a struct np_rank and let go.
+ * The only reader of profiles: a rank is streamed table by table, reduced to a
+ * struct np_rank and let go. Fills `ret` or fails with what makes it unusable.
  */
-int np_load(struct np_run *run, const struct np_procs *procs, const struct np_workers *workers,
-	    struct np_err *err) NP_MUST_USE;
-
-/* How far loading is, over all processes. */
-struct np_load_progress {
-	size_t ranks_done;
-	size_t ranks;
-	int64_t bytes_done;
-	int64_t bytes;
-};
-
-/* Called about ten times a second on the calling thread, and once at the end. */
-typedef void np_load_watcher(void *context, const struct np_load_progress *progress);
-
-/* How to load; what is zero or NULL does not apply. */
-struct np_load_options {
-	const struct np_procs *procs;
-	struct np_workers workers;
-	/*
-	 * Keep summaries of the ranks in this directory, and use those there that are
-	 * of the same files as found and of the same program, instead of the files.
-	 */
-	const char *cache;
-	const char *program; /* version, for the cache */
-	/* Load so many ranks at once that they are not expected to need more memory than this. */
-	int64_t max_memory;
-	np_load_watcher *watch;
-	void *watch_context;
-	/* Sum the kernels of ranks too, where their databases are read. */
-	np_kernel_framework_op *kernel_framework_op;
-};
-
-int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)
-	NP_MUST_USE;
-
-/* --- other processes ----------------------------------------------------------------------------
- */
-
-/*
- * What a process does that does not lead: load ranks for the one that does
- * until it dismisses all, and return the status that it gives. `kernel_framework_op` is
- * that of the leader's options; NULL where it has none.
- */
-int np_load_serve(const struct np_procs *procs, np_kernel_framework_op *kernel_framework_op,
-		  int *ret_status, struct np_err *err) NP_MUST_USE;
-
-/* The leader has finished: let the others end with its status. */
-int np_load_dismiss(const struct np_procs *procs, int status, struct np_err *err) NP_MUST_USE;
-
-/* --- parts --------------------------------------------------------------------------------------
- */
-
-/* Load one rank; fills `ret` or fails with what makes it unusable. */
 int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,
 		 struct np_rank **ret, struct np_err *err) NP_MUST_USE;
 
 /* Does a trace come from a GPU? Looks at its first events. */
 int np_load_is_gpu_trace(const char *path, bool *ret, struct np_err *err) NP_MUST_USE;
-
-/*
- * Keep only the steps in `steps`. NP_E_USAGE, listing those there are, when a
- * step asked for exists on no rank.
- */
-int np_run_keep_steps(struct np_run *run, const struct np_ranges *steps, struct np_err *err)
-	NP_MUST_USE;
 
 #endif /* NP_LOAD_H */

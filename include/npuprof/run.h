@@ -12,9 +12,10 @@
  * ====================================
  *
  * np_discover() fills `sources` from names and small metadata files alone;
- * np_load() fills `ranks`, by the index of the source, with NULL for a rank
+ * np_load_run() fills `ranks`, by the index of the source, with NULL for a rank
  * that could not be used. Both add to `notes`. Sources are sorted by rank.
  */
+
 /* Which tool laid the files out, and so where they are and what they are called. */
 enum np_kind {
 	NP_KIND_PYTORCH,   /* *_ascend_pt of torch_npu */
@@ -65,6 +66,20 @@ struct np_source_files {
 
 void np_source_files_release(struct np_source_files *source);
 
+struct np_detail;
+struct np_distributed;
+struct np_run;
+
+/* What a run asks of the processes that have loaded its ranks. */
+struct np_distributed_calls {
+	/* Is the detail of a rank with these sections on its way? Then it can be waited for, once.
+	 */
+	bool (*detail_comes)(const struct np_run *run, size_t index, unsigned wants);
+	int (*take_detail)(const struct np_run *run, size_t index, struct np_detail **ret,
+			   struct np_err *err);
+	void (*free)(struct np_distributed *distributed);
+};
+
 struct np_run {
 	NP_VEC(char *) roots;
 	char *given; /* what the user called the first root; NULL: the same */
@@ -73,8 +88,10 @@ struct np_run {
 	char *manifest;
 	struct np_strtab *strings;
 	NP_VEC(struct np_source_files) sources;
-	struct np_rank **ranks;             /* sources.count entries once loaded */
-	struct np_distributed *distributed; /* with other processes; NULL for one alone */
+	struct np_rank **ranks; /* sources.count entries once loaded */
+	/* Over other processes, and how to ask them; both NULL for one alone. */
+	struct np_distributed *distributed;
+	const struct np_distributed_calls *distributed_calls;
 	struct np_notes notes;
 };
 
@@ -96,6 +113,13 @@ void np_run_note_missing(struct np_run *run);
 
 /* The text of an interned string; NULL for NP_STR_NONE. */
 const char *np_run_text(const struct np_run *run, np_str id);
+
+/*
+ * Keep only the steps in `steps`. NP_E_USAGE, listing those there are, when a
+ * step asked for exists on no rank.
+ */
+int np_run_keep_steps(struct np_run *run, const struct np_ranges *steps, struct np_err *err)
+	NP_MUST_USE;
 
 /*
  * A fingerprint of the input files (names below the root, sizes, times of

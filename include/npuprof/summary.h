@@ -9,7 +9,7 @@
  * Summaries: loaded ranks as bytes
  * ================================
  *
- * What np_load() leaves of a rank, in a form that can be kept in a file or sent
+ * What np_load_run() leaves of a rank, in a form that can be kept in a file or sent
  * to another process, and from which the same rank is made again: analyses of
  * either give the same bytes. A rank takes a few bytes for each value, as most
  * differ little from their neighbours.

@@ -7,6 +7,7 @@
 #include "compare/engine/cmp_comparison.h"
 
 #include "npuprof/load.h"
+#include "npuprof/load_run.h"
 
 #include "fuzz_file.h"
 

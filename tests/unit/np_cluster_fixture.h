@@ -2,7 +2,8 @@
 #ifndef NP_CLUSTER_FIXTURE_H
 #define NP_CLUSTER_FIXTURE_H
 
-/* Runs built by hand, as np_load() would leave them, for tests of what is measured over ranks. */
+/* Runs built by hand, as np_load_run() would leave them, for tests of what is measured over ranks.
+ */
 
 #include "np_test.h"
 

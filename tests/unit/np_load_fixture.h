@@ -4,7 +4,7 @@
 
 /* What the tests of loading share: a rank of two steps whose figures are known, as databases. */
 
-#include "npuprof/load.h"
+#include "npuprof/load_run.h"
 
 #include <inttypes.h>
 
@@ -178,13 +178,14 @@ static inline void make_analysis_db(int rank, const char *changes)
 static inline struct np_run *load_at(const char *root, size_t threads)
 {
 	const struct np_discover_options options = { 0 };
-	const struct np_workers workers = { .threads = threads };
+	const struct np_load_options how = { .procs = &np_procs_serial,
+					     .workers.threads = threads };
 	struct np_run *run = np_run_new();
 	struct np_err err = NP_ERR_INIT;
 	const char *roots[] = { root };
 
 	assert_ok(np_discover(run, roots, 1, &options, &err), err);
-	assert_ok(np_load(run, &np_procs_serial, &workers, &err), err);
+	assert_ok(np_load_run(run, &how, &err), err);
 	return run;
 }
 

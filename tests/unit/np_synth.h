@@ -15,7 +15,7 @@
 #include "sim/synth/write/backend.h"
 
 #include "npuprof/discover.h"
-#include "npuprof/load.h"
+#include "npuprof/load_run.h"
 
 static inline void np_synth_rank(const struct syn_timeline *timeline, int32_t rank)
 {

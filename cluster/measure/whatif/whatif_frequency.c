@@ -2,6 +2,7 @@
 #include "whatif_private.h"
 
 #include "npuprof/detail.h"
+#include "npuprof/details.h"
 #include "npuprof/workers.h"
 
 #include <math.h>

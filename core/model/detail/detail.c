@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_private.h"
 
-#include "core/model/distribute/distributed.h"
 #include "core/model/load/load_private.h"
 
 #include <math.h>
@@ -260,7 +259,7 @@ void detail_note(struct detail_load *load, const char *path, const char *what, c
 
 /* --- loading --------------------------------------------------------------------------------- */
 
-struct np_detail *detail_new(const struct np_rank *rank)
+struct np_detail *np_detail_new(const struct np_rank *rank)
 {
 	struct np_detail *detail = calloc(1, sizeof(*detail));
 
@@ -342,9 +341,9 @@ int np_detail_load(const struct np_run *run, size_t index, unsigned wants, struc
 	if (!rank)
 		return np_fail(load.err, NP_E_NOTFOUND, "rank %d was not loaded",
 			       load.source->rank);
-	if (details_come(run, index, wants))
-		return details_take(run, index, ret, load.err);
-	load.detail = detail_new(rank);
+	if (run->distributed && run->distributed_calls->detail_comes(run, index, wants))
+		return run->distributed_calls->take_detail(run, index, ret, load.err);
+	load.detail = np_detail_new(rank);
 	if (!load.detail)
 		return np_fail_nomem(load.err, rank->path);
 	rc = read_everything(&load);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/discover.h"
 
-#include "discover_private.h"
+#include "discover.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -18,10 +18,9 @@ struct np_distributed {
 	uint32_t *asked;            /* by source: its place among them + 1, or 0 */
 };
 
-/* Takes `owner` over, also on failure. */
-struct np_distributed *distributed_new(const struct np_procs *procs, uint32_t *owner,
-				       size_t sources);
-void distributed_free(struct np_distributed *distributed);
+/* Others have loaded ranks of the run. Takes `owner` over, also on failure. */
+int distributed_attach(struct np_run *run, const struct np_procs *procs, uint32_t *owner,
+		       struct np_err *err) NP_MUST_USE;
 
 /*
  * Orders and answers (orders.c)
@@ -83,14 +82,6 @@ int order_say_failed(const struct np_procs *procs, const struct np_err *why, str
 
 /* Carry out an order for details. */
 int details_serve(const struct np_procs *procs, struct np_bytes_reader *reader, struct np_err *err)
-	NP_MUST_USE;
-
-/* A detail without anything in it; NULL when out of memory. */
-struct np_detail *detail_new(const struct np_rank *rank);
-
-/* Is a rank with these sections on its way? Then it can be waited for, once. */
-bool details_come(const struct np_run *run, size_t index, unsigned wants);
-int details_take(const struct np_run *run, size_t index, struct np_detail **ret, struct np_err *err)
 	NP_MUST_USE;
 
 void detail_put(struct np_bytes_writer *writer, const struct np_detail *detail);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load_source.h"
 
+#include "npuprof/load.h"
+
 /*
  * What a rank needs while it is read grows with its files, as the tasks of a step
  * are held until the step is measured: measured, 0.45 bytes for each byte of a

@@ -4,7 +4,7 @@
 
 /* Loading one rank by whatever is nearest, and handing ranks to other processes. */
 
-#include "npuprof/load.h"
+#include "npuprof/load_run.h"
 #include "npuprof/summary.h"
 
 #include <pthread.h>

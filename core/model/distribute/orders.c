@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "distributed.h"
 
-#include "npuprof/load.h"
+#include "npuprof/load_run.h"
 
 /* Written without asking for memory; the longest is a failure. */
 struct short_message {

@@ -4,17 +4,13 @@
 
 /* The readers behind np_load_rank(), one for each kind of input file. */
 
+#include "core/model/vendor/file_names.h"
+
 #include "npuprof/db.h"
 #include "npuprof/idmap.h"
 #include "npuprof/json.h"
 #include "npuprof/load.h"
 #include "npuprof/scan.h"
-
-/* Larger ones are not metadata. */
-#define NP_METADATA_MAX_BYTES ((size_t)64 << 20)
-
-/* What the collector leaves at the root of a run. */
-#define NP_MANIFEST_NAME "npuprof_manifest.json"
 
 /*
  * Nothing that is measured lasts 30 days or moves a petabyte at once. What

@@ -3,8 +3,6 @@
 
 #include "npuprof/hash.h"
 
-#include "core/model/distribute/distributed.h"
-
 #include <sys/stat.h>
 
 struct np_run *np_run_new(void)
@@ -83,7 +81,8 @@ void np_run_free(struct np_run *run)
 	np_vec_release(&run->roots);
 	free(run->given);
 	free(run->manifest);
-	distributed_free(run->distributed);
+	if (run->distributed)
+		run->distributed_calls->free(run->distributed);
 	np_notes_release(&run->notes);
 	np_strtab_free(run->strings);
 	free(run);

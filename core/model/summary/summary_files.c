@@ -3,11 +3,12 @@
 
 #include "summary_bytes.h"
 
-#include "core/model/discover/discover_private.h"
-#include "core/model/load/load_private.h"
+#include "core/model/discover/discover.h"
+#include "core/model/vendor/file_names.h"
 
 #include "npuprof/dirs.h"
 #include "npuprof/hash.h"
+#include "npuprof/manifest.h"
 #include "npuprof/temporary.h"
 #include "npuprof/text.h"
 

@@ -9,6 +9,9 @@
  */
 #include "npuprof/run.h"
 
+/* Larger files are not metadata. */
+#define NP_METADATA_MAX_BYTES ((size_t)64 << 20)
+
 /* "<prefix><suffix>" (rank −1) or "<prefix>_<rank><suffix>". */
 bool file_name_rank(const char *name, const char *prefix, const char *suffix, int32_t *ret);
 

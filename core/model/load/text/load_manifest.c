@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "npuprof/clock.h"
+#include "npuprof/manifest.h"
 
 #include "core/model/load/load_private.h"
 
 #include "npuprof/json.h"
 
-#define MANIFEST_NAME   NP_MANIFEST_NAME
 #define MANIFEST_SCHEMA "npuprof.manifest/1"
 
 /* A clock further off than this is a mistake: 10 years. */
@@ -57,7 +56,7 @@ static int take_samples(struct np_manifest_host *host, const struct np_json *clo
 		return NP_OK;
 	host->knots = calloc(count, sizeof(*host->knots));
 	if (!host->knots)
-		return np_fail_nomem(err, MANIFEST_NAME);
+		return np_fail_nomem(err, NP_MANIFEST_NAME);
 	for (size_t i = 0; i < count; i++) {
 		const struct np_json *sample = np_json_item(clock, i);
 		int64_t at;
@@ -89,7 +88,7 @@ static int take_host(struct np_manifest *manifest, const struct np_json *node, s
 		return NP_E_NOMEM;
 	host->host = strdup(name ? name : "");
 	if (!host->host)
-		return np_fail_nomem(err, MANIFEST_NAME);
+		return np_fail_nomem(err, NP_MANIFEST_NAME);
 	/* Of the reference's time; over the local time it is less by nothing that matters. */
 	if (np_json_real(np_json_member(node, "drift_ppm"), &ppm) && ppm > -1e5 && ppm < 1e5)
 		host->drift = ppm * 1e-6;
@@ -147,10 +146,10 @@ static int read_at(const char *root, const char *text, struct np_manifest **ret,
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	int rc;
 
-	if (!manifest || asprintf(&manifest->path, "%s/" MANIFEST_NAME, root) < 0) {
+	if (!manifest || asprintf(&manifest->path, "%s/" NP_MANIFEST_NAME, root) < 0) {
 		if (manifest)
 			manifest->path = NULL;
-		return np_fail_nomem(err, MANIFEST_NAME);
+		return np_fail_nomem(err, NP_MANIFEST_NAME);
 	}
 	rc = text ? np_json_parse(text, strlen(text), manifest->path, &doc, err)
 		  : np_json_read_file(manifest->path, NP_METADATA_MAX_BYTES, &doc, err);
@@ -172,5 +171,5 @@ int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct 
 		if (rc != NP_E_NOTFOUND)
 			return rc;
 	}
-	return np_fail(err, NP_E_NOTFOUND, "no " MANIFEST_NAME);
+	return np_fail(err, NP_E_NOTFOUND, "no " NP_MANIFEST_NAME);
 }

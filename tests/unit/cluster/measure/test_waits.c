@@ -7,7 +7,7 @@
 #include "np_random.h"
 
 #include "npuprof/discover.h"
-#include "npuprof/load.h"
+#include "npuprof/load_run.h"
 
 #define with_align NP_CLEANUP(np_align_freep) struct np_align
 #define with_clock NP_CLEANUP(np_clock_freep) struct np_clock
@@ -395,11 +395,11 @@ static struct np_run *loaded(const char *path)
 {
 	struct np_run *run = np_run_new();
 	const struct np_discover_options options = { 0 };
-	const struct np_workers workers = { .threads = 1 };
+	const struct np_load_options how = { .procs = &np_procs_serial, .workers.threads = 1 };
 	struct np_err err = NP_ERR_INIT;
 
 	assert_ok(np_discover(run, &path, 1, &options, &err), err);
-	assert_ok(np_load(run, &np_procs_serial, &workers, &err), err);
+	assert_ok(np_load_run(run, &how, &err), err);
 	return run;
 }
 

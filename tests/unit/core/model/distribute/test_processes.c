@@ -8,8 +8,9 @@
 #include "np_fixture.h"
 
 #include "npuprof/detail.h"
+#include "npuprof/details.h"
 #include "npuprof/discover.h"
-#include "npuprof/load.h"
+#include "npuprof/load_run.h"
 
 #include <pthread.h>
 #include <time.h>

@@ -322,7 +322,7 @@ static void at_level0_waits_are_known_and_sizes_are_not(void **state)
 static void a_table_without_a_needed_column_makes_the_rank_unusable(void **state)
 {
 	const struct np_discover_options options = { 0 };
-	const struct np_workers workers = { .threads = 1 };
+	const struct np_load_options how = { .procs = &np_procs_serial, .workers.threads = 1 };
 	with_run *run = np_run_new();
 	struct np_err err = NP_ERR_INIT;
 	const char *roots[] = { np_fixture_root };
@@ -330,7 +330,7 @@ static void a_table_without_a_needed_column_makes_the_rank_unusable(void **state
 	(void)state;
 	make_rank_db(0, "DROP INDEX TaskIndex; ALTER TABLE TASK DROP COLUMN globalTaskId");
 	assert_ok(np_discover(run, roots, 1, &options, &err), err);
-	assert_int_equal(np_load(run, &np_procs_serial, &workers, &err), NP_E_FORMAT);
+	assert_int_equal(np_load_run(run, &how, &err), NP_E_FORMAT);
 	assert_holds(err.text, "globalTaskId");
 	assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "globalTaskId");
 }

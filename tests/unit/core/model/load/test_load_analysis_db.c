@@ -162,7 +162,8 @@ static void which_disagreement_is_shown_does_not_depend_on_interned_ids(void **s
 		static const char *const names[] = { "hcom_receive__456_0_1",
 						     "hcom_allReduce__123_0_1" };
 		const struct np_discover_options options = { 0 };
-		const struct np_workers workers = { .threads = 1 };
+		const struct np_load_options how = { .procs = &np_procs_serial,
+						     .workers.threads = 1 };
 		with_run *run = np_run_new();
 		struct np_err err = NP_ERR_INIT;
 		const char *roots[] = { np_fixture_root };
@@ -176,7 +177,7 @@ static void which_disagreement_is_shown_does_not_depend_on_interned_ids(void **s
 				err);
 		}
 		assert_ok(np_discover(run, roots, 1, &options, &err), err);
-		assert_ok(np_load(run, &np_procs_serial, &workers, &err), err);
+		assert_ok(np_load_run(run, &how, &err), err);
 		assert_string_equal(find_note(&run->notes, "CommAnalyzerTime", "")->reason, first);
 	}
 }

@@ -3,6 +3,8 @@
 
 #include "np_fault.h"
 
+#include "npuprof/load.h"
+
 /* --- one bad rank costs one rank ------------------------------------------------------------ */
 
 static void a_damaged_rank_db_falls_back_to_the_analysis_db(void **state)
@@ -160,7 +162,7 @@ static void one_bad_rank_among_three_leaves_the_other_two(void **state)
 static void when_no_rank_can_be_read_the_first_reason_is_told(void **state)
 {
 	const struct np_discover_options options = { 0 };
-	const struct np_workers workers = { .threads = 1 };
+	const struct np_load_options how = { .procs = &np_procs_serial, .workers.threads = 1 };
 	with_run *run = np_run_new();
 	struct np_err err = NP_ERR_INIT;
 	const char *roots[] = { np_fixture_root };
@@ -171,7 +173,7 @@ static void when_no_rank_can_be_read_the_first_reason_is_told(void **state)
 		assert_int_equal(truncate(rank_db(rank), 5000), 0);
 	}
 	assert_ok(np_discover(run, roots, 1, &options, &err), err);
-	assert_int_equal(np_load(run, &np_procs_serial, &workers, &err), NP_E_FORMAT);
+	assert_int_equal(np_load_run(run, &how, &err), NP_E_FORMAT);
 	assert_one_line(&err);
 	assert_holds(err.text, "none of the 2 ranks");
 	assert_holds(err.text, "ascend_pytorch_profiler_0.db");

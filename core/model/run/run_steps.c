@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "npuprof/load.h"
+/* Leaves in a run the steps that were asked for, and drops all that belongs to others. */
+#include "npuprof/run.h"
 
 #include "npuprof/text.h"
 

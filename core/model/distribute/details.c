@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Orders the details that other processes read, takes them in, and reads those that are ordered. */
+#include "npuprof/details.h"
+
 #include "distributed.h"
 #include "load_source.h"
 
@@ -39,31 +42,6 @@ struct np_details {
 	struct sender *senders; /* by process */
 	pthread_mutex_t lock;   /* also of the communicator */
 };
-
-struct np_distributed *distributed_new(const struct np_procs *procs, uint32_t *owner,
-				       size_t sources)
-{
-	struct np_distributed *distributed = calloc(1, sizeof(*distributed));
-	uint32_t *asked = calloc(sources + 1, sizeof(*asked));
-
-	if (!distributed || !asked) {
-		free(distributed);
-		free(asked);
-		free(owner);
-		return NULL;
-	}
-	*distributed = (struct np_distributed){ .procs = procs, .owner = owner, .asked = asked };
-	return distributed;
-}
-
-void distributed_free(struct np_distributed *distributed)
-{
-	if (!distributed)
-		return;
-	free(distributed->owner);
-	free(distributed->asked);
-	free(distributed);
-}
 
 /* --- the leader -----------------------------------------------------------------------------  */
 
@@ -233,7 +211,7 @@ int np_details_begin_run(const struct np_run *run, unsigned wants, size_t thread
 	return rc;
 }
 
-bool details_come(const struct np_run *run, size_t index, unsigned wants)
+static bool detail_comes(const struct np_run *run, size_t index, unsigned wants)
 {
 	const struct np_distributed *distributed = run->distributed;
 	const struct item *item;
@@ -269,7 +247,8 @@ static int wait_for(struct np_details *details, const struct item *item, struct 
 	}
 }
 
-int details_take(const struct np_run *run, size_t index, struct np_detail **ret, struct np_err *err)
+static int take_detail(const struct np_run *run, size_t index, struct np_detail **ret,
+		       struct np_err *err)
 {
 	struct np_details *details = run->distributed->details;
 	struct item *item = &details->items.item[run->distributed->asked[index] - 1];
@@ -290,7 +269,7 @@ int details_take(const struct np_run *run, size_t index, struct np_detail **ret,
 	if (code < 0) {
 		rc = np_fail(err, (enum np_code)code, "%s", reason ? reason : "");
 	} else {
-		detail = detail_new(run->ranks[index]);
+		detail = np_detail_new(run->ranks[index]);
 		if (detail)
 			detail_get(&reader, detail);
 		rc = detail ? summary_read(&reader, "of another process", err)
@@ -304,6 +283,39 @@ int details_take(const struct np_run *run, size_t index, struct np_detail **ret,
 	else
 		*ret = detail;
 	return rc;
+}
+
+/* --- the run --------------------------------------------------------------------------------  */
+
+static void distributed_free(struct np_distributed *distributed)
+{
+	free(distributed->owner);
+	free(distributed->asked);
+	free(distributed);
+}
+
+static const struct np_distributed_calls calls = {
+	.detail_comes = detail_comes,
+	.take_detail = take_detail,
+	.free = distributed_free,
+};
+
+int distributed_attach(struct np_run *run, const struct np_procs *procs, uint32_t *owner,
+		       struct np_err *err)
+{
+	struct np_distributed *distributed = calloc(1, sizeof(*distributed));
+	uint32_t *asked = calloc(run->sources.count + 1, sizeof(*asked));
+
+	if (!distributed || !asked) {
+		free(distributed);
+		free(asked);
+		free(owner);
+		return np_fail_nomem(err, "ranks");
+	}
+	*distributed = (struct np_distributed){ .procs = procs, .owner = owner, .asked = asked };
+	run->distributed = distributed;
+	run->distributed_calls = &calls;
+	return NP_OK;
 }
 
 /* --- the others -----------------------------------------------------------------------------  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "npuprof/load.h"
+/* Loads the ranks of a run: those of this process on its threads, the others as they come. */
+#include "npuprof/load_run.h"
 
 #include "distributed.h"
 #include "load_source.h"
@@ -105,8 +106,7 @@ static int load_all(struct np_run *run, const struct np_load_options *options,
 		free(owner);
 		return rc;
 	}
-	run->distributed = distributed_new(options->procs, owner, run->sources.count);
-	return run->distributed ? NP_OK : np_fail_nomem(err, "ranks");
+	return distributed_attach(run, options->procs, owner, err);
 }
 
 static void collect_notes(struct np_run *run, const struct load_outcome *outcomes)
@@ -171,12 +171,4 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 			     run->sources.count, outcomes[0].err.text);
 	free(outcomes);
 	return rc;
-}
-
-int np_load(struct np_run *run, const struct np_procs *procs, const struct np_workers *workers,
-	    struct np_err *err)
-{
-	const struct np_load_options options = { .procs = procs, .workers = *workers };
-
-	return np_load_run(run, &options, err);
 }

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_MANIFEST_H
+#define NP_MANIFEST_H
+
+#include "npuprof/err.h"
+#include "npuprof/vec.h"
+
+struct np_run;
+
+/*
+ * What the collector says about clocks
+ * ====================================
+ *
+ * The collector leaves a manifest at the root of a run (npuprof_manifest.json): how
+ * the clocks of the hosts stood to each other, which rank ran where, and how many
+ * there were.
+ */
+
+#define NP_MANIFEST_NAME "npuprof_manifest.json"
+
+/* At this time of its own a clock is ahead of the common one by `offset`. */
+struct np_clock_knot {
+	np_ns local;
+	np_ns offset;
+};
+
+struct np_manifest_host {
+	char *host;
+	struct np_clock_knot *knots; /* ascending; NULL without samples */
+	size_t knot_count;
+	double drift;
+	np_ns uncertainty;
+};
+
+struct np_manifest_rank {
+	int32_t rank;
+	uint32_t host; /* index in hosts */
+};
+
+struct np_manifest {
+	char *path;
+	NP_VEC(struct np_manifest_host) hosts;
+	NP_VEC(struct np_manifest_rank) ranks;
+	int32_t world; /* 0 when not stated */
+};
+
+/*
+ * Read the manifest at the first of the run's roots that has one. NP_E_NOTFOUND
+ * when none has, NP_E_FORMAT when it is damaged or of another kind.
+ */
+int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct np_err *err)
+	NP_MUST_USE;
+void np_manifest_free(struct np_manifest *manifest);
+void np_manifest_freep(struct np_manifest **manifest);
+
+#endif /* NP_MANIFEST_H */
