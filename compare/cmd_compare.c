@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command compare: options, both sides, the comparison, what is printed and the gate. */
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"

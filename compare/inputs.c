@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads and measures one side of a comparison, whatever kind of input it is (inputs.h). */
 #include "inputs.h"
 
 #include "cli/command/progress.h"

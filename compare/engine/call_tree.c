@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds the tree of framework calls of a rank, with modules and the kernels they launched
+ * (cmp_tree.h).
+ */
 #include "cmp_tree.h"
 
 #include "npuprof/buf.h"

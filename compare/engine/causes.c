@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds what explains the difference of the step: slow ranks and links before the waiting they
+ * cause.
+ */
 #include "cmp_comparison.h"
 
 #include "npuprof/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Assigns every kernel its class of work: the first rule that fits wins (cmp_class.h). */
 #include "cmp_class.h"
 
 #include "npuprof/idmap.h"
@@ -71,7 +72,7 @@ bool cmp_is_cube_op(const char *name)
 	return hits(name, matmul_ops) || hits(name, flash_ops) || hits(name, conv_ops);
 }
 
-bool cmp_is_backward(const char *name)
+static bool cmp_is_backward(const char *name)
 {
 	return hits(name, backward);
 }

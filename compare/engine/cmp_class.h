@@ -57,7 +57,6 @@ enum cmp_class cmp_classify(const struct cmp_kernel_traits *traits);
 /* Is an operator of the framework one whose kernels are of its class? */
 bool cmp_is_cube_op(const char *name);
 /* Does a name belong to a backward pass? */
-bool cmp_is_backward(const char *name);
 /* Is it a cast, a transpose or a change of format, by type or name? */
 bool cmp_is_conversion(const char *type);
 

@@ -316,10 +316,6 @@ void cmp_check_comparable(struct comparison *comparison);
  */
 size_t cmp_comm_of(const struct comparison *comparison, enum cmp_which which, uint64_t hash);
 
-/* Verdict of a change with its p or q. */
-enum cmp_verdict cmp_judge(const struct cmp_options *options, const struct cmp_change *change,
-			   double p);
-
 /* A text that lives as long as the comparison; NULL if memory runs out. */
 const char *cmp_keep(struct comparison *comparison, const struct np_buf *buf);
 

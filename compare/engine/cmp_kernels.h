@@ -80,13 +80,6 @@ int cmp_grouper_add(struct cmp_grouper *grouper, const struct cmp_kernel_cell *f
 /* A text under its id among the names of the comparison. */
 int cmp_grouper_text(struct cmp_grouper *grouper, np_str text, np_str *ret) NP_MUST_USE;
 
-/*
- * The kernels of a detail. The order of those of one step is kept too if `sequence`
- * says so.
- */
-int cmp_group_detail(struct cmp_grouper *grouper, const struct np_detail *detail, bool sequence)
-	NP_MUST_USE;
-
 struct np_details;
 
 /*
@@ -103,19 +96,5 @@ int cmp_group_sums(struct cmp_grouper *grouper, const struct np_kernel_sums *sum
 /* --- what all ranks of a side have ----------------------------------------------------------- */
 
 struct cmp_merge;
-
-int cmp_merge_new(struct cmp_side *side, struct cmp_merge **ret, struct np_err *err) NP_MUST_USE;
-void cmp_merge_free(struct cmp_merge *merge);
-
-/*
- * Take the groups of the rank of a pair over into those of the side, and number those
- * of its sequence accordingly. May be called from several threads at once.
- */
-int cmp_merge_add(struct cmp_merge *merge, size_t pair, const struct cmp_grouper *grouper)
-	NP_MUST_USE;
-
-/* All are there: bring the groups of the side in order. `first` is the rank of the first pair. */
-int cmp_merge_finish(struct cmp_merge *merge, struct cmp_rank_kernels *first, struct np_err *err)
-	NP_MUST_USE;
 
 #endif /* CMP_KERNELS_H */

@@ -70,30 +70,4 @@ int cmp_views_measure(struct comparison *comparison, uint64_t wanted, struct cmp
 		      struct np_err *err) NP_MUST_USE;
 void cmp_views_release(struct cmp_views *views);
 
-/* --- for the reducers of details ------------------------------------------------------------- */
-
-/* One rank while its detail is reduced. */
-struct cmp_view_rank {
-	struct comparison *comparison;
-	const struct cmp_side *side;
-	const struct np_rank *rank;
-	const struct np_detail *detail;
-	enum cmp_which which;
-	struct cmp_rows *rows; /* by view */
-	struct np_err *err;
-};
-
-/* Add one thing of this many ns to the row of these names; the second may be NULL. */
-int cmp_view_add(struct cmp_view_rank *rank, enum cmp_view view, const char *name,
-		 const char *second, const struct cmp_tally *tally) NP_MUST_USE;
-
-/* Is the step of a row of the detail one of those chosen? */
-bool cmp_view_takes(const struct cmp_view_rank *rank, uint32_t step);
-
-int cmp_view_api(struct cmp_view_rank *rank) NP_MUST_USE;
-int cmp_view_operator(struct cmp_view_rank *rank) NP_MUST_USE;
-int cmp_view_module(struct cmp_view_rank *rank) NP_MUST_USE;
-int cmp_view_memory(struct cmp_view_rank *rank) NP_MUST_USE;
-int cmp_view_communication(struct cmp_view_rank *rank) NP_MUST_USE;
-
 #endif /* CMP_VIEWS_H */

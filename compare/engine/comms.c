@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Matches the communicators of two runs and compares what they did. */
 #include "cmp_comparison.h"
 
 #include "npuprof/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Warns of what makes two runs differ that is not their speed. */
 #include "cmp_comparison.h"
 
 #include "npuprof/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the stages of a comparison in order and owns what they made (cmp_comparison.h). */
 #include "cmp_comparison.h"
 
 #include "npuprof/buf.h"

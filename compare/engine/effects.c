@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Splits the difference of a leaf into more kernels, slower kernels and other kernels. */
 #include "cmp_comparison.h"
 
 #include "npuprof/apportion.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the conditions of --fail-on and judges a comparison by them (cmp_gate.h). */
 #include "cmp_gate.h"
 #include "cmp_memory.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Judges which changes are more than noise. */
 #include "cmp_comparison.h"
 
 #include <math.h>
@@ -29,8 +30,9 @@ static bool matters(const struct cmp_options *options, const struct cmp_change *
 	return change->delta != 0 && size >= options->min_ns && size >= options->min_share * most;
 }
 
-enum cmp_verdict cmp_judge(const struct cmp_options *options, const struct cmp_change *change,
-			   double p)
+/* Verdict of a change with its p or q. */
+static enum cmp_verdict cmp_judge(const struct cmp_options *options,
+				  const struct cmp_change *change, double p)
 {
 	if (change->delta == NP_UNKNOWN)
 		return CMP_UNTESTED;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Groups the kernels of a rank by class, type, core and inputs (cmp_kernels.h). */
 #include "cmp_kernels.h"
 
 /* Ranks of one device do not always know its number. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs the streams or threads of two sides by what they have in common. */
 #include "cmp_sequence.h"
 
 #include "npuprof/order.h"

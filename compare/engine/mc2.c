@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Splits kernels that compute and communicate at once (MC2) into the two, as the vendor does. */
 #include "cmp_comparison.h"
 
 #include "npuprof/order.h"

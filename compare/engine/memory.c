@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the peak of each memory component on both sides (cmp_memory.h). */
 #include "cmp_memory.h"
 
 void cmp_memory_release(struct cmp_memory *memory)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decides which ranks are compared with which, and in which steps. */
 #include "cmp_comparison.h"
 
 #include "npuprof/buf.h"
@@ -9,7 +10,7 @@
 
 /* Which ranks are compared with which, and in which steps. */
 
-/* A first step this many times as long as the middle of the others still warms up. */
+/* A first step this many times as long as the median of the others still warms up. */
 #define WARM_UP 1.5
 
 static const struct np_run *run_of(const struct comparison *comparison, enum cmp_which which)

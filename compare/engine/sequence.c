@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Aligns two sequences of tokens with as few changes as possible (cmp_sequence.h). */
 #include "cmp_sequence.h"
 
 #include "npuprof/idmap.h"

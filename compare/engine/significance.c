@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests whether a difference is more than chance (cmp_significance.h). */
 #include "cmp_significance.h"
 
 #include "npuprof/order.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Aligns the kernels of one step of both sides, stream by stream: added, removed, fused, other
+ * inputs.
+ */
 #include "cmp_comparison.h"
 #include "cmp_sequence.h"
 

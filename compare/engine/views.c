@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Measures the tables of --view from the details of both sides (cmp_views.h). */
 #include "cmp_kernels.h"
+#include "cmp_tree.h"
 #include "cmp_views.h"
 
+#include "npuprof/buf.h"
 #include "npuprof/details.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+/* One rank while its detail is reduced. */
+struct cmp_view_rank {
+	struct comparison *comparison;
+	const struct cmp_side *side;
+	const struct np_rank *rank;
+	const struct np_detail *detail;
+	enum cmp_which which;
+	struct cmp_rows *rows; /* by view */
+	struct np_err *err;
+};
 
 const char *const cmp_view_names[CMP_VIEWS + 1] = {
 	[CMP_VIEW_KERNEL] = "kernel",
@@ -12,24 +29,6 @@ const char *const cmp_view_names[CMP_VIEWS + 1] = {
 	[CMP_VIEW_OPERATOR] = "operator",
 	[CMP_VIEW_MODULE] = "module",
 	[CMP_VIEW_MEMORY] = "memory",
-};
-
-/* Views that need details: the sections, and which of them they cannot do without. */
-static const struct {
-	unsigned wants;
-	unsigned needs;
-	int (*reduce)(struct cmp_view_rank *rank);
-} ways[CMP_VIEWS] = {
-	[CMP_VIEW_COMMUNICATION] = { NP_DETAIL_OPS | NP_DETAIL_SUB_TASKS, NP_DETAIL_OPS,
-				     cmp_view_communication },
-	[CMP_VIEW_API] = { NP_DETAIL_FRAMEWORK, NP_DETAIL_FRAMEWORK, cmp_view_api },
-	[CMP_VIEW_OPERATOR] = { NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES,
-				NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS, cmp_view_operator },
-	[CMP_VIEW_MODULE] = { NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_KERNELS |
-				      NP_DETAIL_LAUNCHES,
-			      NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_KERNELS,
-			      cmp_view_module },
-	[CMP_VIEW_MEMORY] = { NP_DETAIL_MEMORY_OPS, NP_DETAIL_MEMORY_OPS, cmp_view_memory },
 };
 
 enum cmp_view cmp_view_find(const char *name)
@@ -99,8 +98,9 @@ static void add_tally(struct cmp_tally *to, const struct cmp_tally *from)
 		to->most = from->most;
 }
 
-int cmp_view_add(struct cmp_view_rank *rank, enum cmp_view view, const char *name,
-		 const char *second, const struct cmp_tally *tally)
+/* Add one thing of this many ns to the row of these names; the second may be NULL. */
+static int cmp_view_add(struct cmp_view_rank *rank, enum cmp_view view, const char *name,
+			const char *second, const struct cmp_tally *tally)
 {
 	np_str key[2] = { NP_STR_NONE, NP_STR_NONE };
 	struct cmp_row *row;
@@ -118,11 +118,230 @@ int cmp_view_add(struct cmp_view_rank *rank, enum cmp_view view, const char *nam
 	return NP_OK;
 }
 
-bool cmp_view_takes(const struct cmp_view_rank *rank, uint32_t step)
+/* Is the step of a row of the detail one of those chosen? */
+static bool cmp_view_takes(const struct cmp_view_rank *rank, uint32_t step)
 {
 	return step != NP_NO_STEP &&
 	       cmp_step_of(rank->side, rank->rank->steps.item[step].id) != SIZE_MAX;
 }
+
+/* What the framework called, by name. */
+static int add_api(struct cmp_view_rank *rank, const struct cmp_tree *tree)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < tree->nodes.count && rc == NP_OK; i++) {
+		const struct cmp_node *node = &tree->nodes.item[i];
+		const struct np_framework_call *call = cmp_tree_call(tree, node);
+		np_ns time = call->end - call->start;
+		const struct cmp_tally tally = { .count = 1,
+						 .total = time,
+						 .self = time - node->inside,
+						 .least = time,
+						 .most = time };
+
+		if (!node->module && cmp_view_takes(rank, call->step))
+			rc = cmp_view_add(rank, CMP_VIEW_API,
+					  cmp_text(rank->comparison, node->name), NULL, &tally);
+	}
+	return rc;
+}
+
+static int add_operators(struct cmp_view_rank *rank, const struct cmp_tree *tree)
+{
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < tree->nodes.count && rc == NP_OK; i++) {
+		const struct cmp_node *node = &tree->nodes.item[i];
+		const struct cmp_tally tally = { .count = 1,
+						 .total = node->own,
+						 .least = NP_UNKNOWN };
+
+		if (!node->module && node->top == i &&
+		    cmp_view_takes(rank, cmp_tree_call(tree, node)->step))
+			rc = cmp_view_add(rank, CMP_VIEW_OPERATOR,
+					  cmp_text(rank->comparison, node->name), NULL, &tally);
+	}
+	return rc;
+}
+
+/* A row for each module, with all of it, and one for each operator directly inside. */
+static int add_modules(struct cmp_view_rank *rank, const struct cmp_tree *tree)
+{
+	const struct comparison *comparison = rank->comparison;
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < tree->nodes.count && rc == NP_OK; i++) {
+		const struct cmp_node *node = &tree->nodes.item[i];
+		const struct cmp_tally tally = { .count = 1,
+						 .total = node->module ? node->total : node->own,
+						 .self = node->own,
+						 .least = NP_UNKNOWN };
+
+		if (node->module_path == NP_STR_NONE || node->top != i ||
+		    !cmp_view_takes(rank, cmp_tree_call(tree, node)->step))
+			continue;
+		rc = cmp_view_add(rank, CMP_VIEW_MODULE, cmp_text(comparison, node->module_path),
+				  node->module ? NULL : cmp_text(comparison, node->name), &tally);
+	}
+	return rc;
+}
+
+static int with_tree(struct cmp_view_rank *rank,
+		     int (*add)(struct cmp_view_rank *, const struct cmp_tree *))
+{
+	struct cmp_tree tree;
+	int rc = cmp_tree_build(rank->comparison, rank->detail, &tree, rank->err);
+
+	if (rc == NP_OK)
+		rc = add(rank, &tree);
+	cmp_tree_release(&tree);
+	return rc;
+}
+
+static int cmp_view_api(struct cmp_view_rank *rank)
+{
+	return with_tree(rank, add_api);
+}
+
+static int cmp_view_operator(struct cmp_view_rank *rank)
+{
+	return with_tree(rank, add_operators);
+}
+
+static int cmp_view_module(struct cmp_view_rank *rank)
+{
+	return with_tree(rank, add_modules);
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* Allocations have no step of their own: the host was in one when it asked. */
+static bool in_step(const struct cmp_view_rank *rank, np_ns time)
+{
+	for (size_t i = 0; i < rank->rank->steps.count; i++) {
+		const struct np_step *step = &rank->rank->steps.item[i];
+
+		if (cmp_step_of(rank->side, step->id) == SIZE_MAX)
+			continue;
+		if (step->host_begin == NP_UNKNOWN ||
+		    (time >= step->host_begin && time < step->host_end))
+			return true;
+	}
+	return false;
+}
+
+static int cmp_view_memory(struct cmp_view_rank *rank)
+{
+	const struct np_detail *detail = rank->detail;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < detail->memory_ops.count && rc == NP_OK; i++) {
+		const struct np_memory_op *op = &detail->memory_ops.item[i];
+		const char *name = np_detail_text(detail, op->name);
+		struct cmp_tally tally = { .count = 1, .bytes = op->bytes, .least = NP_UNKNOWN };
+
+		if (!name || op->bytes == NP_UNKNOWN || !in_step(rank, op->alloc))
+			continue;
+		if (op->release != NP_UNKNOWN)
+			tally.total = tally.least = tally.most = op->release - op->alloc;
+		rc = cmp_view_add(rank, CMP_VIEW_MEMORY, name, NULL, &tally);
+	}
+	return rc;
+}
+
+/* --- communication --------------------------------------------------------------------------- */
+
+/* "hcom_allReduce__123_0_1" and "hcom_allReduce_" are of class "allreduce". */
+static void class_of(const char *name, struct np_buf *buf)
+{
+	size_t length;
+
+	if (strncasecmp(name, "hcom_", strlen("hcom_")) == 0)
+		name += strlen("hcom_");
+	length = strcspn(name, "_");
+	for (size_t i = 0; i < length; i++)
+		np_buf_add_char(buf, (char)tolower((unsigned char)name[i]));
+}
+
+/* By the type of an operator or, where it was not recorded (Level0), by its name. */
+static void class_of_op(const struct np_detail *detail, const struct np_detail_op *op,
+			struct np_buf *buf)
+{
+	const char *type = np_detail_text(detail, op->type);
+	const char *name = np_detail_text(detail, op->name);
+
+	if (type && strcmp(type, "N/A") != 0)
+		name = type;
+	if (name)
+		class_of(name, buf);
+}
+
+static int add_op(struct cmp_view_rank *rank, const struct np_detail_op *op)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf class = NP_BUF_INIT;
+	np_ns time = op->end - op->start;
+	const struct cmp_tally tally = { .count = 1, .total = time, .least = time, .most = time };
+
+	class_of_op(rank->detail, op, &class);
+	return class.length ? cmp_view_add(rank, CMP_VIEW_COMMUNICATION, class.text, NULL, &tally)
+			    : NP_OK;
+}
+
+static int add_sub_task(struct cmp_view_rank *rank, const struct np_sub_task *task)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf class = NP_BUF_INIT;
+	const struct np_detail *detail = rank->detail;
+	NP_CLEANUP(np_buf_release) struct np_buf type = NP_BUF_INIT;
+	const struct np_detail_op *op;
+	np_ns time = task->end - task->start;
+	const struct cmp_tally tally = { .count = 1, .total = time, .least = time, .most = time };
+
+	/* "Notify Wait" of Level0 is "Notify_Wait" otherwise. */
+	for (const char *at = np_detail_text(detail, task->type); at && *at; at++)
+		np_buf_add_char(&type, *at == ' ' ? '_' : *at);
+	if (task->op == NP_NO_ROW || type.length == 0)
+		return NP_OK;
+	op = &detail->ops.item[task->op];
+	if (!cmp_view_takes(rank, op->step))
+		return NP_OK;
+	class_of_op(detail, op, &class);
+	return class.length
+		       ? cmp_view_add(rank, CMP_VIEW_COMMUNICATION, class.text, type.text, &tally)
+		       : NP_OK;
+}
+
+static int cmp_view_communication(struct cmp_view_rank *rank)
+{
+	const struct np_detail *detail = rank->detail;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < detail->ops.count && rc == NP_OK; i++) {
+		if (cmp_view_takes(rank, detail->ops.item[i].step))
+			rc = add_op(rank, &detail->ops.item[i]);
+	}
+	for (size_t i = 0; i < detail->sub_tasks.count && rc == NP_OK; i++)
+		rc = add_sub_task(rank, &detail->sub_tasks.item[i]);
+	return rc;
+}
+
+/* Views that need details: the sections, and which of them they cannot do without. */
+static const struct {
+	unsigned wants;
+	unsigned needs;
+	int (*reduce)(struct cmp_view_rank *rank);
+} ways[CMP_VIEWS] = {
+	[CMP_VIEW_COMMUNICATION] = { NP_DETAIL_OPS | NP_DETAIL_SUB_TASKS, NP_DETAIL_OPS,
+				     cmp_view_communication },
+	[CMP_VIEW_API] = { NP_DETAIL_FRAMEWORK, NP_DETAIL_FRAMEWORK, cmp_view_api },
+	[CMP_VIEW_OPERATOR] = { NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES,
+				NP_DETAIL_FRAMEWORK | NP_DETAIL_KERNELS, cmp_view_operator },
+	[CMP_VIEW_MODULE] = { NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_KERNELS |
+				      NP_DETAIL_LAUNCHES,
+			      NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_KERNELS,
+			      cmp_view_module },
+	[CMP_VIEW_MEMORY] = { NP_DETAIL_MEMORY_OPS, NP_DETAIL_MEMORY_OPS, cmp_view_memory },
+};
 
 static int merge(struct cmp_rows *to, const struct cmp_rows *from, struct np_err *err)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the tables of a comparison as CSV files and prints one of them. */
 #include "report.h"
 
 int compare_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)

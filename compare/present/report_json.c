@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints a comparison as JSON (npuprof.compare/1). */
 #include "report.h"
 
 #include "npuprof/notes_json.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the screen of a comparison and the same as Markdown. */
 #include "report.h"
 
 #include "npuprof/page.h"

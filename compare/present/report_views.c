@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the tables of --view on the screen. */
 #include "report.h"
 
 #include "npuprof/grid.h"

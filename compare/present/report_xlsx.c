@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a comparison as a workbook. */
 #include "report.h"
 
 #include "cli/command/module.h"

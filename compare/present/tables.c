@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Defines the tables of a comparison: waterfall, kernels, causes, structure. */
 #include "tables.h"
 
 #include "npuprof/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Defines the tables of one step call by call: a row for each call and its partner. */
 #include "tables.h"
 
 /* One step of the first pair of ranks, call by call: a row for each call and its partner. */

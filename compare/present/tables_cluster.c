@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Defines the tables of ranks, communicators, links and memory of both sides. */
 #include "tables.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Defines the tables of --view with the columns that users of the vendor's tool know. */
 #include "tables.h"
 
 #include <math.h>
