@@ -7,7 +7,8 @@
 /* A number takes seven bits of each byte. */
 #define MOST_BYTES 10
 
-#define FIRST_CAPACITY ((size_t)4096)
+/* What is made at least. */
+#define ROOM ((size_t)4096)
 
 void np_bytes_release(struct np_bytes *bytes)
 {
@@ -20,22 +21,10 @@ void np_bytes_release(struct np_bytes *bytes)
 static bool reserve(struct np_bytes_writer *writer, size_t count)
 {
 	struct np_bytes *bytes = &writer->bytes;
-	size_t capacity = bytes->capacity ? bytes->capacity : FIRST_CAPACITY;
-	uint8_t *item;
 
-	if (writer->failed)
-		return false;
-	if (bytes->capacity - bytes->count >= count)
-		return true;
-	while (capacity - bytes->count < count)
-		capacity *= 2;
-	item = realloc(bytes->item, capacity);
-	writer->failed = !item;
-	if (!item)
-		return false;
-	bytes->item = item;
-	bytes->capacity = capacity;
-	return true;
+	if (!writer->failed && bytes->capacity - bytes->count < count)
+		writer->failed = np_vec_reserve(bytes, count < ROOM ? ROOM : count, NULL) < 0;
+	return !writer->failed;
 }
 
 void np_bytes_put_number(struct np_bytes_writer *writer, uint64_t value)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps of ids: pages of neighbours, found by their number, and the page used last. */
 #include "npuprof/idmap.h"
 
 #include <assert.h>
 
-#define PAGE_BITS   NP_IDMAP_PAGE_BITS
-#define PAGE_IDS    NP_IDMAP_PAGE_IDS
-#define FIRST_BITS  6U /* of the number of slots */
-#define FIRST_PAGES ((size_t)16)
+#include "npuprof/map.h"
+#include "npuprof/vec.h"
+
+#define PAGE_BITS NP_IDMAP_PAGE_BITS
+#define PAGE_IDS  NP_IDMAP_PAGE_IDS
 
 /* Ids have 64 bits and page numbers 58, so no page has this number. */
 #define NO_PAGE UINT64_MAX
@@ -15,49 +17,19 @@ struct page {
 	uint32_t value[PAGE_IDS];
 };
 
-struct slot {
-	uint64_t number; /* NO_PAGE: empty */
-	size_t page;
-};
-
 struct np_idmap {
 	struct np_idmap_last last; /* first: np_idmap_get() looks here */
-	struct page *page;
-	size_t count;
-	size_t capacity;
-
-	struct slot *slot;
-	unsigned bits; /* there are 2^bits slots, at most half of them used */
+	NP_VEC(struct page) pages;
+	NP_VEC(uint64_t) numbers; /* of the pages */
+	struct np_map map;        /* number of a page → pages */
 };
-
-static size_t slots_of(unsigned bits)
-{
-	return (size_t)1 << bits;
-}
-
-static struct slot *new_slots(unsigned bits)
-{
-	struct slot *slot = calloc(slots_of(bits), sizeof(*slot));
-
-	/* NO_PAGE is all ones. */
-	if (slot)
-		memset(slot, 0xff, slots_of(bits) * sizeof(*slot));
-	return slot;
-}
 
 struct np_idmap *np_idmap_new(void)
 {
 	struct np_idmap *map = calloc(1, sizeof(*map));
 
-	if (!map)
-		return NULL;
-	map->last.number = NO_PAGE;
-	map->bits = FIRST_BITS;
-	map->slot = new_slots(FIRST_BITS);
-	if (!map->slot) {
-		free(map);
-		return NULL;
-	}
+	if (map)
+		map->last.number = NO_PAGE;
 	return map;
 }
 
@@ -65,8 +37,9 @@ void np_idmap_free(struct np_idmap *map)
 {
 	if (!map)
 		return;
-	free(map->page);
-	free(map->slot);
+	np_vec_release(&map->pages);
+	np_vec_release(&map->numbers);
+	np_map_release(&map->map);
 	free(map);
 }
 
@@ -87,70 +60,24 @@ static size_t index_of(int64_t id)
 	return (uint64_t)id & (PAGE_IDS - 1);
 }
 
-/* The slot of a page number, or the empty one where it belongs. */
-static struct slot *find(struct slot *slot, unsigned bits, uint64_t number)
-{
-	/* The high bits of the product depend on all bits of the number. */
-	size_t i = (number * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - bits);
-
-	while (slot[i].number != number && slot[i].number != NO_PAGE)
-		i = (i + 1) & (slots_of(bits) - 1);
-	return &slot[i];
-}
-
-static bool reserve_slot(struct np_idmap *map)
-{
-	unsigned bits = map->bits + 1;
-	struct slot *grown;
-
-	if (map->count < slots_of(map->bits) / 2)
-		return true;
-	grown = new_slots(bits);
-	if (!grown)
-		return false;
-
-	for (size_t i = 0; i < slots_of(map->bits); i++) {
-		if (map->slot[i].number != NO_PAGE)
-			*find(grown, bits, map->slot[i].number) = map->slot[i];
-	}
-	free(map->slot);
-	map->slot = grown;
-	map->bits = bits;
-	return true;
-}
-
-static bool reserve_page(struct np_idmap *map)
-{
-	size_t capacity = map->capacity ? map->capacity * 2 : FIRST_PAGES;
-	struct page *grown;
-
-	if (map->count < map->capacity)
-		return true;
-	if (capacity > SIZE_MAX / sizeof(*grown))
-		return false;
-	grown = realloc(map->page, capacity * sizeof(*grown));
-	if (!grown)
-		return false;
-
-	map->page = grown;
-	map->capacity = capacity;
-	map->last.number = NO_PAGE;
-	return true;
-}
-
+/* A page in which no id is set; NULL when out of memory. */
 static struct page *add_page(struct np_idmap *map, uint64_t number)
 {
+	size_t capacity = map->pages.capacity;
 	struct page *page;
 
-	if (!reserve_slot(map) || !reserve_page(map))
+	if (np_vec_reserve(&map->pages, 1, NULL) < 0)
+		return NULL;
+	if (map->pages.capacity != capacity)
+		map->last.number = NO_PAGE;
+	if (np_vec_reserve(&map->numbers, 1, NULL) < 0 ||
+	    np_map_add(&map->map, number, (uint32_t)map->pages.count, NULL) < 0)
 		return NULL;
 
-	assert(map->page);
-	page = &map->page[map->count];
+	map->numbers.item[map->numbers.count++] = number;
+	page = &map->pages.item[map->pages.count++];
 	/* NP_IDMAP_NONE is all ones. */
 	memset(page, 0xff, sizeof(*page));
-	*find(map->slot, map->bits, number) = (struct slot){ .number = number, .page = map->count };
-	map->count++;
 	return page;
 }
 
@@ -159,16 +86,29 @@ static void remember(struct np_idmap *map, uint64_t number, struct page *page)
 	map->last = (struct np_idmap_last){ number, page->value };
 }
 
+/* A page that is looked for. */
+struct wanted_page {
+	const uint64_t *numbers;
+	uint64_t number;
+};
+
+static bool is_page(const void *what, uint32_t index)
+{
+	const struct wanted_page *wanted = what;
+
+	return wanted->numbers[index] == wanted->number;
+}
+
 /* The page of a number, or NULL if there is none yet. */
 static struct page *get_page(struct np_idmap *map, uint64_t number)
 {
-	const struct slot *slot;
+	const struct wanted_page wanted = { map->numbers.item, number };
+	uint32_t index = np_map_find(&map->map, number, is_page, &wanted);
 
-	slot = find(map->slot, map->bits, number);
-	if (slot->number == NO_PAGE)
+	if (index == NP_MAP_NONE)
 		return NULL;
-	remember(map, number, &map->page[slot->page]);
-	return &map->page[slot->page];
+	remember(map, number, &map->pages.item[index]);
+	return &map->pages.item[index];
 }
 
 /* The values of the page of an id, added if it is new; NULL when out of memory. */
@@ -208,8 +148,9 @@ uint32_t np_idmap_find(struct np_idmap *map, int64_t id)
 
 void np_idmap_clear(struct np_idmap *map)
 {
-	memset(map->slot, 0xff, slots_of(map->bits) * sizeof(*map->slot));
-	map->count = 0;
+	np_map_clear(&map->map);
+	map->numbers.count = 0;
+	map->pages.count = 0;
 	map->last.number = NO_PAGE;
 }
 

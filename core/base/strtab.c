@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Interned strings: entries in blocks that never move, ids by the hash of their text. */
 #include "npuprof/strtab.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "npuprof/arena.h"
+#include "npuprof/map.h"
 
 /*
  * Entries live in blocks that never move; block k holds 2^(k + FIRST_BITS) of
@@ -12,18 +14,12 @@
  * an id got it, directly or from another thread, after its entry was written:
  * reading an entry therefore takes no lock. Everything else is under the lock.
  */
-#define FIRST_BITS  10
-#define BLOCKS      (33 - FIRST_BITS)
-#define FIRST_SLOTS ((size_t)1024)
+#define FIRST_BITS 10
+#define BLOCKS     (33 - FIRST_BITS)
 
 struct entry {
 	const char *text;
 	size_t length;
-};
-
-struct slot {
-	uint32_t hash;
-	np_str id; /* NP_STR_NONE: empty */
 };
 
 struct np_strtab {
@@ -31,8 +27,7 @@ struct np_strtab {
 	pthread_mutex_t lock;
 	atomic_size_t count; /* written under the lock, read without it */
 	struct np_arena *texts;
-	struct slot *slot;
-	size_t slots; /* a power of two, more than count */
+	struct np_map ids; /* hash of a text → its id */
 };
 
 /* Where an id lives: ids are counted from 2^FIRST_BITS on, the top bit names the block. */
@@ -67,10 +62,8 @@ struct np_strtab *np_strtab_new(void)
 		return NULL;
 	}
 	table->texts = np_arena_new();
-	table->slot = calloc(FIRST_SLOTS, sizeof(*table->slot));
-	table->slots = FIRST_SLOTS;
 	table->block[0] = calloc((size_t)1 << FIRST_BITS, sizeof(*table->block[0]));
-	if (!table->texts || !table->slot || !table->block[0]) {
+	if (!table->texts || !table->block[0]) {
 		np_strtab_free(table);
 		return NULL;
 	}
@@ -84,7 +77,7 @@ void np_strtab_free(struct np_strtab *table)
 		return;
 	for (size_t i = 0; i < BLOCKS; i++)
 		free(table->block[i]);
-	free(table->slot);
+	np_map_release(&table->ids);
 	np_arena_free(table->texts);
 	(void)pthread_mutex_destroy(&table->lock);
 	free(table);
@@ -96,74 +89,35 @@ void np_strtab_freep(struct np_strtab **table)
 	*table = NULL;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ (hash >> 29);
-}
-
-static uint32_t hash_of(const char *text, size_t length)
+static uint64_t hash_of(const char *text, size_t length)
 {
 	uint64_t hash = length;
 	uint64_t word = 0;
 
 	for (; length >= sizeof(word); length -= sizeof(word), text += sizeof(word)) {
 		memcpy(&word, text, sizeof(word));
-		hash = mix(hash, word);
+		hash = np_map_mix(hash, word);
 	}
 	word = 0;
 	if (length > 0)
 		memcpy(&word, text, length);
-	hash = mix(hash, word);
-	return (uint32_t)(hash >> 32);
+	return np_map_mix(hash, word);
 }
 
-static bool is_text(const struct np_strtab *table, np_str id, const char *text, size_t length)
+/* A text that is looked for. */
+struct wanted_text {
+	const struct np_strtab *table;
+	const char *text;
+	size_t length;
+};
+
+static bool is_wanted(const void *what, np_str id)
 {
-	const struct entry *entry = entry_of(table, id);
+	const struct wanted_text *wanted = what;
+	const struct entry *entry = entry_of(wanted->table, id);
 
-	return entry->length == length && (length == 0 || memcmp(entry->text, text, length) == 0);
-}
-
-/* The slot that holds the text, or the empty one where it belongs. */
-static struct slot *find(struct np_strtab *table, const char *text, size_t length, uint32_t hash)
-{
-	size_t mask = table->slots - 1;
-	size_t i = hash & mask;
-
-	while (table->slot[i].id != NP_STR_NONE) {
-		if (table->slot[i].hash == hash && is_text(table, table->slot[i].id, text, length))
-			break;
-		i = (i + 1) & mask;
-	}
-	return &table->slot[i];
-}
-
-/* Double the slots before they are three quarters full. */
-static bool reserve_slot(struct np_strtab *table, size_t count)
-{
-	size_t slots = table->slots * 2;
-	struct slot *grown;
-
-	if (count < table->slots / 4 * 3)
-		return true;
-	grown = calloc(slots, sizeof(*grown));
-	if (!grown)
-		return false;
-
-	for (size_t i = 0; i < table->slots; i++) {
-		size_t to = table->slot[i].hash & (slots - 1);
-
-		if (table->slot[i].id == NP_STR_NONE)
-			continue;
-		while (grown[to].id != NP_STR_NONE)
-			to = (to + 1) & (slots - 1);
-		grown[to] = table->slot[i];
-	}
-	free(table->slot);
-	table->slot = grown;
-	table->slots = slots;
-	return true;
+	return entry->length == wanted->length &&
+	       (wanted->length == 0 || memcmp(entry->text, wanted->text, wanted->length) == 0);
 }
 
 static bool reserve_entry(struct np_strtab *table, np_str id)
@@ -177,7 +131,7 @@ static bool reserve_entry(struct np_strtab *table, np_str id)
 }
 
 /* Give a new text its id. The table changes only once all memory is there. */
-static int add_new(struct np_strtab *table, const char *text, size_t length, uint32_t hash,
+static int add_new(struct np_strtab *table, const char *text, size_t length, uint64_t hash,
 		   np_str *ret, struct np_err *err)
 {
 	size_t count = atomic_load_explicit(&table->count, memory_order_relaxed);
@@ -185,16 +139,16 @@ static int add_new(struct np_strtab *table, const char *text, size_t length, uin
 	struct place place = place_of(id);
 	const char *copy;
 
-	if (count >= UINT32_MAX)
+	/* The last id would be what a map has for none. */
+	if (count >= UINT32_MAX - 1)
 		return np_fail(err, NP_E_RANGE, "more than %zu different texts", count);
-	if (!reserve_slot(table, count + 1) || !reserve_entry(table, id))
+	if (!reserve_entry(table, id))
 		return np_fail_nomem(err, "the string table");
 	copy = np_arena_text(table->texts, text, length);
-	if (!copy)
+	if (!copy || np_map_add(&table->ids, hash, id, NULL) < 0)
 		return np_fail_nomem(err, "the string table");
 
 	table->block[place.block][place.index] = (struct entry){ .text = copy, .length = length };
-	*find(table, text, length, hash) = (struct slot){ .hash = hash, .id = id };
 	atomic_store_explicit(&table->count, count + 1, memory_order_relaxed);
 	*ret = id;
 	return NP_OK;
@@ -203,8 +157,9 @@ static int add_new(struct np_strtab *table, const char *text, size_t length, uin
 int np_strtab_add(struct np_strtab *table, const char *text, size_t length, np_str *ret,
 		  struct np_err *err)
 {
-	const struct slot *slot;
-	uint32_t hash;
+	const struct wanted_text wanted = { table, text, length };
+	uint64_t hash;
+	np_str id;
 	int rc = NP_OK;
 
 	/* No object is that large: a length gone wrong must not be hashed. */
@@ -213,9 +168,9 @@ int np_strtab_add(struct np_strtab *table, const char *text, size_t length, np_s
 	hash = hash_of(text, length);
 
 	(void)pthread_mutex_lock(&table->lock);
-	slot = find(table, text, length, hash);
-	if (slot->id != NP_STR_NONE)
-		*ret = slot->id;
+	id = np_map_find(&table->ids, hash, is_wanted, &wanted);
+	if (id != NP_MAP_NONE)
+		*ret = id;
 	else
 		rc = add_new(table, text, length, hash, ret, err);
 	(void)pthread_mutex_unlock(&table->lock);

@@ -11,4 +11,28 @@ int np_by_int64(const void *left, const void *right); /* also np_ns */
 int np_by_double(const void *left, const void *right);
 int np_by_text(const void *left, const void *right); /* char * */
 
+/*
+ * The first number of [begin, end) for which `reached` is true, or `end`: a binary
+ * search. `reached` is an expression of the number, which it calls `i` (or what the
+ * first argument says), false up to some number and true from there on; it may stand
+ * for anything that is in order.
+ *
+ *	size_t first = np_lower_bound(i, (size_t)0, count, op[i].start >= time);
+ *
+ * `begin` and `end` are of one type, which is that of `i` and of the result.
+ */
+#define np_lower_bound(i, begin, end, reached) \
+	__extension__({ \
+		__typeof__((begin) + 0) low_ = (begin); \
+		__typeof__(low_) high_ = (end); \
+		while (low_ < high_) { \
+			__typeof__(low_) i = low_ + (high_ - low_) / 2; \
+			if (reached) \
+				high_ = i; \
+			else \
+				low_ = i + 1; \
+		} \
+		low_; \
+	})
+
 #endif /* NP_ORDER_H */

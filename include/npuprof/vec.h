@@ -58,6 +58,36 @@ void *np_vec_expect_room(void *items, size_t *capacity, size_t wanted, size_t it
 	((vec)->item = np_vec_expect_room((vec)->item, &(vec)->capacity, (wanted), \
 					  sizeof(*(vec)->item)))
 
+/* Likewise for `more` elements behind those that there are, and NULL when out of memory. */
+void *np_vec_reserve_room(void *items, size_t *capacity, size_t count, size_t more,
+			  size_t item_size, struct np_err *err);
+
+/*
+ * Make sure that `more` elements can be written behind the last one: NP_OK, or
+ * NP_E_NOMEM with nothing changed. They are not zeroed, and counted by the caller.
+ */
+#define np_vec_reserve(vec, more, err) \
+	__extension__({ \
+		int rc_ = NP_OK; \
+		if ((vec)->capacity - (vec)->count < (more)) { \
+			void *room_ = \
+				np_vec_reserve_room((vec)->item, &(vec)->capacity, (vec)->count, \
+						    (more), sizeof(*(vec)->item), (err)); \
+			if (room_) \
+				(vec)->item = room_; \
+			else \
+				rc_ = NP_E_NOMEM; \
+		} \
+		rc_; \
+	})
+
+/* No more elements come: give back the room for them, where that can be done. */
+void *np_vec_fit_room(void *items, size_t *capacity, size_t count, size_t item_size);
+
+#define np_vec_fit(vec) \
+	((vec)->item = np_vec_fit_room((vec)->item, &(vec)->capacity, (vec)->count, \
+				       sizeof(*(vec)->item)))
+
 /* Free the elements' array and make the vector empty again. */
 #define np_vec_release(vec) \
 	do { \

@@ -99,6 +99,73 @@ static void a_size_that_overflows_is_out_of_memory(void **state)
 	}
 }
 
+static void what_is_reserved_can_be_written_without_asking(void **state)
+{
+	NP_VEC(int64_t) numbers = { 0 };
+	const int64_t *first;
+
+	(void)state;
+	*np_vec_add(&numbers, NULL) = 7;
+	assert_int_equal(np_vec_reserve(&numbers, 1000, NULL), NP_OK);
+	first = numbers.item;
+	assert_true(numbers.capacity >= 1001);
+	for (int64_t i = 0; i < 1000; i++)
+		numbers.item[numbers.count++] = i;
+	assert_ptr_equal(numbers.item, first);
+	assert_int_equal(numbers.item[0], 7);
+	assert_int_equal(numbers.item[1000], 999);
+	np_vec_release(&numbers);
+}
+
+/* Little by little, and yet at most twice what is needed: no more than 20 moves to a million. */
+static void reserving_one_by_one_moves_seldom(void **state)
+{
+	NP_VEC(char) bytes = { 0 };
+	int moves = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000000; i++) {
+		size_t capacity = bytes.capacity;
+
+		assert_int_equal(np_vec_reserve(&bytes, 1, NULL), NP_OK);
+		moves += bytes.capacity != capacity;
+		bytes.count++;
+	}
+	assert_true(moves <= 20);
+	np_vec_release(&bytes);
+}
+
+static void a_fitting_vector_has_no_room_left_and_its_elements(void **state)
+{
+	NP_VEC(int64_t) numbers = { 0 };
+
+	(void)state;
+	np_vec_fit(&numbers);
+	assert_null(numbers.item);
+	for (int64_t i = 0; i < 100; i++)
+		*np_vec_add(&numbers, NULL) = i;
+	np_vec_fit(&numbers);
+	assert_int_equal(numbers.capacity, 100);
+	for (int64_t i = 0; i < 100; i++)
+		assert_int_equal(numbers.item[i], i);
+	assert_non_null(np_vec_add(&numbers, NULL));
+	np_vec_release(&numbers);
+}
+
+static void more_than_can_be_counted_is_out_of_memory(void **state)
+{
+	NP_VEC(int64_t) numbers = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(np_vec_reserve(&numbers, SIZE_MAX, &err), NP_E_NOMEM);
+	assert_int_equal(err.code, NP_E_NOMEM);
+	assert_non_null(np_vec_add(&numbers, NULL));
+	assert_int_equal(np_vec_reserve(&numbers, SIZE_MAX, &err), NP_E_NOMEM);
+	assert_int_equal(numbers.count, 1);
+	np_vec_release(&numbers);
+}
+
 static int add_a_hundred(struct np_err *err)
 {
 	NP_VEC(int) numbers = { 0 };
@@ -118,6 +185,27 @@ static int add_a_hundred(struct np_err *err)
 	return rc;
 }
 
+static int reserve_twice(struct np_err *err)
+{
+	NP_VEC(int) numbers = { 0 };
+	int rc = np_vec_reserve(&numbers, 50, err);
+
+	for (int i = 0; i < 50 && rc == NP_OK; i++)
+		numbers.item[numbers.count++] = i;
+	if (rc == NP_OK)
+		rc = np_vec_reserve(&numbers, 1000, err);
+	for (size_t i = 0; i < numbers.count; i++)
+		assert_int_equal(numbers.item[i], i);
+	np_vec_release(&numbers);
+	return rc;
+}
+
+static void running_out_of_memory_for_a_reserve_leaves_the_elements(void **state)
+{
+	(void)state;
+	assert_survives_faults(reserve_twice);
+}
+
 static void running_out_of_memory_leaves_the_elements(void **state)
 {
 	(void)state;
@@ -133,6 +221,11 @@ int main(void)
 		cmocka_unit_test(elements_that_were_expected_do_not_move),
 		cmocka_unit_test(what_cannot_be_had_is_not_expected),
 		cmocka_unit_test(a_size_that_overflows_is_out_of_memory),
+		cmocka_unit_test(what_is_reserved_can_be_written_without_asking),
+		cmocka_unit_test(reserving_one_by_one_moves_seldom),
+		cmocka_unit_test(a_fitting_vector_has_no_room_left_and_its_elements),
+		cmocka_unit_test(more_than_can_be_counted_is_out_of_memory),
+		cmocka_unit_test(running_out_of_memory_for_a_reserve_leaves_the_elements),
 		cmocka_unit_test(running_out_of_memory_leaves_the_elements),
 	};
 
