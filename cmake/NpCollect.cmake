@@ -53,7 +53,7 @@ if(MPI_C_FOUND)
   target_link_libraries(npuprof-collect PRIVATE nplaunch MPI::MPI_C)
   install(TARGETS npuprof-collect RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # For applications that are MPI programs: tells the launchers of each other in MPI_Init.
-  add_library(npuprof_inapp SHARED collect/mpi/npuprof_inapp.c collect/launch/coord/mpi_place.c
+  add_library(npuprof_inapp SHARED collect/mpi/npuprof_inapp.c collect/launch/coord/mpi_address.c
     ${collect_shared_sources} ${inject_core})
   target_include_directories(npuprof_inapp PRIVATE ${PCRE2_INCLUDE_DIRS})
   target_link_libraries(npuprof_inapp PRIVATE np_warnings MPI::MPI_C Threads::Threads

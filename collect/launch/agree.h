@@ -2,7 +2,7 @@
 #ifndef NP_AGREE_H
 #define NP_AGREE_H
 
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 #include "collect/launch/plan/options.h"
 
 /*

@@ -2,7 +2,7 @@
 #ifndef NP_CHECK_H
 #define NP_CHECK_H
 
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 
 /*
  * Can it work? Asked before anything is started

@@ -57,14 +57,14 @@ static void conclude(struct np_job *job)
 /* Launchers that met only while the application ran get to know each other now. */
 static int catch_up(struct np_job *job, struct np_err *err)
 {
-	struct np_layout layout;
+	struct np_job_layout layout;
 	char path[PATH_MAX];
-	int rc = np_layout_make(&layout, job->coord, err);
-	bool same = rc == NP_OK && np_layout_same_hosts(&layout, &job->layout);
+	int rc = np_job_layout_make(&layout, job->coord, err);
+	bool same = rc == NP_OK && np_job_layout_same_hosts(&layout, &job->layout);
 
 	if (rc < 0)
 		return rc;
-	np_layout_release(&job->layout);
+	np_job_layout_release(&job->layout);
 	job->layout = layout;
 	rc = np_agree_ranks(job, err);
 	/* Clocks that were compared while the application ran are those of these hosts. */
@@ -155,7 +155,7 @@ static void release(struct np_job *job)
 {
 	np_coord_close(job->coord);
 	np_timing_release(&job->timing);
-	np_layout_release(&job->layout);
+	np_job_layout_release(&job->layout);
 	np_vec_release(&job->records);
 	free(job->chosen);
 }
@@ -175,8 +175,8 @@ static int collect(const struct np_collect_line *line, char *const *app)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	np_job_say(&job, "coordination: %s (%s)", np_mode_name(job.mode), choice.reason);
 	/* Who cannot talk to the others yet believes them to be on this host. */
-	rc = job.mode == NP_MODE_INAPP ? np_layout_alone(&job.layout, job.world, &err)
-				       : np_layout_make(&job.layout, job.coord, &err);
+	rc = job.mode == NP_MODE_INAPP ? np_job_layout_alone(&job.layout, job.world, &err)
+				       : np_job_layout_make(&job.layout, job.coord, &err);
 	if (rc == NP_OK)
 		status = run(&job, &line->options);
 	else

@@ -2,7 +2,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include "collect/launch/coord/mpi_place.h"
+#include "collect/launch/coord/mpi_address.h"
 #include "collect/protocol.h"
 
 /*
@@ -18,7 +18,7 @@
 HOOK void mpi_init_(MPI_Fint *code);
 HOOK void mpi_init_thread_(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
 
-static void tell_launcher(const char *place, int rank)
+static void tell_launcher(const char *address, int rank)
 {
 	const char *name = getenv(NP_ENV_SOCKET); /* NOLINT(concurrency-mt-unsafe) */
 	struct np_message message;
@@ -27,7 +27,7 @@ static void tell_launcher(const char *place, int rank)
 	if (fd < 0)
 		return;
 	np_message_init(&message, NP_MSG_RENDEZVOUS, rank);
-	(void)snprintf(message.text, sizeof(message.text), "%s", place);
+	(void)snprintf(message.text, sizeof(message.text), "%s", address);
 	(void)np_message_send(fd, &message);
 	(void)close(fd);
 }
@@ -37,8 +37,8 @@ static void tell_launcher(const char *place, int rank)
 static void meet(void)
 {
 	static bool met;
-	const char *mine = getenv(NP_ENV_PLACE); /* NOLINT(concurrency-mt-unsafe) */
-	char place[NP_MPI_PLACE_BYTES] = "";
+	const char *mine = getenv(NP_ENV_ADDRESS); /* NOLINT(concurrency-mt-unsafe) */
+	char address[NP_MPI_ADDRESS_BYTES] = "";
 	MPI_Comm comm;
 	int rank;
 
@@ -49,9 +49,9 @@ static void meet(void)
 		return;
 	(void)PMPI_Comm_rank(comm, &rank);
 	if (rank == 0)
-		(void)snprintf(place, sizeof(place), "%s", mine);
-	if (PMPI_Bcast(place, sizeof(place), MPI_BYTE, 0, comm) == MPI_SUCCESS)
-		tell_launcher(place, rank);
+		(void)snprintf(address, sizeof(address), "%s", mine);
+	if (PMPI_Bcast(address, sizeof(address), MPI_BYTE, 0, comm) == MPI_SUCCESS)
+		tell_launcher(address, rank);
 	(void)PMPI_Comm_free(&comm);
 }
 

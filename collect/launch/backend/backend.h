@@ -4,7 +4,7 @@
 
 #include "attach_note.h"
 #include "child.h"
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 
 /*
  * Who profiles

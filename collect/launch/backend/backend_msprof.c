@@ -12,7 +12,8 @@
 static int make_dir(const struct np_job *job, int32_t rank, int pid, const char *base, char *dir,
 		    struct np_err *err)
 {
-	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
+	const struct np_job_layout_host *host =
+		&job->layout.hosts[job->layout.ranks[job->rank].host];
 	struct timespec now;
 	struct tm local;
 	char stamp[32];

@@ -2,7 +2,7 @@
 #ifndef NP_LAUNCH_PROCESSES_H
 #define NP_LAUNCH_PROCESSES_H
 
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 
 /*
  * Processes that run already (--pid): they are ranks of a job that somebody else has started with

@@ -29,7 +29,7 @@ static np_ns seconds(int64_t count)
 	return (np_ns)count * 1000000000;
 }
 
-static const struct np_layout_host *host_of(const struct np_job *job)
+static const struct np_job_layout_host *host_of(const struct np_job *job)
 {
 	return &job->layout.hosts[job->layout.ranks[job->rank].host];
 }

@@ -3,7 +3,7 @@
 #define NP_TORCH_H
 
 #include "child.h"
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 
 /*
  * torch_npu's dynamic_profile

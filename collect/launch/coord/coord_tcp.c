@@ -13,7 +13,7 @@ static bool is_peer(const struct tcp *tcp, int rank)
 
 /* --- what comes in -------------------------------------------------------- */
 
-static void keep_part(struct peer *peer, const struct np_link_message *message)
+static void keep_part(struct peer *peer, const struct np_tcp_link_message *message)
 {
 	struct part *slot = np_vec_add(&peer->parts, NULL);
 	char *bytes = malloc(message->length + 1);
@@ -37,7 +37,7 @@ static void keep_event(struct tcp *tcp, const struct np_event *event)
 		*slot = *event;
 }
 
-static void hear(struct tcp *tcp, struct peer *peer, const struct np_link_message *message)
+static void hear(struct tcp *tcp, struct peer *peer, const struct np_tcp_link_message *message)
 {
 	struct np_event event;
 	struct np_stamp *stamp;
@@ -81,7 +81,8 @@ static void tell_lost(struct tcp *tcp, int rank)
 }
 
 /* Rank 0: one that has come says who it is. False: it is to be sent away. */
-static bool admit(struct tcp *tcp, struct np_link *stranger, const struct np_link_message *message)
+static bool admit(struct tcp *tcp, struct np_tcp_link *stranger,
+		  const struct np_tcp_link_message *message)
 {
 	struct hello hello;
 	struct peer *peer;
@@ -97,13 +98,13 @@ static bool admit(struct tcp *tcp, struct np_link *stranger, const struct np_lin
 	if (peer->there || peer->link.lost)
 		return false;
 	peer->there = true;
-	np_link_use(&peer->link, stranger->fd);
+	np_tcp_link_use(&peer->link, stranger->fd);
 	/* What it has said after the greeting stays unread in the socket or comes along. */
 	peer->link.in = stranger->in;
-	stranger->in = (struct np_link_bytes){ 0 };
+	stranger->in = (struct np_tcp_link_bytes){ 0 };
 	stranger->fd = -1;
-	np_link_close(stranger);
-	np_link_put_first(&peer->link, KIND_WELCOME);
+	np_tcp_link_close(stranger);
+	np_tcp_link_put_first(&peer->link, KIND_WELCOME);
 	return true;
 }
 
@@ -111,28 +112,28 @@ static void meet_strangers(struct tcp *tcp)
 {
 	int fd;
 
-	while (tcp->listener >= 0 && (fd = np_link_accept(tcp->listener)) >= 0) {
-		struct np_link *slot = np_vec_add(&tcp->strangers, NULL);
+	while (tcp->listener >= 0 && (fd = np_tcp_link_accept(tcp->listener)) >= 0) {
+		struct np_tcp_link *slot = np_vec_add(&tcp->strangers, NULL);
 
 		if (!slot) {
 			(void)close(fd);
 			break;
 		}
-		*slot = NP_LINK_INIT;
-		np_link_use(slot, fd);
+		*slot = NP_TCP_LINK_INIT;
+		np_tcp_link_use(slot, fd);
 	}
 	for (size_t i = 0; i < tcp->strangers.count;) {
-		struct np_link *stranger = &tcp->strangers.item[i];
-		struct np_link_message message;
-		bool gone = !np_link_pump(stranger);
-		bool spoke = np_link_take(stranger, &message);
+		struct np_tcp_link *stranger = &tcp->strangers.item[i];
+		struct np_tcp_link_message message;
+		bool gone = !np_tcp_link_pump(stranger);
+		bool spoke = np_tcp_link_take(stranger, &message);
 
 		if (!gone && !spoke) {
 			i++;
 			continue;
 		}
 		if (!spoke || !admit(tcp, stranger, &message))
-			np_link_close(stranger);
+			np_tcp_link_close(stranger);
 		tcp->strangers.item[i] = tcp->strangers.item[--tcp->strangers.count];
 	}
 }
@@ -140,11 +141,11 @@ static void meet_strangers(struct tcp *tcp)
 static void pump_peer(struct tcp *tcp, int rank)
 {
 	struct peer *peer = &tcp->peers[rank];
-	struct np_link_message message;
+	struct np_tcp_link_message message;
 
 	if (peer->link.fd >= 0)
-		(void)np_link_pump(&peer->link);
-	while (np_link_take(&peer->link, &message))
+		(void)np_tcp_link_pump(&peer->link);
+	while (np_tcp_link_take(&peer->link, &message))
 		hear(tcp, peer, &message);
 	if (peer->link.lost)
 		tell_lost(tcp, rank);
@@ -161,7 +162,7 @@ static void count_left(struct tcp *tcp)
 	}
 	tcp->rounds++;
 	for (int rank = 1; rank < tcp->coord.size; rank++)
-		np_link_put(&tcp->peers[rank].link, KIND_ALL_LEFT, NULL, 0);
+		np_tcp_link_put(&tcp->peers[rank].link, KIND_ALL_LEFT, NULL, 0);
 }
 
 void np_tcp_pump(struct tcp *tcp)
@@ -229,7 +230,8 @@ static int tcp_bcast(struct np_coord *coord, struct np_buf *text, struct np_err 
 
 	if (coord->rank == 0) {
 		for (int rank = 1; rank < coord->size; rank++)
-			np_link_put(&tcp->peers[rank].link, KIND_BCAST, text->text, text->length);
+			np_tcp_link_put(&tcp->peers[rank].link, KIND_BCAST, text->text,
+					text->length);
 		np_tcp_pump(tcp);
 		return np_buf_check(text, err);
 	}
@@ -248,7 +250,7 @@ static int tcp_gather(struct np_coord *coord, const void *bytes, size_t length,
 	int rc = NP_OK;
 
 	if (coord->rank != 0) {
-		np_link_put(&tcp->peers[0].link, KIND_GATHER, bytes, length);
+		np_tcp_link_put(&tcp->peers[0].link, KIND_GATHER, bytes, length);
 		np_tcp_pump(tcp);
 		return tcp->peers[0].link.lost ? fail_lost(err) : NP_OK;
 	}
@@ -280,7 +282,7 @@ static int64_t tcp_max(struct np_coord *coord, int64_t value)
 	struct part part;
 
 	if (coord->rank != 0) {
-		np_link_put(&tcp->peers[0].link, KIND_MAX, &value, sizeof(value));
+		np_tcp_link_put(&tcp->peers[0].link, KIND_MAX, &value, sizeof(value));
 		return await_part(tcp, 0, KIND_MAX, &part) ? number_of(&part, value) : value;
 	}
 	for (int rank = 1; rank < coord->size; rank++) {
@@ -291,7 +293,7 @@ static int64_t tcp_max(struct np_coord *coord, int64_t value)
 			value = other;
 	}
 	for (int rank = 1; rank < coord->size; rank++)
-		np_link_put(&tcp->peers[rank].link, KIND_MAX, &value, sizeof(value));
+		np_tcp_link_put(&tcp->peers[rank].link, KIND_MAX, &value, sizeof(value));
 	np_tcp_pump(tcp);
 	return value;
 }
@@ -303,7 +305,7 @@ static void tcp_send(struct np_coord *coord, int to, const struct np_event *even
 	struct tcp *tcp = tcp_of(coord);
 
 	if (is_peer(tcp, to))
-		np_link_put(&tcp->peers[to].link, KIND_EVENT, event, sizeof(*event));
+		np_tcp_link_put(&tcp->peers[to].link, KIND_EVENT, event, sizeof(*event));
 }
 
 static bool tcp_poll(struct np_coord *coord, struct np_event *ret)
@@ -326,7 +328,7 @@ static void tcp_send_stamp(struct np_coord *coord, int to, const struct np_stamp
 	struct tcp *tcp = tcp_of(coord);
 
 	if (is_peer(tcp, to))
-		np_link_put(&tcp->peers[to].link, KIND_STAMP, stamp, sizeof(*stamp));
+		np_tcp_link_put(&tcp->peers[to].link, KIND_STAMP, stamp, sizeof(*stamp));
 }
 
 static bool tcp_take_stamp(struct np_coord *coord, int from, struct np_stamp *ret)
@@ -351,7 +353,7 @@ static void tcp_leave(struct np_coord *coord)
 
 	tcp->left++;
 	if (coord->rank != 0)
-		np_link_put(&tcp->peers[0].link, KIND_LEAVE, NULL, 0);
+		np_tcp_link_put(&tcp->peers[0].link, KIND_LEAVE, NULL, 0);
 }
 
 static bool tcp_all_left(struct np_coord *coord)
@@ -379,10 +381,10 @@ static void drain(struct tcp *tcp)
 	np_ns end = np_steady_ns() + (np_ns)2 * 1000000000;
 
 	for (int rank = 0; rank < tcp->coord.size; rank++) {
-		struct np_link *link = &tcp->peers[rank].link;
+		struct np_tcp_link *link = &tcp->peers[rank].link;
 
 		while (link->fd >= 0 && link->out.begin < link->out.end && np_steady_ns() < end) {
-			(void)np_link_pump(link);
+			(void)np_tcp_link_pump(link);
 			(void)usleep(1000);
 		}
 	}
@@ -396,14 +398,14 @@ static void tcp_close(struct np_coord *coord)
 	for (int rank = 0; rank < coord->size; rank++) {
 		struct peer *peer = &tcp->peers[rank];
 
-		np_link_close(&peer->link);
+		np_tcp_link_close(&peer->link);
 		for (size_t i = 0; i < peer->parts.count; i++)
 			free(peer->parts.item[i].bytes);
 		np_vec_release(&peer->parts);
 		np_vec_release(&peer->stamps);
 	}
 	for (size_t i = 0; i < tcp->strangers.count; i++)
-		np_link_close(&tcp->strangers.item[i]);
+		np_tcp_link_close(&tcp->strangers.item[i]);
 	np_vec_release(&tcp->strangers);
 	np_vec_release(&tcp->events);
 	if (tcp->listener >= 0)
@@ -412,7 +414,7 @@ static void tcp_close(struct np_coord *coord)
 	free(tcp);
 }
 
-int np_coord_tcp_late(const struct np_tcp_place *place, int listener, struct np_coord **ret,
+int np_coord_tcp_late(const struct np_tcp_address *address, int listener, struct np_coord **ret,
 		      struct np_err *err)
 {
 	static const struct np_coord_ops ops = {
@@ -422,16 +424,16 @@ int np_coord_tcp_late(const struct np_tcp_place *place, int listener, struct np_
 	struct tcp *tcp = calloc(1, sizeof(*tcp));
 
 	if (tcp)
-		tcp->peers = calloc((size_t)place->size, sizeof(*tcp->peers));
+		tcp->peers = calloc((size_t)address->size, sizeof(*tcp->peers));
 	if (!tcp || !tcp->peers) {
 		free(tcp);
 		return np_fail_nomem(err, "the coordination");
 	}
-	tcp->coord = (struct np_coord){ &ops, place->rank, place->size };
+	tcp->coord = (struct np_coord){ &ops, address->rank, address->size };
 	tcp->listener = listener;
-	memcpy(tcp->token, place->token, sizeof(tcp->token));
-	for (int rank = 0; rank < place->size; rank++)
-		tcp->peers[rank].link = NP_LINK_INIT;
+	memcpy(tcp->token, address->token, sizeof(tcp->token));
+	for (int rank = 0; rank < address->size; rank++)
+		tcp->peers[rank].link = NP_TCP_LINK_INIT;
 	*ret = &tcp->coord;
 	return NP_OK;
 }

@@ -12,7 +12,7 @@
  * has another token, or a rank that is there already, is sent away. A connection that
  * breaks is NP_EVENT_LOST on both ends, and from then on nobody waits for the other.
  */
-struct np_tcp_place {
+struct np_tcp_address {
 	int rank;
 	int size;
 	char hosts[1024]; /* where rank 0 is: names or addresses separated by commas */
@@ -24,7 +24,7 @@ struct np_tcp_place {
  * All come together within `timeout_s`. Rank 0 gives the socket it listens on. On
  * failure the message says who did not come.
  */
-int np_coord_tcp_open(const struct np_tcp_place *place, int listener, int timeout_s,
+int np_coord_tcp_open(const struct np_tcp_address *address, int listener, int timeout_s,
 		      struct np_coord **ret, struct np_err *err) NP_MUST_USE;
 
 /*
@@ -33,9 +33,9 @@ int np_coord_tcp_open(const struct np_tcp_place *place, int listener, int timeou
  * as soon as its place is known, by np_coord_tcp_join(). `rank` and `size` suffice in `place`,
  * on rank 0 also the token.
  */
-int np_coord_tcp_late(const struct np_tcp_place *place, int listener, struct np_coord **ret,
+int np_coord_tcp_late(const struct np_tcp_address *address, int listener, struct np_coord **ret,
 		      struct np_err *err) NP_MUST_USE;
-int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_place *place, int timeout_s,
+int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_address *address, int timeout_s,
 		      struct np_err *err) NP_MUST_USE;
 
 /* Wait until all are there, or time is up: those who are not count as lost. */

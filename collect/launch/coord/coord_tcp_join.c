@@ -23,20 +23,20 @@ void np_coord_tcp_token(char *token, size_t size)
 }
 
 /* Greet rank 0 and wait for its welcome. What was put into the link before follows. */
-static bool greet(struct tcp *tcp, const struct np_tcp_place *place, int fd)
+static bool greet(struct tcp *tcp, const struct np_tcp_address *address, int fd)
 {
-	struct hello hello = { NP_TCP_VERSION, place->rank, place->size, "" };
-	struct np_link link = NP_LINK_INIT;
+	struct hello hello = { NP_TCP_VERSION, address->rank, address->size, "" };
+	struct np_tcp_link link = NP_TCP_LINK_INIT;
 	np_ns end = np_steady_ns() + (np_ns)WELCOME_MS * 1000000;
-	struct np_link_message message;
+	struct np_tcp_link_message message;
 
-	memcpy(hello.token, place->token, sizeof(hello.token));
-	np_link_use(&link, fd);
-	np_link_put(&link, KIND_HELLO, &hello, sizeof(hello));
-	while (np_link_pump(&link) && np_steady_ns() < end) {
+	memcpy(hello.token, address->token, sizeof(hello.token));
+	np_tcp_link_use(&link, fd);
+	np_tcp_link_put(&link, KIND_HELLO, &hello, sizeof(hello));
+	while (np_tcp_link_pump(&link) && np_steady_ns() < end) {
 		struct pollfd wait = { .fd = link.fd, .events = POLLIN };
 
-		if (!np_link_take(&link, &message)) {
+		if (!np_tcp_link_take(&link, &message)) {
 			(void)poll(&wait, 1, NP_TCP_TICK_MS);
 			continue;
 		}
@@ -47,13 +47,13 @@ static bool greet(struct tcp *tcp, const struct np_tcp_place *place, int fd)
 		tcp->peers[0].there = true;
 		return true;
 	}
-	np_link_close(&link);
+	np_tcp_link_close(&link);
 	return false;
 }
 
-static bool join_once(struct tcp *tcp, const struct np_tcp_place *place)
+static bool join_once(struct tcp *tcp, const struct np_tcp_address *address)
 {
-	const char *at = place->hosts;
+	const char *at = address->hosts;
 
 	while (*at) {
 		size_t length = strcspn(at, ",");
@@ -61,21 +61,21 @@ static bool join_once(struct tcp *tcp, const struct np_tcp_place *place)
 		int fd;
 
 		(void)snprintf(host, sizeof(host), "%.*s", (int)length, at);
-		fd = np_link_dial(host, place->port, DIAL_MS);
-		if (fd >= 0 && greet(tcp, place, fd))
+		fd = np_tcp_link_dial(host, address->port, DIAL_MS);
+		if (fd >= 0 && greet(tcp, address, fd))
 			return true;
 		at += length + (at[length] == ',' ? 1 : 0);
 	}
 	return false;
 }
 
-int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_place *place, int timeout_s,
+int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_address *address, int timeout_s,
 		      struct np_err *err)
 {
 	np_ns end = np_steady_ns() + (np_ns)timeout_s * 1000000000;
 
 	do {
-		if (join_once(tcp_of(coord), place))
+		if (join_once(tcp_of(coord), address))
 			return NP_OK;
 		(void)usleep(NAP_US);
 	} while (np_steady_ns() < end);
@@ -83,7 +83,7 @@ int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_place *place, 
 		       "launcher %d does not reach launcher 0 at %.300s port %d within %d s; is it "
 		       "started, with the same job and the same number of launchers, and does a "
 		       "firewall let it pass?",
-		       place->rank, place->hosts, place->port, timeout_s);
+		       address->rank, address->hosts, address->port, timeout_s);
 }
 
 static int absent(const struct tcp *tcp, int *ret_first)
@@ -139,18 +139,18 @@ static int await_all(struct tcp *tcp, int timeout_s, struct np_err *err)
 	return NP_OK;
 }
 
-int np_coord_tcp_open(const struct np_tcp_place *place, int listener, int timeout_s,
+int np_coord_tcp_open(const struct np_tcp_address *address, int listener, int timeout_s,
 		      struct np_coord **ret, struct np_err *err)
 {
 	struct np_coord *coord = NULL;
-	int rc = np_coord_tcp_late(place, listener, &coord, err);
+	int rc = np_coord_tcp_late(address, listener, &coord, err);
 
 	if (rc < 0)
 		return rc;
-	rc = place->rank == 0 ? await_all(tcp_of(coord), timeout_s, err)
-			      : np_coord_tcp_join(coord, place, timeout_s, err);
+	rc = address->rank == 0 ? await_all(tcp_of(coord), timeout_s, err)
+				: np_coord_tcp_join(coord, address, timeout_s, err);
 	/* Nobody begins before all are there. */
-	if (rc == NP_OK && place->rank != 0) {
+	if (rc == NP_OK && address->rank != 0) {
 		NP_CLEANUP(np_buf_release) struct np_buf go = NP_BUF_INIT;
 
 		rc = np_coord_bcast(coord, &go, err);

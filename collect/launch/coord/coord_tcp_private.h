@@ -4,8 +4,8 @@
 
 #include "coord_backend.h"
 #include "coord_tcp.h"
-#include "link.h"
 #include "npuprof/vec.h"
+#include "tcp_link.h"
 
 /* What coord_tcp.c, which talks, and coord_tcp_join.c, which comes together, share. */
 enum {
@@ -41,7 +41,7 @@ struct part {
 
 /* The other end: on rank 0 one for every other rank, elsewhere rank 0. */
 struct peer {
-	struct np_link link;
+	struct np_tcp_link link;
 	bool there; /* it has come at some time */
 	bool told;  /* NP_EVENT_LOST was made */
 	int64_t left;
@@ -55,9 +55,9 @@ struct tcp {
 	int listener;
 	struct peer *peers; /* [coord.size]; those that are no peers of this rank stay unused */
 	NP_VEC(struct np_event) events;
-	NP_VEC(struct np_link) strangers; /* who has come and not said who it is */
-	int64_t left;                     /* rounds this rank has left */
-	int64_t rounds;                   /* rounds that all have left */
+	NP_VEC(struct np_tcp_link) strangers; /* who has come and not said who it is */
+	int64_t left;                         /* rounds this rank has left */
+	int64_t rounds;                       /* rounds that all have left */
 };
 
 static inline struct tcp *tcp_of(struct np_coord *coord)

@@ -13,10 +13,10 @@
 #include "collect/launch/plan/check_find.h"
 #include "coord_tcp.h"
 #include "join_local.h"
-#include "link.h"
-#include "mpi_place.h"
+#include "mpi_address.h"
 #include "npuprof/realtime.h"
 #include "npuprof/text.h"
+#include "tcp_link.h"
 
 enum {
 	RDZV_S = 60,
@@ -28,16 +28,16 @@ enum {
 struct stage_word {
 	int32_t rank;
 	int32_t size;
-	char place[NP_MPI_PLACE_BYTES];
+	char address[NP_MPI_ADDRESS_BYTES];
 };
 
 /* Listen somewhere, and say where. */
-static int make_place(struct np_tcp_place *place, struct np_err *err)
+static int make_address(struct np_tcp_address *address, struct np_err *err)
 {
-	place->port = 0;
-	np_link_addresses(place->hosts, sizeof(place->hosts));
-	np_coord_tcp_token(place->token, sizeof(place->token));
-	return np_link_listen(&place->port, err);
+	address->port = 0;
+	np_tcp_link_addresses(address->hosts, sizeof(address->hosts));
+	np_coord_tcp_token(address->token, sizeof(address->token));
+	return np_tcp_link_listen(&address->port, err);
 }
 
 /* --- the helper process --------------------------------------------------- */
@@ -45,7 +45,7 @@ static int make_place(struct np_tcp_place *place, struct np_err *err)
 int np_join_stage(const char *descriptor)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	const char *mine = getenv(NP_ENV_PLACE); /* NOLINT(concurrency-mt-unsafe) */
+	const char *mine = getenv(NP_ENV_ADDRESS); /* NOLINT(concurrency-mt-unsafe) */
 	struct np_err err = NP_ERR_INIT;
 	struct stage_word word = { 0 };
 	struct np_coord *coord;
@@ -58,14 +58,14 @@ int np_join_stage(const char *descriptor)
 	word.size = np_coord_size(coord);
 	np_buf_add(&text, mine ? mine : "");
 	if (np_coord_bcast(coord, &text, &err) == NP_OK)
-		(void)snprintf(word.place, sizeof(word.place), "%s", text.text);
+		(void)snprintf(word.address, sizeof(word.address), "%s", text.text);
 	np_coord_close(coord);
 	/* Only after MPI_Finalize: before it is done the application may not begin. */
 	return write((int)fd, &word, sizeof(word)) == (ssize_t)sizeof(word) ? NP_EXIT_DONE
 									    : NP_EXIT_FAILED;
 }
 
-_Noreturn static void become_stage(int out, const char *place)
+_Noreturn static void become_stage(int out, const char *address)
 {
 	char descriptor[16];
 	char option[] = NP_STAGE_OPTION;
@@ -80,7 +80,7 @@ _Noreturn static void become_stage(int out, const char *place)
 	(void)fcntl(out, F_SETFD, 0);
 	/* One process after another of a rank may use MPI only with this. NOLINTBEGIN */
 	(void)setenv("PMIX_MCA_gds", "hash", 1);
-	(void)setenv(NP_ENV_PLACE, place, 1);
+	(void)setenv(NP_ENV_ADDRESS, address, 1);
 	/* NOLINTEND */
 	(void)execv("/proc/self/exe", argv);
 	_exit(127);
@@ -114,15 +114,15 @@ static bool await_end(pid_t pid, np_ns end)
 	return false;
 }
 
-static bool run_stage(const struct np_tcp_place *mine, int seconds, struct stage_word *word)
+static bool run_stage(const struct np_tcp_address *mine, int seconds, struct stage_word *word)
 {
 	np_ns end = np_steady_ns() + (np_ns)seconds * 1000000000;
-	char text[NP_MPI_PLACE_BYTES];
+	char text[NP_MPI_ADDRESS_BYTES];
 	int ends[2];
 	bool said;
 	pid_t pid;
 
-	np_mpi_place_format(mine, text, sizeof(text));
+	np_mpi_address_format(mine, text, sizeof(text));
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return false;
 	pid = fork();
@@ -139,7 +139,7 @@ static bool run_stage(const struct np_tcp_place *mine, int seconds, struct stage
 /* --- the modes ------------------------------------------------------------ */
 
 static int join_late(struct np_job *job, const struct np_mode_choice *choice,
-		     struct np_tcp_place *place, int listener, struct np_err *err)
+		     struct np_tcp_address *address, int listener, struct np_err *err)
 {
 	if (!np_find_beside("libnpuprof_inapp.so", job->mpi_library, sizeof(job->mpi_library))) {
 		(void)close(listener);
@@ -147,36 +147,37 @@ static int join_late(struct np_job *job, const struct np_mode_choice *choice,
 			       "libnpuprof_inapp.so is not where it was installed: without it the "
 			       "mode inapp is not possible");
 	}
-	place->rank = choice->rank;
-	place->size = choice->size;
+	address->rank = choice->rank;
+	address->size = choice->size;
 	job->mode = NP_MODE_INAPP;
-	np_mpi_place_format(place, job->mpi_place, sizeof(job->mpi_place));
+	np_mpi_address_format(address, job->mpi_address, sizeof(job->mpi_address));
 	if (choice->rank != 0) {
 		(void)close(listener);
 		listener = -1;
 	}
-	return np_coord_tcp_late(place, listener, &job->coord, err);
+	return np_coord_tcp_late(address, listener, &job->coord, err);
 }
 
 /* Learn where launcher 0 is, and which one this is: from each other, or through MPI. */
-static bool find_first(const struct np_mode_choice *choice, struct np_tcp_place *place, int seconds)
+static bool find_first(const struct np_mode_choice *choice, struct np_tcp_address *address,
+		       int seconds)
 {
-	struct np_tcp_place mine = *place;
+	struct np_tcp_address mine = *address;
 	struct stage_word word;
 
 	if (np_join_local_possible(choice->size)) {
-		place->rank = choice->rank;
-		place->size = choice->size;
-		if (!np_join_local(choice->rank, choice->size, place, seconds))
+		address->rank = choice->rank;
+		address->size = choice->size;
+		if (!np_join_local(choice->rank, choice->size, address, seconds))
 			return false;
-		place->rank = choice->rank;
-		place->size = choice->size;
+		address->rank = choice->rank;
+		address->size = choice->size;
 		return true;
 	}
-	if (!run_stage(&mine, seconds, &word) || !np_mpi_place_parse(word.place, place))
+	if (!run_stage(&mine, seconds, &word) || !np_mpi_address_parse(word.address, address))
 		return false;
-	place->rank = word.rank;
-	place->size = word.size;
+	address->rank = word.rank;
+	address->size = word.size;
 	return true;
 }
 
@@ -185,55 +186,55 @@ static int join_helper(struct np_job *job, const struct np_collect_options *opti
 {
 	bool given = options->rdzv_timeout != NP_UNKNOWN;
 	int seconds = given ? (int)options->rdzv_timeout : STAGE_S;
-	struct np_tcp_place mine = { 0 };
-	struct np_tcp_place place;
-	int listener = make_place(&mine, err);
+	struct np_tcp_address mine = { 0 };
+	struct np_tcp_address address;
+	int listener = make_address(&mine, err);
 
 	if (listener < 0)
 		return NP_E_IO;
-	place = mine;
-	if (!find_first(choice, &place, seconds)) {
+	address = mine;
+	if (!find_first(choice, &address, seconds)) {
 		choice->mode = NP_MODE_INAPP;
 		(void)snprintf(choice->reason, sizeof(choice->reason),
 			       "the stage before the application failed or took longer than %d s",
 			       seconds);
 		return join_late(job, choice, &mine, listener, err);
 	}
-	if (place.rank != 0) {
+	if (address.rank != 0) {
 		(void)close(listener);
 		listener = -1;
 	}
-	return np_coord_tcp_open(&place, listener, given ? seconds : RDZV_S, &job->coord, err);
+	return np_coord_tcp_open(&address, listener, given ? seconds : RDZV_S, &job->coord, err);
 }
 
 static int join_inapp(struct np_job *job, const struct np_mode_choice *choice, struct np_err *err)
 {
-	struct np_tcp_place place = { 0 };
-	int listener = make_place(&place, err);
+	struct np_tcp_address address = { 0 };
+	int listener = make_address(&address, err);
 
-	return listener < 0 ? NP_E_IO : join_late(job, choice, &place, listener, err);
+	return listener < 0 ? NP_E_IO : join_late(job, choice, &address, listener, err);
 }
 
 static int join_tcp(struct np_job *job, const struct np_collect_options *options,
 		    const struct np_mode_choice *choice, struct np_err *err)
 {
 	const char *secret = getenv("NPUPROF_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
-	struct np_tcp_place place = { .rank = choice->rank,
-				      .size = choice->size,
-				      .port = choice->port };
+	struct np_tcp_address address = { .rank = choice->rank,
+					  .size = choice->size,
+					  .port = choice->port };
 	int listener = -1;
 
 	job->finds_ranks = true;
 	/* No secret, but enough to keep jobs apart that use one port by mistake. */
-	(void)snprintf(place.token, sizeof(place.token), "%.30s %.30s",
+	(void)snprintf(address.token, sizeof(address.token), "%.30s %.30s",
 		       options->job ? options->job : "", secret ? secret : "");
-	(void)snprintf(place.hosts, sizeof(place.hosts), "%s", choice->host);
+	(void)snprintf(address.hosts, sizeof(address.hosts), "%s", choice->host);
 	if (choice->size > 1 && choice->rank == 0) {
-		listener = np_link_listen(&place.port, err);
+		listener = np_tcp_link_listen(&address.port, err);
 		if (listener < 0)
 			return NP_E_IO;
 	}
-	return np_coord_tcp_open(&place, listener,
+	return np_coord_tcp_open(&address, listener,
 				 options->rdzv_timeout == NP_UNKNOWN ? RDZV_S
 								     : (int)options->rdzv_timeout,
 				 &job->coord, err);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "collect/protocol.h"
-#include "mpi_place.h"
+#include "mpi_address.h"
 #include "npuprof/realtime.h"
 #include "npuprof/text.h"
 
@@ -35,7 +35,7 @@ static void socket_name(char *name, size_t size)
 		       variable("PMIX_NAMESPACE"));
 }
 
-static bool serve(const char *name, int count, const struct np_tcp_place *place, np_ns end)
+static bool serve(const char *name, int count, const struct np_tcp_address *address, np_ns end)
 {
 	struct np_err err = NP_ERR_INIT;
 	int listener = np_protocol_listen(name, &err);
@@ -43,7 +43,7 @@ static bool serve(const char *name, int count, const struct np_tcp_place *place,
 	int told = 0;
 
 	np_message_init(&message, NP_MSG_RENDEZVOUS, 0);
-	np_mpi_place_format(place, message.text, sizeof(message.text));
+	np_mpi_address_format(address, message.text, sizeof(message.text));
 	while (listener >= 0 && told < count && np_steady_ns() < end) {
 		int fd = np_protocol_accept(listener);
 
@@ -60,21 +60,21 @@ static bool serve(const char *name, int count, const struct np_tcp_place *place,
 }
 
 /* One attempt: launcher 0 may not listen yet. */
-static bool fetch(const char *name, struct np_tcp_place *place)
+static bool fetch(const char *name, struct np_tcp_address *address)
 {
 	int fd = np_protocol_connect(name);
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	struct np_message message;
 	bool told = fd >= 0 && poll(&wait, 1, ANSWER_MS) > 0 &&
 		    np_message_receive(fd, &message) > 0 && message.type == NP_MSG_RENDEZVOUS &&
-		    np_mpi_place_parse(message.text, place);
+		    np_mpi_address_parse(message.text, address);
 
 	if (fd >= 0)
 		(void)close(fd);
 	return told;
 }
 
-bool np_join_local(int rank, int size, struct np_tcp_place *place, int seconds)
+bool np_join_local(int rank, int size, struct np_tcp_address *address, int seconds)
 {
 	np_ns end = np_steady_ns() + (np_ns)seconds * 1000000000;
 	char name[100];
@@ -82,9 +82,9 @@ bool np_join_local(int rank, int size, struct np_tcp_place *place, int seconds)
 
 	socket_name(name, sizeof(name));
 	if (rank == 0)
-		return serve(name, size - 1, place, end);
+		return serve(name, size - 1, address, end);
 	while (!told && np_steady_ns() < end) {
-		told = fetch(name, place);
+		told = fetch(name, address);
 		if (!told)
 			(void)usleep(NAP_US);
 	}

@@ -22,6 +22,6 @@ bool np_join_local_possible(int size);
  * Launcher 0 tells `place` to all others, the others get it; false if that takes longer. Only the
  * same user is told.
  */
-bool np_join_local(int rank, int size, struct np_tcp_place *place, int seconds);
+bool np_join_local(int rank, int size, struct np_tcp_address *address, int seconds);
 
 #endif /* NP_JOIN_LOCAL_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layout.h"
+#include "job_layout.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,13 +25,13 @@ static void read_machine_id(char *id, size_t size)
 		(void)close(fd);
 }
 
-void np_layout_describe(struct np_layout_word *word)
+void np_job_layout_describe(struct np_job_layout_word *word)
 {
 	const char *simulated = np_realtime_host();
 	uint64_t state = UINT64_C(14695981039346656037);
 	char id[64] = "";
 
-	*word = (struct np_layout_word){ .simulated = simulated != NULL };
+	*word = (struct np_job_layout_word){ .simulated = simulated != NULL };
 	if (gethostname(word->machine, sizeof(word->machine) - 1) < 0)
 		(void)snprintf(word->machine, sizeof(word->machine), "localhost");
 	(void)snprintf(word->name, sizeof(word->name), "%s", simulated ? simulated : word->machine);
@@ -42,19 +42,19 @@ void np_layout_describe(struct np_layout_word *word)
 		       hash(hash(state, id), word->name) >> 1);
 }
 
-int np_layout_make(struct np_layout *layout, struct np_coord *coord, struct np_err *err)
+int np_job_layout_make(struct np_job_layout *layout, struct np_coord *coord, struct np_err *err)
 {
 	int world = np_coord_size(coord);
 	struct np_buf *said = calloc((size_t)world, sizeof(*said));
 	NP_CLEANUP(np_buf_release) struct np_buf all = NP_BUF_INIT;
-	struct np_layout_word mine;
+	struct np_job_layout_word mine;
 	int rc;
 
 	if (!said)
 		return np_fail_nomem(err, "the hosts of the job");
 	for (int i = 0; i < world; i++)
 		said[i] = NP_BUF_INIT;
-	np_layout_describe(&mine);
+	np_job_layout_describe(&mine);
 	rc = np_coord_gather(coord, &mine, sizeof(mine), said, err);
 	for (int i = 0; i < world; i++) {
 		/* One that is lost says nothing; it has to be somewhere. */
@@ -71,20 +71,20 @@ int np_layout_make(struct np_layout *layout, struct np_coord *coord, struct np_e
 		rc = np_fail(err, NP_E_FORMAT, "the ranks run different versions of this program");
 	if (rc < 0)
 		return rc;
-	return np_layout_number(layout, (const struct np_layout_word *)(const void *)all.text,
-				world, err);
+	return np_job_layout_number(
+		layout, (const struct np_job_layout_word *)(const void *)all.text, world, err);
 }
 
-int np_layout_alone(struct np_layout *layout, int world, struct np_err *err)
+int np_job_layout_alone(struct np_job_layout *layout, int world, struct np_err *err)
 {
-	struct np_layout_word *words = calloc((size_t)world, sizeof(*words));
+	struct np_job_layout_word *words = calloc((size_t)world, sizeof(*words));
 	int rc;
 
 	if (!words)
 		return np_fail_nomem(err, "the hosts of the job");
 	for (int i = 0; i < world; i++)
-		np_layout_describe(&words[i]);
-	rc = np_layout_number(layout, words, world, err);
+		np_job_layout_describe(&words[i]);
+	rc = np_job_layout_number(layout, words, world, err);
 	free(words);
 	return rc;
 }

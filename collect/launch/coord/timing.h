@@ -3,7 +3,7 @@
 #define NP_TIMING_H
 
 #include "coord.h"
-#include "layout.h"
+#include "job_layout.h"
 #include "npuprof/vec.h"
 
 /*
@@ -50,14 +50,14 @@ void np_timing_release(struct np_timing *timing);
  * must be in np_timing_answer(), or go there when told by NP_EVENT_CLOCK.
  */
 int np_timing_measure(struct np_timing *timing, struct np_coord *coord,
-		      const struct np_layout *layout);
+		      const struct np_job_layout *layout);
 
 /* The first rank of another host: answer until rank 0 has enough, or time is up. */
 void np_timing_answer(struct np_coord *coord);
 
 /* The same while no application runs: every rank calls it, and all wait for the end of it. */
 void np_timing_together(struct np_timing *timing, struct np_coord *coord,
-			const struct np_layout *layout);
+			const struct np_job_layout *layout);
 
 /* The sample that the best of `count` >= 1 trips gives. */
 struct np_timing_sample np_timing_best(const struct np_timing_trip *trips, size_t count);

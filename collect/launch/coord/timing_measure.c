@@ -63,7 +63,7 @@ static size_t ask(struct np_coord *coord, int leader, int64_t round, struct np_t
 }
 
 int np_timing_measure(struct np_timing *timing, struct np_coord *coord,
-		      const struct np_layout *layout)
+		      const struct np_job_layout *layout)
 {
 	struct np_timing_trip trips[TRIPS];
 	struct np_timing_sample *sample;
@@ -106,7 +106,7 @@ void np_timing_answer(struct np_coord *coord)
 }
 
 void np_timing_together(struct np_timing *timing, struct np_coord *coord,
-			const struct np_layout *layout)
+			const struct np_job_layout *layout)
 {
 	int rank = np_coord_rank(coord);
 	int host = layout->ranks[rank].host;

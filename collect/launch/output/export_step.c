@@ -14,7 +14,8 @@
 /* One rank for each file system. */
 static bool is_exporter(const struct np_job *job)
 {
-	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
+	const struct np_job_layout_host *host =
+		&job->layout.hosts[job->layout.ranks[job->rank].host];
 
 	return job->rank == 0 || (host->leader == job->rank && !job->shared);
 }

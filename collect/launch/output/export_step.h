@@ -2,7 +2,7 @@
 #ifndef NP_EXPORT_STEP_H
 #define NP_EXPORT_STEP_H
 
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 
 /*
  * The export after the application: runs "npuprof export" on the directory of

@@ -2,7 +2,7 @@
 #ifndef NP_FINISH_H
 #define NP_FINISH_H
 
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 #include "collect/launch/session/session.h"
 
 /*

@@ -73,7 +73,7 @@ static void put_codes(struct np_jsonout *out, const struct np_record *record)
 static void put_rank(struct np_jsonout *out, const struct np_job *job,
 		     const struct np_record *record, bool exported)
 {
-	const struct np_layout_rank *place =
+	const struct np_job_layout_rank *place =
 		record->launcher >= 0 ? &job->layout.ranks[record->launcher] : NULL;
 
 	np_jsonout_object(out, NULL);

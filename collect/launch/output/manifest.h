@@ -2,7 +2,7 @@
 #ifndef NP_MANIFEST_H
 #define NP_MANIFEST_H
 
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 #include "collect/launch/plan/record.h"
 
 /*

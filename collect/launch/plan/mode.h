@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_MODE_H
-#define NP_MODE_H
+#ifndef NP_LAUNCH_MODE_H
+#define NP_LAUNCH_MODE_H
 
 #include "npuprof/err.h"
 
@@ -19,7 +19,7 @@
  */
 enum np_mode {
 	NP_MODE_MPI,
-	NP_MODE_HELPER,
+	NP_LAUNCH_MODE_HELPER,
 	NP_MODE_INAPP,
 	NP_MODE_TCP,
 };
@@ -50,4 +50,4 @@ int np_mode_choose(const struct np_collect_options *options, char *const *app,
 /* Is this program linked with MPI? False for what is no ELF program or cannot be read. */
 bool np_application_uses_mpi(const char *name);
 
-#endif /* NP_MODE_H */
+#endif /* NP_LAUNCH_MODE_H */

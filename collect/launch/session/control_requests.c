@@ -109,7 +109,8 @@ int np_control_open(struct np_session *session, struct np_err *err)
 {
 	struct np_control *control = &session->control;
 	const struct np_job *job = session->job;
-	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
+	const struct np_job_layout_host *host =
+		&job->layout.hosts[job->layout.ranks[job->rank].host];
 	bool later = job->plan.dynamic || job->plan.backend == NP_BACKEND_TORCH;
 
 	control->windows = later ? 0 : 1;

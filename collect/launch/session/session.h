@@ -2,7 +2,7 @@
 #ifndef NP_SESSION_H
 #define NP_SESSION_H
 
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 
 /*
  * From the start of the application to its end on every rank

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/launch/coord/mpi_place.h"
+#include "collect/launch/coord/mpi_address.h"
 #include "session_private.h"
 
 /*
@@ -13,9 +13,9 @@ enum {
 static void tell_host(struct np_session *session)
 {
 	struct np_event event = { .type = NP_EVENT_HOST, .rank = session->job->rank };
-	struct np_layout_word word;
+	struct np_job_layout_word word;
 
-	np_layout_describe(&word);
+	np_job_layout_describe(&word);
 	(void)snprintf(event.text, sizeof(event.text), "%s\n%s", word.name, word.uid);
 	np_session_tell_first(session, &event);
 }
@@ -23,18 +23,18 @@ static void tell_host(struct np_session *session)
 void np_session_join(struct np_session *session, const char *text)
 {
 	struct np_job *job = session->job;
-	struct np_tcp_place place;
+	struct np_tcp_address address;
 	struct np_err err = NP_ERR_INIT;
 
 	if (job->mode != NP_MODE_INAPP || session->joined)
 		return;
 	session->joined = true;
 	if (job->rank != 0) {
-		if (!np_mpi_place_parse(text, &place))
+		if (!np_mpi_address_parse(text, &address))
 			return;
-		place.rank = job->rank;
-		place.size = job->world;
-		if (np_coord_tcp_join(job->coord, &place, JOIN_S, &err) < 0) {
+		address.rank = job->rank;
+		address.size = job->world;
+		if (np_coord_tcp_join(job->coord, &address, JOIN_S, &err) < 0) {
 			np_job_warn("rank %d: %s", job->rank, err.text);
 			return;
 		}
@@ -47,16 +47,16 @@ static void meet(struct np_session *session)
 {
 	struct np_job *job = session->job;
 	struct np_err err = NP_ERR_INIT;
-	struct np_layout layout;
+	struct np_job_layout layout;
 	struct np_timing timing;
 
-	if (np_layout_number(&layout, session->words, job->world, &err) < 0)
+	if (np_job_layout_number(&layout, session->words, job->world, &err) < 0)
 		return;
 	if (np_timing_init(&timing, layout.host_count, &err) < 0) {
-		np_layout_release(&layout);
+		np_job_layout_release(&layout);
 		return;
 	}
-	np_layout_release(&job->layout);
+	np_job_layout_release(&job->layout);
 	np_timing_release(&job->timing);
 	job->layout = layout;
 	job->timing = timing;
@@ -68,7 +68,7 @@ void np_session_hear_host(struct np_session *session, const struct np_event *eve
 {
 	const struct np_job *job = session->job;
 	size_t length = strcspn(event->text, "\n");
-	struct np_layout_word *word;
+	struct np_job_layout_word *word;
 
 	if (!session->words)
 		session->words = calloc((size_t)job->world, sizeof(*session->words));

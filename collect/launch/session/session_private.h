@@ -33,7 +33,7 @@ struct np_session {
 	bool joined;    /* mode inapp: the way to rank 0 is known */
 	bool met;       /* rank 0: it is known which launcher is on which host */
 	int come;       /* rank 0, mode inapp: launchers that have said where they are */
-	struct np_layout_word *words; /* rank 0, mode inapp: what they said */
+	struct np_job_layout_word *words; /* rank 0, mode inapp: what they said */
 	bool window; /* rank 0: the clocks were measured for a window that opened */
 	struct np_control control;
 	struct np_torch torch;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "collect/launch/coord/mpi_place.h"
+#include "collect/launch/coord/mpi_address.h"
 #include "collect/protocol.h"
 
 struct variable {
@@ -17,7 +17,7 @@ struct variable {
 static int set_ranks(struct np_env *env, const struct np_job *job, const char *master_port,
 		     struct np_err *err)
 {
-	const struct np_layout_rank *place = &job->layout.ranks[job->rank];
+	const struct np_job_layout_rank *position = &job->layout.ranks[job->rank];
 	char rank[16];
 	char world[16];
 	char local[16];
@@ -34,9 +34,9 @@ static int set_ranks(struct np_env *env, const struct np_job *job, const char *m
 
 	(void)snprintf(rank, sizeof(rank), "%d", job->rank);
 	(void)snprintf(world, sizeof(world), "%d", job->world);
-	(void)snprintf(local, sizeof(local), "%d", place->local);
+	(void)snprintf(local, sizeof(local), "%d", position->local);
 	(void)snprintf(local_world, sizeof(local_world), "%d",
-		       job->layout.hosts[place->host].ranks);
+		       job->layout.hosts[position->host].ranks);
 	for (size_t i = 0; i < NP_COUNT(variables); i++) {
 		const struct variable *variable = &variables[i];
 		int rc;
@@ -65,7 +65,8 @@ static int64_t storage_limit(const struct np_job *job)
 static void fill_config(const struct np_job *job, struct np_inject_config *config)
 {
 	const struct np_plan *plan = &job->plan;
-	const struct np_layout_host *host = &job->layout.hosts[job->layout.ranks[job->rank].host];
+	const struct np_job_layout_host *host =
+		&job->layout.hosts[job->layout.ranks[job->rank].host];
 
 	*config = NP_INJECT_CONFIG_INIT;
 	(void)snprintf(config->job, sizeof(config->job), "%s", plan->job);
@@ -141,7 +142,7 @@ int np_session_environment(struct np_env *env, const struct np_job *job, const c
 	if (rc == NP_OK && job->mode == NP_MODE_HELPER)
 		rc = np_env_set(env, "PMIX_MCA_gds", "hash", err);
 	if (rc == NP_OK && job->mode == NP_MODE_INAPP)
-		rc = np_env_set(env, NP_ENV_PLACE, job->mpi_place, err);
+		rc = np_env_set(env, NP_ENV_ADDRESS, job->mpi_address, err);
 	if (rc == NP_OK && (inject || job->mode == NP_MODE_INAPP))
 		rc = set_libraries(env, job, inject, socket, err);
 	return rc;

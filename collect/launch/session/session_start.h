@@ -3,7 +3,7 @@
 #define NP_SESSION_START_H
 
 #include "collect/launch/backend/child.h"
-#include "collect/launch/plan/job.h"
+#include "collect/launch/coord/job.h"
 
 /*
  * The environment of this rank's application: what was inherited without MPI's

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "collect/launch/coord/coord_tcp.h"
-#include "collect/launch/coord/link.h"
+#include "collect/launch/coord/tcp_link.h"
 #include "np_test.h"
 
 /*
@@ -17,13 +17,13 @@ enum {
 	PATIENCE_S = 20,
 };
 
-static struct np_tcp_place place_of(int rank, int port)
+static struct np_tcp_address address_of(int rank, int port)
 {
-	struct np_tcp_place place = { .rank = rank, .size = SIZE, .port = port };
+	struct np_tcp_address address = { .rank = rank, .size = SIZE, .port = port };
 
-	(void)snprintf(place.hosts, sizeof(place.hosts), "127.0.0.1");
-	(void)snprintf(place.token, sizeof(place.token), "secret");
-	return place;
+	(void)snprintf(address.hosts, sizeof(address.hosts), "127.0.0.1");
+	(void)snprintf(address.token, sizeof(address.token), "secret");
+	return address;
 }
 
 static int listen_somewhere(int *port)
@@ -32,7 +32,7 @@ static int listen_somewhere(int *port)
 	int fd;
 
 	*port = 0;
-	fd = np_link_listen(port, &err);
+	fd = np_tcp_link_listen(port, &err);
 	assert_true(fd >= 0);
 	return fd;
 }
@@ -44,14 +44,14 @@ static void start_others(pid_t *pids, int listener, int port,
 	for (int rank = 1; rank < SIZE; rank++) {
 		pids[rank] = fork();
 		if (pids[rank] == 0) {
-			struct np_tcp_place place = place_of(rank, port);
+			struct np_tcp_address address = address_of(rank, port);
 			struct np_err err = NP_ERR_INIT;
 			struct np_coord *coord;
 			int status;
 
 			(void)close(listener);
 			(void)alarm(PATIENCE_S);
-			if (np_coord_tcp_open(&place, -1, PATIENCE_S, &coord, &err) < 0)
+			if (np_coord_tcp_open(&address, -1, PATIENCE_S, &coord, &err) < 0)
 				_exit(9);
 			status = act(coord, rank);
 			np_coord_close(coord);
@@ -92,7 +92,7 @@ static void all_agree_on_texts_numbers_and_ends(void **state)
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	struct np_buf all[SIZE] = { NP_BUF_INIT, NP_BUF_INIT, NP_BUF_INIT };
 	struct np_err err = NP_ERR_INIT;
-	struct np_tcp_place place;
+	struct np_tcp_address address;
 	struct np_coord *coord;
 	pid_t pids[SIZE];
 	int zero = 0;
@@ -101,8 +101,8 @@ static void all_agree_on_texts_numbers_and_ends(void **state)
 
 	(void)state;
 	start_others(pids, fd, port, together);
-	place = place_of(0, port);
-	assert_ok(np_coord_tcp_open(&place, fd, PATIENCE_S, &coord, &err), err);
+	address = address_of(0, port);
+	assert_ok(np_coord_tcp_open(&address, fd, PATIENCE_S, &coord, &err), err);
 	np_buf_add(&text, "the plan");
 	assert_ok(np_coord_bcast(coord, &text, &err), err);
 	assert_ok(np_coord_gather(coord, &zero, sizeof(zero), all, &err), err);
@@ -154,7 +154,7 @@ static void events_and_stamps_go_there_and_back(void **state)
 {
 	struct np_event start = { .type = NP_EVENT_START, .value = 5, .text = "0-3" };
 	struct np_err err = NP_ERR_INIT;
-	struct np_tcp_place place;
+	struct np_tcp_address address;
 	struct np_coord *coord;
 	struct np_event event;
 	struct np_stamp stamp;
@@ -165,8 +165,8 @@ static void events_and_stamps_go_there_and_back(void **state)
 
 	(void)state;
 	start_others(pids, fd, port, echo);
-	place = place_of(0, port);
-	assert_ok(np_coord_tcp_open(&place, fd, PATIENCE_S, &coord, &err), err);
+	address = address_of(0, port);
+	assert_ok(np_coord_tcp_open(&address, fd, PATIENCE_S, &coord, &err), err);
 	for (int rank = 1; rank < SIZE; rank++) {
 		np_coord_send(coord, rank, &start);
 		np_coord_send_stamp(coord, rank, &(struct np_stamp){ rank, 0 });
@@ -201,7 +201,7 @@ static void one_that_is_gone_is_told_of_and_not_waited_for(void **state)
 {
 	struct np_buf all[SIZE] = { NP_BUF_INIT, NP_BUF_INIT, NP_BUF_INIT };
 	struct np_err err = NP_ERR_INIT;
-	struct np_tcp_place place;
+	struct np_tcp_address address;
 	struct np_coord *coord;
 	struct np_event event;
 	pid_t pids[SIZE];
@@ -210,8 +210,8 @@ static void one_that_is_gone_is_told_of_and_not_waited_for(void **state)
 
 	(void)state;
 	start_others(pids, fd, port, die);
-	place = place_of(0, port);
-	assert_ok(np_coord_tcp_open(&place, fd, PATIENCE_S, &coord, &err), err);
+	address = address_of(0, port);
+	assert_ok(np_coord_tcp_open(&address, fd, PATIENCE_S, &coord, &err), err);
 	assert_true(await_event(coord, &event));
 	assert_int_equal(event.type, NP_EVENT_LOST);
 	assert_int_equal(event.rank, 2);
@@ -228,14 +228,14 @@ static void one_that_is_gone_is_told_of_and_not_waited_for(void **state)
 static void who_does_not_come_is_named_when_time_is_up(void **state)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_tcp_place place;
+	struct np_tcp_address address;
 	struct np_coord *coord = NULL;
 	int port;
 	int fd = listen_somewhere(&port);
 
 	(void)state;
-	place = place_of(0, port);
-	assert_int_equal(np_coord_tcp_open(&place, fd, 1, &coord, &err), NP_E_IO);
+	address = address_of(0, port);
+	assert_int_equal(np_coord_tcp_open(&address, fd, 1, &coord, &err), NP_E_IO);
 	assert_non_null(strstr(err.text, "2 of 3 launchers did not come within 1 s"));
 	assert_non_null(strstr(err.text, "launcher 1"));
 }
@@ -243,7 +243,7 @@ static void who_does_not_come_is_named_when_time_is_up(void **state)
 static void a_stranger_with_another_token_is_sent_away(void **state)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_tcp_place place;
+	struct np_tcp_address address;
 	struct np_coord *coord = NULL;
 	int status = -1;
 	int port;
@@ -253,12 +253,12 @@ static void a_stranger_with_another_token_is_sent_away(void **state)
 	(void)state;
 	if (pid == 0) {
 		(void)alarm(PATIENCE_S);
-		place = place_of(1, port);
-		(void)snprintf(place.token, sizeof(place.token), "guess");
-		_exit(np_coord_tcp_open(&place, -1, 1, &coord, &err) == NP_E_IO ? 0 : 1);
+		address = address_of(1, port);
+		(void)snprintf(address.token, sizeof(address.token), "guess");
+		_exit(np_coord_tcp_open(&address, -1, 1, &coord, &err) == NP_E_IO ? 0 : 1);
 	}
-	place = place_of(0, port);
-	assert_int_equal(np_coord_tcp_open(&place, fd, 3, &coord, &err), NP_E_IO);
+	address = address_of(0, port);
+	assert_int_equal(np_coord_tcp_open(&address, fd, 3, &coord, &err), NP_E_IO);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
@@ -267,7 +267,7 @@ static void what_is_said_before_the_others_came_reaches_them(void **state)
 {
 	struct np_event stop = { .type = NP_EVENT_STOP, .value = 7 };
 	struct np_err err = NP_ERR_INIT;
-	struct np_tcp_place place;
+	struct np_tcp_address address;
 	struct np_coord *coord = NULL;
 	int status = -1;
 	int port;
@@ -275,9 +275,9 @@ static void what_is_said_before_the_others_came_reaches_them(void **state)
 	pid_t pid;
 
 	(void)state;
-	place = place_of(0, port);
-	place.size = 2;
-	assert_ok(np_coord_tcp_late(&place, fd, &coord, &err), err);
+	address = address_of(0, port);
+	address.size = 2;
+	assert_ok(np_coord_tcp_late(&address, fd, &coord, &err), err);
 	np_coord_send(coord, 1, &stop);
 	pid = fork();
 	if (pid == 0) {
@@ -285,11 +285,11 @@ static void what_is_said_before_the_others_came_reaches_them(void **state)
 		struct np_event event = { .type = NP_EVENT_SAVED, .rank = 1 };
 
 		(void)alarm(PATIENCE_S);
-		place.rank = 1;
-		if (np_coord_tcp_late(&place, -1, &mine, &err) < 0)
+		address.rank = 1;
+		if (np_coord_tcp_late(&address, -1, &mine, &err) < 0)
 			_exit(1);
 		np_coord_send(mine, 0, &event);
-		if (np_coord_tcp_join(mine, &place, PATIENCE_S, &err) < 0)
+		if (np_coord_tcp_join(mine, &address, PATIENCE_S, &err) < 0)
 			_exit(2);
 		if (!await_event(mine, &event) || event.type != NP_EVENT_STOP || event.value != 7)
 			_exit(3);

@@ -112,8 +112,8 @@ static void a_rank_that_was_not_chosen_owes_nothing(void **state)
 /* Three ranks on two hosts, of which 0 and 2 were chosen and 2 failed. */
 static struct np_json *manifest_of_three(void)
 {
-	static struct np_layout_rank ranks[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
-	static struct np_layout_host hosts[] = { { "one", "11", 0, 2 }, { "two", "22", 2, 1 } };
+	static struct np_job_layout_rank ranks[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+	static struct np_job_layout_host hosts[] = { { "one", "11", 0, 2 }, { "two", "22", 2, 1 } };
 	static bool chosen[] = { true, false, true };
 	char *const app[] = { (char[]){ "app" }, (char[]){ "--x" }, NULL };
 	struct np_job job = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/launch/coord/layout.h"
+#include "collect/launch/coord/job_layout.h"
 #include "collect/rank_list.h"
 
 #include "np_test.h"
@@ -84,17 +84,17 @@ static void only_words_of_a_list_are_taken_from_a_command_line(void **state)
 
 static void hosts_are_numbered_by_their_first_rank(void **state)
 {
-	const struct np_layout_word words[] = {
+	const struct np_job_layout_word words[] = {
 		{ "b", "1", "machine", true },
 		{ "a", "2", "machine", true },
 		{ "b", "1", "machine", true },
 		{ "a", "2", "machine", true },
 	};
 	struct np_err err = NP_ERR_INIT;
-	struct np_layout layout;
+	struct np_job_layout layout;
 
 	(void)state;
-	assert_ok(np_layout_number(&layout, words, 4, &err), err);
+	assert_ok(np_job_layout_number(&layout, words, 4, &err), err);
 	assert_int_equal(layout.host_count, 2);
 	assert_string_equal(layout.hosts[0].name, "b");
 	assert_string_equal(layout.hosts[1].uid, "2");
@@ -105,23 +105,23 @@ static void hosts_are_numbered_by_their_first_rank(void **state)
 	assert_int_equal(layout.ranks[3].local, 1);
 	assert_true(layout.simulated);
 	assert_string_equal(layout.first_address, "127.0.0.1");
-	np_layout_release(&layout);
+	np_job_layout_release(&layout);
 }
 
 static void on_several_machines_rank_0_is_reached_by_name(void **state)
 {
-	const struct np_layout_word words[] = {
+	const struct np_job_layout_word words[] = {
 		{ "one", "1", "one", false },
 		{ "two", "2", "two", false },
 	};
 	struct np_err err = NP_ERR_INIT;
-	struct np_layout layout;
+	struct np_job_layout layout;
 
 	(void)state;
-	assert_ok(np_layout_number(&layout, words, 2, &err), err);
+	assert_ok(np_job_layout_number(&layout, words, 2, &err), err);
 	assert_string_equal(layout.first_address, "one");
 	assert_false(layout.simulated);
-	np_layout_release(&layout);
+	np_job_layout_release(&layout);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_LAYOUT_H
-#define NP_LAYOUT_H
+#ifndef NP_JOB_LAYOUT_H
+#define NP_JOB_LAYOUT_H
 
 #include "coord.h"
 
@@ -16,38 +16,38 @@ enum {
 	NP_HOST_UID = 32,
 };
 
-struct np_layout_rank {
+struct np_job_layout_rank {
 	int host;  /* index */
 	int local; /* number among the ranks of the host */
 };
 
-struct np_layout_host {
+struct np_job_layout_host {
 	char name[NP_HOST_NAME];
 	char uid[NP_HOST_UID];
 	int leader; /* its first rank */
 	int ranks;
 };
 
-struct np_layout {
+struct np_job_layout {
 	int world;
 	int host_count;
-	struct np_layout_rank *ranks;     /* [world] */
-	struct np_layout_host *hosts;     /* [host_count] */
+	struct np_job_layout_rank *ranks; /* [world] */
+	struct np_job_layout_host *hosts; /* [host_count] */
 	char first_address[NP_HOST_NAME]; /* where rank 0 can be reached */
 	bool simulated;                   /* some host is */
 };
 
 /* Ask every rank; all get the same answer. */
-int np_layout_make(struct np_layout *layout, struct np_coord *coord, struct np_err *err)
+int np_job_layout_make(struct np_job_layout *layout, struct np_coord *coord, struct np_err *err)
 	NP_MUST_USE;
 
 /* As if all ranks were on this host: as long as they cannot be asked. */
-int np_layout_alone(struct np_layout *layout, int world, struct np_err *err) NP_MUST_USE;
-void np_layout_release(struct np_layout *layout);
+int np_job_layout_alone(struct np_job_layout *layout, int world, struct np_err *err) NP_MUST_USE;
+void np_job_layout_release(struct np_job_layout *layout);
 
 /* What one rank says of its host: name, identity, the machine it really is, and whether simulated.
  */
-struct np_layout_word {
+struct np_job_layout_word {
 	char name[NP_HOST_NAME];
 	char uid[NP_HOST_UID];
 	char machine[NP_HOST_NAME];
@@ -55,13 +55,14 @@ struct np_layout_word {
 };
 
 /* What this launcher says. */
-void np_layout_describe(struct np_layout_word *word);
+void np_job_layout_describe(struct np_job_layout_word *word);
 
 /* Are these the same hosts, in the same order? */
-bool np_layout_same_hosts(const struct np_layout *layout, const struct np_layout *other);
+bool np_job_layout_same_hosts(const struct np_job_layout *layout,
+			      const struct np_job_layout *other);
 
 /* Number hosts and ranks from what all ranks said. */
-int np_layout_number(struct np_layout *layout, const struct np_layout_word *words, int world,
-		     struct np_err *err) NP_MUST_USE;
+int np_job_layout_number(struct np_job_layout *layout, const struct np_job_layout_word *words,
+			 int world, struct np_err *err) NP_MUST_USE;
 
-#endif /* NP_LAYOUT_H */
+#endif /* NP_JOB_LAYOUT_H */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layout.h"
+#include "job_layout.h"
 
-void np_layout_release(struct np_layout *layout)
+void np_job_layout_release(struct np_job_layout *layout)
 {
 	free(layout->ranks);
 	free(layout->hosts);
-	*layout = (struct np_layout){ 0 };
+	*layout = (struct np_job_layout){ 0 };
 }
 
-static int host_index(const struct np_layout *layout, const char *name)
+static int host_index(const struct np_job_layout *layout, const char *name)
 {
 	for (int i = 0; i < layout->host_count; i++) {
 		if (strcmp(layout->hosts[i].name, name) == 0)
@@ -17,10 +17,10 @@ static int host_index(const struct np_layout *layout, const char *name)
 	return layout->host_count;
 }
 
-static void add_rank(struct np_layout *layout, const struct np_layout_word *word, int rank)
+static void add_rank(struct np_job_layout *layout, const struct np_job_layout_word *word, int rank)
 {
 	int index = host_index(layout, word->name);
-	struct np_layout_host *host = &layout->hosts[index];
+	struct np_job_layout_host *host = &layout->hosts[index];
 
 	if (index == layout->host_count) {
 		memcpy(host->name, word->name, sizeof(host->name));
@@ -28,16 +28,16 @@ static void add_rank(struct np_layout *layout, const struct np_layout_word *word
 		host->leader = rank;
 		layout->host_count++;
 	}
-	layout->ranks[rank] = (struct np_layout_rank){ index, host->ranks++ };
+	layout->ranks[rank] = (struct np_job_layout_rank){ index, host->ranks++ };
 	layout->simulated |= word->simulated;
 }
 
-int np_layout_number(struct np_layout *layout, const struct np_layout_word *words, int world,
-		     struct np_err *err)
+int np_job_layout_number(struct np_job_layout *layout, const struct np_job_layout_word *words,
+			 int world, struct np_err *err)
 {
 	bool one_machine = true;
 
-	*layout = (struct np_layout){
+	*layout = (struct np_job_layout){
 		.world = world,
 		.ranks = calloc((size_t)world, sizeof(*layout->ranks)),
 		.hosts = calloc((size_t)world, sizeof(*layout->hosts)),
@@ -54,7 +54,7 @@ int np_layout_number(struct np_layout *layout, const struct np_layout_word *word
 	return NP_OK;
 }
 
-bool np_layout_same_hosts(const struct np_layout *layout, const struct np_layout *other)
+bool np_job_layout_same_hosts(const struct np_job_layout *layout, const struct np_job_layout *other)
 {
 	if (layout->host_count != other->host_count)
 		return false;

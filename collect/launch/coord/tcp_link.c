@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "link.h"
+#include "tcp_link.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ struct head {
 
 /* --- bytes on their way --------------------------------------------------- */
 
-static bool reserve(struct np_link_bytes *bytes, size_t more)
+static bool reserve(struct np_tcp_link_bytes *bytes, size_t more)
 {
 	size_t held = bytes->end - bytes->begin;
 	size_t size = bytes->size ? bytes->size : 4096;
@@ -47,7 +47,7 @@ static bool reserve(struct np_link_bytes *bytes, size_t more)
 	return true;
 }
 
-static bool append(struct np_link_bytes *bytes, const void *from, size_t length)
+static bool append(struct np_tcp_link_bytes *bytes, const void *from, size_t length)
 {
 	if (!reserve(bytes, length))
 		return false;
@@ -59,7 +59,7 @@ static bool append(struct np_link_bytes *bytes, const void *from, size_t length)
 
 /* --- a link --------------------------------------------------------------- */
 
-static void lose(struct np_link *link)
+static void lose(struct np_tcp_link *link)
 {
 	if (link->fd >= 0)
 		(void)close(link->fd);
@@ -67,13 +67,13 @@ static void lose(struct np_link *link)
 	link->lost = true;
 }
 
-void np_link_close(struct np_link *link)
+void np_tcp_link_close(struct np_tcp_link *link)
 {
 	if (link->fd >= 0)
 		(void)close(link->fd);
 	free(link->in.data);
 	free(link->out.data);
-	*link = NP_LINK_INIT;
+	*link = NP_TCP_LINK_INIT;
 }
 
 static void set(int fd, int level, int option, int value)
@@ -81,21 +81,21 @@ static void set(int fd, int level, int option, int value)
 	(void)setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-void np_link_use(struct np_link *link, int fd)
+void np_tcp_link_use(struct np_tcp_link *link, int fd)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, NP_LINK_SILENCE_S / 3);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, NP_LINK_SILENCE_S / 6);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, NP_TCP_LINK_SILENCE_S / 3);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, NP_TCP_LINK_SILENCE_S / 6);
 	set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
-	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, NP_LINK_SILENCE_S * 1000);
+	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, NP_TCP_LINK_SILENCE_S * 1000);
 	link->fd = fd;
 	link->lost = false;
 }
 
-static void flush(struct np_link *link)
+static void flush(struct np_tcp_link *link)
 {
-	struct np_link_bytes *out = &link->out;
+	struct np_tcp_link_bytes *out = &link->out;
 
 	while (link->fd >= 0 && out->begin < out->end) {
 		ssize_t sent = send(link->fd, out->data + out->begin, out->end - out->begin,
@@ -112,7 +112,7 @@ static void flush(struct np_link *link)
 	}
 }
 
-void np_link_put(struct np_link *link, uint32_t kind, const void *bytes, size_t length)
+void np_tcp_link_put(struct np_tcp_link *link, uint32_t kind, const void *bytes, size_t length)
 {
 	struct head head = { MAGIC, kind, length };
 
@@ -123,12 +123,12 @@ void np_link_put(struct np_link *link, uint32_t kind, const void *bytes, size_t 
 	flush(link);
 }
 
-void np_link_put_first(struct np_link *link, uint32_t kind)
+void np_tcp_link_put_first(struct np_tcp_link *link, uint32_t kind)
 {
-	struct np_link_bytes waiting = link->out;
+	struct np_tcp_link_bytes waiting = link->out;
 
-	link->out = (struct np_link_bytes){ 0 };
-	np_link_put(link, kind, NULL, 0);
+	link->out = (struct np_tcp_link_bytes){ 0 };
+	np_tcp_link_put(link, kind, NULL, 0);
 	if (waiting.begin < waiting.end &&
 	    !append(&link->out, waiting.data + waiting.begin, waiting.end - waiting.begin))
 		lose(link);
@@ -136,9 +136,9 @@ void np_link_put_first(struct np_link *link, uint32_t kind)
 	flush(link);
 }
 
-static void receive(struct np_link *link)
+static void receive(struct np_tcp_link *link)
 {
-	struct np_link_bytes *in = &link->in;
+	struct np_tcp_link_bytes *in = &link->in;
 
 	while (link->fd >= 0) {
 		ssize_t got;
@@ -160,16 +160,16 @@ static void receive(struct np_link *link)
 	}
 }
 
-bool np_link_pump(struct np_link *link)
+bool np_tcp_link_pump(struct np_tcp_link *link)
 {
 	flush(link);
 	receive(link);
 	return !link->lost;
 }
 
-bool np_link_take(struct np_link *link, struct np_link_message *ret)
+bool np_tcp_link_take(struct np_tcp_link *link, struct np_tcp_link_message *ret)
 {
-	struct np_link_bytes *in = &link->in;
+	struct np_tcp_link_bytes *in = &link->in;
 	struct head head;
 
 	if (in->end - in->begin < sizeof(head))
@@ -191,7 +191,7 @@ bool np_link_take(struct np_link *link, struct np_link_message *ret)
 
 /* --- connections ---------------------------------------------------------- */
 
-int np_link_listen(int *port, struct np_err *err)
+int np_tcp_link_listen(int *port, struct np_err *err)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)*port) };
 	socklen_t length = sizeof(address);
@@ -211,7 +211,7 @@ int np_link_listen(int *port, struct np_err *err)
 	return fd;
 }
 
-int np_link_accept(int listener)
+int np_tcp_link_accept(int listener)
 {
 	return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
@@ -234,7 +234,7 @@ static int dial_address(const struct addrinfo *address, int timeout_ms)
 	return -1;
 }
 
-int np_link_dial(const char *host, int port, int timeout_ms)
+int np_tcp_link_dial(const char *host, int port, int timeout_ms)
 {
 	const struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
@@ -250,7 +250,7 @@ int np_link_dial(const char *host, int port, int timeout_ms)
 	return fd;
 }
 
-void np_link_addresses(char *text, size_t size)
+void np_tcp_link_addresses(char *text, size_t size)
 {
 	struct ifaddrs *all = NULL;
 	size_t used = (size_t)snprintf(text, size, "127.0.0.1");

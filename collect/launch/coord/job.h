@@ -3,7 +3,7 @@
 #define NP_JOB_H
 
 #include "collect/launch/coord/coord.h"
-#include "collect/launch/coord/layout.h"
+#include "collect/launch/coord/job_layout.h"
 #include "collect/launch/coord/timing.h"
 #include "mode.h"
 #include "plan.h"
@@ -22,14 +22,14 @@ struct np_job {
 	int rank;  /* of this launcher */
 	int world; /* launchers */
 	bool finds_ranks;
-	int ranks;               /* of the application; with finds_ranks 0 until the end */
-	struct np_layout layout; /* of the launchers */
+	int ranks;                   /* of the application; with finds_ranks 0 until the end */
+	struct np_job_layout layout; /* of the launchers */
 	struct np_plan plan;
 	bool *chosen;     /* [ranks]: is it profiled? */
 	char *const *app; /* ends with NULL */
 	const char *pids; /* of processes that run already, which `app` waits for; or NULL */
 	char root[NP_PLAN_PATH + NP_PLAN_JOB]; /* <save_path>/<job> */
-	char mpi_place[1200];                  /* mode inapp: for the library in the application */
+	char mpi_address[1200];                /* mode inapp: for the library in the application */
 	char mpi_library[4096];                /* likewise: its path */
 	bool quiet;
 	bool simulated;          /* a stand-in of the NPU's libraries, or of hosts, is in use */

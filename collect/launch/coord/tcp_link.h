@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_LINK_H
-#define NP_LINK_H
+#ifndef NP_TCP_LINK_H
+#define NP_TCP_LINK_H
 
 #include "npuprof/err.h"
 
@@ -11,60 +11,60 @@
  * A link is one connection. What is put into it goes out as the network takes it; what
  * comes in is collected until a message is complete. Both ends are of one installation:
  * numbers travel as they are. A peer whose machine or network is gone is noticed by the
- * kernel (keep-alive) within NP_LINK_SILENCE_S, whatever this process is doing.
+ * kernel (keep-alive) within NP_TCP_LINK_SILENCE_S, whatever this process is doing.
  */
 enum {
-	NP_LINK_SILENCE_S = 12,
+	NP_TCP_LINK_SILENCE_S = 12,
 };
 
-struct np_link_bytes {
+struct np_tcp_link_bytes {
 	char *data;
 	size_t begin;
 	size_t end;
 	size_t size;
 };
 
-struct np_link {
+struct np_tcp_link {
 	int fd; /* -1: not connected yet, what is put waits; or lost */
 	bool lost;
-	struct np_link_bytes in;
-	struct np_link_bytes out;
+	struct np_tcp_link_bytes in;
+	struct np_tcp_link_bytes out;
 };
 
-#define NP_LINK_INIT ((struct np_link){ .fd = -1 })
+#define NP_TCP_LINK_INIT ((struct np_tcp_link){ .fd = -1 })
 
-struct np_link_message {
+struct np_tcp_link_message {
 	uint32_t kind;
 	const char *bytes; /* until the next call for this link */
 	size_t length;
 };
 
-void np_link_close(struct np_link *link);
+void np_tcp_link_close(struct np_tcp_link *link);
 
 /* Use this connected socket from now on. */
-void np_link_use(struct np_link *link, int fd);
+void np_tcp_link_use(struct np_tcp_link *link, int fd);
 
-void np_link_put(struct np_link *link, uint32_t kind, const void *bytes, size_t length);
+void np_tcp_link_put(struct np_tcp_link *link, uint32_t kind, const void *bytes, size_t length);
 
 /* The same without content, before all that was put while there was no connection. */
-void np_link_put_first(struct np_link *link, uint32_t kind);
+void np_tcp_link_put_first(struct np_tcp_link *link, uint32_t kind);
 
 /* Send and receive what is possible now. False, and `lost`, if the peer is gone. */
-bool np_link_pump(struct np_link *link);
+bool np_tcp_link_pump(struct np_tcp_link *link);
 
 /* Take the next complete message. One that is no message makes the link lost. */
-bool np_link_take(struct np_link *link, struct np_link_message *ret);
+bool np_tcp_link_take(struct np_tcp_link *link, struct np_tcp_link_message *ret);
 
 /* A listening socket on `port` (0: any, which is then told). -1 with an error. */
-int np_link_listen(int *port, struct np_err *err);
+int np_tcp_link_listen(int *port, struct np_err *err);
 
 /* A new connection, not blocking; -1 if there is none now. */
-int np_link_accept(int listener);
+int np_tcp_link_accept(int listener);
 
 /* Connect to host:port within this time; -1 if that cannot be done. */
-int np_link_dial(const char *host, int port, int timeout_ms);
+int np_tcp_link_dial(const char *host, int port, int timeout_ms);
 
 /* Where this machine can be reached: names and addresses separated by commas. */
-void np_link_addresses(char *text, size_t size);
+void np_tcp_link_addresses(char *text, size_t size);
 
-#endif /* NP_LINK_H */
+#endif /* NP_TCP_LINK_H */

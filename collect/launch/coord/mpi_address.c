@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mpi_place.h"
+#include "mpi_address.h"
 
 #include "npuprof/text.h"
 
-void np_mpi_place_format(const struct np_tcp_place *place, char *text, size_t size)
+void np_mpi_address_format(const struct np_tcp_address *address, char *text, size_t size)
 {
-	(void)snprintf(text, size, "%d %s %s", place->port, place->token, place->hosts);
+	(void)snprintf(text, size, "%d %s %s", address->port, address->token, address->hosts);
 }
 
 /* Copy a word; false if there is none or it is too long. */
@@ -22,12 +22,12 @@ static bool take_word(const char **at, char *word, size_t size)
 	return true;
 }
 
-bool np_mpi_place_parse(const char *text, struct np_tcp_place *ret)
+bool np_mpi_address_parse(const char *text, struct np_tcp_address *ret)
 {
 	char port[16];
 	int64_t number;
 
-	*ret = (struct np_tcp_place){ 0 };
+	*ret = (struct np_tcp_address){ 0 };
 	if (!take_word(&text, port, sizeof(port)) || !np_text_to_int(port, strlen(port), &number) ||
 	    number < 1 || number > 65535 || !take_word(&text, ret->token, sizeof(ret->token)) ||
 	    !take_word(&text, ret->hosts, sizeof(ret->hosts)))
