@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What all launchers agree on before the start: the plan, the ranks, and that it can work. */
 #include "agree.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cli/command/cmd.h"
 #include "collect/launch/backend/backend.h"
+#include "collect/launch/plan/find.h"
 #include "collect/rank_list.h"
+#include "npuprof/ranges.h"
+#include "npuprof/text.h"
+
+/* --- the plan -------------------------------------------------------------- */
 
 extern const struct np_cmd np_cmd_collect;
 
@@ -126,4 +138,411 @@ int np_agree_plan(struct np_job *job, const struct np_collect_options *options)
 	if (rc < 0)
 		np_job_warn("rank %d: %s", job->rank, err.text);
 	return np_coord_max(job->coord, rc < 0 ? 1 : 0) ? NP_EXIT_FAILED : NP_EXIT_DONE;
+}
+
+/* --- can it work? ---------------------------------------------------------- */
+
+/* Less than this and not even the smallest profile fits. */
+#define LEAST_BYTES ((int64_t)32 * 1000 * 1000)
+
+/* The vendor's exporter refuses paths with these. */
+#define BAD_CHARACTERS "%<>|&$;'\"\\`*?\n\t"
+
+/* Rank 0 leaves it in the directory of the job while the checks run: who sees it shares files. */
+#define NONCE ".npuprof-rank0"
+
+static int fail_path(struct np_err *err, const char *verb, const char *path)
+{
+	return np_fail(err, NP_E_IO, "cannot %s '%.380s': %s", verb, path, strerrordesc_np(errno));
+}
+
+static int make_dirs(const char *path, struct np_err *err)
+{
+	char part[NP_PLAN_PATH + NP_PLAN_JOB];
+	size_t length = strlen(path);
+
+	for (size_t i = 1; i <= length; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0750) < 0 && errno != EEXIST)
+			return fail_path(err, "make the directory", part);
+	}
+	return NP_OK;
+}
+
+/* Write and flush a file, and leave it there. */
+static int write_file(const char *path, struct np_err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+	bool written;
+
+	if (fd < 0)
+		return fail_path(err, "write", path);
+	written = write(fd, "npuprof\n", 8) == 8 && fsync(fd) == 0;
+	if (!written)
+		(void)fail_path(err, "write", path);
+	if (close(fd) < 0 && written)
+		return fail_path(err, "write", path);
+	return written ? NP_OK : NP_E_IO;
+}
+
+static void nonce_path(const struct np_job *job, char *path, size_t size)
+{
+	(void)snprintf(path, size, "%s/" NONCE, job->root);
+}
+
+/* Launchers that cannot talk to each other may have made the directory before rank 0. */
+static bool is_waiting(const struct np_job *job)
+{
+	char manifest[PATH_MAX];
+
+	(void)snprintf(manifest, sizeof(manifest), "%s/npuprof_manifest.json", job->root);
+	return job->mode == NP_MODE_INAPP && errno == EEXIST && access(manifest, F_OK) < 0;
+}
+
+static int make_root(struct np_job *job, struct np_err *err)
+{
+	char real[PATH_MAX];
+	char nonce[PATH_MAX];
+	int rc;
+
+	if (strpbrk(job->plan.save_path, BAD_CHARACTERS))
+		return np_fail(err, NP_E_USAGE,
+			       "'%.300s' cannot be used: msprof accepts no paths with any of "
+			       "%%<>|&$;'\"\\`*?",
+			       job->plan.save_path);
+	rc = make_dirs(job->plan.save_path, err);
+	if (rc < 0)
+		return rc;
+	/* The exporter refuses links on the way as well. */
+	if (!realpath(job->plan.save_path, real))
+		return fail_path(err, "find", job->plan.save_path);
+	rc = np_plan_set_text(job->plan.save_path, sizeof(job->plan.save_path), real, "--save-path",
+			      err);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(job->root, sizeof(job->root), "%s/%s", job->plan.save_path, job->plan.job);
+	if (mkdir(job->root, 0750) < 0 && !is_waiting(job)) {
+		rc = errno != EEXIST ? fail_path(err, "make the directory", job->root)
+				     : np_fail(err, NP_E_IO,
+					       "'%.380s' is there already: another job has this "
+					       "name; choose another --job",
+					       job->root);
+		job->root[0] = '\0'; /* it is not ours to remove */
+		return rc;
+	}
+	nonce_path(job, nonce, sizeof(nonce));
+	return write_file(nonce, err);
+}
+
+/* Launchers that cannot talk to each other: rank 0 makes it, the others come to the same place. */
+static int make_root_alone(struct np_job *job, struct np_err *err)
+{
+	if (job->rank == 0)
+		return make_root(job, err);
+	(void)snprintf(job->root, sizeof(job->root), "%s/%s", job->plan.save_path, job->plan.job);
+	return NP_OK;
+}
+
+int np_check_make_root(struct np_job *job, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf root = NP_BUF_INIT;
+	int rc = NP_OK;
+
+	if (job->mode == NP_MODE_INAPP)
+		return make_root_alone(job, err);
+	if (job->rank == 0)
+		rc = make_root(job, err);
+	/* An empty path is how the others hear that there is none. */
+	if (rc == NP_OK)
+		np_buf_add(&root, job->root);
+	if (np_coord_bcast(job->coord, &root, err) < 0)
+		return NP_E_NOMEM;
+	if (job->rank != 0)
+		(void)snprintf(job->root, sizeof(job->root), "%s", root.text);
+	if (rc == NP_OK && root.length == 0)
+		return np_fail(err, NP_E_IO, "rank 0 has no directory");
+	return rc;
+}
+
+/* Rank 0, when everybody has looked for it. */
+static void remove_nonce(const struct np_job *job)
+{
+	char nonce[PATH_MAX];
+
+	nonce_path(job, nonce, sizeof(nonce));
+	if (job->rank == 0 && job->root[0])
+		(void)unlink(nonce);
+}
+
+void np_check_remove_root(const struct np_job *job)
+{
+	if (job->root[0])
+		(void)rmdir(job->root);
+}
+
+/* Can the application be executed? An MPI program can, and is a doubt. */
+static int check_application(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
+{
+	const char *name = job->app[0];
+	char file[PATH_MAX];
+
+	if (!np_find_program(name, file, sizeof(file)))
+		return strchr(name, '/')
+			       ? np_fail(err, NP_E_NOTFOUND, "cannot execute '%.380s': %s", name,
+					 strerrordesc_np(errno))
+			       : np_fail(err, NP_E_NOTFOUND,
+					 "there is no application '%.300s' in PATH", name);
+	if (job->mode == NP_MODE_MPI && np_find_names_mpi(file))
+		np_buf_printf(
+			doubts,
+			"'%.200s' is linked with MPI: every rank of it will believe to be alone; "
+			"use --coord helper\n",
+			name);
+	return NP_OK;
+}
+
+static int check_directory(struct np_job *job, struct np_err *err)
+{
+	char probe[PATH_MAX];
+	char nonce[PATH_MAX];
+	int rc;
+
+	rc = make_dirs(job->root, err);
+	if (rc < 0)
+		return rc;
+	nonce_path(job, nonce, sizeof(nonce));
+	job->shared = access(nonce, F_OK) == 0;
+	(void)snprintf(probe, sizeof(probe), "%s/.npuprof-probe-%d", job->root, job->rank);
+	rc = write_file(probe, err);
+	(void)unlink(probe);
+	return rc;
+}
+
+static int check_space(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
+{
+	const struct np_plan *plan = &job->plan;
+	int64_t steps = plan->step_end < 0 || plan->dynamic ? 1 : plan->step_end - plan->step_start;
+	int64_t guess = np_job_guess(plan) * np_job_chosen(job) * steps;
+	struct statvfs info;
+	int64_t available;
+
+	if (statvfs(job->root, &info) < 0)
+		return fail_path(err, "ask for free space in", job->root);
+	available = (int64_t)(info.f_bavail * info.f_frsize);
+	if (available < LEAST_BYTES)
+		return np_fail(err, NP_E_IO, "only %" PRId64 " MB are free in '%.380s'",
+			       available / 1000000, job->root);
+	if (available < guess)
+		np_buf_printf(doubts,
+			      "%" PRId64 " MB are free in '%s'; the profile may need %" PRId64
+			      " MB (a guess)\n",
+			      available / 1000000, job->root, guess / 1000000);
+	if (statvfs("/dev/shm", &info) == 0 &&
+	    (int64_t)(info.f_bavail * info.f_frsize) < LEAST_BYTES)
+		np_buf_add(doubts, "/dev/shm is nearly full\n");
+	return NP_OK;
+}
+
+/* AscendCL can be used by one profiler at a time. */
+static int check_profilers(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
+{
+	static const char *const names[] = { "PROFILING_MODE", "PROFILER_SAMPLECONFIG" };
+	/* What makes an application wait for msprof is what its windows on request need. */
+	bool waits = job->plan.backend == NP_BACKEND_MSPROF && job->plan.dynamic;
+
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment */
+		const char *value = getenv(names[i]);
+
+		if (value && !(waits && i == 0 && strcmp(value, "dynamic") == 0))
+			return np_fail(
+				err, NP_E_USAGE,
+				"%s is set: another profiler owns AscendCL (it would "
+				"answer 100042 or 200006); unset it, or use --backend msprof "
+				"--dynamic with PROFILING_MODE=dynamic",
+				names[i]);
+	}
+	for (char *const *word = job->app; *word; word++) {
+		if (strcmp(*word, "--profile") == 0 || strncmp(*word, "--profile-", 10) == 0) {
+			np_buf_printf(doubts,
+				      "the application is given '%.60s': two profilers at once "
+				      "conflict (100002)\n",
+				      *word);
+			break;
+		}
+	}
+	return NP_OK;
+}
+
+/* Variables that are kept must say what is true. */
+static int check_environment(const struct np_job *job, struct np_err *err)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} facts[] = {
+		{ "RANK", job->rank },
+		{ "WORLD_SIZE", job->world },
+	};
+
+	/* Ranks that are found are told their place by who starts them. */
+	if (job->finds_ranks)
+		return NP_OK;
+	for (size_t i = 0; i < NP_COUNT(facts) && !job->plan.force_env; i++) {
+		const char *text = getenv(facts[i].name); /* NOLINT(concurrency-mt-unsafe) */
+		int64_t value;
+
+		if (text &&
+		    (!np_text_to_int(text, strlen(text), &value) || value != facts[i].value))
+			return np_fail(err, NP_E_USAGE,
+				       "%s is '%.40s' in the environment, and %" PRId64
+				       " here; unset it or use --force-env",
+				       facts[i].name, text, facts[i].value);
+	}
+	return NP_OK;
+}
+
+int np_check_rank(struct np_job *job, const char *inject, struct np_buf *doubts, struct np_err *err)
+{
+	int rc = check_application(job, doubts, err);
+
+	job->simulated = job->layout.simulated;
+	if (rc == NP_OK)
+		rc = check_environment(job, err);
+	if (rc == NP_OK && job->plan.enable)
+		rc = check_profilers(job, doubts, err);
+	if (rc < 0 || !job->plan.enable)
+		return rc;
+	rc = np_backend_check(job, err);
+	if (rc < 0)
+		return rc;
+	if (!inject)
+		return np_fail(err, NP_E_NOTFOUND,
+			       "libnpuprof_inject.so is not where it was installed");
+	if (inject[strcspn(inject, " :")])
+		return np_fail(err, NP_E_USAGE,
+			       "'%s' cannot be loaded into the application: the loader takes a "
+			       "blank or a colon in LD_PRELOAD for the end of a name; install "
+			       "npuprof elsewhere",
+			       inject);
+	rc = check_directory(job, err);
+	if (rc == NP_OK && (job->finds_ranks || job->chosen[job->rank] || job->plan.dynamic)) {
+		bool simulated = false;
+
+		rc = check_space(job, doubts, err);
+		if (rc == NP_OK)
+			rc = np_find_ascendcl(&simulated, err);
+		/* torch_npu and msprof find it by themselves; we need not. */
+		if (rc == NP_E_NOTFOUND && job->plan.backend != NP_BACKEND_ACL) {
+			np_buf_printf(doubts, "%s\n", err->text);
+			rc = NP_OK;
+		}
+		job->simulated |= simulated;
+	}
+	return rc;
+}
+
+/* The ranks that say the same as this one, if it is the first of them. */
+static size_t alike(const struct np_job *job, const struct np_buf *said, int rank, int64_t *ret)
+{
+	size_t count = 0;
+
+	for (int other = 0; other < job->world; other++) {
+		if (strcmp(said[other].text, said[rank].text) != 0)
+			continue;
+		if (other < rank)
+			return 0;
+		ret[count++] = other;
+	}
+	return count;
+}
+
+/* Ranks that say the same are named together. */
+static void say_failures(const struct np_job *job, const struct np_buf *said)
+{
+	int64_t *ranks = calloc((size_t)job->world, sizeof(*ranks));
+	size_t failed = 0;
+
+	for (int rank = 0; ranks && rank < job->world; rank++) {
+		NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+		size_t count = said[rank].length ? alike(job, said, rank, ranks) : 0;
+
+		if (count == 0)
+			continue;
+		failed += count;
+		np_ranges_format(&list, ranks, count);
+		np_job_warn("rank%s %s on %s%s: %s", count > 1 ? "s" : "", list.text,
+			    job->layout.hosts[job->layout.ranks[rank].host].name,
+			    count > 1 ? " …" : "", said[rank].text);
+	}
+	free(ranks);
+	if (failed)
+		np_job_warn("nothing was started: the checks failed on %zu of %d ranks", failed,
+			    job->world);
+}
+
+/* Every doubt once, with the first rank that has it. */
+static void say_doubts(const struct np_job *job, struct np_buf *said)
+{
+	for (int rank = 0; rank < job->world; rank++) {
+		bool heard = false;
+
+		for (int before = 0; before < rank && !heard; before++)
+			heard = strcmp(said[before].text, said[rank].text) == 0;
+		if (!said[rank].length || heard)
+			continue;
+		for (char *line = said[rank].text; *line;) {
+			size_t length = strcspn(line, "\n");
+
+			np_job_say(job, "warning: rank %d: %.*s", rank, (int)length, line);
+			line += length + (line[length] == '\n' ? 1 : 0);
+		}
+	}
+}
+
+bool np_check_alone(struct np_job *job, int rc, const struct np_err *why, struct np_buf *doubts)
+{
+	if (rc == NP_OK && job->rank == 0 && doubts->length)
+		np_job_say(job, "warning: %.*s", (int)strcspn(doubts->text, "\n"), doubts->text);
+	if (rc < 0)
+		np_job_warn("rank %d: %s", job->rank, why->text);
+	remove_nonce(job);
+	return rc == NP_OK;
+}
+
+bool np_check_agree(struct np_job *job, int rc, const struct np_err *why, struct np_buf *doubts)
+{
+	struct np_buf *failures = calloc((size_t)job->world, sizeof(*failures));
+	struct np_buf *others = calloc((size_t)job->world, sizeof(*others));
+	struct np_err err = NP_ERR_INIT;
+	int simulated;
+	int gathered;
+	bool failed;
+
+	for (int i = 0; failures && others && i < job->world; i++) {
+		failures[i] = NP_BUF_INIT;
+		others[i] = NP_BUF_INIT;
+	}
+	gathered = np_coord_gather(job->coord, why->text, rc < 0 ? strlen(why->text) : 0, failures,
+				   &err);
+	if (gathered == NP_OK)
+		gathered = np_coord_gather(job->coord, doubts->text, doubts->length, others, &err);
+	if (job->rank == 0 && gathered == NP_OK) {
+		say_doubts(job, others);
+		say_failures(job, failures);
+	}
+	for (int i = 0; failures && others && i < job->world; i++) {
+		np_buf_release(&failures[i]);
+		np_buf_release(&others[i]);
+	}
+	free(failures);
+	free(others);
+	simulated = (int)np_coord_max(job->coord, job->simulated);
+	job->simulated = simulated != 0;
+	failed = np_coord_max(job->coord, rc < 0 || gathered < 0 ? 1 : 0) != 0;
+	remove_nonce(job);
+	return !failed;
 }

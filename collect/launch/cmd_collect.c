@@ -5,7 +5,7 @@
 
 #include "cli/command/cmd.h"
 #include "cli/command/output.h"
-#include "collect/launch/plan/check_find.h"
+#include "collect/launch/plan/find.h"
 #include "collect/launch/plan/options.h"
 
 static int cmd_collect(int argc, const char *const *argv);

@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include "agree.h"
-#include "check.h"
 #include "cli/command/cmd.h"
 #include "cli/command/output.h"
 #include "collect/launch/backend/backend.h"
 #include "collect/launch/backend/processes.h"
 #include "collect/launch/coord/join.h"
 #include "collect/launch/output/finish.h"
-#include "collect/launch/plan/check_find.h"
+#include "collect/launch/plan/find.h"
 #include "collect/launch/session/session.h"
 
 extern const struct np_cmd np_cmd_collect;
@@ -79,7 +78,7 @@ static int catch_up(struct np_job *job, struct np_err *err)
 
 static int run_profiled(struct np_job *job, const char *inject)
 {
-	struct np_session_result result;
+	struct np_job_result result;
 	struct np_err err = NP_ERR_INIT;
 
 	if (np_timing_init(&job->timing, job->layout.host_count, &err) < 0) {
@@ -110,7 +109,7 @@ static int run_profiled(struct np_job *job, const char *inject)
 
 static int run_unprofiled(struct np_job *job)
 {
-	struct np_session_result result;
+	struct np_job_result result;
 	struct np_err err = NP_ERR_INIT;
 
 	if (np_session_run(job, NULL, &result, &err) < 0)

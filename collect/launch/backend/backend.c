@@ -1,18 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Who profiles: the choice, what must be there for it, and whom a message is for while the job
+ * runs. */
 #include "backend.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/launch/output/tree.h"
-#include "collect/launch/plan/check_find.h"
+#include "collect/launch/plan/find.h"
 #include "collect/protocol.h"
+#include "msprof.h"
 #include "npuprof/text.h"
 #include "processes.h"
 #include "torch.h"
+
+/* --- what there is --------------------------------------------------------- */
+
+enum {
+	PATIENCE_MS = 20000, /* python on a busy file system */
+	NAP_MS = 10,
+};
+
+/* Found, and not imported: that would take seconds and a device. */
+#define QUESTION \
+	"import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('torch_npu') else 3)"
+
+_Noreturn static void ask_python(const char *python)
+{
+	int nothing = open("/dev/null", O_RDWR);
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		(void)dup2(nothing, fd);
+	(void)execlp(python, python, "-c", QUESTION, (char *)NULL);
+	_exit(127);
+}
+
+static bool can_import(const char *python)
+{
+	pid_t pid = fork();
+	int status = 1;
+
+	if (pid == 0)
+		ask_python(python);
+	for (int i = 0; pid > 0 && i < PATIENCE_MS / NAP_MS; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		(void)usleep(NAP_MS * 1000);
+	}
+	if (pid > 0) {
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+	return false;
+}
+
+/* An ELF program that names nobody to load libraries for it. */
+static bool is_static(const char *name)
+{
+	char path[PATH_MAX];
+	Elf64_Ehdr head;
+	Elf64_Phdr part;
+	bool loads = true;
+	FILE *file = np_find_program(name, path, sizeof(path)) ? fopen(path, "re") : NULL;
+
+	if (!file)
+		return false;
+	if (fread(&head, sizeof(head), 1, file) == 1 &&
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	    head.e_phentsize == sizeof(part) && fseek(file, (long)head.e_phoff, SEEK_SET) == 0) {
+		loads = false;
+		for (int i = 0; i < head.e_phnum && !loads; i++)
+			loads = fread(&part, sizeof(part), 1, file) != 1 ||
+				part.p_type == PT_INTERP;
+	}
+	(void)fclose(file);
+	return !loads;
+}
+
+void np_backend_probe(char *const *app, struct np_backend_signs *ret)
+{
+	bool is_python = strncmp(np_text_last_part(app[0]), "python", 6) == 0;
+	struct np_err err = NP_ERR_INIT;
+	char path[PATH_MAX];
+	bool simulated;
+
+	*ret = (struct np_backend_signs){
+		.is_python = is_python || strcmp(np_text_last_part(app[0]), "torchrun") == 0,
+		.is_static = is_static(app[0]),
+		.has_ascendcl = np_find_ascendcl(&simulated, &err) == NP_OK,
+		.has_msprof = np_find_program("msprof", path, sizeof(path)),
+	};
+	if (ret->is_python)
+		ret->has_torch_npu = can_import(is_python ? app[0] : "python3");
+}
 
 /* --- which ---------------------------------------------------------------- */
 
@@ -269,4 +359,82 @@ void np_backend_find(struct np_job *job)
 			np_record_fail(record,
 				       "msprof left no profile; did the application use an NPU?");
 	}
+}
+
+/* --- while the job runs ---------------------------------------------------- */
+
+static bool is_attaching(const struct np_plan *plan)
+{
+	return plan->backend == NP_BACKEND_MSPROF && plan->dynamic;
+}
+
+bool np_backend_has_library(const struct np_job *job)
+{
+	return job->plan.backend == NP_BACKEND_ACL || (is_attaching(&job->plan) && !job->pids);
+}
+
+int np_backend_begin(struct np_backend *backend, struct np_env *env, struct np_err *err)
+{
+	const struct np_job *job = backend->job;
+
+	if (job->plan.backend == NP_BACKEND_TORCH)
+		return np_torch_begin(backend, env, err);
+	if (job->pids)
+		np_processes_announce(backend, job->pids);
+	else if (is_attaching(&job->plan))
+		return np_env_set(env, "PROFILING_MODE", "dynamic", err);
+	return NP_OK;
+}
+
+void np_backend_attend(struct np_backend *backend)
+{
+	const struct np_plan *plan = &backend->job->plan;
+
+	if (!plan->enable)
+		return;
+	if (plan->backend == NP_BACKEND_TORCH)
+		np_torch_attend(backend);
+	else if (is_attaching(plan))
+		np_attach_attend(backend);
+}
+
+bool np_backend_tell(struct np_backend *backend, int32_t rank, const struct np_message *message)
+{
+	if (backend->job->plan.backend == NP_BACKEND_TORCH)
+		return np_torch_tell(backend, rank, message);
+	if (is_attaching(&backend->job->plan))
+		return np_attach_tell(backend, rank, message);
+	return np_channel_tell_rank(&backend->channel, rank, message);
+}
+
+void np_backend_tell_all(struct np_backend *backend, const struct np_message *message)
+{
+	const struct np_job *job = backend->job;
+
+	if (job->plan.backend == NP_BACKEND_ACL) {
+		np_channel_tell(&backend->channel, message);
+		return;
+	}
+	for (size_t i = 0; i < job->records.count; i++)
+		(void)np_backend_tell(backend, job->records.item[i].rank, message);
+	if (job->plan.backend == NP_BACKEND_TORCH)
+		np_torch_forget_request(backend);
+}
+
+void np_backend_end(struct np_backend *backend)
+{
+	const struct np_plan *plan = &backend->job->plan;
+
+	if (plan->enable && plan->backend == NP_BACKEND_TORCH)
+		np_torch_end(backend);
+	else if (plan->enable && is_attaching(plan))
+		np_attach_end(backend);
+}
+
+void np_backend_clean(struct np_backend *backend)
+{
+	const struct np_plan *plan = &backend->job->plan;
+
+	if (plan->enable && plan->backend == NP_BACKEND_TORCH && backend->torch.is_writer)
+		np_torch_memory_clean(backend->torch.started);
 }

@@ -2,9 +2,11 @@
 #ifndef NP_BACKEND_H
 #define NP_BACKEND_H
 
-#include "attach_note.h"
+#include "attach.h"
+#include "channel.h"
 #include "child.h"
 #include "collect/launch/coord/job.h"
+#include "torch.h"
 
 /*
  * Who profiles
@@ -19,7 +21,7 @@
  * The rest of the launcher talks to all of them in one language, that of protocol.h: it sends
  * START, STOP and CANCEL to a rank and hears ACCEPTED, TOO_LATE, WINDOW_OPEN … of it. With acl
  * that is the library's socket; for the others the launcher plays the library's part itself
- * (torch.h, backend_attach.c).
+ * (torch.h, attach.h). Who runs the job (session.h) is known here by a few calls only.
  */
 
 /*
@@ -28,7 +30,7 @@
  */
 int np_backend_choose(struct np_job *job, struct np_buf *notes, struct np_err *err) NP_MUST_USE;
 
-/* What "auto" looks at, found out once on rank 0 (backend_probe.c). */
+/* What "auto" looks at, found out once on rank 0. */
 struct np_backend_signs {
 	bool is_python;     /* python, or torchrun */
 	bool has_torch_npu; /* it can import torch_npu */
@@ -44,7 +46,7 @@ enum np_plan_backend np_backend_decide(const struct np_job *job,
 				       const struct np_backend_signs *signs,
 				       const char **ret_reason);
 
-/* What must be so on this host before the start; fails as a check does (check.h). */
+/* What must be so on this host before the start; fails as a check does (agree.h). */
 int np_backend_check(const struct np_job *job, struct np_err *err) NP_MUST_USE;
 
 /* Does our library go into the application: to profile, or to tell of its steps? */
@@ -53,87 +55,52 @@ bool np_backend_has_library(const struct np_job *job);
 /* Look what torch_npu or msprof left in the directory of the job of the ranks of this launcher. */
 void np_backend_find(struct np_job *job);
 
-/* --- while the job runs (backend_run.c) ------------------------------------ */
+/* --- while the job runs ---------------------------------------------------- */
 
 struct np_session;
-struct np_event;
-struct np_message;
+
+/* What a back-end asks of the session that runs it. */
+struct np_backend_session {
+	struct np_session *self;
+
+	/* A rank says something: back-ends speak for ranks that have no library of ours. */
+	void (*take)(struct np_session *self, const struct np_message *message);
+
+	/* An event for launcher 0. */
+	void (*tell_first)(struct np_session *self, const struct np_event *event);
+
+	/* Steps a second × 1000 of the ranks of this launcher, -1: unknown. */
+	int64_t (*step_rate)(const struct np_session *self);
+
+	/* Is the application of this launcher gone? */
+	bool (*has_left)(const struct np_session *self);
+};
+
+/* The back-end of one launcher: who it is of, what it asks, and what each of them keeps. */
+struct np_backend {
+	struct np_job *job;
+	struct np_backend_session session;
+	struct np_channel channel;   /* to our library in the application */
+	struct np_torch torch;       /* --backend torch */
+	struct np_attached attached; /* --backend msprof --dynamic */
+};
 
 /* Before the application starts: its environment. */
-int np_backend_begin(struct np_session *session, struct np_env *env, struct np_err *err)
+int np_backend_begin(struct np_backend *backend, struct np_env *env, struct np_err *err)
 	NP_MUST_USE;
 
 /* To be called often. */
-void np_backend_attend(struct np_session *session);
+void np_backend_attend(struct np_backend *backend);
 
 /* Send a message to who profiles this rank, or every rank of this launcher; false: there is nobody.
  */
-bool np_backend_tell(struct np_session *session, int32_t rank, const struct np_message *message);
-void np_backend_tell_all(struct np_session *session, const struct np_message *message);
+bool np_backend_tell(struct np_backend *backend, int32_t rank, const struct np_message *message);
+void np_backend_tell_all(struct np_backend *backend, const struct np_message *message);
 
 /* The application is gone: end what was started beside it. */
-void np_backend_end(struct np_session *session);
+void np_backend_end(struct np_backend *backend);
 
 /* All applications of the job are gone: remove what killed ones may have left outside of it. */
-void np_backend_clean(struct np_session *session);
-
-/* --- msprof (backend_msprof.c) -------------------------------------------- */
-
-/* A command line of msprof, ending with NULL. */
-struct np_msprof_line {
-	char **argv;
-	struct np_buf words;
-	char dir[NP_RECORD_DIR]; /* the rank directory it writes to, which was made */
-};
-
-/* Around the application of this launcher. */
-int np_msprof_line(const struct np_job *job, struct np_msprof_line *ret, struct np_err *err)
-	NP_MUST_USE;
-
-/* Attached to process `pid` of a rank, for a window below `base` at this level. */
-int np_msprof_attach_line(const struct np_job *job, int32_t rank, int pid, const char *base,
-			  int level, struct np_msprof_line *ret, struct np_err *err) NP_MUST_USE;
-void np_msprof_line_release(struct np_msprof_line *line);
-
-/* Where an application that was started with PROFILING_MODE=dynamic listens for msprof. */
-bool np_msprof_socket(int pid, char *path, size_t size);
-
-/* --- msprof attached (backend_attach.c) ------------------------------------ */
-
-enum np_attach_state {
-	NP_ATTACH_STARTING,  /* msprof was told to start */
-	NP_ATTACH_RECORDING, /* it records, and the first step of the window has not begun */
-	NP_ATTACH_OPEN,
-	NP_ATTACH_STOPPING, /* it was told to stop and to quit */
-};
-
-/* One window of one rank. */
-struct np_attach {
-	int32_t rank;
-	enum np_attach_state state;
-	pid_t msprof;
-	int input;     /* its standard input */
-	int64_t first; /* steps [first, end); NP_UNKNOWN: any, -1: until STOP */
-	int64_t end;
-	bool answered;
-	bool opened;
-	int64_t last;    /* step that is complete, once it stops */
-	np_ns deadline;  /* of the state */
-	np_ns bytes_due; /* tell how much was written */
-	char dir[NP_RECORD_DIR];
-	NP_VEC(struct np_attach_step) steps; /* that began since it records */
-};
-
-struct np_attached {
-	NP_VEC(struct np_attach *) windows;
-	NP_VEC(struct np_attach_comm) comms;
-};
-
-/* What the library in a rank says. */
-void np_attach_hear(struct np_session *session, const struct np_message *message);
-
-bool np_attach_tell(struct np_session *session, int32_t rank, const struct np_message *message);
-void np_attach_attend(struct np_session *session);
-void np_attach_end(struct np_session *session);
+void np_backend_clean(struct np_backend *backend);
 
 #endif /* NP_BACKEND_H */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "backend.h"
-#include "collect/launch/session/session_private.h"
+#include "msprof.h"
 #include "npuprof/text.h"
 
 enum {
@@ -87,7 +87,7 @@ static void read_environment(int64_t pid, struct np_buf *text)
 		(void)fclose(file);
 }
 
-void np_processes_announce(struct np_session *session, const char *list)
+void np_processes_announce(struct np_backend *backend, const char *list)
 {
 	static const char *const ranks[] = { "RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK",
 					     "SLURM_PROCID", NULL };
@@ -107,10 +107,10 @@ void np_processes_announce(struct np_session *session, const char *list)
 		world = number_of(&environment, worlds);
 		np_message_init(&message, NP_MSG_HELLO, (int32_t)(rank >= 0 ? rank : place));
 		message.pid = (int32_t)pid;
-		np_session_take(session, &message);
+		backend->session.take(backend->session.self, &message);
 		message.type = NP_MSG_ATTACHED;
 		message.step = world >= 0 ? world : NP_UNKNOWN;
-		np_session_take(session, &message);
+		backend->session.take(backend->session.self, &message);
 	}
 }
 

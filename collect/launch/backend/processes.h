@@ -11,13 +11,13 @@
  */
 #define NP_AWAIT_OPTION "--stage=await"
 
-struct np_session;
+struct np_backend;
 
 /* Does every one of them exist, and listen for msprof? */
 int np_processes_check(const char *list, struct np_err *err) NP_MUST_USE;
 
 /* Make their ranks known, as the library in them would. */
-void np_processes_announce(struct np_session *session, const char *list);
+void np_processes_announce(struct np_backend *backend, const char *list);
 
 /* The program that stands for them: ends when they have. Returns its exit status. */
 int np_processes_await(const char *list);

@@ -22,7 +22,7 @@
  *  - The launcher that speaks for a host writes the file (torch_file.c), for all its ranks.
  *  - The logs tell at which step a profile began and ended. Where that was long ago, one rank is
  *    asked to profile the next two steps, into a directory that is thrown away, only to learn
- *    which step it is and how long one takes (torch_probe.c).
+ *    which step it is and how long one takes.
  *  - A window is there when the log says so, or its directory has appeared; it is late when the
  *    log has a warning instead, or nothing happens (torch.c). Then it is tried again further ahead.
  *
@@ -82,6 +82,7 @@ struct np_torch {
 
 	struct np_buf text; /* to be written in the next second, if not empty */
 	int64_t written;    /* the second of the last one */
+	int64_t wait_ms;    /* the step of the last request is expected so long after it */
 
 	struct np_torch_pace pace;
 	bool probing;
@@ -90,23 +91,23 @@ struct np_torch {
 	np_ns probe_start; /* when it began to profile; NP_UNKNOWN */
 };
 
-struct np_session;
+struct np_backend;
 struct np_event;
 struct np_message;
 
-int np_torch_begin(struct np_session *session, struct np_env *env, struct np_err *err) NP_MUST_USE;
-void np_torch_attend(struct np_session *session);
-bool np_torch_tell(struct np_session *session, int32_t rank, const struct np_message *message);
-void np_torch_end(struct np_session *session);
+int np_torch_begin(struct np_backend *backend, struct np_env *env, struct np_err *err) NP_MUST_USE;
+void np_torch_attend(struct np_backend *backend);
+bool np_torch_tell(struct np_backend *backend, int32_t rank, const struct np_message *message);
+void np_torch_end(struct np_backend *backend);
 
 /* A window is asked for: write the file for all ranks of the host that it concerns. */
-void np_torch_request(struct np_session *session, const struct np_event *event);
-void np_torch_forget_request(struct np_session *session);
+void np_torch_request(struct np_backend *backend, const struct np_event *event);
+void np_torch_forget_request(struct np_backend *backend);
 
 /* Answer launcher 0's question for the step with NP_EVENT_STEP, now or when it is known. */
-void np_torch_ask(struct np_session *session, const struct np_event *event);
+void np_torch_ask(struct np_backend *backend, const struct np_event *event);
 
-/* --- torch_memory.c -------------------------------------------------------- */
+/* --- its shared memory ------------------------------------------------------ */
 
 /*
  * The shared memory of torch_npu has only the hour in its name: jobs of one hour on one host
@@ -116,16 +117,6 @@ int np_torch_memory_user(void);
 
 /* Remove what processes that were killed left of it since `started`, if nobody uses it. */
 void np_torch_memory_clean(time_t started);
-
-/* --- torch_probe.c --------------------------------------------------------- */
-
-void np_torch_probe_attend(struct np_session *session);
-
-/* The step at this moment, NP_UNKNOWN if it is not known well enough. */
-int64_t np_torch_step_now(const struct np_torch *torch);
-
-/* A profile began or ended at this step now. */
-void np_torch_learn(struct np_torch *torch, int64_t started, np_ns began, int64_t stopped);
 
 /* --- torch_file.c ---------------------------------------------------------- */
 

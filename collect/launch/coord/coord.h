@@ -81,6 +81,13 @@ enum np_event_type {
 	NP_EVENT_ANSWER,   /* from rank 0: a part of the answer to it. value: enum np_answer_part */
 };
 
+/* What a user may ask of a running job. */
+enum np_ctl_verb {
+	NP_CTL_START,
+	NP_CTL_STOP,
+	NP_CTL_STATUS,
+};
+
 enum np_answer_part {
 	NP_ANSWER_FAILED = 1,
 	NP_ANSWER_MORE = 2, /* another part follows */

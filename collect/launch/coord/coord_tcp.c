@@ -1,10 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The star of TCP connections to rank 0: what is said over it, and how all come together. */
+#include "coord_tcp.h"
+
 #include <poll.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-#include "coord_tcp_private.h"
-
+#include "coord_backend.h"
 #include "npuprof/realtime.h"
+#include "npuprof/vec.h"
+#include "tcp_link.h"
+
+enum {
+	TICK_MS = 20,
+	PROTOCOL_VERSION = 1,
+	DIAL_MS = 2000,
+	WELCOME_MS = 3000,
+	NAP_US = 100000,
+};
+
+enum tcp_kind {
+	KIND_HELLO = 1,
+	KIND_WELCOME,
+	KIND_BCAST,
+	KIND_GATHER,
+	KIND_MAX,
+	KIND_EVENT,
+	KIND_STAMP,
+	KIND_LEAVE,
+	KIND_ALL_LEFT,
+};
+
+struct tcp_hello {
+	uint32_t version;
+	int32_t rank;
+	int32_t size;
+	char token[64];
+};
+
+/* What came for a thing that is done together. */
+struct tcp_part {
+	uint32_t kind;
+	char *bytes;
+	size_t length;
+};
+
+/* The other end: on rank 0 one for every other rank, elsewhere rank 0. */
+struct tcp_peer {
+	struct np_tcp_link link;
+	bool there; /* it has come at some time */
+	bool told;  /* NP_EVENT_LOST was made */
+	int64_t left;
+	NP_VEC(struct tcp_part) parts;
+	NP_VEC(struct np_stamp) stamps;
+};
+
+struct tcp {
+	struct np_coord coord;
+	char token[64];
+	int listener;
+	struct tcp_peer *peers; /* [coord.size]; those that are no peers of this rank stay unused */
+	NP_VEC(struct np_event) events;
+	NP_VEC(struct np_tcp_link) strangers; /* who has come and not said who it is */
+	int64_t left;                         /* rounds this rank has left */
+	int64_t rounds;                       /* rounds that all have left */
+};
+
+static inline struct tcp *tcp_of(struct np_coord *coord)
+{
+	return (struct tcp *)coord;
+}
 
 static bool is_peer(const struct tcp *tcp, int rank)
 {
@@ -13,9 +78,9 @@ static bool is_peer(const struct tcp *tcp, int rank)
 
 /* --- what comes in -------------------------------------------------------- */
 
-static void keep_part(struct peer *peer, const struct np_tcp_link_message *message)
+static void keep_part(struct tcp_peer *peer, const struct np_tcp_link_message *message)
 {
-	struct part *slot = np_vec_add(&peer->parts, NULL);
+	struct tcp_part *slot = np_vec_add(&peer->parts, NULL);
 	char *bytes = malloc(message->length + 1);
 
 	if (!slot || !bytes) {
@@ -26,7 +91,7 @@ static void keep_part(struct peer *peer, const struct np_tcp_link_message *messa
 		return;
 	}
 	memcpy(bytes, message->bytes, message->length);
-	*slot = (struct part){ message->kind, bytes, message->length };
+	*slot = (struct tcp_part){ message->kind, bytes, message->length };
 }
 
 static void keep_event(struct tcp *tcp, const struct np_event *event)
@@ -37,12 +102,12 @@ static void keep_event(struct tcp *tcp, const struct np_event *event)
 		*slot = *event;
 }
 
-static void hear(struct tcp *tcp, struct peer *peer, const struct np_tcp_link_message *message)
+static void hear(struct tcp *tcp, struct tcp_peer *peer, const struct np_tcp_link_message *message)
 {
 	struct np_event event;
 	struct np_stamp *stamp;
 
-	switch ((enum kind)message->kind) {
+	switch ((enum tcp_kind)message->kind) {
 	case KIND_EVENT:
 		if (message->length != sizeof(event))
 			break;
@@ -84,14 +149,14 @@ static void tell_lost(struct tcp *tcp, int rank)
 static bool admit(struct tcp *tcp, struct np_tcp_link *stranger,
 		  const struct np_tcp_link_message *message)
 {
-	struct hello hello;
-	struct peer *peer;
+	struct tcp_hello hello;
+	struct tcp_peer *peer;
 
 	if (message->kind != KIND_HELLO || message->length != sizeof(hello))
 		return false;
 	memcpy(&hello, message->bytes, sizeof(hello));
 	hello.token[sizeof(hello.token) - 1] = '\0';
-	if (hello.version != NP_TCP_VERSION || hello.size != tcp->coord.size || hello.rank < 1 ||
+	if (hello.version != PROTOCOL_VERSION || hello.size != tcp->coord.size || hello.rank < 1 ||
 	    hello.rank >= tcp->coord.size || strcmp(hello.token, tcp->token) != 0)
 		return false;
 	peer = &tcp->peers[hello.rank];
@@ -140,7 +205,7 @@ static void meet_strangers(struct tcp *tcp)
 
 static void pump_peer(struct tcp *tcp, int rank)
 {
-	struct peer *peer = &tcp->peers[rank];
+	struct tcp_peer *peer = &tcp->peers[rank];
 	struct np_tcp_link_message message;
 
 	if (peer->link.fd >= 0)
@@ -165,7 +230,7 @@ static void count_left(struct tcp *tcp)
 		np_tcp_link_put(&tcp->peers[rank].link, KIND_ALL_LEFT, NULL, 0);
 }
 
-void np_tcp_pump(struct tcp *tcp)
+static void pump(struct tcp *tcp)
 {
 	if (tcp->listener >= 0)
 		meet_strangers(tcp);
@@ -177,7 +242,7 @@ void np_tcp_pump(struct tcp *tcp)
 }
 
 /* Wait a moment for anything to happen. */
-void np_tcp_rest(const struct tcp *tcp)
+static void rest(const struct tcp *tcp)
 {
 	struct pollfd *fds = calloc((size_t)tcp->coord.size + 1, sizeof(*fds));
 	nfds_t count = 0;
@@ -189,19 +254,19 @@ void np_tcp_rest(const struct tcp *tcp)
 	}
 	if (fds && tcp->listener >= 0)
 		fds[count++] = (struct pollfd){ .fd = tcp->listener, .events = POLLIN };
-	(void)poll(fds, count, NP_TCP_TICK_MS);
+	(void)poll(fds, count, TICK_MS);
 	free(fds);
 }
 
 /* --- things done together ------------------------------------------------- */
 
 /* Wait for the next part of this kind; false if the peer is lost before. */
-static bool await_part(struct tcp *tcp, int rank, enum kind kind, struct part *ret)
+static bool await_part(struct tcp *tcp, int rank, enum tcp_kind kind, struct tcp_part *ret)
 {
-	struct peer *peer = &tcp->peers[rank];
+	struct tcp_peer *peer = &tcp->peers[rank];
 
 	for (;;) {
-		np_tcp_pump(tcp);
+		pump(tcp);
 		if (peer->parts.count > 0) {
 			*ret = peer->parts.item[0];
 			peer->parts.count--;
@@ -214,7 +279,7 @@ static bool await_part(struct tcp *tcp, int rank, enum kind kind, struct part *r
 		}
 		if (peer->link.lost)
 			return false;
-		np_tcp_rest(tcp);
+		rest(tcp);
 	}
 }
 
@@ -226,13 +291,13 @@ static int fail_lost(struct np_err *err)
 static int tcp_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *err)
 {
 	struct tcp *tcp = tcp_of(coord);
-	struct part part;
+	struct tcp_part part;
 
 	if (coord->rank == 0) {
 		for (int rank = 1; rank < coord->size; rank++)
 			np_tcp_link_put(&tcp->peers[rank].link, KIND_BCAST, text->text,
 					text->length);
-		np_tcp_pump(tcp);
+		pump(tcp);
 		return np_buf_check(text, err);
 	}
 	if (!await_part(tcp, 0, KIND_BCAST, &part))
@@ -251,12 +316,12 @@ static int tcp_gather(struct np_coord *coord, const void *bytes, size_t length,
 
 	if (coord->rank != 0) {
 		np_tcp_link_put(&tcp->peers[0].link, KIND_GATHER, bytes, length);
-		np_tcp_pump(tcp);
+		pump(tcp);
 		return tcp->peers[0].link.lost ? fail_lost(err) : NP_OK;
 	}
 	np_buf_add_bytes(&ret_all[0], bytes, length);
 	for (int rank = 1; rank < coord->size; rank++) {
-		struct part part;
+		struct tcp_part part;
 
 		if (!await_part(tcp, rank, KIND_GATHER, &part))
 			continue; /* it has said nothing: its buffer stays empty */
@@ -268,7 +333,7 @@ static int tcp_gather(struct np_coord *coord, const void *bytes, size_t length,
 	return rc;
 }
 
-static int64_t number_of(const struct part *part, int64_t fallback)
+static int64_t number_of(const struct tcp_part *part, int64_t fallback)
 {
 	if (part->length == sizeof(fallback))
 		memcpy(&fallback, part->bytes, sizeof(fallback));
@@ -279,7 +344,7 @@ static int64_t number_of(const struct part *part, int64_t fallback)
 static int64_t tcp_max(struct np_coord *coord, int64_t value)
 {
 	struct tcp *tcp = tcp_of(coord);
-	struct part part;
+	struct tcp_part part;
 
 	if (coord->rank != 0) {
 		np_tcp_link_put(&tcp->peers[0].link, KIND_MAX, &value, sizeof(value));
@@ -294,7 +359,7 @@ static int64_t tcp_max(struct np_coord *coord, int64_t value)
 	}
 	for (int rank = 1; rank < coord->size; rank++)
 		np_tcp_link_put(&tcp->peers[rank].link, KIND_MAX, &value, sizeof(value));
-	np_tcp_pump(tcp);
+	pump(tcp);
 	return value;
 }
 
@@ -313,7 +378,7 @@ static bool tcp_poll(struct np_coord *coord, struct np_event *ret)
 	struct tcp *tcp = tcp_of(coord);
 
 	if (tcp->events.count == 0)
-		np_tcp_pump(tcp);
+		pump(tcp);
 	if (tcp->events.count == 0)
 		return false;
 	*ret = tcp->events.item[0];
@@ -334,7 +399,7 @@ static void tcp_send_stamp(struct np_coord *coord, int to, const struct np_stamp
 static bool tcp_take_stamp(struct np_coord *coord, int from, struct np_stamp *ret)
 {
 	struct tcp *tcp = tcp_of(coord);
-	struct peer *peer = &tcp->peers[from];
+	struct tcp_peer *peer = &tcp->peers[from];
 
 	if (peer->stamps.count == 0)
 		pump_peer(tcp, from);
@@ -360,7 +425,7 @@ static bool tcp_all_left(struct np_coord *coord)
 {
 	struct tcp *tcp = tcp_of(coord);
 
-	np_tcp_pump(tcp);
+	pump(tcp);
 	if (coord->rank != 0 && tcp->peers[0].link.lost)
 		return true;
 	return tcp->rounds >= tcp->left;
@@ -396,7 +461,7 @@ static void tcp_close(struct np_coord *coord)
 
 	drain(tcp);
 	for (int rank = 0; rank < coord->size; rank++) {
-		struct peer *peer = &tcp->peers[rank];
+		struct tcp_peer *peer = &tcp->peers[rank];
 
 		np_tcp_link_close(&peer->link);
 		for (size_t i = 0; i < peer->parts.count; i++)
@@ -436,4 +501,162 @@ int np_coord_tcp_late(const struct np_tcp_address *address, int listener, struct
 		tcp->peers[rank].link = NP_TCP_LINK_INIT;
 	*ret = &tcp->coord;
 	return NP_OK;
+}
+
+/* --- coming together ------------------------------------------------------- */
+
+void np_coord_tcp_token(char *token, size_t size)
+{
+	unsigned char bytes[16] = { 0 };
+
+	(void)!getrandom(bytes, sizeof(bytes), 0);
+	for (size_t i = 0; i < sizeof(bytes) && 2 * i + 2 < size; i++)
+		(void)snprintf(token + 2 * i, size - 2 * i, "%02x", bytes[i]);
+}
+
+/* Greet rank 0 and wait for its welcome. What was put into the link before follows. */
+static bool greet(struct tcp *tcp, const struct np_tcp_address *address, int fd)
+{
+	struct tcp_hello hello = { PROTOCOL_VERSION, address->rank, address->size, "" };
+	struct np_tcp_link link = NP_TCP_LINK_INIT;
+	np_ns end = np_steady_ns() + (np_ns)WELCOME_MS * 1000000;
+	struct np_tcp_link_message message;
+
+	memcpy(hello.token, address->token, sizeof(hello.token));
+	np_tcp_link_use(&link, fd);
+	np_tcp_link_put(&link, KIND_HELLO, &hello, sizeof(hello));
+	while (np_tcp_link_pump(&link) && np_steady_ns() < end) {
+		struct pollfd wait = { .fd = link.fd, .events = POLLIN };
+
+		if (!np_tcp_link_take(&link, &message)) {
+			(void)poll(&wait, 1, TICK_MS);
+			continue;
+		}
+		if (message.kind != KIND_WELCOME)
+			break;
+		link.out = tcp->peers[0].link.out;
+		tcp->peers[0].link = link;
+		tcp->peers[0].there = true;
+		return true;
+	}
+	np_tcp_link_close(&link);
+	return false;
+}
+
+static bool join_once(struct tcp *tcp, const struct np_tcp_address *address)
+{
+	const char *at = address->hosts;
+
+	while (*at) {
+		size_t length = strcspn(at, ",");
+		char host[256];
+		int fd;
+
+		(void)snprintf(host, sizeof(host), "%.*s", (int)length, at);
+		fd = np_tcp_link_dial(host, address->port, DIAL_MS);
+		if (fd >= 0 && greet(tcp, address, fd))
+			return true;
+		at += length + (at[length] == ',' ? 1 : 0);
+	}
+	return false;
+}
+
+int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_address *address, int timeout_s,
+		      struct np_err *err)
+{
+	np_ns end = np_steady_ns() + (np_ns)timeout_s * 1000000000;
+
+	do {
+		if (join_once(tcp_of(coord), address))
+			return NP_OK;
+		(void)usleep(NAP_US);
+	} while (np_steady_ns() < end);
+	return np_fail(err, NP_E_IO,
+		       "launcher %d does not reach launcher 0 at %.300s port %d within %d s; is it "
+		       "started, with the same job and the same number of launchers, and does a "
+		       "firewall let it pass?",
+		       address->rank, address->hosts, address->port, timeout_s);
+}
+
+static int absent(const struct tcp *tcp, int *ret_first)
+{
+	int count = 0;
+
+	for (int rank = tcp->coord.size - 1; tcp->coord.rank == 0 && rank > 0; rank--) {
+		if (tcp->peers[rank].there)
+			continue;
+		count++;
+		*ret_first = rank;
+	}
+	return count;
+}
+
+bool np_coord_tcp_complete(struct np_coord *coord, int timeout_s)
+{
+	struct tcp *tcp = tcp_of(coord);
+	np_ns end = np_steady_ns() + (np_ns)timeout_s * 1000000000;
+	int first;
+
+	if (coord->rank != 0) {
+		if (!tcp->peers[0].there)
+			tcp->peers[0].link.lost = true;
+		return tcp->peers[0].there;
+	}
+	while (absent(tcp, &first) > 0 && np_steady_ns() < end) {
+		pump(tcp);
+		rest(tcp);
+	}
+	for (int rank = 1; rank < coord->size; rank++) {
+		if (!tcp->peers[rank].there)
+			tcp->peers[rank].link.lost = true;
+	}
+	return absent(tcp, &first) == 0;
+}
+
+static int await_all(struct tcp *tcp, int timeout_s, struct np_err *err)
+{
+	np_ns end = np_steady_ns() + (np_ns)timeout_s * 1000000000;
+	int first = 0;
+	int missing;
+
+	while ((missing = absent(tcp, &first)) > 0) {
+		if (np_steady_ns() >= end)
+			return np_fail(err, NP_E_IO,
+				       "%d of %d launchers did not come within %d s, the first of "
+				       "them is launcher %d; are all started, with the same job?",
+				       missing, tcp->coord.size, timeout_s, first);
+		pump(tcp);
+		rest(tcp);
+	}
+	return NP_OK;
+}
+
+int np_coord_tcp_open(const struct np_tcp_address *address, int listener, int timeout_s,
+		      struct np_coord **ret, struct np_err *err)
+{
+	struct np_coord *coord = NULL;
+	int rc = np_coord_tcp_late(address, listener, &coord, err);
+
+	if (rc < 0)
+		return rc;
+	rc = address->rank == 0 ? await_all(tcp_of(coord), timeout_s, err)
+				: np_coord_tcp_join(coord, address, timeout_s, err);
+	/* Nobody begins before all are there. */
+	if (rc == NP_OK && address->rank != 0) {
+		NP_CLEANUP(np_buf_release) struct np_buf go = NP_BUF_INIT;
+
+		rc = np_coord_bcast(coord, &go, err);
+		if (rc < 0)
+			rc = np_fail(err, rc, "launcher 0 gave up: not all launchers came in time");
+	} else if (rc == NP_OK) {
+		NP_CLEANUP(np_buf_release) struct np_buf go = NP_BUF_INIT;
+
+		np_buf_add(&go, "go");
+		rc = np_coord_bcast(coord, &go, err);
+	}
+	if (rc < 0)
+		np_coord_close(coord);
+	else
+		*ret = coord;
+	return rc;
 }

@@ -30,7 +30,7 @@ int np_coord_tcp_open(const struct np_tcp_address *address, int listener, int ti
 /*
  * The same without waiting: what is said before the others have come waits for them, and
  * the things that are done together may be called when all are there. Rank 0 is joined
- * as soon as its place is known, by np_coord_tcp_join(). `rank` and `size` suffice in `place`,
+ * as soon as its address is known, by np_coord_tcp_join(). `rank` and `size` suffice in `address`,
  * on rank 0 also the token.
  */
 int np_coord_tcp_late(const struct np_tcp_address *address, int listener, struct np_coord **ret,

@@ -72,6 +72,23 @@ struct np_record *np_job_record(struct np_job *job, int64_t rank)
 	return slot;
 }
 
+bool np_job_concerns(const struct np_job *job, int32_t rank, const char *ranks)
+{
+	bool leader = !job->finds_ranks &&
+		      job->layout.hosts[job->layout.ranks[job->rank].host].leader == job->rank;
+
+	return ranks[0] ? np_rank_list_has(ranks, rank, -1, leader) : np_job_selects(job, rank);
+}
+
+void np_job_name_window(const struct np_job *job, int32_t number, char *text, size_t size)
+{
+	if (number == 1 && !job->plan.dynamic)
+		(void)snprintf(text, size, "%s", job->root);
+	else
+		(void)snprintf(text, size, "%.*s/window-%d", NP_RECORD_DIR - 64, job->root,
+			       (int)number);
+}
+
 int np_job_chosen(const struct np_job *job)
 {
 	int count = 0;

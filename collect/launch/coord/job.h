@@ -2,12 +2,12 @@
 #ifndef NP_JOB_H
 #define NP_JOB_H
 
-#include "collect/launch/coord/coord.h"
-#include "collect/launch/coord/job_layout.h"
-#include "collect/launch/coord/timing.h"
-#include "mode.h"
-#include "plan.h"
-#include "record.h"
+#include "collect/launch/plan/mode.h"
+#include "collect/launch/plan/plan.h"
+#include "collect/launch/plan/record.h"
+#include "coord.h"
+#include "job_layout.h"
+#include "timing.h"
 
 /*
  * What a launcher knows of the job it is part of. The same on every launcher but for
@@ -38,6 +38,13 @@ struct np_job {
 	NP_VEC(struct np_record) records; /* of the ranks this launcher watches */
 };
 
+/* How the applications of a job ended. */
+struct np_job_result {
+	int status; /* of the application, agreed: that of the rank that failed first, else 0 */
+	int failed; /* the rank that failed first, or -1 */
+	int signal; /* that ended the job, or 0 */
+};
+
 /* The record of a rank of this launcher, which is made if ranks are found; else NULL. */
 struct np_record *np_job_record(struct np_job *job, int64_t rank);
 
@@ -50,6 +57,12 @@ bool np_job_selects(const struct np_job *job, int64_t rank);
  */
 void np_job_say(const struct np_job *job, const char *fmt, ...) NP_PRINTF(2, 3);
 void np_job_warn(const char *fmt, ...) NP_PRINTF(1, 2);
+
+/* Is the rank in this list, or if that is "" one of the plan? */
+bool np_job_concerns(const struct np_job *job, int32_t rank, const char *ranks);
+
+/* Where the window of this number is. */
+void np_job_name_window(const struct np_job *job, int32_t number, char *text, size_t size);
 
 /* Number of ranks that are profiled; with finds_ranks, before the end, 1 stands for them. */
 int np_job_chosen(const struct np_job *job);

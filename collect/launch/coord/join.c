@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How the launchers of a job find each other, in each of the modes. */
 #include "join.h"
 
 #include <errno.h>
@@ -10,19 +11,111 @@
 #include <unistd.h>
 
 #include "cli/command/cmd.h"
-#include "collect/launch/plan/check_find.h"
+#include "collect/launch/plan/find.h"
+#include "collect/protocol.h"
 #include "coord_tcp.h"
-#include "join_local.h"
 #include "mpi_address.h"
 #include "npuprof/realtime.h"
 #include "npuprof/text.h"
 #include "tcp_link.h"
 
+/* --- launchers of one host ------------------------------------------------- */
+
+/*
+ * Where all launchers of a job are on one host, which mpirun says, no MPI is needed to tell them
+ * where launcher 0 listens: it serves that on a unix socket named after mpirun's job. Safer as
+ * well: where a helper process has used MPI in the name of a rank before the application does, Open
+ * MPI 4.1 forgets one of the ranks in MPI_Init now and then, however long one waits in between
+ * (in one job of some hundred, on a machine that is short of processors).
+ */
 enum {
+	NAP_US = 10000,
+	ANSWER_MS = 2000,
 	RDZV_S = 60,
 	STAGE_S = 20,
-	NAP_US = 10000,
 };
+
+/* Nobody changes the environment. */
+static const char *variable(const char *name)
+{
+	return getenv(name); /* NOLINT(concurrency-mt-unsafe) */
+}
+
+/* Are all launchers on this host? */
+static bool are_all_here(int size)
+{
+	const char *local = variable("OMPI_COMM_WORLD_LOCAL_SIZE");
+	int64_t count;
+
+	return local && variable("PMIX_NAMESPACE") &&
+	       np_text_to_int(local, strlen(local), &count) && count == size;
+}
+
+static void socket_name(char *name, size_t size)
+{
+	(void)snprintf(name, size, "npuprof-place-%u-%.60s", (unsigned)getuid(),
+		       variable("PMIX_NAMESPACE"));
+}
+
+static bool serve(const char *name, int count, const struct np_tcp_address *address, np_ns end)
+{
+	struct np_err err = NP_ERR_INIT;
+	int listener = np_protocol_listen(name, &err);
+	struct np_message message;
+	int told = 0;
+
+	np_message_init(&message, NP_MSG_RENDEZVOUS, 0);
+	np_mpi_address_format(address, message.text, sizeof(message.text));
+	while (listener >= 0 && told < count && np_steady_ns() < end) {
+		int fd = np_protocol_accept(listener);
+
+		if (fd < 0) {
+			(void)usleep(NAP_US);
+			continue;
+		}
+		told += np_message_send(fd, &message) ? 1 : 0;
+		(void)close(fd);
+	}
+	if (listener >= 0)
+		(void)close(listener);
+	return told == count;
+}
+
+/* One attempt: launcher 0 may not listen yet. */
+static bool fetch(const char *name, struct np_tcp_address *address)
+{
+	int fd = np_protocol_connect(name);
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	struct np_message message;
+	bool told = fd >= 0 && poll(&wait, 1, ANSWER_MS) > 0 &&
+		    np_message_receive(fd, &message) > 0 && message.type == NP_MSG_RENDEZVOUS &&
+		    np_mpi_address_parse(message.text, address);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return told;
+}
+
+/*
+ * Launcher 0 gives `address` to all others, the others get it; false if that takes longer. Only the
+ * same user gets it.
+ */
+static bool join_local(int rank, int size, struct np_tcp_address *address, int seconds)
+{
+	np_ns end = np_steady_ns() + (np_ns)seconds * 1000000000;
+	char name[100];
+	bool told = false;
+
+	socket_name(name, sizeof(name));
+	if (rank == 0)
+		return serve(name, size - 1, address, end);
+	while (!told && np_steady_ns() < end) {
+		told = fetch(name, address);
+		if (!told)
+			(void)usleep(NAP_US);
+	}
+	return told;
+}
 
 /* What the helper process says through its pipe. */
 struct stage_word {
@@ -165,10 +258,10 @@ static bool find_first(const struct np_mode_choice *choice, struct np_tcp_addres
 	struct np_tcp_address mine = *address;
 	struct stage_word word;
 
-	if (np_join_local_possible(choice->size)) {
+	if (are_all_here(choice->size)) {
 		address->rank = choice->rank;
 		address->size = choice->size;
-		if (!np_join_local(choice->rank, choice->size, address, seconds))
+		if (!join_local(choice->rank, choice->size, address, seconds))
 			return false;
 		address->rank = choice->rank;
 		address->size = choice->size;

@@ -1,10 +1,110 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a job: the records of all ranks, what is said of them, the manifest, the export. */
 #include "finish.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "cli/command/cmd.h"
-#include "export_step.h"
+#include "collect/launch/plan/find.h"
 #include "manifest.h"
 #include "npuprof/text.h"
+
+/* --- the export ------------------------------------------------------------ */
+
+/* One rank for each file system. */
+static bool is_exporter(const struct np_job *job)
+{
+	const struct np_job_layout_host *host =
+		&job->layout.hosts[job->layout.ranks[job->rank].host];
+
+	return job->rank == 0 || (host->leader == job->rank && !job->shared);
+}
+
+_Noreturn static void become_export(const struct np_job *job, const char *program)
+{
+	const char *const argv[] = {
+		program,   "export", "--type", np_plan_export_types[job->plan.export_type],
+		job->root, NULL,
+	};
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* execvp() does not change what it is given. */
+	(void)execvp(program, (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
+static int run_export(const struct np_job *job)
+{
+	char program[PATH_MAX];
+	int status = 0;
+	sigset_t none;
+	pid_t pid;
+
+	if (!np_find_beside("npuprof", program, sizeof(program)))
+		(void)snprintf(program, sizeof(program), "npuprof");
+	(void)fflush(NULL);
+	/* It takes minutes, and nothing is lost if somebody has enough of it. */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	pid = fork();
+	if (pid == 0)
+		become_export(job, program);
+	if (pid < 0)
+		return 127;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/*
+ * The export after the application: runs "npuprof export" on the directory of
+ * the job, once for every file system that holds a part of it (rank 0's, and that of
+ * each host whose first rank does not see rank 0's files). All ranks call it and wait
+ * for each other without using the processor. Returns false on a rank whose
+ * export failed, having said so.
+ */
+static bool export_together(const struct np_job *job)
+{
+	int status = 0;
+
+	if (is_exporter(job))
+		status = run_export(job);
+	np_coord_wait(job->coord);
+	if (status == 127)
+		np_job_warn(
+			"rank %d: there is no 'npuprof' to export with; the raw data is in '%s'",
+			job->rank, job->root);
+	else if (status != 0)
+		np_job_warn("rank %d: the export ended with status %d; the raw data is kept",
+			    job->rank, status);
+	return status == 0;
+}
+
+/* Is there an exported profile in the directory of this rank? */
+static bool is_exported(const char *dir)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	bool found = false;
+	DIR *open;
+
+	(void)snprintf(path, sizeof(path), "%.*s/ASCEND_PROFILER_OUTPUT", PATH_MAX - 64, dir);
+	open = opendir(path);
+	/* Nobody else reads this directory stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (open && !found && (entry = readdir(open)))
+		found = entry->d_name[0] != '.';
+	if (open)
+		(void)closedir(open);
+	return found;
+}
+
+/* --- the records ----------------------------------------------------------- */
 
 static int by_rank(const void *left, const void *right)
 {
@@ -100,7 +200,7 @@ static struct np_record *gather_records(struct np_job *job)
 
 /* A rank that failed at the very end may not have been heard while the job ran. */
 static int application_status(const struct np_job *job, const struct np_record *records,
-			      const struct np_session_result *result)
+			      const struct np_job_result *result)
 {
 	if (result->status != 0)
 		return result->status;
@@ -225,7 +325,7 @@ static void write_manifest(const struct np_job *job, const struct np_record *rec
  */
 static bool export_profiles(struct np_job *job)
 {
-	bool done = np_export_step(job);
+	bool done = export_together(job);
 	bool scattered = np_coord_max(job->coord, !job->shared) != 0;
 	bool *exported = NULL;
 	struct np_record *records;
@@ -235,7 +335,7 @@ static bool export_profiles(struct np_job *job)
 		for (size_t i = 0; i < job->records.count; i++) {
 			struct np_record *record = &job->records.item[i];
 
-			record->closed = record->opened && np_export_done(record->dir);
+			record->closed = record->opened && is_exported(record->dir);
 		}
 		records = gather_records(job);
 		exported = records ? calloc((size_t)job->ranks + 1, sizeof(*exported)) : NULL;
@@ -249,7 +349,7 @@ static bool export_profiles(struct np_job *job)
 	return done && !failed;
 }
 
-int np_finish(struct np_job *job, const struct np_session_result *result)
+int np_finish(struct np_job *job, const struct np_job_result *result)
 {
 	struct np_record *records = gather_records(job);
 	bool failed = false;

@@ -3,7 +3,6 @@
 #define NP_FINISH_H
 
 #include "collect/launch/coord/job.h"
-#include "collect/launch/session/session.h"
 
 /*
  * Rank 0, before the start: a manifest of what is going to happen, for a job that
@@ -16,6 +15,6 @@ void np_finish_foresee(const struct np_job *job);
  * write the manifest, export. Returns the status that every rank ends with: that of
  * the application, else 3 if profiling failed somewhere, else 0.
  */
-int np_finish(struct np_job *job, const struct np_session_result *result);
+int np_finish(struct np_job *job, const struct np_job_result *result);
 
 #endif /* NP_FINISH_H */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which mode a job has: by an option, by the environment, or by the application. */
 #include "mode.h"
 
+#include <limits.h>
+
+#include "find.h"
 #include "npuprof/text.h"
 #include "options.h"
 
@@ -26,6 +30,14 @@ static int from_environment(const char *const *names, size_t count)
 	return -1;
 }
 
+/* Is the application linked with MPI? False for what is no ELF program or cannot be read. */
+static bool uses_mpi(const char *name)
+{
+	char path[PATH_MAX];
+
+	return np_find_program(name, path, sizeof(path)) && np_find_names_mpi(path);
+}
+
 /* Programs that start the ranks themselves. */
 static bool starts_workers(char *const *app)
 {
@@ -48,7 +60,7 @@ static void decide(const struct np_collect_options *options, char *const *app,
 		   struct np_mode_choice *ret)
 {
 	bool under_mpi = ret->size > 0;
-	bool is_mpi = np_application_uses_mpi(app[0]);
+	bool is_mpi = uses_mpi(app[0]);
 	const char *reason;
 
 	if (options->coord > 0) {

@@ -19,7 +19,7 @@
  */
 enum np_mode {
 	NP_MODE_MPI,
-	NP_LAUNCH_MODE_HELPER,
+	NP_MODE_HELPER,
 	NP_MODE_INAPP,
 	NP_MODE_TCP,
 };
@@ -46,8 +46,5 @@ struct np_collect_options;
  */
 int np_mode_choose(const struct np_collect_options *options, char *const *app,
 		   struct np_mode_choice *ret, struct np_err *err) NP_MUST_USE;
-
-/* Is this program linked with MPI? False for what is no ELF program or cannot be read. */
-bool np_application_uses_mpi(const char *name);
 
 #endif /* NP_LAUNCH_MODE_H */

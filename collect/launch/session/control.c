@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every launcher's part in windows on request: what launcher 0 wants, and what its ranks answer. */
 #include "control.h"
 
 #include "npuprof/realtime.h"
 
 #include "collect/rank_list.h"
-#include "session_private.h"
-
-/* Every launcher's part: what launcher 0 wants, and what the ranks answer. */
+#include "session_state.h"
 
 /* The latest step of the ranks of this launcher, -1 before the first. */
 static int64_t latest_step(const struct np_job *job)
@@ -25,7 +24,7 @@ static int64_t latest_step(const struct np_job *job)
 static void tell_step(struct np_session *session, const struct np_event *question)
 {
 	if (session->job->plan.backend == NP_BACKEND_TORCH) {
-		np_torch_ask(session, question);
+		np_torch_ask(&session->backend, question);
 		return;
 	}
 	np_session_tell_first(session, &(struct np_event){ .type = NP_EVENT_STEP,
@@ -47,24 +46,7 @@ static void tell_accepted(struct np_session *session)
 	np_session_tell_first(session, &event);
 }
 
-bool np_control_concerns(const struct np_job *job, int32_t rank, const char *ranks)
-{
-	bool leader = !job->finds_ranks &&
-		      job->layout.hosts[job->layout.ranks[job->rank].host].leader == job->rank;
-
-	return ranks[0] ? np_rank_list_has(ranks, rank, -1, leader) : np_job_selects(job, rank);
-}
-
 /* The window of the plan is in the directory of the job itself. */
-void np_control_name_window(const struct np_job *job, int32_t number, char *text, size_t size)
-{
-	if (number == 1 && !job->plan.dynamic)
-		(void)snprintf(text, size, "%s", job->root);
-	else
-		(void)snprintf(text, size, "%.*s/window-%d", NP_RECORD_DIR - 64, job->root,
-			       (int)number);
-}
-
 static void start_window(struct np_session *session, const struct np_event *event)
 {
 	struct np_control *control = &session->control;
@@ -75,14 +57,13 @@ static void start_window(struct np_session *session, const struct np_event *even
 	np_message_init(&start, NP_MSG_START, job->rank);
 	start.step = event->step;
 	start.value = event->value;
-	np_control_name_window(job, event->window, start.text, sizeof(start.text));
+	np_job_name_window(job, event->window, start.text, sizeof(start.text));
 	if (event->level >= 0)
 		(void)snprintf(start.text + strlen(start.text),
 			       sizeof(start.text) - strlen(start.text), "\n%d",
 			       (int)event->level + NP_PROF_LEVEL_0);
 	if (job->plan.backend == NP_BACKEND_TORCH)
-		np_torch_request(session, event);
-	control->wait_ms = event->wait_ms;
+		np_torch_request(&session->backend, event);
 	control->wanted = event->window;
 	control->accepted = 0;
 	/*
@@ -93,10 +74,10 @@ static void start_window(struct np_session *session, const struct np_event *even
 	for (size_t i = 0; i < job->records.count; i++) {
 		const struct np_record *record = &job->records.item[i];
 
-		if (!record->attached || !np_control_concerns(job, record->rank, event->text))
+		if (!record->attached || !np_job_concerns(job, record->rank, event->text))
 			continue;
 		control->awaited++;
-		if (!np_backend_tell(session, record->rank, &start))
+		if (!np_backend_tell(&session->backend, record->rank, &start))
 			control->awaited--;
 		if (control->asked != asked || control->wanted != event->window)
 			return;
@@ -111,8 +92,8 @@ static void cancel_window(struct np_session *session, int32_t number)
 
 	session->control.wanted = 0;
 	np_message_init(&cancel, NP_MSG_CANCEL, session->job->rank);
-	np_control_name_window(session->job, number, cancel.text, sizeof(cancel.text));
-	np_backend_tell_all(session, &cancel);
+	np_job_name_window(session->job, number, cancel.text, sizeof(cancel.text));
+	np_backend_tell_all(&session->backend, &cancel);
 }
 
 static void halt(struct np_session *session, const struct np_event *event)
@@ -125,7 +106,7 @@ static void halt(struct np_session *session, const struct np_event *event)
 		job->records.item[i].limited |= np_record_is_open(&job->records.item[i]);
 	np_message_init(&stop, NP_MSG_STOP, job->rank);
 	stop.step = event->step;
-	np_backend_tell_all(session, &stop);
+	np_backend_tell_all(&session->backend, &stop);
 }
 
 void np_control_hear(struct np_session *session, const struct np_event *event)

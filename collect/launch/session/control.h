@@ -43,7 +43,6 @@ struct np_control {
 	/* Every launcher: a window that launcher 0 wants, and the answers of our ranks. */
 	int32_t wanted;  /* its number, 0: none */
 	int32_t asked;   /* windows that were asked for so far, taken or not */
-	int64_t wait_ms; /* its first step is expected so long after it was asked for */
 	int awaited;     /* ranks that have not answered */
 	int accepted;    /* ranks that have agreed */
 	np_ns step_time; /* when a step was last heard of, and which: for the rate */
@@ -93,7 +92,7 @@ struct np_control {
 
 /*
  * Listen for requests, on the first launcher of every host: those that come to others than
- * launcher 0 are passed on to it (control_relay.c).
+ * launcher 0 are passed on to it (control_requests.c).
  */
 int np_control_open(struct np_session *session, struct np_err *err) NP_MUST_USE;
 void np_control_close(struct np_session *session);
@@ -107,38 +106,7 @@ void np_control_hear_application(struct np_session *session, const struct np_rec
 				 const struct np_message *message);
 void np_control_hear_signal(struct np_session *session);
 
-/* Launcher 0: what the others answer (control_first.c). */
+/* Launcher 0: what the others answer. */
 void np_control_decide(struct np_session *session, const struct np_event *event);
-
-/* Launcher 0: say how the present request ends, to who asked. */
-void np_control_answer(struct np_session *session, bool failed, const char *fmt, ...)
-	NP_PRINTF(3, 4);
-
-/* Launcher 0: ask all launchers how far they are; tell them to forget the present window. */
-void np_control_ask_again(struct np_session *session);
-void np_control_cancel(struct np_session *session);
-
-/* Launcher 0: NP_EVENT_USER and NP_EVENT_READY (control_requests.c). */
-void np_control_hear_user(struct np_session *session);
-void np_control_hear_ready(struct np_session *session);
-
-/* Launcher 0: begin what a request asks for; `client` waits for the answer, -1: nobody does. */
-void np_control_ask(struct np_session *session, const struct np_ctl_request *request, int client);
-
-/* control_relay.c: a request on its way to launcher 0, and the answer on its way back. */
-void np_control_relay_attend(struct np_session *session);
-void np_control_relay_hear(struct np_session *session, const struct np_event *event);
-void np_control_relay_answer(struct np_session *session, int to, bool failed, const char *text);
-
-/* Launcher 0: how much there is on disk (control_size.c). */
-void np_control_hear_bytes(struct np_session *session, const struct np_event *event);
-int64_t np_control_bytes(const struct np_session *session);
-
-/* Is the rank in this list, or if that is "" one of the plan? */
-struct np_job;
-bool np_control_concerns(const struct np_job *job, int32_t rank, const char *ranks);
-
-/* Where a window is. */
-void np_control_name_window(const struct np_job *job, int32_t number, char *text, size_t size);
 
 #endif /* NP_CONTROL_H */

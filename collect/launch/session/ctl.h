@@ -2,7 +2,7 @@
 #ifndef NP_CTL_H
 #define NP_CTL_H
 
-#include "npuprof/err.h"
+#include "collect/launch/coord/coord.h"
 
 /*
  * What "npuprof ctl" and launcher 0 say to each other
@@ -16,12 +16,6 @@
  */
 #define NP_CTL_PREFIX "npuprof_control."
 #define NP_CTL_SCHEMA "npuprof.control/1"
-
-enum np_ctl_verb {
-	NP_CTL_START,
-	NP_CTL_STOP,
-	NP_CTL_STATUS,
-};
 
 enum {
 	NP_CTL_VERSION = 1,

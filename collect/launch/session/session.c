@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The run of one launcher: its application, the other launchers, signals, and the end of all. */
 #include "session.h"
-
-#include "npuprof/realtime.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,9 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "collect/launch/backend/msprof.h"
 #include "collect/launch/coord/coord_tcp.h"
-#include "session_private.h"
-#include "session_start.h"
+#include "collect/launch/coord/mpi_address.h"
+#include "npuprof/realtime.h"
+#include "session_environment.h"
+#include "session_state.h"
 
 enum {
 	TICK_MS = 20,
@@ -23,14 +25,16 @@ enum {
 	LAST_WORDS_MS = 50,
 	/* Who has not come to the rendezvous when the application has ended does not come. */
 	COME_S = 10,
+	JOIN_S = 10,
 };
 
-/* --- what happens --------------------------------------------------------- */
+/* Carry out an event. */
+static void hear(struct np_session *session, const struct np_event *event);
 
 void np_session_tell_first(struct np_session *session, const struct np_event *event)
 {
 	if (session->job->rank == 0)
-		np_session_hear(session, event);
+		hear(session, event);
 	else
 		np_coord_send(session->job->coord, 0, event);
 }
@@ -39,29 +43,255 @@ void np_session_tell_all(struct np_session *session, const struct np_event *even
 {
 	for (int other = 1; other < session->job->world; other++)
 		np_coord_send(session->job->coord, other, event);
-	np_session_hear(session, event);
+	hear(session, event);
 }
 
-void np_session_hear(struct np_session *session, const struct np_event *event)
+/* --- launchers that find each other while the application runs (mode inapp) --- */
+
+/*
+ * Mode inapp: launchers get to know of each other from the library in the application, while it
+ * runs. Each says where it is; when rank 0 has heard of all, clocks can be compared.
+ */
+static void tell_host(struct np_session *session)
+{
+	struct np_event event = { .type = NP_EVENT_HOST, .rank = session->job->rank };
+	struct np_job_layout_word word;
+
+	np_job_layout_describe(&word);
+	(void)snprintf(event.text, sizeof(event.text), "%s\n%s", word.name, word.uid);
+	np_session_tell_first(session, &event);
+}
+
+static void join(struct np_session *session, const char *text)
+{
+	struct np_job *job = session->job;
+	struct np_tcp_address address;
+	struct np_err err = NP_ERR_INIT;
+
+	if (job->mode != NP_MODE_INAPP || session->joined)
+		return;
+	session->joined = true;
+	if (job->rank != 0) {
+		if (!np_mpi_address_parse(text, &address))
+			return;
+		address.rank = job->rank;
+		address.size = job->world;
+		if (np_coord_tcp_join(job->coord, &address, JOIN_S, &err) < 0) {
+			np_job_warn("rank %d: %s", job->rank, err.text);
+			return;
+		}
+	}
+	tell_host(session);
+}
+
+/* All have come: what was believed of hosts is replaced by what is so. */
+static void meet(struct np_session *session)
+{
+	struct np_job *job = session->job;
+	struct np_err err = NP_ERR_INIT;
+	struct np_job_layout layout;
+	struct np_timing timing;
+
+	if (np_job_layout_number(&layout, session->words, job->world, &err) < 0)
+		return;
+	if (np_timing_init(&timing, layout.host_count, &err) < 0) {
+		np_job_layout_release(&layout);
+		return;
+	}
+	np_job_layout_release(&job->layout);
+	np_timing_release(&job->timing);
+	job->layout = layout;
+	job->timing = timing;
+	session->met = true;
+	session->clock_due = true;
+}
+
+static void hear_host(struct np_session *session, const struct np_event *event)
+{
+	const struct np_job *job = session->job;
+	size_t length = strcspn(event->text, "\n");
+	struct np_job_layout_word *word;
+
+	if (!session->words)
+		session->words = calloc((size_t)job->world, sizeof(*session->words));
+	if (!session->words || event->rank < 0 || event->rank >= job->world || !event->text[length])
+		return;
+	word = &session->words[event->rank];
+	(void)snprintf(word->name, sizeof(word->name), "%.*s", (int)length, event->text);
+	(void)snprintf(word->uid, sizeof(word->uid), "%.*s", (int)sizeof(word->uid) - 1,
+		       event->text + length + 1);
+	if (++session->come == job->world)
+		meet(session);
+}
+
+/* --- how the applications of a job are ended ------------------------------- */
+
+static np_ns after_grace(const struct np_session *session)
+{
+	return np_steady_ns() + session->job->plan.grace * 1000000000;
+}
+
+static void begin_ending(struct np_session *session)
+{
+	if (session->phase != NP_PHASE_SAVING)
+		return;
+	session->phase = NP_PHASE_ENDING;
+	session->deadline = after_grace(session);
+	np_child_signal(&session->child, SIGTERM);
+	np_child_signal(&session->child, SIGCONT);
+}
+
+/* Rank 0: when the last has saved, all may end. */
+static void count_saved(struct np_session *session)
+{
+	const struct np_job *job = session->job;
+	int lost = 0;
+
+	for (int other = 1; other < job->world; other++)
+		lost += np_coord_lost(job->coord, other) ? 1 : 0;
+	if (session->saved_all + lost < job->world || !session->stopping)
+		return;
+	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_END });
+}
+
+static void report_saved(struct np_session *session)
+{
+	if (session->saved)
+		return;
+	session->saved = true;
+	np_session_tell_first(
+		session, &(struct np_event){ .type = NP_EVENT_SAVED, .rank = session->job->rank });
+}
+
+/*
+ * Close the profile first: an application that waits for a dead rank will not do it.
+ * And wait for the others: the device of a rank whose peer has ended never becomes idle.
+ */
+static void begin_saving(struct np_session *session)
+{
+	struct np_message stop;
+
+	if (session->phase != NP_PHASE_RUNNING || session->child.ended)
+		return;
+	session->phase = NP_PHASE_SAVING;
+	session->deadline = after_grace(session);
+	np_message_init(&stop, NP_MSG_STOP, session->job->rank);
+	stop.step = -1;
+	np_backend_tell_all(&session->backend, &stop);
+}
+
+static bool is_anything_open(const struct np_job *job)
+{
+	for (size_t i = 0; i < job->records.count; i++) {
+		if (np_record_is_open(&job->records.item[i]))
+			return true;
+	}
+	return false;
+}
+
+static void watch_phase(struct np_session *session)
+{
+	bool late = np_steady_ns() >= session->deadline;
+
+	if (session->child.ended)
+		return;
+	if (session->phase == NP_PHASE_SAVING && !is_anything_open(session->job))
+		report_saved(session);
+	if (session->phase == NP_PHASE_SAVING && late) {
+		begin_ending(session);
+	} else if (session->phase == NP_PHASE_ENDING && late) {
+		session->phase = NP_PHASE_KILLED;
+		np_child_signal(&session->child, SIGKILL);
+	}
+}
+
+static const char *who(const struct np_job *job)
+{
+	return job->finds_ranks ? "node" : "rank";
+}
+
+/* Rank 0: the first who fails decides for all. */
+static void stop_all(struct np_session *session, int rank, int status, int number)
+{
+	struct np_job *job = session->job;
+
+	if (session->stopping)
+		return;
+	session->stopping = true;
+	session->result = (struct np_job_result){ status, number ? -1 : rank, number };
+	if (number)
+		np_job_warn("ending the job: %s",
+			    strsignal(number)); /* NOLINT(concurrency-mt-unsafe) */
+	else if (np_coord_lost(job->coord, rank))
+		np_job_warn("the connection to the launcher of %s %d is lost; ending the others",
+			    who(job), rank);
+	else
+		np_job_warn("the application of %s %d ended with status %d; ending the others",
+			    who(job), rank, status);
+	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_STOP,
+							 .rank = rank,
+							 .value = number ? -number : status });
+	count_saved(session);
+}
+
+static void report_failure(struct np_session *session, int status, int number)
+{
+	const struct np_job *job = session->job;
+	struct np_event event = { .type = number ? NP_EVENT_SIGNAL : NP_EVENT_FAILED,
+				  .rank = job->rank,
+				  .value = number ? number : status };
+
+	if (session->told)
+		return;
+	session->told = true;
+	np_session_tell_first(session, &event);
+	/* Whoever is told to end need not wait for rank 0, who may be gone. */
+	if (number)
+		begin_saving(session);
+}
+
+/* A launcher is gone without a word, or the network between us is. */
+static void hear_lost(struct np_session *session, int rank)
+{
+	struct np_job *job = session->job;
+
+	if (job->rank == 0) {
+		/* Of all that were lost in a job that ends there is nothing more to say. */
+		stop_all(session, rank, NP_SESSION_STATUS_LOST, 0);
+		count_saved(session);
+		return;
+	}
+	if (session->phase == NP_PHASE_RUNNING && !session->left)
+		np_job_warn("%s %d: the connection to launcher 0 is lost; ending the application",
+			    who(job), job->rank);
+	session->told = true;
+	session->saved = true;
+	if (session->result.status == 0)
+		session->result = (struct np_job_result){ NP_SESSION_STATUS_LOST, 0, 0 };
+	begin_saving(session);
+}
+
+/* --- what happens --------------------------------------------------------- */
+
+static void hear(struct np_session *session, const struct np_event *event)
 {
 	switch ((enum np_event_type)event->type) {
 	case NP_EVENT_FAILED:
-		np_session_stop_all(session, event->rank, (int)event->value, 0);
+		stop_all(session, event->rank, (int)event->value, 0);
 		break;
 	case NP_EVENT_SIGNAL:
-		np_session_stop_all(session, event->rank, 128 + (int)event->value,
-				    (int)event->value);
+		stop_all(session, event->rank, 128 + (int)event->value, (int)event->value);
 		break;
 	case NP_EVENT_STOP:
 		session->told = true;
-		np_session_begin_saving(session);
+		begin_saving(session);
 		break;
 	case NP_EVENT_SAVED:
 		session->saved_all++;
-		np_session_count_saved(session);
+		count_saved(session);
 		break;
 	case NP_EVENT_END:
-		np_session_begin_ending(session);
+		begin_ending(session);
 		break;
 	case NP_EVENT_OPENED:
 	case NP_EVENT_CLOSED:
@@ -73,10 +303,10 @@ void np_session_hear(struct np_session *session, const struct np_event *event)
 		np_timing_answer(session->job->coord);
 		break;
 	case NP_EVENT_HOST:
-		np_session_hear_host(session, event);
+		hear_host(session, event);
 		break;
 	case NP_EVENT_LOST:
-		np_session_lost(session, event->rank);
+		hear_lost(session, event->rank);
 		break;
 	default:
 		np_control_hear(session, event);
@@ -89,7 +319,7 @@ static void hear_others(struct np_session *session)
 	struct np_event event;
 
 	while (np_coord_poll(session->job->coord, &event))
-		np_session_hear(session, &event);
+		hear(session, &event);
 }
 
 static void report_window(struct np_session *session, enum np_event_type type)
@@ -104,7 +334,8 @@ static void report_window(struct np_session *session, enum np_event_type type)
 			      &(struct np_event){ .type = (int32_t)type, .rank = job->rank });
 }
 
-void np_session_take(struct np_session *session, const struct np_message *message)
+/* What a rank says, through its library or through the back-end that speaks for it. */
+static void take(struct np_session *session, const struct np_message *message)
 {
 	struct np_job *job = session->job;
 	struct np_record *record = np_job_record(job, message->rank);
@@ -123,17 +354,27 @@ void np_session_take(struct np_session *session, const struct np_message *messag
 		np_job_warn("rank %d: %s", record->rank, record->failure);
 	np_control_hear_application(session, record, message);
 	if (job->plan.backend == NP_BACKEND_MSPROF)
-		np_attach_hear(session, message);
+		np_attach_hear(&session->backend, message);
+}
+
+static int64_t step_rate(const struct np_session *session)
+{
+	return session->control.rate;
+}
+
+static bool has_left(const struct np_session *session)
+{
+	return session->left;
 }
 
 static void hear_application(struct np_session *session)
 {
 	struct np_message message;
 
-	while (np_channel_take(&session->channel, &message)) {
+	while (np_channel_take(&session->backend.channel, &message)) {
 		if (message.type == NP_MSG_RENDEZVOUS)
-			np_session_join(session, message.text);
-		np_session_take(session, &message);
+			join(session, message.text);
+		take(session, &message);
 	}
 }
 
@@ -145,14 +386,14 @@ static void hear_signals(struct np_session *session)
 		if (info.ssi_signo == SIGUSR2)
 			np_control_hear_signal(session);
 		else if (info.ssi_signo != SIGCHLD)
-			np_session_report_failure(session, 0, (int)info.ssi_signo);
+			report_failure(session, 0, (int)info.ssi_signo);
 	}
 }
 
 static void wait_a_little(struct np_session *session, int milliseconds)
 {
 	struct pollfd fds[MOST_FDS] = { { .fd = session->signals, .events = POLLIN } };
-	size_t count = 1 + np_channel_fds(&session->channel, fds + 1, MOST_FDS - 1);
+	size_t count = 1 + np_channel_fds(&session->backend.channel, fds + 1, MOST_FDS - 1);
 
 	(void)poll(fds, (nfds_t)count, milliseconds);
 }
@@ -166,15 +407,15 @@ static void depart(struct np_session *session)
 
 	do {
 		hear_application(session);
-		if (session->channel.peers.count)
+		if (session->backend.channel.peers.count)
 			wait_a_little(session, 1);
-	} while (session->channel.peers.count && np_steady_ns() < end);
-	np_backend_end(session);
+	} while (session->backend.channel.peers.count && np_steady_ns() < end);
+	np_backend_end(&session->backend);
 	for (size_t i = 0; i < job->records.count; i++)
 		job->records.item[i].exit = status;
 	if (status != 0 && session->phase == NP_PHASE_RUNNING)
-		np_session_report_failure(session, status, 0);
-	np_session_report_saved(session);
+		report_failure(session, status, 0);
+	report_saved(session);
 	np_child_release(&session->child, status != 0 || session->phase != NP_PHASE_RUNNING);
 	/* Before anybody waits for the others it must be clear who they are. */
 	if (job->mode == NP_MODE_INAPP && !np_coord_tcp_complete(job->coord, COME_S))
@@ -210,8 +451,8 @@ static void loop(struct np_session *session)
 		hear_signals(session);
 		hear_others(session);
 		np_control_attend(session);
-		np_backend_attend(session);
-		np_session_watch_phase(session);
+		np_backend_attend(&session->backend);
+		watch_phase(session);
 		measure_clocks(session);
 		wait_a_little(session,
 			      session->phase == NP_PHASE_RUNNING ? TICK_MS : SHORT_TICK_MS);
@@ -299,14 +540,14 @@ static int start(struct np_session *session, const char *inject, struct np_err *
 		return NP_E_NOMEM;
 	rc = watch_signals(session, err);
 	if (rc == NP_OK && (inject || job->mode == NP_MODE_INAPP))
-		rc = np_channel_open(&session->channel, job->plan.job, job->rank, err);
+		rc = np_channel_open(&session->backend.channel, job->plan.job, job->rank, err);
 	if (rc == NP_OK && job->plan.enable)
 		rc = np_control_open(session, err);
 	if (rc == NP_OK)
-		rc = np_session_environment(&env, job, inject, session->channel.name, port.text,
-					    err);
+		rc = np_session_environment(&env, job, inject, session->backend.channel.name,
+					    port.text, err);
 	if (rc == NP_OK && job->plan.enable)
-		rc = np_backend_begin(session, &env, err);
+		rc = np_backend_begin(&session->backend, &env, err);
 	return rc == NP_OK ? start_child(session, &env, err) : rc;
 }
 
@@ -314,7 +555,7 @@ static int start(struct np_session *session, const char *inject, struct np_err *
 static int share_result(struct np_session *session, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	const struct np_session_result *mine = &session->result;
+	const struct np_job_result *mine = &session->result;
 
 	if (session->job->rank != 0 && np_coord_lost(session->job->coord, 0))
 		return NP_OK;
@@ -325,13 +566,16 @@ static int share_result(struct np_session *session, struct np_err *err)
 	return NP_OK;
 }
 
-int np_session_run(struct np_job *job, const char *inject, struct np_session_result *ret,
+int np_session_run(struct np_job *job, const char *inject, struct np_job_result *ret,
 		   struct np_err *err)
 {
 	struct np_session session = {
 		.job = job,
 		.child = NP_CHILD_INIT,
-		.channel = NP_CHANNEL_INIT,
+		.backend = { .job = job,
+			     .session = { &session, take, np_session_tell_first, step_rate,
+					  has_left },
+			     .channel = NP_CHANNEL_INIT },
 		.signals = -1,
 		.control = NP_CONTROL_INIT,
 		.result = { .failed = -1 },
@@ -346,10 +590,10 @@ int np_session_run(struct np_job *job, const char *inject, struct np_session_res
 		session.child.status = 1;
 	}
 	loop(&session);
-	np_backend_clean(&session);
+	np_backend_clean(&session.backend);
 	free(session.words);
 	np_control_close(&session);
-	np_channel_close(&session.channel);
+	np_channel_close(&session.backend.channel);
 	if (session.signals >= 0)
 		(void)close(session.signals);
 	rc = share_result(&session, err);

@@ -25,12 +25,6 @@ enum {
 	NP_SESSION_STATUS_LOST = 1, /* the status of a job that lost a launcher */
 };
 
-struct np_session_result {
-	int status; /* of the application, agreed: that of the rank that failed first, else 0 */
-	int failed; /* the rank that failed first, or -1 */
-	int signal; /* that ended the job, or 0 */
-};
-
 /*
  * Keep the signals that end a job for the session, which reads them. To be called
  * before MPI starts its threads: one that does not hold them would be ended by them.
@@ -38,7 +32,7 @@ struct np_session_result {
 void np_session_hold_signals(void);
 
 /* `inject` is the path of the library, or NULL to run the application unprofiled. */
-int np_session_run(struct np_job *job, const char *inject, struct np_session_result *ret,
+int np_session_run(struct np_job *job, const char *inject, struct np_job_result *ret,
 		   struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_SESSION_H */

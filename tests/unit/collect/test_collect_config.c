@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/launch/plan/config_file.h"
 
-#include "collect/launch/plan/json_relaxed.h"
 #include "np_test.h"
 
 static int read_text(const char *text, struct np_plan *plan, struct np_buf *notes,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command lines of msprof, and where it meets an application. */
+#include "msprof.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "backend.h"
 
 /* A rank directory as torch_npu names it, so that all tools find what msprof puts into it. */
 static int make_dir(const struct np_job *job, int32_t rank, int pid, const char *base, char *dir,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_SESSION_START_H
-#define NP_SESSION_START_H
+#ifndef NP_SESSION_ENVIRONMENT_H
+#define NP_SESSION_ENVIRONMENT_H
 
 #include "collect/launch/backend/child.h"
 #include "collect/launch/coord/job.h"
@@ -14,4 +14,4 @@ int np_session_environment(struct np_env *env, const struct np_job *job, const c
 			   const char *socket, const char *master_port, struct np_err *err)
 	NP_MUST_USE;
 
-#endif /* NP_SESSION_START_H */
+#endif /* NP_SESSION_ENVIRONMENT_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session_start.h"
+/* The environment of an application: who it is in the job, and which libraries go into it. */
+#include "session_environment.h"
 
 #include <inttypes.h>
 #include <unistd.h>

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is on this host: files of ours, programs, AscendCL, and whether a program uses MPI. */
+#include "find.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/acl/acl_bind.h"
+
+/* --- files and programs ---------------------------------------------------- */
+
+bool np_find_beside(const char *name, char *path, size_t size)
+{
+	/* Beside the program: a build directory. The others: an installation. */
+	static const char *const places[] = { "", "../lib/", "../" NP_LIBRARY_DIR "/", "../bin/" };
+	char program[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char *slash;
+
+	if (length < 0)
+		return false;
+	program[length] = '\0';
+	slash = strrchr(program, '/');
+	if (!slash)
+		return false;
+	slash[1] = '\0';
+	for (size_t i = 0; i < NP_COUNT(places); i++) {
+		(void)snprintf(path, size, "%s%s%s", program, places[i], name);
+		if (access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool np_find_program(const char *name, char *path, size_t size)
+{
+	const char *at = getenv("PATH"); /* NOLINT(concurrency-mt-unsafe) */
+
+	if (strchr(name, '/')) {
+		(void)snprintf(path, size, "%s", name);
+		return access(name, X_OK) == 0;
+	}
+	for (at = at ? at : "/bin:/usr/bin"; at; at = strchr(at, ':')) {
+		at += *at == ':' ? 1 : 0;
+		(void)snprintf(path, size, "%.*s/%s", (int)strcspn(at, ":"), at, name);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* --- AscendCL -------------------------------------------------------------- */
+
+enum {
+	PATIENCE_MS = 20000, /* the real libraries take seconds to load from a busy file system */
+};
+
+/* What the process that tries it says through the pipe. */
+struct library_answer {
+	bool there;
+	bool simulated;
+	char why[400];
+};
+
+_Noreturn static void try_it(int pipe)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct library_answer answer = { 0 };
+	struct np_acl acl;
+
+	answer.there = np_acl_bind(&acl, NP_ACL_DEFAULT, &err) == NP_OK;
+	answer.simulated = answer.there && dlsym(RTLD_DEFAULT, "npusim_kernel_handle");
+	(void)snprintf(answer.why, sizeof(answer.why), "%.*s", (int)sizeof(answer.why) - 1,
+		       err.text);
+	(void)!write(pipe, &answer, sizeof(answer));
+	_exit(0);
+}
+
+int np_find_ascendcl(bool *ret_simulated, struct np_err *err)
+{
+	struct library_answer answer;
+	struct pollfd reading;
+	int ends[2];
+	bool told;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return np_fail(err, NP_E_IO, "cannot make a pipe: %s", strerrordesc_np(errno));
+	pid = fork();
+	if (pid == 0)
+		try_it(ends[1]);
+	(void)close(ends[1]);
+	if (pid < 0) {
+		(void)close(ends[0]);
+		return np_fail(err, NP_E_IO, "cannot start a process: %s", strerrordesc_np(errno));
+	}
+	reading = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	told = poll(&reading, 1, PATIENCE_MS) > 0 &&
+	       read(ends[0], &answer, sizeof(answer)) == (ssize_t)sizeof(answer);
+	(void)close(ends[0]);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	if (!told)
+		return np_fail(err, NP_E_NOTFOUND, "loading AscendCL crashes or takes forever");
+	if (!answer.there)
+		return np_fail(err, NP_E_NOTFOUND,
+			       "AscendCL cannot be used: %s; is CANN's set_env.sh sourced?",
+			       answer.why);
+	*ret_simulated = answer.simulated;
+	return NP_OK;
+}
+
+/* --- the application ------------------------------------------------------- */
+
+bool np_find_names_mpi(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct stat info;
+	bool found = false;
+	void *content;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 4) {
+		content = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (content != MAP_FAILED) {
+			found = memcmp(content, "\177ELF", 4) == 0 &&
+				memmem(content, (size_t)info.st_size, "libmpi.so", 9);
+			(void)munmap(content, (size_t)info.st_size);
+		}
+	}
+	(void)close(fd);
+	return found;
+}

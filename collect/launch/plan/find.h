@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_FIND_H
+#define NP_FIND_H
+
+#include "npuprof/err.h"
+
+/*
+ * What there is on this host
+ * ==========================
+ *
+ * Asked by the choice of the mode, by the choice of the back-end and by the checks before the
+ * start. Nothing is started that stays, and nothing is loaded into this process.
+ */
+
+/*
+ * The path of a file of ours beside this program, or where the installation puts
+ * libraries and programs; false if it is in none of these places.
+ */
+bool np_find_beside(const char *name, char *path, size_t size);
+
+/* The path of a program the way execvp() finds it; false, and errno, if it cannot be executed. */
+bool np_find_program(const char *name, char *path, size_t size);
+
+/* Does a program name the MPI library? Enough for a warning; who asks for more runs ldd. */
+bool np_find_names_mpi(const char *path);
+
+/*
+ * Is AscendCL there? Tried in a process of its own: its libraries start threads
+ * when they are loaded. Sets whether it is the stand-in.
+ */
+int np_find_ascendcl(bool *ret_simulated, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_FIND_H */
