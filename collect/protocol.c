@@ -48,7 +48,7 @@ const char *np_prof_level_name(enum np_prof_level level)
 /*
  * The configuration as text: one table for both directions.
  */
-enum kind {
+enum config_kind {
 	KIND_TEXT,
 	KIND_BOOL,
 	KIND_INT32,
@@ -56,9 +56,9 @@ enum kind {
 	KIND_CHOICE, /* an enum, by number */
 };
 
-struct field {
+struct config_field {
 	const char *key;
-	enum kind kind;
+	enum config_kind kind;
 	size_t offset;
 	size_t size;   /* of a text */
 	int64_t least; /* of a number */
@@ -89,7 +89,7 @@ struct field {
 		key, KIND_CHOICE, AT(member), 0, 0, last \
 	}
 
-static const struct field fields[] = {
+static const struct config_field fields[] = {
 	TEXT("job", job),
 	INT32("rank", rank),
 	INT32("world_size", world_size),
@@ -119,7 +119,7 @@ static const struct field fields[] = {
 	INT64("storage_limit_mb", options.storage_limit_mb, 0),
 };
 
-static int64_t number_of(const struct field *field, const char *at)
+static int64_t number_of(const struct config_field *field, const char *at)
 {
 	int32_t narrow;
 	int64_t wide;
@@ -134,7 +134,7 @@ static int64_t number_of(const struct field *field, const char *at)
 	return narrow;
 }
 
-static void set_number(const struct field *field, char *at, int64_t value)
+static void set_number(const struct config_field *field, char *at, int64_t value)
 {
 	int32_t narrow = (int32_t)value;
 
@@ -150,7 +150,7 @@ int np_inject_config_format(const struct np_inject_config *config, struct np_buf
 			    struct np_err *err)
 {
 	for (size_t i = 0; i < NP_COUNT(fields); i++) {
-		const struct field *field = &fields[i];
+		const struct config_field *field = &fields[i];
 		const char *at = (const char *)config + field->offset;
 
 		if (field->kind != KIND_TEXT) {
@@ -167,7 +167,7 @@ int np_inject_config_format(const struct np_inject_config *config, struct np_buf
 	return np_buf_check(ret, err);
 }
 
-static const struct field *find_field(const char *key, size_t length)
+static const struct config_field *find_field(const char *key, size_t length)
 {
 	for (size_t i = 0; i < NP_COUNT(fields); i++)
 		if (strlen(fields[i].key) == length && memcmp(fields[i].key, key, length) == 0)
@@ -175,7 +175,7 @@ static const struct field *find_field(const char *key, size_t length)
 	return NULL;
 }
 
-static int parse_value(const struct field *field, char *at, const char *value, size_t length,
+static int parse_value(const struct config_field *field, char *at, const char *value, size_t length,
 		       struct np_err *err)
 {
 	int64_t number;
@@ -201,7 +201,7 @@ static int parse_line(const char *line, size_t length, struct np_inject_config *
 		      struct np_err *err)
 {
 	const char *equals = memchr(line, '=', length);
-	const struct field *field;
+	const struct config_field *field;
 
 	if (!equals)
 		return np_fail(err, NP_E_FORMAT, NP_ENV_CONFIG ": '%.*s' has no '='", (int)length,

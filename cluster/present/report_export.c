@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The merged result as text: the steps, the communicators, and how operators and links nest. */
 #include "report_export.h"
-
-#include "npuprof/temporary.h"
 
 #include <assert.h>
 #include <inttypes.h>
+
+#include "core/model/vendor/analysis_out.h"
+#include "core/model/vendor/communication_out.h"
+#include "npuprof/temporary.h"
 
 /* --- what the files share -------------------------------------------------------------------- */
 
@@ -36,11 +39,10 @@ static void add_tuple_of_set(struct np_buf *buf, const char *set, size_t length)
 	}
 }
 
-void export_step_label(const struct export *export, uint32_t step, char *ret, size_t size)
+void export_step_label(const struct text_export *export, uint32_t step, char *ret, size_t size)
 {
-	const char *id = np_run_text(export->run, export->cluster->steps.item[step]);
-
-	(void)snprintf(ret, size, "step%s", id ? id : "");
+	np_communication_step(ret, size,
+			      np_run_text(export->run, export->cluster->steps.item[step]));
 }
 
 int export_sink_begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
@@ -58,7 +60,7 @@ int export_sink_end(struct np_sink *sink, struct np_err *err)
 	return NP_OK;
 }
 
-/* A file without content is not written; one of an earlier run would tell of that. */
+/* A file without content is not written; one of an earlier run would be about that. */
 static int write_or_remove(const char *path, bool any, np_file_writer *write, const void *context,
 			   struct np_err *err)
 {
@@ -67,26 +69,7 @@ static int write_or_remove(const char *path, bool any, np_file_writer *write, co
 
 /* --- cluster_step_trace_time.csv ------------------------------------------------------------- */
 
-static const struct np_column step_columns[] = {
-	{ "Step", NP_TEXT },
-	{ "Type", NP_TEXT },
-	{ "Index", NP_TEXT },
-	{ "Computing", NP_REAL },
-	{ "Communication(Not Overlapped)", NP_REAL },
-	{ "Overlapped", NP_REAL },
-	{ "Communication", NP_REAL },
-	{ "Free", NP_REAL },
-	{ "Stage", NP_REAL },
-	{ "Bubble", NP_REAL },
-	{ "Communication(Not Overlapped and Exclude Receive)", NP_REAL },
-	{ "Preparing", NP_REAL },
-	{ "DP Index", NP_INTEGER },
-	{ "PP Index", NP_INTEGER },
-	{ "TP Index", NP_INTEGER },
-};
-
-#define STEP_INDEX         2
-#define STEP_PLACE_COLUMNS 3
+#define STEP_INDEX 2
 
 /* Takes rows of ClusterStepTraceTime and gives them to `next` as the file has them. */
 struct step_sink {
@@ -96,13 +79,13 @@ struct step_sink {
 };
 
 /*
- * Unknown is NA, the vendor's word for the places of a stage: Insight skips a
+ * Unknown is NA, the vendor's word for the coordinates of a stage: Insight skips a
  * row that ends in an empty field. The step may be empty, it reads as 0.
  */
 static int step_row(struct np_sink *base, const struct np_cell *cells, struct np_err *err)
 {
 	struct step_sink *sink = (struct step_sink *)base;
-	struct np_cell row[NP_COUNT(step_columns)];
+	struct np_cell row[NP_CLUSTER_STEP_COLUMNS];
 	int rc;
 
 	for (size_t i = 0; i < NP_COUNT(row); i++)
@@ -129,13 +112,13 @@ static int produce_steps(const void *model, struct np_sink *sink, struct np_err 
 	};
 	int rc;
 
-	assert(np_table_step_trace_time.column_count == NP_COUNT(step_columns));
+	assert(np_table_step_trace_time.column_count == NP_CLUSTER_STEP_COLUMNS);
 	rc = np_relation_write(&np_table_step_trace_time, model, &adapter.base, err);
 	np_buf_release(&adapter.index);
 	return rc;
 }
 
-static bool has_places(const struct np_cluster *cluster)
+static bool has_coordinates(const struct np_cluster *cluster)
 {
 	for (size_t i = 0; i < cluster->run->sources.count; i++) {
 		const struct np_coordinates *at = &cluster->coordinates[i];
@@ -148,19 +131,20 @@ static bool has_places(const struct np_cluster *cluster)
 
 static int write_steps(const void *context, FILE *stream, struct np_err *err)
 {
-	const struct export *export = context;
+	const struct text_export *export = context;
 	const struct np_relation relation = {
-		.name = "cluster_step_trace_time.csv",
-		.columns = step_columns,
-		.column_count = NP_COUNT(step_columns) -
-				(has_places(export->cluster) ? 0 : STEP_PLACE_COLUMNS),
+		.name = NP_CLUSTER_STEP_TRACE_FILE,
+		.columns = np_cluster_step_columns,
+		.column_count =
+			NP_CLUSTER_STEP_COLUMNS -
+			(has_coordinates(export->cluster) ? 0 : NP_CLUSTER_STEP_COORDINATES),
 		.produce = produce_steps,
 	};
 
 	return np_csv_write(&relation, export->tables, stream, err);
 }
 
-static int export_steps(const struct export *export, const char *path, struct np_err *err)
+static int export_steps(const struct text_export *export, const char *path, struct np_err *err)
 {
 	bool any = false;
 
@@ -180,10 +164,9 @@ static void put_ranks(struct np_jsonout *out, const char *key, const int32_t *ra
 }
 
 /* A communicator with operators of both kinds is in both lists. */
-static void put_observed(struct np_jsonout *out, const char *key, const struct np_cluster *cluster,
-			 bool p2p)
+static void put_observed(struct np_jsonout *out, const struct np_cluster *cluster, bool p2p)
 {
-	np_jsonout_array(out, key);
+	np_jsonout_array(out, np_communication_kind(p2p));
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		const struct np_communicator *each = &cluster->communicators.item[i];
 
@@ -201,7 +184,7 @@ static void put_group(struct np_jsonout *out, const struct np_run *run,
 
 	(void)snprintf(hash, sizeof(hash), "%" PRIu64, each->hash);
 	np_jsonout_object_line(out, NULL);
-	np_jsonout_text(out, "type", each->collective ? "collective" : "p2p");
+	np_jsonout_text(out, "type", np_communication_kind(!each->collective));
 	put_ranks(out, "rank_set", each->members ? each->members : each->observed,
 		  each->members ? each->member_count : each->observed_count);
 	np_jsonout_text(out, "group_name", hash);
@@ -212,15 +195,15 @@ static void put_group(struct np_jsonout *out, const struct np_run *run,
 
 static int write_groups(const void *context, FILE *stream, struct np_err *err)
 {
-	const struct export *export = context;
+	const struct text_export *export = context;
 	const struct np_cluster *cluster = export->cluster;
 	struct np_jsonout out;
 	int rc;
 
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
-	put_observed(&out, "collective", cluster, false);
-	put_observed(&out, "p2p", cluster, true);
+	put_observed(&out, cluster, false);
+	put_observed(&out, cluster, true);
 	np_jsonout_array(&out, "comm_group_parallel_info");
 	for (size_t i = 0; i < cluster->communicators.count; i++)
 		put_group(&out, export->run, &cluster->communicators.item[i]);
@@ -232,19 +215,19 @@ static int write_groups(const void *context, FILE *stream, struct np_err *err)
 }
 
 /* A run without communicators says so with empty lists, as theirs does. */
-static int export_groups(const struct export *export, const char *path, struct np_err *err)
+static int export_groups(const struct text_export *export, const char *path, struct np_err *err)
 {
 	return np_write_file(path, write_groups, export, err);
 }
 
 /* --- nesting by ranks and step --------------------------------------------------------------- */
 
-static const struct export_place *place_of(const struct export_entries *entries, size_t i)
+static const struct export_position *position_of(const struct export_entries *entries, size_t i)
 {
 	return (const void *)((const char *)entries->item + i * entries->size);
 }
 
-int export_by_place(const struct export_place *a, const struct export_place *b)
+int export_by_position(const struct export_position *a, const struct export_position *b)
 {
 	int order = np_order(a->key, b->key);
 
@@ -259,10 +242,10 @@ static int put_steps(struct np_jsonout *out, const struct export_entries *entrie
 	int rc = NP_OK;
 
 	for (size_t next = from; from < to && rc == NP_OK; from = next) {
-		uint32_t step = place_of(entries, from)->step;
+		uint32_t step = position_of(entries, from)->step;
 		char label[64];
 
-		while (next < to && place_of(entries, next)->step == step)
+		while (next < to && position_of(entries, next)->step == step)
 			next++;
 		export_step_label(entries->export, step, label, sizeof(label));
 		np_jsonout_object(out, label);
@@ -284,11 +267,11 @@ static int put_keys(struct np_jsonout *out, const struct export_entries *entries
 	int rc = NP_OK;
 
 	for (size_t from = 0, to = 0; from < entries->count && rc == NP_OK; from = to) {
-		const struct export_place *first = place_of(entries, from);
+		const struct export_position *first = position_of(entries, from);
 		const struct np_communicator *each =
 			&entries->export->cluster->communicators.item[first->communicator];
 
-		while (to < entries->count && place_of(entries, to)->key == first->key)
+		while (to < entries->count && position_of(entries, to)->key == first->key)
 			to++;
 		np_buf_clear(&label);
 		add_tuple(&label, each->observed, each->observed_count);
@@ -320,21 +303,18 @@ int export_write_entries(const struct export_entries *entries, const char *path,
 	return write_or_remove(path, entries->count > 0, write_entries, entries, err);
 }
 
-uint32_t export_communicator(const struct export *export, uint64_t hash)
+uint32_t export_communicator(const struct text_export *export, uint64_t hash)
 {
 	const struct np_communicator *found = np_cluster_communicator(export->cluster, hash);
 
 	return found ? (uint32_t)(found - export->cluster->communicators.item) : EXPORT_NONE;
 }
 
-void export_open_op(struct np_jsonout *out, const struct export *export, struct np_buf *buf,
+void export_open_op(struct np_jsonout *out, const struct text_export *export, struct np_buf *buf,
 		    const char *name, uint32_t nth, uint32_t communicator)
 {
-	np_buf_clear(buf);
-	np_buf_add(buf, name);
-	if (nth > 0)
-		np_buf_printf(buf, "#%" PRIu32, nth + 1);
-	np_buf_printf(buf, "@%" PRIu64, export->cluster->communicators.item[communicator].hash);
+	np_communication_key(buf, name, nth,
+			     export->cluster->communicators.item[communicator].hash);
 	np_jsonout_object(out, buf->text);
 }
 
@@ -342,12 +322,12 @@ void export_open_op(struct np_jsonout *out, const struct export *export, struct 
 
 static const struct {
 	const char *name;
-	int (*write)(const struct export *export, const char *path, struct np_err *err);
+	int (*write)(const struct text_export *export, const char *path, struct np_err *err);
 } files[] = {
-	{ "cluster_step_trace_time.csv", export_steps },
-	{ "communication_group.json", export_groups },
-	{ "cluster_communication.json", export_ops },
-	{ "cluster_communication_matrix.json", export_links },
+	{ NP_CLUSTER_STEP_TRACE_FILE, export_steps },
+	{ NP_GROUP_FILE, export_groups },
+	{ NP_CLUSTER_COMMUNICATION_FILE, export_ops },
+	{ NP_CLUSTER_MATRIX_FILE, export_links },
 };
 
 static int by_ranks(const void *left, const void *right, void *context)
@@ -366,7 +346,7 @@ static int by_ranks(const void *left, const void *right, void *context)
 }
 
 /* Number the distinct sets of ranks in ascending order. */
-static int find_keys(struct export *export, struct np_err *err)
+static int find_keys(struct text_export *export, struct np_err *err)
 {
 	struct np_communicator *list = export->cluster->communicators.item;
 	size_t count = export->cluster->communicators.count;
@@ -390,7 +370,7 @@ static int find_keys(struct export *export, struct np_err *err)
 int report_text_files(const struct np_cluster_tables *tables, const char *directory,
 		      struct np_err *err)
 {
-	struct export export = {
+	struct text_export export = {
 		.tables = tables,
 		.cluster = tables->cluster,
 		.run = tables->cluster->run,

@@ -21,8 +21,7 @@
 
 #include "npuprof/jsonout.h"
 
-struct export
-{
+struct text_export {
 	const struct np_cluster_tables *tables;
 	const struct np_cluster *cluster;
 	const struct np_run *run;
@@ -31,15 +30,15 @@ struct export
 };
 
 /* Where an operator or a link stands in its file. */
-struct export_place {
+struct export_position {
 	uint32_t key;
 	uint32_t step; /* index in np_cluster.steps */
 	uint32_t communicator;
 };
 
-/* Entries sorted by place, each a struct that begins with one. */
+/* Entries sorted by position, each a struct that begins with one. */
 struct export_entries {
-	const struct export *export;
+	const struct text_export *export;
 	void *item;
 	size_t size;
 	size_t count;
@@ -49,21 +48,21 @@ struct export_entries {
 	const void *context;
 };
 
-int export_by_place(const struct export_place *a, const struct export_place *b);
+int export_by_position(const struct export_position *a, const struct export_position *b);
 
 /* Write entries as a file; if there are none, remove an older one. */
 int export_write_entries(const struct export_entries *entries, const char *path, struct np_err *err)
 	NP_MUST_USE;
 
 /* "step50", or "step" for the pseudo step. */
-void export_step_label(const struct export *export, uint32_t step, char *ret, size_t size);
+void export_step_label(const struct text_export *export, uint32_t step, char *ret, size_t size);
 
 /* The index of the communicator with this hash; NONE for one that no operator uses. */
 #define EXPORT_NONE UINT32_MAX
-uint32_t export_communicator(const struct export *export, uint64_t hash);
+uint32_t export_communicator(const struct text_export *export, uint64_t hash);
 
 /* Open the object "name@hash", or "name#2@hash" for `nth` 1. `buf` is for the key. */
-void export_open_op(struct np_jsonout *out, const struct export *export, struct np_buf *buf,
+void export_open_op(struct np_jsonout *out, const struct text_export *export, struct np_buf *buf,
 		    const char *name, uint32_t nth, uint32_t communicator);
 
 /* For sinks that have nothing to do at the ends of a table. */
@@ -71,9 +70,10 @@ int export_sink_begin(struct np_sink *sink, const struct np_relation *relation, 
 int export_sink_end(struct np_sink *sink, struct np_err *err);
 
 /* cluster_communication.json */
-int export_ops(const struct export *export, const char *path, struct np_err *err) NP_MUST_USE;
+int export_ops(const struct text_export *export, const char *path, struct np_err *err) NP_MUST_USE;
 
 /* cluster_communication_matrix.json */
-int export_links(const struct export *export, const char *path, struct np_err *err) NP_MUST_USE;
+int export_links(const struct text_export *export, const char *path, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_REPORT_EXPORT_H */

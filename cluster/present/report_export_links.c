@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cluster_communication_matrix.json: the rows of the table, under their communicators. */
 #include "report_export.h"
 
 #include <assert.h>
+#include <math.h>
+
+#include "core/model/vendor/communication_out.h"
 
 /* Columns of ClusterCommunicationMatrix. */
 enum {
@@ -20,7 +24,7 @@ enum {
 
 /* A row of the matrix. Texts are kept in links.names. */
 struct link_entry {
-	struct export_place at; /* first: see struct export_entries */
+	struct export_position at; /* first: see struct export_entries */
 	size_t row;
 	np_str name;
 	np_str transport;
@@ -32,18 +36,18 @@ struct link_entry {
 	struct np_cell bandwidth;
 };
 
-struct links {
+struct link_entries {
 	struct np_sink sink;
-	const struct export *export;
+	const struct text_export *export;
 	/* Of the last row: those of one communicator and step come together. */
-	struct export_place at;
+	struct export_position at;
 	char group[24];
 	char step[64];
 	struct np_strtab *names;
 	NP_VEC(struct link_entry) list;
 };
 
-static int keep_text(struct links *links, const struct np_cell *cell, np_str *ret,
+static int keep_text(struct link_entries *links, const struct np_cell *cell, np_str *ret,
 		     struct np_err *err)
 {
 	if (cell->type != NP_CELL_TEXT) {
@@ -59,7 +63,7 @@ static bool same(const char *text, const struct np_cell *cell)
 	       memcmp(text, cell->text.bytes, cell->text.length) == 0;
 }
 
-static void enter_communicator(struct links *links, const struct np_cell *group)
+static void enter_communicator(struct link_entries *links, const struct np_cell *group)
 {
 	(void)snprintf(links->group, sizeof(links->group), "%.*s", (int)group->text.length,
 		       group->text.bytes);
@@ -68,7 +72,7 @@ static void enter_communicator(struct links *links, const struct np_cell *group)
 	links->at.key = links->export->keys[links->at.communicator];
 }
 
-static void enter_step(struct links *links, const struct np_cell *step)
+static void enter_step(struct link_entries *links, const struct np_cell *step)
 {
 	uint32_t i = 0;
 
@@ -80,7 +84,7 @@ static void enter_step(struct links *links, const struct np_cell *step)
 
 static int add_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
 {
-	struct links *links = (struct links *)sink;
+	struct link_entries *links = (struct link_entries *)sink;
 	struct link_entry *entry = np_vec_add(&links->list, err);
 	int rc;
 
@@ -111,7 +115,7 @@ static int by_link(const void *left, const void *right)
 {
 	const struct link_entry *a = left;
 	const struct link_entry *b = right;
-	int order = export_by_place(&a->at, &b->at);
+	int order = export_by_position(&a->at, &b->at);
 
 	return order ? order : (a->row > b->row) - (a->row < b->row);
 }
@@ -125,38 +129,36 @@ static void add_end(struct np_buf *buf, const struct np_cell *end)
 		np_buf_add(buf, "null");
 }
 
-static void put_cell(struct np_jsonout *out, const char *key, const struct np_cell *cell)
+static double number(const struct np_cell *cell)
 {
-	if (cell->type == NP_CELL_REAL)
-		np_jsonout_real(out, key, cell->real);
-	else
-		np_jsonout_null(out, key);
+	return cell->type == NP_CELL_REAL ? cell->real : (double)NAN;
 }
 
-static void put_link(struct np_jsonout *out, const struct links *links,
+static void put_link(struct np_jsonout *out, const struct link_entries *links,
 		     const struct link_entry *entry, struct np_buf *label)
 {
 	np_buf_clear(label);
 	add_end(label, &entry->src);
 	np_buf_add_char(label, '-');
 	add_end(label, &entry->dst);
-	np_jsonout_object_line(out, label->text);
-	np_jsonout_text(out, "Transport Type",
-			entry->transport == NP_STR_NONE
-				? NULL
-				: np_strtab_text(links->names, entry->transport));
-	put_cell(out, "Transit Time(ms)", &entry->time);
-	put_cell(out, "Transit Size(MB)", &entry->size);
-	np_jsonout_text(out, "Op Name", np_strtab_text(links->names, entry->op_name));
-	put_cell(out, "Bandwidth(GB/s)", &entry->bandwidth);
-	np_jsonout_end(out);
+	np_matrix_put_cluster_link(
+		out, &(struct np_matrix_link){
+			     .ends = label->text,
+			     .transport = entry->transport == NP_STR_NONE
+						  ? NULL
+						  : np_strtab_text(links->names, entry->transport),
+			     .megabytes = number(&entry->size),
+			     .milliseconds = number(&entry->time),
+			     .gb_per_s = number(&entry->bandwidth),
+			     .op_name = np_strtab_text(links->names, entry->op_name),
+		     });
 }
 
 static int put_step(struct np_jsonout *out, const struct export_entries *entries, size_t from,
 		    size_t to, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf label = NP_BUF_INIT;
-	const struct links *links = entries->context;
+	const struct link_entries *links = entries->context;
 	const struct link_entry *item = entries->item;
 
 	while (from < to) {
@@ -174,7 +176,7 @@ static int put_step(struct np_jsonout *out, const struct export_entries *entries
 	return np_buf_check(&label, err);
 }
 
-static int write(const struct links *links, const char *path, struct np_err *err)
+static int write(const struct link_entries *links, const char *path, struct np_err *err)
 {
 	const struct export_entries entries = { .export = links->export,
 						.item = links->list.item,
@@ -186,9 +188,9 @@ static int write(const struct links *links, const char *path, struct np_err *err
 	return export_write_entries(&entries, path, err);
 }
 
-int export_links(const struct export *export, const char *path, struct np_err *err)
+int export_links(const struct text_export *export, const char *path, struct np_err *err)
 {
-	struct links links = {
+	struct link_entries links = {
 		.sink = { .begin = export_sink_begin, .row = add_row, .end = export_sink_end },
 		.export = export,
 		.names = np_strtab_new(),

@@ -1,44 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cluster_communication.json: what every rank knows of every operator. */
 #include "report_export.h"
-
-#include "npuprof/op_times.h"
 
 #include <inttypes.h>
 
-#define NS_PER_US 1e3
-#define NS_PER_MS 1e6
-#define B_PER_MB  1e6
+#include "core/model/vendor/communication_out.h"
 
 struct op_entry {
-	struct export_place at; /* first: see struct export_entries */
-	uint32_t rank;          /* index in np_run.ranks */
-	uint32_t op;            /* index in np_rank.ops */
-	uint32_t nth;           /* how many of this name the rank has before it in the step */
+	struct export_position at; /* first: see struct export_entries */
+	uint32_t rank;             /* index in np_run.ranks */
+	uint32_t op;               /* index in np_rank.ops */
+	uint32_t nth;              /* how many of this name the rank has before it in the step */
 };
 
-struct ops {
-	const struct export *export;
+struct op_entries {
+	const struct text_export *export;
 	NP_VEC(struct op_entry) list;
 };
 
-/* Totals have no start. */
-static void put_times(struct np_jsonout *out, const struct np_op_times *times, const np_ns *start)
-{
-	np_jsonout_object(out, "Communication Time Info");
-	if (start)
-		np_jsonout_scaled(out, "Start Timestamp(us)", *start, NS_PER_US);
-	np_jsonout_scaled(out, "Elapse Time(ms)", times->elapsed, NS_PER_MS);
-	np_jsonout_scaled(out, "Transit Time(ms)", times->transit, NS_PER_MS);
-	np_jsonout_scaled(out, "Wait Time(ms)", times->wait, NS_PER_MS);
-	np_jsonout_scaled(out, "Synchronization Time(ms)", times->sync, NS_PER_MS);
-	np_jsonout_scaled(out, "Idle Time(ms)", np_op_times_idle(times), NS_PER_MS);
-	np_jsonout_real(out, "Wait Time Ratio", np_op_ratio(times->wait, times->transit));
-	np_jsonout_real(out, "Synchronization Time Ratio",
-			np_op_ratio(times->sync, times->transit));
-	np_jsonout_end(out);
-}
-
-struct bands {
+struct op_bands {
 	NP_VEC(struct np_band) list;
 };
 
@@ -60,7 +40,7 @@ static size_t first_band(const struct np_rank *rank, uint32_t op)
 }
 
 /* Rows of one transport of an operator repeat its sums: one counts. */
-static int add_op_bands(struct bands *bands, const struct np_rank *rank, uint32_t op,
+static int add_op_bands(struct op_bands *bands, const struct np_rank *rank, uint32_t op,
 			struct np_err *err)
 {
 	size_t first = first_band(rank, op);
@@ -89,12 +69,9 @@ static int by_type_and_package(const void *left, const void *right)
 	return order ? order : np_order(b->package_bytes, a->package_bytes);
 }
 
-/* { "<MB>": [packets, ms] }; sums of several transports have no packets of their own. */
+/* Packets of one size are one entry. */
 static void put_packages(struct np_jsonout *out, const struct np_band *bands, size_t count)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf size = NP_BUF_INIT;
-
-	np_jsonout_object(out, "Size Distribution");
 	for (size_t from = 0, to = 0; from < count; from = to) {
 		int64_t packets = NP_UNKNOWN;
 		np_ns time = NP_UNKNOWN;
@@ -103,22 +80,15 @@ static void put_packages(struct np_jsonout *out, const struct np_band *bands, si
 			np_add_known(&packets, bands[to].package_count);
 			np_add_known(&time, bands[to].package_time);
 		}
-		if (packets <= 0)
-			continue;
-		np_buf_clear(&size);
-		np_real_format(&size, (double)bands[from].package_bytes / B_PER_MB);
-		np_jsonout_array(out, size.text);
-		np_jsonout_integer(out, NULL, packets);
-		np_jsonout_scaled(out, NULL, time, NS_PER_MS);
-		np_jsonout_end(out);
+		np_communication_put_packets(out, bands[from].package_bytes, packets, time);
 	}
-	np_jsonout_end(out);
 }
 
 /* The transports in the vendor's order; one that was not used moved nothing. */
-static void put_transport(struct np_jsonout *out, const char *name, const struct np_band *bands,
-			  size_t count, bool total)
+static void put_transport(struct np_jsonout *out, enum np_band_type type,
+			  const struct np_band *bands, size_t count, bool total)
 {
+	const double ratio = count ? bands->large_packet_ratio : 0;
 	int64_t bytes = count ? NP_UNKNOWN : 0;
 	np_ns time = bytes;
 
@@ -127,18 +97,13 @@ static void put_transport(struct np_jsonout *out, const char *name, const struct
 		np_add_known(&bytes, bands[i].bytes);
 		np_add_known(&time, bands[i].time);
 	}
-	np_jsonout_object(out, name);
-	np_jsonout_scaled(out, "Transit Size(MB)", bytes, B_PER_MB);
-	np_jsonout_scaled(out, "Transit Time(ms)", time, NS_PER_MS);
-	np_jsonout_real(out, "Bandwidth(GB/s)", np_band_gb_per_s(bytes, time));
-	if (!total)
-		np_jsonout_real(out, "Large Packet Ratio", count ? bands->large_packet_ratio : 0);
+	np_communication_open_transport(out, type, bytes, time, total ? NULL : &ratio);
 	put_packages(out, bands, count);
-	np_jsonout_end(out);
+	np_communication_close_transport(out);
 }
 
 /* Without sizes in the data there is nothing here, and no zeros that look like measurements. */
-static void put_bands(struct np_jsonout *out, const struct np_rank *rank, struct bands *bands,
+static void put_bands(struct np_jsonout *out, const struct np_rank *rank, struct op_bands *bands,
 		      bool total)
 {
 	static const enum np_band_type order[] = { NP_BAND_RDMA, NP_BAND_HCCS, NP_BAND_PCIE,
@@ -147,7 +112,7 @@ static void put_bands(struct np_jsonout *out, const struct np_rank *rank, struct
 	if (bands->list.count)
 		qsort(bands->list.item, bands->list.count, sizeof(bands->list.item[0]),
 		      by_type_and_package);
-	np_jsonout_object(out, "Communication Bandwidth Info");
+	np_communication_open_bandwidth(out);
 	for (size_t i = 0; i < NP_COUNT(order) && rank->sizes_known; i++) {
 		size_t from = 0;
 		size_t to;
@@ -156,19 +121,18 @@ static void put_bands(struct np_jsonout *out, const struct np_rank *rank, struct
 			from++;
 		for (to = from; to < bands->list.count && bands->list.item[to].type == order[i];)
 			to++;
-		put_transport(out, np_band_name(order[i]), bands->list.item + from, to - from,
-			      total);
+		put_transport(out, order[i], bands->list.item + from, to - from, total);
 	}
 	np_jsonout_end(out);
 }
 
 /* One rank's part of an operator, or of the total of its communicator. */
-static int put_rank(struct np_jsonout *out, const struct export *export,
+static int put_rank(struct np_jsonout *out, const struct text_export *export,
 		    const struct op_entry *entries, size_t count, bool total, struct np_err *err)
 {
 	const struct np_rank *rank = export->run->ranks[entries->rank];
 	struct np_op_times times = NP_OP_TIMES_INIT;
-	struct bands bands = { 0 };
+	struct op_bands bands = { 0 };
 	char label[16];
 	int rc = NP_OK;
 
@@ -178,14 +142,14 @@ static int put_rank(struct np_jsonout *out, const struct export *export,
 	}
 	(void)snprintf(label, sizeof(label), "%" PRId32, rank->id);
 	np_jsonout_object_line(out, label);
-	put_times(out, &times, total ? NULL : &rank->ops.item[entries->op].start);
+	np_communication_put_times(out, &times, total ? NULL : &rank->ops.item[entries->op].start);
 	put_bands(out, rank, &bands, total);
 	np_jsonout_end(out);
 	np_vec_release(&bands.list);
 	return rc;
 }
 
-static const char *op_name(const struct export *export, const struct op_entry *entry)
+static const char *op_name(const struct text_export *export, const struct op_entry *entry)
 {
 	const struct np_rank *rank = export->run->ranks[entry->rank];
 
@@ -193,7 +157,8 @@ static const char *op_name(const struct export *export, const struct op_entry *e
 }
 
 /* By name with its numbers in numeric order, which is the order in which they were issued. */
-static int by_name(const struct export *export, const struct op_entry *a, const struct op_entry *b)
+static int by_name(const struct text_export *export, const struct op_entry *a,
+		   const struct op_entry *b)
 {
 	const char *left = op_name(export, a);
 	const char *right = op_name(export, b);
@@ -206,10 +171,10 @@ static int by_op(const void *left, const void *right, void *context)
 {
 	const struct op_entry *a = left;
 	const struct op_entry *b = right;
-	int order = export_by_place(&a->at, &b->at);
+	int order = export_by_position(&a->at, &b->at);
 
 	if (!order)
-		order = by_name(((const struct ops *)context)->export, a, b);
+		order = by_name(((const struct op_entries *)context)->export, a, b);
 	if (!order)
 		order = np_order(a->nth, b->nth);
 	if (!order)
@@ -227,8 +192,9 @@ static int by_rank(const void *left, const void *right)
 }
 
 /* One operator: what each rank knows of it. */
-static int put_op(struct np_jsonout *out, const struct export *export, const struct op_entry *entry,
-		  size_t count, struct np_buf *name, struct np_err *err)
+static int put_op(struct np_jsonout *out, const struct text_export *export,
+		  const struct op_entry *entry, size_t count, struct np_buf *name,
+		  struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -241,13 +207,14 @@ static int put_op(struct np_jsonout *out, const struct export *export, const str
 }
 
 /* The total of a communicator: its entries are put in the order of ranks for this. */
-static int put_total(struct np_jsonout *out, const struct export *export, struct op_entry *entries,
-		     size_t count, struct np_buf *name, struct np_err *err)
+static int put_total(struct np_jsonout *out, const struct text_export *export,
+		     struct op_entry *entries, size_t count, struct np_buf *name,
+		     struct np_err *err)
 {
 	int rc = NP_OK;
 
 	qsort(entries, count, sizeof(entries[0]), by_rank);
-	export_open_op(out, export, name, "Total Op Info", 0, entries->at.communicator);
+	export_open_op(out, export, name, NP_COMMUNICATION_TOTAL, 0, entries->at.communicator);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		while (to < count && entries[to].rank == entries[from].rank)
 			to++;
@@ -257,7 +224,7 @@ static int put_total(struct np_jsonout *out, const struct export *export, struct
 	return rc;
 }
 
-static int put_communicator(struct np_jsonout *out, const struct export *export,
+static int put_communicator(struct np_jsonout *out, const struct text_export *export,
 			    struct op_entry *entries, size_t count, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
@@ -288,7 +255,7 @@ static int put_step(struct np_jsonout *out, const struct export_entries *entries
 	return rc;
 }
 
-static void sort(struct ops *ops)
+static void sort(struct op_entries *ops)
 {
 	if (ops->list.count)
 		qsort_r(ops->list.item, ops->list.count, sizeof(ops->list.item[0]), by_op, ops);
@@ -299,7 +266,7 @@ static void sort(struct ops *ops)
  * share a rank. An object has a key once, so the second one is called "name#2":
  * theirs drops it, and its totals fall short.
  */
-static bool number_repeats(struct ops *ops)
+static bool number_repeats(struct op_entries *ops)
 {
 	bool found = false;
 
@@ -307,7 +274,7 @@ static bool number_repeats(struct ops *ops)
 		struct op_entry *entry = &ops->list.item[i];
 
 		if (entry->rank == entry[-1].rank &&
-		    export_by_place(&entry->at, &entry[-1].at) == 0 &&
+		    export_by_position(&entry->at, &entry[-1].at) == 0 &&
 		    by_name(ops->export, entry, &entry[-1]) == 0) {
 			entry->nth = entry[-1].nth + 1;
 			found = true;
@@ -326,13 +293,13 @@ static uint32_t find_step(const struct np_cluster *cluster, np_str id)
 }
 
 /* What the numbers of a rank mean among all ranks. */
-struct maps {
+struct rank_maps {
 	uint32_t *steps;
 	uint32_t *communicators;
 };
 
-static int map_rank(const struct export *export, const struct np_rank *rank, struct maps *ret,
-		    struct np_err *err)
+static int map_rank(const struct text_export *export, const struct np_rank *rank,
+		    struct rank_maps *ret, struct np_err *err)
 {
 	ret->steps = calloc(rank->steps.count + 1, sizeof(*ret->steps));
 	ret->communicators = calloc(rank->groups.count + 1, sizeof(*ret->communicators));
@@ -345,7 +312,7 @@ static int map_rank(const struct export *export, const struct np_rank *rank, str
 	return NP_OK;
 }
 
-static int add_op(struct ops *ops, uint32_t rank, uint32_t op, const struct maps *maps,
+static int add_op(struct op_entries *ops, uint32_t rank, uint32_t op, const struct rank_maps *maps,
 		  struct np_err *err)
 {
 	const struct np_comm_op *from = &ops->export->run->ranks[rank]->ops.item[op];
@@ -364,10 +331,10 @@ static int add_op(struct ops *ops, uint32_t rank, uint32_t op, const struct maps
 	return NP_OK;
 }
 
-static int add_rank(struct ops *ops, uint32_t index, struct np_err *err)
+static int add_rank(struct op_entries *ops, uint32_t index, struct np_err *err)
 {
 	const struct np_rank *rank = ops->export->run->ranks[index];
-	struct maps maps = { 0 };
+	struct rank_maps maps = { 0 };
 	int rc = map_rank(ops->export, rank, &maps, err);
 
 	for (uint32_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
@@ -379,7 +346,7 @@ static int add_rank(struct ops *ops, uint32_t index, struct np_err *err)
 	return rc;
 }
 
-static int find(struct ops *ops, struct np_err *err)
+static int find(struct op_entries *ops, struct np_err *err)
 {
 	const struct np_run *run = ops->export->run;
 	int rc = NP_OK;
@@ -396,9 +363,9 @@ static int find(struct ops *ops, struct np_err *err)
 	return NP_OK;
 }
 
-int export_ops(const struct export *export, const char *path, struct np_err *err)
+int export_ops(const struct text_export *export, const char *path, struct np_err *err)
 {
-	struct ops ops = { .export = export };
+	struct op_entries ops = { .export = export };
 	int rc = export->tables->communication_time ? find(&ops, err) : NP_OK;
 
 	if (rc == NP_OK) {

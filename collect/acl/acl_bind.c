@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* AscendCL as it is on this host: its libraries and those functions of them that exist. */
 #include "acl_bind.h"
 
 #include <assert.h>

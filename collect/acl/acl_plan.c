@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What is to be recorded as the mask and the settings of AscendCL. */
 #include "acl_plan.h"
 
 #include <inttypes.h>

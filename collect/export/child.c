@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Running msprof to its end, with a log and a time limit. */
 #include "export.h"
 
 #include "npuprof/realtime.h"

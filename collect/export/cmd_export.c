@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command "npuprof export": which ranks, with which options, and what became of them. */
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
@@ -160,14 +161,14 @@ static size_t job_count(const struct command_options *options, size_t ranks)
 	return count ? count : 1;
 }
 
-struct batch {
+struct export_batch {
 	struct np_export_tree *tree;
 	const struct np_export_options *options;
 };
 
 static void run_job(void *context, size_t index)
 {
-	const struct batch *batch = context;
+	const struct export_batch *batch = context;
 
 	np_export_one(&batch->tree->ranks.item[index], batch->tree, batch->options);
 }
@@ -179,7 +180,7 @@ static void run_all(struct np_export_tree *tree, const struct np_export_options 
 	const struct np_workers workers = { .threads = job_count(options, tree->chosen),
 					    .tick = np_progress_tick,
 					    .tick_context = &progress };
-	struct batch batch = { tree, how };
+	struct export_batch batch = { tree, how };
 
 	np_progress_init(&progress, "exporting ranks", options->common.quiet);
 	np_workers_run(&workers, tree->chosen, run_job, &batch);

@@ -17,10 +17,10 @@
  *	metadata.c  communicators of which each rank knows only its own place
  *	msprof.c    raw data -> databases and text of msprof, inside PROF_*
  *	rank_db.c   those -> ascend_pytorch_profiler_<rank>.db
- *	rank_trace.c, rank_kernels.c: those -> trace_view.json, kernel_details.csv
- *	analysis.c  the loaded rank -> analysis.db; step_trace_time.csv
- *	analysis_json.c             -> communication.json, communication_matrix.json
- *	one.c       all of this for one rank: verified, then renamed into place
+ *	rank_text.c those -> trace_view.json, kernel_details.csv
+ *	one.c       all of this for one rank, and what is derived of the loaded rank
+ *	            (analysis.db, step_trace_time.csv, communication*.json: written by
+ *	            core/model/vendor); verified, then renamed into place
  *	manifest.c  what became of it, into npuprof_manifest.json
  *
  * Raw data are never changed. A rank that fails does not touch the others.
@@ -178,6 +178,12 @@ bool np_export_step_captured(const struct np_export_step *step, np_ns first, np_
 
 /* --- rank_text.c ----------------------------------------------------------------------------- */
 
+/* A rank as npuprof loads it from what was made. */
+struct np_export_loaded {
+	const struct np_rank *rank;
+	const struct np_strtab *strings;
+};
+
 /*
  * Write trace_view.json (the recorded steps, then msprof's trace), and copy
  * op_statistic.csv and api_statistic.csv, into `dir`.
@@ -186,34 +192,8 @@ int np_export_trace_text(struct np_export_rank *rank, const char *dir, struct np
 	NP_MUST_USE;
 
 /* Write kernel_details.csv: msprof's op_summary under other titles, with the step of each row. */
-struct np_export_loaded;
 int np_export_kernels_csv(const struct np_export_rank *rank, const struct np_export_loaded *loaded,
 			  const char *path, struct np_err *err) NP_MUST_USE;
-
-/* --- analysis.c, analysis_json.c ------------------------------------------------------------- */
-
-/* A loaded rank, as the writers of derived files need it. */
-struct np_export_loaded {
-	const struct np_rank *rank;
-	const struct np_strtab *strings;
-	const uint32_t *links; /* an order of rank->links; of np_export_matrix_json() alone */
-};
-
-int np_export_analysis_db(const struct np_export_loaded *loaded, const char *path,
-			  struct np_err *err) NP_MUST_USE;
-int np_export_step_csv(const struct np_export_loaded *loaded, FILE *stream, struct np_err *err)
-	NP_MUST_USE;
-int np_export_communication_json(const struct np_export_loaded *loaded, FILE *stream,
-				 struct np_err *err) NP_MUST_USE;
-int np_export_matrix_json(const struct np_export_loaded *loaded, FILE *stream, struct np_err *err)
-	NP_MUST_USE;
-
-/* Does the rank tell what its operators moved? It does from level 1 on. */
-bool np_export_has_communication(const struct np_export_loaded *loaded);
-
-/* "step13", or "step" for the pseudo step. */
-void np_export_step_label(const struct np_export_loaded *loaded, uint32_t step, char *ret,
-			  size_t size);
 
 /* --- one.c ----------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A JSON value as it was read, written again. */
 #include "export.h"
 
 #include <errno.h>

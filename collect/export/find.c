@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which rank directories there are, and what is known about each of them. */
 #include "export.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What became of the export of each rank, into npuprof_manifest.json. */
 #include "export.h"
 
 #include "npuprof/jsonout.h"
@@ -7,14 +8,14 @@
 #define MANIFEST_NAME "npuprof_manifest.json"
 #define MAX_JSON      ((size_t)256 << 20)
 
-struct update {
+struct manifest_update {
 	const struct np_json *manifest;
 	const struct np_export_job *job;
 	const struct np_export_tree *tree;
 };
 
 /* The rank that an entry of the manifest is about; NULL if it was not worked on. */
-static const struct np_export_rank *rank_of(const struct update *update,
+static const struct np_export_rank *rank_of(const struct manifest_update *update,
 					    const struct np_json *entry)
 {
 	const char *dir = np_json_text(np_json_member(entry, "dir"));
@@ -33,7 +34,7 @@ static const struct np_export_rank *rank_of(const struct update *update,
 	return NULL;
 }
 
-static void write_rank(const struct update *update, const struct np_json *entry,
+static void write_rank(const struct manifest_update *update, const struct np_json *entry,
 		       struct np_jsonout *out)
 {
 	const struct np_export_rank *rank = rank_of(update, entry);
@@ -63,7 +64,7 @@ static void write_rank(const struct update *update, const struct np_json *entry,
 
 static int write_manifest(const void *context, FILE *stream, struct np_err *err)
 {
-	const struct update *update = context;
+	const struct manifest_update *update = context;
 	struct np_json_entry member = NP_JSON_ENTRY_INIT;
 	struct np_jsonout out;
 	int rc;
@@ -91,7 +92,7 @@ int np_export_update_manifest(const struct np_export_job *job, const struct np_e
 			      struct np_err *err)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *manifest = NULL;
-	struct update update = { .job = job, .tree = tree };
+	struct manifest_update update = { .job = job, .tree = tree };
 	char *path = np_join_path(job->dir, MANIFEST_NAME);
 	int rc = path ? NP_OK : np_fail_nomem(err, job->dir);
 

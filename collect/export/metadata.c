@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Communicators of which each rank knows only its own position, put together. */
 #include "export.h"
 
 #include "npuprof/jsonout.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Raw data to databases and text: msprof is run, and what it wrote is found. */
 #include "export.h"
 
 #include <errno.h>

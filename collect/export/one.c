@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The export of one rank: all of its files, verified, then renamed into place. */
 #include "export.h"
 
 #include <errno.h>
@@ -7,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/model/vendor/analysis_out.h"
+#include "core/model/vendor/communication_out.h"
 #include "npuprof/jsonout.h"
 #include "npuprof/load.h"
 
@@ -85,7 +88,7 @@ bool np_export_is_fresh(const struct np_export_rank *rank, const struct np_expor
 
 /* --- files of one rank ----------------------------------------------------------------------- */
 
-struct work {
+struct export_work {
 	struct np_export_rank *rank;
 	const struct np_export_tree *tree;
 	const struct np_export_options *options;
@@ -96,13 +99,13 @@ struct work {
 	struct np_rank *loaded;
 };
 
-static char *work_path(const struct work *work, const char *name)
+static char *work_path(const struct export_work *work, const char *name)
 {
 	return np_join_path(work->dir, name);
 }
 
 /* Read what was made as an analysis will. `trace`: from the trace rather than the database. */
-static int load_rank(struct work *work, bool trace, struct np_err *err)
+static int load_rank(struct export_work *work, bool trace, struct np_err *err)
 {
 	struct np_source_files source = { .kind = NP_KIND_PYTORCH,
 					  .rank = work->rank->rank,
@@ -135,7 +138,7 @@ static int load_rank(struct work *work, bool trace, struct np_err *err)
 	return rc;
 }
 
-static int make_db(struct work *work, struct np_err *err)
+static int make_db(struct export_work *work, struct np_err *err)
 {
 	char name[64];
 	char *path;
@@ -152,51 +155,54 @@ static int make_db(struct work *work, struct np_err *err)
 		rc = load_rank(work, false, err);
 	if (rc < 0)
 		return rc;
-	path = work_path(work, "analysis.db");
-	rc = path ? np_export_analysis_db(
-			    &(struct np_export_loaded){ work->loaded, work->strings, NULL }, path,
-			    err)
-		  : np_fail_nomem(err, "analysis.db");
+	path = work_path(work, NP_ANALYSIS_FILE);
+	rc = path ? np_analysis_db_write(work->loaded, work->strings, path, err)
+		  : np_fail_nomem(err, NP_ANALYSIS_FILE);
 	free(path);
 	return rc;
 }
 
 static int write_step_csv(const void *context, FILE *stream, struct np_err *err)
 {
-	return np_export_step_csv(context, stream, err);
+	const struct export_work *work = context;
+
+	return np_step_trace_write(work->loaded, work->strings, stream, err);
 }
 
 static int write_communication(const void *context, FILE *stream, struct np_err *err)
 {
-	return np_export_communication_json(context, stream, err);
+	const struct export_work *work = context;
+
+	return np_communication_write(work->loaded, work->strings, stream, err);
 }
 
 static int write_matrix(const void *context, FILE *stream, struct np_err *err)
 {
-	return np_export_matrix_json(context, stream, err);
+	const struct export_work *work = context;
+
+	return np_matrix_write(work->loaded, work->strings, stream, err);
 }
 
-static int write_derived(const struct work *work, const struct np_export_loaded *loaded,
-			 struct np_err *err)
+static int write_derived(const struct export_work *work, struct np_err *err)
 {
 	static const struct {
 		const char *name;
 		np_file_writer *write;
 		bool communication;
 	} files[] = {
-		{ "step_trace_time.csv", write_step_csv, false },
-		{ "communication.json", write_communication, true },
-		{ "communication_matrix.json", write_matrix, true },
+		{ NP_STEP_TRACE_FILE, write_step_csv, false },
+		{ NP_COMMUNICATION_FILE, write_communication, true },
+		{ NP_MATRIX_FILE, write_matrix, true },
 	};
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(files) && rc == NP_OK; i++) {
 		char *path;
 
-		if (files[i].communication && !np_export_has_communication(loaded))
+		if (files[i].communication && !np_analysis_has_communication(work->loaded))
 			continue;
 		path = work_path(work, files[i].name);
-		rc = path ? np_write_file(path, files[i].write, loaded, err)
+		rc = path ? np_write_file(path, files[i].write, work, err)
 			  : np_fail_nomem(err, files[i].name);
 		free(path);
 	}
@@ -207,7 +213,7 @@ static int write_derived(const struct work *work, const struct np_export_loaded 
  * The steps of kernels come from the trace where it shows what launched them,
  * and without that (level 0) the trace needs the steps of kernels.
  */
-static int make_kernels(struct work *work, struct np_err *err)
+static int make_kernels(struct export_work *work, struct np_err *err)
 {
 	char *path = work_path(work, "kernel_details.csv");
 	int rc = path ? np_export_kernels_csv(work->rank, NULL, path, err)
@@ -217,13 +223,13 @@ static int make_kernels(struct work *work, struct np_err *err)
 		rc = load_rank(work, true, err);
 	if (rc == NP_OK)
 		rc = np_export_kernels_csv(
-			work->rank, &(struct np_export_loaded){ work->loaded, work->strings, NULL },
-			path, err);
+			work->rank, &(struct np_export_loaded){ work->loaded, work->strings }, path,
+			err);
 	free(path);
 	return rc;
 }
 
-static int make_text(struct work *work, struct np_err *err)
+static int make_text(struct export_work *work, struct np_err *err)
 {
 	int rc = np_export_msprof(work->rank, work->options, NP_EXPORT_TEXT, work->log, err);
 
@@ -233,20 +239,19 @@ static int make_text(struct work *work, struct np_err *err)
 		rc = make_kernels(work, err);
 	if (rc < 0)
 		return rc;
-	return write_derived(work, &(struct np_export_loaded){ work->loaded, work->strings, NULL },
-			     err);
+	return write_derived(work, err);
 }
 
 /* --- into place ------------------------------------------------------------------------------ */
 
-struct done {
+struct export_mark {
 	unsigned types;
 	const struct np_export_rank *rank;
 };
 
 static int write_done(const void *context, FILE *stream, struct np_err *err)
 {
-	const struct done *done = context;
+	const struct export_mark *done = context;
 	struct np_jsonout out;
 	int rc;
 
@@ -285,10 +290,10 @@ static int move_file(const char *from_dir, const char *to_dir, const char *name,
 }
 
 /* Old results go first, so that new and old ones are never mixed under one mark. */
-static int put_in_place(const struct work *work, struct np_err *err)
+static int put_in_place(const struct export_work *work, struct np_err *err)
 {
 	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
-	struct done done = { .types = work->options->types, .rank = work->rank };
+	struct export_mark done = { .types = work->options->types, .rank = work->rank };
 	char *output = np_join_path(work->rank->dir, NP_EXPORT_OUTPUT);
 	char *mark = output_path(work->rank, NP_EXPORT_DONE);
 	int rc = output && mark ? NP_OK : np_fail_nomem(err, NP_EXPORT_OUTPUT);
@@ -332,7 +337,7 @@ static int lock_log(const char *path, const char *dir, int *ret, struct np_err *
  * The log is opened again for writing: msprof inherits that, and what it starts
  * may live on and must not hold the lock.
  */
-static int open_log(struct work *work, struct np_err *err)
+static int open_log(struct export_work *work, struct np_err *err)
 {
 	const struct np_export_rank *rank = work->rank;
 	char *dir = np_join_path(rank->dir, "logs");
@@ -351,7 +356,7 @@ static int open_log(struct work *work, struct np_err *err)
 	return rc;
 }
 
-static void close_log(const struct work *work)
+static void close_log(const struct export_work *work)
 {
 	if (work->log >= 0)
 		(void)close(work->log);
@@ -376,7 +381,7 @@ static int check(const struct np_export_rank *rank, struct np_err *err)
 	return NP_OK;
 }
 
-static int make_files(struct work *work, struct np_err *err)
+static int make_files(struct export_work *work, struct np_err *err)
 {
 	int rc = np_export_complete_metadata(work->rank, work->tree, err);
 
@@ -392,8 +397,8 @@ static int make_files(struct work *work, struct np_err *err)
 	return rc;
 }
 
-/* What is worth telling of the result. */
-static void take_facts(struct work *work)
+/* What is worth reporting of the result. */
+static void take_facts(struct export_work *work)
 {
 	const struct np_rank *loaded = work->loaded;
 	struct np_export_rank *rank = work->rank;
@@ -417,7 +422,7 @@ static void take_facts(struct work *work)
 	np_notes_move(&rank->notes, &work->loaded->notes);
 }
 
-static int make_all(struct work *work, struct np_err *err)
+static int make_all(struct export_work *work, struct np_err *err)
 {
 	int rc;
 
@@ -441,7 +446,7 @@ static int make_all(struct work *work, struct np_err *err)
 void np_export_one(struct np_export_rank *rank, const struct np_export_tree *tree,
 		   const struct np_export_options *options)
 {
-	struct work work = {
+	struct export_work work = {
 		.rank = rank, .tree = tree, .options = options, .log = -1, .lock = -1
 	};
 	int rc = check(rank, &rank->err);

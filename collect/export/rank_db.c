@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The database of a rank, made of those that msprof wrote. */
 #include "export.h"
 
 #include "npuprof/jsonout.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The period of a sequence of events: steps, where the application marks none. */
 #include "cadence.h"
 
 /* Look for a period not before this many new calls, and then at intervals that grow. */

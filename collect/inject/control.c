@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The line to the launcher, and the one thread of the library that listens to it. */
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>

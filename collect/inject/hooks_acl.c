@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Hooks of AscendCL: the first device, streams that are waited for, and the end. */
 #include "cadence.h"
 #include "hooks.h"
 #include "preload.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Hooks of HCCL: communicators and collectives of the application. */
 #include "cadence.h"
 #include "hooks.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Hooks of mstx: marks and ranges that begin a step. */
 #include "hooks.h"
 #include "npuprof/pattern.h"
 #include "npuprof/text.h"
@@ -108,14 +109,14 @@ static mstxRangeId domain_range_start(mstxDomainHandle_t domain, const char *mes
 	return next ? next(domain, message, stream) : 0;
 }
 
-struct slot {
+struct range_slot {
 	int module;
 	unsigned index;
 	_Atomic(mstxFuncPointer) *original;
 	mstxFuncPointer ours;
 };
 
-static const struct slot slots[] = {
+static const struct range_slot slots[] = {
 	{ MSTX_MODULE_CORE, MSTX_MARK_A, &original.mark, (mstxFuncPointer)mark },
 	{ MSTX_MODULE_CORE, MSTX_RANGE_START_A, &original.range, (mstxFuncPointer)range_start },
 	{ MSTX_MODULE_CORE_DOMAIN, MSTX_DOMAIN_MARK_A, &original.domain_mark,
@@ -125,7 +126,7 @@ static const struct slot slots[] = {
 };
 
 /* Where a function is kept, or NULL: CANN's tables have empty slots. */
-static mstxFuncPointer *find_slot(mstxGetModuleFuncTable get_table, const struct slot *slot)
+static mstxFuncPointer *find_slot(mstxGetModuleFuncTable get_table, const struct range_slot *slot)
 {
 	mstxFuncTable table = NULL;
 	unsigned size = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Hooks of aclprof: an application that profiles itself, and its own step marks. */
 #include "hooks.h"
 
 /*

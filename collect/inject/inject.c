@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from what the hooks see: a device, a communicator, a step, the end of the process.
+ */
 #include "inject.h"
 
 #include <inttypes.h>
@@ -7,6 +9,119 @@
 #include "collect/rank_list.h"
 #include "npuprof/realtime.h"
 #include "npuprof/text.h"
+
+/* --- communicators --------------------------------------------------------- */
+
+static const struct np_comm_info *find(const struct np_inject *inject, HcclComm handle)
+{
+	for (size_t i = inject->comms.count; i-- > 0;)
+		if (inject->comms.item[i].handle == handle)
+			return &inject->comms.item[i];
+	return NULL;
+}
+
+static bool has_name(const struct np_inject *inject, const char *name)
+{
+	for (size_t i = 0; i < inject->comms.count; i++)
+		if (strcmp(inject->comms.item[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * What a communicator is for: what the application says, or the name it gave without the
+ * number behind it: "tp_3" is one of those called "tp".
+ */
+static void find_role(struct np_comm_info *comm)
+{
+	size_t length = strlen(comm->given_name);
+
+	if (comm->pg_name[0] || length == 0)
+		return;
+	while (length > 0 && strchr("0123456789", comm->given_name[length - 1]))
+		length--;
+	while (length > 0 && strchr("_-:", comm->given_name[length - 1]))
+		length--;
+	memcpy(comm->pg_name, comm->given_name, length);
+	comm->pg_name[length] = '\0';
+}
+
+static uint32_t *no_ranks(const struct np_comm_info *comm)
+{
+	return comm->size > 0 ? calloc(comm->size, sizeof(uint32_t)) : NULL;
+}
+
+/* Members that were given as ranks of a communicator whose members are known. */
+static void members_of_parent(struct np_comm_info *comm, const struct np_comm_info *parent,
+			      const uint32_t *ranks)
+{
+	uint32_t *list;
+
+	if (!parent || !parent->ranks)
+		return;
+	for (uint32_t i = 0; i < comm->size; i++)
+		if (ranks[i] >= parent->size)
+			return;
+	list = no_ranks(comm);
+	for (uint32_t i = 0; list && i < comm->size; i++)
+		list[i] = parent->ranks[ranks[i]];
+	comm->ranks = list;
+}
+
+/* A communicator as large as the job has everybody in it. */
+static void members_everybody(const struct np_inject *inject, struct np_comm_info *comm)
+{
+	comm->ranks = no_ranks(comm);
+	for (uint32_t i = 0; comm->ranks && i < comm->size; i++)
+		comm->ranks[i] = i;
+	if (!comm->pg_name[0])
+		(void)snprintf(comm->pg_name, sizeof(comm->pg_name), "default_group");
+	if (inject->rank >= 0 && comm->group_rank != (uint32_t)inject->rank)
+		np_control_say(
+			inject, NP_MSG_PROF_ERROR, NP_UNKNOWN, NP_UNKNOWN,
+			"the rank in the communicator of all is not the rank of the launcher");
+}
+
+static void find_members(const struct np_inject *inject, struct np_comm_info *comm,
+			 const struct np_comm_info *parent, const uint32_t *ranks)
+{
+	int32_t world = inject->config.world_size;
+
+	if (ranks) {
+		members_of_parent(comm, parent, ranks);
+	} else if (world > 0 && comm->size == (uint32_t)world) {
+		members_everybody(inject, comm);
+	} else if (comm->size == 1 && inject->rank >= 0) {
+		comm->ranks = no_ranks(comm);
+		if (comm->ranks)
+			comm->ranks[0] = (uint32_t)inject->rank;
+	}
+}
+
+/* Keep a communicator whose members are `ranks` of `parent`, or not known. With the lock held. */
+static void add_communicator(struct np_inject *inject, const struct np_comm_info *info,
+			     HcclComm parent, const uint32_t *ranks)
+{
+	char text[2 * HCCL_COMM_NAME_BYTES + 1];
+	struct np_comm_info comm = *info;
+	struct np_comm_info *slot;
+
+	if (info->size == 0 || has_name(inject, info->name))
+		return;
+	comm.ranks = NULL;
+	find_role(&comm);
+	find_members(inject, &comm, find(inject, parent), ranks);
+	slot = np_vec_add(&inject->comms, NULL);
+	if (!slot) {
+		free(comm.ranks);
+		return;
+	}
+	*slot = comm;
+	(void)snprintf(text, sizeof(text), "%s\n%s", comm.name, comm.pg_name);
+	np_control_say(inject, NP_MSG_COMM, comm.group_rank, comm.size, text);
+}
+
+/* --- the process ----------------------------------------------------------- */
 
 /* A step a launcher need not know about: they come faster than this. */
 #define TELL_INTERVAL ((np_ns)20 * 1000000)
@@ -55,9 +170,9 @@ static void plan_window(struct np_inject *inject)
 	if (!config->selected)
 		return;
 	if (config->source == NP_STEP_TIME)
-		np_window_want(inject, 0, config->duration_ms < 0 ? -1 : 1, NULL);
+		np_profile_window_want(inject, 0, config->duration_ms < 0 ? -1 : 1, NULL);
 	else
-		np_window_want(inject, config->step_start, config->step_end, NULL);
+		np_profile_window_want(inject, config->step_start, config->step_end, NULL);
 }
 
 /* Tell the hooks, which do not have the lock, what is worth looking at. */
@@ -130,7 +245,7 @@ void np_inject_release(struct np_inject *inject)
 	for (size_t i = 0; i < inject->comms.count; i++)
 		free(inject->comms.item[i].ranks);
 	np_vec_release(&inject->comms);
-	np_window_release(&inject->window);
+	np_profile_window_release(&inject->window);
 	(void)pthread_mutex_destroy(&inject->lock);
 }
 
@@ -215,14 +330,14 @@ void np_inject_ending(struct np_inject *inject, int32_t device, const char *why)
 {
 	lock(inject);
 	if (device < 0 || device == inject->device)
-		np_window_close(inject, why, true);
+		np_profile_window_close(inject, why, true);
 	unlock(inject);
 }
 
 void np_inject_finish(struct np_inject *inject)
 {
 	lock(inject);
-	np_window_close(inject, "the application ended", true);
+	np_profile_window_close(inject, "the application ended", true);
 	inject->finished = true;
 	np_control_say(inject, NP_MSG_DONE, inject->steps.current, np_control_dropped(), "exit");
 	unlock(inject);
@@ -233,9 +348,9 @@ void np_inject_cadence_lost(struct np_inject *inject)
 {
 	lock(inject);
 	if (inject->steps.chosen == NP_STEP_HCCL)
-		np_window_close(inject, "the order of the collectives changed", false);
+		np_profile_window_close(inject, "the order of the collectives changed", false);
 	else if (inject->steps.chosen == NP_STEP_SYNC)
-		np_window_close(inject, "the order of the host's waits changed", false);
+		np_profile_window_close(inject, "the order of the host's waits changed", false);
 	unlock(inject);
 }
 
@@ -247,7 +362,7 @@ void np_inject_self_profiling(struct np_inject *inject, const char *call)
 
 		(void)snprintf(reason, sizeof(reason), "the application profiles itself (%s)",
 			       call);
-		np_window_close(inject, reason, false);
+		np_profile_window_close(inject, reason, false);
 		inject->standing_down = true;
 		np_control_say(inject, NP_MSG_SELF_PROFILING, NP_UNKNOWN, NP_UNKNOWN, call);
 	}
@@ -258,7 +373,7 @@ void np_inject_communicator(struct np_inject *inject, const struct np_comm_info 
 			    HcclComm parent, const uint32_t *ranks)
 {
 	lock(inject);
-	np_comms_add(inject, info, parent, ranks);
+	add_communicator(inject, info, parent, ranks);
 	unlock(inject);
 }
 
@@ -295,7 +410,7 @@ static void wait_for_device(struct np_inject *inject)
 	aclError (*wait)(void) = inject->acl.synchronize_device;
 	int32_t code;
 
-	if (!inject->bound || !wait || !np_window_turns(inject, inject->steps.current))
+	if (!inject->bound || !wait || !np_profile_window_turns(inject, inject->steps.current))
 		return;
 	(void)pthread_mutex_unlock(&inject->lock);
 	code = wait();
@@ -323,7 +438,7 @@ static void step_begins(struct np_inject *inject, enum np_step_source source, in
 	if (!inject->standing_down)
 		wait_for_device(inject);
 	if (!inject->standing_down && !inject->finished)
-		np_window_step(inject, inject->steps.current);
+		np_profile_window_step(inject, inject->steps.current);
 	inject->waited = false;
 	if (inject->window.first_step == inject->steps.current)
 		update_attention(inject);
@@ -373,7 +488,7 @@ static void stop(struct np_inject *inject, int64_t step)
 	}
 	if (inject->window.state == NP_WINDOW_OPEN && inject->acl.set_device)
 		(void)inject->acl.set_device(inject->device);
-	np_window_close(inject, "the launcher said stop", true);
+	np_profile_window_close(inject, "the launcher said stop", true);
 	if (inject->window.state == NP_WINDOW_WANTED)
 		inject->window.state = NP_WINDOW_NONE;
 }
@@ -420,7 +535,8 @@ static void start(struct np_inject *inject, const struct np_message *message)
 		return;
 	}
 	take_place_and_level(inject, message->text, dir, sizeof(dir));
-	np_window_want(inject, first, message->value > 0 ? first + message->value : -1, dir);
+	np_profile_window_want(inject, first, message->value > 0 ? first + message->value : -1,
+			       dir);
 	np_control_say(inject, NP_MSG_ACCEPTED, first, message->value, "");
 }
 

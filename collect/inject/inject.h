@@ -50,7 +50,7 @@ struct np_moment {
 	np_ns monotonic_raw;
 };
 
-enum np_window_state {
+enum np_profile_window_state {
 	NP_WINDOW_NONE,   /* nothing is to be profiled */
 	NP_WINDOW_WANTED, /* from `first` on */
 	NP_WINDOW_WARM,   /* aclprofWarmup() was called, one step ahead */
@@ -59,8 +59,8 @@ enum np_window_state {
 	NP_WINDOW_FAILED,
 };
 
-struct np_window {
-	enum np_window_state state;
+struct np_profile_window {
+	enum np_profile_window_state state;
 	int64_t first; /* what was asked for: steps [first, end), end -1 = until the end */
 	int64_t end;
 	int64_t first_step; /* what was covered, inclusive; NP_UNKNOWN */
@@ -120,7 +120,7 @@ struct np_inject {
 	struct np_steps steps;
 	char step_detail[160];
 	np_ns last_step_told; /* to the launcher, on the monotonic clock */
-	struct np_window window;
+	struct np_profile_window window;
 	NP_VEC(struct np_comm_info) comms;
 
 	bool waited; /* the device is idle at this step: `waited_code` is what waiting returned */
@@ -152,7 +152,7 @@ void np_inject_ending(struct np_inject *inject, int32_t device, const char *why)
 /* The application calls a function that profiles: leave the field to it. */
 void np_inject_self_profiling(struct np_inject *inject, const char *call);
 
-/* A communicator was made; `ranks`: its members as ranks of `parent`, NULL if not told. */
+/* A communicator was made; `ranks`: its members as ranks of `parent`, NULL if not known. */
 void np_inject_communicator(struct np_inject *inject, const struct np_comm_info *info,
 			    HcclComm parent, const uint32_t *ranks);
 
@@ -177,19 +177,19 @@ void np_inject_message(struct np_inject *inject, const struct np_message *messag
  */
 
 /* Plan a window over steps [first, end); `base` NULL: the configured directory. */
-void np_window_want(struct np_inject *inject, int64_t first, int64_t end, const char *base);
+void np_profile_window_want(struct np_inject *inject, int64_t first, int64_t end, const char *base);
 
-/* Would np_window_step() open or close the window? */
-bool np_window_turns(const struct np_inject *inject, int64_t step);
+/* Would np_profile_window_step() open or close the window? */
+bool np_profile_window_turns(const struct np_inject *inject, int64_t step);
 
 /* A step begins: open or close the window if this is the step for it. */
-void np_window_step(struct np_inject *inject, int64_t step);
+void np_profile_window_step(struct np_inject *inject, int64_t step);
 
 /* Close it if it is open. `hasty`: the application may hang, do not wait for the device long. */
-void np_window_close(struct np_inject *inject, const char *reason, bool hasty);
+void np_profile_window_close(struct np_inject *inject, const char *reason, bool hasty);
 
-void np_window_warn(struct np_window *window, const char *text);
-void np_window_release(struct np_window *window);
+void np_profile_window_warn(struct np_profile_window *window, const char *text);
+void np_profile_window_release(struct np_profile_window *window);
 
 /* rank_files.c: what stands beside PROF_* in the rank directory. */
 int np_rank_dir_make(struct np_inject *inject, struct np_err *err) NP_MUST_USE;
@@ -210,10 +210,6 @@ void np_control_start(struct np_inject *inject);
 void np_control_say(const struct np_inject *inject, enum np_message_type type, int64_t step,
 		    int64_t value, const char *text);
 int64_t np_control_dropped(void);
-
-/* comms.c: communicators. With the lock held. */
-void np_comms_add(struct np_inject *inject, const struct np_comm_info *info, HcclComm parent,
-		  const uint32_t *ranks);
 
 struct np_moment np_moment_now(void);
 np_ns np_monotonic_ns(void);

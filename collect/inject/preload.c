@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first and the last moment of the library in a process, and the function that
+ * applications call.
+ */
 #include "preload.h"
 
 #include <unistd.h>
 
 #include "hooks.h"
 
-/*
- * The first and the last moment of the library in a process, and the function that
- * applications call.
- */
 struct np_inject np_inject;
 
 /* npuprof_step.h has the declaration for applications. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a rank directory: npuprof_rank.json, profiler_info and profiler_metadata.json. */
 #include <errno.h>
 #include <fts.h>
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 /* <host>_<pid>_<YYYYmmddHHMMSSmmm>_ascend_pt, as torch_npu names it. */
 static bool name_dir(struct np_inject *inject, np_ns now)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	time_t seconds = (time_t)(now / 1000000000);
 	char stamp[32];
 	struct tm local;
@@ -27,7 +28,7 @@ static bool name_dir(struct np_inject *inject, np_ns now)
 
 int np_rank_dir_make(struct np_inject *inject, struct np_err *err)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	np_ns now = np_moment_now().realtime;
 	int problem;
 
@@ -88,7 +89,7 @@ static const char *known_text(const char *text)
 	return text[0] ? text : NULL;
 }
 
-static void write_steps(struct np_jsonout *out, const struct np_window *window)
+static void write_steps(struct np_jsonout *out, const struct np_profile_window *window)
 {
 	np_jsonout_array(out, "steps");
 	for (size_t i = 0; i < window->steps.count; i++) {
@@ -139,7 +140,7 @@ static void write_comms(struct np_jsonout *out, const struct np_inject *inject)
 	np_jsonout_end(out);
 }
 
-static void write_codes(struct np_jsonout *out, const struct np_window *window)
+static void write_codes(struct np_jsonout *out, const struct np_profile_window *window)
 {
 	np_jsonout_array(out, "prof_codes");
 	for (size_t i = 0; i < window->codes.count; i++) {
@@ -154,7 +155,7 @@ static void write_codes(struct np_jsonout *out, const struct np_window *window)
 	np_jsonout_end(out);
 }
 
-static void write_clock(struct np_jsonout *out, const struct np_window *window)
+static void write_clock(struct np_jsonout *out, const struct np_profile_window *window)
 {
 	np_jsonout_object(out, "clock");
 	np_jsonout_integer(out, "realtime_ns", window->opened.realtime);
@@ -169,7 +170,7 @@ static void write_clock(struct np_jsonout *out, const struct np_window *window)
 	np_jsonout_end(out);
 }
 
-static const char *state_name(enum np_window_state state)
+static const char *state_name(enum np_profile_window_state state)
 {
 	if (state == NP_WINDOW_FAILED)
 		return "failed";
@@ -178,7 +179,7 @@ static const char *state_name(enum np_window_state state)
 
 static void write_rank(struct np_jsonout *out, const struct np_inject *inject)
 {
-	const struct np_window *window = &inject->window;
+	const struct np_profile_window *window = &inject->window;
 
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "schema", NP_RANK_FILE_SCHEMA);
@@ -251,7 +252,7 @@ static void write_experimental_config(struct np_jsonout *out, const struct np_in
 
 static void write_info(struct np_jsonout *out, const struct np_inject *inject)
 {
-	const struct np_window *window = &inject->window;
+	const struct np_profile_window *window = &inject->window;
 
 	np_jsonout_object(out, NULL);
 	np_jsonout_object(out, "config");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The functions behind our hooks, found in the libraries that are loaded after ours. */
 #include <dlfcn.h>
 
 #include "hooks.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which step it is, by the best source that has shown itself. */
 #include "steps.h"
 
 void np_steps_init(struct np_steps *steps, enum np_step_source wanted)

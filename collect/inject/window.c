@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starting and stopping the profiler, and what every call of it returned. */
 #include <inttypes.h>
 
 #include "inject.h"
 
-void np_window_release(struct np_window *window)
+void np_profile_window_release(struct np_profile_window *window)
 {
 	for (size_t i = 0; i < window->warnings.count; i++)
 		free(window->warnings.item[i]);
@@ -12,7 +13,7 @@ void np_window_release(struct np_window *window)
 	np_vec_release(&window->steps);
 }
 
-void np_window_warn(struct np_window *window, const char *text)
+void np_profile_window_warn(struct np_profile_window *window, const char *text)
 {
 	char **slot = np_vec_add(&window->warnings, NULL);
 
@@ -23,12 +24,12 @@ void np_window_warn(struct np_window *window, const char *text)
 		window->warnings.count--;
 }
 
-void np_window_want(struct np_inject *inject, int64_t first, int64_t end, const char *base)
+void np_profile_window_want(struct np_inject *inject, int64_t first, int64_t end, const char *base)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 
-	np_window_release(window);
-	*window = (struct np_window){
+	np_profile_window_release(window);
+	*window = (struct np_profile_window){
 		.state = NP_WINDOW_WANTED,
 		.first = first,
 		.end = end,
@@ -59,14 +60,14 @@ static void save_files(struct np_inject *inject)
 
 	if (!inject->window.dir[0] || np_rank_files_write(inject, &err) == NP_OK)
 		return;
-	np_window_warn(&inject->window, err.text);
+	np_profile_window_warn(&inject->window, err.text);
 	np_control_say(inject, NP_MSG_PROF_ERROR, NP_UNKNOWN, NP_UNKNOWN, err.text);
 }
 
 /* The window cannot be had. It is not tried again: after a failed start a second one may lie. */
 static void give_up(struct np_inject *inject, int64_t code, const char *text)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 
 	window->state = NP_WINDOW_FAILED;
 	(void)snprintf(window->reason, sizeof(window->reason), "%s", text);
@@ -98,8 +99,9 @@ static void synchronize(struct np_inject *inject, bool hasty)
 			inject, "aclrtSynchronizeDeviceWithTimeout",
 			acl->synchronize_device_timeout((int32_t)(inject->config.grace_ms / 2)));
 	else if (hasty)
-		np_window_warn(&inject->window, "stopped without waiting for the device: this CANN "
-						"cannot wait for a limited time");
+		np_profile_window_warn(&inject->window,
+				       "stopped without waiting for the device: this CANN "
+				       "cannot wait for a limited time");
 	else if (acl->synchronize_device)
 		(void)keep_code(inject, "aclrtSynchronizeDevice", acl->synchronize_device());
 }
@@ -119,7 +121,7 @@ static bool bind_acl(struct np_inject *inject)
 static bool make_plan(struct np_inject *inject)
 {
 	const struct np_prof_options *options = &inject->config.options;
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	struct np_err err = NP_ERR_INIT;
 	bool ask = options->op_attr || options->record_shapes ||
 		   strcmp(options->aic_metrics, "MemoryAccess") == 0;
@@ -132,7 +134,7 @@ static bool make_plan(struct np_inject *inject)
 	}
 	if (window->plan.dropped[0]) {
 		(void)snprintf(text, sizeof(text), "not recorded: %s", window->plan.dropped);
-		np_window_warn(window, text);
+		np_profile_window_warn(window, text);
 	}
 	return true;
 }
@@ -158,14 +160,14 @@ static void apply_settings(struct np_inject *inject)
 				       setting->value);
 		else
 			continue;
-		np_window_warn(&inject->window, text);
+		np_profile_window_warn(&inject->window, text);
 	}
 }
 
 /* aclprofInit() up to the configuration: what warming up and starting both need. */
 static bool prepare(struct np_inject *inject)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	const struct np_acl *acl = &inject->acl;
 	struct np_err err = NP_ERR_INIT;
 	uint32_t device;
@@ -198,7 +200,7 @@ static bool prepare(struct np_inject *inject)
 
 static void dispose(struct np_inject *inject)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	const struct np_acl *acl = &inject->acl;
 
 	if (window->config)
@@ -210,13 +212,13 @@ static void dispose(struct np_inject *inject)
 
 static void warm_up(struct np_inject *inject)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	int32_t code;
 
 	if (!bind_acl(inject))
 		return;
 	if (!inject->acl.prof_warmup) {
-		np_window_warn(window, "no warm-up: this CANN has no aclprofWarmup");
+		np_profile_window_warn(window, "no warm-up: this CANN has no aclprofWarmup");
 		inject->config.warmup = false;
 		return;
 	}
@@ -230,7 +232,7 @@ static void warm_up(struct np_inject *inject)
 	give_up_call(inject, "aclprofWarmup", code);
 }
 
-static void begin_step(struct np_window *window, int64_t step, np_ns at)
+static void begin_step(struct np_profile_window *window, int64_t step, np_ns at)
 {
 	struct np_step_times *slot = np_vec_add(&window->steps, NULL);
 
@@ -239,7 +241,7 @@ static void begin_step(struct np_window *window, int64_t step, np_ns at)
 	window->last_step = step;
 }
 
-static void end_step(struct np_window *window, np_ns at)
+static void end_step(struct np_profile_window *window, np_ns at)
 {
 	if (window->steps.count > 0)
 		window->steps.item[window->steps.count - 1].end = at;
@@ -247,7 +249,7 @@ static void end_step(struct np_window *window, np_ns at)
 
 static void open_window(struct np_inject *inject, int64_t step)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	const struct np_acl *acl;
 	int32_t code;
 
@@ -281,9 +283,9 @@ static void open_window(struct np_inject *inject, int64_t step)
 	np_control_say(inject, NP_MSG_WINDOW_OPEN, step, (int64_t)window->plan.mask, window->dir);
 }
 
-void np_window_close(struct np_inject *inject, const char *reason, bool hasty)
+void np_profile_window_close(struct np_inject *inject, const char *reason, bool hasty)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	int32_t code;
 
 	if (window->state == NP_WINDOW_WARM) {
@@ -318,7 +320,7 @@ void np_window_close(struct np_inject *inject, const char *reason, bool hasty)
 /* The window was planned for steps that are over. */
 static void miss_window(struct np_inject *inject, int64_t step)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	char text[200];
 
 	(void)snprintf(text, sizeof(text),
@@ -326,19 +328,19 @@ static void miss_window(struct np_inject *inject, int64_t step)
 		       "step %" PRId64,
 		       step, window->end);
 	if (window->state == NP_WINDOW_WARM)
-		np_window_close(inject, text, false);
+		np_profile_window_close(inject, text, false);
 	else
 		give_up(inject, NP_UNKNOWN, text);
 }
 
-static bool is_within(const struct np_window *window, int64_t step)
+static bool is_within(const struct np_profile_window *window, int64_t step)
 {
 	return step >= window->first && (window->end < 0 || step < window->end);
 }
 
-bool np_window_turns(const struct np_inject *inject, int64_t step)
+bool np_profile_window_turns(const struct np_inject *inject, int64_t step)
 {
-	const struct np_window *window = &inject->window;
+	const struct np_profile_window *window = &inject->window;
 
 	if (window->state == NP_WINDOW_OPEN)
 		return !is_within(window, step);
@@ -346,9 +348,9 @@ bool np_window_turns(const struct np_inject *inject, int64_t step)
 	       inject->device >= 0 && is_within(window, step);
 }
 
-void np_window_step(struct np_inject *inject, int64_t step)
+void np_profile_window_step(struct np_inject *inject, int64_t step)
 {
-	struct np_window *window = &inject->window;
+	struct np_profile_window *window = &inject->window;
 	bool within = is_within(window, step);
 	np_ns now = np_moment_now().realtime;
 	char text[80];
@@ -364,7 +366,7 @@ void np_window_step(struct np_inject *inject, int64_t step)
 			return;
 		}
 		(void)snprintf(text, sizeof(text), "step %" PRId64 " began", step);
-		np_window_close(inject, text, false);
+		np_profile_window_close(inject, text, false);
 	} else if (window->state == NP_WINDOW_WANTED || window->state == NP_WINDOW_WARM) {
 		if (window->end >= 0 && step >= window->end)
 			miss_window(inject, step);

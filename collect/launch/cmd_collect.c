@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command "npuprof collect", which becomes npuprof-collect. */
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command "npuprof ctl": asks a running job for a window, or how far it is. */
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
@@ -8,7 +9,7 @@
 
 static int cmd_ctl(int argc, const char *const *argv);
 
-struct options {
+struct ctl_options {
 	const char *dir;
 	int64_t steps;
 	int64_t at;
@@ -17,7 +18,7 @@ struct options {
 	struct np_opt_list words;
 };
 
-#define AT(member) offsetof(struct options, member)
+#define AT(member) offsetof(struct ctl_options, member)
 
 enum {
 	PATIENCE_S = 900, /* torch_npu may need some of its steps */
@@ -85,7 +86,7 @@ const struct np_cmd np_cmd_ctl = {
 	.statuses = NP_EXITS_PLAIN,
 };
 
-static int ask(const struct options *options, enum np_ctl_verb verb)
+static int ask(const struct ctl_options *options, enum np_ctl_verb verb)
 {
 	struct np_ctl_request request = { .version = NP_CTL_VERSION,
 					  .verb = (int32_t)verb,
@@ -120,7 +121,7 @@ static int cmd_ctl(int argc, const char *const *argv)
 		[NP_CTL_STOP] = "stop",
 		[NP_CTL_STATUS] = "status",
 	};
-	struct options options = { .level = -1 };
+	struct ctl_options options = { .level = -1 };
 	int status;
 
 	if (np_cmd_options(&np_cmd_ctl, argc, argv, &options, &status)) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The program npuprof-collect: join, agree, check, run, finish. */
 #include <limits.h>
 #include <unistd.h>
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <mpi.h>
-#include <unistd.h>
-
-#include "collect/launch/coord/mpi_address.h"
-#include "collect/protocol.h"
-
 /*
- * The library for the mode "inapp" (launch/mode.h): preloaded into an MPI program it does one
+ * The library for the mode "inapp" (launch/plan/mode.h): preloaded into an MPI program it does one
  * thing more in MPI_Init. Rank 0 tells the others where its launcher listens, and everybody
  * tells it to the own launcher. Whatever fails is not the program's concern.
  *
  * Calls go to PMPI_*, so that tools which do the same work beside us. Fortran programs call
  * names with an underscore.
  */
+#include <mpi.h>
+#include <unistd.h>
+
+#include "collect/launch/coord/mpi_address.h"
+#include "collect/protocol.h"
+
 #define HOOK __attribute__((visibility("default")))
 
 HOOK void mpi_init_(MPI_Fint *code);

@@ -262,21 +262,21 @@ int np_backend_check(const struct np_job *job, struct np_err *err)
 /* --- what they left ------------------------------------------------------- */
 
 /* What a rank directory says of itself: its rank, and whether its collection ended. */
-struct left {
+struct rank_left {
 	int64_t rank; /* -1 */
 	bool has_profile;
 	bool complete;
 };
 
-static void look(const char *dir, struct left *left)
+static void look(const char *dir, struct rank_left *left)
 {
 	const char info[] = "profiler_info_";
 	const struct dirent *entry;
 	DIR *stream = opendir(dir);
 
-	*left = (struct left){ .rank = -1,
-			       .has_profile = np_tree_has(dir, "PROF_"),
-			       .complete = np_tree_is_complete(dir) };
+	*left = (struct rank_left){ .rank = -1,
+				    .has_profile = np_tree_has(dir, "PROF_"),
+				    .complete = np_tree_is_complete(dir) };
 	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (stream && (entry = readdir(stream))) {
 		const char *digits = entry->d_name + sizeof(info) - 1;
@@ -293,7 +293,7 @@ static void take_left(struct np_job *job, const char *dir)
 {
 	struct np_message message;
 	struct np_record *record;
-	struct left left;
+	struct rank_left left;
 
 	look(dir, &left);
 	record = left.has_profile ? np_job_record(job, left.rank) : NULL;

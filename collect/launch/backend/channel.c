@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The socket to which our library in every process of the application connects. */
 #include "channel.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that run already (--pid): their ranks, and when all of them have ended. */
 #include "processes.h"
 
 #include <errno.h>

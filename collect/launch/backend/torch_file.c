@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The files of torch_npu's dynamic_profile: the request that is written, the logs that are read. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of coord.h, each passed on to the back-end of this job. */
+#include "coord.h"
+
 #include <unistd.h>
 
 #include "coord_backend.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Coordination over MPI, for launchers that are MPI processes. */
 #include "coord_backend.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a launcher knows of its job, says of it, and where the windows of it are. */
 #include "job.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The address of launcher 0 as a text, and back. */
 #include "mpi_address.h"
 
 #include "npuprof/text.h"

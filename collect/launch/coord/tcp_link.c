@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Messages over one TCP connection that never wait, and how connections are made. */
 #include "tcp_link.h"
 
 #include <arpa/inet.h>
@@ -12,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct head {
+struct tcp_head {
 	uint32_t magic;
 	uint32_t kind;
 	uint64_t length;
@@ -114,7 +115,7 @@ static void flush(struct np_tcp_link *link)
 
 void np_tcp_link_put(struct np_tcp_link *link, uint32_t kind, const void *bytes, size_t length)
 {
-	struct head head = { MAGIC, kind, length };
+	struct tcp_head head = { MAGIC, kind, length };
 
 	if (link->lost)
 		return;
@@ -170,7 +171,7 @@ bool np_tcp_link_pump(struct np_tcp_link *link)
 bool np_tcp_link_take(struct np_tcp_link *link, struct np_tcp_link_message *ret)
 {
 	struct np_tcp_link_bytes *in = &link->in;
-	struct head head;
+	struct tcp_head head;
 
 	if (in->end - in->begin < sizeof(head))
 		return false;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* npuprof_manifest.json: the plan, the hosts and their clocks, and what became of every rank. */
 #include "manifest.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a profiler left in a directory: how much, and whether it is complete. */
 #include "tree.h"
 
 #include <dirent.h>

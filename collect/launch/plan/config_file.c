@@ -98,7 +98,7 @@ enum {
 };
 
 /* A file being read. */
-struct reading {
+struct config_reading {
 	const char *name;
 	struct np_plan *plan;
 	struct np_buf *notes;
@@ -109,19 +109,19 @@ struct reading {
  * What a key means. `field` is the key of the setting it fills; a key without
  * one is taken by `take`, or is known and not served if that is NULL too.
  */
-struct key {
+struct config_key {
 	const char *key;
 	const char *field;
-	int (*take)(struct reading *reading, const struct np_json *value, const char *where);
+	int (*take)(struct config_reading *reading, const struct np_json *value, const char *where);
 };
 
-static void note(struct reading *reading, const char *where, const char *why)
+static void note(struct config_reading *reading, const char *where, const char *why)
 {
 	np_buf_printf(reading->notes, "%s is ignored: %s\n", where, why);
 }
 
-static int unknown_key(const struct reading *reading, const char *where, const char *key,
-		       const struct key *keys, size_t count)
+static int unknown_key(const struct config_reading *reading, const char *where, const char *key,
+		       const struct config_key *keys, size_t count)
 {
 	const char *names[64];
 	const char *meant;
@@ -148,8 +148,8 @@ static bool asks(const struct np_json *value)
 	return np_json_type(value) == NP_JSON_TEXT || np_json_count(value) > 0;
 }
 
-static int take_entry(struct reading *reading, const struct key *key, const struct np_json *value,
-		      const char *where)
+static int take_entry(struct config_reading *reading, const struct config_key *key,
+		      const struct np_json *value, const char *where)
 {
 	if (key->field)
 		return np_plan_set(reading->plan, np_plan_find(key->field), value, where,
@@ -162,8 +162,8 @@ static int take_entry(struct reading *reading, const struct key *key, const stru
 }
 
 /* Take every member of an object by the table of its keys. */
-static int take_object(struct reading *reading, const struct np_json *object, const char *path,
-		       const struct key *keys, size_t count)
+static int take_object(struct config_reading *reading, const struct np_json *object,
+		       const char *path, const struct config_key *keys, size_t count)
 {
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 	int rc = NP_OK;
@@ -188,7 +188,8 @@ static int take_object(struct reading *reading, const struct np_json *object, co
 /* --- MindSpeed-MM's tools.json ------------------------------------------- */
 
 /* Parse on the spot, or leave the raw data for later. */
-static int take_analyse(struct reading *reading, const struct np_json *value, const char *where)
+static int take_analyse(struct config_reading *reading, const struct np_json *value,
+			const char *where)
 {
 	bool on;
 
@@ -198,7 +199,7 @@ static int take_analyse(struct reading *reading, const struct np_json *value, co
 	return NP_OK;
 }
 
-static int take_profile_type(struct reading *reading, const struct np_json *value,
+static int take_profile_type(struct config_reading *reading, const struct np_json *value,
 			     const char *where)
 {
 	const char *type = np_json_text(value);
@@ -210,7 +211,7 @@ static int take_profile_type(struct reading *reading, const struct np_json *valu
 }
 
 /* MindSpeed watches a file for requests; here they come through 'npuprof ctl'. */
-static int take_dynamic_param(struct reading *reading, const struct np_json *value,
+static int take_dynamic_param(struct config_reading *reading, const struct np_json *value,
 			      const char *where)
 {
 	(void)value;
@@ -218,10 +219,10 @@ static int take_dynamic_param(struct reading *reading, const struct np_json *val
 	return NP_OK;
 }
 
-static int take_static_param(struct reading *reading, const struct np_json *value,
+static int take_static_param(struct config_reading *reading, const struct np_json *value,
 			     const char *where)
 {
-	static const struct key keys[] = {
+	static const struct config_key keys[] = {
 		{ "level", "level", NULL },
 		{ "with_stack", "with_stack", NULL },
 		{ "with_memory", "with_memory", NULL },
@@ -239,9 +240,9 @@ static int take_static_param(struct reading *reading, const struct np_json *valu
 	return take_object(reading, value, "profile.static_param", keys, NP_COUNT(keys));
 }
 
-static int read_tools(struct reading *reading, const struct np_json *doc)
+static int read_tools(struct config_reading *reading, const struct np_json *doc)
 {
-	static const struct key keys[] = {
+	static const struct config_key keys[] = {
 		{ "enable", "enable", NULL },
 		{ "profile_type", NULL, take_profile_type },
 		{ "ranks", "ranks", NULL },
@@ -264,7 +265,8 @@ static int read_tools(struct reading *reading, const struct np_json *doc)
 
 /* --- torch_npu's profiler_config.json ------------------------------------ */
 
-static int take_activities(struct reading *reading, const struct np_json *value, const char *where)
+static int take_activities(struct config_reading *reading, const struct np_json *value,
+			   const char *where)
 {
 	reading->plan->with_cpu = false;
 	for (size_t i = 0; i < np_json_count(value); i++) {
@@ -279,7 +281,7 @@ static int take_activities(struct reading *reading, const struct np_json *value,
 	return NP_OK;
 }
 
-static int take_export_types(struct reading *reading, const struct np_json *value,
+static int take_export_types(struct config_reading *reading, const struct np_json *value,
 			     const char *where)
 {
 	const struct np_json *first = value;
@@ -292,7 +294,8 @@ static int take_export_types(struct reading *reading, const struct np_json *valu
 }
 
 /* Read with the rank list and the steps, below. */
-static int take_later(struct reading *reading, const struct np_json *value, const char *where)
+static int take_later(struct config_reading *reading, const struct np_json *value,
+		      const char *where)
 {
 	(void)reading;
 	(void)value;
@@ -300,10 +303,10 @@ static int take_later(struct reading *reading, const struct np_json *value, cons
 	return NP_OK;
 }
 
-static int take_experimental(struct reading *reading, const struct np_json *value,
+static int take_experimental(struct config_reading *reading, const struct np_json *value,
 			     const char *where)
 {
-	static const struct key keys[] = {
+	static const struct config_key keys[] = {
 		{ "profiler_level", "level", NULL },
 		{ "aic_metrics", "aic_metrics", NULL },
 		{ "l2_cache", NULL, NULL },
@@ -326,7 +329,7 @@ static int take_experimental(struct reading *reading, const struct np_json *valu
 }
 
 /* torch_npu collects every rank unless is_rank says that there is a list. */
-static int take_torch_ranks(struct reading *reading, const struct np_json *doc)
+static int take_torch_ranks(struct config_reading *reading, const struct np_json *doc)
 {
 	struct np_plan *plan = reading->plan;
 	char where[MOST_WHERE];
@@ -341,7 +344,7 @@ static int take_torch_ranks(struct reading *reading, const struct np_json *doc)
 }
 
 /* start_step -1 is "the next step", which for a job that starts now is the first. */
-static int take_torch_steps(struct reading *reading, const struct np_json *doc)
+static int take_torch_steps(struct config_reading *reading, const struct np_json *doc)
 {
 	struct np_plan *plan = reading->plan;
 	int64_t start = 0;
@@ -358,9 +361,9 @@ static int take_torch_steps(struct reading *reading, const struct np_json *doc)
 	return NP_OK;
 }
 
-static int read_torch(struct reading *reading, const struct np_json *doc)
+static int read_torch(struct config_reading *reading, const struct np_json *doc)
 {
-	static const struct key keys[] = {
+	static const struct config_key keys[] = {
 		{ "activities", NULL, take_activities },
 		{ "prof_dir", "save_path", NULL },
 		{ "analyse", NULL, take_analyse },
@@ -388,7 +391,7 @@ static int read_torch(struct reading *reading, const struct np_json *doc)
 /* --- ours ----------------------------------------------------------------- */
 
 /* A preset comes before what stands beside it, wherever in the file it is. */
-static int read_preset(struct reading *reading, const struct np_json *doc)
+static int read_preset(struct config_reading *reading, const struct np_json *doc)
 {
 	const char *name = np_json_text(np_json_member(doc, "preset"));
 
@@ -404,13 +407,14 @@ static int read_preset(struct reading *reading, const struct np_json *doc)
 		       "%s: preset must be 'light', 'comm', 'kernel' or 'memory'", reading->name);
 }
 
-static int read_ours(struct reading *reading, const struct np_json *doc)
+static int read_ours(struct config_reading *reading, const struct np_json *doc)
 {
-	struct key keys[32] = { { "preset", NULL, take_later } };
+	struct config_key keys[32] = { { "preset", NULL, take_later } };
 	int rc = read_preset(reading, doc);
 
 	for (size_t i = 0; i < np_plan_field_count; i++)
-		keys[i + 1] = (struct key){ np_plan_fields[i].key, np_plan_fields[i].key, NULL };
+		keys[i + 1] =
+			(struct config_key){ np_plan_fields[i].key, np_plan_fields[i].key, NULL };
 	return rc == NP_OK ? take_object(reading, doc, "", keys, np_plan_field_count + 1) : rc;
 }
 
@@ -419,7 +423,7 @@ int np_config_text_read(const char *text, size_t length, const char *name, struc
 {
 	NP_CLEANUP(np_buf_release) struct np_buf plain = NP_BUF_INIT;
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
-	struct reading reading = { name, plan, notes, err };
+	struct config_reading reading = { name, plan, notes, err };
 	int rc;
 
 	np_buf_add_bytes(&plain, text, length);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The settings of a job: one row for each, and how they are read, checked and written. */
 #include "plan.h"
 
 #include <inttypes.h>

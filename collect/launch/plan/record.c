@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What became of one rank, gathered from what its library says. */
 #include "record.h"
 
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "collect/launch/coord/mpi_address.h"
 #include "collect/protocol.h"
 
-struct variable {
+struct rank_variable {
 	const char *name;
 	const char *value;
 	bool always;
@@ -23,7 +23,7 @@ static int set_ranks(struct np_env *env, const struct np_job *job, const char *m
 	char world[16];
 	char local[16];
 	char local_world[16];
-	const struct variable variables[] = {
+	const struct rank_variable variables[] = {
 		{ "RANK", rank, false },
 		{ "LOCAL_RANK", local, false },
 		{ "WORLD_SIZE", world, false },
@@ -39,7 +39,7 @@ static int set_ranks(struct np_env *env, const struct np_job *job, const char *m
 	(void)snprintf(local_world, sizeof(local_world), "%d",
 		       job->layout.hosts[position->host].ranks);
 	for (size_t i = 0; i < NP_COUNT(variables); i++) {
-		const struct variable *variable = &variables[i];
+		const struct rank_variable *variable = &variables[i];
 		int rc;
 
 		/* Launchers that do not know each other yet know no more than the ranks. */

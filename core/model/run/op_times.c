@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Times of a communication operator, or the sums of many, as the vendor's tables show them. */
 #include "npuprof/op_times.h"
 
 #include "npuprof/text.h"

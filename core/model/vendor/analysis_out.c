@@ -1,65 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export.h"
+/* What the vendor derives of a rank: the tables of analysis.db, and step_trace_time.csv. */
+#include "analysis_out.h"
 
 #include <inttypes.h>
 
+#include "communication_out.h"
 #include "npuprof/db.h"
 #include "npuprof/op_times.h"
 
-/*
- * analysis.db and step_trace_time.csv as torch_npu derives them, from the rank
- * as npuprof itself loads it: what an analysis computes later it finds here.
- */
 #define NS_PER_US 1e3
 #define NS_PER_MS 1e6
 #define B_PER_MB  1e6
 
-void np_export_step_label(const struct np_export_loaded *loaded, uint32_t step, char *ret,
-			  size_t size)
-{
-	np_str id = loaded->rank->steps.item[step].id;
+/* A rank that is written. */
+struct derived_rank {
+	const struct np_rank *rank;
+	const struct np_strtab *strings;
+};
 
-	(void)snprintf(ret, size, "step%s",
-		       id == NP_STR_NONE ? "" : np_strtab_text(loaded->strings, id));
-}
-
-static struct np_cell text_cell(const struct np_export_loaded *loaded, np_str id)
+static struct np_cell text_cell(const struct derived_rank *derived, np_str id)
 {
-	return np_cell_text(id == NP_STR_NONE ? NULL : np_strtab_text(loaded->strings, id));
+	return np_cell_text(id == NP_STR_NONE ? NULL : np_strtab_text(derived->strings, id));
 }
 
 static struct np_cell kind_cell(bool p2p)
 {
-	return np_cell_text(p2p ? "p2p" : "collective");
+	return np_cell_text(np_communication_kind(p2p));
 }
 
 /* What every row about an operator begins and ends with. */
-struct labels {
+struct op_labels {
 	char group[24];
 	char step[64];
 };
 
-static void label(const struct np_export_loaded *loaded, uint32_t group, uint32_t step,
-		  struct labels *ret)
+static void label(const struct derived_rank *derived, uint32_t group, uint32_t step,
+		  struct op_labels *ret)
 {
+	np_str id = derived->rank->steps.item[step].id;
+
 	(void)snprintf(ret->group, sizeof(ret->group), "%" PRIu64,
-		       loaded->rank->groups.item[group].hash);
-	np_export_step_label(loaded, step, ret->step, sizeof(ret->step));
+		       derived->rank->groups.item[group].hash);
+	np_communication_step(ret->step, sizeof(ret->step),
+			      id == NP_STR_NONE ? NULL : np_strtab_text(derived->strings, id));
 }
 
 /* --- StepTraceTime --------------------------------------------------------------------------- */
 
 static int produce_steps(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_export_loaded *loaded = model;
-	const struct np_rank *rank = loaded->rank;
+	const struct derived_rank *derived = model;
+	const struct np_rank *rank = derived->rank;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < rank->times.count && rc == NP_OK; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
 		const struct np_cell cells[] = {
 			np_cell_integer(time->device),
-			text_cell(loaded, rank->steps.item[time->step].id),
+			text_cell(derived, rank->steps.item[time->step].id),
 			np_cell_scaled(time->computing, NS_PER_US),
 			np_cell_scaled(time->communication_not_overlapped, NS_PER_US),
 			np_cell_scaled(time->overlapped, NS_PER_US),
@@ -95,18 +93,36 @@ static const struct np_relation step_table = { .name = "StepTraceTime",
 					       .column_count = NP_COUNT(step_columns),
 					       .produce = produce_steps };
 
+/* Titles of the figures of a step, in µs; what a file has before and behind them is its own. */
+/* clang-format off */
+#define STEP_FIGURES \
+	{ "Computing", NP_REAL }, \
+	{ "Communication(Not Overlapped)", NP_REAL }, \
+	{ "Overlapped", NP_REAL }, \
+	{ "Communication", NP_REAL }, \
+	{ "Free", NP_REAL }, \
+	{ "Stage", NP_REAL }, \
+	{ "Bubble", NP_REAL }, \
+	{ "Communication(Not Overlapped and Exclude Receive)", NP_REAL }, \
+	{ "Preparing", NP_REAL }
+/* clang-format on */
+
 static const struct np_column step_csv_columns[] = {
 	{ "Device_id", NP_INTEGER },
 	{ "Step", NP_TEXT },
-	{ "Computing", NP_REAL },
-	{ "Communication(Not Overlapped)", NP_REAL },
-	{ "Overlapped", NP_REAL },
-	{ "Communication", NP_REAL },
-	{ "Free", NP_REAL },
-	{ "Stage", NP_REAL },
-	{ "Bubble", NP_REAL },
-	{ "Communication(Not Overlapped and Exclude Receive)", NP_REAL },
-	{ "Preparing", NP_REAL },
+	STEP_FIGURES,
+};
+
+const struct np_column np_cluster_step_columns[NP_CLUSTER_STEP_COLUMNS] = {
+	/* clang-format off */
+	{ "Step", NP_TEXT },
+	{ "Type", NP_TEXT },
+	{ "Index", NP_TEXT },
+	STEP_FIGURES,
+	{ "DP Index", NP_INTEGER },
+	{ "PP Index", NP_INTEGER },
+	{ "TP Index", NP_INTEGER },
+	/* clang-format on */
 };
 
 static const struct np_relation step_csv = { .name = "step_trace_time",
@@ -114,30 +130,31 @@ static const struct np_relation step_csv = { .name = "step_trace_time",
 					     .column_count = NP_COUNT(step_csv_columns),
 					     .produce = produce_steps };
 
-int np_export_step_csv(const struct np_export_loaded *loaded, FILE *stream, struct np_err *err)
+int np_step_trace_write(const struct np_rank *rank, const struct np_strtab *strings, FILE *stream,
+			struct np_err *err)
 {
-	return np_csv_write(&step_csv, loaded, stream, err);
+	return np_csv_write(&step_csv, &(struct derived_rank){ rank, strings }, stream, err);
 }
 
 /* --- CommAnalyzer* --------------------------------------------------------------------------- */
 
 static int produce_times(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_export_loaded *loaded = model;
-	const struct np_rank *rank = loaded->rank;
+	const struct derived_rank *derived = model;
+	const struct np_rank *rank = derived->rank;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
 		struct np_op_times times = NP_OP_TIMES_INIT;
-		struct labels labels;
+		struct op_labels labels;
 
 		if (op->step == NP_NO_STEP)
 			continue;
-		label(loaded, op->group, op->step, &labels);
+		label(derived, op->group, op->step, &labels);
 		np_op_times_add(&times, rank, i);
 		const struct np_cell cells[] = {
-			text_cell(loaded, op->name),
+			text_cell(derived, op->name),
 			np_cell_text(labels.group),
 			np_cell_scaled(op->start, NS_PER_US),
 			np_cell_scaled(times.elapsed, NS_PER_MS),
@@ -174,20 +191,20 @@ static const struct np_relation time_table = { .name = "CommAnalyzerTime",
 
 static int produce_bands(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_export_loaded *loaded = model;
-	const struct np_rank *rank = loaded->rank;
+	const struct derived_rank *derived = model;
+	const struct np_rank *rank = derived->rank;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < rank->bands.count && rc == NP_OK; i++) {
 		const struct np_band *band = &rank->bands.item[i];
 		const struct np_comm_op *op = &rank->ops.item[band->op];
-		struct labels labels;
+		struct op_labels labels;
 
 		if (op->step == NP_NO_STEP)
 			continue;
-		label(loaded, op->group, op->step, &labels);
+		label(derived, op->group, op->step, &labels);
 		const struct np_cell cells[] = {
-			text_cell(loaded, op->name),
+			text_cell(derived, op->name),
 			np_cell_text(labels.group),
 			np_cell_text(np_band_name(band->type)),
 			np_cell_scaled(band->bytes, B_PER_MB),
@@ -228,22 +245,22 @@ static const struct np_relation band_table = { .name = "CommAnalyzerBandwidth",
 
 static int produce_links(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_export_loaded *loaded = model;
-	const struct np_rank *rank = loaded->rank;
+	const struct derived_rank *derived = model;
+	const struct np_rank *rank = derived->rank;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < rank->links.count && rc == NP_OK; i++) {
 		const struct np_link *link = &rank->links.item[i];
-		struct labels labels;
+		struct op_labels labels;
 		char name[96];
 		char src[16];
 		char dst[16];
 
 		if (link->step == NP_NO_STEP)
 			continue;
-		label(loaded, link->group, link->step, &labels);
+		label(derived, link->group, link->step, &labels);
 		(void)snprintf(name, sizeof(name), "%s-%s",
-			       np_strtab_text(loaded->strings, link->op_class),
+			       np_strtab_text(derived->strings, link->op_class),
 			       np_link_pick_name(link->pick));
 		(void)snprintf(src, sizeof(src), "%" PRId32, link->src);
 		(void)snprintf(dst, sizeof(dst), "%" PRId32, link->dst);
@@ -252,7 +269,7 @@ static int produce_links(const void *model, struct np_sink *sink, struct np_err 
 			np_cell_text(labels.group),
 			np_cell_text(src),
 			np_cell_text(dst),
-			text_cell(loaded, link->transport),
+			text_cell(derived, link->transport),
 			np_cell_scaled(link->bytes, B_PER_MB),
 			np_cell_scaled(link->time, NS_PER_MS),
 			np_cell_real(np_band_gb_per_s(link->bytes, link->time)),
@@ -260,7 +277,7 @@ static int produce_links(const void *model, struct np_sink *sink, struct np_err 
 			kind_cell(link->p2p),
 			np_cell_text(link->op_name == NP_STR_NONE
 					     ? ""
-					     : np_strtab_text(loaded->strings, link->op_name)),
+					     : np_strtab_text(derived->strings, link->op_name)),
 		};
 
 		rc = np_sink_row(sink, cells, err);
@@ -287,22 +304,23 @@ static const struct np_relation link_table = { .name = "CommAnalyzerMatrix",
 					       .column_count = NP_COUNT(link_columns),
 					       .produce = produce_links };
 
-bool np_export_has_communication(const struct np_export_loaded *loaded)
+bool np_analysis_has_communication(const struct np_rank *rank)
 {
-	return loaded->rank->ops.count > 0 && loaded->rank->sizes_known;
+	return rank->ops.count > 0 && rank->sizes_known;
 }
 
-int np_export_analysis_db(const struct np_export_loaded *loaded, const char *path,
-			  struct np_err *err)
+int np_analysis_db_write(const struct np_rank *rank, const struct np_strtab *strings,
+			 const char *path, struct np_err *err)
 {
 	static const struct np_relation *const all[] = { &step_table, &time_table, &band_table,
 							 &link_table };
 	NP_CLEANUP(np_db_writer_abortp) struct np_db_writer *writer = NULL;
-	/* Level 0 tells nothing of communication but when it was. */
-	size_t count = np_export_has_communication(loaded) ? NP_COUNT(all) : 1;
+	/* Level 0 knows nothing of communication but when it was. */
+	size_t count = np_analysis_has_communication(rank) ? NP_COUNT(all) : 1;
+	const struct derived_rank derived = { rank, strings };
 	int rc = np_db_writer_open(path, &writer, err);
 
 	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		rc = np_relation_write(all[i], loaded, np_db_writer_sink(writer), err);
+		rc = np_relation_write(all[i], &derived, np_db_writer_sink(writer), err);
 	return rc == NP_OK ? np_db_writer_commit(NP_STEAL(writer), err) : rc;
 }
