@@ -4,6 +4,7 @@
 
 #include "cli/command/progress.h"
 #include "cli/prepare/prepare.h"
+#include "core/model/vendor/gpu_trace.h"
 
 #include "npuprof/load.h"
 #include "npuprof/load_run.h"
@@ -85,7 +86,7 @@ static int find_file(struct np_run *run, const char *path, int64_t bytes, struct
 	int rc = add_root(run, path, err);
 
 	if (rc == NP_OK && is_trace(path))
-		rc = np_load_is_gpu_trace(path, &gpu, err);
+		rc = gpu_trace_is(path, &gpu, err);
 	if (rc < 0)
 		return rc;
 	return add_source(run, path,
@@ -140,7 +141,7 @@ static int find_gpu_traces(struct np_run *run, const char *directory, struct np_
 			break;
 		}
 		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-		    np_load_is_gpu_trace(path, &gpu, &problem) == NP_OK && gpu)
+		    gpu_trace_is(path, &gpu, &problem) == NP_OK && gpu)
 			rc = add_source(run, path, NP_FILE_GPU_TRACE, status.st_size, err);
 		free(path);
 	}

@@ -14,7 +14,4 @@
 int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,
 		 struct np_rank **ret, struct np_err *err) NP_MUST_USE;
 
-/* Does a trace come from a GPU? Looks at its first events. */
-int np_load_is_gpu_trace(const char *path, bool *ret, struct np_err *err) NP_MUST_USE;
-
 #endif /* NP_LOAD_H */

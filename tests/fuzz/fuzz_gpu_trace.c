@@ -6,7 +6,7 @@
  */
 #include "compare/engine/cmp_comparison.h"
 
-#include "npuprof/load.h"
+#include "core/model/vendor/gpu_trace.h"
 #include "npuprof/load_run.h"
 
 #include "fuzz_file.h"
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct np_run *run;
 	bool gpu;
 
-	if (!fuzz_write_file(data, size) || np_load_is_gpu_trace(fuzz_path, &gpu, NULL) < 0)
+	if (!fuzz_write_file(data, size) || gpu_trace_is(fuzz_path, &gpu, NULL) < 0)
 		return 0;
 	run = load();
 	if (!run)

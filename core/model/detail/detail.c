@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_private.h"
 
-#include "core/model/load/load_private.h"
-
 #include <math.h>
 #include <strings.h>
 
@@ -10,98 +8,26 @@
 
 bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end)
 {
-	if (start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end && end - start <= NP_LONGEST_NS)
+	if (vendor_time_ok(start, end))
 		return true;
 	load->impossible_times++;
 	return false;
 }
 
-static bool is_no_value(const char *text, size_t length)
-{
-	static const char *const marks[] = { "", "N/A", "NA", "INVALID_TYPE" };
-
-	for (size_t i = 0; i < NP_COUNT(marks); i++) {
-		if (strlen(marks[i]) == length && memcmp(text, marks[i], length) == 0)
-			return true;
-	}
-	return false;
-}
-
-int detail_intern_in(struct np_strtab *strings, const char *text, size_t length, np_str *ret,
-		     struct np_err *err)
-{
-	*ret = NP_STR_NONE;
-	if (!text || is_no_value(text, length))
-		return NP_OK;
-	return np_strtab_add(strings, text, length, ret, err);
-}
-
 int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
 {
-	return detail_intern_in(load->detail->strings, text, length, ret, load->err);
-}
-
-/* Most texts have nothing to drop or replace and are not copied. */
-static bool is_plain(const char *text, size_t length, const char *drop, char from, char to)
-{
-	for (; *drop; drop++) {
-		if (memchr(text, *drop, length))
-			return false;
-	}
-	return from == to || !memchr(text, from, length);
-}
-
-/* Intern a copy without what is in `drop`, and with `to` for `from`. */
-static int intern_without(struct np_strtab *strings, const char *text, size_t length,
-			  const char *drop, char from, char to, np_str *ret, struct np_err *err)
-{
-	size_t kept = 0;
-	char *copy;
-	int rc;
-
-	if (!text || is_plain(text, length, drop, from, to))
-		return detail_intern_in(strings, text, length, ret, err);
-	*ret = NP_STR_NONE;
-	copy = malloc(length + 1);
-	if (!copy)
-		return np_fail_nomem(err, "a text");
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] != '\0' && strchr(drop, text[i]))
-			continue;
-		copy[kept++] = text[i] == from ? to : text[i];
-	}
-	rc = detail_intern_in(strings, copy, kept, ret, err);
-	free(copy);
-	return rc;
+	return vendor_intern(load->detail->strings, text, length, ret, load->err);
 }
 
 int detail_intern_shapes(struct detail_load *load, const char *text, size_t length, np_str *ret)
 {
-	return intern_without(load->detail->strings, text, length, "\"", '\0', '\0', ret,
-			      load->err);
-}
-
-int detail_intern_list_in(struct np_strtab *strings, const char *text, size_t length,
-			  char separator, np_str *ret, struct np_err *err)
-{
-	return intern_without(strings, text, length, "\r\n\"", ';', separator, ret, err);
+	return vendor_intern_shapes(load->detail->strings, text, length, ret, load->err);
 }
 
 int detail_intern_list(struct detail_load *load, const char *text, size_t length, char separator,
 		       np_str *ret)
 {
-	return detail_intern_list_in(load->detail->strings, text, length, separator, ret,
-				     load->err);
-}
-
-int64_t detail_known(int64_t value)
-{
-	return value < 0 || value == DETAIL_NO_VALUE || value == INT64_MAX ? NP_UNKNOWN : value;
-}
-
-int32_t detail_device(int64_t value)
-{
-	return value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
+	return vendor_intern_list(load->detail->strings, text, length, separator, ret, load->err);
 }
 
 static const struct {

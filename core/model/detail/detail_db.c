@@ -159,11 +159,6 @@ int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_st
 	return detail_intern_text(db, detail_find_enum(db, table, id), ret);
 }
 
-int64_t detail_thread(int64_t global)
-{
-	return global < 0 ? NP_UNKNOWN : global & UINT32_MAX;
-}
-
 /* --- everything ------------------------------------------------------------------------------ */
 
 static int start(struct detail_db *db)

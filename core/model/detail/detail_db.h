@@ -119,23 +119,12 @@ int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_st
 /* detail_db_device.c: TASK, COMPUTE_TASK_INFO, TASK_PMU_INFO, COMMUNICATION_*. */
 int detail_db_read_device(struct detail_db *db) NP_MUST_USE;
 
-/* Global thread ids have the process in their upper half; traces have the thread alone. */
-int64_t detail_thread(int64_t global);
-
 /* detail_db_host.c: CANN_API, PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS; and marks. */
 int detail_db_read_host(struct detail_db *db) NP_MUST_USE;
 
 /* Read CONNECTION_IDS; where the rows of an id begin, which mostly follow those of the last. */
 int detail_db_read_connections(struct detail_db *db) NP_MUST_USE;
 size_t detail_db_first_connection(const struct detail_db *db, int64_t id);
-
-/* The vendor's numbers of what a row of PYTORCH_API is. */
-enum {
-	DETAIL_TORCH_OP = 50001,
-	DETAIL_TORCH_QUEUE = 50002,
-	DETAIL_TORCH_PYTHON = 50003,
-	DETAIL_TORCH_MARK = 50004,
-};
 
 /* Of a row that is none of the others: steps are told by their names alone. */
 enum np_framework_kind detail_db_kind_by_name(struct detail_text *name);

@@ -43,7 +43,7 @@ static int take_dispatch(struct detail_db *db, const struct np_batch *batch, siz
 	int64_t id = batch->column[BRIEF_CONNECTION].integer[row];
 	int64_t kind = batch->column[BRIEF_KIND].integer[row];
 
-	if (kind == DETAIL_TORCH_PYTHON || kind == DETAIL_TORCH_QUEUE || id < 0 ||
+	if (kind == VENDOR_TORCH_PYTHON || kind == VENDOR_TORCH_QUEUE || id < 0 ||
 	    !detail_time_ok(db->load, end, end))
 		return NP_OK;
 	return add_dispatches(db, end, id);
@@ -73,11 +73,11 @@ static int take_operator(struct detail_db *db, const struct np_batch *batch, siz
 	np_ns end = batch->column[BRIEF_END].integer[row];
 	int rc = NP_OK;
 
-	if (kind == DETAIL_TORCH_PYTHON ||
+	if (kind == VENDOR_TORCH_PYTHON ||
 	    !detail_time_ok(db->load, batch->column[BRIEF_START].integer[row], end) ||
-	    kind == DETAIL_TORCH_QUEUE)
+	    kind == VENDOR_TORCH_QUEUE)
 		return NP_OK;
-	if (kind != DETAIL_TORCH_MARK)
+	if (kind != VENDOR_TORCH_MARK)
 		rc = add_operator(db, batch, row);
 	return rc < 0 || id < 0 || !detail_wants(db->load, NP_DETAIL_DISPATCHES)
 		       ? rc

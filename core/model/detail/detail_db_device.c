@@ -45,10 +45,10 @@ static int take_task(struct detail_db *db, const struct np_batch *batch, size_t 
 		return NP_E_NOMEM;
 	task->start = start;
 	task->end = end;
-	task->stream = detail_known(batch->column[TASK_STREAM].integer[row]);
-	task->task_id = detail_known(batch->column[TASK_NUMBER].integer[row]);
-	task->connection = detail_known(batch->column[TASK_CONNECTION].integer[row]);
-	task->device = detail_device(batch->column[TASK_DEVICE].integer[row]);
+	task->stream = vendor_known(batch->column[TASK_STREAM].integer[row]);
+	task->task_id = vendor_known(batch->column[TASK_NUMBER].integer[row]);
+	task->connection = vendor_known(batch->column[TASK_CONNECTION].integer[row]);
+	task->device = vendor_device(batch->column[TASK_DEVICE].integer[row]);
 	rc = detail_string(db, batch->column[TASK_TYPE].integer[row], &task->type);
 	if (rc == NP_OK)
 		rc = np_idmap_set(db->task_index, batch->column[TASK_ID].integer[row], index,
@@ -160,8 +160,8 @@ static int add_kernel(struct detail_db *db, const struct np_batch *batch, size_t
 	if (!kernel)
 		return NP_E_NOMEM;
 	kernel->schedule = db->is_schedule;
-	kernel->block_dim = detail_known(batch->column[KERNEL_BLOCKS].integer[row]);
-	kernel->mix_block_dim = detail_known(batch->column[KERNEL_MIX_BLOCKS].integer[row]);
+	kernel->block_dim = vendor_known(batch->column[KERNEL_BLOCKS].integer[row]);
+	kernel->mix_block_dim = vendor_known(batch->column[KERNEL_MIX_BLOCKS].integer[row]);
 	return fill_kernel(db, batch, row, kernel);
 }
 
@@ -283,11 +283,11 @@ static int take_op(struct detail_db *db, const struct np_batch *batch, size_t ro
 	if (index == NP_NO_ROW)
 		return NP_OK;
 	op = &db->detail->ops.item[index];
-	op->op_id = detail_known(batch->column[OP_ID].integer[row]);
-	op->connection = detail_known(batch->column[OP_CONNECTION].integer[row]);
-	op->relay = detail_known(batch->column[OP_RELAY].integer[row]);
-	op->retry = detail_known(batch->column[OP_RETRY].integer[row]);
-	op->count = detail_known(batch->column[OP_COUNT].integer[row]);
+	op->op_id = vendor_known(batch->column[OP_ID].integer[row]);
+	op->connection = vendor_known(batch->column[OP_CONNECTION].integer[row]);
+	op->relay = vendor_known(batch->column[OP_RELAY].integer[row]);
+	op->retry = vendor_known(batch->column[OP_RETRY].integer[row]);
+	op->count = vendor_known(batch->column[OP_COUNT].integer[row]);
 	rc = detail_string(db, batch->column[OP_ALG_TYPE].integer[row], &op->alg_type);
 	if (rc == NP_OK)
 		rc = detail_enum(db, DETAIL_DATA_TYPES, batch->column[OP_DATA_TYPE].integer[row],
@@ -342,11 +342,11 @@ static int add_sub_task(struct detail_db *db, const struct np_batch *batch, size
 
 	if (!sub_task)
 		return NP_E_NOMEM;
-	sub_task->bytes = detail_known(batch->column[SUB_TASK_SIZE].integer[row]);
-	sub_task->plane = detail_known(batch->column[SUB_TASK_PLANE].integer[row]);
-	sub_task->src = detail_known(batch->column[SUB_TASK_SRC].integer[row]);
-	sub_task->dst = detail_known(batch->column[SUB_TASK_DST].integer[row]);
-	sub_task->notify_id = detail_known(batch->column[SUB_TASK_NOTIFY].integer[row]);
+	sub_task->bytes = vendor_known(batch->column[SUB_TASK_SIZE].integer[row]);
+	sub_task->plane = vendor_known(batch->column[SUB_TASK_PLANE].integer[row]);
+	sub_task->src = vendor_known(batch->column[SUB_TASK_SRC].integer[row]);
+	sub_task->dst = vendor_known(batch->column[SUB_TASK_DST].integer[row]);
+	sub_task->notify_id = vendor_known(batch->column[SUB_TASK_NOTIFY].integer[row]);
 	sub_task->op = np_idmap_get(db->op_index, batch->column[SUB_TASK_OP].integer[row]);
 	sub_task->master = batch->column[SUB_TASK_MASTER].integer[row] == 1;
 	/* The file has bytes per second. */

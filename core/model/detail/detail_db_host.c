@@ -51,8 +51,8 @@ static int take_call(struct detail_db *db, const struct np_batch *batch, size_t 
 	*call = (struct np_call){
 		.start = start,
 		.end = end,
-		.tid = detail_thread(batch->column[CALL_THREAD].integer[row]),
-		.connection = detail_known(batch->column[CALL_CONNECTION].integer[row]),
+		.tid = vendor_thread(batch->column[CALL_THREAD].integer[row]),
+		.connection = vendor_known(batch->column[CALL_CONNECTION].integer[row]),
 		.level = level_of(db, batch->column[CALL_TYPE].integer[row]),
 		.step = NP_NO_STEP,
 	};
@@ -148,8 +148,7 @@ enum np_framework_kind detail_db_kind_by_name(struct detail_text *name)
 	if (!name)
 		return NP_FRAMEWORK_OP;
 	if (name->names == DETAIL_NAMES_UNKNOWN)
-		name->names = strncmp(name->bytes, "ProfilerStep#", 13) == 0 ? DETAIL_NAMES_STEP
-									     : DETAIL_NAMES_OP;
+		name->names = vendor_is_step(name->bytes) ? DETAIL_NAMES_STEP : DETAIL_NAMES_OP;
 	return name->names == DETAIL_NAMES_STEP ? NP_FRAMEWORK_STEP : NP_FRAMEWORK_OP;
 }
 
@@ -157,13 +156,13 @@ static bool kind_of(struct detail_db *db, int64_t type, struct detail_text *name
 		    enum np_framework_kind *ret)
 {
 	switch (type) {
-	case DETAIL_TORCH_QUEUE:
+	case VENDOR_TORCH_QUEUE:
 		*ret = NP_FRAMEWORK_QUEUE;
 		break;
-	case DETAIL_TORCH_PYTHON:
+	case VENDOR_TORCH_PYTHON:
 		*ret = NP_FRAMEWORK_PYTHON;
 		return detail_wants(db->load, NP_DETAIL_PYTHON);
-	case DETAIL_TORCH_MARK:
+	case VENDOR_TORCH_MARK:
 		*ret = NP_FRAMEWORK_MARK;
 		return true;
 	default:
@@ -239,9 +238,9 @@ static int take_torch(struct detail_db *db, const struct np_batch *batch, size_t
 	call->start = start;
 	call->end = end;
 	call->kind = kind;
-	call->tid = detail_thread(batch->column[TORCH_THREAD].integer[row]);
-	call->sequence = detail_known(batch->column[TORCH_SEQUENCE].integer[row]);
-	call->fwd_thread = detail_known(batch->column[TORCH_FORWARD].integer[row]);
+	call->tid = vendor_thread(batch->column[TORCH_THREAD].integer[row]);
+	call->sequence = vendor_known(batch->column[TORCH_SEQUENCE].integer[row]);
+	call->fwd_thread = vendor_known(batch->column[TORCH_FORWARD].integer[row]);
 	if (call->fwd_thread == 0)
 		call->fwd_thread = NP_UNKNOWN;
 	/* Replaced by the links, once all are known. */
@@ -322,7 +321,7 @@ static int add_launch(struct detail_db *db, int64_t connection)
 
 static int take_launch(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	return add_launch(db, detail_known(batch->column[0].integer[row]));
+	return add_launch(db, vendor_known(batch->column[0].integer[row]));
 }
 
 static int launches_of_table(struct detail_db *db, const char *table)

@@ -48,8 +48,8 @@ static int take_mark(struct detail_db *db, const struct np_batch *batch, size_t 
 	mark->start = start;
 	mark->end = end;
 	mark->kind = mark_kind(batch->column[MARK_KIND].integer[row]);
-	mark->tid = detail_thread(batch->column[MARK_THREAD].integer[row]);
-	mark->connection = detail_known(batch->column[MARK_CONNECTION].integer[row]);
+	mark->tid = vendor_thread(batch->column[MARK_THREAD].integer[row]);
+	mark->connection = vendor_known(batch->column[MARK_CONNECTION].integer[row]);
 	task = mark->connection == NP_UNKNOWN ? NP_IDMAP_NONE
 					      : np_idmap_get(db->task_of, mark->connection);
 	if (task != NP_IDMAP_NONE) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_db.h"
 
-#include "core/model/load/load_private.h"
-
 /* --- samples --------------------------------------------------------------------------------- */
 
 static const struct np_scan_column frequency_columns[] = {
@@ -21,8 +19,8 @@ static int take_frequency(struct detail_db *db, const struct np_batch *batch, si
 	sample = np_vec_add(&db->detail->frequency, db->err);
 	if (!sample)
 		return NP_E_NOMEM;
-	*sample = (struct np_frequency){ time, detail_known(batch->column[1].integer[row]),
-					 detail_device(batch->column[2].integer[row]) };
+	*sample = (struct np_frequency){ time, vendor_known(batch->column[1].integer[row]),
+					 vendor_device(batch->column[2].integer[row]) };
 	return NP_OK;
 }
 
@@ -44,7 +42,7 @@ static int take_gc(struct detail_db *db, const struct np_batch *batch, size_t ro
 	gc = np_vec_add(&db->detail->gc, db->err);
 	if (!gc)
 		return NP_E_NOMEM;
-	*gc = (struct np_gc){ start, end, tid < 0 ? NP_UNKNOWN : tid & UINT32_MAX };
+	*gc = (struct np_gc){ start, end, vendor_thread(tid) };
 	return NP_OK;
 }
 
@@ -103,7 +101,7 @@ static int take_memory_op(struct detail_db *db, const struct np_batch *batch, si
 		.allocated_at_release = batch->column[MEMOP_RELEASE_ALLOCATED].integer[row],
 		.reserved_at_release = batch->column[MEMOP_RELEASE_RESERVED].integer[row],
 		.active_at_release = batch->column[MEMOP_RELEASE_ACTIVE].integer[row],
-		.device = detail_device(batch->column[MEMOP_DEVICE].integer[row]),
+		.device = vendor_device(batch->column[MEMOP_DEVICE].integer[row]),
 	};
 	return detail_string(db, batch->column[MEMOP_NAME].integer[row], &op->name);
 }
@@ -117,7 +115,7 @@ static struct np_memory_point *add_point(struct detail_db *db, np_ns time, int64
 						   .allocated = NP_UNKNOWN,
 						   .reserved = NP_UNKNOWN,
 						   .active = NP_UNKNOWN,
-						   .device = detail_device(device) };
+						   .device = vendor_device(device) };
 	return point;
 }
 
@@ -236,7 +234,7 @@ static int take_memory_event(struct detail_db *db, const struct np_batch *batch,
 		.bytes = batch->column[EVENT_SIZE].integer[row],
 		.allocated = batch->column[EVENT_ALLOCATED].integer[row],
 		.reserved = batch->column[EVENT_RESERVED].integer[row],
-		.device = detail_device(batch->column[EVENT_DEVICE].integer[row]),
+		.device = vendor_device(batch->column[EVENT_DEVICE].integer[row]),
 	};
 	rc = detail_string(db, batch->column[EVENT_NAME].integer[row], &event->name);
 	if (rc == NP_OK)

@@ -14,7 +14,7 @@ static int64_t argument(const struct np_trace_event *event, const char *key)
 {
 	int64_t value;
 
-	return np_trace_arg_integer(event, key, &value) ? detail_known(value) : NP_UNKNOWN;
+	return np_trace_arg_integer(event, key, &value) ? vendor_known(value) : NP_UNKNOWN;
 }
 
 static int take_kernel(struct detail_trace *trace, const struct np_trace_event *event)
@@ -32,7 +32,7 @@ static int take_kernel(struct detail_trace *trace, const struct np_trace_event *
 	kernel->end = event->ts_ns + event->dur_ns;
 	kernel->stream = argument(event, "stream");
 	kernel->connection = argument(event, "correlation");
-	kernel->device = detail_device(argument(event, "device"));
+	kernel->device = vendor_device(argument(event, "device"));
 	rc = detail_intern(trace->load, event->name.bytes, event->name.length, &kernel->name);
 	if (rc == NP_OK)
 		rc = detail_intern(trace->load, type.bytes, type.length, &kernel->type);
@@ -107,7 +107,7 @@ static int take_memory(struct detail_trace *trace, const struct np_trace_event *
 				     .allocated_at_release = NP_UNKNOWN,
 				     .reserved_at_release = NP_UNKNOWN,
 				     .active_at_release = NP_UNKNOWN,
-				     .device = detail_device(memory.device) };
+				     .device = vendor_device(memory.device) };
 	rc = np_idmap_set(trace->gpu->held, memory.address, index, trace->err);
 	return rc < 0 ? rc : add_event(trace, event, false, index);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/model/load/capture/capture.h"
 #include "detail_private.h"
 
 #include <math.h>
@@ -154,7 +153,7 @@ static int64_t number(struct np_slice cell)
 {
 	int64_t value;
 
-	return np_text_to_int(cell.bytes, cell.length, &value) ? detail_known(value) : NP_UNKNOWN;
+	return np_text_to_int(cell.bytes, cell.length, &value) ? vendor_known(value) : NP_UNKNOWN;
 }
 
 static double real(struct np_slice cell)
@@ -233,7 +232,7 @@ static int add_kernel(struct kernels *kernels, const struct np_slice *cell, np_n
 	kernel->task_id = number(cell[TASK]);
 	kernel->block_dim = number(cell[BLOCKS]);
 	kernel->mix_block_dim = number(cell[MIX_BLOCKS]);
-	kernel->device = detail_device(number(cell[DEVICE]));
+	kernel->device = vendor_device(number(cell[DEVICE]));
 	kernel->step = named_step(kernels->load, cell[STEP]);
 	return texts_of(kernels->load, cell, kernel);
 }
@@ -249,7 +248,7 @@ static int take_row(struct kernels *kernels, const struct np_slice *cell)
 		kernels->bad_times++;
 		return NP_OK;
 	}
-	if (capture_is_operator(cell[CORE], cell[NAME]) ||
+	if (vendor_is_operator(cell[CORE], cell[NAME]) ||
 	    !detail_time_ok(kernels->load, start, end))
 		return NP_OK;
 	rc = add_kernel(kernels, cell, start, end);

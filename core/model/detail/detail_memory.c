@@ -72,12 +72,9 @@ static int32_t device_of(struct np_slice cell)
 
 	if (cell.length > 4 && memcmp(cell.bytes, "NPU:", 4) == 0 &&
 	    np_text_to_int(cell.bytes + 4, cell.length - 4, &device))
-		return detail_device(device);
+		return vendor_device(device);
 	return -1;
 }
-
-#define KB 1024
-#define MB 1048576
 
 enum {
 	OP_NAME,
@@ -120,13 +117,13 @@ static int take_op(struct detail_load *load, const struct np_slice *cell)
 		.alloc = time_of(cell[OP_ALLOC]),
 		.release = time_of(cell[OP_RELEASE]),
 		.active_release = time_of(cell[OP_ACTIVE_RELEASE]),
-		.bytes = bytes_of(cell[OP_SIZE], KB),
-		.allocated_at_alloc = bytes_of(cell[OP_ALLOC_ALLOCATED], MB),
-		.reserved_at_alloc = bytes_of(cell[OP_ALLOC_RESERVED], MB),
-		.active_at_alloc = bytes_of(cell[OP_ALLOC_ACTIVE], MB),
-		.allocated_at_release = bytes_of(cell[OP_RELEASE_ALLOCATED], MB),
-		.reserved_at_release = bytes_of(cell[OP_RELEASE_RESERVED], MB),
-		.active_at_release = bytes_of(cell[OP_RELEASE_ACTIVE], MB),
+		.bytes = bytes_of(cell[OP_SIZE], VENDOR_KB),
+		.allocated_at_alloc = bytes_of(cell[OP_ALLOC_ALLOCATED], VENDOR_MB),
+		.reserved_at_alloc = bytes_of(cell[OP_ALLOC_RESERVED], VENDOR_MB),
+		.active_at_alloc = bytes_of(cell[OP_ALLOC_ACTIVE], VENDOR_MB),
+		.allocated_at_release = bytes_of(cell[OP_RELEASE_ALLOCATED], VENDOR_MB),
+		.reserved_at_release = bytes_of(cell[OP_RELEASE_RESERVED], VENDOR_MB),
+		.active_at_release = bytes_of(cell[OP_RELEASE_ACTIVE], VENDOR_MB),
 		.device = device_of(cell[OP_DEVICE]),
 	};
 	return detail_intern(load, cell[OP_NAME].bytes, cell[OP_NAME].length, &op->name);
@@ -164,9 +161,9 @@ static int add_point(struct detail_load *load, const struct np_slice *cell, bool
 	if (!point)
 		return NP_E_NOMEM;
 	*point = (struct np_memory_point){ .time = time,
-					   .allocated = bytes_of(cell[CURVE_ALLOCATED], MB),
-					   .reserved = bytes_of(cell[CURVE_RESERVED], MB),
-					   .active = bytes_of(cell[CURVE_ACTIVE], MB),
+					   .allocated = bytes_of(cell[CURVE_ALLOCATED], VENDOR_MB),
+					   .reserved = bytes_of(cell[CURVE_RESERVED], VENDOR_MB),
+					   .active = bytes_of(cell[CURVE_ACTIVE], VENDOR_MB),
 					   .device = device_of(cell[CURVE_DEVICE]),
 					   .module = module };
 	return detail_intern(load, cell[CURVE_COMPONENT].bytes, cell[CURVE_COMPONENT].length,

@@ -9,6 +9,9 @@
  * promises. A reader looks at `wants`, which shrinks as sections are told.
  */
 
+#include "core/model/vendor/task_types.h"
+#include "core/model/vendor/values.h"
+
 #include "npuprof/csv.h"
 #include "npuprof/db.h"
 #include "npuprof/detail.h"
@@ -38,9 +41,6 @@ struct detail_load {
 /* A little of the same, read by itself where nobody wants the rows. */
 #define DETAIL_OF_FRAMEWORK_IN_BRIEF (NP_DETAIL_DISPATCHES | NP_DETAIL_OPERATORS)
 
-/* 0xFFFFFFFF, which files write for "no value" in unsigned columns. */
-#define DETAIL_NO_VALUE INT64_C(4294967295)
-
 static inline bool detail_wants(const struct detail_load *load, unsigned sections)
 {
 	return (load->wants & sections) != 0;
@@ -57,14 +57,6 @@ static inline void detail_told(struct detail_load *load, unsigned sections)
  */
 bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end);
 
-/* Intern text in a table; what stands for "no value" ("", N/A, NA) becomes NP_STR_NONE. */
-int detail_intern_in(struct np_strtab *strings, const char *text, size_t length, np_str *ret,
-		     struct np_err *err) NP_MUST_USE;
-
-/* Likewise lists: ";\r\n" becomes `separator`, line ends and quotes vanish. */
-int detail_intern_list_in(struct np_strtab *strings, const char *text, size_t length,
-			  char separator, np_str *ret, struct np_err *err) NP_MUST_USE;
-
 /* The same in the detail's own table. */
 int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
 	NP_MUST_USE;
@@ -76,12 +68,6 @@ int detail_intern_shapes(struct detail_load *load, const char *text, size_t leng
 /* Lists of the framework: ";\r\n" becomes `separator`, line ends and quotes vanish. */
 int detail_intern_list(struct detail_load *load, const char *text, size_t length, char separator,
 		       np_str *ret) NP_MUST_USE;
-
-/* NP_UNKNOWN for negative values and the marks of "no value". */
-int64_t detail_known(int64_t value);
-
-/* A device number, -1 for none. */
-int32_t detail_device(int64_t value);
 
 /* The levels of calls by name, in any of their spellings: "acl", "AscendCL", "Hccl" … */
 enum np_call_level detail_call_level(const char *name, size_t length);

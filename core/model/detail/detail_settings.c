@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/vendor/file_names.h"
 #include "detail_private.h"
-
-#include "core/model/load/load_private.h"
 
 #include "npuprof/relation.h"
 

@@ -52,7 +52,7 @@ static int take_call(struct detail_trace *trace, const struct np_trace_event *ev
 				  .connection = NP_UNKNOWN,
 				  .step = NP_NO_STEP };
 	if (np_trace_arg_integer(event, "connection_id", &connection))
-		call->connection = detail_known(connection);
+		call->connection = vendor_known(connection);
 	call->level = detail_call_level(name.bytes, (size_t)(at - name.bytes));
 	return detail_intern(trace->load, at + 1, name.length - (size_t)(at + 1 - name.bytes),
 			     &call->name);
@@ -85,7 +85,7 @@ static int intern_array(struct detail_trace *trace, struct np_slice json, np_str
 static int intern_inputs(struct detail_trace *trace, const struct np_trace_value *value,
 			 np_str *ret)
 {
-	struct np_slice text = detail_value_text(value);
+	struct np_slice text = trace_value_text(value);
 
 	if (value->type == NP_TRACE_ARRAY)
 		return intern_array(trace, value->text, ret);
@@ -122,7 +122,7 @@ static int take_inputs(struct detail_trace *trace, const struct np_trace_event *
 		if (rc == NP_OK)
 			rc = intern_inputs(trace, &values[TYPES], &call->in_dtypes);
 	}
-	text = detail_value_text(&values[STACK]);
+	text = trace_value_text(&values[STACK]);
 	if (rc == NP_OK && detail_trace_reads(trace, NP_DETAIL_STACKS))
 		rc = detail_intern_list(trace->load, text.bytes, text.length, '\n', &call->stack);
 	return rc;
@@ -134,9 +134,9 @@ static bool framework_kind(const struct detail_trace *trace, const struct np_tra
 	if (np_slice_is(event->cat, "cpu_op") ||
 	    (trace->gpu &&
 	     (np_slice_is(event->cat, "user_annotation") || np_slice_is(event->cat, "operator"))))
-		*ret = np_slice_begins(event->name, "ProfilerStep#") ? NP_FRAMEWORK_STEP
-		       : np_slice_is(event->name, "mstx_mark_op")    ? NP_FRAMEWORK_MARK
-								     : NP_FRAMEWORK_OP;
+		*ret = np_slice_begins(event->name, VENDOR_STEP)  ? NP_FRAMEWORK_STEP
+		       : np_slice_is(event->name, "mstx_mark_op") ? NP_FRAMEWORK_MARK
+								  : NP_FRAMEWORK_OP;
 	else if (np_slice_is(event->cat, "enqueue") || np_slice_is(event->cat, "dequeue"))
 		*ret = NP_FRAMEWORK_QUEUE;
 	else if (np_slice_is(event->cat, "python_function") &&
@@ -261,9 +261,9 @@ static int take_mark(struct detail_trace *trace, const struct trace_lane *lane,
 	mark->start = event->ts_ns;
 	mark->end = np_trace_end(event);
 	mark->tid = event->tid.value;
-	mark->kind = mark_kind(mark, detail_value_text(&values[TYPE]));
+	mark->kind = mark_kind(mark, trace_value_text(&values[TYPE]));
 	mark->connection = detail_value_integer(&values[CONNECTION]);
-	rc = detail_trace_intern(trace, detail_value_text(&values[DOMAIN]), &mark->domain);
+	rc = detail_trace_intern(trace, trace_value_text(&values[DOMAIN]), &mark->domain);
 	return rc < 0 ? rc : detail_trace_intern(trace, event->name, &mark->message);
 }
 
@@ -292,8 +292,8 @@ static int take_frequency(struct detail_trace *trace, const struct trace_lane *l
 	sample = np_vec_add(&trace->detail->frequency, trace->err);
 	if (!sample)
 		return NP_E_NOMEM;
-	*sample = (struct np_frequency){ event->ts_ns, detail_known(mhz),
-					 detail_device(lane->device) };
+	*sample = (struct np_frequency){ event->ts_ns, vendor_known(mhz),
+					 vendor_device(lane->device) };
 	return NP_OK;
 }
 

@@ -10,7 +10,7 @@
  * detail_gpu_trace.c for what is written otherwise in it.
  */
 
-#include "core/model/load/trace/trace_ops.h"
+#include "core/model/vendor/trace_lanes.h"
 #include "detail_private.h"
 
 /* An arrow's end at a call of the framework. */
@@ -76,16 +76,11 @@ static inline int detail_trace_intern(struct detail_trace *trace, struct np_slic
 	return detail_intern(trace->load, text.bytes, text.length, ret);
 }
 
-static inline struct np_slice detail_value_text(const struct np_trace_value *value)
-{
-	return value->type == NP_TRACE_TEXT ? value->text : (struct np_slice){ "", 0 };
-}
-
 static inline int64_t detail_value_integer(const struct np_trace_value *value)
 {
 	int64_t number;
 
-	return np_trace_value_integer(value, &number) ? detail_known(number) : NP_UNKNOWN;
+	return np_trace_value_integer(value, &number) ? vendor_known(number) : NP_UNKNOWN;
 }
 
 /* detail_trace_device.c: an event of a lane of the device. */

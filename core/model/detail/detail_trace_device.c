@@ -6,8 +6,7 @@
 int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_lane *lane,
 			       const struct np_trace_event *event)
 {
-	static const char *const keys[] = { "Task Type", "connection_id", "Task Id" };
-	struct np_trace_value values[NP_COUNT(keys)];
+	struct np_trace_value values[TRACE_TASK_KEYS];
 	struct np_device_task *task;
 	np_str *name;
 	np_str *core;
@@ -20,15 +19,17 @@ int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_la
 	core = np_vec_add(&trace->task_cores, trace->err);
 	if (!task || !name || !core)
 		return NP_E_NOMEM;
-	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
+	(void)np_trace_args(event, trace_task_keys, TRACE_TASK_KEYS, values);
 	task->start = event->ts_ns;
 	task->end = np_trace_end(event);
 	task->stream = event->tid.number ? event->tid.value : NP_UNKNOWN;
-	task->connection = detail_value_integer(&values[1]);
-	task->task_id = detail_value_integer(&values[2]);
-	task->device = detail_device(lane->device);
+	task->connection = detail_value_integer(&values[TRACE_TASK_CONNECTION]);
+	task->task_id = detail_value_integer(&values[TRACE_TASK_ID]);
+	task->device = vendor_device(lane->device);
 	rc = detail_trace_intern(trace, event->name, name);
-	return rc < 0 ? rc : detail_trace_intern(trace, detail_value_text(&values[0]), core);
+	return rc < 0 ? rc
+		      : detail_trace_intern(trace, trace_value_text(&values[TRACE_TASK_TYPE]),
+					    core);
 }
 
 static int take_op(struct detail_trace *trace, const struct np_trace_event *event)
@@ -63,43 +64,10 @@ static int take_op(struct detail_trace *trace, const struct np_trace_event *even
 	op->count = detail_value_integer(&values[1]);
 	op->relay = detail_value_integer(&values[4]);
 	op->retry = detail_value_integer(&values[5]);
-	rc = detail_trace_intern(trace, detail_value_text(&values[2]), &op->data_type);
+	rc = detail_trace_intern(trace, trace_value_text(&values[2]), &op->data_type);
 	return rc < 0 ? rc
-		      : detail_trace_intern(trace, detail_value_text(&values[3]), &op->alg_type);
+		      : detail_trace_intern(trace, trace_value_text(&values[3]), &op->alg_type);
 }
-
-enum {
-	SUB_TASK_TYPE,
-	SUB_TASK_SRC,
-	SUB_TASK_DST,
-	SUB_TASK_TRANSPORT,
-	SUB_TASK_SIZE,
-	SUB_TASK_LINK,
-	SUB_TASK_RDMA,
-	SUB_TASK_MASTER,
-	SUB_TASK_NOTIFY,
-	SUB_TASK_STREAM,
-	SUB_TASK_TASK,
-	SUB_TASK_DATA_TYPE,
-	SUB_TASK_BANDWIDTH,
-	SUB_TASK_KEYS,
-};
-
-static const char *const sub_task_keys[SUB_TASK_KEYS] = {
-	[SUB_TASK_TYPE] = "task type",
-	[SUB_TASK_SRC] = "src rank",
-	[SUB_TASK_DST] = "dst rank",
-	[SUB_TASK_TRANSPORT] = "transport type",
-	[SUB_TASK_SIZE] = "size(Byte)",
-	[SUB_TASK_LINK] = "link type",
-	[SUB_TASK_RDMA] = "rdma type",
-	[SUB_TASK_MASTER] = "is_master",
-	[SUB_TASK_NOTIFY] = "notify_id",
-	[SUB_TASK_STREAM] = "stream id",
-	[SUB_TASK_TASK] = "task id",
-	[SUB_TASK_DATA_TYPE] = "data type",
-	[SUB_TASK_BANDWIDTH] = "bandwidth(GB/s)",
-};
 
 static int name_sub_task(struct detail_trace *trace, const struct np_trace_value *values,
 			 struct np_sub_task *sub_task)
@@ -108,23 +76,23 @@ static int name_sub_task(struct detail_trace *trace, const struct np_trace_value
 		int key;
 		np_str *text;
 	} texts[] = {
-		{ SUB_TASK_TYPE, &sub_task->type },
-		{ SUB_TASK_TRANSPORT, &sub_task->transport },
-		{ SUB_TASK_LINK, &sub_task->link },
-		{ SUB_TASK_RDMA, &sub_task->rdma_type },
-		{ SUB_TASK_DATA_TYPE, &sub_task->data_type },
+		{ TRACE_SUB_TASK_TYPE, &sub_task->type },
+		{ TRACE_SUB_TASK_TRANSPORT, &sub_task->transport },
+		{ TRACE_SUB_TASK_LINK, &sub_task->link },
+		{ TRACE_SUB_TASK_RDMA, &sub_task->rdma_type },
+		{ TRACE_SUB_TASK_DATA_TYPE, &sub_task->data_type },
 	};
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
-		rc = detail_trace_intern(trace, detail_value_text(&values[texts[i].key]),
+		rc = detail_trace_intern(trace, trace_value_text(&values[texts[i].key]),
 					 texts[i].text);
 	return rc;
 }
 
 static int take_sub_task(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	struct np_trace_value values[SUB_TASK_KEYS];
+	struct np_trace_value values[TRACE_SUB_TASK_KEYS];
 	struct np_sub_task *sub_task = detail_add_sub_task(trace->load);
 	struct detail_place *place = np_vec_add(&trace->sub_tasks, trace->err);
 	int64_t number;
@@ -132,27 +100,26 @@ static int take_sub_task(struct detail_trace *trace, const struct np_trace_event
 
 	if (!sub_task || !place)
 		return NP_E_NOMEM;
-	(void)np_trace_args(event, sub_task_keys, SUB_TASK_KEYS, values);
+	(void)np_trace_args(event, trace_sub_task_keys, TRACE_SUB_TASK_KEYS, values);
 	*place = (struct detail_place){ event->pid.value, event->tid.value };
 	sub_task->start = event->ts_ns;
 	sub_task->end = np_trace_end(event);
-	sub_task->bytes = detail_value_integer(&values[SUB_TASK_SIZE]);
-	sub_task->src = detail_value_integer(&values[SUB_TASK_SRC]);
-	sub_task->dst = detail_value_integer(&values[SUB_TASK_DST]);
-	sub_task->notify_id = detail_value_integer(&values[SUB_TASK_NOTIFY]);
-	sub_task->stream = detail_value_integer(&values[SUB_TASK_STREAM]);
-	sub_task->task_id = detail_value_integer(&values[SUB_TASK_TASK]);
-	sub_task->master = np_trace_value_integer(&values[SUB_TASK_MASTER], &number) && number == 1;
-	if (np_trace_value_real(&values[SUB_TASK_BANDWIDTH], &real))
+	sub_task->bytes = detail_value_integer(&values[TRACE_SUB_TASK_SIZE]);
+	sub_task->src = detail_value_integer(&values[TRACE_SUB_TASK_SRC]);
+	sub_task->dst = detail_value_integer(&values[TRACE_SUB_TASK_DST]);
+	sub_task->notify_id = detail_value_integer(&values[TRACE_SUB_TASK_NOTIFY]);
+	sub_task->stream = detail_value_integer(&values[TRACE_SUB_TASK_STREAM]);
+	sub_task->task_id = detail_value_integer(&values[TRACE_SUB_TASK_TASK]);
+	sub_task->master =
+		np_trace_value_integer(&values[TRACE_SUB_TASK_MASTER], &number) && number == 1;
+	if (np_trace_value_real(&values[TRACE_SUB_TASK_BANDWIDTH], &real))
 		sub_task->bandwidth = real;
 	return name_sub_task(trace, values, sub_task);
 }
 
 int detail_trace_take_communication(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	struct np_trace_value type;
-
-	if (!np_trace_arg(event, "task type", &type))
+	if (!trace_is_sub_task(event))
 		return detail_trace_reads(trace, NP_DETAIL_OPS) ? take_op(trace, event) : NP_OK;
 	return detail_trace_reads(trace, NP_DETAIL_SUB_TASKS) ? take_sub_task(trace, event) : NP_OK;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_trace.h"
 
-#include "core/model/load/capture/capture.h"
-
 /* --- sub-tasks to operators ---------------------------------------------------------------- */
 
 static int by_start(const void *left, const void *right, void *context)
@@ -85,23 +83,6 @@ static void place_sub_task(struct detail_trace *trace, const struct detail_task_
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* Kernels by what the trace calls their task; vector kernels are AI_CORE in older ones. */
-static bool is_core(const char *type)
-{
-	static const char *const cores[] = { "AICORE",       "AIVECTORCORE", "AIV",
-					     "MIXAIC",       "MIXAIV",       "DSA",
-					     "AICPU",        "KERNELAICORE", "KERNELAIVEC",
-					     "KERNELMIXAIC", "KERNELMIXAIV", "KERNELAICPU" };
-	char plain[32];
-
-	capture_plain_type(type, strlen(type), plain, sizeof(plain));
-	for (size_t i = 0; i < NP_COUNT(cores); i++) {
-		if (strcmp(plain, cores[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 static const char *name_of(const struct detail_trace *trace, np_str id)
 {
 	return np_strtab_text(trace->detail->strings, id);
@@ -139,7 +120,8 @@ static int classify_tasks(struct detail_trace *trace)
 		return NP_E_NOMEM;
 	for (size_t i = 0; i < trace->detail->tasks.count; i++) {
 		struct np_device_task *task = &trace->detail->tasks.item[i];
-		bool core = is_core(name_of(trace, trace->task_cores.item[i]));
+		const char *type = name_of(trace, trace->task_cores.item[i]);
+		bool core = vendor_is_kernel_core(type, strlen(type));
 
 		task->type = core ? trace->task_cores.item[i] : trace->task_names.item[i];
 		if (core)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load_private.h"
+#include "join_rank.h"
 
 #include <inttypes.h>
 

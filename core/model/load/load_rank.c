@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/model/load/capture/memory_held.h"
-#include "core/model/load/capture/statistics.h"
+#include "npuprof/load.h"
+
+#include "core/model/load/capture/comm_steps.h"
+#include "core/model/load/db/load_rank_db.h"
+#include "core/model/load/text/text_files.h"
+#include "core/model/load/trace/load_trace.h"
+#include "join_rank.h"
 
 /*
  * One rank from all of its files

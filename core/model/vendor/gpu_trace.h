@@ -11,6 +11,9 @@
  * measures, and detail_gpu_trace.c, which lists.
  */
 
+/* Does a trace come from a GPU? Looks at its first events. */
+int gpu_trace_is(const char *path, bool *ret, struct np_err *err) NP_MUST_USE;
+
 static inline bool gpu_trace_begins(struct np_slice text, const char *with)
 {
 	return text.length >= strlen(with) && strncasecmp(text.bytes, with, strlen(with)) == 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Data types of communication operators, by the vendor's number and by name. */
 #include "hccl_types.h"
-#include "core/model/load/load_private.h"
+
+#include "values.h"
 
 /* By the vendor's number. */
 static const struct {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes, threads and operators of traces, and the keys under which events keep their arguments. */
 #include "trace_lanes.h"
 
 #include "npuprof/text.h"
@@ -173,4 +174,100 @@ void trace_threads_own(struct trace_lanes *lanes)
 			owner = i;
 		lanes->threads.item[i].owner = owner;
 	}
+}
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+	const struct trace_op *a = left;
+	const struct trace_op *b = right;
+
+	if (a->pid != b->pid)
+		return np_order(a->pid, b->pid);
+	if (a->tid != b->tid)
+		return np_order(a->tid, b->tid);
+	return np_order(a->start, b->start);
+}
+
+void trace_ops_sort(struct trace_op *ops, size_t count)
+{
+	if (count)
+		qsort(ops, count, sizeof(*ops), by_thread_and_time);
+}
+
+/* Index after the last operator of a communicator's thread that starts at or before `start`. */
+static size_t ops_begun(const struct trace_op *ops, size_t count, const struct trace_thread *owner,
+			np_ns start)
+{
+	const struct trace_op key = { .pid = owner->pid, .tid = owner->tid, .start = start };
+	size_t low = 0;
+	size_t high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_thread_and_time(&ops[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* How far back to look for operators that are still running: a few run at once. */
+#define OPS_AT_ONCE 64
+
+uint32_t trace_op_at(const struct trace_op *ops, size_t count, const struct trace_thread *owner,
+		     np_ns start, trace_starts_there *starts_there, const void *tasks)
+{
+	size_t begun = ops_begun(ops, count, owner, start);
+	uint32_t found = TRACE_NO_OP;
+
+	for (size_t i = begun; i-- > 0 && begun - i <= OPS_AT_ONCE;) {
+		const struct trace_op *op = &ops[i];
+
+		if (op->pid != owner->pid || op->tid != owner->tid)
+			break;
+		if (start > op->end)
+			continue;
+		if (found == TRACE_NO_OP)
+			found = (uint32_t)i;
+		else if (starts_there(tasks, start, ops[found].connection))
+			break;
+		else if (starts_there(tasks, start, op->connection))
+			found = (uint32_t)i;
+	}
+	return found;
+}
+
+/* --- arguments of events --------------------------------------------------------------------- */
+
+const char *const trace_task_keys[TRACE_TASK_KEYS] = {
+	[TRACE_TASK_TYPE] = "Task Type",
+	[TRACE_TASK_CONNECTION] = "connection_id",
+	[TRACE_TASK_ID] = "Task Id",
+};
+
+const char *const trace_sub_task_keys[TRACE_SUB_TASK_KEYS] = {
+	[TRACE_SUB_TASK_TYPE] = "task type",
+	[TRACE_SUB_TASK_SRC] = "src rank",
+	[TRACE_SUB_TASK_DST] = "dst rank",
+	[TRACE_SUB_TASK_TRANSPORT] = "transport type",
+	[TRACE_SUB_TASK_SIZE] = "size(Byte)",
+	[TRACE_SUB_TASK_LINK] = "link type",
+	[TRACE_SUB_TASK_RDMA] = "rdma type",
+	[TRACE_SUB_TASK_MASTER] = "is_master",
+	[TRACE_SUB_TASK_NOTIFY] = "notify_id",
+	[TRACE_SUB_TASK_STREAM] = "stream id",
+	[TRACE_SUB_TASK_TASK] = "task id",
+	[TRACE_SUB_TASK_DATA_TYPE] = "data type",
+	[TRACE_SUB_TASK_BANDWIDTH] = "bandwidth(GB/s)",
+};
+
+bool trace_is_sub_task(const struct np_trace_event *event)
+{
+	struct np_trace_value type;
+
+	return np_trace_arg(event, trace_sub_task_keys[TRACE_SUB_TASK_TYPE], &type);
 }

@@ -69,4 +69,77 @@ bool trace_plane(struct np_slice name, int64_t *ret);
 /* All threads were added: sort them and find the owners of planes. */
 void trace_threads_own(struct trace_lanes *lanes);
 
+/* --- operators -------------------------------------------------------------------------------
+ *
+ * To which operator does a sub-task of a trace belong? Only its time and thread are known.
+ */
+
+/* An operator on its communicator's thread. */
+struct trace_op {
+	np_ns start;
+	np_ns end;
+	int64_t pid;
+	int64_t tid;
+	int64_t connection;
+	uint32_t row; /* where the reader keeps the rest */
+};
+
+/* By thread, then start, as trace_op_at() wants them. */
+void trace_ops_sort(struct trace_op *ops, size_t count);
+
+/* Does a task of this connection start on the device at `start`? */
+typedef bool trace_starts_there(const void *tasks, np_ns start, int64_t connection);
+
+#define TRACE_NO_OP UINT32_MAX
+
+/*
+ * The index of the operator of a communicator's thread in which a sub-task lies
+ * that starts at `start`, or TRACE_NO_OP. A send and a receive may run at once; then
+ * the task on the device that starts with the small one tells by its connection.
+ */
+uint32_t trace_op_at(const struct trace_op *ops, size_t count, const struct trace_thread *owner,
+		     np_ns start, trace_starts_there *starts_there, const void *tasks);
+
+/* --- arguments of events ---------------------------------------------------------------------- */
+
+/* Of a task of the device, in a lane of hardware. */
+enum trace_task_key {
+	TRACE_TASK_TYPE,
+	TRACE_TASK_CONNECTION,
+	TRACE_TASK_ID,
+	TRACE_TASK_KEYS,
+};
+
+extern const char *const trace_task_keys[TRACE_TASK_KEYS];
+
+/* Of a sub-task, in a lane of communication. Operators have no "task type". */
+enum trace_sub_task_key {
+	TRACE_SUB_TASK_TYPE,
+	TRACE_SUB_TASK_SRC,
+	TRACE_SUB_TASK_DST,
+	TRACE_SUB_TASK_TRANSPORT,
+	TRACE_SUB_TASK_SIZE,
+	TRACE_SUB_TASK_LINK,
+	TRACE_SUB_TASK_RDMA,
+	TRACE_SUB_TASK_MASTER,
+	TRACE_SUB_TASK_MEASURED, /* the others are for details only */
+	TRACE_SUB_TASK_NOTIFY = TRACE_SUB_TASK_MEASURED,
+	TRACE_SUB_TASK_STREAM,
+	TRACE_SUB_TASK_TASK,
+	TRACE_SUB_TASK_DATA_TYPE,
+	TRACE_SUB_TASK_BANDWIDTH,
+	TRACE_SUB_TASK_KEYS,
+};
+
+extern const char *const trace_sub_task_keys[TRACE_SUB_TASK_KEYS];
+
+/* Is it an event of a sub-task, or else of an operator? */
+bool trace_is_sub_task(const struct np_trace_event *event);
+
+/* The text of an argument; "" for one of another type, or none. */
+static inline struct np_slice trace_value_text(const struct np_trace_value *value)
+{
+	return value->type == NP_TRACE_TEXT ? value->text : (struct np_slice){ "", 0 };
+}
+
 #endif /* NP_TRACE_LANES_H */

@@ -139,63 +139,6 @@ int capture_close_steps(struct capture *capture)
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-bool capture_is_operator(struct np_slice core, struct np_slice name)
-{
-	return np_slice_is(core, "HCCL") || np_slice_is(core, "COMMUNICATION") ||
-	       (name.length > 5 && strncasecmp(name.bytes, "hcom_", 5) == 0);
-}
-
-void capture_plain_type(const char *type, size_t length, char *ret, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < length && used + 1 < size; i++) {
-		unsigned char c = (unsigned char)type[i];
-
-		if (isalnum(c))
-			ret[used++] = (char)toupper(c);
-	}
-	if (used > 3 && strncmp(&ret[used - 3], "SQE", 3) == 0)
-		used -= 3;
-	ret[used] = '\0';
-}
-
-enum task_class capture_task_class(const char *type, size_t length)
-{
-	static const char *const outside[] = {
-		"KERNELAICORE", "KERNELAIVEC", "FFTSPLUS",        "KERNELMIXAIC",    "KERNELMIXAIV",
-		"MIXAIC",       "MIXAIV",      "PROFILINGENABLE", "PROFILINGDISABLE"
-	};
-	char plain[32];
-
-	capture_plain_type(type, length, plain, sizeof(plain));
-	if (strcmp(plain, "SDMA") == 0)
-		return TASK_SDMA;
-	if (strcmp(plain, "MEMCPYASYNC") == 0 || strncmp(plain, "PCIE", 4) == 0)
-		return TASK_COPY;
-	if (strcmp(plain, "NOTIFYWAIT") == 0)
-		return TASK_NOTIFY_WAIT;
-	for (size_t i = 0; i < NP_COUNT(outside); i++) {
-		if (strcmp(plain, outside[i]) == 0)
-			return TASK_NOT_IN_EXTENT;
-	}
-	return TASK_OTHER;
-}
-
-bool capture_is_kernel_task(const char *type, size_t length)
-{
-	static const char *const kernels[] = { "KERNELAICORE", "KERNELAIVEC", "KERNELMIXAIC",
-					       "KERNELMIXAIV" };
-	char plain[32];
-
-	capture_plain_type(type, length, plain, sizeof(plain));
-	for (size_t i = 0; i < NP_COUNT(kernels); i++) {
-		if (strcmp(plain, kernels[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* The index of a device, added if it is new; the rule is that there is one. */
 static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
 {
@@ -250,7 +193,7 @@ int capture_add_task(struct capture *capture, const struct capture_row *row, uin
 	int rc;
 
 	*ret_index = NP_IDMAP_NONE;
-	if (!capture_time_ok(row->start, row->end)) {
+	if (!vendor_time_ok(row->start, row->end)) {
 		capture->impossible_times++;
 		return NP_OK;
 	}
@@ -273,28 +216,11 @@ int capture_add_task(struct capture *capture, const struct capture_row *row, uin
 	return rc < 0 ? rc : device_index(capture, row->device, &task->device);
 }
 
-bool capture_is_type(const char *type, size_t length)
-{
-	return length > 0 && !(length == 3 && memcmp(type, "N/A", 3) == 0);
-}
-
 /* --- the host -------------------------------------------------------------------------------- */
-
-bool capture_loads_data(const char *name, size_t length)
-{
-	static const char loader[] = "dataloader";
-	const size_t wanted = sizeof(loader) - 1;
-
-	for (size_t i = 0; i + wanted <= length; i++) {
-		if ((name[i] | 0x20) == 'd' && strncasecmp(&name[i], loader, wanted) == 0)
-			return true;
-	}
-	return false;
-}
 
 int capture_add_loading(struct capture *capture, np_ns start, np_ns end)
 {
-	if (!capture_time_ok(start, end))
+	if (!vendor_time_ok(start, end))
 		return NP_OK;
 	if (!capture->loading)
 		capture->loading = np_spans_new();

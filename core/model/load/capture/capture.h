@@ -24,19 +24,13 @@
  * the rank must be read again without.
  */
 
-#include "core/model/load/load_private.h"
+#include "core/model/vendor/task_types.h"
+#include "core/model/vendor/values.h"
 
 #include "npuprof/gz.h"
 #include "npuprof/idmap.h"
+#include "npuprof/rank.h"
 #include "npuprof/spans.h"
-
-enum task_class {
-	TASK_OTHER,
-	TASK_SDMA,
-	TASK_COPY, /* asynchronous copies, and those over PCIe */
-	TASK_NOTIFY_WAIT,
-	TASK_NOT_IN_EXTENT, /* markers and host views of kernels: no part of the step's extent */
-};
 
 /* Every task of a rank is one of these for a while: keep it small. */
 struct capture_task {
@@ -149,13 +143,6 @@ struct capture {
 int capture_begin(struct capture *capture) NP_MUST_USE;
 void capture_end(struct capture *capture);
 
-/* Is it a time that can be computed with, and does it not run backwards? */
-static inline bool capture_time_ok(np_ns start, np_ns end)
-{
-	return start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end &&
-	       end - start <= NP_LONGEST_NS;
-}
-
 /* Add a step; NP_STR_NONE is the pseudo step of a run without steps. */
 int capture_add_step(struct capture *capture, np_str id, np_ns host_begin, np_ns host_end)
 	NP_MUST_USE;
@@ -213,26 +200,8 @@ int capture_add_task(struct capture *capture, const struct capture_row *row, uin
 /* The host loaded data. */
 int capture_add_loading(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
 
-/* Is it the name of a host event that loads data? (*dataloader*, in any case) */
-bool capture_loads_data(const char *name, size_t length);
-
-/* Is it the name of a type, or does it say that none was recorded? */
-bool capture_is_type(const char *type, size_t length);
-
 /* A task that a step launched widens the step's window on the device. */
 void capture_widen_step(struct capture *capture, uint32_t step, np_ns start, np_ns end);
-
-/* The class of a task by the text of its type. */
-enum task_class capture_task_class(const char *type, size_t length);
-
-/* Has only a kernel tasks of this type? Others may be of anything. */
-bool capture_is_kernel_task(const char *type, size_t length);
-
-/* Is a row of a table of kernels an operator of communication? By its core and its name. */
-bool capture_is_operator(struct np_slice core, struct np_slice name);
-
-/* "SDMA_SQE", "Notify Wait" and "NOTIFY_WAIT" differ by version: letters and digits tell. */
-void capture_plain_type(const char *type, size_t length, char *ret, size_t size);
 
 /* All tasks are known: finish the windows of the steps. */
 int capture_close_steps(struct capture *capture) NP_MUST_USE;

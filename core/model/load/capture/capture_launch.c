@@ -107,7 +107,7 @@ int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_
 	if (launch->node && step == NP_NO_STEP)
 		return NP_OK;
 	launch->node = true;
-	launch->end = capture_time_ok(start, end) ? end : NP_UNKNOWN;
+	launch->end = vendor_time_ok(start, end) ? end : NP_UNKNOWN;
 	launch->step = step;
 	return NP_OK;
 }
@@ -116,7 +116,7 @@ int capture_call(struct capture *capture, int64_t connection, np_ns start, np_ns
 {
 	struct capture_launch *launch;
 
-	if (connection == NP_UNKNOWN || !capture_time_ok(start, end))
+	if (connection == NP_UNKNOWN || !vendor_time_ok(start, end))
 		return NP_OK;
 	launch = place(capture, connection);
 	if (!launch)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture.h"
+#include "comm_steps.h"
 
 #include "npuprof/order.h"
 #include "npuprof/steps.h"

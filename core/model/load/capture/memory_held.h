@@ -2,7 +2,8 @@
 #ifndef NP_MEMORY_HELD_H
 #define NP_MEMORY_HELD_H
 
-#include "core/model/load/load_private.h"
+#include "npuprof/rank.h"
+#include "npuprof/strtab.h"
 
 /*
  * What components of the memory management held: their peaks (np_rank.memory) and
@@ -44,9 +45,5 @@ void memory_drop_idle_modules(struct np_rank *rank, const struct np_strtab *stri
 
 /* Put the components into an order that does not depend on that of the input. */
 void memory_sort(struct np_rank *rank, const struct np_strtab *strings);
-
-/* The memory files of a rank, for what no other file told. */
-int np_load_memory(struct np_rank *rank, const struct np_source_files *source,
-		   struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_MEMORY_HELD_H */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "load_rank_db.h"
+
 #include "rank_db.h"
 
 int rank_db_each(struct rank_db *load, const char *table, const struct np_scan_column *columns,

@@ -19,6 +19,9 @@
 #include "core/model/load/capture/kernel_gather.h"
 
 #include "npuprof/comm_tasks.h"
+#include "npuprof/db.h"
+#include "npuprof/json.h"
+#include "npuprof/scan.h"
 
 struct rank_db_text {
 	const char *bytes;

@@ -56,7 +56,7 @@ static int op_type(struct rank_db *load, int64_t type_id, int64_t name_id, np_st
 	struct rank_db_text name = rank_db_text(load, name_id);
 	const char *end;
 
-	if (capture_is_type(type.bytes, type.length))
+	if (vendor_is_type(type.bytes, type.length))
 		return rank_db_intern(load, type_id, ret);
 	end = strstr(name.bytes, "__");
 	return np_strtab_add(load->strings, name.bytes,
@@ -71,7 +71,7 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 	int64_t *id;
 	int rc;
 
-	if (!capture_time_ok(start, end)) {
+	if (!vendor_time_ok(start, end)) {
 		load->capture.impossible_times++;
 		return NP_OK;
 	}

@@ -35,29 +35,10 @@ int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core, np_ns
 
 /* --- calls by function ----------------------------------------------------------------------- */
 
-/* The level of a call by its number in CANN_API.type. */
-static const char *level_name(int64_t type)
-{
-	switch (type) {
-	case 20000:
-		return "acl";
-	case 15000:
-		return "model";
-	case 10000:
-		return "node";
-	case 5500:
-		return "communication";
-	case 5000:
-		return "runtime";
-	default:
-		return "?";
-	}
-}
-
 int rank_db_count_call(struct rank_db *load, int64_t type, int64_t name, np_ns time)
 {
 	int64_t key = (int64_t)((uint64_t)name << 16 ^ (uint64_t)type);
-	const char *level = level_name(type);
+	const char *level = vendor_api_name(type);
 	struct np_statistic *entry;
 	uint32_t index;
 	int rc;

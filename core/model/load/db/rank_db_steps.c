@@ -15,7 +15,7 @@ static int take_step(struct rank_db *load, const struct np_batch *batch, size_t 
 	np_str id;
 	int rc;
 
-	if (!text.bytes || text.length == 0 || !capture_time_ok(begin, end)) {
+	if (!text.bytes || text.length == 0 || !vendor_time_ok(begin, end)) {
 		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
 			    np_db_path(load->db), "STEP_TIME",
 			    "a step without id or with impossible times");
@@ -34,7 +34,7 @@ static int take_framework_call(struct rank_db *load, const struct np_batch *batc
 	struct np_step *step = &load->rank->steps.item[0];
 	np_ns start = batch->column[0].integer[row];
 
-	if (capture_time_ok(start, start) &&
+	if (vendor_time_ok(start, start) &&
 	    (step->host_begin == NP_UNKNOWN || start < step->host_begin))
 		step->host_begin = start;
 	return NP_OK;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/load/text/text_files.h"
 #include "rank_db.h"
 
 static const struct np_scan_column string_columns[] = {
@@ -9,7 +10,7 @@ static const struct np_scan_column string_columns[] = {
 /* Host events with such a name load data; few databases have any. */
 static int keep_loader(struct rank_db *load, int64_t id, const struct rank_db_text *text)
 {
-	if (!capture_loads_data(text->bytes, text->length))
+	if (!vendor_loads_data(text->bytes, text->length))
 		return NP_OK;
 	if (!load->loaders)
 		load->loaders = np_idmap_new();

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/load/capture/comm_steps.h"
 #include "rank_db.h"
-
-/* "No value" in columns that are unsigned 32-bit numbers at the source. */
-#define NO_VALUE UINT32_MAX
 
 enum {
 	SUB_TASK_TASK,
@@ -33,39 +31,16 @@ static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
 	[SUB_TASK_MASTER] = { "isMaster", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-/* Of the task type's text; RDMA sends are told by another column. */
-enum sub_task_kind {
-	SUB_TASK_OTHER,
-	SUB_TASK_WAIT,
-	SUB_TASK_PAYLOAD,
-	SUB_TASK_REDUCE,
-	SUB_TASK_NOT_RECORDED, /* "N/A": Level0, where only TASK.taskType tells */
-};
-
-static enum sub_task_kind sub_task_kind_of(struct rank_db_text text)
-{
-	char plain[32];
-
-	capture_plain_type(text.bytes, text.length, plain, sizeof(plain));
-	if (strcmp(plain, "NOTIFYWAIT") == 0)
-		return SUB_TASK_WAIT;
-	if (strcmp(plain, "MEMCPY") == 0)
-		return SUB_TASK_PAYLOAD;
-	if (strcmp(plain, "REDUCEINLINE") == 0)
-		return SUB_TASK_REDUCE;
-	return strcmp(plain, "NA") == 0 || plain[0] == '\0' ? SUB_TASK_NOT_RECORDED
-							    : SUB_TASK_OTHER;
-}
-
 static int kind_of(struct rank_db *load, int64_t type_id, enum task_class class,
 		   struct np_comm_task *task)
 {
 	uint32_t kind = np_idmap_get(load->sub_task.kinds, type_id);
 
 	if (kind == NP_IDMAP_NONE) {
+		struct rank_db_text type = rank_db_text(load, type_id);
 		int rc;
 
-		kind = sub_task_kind_of(rank_db_text(load, type_id));
+		kind = vendor_sub_task_kind(type.bytes, type.length);
 		rc = np_idmap_set(load->sub_task.kinds, type_id, kind, load->err);
 		if (rc < 0)
 			return rc;
@@ -90,10 +65,10 @@ static struct rank_db_sub_task_row read_row(const struct np_batch *batch, size_t
 		.key = batch->column[SUB_TASK_TASK].integer[row],
 		.type = batch->column[SUB_TASK_TYPE].integer[row],
 		.rdma = batch->column[SUB_TASK_RDMA].integer[row] == NP_RDMA_SEND_PAYLOAD,
-		.has_plane = plane >= 0 && plane < NO_VALUE,
+		.has_plane = plane >= 0 && plane < VENDOR_NO_NUMBER,
 		.task = {
-			.bytes = size < 0 || size > NP_MOST_BYTES ? NP_UNKNOWN : size,
-			.plane = plane < 0 || plane >= NO_VALUE ? 0 : (uint32_t)plane,
+			.bytes = vendor_bytes(size),
+			.plane = plane < 0 || plane >= VENDOR_NO_NUMBER ? 0 : (uint32_t)plane,
 			.src = np_peer_of(batch->column[SUB_TASK_SRC].integer[row]),
 			.dst = np_peer_of(batch->column[SUB_TASK_DST].integer[row]),
 			.link = (uint16_t)(batch->column[SUB_TASK_LINK].integer[row] & UINT16_MAX),

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_db.h"
 
-#include "core/model/detail/detail_private.h"
-
 #include <math.h>
 
 /* Kernels of the database, summed in the pass that reads them. */
@@ -58,13 +56,13 @@ static int fill_likeness(struct rank_db *load, const struct gather_texts *texts,
 		{ texts->in_formats, &ret->in_formats },
 	};
 	struct rank_db_text text = rank_db_text(load, texts->in_shapes);
-	int rc = detail_intern_list_in(load->strings, text.bytes, text.length, ';', &ret->in_shapes,
-				       load->err);
+	int rc = vendor_intern_list(load->strings, text.bytes, text.length, ';', &ret->in_shapes,
+				    load->err);
 
 	for (size_t i = 0; i < NP_COUNT(plain) && rc == NP_OK; i++) {
 		text = rank_db_text(load, plain[i].id);
-		rc = detail_intern_in(load->strings, text.bytes, text.length, plain[i].text,
-				      load->err);
+		rc = vendor_intern(load->strings, text.bytes, text.length, plain[i].text,
+				   load->err);
 	}
 	return rc;
 }
@@ -88,7 +86,7 @@ int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
 		return NP_E_NOMEM;
 	*kernel = (struct gather_kernel){ .start = task->start,
 					  .end = task->end,
-					  .connection = detail_known(task->connection),
+					  .connection = vendor_known(task->connection),
 					  .stream = task->stream,
 					  .id = task->id,
 					  .device = task->device };
@@ -186,16 +184,9 @@ static const struct np_scan_column call_columns[CALL_COLUMNS] = {
 	[CALL_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-/* Rows of the queue, of Python and of marks have numbers of their own: the rest are operators. */
-static bool is_op(int64_t kind)
-{
-	return kind < 50002 || kind > 50004;
-}
-
 /* What a name is, looked at once for each: its text, and whether kernels are told apart by it. */
 static int name_call(struct rank_db *load, int64_t name, bool *ret_op, struct gather_call *call)
 {
-	static const char step[] = "ProfilerStep#";
 	uint32_t known = np_idmap_get(load->call_names, name);
 	struct rank_db_text text;
 	np_str id = NP_STR_NONE;
@@ -203,8 +194,8 @@ static int name_call(struct rank_db *load, int64_t name, bool *ret_op, struct ga
 
 	if (known == NP_IDMAP_NONE) {
 		text = rank_db_text(load, name);
-		rc = detail_intern_in(load->strings, text.bytes, text.length, &id, load->err);
-		known = strncmp(text.bytes, step, strlen(step)) == 0 ? 0 : 1;
+		rc = vendor_intern(load->strings, text.bytes, text.length, &id, load->err);
+		known = vendor_is_step(text.bytes) ? 0 : 1;
 		if (known && load->framework_op(text.bytes))
 			known = 2;
 		known |= id << 2;
@@ -224,8 +215,7 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 	struct gather_call call = {
 		.start = batch->column[CALL_START].integer[row],
 		.end = batch->column[CALL_END].integer[row],
-		/* Global thread ids have the process in their upper half. */
-		.tid = tid < 0 ? NP_UNKNOWN : tid & UINT32_MAX,
+		.tid = vendor_thread(tid),
 		.connections = batch->column[CALL_CONNECTION].integer[row],
 	};
 	int64_t name = batch->column[CALL_NAME].integer[row];
@@ -234,13 +224,14 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 
 	if (rank_db_loads_data(load, name))
 		rc = capture_add_loading(&load->capture, call.start, call.end);
-	if (rc < 0 || load->sums_lost || !is_op(batch->column[CALL_KIND].integer[row]) ||
-	    !capture_time_ok(call.start, call.end))
+	if (rc < 0 || load->sums_lost ||
+	    !vendor_torch_is_op(batch->column[CALL_KIND].integer[row]) ||
+	    !vendor_time_ok(call.start, call.end))
 		return rc;
 	rc = name_call(load, name, &op, &call);
 	if (rc < 0 || !op)
 		return rc;
-	forward = detail_known(forward);
+	forward = vendor_known(forward);
 	call.backward = forward != NP_UNKNOWN && forward != 0 && forward != call.tid;
 	rc = kernel_gather_call(load->gather, &call);
 	/* In another order than expected: the detail will sort them. */
@@ -297,9 +288,9 @@ static const struct np_scan_column frequency_columns[] = {
 static int take_frequency(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	np_ns time = batch->column[0].integer[row];
-	int64_t mhz = detail_known(batch->column[1].integer[row]);
+	int64_t mhz = vendor_known(batch->column[1].integer[row]);
 
-	if (!capture_time_ok(time, time) || mhz == NP_UNKNOWN || mhz > UINT32_MAX)
+	if (!vendor_time_ok(time, time) || mhz == NP_UNKNOWN || mhz > UINT32_MAX)
 		return NP_OK;
 	load->gather->mhz_sum += mhz;
 	load->gather->mhz_count++;
@@ -319,8 +310,8 @@ static int take_npu(struct rank_db *load, const struct np_batch *batch, size_t r
 
 	if (load->gather->chip != NP_STR_NONE && batch->column[0].integer[row] != device)
 		return NP_OK;
-	return detail_intern_in(load->strings, name.bytes, name.length, &load->gather->chip,
-				load->err);
+	return vendor_intern(load->strings, name.bytes, name.length, &load->gather->chip,
+			     load->err);
 }
 
 /* --- everything ------------------------------------------------------------------------------ */

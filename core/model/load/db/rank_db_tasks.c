@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_db.h"
 
-/* CANN_API.type of the calls that launch tasks: of AscendCL, which launch copies, and node calls.
- */
-#define API_ACL  20000
-#define API_NODE 10000
-
 /* --- calls ----------------------------------------------------------------------------------- */
 
 enum {
@@ -32,7 +27,7 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 	int64_t connection = batch->column[CALL_CONNECTION].integer[row];
 	int rc = NP_OK;
 
-	if (capture_time_ok(start, end)) {
+	if (vendor_time_ok(start, end)) {
 		if (start > load->last_call)
 			load->last_call = start;
 		rc = rank_db_count_call(load, batch->column[CALL_TYPE].integer[row],
@@ -43,9 +38,9 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 	if (connection > load->last_connection)
 		load->last_connection = connection;
 	switch (batch->column[CALL_TYPE].integer[row]) {
-	case API_NODE:
+	case VENDOR_API_NODE:
 		return capture_launch(&load->capture, connection, start, end);
-	case API_ACL:
+	case VENDOR_API_ACL:
 		return capture_call(&load->capture, connection, start, end);
 	default:
 		return NP_OK;
@@ -115,8 +110,8 @@ static int class_of(struct rank_db *load, int64_t id, enum task_class *ret)
 		struct rank_db_text text = rank_db_text(load, id);
 		int rc;
 
-		known = capture_task_class(text.bytes, text.length);
-		load->ran_kernels |= capture_is_kernel_task(text.bytes, text.length);
+		known = vendor_task_class(text.bytes, text.length);
+		load->ran_kernels |= vendor_is_kernel_task(text.bytes, text.length);
 		rc = np_idmap_set(load->classes, id, known, load->err);
 		if (rc < 0)
 			return rc;
@@ -155,7 +150,7 @@ static int take_task(struct rank_db *load, const struct np_batch *batch, size_t 
 
 	if (rc == NP_OK)
 		rc = rank_db_read_calls(load, task.connection, task.start);
-	if (capture_time_ok(task.start, task.end)) {
+	if (vendor_time_ok(task.start, task.end)) {
 		if (task.start < load->earliest)
 			load->earliest = task.start;
 		if (task.start > load->latest)
@@ -252,7 +247,7 @@ static int type_of(struct rank_db *load, int64_t id, np_str *ret)
 	if (known == NP_IDMAP_NONE) {
 		text = rank_db_text(load, id);
 		known = NP_STR_NONE;
-		if (capture_is_type(text.bytes, text.length))
+		if (vendor_is_type(text.bytes, text.length))
 			rc = rank_db_intern(load, id, &known);
 		if (rc == NP_OK)
 			rc = np_idmap_set(load->types, id, known, load->err);

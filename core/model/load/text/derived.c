@@ -80,9 +80,7 @@ np_ns derived_length(double value, double unit)
 
 int64_t derived_bytes(double value)
 {
-	int64_t bytes = np_double_to_scaled(value, MB_TO_B);
-
-	return bytes < 0 || bytes > NP_MOST_BYTES ? NP_UNKNOWN : bytes;
+	return vendor_bytes(np_double_to_scaled(value, MB_TO_B));
 }
 
 int64_t derived_count(int64_t value)
@@ -93,7 +91,6 @@ int64_t derived_count(int64_t value)
 int derived_add_op(struct derived *load, const char *name, size_t length, np_ns start,
 		   np_ns elapsed, struct np_comm_op **ret)
 {
-	const char *number = memmem(name, length, "__", 2);
 	struct np_comm_op *op;
 	int rc;
 
@@ -112,9 +109,8 @@ int derived_add_op(struct derived *load, const char *name, size_t length, np_ns 
 				   .device = np_device_of(load->rank->device) };
 	rc = np_strtab_add(load->strings, name, length, &op->name, load->err);
 	if (rc == NP_OK)
-		rc = np_strtab_add(load->strings, name,
-				   number ? (size_t)(number + 1 - name) : length, &op->type,
-				   load->err);
+		rc = np_strtab_add(load->strings, name, vendor_operator_type(name, length),
+				   &op->type, load->err);
 	if (rc < 0)
 		return rc;
 	op->p2p = np_op_is_p2p(np_strtab_text(load->strings, op->name));

@@ -8,7 +8,9 @@
  * alike, in other containers.
  */
 
-#include "core/model/load/load_private.h"
+#include "core/model/vendor/task_types.h"
+#include "core/model/vendor/values.h"
+#include "npuprof/run.h"
 
 #include "core/model/run/comm_links.h"
 

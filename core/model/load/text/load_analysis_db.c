@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "derived.h"
+#include "text_files.h"
+
+#include "npuprof/db.h"
+#include "npuprof/scan.h"
 
 #include "npuprof/comm_tasks.h"
 

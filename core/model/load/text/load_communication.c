@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "derived.h"
+#include "text_files.h"
 
 #include "npuprof/comm_tasks.h"
 #include "npuprof/json.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/model/load/capture/expert_kernels.h"
-#include "core/model/load/load_private.h"
+#include "core/model/vendor/values.h"
+#include "text_files.h"
 
 #include "npuprof/csv.h"
 #include "npuprof/text.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/model/load/capture/capture.h"
+#include "text_files.h"
 
 #include "npuprof/csv.h"
 #include "npuprof/text.h"
@@ -87,7 +88,7 @@ static int keep_op(struct kernels *load, struct np_slice name, np_ns start, np_n
 static int keep_kernel(struct kernels *load, struct np_slice type, struct capture_task *task)
 {
 	task->computes = true;
-	if (!capture_is_type(type.bytes, type.length))
+	if (!vendor_is_type(type.bytes, type.length))
 		return NP_OK;
 	return np_strtab_add(load->capture.strings, type.bytes, type.length, &task->type,
 			     load->capture.err);
@@ -127,7 +128,7 @@ static int take_row(struct kernels *load, const struct np_slice *cell)
 	if (rc < 0 || index == NP_IDMAP_NONE)
 		return rc;
 	capture_widen_step(&load->capture, step, task.start, task.end);
-	if (capture_is_operator(cell[CORE], cell[NAME]))
+	if (vendor_is_operator(cell[CORE], cell[NAME]))
 		return keep_op(load, cell[NAME], task.start, task.end, task.device);
 	return keep_kernel(load, cell[TYPE], &load->capture.tasks.item[index]);
 }
@@ -135,7 +136,6 @@ static int take_row(struct kernels *load, const struct np_slice *cell)
 static int add_op(struct kernels *load, const struct np_comm_op *from)
 {
 	const char *name = np_strtab_text(load->capture.strings, from->name);
-	const char *number = strstr(name, "__");
 	struct np_comm_op *op;
 	uint32_t group = 0;
 	int rc = np_rank_group_of_op(load->rank, name, &group, load->capture.err);
@@ -149,9 +149,8 @@ static int add_op(struct kernels *load, const struct np_comm_op *from)
 	op->group = group;
 	op->p2p = np_op_is_p2p(name);
 	op->device = capture_op_device(&load->capture, from->device, NP_UNKNOWN);
-	return np_strtab_add(load->capture.strings, name,
-			     number ? (size_t)(number + 1 - name) : strlen(name), &op->type,
-			     load->capture.err);
+	return np_strtab_add(load->capture.strings, name, vendor_operator_type(name, strlen(name)),
+			     &op->type, load->capture.err);
 }
 
 static int derive(struct kernels *load)
@@ -243,7 +242,7 @@ static int take_type(struct np_slice name, struct np_slice type, struct np_strta
 	int rc = np_strtab_add(strings, name.bytes, name.length, &name_id, err);
 
 	if (rc < 0 || np_idmap_get(types, name_id) != NP_IDMAP_NONE ||
-	    !capture_is_type(type.bytes, type.length))
+	    !vendor_is_type(type.bytes, type.length))
 		return rc;
 	rc = np_strtab_add(strings, type.bytes, type.length, &type_id, err);
 	return rc < 0 ? rc : np_idmap_set(types, name_id, type_id, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/manifest.h"
 
-#include "core/model/load/load_private.h"
+#include "core/model/vendor/file_names.h"
 
 #include "npuprof/json.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/model/load/capture/memory_held.h"
+#include "core/model/vendor/values.h"
+#include "text_files.h"
 
 #include "npuprof/csv.h"
 #include "npuprof/text.h"
@@ -8,9 +10,6 @@
  * memory_record.csv, operator_memory.csv, npu_module_mem.csv: in MB as torch_npu
  * writes them, in KB as msprof does. MB of these are 2^20 bytes.
  */
-#define KB 1024
-#define MB 1048576
-
 struct reading {
 	struct np_rank *rank;
 	struct np_strtab *strings;
@@ -32,7 +31,7 @@ static int64_t scaled(struct np_slice cell, int64_t unit)
 	int64_t millionths;
 
 	if (!np_text_to_scaled(cell.bytes, cell.length, 6, &millionths) || millionths < 0 ||
-	    millionths > INT64_MAX / MB)
+	    millionths > INT64_MAX / VENDOR_MB)
 		return NP_UNKNOWN;
 	return (millionths * unit + 500000) / 1000000;
 }
@@ -40,7 +39,7 @@ static int64_t scaled(struct np_slice cell, int64_t unit)
 /* A file has one of the two columns. */
 static int64_t bytes_of(struct np_slice mb, struct np_slice kb)
 {
-	return mb.length > 0 ? scaled(mb, MB) : scaled(kb, KB);
+	return mb.length > 0 ? scaled(mb, VENDOR_MB) : scaled(kb, VENDOR_KB);
 }
 
 static int hold(struct reading *reading, const char *name, size_t length, struct memory_held *held)

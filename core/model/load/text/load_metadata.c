@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/model/load/load_private.h"
+#include "core/model/vendor/file_names.h"
+#include "text_files.h"
 
 #include "npuprof/json.h"
 #include "npuprof/order.h"

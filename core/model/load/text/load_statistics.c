@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/model/load/capture/statistics.h"
+#include "text_files.h"
 
 #include "npuprof/csv.h"
 #include "npuprof/text.h"
-
-void statistics_add(struct np_statistic *entry, np_ns time)
-{
-	if (entry->count == 0 || time < entry->least)
-		entry->least = time;
-	if (entry->count == 0 || time > entry->most)
-		entry->most = time;
-	entry->count++;
-	entry->total += time;
-}
 
 static int by_total(const void *left, const void *right, void *context)
 {
@@ -29,7 +19,7 @@ static int by_total(const void *left, const void *right, void *context)
 	return strcmp(np_strtab_text(strings, a->kind), np_strtab_text(strings, b->kind));
 }
 
-void statistics_sort(struct np_rank *rank, const struct np_strtab *strings)
+static void statistics_sort(struct np_rank *rank, const struct np_strtab *strings)
 {
 	void *context = (void *)(uintptr_t)strings;
 

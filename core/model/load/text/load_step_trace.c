@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "derived.h"
+#include "text_files.h"
 
 #include "npuprof/csv.h"
 #include "npuprof/text.h"

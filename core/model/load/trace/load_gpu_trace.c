@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "load_trace.h"
+
 #include "core/model/load/capture/capture.h"
 
 #include "core/model/load/capture/memory_held.h"
@@ -10,9 +12,7 @@
  * collectives of both can be compared. What the allocator of PyTorch holds is
  * compared with what that of an NPU does.
  */
-#define NCCL  "nccl"
-#define STEP  "ProfilerStep#"
-#define PROBE 50000 /* events that are looked at to tell what a trace is of */
+#define NCCL "nccl"
 
 /* A call of the CUDA runtime; steps are known only after all events. */
 struct runtime_call {
@@ -40,27 +40,6 @@ struct gpu {
 	NP_VEC(struct memory_held) memory;
 	struct np_idmap *step_ids;
 };
-
-/* --- what it is ------------------------------------------------------------------------------ */
-
-int np_load_is_gpu_trace(const char *path, bool *ret, struct np_err *err)
-{
-	NP_CLEANUP(np_trace_closep) struct np_trace *trace = NULL;
-	const struct np_trace_event *event = NULL;
-	int rc = np_trace_open(path, &trace, err);
-
-	*ret = false;
-	for (int i = 0; i < PROBE && rc == NP_OK && !*ret; i++) {
-		rc = np_trace_next(trace, &event, err);
-		if (rc < 0 || !event)
-			break;
-		*ret = np_slice_is(event->cat, "cuda_runtime") ||
-		       np_slice_is(event->cat, "gpu_memcpy") ||
-		       np_slice_is(event->cat, "cuda_driver") ||
-		       (np_slice_is(event->cat, "kernel") && event->phase == 'X');
-	}
-	return rc;
-}
 
 /* --- events ---------------------------------------------------------------------------------- */
 
@@ -152,7 +131,7 @@ static int take_task(struct gpu *gpu, const struct np_trace_event *event, bool c
 
 static int take_step(struct gpu *gpu, const struct np_trace_event *event)
 {
-	size_t prefix = strlen(STEP);
+	size_t prefix = strlen(VENDOR_STEP);
 	np_str id;
 	int rc = intern(gpu, event->name.bytes + prefix, event->name.length - prefix, &id);
 
@@ -170,7 +149,7 @@ static int take_memory(struct gpu *gpu, const struct np_trace_event *event)
 	struct gpu_trace_memory memory;
 	struct memory_held *held;
 
-	if (!gpu_trace_memory(event, &memory) || !capture_time_ok(event->ts_ns, event->ts_ns))
+	if (!gpu_trace_memory(event, &memory) || !vendor_time_ok(event->ts_ns, event->ts_ns))
 		return NP_OK;
 	held = np_vec_add(&gpu->memory, gpu->capture.err);
 	if (!held)
@@ -205,7 +184,8 @@ static int take_event(struct gpu *gpu, const struct np_trace_event *event)
 		return take_task(gpu, event, false);
 	if (gpu_trace_launches(event))
 		return take_call(gpu, event);
-	if (gpu_trace_begins(event->name, STEP) && !np_slice_is(event->cat, "gpu_user_annotation"))
+	if (gpu_trace_begins(event->name, VENDOR_STEP) &&
+	    !np_slice_is(event->cat, "gpu_user_annotation"))
 		return take_step(gpu, event);
 	return NP_OK;
 }
@@ -270,7 +250,7 @@ static int add_ops(struct gpu *gpu)
 		struct np_comm_op *op;
 		uint32_t group;
 
-		if (!capture_time_ok(from->start, from->end))
+		if (!vendor_time_ok(from->start, from->end))
 			continue;
 		rc = np_rank_group(gpu->rank, from->group, &group, gpu->capture.err);
 		op = rc < 0 ? NULL

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "load_trace.h"
+
+#include "core/model/load/text/text_files.h"
 #include "trace_load.h"
 
 #include "npuprof/steps.h"

@@ -30,7 +30,6 @@ static int add_op(struct trace_load *load, const struct trace_op *from)
 {
 	const struct trace_op_rest *rest = &load->op_rests.item[from->row];
 	const char *name = np_strtab_text(load->capture.strings, rest->name);
-	const char *number = strstr(name, "__");
 	struct np_comm_op *op;
 	uint32_t group = 0;
 	int rc = group_of(load, from, name, &group);
@@ -46,9 +45,8 @@ static int add_op(struct trace_load *load, const struct trace_op *from)
 	op->data_type = rest->data_type & 31U;
 	op->p2p = np_op_is_p2p(name);
 	op->device = capture_op_device(&load->capture, rest->device, from->connection);
-	return np_strtab_add(load->capture.strings, name,
-			     number ? (size_t)(number + 1 - name) : strlen(name), &op->type,
-			     load->capture.err);
+	return np_strtab_add(load->capture.strings, name, vendor_operator_type(name, strlen(name)),
+			     &op->type, load->capture.err);
 }
 
 /* Operators in the order by which sub-tasks find theirs: rank->ops[i] is load->ops[i]. */
@@ -58,7 +56,7 @@ static int add_ops(struct trace_load *load)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < load->ops.count; i++) {
-		if (capture_time_ok(load->ops.item[i].start, load->ops.item[i].end))
+		if (vendor_time_ok(load->ops.item[i].start, load->ops.item[i].end))
 			load->ops.item[kept++] = load->ops.item[i];
 		else
 			load->capture.impossible_times++;
@@ -125,7 +123,7 @@ static int place_sub_task(struct trace_load *load, struct sub_task_tasks *sub_ta
 		uint32_t op = thread ? op_at(load, thread, from->task.start) : TRACE_NO_OP;
 		struct np_comm_task *task;
 
-		if (op == TRACE_NO_OP || !capture_time_ok(from->task.start, from->task.end)) {
+		if (op == TRACE_NO_OP || !vendor_time_ok(from->task.start, from->task.end)) {
 			sub_task->orphans++;
 			continue;
 		}

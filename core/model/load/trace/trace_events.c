@@ -43,10 +43,10 @@ static int take_metadata(struct trace_load *load, const struct np_trace_event *e
 
 static int take_step(struct trace_load *load, const struct np_trace_event *event)
 {
-	static const char prefix[] = "ProfilerStep#";
+	const size_t prefix = strlen(VENDOR_STEP);
 	np_str id;
-	int rc = np_strtab_add(load->capture.strings, event->name.bytes + strlen(prefix),
-			       event->name.length - strlen(prefix), &id, load->capture.err);
+	int rc = np_strtab_add(load->capture.strings, event->name.bytes + prefix,
+			       event->name.length - prefix, &id, load->capture.err);
 
 	return rc < 0 ? rc
 		      : capture_add_step(&load->capture, id, event->ts_ns, np_trace_end(event));
@@ -54,7 +54,7 @@ static int take_step(struct trace_load *load, const struct np_trace_event *event
 
 static int take_framework(struct trace_load *load, const struct np_trace_event *event)
 {
-	if (np_slice_begins(event->name, "ProfilerStep#"))
+	if (np_slice_begins(event->name, VENDOR_STEP))
 		return take_step(load, event);
 	if (load->first_framework_call == NP_UNKNOWN || event->ts_ns < load->first_framework_call)
 		load->first_framework_call = event->ts_ns;
@@ -81,36 +81,10 @@ static int take_call(struct trace_load *load, const struct np_trace_event *event
 	return NP_OK;
 }
 
-/* Kernels that compute, by the type of their task; communication kernels are told by their name. */
-static bool computes(struct np_slice type, struct np_slice name)
-{
-	static const char *const types[] = { "AICORE",       "AIVECTORCORE", "AIV",
-					     "MIXAIC",       "MIXAIV",       "DSA",
-					     "AICPU",        "KERNELAICORE", "KERNELAIVEC",
-					     "KERNELMIXAIC", "KERNELMIXAIV", "KERNELAICPU" };
-	static const char *const communication[] = { "AicpuKernel", "AivKernel" };
-	char plain[32];
-
-	for (size_t i = 0; i < NP_COUNT(communication); i++) {
-		size_t length = strlen(communication[i]);
-
-		if (name.length >= length &&
-		    memcmp(name.bytes + name.length - length, communication[i], length) == 0)
-			return false;
-	}
-	capture_plain_type(type.bytes, type.length, plain, sizeof(plain));
-	for (size_t i = 0; i < NP_COUNT(types); i++) {
-		if (strcmp(plain, types[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 static int take_hardware(struct trace_load *load, const struct trace_lane *lane,
 			 const struct np_trace_event *event)
 {
-	static const char *const keys[] = { "Task Type", "connection_id", "Task Id" };
-	struct np_trace_value values[NP_COUNT(keys)];
+	struct np_trace_value values[TRACE_TASK_KEYS];
 	struct capture_row task = { .start = event->ts_ns,
 				    .end = np_trace_end(event),
 				    .device = lane->device,
@@ -121,13 +95,14 @@ static int take_hardware(struct trace_load *load, const struct trace_lane *lane,
 	uint32_t index;
 	int rc;
 
-	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
-	type = values[0].type == NP_TRACE_TEXT ? values[0].text : (struct np_slice){ "", 0 };
-	(void)np_trace_value_integer(&values[1], &task.connection);
-	(void)np_trace_value_integer(&values[2], &task.id);
-	task.class = capture_task_class(type.bytes, type.length);
+	(void)np_trace_args(event, trace_task_keys, TRACE_TASK_KEYS, values);
+	type = trace_value_text(&values[TRACE_TASK_TYPE]);
+	(void)np_trace_value_integer(&values[TRACE_TASK_CONNECTION], &task.connection);
+	(void)np_trace_value_integer(&values[TRACE_TASK_ID], &task.id);
+	task.class = vendor_task_class(type.bytes, type.length);
 	rc = capture_add_task(&load->capture, &task, &index);
-	if (rc < 0 || index == NP_IDMAP_NONE || !computes(type, event->name))
+	if (rc < 0 || index == NP_IDMAP_NONE || vendor_is_communication_kernel(event->name) ||
+	    !vendor_is_kernel_core(type.bytes, type.length))
 		return rc;
 	load->capture.tasks.item[index].computes = true;
 	/* Its name for now: the type is found by it in the table of kernels. */
@@ -204,17 +179,6 @@ static uint8_t transport_number(struct np_slice text)
 	return np_slice_is(text, "RDMA") ? NP_TRANSPORT_RDMA : UINT8_MAX;
 }
 
-static uint8_t kind_of_task(struct np_slice type, struct np_slice rdma)
-{
-	if (np_slice_is(rdma, "RDMA_SEND_PAYLOAD"))
-		return NP_TASK_RDMA_PAYLOAD;
-	if (np_slice_is(type, "Notify_Wait"))
-		return NP_TASK_NOTIFY_WAIT;
-	if (np_slice_is(type, "Memcpy") || np_slice_is(type, "Reduce_Inline"))
-		return NP_TASK_PAYLOAD;
-	return NP_TASK_OTHER;
-}
-
 static int32_t peer_of(const struct np_trace_value *value)
 {
 	int64_t rank;
@@ -222,51 +186,39 @@ static int32_t peer_of(const struct np_trace_value *value)
 	return np_trace_value_integer(value, &rank) ? np_peer_of(rank) : NP_NO_PEER;
 }
 
-static struct np_slice text_of(const struct np_trace_value *value)
-{
-	return value->type == NP_TRACE_TEXT ? value->text : (struct np_slice){ "", 0 };
-}
-
 static int take_sub_task(struct trace_load *load, const struct np_trace_event *event)
 {
-	enum {
-		TYPE,
-		SRC,
-		DST,
-		TRANSPORT,
-		SIZE,
-		LINK,
-		RDMA,
-		MASTER,
-		COUNT
-	};
-	static const char *const keys[COUNT] = {
-		[TYPE] = "task type",           [SRC] = "src rank",     [DST] = "dst rank",
-		[TRANSPORT] = "transport type", [SIZE] = "size(Byte)",  [LINK] = "link type",
-		[RDMA] = "rdma type",           [MASTER] = "is_master",
-	};
 	struct trace_sub_task *sub_task = np_vec_add(&load->sub_tasks, load->capture.err);
-	struct np_trace_value values[COUNT];
+	struct np_trace_value values[TRACE_SUB_TASK_MEASURED];
+	enum sub_task_kind kind;
 	int64_t number;
 
 	if (!sub_task)
 		return NP_E_NOMEM;
-	(void)np_trace_args(event, keys, COUNT, values);
+	(void)np_trace_args(event, trace_sub_task_keys, TRACE_SUB_TASK_MEASURED, values);
 	sub_task->pid = event->pid.value;
 	sub_task->tid = event->tid.value;
 	sub_task->task.start = event->ts_ns;
 	sub_task->task.end = np_trace_end(event);
-	sub_task->task.src = peer_of(&values[SRC]);
-	sub_task->task.dst = peer_of(&values[DST]);
+	sub_task->task.src = peer_of(&values[TRACE_SUB_TASK_SRC]);
+	sub_task->task.dst = peer_of(&values[TRACE_SUB_TASK_DST]);
 	sub_task->task.bytes = NP_UNKNOWN;
-	if (np_trace_value_integer(&values[SIZE], &number) && number >= 0 &&
-	    number <= NP_MOST_BYTES)
-		sub_task->task.bytes = number;
-	sub_task->task.link = link_number(text_of(&values[LINK]));
-	sub_task->task.transport = transport_number(text_of(&values[TRANSPORT]));
-	sub_task->task.kind = kind_of_task(text_of(&values[TYPE]), text_of(&values[RDMA]));
-	sub_task->task.reduces = np_slice_is(text_of(&values[TYPE]), "Reduce_Inline");
-	sub_task->task.master = np_trace_value_integer(&values[MASTER], &number) && number == 1;
+	if (np_trace_value_integer(&values[TRACE_SUB_TASK_SIZE], &number))
+		sub_task->task.bytes = vendor_bytes(number);
+	sub_task->task.link = link_number(trace_value_text(&values[TRACE_SUB_TASK_LINK]));
+	sub_task->task.transport =
+		transport_number(trace_value_text(&values[TRACE_SUB_TASK_TRANSPORT]));
+	kind = vendor_trace_sub_task_kind(trace_value_text(&values[TRACE_SUB_TASK_TYPE]));
+	sub_task->task.kind = NP_TASK_OTHER;
+	if (np_slice_is(trace_value_text(&values[TRACE_SUB_TASK_RDMA]), "RDMA_SEND_PAYLOAD"))
+		sub_task->task.kind = NP_TASK_RDMA_PAYLOAD;
+	else if (kind == SUB_TASK_WAIT)
+		sub_task->task.kind = NP_TASK_NOTIFY_WAIT;
+	else if (kind == SUB_TASK_PAYLOAD || kind == SUB_TASK_REDUCE)
+		sub_task->task.kind = NP_TASK_PAYLOAD;
+	sub_task->task.reduces = kind == SUB_TASK_REDUCE;
+	sub_task->task.master =
+		np_trace_value_integer(&values[TRACE_SUB_TASK_MASTER], &number) && number == 1;
 	return NP_OK;
 }
 
@@ -274,9 +226,7 @@ static int take_sub_task(struct trace_load *load, const struct np_trace_event *e
 static int take_communication(struct trace_load *load, const struct trace_lane *lane,
 			      const struct np_trace_event *event)
 {
-	struct np_trace_value type;
-
-	if (np_trace_arg(event, "task type", &type))
+	if (trace_is_sub_task(event))
 		return take_sub_task(load, event);
 	return take_op(load, lane, event);
 }
@@ -290,7 +240,7 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 	if (event->ts_ns == NP_UNKNOWN)
 		return NP_OK;
 	/* Events of the framework have a category; its lane need not be known. */
-	if (event->cat.length > 0 && capture_loads_data(event->name.bytes, event->name.length)) {
+	if (event->cat.length > 0 && vendor_loads_data(event->name.bytes, event->name.length)) {
 		int rc = capture_add_loading(&load->capture, event->ts_ns, np_trace_end(event));
 
 		if (rc < 0)
@@ -298,7 +248,7 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 	}
 	if (event->cat.length > 0)
 		return np_slice_is(event->cat, "cpu_op") ? take_framework(load, event) : NP_OK;
-	if (np_slice_begins(event->name, "ProfilerStep#"))
+	if (np_slice_begins(event->name, VENDOR_STEP))
 		return take_step(load, event);
 	lane = trace_lanes_find(&load->lanes, event->pid.value);
 	if (!lane) {

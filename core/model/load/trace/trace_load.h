@@ -13,7 +13,7 @@
  */
 
 #include "core/model/load/capture/capture.h"
-#include "trace_ops.h"
+#include "core/model/vendor/trace_lanes.h"
 
 #include "npuprof/comm_tasks.h"
 

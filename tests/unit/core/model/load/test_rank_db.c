@@ -4,6 +4,8 @@
 #include "np_random.h"
 
 #include "core/model/load/capture/statistics.h"
+#include "core/model/load/db/load_rank_db.h"
+#include "core/model/load/text/text_files.h"
 
 #include "npuprof/summary.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/model/load/load_private.h"
+#include "comm_steps.h"
 
 /* qsort_r's context for sorting operators or their indexes. */
 struct sorting {

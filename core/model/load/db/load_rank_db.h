@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_LOAD_RANK_DB_H
+#define NP_LOAD_RANK_DB_H
+
+/*
+ * The reader of the rank database, the best of all files: what it is told by is in rank_db.h.
+ */
+
+#include "npuprof/run.h"
+
+/*
+ * The rank database: everything is derived from its tasks and operators. In parts
+ * it needs little memory, but fails with NP_E_RANGE where the order of the tables
+ * does not allow it. What is wrong with the file is told best without. Kernels
+ * are summed if `framework_op` is not NULL, which takes every task with its connection
+ * until its kernel is read (rank_db_gather_kernel()): never in parts.
+ */
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+		    np_kernel_framework_op *framework_op, struct np_strtab *strings,
+		    struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_LOAD_RANK_DB_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_LOAD_TRACE_H
+#define NP_LOAD_TRACE_H
+
+/*
+ * Readers of traces: those of NPUs, and those of GPUs for comparisons with them.
+ */
+
+#include "npuprof/run.h"
+
+/* trace_view.json or the slices of an msprof trace. */
+int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
+		  struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+
+/* A trace of PyTorch on a GPU. */
+int np_load_gpu_trace(struct np_rank *rank, const struct np_source_files *source,
+		      struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_LOAD_TRACE_H */
