@@ -2,6 +2,7 @@
 #include "npuprof/cluster.h"
 
 #include "npuprof/comm_tasks.h"
+#include "npuprof/communicators.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -83,15 +84,22 @@ static int collect_steps(struct np_cluster *cluster, struct np_err *err)
 
 /* --- communicators --------------------------------------------------------------------------- */
 
-static struct np_communicator *find_or_add(struct np_cluster *cluster, uint64_t hash,
-					   struct np_err *err)
+static struct np_communicator *find(const struct np_cluster *cluster, uint64_t hash)
 {
-	struct np_communicator *communicator;
-
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		if (cluster->communicators.item[i].hash == hash)
 			return &cluster->communicators.item[i];
 	}
+	return NULL;
+}
+
+static struct np_communicator *find_or_add(struct np_cluster *cluster, uint64_t hash,
+					   struct np_err *err)
+{
+	struct np_communicator *communicator = find(cluster, hash);
+
+	if (communicator)
+		return communicator;
 	communicator = np_vec_add(&cluster->communicators, err);
 	if (!communicator)
 		return NULL;
@@ -103,6 +111,23 @@ static struct np_communicator *find_or_add(struct np_cluster *cluster, uint64_t 
 		return NULL;
 	}
 	return communicator;
+}
+
+/* Where those of the run are among those of the cluster, which are one for each hash. */
+static int add_communicators(struct np_cluster *cluster, const struct np_communicators *merged,
+			     uint32_t *places, struct np_err *err)
+{
+	for (size_t i = 0; i < merged->list.count; i++) {
+		struct np_communicator *communicator =
+			find_or_add(cluster, merged->list.item[i].hash, err);
+
+		if (!communicator)
+			return NP_E_NOMEM;
+		/* Only one whose members nobody knows stays as large as this. */
+		communicator->size = merged->list.item[i].size;
+		places[i] = (uint32_t)(communicator - cluster->communicators.item);
+	}
+	return NP_OK;
 }
 
 /* Names and members from the first rank that knows them: ranks are sorted. */
@@ -118,46 +143,23 @@ static void adopt(struct np_communicator *communicator, const struct np_group *g
 	}
 }
 
-enum {
-	HAS_COLLECTIVE = 1,
-	HAS_P2P = 2,
-};
-
-static int merge_groups(struct np_cluster *cluster, const struct np_rank *rank,
-			const uint8_t *kinds, struct np_err *err)
+static void observe(struct np_cluster *cluster, const struct np_communicators *merged,
+		    const uint32_t *places, size_t index)
 {
-	for (size_t i = 0; i < rank->groups.count; i++) {
+	const struct np_rank *rank = cluster->run->ranks[index];
+
+	for (size_t i = 0; rank && i < rank->groups.count; i++) {
+		const struct np_group_use *use = &np_communicators_of(merged, index)[i];
 		struct np_communicator *communicator;
 
-		if (!kinds[i])
+		if (use->ops == 0)
 			continue;
-		communicator = find_or_add(cluster, rank->groups.item[i].hash, err);
-		if (!communicator)
-			return NP_E_NOMEM;
+		communicator = &cluster->communicators.item[places[use->communicator]];
 		adopt(communicator, &rank->groups.item[i]);
 		communicator->observed[communicator->observed_count++] = rank->id;
-		communicator->collective |= (kinds[i] & HAS_COLLECTIVE) != 0;
-		communicator->p2p |= (kinds[i] & HAS_P2P) != 0;
+		communicator->collective |= use->collective;
+		communicator->p2p |= use->p2p;
 	}
-	return NP_OK;
-}
-
-/* Only communicators with operators count: the metadata lists many that a step never uses. */
-static int merge_rank(struct np_cluster *cluster, const struct np_rank *rank, struct np_err *err)
-{
-	uint8_t *kinds = calloc(rank->groups.count + 1, sizeof(*kinds));
-	int rc;
-
-	if (!kinds)
-		return np_fail_nomem(err, "communicators");
-	for (size_t i = 0; i < rank->ops.count; i++) {
-		const struct np_comm_op *op = &rank->ops.item[i];
-
-		kinds[op->group] |= op->p2p ? HAS_P2P : HAS_COLLECTIVE;
-	}
-	rc = merge_groups(cluster, rank, kinds, err);
-	free(kinds);
-	return rc;
 }
 
 static int by_type_and_hash(const void *left, const void *right)
@@ -173,70 +175,72 @@ static int by_type_and_hash(const void *left, const void *right)
 	return strcmp(texts[0], texts[1]);
 }
 
-static int merge_communicators(struct np_cluster *cluster, struct np_err *err)
-{
-	const struct np_run *run = cluster->run;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-		if (run->ranks[i])
-			rc = merge_rank(cluster, run->ranks[i], err);
-	}
-	if (cluster->communicators.count)
-		qsort(cluster->communicators.item, cluster->communicators.count,
-		      sizeof(cluster->communicators.item[0]), by_type_and_hash);
-	return rc;
-}
-
-const struct np_communicator *np_cluster_communicator(const struct np_cluster *cluster,
-						      uint64_t hash)
-{
-	for (size_t i = 0; i < cluster->communicators.count; i++) {
-		if (cluster->communicators.item[i].hash == hash)
-			return &cluster->communicators.item[i];
-	}
-	return NULL;
-}
-
-/* --- local ranks ----------------------------------------------------------------------------- */
-
-/* The size of a communicator as far as an end of a link gives it away. */
 static void widen_size(struct np_communicator *communicator, int32_t local)
 {
-	/* A local rank beyond any cluster is damage, not a peer. */
-	if (local >= 0 && local < (1 << 24) && (size_t)local >= communicator->size)
-		communicator->size = (size_t)local + 1;
+	if (np_members_by_link(local) > communicator->size)
+		communicator->size = np_members_by_link(local);
 }
 
-static void size_communicators(struct np_cluster *cluster)
+/* Sizes count the links of ranks with operators; those of ranks without any are good as well. */
+static void size_communicators(struct np_cluster *cluster, const struct np_communicators *merged)
 {
 	const struct np_run *run = cluster->run;
 
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		struct np_communicator *communicator = &cluster->communicators.item[i];
 
-		communicator->size = communicator->members ? communicator->member_count
-							   : communicator->observed_count;
+		if (communicator->members)
+			communicator->size = communicator->member_count;
 	}
 	for (size_t i = 0; i < run->sources.count; i++) {
 		const struct np_rank *rank = run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->links.count; j++) {
 			const struct np_link *link = &rank->links.item[j];
-			uint64_t hash = rank->groups.item[link->group].hash;
-			const struct np_communicator *found =
-				np_cluster_communicator(cluster, hash);
 			struct np_communicator *communicator;
 
-			if (!found || found->members)
+			if (np_communicators_of(merged, i)[link->group].ops > 0)
 				continue;
-			communicator =
-				&cluster->communicators.item[found - cluster->communicators.item];
+			communicator = find(cluster, rank->groups.item[link->group].hash);
+			if (!communicator || communicator->members)
+				continue;
 			widen_size(communicator, link->src);
 			widen_size(communicator, link->dst);
 		}
 	}
 }
+
+static int merge_communicators(struct np_cluster *cluster, struct np_err *err)
+{
+	const struct np_run *run = cluster->run;
+	struct np_communicators merged = { 0 };
+	uint32_t *places;
+	int rc = np_communicators_merge(run, 1, &merged, err);
+
+	if (rc < 0)
+		return rc;
+	places = malloc((merged.list.count + 1) * sizeof(*places));
+	rc = places ? add_communicators(cluster, &merged, places, err)
+		    : np_fail_nomem(err, "communicators");
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++)
+		observe(cluster, &merged, places, i);
+	if (rc == NP_OK)
+		size_communicators(cluster, &merged);
+	if (cluster->communicators.count)
+		qsort(cluster->communicators.item, cluster->communicators.count,
+		      sizeof(cluster->communicators.item[0]), by_type_and_hash);
+	free(places);
+	np_communicators_release(&merged);
+	return rc;
+}
+
+const struct np_communicator *np_cluster_communicator(const struct np_cluster *cluster,
+						      uint64_t hash)
+{
+	return find(cluster, hash);
+}
+
+/* --- local ranks ----------------------------------------------------------------------------- */
 
 static int allocate_maps(struct np_cluster *cluster, struct np_err *err)
 {
@@ -335,7 +339,6 @@ int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct n
 	rc = collect_steps(cluster, err);
 	if (rc == NP_OK)
 		rc = merge_communicators(cluster, err);
-	size_communicators(cluster);
 	if (rc == NP_OK)
 		rc = allocate_maps(cluster, err);
 	if (rc == NP_OK) {

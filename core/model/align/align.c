@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matching of a run: a job for each communicator, and one list of what the jobs have found. */
-#include "align_private.h"
+#include "npuprof/align.h"
+
+#include "align.h"
 
 #include <assert.h>
 
@@ -28,65 +30,138 @@ void np_align_freep(struct np_align **align)
 
 static void release_build(struct align_build *build)
 {
-	for (size_t i = 0; build->ranks && i < build->run->sources.count; i++) {
-		free(build->ranks[i].ops);
-		free(build->ranks[i].sizes);
-		free(build->ranks[i].row);
-	}
 	for (size_t i = 0; build->jobs && i < build->align->communicators.count; i++) {
 		np_vec_release(&build->jobs[i].instances);
 		np_vec_release(&build->jobs[i].findings);
 	}
-	free(build->ranks);
+	np_communicators_release(&build->communicators);
+	free(build->rows);
 	free(build->ops);
 	free(build->row_ops);
 	free(build->jobs);
 	free(build->errs);
 }
 
-static void count_ops(void *context, size_t index)
-{
-	struct align_build *build = context;
-	const struct np_rank *rank = build->run->ranks[index];
-	struct align_groups *groups = &build->ranks[index];
+/* --- rows ------------------------------------------------------------------------------------- */
 
-	for (size_t i = 0; rank && i < rank->ops.count; i++) {
-		const struct np_comm_op *op = &rank->ops.item[i];
-
-		groups->ops[op->group]++;
-		groups->sizes[op->group] |= op->bytes != NP_UNKNOWN;
-	}
-}
-
-static int count_all(struct align_build *build)
+static int count_ops(struct align_build *build)
 {
 	const struct np_run *run = build->run;
 	size_t ops = 0;
 
 	build->align->rank_first = malloc((run->sources.count + 1) * sizeof(uint32_t));
-	build->ranks = calloc(run->sources.count + 1, sizeof(*build->ranks));
-	if (!build->align->rank_first || !build->ranks)
+	if (!build->align->rank_first)
 		return np_fail_nomem(build->err, "matching of operators");
 	for (size_t i = 0; i < run->sources.count; i++) {
-		size_t groups = run->ranks[i] ? run->ranks[i]->groups.count + 1 : 1;
-		struct align_groups *own = &build->ranks[i];
-
 		build->align->rank_first[i] = (uint32_t)ops;
 		ops += run->ranks[i] ? run->ranks[i]->ops.count : 0;
 		if (ops >= UINT32_MAX)
 			return np_fail(build->err, NP_E_RANGE,
 				       "more communication operators than can be matched");
-		own->ops = calloc(groups, sizeof(*own->ops));
-		own->sizes = calloc(groups, sizeof(*own->sizes));
-		own->row = calloc(groups, sizeof(*own->row));
-		if (!own->ops || !own->sizes || !own->row)
-			return np_fail_nomem(build->err, "matching of operators");
 	}
 	build->align->rank_first[run->sources.count] = (uint32_t)ops;
 	build->align->op_count = (uint32_t)ops;
-	np_workers_run(&build->workers, run->sources.count, count_ops, build);
 	return NP_OK;
 }
+
+static int add_communicators(struct align_build *build)
+{
+	struct np_align *align = build->align;
+	const struct np_communicators *merged = &build->communicators;
+	uint32_t rows = 0;
+	uint32_t slots = 0;
+
+	for (size_t i = 0; i < merged->list.count; i++) {
+		const struct np_merged_group *group = &merged->list.item[i];
+		struct np_align_communicator *communicator =
+			np_vec_add(&align->communicators, build->err);
+
+		if (!communicator)
+			return NP_E_NOMEM;
+		*communicator = (struct np_align_communicator){ .hash = group->hash,
+								.members = group->members,
+								.member_count = group->member_count,
+								.size = group->size,
+								.ops = group->ops,
+								.sizes = group->sizes,
+								.size_known = group->size_known,
+								.coverage = rows,
+								.first_slot = slots };
+		for (uint32_t j = 0; j < group->observed; j++) {
+			if (!np_vec_add(&align->coverage, build->err))
+				return NP_E_NOMEM;
+		}
+		rows += group->observed;
+		slots += group->ops;
+	}
+	return NP_OK;
+}
+
+/* A row of the coverage for each group of each rank that has operators. */
+static int add_rows(struct align_build *build)
+{
+	struct np_align *align = build->align;
+	const struct np_run *run = build->run;
+	int rc = add_communicators(build);
+
+	build->rows =
+		malloc((build->communicators.first[run->sources.count] + 1) * sizeof(*build->rows));
+	if (rc == NP_OK && !build->rows)
+		rc = np_fail_nomem(build->err, "matching of operators");
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		for (size_t j = build->communicators.first[i];
+		     j < build->communicators.first[i + 1]; j++) {
+			const struct np_group_use *use = &build->communicators.uses[j];
+			struct np_align_communicator *communicator;
+
+			if (use->ops == 0)
+				continue;
+			communicator = &align->communicators.item[use->communicator];
+			build->rows[j] = communicator->coverage + communicator->observed++;
+			/* Until it is matched, the total is that of the lists. */
+			align->coverage.item[build->rows[j]] =
+				(struct np_coverage){ .communicator = use->communicator,
+						      .rank = (uint32_t)i,
+						      .total = use->ops };
+		}
+	}
+	return rc;
+}
+
+/* Where the operators of each row are listed. */
+static int index_rows(struct align_build *build)
+{
+	struct np_align *align = build->align;
+	uint32_t first = 0;
+
+	build->row_ops = malloc((align->coverage.count + 1) * sizeof(uint32_t));
+	build->ops = malloc(((size_t)align->op_count + 1) * sizeof(uint32_t));
+	if (!build->row_ops || !build->ops)
+		return np_fail_nomem(build->err, "matching of operators");
+	for (size_t i = 0; i < align->coverage.count; i++) {
+		build->row_ops[i] = first;
+		first += align->coverage.item[i].total;
+	}
+	build->row_ops[align->coverage.count] = first;
+	return NP_OK;
+}
+
+/* A job: list the operators of one rank in its rows. */
+static void list_ops(void *context, size_t index)
+{
+	struct align_build *build = context;
+	const struct np_rank *rank = build->run->ranks[index];
+	struct np_group_use *uses = np_communicators_of(&build->communicators, index);
+	const uint32_t *rows = &build->rows[build->communicators.first[index]];
+
+	/* How many there are is known by now: the place of the next one stands there instead. */
+	for (size_t i = 0; rank && i < rank->groups.count; i++)
+		uses[i].ops = uses[i].ops ? build->row_ops[rows[i]] : 0;
+	for (size_t i = 0; rank && i < rank->ops.count; i++)
+		build->ops[uses[rank->ops.item[i].group].ops++] = (uint32_t)i;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 static void match_one(void *context, size_t index)
 {
@@ -144,7 +219,7 @@ static int match_all(struct align_build *build)
 		return np_fail_nomem(build->err, "matching of operators");
 	if (add_jobs(build) < 0)
 		return NP_E_NOMEM;
-	np_workers_run(&build->workers, build->run->sources.count, align_list_ops, build);
+	np_workers_run(&build->workers, build->run->sources.count, list_ops, build);
 	np_workers_run(&build->workers, align->communicators.count, match_one, build);
 	return first_error(build);
 }
@@ -267,13 +342,13 @@ int np_align_build(const struct np_run *run, size_t threads, struct np_align **r
 		return np_fail_nomem(err, "matching of operators");
 	align->run = run;
 	build.workers.threads = threads;
-	rc = count_all(&build);
+	rc = count_ops(&build);
 	if (rc == NP_OK)
-		rc = align_find_communicators(&build);
+		rc = np_communicators_merge(run, threads, &build.communicators, err);
 	if (rc == NP_OK)
-		rc = align_add_rows(&build);
+		rc = add_rows(&build);
 	if (rc == NP_OK)
-		rc = align_index_rows(&build);
+		rc = index_rows(&build);
 	if (rc == NP_OK)
 		rc = match_all(&build);
 	if (rc == NP_OK)
@@ -426,7 +501,7 @@ int np_align_set_peers(struct np_align *align, struct np_peers *peers, size_t th
 	build.workers.threads = threads;
 	rc = list_found(&again);
 	if (rc == NP_OK && again.list.count > 0) {
-		rc = align_index_rows(&build);
+		rc = index_rows(&build);
 		if (rc == NP_OK)
 			rc = add_jobs(&build);
 		if (rc == NP_OK) {

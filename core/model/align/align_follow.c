@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "align_private.h"
+#include "align.h"
 
 /*
  * Following one order along another

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "align_private.h"
+#include "align.h"
 
 /* A message of a communicator: the key says between whom. */
 struct message {

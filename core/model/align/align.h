@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_ALIGN_PRIVATE_H
-#define NP_ALIGN_PRIVATE_H
+#ifndef NP_MODEL_ALIGN_H
+#define NP_MODEL_ALIGN_H
 
 /*
- * Inside of the matching: align_communicators.c finds communicators, align.c hands
- * each to a job, align_lanes.c splits its operators into lanes, align_match.c
+ * Inside of the matching: communicators.c finds communicators, align.c hands each to
+ * a job, align_lanes.c splits its operators into lanes, align_match.c
  * matches these and align_instances.c makes instances of them; align_sequence.c
  * aligns two orders that differ, by windows (align_window.c) where they cannot be
  * followed along each other (align_follow.c).
  */
 #include "npuprof/align.h"
+#include "npuprof/communicators.h"
 #include "npuprof/workers.h"
 
 /* What an operator is compared by. */
@@ -187,18 +188,12 @@ void align_cover(const struct align_matching *match, const struct align_lane *la
 /* --- all communicators ---------------------------------------------------------------------------
  */
 
-/* What is known of the groups of one rank before they are matched. */
-struct align_groups {
-	uint32_t *ops; /* operators of each group */
-	bool *sizes;   /* the rank knows a size of this group's operators */
-	uint32_t *row; /* of the coverage */
-};
-
 /* The matching of a run. */
 struct align_build {
 	struct np_align *align;
 	const struct np_run *run;
-	struct align_groups *ranks;
+	struct np_communicators communicators;
+	uint32_t *rows;    /* of the coverage, as communicators.uses */
 	uint32_t *ops;     /* operators by row of the coverage, then time */
 	uint32_t *row_ops; /* first of a row in `ops` */
 	struct align_job *jobs;
@@ -207,17 +202,7 @@ struct align_build {
 	struct np_err *err;
 };
 
-/* The communicators of all ranks; a group's `row` is the communicator until there are rows. */
-int align_find_communicators(struct align_build *build) NP_MUST_USE;
-
-/* The rows of the coverage and of the slots, and where the operators of a row are listed. */
-int align_add_rows(struct align_build *build) NP_MUST_USE;
-int align_index_rows(struct align_build *build) NP_MUST_USE;
-
-/* A job: list the operators of one rank in its rows. */
-void align_list_ops(void *context, size_t index);
-
 /* Split the operators of a communicator into lanes and match them. */
 int align_match_communicator(struct align_build *build, struct align_job *job) NP_MUST_USE;
 
-#endif /* NP_ALIGN_PRIVATE_H */
+#endif /* NP_MODEL_ALIGN_H */
