@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Converts a recording of the simulator into the stream that the writers of npuprof-synth take. */
 #include "join.h"
 
 #include <stdio.h>
@@ -120,7 +121,8 @@ static int64_t level_of(int64_t mask)
 	return mask & MASK_RUNTIME_API ? 2 : 1;
 }
 
-bool msp_wants_old_schema(void)
+/* Which of CANN's schemas to write: NPUSIM_SCHEMA=old gives 1.0, else 1.2. */
+static bool msp_wants_old_schema(void)
 {
 	const char *schema = getenv("NPUSIM_SCHEMA");
 

@@ -39,9 +39,6 @@ struct msp_launch {
 	};
 };
 
-/* Which of CANN's schemas to write: NPUSIM_SCHEMA=old gives 1.0, else 1.2. */
-bool msp_wants_old_schema(void);
-
 /*
  * Prepare a recording, which must outlive the conversion. `text`: names are made
  * fit for JSON and csv files, which are written without looking at them.

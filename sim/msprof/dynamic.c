@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Attaches to a running application and passes start, stop and quit on to it. */
 #include "dynamic.h"
 
 #include <errno.h>

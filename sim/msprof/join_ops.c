@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Joins the operators of a recording with their communicators and sub-tasks. */
 #include "join.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Joins the kernels of a recording with the calls that launched them. */
 #include "join.h"
 
 #include "npuprof/strtab.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts an application with profiling switched on in its environment. */
 #include "launch.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* msprof: a stand-in for CANN's exporter and launcher. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

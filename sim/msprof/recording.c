@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a recording of the simulator as a whole (npusim/raw.h). */
 #include "records.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the lines of a recording, one kind of record after the other. */
 #include "records.h"
 
 #include <string.h>

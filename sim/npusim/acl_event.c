@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libascendcl.so: events. */
 #include "nsim.h"
 #include "raw.h"
 

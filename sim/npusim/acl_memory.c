@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libascendcl.so: memory. */
 #include <pthread.h>
 #include <sys/mman.h>
 

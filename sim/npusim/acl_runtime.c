@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libascendcl.so: the life of a process and its devices. */
 #include <pthread.h>
 
 #include "nsim.h"
 #include "raw.h"
-
-/* libascendcl.so: the life of a process and its devices. */
 
 #define MAX_CALLBACKS 16
 

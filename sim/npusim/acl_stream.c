@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libascendcl.so: streams and kernels. */
 #include <unistd.h>
 
 #include "nsim.h"
 #include "raw.h"
-
-/* libascendcl.so: streams and kernels. */
 
 /* A kernel cannot start before the host's launch has reached the device. */
 #define LAUNCH_NS 8000

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hccl.h"
-
 /* libhccl.so: the calls that launch operators. */
+#include "hccl.h"
 
 /* A collective of `count` elements, of which each peer gets `bytes`. */
 static HcclResult collective(enum hccl_kind kind, uint64_t count, HcclDataType type, int64_t bytes,

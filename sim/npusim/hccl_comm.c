@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libhccl.so: making communicators. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -9,8 +10,6 @@
 #include "hccl.h"
 #include "npuprof/buf.h"
 #include "npuprof/text.h"
-
-/* libhccl.so: making communicators. */
 
 #define SEGMENT_PREFIX "npusim."
 #define ROOT_MAGIC     "npusim-root-1"

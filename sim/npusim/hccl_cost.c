@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hccl.h"
-
 /*
  * How long transfers take: every pair of members has a link of its own within a
  * host; members of different hosts share what a network card has. Round numbers of
  * a plausible size, no model of a machine.
  */
+#include "hccl.h"
 
 bool hccl_is_rdma(const struct hccl_comm *comm, uint32_t a, uint32_t b)
 {

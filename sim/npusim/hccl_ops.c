@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libhccl.so: operators in a stream, and their rendezvous. */
 #include "hccl.h"
 #include "raw.h"
-
-/* libhccl.so: operators in a stream, and their rendezvous. */
 
 static const struct {
 	const char *word;

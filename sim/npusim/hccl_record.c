@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hccl.h"
-#include "raw.h"
-
 /*
  * The lines of an operator: itself, and the sub-tasks it is made of. Plane 0 is
  * the operator's stream, with copies inside the device; on planes 1… a member greets
  * a peer, waits for it, writes to it, and waits for what the peer writes.
  */
+#include "hccl.h"
+#include "raw.h"
 
 enum sub_task {
 	NOTIFY_RECORD,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The memory that the members of a communicator share. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
-
-#include "acl_api.h"
-
 /*
  * libms_tools_ext.so: mstx as an application sees it. Every function goes through a
  * slot that InitInjectionMstx fills on first use: the one of MSTX_INJECTION_PATH or,
  * without that or if it cannot be loaded, the first in the global scope.
  */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "acl_api.h"
 
 static struct {
 	void (*mark)(const char *, aclrtStream);

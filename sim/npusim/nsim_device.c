@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Devices: which one a thread uses, and the memory they have. */
 #include <unistd.h>
 
 #include "npuprof/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the environment variables that steer the simulation, once. */
 #include <pthread.h>
 
 #include "npuprof/ranges.h"

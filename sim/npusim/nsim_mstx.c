@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <unistd.h>
-
-#include "nsim.h"
-#include "raw.h"
-
 /*
  * The profiler's end of mstx: what libprofapi.so is in CANN. InitInjectionMstx here
  * is the one found without MSTX_INJECTION_PATH, unless a preloaded library has its own.
  */
+#include <unistd.h>
+
+#include "nsim.h"
+#include "raw.h"
 
 struct nsim_hooks nsim_hooks;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the PROF directory of a collection and writes its small files (nsim_profdir.h). */
 #include "nsim_profdir.h"
 
 #include <errno.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of raw.h, as far as they are not the business of one library alone. */
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "nsim.h"
 #include "raw.h"
-
-/* The lines of raw.h, as far as they are not the business of one library alone. */
 
 static int64_t task_ids;
 static _Atomic uint32_t connections = 1;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collections: lines of a recording wait here until their time has passed. */
 #include <stdarg.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Streams, and the thread that advances them. */
 #include <errno.h>
 #include <pthread.h>
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libmsprofiler.so: configurations and options. */
 #include <ctype.h>
 
 #include "npuprof/text.h"
 #include "prof.h"
-
-/* libmsprofiler.so: configurations and options. */
 
 uint64_t prof_allowed_bits(void)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libmsprofiler.so: the modes and the control functions. */
 #include <limits.h>
 #include <unistd.h>
 
 #include "npuprof/text.h"
 #include "prof.h"
 #include "raw.h"
-
-/* libmsprofiler.so: the modes and the control functions. */
 
 static struct {
 	enum prof_mode mode;

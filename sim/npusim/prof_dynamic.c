@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The application's end of dynamic.h: one thread that serves one client after another. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,8 +9,6 @@
 #include "dynamic.h"
 #include "npuprof/text.h"
 #include "prof.h"
-
-/* The application's end of dynamic.h: one thread that serves one client after another. */
 
 enum {
 	TICK_MS = 50,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libmsprofiler.so: steps and stamps. They record between start and stop only. */
 #include <unistd.h>
 
 #include "prof.h"
 #include "raw.h"
-
-/* libmsprofiler.so: steps and stamps. They record between start and stop only. */
 
 struct aclprofStepInfo {
 	bool seen[2];

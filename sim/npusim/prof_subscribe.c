@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "prof.h"
-
 /* libmsprofiler.so: subscription to models, of which only the mode is simulated. */
+#include "prof.h"
 
 static uint32_t model; /* that is subscribed to, in its mode */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* npuprof-synth: makes profiles of a simulated run, with the truth beside them. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

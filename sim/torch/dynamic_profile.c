@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stand-in for dynamic_profile of torch_npu: watches its configuration and profiles as it says.
+ */
 #include "dynamic_profile.h"
 
 #include <errno.h>

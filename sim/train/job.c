@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sets up a training job: devices, streams, communicators. */
 #include "train.h"
 
 int train_check(int code, const char *call, struct np_err *err)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* npu-train-demo: a training job on simulated NPUs. */
 #include <signal.h>
 
 #include "npuprof/text.h"

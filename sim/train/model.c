@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of the simulated transformer. */
 #include "sim/npusim/npusim.h"
 #include "train.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The start of a job without MPI; its twin npu-train-demo-mpi, in the same directory, may have it.
+ */
 #include <unistd.h>
 
 #include "train.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The start of a job that calls MPI_Init and learns its rank there. */
 #include <mpi.h>
 
 #include "train.h"

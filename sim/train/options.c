@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the command line of the training job. */
 #include <getopt.h>
 
 #include "npuprof/text.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the rank, the size of the world and the address of rank 0, from the environment or by
+ * forking.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs one training step: forward, backward, gradients, optimizer. */
 #include <unistd.h>
 
 #include "train.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts computing and communication of a rank, for step times and the truth (account.h). */
 #include "account.h"
 
 int syn_account_task(struct syn_account *account, const struct syn_task *task, struct np_err *err)

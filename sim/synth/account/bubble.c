@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts the bubbles of a pipeline by their causes (bubble.h). */
 #include "bubble.h"
 
 void syn_bubble_release(struct syn_bubble_account *account)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps sets of intervals and measures their unions (intervals.h). */
 #include "intervals.h"
 
 int syn_intervals_add(struct syn_intervals *set, np_ns start, np_ns end, struct np_err *err)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the communication matrix of a rank by the vendor's rules (matrix.h). */
 #include "matrix.h"
 
 #include <inttypes.h>

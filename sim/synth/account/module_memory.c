@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the components whose memory is written, and how much they hold. */
 #include "module_memory.h"
 
 const struct syn_module syn_modules[SYN_MODULES] = {

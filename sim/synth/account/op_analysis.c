@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sums what an operator moved by kind of link and packet size (op_analysis.h). */
 #include "op_analysis.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the overlap lane of a trace: computing, communication, free (overlap.h). */
 #include "overlap.h"
 
 void syn_overlap_init(struct syn_overlap *overlap)

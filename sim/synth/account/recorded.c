@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looks up what a recording says of a kernel, where the timeline comes from one. */
 #include "sim/synth/world/stream.h"
 
 const struct syn_kernel_detail *syn_detail_of(const struct syn_rank_info *info,

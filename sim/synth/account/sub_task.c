@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names the sub-tasks of operators and what the vendor writes of each (sub_task.h). */
 #include "sub_task.h"
 
 #include "sim/synth/out/schema.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes truth.json: what was planted, and what a right analysis must find (truth.h). */
 #include "truth.h"
 
 #include <inttypes.h>

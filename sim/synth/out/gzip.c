@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compresses text as gzip, fast and without another library (gzip.h). */
 #include "gzip.h"
 
 #define HASH_BITS 13

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes text files through a large buffer, compressed or not (out.h). */
 #include "out.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Describes the vendor's database: tables, columns and enumerations of each version (schema.h). */
 #include "schema.h"
 
 enum when {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sorts rows that do not fit into memory through a temporary file (sorter.h). */
 #include "sorter.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers texts as the vendor's STRING_IDS does (string_ids.h). */
 #include "string_ids.h"
 
 #include "npuprof/arena.h"

@@ -1,9 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a configuration and derives forms, ranks and their coordinates from it (config.h). */
 #include "config.h"
+
+#include "form.h"
+#include "plants.h"
 
 #include <inttypes.h>
 
-#include "plants.h"
+const struct syn_form syn_forms[] = {
+	{ SYN_TORCH, .db = true },       { SYN_TORCH, .text = true },
+	{ SYN_TORCH, true, true },       { SYN_MSPROF, .db = true },
+	{ SYN_MSPROF, .text = true },    { SYN_MINDSPORE, .db = true },
+	{ SYN_MINDSPORE, .text = true }, { SYN_MSMONITOR, .db = true },
+};
+
+const char *const syn_form_names[] = { "db",          "text",         "both",           "msprof-db",
+				       "msprof-text", "mindspore-db", "mindspore-text", "msmonitor",
+				       NULL };
+
+bool syn_has_framework(const struct syn_form *form)
+{
+	return form->maker == SYN_TORCH || form->maker == SYN_MINDSPORE;
+}
 
 const char *const syn_schedule_names[] = { "dp", "tp", "pp", "ep", "3d", NULL };
 
@@ -156,13 +174,6 @@ struct syn_place syn_place_of(const struct syn_config *config, int32_t rank)
 		.dp = rank / (tp * cp) % dp,
 		.pp = rank / (tp * cp * dp),
 	};
-}
-
-int32_t syn_rank_at(const struct syn_config *config, int32_t tp, int32_t cp, int32_t dp, int32_t pp)
-{
-	int64_t rank = ((pp * config->dp + dp) * config->cp + cp) * config->tp + tp;
-
-	return (int32_t)rank;
 }
 
 const struct syn_form *syn_form_of(const struct syn_config *config, int32_t rank)

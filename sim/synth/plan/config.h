@@ -121,10 +121,6 @@ struct syn_place {
 
 struct syn_place syn_place_of(const struct syn_config *config, int32_t rank);
 
-/* The rank at a place given by its four coordinates. */
-int32_t syn_rank_at(const struct syn_config *config, int32_t tp, int32_t cp, int32_t dp,
-		    int32_t pp);
-
 /* The form in which a rank is written. */
 const struct syn_form *syn_form_of(const struct syn_config *config, int32_t rank);
 

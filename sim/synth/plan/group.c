@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the communicators of a run with their names and members (group.h). */
 #include "group.h"
 
 #include "rng.h"

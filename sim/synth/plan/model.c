@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the kernels that a simulated step is made of (model.h). */
 #include "model.h"
 
 #define BF3 "DT_BF16;DT_BF16"

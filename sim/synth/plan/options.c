@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the command line of npuprof-synth (options.h). */
 #include "options.h"
 
 #include <assert.h>

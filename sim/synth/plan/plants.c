@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses planted faults and applies them to times, links and clocks (plants.h). */
 #include "plants.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Draws random numbers that depend on what they are for, not on the order of drawing (rng.h). */
 #include "rng.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Simulates an operator on all its members, and lays out the tasks of each. */
 #include "carrier.h"
-
-#include <math.h>
-
 #include "sim/synth/plan/plants.h"
 #include "sim/synth/plan/rng.h"
+
+#include <math.h>
 
 #define LINK_SIGMA      0.03
 #define END_NOISE       10000.0
@@ -39,8 +39,9 @@ static int prepare_weights(struct syn_comm *comm, const struct syn_instance *ins
 	return NP_OK;
 }
 
-int syn_carrier_prepare(struct syn_comm *comm, const struct syn_instance *instance,
-			struct syn_carrier *carrier, struct np_err *err)
+/* Valid until the next call with the same `comm`. */
+static int syn_carrier_prepare(struct syn_comm *comm, const struct syn_instance *instance,
+			       struct syn_carrier *carrier, struct np_err *err)
 {
 	const struct syn_group *group = &comm->groups->all.item[instance->group];
 	int64_t piece = instance->bytes / group->size / 4 * 4;
@@ -73,7 +74,7 @@ static uint64_t instance_key(const struct syn_instance *instance)
 	return (uint64_t)instance->step << 44 | (uint64_t)instance->group << 24 | instance->index;
 }
 
-bool syn_is_rdma(const struct syn_carrier *carrier, int32_t src, int32_t dst)
+static bool syn_is_rdma(const struct syn_carrier *carrier, int32_t src, int32_t dst)
 {
 	int64_t per_host = carrier->config->per_host;
 
@@ -110,7 +111,7 @@ static int64_t pair_bytes(const struct syn_carrier *carrier, int32_t src, int32_
 }
 
 /* What a member sends on a plane. A plane of a large all-to-all serves several peers in turn. */
-int64_t syn_plane_bytes(const struct syn_carrier *carrier, int32_t me, int32_t plane)
+static int64_t syn_plane_bytes(const struct syn_carrier *carrier, int32_t me, int32_t plane)
 {
 	int64_t bytes = 0;
 
@@ -121,21 +122,23 @@ int64_t syn_plane_bytes(const struct syn_carrier *carrier, int32_t me, int32_t p
 	return bytes;
 }
 
-np_ns syn_plane_time(const struct syn_carrier *carrier, int phase, int32_t me, int32_t plane)
+/* Mesh: what a member sends on a plane in a phase, and how long that takes. */
+static np_ns syn_plane_time(const struct syn_carrier *carrier, int phase, int32_t me, int32_t plane)
 {
 	int32_t peer = (me + plane) % carrier->size;
 
 	return link_time(carrier, phase, me, peer, syn_plane_bytes(carrier, me, plane), 1);
 }
 
-int32_t syn_ring_pieces(const struct syn_carrier *carrier)
+static int32_t syn_ring_pieces(const struct syn_carrier *carrier)
 {
 	int32_t hops = carrier->size - 1;
 
 	return hops < RING_SPLITS_MAX ? hops : RING_SPLITS_MAX;
 }
 
-np_ns syn_ring_time(const struct syn_carrier *carrier, int phase, int32_t me)
+/* Ring: the pieces in which a member sends to the next, and how long they take in all. */
+static np_ns syn_ring_time(const struct syn_carrier *carrier, int phase, int32_t me)
 {
 	int64_t bytes = carrier->chunk * (carrier->size - 1);
 
@@ -161,30 +164,32 @@ static np_ns slowest_link(const struct syn_carrier *carrier, int phase)
 	return slowest;
 }
 
-np_ns syn_local_time(int64_t bytes)
+static np_ns syn_local_time(int64_t bytes)
 {
 	return bytes > 0 ? (np_ns)llround((double)bytes / LOCAL_PER_S * 1e9) + 1000 : 600;
 }
 
-int64_t syn_sent_by(const struct syn_instance *instance, int32_t me)
+/* Message: what a member sends, what it moves itself, and how long that takes. */
+static int64_t syn_sent_by(const struct syn_instance *instance, int32_t me)
 {
 	return me == instance->low ? instance->up_bytes : instance->down_bytes;
 }
 
 /* The side that moves the data: within a host the receiver, else the sender. */
-int64_t syn_moved_by(const struct syn_carrier *carrier, int32_t me, int32_t peer)
+static int64_t syn_moved_by(const struct syn_carrier *carrier, int32_t me, int32_t peer)
 {
 	return syn_sent_by(carrier->instance, syn_is_rdma(carrier, me, peer) ? me : peer);
 }
 
-np_ns syn_message_time(const struct syn_carrier *carrier, int32_t me, int32_t peer)
+static np_ns syn_message_time(const struct syn_carrier *carrier, int32_t me, int32_t peer)
 {
 	int64_t bytes = syn_moved_by(carrier, me, peer);
 
 	return bytes > 0 ? link_time(carrier, 0, me, peer, bytes, 1) : 0;
 }
 
-np_ns syn_message_prologue(const struct syn_instance *instance)
+/* From the last arrival to the first byte of a message: the sender's copy into its buffer. */
+static np_ns syn_message_prologue(const struct syn_instance *instance)
 {
 	np_ns up = syn_local_time(instance->up_bytes);
 	np_ns down = syn_local_time(instance->down_bytes);
@@ -232,4 +237,293 @@ np_ns syn_comm_end_noise(const struct syn_config *config, const struct syn_insta
 			       0 };
 
 	return (np_ns)llround(END_NOISE * config->noise * syn_exponential(&key));
+}
+
+/* Laying out the tasks of one member. */
+struct layout {
+	const struct syn_carrier *carrier;
+	const struct syn_slot *slots;
+	struct syn_sub_tasks *sub_tasks;
+	int32_t me;
+	np_ns start;
+	np_ns arrival;
+	np_ns end;
+	int rc;
+	struct np_err *err;
+};
+
+static void put(struct layout *out, struct syn_sub_task task)
+{
+	struct syn_sub_task *slot;
+
+	if (out->rc < 0)
+		return;
+	slot = np_vec_add(&out->sub_tasks->all, out->err);
+	if (!slot) {
+		out->rc = NP_E_NOMEM;
+		return;
+	}
+	*slot = task;
+}
+
+static void put_notify(struct layout *out, enum syn_sub_task_kind kind, int32_t plane, int32_t peer,
+		       np_ns start, np_ns end)
+{
+	put(out, (struct syn_sub_task){ .start_ns = start,
+					.end_ns = end > start ? end : start,
+					.kind = (uint8_t)kind,
+					.plane = (uint8_t)plane,
+					.src = out->me,
+					.dst = peer });
+}
+
+/* A copy within the device, on plane 0. */
+static void put_local(struct layout *out, np_ns start, np_ns length, int64_t size)
+{
+	put(out, (struct syn_sub_task){ .start_ns = start,
+					.end_ns = start + length,
+					.kind = SYN_COPY,
+					.on_chip = true,
+					.src = out->me,
+					.dst = out->me,
+					.size = size });
+}
+
+/* The first and the last task of an operator: a reduction of four bytes that marks its edges. */
+static void put_edge(struct layout *out, np_ns start)
+{
+	put(out, (struct syn_sub_task){ .start_ns = start,
+					.end_ns = start + 600,
+					.kind = SYN_REDUCE,
+					.on_chip = true,
+					.src = out->me,
+					.dst = -1,
+					.size = 4 });
+}
+
+/* An RDMA write: short tasks that post it, and waits until it is known to be complete. */
+static void put_rdma(struct layout *out, const struct syn_sub_task *payload, bool message)
+{
+	struct syn_sub_task task = *payload;
+	np_ns start = payload->start_ns;
+	np_ns end = payload->end_ns;
+	int32_t plane = payload->plane;
+
+	task.kind = SYN_RDMA_PAYLOAD;
+	task.end_ns = start + 1200;
+	put(out, task);
+	put_notify(out, SYN_RDMA_NOTIFY, plane, payload->dst, start + 1500, start + 2200);
+	if (!message) {
+		put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, start + 2500, end - 2500);
+		put_notify(out, SYN_RDMA_NOTIFY, plane, payload->dst, end - 2200, end - 1500);
+		put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, end - 1200, end);
+		return;
+	}
+	put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, start + 2500, end);
+}
+
+static void put_payload(struct layout *out, struct syn_sub_task payload, bool message)
+{
+	payload.src = out->me;
+	if (syn_is_rdma(out->carrier, out->me, payload.dst))
+		put_rdma(out, &payload, message);
+	else
+		put(out, payload);
+}
+
+static void lay_first_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
+{
+	np_ns record = start + 4500 + (np_ns)100 * plane;
+	np_ns wait = start + 6000 + (np_ns)50 * plane;
+
+	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, record, record + 700);
+	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, out->slots[peer].start_ns + 6500);
+}
+
+static void lay_second_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
+{
+	np_ns record = start + 1700 + (np_ns)50 * plane;
+	np_ns wait = start + 2800 + (np_ns)20 * plane;
+
+	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, record, record + 700);
+	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, wait + 600);
+}
+
+/* After its own payload a member waits for that of its peer. */
+static void lay_closing(struct layout *out, int32_t plane, int32_t peer, np_ns own_end,
+			np_ns peer_end)
+{
+	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, own_end + 300, own_end + 1000);
+	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, own_end + 1300, peer_end + 1500);
+}
+
+static enum syn_sub_task_kind payload_kind(int phase)
+{
+	return phase == 0 ? SYN_REDUCE : SYN_COPY;
+}
+
+static void lay_mesh_phase(struct layout *out, int phase, np_ns start)
+{
+	const struct syn_carrier *carrier = out->carrier;
+
+	for (int32_t plane = 1; plane <= carrier->planes; plane++) {
+		int32_t peer = (out->me + plane) % carrier->size;
+		np_ns own = syn_plane_time(carrier, phase, out->me, plane);
+		/* On planes that serve several peers the one waited for is not the one named. */
+		np_ns theirs = carrier->planes == carrier->size - 1
+				       ? syn_plane_time(carrier, phase, peer, carrier->size - plane)
+				       : own;
+
+		put_payload(
+			out,
+			(struct syn_sub_task){ .start_ns = start,
+					       .end_ns = start + own,
+					       .kind = (uint8_t)payload_kind(phase),
+					       .plane = (uint8_t)plane,
+					       .dst = peer,
+					       .size = syn_plane_bytes(carrier, out->me, plane) },
+			false);
+		lay_closing(out, plane, peer, start + own, start + theirs);
+	}
+}
+
+/* Plane 1 carries data to the next member, plane 2 listens to the one before. */
+static void lay_ring_phase(struct layout *out, int phase, np_ns start)
+{
+	const struct syn_carrier *carrier = out->carrier;
+	int32_t next = (out->me + 1) % carrier->size;
+	int32_t before = (out->me + carrier->size - 1) % carrier->size;
+	int32_t pieces = syn_ring_pieces(carrier);
+	int64_t bytes = carrier->chunk * (carrier->size - 1);
+	np_ns own = syn_ring_time(carrier, phase, out->me);
+	np_ns theirs = syn_ring_time(carrier, phase, before);
+
+	for (int32_t i = 0; i < pieces; i++)
+		put_payload(out,
+			    (struct syn_sub_task){ .start_ns = start + own * i / pieces,
+						   .end_ns = start + own * (i + 1) / pieces,
+						   .kind = (uint8_t)payload_kind(phase),
+						   .plane = 1,
+						   .dst = next,
+						   .size = bytes * (i + 1) / pieces -
+							   bytes * i / pieces },
+			    false);
+	put_notify(out, SYN_NOTIFY_RECORD, 1, next, start + own + 300, start + own + 1000);
+	put_notify(out, SYN_NOTIFY_WAIT, 2, before, start + 500, start + theirs + 1500);
+}
+
+static void lay_planes(struct layout *out, int phase, np_ns start)
+{
+	if (out->carrier->ring)
+		lay_ring_phase(out, phase, start);
+	else
+		lay_mesh_phase(out, phase, start);
+}
+
+static void lay_peers(struct layout *out, void (*lay)(struct layout *, int32_t, int32_t, np_ns),
+		      np_ns start)
+{
+	const struct syn_carrier *carrier = out->carrier;
+	int32_t planes = carrier->ring ? 2 : carrier->planes;
+
+	for (int32_t plane = 1; plane <= planes; plane++) {
+		int32_t hop = carrier->ring && plane == 2 ? carrier->size - 1 : plane;
+
+		lay(out, plane, (out->me + hop) % carrier->size, start);
+	}
+}
+
+static void lay_collective(struct layout *out)
+{
+	const struct syn_carrier *carrier = out->carrier;
+	np_ns time = out->arrival + SYN_PROLOGUE;
+
+	put_edge(out, out->start);
+	put_local(out, out->start + 1800, 2400, carrier->chunk);
+	lay_peers(out, lay_first_handshake, out->start);
+	if (carrier->has_phase[0]) {
+		lay_planes(out, 0, time);
+		time += carrier->instance->phase_ns[0];
+	}
+	if (carrier->has_phase[0] && carrier->has_phase[1]) {
+		lay_peers(out, lay_second_handshake, time);
+		put_local(out, time + 1800, 1500, carrier->chunk);
+		time += SYN_BETWEEN;
+	}
+	if (carrier->has_phase[1]) {
+		lay_planes(out, 1, time);
+		time += carrier->instance->phase_ns[1];
+	}
+	put_local(out, time + 1600, 2400, carrier->chunk);
+	put_edge(out, out->end - 600);
+}
+
+/* All tasks of a message are on plane 0, one after the other. */
+static void lay_message(struct layout *out)
+{
+	const struct syn_carrier *carrier = out->carrier;
+	const struct syn_instance *instance = carrier->instance;
+	int32_t me = out->me;
+	int32_t peer = me == instance->low ? me + 1 : me - 1;
+	int64_t sent = syn_sent_by(instance, me);
+	np_ns ready = out->start + syn_local_time(sent);
+	np_ns peer_ready = out->slots[peer == instance->low ? 0 : 1].start_ns +
+			   syn_local_time(syn_sent_by(instance, peer));
+	np_ns payload = out->arrival + syn_message_prologue(instance);
+	np_ns own = syn_message_time(carrier, me, peer);
+	np_ns theirs = syn_message_time(carrier, peer, me);
+	np_ns free_from = payload;
+
+	if (sent > 0)
+		put_local(out, out->start, syn_local_time(sent), sent);
+	else
+		put_edge(out, out->start);
+	put_notify(out, SYN_NOTIFY_RECORD, 0, peer, ready + 500, ready + 1200);
+	put_notify(out, SYN_NOTIFY_WAIT, 0, peer, ready + 1500, peer_ready + 2000);
+	if (own > 0) {
+		put_payload(out,
+			    (struct syn_sub_task){ .start_ns = payload,
+						   .end_ns = payload + own,
+						   .kind = SYN_COPY,
+						   .dst = peer,
+						   .size = syn_moved_by(carrier, me, peer) },
+			    true);
+		put_notify(out, SYN_NOTIFY_RECORD, 0, peer, payload + own + 300,
+			   payload + own + 1000);
+		free_from = payload + own + 1300;
+	}
+	if (theirs > 0)
+		put_notify(out, SYN_NOTIFY_WAIT, 0, peer, free_from, payload + theirs + 1500);
+	put_edge(out, out->end - 600);
+}
+
+int syn_comm_tasks(struct syn_comm *comm, const struct syn_instance *instance,
+		   const struct syn_slot *slots, int32_t rank, struct syn_sub_tasks *sub_tasks,
+		   struct np_err *err)
+{
+	bool message = syn_op_is_p2p((enum syn_op)instance->op);
+	const struct syn_group *group = &comm->groups->all.item[instance->group];
+	int32_t me = syn_local_rank(group, rank);
+	const struct syn_slot *slot = &slots[message ? me - instance->low : me];
+	struct syn_carrier carrier;
+	struct layout out = {
+		.carrier = &carrier,
+		.slots = slots,
+		.sub_tasks = sub_tasks,
+		.me = me,
+		.start = slot->start_ns,
+		.arrival = instance->arrival_ns,
+		.end = slot->end_ns,
+		.err = err,
+	};
+	int rc = syn_carrier_prepare(comm, instance, &carrier, err);
+
+	if (rc < 0)
+		return rc;
+	sub_tasks->all.count = 0;
+	if (message)
+		lay_message(&out);
+	else
+		lay_collective(&out);
+	return out.rc;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Simulates the memory that a device holds over the steps (device_memory.h). */
 #include "device_memory.h"
 
 #include "sim/synth/plan/plants.h"

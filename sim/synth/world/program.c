@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds the program of a rank: kernels and operators of a step with their durations (program.h).
+ */
 #include "program.h"
 
 #include <math.h>

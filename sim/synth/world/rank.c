@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Advances one rank through its program until it has to wait for others (rank.h). */
 #include "rank.h"
 
 #include <math.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "build.h"
-#include "sim/synth/plan/plants.h"
-
 /*
  * The training step of every schedule: data, tensor, context, expert and
  * pipeline parallelism are sizes of one program, not programs of their own.
  */
+#include "build.h"
+#include "sim/synth/plan/plants.h"
 
 static int64_t activation_bytes(const struct syn_config *config)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates how large the files of a run will be (size.h). */
 #include "size.h"
 
 #include "program.h"

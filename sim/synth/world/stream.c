@@ -1,10 +1,285 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Walks over what a rank did, in order of time, for all that write files (stream.h). */
+#include "sim/synth/out/schema.h"
+#include "sim/synth/plan/rng.h"
 #include "stream_walk.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-#include "sim/synth/plan/rng.h"
+#define COMPUTE_STREAM    2
+#define STREAMS_PER_GROUP 10
+
+/* Calls are shown with their place inside the CANN call that the program knows, in per mille. */
+struct call {
+	enum syn_api_level level;
+	const char *name;
+	int from;
+	int before_end;
+};
+
+static int tell_call(struct walk *walk, const struct syn_item *item, const struct call *call,
+		     int64_t connection)
+{
+	np_ns length = item->launched_ns - item->launch_ns;
+	np_ns end = item->launched_ns - call->before_end;
+	struct syn_api api = {
+		.level = call->level,
+		.name = call->name,
+		.start_ns = local_time_of(walk, item->launch_ns + length * call->from / 1000),
+		.end_ns = local_time_of(walk, end),
+		.connection = connection,
+	};
+
+	if (is_cut(walk, end))
+		return NP_OK;
+	return TELL(walk, api, &api);
+}
+
+static int tell_torch(struct walk *walk, const struct syn_item *item, const char *name,
+		      int64_t connection)
+{
+	struct syn_api api = {
+		.level = SYN_API_TORCH,
+		.name = name,
+		.start_ns = local_time_of(walk, item->host_ns),
+		.end_ns = local_time_of(walk, item->torch_ns),
+		.connection = connection,
+	};
+
+	if (item->kind == SYN_KERNEL)
+		api.model = &syn_kernel_models[item->model];
+	if (is_cut(walk, item->torch_ns))
+		return NP_OK;
+	return TELL(walk, api, &api);
+}
+
+static int32_t stream_number(int stream)
+{
+	return stream == SYN_STREAM_COMPUTE ? COMPUTE_STREAM : stream * STREAMS_PER_GROUP;
+}
+
+static int tell_task(struct walk *walk, struct syn_task *task, np_ns start, np_ns end)
+{
+	task->start_ns = local_time_of(walk, start);
+	task->end_ns = local_time_of(walk, end);
+	task->id = walk->task_id++;
+	if (is_cut(walk, end))
+		return NP_OK;
+	return TELL(walk, task, task);
+}
+
+/* An event between streams: a task on either side, each with its own call. */
+static int tell_event(struct walk *walk, const struct syn_item *by, int stream,
+		      enum syn_task_kind kind, np_ns start, np_ns end)
+{
+	bool record = kind == SYN_TASK_EVENT_RECORD;
+	const struct call call = { SYN_API_ACL,
+				   record ? "aclrtRecordEvent" : "aclrtStreamWaitEvent",
+				   record ? 10 : 30,
+				   (int)((by->launched_ns - by->launch_ns) / 1000 * 960) };
+	struct syn_task task = { .kind = kind,
+				 .stream = stream_number(stream),
+				 .connection = walk->connection };
+	int rc = tell_call(walk, by, &call, walk->connection++);
+
+	if (rc < 0)
+		return rc;
+	return tell_task(walk, &task, start, end);
+}
+
+static int tell_waits(struct walk *walk, struct syn_item *item)
+{
+	struct syn_program *program = &walk->rank.program;
+	np_ns start = walk->tail_ns[item->stream] + 300;
+	np_ns end = 0;
+
+	for (uint32_t i = 0; i < item->after_count; i++) {
+		struct syn_item *other =
+			&program->items.item[program->after.item[item->after_first + i]];
+		int rc = NP_OK;
+
+		if (other->stream == item->stream)
+			continue;
+		if (!other->recorded)
+			rc = tell_event(walk, item, other->stream, SYN_TASK_EVENT_RECORD,
+					other->end_ns + 200, other->end_ns + 220);
+		if (rc < 0)
+			return rc;
+		other->recorded = true;
+		if (other->end_ns + 500 > end)
+			end = other->end_ns + 500;
+	}
+	if (end == 0)
+		return NP_OK;
+	if (start < item->launch_ns)
+		start = item->launch_ns;
+	return tell_event(walk, item, item->stream, SYN_TASK_EVENT_WAIT, start,
+			  end > start + 20 ? end : start + 20);
+}
+
+static int tell_kernel(struct walk *walk, const struct syn_item *item)
+{
+	const struct syn_kernel_model *model = &syn_kernel_models[item->model];
+	int64_t acl = walk->connection++;
+	int64_t node = walk->connection++;
+	struct syn_task task = { .kind = SYN_TASK_KERNEL,
+				 .stream = COMPUTE_STREAM,
+				 .connection = node,
+				 .model = model,
+				 .tokens = item->tokens };
+	int rc = tell_torch(walk, item, model->torch, node);
+
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_ACL, model->api, 0, 0 }, acl);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_NODE, "launch", 400, 50 }, node);
+	if (rc == NP_OK)
+		rc = tell_call(
+			walk, item,
+			&(struct call){ SYN_API_RUNTIME, "KernelLaunchWithHandleV2", 600, 60 },
+			walk->connection++);
+	if (rc == NP_OK)
+		rc = tell_task(walk, &task, item->start_ns, item->end_ns);
+	walk->step_has_tasks = walk->step_has_tasks || !is_cut(walk, item->end_ns);
+	return rc;
+}
+
+static int tell_memcpy(struct walk *walk, const struct syn_item *item)
+{
+	int64_t acl = walk->connection++;
+	struct syn_task task = { .kind = SYN_TASK_MEMCPY,
+				 .stream = COMPUTE_STREAM,
+				 .connection = acl,
+				 .bytes = INT64_C(8) * SYN_TOKENS,
+				 .direction = SYN_ENUM_HOST_TO_DEVICE };
+	int rc = tell_torch(walk, item, "aten::copy_", acl);
+
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_ACL, "aclrtMemcpyAsync", 0, 0 },
+			       acl);
+	if (rc == NP_OK)
+		rc = tell_task(walk, &task, item->start_ns, item->end_ns);
+	return rc;
+}
+
+/* Choose, of the operators still to come, as many as are still to be dropped. */
+static bool is_dropped(struct walk *walk)
+{
+	struct syn_key key = { walk->config->seed, SYN_FOR_DROP, (uint64_t)walk->rank.rank, 0,
+			       (uint64_t)walk->ops_seen };
+	bool drop = syn_uniform(&key) * (double)walk->ops_left < (double)walk->drops_left;
+
+	walk->ops_seen++;
+	walk->ops_left--;
+	if (drop)
+		walk->drops_left--;
+	return drop;
+}
+
+static const char *torch_name(enum syn_op op)
+{
+	static const char *const names[] = {
+		[SYN_ALL_REDUCE] = "c10d::allreduce_",
+		[SYN_REDUCE_SCATTER] = "c10d::_reduce_scatter_base_",
+		[SYN_ALL_GATHER] = "c10d::_allgather_base_",
+		[SYN_ALL_TO_ALL_V] = "c10d::alltoall_base_",
+		[SYN_SEND] = "c10d::send",
+		[SYN_RECEIVE] = "c10d::recv_",
+		[SYN_BATCH_SEND_RECV] = "c10d::batch_isend_irecv",
+	};
+
+	return names[op];
+}
+
+static int tell_op(struct walk *walk, const struct syn_item *item, const char *name,
+		   int64_t connection)
+{
+	const struct syn_timeline *timeline = walk->timeline;
+	const struct syn_instance *instance =
+		syn_timeline_instance(timeline, walk->rank.program.step, item);
+	int64_t bytes = item->bytes > 0 ? item->bytes : item->receive_bytes;
+	struct syn_comm_event event = {
+		.name = name,
+		.group = &timeline->groups.all.item[item->group],
+		.instance = instance,
+		.op = (enum syn_op)item->op,
+		.step = walk->config->no_steps ? NP_UNKNOWN : step_id(walk),
+		.start_ns = local_time_of(walk, item->start_ns),
+		.end_ns = local_time_of(walk, item->end_ns),
+		.connection = connection,
+		.op_id = walk->op_id++,
+		.count = bytes / (item->fp32 ? 4 : 2),
+		.data_type = item->fp32 ? SYN_ENUM_FP32 : SYN_ENUM_BFP16,
+		.stream = stream_number(item->stream),
+		.first_id = walk->task_id,
+	};
+	bool dropped = is_dropped(walk);
+	int rc = syn_comm_tasks(&walk->comm, instance, &timeline->slots[instance->first_slot],
+				walk->rank.rank, &walk->sub_tasks, walk->err);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < walk->sub_tasks.all.count; i++) {
+		struct syn_sub_task *task = &walk->sub_tasks.all.item[i];
+
+		task->start_ns = local_time_of(walk, task->start_ns);
+		task->end_ns = local_time_of(walk, task->end_ns);
+	}
+	event.tasks = walk->sub_tasks.all.item;
+	event.task_count = walk->sub_tasks.all.count;
+	walk->task_id += (int64_t)event.task_count;
+	if (dropped || is_cut(walk, item->end_ns))
+		return NP_OK;
+	walk->step_has_tasks = true;
+	return TELL(walk, comm, &event);
+}
+
+static int tell_comm(struct walk *walk, const struct syn_item *item)
+{
+	const struct syn_group *group = &walk->timeline->groups.all.item[item->group];
+	const char *word = syn_op_word((enum syn_op)item->op);
+	int64_t ordinal = walk->ordinals[item->group]++ + walk->ordinal_shift;
+	int64_t acl = walk->connection++;
+	int64_t node = walk->connection++;
+	char name[96];
+	char api[48];
+	int rc;
+
+	(void)snprintf(api, sizeof(api), "hcom_%s_", word);
+	(void)snprintf(name, sizeof(name), "hcom_%s__%03u_%" PRId64 "_1", word,
+		       (unsigned)(group->hash % 1000), ordinal);
+	rc = tell_torch(walk, item, torch_name((enum syn_op)item->op), node);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_ACL, api, 0, 0 }, acl);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_NODE, "launch", 200, 50 }, node);
+	if (rc == NP_OK)
+		rc = tell_call(walk, item, &(struct call){ SYN_API_COMM, "Launch_Ffts", 700, 80 },
+			       walk->connection++);
+	if (rc == NP_OK)
+		rc = tell_op(walk, item, name, node);
+	return rc;
+}
+
+/* stream_items.c: all that a profiler records of an item of the program. */
+static int tell_item(struct walk *walk, struct syn_item *item)
+{
+	int rc = tell_waits(walk, item);
+
+	if (rc < 0)
+		return rc;
+	walk->tail_ns[item->stream] = item->end_ns;
+	switch ((enum syn_kind)item->kind) {
+	case SYN_KERNEL:
+		return tell_kernel(walk, item);
+	case SYN_MEMCPY:
+		return tell_memcpy(walk, item);
+	case SYN_COMM:
+		break;
+	}
+	return tell_comm(walk, item);
+}
 
 #define FIRST_CONNECTION 1000
 

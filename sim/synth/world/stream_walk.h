@@ -61,7 +61,4 @@ static inline int64_t step_id(const struct walk *walk)
 	return walk->config->first_step + walk->rank.program.step;
 }
 
-/* stream_items.c: all that a profiler records of an item of the program. */
-int tell_item(struct walk *walk, struct syn_item *item) NP_MUST_USE;
-
 #endif /* SYN_STREAM_WALK_H */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs all ranks together: who waits for whom, and when each item starts and ends (timeline.h). */
 #include "timeline.h"
 
 #include <assert.h>
@@ -56,8 +57,8 @@ static int32_t member_of(const struct syn_timeline *timeline, const struct syn_i
 	return syn_op_is_p2p((enum syn_op)instance->op) ? local - instance->low : local;
 }
 
-struct syn_slot *syn_timeline_slot(const struct syn_timeline *timeline,
-				   const struct syn_instance *instance, int32_t rank)
+static struct syn_slot *syn_timeline_slot(const struct syn_timeline *timeline,
+					  const struct syn_instance *instance, int32_t rank)
 {
 	return &timeline->slots[instance->first_slot + (size_t)member_of(timeline, instance, rank)];
 }

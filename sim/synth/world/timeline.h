@@ -34,10 +34,6 @@ int syn_timeline_run(struct syn_timeline *timeline, const struct syn_config *con
 struct syn_instance *syn_timeline_instance(const struct syn_timeline *timeline, int64_t step,
 					   const struct syn_item *item);
 
-/* The slot of `rank` in an instance of which it is a member. */
-struct syn_slot *syn_timeline_slot(const struct syn_timeline *timeline,
-				   const struct syn_instance *instance, int32_t rank);
-
 /* Global rank of member `index` of an instance. */
 int32_t syn_member_rank(const struct syn_timeline *timeline, const struct syn_instance *instance,
 			int32_t index);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes analysis.db of torch_npu, and communication_analyzer.db of others. */
 #include "backend.h"
 
 #include <inttypes.h>

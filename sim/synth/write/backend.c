@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Gives each rank its directory and calls the writers that its form asks for (backend.h). */
 #include "backend.h"
 
 #include <inttypes.h>

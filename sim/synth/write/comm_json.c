@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * communication.json and communication_matrix.json. torch_npu sorts operators by
+ * step and kind and picks some for the matrix; msprof shows all, in one list.
+ * There are no files where nothing was communicated.
+ */
 #include <inttypes.h>
 
 #include "backend.h"
 #include "npuprof/text.h"
 #include "sim/synth/account/matrix.h"
 #include "sim/synth/out/out.h"
-
-/*
- * communication.json and communication_matrix.json. torch_npu sorts operators by
- * step and kind and picks some for the matrix; msprof shows all, in one list.
- * There are no files where nothing was communicated.
- */
 
 /* Sums over operators: "Total Op Info". */
 struct total {

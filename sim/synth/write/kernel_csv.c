@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes kernel_details.csv, and op_summary_<time>.csv of msprof. */
 #include <math.h>
 
 #include "backend.h"

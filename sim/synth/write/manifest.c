@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes npuprof_manifest.json of a generated run (manifest.h). */
 #include "manifest.h"
 
 #include "backend.h"

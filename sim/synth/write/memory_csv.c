@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes operator_memory.csv, memory_record.csv and npu_module_mem.csv. */
 #include "backend.h"
 #include "sim/synth/account/module_memory.h"
 #include "sim/synth/out/out.h"

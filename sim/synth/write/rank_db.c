@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the database of a rank: opens it, walks over the stream, closes it (rank_db.h). */
 #include "rank_db.h"
 
 #include <inttypes.h>

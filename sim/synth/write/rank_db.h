@@ -69,10 +69,6 @@ static inline struct np_cell syn_number(int64_t value)
 /* Remember how far the capture reaches. */
 void syn_db_extend(struct syn_db *db, np_ns start, np_ns end);
 
-/* A row of TASK; `type` is a string id. */
-int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type,
-		    struct np_err *err) NP_MUST_USE;
-
 /* All tasks have been put: write them. */
 void syn_db_begin_tasks(struct syn_db *db);
 int syn_db_write_tasks(struct syn_db *db, struct np_err *err) NP_MUST_USE;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes what a rank's database has at its end: memory, samples, steps, metadata, names. */
 #include "rank_db.h"
 #include "sim/synth/account/module_memory.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes op_statistic.csv and api_statistic.csv. */
 #include <math.h>
 
 #include "backend.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes step_trace_time.csv. */
 #include "backend.h"
 #include "sim/synth/account/overlap.h"
 #include "sim/synth/out/out.h"

@@ -131,9 +131,6 @@ void syn_trace_dequeue(struct syn_trace *trace, const struct syn_api *api);
 void syn_trace_step(struct syn_trace *trace, const struct syn_step_event *step);
 int syn_trace_end_framework(struct syn_trace *trace, struct np_err *err) NP_MUST_USE;
 
-/* Names of lanes and threads, as every file of msprof begins. */
-void syn_trace_lanes(struct syn_trace *trace);
-
 /* One event of the lanes of msprof. */
 void syn_trace_event(struct syn_trace *trace, const struct syn_trace_event *event);
 
