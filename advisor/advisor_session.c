@@ -133,7 +133,6 @@ static int load_merged(struct session *session, const struct np_common *common, 
 	rc = prepare_run(common, &session->options->picks, &session->analysis->run, err);
 	if (rc == NP_OK)
 		rc = np_cluster_build(session->analysis->run, &session->analysis->cluster, err);
-	session->analysis->tables.cluster = session->analysis->cluster;
 	return rc;
 }
 

@@ -13,6 +13,7 @@ struct cluster_options {
 	uint64_t modes; /* bits of np_mode_names */
 	int64_t top;
 	const char *rank; /* NULL for the first */
+	int64_t rank_id;  /* of it; NP_UNKNOWN for the first */
 	bool exclude_op_name;
 	const char *parallel_types;
 	const char *table;
@@ -151,18 +152,15 @@ static int run_modes(const struct cluster_options *options, struct np_analysis *
 					      .cluster = analysis->cluster,
 					      .align = analysis->align };
 	char *directory = output_directory(options);
-	struct np_modes_options how = { .modes = options->modes,
-					.top = options->top,
-					.rank = NP_UNKNOWN,
-					.exclude_op_name = options->exclude_op_name,
-					.parallel_types = options->parallel_types,
-					.steps_chosen = options->common.steps.set != NULL,
-					.directory = directory };
+	const struct np_modes_options how = { .modes = options->modes,
+					      .top = options->top,
+					      .rank = options->rank_id,
+					      .exclude_op_name = options->exclude_op_name,
+					      .parallel_types = options->parallel_types,
+					      .steps_chosen = options->common.steps.set != NULL,
+					      .directory = directory };
 	int rc = directory ? NP_OK : np_fail_nomem(err, "the output directory");
 
-	if (rc == NP_OK && options->rank &&
-	    (!np_text_to_int(options->rank, strlen(options->rank), &how.rank) || how.rank < 0))
-		rc = np_fail(err, NP_E_USAGE, "'%s' is no rank", options->rank);
 	np_progress_init(&progress, "running modes", options->common.quiet);
 	if (rc == NP_OK)
 		rc = np_modes_run(&input, &how, &workers, ret, err);
@@ -176,13 +174,7 @@ static int analyse(const struct cluster_options *options, struct np_analysis **r
 {
 	int rc = prepare_analysis(&options->common, &options->picks, ret, err);
 
-	if (rc < 0)
-		return rc;
-	(*ret)->communication_time = (*ret)->tables.communication_time =
-		np_modes_want_times(options->modes);
-	(*ret)->communication_matrix = (*ret)->tables.communication_matrix =
-		np_modes_want_matrix(options->modes);
-	return run_modes(options, *ret, ret_modes, err);
+	return rc < 0 ? rc : run_modes(options, *ret, ret_modes, err);
 }
 
 /* What is shown by itself, and then the tables of the modes. */
@@ -201,39 +193,23 @@ static int put_page(const struct report *report, const struct cluster_options *o
 }
 
 /* The result on stdout. */
-static int print(const struct np_analysis *analysis, const struct np_modes *modes,
-		 const struct cluster_options *options, const char *database, struct np_err *err)
+static int print(struct report *report, const struct cluster_options *options, struct np_err *err)
 {
-	const struct report_tables all = { &analysis->tables, modes };
 	struct np_buf buf = NP_BUF_INIT;
-	struct report report = {
-		.run = analysis->run,
-		.cluster = analysis->cluster,
-		.sums = &analysis->sums,
-		.tables = &analysis->tables,
-		.modes = modes,
-		.input = prepare_input(&options->common, analysis->run),
-		.dirs = options->common.dirs.item,
-		.dir_count = options->common.dirs.count,
-		.from_summaries = options->common.from_summaries,
-		.database = database,
-		.width = np_output_width(stdout),
-		.color = np_common_color(&options->common, stdout),
-	};
-	int rc = report_find_withheld(&report, err);
+	int rc = report_find_withheld(report, err);
 
 	if (rc < 0)
 		return rc;
 	switch ((enum np_output_format)options->common.format) {
 	case NP_OUTPUT_JSON:
-		return report_json(&report, stdout, err);
+		return report_json(report, stdout, err);
 	case NP_OUTPUT_CSV:
 		return options->common.output ? NP_OK
-					      : report_csv(&all, options->table, stdout, err);
+					      : report_csv(report, options->table, stdout, err);
 	case NP_OUTPUT_MD:
 	case NP_OUTPUT_TABLE:
 	default:
-		rc = put_page(&report, options, &buf, err);
+		rc = put_page(report, options, &buf, err);
 		break;
 	}
 	if (rc == NP_OK)
@@ -249,21 +225,19 @@ static void say_notes(const struct np_analysis *analysis, const struct cluster_o
 		prepare_say_notes(&options->common, &analysis->run->notes, np_mode_summary);
 }
 
-static int write_files(const struct np_analysis *analysis, const struct np_modes *modes,
-		       const struct cluster_options *options, char **ret_database,
-		       struct np_err *err)
+static int write_files(const struct report *report, const struct cluster_options *options,
+		       char **ret_database, struct np_err *err)
 {
-	const struct report_tables all = { &analysis->tables, modes };
 	char *directory = output_directory(options);
 	int rc;
 
 	if (!directory)
 		return np_fail_nomem(err, "the output directory");
-	rc = report_database(&all, directory, ret_database, err);
+	rc = report_database(report, directory, ret_database, err);
 	if (rc == NP_OK && options->common.format == NP_OUTPUT_CSV && options->common.output)
-		rc = report_csv_files(&all, directory, err);
+		rc = report_csv_files(report, directory, err);
 	if (rc == NP_OK && options->export == EXPORT_TEXT)
-		rc = report_text_files(&analysis->tables, directory, err);
+		rc = report_text_files(report, directory, err);
 	free(directory);
 	return rc;
 }
@@ -274,27 +248,53 @@ static int present(const struct np_analysis *analysis, const struct np_modes *mo
 {
 	struct np_err problem = NP_ERR_INIT;
 	struct np_err err = NP_ERR_INIT;
+	struct report report = {
+		.analysis = analysis,
+		.modes = modes,
+		.input = prepare_input(&options->common, analysis->run),
+		.dirs = options->common.dirs.item,
+		.dir_count = options->common.dirs.count,
+		.from_summaries = options->common.from_summaries,
+		.width = np_output_width(stdout),
+		.color = np_common_color(&options->common, stdout),
+	};
 	char *database = NULL;
-	int status = np_notes_count(&analysis->run->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL
-									    : NP_EXIT_DONE;
+	int status = prepare_status(analysis->run);
 
-	if (write_files(analysis, modes, options, &database, &problem) < 0)
+	if (write_files(&report, options, &database, &problem) < 0)
 		status = np_report(NP_EXIT_PARTIAL, "%s", problem.text);
 	say_notes(analysis, options);
-	if (print(analysis, modes, options, database, &err) < 0)
+	report.database = database;
+	if (print(&report, options, &err) < 0)
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
 	free(database);
 	return status;
 }
 
-static int cluster(const struct cluster_options *options)
+/* What needs no data is refused before any is read. */
+static int check_options(struct cluster_options *options, struct np_err *err)
+{
+	const char *rank = options->rank;
+
+	options->rank_id = NP_UNKNOWN;
+	if (rank &&
+	    (!np_text_to_int(rank, strlen(rank), &options->rank_id) || options->rank_id < 0))
+		return np_fail(err, NP_E_USAGE, "'%s' is no rank", rank);
+	if (!options->table || options->common.format != NP_OUTPUT_CSV || options->common.output)
+		return NP_OK;
+	return report_check_table(options->table, options->modes, err);
+}
+
+static int cluster(struct cluster_options *options)
 {
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
 	NP_CLEANUP(np_modes_freep) struct np_modes *modes = NULL;
 	struct np_err err = NP_ERR_INIT;
-	int rc = analyse(options, &analysis, &modes, &err);
+	int rc = check_options(options, &err);
 
+	if (rc == NP_OK)
+		rc = analyse(options, &analysis, &modes, &err);
 	if (rc == NP_OK)
 		return present(analysis, modes, options);
 	if (rc == NP_E_USAGE)

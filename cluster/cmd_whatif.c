@@ -183,48 +183,52 @@ static int print(const struct whatif_options *options, const struct whatif_repor
 }
 
 static int show(const struct whatif_options *options, const struct np_analysis *analysis,
-		struct np_err *err)
+		struct whatif_report *report, struct np_err *err)
 {
 	struct np_whatif whatif = { 0 };
-	struct report of_run = { .run = analysis->run,
-				 .cluster = analysis->cluster,
-				 .sums = &analysis->sums,
-				 .tables = &analysis->tables,
+	struct report of_run = { .analysis = analysis,
 				 .input = prepare_input(&options->common, analysis->run),
 				 .width = np_output_width(stdout),
 				 .color = np_common_color(&options->common, stdout) };
-	struct whatif_report report = {
-		.analysis = analysis, .whatif = &whatif, .report = &of_run, .asked_step = NP_UNKNOWN
-	};
-	int rc = parse_fixes(options, &report, err);
+	int rc;
 
-	if (rc == NP_OK)
-		rc = measure(options, &report, &whatif, err);
+	report->analysis = analysis;
+	report->whatif = &whatif;
+	report->report = &of_run;
+	rc = measure(options, report, &whatif, err);
 	if (rc == NP_OK)
 		rc = report_find_withheld(&of_run, err);
 	if (rc == NP_OK && !np_common_page(&options->common))
 		prepare_say_notes(&options->common, &analysis->run->notes, NULL);
 	if (rc == NP_OK)
-		rc = print(options, &report, err);
+		rc = print(options, report, err);
 	np_whatif_release(&whatif);
-	np_vec_release(&report.asked);
-	np_vec_release(&report.curve.list);
-	np_vec_release(&report.summary.list);
-	np_role_transfers_release(&report.roles);
-	free(report.slack);
-	free(report.steps);
 	return rc;
+}
+
+static void release(struct whatif_report *report)
+{
+	np_vec_release(&report->asked);
+	np_vec_release(&report->curve.list);
+	np_vec_release(&report->summary.list);
+	np_role_transfers_release(&report->roles);
+	free(report->slack);
+	free(report->steps);
 }
 
 static int whatif(const struct whatif_options *options)
 {
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	struct whatif_report report = { .asked_step = NP_UNKNOWN };
 	struct np_err err = NP_ERR_INIT;
-	int rc;
+	/* A repair that cannot be is refused before anything is read. */
+	int rc = parse_fixes(options, &report, &err);
 
-	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
 	if (rc == NP_OK)
-		rc = show(options, analysis, &err);
+		rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
+	if (rc == NP_OK)
+		rc = show(options, analysis, &report, &err);
+	release(&report);
 	if (rc == NP_OK)
 		return prepare_status(analysis->run);
 	return rc == NP_E_USAGE ? np_cmd_usage(&np_cmd_whatif, "%s", err.text)

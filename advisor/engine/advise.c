@@ -218,7 +218,7 @@ static int look_at_cluster(struct work *work, struct np_err *err)
 {
 	struct view_set views = { .list = { 0 } };
 	struct about all = { .device = { .arena = NULL } };
-	struct view_cluster source = { .tables = &work->analysis->tables,
+	struct view_cluster source = { .analysis = work->analysis,
 				       .merged = work->options->merged };
 	int rc = join_about(work, &all, err);
 
@@ -228,7 +228,7 @@ static int look_at_cluster(struct work *work, struct np_err *err)
 	if (rc == NP_OK)
 		rc = view_set_add_cluster(&views, &source, false, err);
 	if (rc == NP_OK && work->options->base) {
-		struct view_cluster base = { .tables = &work->options->base->tables };
+		struct view_cluster base = { .analysis = work->options->base };
 
 		rc = view_set_add_cluster(&views, &base, true, err);
 	}

@@ -145,7 +145,7 @@ int prepare_analysis(const struct np_common *common, const struct np_opt_list *p
 			    "npuprof_manifest.json", "%s", problem.text);
 	rc = np_analysis_build(NP_STEAL(run), manifest, (size_t)common->jobs, ret, err);
 	if (rc == NP_OK)
-		(*ret)->version = (*ret)->tables.version = NP_VERSION;
+		(*ret)->version = NP_VERSION;
 	return rc;
 }
 

@@ -227,32 +227,6 @@ int np_analysis_explain(struct np_analysis *analysis, struct np_err *err)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void fill_tables(struct np_analysis *analysis)
-{
-	analysis->tables = (struct np_cluster_tables){
-		.cluster = analysis->cluster,
-		.sums = &analysis->sums,
-		.align = analysis->align,
-		.clock = analysis->clock,
-		.waits = &analysis->waits,
-		.charges = &analysis->charges,
-		.causes = &analysis->causes,
-		.charge_sums = &analysis->charge_sums,
-		.roles = &analysis->roles,
-		.partition = &analysis->partition,
-		.links = &analysis->links,
-		.pipeline = &analysis->pipeline,
-		.experts = &analysis->experts,
-		.whatif = &analysis->whatif,
-		.path = &analysis->path,
-		.efficiency = &analysis->efficiency,
-		.communication_time = true,
-		.communication_matrix = true,
-		.version = "",
-	};
-	memcpy(analysis->tables.fingerprint, analysis->fingerprint, sizeof(analysis->fingerprint));
-}
-
 int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, size_t threads,
 		      struct np_analysis **ret, struct np_err *err)
 {
@@ -280,11 +254,8 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 		rc = summarise(analysis, err);
 	if (rc < 0)
 		return rc;
-	analysis->communication_time = true;
-	analysis->communication_matrix = true;
 	analysis->version = "";
 	np_run_fingerprint(analysis->run, analysis->fingerprint);
-	fill_tables(analysis);
 	*ret = NP_STEAL(analysis);
 	return NP_OK;
 }

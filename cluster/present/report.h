@@ -15,11 +15,8 @@
 #include <stdio.h>
 
 struct report {
-	const struct np_run *run;
-	const struct np_cluster *cluster;
-	const struct np_comm_sums *sums;
-	const struct np_cluster_tables *tables;
-	const struct np_modes *modes; /* tables of modes asked for; may be NULL */
+	const struct np_analysis *analysis;
+	const struct np_modes *modes; /* what was asked for, and its tables; NULL in whatif */
 	const char *input;            /* the directory, as the user gave it */
 	const char *const *dirs;      /* all of them */
 	size_t dir_count;
@@ -57,28 +54,23 @@ int report_modes_markdown(const struct report *report, struct np_buf *buf, struc
 int report_put_modes(struct np_jsonout *out, const struct report *report, struct np_err *err)
 	NP_MUST_USE;
 
-/* Everything that is written as tables. */
-struct report_tables {
-	const struct np_cluster_tables *tables;
-	const struct np_modes *modes; /* may be NULL */
-};
-
 /* A table, what its rows come from, and why it has none where something is known of that. */
 struct report_table {
 	const struct np_relation *relation;
 	const void *model;
 	const char *empty; /* may be NULL */
+	bool left_out;     /* it is there, but nobody asked for its rows */
 };
 
 struct report_list {
 	NP_VEC(struct report_table) list;
 };
 
-int report_list_add(struct report_list *list, const struct np_relation *relation, const void *model,
-		    const char *empty, struct np_err *err) NP_MUST_USE;
+int report_list_add(struct report_list *list, const struct report_table *table, struct np_err *err)
+	NP_MUST_USE;
 
 /* The tables that modes ask for: of the merged run, and then their own. */
-int report_list_shown(const struct report_tables *all, struct report_list *ret, struct np_err *err)
+int report_list_shown(const struct report *report, struct report_list *ret, struct np_err *err)
 	NP_MUST_USE;
 
 /* The first rows of one on the screen, totals where it has some, and where the others are. */
@@ -86,18 +78,21 @@ int report_table_screen(const struct report_table *table, const struct report *r
 			struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
 /* Write `<directory>/cluster_analysis.db`, making the directory if need be. */
-int report_database(const struct report_tables *all, const char *directory, char **ret_path,
+int report_database(const struct report *report, const char *directory, char **ret_path,
 		    struct np_err *err) NP_MUST_USE;
+
+/* NP_E_USAGE, listing those there are, if no run has such a table, whatever its modes. */
+int report_check_table(const char *name, uint64_t modes, struct np_err *err) NP_MUST_USE;
 
 /*
  * Print one table as CSV; NULL for the first, of the modes if there are any.
- * NP_E_USAGE, listing them, if there is no such one.
+ * NP_E_USAGE, listing them, if this run has no such one.
  */
-int report_csv(const struct report_tables *all, const char *table, FILE *stream, struct np_err *err)
+int report_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)
 	NP_MUST_USE;
 
 /* Write every table as `<directory>/<table>.csv`. */
-int report_csv_files(const struct report_tables *all, const char *directory, struct np_err *err)
+int report_csv_files(const struct report *report, const char *directory, struct np_err *err)
 	NP_MUST_USE;
 
 /*
@@ -105,8 +100,8 @@ int report_csv_files(const struct report_tables *all, const char *directory, str
  * database, from the same tables. One that has nothing to say is not written,
  * and an older one of its name is removed: it would tell of another run.
  */
-int report_text_files(const struct np_cluster_tables *tables, const char *directory,
-		      struct np_err *err) NP_MUST_USE;
+int report_text_files(const struct report *report, const char *directory, struct np_err *err)
+	NP_MUST_USE;
 
 /* Make a directory and those above it. */
 int report_make_directory(const char *path, struct np_err *err) NP_MUST_USE;

@@ -141,7 +141,7 @@ static int write_steps(const void *context, FILE *stream, struct np_err *err)
 		.produce = produce_steps,
 	};
 
-	return np_csv_write(&relation, export->tables, stream, err);
+	return np_csv_write(&relation, export->analysis, stream, err);
 }
 
 static int export_steps(const struct text_export *export, const char *path, struct np_err *err)
@@ -367,13 +367,14 @@ static int find_keys(struct text_export *export, struct np_err *err)
 	return NP_OK;
 }
 
-int report_text_files(const struct np_cluster_tables *tables, const char *directory,
-		      struct np_err *err)
+int report_text_files(const struct report *report, const char *directory, struct np_err *err)
 {
 	struct text_export export = {
-		.tables = tables,
-		.cluster = tables->cluster,
-		.run = tables->cluster->run,
+		.analysis = report->analysis,
+		.times = np_modes_want_times(report->modes->options.modes),
+		.links = np_modes_want_matrix(report->modes->options.modes),
+		.cluster = report->analysis->cluster,
+		.run = report->analysis->run,
 	};
 	int rc = report_make_directory(directory, err);
 

@@ -22,7 +22,9 @@
 #include "npuprof/jsonout.h"
 
 struct text_export {
-	const struct np_cluster_tables *tables;
+	const struct np_analysis *analysis;
+	bool times; /* of operators, and links: what was asked for */
+	bool links;
 	const struct np_cluster *cluster;
 	const struct np_run *run;
 	uint32_t

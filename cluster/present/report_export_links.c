@@ -195,12 +195,12 @@ int export_links(const struct text_export *export, const char *path, struct np_e
 		.export = export,
 		.names = np_strtab_new(),
 	};
-	int rc;
+	int rc = links.names ? NP_OK : np_fail_nomem(err, "links");
 
 	assert(np_table_communication_matrix.column_count == COLUMNS);
-	rc = links.names ? np_relation_write(&np_table_communication_matrix, export->tables,
-					     &links.sink, err)
-			 : np_fail_nomem(err, "links");
+	if (rc == NP_OK && export->links)
+		rc = np_relation_write(&np_table_communication_matrix, export->analysis,
+				       &links.sink, err);
 	if (rc == NP_OK && links.list.count)
 		qsort(links.list.item, links.list.count, sizeof(links.list.item[0]), by_link);
 	if (rc == NP_OK)

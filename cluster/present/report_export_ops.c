@@ -366,7 +366,7 @@ static int find(struct op_entries *ops, struct np_err *err)
 int export_ops(const struct text_export *export, const char *path, struct np_err *err)
 {
 	struct op_entries ops = { .export = export };
-	int rc = export->tables->communication_time ? find(&ops, err) : NP_OK;
+	int rc = export->times ? find(&ops, err) : NP_OK;
 
 	if (rc == NP_OK) {
 		const struct export_entries entries = { .export = export,

@@ -34,18 +34,51 @@ static bool is_listed(const struct report_list *list, const struct np_relation *
 	return false;
 }
 
-/* The tables that modes ask for are in front: who asks for them wants to see them. */
-static int list_all(const struct report_tables *all, struct report_list *ret, struct np_err *err)
+/* Times of operators and links are many rows: those of a mode that was not asked for stay out. */
+static bool is_left_out(const struct np_relation *relation, const struct np_modes *modes)
 {
-	int rc = report_list_shown(all, ret, err);
+	if (relation == &np_table_communication_time ||
+	    relation == &np_table_communication_bandwidth)
+		return !np_modes_want_times(modes->options.modes);
+	return relation == &np_table_communication_matrix &&
+	       !np_modes_want_matrix(modes->options.modes);
+}
+
+/* The tables that modes ask for are in front: who asks for them wants to see them. */
+static int list_all(const struct report *report, struct report_list *ret, struct np_err *err)
+{
+	int rc = report_list_shown(report, ret, err);
 
 	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
 		const struct np_relation *relation = np_cluster_relations[i];
+		const struct report_table table = { .relation = relation,
+						    .model = report->analysis,
+						    .left_out =
+							    is_left_out(relation, report->modes) };
 
-		if (np_cluster_relation_applies(relation, all->tables) && !is_listed(ret, relation))
-			rc = report_list_add(ret, relation, all->tables, NULL, err);
+		if (np_cluster_relation_applies(relation, report->analysis->cluster) &&
+		    !is_listed(ret, relation))
+			rc = report_list_add(ret, &table, err);
 	}
 	return rc;
+}
+
+static int produce_nothing(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	(void)model;
+	(void)sink;
+	(void)err;
+	return NP_OK;
+}
+
+/* The relation as it is written: without rows, if nobody asked for them. */
+static struct np_relation written(const struct report_table *table)
+{
+	struct np_relation relation = *table->relation;
+
+	if (table->left_out)
+		relation.produce = produce_nothing;
+	return relation;
 }
 
 static int write_database(const struct report_list *sources, const char *path, struct np_err *err)
@@ -53,13 +86,16 @@ static int write_database(const struct report_list *sources, const char *path, s
 	NP_CLEANUP(np_db_writer_abortp) struct np_db_writer *writer = NULL;
 	int rc = np_db_writer_open(path, &writer, err);
 
-	for (size_t i = 0; i < sources->list.count && rc == NP_OK; i++)
-		rc = np_relation_write(sources->list.item[i].relation, sources->list.item[i].model,
+	for (size_t i = 0; i < sources->list.count && rc == NP_OK; i++) {
+		const struct np_relation relation = written(&sources->list.item[i]);
+
+		rc = np_relation_write(&relation, sources->list.item[i].model,
 				       np_db_writer_sink(writer), err);
+	}
 	return rc < 0 ? rc : np_db_writer_commit(NP_STEAL(writer), err);
 }
 
-int report_database(const struct report_tables *all, const char *directory, char **ret_path,
+int report_database(const struct report *report, const char *directory, char **ret_path,
 		    struct np_err *err)
 {
 	struct report_list sources = { 0 };
@@ -70,7 +106,7 @@ int report_database(const struct report_tables *all, const char *directory, char
 		return rc;
 	if (asprintf(&path, "%s/cluster_analysis.db", directory) < 0)
 		return np_fail_nomem(err, directory);
-	rc = list_all(all, &sources, err);
+	rc = list_all(report, &sources, err);
 	if (rc == NP_OK)
 		rc = write_database(&sources, path, err);
 	np_vec_release(&sources.list);
@@ -83,58 +119,123 @@ int report_database(const struct report_tables *all, const char *directory, char
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-static int unknown_table(const struct report_list *sources, const char *name, struct np_err *err)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
-	NP_VEC(const char *) names = { 0 };
-	const char *meant = NULL;
-	const char **slot = NULL;
+struct table_names {
+	NP_VEC(const char *) list;
+};
 
-	for (size_t i = 0; i < sources->list.count && (slot = np_vec_add(&names, err)); i++) {
-		*slot = sources->list.item[i].relation->name;
-		np_buf_printf(&list, "%s%s", i ? ", " : "", *slot);
-	}
-	for (size_t i = 0; np_modes_table(i) && (slot = np_vec_add(&names, err)); i++)
-		*slot = np_modes_table(i);
-	if (slot)
-		meant = np_text_closest(name, names.item, names.count);
-	np_vec_release(&names);
+static int add_name(struct table_names *names, const char *name, struct np_err *err)
+{
+	const char **slot = np_vec_add(&names->list, err);
+
 	if (!slot)
 		return NP_E_NOMEM;
+	*slot = name;
+	return NP_OK;
+}
+
+/* There is no such table: these are listed, and those of modes may be meant, too. */
+static int unknown_table(struct table_names *names, const char *name, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	const char *meant;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < names->list.count; i++)
+		np_buf_printf(&list, "%s%s", i ? ", " : "", names->list.item[i]);
+	for (size_t i = 0; np_modes_table(i) && rc == NP_OK; i++)
+		rc = add_name(names, np_modes_table(i), err);
+	if (rc == NP_OK)
+		rc = np_buf_check(&list, err);
+	if (rc < 0)
+		return rc;
+	meant = np_text_closest(name, names->list.item, names->list.count);
 	if (meant && strcmp(meant, name) != 0)
 		return np_fail(err, NP_E_USAGE, "no table '%s'; did you mean '%s'?", name, meant);
 	return np_fail(err, NP_E_USAGE, "no table '%s'; there are %s, and those of modes", name,
 		       list.text);
 }
 
-int report_csv(const struct report_tables *all, const char *table, FILE *stream, struct np_err *err)
+/* One that this run does not have. */
+static int missing_table(const struct report_list *sources, const char *name, struct np_err *err)
+{
+	struct table_names names = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < sources->list.count && rc == NP_OK; i++)
+		rc = add_name(&names, sources->list.item[i].relation->name, err);
+	if (rc == NP_OK)
+		rc = unknown_table(&names, name, err);
+	np_vec_release(&names.list);
+	return rc;
+}
+
+static bool is_table(const char *name)
+{
+	for (size_t i = 0; i < np_cluster_relation_count; i++) {
+		if (strcmp(np_cluster_relations[i]->name, name) == 0)
+			return true;
+	}
+	return np_modes_of_table(name) != 0;
+}
+
+int report_check_table(const char *name, uint64_t modes, struct np_err *err)
+{
+	struct table_names names = { 0 };
+	int rc = NP_OK;
+
+	if (is_table(name))
+		return NP_OK;
+	/* As they are listed: what modes ask for first. */
+	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
+		if (np_modes_want_table(modes, np_cluster_relations[i]->name))
+			rc = add_name(&names, np_cluster_relations[i]->name, err);
+	}
+	for (size_t i = 0; np_modes_table(i) && rc == NP_OK; i++) {
+		if (np_modes_of_table(np_modes_table(i)) & modes)
+			rc = add_name(&names, np_modes_table(i), err);
+	}
+	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
+		if (!np_modes_want_table(modes, np_cluster_relations[i]->name))
+			rc = add_name(&names, np_cluster_relations[i]->name, err);
+	}
+	if (rc == NP_OK)
+		rc = unknown_table(&names, name, err);
+	np_vec_release(&names.list);
+	return rc;
+}
+
+int report_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)
 {
 	struct report_list sources = { 0 };
 	size_t at = 0;
-	int rc = list_all(all, &sources, err);
+	int rc = list_all(report, &sources, err);
 
 	while (rc == NP_OK && table && at < sources.list.count &&
 	       strcmp(sources.list.item[at].relation->name, table) != 0)
 		at++;
-	if (rc == NP_OK && at < sources.list.count)
-		rc = np_csv_write(sources.list.item[at].relation, sources.list.item[at].model,
-				  stream, err);
-	else if (rc == NP_OK)
-		rc = unknown_table(&sources, table, err);
+	if (rc == NP_OK && at < sources.list.count) {
+		const struct np_relation relation = written(&sources.list.item[at]);
+
+		rc = np_csv_write(&relation, sources.list.item[at].model, stream, err);
+	} else if (rc == NP_OK) {
+		rc = missing_table(&sources, table, err);
+	}
 	np_vec_release(&sources.list);
 	return rc;
 }
 
-int report_csv_files(const struct report_tables *all, const char *directory, struct np_err *err)
+int report_csv_files(const struct report *report, const char *directory, struct np_err *err)
 {
 	struct report_list sources = { 0 };
 	int rc = report_make_directory(directory, err);
 
 	if (rc == NP_OK)
-		rc = list_all(all, &sources, err);
-	for (size_t i = 0; i < sources.list.count && rc == NP_OK; i++)
-		rc = np_csv_write_below(sources.list.item[i].relation, sources.list.item[i].model,
-					directory, err);
+		rc = list_all(report, &sources, err);
+	for (size_t i = 0; i < sources.list.count && rc == NP_OK; i++) {
+		const struct np_relation relation = written(&sources.list.item[i]);
+
+		rc = np_csv_write_below(&relation, sources.list.item[i].model, directory, err);
+	}
 	np_vec_release(&sources.list);
 	return rc;
 }

@@ -22,7 +22,7 @@ static void put_ranks(struct np_jsonout *out, const char *key, const int32_t *ra
 
 static void put_clock(struct np_jsonout *out, const struct report *report)
 {
-	const struct np_clock *clock = report->tables->clock;
+	const struct np_clock *clock = report->analysis->clock;
 
 	np_jsonout_object_line(out, "clock");
 	np_jsonout_text(out, "method", np_clock_method_name(clock->method));
@@ -31,8 +31,8 @@ static void put_clock(struct np_jsonout *out, const struct report *report)
 	np_jsonout_integer(out, "residual_p90_ns", clock->residual_p90);
 	np_jsonout_array(out, "ranks_off");
 	for (size_t i = 0; i < clock->rank_count; i++) {
-		if (report->run->ranks[i] && clock->ranks[i].off)
-			np_jsonout_integer(out, NULL, report->run->ranks[i]->id);
+		if (report->analysis->run->ranks[i] && clock->ranks[i].off)
+			np_jsonout_integer(out, NULL, report->analysis->run->ranks[i]->id);
 	}
 	np_jsonout_end(out);
 	np_jsonout_end(out);
@@ -49,13 +49,13 @@ static void put_withheld(struct np_jsonout *out, const struct np_readiness *read
 
 int report_put_trust(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
-	const struct np_waits *waits = report->tables->waits;
+	const struct np_waits *waits = &report->analysis->waits;
 	struct np_readiness readiness[NP_ANALYSIS_COUNT];
 	int rc;
 
 	np_jsonout_object(out, "trust");
-	np_jsonout_integer(out, "ops_total", report->tables->align->op_count);
-	np_jsonout_integer(out, "ops_matched", report->tables->align->matched);
+	np_jsonout_integer(out, "ops_total", report->analysis->align->op_count);
+	np_jsonout_integer(out, "ops_matched", report->analysis->align->matched);
 	put_clock(out, report);
 	np_jsonout_object_line(out, "estimators");
 	np_jsonout_integer(out, "aligned", (int64_t)waits->ops[NP_WAIT_ALIGNED]);
@@ -64,7 +64,8 @@ int report_put_trust(struct np_jsonout *out, const struct report *report, struct
 	np_jsonout_integer(out, "agreement_p50_ns", waits->agreement_p50);
 	np_jsonout_integer(out, "agreement_p90_ns", waits->agreement_p90);
 	np_jsonout_end(out);
-	rc = np_readiness_measure(report->cluster, report->tables->align, readiness, err);
+	rc = np_readiness_measure(report->analysis->cluster, report->analysis->align, readiness,
+				  err);
 	np_jsonout_array(out, "withheld");
 	for (size_t i = 0; i < report->withheld_count; i++)
 		put_withheld(out, &report->withheld[i]);
@@ -91,7 +92,7 @@ static np_ns host_step(const struct np_step *step)
 static void put_partition(struct np_jsonout *out, const struct report *report, size_t rank,
 			  size_t time)
 {
-	const struct np_partition *partition = report->tables->partition;
+	const struct np_partition *partition = &report->analysis->partition;
 	const struct np_partition_cell *cell = np_partition_of(partition, rank, time);
 
 	if (!cell) {
@@ -111,14 +112,14 @@ static void put_partition(struct np_jsonout *out, const struct report *report, s
 static void put_rank_time(struct np_jsonout *out, const struct report *report, size_t index,
 			  size_t time_index)
 {
-	const struct np_rank *rank = report->run->ranks[index];
+	const struct np_rank *rank = report->analysis->run->ranks[index];
 	const struct np_step_time *time = &rank->times.item[time_index];
-	const struct np_coordinates *at = &report->cluster->coordinates[index];
+	const struct np_coordinates *at = &report->analysis->cluster->coordinates[index];
 
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_integer(out, "rank", rank->id);
 	np_jsonout_integer(out, "device", time->device < 0 ? NP_UNKNOWN : time->device);
-	np_jsonout_text(out, "host", np_run_text(report->run, rank->host_name));
+	np_jsonout_text(out, "host", np_run_text(report->analysis->run, rank->host_name));
 	np_jsonout_integer(out, "computing_ns", time->computing);
 	np_jsonout_integer(out, "communication_ns", time->communication);
 	np_jsonout_integer(out, "communication_not_overlapped_ns",
@@ -143,10 +144,10 @@ static void put_rank_time(struct np_jsonout *out, const struct report *report, s
 static void put_step(struct np_jsonout *out, const struct report *report, np_str step)
 {
 	np_jsonout_object(out, NULL);
-	np_jsonout_text(out, "step", np_run_text(report->run, step));
+	np_jsonout_text(out, "step", np_run_text(report->analysis->run, step));
 	np_jsonout_array(out, "ranks");
-	for (size_t i = 0; i < report->run->sources.count; i++) {
-		const struct np_rank *rank = report->run->ranks[i];
+	for (size_t i = 0; i < report->analysis->run->sources.count; i++) {
+		const struct np_rank *rank = report->analysis->run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
 			if (rank->steps.item[rank->times.item[j].step].id == step)
@@ -160,7 +161,7 @@ static void put_step(struct np_jsonout *out, const struct report *report, np_str
 static void put_sum_fields(struct np_jsonout *out, const struct report *report,
 			   const struct np_comm_sum *sum)
 {
-	np_jsonout_text(out, "step", np_run_text(report->run, sum->step));
+	np_jsonout_text(out, "step", np_run_text(report->analysis->run, sum->step));
 	np_jsonout_integer(out, "ops", (int64_t)sum->ops);
 	np_jsonout_integer(out, "bytes", sum->bytes);
 	np_jsonout_integer(out, "moved_bytes", sum->moved_bytes);
@@ -186,15 +187,15 @@ static void put_sum(struct np_jsonout *out, const struct report *report,
 static void put_communicator(struct np_jsonout *out, const struct report *report,
 			     const struct np_communicator *each)
 {
-	const struct np_comm_sums *sums = report->sums;
+	const struct np_comm_sums *sums = &report->analysis->sums;
 	char hash[24];
 
 	(void)snprintf(hash, sizeof(hash), "%" PRIu64, each->hash);
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "group", hash);
-	np_jsonout_text(out, "name", np_run_text(report->run, each->name));
-	np_jsonout_text(out, "pg_name", np_run_text(report->run, each->pg_name));
-	np_jsonout_text(out, "role", np_run_text(report->run, each->pg_name));
+	np_jsonout_text(out, "name", np_run_text(report->analysis->run, each->name));
+	np_jsonout_text(out, "pg_name", np_run_text(report->analysis->run, each->pg_name));
+	np_jsonout_text(out, "role", np_run_text(report->analysis->run, each->pg_name));
 	np_jsonout_text(out, "type", each->collective ? "collective" : "p2p");
 	put_ranks(out, "ranks", each->members, each->member_count);
 	put_ranks(out, "observed", each->observed, each->observed_count);
@@ -233,23 +234,24 @@ static void put_group(struct np_jsonout *out, const struct report *report, uint3
 		return;
 	}
 	(void)snprintf(hash, sizeof(hash), "%" PRIu64,
-		       report->tables->align->communicators.item[communicator].hash);
+		       report->analysis->align->communicators.item[communicator].hash);
 	np_jsonout_text(out, "group", hash);
 }
 
 static int put_waiters(struct np_jsonout *out, const struct report *report,
 		       const struct np_root_cause_link *link, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = report->tables;
+	const struct np_analysis *analysis = report->analysis;
 	struct np_root_cause_waiters waiters = { 0 };
 	int rc = NP_OK;
 
 	if (link->communicator != UINT32_MAX)
-		rc = np_root_cause_waiters(tables->align, tables->clock, tables->waits, link->rank,
-					   link->communicator, &waiters, err);
+		rc = np_root_cause_waiters(analysis->align, analysis->clock, &analysis->waits,
+					   link->rank, link->communicator, &waiters, err);
 	np_jsonout_array(out, "waiters");
 	for (size_t i = 0; i < waiters.list.count; i++)
-		np_jsonout_integer(out, NULL, report->run->ranks[waiters.list.item[i].rank]->id);
+		np_jsonout_integer(out, NULL,
+				   report->analysis->run->ranks[waiters.list.item[i].rank]->id);
 	np_jsonout_end(out);
 	np_vec_release(&waiters.list);
 	return rc;
@@ -259,8 +261,8 @@ static int put_chain(struct np_jsonout *out, const struct report *report, uint32
 		     struct np_err *err)
 {
 	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
-	size_t count =
-		np_root_cause_chain(report->tables->causes, report->tables->charges, index, chain);
+	size_t count = np_root_cause_chain(&report->analysis->causes, &report->analysis->charges,
+					   index, chain);
 	int rc = NP_OK;
 
 	np_jsonout_array(out, "chain");
@@ -269,7 +271,7 @@ static int put_chain(struct np_jsonout *out, const struct report *report, uint32
 
 		rc = verdict_put_why(&why, report, &chain[i], err);
 		np_jsonout_object(out, NULL);
-		np_jsonout_integer(out, "rank", report->run->ranks[chain[i].rank]->id);
+		np_jsonout_integer(out, "rank", report->analysis->run->ranks[chain[i].rank]->id);
 		np_jsonout_text(out, "why", why.text);
 		put_group(out, report, chain[i].communicator);
 		if (rc == NP_OK)
@@ -284,19 +286,19 @@ static int put_chain(struct np_jsonout *out, const struct report *report, uint32
 static int put_straggler(struct np_jsonout *out, const struct report *report, uint32_t index,
 			 struct np_err *err)
 {
-	const struct np_charges *charges = report->tables->charges;
-	const struct np_root_causes *causes = report->tables->causes;
-	const struct np_rank *rank = report->run->ranks[index];
+	const struct np_charges *charges = &report->analysis->charges;
+	const struct np_root_causes *causes = &report->analysis->causes;
+	const struct np_rank *rank = report->analysis->run->ranks[index];
 	int rc;
 
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_integer(out, "rank", rank->id);
-	np_jsonout_text(out, "host", np_run_text(report->run, rank->host_name));
-	put_charge(out, charges, np_whatif_saved(report->tables->whatif, rank->id),
+	np_jsonout_text(out, "host", np_run_text(report->analysis->run, rank->host_name));
+	put_charge(out, charges, np_whatif_saved(&report->analysis->whatif, rank->id),
 		   causes->ranks[index].charge, charges->ranks[index].charge);
 	np_jsonout_integer(out, "last_arrivals", charges->ranks[index].last_arrivals);
 	np_jsonout_integer(out, "instances", charges->ranks[index].instances);
-	np_jsonout_text(out, "kind", np_root_cause_kind(report->tables->causes, index));
+	np_jsonout_text(out, "kind", np_root_cause_kind(&report->analysis->causes, index));
 	np_jsonout_text(out, "cause", np_cause_name(np_root_cause_main(causes, index)));
 	rc = put_chain(out, report, index, err);
 	np_jsonout_end(out);
@@ -308,8 +310,8 @@ static void put_unprofiled(struct np_jsonout *out, const struct report *report)
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_null(out, "rank");
 	np_jsonout_null(out, "host");
-	put_charge(out, report->tables->charges, NP_UNKNOWN, report->tables->causes->unprofiled,
-		   report->tables->charges->unprofiled);
+	put_charge(out, &report->analysis->charges, NP_UNKNOWN, report->analysis->causes.unprofiled,
+		   report->analysis->charges.unprofiled);
 	np_jsonout_null(out, "last_arrivals");
 	np_jsonout_null(out, "instances");
 	np_jsonout_null(out, "kind");
@@ -322,12 +324,12 @@ static void put_unprofiled(struct np_jsonout *out, const struct report *report)
 static void put_charges(struct np_jsonout *out, const struct report *report)
 {
 	np_jsonout_array(out, "charges");
-	for (size_t i = 0; i < report->tables->charge_sums->list.count; i++) {
-		const struct np_charge_sum *charge = &report->tables->charge_sums->list.item[i];
+	for (size_t i = 0; i < report->analysis->charge_sums.list.count; i++) {
+		const struct np_charge_sum *charge = &report->analysis->charge_sums.list.item[i];
 
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "kind", np_charge_kind_name(charge->kind));
-		np_jsonout_text(out, "name", np_run_text(report->run, charge->name));
+		np_jsonout_text(out, "name", np_run_text(report->analysis->run, charge->name));
 		np_jsonout_integer(out, "stage", charge->stage < 0 ? NP_UNKNOWN : charge->stage);
 		np_jsonout_integer(out, "cost_ns", charge->charge);
 		np_jsonout_integer(out, "direct_ns", charge->direct);
@@ -339,11 +341,12 @@ static void put_charges(struct np_jsonout *out, const struct report *report)
 static void put_roles(struct np_jsonout *out, const struct report *report)
 {
 	np_jsonout_array(out, "roles");
-	for (size_t i = 0; i < report->tables->roles->list.count; i++) {
-		const struct np_comm_sum *sum = &report->tables->roles->list.item[i];
+	for (size_t i = 0; i < report->analysis->roles.list.count; i++) {
+		const struct np_comm_sum *sum = &report->analysis->roles.list.item[i];
 
 		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "role", np_run_text(report->run, sum->communicator->pg_name));
+		np_jsonout_text(out, "role",
+				np_run_text(report->analysis->run, sum->communicator->pg_name));
 		put_sum_fields(out, report, sum);
 		np_jsonout_end(out);
 	}
@@ -353,10 +356,11 @@ static void put_roles(struct np_jsonout *out, const struct report *report)
 /* By cost; ranks that were not profiled stand where their cost puts them. */
 static int put_stragglers(struct np_jsonout *out, const struct report *report, struct np_err *err)
 {
-	const struct np_root_causes *causes = report->tables->causes;
+	const struct np_root_causes *causes = &report->analysis->causes;
 	struct np_charge_order order;
 	bool unprofiled_due = causes->unprofiled > 0;
-	int rc = np_whatif_sort(report->tables->whatif, report->run, causes, &order, err);
+	int rc = np_whatif_sort(&report->analysis->whatif, report->analysis->run, causes, &order,
+				err);
 
 	if (rc < 0)
 		return rc;
@@ -374,20 +378,20 @@ static int put_stragglers(struct np_jsonout *out, const struct report *report, s
 	np_charge_order_release(&order);
 	if (rc == NP_OK)
 		rc = verdict_put_json(out, report, err);
-	np_jsonout_integer(out, "unattributed_ns", report->tables->charges->unattributed);
+	np_jsonout_integer(out, "unattributed_ns", report->analysis->charges.unattributed);
 	return rc;
 }
 
 /* Ranks disagree about what they did together: a fault of the job, not of the profile. */
 static void put_job_findings(struct np_jsonout *out, const struct report *report)
 {
-	const struct np_align *align = report->tables->align;
+	const struct np_align *align = report->analysis->align;
 
 	np_jsonout_array(out, "job_findings");
 	for (size_t i = 0; i < align->findings.count; i++) {
 		const struct np_align_finding *finding = &align->findings.item[i];
 		const struct np_instance *instance = &align->instances.item[finding->instance];
-		const char *type = np_run_text(report->run, finding->type);
+		const char *type = np_run_text(report->analysis->run, finding->type);
 		char hash[24];
 		char detail[160];
 
@@ -402,9 +406,10 @@ static void put_job_findings(struct np_jsonout *out, const struct report *report
 		np_jsonout_text(out, "group", hash);
 		np_jsonout_array(out, "ranks");
 		for (uint32_t j = 0; j < instance->count; j++)
-			np_jsonout_integer(
-				out, NULL,
-				report->run->ranks[align->members[instance->first + j].rank]->id);
+			np_jsonout_integer(out, NULL,
+					   report->analysis->run
+						   ->ranks[align->members[instance->first + j].rank]
+						   ->id);
 		np_jsonout_end(out);
 		np_jsonout_text(out, "detail", detail);
 		np_jsonout_end(out);
@@ -416,19 +421,19 @@ static void put_job_findings(struct np_jsonout *out, const struct report *report
 static void put_later_parts(struct np_jsonout *out, const struct report *report)
 {
 	put_job_findings(out, report);
-	whatif_put_json(out, report, report->tables->whatif);
+	whatif_put_json(out, report, &report->analysis->whatif);
 }
 
 int report_json(const struct report *report, FILE *stream, struct np_err *err)
 {
-	const struct np_cluster *cluster = report->cluster;
+	const struct np_cluster *cluster = report->analysis->cluster;
 	struct np_jsonout out;
 	int rc;
 
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
-	put_input_json(&out, report->run, cluster, report->input, NULL);
+	put_input_json(&out, report->analysis->run, cluster, report->input, NULL);
 	rc = report_put_trust(&out, report, err);
 	np_jsonout_array(&out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)

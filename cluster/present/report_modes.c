@@ -5,42 +5,41 @@
 
 /* The tables of the modes, as asked for: those of the merged run come first. */
 
-int report_list_shown(const struct report_tables *all, struct report_list *ret, struct np_err *err)
+int report_list_shown(const struct report *report, struct report_list *ret, struct np_err *err)
 {
-	const struct np_mode_table *table = all->modes ? all->modes->tables : NULL;
+	const struct np_mode_table *table = report->modes->tables;
 	int rc = NP_OK;
 
-	for (size_t i = 0; all->modes && i < np_cluster_relation_count && rc == NP_OK; i++) {
-		if (np_modes_want_table(all->modes->options.modes, np_cluster_relations[i]->name))
-			rc = report_list_add(ret, np_cluster_relations[i], all->tables, NULL, err);
+	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
+		const struct report_table each = { .relation = np_cluster_relations[i],
+						   .model = report->analysis };
+
+		if (np_modes_want_table(report->modes->options.modes, each.relation->name))
+			rc = report_list_add(ret, &each, err);
 	}
 	for (; table && rc == NP_OK; table = table->next)
-		rc = report_list_add(ret, &table->relation, table, table->empty, err);
+		rc = report_list_add(ret,
+				     &(struct report_table){ .relation = &table->relation,
+							     .model = table,
+							     .empty = table->empty },
+				     err);
 	return rc;
 }
 
-int report_list_add(struct report_list *list, const struct np_relation *relation, const void *model,
-		    const char *empty, struct np_err *err)
+int report_list_add(struct report_list *list, const struct report_table *table, struct np_err *err)
 {
-	struct report_table *table = np_vec_add(&list->list, err);
+	struct report_table *slot = np_vec_add(&list->list, err);
 
-	if (!table)
+	if (!slot)
 		return NP_E_NOMEM;
-	*table = (struct report_table){ relation, model, empty };
+	*slot = *table;
 	return NP_OK;
-}
-
-static int list_of(const struct report *report, struct report_list *ret, struct np_err *err)
-{
-	const struct report_tables all = { report->tables, report->modes };
-
-	return report_list_shown(&all, ret, err);
 }
 
 int report_modes_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
 	struct report_list shown = { 0 };
-	int rc = list_of(report, &shown, err);
+	int rc = report_list_shown(report, &shown, err);
 
 	for (size_t i = 0; i < shown.list.count && rc == NP_OK; i++)
 		rc = report_table_screen(&shown.list.item[i], report, buf, err);
@@ -63,7 +62,7 @@ static size_t lines_from(const struct np_buf *buf, size_t offset)
 int report_modes_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
 {
 	struct report_list shown = { 0 };
-	int rc = list_of(report, &shown, err);
+	int rc = report_list_shown(report, &shown, err);
 
 	for (size_t i = 0; i < shown.list.count && rc == NP_OK; i++) {
 		const struct report_table *table = &shown.list.item[i];
@@ -89,7 +88,7 @@ int report_put_modes(struct np_jsonout *out, const struct report *report, struct
 {
 	struct np_jsonout_sink sink;
 	struct report_list shown = { 0 };
-	int rc = list_of(report, &shown, err);
+	int rc = report_list_shown(report, &shown, err);
 
 	np_jsonout_sink_init(&sink, out);
 	if (rc == NP_OK && shown.list.count) {

@@ -8,7 +8,7 @@
 
 static void put_links(struct np_jsonout *out, const struct report *report)
 {
-	const struct np_links *links = report->tables->links;
+	const struct np_links *links = &report->analysis->links;
 
 	np_jsonout_array(out, "links");
 	for (size_t i = 0; i < links->list.count; i++) {
@@ -17,7 +17,8 @@ static void put_links(struct np_jsonout *out, const struct report *report)
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_integer(out, "src", link->src);
 		np_jsonout_integer(out, "dst", link->dst);
-		np_jsonout_text(out, "transport", np_run_text(report->run, link->transport));
+		np_jsonout_text(out, "transport",
+				np_run_text(report->analysis->run, link->transport));
 		np_jsonout_integer(out, "plane", link->plane);
 		np_jsonout_integer(out, "bytes", link->bytes);
 		np_jsonout_integer(out, "time_ns", link->time);
@@ -33,15 +34,15 @@ static void put_links(struct np_jsonout *out, const struct report *report)
 
 static void put_pipeline(struct np_jsonout *out, const struct report *report)
 {
-	const struct np_pipeline *pipeline = report->tables->pipeline;
+	const struct np_pipeline *pipeline = &report->analysis->pipeline;
 
 	np_jsonout_array(out, "pipeline");
 	for (size_t i = 0; i < pipeline->list.count; i++) {
 		const struct np_pipeline_time *time = &pipeline->list.item[i];
 
 		np_jsonout_object_line(out, NULL);
-		np_jsonout_integer(out, "rank", report->run->ranks[time->rank]->id);
-		np_jsonout_text(out, "step", np_run_text(report->run, time->step));
+		np_jsonout_integer(out, "rank", report->analysis->run->ranks[time->rank]->id);
+		np_jsonout_text(out, "step", np_run_text(report->analysis->run, time->step));
 		np_jsonout_integer(out, "stage", time->stage);
 		np_jsonout_integer(out, "useful_ns", time->useful);
 		np_jsonout_integer(out, "other_comm_ns", time->other_comm);
@@ -59,7 +60,7 @@ static void put_pipeline(struct np_jsonout *out, const struct report *report)
 
 static void put_experts(struct np_jsonout *out, const struct report *report)
 {
-	const struct np_experts *experts = report->tables->experts;
+	const struct np_experts *experts = &report->analysis->experts;
 
 	np_jsonout_array(out, "experts");
 	for (size_t i = 0; i < experts->list.count; i++) {
@@ -69,11 +70,12 @@ static void put_experts(struct np_jsonout *out, const struct report *report)
 		if (load->communicator != UINT32_MAX)
 			(void)snprintf(
 				group, sizeof(group), "%" PRIu64,
-				report->tables->align->communicators.item[load->communicator].hash);
+				report->analysis->align->communicators.item[load->communicator]
+					.hash);
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "group", *group ? group : NULL);
-		np_jsonout_text(out, "step", np_run_text(report->run, load->step));
-		np_jsonout_integer(out, "rank", report->run->ranks[load->rank]->id);
+		np_jsonout_text(out, "step", np_run_text(report->analysis->run, load->step));
+		np_jsonout_integer(out, "rank", report->analysis->run->ranks[load->rank]->id);
 		np_jsonout_integer(out, "tokens", load->tokens);
 		np_jsonout_integer(out, "lost_ns", load->lost);
 		np_jsonout_text(out, "source", np_experts_source(experts));
@@ -121,5 +123,5 @@ int report_put_parts(struct np_jsonout *out, const struct report *report, struct
 	put_links(out, report);
 	put_pipeline(out, report);
 	put_experts(out, report);
-	return put_memory(out, report->run, err);
+	return put_memory(out, report->analysis->run, err);
 }

@@ -18,12 +18,12 @@
 
 static void put_steps(struct np_buf *buf, const struct report *report)
 {
-	const struct np_cluster *cluster = report->cluster;
+	const struct np_cluster *cluster = report->analysis->cluster;
 	int64_t *numbers = malloc((cluster->steps.count + 1) * sizeof(*numbers));
 	size_t count = 0;
 
 	for (size_t i = 0; numbers && i < cluster->steps.count; i++) {
-		const char *text = np_run_text(report->run, cluster->steps.item[i]);
+		const char *text = np_run_text(report->analysis->run, cluster->steps.item[i]);
 
 		if (text && np_text_to_int(text, strlen(text), &numbers[count]))
 			count++;
@@ -40,16 +40,16 @@ static void put_steps(struct np_buf *buf, const struct report *report)
 
 void report_put_head(struct np_buf *buf, const struct report *report)
 {
-	size_t used = np_run_used(report->run);
-	int32_t world = np_cluster_world(report->cluster);
-	size_t hosts = np_cluster_hosts(report->cluster);
+	size_t used = np_run_used(report->analysis->run);
+	int32_t world = np_cluster_world(report->analysis->cluster);
+	size_t hosts = np_cluster_hosts(report->analysis->cluster);
 
 	np_text_safe(buf, report->input, strlen(report->input));
 	np_buf_printf(buf, ": %zu rank%s", used, used == 1 ? "" : "s");
 	if (world > 0)
 		np_buf_printf(buf, " of %" PRId32, world);
-	else if (used < report->run->sources.count)
-		np_buf_printf(buf, " of %zu found", report->run->sources.count);
+	else if (used < report->analysis->run->sources.count)
+		np_buf_printf(buf, " of %zu found", report->analysis->run->sources.count);
 	if (hosts > 0)
 		np_buf_printf(buf, ", %zu host%s", hosts, hosts == 1 ? "" : "s");
 	put_steps(buf, report);
@@ -58,9 +58,9 @@ void report_put_head(struct np_buf *buf, const struct report *report)
 /* How far the figures across ranks can be trusted, in a line. */
 static void put_trust(struct np_section *section, const struct report *report)
 {
-	const struct np_align *align = report->tables->align;
-	const struct np_clock *clock = report->tables->clock;
-	const struct np_waits *waits = report->tables->waits;
+	const struct np_align *align = report->analysis->align;
+	const struct np_clock *clock = report->analysis->clock;
+	const struct np_waits *waits = &report->analysis->waits;
 	struct np_buf *text = &section->text;
 
 	np_buf_printf(text, "%" PRIu32 " of %" PRIu32 " communication operators matched over ranks",
@@ -143,7 +143,7 @@ int report_find_withheld(struct report *report, struct np_err *err)
 						NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS,
 						NP_ANALYSIS_PIPELINE };
 	struct np_readiness all[NP_ANALYSIS_COUNT];
-	int rc = np_readiness_measure(report->cluster, report->tables->align, all, err);
+	int rc = np_readiness_measure(report->analysis->cluster, report->analysis->align, all, err);
 
 	report->withheld_count = 0;
 	for (size_t i = 0; i < NP_COUNT(shown) && rc == NP_OK; i++) {
@@ -218,23 +218,23 @@ static int build(struct np_page *page, const struct report *report, struct np_er
 	struct np_section *section;
 	int rc = NP_OK;
 
-	report_put_notes(page, &report->run->notes);
-	if (report->tables->align->op_count > 0)
+	report_put_notes(page, &report->analysis->run->notes);
+	if (report->analysis->align->op_count > 0)
 		put_trust(np_page_add(page, "Trust"), report);
 	section = np_page_add(page, "Verdict");
-	if (report->tables->charges->total > 0)
+	if (report->analysis->charges.total > 0)
 		rc = verdict_put_text(&section->text, report, err);
 	if (rc == NP_OK)
 		rc = report_put_part_lines(&section->text, report, err);
 	np_page_drop_empty(page);
-	if (rc == NP_OK && report->tables->charges->total > 0)
+	if (rc == NP_OK && report->analysis->charges.total > 0)
 		rc = section_put_blame(
 			np_page_add(page, "Where the waiting began, and who came late by arrival"),
 			report, err);
 	if (rc == NP_OK)
 		rc = section_put_steps(np_page_add(page, "Steps: least … most over the ranks"),
 				       report, err);
-	if (rc == NP_OK && report->cluster->communicators.count > 0)
+	if (rc == NP_OK && report->analysis->cluster->communicators.count > 0)
 		rc = section_put_communicators(
 			np_page_add(page, "Communicators: sums over profiled ranks and steps"),
 			report, err);

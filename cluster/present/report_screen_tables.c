@@ -88,7 +88,7 @@ static bool has_bubble(const struct np_cluster *cluster)
 static int put_step_row(struct np_grid *grid, const struct report *report, np_str step, bool bubble,
 			struct np_err *err)
 {
-	const char *id = np_run_text(report->run, step);
+	const char *id = np_run_text(report->analysis->run, step);
 
 	np_grid_cell(grid, id ? id : "all");
 	for (int quantity = 0; quantity < NP_Q_COUNT; quantity++) {
@@ -97,8 +97,8 @@ static int put_step_row(struct np_grid *grid, const struct report *report, np_st
 
 		if (quantity == (bubble ? NP_Q_SPAN : NP_Q_BUBBLE))
 			continue;
-		rc = np_spread_measure(report->cluster, step, (enum np_quantity)quantity, &spread,
-				       err);
+		rc = np_spread_measure(report->analysis->cluster, step, (enum np_quantity)quantity,
+				       &spread, err);
 		if (rc < 0)
 			return rc;
 		put_spread(grid, &spread, report->width >= WIDE);
@@ -108,7 +108,7 @@ static int put_step_row(struct np_grid *grid, const struct report *report, np_st
 
 int section_put_steps(struct np_section *section, const struct report *report, struct np_err *err)
 {
-	const struct np_cluster *cluster = report->cluster;
+	const struct np_cluster *cluster = report->analysis->cluster;
 	bool bubble = has_bubble(cluster);
 	struct np_grid_column columns[NP_Q_COUNT + 1] = { { "step", NP_RIGHT, false } };
 	struct np_longest longest = { 0 };
@@ -174,7 +174,7 @@ static void put_communicator(struct np_grid *grid, const struct report *report,
 			     const struct np_comm_sum *total)
 {
 	const struct np_communicator *each = total->communicator;
-	const char *name = np_run_text(report->run, each->pg_name);
+	const char *name = np_run_text(report->analysis->run, each->pg_name);
 
 	if (name)
 		np_grid_printf(grid, "%s …%03" PRIu64, name, each->hash % 1000);
@@ -205,7 +205,7 @@ int section_put_communicators(struct np_section *section, const struct report *r
 		{ "comm/comp", NP_RIGHT, false },
 	};
 	struct np_comm_sums totals = { 0 };
-	int rc = np_comm_sums_total(report->sums, &totals, err);
+	int rc = np_comm_sums_total(&report->analysis->sums, &totals, err);
 
 	if (rc < 0)
 		return rc;
@@ -222,20 +222,20 @@ int section_put_communicators(struct np_section *section, const struct report *r
 
 static void put_charged(struct np_grid *grid, const struct report *report, uint32_t index)
 {
-	const struct np_charges *charges = report->tables->charges;
-	const struct np_root_causes *causes = report->tables->causes;
+	const struct np_charges *charges = &report->analysis->charges;
+	const struct np_root_causes *causes = &report->analysis->causes;
 	const struct np_charge_rank *charged = &charges->ranks[index];
 
-	np_grid_printf(grid, "rank %" PRId32, report->run->ranks[index]->id);
-	np_grid_duration(grid,
-			 np_whatif_saved(report->tables->whatif, report->run->ranks[index]->id));
+	np_grid_printf(grid, "rank %" PRId32, report->analysis->run->ranks[index]->id);
+	np_grid_duration(grid, np_whatif_saved(&report->analysis->whatif,
+					       report->analysis->run->ranks[index]->id));
 	np_grid_duration(grid, causes->ranks[index].charge);
 	np_grid_printf(grid, "%.0f %%",
 		       100 * (double)causes->ranks[index].charge / (double)charges->total);
 	np_grid_cell(grid, np_cause_name(np_root_cause_main(causes, index)));
 	np_grid_duration(grid, charged->charge);
 	np_grid_printf(grid, "%" PRIu32 " of %" PRIu32, charged->last_arrivals, charged->instances);
-	np_grid_cell(grid, np_root_cause_kind(report->tables->causes, index));
+	np_grid_cell(grid, np_root_cause_kind(&report->analysis->causes, index));
 }
 
 static void put_other(struct np_grid *grid, const char *who, np_ns charge, np_ns direct,
@@ -257,11 +257,11 @@ static void put_other(struct np_grid *grid, const char *who, np_ns charge, np_ns
 static void put_total_wait(struct np_buf *text, const struct report *report)
 {
 	np_buf_add(text, "all waiting: ");
-	np_text_duration(text, report->tables->charges->total);
+	np_text_duration(text, report->analysis->charges.total);
 	np_buf_add(text, ", partly hidden by computing; exposed communication: ");
-	np_text_duration(text, np_quantity_total(report->cluster, NP_Q_EXPOSED));
+	np_text_duration(text, np_quantity_total(report->analysis->cluster, NP_Q_EXPOSED));
 	np_buf_add(text, " of ");
-	np_text_duration(text, np_quantity_total(report->cluster, NP_Q_SPAN));
+	np_text_duration(text, np_quantity_total(report->analysis->cluster, NP_Q_SPAN));
 	np_buf_add(text, " of steps\n");
 }
 
@@ -279,10 +279,11 @@ int section_put_blame(struct np_section *section, const struct report *report, s
 		{ "came last", NP_RIGHT, false },
 		{ "", NP_LEFT, false },
 	};
-	const struct np_charges *charges = report->tables->charges;
-	const struct np_root_causes *causes = report->tables->causes;
+	const struct np_charges *charges = &report->analysis->charges;
+	const struct np_root_causes *causes = &report->analysis->causes;
 	struct np_charge_order order = { 0 };
-	int rc = np_whatif_sort(report->tables->whatif, report->run, causes, &order, err);
+	int rc = np_whatif_sort(&report->analysis->whatif, report->analysis->run, causes, &order,
+				err);
 
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
 	if (rc == NP_OK && !section->grid)

@@ -36,12 +36,12 @@ static void put_limit(struct np_buf *buf, const struct np_whatif *whatif, enum n
 }
 
 /* Where most waiting is for ranks that nobody saw, those may be as late after a repair. */
-static void put_unseen(struct np_buf *text, const struct np_cluster_tables *tables)
+static void put_unseen(struct np_buf *text, const struct np_analysis *analysis)
 {
-	if (tables->causes->unprofiled * 2 <= tables->charges->total)
+	if (analysis->causes.unprofiled * 2 <= analysis->charges.total)
 		return;
 	np_buf_add(text, "waiting for ranks that were not profiled, ");
-	np_text_duration(text, tables->causes->unprofiled);
+	np_text_duration(text, analysis->causes.unprofiled);
 	np_buf_add(text, " in all, is replayed as transfer: repairs gain at most what is told,"
 			 " and nothing where those ranks are as late as before\n");
 }
@@ -68,7 +68,7 @@ static void put_replay(struct np_buf *text, const struct whatif_report *report)
 		np_buf_printf(text,
 			      "%zu times a rank waited for what was never recorded, and went on\n",
 			      whatif->forced);
-	put_unseen(text, report->report->tables);
+	put_unseen(text, report->analysis);
 }
 
 static void put_saved(struct np_grid *grid, const struct whatif_report *report, np_ns saved)
@@ -351,7 +351,7 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 	struct np_section *section;
 	int rc;
 
-	report_put_notes(page, &report->report->run->notes);
+	report_put_notes(page, &report->analysis->run->notes);
 	rc = verdict_put_text(&np_page_add(page, "Verdict")->text, report->report, err);
 	put_replay(&np_page_add(page, "Replay")->text, report);
 	section = np_page_add(page, "Repairs, one at a time");

@@ -17,16 +17,16 @@ static void put_row(struct np_jsonout *out, const struct np_whatif_row *row, np_
 	np_jsonout_end(out);
 }
 
-static void put_path(struct np_jsonout *out, const struct np_cluster_tables *tables)
+static void put_path(struct np_jsonout *out, const struct np_analysis *analysis)
 {
-	const struct np_run *run = tables->cluster->run;
+	const struct np_run *run = analysis->run;
 
 	np_jsonout_array(out, "critical_path");
-	for (size_t i = 0; i < tables->path->pieces.count; i++) {
-		const struct np_path_piece *piece = &tables->path->pieces.item[i];
+	for (size_t i = 0; i < analysis->path.pieces.count; i++) {
+		const struct np_path_piece *piece = &analysis->path.pieces.item[i];
 		char leaf[256];
 
-		np_path_leaf(tables->cluster, tables->align, piece, leaf, sizeof(leaf));
+		np_path_leaf(analysis->cluster, analysis->align, piece, leaf, sizeof(leaf));
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "step", np_run_text(run, piece->step));
 		np_jsonout_integer(out, "rank", run->ranks[piece->rank]->id);
@@ -90,9 +90,9 @@ void whatif_put_json(struct np_jsonout *out, const struct report *report,
 	else
 		np_jsonout_null(out, "replay");
 	put_rows(out, whatif);
-	put_path(out, report->tables);
+	put_path(out, report->analysis);
 	if (replayed)
-		put_efficiency(out, report->tables->efficiency);
+		put_efficiency(out, &report->analysis->efficiency);
 	else
 		np_jsonout_null(out, "efficiency");
 }
@@ -196,14 +196,14 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.whatif/1");
-	put_input_json(&out, report->report->run, report->report->cluster, report->report->input,
-		       NULL);
+	put_input_json(&out, report->analysis->run, report->analysis->cluster,
+		       report->report->input, NULL);
 	rc = report_put_trust(&out, report->report, err);
 	if (rc == NP_OK)
 		rc = verdict_put_json(&out, report->report, err);
 	put_replay(&out, report->whatif);
 	put_rows(&out, report->whatif);
-	put_path(&out, report->report->tables);
+	put_path(&out, report->analysis);
 	put_summary(&out, report);
 	put_slack(&out, report);
 	put_efficiency(&out, &report->analysis->efficiency);

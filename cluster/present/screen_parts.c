@@ -50,9 +50,9 @@ static void put_link_words(struct np_buf *buf, const struct np_link_speed *link)
 
 static void put_link(struct np_buf *buf, const struct report *report)
 {
-	const struct np_links *links = report->tables->links;
+	const struct np_links *links = &report->analysis->links;
 	const struct np_link_speed *worst = np_links_worst(links);
-	const char *transport = worst ? np_run_text(report->run, worst->transport) : NULL;
+	const char *transport = worst ? np_run_text(report->analysis->run, worst->transport) : NULL;
 
 	if (!worst)
 		return;
@@ -67,7 +67,7 @@ static void put_link(struct np_buf *buf, const struct report *report)
 
 static void put_pipeline(struct np_buf *buf, const struct report *report)
 {
-	const struct np_pipeline *pipeline = report->tables->pipeline;
+	const struct np_pipeline *pipeline = &report->analysis->pipeline;
 	struct np_pipeline_time sum = { 0 };
 	bool marked = false;
 	double span;
@@ -99,10 +99,10 @@ static void put_pipeline(struct np_buf *buf, const struct report *report)
 
 static void put_experts(struct np_buf *buf, const struct report *report)
 {
-	np_ns span = np_quantity_total(report->cluster, NP_Q_SPAN);
+	np_ns span = np_quantity_total(report->analysis->cluster, NP_Q_SPAN);
 	struct np_expert_total total;
 
-	if (!np_experts_total(report->tables->experts, &total) || total.lost == NP_UNKNOWN ||
+	if (!np_experts_total(&report->analysis->experts, &total) || total.lost == NP_UNKNOWN ||
 	    span == NP_UNKNOWN || (double)total.lost < WORTH_TELLING * (double)span)
 		return;
 	np_buf_add(buf, "uneven experts cost ");
@@ -111,7 +111,7 @@ static void put_experts(struct np_buf *buf, const struct report *report)
 		      " of a rank's step, %.0f %%; rank %" PRId32 " got %.0f %% more tokens than"
 		      " the mean\n",
 		      100 * (double)total.lost / (double)span,
-		      report->run->ranks[total.busiest]->id, 100 * total.over);
+		      report->analysis->run->ranks[total.busiest]->id, 100 * total.over);
 }
 
 static int put_memory(struct np_buf *buf, const struct report *report, struct np_err *err)
@@ -121,8 +121,8 @@ static int put_memory(struct np_buf *buf, const struct report *report, struct np
 	np_str what = NP_STR_NONE;
 	size_t growing = 0;
 
-	for (size_t i = 0; i < report->run->sources.count; i++) {
-		const struct np_rank *rank = report->run->ranks[i];
+	for (size_t i = 0; i < report->analysis->run->sources.count; i++) {
+		const struct np_rank *rank = report->analysis->run->ranks[i];
 		bool grows = false;
 
 		for (size_t j = 0; rank && j < rank->memory.count; j++) {
@@ -144,7 +144,7 @@ static int put_memory(struct np_buf *buf, const struct report *report, struct np
 	if (!where)
 		return NP_OK;
 	np_buf_printf(buf, "memory of rank %" PRId32 " (", where->id);
-	np_buf_add(buf, np_run_text(report->run, what));
+	np_buf_add(buf, np_run_text(report->analysis->run, what));
 	np_buf_add(buf, ") grows by ");
 	np_text_bytes(buf, most.per_step);
 	np_buf_printf(buf, " from step to step, over %zu steps (%zu rank%s grow%s)\n", most.steps,

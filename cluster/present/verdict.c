@@ -17,9 +17,10 @@
 
 static void put_communicator(struct np_buf *buf, const struct report *report, uint32_t index)
 {
-	uint64_t hash = report->tables->align->communicators.item[index].hash;
-	const struct np_communicator *each = np_cluster_communicator(report->cluster, hash);
-	const char *name = each ? np_run_text(report->run, each->pg_name) : NULL;
+	uint64_t hash = report->analysis->align->communicators.item[index].hash;
+	const struct np_communicator *each =
+		np_cluster_communicator(report->analysis->cluster, hash);
+	const char *name = each ? np_run_text(report->analysis->run, each->pg_name) : NULL;
 
 	if (name) {
 		np_text_safe(buf, name, strlen(name));
@@ -36,10 +37,11 @@ static int put_types(struct np_buf *buf, const struct report *report, uint32_t r
 	struct np_root_cause_type types[MAX_TYPES];
 	const char *between = ": ";
 	size_t count;
-	int rc = np_root_cause_types(report->cluster, rank, types, MAX_TYPES, &count, err);
+	int rc =
+		np_root_cause_types(report->analysis->cluster, rank, types, MAX_TYPES, &count, err);
 
 	for (size_t i = 0; rc == NP_OK && i < count; i++) {
-		const char *name = np_run_text(report->run, types[i].type);
+		const char *name = np_run_text(report->analysis->run, types[i].type);
 
 		if (types[i].ratio < MIN_RATIO || !name)
 			continue;
@@ -56,7 +58,7 @@ int verdict_put_why(struct np_buf *buf, const struct report *report,
 {
 	if (link->waited_for != UINT32_MAX) {
 		np_buf_printf(buf, "waited for rank %" PRId32 " in ",
-			      report->run->ranks[link->waited_for]->id);
+			      report->analysis->run->ranks[link->waited_for]->id);
 		put_communicator(buf, report, link->via);
 		return NP_OK;
 	}
@@ -82,7 +84,7 @@ int verdict_put_why(struct np_buf *buf, const struct report *report,
 static int first_cause(const struct report *report, uint32_t *ret, struct np_err *err)
 {
 	struct np_charge_order order;
-	int rc = np_root_cause_sort(report->tables->causes, &order, err);
+	int rc = np_root_cause_sort(&report->analysis->causes, &order, err);
 
 	if (rc < 0)
 		return rc;
@@ -94,8 +96,8 @@ static int first_cause(const struct report *report, uint32_t *ret, struct np_err
 static bool stands_out(const struct report *report, uint32_t rank)
 {
 	return rank != UINT32_MAX &&
-	       np_root_cause_stands_out(report->tables->causes, rank,
-					np_quantity_total(report->cluster, NP_Q_SPAN));
+	       np_root_cause_stands_out(&report->analysis->causes, rank,
+					np_quantity_total(report->analysis->cluster, NP_Q_SPAN));
 }
 
 static void put_share(struct np_buf *buf, np_ns charge, np_ns total)
@@ -109,15 +111,15 @@ static int put_path(struct np_buf *buf, const struct report *report, uint32_t ra
 		    struct np_err *err)
 {
 	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
-	size_t count =
-		np_root_cause_chain(report->tables->causes, report->tables->charges, rank, chain);
+	size_t count = np_root_cause_chain(&report->analysis->causes, &report->analysis->charges,
+					   rank, chain);
 	int rc = NP_OK;
 
 	for (size_t i = 1; i < count && rc == NP_OK; i++) {
 		np_buf_printf(buf,
 			      i == 1 ? "; through rank %" PRId32 ", which "
 				     : ", then rank %" PRId32 ", which ",
-			      report->run->ranks[chain[i].rank]->id);
+			      report->analysis->run->ranks[chain[i].rank]->id);
 		rc = verdict_put_why(buf, report, &chain[i], err);
 	}
 	if (rc == NP_OK && chain[count - 1].communicator != UINT32_MAX) {
@@ -130,15 +132,15 @@ static int put_path(struct np_buf *buf, const struct report *report, uint32_t ra
 static int put_culprit(struct np_buf *buf, const struct report *report, uint32_t rank,
 		       struct np_err *err)
 {
-	const struct np_cluster_tables *tables = report->tables;
-	const char *kind = np_root_cause_kind(tables->causes, rank);
+	const struct np_analysis *analysis = report->analysis;
+	const char *kind = np_root_cause_kind(&analysis->causes, rank);
 	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
 	int rc;
 
-	(void)np_root_cause_chain(tables->causes, tables->charges, rank, chain);
+	(void)np_root_cause_chain(&analysis->causes, &analysis->charges, rank, chain);
 	np_buf_printf(buf, "rank %" PRId32 " makes the others wait (",
-		      report->run->ranks[rank]->id);
-	put_share(buf, tables->causes->ranks[rank].charge, tables->charges->total);
+		      report->analysis->run->ranks[rank]->id);
+	put_share(buf, analysis->causes.ranks[rank].charge, analysis->charges.total);
 	np_buf_printf(buf, "%s%s): ", kind ? ", " : "", kind ? kind : "");
 	rc = verdict_put_why(buf, report, &chain[0], err);
 	if (rc == NP_OK)
@@ -148,19 +150,19 @@ static int put_culprit(struct np_buf *buf, const struct report *report, uint32_t
 
 static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t rank)
 {
-	const struct np_cluster_tables *tables = report->tables;
+	const struct np_analysis *analysis = report->analysis;
 
-	if (tables->causes->unprofiled * 2 > tables->charges->total) {
+	if (analysis->causes.unprofiled * 2 > analysis->charges.total) {
 		np_buf_add(buf, "ranks that were not profiled made these wait: ");
-		put_share(buf, tables->causes->unprofiled, tables->charges->total);
+		put_share(buf, analysis->causes.unprofiled, analysis->charges.total);
 		return;
 	}
 	np_buf_add(buf, "no rank stands out");
 	if (rank == UINT32_MAX)
 		return;
 	np_buf_printf(buf, ": the most goes back to rank %" PRId32 ", ",
-		      report->run->ranks[rank]->id);
-	put_share(buf, tables->causes->ranks[rank].charge, tables->charges->total);
+		      report->analysis->run->ranks[rank]->id);
+	put_share(buf, analysis->causes.ranks[rank].charge, analysis->charges.total);
 }
 
 /* "repairing it would save 2.05 ms of the step (15 %)", "… it and rank 7 together …" */
@@ -181,7 +183,7 @@ static void put_gain(struct np_buf *buf, const struct report *report,
 	}
 	np_buf_add(buf, verdict->with_count > 0 ? " together would save " : " would save ");
 	np_text_duration(buf, verdict->saved);
-	share = 100 * (double)verdict->saved / (double)report->tables->whatif->step;
+	share = 100 * (double)verdict->saved / (double)report->analysis->whatif.step;
 	np_buf_printf(buf, " of the step (%.*f %%)", share < 1 ? 1 : 0, share);
 	if (verdict->with_count > 0)
 		np_buf_add(buf, ", each by itself little");
@@ -195,8 +197,8 @@ static uint32_t named_rank(const struct report *report, const struct np_whatif_v
 	if (!verdict->found || verdict->fix.kind != NP_FIX_RANK ||
 	    !np_text_to_int(verdict->fix.what, strlen(verdict->fix.what), &id))
 		return UINT32_MAX;
-	for (uint32_t i = 0; i < report->run->sources.count; i++) {
-		if (report->run->ranks[i] && report->run->ranks[i]->id == id)
+	for (uint32_t i = 0; i < report->analysis->run->sources.count; i++) {
+		if (report->analysis->run->ranks[i] && report->analysis->run->ranks[i]->id == id)
 			return i;
 	}
 	return UINT32_MAX;
@@ -205,9 +207,9 @@ static uint32_t named_rank(const struct report *report, const struct np_whatif_v
 /* Where most waiting is for ranks that nobody saw, what the others do is not what it takes. */
 static struct np_whatif_verdict verdict_of(const struct report *report)
 {
-	if (report->tables->causes->unprofiled * 2 > report->tables->charges->total)
+	if (report->analysis->causes.unprofiled * 2 > report->analysis->charges.total)
 		return (struct np_whatif_verdict){ .found = false };
-	return np_whatif_verdict(report->tables->whatif);
+	return np_whatif_verdict(&report->analysis->whatif);
 }
 
 /* "link:6-*" or "link:*-6": one end of many links. */
@@ -259,8 +261,8 @@ static np_ns loss_of(const struct np_whatif *whatif)
 static void put_changing(struct np_buf *buf, const struct report *report, uint32_t rank,
 			 const struct np_whatif_verdict *verdict)
 {
-	const struct np_whatif *whatif = report->tables->whatif;
-	const char *kind = np_root_cause_kind(report->tables->causes, rank);
+	const struct np_whatif *whatif = &report->analysis->whatif;
+	const char *kind = np_root_cause_kind(&report->analysis->causes, rank);
 
 	if (!kind || strcmp(kind, "one-off") != 0 ||
 	    (double)loss_of(whatif) < MUCH_MORE * (double)verdict->saved)
@@ -274,7 +276,7 @@ static void put_changing(struct np_buf *buf, const struct report *report, uint32
 /* A loss that no single repair removes, but all together do. */
 static void put_spread_loss(struct np_buf *buf, const struct report *report)
 {
-	const struct np_whatif *whatif = report->tables->whatif;
+	const struct np_whatif *whatif = &report->analysis->whatif;
 	np_ns loss = loss_of(whatif);
 
 	if (whatif->step <= 0 || (double)loss < 0.02 * (double)whatif->step)
@@ -298,7 +300,7 @@ static int put_sentence(struct np_buf *buf, const struct report *report, struct 
 		rc = put_culprit(buf, report, named, err);
 	} else if (verdict.found) {
 		put_other_cause(buf, &verdict);
-	} else if (!report->tables->whatif->rows.count && stands_out(report, rank)) {
+	} else if (!report->analysis->whatif.rows.count && stands_out(report, rank)) {
 		return put_culprit(buf, report, rank, err);
 	} else {
 		put_nobody(buf, report, rank);
@@ -325,7 +327,7 @@ int verdict_put_json(struct np_jsonout *out, const struct report *report, struct
 	struct np_whatif_verdict verdict = verdict_of(report);
 	int rc;
 
-	if (report->tables->charges->total == 0 && !verdict.found) {
+	if (report->analysis->charges.total == 0 && !verdict.found) {
 		np_jsonout_null(out, "verdict");
 		return NP_OK;
 	}

@@ -36,9 +36,9 @@ const struct np_relation *const np_cluster_relations[] = {
 const size_t np_cluster_relation_count = NP_COUNT(np_cluster_relations);
 
 bool np_cluster_relation_applies(const struct np_relation *relation,
-				 const struct np_cluster_tables *tables)
+				 const struct np_cluster *cluster)
 {
-	return relation != &np_table_base_info || np_cluster_has_base_info(tables->cluster);
+	return relation != &np_table_base_info || np_cluster_has_base_info(cluster);
 }
 
 void np_step_label(const struct np_run *run, np_str id, char *ret, size_t size)

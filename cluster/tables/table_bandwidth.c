@@ -171,12 +171,9 @@ static int produce_totals(const struct np_run *run, const struct np_rank *rank,
 
 static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_run *run = ((const struct np_analysis *)model)->run;
 	int rc = NP_OK;
 
-	if (!tables->communication_time)
-		return NP_OK;
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 		if (run->ranks[i])
 			rc = produce_ops(run, run->ranks[i], sink, err);

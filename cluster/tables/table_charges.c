@@ -11,12 +11,12 @@ static const struct np_column charge_columns[] = {
 
 static int produce_charges(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->charge_sums->list.count && rc == NP_OK; i++) {
-		const struct np_charge_sum *charge = &tables->charge_sums->list.item[i];
+	for (size_t i = 0; i < analysis->charge_sums.list.count && rc == NP_OK; i++) {
+		const struct np_charge_sum *charge = &analysis->charge_sums.list.item[i];
 
 		rc = np_sink_row(
 			sink,
@@ -46,8 +46,8 @@ static const struct np_column coverage_columns[] = {
 
 static int produce_coverage(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_align *align = tables->align;
+	const struct np_analysis *analysis = model;
+	const struct np_align *align = analysis->align;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < align->coverage.count && rc == NP_OK; i++) {

@@ -215,12 +215,12 @@ static void keep_totals(struct entries *entries)
 
 static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_cluster *cluster = tables->cluster;
+	const struct np_analysis *analysis = model;
+	const struct np_cluster *cluster = analysis->cluster;
 	struct entries entries = { 0 };
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < cluster->communicators.count && tables->communication_matrix; i++) {
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		const struct np_communicator *communicator = &cluster->communicators.item[i];
 
 		rc = collect(cluster, communicator, &entries, err);

@@ -10,11 +10,11 @@ static const struct np_column partition_columns[] = {
 	{ "ns", NP_INTEGER },
 };
 
-static int produce_cell(const struct np_cluster_tables *tables, size_t rank_index, size_t time,
+static int produce_cell(const struct np_analysis *analysis, size_t rank_index, size_t time,
 			struct np_sink *sink, struct np_err *err)
 {
-	const struct np_partition *partition = tables->partition;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_partition *partition = &analysis->partition;
+	const struct np_run *run = analysis->run;
 	const struct np_rank *rank = run->ranks[rank_index];
 	const struct np_partition_cell *cell = np_partition_of(partition, rank_index, time);
 	const char *step = np_run_text(run, rank->steps.item[rank->times.item[time].step].id);
@@ -34,14 +34,14 @@ static int produce_cell(const struct np_cluster_tables *tables, size_t rank_inde
 
 static int produce_partition(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 		for (size_t j = 0; run->ranks[i] && j < run->ranks[i]->times.count && rc == NP_OK;
 		     j++)
-			rc = produce_cell(tables, i, j, sink, err);
+			rc = produce_cell(analysis, i, j, sink, err);
 	}
 	return rc;
 }

@@ -14,25 +14,24 @@ static const struct np_column link_columns[] = {
 
 static int produce_links(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
+	const struct np_analysis *analysis = model;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->links->list.count && rc == NP_OK; i++) {
-		const struct np_link_speed *link = &tables->links->list.item[i];
+	for (size_t i = 0; i < analysis->links.list.count && rc == NP_OK; i++) {
+		const struct np_link_speed *link = &analysis->links.list.item[i];
 
-		rc = np_sink_row(
-			sink,
-			(struct np_cell[]){
-				np_cell_integer(link->src), np_cell_integer(link->dst),
-				np_cell_text(np_run_text(tables->cluster->run, link->transport)),
-				np_cell_integer(link->plane), np_cell_integer(link->bytes),
-				np_cell_integer(link->time),
-				np_cell_text(np_link_verdict_name(link->verdict)),
-				np_cell_text(np_link_fault_name(link->fault)),
-				np_cell_real(np_link_gb_per_s(link)),
-				np_cell_real(np_link_peers_gb_per_s(link)),
-				np_cell_integer(link->troubled) },
-			err);
+		rc = np_sink_row(sink,
+				 (struct np_cell[]){
+					 np_cell_integer(link->src), np_cell_integer(link->dst),
+					 np_cell_text(np_run_text(analysis->run, link->transport)),
+					 np_cell_integer(link->plane), np_cell_integer(link->bytes),
+					 np_cell_integer(link->time),
+					 np_cell_text(np_link_verdict_name(link->verdict)),
+					 np_cell_text(np_link_fault_name(link->fault)),
+					 np_cell_real(np_link_gb_per_s(link)),
+					 np_cell_real(np_link_peers_gb_per_s(link)),
+					 np_cell_integer(link->troubled) },
+				 err);
 	}
 	return rc;
 }
@@ -54,12 +53,12 @@ static const struct np_column pipeline_columns[] = {
 
 static int produce_pipeline(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->pipeline->list.count && rc == NP_OK; i++) {
-		const struct np_pipeline_time *time = &tables->pipeline->list.item[i];
+	for (size_t i = 0; i < analysis->pipeline.list.count && rc == NP_OK; i++) {
+		const struct np_pipeline_time *time = &analysis->pipeline.list.item[i];
 
 		rc = np_sink_row(
 			sink,
@@ -89,16 +88,16 @@ static const struct np_column expert_columns[] = {
 
 static int produce_experts(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->experts->list.count && rc == NP_OK; i++) {
-		const struct np_expert_load *load = &tables->experts->list.item[i];
+	for (size_t i = 0; i < analysis->experts.list.count && rc == NP_OK; i++) {
+		const struct np_expert_load *load = &analysis->experts.list.item[i];
 		char group[24] = "";
 
 		if (load->communicator != UINT32_MAX)
-			np_group_label(tables->align->communicators.item[load->communicator].hash,
+			np_group_label(analysis->align->communicators.item[load->communicator].hash,
 				       group, sizeof(group));
 		rc = np_sink_row(sink,
 				 (struct np_cell[]){
@@ -106,7 +105,7 @@ static int produce_experts(const void *model, struct np_sink *sink, struct np_er
 					 np_cell_text(np_run_text(run, load->step)),
 					 np_cell_integer(run->ranks[load->rank]->id),
 					 np_cell_integer(load->tokens), np_cell_integer(load->lost),
-					 np_cell_text(np_experts_source(tables->experts)) },
+					 np_cell_text(np_experts_source(&analysis->experts)) },
 				 err);
 	}
 	return rc;
@@ -146,7 +145,7 @@ static int produce_component(const struct np_run *run, const struct np_rank *ran
 
 static int produce_memory(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_run *run = ((const struct np_cluster_tables *)model)->cluster->run;
+	const struct np_run *run = ((const struct np_analysis *)model)->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count; i++) {

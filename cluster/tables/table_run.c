@@ -18,7 +18,7 @@ static const char *text_or_empty(const struct np_run *run, np_str id)
 /* Insight wants a communicator once, whatever kinds of operators it has. */
 static int produce_groups(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster *cluster = ((const struct np_cluster_tables *)model)->cluster;
+	const struct np_cluster *cluster = ((const struct np_analysis *)model)->cluster;
 	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
 	int rc = NP_OK;
 
@@ -64,7 +64,7 @@ bool np_cluster_has_base_info(const struct np_cluster *cluster)
 
 static int produce_base(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster *cluster = ((const struct np_cluster_tables *)model)->cluster;
+	const struct np_cluster *cluster = ((const struct np_analysis *)model)->cluster;
 	const struct np_parallel *parallel = &cluster->parallel;
 	NP_CLEANUP(np_buf_release) struct np_buf json = NP_BUF_INIT;
 	int rc;
@@ -109,7 +109,7 @@ static bool host_seen_before(const struct np_run *run, size_t index)
 
 static int produce_hosts(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_run *run = ((const struct np_cluster_tables *)model)->cluster->run;
+	const struct np_run *run = ((const struct np_analysis *)model)->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
@@ -137,7 +137,7 @@ static const struct np_column device_columns[] = {
 
 static int produce_devices(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_run *run = ((const struct np_cluster_tables *)model)->cluster->run;
+	const struct np_run *run = ((const struct np_analysis *)model)->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
@@ -225,12 +225,12 @@ static int produce_comm_sum(const struct np_run *run, const struct np_comm_sum *
 /* A role has no group of its own. */
 static int produce_role_sums(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->roles->list.count && rc == NP_OK; i++) {
-		const struct np_comm_sum *sum = &tables->roles->list.item[i];
+	for (size_t i = 0; i < analysis->roles.list.count && rc == NP_OK; i++) {
+		const struct np_comm_sum *sum = &analysis->roles.list.item[i];
 
 		rc = np_sink_row(sink,
 				 (struct np_cell[]){
@@ -244,11 +244,11 @@ static int produce_role_sums(const void *model, struct np_sink *sink, struct np_
 
 static int produce_comm_sums(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
+	const struct np_analysis *analysis = model;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->sums->list.count && rc == NP_OK; i++)
-		rc = produce_comm_sum(tables->cluster->run, &tables->sums->list.item[i], sink, err);
+	for (size_t i = 0; i < analysis->sums.list.count && rc == NP_OK; i++)
+		rc = produce_comm_sum(analysis->run, &analysis->sums.list.item[i], sink, err);
 	return rc;
 }
 
@@ -271,7 +271,7 @@ static const struct np_column skipped_columns[] = {
 
 static int produce_skipped(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_run *run = ((const struct np_cluster_tables *)model)->cluster->run;
+	const struct np_run *run = ((const struct np_analysis *)model)->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->notes.list.count && rc == NP_OK; i++) {
@@ -298,8 +298,8 @@ static const struct np_column info_columns[] = {
 
 static int produce_info(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	char found[24];
 	char used[24];
 	const struct {
@@ -307,8 +307,8 @@ static int produce_info(const void *model, struct np_sink *sink, struct np_err *
 		const char *value;
 	} facts[] = {
 		{ "schema", "npuprof.cluster/1" },
-		{ "npuprof_version", tables->version },
-		{ "input_fingerprint", tables->fingerprint },
+		{ "npuprof_version", analysis->version },
+		{ "input_fingerprint", analysis->fingerprint },
 		{ "ranks_found", found },
 		{ "ranks_used", used },
 	};

@@ -28,7 +28,7 @@ static int produce_entry(const struct np_run *run, const struct np_rank *rank,
 
 static int produce_kernels(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_run *run = ((const struct np_cluster_tables *)model)->cluster->run;
+	const struct np_run *run = ((const struct np_analysis *)model)->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count; i++) {
@@ -45,7 +45,7 @@ NP_DEFINE_TABLE(np_table_kernel_type, "np_kernel_type",
 
 static int produce_calls(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_run *run = ((const struct np_cluster_tables *)model)->cluster->run;
+	const struct np_run *run = ((const struct np_analysis *)model)->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count; i++) {

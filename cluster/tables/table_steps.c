@@ -165,7 +165,7 @@ static int produce_stage(const struct np_cluster *cluster, const struct np_stage
 
 static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster *cluster = ((const struct np_cluster_tables *)model)->cluster;
+	const struct np_cluster *cluster = ((const struct np_analysis *)model)->cluster;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < cluster->run->sources.count && rc == NP_OK; i++) {

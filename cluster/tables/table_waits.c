@@ -16,16 +16,16 @@ static const struct np_column instance_columns[] = {
 	{ "estimator", NP_TEXT },
 };
 
-static int produce_instance(const struct np_cluster_tables *tables, size_t id, struct np_sink *sink,
+static int produce_instance(const struct np_analysis *analysis, size_t id, struct np_sink *sink,
 			    struct np_err *err)
 {
-	const struct np_run *run = tables->cluster->run;
-	const struct np_instance *instance = &tables->align->instances.item[id];
-	enum np_estimator estimator = (enum np_estimator)tables->waits->estimator[instance->first];
+	const struct np_run *run = analysis->run;
+	const struct np_instance *instance = &analysis->align->instances.item[id];
+	enum np_estimator estimator = (enum np_estimator)analysis->waits.estimator[instance->first];
 	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
 	char hash[24];
 
-	np_group_label(tables->align->communicators.item[instance->communicator].hash, hash,
+	np_group_label(analysis->align->communicators.item[instance->communicator].hash, hash,
 		       sizeof(hash));
 	return np_sink_row(sink,
 			   (struct np_cell[]){
@@ -41,11 +41,11 @@ static int produce_instance(const struct np_cluster_tables *tables, size_t id, s
 
 static int produce_instances(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
+	const struct np_analysis *analysis = model;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->align->instances.count && rc == NP_OK; i++)
-		rc = produce_instance(tables, i, sink, err);
+	for (size_t i = 0; i < analysis->align->instances.count && rc == NP_OK; i++)
+		rc = produce_instance(analysis, i, sink, err);
 	return rc;
 }
 
@@ -63,8 +63,8 @@ static const struct np_column wait_columns[] = {
 /* Times are the rank's own: np_clock says how its clock stands to the others'. */
 static int produce_waits(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_align *align = tables->align;
+	const struct np_analysis *analysis = model;
+	const struct np_align *align = analysis->align;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < align->instances.count; i++) {
@@ -80,9 +80,9 @@ static int produce_waits(const void *model, struct np_sink *sink, struct np_err 
 				(struct np_cell[]){
 					np_cell_integer((int64_t)i), np_cell_integer(rank->id),
 					np_cell_integer(op->start), np_cell_integer(op->end),
-					np_cell_integer(tables->waits->wait[slot]),
+					np_cell_integer(analysis->waits.wait[slot]),
 					np_cell_integer(
-						np_waits_transit(align, tables->waits, slot)) },
+						np_waits_transit(align, &analysis->waits, slot)) },
 				err);
 		}
 	}
@@ -103,14 +103,14 @@ static const struct np_column blame_columns[] = {
 /* Charges by arrival, why the rank was late, and where it was kept waiting if that is why. */
 static int produce_blame(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_align *align = tables->align;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_align *align = analysis->align;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->charges->rows.count && rc == NP_OK; i++) {
-		const struct np_charge_row *row = &tables->charges->rows.item[i];
-		const struct np_root_cause_row *why = &tables->causes->rows[i];
+	for (size_t i = 0; i < analysis->charges.rows.count && rc == NP_OK; i++) {
+		const struct np_charge_row *row = &analysis->charges.rows.item[i];
+		const struct np_root_cause_row *why = &analysis->causes.rows[i];
 		char hash[24];
 		char via[24];
 
@@ -144,13 +144,13 @@ static const struct np_column clock_columns[] = {
 /* The offset at the first operator of the rank; NULL for one that is related to no other. */
 static int produce_clock(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 		const struct np_rank *rank = run->ranks[i];
-		const struct np_clock_rank *clock = &tables->clock->ranks[i];
+		const struct np_clock_rank *clock = &analysis->clock->ranks[i];
 		bool related;
 
 		if (!rank)

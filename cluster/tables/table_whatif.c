@@ -38,11 +38,11 @@ static const struct np_column whatif_columns[] = {
 
 static int produce_whatif(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
+	const struct np_analysis *analysis = model;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->whatif->rows.count && rc == NP_OK; i++) {
-		const struct np_whatif_row *row = &tables->whatif->rows.item[i];
+	for (size_t i = 0; i < analysis->whatif.rows.count && rc == NP_OK; i++) {
+		const struct np_whatif_row *row = &analysis->whatif.rows.item[i];
 		char fix[NP_FIX_TEXT + 16];
 
 		np_fix_format(&row->fix, fix);
@@ -65,15 +65,15 @@ static const struct np_column path_columns[] = {
 
 static int produce_path(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_cluster_tables *tables = model;
-	const struct np_run *run = tables->cluster->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < tables->path->pieces.count && rc == NP_OK; i++) {
-		const struct np_path_piece *piece = &tables->path->pieces.item[i];
+	for (size_t i = 0; i < analysis->path.pieces.count && rc == NP_OK; i++) {
+		const struct np_path_piece *piece = &analysis->path.pieces.item[i];
 		char leaf[256];
 
-		np_path_leaf(tables->cluster, tables->align, piece, leaf, sizeof(leaf));
+		np_path_leaf(analysis->cluster, analysis->align, piece, leaf, sizeof(leaf));
 		rc = np_sink_row(sink,
 				 (struct np_cell[]){ np_cell_text(np_run_text(run, piece->step)),
 						     np_cell_integer((int64_t)i),

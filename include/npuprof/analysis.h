@@ -3,7 +3,7 @@
 #define NP_ANALYSIS_H
 
 #include "npuprof/charge_sums.h"
-#include "npuprof/cluster_tables.h"
+#include "npuprof/cluster.h"
 #include "npuprof/memory_growth.h"
 #include "npuprof/partition.h"
 #include "npuprof/pipeline.h"
@@ -64,12 +64,8 @@ struct np_analysis {
 	/* Of each rank of `order`, with waiters; NULL until np_analysis_explain(). */
 	struct np_explanation *explanations;
 
-	/* What was asked for (-m); the other tables are there, but empty. */
-	bool communication_time;
-	bool communication_matrix;
-	const char *version;             /* of the program; "" until somebody sets it */
-	char fingerprint[17];            /* of the input files */
-	struct np_cluster_tables tables; /* pointers to the above, for who has not the whole */
+	const char *version;  /* of the program; "" until somebody sets it */
+	char fingerprint[17]; /* of the input files */
 };
 
 /*

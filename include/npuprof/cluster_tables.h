@@ -2,15 +2,8 @@
 #ifndef NP_CLUSTER_TABLES_H
 #define NP_CLUSTER_TABLES_H
 
-#include "npuprof/charge_sums.h"
-#include "npuprof/cluster.h"
-#include "npuprof/experts.h"
-#include "npuprof/links.h"
-#include "npuprof/partition.h"
-#include "npuprof/pipeline.h"
+#include "npuprof/analysis.h"
 #include "npuprof/relation.h"
-#include "npuprof/root_cause.h"
-#include "npuprof/whatif.h"
 
 /*
  * The tables of a merged run
@@ -20,31 +13,9 @@
  * MindStudio Insight reads: µs in step times, ms and MB in communication
  * tables, steps without a prefix in the former and with "step" before the id in
  * the latter. Tables of our own begin with np_ and are in ns and bytes.
+ *
+ * The model of every relation here is a const struct np_analysis *.
  */
-struct np_cluster_tables {
-	const struct np_cluster *cluster;
-	const struct np_comm_sums *sums;
-	const struct np_align *align;
-	const struct np_clock *clock;
-	const struct np_waits *waits;
-	const struct np_charges *charges;
-	const struct np_root_causes *causes;
-	const struct np_charge_sums *charge_sums;
-	const struct np_comm_sums *roles;
-	const struct np_partition *partition;
-	const struct np_links *links;
-	const struct np_pipeline *pipeline;
-	const struct np_experts *experts;
-	const struct np_whatif *whatif;
-	const struct np_path *path;
-	const struct np_efficiency *efficiency;
-	/* What was asked for (-m); the other tables are there, but empty. */
-	bool communication_time;
-	bool communication_matrix;
-	const char *version; /* of the program */
-	char fingerprint[17];
-};
-
 extern const struct np_relation np_table_step_trace_time;
 extern const struct np_relation np_table_communication_time;
 extern const struct np_relation np_table_communication_bandwidth;
@@ -85,7 +56,7 @@ bool np_cluster_has_base_info(const struct np_cluster *cluster);
 
 /* Is this table to be written for this run? All are, but for the one above. */
 bool np_cluster_relation_applies(const struct np_relation *relation,
-				 const struct np_cluster_tables *tables);
+				 const struct np_cluster *cluster);
 
 /*
  * A local rank that cannot be mapped to a global one is kept in the matrix as

@@ -27,7 +27,7 @@ static int from_analysis(const struct np_analysis *analysis, struct gains *gains
 			 struct np_err *err)
 {
 	const struct np_whatif *whatif = &analysis->whatif;
-	const struct np_charges *charges = analysis->tables.charges;
+	const struct np_charges *charges = &analysis->charges;
 	np_ns charged = 0;
 	int rc = NP_OK;
 

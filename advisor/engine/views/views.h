@@ -85,9 +85,9 @@ int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool
 
 /* Add the merged tables and the views of all ranks; `about` has v_run, v_device, v_env rows. */
 struct view_cluster {
-	const struct np_cluster_tables *tables; /* only .cluster if there is `merged` */
-	const char *merged;        /* a database to take the tables from; NULL: from `tables` */
-	const struct rows *device; /* of all ranks; NULL when there are none */
+	const struct np_analysis *analysis; /* only .cluster if there is `merged` */
+	const char *merged;                 /* a database to take the tables from; NULL: produced */
+	const struct rows *device;          /* of all ranks; NULL when there are none */
 	const struct rows *env;
 	const struct rows *run;
 };

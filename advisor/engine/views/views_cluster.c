@@ -41,7 +41,7 @@ static int collect_end(struct np_sink *sink, struct np_err *err)
 
 struct table_view {
 	const struct np_relation *relation;
-	const struct np_cluster_tables *tables;
+	const struct np_analysis *analysis;
 	const char *merged; /* the rows are in this database; NULL: they are produced */
 	struct rows rows;
 };
@@ -65,7 +65,7 @@ static int open_table(struct view *view, struct np_err *err)
 		if (rc == NP_E_NOTFOUND)
 			rc = NP_OK; /* a table that this run does not have */
 	} else if (rc == NP_OK) {
-		rc = np_relation_write(table->relation, table->tables, &sink.base, err);
+		rc = np_relation_write(table->relation, table->analysis, &sink.base, err);
 	}
 	view->rows = rows_count(&table->rows);
 	return rc;
@@ -93,7 +93,8 @@ static int add_table(struct view_set *set, const struct np_relation *relation,
 			     .columns = relation->columns,
 			     .column_count = relation->column_count,
 			     .present = source->merged ||
-					np_cluster_relation_applies(relation, source->tables),
+					np_cluster_relation_applies(relation,
+								    source->analysis->cluster),
 			     .open = open_table,
 			     .close = close_table,
 			     .cell = table_cell,
@@ -104,7 +105,7 @@ static int add_table(struct view_set *set, const struct np_relation *relation,
 		return np_fail_nomem(err, relation->name);
 	}
 	table->relation = relation;
-	table->tables = source->tables;
+	table->analysis = source->analysis;
 	table->merged = source->merged;
 	return view_set_add(set, view, base, err);
 }
@@ -237,7 +238,7 @@ static int add_rows(struct view_set *set, const char *name, const struct rows *r
 int view_set_add_cluster(struct view_set *set, const struct view_cluster *source, bool base,
 			 struct np_err *err)
 {
-	const struct np_cluster *cluster = source->tables->cluster;
+	const struct np_cluster *cluster = source->analysis->cluster;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++)
