@@ -160,6 +160,7 @@ const struct np_cmd np_cmd_advisor = {
 	.run = cmd_advisor,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
+	.distributed = true,
 };
 
 static int explain(const struct rule_library *library, const struct advisor_options *options)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command `help`, and what npuprof says without a command. */
 #include "help.h"
+
+#include "commands.h"
 
 #include "npuprof/text.h"
 
 #include <string.h>
 
-#include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
 

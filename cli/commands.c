@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/command/cmd.h"
+/* The list of commands: one row for each. */
+#include "commands.h"
 
 #include <string.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/command/cmd.h"
+/* The front door: options before the command, and the command on one process or on many. */
+#include "commands.h"
+#include "help.h"
+
 #include "cli/command/output.h"
 #include "cli/prepare/processes.h"
-#include "help.h"
 
 #include <malloc.h>
 
@@ -44,11 +46,20 @@ static int dispatch(int argc, const char *const *argv)
 	}
 }
 
+static int run(int argc, const char *const *argv)
+{
+	const struct np_cmd *cmd = argc > 0 ? np_cmd_find(argv[0]) : NULL;
+
+	if (cmd && cmd->distributed)
+		return processes_run(cmd, dispatch, argc, argv);
+	return dispatch(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	keep_memory();
 	np_output_begin();
 	if (argc < 1)
 		return np_output_end(NP_EXIT_USAGE);
-	return np_output_end(processes_run(dispatch, argc - 1, (const char *const *)argv + 1));
+	return np_output_end(run(argc - 1, (const char *const *)argv + 1));
 }

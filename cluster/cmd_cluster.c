@@ -127,6 +127,7 @@ const struct np_cmd np_cmd_cluster = {
 	.run = cmd_cluster,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_PARTIAL,
+	.distributed = true,
 };
 
 /* Where the merged result goes; freed by the caller. */

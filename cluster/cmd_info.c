@@ -63,6 +63,7 @@ const struct np_cmd np_cmd_info = {
 	.run = cmd_info,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_PARTIAL,
+	.distributed = true,
 };
 
 static int print_csv(const struct info_options *options, const struct info *info,

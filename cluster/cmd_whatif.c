@@ -73,6 +73,7 @@ const struct np_cmd np_cmd_whatif = {
 	.run = cmd_whatif,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_PARTIAL,
+	.distributed = true,
 };
 
 /* The repairs that the user asked for, in the order given. */

@@ -161,6 +161,7 @@ const struct np_cmd np_cmd_compare = {
 	.run = cmd_compare,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
+	.distributed = true,
 	.kernel_framework_op = cmp_is_cube_op,
 };
 

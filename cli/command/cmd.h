@@ -14,7 +14,7 @@
  *
  *	1. <folder>/cmd_foo.c: a struct for its options, the table that fills it,
  *	   cmd_foo() and `const struct np_cmd np_cmd_foo`
- *	2. commands.c: one row
+ *	2. cli/commands.c: one row
  *	3. doc/npuprof-foo.1; tests/cli/t0003-manual.sh fails without it
  *	4. tests/cli/tNNNN-foo.sh
  *
@@ -58,18 +58,12 @@ struct np_cmd {
 	int (*run)(int argc, const char *const *argv);
 	struct np_opt_table options;
 	unsigned statuses;
+	/* It loads ranks: several processes share the work (cli/prepare/processes.h). */
+	bool distributed;
 	/* What kernels are summed by (kernel_sums.h), also by processes that only load; NULL: they
 	 * are not. */
 	bool (*kernel_framework_op)(const char *name);
 };
-
-/* The commands in the order of help; ends with NULL. */
-extern const struct np_cmd *const np_commands[];
-
-const struct np_cmd *np_cmd_find(const char *name);
-
-/* Say that there is no such command, and which was meant; returns NP_EXIT_USAGE. */
-int np_cmd_unknown(const char *name);
 
 /*
  * Read the options of a command into its zeroed struct. True: go on. False:

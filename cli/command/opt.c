@@ -1,10 +1,201 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "opt_value.h"
-
-#include <string.h>
+/* Option tables: values, the reading of a command line, and the help made from them. */
+#include "opt.h"
 
 #include "npuprof/text.h"
 #include "npuprof/vec.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+/* A row, the field it fills, and how the user wrote it: for messages. */
+struct opt_use {
+	const struct np_opt *option;
+	void *field;
+	const char *spelling;
+};
+
+static size_t count_choices(const struct np_opt *option)
+{
+	size_t count = 0;
+
+	while (option->choices && option->choices[count])
+		count++;
+	return count;
+}
+
+void np_opt_one_of(struct np_buf *buf, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			np_buf_add(buf, i + 1 < count ? ", " : " or ");
+		np_buf_add(buf, names[i]);
+	}
+}
+
+/* Index of the choice spelled by `length` bytes of `text`, or -1. */
+static int find_choice(const struct np_opt *option, const char *text, size_t length)
+{
+	for (int i = 0; option->choices[i]; i++) {
+		if (strlen(option->choices[i]) == length &&
+		    memcmp(option->choices[i], text, length) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static int fail_choice(const struct opt_use *use, const char *text, size_t length,
+		       struct np_err *err)
+{
+	const struct np_opt *option = use->option;
+	struct np_buf word = NP_BUF_INIT;
+	struct np_buf hint = NP_BUF_INIT;
+	const char *meant;
+	int rc;
+
+	np_buf_add_bytes(&word, text, length);
+	meant = np_text_closest(word.text, option->choices, count_choices(option));
+	if (meant) {
+		np_buf_printf(&hint, "; did you mean '%s'?", meant);
+	} else {
+		np_buf_add(&hint, "; it is one of ");
+		np_opt_one_of(&hint, option->choices, count_choices(option));
+	}
+	rc = np_fail(err, NP_E_USAGE, "unknown value '%s' for '%s'%s", word.text, use->spelling,
+		     hint.text);
+	np_buf_release(&word);
+	np_buf_release(&hint);
+	return rc;
+}
+
+static int set_choice(const struct opt_use *use, const char *value, struct np_err *err)
+{
+	int chosen = find_choice(use->option, value, strlen(value));
+
+	if (chosen < 0)
+		return fail_choice(use, value, strlen(value), err);
+	*(int *)use->field = chosen;
+	return NP_OK;
+}
+
+static int set_choices(const struct opt_use *use, const char *value, struct np_err *err)
+{
+	uint64_t mask = 0;
+	const char *part = value;
+
+	for (;;) {
+		size_t length = strcspn(part, ",");
+		int chosen = find_choice(use->option, part, length);
+
+		if (chosen < 0)
+			return fail_choice(use, part, length, err);
+		mask |= UINT64_C(1) << chosen;
+		if (part[length] == '\0')
+			break;
+		part += length + 1;
+	}
+	*(uint64_t *)use->field |= mask;
+	return NP_OK;
+}
+
+static int set_integer(const struct opt_use *use, const char *value, struct np_err *err)
+{
+	const struct np_opt *option = use->option;
+	int64_t number;
+
+	if (!np_text_to_int(value, strlen(value), &number) || number < option->low ||
+	    number > option->high)
+		return np_fail(err, NP_E_USAGE,
+			       "'%s' needs a whole number from %" PRId64 " to %" PRId64
+			       ", not '%s'",
+			       use->spelling, option->low, option->high, value);
+	*(int64_t *)use->field = number;
+	return NP_OK;
+}
+
+static int set_ranges(const struct opt_use *use, const char *value, struct np_err *err)
+{
+	struct np_opt_ranges *ranges = use->field;
+	struct np_err why = NP_ERR_INIT;
+	struct np_ranges *set;
+	int rc = np_ranges_parse(value, &set, &why);
+
+	if (rc == NP_E_NOMEM)
+		return np_fail_nomem(err, "a list of numbers");
+	if (rc < 0)
+		return np_fail(err, rc, "cannot use '%s' for '%s': %s", value, use->spelling,
+			       why.text);
+	np_ranges_free(ranges->set);
+	ranges->set = set;
+	ranges->text = value;
+	return NP_OK;
+}
+
+static int add_to_list(const struct opt_use *use, const char *value, struct np_err *err)
+{
+	struct np_opt_list *list = use->field;
+	const char **item = np_vec_add(list, err);
+
+	if (!item)
+		return NP_E_NOMEM;
+	*item = value;
+	return NP_OK;
+}
+
+static int set_value(const struct opt_use *use, const char *value, struct np_err *err)
+{
+	if (*value == '\0')
+		return np_fail(err, NP_E_USAGE, "the value of '%s' is empty", use->spelling);
+
+	switch (use->option->kind) {
+	case NP_OPT_INTEGER:
+		return set_integer(use, value, err);
+	case NP_OPT_LIST:
+		return add_to_list(use, value, err);
+	case NP_OPT_CHOICE:
+		return set_choice(use, value, err);
+	case NP_OPT_CHOICES:
+		return set_choices(use, value, err);
+	case NP_OPT_RANGES:
+		return set_ranges(use, value, err);
+	default:
+		*(const char **)use->field = value;
+		return NP_OK;
+	}
+}
+
+static int set_flag(const struct opt_use *use)
+{
+	switch (use->option->kind) {
+	case NP_OPT_HELP:
+		return NP_OPT_WANTS_HELP;
+	case NP_OPT_VERSION:
+		return NP_OPT_WANTS_VERSION;
+	case NP_OPT_COUNT:
+		++*(int *)use->field;
+		return NP_OK;
+	default:
+		*(bool *)use->field = true;
+		return NP_OK;
+	}
+}
+
+static void release_value(const struct np_opt *option, void *field)
+{
+	if (option->kind == NP_OPT_LIST) {
+		struct np_opt_list *list = field;
+
+		np_vec_release(list);
+	} else if (option->kind == NP_OPT_RANGES) {
+		struct np_opt_ranges *ranges = field;
+
+		np_ranges_freep(&ranges->set);
+	}
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
 
 /* One command line being read. */
 struct reader {
@@ -128,7 +319,7 @@ static int use_option(struct reader *reader, const struct opt_use *use, const ch
 		if (attached)
 			return np_fail(reader->err, NP_E_USAGE, "'%s' takes no value",
 				       use->spelling);
-		return opt_set_flag(use);
+		return set_flag(use);
 	}
 	if (!value && use->option->alone && stands_alone(reader)) {
 		*(const char **)use->field = use->option->alone;
@@ -139,7 +330,7 @@ static int use_option(struct reader *reader, const struct opt_use *use, const ch
 		if (rc < 0)
 			return rc;
 	}
-	return opt_set_value(use, value, reader->err);
+	return set_value(use, value, reader->err);
 }
 
 /* "--name" or "--name=value". */
@@ -185,7 +376,7 @@ static int read_short(struct reader *reader, const char *word)
 			return fail_unknown(reader, spelling, NULL);
 		if (np_opt_has_value(use.option))
 			return use_option(reader, &use, last ? NULL : c + 1);
-		rc = opt_set_flag(&use);
+		rc = set_flag(&use);
 	}
 	return rc;
 }
@@ -207,7 +398,7 @@ static int read_operand(struct reader *reader, const char *word, size_t *seen)
 	use.option = &operand->option;
 	use.field = reader->target + operand->option.offset;
 	use.spelling = operand->option.value;
-	return opt_set_value(&use, word, reader->err);
+	return set_value(&use, word, reader->err);
 }
 
 /* Options may fill the same list as the operands; either way is enough. */
@@ -227,7 +418,7 @@ static int check_operands(const struct reader *reader, size_t seen)
 
 	if (operand->option.choices) {
 		np_buf_add(&way, ": ");
-		np_opt_one_of(&way, operand->option.choices, opt_count_choices(&operand->option));
+		np_opt_one_of(&way, operand->option.choices, count_choices(&operand->option));
 	}
 	rc = np_fail(reader->err, NP_E_USAGE, "%s needs %s %s%s",
 		     reader->command ? reader->command : "npuprof",
@@ -259,7 +450,7 @@ static int set_presets(const struct reader *reader, bool after)
 
 			if (!takes_preset(&use, after))
 				continue;
-			rc = opt_set_value(&use, option->preset, reader->err);
+			rc = set_value(&use, option->preset, reader->err);
 			if (rc < 0)
 				return rc;
 		}
@@ -330,10 +521,89 @@ void np_opt_release(const struct np_opt_table *table, void *target)
 		const struct np_opt_group *group = &table->groups[g];
 
 		for (size_t i = 0; i < group->count; i++)
-			opt_release_value(&group->options[i],
-					  field_of(group, &group->options[i], target));
+			release_value(&group->options[i],
+				      field_of(group, &group->options[i], target));
 	}
 	if (table->operand)
-		opt_release_value(&table->operand->option,
-				  (char *)target + table->operand->option.offset);
+		release_value(&table->operand->option,
+			      (char *)target + table->operand->option.offset);
+}
+
+/* --- help ------------------------------------------------------------------------------------ */
+
+/* Spellings wider than this have their explanation on the next line. */
+enum {
+	SPELLING_WIDTH = 30
+};
+
+/* "-d, --dir DIR", with the names under each other where there is no letter. */
+static void add_spelling(struct np_buf *buf, const struct np_opt *option)
+{
+	if (option->letter)
+		np_buf_printf(buf, "  -%c, --%s", option->letter, option->name);
+	else
+		np_buf_printf(buf, "      --%s", option->name);
+	if (option->value)
+		np_buf_printf(buf, option->alone ? " [%s]" : " %s", option->value);
+}
+
+static void add_explanation(struct np_buf *buf, const struct np_opt *option)
+{
+	np_buf_add(buf, option->help);
+	if (option->choices) {
+		np_buf_add(buf, ": ");
+		np_opt_one_of(buf, option->choices, count_choices(option));
+	}
+	if (option->preset || option->preset_words)
+		np_buf_printf(buf, " [default: %s]",
+			      option->preset ? option->preset : option->preset_words);
+}
+
+/* The column of the explanations: after the widest spelling that has one beside it. */
+static size_t explanation_column(const struct np_opt_table *table)
+{
+	struct np_buf spelling = NP_BUF_INIT;
+	size_t widest = 0;
+
+	for (size_t g = 0; g < table->count; g++) {
+		for (size_t i = 0; i < table->groups[g].count; i++) {
+			np_buf_clear(&spelling);
+			add_spelling(&spelling, &table->groups[g].options[i]);
+			if (spelling.length > widest && spelling.length <= SPELLING_WIDTH)
+				widest = spelling.length;
+		}
+	}
+	np_buf_release(&spelling);
+	return widest + 2;
+}
+
+static void add_option(struct np_buf *buf, const struct np_opt *option, size_t column, size_t width)
+{
+	struct np_buf explanation = NP_BUF_INIT;
+	size_t start = buf->length;
+	size_t used;
+
+	add_spelling(buf, option);
+	used = buf->length - start;
+	if (used + 2 > column) {
+		np_buf_add_char(buf, '\n');
+		used = 0;
+	}
+	np_buf_add_repeated(buf, ' ', column - used);
+	add_explanation(&explanation, option);
+	np_text_wrap(buf, explanation.text, column, width);
+	np_buf_release(&explanation);
+}
+
+void np_opt_help(struct np_buf *buf, const struct np_opt_table *table, size_t width)
+{
+	size_t column = explanation_column(table);
+
+	for (size_t g = 0; g < table->count; g++) {
+		const struct np_opt_group *group = &table->groups[g];
+
+		np_buf_printf(buf, "\n%s:\n", group->title);
+		for (size_t i = 0; i < group->count; i++)
+			add_option(buf, &group->options[i], column, width);
+	}
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The member "input" of the JSON of commands over one run. */
 #include "input_json.h"
 
-#include "npuprof/notes_json.h"
+#include "npuprof/jsonout.h"
 
 static void put_notes(struct np_jsonout *out, const char *key, const struct np_notes *notes,
 		      const struct np_notes *more, enum np_note_kind kind)
 {
 	np_jsonout_array(out, key);
-	np_notes_put_json(out, notes, kind);
+	np_jsonout_notes(out, notes, kind);
 	if (more)
-		np_notes_put_json(out, more, kind);
+		np_jsonout_notes(out, more, kind);
 	np_jsonout_end(out);
 }
 

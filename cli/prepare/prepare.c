@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What every command over a run begins with: options checked, ranks found, loaded and measured. */
 #include "prepare.h"
 
 #include "cli/command/cmd.h"
@@ -57,6 +58,20 @@ void prepare_watch(void *progress, const struct np_load_progress *state)
 								state->bytes_done, state->bytes });
 }
 
+int prepare_check(const struct np_common *common, const struct np_opt_list *picks,
+		  struct np_err *err)
+{
+	int64_t bytes;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		if (!np_is_directory(picks->item[i]))
+			return np_fail(err, NP_E_USAGE,
+				       "'%s', which --pick names, is not a directory",
+				       picks->item[i]);
+	}
+	return common->max_memory ? read_memory(common->max_memory, &bytes, err) : NP_OK;
+}
+
 static int load(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
@@ -91,12 +106,6 @@ static int discover(struct np_run *run, const struct np_common *common,
 						 .ranks = common->ranks.set };
 	int rc;
 
-	for (size_t i = 0; i < picks->count; i++) {
-		if (!np_is_directory(picks->item[i]))
-			return np_fail(err, NP_E_USAGE,
-				       "'%s', which --pick names, is not a directory",
-				       picks->item[i]);
-	}
 	if (common->from_summaries)
 		return np_summary_discover(run, common->dirs.item, common->dirs.count, &how, err);
 	rc = np_discover(run, common->dirs.item, common->dirs.count, &how, err);
@@ -110,8 +119,11 @@ static int discover(struct np_run *run, const struct np_common *common,
 int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 		struct np_run **ret, struct np_err *err)
 {
-	int rc;
+	int rc = prepare_check(common, picks, err);
 
+	*ret = NULL;
+	if (rc < 0)
+		return rc;
 	*ret = np_run_new();
 	if (!*ret)
 		return np_fail_nomem(err, "the run");

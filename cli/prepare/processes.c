@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One command on the processes that a launcher started: the first runs it, the others load. */
 #include "processes.h"
 
-#include "cli/command/cmd.h"
 #include "cli/command/module.h"
 #include "cli/command/output.h"
 
@@ -35,22 +35,7 @@ static bool is_one_of_many(void)
 	return size > 1 || (size < 0 && number_of("PMIX_RANK") >= 0);
 }
 
-/*
- * Commands that load ranks. `collect` starts programs that use MPI themselves,
- * and the rest has nothing to share.
- */
-static bool is_shared(const char *command)
-{
-	static const char *const commands[] = { "cluster", "whatif", "advisor", "compare", "info" };
-
-	for (size_t i = 0; i < NP_COUNT(commands); i++) {
-		if (strcmp(command, commands[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int open_comm(struct np_err *err)
+static int open_procs(struct np_err *err)
 {
 	struct np_err problem = NP_ERR_INIT;
 	np_procs_opener *open;
@@ -86,25 +71,25 @@ static int lead(int (*run)(int argc, const char *const *argv), int argc, const c
 }
 
 /* Without the end of MPI the launcher ends the others: nobody waits for this process. */
-static int follow(const char *command)
+static int follow(const struct np_cmd *cmd)
 {
-	const struct np_cmd *cmd = np_cmd_find(command);
 	struct np_err err = NP_ERR_INIT;
 	int status = NP_EXIT_FAILED;
 
-	if (np_load_serve(procs, cmd ? cmd->kernel_framework_op : NULL, &status, &err) < 0)
+	if (np_load_serve(procs, cmd->kernel_framework_op, &status, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "process %d: %s", procs->rank, err.text);
 	procs->close(procs);
 	return status;
 }
 
-int processes_run(int (*run)(int argc, const char *const *argv), int argc, const char *const *argv)
+int processes_run(const struct np_cmd *cmd, int (*run)(int argc, const char *const *argv), int argc,
+		  const char *const *argv)
 {
 	struct np_err err = NP_ERR_INIT;
 
-	if (argc < 1 || !is_shared(argv[0]) || !is_one_of_many())
+	if (!is_one_of_many())
 		return run(argc, argv);
-	if (open_comm(&err) < 0)
+	if (open_procs(&err) < 0)
 		return fail_once(&err);
-	return procs->rank == 0 ? lead(run, argc, argv) : follow(argv[0]);
+	return procs->rank == 0 ? lead(run, argc, argv) : follow(cmd);
 }

@@ -2,7 +2,7 @@
 /* Prints a comparison as JSON (npuprof.compare/1). */
 #include "report.h"
 
-#include "npuprof/notes_json.h"
+#include "npuprof/jsonout.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +13,7 @@ static void put_notes(struct np_jsonout *out, const char *key, const struct np_n
 		      enum np_note_kind kind)
 {
 	np_jsonout_array(out, key);
-	np_notes_put_json(out, notes, kind);
+	np_jsonout_notes(out, notes, kind);
 	np_jsonout_end(out);
 }
 

@@ -4,6 +4,7 @@
 
 #include "npuprof/buf.h"
 #include "npuprof/err.h"
+#include "npuprof/notes.h"
 
 /*
  * Writing JSON
@@ -64,5 +65,8 @@ void np_jsonout_bytes(struct np_jsonout *out, const char *key, const char *text,
 
 /* Write a final newline and what is left; NP_E_IO or NP_E_NOMEM if anything failed on the way. */
 int np_jsonout_finish(struct np_jsonout *out, struct np_err *err) NP_MUST_USE;
+
+/* The notes of one kind as objects of an open array: path, rank, what, reason. */
+void np_jsonout_notes(struct np_jsonout *out, const struct np_notes *notes, enum np_note_kind kind);
 
 #endif /* NP_JSONOUT_H */

@@ -1,11 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scans: what the schema says about a table, the row engine, texts and reals of either engine. */
 #include "npuprof/scan.h"
 
 #include "core/format/db/db_private.h"
 #include "scan_private.h"
 
+#include "npuprof/text.h"
+
 #include <math.h>
 #include <strings.h>
+
+/* --- texts of the batch ---------------------------------------------------------------------- */
+
+void np_scan_keep_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row,
+		       const char *bytes, size_t length)
+{
+	slot->texts[row] = bytes ? scan->texts.length + 1 : 0;
+	slot->values.text[row].length = bytes ? length : 0;
+	if (!bytes)
+		return;
+	np_buf_add_bytes(&scan->texts, bytes, length);
+	np_buf_add_char(&scan->texts, '\0');
+}
+
+/*
+ * Reals as text: how many digits SQLite writes has changed between its versions,
+ * so the page engine lets a statement hand back what it is given.
+ */
+static int prepare(struct np_scan *scan, struct np_err *err)
+{
+	sqlite3 *handle = np_db_handle(scan->db);
+	int rc;
+
+	if (scan->convert) {
+		(void)sqlite3_reset(scan->convert);
+		return NP_OK;
+	}
+	rc = sqlite3_prepare_v2(handle, "SELECT ?1", -1, &scan->convert, NULL);
+	return rc == SQLITE_OK ? NP_OK : np_db_fail(handle, rc, np_db_path(scan->db), err);
+}
+
+/* Run it after `bound`, the result of binding the value. */
+static int run(struct np_scan *scan, int bound, struct np_err *err)
+{
+	int rc = bound == SQLITE_OK ? sqlite3_step(scan->convert) : bound;
+
+	if (rc == SQLITE_ROW)
+		return NP_OK;
+	return np_db_fail(np_db_handle(scan->db), rc, np_db_path(scan->db), err);
+}
+
+int np_scan_text_of_real(struct np_scan *scan, struct np_scan_slot *slot, size_t row, double value,
+			 struct np_err *err)
+{
+	int rc = prepare(scan, err);
+
+	if (rc == NP_OK)
+		rc = run(scan, sqlite3_bind_double(scan->convert, 1, value), err);
+	if (rc == NP_OK)
+		np_scan_keep_text(scan, slot, row,
+				  (const char *)sqlite3_column_text(scan->convert, 0),
+				  (size_t)sqlite3_column_bytes(scan->convert, 0));
+	return rc;
+}
+
+double np_scan_real_of_text(const char *bytes, size_t length)
+{
+	char text[64];
+	char *end;
+	double value;
+
+	/* No number is longer, and strtod() needs an end. */
+	if (length == 0 || length >= sizeof(text))
+		return (double)NAN;
+	memcpy(text, bytes, length);
+	text[length] = '\0';
+	/* What strtod() knows beyond decimal numbers: infinities, NaN, hexadecimal. */
+	if (text[strspn(text, "+-.0123456789eE \t\r\n")] != '\0')
+		return (double)NAN;
+	value = strtod(text, &end);
+	if (end == text || end[strspn(end, " \t\r\n")] != '\0')
+		return (double)NAN;
+	return value;
+}
+
+/* --- the row engine: SQLite steps through the table ------------------------------------------ */
+
+/*
+ * Rows of a view, and texts that a default or an expression gives, need not be in
+ * the file. What a scan gives is bounded by the file's size all the same: a row of
+ * a table has some bytes, and its smallest values become texts of twenty.
+ */
+#define GIVEN_BASE     1000000
+#define GIVEN_PER_BYTE 32
+#define GIVEN_PER_ROW  8
+
+static int rows_open(struct np_scan *scan, const char *table, bool is_table, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf sql = NP_BUF_INIT;
+	sqlite3 *handle = np_db_handle(scan->db);
+	int results = 0;
+	int rc;
+
+	np_buf_add(&sql, "SELECT ");
+	for (size_t i = 0; i < scan->count; i++) {
+		struct np_scan_slot *slot = &scan->slot[i];
+
+		if (!slot->present)
+			continue;
+		slot->result = results++;
+		np_buf_printf(&sql, "%s\"%.*s\"", slot->result ? "," : "", (int)slot->name_length,
+			      slot->name);
+	}
+	/*
+	 * With no column at all the rows still count. An index that covers the
+	 * columns would be scanned instead of the table, in its own order.
+	 */
+	np_buf_printf(&sql, "%s FROM \"%s\"%s", results ? "" : "NULL", table,
+		      is_table ? " NOT INDEXED" : "");
+	rc = np_buf_check(&sql, err);
+	if (rc < 0)
+		return rc;
+	scan->budget = GIVEN_BASE + np_db_size(scan->db) * GIVEN_PER_BYTE;
+	rc = sqlite3_prepare_v2(handle, sql.text, -1, &scan->statement, NULL);
+	return rc == SQLITE_OK ? NP_OK : np_db_fail(handle, rc, np_db_path(scan->db), err);
+}
+
+/* A value that should be an integer: real ones are, some are text, and some are not there. */
+static int64_t integer_value(sqlite3_stmt *statement, int index)
+{
+	int64_t value;
+
+	switch (sqlite3_column_type(statement, index)) {
+	case SQLITE_INTEGER:
+		return sqlite3_column_int64(statement, index);
+	case SQLITE_FLOAT:
+		return np_double_to_scaled(sqlite3_column_double(statement, index), 1.0);
+	case SQLITE_TEXT:
+		if (np_text_to_scaled((const char *)sqlite3_column_text(statement, index),
+				      (size_t)sqlite3_column_bytes(statement, index), 0, &value))
+			return value;
+		return NP_UNKNOWN;
+	default:
+		return NP_UNKNOWN;
+	}
+}
+
+static double real_value(sqlite3_stmt *statement, int index)
+{
+	switch (sqlite3_column_type(statement, index)) {
+	case SQLITE_INTEGER:
+	case SQLITE_FLOAT:
+		return sqlite3_column_double(statement, index);
+	case SQLITE_TEXT:
+		return np_scan_real_of_text((const char *)sqlite3_column_text(statement, index),
+					    (size_t)sqlite3_column_bytes(statement, index));
+	default:
+		return (double)NAN;
+	}
+}
+
+static void take_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row)
+{
+	const char *text = (const char *)sqlite3_column_text(scan->statement, slot->result);
+	int length = sqlite3_column_bytes(scan->statement, slot->result);
+
+	np_scan_keep_text(scan, slot, row, text, (size_t)length);
+	scan->budget -= length;
+}
+
+static void take_row(struct np_scan *scan, size_t row)
+{
+	scan->budget -= GIVEN_PER_ROW;
+	for (size_t i = 0; i < scan->count; i++) {
+		struct np_scan_slot *slot = &scan->slot[i];
+
+		if (!slot->present)
+			continue;
+		if (slot->type == NP_SCAN_INTEGER)
+			slot->values.integer[row] = integer_value(scan->statement, slot->result);
+		else if (slot->type == NP_SCAN_REAL)
+			slot->values.real[row] = real_value(scan->statement, slot->result);
+		else
+			take_text(scan, slot, row);
+	}
+}
+
+static int rows_skip(struct np_scan *scan, size_t rows, struct np_err *err)
+{
+	int rc = SQLITE_ROW;
+
+	while (rows-- > 0 && rc == SQLITE_ROW)
+		rc = sqlite3_step(scan->statement);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return np_db_fail(np_db_handle(scan->db), rc, np_db_path(scan->db), err);
+	scan->ended = rc == SQLITE_DONE;
+	return NP_OK;
+}
+
+static int rows_next(struct np_scan *scan, size_t *rows, struct np_err *err)
+{
+	int rc = SQLITE_ROW;
+
+	*rows = 0;
+	while (*rows < NP_SCAN_ROWS) {
+		rc = sqlite3_step(scan->statement);
+		if (rc != SQLITE_ROW)
+			break;
+		take_row(scan, (*rows)++);
+		if (scan->budget < 0)
+			return np_fail(err, NP_E_FORMAT,
+				       "'%s': a table or view gives more than the file can hold",
+				       np_db_path(scan->db));
+	}
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return np_db_fail(np_db_handle(scan->db), rc, np_db_path(scan->db), err);
+	/* Stepping a finished statement would start it again. */
+	scan->ended = rc == SQLITE_DONE;
+	return NP_OK;
+}
+
+/* --- opening and reading ---------------------------------------------------------------------- */
 
 /* What the schema says about the table. */
 struct table {
@@ -233,8 +448,7 @@ static int open_engine(struct np_scan *scan, const struct table *table, struct n
 
 	if (table->plain)
 		rc = np_pages_open(scan, table->root, &scan->pages, err);
-	return rc == NP_E_NOTFOUND ? np_scan_rows_open(scan, table->name, table->is_table, err)
-				   : rc;
+	return rc == NP_E_NOTFOUND ? rows_open(scan, table->name, table->is_table, err) : rc;
 }
 
 int np_scan_open_with(struct np_db *db, const char *table_name,
@@ -306,17 +520,6 @@ bool np_scan_reads_pages(const struct np_scan *scan)
 	return scan->pages != NULL;
 }
 
-void np_scan_keep_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row,
-		       const char *bytes, size_t length)
-{
-	slot->texts[row] = bytes ? scan->texts.length + 1 : 0;
-	slot->values.text[row].length = bytes ? length : 0;
-	if (!bytes)
-		return;
-	np_buf_add_bytes(&scan->texts, bytes, length);
-	np_buf_add_char(&scan->texts, '\0');
-}
-
 /* The buffer stays where it is now: say where the texts are. */
 static void point_to_texts(const struct np_scan *scan, struct np_scan_slot *slot, size_t rows)
 {
@@ -340,7 +543,7 @@ int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err)
 	np_buf_clear(&scan->texts);
 	if (!scan->ended)
 		rc = scan->pages ? np_pages_next(scan->pages, &rows, err)
-				 : np_scan_rows_next(scan, &rows, err);
+				 : rows_next(scan, &rows, err);
 	if (rc == NP_OK)
 		rc = np_buf_check(&scan->texts, err);
 	if (rc < 0)
@@ -358,6 +561,5 @@ int np_scan_skip(struct np_scan *scan, size_t rows, struct np_err *err)
 {
 	if (scan->ended)
 		return NP_OK;
-	return scan->pages ? np_pages_skip(scan->pages, rows, err)
-			   : np_scan_rows_skip(scan, rows, err);
+	return scan->pages ? np_pages_skip(scan->pages, rows, err) : rows_skip(scan, rows, err);
 }

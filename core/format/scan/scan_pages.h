@@ -4,7 +4,7 @@
 
 /*
  * The page engine: scan_pages.c walks the b-tree and reads the file, scan_record.c
- * decodes the cells of a leaf, and scan_layout.c those that are like others faster.
+ * decodes the cells of a leaf, and those that are like others faster.
  *
  * What it knows of the format is published at https://www.sqlite.org/fileformat2.html;
  * numbers of sections in the comments (§1.6) are those of that page. Whatever comes
@@ -113,7 +113,7 @@ struct np_pages {
 	size_t rowid_count;
 	uint32_t needed; /* columns of the record up to the last one asked for */
 
-	/* The fast way, of scan_layout.c. */
+	/* The fast way. */
 	bool fast;
 	int64_t *target[NP_SCAN_COLUMNS];      /* of the columns in `stored` */
 	uint64_t header_mask[NP_LAYOUT_WORDS]; /* bytes of the header that matter */
@@ -143,12 +143,5 @@ void np_record_plan(struct np_pages *pages);
 /* Decode the next `count` cells of the leaf into the rows from `row` on. */
 int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np_err *err)
 	NP_MUST_USE;
-
-/*
- * scan_layout.c: decide if the columns asked for can be decoded the fast way, and do so
- * from a cell of the leaf on, until one is not for it. How many were decoded comes back.
- */
-void np_layouts_plan(struct np_pages *pages);
-size_t np_layouts_decode(struct np_pages *pages, size_t row, uint32_t cell, size_t count);
 
 #endif /* NP_SCAN_PAGES_H */

@@ -8,8 +8,9 @@
  *  - the page engine reads the table's b-tree pages itself: several times faster;
  *  - the row engine steps an SQLite statement, and does whatever the other does not.
  *
- * scan.c finds the columns, owns the arrays and chooses the engine. Which one it
- * is shows in nothing but the time taken, and a test holds them to that.
+ * scan.c finds the columns, owns the arrays, chooses the engine and is the second one
+ * itself. Which one it is shows in nothing but the time taken, and a test holds them
+ * to that.
  */
 
 #include "npuprof/buf.h"
@@ -70,12 +71,6 @@ int np_scan_text_of_real(struct np_scan *scan, struct np_scan_slot *slot, size_t
 
 /* The number that a text is, NaN if it is none: "N/A" is no 0. */
 double np_scan_real_of_text(const char *bytes, size_t length);
-
-/* The row engine. `is_table` is false for a view. */
-int np_scan_rows_open(struct np_scan *scan, const char *table, bool is_table, struct np_err *err)
-	NP_MUST_USE;
-int np_scan_rows_next(struct np_scan *scan, size_t *rows, struct np_err *err) NP_MUST_USE;
-int np_scan_rows_skip(struct np_scan *scan, size_t rows, struct np_err *err) NP_MUST_USE;
 
 /*
  * The page engine, for the rowid table whose b-tree begins at page `root`.

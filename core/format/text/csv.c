@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/csv.h"
 
-#include "core/format/scan/bytes_private.h"
+#include "byte_mask.h"
 
 #include <inttypes.h>
 
@@ -97,10 +97,10 @@ static void end_row(struct np_csv *csv, struct cut *cut, const char *end)
 static const char *cut_row(struct np_csv *csv, struct cut *cut, const char *end)
 {
 	for (const char *block = cut->row; block < end; block += 64) {
-		uint64_t mask = np_bytes_mask64(block, ',', '\n', '"');
+		uint64_t mask = np_byte_mask64(block, ',', '\n', '"');
 
 		for (; mask; mask &= mask - 1) {
-			const char *at = block + np_bytes_first(mask);
+			const char *at = block + np_byte_first(mask);
 
 			if (*at == '"') {
 				meet_quote(cut, at);

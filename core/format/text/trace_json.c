@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace_private.h"
 
-#include "core/format/scan/bytes_private.h"
+#include "byte_mask.h"
 
 enum np_step np_cursor_stop(struct np_cursor *cursor, const char *reason)
 {
@@ -27,10 +27,10 @@ enum np_step np_read_text(struct np_cursor *cursor, struct np_token *ret)
 	bool escaped = false;
 
 	for (;;) {
-		uint64_t mask = np_bytes_mask16(at, '"', '\\', '"');
+		uint64_t mask = np_byte_mask16(at, '"', '\\', '"');
 
 		if (mask) {
-			at += np_bytes_first(mask);
+			at += np_byte_first(mask);
 			if (*at == '"')
 				break;
 			escaped = true;

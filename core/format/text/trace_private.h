@@ -3,9 +3,9 @@
 #define NP_TRACE_PRIVATE_H
 
 /*
- * The parts of the trace reader: tokens of JSON (trace_json.c), the members of an
- * event (trace_event.c), values (trace_value.c). They work on bytes in a window
- * and know nothing of files; trace.c gives them more when they run out.
+ * The parts of the trace reader: tokens of JSON (trace_json.c) and values
+ * (trace_value.c). They work on bytes in a window and know nothing of files; trace.c
+ * makes events of them, and gives them more when they run out.
  *
  * Zero bytes follow a window (NP_WINDOW_PAD) and no token begins with one, so
  * that only what stops at an unexpected byte has to ask whether it is the end.
@@ -81,30 +81,5 @@ size_t np_decode_text(const char *from, size_t length, char *to);
 
 /* Is the key, maybe written with escapes, this name? */
 bool np_key_is(const struct np_token *key, const char *name);
-
-/*
- * Members of an event, before anyone knows what they are good for: taken apart
- * only once the event is complete.
- */
-enum np_member {
-	NP_MEMBER_PH,
-	NP_MEMBER_BP,
-	NP_MEMBER_NAME,
-	NP_MEMBER_CAT,
-	NP_MEMBER_TS,
-	NP_MEMBER_DUR,
-	NP_MEMBER_PID,
-	NP_MEMBER_TID,
-	NP_MEMBER_ID,
-	NP_MEMBER_ARGS,
-	NP_MEMBER_COUNT,
-};
-
-/* Collect the members of the event at the cursor. */
-enum np_step np_read_event(struct np_cursor *cursor, struct np_token member[NP_MEMBER_COUNT]);
-
-/* Make the event of its members. Texts are decoded where they stand in `window`. */
-void np_make_event(struct np_token member[NP_MEMBER_COUNT], const struct np_window *window,
-		   struct np_trace_event *ret);
 
 #endif /* NP_TRACE_PRIVATE_H */

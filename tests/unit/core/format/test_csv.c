@@ -8,7 +8,7 @@
 
 #include "npuprof/text.h"
 
-#include "core/format/scan/bytes_private.h"
+#include "core/format/text/byte_mask.h"
 
 static const struct np_csv_column a_b_c[] = {
 	{ "a", NP_OPTIONAL },
@@ -627,9 +627,9 @@ static void masks_are_those_of_the_portable_form(void **state)
 			expected |=
 				(uint64_t)(bytes[j] == ',' || bytes[j] == '\n' || bytes[j] == '"')
 				<< j;
-		assert_true(np_bytes_mask_portable(bytes, 64, ',', '\n', '"') == expected);
-		assert_true(np_bytes_mask64(bytes, ',', '\n', '"') == expected);
-		assert_true(np_bytes_mask16(bytes, ',', '\n', '"') == (expected & 0xffff));
+		assert_true(np_byte_mask_portable(bytes, 64, ',', '\n', '"') == expected);
+		assert_true(np_byte_mask64(bytes, ',', '\n', '"') == expected);
+		assert_true(np_byte_mask16(bytes, ',', '\n', '"') == (expected & 0xffff));
 	}
 }
 
