@@ -2,6 +2,7 @@
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
+#include "cli/prepare/frequency.h"
 #include "cli/prepare/prepare.h"
 #include "cluster/present/report_whatif.h"
 
@@ -126,7 +127,7 @@ static int measure_rest(struct whatif_report *report, struct np_err *err)
 	return rc;
 }
 
-static bool wants_clocks(const struct whatif_report *report)
+static bool wants_frequency(const struct whatif_report *report)
 {
 	for (size_t i = 0; i < report->asked.count; i++) {
 		if (report->asked.item[i].kind == NP_FIX_FREQUENCY)
@@ -135,31 +136,46 @@ static bool wants_clocks(const struct whatif_report *report)
 	return false;
 }
 
-/* More repairs than `cluster` tries, and each in both directions. */
+/* By cell of the replay; NULL in *ret where nobody asked. */
+static int find_frequency(const struct whatif_report *report, size_t threads, float **ret,
+			  struct np_err *err)
+{
+	struct np_frequencies frequencies = { 0 };
+	int rc;
+
+	if (!wants_frequency(report))
+		return NP_OK;
+	rc = prepare_frequencies(report->analysis->run, threads, &frequencies, err);
+	if (rc == NP_OK)
+		rc = np_whatif_frequency(report->analysis->replay, &frequencies, ret, err);
+	np_frequencies_release(&frequencies);
+	return rc;
+}
+
+/* More repairs than the analysis tried, and each in both directions. */
 static int measure(const struct whatif_options *options, struct whatif_report *report,
 		   struct np_whatif *whatif, struct np_err *err)
 {
 	struct np_whatif_input input =
 		np_analysis_repairs(report->analysis, (size_t)options->common.jobs);
-	float *clocks = NULL;
-	int rc = NP_OK;
+	float *frequency = NULL;
+	int rc;
 
 	if (!report->analysis->replay)
 		return np_fail(
 			err, NP_E_NOTFOUND,
 			"nothing to replay: no communication operator was matched over ranks");
-	if (wants_clocks(report))
-		rc = np_whatif_read_frequency(report->analysis->replay, input.threads, &clocks,
-					      err);
-	input.frequency = clocks;
+	rc = find_frequency(report, input.threads, &frequency, err);
+	input.frequency = frequency;
 	input.both = true;
+	input.known = &report->analysis->whatif;
 	if (rc == NP_OK)
 		rc = np_whatif_measure(&input, whatif, err);
 	if (rc == NP_OK)
 		rc = measure_asked(options, report, &input, err);
 	if (rc == NP_OK)
 		rc = measure_rest(report, err);
-	free(clocks);
+	free(frequency);
 	return rc;
 }
 

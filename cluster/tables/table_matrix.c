@@ -49,15 +49,6 @@ struct entries {
 	NP_VEC(struct entry) list;
 };
 
-int64_t np_matrix_rank(const struct np_communicator *communicator, int32_t local)
-{
-	if (local == NP_NO_PEER)
-		return NP_UNKNOWN;
-	if ((size_t)local < communicator->global_count && communicator->global[local] != NP_NO_RANK)
-		return communicator->global[local];
-	return -1 - (int64_t)local;
-}
-
 static size_t step_order(const struct np_cluster *cluster, np_str step)
 {
 	for (size_t i = 0; i < cluster->steps.count; i++) {
@@ -82,8 +73,8 @@ static int add_link(const struct np_cluster *cluster, const struct np_communicat
 				.op_class = link->op_class,
 				.class_text = np_strtab_text(cluster->run->strings, link->op_class),
 				.pick = link->pick,
-				.src = np_matrix_rank(communicator, link->src),
-				.dst = np_matrix_rank(communicator, link->dst),
+				.src = np_communicator_rank(communicator, link->src),
+				.dst = np_communicator_rank(communicator, link->dst),
 				.bytes = link->bytes,
 				.time = link->time,
 				.transport = link->transport,

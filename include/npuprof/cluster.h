@@ -69,6 +69,12 @@ void np_cluster_freep(struct np_cluster **cluster);
 const struct np_communicator *np_cluster_communicator(const struct np_cluster *cluster,
 						      uint64_t hash);
 
+/*
+ * The global rank of a local one. One that cannot be mapped is −1 − local: negative
+ * numbers are no ranks, and the local one can be read back. NP_UNKNOWN for no peer.
+ */
+int64_t np_communicator_rank(const struct np_communicator *communicator, int32_t local);
+
 /* Number of ranks of the job, or 0 when nothing tells. */
 int32_t np_cluster_world(const struct np_cluster *cluster);
 

@@ -58,10 +58,4 @@ bool np_cluster_has_base_info(const struct np_cluster *cluster);
 bool np_cluster_relation_applies(const struct np_relation *relation,
 				 const struct np_cluster *cluster);
 
-/*
- * A local rank that cannot be mapped to a global one is kept in the matrix as
- * −1 − local: negative numbers are no ranks, and the local one can be read back.
- */
-int64_t np_matrix_rank(const struct np_communicator *communicator, int32_t local);
-
 #endif /* NP_CLUSTER_TABLES_H */

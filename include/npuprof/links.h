@@ -46,7 +46,8 @@ const char *np_link_verdict_name(enum np_link_verdict verdict);
 const char *np_link_fault_name(enum np_link_fault fault);
 
 struct np_link_speed {
-	/* Global ranks; −1 − local where nothing tells (np_matrix_rank()), NP_UNKNOWN for none. */
+	/* Global ranks; −1 − local where nothing tells (np_communicator_rank()), NP_UNKNOWN for
+	 * none. */
 	int64_t src;
 	int64_t dst;
 	np_str transport; /* NONE where only whole operators are known */

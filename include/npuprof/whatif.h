@@ -67,10 +67,15 @@ struct np_whatif_input {
 	const struct np_links *links;
 	const struct np_experts *experts;
 	const struct np_root_causes *causes; /* tells which ranks to try first */
-	const float *frequency;              /* np_whatif_read_frequency(); NULL: were not read */
+	const float *frequency;              /* np_whatif_frequency(); NULL: was not read */
 	size_t threads;
 	size_t most; /* single ranks, and hosts, that are tried; 0: 64 */
 	bool both;   /* also try what each costs by itself, where all else is ideal */
+	/*
+	 * Of the same run with fewer ranks and hosts: what it has tried is not tried again, nor
+	 * is a team looked for.
+	 */
+	const struct np_whatif *known;
 };
 
 struct np_whatif_row {
@@ -113,13 +118,27 @@ void np_whatif_release(struct np_whatif *whatif);
 int np_whatif_together(const struct np_whatif_input *input, const struct np_fix *fixes,
 		       size_t count, np_ns *ret_step, struct np_err *err) NP_MUST_USE;
 
+/* How fast the AI cores of a rank were clocked. */
+struct np_frequency_rank {
+	double *mean;    /* by cell of np_rank.activity, MHz; NaN without samples; NULL: not read */
+	int64_t rated;   /* MHz; NP_UNKNOWN */
+	int64_t highest; /* of all samples; 0 without any */
+};
+
+/* Read from the profiles by who asks for the repair, before it is tried. */
+struct np_frequencies {
+	struct np_frequency_rank *ranks; /* by index in the run */
+	size_t count;
+};
+
+void np_frequencies_release(struct np_frequencies *frequencies);
+
 /*
  * By cell of the replay, the mean clock of the AI cores against the rated one: what
- * computing would take at that. Reads the profiles once more, so it is done only
- * for who asks for the repair. NP_E_USAGE where no rank has samples. To be freed.
+ * computing would take at that. NP_E_USAGE where no rank has samples. To be freed.
  */
-int np_whatif_read_frequency(const struct np_replay *replay, size_t threads, float **ret,
-			     struct np_err *err) NP_MUST_USE;
+int np_whatif_frequency(const struct np_replay *replay, const struct np_frequencies *frequencies,
+			float **ret, struct np_err *err) NP_MUST_USE;
 
 /* One repair after the other, each the one that gains most on top of those before it. */
 struct np_whatif_curve {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "links_private.h"
 
-#include "npuprof/cluster_tables.h"
 #include "npuprof/robust.h"
 
 const char *np_link_verdict_name(enum np_link_verdict verdict)
@@ -74,8 +73,8 @@ static int add_transfer(const struct np_cluster *cluster, const struct np_rank *
 	if (!cell)
 		return NP_E_NOMEM;
 	*cell = (struct link_cell){
-		.src = np_matrix_rank(communicator, transfer->src),
-		.dst = np_matrix_rank(communicator, transfer->dst),
+		.src = np_communicator_rank(communicator, transfer->src),
+		.dst = np_communicator_rank(communicator, transfer->dst),
 		.plane = transfer->plane,
 		.transport_text = np_strtab_text(cluster->run->strings, transfer->transport),
 		.cohort = { .transport = transfer->transport,
@@ -107,8 +106,8 @@ static int add_total(const struct np_cluster *cluster, const struct np_rank *ran
 	if (!cell)
 		return NP_E_NOMEM;
 	*cell = (struct link_cell){
-		.src = np_matrix_rank(communicator, link->src),
-		.dst = np_matrix_rank(communicator, link->dst),
+		.src = np_communicator_rank(communicator, link->src),
+		.dst = np_communicator_rank(communicator, link->dst),
 		.plane = NP_UNKNOWN,
 		.transport_text = np_strtab_text(cluster->run->strings, link->transport),
 		.cohort = { .transport = link->transport,

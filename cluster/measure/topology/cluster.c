@@ -296,6 +296,15 @@ static void find_parallel(struct np_cluster *cluster)
 	}
 }
 
+int64_t np_communicator_rank(const struct np_communicator *communicator, int32_t local)
+{
+	if (local == NP_NO_PEER)
+		return NP_UNKNOWN;
+	if ((size_t)local < communicator->global_count && communicator->global[local] != NP_NO_RANK)
+		return communicator->global[local];
+	return -1 - (int64_t)local;
+}
+
 int32_t np_cluster_world(const struct np_cluster *cluster)
 {
 	return cluster->parallel.world;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which repairs are worth trying, and what each of them gains. */
 #include "whatif_private.h"
 
 #include "npuprof/text.h"
@@ -176,21 +177,70 @@ static int add_all(const struct np_whatif_input *input, fix_list *list, struct n
 struct trial {
 	const struct np_whatif_input *input;
 	const struct np_fix *fixes;
+	size_t count;
 	np_ns *steps; /* NP_UNKNOWN for one that the data do not allow */
 	np_ns *alone; /* likewise, and where it was not asked for */
 	bool *lasting;
+	bool *tried; /* before */
 	struct np_err *errors;
 };
+
+/* What was found out about a repair before, or NULL. */
+static const struct np_whatif_row *known_row(const struct np_whatif *known,
+					     const struct np_fix *fix)
+{
+	for (size_t i = 0; known && i < known->rows.count; i++) {
+		const struct np_whatif_row *row = &known->rows.item[i];
+
+		if (row->fix.kind == fix->kind && strcmp(row->fix.what, fix->what) == 0)
+			return row;
+	}
+	return NULL;
+}
 
 static void see_lasting(void *context, size_t index)
 {
 	struct trial *trial = context;
 
+	if (trial->tried[index])
+		return;
 	trial->lasting[index] = true;
 	/* A failure stays in the list. */
 	if (trial->fixes[index].kind == NP_FIX_HOST && trial->steps[index] != NP_UNKNOWN)
 		(void)!scenario_is_lasting(trial->input, &trial->fixes[index],
 					   &trial->lasting[index], &trial->errors[index]);
+}
+
+/* The step with each, of those that were not tried before. */
+static int try_each(const struct trial *trial, struct np_err *err)
+{
+	fix_list fresh = { 0 };
+	np_ns *steps = calloc(trial->count + 1, sizeof(*steps));
+	int rc = steps ? NP_OK : np_fail_nomem(err, "repairs");
+
+	for (size_t i = 0; i < trial->count && rc == NP_OK; i++) {
+		const struct np_whatif_row *row = known_row(trial->input->known, &trial->fixes[i]);
+		struct np_fix *fix = row ? NULL : np_vec_add(&fresh, err);
+
+		trial->tried[i] = row != NULL;
+		if (row) {
+			trial->steps[i] = row->step;
+			trial->lasting[i] = row->lasting;
+		} else if (fix) {
+			*fix = trial->fixes[i];
+		} else {
+			rc = NP_E_NOMEM;
+		}
+	}
+	if (rc == NP_OK)
+		rc = whatif_steps(trial->input, NULL, 0, fresh.item, fresh.count, steps, err);
+	for (size_t i = 0, at = 0; i < trial->count && rc == NP_OK; i++) {
+		if (!trial->tried[i])
+			trial->steps[i] = steps[at++];
+	}
+	free(steps);
+	np_vec_release(&fresh);
+	return rc;
 }
 
 static int largest_first(const void *left, const void *right)
@@ -205,10 +255,9 @@ static int largest_first(const void *left, const void *right)
 	return strcmp(a->fix.what, b->fix.what);
 }
 
-static int keep_rows(const struct trial *trial, size_t count, struct np_whatif *whatif,
-		     struct np_err *err)
+static int keep_rows(const struct trial *trial, struct np_whatif *whatif, struct np_err *err)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < trial->count; i++) {
 		struct np_whatif_row *row;
 
 		if (trial->errors[i].code == NP_E_NOMEM)
@@ -239,14 +288,14 @@ static int keep_rows(const struct trial *trial, size_t count, struct np_whatif *
 }
 
 /* What each costs by itself, where all else is ideal. */
-static int try_alone(const struct trial *trial, size_t count, struct np_err *err)
+static int try_alone(const struct trial *trial, struct np_err *err)
 {
 	const struct np_whatif_input *input = trial->input;
 	int rc = NP_OK;
 
 	if (input->both)
-		rc = whatif_steps_alone(input, trial->fixes, count, trial->alone, err);
-	for (size_t i = 0; i < count; i++) {
+		rc = whatif_steps_alone(input, trial->fixes, trial->count, trial->alone, err);
+	for (size_t i = 0; i < trial->count; i++) {
 		if (!input->both || trial->steps[i] == NP_UNKNOWN)
 			trial->alone[i] = NP_UNKNOWN;
 	}
@@ -257,56 +306,74 @@ static int try_all(const struct np_whatif_input *input, const fix_list *list,
 		   struct np_whatif *whatif, struct np_err *err)
 {
 	struct np_workers workers = { .threads = input->threads };
-	struct trial trial = { .input = input, .fixes = list->item };
+	struct trial trial = { .input = input, .fixes = list->item, .count = list->count };
 	int rc = NP_OK;
 
 	trial.steps = calloc(list->count + 1, sizeof(*trial.steps));
 	trial.alone = calloc(list->count + 1, sizeof(*trial.alone));
 	trial.lasting = calloc(list->count + 1, sizeof(*trial.lasting));
+	trial.tried = calloc(list->count + 1, sizeof(*trial.tried));
 	trial.errors = calloc(list->count + 1, sizeof(*trial.errors));
-	if (!trial.steps || !trial.alone || !trial.lasting || !trial.errors)
+	if (!trial.steps || !trial.alone || !trial.lasting || !trial.tried || !trial.errors)
 		rc = np_fail_nomem(err, "repairs");
 	if (rc == NP_OK)
-		rc = whatif_steps(input, NULL, 0, list->item, list->count, trial.steps, err);
+		rc = try_each(&trial, err);
 	if (rc == NP_OK)
-		rc = try_alone(&trial, list->count, err);
+		rc = try_alone(&trial, err);
 	if (rc == NP_OK) {
 		np_workers_run(&workers, list->count, see_lasting, &trial);
-		rc = keep_rows(&trial, list->count, whatif, err);
+		rc = keep_rows(&trial, whatif, err);
 	}
 	free(trial.steps);
 	free(trial.alone);
 	free(trial.lasting);
+	free(trial.tried);
 	free(trial.errors);
 	return rc;
+}
+
+/* The replay as it was. */
+static int run_base(const struct np_whatif_input *input, struct np_whatif *whatif,
+		    struct np_err *err)
+{
+	const struct np_replay *replay = input->replay;
+	np_ns steps = replay->steps > 0 ? (np_ns)replay->steps : 1;
+	struct np_replay_result base;
+	int rc;
+
+	if (input->known) {
+		whatif->observed = input->known->observed;
+		whatif->step = input->known->step;
+		whatif->forced = input->known->forced;
+		whatif->fidelity = input->known->fidelity;
+		return NP_OK;
+	}
+	rc = np_replay_run(replay, NULL, &base, err);
+	if (rc < 0)
+		return rc;
+	whatif->observed = replay->observed / steps;
+	whatif->step = base.step;
+	whatif->forced = base.forced;
+	whatif->fidelity = whatif->observed > 0 ? (double)llabs(whatif->step - whatif->observed) /
+							  (double)whatif->observed
+						: 0;
+	return NP_OK;
 }
 
 int np_whatif_measure(const struct np_whatif_input *input, struct np_whatif *ret,
 		      struct np_err *err)
 {
-	const struct np_replay *replay = input->replay;
 	struct np_whatif whatif = { .ideal = NP_UNKNOWN };
-	struct np_replay_result base;
 	fix_list list = { 0 };
-	int rc = np_replay_run(replay, NULL, &base, err);
+	int rc = run_base(input, &whatif, err);
 
-	if (rc == NP_OK) {
-		np_ns steps = replay->steps > 0 ? (np_ns)replay->steps : 1;
-
-		whatif.observed = replay->observed / steps;
-		whatif.step = base.step;
-		whatif.forced = base.forced;
-		whatif.fidelity = whatif.observed > 0
-					  ? (double)llabs(whatif.step - whatif.observed) /
-						    (double)whatif.observed
-					  : 0;
+	if (rc == NP_OK)
 		rc = add_all(input, &list, err);
-	}
 	if (rc == NP_OK)
 		rc = try_all(input, &list, &whatif, err);
 	if (rc == NP_OK)
 		rc = whatif_find_evident(input, &whatif, err);
-	if (rc == NP_OK)
+	if (rc == NP_OK && !input->known)
 		rc = whatif_find_team(input, &whatif, err);
 	np_vec_release(&list);
 	if (rc < 0) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "whatif_private.h"
 
-#include "npuprof/cluster_tables.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -151,8 +150,8 @@ static int add_uses(const struct np_cluster *cluster, const struct np_rank *rank
 			.step = transfer->step == NP_NO_STEP ? NP_STR_NONE
 							     : rank->steps.item[transfer->step].id,
 			.message = transfer->p2p,
-			.src = np_matrix_rank(communicator, transfer->src),
-			.dst = np_matrix_rank(communicator, transfer->dst),
+			.src = np_communicator_rank(communicator, transfer->src),
+			.dst = np_communicator_rank(communicator, transfer->dst),
 			.plane = transfer->plane,
 			.time = transfer->time,
 		};

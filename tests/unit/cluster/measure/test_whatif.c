@@ -3,6 +3,8 @@
 
 #include "np_replay_fixture.h"
 
+#include <math.h>
+
 #define REDUCE "hcom_allReduce_"
 
 static const int32_t pair[] = { 0, 1 };
@@ -311,6 +313,51 @@ static void types_add_up(void **state)
 
 	(void)state;
 	assert_in_range(WITH(&input, "optype:Conv*", "optype:Add"), 9 * MS - 2, 9 * MS + 2);
+}
+
+/* Rank 0 runs at nine tenths of its rated clock; rank 1 says only that it had been faster. */
+static void computing_can_be_at_the_rated_clock(void **state)
+{
+	with_run *run = slow_run(2);
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	double means[] = { 900, 600 };
+	struct np_frequency_rank ranks[] = {
+		{ .mean = &means[0], .rated = 1000, .highest = 950 },
+		{ .mean = &means[1], .rated = NP_UNKNOWN, .highest = 1200 },
+	};
+	const struct np_frequencies frequencies = { ranks, NP_COUNT(ranks) };
+	struct np_err err = NP_ERR_INIT;
+	float *factors = NULL;
+
+	(void)state;
+	assert_refused(&input, "frequency", "not read");
+	assert_ok(np_whatif_frequency(it.replay, &frequencies, &factors, &err), err);
+	assert_int_equal(it.replay->cells.count, 2);
+	assert_true(factors[0] > 0.899F && factors[0] < 0.901F);
+	assert_true(factors[1] > 0.499F && factors[1] < 0.501F);
+	/* Of 16 and 8 ms of rank 1 half is left: 8 and 1 and 4. */
+	input.frequency = factors;
+	assert_int_equal(WITH(&input, "frequency"), 13 * MS);
+	free(factors);
+}
+
+static void frequency_needs_samples(void **state)
+{
+	with_run *run = slow_run(2);
+	with_replay it = replayed_build(run);
+	double none = (double)NAN;
+	struct np_frequency_rank ranks[] = {
+		{ .rated = 1000 },
+		{ .mean = &none, .rated = 1000 },
+	};
+	const struct np_frequencies frequencies = { ranks, NP_COUNT(ranks) };
+	struct np_err err = NP_ERR_INIT;
+	float *factors = NULL;
+
+	(void)state;
+	assert_int_equal(np_whatif_frequency(it.replay, &frequencies, &factors, &err), NP_E_USAGE);
+	assert_null(factors);
 }
 
 /* --- transfers -------------------------------------------------------------------------------- */
@@ -677,6 +724,55 @@ static void what_a_rank_costs_by_itself_is_told(void **state)
 	np_whatif_release(&whatif);
 }
 
+static void assert_same_rows(const struct np_whatif *a, const struct np_whatif *b)
+{
+	assert_int_equal(a->step, b->step);
+	assert_int_equal(a->ideal, b->ideal);
+	assert_int_equal(a->rows.count, b->rows.count);
+	for (size_t i = 0; i < a->rows.count; i++) {
+		assert_int_equal(a->rows.item[i].fix.kind, b->rows.item[i].fix.kind);
+		assert_string_equal(a->rows.item[i].fix.what, b->rows.item[i].fix.what);
+		assert_int_equal(a->rows.item[i].step, b->rows.item[i].step);
+		assert_int_equal(a->rows.item[i].alone, b->rows.item[i].alone);
+		assert_int_equal(a->rows.item[i].lasting, b->rows.item[i].lasting);
+		assert_int_equal(a->rows.item[i].evident, b->rows.item[i].evident);
+	}
+}
+
+static void what_was_tried_before_is_not_tried_again(void **state)
+{
+	with_run *run = two_slow_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_whatif few = { 0 };
+	struct np_whatif at_once = { 0 };
+	struct np_whatif after = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	input.most = 2;
+	assert_ok(np_whatif_measure(&input, &few, &err), err);
+	input.most = 0;
+	input.both = true;
+	assert_ok(np_whatif_measure(&input, &at_once, &err), err);
+	input.known = &few;
+	assert_ok(np_whatif_measure(&input, &after, &err), err);
+	assert_true(few.rows.count < after.rows.count);
+	assert_same_rows(&after, &at_once);
+	np_whatif_release(&after);
+	/* Whatever it was found to be before it stays. */
+	for (size_t i = 0; i < few.rows.count; i++) {
+		if (few.rows.item[i].fix.kind == NP_FIX_HOST_GAPS)
+			few.rows.item[i].step = 1;
+	}
+	assert_ok(np_whatif_measure(&input, &after, &err), err);
+	assert_int_equal(after.rows.item[0].fix.kind, NP_FIX_HOST_GAPS);
+	assert_int_equal(after.rows.item[0].saved, after.step - 1);
+	np_whatif_release(&after);
+	np_whatif_release(&at_once);
+	np_whatif_release(&few);
+}
+
 /* Ranks 1 and 2 are equally slow: repairing one gains nothing, both a lot. */
 static void ranks_whose_repair_saves_nothing_follow_by_what_they_cost(void **state)
 {
@@ -1040,6 +1136,8 @@ int main(void)
 		cmocka_unit_test(waiting_for_the_host_can_be_taken_away),
 		cmocka_unit_test(kernels_of_a_type_can_be_as_those_of_peers),
 		cmocka_unit_test(types_add_up),
+		cmocka_unit_test(computing_can_be_at_the_rated_clock),
+		cmocka_unit_test(frequency_needs_samples),
 		cmocka_unit_test(transfers_can_be_as_those_of_like_communicators),
 		cmocka_unit_test(a_link_can_be_as_its_like),
 		cmocka_unit_test(a_link_of_communicators_without_lists_can_be_as_its_like),
@@ -1050,6 +1148,7 @@ int main(void)
 		cmocka_unit_test(tokens_can_be_spread_evenly),
 		cmocka_unit_test(the_curve_takes_the_best_on_top_of_those_before),
 		cmocka_unit_test(what_a_rank_costs_by_itself_is_told),
+		cmocka_unit_test(what_was_tried_before_is_not_tried_again),
 		cmocka_unit_test(ranks_whose_repair_saves_nothing_follow_by_what_they_cost),
 		cmocka_unit_test(causes_that_hide_each_other_are_named_together),
 		cmocka_unit_test(the_most_specific_of_the_best_repairs_is_the_verdict),
