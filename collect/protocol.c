@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Messages, sockets and the configuration that launcher and library share. */
 #include "protocol.h"
 
 #include <errno.h>

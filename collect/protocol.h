@@ -26,7 +26,7 @@
  * check of its size and version is enough.
  *
  * The library never waits for the launcher. A message that does not fit into the
- * socket is dropped and counted (DONE tells how many). Without a launcher it acts
+ * socket is dropped and counted (DONE says how many). Without a launcher it acts
  * on its configuration alone.
  */
 #define NP_ENV_SOCKET "NPUPROF_SOCK"
@@ -144,7 +144,7 @@ int np_inject_config_parse(const char *text, struct np_inject_config *ret, struc
  *
  * HELLO           the library is loaded. value: NP_PROTOCOL_VERSION; text: path of the program
  * ATTACHED        the first aclrtSetDevice(). value: device; step: size of the world, if the
- *                 environment tells; text: name of the chip
+ *                 environment names it; text: name of the chip
  * SOURCE          steps are counted by value (enum np_step_source); text: detail
  * STEP            `step` begins. value: enum np_step_source. At most 50 of them a second
  * WINDOW_OPEN     step: the first step covered; value: the mask; text: the rank directory
@@ -156,7 +156,7 @@ int np_inject_config_parse(const char *text, struct np_inject_config *ret, struc
  * BYTES           value: bytes in the rank directory; step: how many steps are complete in it.
  *                 Once a second while a window is open, and after its first step
  * COMM            a communicator. step: rank in it; value: its size; text: "<name>\n<pg_name>".
- *                 Every rank tells, selected or not, so that the members can be put together
+ *                 Every rank reports it, selected or not, so that the members can be put together
  * ACCEPTED        answer to START; step: as asked for, or the next step
  * TOO_LATE        answer to START; step: the step that has begun already
  * REFUSED         answer to START; text: why there will be no window

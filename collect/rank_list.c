@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of ranks as users write them: checked, and applied. */
 #include "rank_list.h"
 
 #include <inttypes.h>

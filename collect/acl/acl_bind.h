@@ -13,7 +13,7 @@
  * The libraries stay loaded: a profiler that has threads cannot be unloaded.
  *
  * Only the functions without which nothing can be profiled are mandatory; the
- * others are NULL where this version of CANN has none (older releases lack
+ * others are NULL where this version of CANN has none (older releases miss
  * aclprofWarmup, aclprofGetSupportedFeatures, …). Callers ask before they call.
  *
  * The table is filled once and then only read: any thread may use it.

@@ -63,7 +63,7 @@ static int unknown_metric(const char *name, struct np_err *err)
 	return np_fail(err, NP_E_USAGE, "no AI core metric '%s'; there are %s", name, known);
 }
 
-/* Levels without task details have no metrics; the others have one unless told otherwise. */
+/* Levels without task details have no metrics; the others have one unless another is given. */
 static int choose_metrics(const struct np_prof_options *options, unsigned features,
 			  struct np_acl_plan *plan, struct np_err *err)
 {

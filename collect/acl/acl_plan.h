@@ -6,7 +6,7 @@
 #include "collect/protocol.h"
 
 /*
- * From what a user asks for to what AscendCL is told: the mask of data types, the
+ * From what a user asks for to what AscendCL is given: the mask of data types, the
  * metric of the AI cores and the settings, the same as torch_npu would use for the
  * same level. Pure: what this CANN can do comes in as `features`.
  */

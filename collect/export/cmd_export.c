@@ -201,7 +201,8 @@ static const char *state_name(enum np_export_state state)
 	return names[state];
 }
 
-/* The directory of a rank below the only one that was given: what tells it from the others. */
+/* The directory of a rank below the only one that was given: what distinguishes it from the others.
+ */
 static const char *short_dir(const char *dir, const struct command_options *options)
 {
 	const char *root = options->common.dirs.item[0];

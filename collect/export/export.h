@@ -14,7 +14,7 @@
  *	find.c      which directories there are, and what is known about them
  *	files.c     write, copy, remove
  *	child.c     run a program with a log and a time limit
- *	metadata.c  communicators of which each rank knows only its own place
+ *	metadata.c  communicators of which each rank knows only its own position
  *	msprof.c    raw data -> databases and text of msprof, inside PROF_*
  *	rank_db.c   those -> ascend_pytorch_profiler_<rank>.db
  *	rank_text.c those -> trace_view.json, kernel_details.csv
@@ -137,7 +137,7 @@ char *np_export_find_program(const char *name);
 /* --- metadata.c ------------------------------------------------------------------------------ */
 
 /*
- * A process knows its place in a communicator, not who the others are. Where the
+ * A process knows its position in a communicator, not who the others are. Where the
  * records of all members are in the tree, complete profiler_metadata.json.
  */
 int np_export_complete_metadata(const struct np_export_rank *rank,

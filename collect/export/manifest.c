@@ -46,7 +46,7 @@ static void write_rank(const struct manifest_update *update, const struct np_jso
 	while (np_json_next(entry, &member)) {
 		bool state = strcmp(member.key, "state") == 0;
 
-		/* A reason that is there tells why it failed before. */
+		/* A reason that is there says why it failed before. */
 		if (rank && strcmp(member.key, "reason") == 0)
 			continue;
 		if (rank && state)

@@ -24,7 +24,7 @@ static const struct np_json *own_entry(const struct np_export_rank *rank, const 
 	return NULL;
 }
 
-/* Global rank by place in the communicator, from the records of all its members. */
+/* Global rank by position in the communicator, from the records of all its members. */
 static bool join_members(const struct np_export_rank *rank, const struct np_export_tree *tree,
 			 const char *name, int64_t *members, int64_t size)
 {
@@ -36,13 +36,13 @@ static bool join_members(const struct np_export_rank *rank, const struct np_expo
 		const struct np_export_rank *other = &tree->ranks.item[i];
 		const struct np_json *entry =
 			other->job == rank->job ? own_entry(other, name) : NULL;
-		int64_t place;
+		int64_t position;
 
-		if (!np_json_integer(np_json_member(entry, "group_rank"), &place) || place < 0 ||
-		    place >= size || other->rank < 0)
+		if (!np_json_integer(np_json_member(entry, "group_rank"), &position) ||
+		    position < 0 || position >= size || other->rank < 0)
 			continue;
-		found += members[place] == NP_UNKNOWN ? 1 : 0;
-		members[place] = other->rank;
+		found += members[position] == NP_UNKNOWN ? 1 : 0;
+		members[position] = other->rank;
 	}
 	return found == size;
 }
@@ -51,12 +51,12 @@ static void write_group(struct np_jsonout *out, const struct np_json *entry, con
 			int64_t size)
 {
 	const char *pg_name = np_json_text(np_json_member(entry, "pg_name"));
-	int64_t place = NP_UNKNOWN;
+	int64_t position = NP_UNKNOWN;
 
-	(void)np_json_integer(np_json_member(entry, "group_rank"), &place);
+	(void)np_json_integer(np_json_member(entry, "group_rank"), &position);
 	np_jsonout_object_line(out, np_json_text(np_json_member(entry, "name")));
 	np_jsonout_text(out, "group_name", pg_name ? pg_name : "");
-	np_jsonout_integer(out, "group_rank", place);
+	np_jsonout_integer(out, "group_rank", position);
 	np_jsonout_array_line(out, "global_ranks");
 	for (int64_t i = 0; i < size; i++)
 		np_jsonout_integer(out, NULL, members[i]);

@@ -13,7 +13,7 @@
 #include "npuprof/jsonout.h"
 #include "npuprof/load.h"
 
-/* Where files are made until all are good; its name tells other tools to keep out. */
+/* Where files are made until all are good; its name keeps other tools out. */
 #define WORK_NAME ".npuprof_export"
 #define LOG_NAME  "npuprof_export.log"
 

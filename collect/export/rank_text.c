@@ -219,7 +219,7 @@ static void put_us(FILE *stream, np_ns time)
 	(void)fprintf(stream, "%" PRId64 ".%03d", time / 1000, (int)(time % 1000));
 }
 
-/* As torch_npu shows the steps it was told of. */
+/* As torch_npu shows the steps it knows of. */
 static void put_steps(const struct np_export_rank *rank, FILE *stream, bool *begun)
 {
 	int64_t pid = pid_of(rank);

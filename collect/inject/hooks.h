@@ -14,7 +14,7 @@
  * (`attention`) and do nothing else as long as it is zero.
  *
  * All hooks that see no real function return an error of that library: the
- * application is told what it would have noticed at link time without us.
+ * application learns what it would have noticed at link time without us.
  */
 #define NP_HOOK __attribute__((visibility("default")))
 

@@ -74,7 +74,7 @@ aclError aclrtResetDevice(int32_t device)
 	return PASS_ON(device);
 }
 
-/* Where an older CANN lacks a variant, the application must not notice that we have it. */
+/* Where an older CANN misses a variant, the application must not notice that we have it. */
 aclError aclrtResetDeviceForce(int32_t device)
 {
 	NP_REAL(NP_LIBRARY_ACL, aclrtResetDeviceForce);
@@ -85,7 +85,7 @@ aclError aclrtResetDeviceForce(int32_t device)
 
 /*
  * Steps that are nothing but the rhythm of the host's waiting, for jobs without collectives:
- * a wait is told from another by what it waits for.
+ * a wait is distinguished by what it waits for.
  */
 static void count_wait(const void *what)
 {

@@ -119,7 +119,8 @@ static void made(HcclComm comm, const HcclCommConfig *config, HcclComm parent,
 		np_inject_communicator(&np_inject, &info, parent, ranks);
 }
 
-/* HCCL may use one of these functions to carry out another: what it makes inside is not told. */
+/* HCCL may use one of these functions to carry out another: what it makes inside is not reported.
+ */
 #define MAKE(...) \
 	__extension__({ \
 		HcclResult code_ = HCCL_E_NOT_SUPPORT; \

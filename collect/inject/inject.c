@@ -162,7 +162,7 @@ static void find_host(struct np_inject *inject)
 	inject->host[sizeof(inject->host) - 1] = '\0';
 }
 
-/* A time window is the one step 0, told by the clock. */
+/* A time window is the one step 0, given by the clock. */
 static void plan_window(struct np_inject *inject)
 {
 	const struct np_inject_config *config = &inject->config;
@@ -206,7 +206,7 @@ static int64_t from_environment(const char *const *names, size_t count)
 	return -1;
 }
 
-/* Where the launcher does not know the ranks, those who started them have told each its own. */
+/* Where the launcher does not know the ranks, those who started them have given each its own. */
 static void find_place(struct np_inject *inject)
 {
 	static const char *const worlds[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE",
@@ -280,7 +280,7 @@ static void ask_versions(struct np_inject *inject)
 			       "%" PRId32 ".%" PRId32 ".%" PRId32, major, minor, patch);
 }
 
-/* Find AscendCL early, so that what is missing is told before the window is due. */
+/* Find AscendCL early, so that what is missing is reported before the window is due. */
 static void bind_early(struct np_inject *inject)
 {
 	struct np_err err = NP_ERR_INIT;

@@ -16,9 +16,9 @@
  * =====================
  *
  * Loaded into the application with LD_PRELOAD. Its hooks (hooks_*.c) see the calls of
- * AscendCL, HCCL and mstx, pass them on, and tell the parts below that a device
+ * AscendCL, HCCL and mstx, pass them on, and report to the parts below that a device
  * was set, that a communicator was made, that a step begins. At the first step of
- * the window the profiler is started in the thread that told, at the first step behind it
+ * the window the profiler is started in the thread that reported it, at the first step behind it
  * stopped.
  *
  * The first rule is to do no harm: without NPUPROF_SOCK nothing happens at all, a
@@ -27,7 +27,7 @@
  *
  * Threads: hooks come from any thread; one thread of our own (control.c) listens to the
  * launcher. `lock` guards everything that is not atomic. AscendCL is called with the
- * lock held, and may call hooks itself: `np_inside` tells them to only pass on.
+ * lock held, and may call hooks itself: `np_inside` makes them only pass on.
  */
 
 /* One call to AscendCL of ours and what it returned. */

@@ -66,7 +66,7 @@ static void tell_cann(void)
 }
 
 /*
- * Wake up only for a launcher. A configuration that cannot be read is told to it, and the
+ * Wake up only for a launcher. A configuration that cannot be read is reported to it, and the
  * application runs as if we were not there.
  */
 __attribute__((constructor)) static void loaded(void)

@@ -8,7 +8,7 @@
  * Which step is it?
  * =================
  *
- * Several sources may tell that a step begins. A configured one is believed alone.
+ * Several sources may report that a step begins. A configured one is believed alone.
  * Otherwise the best one that is there is believed: one that names its steps from
  * its first word, one that is only counted from its second. A better source takes
  * over from a worse one as long as `settled` is false, which it is until a window
@@ -30,7 +30,7 @@ void np_steps_init(struct np_steps *steps, enum np_step_source wanted);
 bool np_steps_listens(const struct np_steps *steps, enum np_step_source source);
 
 /*
- * `source` says that a step begins: `number`, or NP_UNKNOWN if it only tells that
+ * `source` says that a step begins: `number`, or NP_UNKNOWN if it only reports that
  * there is one. True if `steps->current` is now another step than before.
  */
 bool np_steps_begin(struct np_steps *steps, enum np_step_source source, int64_t number);

@@ -388,7 +388,7 @@ static int check_environment(const struct np_job *job, struct np_err *err)
 		{ "WORLD_SIZE", job->world },
 	};
 
-	/* Ranks that are found are told their place by who starts them. */
+	/* Ranks that are found get their numbers from who starts them. */
 	if (job->finds_ranks)
 		return NP_OK;
 	for (size_t i = 0; i < NP_COUNT(facts) && !job->plan.force_env; i++) {

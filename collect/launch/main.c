@@ -90,7 +90,7 @@ static int run_profiled(struct np_job *job, const char *inject)
 		np_timing_together(&job->timing, job->coord, &job->layout);
 	if (job->rank == 0)
 		np_finish_foresee(job);
-	/* Others than our own library profile without it, and without it nobody tells of steps. */
+	/* Others than our own library profile without it, and without it nobody reports steps. */
 	if (np_session_run(job, np_backend_has_library(job) ? inject : NULL, &result, &err) < 0)
 		np_job_warn("rank %d: %s", job->rank, err.text);
 	np_backend_find(job);

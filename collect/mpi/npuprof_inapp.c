@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The library for the mode "inapp" (launch/plan/mode.h): preloaded into an MPI program it does one
- * thing more in MPI_Init. Rank 0 tells the others where its launcher listens, and everybody
- * tells it to the own launcher. Whatever fails is not the program's concern.
+ * thing more in MPI_Init. Rank 0 sends the others where its launcher listens, and everybody
+ * reports it to the own launcher. Whatever fails is not the program's concern.
  *
  * Calls go to PMPI_*, so that tools which do the same work beside us. Fortran programs call
  * names with an underscore.
@@ -18,7 +18,7 @@
 HOOK void mpi_init_(MPI_Fint *code);
 HOOK void mpi_init_thread_(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
 
-static void tell_launcher(const char *address, int rank)
+static void report_address(const char *address, int rank)
 {
 	const char *name = getenv(NP_ENV_SOCKET); /* NOLINT(concurrency-mt-unsafe) */
 	struct np_message message;
@@ -51,7 +51,7 @@ static void meet(void)
 	if (rank == 0)
 		(void)snprintf(address, sizeof(address), "%s", mine);
 	if (PMPI_Bcast(address, sizeof(address), MPI_BYTE, 0, comm) == MPI_SUCCESS)
-		tell_launcher(address, rank);
+		report_address(address, rank);
 	(void)PMPI_Comm_free(&comm);
 }
 

@@ -236,7 +236,7 @@ static bool start_msprof(struct np_attach *window, const struct np_msprof_line *
 
 static void type_words(const struct np_attach *window, const char *words)
 {
-	/* One that is gone cannot be told, and need not. SIGPIPE is ignored here. */
+	/* One that is gone cannot be asked, and need not. SIGPIPE is ignored here. */
 	(void)!write(window->input, words, strlen(words));
 }
 
@@ -420,7 +420,7 @@ void np_attach_hear(struct np_backend *backend, const struct np_message *message
 
 /* --- what becomes of it --------------------------------------------------- */
 
-/* Steps come at most every 20 ms: some may have begun that nobody has told. */
+/* Steps come at most every 20 ms: some may have begun that nobody has reported. */
 static bool is_in_time(struct np_backend *backend, const struct np_attach *window)
 {
 	int64_t step = step_of(backend, window->rank);

@@ -31,10 +31,10 @@ struct np_attach_comm {
 };
 
 enum np_attach_state {
-	NP_ATTACH_STARTING,  /* msprof was told to start */
+	NP_ATTACH_STARTING,  /* msprof was asked to start */
 	NP_ATTACH_RECORDING, /* it records, and the first step of the window has not begun */
 	NP_ATTACH_OPEN,
-	NP_ATTACH_STOPPING, /* it was told to stop and to quit */
+	NP_ATTACH_STOPPING, /* it was asked to stop and to quit */
 };
 
 /* One window of one rank. */

@@ -336,7 +336,7 @@ void np_backend_find(struct np_job *job)
 	if (job->plan.backend == NP_BACKEND_TORCH)
 		explain_torch(job);
 	if (job->plan.backend != NP_BACKEND_MSPROF || job->plan.dynamic)
-		return; /* windows were told of */
+		return; /* windows were reported */
 	stream = opendir(job->root);
 	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (stream && (entry = readdir(stream))) {

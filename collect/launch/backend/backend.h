@@ -41,7 +41,7 @@ struct np_backend_signs {
 
 void np_backend_probe(char *const *app, struct np_backend_signs *ret);
 
-/* The choice of "auto", with its reason; `job` tells what is asked for. */
+/* The choice of "auto", with its reason; `job` says what is asked for. */
 enum np_plan_backend np_backend_decide(const struct np_job *job,
 				       const struct np_backend_signs *signs,
 				       const char **ret_reason);
@@ -49,7 +49,7 @@ enum np_plan_backend np_backend_decide(const struct np_job *job,
 /* What must be so on this host before the start; fails as a check does (agree.h). */
 int np_backend_check(const struct np_job *job, struct np_err *err) NP_MUST_USE;
 
-/* Does our library go into the application: to profile, or to tell of its steps? */
+/* Does our library go into the application: to profile, or to report its steps? */
 bool np_backend_has_library(const struct np_job *job);
 
 /* Look what torch_npu or msprof left in the directory of the job of the ranks of this launcher. */

@@ -215,7 +215,7 @@ static int start_guard(struct np_child *child, int64_t grace_s, struct np_err *e
 
 static void tell_guard(const struct np_child *child, pid_t word)
 {
-	/* A guard that was killed cannot be told, and need not. */
+	/* A guard that was killed need not know. */
 	(void)!write(child->guard, &word, sizeof(word));
 }
 

@@ -23,7 +23,7 @@ struct np_child {
 	pid_t group; /* the guard, which leads the group; 0: none */
 	int guard;   /* its pipe */
 	bool ended;
-	int status; /* as a shell tells it: exit status, or 128 + signal; once ended */
+	int status; /* as a shell reports it: exit status, or 128 + signal; once ended */
 };
 
 #define NP_CHILD_INIT ((struct np_child){ .guard = -1 })

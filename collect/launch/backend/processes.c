@@ -97,7 +97,7 @@ void np_processes_announce(struct np_backend *backend, const char *list)
 	const char *at = list;
 	int64_t pid;
 
-	for (int place = 0; (pid = next_pid(&at)) > 0; place++) {
+	for (int position = 0; (pid = next_pid(&at)) > 0; position++) {
 		NP_CLEANUP(np_buf_release) struct np_buf environment = NP_BUF_INIT;
 		struct np_message message;
 		int64_t rank;
@@ -106,7 +106,7 @@ void np_processes_announce(struct np_backend *backend, const char *list)
 		read_environment(pid, &environment);
 		rank = number_of(&environment, ranks);
 		world = number_of(&environment, worlds);
-		np_message_init(&message, NP_MSG_HELLO, (int32_t)(rank >= 0 ? rank : place));
+		np_message_init(&message, NP_MSG_HELLO, (int32_t)(rank >= 0 ? rank : position));
 		message.pid = (int32_t)pid;
 		backend->session.take(backend->session.self, &message);
 		message.type = NP_MSG_ATTACHED;

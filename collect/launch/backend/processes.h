@@ -6,8 +6,8 @@
 
 /*
  * Processes that run already (--pid): they are ranks of a job that somebody else has started with
- * PROFILING_MODE=dynamic. Which ranks, their environment tells; where it does not, the place in the
- * list does. Nobody tells of their steps.
+ * PROFILING_MODE=dynamic. Which ranks, their environment says; where it does not, the position in
+ * the list does. Nobody reports their steps.
  */
 #define NP_AWAIT_OPTION "--stage=await"
 

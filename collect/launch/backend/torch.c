@@ -217,7 +217,7 @@ static const struct np_job_layout_host *host_of(const struct np_job *job)
 	return &job->layout.hosts[job->layout.ranks[job->rank].host];
 }
 
-/* Who writes for a host, where launchers do not know each other yet: mpirun tells who is first. */
+/* Who writes for a host, where launchers do not know each other yet: mpirun says who is first. */
 static bool is_first_of_host(const struct np_job *job)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment */
@@ -294,7 +294,7 @@ static void meet(struct np_backend *backend, int32_t rank)
 	record->source = NP_STEP_TORCH;
 }
 
-/* Tell launcher 0 when no more ranks are to be expected here. */
+/* Report to launcher 0 when no more ranks are to be expected here. */
 static void report_ready(struct np_backend *backend)
 {
 	struct np_torch *torch = &backend->torch;
@@ -462,9 +462,9 @@ static void await_begin(struct np_backend *backend, struct np_torch_rank *rank)
 
 static void await_end(struct np_backend *backend, struct np_torch_rank *rank)
 {
-	bool told = rank->log.started != NP_UNKNOWN;
+	bool reported = rank->log.started != NP_UNKNOWN;
 
-	if (told ? rank->log.stopped == NP_UNKNOWN : !np_tree_is_complete(rank->dir))
+	if (reported ? rank->log.stopped == NP_UNKNOWN : !np_tree_is_complete(rank->dir))
 		return;
 	rank->state = NP_TORCH_IDLE;
 	learn(&backend->torch, rank->log.started, rank->appeared, rank->log.stopped);
@@ -473,7 +473,8 @@ static void await_end(struct np_backend *backend, struct np_torch_rank *rank)
 		    "torch_npu ended its profile, but it is not complete: is the disk full?");
 	else
 		say(backend, rank->rank, NP_MSG_WINDOW_CLOSED,
-		    told ? rank->log.stopped - 1 : NP_UNKNOWN, np_tree_bytes(rank->dir), rank->dir);
+		    reported ? rank->log.stopped - 1 : NP_UNKNOWN, np_tree_bytes(rank->dir),
+		    rank->dir);
 }
 
 static void attend_rank(struct np_backend *backend, struct np_torch_rank *rank)

@@ -17,16 +17,17 @@
  * that step says so in its log and does nothing.
  *
  * So a request needs three things: the file has to be written in a second of its own, the
- * step has to be known and far enough ahead, and who did not begin must be told from who did:
+ * step has to be known and far enough ahead, and who did not begin must be distinguished from who
+ * did:
  *
  *  - The launcher that speaks for a host writes the file (torch_file.c), for all its ranks.
- *  - The logs tell at which step a profile began and ended. Where that was long ago, one rank is
+ *  - The logs say at which step a profile began and ended. Where that was long ago, one rank is
  *    asked to profile the next two steps, into a directory that is thrown away, only to learn
  *    which step it is and how long one takes.
  *  - A window is there when the log says so, or its directory has appeared; it is late when the
  *    log has a warning instead, or nothing happens (torch.c). Then it is tried again further ahead.
  *
- * torch_npu cannot be told to stop.
+ * torch_npu cannot be stopped.
  */
 enum {
 	NP_TORCH_AHEAD_S = 5, /* a request needs so long to reach everybody */
@@ -34,7 +35,7 @@ enum {
 	NP_TORCH_LOG_NAME = 256,
 };
 
-/* What a log has told. */
+/* What a log has reported. */
 struct np_torch_log {
 	char name[NP_TORCH_LOG_NAME]; /* in log/; "" if there is none yet */
 	long read;                    /* bytes of it */
@@ -74,7 +75,7 @@ struct np_torch {
 	char dir[NP_PLAN_PATH + NP_PLAN_JOB + 300]; /* of this host, or of this launcher */
 	bool is_writer;
 	time_t started;
-	bool ready;    /* all ranks that come have come; launcher 0 was told */
+	bool ready;    /* all ranks that come have come; launcher 0 knows */
 	int announced; /* ranks of the host, when last counted */
 	np_ns since;   /* that number is the same since then */
 	np_ns looked;

@@ -50,10 +50,10 @@ int np_coord_gather(struct np_coord *coord, const void *bytes, size_t length,
 /* The largest of all ranks' values. */
 int64_t np_coord_max(struct np_coord *coord, int64_t value);
 
-/* What launchers tell each other while applications run. */
+/* What launchers send each other while applications run. */
 enum np_event_type {
 	NP_EVENT_FAILED = 1, /* to rank 0: my application ended badly. value: exit status */
-	NP_EVENT_SIGNAL,     /* to rank 0: I was told to end. value: the signal */
+	NP_EVENT_SIGNAL,     /* to rank 0: I got a signal to end. value: the signal */
 	NP_EVENT_STOP,       /* from rank 0: stop. rank and value: whose failure it was */
 	NP_EVENT_SAVED,      /* to rank 0: my profile is saved, or there is none */
 	NP_EVENT_END,        /* from rank 0: all profiles are saved; end the applications */

@@ -48,8 +48,8 @@ struct tcp_part {
 /* The other end: on rank 0 one for every other rank, elsewhere rank 0. */
 struct tcp_peer {
 	struct np_tcp_link link;
-	bool there; /* it has come at some time */
-	bool told;  /* NP_EVENT_LOST was made */
+	bool there;    /* it has come at some time */
+	bool reported; /* NP_EVENT_LOST was made */
 	int64_t left;
 	NP_VEC(struct tcp_part) parts;
 	NP_VEC(struct np_stamp) stamps;
@@ -135,13 +135,13 @@ static void hear(struct tcp *tcp, struct tcp_peer *peer, const struct np_tcp_lin
 	}
 }
 
-static void tell_lost(struct tcp *tcp, int rank)
+static void report_lost(struct tcp *tcp, int rank)
 {
 	struct np_event event = { .type = NP_EVENT_LOST, .rank = rank };
 
-	if (tcp->peers[rank].told)
+	if (tcp->peers[rank].reported)
 		return;
-	tcp->peers[rank].told = true;
+	tcp->peers[rank].reported = true;
 	keep_event(tcp, &event);
 }
 
@@ -213,7 +213,7 @@ static void pump_peer(struct tcp *tcp, int rank)
 	while (np_tcp_link_take(&peer->link, &message))
 		hear(tcp, peer, &message);
 	if (peer->link.lost)
-		tell_lost(tcp, rank);
+		report_lost(tcp, rank);
 }
 
 /* Rank 0: has everybody left this round? Those that are lost have. */

@@ -2,6 +2,7 @@
 /* Which rank is on which host: what every rank says of its own, and the numbers that follow. */
 #include "job_layout.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ int np_job_layout_number(struct np_job_layout *layout, const struct np_job_layou
 {
 	bool one_machine = true;
 
+	assert(world >= 1);
 	*layout = (struct np_job_layout){
 		.world = world,
 		.ranks = calloc((size_t)world, sizeof(*layout->ranks)),

@@ -22,8 +22,8 @@
 /* --- launchers of one host ------------------------------------------------- */
 
 /*
- * Where all launchers of a job are on one host, which mpirun says, no MPI is needed to tell them
- * where launcher 0 listens: it serves that on a unix socket named after mpirun's job. Safer as
+ * Where all launchers of a job are on one host, which mpirun says, no MPI is needed to let them
+ * know where launcher 0 listens: it serves that on a unix socket named after mpirun's job. Safer as
  * well: where a helper process has used MPI in the name of a rank before the application does, Open
  * MPI 4.1 forgets one of the ranks in MPI_Init now and then, however long one waits in between
  * (in one job of some hundred, on a machine that is short of processors).
@@ -62,23 +62,23 @@ static bool serve(const char *name, int count, const struct np_tcp_address *addr
 	struct np_err err = NP_ERR_INIT;
 	int listener = np_protocol_listen(name, &err);
 	struct np_message message;
-	int told = 0;
+	int served = 0;
 
 	np_message_init(&message, NP_MSG_RENDEZVOUS, 0);
 	np_mpi_address_format(address, message.text, sizeof(message.text));
-	while (listener >= 0 && told < count && np_steady_ns() < end) {
+	while (listener >= 0 && served < count && np_steady_ns() < end) {
 		int fd = np_protocol_accept(listener);
 
 		if (fd < 0) {
 			(void)usleep(NAP_US);
 			continue;
 		}
-		told += np_message_send(fd, &message) ? 1 : 0;
+		served += np_message_send(fd, &message) ? 1 : 0;
 		(void)close(fd);
 	}
 	if (listener >= 0)
 		(void)close(listener);
-	return told == count;
+	return served == count;
 }
 
 /* One attempt: launcher 0 may not listen yet. */
@@ -87,13 +87,13 @@ static bool fetch(const char *name, struct np_tcp_address *address)
 	int fd = np_protocol_connect(name);
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	struct np_message message;
-	bool told = fd >= 0 && poll(&wait, 1, ANSWER_MS) > 0 &&
-		    np_message_receive(fd, &message) > 0 && message.type == NP_MSG_RENDEZVOUS &&
-		    np_mpi_address_parse(message.text, address);
+	bool found = fd >= 0 && poll(&wait, 1, ANSWER_MS) > 0 &&
+		     np_message_receive(fd, &message) > 0 && message.type == NP_MSG_RENDEZVOUS &&
+		     np_mpi_address_parse(message.text, address);
 
 	if (fd >= 0)
 		(void)close(fd);
-	return told;
+	return found;
 }
 
 /*
@@ -104,17 +104,17 @@ static bool join_local(int rank, int size, struct np_tcp_address *address, int s
 {
 	np_ns end = np_steady_ns() + (np_ns)seconds * 1000000000;
 	char name[100];
-	bool told = false;
+	bool found = false;
 
 	socket_name(name, sizeof(name));
 	if (rank == 0)
 		return serve(name, size - 1, address, end);
-	while (!told && np_steady_ns() < end) {
-		told = fetch(name, address);
-		if (!told)
+	while (!found && np_steady_ns() < end) {
+		found = fetch(name, address);
+		if (!found)
 			(void)usleep(NAP_US);
 	}
-	return told;
+	return found;
 }
 
 /* What the helper process says through its pipe. */

@@ -55,7 +55,7 @@ bool np_tcp_link_pump(struct np_tcp_link *link);
 /* Take the next complete message. One that is no message makes the link lost. */
 bool np_tcp_link_take(struct np_tcp_link *link, struct np_tcp_link_message *ret);
 
-/* A listening socket on `port` (0: any, which is then told). -1 with an error. */
+/* A listening socket on `port` (0: any, which is then set). -1 with an error. */
 int np_tcp_link_listen(int *port, struct np_err *err);
 
 /* A new connection, not blocking; -1 if there is none now. */

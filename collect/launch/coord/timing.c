@@ -2,6 +2,7 @@
 /* How far the clocks of the hosts are apart: questions, and what the best answer says. */
 #include "timing.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -57,7 +58,7 @@ static size_t ask(struct np_coord *coord, int leader, int64_t round, struct np_t
 			break;
 		trips[count].returned = np_realtime_ns();
 		trips[count].answered = answer.time;
-		/* A clock that was set in between tells nothing. */
+		/* A clock that was set in between says nothing. */
 		if (trips[count].returned >= trips[count].asked)
 			count++;
 	}
@@ -153,6 +154,7 @@ struct np_timing_sample np_timing_best(const struct np_timing_trip *trips, size_
 	np_ns length;
 	np_ns middle;
 
+	assert(count >= 1);
 	for (size_t i = 1; i < count; i++) {
 		if (trips[i].returned - trips[i].asked < best->returned - best->asked)
 			best = &trips[i];

@@ -11,7 +11,7 @@
  * =========================================
  *
  * Rank 0 asks the first rank of every other host for the time, some hundred
- * times in a row. The answer with the shortest round trip tells most: the other
+ * times in a row. The answer with the shortest round trip says most: the other
  * clock was read somewhere between the two readings of rank 0's, so the offset is
  * its distance from the middle, and wrong by at most half the trip.
  *
@@ -47,7 +47,7 @@ void np_timing_release(struct np_timing *timing);
 /*
  * Rank 0: measure every other host and add a sample to each; a host that does
  * not answer in time gets none. Returns the number of hosts that did not answer. The others
- * must be in np_timing_answer(), or go there when told by NP_EVENT_CLOCK.
+ * must be in np_timing_answer(), or go there on NP_EVENT_CLOCK.
  */
 int np_timing_measure(struct np_timing *timing, struct np_coord *coord,
 		      const struct np_job_layout *layout);
@@ -64,7 +64,7 @@ struct np_timing_sample np_timing_best(const struct np_timing_trip *trips, size_
 
 /*
  * Drift between the first and the last sample in ppm, and how wrong it may be.
- * False with fewer than two samples, or if it cannot be told from none.
+ * False with fewer than two samples, or if it cannot be distinguished from none.
  */
 bool np_timing_drift(const struct np_timing_host *host, double *ret_ppm, double *ret_error);
 

@@ -27,7 +27,7 @@ static void put_clock(struct np_jsonout *out, const struct np_timing_host *host,
 	} else if (is_reference) {
 		np_jsonout_real(out, "drift_ppm", 0);
 	} else {
-		np_jsonout_null(out, "drift_ppm"); /* too small to be told from none */
+		np_jsonout_null(out, "drift_ppm"); /* too small to be distinguished from none */
 	}
 }
 
@@ -74,12 +74,12 @@ static void put_codes(struct np_jsonout *out, const struct np_record *record)
 static void put_rank(struct np_jsonout *out, const struct np_job *job,
 		     const struct np_record *record, bool exported)
 {
-	const struct np_job_layout_rank *place =
+	const struct np_job_layout_rank *position =
 		record->launcher >= 0 ? &job->layout.ranks[record->launcher] : NULL;
 
 	np_jsonout_object(out, NULL);
 	np_jsonout_integer(out, "rank", record->rank);
-	np_jsonout_text(out, "host", place ? job->layout.hosts[place->host].name : NULL);
+	np_jsonout_text(out, "host", position ? job->layout.hosts[position->host].name : NULL);
 	np_jsonout_integer(out, "device", record->device);
 	np_jsonout_text(out, "dir", relative_dir(job, record));
 	np_jsonout_bool(out, "selected", record->selected);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_MANIFEST_H
-#define NP_MANIFEST_H
+#ifndef NP_LAUNCH_MANIFEST_H
+#define NP_LAUNCH_MANIFEST_H
 
 #include "collect/launch/coord/job.h"
 #include "collect/launch/plan/record.h"
@@ -15,7 +15,7 @@
 #define NP_MANIFEST_NAME   "npuprof_manifest.json"
 #define NP_MANIFEST_SCHEMA "npuprof.manifest/1"
 
-/* `exported[rank]` tells whose profile has been exported; NULL: nobody's. */
+/* `exported[rank]` says whose profile has been exported; NULL: nobody's. */
 int np_manifest_write(const struct np_job *job, const struct np_record *records,
 		      const bool *exported, struct np_err *err) NP_MUST_USE;
 
@@ -23,4 +23,4 @@ int np_manifest_write(const struct np_job *job, const struct np_record *records,
 void np_manifest_format(const struct np_job *job, const struct np_record *records,
 			const bool *exported, struct np_jsonout *out);
 
-#endif /* NP_MANIFEST_H */
+#endif /* NP_LAUNCH_MANIFEST_H */

@@ -9,7 +9,7 @@
  * Settings from a file
  * ====================
  *
- * Three kinds are told apart by their members:
+ * Three kinds are distinguished by their members:
  *
  *	ours                  the keys of np_plan_fields and "preset"
  *	tools.json            of MindSpeed-MM: an object "profile"; what stands beside it is

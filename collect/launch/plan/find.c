@@ -89,7 +89,7 @@ int np_find_ascendcl(bool *ret_simulated, struct np_err *err)
 	struct library_answer answer;
 	struct pollfd reading;
 	int ends[2];
-	bool told;
+	bool answered;
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -103,12 +103,12 @@ int np_find_ascendcl(bool *ret_simulated, struct np_err *err)
 		return np_fail(err, NP_E_IO, "cannot start a process: %s", strerrordesc_np(errno));
 	}
 	reading = (struct pollfd){ .fd = ends[0], .events = POLLIN };
-	told = poll(&reading, 1, PATIENCE_MS) > 0 &&
-	       read(ends[0], &answer, sizeof(answer)) == (ssize_t)sizeof(answer);
+	answered = poll(&reading, 1, PATIENCE_MS) > 0 &&
+		   read(ends[0], &answer, sizeof(answer)) == (ssize_t)sizeof(answer);
 	(void)close(ends[0]);
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
-	if (!told)
+	if (!answered)
 		return np_fail(err, NP_E_NOTFOUND, "loading AscendCL crashes or takes forever");
 	if (!answer.there)
 		return np_fail(err, NP_E_NOTFOUND,

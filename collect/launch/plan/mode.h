@@ -12,7 +12,7 @@
  *	helper  the application is an MPI program: the launchers never call MPI. A helper
  *	        process does, before the application starts, only to learn where rank 0 is;
  *	        from then on there is TCP
- *	inapp   the same, but a library inside the application tells where rank 0 is when
+ *	inapp   the same, but a library inside the application says where rank 0 is when
  *	        MPI_Init is called: for MPI libraries of which a second program may not be started
  *	tcp     no MPI: one launcher for each node, and workers that somebody else starts
  *	        (torchrun) and that our library in them makes known
@@ -32,7 +32,7 @@ const char *np_mode_name(enum np_mode mode);
 struct np_mode_choice {
 	enum np_mode mode;
 	char reason[200];
-	int rank;       /* of this launcher, as far as the environment tells; else -1 */
+	int rank;       /* of this launcher, as far as the environment says; else -1 */
 	int size;       /* likewise */
 	char host[256]; /* tcp: where node 0 is; "" if there is one node */
 	int port;

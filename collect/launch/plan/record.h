@@ -54,7 +54,7 @@ struct np_record {
 	int64_t device;
 	int64_t exit; /* status of the application; NP_UNKNOWN: never started */
 	int64_t last_seen_step;
-	int64_t world;      /* as the application's environment tells */
+	int64_t world;      /* as the application's environment says */
 	int64_t first_step; /* covered by the first window, inclusive */
 	int64_t last_step;
 	int64_t source; /* enum np_step_source */

@@ -67,7 +67,7 @@ static void start_window(struct np_session *session, const struct np_event *even
 	control->wanted = event->window;
 	control->accepted = 0;
 	/*
-	 * Answers may come at once: one more than there are is awaited until all are told. After a
+	 * Answers may come at once: one more than there are is awaited until all are asked. After a
 	 * refusal nobody else is: it is cancelled by then, and the next may have been asked for.
 	 */
 	control->awaited = 1;

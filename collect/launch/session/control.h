@@ -13,12 +13,12 @@
  * ===========================================
  *
  * Launcher 0 is asked (ctl.h, or SIGUSR2). It asks all launchers how far their ranks are,
- * chooses a step that lies a second and at least two steps ahead of the fastest, and tells
+ * chooses a step that lies a second and at least two steps ahead of the fastest, and asks
  * all to open a window there. A rank that has passed the step says so; then the window is
  * cancelled everywhere and tried again twice as far ahead. So all ranks cover the same steps
  * or none does.
  *
- *	idle ─ask─▶ asking ─all told─▶ starting ─all accepted─▶ idle, answered
+ *	idle ─ask─▶ asking ─all known─▶ starting ─all accepted─▶ idle, answered
  *	              ▲                   │ one too late: cancel, further ahead
  *	              └───────────────────┘
  *

@@ -2,6 +2,7 @@
 /* The run of one launcher: its application, the other launchers, signals, and the end of all. */
 #include "session.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -41,6 +42,7 @@ void np_session_tell_first(struct np_session *session, const struct np_event *ev
 
 void np_session_tell_all(struct np_session *session, const struct np_event *event)
 {
+	assert(session->job->rank == 0);
 	for (int other = 1; other < session->job->world; other++)
 		np_coord_send(session->job->coord, other, event);
 	hear(session, event);
@@ -241,11 +243,11 @@ static void report_failure(struct np_session *session, int status, int number)
 				  .rank = job->rank,
 				  .value = number ? number : status };
 
-	if (session->told)
+	if (session->reported)
 		return;
-	session->told = true;
+	session->reported = true;
 	np_session_tell_first(session, &event);
-	/* Whoever is told to end need not wait for rank 0, who may be gone. */
+	/* Whoever gets a signal to end need not wait for rank 0, who may be gone. */
 	if (number)
 		begin_saving(session);
 }
@@ -264,7 +266,7 @@ static void hear_lost(struct np_session *session, int rank)
 	if (session->phase == NP_PHASE_RUNNING && !session->left)
 		np_job_warn("%s %d: the connection to launcher 0 is lost; ending the application",
 			    who(job), job->rank);
-	session->told = true;
+	session->reported = true;
 	session->saved = true;
 	if (session->result.status == 0)
 		session->result = (struct np_job_result){ NP_SESSION_STATUS_LOST, 0, 0 };
@@ -283,7 +285,7 @@ static void hear(struct np_session *session, const struct np_event *event)
 		stop_all(session, event->rank, 128 + (int)event->value, (int)event->value);
 		break;
 	case NP_EVENT_STOP:
-		session->told = true;
+		session->reported = true;
 		begin_saving(session);
 		break;
 	case NP_EVENT_SAVED:
@@ -457,7 +459,7 @@ static void loop(struct np_session *session)
 		wait_a_little(session,
 			      session->phase == NP_PHASE_RUNNING ? TICK_MS : SHORT_TICK_MS);
 	}
-	/* Rank 0 may have been told of a failure by the last who left. */
+	/* Rank 0 may have heard of a failure from the last who left. */
 	hear_others(session);
 }
 

@@ -9,8 +9,8 @@
  * ==========================================================
  *
  * Each launcher starts its application, writes down what the library in it says,
- * and watches the others. When an application ends badly, or a launcher is told to end
- * by a signal, rank 0 hears of it and tells all to stop:
+ * and watches the others. When an application ends badly, or a launcher is ended
+ * by a signal, rank 0 hears of it and asks all to stop:
  *
  *	running ─▶ saving ─────────▶ ending ─▶ killed
  *	           the library        SIGTERM   SIGKILL

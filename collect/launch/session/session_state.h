@@ -22,10 +22,10 @@ struct np_session {
 	enum np_phase phase;
 	np_ns deadline; /* of the phase */
 	bool left;      /* this launcher's application is gone */
-	bool told;      /* rank 0 knows of this launcher's failure */
+	bool reported;  /* rank 0 knows of this launcher's failure */
 	bool saved;     /* rank 0 knows that there is nothing to save here */
 	int saved_all;  /* rank 0: launchers that have said so */
-	bool stopping;  /* rank 0: all were told to stop */
+	bool stopping;  /* rank 0: all were asked to stop */
 	bool clock_due; /* rank 0: measure the clocks when there is time */
 	bool joined;    /* mode inapp: the way to rank 0 is known */
 	bool met;       /* rank 0: it is known which launcher is on which host */
