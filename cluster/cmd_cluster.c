@@ -4,7 +4,7 @@
 #include "cli/command/output.h"
 #include "cli/command/progress.h"
 #include "cli/prepare/prepare.h"
-#include "cluster/present/report.h"
+#include "cluster/present/cluster_report.h"
 
 #include "npuprof/text.h"
 
@@ -179,7 +179,7 @@ static int analyse(const struct cluster_options *options, struct np_analysis **r
 }
 
 /* What is shown by itself, and then the tables of the modes. */
-static int put_page(const struct report *report, const struct cluster_options *options,
+static int put_page(const struct cluster_report *report, const struct cluster_options *options,
 		    struct np_buf *buf, struct np_err *err)
 {
 	bool markdown = options->common.format == NP_OUTPUT_MD;
@@ -194,7 +194,8 @@ static int put_page(const struct report *report, const struct cluster_options *o
 }
 
 /* The result on stdout. */
-static int print(struct report *report, const struct cluster_options *options, struct np_err *err)
+static int print(struct cluster_report *report, const struct cluster_options *options,
+		 struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
 	int rc = report_find_withheld(report, err);
@@ -226,7 +227,7 @@ static void say_notes(const struct np_analysis *analysis, const struct cluster_o
 		prepare_say_notes(&options->common, &analysis->run->notes, np_mode_summary);
 }
 
-static int write_files(const struct report *report, const struct cluster_options *options,
+static int write_files(const struct cluster_report *report, const struct cluster_options *options,
 		       char **ret_database, struct np_err *err)
 {
 	char *directory = output_directory(options);
@@ -249,7 +250,7 @@ static int present(const struct np_analysis *analysis, const struct np_modes *mo
 {
 	struct np_err problem = NP_ERR_INIT;
 	struct np_err err = NP_ERR_INIT;
-	struct report report = {
+	struct cluster_report report = {
 		.analysis = analysis,
 		.modes = modes,
 		.input = prepare_input(&options->common, analysis->run),

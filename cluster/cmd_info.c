@@ -3,7 +3,7 @@
 #include "cli/command/common.h"
 #include "cli/command/output.h"
 #include "cli/prepare/prepare.h"
-#include "cluster/present/info.h"
+#include "cluster/present/info_report.h"
 
 struct info_options {
 	struct np_common common;

@@ -4,7 +4,7 @@
 #include "cli/command/output.h"
 #include "cli/prepare/frequency.h"
 #include "cli/prepare/prepare.h"
-#include "cluster/present/report_whatif.h"
+#include "cluster/present/whatif_report.h"
 
 struct whatif_options {
 	struct np_common common;
@@ -203,10 +203,10 @@ static int show(const struct whatif_options *options, const struct np_analysis *
 		struct whatif_report *report, struct np_err *err)
 {
 	struct np_whatif whatif = { 0 };
-	struct report of_run = { .analysis = analysis,
-				 .input = prepare_input(&options->common, analysis->run),
-				 .width = np_output_width(stdout),
-				 .color = np_common_color(&options->common, stdout) };
+	struct cluster_report of_run = { .analysis = analysis,
+					 .input = prepare_input(&options->common, analysis->run),
+					 .width = np_output_width(stdout),
+					 .color = np_common_color(&options->common, stdout) };
 	int rc;
 
 	report->analysis = analysis;

@@ -6,7 +6,7 @@
 #include "cli/command/progress.h"
 #include "cli/prepare/prepare.h"
 #include "cli/prepare/processes.h"
-#include "compare/present/report.h"
+#include "compare/present/compare_report.h"
 #include "inputs.h"
 
 #include "npuprof/procs.h"
@@ -249,7 +249,7 @@ static int compare(const struct compare_options *options, const struct np_worker
 
 /* --- printing -------------------------------------------------------------------------------- */
 
-static int print(const struct report *report, const struct compare_options *options,
+static int print(const struct compare_report *report, const struct compare_options *options,
 		 struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
@@ -314,7 +314,7 @@ static int present(struct comparison *comparison, struct cmp_gate *gate,
 	struct np_err err = NP_ERR_INIT;
 	struct cmp_memory memory = { 0 };
 	struct cmp_views views = { 0 };
-	struct report report = {
+	struct compare_report report = {
 		.comparison = comparison,
 		.gate = gate,
 		.memory = &memory,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prepare/input_json.h"
-#include "info.h"
+#include "info_report.h"
 
 #include "npuprof/jsonout.h"
 #include "npuprof/ranges.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_communication_matrix.json: the rows of the table, under their communicators. */
-#include "report_export.h"
+#include "cluster_report_export.h"
 
 #include <assert.h>
 #include <math.h>

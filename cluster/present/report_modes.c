@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report.h"
+#include "cluster_report.h"
 
 #include "npuprof/text.h"
 
 /* The tables of the modes, as asked for: those of the merged run come first. */
 
-int report_list_shown(const struct report *report, struct report_list *ret, struct np_err *err)
+int report_list_shown(const struct cluster_report *report, struct report_list *ret,
+		      struct np_err *err)
 {
 	const struct np_mode_table *table = report->modes->tables;
 	int rc = NP_OK;
@@ -36,7 +37,7 @@ int report_list_add(struct report_list *list, const struct report_table *table, 
 	return NP_OK;
 }
 
-int report_modes_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
+int report_modes_screen(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)
 {
 	struct report_list shown = { 0 };
 	int rc = report_list_shown(report, &shown, err);
@@ -59,7 +60,8 @@ static size_t lines_from(const struct np_buf *buf, size_t offset)
 	return lines;
 }
 
-int report_modes_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+int report_modes_markdown(const struct cluster_report *report, struct np_buf *buf,
+			  struct np_err *err)
 {
 	struct report_list shown = { 0 };
 	int rc = report_list_shown(report, &shown, err);
@@ -84,7 +86,8 @@ int report_modes_markdown(const struct report *report, struct np_buf *buf, struc
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-int report_put_modes(struct np_jsonout *out, const struct report *report, struct np_err *err)
+int report_put_modes(struct np_jsonout *out, const struct cluster_report *report,
+		     struct np_err *err)
 {
 	struct np_jsonout_sink sink;
 	struct report_list shown = { 0 };

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static void put_links(struct np_jsonout *out, const struct report *report)
+static void put_links(struct np_jsonout *out, const struct cluster_report *report)
 {
 	const struct np_links *links = &report->analysis->links;
 
@@ -32,7 +32,7 @@ static void put_links(struct np_jsonout *out, const struct report *report)
 	np_jsonout_end(out);
 }
 
-static void put_pipeline(struct np_jsonout *out, const struct report *report)
+static void put_pipeline(struct np_jsonout *out, const struct cluster_report *report)
 {
 	const struct np_pipeline *pipeline = &report->analysis->pipeline;
 
@@ -58,7 +58,7 @@ static void put_pipeline(struct np_jsonout *out, const struct report *report)
 	np_jsonout_end(out);
 }
 
-static void put_experts(struct np_jsonout *out, const struct report *report)
+static void put_experts(struct np_jsonout *out, const struct cluster_report *report)
 {
 	const struct np_experts *experts = &report->analysis->experts;
 
@@ -118,7 +118,8 @@ static int put_memory(struct np_jsonout *out, const struct np_run *run, struct n
 	return rc;
 }
 
-int report_put_parts(struct np_jsonout *out, const struct report *report, struct np_err *err)
+int report_put_parts(struct np_jsonout *out, const struct cluster_report *report,
+		     struct np_err *err)
 {
 	put_links(out, report);
 	put_pipeline(out, report);

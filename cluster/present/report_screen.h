@@ -4,7 +4,7 @@
 
 /* The tables among the sections of the screen and of the Markdown page: report_screen_tables.c. */
 
-#include "report.h"
+#include "cluster_report.h"
 
 #include "npuprof/page.h"
 
@@ -16,17 +16,17 @@ void report_put_note(struct np_buf *buf, const struct np_note *note);
 void report_put_notes(struct np_page *page, const struct np_notes *notes);
 
 /* The head of a page as its title. */
-void report_put_markdown_head(struct np_buf *buf, const struct report *report);
+void report_put_markdown_head(struct np_buf *buf, const struct cluster_report *report);
 
 /* Where waiting began, what it cost, and who came last. */
-int section_put_blame(struct np_section *section, const struct report *report, struct np_err *err)
-	NP_MUST_USE;
+int section_put_blame(struct np_section *section, const struct cluster_report *report,
+		      struct np_err *err) NP_MUST_USE;
 
 /* The least and the most of all ranks in each step. */
-int section_put_steps(struct np_section *section, const struct report *report, struct np_err *err)
-	NP_MUST_USE;
+int section_put_steps(struct np_section *section, const struct cluster_report *report,
+		      struct np_err *err) NP_MUST_USE;
 
-int section_put_communicators(struct np_section *section, const struct report *report,
+int section_put_communicators(struct np_section *section, const struct cluster_report *report,
 			      struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_REPORT_SCREEN_H */

@@ -85,8 +85,8 @@ static bool has_bubble(const struct np_cluster *cluster)
 	return false;
 }
 
-static int put_step_row(struct np_grid *grid, const struct report *report, np_str step, bool bubble,
-			struct np_err *err)
+static int put_step_row(struct np_grid *grid, const struct cluster_report *report, np_str step,
+			bool bubble, struct np_err *err)
 {
 	const char *id = np_run_text(report->analysis->run, step);
 
@@ -106,7 +106,8 @@ static int put_step_row(struct np_grid *grid, const struct report *report, np_st
 	return NP_OK;
 }
 
-int section_put_steps(struct np_section *section, const struct report *report, struct np_err *err)
+int section_put_steps(struct np_section *section, const struct cluster_report *report,
+		      struct np_err *err)
 {
 	const struct np_cluster *cluster = report->analysis->cluster;
 	bool bubble = has_bubble(cluster);
@@ -170,7 +171,7 @@ static void put_ratio(struct np_grid *grid, double ratio, const char *format_unk
 		np_grid_printf(grid, "%.2f", ratio);
 }
 
-static void put_communicator(struct np_grid *grid, const struct report *report,
+static void put_communicator(struct np_grid *grid, const struct cluster_report *report,
 			     const struct np_comm_sum *total)
 {
 	const struct np_communicator *each = total->communicator;
@@ -190,7 +191,7 @@ static void put_communicator(struct np_grid *grid, const struct report *report,
 	put_ratio(grid, np_comm_compute_ratio(total), "?");
 }
 
-int section_put_communicators(struct np_section *section, const struct report *report,
+int section_put_communicators(struct np_section *section, const struct cluster_report *report,
 			      struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
@@ -220,7 +221,7 @@ int section_put_communicators(struct np_section *section, const struct report *r
 	return section->grid ? NP_OK : np_fail_nomem(err, "the screen");
 }
 
-static void put_charged(struct np_grid *grid, const struct report *report, uint32_t index)
+static void put_charged(struct np_grid *grid, const struct cluster_report *report, uint32_t index)
 {
 	const struct np_charges *charges = &report->analysis->charges;
 	const struct np_root_causes *causes = &report->analysis->causes;
@@ -254,7 +255,7 @@ static void put_other(struct np_grid *grid, const char *who, np_ns charge, np_ns
 }
 
 /* A large share of little is little, and waiting that computing hides costs nothing. */
-static void put_total_wait(struct np_buf *text, const struct report *report)
+static void put_total_wait(struct np_buf *text, const struct cluster_report *report)
 {
 	np_buf_add(text, "all waiting: ");
 	np_text_duration(text, report->analysis->charges.total);
@@ -267,7 +268,8 @@ static void put_total_wait(struct np_buf *text, const struct report *report)
 
 /* The last to come is often a victim itself: beside what began with a rank stands what it was
  * charged. */
-int section_put_blame(struct np_section *section, const struct report *report, struct np_err *err)
+int section_put_blame(struct np_section *section, const struct cluster_report *report,
+		      struct np_err *err)
 {
 	static const struct np_grid_column columns[] = {
 		{ "began with", NP_LEFT, true },

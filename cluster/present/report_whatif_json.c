@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prepare/input_json.h"
-#include "report_whatif.h"
 #include "verdict.h"
+#include "whatif_report.h"
 
 static void put_row(struct np_jsonout *out, const struct np_whatif_row *row, np_ns step)
 {
@@ -80,7 +80,7 @@ static void put_rows(struct np_jsonout *out, const struct np_whatif *whatif)
 	np_jsonout_end(out);
 }
 
-void whatif_put_json(struct np_jsonout *out, const struct report *report,
+void whatif_put_json(struct np_jsonout *out, const struct cluster_report *report,
 		     const struct np_whatif *whatif)
 {
 	bool replayed = whatif->rows.count > 0;

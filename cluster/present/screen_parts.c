@@ -48,7 +48,7 @@ static void put_link_words(struct np_buf *buf, const struct np_link_speed *link)
 	}
 }
 
-static void put_link(struct np_buf *buf, const struct report *report)
+static void put_link(struct np_buf *buf, const struct cluster_report *report)
 {
 	const struct np_links *links = &report->analysis->links;
 	const struct np_link_speed *worst = np_links_worst(links);
@@ -65,7 +65,7 @@ static void put_link(struct np_buf *buf, const struct report *report)
 		np_buf_add(buf, ", by the times of whole operators\n");
 }
 
-static void put_pipeline(struct np_buf *buf, const struct report *report)
+static void put_pipeline(struct np_buf *buf, const struct cluster_report *report)
 {
 	const struct np_pipeline *pipeline = &report->analysis->pipeline;
 	struct np_pipeline_time sum = { 0 };
@@ -97,7 +97,7 @@ static void put_pipeline(struct np_buf *buf, const struct report *report)
 		      marked ? "" : ", if all of it is one step: none is marked");
 }
 
-static void put_experts(struct np_buf *buf, const struct report *report)
+static void put_experts(struct np_buf *buf, const struct cluster_report *report)
 {
 	np_ns span = np_quantity_total(report->analysis->cluster, NP_Q_SPAN);
 	struct np_expert_total total;
@@ -114,7 +114,7 @@ static void put_experts(struct np_buf *buf, const struct report *report)
 		      report->analysis->run->ranks[total.busiest]->id, 100 * total.over);
 }
 
-static int put_memory(struct np_buf *buf, const struct report *report, struct np_err *err)
+static int put_memory(struct np_buf *buf, const struct cluster_report *report, struct np_err *err)
 {
 	struct np_memory_growth most = { LEAK_BYTES - 1, 0 };
 	const struct np_rank *where = NULL;
@@ -152,7 +152,8 @@ static int put_memory(struct np_buf *buf, const struct report *report, struct np
 	return NP_OK;
 }
 
-int report_put_part_lines(struct np_buf *buf, const struct report *report, struct np_err *err)
+int report_put_part_lines(struct np_buf *buf, const struct cluster_report *report,
+			  struct np_err *err)
 {
 	put_link(buf, report);
 	put_pipeline(buf, report);

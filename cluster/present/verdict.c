@@ -15,7 +15,8 @@
  */
 #define MUCH_MORE 1.5
 
-static void put_communicator(struct np_buf *buf, const struct report *report, uint32_t index)
+static void put_communicator(struct np_buf *buf, const struct cluster_report *report,
+			     uint32_t index)
 {
 	uint64_t hash = report->analysis->align->communicators.item[index].hash;
 	const struct np_communicator *each =
@@ -31,7 +32,7 @@ static void put_communicator(struct np_buf *buf, const struct report *report, ui
 }
 
 /* "MatMulV2 +12 %, Add +11 %" */
-static int put_types(struct np_buf *buf, const struct report *report, uint32_t rank,
+static int put_types(struct np_buf *buf, const struct cluster_report *report, uint32_t rank,
 		     struct np_err *err)
 {
 	struct np_root_cause_type types[MAX_TYPES];
@@ -53,7 +54,7 @@ static int put_types(struct np_buf *buf, const struct report *report, uint32_t r
 	return rc;
 }
 
-int verdict_put_why(struct np_buf *buf, const struct report *report,
+int verdict_put_why(struct np_buf *buf, const struct cluster_report *report,
 		    const struct np_root_cause_link *link, struct np_err *err)
 {
 	if (link->waited_for != UINT32_MAX) {
@@ -81,7 +82,7 @@ int verdict_put_why(struct np_buf *buf, const struct report *report,
 }
 
 /* The rank that most waiting goes back to; UINT32_MAX for none. */
-static int first_cause(const struct report *report, uint32_t *ret, struct np_err *err)
+static int first_cause(const struct cluster_report *report, uint32_t *ret, struct np_err *err)
 {
 	struct np_charge_order order;
 	int rc = np_root_cause_sort(&report->analysis->causes, &order, err);
@@ -93,7 +94,7 @@ static int first_cause(const struct report *report, uint32_t *ret, struct np_err
 	return NP_OK;
 }
 
-static bool stands_out(const struct report *report, uint32_t rank)
+static bool stands_out(const struct cluster_report *report, uint32_t rank)
 {
 	return rank != UINT32_MAX &&
 	       np_root_cause_stands_out(&report->analysis->causes, rank,
@@ -107,7 +108,7 @@ static void put_share(struct np_buf *buf, np_ns charge, np_ns total)
 }
 
 /* "→ rank 1 (waited for rank 0 in tp …428) → …": how it reached the others. */
-static int put_path(struct np_buf *buf, const struct report *report, uint32_t rank,
+static int put_path(struct np_buf *buf, const struct cluster_report *report, uint32_t rank,
 		    struct np_err *err)
 {
 	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
@@ -129,7 +130,7 @@ static int put_path(struct np_buf *buf, const struct report *report, uint32_t ra
 	return rc;
 }
 
-static int put_culprit(struct np_buf *buf, const struct report *report, uint32_t rank,
+static int put_culprit(struct np_buf *buf, const struct cluster_report *report, uint32_t rank,
 		       struct np_err *err)
 {
 	const struct np_analysis *analysis = report->analysis;
@@ -148,7 +149,7 @@ static int put_culprit(struct np_buf *buf, const struct report *report, uint32_t
 	return rc;
 }
 
-static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t rank)
+static void put_nobody(struct np_buf *buf, const struct cluster_report *report, uint32_t rank)
 {
 	const struct np_analysis *analysis = report->analysis;
 
@@ -166,7 +167,7 @@ static void put_nobody(struct np_buf *buf, const struct report *report, uint32_t
 }
 
 /* "repairing it would save 2.05 ms of the step (15 %)", "… it and rank 7 together …" */
-static void put_gain(struct np_buf *buf, const struct report *report,
+static void put_gain(struct np_buf *buf, const struct cluster_report *report,
 		     const struct np_whatif_verdict *verdict)
 {
 	double share;
@@ -190,7 +191,8 @@ static void put_gain(struct np_buf *buf, const struct report *report,
 }
 
 /* The rank that the verdict of the replay names; UINT32_MAX for none. */
-static uint32_t named_rank(const struct report *report, const struct np_whatif_verdict *verdict)
+static uint32_t named_rank(const struct cluster_report *report,
+			   const struct np_whatif_verdict *verdict)
 {
 	int64_t id;
 
@@ -205,7 +207,7 @@ static uint32_t named_rank(const struct report *report, const struct np_whatif_v
 }
 
 /* Where most waiting is for ranks that nobody saw, what the others do is not what it takes. */
-static struct np_whatif_verdict verdict_of(const struct report *report)
+static struct np_whatif_verdict verdict_of(const struct cluster_report *report)
 {
 	if (report->analysis->causes.unprofiled * 2 > report->analysis->charges.total)
 		return (struct np_whatif_verdict){ .found = false };
@@ -258,7 +260,7 @@ static np_ns loss_of(const struct np_whatif *whatif)
 }
 
 /* Work that is spread unevenly, another way in each step, makes a rank late once in a while. */
-static void put_changing(struct np_buf *buf, const struct report *report, uint32_t rank,
+static void put_changing(struct np_buf *buf, const struct cluster_report *report, uint32_t rank,
 			 const struct np_whatif_verdict *verdict)
 {
 	const struct np_whatif *whatif = &report->analysis->whatif;
@@ -274,7 +276,7 @@ static void put_changing(struct np_buf *buf, const struct report *report, uint32
 }
 
 /* A loss that no single repair removes, but all together do. */
-static void put_spread_loss(struct np_buf *buf, const struct report *report)
+static void put_spread_loss(struct np_buf *buf, const struct cluster_report *report)
 {
 	const struct np_whatif *whatif = &report->analysis->whatif;
 	np_ns loss = loss_of(whatif);
@@ -287,7 +289,7 @@ static void put_spread_loss(struct np_buf *buf, const struct report *report)
 		      100 * (double)loss / (double)whatif->step);
 }
 
-static int put_sentence(struct np_buf *buf, const struct report *report, struct np_err *err)
+static int put_sentence(struct np_buf *buf, const struct cluster_report *report, struct np_err *err)
 {
 	struct np_whatif_verdict verdict = verdict_of(report);
 	uint32_t named = named_rank(report, &verdict);
@@ -313,7 +315,7 @@ static int put_sentence(struct np_buf *buf, const struct report *report, struct 
 	return rc;
 }
 
-int verdict_put_text(struct np_buf *buf, const struct report *report, struct np_err *err)
+int verdict_put_text(struct np_buf *buf, const struct cluster_report *report, struct np_err *err)
 {
 	int rc = put_sentence(buf, report, err);
 
@@ -321,7 +323,8 @@ int verdict_put_text(struct np_buf *buf, const struct report *report, struct np_
 	return rc;
 }
 
-int verdict_put_json(struct np_jsonout *out, const struct report *report, struct np_err *err)
+int verdict_put_json(struct np_jsonout *out, const struct cluster_report *report,
+		     struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	struct np_whatif_verdict verdict = verdict_of(report);

@@ -25,7 +25,7 @@ static const struct np_column waterfall_columns[] = {
 
 static int put_waterfall(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct comparison *comparison = ((const struct report *)model)->comparison;
+	const struct comparison *comparison = ((const struct compare_report *)model)->comparison;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < comparison->leaves.count && rc == NP_OK; i++) {
@@ -85,7 +85,7 @@ static void sum_classes(const struct comparison *comparison, struct class_sum su
 /* Σ of the durations of kernels, by class and by the unit they use. */
 static int put_classes(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct comparison *comparison = ((const struct report *)model)->comparison;
+	const struct comparison *comparison = ((const struct compare_report *)model)->comparison;
 	double cells[] = { (double)comparison->sides[0].cells, (double)comparison->sides[1].cells };
 	struct class_sum sums[CMP_CLASSES][2] = { 0 };
 	int rc = NP_OK;
@@ -137,7 +137,7 @@ static np_ns per_cell(np_ns sum, double cells)
 
 static int put_mc2(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct comparison *comparison = ((const struct report *)model)->comparison;
+	const struct comparison *comparison = ((const struct compare_report *)model)->comparison;
 	double cells[] = { (double)comparison->sides[0].cells, (double)comparison->sides[1].cells };
 	int rc = NP_OK;
 
@@ -183,7 +183,7 @@ static const struct np_column kernels_columns[] = {
 
 static int put_kernels(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct comparison *comparison = ((const struct report *)model)->comparison;
+	const struct comparison *comparison = ((const struct compare_report *)model)->comparison;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < comparison->kernels.count && rc == NP_OK; i++) {
@@ -222,7 +222,7 @@ static const struct np_column structure_columns[] = {
 
 static int put_structure(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct comparison *comparison = ((const struct report *)model)->comparison;
+	const struct comparison *comparison = ((const struct compare_report *)model)->comparison;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < comparison->structure.count && rc == NP_OK; i++) {
@@ -275,7 +275,8 @@ enum cmp_view compare_view_of(const char *table)
 							      : cmp_view_find(table);
 }
 
-bool compare_relation_applies(const struct np_relation *relation, const struct report *report)
+bool compare_relation_applies(const struct np_relation *relation,
+			      const struct compare_report *report)
 {
 	enum cmp_view view = compare_view_of(relation->name);
 

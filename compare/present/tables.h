@@ -4,7 +4,7 @@
 
 /* What the sources of tables share. */
 
-#include "report.h"
+#include "compare_report.h"
 
 extern const struct np_relation compare_communicators;
 extern const struct np_relation compare_ranks;

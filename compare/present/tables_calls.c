@@ -55,7 +55,7 @@ static void operator_side(const struct comparison *comparison, const struct cmp_
 
 static int put_operator_detail(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct report *report = model;
+	const struct compare_report *report = model;
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_alignment *alignment = &report->views->alignment;
 	int64_t order = 0;
@@ -121,7 +121,7 @@ static void module_side(const struct comparison *comparison, const struct cmp_al
 
 static int put_module_detail(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct report *report = model;
+	const struct compare_report *report = model;
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_alignment *alignment = &report->views->alignment;
 	int64_t order = 0;

@@ -28,7 +28,7 @@ static const struct np_column comm_columns[] = {
 
 static int put_comms(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct comparison *comparison = ((const struct report *)model)->comparison;
+	const struct comparison *comparison = ((const struct compare_report *)model)->comparison;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < comparison->comms.count && rc == NP_OK; i++) {
@@ -88,7 +88,7 @@ static struct np_cell began(const struct comparison *comparison, const struct cm
 
 static int put_ranks(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct comparison *comparison = ((const struct report *)model)->comparison;
+	const struct comparison *comparison = ((const struct compare_report *)model)->comparison;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < comparison->pairs.count && rc == NP_OK; i++) {
@@ -127,7 +127,7 @@ static const struct np_column peaks_columns[] = {
 
 static int put_peaks(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct cmp_memory *memory = ((const struct report *)model)->memory;
+	const struct cmp_memory *memory = ((const struct compare_report *)model)->memory;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < memory->list.count && rc == NP_OK; i++) {
@@ -192,7 +192,7 @@ static int put_link(struct np_sink *sink, const struct np_link_speed *base,
 /* Links of both sides, then those that only the new side has. */
 static int put_links(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct comparison *comparison = ((const struct report *)model)->comparison;
+	const struct comparison *comparison = ((const struct compare_report *)model)->comparison;
 	int rc = NP_OK;
 
 	for (int which = 0; which < CMP_SIDES; which++) {

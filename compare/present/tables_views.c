@@ -33,7 +33,7 @@ typedef int put_row(const struct comparison *comparison, const struct cmp_row *r
 static int put_rows(const void *model, enum cmp_view view, put_row *put, struct np_sink *sink,
 		    struct np_err *err)
 {
-	const struct report *report = model;
+	const struct compare_report *report = model;
 	const struct cmp_rows *rows = &report->views->rows[view];
 	int rc = NP_OK;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prepare/input_json.h"
-#include "report.h"
+#include "cluster_report.h"
 #include "report_parts.h"
-#include "report_whatif.h"
 #include "verdict.h"
+#include "whatif_report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +20,7 @@ static void put_ranks(struct np_jsonout *out, const char *key, const int32_t *ra
 	np_jsonout_end(out);
 }
 
-static void put_clock(struct np_jsonout *out, const struct report *report)
+static void put_clock(struct np_jsonout *out, const struct cluster_report *report)
 {
 	const struct np_clock *clock = report->analysis->clock;
 
@@ -47,7 +47,8 @@ static void put_withheld(struct np_jsonout *out, const struct np_readiness *read
 	np_jsonout_end(out);
 }
 
-int report_put_trust(struct np_jsonout *out, const struct report *report, struct np_err *err)
+int report_put_trust(struct np_jsonout *out, const struct cluster_report *report,
+		     struct np_err *err)
 {
 	const struct np_waits *waits = &report->analysis->waits;
 	struct np_readiness readiness[NP_ANALYSIS_COUNT];
@@ -89,7 +90,7 @@ static np_ns host_step(const struct np_step *step)
 }
 
 /* Null for a rank without intervals, which trust.withheld names. */
-static void put_partition(struct np_jsonout *out, const struct report *report, size_t rank,
+static void put_partition(struct np_jsonout *out, const struct cluster_report *report, size_t rank,
 			  size_t time)
 {
 	const struct np_partition *partition = &report->analysis->partition;
@@ -109,7 +110,7 @@ static void put_partition(struct np_jsonout *out, const struct report *report, s
 	np_jsonout_end(out);
 }
 
-static void put_rank_time(struct np_jsonout *out, const struct report *report, size_t index,
+static void put_rank_time(struct np_jsonout *out, const struct cluster_report *report, size_t index,
 			  size_t time_index)
 {
 	const struct np_rank *rank = report->analysis->run->ranks[index];
@@ -141,7 +142,7 @@ static void put_rank_time(struct np_jsonout *out, const struct report *report, s
 	np_jsonout_end(out);
 }
 
-static void put_step(struct np_jsonout *out, const struct report *report, np_str step)
+static void put_step(struct np_jsonout *out, const struct cluster_report *report, np_str step)
 {
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "step", np_run_text(report->analysis->run, step));
@@ -158,7 +159,7 @@ static void put_step(struct np_jsonout *out, const struct report *report, np_str
 	np_jsonout_end(out);
 }
 
-static void put_sum_fields(struct np_jsonout *out, const struct report *report,
+static void put_sum_fields(struct np_jsonout *out, const struct cluster_report *report,
 			   const struct np_comm_sum *sum)
 {
 	np_jsonout_text(out, "step", np_run_text(report->analysis->run, sum->step));
@@ -176,7 +177,7 @@ static void put_sum_fields(struct np_jsonout *out, const struct report *report,
 	np_jsonout_text(out, "estimator", sum->estimator);
 }
 
-static void put_sum(struct np_jsonout *out, const struct report *report,
+static void put_sum(struct np_jsonout *out, const struct cluster_report *report,
 		    const struct np_comm_sum *sum)
 {
 	np_jsonout_object_line(out, NULL);
@@ -184,7 +185,7 @@ static void put_sum(struct np_jsonout *out, const struct report *report,
 	np_jsonout_end(out);
 }
 
-static void put_communicator(struct np_jsonout *out, const struct report *report,
+static void put_communicator(struct np_jsonout *out, const struct cluster_report *report,
 			     const struct np_communicator *each)
 {
 	const struct np_comm_sums *sums = &report->analysis->sums;
@@ -225,7 +226,8 @@ static void put_charge(struct np_jsonout *out, const struct np_charges *charges,
 			charges->total > 0 ? (double)charge / (double)charges->total : (double)NAN);
 }
 
-static void put_group(struct np_jsonout *out, const struct report *report, uint32_t communicator)
+static void put_group(struct np_jsonout *out, const struct cluster_report *report,
+		      uint32_t communicator)
 {
 	char hash[24];
 
@@ -238,7 +240,7 @@ static void put_group(struct np_jsonout *out, const struct report *report, uint3
 	np_jsonout_text(out, "group", hash);
 }
 
-static int put_waiters(struct np_jsonout *out, const struct report *report,
+static int put_waiters(struct np_jsonout *out, const struct cluster_report *report,
 		       const struct np_root_cause_link *link, struct np_err *err)
 {
 	const struct np_analysis *analysis = report->analysis;
@@ -257,7 +259,7 @@ static int put_waiters(struct np_jsonout *out, const struct report *report,
 	return rc;
 }
 
-static int put_chain(struct np_jsonout *out, const struct report *report, uint32_t index,
+static int put_chain(struct np_jsonout *out, const struct cluster_report *report, uint32_t index,
 		     struct np_err *err)
 {
 	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
@@ -283,8 +285,8 @@ static int put_chain(struct np_jsonout *out, const struct report *report, uint32
 	return rc;
 }
 
-static int put_straggler(struct np_jsonout *out, const struct report *report, uint32_t index,
-			 struct np_err *err)
+static int put_straggler(struct np_jsonout *out, const struct cluster_report *report,
+			 uint32_t index, struct np_err *err)
 {
 	const struct np_charges *charges = &report->analysis->charges;
 	const struct np_root_causes *causes = &report->analysis->causes;
@@ -305,7 +307,7 @@ static int put_straggler(struct np_jsonout *out, const struct report *report, ui
 	return rc;
 }
 
-static void put_unprofiled(struct np_jsonout *out, const struct report *report)
+static void put_unprofiled(struct np_jsonout *out, const struct cluster_report *report)
 {
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_null(out, "rank");
@@ -321,7 +323,7 @@ static void put_unprofiled(struct np_jsonout *out, const struct report *report)
 }
 
 /* The same charges by host, stage and role; a field that does not belong to the kind is null. */
-static void put_charges(struct np_jsonout *out, const struct report *report)
+static void put_charges(struct np_jsonout *out, const struct cluster_report *report)
 {
 	np_jsonout_array(out, "charges");
 	for (size_t i = 0; i < report->analysis->charge_sums.list.count; i++) {
@@ -338,7 +340,7 @@ static void put_charges(struct np_jsonout *out, const struct report *report)
 	np_jsonout_end(out);
 }
 
-static void put_roles(struct np_jsonout *out, const struct report *report)
+static void put_roles(struct np_jsonout *out, const struct cluster_report *report)
 {
 	np_jsonout_array(out, "roles");
 	for (size_t i = 0; i < report->analysis->roles.list.count; i++) {
@@ -354,7 +356,8 @@ static void put_roles(struct np_jsonout *out, const struct report *report)
 }
 
 /* By cost; ranks that were not profiled stand where their cost puts them. */
-static int put_stragglers(struct np_jsonout *out, const struct report *report, struct np_err *err)
+static int put_stragglers(struct np_jsonout *out, const struct cluster_report *report,
+			  struct np_err *err)
 {
 	const struct np_root_causes *causes = &report->analysis->causes;
 	struct np_charge_order order;
@@ -383,7 +386,7 @@ static int put_stragglers(struct np_jsonout *out, const struct report *report, s
 }
 
 /* Ranks disagree about what they did together: a fault of the job, not of the profile. */
-static void put_job_findings(struct np_jsonout *out, const struct report *report)
+static void put_job_findings(struct np_jsonout *out, const struct cluster_report *report)
 {
 	const struct np_align *align = report->analysis->align;
 
@@ -418,13 +421,13 @@ static void put_job_findings(struct np_jsonout *out, const struct report *report
 }
 
 /* Parts that nothing measures yet are empty or null, never invented. */
-static void put_later_parts(struct np_jsonout *out, const struct report *report)
+static void put_later_parts(struct np_jsonout *out, const struct cluster_report *report)
 {
 	put_job_findings(out, report);
 	whatif_put_json(out, report, &report->analysis->whatif);
 }
 
-int report_json(const struct report *report, FILE *stream, struct np_err *err)
+int report_json(const struct cluster_report *report, FILE *stream, struct np_err *err)
 {
 	const struct np_cluster *cluster = report->analysis->cluster;
 	struct np_jsonout out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report.h"
+#include "cluster_report.h"
 
 #include "npuprof/arena.h"
 #include "npuprof/grid.h"
@@ -472,7 +472,7 @@ static int put_reasons(const struct excerpt *excerpt, struct np_buf *buf, size_t
 /* --- a table --------------------------------------------------------------------------------- */
 
 static int put_rows(struct excerpt *excerpt, struct np_buf *buf, size_t *ret_shown,
-		    const struct report *report, struct np_err *err)
+		    const struct cluster_report *report, struct np_err *err)
 {
 	bool turn = title_width(excerpt) > report->width;
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = NULL;
@@ -530,7 +530,7 @@ static void put_empty(const struct report_table *table, struct np_buf *buf, size
 	np_text_lines(buf, text.text, 2, 0, width);
 }
 
-int report_table_screen(const struct report_table *table, const struct report *report,
+int report_table_screen(const struct report_table *table, const struct cluster_report *report,
 			struct np_buf *buf, struct np_err *err)
 {
 	struct excerpt excerpt = { .base = { begin, keep_row, end }, .arena = np_arena_new() };

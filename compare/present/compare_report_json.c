@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a comparison as JSON (npuprof.compare/1). */
-#include "report.h"
+#include "compare_report.h"
 
 #include "npuprof/jsonout.h"
 
@@ -35,7 +35,8 @@ static void put_versions(struct np_jsonout *out, const struct comparison *compar
 	np_jsonout_integer(out, "aicore_mhz", kernels->mhz);
 }
 
-static void put_input(struct np_jsonout *out, const struct report *report, enum cmp_which which)
+static void put_input(struct np_jsonout *out, const struct compare_report *report,
+		      enum cmp_which which)
 {
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_side *side = &comparison->sides[which];
@@ -231,7 +232,7 @@ static void put_structure(struct np_jsonout *out, const struct comparison *compa
 	np_jsonout_end(out);
 }
 
-static void put_causes(struct np_jsonout *out, const struct report *report)
+static void put_causes(struct np_jsonout *out, const struct compare_report *report)
 {
 	static const char *const kinds[] = {
 		[CMP_CAUSE_RANK] = "rank",          [CMP_CAUSE_LINK] = "link",
@@ -297,7 +298,8 @@ static void put_gate(struct np_jsonout *out, const struct cmp_gate *gate)
 /* --- tables as arrays of objects ------------------------------------------------------------- */
 
 /* Tables that the document has no field of its own for. */
-static int put_tables(struct np_jsonout *out, const struct report *report, struct np_err *err)
+static int put_tables(struct np_jsonout *out, const struct compare_report *report,
+		      struct np_err *err)
 {
 	struct np_jsonout_sink sink;
 	int rc = NP_OK;
@@ -315,7 +317,7 @@ static int put_tables(struct np_jsonout *out, const struct report *report, struc
 	return rc;
 }
 
-int compare_json(const struct report *report, FILE *stream, struct np_err *err)
+int compare_json(const struct compare_report *report, FILE *stream, struct np_err *err)
 {
 	const struct comparison *comparison = report->comparison;
 	struct np_jsonout_sink sink;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_REPORT_EXPORT_H
-#define NP_REPORT_EXPORT_H
+#ifndef NP_CLUSTER_REPORT_EXPORT_H
+#define NP_CLUSTER_REPORT_EXPORT_H
 
 /*
  * The merged result as text
@@ -17,7 +17,7 @@
  *	{ "(0, 1)": { "step50": { "<operator>@<hash>": { ... } } } }
  */
 
-#include "report.h"
+#include "cluster_report.h"
 
 #include "npuprof/jsonout.h"
 
@@ -78,4 +78,4 @@ int export_ops(const struct text_export *export, const char *path, struct np_err
 int export_links(const struct text_export *export, const char *path, struct np_err *err)
 	NP_MUST_USE;
 
-#endif /* NP_REPORT_EXPORT_H */
+#endif /* NP_CLUSTER_REPORT_EXPORT_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report.h"
+#include "cluster_report.h"
 
 #include "npuprof/db.h"
 #include "npuprof/dirs.h"
@@ -45,7 +45,8 @@ static bool is_left_out(const struct np_relation *relation, const struct np_mode
 }
 
 /* The tables that modes ask for are in front: who asks for them wants to see them. */
-static int list_all(const struct report *report, struct report_list *ret, struct np_err *err)
+static int list_all(const struct cluster_report *report, struct report_list *ret,
+		    struct np_err *err)
 {
 	int rc = report_list_shown(report, ret, err);
 
@@ -95,7 +96,7 @@ static int write_database(const struct report_list *sources, const char *path, s
 	return rc < 0 ? rc : np_db_writer_commit(NP_STEAL(writer), err);
 }
 
-int report_database(const struct report *report, const char *directory, char **ret_path,
+int report_database(const struct cluster_report *report, const char *directory, char **ret_path,
 		    struct np_err *err)
 {
 	struct report_list sources = { 0 };
@@ -204,7 +205,8 @@ int report_check_table(const char *name, uint64_t modes, struct np_err *err)
 	return rc;
 }
 
-int report_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)
+int report_csv(const struct cluster_report *report, const char *table, FILE *stream,
+	       struct np_err *err)
 {
 	struct report_list sources = { 0 };
 	size_t at = 0;
@@ -224,7 +226,7 @@ int report_csv(const struct report *report, const char *table, FILE *stream, str
 	return rc;
 }
 
-int report_csv_files(const struct report *report, const char *directory, struct np_err *err)
+int report_csv_files(const struct cluster_report *report, const char *directory, struct np_err *err)
 {
 	struct report_list sources = { 0 };
 	int rc = report_make_directory(directory, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the screen of a comparison and the same as Markdown. */
-#include "report.h"
+#include "compare_report.h"
 
 #include "npuprof/page.h"
 #include "npuprof/text.h"
@@ -68,7 +68,7 @@ static const char *headline(const struct comparison *comparison)
 	}
 }
 
-void compare_put_verdict(struct np_buf *buf, const struct report *report)
+void compare_put_verdict(struct np_buf *buf, const struct compare_report *report)
 {
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_change *step = &comparison->step;
@@ -94,7 +94,7 @@ void compare_put_verdict(struct np_buf *buf, const struct report *report)
 
 /* --- sections -------------------------------------------------------------------------------- */
 
-static void put_side(struct np_buf *buf, const struct report *report, enum cmp_which which)
+static void put_side(struct np_buf *buf, const struct compare_report *report, enum cmp_which which)
 {
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_side *side = &comparison->sides[which];
@@ -189,7 +189,7 @@ static np_ns largest_change(const struct comparison *comparison)
 	return most;
 }
 
-static int put_waterfall(struct np_section *section, const struct report *report,
+static int put_waterfall(struct np_section *section, const struct compare_report *report,
 			 struct np_err *err)
 {
 	const struct comparison *comparison = report->comparison;
@@ -368,7 +368,7 @@ static void put_note_list(struct np_section *section, const struct np_notes *not
 			      hidden);
 }
 
-static void put_notes(struct np_section *section, const struct report *report)
+static void put_notes(struct np_section *section, const struct compare_report *report)
 {
 	const struct comparison *comparison = report->comparison;
 
@@ -389,7 +389,7 @@ static void put_notes(struct np_section *section, const struct report *report)
 
 /* --- the page -------------------------------------------------------------------------------- */
 
-static int build(struct np_page *page, const struct report *report, struct np_err *err)
+static int build(struct np_page *page, const struct compare_report *report, struct np_err *err)
 {
 	const struct comparison *comparison = report->comparison;
 	struct np_section *section = np_page_add(page, "Verdict");
@@ -415,7 +415,7 @@ static int build(struct np_page *page, const struct report *report, struct np_er
 	return rc;
 }
 
-int compare_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
+int compare_screen(const struct compare_report *report, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
 	struct np_page page = { 0 };
@@ -449,7 +449,7 @@ static void put_items(struct np_buf *buf, const char *text, bool list)
 	}
 }
 
-int compare_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+int compare_markdown(const struct compare_report *report, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
 	struct np_page page = { 0 };

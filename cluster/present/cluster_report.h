@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_REPORT_H
-#define NP_REPORT_H
+#ifndef NP_CLUSTER_REPORT_H
+#define NP_CLUSTER_REPORT_H
 
 /*
  * Presenting a merged run: the screen, Markdown, JSON, CSV, the database and text files.
@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-struct report {
+struct cluster_report {
 	const struct np_analysis *analysis;
 	const struct np_modes *modes; /* what was asked for, and its tables; NULL in whatif */
 	const char *input;            /* the directory, as the user gave it */
@@ -29,30 +29,31 @@ struct report {
 };
 
 /* Find out what cannot be told from this data: fills report->withheld. */
-int report_find_withheld(struct report *report, struct np_err *err) NP_MUST_USE;
+int report_find_withheld(struct cluster_report *report, struct np_err *err) NP_MUST_USE;
 
 /* The member "trust"; report_find_withheld() comes first. */
-int report_put_trust(struct np_jsonout *out, const struct report *report, struct np_err *err)
-	NP_MUST_USE;
+int report_put_trust(struct np_jsonout *out, const struct cluster_report *report,
+		     struct np_err *err) NP_MUST_USE;
 
 /* "DIR: 8 ranks of 8, 2 hosts, steps 10-13" */
-void report_put_head(struct np_buf *buf, const struct report *report);
+void report_put_head(struct np_buf *buf, const struct cluster_report *report);
 
 /* "0-1 (2 of 8)": the profiled ranks of a communicator, and its size if there are more. */
 void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator);
 
-int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
-int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+int report_screen(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;
-int report_json(const struct report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
+int report_markdown(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
+int report_json(const struct cluster_report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 /* The tables of the modes on the screen, as Markdown, and as a member of the JSON. */
-int report_modes_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
+int report_modes_screen(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;
-int report_modes_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
-	NP_MUST_USE;
-int report_put_modes(struct np_jsonout *out, const struct report *report, struct np_err *err)
-	NP_MUST_USE;
+int report_modes_markdown(const struct cluster_report *report, struct np_buf *buf,
+			  struct np_err *err) NP_MUST_USE;
+int report_put_modes(struct np_jsonout *out, const struct cluster_report *report,
+		     struct np_err *err) NP_MUST_USE;
 
 /* A table, what its rows come from, and why it has none where something is known of that. */
 struct report_table {
@@ -70,15 +71,15 @@ int report_list_add(struct report_list *list, const struct report_table *table, 
 	NP_MUST_USE;
 
 /* The tables that modes ask for: of the merged run, and then their own. */
-int report_list_shown(const struct report *report, struct report_list *ret, struct np_err *err)
-	NP_MUST_USE;
+int report_list_shown(const struct cluster_report *report, struct report_list *ret,
+		      struct np_err *err) NP_MUST_USE;
 
 /* The first rows of one on the screen, totals where it has some, and where the others are. */
-int report_table_screen(const struct report_table *table, const struct report *report,
+int report_table_screen(const struct report_table *table, const struct cluster_report *report,
 			struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
 /* Write `<directory>/cluster_analysis.db`, making the directory if need be. */
-int report_database(const struct report *report, const char *directory, char **ret_path,
+int report_database(const struct cluster_report *report, const char *directory, char **ret_path,
 		    struct np_err *err) NP_MUST_USE;
 
 /* NP_E_USAGE, listing those there are, if no run has such a table, whatever its modes. */
@@ -88,11 +89,11 @@ int report_check_table(const char *name, uint64_t modes, struct np_err *err) NP_
  * Print one table as CSV; NULL for the first, of the modes if there are any.
  * NP_E_USAGE, listing them, if this run has no such one.
  */
-int report_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)
-	NP_MUST_USE;
+int report_csv(const struct cluster_report *report, const char *table, FILE *stream,
+	       struct np_err *err) NP_MUST_USE;
 
 /* Write every table as `<directory>/<table>.csv`. */
-int report_csv_files(const struct report *report, const char *directory, struct np_err *err)
+int report_csv_files(const struct cluster_report *report, const char *directory, struct np_err *err)
 	NP_MUST_USE;
 
 /*
@@ -100,8 +101,8 @@ int report_csv_files(const struct report *report, const char *directory, struct 
  * database, from the same tables. One that has nothing to say is not written,
  * and an older one of its name is removed: it would tell of another run.
  */
-int report_text_files(const struct report *report, const char *directory, struct np_err *err)
-	NP_MUST_USE;
+int report_text_files(const struct cluster_report *report, const char *directory,
+		      struct np_err *err) NP_MUST_USE;
 
 /* Make a directory and those above it. */
 int report_make_directory(const char *path, struct np_err *err) NP_MUST_USE;
@@ -109,4 +110,4 @@ int report_make_directory(const char *path, struct np_err *err) NP_MUST_USE;
 /* Remove a file that may not be there. */
 int report_remove_file(const char *path, struct np_err *err) NP_MUST_USE;
 
-#endif /* NP_REPORT_H */
+#endif /* NP_CLUSTER_REPORT_H */

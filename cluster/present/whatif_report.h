@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_REPORT_WHATIF_H
-#define NP_REPORT_WHATIF_H
+#ifndef NP_WHATIF_REPORT_H
+#define NP_WHATIF_REPORT_H
 
 /* Presenting the replay: all forms of `whatif`, and its part of `cluster`. */
 
-#include "report.h"
+#include "cluster_report.h"
 
 #include "npuprof/analysis.h"
 
@@ -13,7 +13,7 @@
 struct whatif_report {
 	const struct np_analysis *analysis;
 	const struct np_whatif *whatif;
-	struct report *report; /* of the run, for what both commands say */
+	struct cluster_report *report; /* of the run, for what both commands say */
 	NP_VEC(struct np_fix) asked;
 	np_ns asked_step;    /* with all of them; NP_UNKNOWN without any */
 	np_ns asked_singles; /* Σ of what each of them saves by itself */
@@ -45,7 +45,7 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 
 /* The members "replay", "whatif", "critical_path" and "efficiency"; null and empty without a
  * replay. */
-void whatif_put_json(struct np_jsonout *out, const struct report *report,
+void whatif_put_json(struct np_jsonout *out, const struct cluster_report *report,
 		     const struct np_whatif *whatif);
 
-#endif /* NP_REPORT_WHATIF_H */
+#endif /* NP_WHATIF_REPORT_H */

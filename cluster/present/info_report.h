@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_INFO_H
-#define NP_INFO_H
+#ifndef NP_INFO_REPORT_H
+#define NP_INFO_REPORT_H
 
 /* Presenting what is in a directory. */
 
-#include "report.h"
+#include "cluster_report.h"
 
 #include "npuprof/readiness.h"
 #include "npuprof/relation.h"
@@ -41,4 +41,4 @@ enum info_table {
 };
 extern const struct np_relation info_tables[INFO_TABLES];
 
-#endif /* NP_INFO_H */
+#endif /* NP_INFO_REPORT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The merged result as text: the steps, the communicators, and how operators and links nest. */
-#include "report_export.h"
+#include "cluster_report_export.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -367,7 +367,8 @@ static int find_keys(struct text_export *export, struct np_err *err)
 	return NP_OK;
 }
 
-int report_text_files(const struct report *report, const char *directory, struct np_err *err)
+int report_text_files(const struct cluster_report *report, const char *directory,
+		      struct np_err *err)
 {
 	struct text_export export = {
 		.analysis = report->analysis,

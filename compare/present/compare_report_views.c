@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the tables of --view on the screen. */
-#include "report.h"
+#include "compare_report.h"
 
 #include "npuprof/grid.h"
 
@@ -197,7 +197,7 @@ static void put_rest(struct np_buf *buf, const struct grid_sink *sink, const cha
 		np_buf_printf(buf, "  %zu are the same on both sides\n", sink->alike);
 }
 
-int compare_put_views(const struct report *report, struct np_buf *buf, bool markdown,
+int compare_put_views(const struct compare_report *report, struct np_buf *buf, bool markdown,
 		      struct np_err *err)
 {
 	int rc = NP_OK;

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-struct report {
+struct compare_report {
 	const struct comparison *comparison;
 	const struct cmp_gate *gate; /* NULL without conditions */
 	const struct cmp_memory *memory;
@@ -23,17 +23,18 @@ struct report {
 	bool color;
 };
 
-int compare_screen(const struct report *report, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
-int compare_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+int compare_screen(const struct compare_report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;
-int compare_json(const struct report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
+int compare_markdown(const struct compare_report *report, struct np_buf *buf, struct np_err *err)
+	NP_MUST_USE;
+int compare_json(const struct compare_report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 /* The tables of --view, for the screen or as Markdown. */
-int compare_put_views(const struct report *report, struct np_buf *buf, bool markdown,
+int compare_put_views(const struct compare_report *report, struct np_buf *buf, bool markdown,
 		      struct np_err *err) NP_MUST_USE;
 
 /* The verdict in a sentence or two, on one line. */
-void compare_put_verdict(struct np_buf *buf, const struct report *report);
+void compare_put_verdict(struct np_buf *buf, const struct compare_report *report);
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -48,15 +49,17 @@ int compare_find_relation(const char *name, const struct np_relation **ret, stru
 enum cmp_view compare_view_of(const char *table);
 
 /* Has the table something to say for this comparison? */
-bool compare_relation_applies(const struct np_relation *relation, const struct report *report);
+bool compare_relation_applies(const struct np_relation *relation,
+			      const struct compare_report *report);
 
-int compare_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)
-	NP_MUST_USE;
+int compare_csv(const struct compare_report *report, const char *table, FILE *stream,
+		struct np_err *err) NP_MUST_USE;
 /* One file for each table, in `directory`, which is made. */
-int compare_csv_files(const struct report *report, const char *directory, struct np_err *err)
-	NP_MUST_USE;
+int compare_csv_files(const struct compare_report *report, const char *directory,
+		      struct np_err *err) NP_MUST_USE;
 
 /* A sheet for each table. NP_E_NOTFOUND where the program was built without workbooks. */
-int compare_xlsx(const struct report *report, const char *path, struct np_err *err) NP_MUST_USE;
+int compare_xlsx(const struct compare_report *report, const char *path, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* COMPARE_REPORT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a comparison as a workbook. */
-#include "report.h"
+#include "compare_report.h"
 
 #include "cli/command/module.h"
 
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static int put_title(struct np_buf *title, const struct report *report, struct np_err *err)
+static int put_title(struct np_buf *title, const struct compare_report *report, struct np_err *err)
 {
 	np_buf_add(title, "Base: ");
 	np_text_safe(title, report->input[CMP_BASE], strlen(report->input[CMP_BASE]));
@@ -20,7 +20,7 @@ static int put_title(struct np_buf *title, const struct report *report, struct n
 	return np_buf_check(title, err);
 }
 
-static int write_book(const struct report *report, const char *path, struct np_err *err)
+static int write_book(const struct compare_report *report, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf title = NP_BUF_INIT;
 	struct np_workbook_style style = { .bad = cmp_verdict_name(CMP_REGRESSION),
@@ -43,7 +43,7 @@ static int write_book(const struct report *report, const char *path, struct np_e
 	return book->finish(book, rc, err);
 }
 
-int compare_xlsx(const struct report *report, const char *path, struct np_err *err)
+int compare_xlsx(const struct compare_report *report, const char *path, struct np_err *err)
 {
 	char *temporary = np_temporary_new(path);
 	int rc = temporary ? write_book(report, temporary, err) : np_fail_nomem(err, path);

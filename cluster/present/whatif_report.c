@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report_whatif.h"
+#include "whatif_report.h"
 #include "report_screen.h"
 #include "verdict.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the tables of a comparison as CSV files and prints one of them. */
-#include "report.h"
+#include "compare_report.h"
 
-int compare_csv(const struct report *report, const char *table, FILE *stream, struct np_err *err)
+int compare_csv(const struct compare_report *report, const char *table, FILE *stream,
+		struct np_err *err)
 {
 	const struct np_relation *relation;
 	int rc = compare_find_relation(table, &relation, err);
@@ -10,7 +11,8 @@ int compare_csv(const struct report *report, const char *table, FILE *stream, st
 	return rc < 0 ? rc : np_csv_write(relation, report, stream, err);
 }
 
-int compare_csv_files(const struct report *report, const char *directory, struct np_err *err)
+int compare_csv_files(const struct compare_report *report, const char *directory,
+		      struct np_err *err)
 {
 	int rc = NP_OK;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_communication.json: what every rank knows of every operator. */
-#include "report_export.h"
+#include "cluster_report_export.h"
 
 #include <inttypes.h>
 

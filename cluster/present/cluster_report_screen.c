@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report_screen.h"
 #include "report_parts.h"
+#include "report_screen.h"
 #include "verdict.h"
 
 #include "npuprof/ranges.h"
@@ -16,7 +16,7 @@
 
 /* --- head ------------------------------------------------------------------------------------ */
 
-static void put_steps(struct np_buf *buf, const struct report *report)
+static void put_steps(struct np_buf *buf, const struct cluster_report *report)
 {
 	const struct np_cluster *cluster = report->analysis->cluster;
 	int64_t *numbers = malloc((cluster->steps.count + 1) * sizeof(*numbers));
@@ -38,7 +38,7 @@ static void put_steps(struct np_buf *buf, const struct report *report)
 	free(numbers);
 }
 
-void report_put_head(struct np_buf *buf, const struct report *report)
+void report_put_head(struct np_buf *buf, const struct cluster_report *report)
 {
 	size_t used = np_run_used(report->analysis->run);
 	int32_t world = np_cluster_world(report->analysis->cluster);
@@ -56,7 +56,7 @@ void report_put_head(struct np_buf *buf, const struct report *report)
 }
 
 /* How far the figures across ranks can be trusted, in a line. */
-static void put_trust(struct np_section *section, const struct report *report)
+static void put_trust(struct np_section *section, const struct cluster_report *report)
 {
 	const struct np_align *align = report->analysis->align;
 	const struct np_clock *clock = report->analysis->clock;
@@ -137,7 +137,7 @@ void report_put_notes(struct np_page *page, const struct np_notes *notes)
 
 /* --- what is missing, what is next ----------------------------------------------------------- */
 
-int report_find_withheld(struct report *report, struct np_err *err)
+int report_find_withheld(struct cluster_report *report, struct np_err *err)
 {
 	static const enum np_answer shown[] = { NP_ANALYSIS_COMMUNICATORS, NP_ANALYSIS_EXPOSED,
 						NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS,
@@ -153,7 +153,7 @@ int report_find_withheld(struct report *report, struct np_err *err)
 	return rc;
 }
 
-static void put_missing(struct np_section *section, const struct report *report)
+static void put_missing(struct np_section *section, const struct cluster_report *report)
 {
 	for (size_t i = 0; i < report->withheld_count; i++) {
 		const struct np_readiness *each = &report->withheld[i];
@@ -186,7 +186,7 @@ static void put_quoted(struct np_buf *buf, const char *path)
 }
 
 /* What was read, by another command or in another form. */
-static void put_again(struct np_buf *buf, const struct report *report, const char *command,
+static void put_again(struct np_buf *buf, const struct cluster_report *report, const char *command,
 		      const char *options)
 {
 	np_buf_printf(buf, "npuprof %s%s", command,
@@ -199,7 +199,7 @@ static void put_again(struct np_buf *buf, const struct report *report, const cha
 }
 
 /* What to change is the advisor's to say. */
-static void put_next(struct np_section *section, const struct report *report)
+static void put_next(struct np_section *section, const struct cluster_report *report)
 {
 	put_again(&section->text, report, "advisor", "");
 	put_again(&section->text, report, "cluster", " -f csv --table np_comm_step");
@@ -213,7 +213,7 @@ static void put_next(struct np_section *section, const struct report *report)
 
 /* --- rendering ------------------------------------------------------------------------------- */
 
-static int build(struct np_page *page, const struct report *report, struct np_err *err)
+static int build(struct np_page *page, const struct cluster_report *report, struct np_err *err)
 {
 	struct np_section *section;
 	int rc = NP_OK;
@@ -245,7 +245,7 @@ static int build(struct np_page *page, const struct report *report, struct np_er
 	return rc;
 }
 
-int report_screen(const struct report *report, struct np_buf *buf, struct np_err *err)
+int report_screen(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)
 {
 	struct np_page page = { 0 };
 	int rc = build(&page, report, err);
@@ -258,7 +258,7 @@ int report_screen(const struct report *report, struct np_buf *buf, struct np_err
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }
 
-void report_put_markdown_head(struct np_buf *buf, const struct report *report)
+void report_put_markdown_head(struct np_buf *buf, const struct cluster_report *report)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
 
@@ -269,7 +269,7 @@ void report_put_markdown_head(struct np_buf *buf, const struct report *report)
 	buf->failed |= head.failed;
 }
 
-int report_markdown(const struct report *report, struct np_buf *buf, struct np_err *err)
+int report_markdown(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)
 {
 	struct np_page page = { 0 };
 	int rc = build(&page, report, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "info.h"
+#include "info_report.h"
 #include "report_screen.h"
 
 #include "npuprof/grid.h"
