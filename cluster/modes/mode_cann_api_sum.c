@@ -88,15 +88,12 @@ static int reduce_calls(struct mode_rank *rank, struct grouping *calls)
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct grouping *calls = calloc(1, sizeof(*calls));
-	int rc;
 
 	(void)prepared;
 	if (!calls)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = calls;
-	rc = grouping_init(calls, 1, rank->err);
-	if (rc < 0)
-		return rc;
+	calls->parts = 1;
 	return rank->detail->has & NP_DETAIL_CALLS ? reduce_calls(rank, calls)
 						   : take_sums(rank, calls);
 }

@@ -73,13 +73,9 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	if (!kernels)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = kernels;
-	rc = grouping_init(&kernels->names,
-			   rank->modes->options.exclude_op_name ? TYPE_PARTS : NAME_PARTS,
-			   rank->err);
+	kernels->names.parts = rank->modes->options.exclude_op_name ? TYPE_PARTS : NAME_PARTS;
 	near = grouping_near(rank);
-	if (rc == NP_OK)
-		rc = near ? grouping_rows_init(&rows, rank->detail->kernels.count, rank->err)
-			  : NP_E_NOMEM;
+	rc = near ? grouping_rows_init(&rows, rank->detail->kernels.count, rank->err) : NP_E_NOMEM;
 	if (rc == NP_OK)
 		rc = take_kernels(rank, &kernels->names, &rows, near);
 	if (rc == NP_OK)

@@ -59,11 +59,11 @@ static int put_all(struct np_modes *modes, struct np_err *err)
 	struct np_mode_table *table = MODE_TABLE(
 		modes, MODE, "HcclAllRankStats",
 		"durations of communication operators by type, over all ranks", all_columns, err);
-	struct grouping types;
-	int rc = table ? grouping_init(&types, 1, err) : NP_E_NOMEM;
+	struct grouping types = { .parts = 1 };
+	int rc = NP_OK;
 
 	if (!table)
-		return rc;
+		return NP_E_NOMEM;
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		if (modes->run->ranks[i])
 			rc = take_types(modes->run->ranks[i], &types, err);
@@ -82,13 +82,11 @@ static int put_ranks(struct np_modes *modes, struct np_err *err)
 	int rc = table ? NP_OK : NP_E_NOMEM;
 
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		struct grouping types;
+		struct grouping types = { .parts = 1 };
 
 		if (!modes->run->ranks[i])
 			continue;
-		rc = grouping_init(&types, 1, err);
-		if (rc == NP_OK)
-			rc = take_types(modes->run->ranks[i], &types, err);
+		rc = take_types(modes->run->ranks[i], &types, err);
 		if (rc == NP_OK)
 			rc = put_types(modes, table, &types, &modes->run->ranks[i]->id, err);
 		grouping_release(&types);
@@ -182,11 +180,11 @@ static int put_top(struct np_modes *modes, struct np_err *err)
 	struct np_mode_table *table =
 		MODE_TABLE(modes, MODE, "HcclTopOpStats",
 			   "the communication operators with the longest mean", top_columns, err);
-	struct grouping names;
-	int rc = table ? grouping_init(&names, 2, err) : NP_E_NOMEM;
+	struct grouping names = { .parts = 2 };
+	int rc = NP_OK;
 
 	if (!table)
-		return rc;
+		return NP_E_NOMEM;
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		if (modes->run->ranks[i])
 			rc = take_names(modes, modes->run->ranks[i], &names, err);

@@ -176,8 +176,8 @@ static int put_scattered(struct np_modes *modes, struct np_mode_table *table,
 static int put_layer(struct np_modes *modes, struct np_mode_table *table, void *const *ranks,
 		     enum mstx_layer layer, struct np_err *err)
 {
-	struct grouping names; /* step, name */
-	int rc = grouping_init(&names, 2, err);
+	struct grouping names = { .parts = 2 }; /* step, name */
+	int rc = NP_OK;
 
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
 		const struct mstx_marks *marks = ranks[i];

@@ -99,9 +99,9 @@ uint32_t np_numbers_get(const struct np_numbers *numbers, uint64_t key)
 
 int np_numbers_add(struct np_numbers *numbers, uint64_t key, uint32_t value, struct np_err *err)
 {
-	if (np_vec_reserve(&numbers->list, 1, err) < 0 ||
-	    np_map_add(&numbers->map, key, (uint32_t)numbers->list.count, err) < 0)
-		return NP_E_NOMEM;
+	if (np_vec_reserve(&numbers->list, 1, NULL) < 0 ||
+	    np_map_add(&numbers->map, key, (uint32_t)numbers->list.count, NULL) < 0)
+		return np_fail_nomem(err, "numbers");
 	numbers->list.item[numbers->list.count++] = (struct np_number){ key, value };
 	return NP_OK;
 }

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/map.h"
 #include "npuprof/strtab.h"
-
-#include "numbers.h"
 
 /*
  * ngram(source, min, max, least[, breaks])
@@ -41,7 +40,6 @@ struct row {
 struct group {
 	uint32_t prefix; /* of the group one shorter */
 	uint32_t last;   /* key */
-	uint32_t next;   /* in the chain of its hash */
 	uint32_t first_row;
 	uint32_t windows; /* counting overlaps */
 	uint32_t suffix;  /* group one shorter without the first key */
@@ -65,8 +63,7 @@ struct miner {
 	struct group_list previous; /* of one shorter */
 	uint32_t *of_row;           /* group of the window that begins at a row */
 	uint32_t *of_row_before;
-	uint32_t *heads;
-	size_t head_count;
+	struct np_map by_keys; /* → groups */
 	uint32_t least;
 };
 
@@ -77,15 +74,15 @@ static void release(struct miner *miner)
 	np_vec_release(&miner->previous);
 	free(miner->of_row);
 	free(miner->of_row_before);
-	free(miner->heads);
+	np_map_release(&miner->by_keys);
 }
 
 /* Reading of the source. */
 struct reader {
 	struct sql_source source;
 	struct np_strtab *texts;
-	struct numbers addresses; /* of texts that last: their numbers */
-	struct numbers pairs;     /* numbers of two parts of a key: number of both */
+	struct np_numbers addresses; /* of texts that last: their numbers */
+	struct np_numbers pairs;     /* numbers of two parts of a key: number of both */
 	size_t key[KEY_PARTS];
 	size_t key_count;
 	size_t other[3 + SUMS + 1]; /* partition, start, end, break, numbers */
@@ -100,8 +97,8 @@ static void reader_release(struct reader *reader)
 {
 	sql_source_close(&reader->source);
 	np_strtab_free(reader->texts);
-	numbers_release(&reader->addresses);
-	numbers_release(&reader->pairs);
+	np_numbers_release(&reader->addresses);
+	np_numbers_release(&reader->pairs);
 }
 
 /* Texts of a view stay where they are, and are mostly the same few. */
@@ -109,12 +106,12 @@ static uint32_t intern_text(struct reader *reader, struct np_cell cell, struct n
 {
 	uint64_t address = (uintptr_t)cell.text.bytes ^ (uint64_t)cell.text.length << 48;
 	bool lasting = reader->source.view != NULL;
-	np_str id = lasting ? numbers_get(&reader->addresses, address) : NO_GROUP;
+	np_str id = lasting ? np_numbers_get(&reader->addresses, address) : NO_GROUP;
 
 	if (id != NO_GROUP)
 		return id;
 	if (np_strtab_add(reader->texts, cell.text.bytes, cell.text.length, &id, err) < 0 ||
-	    (lasting && numbers_add(&reader->addresses, address, id, err) < 0))
+	    (lasting && np_numbers_add(&reader->addresses, address, id, err) < 0))
 		return NO_GROUP;
 	return id;
 }
@@ -140,12 +137,12 @@ static uint32_t intern(struct reader *reader, struct np_cell cell, struct np_err
 static uint32_t pair(struct reader *reader, uint32_t a, uint32_t b, struct np_err *err)
 {
 	uint64_t both = (uint64_t)a << 32 | b;
-	uint32_t id = numbers_get(&reader->pairs, both);
+	uint32_t id = np_numbers_get(&reader->pairs, both);
 
-	if (id != NUMBERS_NONE)
+	if (id != NP_MAP_NONE)
 		return id;
-	id = (uint32_t)reader->pairs.count;
-	return numbers_add(&reader->pairs, both, id, err) < 0 ? NO_GROUP : id;
+	id = (uint32_t)reader->pairs.list.count;
+	return np_numbers_add(&reader->pairs, both, id, err) < 0 ? NO_GROUP : id;
 }
 
 static uint32_t key_of(struct reader *reader, struct np_err *err)
@@ -265,38 +262,46 @@ static int set_up(struct miner *miner, struct np_err *err)
 {
 	size_t count = miner->rows.count + 1;
 
-	for (miner->head_count = 1024; miner->head_count < count;)
-		miner->head_count *= 2;
 	miner->of_row = malloc(count * sizeof(uint32_t));
 	miner->of_row_before = malloc(count * sizeof(uint32_t));
-	miner->heads = malloc(miner->head_count * sizeof(uint32_t));
-	if (!miner->of_row || !miner->of_row_before || !miner->heads)
+	if (!miner->of_row || !miner->of_row_before)
 		return np_fail_nomem(err, "sequences");
 	return NP_OK;
+}
+
+/* A group that is looked for. */
+struct wanted {
+	const struct group *groups;
+	uint32_t prefix;
+	uint32_t last;
+};
+
+static bool is_wanted(const void *what, uint32_t index)
+{
+	const struct wanted *wanted = what;
+
+	return wanted->groups[index].prefix == wanted->prefix &&
+	       wanted->groups[index].last == wanted->last;
 }
 
 /* The group that is `prefix` and then `last`, added if it is new. */
 static struct group *find_group(struct miner *miner, uint32_t prefix, uint32_t last,
 				uint32_t suffix, size_t row, struct np_err *err)
 {
-	uint64_t hash = ((uint64_t)prefix << 32 | last) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t *head = &miner->heads[(hash >> 20) & (miner->head_count - 1)];
+	const struct wanted wanted = { miner->groups.item, prefix, last };
+	uint64_t hash = (uint64_t)prefix << 32 | last;
+	uint32_t found = np_map_find(&miner->by_keys, hash, is_wanted, &wanted);
 	struct group *group;
 
-	for (uint32_t i = *head; i != NO_GROUP; i = miner->groups.item[i].next) {
-		group = &miner->groups.item[i];
-		if (group->prefix == prefix && group->last == last)
-			return group;
-	}
+	if (found != NP_MAP_NONE)
+		return &miner->groups.item[found];
 	group = np_vec_add(&miner->groups, err);
-	if (!group)
+	if (!group ||
+	    np_map_add(&miner->by_keys, hash, (uint32_t)(miner->groups.count - 1), err) < 0)
 		return NULL;
-	*group = (struct group){ .prefix = prefix,
-				 .last = last,
-				 .next = *head,
-				 .first_row = (uint32_t)row,
-				 .suffix = suffix };
-	*head = (uint32_t)(miner->groups.count - 1);
+	*group = (struct group){
+		.prefix = prefix, .last = last, .first_row = (uint32_t)row, .suffix = suffix
+	};
 	return group;
 }
 
@@ -341,7 +346,7 @@ static bool possible(const struct miner *miner, size_t row, size_t length)
 
 static int count_length(struct miner *miner, size_t length, struct np_err *err)
 {
-	memset(miner->heads, 0xff, miner->head_count * sizeof(*miner->heads));
+	np_map_clear(&miner->by_keys);
 	miner->groups.count = 0;
 	for (size_t row = 0; row < miner->rows.count; row++) {
 		bool first = length == 1;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "matcher.h"
-#include "numbers.h"
+
+#include "npuprof/map.h"
 
 /*
  * seq_match(source, partition, order, token, pattern[, prefix])
@@ -119,13 +120,13 @@ struct reader {
 	size_t column[3]; /* partition, order, token; SIZE_MAX for no partition */
 	const char *prefix;
 	size_t prefix_length;
-	struct numbers codes; /* by the address of a token that lasts */
+	struct np_numbers codes; /* by the address of a token that lasts */
 };
 
 static void reader_release(struct reader *reader)
 {
 	sql_source_close(&reader->source);
-	numbers_release(&reader->codes);
+	np_numbers_release(&reader->codes);
 }
 
 static struct np_cell reader_cell(const struct reader *reader, size_t index)
@@ -161,11 +162,11 @@ static int find_code(struct reader *reader, const struct matcher *matcher, uint3
 		*ret = code_of(reader, matcher, &token);
 		return NP_OK;
 	}
-	*ret = numbers_get(&reader->codes, (uintptr_t)token.text.bytes);
-	if (*ret != NUMBERS_NONE)
+	*ret = np_numbers_get(&reader->codes, (uintptr_t)token.text.bytes);
+	if (*ret != NP_MAP_NONE)
 		return NP_OK;
 	*ret = code_of(reader, matcher, &token);
-	return numbers_add(&reader->codes, (uintptr_t)token.text.bytes, *ret, err);
+	return np_numbers_add(&reader->codes, (uintptr_t)token.text.bytes, *ret, err);
 }
 
 static int scan(struct sql *sql, struct matcher *matcher, struct reader *reader,

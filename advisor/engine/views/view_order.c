@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view_order.h"
 
+#include "npuprof/map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,36 +121,40 @@ static bool same(const struct np_cell *a, const struct np_cell *b)
 	return a->type == b->type && identity_of(a) == identity_of(b);
 }
 
+/* A value that is looked for. */
+struct wanted {
+	const struct value *values;
+	struct np_cell cell;
+};
+
+static bool is_wanted(const void *what, uint32_t number)
+{
+	const struct wanted *wanted = what;
+
+	return same(&wanted->values[number].cell, &wanted->cell);
+}
+
 /* Number the values in the order in which they are found; rows are mostly like those before them.
  */
 static int find_values(const struct view *view, size_t column, struct values_found *found,
 		       struct np_err *err)
 {
-	size_t size = 64;
-	uint32_t *table;
+	struct np_map map = { 0 };
 	int rc = NP_OK;
 
-	while (size < view->rows * 2)
-		size *= 2;
-	table = malloc(size * sizeof(*table));
-	if (!table)
-		return np_fail_nomem(err, "an order");
-	memset(table, 0xff, size * sizeof(*table));
 	for (size_t row = 0; row < view->rows && rc == NP_OK; row++) {
-		struct np_cell cell = view->cell(view, row, column);
-		uint64_t hash = identity_of(&cell) * UINT64_C(0x9e3779b97f4a7c15);
-		size_t slot = (hash >> 32) & (size - 1);
+		struct wanted wanted = { found->list.item, view->cell(view, row, column) };
+		uint64_t hash = identity_of(&wanted.cell);
+		uint32_t number = np_map_find(&map, hash, is_wanted, &wanted);
 
-		while (table[slot] != UINT32_MAX &&
-		       !same(&found->list.item[table[slot]].cell, &cell))
-			slot = (slot + 1) & (size - 1);
-		if (table[slot] == UINT32_MAX)
-			table[slot] = add_value(found, cell, err);
-		if (table[slot] == UINT32_MAX)
-			rc = NP_E_NOMEM;
-		found->of_row[row] = table[slot];
+		if (number == NP_MAP_NONE) {
+			number = add_value(found, wanted.cell, err);
+			rc = number == UINT32_MAX ? NP_E_NOMEM
+						  : np_map_add(&map, hash, number, err);
+		}
+		found->of_row[row] = number;
 	}
-	free(table);
+	np_map_release(&map);
 	return rc;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "views.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "counters.h"
+
+#include "npuprof/map.h"
+
+#include <math.h>
 
 /*
  * Kernels that are alike, as one row. Most rules about kernels ask for sums over
@@ -52,7 +52,6 @@ const struct view_description view_kernel_group = {
 
 struct group {
 	uint32_t first; /* kernel */
-	uint32_t next;  /* group with the same hash, + 1 */
 	bool in_step;
 	int64_t count;
 	np_ns sum;
@@ -63,11 +62,10 @@ struct group {
 
 struct groups {
 	NP_VEC(struct group) list;
-	uint32_t *heads;
-	size_t head_count;
-	double *sums;    /* of counters, by group */
-	uint32_t *known; /* kernels that have a value, by group and counter */
-	size_t capacity; /* groups there is room for in both */
+	struct np_map by_key; /* → list */
+	double *sums;         /* of counters, by group */
+	uint32_t *known;      /* kernels that have a value, by group and counter */
+	size_t capacity;      /* groups there is room for in both */
 	size_t counters;
 	uint32_t column[GROUP_COUNT]; /* of the detail's counters */
 };
@@ -79,7 +77,7 @@ static void close_groups(struct view *view)
 	if (!groups)
 		return;
 	np_vec_release(&groups->list);
-	free(groups->heads);
+	np_map_release(&groups->by_key);
 	free(groups->sums);
 	free(groups->known);
 	free(groups);
@@ -111,15 +109,29 @@ static bool equal(const struct np_kernel *a, const struct np_kernel *b)
 	return memcmp(x, y, sizeof(x)) == 0;
 }
 
-static size_t hash_of(const struct np_kernel *kernel)
+/* A kernel whose group is looked for. */
+struct wanted {
+	const struct group *groups;
+	const struct np_kernel *kernels;
+	const struct np_kernel *kernel;
+};
+
+static bool is_wanted(const void *what, uint32_t group)
+{
+	const struct wanted *wanted = what;
+
+	return equal(&wanted->kernels[wanted->groups[group].first], wanted->kernel);
+}
+
+static uint64_t hash_of(const struct np_kernel *kernel)
 {
 	uint64_t hash = 0;
 	int64_t key[KEY_PARTS];
 
 	key_of(kernel, key);
 	for (size_t i = 0; i < NP_COUNT(key); i++)
-		hash = (hash ^ (uint64_t)key[i]) * UINT64_C(0x9e3779b97f4a7c15);
-	return (size_t)(hash >> 24);
+		hash = np_map_mix(hash, (uint64_t)key[i]);
+	return hash;
 }
 
 static bool grow(struct groups *groups)
@@ -144,26 +156,24 @@ static struct group *find_group(struct groups *groups, const struct np_detail *d
 				uint32_t kernel, struct np_err *err)
 {
 	const struct np_kernel *kernels = detail->kernels.item;
-	uint32_t *head = &groups->heads[hash_of(&kernels[kernel]) & (groups->head_count - 1)];
+	const struct wanted wanted = { groups->list.item, kernels, &kernels[kernel] };
+	uint64_t hash = hash_of(&kernels[kernel]);
+	uint32_t found = np_map_find(&groups->by_key, hash, is_wanted, &wanted);
 	struct group *group;
 
-	for (uint32_t i = *head; i > 0; i = groups->list.item[i - 1].next) {
-		group = &groups->list.item[i - 1];
-		if (equal(&kernels[group->first], &kernels[kernel]))
-			return group;
-	}
+	if (found != NP_MAP_NONE)
+		return &groups->list.item[found];
 	if (groups->list.count == groups->capacity && !grow(groups)) {
 		(void)np_fail_nomem(err, "kernels");
 		return NULL;
 	}
 	group = np_vec_add(&groups->list, err);
-	if (!group)
+	if (!group ||
+	    np_map_add(&groups->by_key, hash, (uint32_t)(groups->list.count - 1), err) < 0)
 		return NULL;
 	*group = (struct group){ .first = kernel,
-				 .next = *head,
 				 .in_step = kernels[kernel].step != NP_NO_STEP,
 				 .least = NP_NS_MAX };
-	*head = (uint32_t)groups->list.count;
 	memset(&groups->sums[(groups->list.count - 1) * groups->counters], 0,
 	       groups->counters * sizeof(*groups->sums));
 	memset(&groups->known[(groups->list.count - 1) * groups->counters], 0,
@@ -204,11 +214,6 @@ static int open_groups(struct view *view, struct np_err *err)
 	groups->counters = detail->pmu ? detail->pmu_count : 0;
 	for (size_t i = GROUP_FIRST_COUNTER; i < GROUP_COUNT; i++)
 		groups->column[i] = np_detail_counter(detail, group_columns[i].name);
-	for (groups->head_count = 1024; groups->head_count < detail->kernels.count;)
-		groups->head_count *= 2;
-	groups->heads = calloc(groups->head_count, sizeof(*groups->heads));
-	if (!groups->heads)
-		return np_fail_nomem(err, "kernels");
 	for (size_t i = 0; i < detail->kernels.count; i++) {
 		struct group *group = find_group(groups, detail, (uint32_t)i, err);
 

@@ -3,16 +3,6 @@
 
 #include <sys/mman.h>
 
-/* Of the number of places; at most half of them are used. */
-#define FIRST_BITS 6U
-
-int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err)
-{
-	*grouping = (struct grouping){ .parts = parts, .bits = FIRST_BITS };
-	grouping->places = calloc((size_t)1 << FIRST_BITS, sizeof(*grouping->places));
-	return grouping->places ? NP_OK : np_fail_nomem(err, "groups");
-}
-
 /*
  * Values outlive the detail of their rank by far. Between its blocks they would keep
  * the heap from being used again, so they get pages of their own,
@@ -43,7 +33,7 @@ void grouping_release(struct grouping *grouping)
 	np_vec_release(&grouping->list);
 	free_values(grouping);
 	free(grouping->summaries);
-	free(grouping->places);
+	np_map_release(&grouping->by_key);
 	*grouping = (struct grouping){ 0 };
 }
 
@@ -56,54 +46,60 @@ static bool has_key(const struct group *group, const np_str *key, size_t parts)
 	return true;
 }
 
-/* The place of a key: that of its group, or the empty one where it belongs. */
-static uint32_t *place_of(const struct grouping *grouping, const np_str *key)
-{
-	size_t mask = ((size_t)1 << grouping->bits) - 1;
-	uint64_t hash = 0;
-	size_t at;
+/* A key that is looked for. */
+struct wanted {
+	const struct grouping *grouping;
+	const np_str *key;
+};
 
-	for (size_t i = 0; i < grouping->parts; i++)
-		hash = ((hash ^ key[i]) * UINT64_C(0x9e3779b97f4a7c15)) ^ (hash >> 32);
-	/* The high bits depend on all parts. */
-	at = (hash * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - grouping->bits);
-	while (grouping->places[at] != 0 &&
-	       !has_key(&grouping->list.item[grouping->places[at] - 1], key, grouping->parts))
-		at = (at + 1) & mask;
-	return &grouping->places[at];
+static bool is_wanted(const void *what, uint32_t index)
+{
+	const struct wanted *wanted = what;
+
+	return has_key(&wanted->grouping->list.item[index], wanted->key, wanted->grouping->parts);
 }
 
-static int reserve(struct grouping *grouping, unsigned bits, struct np_err *err)
+static uint64_t hash_of(const np_str *key, size_t parts)
 {
-	uint32_t *places = calloc((size_t)1 << bits, sizeof(*places));
+	uint64_t hash = 0;
 
-	if (!places)
-		return np_fail_nomem(err, "groups");
-	free(grouping->places);
-	grouping->places = places;
-	grouping->bits = bits;
-	for (uint32_t i = 0; i < grouping->list.count; i++)
-		*place_of(grouping, grouping->list.item[i].key) = i + 1;
+	for (size_t i = 0; i < parts; i++)
+		hash = np_map_mix(hash, key[i]);
+	return hash;
+}
+
+/* The groups have other keys now. */
+static int index_again(struct grouping *grouping, struct np_err *err)
+{
+	np_map_clear(&grouping->by_key);
+	for (uint32_t i = 0; i < grouping->list.count; i++) {
+		uint64_t hash = hash_of(grouping->list.item[i].key, grouping->parts);
+
+		if (np_map_add(&grouping->by_key, hash, i, NULL) < 0)
+			return np_fail_nomem(err, "groups");
+	}
 	return NP_OK;
 }
 
 struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err)
 {
-	uint32_t *place = place_of(grouping, key);
+	const struct wanted wanted = { grouping, key };
+	uint64_t hash = hash_of(key, grouping->parts);
+	uint32_t found = np_map_find(&grouping->by_key, hash, is_wanted, &wanted);
 	struct group *group;
 
-	if (*place != 0)
-		return &grouping->list.item[*place - 1];
-	if (grouping->list.count >= (size_t)1 << (grouping->bits - 1)) {
-		if (reserve(grouping, grouping->bits + 1, err) < 0)
-			return NULL;
-		place = place_of(grouping, key);
+	if (found != NP_MAP_NONE)
+		return &grouping->list.item[found];
+	found = (uint32_t)grouping->list.count;
+	if (np_vec_reserve(&grouping->list, 1, err) < 0)
+		return NULL;
+	if (np_map_add(&grouping->by_key, hash, found, NULL) < 0) {
+		(void)np_fail_nomem(err, "groups");
+		return NULL;
 	}
 	group = np_vec_add(&grouping->list, err);
-	if (!group)
-		return NULL;
-	memcpy(group->key, key, grouping->parts * sizeof(*key));
-	*place = (uint32_t)grouping->list.count;
+	if (group)
+		memcpy(group->key, key, grouping->parts * sizeof(*key));
 	return group;
 }
 
@@ -132,9 +128,11 @@ struct group *grouping_find_near(struct grouping *grouping, const np_str *key, u
 
 struct group *grouping_get(const struct grouping *grouping, const np_str *key)
 {
-	uint32_t place = *place_of(grouping, key);
+	const struct wanted wanted = { grouping, key };
+	uint32_t found =
+		np_map_find(&grouping->by_key, hash_of(key, grouping->parts), is_wanted, &wanted);
 
-	return place ? &grouping->list.item[place - 1] : NULL;
+	return found == NP_MAP_NONE ? NULL : &grouping->list.item[found];
 }
 
 int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err)
@@ -163,7 +161,7 @@ static int translate(struct mode_rank *rank, struct grouping *grouping)
 		for (size_t j = 0; j < grouping->parts && rc == NP_OK; j++)
 			rc = mode_text(rank, key[j], &key[j]);
 	}
-	return rc < 0 ? rc : reserve(grouping, grouping->bits, rank->err);
+	return rc < 0 ? rc : index_again(grouping, rank->err);
 }
 
 struct key_order {
@@ -291,9 +289,9 @@ static int add_view(struct grouping *view, const struct group *group, size_t fir
 int grouping_view(const struct grouping *from, struct key_parts parts, struct grouping *ret,
 		  struct np_err *err)
 {
-	int rc = grouping_init(ret, parts.count, err);
+	int rc = NP_OK;
 
-	ret->filled = true;
+	*ret = (struct grouping){ .parts = parts.count, .filled = true };
 	for (size_t i = 0; i < from->list.count && rc == NP_OK; i++)
 		rc = add_view(ret, &from->list.item[i], parts.first, err);
 	return rc;
@@ -401,11 +399,9 @@ int grouping_each_pooled(const struct np_modes *modes, struct grouping *const *l
 			 size_t parts, grouping_put *put, void *context, struct np_err *err)
 {
 	struct described *found = malloc((count + 1) * sizeof(*found));
-	struct grouping all;
-	int rc = grouping_init(&all, parts, err);
+	struct grouping all = { .parts = parts };
+	int rc = found ? NP_OK : np_fail_nomem(err, "groups");
 
-	if (!found && rc == NP_OK)
-		rc = np_fail_nomem(err, "groups");
 	if (rc == NP_OK)
 		rc = unite(&all, list, count, err);
 	if (rc == NP_OK)

@@ -16,6 +16,7 @@
  */
 
 #include "npuprof/detail.h"
+#include "npuprof/map.h"
 #include "npuprof/modes.h"
 #include "npuprof/spans.h"
 
@@ -283,8 +284,7 @@ struct group {
 
 struct grouping {
 	size_t parts;
-	uint32_t *places; /* 2^bits, by hash of a key: index of the group + 1, or 0 */
-	unsigned bits;
+	struct np_map by_key; /* → list */
 	NP_VEC(struct group) list;
 	void *values; /* of grouping_fill() */
 	size_t value_bytes;
@@ -292,7 +292,7 @@ struct grouping {
 	struct summary *summaries; /* by index of the group, of grouping_describe() */
 };
 
-int grouping_init(struct grouping *grouping, size_t parts, struct np_err *err) NP_MUST_USE;
+/* One begins with .parts alone. */
 void grouping_release(struct grouping *grouping);
 
 /* The group of a key, added if it is new; NULL when out of memory. */

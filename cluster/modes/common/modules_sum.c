@@ -357,11 +357,9 @@ static int by_first(const void *left, const void *right)
 int modules_sum(struct modules_work *work, struct module_rows *rows)
 {
 	struct steps_of_modules steps = { 0 };
-	struct ways ways = { 0 };
-	int rc = grouping_init(&ways.keys, 3, work->rank->err);
+	struct ways ways = { .keys = { .parts = 3 } };
+	int rc = find_steps(work, &steps);
 
-	if (rc == NP_OK)
-		rc = find_steps(work, &steps);
 	if (steps.list.count)
 		qsort(steps.list.item, steps.list.count, sizeof(steps.list.item[0]), by_module);
 	if (rc == NP_OK)
