@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts a recording of the simulator into the stream that the writers of npuprof-synth take. */
+#include "convert.h"
 #include "join.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach.h"
 #include "convert.h"
-#include "dynamic.h"
 #include "launch.h"
 #include "sim/synth/out/io.h"
 

@@ -5,8 +5,6 @@
  * The generator's own promises: same seed, same run; a plant changes only what
  * it plants; nothing happens in two places, or before its time.
  */
-#if __has_include("synth/timeline.h")
-
 #include "sim/synth/account/account.h"
 #include "sim/synth/account/truth.h"
 #include "sim/synth/plan/options.h"
@@ -513,13 +511,3 @@ int main(void)
 
 	return cmocka_run_group_tests_name("synth", tests, NULL, NULL);
 }
-
-#else
-
-/* Built without the library of the generator: skipped, and ctest shows it. */
-int main(void)
-{
-	return 77;
-}
-
-#endif

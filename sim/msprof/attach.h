@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MSP_DYNAMIC_H
-#define MSP_DYNAMIC_H
+#ifndef MSP_ATTACH_H
+#define MSP_ATTACH_H
 
 #include "npuprof/err.h"
 
@@ -16,4 +16,4 @@ bool msp_dynamic_wanted(int argc, char **argv);
 /* Exit status, or -1 with an error. `application` is its index in argv, 0 to attach. */
 int msp_dynamic(int argc, char **argv, int application, struct np_err *err);
 
-#endif /* MSP_DYNAMIC_H */
+#endif /* MSP_ATTACH_H */

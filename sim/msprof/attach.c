@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attaches to a running application and passes start, stop and quit on to it. */
-#include "dynamic.h"
+#include "attach.h"
 
 #include <errno.h>
 #include <poll.h>
