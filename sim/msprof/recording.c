@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a recording of the simulator as a whole (npusim/raw.h). */
+#include "recording.h"
+
 #include "records.h"
 
 #include <dirent.h>

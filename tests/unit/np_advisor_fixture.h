@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_ADVISOR_TEST_FIXTURE_H
-#define NP_ADVISOR_TEST_FIXTURE_H
+#ifndef NP_ADVISOR_FIXTURE_H
+#define NP_ADVISOR_FIXTURE_H
 
 /* A connection as rules have it, and answers as text: "1|a;2|b" for two rows of two columns. */
 
@@ -56,4 +56,4 @@ static char *answer(struct sql *sql, const char *text)
 		free(answer_); \
 	} while (0)
 
-#endif /* NP_ADVISOR_TEST_FIXTURE_H */
+#endif /* NP_ADVISOR_FIXTURE_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_RANK_DB_FIXTURE_H
-#define NP_RANK_DB_FIXTURE_H
+#ifndef NP_TEST_NP_RANK_DB_H
+#define NP_TEST_NP_RANK_DB_H
 
 /*
  * Profiles of ranks written row by row, for tests that want to know every one:
@@ -120,4 +120,4 @@ static inline void rank_op(int rank, int id, int64_t start, int64_t end, const c
 		 id, 100000 + id);
 }
 
-#endif /* NP_RANK_DB_FIXTURE_H */
+#endif /* NP_TEST_NP_RANK_DB_H */

@@ -4,6 +4,7 @@
 
 #include "config.h"
 
+/* The command line of npuprof-synth: from words to a configuration. */
 enum syn_action {
 	SYN_ACT_RUN,
 	SYN_ACT_HELP,
