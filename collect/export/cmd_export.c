@@ -267,7 +267,7 @@ static int print_table(const struct np_export_tree *tree, const struct command_o
 	return rc;
 }
 
-static void tell_rank(const struct np_export_rank *rank, const struct command_options *options)
+static void report_rank(const struct np_export_rank *rank, const struct command_options *options)
 {
 	char label[32] = "?";
 
@@ -292,13 +292,13 @@ static size_t count_state(const struct np_export_tree *tree, enum np_export_stat
 	return count;
 }
 
-static int tell(const struct np_export_tree *tree, const struct command_options *options)
+static int report(const struct np_export_tree *tree, const struct command_options *options)
 {
 	size_t good = count_state(tree, NP_EXPORT_EXPORTED) + count_state(tree, NP_EXPORT_FRESH);
 	struct np_err err = NP_ERR_INIT;
 
 	for (size_t i = 0; i < tree->chosen; i++)
-		tell_rank(&tree->ranks.item[i], options);
+		report_rank(&tree->ranks.item[i], options);
 	if (print_table(tree, options, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	if (np_export_was_stopped())
@@ -371,7 +371,7 @@ static int work_on(struct np_export_tree *tree, const struct command_options *op
 	np_export_catch_signals();
 	run_all(tree, &how, options);
 	update_manifests(tree);
-	status = tell(tree, options);
+	status = report(tree, options);
 	free(program);
 	return status;
 }

@@ -74,7 +74,7 @@ void np_control_say(const struct np_inject *inject, enum np_message_type type, i
 }
 
 /* Tell how much has been written; its own lock is not needed for a name that stays while open. */
-static void tell_bytes(struct np_inject *inject, np_ns *last)
+static void report_bytes(struct np_inject *inject, np_ns *last)
 {
 	char dir[sizeof(inject->window.dir)] = "";
 	np_ns now = np_monotonic_ns();
@@ -146,7 +146,7 @@ static void *run(void *argument)
 
 		listen_once(inject, due != NP_UNKNOWN ? TICK_MS_SOON : TICK_MS);
 		watch_time(inject, due);
-		tell_bytes(inject, &last);
+		report_bytes(inject, &last);
 	}
 	return NULL;
 }

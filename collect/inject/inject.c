@@ -391,7 +391,7 @@ static void look_for_device(struct np_inject *inject)
 		attach(inject, device);
 }
 
-static void tell_step(struct np_inject *inject)
+static void report_step(struct np_inject *inject)
 {
 	np_ns now = np_monotonic_ns();
 
@@ -442,7 +442,7 @@ static void step_begins(struct np_inject *inject, enum np_step_source source, in
 	inject->waited = false;
 	if (inject->window.first_step == inject->steps.current)
 		update_attention(inject);
-	tell_step(inject);
+	report_step(inject);
 }
 
 void np_inject_step(struct np_inject *inject, enum np_step_source source, int64_t number,

@@ -56,7 +56,7 @@ static void say_hello(void)
 }
 
 /* CANN writes RANK_ID, and nothing else, into the profile; launchers such as torchrun set RANK. */
-static void tell_cann(void)
+static void report_cann(void)
 {
 	char rank[16];
 
@@ -93,6 +93,6 @@ __attribute__((constructor)) static void loaded(void)
 	if (pthread_atfork(NULL, NULL, in_child) != 0)
 		return;
 	np_inject_init(&np_inject, &config);
-	tell_cann();
+	report_cann();
 	say_hello();
 }

@@ -42,7 +42,7 @@ void np_profile_window_want(struct np_inject *inject, int64_t first, int64_t end
 		       base && base[0] ? base : inject->config.dir);
 }
 
-/* Keep what a call returned, and tell the launcher if it is not good. */
+/* Keep what a call returned, and report it to the launcher if it is not good. */
 static int32_t keep_code(struct np_inject *inject, const char *call, int32_t code)
 {
 	struct np_call_code *slot = np_vec_add(&inject->window.codes, NULL);

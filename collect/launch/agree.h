@@ -32,7 +32,7 @@ int np_agree_ranks(struct np_job *job, struct np_err *err) NP_MUST_USE;
  */
 
 /*
- * Make <save_path>/<job> on rank 0 and tell all where it is (job->root). An
+ * Make <save_path>/<job> on rank 0 and let all know where it is (job->root). An
  * existing directory of that name belongs to another job and is refused.
  */
 int np_check_make_root(struct np_job *job, struct np_err *err) NP_MUST_USE;

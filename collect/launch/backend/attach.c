@@ -387,7 +387,7 @@ static bool is_in(const struct np_attach *window, const char *base)
 	return strncmp(window->dir, base, length) == 0 && window->dir[length] == '/';
 }
 
-bool np_attach_tell(struct np_backend *backend, int32_t rank, const struct np_message *message)
+bool np_attach_send(struct np_backend *backend, int32_t rank, const struct np_message *message)
 {
 	struct np_attach *window = find(backend, rank);
 
@@ -452,7 +452,7 @@ static void judge_start(struct np_backend *backend, struct np_attach *window)
 	kill_msprof(window);
 }
 
-static void tell_bytes(struct np_backend *backend, struct np_attach *window)
+static void report_bytes(struct np_backend *backend, struct np_attach *window)
 {
 	int64_t step = step_of(backend, window->rank);
 
@@ -479,7 +479,7 @@ static void advance(struct np_backend *backend, struct np_attach *window)
 	}
 	if (window->state != NP_ATTACH_OPEN)
 		return;
-	tell_bytes(backend, window);
+	report_bytes(backend, window);
 	if (window->end >= 0 && step != NP_UNKNOWN && step >= window->end)
 		stop(backend, window, window->end - 1);
 	else if (has_ended(window))

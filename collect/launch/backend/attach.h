@@ -49,7 +49,7 @@ struct np_attach {
 	bool opened;
 	int64_t last;    /* step that is complete, once it stops */
 	np_ns deadline;  /* of the state */
-	np_ns bytes_due; /* tell how much was written */
+	np_ns bytes_due; /* report how much was written */
 	char dir[NP_RECORD_DIR];
 	NP_VEC(struct np_attach_step) steps; /* that began since it records */
 };
@@ -62,7 +62,7 @@ struct np_attached {
 /* What the library in a rank says. */
 void np_attach_hear(struct np_backend *backend, const struct np_message *message);
 
-bool np_attach_tell(struct np_backend *backend, int32_t rank, const struct np_message *message);
+bool np_attach_send(struct np_backend *backend, int32_t rank, const struct np_message *message);
 void np_attach_attend(struct np_backend *backend);
 void np_attach_end(struct np_backend *backend);
 

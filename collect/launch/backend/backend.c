@@ -398,25 +398,25 @@ void np_backend_attend(struct np_backend *backend)
 		np_attach_attend(backend);
 }
 
-bool np_backend_tell(struct np_backend *backend, int32_t rank, const struct np_message *message)
+bool np_backend_send(struct np_backend *backend, int32_t rank, const struct np_message *message)
 {
 	if (backend->job->plan.backend == NP_BACKEND_TORCH)
-		return np_torch_tell(backend, rank, message);
+		return np_torch_send(backend, rank, message);
 	if (is_attaching(&backend->job->plan))
-		return np_attach_tell(backend, rank, message);
-	return np_channel_tell_rank(&backend->channel, rank, message);
+		return np_attach_send(backend, rank, message);
+	return np_channel_send_rank(&backend->channel, rank, message);
 }
 
-void np_backend_tell_all(struct np_backend *backend, const struct np_message *message)
+void np_backend_send_all(struct np_backend *backend, const struct np_message *message)
 {
 	const struct np_job *job = backend->job;
 
 	if (job->plan.backend == NP_BACKEND_ACL) {
-		np_channel_tell(&backend->channel, message);
+		np_channel_send(&backend->channel, message);
 		return;
 	}
 	for (size_t i = 0; i < job->records.count; i++)
-		(void)np_backend_tell(backend, job->records.item[i].rank, message);
+		(void)np_backend_send(backend, job->records.item[i].rank, message);
 	if (job->plan.backend == NP_BACKEND_TORCH)
 		np_torch_forget_request(backend);
 }

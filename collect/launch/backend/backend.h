@@ -67,7 +67,7 @@ struct np_backend_session {
 	void (*take)(struct np_session *self, const struct np_message *message);
 
 	/* An event for launcher 0. */
-	void (*tell_first)(struct np_session *self, const struct np_event *event);
+	void (*send_first)(struct np_session *self, const struct np_event *event);
 
 	/* Steps a second × 1000 of the ranks of this launcher, -1: unknown. */
 	int64_t (*step_rate)(const struct np_session *self);
@@ -94,8 +94,8 @@ void np_backend_attend(struct np_backend *backend);
 
 /* Send a message to who profiles this rank, or every rank of this launcher; false: there is nobody.
  */
-bool np_backend_tell(struct np_backend *backend, int32_t rank, const struct np_message *message);
-void np_backend_tell_all(struct np_backend *backend, const struct np_message *message);
+bool np_backend_send(struct np_backend *backend, int32_t rank, const struct np_message *message);
+void np_backend_send_all(struct np_backend *backend, const struct np_message *message);
 
 /* The application is gone: end what was started beside it. */
 void np_backend_end(struct np_backend *backend);

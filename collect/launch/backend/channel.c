@@ -70,13 +70,13 @@ bool np_channel_take(struct np_channel *channel, struct np_message *ret)
 	return false;
 }
 
-void np_channel_tell(struct np_channel *channel, const struct np_message *message)
+void np_channel_send(struct np_channel *channel, const struct np_message *message)
 {
 	for (size_t i = 0; i < channel->peers.count; i++)
 		(void)np_message_send(channel->peers.item[i].fd, message);
 }
 
-bool np_channel_tell_rank(struct np_channel *channel, int32_t rank,
+bool np_channel_send_rank(struct np_channel *channel, int32_t rank,
 			  const struct np_message *message)
 {
 	for (size_t i = 0; i < channel->peers.count; i++) {

@@ -38,10 +38,10 @@ size_t np_channel_fds(const struct np_channel *channel, struct pollfd *fds, size
 bool np_channel_take(struct np_channel *channel, struct np_message *ret);
 
 /* Send a message to all processes that are connected. */
-void np_channel_tell(struct np_channel *channel, const struct np_message *message);
+void np_channel_send(struct np_channel *channel, const struct np_message *message);
 
 /* Send it to the process of this rank that uses an NPU; false if there is none. */
-bool np_channel_tell_rank(struct np_channel *channel, int32_t rank,
+bool np_channel_send_rank(struct np_channel *channel, int32_t rank,
 			  const struct np_message *message);
 
 #endif /* NP_CHANNEL_H */

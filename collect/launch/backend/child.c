@@ -213,7 +213,7 @@ static int start_guard(struct np_child *child, int64_t grace_s, struct np_err *e
 	return NP_OK;
 }
 
-static void tell_guard(const struct np_child *child, pid_t word)
+static void write_guard(const struct np_child *child, pid_t word)
 {
 	/* A guard that was killed need not know. */
 	(void)!write(child->guard, &word, sizeof(word));
@@ -237,14 +237,14 @@ int np_child_start(struct np_child *child, char *const *argv, char *const *env, 
 	}
 	(void)setpgid(pid, child->group);
 	child->pid = pid;
-	tell_guard(child, pid);
+	write_guard(child, pid);
 	return NP_OK;
 }
 
 void np_child_has_profile(const struct np_child *child, bool open)
 {
 	if (child->guard >= 0)
-		tell_guard(child, open ? SAVING : NOTHING);
+		write_guard(child, open ? SAVING : NOTHING);
 }
 
 bool np_child_poll(struct np_child *child)
@@ -273,7 +273,7 @@ void np_child_release(struct np_child *child, bool kill_rest)
 	if (kill_rest)
 		np_child_signal(child, SIGKILL);
 	else
-		tell_guard(child, GOODBYE);
+		write_guard(child, GOODBYE);
 	(void)close(child->guard);
 	(void)waitpid(child->group, NULL, 0);
 	child->group = 0;

@@ -117,7 +117,7 @@ static void answer_step(struct np_backend *backend, int64_t step)
 {
 	const struct np_torch *torch = &backend->torch;
 
-	backend->session.tell_first(
+	backend->session.send_first(
 		backend->session.self,
 		&(struct np_event){ .type = NP_EVENT_STEP,
 				    .rank = backend->job->rank,
@@ -306,7 +306,7 @@ static void report_ready(struct np_backend *backend)
 						  quiet < seconds(complete ? SETTLE_S : QUIET_S))))
 		return;
 	torch->ready = true;
-	backend->session.tell_first(
+	backend->session.send_first(
 		backend->session.self,
 		&(struct np_event){ .type = NP_EVENT_READY, .rank = job->rank });
 }
@@ -392,7 +392,7 @@ static void start(struct np_backend *backend, struct np_torch_rank *rank,
 		       message->text);
 }
 
-bool np_torch_tell(struct np_backend *backend, int32_t number, const struct np_message *message)
+bool np_torch_send(struct np_backend *backend, int32_t number, const struct np_message *message)
 {
 	struct np_torch_rank *rank = find(&backend->torch, number);
 

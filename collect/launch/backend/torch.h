@@ -98,7 +98,7 @@ struct np_message;
 
 int np_torch_begin(struct np_backend *backend, struct np_env *env, struct np_err *err) NP_MUST_USE;
 void np_torch_attend(struct np_backend *backend);
-bool np_torch_tell(struct np_backend *backend, int32_t rank, const struct np_message *message);
+bool np_torch_send(struct np_backend *backend, int32_t rank, const struct np_message *message);
 void np_torch_end(struct np_backend *backend);
 
 /* A window is asked for: write the file for all ranks of the host that it concerns. */

@@ -21,20 +21,20 @@ static int64_t latest_step(const struct np_job *job)
 	return latest;
 }
 
-static void tell_step(struct np_session *session, const struct np_event *question)
+static void report_step(struct np_session *session, const struct np_event *question)
 {
 	if (session->job->plan.backend == NP_BACKEND_TORCH) {
 		np_torch_ask(&session->backend, question);
 		return;
 	}
-	np_session_tell_first(session, &(struct np_event){ .type = NP_EVENT_STEP,
+	np_session_send_first(session, &(struct np_event){ .type = NP_EVENT_STEP,
 							   .rank = session->job->rank,
 							   .window = question->window,
 							   .step = latest_step(session->job),
 							   .value = session->control.rate });
 }
 
-static void tell_accepted(struct np_session *session)
+static void report_accepted(struct np_session *session)
 {
 	struct np_control *control = &session->control;
 	struct np_event event = { .type = NP_EVENT_ACCEPTED,
@@ -43,7 +43,7 @@ static void tell_accepted(struct np_session *session)
 				  .value = control->accepted };
 
 	control->wanted = 0;
-	np_session_tell_first(session, &event);
+	np_session_send_first(session, &event);
 }
 
 /* The window of the plan is in the directory of the job itself. */
@@ -77,13 +77,13 @@ static void start_window(struct np_session *session, const struct np_event *even
 		if (!record->attached || !np_job_concerns(job, record->rank, event->text))
 			continue;
 		control->awaited++;
-		if (!np_backend_tell(&session->backend, record->rank, &start))
+		if (!np_backend_send(&session->backend, record->rank, &start))
 			control->awaited--;
 		if (control->asked != asked || control->wanted != event->window)
 			return;
 	}
 	if (--control->awaited == 0)
-		tell_accepted(session);
+		report_accepted(session);
 }
 
 static void cancel_window(struct np_session *session, int32_t number)
@@ -93,7 +93,7 @@ static void cancel_window(struct np_session *session, int32_t number)
 	session->control.wanted = 0;
 	np_message_init(&cancel, NP_MSG_CANCEL, session->job->rank);
 	np_job_name_window(session->job, number, cancel.text, sizeof(cancel.text));
-	np_backend_tell_all(&session->backend, &cancel);
+	np_backend_send_all(&session->backend, &cancel);
 }
 
 static void halt(struct np_session *session, const struct np_event *event)
@@ -106,14 +106,14 @@ static void halt(struct np_session *session, const struct np_event *event)
 		job->records.item[i].limited |= np_record_is_open(&job->records.item[i]);
 	np_message_init(&stop, NP_MSG_STOP, job->rank);
 	stop.step = event->step;
-	np_backend_tell_all(&session->backend, &stop);
+	np_backend_send_all(&session->backend, &stop);
 }
 
 void np_control_hear(struct np_session *session, const struct np_event *event)
 {
 	switch ((enum np_event_type)event->type) {
 	case NP_EVENT_ASK:
-		tell_step(session, event);
+		report_step(session, event);
 		break;
 	case NP_EVENT_START:
 		start_window(session, event);
@@ -161,7 +161,7 @@ static void take_answer(struct np_session *session, const struct np_message *mes
 	if (message->type == NP_MSG_ACCEPTED) {
 		control->accepted++;
 		if (--control->awaited == 0)
-			tell_accepted(session);
+			report_accepted(session);
 		return;
 	}
 	/* One refusal is enough: the window is off. */
@@ -169,10 +169,10 @@ static void take_answer(struct np_session *session, const struct np_message *mes
 	(void)snprintf(event.text, sizeof(event.text), "rank %d: %.400s", (int)message->rank,
 		       message->text);
 	control->wanted = 0;
-	np_session_tell_first(session, &event);
+	np_session_send_first(session, &event);
 }
 
-static void tell_bytes(struct np_session *session, int64_t of_a_step)
+static void report_bytes(struct np_session *session, int64_t of_a_step)
 {
 	const struct np_job *job = session->job;
 	struct np_event event = { .type = NP_EVENT_BYTES, .rank = job->rank, .step = of_a_step };
@@ -181,13 +181,11 @@ static void tell_bytes(struct np_session *session, int64_t of_a_step)
 		event.value = np_plus(event.value, job->records.item[i].bytes == NP_UNKNOWN
 							   ? 0
 							   : job->records.item[i].bytes);
-	np_session_tell_first(session, &event);
+	np_session_send_first(session, &event);
 }
 
-void np_control_hear_application(struct np_session *session, const struct np_record *record,
-				 const struct np_message *message)
+void np_control_hear_application(struct np_session *session, const struct np_message *message)
 {
-	(void)record;
 	switch ((enum np_message_type)message->type) {
 	case NP_MSG_STEP:
 		take_rate(&session->control, message->step);
@@ -198,10 +196,10 @@ void np_control_hear_application(struct np_session *session, const struct np_rec
 		take_answer(session, message);
 		break;
 	case NP_MSG_BYTES:
-		tell_bytes(session, message->step >= 1 ? message->value / message->step : 0);
+		report_bytes(session, message->step >= 1 ? message->value / message->step : 0);
 		break;
 	case NP_MSG_WINDOW_CLOSED:
-		tell_bytes(session, 0);
+		report_bytes(session, 0);
 		break;
 	default:
 		break;
@@ -210,7 +208,7 @@ void np_control_hear_application(struct np_session *session, const struct np_rec
 
 void np_control_hear_signal(struct np_session *session)
 {
-	/* mpirun passes the signal on to all launchers, and all tell: the first is enough. */
-	np_session_tell_first(
+	/* mpirun passes the signal on to all launchers, and all report it: the first is enough. */
+	np_session_send_first(
 		session, &(struct np_event){ .type = NP_EVENT_USER, .rank = session->job->rank });
 }

@@ -102,8 +102,7 @@ void np_control_attend(struct np_session *session);
 
 /* What is said about windows by launchers, by the library in a rank, and by SIGUSR2. */
 void np_control_hear(struct np_session *session, const struct np_event *event);
-void np_control_hear_application(struct np_session *session, const struct np_record *record,
-				 const struct np_message *message);
+void np_control_hear_application(struct np_session *session, const struct np_message *message);
 void np_control_hear_signal(struct np_session *session);
 
 /* Launcher 0: what the others answer. */

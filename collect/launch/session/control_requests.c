@@ -53,7 +53,7 @@ static void relay_attend(struct np_session *session)
 	event.level = request.level;
 	(void)snprintf(event.text, sizeof(event.text), "%s", request.ranks);
 	np_buf_clear(&control->guest_text);
-	np_session_tell_first(session, &event);
+	np_session_send_first(session, &event);
 }
 
 static void take_answer(struct np_session *session, const struct np_event *event)
@@ -162,7 +162,7 @@ static void ask_again(struct np_session *session)
 	control->fastest = -1;
 	control->fastest_rate = -1;
 	control->question++;
-	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_ASK,
+	np_session_send_all(session, &(struct np_event){ .type = NP_EVENT_ASK,
 							 .window = control->question,
 							 .value = control->request.verb });
 }
@@ -290,7 +290,7 @@ static void start_window(struct np_session *session)
 	control->agreed = 0;
 	control->late = false;
 	control->refusal[0] = '\0';
-	np_session_tell_all(session, &event);
+	np_session_send_all(session, &event);
 }
 
 static void add_status(const struct np_session *session, struct np_buf *text)
@@ -312,7 +312,7 @@ static void add_status(const struct np_session *session, struct np_buf *text)
 	np_buf_add(text, "collected: ");
 }
 
-static void tell_status(struct np_session *session)
+static void report_status(struct np_session *session)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 
@@ -326,7 +326,7 @@ static void stop_windows(struct np_session *session)
 	struct np_control *control = &session->control;
 	int64_t step = control->fastest < 0 ? -1 : future_step(session);
 
-	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_HALT,
+	np_session_send_all(session, &(struct np_event){ .type = NP_EVENT_HALT,
 							 .step = step,
 							 .value = control->for_size });
 	if (control->for_size)
@@ -346,7 +346,7 @@ static void stop_windows(struct np_session *session)
 		answer(session, false, "the window ends before step %" PRId64, step);
 }
 
-static void all_told(struct np_session *session)
+static void all_known(struct np_session *session)
 {
 	switch ((enum np_ctl_verb)session->control.request.verb) {
 	case NP_CTL_START:
@@ -361,7 +361,7 @@ static void all_told(struct np_session *session)
 		stop_windows(session);
 		break;
 	default:
-		tell_status(session);
+		report_status(session);
 		break;
 	}
 }
@@ -369,7 +369,7 @@ static void all_told(struct np_session *session)
 /* Tell all launchers to forget the present window. */
 static void cancel(struct np_session *session)
 {
-	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_CANCEL,
+	np_session_send_all(session, &(struct np_event){ .type = NP_EVENT_CANCEL,
 							 .window = session->control.windows + 1 });
 }
 
@@ -466,7 +466,7 @@ static void hear_step(struct np_session *session, const struct np_event *event)
 	if (event->value > control->fastest_rate)
 		control->fastest_rate = event->value;
 	if (--control->waiting == 0)
-		all_told(session);
+		all_known(session);
 }
 
 static void hear_answer(struct np_session *session, const struct np_event *event)
@@ -499,7 +499,7 @@ static void hear_user(struct np_session *session)
 					  .at = -1,
 					  .level = -1 };
 
-	/* All launchers get the signal and tell of it; those that come later are the same one. */
+	/* All launchers get the signal and report it; those that come later are the same one. */
 	if (session->control.state != NP_CONTROL_IDLE || session->window || session->stopping ||
 	    np_steady_ns() < session->control.signal_deaf)
 		return;

@@ -32,7 +32,7 @@ enum {
 /* Carry out an event. */
 static void hear(struct np_session *session, const struct np_event *event);
 
-void np_session_tell_first(struct np_session *session, const struct np_event *event)
+void np_session_send_first(struct np_session *session, const struct np_event *event)
 {
 	if (session->job->rank == 0)
 		hear(session, event);
@@ -40,7 +40,7 @@ void np_session_tell_first(struct np_session *session, const struct np_event *ev
 		np_coord_send(session->job->coord, 0, event);
 }
 
-void np_session_tell_all(struct np_session *session, const struct np_event *event)
+void np_session_send_all(struct np_session *session, const struct np_event *event)
 {
 	assert(session->job->rank == 0);
 	for (int other = 1; other < session->job->world; other++)
@@ -54,14 +54,14 @@ void np_session_tell_all(struct np_session *session, const struct np_event *even
  * Mode inapp: launchers get to know of each other from the library in the application, while it
  * runs. Each says where it is; when rank 0 has heard of all, clocks can be compared.
  */
-static void tell_host(struct np_session *session)
+static void report_host(struct np_session *session)
 {
 	struct np_event event = { .type = NP_EVENT_HOST, .rank = session->job->rank };
 	struct np_job_layout_word word;
 
 	np_job_layout_describe(&word);
 	(void)snprintf(event.text, sizeof(event.text), "%s\n%s", word.name, word.uid);
-	np_session_tell_first(session, &event);
+	np_session_send_first(session, &event);
 }
 
 static void join(struct np_session *session, const char *text)
@@ -83,7 +83,7 @@ static void join(struct np_session *session, const char *text)
 			return;
 		}
 	}
-	tell_host(session);
+	report_host(session);
 }
 
 /* All have come: what was believed of hosts is replaced by what is so. */
@@ -153,7 +153,7 @@ static void count_saved(struct np_session *session)
 		lost += np_coord_lost(job->coord, other) ? 1 : 0;
 	if (session->saved_all + lost < job->world || !session->stopping)
 		return;
-	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_END });
+	np_session_send_all(session, &(struct np_event){ .type = NP_EVENT_END });
 }
 
 static void report_saved(struct np_session *session)
@@ -161,7 +161,7 @@ static void report_saved(struct np_session *session)
 	if (session->saved)
 		return;
 	session->saved = true;
-	np_session_tell_first(
+	np_session_send_first(
 		session, &(struct np_event){ .type = NP_EVENT_SAVED, .rank = session->job->rank });
 }
 
@@ -179,7 +179,7 @@ static void begin_saving(struct np_session *session)
 	session->deadline = after_grace(session);
 	np_message_init(&stop, NP_MSG_STOP, session->job->rank);
 	stop.step = -1;
-	np_backend_tell_all(&session->backend, &stop);
+	np_backend_send_all(&session->backend, &stop);
 }
 
 static bool is_anything_open(const struct np_job *job)
@@ -230,7 +230,7 @@ static void stop_all(struct np_session *session, int rank, int status, int numbe
 	else
 		np_job_warn("the application of %s %d ended with status %d; ending the others",
 			    who(job), rank, status);
-	np_session_tell_all(session, &(struct np_event){ .type = NP_EVENT_STOP,
+	np_session_send_all(session, &(struct np_event){ .type = NP_EVENT_STOP,
 							 .rank = rank,
 							 .value = number ? -number : status });
 	count_saved(session);
@@ -246,7 +246,7 @@ static void report_failure(struct np_session *session, int status, int number)
 	if (session->reported)
 		return;
 	session->reported = true;
-	np_session_tell_first(session, &event);
+	np_session_send_first(session, &event);
 	/* Whoever gets a signal to end need not wait for rank 0, who may be gone. */
 	if (number)
 		begin_saving(session);
@@ -332,7 +332,7 @@ static void report_window(struct np_session *session, enum np_event_type type)
 	for (size_t i = 0; i < job->records.count; i++)
 		open |= np_record_is_open(&job->records.item[i]);
 	np_child_has_profile(&session->child, open);
-	np_session_tell_first(session,
+	np_session_send_first(session,
 			      &(struct np_event){ .type = (int32_t)type, .rank = job->rank });
 }
 
@@ -354,7 +354,7 @@ static void take(struct np_session *session, const struct np_message *message)
 		report_window(session, NP_EVENT_CLOSED);
 	else if (message->type == NP_MSG_PROF_ERROR || message->type == NP_MSG_SELF_PROFILING)
 		np_job_warn("rank %d: %s", record->rank, record->failure);
-	np_control_hear_application(session, record, message);
+	np_control_hear_application(session, message);
 	if (job->plan.backend == NP_BACKEND_MSPROF)
 		np_attach_hear(&session->backend, message);
 }
@@ -575,7 +575,7 @@ int np_session_run(struct np_job *job, const char *inject, struct np_job_result 
 		.job = job,
 		.child = NP_CHILD_INIT,
 		.backend = { .job = job,
-			     .session = { &session, take, np_session_tell_first, step_rate,
+			     .session = { &session, take, np_session_send_first, step_rate,
 					  has_left },
 			     .channel = NP_CHANNEL_INIT },
 		.signals = -1,

@@ -38,9 +38,9 @@ struct np_session {
 };
 
 /* An event for rank 0: handled at once if that is this launcher. */
-void np_session_tell_first(struct np_session *session, const struct np_event *event);
+void np_session_send_first(struct np_session *session, const struct np_event *event);
 
 /* Rank 0: an event for everybody, this launcher included. */
-void np_session_tell_all(struct np_session *session, const struct np_event *event);
+void np_session_send_all(struct np_session *session, const struct np_event *event);
 
 #endif /* NP_SESSION_STATE_H */

@@ -142,7 +142,7 @@ static void torch_is_asked_for_more_than_there_is_where_no_end_is_given(void **s
 	assert_int_equal(np_json_count(np_json_member(doc, "rank_list")), 0);
 }
 
-static void a_log_of_torch_tells_when_it_began_ended_or_would_not(void **state)
+static void a_log_of_torch_says_when_it_began_ended_or_would_not(void **state)
 {
 	struct np_torch_log log = { .started = NP_UNKNOWN, .stopped = NP_UNKNOWN };
 
@@ -198,7 +198,7 @@ static size_t noted_steps(const struct np_attach_step *steps, size_t count)
 	return np_json_count(np_json_member(doc, "steps"));
 }
 
-static void steps_are_noted_only_if_all_were_told(void **state)
+static void steps_are_noted_only_if_all_were_reported(void **state)
 {
 	const struct np_attach_step all[] = { { 3, 100 }, { 4, 200 }, { 5, 300 }, { 6, 400 } };
 	const struct np_attach_step gap[] = { { 3, 100 }, { 4, 200 }, { 6, 400 } };
@@ -217,8 +217,8 @@ int main(void)
 		cmocka_unit_test(settings_a_backend_cannot_serve_are_named),
 		cmocka_unit_test(torch_is_asked_in_its_own_words),
 		cmocka_unit_test(torch_is_asked_for_more_than_there_is_where_no_end_is_given),
-		cmocka_unit_test(a_log_of_torch_tells_when_it_began_ended_or_would_not),
-		cmocka_unit_test(steps_are_noted_only_if_all_were_told),
+		cmocka_unit_test(a_log_of_torch_says_when_it_began_ended_or_would_not),
+		cmocka_unit_test(steps_are_noted_only_if_all_were_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

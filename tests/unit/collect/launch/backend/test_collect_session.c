@@ -24,7 +24,7 @@ static void take(struct np_session *self, const struct np_message *message)
 	*slot = *message;
 }
 
-static void tell_first(struct np_session *self, const struct np_event *event)
+static void send_first(struct np_session *self, const struct np_event *event)
 {
 	struct heard *heard = (struct heard *)(void *)self;
 	struct np_event *slot = np_vec_add(&heard->events, NULL);
@@ -49,7 +49,7 @@ static struct np_backend backend_of(struct np_job *job, struct heard *heard)
 {
 	return (struct np_backend){
 		.job = job,
-		.session = { (struct np_session *)(void *)heard, take, tell_first, step_rate,
+		.session = { (struct np_session *)(void *)heard, take, send_first, step_rate,
 			     has_left },
 		.channel = NP_CHANNEL_INIT,
 	};
@@ -179,10 +179,10 @@ static void a_window_of_torch_is_accepted_when_its_log_says_that_it_began(void *
 	np_message_init(&start, NP_MSG_START, 1);
 	start.step = 12;
 	(void)snprintf(start.text, sizeof(start.text), "%s", root);
-	assert_true(np_backend_tell(&backend, 1, &start));
-	assert_false(np_backend_tell(&backend, 5, &start));
+	assert_true(np_backend_send(&backend, 1, &start));
+	assert_false(np_backend_send(&backend, 5, &start));
 	/* The second request of one window is refused. */
-	assert_true(np_backend_tell(&backend, 1, &start));
+	assert_true(np_backend_send(&backend, 1, &start));
 	assert_int_equal(heard.messages.count, 1);
 	assert_int_equal(heard.messages.item[0].type, NP_MSG_REFUSED);
 	(void)snprintf(dir, sizeof(dir), "%s/host_77_20250101000000000_ascend_pt", root);

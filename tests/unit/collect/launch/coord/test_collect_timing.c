@@ -4,7 +4,7 @@
 #include "np_random.h"
 #include "np_test.h"
 
-static void the_shortest_trip_tells_the_offset_and_half_of_it_how_wrong_it_may_be(void **state)
+static void the_shortest_trip_gives_the_offset_and_half_of_it_how_wrong_it_may_be(void **state)
 {
 	/*
 	 * The second trip is the shortest: asked at 2000, back at 2011, so the middle is
@@ -97,7 +97,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			the_shortest_trip_tells_the_offset_and_half_of_it_how_wrong_it_may_be),
+			the_shortest_trip_gives_the_offset_and_half_of_it_how_wrong_it_may_be),
 		cmocka_unit_test(the_true_offset_is_within_the_uncertainty),
 		cmocka_unit_test(drift_is_the_change_of_the_offset_over_time),
 		cmocka_unit_test(a_drift_within_the_uncertainty_is_not_claimed),

@@ -157,7 +157,7 @@ static int64_t integer(const struct np_json *node, const char *key)
 	return value;
 }
 
-static void the_manifest_tells_hosts_clocks_and_ranks(void **state)
+static void the_manifest_has_hosts_clocks_and_ranks(void **state)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *doc = manifest_of_three();
 	const struct np_json *host = np_json_item(np_json_member(doc, "hosts"), 1);
@@ -230,7 +230,7 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_explained_by_how_far_it_came),
 		cmocka_unit_test(the_first_failure_is_the_one_that_is_told),
 		cmocka_unit_test(a_rank_that_was_not_chosen_owes_nothing),
-		cmocka_unit_test(the_manifest_tells_hosts_clocks_and_ranks),
+		cmocka_unit_test(the_manifest_has_hosts_clocks_and_ranks),
 		cmocka_unit_test(the_manifest_lists_the_window_and_who_was_in_it),
 		cmocka_unit_test(an_application_inherits_no_variable_of_mpi),
 	};
