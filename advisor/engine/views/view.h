@@ -14,11 +14,23 @@
  * them: nothing is copied. `open` is called before the first row is read, so
  * that what no rule looks at costs nothing; it sets `rows`.
  *
- * A view that was not recorded is not `present`: rules that need it are skipped
- * and told why. `known` says the same of a column; NULL means all are.
+ * A view that was not recorded is not `present`: rules that need it are skipped,
+ * with the reason. `known` says the same of a column; NULL means all are.
  *
  * A view serves one connection at a time.
  */
+struct view_field;
+struct view_rank;
+
+/* The structs that rows are, or to which they point. */
+struct view_items {
+	const char *first;
+	size_t size;
+	size_t count;
+	const uint32_t *pick; /* where the index for row 0 is; NULL: row i has item i */
+	size_t pick_size;     /* from one index to the next */
+};
+
 struct view {
 	const char *name;
 	const struct np_column *columns;
@@ -31,6 +43,8 @@ struct view {
 	bool (*known)(const struct view *view, size_t column);
 	void (*close)(struct view *view); /* NULL: `state` is freed */
 	void *state;                      /* of `open` */
+	const struct view_field *fields;  /* by column: see view_fields.h */
+	struct view_items items[2];
 	bool opened;
 	struct view_order **orders; /* by column; see view_order.h */
 	unsigned char *searches;    /* by column: how often it was searched row by row */
@@ -81,6 +95,9 @@ struct view_description {
 	size_t typical; /* number of rows, for plans of queries; 0: few */
 	const char *what;
 	const char *cure; /* how to get it; NULL for what is always there */
+	/* Of the views of a rank: where cells come from, and what else is to be set in a view. */
+	const struct view_field *fields;
+	void (*begin)(struct view *view, const struct view_rank *source);
 };
 
 size_t view_catalog_count(void);

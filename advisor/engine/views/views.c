@@ -1,66 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The lists of views, and sets of them for a connection. */
 #include "views.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What the views share, and the lists of them. */
+#include "view_fields.h"
 
-struct np_cell view_text(const struct np_detail *detail, np_str id)
-{
-	if (id == NP_STR_NONE)
-		return np_cell_null();
-	return np_cell_bytes(np_strtab_text(detail->strings, id),
-			     np_strtab_length(detail->strings, id));
-}
-
-struct np_cell view_step_id(const struct view_rank *source, uint32_t step)
-{
-	if (step == NP_NO_STEP || step >= source->rank->steps.count)
-		return np_cell_null();
-	return np_cell_text(np_run_text(source->run, source->rank->steps.item[step].id));
-}
-
-struct np_cell view_difference(np_ns begin, np_ns end)
-{
-	return begin == NP_UNKNOWN || end == NP_UNKNOWN ? np_cell_null()
-							: np_cell_integer(end - begin);
-}
-
-const char *const view_unit_ratios[11] = {
-	"aic_vec_ratio",    "aiv_vec_ratio",  "aic_mac_ratio",  "aic_scalar_ratio",
-	"aiv_scalar_ratio", "aic_mte1_ratio", "aiv_mte1_ratio", "aic_mte2_ratio",
-	"aiv_mte2_ratio",   "aic_mte3_ratio", "aiv_mte3_ratio",
-};
-
-/* How each view of a rank is made; NULL for those that come from elsewhere. */
-static const struct {
-	const struct view_description *what;
-	void (*make)(struct view *view, const struct view_rank *source);
-} catalog[] = {
-	{ &view_step, view_make_step },
-	{ &view_kernel, view_make_kernel },
-	{ &view_kernel_group, view_make_kernel_group },
-	{ &view_task, view_make_task },
-	{ &view_free, view_make_free },
-	{ &view_comm_op, view_make_comm_op },
-	{ &view_comm_band, view_make_comm_band },
-	{ &view_comm_task, view_make_comm_task },
-	{ &view_host_api, view_make_host_api },
-	{ &view_cann_api, view_make_cann_api },
-	{ &view_stack, view_make_stack },
-	{ &view_kernel_stack, view_make_kernel_stack },
-	{ &view_mark, view_make_mark },
-	{ &view_gc, view_make_gc },
-	{ &view_freq, view_make_freq },
-	{ &view_mem_op, view_make_mem_op },
-	{ &view_mem_curve, view_make_mem_curve },
-	{ &view_env, view_make_env },
-	{ &view_setting, view_make_setting },
-	{ &view_device, view_make_device },
-	{ &view_run, view_make_run },
-	{ &view_graph_node, NULL },
-	{ &view_graph_edge, NULL },
+static const struct view_description *const catalog[] = {
+	&view_step,    &view_kernel,       &view_kernel_group, &view_task,     &view_free,
+	&view_comm_op, &view_comm_band,    &view_comm_task,    &view_host_api, &view_cann_api,
+	&view_stack,   &view_kernel_stack, &view_mark,         &view_gc,       &view_freq,
+	&view_mem_op,  &view_mem_curve,    &view_env,          &view_setting,  &view_device,
+	&view_run,     &view_graph_node,   &view_graph_edge,
 };
 
 size_t view_catalog_count(void)
@@ -73,7 +25,7 @@ struct view_description view_catalog(size_t index)
 	const struct np_relation *relation;
 
 	if (index < NP_COUNT(catalog))
-		return *catalog[index].what;
+		return *catalog[index];
 	relation = np_cluster_relations[index - NP_COUNT(catalog)];
 	return (struct view_description){ .name = relation->name,
 					  .columns = relation->columns,
@@ -208,6 +160,27 @@ int view_set_add(struct view_set *set, struct view view, bool base, struct np_er
 	return base ? rename_base(set, slot, err) : NP_OK;
 }
 
+/* As many rows as items. */
+static int open_items(struct view *view, struct np_err *err)
+{
+	(void)err;
+	view->rows = view->items[0].count;
+	return NP_OK;
+}
+
+void view_make(struct view *view, const struct view_description *what,
+	       const struct view_rank *source)
+{
+	*view = (struct view){ .name = what->name,
+			       .columns = what->columns,
+			       .column_count = what->column_count,
+			       .data = source,
+			       .open = open_items,
+			       .cell = view_field_cell,
+			       .fields = what->fields };
+	what->begin(view, source);
+}
+
 int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool base,
 		      struct np_err *err)
 {
@@ -216,9 +189,9 @@ int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool
 	for (size_t i = 0; i < NP_COUNT(catalog) && rc == NP_OK; i++) {
 		struct view view;
 
-		if (!catalog[i].make)
+		if (!catalog[i]->begin)
 			continue;
-		catalog[i].make(&view, source);
+		view_make(&view, catalog[i], source);
 		rc = view_set_add(set, view, base, err);
 	}
 	return rc;

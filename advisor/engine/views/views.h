@@ -23,29 +23,7 @@ struct view_rank {
 	const struct np_cluster *cluster; /* for stages and sizes; may be NULL */
 };
 
-/* Each makes a view of a rank. They are listed in views.c. */
-void view_make_kernel(struct view *view, const struct view_rank *source);
-void view_make_kernel_group(struct view *view, const struct view_rank *source);
-void view_make_task(struct view *view, const struct view_rank *source);
-void view_make_comm_op(struct view *view, const struct view_rank *source);
-void view_make_comm_band(struct view *view, const struct view_rank *source);
-void view_make_comm_task(struct view *view, const struct view_rank *source);
-void view_make_host_api(struct view *view, const struct view_rank *source);
-void view_make_cann_api(struct view *view, const struct view_rank *source);
-void view_make_stack(struct view *view, const struct view_rank *source);
-void view_make_kernel_stack(struct view *view, const struct view_rank *source);
-void view_make_step(struct view *view, const struct view_rank *source);
-void view_make_free(struct view *view, const struct view_rank *source);
-void view_make_freq(struct view *view, const struct view_rank *source);
-void view_make_gc(struct view *view, const struct view_rank *source);
-void view_make_mem_op(struct view *view, const struct view_rank *source);
-void view_make_mem_curve(struct view *view, const struct view_rank *source);
-void view_make_mark(struct view *view, const struct view_rank *source);
-void view_make_env(struct view *view, const struct view_rank *source);
-void view_make_setting(struct view *view, const struct view_rank *source);
-void view_make_device(struct view *view, const struct view_rank *source);
-void view_make_run(struct view *view, const struct view_rank *source);
-
+/* What each is; they are listed in views.c. */
 extern const struct view_description view_kernel;
 extern const struct view_description view_kernel_group;
 extern const struct view_description view_task;
@@ -79,6 +57,10 @@ struct view_set {
 
 void view_set_release(struct view_set *set);
 
+/* Make a view of a rank. Its description must have `begin`. */
+void view_make(struct view *view, const struct view_description *what,
+	       const struct view_rank *source);
+
 /* Add all views of a rank, their names beginning with v_base_ when it is of the second run. */
 int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool base,
 		      struct np_err *err) NP_MUST_USE;
@@ -101,7 +83,7 @@ int view_set_add(struct view_set *set, struct view view, bool base, struct np_er
 int view_set_add_rows(struct view_set *set, const char *name, const struct rows *rows,
 		      struct np_err *err) NP_MUST_USE;
 
-/* Views that this set lacks, as empty ones that are not present, so that SQL can name them. */
+/* Views that this set is missing, as empty ones that are not present, so that SQL can name them. */
 int view_set_add_absent(struct view_set *set, unsigned scope, struct np_err *err) NP_MUST_USE;
 
 struct view *view_set_find(const struct view_set *set, const char *name);
@@ -115,10 +97,5 @@ extern const char *const view_unit_ratios[11];
 /* Keys of v_run: columns of `when`. */
 extern const char *const view_run_keys[];
 extern const size_t view_run_key_count;
-
-/* Private to the views: cells. */
-struct np_cell view_text(const struct np_detail *detail, np_str id);
-struct np_cell view_step_id(const struct view_rank *source, uint32_t step);
-struct np_cell view_difference(np_ns begin, np_ns end);
 
 #endif /* NP_ADVISOR_VIEWS_H */

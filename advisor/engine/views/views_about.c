@@ -1,57 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "views.h"
+/* Views of what a rank ran on and with: environment, settings, device, versions; and of graphs. */
+#include "view_fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a rank ran on and with: environment, settings, device, versions. */
-
-#define ENTRY(name, type) { #name, type },
-#define ENVIRONMENT       "ENV_VARIABLES."
-
-static const struct np_column setting_columns[] = {
-	{ "rank", NP_INTEGER },
-	{ "name", NP_TEXT },
-	{ "value", NP_TEXT },
-};
-
-const struct view_description view_setting = {
-	.name = "v_setting",
-	.columns = setting_columns,
-	.column_count = NP_COUNT(setting_columns),
-	.scope = VIEW_RANK,
-	.what = "settings of the profiler and metadata, by dotted name",
-	.cure = "keep profiler_info_*.json and profiler_metadata.json beside the profile",
-};
-
-const struct view_description view_env = {
-	.name = "v_env",
-	.columns = setting_columns,
-	.column_count = NP_COUNT(setting_columns),
-	.scope = VIEW_RANK | VIEW_CLUSTER,
-	.what = "environment variables that the profiler recorded",
-	.cure = "keep profiler_metadata.json beside the profile",
-};
-
-/* Rows of settings; of the environment only those that are variables. */
-struct settings {
-	NP_VEC(uint32_t) list;
-};
-
-static const struct np_detail *detail_of(const struct view *view)
-{
-	return ((const struct view_rank *)view->data)->detail;
-}
-
-static void close_settings(struct view *view)
-{
-	struct settings *settings = view->state;
-
-	if (settings)
-		np_vec_release(&settings->list);
-	free(settings);
-}
+#define ENVIRONMENT "ENV_VARIABLES."
 
 static bool is_variable(const struct np_detail *detail, size_t row)
 {
@@ -60,52 +15,56 @@ static bool is_variable(const struct np_detail *detail, size_t row)
 	return name && strncmp(name, ENVIRONMENT, strlen(ENVIRONMENT)) == 0;
 }
 
-static int open_some(struct view *view, bool variables, struct np_err *err)
+/* clang-format off */
+#define SETTING_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(name, NP_TEXT, VIEW_TEXT(np_setting, name)) \
+	X(value, NP_TEXT, VIEW_TEXT(np_setting, value))
+/* clang-format on */
+VIEW_TABLES(setting, SETTING_COLUMNS);
+
+static void begin_settings(struct view *view, const struct view_rank *source)
 {
-	const struct np_detail *detail = detail_of(view);
-	struct settings *settings = calloc(1, sizeof(*settings));
-
-	view->state = settings;
-	if (!settings)
-		return np_fail_nomem(err, "settings");
-	for (size_t i = 0; i < detail->settings.count; i++) {
-		uint32_t *slot;
-
-		if (variables && !is_variable(detail, i))
-			continue;
-		slot = np_vec_add(&settings->list, err);
-		if (!slot)
-			return NP_E_NOMEM;
-		*slot = (uint32_t)i;
-	}
-	view->rows = settings->list.count;
-	return NP_OK;
+	view->present = source->detail->settings.count > 0;
+	view->items[0] = VIEW_ITEMS(source->detail->settings);
 }
 
-static int open_settings(struct view *view, struct np_err *err)
-{
-	return open_some(view, false, err);
-}
+const struct view_description view_setting = {
+	.name = "v_setting",
+	VIEW_OF_TABLES(setting),
+	.begin = begin_settings,
+	.scope = VIEW_RANK,
+	.what = "settings of the profiler and metadata, by dotted name",
+	.cure = "keep profiler_info_*.json and profiler_metadata.json beside the profile",
+};
 
+/* The settings that are variables, under their own names. */
 static int open_env(struct view *view, struct np_err *err)
 {
-	return open_some(view, true, err);
-}
+	const struct np_detail *detail = view_detail(view);
+	NP_VEC(struct variable { uint32_t setting; }) list = { 0 };
+	int rc = NP_OK;
 
-static struct np_cell setting_cell(const struct view *view, size_t row, size_t column)
-{
-	const struct np_detail *detail = detail_of(view);
-	const struct settings *settings = view->state;
-	const struct np_setting *setting = &detail->settings.item[settings->list.item[row]];
+	for (size_t i = 0; i < detail->settings.count && rc == NP_OK; i++) {
+		struct variable *slot;
 
-	if (column == 0)
-		return np_cell_integer(detail->id);
-	return view_text(detail, column == 1 ? setting->name : setting->value);
+		if (!is_variable(detail, i))
+			continue;
+		slot = np_vec_add(&list, err);
+		if (slot)
+			slot->setting = (uint32_t)i;
+		else
+			rc = NP_E_NOMEM;
+	}
+	view->state = list.item;
+	view->items[0] = VIEW_ITEMS_AT(detail->settings, list.item, setting);
+	view->rows = list.count;
+	return rc;
 }
 
 static struct np_cell env_cell(const struct view *view, size_t row, size_t column)
 {
-	struct np_cell cell = setting_cell(view, row, column);
+	struct np_cell cell = view_field_cell(view, row, column);
 
 	if (column == 1) {
 		cell.text.bytes += strlen(ENVIRONMENT);
@@ -114,106 +73,78 @@ static struct np_cell env_cell(const struct view *view, size_t row, size_t colum
 	return cell;
 }
 
-void view_make_setting(struct view *view, const struct view_rank *source)
+static void begin_env(struct view *view, const struct view_rank *source)
 {
-	*view = (struct view){ .name = view_setting.name,
-			       .columns = setting_columns,
-			       .column_count = NP_COUNT(setting_columns),
-			       .present = source->detail->settings.count > 0,
-			       .data = source,
-			       .open = open_settings,
-			       .close = close_settings,
-			       .cell = setting_cell };
-}
-
-void view_make_env(struct view *view, const struct view_rank *source)
-{
-	*view = (struct view){ .name = view_env.name,
-			       .columns = setting_columns,
-			       .column_count = NP_COUNT(setting_columns),
-			       .data = source,
-			       .open = open_env,
-			       .close = close_settings,
-			       .cell = env_cell };
+	view->open = open_env;
+	view->cell = env_cell;
 	for (size_t i = 0; i < source->detail->settings.count && !view->present; i++)
 		view->present = is_variable(source->detail, i);
 }
 
+const struct view_description view_env = {
+	.name = "v_env",
+	VIEW_OF_TABLES(setting),
+	.begin = begin_env,
+	.scope = VIEW_RANK | VIEW_CLUSTER,
+	.what = "environment variables that the profiler recorded",
+	.cure = "keep profiler_metadata.json beside the profile",
+};
+
+static struct np_cell device_cell(const struct view *view, size_t row, const void *item)
+{
+	int32_t device = view_source(view)->rank->device;
+
+	(void)row;
+	(void)item;
+	return device < 0 ? np_cell_null() : np_cell_integer(device);
+}
+
+static struct np_cell host_cell(const struct view *view, size_t row, const void *item)
+{
+	const struct view_rank *source = view_source(view);
+	const struct np_rank *rank = source->rank;
+
+	(void)row;
+	(void)item;
+	return np_cell_text(np_run_text(
+		source->run, rank->host_name != NP_STR_NONE ? rank->host_name : rank->host_uid));
+}
+
 /* clang-format off */
 #define DEVICE_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(device, NP_INTEGER) X(host, NP_TEXT) X(chip, NP_TEXT) \
-	X(ai_core_num, NP_INTEGER) X(aiv_num, NP_INTEGER) X(aic_mhz, NP_INTEGER) \
-	X(aiv_mhz, NP_INTEGER)
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(device, NP_INTEGER, VIEW_GET(device_cell)) \
+	X(host, NP_TEXT, VIEW_GET(host_cell)) \
+	X(chip, NP_TEXT, VIEW_TEXT(np_device_info, chip)) \
+	X(ai_core_num, NP_INTEGER, VIEW_NUMBER(np_device_info, ai_cores)) \
+	X(aiv_num, NP_INTEGER, VIEW_NUMBER(np_device_info, vector_cores)) \
+	X(aic_mhz, NP_INTEGER, VIEW_NUMBER(np_device_info, aic_mhz)) \
+	X(aiv_mhz, NP_INTEGER, VIEW_NUMBER(np_device_info, aiv_mhz))
 /* clang-format on */
+VIEW_TABLES(device, DEVICE_COLUMNS);
 
-#define NUMBER(name, type) DEVICE_##name,
-enum {
-	DEVICE_COLUMNS(NUMBER) DEVICE_COUNT
-};
-#undef NUMBER
-static const struct np_column device_columns[] = { DEVICE_COLUMNS(ENTRY) };
+static bool device_known(const struct view *view, size_t column)
+{
+	return view_has_value(view, column, 1);
+}
+
+static void begin_device(struct view *view, const struct view_rank *source)
+{
+	view->present = true;
+	view->items[0] = (struct view_items){ .first = (const char *)&source->detail->device,
+					      .size = sizeof(source->detail->device),
+					      .count = 1 };
+	view->known = device_known;
+}
 
 const struct view_description view_device = {
 	.name = "v_device",
-	.columns = device_columns,
-	.column_count = DEVICE_COUNT,
+	VIEW_OF_TABLES(device),
+	.begin = begin_device,
 	.scope = VIEW_RANK | VIEW_CLUSTER,
 	.what = "the device of each rank: chip, cores, rated clock",
 	.cure = "keep the PROF_* directory with info.json.*, or a database with NPU_INFO",
 };
-
-static int open_device(struct view *view, struct np_err *err)
-{
-	(void)err;
-	view->rows = 1;
-	return NP_OK;
-}
-
-static struct np_cell device_cell(const struct view *view, size_t row, size_t column)
-{
-	const struct view_rank *source = view->data;
-	const struct np_device_info *device = &source->detail->device;
-	const struct np_rank *rank = source->rank;
-
-	(void)row;
-	switch (column) {
-	case DEVICE_rank:
-		return np_cell_integer(rank->id);
-	case DEVICE_device:
-		return rank->device < 0 ? np_cell_null() : np_cell_integer(rank->device);
-	case DEVICE_host:
-		return np_cell_text(np_run_text(source->run, rank->host_name != NP_STR_NONE
-								     ? rank->host_name
-								     : rank->host_uid));
-	case DEVICE_chip:
-		return view_text(source->detail, device->chip);
-	case DEVICE_ai_core_num:
-		return np_cell_integer(device->ai_cores);
-	case DEVICE_aiv_num:
-		return np_cell_integer(device->vector_cores);
-	case DEVICE_aic_mhz:
-		return np_cell_integer(device->aic_mhz);
-	default:
-		return np_cell_integer(device->aiv_mhz);
-	}
-}
-
-static bool device_known(const struct view *view, size_t column)
-{
-	return device_cell(view, 0, column).type != NP_CELL_NULL;
-}
-
-void view_make_device(struct view *view, const struct view_rank *source)
-{
-	*view = (struct view){ .name = view_device.name,
-			       .columns = device_columns,
-			       .column_count = DEVICE_COUNT,
-			       .present = true,
-			       .data = source,
-			       .open = open_device,
-			       .cell = device_cell,
-			       .known = device_known };
-}
 
 /* v_run: keys and values, which `when` sees as columns. */
 enum run_key {
@@ -239,29 +170,6 @@ const char *const view_run_keys[] = {
 };
 
 const size_t view_run_key_count = RUN_COUNT;
-
-static const struct np_column run_columns[] = {
-	{ "rank", NP_INTEGER },
-	{ "key", NP_TEXT },
-	{ "value", NP_NUMERIC },
-};
-
-const struct view_description view_run = {
-	.name = "v_run",
-	.columns = run_columns,
-	.column_count = NP_COUNT(run_columns),
-	.scope = VIEW_RANK | VIEW_CLUSTER,
-	.what = "framework, framework_version, torch, cann, level, with_stack, nranks, world_size, "
-		"steps, chip",
-	.cure = NULL,
-};
-
-static int open_run(struct view *view, struct np_err *err)
-{
-	(void)err;
-	view->rows = RUN_COUNT;
-	return NP_OK;
-}
 
 static struct np_cell framework_cell(const struct view_rank *source)
 {
@@ -325,13 +233,13 @@ static struct np_cell run_value(const struct view_rank *source, enum run_key key
 	case RUN_STEPS:
 		return np_cell_integer((int64_t)rank->steps.count);
 	default:
-		return view_text(source->detail, source->detail->device.chip);
+		return np_cell_text(np_detail_text(source->detail, source->detail->device.chip));
 	}
 }
 
 static struct np_cell run_cell(const struct view *view, size_t row, size_t column)
 {
-	const struct view_rank *source = view->data;
+	const struct view_rank *source = view_source(view);
 
 	if (column == 0)
 		return np_cell_integer(source->rank->id);
@@ -339,16 +247,37 @@ static struct np_cell run_cell(const struct view *view, size_t row, size_t colum
 			   : run_value(source, (enum run_key)row);
 }
 
-void view_make_run(struct view *view, const struct view_rank *source)
+static int open_run(struct view *view, struct np_err *err)
 {
-	*view = (struct view){ .name = view_run.name,
-			       .columns = run_columns,
-			       .column_count = NP_COUNT(run_columns),
-			       .present = true,
-			       .data = source,
-			       .open = open_run,
-			       .cell = run_cell };
+	(void)err;
+	view->rows = RUN_COUNT;
+	return NP_OK;
 }
+
+static void begin_run(struct view *view, const struct view_rank *source)
+{
+	(void)source;
+	view->present = true;
+	view->open = open_run;
+	view->cell = run_cell;
+}
+
+static const struct np_column run_columns[] = {
+	{ "rank", NP_INTEGER },
+	{ "key", NP_TEXT },
+	{ "value", NP_NUMERIC },
+};
+
+const struct view_description view_run = {
+	.name = "v_run",
+	.columns = run_columns,
+	.column_count = NP_COUNT(run_columns),
+	.begin = begin_run,
+	.scope = VIEW_RANK | VIEW_CLUSTER,
+	.what = "framework, framework_version, torch, cann, level, with_stack, nranks, world_size, "
+		"steps, chip",
+	.cure = NULL,
+};
 
 static const struct np_column node_columns[] = {
 	{ "graph", NP_TEXT },

@@ -174,7 +174,7 @@ static struct np_cell joined_cell(const struct view *view, size_t row, size_t co
 }
 
 static struct joined *new_joined(const struct np_cluster *cluster,
-				 void (*make)(struct view *, const struct view_rank *))
+				 const struct view_description *what)
 {
 	const struct np_run *run = cluster->run;
 	size_t room = run->sources.count + 1;
@@ -197,18 +197,16 @@ static struct joined *new_joined(const struct np_cluster *cluster,
 		joined->sources[joined->count] = (struct view_rank){
 			.run = run, .index = i, .rank = run->ranks[i], .cluster = cluster
 		};
-		make(&joined->parts[joined->count], &joined->sources[joined->count]);
+		view_make(&joined->parts[joined->count], what, &joined->sources[joined->count]);
 		joined->count++;
 	}
 	return joined;
 }
 
 static int add_joined(struct view_set *set, const struct np_cluster *cluster,
-		      const struct view_description *what,
-		      void (*make)(struct view *, const struct view_rank *), bool base,
-		      struct np_err *err)
+		      const struct view_description *what, bool base, struct np_err *err)
 {
-	struct joined *joined = new_joined(cluster, make);
+	struct joined *joined = new_joined(cluster, what);
 	struct view view = { .name = what->name,
 			     .columns = what->columns,
 			     .column_count = what->column_count,
@@ -244,11 +242,11 @@ int view_set_add_cluster(struct view_set *set, const struct view_cluster *source
 	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++)
 		rc = add_table(set, np_cluster_relations[i], source, base, err);
 	if (rc == NP_OK)
-		rc = add_joined(set, cluster, &view_step, view_make_step, base, err);
+		rc = add_joined(set, cluster, &view_step, base, err);
 	if (rc == NP_OK)
-		rc = add_joined(set, cluster, &view_comm_op, view_make_comm_op, base, err);
+		rc = add_joined(set, cluster, &view_comm_op, base, err);
 	if (rc == NP_OK)
-		rc = add_joined(set, cluster, &view_comm_band, view_make_comm_band, base, err);
+		rc = add_joined(set, cluster, &view_comm_band, base, err);
 	if (rc == NP_OK)
 		rc = add_rows(set, view_device.name, source->device, base, err);
 	if (rc == NP_OK)

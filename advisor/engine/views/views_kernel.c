@@ -1,120 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "views.h"
+/* Views of the tasks of the device: kernels, groups of kernels that are alike, and all tasks. */
+#include "view_fields.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "npuprof/idmap.h"
+#include "npuprof/map.h"
 
 #include "counters.h"
 
-/* Kernels and tasks of the device. */
+const char *const view_unit_ratios[11] = {
+	"aic_vec_ratio",    "aiv_vec_ratio",  "aic_mac_ratio",  "aic_scalar_ratio",
+	"aiv_scalar_ratio", "aic_mte1_ratio", "aiv_mte1_ratio", "aic_mte2_ratio",
+	"aiv_mte2_ratio",   "aic_mte3_ratio", "aiv_mte3_ratio",
+};
 
-/* clang-format off */
-#define KERNEL_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(id, NP_INTEGER) X(step, NP_TEXT) X(in_step, NP_INTEGER) \
-	X(device, NP_INTEGER) \
-	X(start_ns, NP_INTEGER) X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) \
-	X(wait_ns, NP_INTEGER) X(stream, NP_INTEGER) X(task_id, NP_INTEGER) X(name, NP_TEXT) \
-	X(op_type, NP_TEXT) X(core, NP_TEXT) X(state, NP_TEXT) X(block_dim, NP_INTEGER) \
-	X(mix_block_dim, NP_INTEGER) X(in_shapes, NP_TEXT) X(in_dtypes, NP_TEXT) \
-	X(in_formats, NP_TEXT) X(out_shapes, NP_TEXT) X(out_dtypes, NP_TEXT) \
-	X(out_formats, NP_TEXT) X(conn_id, NP_INTEGER) X(for_comm, NP_INTEGER) \
-	X(busiest, NP_REAL) X(moving_ns, NP_REAL)
-/* clang-format on */
-
-#define NUMBER(name, type) KERNEL_##name,
-#define COUNTER(name)      KERNEL_##name,
+/* Counters have no field: they are not members of a struct. */
+#define COUNTER_COLUMN(name) { #name, NP_REAL },
+#define COUNTER_NUMBER(name) COUNTER_##name,
 enum {
-	KERNEL_COLUMNS(NUMBER) KERNEL_FIRST_COUNTER,
-	KERNEL_COUNTERS_BEFORE = KERNEL_FIRST_COUNTER - 1,
-	COUNTERS(COUNTER) KERNEL_COUNT
-};
-#undef NUMBER
-#undef COUNTER
-
-#define ENTRY(name, type) { #name, type },
-#define COUNTER(name)     { #name, NP_REAL },
-static const struct np_column kernel_columns[] = { KERNEL_COLUMNS(ENTRY) COUNTERS(COUNTER) };
-#undef COUNTER
-
-const struct view_description view_kernel = {
-	.name = "v_kernel",
-	.columns = kernel_columns,
-	.column_count = KERNEL_COUNT,
-	.scope = VIEW_RANK,
-	.typical = 20000,
-	.what = "kernels of the device, with shapes and counters of the AI cores; busiest is the "
-		"largest ratio of a unit (vec, mac, scalar, mte1, mte2, mte3), moving_ns the time in "
-		"which data came in (mte2) or went out (fixpipe, mte3)",
-	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
+	COUNTERS(COUNTER_NUMBER) COUNTER_COUNT
 };
 
-/* Columns of counters by their place in the view: looked up once. */
+/* Columns of the detail's counters by their number; NP_NO_ROW for those that were not recorded. */
+static void find_counters(const struct np_detail *detail, const struct np_column *columns,
+			  uint32_t found[COUNTER_COUNT])
+{
+	for (size_t i = 0; i < COUNTER_COUNT; i++)
+		found[i] = np_detail_counter(detail, columns[i].name);
+}
+
+/* Looked up once. */
 struct kernel_state {
-	uint32_t counter[KERNEL_COUNT];
+	uint32_t counter[COUNTER_COUNT];
 	uint32_t units[NP_COUNT(view_unit_ratios)]; /* those that were recorded */
 	size_t unit_count;
 };
 
-static int open_kernels(struct view *view, struct np_err *err)
+static double counter_of(const struct view *view, size_t row, size_t number)
 {
-	const struct view_rank *source = view->data;
-	struct kernel_state *state = malloc(sizeof(*state));
+	const struct np_detail *detail = view_detail(view);
+	uint32_t counter = ((const struct kernel_state *)view->state)->counter[number];
 
-	if (!state)
-		return np_fail_nomem(err, "kernels");
-	for (size_t i = KERNEL_FIRST_COUNTER; i < KERNEL_COUNT; i++)
-		state->counter[i] = np_detail_counter(source->detail, kernel_columns[i].name);
-	state->unit_count = 0;
-	for (size_t i = 0; i < NP_COUNT(view_unit_ratios); i++) {
-		uint32_t counter = np_detail_counter(source->detail, view_unit_ratios[i]);
-
-		if (counter != NP_NO_ROW)
-			state->units[state->unit_count++] = counter;
-	}
-	view->state = state;
-	view->rows = source->detail->kernels.count;
-	return NP_OK;
+	return counter == NP_NO_ROW ? (double)NAN : detail->pmu[row * detail->pmu_count + counter];
 }
 
-static struct np_cell counter_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell busiest_unit(const struct view *view, size_t row, const void *item)
 {
-	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
-	uint32_t counter = ((const struct kernel_state *)view->state)->counter[column];
-
-	return counter == NP_NO_ROW ? np_cell_null()
-				    : np_cell_real(detail->pmu[row * detail->pmu_count + counter]);
-}
-
-static struct np_cell busiest_unit(const struct view *view, size_t row)
-{
-	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
+	const struct np_detail *detail = view_detail(view);
 	const struct kernel_state *state = view->state;
 	double most = (double)NAN;
 
+	(void)item;
 	for (size_t i = 0; i < state->unit_count; i++)
 		most = fmax(most, detail->pmu[row * detail->pmu_count + state->units[i]]);
 	return np_cell_real(most);
 }
 
-static double ratio_of(const struct view *view, size_t row, size_t column)
-{
-	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
-	uint32_t counter = ((const struct kernel_state *)view->state)->counter[column];
-
-	return counter == NP_NO_ROW ? (double)NAN : detail->pmu[row * detail->pmu_count + counter];
-}
-
 /* The two cores work at the same time. */
-static struct np_cell moving_time(const struct view *view, size_t row)
+static struct np_cell moving_time(const struct view *view, size_t row, const void *item)
 {
-	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
-	const struct np_kernel *kernel = &detail->kernels.item[row];
-	double in = fmax(ratio_of(view, row, KERNEL_aic_mte2_ratio),
-			 ratio_of(view, row, KERNEL_aiv_mte2_ratio));
-	double out = fmax(ratio_of(view, row, KERNEL_aic_fixpipe_ratio),
-			  ratio_of(view, row, KERNEL_aiv_mte3_ratio));
+	const struct np_kernel *kernel = item;
+	double in = fmax(counter_of(view, row, COUNTER_aic_mte2_ratio),
+			 counter_of(view, row, COUNTER_aiv_mte2_ratio));
+	double out = fmax(counter_of(view, row, COUNTER_aic_fixpipe_ratio),
+			  counter_of(view, row, COUNTER_aiv_mte3_ratio));
 
 	if (isnan(in) && isnan(out))
 		return np_cell_null();
@@ -122,78 +74,77 @@ static struct np_cell moving_time(const struct view *view, size_t row)
 			    ((isnan(in) ? 0 : in) + (isnan(out) ? 0 : out)));
 }
 
+/* clang-format off */
+#define KERNEL_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(id, NP_INTEGER, VIEW_ROW) \
+	X(step, NP_TEXT, VIEW_STEP(np_kernel, step)) \
+	X(in_step, NP_INTEGER, VIEW_IN_STEP(np_kernel, step)) \
+	X(device, NP_INTEGER, VIEW_NUMBER(np_kernel, device)) \
+	X(start_ns, NP_INTEGER, VIEW_NUMBER(np_kernel, start)) \
+	X(end_ns, NP_INTEGER, VIEW_NUMBER(np_kernel, end)) \
+	X(dur_ns, NP_INTEGER, VIEW_LENGTH(np_kernel, start, end)) \
+	X(wait_ns, NP_INTEGER, VIEW_NUMBER(np_kernel, wait)) \
+	X(stream, NP_INTEGER, VIEW_NUMBER(np_kernel, stream)) \
+	X(task_id, NP_INTEGER, VIEW_NUMBER(np_kernel, task_id)) \
+	X(name, NP_TEXT, VIEW_TEXT(np_kernel, name)) \
+	X(op_type, NP_TEXT, VIEW_TEXT(np_kernel, type)) \
+	X(core, NP_TEXT, VIEW_TEXT(np_kernel, core)) \
+	X(state, NP_TEXT, VIEW_TEXT(np_kernel, state)) \
+	X(block_dim, NP_INTEGER, VIEW_NUMBER(np_kernel, block_dim)) \
+	X(mix_block_dim, NP_INTEGER, VIEW_NUMBER(np_kernel, mix_block_dim)) \
+	X(in_shapes, NP_TEXT, VIEW_TEXT(np_kernel, in_shapes)) \
+	X(in_dtypes, NP_TEXT, VIEW_TEXT(np_kernel, in_dtypes)) \
+	X(in_formats, NP_TEXT, VIEW_TEXT(np_kernel, in_formats)) \
+	X(out_shapes, NP_TEXT, VIEW_TEXT(np_kernel, out_shapes)) \
+	X(out_dtypes, NP_TEXT, VIEW_TEXT(np_kernel, out_dtypes)) \
+	X(out_formats, NP_TEXT, VIEW_TEXT(np_kernel, out_formats)) \
+	X(conn_id, NP_INTEGER, VIEW_NUMBER(np_kernel, connection)) \
+	X(for_comm, NP_INTEGER, VIEW_NUMBER(np_kernel, schedule)) \
+	X(busiest, NP_REAL, VIEW_GET(busiest_unit)) \
+	X(moving_ns, NP_REAL, VIEW_GET(moving_time))
+/* clang-format on */
+
+static const struct np_column kernel_columns[] = { KERNEL_COLUMNS(VIEW_COLUMN)
+							   COUNTERS(COUNTER_COLUMN) };
+static const struct view_field kernel_fields[] = { KERNEL_COLUMNS(VIEW_MEMBER) };
+
+/* The first counter among the columns. */
+#define KERNEL_COUNTERS NP_COUNT(kernel_fields)
+
+static int open_kernels(struct view *view, struct np_err *err)
+{
+	const struct np_detail *detail = view_detail(view);
+	struct kernel_state *state = malloc(sizeof(*state));
+
+	if (!state)
+		return np_fail_nomem(err, "kernels");
+	find_counters(detail, kernel_columns + KERNEL_COUNTERS, state->counter);
+	state->unit_count = 0;
+	for (size_t i = 0; i < NP_COUNT(view_unit_ratios); i++) {
+		uint32_t counter = np_detail_counter(detail, view_unit_ratios[i]);
+
+		if (counter != NP_NO_ROW)
+			state->units[state->unit_count++] = counter;
+	}
+	view->state = state;
+	view->rows = detail->kernels.count;
+	return NP_OK;
+}
+
 static struct np_cell kernel_cell(const struct view *view, size_t row, size_t column)
 {
-	const struct view_rank *source = view->data;
-	const struct np_detail *detail = source->detail;
-	const struct np_kernel *kernel = &detail->kernels.item[row];
-
-	switch (column) {
-	case KERNEL_rank:
-		return np_cell_integer(detail->id);
-	case KERNEL_id:
-		return np_cell_integer((int64_t)row);
-	case KERNEL_step:
-		return view_step_id(source, kernel->step);
-	case KERNEL_in_step:
-		return np_cell_integer(kernel->step != NP_NO_STEP);
-	case KERNEL_device:
-		return np_cell_integer(kernel->device);
-	case KERNEL_start_ns:
-		return np_cell_integer(kernel->start);
-	case KERNEL_end_ns:
-		return np_cell_integer(kernel->end);
-	case KERNEL_dur_ns:
-		return view_difference(kernel->start, kernel->end);
-	case KERNEL_wait_ns:
-		return np_cell_integer(kernel->wait);
-	case KERNEL_stream:
-		return np_cell_integer(kernel->stream);
-	case KERNEL_task_id:
-		return np_cell_integer(kernel->task_id);
-	case KERNEL_name:
-		return view_text(detail, kernel->name);
-	case KERNEL_op_type:
-		return view_text(detail, kernel->type);
-	case KERNEL_core:
-		return view_text(detail, kernel->core);
-	case KERNEL_state:
-		return view_text(detail, kernel->state);
-	case KERNEL_block_dim:
-		return np_cell_integer(kernel->block_dim);
-	case KERNEL_mix_block_dim:
-		return np_cell_integer(kernel->mix_block_dim);
-	case KERNEL_in_shapes:
-		return view_text(detail, kernel->in_shapes);
-	case KERNEL_in_dtypes:
-		return view_text(detail, kernel->in_dtypes);
-	case KERNEL_in_formats:
-		return view_text(detail, kernel->in_formats);
-	case KERNEL_out_shapes:
-		return view_text(detail, kernel->out_shapes);
-	case KERNEL_out_dtypes:
-		return view_text(detail, kernel->out_dtypes);
-	case KERNEL_out_formats:
-		return view_text(detail, kernel->out_formats);
-	case KERNEL_conn_id:
-		return np_cell_integer(kernel->connection);
-	case KERNEL_for_comm:
-		return np_cell_integer(kernel->schedule);
-	case KERNEL_busiest:
-		return busiest_unit(view, row);
-	case KERNEL_moving_ns:
-		return moving_time(view, row);
-	default:
-		return counter_cell(view, row, column);
-	}
+	return column < KERNEL_COUNTERS
+		       ? view_field_cell(view, row, column)
+		       : np_cell_real(counter_of(view, row, column - KERNEL_COUNTERS));
 }
 
 /* Is there a value in the column? Text columns and counters depend on the level. */
 static bool kernel_known(const struct view *view, size_t column)
 {
-	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
+	const struct np_detail *detail = view_detail(view);
 
-	if (column >= KERNEL_FIRST_COUNTER) {
+	if (column >= KERNEL_COUNTERS) {
 		uint32_t counter = np_detail_counter(detail, kernel_columns[column].name);
 
 		for (size_t i = 0; counter != NP_NO_ROW && i < detail->kernels.count; i++) {
@@ -203,125 +154,329 @@ static bool kernel_known(const struct view *view, size_t column)
 		return false;
 	}
 	/* Asked before the view is open: there is no state yet. */
-	if ((column == KERNEL_busiest || column == KERNEL_moving_ns) && !view->opened)
+	if (kernel_fields[column].kind == VIEW_FIELD_GET && !view->opened)
 		return detail->pmu_count > 0;
-	for (size_t i = 0; i < detail->kernels.count; i++) {
-		if (kernel_cell(view, i, column).type != NP_CELL_NULL)
-			return true;
-	}
-	return detail->kernels.count == 0;
+	return detail->kernels.count == 0 || view_has_value(view, column, detail->kernels.count);
 }
 
-void view_make_kernel(struct view *view, const struct view_rank *source)
+static void begin_kernels(struct view *view, const struct view_rank *source)
 {
-	*view = (struct view){ .name = view_kernel.name,
-			       .columns = kernel_columns,
-			       .column_count = KERNEL_COUNT,
-			       .present = (source->detail->has & NP_DETAIL_KERNELS) != 0,
-			       .data = source,
-			       .open = open_kernels,
-			       .cell = kernel_cell,
-			       .known = kernel_known };
+	view->present = (source->detail->has & NP_DETAIL_KERNELS) != 0;
+	view->items[0] = VIEW_ITEMS(source->detail->kernels);
+	view->open = open_kernels;
+	view->cell = kernel_cell;
+	view->known = kernel_known;
 }
 
-/* clang-format off */
-#define TASK_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(step, NP_TEXT) X(device, NP_INTEGER) X(start_ns, NP_INTEGER) \
-	X(end_ns, NP_INTEGER) X(dur_ns, NP_INTEGER) X(stream, NP_INTEGER) \
-	X(task_id, NP_INTEGER) X(type, NP_TEXT) X(role, NP_TEXT) X(conn_id, NP_INTEGER)
-/* clang-format on */
-
-#define NUMBER(name, type) TASK_##name,
-enum {
-	TASK_COLUMNS(NUMBER) TASK_COUNT
-};
-#undef NUMBER
-static const struct np_column task_columns[] = { TASK_COLUMNS(ENTRY) };
-
-const struct view_description view_task = {
-	.name = "v_task",
-	.columns = task_columns,
-	.column_count = TASK_COUNT,
+const struct view_description view_kernel = {
+	.name = "v_kernel",
+	VIEW_OF_TABLES(kernel),
+	.begin = begin_kernels,
 	.scope = VIEW_RANK,
-	.typical = 25000,
-	.what = "all tasks of the device: kernels, copies, events, small tasks of collectives",
+	.typical = 20000,
+	.what = "kernels of the device, with shapes and counters of the AI cores; busiest is the "
+		"largest ratio of a unit (vec, mac, scalar, mte1, mte2, mte3), moving_ns the time in "
+		"which data came in (mte2) or went out (fixpipe, mte3)",
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
 
-static int open_tasks(struct view *view, struct np_err *err)
+/*
+ * Kernels that are alike, as one row. Most rules about kernels ask for sums over
+ * kernels of one type and shape; there are hundreds of these where there are
+ * tens of thousands of kernels, and they are found once for all rules.
+ */
+#define KEY_PARTS 14
+
+struct kernel_group {
+	uint32_t first; /* kernel */
+	bool in_step;
+	int64_t count;
+	np_ns sum;
+	np_ns least;
+	np_ns most;
+	np_ns wait;
+};
+
+struct kernel_groups {
+	NP_VEC(struct kernel_group) list;
+	struct np_map by_key; /* → list */
+	double *sums;         /* of counters, by group */
+	uint32_t *known;      /* kernels that have a value, by group and counter */
+	size_t capacity;      /* groups there is room for in both */
+	size_t counters;
+	uint32_t counter[COUNTER_COUNT]; /* of the detail's */
+};
+
+static void close_groups(struct view *view)
 {
-	(void)err;
-	view->rows = ((const struct view_rank *)view->data)->detail->tasks.count;
+	struct kernel_groups *groups = view->state;
+
+	if (!groups)
+		return;
+	np_vec_release(&groups->list);
+	np_map_release(&groups->by_key);
+	free(groups->sums);
+	free(groups->known);
+	free(groups);
+}
+
+/* The texts and numbers that must be equal, in one array. */
+static void key_of(const struct np_kernel *kernel, int64_t key[KEY_PARTS])
+{
+	const int64_t values[KEY_PARTS] = {
+		kernel->name,       kernel->type,
+		kernel->core,       kernel->state,
+		kernel->block_dim,  kernel->mix_block_dim,
+		kernel->in_shapes,  kernel->in_dtypes,
+		kernel->in_formats, kernel->out_shapes,
+		kernel->out_dtypes, kernel->out_formats,
+		kernel->schedule,   kernel->step != NP_NO_STEP,
+	};
+
+	memcpy(key, values, sizeof(values));
+}
+
+static bool equal(const struct np_kernel *a, const struct np_kernel *b)
+{
+	int64_t x[KEY_PARTS];
+	int64_t y[KEY_PARTS];
+
+	key_of(a, x);
+	key_of(b, y);
+	return memcmp(x, y, sizeof(x)) == 0;
+}
+
+/* A kernel whose group is looked for. */
+struct kernel_wanted {
+	const struct kernel_group *groups;
+	const struct np_kernel *kernels;
+	const struct np_kernel *kernel;
+};
+
+static bool is_wanted(const void *what, uint32_t group)
+{
+	const struct kernel_wanted *wanted = what;
+
+	return equal(&wanted->kernels[wanted->groups[group].first], wanted->kernel);
+}
+
+static uint64_t hash_of(const struct np_kernel *kernel)
+{
+	uint64_t hash = 0;
+	int64_t key[KEY_PARTS];
+
+	key_of(kernel, key);
+	for (size_t i = 0; i < NP_COUNT(key); i++)
+		hash = np_map_mix(hash, (uint64_t)key[i]);
+	return hash;
+}
+
+static bool grow(struct kernel_groups *groups)
+{
+	size_t capacity = groups->capacity ? 2 * groups->capacity : 64;
+	size_t values = capacity * (groups->counters + 1);
+	double *sums = realloc(groups->sums, values * sizeof(*sums));
+	uint32_t *known;
+
+	if (!sums)
+		return false;
+	groups->sums = sums;
+	known = realloc(groups->known, values * sizeof(*known));
+	if (!known)
+		return false;
+	groups->known = known;
+	groups->capacity = capacity;
+	return true;
+}
+
+static struct kernel_group *find_group(struct kernel_groups *groups, const struct np_detail *detail,
+				       uint32_t kernel, struct np_err *err)
+{
+	const struct np_kernel *kernels = detail->kernels.item;
+	const struct kernel_wanted wanted = { groups->list.item, kernels, &kernels[kernel] };
+	uint64_t hash = hash_of(&kernels[kernel]);
+	uint32_t found = np_map_find(&groups->by_key, hash, is_wanted, &wanted);
+	struct kernel_group *group;
+
+	if (found != NP_MAP_NONE)
+		return &groups->list.item[found];
+	if (groups->list.count == groups->capacity && !grow(groups)) {
+		(void)np_fail_nomem(err, "kernels");
+		return NULL;
+	}
+	group = np_vec_add(&groups->list, err);
+	if (!group ||
+	    np_map_add(&groups->by_key, hash, (uint32_t)(groups->list.count - 1), err) < 0)
+		return NULL;
+	*group = (struct kernel_group){ .first = kernel,
+					.in_step = kernels[kernel].step != NP_NO_STEP,
+					.least = NP_NS_MAX };
+	memset(&groups->sums[(groups->list.count - 1) * groups->counters], 0,
+	       groups->counters * sizeof(*groups->sums));
+	memset(&groups->known[(groups->list.count - 1) * groups->counters], 0,
+	       groups->counters * sizeof(*groups->known));
+	return group;
+}
+
+static void add_kernel(struct kernel_groups *groups, const struct np_detail *detail,
+		       struct kernel_group *group, size_t index)
+{
+	const struct np_kernel *kernel = &detail->kernels.item[index];
+	size_t base = (size_t)(group - groups->list.item) * groups->counters;
+	np_ns length = kernel->end - kernel->start;
+
+	group->count++;
+	group->sum += length;
+	group->least = length < group->least ? length : group->least;
+	group->most = length > group->most ? length : group->most;
+	group->wait = np_plus(group->wait, kernel->wait);
+	for (size_t i = 0; i < groups->counters; i++) {
+		double value = detail->pmu[index * groups->counters + i];
+
+		if (isnan(value))
+			continue;
+		groups->sums[base + i] += value;
+		groups->known[base + i]++;
+	}
+}
+
+/* clang-format off */
+#define GROUP_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(id, NP_INTEGER, VIEW_NUMBER_1(kernel_group, first)) \
+	X(in_step, NP_INTEGER, VIEW_NUMBER_1(kernel_group, in_step)) \
+	X(name, NP_TEXT, VIEW_TEXT(np_kernel, name)) \
+	X(op_type, NP_TEXT, VIEW_TEXT(np_kernel, type)) \
+	X(core, NP_TEXT, VIEW_TEXT(np_kernel, core)) \
+	X(state, NP_TEXT, VIEW_TEXT(np_kernel, state)) \
+	X(block_dim, NP_INTEGER, VIEW_NUMBER(np_kernel, block_dim)) \
+	X(mix_block_dim, NP_INTEGER, VIEW_NUMBER(np_kernel, mix_block_dim)) \
+	X(in_shapes, NP_TEXT, VIEW_TEXT(np_kernel, in_shapes)) \
+	X(in_dtypes, NP_TEXT, VIEW_TEXT(np_kernel, in_dtypes)) \
+	X(in_formats, NP_TEXT, VIEW_TEXT(np_kernel, in_formats)) \
+	X(out_shapes, NP_TEXT, VIEW_TEXT(np_kernel, out_shapes)) \
+	X(out_dtypes, NP_TEXT, VIEW_TEXT(np_kernel, out_dtypes)) \
+	X(out_formats, NP_TEXT, VIEW_TEXT(np_kernel, out_formats)) \
+	X(for_comm, NP_INTEGER, VIEW_NUMBER(np_kernel, schedule)) \
+	X(n, NP_INTEGER, VIEW_NUMBER_1(kernel_group, count)) \
+	X(dur_ns, NP_INTEGER, VIEW_NUMBER_1(kernel_group, sum)) \
+	X(min_ns, NP_INTEGER, VIEW_NUMBER_1(kernel_group, least)) \
+	X(max_ns, NP_INTEGER, VIEW_NUMBER_1(kernel_group, most)) \
+	X(wait_ns, NP_INTEGER, VIEW_NUMBER_1(kernel_group, wait))
+/* clang-format on */
+
+static const struct np_column group_columns[] = { GROUP_COLUMNS(VIEW_COLUMN)
+							  COUNTERS(COUNTER_COLUMN) };
+static const struct view_field group_fields[] = { GROUP_COLUMNS(VIEW_MEMBER) };
+
+#define GROUP_COUNTERS NP_COUNT(group_fields)
+
+static int open_groups(struct view *view, struct np_err *err)
+{
+	const struct np_detail *detail = view_detail(view);
+	struct kernel_groups *groups = calloc(1, sizeof(*groups));
+
+	view->state = groups;
+	if (!groups)
+		return np_fail_nomem(err, "kernels");
+	groups->counters = detail->pmu ? detail->pmu_count : 0;
+	find_counters(detail, group_columns + GROUP_COUNTERS, groups->counter);
+	for (size_t i = 0; i < detail->kernels.count; i++) {
+		struct kernel_group *group = find_group(groups, detail, (uint32_t)i, err);
+
+		if (!group)
+			return NP_E_NOMEM;
+		add_kernel(groups, detail, group, i);
+	}
+	view->items[0] = VIEW_ITEMS_AT(detail->kernels, groups->list.item, first);
+	view->items[1] = VIEW_ITEMS(groups->list);
+	view->rows = groups->list.count;
 	return NP_OK;
 }
 
-static struct np_cell task_cell(const struct view *view, size_t row, size_t column)
+/* The mean of a counter over the kernels of a group that have it. */
+static struct np_cell mean_cell(const struct kernel_groups *groups, size_t row, size_t number)
+{
+	uint32_t counter = groups->counter[number];
+	size_t at = row * groups->counters + counter;
+
+	if (counter == NP_NO_ROW || groups->counters == 0 || groups->known[at] == 0)
+		return np_cell_null();
+	return np_cell_real(groups->sums[at] / groups->known[at]);
+}
+
+static struct np_cell group_cell(const struct view *view, size_t row, size_t column)
+{
+	return column < GROUP_COUNTERS ? view_field_cell(view, row, column)
+				       : mean_cell(view->state, row, column - GROUP_COUNTERS);
+}
+
+static bool group_known(const struct view *view, size_t column)
+{
+	return !view->opened || view->rows == 0 || view_has_value(view, column, view->rows);
+}
+
+static void begin_groups(struct view *view, const struct view_rank *source)
+{
+	view->present = (source->detail->has & NP_DETAIL_KERNELS) != 0;
+	view->open = open_groups;
+	view->close = close_groups;
+	view->cell = group_cell;
+	view->known = group_known;
+}
+
+const struct view_description view_kernel_group = {
+	.name = "v_kernel_group",
+	VIEW_OF_TABLES(group),
+	.begin = begin_groups,
+	.scope = VIEW_RANK,
+	.typical = 2000,
+	.what = "kernels of one name, type, core, state, block numbers, shapes, types and formats "
+		"as one row: their number n, sums, means of counters; id is of the first",
+	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
+};
+
+static struct np_cell role_cell(const struct view *view, size_t row, const void *item)
 {
 	static const char *const roles[] = { [NP_ROLE_OTHER] = "other",
 					     [NP_ROLE_KERNEL] = "kernel",
 					     [NP_ROLE_COMMUNICATION] = "communication" };
-	const struct view_rank *source = view->data;
-	const struct np_device_task *task = &source->detail->tasks.item[row];
 
-	switch (column) {
-	case TASK_rank:
-		return np_cell_integer(source->detail->id);
-	case TASK_step:
-		return view_step_id(source, task->step);
-	case TASK_device:
-		return np_cell_integer(task->device);
-	case TASK_start_ns:
-		return np_cell_integer(task->start);
-	case TASK_end_ns:
-		return np_cell_integer(task->end);
-	case TASK_dur_ns:
-		return view_difference(task->start, task->end);
-	case TASK_stream:
-		return np_cell_integer(task->stream);
-	case TASK_task_id:
-		return np_cell_integer(task->task_id);
-	case TASK_type:
-		return view_text(source->detail, task->type);
-	case TASK_role:
-		return np_cell_text(roles[task->role]);
-	default:
-		return np_cell_integer(task->connection);
-	}
-}
-
-void view_make_task(struct view *view, const struct view_rank *source)
-{
-	*view = (struct view){ .name = view_task.name,
-			       .columns = task_columns,
-			       .column_count = TASK_COUNT,
-			       .present = (source->detail->has & NP_DETAIL_TASKS) != 0,
-			       .data = source,
-			       .open = open_tasks,
-			       .cell = task_cell };
+	(void)view;
+	(void)row;
+	return np_cell_text(roles[((const struct np_device_task *)item)->role]);
 }
 
 /* clang-format off */
-#define LINK_COLUMNS(X) \
-	X(rank, NP_INTEGER) X(kernel_id, NP_INTEGER) X(api_id, NP_INTEGER) \
-	X(api_name, NP_TEXT) X(stack_id, NP_INTEGER)
+#define TASK_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(step, NP_TEXT, VIEW_STEP(np_device_task, step)) \
+	X(device, NP_INTEGER, VIEW_NUMBER(np_device_task, device)) \
+	X(start_ns, NP_INTEGER, VIEW_NUMBER(np_device_task, start)) \
+	X(end_ns, NP_INTEGER, VIEW_NUMBER(np_device_task, end)) \
+	X(dur_ns, NP_INTEGER, VIEW_LENGTH(np_device_task, start, end)) \
+	X(stream, NP_INTEGER, VIEW_NUMBER(np_device_task, stream)) \
+	X(task_id, NP_INTEGER, VIEW_NUMBER(np_device_task, task_id)) \
+	X(type, NP_TEXT, VIEW_TEXT(np_device_task, type)) \
+	X(role, NP_TEXT, VIEW_GET(role_cell)) \
+	X(conn_id, NP_INTEGER, VIEW_NUMBER(np_device_task, connection))
 /* clang-format on */
+VIEW_TABLES(task, TASK_COLUMNS);
 
-#define NUMBER(name, type) LINK_##name,
-enum {
-	LINK_COLUMNS(NUMBER) LINK_COUNT
-};
-#undef NUMBER
-static const struct np_column link_columns[] = { LINK_COLUMNS(ENTRY) };
+static void begin_tasks(struct view *view, const struct view_rank *source)
+{
+	view->present = (source->detail->has & NP_DETAIL_TASKS) != 0;
+	view->items[0] = VIEW_ITEMS(source->detail->tasks);
+}
 
-const struct view_description view_kernel_stack = {
-	.name = "v_kernel_stack",
-	.columns = link_columns,
-	.column_count = LINK_COUNT,
+const struct view_description view_task = {
+	.name = "v_task",
+	VIEW_OF_TABLES(task),
+	.begin = begin_tasks,
 	.scope = VIEW_RANK,
-	.typical = 20000,
-	.what = "which call of the framework launched a kernel",
-	.cure = "profile the framework too (activities=[ProfilerActivity.CPU, "
-		"ProfilerActivity.NPU]), with_stack=True for stacks",
+	.typical = 25000,
+	.what = "all tasks of the device: kernels, copies, events, small tasks of collectives",
+	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
 
 struct kernel_link {
@@ -329,9 +484,15 @@ struct kernel_link {
 	uint32_t call;
 };
 
-struct kernel_links {
-	NP_VEC(struct kernel_link) list;
-};
+/* clang-format off */
+#define LINK_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(kernel_id, NP_INTEGER, VIEW_NUMBER(kernel_link, kernel)) \
+	X(api_id, NP_INTEGER, VIEW_NUMBER(kernel_link, call)) \
+	X(api_name, NP_TEXT, VIEW_TEXT_1(np_framework_call, name)) \
+	X(stack_id, NP_INTEGER, VIEW_TEXT_ID_1(np_framework_call, stack))
+/* clang-format on */
+VIEW_TABLES(link, LINK_COLUMNS);
 
 /* Connections of the calls; the innermost call is the one that starts last. */
 static struct np_idmap *map_calls(const struct np_detail *detail)
@@ -352,14 +513,12 @@ static struct np_idmap *map_calls(const struct np_detail *detail)
 
 static int open_links(struct view *view, struct np_err *err)
 {
-	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
+	const struct np_detail *detail = view_detail(view);
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *calls = map_calls(detail);
-	struct kernel_links *links = calloc(1, sizeof(*links));
+	NP_VEC(struct kernel_link) list = { 0 };
+	int rc = calls ? NP_OK : np_fail_nomem(err, "links of kernels");
 
-	view->state = links;
-	if (!calls || !links)
-		return np_fail_nomem(err, "links of kernels");
-	for (size_t i = 0; i < detail->kernels.count; i++) {
+	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
 		int64_t connection = detail->kernels.item[i].connection;
 		uint32_t call =
 			connection == NP_UNKNOWN ? NP_IDMAP_NONE : np_idmap_get(calls, connection);
@@ -367,62 +526,40 @@ static int open_links(struct view *view, struct np_err *err)
 
 		if (call == NP_IDMAP_NONE)
 			continue;
-		link = np_vec_add(&links->list, err);
-		if (!link)
-			return NP_E_NOMEM;
-		*link = (struct kernel_link){ (uint32_t)i, call };
+		link = np_vec_add(&list, err);
+		if (link)
+			*link = (struct kernel_link){ (uint32_t)i, call };
+		else
+			rc = NP_E_NOMEM;
 	}
-	view->rows = links->list.count;
-	return NP_OK;
-}
-
-static struct np_cell link_cell(const struct view *view, size_t row, size_t column)
-{
-	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
-	const struct kernel_links *links = view->state;
-	const struct kernel_link *link = &links->list.item[row];
-	const struct np_framework_call *call = &detail->framework.item[link->call];
-
-	switch (column) {
-	case LINK_rank:
-		return np_cell_integer(detail->id);
-	case LINK_kernel_id:
-		return np_cell_integer(link->kernel);
-	case LINK_api_id:
-		return np_cell_integer(link->call);
-	case LINK_api_name:
-		return view_text(detail, call->name);
-	default:
-		return call->stack == NP_STR_NONE ? np_cell_null() : np_cell_integer(call->stack);
-	}
-}
-
-static void close_links(struct view *view)
-{
-	struct kernel_links *links = view->state;
-
-	if (links)
-		np_vec_release(&links->list);
-	free(links);
+	view->state = list.item;
+	view->items[0] = VIEW_ITEMS(list);
+	view->items[1] = VIEW_ITEMS_AT(detail->framework, list.item, call);
+	view->rows = list.count;
+	return rc;
 }
 
 static bool link_known(const struct view *view, size_t column)
 {
-	const struct np_detail *detail = ((const struct view_rank *)view->data)->detail;
-
-	return column != LINK_stack_id || (detail->has & NP_DETAIL_STACKS) != 0;
+	return link_fields[column].kind != VIEW_FIELD_TEXT_ID ||
+	       (view_detail(view)->has & NP_DETAIL_STACKS) != 0;
 }
 
-void view_make_kernel_stack(struct view *view, const struct view_rank *source)
+static void begin_links(struct view *view, const struct view_rank *source)
 {
-	*view = (struct view){ .name = view_kernel_stack.name,
-			       .columns = link_columns,
-			       .column_count = LINK_COUNT,
-			       .present = (source->detail->has & NP_DETAIL_FRAMEWORK) != 0 &&
-					  source->detail->links.count > 0,
-			       .data = source,
-			       .open = open_links,
-			       .close = close_links,
-			       .cell = link_cell,
-			       .known = link_known };
+	view->present =
+		(source->detail->has & NP_DETAIL_FRAMEWORK) != 0 && source->detail->links.count > 0;
+	view->open = open_links;
+	view->known = link_known;
 }
+
+const struct view_description view_kernel_stack = {
+	.name = "v_kernel_stack",
+	VIEW_OF_TABLES(link),
+	.begin = begin_links,
+	.scope = VIEW_RANK,
+	.typical = 20000,
+	.what = "which call of the framework launched a kernel",
+	.cure = "profile the framework too (activities=[ProfilerActivity.CPU, "
+		"ProfilerActivity.NPU]), with_stack=True for stacks",
+};

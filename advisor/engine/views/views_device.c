@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views of a rank's steps and their gaps, of the frequency and of memory. */
+#include "view_fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "npuprof/spans.h"
+
+/* The pipeline stage of the rank, or nothing without a pipeline. */
+static struct np_cell stage_cell(const struct view *view, size_t row, const void *item)
+{
+	const struct view_rank *source = view_source(view);
+	const struct np_cluster *cluster = source->cluster;
+
+	(void)row;
+	(void)item;
+	for (size_t i = 0; cluster && i < cluster->stages.count; i++) {
+		const struct np_stage *stage = &cluster->stages.item[i];
+
+		for (size_t r = 0; r < stage->count; r++) {
+			if (stage->ranks[r] == source->rank->id)
+				return np_cell_integer((int64_t)i);
+		}
+	}
+	return np_cell_null();
+}
+
+/* clang-format off */
+#define STEP_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(step, NP_TEXT, VIEW_STEP(np_step_time, step)) \
+	X(device, NP_INTEGER, VIEW_NUMBER(np_step_time, device)) \
+	X(stage, NP_INTEGER, VIEW_GET(stage_cell)) \
+	X(dur_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, span)) \
+	X(compute_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, computing)) \
+	X(comm_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, communication_not_overlapped)) \
+	X(comm_total_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, communication)) \
+	X(overlap_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, overlapped)) \
+	X(free_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, free)) \
+	X(bubble_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, bubble)) \
+	X(stage_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, stage)) \
+	X(preparing_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, preparing)) \
+	X(e2e_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, e2e)) \
+	X(host_step_ns, NP_INTEGER, VIEW_LENGTH_1(np_step, host_begin, host_end)) \
+	X(start_ns, NP_INTEGER, VIEW_NUMBER_1(np_step, begin)) \
+	X(end_ns, NP_INTEGER, VIEW_NUMBER_1(np_step, end))
+/* clang-format on */
+VIEW_TABLES(step, STEP_COLUMNS);
+
+static void begin_step(struct view *view, const struct view_rank *source)
+{
+	const struct np_rank *rank = source->rank;
+
+	view->present = rank->times.count > 0;
+	view->items[0] = VIEW_ITEMS(rank->times);
+	view->items[1] = VIEW_ITEMS_AT(rank->steps, rank->times.item, step);
+}
+
+const struct view_description view_step = {
+	.name = "v_step",
+	VIEW_OF_TABLES(step),
+	.begin = begin_step,
+	.scope = VIEW_RANK | VIEW_CLUSTER,
+	.what = "steps of a rank; dur_ns = compute_ns + comm_ns (not overlapped) + free_ns",
+	.cure = "profile the NPU and export step_trace_time.csv or a database",
+};
+
+struct gap {
+	uint32_t step;
+	np_ns begin;
+	np_ns end;
+};
+
+struct gaps {
+	NP_VEC(struct gap) list;
+};
+
+/* clang-format off */
+#define FREE_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(step, NP_TEXT, VIEW_STEP(gap, step)) \
+	X(start_ns, NP_INTEGER, VIEW_NUMBER(gap, begin)) \
+	X(end_ns, NP_INTEGER, VIEW_NUMBER(gap, end)) \
+	X(dur_ns, NP_INTEGER, VIEW_LENGTH(gap, begin, end))
+/* clang-format on */
+VIEW_TABLES(free, FREE_COLUMNS);
+
+/* Spans of what ran on the device in a step. */
+static int busy_in(const struct view_rank *source, uint32_t step, struct np_spans *busy,
+		   struct np_err *err)
+{
+	const struct np_detail *detail = source->detail;
+	const struct np_rank *rank = source->rank;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
+		if (detail->kernels.item[i].step == step)
+			rc = np_spans_add(busy, detail->kernels.item[i].start,
+					  detail->kernels.item[i].end, err);
+	}
+	for (size_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
+		if (rank->ops.item[i].step == step)
+			rc = np_spans_add(busy, rank->ops.item[i].start, rank->ops.item[i].end,
+					  err);
+	}
+	return rc;
+}
+
+static int add_gaps(struct gaps *gaps, const struct np_spans *busy, uint32_t step,
+		    struct np_err *err)
+{
+	for (size_t i = 1; i < np_spans_count(busy); i++) {
+		struct gap *gap = np_vec_add(&gaps->list, err);
+
+		if (!gap)
+			return NP_E_NOMEM;
+		gap->step = step;
+		gap->begin = np_spans_get(busy, i - 1).end;
+		gap->end = np_spans_get(busy, i).begin;
+	}
+	return NP_OK;
+}
+
+static int open_gaps(struct view *view, struct np_err *err)
+{
+	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
+	const struct view_rank *source = view_source(view);
+	struct gaps gaps = { .list = { 0 } };
+	int rc = busy ? NP_OK : np_fail_nomem(err, "gaps");
+
+	for (uint32_t step = 0; step < source->rank->steps.count && rc == NP_OK; step++) {
+		np_spans_clear(busy);
+		rc = busy_in(source, step, busy, err);
+		if (rc == NP_OK)
+			rc = add_gaps(&gaps, busy, step, err);
+	}
+	view->state = gaps.list.item;
+	view->items[0] = VIEW_ITEMS(gaps.list);
+	view->rows = gaps.list.count;
+	return rc;
+}
+
+static void begin_free(struct view *view, const struct view_rank *source)
+{
+	view->present = (source->detail->has & NP_DETAIL_KERNELS) != 0;
+	view->open = open_gaps;
+}
+
+const struct view_description view_free = {
+	.name = "v_free",
+	VIEW_OF_TABLES(free),
+	.begin = begin_free,
+	.scope = VIEW_RANK,
+	.what = "gaps of a step in which neither a kernel nor an operator ran",
+	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
+};
+
+/* The time of the next sample of the same device. */
+static struct np_cell next_sample(const struct view *view, size_t row, const void *item)
+{
+	const struct np_detail *detail = view_detail(view);
+	const struct np_frequency *sample = item;
+
+	for (size_t i = row + 1; i < detail->frequency.count; i++) {
+		if (detail->frequency.item[i].device == sample->device)
+			return np_cell_integer(detail->frequency.item[i].time);
+	}
+	return np_cell_null();
+}
+
+/* clang-format off */
+#define FREQ_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(device, NP_INTEGER, VIEW_NUMBER(np_frequency, device)) \
+	X(start_ns, NP_INTEGER, VIEW_NUMBER(np_frequency, time)) \
+	X(end_ns, NP_INTEGER, VIEW_GET(next_sample)) \
+	X(mhz, NP_INTEGER, VIEW_NUMBER(np_frequency, mhz))
+/* clang-format on */
+VIEW_TABLES(freq, FREQ_COLUMNS);
+
+static void begin_freq(struct view *view, const struct view_rank *source)
+{
+	view->present = (source->detail->has & NP_DETAIL_FREQUENCY) != 0 &&
+			source->detail->frequency.count > 0;
+	view->items[0] = VIEW_ITEMS(source->detail->frequency);
+}
+
+const struct view_description view_freq = {
+	.name = "v_freq",
+	VIEW_OF_TABLES(freq),
+	.begin = begin_freq,
+	.scope = VIEW_RANK,
+	.what = "clock of the AI cores; a sample holds until the next one of its device",
+	.cure = "profiler_level=Level1 with aic_metrics on a chip that reports its clock",
+};
+
+/* clang-format off */
+#define MEMOP_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(device, NP_INTEGER, VIEW_NUMBER(np_memory_op, device)) \
+	X(name, NP_TEXT, VIEW_TEXT(np_memory_op, name)) \
+	X(alloc_ns, NP_INTEGER, VIEW_NUMBER(np_memory_op, alloc)) \
+	X(release_ns, NP_INTEGER, VIEW_NUMBER(np_memory_op, release)) \
+	X(active_release_ns, NP_INTEGER, VIEW_NUMBER(np_memory_op, active_release)) \
+	X(size_b, NP_INTEGER, VIEW_NUMBER(np_memory_op, bytes)) \
+	X(allocated_b, NP_INTEGER, VIEW_NUMBER(np_memory_op, allocated_at_alloc)) \
+	X(reserved_b, NP_INTEGER, VIEW_NUMBER(np_memory_op, reserved_at_alloc)) \
+	X(active_b, NP_INTEGER, VIEW_NUMBER(np_memory_op, active_at_alloc))
+/* clang-format on */
+VIEW_TABLES(memop, MEMOP_COLUMNS);
+
+static void begin_memop(struct view *view, const struct view_rank *source)
+{
+	view->present = (source->detail->has & NP_DETAIL_MEMORY_OPS) != 0;
+	view->items[0] = VIEW_ITEMS(source->detail->memory_ops);
+}
+
+const struct view_description view_mem_op = {
+	.name = "v_mem_op",
+	VIEW_OF_TABLES(memop),
+	.begin = begin_memop,
+	.scope = VIEW_RANK,
+	.what = "memory that operators took and gave back; sums are those when it was taken",
+	.cure = "profile_memory=True",
+};
+
+/* clang-format off */
+#define CURVE_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(device, NP_INTEGER, VIEW_NUMBER(np_memory_point, device)) \
+	X(component, NP_TEXT, VIEW_TEXT(np_memory_point, component)) \
+	X(is_module, NP_INTEGER, VIEW_NUMBER(np_memory_point, module)) \
+	X(start_ns, NP_INTEGER, VIEW_NUMBER(np_memory_point, time)) \
+	X(allocated_b, NP_INTEGER, VIEW_NUMBER(np_memory_point, allocated)) \
+	X(reserved_b, NP_INTEGER, VIEW_NUMBER(np_memory_point, reserved)) \
+	X(active_b, NP_INTEGER, VIEW_NUMBER(np_memory_point, active))
+/* clang-format on */
+VIEW_TABLES(curve, CURVE_COLUMNS);
+
+static void begin_curve(struct view *view, const struct view_rank *source)
+{
+	view->present = (source->detail->has & NP_DETAIL_MEMORY_CURVE) != 0;
+	view->items[0] = VIEW_ITEMS(source->detail->memory_curve);
+}
+
+const struct view_description view_mem_curve = {
+	.name = "v_mem_curve",
+	VIEW_OF_TABLES(curve),
+	.begin = begin_curve,
+	.scope = VIEW_RANK,
+	.what = "memory that components held from a time on",
+	.cure = "profile_memory=True",
+};
