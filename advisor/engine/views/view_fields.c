@@ -2,25 +2,60 @@
 /* Reads the cells of views from the structs that their rows are. */
 #include "view_fields.h"
 
-static struct np_cell text_cell(const struct np_detail *detail, np_str id)
+struct np_cell view_read_rank(const struct view *view, size_t row, const void *member)
 {
-	if (id == NP_STR_NONE)
-		return np_cell_null();
-	return np_cell_bytes(np_strtab_text(detail->strings, id),
-			     np_strtab_length(detail->strings, id));
+	(void)row;
+	(void)member;
+	return np_cell_integer(view_source(view)->rank->id);
 }
 
-static struct np_cell step_cell(const struct view_rank *source, uint32_t step)
+struct np_cell view_read_row(const struct view *view, size_t row, const void *member)
 {
-	if (step == NP_NO_STEP || step >= source->rank->steps.count)
-		return np_cell_null();
-	return np_cell_text(np_run_text(source->run, source->rank->steps.item[step].id));
+	(void)view;
+	(void)member;
+	return np_cell_integer((int64_t)row);
 }
 
-static struct np_cell length_cell(np_ns begin, np_ns end)
+struct np_cell view_read_int64(const struct view *view, size_t row, const void *member)
 {
-	return begin == NP_UNKNOWN || end == NP_UNKNOWN ? np_cell_null()
-							: np_cell_integer(end - begin);
+	(void)view;
+	(void)row;
+	return np_cell_integer(*(const int64_t *)member);
+}
+
+struct np_cell view_read_int32(const struct view *view, size_t row, const void *member)
+{
+	(void)view;
+	(void)row;
+	return np_cell_integer(*(const int32_t *)member);
+}
+
+struct np_cell view_read_int8(const struct view *view, size_t row, const void *member)
+{
+	(void)view;
+	(void)row;
+	return np_cell_integer(*(const int8_t *)member);
+}
+
+struct np_cell view_read_uint32(const struct view *view, size_t row, const void *member)
+{
+	(void)view;
+	(void)row;
+	return np_cell_integer(*(const uint32_t *)member);
+}
+
+struct np_cell view_read_bool(const struct view *view, size_t row, const void *member)
+{
+	(void)view;
+	(void)row;
+	return np_cell_integer(*(const bool *)member);
+}
+
+struct np_cell view_read_real(const struct view *view, size_t row, const void *member)
+{
+	(void)view;
+	(void)row;
+	return np_cell_real(*(const double *)member);
 }
 
 static struct np_cell id_cell(uint32_t id, uint32_t none)
@@ -28,58 +63,89 @@ static struct np_cell id_cell(uint32_t id, uint32_t none)
 	return id == none ? np_cell_null() : np_cell_integer(id);
 }
 
-#define AT(type) (*(const type *)(const void *)member)
+struct np_cell view_read_index(const struct view *view, size_t row, const void *member)
+{
+	(void)view;
+	(void)row;
+	return id_cell(*(const uint32_t *)member, NP_NO_ROW);
+}
+
+struct np_cell view_read_text_id(const struct view *view, size_t row, const void *member)
+{
+	(void)view;
+	(void)row;
+	return id_cell(*(const np_str *)member, NP_STR_NONE);
+}
+
+struct np_cell view_read_text(const struct view *view, size_t row, const void *member)
+{
+	const struct np_strtab *strings = view_detail(view)->strings;
+	np_str id = *(const np_str *)member;
+
+	(void)row;
+	return id == NP_STR_NONE
+		       ? np_cell_null()
+		       : np_cell_bytes(np_strtab_text(strings, id), np_strtab_length(strings, id));
+}
+
+struct np_cell view_read_run_text(const struct view *view, size_t row, const void *member)
+{
+	(void)row;
+	return np_cell_text(np_run_text(view_source(view)->run, *(const np_str *)member));
+}
+
+struct np_cell view_read_step(const struct view *view, size_t row, const void *member)
+{
+	const struct view_rank *source = view_source(view);
+	uint32_t step = *(const uint32_t *)member;
+
+	(void)row;
+	if (step == NP_NO_STEP || step >= source->rank->steps.count)
+		return np_cell_null();
+	return np_cell_text(np_run_text(source->run, source->rank->steps.item[step].id));
+}
+
+struct np_cell view_read_in_step(const struct view *view, size_t row, const void *member)
+{
+	(void)view;
+	(void)row;
+	return np_cell_integer(*(const uint32_t *)member != NP_NO_STEP);
+}
+
+struct np_cell view_read_length(const struct view *view, size_t row, const void *member)
+{
+	const np_ns *times = member;
+
+	(void)view;
+	(void)row;
+	return times[0] == NP_UNKNOWN || times[1] == NP_UNKNOWN
+		       ? np_cell_null()
+		       : np_cell_integer(times[1] - times[0]);
+}
+
+/* The item that a row picks; NULL if there is none. */
+static const char *picked_item(const struct view_items *items, size_t row)
+{
+	const char *pick = (const char *)items->pick;
+	size_t index = row;
+
+	if (pick)
+		index = *(const uint32_t *)(const void *)(pick + row * items->pick_size);
+	return index < items->count ? items->first + index * items->size : NULL;
+}
 
 struct np_cell view_field_cell(const struct view *view, size_t row, size_t column)
 {
 	const struct view_field *field = &view->fields[column];
-	const struct view_items *items = &view->items[field->of];
-	const char *pick = (const char *)items->pick;
-	size_t index = row;
-	const char *item;
-	const char *member;
+	const char *item = view->items[0].first + row * view->items[0].size;
 
-	if (pick)
-		index = *(const uint32_t *)(const void *)(pick + row * items->pick_size);
-	if (index >= items->count)
-		return np_cell_null();
-	item = items->first + index * items->size;
-	member = item + field->offset;
-	switch (field->kind) {
-	case VIEW_FIELD_GET:
-		return field->get(view, row, item);
-	case VIEW_FIELD_RANK:
-		return np_cell_integer(view_source(view)->rank->id);
-	case VIEW_FIELD_ROW:
-		return np_cell_integer((int64_t)row);
-	case VIEW_FIELD_INT64:
-		return np_cell_integer(AT(int64_t));
-	case VIEW_FIELD_INT32:
-		return np_cell_integer(AT(int32_t));
-	case VIEW_FIELD_INT8:
-		return np_cell_integer(AT(int8_t));
-	case VIEW_FIELD_UINT32:
-		return np_cell_integer(AT(uint32_t));
-	case VIEW_FIELD_BOOL:
-		return np_cell_integer(AT(bool));
-	case VIEW_FIELD_REAL:
-		return np_cell_real(AT(double));
-	case VIEW_FIELD_INDEX:
-		return id_cell(AT(uint32_t), NP_NO_ROW);
-	case VIEW_FIELD_TEXT:
-		return text_cell(view_detail(view), AT(np_str));
-	case VIEW_FIELD_TEXT_ID:
-		return id_cell(AT(np_str), NP_STR_NONE);
-	case VIEW_FIELD_RUN_TEXT:
-		return np_cell_text(np_run_text(view_source(view)->run, AT(np_str)));
-	case VIEW_FIELD_STEP:
-		return step_cell(view_source(view), AT(uint32_t));
-	case VIEW_FIELD_IN_STEP:
-		return np_cell_integer(AT(uint32_t) != NP_NO_STEP);
-	case VIEW_FIELD_LENGTH:
-		return length_cell(AT(np_ns), *(const np_ns *)(const void *)(item + field->end));
+	/* Most rows are items themselves, and quickly found: this is called for every cell. */
+	if (field->of != 0 || view->items[0].pick) {
+		item = picked_item(&view->items[field->of], row);
+		if (!item)
+			return np_cell_null();
 	}
-	return np_cell_null();
+	return field->read(view, row, item + field->offset);
 }
 
 bool view_has_value(const struct view *view, size_t column, size_t rows)

@@ -22,84 +22,78 @@
  * The structs are in view->items: [0] are the rows, [1] what the rows point to. A row
  * that points to nothing has NULL in all columns of [1].
  */
-enum view_field_kind {
-	VIEW_FIELD_GET, /* a function makes the cell */
-	VIEW_FIELD_RANK,
-	VIEW_FIELD_ROW,
-	VIEW_FIELD_INT64, /* NULL for NP_UNKNOWN */
-	VIEW_FIELD_INT32,
-	VIEW_FIELD_INT8,
-	VIEW_FIELD_UINT32,
-	VIEW_FIELD_BOOL,
-	VIEW_FIELD_REAL,     /* NULL for NaN */
-	VIEW_FIELD_INDEX,    /* of a row elsewhere: NULL for NP_NO_ROW */
-	VIEW_FIELD_TEXT,     /* of the detail */
-	VIEW_FIELD_TEXT_ID,  /* its number: NULL for NP_STR_NONE */
-	VIEW_FIELD_RUN_TEXT, /* of the run */
-	VIEW_FIELD_STEP,     /* the id of a step */
-	VIEW_FIELD_IN_STEP,  /* is there a step? */
-	VIEW_FIELD_LENGTH,   /* from one time to another: NULL if one is not known */
-};
-
 struct view_field {
-	enum view_field_kind kind;
-	unsigned char of; /* which of view->items */
+	/* `member` is in the item that the row is, or to which it points. */
+	struct np_cell (*read)(const struct view *view, size_t row, const void *member);
 	uint16_t offset;
-	uint16_t end; /* of VIEW_FIELD_LENGTH: offset of the other time */
-	struct np_cell (*get)(const struct view *view, size_t row, const void *item);
+	uint8_t of; /* which of view->items */
 };
 
-#define VIEW_FIELD_(what, which, tag, member) \
+/* How members of each kind are read; what is not known is NULL. */
+struct np_cell view_read_rank(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_row(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_int64(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_int32(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_int8(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_uint32(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_bool(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_real(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_index(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_text(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_text_id(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_run_text(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_step(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_in_step(const struct view *view, size_t row, const void *member);
+struct np_cell view_read_length(const struct view *view, size_t row, const void *member);
+
+#define VIEW_FIELD_(function, which, tag, member) \
 	{ \
-		.kind = (what), .of = (which), .offset = offsetof(struct tag, member) \
+		.read = (function), .offset = offsetof(struct tag, member), .of = (which) \
 	}
-#define VIEW_KIND_(tag, member) \
+#define VIEW_READER_(tag, member) \
 	_Generic(((struct tag *)NULL)->member, int64_t \
-		 : VIEW_FIELD_INT64, int32_t \
-		 : VIEW_FIELD_INT32, int8_t \
-		 : VIEW_FIELD_INT8, uint32_t \
-		 : VIEW_FIELD_UINT32, bool \
-		 : VIEW_FIELD_BOOL, double \
-		 : VIEW_FIELD_REAL)
-
-/* Of the row itself. */
-#define VIEW_NUMBER(tag, member)   VIEW_FIELD_(VIEW_KIND_(tag, member), 0, tag, member)
-#define VIEW_INDEX(tag, member)    VIEW_FIELD_(VIEW_FIELD_INDEX, 0, tag, member)
-#define VIEW_TEXT(tag, member)     VIEW_FIELD_(VIEW_FIELD_TEXT, 0, tag, member)
-#define VIEW_TEXT_ID(tag, member)  VIEW_FIELD_(VIEW_FIELD_TEXT_ID, 0, tag, member)
-#define VIEW_RUN_TEXT(tag, member) VIEW_FIELD_(VIEW_FIELD_RUN_TEXT, 0, tag, member)
-#define VIEW_STEP(tag, member)     VIEW_FIELD_(VIEW_FIELD_STEP, 0, tag, member)
-#define VIEW_IN_STEP(tag, member)  VIEW_FIELD_(VIEW_FIELD_IN_STEP, 0, tag, member)
-#define VIEW_LENGTH(tag, from, to) \
+		 : view_read_int64, int32_t \
+		 : view_read_int32, int8_t \
+		 : view_read_int8, uint32_t \
+		 : view_read_uint32, bool \
+		 : view_read_bool, double \
+		 : view_read_real)
+/* Of two times, of which the later member follows the first one. */
+#define VIEW_LENGTH_(which, tag, from, to) \
 	{ \
-		.kind = VIEW_FIELD_LENGTH, .offset = offsetof(struct tag, from), \
-		.end = offsetof(struct tag, to) \
+		.read = view_read_length, .of = (which), \
+		.offset = offsetof(struct tag, from) + \
+			  0 * sizeof(char[offsetof(struct tag, to) == offsetof(struct tag, from) + \
+									      sizeof(np_ns) \
+						  ? 1 \
+						  : -1]) \
 	}
 
-/* Of what it points to. */
-#define VIEW_NUMBER_1(tag, member)   VIEW_FIELD_(VIEW_KIND_(tag, member), 1, tag, member)
-#define VIEW_TEXT_1(tag, member)     VIEW_FIELD_(VIEW_FIELD_TEXT, 1, tag, member)
-#define VIEW_TEXT_ID_1(tag, member)  VIEW_FIELD_(VIEW_FIELD_TEXT_ID, 1, tag, member)
-#define VIEW_RUN_TEXT_1(tag, member) VIEW_FIELD_(VIEW_FIELD_RUN_TEXT, 1, tag, member)
-#define VIEW_STEP_1(tag, member)     VIEW_FIELD_(VIEW_FIELD_STEP, 1, tag, member)
-#define VIEW_LENGTH_1(tag, from, to) \
-	{ \
-		.kind = VIEW_FIELD_LENGTH, .of = 1, .offset = offsetof(struct tag, from), \
-		.end = offsetof(struct tag, to) \
-	}
+/* Of the row itself: a number, the index of a row elsewhere, a text of the detail or its number,
+ * a text of the run, the id of a step, whether there is a step, the time between two. */
+#define VIEW_NUMBER(tag, member)   VIEW_FIELD_(VIEW_READER_(tag, member), 0, tag, member)
+#define VIEW_INDEX(tag, member)    VIEW_FIELD_(view_read_index, 0, tag, member)
+#define VIEW_TEXT(tag, member)     VIEW_FIELD_(view_read_text, 0, tag, member)
+#define VIEW_TEXT_ID(tag, member)  VIEW_FIELD_(view_read_text_id, 0, tag, member)
+#define VIEW_RUN_TEXT(tag, member) VIEW_FIELD_(view_read_run_text, 0, tag, member)
+#define VIEW_STEP(tag, member)     VIEW_FIELD_(view_read_step, 0, tag, member)
+#define VIEW_IN_STEP(tag, member)  VIEW_FIELD_(view_read_in_step, 0, tag, member)
+#define VIEW_LENGTH(tag, from, to) VIEW_LENGTH_(0, tag, from, to)
 
-/* Of neither: the rank, the number of the row, or whatever a function finds for the row. */
-#define VIEW_RANK_ID \
-	{ \
-		.kind = VIEW_FIELD_RANK \
-	}
-#define VIEW_ROW \
-	{ \
-		.kind = VIEW_FIELD_ROW \
-	}
+/* The same of what it points to. */
+#define VIEW_NUMBER_1(tag, member)   VIEW_FIELD_(VIEW_READER_(tag, member), 1, tag, member)
+#define VIEW_TEXT_1(tag, member)     VIEW_FIELD_(view_read_text, 1, tag, member)
+#define VIEW_TEXT_ID_1(tag, member)  VIEW_FIELD_(view_read_text_id, 1, tag, member)
+#define VIEW_RUN_TEXT_1(tag, member) VIEW_FIELD_(view_read_run_text, 1, tag, member)
+#define VIEW_STEP_1(tag, member)     VIEW_FIELD_(view_read_step, 1, tag, member)
+#define VIEW_LENGTH_1(tag, from, to) VIEW_LENGTH_(1, tag, from, to)
+
+/* The rank, the number of the row, or what a function makes of the row's item. */
+#define VIEW_RANK_ID VIEW_GET(view_read_rank)
+#define VIEW_ROW     VIEW_GET(view_read_row)
 #define VIEW_GET(function) \
 	{ \
-		.kind = VIEW_FIELD_GET, .get = (function) \
+		.read = (function) \
 	}
 
 #define VIEW_COLUMN(name, type, ...) { #name, type },

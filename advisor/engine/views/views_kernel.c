@@ -9,7 +9,25 @@
 #include "npuprof/idmap.h"
 #include "npuprof/map.h"
 
-#include "counters.h"
+/* Counters of the AI cores under the names of the profiler; times are in ns. */
+/* clang-format off */
+#define COUNTERS(X) \
+	X(aic_total_time) X(aic_total_cycles) X(aic_mac_time) X(aic_mac_ratio) \
+	X(aic_scalar_time) X(aic_scalar_ratio) X(aic_mte1_time) X(aic_mte1_ratio) \
+	X(aic_mte2_time) X(aic_mte2_ratio) X(aic_mte3_time) X(aic_mte3_ratio) \
+	X(aic_fixpipe_time) X(aic_fixpipe_ratio) X(aic_icache_miss_rate) X(aic_vec_time) \
+	X(aic_vec_ratio) X(aiv_total_time) X(aiv_total_cycles) X(aiv_vec_time) \
+	X(aiv_vec_ratio) X(aiv_scalar_time) X(aiv_scalar_ratio) X(aiv_mte1_time) \
+	X(aiv_mte1_ratio) X(aiv_mte2_time) X(aiv_mte2_ratio) X(aiv_mte3_time) \
+	X(aiv_mte3_ratio) X(aiv_icache_miss_rate) X(cube_utilization) X(aic_mac_fp16_ratio) \
+	X(aic_mac_int8_ratio) X(aic_cube_fops) X(aiv_vec_fp32_ratio) X(aiv_vec_fp16_ratio) \
+	X(aiv_vec_int32_ratio) X(aiv_vec_misc_ratio) X(aiv_vector_fops) \
+	X(aic_main_mem_read_bw) X(aic_main_mem_write_bw) X(aiv_main_mem_read_bw) \
+	X(aiv_main_mem_write_bw) X(aic_l2_read_bw) X(aic_l2_write_bw) X(aiv_l2_read_bw) \
+	X(aiv_l2_write_bw) X(aiv_ub_read_bw) X(aiv_ub_write_bw) \
+	X(aiv_vec_bankgroup_cflt_ratio) X(aiv_vec_bank_cflt_ratio) \
+	X(aiv_vec_resc_cflt_ratio)
+/* clang-format on */
 
 const char *const view_unit_ratios[11] = {
 	"aic_vec_ratio",    "aiv_vec_ratio",  "aic_mac_ratio",  "aic_scalar_ratio",
@@ -154,7 +172,9 @@ static bool kernel_known(const struct view *view, size_t column)
 		return false;
 	}
 	/* Asked before the view is open: there is no state yet. */
-	if (kernel_fields[column].kind == VIEW_FIELD_GET && !view->opened)
+	if ((kernel_fields[column].read == busiest_unit ||
+	     kernel_fields[column].read == moving_time) &&
+	    !view->opened)
 		return detail->pmu_count > 0;
 	return detail->kernels.count == 0 || view_has_value(view, column, detail->kernels.count);
 }
@@ -541,7 +561,7 @@ static int open_links(struct view *view, struct np_err *err)
 
 static bool link_known(const struct view *view, size_t column)
 {
-	return link_fields[column].kind != VIEW_FIELD_TEXT_ID ||
+	return link_fields[column].read != view_read_text_id ||
 	       (view_detail(view)->has & NP_DETAIL_STACKS) != 0;
 }
 
