@@ -1,11 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "advisor/present/advisor_problems.h"
-#include "advisor/present/advisor_report.h"
-#include "advisor_session.h"
-#include "cli/command/cmd.h"
-#include "cli/command/output.h"
+/* The command advisor: from the options to rules, the run and findings. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/command/progress.h"
+#include "cli/prepare/prepare.h"
+
+#include "npuprof/discover.h"
+
+#include "advisor/engine/advise.h"
+#include "advisor/engine/data/graph.h"
+#include "advisor/engine/findings/merged.h"
+#include "advisor/engine/findings/policy.h"
 #include "advisor/engine/rules/rule_show.h"
+#include "advisor/engine/sql/sql.h"
+#include "advisor/present/advisor_report.h"
+
+struct advisor_options {
+	struct np_common common;
+	struct np_opt_list picks;
+	struct np_opt_list rules;      /* --rules */
+	struct np_opt_list wanted;     /* --rule */
+	struct np_opt_list dimensions; /* --dimension */
+	struct np_opt_list sets;
+	struct np_opt_list graphs;
+	const char *base;
+	const char *fail_on;
+	const char *baseline;
+	const char *suppress;
+	const char *explain;
+	int language;
+};
 
 static const char *const languages[] = { [RULE_EN] = "en", [RULE_ZH] = "zh", NULL };
 
@@ -163,6 +193,247 @@ const struct np_cmd np_cmd_advisor = {
 	.distributed = true,
 };
 
+/* Everything between the options and the output: rules, the run, findings, what counts. */
+struct advisor_session {
+	const struct advisor_options *options;
+	struct rule_library *library;
+	struct np_analysis *analysis;
+	char *merged; /* the fresh merged database that is used, or NULL */
+	struct np_analysis *base;
+	struct graphs graphs;
+	struct advice *advice;
+	struct suppressions suppressions;
+	struct np_json *baseline;
+	struct gate gate;
+};
+
+/* Does one of the comma-separated globs in the list fit? */
+static bool fits(const struct np_opt_list *list, const char *text, bool *ret_exact)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const char *part = list->item[i];
+
+		while (*part) {
+			size_t length = strcspn(part, ",");
+			char *glob = strndup(part, length);
+			bool found = glob && fnmatch(glob, text, 0) == 0;
+
+			if (found && ret_exact)
+				*ret_exact = *ret_exact || strcmp(glob, text) == 0;
+			free(glob);
+			if (found)
+				return true;
+			part += length;
+			part += *part == ',';
+		}
+	}
+	return false;
+}
+
+static bool is_wanted(const struct advisor_options *options, const struct rule *rule)
+{
+	bool exact = false;
+
+	if (options->wanted.count > 0 && !fits(&options->wanted, rule->id, &exact))
+		return false;
+	if (options->dimensions.count > 0 && !fits(&options->dimensions, rule->dimension, NULL))
+		return false;
+	return rule->enabled || exact;
+}
+
+static bool wants(const void *context, const struct rule *rule)
+{
+	return is_wanted(context, rule);
+}
+
+/* At least one rule must be left. */
+static int check_choice(const struct rule_library *library, const struct advisor_options *options,
+			struct np_err *err)
+{
+	for (size_t i = 0; i < library->rules.count; i++) {
+		if (is_wanted(options, library->rules.item[i]))
+			return NP_OK;
+	}
+	if (options->wanted.count == 1 && options->dimensions.count == 0)
+		return rule_library_missing(library, options->wanted.item[0], err);
+	if (options->wanted.count > 0 || options->dimensions.count > 0)
+		return np_fail(err, NP_E_USAGE,
+			       "no rule fits --rule and --dimension; see npuprof rules list");
+	return np_fail(err, NP_E_NOTFOUND,
+		       "there are no rules beside the program; name some with --rules DIR");
+}
+
+/* Read the rules and what the user sets in them; one at least must be wanted. */
+static int read_rules(struct advisor_session *session, struct np_err *err)
+{
+	struct rule_library *library = session->library;
+	const struct advisor_options *options = session->options;
+	int rc = rules_read_all(library, options->rules.item, options->rules.count, err);
+
+	for (size_t i = 0; i < options->sets.count && rc == NP_OK; i++)
+		rc = rule_library_set(library, options->sets.item[i], err);
+	return rc == NP_OK ? check_choice(library, options, err) : rc;
+}
+
+static void release(struct advisor_session *session)
+{
+	advice_free(session->advice);
+	suppressions_release(&session->suppressions);
+	np_json_freep(&session->baseline);
+	graphs_release(&session->graphs);
+	np_analysis_free(session->base);
+	np_analysis_free(session->analysis);
+	free(session->merged);
+	rule_library_free(session->library);
+}
+
+static int load_base(struct advisor_session *session, struct np_err *err)
+{
+	struct np_common common = session->options->common;
+	const char *directory[] = { session->options->base };
+
+	if (!session->options->base)
+		return NP_OK;
+	common.dirs = (struct np_opt_list){ .item = directory, .count = 1 };
+	return prepare_analysis(&common, &session->options->picks, &session->base, err);
+}
+
+/* The merged database beside the input, if it is of these very files. */
+static char *find_merged(const struct np_common *common)
+{
+	static const struct np_discover_options all = { .picks = NULL };
+	NP_CLEANUP(np_run_freep) struct np_run *run = np_run_new();
+	struct np_err err = NP_ERR_INIT;
+	char *path = NULL;
+
+	/* A choice of ranks or steps is not what was merged. */
+	if (!run || common->dirs.count != 1 || common->ranks.set || common->steps.set ||
+	    np_discover(run, common->dirs.item, 1, &all, &err) < 0)
+		return NULL;
+	if (asprintf(&path, "%s/cluster_analysis_output/cluster_analysis.db",
+		     common->dirs.item[0]) < 0)
+		return NULL;
+	if (!merged_is_fresh(path, run, NP_VERSION)) {
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+/* With a fresh merged database the ranks are loaded, and nothing is measured again. */
+static int load_merged(struct advisor_session *session, const struct np_common *common, struct np_err *err)
+{
+	int rc;
+
+	session->analysis = calloc(1, sizeof(*session->analysis));
+	if (!session->analysis)
+		return np_fail_nomem(err, "the run");
+	rc = prepare_run(common, &session->options->picks, &session->analysis->run, err);
+	if (rc == NP_OK)
+		rc = np_cluster_build(session->analysis->run, &session->analysis->cluster, err);
+	return rc;
+}
+
+/*
+ * The tables of a fresh merged database, or all measures of the run. The ranks are
+ * loaded once, also where the database turns out not to be whole.
+ */
+static int load_run(struct advisor_session *session, struct np_err *err)
+{
+	static const char *here[] = { "." };
+	const struct advisor_options *options = session->options;
+	struct np_common common = options->common;
+	int rc;
+
+	if (common.dirs.count == 0)
+		common.dirs = (struct np_opt_list){ .item = here, .count = NP_COUNT(here) };
+	if (options->picks.count == 0)
+		session->merged = find_merged(&common);
+	if (!session->merged)
+		return prepare_analysis(&common, &options->picks, &session->analysis, err);
+	rc = load_merged(session, &common, err);
+	if (rc == NP_OK && !merged_is_whole(session->merged, session->analysis->cluster)) {
+		struct np_run *run = NP_STEAL(session->analysis->run);
+
+		np_analysis_free(NP_STEAL(session->analysis));
+		free(NP_STEAL(session->merged));
+		return prepare_measures(&common, run, &session->analysis, err);
+	}
+	if (rc == NP_OK && common.verbose > 0)
+		(void)np_report(0, "the merged tables of '%s' are fresh", session->merged);
+	return rc;
+}
+
+/* The files that options name, before anything that takes long. */
+static int read_files(struct advisor_session *session, struct np_err *err)
+{
+	static const char usual[] = "npuprof-suppress.json";
+	const struct advisor_options *options = session->options;
+	const char *suppress = options->suppress;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < options->graphs.count && rc == NP_OK; i++)
+		rc = graph_read(&session->graphs, options->graphs.item[i], err);
+	if (!suppress && access(usual, R_OK) == 0)
+		suppress = usual;
+	if (rc == NP_OK && suppress)
+		rc = suppressions_read(&session->suppressions, suppress, err);
+	if (rc == NP_OK && options->baseline)
+		rc = baseline_read(options->baseline, &session->baseline, err);
+	return rc;
+}
+
+static int run_rules(struct advisor_session *session, struct np_err *err)
+{
+	const struct advisor_options *options = session->options;
+	struct np_progress progress;
+	const struct advise_options how = {
+		.library = session->library,
+		.wants = wants,
+		.context = options,
+		.language = (enum rule_language)options->language,
+		.workers = { .threads = (size_t)options->common.jobs,
+			     .tick = np_progress_tick,
+			     .tick_context = &progress },
+		.merged = session->merged,
+		.base = session->base,
+		.graph_nodes = session->graphs.nodes.columns ? &session->graphs.nodes : NULL,
+		.graph_edges = session->graphs.edges.columns ? &session->graphs.edges : NULL,
+	};
+	int rc;
+
+	np_progress_init(&progress, "applying rules", options->common.quiet);
+	rc = advise(session->analysis, &how, &session->advice, err);
+	np_progress_end(&progress);
+	return rc;
+}
+
+static int apply_policies(struct advisor_session *session, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	if (session->suppressions.doc)
+		rc = suppressions_apply(&session->suppressions, session->library, session->advice,
+					err);
+	if (rc == NP_OK && session->baseline)
+		baseline_apply(session->baseline, session->advice);
+	return rc;
+}
+
+/* Was there something that could not be used: ranks, parts of them, or rules? */
+static bool is_partial(const struct advisor_session *session)
+{
+	const struct advice *advice = session->advice;
+
+	for (size_t i = 0; i < advice->rules.count; i++) {
+		if (advice->rules.item[i].status == STATUS_ERROR)
+			return true;
+	}
+	return session->library->problems.errors > 0 ||
+	       np_notes_count(&session->analysis->run->notes, NP_NOTE_SKIPPED) > 0 ||
+	       np_notes_count(&advice->notes, NP_NOTE_SKIPPED) > 0;
+}
+
 static int explain(const struct rule_library *library, const struct advisor_options *options)
 {
 	const struct rule *rule = rule_library_find(library, options->explain);
@@ -177,7 +448,7 @@ static int explain(const struct rule_library *library, const struct advisor_opti
 	return np_output_release(&buf);
 }
 
-static int present(struct session *session)
+static int present(struct advisor_session *session)
 {
 	const struct advisor_options *options = session->options;
 	struct np_err err = NP_ERR_INIT;
@@ -191,7 +462,7 @@ static int present(struct session *session)
 		.color = np_common_color(&options->common, stdout),
 		.verbose = options->common.verbose > 0,
 	};
-	int status = session_is_partial(session) ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
+	int status = is_partial(session) ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
 	size_t tripped = gate_tripped(&session->gate, session->advice);
 
 	if (options->common.output &&
@@ -214,29 +485,30 @@ static int fail(const struct np_err *err)
 				       : np_report(NP_EXIT_FAILED, "%s", err->text);
 }
 
-static int advise_session(struct session *session)
+static int advise_session(struct advisor_session *session)
 {
 	struct np_err err = NP_ERR_INIT;
 
 	if (session->options->fail_on &&
 	    gate_parse(session->options->fail_on, &session->gate, &err) < 0)
 		return fail(&err);
-	if (session_read_rules(session, &err) < 0) {
+	if (read_rules(session, &err) < 0) {
 		say_problems(&session->library->problems);
 		return fail(&err);
 	}
 	if (session->options->explain)
 		return explain(session->library, session->options);
 	say_problems(&session->library->problems);
-	if (session_load(session, &err) < 0 || session_run_rules(session, &err) < 0 ||
-	    session_apply_policies(session, &err) < 0)
+	if (read_files(session, &err) < 0 || load_run(session, &err) < 0 ||
+	    load_base(session, &err) < 0 || run_rules(session, &err) < 0 ||
+	    apply_policies(session, &err) < 0)
 		return fail(&err);
 	return present(session);
 }
 
-static int advisor(struct advisor_options *options)
+static int advisor(const struct advisor_options *options)
 {
-	struct session session = { .options = options };
+	struct advisor_session session = { .options = options };
 	int status;
 
 	/* Before anything opens a database. */
@@ -244,7 +516,7 @@ static int advisor(struct advisor_options *options)
 	session.library = rule_library_new();
 	status = session.library ? advise_session(&session)
 				 : np_report(NP_EXIT_FAILED, "out of memory for rules");
-	session_release(&session);
+	release(&session);
 	return status;
 }
 

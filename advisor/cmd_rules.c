@@ -2,7 +2,6 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "advisor/present/advisor_problems.h"
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
@@ -11,8 +10,8 @@
 #include "npuprof/jsonout.h"
 
 #include "advisor/engine/fixture/fixture.h"
-#include "advisor/engine/rules/locate.h"
 #include "advisor/engine/rules/rule_show.h"
+#include "advisor/present/advisor_report.h"
 
 struct rules_options {
 	struct np_opt_list words;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/engine/eval/program_pool.h"
+#include "advisor/engine/eval/program.h"
 
 #include "npuprof/details.h"
 

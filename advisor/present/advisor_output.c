@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Where the result of the advisor goes: formats, files, and problems on standard error. */
 #include "advisor_report.h"
-
-#include "npuprof/temporary.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "npuprof/temporary.h"
+
+#include "cli/command/output.h"
+
+void say_problems(const struct problems *problems)
+{
+	for (size_t i = 0; i < problems->list.count; i++) {
+		struct np_buf line = NP_BUF_INIT;
+
+		problem_format(&line, &problems->list.item[i]);
+		(void)np_report(0, "%s", line.text);
+		np_buf_release(&line);
+	}
+}
 
 const char *const advisor_formats[] = {
 	[ADVISOR_TABLE] = "table", [ADVISOR_JSON] = "json",   [ADVISOR_CSV] = "csv",

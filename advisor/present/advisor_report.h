@@ -66,4 +66,7 @@ int advisor_print(const struct advisor_report *report, enum advisor_format forma
 int advisor_write_files(const struct advisor_report *report, const char *directory,
 			struct np_err *err) NP_MUST_USE;
 
+/* Say on standard error what is wrong with rules, a line for each. */
+void say_problems(const struct problems *problems);
+
 #endif /* NP_ADVISOR_REPORT_H */

@@ -141,24 +141,30 @@ const char *prepare_input(const struct np_common *common, const struct np_run *r
 	return common->from_summaries && run->given ? run->given : common->dirs.item[0];
 }
 
-int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
-		     struct np_analysis **ret, struct np_err *err)
+int prepare_measures(const struct np_common *common, struct np_run *run, struct np_analysis **ret,
+		     struct np_err *err)
 {
 	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
-	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
 	struct np_err problem = NP_ERR_INIT;
-	int rc = prepare_run(common, picks, &run, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	/* Without a manifest, or with a damaged one, collectives tell the clocks. */
 	if (np_load_manifest(run, &manifest, &problem) < 0 && problem.code != NP_E_NOTFOUND)
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
 			    "npuprof_manifest.json", "%s", problem.text);
-	rc = np_analysis_build(NP_STEAL(run), manifest, (size_t)common->jobs, ret, err);
+	rc = np_analysis_build(run, manifest, (size_t)common->jobs, ret, err);
 	if (rc == NP_OK)
 		(*ret)->version = NP_VERSION;
 	return rc;
+}
+
+int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
+		     struct np_analysis **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
+	int rc = prepare_run(common, picks, &run, err);
+
+	return rc == NP_OK ? prepare_measures(common, NP_STEAL(run), ret, err) : rc;
 }
 
 /* Reasons of readers name the file already. */

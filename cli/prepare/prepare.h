@@ -23,7 +23,11 @@ int prepare_check(const struct np_common *common, const struct np_opt_list *pick
 int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 		struct np_run **ret, struct np_err *err) NP_MUST_USE;
 
-/* Likewise, and measure it. Nothing is left to the caller on failure. */
+/* Measure a run that is loaded. Takes it over, also when it fails. */
+int prepare_measures(const struct np_common *common, struct np_run *run, struct np_analysis **ret,
+		     struct np_err *err) NP_MUST_USE;
+
+/* Both. Nothing is left to the caller on failure. */
 int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
 		     struct np_analysis **ret, struct np_err *err) NP_MUST_USE;
 

@@ -76,10 +76,10 @@ struct evaluation {
  * failure of the caller's. */
 void rule_evaluate(const struct evaluation *evaluation, struct result *ret);
 
+/* Sections of the detail (bits of enum np_detail_section) that a rule reads. */
+unsigned rule_sections(const struct rule *rule);
+
 /* Prepare and run everything over empty views, and check texts and patterns. */
 void rule_check(const struct rule *rule, struct problems *problems);
-
-/* Check the patterns that stand in SQL as literals; see check.c. */
-void patterns_check(const struct rule *rule, struct problems *problems);
 
 #endif /* NP_ADVISOR_EVAL_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "eval_private.h"
+#include "eval_run.h"
 
 #include <fnmatch.h>
 #include <math.h>

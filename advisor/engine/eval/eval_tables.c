@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "eval_private.h"
+#include "eval_run.h"
 
 /* No table of a rule may have more cells, or texts of more bytes, than that. */
 #define CELL_LIMIT 8000000

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Joins the outcomes of rules to findings and ranks them by what they gain. */
+#include "findings.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,8 +10,6 @@
 #include "npuprof/order.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
-
-#include "advisor/engine/advise.h"
 
 /* Of a step. */
 #define NOTICED_PERCENT 0.1

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which findings count: suppressions, the baseline and the gate. */
 #include "policy.h"
 
 #include <fnmatch.h>
@@ -220,26 +221,43 @@ static void mark_rules(struct advice *advice)
 	}
 }
 
-int suppressions_apply(struct suppressions *suppressions, const char *path,
-		       const struct rule_library *library, struct advice *advice,
-		       struct np_err *err)
+/* What is wrong with an entry, and which one it is. Always negative. */
+static int wrong_entry(const struct suppressions *suppressions, size_t index,
+		       const struct np_err *why, struct np_err *err)
 {
-	char date[11];
+	return np_fail(err, why->code, "%s: suppression %zu: %s", suppressions->path, index + 1,
+		       why->text);
+}
+
+int suppressions_read(struct suppressions *suppressions, const char *path, struct np_err *err)
+{
 	int rc = np_json_read_file(path, FILE_LIMIT, &suppressions->doc, err);
 
+	suppressions->path = path;
 	if (rc == NP_OK && np_json_type(suppressions->doc) != NP_JSON_ARRAY)
 		rc = np_fail(err, NP_E_FORMAT, "%s: suppressions are an array", path);
-	today(date);
 	for (size_t i = 0; rc == NP_OK && i < np_json_count(suppressions->doc); i++) {
-		const struct np_json *entry = np_json_item(suppressions->doc, i);
 		struct np_err why = NP_ERR_INIT;
 
-		rc = check_entry(entry, &why);
-		if (rc == NP_OK)
-			rc = apply_dated(entry, date, path, library, advice, &why);
-		if (rc < 0)
-			rc = np_fail(err, (enum np_code)rc, "%s: suppression %zu: %s", path, i + 1,
-				     why.text);
+		if (check_entry(np_json_item(suppressions->doc, i), &why) < 0)
+			rc = wrong_entry(suppressions, i, &why, err);
+	}
+	return rc;
+}
+
+int suppressions_apply(const struct suppressions *suppressions, const struct rule_library *library,
+		       struct advice *advice, struct np_err *err)
+{
+	char date[11];
+	int rc = NP_OK;
+
+	today(date);
+	for (size_t i = 0; rc == NP_OK && i < np_json_count(suppressions->doc); i++) {
+		struct np_err why = NP_ERR_INIT;
+
+		if (apply_dated(np_json_item(suppressions->doc, i), date, suppressions->path,
+				library, advice, &why) < 0)
+			rc = wrong_entry(suppressions, i, &why, err);
 	}
 	mark_rules(advice);
 	advice_total(advice);
@@ -283,10 +301,9 @@ static const struct np_json *find_before(const struct np_json *findings,
 	return NULL;
 }
 
-int baseline_apply(const char *path, struct advice *advice, struct np_err *err)
+int baseline_read(const char *path, struct np_json **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
-	const struct np_json *findings;
 	const char *schema;
 	int rc = np_json_read_file(path, FILE_LIMIT, &doc, err);
 
@@ -297,7 +314,14 @@ int baseline_apply(const char *path, struct advice *advice, struct np_err *err)
 		return np_fail(err, NP_E_FORMAT,
 			       "%s: not a result of npuprof advisor -f json (npuprof.advisor/1)",
 			       path);
-	findings = np_json_member(doc, "findings");
+	*ret = NP_STEAL(doc);
+	return NP_OK;
+}
+
+void baseline_apply(const struct np_json *baseline, struct advice *advice)
+{
+	const struct np_json *findings = np_json_member(baseline, "findings");
+
 	for (size_t i = 0; i < advice->findings.count; i++) {
 		struct finding *finding = &advice->findings.item[i];
 		const struct np_json *before = find_before(findings, finding);
@@ -306,7 +330,6 @@ int baseline_apply(const char *path, struct advice *advice, struct np_err *err)
 				    : is_worse(finding, before) ? BASELINE_WORSE
 								: BASELINE_KNOWN;
 	}
-	return NP_OK;
 }
 
 int gate_parse(const char *text, struct gate *ret, struct np_err *err)

@@ -2,7 +2,7 @@
 #ifndef NP_ADVISOR_POLICY_H
 #define NP_ADVISOR_POLICY_H
 
-#include "advisor/engine/advise.h"
+#include "findings.h"
 
 /*
  * Which findings count: suppressions, a baseline, a gate
@@ -10,23 +10,32 @@
  */
 
 /*
- * Mark the findings that a file of suppressions covers:
+ * A file of suppressions:
  * [{"rule": glob, "where": {column: pattern}, "reason": text, "until": "YYYY-MM-DD"}].
- * Entries that have expired, that cover no finding of a rule that was checked, or
- * that name no rule of the library become warnings among the notes. The file is
- * kept as long as the advice.
  */
 struct suppressions {
 	struct np_json *doc;
+	const char *path; /* borrowed */
 };
 
-int suppressions_apply(struct suppressions *suppressions, const char *path,
-		       const struct rule_library *library, struct advice *advice,
-		       struct np_err *err) NP_MUST_USE;
+/* Read and check a file; it is kept as long as the advice. */
+int suppressions_read(struct suppressions *suppressions, const char *path, struct np_err *err)
+	NP_MUST_USE;
+
+/*
+ * Mark the findings that the file covers. Entries that have expired, that cover no
+ * finding of a rule that was checked, or that name no rule of the library become
+ * warnings among the notes.
+ */
+int suppressions_apply(const struct suppressions *suppressions, const struct rule_library *library,
+		       struct advice *advice, struct np_err *err) NP_MUST_USE;
 void suppressions_release(struct suppressions *suppressions);
 
-/* Compare with an earlier result (-f json): new, worse or known. */
-int baseline_apply(const char *path, struct advice *advice, struct np_err *err) NP_MUST_USE;
+/* Read an earlier result (-f json). */
+int baseline_read(const char *path, struct np_json **ret, struct np_err *err) NP_MUST_USE;
+
+/* Compare with it: new, worse or known. */
+void baseline_apply(const struct np_json *baseline, struct advice *advice);
 
 /* "high", "medium", "low" or "gain=PERCENT". */
 struct gate {

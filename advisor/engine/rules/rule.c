@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The library of rules: finding and reading their files, and what is wrong with them. */
 #include "rule.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +15,58 @@
 #include "npuprof/text.h"
 
 #include "position.h"
+
+void problems_release(struct problems *problems)
+{
+	for (size_t i = 0; i < problems->list.count; i++) {
+		free(problems->list.item[i].file);
+		free(problems->list.item[i].rule);
+		free(problems->list.item[i].text);
+	}
+	np_vec_release(&problems->list);
+}
+
+void problem_add(struct problems *problems, const struct rule_file *file, const char *rule,
+		 const char *path, size_t inside, bool warning, const char *fmt, ...)
+{
+	struct problem *problem = np_vec_add(&problems->list, NULL);
+	va_list args;
+
+	problems->errors += !warning;
+	if (!problem) {
+		problems->lost = true;
+		return;
+	}
+	problem->warning = warning;
+	problem->file = strdup(file->path);
+	problem->rule = rule ? strdup(rule) : NULL;
+	va_start(args, fmt);
+	if (vasprintf(&problem->text, fmt, args) < 0)
+		problem->text = NULL;
+	va_end(args);
+	if (file->text && path) {
+		size_t offset =
+			inside == SIZE_MAX
+				? position_offset(file->text, file->length, path)
+				: position_offset_inside(file->text, file->length, path, inside);
+		struct position position = position_of(file->text, offset);
+
+		problem->line = position.line;
+		problem->column = position.column;
+	}
+}
+
+void problem_format(struct np_buf *buf, const struct problem *problem)
+{
+	np_buf_add(buf, problem->file ? problem->file : "?");
+	if (problem->line > 0)
+		np_buf_printf(buf, ":%zu:%zu", problem->line, problem->column);
+	np_buf_add(buf, ": ");
+	if (problem->rule)
+		np_buf_printf(buf, "%s: ", problem->rule);
+	np_buf_printf(buf, "%s%s", problem->warning ? "warning: " : "",
+		      problem->text ? problem->text : "out of memory");
+}
 
 /* A rule file larger than this is none. */
 #define FILE_LIMIT (4U << 20)
@@ -477,4 +532,59 @@ int rule_library_set(struct rule_library *library, const char *assignment, struc
 		return rc;
 	}
 	return np_fail(err, NP_E_USAGE, "rule '%s' has no parameter '%s'", id, name);
+}
+
+static const char *const beside[] = { "rules", "../share/npuprof/rules" };
+
+/* The directory of the running program, without a final slash. */
+static bool program_directory(char *ret, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", ret, size - 1);
+	char *slash;
+
+	if (length <= 0)
+		return false;
+	ret[length] = '\0';
+	slash = strrchr(ret, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static int read_own(struct rule_library *library, struct np_err *err)
+{
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
+	const char *chosen = getenv("NPUPROF_RULES");
+	char directory[PATH_MAX];
+
+	if (chosen && *chosen)
+		return rule_library_read(library, chosen, err);
+	if (!program_directory(directory, sizeof(directory)))
+		return NP_OK;
+	for (size_t i = 0; i < NP_COUNT(beside); i++) {
+		char *path = NULL;
+		int rc = NP_OK;
+		bool found;
+
+		if (asprintf(&path, "%s/%s", directory, beside[i]) < 0)
+			return np_fail_nomem(err, "rules");
+		found = access(path, R_OK) == 0;
+		if (found)
+			rc = rule_library_read(library, path, err);
+		free(path);
+		if (found)
+			return rc;
+	}
+	return NP_OK;
+}
+
+int rules_read_all(struct rule_library *library, const char *const *more, size_t count,
+		   struct np_err *err)
+{
+	int rc = read_own(library, err);
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = rule_library_read(library, more[i], err);
+	return rc == NP_OK ? rule_library_finish(library, err) : rc;
 }

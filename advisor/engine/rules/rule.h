@@ -214,6 +214,15 @@ int rule_library_read(struct rule_library *library, const char *path, struct np_
 /* Resolve `extends`, refuse ids that occur twice, sort. After the last read. */
 int rule_library_finish(struct rule_library *library, struct np_err *err) NP_MUST_USE;
 
+/*
+ * Where rules come from: NPUPROF_RULES if it is set, else the rules that came
+ * with the program, which lie beside it (in a build tree) or in
+ * ../share/npuprof/rules; and, after them, the directories and files that the
+ * user names.
+ */
+int rules_read_all(struct rule_library *library, const char *const *more, size_t count,
+		   struct np_err *err) NP_MUST_USE;
+
 const struct rule *rule_library_find(const struct rule_library *library, const char *id);
 
 /* NP_E_USAGE: there is no rule with this id, or pattern of ids; with the one that may be meant. */

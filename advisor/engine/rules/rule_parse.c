@@ -1,11 +1,395 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a rule from its JSON. */
+#include "rule_reader.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "npuprof/text.h"
 
 #include "advisor/engine/views/view.h"
-#include "rule_reader.h"
+
+/* Do two tables have one name? A table may also not be called as one of the functions is. */
+static bool is_table_taken(const struct rule *rule, const char *name)
+{
+	static const char *const functions[] = {
+		"overlap", "covered",     "shared",    "seq_match",
+		"ngram",   "graph_match", "json_each", "json_tree"
+	};
+
+	for (size_t i = 0; i < NP_COUNT(functions); i++) {
+		if (strcmp(functions[i], name) == 0)
+			return true;
+	}
+	/* The last one is the one that is being read. */
+	for (size_t i = 0; i + 1 < rule->with.count; i++) {
+		if (rule->with.item[i].name && strcmp(rule->with.item[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* with, match and summary (rule_parse_sql.c). */
+static void rule_read_with(struct reader *reader)
+{
+	static const char *const keys[] = { "name", "sql", NULL };
+	struct value list = reader_field(reader, "with");
+
+	for (size_t i = 0; i < np_json_count(list.node); i++) {
+		struct value one = reader_item(reader, &list, i);
+		struct value name = reader_member(reader, &one, "name");
+		struct value sql = reader_member(reader, &one, "sql");
+		struct rule_named *entry = READER_ADD(reader, &reader->rule->with);
+
+		if (!entry)
+			return;
+		reader_check_keys(reader, &one, keys);
+		entry->name = reader_text(reader, &name, "name");
+		if (!entry->name || !sql.node)
+			reader_complain(reader, &one, "an entry of 'with' has a name and sql");
+		else if (is_table_taken(reader->rule, entry->name))
+			reader_complain(reader, &name, "there is a table '%s' already",
+					entry->name);
+		else if (reader_check_name(reader, &name, entry->name))
+			entry->sql = reader_sql(reader, &sql, "sql");
+	}
+}
+
+static void read_captures(struct reader *reader, const struct value *one, struct rule_match *match)
+{
+	struct value captures = reader_member(reader, one, "capture");
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+
+	while (np_json_next(captures.node, &entry)) {
+		struct rule_capture *capture = READER_ADD(reader, &match->captures);
+
+		if (!capture || !reader_check_name(reader, &captures, entry.key))
+			return;
+		capture->name = entry.key;
+		if (!np_json_integer(entry.value, &capture->group) || capture->group < 0 ||
+		    capture->group > 99)
+			reader_complain(reader, &captures, "'%s' must be the number of a group",
+					entry.key);
+	}
+}
+
+static void read_lookups(struct reader *reader, const struct value *one, struct rule_match *match)
+{
+	struct value maps = reader_member(reader, one, "map");
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+
+	while (np_json_next(maps.node, &entry)) {
+		struct rule_lookup *lookup = READER_ADD(reader, &match->lookups);
+
+		if (!lookup || !reader_check_name(reader, &maps, entry.key))
+			return;
+		lookup->name = entry.key;
+		lookup->from = np_json_text(np_json_member(entry.value, "from"));
+		lookup->values = np_json_member(entry.value, "values");
+		if (!rule_is_name(lookup->from) || np_json_type(lookup->values) != NP_JSON_OBJECT)
+			reader_complain(reader, &maps,
+					"'%s' must be {\"from\": column, \"values\": {…}}",
+					entry.key);
+	}
+}
+
+static void rule_read_matches(struct reader *reader)
+{
+	static const char *const keys[] = { "col", "regex", "capture", "map", NULL };
+	struct value list = reader_field(reader, "match");
+
+	for (size_t i = 0; i < np_json_count(list.node); i++) {
+		struct value one = reader_item(reader, &list, i);
+		struct value regex = reader_member(reader, &one, "regex");
+		struct value column = reader_member(reader, &one, "col");
+		struct rule_match *match = READER_ADD(reader, &reader->rule->matches);
+
+		if (!match)
+			return;
+		reader_check_keys(reader, &one, keys);
+		match->column = reader_text(reader, &column, "col");
+		match->regex = reader_sql(reader, &regex, "regex");
+		if (!match->column || !rule_is_name(match->column) || !match->regex.text)
+			reader_complain(reader, &one,
+					"an entry of 'match' has a column and a regex");
+		read_captures(reader, &one, match);
+		read_lookups(reader, &one, match);
+	}
+}
+
+static void rule_read_summary(struct reader *reader)
+{
+	static const char *const keys[] = { "over", "expr", NULL };
+	struct value summary = reader_field(reader, "summary");
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+
+	if (!value_is(&summary, NP_JSON_OBJECT) || np_json_count(summary.node) == 0) {
+		reader_complain(reader, &summary, "the rule has no 'summary'");
+		return;
+	}
+	while (np_json_next(summary.node, &entry)) {
+		struct value value = { entry.value, summary.file,
+				       reader_path(reader, summary.path, entry.key) };
+		struct rule_named *named = READER_ADD(reader, &reader->rule->summary);
+		const char *over;
+
+		if (!named || !reader_check_name(reader, &value, entry.key))
+			return;
+		named->name = entry.key;
+		if (value_is(&value, NP_JSON_OBJECT)) {
+			reader_check_keys(reader, &value, keys);
+			over = np_json_text(np_json_member(value.node, "over"));
+			named->over_query = over && strcmp(over, "query") == 0;
+			if (!named->over_query)
+				reader_complain(reader, &value, "'over' must be \"query\"");
+			value = reader_member(reader, &value, "expr");
+		}
+		named->sql = reader_sql(reader, &value, "summary");
+		if (!named->sql.text)
+			reader_complain(reader, &value, "'%s' has no expression", entry.key);
+	}
+}
+
+/* Columns that evidence shows. */
+#define EVIDENCE_COLUMNS 32
+
+static bool find_severity(const char *name, enum severity *ret)
+{
+	for (int i = 0; i < SEVERITY_COUNT; i++) {
+		if (name && strcmp(name, severity_name((enum severity)i)) == 0) {
+			*ret = (enum severity)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void read_severity(struct reader *reader)
+{
+	static const char *const keys[] = { "high", "medium", "low", "info", "else", NULL };
+	struct value severity = reader_field(reader, "severity");
+	struct rule *rule = reader->rule;
+
+	rule->otherwise = SEVERITY_LOW;
+	if (value_is(&severity, NP_JSON_TEXT)) {
+		if (!find_severity(np_json_text(severity.node), &rule->otherwise))
+			reader_complain(reader, &severity, "severity is high, medium, low or info");
+		return;
+	}
+	if (!value_is(&severity, NP_JSON_OBJECT)) {
+		reader_complain(reader, &severity, "the rule has no 'severity'");
+		return;
+	}
+	reader_check_keys(reader, &severity, keys);
+	for (int i = 0; i < SEVERITY_COUNT; i++) {
+		struct value one =
+			reader_member(reader, &severity, severity_name((enum severity)i));
+
+		rule->severity[i] = reader_sql(reader, &one, "severity");
+	}
+	if (np_json_member(severity.node, "else") &&
+	    !find_severity(np_json_text(np_json_member(severity.node, "else")), &rule->otherwise))
+		reader_complain(reader, &severity, "'else' is high, medium, low or info");
+}
+
+static void read_gain(struct reader *reader)
+{
+	static const char *const keys[] = { "ns", "per", "bound", "basis", NULL };
+	struct value gain = reader_field(reader, "gain");
+	struct rule *rule = reader->rule;
+	struct value value;
+	const char *text;
+
+	if (!gain.node || value_is(&gain, NP_JSON_NULL))
+		return;
+	if (!value_is(&gain, NP_JSON_OBJECT)) {
+		reader_complain(reader, &gain, "gain must be an object with 'ns' and 'basis'");
+		return;
+	}
+	reader_check_keys(reader, &gain, keys);
+	value = reader_member(reader, &gain, "ns");
+	rule->gain = reader_sql(reader, &value, "ns");
+	value = reader_member(reader, &gain, "basis");
+	rule->basis = reader_language(reader, &value, "basis");
+	if (!rule->gain.text || !rule->basis)
+		reader_complain(reader, &gain, "a gain has 'ns' and 'basis'");
+	text = np_json_text(np_json_member(gain.node, "per"));
+	rule->gain_per_step = text && strcmp(text, "step") == 0;
+	if (np_json_member(gain.node, "per") &&
+	    (!text || (!rule->gain_per_step && strcmp(text, "capture") != 0)))
+		reader_complain(reader, &gain, "'per' is step or capture");
+	text = np_json_text(np_json_member(gain.node, "bound"));
+	rule->bound = BOUND_ESTIMATE;
+	if (text && strcmp(text, bound_name(BOUND_UPPER)) == 0)
+		rule->bound = BOUND_UPPER;
+	else if (np_json_member(gain.node, "bound") &&
+		 (!text || strcmp(text, bound_name(BOUND_ESTIMATE)) != 0))
+		reader_complain(reader, &gain, "'bound' is estimate or upper");
+}
+
+/* The repairs that a replay understands (npuprof-whatif(1)). */
+static void read_repair(struct reader *reader)
+{
+	static const char *const alone[] = { "host-gaps", "frequency", "experts", "hide-comm",
+					     "all" };
+	static const char *const prefixed[] = { "rank:",   "host:",  "stage:", "role:",
+						"optype:", "group:", "link:" };
+	struct value value = reader_field(reader, "repair");
+	const char *text = reader_text(reader, &value, "repair");
+	bool known = false;
+
+	reader->rule->repair = text;
+	if (!text)
+		return;
+	for (size_t i = 0; i < NP_COUNT(alone); i++)
+		known = known || strcmp(text, alone[i]) == 0;
+	for (size_t i = 0; i < NP_COUNT(prefixed); i++)
+		known = known || (strncmp(text, prefixed[i], strlen(prefixed[i])) == 0 &&
+				  text[strlen(prefixed[i])] != '\0');
+	if (!known)
+		reader_complain(reader, &value, "no repair is called '%s'", text);
+}
+
+static void read_advice(struct reader *reader)
+{
+	static const char *const keys[] = { "if", "en", "zh", NULL };
+	struct value list = reader_field(reader, "advice");
+
+	if (list.node && !value_is(&list, NP_JSON_ARRAY))
+		reader_complain(reader, &list, "advice must be an array");
+	for (size_t i = 0; i < np_json_count(list.node); i++) {
+		struct value one = reader_item(reader, &list, i);
+		struct rule_advice *advice = READER_ADD(reader, &reader->rule->advice);
+		struct value condition;
+		struct value chinese;
+
+		if (!advice)
+			return;
+		if (value_is(&one, NP_JSON_TEXT)) {
+			advice->text = one.node;
+			continue;
+		}
+		reader_check_keys(reader, &one, keys);
+		condition = reader_member(reader, &one, "if");
+		advice->condition = reader_sql(reader, &condition, "if");
+		advice->text = one.node;
+		if (!np_json_text(np_json_member(one.node, "en")))
+			reader_complain(reader, &one, "advice has no text in 'en'");
+		chinese = reader_member(reader, &one, "zh");
+		(void)reader_text(reader, &chinese, "'zh'");
+	}
+}
+
+static void read_column(struct reader *reader, const struct value *one)
+{
+	static const char *const keys[] = { "col", "title", "fmt", NULL };
+	struct rule_column *column = READER_ADD(reader, &reader->rule->evidence);
+	struct value value;
+
+	if (!column)
+		return;
+	if (value_is(one, NP_JSON_TEXT)) {
+		column->column = np_json_text(one->node);
+		return;
+	}
+	reader_check_keys(reader, one, keys);
+	value = reader_member(reader, one, "col");
+	column->column = reader_text(reader, &value, "col");
+	if (!column->column)
+		reader_complain(reader, one, "a column has no 'col'");
+	value = reader_member(reader, one, "title");
+	column->title = reader_language(reader, &value, "title");
+	value = reader_member(reader, one, "fmt");
+	column->format = reader_text(reader, &value, "fmt");
+}
+
+/* How many rows are shown; what is not said is left as it is. */
+static void read_limit(struct reader *reader, const struct value *top, const char *key,
+		       int64_t *ret)
+{
+	struct value value = reader_member(reader, top, key);
+
+	if (value.node && (!np_json_integer(value.node, ret) || *ret < 0))
+		reader_complain(reader, &value, "%s must be a whole number from 0", key);
+}
+
+static void read_evidence(struct reader *reader)
+{
+	static const char *const keys[] = { "columns", "order", "top", NULL };
+	static const char *const top_keys[] = { "text", "html", "json", NULL };
+	int64_t unused;
+	struct value evidence = reader_field(reader, "evidence");
+	struct rule *rule = reader->rule;
+	struct value columns = reader_member(reader, &evidence, "columns");
+	struct value order = reader_member(reader, &evidence, "order");
+	struct value top = reader_member(reader, &evidence, "top");
+
+	rule->top_text = 3;
+	rule->top_json = 0;
+	if (!evidence.node)
+		return;
+	reader_check_keys(reader, &evidence, keys);
+	for (size_t i = 0; i < np_json_count(columns.node); i++) {
+		struct value one = reader_item(reader, &columns, i);
+
+		read_column(reader, &one);
+	}
+	if (rule->evidence.count == 0 || rule->evidence.count > EVIDENCE_COLUMNS)
+		reader_complain(reader, &evidence, "evidence must have 1 to %d columns",
+				EVIDENCE_COLUMNS);
+	rule->order = reader_text(reader, &order, "order");
+	if (!top.node || !reader_is_object(reader, &top, "top"))
+		return;
+	reader_check_keys(reader, &top, top_keys);
+	read_limit(reader, &top, "text", &rule->top_text);
+	read_limit(reader, &top, "html", &unused);
+	read_limit(reader, &top, "json", &rule->top_json);
+}
+
+static void read_location(struct reader *reader)
+{
+	static const char *const keys[] = { "op", "stack", "rank", NULL };
+	struct value location = reader_field(reader, "location");
+	struct value value;
+
+	if (!location.node || !reader_is_object(reader, &location, "location"))
+		return;
+	reader_check_keys(reader, &location, keys);
+	value = reader_member(reader, &location, "stack");
+	reader->rule->stack = reader_text(reader, &value, "stack");
+	value = reader_member(reader, &location, "op");
+	reader->rule->op = reader_text(reader, &value, "op");
+}
+
+static void read_fingerprint(struct reader *reader)
+{
+	struct value list = reader_field(reader, "fingerprint");
+
+	if (list.node && !value_is(&list, NP_JSON_ARRAY))
+		reader_complain(reader, &list, "fingerprint must be an array of expressions");
+	for (size_t i = 0; value_is(&list, NP_JSON_ARRAY) && i < np_json_count(list.node); i++) {
+		struct value one = reader_item(reader, &list, i);
+		struct rule_sql *sql = READER_ADD(reader, &reader->rule->fingerprint);
+
+		if (sql)
+			*sql = reader_sql(reader, &one, "fingerprint");
+	}
+}
+
+/* What a finding says: severity … fingerprint (rule_parse_finding.c). */
+static void rule_read_finding(struct reader *reader)
+{
+	struct value confidence = reader_field(reader, "confidence");
+
+	read_severity(reader);
+	reader->rule->confidence = reader_sql(reader, &confidence, "confidence");
+	read_gain(reader);
+	read_repair(reader);
+	read_advice(reader);
+	read_evidence(reader);
+	read_location(reader);
+	read_fingerprint(reader);
+}
 
 /* Columns that cut a query into parts. */
 #define PER_LIMIT 8

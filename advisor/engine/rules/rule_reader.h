@@ -75,12 +75,4 @@ rule_text reader_language_field(struct reader *reader, const char *key, bool nee
 		added_; \
 	})
 
-/* with, match and summary (rule_parse_sql.c). */
-void rule_read_with(struct reader *reader);
-void rule_read_matches(struct reader *reader);
-void rule_read_summary(struct reader *reader);
-
-/* What a finding says: severity … fingerprint (rule_parse_finding.c). */
-void rule_read_finding(struct reader *reader);
-
 #endif /* NP_ADVISOR_RULE_READER_H */

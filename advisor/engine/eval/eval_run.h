@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_ADVISOR_EVAL_PRIVATE_H
-#define NP_ADVISOR_EVAL_PRIVATE_H
+#ifndef NP_ADVISOR_EVAL_RUN_H
+#define NP_ADVISOR_EVAL_RUN_H
 
 #include "eval.h"
-#include "program_private.h"
 
-/* One rule while it runs. */
+/*
+ * One rule while it runs
+ * ======================
+ *
+ * What the steps of an evaluation share: eval.c leads, eval_needs.c, eval_params.c,
+ * eval_tables.c and eval_outcome.c each do one of them.
+ */
 struct eval {
 	const struct evaluation *in;
 	struct program *program;
@@ -32,7 +37,7 @@ int eval_wrong(struct eval *eval, const struct rule_sql *culprit, size_t inside,
 /*
  * The statement that `key` stands for, ready to be stepped with the values of now. It
  * is composed by `write` and prepared when it is first wanted; if that fails, the
- * piece at fault is charged, and the result is NULL.
+ * piece at fault is reported, and the result is NULL.
  */
 typedef void eval_composer(const struct eval *eval, const void *key, struct composed *composed);
 struct statement *eval_statement(struct eval *eval, const void *key, eval_composer *write);
@@ -40,7 +45,7 @@ struct statement *eval_statement(struct eval *eval, const void *key, eval_compos
 /* The same of constant SQL of the engine's, which is its own key. */
 struct statement *eval_constant(struct eval *eval, const char *text);
 
-/* Step, blaming the first piece. 1, 0 or negative. */
+/* Step; a failure is reported at the first piece. 1, 0 or negative. */
 int eval_step(struct eval *eval, struct statement *statement) NP_MUST_USE;
 
 /* A statement that was stepped lets go of the views. */
@@ -49,10 +54,10 @@ void eval_donep(struct statement **statement);
 /* Fill eval->params from the rule's parameters, the user's and the run. */
 int eval_set_params(struct eval *eval, struct np_err *err) NP_MUST_USE;
 
-/* May the rule run on this run? If not, the result says why. (eval_needs.c) */
+/* May the rule run on this run? If not, the result says why. */
 bool eval_may_run(struct eval *eval);
 
-/* Make the tables of `with`, and q. (eval_tables.c) */
+/* Make the tables of `with`, and q. */
 int eval_make_tables(struct eval *eval) NP_MUST_USE;
 
 /* The parts there are in q, in order. */
@@ -74,4 +79,4 @@ bool eval_true(struct eval *eval, const struct rule_sql *sql);
 /* Make an outcome of the part that fired, or in a check, try all of its parts. */
 void eval_outcome(struct eval *eval, const struct np_cell *part);
 
-#endif /* NP_ADVISOR_EVAL_PRIVATE_H */
+#endif /* NP_ADVISOR_EVAL_RUN_H */
