@@ -321,7 +321,8 @@ static char *find_merged(const struct np_common *common)
 }
 
 /* With a fresh merged database the ranks are loaded, and nothing is measured again. */
-static int load_merged(struct advisor_session *session, const struct np_common *common, struct np_err *err)
+static int load_merged(struct advisor_session *session, const struct np_common *common,
+		       struct np_err *err)
 {
 	int rc;
 
