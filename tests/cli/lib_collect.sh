@@ -37,14 +37,12 @@ each_rank() {
 # guard of a launcher that was killed lets a profile be saved for half the grace time, and no
 # test gives more than 15 s
 left_running() {
-	local end=$((SECONDS + 30)) pid words left
+	local end=$((SECONDS + 30)) files left
 
 	while :; do
-		left=
-		for pid in /proc/[0-9]*; do
-			words=$(tr '\0' ' ' 2>/dev/null <"$pid/cmdline")$(tr '\0' ' ' 2>/dev/null <"$pid/environ")
-			[[ $words != *"$work"* ]] || left="$left ${pid#/proc/}"
-		done
+		# Listed before grep starts, which has the name of the directory in its own.
+		files=(/proc/[0-9]*/cmdline /proc/[0-9]*/environ)
+		left=$(grep -lsF -e "$work" "${files[@]}")
 		[[ -n $left && $SECONDS -lt $end ]] || break
 		sleep 0.2
 	done
