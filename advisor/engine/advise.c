@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advisor/engine/eval/program.h"
+#include "advisor/engine/sql/sql.h"
 
 #include "npuprof/details.h"
 
@@ -219,7 +220,8 @@ static int look_at_cluster(struct work *work, struct np_err *err)
 	struct view_set views = { .list = { 0 } };
 	struct about all = { .device = { .arena = NULL } };
 	struct view_cluster source = { .analysis = work->analysis,
-				       .merged = work->options->merged };
+				       .merged = work->options->merged,
+				       .read_merged = sql_read_table };
 	int rc = join_about(work, &all, err);
 
 	source.device = &all.device;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/engine/views/frames.h"
+#include "advisor/engine/data/frames.h"
 #include "advisor_report.h"
 
 /* SARIF 2.1.0, for continuous integration and editors. */

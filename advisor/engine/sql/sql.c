@@ -1,12 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_private.h"
+/* A connection on which rules read views: its limits, its rights, statements and cells. */
+#include "sql.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "advisor/engine/data/quota.h"
+#include "sql_connection.h"
+
+/*
+ * SQLite can limit its memory for the whole process only, where one greedy rule
+ * would take it away from the loaders and rules of other threads. So its
+ * allocator is wrapped, and what it takes is metered.
+ */
+static sqlite3_mem_methods plain;
+
+static void *counted_malloc(int size)
+{
+	void *memory = quota_take(size) ? plain.xMalloc(size) : NULL;
+
+	/* Blocks may be a little larger than was asked for. */
+	if (memory)
+		quota_give(size - plain.xSize(memory));
+	return memory;
+}
+
+static void counted_free(void *memory)
+{
+	if (memory)
+		quota_give(plain.xSize(memory));
+	plain.xFree(memory);
+}
+
+static void *counted_realloc(void *memory, int size)
+{
+	int before = memory ? plain.xSize(memory) : 0;
+
+	if (size > before && !quota_take(size - before))
+		return NULL;
+	if (size <= before)
+		quota_give(before - size);
+	return plain.xRealloc(memory, size);
+}
+
+void sql_set_up(void)
+{
+	static atomic_bool done;
+	sqlite3_mem_methods counted;
+
+	if (atomic_exchange(&done, true))
+		return;
+	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &plain) != SQLITE_OK || !plain.xMalloc)
+		return;
+	counted = plain;
+	counted.xMalloc = counted_malloc;
+	counted.xFree = counted_free;
+	counted.xRealloc = counted_realloc;
+	(void)sqlite3_config(SQLITE_CONFIG_MALLOC, &counted);
+}
+
+/* Values on their way from SQLite and to it. */
+
+/* What overflowed is not known; SQLite itself gives NULL for what is no number. */
+static struct np_cell known_real(double real)
+{
+	return isfinite(real) ? np_cell_real(real) : np_cell_null();
+}
+
+struct np_cell sql_value_cell(sqlite3_value *value)
+{
+	switch (sqlite3_value_type(value)) {
+	case SQLITE_INTEGER:
+		return np_cell_integer(sqlite3_value_int64(value));
+	case SQLITE_FLOAT:
+		return known_real(sqlite3_value_double(value));
+	case SQLITE_TEXT: {
+		const char *text = (const char *)sqlite3_value_text(value);
+
+		return text ? np_cell_bytes(text, (size_t)sqlite3_value_bytes(value))
+			    : np_cell_null();
+	}
+	default:
+		return np_cell_null();
+	}
+}
+
+struct np_cell sql_cell(struct sql_stmt *stmt, size_t column)
+{
+	return sql_value_cell(sqlite3_column_value(stmt->stmt, (int)column));
+}
+
+void sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting)
+{
+	switch (cell.type) {
+	case NP_CELL_NULL:
+		sqlite3_result_null(context);
+		break;
+	case NP_CELL_INTEGER:
+		sqlite3_result_int64(context, cell.integer);
+		break;
+	case NP_CELL_REAL:
+		sqlite3_result_double(context, cell.real);
+		break;
+	case NP_CELL_TEXT:
+		/*
+		 * Lasting texts lie in larger ones that end with NUL. Told that it is at
+		 * the end of this one, SQLite need not copy it to put one there.
+		 */
+		if (lasting && cell.text.bytes[cell.text.length] == '\0')
+			sqlite3_result_text(context, cell.text.bytes, -1, SQLITE_STATIC);
+		else
+			sqlite3_result_text64(context, cell.text.bytes, cell.text.length,
+					      lasting ? SQLITE_STATIC : SQLITE_TRANSIENT,
+					      SQLITE_UTF8);
+		break;
+	}
+}
 
 /* Between two looks at the clock, in instructions of SQLite's machine. */
 #define TICK 500
@@ -171,8 +284,8 @@ static int wake_json(struct sql *sql)
 static int add_functions(struct sql *sql)
 {
 	int (*const parts[])(struct sql *) = {
-		sql_add_scalars,   sql_add_patterns, sql_add_shapes, sql_add_aggregates,
-		sql_add_sequences, sql_add_overlap,  sql_add_ngrams, sql_add_graphs,
+		sql_add_functions, sql_add_patterns, sql_add_shapes, sql_add_sequences,
+		sql_add_overlap,   sql_add_ngrams,   sql_add_graphs,
 	};
 	int rc = SQLITE_OK;
 

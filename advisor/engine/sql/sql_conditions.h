@@ -2,52 +2,30 @@
 #ifndef NP_ADVISOR_SQL_CONDITIONS_H
 #define NP_ADVISOR_SQL_CONDITIONS_H
 
-#include "sql_views.h"
+#include "sql_connection.h"
+
+#include "advisor/engine/views/view_order.h"
 
 /*
- * One condition on a column of a view: which rows are left. A comparison may leave
- * too many where a value has another type than the column, which SQLite then sees.
+ * Conditions of a query on a view, evaluated before SQLite sees a row
+ * ===================================================================
+ *
+ * sql_terms_choose() is called while a statement is prepared: it takes what it can
+ * evaluate, and passes it to sql_terms_apply() as a text. Comparisons are checked again by
+ * SQLite, which knows all about conversions, so that too many rows do no harm;
+ * patterns (REGEXP, LIKE, GLOB) and IS [NOT] NULL are exact and are not.
  */
-enum sql_test {
-	TEST_EQUAL = '=',
-	TEST_ONE_OF = 'i', /* IN: its argument is a list */
-	TEST_LESS = '<',
-	TEST_LESS_EQUAL = '[',
-	TEST_GREATER = '>',
-	TEST_GREATER_EQUAL = ']',
-	TEST_REGEXP = 'r',
-	TEST_LIKE = 'l',
-	TEST_GLOB = 'g',
-	TEST_IS = 's', /* = or IS NULL */
-	TEST_IS_NULL = '0',
-	TEST_NOT_NULL = '1',
+
+/* Rows that are left, in the order that was asked for; `rows` is NULL for all as they are. */
+struct sql_selection {
+	uint32_t *rows;
+	size_t count;
 };
 
-/* Stands for a column that is none: the number of a row. */
-#define ROWID (-1)
+/* SQLITE_OK, or SQLITE_NOMEM. */
+int sql_terms_choose(const struct view_slot *slot, sqlite3_index_info *info);
 
-struct sql_condition {
-	struct sql *sql;
-	struct view *view;
-	struct sql_selection *rows; /* that are left */
-	struct np_err *err;
-};
-
-static inline bool test_is_pattern(int test)
-{
-	return test == TEST_REGEXP || test == TEST_LIKE || test == TEST_GLOB;
-}
-
-static inline bool type_is_number(enum np_column_type type)
-{
-	return type == NP_INTEGER || type == NP_REAL;
-}
-
-/* Keep the rows that satisfy it. */
-int sql_condition_apply(struct sql_condition *work, int test, int column, sqlite3_value *argument)
-	NP_MUST_USE;
-
-/* The rows that are left, as a list of their own. */
-int sql_condition_list(struct sql_condition *work) NP_MUST_USE;
+int sql_terms_apply(struct sql *sql, struct view *view, const char *text, sqlite3_value **argv,
+		    struct sql_selection *ret, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_ADVISOR_SQL_CONDITIONS_H */

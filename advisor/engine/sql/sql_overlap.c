@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_source.h"
+#include "sql_tables.h"
 
 #include <stdlib.h>
 

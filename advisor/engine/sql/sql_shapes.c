@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_private.h"
+#include "sql_connection.h"
 
 #include <ctype.h>
 #include <stdlib.h>

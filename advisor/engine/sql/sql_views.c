@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_views.h"
+#include "sql_conditions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -65,11 +65,16 @@ void view_make(struct view *view, const struct view_description *what,
 int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool base,
 		      struct np_err *err) NP_MUST_USE;
 
+/* Append all rows of a table of a database to `rows`; NP_E_NOTFOUND when there is none. */
+typedef int view_table_reader(const char *path, const char *table, struct rows *rows,
+			      struct np_err *err);
+
 /* Add the merged tables and the views of all ranks; `about` has v_run, v_device, v_env rows. */
 struct view_cluster {
 	const struct np_analysis *analysis; /* only .cluster if there is `merged` */
-	const char *merged;                 /* a database to take the tables from; NULL: produced */
-	const struct rows *device;          /* of all ranks; NULL when there are none */
+	const char *merged; /* a database to take the tables from; NULL: they are produced */
+	view_table_reader *read_merged;
+	const struct rows *device; /* of all ranks; NULL when there are none */
 	const struct rows *env;
 	const struct rows *run;
 };

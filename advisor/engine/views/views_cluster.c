@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/engine/sql/sql.h"
-
 /*
  * Views over all ranks. The tables of the merged result are produced when a rule
  * first reads them, and kept; views of the ranks' summaries are put one behind
@@ -43,6 +41,7 @@ struct table_view {
 	const struct np_relation *relation;
 	const struct np_analysis *analysis;
 	const char *merged; /* the rows are in this database; NULL: they are produced */
+	view_table_reader *read_merged;
 	struct rows rows;
 };
 
@@ -61,7 +60,7 @@ static int open_table(struct view *view, struct np_err *err)
 	}
 	rc = rows_init(&table->rows, names, types, view->column_count, err);
 	if (rc == NP_OK && table->merged) {
-		rc = sql_read_table(table->merged, table->relation->name, &table->rows, err);
+		rc = table->read_merged(table->merged, table->relation->name, &table->rows, err);
 		if (rc == NP_E_NOTFOUND)
 			rc = NP_OK; /* a table that this run does not have */
 	} else if (rc == NP_OK) {
@@ -107,6 +106,7 @@ static int add_table(struct view_set *set, const struct np_relation *relation,
 	table->relation = relation;
 	table->analysis = source->analysis;
 	table->merged = source->merged;
+	table->read_merged = source->read_merged;
 	return view_set_add(set, view, base, err);
 }
 

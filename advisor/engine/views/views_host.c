@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frames.h"
+#include "advisor/engine/data/frames.h"
 
 static struct np_cell kind_cell(const struct view *view, size_t row, const void *item)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_ADVISOR_SQL_PRIVATE_H
-#define NP_ADVISOR_SQL_PRIVATE_H
+#ifndef NP_ADVISOR_SQL_CONNECTION_H
+#define NP_ADVISOR_SQL_CONNECTION_H
 
 #include <sqlite3.h>
 
@@ -8,7 +8,13 @@
 
 #include "sql.h"
 
-/* What the parts of the SQL engine share. */
+/*
+ * The connection from inside
+ * ==========================
+ *
+ * What the functions and virtual tables of a connection share. The only header that
+ * knows SQLite.
+ */
 struct sql {
 	sqlite3 *db;
 	const struct values *values;
@@ -43,17 +49,14 @@ int sql_declare(struct sql *sql, const char *text);
 /* Fill `err` from the connection's last failure. */
 int sql_failed(struct sql *sql, int code, struct np_err *err);
 
-/* Bytes that statements of this thread may still take from SQLite's allocator. */
-
 /* Give a cell to SQLite; texts are static when `lasting`. */
 void sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting);
 struct np_cell sql_value_cell(sqlite3_value *value);
 
 /* Functions and table-valued functions, one registration per file. */
-int sql_add_scalars(struct sql *sql);
+int sql_add_functions(struct sql *sql);
 int sql_add_patterns(struct sql *sql);
 int sql_add_shapes(struct sql *sql);
-int sql_add_aggregates(struct sql *sql);
 int sql_add_sequences(struct sql *sql);
 int sql_add_overlap(struct sql *sql);
 int sql_add_ngrams(struct sql *sql);
@@ -70,30 +73,4 @@ int sql_pattern(struct sql *sql, const char *text, size_t length, struct np_patt
 void sql_patterns_free(struct sql *sql);
 void sql_sequences_free(struct sql *sql);
 
-/*
- * Table-valued functions whose result is computed when they are called
- * --------------------------------------------------------------------
- *
- * `columns` of the result, then hidden ones for the arguments. `compute` gets
- * the arguments and appends rows.
- */
-#define SQL_TABLE_ARGUMENTS 8
-
-struct sql_table {
-	const char *name;
-	const char *declaration; /* CREATE TABLE x(result…, argument HIDDEN…) */
-	int result_columns;
-	int arguments;
-	int needed; /* of the arguments */
-	int (*compute)(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
-		       struct np_err *err);
-	const char *const *result_names;
-};
-
-int sql_add_table(struct sql *sql, const struct sql_table *table);
-
-/* An argument as text; fails when it is NULL. */
-int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, struct np_err *err)
-	NP_MUST_USE;
-
-#endif /* NP_ADVISOR_SQL_PRIVATE_H */
+#endif /* NP_ADVISOR_SQL_CONNECTION_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "advisor/engine/sql/sql_private.h"
+#include "sql_connection.h"
 
 #include <string.h>
 

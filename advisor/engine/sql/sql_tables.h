@@ -1,11 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_ADVISOR_SQL_SOURCE_H
-#define NP_ADVISOR_SQL_SOURCE_H
+#ifndef NP_ADVISOR_SQL_TABLES_H
+#define NP_ADVISOR_SQL_TABLES_H
 
-#include "sql_private.h"
+#include "sql_connection.h"
 
 /*
- * Sources: rows that a table-valued function is told to read
+ * Table-valued functions whose result is computed when they are called
+ * ====================================================================
+ *
+ * `columns` of the result, then hidden ones for the arguments. `compute` gets
+ * the arguments and appends rows.
+ */
+#define SQL_TABLE_ARGUMENTS 8
+
+struct sql_table {
+	const char *name;
+	const char *declaration; /* CREATE TABLE x(result…, argument HIDDEN…) */
+	int result_columns;
+	int arguments;
+	int needed; /* of the arguments */
+	int (*compute)(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+		       struct np_err *err);
+	const char *const *result_names;
+};
+
+int sql_add_table(struct sql *sql, const struct sql_table *table);
+
+/* An argument as text; fails when it is NULL. */
+int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, struct np_err *err)
+	NP_MUST_USE;
+
+/*
+ * Sources: rows that a table-valued function is given to read
  * ==========================================================
  *
  * A source is the name of a table or a SELECT, run with the rights of a rule. One
@@ -46,4 +72,4 @@ struct np_cell sql_source_cell(const struct sql_source *source, size_t column);
 int sql_source_prepare(struct sql *sql, const char *what, const char *source, const char *rest,
 		       struct sql_stmt **ret, struct np_err *err) NP_MUST_USE;
 
-#endif /* NP_ADVISOR_SQL_SOURCE_H */
+#endif /* NP_ADVISOR_SQL_TABLES_H */
