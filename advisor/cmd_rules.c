@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command rules: list, show, check and test them, and list what they can read. */
 #include <fnmatch.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs all rules on a run: ranks in parallel, then the cluster. */
 #include "advise.h"
 
 #include <stdatomic.h>
@@ -10,7 +11,7 @@
 
 #include "npuprof/details.h"
 
-/* What the ranks tell of themselves, for rules over the cluster. */
+/* What is known of the ranks, for rules over the cluster. */
 struct about {
 	struct rows device;
 	struct rows env;
@@ -18,7 +19,7 @@ struct about {
 };
 
 /* The work on all ranks; each writes by its index only. */
-struct work {
+struct advise_work {
 	const struct np_analysis *analysis;
 	const struct advise_options *options;
 	struct advice *advice;
@@ -60,7 +61,7 @@ static void stop(struct result *result)
 	(void)np_fail(&result->reason, NP_E_RANGE, "stopped: it met a limit on another rank");
 }
 
-static void run_rule(struct work *work, struct pooled *pooled, size_t index, int32_t rank,
+static void run_rule(struct advise_work *work, struct pooled *pooled, size_t index, int32_t rank,
 		     struct result *result)
 {
 	struct evaluation evaluation = { .language = work->options->language, .rank = rank };
@@ -80,8 +81,8 @@ static void run_rule(struct work *work, struct pooled *pooled, size_t index, int
 		atomic_store(&work->stopped[index], true);
 }
 
-/* Run all rules of a scope on the views at the pooled. */
-static void run_rules(struct work *work, struct pooled *pooled, size_t slot, int32_t rank)
+/* Run all rules of a scope on the views of a member of the pool. */
+static void run_rules(struct advise_work *work, struct pooled *pooled, size_t slot, int32_t rank)
 {
 	const struct rule_library *library = work->options->library;
 
@@ -93,8 +94,8 @@ static void run_rules(struct work *work, struct pooled *pooled, size_t slot, int
 	}
 }
 
-/* The same, at a pooled that is free, with these views. */
-static int run_on(struct work *work, const struct view_set *views, size_t slot, int32_t rank,
+/* The same, with a member that is free and these views. */
+static int run_on(struct advise_work *work, const struct view_set *views, size_t slot, int32_t rank,
 		  struct np_err *err)
 {
 	struct pooled *pooled = NULL;
@@ -120,7 +121,7 @@ static int take_about(struct view_set *views, struct about *about, struct np_err
 }
 
 /* The same rank of the other run, if it has one. */
-static int load_base(const struct work *work, int32_t id, struct np_detail **ret_detail,
+static int load_base(const struct advise_work *work, int32_t id, struct np_detail **ret_detail,
 		     struct view_rank *source, struct np_err *err)
 {
 	const struct np_analysis *base = work->options->base;
@@ -141,7 +142,7 @@ static int load_base(const struct work *work, int32_t id, struct np_detail **ret
 	return NP_OK;
 }
 
-static int look_at_rank(struct work *work, size_t index, struct np_err *err)
+static int look_at_rank(struct advise_work *work, size_t index, struct np_err *err)
 {
 	const struct np_run *run = work->analysis->run;
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
@@ -177,7 +178,7 @@ static int look_at_rank(struct work *work, size_t index, struct np_err *err)
 
 static void rank_job(void *context, size_t index)
 {
-	struct work *work = context;
+	struct advise_work *work = context;
 
 	if (work->analysis->run->ranks[index])
 		(void)look_at_rank(work, index, &work->failures[index]);
@@ -194,7 +195,7 @@ static int join_rows(struct rows *all, const struct rows *one, struct np_err *er
 	return view_append(&view, all, err);
 }
 
-static int join_about(const struct work *work, struct about *all, struct np_err *err)
+static int join_about(const struct advise_work *work, struct about *all, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -215,7 +216,7 @@ static void release_about(struct about *about)
 	rows_release(&about->run);
 }
 
-static int look_at_cluster(struct work *work, struct np_err *err)
+static int look_at_cluster(struct advise_work *work, struct np_err *err)
 {
 	struct view_set views = { .list = { 0 } };
 	struct about all = { .device = { .arena = NULL } };
@@ -240,7 +241,7 @@ static int look_at_cluster(struct work *work, struct np_err *err)
 		rc = view_set_add_absent(&views, VIEW_CLUSTER, err);
 	if (rc == NP_OK)
 		rc = run_on(work, &views, work->advice->rank_count, NP_NO_RANK, err);
-	/* The pooled knows the columns of these views. */
+	/* The programs know the columns of these views. */
 	program_pool_clear(work->program_pool);
 	view_set_release(&views);
 	release_about(&all);
@@ -248,7 +249,7 @@ static int look_at_cluster(struct work *work, struct np_err *err)
 }
 
 /* A rank whose details could not be read: its rules were not checked there, and say so. */
-static void note_failures(struct work *work)
+static void note_failures(struct advise_work *work)
 {
 	const struct np_run *run = work->analysis->run;
 	const struct rule_library *library = work->options->library;
@@ -271,7 +272,8 @@ static void note_failures(struct work *work)
 }
 
 /* Details that the threads will ask for: of each rank, and of the same one of the other run. */
-static int begin_details(const struct work *work, struct np_details **ret, struct np_err *err)
+static int begin_details(const struct advise_work *work, struct np_details **ret,
+			 struct np_err *err)
 {
 	const struct np_run *run = work->analysis->run;
 	const struct np_run *base = work->options->base ? work->options->base->run : NULL;
@@ -293,7 +295,7 @@ static int begin_details(const struct work *work, struct np_details **ret, struc
 	return rc;
 }
 
-static int run_all(struct work *work, struct np_err *err)
+static int run_all(struct advise_work *work, struct np_err *err)
 {
 	struct np_details *details;
 	int rc = begin_details(work, &details, err);
@@ -302,13 +304,13 @@ static int run_all(struct work *work, struct np_err *err)
 		return rc;
 	np_workers_run(&work->options->workers, work->advice->rank_count, rank_job, work);
 	np_details_end(details);
-	/* Desks of ranks have other views than that of the cluster. */
+	/* Programs for ranks have other views than those for the cluster. */
 	program_pool_clear(work->program_pool);
 	note_failures(work);
 	return look_at_cluster(work, err);
 }
 
-static int set_up(struct work *work, struct np_err *err)
+static int set_up(struct advise_work *work, struct np_err *err)
 {
 	const struct rule_library *library = work->options->library;
 	size_t ranks = work->advice->rank_count;
@@ -336,7 +338,7 @@ static int set_up(struct work *work, struct np_err *err)
 	return NP_OK;
 }
 
-static void tear_down(struct work *work)
+static void tear_down(struct advise_work *work)
 {
 	for (size_t i = 0; work->about && i < work->advice->rank_count; i++)
 		release_about(&work->about[i]);
@@ -350,7 +352,7 @@ static void tear_down(struct work *work)
 }
 
 /* Only rules that were wanted have a report. */
-static int begin_reports(struct work *work, struct np_err *err)
+static int begin_reports(struct advise_work *work, struct np_err *err)
 {
 	const struct rule_library *library = work->options->library;
 
@@ -371,7 +373,7 @@ int advise(const struct np_analysis *analysis, const struct advise_options *opti
 	   struct advice **ret, struct np_err *err)
 {
 	NP_CLEANUP(advice_freep) struct advice *advice = calloc(1, sizeof(*advice));
-	struct work work = { .analysis = analysis, .options = options, .advice = advice };
+	struct advise_work work = { .analysis = analysis, .options = options, .advice = advice };
 	int rc;
 
 	if (!advice)

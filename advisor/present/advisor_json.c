@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The forms for programs: JSON (npuprof.advisor/1) and CSV. */
 #include "advisor_report.h"
 #include "cli/prepare/input_json.h"
 
 #include "npuprof/ranges.h"
-
-/* The forms for programs: JSON (npuprof.advisor/1) and CSV. */
 
 static void put_cell(struct np_jsonout *out, const struct np_cell *cell)
 {

@@ -32,17 +32,9 @@ int advisor_report_sarif(const struct advisor_report *report, FILE *stream, stru
 int advisor_report_csv(const struct advisor_report *report, FILE *stream, struct np_err *err)
 	NP_MUST_USE;
 
-/* Words in the language of the report. */
-const char *advisor_report_word(const struct advisor_report *report, const char *en,
-				const char *zh);
-
 /* "0-3,8 (4 of 64)": append where a finding is. */
 void advisor_report_where(const struct advisor_report *report, const struct finding *finding,
 			  struct np_buf *buf);
-
-/* "up to 12.3 ms (9.1 %)": append what a finding would gain. */
-void advisor_report_gain(const struct advisor_report *report, const struct finding *finding,
-			 struct np_buf *buf);
 
 /* "1234567890abcdef" */
 void advisor_report_fingerprint(const struct finding *finding, char ret[17]);

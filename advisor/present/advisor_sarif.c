@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* SARIF 2.1.0, for continuous integration and editors. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,8 +7,6 @@
 
 #include "advisor/engine/data/frames.h"
 #include "advisor_report.h"
-
-/* SARIF 2.1.0, for continuous integration and editors. */
 
 static const char *level_of(enum severity severity)
 {
@@ -116,7 +115,7 @@ static void put_artifact(struct np_jsonout *out, const char *path, size_t length
 	free(canonical);
 }
 
-/* The user's line if a stack tells it, else the profile. */
+/* The user's line if a stack has it, else the profile. */
 static void put_physical(struct np_jsonout *out, const struct advisor_report *report,
 			 const struct finding *finding)
 {

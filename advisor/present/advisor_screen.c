@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The forms for people: terminal and Markdown. */
 #include "advisor_report.h"
 
 #include <inttypes.h>
@@ -11,9 +12,9 @@
 
 #include "advisor/engine/eval/template.h"
 
-/* The forms for people: terminal and Markdown. */
-
-const char *advisor_report_word(const struct advisor_report *report, const char *en, const char *zh)
+/* Words in the language of the report. */
+static const char *advisor_report_word(const struct advisor_report *report, const char *en,
+				       const char *zh)
 {
 	return report->language == RULE_ZH ? zh : en;
 }
@@ -47,8 +48,9 @@ static void put_percent(struct np_buf *buf, double percent)
 		np_buf_printf(buf, "%.*f %%", percent < 9.95 ? 1 : 0, percent);
 }
 
-void advisor_report_gain(const struct advisor_report *report, const struct finding *finding,
-			 struct np_buf *buf)
+/* "up to 12.3 ms (9.1 %)": append what a finding would gain. */
+static void advisor_report_gain(const struct advisor_report *report, const struct finding *finding,
+				struct np_buf *buf)
 {
 	if (finding->gain == NP_UNKNOWN) {
 		np_buf_add(buf, "-");
@@ -213,12 +215,12 @@ static void put_not_checked(const struct advisor_report *report, struct np_buf *
 	for (size_t i = 0; i < advice->rules.count; i++) {
 		const struct rule_report *rule = &advice->rules.item[i];
 		struct np_buf line = NP_BUF_INIT;
-		bool told = !not_checked(rule);
+		bool listed = !not_checked(rule);
 
-		for (size_t j = 0; j < i && !told; j++)
-			told = not_checked(&advice->rules.item[j]) &&
-			       strcmp(advice->rules.item[j].reason, rule->reason) == 0;
-		if (told)
+		for (size_t j = 0; j < i && !listed; j++)
+			listed = not_checked(&advice->rules.item[j]) &&
+				 strcmp(advice->rules.item[j].reason, rule->reason) == 0;
+		if (listed)
 			continue;
 		if (first)
 			np_buf_printf(buf, "\n%s\n",

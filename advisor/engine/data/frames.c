@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the frame of a call stack that is the user's own. */
 #include "frames.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads dumps of graphs: protobuf text, of which operators and their inputs are kept. */
 #include "graph.h"
 
 #include <ctype.h>

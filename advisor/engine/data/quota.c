@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts the memory that a rule holds on its thread. */
 #include "quota.h"
 
 #include <inttypes.h>

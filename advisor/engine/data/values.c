@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Named values and rows of cells that own their texts. */
 #include "values.h"
 
 #include <stdlib.h>
@@ -165,14 +166,14 @@ void rows_clear(struct rows *rows)
 {
 	rows->cells.count = 0;
 	np_arena_clear(rows->arena);
-	quota_give(rows->metered);
-	rows->metered = 0;
+	quota_give(rows->counted);
+	rows->counted = 0;
 }
 
 void rows_release(struct rows *rows)
 {
-	quota_give(rows->metered);
-	rows->metered = 0;
+	quota_give(rows->counted);
+	rows->counted = 0;
 	np_arena_free(rows->arena);
 	free(rows->columns);
 	rows->arena = NULL;
@@ -187,7 +188,7 @@ static bool take(struct rows *rows, size_t bytes)
 		return true;
 	if (!quota_take((int64_t)bytes))
 		return false;
-	rows->metered += (int64_t)bytes;
+	rows->counted += (int64_t)bytes;
 	return true;
 }
 

@@ -59,7 +59,7 @@ struct rows {
 	size_t column_count;
 	NP_VEC(struct np_cell) cells;
 	bool limited;    /* they belong to a rule, and count for it (quota.h) */
-	int64_t metered; /* bytes */
+	int64_t counted; /* bytes, by the quota */
 };
 
 /* `types` may be NULL: all columns are then NP_NUMERIC. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Puts SQL together from pieces of a rule and remembers where they lie. */
 #include "compose.h"
 
 #include <string.h>

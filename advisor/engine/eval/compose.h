@@ -8,7 +8,7 @@
 
 /*
  * SQL put together from pieces of a rule and words of the engine's. It knows where
- * the pieces lie, so that a mistake in one is told at its place in the rule file.
+ * the pieces lie, so that a mistake in one is reported at its place in the rule file.
  */
 struct piece {
 	const struct rule_sql *sql;

@@ -38,7 +38,7 @@ struct outcome {
 	enum severity severity;
 	double confidence; /* NaN without one */
 	np_ns gain;        /* per step; NP_UNKNOWN without one */
-	np_ns step_time;   /* of the rank or of the mean rank; NP_UNKNOWN if nothing tells */
+	np_ns step_time;   /* of the rank or of the mean rank; NP_UNKNOWN if not known */
 	const char *title;
 	const char *message;
 	const char *basis;

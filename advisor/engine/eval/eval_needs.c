@@ -84,7 +84,7 @@ bool eval_may_run(struct eval *eval)
 	struct np_err *why = &eval->result->reason;
 	bool may = applies(eval);
 
-	/* A check tries everything, and a mistake has been told. */
+	/* A check tries everything, and a mistake has been reported. */
 	if (eval->problems || eval->stop)
 		return !eval->stop;
 	if (!may) {

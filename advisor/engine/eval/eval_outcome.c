@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes an outcome of a part that fired: its severity, texts, gain and evidence. */
 #include "eval_run.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The values that a rule gets: its parameters, the user's, and what is known of the run. */
 #include "eval_run.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The tables that a rule makes: with, q, its parts and ev. */
 #include "eval_run.h"
 
 /* No table of a rule may have more cells, or texts of more bytes, than that. */
@@ -23,7 +24,7 @@ static int take_rows(struct eval *eval, struct statement *statement, struct rows
 	return rc < 0 ? rc : more;
 }
 
-/* The rows of a statement as a table. What was wrong with its SQL has been told already. */
+/* The rows of a statement as a table. What was wrong with its SQL has been reported already. */
 static int make_table(struct eval *eval, const char *name, const void *key, eval_composer *write)
 {
 	NP_CLEANUP(eval_donep) struct statement *statement = eval_statement(eval, key, write);

@@ -27,7 +27,8 @@ int view_slots_init(struct view_slots *slots, const struct view_set *views, stru
 	return NP_OK;
 }
 
-void view_slots_fill(struct view_slots *slots, const struct view_set *views)
+/* Put the views of a set, which has the same names, into the slots. */
+static void view_slots_fill(struct view_slots *slots, const struct view_set *views)
 {
 	for (size_t i = 0; i < slots->list.count; i++) {
 		struct view_slot *slot = &slots->list.item[i];

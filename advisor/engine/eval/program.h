@@ -28,8 +28,6 @@ struct view_slots {
 int view_slots_init(struct view_slots *slots, const struct view_set *views, struct np_err *err)
 	NP_MUST_USE;
 
-/* Put the views of a set, which has the same names, into the slots. */
-void view_slots_fill(struct view_slots *slots, const struct view_set *views);
 void view_slots_release(struct view_slots *slots);
 
 /* The view that a name stands for now, or NULL. */

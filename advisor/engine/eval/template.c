@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fills values into texts. */
 #include "template.h"
 
 #include <inttypes.h>
@@ -274,7 +275,7 @@ static const struct np_cell *find(const struct values *values, const struct slot
 	return NULL;
 }
 
-/* Is there something to tell: neither NULL, nor zero, nor an empty text? */
+/* Is there something to say: neither NULL, nor zero, nor an empty text? */
 static bool is_something(const struct np_cell *value)
 {
 	double number;

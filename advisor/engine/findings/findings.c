@@ -215,7 +215,7 @@ static int compare_findings(const void *a, const void *b)
 		return (int)y->severity - (int)x->severity;
 	if (x->gain != y->gain)
 		return np_order(y->gain, x->gain);
-	/* Of rules that name the same repair, the one that could tell what it is worth by itself.
+	/* Of rules that name the same repair, the one whose own worth is known.
 	 */
 	if (x->rule->bound != y->rule->bound)
 		return (int)x->rule->bound - (int)y->rule->bound;
@@ -273,7 +273,7 @@ static void report_ranks(struct advice *advice, const struct result *results,
 {
 	static const enum rule_status order[] = { STATUS_FIRED, STATUS_ERROR, STATUS_CLEAR,
 						  STATUS_SKIPPED, STATUS_NOT_APPLICABLE };
-	static const enum rule_status told[] = { STATUS_ERROR, STATUS_SKIPPED };
+	static const enum rule_status reported[] = { STATUS_ERROR, STATUS_SKIPPED };
 	struct np_buf reason = NP_BUF_INIT;
 	size_t i = 0;
 
@@ -282,17 +282,17 @@ static void report_ranks(struct advice *advice, const struct result *results,
 	report->status = order[i];
 	if (report->status == STATUS_NOT_APPLICABLE && first_with(advice, results, order[i]))
 		np_buf_add(&reason, first_with(advice, results, order[i])->reason.text);
-	for (size_t t = 0; t < NP_COUNT(told); t++) {
-		const struct result *first = first_with(advice, results, told[t]);
+	for (size_t t = 0; t < NP_COUNT(reported); t++) {
+		const struct result *first = first_with(advice, results, reported[t]);
 
 		if (!first)
 			continue;
 		np_buf_add(&reason, reason.length ? "; " : "");
 		np_buf_add(&reason, first->reason.text);
-		if (report->status != told[t]) {
-			np_buf_add(&reason, told[t] == STATUS_ERROR ? " (error on rank "
-								    : " (not checked on rank ");
-			list_ranks(advice, results, told[t], &reason);
+		if (report->status != reported[t]) {
+			np_buf_add(&reason, reported[t] == STATUS_ERROR ? " (error on rank "
+									: " (not checked on rank ");
+			list_ranks(advice, results, reported[t], &reason);
 			np_buf_add(&reason, ")");
 		}
 	}

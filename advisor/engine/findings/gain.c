@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What repairs gain, from the analysis or from a merged database. */
 #include "gain.h"
 
 #include "advisor/engine/sql/sql.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decides whether a merged database is fresh and whole. */
 #include "merged.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
  * Is the merged database of a run fresh?
  *
  * It is if the same version of the program wrote it from the same input files
- * and all ranks that are there: names, sizes and times of change tell. A stale
+ * and all ranks that are there: names, sizes and times of change are compared. A stale
  * one, or one that cannot be read, is never used.
  */
 bool merged_is_fresh(const char *path, const struct np_run *discovered, const char *version);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds where in a JSON text a value stands. */
 #include "position.h"
 
 #include <string.h>

@@ -30,15 +30,15 @@ static bool is_table_taken(const struct rule *rule, const char *name)
 }
 
 /* with, match and summary (rule_parse_sql.c). */
-static void rule_read_with(struct reader *reader)
+static void rule_read_with(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "name", "sql", NULL };
-	struct value list = reader_field(reader, "with");
+	struct rule_value list = reader_field(reader, "with");
 
 	for (size_t i = 0; i < np_json_count(list.node); i++) {
-		struct value one = reader_item(reader, &list, i);
-		struct value name = reader_member(reader, &one, "name");
-		struct value sql = reader_member(reader, &one, "sql");
+		struct rule_value one = reader_item(reader, &list, i);
+		struct rule_value name = reader_member(reader, &one, "name");
+		struct rule_value sql = reader_member(reader, &one, "sql");
 		struct rule_named *entry = READER_ADD(reader, &reader->rule->with);
 
 		if (!entry)
@@ -55,9 +55,10 @@ static void rule_read_with(struct reader *reader)
 	}
 }
 
-static void read_captures(struct reader *reader, const struct value *one, struct rule_match *match)
+static void read_captures(struct rule_reader *reader, const struct rule_value *one,
+			  struct rule_match *match)
 {
-	struct value captures = reader_member(reader, one, "capture");
+	struct rule_value captures = reader_member(reader, one, "capture");
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 
 	while (np_json_next(captures.node, &entry)) {
@@ -73,9 +74,10 @@ static void read_captures(struct reader *reader, const struct value *one, struct
 	}
 }
 
-static void read_lookups(struct reader *reader, const struct value *one, struct rule_match *match)
+static void read_lookups(struct rule_reader *reader, const struct rule_value *one,
+			 struct rule_match *match)
 {
-	struct value maps = reader_member(reader, one, "map");
+	struct rule_value maps = reader_member(reader, one, "map");
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 
 	while (np_json_next(maps.node, &entry)) {
@@ -93,15 +95,15 @@ static void read_lookups(struct reader *reader, const struct value *one, struct 
 	}
 }
 
-static void rule_read_matches(struct reader *reader)
+static void rule_read_matches(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "col", "regex", "capture", "map", NULL };
-	struct value list = reader_field(reader, "match");
+	struct rule_value list = reader_field(reader, "match");
 
 	for (size_t i = 0; i < np_json_count(list.node); i++) {
-		struct value one = reader_item(reader, &list, i);
-		struct value regex = reader_member(reader, &one, "regex");
-		struct value column = reader_member(reader, &one, "col");
+		struct rule_value one = reader_item(reader, &list, i);
+		struct rule_value regex = reader_member(reader, &one, "regex");
+		struct rule_value column = reader_member(reader, &one, "col");
 		struct rule_match *match = READER_ADD(reader, &reader->rule->matches);
 
 		if (!match)
@@ -117,10 +119,10 @@ static void rule_read_matches(struct reader *reader)
 	}
 }
 
-static void rule_read_summary(struct reader *reader)
+static void rule_read_summary(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "over", "expr", NULL };
-	struct value summary = reader_field(reader, "summary");
+	struct rule_value summary = reader_field(reader, "summary");
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 
 	if (!value_is(&summary, NP_JSON_OBJECT) || np_json_count(summary.node) == 0) {
@@ -128,8 +130,8 @@ static void rule_read_summary(struct reader *reader)
 		return;
 	}
 	while (np_json_next(summary.node, &entry)) {
-		struct value value = { entry.value, summary.file,
-				       reader_path(reader, summary.path, entry.key) };
+		struct rule_value value = { entry.value, summary.file,
+					    reader_path(reader, summary.path, entry.key) };
 		struct rule_named *named = READER_ADD(reader, &reader->rule->summary);
 		const char *over;
 
@@ -164,10 +166,10 @@ static bool find_severity(const char *name, enum severity *ret)
 	return false;
 }
 
-static void read_severity(struct reader *reader)
+static void read_severity(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "high", "medium", "low", "info", "else", NULL };
-	struct value severity = reader_field(reader, "severity");
+	struct rule_value severity = reader_field(reader, "severity");
 	struct rule *rule = reader->rule;
 
 	rule->otherwise = SEVERITY_LOW;
@@ -182,7 +184,7 @@ static void read_severity(struct reader *reader)
 	}
 	reader_check_keys(reader, &severity, keys);
 	for (int i = 0; i < SEVERITY_COUNT; i++) {
-		struct value one =
+		struct rule_value one =
 			reader_member(reader, &severity, severity_name((enum severity)i));
 
 		rule->severity[i] = reader_sql(reader, &one, "severity");
@@ -192,12 +194,12 @@ static void read_severity(struct reader *reader)
 		reader_complain(reader, &severity, "'else' is high, medium, low or info");
 }
 
-static void read_gain(struct reader *reader)
+static void read_gain(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "ns", "per", "bound", "basis", NULL };
-	struct value gain = reader_field(reader, "gain");
+	struct rule_value gain = reader_field(reader, "gain");
 	struct rule *rule = reader->rule;
-	struct value value;
+	struct rule_value value;
 	const char *text;
 
 	if (!gain.node || value_is(&gain, NP_JSON_NULL))
@@ -228,13 +230,13 @@ static void read_gain(struct reader *reader)
 }
 
 /* The repairs that a replay understands (npuprof-whatif(1)). */
-static void read_repair(struct reader *reader)
+static void read_repair(struct rule_reader *reader)
 {
 	static const char *const alone[] = { "host-gaps", "frequency", "experts", "hide-comm",
 					     "all" };
 	static const char *const prefixed[] = { "rank:",   "host:",  "stage:", "role:",
 						"optype:", "group:", "link:" };
-	struct value value = reader_field(reader, "repair");
+	struct rule_value value = reader_field(reader, "repair");
 	const char *text = reader_text(reader, &value, "repair");
 	bool known = false;
 
@@ -250,18 +252,18 @@ static void read_repair(struct reader *reader)
 		reader_complain(reader, &value, "no repair is called '%s'", text);
 }
 
-static void read_advice(struct reader *reader)
+static void read_advice(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "if", "en", "zh", NULL };
-	struct value list = reader_field(reader, "advice");
+	struct rule_value list = reader_field(reader, "advice");
 
 	if (list.node && !value_is(&list, NP_JSON_ARRAY))
 		reader_complain(reader, &list, "advice must be an array");
 	for (size_t i = 0; i < np_json_count(list.node); i++) {
-		struct value one = reader_item(reader, &list, i);
+		struct rule_value one = reader_item(reader, &list, i);
 		struct rule_advice *advice = READER_ADD(reader, &reader->rule->advice);
-		struct value condition;
-		struct value chinese;
+		struct rule_value condition;
+		struct rule_value chinese;
 
 		if (!advice)
 			return;
@@ -280,11 +282,11 @@ static void read_advice(struct reader *reader)
 	}
 }
 
-static void read_column(struct reader *reader, const struct value *one)
+static void read_column(struct rule_reader *reader, const struct rule_value *one)
 {
 	static const char *const keys[] = { "col", "title", "fmt", NULL };
 	struct rule_column *column = READER_ADD(reader, &reader->rule->evidence);
-	struct value value;
+	struct rule_value value;
 
 	if (!column)
 		return;
@@ -304,25 +306,25 @@ static void read_column(struct reader *reader, const struct value *one)
 }
 
 /* How many rows are shown; what is not said is left as it is. */
-static void read_limit(struct reader *reader, const struct value *top, const char *key,
+static void read_limit(struct rule_reader *reader, const struct rule_value *top, const char *key,
 		       int64_t *ret)
 {
-	struct value value = reader_member(reader, top, key);
+	struct rule_value value = reader_member(reader, top, key);
 
 	if (value.node && (!np_json_integer(value.node, ret) || *ret < 0))
 		reader_complain(reader, &value, "%s must be a whole number from 0", key);
 }
 
-static void read_evidence(struct reader *reader)
+static void read_evidence(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "columns", "order", "top", NULL };
 	static const char *const top_keys[] = { "text", "html", "json", NULL };
 	int64_t unused;
-	struct value evidence = reader_field(reader, "evidence");
+	struct rule_value evidence = reader_field(reader, "evidence");
 	struct rule *rule = reader->rule;
-	struct value columns = reader_member(reader, &evidence, "columns");
-	struct value order = reader_member(reader, &evidence, "order");
-	struct value top = reader_member(reader, &evidence, "top");
+	struct rule_value columns = reader_member(reader, &evidence, "columns");
+	struct rule_value order = reader_member(reader, &evidence, "order");
+	struct rule_value top = reader_member(reader, &evidence, "top");
 
 	rule->top_text = 3;
 	rule->top_json = 0;
@@ -330,7 +332,7 @@ static void read_evidence(struct reader *reader)
 		return;
 	reader_check_keys(reader, &evidence, keys);
 	for (size_t i = 0; i < np_json_count(columns.node); i++) {
-		struct value one = reader_item(reader, &columns, i);
+		struct rule_value one = reader_item(reader, &columns, i);
 
 		read_column(reader, &one);
 	}
@@ -346,11 +348,11 @@ static void read_evidence(struct reader *reader)
 	read_limit(reader, &top, "json", &rule->top_json);
 }
 
-static void read_location(struct reader *reader)
+static void read_location(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "op", "stack", "rank", NULL };
-	struct value location = reader_field(reader, "location");
-	struct value value;
+	struct rule_value location = reader_field(reader, "location");
+	struct rule_value value;
 
 	if (!location.node || !reader_is_object(reader, &location, "location"))
 		return;
@@ -361,14 +363,14 @@ static void read_location(struct reader *reader)
 	reader->rule->op = reader_text(reader, &value, "op");
 }
 
-static void read_fingerprint(struct reader *reader)
+static void read_fingerprint(struct rule_reader *reader)
 {
-	struct value list = reader_field(reader, "fingerprint");
+	struct rule_value list = reader_field(reader, "fingerprint");
 
 	if (list.node && !value_is(&list, NP_JSON_ARRAY))
 		reader_complain(reader, &list, "fingerprint must be an array of expressions");
 	for (size_t i = 0; value_is(&list, NP_JSON_ARRAY) && i < np_json_count(list.node); i++) {
-		struct value one = reader_item(reader, &list, i);
+		struct rule_value one = reader_item(reader, &list, i);
 		struct rule_sql *sql = READER_ADD(reader, &reader->rule->fingerprint);
 
 		if (sql)
@@ -377,9 +379,9 @@ static void read_fingerprint(struct reader *reader)
 }
 
 /* What a finding says: severity … fingerprint (rule_parse_finding.c). */
-static void rule_read_finding(struct reader *reader)
+static void rule_read_finding(struct rule_reader *reader)
 {
-	struct value confidence = reader_field(reader, "confidence");
+	struct rule_value confidence = reader_field(reader, "confidence");
 
 	read_severity(reader);
 	reader->rule->confidence = reader_sql(reader, &confidence, "confidence");
@@ -402,10 +404,10 @@ static const char *const rule_keys[] = {
 	"location", "fingerprint", "timeout_ms", "tests",    NULL,
 };
 
-static void read_identity(struct reader *reader)
+static void read_identity(struct rule_reader *reader)
 {
 	struct rule *rule = reader->rule;
-	struct value value = reader_field(reader, "version");
+	struct rule_value value = reader_field(reader, "version");
 
 	rule->version = 1;
 	if (value.node && (!np_json_integer(value.node, &rule->version) || rule->version < 1))
@@ -432,7 +434,7 @@ static void read_identity(struct reader *reader)
 	reader_texts(reader, reader_field(reader, "docs"), "docs", &rule->docs);
 }
 
-static void check_view(struct reader *reader, const struct value *value, const char *view,
+static void check_view(struct rule_reader *reader, const struct rule_value *value, const char *view,
 		       const char *column)
 {
 	struct view_description known;
@@ -450,11 +452,11 @@ static void check_view(struct reader *reader, const struct value *value, const c
 }
 
 /* {"v_kernel": ["in_shapes"]}, or ["v_kernel"] when any row will do. */
-static void read_needs(struct reader *reader)
+static void read_needs(struct rule_reader *reader)
 {
-	struct value needs = reader_field(reader, "requires");
+	struct rule_value needs = reader_field(reader, "requires");
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
-	struct value level = reader_field(reader, "level");
+	struct rule_value level = reader_field(reader, "level");
 
 	reader->rule->level = 0;
 	if (level.node && (!np_json_integer(level.node, &reader->rule->level) ||
@@ -465,8 +467,8 @@ static void read_needs(struct reader *reader)
 		return;
 	}
 	while (np_json_next(needs.node, &entry)) {
-		struct value columns = { entry.value, needs.file,
-					 reader_path(reader, needs.path, entry.key) };
+		struct rule_value columns = { entry.value, needs.file,
+					      reader_path(reader, needs.path, entry.key) };
 		struct rule_need *need = READER_ADD(reader, &reader->rule->needs);
 
 		if (!need)
@@ -480,17 +482,17 @@ static void read_needs(struct reader *reader)
 }
 
 /* "rank", "cluster", or {"over": …, "per": […], "focus": …}. */
-static void read_scope(struct reader *reader)
+static void read_scope(struct rule_reader *reader)
 {
 	static const char *const keys[] = { "over", "per", "focus", NULL };
-	struct value scope = reader_field(reader, "scope");
+	struct rule_value scope = reader_field(reader, "scope");
 	struct rule *rule = reader->rule;
-	struct value over = scope;
+	struct rule_value over = scope;
 	bool by_rank = false;
 	const char *text;
 
 	if (value_is(&scope, NP_JSON_OBJECT)) {
-		struct value focus = reader_member(reader, &scope, "focus");
+		struct rule_value focus = reader_member(reader, &scope, "focus");
 
 		reader_check_keys(reader, &scope, keys);
 		over = reader_member(reader, &scope, "over");
@@ -531,9 +533,9 @@ static void read_scope(struct reader *reader)
 	}
 }
 
-static double bound_of(struct reader *reader, const struct value *param, const char *key)
+static double bound_of(struct rule_reader *reader, const struct rule_value *param, const char *key)
 {
-	struct value value = reader_member(reader, param, key);
+	struct rule_value value = reader_member(reader, param, key);
 	double number = (double)NAN;
 
 	if (value.node && !np_json_real(value.node, &number))
@@ -550,11 +552,11 @@ static struct rule_param *find_param(struct rule *rule, const char *name)
 	return NULL;
 }
 
-static void read_param(struct reader *reader, const struct value *value, const char *name)
+static void read_param(struct rule_reader *reader, const struct rule_value *value, const char *name)
 {
 	static const char *const keys[] = { "value", "unit", "min", "max", "what", NULL };
 	struct rule_param *param = find_param(reader->rule, name);
-	struct value text;
+	struct rule_value text;
 
 	if (!reader_check_name(reader, value, name))
 		return;
@@ -581,10 +583,10 @@ static void read_param(struct reader *reader, const struct value *value, const c
 }
 
 /* Those of the rule it extends come first, so that its own replace them. */
-static void read_params(struct reader *reader, const struct rule *rule)
+static void read_params(struct rule_reader *reader, const struct rule *rule)
 {
-	const struct value whole = { rule->json, rule->file, rule->path };
-	struct value params = reader_member(reader, &whole, "params");
+	const struct rule_value whole = { rule->json, rule->file, rule->path };
+	struct rule_value params = reader_member(reader, &whole, "params");
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 
 	if (rule->base)
@@ -594,25 +596,26 @@ static void read_params(struct reader *reader, const struct rule *rule)
 		return;
 	}
 	while (np_json_next(params.node, &entry)) {
-		struct value value = { entry.value, params.file,
-				       reader_path(reader, params.path, entry.key) };
+		struct rule_value value = { entry.value, params.file,
+					    reader_path(reader, params.path, entry.key) };
 
 		read_param(reader, &value, entry.key);
 	}
 }
 
 /* A test that expects nothing would always pass, and one that is no object would never run. */
-static void read_tests(struct reader *reader)
+static void read_tests(struct rule_reader *reader)
 {
-	const struct value whole = { reader->rule->json, reader->rule->file, reader->rule->path };
-	struct value tests = reader_member(reader, &whole, "tests");
+	const struct rule_value whole = { reader->rule->json, reader->rule->file,
+					  reader->rule->path };
+	struct rule_value tests = reader_member(reader, &whole, "tests");
 
 	reader->rule->tests = tests.node;
 	if (tests.node && !value_is(&tests, NP_JSON_ARRAY))
 		reader_complain(reader, &tests, "tests must be an array");
 	for (size_t i = 0; value_is(&tests, NP_JSON_ARRAY) && i < np_json_count(tests.node); i++) {
-		struct value test = reader_item(reader, &tests, i);
-		struct value expect = reader_member(reader, &test, "expect");
+		struct rule_value test = reader_item(reader, &tests, i);
+		struct rule_value expect = reader_member(reader, &test, "expect");
 
 		if (reader_is_object(reader, &test, "a test") &&
 		    (!value_is(&expect, NP_JSON_OBJECT) || np_json_count(expect.node) == 0))
@@ -622,8 +625,8 @@ static void read_tests(struct reader *reader)
 
 bool rule_parse(struct rule_library *library, struct rule *rule)
 {
-	struct reader reader = { .library = library, .rule = rule };
-	const struct value whole = { rule->json, rule->file, rule->path };
+	struct rule_reader reader = { .library = library, .rule = rule };
+	const struct rule_value whole = { rule->json, rule->file, rule->path };
 
 	reader_check_keys(&reader, &whole, rule_keys);
 	read_identity(&reader);

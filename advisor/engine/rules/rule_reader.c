@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the fields of a rule and complains about those that are wrong. */
 #include "rule_reader.h"
 
 #include <stdarg.h>
@@ -9,7 +10,8 @@
 
 #include "position.h"
 
-void reader_complain(struct reader *reader, const struct value *value, const char *fmt, ...)
+void reader_complain(struct rule_reader *reader, const struct rule_value *value, const char *fmt,
+		     ...)
 {
 	va_list args;
 	char *text = NULL;
@@ -24,7 +26,7 @@ void reader_complain(struct reader *reader, const struct value *value, const cha
 	free(text);
 }
 
-const char *reader_path(struct reader *reader, const char *path, const char *key)
+const char *reader_path(struct rule_reader *reader, const char *path, const char *key)
 {
 	char *joined = np_arena_alloc(reader->library->arena, strlen(path) + strlen(key) + 2);
 
@@ -36,32 +38,35 @@ const char *reader_path(struct reader *reader, const char *path, const char *key
 	return joined;
 }
 
-struct value reader_member(struct reader *reader, const struct value *object, const char *key)
+struct rule_value reader_member(struct rule_reader *reader, const struct rule_value *object,
+				const char *key)
 {
-	struct value value = { .node = np_json_member(object->node, key), .file = object->file };
+	struct rule_value value = { .node = np_json_member(object->node, key),
+				    .file = object->file };
 
 	value.path = value.node ? reader_path(reader, object->path, key) : object->path;
 	return value;
 }
 
-struct value reader_item(struct reader *reader, const struct value *array, size_t index)
+struct rule_value reader_item(struct rule_reader *reader, const struct rule_value *array,
+			      size_t index)
 {
 	char key[24];
 
 	(void)snprintf(key, sizeof(key), "%zu", index);
-	return (struct value){ .node = np_json_item(array->node, index),
-			       .file = array->file,
-			       .path = reader_path(reader, array->path, key) };
+	return (struct rule_value){ .node = np_json_item(array->node, index),
+				    .file = array->file,
+				    .path = reader_path(reader, array->path, key) };
 }
 
 /* A field of the rule, or of the one it extends. */
-struct value reader_field(struct reader *reader, const char *key)
+struct rule_value reader_field(struct rule_reader *reader, const char *key)
 {
 	const struct rule *rule = reader->rule;
-	struct value value;
+	struct rule_value value;
 
 	do {
-		const struct value whole = { rule->json, rule->file, rule->path };
+		const struct rule_value whole = { rule->json, rule->file, rule->path };
 
 		value = reader_member(reader, &whole, key);
 		rule = rule->base;
@@ -73,13 +78,14 @@ struct value reader_field(struct reader *reader, const char *key)
 	return value;
 }
 
-bool value_is(const struct value *value, enum np_json_type type)
+bool value_is(const struct rule_value *value, enum np_json_type type)
 {
 	return np_json_type(value->node) == type;
 }
 
 /* Only these keys, each once. */
-void reader_check_keys(struct reader *reader, const struct value *object, const char *const *keys)
+void reader_check_keys(struct rule_reader *reader, const struct rule_value *object,
+		       const char *const *keys)
 {
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 	size_t count = 0;
@@ -87,8 +93,8 @@ void reader_check_keys(struct reader *reader, const struct value *object, const 
 	while (keys[count])
 		count++;
 	while (np_json_next(object->node, &entry)) {
-		struct value found = { entry.value, object->file,
-				       reader_path(reader, object->path, entry.key) };
+		struct rule_value found = { entry.value, object->file,
+					    reader_path(reader, object->path, entry.key) };
 		size_t i = 0;
 		const char *meant;
 
@@ -107,7 +113,8 @@ void reader_check_keys(struct reader *reader, const struct value *object, const 
 }
 
 /* An optional text: NULL when it is not there or of another kind. */
-const char *reader_text(struct reader *reader, const struct value *value, const char *what)
+const char *reader_text(struct rule_reader *reader, const struct rule_value *value,
+			const char *what)
 {
 	if (!value->node || value_is(value, NP_JSON_NULL))
 		return NULL;
@@ -116,7 +123,7 @@ const char *reader_text(struct reader *reader, const struct value *value, const 
 	return np_json_text(value->node);
 }
 
-bool reader_is_object(struct reader *reader, const struct value *value, const char *what)
+bool reader_is_object(struct rule_reader *reader, const struct rule_value *value, const char *what)
 {
 	bool is = value_is(value, NP_JSON_OBJECT);
 
@@ -147,7 +154,7 @@ static bool is_taken(const char *name)
 	       strncmp(name, "sqlite_", 7) == 0;
 }
 
-bool reader_check_name(struct reader *reader, const struct value *value, const char *name)
+bool reader_check_name(struct rule_reader *reader, const struct rule_value *value, const char *name)
 {
 	if (rule_is_name(name) && !is_taken(name))
 		return true;
@@ -158,7 +165,7 @@ bool reader_check_name(struct reader *reader, const struct value *value, const c
 }
 
 /* The strings of an array joined by line ends. */
-static const char *join_lines(struct reader *reader, const struct value *array)
+static const char *join_lines(struct rule_reader *reader, const struct rule_value *array)
 {
 	struct np_buf joined = NP_BUF_INIT;
 	const char *copy = NULL;
@@ -167,7 +174,7 @@ static const char *join_lines(struct reader *reader, const struct value *array)
 		const char *line = np_json_text(np_json_item(array->node, i));
 
 		if (!line) {
-			struct value wrong = reader_item(reader, array, i);
+			struct rule_value wrong = reader_item(reader, array, i);
 
 			reader_complain(reader, &wrong, "a line must be a text");
 			np_buf_release(&joined);
@@ -184,7 +191,8 @@ static const char *join_lines(struct reader *reader, const struct value *array)
 }
 
 /* SQL is a text, an array of lines, or a number. */
-struct rule_sql reader_sql(struct reader *reader, const struct value *value, const char *what)
+struct rule_sql reader_sql(struct rule_reader *reader, const struct rule_value *value,
+			   const char *what)
 {
 	struct rule_sql sql = { .file = value->file, .path = value->path };
 	double number;
@@ -214,9 +222,9 @@ struct rule_sql reader_sql(struct reader *reader, const struct value *value, con
 	return sql;
 }
 
-struct rule_sql reader_sql_field(struct reader *reader, const char *key, bool needed)
+struct rule_sql reader_sql_field(struct rule_reader *reader, const char *key, bool needed)
 {
-	struct value value = reader_field(reader, key);
+	struct rule_value value = reader_field(reader, key);
 	struct rule_sql sql = reader_sql(reader, &value, key);
 
 	if (needed && !sql.text)
@@ -225,10 +233,11 @@ struct rule_sql reader_sql_field(struct reader *reader, const char *key, bool ne
 }
 
 /* A text, or an object of texts by language with English among them. */
-rule_text reader_language(struct reader *reader, const struct value *value, const char *what)
+rule_text reader_language(struct rule_reader *reader, const struct rule_value *value,
+			  const char *what)
 {
 	static const char *const keys[] = { "en", "zh", NULL };
-	struct value chinese;
+	struct rule_value chinese;
 
 	if (!value->node || value_is(value, NP_JSON_NULL) || value_is(value, NP_JSON_TEXT))
 		return value_is(value, NP_JSON_TEXT) ? value->node : NULL;
@@ -243,9 +252,9 @@ rule_text reader_language(struct reader *reader, const struct value *value, cons
 	return value->node;
 }
 
-rule_text reader_language_field(struct reader *reader, const char *key, bool needed)
+rule_text reader_language_field(struct rule_reader *reader, const char *key, bool needed)
 {
-	struct value value = reader_field(reader, key);
+	struct rule_value value = reader_field(reader, key);
 
 	if (needed && (!value.node || value_is(&value, NP_JSON_NULL)))
 		reader_complain(reader, &value, "the rule has no '%s'", key);
@@ -253,14 +262,14 @@ rule_text reader_language_field(struct reader *reader, const char *key, bool nee
 }
 
 /* Append the texts of an array, or a single text. */
-void reader_texts(struct reader *reader, struct value value, const char *what,
+void reader_texts(struct rule_reader *reader, struct rule_value value, const char *what,
 		  struct rule_texts *texts)
 {
 	bool many = value_is(&value, NP_JSON_ARRAY);
 	size_t count = many ? np_json_count(value.node) : value.node ? 1 : 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct value one = many ? reader_item(reader, &value, i) : value;
+		struct rule_value one = many ? reader_item(reader, &value, i) : value;
 		const char *text = np_json_text(one.node);
 		const char **slot = text ? READER_ADD(reader, texts) : NULL;
 

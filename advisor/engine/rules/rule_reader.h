@@ -8,63 +8,70 @@
  * Reading the fields of a rule
  * ============================
  *
- * What is wrong is told at its place, and reading goes on, so that all mistakes of a
- * rule are told at once. Private to rule_parse*.c.
+ * What is wrong is reported at its place, and reading goes on, so that all mistakes of
+ * a rule are reported at once. Private to rule_parse.c.
  */
 
 /* One rule being read. */
-struct reader {
+struct rule_reader {
 	struct rule_library *library;
 	struct rule *rule;
 	bool failed;
 };
 
 /* A node and where it stands; node is NULL if it is not there. */
-struct value {
+struct rule_value {
 	const struct np_json *node;
 	const struct rule_file *file;
 	const char *path;
 };
 
-void reader_complain(struct reader *reader, const struct value *value, const char *fmt, ...)
-	NP_PRINTF(3, 4);
+void reader_complain(struct rule_reader *reader, const struct rule_value *value, const char *fmt,
+		     ...) NP_PRINTF(3, 4);
 
 /* The path of a member, which lasts as long as the library. */
-const char *reader_path(struct reader *reader, const char *path, const char *key);
+const char *reader_path(struct rule_reader *reader, const char *path, const char *key);
 
 /* A field of the rule, or of the one it extends. */
-struct value reader_field(struct reader *reader, const char *key);
+struct rule_value reader_field(struct rule_reader *reader, const char *key);
 
-struct value reader_member(struct reader *reader, const struct value *object, const char *key);
-struct value reader_item(struct reader *reader, const struct value *array, size_t index);
-bool value_is(const struct value *value, enum np_json_type type);
+struct rule_value reader_member(struct rule_reader *reader, const struct rule_value *object,
+				const char *key);
+struct rule_value reader_item(struct rule_reader *reader, const struct rule_value *array,
+			      size_t index);
+bool value_is(const struct rule_value *value, enum np_json_type type);
 
 /* Only these keys, each once; the list ends with NULL. */
-void reader_check_keys(struct reader *reader, const struct value *object, const char *const *keys);
+void reader_check_keys(struct rule_reader *reader, const struct rule_value *object,
+		       const char *const *keys);
 
 /* Is it a name that SQL takes without quotes? */
 bool rule_is_name(const char *text);
 
 /* The same, and that nothing else has. */
-bool reader_check_name(struct reader *reader, const struct value *value, const char *name);
+bool reader_check_name(struct rule_reader *reader, const struct rule_value *value,
+		       const char *name);
 
-/* Is it an object? If not, it is told. */
-bool reader_is_object(struct reader *reader, const struct value *value, const char *what);
+/* Is it an object? If not, that is reported. */
+bool reader_is_object(struct rule_reader *reader, const struct rule_value *value, const char *what);
 
 /* An optional text: NULL when it is not there or of another kind. */
-const char *reader_text(struct reader *reader, const struct value *value, const char *what);
+const char *reader_text(struct rule_reader *reader, const struct rule_value *value,
+			const char *what);
 
 /* Append the texts of an array, or a single text. */
-void reader_texts(struct reader *reader, struct value value, const char *what,
+void reader_texts(struct rule_reader *reader, struct rule_value value, const char *what,
 		  struct rule_texts *texts);
 
 /* SQL is a text, an array of lines, or a number. */
-struct rule_sql reader_sql(struct reader *reader, const struct value *value, const char *what);
-struct rule_sql reader_sql_field(struct reader *reader, const char *key, bool needed);
+struct rule_sql reader_sql(struct rule_reader *reader, const struct rule_value *value,
+			   const char *what);
+struct rule_sql reader_sql_field(struct rule_reader *reader, const char *key, bool needed);
 
 /* A text, or an object of texts by language with English among them. */
-rule_text reader_language(struct reader *reader, const struct value *value, const char *what);
-rule_text reader_language_field(struct reader *reader, const char *key, bool needed);
+rule_text reader_language(struct rule_reader *reader, const struct rule_value *value,
+			  const char *what);
+rule_text reader_language_field(struct rule_reader *reader, const char *key, bool needed);
 
 /* Add to a vector; NULL, and the rule has failed, when memory runs out. */
 #define READER_ADD(reader, vec) \

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Explains a rule to people. */
 #include "rule_show.h"
 
 #include <inttypes.h>

@@ -15,7 +15,7 @@
 /*
  * SQLite can limit its memory for the whole process only, where one greedy rule
  * would take it away from the loaders and rules of other threads. So its
- * allocator is wrapped, and what it takes is metered.
+ * allocator is wrapped, and what it takes counts.
  */
 static sqlite3_mem_methods plain;
 

@@ -56,7 +56,7 @@ int sql_run_fixture(struct sql *sql, const char *text, struct np_err *err) NP_MU
 
 /*
  * Prepare one statement and bind the values it names. NP_E_FORMAT for SQL that
- * is wrong or does more than a rule may; sql_error_offset() then tells where.
+ * is wrong or does more than a rule may; sql_error_offset() then says where.
  */
 int sql_prepare(struct sql *sql, const char *text, bool trusted, struct sql_stmt **ret,
 		struct np_err *err) NP_MUST_USE;

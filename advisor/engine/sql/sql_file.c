@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_connection.h"
+/*
+ * Reads tables of a merged database. It is our own output, complete and closed when it
+ * got its name, so nothing is locked and nothing appears beside it.
+ */
+#include "sql.h"
 
 #include <string.h>
 
-/*
- * Tables of a merged database. It is our own output, complete and closed when it
- * got its name, so nothing is locked and nothing appears beside it.
- */
+#include "sql_connection.h"
+
 static int open_file(const char *path, sqlite3 **ret, struct np_err *err)
 {
 	struct np_buf uri = NP_BUF_INIT;

@@ -16,7 +16,7 @@
  * Versions: "8.0.RC2" < "8.0.0" < "8.0.1" < "8.0.10". A part is a run of digits or
  * of letters; letters that announce a release come before it, others behind.
  */
-struct part {
+struct version_part {
 	int order;      /* of what a part is: before a release, nothing or a number, behind */
 	int64_t number; /* of digits; of letters their rank among those before a release */
 	const char *text;
@@ -39,9 +39,9 @@ static int announce_order(const char *text, size_t length)
 	return -1;
 }
 
-static struct part next_part(const char **text)
+static struct version_part next_part(const char **text)
 {
-	struct part part = { .order = 0, .number = 0 };
+	struct version_part part = { .order = 0, .number = 0 };
 	int announced;
 
 	*text = skip_separators(*text);
@@ -63,7 +63,7 @@ static struct part next_part(const char **text)
 	return part;
 }
 
-static int compare_parts(const struct part *a, const struct part *b)
+static int compare_parts(const struct version_part *a, const struct version_part *b)
 {
 	size_t shorter = a->length < b->length ? a->length : b->length;
 	int order;
@@ -86,8 +86,8 @@ static void ver_cmp(sqlite3_context *context, int argc, sqlite3_value **argv)
 	if (!a || !b)
 		return;
 	while (order == 0 && (*a || *b)) {
-		struct part x = next_part(&a);
-		struct part y = next_part(&b);
+		struct version_part x = next_part(&a);
+		struct version_part y = next_part(&b);
 
 		order = compare_parts(&x, &y);
 	}
@@ -254,7 +254,7 @@ static int add_scalars(struct sql *sql)
  *
  * Memory is SQLite's, so that it counts for the rule.
  */
-struct numbers {
+struct number_list {
 	double *item;
 	sqlite3_uint64 count;
 	sqlite3_uint64 capacity;
@@ -263,7 +263,7 @@ struct numbers {
 
 static void numbers_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	struct numbers *numbers = sqlite3_aggregate_context(context, sizeof(*numbers));
+	struct number_list *numbers = sqlite3_aggregate_context(context, sizeof(*numbers));
 	int type = sqlite3_value_numeric_type(argv[0]);
 
 	if (!numbers || (type != SQLITE_INTEGER && type != SQLITE_FLOAT))
@@ -284,7 +284,7 @@ static void numbers_step(sqlite3_context *context, int argc, sqlite3_value **arg
 }
 
 /* Sorts the numbers and gives the value at `percent` of the way through them. */
-static double quantile(struct numbers *numbers, double percent)
+static double quantile(struct number_list *numbers, double percent)
 {
 	double at;
 	size_t low;
@@ -302,12 +302,12 @@ static double quantile(struct numbers *numbers, double percent)
 	       (at - (double)low) * (numbers->item[low + 1] - numbers->item[low]);
 }
 
-static double percentile(struct numbers *numbers)
+static double percentile(struct number_list *numbers)
 {
 	return quantile(numbers, numbers->percent);
 }
 
-static double mad(struct numbers *numbers)
+static double mad(struct number_list *numbers)
 {
 	double median = quantile(numbers, 50);
 
@@ -316,7 +316,7 @@ static double mad(struct numbers *numbers)
 	return quantile(numbers, 50);
 }
 
-static double stddev(struct numbers *numbers)
+static double stddev(struct number_list *numbers)
 {
 	double mean = 0;
 	double squares = 0;
@@ -330,9 +330,9 @@ static double stddev(struct numbers *numbers)
 	return sqrt(squares / (double)(numbers->count - 1));
 }
 
-static void numbers_finish(sqlite3_context *context, double (*of)(struct numbers *))
+static void numbers_finish(sqlite3_context *context, double (*of)(struct number_list *))
 {
-	struct numbers *numbers = sqlite3_aggregate_context(context, 0);
+	struct number_list *numbers = sqlite3_aggregate_context(context, 0);
 
 	if (!numbers)
 		return;
@@ -356,7 +356,7 @@ static void stddev_final(sqlite3_context *context)
 	numbers_finish(context, stddev);
 }
 
-struct words {
+struct word_counts {
 	char **item;
 	sqlite3_uint64 count;
 	sqlite3_uint64 capacity;
@@ -364,7 +364,7 @@ struct words {
 
 static void add_word(sqlite3_context *context, const char *text, size_t length)
 {
-	struct words *words = sqlite3_aggregate_context(context, sizeof(*words));
+	struct word_counts *words = sqlite3_aggregate_context(context, sizeof(*words));
 	char *copy = words ? sqlite3_malloc64(length + 1) : NULL;
 
 	if (copy && words->count == words->capacity) {
@@ -409,7 +409,7 @@ static void frame_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 /* The most frequent; of equally frequent ones the first in order of bytes. */
 static void mode_final(sqlite3_context *context)
 {
-	struct words *words = sqlite3_aggregate_context(context, 0);
+	struct word_counts *words = sqlite3_aggregate_context(context, 0);
 	sqlite3_uint64 best = 0;
 	const char *chosen = NULL;
 

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_tables.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "npuprof/json.h"
-
 /*
- * graph_match(pattern)
- * ====================
+ * graph_match(pattern) finds induced subgraphs.
  *
  * Induced subgraphs of the graphs in v_graph_node and v_graph_edge. The pattern
  * is JSON: {"nodes": {"a": "MatMul|BatchMatMul", "b": "Add"}, "edges": [["a", "b"]]}.
@@ -16,6 +8,13 @@
  * the pattern: match, graph, role, node. A match has exactly the edges of the
  * pattern between its nodes.
  */
+#include "sql_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "npuprof/json.h"
+
 #define MAX_ROLES 16
 
 struct node {
@@ -36,7 +35,7 @@ struct role {
 	const char *types;
 };
 
-struct graphs {
+struct graph_tables {
 	struct sql *sql;
 	struct np_arena *arena;
 	NP_VEC(struct node) nodes; /* by graph, then id */
@@ -67,7 +66,7 @@ static int compare_edges(const void *a, const void *b)
 }
 
 /* Column `column` as text in the arena. */
-static const char *text_of(struct graphs *graphs, struct sql_stmt *stmt, size_t column)
+static const char *text_of(struct graph_tables *graphs, struct sql_stmt *stmt, size_t column)
 {
 	struct np_cell cell = sql_cell(stmt, column);
 	struct np_buf text = NP_BUF_INIT;
@@ -79,7 +78,7 @@ static const char *text_of(struct graphs *graphs, struct sql_stmt *stmt, size_t 
 	return copy;
 }
 
-static int load_nodes(struct graphs *graphs, struct np_err *err)
+static int load_nodes(struct graph_tables *graphs, struct np_err *err)
 {
 	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
 	int rc = sql_prepare(graphs->sql, "SELECT graph, id, op_type FROM v_graph_node", false,
@@ -100,7 +99,7 @@ static int load_nodes(struct graphs *graphs, struct np_err *err)
 	return rc;
 }
 
-static uint32_t find_node(const struct graphs *graphs, const char *graph, const char *id)
+static uint32_t find_node(const struct graph_tables *graphs, const char *graph, const char *id)
 {
 	const struct node wanted = { .graph = graph, .id = id };
 	const struct node *found = NULL;
@@ -111,7 +110,7 @@ static uint32_t find_node(const struct graphs *graphs, const char *graph, const 
 	return found ? (uint32_t)(found - graphs->nodes.item) : UINT32_MAX;
 }
 
-static int load_edges(struct graphs *graphs, struct np_err *err)
+static int load_edges(struct graph_tables *graphs, struct np_err *err)
 {
 	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
 	int rc = sql_prepare(graphs->sql, "SELECT graph, src, dst FROM v_graph_edge", false, &stmt,
@@ -147,7 +146,7 @@ static int load_edges(struct graphs *graphs, struct np_err *err)
 	return rc;
 }
 
-static bool has_edge(const struct graphs *graphs, uint32_t src, uint32_t dst)
+static bool has_edge(const struct graph_tables *graphs, uint32_t src, uint32_t dst)
 {
 	const struct edge wanted = { src, dst };
 	const struct node *node = &graphs->nodes.item[src];
@@ -172,7 +171,7 @@ static bool type_fits(const char *types, const char *type)
 	return false;
 }
 
-static bool fits(const struct graphs *graphs, size_t role, uint32_t node)
+static bool fits(const struct graph_tables *graphs, size_t role, uint32_t node)
 {
 	const struct node *first = &graphs->nodes.item[graphs->chosen[0]];
 	const struct node *this = &graphs->nodes.item[node];
@@ -190,7 +189,7 @@ static bool fits(const struct graphs *graphs, size_t role, uint32_t node)
 	return true;
 }
 
-static int give(struct graphs *graphs, struct np_err *err)
+static int give(struct graph_tables *graphs, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -210,9 +209,9 @@ static int give(struct graphs *graphs, struct np_err *err)
 	return rc;
 }
 
-static int extend(struct graphs *graphs, size_t role, struct np_err *err);
+static int extend(struct graph_tables *graphs, size_t role, struct np_err *err);
 
-static int try_node(struct graphs *graphs, size_t role, uint32_t node, struct np_err *err)
+static int try_node(struct graph_tables *graphs, size_t role, uint32_t node, struct np_err *err)
 {
 	if (!fits(graphs, role, node))
 		return NP_OK;
@@ -221,7 +220,7 @@ static int try_node(struct graphs *graphs, size_t role, uint32_t node, struct np
 }
 
 /* An earlier role with an edge to `role`: its targets are the only candidates. */
-static size_t source_of(const struct graphs *graphs, size_t role)
+static size_t source_of(const struct graph_tables *graphs, size_t role)
 {
 	for (size_t i = 0; i < role; i++) {
 		if (graphs->wanted[i][role])
@@ -230,7 +229,7 @@ static size_t source_of(const struct graphs *graphs, size_t role)
 	return SIZE_MAX;
 }
 
-static int extend(struct graphs *graphs, size_t role, struct np_err *err)
+static int extend(struct graph_tables *graphs, size_t role, struct np_err *err)
 {
 	size_t source;
 	int rc = NP_OK;
@@ -253,7 +252,7 @@ static int extend(struct graphs *graphs, size_t role, struct np_err *err)
 	return rc;
 }
 
-static size_t role_index(const struct graphs *graphs, const char *name)
+static size_t role_index(const struct graph_tables *graphs, const char *name)
 {
 	for (size_t i = 0; name && i < graphs->role_count; i++) {
 		if (strcmp(graphs->role[i].name, name) == 0)
@@ -262,7 +261,7 @@ static size_t role_index(const struct graphs *graphs, const char *name)
 	return SIZE_MAX;
 }
 
-static int read_pattern(struct graphs *graphs, const struct np_json *doc, struct np_err *err)
+static int read_pattern(struct graph_tables *graphs, const struct np_json *doc, struct np_err *err)
 {
 	const struct np_json *edges = np_json_member(doc, "edges");
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
@@ -293,7 +292,7 @@ static int read_pattern(struct graphs *graphs, const struct np_json *doc, struct
 static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
 		   struct np_err *err)
 {
-	struct graphs graphs = { .sql = sql, .rows = rows, .arena = np_arena_new() };
+	struct graph_tables graphs = { .sql = sql, .rows = rows, .arena = np_arena_new() };
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	const char *text = NULL;
 	int rc = graphs.arena ? sql_text_argument(arguments[0], "pattern", &text, err)

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_tables.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "npuprof/map.h"
-#include "npuprof/strtab.h"
-
 /*
- * ngram(source, min, max, least[, breaks])
- * ========================================
+ * ngram(source, min, max, least[, breaks]) finds sequences that repeat.
  *
  * Sequences of min … max keys that follow each other at least `least` times.
  * The source is a SELECT that gives, in the order of the rows: a partition, a
@@ -24,12 +15,20 @@
  * A sequence of length n + 1 is one of length n and a key: each length is found
  * from the one before in one pass, and only where that occurred often enough.
  */
+#include "sql_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "npuprof/map.h"
+#include "npuprof/strtab.h"
+
 #define SUMS      4U
 #define NO_GROUP  UINT32_MAX
 #define MAX_KEYS  64
 #define KEY_PARTS 4U
 
-struct row {
+struct ngram_row {
 	uint32_t part;
 	uint32_t key; /* or NO_GROUP for one that breaks */
 	np_ns begin;
@@ -37,7 +36,7 @@ struct row {
 	double sum[SUMS];
 };
 
-struct group {
+struct ngram_group {
 	uint32_t prefix; /* of the group one shorter */
 	uint32_t last;   /* key */
 	uint32_t first_row;
@@ -51,14 +50,14 @@ struct group {
 };
 
 struct group_list {
-	struct group *item;
+	struct ngram_group *item;
 	size_t count;
 	size_t capacity;
 };
 
 struct miner {
 	struct sql *sql;
-	NP_VEC(struct row) rows;
+	NP_VEC(struct ngram_row) rows;
 	struct group_list groups;   /* of the present length */
 	struct group_list previous; /* of one shorter */
 	uint32_t *of_row;           /* group of the window that begins at a row */
@@ -78,7 +77,7 @@ static void release(struct miner *miner)
 }
 
 /* Reading of the source. */
-struct reader {
+struct ngram_reader {
 	struct sql_source source;
 	struct np_strtab *texts;
 	struct np_numbers addresses; /* of texts that last: their numbers */
@@ -93,7 +92,7 @@ struct reader {
 	uint32_t part_number;
 };
 
-static void reader_release(struct reader *reader)
+static void reader_release(struct ngram_reader *reader)
 {
 	sql_source_close(&reader->source);
 	np_strtab_free(reader->texts);
@@ -102,7 +101,7 @@ static void reader_release(struct reader *reader)
 }
 
 /* Texts of a view stay where they are, and are mostly the same few. */
-static uint32_t intern_text(struct reader *reader, struct np_cell cell, struct np_err *err)
+static uint32_t intern_text(struct ngram_reader *reader, struct np_cell cell, struct np_err *err)
 {
 	uint64_t address = (uintptr_t)cell.text.bytes ^ (uint64_t)cell.text.length << 48;
 	bool lasting = reader->source.view != NULL;
@@ -117,7 +116,7 @@ static uint32_t intern_text(struct reader *reader, struct np_cell cell, struct n
 }
 
 /* A number for a value: the same for the same one; NO_GROUP without memory. */
-static uint32_t intern(struct reader *reader, struct np_cell cell, struct np_err *err)
+static uint32_t intern(struct ngram_reader *reader, struct np_cell cell, struct np_err *err)
 {
 	struct np_buf text = NP_BUF_INIT;
 	np_str id = NO_GROUP;
@@ -134,7 +133,7 @@ static uint32_t intern(struct reader *reader, struct np_cell cell, struct np_err
 }
 
 /* A number for two numbers. */
-static uint32_t pair(struct reader *reader, uint32_t a, uint32_t b, struct np_err *err)
+static uint32_t pair(struct ngram_reader *reader, uint32_t a, uint32_t b, struct np_err *err)
 {
 	uint64_t both = (uint64_t)a << 32 | b;
 	uint32_t id = np_numbers_get(&reader->pairs, both);
@@ -145,7 +144,7 @@ static uint32_t pair(struct reader *reader, uint32_t a, uint32_t b, struct np_er
 	return np_numbers_add(&reader->pairs, both, id, err) < 0 ? NO_GROUP : id;
 }
 
-static uint32_t key_of(struct reader *reader, struct np_err *err)
+static uint32_t key_of(struct ngram_reader *reader, struct np_err *err)
 {
 	uint32_t key = intern(reader, sql_source_cell(&reader->source, reader->key[0]), err);
 
@@ -159,7 +158,7 @@ static uint32_t key_of(struct reader *reader, struct np_err *err)
 }
 
 /* Rows mostly belong to the partition of the row before. */
-static uint32_t part_of(struct reader *reader, struct np_err *err)
+static uint32_t part_of(struct ngram_reader *reader, struct np_err *err)
 {
 	struct np_cell part = sql_source_cell(&reader->source, reader->other[0]);
 
@@ -171,7 +170,7 @@ static uint32_t part_of(struct reader *reader, struct np_err *err)
 	return reader->part_number;
 }
 
-static int read_row(struct reader *reader, struct row *row, struct np_err *err)
+static int read_row(struct ngram_reader *reader, struct ngram_row *row, struct np_err *err)
 {
 	const struct sql_source *source = &reader->source;
 	struct np_cell begin = sql_source_cell(source, reader->other[1]);
@@ -200,7 +199,7 @@ static int read_row(struct reader *reader, struct row *row, struct np_err *err)
 }
 
 /* Which columns are the key, and which are the others. */
-static int find_columns(struct reader *reader, bool has_break, struct np_err *err)
+static int find_columns(struct ngram_reader *reader, bool has_break, struct np_err *err)
 {
 	const struct sql_source *source = &reader->source;
 	bool named = false;
@@ -225,14 +224,14 @@ static int find_columns(struct reader *reader, bool has_break, struct np_err *er
 
 static int load(struct miner *miner, const char *text, bool has_break, struct np_err *err)
 {
-	NP_CLEANUP(reader_release) struct reader reader = { .texts = np_strtab_new() };
+	NP_CLEANUP(reader_release) struct ngram_reader reader = { .texts = np_strtab_new() };
 	int rc = reader.texts ? sql_source_open(miner->sql, text, 4, &reader.source, err)
 			      : np_fail_nomem(err, "keys");
 
 	if (rc == NP_OK)
 		rc = find_columns(&reader, has_break, err);
 	while (rc == NP_OK && (rc = sql_source_next(&reader.source, err)) > 0) {
-		struct row *row = np_vec_add(&miner->rows, err);
+		struct ngram_row *row = np_vec_add(&miner->rows, err);
 
 		rc = row ? read_row(&reader, row, err) : NP_E_NOMEM;
 	}
@@ -270,28 +269,28 @@ static int set_up(struct miner *miner, struct np_err *err)
 }
 
 /* A group that is looked for. */
-struct wanted {
-	const struct group *groups;
+struct ngram_wanted {
+	const struct ngram_group *groups;
 	uint32_t prefix;
 	uint32_t last;
 };
 
 static bool is_wanted(const void *what, uint32_t index)
 {
-	const struct wanted *wanted = what;
+	const struct ngram_wanted *wanted = what;
 
 	return wanted->groups[index].prefix == wanted->prefix &&
 	       wanted->groups[index].last == wanted->last;
 }
 
 /* The group that is `prefix` and then `last`, added if it is new. */
-static struct group *find_group(struct miner *miner, uint32_t prefix, uint32_t last,
-				uint32_t suffix, size_t row, struct np_err *err)
+static struct ngram_group *find_group(struct miner *miner, uint32_t prefix, uint32_t last,
+				      uint32_t suffix, size_t row, struct np_err *err)
 {
-	const struct wanted wanted = { miner->groups.item, prefix, last };
+	const struct ngram_wanted wanted = { miner->groups.item, prefix, last };
 	uint64_t hash = (uint64_t)prefix << 32 | last;
 	uint32_t found = np_map_find(&miner->by_keys, hash, is_wanted, &wanted);
-	struct group *group;
+	struct ngram_group *group;
 
 	if (found != NP_MAP_NONE)
 		return &miner->groups.item[found];
@@ -299,16 +298,17 @@ static struct group *find_group(struct miner *miner, uint32_t prefix, uint32_t l
 	if (!group ||
 	    np_map_add(&miner->by_keys, hash, (uint32_t)(miner->groups.count - 1), err) < 0)
 		return NULL;
-	*group = (struct group){
+	*group = (struct ngram_group){
 		.prefix = prefix, .last = last, .first_row = (uint32_t)row, .suffix = suffix
 	};
 	return group;
 }
 
 /* One more window of the group begins at `row`. */
-static void count_window(const struct miner *miner, struct group *group, size_t row, size_t length)
+static void count_window(const struct miner *miner, struct ngram_group *group, size_t row,
+			 size_t length)
 {
-	const struct row *rows = &miner->rows.item[row];
+	const struct ngram_row *rows = &miner->rows.item[row];
 
 	group->windows++;
 	if (row < group->free_from)
@@ -325,8 +325,8 @@ static void count_window(const struct miner *miner, struct group *group, size_t 
 /* Windows that may not be counted: they break, leave the partition, or began as too rare ones. */
 static bool possible(const struct miner *miner, size_t row, size_t length)
 {
-	const struct row *first = &miner->rows.item[row];
-	const struct row *last;
+	const struct ngram_row *first = &miner->rows.item[row];
+	const struct ngram_row *last;
 
 	if (row + length > miner->rows.count)
 		return false;
@@ -350,7 +350,7 @@ static int count_length(struct miner *miner, size_t length, struct np_err *err)
 	miner->groups.count = 0;
 	for (size_t row = 0; row < miner->rows.count; row++) {
 		bool first = length == 1;
-		struct group *group;
+		struct ngram_group *group;
 
 		miner->of_row[row] = NO_GROUP;
 		if (!possible(miner, row, length))
@@ -367,7 +367,7 @@ static int count_length(struct miner *miner, size_t length, struct np_err *err)
 	}
 	/* What occurs only inside of something longer says nothing of its own. */
 	for (size_t i = 0; length > 1 && i < miner->groups.count; i++) {
-		const struct group *longer = &miner->groups.item[i];
+		const struct ngram_group *longer = &miner->groups.item[i];
 
 		if (longer->windows == miner->previous.item[longer->prefix].windows)
 			miner->previous.item[longer->prefix].open = true;
@@ -381,7 +381,7 @@ static int give_groups(const struct miner *miner, size_t length, struct rows *ro
 		       struct np_err *err)
 {
 	for (size_t i = 0; i < miner->previous.count; i++) {
-		const struct group *group = &miner->previous.item[i];
+		const struct ngram_group *group = &miner->previous.item[i];
 		int rc;
 
 		if (group->open || group->count < miner->least)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sql_tables.h"
-
-#include <stdlib.h>
-
-#include "npuprof/spans.h"
-
 /*
+ * Functions over the intervals of two sources.
+ *
  * overlap(a, b): the pairs of rows that run at the same time, and for how long.
  * covered(a, b): for each row of a, how much of it is covered by rows of b.
  * shared(a, b): one row, how long there were both rows of a and rows of b.
@@ -13,7 +9,13 @@
  * Each source is a SELECT whose first three columns are an id, a start and an
  * end. Intervals are half open; what has no length overlaps nothing.
  */
-struct interval {
+#include "sql_tables.h"
+
+#include <stdlib.h>
+
+#include "npuprof/spans.h"
+
+struct overlap_interval {
 	np_ns begin;
 	np_ns end;
 	struct np_cell id;
@@ -21,7 +23,7 @@ struct interval {
 };
 
 struct intervals {
-	NP_VEC(struct interval) list;
+	NP_VEC(struct overlap_interval) list;
 	struct np_arena *arena;
 };
 
@@ -33,8 +35,8 @@ static void release(struct intervals *intervals)
 
 static int compare(const void *a, const void *b)
 {
-	const struct interval *x = a;
-	const struct interval *y = b;
+	const struct overlap_interval *x = a;
+	const struct overlap_interval *y = b;
 
 	if (x->begin != y->begin)
 		return np_order(x->begin, y->begin);
@@ -56,7 +58,7 @@ static int read_all(struct sql_source *source, struct intervals *intervals, bool
 	while ((rc = sql_source_next(source, err)) > 0) {
 		struct np_cell begin = sql_source_cell(source, 1);
 		struct np_cell end = sql_source_cell(source, 2);
-		struct interval *interval;
+		struct overlap_interval *interval;
 
 		if (!in_range(begin) || !in_range(end) || end.integer < begin.integer)
 			continue;
@@ -91,7 +93,7 @@ static int load(struct sql *sql, sqlite3_value *source, const char *name,
 	if (rc == NP_OK)
 		rc = read_all(&rows, intervals, &sorted, err);
 	if (rc == NP_OK && !sorted)
-		qsort(intervals->list.item, intervals->list.count, sizeof(struct interval),
+		qsort(intervals->list.item, intervals->list.count, sizeof(struct overlap_interval),
 		      compare);
 	return rc;
 }
@@ -107,18 +109,18 @@ static int load_both(struct sql *sql, sqlite3_value **arguments, struct interval
 
 /* Those that have begun and may not have ended. */
 struct active {
-	NP_VEC(const struct interval *) list;
+	NP_VEC(const struct overlap_interval *) list;
 };
 
 /* `new` has begun: pair it with all of the other side that still run, and drop those that ended. */
-static int meet(struct sql *sql, const struct interval *new, struct active *others, bool new_is_a,
-		struct rows *rows, struct np_err *err)
+static int meet(struct sql *sql, const struct overlap_interval *new, struct active *others,
+		bool new_is_a, struct rows *rows, struct np_err *err)
 {
 	size_t kept = 0;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < others->list.count; i++) {
-		const struct interval *other = others->list.item[i];
+		const struct overlap_interval *other = others->list.item[i];
 		np_ns end = other->end < new->end ? other->end : new->end;
 
 		if (other->end <= new->begin)
@@ -154,9 +156,10 @@ static int sweep(struct sql *sql, const struct intervals *a, const struct interv
 	while (rc == NP_OK && (i < a->list.count || j < b->list.count)) {
 		bool from_a = j >= b->list.count ||
 			      (i < a->list.count && a->list.item[i].begin <= b->list.item[j].begin);
-		const struct interval *new = from_a ? &a->list.item[i++] : &b->list.item[j++];
+		const struct overlap_interval *new =
+			from_a ? &a->list.item[i++] : &b->list.item[j++];
 		struct active *own = from_a ? &as : &bs;
-		const struct interval **slot;
+		const struct overlap_interval **slot;
 
 		rc = meet(sql, new, from_a ? &bs : &as, from_a, rows, err);
 		if (rc < 0)
@@ -210,7 +213,7 @@ static int measure(struct sql *sql, const struct intervals *a, const struct np_s
 	size_t first = 0;
 
 	for (size_t i = 0; i < a->list.count; i++) {
-		const struct interval *one = &a->list.item[i];
+		const struct overlap_interval *one = &a->list.item[i];
 		np_ns covered;
 		int rc;
 

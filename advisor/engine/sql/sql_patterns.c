@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Patterns in SQL: x REGEXP p, regex_capture(p, x, group), regex_replace(x, p, by).
+ * A rule has few patterns: each is compiled once for its connection.
+ */
 #include "sql_connection.h"
 
 #include <stdlib.h>
@@ -6,10 +10,6 @@
 
 #include "npuprof/pattern.h"
 
-/*
- * Patterns in SQL: x REGEXP p, regex_capture(p, x, group), regex_replace(x, p, by).
- * A rule has few patterns: each is compiled once for its connection.
- */
 #define PATTERN_LIMIT 32
 
 struct sql_pattern {

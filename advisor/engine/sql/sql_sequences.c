@@ -373,7 +373,7 @@ static int begin_partition(struct partition *part, struct np_cell key, struct ro
 }
 
 /* Where rows come from: a view, already in order, or a statement that puts them in order. */
-struct reader {
+struct sequence_reader {
 	struct sql_source source;
 	size_t column[3]; /* partition, order, token; SIZE_MAX for no partition */
 	const char *prefix;
@@ -381,20 +381,20 @@ struct reader {
 	struct np_numbers codes; /* by the address of a token that lasts */
 };
 
-static void reader_release(struct reader *reader)
+static void reader_release(struct sequence_reader *reader)
 {
 	sql_source_close(&reader->source);
 	np_numbers_release(&reader->codes);
 }
 
-static struct np_cell reader_cell(const struct reader *reader, size_t index)
+static struct np_cell reader_cell(const struct sequence_reader *reader, size_t index)
 {
 	return reader->column[index] == SIZE_MAX
 		       ? np_cell_null()
 		       : sql_source_cell(&reader->source, reader->column[index]);
 }
 
-static uint32_t code_of(const struct reader *reader, const struct matcher *matcher,
+static uint32_t code_of(const struct sequence_reader *reader, const struct matcher *matcher,
 			const struct np_cell *token)
 {
 	const char *text = token->text.bytes;
@@ -408,7 +408,7 @@ static uint32_t code_of(const struct reader *reader, const struct matcher *match
 }
 
 /* Tokens of a view are mostly the same few, at the same addresses. */
-static int find_code(struct reader *reader, const struct matcher *matcher, uint32_t *ret,
+static int find_code(struct sequence_reader *reader, const struct matcher *matcher, uint32_t *ret,
 		     struct np_err *err)
 {
 	struct np_cell token = reader_cell(reader, 2);
@@ -427,7 +427,7 @@ static int find_code(struct reader *reader, const struct matcher *matcher, uint3
 	return np_numbers_add(&reader->codes, (uintptr_t)token.text.bytes, *ret, err);
 }
 
-static int scan(struct sql *sql, struct matcher *matcher, struct reader *reader,
+static int scan(struct sql *sql, struct matcher *matcher, struct sequence_reader *reader,
 		struct partition *part, struct rows *rows, struct np_err *err)
 {
 	int rc;
@@ -456,7 +456,7 @@ static int scan(struct sql *sql, struct matcher *matcher, struct reader *reader,
 }
 
 /* Are all three columns of the source by their names? Then it need not go through SQL. */
-static bool find_columns(struct reader *reader, const char *const *names)
+static bool find_columns(struct sequence_reader *reader, const char *const *names)
 {
 	for (size_t i = 0; i < NP_COUNT(reader->column); i++) {
 		reader->column[i] = SIZE_MAX;
@@ -471,7 +471,7 @@ static bool find_columns(struct reader *reader, const char *const *names)
 }
 
 static int open_reader(struct sql *sql, const char *source, const char *const *names,
-		       struct reader *reader, struct np_err *err)
+		       struct sequence_reader *reader, struct np_err *err)
 {
 	char *what = NULL;
 	int rc = sql_source_open(sql, source, 1, &reader->source, err);
@@ -496,7 +496,7 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 {
 	static const char *const names[] = { "source", "partition", "order",
 					     "token",  "pattern",   "prefix" };
-	NP_CLEANUP(reader_release) struct reader reader = { .prefix = "" };
+	NP_CLEANUP(reader_release) struct sequence_reader reader = { .prefix = "" };
 	struct partition part = { .text = NP_BUF_INIT };
 	struct matcher *matcher = NULL;
 	const char *text[NP_COUNT(names)] = { NULL };

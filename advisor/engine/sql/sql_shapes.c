@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shapes and data types as the views write them: tensors separated by ';',
+ * dimensions by ','. "32,3;64" are two tensors; "32,3;;64" three, of which the
+ * second has no dimension. What cannot be read gives NULL.
+ */
 #include "sql_connection.h"
 
 #include <ctype.h>
@@ -6,12 +11,6 @@
 #include <string.h>
 
 #include "npuprof/text.h"
-
-/*
- * Shapes and data types as the views write them: tensors separated by ';',
- * dimensions by ','. "32,3;64" are two tensors; "32,3;;64" three, of which the
- * second has no dimension. What cannot be read gives NULL.
- */
 
 /* The part of `text` between separators number `index` − 1 and `index`; false behind the last. */
 static bool nth_part(const char *text, size_t length, char separator, int64_t index,

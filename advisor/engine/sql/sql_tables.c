@@ -17,12 +17,12 @@ struct owner {
 	const struct sql_table *table;
 };
 
-struct table {
+struct function_table {
 	sqlite3_vtab base;
 	struct owner owner;
 };
 
-struct cursor {
+struct function_cursor {
 	sqlite3_vtab_cursor base;
 	struct rows rows;
 	size_t at;
@@ -32,7 +32,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 		   sqlite3_vtab **ret, char **ret_error)
 {
 	const struct owner *owner = context;
-	struct table *table;
+	struct function_table *table;
 	int rc = sql_declare(owner->sql, owner->table->declaration);
 
 	(void)db;
@@ -44,7 +44,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 	table = sqlite3_malloc(sizeof(*table));
 	if (!table)
 		return SQLITE_NOMEM;
-	*table = (struct table){ .owner = *owner };
+	*table = (struct function_table){ .owner = *owner };
 	*ret = &table->base;
 	return SQLITE_OK;
 }
@@ -58,7 +58,7 @@ static int disconnect(sqlite3_vtab *vtab)
 /* Arguments arrive in their order; idxNum has a bit for each that is given. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	const struct sql_table *table = ((struct table *)vtab)->owner.table;
+	const struct sql_table *table = ((struct function_table *)vtab)->owner.table;
 	int given = 0;
 	int next = 1;
 
@@ -85,19 +85,19 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 {
-	struct cursor *cursor = sqlite3_malloc(sizeof(*cursor));
+	struct function_cursor *cursor = sqlite3_malloc(sizeof(*cursor));
 
 	(void)vtab;
 	if (!cursor)
 		return SQLITE_NOMEM;
-	*cursor = (struct cursor){ .at = 0 };
+	*cursor = (struct function_cursor){ .at = 0 };
 	*ret = &cursor->base;
 	return SQLITE_OK;
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
-	rows_release(&((struct cursor *)base)->rows);
+	rows_release(&((struct function_cursor *)base)->rows);
 	sqlite3_free(base);
 	return SQLITE_OK;
 }
@@ -112,8 +112,8 @@ static int failed(sqlite3_vtab *vtab, const char *name, const struct np_err *err
 static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 		  sqlite3_value **argv)
 {
-	struct cursor *cursor = (struct cursor *)base;
-	const struct owner *owner = &((struct table *)base->pVtab)->owner;
+	struct function_cursor *cursor = (struct function_cursor *)base;
+	const struct owner *owner = &((struct function_table *)base->pVtab)->owner;
 	const struct sql_table *table = owner->table;
 	sqlite3_value *arguments[SQL_TABLE_ARGUMENTS] = { NULL };
 	struct np_err err = NP_ERR_INIT;
@@ -143,20 +143,20 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 
 static int next(sqlite3_vtab_cursor *base)
 {
-	((struct cursor *)base)->at++;
+	((struct function_cursor *)base)->at++;
 	return SQLITE_OK;
 }
 
 static int eof(sqlite3_vtab_cursor *base)
 {
-	const struct cursor *cursor = (const struct cursor *)base;
+	const struct function_cursor *cursor = (const struct function_cursor *)base;
 
 	return cursor->at >= rows_count(&cursor->rows);
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
 {
-	const struct cursor *cursor = (const struct cursor *)base;
+	const struct function_cursor *cursor = (const struct function_cursor *)base;
 
 	if ((size_t)index < cursor->rows.column_count)
 		sql_result_cell(context, *rows_cell(&cursor->rows, cursor->at, (size_t)index),
@@ -166,7 +166,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
-	*ret = (sqlite3_int64)((struct cursor *)base)->at;
+	*ret = (sqlite3_int64)((struct function_cursor *)base)->at;
 	return SQLITE_OK;
 }
 
@@ -203,7 +203,7 @@ int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, 
 	return NP_OK;
 }
 
-struct word {
+struct source_word {
 	const char *text;
 	size_t length;
 };
@@ -214,9 +214,9 @@ static bool is_part(char c)
 }
 
 /* The next name or sign of the text, which moves behind it; empty at the end. */
-static struct word next_word(const char **text)
+static struct source_word next_word(const char **text)
 {
-	struct word word = { *text + strspn(*text, " \t\r\n"), 0 };
+	struct source_word word = { *text + strspn(*text, " \t\r\n"), 0 };
 
 	while (is_part(word.text[word.length]))
 		word.length++;
@@ -226,12 +226,12 @@ static struct word next_word(const char **text)
 	return word;
 }
 
-static bool is_word(const struct word *word, const char *wanted)
+static bool is_word(const struct source_word *word, const char *wanted)
 {
 	return word->length == strlen(wanted) && strncasecmp(word->text, wanted, word->length) == 0;
 }
 
-static bool find_column(const struct view *view, const struct word *word, size_t *ret)
+static bool find_column(const struct view *view, const struct source_word *word, size_t *ret)
 {
 	if (is_word(word, "rowid")) {
 		*ret = SIZE_MAX;
@@ -248,9 +248,9 @@ static bool find_column(const struct view *view, const struct word *word, size_t
 
 /* One column of a SELECT that may have another name: "a" or "a AS b"; then the word behind it. */
 struct selected {
-	struct word column;
-	struct word name;
-	struct word behind;
+	struct source_word column;
+	struct source_word name;
+	struct source_word behind;
 };
 
 static struct selected read_selected(const char **text)
@@ -266,8 +266,8 @@ static struct selected read_selected(const char **text)
 	return one;
 }
 
-static bool take_column(struct sql_source *source, const struct word *column,
-			const struct word *name)
+static bool take_column(struct sql_source *source, const struct source_word *column,
+			const struct source_word *name)
 {
 	size_t index = source->count;
 
@@ -286,7 +286,7 @@ static bool is_more(const char *text)
 	static const char *const words[] = { "union", "except",   "intersect", "group",
 					     "limit", "order",    "having",    "window",
 					     "over",  "distinct", "offset" };
-	struct word word;
+	struct source_word word;
 
 	while ((word = next_word(&text)).length > 0) {
 		for (size_t i = 0; i < NP_COUNT(words); i++) {
@@ -302,7 +302,7 @@ static bool read_select(const struct sql *sql, const char *text, struct sql_sour
 			const char **ret_where)
 {
 	struct selected columns[SQL_SOURCE_COLUMNS];
-	struct word word;
+	struct source_word word;
 	size_t count = 0;
 
 	do {
@@ -328,14 +328,14 @@ static bool read_select(const struct sql *sql, const char *text, struct sql_sour
 /* The name of a view alone: all of its columns. */
 static bool read_name(const struct sql *sql, const char *text, struct sql_source *source)
 {
-	struct word name = next_word(&text);
+	struct source_word name = next_word(&text);
 
 	source->view = sql_find_view(sql, name.text, name.length);
 	if (!source->view || next_word(&text).length > 0)
 		return false;
 	for (size_t i = 0; i < source->view->column_count && i < SQL_SOURCE_COLUMNS; i++) {
 		const char *column = source->view->columns[i].name;
-		const struct word word = { column, strlen(column) };
+		const struct source_word word = { column, strlen(column) };
 
 		if (!take_column(source, &word, &word))
 			return false;
@@ -346,7 +346,7 @@ static bool read_name(const struct sql *sql, const char *text, struct sql_source
 static bool read_plain(const struct sql *sql, const char *text, struct sql_source *source,
 		       const char **ret_where)
 {
-	struct word word = next_word(&text);
+	struct source_word word = next_word(&text);
 
 	*ret_where = NULL;
 	return is_word(&word, "select") ? read_select(sql, text, source, ret_where)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Views as virtual tables: every view is an eponymous one, that is, it exists by
+ * its name alone. What rows a query gets of it is decided in sql_conditions.c.
+ */
 #include "sql_conditions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Views as virtual tables: every view is an eponymous one, that is, it exists by
- * its name alone. What rows a query gets of it is decided in sql_terms.c.
- */
 struct sql_view {
 	struct sql *sql;
 	struct view_slot own; /* of a view that stays */
 	const struct view_slot *slot;
 };
 
-struct table {
+struct view_table {
 	sqlite3_vtab base;
 	struct sql_view *owner;
 };
 
-struct cursor {
+struct view_cursor {
 	sqlite3_vtab_cursor base;
 	struct view *view;
 	struct sql_selection selection;
@@ -28,7 +28,7 @@ struct cursor {
 
 static struct sql_view *view_of(sqlite3_vtab *vtab)
 {
-	return ((struct table *)vtab)->owner;
+	return ((struct view_table *)vtab)->owner;
 }
 
 static const char *type_name(enum np_column_type type)
@@ -51,7 +51,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 {
 	struct sql_view *owner = context;
 	struct np_buf text = NP_BUF_INIT;
-	struct table *table;
+	struct view_table *table;
 	int rc = SQLITE_NOMEM;
 
 	(void)db;
@@ -73,7 +73,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 	table = sqlite3_malloc(sizeof(*table));
 	if (!table)
 		return SQLITE_NOMEM;
-	*table = (struct table){ .owner = owner };
+	*table = (struct view_table){ .owner = owner };
 	*ret = &table->base;
 	return SQLITE_OK;
 }
@@ -91,19 +91,19 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 {
-	struct cursor *cursor = sqlite3_malloc(sizeof(*cursor));
+	struct view_cursor *cursor = sqlite3_malloc(sizeof(*cursor));
 
 	(void)vtab;
 	if (!cursor)
 		return SQLITE_NOMEM;
-	*cursor = (struct cursor){ .at = 0 };
+	*cursor = (struct view_cursor){ .at = 0 };
 	*ret = &cursor->base;
 	return SQLITE_OK;
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
-	free(((struct cursor *)base)->selection.rows);
+	free(((struct view_cursor *)base)->selection.rows);
 	sqlite3_free(base);
 	return SQLITE_OK;
 }
@@ -111,7 +111,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 		  sqlite3_value **argv)
 {
-	struct cursor *cursor = (struct cursor *)base;
+	struct view_cursor *cursor = (struct view_cursor *)base;
 	const struct sql_view *owner = view_of(base->pVtab);
 	struct np_err err = NP_ERR_INIT;
 	int rc = view_open(owner->slot->view, &err);
@@ -119,7 +119,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 	(void)number;
 	(void)argc;
 	free(cursor->selection.rows);
-	*cursor = (struct cursor){ .base = cursor->base, .view = owner->slot->view };
+	*cursor = (struct view_cursor){ .base = cursor->base, .view = owner->slot->view };
 	if (rc == NP_OK)
 		rc = sql_terms_apply(owner->sql, cursor->view, text, argv, &cursor->selection,
 				     &err);
@@ -132,25 +132,25 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 
 static int next(sqlite3_vtab_cursor *base)
 {
-	((struct cursor *)base)->at++;
+	((struct view_cursor *)base)->at++;
 	return SQLITE_OK;
 }
 
 static int eof(sqlite3_vtab_cursor *base)
 {
-	const struct cursor *cursor = (const struct cursor *)base;
+	const struct view_cursor *cursor = (const struct view_cursor *)base;
 
 	return cursor->at >= cursor->selection.count;
 }
 
-static size_t row_of(const struct cursor *cursor)
+static size_t row_of(const struct view_cursor *cursor)
 {
 	return cursor->selection.rows ? cursor->selection.rows[cursor->at] : cursor->at;
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
 {
-	const struct cursor *cursor = (const struct cursor *)base;
+	const struct view_cursor *cursor = (const struct view_cursor *)base;
 
 	sql_result_cell(context, cursor->view->cell(cursor->view, row_of(cursor), (size_t)index),
 			true);
@@ -159,7 +159,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
-	*ret = (sqlite3_int64)row_of((struct cursor *)base);
+	*ret = (sqlite3_int64)row_of((struct view_cursor *)base);
 	return SQLITE_OK;
 }
 

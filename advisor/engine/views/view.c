@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes views, and makes views of rows. */
 #include "view.h"
 
 #include <stdlib.h>

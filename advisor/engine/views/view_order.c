@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers the values of a column so that rows can be found and sorted by them. */
 #include "view_order.h"
 
 #include "npuprof/map.h"
@@ -27,14 +28,14 @@ void view_orders_free(struct view *view)
 }
 
 /* One of the values of a column, while they are put in order. */
-struct value {
-	uint64_t prefix; /* of a text: its first bytes, which mostly tell */
+struct order_value {
+	uint64_t prefix; /* of a text: its first bytes, which mostly decide */
 	struct np_cell cell;
 	uint32_t number; /* among the values as they were found */
 };
 
 struct values_found {
-	NP_VEC(struct value) list;
+	NP_VEC(struct order_value) list;
 	uint32_t *of_row; /* number of the value of a row */
 };
 
@@ -76,8 +77,8 @@ static uint64_t prefix_of(const struct np_cell *cell)
 
 static int compare_values(const void *a, const void *b)
 {
-	const struct value *x = a;
-	const struct value *y = b;
+	const struct order_value *x = a;
+	const struct order_value *y = b;
 	int order;
 
 	if (x->prefix != y->prefix && x->cell.type == NP_CELL_TEXT && y->cell.type == NP_CELL_TEXT)
@@ -88,20 +89,20 @@ static int compare_values(const void *a, const void *b)
 
 static uint32_t add_value(struct values_found *found, struct np_cell cell, struct np_err *err)
 {
-	struct value *value = np_vec_add(&found->list, err);
+	struct order_value *value = np_vec_add(&found->list, err);
 
 	if (!value)
 		return UINT32_MAX;
-	*value = (struct value){ .prefix = prefix_of(&cell),
-				 .cell = cell,
-				 .number = (uint32_t)(found->list.count - 1) };
+	*value = (struct order_value){ .prefix = prefix_of(&cell),
+				       .cell = cell,
+				       .number = (uint32_t)(found->list.count - 1) };
 	return value->number;
 }
 
 /*
  * Texts of a view are mostly the same few, at the same addresses, so that they are
- * told apart by these. Two addresses may hold equal texts; that is seen when the
- * values are sorted. Numbers are told apart by their bits.
+ * distinguished by these. Two addresses may hold equal texts; that is seen when the
+ * values are sorted. Numbers are distinguished by their bits.
  */
 static uint64_t identity_of(const struct np_cell *cell)
 {
@@ -122,14 +123,14 @@ static bool same(const struct np_cell *a, const struct np_cell *b)
 }
 
 /* A value that is looked for. */
-struct wanted {
-	const struct value *values;
+struct order_wanted {
+	const struct order_value *values;
 	struct np_cell cell;
 };
 
 static bool is_wanted(const void *what, uint32_t number)
 {
-	const struct wanted *wanted = what;
+	const struct order_wanted *wanted = what;
 
 	return same(&wanted->values[number].cell, &wanted->cell);
 }
@@ -143,7 +144,7 @@ static int find_values(const struct view *view, size_t column, struct values_fou
 	int rc = NP_OK;
 
 	for (size_t row = 0; row < view->rows && rc == NP_OK; row++) {
-		struct wanted wanted = { found->list.item, view->cell(view, row, column) };
+		struct order_wanted wanted = { found->list.item, view->cell(view, row, column) };
 		uint64_t hash = identity_of(&wanted.cell);
 		uint32_t number = np_map_find(&map, hash, is_wanted, &wanted);
 
@@ -167,7 +168,8 @@ static uint32_t number_values(struct values_found *found, uint32_t *code_of)
 	for (size_t i = 1; i < found->list.count && sorted; i++)
 		sorted = compare_values(&found->list.item[i - 1], &found->list.item[i]) <= 0;
 	if (!sorted)
-		qsort(found->list.item, found->list.count, sizeof(struct value), compare_values);
+		qsort(found->list.item, found->list.count, sizeof(struct order_value),
+		      compare_values);
 	for (size_t i = 0; i < found->list.count; i++) {
 		if (i > 0 &&
 		    cell_compare(&found->list.item[i - 1].cell, &found->list.item[i].cell) != 0)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "views.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * Views over all ranks. The tables of the merged result are produced when a rule
  * first reads them, and kept; views of the ranks' summaries are put one behind
  * the other without copying.
  */
+#include "views.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* A relation that becomes rows when it is read. */
 struct collector {

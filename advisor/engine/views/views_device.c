@@ -66,23 +66,23 @@ const struct view_description view_step = {
 	.cure = "profile the NPU and export step_trace_time.csv or a database",
 };
 
-struct gap {
+struct free_gap {
 	uint32_t step;
 	np_ns begin;
 	np_ns end;
 };
 
-struct gaps {
-	NP_VEC(struct gap) list;
+struct free_gaps {
+	NP_VEC(struct free_gap) list;
 };
 
 /* clang-format off */
 #define FREE_COLUMNS(X) \
 	X(rank, NP_INTEGER, VIEW_RANK_ID) \
-	X(step, NP_TEXT, VIEW_STEP(gap, step)) \
-	X(start_ns, NP_INTEGER, VIEW_NUMBER(gap, begin)) \
-	X(end_ns, NP_INTEGER, VIEW_NUMBER(gap, end)) \
-	X(dur_ns, NP_INTEGER, VIEW_LENGTH(gap, begin, end))
+	X(step, NP_TEXT, VIEW_STEP(free_gap, step)) \
+	X(start_ns, NP_INTEGER, VIEW_NUMBER(free_gap, begin)) \
+	X(end_ns, NP_INTEGER, VIEW_NUMBER(free_gap, end)) \
+	X(dur_ns, NP_INTEGER, VIEW_LENGTH(free_gap, begin, end))
 /* clang-format on */
 VIEW_TABLES(free, FREE_COLUMNS);
 
@@ -107,11 +107,11 @@ static int busy_in(const struct view_rank *source, uint32_t step, struct np_span
 	return rc;
 }
 
-static int add_gaps(struct gaps *gaps, const struct np_spans *busy, uint32_t step,
+static int add_gaps(struct free_gaps *gaps, const struct np_spans *busy, uint32_t step,
 		    struct np_err *err)
 {
 	for (size_t i = 1; i < np_spans_count(busy); i++) {
-		struct gap *gap = np_vec_add(&gaps->list, err);
+		struct free_gap *gap = np_vec_add(&gaps->list, err);
 
 		if (!gap)
 			return NP_E_NOMEM;
@@ -126,7 +126,7 @@ static int open_gaps(struct view *view, struct np_err *err)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
 	const struct view_rank *source = view_source(view);
-	struct gaps gaps = { .list = { 0 } };
+	struct free_gaps gaps = { .list = { 0 } };
 	int rc = busy ? NP_OK : np_fail_nomem(err, "gaps");
 
 	for (uint32_t step = 0; step < source->rank->steps.count && rc == NP_OK; step++) {
