@@ -196,15 +196,15 @@ const struct np_cmd np_cmd_advisor = {
 /* Everything between the options and the output: rules, the run, findings, what counts. */
 struct advisor_session {
 	const struct advisor_options *options;
-	struct rule_library *library;
+	struct adv_rule_library *library;
 	struct np_analysis *analysis;
 	char *merged; /* the fresh merged database that is used, or NULL */
 	struct np_analysis *base;
-	struct graphs graphs;
-	struct advice *advice;
-	struct suppressions suppressions;
+	struct adv_graphs graphs;
+	struct adv_advice *advice;
+	struct adv_suppressions suppressions;
 	struct np_json *baseline;
-	struct gate gate;
+	struct adv_gate gate;
 };
 
 /* Does one of the comma-separated globs in the list fit? */
@@ -230,7 +230,7 @@ static bool fits(const struct np_opt_list *list, const char *text, bool *ret_exa
 	return false;
 }
 
-static bool is_wanted(const struct advisor_options *options, const struct rule *rule)
+static bool is_wanted(const struct advisor_options *options, const struct adv_rule *rule)
 {
 	bool exact = false;
 
@@ -241,21 +241,21 @@ static bool is_wanted(const struct advisor_options *options, const struct rule *
 	return rule->enabled || exact;
 }
 
-static bool wants(const void *context, const struct rule *rule)
+static bool wants(const void *context, const struct adv_rule *rule)
 {
 	return is_wanted(context, rule);
 }
 
 /* At least one rule must be left. */
-static int check_choice(const struct rule_library *library, const struct advisor_options *options,
-			struct np_err *err)
+static int check_choice(const struct adv_rule_library *library,
+			const struct advisor_options *options, struct np_err *err)
 {
 	for (size_t i = 0; i < library->rules.count; i++) {
 		if (is_wanted(options, library->rules.item[i]))
 			return NP_OK;
 	}
 	if (options->wanted.count == 1 && options->dimensions.count == 0)
-		return rule_library_missing(library, options->wanted.item[0], err);
+		return adv_rule_library_missing(library, options->wanted.item[0], err);
 	if (options->wanted.count > 0 || options->dimensions.count > 0)
 		return np_fail(err, NP_E_USAGE,
 			       "no rule fits --rule and --dimension; see npuprof rules list");
@@ -266,25 +266,25 @@ static int check_choice(const struct rule_library *library, const struct advisor
 /* Read the rules and what the user sets in them; one at least must be wanted. */
 static int read_rules(struct advisor_session *session, struct np_err *err)
 {
-	struct rule_library *library = session->library;
+	struct adv_rule_library *library = session->library;
 	const struct advisor_options *options = session->options;
-	int rc = rules_read_all(library, options->rules.item, options->rules.count, err);
+	int rc = adv_rules_read_all(library, options->rules.item, options->rules.count, err);
 
 	for (size_t i = 0; i < options->sets.count && rc == NP_OK; i++)
-		rc = rule_library_set(library, options->sets.item[i], err);
+		rc = adv_rule_library_set(library, options->sets.item[i], err);
 	return rc == NP_OK ? check_choice(library, options, err) : rc;
 }
 
 static void release(struct advisor_session *session)
 {
-	advice_free(session->advice);
-	suppressions_release(&session->suppressions);
+	adv_advice_free(session->advice);
+	adv_suppressions_release(&session->suppressions);
 	np_json_freep(&session->baseline);
-	graphs_release(&session->graphs);
+	adv_graphs_release(&session->graphs);
 	np_analysis_free(session->base);
 	np_analysis_free(session->analysis);
 	free(session->merged);
-	rule_library_free(session->library);
+	adv_rule_library_free(session->library);
 }
 
 static int load_base(struct advisor_session *session, struct np_err *err)
@@ -313,7 +313,7 @@ static char *find_merged(const struct np_common *common)
 	if (asprintf(&path, "%s/cluster_analysis_output/cluster_analysis.db",
 		     common->dirs.item[0]) < 0)
 		return NULL;
-	if (!merged_is_fresh(path, run, NP_VERSION)) {
+	if (!adv_merged_is_fresh(path, run, NP_VERSION)) {
 		free(path);
 		return NULL;
 	}
@@ -353,7 +353,7 @@ static int load_run(struct advisor_session *session, struct np_err *err)
 	if (!session->merged)
 		return prepare_analysis(&common, &options->picks, &session->analysis, err);
 	rc = load_merged(session, &common, err);
-	if (rc == NP_OK && !merged_is_whole(session->merged, session->analysis->cluster)) {
+	if (rc == NP_OK && !adv_merged_is_whole(session->merged, session->analysis->cluster)) {
 		struct np_run *run = NP_STEAL(session->analysis->run);
 
 		np_analysis_free(NP_STEAL(session->analysis));
@@ -374,13 +374,13 @@ static int read_files(struct advisor_session *session, struct np_err *err)
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < options->graphs.count && rc == NP_OK; i++)
-		rc = graph_read(&session->graphs, options->graphs.item[i], err);
+		rc = adv_graph_read(&session->graphs, options->graphs.item[i], err);
 	if (!suppress && access(usual, R_OK) == 0)
 		suppress = usual;
 	if (rc == NP_OK && suppress)
-		rc = suppressions_read(&session->suppressions, suppress, err);
+		rc = adv_suppressions_read(&session->suppressions, suppress, err);
 	if (rc == NP_OK && options->baseline)
-		rc = baseline_read(options->baseline, &session->baseline, err);
+		rc = adv_baseline_read(options->baseline, &session->baseline, err);
 	return rc;
 }
 
@@ -388,11 +388,11 @@ static int run_rules(struct advisor_session *session, struct np_err *err)
 {
 	const struct advisor_options *options = session->options;
 	struct np_progress progress;
-	const struct advise_options how = {
+	const struct adv_advise_options how = {
 		.library = session->library,
 		.wants = wants,
 		.context = options,
-		.language = (enum rule_language)options->language,
+		.language = (enum adv_rule_language)options->language,
 		.workers = { .threads = (size_t)options->common.jobs,
 			     .tick = np_progress_tick,
 			     .tick_context = &progress },
@@ -404,7 +404,7 @@ static int run_rules(struct advisor_session *session, struct np_err *err)
 	int rc;
 
 	np_progress_init(&progress, "applying rules", options->common.quiet);
-	rc = advise(session->analysis, &how, &session->advice, err);
+	rc = adv_advise(session->analysis, &how, &session->advice, err);
 	np_progress_end(&progress);
 	return rc;
 }
@@ -414,17 +414,17 @@ static int apply_policies(struct advisor_session *session, struct np_err *err)
 	int rc = NP_OK;
 
 	if (session->suppressions.doc)
-		rc = suppressions_apply(&session->suppressions, session->library, session->advice,
-					err);
+		rc = adv_suppressions_apply(&session->suppressions, session->library,
+					    session->advice, err);
 	if (rc == NP_OK && session->baseline)
-		baseline_apply(session->baseline, session->advice);
+		adv_baseline_apply(session->baseline, session->advice);
 	return rc;
 }
 
 /* Was there something that could not be used: ranks, parts of them, or rules? */
 static bool is_partial(const struct advisor_session *session)
 {
-	const struct advice *advice = session->advice;
+	const struct adv_advice *advice = session->advice;
 
 	for (size_t i = 0; i < advice->rules.count; i++) {
 		if (advice->rules.item[i].status == STATUS_ERROR)
@@ -435,17 +435,18 @@ static bool is_partial(const struct advisor_session *session)
 	       np_notes_count(&advice->notes, NP_NOTE_SKIPPED) > 0;
 }
 
-static int explain(const struct rule_library *library, const struct advisor_options *options)
+static int explain(const struct adv_rule_library *library, const struct advisor_options *options)
 {
-	const struct rule *rule = rule_library_find(library, options->explain);
+	const struct adv_rule *rule = adv_rule_library_find(library, options->explain);
 	struct np_err err = NP_ERR_INIT;
 	struct np_buf buf = NP_BUF_INIT;
 
 	if (!rule) {
-		(void)!rule_library_missing(library, options->explain, &err);
+		(void)!adv_rule_library_missing(library, options->explain, &err);
 		return np_cmd_usage(&np_cmd_advisor, "%s", err.text);
 	}
-	rule_show(&buf, rule, (enum rule_language)options->language, np_output_width(stdout));
+	adv_rule_show(&buf, rule, (enum adv_rule_language)options->language,
+		      np_output_width(stdout));
 	return np_output_release(&buf);
 }
 
@@ -458,13 +459,13 @@ static int present(struct advisor_session *session)
 		.library = session->library,
 		.input = options->common.dirs.count > 0 ? options->common.dirs.item[0] : ".",
 		.version = NP_VERSION,
-		.language = (enum rule_language)options->language,
+		.language = (enum adv_rule_language)options->language,
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),
 		.verbose = options->common.verbose > 0,
 	};
 	int status = is_partial(session) ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
-	size_t tripped = gate_tripped(&session->gate, session->advice);
+	size_t tripped = adv_gate_tripped(&session->gate, session->advice);
 
 	if (options->common.output &&
 	    advisor_write_files(&report, options->common.output, &err) < 0)
@@ -491,7 +492,7 @@ static int advise_session(struct advisor_session *session)
 	struct np_err err = NP_ERR_INIT;
 
 	if (session->options->fail_on &&
-	    gate_parse(session->options->fail_on, &session->gate, &err) < 0)
+	    adv_gate_parse(session->options->fail_on, &session->gate, &err) < 0)
 		return fail(&err);
 	if (read_rules(session, &err) < 0) {
 		say_problems(&session->library->problems);
@@ -513,8 +514,8 @@ static int advisor(const struct advisor_options *options)
 	int status;
 
 	/* Before anything opens a database. */
-	sql_set_up();
-	session.library = rule_library_new();
+	adv_sql_set_up();
+	session.library = adv_rule_library_new();
 	status = session.library ? advise_session(&session)
 				 : np_report(NP_EXIT_FAILED, "out of memory for rules");
 	release(&session);

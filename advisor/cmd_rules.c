@@ -92,7 +92,7 @@ const struct np_cmd np_cmd_rules = {
 };
 
 /* Does the rule's id fit one of the words, or are there none? */
-static bool is_chosen(const struct rule *rule, const char *const *words, size_t count)
+static bool is_chosen(const struct adv_rule *rule, const char *const *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (fnmatch(words[i], rule->id, 0) == 0)
@@ -101,9 +101,9 @@ static bool is_chosen(const struct rule *rule, const char *const *words, size_t 
 	return count == 0;
 }
 
-static int list_json(const struct rule_library *library, const struct rules_options *options)
+static int list_json(const struct adv_rule_library *library, const struct rules_options *options)
 {
-	enum rule_language language = (enum rule_language)options->language;
+	enum adv_rule_language language = (enum adv_rule_language)options->language;
 	struct np_err err = NP_ERR_INIT;
 	struct np_jsonout out;
 	int rc;
@@ -113,14 +113,14 @@ static int list_json(const struct rule_library *library, const struct rules_opti
 	np_jsonout_text(&out, "schema", "npuprof.rule-list/1");
 	np_jsonout_array(&out, "rules");
 	for (size_t i = 0; i < library->rules.count; i++) {
-		const struct rule *rule = library->rules.item[i];
+		const struct adv_rule *rule = library->rules.item[i];
 
 		if (!is_chosen(rule, options->words.item + 1, options->words.count - 1))
 			continue;
 		np_jsonout_object_line(&out, NULL);
 		np_jsonout_text(&out, "id", rule->id);
 		np_jsonout_text(&out, "dimension", rule->dimension);
-		np_jsonout_text(&out, "title", rule_text_in(rule->title, language));
+		np_jsonout_text(&out, "title", adv_rule_text_in(rule->title, language));
 		np_jsonout_text(&out, "scope", rule->over_cluster ? "cluster" : "rank");
 		np_jsonout_bool(&out, "enabled", rule->enabled);
 		np_jsonout_integer(&out, "tests", (int64_t)np_json_count(rule->tests));
@@ -134,7 +134,7 @@ static int list_json(const struct rule_library *library, const struct rules_opti
 	return rc == NP_OK ? NP_EXIT_DONE : np_report(NP_EXIT_FAILED, "%s", err.text);
 }
 
-static int list_table(const struct rule_library *library, const struct rules_options *options)
+static int list_table(const struct adv_rule_library *library, const struct rules_options *options)
 {
 	static const struct np_grid_column columns[] = {
 		{ "rule", NP_LEFT, false },         { "dimension", NP_LEFT, false },
@@ -149,7 +149,7 @@ static int list_table(const struct rule_library *library, const struct rules_opt
 	if (!grid)
 		return np_report(NP_EXIT_FAILED, "out of memory for the list");
 	for (size_t i = 0; i < library->rules.count; i++) {
-		const struct rule *rule = library->rules.item[i];
+		const struct adv_rule *rule = library->rules.item[i];
 
 		if (!is_chosen(rule, options->words.item + 1, options->words.count - 1))
 			continue;
@@ -157,9 +157,10 @@ static int list_table(const struct rule_library *library, const struct rules_opt
 		np_grid_cell(grid, rule->dimension);
 		np_grid_cell(grid, rule->over_cluster ? "cluster" : "rank");
 		np_grid_printf(grid, "%zu", np_json_count(rule->tests));
-		np_grid_printf(grid, "%s%s",
-			       rule_text_in(rule->title, (enum rule_language)options->language),
-			       rule->enabled ? "" : " (off)");
+		np_grid_printf(
+			grid, "%s%s",
+			adv_rule_text_in(rule->title, (enum adv_rule_language)options->language),
+			rule->enabled ? "" : " (off)");
 	}
 	if (np_grid_rows(grid) == 0)
 		return np_report(NP_EXIT_FAILED, "there is no such rule");
@@ -171,7 +172,7 @@ static int list_table(const struct rule_library *library, const struct rules_opt
 	return np_output_release(&buf);
 }
 
-static int show(const struct rule_library *library, const struct rules_options *options)
+static int show(const struct adv_rule_library *library, const struct rules_options *options)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_buf buf = NP_BUF_INIT;
@@ -180,36 +181,36 @@ static int show(const struct rule_library *library, const struct rules_options *
 	if (options->words.count < 2)
 		return np_cmd_usage(&np_cmd_rules, "show needs the id of a rule");
 	for (size_t i = 0; i < library->rules.count; i++) {
-		const struct rule *rule = library->rules.item[i];
+		const struct adv_rule *rule = library->rules.item[i];
 
 		if (!is_chosen(rule, options->words.item + 1, options->words.count - 1))
 			continue;
 		np_buf_add(&buf, shown++ > 0 ? "\n" : "");
-		rule_show(&buf, rule, (enum rule_language)options->language,
-			  np_output_width(stdout));
+		adv_rule_show(&buf, rule, (enum adv_rule_language)options->language,
+			      np_output_width(stdout));
 	}
 	if (shown == 0) {
 		np_buf_release(&buf);
-		(void)!rule_library_missing(library, options->words.item[1], &err);
+		(void)!adv_rule_library_missing(library, options->words.item[1], &err);
 		return np_cmd_usage(&np_cmd_rules, "%s", err.text);
 	}
 	return np_output_release(&buf);
 }
 
 /* Check all rules, and test them if that is asked for. */
-static int check(struct rule_library *library, const struct rules_options *options, bool test)
+static int check(struct adv_rule_library *library, const struct rules_options *options, bool test)
 {
-	struct test_counts counts = { 0, 0 };
+	struct adv_test_counts counts = { 0, 0 };
 	size_t untested = 0;
 
 	for (size_t i = 0; i < library->rules.count; i++) {
-		const struct rule *rule = library->rules.item[i];
+		const struct adv_rule *rule = library->rules.item[i];
 		size_t errors = library->problems.errors;
 
-		rule_check(rule, &library->problems);
+		adv_rule_check(rule, &library->problems);
 		untested += np_json_count(rule->tests) == 0;
 		if (test && library->problems.errors == errors)
-			rule_test(rule, &library->problems, &counts);
+			adv_rule_test(rule, &library->problems, &counts);
 	}
 	say_problems(&library->problems);
 	if (library->files.count == 0)
@@ -231,8 +232,8 @@ static int list_views(void)
 	struct np_buf buf = NP_BUF_INIT;
 
 	np_buf_add(&buf, "| view | over | columns |\n|---|---|---|\n");
-	for (size_t i = 0; i < view_catalog_count(); i++) {
-		struct view_description view = view_catalog(i);
+	for (size_t i = 0; i < adv_view_catalog_count(); i++) {
+		struct adv_view_description view = adv_view_catalog(i);
 
 		np_buf_printf(&buf, "| `%s` | %s%s%s | ", view.name,
 			      view.scope & VIEW_RANK ? "rank" : "",
@@ -246,24 +247,25 @@ static int list_views(void)
 }
 
 /* list and show read all rules; check and test read the files they are given. */
-static int read_rules(struct rule_library *library, const struct rules_options *options, bool files,
-		      struct np_err *err)
+static int read_rules(struct adv_rule_library *library, const struct rules_options *options,
+		      bool files, struct np_err *err)
 {
 	int rc = NP_OK;
 
 	if (!files || options->words.count < 2)
-		return rules_read_all(library, options->rules.item, options->rules.count, err);
+		return adv_rules_read_all(library, options->rules.item, options->rules.count, err);
 	for (size_t i = 0; i < options->rules.count && rc == NP_OK; i++)
-		rc = rule_library_read(library, options->rules.item[i], err);
+		rc = adv_rule_library_read(library, options->rules.item[i], err);
 	for (size_t i = 1; i < options->words.count && rc == NP_OK; i++)
-		rc = rule_library_read(library, options->words.item[i], err);
-	return rc == NP_OK ? rule_library_finish(library, err) : rc;
+		rc = adv_rule_library_read(library, options->words.item[i], err);
+	return rc == NP_OK ? adv_rule_library_finish(library, err) : rc;
 }
 
 static int rules(const struct rules_options *options)
 {
 	static const char *const actions[] = { "list", "show", "check", "test", "views" };
-	NP_CLEANUP(rule_library_freep) struct rule_library *library = rule_library_new();
+	NP_CLEANUP(adv_rule_library_freep)
+	struct adv_rule_library *library = adv_rule_library_new();
 	struct np_err err = NP_ERR_INIT;
 	const char *action = options->words.item[0];
 	size_t chosen = 0;

@@ -13,81 +13,84 @@
 
 /* What is known of the ranks, for rules over the cluster. */
 struct about {
-	struct rows device;
-	struct rows env;
-	struct rows run;
+	struct adv_rows device;
+	struct adv_rows env;
+	struct adv_rows run;
 };
 
 /* The work on all ranks; each writes by its index only. */
 struct advise_work {
 	const struct np_analysis *analysis;
-	const struct advise_options *options;
-	struct advice *advice;
+	const struct adv_advise_options *options;
+	struct adv_advice *advice;
 	unsigned sections;
 	struct about *about;     /* by rank */
 	struct np_notes *notes;  /* by rank */
 	struct np_err *failures; /* by rank: it could not be looked at */
 	atomic_bool *stopped;    /* by rule: it met a limit, and would on every rank */
-	struct program_pool *program_pool;
+	struct adv_program_pool *program_pool;
 };
 
-static bool wants(const struct advise_options *options, const struct rule *rule)
+static bool wants(const struct adv_advise_options *options, const struct adv_rule *rule)
 {
 	return options->wants ? options->wants(options->context, rule) : rule->enabled;
 }
 
 /* Results lie by rule, then rank; the cluster comes after the last rank. */
-static struct result *result_at(struct advice *advice, size_t rule, size_t rank)
+static struct adv_result *result_at(struct adv_advice *advice, size_t rule, size_t rank)
 {
 	return &advice->results[rule * (advice->rank_count + 1) + rank];
 }
 
-static int add_graphs(const struct advise_options *options, struct view_set *views,
+static int add_graphs(const struct adv_advise_options *options, struct adv_view_set *views,
 		      struct np_err *err)
 {
 	int rc = NP_OK;
 
 	if (options->graph_nodes)
-		rc = view_set_add_rows(views, view_graph_node.name, options->graph_nodes, err);
+		rc = adv_view_set_add_rows(views, adv_view_graph_node.name, options->graph_nodes,
+					   err);
 	if (rc == NP_OK && options->graph_edges)
-		rc = view_set_add_rows(views, view_graph_edge.name, options->graph_edges, err);
+		rc = adv_view_set_add_rows(views, adv_view_graph_edge.name, options->graph_edges,
+					   err);
 	return rc;
 }
 
 /* A rule that takes too long is not tried a thousand times. */
-static void stop(struct result *result)
+static void stop(struct adv_result *result)
 {
-	*result = (struct result){ .status = STATUS_ERROR, .inside = SIZE_MAX };
+	*result = (struct adv_result){ .status = STATUS_ERROR, .inside = SIZE_MAX };
 	(void)np_fail(&result->reason, NP_E_RANGE, "stopped: it met a limit on another rank");
 }
 
-static void run_rule(struct advise_work *work, struct pooled *pooled, size_t index, int32_t rank,
-		     struct result *result)
+static void run_rule(struct advise_work *work, struct adv_pooled *pooled, size_t index,
+		     int32_t rank, struct adv_result *result)
 {
-	struct evaluation evaluation = { .language = work->options->language, .rank = rank };
+	struct adv_evaluation evaluation = { .language = work->options->language, .rank = rank };
 	struct np_err err = NP_ERR_INIT;
 
 	if (atomic_load(&work->stopped[index])) {
 		stop(result);
 		return;
 	}
-	if (pooled_program(pooled, index, &evaluation.program, &err) < 0) {
-		*result = (struct result){ .status = STATUS_ERROR, .reason = err };
+	if (adv_pooled_program(pooled, index, &evaluation.program, &err) < 0) {
+		*result = (struct adv_result){ .status = STATUS_ERROR, .reason = err };
 		result->inside = SIZE_MAX;
 		return;
 	}
-	rule_evaluate(&evaluation, result);
+	adv_rule_evaluate(&evaluation, result);
 	if (result->reason.code == NP_E_RANGE)
 		atomic_store(&work->stopped[index], true);
 }
 
 /* Run all rules of a scope on the views of a member of the pool. */
-static void run_rules(struct advise_work *work, struct pooled *pooled, size_t slot, int32_t rank)
+static void run_rules(struct advise_work *work, struct adv_pooled *pooled, size_t slot,
+		      int32_t rank)
 {
-	const struct rule_library *library = work->options->library;
+	const struct adv_rule_library *library = work->options->library;
 
 	for (size_t i = 0; i < library->rules.count; i++) {
-		const struct rule *rule = library->rules.item[i];
+		const struct adv_rule *rule = library->rules.item[i];
 
 		if (rule->over_cluster == (rank == NP_NO_RANK) && wants(work->options, rule))
 			run_rule(work, pooled, i, rank, result_at(work->advice, i, slot));
@@ -95,34 +98,35 @@ static void run_rules(struct advise_work *work, struct pooled *pooled, size_t sl
 }
 
 /* The same, with a member that is free and these views. */
-static int run_on(struct advise_work *work, const struct view_set *views, size_t slot, int32_t rank,
-		  struct np_err *err)
+static int run_on(struct advise_work *work, const struct adv_view_set *views, size_t slot,
+		  int32_t rank, struct np_err *err)
 {
-	struct pooled *pooled = NULL;
-	int rc = program_pool_take(work->program_pool, views, &pooled, err);
+	struct adv_pooled *pooled = NULL;
+	int rc = adv_program_pool_take(work->program_pool, views, &pooled, err);
 
 	if (rc < 0)
 		return rc;
 	run_rules(work, pooled, slot, rank);
-	program_pool_give_back(work->program_pool, pooled);
+	adv_program_pool_give_back(work->program_pool, pooled);
 	return NP_OK;
 }
 
 /* Remember what rules over the cluster want to know of a rank. */
-static int take_about(struct view_set *views, struct about *about, struct np_err *err)
+static int take_about(struct adv_view_set *views, struct about *about, struct np_err *err)
 {
-	int rc = view_append(view_set_find(views, view_device.name), &about->device, err);
+	int rc = adv_view_append(adv_view_set_find(views, adv_view_device.name), &about->device,
+				 err);
 
 	if (rc == NP_OK)
-		rc = view_append(view_set_find(views, view_env.name), &about->env, err);
+		rc = adv_view_append(adv_view_set_find(views, adv_view_env.name), &about->env, err);
 	if (rc == NP_OK)
-		rc = view_append(view_set_find(views, view_run.name), &about->run, err);
+		rc = adv_view_append(adv_view_set_find(views, adv_view_run.name), &about->run, err);
 	return rc;
 }
 
 /* The same rank of the other run, if it has one. */
 static int load_base(const struct advise_work *work, int32_t id, struct np_detail **ret_detail,
-		     struct view_rank *source, struct np_err *err)
+		     struct adv_view_rank *source, struct np_err *err)
 {
 	const struct np_analysis *base = work->options->base;
 
@@ -132,11 +136,11 @@ static int load_base(const struct advise_work *work, int32_t id, struct np_detai
 		if (!base->run->ranks[i] || base->run->ranks[i]->id != id)
 			continue;
 		rc = np_detail_load(base->run, i, work->sections, ret_detail, err);
-		*source = (struct view_rank){ .run = base->run,
-					      .index = i,
-					      .rank = base->run->ranks[i],
-					      .detail = *ret_detail,
-					      .cluster = base->cluster };
+		*source = (struct adv_view_rank){ .run = base->run,
+						  .index = i,
+						  .rank = base->run->ranks[i],
+						  .detail = *ret_detail,
+						  .cluster = base->cluster };
 		return rc;
 	}
 	return NP_OK;
@@ -147,32 +151,32 @@ static int look_at_rank(struct advise_work *work, size_t index, struct np_err *e
 	const struct np_run *run = work->analysis->run;
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
 	NP_CLEANUP(np_detail_freep) struct np_detail *base_detail = NULL;
-	struct view_set views = { .list = { 0 } };
-	struct view_rank source = { .run = run,
-				    .index = index,
-				    .rank = run->ranks[index],
-				    .cluster = work->analysis->cluster };
-	struct view_rank base = { .run = NULL };
+	struct adv_view_set views = { .list = { 0 } };
+	struct adv_view_rank source = { .run = run,
+					.index = index,
+					.rank = run->ranks[index],
+					.cluster = work->analysis->cluster };
+	struct adv_view_rank base = { .run = NULL };
 	int rc = np_detail_load(run, index, work->sections, &detail, err);
 
 	source.detail = detail;
 	if (rc == NP_OK)
 		rc = load_base(work, source.rank->id, &base_detail, &base, err);
 	if (rc == NP_OK)
-		rc = view_set_add_rank(&views, &source, false, err);
+		rc = adv_view_set_add_rank(&views, &source, false, err);
 	if (rc == NP_OK && base.detail)
-		rc = view_set_add_rank(&views, &base, true, err);
+		rc = adv_view_set_add_rank(&views, &base, true, err);
 	if (rc == NP_OK)
 		rc = add_graphs(work->options, &views, err);
 	if (rc == NP_OK)
-		rc = view_set_add_absent(&views, VIEW_RANK, err);
+		rc = adv_view_set_add_absent(&views, VIEW_RANK, err);
 	if (rc == NP_OK)
 		rc = run_on(work, &views, index, source.rank->id, err);
 	if (rc == NP_OK)
 		rc = take_about(&views, &work->about[index], err);
 	if (detail)
 		np_notes_move(&work->notes[index], &detail->notes);
-	view_set_release(&views);
+	adv_view_set_release(&views);
 	return rc;
 }
 
@@ -185,14 +189,14 @@ static void rank_job(void *context, size_t index)
 }
 
 /* Put the rows of all ranks behind each other. */
-static int join_rows(struct rows *all, const struct rows *one, struct np_err *err)
+static int join_rows(struct adv_rows *all, const struct adv_rows *one, struct np_err *err)
 {
-	struct view view;
+	struct adv_view view;
 
 	if (!one->columns)
 		return NP_OK;
-	view_of_rows(&view, "", one);
-	return view_append(&view, all, err);
+	adv_view_of_rows(&view, "", one);
+	return adv_view_append(&view, all, err);
 }
 
 static int join_about(const struct advise_work *work, struct about *all, struct np_err *err)
@@ -211,39 +215,39 @@ static int join_about(const struct advise_work *work, struct about *all, struct 
 
 static void release_about(struct about *about)
 {
-	rows_release(&about->device);
-	rows_release(&about->env);
-	rows_release(&about->run);
+	adv_rows_release(&about->device);
+	adv_rows_release(&about->env);
+	adv_rows_release(&about->run);
 }
 
 static int look_at_cluster(struct advise_work *work, struct np_err *err)
 {
-	struct view_set views = { .list = { 0 } };
+	struct adv_view_set views = { .list = { 0 } };
 	struct about all = { .device = { .arena = NULL } };
-	struct view_cluster source = { .analysis = work->analysis,
-				       .merged = work->options->merged,
-				       .read_merged = sql_read_table };
+	struct adv_view_cluster source = { .analysis = work->analysis,
+					   .merged = work->options->merged,
+					   .read_merged = adv_sql_read_table };
 	int rc = join_about(work, &all, err);
 
 	source.device = &all.device;
 	source.env = &all.env;
 	source.run = &all.run;
 	if (rc == NP_OK)
-		rc = view_set_add_cluster(&views, &source, false, err);
+		rc = adv_view_set_add_cluster(&views, &source, false, err);
 	if (rc == NP_OK && work->options->base) {
-		struct view_cluster base = { .analysis = work->options->base };
+		struct adv_view_cluster base = { .analysis = work->options->base };
 
-		rc = view_set_add_cluster(&views, &base, true, err);
+		rc = adv_view_set_add_cluster(&views, &base, true, err);
 	}
 	if (rc == NP_OK)
 		rc = add_graphs(work->options, &views, err);
 	if (rc == NP_OK)
-		rc = view_set_add_absent(&views, VIEW_CLUSTER, err);
+		rc = adv_view_set_add_absent(&views, VIEW_CLUSTER, err);
 	if (rc == NP_OK)
 		rc = run_on(work, &views, work->advice->rank_count, NP_NO_RANK, err);
 	/* The programs know the columns of these views. */
-	program_pool_clear(work->program_pool);
-	view_set_release(&views);
+	adv_program_pool_clear(work->program_pool);
+	adv_view_set_release(&views);
 	release_about(&all);
 	return rc;
 }
@@ -252,7 +256,7 @@ static int look_at_cluster(struct advise_work *work, struct np_err *err)
 static void note_failures(struct advise_work *work)
 {
 	const struct np_run *run = work->analysis->run;
-	const struct rule_library *library = work->options->library;
+	const struct adv_rule_library *library = work->options->library;
 
 	for (size_t i = 0; i < work->advice->rank_count; i++) {
 		np_notes_move(&work->advice->notes, &work->notes[i]);
@@ -261,7 +265,7 @@ static void note_failures(struct advise_work *work)
 		np_note_add(&work->advice->notes, NP_NOTE_SKIPPED, run->ranks[i]->id,
 			    run->ranks[i]->path, "details", "%s", work->failures[i].text);
 		for (size_t r = 0; r < library->rules.count; r++) {
-			struct result *result = result_at(work->advice, r, i);
+			struct adv_result *result = result_at(work->advice, r, i);
 
 			if (result->status != STATUS_CLEAR || library->rules.item[r]->over_cluster)
 				continue;
@@ -305,21 +309,21 @@ static int run_all(struct advise_work *work, struct np_err *err)
 	np_workers_run(&work->options->workers, work->advice->rank_count, rank_job, work);
 	np_details_end(details);
 	/* Programs for ranks have other views than those for the cluster. */
-	program_pool_clear(work->program_pool);
+	adv_program_pool_clear(work->program_pool);
 	note_failures(work);
 	return look_at_cluster(work, err);
 }
 
 static int set_up(struct advise_work *work, struct np_err *err)
 {
-	const struct rule_library *library = work->options->library;
+	const struct adv_rule_library *library = work->options->library;
 	size_t ranks = work->advice->rank_count;
 
 	for (size_t i = 0; i < library->rules.count; i++) {
-		const struct rule *rule = library->rules.item[i];
+		const struct adv_rule *rule = library->rules.item[i];
 
 		if (!rule->over_cluster && wants(work->options, rule))
-			work->sections |= rule_sections(rule);
+			work->sections |= adv_rule_sections(rule);
 	}
 	work->sections |= NP_DETAIL_DEVICE | NP_DETAIL_ENVIRONMENT;
 	work->advice->result_count = library->rules.count * (ranks + 1);
@@ -329,7 +333,7 @@ static int set_up(struct advise_work *work, struct np_err *err)
 	work->notes = calloc(ranks + 1, sizeof(*work->notes));
 	work->failures = calloc(ranks + 1, sizeof(*work->failures));
 	work->stopped = calloc(library->rules.count + 1, sizeof(*work->stopped));
-	work->program_pool = program_pool_new(library);
+	work->program_pool = adv_program_pool_new(library);
 	if (!work->advice->results)
 		work->advice->result_count = 0;
 	if (!work->advice->results || !work->about || !work->notes || !work->failures ||
@@ -344,7 +348,7 @@ static void tear_down(struct advise_work *work)
 		release_about(&work->about[i]);
 	for (size_t i = 0; work->notes && i < work->advice->rank_count; i++)
 		np_notes_release(&work->notes[i]);
-	program_pool_free(work->program_pool);
+	adv_program_pool_free(work->program_pool);
 	free(work->about);
 	free(work->notes);
 	free(work->failures);
@@ -354,10 +358,10 @@ static void tear_down(struct advise_work *work)
 /* Only rules that were wanted have a report. */
 static int begin_reports(struct advise_work *work, struct np_err *err)
 {
-	const struct rule_library *library = work->options->library;
+	const struct adv_rule_library *library = work->options->library;
 
 	for (size_t i = 0; i < library->rules.count; i++) {
-		struct rule_report *report;
+		struct adv_rule_report *report;
 
 		if (!wants(work->options, library->rules.item[i]))
 			continue;
@@ -369,10 +373,10 @@ static int begin_reports(struct advise_work *work, struct np_err *err)
 	return NP_OK;
 }
 
-int advise(const struct np_analysis *analysis, const struct advise_options *options,
-	   struct advice **ret, struct np_err *err)
+int adv_advise(const struct np_analysis *analysis, const struct adv_advise_options *options,
+	       struct adv_advice **ret, struct np_err *err)
 {
-	NP_CLEANUP(advice_freep) struct advice *advice = calloc(1, sizeof(*advice));
+	NP_CLEANUP(adv_advice_freep) struct adv_advice *advice = calloc(1, sizeof(*advice));
 	struct advise_work work = { .analysis = analysis, .options = options, .advice = advice };
 	int rc;
 
@@ -386,9 +390,9 @@ int advise(const struct np_analysis *analysis, const struct advise_options *opti
 	if (rc == NP_OK)
 		rc = run_all(&work, err);
 	if (rc == NP_OK)
-		rc = gains_find(analysis, options->merged, &advice->gains, err);
+		rc = adv_gains_find(analysis, options->merged, &advice->gains, err);
 	if (rc == NP_OK)
-		rc = advice_join(advice, options->library, err);
+		rc = adv_advice_join(advice, options->library, err);
 	tear_down(&work);
 	if (rc == NP_OK)
 		*ret = NP_STEAL(advice);

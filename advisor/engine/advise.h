@@ -16,20 +16,20 @@
  * over the merged tables. Outcomes are joined over ranks and steps to findings,
  * and ranked by what they would gain.
  */
-struct advise_options {
-	const struct rule_library *library;
+struct adv_advise_options {
+	const struct adv_rule_library *library;
 	/* Which rules run; NULL for all that are enabled. */
-	bool (*wants)(const void *context, const struct rule *rule);
+	bool (*wants)(const void *context, const struct adv_rule *rule);
 	const void *context;
-	enum rule_language language;
+	enum adv_rule_language language;
 	struct np_workers workers;
 	const char *merged; /* a fresh database with the merged tables; NULL if there is none */
-	const struct np_analysis *base; /* the run to compare with; may be NULL */
-	const struct rows *graph_nodes; /* may be NULL */
-	const struct rows *graph_edges;
+	const struct np_analysis *base;     /* the run to compare with; may be NULL */
+	const struct adv_rows *graph_nodes; /* may be NULL */
+	const struct adv_rows *graph_edges;
 };
 
-int advise(const struct np_analysis *analysis, const struct advise_options *options,
-	   struct advice **ret, struct np_err *err) NP_MUST_USE;
+int adv_advise(const struct np_analysis *analysis, const struct adv_advise_options *options,
+	       struct adv_advice **ret, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_ADVISOR_ADVISE_H */

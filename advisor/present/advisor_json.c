@@ -24,30 +24,30 @@ static void put_cell(struct np_jsonout *out, const struct np_cell *cell)
 }
 
 /* Rows of all ranks; those of rules over ranks begin with the rank. */
-static void put_rows(struct np_jsonout *out, const struct finding *finding, bool with_rank)
+static void put_rows(struct np_jsonout *out, const struct adv_finding *finding, bool with_rank)
 {
 	size_t limit = finding->rule->top_json > 0 ? (size_t)finding->rule->top_json : SIZE_MAX;
 
 	for (size_t o = 0; o < finding->outcomes.count; o++) {
-		const struct outcome *outcome = finding->outcomes.item[o];
-		const struct rows *evidence = &outcome->evidence;
+		const struct adv_outcome *outcome = finding->outcomes.item[o];
+		const struct adv_rows *evidence = &outcome->evidence;
 
-		for (size_t r = 0; r < rows_count(evidence) && r < limit; r++) {
+		for (size_t r = 0; r < adv_rows_count(evidence) && r < limit; r++) {
 			np_jsonout_array_line(out, NULL);
 			if (with_rank)
 				np_jsonout_integer(out, NULL, outcome->rank);
 			for (size_t i = 0; i < evidence->column_count; i++)
-				put_cell(out, rows_cell(evidence, r, i));
+				put_cell(out, adv_rows_cell(evidence, r, i));
 			np_jsonout_end(out);
 		}
 	}
 }
 
-static void put_evidence(struct np_jsonout *out, const struct finding *finding)
+static void put_evidence(struct np_jsonout *out, const struct adv_finding *finding)
 {
-	const struct rows *evidence = &finding->shown->evidence;
+	const struct adv_rows *evidence = &finding->shown->evidence;
 	bool with_rank =
-		finding->shown->rank != NP_NO_RANK && rows_column(evidence, "rank") == SIZE_MAX;
+		finding->shown->rank != NP_NO_RANK && adv_rows_column(evidence, "rank") == SIZE_MAX;
 	size_t total = 0;
 
 	for (size_t o = 0; o < finding->outcomes.count; o++)
@@ -67,7 +67,7 @@ static void put_evidence(struct np_jsonout *out, const struct finding *finding)
 }
 
 static void put_where(struct np_jsonout *out, const struct advisor_report *report,
-		      const struct finding *finding)
+		      const struct adv_finding *finding)
 {
 	const struct np_analysis *analysis = report->advice->analysis;
 
@@ -85,15 +85,15 @@ static void put_where(struct np_jsonout *out, const struct advisor_report *repor
 }
 
 static void put_finding(struct np_jsonout *out, const struct advisor_report *report,
-			const struct finding *finding)
+			const struct adv_finding *finding)
 {
-	const struct outcome *shown = finding->shown;
+	const struct adv_outcome *shown = finding->shown;
 	char fingerprint[17];
 
 	advisor_report_fingerprint(finding, fingerprint);
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "rule", finding->rule->id);
-	np_jsonout_text(out, "severity", severity_name(finding->severity));
+	np_jsonout_text(out, "severity", adv_severity_name(finding->severity));
 	np_jsonout_real(out, "confidence", shown->confidence);
 	np_jsonout_text(out, "title", shown->title);
 	np_jsonout_text(out, "message", shown->message);
@@ -104,7 +104,7 @@ static void put_finding(struct np_jsonout *out, const struct advisor_report *rep
 	np_jsonout_integer(out, "gain_ns", finding->gain);
 	np_jsonout_real(out, "gain_pct", finding->gain_percent);
 	np_jsonout_text(out, "gain_basis", shown->basis);
-	np_jsonout_text(out, "gain_bound", bound_name(finding->bound));
+	np_jsonout_text(out, "gain_bound", adv_bound_name(finding->bound));
 	np_jsonout_text(out, "repair", shown->repair);
 	np_jsonout_text(out, "group", finding->rule->group);
 	put_where(out, report, finding);
@@ -114,15 +114,15 @@ static void put_finding(struct np_jsonout *out, const struct advisor_report *rep
 		np_jsonout_text(out, NULL, finding->rule->docs.item[i]);
 	np_jsonout_end(out);
 	np_jsonout_text(out, "fingerprint", fingerprint);
-	np_jsonout_text(out, "baseline", baseline_name(finding->baseline));
+	np_jsonout_text(out, "baseline", adv_baseline_name(finding->baseline));
 	np_jsonout_end(out);
 }
 
-static void put_suppressed(struct np_jsonout *out, const struct advice *advice)
+static void put_suppressed(struct np_jsonout *out, const struct adv_advice *advice)
 {
 	np_jsonout_array(out, "suppressed");
 	for (size_t i = 0; i < advice->findings.count; i++) {
-		const struct finding *finding = &advice->findings.item[i];
+		const struct adv_finding *finding = &advice->findings.item[i];
 		char fingerprint[17];
 
 		if (!finding->suppressed)
@@ -139,15 +139,15 @@ static void put_suppressed(struct np_jsonout *out, const struct advice *advice)
 
 static void put_rules(struct np_jsonout *out, const struct advisor_report *report)
 {
-	const struct problems *problems = &report->library->problems;
+	const struct adv_problems *problems = &report->library->problems;
 
 	np_jsonout_array(out, "rules");
 	for (size_t i = 0; i < report->advice->rules.count; i++) {
-		const struct rule_report *rule = &report->advice->rules.item[i];
+		const struct adv_rule_report *rule = &report->advice->rules.item[i];
 
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "id", rule->rule->id);
-		np_jsonout_text(out, "status", status_name(rule->status));
+		np_jsonout_text(out, "status", adv_status_name(rule->status));
 		np_jsonout_text(out, "reason", rule->reason[0] ? rule->reason : NULL);
 		/* Never the same twice, so only for those who ask for it. */
 		np_jsonout_integer(out, "elapsed_ns", report->verbose ? rule->elapsed : NP_UNKNOWN);
@@ -156,7 +156,7 @@ static void put_rules(struct np_jsonout *out, const struct advisor_report *repor
 	np_jsonout_end(out);
 	np_jsonout_array(out, "rule_errors");
 	for (size_t i = 0; i < problems->list.count; i++) {
-		const struct problem *problem = &problems->list.item[i];
+		const struct adv_problem *problem = &problems->list.item[i];
 
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "file", problem->file);
@@ -173,7 +173,7 @@ static void put_rules(struct np_jsonout *out, const struct advisor_report *repor
 
 int advisor_report_json(const struct advisor_report *report, FILE *stream, struct np_err *err)
 {
-	const struct advice *advice = report->advice;
+	const struct adv_advice *advice = report->advice;
 	struct np_jsonout out;
 	int rc;
 
@@ -209,9 +209,10 @@ static const struct np_column csv_columns[] = {
 	{ "baseline", NP_TEXT },   { "fingerprint", NP_TEXT },
 };
 
-static int produce_finding(const struct finding *finding, struct np_sink *sink, struct np_err *err)
+static int produce_finding(const struct adv_finding *finding, struct np_sink *sink,
+			   struct np_err *err)
 {
-	const struct outcome *shown = finding->shown;
+	const struct adv_outcome *shown = finding->shown;
 	struct np_buf where = NP_BUF_INIT;
 	struct np_buf todo = NP_BUF_INIT;
 	char fingerprint[17];
@@ -224,14 +225,14 @@ static int produce_finding(const struct finding *finding, struct np_sink *sink, 
 	rc = np_sink_row(
 		sink,
 		(struct np_cell[]){ np_cell_text(finding->rule->id),
-				    np_cell_text(severity_name(finding->severity)),
+				    np_cell_text(adv_severity_name(finding->severity)),
 				    np_cell_real(shown->confidence), np_cell_integer(finding->gain),
 				    np_cell_real(finding->gain_percent),
-				    np_cell_text(bound_name(finding->bound)),
+				    np_cell_text(adv_bound_name(finding->bound)),
 				    np_cell_text(finding->rule->group), np_cell_text(where.text),
 				    np_cell_text(shown->title), np_cell_text(shown->message),
 				    np_cell_text(todo.text), np_cell_text(shown->repair),
-				    np_cell_text(baseline_name(finding->baseline)),
+				    np_cell_text(adv_baseline_name(finding->baseline)),
 				    np_cell_text(fingerprint) },
 		err);
 	np_buf_release(&where);

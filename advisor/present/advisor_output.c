@@ -12,12 +12,12 @@
 
 #include "cli/command/output.h"
 
-void say_problems(const struct problems *problems)
+void say_problems(const struct adv_problems *problems)
 {
 	for (size_t i = 0; i < problems->list.count; i++) {
 		struct np_buf line = NP_BUF_INIT;
 
-		problem_format(&line, &problems->list.item[i]);
+		adv_problem_format(&line, &problems->list.item[i]);
 		(void)np_report(0, "%s", line.text);
 		np_buf_release(&line);
 	}

@@ -11,11 +11,11 @@
 
 /* What the advisor prints, in each of its forms. */
 struct advisor_report {
-	const struct advice *advice;
-	const struct rule_library *library; /* for its problems */
+	const struct adv_advice *advice;
+	const struct adv_rule_library *library; /* for its problems */
 	const char *input;
 	const char *version;
-	enum rule_language language;
+	enum adv_rule_language language;
 	size_t width;
 	bool color;
 	bool verbose; /* all advice, and evidence */
@@ -33,11 +33,11 @@ int advisor_report_csv(const struct advisor_report *report, FILE *stream, struct
 	NP_MUST_USE;
 
 /* "0-3,8 (4 of 64)": append where a finding is. */
-void advisor_report_where(const struct advisor_report *report, const struct finding *finding,
+void advisor_report_where(const struct advisor_report *report, const struct adv_finding *finding,
 			  struct np_buf *buf);
 
 /* "1234567890abcdef" */
-void advisor_report_fingerprint(const struct finding *finding, char ret[17]);
+void advisor_report_fingerprint(const struct adv_finding *finding, char ret[17]);
 
 enum advisor_format {
 	ADVISOR_TABLE,
@@ -59,6 +59,6 @@ int advisor_write_files(const struct advisor_report *report, const char *directo
 			struct np_err *err) NP_MUST_USE;
 
 /* Say on standard error what is wrong with rules, a line for each. */
-void say_problems(const struct problems *problems);
+void say_problems(const struct adv_problems *problems);
 
 #endif /* NP_ADVISOR_REPORT_H */

@@ -8,7 +8,7 @@
 #include "advisor/engine/data/frames.h"
 #include "advisor_report.h"
 
-static const char *level_of(enum severity severity)
+static const char *level_of(enum adv_severity severity)
 {
 	switch (severity) {
 	case SEVERITY_HIGH:
@@ -117,16 +117,16 @@ static void put_artifact(struct np_jsonout *out, const char *path, size_t length
 
 /* The user's line if a stack has it, else the profile. */
 static void put_physical(struct np_jsonout *out, const struct advisor_report *report,
-			 const struct finding *finding)
+			 const struct adv_finding *finding)
 {
 	const char *stack = finding->shown->stack;
 	size_t length = 0;
 	size_t file = 0;
 	int64_t line = 0;
-	const char *frame = stack ? user_frame(stack, &length) : NULL;
+	const char *frame = stack ? adv_user_frame(stack, &length) : NULL;
 
 	np_jsonout_object(out, "physicalLocation");
-	if (frame && frame_place(frame, length, &file, &line)) {
+	if (frame && adv_frame_place(frame, length, &file, &line)) {
 		put_artifact(out, frame, file);
 		np_jsonout_object_line(out, "region");
 		np_jsonout_integer(out, "startLine", line);
@@ -146,7 +146,7 @@ static void put_logical(struct np_jsonout *out, const char *name, const char *ki
 }
 
 static void put_location(struct np_jsonout *out, const struct advisor_report *report,
-			 const struct finding *finding)
+			 const struct adv_finding *finding)
 {
 	struct np_buf where = NP_BUF_INIT;
 
@@ -164,9 +164,9 @@ static void put_location(struct np_jsonout *out, const struct advisor_report *re
 	np_buf_release(&where);
 }
 
-static void put_result_text(struct np_jsonout *out, const struct finding *finding)
+static void put_result_text(struct np_jsonout *out, const struct adv_finding *finding)
 {
-	const struct outcome *shown = finding->shown;
+	const struct adv_outcome *shown = finding->shown;
 	struct np_buf text = NP_BUF_INIT;
 
 	np_buf_add(&text, shown->message);
@@ -176,7 +176,7 @@ static void put_result_text(struct np_jsonout *out, const struct finding *findin
 	np_buf_release(&text);
 }
 
-static const char *baseline_state(const struct finding *finding)
+static const char *baseline_state(const struct adv_finding *finding)
 {
 	switch (finding->baseline) {
 	case BASELINE_NEW:
@@ -190,7 +190,7 @@ static const char *baseline_state(const struct finding *finding)
 	}
 }
 
-static int64_t rule_index(const struct advice *advice, const struct rule *rule)
+static int64_t rule_index(const struct adv_advice *advice, const struct adv_rule *rule)
 {
 	for (size_t i = 0; i < advice->rules.count; i++) {
 		if (advice->rules.item[i].rule == rule)
@@ -199,19 +199,19 @@ static int64_t rule_index(const struct advice *advice, const struct rule *rule)
 	return -1;
 }
 
-static void put_properties(struct np_jsonout *out, const struct finding *finding)
+static void put_properties(struct np_jsonout *out, const struct adv_finding *finding)
 {
 	np_jsonout_object_line(out, "properties");
-	np_jsonout_text(out, "severity", severity_name(finding->severity));
+	np_jsonout_text(out, "severity", adv_severity_name(finding->severity));
 	np_jsonout_integer(out, "gain_ns", finding->gain);
 	np_jsonout_real(out, "gain_pct", finding->gain_percent);
-	np_jsonout_text(out, "gain_bound", bound_name(finding->bound));
+	np_jsonout_text(out, "gain_bound", adv_bound_name(finding->bound));
 	np_jsonout_real(out, "confidence", finding->shown->confidence);
 	np_jsonout_end(out);
 }
 
 /* Also of those that are not suppressed: all results of a run have the list, or none (3.27.23). */
-static void put_suppressions(struct np_jsonout *out, const struct finding *finding)
+static void put_suppressions(struct np_jsonout *out, const struct adv_finding *finding)
 {
 	np_jsonout_array(out, "suppressions");
 	if (finding->suppressed) {
@@ -224,7 +224,7 @@ static void put_suppressions(struct np_jsonout *out, const struct finding *findi
 }
 
 static void put_result(struct np_jsonout *out, const struct advisor_report *report,
-		       const struct finding *finding)
+		       const struct adv_finding *finding)
 {
 	char fingerprint[17];
 
@@ -248,7 +248,7 @@ static void put_result(struct np_jsonout *out, const struct advisor_report *repo
 }
 
 /* Each once, as SARIF wants it. */
-static void put_tags(struct np_jsonout *out, const struct rule *rule)
+static void put_tags(struct np_jsonout *out, const struct adv_rule *rule)
 {
 	np_jsonout_array_line(out, "tags");
 	np_jsonout_text(out, NULL, rule->dimension);
@@ -264,10 +264,10 @@ static void put_tags(struct np_jsonout *out, const struct rule *rule)
 }
 
 static void put_rule(struct np_jsonout *out, const struct advisor_report *report,
-		     const struct rule *rule)
+		     const struct adv_rule *rule)
 {
-	const char *title = rule_text_in(rule->title, report->language);
-	const char *about = rule_text_in(rule->about, report->language);
+	const char *title = adv_rule_text_in(rule->title, report->language);
+	const char *about = adv_rule_text_in(rule->about, report->language);
 
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "id", rule->id);
@@ -318,7 +318,7 @@ static void put_place(struct np_jsonout *out, const char *file, size_t line, siz
 	np_jsonout_end(out);
 }
 
-static void put_problem(struct np_jsonout *out, const struct problem *problem)
+static void put_problem(struct np_jsonout *out, const struct adv_problem *problem)
 {
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "level", problem->warning ? "warning" : "error");
@@ -355,7 +355,7 @@ static void put_notes(struct np_jsonout *out, const struct np_notes *notes)
 	}
 }
 
-static void put_rule_status(struct np_jsonout *out, const struct rule_report *rule)
+static void put_rule_status(struct np_jsonout *out, const struct adv_rule_report *rule)
 {
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "level", rule->status == STATUS_ERROR ? "error" : "note");
@@ -379,8 +379,8 @@ static bool is_successful(const struct advisor_report *report)
 /* What is wrong with rule files, what could not be used and what was not checked. */
 static void put_invocation(struct np_jsonout *out, const struct advisor_report *report)
 {
-	const struct advice *advice = report->advice;
-	const struct problems *problems = &report->library->problems;
+	const struct adv_advice *advice = report->advice;
+	const struct adv_problems *problems = &report->library->problems;
 
 	np_jsonout_array(out, "invocations");
 	np_jsonout_object(out, NULL);
@@ -393,7 +393,7 @@ static void put_invocation(struct np_jsonout *out, const struct advisor_report *
 	put_notes(out, &advice->analysis->run->notes);
 	put_notes(out, &advice->notes);
 	for (size_t i = 0; i < advice->rules.count; i++) {
-		const struct rule_report *rule = &advice->rules.item[i];
+		const struct adv_rule_report *rule = &advice->rules.item[i];
 
 		if (rule->status == STATUS_SKIPPED || rule->status == STATUS_ERROR)
 			put_rule_status(out, rule);

@@ -19,12 +19,12 @@ static const char *advisor_report_word(const struct advisor_report *report, cons
 	return report->language == RULE_ZH ? zh : en;
 }
 
-void advisor_report_fingerprint(const struct finding *finding, char ret[17])
+void advisor_report_fingerprint(const struct adv_finding *finding, char ret[17])
 {
 	(void)snprintf(ret, 17, "%016" PRIx64, finding->fingerprint);
 }
 
-void advisor_report_where(const struct advisor_report *report, const struct finding *finding,
+void advisor_report_where(const struct advisor_report *report, const struct adv_finding *finding,
 			  struct np_buf *buf)
 {
 	size_t used = np_run_used(report->advice->analysis->run);
@@ -49,8 +49,8 @@ static void put_percent(struct np_buf *buf, double percent)
 }
 
 /* "up to 12.3 ms (9.1 %)": append what a finding would gain. */
-static void advisor_report_gain(const struct advisor_report *report, const struct finding *finding,
-				struct np_buf *buf)
+static void advisor_report_gain(const struct advisor_report *report,
+				const struct adv_finding *finding, struct np_buf *buf)
 {
 	if (finding->gain == NP_UNKNOWN) {
 		np_buf_add(buf, "-");
@@ -66,7 +66,7 @@ static void advisor_report_gain(const struct advisor_report *report, const struc
 	np_buf_add(buf, ")");
 }
 
-static const char *severity_word(const struct advisor_report *report, enum severity severity)
+static const char *severity_word(const struct advisor_report *report, enum adv_severity severity)
 {
 	static const char *const en[SEVERITY_COUNT] = { "info", "low", "medium", "high" };
 	static const char *const zh[SEVERITY_COUNT] = { "提示", "低", "中", "高" };
@@ -74,7 +74,7 @@ static const char *severity_word(const struct advisor_report *report, enum sever
 	return report->language == RULE_ZH ? zh[severity] : en[severity];
 }
 
-static const char *severity_color(enum severity severity)
+static const char *severity_color(enum adv_severity severity)
 {
 	static const char *const colors[SEVERITY_COUNT] = { "\x1b[2m", "\x1b[32m", "\x1b[33m",
 							    "\x1b[1;31m" };
@@ -95,7 +95,7 @@ static void put_text(const struct advisor_report *report, struct np_buf *buf, co
 	np_buf_release(&safe);
 }
 
-static size_t count_shown(const struct advice *advice)
+static size_t count_shown(const struct adv_advice *advice)
 {
 	size_t count = 0;
 
@@ -106,7 +106,7 @@ static size_t count_shown(const struct advice *advice)
 
 static void put_total(const struct advisor_report *report, struct np_buf *buf)
 {
-	const struct advice *advice = report->advice;
+	const struct adv_advice *advice = report->advice;
 	size_t shown = count_shown(advice);
 	size_t ranks = np_run_used(advice->analysis->run);
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
@@ -134,25 +134,25 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 }
 
 /* The first rows of the evidence of the rank with the largest gain. */
-static int put_evidence(const struct advisor_report *report, const struct finding *finding,
+static int put_evidence(const struct advisor_report *report, const struct adv_finding *finding,
 			struct np_buf *buf, struct np_err *err)
 {
-	const struct rule *rule = finding->rule;
-	const struct rows *evidence = &finding->shown->evidence;
+	const struct adv_rule *rule = finding->rule;
+	const struct adv_rows *evidence = &finding->shown->evidence;
 	struct np_grid_column columns[32];
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = NULL;
-	size_t rows = rows_count(evidence);
+	size_t rows = adv_rows_count(evidence);
 
 	if (rows == 0 || evidence->column_count > NP_COUNT(columns))
 		return NP_OK;
 	for (size_t i = 0; i < evidence->column_count; i++) {
-		const struct rule_column *column = &rule->evidence.item[i];
-		const char *title = rule_text_in(column->title, report->language);
+		const struct adv_rule_column *column = &rule->evidence.item[i];
+		const char *title = adv_rule_text_in(column->title, report->language);
 
 		columns[i] = (struct np_grid_column){
 			.title = title ? title : column->column,
-			.align = rows_cell(evidence, 0, i)->type == NP_CELL_TEXT ? NP_LEFT
-										 : NP_RIGHT,
+			.align = adv_rows_cell(evidence, 0, i)->type == NP_CELL_TEXT ? NP_LEFT
+										     : NP_RIGHT,
 			.may_shrink = true,
 		};
 	}
@@ -163,8 +163,8 @@ static int put_evidence(const struct advisor_report *report, const struct findin
 		for (size_t i = 0; i < evidence->column_count; i++) {
 			struct np_buf cell = NP_BUF_INIT;
 
-			template_format(&cell, rows_cell(evidence, r, i),
-					rule->evidence.item[i].format);
+			adv_template_format(&cell, adv_rows_cell(evidence, r, i),
+					    rule->evidence.item[i].format);
 			np_grid_cell(grid, cell.text);
 			np_buf_release(&cell);
 		}
@@ -172,12 +172,12 @@ static int put_evidence(const struct advisor_report *report, const struct findin
 	return np_grid_write(grid, buf, 6, report->width, report->color, err);
 }
 
-static int put_finding(const struct advisor_report *report, const struct finding *finding,
+static int put_finding(const struct advisor_report *report, const struct adv_finding *finding,
 		       size_t number, struct np_buf *buf, struct np_err *err)
 {
-	const struct outcome *shown = finding->shown;
+	const struct adv_outcome *shown = finding->shown;
 	size_t advice = report->verbose ? shown->advice.count : shown->advice.count > 0;
-	const char *known = baseline_name(finding->baseline);
+	const char *known = adv_baseline_name(finding->baseline);
 
 	np_buf_printf(buf, "\n%4zu  %s%s%s  ", number,
 		      report->color ? severity_color(finding->severity) : "",
@@ -200,7 +200,7 @@ static int put_finding(const struct advisor_report *report, const struct finding
 }
 
 /* Is this rule one that could not be checked, wholly or on some ranks? */
-static bool not_checked(const struct rule_report *rule)
+static bool not_checked(const struct adv_rule_report *rule)
 {
 	return rule->status == STATUS_SKIPPED || rule->status == STATUS_ERROR ||
 	       (rule->reason[0] && (rule->status == STATUS_FIRED || rule->status == STATUS_CLEAR));
@@ -209,11 +209,11 @@ static bool not_checked(const struct rule_report *rule)
 /* Rules with the same reason share a line. */
 static void put_not_checked(const struct advisor_report *report, struct np_buf *buf)
 {
-	const struct advice *advice = report->advice;
+	const struct adv_advice *advice = report->advice;
 	bool first = true;
 
 	for (size_t i = 0; i < advice->rules.count; i++) {
-		const struct rule_report *rule = &advice->rules.item[i];
+		const struct adv_rule_report *rule = &advice->rules.item[i];
 		struct np_buf line = NP_BUF_INIT;
 		bool listed = !not_checked(rule);
 
@@ -264,7 +264,7 @@ static void put_notes(const struct advisor_report *report, const struct np_notes
 
 static void put_counts(const struct advisor_report *report, struct np_buf *buf)
 {
-	const struct advice *advice = report->advice;
+	const struct adv_advice *advice = report->advice;
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
 	size_t counts[STATUS_ERROR + 1] = { 0 };
 
@@ -293,7 +293,7 @@ static void put_counts(const struct advisor_report *report, struct np_buf *buf)
 int advisor_report_screen(const struct advisor_report *report, struct np_buf *buf,
 			  struct np_err *err)
 {
-	const struct advice *advice = report->advice;
+	const struct adv_advice *advice = report->advice;
 	bool first = true;
 	size_t number = 0;
 	int rc = NP_OK;
@@ -338,7 +338,7 @@ static int markdown_findings(const struct advisor_report *report, struct np_buf 
 	if (!grid)
 		return np_fail_nomem(err, "a table");
 	for (size_t i = 0; i < report->advice->findings.count; i++) {
-		const struct finding *finding = &report->advice->findings.item[i];
+		const struct adv_finding *finding = &report->advice->findings.item[i];
 		struct np_buf text = NP_BUF_INIT;
 
 		if (finding->suppressed)
@@ -367,7 +367,7 @@ static void markdown_not_checked(const struct advisor_report *report, struct np_
 	bool first = true;
 
 	for (size_t i = 0; i < report->advice->rules.count; i++) {
-		const struct rule_report *rule = &report->advice->rules.item[i];
+		const struct adv_rule_report *rule = &report->advice->rules.item[i];
 
 		if (!not_checked(rule))
 			continue;

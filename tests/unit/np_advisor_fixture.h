@@ -11,38 +11,38 @@
 
 #include "advisor/engine/sql/sql.h"
 
-static struct sql *open_sql(void)
+static struct adv_sql *open_sql(void)
 {
-	struct sql *sql = NULL;
+	struct adv_sql *sql = NULL;
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(sql_open(&sql, &err), err);
+	assert_ok(adv_sql_open(&sql, &err), err);
 	return sql;
 }
 
 /* What the SELECT gives, or "error: …"; freed by the caller. */
-static char *answer(struct sql *sql, const char *text)
+static char *answer(struct adv_sql *sql, const char *text)
 {
-	struct sql_stmt *stmt = NULL;
+	struct adv_sql_stmt *stmt = NULL;
 	struct np_buf buf = NP_BUF_INIT;
 	struct np_err err = NP_ERR_INIT;
 	char *copy;
-	int rc = sql_prepare(sql, text, false, &stmt, &err);
+	int rc = adv_sql_prepare(sql, text, false, &stmt, &err);
 
-	while (rc >= 0 && (rc = sql_step(stmt, &err)) > 0) {
+	while (rc >= 0 && (rc = adv_sql_step(stmt, &err)) > 0) {
 		np_buf_add(&buf, buf.length ? ";" : "");
-		for (size_t i = 0; i < sql_columns(stmt); i++) {
-			struct np_cell cell = sql_cell(stmt, i);
+		for (size_t i = 0; i < adv_sql_columns(stmt); i++) {
+			struct np_cell cell = adv_sql_cell(stmt, i);
 
 			np_buf_add(&buf, i > 0 ? "|" : "");
-			cell_format(&buf, &cell);
+			adv_cell_format(&buf, &cell);
 		}
 	}
 	if (rc < 0) {
 		np_buf_clear(&buf);
 		np_buf_printf(&buf, "error: %s", err.text);
 	}
-	sql_finish(stmt);
+	adv_sql_finish(stmt);
 	copy = strdup(buf.text);
 	np_buf_release(&buf);
 	assert_non_null(copy);

@@ -32,7 +32,7 @@ static bool is_library(const char *frame, size_t length)
 	return false;
 }
 
-bool frame_place(const char *frame, size_t length, size_t *ret_file_length, int64_t *ret_line)
+bool adv_frame_place(const char *frame, size_t length, size_t *ret_file_length, int64_t *ret_line)
 {
 	const char *open = memchr(frame, '(', length);
 	const char *close = open ? memchr(open, ')', length - (size_t)(open - frame)) : NULL;
@@ -44,7 +44,7 @@ bool frame_place(const char *frame, size_t length, size_t *ret_file_length, int6
 	return true;
 }
 
-const char *user_frame(const char *stack, size_t *ret_length)
+const char *adv_user_frame(const char *stack, size_t *ret_length)
 {
 	while (*stack) {
 		size_t length = strcspn(stack, "\n;");
@@ -58,7 +58,8 @@ const char *user_frame(const char *stack, size_t *ret_length)
 
 			while (rest > 0 && (frame[rest - 1] == '\r' || frame[rest - 1] == ' '))
 				rest--;
-			if (frame_place(frame, rest, &file, &line) && !is_library(frame, rest)) {
+			if (adv_frame_place(frame, rest, &file, &line) &&
+			    !is_library(frame, rest)) {
 				*ret_length = rest;
 				return frame;
 			}

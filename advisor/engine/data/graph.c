@@ -11,7 +11,7 @@
 
 /* Operators are nested in graphs, attributes in operators; only the first levels matter. */
 struct parser {
-	struct graphs *graphs;
+	struct adv_graphs *graphs;
 	const char *graph;
 	const char *at;
 	const char *end;
@@ -23,13 +23,13 @@ struct parser {
 	struct np_err *err;
 };
 
-void graphs_release(struct graphs *graphs)
+void adv_graphs_release(struct adv_graphs *graphs)
 {
-	rows_release(&graphs->nodes);
-	rows_release(&graphs->edges);
+	adv_rows_release(&graphs->nodes);
+	adv_rows_release(&graphs->edges);
 }
 
-static int begin(struct graphs *graphs, struct np_err *err)
+static int begin(struct adv_graphs *graphs, struct np_err *err)
 {
 	static const char *const nodes[] = { "graph", "id", "name", "op_type" };
 	static const char *const edges[] = { "graph", "src", "dst" };
@@ -37,9 +37,9 @@ static int begin(struct graphs *graphs, struct np_err *err)
 	int rc = NP_OK;
 
 	if (!graphs->nodes.columns)
-		rc = rows_init(&graphs->nodes, nodes, texts, NP_COUNT(nodes), err);
+		rc = adv_rows_init(&graphs->nodes, nodes, texts, NP_COUNT(nodes), err);
 	if (rc == NP_OK && !graphs->edges.columns)
-		rc = rows_init(&graphs->edges, edges, texts, NP_COUNT(edges), err);
+		rc = adv_rows_init(&graphs->edges, edges, texts, NP_COUNT(edges), err);
 	return rc;
 }
 
@@ -82,7 +82,7 @@ static int finish_op(struct parser *parser)
 	int rc = NP_OK;
 
 	if (parser->name.length > 0)
-		rc = rows_add(
+		rc = adv_rows_add(
 			&parser->graphs->nodes,
 			(struct np_cell[]){ graph, name, name, np_cell_text(parser->type.text) },
 			parser->err);
@@ -92,10 +92,11 @@ static int finish_op(struct parser *parser)
 		if (colon)
 			*colon = '\0';
 		if (parser->inputs.item[i][0] && parser->name.length > 0)
-			rc = rows_add(&parser->graphs->edges,
-				      (struct np_cell[]){
-					      graph, np_cell_text(parser->inputs.item[i]), name },
-				      parser->err);
+			rc = adv_rows_add(&parser->graphs->edges,
+					  (struct np_cell[]){ graph,
+							      np_cell_text(parser->inputs.item[i]),
+							      name },
+					  parser->err);
 	}
 	clear_op(parser);
 	return rc;
@@ -169,8 +170,8 @@ static int step(struct parser *parser)
 	return take_field(parser, key, length);
 }
 
-int graph_parse(struct graphs *graphs, const char *name, const char *text, size_t length,
-		struct np_err *err)
+int adv_graph_parse(struct adv_graphs *graphs, const char *name, const char *text, size_t length,
+		    struct np_err *err)
 {
 	struct parser parser = { .graphs = graphs,
 				 .graph = name,
@@ -183,13 +184,13 @@ int graph_parse(struct graphs *graphs, const char *name, const char *text, size_
 	size_t before;
 	int rc = begin(graphs, err);
 
-	before = rows_count(&graphs->nodes);
+	before = adv_rows_count(&graphs->nodes);
 	skip_space(&parser);
 	while (rc == NP_OK && parser.at < parser.end) {
 		rc = step(&parser);
 		skip_space(&parser);
 	}
-	if (rc == NP_OK && rows_count(&graphs->nodes) == before)
+	if (rc == NP_OK && adv_rows_count(&graphs->nodes) == before)
 		rc = np_fail(err, NP_E_FORMAT, "'%s' has no operators; is it a dump of a graph?",
 			     name);
 	clear_op(&parser);
@@ -199,7 +200,7 @@ int graph_parse(struct graphs *graphs, const char *name, const char *text, size_
 	return rc;
 }
 
-int graph_read(struct graphs *graphs, const char *path, struct np_err *err)
+int adv_graph_read(struct adv_graphs *graphs, const char *path, struct np_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	struct np_buf text = NP_BUF_INIT;
@@ -219,7 +220,7 @@ int graph_read(struct graphs *graphs, const char *path, struct np_err *err)
 	if (rc == NP_OK && text.length > FILE_LIMIT)
 		rc = np_fail(err, NP_E_FORMAT, "'%s' is too large for a graph", path);
 	if (rc == NP_OK)
-		rc = graph_parse(graphs, slash ? slash + 1 : path, text.text, text.length, err);
+		rc = adv_graph_parse(graphs, slash ? slash + 1 : path, text.text, text.length, err);
 	np_buf_release(&text);
 	return rc;
 }

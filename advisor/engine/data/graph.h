@@ -15,18 +15,18 @@
  * Of it the operators, their types and their inputs are read, as rows of
  * v_graph_node and v_graph_edge. Inputs "name:-1" only order and are edges too.
  */
-struct graphs {
-	struct rows nodes;
-	struct rows edges;
+struct adv_graphs {
+	struct adv_rows nodes;
+	struct adv_rows edges;
 };
 
-void graphs_release(struct graphs *graphs);
+void adv_graphs_release(struct adv_graphs *graphs);
 
 /* Add the graph of a file; its name is that of the file. */
-int graph_read(struct graphs *graphs, const char *path, struct np_err *err) NP_MUST_USE;
+int adv_graph_read(struct adv_graphs *graphs, const char *path, struct np_err *err) NP_MUST_USE;
 
 /* The same of text that is in memory. */
-int graph_parse(struct graphs *graphs, const char *name, const char *text, size_t length,
-		struct np_err *err) NP_MUST_USE;
+int adv_graph_parse(struct adv_graphs *graphs, const char *name, const char *text, size_t length,
+		    struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_ADVISOR_GRAPH_H */

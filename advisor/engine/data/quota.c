@@ -9,7 +9,7 @@ static _Thread_local bool exceeded;
 static _Thread_local int64_t limit;
 static _Thread_local int64_t left;
 
-void quota_begin(int64_t bytes)
+void adv_quota_begin(int64_t bytes)
 {
 	limit = bytes;
 	left = bytes;
@@ -17,12 +17,12 @@ void quota_begin(int64_t bytes)
 	counting = bytes > 0;
 }
 
-void quota_end(void)
+void adv_quota_end(void)
 {
 	counting = false;
 }
 
-bool quota_take(int64_t bytes)
+bool adv_quota_take(int64_t bytes)
 {
 	if (!counting)
 		return true;
@@ -34,18 +34,18 @@ bool quota_take(int64_t bytes)
 	return true;
 }
 
-void quota_give(int64_t bytes)
+void adv_quota_give(int64_t bytes)
 {
 	if (counting)
 		left += bytes;
 }
 
-bool quota_exceeded(void)
+bool adv_quota_exceeded(void)
 {
 	return exceeded;
 }
 
-int quota_fail(struct np_err *err)
+int adv_quota_fail(struct np_err *err)
 {
 	return np_fail(err, NP_E_RANGE, "it needs more than %" PRId64 " MB of memory",
 		       limit / 1000000);

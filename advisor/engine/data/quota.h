@@ -13,15 +13,15 @@
  * given back now is a credit, which does no harm: a rule gives back what it took.
  * Between rules nothing is counted, and everything may be taken.
  */
-void quota_begin(int64_t bytes);
-void quota_end(void);
+void adv_quota_begin(int64_t bytes);
+void adv_quota_end(void);
 
 /* Is there room for so much? If not, the rule has exceeded its limit. */
-bool quota_take(int64_t bytes);
-void quota_give(int64_t bytes);
-bool quota_exceeded(void);
+bool adv_quota_take(int64_t bytes);
+void adv_quota_give(int64_t bytes);
+bool adv_quota_exceeded(void);
 
 /* NP_E_RANGE, with the limit in words. */
-int quota_fail(struct np_err *err);
+int adv_quota_fail(struct np_err *err);
 
 #endif /* NP_ADVISOR_QUOTA_H */

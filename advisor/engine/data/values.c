@@ -7,12 +7,13 @@
 
 #include "quota.h"
 
-void values_release(struct values *values)
+void adv_values_release(struct adv_values *values)
 {
 	np_vec_release(&values->list);
 }
 
-int cell_copy(struct np_arena *arena, struct np_cell from, struct np_cell *ret, struct np_err *err)
+int adv_cell_copy(struct np_arena *arena, struct np_cell from, struct np_cell *ret,
+		  struct np_err *err)
 {
 	if (from.type == NP_CELL_TEXT) {
 		from.text.bytes = np_arena_text(arena, from.text.bytes, from.text.length);
@@ -23,7 +24,7 @@ int cell_copy(struct np_arena *arena, struct np_cell from, struct np_cell *ret, 
 	return NP_OK;
 }
 
-static struct named_value *find(const struct values *values, const char *name)
+static struct adv_named_value *find(const struct adv_values *values, const char *name)
 {
 	for (size_t i = 0; i < values->list.count; i++) {
 		if (strcmp(values->list.item[i].name, name) == 0)
@@ -32,36 +33,39 @@ static struct named_value *find(const struct values *values, const char *name)
 	return NULL;
 }
 
-int values_share(struct values *values, const char *name, struct np_cell value, struct np_err *err)
+int adv_values_share(struct adv_values *values, const char *name, struct np_cell value,
+		     struct np_err *err)
 {
-	struct named_value *entry = find(values, name);
+	struct adv_named_value *entry = find(values, name);
 
 	if (!entry)
 		entry = np_vec_add(&values->list, err);
 	if (!entry)
 		return NP_E_NOMEM;
-	*entry = (struct named_value){ .name = name, .value = value };
+	*entry = (struct adv_named_value){ .name = name, .value = value };
 	return NP_OK;
 }
 
-int values_set(struct values *values, const char *name, struct np_cell value, struct np_err *err)
+int adv_values_set(struct adv_values *values, const char *name, struct np_cell value,
+		   struct np_err *err)
 {
-	const struct named_value *there = find(values, name);
+	const struct adv_named_value *there = find(values, name);
 	const char *copy = there ? there->name : np_arena_text(values->arena, name, strlen(name));
 	struct np_cell own = value;
-	int rc = copy ? cell_copy(values->arena, value, &own, err) : np_fail_nomem(err, "a value");
+	int rc = copy ? adv_cell_copy(values->arena, value, &own, err)
+		      : np_fail_nomem(err, "a value");
 
-	return rc == NP_OK ? values_share(values, copy, own, err) : rc;
+	return rc == NP_OK ? adv_values_share(values, copy, own, err) : rc;
 }
 
-const struct np_cell *values_find(const struct values *values, const char *name)
+const struct np_cell *adv_values_find(const struct adv_values *values, const char *name)
 {
-	const struct named_value *entry = find(values, name);
+	const struct adv_named_value *entry = find(values, name);
 
 	return entry ? &entry->value : NULL;
 }
 
-bool cell_number(const struct np_cell *cell, double *ret)
+bool adv_cell_number(const struct np_cell *cell, double *ret)
 {
 	if (cell->type == NP_CELL_INTEGER)
 		*ret = (double)cell->integer;
@@ -104,7 +108,7 @@ static int compare_numbers(const struct np_cell *a, const struct np_cell *b)
 	return (a->real > b->real) - (a->real < b->real);
 }
 
-int cell_compare(const struct np_cell *a, const struct np_cell *b)
+int adv_cell_compare(const struct np_cell *a, const struct np_cell *b)
 {
 	int kind = kind_order(a);
 	size_t shorter;
@@ -122,7 +126,7 @@ int cell_compare(const struct np_cell *a, const struct np_cell *b)
 	return order != 0 ? order : np_order((int64_t)a->text.length, (int64_t)b->text.length);
 }
 
-void cell_format(struct np_buf *buf, const struct np_cell *cell)
+void adv_cell_format(struct np_buf *buf, const struct np_cell *cell)
 {
 	switch (cell->type) {
 	case NP_CELL_INTEGER:
@@ -139,17 +143,17 @@ void cell_format(struct np_buf *buf, const struct np_cell *cell)
 	}
 }
 
-int rows_init(struct rows *rows, const char *const *names, const enum np_column_type *types,
-	      size_t count, struct np_err *err)
+int adv_rows_init(struct adv_rows *rows, const char *const *names, const enum np_column_type *types,
+		  size_t count, struct np_err *err)
 {
 	size_t bytes = 1;
 	char *text;
 
 	for (size_t i = 0; i < count; i++)
 		bytes += sizeof(*rows->columns) + strlen(names[i]) + 1;
-	*rows = (struct rows){ .arena = np_arena_new(), .columns = malloc(bytes) };
+	*rows = (struct adv_rows){ .arena = np_arena_new(), .columns = malloc(bytes) };
 	if (!rows->arena || !rows->columns) {
-		rows_release(rows);
+		adv_rows_release(rows);
 		return np_fail_nomem(err, "a table");
 	}
 	rows->column_count = count;
@@ -162,17 +166,17 @@ int rows_init(struct rows *rows, const char *const *names, const enum np_column_
 	return NP_OK;
 }
 
-void rows_clear(struct rows *rows)
+void adv_rows_clear(struct adv_rows *rows)
 {
 	rows->cells.count = 0;
 	np_arena_clear(rows->arena);
-	quota_give(rows->counted);
+	adv_quota_give(rows->counted);
 	rows->counted = 0;
 }
 
-void rows_release(struct rows *rows)
+void adv_rows_release(struct adv_rows *rows)
 {
-	quota_give(rows->counted);
+	adv_quota_give(rows->counted);
 	rows->counted = 0;
 	np_arena_free(rows->arena);
 	free(rows->columns);
@@ -182,18 +186,18 @@ void rows_release(struct rows *rows)
 	np_vec_release(&rows->cells);
 }
 
-static bool take(struct rows *rows, size_t bytes)
+static bool take(struct adv_rows *rows, size_t bytes)
 {
 	if (!rows->limited)
 		return true;
-	if (!quota_take((int64_t)bytes))
+	if (!adv_quota_take((int64_t)bytes))
 		return false;
 	rows->counted += (int64_t)bytes;
 	return true;
 }
 
 /* A text is often that of the row before, which then serves both. */
-static int add_cell(struct rows *rows, struct np_cell from, struct np_err *err)
+static int add_cell(struct adv_rows *rows, struct np_cell from, struct np_err *err)
 {
 	struct np_cell *cell = np_vec_add(&rows->cells, err);
 	const struct np_cell *before;
@@ -209,14 +213,14 @@ static int add_cell(struct rows *rows, struct np_cell from, struct np_err *err)
 		}
 	}
 	if (from.type == NP_CELL_TEXT && !take(rows, from.text.length))
-		return quota_fail(err);
-	return cell_copy(rows->arena, from, cell, err);
+		return adv_quota_fail(err);
+	return adv_cell_copy(rows->arena, from, cell, err);
 }
 
-int rows_add(struct rows *rows, const struct np_cell *cells, struct np_err *err)
+int adv_rows_add(struct adv_rows *rows, const struct np_cell *cells, struct np_err *err)
 {
 	if (!take(rows, rows->column_count * sizeof(*cells)))
-		return quota_fail(err);
+		return adv_quota_fail(err);
 	for (size_t i = 0; i < rows->column_count; i++) {
 		int rc = add_cell(rows, cells[i], err);
 
@@ -228,17 +232,17 @@ int rows_add(struct rows *rows, const struct np_cell *cells, struct np_err *err)
 	return NP_OK;
 }
 
-size_t rows_count(const struct rows *rows)
+size_t adv_rows_count(const struct adv_rows *rows)
 {
 	return rows->column_count ? rows->cells.count / rows->column_count : 0;
 }
 
-const struct np_cell *rows_cell(const struct rows *rows, size_t row, size_t column)
+const struct np_cell *adv_rows_cell(const struct adv_rows *rows, size_t row, size_t column)
 {
 	return &rows->cells.item[row * rows->column_count + column];
 }
 
-size_t rows_column(const struct rows *rows, const char *name)
+size_t adv_rows_column(const struct adv_rows *rows, const char *name)
 {
 	for (size_t i = 0; i < rows->column_count; i++) {
 		if (strcmp(rows->columns[i].name, name) == 0)

@@ -6,25 +6,25 @@
 
 #include "advisor/engine/sql/sql.h"
 
-void composed_release(struct composed *composed)
+void adv_composed_release(struct adv_composed *composed)
 {
 	np_buf_release(&composed->text);
 	np_vec_release(&composed->pieces);
 }
 
-void compose(struct composed *composed, const char *words)
+void adv_compose(struct adv_composed *composed, const char *words)
 {
 	np_buf_add(&composed->text, words);
 }
 
-void compose_name(struct composed *composed, const char *name)
+void adv_compose_name(struct adv_composed *composed, const char *name)
 {
-	sql_quote(&composed->text, name);
+	adv_sql_quote(&composed->text, name);
 }
 
-void compose_sql(struct composed *composed, const struct rule_sql *sql)
+void adv_compose_sql(struct adv_composed *composed, const struct adv_rule_sql *sql)
 {
-	struct piece *piece = np_vec_add(&composed->pieces, NULL);
+	struct adv_piece *piece = np_vec_add(&composed->pieces, NULL);
 
 	if (piece) {
 		piece->sql = sql;
@@ -36,29 +36,29 @@ void compose_sql(struct composed *composed, const struct rule_sql *sql)
 	np_buf_add(&composed->text, "\n");
 }
 
-void compose_inner(struct composed *composed, struct composed *inner)
+void adv_compose_inner(struct adv_composed *composed, struct adv_composed *inner)
 {
 	size_t moved;
 
-	compose(composed, " FROM (");
+	adv_compose(composed, " FROM (");
 	moved = composed->text.length;
-	compose(composed, inner->text.text);
-	compose(composed, ")");
+	adv_compose(composed, inner->text.text);
+	adv_compose(composed, ")");
 	for (size_t i = 0; i < inner->pieces.count; i++) {
-		struct piece *piece = np_vec_add(&composed->pieces, NULL);
+		struct adv_piece *piece = np_vec_add(&composed->pieces, NULL);
 
 		if (!piece)
 			break;
 		*piece = inner->pieces.item[i];
 		piece->offset += moved;
 	}
-	composed_release(inner);
+	adv_composed_release(inner);
 }
 
-const struct piece *composed_piece(const struct composed *composed, size_t offset)
+const struct adv_piece *adv_composed_piece(const struct adv_composed *composed, size_t offset)
 {
 	for (size_t i = 0; i < composed->pieces.count; i++) {
-		const struct piece *piece = &composed->pieces.item[i];
+		const struct adv_piece *piece = &composed->pieces.item[i];
 
 		if (offset >= piece->offset && offset <= piece->offset + piece->length)
 			return piece;

@@ -11,13 +11,13 @@
 
 #include "eval_run.h"
 
-int eval_wrong(struct eval *eval, const struct rule_sql *culprit, size_t inside,
-	       const struct np_err *err)
+int adv_eval_wrong(struct adv_eval *eval, const struct adv_rule_sql *culprit, size_t inside,
+		   const struct np_err *err)
 {
 	if (eval->problems) {
-		problem_add(eval->problems, culprit ? culprit->file : eval->rule->file,
-			    eval->rule->id, culprit ? culprit->path : eval->rule->path, inside,
-			    false, "%s", err->text);
+		adv_problem_add(eval->problems, culprit ? culprit->file : eval->rule->file,
+				eval->rule->id, culprit ? culprit->path : eval->rule->path, inside,
+				false, "%s", err->text);
 		return NP_E_FORMAT;
 	}
 	if (!eval->stop) {
@@ -30,51 +30,53 @@ int eval_wrong(struct eval *eval, const struct rule_sql *culprit, size_t inside,
 	return NP_E_FORMAT;
 }
 
-static int prepare(struct eval *eval, struct statement *statement)
+static int prepare(struct adv_eval *eval, struct adv_statement *statement)
 {
-	const struct composed *composed = &statement->composed;
+	const struct adv_composed *composed = &statement->composed;
 	struct np_err err = NP_ERR_INIT;
 	int rc = np_buf_check(&composed->text, &err);
-	const struct piece *piece;
+	const struct adv_piece *piece;
 	size_t inside = SIZE_MAX;
 	int offset;
 
 	if (rc < 0)
-		return eval_wrong(eval, NULL, SIZE_MAX, &err);
-	rc = sql_prepare(eval->program->sql, composed->text.text, false, &statement->stmt, &err);
+		return adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
+	rc = adv_sql_prepare(eval->program->sql, composed->text.text, false, &statement->stmt,
+			     &err);
 	if (rc == NP_OK)
 		return NP_OK;
-	offset = sql_error_offset(eval->program->sql);
-	piece = composed_piece(composed, offset < 0 ? SIZE_MAX : (size_t)offset);
+	offset = adv_sql_error_offset(eval->program->sql);
+	piece = adv_composed_piece(composed, offset < 0 ? SIZE_MAX : (size_t)offset);
 	if (piece && offset >= 0 && (size_t)offset >= piece->offset &&
 	    (size_t)offset <= piece->offset + piece->length)
 		inside = (size_t)offset - piece->offset;
-	return eval_wrong(eval, piece ? piece->sql : NULL, inside, &err);
+	return adv_eval_wrong(eval, piece ? piece->sql : NULL, inside, &err);
 }
 
 /* A statement that is there gets the values of now. */
-static int renew(struct eval *eval, struct statement *statement)
+static int renew(struct adv_eval *eval, struct adv_statement *statement)
 {
-	const struct piece *piece = composed_piece(&statement->composed, SIZE_MAX);
+	const struct adv_piece *piece = adv_composed_piece(&statement->composed, SIZE_MAX);
 	struct np_err err = NP_ERR_INIT;
 
-	return sql_renew(statement->stmt, &err) < 0
-		       ? eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err)
+	return adv_sql_renew(statement->stmt, &err) < 0
+		       ? adv_eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err)
 		       : NP_OK;
 }
 
-struct statement *eval_statement(struct eval *eval, const void *key, eval_composer *write)
+struct adv_statement *adv_eval_statement(struct adv_eval *eval, const void *key,
+					 eval_composer *write)
 {
-	struct statement *statement = program_find(eval->program, key);
+	struct adv_statement *statement = adv_program_find(eval->program, key);
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
 	if (statement && statement->stmt)
 		return renew(eval, statement) == NP_OK ? statement : NULL;
 	if (!statement) {
-		statement = program_add(eval->program, key, &err);
+		statement = adv_program_add(eval->program, key, &err);
 		if (!statement) {
-			(void)eval_wrong(eval, NULL, SIZE_MAX, &err);
+			(void)adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
 			return NULL;
 		}
 		write(eval, key, &statement->composed);
@@ -83,30 +85,31 @@ struct statement *eval_statement(struct eval *eval, const void *key, eval_compos
 	return rc == NP_OK ? statement : NULL;
 }
 
-static void write_constant(const struct eval *eval, const void *key, struct composed *composed)
+static void write_constant(const struct adv_eval *eval, const void *key,
+			   struct adv_composed *composed)
 {
 	(void)eval;
-	compose(composed, key);
+	adv_compose(composed, key);
 }
 
-struct statement *eval_constant(struct eval *eval, const char *text)
+struct adv_statement *adv_eval_constant(struct adv_eval *eval, const char *text)
 {
-	return eval_statement(eval, text, write_constant);
+	return adv_eval_statement(eval, text, write_constant);
 }
 
-int eval_step(struct eval *eval, struct statement *statement)
+int adv_eval_step(struct adv_eval *eval, struct adv_statement *statement)
 {
-	const struct piece *piece = composed_piece(&statement->composed, SIZE_MAX);
+	const struct adv_piece *piece = adv_composed_piece(&statement->composed, SIZE_MAX);
 	struct np_err err = NP_ERR_INIT;
-	int rc = sql_step(statement->stmt, &err);
+	int rc = adv_sql_step(statement->stmt, &err);
 
-	return rc < 0 ? eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err) : rc;
+	return rc < 0 ? adv_eval_wrong(eval, piece ? piece->sql : NULL, SIZE_MAX, &err) : rc;
 }
 
-void eval_donep(struct statement **statement)
+void adv_eval_donep(struct adv_statement **statement)
 {
 	if (*statement)
-		sql_reset((*statement)->stmt);
+		adv_sql_reset((*statement)->stmt);
 	*statement = NULL;
 }
 
@@ -116,7 +119,7 @@ void eval_donep(struct statement **statement)
 #define ROW_LIMIT          2000000
 #define MEMORY_LIMIT       (INT64_C(512) << 20)
 
-const char *status_name(enum rule_status status)
+const char *adv_status_name(enum adv_rule_status status)
 {
 	static const char *const names[] = { "clear",          "fired",      "skipped",
 					     "not-applicable", "suppressed", "error" };
@@ -124,21 +127,21 @@ const char *status_name(enum rule_status status)
 	return names[status];
 }
 
-void outcome_free(struct outcome *outcome)
+void adv_outcome_free(struct adv_outcome *outcome)
 {
 	if (!outcome)
 		return;
 	np_vec_release(&outcome->advice);
-	values_release(&outcome->summary);
-	rows_release(&outcome->evidence);
+	adv_values_release(&outcome->summary);
+	adv_rows_release(&outcome->evidence);
 	np_arena_free(outcome->arena);
 	free(outcome);
 }
 
-void result_release(struct result *result)
+void adv_result_release(struct adv_result *result)
 {
 	for (size_t i = 0; i < result->outcomes.count; i++)
-		outcome_free(result->outcomes.item[i]);
+		adv_outcome_free(result->outcomes.item[i]);
 	np_vec_release(&result->outcomes);
 }
 
@@ -148,35 +151,37 @@ static struct np_cell as_real(struct np_cell cell)
 }
 
 /* Aggregates over ev, or over all rows of the part: "SELECT (a), (b) FROM …". */
-static void compose_summary(const struct rule *rule, bool over_query, struct composed *composed)
+static void compose_summary(const struct adv_rule *rule, bool over_query,
+			    struct adv_composed *composed)
 {
 	size_t count = 0;
 
-	compose(composed, "SELECT ");
+	adv_compose(composed, "SELECT ");
 	for (size_t i = 0; i < rule->summary.count; i++) {
 		if (rule->summary.item[i].over_query != over_query)
 			continue;
-		compose(composed, count++ > 0 ? ", (" : "(");
-		compose_sql(composed, &rule->summary.item[i].sql);
-		compose(composed, ")");
+		adv_compose(composed, count++ > 0 ? ", (" : "(");
+		adv_compose_sql(composed, &rule->summary.item[i].sql);
+		adv_compose(composed, ")");
 	}
 	if (over_query) {
-		compose(composed, " FROM (SELECT *");
-		eval_compose_part(rule, composed);
-		compose(composed, ")");
+		adv_compose(composed, " FROM (SELECT *");
+		adv_eval_compose_part(rule, composed);
+		adv_compose(composed, ")");
 	} else {
-		compose(composed, " FROM ev");
+		adv_compose(composed, " FROM ev");
 	}
 }
 
-static void write_summary(const struct eval *eval, const void *key, struct composed *composed)
+static void write_summary(const struct adv_eval *eval, const void *key,
+			  struct adv_composed *composed)
 {
-	compose_summary(eval->rule, ((const struct rule_named *)key)->over_query, composed);
+	compose_summary(eval->rule, ((const struct adv_rule_named *)key)->over_query, composed);
 }
 
 /* The first value of the summary of that kind, which stands for all of them; NULL if there is none.
  */
-static const struct rule_named *first_summary(const struct rule *rule, bool over_query)
+static const struct adv_rule_named *first_summary(const struct adv_rule *rule, bool over_query)
 {
 	for (size_t i = 0; i < rule->summary.count; i++) {
 		if (rule->summary.item[i].over_query == over_query)
@@ -185,195 +190,197 @@ static const struct rule_named *first_summary(const struct rule *rule, bool over
 	return NULL;
 }
 
-static int summarize(struct eval *eval, bool over_query)
+static int summarize(struct adv_eval *eval, bool over_query)
 {
-	const struct rule *rule = eval->rule;
-	const struct rule_named *first = first_summary(rule, over_query);
-	NP_CLEANUP(eval_donep) struct statement *statement = NULL;
+	const struct adv_rule *rule = eval->rule;
+	const struct adv_rule_named *first = first_summary(rule, over_query);
+	NP_CLEANUP(adv_eval_donep) struct adv_statement *statement = NULL;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
 	if (!first)
 		return NP_OK;
-	statement = eval_statement(eval, first, write_summary);
-	rc = statement ? eval_step(eval, statement) : NP_E_FORMAT;
+	statement = adv_eval_statement(eval, first, write_summary);
+	rc = statement ? adv_eval_step(eval, statement) : NP_E_FORMAT;
 	for (size_t i = 0, column = 0; rc > 0 && i < rule->summary.count; i++) {
 		const char *name = rule->summary.item[i].name;
 		struct np_cell cell;
 
 		if (rule->summary.item[i].over_query != over_query)
 			continue;
-		cell = sql_cell(statement->stmt, column++);
-		if (values_set(&eval->shown, name, cell, &err) < 0 ||
-		    values_set(&eval->scalars, name, as_real(cell), &err) < 0)
-			rc = eval_wrong(eval, NULL, SIZE_MAX, &err);
+		cell = adv_sql_cell(statement->stmt, column++);
+		if (adv_values_set(&eval->shown, name, cell, &err) < 0 ||
+		    adv_values_set(&eval->scalars, name, as_real(cell), &err) < 0)
+			rc = adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
 	}
 	return rc < 0 ? rc : NP_OK;
 }
 
-static void write_scalar(const struct eval *eval, const void *key, struct composed *composed)
+static void write_scalar(const struct adv_eval *eval, const void *key,
+			 struct adv_composed *composed)
 {
-	compose(composed, "SELECT (");
-	compose_sql(composed, key);
-	compose(composed, ") FROM (SELECT ");
+	adv_compose(composed, "SELECT (");
+	adv_compose_sql(composed, key);
+	adv_compose(composed, ") FROM (SELECT ");
 	for (size_t i = 0; i < eval->scalars.list.count; i++) {
-		compose(composed, i > 0 ? ", :" : ":");
-		compose(composed, eval->scalars.list.item[i].name);
-		compose(composed, " AS ");
-		compose_name(composed, eval->scalars.list.item[i].name);
+		adv_compose(composed, i > 0 ? ", :" : ":");
+		adv_compose(composed, eval->scalars.list.item[i].name);
+		adv_compose(composed, " AS ");
+		adv_compose_name(composed, eval->scalars.list.item[i].name);
 	}
-	compose(composed, ")");
+	adv_compose(composed, ")");
 }
 
-struct np_cell eval_scalar(struct eval *eval, const struct rule_sql *sql)
+struct np_cell adv_eval_scalar(struct adv_eval *eval, const struct adv_rule_sql *sql)
 {
-	NP_CLEANUP(eval_donep) struct statement *statement = NULL;
+	NP_CLEANUP(adv_eval_donep) struct adv_statement *statement = NULL;
 	struct np_cell cell = np_cell_null();
 	struct np_err err = NP_ERR_INIT;
 
 	if (!sql->text || eval->stop)
 		return cell;
-	sql_set_values(eval->program->sql, &eval->scalars);
-	statement = eval_statement(eval, sql, write_scalar);
-	if (statement && eval_step(eval, statement) > 0 &&
-	    cell_copy(eval->arena, sql_cell(statement->stmt, 0), &cell, &err) < 0)
-		(void)eval_wrong(eval, sql, SIZE_MAX, &err);
-	sql_set_values(eval->program->sql, &eval->params);
+	adv_sql_set_values(eval->program->sql, &eval->scalars);
+	statement = adv_eval_statement(eval, sql, write_scalar);
+	if (statement && adv_eval_step(eval, statement) > 0 &&
+	    adv_cell_copy(eval->arena, adv_sql_cell(statement->stmt, 0), &cell, &err) < 0)
+		(void)adv_eval_wrong(eval, sql, SIZE_MAX, &err);
+	adv_sql_set_values(eval->program->sql, &eval->params);
 	return cell;
 }
 
-bool eval_true(struct eval *eval, const struct rule_sql *sql)
+bool adv_eval_true(struct adv_eval *eval, const struct adv_rule_sql *sql)
 {
-	struct np_cell cell = eval_scalar(eval, sql);
+	struct np_cell cell = adv_eval_scalar(eval, sql);
 	double number;
 
-	return cell_number(&cell, &number) && number != 0;
+	return adv_cell_number(&cell, &number) && number != 0;
 }
 
 /* The values every expression and text may name, before those of the summary. */
-static int begin_part(struct eval *eval, const struct np_cell *part, struct np_err *err)
+static int begin_part(struct adv_eval *eval, const struct np_cell *part, struct np_err *err)
 {
-	const struct rule *rule = eval->rule;
+	const struct adv_rule *rule = eval->rule;
 	int rc = NP_OK;
 
 	eval->scalars.list.count = 0;
 	eval->shown.list.count = 0;
 	for (size_t i = 0; i < eval->params.list.count && rc == NP_OK; i++) {
-		const struct named_value *one = &eval->params.list.item[i];
+		const struct adv_named_value *one = &eval->params.list.item[i];
 
 		if (one->name[0] == '_')
 			continue;
-		rc = values_share(&eval->scalars, one->name, as_real(one->value), err);
+		rc = adv_values_share(&eval->scalars, one->name, as_real(one->value), err);
 		if (rc == NP_OK)
-			rc = values_share(&eval->shown, one->name, one->value, err);
+			rc = adv_values_share(&eval->shown, one->name, one->value, err);
 	}
 	for (size_t i = 0; i < rule->per.count && rc == NP_OK; i++) {
 		char name[24];
 
-		eval_part_name(name, sizeof(name), i);
-		rc = values_set(&eval->params, name + 1, part[i], err);
+		adv_eval_part_name(name, sizeof(name), i);
+		rc = adv_values_set(&eval->params, name + 1, part[i], err);
 		if (rc == NP_OK)
-			rc = values_set(&eval->scalars, rule->per.item[i], as_real(part[i]), err);
+			rc = adv_values_set(&eval->scalars, rule->per.item[i], as_real(part[i]),
+					    err);
 		if (rc == NP_OK)
-			rc = values_set(&eval->shown, rule->per.item[i], part[i], err);
+			rc = adv_values_set(&eval->shown, rule->per.item[i], part[i], err);
 	}
 	return rc;
 }
 
-static void run_part(struct eval *eval, const struct np_cell *part)
+static void run_part(struct adv_eval *eval, const struct np_cell *part)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = begin_part(eval, part, &err);
 
 	if (rc < 0) {
-		(void)eval_wrong(eval, NULL, SIZE_MAX, &err);
+		(void)adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
 		return;
 	}
-	if (eval_make_evidence(eval) < 0)
+	if (adv_eval_make_evidence(eval) < 0)
 		return;
 	rc = summarize(eval, false);
 	if (summarize(eval, true) < 0 || rc < 0)
 		return;
-	if (eval_true(eval, &eval->rule->fire) || eval->problems)
-		eval_outcome(eval, part);
+	if (adv_eval_true(eval, &eval->rule->fire) || eval->problems)
+		adv_eval_outcome(eval, part);
 }
 
-static void run_parts(struct eval *eval)
+static void run_parts(struct adv_eval *eval)
 {
-	struct rows parts = { .arena = NULL };
+	struct adv_rows parts = { .arena = NULL };
 	struct np_cell nothing[EVAL_PER_LIMIT] = { [0] = { .type = NP_CELL_NULL } };
 	bool whole = eval->rule->per.count == 0;
-	int rc = whole ? NP_OK : eval_list_parts(eval, &parts);
+	int rc = whole ? NP_OK : adv_eval_list_parts(eval, &parts);
 
 	/* A check has no rows, and tries one part nevertheless. */
 	if (whole || eval->problems)
 		run_part(eval, nothing);
-	for (size_t i = 0; rc == NP_OK && i < rows_count(&parts) && !eval->stop; i++)
-		run_part(eval, rows_cell(&parts, i, 0));
-	rows_release(&parts);
+	for (size_t i = 0; rc == NP_OK && i < adv_rows_count(&parts) && !eval->stop; i++)
+		run_part(eval, adv_rows_cell(&parts, i, 0));
+	adv_rows_release(&parts);
 }
 
-static void run_rule(struct eval *eval)
+static void run_rule(struct adv_eval *eval)
 {
 	struct np_err err = NP_ERR_INIT;
 
-	if (eval_set_params(eval, &err) < 0) {
+	if (adv_eval_set_params(eval, &err) < 0) {
 		if (!eval->stop)
-			(void)eval_wrong(eval, NULL, SIZE_MAX, &err);
+			(void)adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
 		return;
 	}
-	sql_set_values(eval->program->sql, &eval->params);
-	if (eval_may_run(eval) && eval_make_tables(eval) == NP_OK)
+	adv_sql_set_values(eval->program->sql, &eval->params);
+	if (adv_eval_may_run(eval) && adv_eval_make_tables(eval) == NP_OK)
 		run_parts(eval);
 }
 
 /* Rows of one run are not the next one's business. */
-static void clear_tables(struct program *program)
+static void clear_tables(struct adv_program *program)
 {
 	for (size_t i = 0; i < program->tables.count; i++)
-		made_table_clear(program->tables.item[i]);
+		adv_made_table_clear(program->tables.item[i]);
 }
 
-static void evaluate(const struct evaluation *evaluation, struct result *ret,
-		     struct problems *problems)
+static void evaluate(const struct adv_evaluation *evaluation, struct adv_result *ret,
+		     struct adv_problems *problems)
 {
-	struct program *program = evaluation->program;
-	const struct rule *rule = program->rule;
-	struct eval eval = { .in = evaluation,
-			     .program = program,
-			     .rule = rule,
-			     .result = ret,
-			     .problems = problems,
-			     .arena = program->scratch,
-			     .params = { .arena = program->scratch },
-			     .scalars = { .arena = program->scratch },
-			     .shown = { .arena = program->scratch },
-			     .step_time = NP_UNKNOWN,
-			     .steps = 1 };
+	struct adv_program *program = evaluation->program;
+	const struct adv_rule *rule = program->rule;
+	struct adv_eval eval = { .in = evaluation,
+				 .program = program,
+				 .rule = rule,
+				 .result = ret,
+				 .problems = problems,
+				 .arena = program->scratch,
+				 .params = { .arena = program->scratch },
+				 .scalars = { .arena = program->scratch },
+				 .shown = { .arena = program->scratch },
+				 .step_time = NP_UNKNOWN,
+				 .steps = 1 };
 	int64_t timeout = rule->timeout_ms     ? rule->timeout_ms
 			  : rule->over_cluster ? CLUSTER_TIMEOUT_MS
 					       : DEFAULT_TIMEOUT_MS;
-	const struct sql_limits limits = { .time = timeout * 1000000,
-					   .rows = ROW_LIMIT,
-					   .bytes = MEMORY_LIMIT };
+	const struct adv_sql_limits limits = { .time = timeout * 1000000,
+					       .rows = ROW_LIMIT,
+					       .bytes = MEMORY_LIMIT };
 	np_ns begin = np_steady_ns();
 
-	*ret = (struct result){ .status = STATUS_CLEAR, .inside = SIZE_MAX };
-	sql_begin(program->sql, &limits);
+	*ret = (struct adv_result){ .status = STATUS_CLEAR, .inside = SIZE_MAX };
+	adv_sql_begin(program->sql, &limits);
 	run_rule(&eval);
-	sql_end(program->sql);
-	sql_set_values(program->sql, NULL);
+	adv_sql_end(program->sql);
+	adv_sql_set_values(program->sql, NULL);
 	clear_tables(program);
 	if (ret->status == STATUS_CLEAR && ret->outcomes.count > 0)
 		ret->status = STATUS_FIRED;
 	ret->elapsed = np_steady_ns() - begin;
-	values_release(&eval.params);
-	values_release(&eval.scalars);
-	values_release(&eval.shown);
+	adv_values_release(&eval.params);
+	adv_values_release(&eval.scalars);
+	adv_values_release(&eval.shown);
 	np_arena_clear(program->scratch);
 }
 
-void rule_evaluate(const struct evaluation *evaluation, struct result *ret)
+void adv_rule_evaluate(const struct adv_evaluation *evaluation, struct adv_result *ret)
 {
 	evaluate(evaluation, ret, NULL);
 }
@@ -384,9 +391,9 @@ void rule_evaluate(const struct evaluation *evaluation, struct result *ret)
  * regex_capture() and the second of regex_replace().
  */
 struct scan {
-	const struct rule *rule;
-	struct problems *problems;
-	const struct rule_sql *sql;
+	const struct adv_rule *rule;
+	struct adv_problems *problems;
+	const struct adv_rule_sql *sql;
 };
 
 /* Move behind the literal that begins at `at`, and give its text without doubled quotes. */
@@ -410,8 +417,8 @@ static void check_pattern(const struct scan *scan, const struct np_buf *text, si
 	size_t offset = 0;
 
 	if (np_pattern_compile(text->text, text->length, 0, &pattern, &offset, &err) < 0)
-		problem_add(scan->problems, scan->sql->file, scan->rule->id, scan->sql->path,
-			    at + offset, false, "%s", err.text);
+		adv_problem_add(scan->problems, scan->sql->file, scan->rule->id, scan->sql->path,
+				at + offset, false, "%s", err.text);
 }
 
 /* Is the word at `at`, and is it a whole one? */
@@ -467,7 +474,7 @@ static size_t pattern_place(const char *text, size_t at)
 	return text[position] == '\'' ? position : SIZE_MAX;
 }
 
-static void check_sql(struct scan *scan, const struct rule_sql *sql)
+static void check_sql(struct scan *scan, const struct adv_rule_sql *sql)
 {
 	struct np_buf literal = NP_BUF_INIT;
 	const char *text = sql->text;
@@ -485,12 +492,12 @@ static void check_sql(struct scan *scan, const struct rule_sql *sql)
 	np_buf_release(&literal);
 }
 
-static void patterns_check(const struct rule *rule, struct problems *problems)
+static void patterns_check(const struct adv_rule *rule, struct adv_problems *problems)
 {
 	struct scan scan = { .rule = rule, .problems = problems };
 
 	for (size_t i = 0; i < rule->matches.count; i++) {
-		const struct rule_sql *regex = &rule->matches.item[i].regex;
+		const struct adv_rule_sql *regex = &rule->matches.item[i].regex;
 		struct np_buf text = NP_BUF_INIT;
 
 		scan.sql = regex;
@@ -510,37 +517,39 @@ static void patterns_check(const struct rule *rule, struct problems *problems)
 	check_sql(&scan, &rule->fire);
 }
 
-static int check_with(struct view_slots *slots, const struct view_set *views,
-		      const struct rule *rule, struct problems *problems, struct np_err *err)
+static int check_with(struct adv_view_slots *slots, const struct adv_view_set *views,
+		      const struct adv_rule *rule, struct adv_problems *problems,
+		      struct np_err *err)
 {
-	NP_CLEANUP(program_freep) struct program *program = NULL;
-	struct evaluation evaluation = { .rank = rule->over_cluster ? NP_NO_RANK : 0 };
-	struct result result = { .status = STATUS_CLEAR };
-	int rc = view_slots_init(slots, views, err);
+	NP_CLEANUP(adv_program_freep) struct adv_program *program = NULL;
+	struct adv_evaluation evaluation = { .rank = rule->over_cluster ? NP_NO_RANK : 0 };
+	struct adv_result result = { .status = STATUS_CLEAR };
+	int rc = adv_view_slots_init(slots, views, err);
 
 	if (rc == NP_OK)
-		rc = program_new(rule, slots, &program, err);
+		rc = adv_program_new(rule, slots, &program, err);
 	if (rc < 0)
 		return rc;
 	evaluation.program = program;
 	evaluate(&evaluation, &result, problems);
 	patterns_check(rule, problems);
-	result_release(&result);
+	adv_result_release(&result);
 	return NP_OK;
 }
 
-void rule_check(const struct rule *rule, struct problems *problems)
+void adv_rule_check(const struct adv_rule *rule, struct adv_problems *problems)
 {
-	struct view_set views = { .list = { 0 } };
-	struct view_slots slots = { .arena = NULL };
+	struct adv_view_set views = { .list = { 0 } };
+	struct adv_view_slots slots = { .arena = NULL };
 	struct np_err err = NP_ERR_INIT;
-	int rc = view_set_add_absent(&views, rule->over_cluster ? VIEW_CLUSTER : VIEW_RANK, &err);
+	int rc = adv_view_set_add_absent(&views, rule->over_cluster ? VIEW_CLUSTER : VIEW_RANK,
+					 &err);
 
 	if (rc == NP_OK)
 		rc = check_with(&slots, &views, rule, problems, &err);
 	if (rc < 0)
-		problem_add(problems, rule->file, rule->id, rule->path, SIZE_MAX, false, "%s",
-			    err.text);
-	view_slots_release(&slots);
-	view_set_release(&views);
+		adv_problem_add(problems, rule->file, rule->id, rule->path, SIZE_MAX, false, "%s",
+				err.text);
+	adv_view_slots_release(&slots);
+	adv_view_set_release(&views);
 }

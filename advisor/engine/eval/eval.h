@@ -20,7 +20,7 @@
  * Every part that fires is an outcome: its texts are finished, so that nothing of
  * the connection has to stay.
  */
-enum rule_status {
+enum adv_rule_status {
 	STATUS_CLEAR,
 	STATUS_FIRED,
 	STATUS_SKIPPED,
@@ -29,13 +29,13 @@ enum rule_status {
 	STATUS_ERROR,
 };
 
-const char *status_name(enum rule_status status);
+const char *adv_status_name(enum adv_rule_status status);
 
-struct outcome {
-	const struct rule *rule;
+struct adv_outcome {
+	const struct adv_rule *rule;
 	int32_t rank;     /* NP_NO_RANK for one of a rule over the cluster */
 	const char *step; /* where `per` has it, else NULL */
-	enum severity severity;
+	enum adv_severity severity;
 	double confidence; /* NaN without one */
 	np_ns gain;        /* per step; NP_UNKNOWN without one */
 	np_ns step_time;   /* of the rank or of the mean rank; NP_UNKNOWN if not known */
@@ -45,41 +45,41 @@ struct outcome {
 	const char *repair;
 	const char *op;    /* of the first row of the evidence */
 	const char *stack; /* likewise */
-	struct rule_texts advice;
+	struct adv_rule_texts advice;
 	uint64_t fingerprint;
-	struct values summary;
-	struct rows evidence;
+	struct adv_values summary;
+	struct adv_rows evidence;
 	size_t evidence_total; /* rows there were before the limit */
 	struct np_arena *arena;
 };
 
-struct result {
-	enum rule_status status;
-	struct np_err reason;           /* of being skipped or in error; "" otherwise */
-	const struct rule_sql *culprit; /* whose SQL failed, if one did */
-	size_t inside;                  /* where in it; SIZE_MAX when not known */
+struct adv_result {
+	enum adv_rule_status status;
+	struct np_err reason;               /* of being skipped or in error; "" otherwise */
+	const struct adv_rule_sql *culprit; /* whose SQL failed, if one did */
+	size_t inside;                      /* where in it; SIZE_MAX when not known */
 	np_ns elapsed;
-	NP_VEC(struct outcome *) outcomes;
+	NP_VEC(struct adv_outcome *) outcomes;
 };
 
-void outcome_free(struct outcome *outcome);
-void result_release(struct result *result);
+void adv_outcome_free(struct adv_outcome *outcome);
+void adv_result_release(struct adv_result *result);
 
-struct evaluation {
-	struct program *program; /* of the rule, with views in its slots */
-	enum rule_language language;
+struct adv_evaluation {
+	struct adv_program *program; /* of the rule, with views in its slots */
+	enum adv_rule_language language;
 	int32_t rank;              /* NP_NO_RANK for the cluster */
 	const struct np_json *set; /* parameters of a test: name → value; NULL if none */
 };
 
 /* Run a rule on the views that are in the slots. What goes wrong with it is its status, never a
  * failure of the caller's. */
-void rule_evaluate(const struct evaluation *evaluation, struct result *ret);
+void adv_rule_evaluate(const struct adv_evaluation *evaluation, struct adv_result *ret);
 
 /* Sections of the detail (bits of enum np_detail_section) that a rule reads. */
-unsigned rule_sections(const struct rule *rule);
+unsigned adv_rule_sections(const struct adv_rule *rule);
 
 /* Prepare and run everything over empty views, and check texts and patterns. */
-void rule_check(const struct rule *rule, struct problems *problems);
+void adv_rule_check(const struct adv_rule *rule, struct adv_problems *problems);
 
 #endif /* NP_ADVISOR_EVAL_H */

@@ -14,14 +14,14 @@
 /* Rows of evidence that are kept of one outcome. */
 #define EVIDENCE_LIMIT 1000
 
-static const char *fill(struct eval *eval, struct outcome *outcome, const char *text)
+static const char *fill(struct adv_eval *eval, struct adv_outcome *outcome, const char *text)
 {
 	struct np_buf buf = NP_BUF_INIT;
 	const char *copy = NULL;
 
 	if (!text)
 		return NULL;
-	template_fill(&buf, text, &eval->shown);
+	adv_template_fill(&buf, text, &eval->shown);
 	if (!buf.failed)
 		copy = np_arena_text(outcome->arena, buf.text, buf.length);
 	np_buf_release(&buf);
@@ -29,28 +29,29 @@ static const char *fill(struct eval *eval, struct outcome *outcome, const char *
 }
 
 /* Complain about names that a text cannot have; only in a check. */
-static bool check_one(struct eval *eval, const char *text, const char *field, const char *language)
+static bool check_one(struct adv_eval *eval, const char *text, const char *field,
+		      const char *language)
 {
-	const struct rule *rule = eval->rule;
+	const struct adv_rule *rule = eval->rule;
 	struct np_err err = NP_ERR_INIT;
 	size_t offset = 0;
 	char path[96];
 
-	if (!text || template_check(text, &eval->shown, &offset, &err) == NP_OK)
+	if (!text || adv_template_check(text, &eval->shown, &offset, &err) == NP_OK)
 		return true;
 	(void)snprintf(path, sizeof(path), "%s/%s/%s", rule->path, field, language);
-	problem_add(eval->problems, rule->file, rule->id, path, SIZE_MAX, false, "in %s '%s': %s",
-		    field, text, err.text);
+	adv_problem_add(eval->problems, rule->file, rule->id, path, SIZE_MAX, false,
+			"in %s '%s': %s", field, text, err.text);
 	return false;
 }
 
-static void check_text(struct eval *eval, rule_text text, const char *field)
+static void check_text(struct adv_eval *eval, rule_text text, const char *field)
 {
-	if (text && check_one(eval, rule_text_in(text, RULE_EN), field, "en"))
-		(void)check_one(eval, rule_text_in(text, RULE_ZH), field, "zh");
+	if (text && check_one(eval, adv_rule_text_in(text, RULE_EN), field, "en"))
+		(void)check_one(eval, adv_rule_text_in(text, RULE_ZH), field, "zh");
 }
 
-static void check_advice(struct eval *eval, size_t index)
+static void check_advice(struct adv_eval *eval, size_t index)
 {
 	char field[32];
 
@@ -58,9 +59,9 @@ static void check_advice(struct eval *eval, size_t index)
 	check_text(eval, eval->rule->advice.item[index].text, field);
 }
 
-static void check_texts(struct eval *eval)
+static void check_texts(struct adv_eval *eval)
 {
-	const struct rule *rule = eval->rule;
+	const struct adv_rule *rule = eval->rule;
 
 	check_text(eval, rule->title, "title");
 	check_text(eval, rule->message, "message");
@@ -71,23 +72,23 @@ static void check_texts(struct eval *eval)
 	for (size_t i = 0; i < rule->evidence.count; i++) {
 		const char *format = rule->evidence.item[i].format;
 
-		if (format && !template_knows_format(format, strlen(format)))
-			problem_add(eval->problems, rule->file, rule->id, rule->path, SIZE_MAX,
-				    false, "evidence: there is no format '%s'", format);
+		if (format && !adv_template_knows_format(format, strlen(format)))
+			adv_problem_add(eval->problems, rule->file, rule->id, rule->path, SIZE_MAX,
+					false, "evidence: there is no format '%s'", format);
 	}
 }
 
-static enum severity find_severity(struct eval *eval)
+static enum adv_severity find_severity(struct adv_eval *eval)
 {
 	for (int i = SEVERITY_COUNT - 1; i >= 0; i--) {
-		if (eval->rule->severity[i].text && eval_true(eval, &eval->rule->severity[i]) &&
+		if (eval->rule->severity[i].text && adv_eval_true(eval, &eval->rule->severity[i]) &&
 		    !eval->problems)
-			return (enum severity)i;
+			return (enum adv_severity)i;
 	}
 	return eval->rule->otherwise;
 }
 
-static bool per_step(const struct rule *rule)
+static bool per_step(const struct adv_rule *rule)
 {
 	for (size_t i = 0; i < rule->per.count; i++) {
 		if (strcmp(rule->per.item[i], "step") == 0)
@@ -97,12 +98,12 @@ static bool per_step(const struct rule *rule)
 }
 
 /* Nanoseconds of one step: never negative and never more than the step. */
-static np_ns find_gain(struct eval *eval)
+static np_ns find_gain(struct adv_eval *eval)
 {
-	struct np_cell cell = eval_scalar(eval, &eval->rule->gain);
+	struct np_cell cell = adv_eval_scalar(eval, &eval->rule->gain);
 	double gain;
 
-	if (!cell_number(&cell, &gain) || !isfinite(gain))
+	if (!adv_cell_number(&cell, &gain) || !isfinite(gain))
 		return NP_UNKNOWN;
 	if (!eval->rule->gain_per_step && !per_step(eval->rule))
 		gain /= (double)eval->steps;
@@ -113,52 +114,53 @@ static np_ns find_gain(struct eval *eval)
 	return np_double_to_scaled(gain, 1);
 }
 
-static int add_advice(struct eval *eval, struct outcome *outcome)
+static int add_advice(struct adv_eval *eval, struct adv_outcome *outcome)
 {
-	const struct rule *rule = eval->rule;
+	const struct adv_rule *rule = eval->rule;
 
 	for (size_t i = 0; i < rule->advice.count; i++) {
-		const struct rule_advice *advice = &rule->advice.item[i];
+		const struct adv_rule_advice *advice = &rule->advice.item[i];
 		const char **slot;
 
-		if (advice->condition.text && !eval_true(eval, &advice->condition))
+		if (advice->condition.text && !adv_eval_true(eval, &advice->condition))
 			continue;
 		slot = np_vec_add(&outcome->advice, NULL);
 		if (!slot)
 			return NP_E_NOMEM;
-		*slot = fill(eval, outcome, rule_text_in(advice->text, eval->in->language));
+		*slot = fill(eval, outcome, adv_rule_text_in(advice->text, eval->in->language));
 	}
 	return NP_OK;
 }
 
 /* " FROM ev" in the order of the rule. */
-static void compose_evidence(struct composed *composed, const struct rule *rule)
+static void compose_evidence(struct adv_composed *composed, const struct adv_rule *rule)
 {
-	compose(composed, " FROM ev");
+	adv_compose(composed, " FROM ev");
 	if (rule->order) {
-		compose(composed, " ORDER BY ");
-		compose(composed, rule->order);
-		compose(composed, "\n");
+		adv_compose(composed, " ORDER BY ");
+		adv_compose(composed, rule->order);
+		adv_compose(composed, "\n");
 	}
 }
 
-static void write_columns(const struct eval *eval, const void *key, struct composed *composed)
+static void write_columns(const struct adv_eval *eval, const void *key,
+			  struct adv_composed *composed)
 {
-	const struct rule *rule = eval->rule;
+	const struct adv_rule *rule = eval->rule;
 
 	(void)key;
 	for (size_t i = 0; i < rule->evidence.count; i++) {
-		compose(composed, i > 0 ? ", " : "SELECT ");
-		compose_name(composed, rule->evidence.item[i].column);
+		adv_compose(composed, i > 0 ? ", " : "SELECT ");
+		adv_compose_name(composed, rule->evidence.item[i].column);
 	}
 	compose_evidence(composed, rule);
 }
 
-static int collect_evidence(struct eval *eval, struct outcome *outcome)
+static int collect_evidence(struct adv_eval *eval, struct adv_outcome *outcome)
 {
-	const struct rule *rule = eval->rule;
-	NP_CLEANUP(eval_donep)
-	struct statement *statement = eval_statement(eval, &rule->evidence, write_columns);
+	const struct adv_rule *rule = eval->rule;
+	NP_CLEANUP(adv_eval_donep)
+	struct adv_statement *statement = adv_eval_statement(eval, &rule->evidence, write_columns);
 	const char *names[EVAL_EVIDENCE_LIMIT];
 	struct np_cell cells[EVAL_EVIDENCE_LIMIT];
 	struct np_err err = NP_ERR_INIT;
@@ -169,45 +171,45 @@ static int collect_evidence(struct eval *eval, struct outcome *outcome)
 		return NP_E_FORMAT;
 	for (size_t i = 0; i < count; i++)
 		names[i] = rule->evidence.item[i].column;
-	rc = rows_init(&outcome->evidence, names, NULL, count, &err);
+	rc = adv_rows_init(&outcome->evidence, names, NULL, count, &err);
 	outcome->evidence.limited = true;
-	while (rc == NP_OK && (rc = eval_step(eval, statement)) > 0) {
+	while (rc == NP_OK && (rc = adv_eval_step(eval, statement)) > 0) {
 		rc = NP_OK;
 		if (outcome->evidence_total++ >= EVIDENCE_LIMIT)
 			continue;
 		for (size_t i = 0; i < count; i++)
-			cells[i] = sql_cell(statement->stmt, i);
-		rc = rows_add(&outcome->evidence, cells, &err);
+			cells[i] = adv_sql_cell(statement->stmt, i);
+		rc = adv_rows_add(&outcome->evidence, cells, &err);
 	}
 	return rc;
 }
 
 /* Of the first row of the evidence: one column. */
-static void write_first(const struct eval *eval, const void *key, struct composed *composed)
+static void write_first(const struct adv_eval *eval, const void *key, struct adv_composed *composed)
 {
-	compose(composed, "SELECT ");
-	compose_name(composed, *(const char *const *)key);
+	adv_compose(composed, "SELECT ");
+	adv_compose_name(composed, *(const char *const *)key);
 	compose_evidence(composed, eval->rule);
-	compose(composed, " LIMIT 1");
+	adv_compose(composed, " LIMIT 1");
 }
 
 /* The first row's operator and call stack. */
-static int find_location(struct eval *eval, struct outcome *outcome)
+static int find_location(struct adv_eval *eval, struct adv_outcome *outcome)
 {
-	const struct rule *rule = eval->rule;
+	const struct adv_rule *rule = eval->rule;
 	const char *const *const columns[] = { &rule->op, &rule->stack };
 	const char **const found[] = { &outcome->op, &outcome->stack };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(columns) && rc >= 0; i++) {
-		NP_CLEANUP(eval_donep) struct statement *statement = NULL;
+		NP_CLEANUP(adv_eval_donep) struct adv_statement *statement = NULL;
 		struct np_cell cell;
 
 		if (!*columns[i])
 			continue;
-		statement = eval_statement(eval, columns[i], write_first);
-		rc = statement ? eval_step(eval, statement) : NP_E_FORMAT;
-		cell = rc > 0 ? sql_cell(statement->stmt, 0) : np_cell_null();
+		statement = adv_eval_statement(eval, columns[i], write_first);
+		rc = statement ? adv_eval_step(eval, statement) : NP_E_FORMAT;
+		cell = rc > 0 ? adv_sql_cell(statement->stmt, 0) : np_cell_null();
 		if (cell.type == NP_CELL_TEXT)
 			*found[i] =
 				np_arena_text(outcome->arena, cell.text.bytes, cell.text.length);
@@ -219,23 +221,25 @@ static void mix_cell(uint64_t *hash, const struct np_cell *cell)
 {
 	struct np_buf text = NP_BUF_INIT;
 
-	cell_format(&text, cell);
+	adv_cell_format(&text, cell);
 	*hash = np_hash_text(*hash, text.text, text.length);
 	np_buf_release(&text);
 }
 
-static void write_distinct(const struct eval *eval, const void *key, struct composed *composed)
+static void write_distinct(const struct adv_eval *eval, const void *key,
+			   struct adv_composed *composed)
 {
 	(void)eval;
-	compose(composed, "SELECT DISTINCT (");
-	compose_sql(composed, key);
-	compose(composed, ") FROM ev ORDER BY 1");
+	adv_compose(composed, "SELECT DISTINCT (");
+	adv_compose_sql(composed, key);
+	adv_compose(composed, ") FROM ev ORDER BY 1");
 }
 
 /* The same problem has the same fingerprint in another run, on another rank, in another step. */
-static int find_fingerprint(struct eval *eval, const struct np_cell *part, struct outcome *outcome)
+static int find_fingerprint(struct adv_eval *eval, const struct np_cell *part,
+			    struct adv_outcome *outcome)
 {
-	const struct rule *rule = eval->rule;
+	const struct adv_rule *rule = eval->rule;
 	uint64_t hash = NP_HASH_START;
 	int rc = NP_OK;
 
@@ -246,13 +250,13 @@ static int find_fingerprint(struct eval *eval, const struct np_cell *part, struc
 			mix_cell(&hash, &part[i]);
 	}
 	for (size_t i = 0; i < rule->fingerprint.count && rc >= 0; i++) {
-		NP_CLEANUP(eval_donep)
-		struct statement *statement =
-			eval_statement(eval, &rule->fingerprint.item[i], write_distinct);
+		NP_CLEANUP(adv_eval_donep)
+		struct adv_statement *statement =
+			adv_eval_statement(eval, &rule->fingerprint.item[i], write_distinct);
 
 		rc = statement ? NP_OK : NP_E_FORMAT;
-		while (rc >= 0 && (rc = eval_step(eval, statement)) > 0) {
-			struct np_cell cell = sql_cell(statement->stmt, 0);
+		while (rc >= 0 && (rc = adv_eval_step(eval, statement)) > 0) {
+			struct np_cell cell = adv_sql_cell(statement->stmt, 0);
 
 			mix_cell(&hash, &cell);
 		}
@@ -261,20 +265,21 @@ static int find_fingerprint(struct eval *eval, const struct np_cell *part, struc
 	return rc;
 }
 
-static int copy_summary(struct eval *eval, struct outcome *outcome, struct np_err *err)
+static int copy_summary(struct adv_eval *eval, struct adv_outcome *outcome, struct np_err *err)
 {
 	int rc = NP_OK;
 
 	outcome->summary.arena = outcome->arena;
 	for (size_t i = 0; i < eval->shown.list.count && rc == NP_OK; i++)
-		rc = values_set(&outcome->summary, eval->shown.list.item[i].name,
-				eval->shown.list.item[i].value, err);
+		rc = adv_values_set(&outcome->summary, eval->shown.list.item[i].name,
+				    eval->shown.list.item[i].value, err);
 	return rc;
 }
 
-static void find_partition(struct eval *eval, const struct np_cell *part, struct outcome *outcome)
+static void find_partition(struct adv_eval *eval, const struct np_cell *part,
+			   struct adv_outcome *outcome)
 {
-	const struct rule *rule = eval->rule;
+	const struct adv_rule *rule = eval->rule;
 
 	outcome->rank = eval->in->rank;
 	for (size_t i = 0; i < rule->per.count; i++) {
@@ -286,27 +291,28 @@ static void find_partition(struct eval *eval, const struct np_cell *part, struct
 	}
 }
 
-static int fill_outcome(struct eval *eval, const struct np_cell *part, struct outcome *outcome)
+static int fill_outcome(struct adv_eval *eval, const struct np_cell *part,
+			struct adv_outcome *outcome)
 {
-	const struct rule *rule = eval->rule;
-	struct np_cell confidence = eval_scalar(eval, &rule->confidence);
-	enum rule_language language = eval->in->language;
+	const struct adv_rule *rule = eval->rule;
+	struct np_cell confidence = adv_eval_scalar(eval, &rule->confidence);
+	enum adv_rule_language language = eval->in->language;
 	struct np_err err = NP_ERR_INIT;
 
 	find_partition(eval, part, outcome);
 	outcome->severity = find_severity(eval);
-	if (!cell_number(&confidence, &outcome->confidence))
+	if (!adv_cell_number(&confidence, &outcome->confidence))
 		outcome->confidence = (double)NAN;
 	outcome->gain = find_gain(eval);
 	outcome->step_time = eval->step_time;
-	outcome->title = fill(eval, outcome, rule_text_in(rule->title, language));
-	outcome->message = fill(eval, outcome, rule_text_in(rule->message, language));
-	outcome->basis = fill(eval, outcome, rule_text_in(rule->basis, language));
-	if (rule->repair && template_is_known(rule->repair, &eval->shown))
+	outcome->title = fill(eval, outcome, adv_rule_text_in(rule->title, language));
+	outcome->message = fill(eval, outcome, adv_rule_text_in(rule->message, language));
+	outcome->basis = fill(eval, outcome, adv_rule_text_in(rule->basis, language));
+	if (rule->repair && adv_template_is_known(rule->repair, &eval->shown))
 		outcome->repair = fill(eval, outcome, rule->repair);
 	if (add_advice(eval, outcome) < 0 || copy_summary(eval, outcome, &err) < 0) {
 		(void)np_fail_nomem(&err, "a finding");
-		return eval_wrong(eval, NULL, SIZE_MAX, &err);
+		return adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
 	}
 	if (rule->evidence.count > 0 && collect_evidence(eval, outcome) < 0)
 		return NP_E_FORMAT;
@@ -315,32 +321,32 @@ static int fill_outcome(struct eval *eval, const struct np_cell *part, struct ou
 	return eval->stop ? NP_E_FORMAT : NP_OK;
 }
 
-void eval_outcome(struct eval *eval, const struct np_cell *part)
+void adv_eval_outcome(struct adv_eval *eval, const struct np_cell *part)
 {
-	struct outcome *outcome = calloc(1, sizeof(*outcome));
+	struct adv_outcome *outcome = calloc(1, sizeof(*outcome));
 	struct np_err err = NP_ERR_INIT;
-	struct outcome **slot;
+	struct adv_outcome **slot;
 
 	if (outcome)
 		outcome->arena = np_arena_new();
 	if (!outcome || !outcome->arena) {
 		(void)np_fail_nomem(&err, "a finding");
-		(void)eval_wrong(eval, NULL, SIZE_MAX, &err);
-		outcome_free(outcome);
+		(void)adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
+		adv_outcome_free(outcome);
 		return;
 	}
 	outcome->rule = eval->rule;
 	if (eval->problems)
 		check_texts(eval);
 	if (fill_outcome(eval, part, outcome) < 0 || eval->problems) {
-		outcome_free(outcome);
+		adv_outcome_free(outcome);
 		return;
 	}
 	slot = np_vec_add(&eval->result->outcomes, &err);
 	if (slot) {
 		*slot = outcome;
 	} else {
-		outcome_free(outcome);
-		(void)eval_wrong(eval, NULL, SIZE_MAX, &err);
+		adv_outcome_free(outcome);
+		(void)adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
 	}
 }

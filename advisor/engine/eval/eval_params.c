@@ -53,7 +53,7 @@ static void write_json(struct np_jsonout *out, const char *key, const struct np_
 	}
 }
 
-static int set_json(struct values *values, const char *name, const struct np_json *node,
+static int set_json(struct adv_values *values, const char *name, const struct np_json *node,
 		    struct np_err *err)
 {
 	struct np_jsonout out;
@@ -63,12 +63,12 @@ static int set_json(struct values *values, const char *name, const struct np_jso
 	write_json(&out, NULL, node, 0);
 	rc = np_jsonout_finish(&out, err);
 	if (rc == NP_OK)
-		rc = values_set(values, name, np_cell_bytes(out.buf.text, out.buf.length), err);
+		rc = adv_values_set(values, name, np_cell_bytes(out.buf.text, out.buf.length), err);
 	np_jsonout_release(&out);
 	return rc;
 }
 
-static int set_node(struct values *values, const char *name, const struct np_json *node,
+static int set_node(struct adv_values *values, const char *name, const struct np_json *node,
 		    struct np_err *err)
 {
 	int64_t integer;
@@ -77,42 +77,43 @@ static int set_node(struct values *values, const char *name, const struct np_jso
 
 	switch (np_json_type(node)) {
 	case NP_JSON_TEXT:
-		return values_set(values, name, np_cell_text(np_json_text(node)), err);
+		return adv_values_set(values, name, np_cell_text(np_json_text(node)), err);
 	case NP_JSON_INTEGER:
-		return values_set(
+		return adv_values_set(
 			values, name,
 			np_cell_integer(np_json_integer(node, &integer) ? integer : NP_UNKNOWN),
 			err);
 	case NP_JSON_REAL:
-		return values_set(values, name,
-				  np_cell_real(np_json_real(node, &real) ? real : (double)NAN),
-				  err);
+		return adv_values_set(values, name,
+				      np_cell_real(np_json_real(node, &real) ? real : (double)NAN),
+				      err);
 	case NP_JSON_BOOL:
-		return values_set(values, name,
-				  np_cell_integer(np_json_bool(node, &truth) && truth), err);
+		return adv_values_set(values, name,
+				      np_cell_integer(np_json_bool(node, &truth) && truth), err);
 	case NP_JSON_OBJECT:
 	case NP_JSON_ARRAY:
 		return set_json(values, name, node, err);
 	default:
-		return values_set(values, name, np_cell_null(), err);
+		return adv_values_set(values, name, np_cell_null(), err);
 	}
 }
 
 /* What the user wrote: a number if it is one. */
-static int set_text(struct values *values, const char *name, const char *text, struct np_err *err)
+static int set_text(struct adv_values *values, const char *name, const char *text,
+		    struct np_err *err)
 {
 	char *end;
 	double number = strtod(text, &end);
 
 	if (*end != '\0' || end == text || !isfinite(number))
-		return values_set(values, name, np_cell_text(text), err);
+		return adv_values_set(values, name, np_cell_text(text), err);
 	if (trunc(number) == number && fabs(number) < 0x1p53)
-		return values_set(values, name, np_cell_integer((int64_t)number), err);
-	return values_set(values, name, np_cell_real(number), err);
+		return adv_values_set(values, name, np_cell_integer((int64_t)number), err);
+	return adv_values_set(values, name, np_cell_real(number), err);
 }
 
 /* The value for this chip: the first key that fits its name, else "*". */
-static const struct np_json *value_for_chip(const struct rule_param *param, const char *chip)
+static const struct np_json *value_for_chip(const struct adv_rule_param *param, const char *chip)
 {
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 
@@ -123,13 +124,13 @@ static const struct np_json *value_for_chip(const struct rule_param *param, cons
 	return np_json_member(param->value, "*");
 }
 
-static int set_params(struct eval *eval, struct values *values, const char *chip,
+static int set_params(struct adv_eval *eval, struct adv_values *values, const char *chip,
 		      struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < eval->rule->params.count && rc == NP_OK; i++) {
-		const struct rule_param *param = &eval->rule->params.item[i];
+		const struct adv_rule_param *param = &eval->rule->params.item[i];
 		const struct np_json *test = np_json_member(eval->in->set, param->name);
 
 		if (test)
@@ -145,16 +146,16 @@ static int set_params(struct eval *eval, struct values *values, const char *chip
 }
 
 /* Patterns and tables of `match` are bound, too. */
-static int set_matches(const struct rule *rule, struct values *values, struct np_err *err)
+static int set_matches(const struct adv_rule *rule, struct adv_values *values, struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < rule->matches.count && rc == NP_OK; i++) {
-		const struct rule_match *match = &rule->matches.item[i];
+		const struct adv_rule_match *match = &rule->matches.item[i];
 		char name[64];
 
 		(void)snprintf(name, sizeof(name), "_m%zu", i);
-		rc = values_set(values, name, np_cell_text(match->regex.text), err);
+		rc = adv_values_set(values, name, np_cell_text(match->regex.text), err);
 		for (size_t j = 0; j < match->lookups.count && rc == NP_OK; j++) {
 			(void)snprintf(name, sizeof(name), "_l%zu_%zu", i, j);
 			rc = set_json(values, name, match->lookups.item[j].values, err);
@@ -164,9 +165,9 @@ static int set_matches(const struct rule *rule, struct values *values, struct np
 }
 
 /* What depends on the rule and the chip alone is kept from rank to rank. */
-static int keep_params(struct eval *eval, const char *chip, struct np_err *err)
+static int keep_params(struct adv_eval *eval, const char *chip, struct np_err *err)
 {
-	struct program *program = eval->program;
+	struct adv_program *program = eval->program;
 	int rc;
 
 	if (program->has_params && strcmp(program->params_chip, chip ? chip : "") == 0)
@@ -186,18 +187,18 @@ static int keep_params(struct eval *eval, const char *chip, struct np_err *err)
 }
 
 /* One row of constant SQL into values of these names. */
-static int ask(struct eval *eval, const char *text, const char *const *names, size_t count,
+static int ask(struct adv_eval *eval, const char *text, const char *const *names, size_t count,
 	       struct np_err *err)
 {
-	NP_CLEANUP(eval_donep) struct statement *statement = eval_constant(eval, text);
-	int rc = statement ? eval_step(eval, statement) : NP_E_FORMAT;
+	NP_CLEANUP(adv_eval_donep) struct adv_statement *statement = adv_eval_constant(eval, text);
+	int rc = statement ? adv_eval_step(eval, statement) : NP_E_FORMAT;
 
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < count; i++) {
-		struct np_cell cell = rc > 0 ? sql_cell(statement->stmt, i) : np_cell_null();
+		struct np_cell cell = rc > 0 ? adv_sql_cell(statement->stmt, i) : np_cell_null();
 
-		if (values_set(&eval->params, names[i], cell, err) < 0)
+		if (adv_values_set(&eval->params, names[i], cell, err) < 0)
 			return NP_E_NOMEM;
 	}
 	return NP_OK;
@@ -207,7 +208,7 @@ static int ask(struct eval *eval, const char *text, const char *const *names, si
  * What is known of the run. The step of a rank with several devices is that of
  * the slowest of them.
  */
-static int set_run(struct eval *eval, struct np_err *err)
+static int set_run(struct adv_eval *eval, struct np_err *err)
 {
 	static const char steps[] =
 		"SELECT CAST(avg(d) AS INTEGER), count(DISTINCT coalesce(step, '')),"
@@ -220,30 +221,30 @@ static int set_run(struct eval *eval, struct np_err *err)
 
 	if (rc < 0)
 		return rc;
-	cell = values_find(&eval->params, "step_ns");
+	cell = adv_values_find(&eval->params, "step_ns");
 	eval->step_time = cell->type == NP_CELL_INTEGER ? cell->integer : NP_UNKNOWN;
-	cell = values_find(&eval->params, "steps");
-	eval->steps = cell_number(cell, &number) && number > 0 ? (int64_t)number : 1;
-	return values_set(&eval->params, "rank",
-			  eval->in->rank == NP_NO_RANK ? np_cell_null()
-						       : np_cell_integer(eval->in->rank),
-			  err);
+	cell = adv_values_find(&eval->params, "steps");
+	eval->steps = adv_cell_number(cell, &number) && number > 0 ? (int64_t)number : 1;
+	return adv_values_set(&eval->params, "rank",
+			      eval->in->rank == NP_NO_RANK ? np_cell_null()
+							   : np_cell_integer(eval->in->rank),
+			      err);
 }
 
-int eval_set_params(struct eval *eval, struct np_err *err)
+int adv_eval_set_params(struct adv_eval *eval, struct np_err *err)
 {
 	static const char chips[] = "SELECT max(chip) FROM v_device";
 	static const char *const names[] = { "chip" };
-	const struct program *program = eval->program;
+	const struct adv_program *program = eval->program;
 	const struct np_cell *chip;
 	int rc = ask(eval, chips, names, 1, err);
 
 	if (rc < 0)
 		return rc;
-	chip = values_find(&eval->params, "chip");
+	chip = adv_values_find(&eval->params, "chip");
 	rc = keep_params(eval, chip->type == NP_CELL_TEXT ? chip->text.bytes : NULL, err);
 	for (size_t i = 0; i < program->params.list.count && rc == NP_OK; i++)
-		rc = values_share(&eval->params, program->params.list.item[i].name,
-				  program->params.list.item[i].value, err);
+		rc = adv_values_share(&eval->params, program->params.list.item[i].name,
+				      program->params.list.item[i].value, err);
 	return rc == NP_OK ? set_run(eval, err) : rc;
 }

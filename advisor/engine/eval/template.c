@@ -104,7 +104,7 @@ static int64_t list_limit(const char *format, size_t length)
 static const char *const plain_formats[] = { "int", "f1", "f2",    "f3",   "pct",
 					     "dur", "bw", "bytes", "code", "ranks" };
 
-bool template_knows_format(const char *format, size_t length)
+bool adv_template_knows_format(const char *format, size_t length)
 {
 	for (size_t i = 0; i < NP_COUNT(plain_formats); i++) {
 		if (strlen(plain_formats[i]) == length &&
@@ -215,7 +215,7 @@ static void add_plain(struct np_buf *buf, const struct np_cell *value)
 	if (value->type == NP_CELL_REAL)
 		np_buf_printf(buf, "%.6g", value->real);
 	else
-		cell_format(buf, value);
+		adv_cell_format(buf, value);
 }
 
 static void add_count(struct np_buf *buf, const struct np_cell *value, const struct words *words)
@@ -224,7 +224,7 @@ static void add_count(struct np_buf *buf, const struct np_cell *value, const str
 
 	add_plain(buf, value);
 	np_buf_add_char(buf, ' ');
-	if (cell_number(value, &number) && number >= 1 && number <= 1)
+	if (adv_cell_number(value, &number) && number >= 1 && number <= 1)
 		np_buf_add_bytes(buf, words->one, words->one_length);
 	else
 		np_buf_add_bytes(buf, words->several, words->several_length);
@@ -250,7 +250,7 @@ static void add_formatted(struct np_buf *buf, const struct np_cell *value, const
 		add_list(buf, value->text.bytes, value->text.length, list_limit(format, length));
 	} else if (value->type == NP_CELL_TEXT && strncmp(format, "ranks", length) == 0) {
 		add_ranks(buf, value->text.bytes, value->text.length);
-	} else if (cell_number(value, &number) && list_limit(format, length) < 0 &&
+	} else if (adv_cell_number(value, &number) && list_limit(format, length) < 0 &&
 		   strncmp(format, "ranks", length) != 0) {
 		add_number(buf, number, format, length);
 	} else {
@@ -258,15 +258,15 @@ static void add_formatted(struct np_buf *buf, const struct np_cell *value, const
 	}
 }
 
-void template_format(struct np_buf *buf, const struct np_cell *value, const char *format)
+void adv_template_format(struct np_buf *buf, const struct np_cell *value, const char *format)
 {
 	add_formatted(buf, value, format, format ? strlen(format) : 0);
 }
 
-static const struct np_cell *find(const struct values *values, const struct slot *slot)
+static const struct np_cell *find(const struct adv_values *values, const struct slot *slot)
 {
 	for (size_t i = 0; i < values->list.count; i++) {
-		const struct named_value *one = &values->list.item[i];
+		const struct adv_named_value *one = &values->list.item[i];
 
 		if (strlen(one->name) == slot->name_length &&
 		    strncmp(one->name, slot->name, slot->name_length) == 0)
@@ -284,7 +284,7 @@ static bool is_something(const struct np_cell *value)
 		return false;
 	if (value->type == NP_CELL_TEXT)
 		return value->text.length > 0;
-	return !cell_number(value, &number) || fabs(number) > 0;
+	return !adv_cell_number(value, &number) || fabs(number) > 0;
 }
 
 /* A brace that stands for itself. Texts that depend on a value have none. */
@@ -293,8 +293,8 @@ static bool is_doubled(const char *text, const char *end, bool inner)
 	return !inner && end - text > 1 && (text[0] == '{' || text[0] == '}') && text[1] == text[0];
 }
 
-static void fill(struct np_buf *buf, const char *text, size_t length, const struct values *values,
-		 bool inner)
+static void fill(struct np_buf *buf, const char *text, size_t length,
+		 const struct adv_values *values, bool inner)
 {
 	static const struct np_cell nothing = { .type = NP_CELL_NULL };
 	const char *end = text + length;
@@ -322,12 +322,12 @@ static void fill(struct np_buf *buf, const char *text, size_t length, const stru
 	}
 }
 
-void template_fill(struct np_buf *buf, const char *text, const struct values *values)
+void adv_template_fill(struct np_buf *buf, const char *text, const struct adv_values *values)
 {
 	fill(buf, text, strlen(text), values, false);
 }
 
-bool template_is_known(const char *text, const struct values *values)
+bool adv_template_is_known(const char *text, const struct adv_values *values)
 {
 	const char *end = text + strlen(text);
 	struct slot slot;
@@ -341,13 +341,13 @@ bool template_is_known(const char *text, const struct values *values)
 	return true;
 }
 
-static int check_slot(const struct slot *slot, const struct values *values, bool inner,
+static int check_slot(const struct slot *slot, const struct adv_values *values, bool inner,
 		      struct np_err *err)
 {
 	if (!find(values, slot))
 		return np_fail(err, NP_E_FORMAT, "there is no value '%.*s'", (int)slot->name_length,
 			       slot->name);
-	if (slot->format && !template_knows_format(slot->format, slot->format_length))
+	if (slot->format && !adv_template_knows_format(slot->format, slot->format_length))
 		return np_fail(err, NP_E_FORMAT, "there is no format '%.*s'",
 			       (int)slot->format_length, slot->format);
 	if (slot->inner && inner)
@@ -356,7 +356,7 @@ static int check_slot(const struct slot *slot, const struct values *values, bool
 }
 
 /* `ret_offset` is counted from `text`. */
-static int check(const char *text, size_t length, const struct values *values, bool inner,
+static int check(const char *text, size_t length, const struct adv_values *values, bool inner,
 		 size_t *ret_offset, struct np_err *err)
 {
 	const char *begin = text;
@@ -389,8 +389,8 @@ static int check(const char *text, size_t length, const struct values *values, b
 	return rc;
 }
 
-int template_check(const char *text, const struct values *values, size_t *ret_offset,
-		   struct np_err *err)
+int adv_template_check(const char *text, const struct adv_values *values, size_t *ret_offset,
+		       struct np_err *err)
 {
 	return check(text, strlen(text), values, false, ret_offset, err);
 }

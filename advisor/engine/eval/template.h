@@ -16,19 +16,19 @@
  * may have values in it, unless the value is NULL, zero or empty; in it there are
  * neither braces nor further such texts.
  */
-void template_fill(struct np_buf *buf, const char *text, const struct values *values);
+void adv_template_fill(struct np_buf *buf, const char *text, const struct adv_values *values);
 
 /* Are all values in the text known? */
-bool template_is_known(const char *text, const struct values *values);
+bool adv_template_is_known(const char *text, const struct adv_values *values);
 
 /* One value in a format; NULL is as it is. */
-void template_format(struct np_buf *buf, const struct np_cell *value, const char *format);
+void adv_template_format(struct np_buf *buf, const struct np_cell *value, const char *format);
 
 /* Is this a format? */
-bool template_knows_format(const char *format, size_t length);
+bool adv_template_knows_format(const char *format, size_t length);
 
 /* Check a text: NP_E_FORMAT with what is wrong and the offset of the place. */
-int template_check(const char *text, const struct values *values, size_t *ret_offset,
-		   struct np_err *err) NP_MUST_USE;
+int adv_template_check(const char *text, const struct adv_values *values, size_t *ret_offset,
+		       struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_ADVISOR_TEMPLATE_H */

@@ -14,14 +14,14 @@
 /* Of a step. */
 #define NOTICED_PERCENT 0.1
 
-const char *baseline_name(enum baseline_state state)
+const char *adv_baseline_name(enum adv_baseline_state state)
 {
 	static const char *const names[] = { NULL, "new", "worse", "known" };
 
 	return names[state];
 }
 
-void advice_free(struct advice *advice)
+void adv_advice_free(struct adv_advice *advice)
 {
 	if (!advice)
 		return;
@@ -33,16 +33,16 @@ void advice_free(struct advice *advice)
 	np_vec_release(&advice->findings);
 	np_vec_release(&advice->rules);
 	np_notes_release(&advice->notes);
-	gains_release(&advice->gains);
+	adv_gains_release(&advice->gains);
 	for (size_t i = 0; i < advice->result_count; i++)
-		result_release(&advice->results[i]);
+		adv_result_release(&advice->results[i]);
 	free(advice->results);
 	free(advice);
 }
 
-void advice_freep(struct advice **advice)
+void adv_advice_freep(struct adv_advice **advice)
 {
-	advice_free(*advice);
+	adv_advice_free(*advice);
 	*advice = NULL;
 }
 
@@ -56,7 +56,7 @@ static np_ns median(np_ns *times, size_t count)
 }
 
 /* The mean over ranks and steps, as rules see it in step_ns. */
-static void measure_step(struct advice *advice)
+static void measure_step(struct adv_advice *advice)
 {
 	const struct np_run *run = advice->analysis->run;
 	double sum = 0;
@@ -75,10 +75,10 @@ static void measure_step(struct advice *advice)
 	advice->step_time = count > 0 ? np_double_to_scaled(sum / (double)count, 1) : NP_UNKNOWN;
 }
 
-static struct finding *find_finding(struct advice *advice, const struct outcome *outcome,
-				    struct np_err *err)
+static struct adv_finding *find_finding(struct adv_advice *advice,
+					const struct adv_outcome *outcome, struct np_err *err)
 {
-	struct finding *finding;
+	struct adv_finding *finding;
 
 	for (size_t i = 0; i < advice->findings.count; i++) {
 		finding = &advice->findings.item[i];
@@ -94,7 +94,7 @@ static struct finding *find_finding(struct advice *advice, const struct outcome 
 	return finding;
 }
 
-static int add_rank(struct finding *finding, int64_t rank, struct np_err *err)
+static int add_rank(struct adv_finding *finding, int64_t rank, struct np_err *err)
 {
 	int64_t *slot;
 
@@ -109,7 +109,7 @@ static int add_rank(struct finding *finding, int64_t rank, struct np_err *err)
 	return NP_OK;
 }
 
-static int add_step(struct finding *finding, const char *step, struct np_err *err)
+static int add_step(struct adv_finding *finding, const char *step, struct np_err *err)
 {
 	const char **slot;
 
@@ -125,15 +125,15 @@ static int add_step(struct finding *finding, const char *step, struct np_err *er
 }
 
 /* Ranks that a rule over the cluster names in its evidence are where it is. */
-static int add_evidence_ranks(struct finding *finding, const struct outcome *outcome,
+static int add_evidence_ranks(struct adv_finding *finding, const struct adv_outcome *outcome,
 			      struct np_err *err)
 {
-	size_t column = rows_column(&outcome->evidence, "rank");
+	size_t column = adv_rows_column(&outcome->evidence, "rank");
 	int rc = NP_OK;
 
-	for (size_t i = 0; column != SIZE_MAX && i < rows_count(&outcome->evidence) && rc == NP_OK;
-	     i++) {
-		const struct np_cell *cell = rows_cell(&outcome->evidence, i, column);
+	for (size_t i = 0;
+	     column != SIZE_MAX && i < adv_rows_count(&outcome->evidence) && rc == NP_OK; i++) {
+		const struct np_cell *cell = adv_rows_cell(&outcome->evidence, i, column);
 
 		if (cell->type == NP_CELL_INTEGER)
 			rc = add_rank(finding, cell->integer, err);
@@ -141,10 +141,11 @@ static int add_evidence_ranks(struct finding *finding, const struct outcome *out
 	return rc;
 }
 
-static int take_outcome(struct advice *advice, const struct outcome *outcome, struct np_err *err)
+static int take_outcome(struct adv_advice *advice, const struct adv_outcome *outcome,
+			struct np_err *err)
 {
-	struct finding *finding = find_finding(advice, outcome, err);
-	const struct outcome **slot = finding ? np_vec_add(&finding->outcomes, err) : NULL;
+	struct adv_finding *finding = find_finding(advice, outcome, err);
+	const struct adv_outcome **slot = finding ? np_vec_add(&finding->outcomes, err) : NULL;
 	int rc;
 
 	if (!slot)
@@ -162,9 +163,9 @@ static int take_outcome(struct advice *advice, const struct outcome *outcome, st
 }
 
 /* A repair that the replay has tried gains what it gained there, and not what the rule guesses. */
-static void find_gain(const struct advice *advice, struct finding *finding)
+static void find_gain(const struct adv_advice *advice, struct adv_finding *finding)
 {
-	np_ns saved = gains_of(&advice->gains, finding->shown->repair);
+	np_ns saved = adv_gains_of(&advice->gains, finding->shown->repair);
 
 	if (saved == NP_UNKNOWN)
 		return;
@@ -172,7 +173,8 @@ static void find_gain(const struct advice *advice, struct finding *finding)
 	finding->bound = advice->gains.upper ? BOUND_UPPER : BOUND_REPLAY;
 }
 
-static int finish_finding(struct advice *advice, struct finding *finding, struct np_err *err)
+static int finish_finding(struct adv_advice *advice, struct adv_finding *finding,
+			  struct np_err *err)
 {
 	np_ns *gains = calloc(finding->outcomes.count + 1, sizeof(*gains));
 	size_t count = 0;
@@ -199,15 +201,15 @@ static int finish_finding(struct advice *advice, struct finding *finding, struct
 }
 
 /* A gain that nobody would notice is none: what is severe comes before it. */
-static bool gains(const struct finding *finding)
+static bool gains(const struct adv_finding *finding)
 {
 	return finding->gain != NP_UNKNOWN && !(finding->gain_percent < NOTICED_PERCENT);
 }
 
 static int compare_findings(const void *a, const void *b)
 {
-	const struct finding *x = a;
-	const struct finding *y = b;
+	const struct adv_finding *x = a;
+	const struct adv_finding *y = b;
 
 	if (gains(x) != gains(y))
 		return gains(x) ? -1 : 1;
@@ -229,8 +231,8 @@ static int compare_findings(const void *a, const void *b)
 }
 
 /* The ranks on which a rule has a status, folded. */
-static void list_ranks(const struct advice *advice, const struct result *results,
-		       enum rule_status status, struct np_buf *buf)
+static void list_ranks(const struct adv_advice *advice, const struct adv_result *results,
+		       enum adv_rule_status status, struct np_buf *buf)
 {
 	const struct np_run *run = advice->analysis->run;
 	NP_VEC(int64_t) ranks = { 0 };
@@ -249,10 +251,11 @@ static void list_ranks(const struct advice *advice, const struct result *results
 }
 
 /* The first result with a status; of errors one that knows where it happened. */
-static const struct result *first_with(const struct advice *advice, const struct result *results,
-				       enum rule_status status)
+static const struct adv_result *first_with(const struct adv_advice *advice,
+					   const struct adv_result *results,
+					   enum adv_rule_status status)
 {
-	const struct result *first = NULL;
+	const struct adv_result *first = NULL;
 
 	for (size_t i = 0; i < advice->rank_count; i++) {
 		if (!advice->analysis->run->ranks[i] || results[i].status != status)
@@ -268,12 +271,12 @@ static const struct result *first_with(const struct advice *advice, const struct
  * The status of a rule over ranks: what it found anywhere counts most. Where it
  * could not be checked is in the reason, also when it was elsewhere.
  */
-static void report_ranks(struct advice *advice, const struct result *results,
-			 struct rule_report *report)
+static void report_ranks(struct adv_advice *advice, const struct adv_result *results,
+			 struct adv_rule_report *report)
 {
-	static const enum rule_status order[] = { STATUS_FIRED, STATUS_ERROR, STATUS_CLEAR,
-						  STATUS_SKIPPED, STATUS_NOT_APPLICABLE };
-	static const enum rule_status reported[] = { STATUS_ERROR, STATUS_SKIPPED };
+	static const enum adv_rule_status order[] = { STATUS_FIRED, STATUS_ERROR, STATUS_CLEAR,
+						      STATUS_SKIPPED, STATUS_NOT_APPLICABLE };
+	static const enum adv_rule_status reported[] = { STATUS_ERROR, STATUS_SKIPPED };
 	struct np_buf reason = NP_BUF_INIT;
 	size_t i = 0;
 
@@ -283,7 +286,7 @@ static void report_ranks(struct advice *advice, const struct result *results,
 	if (report->status == STATUS_NOT_APPLICABLE && first_with(advice, results, order[i]))
 		np_buf_add(&reason, first_with(advice, results, order[i])->reason.text);
 	for (size_t t = 0; t < NP_COUNT(reported); t++) {
-		const struct result *first = first_with(advice, results, reported[t]);
+		const struct adv_result *first = first_with(advice, results, reported[t]);
 
 		if (!first)
 			continue;
@@ -303,29 +306,29 @@ static void report_ranks(struct advice *advice, const struct result *results,
 }
 
 /* Where in its file the SQL is that failed, in front of the reason. */
-static void add_place(const struct result *result, struct rule_report *report)
+static void add_place(const struct adv_result *result, struct adv_rule_report *report)
 {
-	struct problems one = { .errors = 0 };
+	struct adv_problems one = { .errors = 0 };
 	struct np_buf line = NP_BUF_INIT;
 
 	if (result->status != STATUS_ERROR || !result->culprit)
 		return;
-	problem_add(&one, result->culprit->file, NULL, result->culprit->path, result->inside, false,
-		    "%s", report->reason);
+	adv_problem_add(&one, result->culprit->file, NULL, result->culprit->path, result->inside,
+			false, "%s", report->reason);
 	if (one.list.count > 0) {
-		problem_format(&line, &one.list.item[0]);
+		adv_problem_format(&line, &one.list.item[0]);
 		(void)snprintf(report->reason, sizeof(report->reason), "%s", line.text);
 	}
 	np_buf_release(&line);
-	problems_release(&one);
+	adv_problems_release(&one);
 }
 
-static int report_rule(struct advice *advice, const struct rule_library *library,
-		       struct rule_report *report, struct np_err *err)
+static int report_rule(struct adv_advice *advice, const struct adv_rule_library *library,
+		       struct adv_rule_report *report, struct np_err *err)
 {
 	size_t index = 0;
-	const struct result *results;
-	const struct result *failed;
+	const struct adv_result *results;
+	const struct adv_result *failed;
 	int rc = NP_OK;
 
 	while (library->rules.item[index] != report->rule)
@@ -350,14 +353,14 @@ static int report_rule(struct advice *advice, const struct rule_library *library
 }
 
 /* Findings of one group count once, with the largest gain that is left. */
-static bool counts(const struct advice *advice, size_t index)
+static bool counts(const struct adv_advice *advice, size_t index)
 {
-	const struct finding *finding = &advice->findings.item[index];
+	const struct adv_finding *finding = &advice->findings.item[index];
 
 	if (finding->suppressed || finding->gain == NP_UNKNOWN)
 		return false;
 	for (size_t i = 0; i < index && finding->rule->group; i++) {
-		const struct finding *larger = &advice->findings.item[i];
+		const struct adv_finding *larger = &advice->findings.item[i];
 
 		if (!larger->suppressed && larger->rule->group &&
 		    strcmp(larger->rule->group, finding->rule->group) == 0)
@@ -367,12 +370,12 @@ static bool counts(const struct advice *advice, size_t index)
 }
 
 /* The first finding of a repair is counted; repairs together gain no more than all of them. */
-static bool is_repeated(const struct advice *advice, size_t index)
+static bool is_repeated(const struct adv_advice *advice, size_t index)
 {
-	const struct finding *finding = &advice->findings.item[index];
+	const struct adv_finding *finding = &advice->findings.item[index];
 
 	for (size_t i = 0; i < index; i++) {
-		const struct finding *larger = &advice->findings.item[i];
+		const struct adv_finding *larger = &advice->findings.item[i];
 
 		if (larger->bound == BOUND_REPLAY && !larger->suppressed &&
 		    strcmp(larger->shown->repair, finding->shown->repair) == 0)
@@ -382,7 +385,7 @@ static bool is_repeated(const struct advice *advice, size_t index)
 }
 
 /* What the ideal of the replay leaves as it is comes on top of it. */
-static bool is_beyond_all(const struct finding *finding)
+static bool is_beyond_all(const struct adv_finding *finding)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_fix fix;
@@ -392,20 +395,20 @@ static bool is_beyond_all(const struct finding *finding)
 		fix.kind == NP_FIX_HIDE_COMM);
 }
 
-static bool is_replayed(const struct advice *advice, size_t index)
+static bool is_replayed(const struct adv_advice *advice, size_t index)
 {
 	return advice->findings.item[index].bound == BOUND_REPLAY && !is_repeated(advice, index);
 }
 
 /* The gain of all repairs that the replay has tried: of those up to its ideal, and beyond it. */
-static np_ns total_replayed(const struct advice *advice)
+static np_ns total_replayed(const struct adv_advice *advice)
 {
 	np_ns within = 0;
 	np_ns beyond = 0;
 	bool found = false;
 
 	for (size_t i = 0; i < advice->findings.count; i++) {
-		const struct finding *finding = &advice->findings.item[i];
+		const struct adv_finding *finding = &advice->findings.item[i];
 
 		if (!counts(advice, i) || !is_replayed(advice, i))
 			continue;
@@ -417,12 +420,12 @@ static np_ns total_replayed(const struct advice *advice)
 	return found ? within + beyond : NP_UNKNOWN;
 }
 
-static np_ns total_guessed(const struct advice *advice)
+static np_ns total_guessed(const struct adv_advice *advice)
 {
 	np_ns total = NP_UNKNOWN;
 
 	for (size_t i = 0; i < advice->findings.count; i++) {
-		const struct finding *finding = &advice->findings.item[i];
+		const struct adv_finding *finding = &advice->findings.item[i];
 
 		if (finding->bound != BOUND_REPLAY && counts(advice, i))
 			total = (total == NP_UNKNOWN ? 0 : total) + finding->gain;
@@ -430,7 +433,7 @@ static np_ns total_guessed(const struct advice *advice)
 	return total;
 }
 
-void advice_total(struct advice *advice)
+void adv_advice_total(struct adv_advice *advice)
 {
 	np_ns replayed = total_replayed(advice);
 	np_ns guessed = total_guessed(advice);
@@ -446,7 +449,8 @@ void advice_total(struct advice *advice)
 					: 100.0 * (double)total / (double)advice->step_time;
 }
 
-int advice_join(struct advice *advice, const struct rule_library *library, struct np_err *err)
+int adv_advice_join(struct adv_advice *advice, const struct adv_rule_library *library,
+		    struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -456,8 +460,8 @@ int advice_join(struct advice *advice, const struct rule_library *library, struc
 	for (size_t i = 0; i < advice->findings.count && rc == NP_OK; i++)
 		rc = finish_finding(advice, &advice->findings.item[i], err);
 	if (rc == NP_OK && advice->findings.count > 0)
-		qsort(advice->findings.item, advice->findings.count, sizeof(struct finding),
+		qsort(advice->findings.item, advice->findings.count, sizeof(struct adv_finding),
 		      compare_findings);
-	advice_total(advice);
+	adv_advice_total(advice);
 	return rc;
 }

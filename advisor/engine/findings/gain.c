@@ -4,10 +4,10 @@
 
 #include "advisor/engine/sql/sql.h"
 
-static int add_gain(struct gains *gains, const char *fix, np_ns step, np_ns saved,
+static int add_gain(struct adv_gains *gains, const char *fix, np_ns step, np_ns saved,
 		    struct np_err *err)
 {
-	struct gain *gain = np_vec_add(&gains->list, err);
+	struct adv_gain *gain = np_vec_add(&gains->list, err);
 
 	if (!gain)
 		return NP_E_NOMEM;
@@ -24,7 +24,7 @@ static bool is_upper(np_ns waiting, np_ns charged)
 	return (waiting - charged) * 2 > waiting;
 }
 
-static int from_analysis(const struct np_analysis *analysis, struct gains *gains,
+static int from_analysis(const struct np_analysis *analysis, struct adv_gains *gains,
 			 struct np_err *err)
 {
 	const struct np_whatif *whatif = &analysis->whatif;
@@ -49,43 +49,43 @@ static int from_analysis(const struct np_analysis *analysis, struct gains *gains
 static int sum_column(const char *path, const char *table, const char *column, np_ns *ret,
 		      struct np_err *err)
 {
-	struct rows rows = { .arena = NULL };
-	int rc = rows_init(&rows, &column, NULL, 1, err);
+	struct adv_rows rows = { .arena = NULL };
+	int rc = adv_rows_init(&rows, &column, NULL, 1, err);
 
 	*ret = 0;
 	if (rc == NP_OK)
-		rc = sql_read_table(path, table, &rows, err);
-	for (size_t i = 0; rc == NP_OK && i < rows_count(&rows); i++) {
-		const struct np_cell *cell = rows_cell(&rows, i, 0);
+		rc = adv_sql_read_table(path, table, &rows, err);
+	for (size_t i = 0; rc == NP_OK && i < adv_rows_count(&rows); i++) {
+		const struct np_cell *cell = adv_rows_cell(&rows, i, 0);
 
 		*ret += cell->type == NP_CELL_INTEGER ? cell->integer : 0;
 	}
-	rows_release(&rows);
+	adv_rows_release(&rows);
 	return rc == NP_E_NOTFOUND ? NP_OK : rc;
 }
 
-static int read_gains(const char *path, struct gains *gains, struct np_err *err)
+static int read_gains(const char *path, struct adv_gains *gains, struct np_err *err)
 {
 	static const char *const columns[] = { "fix", "step_ns", "saved_ns" };
-	struct rows rows = { .arena = NULL };
-	int rc = rows_init(&rows, columns, NULL, NP_COUNT(columns), err);
+	struct adv_rows rows = { .arena = NULL };
+	int rc = adv_rows_init(&rows, columns, NULL, NP_COUNT(columns), err);
 
 	if (rc == NP_OK)
-		rc = sql_read_table(path, "np_whatif", &rows, err);
-	for (size_t i = 0; rc == NP_OK && i < rows_count(&rows); i++) {
-		const struct np_cell *fix = rows_cell(&rows, i, 0);
-		const struct np_cell *step = rows_cell(&rows, i, 1);
-		const struct np_cell *saved = rows_cell(&rows, i, 2);
+		rc = adv_sql_read_table(path, "np_whatif", &rows, err);
+	for (size_t i = 0; rc == NP_OK && i < adv_rows_count(&rows); i++) {
+		const struct np_cell *fix = adv_rows_cell(&rows, i, 0);
+		const struct np_cell *step = adv_rows_cell(&rows, i, 1);
+		const struct np_cell *saved = adv_rows_cell(&rows, i, 2);
 
 		if (fix->type == NP_CELL_TEXT && step->type == NP_CELL_INTEGER &&
 		    saved->type == NP_CELL_INTEGER)
 			rc = add_gain(gains, fix->text.bytes, step->integer, saved->integer, err);
 	}
-	rows_release(&rows);
+	adv_rows_release(&rows);
 	return rc == NP_E_NOTFOUND ? NP_OK : rc;
 }
 
-static int from_merged(const char *path, struct gains *gains, struct np_err *err)
+static int from_merged(const char *path, struct adv_gains *gains, struct np_err *err)
 {
 	np_ns waiting = 0;
 	np_ns charged = 0;
@@ -99,19 +99,19 @@ static int from_merged(const char *path, struct gains *gains, struct np_err *err
 	return rc;
 }
 
-int gains_find(const struct np_analysis *analysis, const char *merged, struct gains *ret,
-	       struct np_err *err)
+int adv_gains_find(const struct np_analysis *analysis, const char *merged, struct adv_gains *ret,
+		   struct np_err *err)
 {
-	*ret = (struct gains){ .all = NP_UNKNOWN };
+	*ret = (struct adv_gains){ .all = NP_UNKNOWN };
 	return merged ? from_merged(merged, ret, err) : from_analysis(analysis, ret, err);
 }
 
-void gains_release(struct gains *gains)
+void adv_gains_release(struct adv_gains *gains)
 {
 	np_vec_release(&gains->list);
 }
 
-np_ns gains_of(const struct gains *gains, const char *repair)
+np_ns adv_gains_of(const struct adv_gains *gains, const char *repair)
 {
 	for (size_t i = 0; repair && i < gains->list.count; i++) {
 		if (strcmp(gains->list.item[i].fix, repair) == 0)

@@ -11,13 +11,13 @@
  * A finding that names a repair takes its gain from the replay of the run, where
  * that has tried it: from the analysis, or from np_whatif of a merged database.
  */
-struct gain {
+struct adv_gain {
 	char fix[NP_FIX_TEXT + 16];
 	np_ns saved; /* of a step */
 };
 
-struct gains {
-	NP_VEC(struct gain) list;
+struct adv_gains {
+	NP_VEC(struct adv_gain) list;
 	np_ns step; /* as replayed; 0 without a replay */
 	np_ns all;  /* what everything together would save; NP_UNKNOWN */
 	/*
@@ -28,11 +28,11 @@ struct gains {
 };
 
 /* `merged` is a database with np_whatif, or NULL for the analysis itself. */
-int gains_find(const struct np_analysis *analysis, const char *merged, struct gains *ret,
-	       struct np_err *err) NP_MUST_USE;
-void gains_release(struct gains *gains);
+int adv_gains_find(const struct np_analysis *analysis, const char *merged, struct adv_gains *ret,
+		   struct np_err *err) NP_MUST_USE;
+void adv_gains_release(struct adv_gains *gains);
 
 /* What a repair saves; NP_UNKNOWN if it was not tried, or NULL. */
-np_ns gains_of(const struct gains *gains, const char *repair);
+np_ns adv_gains_of(const struct adv_gains *gains, const char *repair);
 
 #endif /* NP_ADVISOR_GAIN_H */

@@ -8,11 +8,11 @@
 #include "advisor/engine/sql/sql.h"
 
 /* The value of a key of np_run_info, or "". */
-static const char *value_of(const struct rows *rows, const char *key)
+static const char *value_of(const struct adv_rows *rows, const char *key)
 {
-	for (size_t i = 0; i < rows_count(rows); i++) {
-		const struct np_cell *name = rows_cell(rows, i, 0);
-		const struct np_cell *value = rows_cell(rows, i, 1);
+	for (size_t i = 0; i < adv_rows_count(rows); i++) {
+		const struct np_cell *name = adv_rows_cell(rows, i, 0);
+		const struct np_cell *value = adv_rows_cell(rows, i, 1);
 
 		if (name->type == NP_CELL_TEXT && value->type == NP_CELL_TEXT &&
 		    strcmp(name->text.bytes, key) == 0)
@@ -21,32 +21,32 @@ static const char *value_of(const struct rows *rows, const char *key)
 	return "";
 }
 
-bool merged_is_fresh(const char *path, const struct np_run *discovered, const char *version)
+bool adv_merged_is_fresh(const char *path, const struct np_run *discovered, const char *version)
 {
 	static const char *const columns[] = { "key", "value" };
-	struct rows rows = { .arena = NULL };
+	struct adv_rows rows = { .arena = NULL };
 	struct np_err err = NP_ERR_INIT;
 	char fingerprint[17];
 	char ranks[24];
 	bool fresh = false;
 
-	if (access(path, R_OK) < 0 || rows_init(&rows, columns, NULL, 2, &err) < 0)
+	if (access(path, R_OK) < 0 || adv_rows_init(&rows, columns, NULL, 2, &err) < 0)
 		return false;
-	if (sql_read_table(path, "np_run_info", &rows, &err) == NP_OK) {
+	if (adv_sql_read_table(path, "np_run_info", &rows, &err) == NP_OK) {
 		np_run_fingerprint(discovered, fingerprint);
 		(void)snprintf(ranks, sizeof(ranks), "%zu", discovered->sources.count);
 		fresh = strcmp(value_of(&rows, "input_fingerprint"), fingerprint) == 0 &&
 			strcmp(value_of(&rows, "npuprof_version"), version) == 0 &&
 			strcmp(value_of(&rows, "ranks_used"), ranks) == 0;
 	}
-	rows_release(&rows);
+	adv_rows_release(&rows);
 	return fresh;
 }
 
-static bool is_first(const struct rows *rows, size_t row)
+static bool is_first(const struct adv_rows *rows, size_t row)
 {
 	for (size_t i = 0; i < row; i++) {
-		if (cell_compare(rows_cell(rows, i, 0), rows_cell(rows, row, 0)) == 0)
+		if (adv_cell_compare(adv_rows_cell(rows, i, 0), adv_rows_cell(rows, row, 0)) == 0)
 			return false;
 	}
 	return true;
@@ -55,25 +55,26 @@ static bool is_first(const struct rows *rows, size_t row)
 /* Distinct values of a column, of which there are few; SIZE_MAX when it cannot be read. */
 static size_t count_values(const char *path, const char *table, const char *column)
 {
-	struct rows rows = { .arena = NULL };
+	struct adv_rows rows = { .arena = NULL };
 	struct np_err err = NP_ERR_INIT;
 	size_t count = 0;
 
-	if (rows_init(&rows, &column, NULL, 1, &err) < 0)
+	if (adv_rows_init(&rows, &column, NULL, 1, &err) < 0)
 		return SIZE_MAX;
-	if (sql_read_table(path, table, &rows, &err) < 0)
+	if (adv_sql_read_table(path, table, &rows, &err) < 0)
 		count = SIZE_MAX;
 	/* Rows of a value adjoin, mostly. */
-	for (size_t i = 0; count != SIZE_MAX && i < rows_count(&rows); i++) {
-		if (i > 0 && cell_compare(rows_cell(&rows, i - 1, 0), rows_cell(&rows, i, 0)) == 0)
+	for (size_t i = 0; count != SIZE_MAX && i < adv_rows_count(&rows); i++) {
+		if (i > 0 && adv_cell_compare(adv_rows_cell(&rows, i - 1, 0),
+					      adv_rows_cell(&rows, i, 0)) == 0)
 			continue;
 		count += is_first(&rows, i);
 	}
-	rows_release(&rows);
+	adv_rows_release(&rows);
 	return count;
 }
 
-bool merged_is_whole(const char *path, const struct np_cluster *cluster)
+bool adv_merged_is_whole(const char *path, const struct np_cluster *cluster)
 {
 	bool communicates = cluster->communicators.count > 0;
 

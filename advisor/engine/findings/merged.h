@@ -12,9 +12,9 @@
  * and all ranks that are there: names, sizes and times of change are compared. A stale
  * one, or one that cannot be read, is never used.
  */
-bool merged_is_fresh(const char *path, const struct np_run *discovered, const char *version);
+bool adv_merged_is_fresh(const char *path, const struct np_run *discovered, const char *version);
 
 /* Was it made of all steps and with all parts (cluster --steps, -m)? */
-bool merged_is_whole(const char *path, const struct np_cluster *cluster);
+bool adv_merged_is_whole(const char *path, const struct np_cluster *cluster);
 
 #endif /* NP_ADVISOR_MERGED_H */

@@ -13,7 +13,7 @@
 
 #define FILE_LIMIT ((size_t)16 << 20)
 
-void suppressions_release(struct suppressions *suppressions)
+void adv_suppressions_release(struct adv_suppressions *suppressions)
 {
 	np_json_freep(&suppressions->doc);
 }
@@ -50,7 +50,7 @@ static bool is_date(const char *text)
 }
 
 /* Does every row of the evidence have a value in the column that matches? */
-static int column_matches(const struct finding *finding, const char *name, const char *regex,
+static int column_matches(const struct adv_finding *finding, const char *name, const char *regex,
 			  bool *ret, struct np_err *err)
 {
 	NP_CLEANUP(np_pattern_freep) struct np_pattern *pattern = NULL;
@@ -59,10 +59,10 @@ static int column_matches(const struct finding *finding, const char *name, const
 
 	*ret = true;
 	for (size_t o = 0; o < finding->outcomes.count && rc == NP_OK && *ret; o++) {
-		const struct rows *evidence = &finding->outcomes.item[o]->evidence;
-		size_t column = rows_column(evidence, name);
+		const struct adv_rows *evidence = &finding->outcomes.item[o]->evidence;
+		size_t column = adv_rows_column(evidence, name);
 
-		for (size_t i = 0; i < rows_count(evidence) && rc == NP_OK && *ret; i++) {
+		for (size_t i = 0; i < adv_rows_count(evidence) && rc == NP_OK && *ret; i++) {
 			struct np_buf text = NP_BUF_INIT;
 
 			rows++;
@@ -70,7 +70,7 @@ static int column_matches(const struct finding *finding, const char *name, const
 				*ret = false;
 				break;
 			}
-			cell_format(&text, rows_cell(evidence, i, column));
+			adv_cell_format(&text, adv_rows_cell(evidence, i, column));
 			rc = np_pattern_match(pattern, text.text, text.length, 0, ret, err);
 			np_buf_release(&text);
 		}
@@ -79,7 +79,7 @@ static int column_matches(const struct finding *finding, const char *name, const
 	return rc;
 }
 
-static int covers(const struct np_json *entry, const struct finding *finding, bool *ret,
+static int covers(const struct np_json *entry, const struct adv_finding *finding, bool *ret,
 		  struct np_err *err)
 {
 	const char *rule = np_json_text(np_json_member(entry, "rule"));
@@ -122,12 +122,12 @@ static int check_entry(const struct np_json *entry, struct np_err *err)
 	return NP_OK;
 }
 
-static int apply_entry(const struct np_json *entry, struct advice *advice, size_t *ret_covered,
+static int apply_entry(const struct np_json *entry, struct adv_advice *advice, size_t *ret_covered,
 		       struct np_err *err)
 {
 	*ret_covered = 0;
 	for (size_t i = 0; i < advice->findings.count; i++) {
-		struct finding *finding = &advice->findings.item[i];
+		struct adv_finding *finding = &advice->findings.item[i];
 		bool covered = false;
 		int rc = covers(entry, finding, &covered, err);
 
@@ -140,7 +140,7 @@ static int apply_entry(const struct np_json *entry, struct advice *advice, size_
 	return NP_OK;
 }
 
-static bool is_rule(const struct rule_library *library, const char *glob)
+static bool is_rule(const struct adv_rule_library *library, const char *glob)
 {
 	for (size_t i = 0; i < library->rules.count; i++) {
 		if (fnmatch(glob, library->rules.item[i]->id, 0) == 0)
@@ -149,10 +149,10 @@ static bool is_rule(const struct rule_library *library, const char *glob)
 	return false;
 }
 
-static bool was_checked(const struct advice *advice, const char *glob)
+static bool was_checked(const struct adv_advice *advice, const char *glob)
 {
 	for (size_t i = 0; i < advice->rules.count; i++) {
-		const struct rule_report *report = &advice->rules.item[i];
+		const struct adv_rule_report *report = &advice->rules.item[i];
 
 		if ((report->status == STATUS_FIRED || report->status == STATUS_CLEAR) &&
 		    fnmatch(glob, report->rule->id, 0) == 0)
@@ -162,7 +162,7 @@ static bool was_checked(const struct advice *advice, const char *glob)
 }
 
 /* One that covers nothing, unless its rules were not asked for or could not be checked here. */
-static void note_needless(struct advice *advice, const struct rule_library *library,
+static void note_needless(struct adv_advice *advice, const struct adv_rule_library *library,
 			  const char *path, const struct np_json *entry)
 {
 	const char *rule = np_json_text(np_json_member(entry, "rule"));
@@ -178,7 +178,7 @@ static void note_needless(struct advice *advice, const struct rule_library *libr
 
 /* Apply one that is in force, and note the others. */
 static int apply_dated(const struct np_json *entry, const char *date, const char *path,
-		       const struct rule_library *library, struct advice *advice,
+		       const struct adv_rule_library *library, struct adv_advice *advice,
 		       struct np_err *err)
 {
 	const char *until = np_json_text(np_json_member(entry, "until"));
@@ -199,15 +199,15 @@ static int apply_dated(const struct np_json *entry, const char *date, const char
 }
 
 /* A rule whose findings are all suppressed is. */
-static void mark_rules(struct advice *advice)
+static void mark_rules(struct adv_advice *advice)
 {
 	for (size_t r = 0; r < advice->rules.count; r++) {
-		struct rule_report *report = &advice->rules.item[r];
+		struct adv_rule_report *report = &advice->rules.item[r];
 		const char *reason = NULL;
 		bool all = true;
 
 		for (size_t i = 0; i < advice->findings.count; i++) {
-			const struct finding *finding = &advice->findings.item[i];
+			const struct adv_finding *finding = &advice->findings.item[i];
 
 			if (finding->rule != report->rule)
 				continue;
@@ -222,14 +222,15 @@ static void mark_rules(struct advice *advice)
 }
 
 /* What is wrong with an entry, and which one it is. Always negative. */
-static int wrong_entry(const struct suppressions *suppressions, size_t index,
+static int wrong_entry(const struct adv_suppressions *suppressions, size_t index,
 		       const struct np_err *why, struct np_err *err)
 {
 	return np_fail(err, why->code, "%s: suppression %zu: %s", suppressions->path, index + 1,
 		       why->text);
 }
 
-int suppressions_read(struct suppressions *suppressions, const char *path, struct np_err *err)
+int adv_suppressions_read(struct adv_suppressions *suppressions, const char *path,
+			  struct np_err *err)
 {
 	int rc = np_json_read_file(path, FILE_LIMIT, &suppressions->doc, err);
 
@@ -245,8 +246,9 @@ int suppressions_read(struct suppressions *suppressions, const char *path, struc
 	return rc;
 }
 
-int suppressions_apply(const struct suppressions *suppressions, const struct rule_library *library,
-		       struct advice *advice, struct np_err *err)
+int adv_suppressions_apply(const struct adv_suppressions *suppressions,
+			   const struct adv_rule_library *library, struct adv_advice *advice,
+			   struct np_err *err)
 {
 	char date[11];
 	int rc = NP_OK;
@@ -260,22 +262,22 @@ int suppressions_apply(const struct suppressions *suppressions, const struct rul
 			rc = wrong_entry(suppressions, i, &why, err);
 	}
 	mark_rules(advice);
-	advice_total(advice);
+	adv_advice_total(advice);
 	return rc;
 }
 
 /* Severity of a name; info for what is none. */
-static enum severity severity_of(const char *name)
+static enum adv_severity severity_of(const char *name)
 {
 	for (int i = SEVERITY_COUNT - 1; i > 0; i--) {
-		if (name && strcmp(name, severity_name((enum severity)i)) == 0)
-			return (enum severity)i;
+		if (name && strcmp(name, adv_severity_name((enum adv_severity)i)) == 0)
+			return (enum adv_severity)i;
 	}
 	return SEVERITY_INFO;
 }
 
 /* A gain counts as worse when it is more than a tenth and half a percent of the step larger. */
-static bool is_worse(const struct finding *finding, const struct np_json *before)
+static bool is_worse(const struct adv_finding *finding, const struct np_json *before)
 {
 	double percent;
 
@@ -286,7 +288,7 @@ static bool is_worse(const struct finding *finding, const struct np_json *before
 }
 
 static const struct np_json *find_before(const struct np_json *findings,
-					 const struct finding *finding)
+					 const struct adv_finding *finding)
 {
 	char fingerprint[17];
 
@@ -301,7 +303,7 @@ static const struct np_json *find_before(const struct np_json *findings,
 	return NULL;
 }
 
-int baseline_read(const char *path, struct np_json **ret, struct np_err *err)
+int adv_baseline_read(const char *path, struct np_json **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	const char *schema;
@@ -318,12 +320,12 @@ int baseline_read(const char *path, struct np_json **ret, struct np_err *err)
 	return NP_OK;
 }
 
-void baseline_apply(const struct np_json *baseline, struct advice *advice)
+void adv_baseline_apply(const struct np_json *baseline, struct adv_advice *advice)
 {
 	const struct np_json *findings = np_json_member(baseline, "findings");
 
 	for (size_t i = 0; i < advice->findings.count; i++) {
-		struct finding *finding = &advice->findings.item[i];
+		struct adv_finding *finding = &advice->findings.item[i];
 		const struct np_json *before = find_before(findings, finding);
 
 		finding->baseline = !before                     ? BASELINE_NEW
@@ -332,12 +334,12 @@ void baseline_apply(const struct np_json *baseline, struct advice *advice)
 	}
 }
 
-int gate_parse(const char *text, struct gate *ret, struct np_err *err)
+int adv_gate_parse(const char *text, struct adv_gate *ret, struct np_err *err)
 {
 	static const char gain[] = "gain=";
 	char *end;
 
-	*ret = (struct gate){ .set = true, .severity = severity_of(text) };
+	*ret = (struct adv_gate){ .set = true, .severity = severity_of(text) };
 	if (ret->severity != SEVERITY_INFO)
 		return NP_OK;
 	if (strncmp(text, gain, sizeof(gain) - 1) == 0) {
@@ -351,24 +353,24 @@ int gate_parse(const char *text, struct gate *ret, struct np_err *err)
 		       "'--fail-on' needs high, medium, low or gain=PERCENT, not '%s'", text);
 }
 
-static bool finding_counts(const struct finding *finding)
+static bool finding_counts(const struct adv_finding *finding)
 {
 	return !finding->suppressed && finding->baseline != BASELINE_KNOWN;
 }
 
 /* Gains of one group count once here, too: the largest of it comes first. */
-static double gain_that_counts(const struct advice *advice)
+static double gain_that_counts(const struct adv_advice *advice)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < advice->findings.count; i++) {
-		const struct finding *finding = &advice->findings.item[i];
+		const struct adv_finding *finding = &advice->findings.item[i];
 		bool first = true;
 
 		if (!finding_counts(finding) || isnan(finding->gain_percent))
 			continue;
 		for (size_t j = 0; j < i && finding->rule->group; j++) {
-			const struct finding *other = &advice->findings.item[j];
+			const struct adv_finding *other = &advice->findings.item[j];
 
 			if (finding_counts(other) && other->rule->group &&
 			    strcmp(other->rule->group, finding->rule->group) == 0)
@@ -380,7 +382,7 @@ static double gain_that_counts(const struct advice *advice)
 	return fmin(sum, 100);
 }
 
-size_t gate_tripped(const struct gate *gate, const struct advice *advice)
+size_t adv_gate_tripped(const struct adv_gate *gate, const struct adv_advice *advice)
 {
 	size_t count = 0;
 
@@ -389,7 +391,7 @@ size_t gate_tripped(const struct gate *gate, const struct advice *advice)
 	if (gate->by_gain)
 		return gain_that_counts(advice) >= gate->percent && gate->percent > 0 ? 1 : 0;
 	for (size_t i = 0; i < advice->findings.count; i++) {
-		const struct finding *finding = &advice->findings.item[i];
+		const struct adv_finding *finding = &advice->findings.item[i];
 
 		count += finding_counts(finding) && finding->severity >= gate->severity;
 	}

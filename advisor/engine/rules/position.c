@@ -125,7 +125,7 @@ static struct cursor walk(const char *text, size_t length, const char *path)
 	return cursor;
 }
 
-size_t position_offset(const char *text, size_t length, const char *path)
+size_t adv_position_offset(const char *text, size_t length, const char *path)
 {
 	return (size_t)(walk(text, length, path).at - text);
 }
@@ -155,7 +155,7 @@ static size_t move_into(struct cursor *cursor, size_t inside)
 	return inside;
 }
 
-size_t position_offset_inside(const char *text, size_t length, const char *path, size_t inside)
+size_t adv_position_offset_inside(const char *text, size_t length, const char *path, size_t inside)
 {
 	struct cursor cursor = walk(text, length, path);
 
@@ -181,9 +181,9 @@ size_t position_offset_inside(const char *text, size_t length, const char *path,
 	return (size_t)(cursor.at - text);
 }
 
-struct position position_of(const char *text, size_t offset)
+struct adv_position adv_position_of(const char *text, size_t offset)
 {
-	struct position position = { 1, 1 };
+	struct adv_position position = { 1, 1 };
 
 	for (size_t i = 0; i < offset; i++) {
 		if (text[i] == '\n') {
@@ -196,7 +196,7 @@ struct position position_of(const char *text, size_t offset)
 	return position;
 }
 
-size_t place_count_all_keys(const char *text, size_t length)
+size_t adv_place_count_all_keys(const char *text, size_t length)
 {
 	struct cursor cursor = { .at = text, .end = text + length };
 	size_t count = 0;
@@ -212,7 +212,7 @@ size_t place_count_all_keys(const char *text, size_t length)
 	return count;
 }
 
-size_t place_count_keys(const char *text, size_t length, const char *path)
+size_t adv_place_count_keys(const char *text, size_t length, const char *path)
 {
 	struct cursor cursor = walk(text, length, path);
 	size_t count = 0;

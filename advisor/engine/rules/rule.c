@@ -16,7 +16,7 @@
 
 #include "position.h"
 
-void problems_release(struct problems *problems)
+void adv_problems_release(struct adv_problems *problems)
 {
 	for (size_t i = 0; i < problems->list.count; i++) {
 		free(problems->list.item[i].file);
@@ -26,10 +26,11 @@ void problems_release(struct problems *problems)
 	np_vec_release(&problems->list);
 }
 
-void problem_add(struct problems *problems, const struct rule_file *file, const char *rule,
-		 const char *path, size_t inside, bool warning, const char *fmt, ...)
+void adv_problem_add(struct adv_problems *problems, const struct adv_rule_file *file,
+		     const char *rule, const char *path, size_t inside, bool warning,
+		     const char *fmt, ...)
 {
-	struct problem *problem = np_vec_add(&problems->list, NULL);
+	struct adv_problem *problem = np_vec_add(&problems->list, NULL);
 	va_list args;
 
 	problems->errors += !warning;
@@ -45,18 +46,18 @@ void problem_add(struct problems *problems, const struct rule_file *file, const 
 		problem->text = NULL;
 	va_end(args);
 	if (file->text && path) {
-		size_t offset =
-			inside == SIZE_MAX
-				? position_offset(file->text, file->length, path)
-				: position_offset_inside(file->text, file->length, path, inside);
-		struct position position = position_of(file->text, offset);
+		size_t offset = inside == SIZE_MAX
+					? adv_position_offset(file->text, file->length, path)
+					: adv_position_offset_inside(file->text, file->length, path,
+								     inside);
+		struct adv_position position = adv_position_of(file->text, offset);
 
 		problem->line = position.line;
 		problem->column = position.column;
 	}
 }
 
-void problem_format(struct np_buf *buf, const struct problem *problem)
+void adv_problem_format(struct np_buf *buf, const struct adv_problem *problem)
 {
 	np_buf_add(buf, problem->file ? problem->file : "?");
 	if (problem->line > 0)
@@ -73,21 +74,21 @@ void problem_format(struct np_buf *buf, const struct problem *problem)
 
 #define SCHEMA "npuprof.rules/1"
 
-const char *severity_name(enum severity severity)
+const char *adv_severity_name(enum adv_severity severity)
 {
 	static const char *const names[SEVERITY_COUNT] = { "info", "low", "medium", "high" };
 
 	return names[severity];
 }
 
-const char *bound_name(enum rule_bound bound)
+const char *adv_bound_name(enum adv_rule_bound bound)
 {
 	static const char *const names[] = { "estimate", "upper", "replay" };
 
 	return names[bound];
 }
 
-const char *rule_text_in(rule_text text, enum rule_language language)
+const char *adv_rule_text_in(rule_text text, enum adv_rule_language language)
 {
 	const char *found = np_json_text(text);
 
@@ -96,9 +97,9 @@ const char *rule_text_in(rule_text text, enum rule_language language)
 	return found ? found : np_json_text(np_json_member(text, "en"));
 }
 
-struct rule_library *rule_library_new(void)
+struct adv_rule_library *adv_rule_library_new(void)
 {
-	struct rule_library *library = calloc(1, sizeof(*library));
+	struct adv_rule_library *library = calloc(1, sizeof(*library));
 
 	if (library)
 		library->arena = np_arena_new();
@@ -109,7 +110,7 @@ struct rule_library *rule_library_new(void)
 	return library;
 }
 
-static void file_free(struct rule_file *file)
+static void file_free(struct adv_rule_file *file)
 {
 	np_json_free(file->doc);
 	free(file->path);
@@ -117,7 +118,7 @@ static void file_free(struct rule_file *file)
 	free(file);
 }
 
-static void rule_free(struct rule *rule)
+static void rule_free(struct adv_rule *rule)
 {
 	for (size_t i = 0; i < rule->needs.count; i++)
 		np_vec_release(&rule->needs.item[i].columns);
@@ -139,7 +140,7 @@ static void rule_free(struct rule *rule)
 	free(rule);
 }
 
-void rule_library_free(struct rule_library *library)
+void adv_rule_library_free(struct adv_rule_library *library)
 {
 	if (!library)
 		return;
@@ -149,18 +150,18 @@ void rule_library_free(struct rule_library *library)
 		file_free(library->files.item[i]);
 	np_vec_release(&library->rules);
 	np_vec_release(&library->files);
-	problems_release(&library->problems);
+	adv_problems_release(&library->problems);
 	np_arena_free(library->arena);
 	free(library);
 }
 
-void rule_library_freep(struct rule_library **library)
+void adv_rule_library_freep(struct adv_rule_library **library)
 {
-	rule_library_free(*library);
+	adv_rule_library_free(*library);
 	*library = NULL;
 }
 
-static int read_text(struct rule_file *file, struct np_err *err)
+static int read_text(struct adv_rule_file *file, struct np_err *err)
 {
 	char reason[128];
 	struct stat status;
@@ -190,7 +191,7 @@ static int read_text(struct rule_file *file, struct np_err *err)
 	return file->text ? NP_OK : np_fail_nomem(err, file->path);
 }
 
-static char *rule_path(struct rule_library *library, size_t index)
+static char *rule_path(struct adv_rule_library *library, size_t index)
 {
 	char text[32];
 
@@ -205,18 +206,18 @@ static bool is_id(const char *text)
 	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-_")] == '\0';
 }
 
-static int add_rule(struct rule_library *library, const struct rule_file *file,
+static int add_rule(struct adv_rule_library *library, const struct adv_rule_file *file,
 		    const struct np_json *json, size_t index, struct np_err *err)
 {
 	const char *id = np_json_text(np_json_member(json, "id"));
 	char *path = rule_path(library, index);
-	struct rule **slot;
+	struct adv_rule **slot;
 
 	if (!path)
 		return np_fail_nomem(err, "a rule");
 	if (!is_id(id)) {
-		problem_add(&library->problems, file, NULL, path, SIZE_MAX, false,
-			    "a rule needs an 'id' of small letters, digits, '.', '-' and '_'");
+		adv_problem_add(&library->problems, file, NULL, path, SIZE_MAX, false,
+				"a rule needs an 'id' of small letters, digits, '.', '-' and '_'");
 		return NP_OK;
 	}
 	slot = np_vec_add(&library->rules, err);
@@ -227,7 +228,7 @@ static int add_rule(struct rule_library *library, const struct rule_file *file,
 		library->rules.count--;
 		return np_fail_nomem(err, "a rule");
 	}
-	**slot = (struct rule){ .id = id, .file = file, .path = path, .json = json };
+	**slot = (struct adv_rule){ .id = id, .file = file, .path = path, .json = json };
 	return NP_OK;
 }
 
@@ -246,20 +247,21 @@ static size_t count_members(const struct np_json *node)
 	return count;
 }
 
-static void check_pack(struct rule_library *library, struct rule_file *file)
+static void check_pack(struct adv_rule_library *library, struct adv_rule_file *file)
 {
 	static const char *const keys[] = { "$schema", "schema", "pack", "version", "rules" };
 	const char *schema = np_json_text(np_json_member(file->doc, "schema"));
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 
 	file->pack = np_json_text(np_json_member(file->doc, "pack"));
-	file->doubled = place_count_all_keys(file->text, file->length) != count_members(file->doc);
+	file->doubled =
+		adv_place_count_all_keys(file->text, file->length) != count_members(file->doc);
 	if (!schema || strcmp(schema, SCHEMA) != 0)
-		problem_add(&library->problems, file, NULL, "/schema", SIZE_MAX, false,
-			    "'schema' must be \"%s\"", SCHEMA);
+		adv_problem_add(&library->problems, file, NULL, "/schema", SIZE_MAX, false,
+				"'schema' must be \"%s\"", SCHEMA);
 	if (np_json_type(np_json_member(file->doc, "rules")) != NP_JSON_ARRAY)
-		problem_add(&library->problems, file, NULL, "/rules", SIZE_MAX, false,
-			    "'rules' must be an array");
+		adv_problem_add(&library->problems, file, NULL, "/rules", SIZE_MAX, false,
+				"'rules' must be an array");
 	while (np_json_next(file->doc, &entry)) {
 		const char *meant = np_text_closest(entry.key, keys, NP_COUNT(keys));
 		char path[128];
@@ -270,19 +272,20 @@ static void check_pack(struct rule_library *library, struct rule_file *file)
 		if (i < NP_COUNT(keys))
 			continue;
 		(void)snprintf(path, sizeof(path), "/%s", entry.key);
-		problem_add(&library->problems, file, NULL, path, SIZE_MAX, false,
-			    "unknown field '%s'%s%s%s", entry.key, meant ? "; did you mean '" : "",
-			    meant ? meant : "", meant ? "'?" : "");
+		adv_problem_add(&library->problems, file, NULL, path, SIZE_MAX, false,
+				"unknown field '%s'%s%s%s", entry.key,
+				meant ? "; did you mean '" : "", meant ? meant : "",
+				meant ? "'?" : "");
 	}
 }
 
 /* "path:line:column: reason" of the reader of JSON as a problem. */
-static void add_syntax_problem(struct rule_library *library, const struct rule_file *file,
+static void add_syntax_problem(struct adv_rule_library *library, const struct adv_rule_file *file,
 			       const struct np_err *why)
 {
 	size_t prefix = strlen(file->path);
 	const char *text = why->text;
-	struct problem *problem;
+	struct adv_problem *problem;
 	size_t line = 0;
 	size_t column = 0;
 	int used = 0;
@@ -290,7 +293,7 @@ static void add_syntax_problem(struct rule_library *library, const struct rule_f
 	if (strncmp(text, file->path, prefix) == 0 &&
 	    sscanf(text + prefix, ":%zu:%zu: %n", &line, &column, &used) == 2)
 		text += prefix + (size_t)used;
-	problem_add(&library->problems, file, NULL, NULL, SIZE_MAX, false, "%s", text);
+	adv_problem_add(&library->problems, file, NULL, NULL, SIZE_MAX, false, "%s", text);
 	if (library->problems.lost)
 		return;
 	problem = &library->problems.list.item[library->problems.list.count - 1];
@@ -299,11 +302,11 @@ static void add_syntax_problem(struct rule_library *library, const struct rule_f
 	problem->column = column > 0 ? column : 1;
 }
 
-static int read_file(struct rule_library *library, const char *path, struct np_err *err)
+static int read_file(struct adv_rule_library *library, const char *path, struct np_err *err)
 {
-	struct rule_file **slot = np_vec_add(&library->files, err);
+	struct adv_rule_file **slot = np_vec_add(&library->files, err);
 	struct np_err why = NP_ERR_INIT;
-	struct rule_file *file;
+	struct adv_rule_file *file;
 	const struct np_json *rules;
 	int rc;
 
@@ -348,7 +351,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int rule_library_read(struct rule_library *library, const char *path, struct np_err *err)
+int adv_rule_library_read(struct adv_rule_library *library, const char *path, struct np_err *err)
 {
 	struct dirent **entries = NULL;
 	struct stat status;
@@ -381,14 +384,14 @@ int rule_library_read(struct rule_library *library, const char *path, struct np_
 
 static int by_id(const void *a, const void *b)
 {
-	const struct rule *x = *(struct rule *const *)a;
-	const struct rule *y = *(struct rule *const *)b;
+	const struct adv_rule *x = *(struct adv_rule *const *)a;
+	const struct adv_rule *y = *(struct adv_rule *const *)b;
 
 	return strcmp(x->id, y->id);
 }
 
 /* Drop rule number `index`. */
-static void drop(struct rule_library *library, size_t index)
+static void drop(struct adv_rule_library *library, size_t index)
 {
 	rule_free(library->rules.item[index]);
 	memmove(&library->rules.item[index], &library->rules.item[index + 1],
@@ -397,42 +400,42 @@ static void drop(struct rule_library *library, size_t index)
 }
 
 /* The first one of an id in order of reading is kept. */
-static void refuse_doubles(struct rule_library *library)
+static void refuse_doubles(struct adv_rule_library *library)
 {
 	for (size_t i = 0; i < library->rules.count; i++) {
-		const struct rule *first = library->rules.item[i];
+		const struct adv_rule *first = library->rules.item[i];
 
 		for (size_t j = i + 1; j < library->rules.count;) {
-			const struct rule *other = library->rules.item[j];
+			const struct adv_rule *other = library->rules.item[j];
 
 			if (strcmp(first->id, other->id) != 0) {
 				j++;
 				continue;
 			}
-			problem_add(&library->problems, other->file, other->id, other->path,
-				    SIZE_MAX, false, "the id is taken by a rule in '%s'",
-				    first->file->path);
+			adv_problem_add(&library->problems, other->file, other->id, other->path,
+					SIZE_MAX, false, "the id is taken by a rule in '%s'",
+					first->file->path);
 			drop(library, j);
 		}
 	}
 }
 
 /* Follow `extends`; false when it leads nowhere or in a circle. */
-static bool find_base(struct rule_library *library, struct rule *rule)
+static bool find_base(struct adv_rule_library *library, struct adv_rule *rule)
 {
 	const char *name = np_json_text(np_json_member(rule->json, "extends"));
-	const struct rule *base;
-	const struct rule *at;
+	const struct adv_rule *base;
+	const struct adv_rule *at;
 
 	if (!np_json_member(rule->json, "extends"))
 		return true;
-	base = name ? rule_library_find(library, name) : NULL;
+	base = name ? adv_rule_library_find(library, name) : NULL;
 	for (at = base; at && at != rule; at = at->base)
 		;
 	if (!base || at == rule) {
-		problem_add(&library->problems, rule->file, rule->id, rule->path, SIZE_MAX, false,
-			    "it extends '%s', which %s", name ? name : "?",
-			    base ? "extends it" : "is no rule");
+		adv_problem_add(&library->problems, rule->file, rule->id, rule->path, SIZE_MAX,
+				false, "it extends '%s', which %s", name ? name : "?",
+				base ? "extends it" : "is no rule");
 		return false;
 	}
 	rule->base = base;
@@ -440,7 +443,7 @@ static bool find_base(struct rule_library *library, struct rule *rule)
 }
 
 /* Rules that another extends must stay, also when something is wrong with them: parsed last. */
-int rule_library_finish(struct rule_library *library, struct np_err *err)
+int adv_rule_library_finish(struct adv_rule_library *library, struct np_err *err)
 {
 	bool *bad = calloc(library->rules.count + 1, sizeof(*bad));
 
@@ -448,11 +451,11 @@ int rule_library_finish(struct rule_library *library, struct np_err *err)
 		return np_fail_nomem(err, "rules");
 	refuse_doubles(library);
 	if (library->rules.count > 0)
-		qsort(library->rules.item, library->rules.count, sizeof(struct rule *), by_id);
+		qsort(library->rules.item, library->rules.count, sizeof(struct adv_rule *), by_id);
 	for (size_t i = 0; i < library->rules.count; i++)
 		bad[i] = !find_base(library, library->rules.item[i]);
 	for (size_t i = 0; i < library->rules.count; i++)
-		bad[i] = bad[i] || !rule_parse(library, library->rules.item[i]);
+		bad[i] = bad[i] || !adv_rule_parse(library, library->rules.item[i]);
 	for (size_t i = library->rules.count; i-- > 0;) {
 		if (bad[i])
 			drop(library, i);
@@ -461,7 +464,7 @@ int rule_library_finish(struct rule_library *library, struct np_err *err)
 	return NP_OK;
 }
 
-const struct rule *rule_library_find(const struct rule_library *library, const char *id)
+const struct adv_rule *adv_rule_library_find(const struct adv_rule_library *library, const char *id)
 {
 	for (size_t i = 0; i < library->rules.count; i++) {
 		if (strcmp(library->rules.item[i]->id, id) == 0)
@@ -470,7 +473,8 @@ const struct rule *rule_library_find(const struct rule_library *library, const c
 	return NULL;
 }
 
-int rule_library_missing(const struct rule_library *library, const char *id, struct np_err *err)
+int adv_rule_library_missing(const struct adv_rule_library *library, const char *id,
+			     struct np_err *err)
 {
 	NP_VEC(const char *) ids = { 0 };
 	const char *meant;
@@ -488,7 +492,7 @@ int rule_library_missing(const struct rule_library *library, const char *id, str
 		       meant ? "'?" : "");
 }
 
-static int check_range(const struct rule_param *param, const char *value, struct np_err *err)
+static int check_range(const struct adv_rule_param *param, const char *value, struct np_err *err)
 {
 	char *end;
 	double number = strtod(value, &end);
@@ -504,24 +508,25 @@ static int check_range(const struct rule_param *param, const char *value, struct
 	return NP_OK;
 }
 
-int rule_library_set(struct rule_library *library, const char *assignment, struct np_err *err)
+int adv_rule_library_set(struct adv_rule_library *library, const char *assignment,
+			 struct np_err *err)
 {
 	const char *equals = strchr(assignment, '=');
 	const char *dot = equals ? memrchr(assignment, '.', (size_t)(equals - assignment)) : NULL;
 	char *id =
 		dot ? np_arena_text(library->arena, assignment, (size_t)(dot - assignment)) : NULL;
 	char *name = id ? np_arena_text(library->arena, dot + 1, (size_t)(equals - dot) - 1) : NULL;
-	const struct rule *found;
+	const struct adv_rule *found;
 
 	if (!dot)
 		return np_fail(err, NP_E_USAGE, "'%s' is not id.parameter=value", assignment);
 	if (!name)
 		return np_fail_nomem(err, "a parameter");
-	found = rule_library_find(library, id);
+	found = adv_rule_library_find(library, id);
 	if (!found)
-		return rule_library_missing(library, id, err);
+		return adv_rule_library_missing(library, id, err);
 	for (size_t i = 0; i < found->params.count; i++) {
-		struct rule_param *param = &found->params.item[i];
+		struct adv_rule_param *param = &found->params.item[i];
 		int rc;
 
 		if (strcmp(param->name, name) != 0)
@@ -552,14 +557,14 @@ static bool program_directory(char *ret, size_t size)
 	return true;
 }
 
-static int read_own(struct rule_library *library, struct np_err *err)
+static int read_own(struct adv_rule_library *library, struct np_err *err)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
 	const char *chosen = getenv("NPUPROF_RULES");
 	char directory[PATH_MAX];
 
 	if (chosen && *chosen)
-		return rule_library_read(library, chosen, err);
+		return adv_rule_library_read(library, chosen, err);
 	if (!program_directory(directory, sizeof(directory)))
 		return NP_OK;
 	for (size_t i = 0; i < NP_COUNT(beside); i++) {
@@ -571,7 +576,7 @@ static int read_own(struct rule_library *library, struct np_err *err)
 			return np_fail_nomem(err, "rules");
 		found = access(path, R_OK) == 0;
 		if (found)
-			rc = rule_library_read(library, path, err);
+			rc = adv_rule_library_read(library, path, err);
 		free(path);
 		if (found)
 			return rc;
@@ -579,12 +584,12 @@ static int read_own(struct rule_library *library, struct np_err *err)
 	return NP_OK;
 }
 
-int rules_read_all(struct rule_library *library, const char *const *more, size_t count,
-		   struct np_err *err)
+int adv_rules_read_all(struct adv_rule_library *library, const char *const *more, size_t count,
+		       struct np_err *err)
 {
 	int rc = read_own(library, err);
 
 	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		rc = rule_library_read(library, more[i], err);
-	return rc == NP_OK ? rule_library_finish(library, err) : rc;
+		rc = adv_rule_library_read(library, more[i], err);
+	return rc == NP_OK ? adv_rule_library_finish(library, err) : rc;
 }

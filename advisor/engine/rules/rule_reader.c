@@ -10,8 +10,8 @@
 
 #include "position.h"
 
-void reader_complain(struct rule_reader *reader, const struct rule_value *value, const char *fmt,
-		     ...)
+void adv_reader_complain(struct adv_rule_reader *reader, const struct adv_rule_value *value,
+			 const char *fmt, ...)
 {
 	va_list args;
 	char *text = NULL;
@@ -21,12 +21,12 @@ void reader_complain(struct rule_reader *reader, const struct rule_value *value,
 	if (vasprintf(&text, fmt, args) < 0)
 		text = NULL;
 	va_end(args);
-	problem_add(&reader->library->problems, value->file, reader->rule->id, value->path,
-		    SIZE_MAX, false, "%s", text ? text : "out of memory");
+	adv_problem_add(&reader->library->problems, value->file, reader->rule->id, value->path,
+			SIZE_MAX, false, "%s", text ? text : "out of memory");
 	free(text);
 }
 
-const char *reader_path(struct rule_reader *reader, const char *path, const char *key)
+const char *adv_reader_path(struct adv_rule_reader *reader, const char *path, const char *key)
 {
 	char *joined = np_arena_alloc(reader->library->arena, strlen(path) + strlen(key) + 2);
 
@@ -38,37 +38,37 @@ const char *reader_path(struct rule_reader *reader, const char *path, const char
 	return joined;
 }
 
-struct rule_value reader_member(struct rule_reader *reader, const struct rule_value *object,
-				const char *key)
+struct adv_rule_value adv_reader_member(struct adv_rule_reader *reader,
+					const struct adv_rule_value *object, const char *key)
 {
-	struct rule_value value = { .node = np_json_member(object->node, key),
-				    .file = object->file };
+	struct adv_rule_value value = { .node = np_json_member(object->node, key),
+					.file = object->file };
 
-	value.path = value.node ? reader_path(reader, object->path, key) : object->path;
+	value.path = value.node ? adv_reader_path(reader, object->path, key) : object->path;
 	return value;
 }
 
-struct rule_value reader_item(struct rule_reader *reader, const struct rule_value *array,
-			      size_t index)
+struct adv_rule_value adv_reader_item(struct adv_rule_reader *reader,
+				      const struct adv_rule_value *array, size_t index)
 {
 	char key[24];
 
 	(void)snprintf(key, sizeof(key), "%zu", index);
-	return (struct rule_value){ .node = np_json_item(array->node, index),
-				    .file = array->file,
-				    .path = reader_path(reader, array->path, key) };
+	return (struct adv_rule_value){ .node = np_json_item(array->node, index),
+					.file = array->file,
+					.path = adv_reader_path(reader, array->path, key) };
 }
 
 /* A field of the rule, or of the one it extends. */
-struct rule_value reader_field(struct rule_reader *reader, const char *key)
+struct adv_rule_value adv_reader_field(struct adv_rule_reader *reader, const char *key)
 {
-	const struct rule *rule = reader->rule;
-	struct rule_value value;
+	const struct adv_rule *rule = reader->rule;
+	struct adv_rule_value value;
 
 	do {
-		const struct rule_value whole = { rule->json, rule->file, rule->path };
+		const struct adv_rule_value whole = { rule->json, rule->file, rule->path };
 
-		value = reader_member(reader, &whole, key);
+		value = adv_reader_member(reader, &whole, key);
 		rule = rule->base;
 	} while (!value.node && rule);
 	if (!value.node) {
@@ -78,14 +78,14 @@ struct rule_value reader_field(struct rule_reader *reader, const char *key)
 	return value;
 }
 
-bool value_is(const struct rule_value *value, enum np_json_type type)
+bool adv_value_is(const struct adv_rule_value *value, enum np_json_type type)
 {
 	return np_json_type(value->node) == type;
 }
 
 /* Only these keys, each once. */
-void reader_check_keys(struct rule_reader *reader, const struct rule_value *object,
-		       const char *const *keys)
+void adv_reader_check_keys(struct adv_rule_reader *reader, const struct adv_rule_value *object,
+			   const char *const *keys)
 {
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 	size_t count = 0;
@@ -93,8 +93,8 @@ void reader_check_keys(struct rule_reader *reader, const struct rule_value *obje
 	while (keys[count])
 		count++;
 	while (np_json_next(object->node, &entry)) {
-		struct rule_value found = { entry.value, object->file,
-					    reader_path(reader, object->path, entry.key) };
+		struct adv_rule_value found = { entry.value, object->file,
+						adv_reader_path(reader, object->path, entry.key) };
 		size_t i = 0;
 		const char *meant;
 
@@ -103,37 +103,39 @@ void reader_check_keys(struct rule_reader *reader, const struct rule_value *obje
 		if (i < count)
 			continue;
 		meant = np_text_closest(entry.key, keys, count);
-		reader_complain(reader, &found, "unknown field '%s'%s%s%s", entry.key,
-				meant ? "; did you mean '" : "", meant ? meant : "",
-				meant ? "'?" : "");
+		adv_reader_complain(reader, &found, "unknown field '%s'%s%s%s", entry.key,
+				    meant ? "; did you mean '" : "", meant ? meant : "",
+				    meant ? "'?" : "");
 	}
-	if (object->file->doubled && place_count_keys(object->file->text, object->file->length,
-						      object->path) != np_json_count(object->node))
-		reader_complain(reader, object, "a field is written twice");
+	if (object->file->doubled &&
+	    adv_place_count_keys(object->file->text, object->file->length, object->path) !=
+		    np_json_count(object->node))
+		adv_reader_complain(reader, object, "a field is written twice");
 }
 
 /* An optional text: NULL when it is not there or of another kind. */
-const char *reader_text(struct rule_reader *reader, const struct rule_value *value,
-			const char *what)
+const char *adv_reader_text(struct adv_rule_reader *reader, const struct adv_rule_value *value,
+			    const char *what)
 {
-	if (!value->node || value_is(value, NP_JSON_NULL))
+	if (!value->node || adv_value_is(value, NP_JSON_NULL))
 		return NULL;
 	if (!np_json_text(value->node))
-		reader_complain(reader, value, "%s must be a text", what);
+		adv_reader_complain(reader, value, "%s must be a text", what);
 	return np_json_text(value->node);
 }
 
-bool reader_is_object(struct rule_reader *reader, const struct rule_value *value, const char *what)
+bool adv_reader_is_object(struct adv_rule_reader *reader, const struct adv_rule_value *value,
+			  const char *what)
 {
-	bool is = value_is(value, NP_JSON_OBJECT);
+	bool is = adv_value_is(value, NP_JSON_OBJECT);
 
 	if (!is)
-		reader_complain(reader, value, "%s must be an object", what);
+		adv_reader_complain(reader, value, "%s must be an object", what);
 	return is;
 }
 
 /* Is it a name that SQL takes without quotes and that nothing else has? */
-bool rule_is_name(const char *text)
+bool adv_rule_is_name(const char *text)
 {
 	if (!text || !*text || (text[0] >= '0' && text[0] <= '9') || text[0] == '_')
 		return false;
@@ -154,18 +156,19 @@ static bool is_taken(const char *name)
 	       strncmp(name, "sqlite_", 7) == 0;
 }
 
-bool reader_check_name(struct rule_reader *reader, const struct rule_value *value, const char *name)
+bool adv_reader_check_name(struct adv_rule_reader *reader, const struct adv_rule_value *value,
+			   const char *name)
 {
-	if (rule_is_name(name) && !is_taken(name))
+	if (adv_rule_is_name(name) && !is_taken(name))
 		return true;
-	reader_complain(reader, value,
-			"'%s' is no name: small letters, digits and _, not taken by SQL or a view",
-			name);
+	adv_reader_complain(
+		reader, value,
+		"'%s' is no name: small letters, digits and _, not taken by SQL or a view", name);
 	return false;
 }
 
 /* The strings of an array joined by line ends. */
-static const char *join_lines(struct rule_reader *reader, const struct rule_value *array)
+static const char *join_lines(struct adv_rule_reader *reader, const struct adv_rule_value *array)
 {
 	struct np_buf joined = NP_BUF_INIT;
 	const char *copy = NULL;
@@ -174,9 +177,9 @@ static const char *join_lines(struct rule_reader *reader, const struct rule_valu
 		const char *line = np_json_text(np_json_item(array->node, i));
 
 		if (!line) {
-			struct rule_value wrong = reader_item(reader, array, i);
+			struct adv_rule_value wrong = adv_reader_item(reader, array, i);
 
-			reader_complain(reader, &wrong, "a line must be a text");
+			adv_reader_complain(reader, &wrong, "a line must be a text");
 			np_buf_release(&joined);
 			return NULL;
 		}
@@ -191,10 +194,10 @@ static const char *join_lines(struct rule_reader *reader, const struct rule_valu
 }
 
 /* SQL is a text, an array of lines, or a number. */
-struct rule_sql reader_sql(struct rule_reader *reader, const struct rule_value *value,
-			   const char *what)
+struct adv_rule_sql adv_reader_sql(struct adv_rule_reader *reader,
+				   const struct adv_rule_value *value, const char *what)
 {
-	struct rule_sql sql = { .file = value->file, .path = value->path };
+	struct adv_rule_sql sql = { .file = value->file, .path = value->path };
 	double number;
 	char text[40];
 
@@ -216,65 +219,68 @@ struct rule_sql reader_sql(struct rule_reader *reader, const struct rule_value *
 		reader->failed = reader->failed || !sql.text;
 		break;
 	default:
-		reader_complain(reader, value, "%s must be SQL: a text or an array of lines", what);
+		adv_reader_complain(reader, value, "%s must be SQL: a text or an array of lines",
+				    what);
 		break;
 	}
 	return sql;
 }
 
-struct rule_sql reader_sql_field(struct rule_reader *reader, const char *key, bool needed)
+struct adv_rule_sql adv_reader_sql_field(struct adv_rule_reader *reader, const char *key,
+					 bool needed)
 {
-	struct rule_value value = reader_field(reader, key);
-	struct rule_sql sql = reader_sql(reader, &value, key);
+	struct adv_rule_value value = adv_reader_field(reader, key);
+	struct adv_rule_sql sql = adv_reader_sql(reader, &value, key);
 
 	if (needed && !sql.text)
-		reader_complain(reader, &value, "the rule has no '%s'", key);
+		adv_reader_complain(reader, &value, "the rule has no '%s'", key);
 	return sql;
 }
 
 /* A text, or an object of texts by language with English among them. */
-rule_text reader_language(struct rule_reader *reader, const struct rule_value *value,
-			  const char *what)
+rule_text adv_reader_language(struct adv_rule_reader *reader, const struct adv_rule_value *value,
+			      const char *what)
 {
 	static const char *const keys[] = { "en", "zh", NULL };
-	struct rule_value chinese;
+	struct adv_rule_value chinese;
 
-	if (!value->node || value_is(value, NP_JSON_NULL) || value_is(value, NP_JSON_TEXT))
-		return value_is(value, NP_JSON_TEXT) ? value->node : NULL;
-	if (!value_is(value, NP_JSON_OBJECT) || !np_json_text(np_json_member(value->node, "en"))) {
-		reader_complain(reader, value, "%s must be a text, or an object with one in 'en'",
-				what);
+	if (!value->node || adv_value_is(value, NP_JSON_NULL) || adv_value_is(value, NP_JSON_TEXT))
+		return adv_value_is(value, NP_JSON_TEXT) ? value->node : NULL;
+	if (!adv_value_is(value, NP_JSON_OBJECT) ||
+	    !np_json_text(np_json_member(value->node, "en"))) {
+		adv_reader_complain(reader, value,
+				    "%s must be a text, or an object with one in 'en'", what);
 		return NULL;
 	}
-	reader_check_keys(reader, value, keys);
-	chinese = reader_member(reader, value, "zh");
-	(void)reader_text(reader, &chinese, "'zh'");
+	adv_reader_check_keys(reader, value, keys);
+	chinese = adv_reader_member(reader, value, "zh");
+	(void)adv_reader_text(reader, &chinese, "'zh'");
 	return value->node;
 }
 
-rule_text reader_language_field(struct rule_reader *reader, const char *key, bool needed)
+rule_text adv_reader_language_field(struct adv_rule_reader *reader, const char *key, bool needed)
 {
-	struct rule_value value = reader_field(reader, key);
+	struct adv_rule_value value = adv_reader_field(reader, key);
 
-	if (needed && (!value.node || value_is(&value, NP_JSON_NULL)))
-		reader_complain(reader, &value, "the rule has no '%s'", key);
-	return reader_language(reader, &value, key);
+	if (needed && (!value.node || adv_value_is(&value, NP_JSON_NULL)))
+		adv_reader_complain(reader, &value, "the rule has no '%s'", key);
+	return adv_reader_language(reader, &value, key);
 }
 
 /* Append the texts of an array, or a single text. */
-void reader_texts(struct rule_reader *reader, struct rule_value value, const char *what,
-		  struct rule_texts *texts)
+void adv_reader_texts(struct adv_rule_reader *reader, struct adv_rule_value value, const char *what,
+		      struct adv_rule_texts *texts)
 {
-	bool many = value_is(&value, NP_JSON_ARRAY);
+	bool many = adv_value_is(&value, NP_JSON_ARRAY);
 	size_t count = many ? np_json_count(value.node) : value.node ? 1 : 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct rule_value one = many ? reader_item(reader, &value, i) : value;
+		struct adv_rule_value one = many ? adv_reader_item(reader, &value, i) : value;
 		const char *text = np_json_text(one.node);
 		const char **slot = text ? READER_ADD(reader, texts) : NULL;
 
 		if (!text)
-			reader_complain(reader, &one, "%s must be texts", what);
+			adv_reader_complain(reader, &one, "%s must be texts", what);
 		else if (slot)
 			*slot = text;
 	}

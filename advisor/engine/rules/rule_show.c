@@ -30,7 +30,8 @@ static void line(struct np_buf *buf, const char *name, const char *text, size_t 
 	np_buf_release(&safe);
 }
 
-static void sql_line(struct np_buf *buf, const char *name, const struct rule_sql *sql, size_t width)
+static void sql_line(struct np_buf *buf, const char *name, const struct adv_rule_sql *sql,
+		     size_t width)
 {
 	line(buf, name, sql->text, width);
 }
@@ -48,10 +49,10 @@ static void show_value(struct np_buf *buf, const struct np_json *value)
 		np_buf_add(buf, "(table)");
 }
 
-static void show_params(struct np_buf *buf, const struct rule *rule)
+static void show_params(struct np_buf *buf, const struct adv_rule *rule)
 {
 	for (size_t i = 0; i < rule->params.count; i++) {
-		const struct rule_param *param = &rule->params.item[i];
+		const struct adv_rule_param *param = &rule->params.item[i];
 
 		heading(buf, i == 0 ? "parameters" : "");
 		np_buf_printf(buf, "%s = ", param->name);
@@ -66,29 +67,29 @@ static void show_params(struct np_buf *buf, const struct rule *rule)
 	}
 }
 
-static void show_needs(struct np_buf *buf, const struct rule *rule)
+static void show_needs(struct np_buf *buf, const struct adv_rule *rule)
 {
 	if (rule->level > 0) {
 		heading(buf, "needs");
 		np_buf_printf(buf, "profiler_level=Level%" PRId64 "\n", rule->level);
 	}
 	for (size_t i = 0; i < rule->needs.count; i++) {
-		const struct rule_need *need = &rule->needs.item[i];
+		const struct adv_rule_need *need = &rule->needs.item[i];
 
 		heading(buf, i == 0 && rule->level == 0 ? "needs" : "");
 		np_buf_add(buf, need->view);
 		for (size_t c = 0; c < need->columns.count; c++)
 			np_buf_printf(buf, "%s%s", c > 0 ? ", " : ": ", need->columns.item[c]);
-		np_buf_printf(buf, " (%s)\n", view_cure(need->view, NULL));
+		np_buf_printf(buf, " (%s)\n", adv_view_cure(need->view, NULL));
 	}
 }
 
-void rule_show(struct np_buf *buf, const struct rule *rule, enum rule_language language,
-	       size_t width)
+void adv_rule_show(struct np_buf *buf, const struct adv_rule *rule, enum adv_rule_language language,
+		   size_t width)
 {
 	np_buf_printf(buf, "%s", rule->id);
-	line(buf, ":", rule_text_in(rule->title, language), width);
-	line(buf, "why", rule_text_in(rule->about, language), width);
+	line(buf, ":", adv_rule_text_in(rule->title, language), width);
+	line(buf, "why", adv_rule_text_in(rule->about, language), width);
 	line(buf, "dimension", rule->dimension, width);
 	line(buf, "looks at", rule->over_cluster ? "the cluster" : "each rank", width);
 	show_needs(buf, rule);
@@ -104,16 +105,16 @@ void rule_show(struct np_buf *buf, const struct rule *rule, enum rule_language l
 	}
 	sql_line(buf, "fires", &rule->fire, width);
 	for (int i = SEVERITY_COUNT - 1; i >= 0; i--)
-		sql_line(buf, severity_name((enum severity)i), &rule->severity[i], width);
-	line(buf, "otherwise", severity_name(rule->otherwise), width);
+		sql_line(buf, adv_severity_name((enum adv_severity)i), &rule->severity[i], width);
+	line(buf, "otherwise", adv_severity_name(rule->otherwise), width);
 	sql_line(buf, "gain", &rule->gain, width);
-	line(buf, "basis", rule_text_in(rule->basis, language), width);
+	line(buf, "basis", adv_rule_text_in(rule->basis, language), width);
 	line(buf, "repair", rule->repair, width);
 	line(buf, "group", rule->group, width);
-	line(buf, "says", rule_text_in(rule->message, language), width);
+	line(buf, "says", adv_rule_text_in(rule->message, language), width);
 	for (size_t i = 0; i < rule->advice.count; i++)
 		line(buf, i == 0 ? "advises" : "",
-		     rule_text_in(rule->advice.item[i].text, language), width);
+		     adv_rule_text_in(rule->advice.item[i].text, language), width);
 	for (size_t i = 0; i < rule->docs.count; i++)
 		line(buf, i == 0 ? "see" : "", rule->docs.item[i], width);
 	line(buf, "from", rule->file->path, width);

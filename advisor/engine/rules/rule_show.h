@@ -7,7 +7,7 @@
 #include "rule.h"
 
 /* Append what a rule looks for, needs, counts and advises, for people. */
-void rule_show(struct np_buf *buf, const struct rule *rule, enum rule_language language,
-	       size_t width);
+void adv_rule_show(struct np_buf *buf, const struct adv_rule *rule, enum adv_rule_language language,
+		   size_t width);
 
 #endif /* NP_ADVISOR_RULE_SHOW_H */

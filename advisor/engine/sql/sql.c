@@ -21,18 +21,18 @@ static sqlite3_mem_methods plain;
 
 static void *counted_malloc(int size)
 {
-	void *memory = quota_take(size) ? plain.xMalloc(size) : NULL;
+	void *memory = adv_quota_take(size) ? plain.xMalloc(size) : NULL;
 
 	/* Blocks may be a little larger than was asked for. */
 	if (memory)
-		quota_give(size - plain.xSize(memory));
+		adv_quota_give(size - plain.xSize(memory));
 	return memory;
 }
 
 static void counted_free(void *memory)
 {
 	if (memory)
-		quota_give(plain.xSize(memory));
+		adv_quota_give(plain.xSize(memory));
 	plain.xFree(memory);
 }
 
@@ -40,14 +40,14 @@ static void *counted_realloc(void *memory, int size)
 {
 	int before = memory ? plain.xSize(memory) : 0;
 
-	if (size > before && !quota_take(size - before))
+	if (size > before && !adv_quota_take(size - before))
 		return NULL;
 	if (size <= before)
-		quota_give(before - size);
+		adv_quota_give(before - size);
 	return plain.xRealloc(memory, size);
 }
 
-void sql_set_up(void)
+void adv_sql_set_up(void)
 {
 	static atomic_bool done;
 	sqlite3_mem_methods counted;
@@ -71,7 +71,7 @@ static struct np_cell known_real(double real)
 	return isfinite(real) ? np_cell_real(real) : np_cell_null();
 }
 
-struct np_cell sql_value_cell(sqlite3_value *value)
+struct np_cell adv_sql_value_cell(sqlite3_value *value)
 {
 	switch (sqlite3_value_type(value)) {
 	case SQLITE_INTEGER:
@@ -89,12 +89,12 @@ struct np_cell sql_value_cell(sqlite3_value *value)
 	}
 }
 
-struct np_cell sql_cell(struct sql_stmt *stmt, size_t column)
+struct np_cell adv_sql_cell(struct adv_sql_stmt *stmt, size_t column)
 {
-	return sql_value_cell(sqlite3_column_value(stmt->stmt, (int)column));
+	return adv_sql_value_cell(sqlite3_column_value(stmt->stmt, (int)column));
 }
 
-void sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting)
+void adv_sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting)
 {
 	switch (cell.type) {
 	case NP_CELL_NULL:
@@ -158,7 +158,7 @@ static np_ns now(clockid_t clock)
  * A rule has so much time of its thread, however busy the machine is. That clock
  * is a dear one, and looked at only where the cheap one says that it could be late.
  */
-bool sql_late(struct sql *sql)
+bool adv_sql_late(struct adv_sql *sql)
 {
 	np_ns left;
 
@@ -172,7 +172,7 @@ bool sql_late(struct sql *sql)
 
 static int tick(void *context)
 {
-	return sql_late(context);
+	return adv_sql_late(context);
 }
 
 /* Functions that make a result depend on more than the run, or reach out of the connection. */
@@ -215,7 +215,7 @@ static const char *action_name(int action)
 static int authorize(void *context, int action, const char *first, const char *second,
 		     const char *third, const char *fourth)
 {
-	struct sql *sql = context;
+	struct adv_sql *sql = context;
 
 	(void)third;
 	(void)fourth;
@@ -245,7 +245,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 	return SQLITE_DENY;
 }
 
-int sql_declare(struct sql *sql, const char *text)
+int adv_sql_declare(struct adv_sql *sql, const char *text)
 {
 	bool before = sql->trusted;
 	int rc;
@@ -256,13 +256,13 @@ int sql_declare(struct sql *sql, const char *text)
 	return rc;
 }
 
-int sql_failed(struct sql *sql, int code, struct np_err *err)
+int adv_sql_failed(struct adv_sql *sql, int code, struct np_err *err)
 {
 	if (sql->late)
 		return np_fail(err, NP_E_RANGE, "it took longer than %.3g s",
 			       (double)sql->limits.time / 1e9);
-	if (code == SQLITE_NOMEM && quota_exceeded())
-		return quota_fail(err);
+	if (code == SQLITE_NOMEM && adv_quota_exceeded())
+		return adv_quota_fail(err);
 	if (code == SQLITE_NOMEM)
 		return np_fail_nomem(err, "a rule");
 	if (code == SQLITE_AUTH && sql->denied[0])
@@ -275,17 +275,18 @@ int sql_failed(struct sql *sql, int code, struct np_err *err)
  * The tables of JSON come into being when they are first named, and ask for the
  * right to be created: that is done here, while everything is allowed.
  */
-static int wake_json(struct sql *sql)
+static int wake_json(struct adv_sql *sql)
 {
 	return sqlite3_exec(sql->db, "SELECT count(*) FROM json_each('[]'), json_tree('[]')", NULL,
 			    NULL, NULL);
 }
 
-static int add_functions(struct sql *sql)
+static int add_functions(struct adv_sql *sql)
 {
-	int (*const parts[])(struct sql *) = {
-		sql_add_functions, sql_add_patterns, sql_add_shapes, sql_add_sequences,
-		sql_add_overlap,   sql_add_ngrams,   sql_add_graphs,
+	int (*const parts[])(struct adv_sql *) = {
+		adv_sql_add_functions, adv_sql_add_patterns, adv_sql_add_shapes,
+		adv_sql_add_sequences, adv_sql_add_overlap,  adv_sql_add_ngrams,
+		adv_sql_add_graphs,
 	};
 	int rc = SQLITE_OK;
 
@@ -294,14 +295,14 @@ static int add_functions(struct sql *sql)
 	return rc;
 }
 
-int sql_open(struct sql **ret, struct np_err *err)
+int adv_sql_open(struct adv_sql **ret, struct np_err *err)
 {
-	NP_CLEANUP(sql_closep) struct sql *sql = calloc(1, sizeof(*sql));
+	NP_CLEANUP(adv_sql_closep) struct adv_sql *sql = calloc(1, sizeof(*sql));
 	int rc;
 
 	if (!sql)
 		return np_fail_nomem(err, "a connection");
-	sql_set_up();
+	adv_sql_set_up();
 	sql->trusted = true;
 	rc = sqlite3_open_v2(":memory:", &sql->db,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
@@ -324,45 +325,45 @@ int sql_open(struct sql **ret, struct np_err *err)
 	return NP_OK;
 }
 
-void sql_close(struct sql *sql)
+void adv_sql_close(struct adv_sql *sql)
 {
 	if (!sql)
 		return;
 	(void)sqlite3_close(sql->db);
-	sql_views_free(sql);
-	sql_patterns_free(sql);
-	sql_sequences_free(sql);
+	adv_sql_views_free(sql);
+	adv_sql_patterns_free(sql);
+	adv_sql_sequences_free(sql);
 	free(sql);
 }
 
-void sql_closep(struct sql **sql)
+void adv_sql_closep(struct adv_sql **sql)
 {
-	sql_close(*sql);
+	adv_sql_close(*sql);
 	*sql = NULL;
 }
 
-void sql_begin(struct sql *sql, const struct sql_limits *limits)
+void adv_sql_begin(struct adv_sql *sql, const struct adv_sql_limits *limits)
 {
 	sql->limits = *limits;
 	sql->late = false;
 	sql->begun = now(CLOCK_THREAD_CPUTIME_ID);
 	sql->deadline = limits->time > 0 ? now(CLOCK_MONOTONIC) + limits->time : 0;
-	quota_begin(limits->bytes);
+	adv_quota_begin(limits->bytes);
 }
 
-void sql_end(struct sql *sql)
+void adv_sql_end(struct adv_sql *sql)
 {
 	sql->deadline = 0;
 	sql->late = false;
-	quota_end();
+	adv_quota_end();
 }
 
-void sql_set_values(struct sql *sql, const struct values *values)
+void adv_sql_set_values(struct adv_sql *sql, const struct adv_values *values)
 {
 	sql->values = values;
 }
 
-int sql_run(struct sql *sql, const char *text, struct np_err *err)
+int adv_sql_run(struct adv_sql *sql, const char *text, struct np_err *err)
 {
 	bool before = sql->trusted;
 	int rc;
@@ -370,7 +371,7 @@ int sql_run(struct sql *sql, const char *text, struct np_err *err)
 	sql->trusted = true;
 	rc = sqlite3_exec(sql->db, text, NULL, NULL, NULL);
 	sql->trusted = before;
-	return rc == SQLITE_OK ? NP_OK : sql_failed(sql, rc, err);
+	return rc == SQLITE_OK ? NP_OK : adv_sql_failed(sql, rc, err);
 }
 
 static bool only_space(const char *text)
@@ -379,7 +380,7 @@ static bool only_space(const char *text)
 }
 
 /* Statement after statement: each is prepared with the rights of a fixture. */
-int sql_run_fixture(struct sql *sql, const char *text, struct np_err *err)
+int adv_sql_run_fixture(struct adv_sql *sql, const char *text, struct np_err *err)
 {
 	bool before = sql->trusted;
 	int rc = SQLITE_OK;
@@ -398,10 +399,10 @@ int sql_run_fixture(struct sql *sql, const char *text, struct np_err *err)
 	}
 	sql->filling = false;
 	sql->trusted = before;
-	return rc == SQLITE_OK ? NP_OK : sql_failed(sql, rc, err);
+	return rc == SQLITE_OK ? NP_OK : adv_sql_failed(sql, rc, err);
 }
 
-int sql_bind(struct sql_stmt *stmt, size_t index, struct np_cell value, struct np_err *err)
+int adv_sql_bind(struct adv_sql_stmt *stmt, size_t index, struct np_cell value, struct np_err *err)
 {
 	int at = (int)index;
 	int rc = SQLITE_OK;
@@ -421,11 +422,11 @@ int sql_bind(struct sql_stmt *stmt, size_t index, struct np_cell value, struct n
 					 SQLITE_STATIC, SQLITE_UTF8);
 		break;
 	}
-	return rc == SQLITE_OK ? NP_OK : sql_failed(stmt->sql, rc, err);
+	return rc == SQLITE_OK ? NP_OK : adv_sql_failed(stmt->sql, rc, err);
 }
 
 /* Bind what the statement names; a name that nobody set is a mistake of the rule's. */
-static int bind_values(struct sql_stmt *stmt, struct np_err *err)
+static int bind_values(struct adv_sql_stmt *stmt, struct np_err *err)
 {
 	int count = sqlite3_bind_parameter_count(stmt->stmt);
 
@@ -436,16 +437,17 @@ static int bind_values(struct sql_stmt *stmt, struct np_err *err)
 		if (!name || name[0] == '?')
 			continue; /* the engine's */
 		if (name[0] == ':' && stmt->sql->values)
-			value = values_find(stmt->sql->values, name + 1);
+			value = adv_values_find(stmt->sql->values, name + 1);
 		if (!value)
 			return np_fail(err, NP_E_FORMAT, "there is no parameter %s", name);
-		if (sql_bind(stmt, (size_t)i, *value, err) < 0)
+		if (adv_sql_bind(stmt, (size_t)i, *value, err) < 0)
 			return NP_E_FORMAT;
 	}
 	return NP_OK;
 }
 
-static int compile(struct sql *sql, const char *text, struct sql_stmt *stmt, struct np_err *err)
+static int compile(struct adv_sql *sql, const char *text, struct adv_sql_stmt *stmt,
+		   struct np_err *err)
 {
 	const char *rest = "";
 	int rc;
@@ -455,7 +457,7 @@ static int compile(struct sql *sql, const char *text, struct sql_stmt *stmt, str
 	rc = sqlite3_prepare_v2(sql->db, text, -1, &stmt->stmt, &rest);
 	if (rc != SQLITE_OK) {
 		sql->error_offset = sqlite3_error_offset(sql->db);
-		return sql_failed(sql, rc, err);
+		return adv_sql_failed(sql, rc, err);
 	}
 	if (!stmt->stmt)
 		return np_fail(err, NP_E_FORMAT, "there is no statement");
@@ -471,10 +473,10 @@ static int compile(struct sql *sql, const char *text, struct sql_stmt *stmt, str
 	return bind_values(stmt, err);
 }
 
-int sql_prepare(struct sql *sql, const char *text, bool trusted, struct sql_stmt **ret,
-		struct np_err *err)
+int adv_sql_prepare(struct adv_sql *sql, const char *text, bool trusted, struct adv_sql_stmt **ret,
+		    struct np_err *err)
 {
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = calloc(1, sizeof(*stmt));
+	NP_CLEANUP(adv_sql_finishp) struct adv_sql_stmt *stmt = calloc(1, sizeof(*stmt));
 	bool before = sql->trusted;
 	int rc;
 
@@ -490,7 +492,7 @@ int sql_prepare(struct sql *sql, const char *text, bool trusted, struct sql_stmt
 	return rc;
 }
 
-void sql_finish(struct sql_stmt *stmt)
+void adv_sql_finish(struct adv_sql_stmt *stmt)
 {
 	if (!stmt)
 		return;
@@ -498,20 +500,20 @@ void sql_finish(struct sql_stmt *stmt)
 	free(stmt);
 }
 
-void sql_finishp(struct sql_stmt **stmt)
+void adv_sql_finishp(struct adv_sql_stmt **stmt)
 {
-	sql_finish(*stmt);
+	adv_sql_finish(*stmt);
 	*stmt = NULL;
 }
 
-int sql_error_offset(const struct sql *sql)
+int adv_sql_error_offset(const struct adv_sql *sql)
 {
 	return sql->error_offset;
 }
 
-int sql_step(struct sql_stmt *stmt, struct np_err *err)
+int adv_sql_step(struct adv_sql_stmt *stmt, struct np_err *err)
 {
-	struct sql *sql = stmt->sql;
+	struct adv_sql *sql = stmt->sql;
 	bool before = sql->trusted;
 	int rc;
 
@@ -522,7 +524,7 @@ int sql_step(struct sql_stmt *stmt, struct np_err *err)
 	if (rc == SQLITE_DONE)
 		return 0;
 	if (rc != SQLITE_ROW)
-		return sql_failed(sql, rc, err);
+		return adv_sql_failed(sql, rc, err);
 	stmt->rows++;
 	if (!stmt->trusted && sql->limits.rows > 0 && stmt->rows > sql->limits.rows)
 		return np_fail(err, NP_E_RANGE,
@@ -531,31 +533,31 @@ int sql_step(struct sql_stmt *stmt, struct np_err *err)
 	return 1;
 }
 
-int sql_renew(struct sql_stmt *stmt, struct np_err *err)
+int adv_sql_renew(struct adv_sql_stmt *stmt, struct np_err *err)
 {
-	sql_reset(stmt);
+	adv_sql_reset(stmt);
 	return bind_values(stmt, err);
 }
 
-void sql_reset(struct sql_stmt *stmt)
+void adv_sql_reset(struct adv_sql_stmt *stmt)
 {
 	(void)sqlite3_reset(stmt->stmt);
 	stmt->rows = 0;
 }
 
-size_t sql_columns(const struct sql_stmt *stmt)
+size_t adv_sql_columns(const struct adv_sql_stmt *stmt)
 {
 	return (size_t)sqlite3_column_count(stmt->stmt);
 }
 
-const char *sql_column_name(const struct sql_stmt *stmt, size_t column)
+const char *adv_sql_column_name(const struct adv_sql_stmt *stmt, size_t column)
 {
 	const char *name = sqlite3_column_name(stmt->stmt, (int)column);
 
 	return name ? name : "";
 }
 
-enum np_column_type sql_column_type(const struct sql_stmt *stmt, size_t column)
+enum np_column_type adv_sql_column_type(const struct adv_sql_stmt *stmt, size_t column)
 {
 	static const struct {
 		const char *name;
@@ -570,7 +572,7 @@ enum np_column_type sql_column_type(const struct sql_stmt *stmt, size_t column)
 	return NP_NUMERIC;
 }
 
-void sql_quote(struct np_buf *buf, const char *name)
+void adv_sql_quote(struct np_buf *buf, const char *name)
 {
 	np_buf_add_char(buf, '"');
 	for (; *name; name++) {

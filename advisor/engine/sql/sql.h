@@ -19,81 +19,83 @@
  *
  * A connection belongs to one thread.
  */
-struct sql;
-struct sql_stmt;
+struct adv_sql;
+struct adv_sql_stmt;
 
-struct sql_limits {
+struct adv_sql_limits {
 	np_ns time;    /* of one rule on one rank */
 	int64_t rows;  /* that one statement may give */
 	int64_t bytes; /* of memory */
 };
 
 /* Once, before any database is opened: lets memory be counted per rule. */
-void sql_set_up(void);
+void adv_sql_set_up(void);
 
-int sql_open(struct sql **ret, struct np_err *err) NP_MUST_USE;
-void sql_close(struct sql *sql);
-void sql_closep(struct sql **sql);
+int adv_sql_open(struct adv_sql **ret, struct np_err *err) NP_MUST_USE;
+void adv_sql_close(struct adv_sql *sql);
+void adv_sql_closep(struct adv_sql **sql);
 
 /* Make a view readable by its name; it must outlive the connection. */
-int sql_add_view(struct sql *sql, struct view *view, struct np_err *err) NP_MUST_USE;
+int adv_sql_add_view(struct adv_sql *sql, struct adv_view *view, struct np_err *err) NP_MUST_USE;
 
 /* The same of whatever view is in the slot when a statement runs; the slot must outlive it. */
-int sql_add_slot(struct sql *sql, const struct view_slot *slot, struct np_err *err) NP_MUST_USE;
+int adv_sql_add_slot(struct adv_sql *sql, const struct adv_view_slot *slot, struct np_err *err)
+	NP_MUST_USE;
 
-/* Start the clock and the count of memory of one rule; sql_end() stops them. */
-void sql_begin(struct sql *sql, const struct sql_limits *limits);
-void sql_end(struct sql *sql);
+/* Start the clock and the count of memory of one rule; adv_sql_end() stops them. */
+void adv_sql_begin(struct adv_sql *sql, const struct adv_sql_limits *limits);
+void adv_sql_end(struct adv_sql *sql);
 
 /* Values of :name in statements prepared from now on; borrowed, may be NULL. */
-void sql_set_values(struct sql *sql, const struct values *values);
+void adv_sql_set_values(struct adv_sql *sql, const struct adv_values *values);
 
 /* Run constant SQL of the engine's. */
-int sql_run(struct sql *sql, const char *text, struct np_err *err) NP_MUST_USE;
+int adv_sql_run(struct adv_sql *sql, const char *text, struct np_err *err) NP_MUST_USE;
 
 /* Run statements of a fixture: they may also change the tables that the engine made. */
-int sql_run_fixture(struct sql *sql, const char *text, struct np_err *err) NP_MUST_USE;
+int adv_sql_run_fixture(struct adv_sql *sql, const char *text, struct np_err *err) NP_MUST_USE;
 
 /*
  * Prepare one statement and bind the values it names. NP_E_FORMAT for SQL that
- * is wrong or does more than a rule may; sql_error_offset() then says where.
+ * is wrong or does more than a rule may; adv_sql_error_offset() then says where.
  */
-int sql_prepare(struct sql *sql, const char *text, bool trusted, struct sql_stmt **ret,
-		struct np_err *err) NP_MUST_USE;
-void sql_finish(struct sql_stmt *stmt);
-void sql_finishp(struct sql_stmt **stmt);
+int adv_sql_prepare(struct adv_sql *sql, const char *text, bool trusted, struct adv_sql_stmt **ret,
+		    struct np_err *err) NP_MUST_USE;
+void adv_sql_finish(struct adv_sql_stmt *stmt);
+void adv_sql_finishp(struct adv_sql_stmt **stmt);
 
 /* Byte offset in the text of the last prepare that failed, or -1 when it is not known. */
-int sql_error_offset(const struct sql *sql);
+int adv_sql_error_offset(const struct adv_sql *sql);
 
 /* Make a statement ready to run again, with the values of now. */
-int sql_renew(struct sql_stmt *stmt, struct np_err *err) NP_MUST_USE;
+int adv_sql_renew(struct adv_sql_stmt *stmt, struct np_err *err) NP_MUST_USE;
 
-/* 1 for a row, 0 at the end, or a failure. A statement may be stepped again after sql_reset(). */
-int sql_step(struct sql_stmt *stmt, struct np_err *err) NP_MUST_USE;
-void sql_reset(struct sql_stmt *stmt);
+/* 1 for a row, 0 at the end, or a failure. A statement may be stepped again after adv_sql_reset().
+ */
+int adv_sql_step(struct adv_sql_stmt *stmt, struct np_err *err) NP_MUST_USE;
+void adv_sql_reset(struct adv_sql_stmt *stmt);
 
-size_t sql_columns(const struct sql_stmt *stmt);
-const char *sql_column_name(const struct sql_stmt *stmt, size_t column);
+size_t adv_sql_columns(const struct adv_sql_stmt *stmt);
+const char *adv_sql_column_name(const struct adv_sql_stmt *stmt, size_t column);
 
 /* The type that the column was declared with where it comes from, NP_NUMERIC if it has none. */
-enum np_column_type sql_column_type(const struct sql_stmt *stmt, size_t column);
+enum np_column_type adv_sql_column_type(const struct adv_sql_stmt *stmt, size_t column);
 
 /* A cell of the row; texts are valid until the next step. A blob is nothing. */
-struct np_cell sql_cell(struct sql_stmt *stmt, size_t column);
+struct np_cell adv_sql_cell(struct adv_sql_stmt *stmt, size_t column);
 
 /* Bind parameter `index`, counted from 1. Texts must stay until the statement is reset. */
-int sql_bind(struct sql_stmt *stmt, size_t index, struct np_cell value, struct np_err *err)
+int adv_sql_bind(struct adv_sql_stmt *stmt, size_t index, struct np_cell value, struct np_err *err)
 	NP_MUST_USE;
 
 /*
  * Append all rows of a table of a database file to `rows`, by the names of its
  * columns. NP_E_NOTFOUND when there is no such table or column.
  */
-int sql_read_table(const char *path, const char *table, struct rows *rows, struct np_err *err)
-	NP_MUST_USE;
+int adv_sql_read_table(const char *path, const char *table, struct adv_rows *rows,
+		       struct np_err *err) NP_MUST_USE;
 
 /* Append a name so that SQL takes it as one, whatever is in it. */
-void sql_quote(struct np_buf *buf, const char *name);
+void adv_sql_quote(struct np_buf *buf, const char *name);
 
 #endif /* NP_ADVISOR_SQL_H */

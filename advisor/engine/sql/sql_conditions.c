@@ -28,9 +28,9 @@ enum sql_test {
 #define ROWID (-1)
 
 struct sql_condition {
-	struct sql *sql;
-	struct view *view;
-	struct sql_selection *rows; /* that are left */
+	struct adv_sql *sql;
+	struct adv_view *view;
+	struct adv_sql_selection *rows; /* that are left */
 	struct np_err *err;
 };
 
@@ -48,7 +48,7 @@ static bool type_is_number(enum np_column_type type)
 #define SEARCHES_BEFORE_ORDER 2
 
 /* May this value be compared with the column without a conversion of SQLite's? */
-static bool comparable(enum view_values values, const struct np_cell *value)
+static bool comparable(enum adv_view_values values, const struct np_cell *value)
 {
 	if (value->type == NP_CELL_TEXT)
 		return values == VIEW_TEXTS;
@@ -60,12 +60,12 @@ static struct np_cell number_value(enum np_column_type type, sqlite3_value *valu
 {
 	if (type_is_number(type))
 		(void)sqlite3_value_numeric_type(value);
-	return sql_value_cell(value);
+	return adv_sql_value_cell(value);
 }
 
 static int list_rows(struct sql_condition *work)
 {
-	struct sql_selection *rows = work->rows;
+	struct adv_sql_selection *rows = work->rows;
 
 	if (rows->rows)
 		return NP_OK;
@@ -78,10 +78,10 @@ static int list_rows(struct sql_condition *work)
 }
 
 /* Keep the rows whose code is allowed. */
-static int keep_codes(struct sql_condition *work, const struct view_order *order,
+static int keep_codes(struct sql_condition *work, const struct adv_view_order *order,
 		      const bool *allowed)
 {
-	struct sql_selection *rows = work->rows;
+	struct adv_sql_selection *rows = work->rows;
 	size_t kept = 0;
 	int rc = list_rows(work);
 
@@ -96,10 +96,10 @@ static int keep_codes(struct sql_condition *work, const struct view_order *order
 }
 
 /* Keep the rows whose code is in a range; as long as all rows are there, they need no search. */
-static int keep_range(struct sql_condition *work, const struct view_order *order, uint32_t from,
+static int keep_range(struct sql_condition *work, const struct adv_view_order *order, uint32_t from,
 		      uint32_t to)
 {
-	struct sql_selection *rows = work->rows;
+	struct adv_sql_selection *rows = work->rows;
 	size_t kept = 0;
 
 	if (from >= to) {
@@ -145,7 +145,7 @@ static bool holds(int test, int side)
 static int compare_rows(struct sql_condition *work, int test, size_t column,
 			const struct np_cell *value)
 {
-	struct sql_selection *rows = work->rows;
+	struct adv_sql_selection *rows = work->rows;
 	bool texts = !type_is_number(work->view->columns[column].type);
 	size_t kept = 0;
 	int rc = list_rows(work);
@@ -155,7 +155,7 @@ static int compare_rows(struct sql_condition *work, int test, size_t column,
 		bool number = cell.type == NP_CELL_INTEGER || cell.type == NP_CELL_REAL;
 
 		rows->rows[kept] = rows->rows[i];
-		kept += number ? holds(test, cell_compare(&cell, value))
+		kept += number ? holds(test, adv_cell_compare(&cell, value))
 			       : texts && cell.type == NP_CELL_TEXT;
 	}
 	rows->count = rc == NP_OK ? kept : 0;
@@ -163,9 +163,9 @@ static int compare_rows(struct sql_condition *work, int test, size_t column,
 }
 
 /* Is the column searched so often that it deserves an order? */
-static bool wants_order(struct view *view, size_t column)
+static bool wants_order(struct adv_view *view, size_t column)
 {
-	if (view->columns[column].type == NP_TEXT || view_order_there(view, column))
+	if (view->columns[column].type == NP_TEXT || adv_view_order_there(view, column))
 		return true;
 	if (!view->searches)
 		view->searches = calloc(view->column_count + 1, 1);
@@ -177,7 +177,7 @@ static bool wants_order(struct view *view, size_t column)
 
 static int keep_known(struct sql_condition *work, size_t column, bool known)
 {
-	struct sql_selection *rows = work->rows;
+	struct adv_sql_selection *rows = work->rows;
 	size_t kept = 0;
 	int rc = list_rows(work);
 
@@ -193,31 +193,31 @@ static int keep_known(struct sql_condition *work, size_t column, bool known)
 
 /* Rows whose code is on the right side of a value. */
 static int compare_codes(struct sql_condition *work, int test, size_t column,
-			 const struct view_order *order, const struct np_cell *value)
+			 const struct adv_view_order *order, const struct np_cell *value)
 {
-	const struct view *view = work->view;
+	const struct adv_view *view = work->view;
 	uint32_t from = 0;
 	uint32_t to = order->codes;
 
 	/* NULL comes before all values. */
-	if (order->codes > 0 && view_order_value(view, column, order, 0).type == NP_CELL_NULL)
+	if (order->codes > 0 && adv_view_order_value(view, column, order, 0).type == NP_CELL_NULL)
 		from = 1;
 	if (test == TEST_EQUAL || test == TEST_GREATER_EQUAL)
-		from = view_order_search(view, column, order, value, false);
+		from = adv_view_order_search(view, column, order, value, false);
 	if (test == TEST_GREATER)
-		from = view_order_search(view, column, order, value, true);
+		from = adv_view_order_search(view, column, order, value, true);
 	if (test == TEST_EQUAL || test == TEST_LESS_EQUAL)
-		to = view_order_search(view, column, order, value, true);
+		to = adv_view_order_search(view, column, order, value, true);
 	if (test == TEST_LESS)
-		to = view_order_search(view, column, order, value, false);
+		to = adv_view_order_search(view, column, order, value, false);
 	return keep_range(work, order, from, to);
 }
 
 static int compare(struct sql_condition *work, int test, size_t column, const struct np_cell *value)
 {
-	struct view *view = work->view;
+	struct adv_view *view = work->view;
 	bool numbers = type_is_number(view->columns[column].type);
-	const struct view_order *order;
+	const struct adv_view_order *order;
 	int rc;
 
 	if (value->type == NP_CELL_NULL) {
@@ -230,7 +230,7 @@ static int compare(struct sql_condition *work, int test, size_t column, const st
 		return keep_known(work, column, true);
 	if (value->type != NP_CELL_TEXT && !wants_order(view, column))
 		return compare_rows(work, test, column, value);
-	rc = view_order(view, column, &order, work->err);
+	rc = adv_view_order(view, column, &order, work->err);
 	if (rc < 0)
 		return rc;
 	if (comparable(order->values, value))
@@ -250,8 +250,9 @@ static struct np_cell list_value(enum np_column_type type, sqlite3_value *item)
 }
 
 /* Mark the code of a value, if there is one; false if it cannot be compared here. */
-static bool allow_value(const struct view *view, size_t column, const struct view_order *order,
-			const struct np_cell *value, bool *allowed)
+static bool allow_value(const struct adv_view *view, size_t column,
+			const struct adv_view_order *order, const struct np_cell *value,
+			bool *allowed)
 {
 	uint32_t place;
 	struct np_cell there;
@@ -261,23 +262,23 @@ static bool allow_value(const struct view *view, size_t column, const struct vie
 	if (!comparable(order->values, value))
 		/* Where a column has one type, values of another are not in it. */
 		return view->columns[column].type != NP_NUMERIC;
-	place = view_order_search(view, column, order, value, false);
+	place = adv_view_order_search(view, column, order, value, false);
 	if (place >= order->codes)
 		return true;
-	there = view_order_value(view, column, order, place);
-	allowed[place] = allowed[place] || cell_compare(&there, value) == 0;
+	there = adv_view_order_value(view, column, order, place);
+	allowed[place] = allowed[place] || adv_cell_compare(&there, value) == 0;
 	return true;
 }
 
 static int compare_list(struct sql_condition *work, size_t column, sqlite3_value *list)
 {
-	struct view *view = work->view;
-	const struct view_order *order;
+	struct adv_view *view = work->view;
+	const struct adv_view_order *order;
 	sqlite3_value *item = NULL;
 	bool *allowed;
 	bool can = true;
 	int code = SQLITE_OK;
-	int rc = view_order(view, column, &order, work->err);
+	int rc = adv_view_order(view, column, &order, work->err);
 
 	if (rc < 0)
 		return rc;
@@ -333,10 +334,10 @@ static int match(struct sql_condition *work, int test, struct np_pattern *patter
 static int match_values(struct sql_condition *work, int test, size_t column,
 			struct np_pattern *pattern, const char *words)
 {
-	struct view *view = work->view;
-	const struct view_order *order;
+	struct adv_view *view = work->view;
+	const struct adv_view_order *order;
 	bool *allowed;
-	int rc = view_order(view, column, &order, work->err);
+	int rc = adv_view_order(view, column, &order, work->err);
 
 	if (rc < 0)
 		return rc;
@@ -344,10 +345,10 @@ static int match_values(struct sql_condition *work, int test, size_t column,
 	if (!allowed)
 		return np_fail_nomem(work->err, "a pattern");
 	for (uint32_t code = 0; code < order->codes && rc == NP_OK; code++) {
-		struct np_cell cell = view_order_value(view, column, order, code);
+		struct np_cell cell = adv_view_order_value(view, column, order, code);
 
 		rc = match(work, test, pattern, words, &cell, &allowed[code]);
-		if (rc == NP_OK && (code & 0xff) == 0xff && sql_late(work->sql))
+		if (rc == NP_OK && (code & 0xff) == 0xff && adv_sql_late(work->sql))
 			rc = np_fail(work->err, NP_E_RANGE, "out of time");
 	}
 	if (rc == NP_OK)
@@ -367,8 +368,8 @@ static int match_pattern(struct sql_condition *work, int test, size_t column, sq
 		return NP_OK;
 	}
 	if (test == TEST_REGEXP)
-		rc = sql_pattern(work->sql, words, (size_t)sqlite3_value_bytes(value), &pattern,
-				 work->err);
+		rc = adv_sql_pattern(work->sql, words, (size_t)sqlite3_value_bytes(value), &pattern,
+				     work->err);
 	return rc == NP_OK ? match_values(work, test, column, pattern, words) : rc;
 }
 
@@ -486,7 +487,7 @@ static bool is_exact(int test)
  * nothing else. Texts may be compared with numbers, and then conversions depend on
  * where these come from; in a list, that is the same for all.
  */
-static bool is_final(const struct view_slot *slot, int test, int column)
+static bool is_final(const struct adv_view_slot *slot, int test, int column)
 {
 	if (is_exact(test))
 		return true;
@@ -497,7 +498,8 @@ static bool is_final(const struct view_slot *slot, int test, int column)
 }
 
 /* Can this constraint be evaluated here? */
-static bool can_take(const struct view_slot *slot, sqlite3_index_info *info, int index, int test)
+static bool can_take(const struct adv_view_slot *slot, sqlite3_index_info *info, int index,
+		     int test)
 {
 	int column = info->aConstraint[index].iColumn;
 
@@ -542,7 +544,7 @@ static void take_order(sqlite3_index_info *info, struct np_buf *text)
 	info->orderByConsumed = info->nOrderBy > 0;
 }
 
-int sql_terms_choose(const struct view_slot *slot, sqlite3_index_info *info)
+int adv_sql_terms_choose(const struct adv_view_slot *slot, sqlite3_index_info *info)
 {
 	struct np_buf text = NP_BUF_INIT;
 	double rows = (double)slot->typical;
@@ -573,10 +575,10 @@ int sql_terms_choose(const struct view_slot *slot, sqlite3_index_info *info)
 }
 
 /* What finds few rows at once comes before what looks at every row that is left. */
-static bool is_first(const struct view *view, int test, int column)
+static bool is_first(const struct adv_view *view, int test, int column)
 {
 	return test == TEST_EQUAL && (column == ROWID || view->columns[column].type == NP_TEXT ||
-				      view_order_there(view, (size_t)column));
+				      adv_view_order_there(view, (size_t)column));
 }
 
 /* Sort by the columns at the end of the text, the last one first. */
@@ -586,21 +588,23 @@ static int sort_rows(struct sql_condition *work, const char *text, size_t terms)
 
 	for (size_t i = terms; rc == NP_OK && i-- > 0;) {
 		const char *term = text + i * TERM_LENGTH;
-		const struct view_order *order;
+		const struct adv_view_order *order;
 
 		if (term[0] != ORDER_BY)
 			break;
 		rc = list_rows(work);
 		if (rc == NP_OK)
-			rc = view_order(work->view, (size_t)read_column(term), &order, work->err);
+			rc = adv_view_order(work->view, (size_t)read_column(term), &order,
+					    work->err);
 		if (rc == NP_OK)
-			rc = view_order_sort(order, work->rows->rows, work->rows->count, work->err);
+			rc = adv_view_order_sort(order, work->rows->rows, work->rows->count,
+						 work->err);
 	}
 	return rc;
 }
 
-int sql_terms_apply(struct sql *sql, struct view *view, const char *text, sqlite3_value **argv,
-		    struct sql_selection *ret, struct np_err *err)
+int adv_sql_terms_apply(struct adv_sql *sql, struct adv_view *view, const char *text,
+			sqlite3_value **argv, struct adv_sql_selection *ret, struct np_err *err)
 {
 	struct sql_condition work = { .sql = sql, .view = view, .rows = ret, .err = err };
 	size_t terms = text ? strlen(text) / TERM_LENGTH : 0;
@@ -608,7 +612,7 @@ int sql_terms_apply(struct sql *sql, struct view *view, const char *text, sqlite
 	size_t conditions = 0;
 	int rc = NP_OK;
 
-	*ret = (struct sql_selection){ .count = view->rows };
+	*ret = (struct adv_sql_selection){ .count = view->rows };
 	while (conditions < terms && text[conditions * TERM_LENGTH] != ORDER_BY) {
 		const char *term = text + conditions * TERM_LENGTH;
 

@@ -15,10 +15,10 @@
  * What the functions and virtual tables of a connection share. The only header that
  * knows SQLite.
  */
-struct sql {
+struct adv_sql {
 	sqlite3 *db;
-	const struct values *values;
-	struct sql_limits limits;
+	const struct adv_values *values;
+	struct adv_sql_limits limits;
 	np_ns deadline; /* 0: no rule is running */
 	np_ns begun;    /* when the rule was, in time of its thread */
 	bool trusted;
@@ -33,44 +33,44 @@ struct sql {
 	struct matcher *matcher; /* of sequences; see sql_sequences.c */
 };
 
-struct sql_stmt {
-	struct sql *sql;
+struct adv_sql_stmt {
+	struct adv_sql *sql;
 	sqlite3_stmt *stmt;
 	int64_t rows;
 	bool trusted;
 };
 
 /* Is the rule out of time? For long work inside of one function. */
-bool sql_late(struct sql *sql);
+bool adv_sql_late(struct adv_sql *sql);
 
 /* sqlite3_declare_vtab(), which asks for the right to create a table. */
-int sql_declare(struct sql *sql, const char *text);
+int adv_sql_declare(struct adv_sql *sql, const char *text);
 
 /* Fill `err` from the connection's last failure. */
-int sql_failed(struct sql *sql, int code, struct np_err *err);
+int adv_sql_failed(struct adv_sql *sql, int code, struct np_err *err);
 
 /* Give a cell to SQLite; texts are static when `lasting`. */
-void sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting);
-struct np_cell sql_value_cell(sqlite3_value *value);
+void adv_sql_result_cell(sqlite3_context *context, struct np_cell cell, bool lasting);
+struct np_cell adv_sql_value_cell(sqlite3_value *value);
 
 /* Functions and table-valued functions, one registration per file. */
-int sql_add_functions(struct sql *sql);
-int sql_add_patterns(struct sql *sql);
-int sql_add_shapes(struct sql *sql);
-int sql_add_sequences(struct sql *sql);
-int sql_add_overlap(struct sql *sql);
-int sql_add_ngrams(struct sql *sql);
-int sql_add_graphs(struct sql *sql);
+int adv_sql_add_functions(struct adv_sql *sql);
+int adv_sql_add_patterns(struct adv_sql *sql);
+int adv_sql_add_shapes(struct adv_sql *sql);
+int adv_sql_add_sequences(struct adv_sql *sql);
+int adv_sql_add_overlap(struct adv_sql *sql);
+int adv_sql_add_ngrams(struct adv_sql *sql);
+int adv_sql_add_graphs(struct adv_sql *sql);
 
-void sql_views_free(struct sql *sql);
+void adv_sql_views_free(struct adv_sql *sql);
 
 /* The view behind a name that statements of this connection can use, or NULL. */
-struct view *sql_find_view(const struct sql *sql, const char *name, size_t length);
+struct adv_view *adv_sql_find_view(const struct adv_sql *sql, const char *name, size_t length);
 
 /* A compiled pattern; it stays until the connection has compiled many others. */
-int sql_pattern(struct sql *sql, const char *text, size_t length, struct np_pattern **ret,
-		struct np_err *err) NP_MUST_USE;
-void sql_patterns_free(struct sql *sql);
-void sql_sequences_free(struct sql *sql);
+int adv_sql_pattern(struct adv_sql *sql, const char *text, size_t length, struct np_pattern **ret,
+		    struct np_err *err) NP_MUST_USE;
+void adv_sql_patterns_free(struct adv_sql *sql);
+void adv_sql_sequences_free(struct adv_sql *sql);
 
 #endif /* NP_ADVISOR_SQL_CONNECTION_H */

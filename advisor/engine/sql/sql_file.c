@@ -33,7 +33,7 @@ static int open_file(const char *path, sqlite3 **ret, struct np_err *err)
 	return rc;
 }
 
-static int take_rows(sqlite3_stmt *stmt, struct rows *rows, struct np_err *err)
+static int take_rows(sqlite3_stmt *stmt, struct adv_rows *rows, struct np_err *err)
 {
 	struct np_cell cells[128];
 	int rc = NP_OK;
@@ -41,15 +41,16 @@ static int take_rows(sqlite3_stmt *stmt, struct rows *rows, struct np_err *err)
 
 	while (rc == NP_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		for (size_t i = 0; i < rows->column_count && i < NP_COUNT(cells); i++)
-			cells[i] = sql_value_cell(sqlite3_column_value(stmt, (int)i));
-		rc = rows_add(rows, cells, err);
+			cells[i] = adv_sql_value_cell(sqlite3_column_value(stmt, (int)i));
+		rc = adv_rows_add(rows, cells, err);
 	}
 	if (rc == NP_OK && code != SQLITE_DONE)
 		rc = np_fail(err, NP_E_FORMAT, "%s", sqlite3_errmsg(sqlite3_db_handle(stmt)));
 	return rc;
 }
 
-int sql_read_table(const char *path, const char *table, struct rows *rows, struct np_err *err)
+int adv_sql_read_table(const char *path, const char *table, struct adv_rows *rows,
+		       struct np_err *err)
 {
 	struct np_buf text = NP_BUF_INIT;
 	sqlite3_stmt *stmt = NULL;
@@ -58,10 +59,10 @@ int sql_read_table(const char *path, const char *table, struct rows *rows, struc
 
 	for (size_t i = 0; i < rows->column_count; i++) {
 		np_buf_add(&text, i > 0 ? ", " : "SELECT ");
-		sql_quote(&text, rows->columns[i].name);
+		adv_sql_quote(&text, rows->columns[i].name);
 	}
 	np_buf_add(&text, " FROM ");
-	sql_quote(&text, table);
+	adv_sql_quote(&text, table);
 	if (rc == NP_OK)
 		rc = np_buf_check(&text, err);
 	if (rc == NP_OK && sqlite3_prepare_v2(db, text.text, -1, &stmt, NULL) != SQLITE_OK)

@@ -97,29 +97,29 @@ static void ver_cmp(sqlite3_context *context, int argc, sqlite3_value **argv)
 /* envget(rank, name): a variable of the environment as v_env knows it */
 static void envget(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	struct sql *sql = sqlite3_user_data(context);
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+	struct adv_sql *sql = sqlite3_user_data(context);
+	NP_CLEANUP(adv_sql_finishp) struct adv_sql_stmt *stmt = NULL;
 	struct np_err err = NP_ERR_INIT;
-	int rc = sql_prepare(sql, "SELECT value FROM v_env WHERE rank IS ?1 AND name = ?2", false,
-			     &stmt, &err);
+	int rc = adv_sql_prepare(sql, "SELECT value FROM v_env WHERE rank IS ?1 AND name = ?2",
+				 false, &stmt, &err);
 
 	(void)argc;
 	for (int i = 0; i < 2 && rc == NP_OK; i++)
-		rc = sql_bind(stmt, (size_t)i + 1, sql_value_cell(argv[i]), &err);
+		rc = adv_sql_bind(stmt, (size_t)i + 1, adv_sql_value_cell(argv[i]), &err);
 	if (rc == NP_OK)
-		rc = sql_step(stmt, &err);
+		rc = adv_sql_step(stmt, &err);
 	if (rc < 0)
 		sqlite3_result_error(context, err.text, -1);
 	else if (rc > 0)
-		sql_result_cell(context, sql_cell(stmt, 0), false);
+		adv_sql_result_cell(context, adv_sql_cell(stmt, 0), false);
 }
 
-/* user_frame(stack): the innermost frame that is the user's own */
+/* adv_user_frame(stack): the innermost frame that is the user's own */
 static void user_frame_of(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const char *stack = (const char *)sqlite3_value_text(argv[0]);
 	size_t length;
-	const char *frame = stack ? user_frame(stack, &length) : NULL;
+	const char *frame = stack ? adv_user_frame(stack, &length) : NULL;
 
 	(void)argc;
 	if (frame)
@@ -214,7 +214,7 @@ static void quick_trim(sqlite3_context *context, int argc, sqlite3_value **argv)
 	sqlite3_result_text64(context, text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-static int add_scalars(struct sql *sql)
+static int add_scalars(struct adv_sql *sql)
 {
 	static const int left = TRIM_LEFT;
 	static const int right = TRIM_RIGHT;
@@ -249,7 +249,7 @@ static int add_scalars(struct sql *sql)
  * Aggregates over numbers: median(x), percentile(x, p) with p from 0 to 100 and
  * linear interpolation, mad(x) (the median distance from the median, not
  * scaled), stddev(x) (of the sample). Over texts: mode(x), the most frequent
- * one, and top_frame(stack), the most frequent user_frame(). NULLs do not count;
+ * one, and top_frame(stack), the most frequent adv_user_frame(). NULLs do not count;
  * without a value the result is NULL.
  *
  * Memory is SQLite's, so that it counts for the rule.
@@ -399,7 +399,7 @@ static void frame_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const char *stack = (const char *)sqlite3_value_text(argv[0]);
 	size_t length = 0;
-	const char *frame = stack ? user_frame(stack, &length) : NULL;
+	const char *frame = stack ? adv_user_frame(stack, &length) : NULL;
 
 	(void)argc;
 	if (frame)
@@ -433,7 +433,7 @@ static void mode_final(sqlite3_context *context)
 	sqlite3_free(words->item);
 }
 
-static int add_aggregates(struct sql *sql)
+static int add_aggregates(struct adv_sql *sql)
 {
 	static const struct {
 		const char *name;
@@ -457,7 +457,7 @@ static int add_aggregates(struct sql *sql)
 	return rc;
 }
 
-int sql_add_functions(struct sql *sql)
+int adv_sql_add_functions(struct adv_sql *sql)
 {
 	int rc = add_scalars(sql);
 

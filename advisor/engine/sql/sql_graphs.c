@@ -36,7 +36,7 @@ struct role {
 };
 
 struct graph_tables {
-	struct sql *sql;
+	struct adv_sql *sql;
 	struct np_arena *arena;
 	NP_VEC(struct node) nodes; /* by graph, then id */
 	NP_VEC(struct edge) edges; /* by source, then target */
@@ -45,7 +45,7 @@ struct graph_tables {
 	bool wanted[MAX_ROLES][MAX_ROLES];
 	uint32_t chosen[MAX_ROLES];
 	int64_t matches;
-	struct rows *rows;
+	struct adv_rows *rows;
 };
 
 static int compare_nodes(const void *a, const void *b)
@@ -66,13 +66,13 @@ static int compare_edges(const void *a, const void *b)
 }
 
 /* Column `column` as text in the arena. */
-static const char *text_of(struct graph_tables *graphs, struct sql_stmt *stmt, size_t column)
+static const char *text_of(struct graph_tables *graphs, struct adv_sql_stmt *stmt, size_t column)
 {
-	struct np_cell cell = sql_cell(stmt, column);
+	struct np_cell cell = adv_sql_cell(stmt, column);
 	struct np_buf text = NP_BUF_INIT;
 	const char *copy;
 
-	cell_format(&text, &cell);
+	adv_cell_format(&text, &cell);
 	copy = text.failed ? NULL : np_arena_text(graphs->arena, text.text, text.length);
 	np_buf_release(&text);
 	return copy;
@@ -80,11 +80,11 @@ static const char *text_of(struct graph_tables *graphs, struct sql_stmt *stmt, s
 
 static int load_nodes(struct graph_tables *graphs, struct np_err *err)
 {
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
-	int rc = sql_prepare(graphs->sql, "SELECT graph, id, op_type FROM v_graph_node", false,
-			     &stmt, err);
+	NP_CLEANUP(adv_sql_finishp) struct adv_sql_stmt *stmt = NULL;
+	int rc = adv_sql_prepare(graphs->sql, "SELECT graph, id, op_type FROM v_graph_node", false,
+				 &stmt, err);
 
-	while (rc == NP_OK && (rc = sql_step(stmt, err)) > 0) {
+	while (rc == NP_OK && (rc = adv_sql_step(stmt, err)) > 0) {
 		struct node *node = np_vec_add(&graphs->nodes, err);
 
 		if (!node)
@@ -112,11 +112,11 @@ static uint32_t find_node(const struct graph_tables *graphs, const char *graph, 
 
 static int load_edges(struct graph_tables *graphs, struct np_err *err)
 {
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
-	int rc = sql_prepare(graphs->sql, "SELECT graph, src, dst FROM v_graph_edge", false, &stmt,
-			     err);
+	NP_CLEANUP(adv_sql_finishp) struct adv_sql_stmt *stmt = NULL;
+	int rc = adv_sql_prepare(graphs->sql, "SELECT graph, src, dst FROM v_graph_edge", false,
+				 &stmt, err);
 
-	while (rc == NP_OK && (rc = sql_step(stmt, err)) > 0) {
+	while (rc == NP_OK && (rc = adv_sql_step(stmt, err)) > 0) {
 		const char *graph = text_of(graphs, stmt, 0);
 		const char *src = text_of(graphs, stmt, 1);
 		const char *dst = text_of(graphs, stmt, 2);
@@ -196,11 +196,12 @@ static int give(struct graph_tables *graphs, struct np_err *err)
 	for (size_t i = 0; i < graphs->role_count && rc == NP_OK; i++) {
 		const struct node *node = &graphs->nodes.item[graphs->chosen[i]];
 
-		rc = rows_add(graphs->rows,
-			      (struct np_cell[]){
-				      np_cell_integer(graphs->matches), np_cell_text(node->graph),
-				      np_cell_text(graphs->role[i].name), np_cell_text(node->id) },
-			      err);
+		rc = adv_rows_add(graphs->rows,
+				  (struct np_cell[]){ np_cell_integer(graphs->matches),
+						      np_cell_text(node->graph),
+						      np_cell_text(graphs->role[i].name),
+						      np_cell_text(node->id) },
+				  err);
 	}
 	graphs->matches++;
 	if (rc == NP_OK && graphs->sql->limits.rows > 0 &&
@@ -236,7 +237,7 @@ static int extend(struct graph_tables *graphs, size_t role, struct np_err *err)
 
 	if (role == graphs->role_count)
 		return give(graphs, err);
-	if (sql_late(graphs->sql))
+	if (adv_sql_late(graphs->sql))
 		return np_fail(err, NP_E_RANGE, "out of time");
 	source = source_of(graphs, role);
 	if (source != SIZE_MAX) {
@@ -289,13 +290,13 @@ static int read_pattern(struct graph_tables *graphs, const struct np_json *doc, 
 	return NP_OK;
 }
 
-static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+static int compute(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 		   struct np_err *err)
 {
 	struct graph_tables graphs = { .sql = sql, .rows = rows, .arena = np_arena_new() };
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	const char *text = NULL;
-	int rc = graphs.arena ? sql_text_argument(arguments[0], "pattern", &text, err)
+	int rc = graphs.arena ? adv_sql_text_argument(arguments[0], "pattern", &text, err)
 			      : np_fail_nomem(err, "a graph");
 
 	if (rc == NP_OK)
@@ -314,10 +315,10 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 	return rc;
 }
 
-int sql_add_graphs(struct sql *sql)
+int adv_sql_add_graphs(struct adv_sql *sql)
 {
 	static const char *const names[] = { "match", "graph", "role", "node" };
-	static const struct sql_table table = {
+	static const struct adv_sql_table table = {
 		.name = "graph_match",
 		.declaration = "CREATE TABLE x(\"match\", graph, role, node, pattern HIDDEN)",
 		.result_columns = NP_COUNT(names),
@@ -327,5 +328,5 @@ int sql_add_graphs(struct sql *sql)
 		.result_names = names,
 	};
 
-	return sql_add_table(sql, &table);
+	return adv_sql_add_table(sql, &table);
 }

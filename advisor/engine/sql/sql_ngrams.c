@@ -56,7 +56,7 @@ struct group_list {
 };
 
 struct miner {
-	struct sql *sql;
+	struct adv_sql *sql;
 	NP_VEC(struct ngram_row) rows;
 	struct group_list groups;   /* of the present length */
 	struct group_list previous; /* of one shorter */
@@ -78,7 +78,7 @@ static void release(struct miner *miner)
 
 /* Reading of the source. */
 struct ngram_reader {
-	struct sql_source source;
+	struct adv_sql_source source;
 	struct np_strtab *texts;
 	struct np_numbers addresses; /* of texts that last: their numbers */
 	struct np_numbers pairs;     /* numbers of two parts of a key: number of both */
@@ -94,7 +94,7 @@ struct ngram_reader {
 
 static void reader_release(struct ngram_reader *reader)
 {
-	sql_source_close(&reader->source);
+	adv_sql_source_close(&reader->source);
 	np_strtab_free(reader->texts);
 	np_numbers_release(&reader->addresses);
 	np_numbers_release(&reader->pairs);
@@ -124,7 +124,7 @@ static uint32_t intern(struct ngram_reader *reader, struct np_cell cell, struct 
 
 	if (cell.type == NP_CELL_TEXT)
 		return intern_text(reader, cell, err);
-	cell_format(&text, &cell);
+	adv_cell_format(&text, &cell);
 	rc = np_buf_check(&text, err);
 	if (rc == NP_OK)
 		rc = np_strtab_add(reader->texts, text.text, text.length, &id, err);
@@ -146,11 +146,11 @@ static uint32_t pair(struct ngram_reader *reader, uint32_t a, uint32_t b, struct
 
 static uint32_t key_of(struct ngram_reader *reader, struct np_err *err)
 {
-	uint32_t key = intern(reader, sql_source_cell(&reader->source, reader->key[0]), err);
+	uint32_t key = intern(reader, adv_sql_source_cell(&reader->source, reader->key[0]), err);
 
 	for (size_t i = 1; i < reader->key_count && key != NO_GROUP; i++) {
 		uint32_t part =
-			intern(reader, sql_source_cell(&reader->source, reader->key[i]), err);
+			intern(reader, adv_sql_source_cell(&reader->source, reader->key[i]), err);
 
 		key = part == NO_GROUP ? NO_GROUP : pair(reader, key, part, err);
 	}
@@ -160,7 +160,7 @@ static uint32_t key_of(struct ngram_reader *reader, struct np_err *err)
 /* Rows mostly belong to the partition of the row before. */
 static uint32_t part_of(struct ngram_reader *reader, struct np_err *err)
 {
-	struct np_cell part = sql_source_cell(&reader->source, reader->other[0]);
+	struct np_cell part = adv_sql_source_cell(&reader->source, reader->other[0]);
 
 	if (reader->has_part && part.type == NP_CELL_INTEGER && part.integer == reader->part)
 		return reader->part_number;
@@ -172,28 +172,28 @@ static uint32_t part_of(struct ngram_reader *reader, struct np_err *err)
 
 static int read_row(struct ngram_reader *reader, struct ngram_row *row, struct np_err *err)
 {
-	const struct sql_source *source = &reader->source;
-	struct np_cell begin = sql_source_cell(source, reader->other[1]);
-	struct np_cell end = sql_source_cell(source, reader->other[2]);
+	const struct adv_sql_source *source = &reader->source;
+	struct np_cell begin = adv_sql_source_cell(source, reader->other[1]);
+	struct np_cell end = adv_sql_source_cell(source, reader->other[2]);
 
 	row->part = part_of(reader, err);
 	row->key = key_of(reader, err);
 	if (row->part == NO_GROUP || row->key == NO_GROUP)
 		return NP_E_NOMEM;
 	if (reader->first_sum == 4) {
-		struct np_cell breaks = sql_source_cell(source, reader->other[3]);
+		struct np_cell breaks = adv_sql_source_cell(source, reader->other[3]);
 		double number = 0;
 
-		if (cell_number(&breaks, &number) && number != 0)
+		if (adv_cell_number(&breaks, &number) && number != 0)
 			row->key = NO_GROUP;
 	}
 	row->begin = begin.type == NP_CELL_INTEGER ? begin.integer : 0;
 	row->end = end.type == NP_CELL_INTEGER ? end.integer : row->begin;
 	for (size_t i = 0; i < SUMS && i + reader->first_sum < reader->other_count; i++) {
 		struct np_cell value =
-			sql_source_cell(source, reader->other[i + reader->first_sum]);
+			adv_sql_source_cell(source, reader->other[i + reader->first_sum]);
 
-		(void)cell_number(&value, &row->sum[i]);
+		(void)adv_cell_number(&value, &row->sum[i]);
 	}
 	return NP_OK;
 }
@@ -201,7 +201,7 @@ static int read_row(struct ngram_reader *reader, struct ngram_row *row, struct n
 /* Which columns are the key, and which are the others. */
 static int find_columns(struct ngram_reader *reader, bool has_break, struct np_err *err)
 {
-	const struct sql_source *source = &reader->source;
+	const struct adv_sql_source *source = &reader->source;
 	bool named = false;
 
 	for (size_t i = 0; i < source->count; i++)
@@ -225,12 +225,12 @@ static int find_columns(struct ngram_reader *reader, bool has_break, struct np_e
 static int load(struct miner *miner, const char *text, bool has_break, struct np_err *err)
 {
 	NP_CLEANUP(reader_release) struct ngram_reader reader = { .texts = np_strtab_new() };
-	int rc = reader.texts ? sql_source_open(miner->sql, text, 4, &reader.source, err)
+	int rc = reader.texts ? adv_sql_source_open(miner->sql, text, 4, &reader.source, err)
 			      : np_fail_nomem(err, "keys");
 
 	if (rc == NP_OK)
 		rc = find_columns(&reader, has_break, err);
-	while (rc == NP_OK && (rc = sql_source_next(&reader.source, err)) > 0) {
+	while (rc == NP_OK && (rc = adv_sql_source_next(&reader.source, err)) > 0) {
 		struct ngram_row *row = np_vec_add(&miner->rows, err);
 
 		rc = row ? read_row(&reader, row, err) : NP_E_NOMEM;
@@ -243,11 +243,11 @@ static int load(struct miner *miner, const char *text, bool has_break, struct np
 /* The rows that break sequences, by their numbers in the source. */
 static int load_breaks(struct miner *miner, const char *text, struct np_err *err)
 {
-	NP_CLEANUP(sql_source_close) struct sql_source source = { .stmt = NULL };
-	int rc = sql_source_open(miner->sql, text, 1, &source, err);
+	NP_CLEANUP(adv_sql_source_close) struct adv_sql_source source = { .stmt = NULL };
+	int rc = adv_sql_source_open(miner->sql, text, 1, &source, err);
 
-	while (rc == NP_OK && (rc = sql_source_next(&source, err)) > 0) {
-		struct np_cell row = sql_source_cell(&source, 0);
+	while (rc == NP_OK && (rc = adv_sql_source_next(&source, err)) > 0) {
+		struct np_cell row = adv_sql_source_cell(&source, 0);
 
 		rc = NP_OK;
 		if (row.type == NP_CELL_INTEGER && row.integer >= 0 &&
@@ -362,7 +362,7 @@ static int count_length(struct miner *miner, size_t length, struct np_err *err)
 			return NP_E_NOMEM;
 		miner->of_row[row] = (uint32_t)(group - miner->groups.item);
 		count_window(miner, group, row, length);
-		if ((row & 0xfff) == 0 && sql_late(miner->sql))
+		if ((row & 0xfff) == 0 && adv_sql_late(miner->sql))
 			return np_fail(err, NP_E_RANGE, "out of time");
 	}
 	/* What occurs only inside of something longer says nothing of its own. */
@@ -377,7 +377,7 @@ static int count_length(struct miner *miner, size_t length, struct np_err *err)
 	return NP_OK;
 }
 
-static int give_groups(const struct miner *miner, size_t length, struct rows *rows,
+static int give_groups(const struct miner *miner, size_t length, struct adv_rows *rows,
 		       struct np_err *err)
 {
 	for (size_t i = 0; i < miner->previous.count; i++) {
@@ -386,14 +386,14 @@ static int give_groups(const struct miner *miner, size_t length, struct rows *ro
 
 		if (group->open || group->count < miner->least)
 			continue;
-		rc = rows_add(rows,
-			      (struct np_cell[]){
-				      np_cell_integer(group->first_row),
-				      np_cell_integer((int64_t)length),
-				      np_cell_integer(group->count), np_cell_integer(group->wall),
-				      np_cell_real(group->sum[0]), np_cell_real(group->sum[1]),
-				      np_cell_real(group->sum[2]), np_cell_real(group->sum[3]) },
-			      err);
+		rc = adv_rows_add(
+			rows,
+			(struct np_cell[]){
+				np_cell_integer(group->first_row), np_cell_integer((int64_t)length),
+				np_cell_integer(group->count), np_cell_integer(group->wall),
+				np_cell_real(group->sum[0]), np_cell_real(group->sum[1]),
+				np_cell_real(group->sum[2]), np_cell_real(group->sum[3]) },
+			err);
 		if (rc < 0)
 			return rc;
 	}
@@ -411,7 +411,8 @@ static void keep_as_previous(struct miner *miner)
 	miner->of_row_before = of_row;
 }
 
-static int mine(struct miner *miner, size_t min, size_t max, struct rows *rows, struct np_err *err)
+static int mine(struct miner *miner, size_t min, size_t max, struct adv_rows *rows,
+		struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -425,7 +426,7 @@ static int mine(struct miner *miner, size_t min, size_t max, struct rows *rows, 
 	return rc == NP_OK ? give_groups(miner, max, rows, err) : rc;
 }
 
-static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+static int compute(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 		   struct np_err *err)
 {
 	struct miner miner = { .sql = sql };
@@ -434,7 +435,7 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 	sqlite3_int64 min = sqlite3_value_int64(arguments[1]);
 	sqlite3_int64 max = sqlite3_value_int64(arguments[2]);
 	sqlite3_int64 least = sqlite3_value_int64(arguments[3]);
-	int rc = sql_text_argument(arguments[0], "source", &source, err);
+	int rc = adv_sql_text_argument(arguments[0], "source", &source, err);
 
 	if (rc == NP_OK &&
 	    (min < 1 || max < min || max > MAX_KEYS || least < 2 || least > INT32_MAX))
@@ -442,7 +443,7 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 			     "the lengths must be from 1 to %d and the least count at least 2",
 			     MAX_KEYS);
 	if (rc == NP_OK && arguments[4])
-		rc = sql_text_argument(arguments[4], "breaks", &breaks, err);
+		rc = adv_sql_text_argument(arguments[4], "breaks", &breaks, err);
 	if (rc == NP_OK) {
 		miner.least = (uint32_t)least;
 		rc = load(&miner, source, !breaks, err);
@@ -457,11 +458,11 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 	return rc;
 }
 
-int sql_add_ngrams(struct sql *sql)
+int adv_sql_add_ngrams(struct adv_sql *sql)
 {
 	static const char *const names[] = { "first_row", "length", "count", "wall_ns",
 					     "s1",        "s2",     "s3",    "s4" };
-	static const struct sql_table table = {
+	static const struct adv_sql_table table = {
 		.name = "ngram",
 		.declaration =
 			"CREATE TABLE x(first_row, length, count, wall_ns, s1, s2, s3, s4,"
@@ -473,5 +474,5 @@ int sql_add_ngrams(struct sql *sql)
 		.result_names = names,
 	};
 
-	return sql_add_table(sql, &table);
+	return adv_sql_add_table(sql, &table);
 }

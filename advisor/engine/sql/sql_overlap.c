@@ -49,15 +49,15 @@ static bool in_range(struct np_cell cell)
 	       cell.integer <= NP_NS_MAX;
 }
 
-static int read_all(struct sql_source *source, struct intervals *intervals, bool *ret_sorted,
+static int read_all(struct adv_sql_source *source, struct intervals *intervals, bool *ret_sorted,
 		    struct np_err *err)
 {
 	np_ns before = INT64_MIN;
 	int rc;
 
-	while ((rc = sql_source_next(source, err)) > 0) {
-		struct np_cell begin = sql_source_cell(source, 1);
-		struct np_cell end = sql_source_cell(source, 2);
+	while ((rc = adv_sql_source_next(source, err)) > 0) {
+		struct np_cell begin = adv_sql_source_cell(source, 1);
+		struct np_cell end = adv_sql_source_cell(source, 2);
 		struct overlap_interval *interval;
 
 		if (!in_range(begin) || !in_range(end) || end.integer < begin.integer)
@@ -70,26 +70,27 @@ static int read_all(struct sql_source *source, struct intervals *intervals, bool
 		interval->row = intervals->list.count;
 		*ret_sorted = *ret_sorted && begin.integer >= before;
 		before = begin.integer;
-		rc = cell_copy(intervals->arena, sql_source_cell(source, 0), &interval->id, err);
+		rc = adv_cell_copy(intervals->arena, adv_sql_source_cell(source, 0), &interval->id,
+				   err);
 		if (rc < 0)
 			return rc;
 	}
 	return rc;
 }
 
-static int load(struct sql *sql, sqlite3_value *source, const char *name,
+static int load(struct adv_sql *sql, sqlite3_value *source, const char *name,
 		struct intervals *intervals, struct np_err *err)
 {
-	NP_CLEANUP(sql_source_close) struct sql_source rows = { .stmt = NULL };
+	NP_CLEANUP(adv_sql_source_close) struct adv_sql_source rows = { .stmt = NULL };
 	const char *text = NULL;
 	bool sorted = true;
-	int rc = sql_text_argument(source, name, &text, err);
+	int rc = adv_sql_text_argument(source, name, &text, err);
 
 	intervals->arena = np_arena_new();
 	if (!intervals->arena)
 		return np_fail_nomem(err, "intervals");
 	if (rc == NP_OK)
-		rc = sql_source_open(sql, text, 3, &rows, err);
+		rc = adv_sql_source_open(sql, text, 3, &rows, err);
 	if (rc == NP_OK)
 		rc = read_all(&rows, intervals, &sorted, err);
 	if (rc == NP_OK && !sorted)
@@ -99,7 +100,7 @@ static int load(struct sql *sql, sqlite3_value *source, const char *name,
 }
 
 /* Read both sources; the second one is not needed where the first has nothing. */
-static int load_both(struct sql *sql, sqlite3_value **arguments, struct intervals *a,
+static int load_both(struct adv_sql *sql, sqlite3_value **arguments, struct intervals *a,
 		     struct intervals *b, struct np_err *err)
 {
 	int rc = load(sql, arguments[0], "a", a, err);
@@ -113,8 +114,8 @@ struct active {
 };
 
 /* `new` has begun: pair it with all of the other side that still run, and drop those that ended. */
-static int meet(struct sql *sql, const struct overlap_interval *new, struct active *others,
-		bool new_is_a, struct rows *rows, struct np_err *err)
+static int meet(struct adv_sql *sql, const struct overlap_interval *new, struct active *others,
+		bool new_is_a, struct adv_rows *rows, struct np_err *err)
 {
 	size_t kept = 0;
 	int rc = NP_OK;
@@ -128,24 +129,25 @@ static int meet(struct sql *sql, const struct overlap_interval *new, struct acti
 		others->list.item[kept++] = other;
 		if (rc < 0 || end <= new->begin)
 			continue;
-		rc = rows_add(rows,
-			      (struct np_cell[]){ new_is_a ? new->id : other->id,
-						  new_is_a ? other->id : new->id,
-						  np_cell_integer(new->begin), np_cell_integer(end),
-						  np_cell_integer(end - new->begin) },
-			      err);
+		rc = adv_rows_add(rows,
+				  (struct np_cell[]){ new_is_a ? new->id : other->id,
+						      new_is_a ? other->id : new->id,
+						      np_cell_integer(new->begin),
+						      np_cell_integer(end),
+						      np_cell_integer(end - new->begin) },
+				  err);
 		if (rc == NP_OK && sql->limits.rows > 0 &&
-		    rows_count(rows) > (size_t)sql->limits.rows)
+		    adv_rows_count(rows) > (size_t)sql->limits.rows)
 			rc = np_fail(err, NP_E_RANGE, "too many pairs");
-		if (rc == NP_OK && sql_late(sql))
+		if (rc == NP_OK && adv_sql_late(sql))
 			rc = np_fail(err, NP_E_RANGE, "out of time");
 	}
 	others->list.count = kept;
 	return rc;
 }
 
-static int sweep(struct sql *sql, const struct intervals *a, const struct intervals *b,
-		 struct rows *rows, struct np_err *err)
+static int sweep(struct adv_sql *sql, const struct intervals *a, const struct intervals *b,
+		 struct adv_rows *rows, struct np_err *err)
 {
 	struct active as = { .list = { 0 } };
 	struct active bs = { .list = { 0 } };
@@ -175,7 +177,7 @@ static int sweep(struct sql *sql, const struct intervals *a, const struct interv
 	return rc;
 }
 
-static int compute_overlap(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+static int compute_overlap(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 			   struct np_err *err)
 {
 	struct intervals a = { .list = { 0 } };
@@ -207,8 +209,8 @@ static np_ns covered_by(const struct np_spans *spans, size_t first, np_ns begin,
 	return total;
 }
 
-static int measure(struct sql *sql, const struct intervals *a, const struct np_spans *spans,
-		   struct rows *rows, struct np_err *err)
+static int measure(struct adv_sql *sql, const struct intervals *a, const struct np_spans *spans,
+		   struct adv_rows *rows, struct np_err *err)
 {
 	size_t first = 0;
 
@@ -222,13 +224,13 @@ static int measure(struct sql *sql, const struct intervals *a, const struct np_s
 		       np_spans_get(spans, first).end <= one->begin)
 			first++;
 		covered = covered_by(spans, first, one->begin, one->end);
-		rc = rows_add(
+		rc = adv_rows_add(
 			rows,
 			(struct np_cell[]){ one->id, np_cell_integer(one->end - one->begin),
 					    np_cell_integer(covered),
 					    np_cell_integer(one->end - one->begin - covered) },
 			err);
-		if (rc == NP_OK && sql_late(sql))
+		if (rc == NP_OK && adv_sql_late(sql))
 			rc = np_fail(err, NP_E_RANGE, "out of time");
 		if (rc < 0)
 			return rc;
@@ -246,7 +248,7 @@ static int unite(const struct intervals *intervals, struct np_spans *spans, stru
 	return rc;
 }
 
-static int compute_covered(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+static int compute_covered(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 			   struct np_err *err)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *spans = np_spans_new();
@@ -264,7 +266,7 @@ static int compute_covered(struct sql *sql, sqlite3_value **arguments, struct ro
 }
 
 /* Where b has no rows, nothing is known of it, and of what is shared neither. */
-static int compute_shared(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+static int compute_shared(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 			  struct np_err *err)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *one = np_spans_new();
@@ -282,21 +284,21 @@ static int compute_shared(struct sql *sql, sqlite3_value **arguments, struct row
 	if (rc == NP_OK && b.list.count > 0)
 		shared = np_cell_integer(np_spans_overlap(one, other));
 	if (rc == NP_OK)
-		rc = rows_add(rows,
-			      (struct np_cell[]){ shared, np_cell_integer(np_spans_total(one)) },
-			      err);
+		rc = adv_rows_add(
+			rows, (struct np_cell[]){ shared, np_cell_integer(np_spans_total(one)) },
+			err);
 	release(&a);
 	release(&b);
 	return rc;
 }
 
-int sql_add_overlap(struct sql *sql)
+int adv_sql_add_overlap(struct adv_sql *sql)
 {
 	static const char *const pair_names[] = { "a_id", "b_id", "start_ns", "end_ns",
 						  "overlap_ns" };
 	static const char *const shared_names[] = { "shared_ns", "a_ns" };
 	static const char *const cover_names[] = { "a_id", "dur_ns", "covered_ns", "uncovered_ns" };
-	static const struct sql_table pairs = {
+	static const struct adv_sql_table pairs = {
 		.name = "overlap",
 		.declaration = "CREATE TABLE x(a_id, b_id, start_ns, end_ns, overlap_ns, a HIDDEN,"
 			       " b HIDDEN)",
@@ -306,7 +308,7 @@ int sql_add_overlap(struct sql *sql)
 		.compute = compute_overlap,
 		.result_names = pair_names,
 	};
-	static const struct sql_table cover = {
+	static const struct adv_sql_table cover = {
 		.name = "covered",
 		.declaration = "CREATE TABLE x(a_id, dur_ns, covered_ns, uncovered_ns, a HIDDEN,"
 			       " b HIDDEN)",
@@ -316,7 +318,7 @@ int sql_add_overlap(struct sql *sql)
 		.compute = compute_covered,
 		.result_names = cover_names,
 	};
-	static const struct sql_table shared = {
+	static const struct adv_sql_table shared = {
 		.name = "shared",
 		.declaration = "CREATE TABLE x(shared_ns, a_ns, a HIDDEN, b HIDDEN)",
 		.result_columns = NP_COUNT(shared_names),
@@ -325,9 +327,9 @@ int sql_add_overlap(struct sql *sql)
 		.compute = compute_shared,
 		.result_names = shared_names,
 	};
-	int rc = sql_add_table(sql, &pairs);
+	int rc = adv_sql_add_table(sql, &pairs);
 
 	if (rc == SQLITE_OK)
-		rc = sql_add_table(sql, &cover);
-	return rc == SQLITE_OK ? sql_add_table(sql, &shared) : rc;
+		rc = adv_sql_add_table(sql, &cover);
+	return rc == SQLITE_OK ? adv_sql_add_table(sql, &shared) : rc;
 }

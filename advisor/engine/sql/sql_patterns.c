@@ -25,7 +25,7 @@ static void release(struct sql_pattern *one)
 	*one = (struct sql_pattern){ .text = NULL };
 }
 
-void sql_patterns_free(struct sql *sql)
+void adv_sql_patterns_free(struct adv_sql *sql)
 {
 	for (size_t i = 0; sql->patterns && i < PATTERN_LIMIT; i++)
 		release(&sql->patterns[i]);
@@ -33,7 +33,7 @@ void sql_patterns_free(struct sql *sql)
 }
 
 /* Where a pattern is, or where it is to be: the place that was filled longest ago. */
-static struct sql_pattern *place_of(struct sql *sql, const char *text, size_t length)
+static struct sql_pattern *place_of(struct adv_sql *sql, const char *text, size_t length)
 {
 	for (size_t i = 0; i < PATTERN_LIMIT; i++) {
 		struct sql_pattern *one = &sql->patterns[(sql->last_pattern + i) % PATTERN_LIMIT];
@@ -49,8 +49,8 @@ static struct sql_pattern *place_of(struct sql *sql, const char *text, size_t le
 	return &sql->patterns[sql->last_pattern];
 }
 
-int sql_pattern(struct sql *sql, const char *text, size_t length, struct np_pattern **ret,
-		struct np_err *err)
+int adv_sql_pattern(struct adv_sql *sql, const char *text, size_t length, struct np_pattern **ret,
+		    struct np_err *err)
 {
 	struct sql_pattern *one;
 	int rc;
@@ -94,8 +94,8 @@ static struct np_pattern *pattern_of(sqlite3_context *context, sqlite3_value *ar
 
 	if (!text)
 		sqlite3_result_error(context, "the pattern is NULL", -1);
-	else if (sql_pattern(sqlite3_user_data(context), text,
-			     (size_t)sqlite3_value_bytes(argument), &pattern, &err) < 0)
+	else if (adv_sql_pattern(sqlite3_user_data(context), text,
+				 (size_t)sqlite3_value_bytes(argument), &pattern, &err) < 0)
 		fail(context, &err);
 	return pattern;
 }
@@ -167,7 +167,7 @@ static void regex_replace(sqlite3_context *context, int argc, sqlite3_value **ar
 	np_buf_release(&result);
 }
 
-int sql_add_patterns(struct sql *sql)
+int adv_sql_add_patterns(struct adv_sql *sql)
 {
 	static const struct {
 		const char *name;

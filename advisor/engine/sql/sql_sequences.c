@@ -275,7 +275,7 @@ static int matcher_new(const char *text, struct matcher **ret, struct np_err *er
  * the prefix are without it in patterns.
  */
 
-void sql_sequences_free(struct sql *sql)
+void adv_sql_sequences_free(struct adv_sql *sql)
 {
 	matcher_free(sql->matcher);
 }
@@ -284,7 +284,8 @@ void sql_sequences_free(struct sql *sql)
  * The patterns compiled. Those of the last call are mostly wanted again, on the next
  * rank; they are taken away while they are in use, since a source may have sequences too.
  */
-static int take_matcher(struct sql *sql, const char *text, struct matcher **ret, struct np_err *err)
+static int take_matcher(struct adv_sql *sql, const char *text, struct matcher **ret,
+			struct np_err *err)
 {
 	struct matcher *matcher = NP_STEAL(sql->matcher);
 
@@ -296,7 +297,7 @@ static int take_matcher(struct sql *sql, const char *text, struct matcher **ret,
 	return matcher_new(text, ret, err);
 }
 
-static void give_back_matcher(struct sql *sql, struct matcher *matcher)
+static void give_back_matcher(struct adv_sql *sql, struct matcher *matcher)
 {
 	matcher_free(sql->matcher);
 	sql->matcher = matcher;
@@ -306,12 +307,12 @@ static void give_back_matcher(struct sql *sql, struct matcher *matcher)
 struct partition {
 	struct np_cell key;
 	struct np_buf text;
-	struct rows orders; /* one column */
+	struct adv_rows orders; /* one column */
 	bool begun;
 };
 
-static int search(struct sql *sql, struct partition *part, struct sequence *sequence,
-		  struct rows *rows, struct np_err *err)
+static int search(struct adv_sql *sql, struct partition *part, struct sequence *sequence,
+		  struct adv_rows *rows, struct np_err *err)
 {
 	size_t from = 0;
 	int rc = NP_OK;
@@ -333,40 +334,40 @@ static int search(struct sql *sql, struct partition *part, struct sequence *sequ
 		first = all.begin / MATCHER_WIDTH;
 		last = all.end / MATCHER_WIDTH - 1;
 		from = all.end;
-		rc = rows_add(rows,
-			      (struct np_cell[]){ part->key, np_cell_text(sequence->name),
-						  np_cell_integer((int64_t)first),
-						  np_cell_integer((int64_t)last),
-						  *rows_cell(&part->orders, first, 0),
-						  *rows_cell(&part->orders, last, 0) },
-			      err);
-		if (rc == NP_OK && sql_late(sql))
+		rc = adv_rows_add(rows,
+				  (struct np_cell[]){ part->key, np_cell_text(sequence->name),
+						      np_cell_integer((int64_t)first),
+						      np_cell_integer((int64_t)last),
+						      *adv_rows_cell(&part->orders, first, 0),
+						      *adv_rows_cell(&part->orders, last, 0) },
+				  err);
+		if (rc == NP_OK && adv_sql_late(sql))
 			rc = np_fail(err, NP_E_RANGE, "out of time");
 	}
 	return rc;
 }
 
-static int finish_partition(struct sql *sql, struct matcher *matcher, struct partition *part,
-			    struct rows *rows, struct np_err *err)
+static int finish_partition(struct adv_sql *sql, struct matcher *matcher, struct partition *part,
+			    struct adv_rows *rows, struct np_err *err)
 {
 	int rc = np_buf_check(&part->text, err);
 
 	for (size_t i = 0; i < matcher->list.count && rc == NP_OK; i++)
 		rc = search(sql, part, &matcher->list.item[i], rows, err);
 	np_buf_clear(&part->text);
-	rows_release(&part->orders);
+	adv_rows_release(&part->orders);
 	part->begun = false;
 	return rc;
 }
 
-static int begin_partition(struct partition *part, struct np_cell key, struct rows *rows,
+static int begin_partition(struct partition *part, struct np_cell key, struct adv_rows *rows,
 			   struct np_err *err)
 {
 	static const char *const name[] = { "order" };
-	int rc = cell_copy(rows->arena, key, &part->key, err);
+	int rc = adv_cell_copy(rows->arena, key, &part->key, err);
 
 	if (rc == NP_OK)
-		rc = rows_init(&part->orders, name, NULL, 1, err);
+		rc = adv_rows_init(&part->orders, name, NULL, 1, err);
 	part->orders.limited = true;
 	part->begun = rc == NP_OK;
 	return rc;
@@ -374,7 +375,7 @@ static int begin_partition(struct partition *part, struct np_cell key, struct ro
 
 /* Where rows come from: a view, already in order, or a statement that puts them in order. */
 struct sequence_reader {
-	struct sql_source source;
+	struct adv_sql_source source;
 	size_t column[3]; /* partition, order, token; SIZE_MAX for no partition */
 	const char *prefix;
 	size_t prefix_length;
@@ -383,7 +384,7 @@ struct sequence_reader {
 
 static void reader_release(struct sequence_reader *reader)
 {
-	sql_source_close(&reader->source);
+	adv_sql_source_close(&reader->source);
 	np_numbers_release(&reader->codes);
 }
 
@@ -391,7 +392,7 @@ static struct np_cell reader_cell(const struct sequence_reader *reader, size_t i
 {
 	return reader->column[index] == SIZE_MAX
 		       ? np_cell_null()
-		       : sql_source_cell(&reader->source, reader->column[index]);
+		       : adv_sql_source_cell(&reader->source, reader->column[index]);
 }
 
 static uint32_t code_of(const struct sequence_reader *reader, const struct matcher *matcher,
@@ -427,23 +428,23 @@ static int find_code(struct sequence_reader *reader, const struct matcher *match
 	return np_numbers_add(&reader->codes, (uintptr_t)token.text.bytes, *ret, err);
 }
 
-static int scan(struct sql *sql, struct matcher *matcher, struct sequence_reader *reader,
-		struct partition *part, struct rows *rows, struct np_err *err)
+static int scan(struct adv_sql *sql, struct matcher *matcher, struct sequence_reader *reader,
+		struct partition *part, struct adv_rows *rows, struct np_err *err)
 {
 	int rc;
 
-	while ((rc = sql_source_next(&reader->source, err)) > 0) {
+	while ((rc = adv_sql_source_next(&reader->source, err)) > 0) {
 		struct np_cell key = reader_cell(reader, 0);
 		struct np_cell order = reader_cell(reader, 1);
 		uint32_t code = MATCHER_OTHER;
 
 		rc = NP_OK;
-		if (part->begun && cell_compare(&part->key, &key) != 0)
+		if (part->begun && adv_cell_compare(&part->key, &key) != 0)
 			rc = finish_partition(sql, matcher, part, rows, err);
 		if (rc == NP_OK && !part->begun)
 			rc = begin_partition(part, key, rows, err);
 		if (rc == NP_OK)
-			rc = rows_add(&part->orders, &order, err);
+			rc = adv_rows_add(&part->orders, &order, err);
 		if (rc == NP_OK)
 			rc = find_code(reader, matcher, &code, err);
 		if (rc < 0)
@@ -470,28 +471,28 @@ static bool find_columns(struct sequence_reader *reader, const char *const *name
 	return true;
 }
 
-static int open_reader(struct sql *sql, const char *source, const char *const *names,
+static int open_reader(struct adv_sql *sql, const char *source, const char *const *names,
 		       struct sequence_reader *reader, struct np_err *err)
 {
 	char *what = NULL;
-	int rc = sql_source_open(sql, source, 1, &reader->source, err);
+	int rc = adv_sql_source_open(sql, source, 1, &reader->source, err);
 
 	if (rc < 0)
 		return rc;
 	if (reader->source.view && find_columns(reader, names))
-		return sql_source_sort(&reader->source, reader->column, 2, err);
-	sql_source_close(&reader->source);
-	reader->source = (struct sql_source){ .stmt = NULL };
+		return adv_sql_source_sort(&reader->source, reader->column, 2, err);
+	adv_sql_source_close(&reader->source);
+	reader->source = (struct adv_sql_source){ .stmt = NULL };
 	for (size_t i = 0; i < NP_COUNT(reader->column); i++)
 		reader->column[i] = i;
 	if (asprintf(&what, "%s, %s, %s", *names[0] ? names[0] : "NULL", names[1], names[2]) < 0)
 		return np_fail_nomem(err, "a query");
-	rc = sql_source_prepare(sql, what, source, "ORDER BY 1, 2", &reader->source.stmt, err);
+	rc = adv_sql_source_prepare(sql, what, source, "ORDER BY 1, 2", &reader->source.stmt, err);
 	free(what);
 	return rc;
 }
 
-static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+static int compute(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 		   struct np_err *err)
 {
 	static const char *const names[] = { "source", "partition", "order",
@@ -504,7 +505,7 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 
 	for (size_t i = 0; i < NP_COUNT(names) && rc == NP_OK; i++) {
 		if (arguments[i] || i < 5)
-			rc = sql_text_argument(arguments[i], names[i], &text[i], err);
+			rc = adv_sql_text_argument(arguments[i], names[i], &text[i], err);
 	}
 	if (rc == NP_OK)
 		rc = take_matcher(sql, text[4], &matcher, err);
@@ -517,17 +518,17 @@ static int compute(struct sql *sql, sqlite3_value **arguments, struct rows *rows
 	if (rc == NP_OK)
 		rc = scan(sql, matcher, &reader, &part, rows, err);
 	np_buf_release(&part.text);
-	rows_release(&part.orders);
+	adv_rows_release(&part.orders);
 	if (matcher)
 		give_back_matcher(sql, matcher);
 	return rc;
 }
 
-int sql_add_sequences(struct sql *sql)
+int adv_sql_add_sequences(struct adv_sql *sql)
 {
 	static const char *const names[] = { "part",    "rule",      "start_row",
 					     "end_row", "start_key", "end_key" };
-	static const struct sql_table table = {
+	static const struct adv_sql_table table = {
 		.name = "seq_match",
 		.declaration = "CREATE TABLE x(part, rule, start_row, end_row, start_key, end_key,"
 			       " source HIDDEN, partition HIDDEN, order_by HIDDEN, token HIDDEN,"
@@ -539,5 +540,5 @@ int sql_add_sequences(struct sql *sql)
 		.result_names = names,
 	};
 
-	return sql_add_table(sql, &table);
+	return adv_sql_add_table(sql, &table);
 }

@@ -87,12 +87,12 @@ static void shape_elems(sqlite3_context *context, int argc, sqlite3_value **argv
 		if (nth_part(text, length, ';', tensor, &part, &part_length) && part_length > 0)
 			sum = np_plus(sum, elements_of(part, part_length));
 		if (argc > 1) {
-			sql_result_cell(context, np_cell_integer(sum), false);
+			adv_sql_result_cell(context, np_cell_integer(sum), false);
 			return;
 		}
 	}
 	if (argc == 1)
-		sql_result_cell(context, np_cell_integer(sum), false);
+		adv_sql_result_cell(context, np_cell_integer(sum), false);
 }
 
 /* shape_count(shapes): tensors */
@@ -175,7 +175,7 @@ static void dtype_bytes(sqlite3_context *context, int argc, sqlite3_value **argv
 	if (text_of(argv[0], &text, &length) &&
 	    nth_part(text, length, ';', argc > 1 ? sqlite3_value_int64(argv[1]) : 0, &text,
 		     &length))
-		sql_result_cell(context, np_cell_integer(bytes_of_type(text, length)), false);
+		adv_sql_result_cell(context, np_cell_integer(bytes_of_type(text, length)), false);
 }
 
 /* shape_bytes(shapes, types): of all tensors together */
@@ -210,7 +210,7 @@ static void shape_bytes(sqlite3_context *context, int argc, sqlite3_value **argv
 			return;
 		sum = np_plus(sum, size);
 	}
-	sql_result_cell(context, np_cell_integer(sum), false);
+	adv_sql_result_cell(context, np_cell_integer(sum), false);
 }
 
 /* Is the part among those of `list`, whatever the case? */
@@ -261,7 +261,7 @@ static void set_diff(sqlite3_context *context, int argc, sqlite3_value **argv)
 	np_buf_release(&result);
 }
 
-int sql_add_shapes(struct sql *sql)
+int adv_sql_add_shapes(struct adv_sql *sql)
 {
 	static const struct {
 		const char *name;

@@ -13,8 +13,8 @@
 
 /* Table-valued functions: the arguments are hidden columns, as SQLite wants it. */
 struct owner {
-	struct sql *sql;
-	const struct sql_table *table;
+	struct adv_sql *sql;
+	const struct adv_sql_table *table;
 };
 
 struct function_table {
@@ -24,7 +24,7 @@ struct function_table {
 
 struct function_cursor {
 	sqlite3_vtab_cursor base;
-	struct rows rows;
+	struct adv_rows rows;
 	size_t at;
 };
 
@@ -33,7 +33,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 {
 	const struct owner *owner = context;
 	struct function_table *table;
-	int rc = sql_declare(owner->sql, owner->table->declaration);
+	int rc = adv_sql_declare(owner->sql, owner->table->declaration);
 
 	(void)db;
 	(void)argc;
@@ -58,7 +58,7 @@ static int disconnect(sqlite3_vtab *vtab)
 /* Arguments arrive in their order; idxNum has a bit for each that is given. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	const struct sql_table *table = ((struct function_table *)vtab)->owner.table;
+	const struct adv_sql_table *table = ((struct function_table *)vtab)->owner.table;
 	int given = 0;
 	int next = 1;
 
@@ -97,7 +97,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
-	rows_release(&((struct function_cursor *)base)->rows);
+	adv_rows_release(&((struct function_cursor *)base)->rows);
 	sqlite3_free(base);
 	return SQLITE_OK;
 }
@@ -114,7 +114,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 {
 	struct function_cursor *cursor = (struct function_cursor *)base;
 	const struct owner *owner = &((struct function_table *)base->pVtab)->owner;
-	const struct sql_table *table = owner->table;
+	const struct adv_sql_table *table = owner->table;
 	sqlite3_value *arguments[SQL_TABLE_ARGUMENTS] = { NULL };
 	struct np_err err = NP_ERR_INIT;
 	int next = 0;
@@ -131,10 +131,10 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 			return failed(base->pVtab, table->name, &err);
 		}
 	}
-	rows_release(&cursor->rows);
+	adv_rows_release(&cursor->rows);
 	cursor->at = 0;
-	rc = rows_init(&cursor->rows, table->result_names, NULL, (size_t)table->result_columns,
-		       &err);
+	rc = adv_rows_init(&cursor->rows, table->result_names, NULL, (size_t)table->result_columns,
+			   &err);
 	cursor->rows.limited = true;
 	if (rc == NP_OK)
 		rc = table->compute(owner->sql, arguments, &cursor->rows, &err);
@@ -151,7 +151,7 @@ static int eof(sqlite3_vtab_cursor *base)
 {
 	const struct function_cursor *cursor = (const struct function_cursor *)base;
 
-	return cursor->at >= rows_count(&cursor->rows);
+	return cursor->at >= adv_rows_count(&cursor->rows);
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
@@ -159,8 +159,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 	const struct function_cursor *cursor = (const struct function_cursor *)base;
 
 	if ((size_t)index < cursor->rows.column_count)
-		sql_result_cell(context, *rows_cell(&cursor->rows, cursor->at, (size_t)index),
-				false);
+		adv_sql_result_cell(
+			context, *adv_rows_cell(&cursor->rows, cursor->at, (size_t)index), false);
 	return SQLITE_OK;
 }
 
@@ -183,7 +183,7 @@ static const sqlite3_module module = {
 	.xRowid = rowid,
 };
 
-int sql_add_table(struct sql *sql, const struct sql_table *table)
+int adv_sql_add_table(struct adv_sql *sql, const struct adv_sql_table *table)
 {
 	struct owner *owner = malloc(sizeof(*owner));
 
@@ -193,7 +193,8 @@ int sql_add_table(struct sql *sql, const struct sql_table *table)
 	return sqlite3_create_module_v2(sql->db, table->name, &module, owner, free);
 }
 
-int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, struct np_err *err)
+int adv_sql_text_argument(sqlite3_value *value, const char *name, const char **ret,
+			  struct np_err *err)
 {
 	const char *text = value ? (const char *)sqlite3_value_text(value) : NULL;
 
@@ -231,7 +232,7 @@ static bool is_word(const struct source_word *word, const char *wanted)
 	return word->length == strlen(wanted) && strncasecmp(word->text, wanted, word->length) == 0;
 }
 
-static bool find_column(const struct view *view, const struct source_word *word, size_t *ret)
+static bool find_column(const struct adv_view *view, const struct source_word *word, size_t *ret)
 {
 	if (is_word(word, "rowid")) {
 		*ret = SIZE_MAX;
@@ -266,7 +267,7 @@ static struct selected read_selected(const char **text)
 	return one;
 }
 
-static bool take_column(struct sql_source *source, const struct source_word *column,
+static bool take_column(struct adv_sql_source *source, const struct source_word *column,
 			const struct source_word *name)
 {
 	size_t index = source->count;
@@ -298,7 +299,7 @@ static bool is_more(const char *text)
 }
 
 /* "SELECT a, b AS c FROM view", with or without a WHERE that then begins at `ret_where`. */
-static bool read_select(const struct sql *sql, const char *text, struct sql_source *source,
+static bool read_select(const struct adv_sql *sql, const char *text, struct adv_sql_source *source,
 			const char **ret_where)
 {
 	struct selected columns[SQL_SOURCE_COLUMNS];
@@ -313,7 +314,7 @@ static bool read_select(const struct sql *sql, const char *text, struct sql_sour
 	if (!is_word(&columns[count - 1].behind, "from"))
 		return false;
 	word = next_word(&text);
-	source->view = sql_find_view(sql, word.text, word.length);
+	source->view = adv_sql_find_view(sql, word.text, word.length);
 	word = next_word(&text);
 	if (!source->view || (word.length > 0 && (!is_word(&word, "where") || is_more(text))))
 		return false;
@@ -326,11 +327,11 @@ static bool read_select(const struct sql *sql, const char *text, struct sql_sour
 }
 
 /* The name of a view alone: all of its columns. */
-static bool read_name(const struct sql *sql, const char *text, struct sql_source *source)
+static bool read_name(const struct adv_sql *sql, const char *text, struct adv_sql_source *source)
 {
 	struct source_word name = next_word(&text);
 
-	source->view = sql_find_view(sql, name.text, name.length);
+	source->view = adv_sql_find_view(sql, name.text, name.length);
 	if (!source->view || next_word(&text).length > 0)
 		return false;
 	for (size_t i = 0; i < source->view->column_count && i < SQL_SOURCE_COLUMNS; i++) {
@@ -343,7 +344,7 @@ static bool read_name(const struct sql *sql, const char *text, struct sql_source
 	return true;
 }
 
-static bool read_plain(const struct sql *sql, const char *text, struct sql_source *source,
+static bool read_plain(const struct adv_sql *sql, const char *text, struct adv_sql_source *source,
 		       const char **ret_where)
 {
 	struct source_word word = next_word(&text);
@@ -354,31 +355,31 @@ static bool read_plain(const struct sql *sql, const char *text, struct sql_sourc
 }
 
 /* A statement for the numbers of rows that satisfy a condition; NULL if it is not that simple. */
-static struct sql_stmt *prepare_rows(struct sql *sql, const char *view, const char *where)
+static struct adv_sql_stmt *prepare_rows(struct adv_sql *sql, const char *view, const char *where)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	struct np_err ignored = NP_ERR_INIT;
-	struct sql_stmt *stmt = NULL;
+	struct adv_sql_stmt *stmt = NULL;
 
 	np_buf_printf(&text, "SELECT rowid FROM %s WHERE %s", view, where);
-	if (text.failed || sql_prepare(sql, text.text, false, &stmt, &ignored) < 0)
+	if (text.failed || adv_sql_prepare(sql, text.text, false, &stmt, &ignored) < 0)
 		return NULL;
 	return stmt;
 }
 
 /* Functions want the order of time, which is that of the view. */
-static int find_rows(struct sql_source *source, struct sql_stmt *stmt, struct np_err *err)
+static int find_rows(struct adv_sql_source *source, struct adv_sql_stmt *stmt, struct np_err *err)
 {
 	bool ascending = true;
 	uint32_t before = 0;
 	int rc;
 
-	while ((rc = sql_step(stmt, err)) > 0) {
+	while ((rc = adv_sql_step(stmt, err)) > 0) {
 		uint32_t *row = np_vec_add(&source->rows, err);
 
 		if (!row)
 			return NP_E_NOMEM;
-		*row = (uint32_t)sql_cell(stmt, 0).integer;
+		*row = (uint32_t)adv_sql_cell(stmt, 0).integer;
 		ascending = ascending && *row >= before;
 		before = *row;
 	}
@@ -389,10 +390,10 @@ static int find_rows(struct sql_source *source, struct sql_stmt *stmt, struct np
 }
 
 /* Open a source that is plain; its view is NULL if it is not. */
-static int open_plain(struct sql *sql, const char *text, struct sql_source *source,
+static int open_plain(struct adv_sql *sql, const char *text, struct adv_sql_source *source,
 		      struct np_err *err)
 {
-	NP_CLEANUP(sql_finishp) struct sql_stmt *stmt = NULL;
+	NP_CLEANUP(adv_sql_finishp) struct adv_sql_stmt *stmt = NULL;
 	const char *where = NULL;
 	bool plain = read_plain(sql, text, source, &where);
 	int rc;
@@ -402,22 +403,22 @@ static int open_plain(struct sql *sql, const char *text, struct sql_source *sour
 		plain = stmt != NULL;
 	}
 	if (!plain) {
-		*source = (struct sql_source){ .stmt = NULL };
+		*source = (struct adv_sql_source){ .stmt = NULL };
 		return NP_OK;
 	}
-	rc = view_open(source->view, err);
+	rc = adv_view_open(source->view, err);
 	return rc == NP_OK && stmt ? find_rows(source, stmt, err) : rc;
 }
 
-static int check_count(const struct sql_source *source, size_t least, struct np_err *err)
+static int check_count(const struct adv_sql_source *source, size_t least, struct np_err *err)
 {
 	if (source->count < least)
 		return np_fail(err, NP_E_FORMAT, "the source gives fewer than %zu columns", least);
 	return NP_OK;
 }
 
-int sql_source_prepare(struct sql *sql, const char *what, const char *source, const char *rest,
-		       struct sql_stmt **ret, struct np_err *err)
+int adv_sql_source_prepare(struct adv_sql *sql, const char *what, const char *source,
+			   const char *rest, struct adv_sql_stmt **ret, struct np_err *err)
 {
 	struct np_buf text = NP_BUF_INIT;
 	bool select = strpbrk(source, " \t\n") != NULL;
@@ -427,43 +428,43 @@ int sql_source_prepare(struct sql *sql, const char *what, const char *source, co
 		      select ? ")" : "", rest);
 	rc = np_buf_check(&text, err);
 	if (rc == NP_OK)
-		rc = sql_prepare(sql, text.text, false, ret, err);
+		rc = adv_sql_prepare(sql, text.text, false, ret, err);
 	np_buf_release(&text);
 	return rc;
 }
 
-int sql_source_open(struct sql *sql, const char *text, size_t least, struct sql_source *ret,
-		    struct np_err *err)
+int adv_sql_source_open(struct adv_sql *sql, const char *text, size_t least,
+			struct adv_sql_source *ret, struct np_err *err)
 {
 	int rc;
 
-	*ret = (struct sql_source){ .stmt = NULL };
+	*ret = (struct adv_sql_source){ .stmt = NULL };
 	rc = open_plain(sql, text, ret, err);
 	if (rc < 0)
 		return rc;
 	if (ret->view)
 		return check_count(ret, least, err);
-	rc = sql_source_prepare(sql, "*", text, "", &ret->stmt, err);
+	rc = adv_sql_source_prepare(sql, "*", text, "", &ret->stmt, err);
 	if (rc < 0)
 		return rc;
-	ret->count = sql_columns(ret->stmt);
+	ret->count = adv_sql_columns(ret->stmt);
 	if (ret->count > SQL_SOURCE_COLUMNS)
 		ret->count = SQL_SOURCE_COLUMNS;
 	for (size_t i = 0; i < ret->count; i++)
 		(void)snprintf(ret->name[i], sizeof(ret->name[i]), "%s",
-			       sql_column_name(ret->stmt, i));
+			       adv_sql_column_name(ret->stmt, i));
 	return check_count(ret, least, err);
 }
 
-void sql_source_close(struct sql_source *source)
+void adv_sql_source_close(struct adv_sql_source *source)
 {
-	sql_finish(source->stmt);
+	adv_sql_finish(source->stmt);
 	source->stmt = NULL;
 	np_vec_release(&source->rows);
 }
 
 /* All rows of the view as a list. */
-static int list_rows(struct sql_source *source, struct np_err *err)
+static int list_rows(struct adv_sql_source *source, struct np_err *err)
 {
 	if (source->some)
 		return NP_OK;
@@ -478,40 +479,40 @@ static int list_rows(struct sql_source *source, struct np_err *err)
 	return NP_OK;
 }
 
-int sql_source_sort(struct sql_source *source, const size_t *columns, size_t count,
-		    struct np_err *err)
+int adv_sql_source_sort(struct adv_sql_source *source, const size_t *columns, size_t count,
+			struct np_err *err)
 {
 	int rc = list_rows(source, err);
 
 	for (size_t i = count; rc == NP_OK && i-- > 0;) {
-		const struct view_order *order;
+		const struct adv_view_order *order;
 
 		/* Rows come in the order of their numbers. */
 		if (columns[i] == SIZE_MAX || source->column[columns[i]] == SIZE_MAX)
 			continue;
-		rc = view_order(source->view, source->column[columns[i]], &order, err);
+		rc = adv_view_order(source->view, source->column[columns[i]], &order, err);
 		if (rc == NP_OK)
-			rc = view_order_sort(order, source->rows.item, source->rows.count, err);
+			rc = adv_view_order_sort(order, source->rows.item, source->rows.count, err);
 	}
 	return rc;
 }
 
-int sql_source_next(struct sql_source *source, struct np_err *err)
+int adv_sql_source_next(struct adv_sql_source *source, struct np_err *err)
 {
 	size_t at = source->next++;
 
 	if (!source->view)
-		return sql_step(source->stmt, err);
+		return adv_sql_step(source->stmt, err);
 	if (at >= (source->some ? source->rows.count : source->view->rows))
 		return 0;
 	source->row = source->some ? source->rows.item[at] : at;
 	return 1;
 }
 
-struct np_cell sql_source_cell(const struct sql_source *source, size_t column)
+struct np_cell adv_sql_source_cell(const struct adv_sql_source *source, size_t column)
 {
 	if (!source->view)
-		return sql_cell(source->stmt, column);
+		return adv_sql_cell(source->stmt, column);
 	if (source->column[column] == SIZE_MAX)
 		return np_cell_integer((int64_t)source->row);
 	return source->view->cell(source->view, source->row, source->column[column]);

@@ -13,22 +13,22 @@
  */
 #define SQL_TABLE_ARGUMENTS 8
 
-struct sql_table {
+struct adv_sql_table {
 	const char *name;
 	const char *declaration; /* CREATE TABLE x(result…, argument HIDDEN…) */
 	int result_columns;
 	int arguments;
 	int needed; /* of the arguments */
-	int (*compute)(struct sql *sql, sqlite3_value **arguments, struct rows *rows,
+	int (*compute)(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 		       struct np_err *err);
 	const char *const *result_names;
 };
 
-int sql_add_table(struct sql *sql, const struct sql_table *table);
+int adv_sql_add_table(struct adv_sql *sql, const struct adv_sql_table *table);
 
 /* An argument as text; fails when it is NULL. */
-int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, struct np_err *err)
-	NP_MUST_USE;
+int adv_sql_text_argument(sqlite3_value *value, const char *name, const char **ret,
+			  struct np_err *err) NP_MUST_USE;
 
 /*
  * Sources: rows that a table-valued function is given to read
@@ -41,9 +41,9 @@ int sql_text_argument(sqlite3_value *value, const char *name, const char **ret, 
  */
 #define SQL_SOURCE_COLUMNS 16
 
-struct sql_source {
-	struct sql_stmt *stmt;
-	struct view *view;                 /* or this */
+struct adv_sql_source {
+	struct adv_sql_stmt *stmt;
+	struct adv_view *view;             /* or this */
 	size_t column[SQL_SOURCE_COLUMNS]; /* of the view; SIZE_MAX for the number of the row */
 	char name[SQL_SOURCE_COLUMNS][32]; /* of a column, as the source calls it */
 	size_t count;
@@ -54,22 +54,23 @@ struct sql_source {
 };
 
 /* Open the first columns of a source; NP_E_FORMAT if it has fewer than `least`. */
-int sql_source_open(struct sql *sql, const char *text, size_t least, struct sql_source *ret,
-		    struct np_err *err) NP_MUST_USE;
-void sql_source_close(struct sql_source *source);
+int adv_sql_source_open(struct adv_sql *sql, const char *text, size_t least,
+			struct adv_sql_source *ret, struct np_err *err) NP_MUST_USE;
+void adv_sql_source_close(struct adv_sql_source *source);
 
 /* 1 for the next row, 0 at the end, or a failure. */
-int sql_source_next(struct sql_source *source, struct np_err *err) NP_MUST_USE;
+int adv_sql_source_next(struct adv_sql_source *source, struct np_err *err) NP_MUST_USE;
 
 /* Before the first row, of a source that is a view: sort by these columns; SIZE_MAX is none. */
-int sql_source_sort(struct sql_source *source, const size_t *columns, size_t count,
-		    struct np_err *err) NP_MUST_USE;
+int adv_sql_source_sort(struct adv_sql_source *source, const size_t *columns, size_t count,
+			struct np_err *err) NP_MUST_USE;
 
 /* A cell of the row; texts last until the next one, those of a view as long as it. */
-struct np_cell sql_source_cell(const struct sql_source *source, size_t column);
+struct np_cell adv_sql_source_cell(const struct adv_sql_source *source, size_t column);
 
 /* Prepare "SELECT <what> FROM <source> <rest>" as a rule would. */
-int sql_source_prepare(struct sql *sql, const char *what, const char *source, const char *rest,
-		       struct sql_stmt **ret, struct np_err *err) NP_MUST_USE;
+int adv_sql_source_prepare(struct adv_sql *sql, const char *what, const char *source,
+			   const char *rest, struct adv_sql_stmt **ret, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_ADVISOR_SQL_TABLES_H */

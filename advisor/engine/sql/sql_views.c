@@ -9,9 +9,9 @@
 #include <string.h>
 
 struct sql_view {
-	struct sql *sql;
-	struct view_slot own; /* of a view that stays */
-	const struct view_slot *slot;
+	struct adv_sql *sql;
+	struct adv_view_slot own; /* of a view that stays */
+	const struct adv_view_slot *slot;
 };
 
 struct view_table {
@@ -21,8 +21,8 @@ struct view_table {
 
 struct view_cursor {
 	sqlite3_vtab_cursor base;
-	struct view *view;
-	struct sql_selection selection;
+	struct adv_view *view;
+	struct adv_sql_selection selection;
 	size_t at;
 };
 
@@ -61,12 +61,12 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 	np_buf_add(&text, "CREATE TABLE x(");
 	for (size_t i = 0; i < owner->slot->column_count; i++) {
 		np_buf_add(&text, i > 0 ? ", " : "");
-		sql_quote(&text, owner->slot->columns[i].name);
+		adv_sql_quote(&text, owner->slot->columns[i].name);
 		np_buf_printf(&text, " %s", type_name(owner->slot->columns[i].type));
 	}
 	np_buf_add(&text, ")");
 	if (!text.failed)
-		rc = sql_declare(owner->sql, text.text);
+		rc = adv_sql_declare(owner->sql, text.text);
 	np_buf_release(&text);
 	if (rc != SQLITE_OK)
 		return rc;
@@ -86,7 +86,7 @@ static int disconnect(sqlite3_vtab *vtab)
 
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	return sql_terms_choose(view_of(vtab)->slot, info);
+	return adv_sql_terms_choose(view_of(vtab)->slot, info);
 }
 
 static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
@@ -114,15 +114,15 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 	struct view_cursor *cursor = (struct view_cursor *)base;
 	const struct sql_view *owner = view_of(base->pVtab);
 	struct np_err err = NP_ERR_INIT;
-	int rc = view_open(owner->slot->view, &err);
+	int rc = adv_view_open(owner->slot->view, &err);
 
 	(void)number;
 	(void)argc;
 	free(cursor->selection.rows);
 	*cursor = (struct view_cursor){ .base = cursor->base, .view = owner->slot->view };
 	if (rc == NP_OK)
-		rc = sql_terms_apply(owner->sql, cursor->view, text, argv, &cursor->selection,
-				     &err);
+		rc = adv_sql_terms_apply(owner->sql, cursor->view, text, argv, &cursor->selection,
+					 &err);
 	if (rc == NP_OK)
 		return SQLITE_OK;
 	sqlite3_free(base->pVtab->zErrMsg);
@@ -152,8 +152,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 {
 	const struct view_cursor *cursor = (const struct view_cursor *)base;
 
-	sql_result_cell(context, cursor->view->cell(cursor->view, row_of(cursor), (size_t)index),
-			true);
+	adv_sql_result_cell(context,
+			    cursor->view->cell(cursor->view, row_of(cursor), (size_t)index), true);
 	return SQLITE_OK;
 }
 
@@ -176,7 +176,7 @@ static const sqlite3_module module = {
 	.xRowid = rowid,
 };
 
-static int add_module(struct sql *sql, const struct view_slot *slot, struct sql_view **ret,
+static int add_module(struct adv_sql *sql, const struct adv_view_slot *slot, struct sql_view **ret,
 		      struct np_err *err)
 {
 	struct sql_view **place = np_vec_add(&sql->views, err);
@@ -192,19 +192,19 @@ static int add_module(struct sql *sql, const struct view_slot *slot, struct sql_
 	**place = (struct sql_view){ .sql = sql, .slot = slot };
 	*ret = *place;
 	rc = sqlite3_create_module_v2(sql->db, slot->name, &module, *place, NULL);
-	return rc == SQLITE_OK ? NP_OK : sql_failed(sql, rc, err);
+	return rc == SQLITE_OK ? NP_OK : adv_sql_failed(sql, rc, err);
 }
 
-int sql_add_slot(struct sql *sql, const struct view_slot *slot, struct np_err *err)
+int adv_sql_add_slot(struct adv_sql *sql, const struct adv_view_slot *slot, struct np_err *err)
 {
 	struct sql_view *owner;
 
 	return add_module(sql, slot, &owner, err);
 }
 
-int sql_add_view(struct sql *sql, struct view *view, struct np_err *err)
+int adv_sql_add_view(struct adv_sql *sql, struct adv_view *view, struct np_err *err)
 {
-	const struct view_slot slot = view_slot_of(view);
+	const struct adv_view_slot slot = adv_view_slot_of(view);
 	struct sql_view *owner;
 	int rc = add_module(sql, &slot, &owner, err);
 
@@ -215,10 +215,10 @@ int sql_add_view(struct sql *sql, struct view *view, struct np_err *err)
 	return rc;
 }
 
-struct view *sql_find_view(const struct sql *sql, const char *name, size_t length)
+struct adv_view *adv_sql_find_view(const struct adv_sql *sql, const char *name, size_t length)
 {
 	for (size_t i = sql->views.count; i-- > 0;) {
-		const struct view_slot *slot = sql->views.item[i]->slot;
+		const struct adv_view_slot *slot = sql->views.item[i]->slot;
 
 		if (strlen(slot->name) == length && memcmp(slot->name, name, length) == 0)
 			return slot->view;
@@ -226,7 +226,7 @@ struct view *sql_find_view(const struct sql *sql, const char *name, size_t lengt
 	return NULL;
 }
 
-void sql_views_free(struct sql *sql)
+void adv_sql_views_free(struct adv_sql *sql)
 {
 	for (size_t i = 0; i < sql->views.count; i++)
 		free(sql->views.item[i]);

@@ -7,7 +7,7 @@
 
 #include "view_order.h"
 
-int view_open(struct view *view, struct np_err *err)
+int adv_view_open(struct adv_view *view, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -19,18 +19,18 @@ int view_open(struct view *view, struct np_err *err)
 	return rc;
 }
 
-void view_close(struct view *view)
+void adv_view_close(struct adv_view *view)
 {
 	if (view->close)
 		view->close(view);
 	else
 		free(view->state);
-	view_orders_free(view);
+	adv_view_orders_free(view);
 	view->state = NULL;
 	view->opened = false;
 }
 
-size_t view_column(const struct view *view, const char *name)
+size_t adv_view_column(const struct adv_view *view, const char *name)
 {
 	for (size_t i = 0; i < view->column_count; i++) {
 		if (strcmp(view->columns[i].name, name) == 0)
@@ -39,42 +39,42 @@ size_t view_column(const struct view *view, const char *name)
 	return SIZE_MAX;
 }
 
-bool view_knows(struct view *view, size_t column)
+bool adv_view_knows(struct adv_view *view, size_t column)
 {
 	return view->present && (!view->known || view->known(view, column));
 }
 
-static int open_rows(struct view *view, struct np_err *err)
+static int open_rows(struct adv_view *view, struct np_err *err)
 {
 	(void)err;
-	view->rows = rows_count(view->data);
+	view->rows = adv_rows_count(view->data);
 	return NP_OK;
 }
 
-static struct np_cell cell_of_rows(const struct view *view, size_t row, size_t column)
+static struct np_cell cell_of_rows(const struct adv_view *view, size_t row, size_t column)
 {
-	return *rows_cell(view->data, row, column);
+	return *adv_rows_cell(view->data, row, column);
 }
 
-static bool known_of_rows(const struct view *view, size_t column)
+static bool known_of_rows(const struct adv_view *view, size_t column)
 {
-	const struct rows *rows = view->data;
+	const struct adv_rows *rows = view->data;
 
-	for (size_t i = 0; i < rows_count(rows); i++) {
-		if (rows_cell(rows, i, column)->type != NP_CELL_NULL)
+	for (size_t i = 0; i < adv_rows_count(rows); i++) {
+		if (adv_rows_cell(rows, i, column)->type != NP_CELL_NULL)
 			return true;
 	}
-	return rows_count(rows) == 0;
+	return adv_rows_count(rows) == 0;
 }
 
-void view_of_rows(struct view *view, const char *name, const struct rows *rows)
+void adv_view_of_rows(struct adv_view *view, const char *name, const struct adv_rows *rows)
 {
-	*view = (struct view){ .name = name,
-			       .columns = rows->columns,
-			       .column_count = rows->column_count,
-			       .present = true,
-			       .data = rows,
-			       .open = open_rows,
-			       .cell = cell_of_rows,
-			       .known = known_of_rows };
+	*view = (struct adv_view){ .name = name,
+				   .columns = rows->columns,
+				   .column_count = rows->column_count,
+				   .present = true,
+				   .data = rows,
+				   .open = open_rows,
+				   .cell = cell_of_rows,
+				   .known = known_of_rows };
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_order(struct view_order *order)
+static void free_order(struct adv_view_order *order)
 {
 	if (!order)
 		return;
@@ -17,7 +17,7 @@ static void free_order(struct view_order *order)
 	free(order);
 }
 
-void view_orders_free(struct view *view)
+void adv_view_orders_free(struct adv_view *view)
 {
 	for (size_t i = 0; view->orders && i < view->column_count; i++)
 		free_order(view->orders[i]);
@@ -39,16 +39,17 @@ struct values_found {
 	uint32_t *of_row; /* number of the value of a row */
 };
 
-static enum view_values join_kinds(enum view_values kinds, bool first, enum np_cell_type type)
+static enum adv_view_values join_kinds(enum adv_view_values kinds, bool first,
+				       enum np_cell_type type)
 {
-	enum view_values kind = type == NP_CELL_TEXT ? VIEW_TEXTS : VIEW_NUMBERS;
+	enum adv_view_values kind = type == NP_CELL_TEXT ? VIEW_TEXTS : VIEW_NUMBERS;
 
 	return first || kinds == kind ? kind : VIEW_MIXED;
 }
 
-static enum view_values kinds_of(const struct values_found *found)
+static enum adv_view_values kinds_of(const struct values_found *found)
 {
-	enum view_values kinds = VIEW_NUMBERS;
+	enum adv_view_values kinds = VIEW_NUMBERS;
 	bool first = true;
 
 	for (size_t i = 0; i < found->list.count; i++) {
@@ -83,7 +84,7 @@ static int compare_values(const void *a, const void *b)
 
 	if (x->prefix != y->prefix && x->cell.type == NP_CELL_TEXT && y->cell.type == NP_CELL_TEXT)
 		return x->prefix < y->prefix ? -1 : 1;
-	order = cell_compare(&x->cell, &y->cell);
+	order = adv_cell_compare(&x->cell, &y->cell);
 	return order != 0 ? order : np_order(x->number, y->number);
 }
 
@@ -137,7 +138,7 @@ static bool is_wanted(const void *what, uint32_t number)
 
 /* Number the values in the order in which they are found; rows are mostly like those before them.
  */
-static int find_values(const struct view *view, size_t column, struct values_found *found,
+static int find_values(const struct adv_view *view, size_t column, struct values_found *found,
 		       struct np_err *err)
 {
 	struct np_map map = { 0 };
@@ -172,7 +173,7 @@ static uint32_t number_values(struct values_found *found, uint32_t *code_of)
 		      compare_values);
 	for (size_t i = 0; i < found->list.count; i++) {
 		if (i > 0 &&
-		    cell_compare(&found->list.item[i - 1].cell, &found->list.item[i].cell) != 0)
+		    adv_cell_compare(&found->list.item[i - 1].cell, &found->list.item[i].cell) != 0)
 			code++;
 		code_of[found->list.item[i].number] = code;
 	}
@@ -180,7 +181,7 @@ static uint32_t number_values(struct values_found *found, uint32_t *code_of)
 }
 
 /* Where each code begins, and the rows in its order: counting. */
-static void place_rows(struct view_order *order, size_t rows)
+static void place_rows(struct adv_view_order *order, size_t rows)
 {
 	uint32_t sum = 0;
 
@@ -201,7 +202,8 @@ static void place_rows(struct view_order *order, size_t rows)
 }
 
 /* Number values that are in order already, as ids and times are; false if they are not. */
-static bool number_ascending(const struct view *view, size_t column, struct view_order *order)
+static bool number_ascending(const struct adv_view *view, size_t column,
+			     struct adv_view_order *order)
 {
 	struct np_cell before = np_cell_null();
 	uint32_t code = 0;
@@ -211,7 +213,7 @@ static bool number_ascending(const struct view *view, size_t column, struct view
 	order->values = VIEW_NUMBERS;
 	for (size_t i = 0; i < view->rows; i++) {
 		struct np_cell cell = view->cell(view, i, column);
-		int side = i > 0 ? cell_compare(&before, &cell) : 0;
+		int side = i > 0 ? adv_cell_compare(&before, &cell) : 0;
 
 		if (side > 0 || cell.type == NP_CELL_TEXT)
 			return false;
@@ -224,7 +226,7 @@ static bool number_ascending(const struct view *view, size_t column, struct view
 }
 
 /* Find the values, sort them, and number the rows by them. */
-static int number_rows(const struct view *view, size_t column, struct view_order *order,
+static int number_rows(const struct adv_view *view, size_t column, struct adv_view_order *order,
 		       struct np_err *err)
 {
 	struct values_found found = { .of_row = order->code };
@@ -247,7 +249,7 @@ static int number_rows(const struct view *view, size_t column, struct view_order
 	return rc;
 }
 
-static int fill_order(const struct view *view, size_t column, struct view_order *order,
+static int fill_order(const struct adv_view *view, size_t column, struct adv_view_order *order,
 		      struct np_err *err)
 {
 	int rc = NP_OK;
@@ -263,9 +265,10 @@ static int fill_order(const struct view *view, size_t column, struct view_order 
 	return NP_OK;
 }
 
-static struct view_order *make_order(const struct view *view, size_t column, struct np_err *err)
+static struct adv_view_order *make_order(const struct adv_view *view, size_t column,
+					 struct np_err *err)
 {
-	struct view_order *order = calloc(1, sizeof(*order));
+	struct adv_view_order *order = calloc(1, sizeof(*order));
 	int rc;
 
 	if (order) {
@@ -282,12 +285,13 @@ static struct view_order *make_order(const struct view *view, size_t column, str
 	return NULL;
 }
 
-const struct view_order *view_order_there(const struct view *view, size_t column)
+const struct adv_view_order *adv_view_order_there(const struct adv_view *view, size_t column)
 {
 	return view->orders ? view->orders[column] : NULL;
 }
 
-int view_order(struct view *view, size_t column, const struct view_order **ret, struct np_err *err)
+int adv_view_order(struct adv_view *view, size_t column, const struct adv_view_order **ret,
+		   struct np_err *err)
 {
 	if (!view->orders)
 		view->orders = calloc(view->column_count + 1, sizeof(*view->orders));
@@ -299,22 +303,23 @@ int view_order(struct view *view, size_t column, const struct view_order **ret, 
 	return *ret ? NP_OK : NP_E_NOMEM;
 }
 
-struct np_cell view_order_value(const struct view *view, size_t column,
-				const struct view_order *order, uint32_t code)
+struct np_cell adv_view_order_value(const struct adv_view *view, size_t column,
+				    const struct adv_view_order *order, uint32_t code)
 {
 	return view->cell(view, order->row[order->first[code]], column);
 }
 
-uint32_t view_order_search(const struct view *view, size_t column, const struct view_order *order,
-			   const struct np_cell *value, bool after)
+uint32_t adv_view_order_search(const struct adv_view *view, size_t column,
+			       const struct adv_view_order *order, const struct np_cell *value,
+			       bool after)
 {
 	uint32_t low = 0;
 	uint32_t count = order->codes;
 
 	while (count > 0) {
 		uint32_t half = count / 2;
-		struct np_cell here = view_order_value(view, column, order, low + half);
-		int side = cell_compare(&here, value);
+		struct np_cell here = adv_view_order_value(view, column, order, low + half);
+		int side = adv_cell_compare(&here, value);
 
 		if (side < 0 || (after && side == 0)) {
 			low += half + 1;
@@ -326,8 +331,8 @@ uint32_t view_order_search(const struct view *view, size_t column, const struct 
 	return low;
 }
 
-int view_order_sort(const struct view_order *order, uint32_t *rows, size_t count,
-		    struct np_err *err)
+int adv_view_order_sort(const struct adv_view_order *order, uint32_t *rows, size_t count,
+			struct np_err *err)
 {
 	uint32_t *places;
 	uint32_t *from;

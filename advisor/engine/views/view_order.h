@@ -14,39 +14,40 @@
  * by bytes). A condition is then looked at once for each value, and sorting is
  * counting. An order lives as long as its view is open, for all rules.
  */
-enum view_values {
+enum adv_view_values {
 	VIEW_NUMBERS, /* and nothing else but NULL */
 	VIEW_TEXTS,
 	VIEW_MIXED,
 };
 
-struct view_order {
+struct adv_view_order {
 	uint32_t *row;   /* rows in the order of the column, equal ones in their own */
 	uint32_t *code;  /* by row */
 	uint32_t *first; /* by code: its first place in `row`; one more for the end */
 	uint32_t codes;
-	enum view_values values;
+	enum adv_view_values values;
 };
 
 /* The order of a column of an open view, made when it is first asked for. */
-int view_order(struct view *view, size_t column, const struct view_order **ret, struct np_err *err)
-	NP_MUST_USE;
+int adv_view_order(struct adv_view *view, size_t column, const struct adv_view_order **ret,
+		   struct np_err *err) NP_MUST_USE;
 
 /* The order if there is one already, else NULL. */
-const struct view_order *view_order_there(const struct view *view, size_t column);
+const struct adv_view_order *adv_view_order_there(const struct adv_view *view, size_t column);
 
 /* The value that a code stands for. */
-struct np_cell view_order_value(const struct view *view, size_t column,
-				const struct view_order *order, uint32_t code);
+struct np_cell adv_view_order_value(const struct adv_view *view, size_t column,
+				    const struct adv_view_order *order, uint32_t code);
 
 /* The first code whose value is not less than `value`, or with `after`, greater. */
-uint32_t view_order_search(const struct view *view, size_t column, const struct view_order *order,
-			   const struct np_cell *value, bool after);
+uint32_t adv_view_order_search(const struct adv_view *view, size_t column,
+			       const struct adv_view_order *order, const struct np_cell *value,
+			       bool after);
 
 /* Sort `count` rows by this order, keeping the order they have among equals. NP_E_NOMEM. */
-int view_order_sort(const struct view_order *order, uint32_t *rows, size_t count,
-		    struct np_err *err) NP_MUST_USE;
+int adv_view_order_sort(const struct adv_view_order *order, uint32_t *rows, size_t count,
+			struct np_err *err) NP_MUST_USE;
 
-void view_orders_free(struct view *view);
+void adv_view_orders_free(struct adv_view *view);
 
 #endif /* NP_ADVISOR_VIEW_ORDER_H */

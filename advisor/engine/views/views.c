@@ -7,31 +7,32 @@
 
 #include "view_fields.h"
 
-static const struct view_description *const catalog[] = {
-	&view_step,    &view_kernel,       &view_kernel_group, &view_task,     &view_free,
-	&view_comm_op, &view_comm_band,    &view_comm_task,    &view_host_api, &view_cann_api,
-	&view_stack,   &view_kernel_stack, &view_mark,         &view_gc,       &view_freq,
-	&view_mem_op,  &view_mem_curve,    &view_env,          &view_setting,  &view_device,
-	&view_run,     &view_graph_node,   &view_graph_edge,
+static const struct adv_view_description *const catalog[] = {
+	&adv_view_step,      &adv_view_kernel,     &adv_view_kernel_group, &adv_view_task,
+	&adv_view_free,      &adv_view_comm_op,    &adv_view_comm_band,    &adv_view_comm_task,
+	&adv_view_host_api,  &adv_view_cann_api,   &adv_view_stack,        &adv_view_kernel_stack,
+	&adv_view_mark,      &adv_view_gc,         &adv_view_freq,         &adv_view_mem_op,
+	&adv_view_mem_curve, &adv_view_env,        &adv_view_setting,      &adv_view_device,
+	&adv_view_run,       &adv_view_graph_node, &adv_view_graph_edge,
 };
 
-size_t view_catalog_count(void)
+size_t adv_view_catalog_count(void)
 {
 	return NP_COUNT(catalog) + np_cluster_relation_count;
 }
 
-struct view_description view_catalog(size_t index)
+struct adv_view_description adv_view_catalog(size_t index)
 {
 	const struct np_relation *relation;
 
 	if (index < NP_COUNT(catalog))
 		return *catalog[index];
 	relation = np_cluster_relations[index - NP_COUNT(catalog)];
-	return (struct view_description){ .name = relation->name,
-					  .columns = relation->columns,
-					  .column_count = relation->column_count,
-					  .scope = VIEW_CLUSTER,
-					  .what = relation->summary };
+	return (struct adv_view_description){ .name = relation->name,
+					      .columns = relation->columns,
+					      .column_count = relation->column_count,
+					      .scope = VIEW_CLUSTER,
+					      .what = relation->summary };
 }
 
 /* "v_base_step" is v_step of the other run, "v_base_np_wait" its np_wait. */
@@ -48,10 +49,10 @@ static bool is_called(const char *name, const char *wanted)
 	       (strncmp(name, "v_", 2) == 0 && strcmp(name + 2, wanted) == 0);
 }
 
-bool view_describe(const char *name, struct view_description *ret)
+bool adv_view_describe(const char *name, struct adv_view_description *ret)
 {
-	for (size_t i = 0; i < view_catalog_count(); i++) {
-		struct view_description one = view_catalog(i);
+	for (size_t i = 0; i < adv_view_catalog_count(); i++) {
+		struct adv_view_description one = adv_view_catalog(i);
 
 		if (is_called(one.name, name)) {
 			*ret = one;
@@ -64,19 +65,19 @@ bool view_describe(const char *name, struct view_description *ret)
 /* Rows that a view of which nothing is known has in the eyes of plans. */
 #define FEW_ROWS 500
 
-struct view_slot view_slot_of(struct view *view)
+struct adv_view_slot adv_view_slot_of(struct adv_view *view)
 {
-	struct view_description what = { .typical = 0 };
+	struct adv_view_description what = { .typical = 0 };
 
-	(void)view_describe(view->name, &what);
-	return (struct view_slot){ .name = view->name,
-				   .columns = view->columns,
-				   .column_count = view->column_count,
-				   .typical = what.typical > 0 ? what.typical : FEW_ROWS,
-				   .view = view };
+	(void)adv_view_describe(view->name, &what);
+	return (struct adv_view_slot){ .name = view->name,
+				       .columns = view->columns,
+				       .column_count = view->column_count,
+				       .typical = what.typical > 0 ? what.typical : FEW_ROWS,
+				       .view = view };
 }
 
-const char *view_cure(const char *name, const char *column)
+const char *adv_view_cure(const char *name, const char *column)
 {
 	static const struct {
 		const char *prefix;
@@ -95,7 +96,7 @@ const char *view_cure(const char *name, const char *column)
 		{ "transit_ns", "profiler_level=Level1" },
 		{ "size_b", "profiler_level=Level1" },
 	};
-	struct view_description view = { .name = NULL };
+	struct adv_view_description view = { .name = NULL };
 
 	if (strncmp(name, VIEW_BASE_PREFIX, strlen(VIEW_BASE_PREFIX)) == 0)
 		return "give the other run with --base DIR";
@@ -103,19 +104,19 @@ const char *view_cure(const char *name, const char *column)
 		if (strncmp(column, columns[i].prefix, strlen(columns[i].prefix)) == 0)
 			return columns[i].cure;
 	}
-	if (view_describe(name, &view) && view.cure)
+	if (adv_view_describe(name, &view) && view.cure)
 		return view.cure;
 	return "profile with more switches on (see npuprof info)";
 }
 
-void view_set_release(struct view_set *set)
+void adv_view_set_release(struct adv_view_set *set)
 {
 	for (size_t i = 0; i < set->list.count; i++)
-		view_close(&set->list.item[i]);
+		adv_view_close(&set->list.item[i]);
 	for (size_t i = 0; i < set->names.count; i++)
 		free(set->names.item[i]);
 	for (size_t i = 0; i < set->kept.count; i++) {
-		rows_release(set->kept.item[i]);
+		adv_rows_release(set->kept.item[i]);
 		free(set->kept.item[i]);
 	}
 	np_vec_release(&set->list);
@@ -123,7 +124,7 @@ void view_set_release(struct view_set *set)
 	np_vec_release(&set->kept);
 }
 
-struct view *view_set_find(const struct view_set *set, const char *name)
+struct adv_view *adv_view_set_find(const struct adv_view_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->list.count; i++) {
 		if (strcmp(set->list.item[i].name, name) == 0)
@@ -133,7 +134,7 @@ struct view *view_set_find(const struct view_set *set, const char *name)
 }
 
 /* Give the view the name that it has in the other run. */
-static int rename_base(struct view_set *set, struct view *view, struct np_err *err)
+static int rename_base(struct adv_view_set *set, struct adv_view *view, struct np_err *err)
 {
 	char **slot = np_vec_add(&set->names, err);
 	const char *rest = strncmp(view->name, "v_", 2) == 0 ? view->name + 2 : view->name;
@@ -148,12 +149,12 @@ static int rename_base(struct view_set *set, struct view *view, struct np_err *e
 	return NP_OK;
 }
 
-int view_set_add(struct view_set *set, struct view view, bool base, struct np_err *err)
+int adv_view_set_add(struct adv_view_set *set, struct adv_view view, bool base, struct np_err *err)
 {
-	struct view *slot = np_vec_add(&set->list, err);
+	struct adv_view *slot = np_vec_add(&set->list, err);
 
 	if (!slot) {
-		view_close(&view);
+		adv_view_close(&view);
 		return NP_E_NOMEM;
 	}
 	*slot = view;
@@ -161,52 +162,52 @@ int view_set_add(struct view_set *set, struct view view, bool base, struct np_er
 }
 
 /* As many rows as items. */
-static int open_items(struct view *view, struct np_err *err)
+static int open_items(struct adv_view *view, struct np_err *err)
 {
 	(void)err;
 	view->rows = view->items[0].count;
 	return NP_OK;
 }
 
-void view_make(struct view *view, const struct view_description *what,
-	       const struct view_rank *source)
+void adv_view_make(struct adv_view *view, const struct adv_view_description *what,
+		   const struct adv_view_rank *source)
 {
-	*view = (struct view){ .name = what->name,
-			       .columns = what->columns,
-			       .column_count = what->column_count,
-			       .data = source,
-			       .open = open_items,
-			       .cell = view_field_cell,
-			       .fields = what->fields };
+	*view = (struct adv_view){ .name = what->name,
+				   .columns = what->columns,
+				   .column_count = what->column_count,
+				   .data = source,
+				   .open = open_items,
+				   .cell = adv_view_field_cell,
+				   .fields = what->fields };
 	what->begin(view, source);
 }
 
-int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool base,
-		      struct np_err *err)
+int adv_view_set_add_rank(struct adv_view_set *set, const struct adv_view_rank *source, bool base,
+			  struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(catalog) && rc == NP_OK; i++) {
-		struct view view;
+		struct adv_view view;
 
 		if (!catalog[i]->begin)
 			continue;
-		view_make(&view, catalog[i], source);
-		rc = view_set_add(set, view, base, err);
+		adv_view_make(&view, catalog[i], source);
+		rc = adv_view_set_add(set, view, base, err);
 	}
 	return rc;
 }
 
-int view_set_add_rows(struct view_set *set, const char *name, const struct rows *rows,
-		      struct np_err *err)
+int adv_view_set_add_rows(struct adv_view_set *set, const char *name, const struct adv_rows *rows,
+			  struct np_err *err)
 {
-	struct view view;
+	struct adv_view view;
 
-	view_of_rows(&view, name, rows);
-	return view_set_add(set, view, false, err);
+	adv_view_of_rows(&view, name, rows);
+	return adv_view_set_add(set, view, false, err);
 }
 
-static struct np_cell no_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell no_cell(const struct adv_view *view, size_t row, size_t column)
 {
 	(void)view;
 	(void)row;
@@ -214,28 +215,28 @@ static struct np_cell no_cell(const struct view *view, size_t row, size_t column
 	return np_cell_null();
 }
 
-static int add_absent(struct view_set *set, const struct view_description *what, bool base,
+static int add_absent(struct adv_view_set *set, const struct adv_view_description *what, bool base,
 		      struct np_err *err)
 {
-	struct view view = { .name = what->name,
-			     .columns = what->columns,
-			     .column_count = what->column_count,
-			     .cell = no_cell };
-	int rc = view_set_add(set, view, base, err);
+	struct adv_view view = { .name = what->name,
+				 .columns = what->columns,
+				 .column_count = what->column_count,
+				 .cell = no_cell };
+	int rc = adv_view_set_add(set, view, base, err);
 
 	/* Known only by its new name: drop it if that is there already. */
-	if (rc == NP_OK && view_set_find(set, set->list.item[set->list.count - 1].name) !=
+	if (rc == NP_OK && adv_view_set_find(set, set->list.item[set->list.count - 1].name) !=
 				   &set->list.item[set->list.count - 1])
 		set->list.count--;
 	return rc;
 }
 
-int view_set_add_absent(struct view_set *set, unsigned scope, struct np_err *err)
+int adv_view_set_add_absent(struct adv_view_set *set, unsigned scope, struct np_err *err)
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < view_catalog_count() && rc == NP_OK; i++) {
-		struct view_description what = view_catalog(i);
+	for (size_t i = 0; i < adv_view_catalog_count() && rc == NP_OK; i++) {
+		struct adv_view_description what = adv_view_catalog(i);
 
 		if (!(what.scope & scope))
 			continue;
@@ -246,10 +247,10 @@ int view_set_add_absent(struct view_set *set, unsigned scope, struct np_err *err
 	return rc;
 }
 
-int view_append(struct view *view, struct rows *rows, struct np_err *err)
+int adv_view_append(struct adv_view *view, struct adv_rows *rows, struct np_err *err)
 {
 	struct np_cell cells[128];
-	int rc = view_open(view, err);
+	int rc = adv_view_open(view, err);
 
 	if (rc == NP_OK && !rows->columns) {
 		const char *names[NP_COUNT(cells)];
@@ -259,12 +260,12 @@ int view_append(struct view *view, struct rows *rows, struct np_err *err)
 			names[i] = view->columns[i].name;
 			types[i] = view->columns[i].type;
 		}
-		rc = rows_init(rows, names, types, view->column_count, err);
+		rc = adv_rows_init(rows, names, types, view->column_count, err);
 	}
 	for (size_t row = 0; rc == NP_OK && row < view->rows; row++) {
 		for (size_t i = 0; i < view->column_count; i++)
 			cells[i] = view->cell(view, row, i);
-		rc = rows_add(rows, cells, err);
+		rc = adv_rows_add(rows, cells, err);
 	}
 	return rc;
 }

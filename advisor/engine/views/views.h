@@ -15,7 +15,7 @@
  * A rank's views read its struct np_detail and its struct np_rank; the views of
  * the cluster read all ranks, and the tables of the merged result.
  */
-struct view_rank {
+struct adv_view_rank {
 	const struct np_run *run;
 	size_t index; /* of the rank in the run */
 	const struct np_rank *rank;
@@ -24,83 +24,85 @@ struct view_rank {
 };
 
 /* What each is; they are listed in views.c. */
-extern const struct view_description view_kernel;
-extern const struct view_description view_kernel_group;
-extern const struct view_description view_task;
-extern const struct view_description view_comm_op;
-extern const struct view_description view_comm_band;
-extern const struct view_description view_comm_task;
-extern const struct view_description view_host_api;
-extern const struct view_description view_cann_api;
-extern const struct view_description view_stack;
-extern const struct view_description view_kernel_stack;
-extern const struct view_description view_step;
-extern const struct view_description view_free;
-extern const struct view_description view_freq;
-extern const struct view_description view_gc;
-extern const struct view_description view_mem_op;
-extern const struct view_description view_mem_curve;
-extern const struct view_description view_mark;
-extern const struct view_description view_env;
-extern const struct view_description view_setting;
-extern const struct view_description view_device;
-extern const struct view_description view_run;
-extern const struct view_description view_graph_node;
-extern const struct view_description view_graph_edge;
+extern const struct adv_view_description adv_view_kernel;
+extern const struct adv_view_description adv_view_kernel_group;
+extern const struct adv_view_description adv_view_task;
+extern const struct adv_view_description adv_view_comm_op;
+extern const struct adv_view_description adv_view_comm_band;
+extern const struct adv_view_description adv_view_comm_task;
+extern const struct adv_view_description adv_view_host_api;
+extern const struct adv_view_description adv_view_cann_api;
+extern const struct adv_view_description adv_view_stack;
+extern const struct adv_view_description adv_view_kernel_stack;
+extern const struct adv_view_description adv_view_step;
+extern const struct adv_view_description adv_view_free;
+extern const struct adv_view_description adv_view_freq;
+extern const struct adv_view_description adv_view_gc;
+extern const struct adv_view_description adv_view_mem_op;
+extern const struct adv_view_description adv_view_mem_curve;
+extern const struct adv_view_description adv_view_mark;
+extern const struct adv_view_description adv_view_env;
+extern const struct adv_view_description adv_view_setting;
+extern const struct adv_view_description adv_view_device;
+extern const struct adv_view_description adv_view_run;
+extern const struct adv_view_description adv_view_graph_node;
+extern const struct adv_view_description adv_view_graph_edge;
 
 /* The views of one rank, ready for a connection. */
-struct view_set {
-	NP_VEC(struct view) list; /* complete before the first is given to a connection */
-	NP_VEC(char *) names;     /* of views with made-up names */
-	NP_VEC(struct rows *) kept;
+struct adv_view_set {
+	NP_VEC(struct adv_view) list; /* complete before the first is given to a connection */
+	NP_VEC(char *) names;         /* of views with made-up names */
+	NP_VEC(struct adv_rows *) kept;
 };
 
-void view_set_release(struct view_set *set);
+void adv_view_set_release(struct adv_view_set *set);
 
 /* Make a view of a rank. Its description must have `begin`. */
-void view_make(struct view *view, const struct view_description *what,
-	       const struct view_rank *source);
+void adv_view_make(struct adv_view *view, const struct adv_view_description *what,
+		   const struct adv_view_rank *source);
 
 /* Add all views of a rank, their names beginning with v_base_ when it is of the second run. */
-int view_set_add_rank(struct view_set *set, const struct view_rank *source, bool base,
-		      struct np_err *err) NP_MUST_USE;
+int adv_view_set_add_rank(struct adv_view_set *set, const struct adv_view_rank *source, bool base,
+			  struct np_err *err) NP_MUST_USE;
 
 /* Append all rows of a table of a database to `rows`; NP_E_NOTFOUND when there is none. */
-typedef int view_table_reader(const char *path, const char *table, struct rows *rows,
+typedef int view_table_reader(const char *path, const char *table, struct adv_rows *rows,
 			      struct np_err *err);
 
 /* Add the merged tables and the views of all ranks; `about` has v_run, v_device, v_env rows. */
-struct view_cluster {
+struct adv_view_cluster {
 	const struct np_analysis *analysis; /* only .cluster if there is `merged` */
 	const char *merged; /* a database to take the tables from; NULL: they are produced */
 	view_table_reader *read_merged;
-	const struct rows *device; /* of all ranks; NULL when there are none */
-	const struct rows *env;
-	const struct rows *run;
+	const struct adv_rows *device; /* of all ranks; NULL when there are none */
+	const struct adv_rows *env;
+	const struct adv_rows *run;
 };
-int view_set_add_cluster(struct view_set *set, const struct view_cluster *source, bool base,
-			 struct np_err *err) NP_MUST_USE;
+int adv_view_set_add_cluster(struct adv_view_set *set, const struct adv_view_cluster *source,
+			     bool base, struct np_err *err) NP_MUST_USE;
 
 /* Add a view, which is closed with the set. */
-int view_set_add(struct view_set *set, struct view view, bool base, struct np_err *err) NP_MUST_USE;
+int adv_view_set_add(struct adv_view_set *set, struct adv_view view, bool base, struct np_err *err)
+	NP_MUST_USE;
 
 /* Add a view of rows that outlive the set. */
-int view_set_add_rows(struct view_set *set, const char *name, const struct rows *rows,
-		      struct np_err *err) NP_MUST_USE;
+int adv_view_set_add_rows(struct adv_view_set *set, const char *name, const struct adv_rows *rows,
+			  struct np_err *err) NP_MUST_USE;
 
 /* Views that this set is missing, as empty ones that are not present, so that SQL can name them. */
-int view_set_add_absent(struct view_set *set, unsigned scope, struct np_err *err) NP_MUST_USE;
+int adv_view_set_add_absent(struct adv_view_set *set, unsigned scope, struct np_err *err)
+	NP_MUST_USE;
 
-struct view *view_set_find(const struct view_set *set, const char *name);
+struct adv_view *adv_view_set_find(const struct adv_view_set *set, const char *name);
 
 /* Copy all rows of a view behind those of `rows`, which is begun when it has no columns. */
-int view_append(struct view *view, struct rows *rows, struct np_err *err) NP_MUST_USE;
+int adv_view_append(struct adv_view *view, struct adv_rows *rows, struct np_err *err) NP_MUST_USE;
 
 /* Counters whose largest is v_kernel.busiest: how busy each unit of the two cores was. */
-extern const char *const view_unit_ratios[11];
+extern const char *const adv_view_unit_ratios[11];
 
 /* Keys of v_run: columns of `when`. */
-extern const char *const view_run_keys[];
-extern const size_t view_run_key_count;
+extern const char *const adv_view_run_keys[];
+extern const size_t adv_view_run_key_count;
 
 #endif /* NP_ADVISOR_VIEWS_H */

@@ -23,13 +23,13 @@ static bool is_variable(const struct np_detail *detail, size_t row)
 /* clang-format on */
 VIEW_TABLES(setting, SETTING_COLUMNS);
 
-static void begin_settings(struct view *view, const struct view_rank *source)
+static void begin_settings(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = source->detail->settings.count > 0;
 	view->items[0] = VIEW_ITEMS(source->detail->settings);
 }
 
-const struct view_description view_setting = {
+const struct adv_view_description adv_view_setting = {
 	.name = "v_setting",
 	VIEW_OF_TABLES(setting),
 	.begin = begin_settings,
@@ -39,7 +39,7 @@ const struct view_description view_setting = {
 };
 
 /* The settings that are variables, under their own names. */
-static int open_env(struct view *view, struct np_err *err)
+static int open_env(struct adv_view *view, struct np_err *err)
 {
 	const struct np_detail *detail = view_detail(view);
 	NP_VEC(struct variable { uint32_t setting; }) list = { 0 };
@@ -62,9 +62,9 @@ static int open_env(struct view *view, struct np_err *err)
 	return rc;
 }
 
-static struct np_cell env_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell env_cell(const struct adv_view *view, size_t row, size_t column)
 {
-	struct np_cell cell = view_field_cell(view, row, column);
+	struct np_cell cell = adv_view_field_cell(view, row, column);
 
 	if (column == 1) {
 		cell.text.bytes += strlen(ENVIRONMENT);
@@ -73,7 +73,7 @@ static struct np_cell env_cell(const struct view *view, size_t row, size_t colum
 	return cell;
 }
 
-static void begin_env(struct view *view, const struct view_rank *source)
+static void begin_env(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->open = open_env;
 	view->cell = env_cell;
@@ -81,7 +81,7 @@ static void begin_env(struct view *view, const struct view_rank *source)
 		view->present = is_variable(source->detail, i);
 }
 
-const struct view_description view_env = {
+const struct adv_view_description adv_view_env = {
 	.name = "v_env",
 	VIEW_OF_TABLES(setting),
 	.begin = begin_env,
@@ -90,7 +90,7 @@ const struct view_description view_env = {
 	.cure = "keep profiler_metadata.json beside the profile",
 };
 
-static struct np_cell device_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell device_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	int32_t device = view_source(view)->rank->device;
 
@@ -99,9 +99,9 @@ static struct np_cell device_cell(const struct view *view, size_t row, const voi
 	return device < 0 ? np_cell_null() : np_cell_integer(device);
 }
 
-static struct np_cell host_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell host_cell(const struct adv_view *view, size_t row, const void *item)
 {
-	const struct view_rank *source = view_source(view);
+	const struct adv_view_rank *source = view_source(view);
 	const struct np_rank *rank = source->rank;
 
 	(void)row;
@@ -123,21 +123,21 @@ static struct np_cell host_cell(const struct view *view, size_t row, const void 
 /* clang-format on */
 VIEW_TABLES(device, DEVICE_COLUMNS);
 
-static bool device_known(const struct view *view, size_t column)
+static bool device_known(const struct adv_view *view, size_t column)
 {
-	return view_has_value(view, column, 1);
+	return adv_view_has_value(view, column, 1);
 }
 
-static void begin_device(struct view *view, const struct view_rank *source)
+static void begin_device(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = true;
-	view->items[0] = (struct view_items){ .first = (const char *)&source->detail->device,
-					      .size = sizeof(source->detail->device),
-					      .count = 1 };
+	view->items[0] = (struct adv_view_items){ .first = (const char *)&source->detail->device,
+						  .size = sizeof(source->detail->device),
+						  .count = 1 };
 	view->known = device_known;
 }
 
-const struct view_description view_device = {
+const struct adv_view_description adv_view_device = {
 	.name = "v_device",
 	VIEW_OF_TABLES(device),
 	.begin = begin_device,
@@ -161,7 +161,7 @@ enum run_key {
 	RUN_COUNT,
 };
 
-const char *const view_run_keys[] = {
+const char *const adv_view_run_keys[] = {
 	[RUN_FRAMEWORK] = "framework", [RUN_FRAMEWORK_VERSION] = "framework_version",
 	[RUN_TORCH] = "torch",         [RUN_CANN] = "cann",
 	[RUN_LEVEL] = "level",         [RUN_WITH_STACK] = "with_stack",
@@ -169,9 +169,9 @@ const char *const view_run_keys[] = {
 	[RUN_STEPS] = "steps",         [RUN_CHIP] = "chip",
 };
 
-const size_t view_run_key_count = RUN_COUNT;
+const size_t adv_view_run_key_count = RUN_COUNT;
 
-static struct np_cell framework_cell(const struct view_rank *source)
+static struct np_cell framework_cell(const struct adv_view_rank *source)
 {
 	static const char *const names[] = { [NP_KIND_PYTORCH] = "pytorch",
 					     [NP_KIND_MINDSPORE] = "mindspore",
@@ -182,7 +182,7 @@ static struct np_cell framework_cell(const struct view_rank *source)
 }
 
 /* "Level1", "1" and "level_1" are all level 1. */
-static struct np_cell level_cell(const struct view_rank *source)
+static struct np_cell level_cell(const struct adv_view_rank *source)
 {
 	const char *text = np_run_text(source->run, source->rank->level);
 	size_t length = text ? strlen(text) : 0;
@@ -206,7 +206,7 @@ static struct np_cell flag_cell(const struct np_detail *detail, const char *name
 	return np_cell_null();
 }
 
-static struct np_cell run_value(const struct view_rank *source, enum run_key key)
+static struct np_cell run_value(const struct adv_view_rank *source, enum run_key key)
 {
 	const struct np_rank *rank = source->rank;
 	int32_t world = source->cluster ? np_cluster_world(source->cluster) : 0;
@@ -237,24 +237,24 @@ static struct np_cell run_value(const struct view_rank *source, enum run_key key
 	}
 }
 
-static struct np_cell run_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell run_cell(const struct adv_view *view, size_t row, size_t column)
 {
-	const struct view_rank *source = view_source(view);
+	const struct adv_view_rank *source = view_source(view);
 
 	if (column == 0)
 		return np_cell_integer(source->rank->id);
-	return column == 1 ? np_cell_text(view_run_keys[row])
+	return column == 1 ? np_cell_text(adv_view_run_keys[row])
 			   : run_value(source, (enum run_key)row);
 }
 
-static int open_run(struct view *view, struct np_err *err)
+static int open_run(struct adv_view *view, struct np_err *err)
 {
 	(void)err;
 	view->rows = RUN_COUNT;
 	return NP_OK;
 }
 
-static void begin_run(struct view *view, const struct view_rank *source)
+static void begin_run(struct adv_view *view, const struct adv_view_rank *source)
 {
 	(void)source;
 	view->present = true;
@@ -268,7 +268,7 @@ static const struct np_column run_columns[] = {
 	{ "value", NP_NUMERIC },
 };
 
-const struct view_description view_run = {
+const struct adv_view_description adv_view_run = {
 	.name = "v_run",
 	.columns = run_columns,
 	.column_count = NP_COUNT(run_columns),
@@ -292,7 +292,7 @@ static const struct np_column edge_columns[] = {
 	{ "dst", NP_TEXT },
 };
 
-const struct view_description view_graph_node = {
+const struct adv_view_description adv_view_graph_node = {
 	.name = "v_graph_node",
 	.columns = node_columns,
 	.column_count = NP_COUNT(node_columns),
@@ -301,7 +301,7 @@ const struct view_description view_graph_node = {
 	.cure = "give the graph with --graph FILE (DUMP_GE_GRAPH=2 writes ge_proto_*_Build.txt)",
 };
 
-const struct view_description view_graph_edge = {
+const struct adv_view_description adv_view_graph_edge = {
 	.name = "v_graph_edge",
 	.columns = edge_columns,
 	.column_count = NP_COUNT(edge_columns),

@@ -12,7 +12,7 @@
 /* A relation that becomes rows when it is read. */
 struct collector {
 	struct np_sink base;
-	struct rows *rows;
+	struct adv_rows *rows;
 };
 
 static int collect_begin(struct np_sink *sink, const struct np_relation *relation,
@@ -26,7 +26,7 @@ static int collect_begin(struct np_sink *sink, const struct np_relation *relatio
 
 static int collect_row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
 {
-	return rows_add(((struct collector *)sink)->rows, cells, err);
+	return adv_rows_add(((struct collector *)sink)->rows, cells, err);
 }
 
 static int collect_end(struct np_sink *sink, struct np_err *err)
@@ -41,10 +41,10 @@ struct table_view {
 	const struct np_analysis *analysis;
 	const char *merged; /* the rows are in this database; NULL: they are produced */
 	view_table_reader *read_merged;
-	struct rows rows;
+	struct adv_rows rows;
 };
 
-static int open_table(struct view *view, struct np_err *err)
+static int open_table(struct adv_view *view, struct np_err *err)
 {
 	struct table_view *table = view->state;
 	struct collector sink = { .base = { collect_begin, collect_row, collect_end },
@@ -57,7 +57,7 @@ static int open_table(struct view *view, struct np_err *err)
 		names[i] = view->columns[i].name;
 		types[i] = view->columns[i].type;
 	}
-	rc = rows_init(&table->rows, names, types, view->column_count, err);
+	rc = adv_rows_init(&table->rows, names, types, view->column_count, err);
 	if (rc == NP_OK && table->merged) {
 		rc = table->read_merged(table->merged, table->relation->name, &table->rows, err);
 		if (rc == NP_E_NOTFOUND)
@@ -65,38 +65,38 @@ static int open_table(struct view *view, struct np_err *err)
 	} else if (rc == NP_OK) {
 		rc = np_relation_write(table->relation, table->analysis, &sink.base, err);
 	}
-	view->rows = rows_count(&table->rows);
+	view->rows = adv_rows_count(&table->rows);
 	return rc;
 }
 
-static void close_table(struct view *view)
+static void close_table(struct adv_view *view)
 {
 	struct table_view *table = view->state;
 
 	if (table)
-		rows_release(&table->rows);
+		adv_rows_release(&table->rows);
 	free(table);
 }
 
-static struct np_cell table_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell table_cell(const struct adv_view *view, size_t row, size_t column)
 {
-	return *rows_cell(&((const struct table_view *)view->state)->rows, row, column);
+	return *adv_rows_cell(&((const struct table_view *)view->state)->rows, row, column);
 }
 
-static int add_table(struct view_set *set, const struct np_relation *relation,
-		     const struct view_cluster *source, bool base, struct np_err *err)
+static int add_table(struct adv_view_set *set, const struct np_relation *relation,
+		     const struct adv_view_cluster *source, bool base, struct np_err *err)
 {
 	struct table_view *table = calloc(1, sizeof(*table));
-	struct view view = { .name = relation->name,
-			     .columns = relation->columns,
-			     .column_count = relation->column_count,
-			     .present = source->merged ||
-					np_cluster_relation_applies(relation,
-								    source->analysis->cluster),
-			     .open = open_table,
-			     .close = close_table,
-			     .cell = table_cell,
-			     .state = table };
+	struct adv_view view = { .name = relation->name,
+				 .columns = relation->columns,
+				 .column_count = relation->column_count,
+				 .present = source->merged ||
+					    np_cluster_relation_applies(relation,
+									source->analysis->cluster),
+				 .open = open_table,
+				 .close = close_table,
+				 .cell = table_cell,
+				 .state = table };
 
 	if (!table || relation->column_count > 64) {
 		free(table);
@@ -106,38 +106,38 @@ static int add_table(struct view_set *set, const struct np_relation *relation,
 	table->analysis = source->analysis;
 	table->merged = source->merged;
 	table->read_merged = source->read_merged;
-	return view_set_add(set, view, base, err);
+	return adv_view_set_add(set, view, base, err);
 }
 
 /* The same view of every rank, one behind the other. */
 struct joined {
 	size_t count;
-	struct view_rank *sources;
-	struct view *parts;
+	struct adv_view_rank *sources;
+	struct adv_view *parts;
 	size_t *first; /* row of each part */
 };
 
-static void close_joined(struct view *view)
+static void close_joined(struct adv_view *view)
 {
 	struct joined *joined = view->state;
 
 	if (!joined)
 		return;
 	for (size_t i = 0; i < joined->count; i++)
-		view_close(&joined->parts[i]);
+		adv_view_close(&joined->parts[i]);
 	free(joined->sources);
 	free(joined->parts);
 	free(joined->first);
 	free(joined);
 }
 
-static int open_joined(struct view *view, struct np_err *err)
+static int open_joined(struct adv_view *view, struct np_err *err)
 {
 	struct joined *joined = view->state;
 
 	view->rows = 0;
 	for (size_t i = 0; i < joined->count; i++) {
-		int rc = view_open(&joined->parts[i], err);
+		int rc = adv_view_open(&joined->parts[i], err);
 
 		if (rc < 0)
 			return rc;
@@ -164,7 +164,7 @@ static size_t part_of(const struct joined *joined, size_t row)
 	return low;
 }
 
-static struct np_cell joined_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell joined_cell(const struct adv_view *view, size_t row, size_t column)
 {
 	const struct joined *joined = view->state;
 	size_t part = part_of(joined, row);
@@ -173,7 +173,7 @@ static struct np_cell joined_cell(const struct view *view, size_t row, size_t co
 }
 
 static struct joined *new_joined(const struct np_cluster *cluster,
-				 const struct view_description *what)
+				 const struct adv_view_description *what)
 {
 	const struct np_run *run = cluster->run;
 	size_t room = run->sources.count + 1;
@@ -185,7 +185,7 @@ static struct joined *new_joined(const struct np_cluster *cluster,
 	joined->parts = calloc(room, sizeof(*joined->parts));
 	joined->first = calloc(room, sizeof(*joined->first));
 	if (!joined->sources || !joined->parts || !joined->first) {
-		struct view empty = { .state = joined };
+		struct adv_view empty = { .state = joined };
 
 		close_joined(&empty);
 		return NULL;
@@ -193,47 +193,47 @@ static struct joined *new_joined(const struct np_cluster *cluster,
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (!run->ranks[i])
 			continue;
-		joined->sources[joined->count] = (struct view_rank){
+		joined->sources[joined->count] = (struct adv_view_rank){
 			.run = run, .index = i, .rank = run->ranks[i], .cluster = cluster
 		};
-		view_make(&joined->parts[joined->count], what, &joined->sources[joined->count]);
+		adv_view_make(&joined->parts[joined->count], what, &joined->sources[joined->count]);
 		joined->count++;
 	}
 	return joined;
 }
 
-static int add_joined(struct view_set *set, const struct np_cluster *cluster,
-		      const struct view_description *what, bool base, struct np_err *err)
+static int add_joined(struct adv_view_set *set, const struct np_cluster *cluster,
+		      const struct adv_view_description *what, bool base, struct np_err *err)
 {
 	struct joined *joined = new_joined(cluster, what);
-	struct view view = { .name = what->name,
-			     .columns = what->columns,
-			     .column_count = what->column_count,
-			     .open = open_joined,
-			     .close = close_joined,
-			     .cell = joined_cell,
-			     .state = joined };
+	struct adv_view view = { .name = what->name,
+				 .columns = what->columns,
+				 .column_count = what->column_count,
+				 .open = open_joined,
+				 .close = close_joined,
+				 .cell = joined_cell,
+				 .state = joined };
 
 	if (!joined)
 		return np_fail_nomem(err, what->name);
 	for (size_t i = 0; i < joined->count; i++)
 		view.present = view.present || joined->parts[i].present;
-	return view_set_add(set, view, base, err);
+	return adv_view_set_add(set, view, base, err);
 }
 
-static int add_rows(struct view_set *set, const char *name, const struct rows *rows, bool base,
-		    struct np_err *err)
+static int add_rows(struct adv_view_set *set, const char *name, const struct adv_rows *rows,
+		    bool base, struct np_err *err)
 {
-	struct view view;
+	struct adv_view view;
 
 	if (!rows || !rows->columns)
 		return NP_OK;
-	view_of_rows(&view, name, rows);
-	return view_set_add(set, view, base, err);
+	adv_view_of_rows(&view, name, rows);
+	return adv_view_set_add(set, view, base, err);
 }
 
-int view_set_add_cluster(struct view_set *set, const struct view_cluster *source, bool base,
-			 struct np_err *err)
+int adv_view_set_add_cluster(struct adv_view_set *set, const struct adv_view_cluster *source,
+			     bool base, struct np_err *err)
 {
 	const struct np_cluster *cluster = source->analysis->cluster;
 	int rc = NP_OK;
@@ -241,16 +241,16 @@ int view_set_add_cluster(struct view_set *set, const struct view_cluster *source
 	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++)
 		rc = add_table(set, np_cluster_relations[i], source, base, err);
 	if (rc == NP_OK)
-		rc = add_joined(set, cluster, &view_step, base, err);
+		rc = add_joined(set, cluster, &adv_view_step, base, err);
 	if (rc == NP_OK)
-		rc = add_joined(set, cluster, &view_comm_op, base, err);
+		rc = add_joined(set, cluster, &adv_view_comm_op, base, err);
 	if (rc == NP_OK)
-		rc = add_joined(set, cluster, &view_comm_band, base, err);
+		rc = add_joined(set, cluster, &adv_view_comm_band, base, err);
 	if (rc == NP_OK)
-		rc = add_rows(set, view_device.name, source->device, base, err);
+		rc = add_rows(set, adv_view_device.name, source->device, base, err);
 	if (rc == NP_OK)
-		rc = add_rows(set, view_env.name, source->env, base, err);
+		rc = add_rows(set, adv_view_env.name, source->env, base, err);
 	if (rc == NP_OK)
-		rc = add_rows(set, view_run.name, source->run, base, err);
+		rc = add_rows(set, adv_view_run.name, source->run, base, err);
 	return rc;
 }

@@ -13,7 +13,7 @@ struct group_texts {
 	const char **members;
 };
 
-static void close_groups(struct view *view)
+static void close_groups(struct adv_view *view)
 {
 	struct group_texts *texts = view->state;
 
@@ -64,9 +64,9 @@ static struct group_texts *make_groups(const struct np_rank *rank)
 	return texts;
 }
 
-static int open_ops(struct view *view, struct np_err *err)
+static int open_ops(struct adv_view *view, struct np_err *err)
 {
-	const struct view_rank *source = view_source(view);
+	const struct adv_view_rank *source = view_source(view);
 
 	view->state = make_groups(source->rank);
 	if (!view->state)
@@ -75,12 +75,12 @@ static int open_ops(struct view *view, struct np_err *err)
 	return NP_OK;
 }
 
-static const struct np_group *group_of(const struct view *view, const void *item)
+static const struct np_group *group_of(const struct adv_view *view, const void *item)
 {
 	return &view_source(view)->rank->groups.item[((const struct np_comm_op *)item)->group];
 }
 
-static struct np_cell hash_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell hash_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct group_texts *texts = view->state;
 
@@ -88,7 +88,7 @@ static struct np_cell hash_cell(const struct view *view, size_t row, const void 
 	return np_cell_text(texts->hash[((const struct np_comm_op *)item)->group]);
 }
 
-static struct np_cell members_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell members_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct group_texts *texts = view->state;
 
@@ -96,19 +96,19 @@ static struct np_cell members_cell(const struct view *view, size_t row, const vo
 	return np_cell_text(texts->members[((const struct np_comm_op *)item)->group]);
 }
 
-static struct np_cell group_name_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell group_name_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)row;
 	return np_cell_text(np_run_text(view_source(view)->run, group_of(view, item)->name));
 }
 
-static struct np_cell pg_name_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell pg_name_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)row;
 	return np_cell_text(np_run_text(view_source(view)->run, group_of(view, item)->pg_name));
 }
 
-static struct np_cell group_size_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell group_size_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct np_group *group = group_of(view, item);
 
@@ -127,19 +127,19 @@ static np_ns wait_of(const struct np_rank *rank, size_t row)
 	return np_rank_length(rank, np_rank_vendor_times(rank, row).wait);
 }
 
-static struct np_cell transit_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell transit_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)item;
 	return np_cell_integer(transit_of(view_source(view)->rank, row));
 }
 
-static struct np_cell wait_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell wait_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)item;
 	return np_cell_integer(wait_of(view_source(view)->rank, row));
 }
 
-static struct np_cell sync_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell sync_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct np_rank *rank = view_source(view)->rank;
 
@@ -147,7 +147,7 @@ static struct np_cell sync_cell(const struct view *view, size_t row, const void 
 	return np_cell_integer(np_rank_length(rank, np_rank_vendor_times(rank, row).sync));
 }
 
-static struct np_cell idle_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell idle_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct np_rank *rank = view_source(view)->rank;
 	const struct np_comm_op *op = item;
@@ -156,7 +156,7 @@ static struct np_cell idle_cell(const struct view *view, size_t row, const void 
 	return np_cell_integer(busy == NP_UNKNOWN ? NP_UNKNOWN : op->end - op->start - busy);
 }
 
-static struct np_cell p2p_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell p2p_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)view;
 	(void)row;
@@ -196,12 +196,12 @@ static struct np_cell p2p_cell(const struct view *view, size_t row, const void *
 VIEW_TABLES(op, OP_COLUMNS);
 
 /* Known only once the view is open: the cells need the texts of communicators. */
-static bool op_known(const struct view *view, size_t column)
+static bool op_known(const struct adv_view *view, size_t column)
 {
-	return !view->opened || view_has_value(view, column, view->items[0].count);
+	return !view->opened || adv_view_has_value(view, column, view->items[0].count);
 }
 
-static void begin_ops(struct view *view, const struct view_rank *source)
+static void begin_ops(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = source->rank->ops.count > 0;
 	view->items[0] = VIEW_ITEMS(source->rank->ops);
@@ -213,7 +213,7 @@ static void begin_ops(struct view *view, const struct view_rank *source)
 	view->known = op_known;
 }
 
-const struct view_description view_comm_op = {
+const struct adv_view_description adv_view_comm_op = {
 	.name = "v_comm_op",
 	VIEW_OF_TABLES(op),
 	.begin = begin_ops,
@@ -228,14 +228,14 @@ struct band_row {
 	uint32_t op;
 };
 
-static struct np_cell transport_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell transport_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)view;
 	(void)row;
 	return np_cell_text(np_band_name(((const struct np_band *)item)->type));
 }
 
-static struct np_cell bandwidth_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell bandwidth_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct np_band *band = item;
 
@@ -259,7 +259,7 @@ static struct np_cell bandwidth_cell(const struct view *view, size_t row, const 
 /* clang-format on */
 VIEW_TABLES(band, BAND_COLUMNS);
 
-static int open_bands(struct view *view, struct np_err *err)
+static int open_bands(struct adv_view *view, struct np_err *err)
 {
 	const struct np_rank *rank = view_source(view)->rank;
 	NP_VEC(struct band_row) list = { 0 };
@@ -284,13 +284,13 @@ static int open_bands(struct view *view, struct np_err *err)
 	return rc;
 }
 
-static void begin_bands(struct view *view, const struct view_rank *source)
+static void begin_bands(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = source->rank->sizes_known && source->rank->bands.count > 0;
 	view->open = open_bands;
 }
 
-const struct view_description view_comm_band = {
+const struct adv_view_description adv_view_comm_band = {
 	.name = "v_comm_band",
 	VIEW_OF_TABLES(band),
 	.begin = begin_bands,
@@ -326,12 +326,12 @@ const struct view_description view_comm_band = {
 /* clang-format on */
 VIEW_TABLES(sub_task, SUB_TASK_COLUMNS);
 
-static bool sub_task_known(const struct view *view, size_t column)
+static bool sub_task_known(const struct adv_view *view, size_t column)
 {
-	return view_has_value(view, column, view->items[0].count);
+	return adv_view_has_value(view, column, view->items[0].count);
 }
 
-static void begin_sub_tasks(struct view *view, const struct view_rank *source)
+static void begin_sub_tasks(struct adv_view *view, const struct adv_view_rank *source)
 {
 	const struct np_detail *detail = source->detail;
 
@@ -341,7 +341,7 @@ static void begin_sub_tasks(struct view *view, const struct view_rank *source)
 	view->known = sub_task_known;
 }
 
-const struct view_description view_comm_task = {
+const struct adv_view_description adv_view_comm_task = {
 	.name = "v_comm_task",
 	VIEW_OF_TABLES(sub_task),
 	.begin = begin_sub_tasks,

@@ -8,9 +8,9 @@
 #include "npuprof/spans.h"
 
 /* The pipeline stage of the rank, or nothing without a pipeline. */
-static struct np_cell stage_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell stage_cell(const struct adv_view *view, size_t row, const void *item)
 {
-	const struct view_rank *source = view_source(view);
+	const struct adv_view_rank *source = view_source(view);
 	const struct np_cluster *cluster = source->cluster;
 
 	(void)row;
@@ -48,7 +48,7 @@ static struct np_cell stage_cell(const struct view *view, size_t row, const void
 /* clang-format on */
 VIEW_TABLES(step, STEP_COLUMNS);
 
-static void begin_step(struct view *view, const struct view_rank *source)
+static void begin_step(struct adv_view *view, const struct adv_view_rank *source)
 {
 	const struct np_rank *rank = source->rank;
 
@@ -57,7 +57,7 @@ static void begin_step(struct view *view, const struct view_rank *source)
 	view->items[1] = VIEW_ITEMS_AT(rank->steps, rank->times.item, step);
 }
 
-const struct view_description view_step = {
+const struct adv_view_description adv_view_step = {
 	.name = "v_step",
 	VIEW_OF_TABLES(step),
 	.begin = begin_step,
@@ -87,7 +87,7 @@ struct free_gaps {
 VIEW_TABLES(free, FREE_COLUMNS);
 
 /* Spans of what ran on the device in a step. */
-static int busy_in(const struct view_rank *source, uint32_t step, struct np_spans *busy,
+static int busy_in(const struct adv_view_rank *source, uint32_t step, struct np_spans *busy,
 		   struct np_err *err)
 {
 	const struct np_detail *detail = source->detail;
@@ -122,10 +122,10 @@ static int add_gaps(struct free_gaps *gaps, const struct np_spans *busy, uint32_
 	return NP_OK;
 }
 
-static int open_gaps(struct view *view, struct np_err *err)
+static int open_gaps(struct adv_view *view, struct np_err *err)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
-	const struct view_rank *source = view_source(view);
+	const struct adv_view_rank *source = view_source(view);
 	struct free_gaps gaps = { .list = { 0 } };
 	int rc = busy ? NP_OK : np_fail_nomem(err, "gaps");
 
@@ -141,13 +141,13 @@ static int open_gaps(struct view *view, struct np_err *err)
 	return rc;
 }
 
-static void begin_free(struct view *view, const struct view_rank *source)
+static void begin_free(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_KERNELS) != 0;
 	view->open = open_gaps;
 }
 
-const struct view_description view_free = {
+const struct adv_view_description adv_view_free = {
 	.name = "v_free",
 	VIEW_OF_TABLES(free),
 	.begin = begin_free,
@@ -157,7 +157,7 @@ const struct view_description view_free = {
 };
 
 /* The time of the next sample of the same device. */
-static struct np_cell next_sample(const struct view *view, size_t row, const void *item)
+static struct np_cell next_sample(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct np_detail *detail = view_detail(view);
 	const struct np_frequency *sample = item;
@@ -179,14 +179,14 @@ static struct np_cell next_sample(const struct view *view, size_t row, const voi
 /* clang-format on */
 VIEW_TABLES(freq, FREQ_COLUMNS);
 
-static void begin_freq(struct view *view, const struct view_rank *source)
+static void begin_freq(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_FREQUENCY) != 0 &&
 			source->detail->frequency.count > 0;
 	view->items[0] = VIEW_ITEMS(source->detail->frequency);
 }
 
-const struct view_description view_freq = {
+const struct adv_view_description adv_view_freq = {
 	.name = "v_freq",
 	VIEW_OF_TABLES(freq),
 	.begin = begin_freq,
@@ -210,13 +210,13 @@ const struct view_description view_freq = {
 /* clang-format on */
 VIEW_TABLES(memop, MEMOP_COLUMNS);
 
-static void begin_memop(struct view *view, const struct view_rank *source)
+static void begin_memop(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_MEMORY_OPS) != 0;
 	view->items[0] = VIEW_ITEMS(source->detail->memory_ops);
 }
 
-const struct view_description view_mem_op = {
+const struct adv_view_description adv_view_mem_op = {
 	.name = "v_mem_op",
 	VIEW_OF_TABLES(memop),
 	.begin = begin_memop,
@@ -238,13 +238,13 @@ const struct view_description view_mem_op = {
 /* clang-format on */
 VIEW_TABLES(curve, CURVE_COLUMNS);
 
-static void begin_curve(struct view *view, const struct view_rank *source)
+static void begin_curve(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_MEMORY_CURVE) != 0;
 	view->items[0] = VIEW_ITEMS(source->detail->memory_curve);
 }
 
-const struct view_description view_mem_curve = {
+const struct adv_view_description adv_view_mem_curve = {
 	.name = "v_mem_curve",
 	VIEW_OF_TABLES(curve),
 	.begin = begin_curve,

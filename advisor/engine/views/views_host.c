@@ -7,7 +7,7 @@
 
 #include "advisor/engine/data/frames.h"
 
-static struct np_cell kind_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell kind_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	static const char *const kinds[] = { [NP_FRAMEWORK_OP] = "op",
 					     [NP_FRAMEWORK_STEP] = "step",
@@ -41,12 +41,12 @@ static struct np_cell kind_cell(const struct view *view, size_t row, const void 
 /* clang-format on */
 VIEW_TABLES(api, API_COLUMNS);
 
-static bool api_known(const struct view *view, size_t column)
+static bool api_known(const struct adv_view *view, size_t column)
 {
-	return view_has_value(view, column, view->items[0].count);
+	return adv_view_has_value(view, column, view->items[0].count);
 }
 
-static void begin_api(struct view *view, const struct view_rank *source)
+static void begin_api(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_FRAMEWORK) != 0 &&
 			source->detail->framework.count > 0;
@@ -54,7 +54,7 @@ static void begin_api(struct view *view, const struct view_rank *source)
 	view->known = api_known;
 }
 
-const struct view_description view_host_api = {
+const struct adv_view_description adv_view_host_api = {
 	.name = "v_host_api",
 	VIEW_OF_TABLES(api),
 	.begin = begin_api,
@@ -70,7 +70,7 @@ struct call_names {
 	np_str *of_row;
 };
 
-static struct np_cell name_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell name_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct call_names *names = view->state;
 
@@ -79,7 +79,7 @@ static struct np_cell name_cell(const struct view *view, size_t row, const void 
 			     np_strtab_length(names->strings, names->of_row[row]));
 }
 
-static struct np_cell level_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell level_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)view;
 	(void)row;
@@ -101,7 +101,7 @@ static struct np_cell level_cell(const struct view *view, size_t row, const void
 /* clang-format on */
 VIEW_TABLES(call, CALL_COLUMNS);
 
-static void close_calls(struct view *view)
+static void close_calls(struct adv_view *view)
 {
 	struct call_names *names = view->state;
 
@@ -145,7 +145,7 @@ static int name_calls(const struct np_detail *detail, struct call_names *names, 
 	return rc;
 }
 
-static int open_calls(struct view *view, struct np_err *err)
+static int open_calls(struct adv_view *view, struct np_err *err)
 {
 	const struct np_detail *detail = view_detail(view);
 	struct call_names *names = calloc(1, sizeof(*names));
@@ -161,7 +161,7 @@ static int open_calls(struct view *view, struct np_err *err)
 	return name_calls(detail, names, err);
 }
 
-static void begin_calls(struct view *view, const struct view_rank *source)
+static void begin_calls(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present =
 		(source->detail->has & NP_DETAIL_CALLS) != 0 && source->detail->calls.count > 0;
@@ -170,7 +170,7 @@ static void begin_calls(struct view *view, const struct view_rank *source)
 	view->close = close_calls;
 }
 
-const struct view_description view_cann_api = {
+const struct adv_view_description adv_view_cann_api = {
 	.name = "v_cann_api",
 	VIEW_OF_TABLES(call),
 	.begin = begin_calls,
@@ -185,19 +185,19 @@ struct known_stack {
 	np_str id;
 };
 
-static struct np_cell stack_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell stack_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)row;
 	return np_cell_text(
 		np_detail_text(view_detail(view), ((const struct known_stack *)item)->id));
 }
 
-static struct np_cell frame_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell frame_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	const char *text =
 		np_detail_text(view_detail(view), ((const struct known_stack *)item)->id);
 	size_t length = 0;
-	const char *frame = text ? user_frame(text, &length) : NULL;
+	const char *frame = text ? adv_user_frame(text, &length) : NULL;
 
 	(void)row;
 	return frame ? np_cell_bytes(frame, length) : np_cell_null();
@@ -217,7 +217,7 @@ static int compare_stacks(const void *a, const void *b)
 	return np_order(((const struct known_stack *)a)->id, ((const struct known_stack *)b)->id);
 }
 
-static int open_stacks(struct view *view, struct np_err *err)
+static int open_stacks(struct adv_view *view, struct np_err *err)
 {
 	const struct np_detail *detail = view_detail(view);
 	NP_VEC(struct known_stack) list = { 0 };
@@ -246,13 +246,13 @@ static int open_stacks(struct view *view, struct np_err *err)
 	return rc;
 }
 
-static void begin_stacks(struct view *view, const struct view_rank *source)
+static void begin_stacks(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_STACKS) != 0;
 	view->open = open_stacks;
 }
 
-const struct view_description view_stack = {
+const struct adv_view_description adv_view_stack = {
 	.name = "v_stack",
 	VIEW_OF_TABLES(stack),
 	.begin = begin_stacks,
@@ -271,13 +271,13 @@ const struct view_description view_stack = {
 /* clang-format on */
 VIEW_TABLES(gc, GC_COLUMNS);
 
-static void begin_gc(struct view *view, const struct view_rank *source)
+static void begin_gc(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_GC) != 0;
 	view->items[0] = VIEW_ITEMS(source->detail->gc);
 }
 
-const struct view_description view_gc = {
+const struct adv_view_description adv_view_gc = {
 	.name = "v_gc",
 	VIEW_OF_TABLES(gc),
 	.begin = begin_gc,
@@ -286,7 +286,7 @@ const struct view_description view_gc = {
 	.cure = "experimental_config gc_detect_threshold",
 };
 
-static struct np_cell range_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell range_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	(void)view;
 	(void)row;
@@ -309,13 +309,13 @@ static struct np_cell range_cell(const struct view *view, size_t row, const void
 /* clang-format on */
 VIEW_TABLES(mark, MARK_COLUMNS);
 
-static void begin_marks(struct view *view, const struct view_rank *source)
+static void begin_marks(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_MARKS) != 0;
 	view->items[0] = VIEW_ITEMS(source->detail->marks);
 }
 
-const struct view_description view_mark = {
+const struct adv_view_description adv_view_mark = {
 	.name = "v_mark",
 	VIEW_OF_TABLES(mark),
 	.begin = begin_marks,

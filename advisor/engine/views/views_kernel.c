@@ -29,7 +29,7 @@
 	X(aiv_vec_resc_cflt_ratio)
 /* clang-format on */
 
-const char *const view_unit_ratios[11] = {
+const char *const adv_view_unit_ratios[11] = {
 	"aic_vec_ratio",    "aiv_vec_ratio",  "aic_mac_ratio",  "aic_scalar_ratio",
 	"aiv_scalar_ratio", "aic_mte1_ratio", "aiv_mte1_ratio", "aic_mte2_ratio",
 	"aiv_mte2_ratio",   "aic_mte3_ratio", "aiv_mte3_ratio",
@@ -53,11 +53,11 @@ static void find_counters(const struct np_detail *detail, const struct np_column
 /* Looked up once. */
 struct kernel_state {
 	uint32_t counter[COUNTER_COUNT];
-	uint32_t units[NP_COUNT(view_unit_ratios)]; /* those that were recorded */
+	uint32_t units[NP_COUNT(adv_view_unit_ratios)]; /* those that were recorded */
 	size_t unit_count;
 };
 
-static double counter_of(const struct view *view, size_t row, size_t number)
+static double counter_of(const struct adv_view *view, size_t row, size_t number)
 {
 	const struct np_detail *detail = view_detail(view);
 	uint32_t counter = ((const struct kernel_state *)view->state)->counter[number];
@@ -65,7 +65,7 @@ static double counter_of(const struct view *view, size_t row, size_t number)
 	return counter == NP_NO_ROW ? (double)NAN : detail->pmu[row * detail->pmu_count + counter];
 }
 
-static struct np_cell busiest_unit(const struct view *view, size_t row, const void *item)
+static struct np_cell busiest_unit(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct np_detail *detail = view_detail(view);
 	const struct kernel_state *state = view->state;
@@ -78,7 +78,7 @@ static struct np_cell busiest_unit(const struct view *view, size_t row, const vo
 }
 
 /* The two cores work at the same time. */
-static struct np_cell moving_time(const struct view *view, size_t row, const void *item)
+static struct np_cell moving_time(const struct adv_view *view, size_t row, const void *item)
 {
 	const struct np_kernel *kernel = item;
 	double in = fmax(counter_of(view, row, COUNTER_aic_mte2_ratio),
@@ -125,12 +125,12 @@ static struct np_cell moving_time(const struct view *view, size_t row, const voi
 
 static const struct np_column kernel_columns[] = { KERNEL_COLUMNS(VIEW_COLUMN)
 							   COUNTERS(COUNTER_COLUMN) };
-static const struct view_field kernel_fields[] = { KERNEL_COLUMNS(VIEW_MEMBER) };
+static const struct adv_view_field kernel_fields[] = { KERNEL_COLUMNS(VIEW_MEMBER) };
 
 /* The first counter among the columns. */
 #define KERNEL_COUNTERS NP_COUNT(kernel_fields)
 
-static int open_kernels(struct view *view, struct np_err *err)
+static int open_kernels(struct adv_view *view, struct np_err *err)
 {
 	const struct np_detail *detail = view_detail(view);
 	struct kernel_state *state = malloc(sizeof(*state));
@@ -139,8 +139,8 @@ static int open_kernels(struct view *view, struct np_err *err)
 		return np_fail_nomem(err, "kernels");
 	find_counters(detail, kernel_columns + KERNEL_COUNTERS, state->counter);
 	state->unit_count = 0;
-	for (size_t i = 0; i < NP_COUNT(view_unit_ratios); i++) {
-		uint32_t counter = np_detail_counter(detail, view_unit_ratios[i]);
+	for (size_t i = 0; i < NP_COUNT(adv_view_unit_ratios); i++) {
+		uint32_t counter = np_detail_counter(detail, adv_view_unit_ratios[i]);
 
 		if (counter != NP_NO_ROW)
 			state->units[state->unit_count++] = counter;
@@ -150,15 +150,15 @@ static int open_kernels(struct view *view, struct np_err *err)
 	return NP_OK;
 }
 
-static struct np_cell kernel_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell kernel_cell(const struct adv_view *view, size_t row, size_t column)
 {
 	return column < KERNEL_COUNTERS
-		       ? view_field_cell(view, row, column)
+		       ? adv_view_field_cell(view, row, column)
 		       : np_cell_real(counter_of(view, row, column - KERNEL_COUNTERS));
 }
 
 /* Is there a value in the column? Text columns and counters depend on the level. */
-static bool kernel_known(const struct view *view, size_t column)
+static bool kernel_known(const struct adv_view *view, size_t column)
 {
 	const struct np_detail *detail = view_detail(view);
 
@@ -176,10 +176,11 @@ static bool kernel_known(const struct view *view, size_t column)
 	     kernel_fields[column].read == moving_time) &&
 	    !view->opened)
 		return detail->pmu_count > 0;
-	return detail->kernels.count == 0 || view_has_value(view, column, detail->kernels.count);
+	return detail->kernels.count == 0 ||
+	       adv_view_has_value(view, column, detail->kernels.count);
 }
 
-static void begin_kernels(struct view *view, const struct view_rank *source)
+static void begin_kernels(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_KERNELS) != 0;
 	view->items[0] = VIEW_ITEMS(source->detail->kernels);
@@ -188,7 +189,7 @@ static void begin_kernels(struct view *view, const struct view_rank *source)
 	view->known = kernel_known;
 }
 
-const struct view_description view_kernel = {
+const struct adv_view_description adv_view_kernel = {
 	.name = "v_kernel",
 	VIEW_OF_TABLES(kernel),
 	.begin = begin_kernels,
@@ -227,7 +228,7 @@ struct kernel_groups {
 	uint32_t counter[COUNTER_COUNT]; /* of the detail's */
 };
 
-static void close_groups(struct view *view)
+static void close_groups(struct adv_view *view)
 {
 	struct kernel_groups *groups = view->state;
 
@@ -387,11 +388,11 @@ static void add_kernel(struct kernel_groups *groups, const struct np_detail *det
 
 static const struct np_column group_columns[] = { GROUP_COLUMNS(VIEW_COLUMN)
 							  COUNTERS(COUNTER_COLUMN) };
-static const struct view_field group_fields[] = { GROUP_COLUMNS(VIEW_MEMBER) };
+static const struct adv_view_field group_fields[] = { GROUP_COLUMNS(VIEW_MEMBER) };
 
 #define GROUP_COUNTERS NP_COUNT(group_fields)
 
-static int open_groups(struct view *view, struct np_err *err)
+static int open_groups(struct adv_view *view, struct np_err *err)
 {
 	const struct np_detail *detail = view_detail(view);
 	struct kernel_groups *groups = calloc(1, sizeof(*groups));
@@ -425,18 +426,18 @@ static struct np_cell mean_cell(const struct kernel_groups *groups, size_t row, 
 	return np_cell_real(groups->sums[at] / groups->known[at]);
 }
 
-static struct np_cell group_cell(const struct view *view, size_t row, size_t column)
+static struct np_cell group_cell(const struct adv_view *view, size_t row, size_t column)
 {
-	return column < GROUP_COUNTERS ? view_field_cell(view, row, column)
+	return column < GROUP_COUNTERS ? adv_view_field_cell(view, row, column)
 				       : mean_cell(view->state, row, column - GROUP_COUNTERS);
 }
 
-static bool group_known(const struct view *view, size_t column)
+static bool group_known(const struct adv_view *view, size_t column)
 {
-	return !view->opened || view->rows == 0 || view_has_value(view, column, view->rows);
+	return !view->opened || view->rows == 0 || adv_view_has_value(view, column, view->rows);
 }
 
-static void begin_groups(struct view *view, const struct view_rank *source)
+static void begin_groups(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_KERNELS) != 0;
 	view->open = open_groups;
@@ -445,7 +446,7 @@ static void begin_groups(struct view *view, const struct view_rank *source)
 	view->known = group_known;
 }
 
-const struct view_description view_kernel_group = {
+const struct adv_view_description adv_view_kernel_group = {
 	.name = "v_kernel_group",
 	VIEW_OF_TABLES(group),
 	.begin = begin_groups,
@@ -456,7 +457,7 @@ const struct view_description view_kernel_group = {
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
 
-static struct np_cell role_cell(const struct view *view, size_t row, const void *item)
+static struct np_cell role_cell(const struct adv_view *view, size_t row, const void *item)
 {
 	static const char *const roles[] = { [NP_ROLE_OTHER] = "other",
 					     [NP_ROLE_KERNEL] = "kernel",
@@ -483,13 +484,13 @@ static struct np_cell role_cell(const struct view *view, size_t row, const void 
 /* clang-format on */
 VIEW_TABLES(task, TASK_COLUMNS);
 
-static void begin_tasks(struct view *view, const struct view_rank *source)
+static void begin_tasks(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present = (source->detail->has & NP_DETAIL_TASKS) != 0;
 	view->items[0] = VIEW_ITEMS(source->detail->tasks);
 }
 
-const struct view_description view_task = {
+const struct adv_view_description adv_view_task = {
 	.name = "v_task",
 	VIEW_OF_TABLES(task),
 	.begin = begin_tasks,
@@ -531,7 +532,7 @@ static struct np_idmap *map_calls(const struct np_detail *detail)
 	return map;
 }
 
-static int open_links(struct view *view, struct np_err *err)
+static int open_links(struct adv_view *view, struct np_err *err)
 {
 	const struct np_detail *detail = view_detail(view);
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *calls = map_calls(detail);
@@ -559,13 +560,13 @@ static int open_links(struct view *view, struct np_err *err)
 	return rc;
 }
 
-static bool link_known(const struct view *view, size_t column)
+static bool link_known(const struct adv_view *view, size_t column)
 {
-	return link_fields[column].read != view_read_text_id ||
+	return link_fields[column].read != adv_view_read_text_id ||
 	       (view_detail(view)->has & NP_DETAIL_STACKS) != 0;
 }
 
-static void begin_links(struct view *view, const struct view_rank *source)
+static void begin_links(struct adv_view *view, const struct adv_view_rank *source)
 {
 	view->present =
 		(source->detail->has & NP_DETAIL_FRAMEWORK) != 0 && source->detail->links.count > 0;
@@ -573,7 +574,7 @@ static void begin_links(struct view *view, const struct view_rank *source)
 	view->known = link_known;
 }
 
-const struct view_description view_kernel_stack = {
+const struct adv_view_description adv_view_kernel_stack = {
 	.name = "v_kernel_stack",
 	VIEW_OF_TABLES(link),
 	.begin = begin_links,

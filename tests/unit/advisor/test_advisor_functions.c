@@ -11,11 +11,11 @@ struct expectation {
 
 static void check_all(const struct expectation *list, size_t count)
 {
-	struct sql *sql = open_sql();
+	struct adv_sql *sql = open_sql();
 
 	for (size_t i = 0; i < count; i++)
 		assert_answer(sql, list[i].sql, list[i].gives);
-	sql_close(sql);
+	adv_sql_close(sql);
 }
 
 static void shapes_are_read_by_tensor_and_axis(void **state)
@@ -128,25 +128,25 @@ static void the_environment_is_asked_by_rank_and_name(void **state)
 	static const char *const names[] = { "rank", "name", "value" };
 	static const enum np_column_type types[] = { NP_INTEGER, NP_TEXT, NP_TEXT };
 	struct np_err err = NP_ERR_INIT;
-	struct sql *sql = open_sql();
-	struct rows rows;
-	struct view view;
+	struct adv_sql *sql = open_sql();
+	struct adv_rows rows;
+	struct adv_view view;
 
 	(void)state;
-	assert_ok(rows_init(&rows, names, types, NP_COUNT(names), &err), err);
-	assert_ok(rows_add(&rows,
-			   (struct np_cell[]){ np_cell_integer(1), np_cell_text("HCCL_ALGO"),
-					       np_cell_text("ring") },
-			   &err),
+	assert_ok(adv_rows_init(&rows, names, types, NP_COUNT(names), &err), err);
+	assert_ok(adv_rows_add(&rows,
+			       (struct np_cell[]){ np_cell_integer(1), np_cell_text("HCCL_ALGO"),
+						   np_cell_text("ring") },
+			       &err),
 		  err);
-	view_of_rows(&view, "v_env", &rows);
-	assert_ok(sql_add_view(sql, &view, &err), err);
+	adv_view_of_rows(&view, "v_env", &rows);
+	assert_ok(adv_sql_add_view(sql, &view, &err), err);
 	assert_answer(sql, "SELECT envget(1, 'HCCL_ALGO')", "ring");
 	assert_answer(sql, "SELECT envget(0, 'HCCL_ALGO') IS NULL", "1");
 	assert_answer(sql, "SELECT envget(1, 'nothing') IS NULL", "1");
-	sql_close(sql);
-	view_close(&view);
-	rows_release(&rows);
+	adv_sql_close(sql);
+	adv_view_close(&view);
+	adv_rows_release(&rows);
 }
 
 static void built_in_functions_that_were_replaced_still_do_their_job(void **state)
@@ -208,29 +208,29 @@ static void limits_of_time_rows_and_memory_end_a_statement(void **state)
 	static const char memory[] =
 		"WITH RECURSIVE r(x, y) AS (SELECT 1, zeroblob(100000) UNION ALL SELECT x + 1, "
 		"zeroblob(100000) FROM r WHERE x < 1000) SELECT length(y) FROM r ORDER BY y, x";
-	struct sql *sql = open_sql();
-	struct sql_limits limits = { .time = 100000000 };
+	struct adv_sql *sql = open_sql();
+	struct adv_sql_limits limits = { .time = 100000000 };
 	np_ns begin = now();
 
 	(void)state;
-	sql_begin(sql, &limits);
+	adv_sql_begin(sql, &limits);
 	assert_answer(sql, endless, "error: it took longer than 0.1 s");
 	assert_true(now() - begin < INT64_C(5000000000));
-	sql_end(sql);
+	adv_sql_end(sql);
 
-	limits = (struct sql_limits){ .rows = 10 };
-	sql_begin(sql, &limits);
+	limits = (struct adv_sql_limits){ .rows = 10 };
+	adv_sql_begin(sql, &limits);
 	assert_answer(sql, rows, "error: it gives more than 10 rows; aggregate or filter in SQL");
-	sql_end(sql);
+	adv_sql_end(sql);
 
-	limits = (struct sql_limits){ .bytes = 10000000 };
-	sql_begin(sql, &limits);
+	limits = (struct adv_sql_limits){ .bytes = 10000000 };
+	adv_sql_begin(sql, &limits);
 	assert_answer(sql, memory, "error: it needs more than 10 MB of memory");
-	sql_end(sql);
+	adv_sql_end(sql);
 
 	/* The connection is as good as before. */
 	assert_answer(sql, "SELECT 1", "1");
-	sql_close(sql);
+	adv_sql_close(sql);
 }
 
 int main(void)
@@ -247,6 +247,6 @@ int main(void)
 		cmocka_unit_test(limits_of_time_rows_and_memory_end_a_statement),
 	};
 
-	sql_set_up();
+	adv_sql_set_up();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,9 @@
 
 /* Rows that the test fills, as a view "t". */
 struct table {
-	struct rows rows;
-	struct view view;
-	struct sql *sql;
+	struct adv_rows rows;
+	struct adv_view view;
+	struct adv_sql *sql;
 };
 
 static void begin(struct table *table, const char *const *names, const enum np_column_type *types,
@@ -20,30 +20,30 @@ static void begin(struct table *table, const char *const *names, const enum np_c
 {
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(rows_init(&table->rows, names, types, count, &err), err);
+	assert_ok(adv_rows_init(&table->rows, names, types, count, &err), err);
 }
 
 static void add(struct table *table, const struct np_cell *cells)
 {
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(rows_add(&table->rows, cells, &err), err);
+	assert_ok(adv_rows_add(&table->rows, cells, &err), err);
 }
 
 static void ready(struct table *table)
 {
 	struct np_err err = NP_ERR_INIT;
 
-	view_of_rows(&table->view, "t", &table->rows);
+	adv_view_of_rows(&table->view, "t", &table->rows);
 	table->sql = open_sql();
-	assert_ok(sql_add_view(table->sql, &table->view, &err), err);
+	assert_ok(adv_sql_add_view(table->sql, &table->view, &err), err);
 }
 
 static void release(struct table *table)
 {
-	sql_close(table->sql);
-	view_close(&table->view);
-	rows_release(&table->rows);
+	adv_sql_close(table->sql);
+	adv_view_close(&table->view);
+	adv_rows_release(&table->rows);
 }
 
 static void sequences_are_found_in_each_partition_in_order(void **state)
@@ -418,17 +418,17 @@ static void graphs_are_matched_as_induced_subgraphs(void **state)
 		"\"name\" value { s: \"no\" } } }\n op { name: \"a\" type: \"Add\" input: \"m:0\" }\n"
 		" op { name: \"r\" type: \"Relu\" input: \"a:0\" input: \"m:0\" }\n"
 		" op { name: \"x\" type: \"Data\" } }\n";
-	struct graphs graphs = { .nodes = { .arena = NULL } };
+	struct adv_graphs graphs = { .nodes = { .arena = NULL } };
 	struct np_err err = NP_ERR_INIT;
-	struct sql *sql = open_sql();
-	struct view views[2];
+	struct adv_sql *sql = open_sql();
+	struct adv_view views[2];
 
 	(void)state;
-	assert_ok(graph_parse(&graphs, "g.txt", dump, strlen(dump), &err), err);
-	view_of_rows(&views[0], "v_graph_node", &graphs.nodes);
-	view_of_rows(&views[1], "v_graph_edge", &graphs.edges);
-	assert_ok(sql_add_view(sql, &views[0], &err), err);
-	assert_ok(sql_add_view(sql, &views[1], &err), err);
+	assert_ok(adv_graph_parse(&graphs, "g.txt", dump, strlen(dump), &err), err);
+	adv_view_of_rows(&views[0], "v_graph_node", &graphs.nodes);
+	adv_view_of_rows(&views[1], "v_graph_edge", &graphs.edges);
+	assert_ok(adv_sql_add_view(sql, &views[0], &err), err);
+	assert_ok(adv_sql_add_view(sql, &views[1], &err), err);
 	assert_answer(sql, "SELECT id, op_type FROM v_graph_node", "m|MatMul;a|Add;r|Relu;x|Data");
 	assert_answer(sql, "SELECT src, dst FROM v_graph_edge", "x|m;m|a;a|r;m|r");
 	assert_answer(sql,
@@ -440,9 +440,9 @@ static void graphs_are_matched_as_induced_subgraphs(void **state)
 		      "SELECT count(*) FROM graph_match('{\"nodes\": {\"p\": \"MatMul\", \"q\": "
 		      "\"Add\", \"s\": \"Relu\"}, \"edges\": [[\"p\", \"q\"], [\"q\", \"s\"]]}')",
 		      "0");
-	assert_int_equal(graph_parse(&graphs, "n.txt", "hello { }", 9, &err), NP_E_FORMAT);
-	sql_close(sql);
-	graphs_release(&graphs);
+	assert_int_equal(adv_graph_parse(&graphs, "n.txt", "hello { }", 9, &err), NP_E_FORMAT);
+	adv_sql_close(sql);
+	adv_graphs_release(&graphs);
 }
 
 int main(void)
@@ -460,6 +460,6 @@ int main(void)
 		cmocka_unit_test(graphs_are_matched_as_induced_subgraphs),
 	};
 
-	sql_set_up();
+	adv_sql_set_up();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

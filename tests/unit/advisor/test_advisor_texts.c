@@ -17,7 +17,7 @@ static const char document[] =
 
 static void assert_place(size_t offset, size_t line, size_t column)
 {
-	struct position position = position_of(document, offset);
+	struct adv_position position = adv_position_of(document, offset);
 
 	assert_int_equal(position.line, line);
 	assert_int_equal(position.column, column);
@@ -28,12 +28,12 @@ static void a_value_is_found_by_its_path(void **state)
 	size_t length = strlen(document);
 
 	(void)state;
-	assert_place(position_offset(document, length, ""), 1, 1);
-	assert_place(position_offset(document, length, "/rules/0/id"), 3, 12);
-	assert_place(position_offset(document, length, "/rules/1/sql/1"), 4, 24);
+	assert_place(adv_position_offset(document, length, ""), 1, 1);
+	assert_place(adv_position_offset(document, length, "/rules/0/id"), 3, 12);
+	assert_place(adv_position_offset(document, length, "/rules/1/sql/1"), 4, 24);
 	/* What is not there leads to what contains it. */
-	assert_place(position_offset(document, length, "/rules/1/nobody"), 4, 5);
-	assert_place(position_offset(document, length, "/rules/7"), 2, 12);
+	assert_place(adv_position_offset(document, length, "/rules/1/nobody"), 4, 5);
+	assert_place(adv_position_offset(document, length, "/rules/7"), 2, 12);
 }
 
 static void a_place_inside_of_lines_counts_their_ends(void **state)
@@ -42,10 +42,10 @@ static void a_place_inside_of_lines_counts_their_ends(void **state)
 
 	(void)state;
 	/* "SELECT\n  nme": byte 9 is the n of nme, in the second line of the array. */
-	assert_place(position_offset_inside(document, length, "/rules/1/sql", 9), 4, 27);
-	assert_place(position_offset_inside(document, length, "/rules/1/sql", 0), 4, 15);
+	assert_place(adv_position_offset_inside(document, length, "/rules/1/sql", 9), 4, 27);
+	assert_place(adv_position_offset_inside(document, length, "/rules/1/sql", 0), 4, 15);
 	/* An escape is one byte: byte 6 of "  nme\n x" is the blank before x. */
-	assert_place(position_offset_inside(document, length, "/rules/1/sql", 7 + 6), 4, 32);
+	assert_place(adv_position_offset_inside(document, length, "/rules/1/sql", 7 + 6), 4, 32);
 }
 
 static void doubled_keys_are_counted(void **state)
@@ -53,29 +53,29 @@ static void doubled_keys_are_counted(void **state)
 	static const char doubled[] = "{\"a\": {\"x\": 1, \"y\": [\"x\"], \"x\": 2}}";
 
 	(void)state;
-	assert_int_equal(place_count_keys(doubled, strlen(doubled), "/a"), 3);
-	assert_int_equal(place_count_keys(doubled, strlen(doubled), ""), 1);
-	assert_int_equal(place_count_keys(doubled, strlen(doubled), "/a/y"), 0);
+	assert_int_equal(adv_place_count_keys(doubled, strlen(doubled), "/a"), 3);
+	assert_int_equal(adv_place_count_keys(doubled, strlen(doubled), ""), 1);
+	assert_int_equal(adv_place_count_keys(doubled, strlen(doubled), "/a/y"), 0);
 }
 
 /* Values that the texts below name. */
-static void set_values(struct values *values, struct np_arena *arena)
+static void set_values(struct adv_values *values, struct np_arena *arena)
 {
 	struct np_err err = NP_ERR_INIT;
 
-	*values = (struct values){ .arena = arena };
-	assert_ok(values_set(values, "n", np_cell_integer(12), &err), err);
-	assert_ok(values_set(values, "share", np_cell_real(0.1234), &err), err);
-	assert_ok(values_set(values, "small", np_cell_real(0.0123), &err), err);
-	assert_ok(values_set(values, "ns", np_cell_real(1234567), &err), err);
-	assert_ok(values_set(values, "size", np_cell_integer(61200000), &err), err);
-	assert_ok(values_set(values, "list", np_cell_text("[\"a\", \"b\", 3]"), &err), err);
-	assert_ok(values_set(values, "commas", np_cell_text("x, y"), &err), err);
-	assert_ok(values_set(values, "ranks", np_cell_text("0,1,2,8"), &err), err);
-	assert_ok(values_set(values, "nothing", np_cell_null(), &err), err);
-	assert_ok(values_set(values, "one", np_cell_integer(1), &err), err);
-	assert_ok(values_set(values, "zero", np_cell_real(0), &err), err);
-	assert_ok(values_set(values, "empty", np_cell_text(""), &err), err);
+	*values = (struct adv_values){ .arena = arena };
+	assert_ok(adv_values_set(values, "n", np_cell_integer(12), &err), err);
+	assert_ok(adv_values_set(values, "share", np_cell_real(0.1234), &err), err);
+	assert_ok(adv_values_set(values, "small", np_cell_real(0.0123), &err), err);
+	assert_ok(adv_values_set(values, "ns", np_cell_real(1234567), &err), err);
+	assert_ok(adv_values_set(values, "size", np_cell_integer(61200000), &err), err);
+	assert_ok(adv_values_set(values, "list", np_cell_text("[\"a\", \"b\", 3]"), &err), err);
+	assert_ok(adv_values_set(values, "commas", np_cell_text("x, y"), &err), err);
+	assert_ok(adv_values_set(values, "ranks", np_cell_text("0,1,2,8"), &err), err);
+	assert_ok(adv_values_set(values, "nothing", np_cell_null(), &err), err);
+	assert_ok(adv_values_set(values, "one", np_cell_integer(1), &err), err);
+	assert_ok(adv_values_set(values, "zero", np_cell_real(0), &err), err);
+	assert_ok(adv_values_set(values, "empty", np_cell_text(""), &err), err);
 }
 
 static void values_are_shown_in_their_format(void **state)
@@ -102,18 +102,18 @@ static void values_are_shown_in_their_format(void **state)
 		{ "{n?{share|pct}} {n?}{n?a", "12 % {n?a" },
 	};
 	struct np_arena *arena = np_arena_new();
-	struct values values;
+	struct adv_values values;
 
 	(void)state;
 	set_values(&values, arena);
 	for (size_t i = 0; i < NP_COUNT(cases); i++) {
 		struct np_buf buf = NP_BUF_INIT;
 
-		template_fill(&buf, cases[i].text, &values);
+		adv_template_fill(&buf, cases[i].text, &values);
 		assert_string_equal(buf.text, cases[i].shown);
 		np_buf_release(&buf);
 	}
-	values_release(&values);
+	adv_values_release(&values);
 	np_arena_free(arena);
 }
 
@@ -139,14 +139,14 @@ static void a_text_with_an_unknown_name_or_format_is_refused(void **state)
 		{ "{n|count(,y)}", "no format", 0 },
 	};
 	struct np_arena *arena = np_arena_new();
-	struct values values;
+	struct adv_values values;
 
 	(void)state;
 	set_values(&values, arena);
 	for (size_t i = 0; i < NP_COUNT(cases); i++) {
 		struct np_err err = NP_ERR_INIT;
 		size_t offset = 0;
-		int rc = template_check(cases[i].text, &values, &offset, &err);
+		int rc = adv_template_check(cases[i].text, &values, &offset, &err);
 
 		assert_int_equal(rc, cases[i].why ? NP_E_FORMAT : NP_OK);
 		if (!cases[i].why)
@@ -154,7 +154,7 @@ static void a_text_with_an_unknown_name_or_format_is_refused(void **state)
 		assert_non_null(strstr(err.text, cases[i].why));
 		assert_int_equal(offset, cases[i].offset);
 	}
-	values_release(&values);
+	adv_values_release(&values);
 	np_arena_free(arena);
 }
 
@@ -164,26 +164,26 @@ static void tables_of_a_rule_hold_no_more_than_it_may(void **state)
 	const struct np_cell cells[] = { np_cell_integer(1), np_cell_text("0123456789") };
 	/* Two cells and ten bytes of text; the next row has the same text. */
 	const int64_t first = 2 * (int64_t)sizeof(struct np_cell) + 10;
-	struct rows rows;
+	struct adv_rows rows;
 	struct np_err err = NP_ERR_INIT;
 
 	(void)state;
-	assert_ok(rows_init(&rows, names, NULL, 2, &err), err);
+	assert_ok(adv_rows_init(&rows, names, NULL, 2, &err), err);
 	rows.limited = true;
-	quota_begin(first + 2 * (int64_t)sizeof(struct np_cell));
-	assert_ok(rows_add(&rows, cells, &err), err);
-	assert_ok(rows_add(&rows, cells, &err), err);
-	assert_false(quota_exceeded());
-	assert_int_equal(rows_add(&rows, cells, &err), NP_E_RANGE);
-	assert_true(quota_exceeded());
-	assert_int_equal(rows_count(&rows), 2);
-	rows_clear(&rows);
-	assert_ok(rows_add(&rows, cells, &err), err);
-	quota_end();
+	adv_quota_begin(first + 2 * (int64_t)sizeof(struct np_cell));
+	assert_ok(adv_rows_add(&rows, cells, &err), err);
+	assert_ok(adv_rows_add(&rows, cells, &err), err);
+	assert_false(adv_quota_exceeded());
+	assert_int_equal(adv_rows_add(&rows, cells, &err), NP_E_RANGE);
+	assert_true(adv_quota_exceeded());
+	assert_int_equal(adv_rows_count(&rows), 2);
+	adv_rows_clear(&rows);
+	assert_ok(adv_rows_add(&rows, cells, &err), err);
+	adv_quota_end();
 	/* Between rules nothing counts. */
 	for (size_t i = 0; i < 100; i++)
-		assert_ok(rows_add(&rows, cells, &err), err);
-	rows_release(&rows);
+		assert_ok(adv_rows_add(&rows, cells, &err), err);
+	adv_rows_release(&rows);
 }
 
 int main(void)

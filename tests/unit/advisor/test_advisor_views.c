@@ -8,9 +8,9 @@
 
 /* The same rows as a view "t" and as a table "plain" of SQLite's own. */
 struct twin {
-	struct rows rows;
-	struct view view;
-	struct sql *sql;
+	struct adv_rows rows;
+	struct adv_view view;
+	struct adv_sql *sql;
 };
 
 static const char *const names[] = { "id", "n", "r", "s", "u" };
@@ -44,20 +44,20 @@ static struct np_cell some_cell(uint64_t *seed, size_t column)
 	}
 }
 
-static void insert(struct sql *sql, const struct np_cell *cells)
+static void insert(struct adv_sql *sql, const struct np_cell *cells)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct sql_stmt *stmt = NULL;
+	struct adv_sql_stmt *stmt = NULL;
 
-	assert_ok(sql_prepare(
+	assert_ok(adv_sql_prepare(
 			  sql,
 			  "INSERT INTO plain(rowid, id, n, r, s, u) VALUES(?1, ?1, ?2, ?3, ?4, ?5)",
 			  true, &stmt, &err),
 		  err);
 	for (size_t i = 0; i < NP_COUNT(names); i++)
-		assert_ok(sql_bind(stmt, i + 1, cells[i], &err), err);
-	assert_int_equal(sql_step(stmt, &err), 0);
-	sql_finish(stmt);
+		assert_ok(adv_sql_bind(stmt, i + 1, cells[i], &err), err);
+	assert_int_equal(adv_sql_step(stmt, &err), 0);
+	adv_sql_finish(stmt);
 }
 
 static void make_twin(struct twin *twin, uint64_t *seed, size_t count)
@@ -65,28 +65,28 @@ static void make_twin(struct twin *twin, uint64_t *seed, size_t count)
 	struct np_err err = NP_ERR_INIT;
 
 	*twin = (struct twin){ .sql = open_sql() };
-	assert_ok(rows_init(&twin->rows, names, types, NP_COUNT(names), &err), err);
-	assert_ok(sql_run(twin->sql,
-			  "CREATE TEMP TABLE plain(id INTEGER, n INTEGER, r REAL, s TEXT, u)",
-			  &err),
+	assert_ok(adv_rows_init(&twin->rows, names, types, NP_COUNT(names), &err), err);
+	assert_ok(adv_sql_run(twin->sql,
+			      "CREATE TEMP TABLE plain(id INTEGER, n INTEGER, r REAL, s TEXT, u)",
+			      &err),
 		  err);
 	for (size_t i = 0; i < count; i++) {
 		struct np_cell cells[NP_COUNT(names)] = { np_cell_integer((int64_t)i) };
 
 		for (size_t c = 1; c < NP_COUNT(names); c++)
 			cells[c] = some_cell(seed, c);
-		assert_ok(rows_add(&twin->rows, cells, &err), err);
+		assert_ok(adv_rows_add(&twin->rows, cells, &err), err);
 		insert(twin->sql, cells);
 	}
-	view_of_rows(&twin->view, "t", &twin->rows);
-	assert_ok(sql_add_view(twin->sql, &twin->view, &err), err);
+	adv_view_of_rows(&twin->view, "t", &twin->rows);
+	assert_ok(adv_sql_add_view(twin->sql, &twin->view, &err), err);
 }
 
 static void release_twin(struct twin *twin)
 {
-	sql_close(twin->sql);
-	view_close(&twin->view);
-	rows_release(&twin->rows);
+	adv_sql_close(twin->sql);
+	adv_view_close(&twin->view);
+	adv_rows_release(&twin->rows);
 }
 
 /* The text with each "@" replaced by a name. */
@@ -225,19 +225,19 @@ static void an_order_numbers_equal_values_alike_and_in_order(void **state)
 
 	(void)state;
 	make_twin(&twin, &seed, 200);
-	assert_ok(view_open(&twin.view, &err), err);
+	assert_ok(adv_view_open(&twin.view, &err), err);
 	for (size_t column = 0; column < NP_COUNT(names); column++) {
-		const struct view_order *order = NULL;
+		const struct adv_view_order *order = NULL;
 
-		assert_null(view_order_there(&twin.view, column));
-		assert_ok(view_order(&twin.view, column, &order, &err), err);
-		assert_ptr_equal(view_order_there(&twin.view, column), order);
+		assert_null(adv_view_order_there(&twin.view, column));
+		assert_ok(adv_view_order(&twin.view, column, &order, &err), err);
+		assert_ptr_equal(adv_view_order_there(&twin.view, column), order);
 		assert_int_equal(order->first[order->codes], 200);
 		for (size_t i = 0; i + 1 < 200; i++) {
 			uint32_t a = order->row[i];
 			uint32_t b = order->row[i + 1];
-			int side = cell_compare(rows_cell(&twin.rows, a, column),
-						rows_cell(&twin.rows, b, column));
+			int side = adv_cell_compare(adv_rows_cell(&twin.rows, a, column),
+						    adv_rows_cell(&twin.rows, b, column));
 
 			assert_true(side <= 0);
 			assert_int_equal(side == 0, order->code[a] == order->code[b]);
@@ -258,7 +258,7 @@ static void a_hopeless_pattern_is_an_error(void **state)
 	(void)state;
 	make_twin(&twin, &seed, 0);
 	cells[3] = np_cell_text("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!");
-	assert_ok(rows_add(&twin.rows, cells, &err), err);
+	assert_ok(adv_rows_add(&twin.rows, cells, &err), err);
 	assert_answer(twin.sql, "SELECT id FROM t WHERE s REGEXP '^(a+)+$'",
 		      "error: the pattern backtracks too much on this text; make it more exact");
 	assert_answer(twin.sql, "SELECT id FROM t WHERE s REGEXP '('",
@@ -275,6 +275,6 @@ int main(void)
 		cmocka_unit_test(a_hopeless_pattern_is_an_error),
 	};
 
-	sql_set_up();
+	adv_sql_set_up();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
