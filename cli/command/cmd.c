@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What all commands do with their options, their help and their exit status. */
 #include "cmd.h"
 
 #include "npuprof/text.h"

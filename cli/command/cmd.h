@@ -33,7 +33,7 @@
  *	}
  */
 
-/* What the process tells the shell. */
+/* What the shell gets of the process. */
 enum np_exit {
 	NP_EXIT_DONE = 0,
 	NP_EXIT_FAILED = 1,

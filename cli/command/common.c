@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The options that mean the same in every command. */
 #include "common.h"
 
 #include "output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Libraries of npuprof that are loaded when they are needed. */
 #include "module.h"
 
 #include <dlfcn.h>

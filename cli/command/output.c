@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a command writes to stdout and stderr, and on which process. */
 #include "output.h"
 
 #include <errno.h>

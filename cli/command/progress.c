@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The line that shows how far a long job is. */
 #include "progress.h"
 
 #include "npuprof/realtime.h"

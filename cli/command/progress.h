@@ -21,7 +21,7 @@ void np_progress_init(struct np_progress *progress, const char *what, bool quiet
 /* An np_tick of workers.h whose context is the np_progress. */
 void np_progress_tick(void *progress, size_t done, size_t total);
 
-/* The same where sizes tell better how far it is. */
+/* The same where sizes say better how far it is. */
 struct np_progress_state {
 	size_t done;
 	size_t total;

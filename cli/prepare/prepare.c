@@ -148,7 +148,7 @@ int prepare_measures(const struct np_common *common, struct np_run *run, struct 
 	struct np_err problem = NP_ERR_INIT;
 	int rc;
 
-	/* Without a manifest, or with a damaged one, collectives tell the clocks. */
+	/* Without a manifest, or with a damaged one, clocks are known from collectives. */
 	if (np_load_manifest(run, &manifest, &problem) < 0 && problem.code != NP_E_NOTFOUND)
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
 			    "npuprof_manifest.json", "%s", problem.text);

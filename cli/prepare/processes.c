@@ -62,7 +62,7 @@ static int lead(int (*run)(int argc, const char *const *argv), int argc, const c
 	struct np_err err = NP_ERR_INIT;
 	int status = run(argc, argv);
 
-	/* What a failure took with it was told with the failure. */
+	/* What a failure took with it was reported with the failure. */
 	if (np_load_dismiss(procs, status, &err) < 0)
 		return status == NP_EXIT_FAILED ? status
 						: np_report(NP_EXIT_FAILED, "%s", err.text);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A whole number divided in proportion to weights. */
 #include "npuprof/apportion.h"
 
 /*

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arenas: many small things in large blocks that are freed together. */
 #include "npuprof/arena.h"
 
 #if defined(__SANITIZE_ADDRESS__)

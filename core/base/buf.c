@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Growing text. */
 #include "npuprof/buf.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Directories: making them, removing them, the names in them. */
 #include "npuprof/dirs.h"
 
 #include "npuprof/order.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Describing a failure, in a text that always fits. */
 #include "npuprof/err.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static size_t whole_characters(const char *text, size_t length)
 	return start > 0 && (unsigned char)text[start - 1] >= 0xc0 ? start - 1 : length;
 }
 
-/* Copy `text` without what does not fit of its middle, and without halves of characters. */
+/* Copy `text` without what does not fit from between its ends, and without halves of characters. */
 static void copy_short(char *ret, size_t size, const char *text, size_t length)
 {
 	static const char gap[] = "…";

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Notes: what a run did without, and why. */
 #include "npuprof/notes.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Functions for qsort() and bsearch(). */
 #include "npuprof/order.h"
 
 int np_by_int32(const void *left, const void *right)

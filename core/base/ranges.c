@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of numbers such as "0-7,12". */
 #include "npuprof/ranges.h"
 
-#include <inttypes.h>
-
+#include "npuprof/order.h"
 #include "npuprof/text.h"
 #include "npuprof/vec.h"
+
+#include <inttypes.h>
 
 /* Inclusive on both sides, as people write it. */
 struct range {
@@ -119,18 +121,10 @@ int np_ranges_parse(const char *text, struct np_ranges **ret, struct np_err *err
 
 bool np_ranges_has(const struct np_ranges *ranges, int64_t number)
 {
-	size_t low = 0;
-	size_t high = ranges->list.count;
+	size_t at = np_lower_bound(i, (size_t)0, ranges->list.count,
+				   ranges->list.item[i].last >= number);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->list.item[middle].last < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ranges->list.count && ranges->list.item[low].first <= number;
+	return at < ranges->list.count && ranges->list.item[at].first <= number;
 }
 
 bool np_ranges_first_unknown(const struct np_ranges *ranges, const int64_t *known, size_t count,

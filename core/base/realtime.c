@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The clocks of a host and its name, which tests and demonstrations may set apart. */
 #include "npuprof/realtime.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Medians, deviations and lines that a few bad values do not move. */
 #include "npuprof/robust.h"
 
 #include "npuprof/order.h"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of disjoint intervals of time. */
 #include "npuprof/spans.h"
+
+#include "npuprof/order.h"
+#include "npuprof/vec.h"
 
 #include <assert.h>
 #include <inttypes.h>
 
-#define FIRST_CAPACITY ((size_t)64)
-
 struct np_spans {
-	struct np_span *span;
+	struct np_span *item;
 	size_t count;
 	size_t capacity;
 };
@@ -21,7 +23,7 @@ void np_spans_free(struct np_spans *set)
 {
 	if (!set)
 		return;
-	free(set->span);
+	free(set->item);
 	free(set);
 }
 
@@ -36,54 +38,23 @@ void np_spans_clear(struct np_spans *set)
 	set->count = 0;
 }
 
-static int nomem(struct np_err *err)
-{
-	return np_fail_nomem(err, "spans of time");
-}
-
 /* Make room for `more` spans behind those of the set. */
 static int reserve(struct np_spans *set, size_t more, struct np_err *err)
 {
-	size_t capacity = set->capacity ? set->capacity * 2 : FIRST_CAPACITY;
-	struct np_span *grown;
-
-	if (more <= set->capacity - set->count)
-		return NP_OK;
-	if (capacity < set->count + more)
-		capacity = set->count + more;
-	if (capacity > SIZE_MAX / sizeof(*grown))
-		return nomem(err);
-
-	grown = realloc(set->span, capacity * sizeof(*grown));
-	if (!grown)
-		return nomem(err);
-	set->span = grown;
-	set->capacity = capacity;
-	return NP_OK;
+	return np_vec_reserve(set, more, NULL) < 0 ? np_fail_nomem(err, "spans of time") : NP_OK;
 }
 
 /* Index of the first span that ends at or after `t`, or count if none does. */
 static size_t first_reaching(const struct np_spans *set, np_ns t)
 {
-	size_t low = 0;
-	size_t high = set->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (set->span[middle].end < t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, set->count, set->item[i].end >= t);
 }
 
 /* Replace the spans [from, to) with `joined`. There must be room for one. */
 static void splice(struct np_spans *set, size_t from, size_t to, struct np_span joined)
 {
-	memmove(&set->span[from + 1], &set->span[to], (set->count - to) * sizeof(set->span[0]));
-	set->span[from] = joined;
+	memmove(&set->item[from + 1], &set->item[to], (set->count - to) * sizeof(set->item[0]));
+	set->item[from] = joined;
 	set->count = set->count - (to - from) + 1;
 }
 
@@ -93,11 +64,11 @@ static void insert(struct np_spans *set, struct np_span joined)
 	size_t from = first_reaching(set, joined.begin);
 	size_t to;
 
-	for (to = from; to < set->count && set->span[to].begin <= joined.end; to++) {
-		if (set->span[to].begin < joined.begin)
-			joined.begin = set->span[to].begin;
-		if (set->span[to].end > joined.end)
-			joined.end = set->span[to].end;
+	for (to = from; to < set->count && set->item[to].begin <= joined.end; to++) {
+		if (set->item[to].begin < joined.begin)
+			joined.begin = set->item[to].begin;
+		if (set->item[to].end > joined.end)
+			joined.end = set->item[to].end;
 	}
 	splice(set, from, to, joined);
 }
@@ -114,7 +85,7 @@ static inline size_t append(struct np_span *spans, size_t count, struct np_span 
 
 static bool is_in_order(const struct np_spans *set, np_ns begin)
 {
-	return set->count == 0 || set->span[set->count - 1].begin <= begin;
+	return set->count == 0 || set->item[set->count - 1].begin <= begin;
 }
 
 static int check(np_ns begin, np_ns end, struct np_err *err)
@@ -139,7 +110,7 @@ int np_spans_add(struct np_spans *set, np_ns begin, np_ns end, struct np_err *er
 
 	/* Loaders read in order of begin. */
 	if (is_in_order(set, begin))
-		set->count = append(set->span, set->count, span);
+		set->count = append(set->item, set->count, span);
 	else
 		insert(set, span);
 	return NP_OK;
@@ -181,7 +152,7 @@ static int append_all(struct np_spans *set, const struct np_span *spans, size_t 
 		return rc;
 	for (size_t i = 0; i < count; i++) {
 		if (spans[i].begin < spans[i].end)
-			set->count = append(set->span, set->count, spans[i]);
+			set->count = append(set->item, set->count, spans[i]);
 	}
 	return NP_OK;
 }
@@ -197,17 +168,17 @@ static int merge_all(struct np_spans *set, const struct np_span *spans, size_t c
 	size_t j = 0;
 
 	if (!merged)
-		return nomem(err);
+		return np_fail_nomem(err, "spans of time");
 	while (i < set->count || j < count) {
-		if (j == count || (i < set->count && set->span[i].begin <= spans[j].begin))
-			length = append(merged, length, set->span[i++]);
+		if (j == count || (i < set->count && set->item[i].begin <= spans[j].begin))
+			length = append(merged, length, set->item[i++]);
 		else if (spans[j].begin == spans[j].end)
 			j++;
 		else
 			length = append(merged, length, spans[j++]);
 	}
-	free(set->span);
-	set->span = merged;
+	free(set->item);
+	set->item = merged;
 	set->count = length;
 	set->capacity = capacity;
 	return NP_OK;
@@ -220,7 +191,7 @@ int np_spans_add_all(struct np_spans *set, struct np_span *spans, size_t count, 
 	if (count == 0)
 		return NP_OK;
 	if (count > PTRDIFF_MAX / sizeof(*spans) - set->count)
-		return nomem(err);
+		return np_fail_nomem(err, "spans of time");
 	rc = check_and_sort(spans, count, err);
 	if (rc < 0)
 		return rc;
@@ -233,9 +204,9 @@ int np_spans_join(struct np_spans *set, const struct np_spans *other, struct np_
 {
 	if (other->count == 0)
 		return NP_OK;
-	if (is_in_order(set, other->span[0].begin))
-		return append_all(set, other->span, other->count, err);
-	return merge_all(set, other->span, other->count, err);
+	if (is_in_order(set, other->item[0].begin))
+		return append_all(set, other->item, other->count, err);
+	return merge_all(set, other->item, other->count, err);
 }
 
 size_t np_spans_count(const struct np_spans *set)
@@ -246,7 +217,7 @@ size_t np_spans_count(const struct np_spans *set)
 struct np_span np_spans_get(const struct np_spans *set, size_t i)
 {
 	assert(i < set->count);
-	return set->span[i];
+	return set->item[i];
 }
 
 np_ns np_spans_total(const struct np_spans *set)
@@ -254,7 +225,7 @@ np_ns np_spans_total(const struct np_spans *set)
 	np_ns total = 0;
 
 	for (size_t i = 0; i < set->count; i++)
-		total += set->span[i].end - set->span[i].begin;
+		total += set->item[i].end - set->item[i].begin;
 	return total;
 }
 
@@ -266,7 +237,7 @@ static np_ns overlap_of_few(const struct np_spans *few, const struct np_spans *m
 	np_ns total = 0;
 
 	for (size_t i = 0; i < few->count; i++)
-		total += np_spans_within(many, few->span[i].begin, few->span[i].end);
+		total += np_spans_within(many, few->item[i].begin, few->item[i].end);
 	return total;
 }
 
@@ -281,8 +252,8 @@ np_ns np_spans_overlap(const struct np_spans *a, const struct np_spans *b)
 	if (b->count < a->count / MANY_TIMES)
 		return overlap_of_few(b, a);
 	while (i < a->count && j < b->count) {
-		const struct np_span *x = &a->span[i];
-		const struct np_span *y = &b->span[j];
+		const struct np_span *x = &a->item[i];
+		const struct np_span *y = &b->item[j];
 		np_ns begin = x->begin > y->begin ? x->begin : y->begin;
 		np_ns end = x->end < y->end ? x->end : y->end;
 
@@ -302,10 +273,10 @@ np_ns np_spans_within(const struct np_spans *set, np_ns begin, np_ns end)
 {
 	np_ns total = 0;
 
-	for (size_t i = first_reaching(set, begin); i < set->count && set->span[i].begin < end;
+	for (size_t i = first_reaching(set, begin); i < set->count && set->item[i].begin < end;
 	     i++) {
-		np_ns from = set->span[i].begin > begin ? set->span[i].begin : begin;
-		np_ns to = set->span[i].end < end ? set->span[i].end : end;
+		np_ns from = set->item[i].begin > begin ? set->item[i].begin : begin;
+		np_ns to = set->item[i].end < end ? set->item[i].end : end;
 
 		if (from < to)
 			total += to - from;
@@ -316,7 +287,7 @@ np_ns np_spans_within(const struct np_spans *set, np_ns begin, np_ns end)
 struct np_span np_spans_cut(struct np_spans *set, np_ns at)
 {
 	struct np_span rest = { at, at };
-	struct np_span *last = set->count ? &set->span[set->count - 1] : NULL;
+	struct np_span *last = set->count ? &set->item[set->count - 1] : NULL;
 
 	if (!last || last->end <= at)
 		return rest;
@@ -334,10 +305,10 @@ bool np_spans_extent(const struct np_spans *a, const struct np_spans *b, struct 
 	for (size_t i = 0; i < NP_COUNT(set); i++) {
 		if (!set[i] || set[i]->count == 0)
 			continue;
-		if (set[i]->span[0].begin < extent.begin)
-			extent.begin = set[i]->span[0].begin;
-		if (set[i]->span[set[i]->count - 1].end > extent.end)
-			extent.end = set[i]->span[set[i]->count - 1].end;
+		if (set[i]->item[0].begin < extent.begin)
+			extent.begin = set[i]->item[0].begin;
+		if (set[i]->item[set[i]->count - 1].end > extent.end)
+			extent.end = set[i]->item[set[i]->count - 1].end;
 	}
 	if (extent.end < extent.begin)
 		return false;

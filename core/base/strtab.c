@@ -31,22 +31,22 @@ struct np_strtab {
 };
 
 /* Where an id lives: ids are counted from 2^FIRST_BITS on, the top bit names the block. */
-struct place {
+struct entry_place {
 	size_t block;
 	size_t index;
 };
 
-static struct place place_of(np_str id)
+static struct entry_place place_of(np_str id)
 {
 	uint64_t n = (uint64_t)id + (1U << FIRST_BITS);
 	unsigned top = 63U - (unsigned)__builtin_clzll(n);
 
-	return (struct place){ .block = top - FIRST_BITS, .index = n - (UINT64_C(1) << top) };
+	return (struct entry_place){ .block = top - FIRST_BITS, .index = n - (UINT64_C(1) << top) };
 }
 
 static const struct entry *entry_of(const struct np_strtab *table, np_str id)
 {
-	struct place place = place_of(id);
+	struct entry_place place = place_of(id);
 
 	return &table->block[place.block][place.index];
 }
@@ -136,7 +136,7 @@ static int add_new(struct np_strtab *table, const char *text, size_t length, uin
 {
 	size_t count = atomic_load_explicit(&table->count, memory_order_relaxed);
 	np_str id = (np_str)(count + 1);
-	struct place place = place_of(id);
+	struct entry_place place = place_of(id);
 	const char *copy;
 
 	/* The last id would be what a map has for none. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Files that get their name when they are complete, and leave nothing behind otherwise. */
 #include "npuprof/temporary.h"
 
 #include <errno.h>

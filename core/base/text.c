@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Text for people: parts of names, units, wrapping, safe printing, words that were meant. */
 #include "npuprof/text.h"
 
 #include <inttypes.h>

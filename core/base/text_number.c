@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers from text, to the last digit, and times without a detour over reals. */
 #include "npuprof/text.h"
 
 #include <endian.h>
@@ -67,7 +68,8 @@ static bool eight_digits(const char *text, uint64_t *ret)
 
 	memcpy(&word, text, sizeof(word));
 	word = le64toh(word);
-	/* Digits are 0x30 to 0x39: the upper half of each byte tells, also of the byte plus 6. */
+	/* Digits are 0x30 to 0x39: the upper half of each byte shows it, also of the byte plus 6.
+	 */
 	if ((word & (word + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) !=
 		    UINT64_C(0x3030303030303030) ||
 	    (word & UINT64_C(0xc0c0c0c0c0c0c0c0)) != 0)

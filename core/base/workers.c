@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs on several threads. */
 #include "npuprof/workers.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The communicator over MPI: a library of its own, so that neither the program
+ * Processes over MPI: a library of its own, so that neither the program
  * nor its start needs MPI. Whoever waits sleeps: MPI's own waiting keeps a
  * processor busy, and the leader needs them all while the others wait.
  */

@@ -51,6 +51,12 @@ static inline int np_order(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
+/* Must what is asked for be there, such as a column of a file? */
+enum np_need {
+	NP_REQUIRED,
+	NP_OPTIONAL,
+};
+
 #define NP_COUNT(array)       (sizeof(array) / sizeof((array)[0]))
 #define NP_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define NP_MUST_USE           __attribute__((warn_unused_result))

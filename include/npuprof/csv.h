@@ -3,7 +3,6 @@
 #define NP_CSV_H
 
 #include "npuprof/gz.h"
-#include "npuprof/scan.h"
 
 /*
  * Reading CSV
@@ -40,13 +39,13 @@
 
 struct np_csv_column {
 	const char *names; /* "name" or "preferred|older"; case counts */
-	enum np_scan_need need;
+	enum np_need need;
 };
 
 struct np_csv_row {
 	/*
-	 * One per column asked for, valid until the next row. An optional column
-	 * that the file lacks and a cell the row lacks have no bytes.
+	 * One per column asked for, valid until the next row. Of an optional
+	 * column that is missing in the file, and a cell missing in the row, it has no bytes.
 	 */
 	const struct np_slice *cell;
 	uint64_t line; /* where the row begins, counted from 1 */
@@ -81,7 +80,7 @@ void np_csv_closep(struct np_csv **csv);
 /* Is the optional column there? */
 bool np_csv_has(const struct np_csv *csv, size_t column);
 
-/* The next row, or NULL at the end. Failures are told as "path:line: reason". */
+/* The next row, or NULL at the end. Failures are reported as "path:line: reason". */
 int np_csv_next(struct np_csv *csv, const struct np_csv_row **ret, struct np_err *err) NP_MUST_USE;
 
 const struct np_csv_tally *np_csv_tally(const struct np_csv *csv);

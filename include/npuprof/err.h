@@ -41,7 +41,7 @@ struct np_err {
 /*
  * Fill `err` and return `code`, so that failing is a single statement. `err`
  * may be NULL when the caller only wants the code. Text that does not fit loses
- * some of its middle: a failure must never cause a second one. The arguments may
+ * some of it between its ends: a failure must never cause a second one. The arguments may
  * quote err->text, to say what the failure stopped.
  */
 int np_fail(struct np_err *err, enum np_code code, const char *fmt, ...) NP_PRINTF(3, 4);

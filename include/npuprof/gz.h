@@ -76,7 +76,7 @@ const char *np_gz_path(const struct np_gz *gz);
 /*
  * Forget the first `used` bytes and read until the window is full again; one that
  * is full and of which nothing is forgotten doubles. The bytes that stay may
- * move. Compressed data that is damaged or cut short is NP_E_FORMAT, told when
+ * move. Compressed data that is damaged or cut short is NP_E_FORMAT, reported when
  * everything in front of the damage has been given.
  */
 int np_gz_more(struct np_gz *gz, size_t used, struct np_window *window, struct np_err *err)

@@ -31,15 +31,10 @@ enum np_scan_type {
 	NP_SCAN_TEXT,
 };
 
-enum np_scan_need {
-	NP_REQUIRED,
-	NP_OPTIONAL,
-};
-
 struct np_scan_column {
 	const char *names; /* "name" or "preferred|older" */
 	enum np_scan_type type;
-	enum np_scan_need need;
+	enum np_need need;
 };
 
 #define NP_SCAN_ROWS    1024
@@ -78,7 +73,7 @@ bool np_scan_has(const struct np_scan *scan, size_t column);
 
 /*
  * About how many rows the table has, judged by the pages of the last batch; 0 where
- * nothing tells. Nobody has counted: there may be fewer or more.
+ * nothing is known. Nobody has counted: there may be fewer or more.
  */
 size_t np_scan_about(const struct np_scan *scan);
 
@@ -86,7 +81,7 @@ size_t np_scan_about(const struct np_scan *scan);
 int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err) NP_MUST_USE;
 
 /*
- * Leave out the next rows, or all that there are. Where one column tells which
+ * Leave out the next rows, or all that there are. Where one column says which
  * rows are wanted, read it alone and follow with a second scan of the others.
  */
 int np_scan_skip(struct np_scan *scan, size_t rows, struct np_err *err) NP_MUST_USE;

@@ -16,11 +16,11 @@
  *		use(event);
  *
  * What writers do is accepted: an analysis that crashed leaves an array without
- * its end (the tally tells), a comma may stand behind the last event, texts may
+ * its end (the tally has that), a comma may stand behind the last event, texts may
  * hold control characters and invalid UTF-8, numbers may be NaN. An escape JSON
  * does not know stays as it is written; half a surrogate pair becomes U+FFFD. Of
  * a member that occurs twice the first counts. Anything else that is not JSON is
- * NP_E_FORMAT, told as "path: byte N: reason"; what came before it is good.
+ * NP_E_FORMAT, reported as "path: byte N: reason"; what came before it is good.
  *
  * Values nobody asks for are skipped and only checked for structure.
  *

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "npuprof/hash.h"
 #include "npuprof/text.h"
 #include "raw.h"
 
@@ -27,11 +28,9 @@ const char *nsim_host_name(void)
 /* FNV-1a of the name: the same on every rank of a host, another on another one. */
 uint64_t nsim_host_uid(void)
 {
-	uint64_t hash = 0xcbf29ce484222325;
+	const char *name = nsim_host_name();
 
-	for (const char *c = nsim_host_name(); *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-	return hash >> 1;
+	return np_hash(NP_HASH_START, name, strlen(name)) >> 1;
 }
 
 static bool write_all(int fd, const char *text, size_t length)

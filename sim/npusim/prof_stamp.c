@@ -5,6 +5,8 @@
 #include "prof.h"
 #include "raw.h"
 
+#include "npuprof/hash.h"
+
 struct aclprofStepInfo {
 	bool seen[2];
 	np_ns when[2];
@@ -256,9 +258,5 @@ aclError aclprofRangeStop(uint32_t rangeId)
 /* FNV-1a. */
 uint64_t aclprofStr2Id(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (; text && *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-	return hash;
+	return np_hash(NP_HASH_START, text, text ? strlen(text) : 0);
 }

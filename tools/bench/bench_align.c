@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 /*
  * How fast operators are matched, put on one clock, split into wait and transit,
- * and their waiting is charged and traced to its origin:
+ * and their waiting is charged and traced to its root cause:
  *
  *	npuprof-bench-align [-r ranks] [-o operators] [-j threads] [-d ranks] [-n repetitions]
  *
@@ -50,13 +49,13 @@ static void print_laps(const struct lap *laps)
 	print_lap("all", &laps[0], &laps[STAGES]);
 }
 
-static void run_once(const struct np_run *run, const struct options *options)
+static void run_once(const struct np_run *run, const struct bench_options *options)
 {
 	struct np_align *align = NULL;
 	struct np_clock *clock = NULL;
 	struct np_waits waits = { 0 };
 	struct np_charges charges = { 0 };
-	struct np_root_causes origin = { 0 };
+	struct np_root_causes causes = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	struct lap laps[STAGES + 1];
 
@@ -73,7 +72,7 @@ static void run_once(const struct np_run *run, const struct options *options)
 	if (np_charges_measure(align, clock, &waits, options->threads, &charges, &err) < 0)
 		die(err.text);
 	laps[BLAME + 1] = lap_now();
-	if (np_root_cause_measure(align, clock, &waits, &charges, options->threads, &origin, &err) <
+	if (np_root_cause_measure(align, clock, &waits, &charges, options->threads, &causes, &err) <
 	    0)
 		die(err.text);
 	laps[ORIGIN + 1] = lap_now();
@@ -83,7 +82,7 @@ static void run_once(const struct np_run *run, const struct options *options)
 		" ns, %zu components; %zu aligned\n",
 		align->op_count, align->instances.count, align->communicators.count, align->matched,
 		(long long)clock->residual_p90, clock->components, waits.ops[NP_WAIT_ALIGNED]);
-	np_root_cause_release(&origin);
+	np_root_cause_release(&causes);
 	np_charges_release(&charges);
 	np_waits_release(&waits);
 	np_clock_free(clock);
@@ -92,7 +91,7 @@ static void run_once(const struct np_run *run, const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = parse_options(argc, argv, 3);
+	struct bench_options options = parse_options(argc, argv, 3);
 	struct np_run *run;
 
 	run = make_run(&options);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 /*
  * How fast a run is replayed:
  *
@@ -77,7 +76,7 @@ static void print_lap(const char *what)
 	busy = used;
 }
 
-static void run_scenarios(const struct np_replay *replay, const struct options *options)
+static void run_scenarios(const struct np_replay *replay, const struct bench_options *options)
 {
 	struct scenarios scenarios = { .replay = replay, .count = options->repetitions };
 	struct np_workers workers = { .threads = options->threads };
@@ -104,7 +103,7 @@ static void run_scenarios(const struct np_replay *replay, const struct options *
 
 int main(int argc, char **argv)
 {
-	struct options options = parse_options(argc, argv, 100);
+	struct bench_options options = parse_options(argc, argv, 100);
 	struct np_run *run = make_run(&options);
 	struct np_align *align = NULL;
 	struct np_clock *clock = NULL;

@@ -19,7 +19,7 @@
 #define OP_NS     200000
 #define LENGTH_NS 120000
 
-struct options {
+struct bench_options {
 	size_t ranks;
 	size_t ops;
 	size_t threads;
@@ -27,7 +27,7 @@ struct options {
 	size_t repetitions;
 };
 
-struct types {
+struct bench_types {
 	np_str reduce;
 	np_str send;
 	np_str receive;
@@ -110,7 +110,7 @@ static inline uint32_t add_group(struct np_rank *rank, uint64_t hash, size_t fir
 	return index;
 }
 
-enum kind {
+enum bench_group {
 	TP_GROUP,
 	DP_GROUP,
 	PP_GROUP,
@@ -118,17 +118,17 @@ enum kind {
 	KINDS,
 };
 
-struct place {
+struct bench_place {
 	size_t rank;
 	size_t stage;
 	size_t dp; /* ranks of a stage / TP */
 	uint32_t group[KINDS];
 };
 
-static inline struct place add_groups(struct np_rank *rank, size_t id, size_t ranks)
+static inline struct bench_place add_groups(struct np_rank *rank, size_t id, size_t ranks)
 {
 	size_t per_stage = ranks / PP;
-	struct place place = { .rank = id, .stage = id / per_stage, .dp = per_stage / TP };
+	struct bench_place place = { .rank = id, .stage = id / per_stage, .dp = per_stage / TP };
 	size_t in_stage = id % per_stage;
 
 	place.group[TP_GROUP] = add_group(rank, 1000000 + id / TP, id / TP * TP, 1, TP);
@@ -139,10 +139,10 @@ static inline struct place add_groups(struct np_rank *rank, size_t id, size_t ra
 	return place;
 }
 
-static inline void fill_op(const struct place *place, size_t k, const struct types *types,
-			   struct np_comm_op *op)
+static inline void fill_op(const struct bench_place *place, size_t k,
+			   const struct bench_types *types, struct np_comm_op *op)
 {
-	enum kind kind = k % 50 == 49 ? WORLD : k % 50 < 25 ? TP_GROUP : DP_GROUP;
+	enum bench_group kind = k % 50 == 49 ? WORLD : k % 50 < 25 ? TP_GROUP : DP_GROUP;
 	/* In turn stages 0-1 and 2-3, then 1-2, exchange messages. */
 	size_t low = k % 2 == 0 ? place->stage / 2 * 2 : 1;
 
@@ -176,10 +176,11 @@ static inline void fill_times(size_t rank, size_t k, struct np_comm_op *op)
 }
 
 static inline void fill_rank(struct np_run *run, struct np_rank *rank,
-			     const struct options *options, const struct types *types, bool damaged)
+			     const struct bench_options *options, const struct bench_types *types,
+			     bool damaged)
 {
 	size_t id = (size_t)rank->id;
-	struct place place = add_groups(rank, id, options->ranks);
+	struct bench_place place = add_groups(rank, id, options->ranks);
 	char host[32];
 
 	(void)snprintf(host, sizeof(host), "host%zu", id / 8);
@@ -206,10 +207,10 @@ static inline void fill_rank(struct np_run *run, struct np_rank *rank,
 	}
 }
 
-static inline struct np_run *make_run(const struct options *options)
+static inline struct np_run *make_run(const struct bench_options *options)
 {
 	struct np_run *run = np_run_new();
-	struct types types = { 0 };
+	struct bench_types types = { 0 };
 
 	if (!run)
 		die("out of memory");
@@ -237,9 +238,9 @@ static inline struct np_run *make_run(const struct options *options)
 	return run;
 }
 
-static inline struct options parse_options(int argc, char **argv, size_t repetitions)
+static inline struct bench_options parse_options(int argc, char **argv, size_t repetitions)
 {
-	struct options options = {
+	struct bench_options options = {
 		.ranks = 1024, .ops = 5000, .threads = 2, .repetitions = repetitions
 	};
 	int option;
@@ -269,7 +270,7 @@ static inline struct options parse_options(int argc, char **argv, size_t repetit
 	}
 	if (options.ranks == 0 || options.ranks % ((size_t)TP * PP) != 0)
 		die("the number of ranks must be a multiple of 32");
-	if (options.ops / STEP_OPS >= NP_COUNT(((struct types *)NULL)->steps))
+	if (options.ops / STEP_OPS >= NP_COUNT(((struct bench_types *)NULL)->steps))
 		die("too many operators");
 	return options;
 }

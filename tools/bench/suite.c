@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The benchmark of all commands: inputs made, cases run in turn, times taken. */
 #include "suite.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What is measured: inputs and commands. */
 #include "suite.h"
 
 const struct suite_input suite_inputs[] = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What was measured, as tables, JSON and a picture. */
 #include "suite.h"
 
 #include <errno.h>

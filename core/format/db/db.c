@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Databases opened for reading, without a trace beside them. */
 #include "npuprof/db.h"
 
 #include "db_private.h"
@@ -213,7 +214,7 @@ static int open_copy(struct np_db *db, struct np_err *err)
 /*
  * SQLite fills up a last page that was cut short with zeros, which read as rows
  * of NULLs, and takes a single byte for an empty database. Whether a longer file
- * is a database at all is for SQLite to tell.
+ * is a database at all is for SQLite to find.
  */
 static bool whole_pages(const char *path)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a writer left beside a database, and the private copy that this takes. */
 #include "db_private.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Databases written as a whole, under their name when they are complete. */
 #include "npuprof/db.h"
 
 #include "db_private.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tables for people: columns as wide as they need to be, on a screen or as Markdown. */
 #include "npuprof/grid.h"
 
 #include "npuprof/text.h"
@@ -13,7 +14,7 @@
 /* Between columns. */
 #define GAP 2
 
-/* Columns do not shrink below this: fewer characters of a name tell nothing. */
+/* Columns do not shrink below this: fewer characters of a name say nothing. */
 #define SHRINK_LIMIT 8
 
 #define ELLIPSIS "\xe2\x80\xa6"

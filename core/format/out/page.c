@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A report for people: sections under their titles, for a screen or as Markdown. */
 #include "npuprof/page.h"
 
 #include "npuprof/text.h"

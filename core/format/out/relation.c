@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Relations: typed rows, and the sinks that write them as text. */
 #include "npuprof/relation.h"
 
 #include "npuprof/text.h"

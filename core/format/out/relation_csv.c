@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Relations written as files of CSV. */
 #include "npuprof/relation.h"
 
 #include "npuprof/dirs.h"

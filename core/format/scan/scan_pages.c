@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The page engine: a walk over the b-tree of a table, leaf by leaf. */
 #include "scan_pages.h"
 
 #include "core/format/db/db_private.h"

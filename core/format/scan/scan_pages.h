@@ -19,7 +19,7 @@
 /*
  * Records (§2.1): a header of varints, its own size and then one serial type per
  * column, and behind it the values without anything between them. A serial type
- * tells the kind of a value and its size.
+ * is the kind of a value and its size.
  */
 enum np_serial {
 	NP_SERIAL_NULL = 0,

@@ -500,7 +500,8 @@ static int gather(struct np_pages *pages, struct payload *payload, uint32_t size
 	return NP_OK;
 }
 
-/* A value of the record. Types and sizes of columns that the record lacks are those of NULL. */
+/* A value of the record. Types and sizes of columns that are missing in the record are those of
+ * NULL. */
 struct field {
 	uint64_t type;
 	uint32_t offset;

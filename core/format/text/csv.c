@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reading CSV, cell by cell, many bytes at a time. */
 #include "npuprof/csv.h"
 
 #include "byte_mask.h"

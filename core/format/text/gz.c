@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A window that moves over a file, plain or gzip. */
 #include "npuprof/gz.h"
 
 #include <assert.h>
@@ -133,8 +134,8 @@ static void fill(struct np_gz *gz)
 	memset(window->bytes + window->length, 0, NP_WINDOW_PAD);
 }
 
-/* Tell of the failure, if there was one: when the bytes before it are used up. */
-static int tell(const struct np_gz *gz, struct np_err *err)
+/* Report the failure, if there was one: when the bytes before it are used up. */
+static int report_failure(const struct np_gz *gz, struct np_err *err)
 {
 	if (gz->failure.code == NP_OK)
 		return NP_OK;
@@ -171,7 +172,7 @@ int np_gz_more(struct np_gz *gz, size_t used, struct np_window *window, struct n
 	kept = gz->window.length;
 	if (rc == NP_OK) {
 		fill(gz);
-		rc = gz->window.length == kept ? tell(gz, err) : NP_OK;
+		rc = gz->window.length == kept ? report_failure(gz, err) : NP_OK;
 	}
 	*window = gz->window;
 	return rc;
@@ -233,7 +234,7 @@ static int begin(struct np_gz *gz, size_t block, struct np_err *err)
 	}
 	if (gz->window.length > 0)
 		return NP_OK;
-	rc = tell(gz, err);
+	rc = report_failure(gz, err);
 	return rc < 0 ? rc : np_fail(err, NP_E_NOTFOUND, "'%s' is empty", gz->path);
 }
 

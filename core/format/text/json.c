@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* JSON that is wanted as a whole, by jansson. */
 #include "npuprof/json.h"
 
 #include "npuprof/text.h"

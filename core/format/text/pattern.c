@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Patterns of PCRE2, with limits. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "npuprof/pattern.h"

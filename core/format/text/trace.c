@@ -91,12 +91,12 @@ static enum member member_of(const struct np_token *key)
 	}
 }
 
-static enum np_step read_member(struct np_cursor *cursor, struct np_token member[MEMBER_COUNT])
+static enum np_json_step read_member(struct np_cursor *cursor, struct np_token member[MEMBER_COUNT])
 {
 	struct np_token key;
 	struct np_token value;
 	enum member which;
-	enum np_step step;
+	enum np_json_step step;
 
 	step = np_read_key(cursor, &key);
 	if (step != NP_STEP_DONE)
@@ -110,9 +110,9 @@ static enum np_step read_member(struct np_cursor *cursor, struct np_token member
 	return NP_STEP_DONE;
 }
 
-static enum np_step read_event(struct np_cursor *cursor, struct np_token member[MEMBER_COUNT])
+static enum np_json_step read_event(struct np_cursor *cursor, struct np_token member[MEMBER_COUNT])
 {
-	enum np_step step;
+	enum np_json_step step;
 	char byte;
 
 	for (int i = 0; i < MEMBER_COUNT; i++)
@@ -255,7 +255,7 @@ static void make_event(struct np_token member[MEMBER_COUNT], const struct np_win
  * beginning with a larger window; only walks over values nobody wants go on
  * where they were, because those may be of any size.
  */
-enum place {
+enum trace_place {
 	AT_BEGIN,
 	AT_KEY_OR_END, /* in the object around the events */
 	AT_KEY,
@@ -288,7 +288,7 @@ struct np_trace {
 	struct np_gz *gz;
 	struct np_window window;
 	size_t at; /* in the window */
-	enum place place;
+	enum trace_place place;
 	bool wrapped; /* the events are in an object */
 	bool entered; /* there was an array of events */
 	bool ready;   /* an event has been read */
@@ -315,7 +315,7 @@ static void leave_array(struct np_trace *trace)
 	trace->place = trace->wrapped ? AT_AFTER_MEMBER : AT_END;
 }
 
-static enum np_step step_begin(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step step_begin(struct np_trace *trace, struct np_cursor *cursor)
 {
 	char byte = np_cursor_skip_blanks(cursor);
 
@@ -339,7 +339,7 @@ static void begin_member(struct np_trace *trace, const struct np_token *key)
 	}
 }
 
-static enum np_step enter_array(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step enter_array(struct np_trace *trace, struct np_cursor *cursor)
 {
 	if (np_cursor_skip_blanks(cursor) != '[')
 		return np_cursor_stop(cursor, "traceEvents is not an array");
@@ -349,7 +349,7 @@ static enum np_step enter_array(struct np_trace *trace, struct np_cursor *cursor
 	return NP_STEP_DONE;
 }
 
-static enum np_step end_object(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step end_object(struct np_trace *trace, struct np_cursor *cursor)
 {
 	if (!trace->entered)
 		return np_cursor_stop(cursor, "the object has no traceEvents");
@@ -358,10 +358,10 @@ static enum np_step end_object(struct np_trace *trace, struct np_cursor *cursor)
 	return NP_STEP_DONE;
 }
 
-static enum np_step step_key(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step step_key(struct np_trace *trace, struct np_cursor *cursor)
 {
 	struct np_token key;
-	enum np_step step;
+	enum np_json_step step;
 
 	if (np_cursor_skip_blanks(cursor) == '}' && trace->place == AT_KEY_OR_END)
 		return end_object(trace, cursor);
@@ -374,7 +374,7 @@ static enum np_step step_key(struct np_trace *trace, struct np_cursor *cursor)
 	return NP_STEP_DONE;
 }
 
-static enum np_step step_after_member(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step step_after_member(struct np_trace *trace, struct np_cursor *cursor)
 {
 	char byte = np_cursor_skip_blanks(cursor);
 
@@ -430,10 +430,10 @@ static void keep_piece(struct np_trace *trace, const char *begin, size_t length)
 	np_buf_add_bytes(buf, begin, length);
 }
 
-static enum np_step step_member(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step step_member(struct np_trace *trace, struct np_cursor *cursor)
 {
 	const char *begin = cursor->at;
-	enum np_step step = np_walk_on(&trace->walk, cursor);
+	enum np_json_step step = np_walk_on(&trace->walk, cursor);
 
 	keep_piece(trace, begin, (size_t)(cursor->at - begin));
 	if (step == NP_STEP_DONE) {
@@ -444,10 +444,10 @@ static enum np_step step_member(struct np_trace *trace, struct np_cursor *cursor
 	return step;
 }
 
-static enum np_step take_event(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step take_event(struct np_trace *trace, struct np_cursor *cursor)
 {
 	const char *begin = cursor->at;
-	enum np_step step = read_event(cursor, trace->member);
+	enum np_json_step step = read_event(cursor, trace->member);
 
 	if (step != NP_STEP_DONE)
 		return step;
@@ -461,7 +461,7 @@ static enum np_step take_event(struct np_trace *trace, struct np_cursor *cursor)
 	return NP_STEP_DONE;
 }
 
-static enum np_step step_event(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step step_event(struct np_trace *trace, struct np_cursor *cursor)
 {
 	char byte = np_cursor_skip_blanks(cursor);
 
@@ -480,9 +480,9 @@ static enum np_step step_event(struct np_trace *trace, struct np_cursor *cursor)
 	return NP_STEP_DONE;
 }
 
-static enum np_step step_other(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step step_other(struct np_trace *trace, struct np_cursor *cursor)
 {
-	enum np_step step = np_walk_on(&trace->walk, cursor);
+	enum np_json_step step = np_walk_on(&trace->walk, cursor);
 
 	if (step == NP_STEP_DONE) {
 		trace->tally.bad++;
@@ -491,7 +491,7 @@ static enum np_step step_other(struct np_trace *trace, struct np_cursor *cursor)
 	return step;
 }
 
-static enum np_step step_after_event(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step step_after_event(struct np_trace *trace, struct np_cursor *cursor)
 {
 	char byte = np_cursor_skip_blanks(cursor);
 
@@ -505,13 +505,13 @@ static enum np_step step_after_event(struct np_trace *trace, struct np_cursor *c
 	return NP_STEP_DONE;
 }
 
-static enum np_step step_end(struct np_cursor *cursor)
+static enum np_json_step step_end(struct np_cursor *cursor)
 {
 	(void)np_cursor_skip_blanks(cursor);
 	return np_cursor_stop(cursor, "expected nothing more");
 }
 
-static enum np_step take_step(struct np_trace *trace, struct np_cursor *cursor)
+static enum np_json_step take_step(struct np_trace *trace, struct np_cursor *cursor)
 {
 	switch (trace->place) {
 	case AT_BEGIN:
@@ -583,7 +583,7 @@ static int go_on(struct np_trace *trace, struct np_err *err)
 {
 	const char *bytes = trace->window.bytes;
 	struct np_cursor cursor = { .at = bytes + trace->at, .end = bytes + trace->window.length };
-	enum np_step step;
+	enum np_json_step step;
 
 	/* Blanks before a step do not belong to it, however many there are; inside a member they
 	 * do. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tokens of JSON in a window, and walks over values that nobody wants. */
 #include "trace_private.h"
 
 #include "byte_mask.h"
 
-enum np_step np_cursor_stop(struct np_cursor *cursor, const char *reason)
+enum np_json_step np_cursor_stop(struct np_cursor *cursor, const char *reason)
 {
 	if (cursor->at >= cursor->end)
 		return NP_STEP_MORE;
@@ -13,7 +14,8 @@ enum np_step np_cursor_stop(struct np_cursor *cursor, const char *reason)
 
 /* Texts */
 
-static enum np_step check_text(struct np_cursor *cursor, const char *end, enum np_step step)
+static enum np_json_step check_text(struct np_cursor *cursor, const char *end,
+				    enum np_json_step step)
 {
 	if (end - cursor->at <= (ptrdiff_t)NP_TRACE_TEXT_BYTES_MAX)
 		return step;
@@ -21,7 +23,7 @@ static enum np_step check_text(struct np_cursor *cursor, const char *end, enum n
 	return NP_STEP_WRONG;
 }
 
-enum np_step np_read_text(struct np_cursor *cursor, struct np_token *ret)
+enum np_json_step np_read_text(struct np_cursor *cursor, struct np_token *ret)
 {
 	const char *at = cursor->at + 1;
 	bool escaped = false;
@@ -51,9 +53,9 @@ enum np_step np_read_text(struct np_cursor *cursor, struct np_token *ret)
 	return NP_STEP_DONE;
 }
 
-enum np_step np_read_key(struct np_cursor *cursor, struct np_token *ret)
+enum np_json_step np_read_key(struct np_cursor *cursor, struct np_token *ret)
 {
-	enum np_step step;
+	enum np_json_step step;
 
 	if (np_cursor_skip_blanks(cursor) != '"')
 		return np_cursor_stop(cursor, "expected the name of a member");
@@ -210,7 +212,7 @@ static const struct word words[] = {
 	{ "-Infinity", 9, NP_TRACE_NUMBER },
 };
 
-static enum np_step read_word(struct np_cursor *cursor, struct np_token *ret)
+static enum np_json_step read_word(struct np_cursor *cursor, struct np_token *ret)
 {
 	size_t left = (size_t)(cursor->end - cursor->at);
 
@@ -230,7 +232,7 @@ static enum np_step read_word(struct np_cursor *cursor, struct np_token *ret)
 	return np_cursor_stop(cursor, "expected a value");
 }
 
-static enum np_step read_scalar(struct np_cursor *cursor, struct np_token *ret)
+static enum np_json_step read_scalar(struct np_cursor *cursor, struct np_token *ret)
 {
 	const char *at = cursor->at;
 
@@ -257,7 +259,7 @@ static void after_value(struct np_walk *walk)
 	walk->next = walk->depth > 0 ? NP_WALK_AFTER : NP_WALK_OVER;
 }
 
-static enum np_step go_in(struct np_walk *walk, struct np_cursor *cursor, bool object)
+static enum np_json_step go_in(struct np_walk *walk, struct np_cursor *cursor, bool object)
 {
 	if (walk->depth == NP_TRACE_DEPTH_MAX)
 		return np_cursor_stop(cursor, "values more than 64 levels deep");
@@ -268,7 +270,7 @@ static enum np_step go_in(struct np_walk *walk, struct np_cursor *cursor, bool o
 	return NP_STEP_DONE;
 }
 
-static enum np_step go_out(struct np_walk *walk, struct np_cursor *cursor)
+static enum np_json_step go_out(struct np_walk *walk, struct np_cursor *cursor)
 {
 	walk->objects >>= 1;
 	walk->depth--;
@@ -277,10 +279,10 @@ static enum np_step go_out(struct np_walk *walk, struct np_cursor *cursor)
 	return NP_STEP_DONE;
 }
 
-static enum np_step walk_value(struct np_walk *walk, struct np_cursor *cursor, char byte)
+static enum np_json_step walk_value(struct np_walk *walk, struct np_cursor *cursor, char byte)
 {
 	struct np_token token;
-	enum np_step step;
+	enum np_json_step step;
 
 	if (byte == '{' || byte == '[')
 		return go_in(walk, cursor, byte == '{');
@@ -295,11 +297,11 @@ static enum np_step walk_value(struct np_walk *walk, struct np_cursor *cursor, c
 	return step;
 }
 
-static enum np_step walk_key(struct np_walk *walk, struct np_cursor *cursor)
+static enum np_json_step walk_key(struct np_walk *walk, struct np_cursor *cursor)
 {
 	struct np_token key;
 	const char *start = cursor->at;
-	enum np_step step = np_read_key(cursor, &key);
+	enum np_json_step step = np_read_key(cursor, &key);
 
 	if (step == NP_STEP_DONE) {
 		walk->escaped |= key.escaped;
@@ -310,7 +312,7 @@ static enum np_step walk_key(struct np_walk *walk, struct np_cursor *cursor)
 	return step;
 }
 
-static enum np_step walk_after(struct np_walk *walk, struct np_cursor *cursor, char byte)
+static enum np_json_step walk_after(struct np_walk *walk, struct np_cursor *cursor, char byte)
 {
 	bool object = walk->objects & 1;
 
@@ -325,7 +327,7 @@ static enum np_step walk_after(struct np_walk *walk, struct np_cursor *cursor, c
 					     : "expected a comma or the end of the array");
 }
 
-static enum np_step walk_token(struct np_walk *walk, struct np_cursor *cursor)
+static enum np_json_step walk_token(struct np_walk *walk, struct np_cursor *cursor)
 {
 	char byte = np_cursor_skip_blanks(cursor);
 
@@ -350,20 +352,20 @@ static enum np_step walk_token(struct np_walk *walk, struct np_cursor *cursor)
 	return NP_STEP_DONE;
 }
 
-enum np_step np_walk_on(struct np_walk *walk, struct np_cursor *cursor)
+enum np_json_step np_walk_on(struct np_walk *walk, struct np_cursor *cursor)
 {
-	enum np_step step = NP_STEP_DONE;
+	enum np_json_step step = NP_STEP_DONE;
 
 	while (step == NP_STEP_DONE && walk->next != NP_WALK_OVER)
 		step = walk_token(walk, cursor);
 	return step;
 }
 
-static enum np_step read_nested(struct np_cursor *cursor, struct np_token *ret)
+static enum np_json_step read_nested(struct np_cursor *cursor, struct np_token *ret)
 {
 	struct np_walk walk = NP_WALK_INIT;
 	const char *begin = cursor->at;
-	enum np_step step = np_walk_on(&walk, cursor);
+	enum np_json_step step = np_walk_on(&walk, cursor);
 
 	if (step == NP_STEP_DONE)
 		*ret = (struct np_token){ .type = *begin == '{' ? NP_TRACE_OBJECT : NP_TRACE_ARRAY,
@@ -373,7 +375,7 @@ static enum np_step read_nested(struct np_cursor *cursor, struct np_token *ret)
 	return step;
 }
 
-enum np_step np_read_value(struct np_cursor *cursor, struct np_token *ret)
+enum np_json_step np_read_value(struct np_cursor *cursor, struct np_token *ret)
 {
 	switch (np_cursor_skip_blanks(cursor)) {
 	case '"':

@@ -12,7 +12,7 @@
  */
 #include "npuprof/trace.h"
 
-enum np_step {
+enum np_json_step {
 	NP_STEP_DONE,
 	NP_STEP_MORE,  /* the window ends too early */
 	NP_STEP_WRONG, /* not JSON, or beyond a limit: see cursor */
@@ -62,19 +62,19 @@ static inline char np_cursor_skip_blanks(struct np_cursor *cursor)
 }
 
 /* What stands at the cursor is not what may: is it wrong, or just not there yet? */
-enum np_step np_cursor_stop(struct np_cursor *cursor, const char *reason);
+enum np_json_step np_cursor_stop(struct np_cursor *cursor, const char *reason);
 
 /* The text whose opening quote is at the cursor. */
-enum np_step np_read_text(struct np_cursor *cursor, struct np_token *ret);
+enum np_json_step np_read_text(struct np_cursor *cursor, struct np_token *ret);
 
 /* The text whose opening quote should be at the cursor, and the colon behind it. */
-enum np_step np_read_key(struct np_cursor *cursor, struct np_token *ret);
+enum np_json_step np_read_key(struct np_cursor *cursor, struct np_token *ret);
 
 /* Any value. Unless it is done, the cursor is anywhere: begin again. */
-enum np_step np_read_value(struct np_cursor *cursor, struct np_token *ret);
+enum np_json_step np_read_value(struct np_cursor *cursor, struct np_token *ret);
 
 /* Go on over a value. When more is needed, everything before the cursor is done with. */
-enum np_step np_walk_on(struct np_walk *walk, struct np_cursor *cursor);
+enum np_json_step np_walk_on(struct np_walk *walk, struct np_cursor *cursor);
 
 /* Decode escapes; `to` may be `from`, the result is never longer. Returns its length. */
 size_t np_decode_text(const char *from, size_t length, char *to);

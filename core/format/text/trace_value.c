@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Values of an event: decoded texts, exact times, arguments. */
 #include "trace_private.h"
 
 #include "npuprof/text.h"

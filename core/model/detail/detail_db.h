@@ -6,6 +6,8 @@
 
 #include "detail_private.h"
 
+#include "npuprof/scan.h"
+
 enum detail_looks {
 	DETAIL_LOOKS_UNKNOWN,
 	DETAIL_LOOKS_LIKE_SHAPES,

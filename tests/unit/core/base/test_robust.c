@@ -30,7 +30,7 @@ static void one_wild_value_does_not_move_the_deviation(void **state)
 	double values[] = { 8, 9, 10, 11, 1e9 };
 
 	(void)state;
-	/* Distances 2, 1, 0, 1 and a wild one: their middle is 1. */
+	/* Distances 2, 1, 0, 1 and a wild one: their median is 1. */
 	assert_near(np_deviation(values, 5, 10), 1.4826, 1e-9);
 }
 

@@ -285,7 +285,7 @@ static void rubbish_behind_a_member_is_told_behind_the_text(void **state)
 	assert_fails(&file, "text", "damaged gzip data: incorrect header check");
 }
 
-/* Found by fuzz_trace: the same damage was told differently depending on the window. */
+/* Found by fuzz_trace: the same damage was reported differently depending on the window. */
 static void damage_at_the_end_of_the_input_is_no_truncation(void **state)
 {
 	static const char bytes[] = "\x1f\x8b\x08\0\0\x8bH\0\0\0z\0\0N\xaf"

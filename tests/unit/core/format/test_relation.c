@@ -152,7 +152,7 @@ static void a_real_that_is_not_finite_prints_nothing(void **state)
 	assert_real((double)INFINITY, "");
 }
 
-/* The quick way for six decimals must not be told from the thorough one. */
+/* The quick way for six decimals must not be known from the thorough one. */
 static void reals_look_the_same_however_they_are_found(void **state)
 {
 	uint64_t seed = 42;
