@@ -5,6 +5,8 @@
 #include "verdict.h"
 #include "whatif_report.h"
 
+#include "npuprof/op_times.h"
+
 #include <inttypes.h>
 #include <math.h>
 

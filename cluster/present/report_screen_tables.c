@@ -2,6 +2,7 @@
 #include "report_screen.h"
 
 #include "npuprof/ranges.h"
+#include "npuprof/op_times.h"
 #include "npuprof/spread.h"
 #include "npuprof/text.h"
 

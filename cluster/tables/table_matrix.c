@@ -2,6 +2,7 @@
 #include "tables.h"
 
 #include "npuprof/comm_tasks.h"
+#include "npuprof/op_times.h"
 
 enum {
 	STEP,

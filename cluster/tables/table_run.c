@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
 
+#include "npuprof/op_times.h"
+
 #include <inttypes.h>
 
 /* --- CommunicationGroupMapping --------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "cmp_comparison.h"
 
 #include "npuprof/buf.h"
+#include "npuprof/op_times.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,6 +4,7 @@
 
 #include "npuprof/charge_sums.h"
 #include "npuprof/cluster.h"
+#include "npuprof/comm_sums.h"
 #include "npuprof/memory_growth.h"
 #include "npuprof/partition.h"
 #include "npuprof/pipeline.h"

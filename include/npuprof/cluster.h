@@ -3,7 +3,6 @@
 #define NP_CLUSTER_H
 
 #include "npuprof/run.h"
-#include "npuprof/waits.h"
 
 /*
  * The ranks of a run seen together
@@ -89,64 +88,19 @@ size_t np_cluster_hosts(const struct np_cluster *cluster);
  */
 struct np_coordinates np_coordinates_of(const struct np_parallel *parallel, int32_t rank);
 
-/* Fill cluster->coordinates from the communicators' lists and the sizes (see places.c). */
+/* Fill cluster->coordinates from the communicators' lists and the sizes (see coordinates.c). */
 int np_cluster_find_places(struct np_cluster *cluster, struct np_err *err) NP_MUST_USE;
 
 /* The number of the stage that a rank, by its id, works in; -1 for none. */
 int32_t np_cluster_stage(const struct np_cluster *cluster, int32_t rank);
 
+/*
+ * The stage of the rank of this index in the run: by place in the parallel dimensions,
+ * else by the stages found from communicators; -1 for none.
+ */
+int32_t np_cluster_stage_at(const struct np_cluster *cluster, size_t index);
+
 /* The stages of a pipeline from its communicators (see stages.c); none without one. */
 int np_cluster_find_stages(struct np_cluster *cluster, struct np_err *err) NP_MUST_USE;
-
-/*
- * Per communicator and step, summed over the observed ranks.
- */
-struct np_comm_sum {
-	const struct np_communicator *communicator;
-	np_str step;
-	size_t ops;
-	size_t ranks;
-	int32_t last_rank; /* while summing */
-	int64_t bytes;
-	int64_t moved_bytes;
-	np_ns moved_time;
-	np_ns elapsed;
-	np_ns wait; /* NP_UNKNOWN without an estimator */
-	np_ns transit;
-	np_ns exposed;
-	np_ns overlapped;
-	np_ns computing;
-	const char *estimator; /* "aligned", "clock-free", "tasks", "none" */
-};
-
-struct np_comm_sums {
-	NP_VEC(struct np_comm_sum) list; /* by communicator, then step */
-};
-
-int np_comm_sums_measure(const struct np_cluster *cluster, struct np_comm_sums *ret,
-			 struct np_err *err) NP_MUST_USE;
-
-/* Replace the waits, so far from sub-tasks alone, by those of the matched instances. */
-void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_align *align,
-			    const struct np_waits *waits, struct np_comm_sums *sums);
-
-/* Each communicator over all steps, the longest elapsed first; `step` means nothing there. */
-int np_comm_sums_total(const struct np_comm_sums *sums, struct np_comm_sums *ret,
-		       struct np_err *err) NP_MUST_USE;
-
-/*
- * All communicators of one role ("tp", "dp" …) in each step together; `communicator`
- * is the first of them. A rank that is in two of them computes for both.
- */
-int np_comm_sums_roles(const struct np_comm_sums *sums, struct np_comm_sums *ret,
-		       struct np_err *err) NP_MUST_USE;
-void np_comm_sums_release(struct np_comm_sums *sums);
-
-/* elapsed / computing; NaN when computing is not known or 0. */
-double np_comm_compute_ratio(const struct np_comm_sum *sum);
-
-/* Bytes per nanosecond, which are gigabytes per second; NaN when either is unknown or no time
- * passed. */
-double np_gb_per_s(int64_t bytes, np_ns time);
 
 #endif /* NP_CLUSTER_H */

@@ -3,6 +3,7 @@
 #define NP_LINKS_H
 
 #include "npuprof/cluster.h"
+#include "npuprof/waits.h"
 
 /*
  * Which links are slow

@@ -32,6 +32,10 @@ np_ns np_op_times_idle(const struct np_op_times *times);
 /* part / (part + transit) in four digits, 0 where both are 0, NaN where one is unknown. */
 double np_op_ratio(np_ns part, np_ns transit);
 
+/* Bytes per nanosecond, which are gigabytes per second; NaN when either is unknown or no time
+ * passed. */
+double np_gb_per_s(int64_t bytes, np_ns time);
+
 /* np_gb_per_s() in four digits as in the vendor's tables, 0 where no time passed. */
 double np_band_gb_per_s(int64_t bytes, np_ns time);
 

@@ -3,6 +3,7 @@
 #define NP_PARTITION_H
 
 #include "npuprof/cluster.h"
+#include "npuprof/waits.h"
 
 /*
  * Where the span of a step went

@@ -4,6 +4,7 @@
 
 #include "npuprof/clock.h"
 #include "npuprof/cluster.h"
+#include "npuprof/waits.h"
 
 /*
  * Where the time of a pipeline stage goes

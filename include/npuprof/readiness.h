@@ -2,6 +2,7 @@
 #ifndef NP_READINESS_H
 #define NP_READINESS_H
 
+#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/cluster.h"
 

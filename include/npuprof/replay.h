@@ -2,6 +2,7 @@
 #ifndef NP_REPLAY_H
 #define NP_REPLAY_H
 
+#include "npuprof/clock.h"
 #include "npuprof/cluster.h"
 #include "npuprof/experts.h"
 
@@ -44,7 +45,14 @@ struct np_replay_cell {
 struct np_replay_mark;
 struct np_replay_member;
 struct np_replay_rank;
-struct np_replay_op;
+
+/* An operator: times on the common clock, and what it queued behind. */
+struct np_replay_op {
+	np_ns start;
+	np_ns end;
+	uint32_t behind; /* slot of the operator that held it up; UINT32_MAX for none */
+	uint32_t instance;
+};
 
 struct np_replay {
 	const struct np_cluster *cluster;
@@ -61,7 +69,7 @@ struct np_replay {
 
 	/*
 	 * The program of all ranks, in an order in which nothing comes before what it
-	 * waits for: replay_private.h.
+	 * waits for: replay_program.h.
 	 */
 	NP_VEC(struct np_replay_mark) marks;
 	uint32_t *mark_slots;                    /* by mark: of the operator */
@@ -78,6 +86,9 @@ int np_replay_build(const struct np_cluster *cluster, const struct np_align *ali
 		    struct np_replay **ret, struct np_err *err) NP_MUST_USE;
 void np_replay_free(struct np_replay *replay);
 void np_replay_freep(struct np_replay **replay);
+
+/* The last recorded start of an instance, on the common clock. */
+np_ns np_replay_last_start(const struct np_replay *replay, const struct np_instance *instance);
 
 /* What is different: NULL for as it was. */
 struct np_scenario {

@@ -6,6 +6,7 @@
  * indexes are in range, operators are in order.
  */
 #include "npuprof/cluster.h"
+#include "npuprof/comm_sums.h"
 #include "npuprof/detail.h"
 #include "npuprof/load.h"
 

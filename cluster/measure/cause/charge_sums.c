@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The charges of ranks, summed by host, stage and role. */
 #include "npuprof/charge_sums.h"
 
 const char *np_charge_kind_name(enum np_charge_kind kind)

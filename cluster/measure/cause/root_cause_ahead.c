@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cause.h"
+/* The instances of a block of the walk, looked at on several threads before it comes there. */
+#include "root_cause_ahead.h"
 
 #include "npuprof/workers.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "experts_private.h"
+/* The tokens of experts, found from the sizes and the times of the exchanges alone. */
+#include "experts_work.h"
 
 #include "npuprof/robust.h"
 #include "npuprof/text.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "links_private.h"
+/* Slow links that only the times of whole operators give away. */
+#include "links_faults.h"
 
+#include "npuprof/align.h"
 #include "npuprof/robust.h"
+
+#include <math.h>
 
 /*
  * Links from whole operators
@@ -19,7 +23,7 @@
 #define MOST_MEMBERS 64
 
 /* One operator of a communicator, in the median of how long its instances took. */
-struct entry {
+struct operator_entry {
 	uint32_t communicator; /* index in the alignment */
 	uint32_t size;
 	uint32_t hosts;
@@ -37,11 +41,11 @@ struct tested {
 	bool slow;
 };
 
-struct groups {
+struct link_groups {
 	const struct np_cluster *cluster;
 	const struct np_align *align;
 	const struct np_waits *waits;
-	NP_VEC(struct entry) entries;
+	NP_VEC(struct operator_entry) entries;
 	NP_VEC(struct tested) tested;
 	double *scratch;
 	struct np_links *links;
@@ -49,7 +53,7 @@ struct groups {
 };
 
 /* What the operator took once all were there: the shortest of its members has no more to it. */
-static np_ns transit_of(const struct groups *groups, const struct np_instance *instance)
+static np_ns transit_of(const struct link_groups *groups, const struct np_instance *instance)
 {
 	np_ns least = NP_UNKNOWN;
 
@@ -89,12 +93,12 @@ static int by_operator(const void *left, const void *right)
 	return order ? order : np_order(a->bytes, b->bytes);
 }
 
-static int add_entry(struct groups *groups, uint32_t index, uint32_t hosts,
+static int add_entry(struct link_groups *groups, uint32_t index, uint32_t hosts,
 		     const struct np_instance **instances, size_t count)
 {
 	const struct np_align_communicator *communicator =
 		&groups->align->communicators.item[index];
-	struct entry *entry;
+	struct operator_entry *entry;
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -108,18 +112,18 @@ static int add_entry(struct groups *groups, uint32_t index, uint32_t hosts,
 	entry = np_vec_add(&groups->entries, groups->err);
 	if (!entry)
 		return NP_E_NOMEM;
-	*entry = (struct entry){ .communicator = index,
-				 .size = communicator->size,
-				 .hosts = hosts,
-				 .type = instances[0]->type,
-				 .bytes = instances[0]->bytes,
-				 .transit = np_median(groups->scratch, used),
-				 .weight = (double)used };
+	*entry = (struct operator_entry){ .communicator = index,
+					  .size = communicator->size,
+					  .hosts = hosts,
+					  .type = instances[0]->type,
+					  .bytes = instances[0]->bytes,
+					  .transit = np_median(groups->scratch, used),
+					  .weight = (double)used };
 	return NP_OK;
 }
 
 /* The operators of a communicator whose members wait for each other, by type and bytes. */
-static int add_communicator(struct groups *groups, uint32_t index)
+static int add_communicator(struct link_groups *groups, uint32_t index)
 {
 	const struct np_align_communicator *communicator =
 		&groups->align->communicators.item[index];
@@ -148,7 +152,7 @@ static int add_communicator(struct groups *groups, uint32_t index)
 	return rc;
 }
 
-static int by_kind(const struct entry *a, const struct entry *b)
+static int by_kind(const struct operator_entry *a, const struct operator_entry *b)
 {
 	int order = np_order(a->type, b->type);
 
@@ -164,11 +168,11 @@ static int by_kind_entry(const void *left, const void *right)
 	int order = by_kind(left, right);
 
 	return order ? order
-		     : np_order(((const struct entry *)left)->communicator,
-				((const struct entry *)right)->communicator);
+		     : np_order(((const struct operator_entry *)left)->communicator,
+				((const struct operator_entry *)right)->communicator);
 }
 
-static struct tested *tested_of(struct groups *groups, uint32_t index)
+static struct tested *tested_of(struct link_groups *groups, uint32_t index)
 {
 	const struct np_align_communicator *communicator =
 		&groups->align->communicators.item[index];
@@ -184,7 +188,8 @@ static struct tested *tested_of(struct groups *groups, uint32_t index)
 	return tested;
 }
 
-static int compare_siblings(struct groups *groups, const struct entry *entries, size_t count)
+static int compare_siblings(struct link_groups *groups, const struct operator_entry *entries,
+			    size_t count)
 {
 	double median;
 
@@ -204,9 +209,9 @@ static int compare_siblings(struct groups *groups, const struct entry *entries, 
 	return NP_OK;
 }
 
-static int compare(struct groups *groups)
+static int compare(struct link_groups *groups)
 {
-	struct entry *list = groups->entries.item;
+	struct operator_entry *list = groups->entries.item;
 	size_t count = groups->entries.count;
 	int rc = NP_OK;
 
@@ -220,7 +225,7 @@ static int compare(struct groups *groups)
 	return rc;
 }
 
-static size_t mark_slow(struct groups *groups)
+static size_t mark_slow(struct link_groups *groups)
 {
 	size_t count = groups->tested.count;
 	double limit = log(LINK_SLOW);
@@ -252,7 +257,7 @@ static bool has_member(const struct np_align_communicator *communicator, int32_t
 }
 
 /* In how many of the slow, or of the sound, communicators both ranks are. */
-static size_t communicators_with(const struct groups *groups, int32_t a, int32_t b, bool slow)
+static size_t communicators_with(const struct link_groups *groups, int32_t a, int32_t b, bool slow)
 {
 	size_t count = 0;
 
@@ -265,7 +270,7 @@ static size_t communicators_with(const struct groups *groups, int32_t a, int32_t
 	return count;
 }
 
-static int name_suspect(struct groups *groups, int32_t a, int64_t b)
+static int name_suspect(struct link_groups *groups, int32_t a, int64_t b)
 {
 	struct np_link_speed *link;
 
@@ -295,7 +300,7 @@ struct suspects {
 	size_t most; /* slow communicators that a suspect is in */
 };
 
-static struct suspects suspects_of(const struct groups *groups,
+static struct suspects suspects_of(const struct link_groups *groups,
 				   const struct np_align_communicator *communicator, bool ranks)
 {
 	const int32_t *members = communicator->members;
@@ -321,7 +326,7 @@ static struct suspects suspects_of(const struct groups *groups,
 	return suspects;
 }
 
-static int name_suspects(struct groups *groups)
+static int name_suspects(struct link_groups *groups)
 {
 	int rc = NP_OK;
 
@@ -348,7 +353,7 @@ static int name_suspects(struct groups *groups)
 int link_groups_test(const struct np_cluster *cluster, const struct np_align *align,
 		     const struct np_waits *waits, struct np_links *links, struct np_err *err)
 {
-	struct groups groups = {
+	struct link_groups groups = {
 		.cluster = cluster, .align = align, .waits = waits, .links = links, .err = err
 	};
 	size_t room = align->instances.count + align->communicators.count + 1;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "links_private.h"
+/* Which end, plane or link a slow transfer is due to, by median polish. */
+#include "links_faults.h"
 
 #include "npuprof/idmap.h"
 #include "npuprof/robust.h"
+
+#include <math.h>
 
 #define ROUNDS 10
 
@@ -18,7 +21,7 @@ enum axis {
 
 /* A link in the polish: its excess is what its source, destination and plane share, and the rest.
  */
-struct entry {
+struct polish_entry {
 	size_t link;
 	int64_t key[AXES];
 	double excess;
@@ -29,7 +32,7 @@ struct entry {
 
 struct polish {
 	struct np_links *links;
-	struct entry *entries;
+	struct polish_entry *entries;
 	size_t count;
 	uint32_t *order[AXES]; /* entries sorted along each axis */
 	double *scratch;
@@ -39,8 +42,10 @@ struct polish {
 
 static int by_source(const void *left, const void *right, void *context)
 {
-	const struct entry *a = &((const struct entry *)context)[*(const uint32_t *)left];
-	const struct entry *b = &((const struct entry *)context)[*(const uint32_t *)right];
+	const struct polish_entry *a =
+		&((const struct polish_entry *)context)[*(const uint32_t *)left];
+	const struct polish_entry *b =
+		&((const struct polish_entry *)context)[*(const uint32_t *)right];
 	int order = np_order(a->key[BY_SOURCE], b->key[BY_SOURCE]);
 
 	return order ? order : np_order(a->key[BY_DESTINATION], b->key[BY_DESTINATION]);
@@ -48,8 +53,10 @@ static int by_source(const void *left, const void *right, void *context)
 
 static int by_destination(const void *left, const void *right, void *context)
 {
-	const struct entry *a = &((const struct entry *)context)[*(const uint32_t *)left];
-	const struct entry *b = &((const struct entry *)context)[*(const uint32_t *)right];
+	const struct polish_entry *a =
+		&((const struct polish_entry *)context)[*(const uint32_t *)left];
+	const struct polish_entry *b =
+		&((const struct polish_entry *)context)[*(const uint32_t *)right];
 	int order = np_order(a->key[BY_DESTINATION], b->key[BY_DESTINATION]);
 
 	return order ? order : np_order(a->key[BY_SOURCE], b->key[BY_SOURCE]);
@@ -57,8 +64,10 @@ static int by_destination(const void *left, const void *right, void *context)
 
 static int by_plane(const void *left, const void *right, void *context)
 {
-	const struct entry *a = &((const struct entry *)context)[*(const uint32_t *)left];
-	const struct entry *b = &((const struct entry *)context)[*(const uint32_t *)right];
+	const struct polish_entry *a =
+		&((const struct polish_entry *)context)[*(const uint32_t *)left];
+	const struct polish_entry *b =
+		&((const struct polish_entry *)context)[*(const uint32_t *)right];
 	int order = np_order(a->key[BY_PLANE], b->key[BY_PLANE]);
 
 	return order ? order : np_order(a->key[BY_SOURCE], b->key[BY_SOURCE]);
@@ -83,7 +92,7 @@ static void share(struct polish *polish, enum axis axis, size_t from, size_t to)
 	double median;
 
 	for (size_t i = from; i < to; i++) {
-		const struct entry *entry = &polish->entries[order[i]];
+		const struct polish_entry *entry = &polish->entries[order[i]];
 
 		polish->scratch[i - from] = entry->rest;
 		others += i == from || entry->key[axes[axis].other] !=
@@ -113,7 +122,7 @@ static void sweep(struct polish *polish, enum axis axis)
 	}
 }
 
-static enum np_link_fault fault_of(const struct entry *entry)
+static enum np_link_fault fault_of(const struct polish_entry *entry)
 {
 	static const enum np_link_fault faults[AXES] = { [BY_SOURCE] = NP_FAULT_SENDER,
 							 [BY_DESTINATION] = NP_FAULT_RECEIVER,
@@ -138,7 +147,7 @@ static void decide(struct polish *polish, bool bulk)
 		polish->scratch[i] = polish->entries[i].rest;
 	deviation = np_deviation(polish->scratch, polish->count, 0);
 	for (size_t i = 0; i < polish->count; i++) {
-		const struct entry *entry = &polish->entries[i];
+		const struct polish_entry *entry = &polish->entries[i];
 		struct np_link_speed *link = &polish->links->list.item[entry->link];
 		double limit = log(bulk ? LINK_SLOW : LINK_SLOW_SHORT);
 
@@ -203,7 +212,7 @@ static void apply_bad_ends(struct polish *polish)
 	const struct np_link_speed *links = polish->links->list.item;
 
 	for (size_t i = 0; i < polish->count; i++) {
-		struct entry *entry = &polish->entries[i];
+		struct polish_entry *entry = &polish->entries[i];
 
 		for (size_t j = 0; j < polish->bad_count && entry->rest > 0; j++) {
 			const struct np_link_speed *bad = &links[polish->bad[j]];
@@ -227,11 +236,11 @@ static void select_entries(struct polish *polish, const struct link_excess *exce
 		if (!excess[i].known || excess[i].bulk != bulk || link->transport != transport)
 			continue;
 		polish->entries[polish->count++] =
-			(struct entry){ .link = i,
-					.key = { link->src, link->dst, link->plane },
-					.excess = excess[i].value,
-					.way_back = excess[i].way_back,
-					.rest = excess[i].value };
+			(struct polish_entry){ .link = i,
+					       .key = { link->src, link->dst, link->plane },
+					       .excess = excess[i].value,
+					       .way_back = excess[i].way_back,
+					       .rest = excess[i].value };
 	}
 }
 
@@ -298,7 +307,7 @@ int link_polish(struct np_links *links, const struct link_excess *excess, struct
 {
 	size_t count = links->list.count;
 	struct polish polish = { .links = links,
-				 .entries = calloc(count + 1, sizeof(struct entry)),
+				 .entries = calloc(count + 1, sizeof(struct polish_entry)),
 				 .scratch = malloc((count + 1) * sizeof(double)),
 				 .bad = malloc((count + 1) * sizeof(size_t)) };
 	bool whole = polish.entries && polish.scratch && polish.bad;

@@ -1,23 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pipeline_private.h"
+/* What the stages of a pipeline do with their time, and when it is full. */
+#include "npuprof/pipeline.h"
 
+#include <math.h>
 #include <strings.h>
 
-void np_pipeline_release(struct np_pipeline *pipeline)
-{
-	np_vec_release(&pipeline->list);
-}
+/* What an operator is to the pipeline. */
+enum pipeline_role {
+	ROLE_OTHER,
+	ROLE_FROM_PREVIOUS, /* an input */
+	ROLE_TO_PREVIOUS,   /* a gradient */
+	ROLE_FROM_NEXT,     /* a gradient */
+	ROLE_TO_NEXT,       /* an input */
+	ROLE_PREVIOUS,      /* a batch in which anything may go either way */
+	ROLE_NEXT,
+	ROLES,
+};
+
+/* The messages of a rank in a step, and when its pipeline is full. */
+struct pipeline_phases {
+	np_ns full;     /* waiting until then belongs to the filling */
+	np_ns draining; /* from here on to the draining */
+	np_ns last;     /* end of the last message */
+	uint32_t micro_batches;
+};
+
+/* Who is where, for all ranks. */
+struct pipeline_stages {
+	const struct np_cluster *cluster;
+	const struct np_align *align;
+	const struct np_waits *waits;
+	int32_t *stage; /* by index in the run; -1 when not known */
+	int32_t count;
+};
+
+/* A rank with the roles of its operators. */
+struct pipeline_rank {
+	const struct pipeline_stages *stages;
+	const struct np_rank *rank;
+	uint32_t index;
+	uint8_t *roles; /* enum pipeline_role, by operator */
+};
 
 /* --- stages ---------------------------------------------------------------------------------- */
-
-int32_t pipeline_stage_of(const struct np_cluster *cluster, size_t index)
-{
-	const struct np_rank *rank = cluster->run->ranks[index];
-
-	if (cluster->coordinates[index].pp >= 0)
-		return cluster->coordinates[index].pp;
-	return rank ? np_cluster_stage(cluster, rank->id) : -1;
-}
 
 /* A communicator whose members are the ranks of one pipeline, one for each stage. */
 static bool lists_stages(const struct np_cluster *cluster,
@@ -28,20 +53,198 @@ static bool lists_stages(const struct np_cluster *cluster,
 	return communicator->members && name && strcasecmp(name, "pp") == 0;
 }
 
-int32_t pipeline_stage_of_member(const struct np_cluster *cluster,
-				 const struct np_communicator *communicator, size_t local)
+/* The stage of any member of a communicator, profiled or not; -1 for none. */
+static int32_t stage_of_member(const struct np_cluster *cluster,
+			       const struct np_communicator *communicator, size_t local)
 {
 	int32_t id = communicator->global[local];
 	size_t index = np_run_index(cluster->run, id);
 	int32_t stage;
 
 	if (index != SIZE_MAX && cluster->run->ranks[index])
-		return pipeline_stage_of(cluster, index);
+		return np_cluster_stage_at(cluster, index);
 	if (lists_stages(cluster, communicator))
 		return (int32_t)local;
 	stage = np_coordinates_of(&cluster->parallel, id).pp;
 	return stage >= 0 ? stage : np_cluster_stage(cluster, id);
 }
+
+/* --- roles and phases ------------------------------------------------------------------------ */
+
+/* The stage of the other side of a message; -1 when nothing tells. */
+static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, uint32_t index)
+{
+	const struct np_align *align = stages->align;
+	const struct np_rank *own = align->run->ranks[rank];
+	const struct np_comm_op *op = &own->ops.item[index];
+	const struct np_instance *instance =
+		np_align_instance(align, np_align_slot(align, rank, index));
+	const struct np_communicator *communicator;
+	uint16_t peer;
+
+	for (uint32_t i = 0; i < instance->count && instance->count == 2; i++) {
+		uint32_t other = align->members[instance->first + i].rank;
+
+		if (other != rank)
+			return stages->stage[other];
+	}
+	communicator = np_cluster_communicator(stages->cluster, own->groups.item[op->group].hash);
+	peer = np_align_peer(align, rank, index);
+	if (!communicator || peer == 0 || peer == NP_PEERS || peer > communicator->global_count)
+		return -1;
+	return stage_of_member(stages->cluster, communicator, peer - 1);
+}
+
+static enum pipeline_role role_of(const struct pipeline_stages *stages, uint32_t rank,
+				  uint32_t index)
+{
+	const struct np_comm_op *op = &stages->align->run->ranks[rank]->ops.item[index];
+	const char *type = np_strtab_text(stages->align->run->strings, op->type);
+	int32_t own = stages->stage[rank];
+	int32_t peer = op->p2p ? peer_stage(stages, rank, index) : -1;
+	bool next;
+
+	if (peer < 0 || peer == own)
+		return ROLE_OTHER;
+	/* Interleaved stages close the circle; with two stages it cannot be told. */
+	next = stages->count > 2 ? (own + 1) % stages->count == peer : peer > own;
+	if (strcasestr(type, "batch"))
+		return next ? ROLE_NEXT : ROLE_PREVIOUS;
+	if (strcasestr(type, "rec"))
+		return next ? ROLE_FROM_NEXT : ROLE_FROM_PREVIOUS;
+	return next ? ROLE_TO_NEXT : ROLE_TO_PREVIOUS;
+}
+
+/* The roles of a rank's operators, to be freed. */
+static int find_roles(const struct pipeline_stages *stages, uint32_t rank,
+		      struct pipeline_rank *ret, struct np_err *err)
+{
+	const struct np_rank *own = stages->align->run->ranks[rank];
+	uint8_t *roles = malloc(own->ops.count + 1);
+
+	if (!roles)
+		return np_fail_nomem(err, "the pipeline");
+	for (uint32_t i = 0; i < own->ops.count; i++)
+		roles[i] = own->ops.item[i].p2p ? (uint8_t)role_of(stages, rank, i) : ROLE_OTHER;
+	*ret = (struct pipeline_rank){ stages, own, rank, roles };
+	return NP_OK;
+}
+
+/* The messages of one rank in one step by role, in the order in which they start. */
+struct messages {
+	uint32_t count[ROLES];
+	uint32_t ahead; /* inputs passed on before the first gradient came back */
+	np_ns last;
+};
+
+static struct messages count_messages(const struct pipeline_rank *rank, uint32_t step)
+{
+	struct messages messages = { .last = NP_UNKNOWN };
+	np_ns gradient = NP_NS_MAX;
+
+	for (size_t i = 0; i < rank->rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->rank->ops.item[i];
+		uint8_t role = rank->roles[i];
+
+		if (role == ROLE_OTHER || op->step != step)
+			continue;
+		if (role == ROLE_FROM_NEXT && messages.count[role] == 0)
+			gradient = op->end;
+		messages.count[role]++;
+		/* It is awaited from when the last of these is sent, or a moment earlier. */
+		if (role == ROLE_TO_NEXT && op->start < gradient)
+			messages.ahead++;
+		if (op->end > messages.last)
+			messages.last = op->end;
+	}
+	return messages;
+}
+
+/* The k-th message of a role; NULL if there are fewer. */
+static const struct np_comm_op *message(const struct pipeline_rank *rank, uint32_t step,
+					enum pipeline_role role, uint32_t k)
+{
+	for (size_t i = 0; i < rank->rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->rank->ops.item[i];
+
+		if (rank->roles[i] == role && op->step == step && k-- == 0)
+			return op;
+	}
+	return NULL;
+}
+
+/* Which message brings the first gradient, and which one the first of the draining. */
+struct marks {
+	enum pipeline_role role;
+	uint32_t full;
+	uint32_t draining; /* UINT32_MAX: none */
+	uint32_t micro_batches;
+};
+
+static uint32_t less(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Sends and receives say what they are. */
+static bool marks_of_messages(const struct messages *messages, struct marks *ret)
+{
+	uint32_t gradients = messages->count[ROLE_FROM_NEXT];
+	uint32_t ahead = messages->ahead > 0 ? messages->ahead - 1 : 0;
+
+	if (gradients > 0)
+		*ret = (struct marks){ ROLE_FROM_NEXT, 0, gradients - less(ahead, gradients),
+				       gradients };
+	else if (messages->count[ROLE_FROM_PREVIOUS] > 0)
+		*ret = (struct marks){ ROLE_FROM_PREVIOUS, 0, UINT32_MAX,
+				       messages->count[ROLE_FROM_PREVIOUS] };
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Batches do not: one forward, one backward is taken for granted. A stage with
+ * `ahead` stages behind it exchanges that often before the first gradient comes,
+ * and as often at the end for gradients alone.
+ */
+static bool marks_of_batches(const struct messages *messages, uint32_t ahead, struct marks *ret)
+{
+	uint32_t next = messages->count[ROLE_NEXT];
+	uint32_t previous = messages->count[ROLE_PREVIOUS];
+
+	if (next > 0) {
+		ahead = less(ahead, next / 2);
+		*ret = (struct marks){ ROLE_NEXT, ahead, next - ahead, next - ahead };
+		return true;
+	}
+	/* The last stage takes in, and exchanges until it has given the last gradient back. */
+	*ret = (struct marks){ ROLE_PREVIOUS, 0, UINT32_MAX, previous > 1 ? previous - 1 : 1 };
+	return previous > 0;
+}
+
+static bool find_phases(const struct pipeline_rank *rank, uint32_t step,
+			struct pipeline_phases *ret)
+{
+	struct messages messages = count_messages(rank, step);
+	uint32_t ahead = (uint32_t)(rank->stages->count - 1 - rank->stages->stage[rank->index]);
+	const struct np_comm_op *full;
+	const struct np_comm_op *draining;
+	struct marks marks;
+
+	if (messages.last == NP_UNKNOWN ||
+	    (!marks_of_messages(&messages, &marks) && !marks_of_batches(&messages, ahead, &marks)))
+		return false;
+	full = message(rank, step, marks.role, marks.full);
+	draining = message(rank, step, marks.role, marks.draining);
+	*ret = (struct pipeline_phases){ .full = full ? full->end : messages.last,
+					 .draining = draining ? draining->start : NP_NS_MAX,
+					 .last = messages.last,
+					 .micro_batches = marks.micro_batches };
+	return true;
+}
+
+/* --- times ----------------------------------------------------------------------------------- */
 
 static int find_stages(struct pipeline_stages *stages, struct np_err *err)
 {
@@ -51,7 +254,7 @@ static int find_stages(struct pipeline_stages *stages, struct np_err *err)
 	if (!stages->stage)
 		return np_fail_nomem(err, "the pipeline");
 	for (size_t i = 0; i < count; i++) {
-		stages->stage[i] = pipeline_stage_of(stages->cluster, i);
+		stages->stage[i] = np_cluster_stage_at(stages->cluster, i);
 		if (stages->stage[i] >= stages->count)
 			stages->count = stages->stage[i] + 1;
 	}
@@ -152,7 +355,7 @@ static bool measure_cell(const struct pipeline_rank *rank, size_t index,
 					 .span = cell->end - cell->begin };
 	struct pipeline_phases phases;
 
-	if (cell->end <= cell->begin || !pipeline_find_phases(rank, step->step, &phases))
+	if (cell->end <= cell->begin || !find_phases(rank, step->step, &phases))
 		return false;
 	time.micro_batches = phases.micro_batches;
 	for (uint32_t i = 0; i < cell->exposed; i++) {
@@ -171,7 +374,7 @@ static int measure_rank(const struct pipeline_stages *stages, uint32_t index,
 			struct np_pipeline *pipeline, struct np_err *err)
 {
 	struct pipeline_rank rank;
-	int rc = pipeline_find_roles(stages, index, &rank, err);
+	int rc = find_roles(stages, index, &rank, err);
 
 	if (rc < 0)
 		return rc;
@@ -256,4 +459,9 @@ int np_pipeline_measure(const struct np_cluster *cluster, const struct np_align 
 	}
 	*ret = pipeline;
 	return NP_OK;
+}
+
+void np_pipeline_release(struct np_pipeline *pipeline)
+{
+	np_vec_release(&pipeline->list);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pipeline_private.h"
+/* To whom messages went that do not say so, by the times at which their ends end. */
+#include "npuprof/pipeline.h"
+
+#include "npuprof/align.h"
 
 #include <strings.h>
 
@@ -27,7 +30,7 @@ enum kind {
 	KIND_BATCH,
 };
 
-struct message {
+struct peer_message {
 	np_ns end; /* on the common clock */
 	int64_t bytes;
 	uint32_t op;
@@ -36,22 +39,22 @@ struct message {
 };
 
 /* The messages of one member of a communicator, by end. */
-struct member {
+struct peer_member {
 	uint32_t rank; /* index in the run */
 	uint16_t local;
 	int32_t stage;
-	NP_VEC(struct message) list;
+	NP_VEC(struct peer_message) list;
 };
 
-struct members {
+struct peer_members {
 	const struct np_cluster *cluster;
 	const struct np_clock *clock;
-	NP_VEC(struct member) list; /* by stage */
+	NP_VEC(struct peer_member) list; /* by stage */
 	np_ns tolerance;
 	size_t doubts;
 };
 
-static void release(struct members *members)
+static void release(struct peer_members *members)
 {
 	for (size_t i = 0; i < members->list.count; i++)
 		np_vec_release(&members->list.item[i].list);
@@ -69,22 +72,22 @@ static enum kind kind_of(const char *type)
 
 static int by_end(const void *left, const void *right)
 {
-	const struct message *a = left;
-	const struct message *b = right;
+	const struct peer_message *a = left;
+	const struct peer_message *b = right;
 
 	return a->end != b->end ? np_order(a->end, b->end) : np_order(a->op, b->op);
 }
 
 /* False in *ret if a message tells its end already. */
-static int add_messages(const struct members *members, uint64_t hash, struct member *member,
-			bool *ret, struct np_err *err)
+static int add_messages(const struct peer_members *members, uint64_t hash,
+			struct peer_member *member, bool *ret, struct np_err *err)
 {
 	const struct np_run *run = members->cluster->run;
 	const struct np_rank *rank = run->ranks[member->rank];
 
 	for (uint32_t i = 0; i < rank->ops.count; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
-		struct message *message;
+		struct peer_message *message;
 
 		if (!op->p2p || rank->groups.item[op->group].hash != hash)
 			continue;
@@ -92,7 +95,7 @@ static int add_messages(const struct members *members, uint64_t hash, struct mem
 		message = np_vec_add(&member->list, err);
 		if (!message)
 			return NP_E_NOMEM;
-		*message = (struct message){
+		*message = (struct peer_message){
 			.end = np_clock_time(members->clock, member->rank, op->end),
 			.bytes = op->bytes,
 			.op = i,
@@ -100,19 +103,19 @@ static int add_messages(const struct members *members, uint64_t hash, struct mem
 		};
 	}
 	if (member->list.count)
-		qsort(member->list.item, member->list.count, sizeof(struct message), by_end);
+		qsort(member->list.item, member->list.count, sizeof(struct peer_message), by_end);
 	return NP_OK;
 }
 
 static int by_stage(const void *left, const void *right)
 {
-	return np_order(((const struct member *)left)->stage,
-			((const struct member *)right)->stage);
+	return np_order(((const struct peer_member *)left)->stage,
+			((const struct peer_member *)right)->stage);
 }
 
 /* All members with their messages; false in *ret if that cannot be had or is not needed. */
-static int gather(struct members *members, const struct np_communicator *communicator, bool *ret,
-		  struct np_err *err)
+static int gather(struct peer_members *members, const struct np_communicator *communicator,
+		  bool *ret, struct np_err *err)
 {
 	const struct np_cluster *cluster = members->cluster;
 
@@ -121,10 +124,10 @@ static int gather(struct members *members, const struct np_communicator *communi
 	       communicator->global_count == communicator->size;
 	for (size_t i = 0; i < communicator->global_count && *ret; i++) {
 		size_t index = np_run_index(cluster->run, communicator->global[i]);
-		struct member *member;
+		struct peer_member *member;
 
 		if (index == SIZE_MAX || !cluster->run->ranks[index] ||
-		    pipeline_stage_of(cluster, index) < 0) {
+		    np_cluster_stage_at(cluster, index) < 0) {
 			*ret = false;
 			return NP_OK;
 		}
@@ -133,13 +136,14 @@ static int gather(struct members *members, const struct np_communicator *communi
 			return NP_E_NOMEM;
 		member->rank = (uint32_t)index;
 		member->local = (uint16_t)i;
-		member->stage = pipeline_stage_of(cluster, index);
+		member->stage = np_cluster_stage_at(cluster, index);
 		*ret = np_clock_related(members->clock, index, members->list.item[0].rank);
 		if (add_messages(members, communicator->hash, member, ret, err) < 0)
 			return NP_E_NOMEM;
 	}
 	if (members->list.count)
-		qsort(members->list.item, members->list.count, sizeof(struct member), by_stage);
+		qsort(members->list.item, members->list.count, sizeof(struct peer_member),
+		      by_stage);
 	for (size_t i = 1; i < members->list.count; i++)
 		*ret = *ret && members->list.item[i - 1].stage != members->list.item[i].stage;
 	return NP_OK;
@@ -147,20 +151,21 @@ static int gather(struct members *members, const struct np_communicator *communi
 
 /* --- matching -------------------------------------------------------------------------------- */
 
-static np_ns apart(const struct message *a, const struct message *b)
+static np_ns apart(const struct peer_message *a, const struct peer_message *b)
 {
 	return a->end > b->end ? a->end - b->end : b->end - a->end;
 }
 
 /* The message of `list` from `from` on that ends with this one, or NULL. */
-static struct message *partner(struct members *members, struct member *other,
-			       const struct message *message, enum kind kind, size_t *from)
+static struct peer_message *partner(struct peer_members *members, struct peer_member *other,
+				    const struct peer_message *message, enum kind kind,
+				    size_t *from)
 {
-	struct message *best = NULL;
+	struct peer_message *best = NULL;
 	size_t found = 0;
 
 	for (size_t i = *from; i < other->list.count; i++) {
-		struct message *each = &other->list.item[i];
+		struct peer_message *each = &other->list.item[i];
 
 		if (each->end > message->end + members->tolerance)
 			break;
@@ -179,14 +184,14 @@ static struct message *partner(struct members *members, struct member *other,
 }
 
 /* All that a stage has left of one kind went to, or came from, the next. */
-static void match(struct members *members, struct member *low, enum kind kind, struct member *high,
-		  enum kind other)
+static void match(struct peer_members *members, struct peer_member *low, enum kind kind,
+		  struct peer_member *high, enum kind other)
 {
 	size_t from = 0;
 
 	for (size_t i = 0; i < low->list.count; i++) {
-		struct message *message = &low->list.item[i];
-		struct message *found;
+		struct peer_message *message = &low->list.item[i];
+		struct peer_message *found;
 
 		if (message->kind != kind || message->peer != 0)
 			continue;
@@ -198,21 +203,21 @@ static void match(struct members *members, struct member *low, enum kind kind, s
 	}
 }
 
-static bool match_all(struct members *members)
+static bool match_all(struct peer_members *members)
 {
 	size_t total = 0;
 	size_t found = 0;
 
 	for (size_t i = 0; i + 1 < members->list.count; i++) {
-		struct member *low = &members->list.item[i];
-		struct member *high = &members->list.item[i + 1];
+		struct peer_member *low = &members->list.item[i];
+		struct peer_member *high = &members->list.item[i + 1];
 
 		match(members, low, KIND_SEND, high, KIND_RECEIVE);
 		match(members, low, KIND_RECEIVE, high, KIND_SEND);
 		match(members, low, KIND_BATCH, high, KIND_BATCH);
 	}
 	for (size_t i = 0; i < members->list.count; i++) {
-		const struct member *member = &members->list.item[i];
+		const struct peer_member *member = &members->list.item[i];
 
 		for (size_t j = 0; j < member->list.count; j++)
 			found += member->list.item[j].peer != 0;
@@ -221,12 +226,12 @@ static bool match_all(struct members *members)
 	return total > 0 && (double)(found - members->doubts) >= TOLD_SHARE * (double)total;
 }
 
-static int keep(const struct members *members, struct np_peers *peers, struct np_err *err)
+static int keep(const struct peer_members *members, struct np_peers *peers, struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < members->list.count; i++) {
-		const struct member *member = &members->list.item[i];
+		const struct peer_member *member = &members->list.item[i];
 
 		for (size_t j = 0; j < member->list.count && rc == NP_OK; j++)
 			rc = np_peers_set(peers, member->rank, member->list.item[j].op,
@@ -240,9 +245,9 @@ static int find_peers(const struct np_cluster *cluster, const struct np_clock *c
 		      struct np_err *err)
 {
 	np_ns residual = clock->residual_p90 == NP_UNKNOWN ? 0 : clock->residual_p90;
-	struct members members = { .cluster = cluster,
-				   .clock = clock,
-				   .tolerance = TOLERANCE_NS + RESIDUALS * residual };
+	struct peer_members members = { .cluster = cluster,
+					.clock = clock,
+					.tolerance = TOLERANCE_NS + RESIDUALS * residual };
 	bool usable = false;
 	int rc = gather(&members, communicator, &usable, err);
 

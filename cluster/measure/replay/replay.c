@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay_private.h"
+/* From a recorded run to a replay: the drafts of all ranks, settled and brought into one order. */
+#include "npuprof/replay.h"
+
+#include "replay_draft.h"
 
 #include "npuprof/workers.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay_private.h"
+/* The program of one rank, from its intervals and operators. */
+#include "replay_draft.h"
 
 /* A rank while its program is drafted. */
 struct drafting {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The marks of all ranks in one order, in which nothing comes before what it waits for. */
+#include "replay_program.h"
+
 #include "replay_run.h"
 
 /* An operator: what has come of it. */
@@ -109,7 +112,7 @@ static void queue(struct ordering *all, uint32_t slot, uint32_t behind)
 
 /* --- instances ------------------------------------------------------------------------------- */
 
-np_ns replay_last_start(const struct np_replay *replay, const struct np_instance *instance)
+np_ns np_replay_last_start(const struct np_replay *replay, const struct np_instance *instance)
 {
 	np_ns last = -NP_NS_MAX;
 
@@ -164,7 +167,7 @@ static void arrive(struct ordering *all, uint32_t slot)
 static void add_members(struct ordering *all, const struct np_instance *instance)
 {
 	struct np_replay *replay = all->replay;
-	np_ns last = replay_last_start(replay, instance);
+	np_ns last = np_replay_last_start(replay, instance);
 
 	for (uint32_t i = 0; i < instance->count; i++) {
 		uint32_t slot = instance->first + i;

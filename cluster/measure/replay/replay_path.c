@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The critical path of a replay, what it is made of, and the slack beside it. */
+#include "npuprof/replay.h"
+
 #include "replay_run.h"
+
+#include "npuprof/order.h"
 
 /*
  * Where the walk is: on a rank, at a time, behind so many marks, going backwards.
@@ -232,4 +237,350 @@ int np_replay_path(const struct np_replay *replay, struct np_path *ret, struct n
 void np_path_release(struct np_path *path)
 {
 	np_vec_release(&path->pieces);
+}
+
+/*
+ * How late everything may be without the run taking longer: backwards over what
+ * a scenario did, in the order in which it did it.
+ */
+struct slack {
+	const struct np_replay *replay;
+	struct replay_state state;
+	np_ns *late_rank;  /* by rank: when it must have come to where it is */
+	np_ns *late_start; /* by slot */
+	np_ns *late_end;
+	size_t member; /* of np_replay.members: those before it are still to come */
+	np_ns *ret;    /* by cell */
+};
+
+static void lower(np_ns *value, np_ns other)
+{
+	if (other < *value)
+		*value = other;
+}
+
+static np_ns last_start(const struct slack *slack, const struct np_instance *instance)
+{
+	np_ns last = 0;
+
+	for (uint32_t i = 0; i < instance->count; i++) {
+		np_ns start = slack->state.start[instance->first + i];
+
+		last = start > last ? start : last;
+	}
+	return last;
+}
+
+/* An operator must end at late_end: how late those it waits for may start. */
+static void see_member(struct slack *slack, const struct np_instance *instance, uint32_t slot,
+		       enum member_wait wait, np_ns last, np_ns *all)
+{
+	const np_ns *start = slack->state.start;
+	np_ns end = slack->state.end[slot];
+	np_ns late = slack->late_end[slot];
+
+	if (late == NP_NS_MAX)
+		return;
+	lower(&slack->late_start[slot], late);
+	if (wait == WAIT_SELF) {
+		lower(&slack->late_start[slot], late - (end - start[slot]));
+	} else if (wait == WAIT_ROOT) {
+		np_ns from =
+			start[instance->root] > start[slot] ? start[instance->root] : start[slot];
+
+		lower(&slack->late_start[slot], late - (end - from));
+		lower(&slack->late_start[instance->root], late - (end - from));
+	} else {
+		lower(all, late - (end - last));
+	}
+}
+
+static void see_instance(struct slack *slack, uint32_t index)
+{
+	const struct np_replay *replay = slack->replay;
+	const struct np_instance *instance = &replay->align->instances.item[index];
+	const struct np_replay_member *members;
+	np_ns last = last_start(slack, instance);
+	np_ns all = NP_NS_MAX;
+
+	slack->member -= instance->count;
+	members = &replay->members.item[slack->member];
+	for (uint32_t i = 0; i < instance->count; i++)
+		see_member(slack, instance, instance->first + i, (enum member_wait)members[i].wait,
+			   last, &all);
+	for (uint32_t i = 0; i < instance->count; i++)
+		lower(&slack->late_start[instance->first + i], all);
+}
+
+static void see_queued(struct slack *slack, uint32_t slot)
+{
+	const struct np_replay_op *ops = slack->replay->ops;
+	uint32_t behind = ops[slot].behind;
+
+	if (slack->late_start[slot] != NP_NS_MAX)
+		lower(&slack->late_end[behind],
+		      slack->late_start[slot] - (ops[slot].start - ops[behind].end));
+}
+
+static void see_mark(struct slack *slack, const struct np_replay_mark *mark, size_t index)
+{
+	np_ns *late = &slack->late_rank[slack->replay->cell_ranks[mark->cell]];
+	uint32_t slot = slack->replay->mark_slots[index];
+
+	if (mark->kind == MARK_START)
+		lower(late, slack->late_start[slot]);
+	if (mark->kind == MARK_BLOCK)
+		lower(&slack->late_end[slot], *late);
+	if (mark->work[NP_WORK_COMPUTE] > 0 || mark->work[NP_WORK_SURPLUS] > 0)
+		lower(&slack->ret[mark->cell], *late - slack->state.reached[index]);
+	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+		*late -= mark->work[kind];
+}
+
+static void see_all(struct slack *slack)
+{
+	const struct np_replay *replay = slack->replay;
+
+	slack->member = replay->members.count;
+	for (size_t i = replay->marks.count; i-- > 0;) {
+		const struct np_replay_mark *mark = &replay->marks.item[i];
+
+		if (mark->kind == MARK_DONE)
+			see_instance(slack, mark->instance);
+		else if (mark->kind == MARK_QUEUE)
+			see_queued(slack, replay->mark_slots[i]);
+		else
+			see_mark(slack, mark, i);
+	}
+}
+
+static void go_back(struct slack *slack)
+{
+	const struct np_replay *replay = slack->replay;
+	np_ns end = replay_total(&slack->state, 0) + 1;
+
+	for (uint32_t i = 0; i < replay->align->op_count; i++) {
+		slack->late_start[i] = NP_NS_MAX;
+		slack->late_end[i] = NP_NS_MAX;
+	}
+	for (size_t i = 0; i < replay->align->run->sources.count; i++)
+		slack->late_rank[i] = end;
+	for (size_t i = 0; i < replay->cells.count; i++)
+		slack->ret[i] = NP_NS_MAX;
+	see_all(slack);
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		if (slack->ret[i] == NP_NS_MAX)
+			slack->ret[i] = NP_UNKNOWN;
+		else if (slack->ret[i] < 0)
+			slack->ret[i] = 0;
+	}
+}
+
+static int make_room(struct slack *slack, struct np_err *err)
+{
+	const struct np_replay *replay = slack->replay;
+	size_t slots = (size_t)replay->align->op_count + 1;
+	struct replay_state *state = &slack->state;
+
+	slack->late_rank = malloc((replay->align->run->sources.count + 1) * sizeof(np_ns));
+	slack->late_start = malloc(slots * sizeof(*slack->late_start));
+	slack->late_end = malloc(slots * sizeof(*slack->late_end));
+	slack->ret = malloc((replay->cells.count + 1) * sizeof(*slack->ret));
+	if (!slack->late_rank || !slack->late_start || !slack->late_end || !slack->ret)
+		return np_fail_nomem(err, "slack");
+	return replay_write_down(state, replay, err);
+}
+
+int np_replay_slack(const struct np_replay *replay, np_ns **ret, struct np_err *err)
+{
+	struct slack slack = { .replay = replay };
+	int rc = make_room(&slack, err);
+
+	if (rc == NP_OK)
+		rc = replay_run(&slack.state, replay, NULL, err);
+	if (rc == NP_OK) {
+		go_back(&slack);
+		*ret = NP_STEAL(slack.ret);
+	}
+	replay_release(&slack.state);
+	free(slack.late_rank);
+	free(slack.late_start);
+	free(slack.late_end);
+	free(slack.ret);
+	return rc;
+}
+
+/* Parts while they are summed. */
+struct summing {
+	const struct np_replay *replay;
+	struct np_path_summary *ret;
+	NP_VEC(np_ns *) steps; /* by part, then step */
+	np_str *roles;         /* by communicator */
+	struct np_err *err;
+};
+
+static struct np_path_part *part_of(struct summing *summing, const struct np_path_piece *piece,
+				    np_ns **ret_steps)
+{
+	struct np_path_summary *summary = summing->ret;
+	np_str role = piece->communicator == UINT32_MAX ? NP_STR_NONE
+							: summing->roles[piece->communicator];
+	struct np_path_part *part;
+	np_ns **steps;
+
+	for (size_t i = 0; i < summary->list.count; i++) {
+		part = &summary->list.item[i];
+		if ((part->piece.communicator == UINT32_MAX) !=
+			    (piece->communicator == UINT32_MAX) ||
+		    (piece->communicator == UINT32_MAX ? part->piece.work != piece->work
+						       : part->role != role) ||
+		    (piece->communicator != UINT32_MAX && role == NP_STR_NONE &&
+		     part->piece.communicator != piece->communicator))
+			continue;
+		*ret_steps = summing->steps.item[i];
+		return part;
+	}
+	part = np_vec_add(&summary->list, summing->err);
+	steps = part ? np_vec_add(&summing->steps, summing->err) : NULL;
+	if (!steps)
+		return NULL;
+	*part = (struct np_path_part){ .piece = *piece, .role = role };
+	*steps = calloc(summing->replay->cluster->steps.count + 1, sizeof(**steps));
+	if (!*steps)
+		(void)np_fail_nomem(summing->err, "the critical path");
+	*ret_steps = *steps;
+	return *steps ? part : NULL;
+}
+
+/* Over all ranks with intervals. */
+static np_ns mean_work(const struct np_replay *replay, enum np_work work)
+{
+	np_ns sum = 0;
+
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		if (replay->cells.item[i].timed)
+			sum += replay->cells.item[i].work[work];
+	}
+	return replay->timed > 0 ? sum / (np_ns)replay->timed : NP_UNKNOWN;
+}
+
+/* Over all ranks that have operators of the same role. */
+static int mean_transfer(const struct summing *summing, const struct np_path_part *part, np_ns *ret)
+{
+	const struct np_replay *replay = summing->replay;
+	const struct np_align *align = replay->align;
+	bool *has = calloc(align->run->sources.count + 1, sizeof(*has));
+	np_ns ranks = 0;
+	np_ns sum = 0;
+
+	if (!has)
+		return np_fail_nomem(summing->err, "the critical path");
+	for (size_t i = 0; i < align->instances.count; i++) {
+		const struct np_instance *instance = &align->instances.item[i];
+		np_ns last = np_replay_last_start(replay, instance);
+
+		if (part->role == NP_STR_NONE
+			    ? instance->communicator != part->piece.communicator
+			    : summing->roles[instance->communicator] != part->role)
+			continue;
+		for (uint32_t j = 0; j < instance->count; j++) {
+			np_ns after;
+
+			(void)replay_wait(replay, instance, instance->first + j, last, &after);
+			sum += after > 0 ? after : 0;
+			has[align->members[instance->first + j].rank] = true;
+		}
+	}
+	for (size_t i = 0; i < align->run->sources.count; i++)
+		ranks += has[i];
+	*ret = ranks > 0 ? sum / ranks : NP_UNKNOWN;
+	free(has);
+	return NP_OK;
+}
+
+static int finish_part(const struct summing *summing, struct np_path_part *part, np_ns *steps)
+{
+	size_t count = summing->replay->cluster->steps.count;
+	np_ns all = count > 0 ? (np_ns)count : 1;
+	np_ns mean = NP_UNKNOWN;
+	int rc = NP_OK;
+
+	part->step = part->total / all;
+	if (count > 0)
+		qsort(steps, count, sizeof(steps[0]), np_by_int64);
+	part->p50 = count > 0 ? steps[(count - 1) / 2] : part->total;
+	part->p95 = count > 0 ? steps[(count * 95 + 99) / 100 - 1] : part->total;
+	if (part->piece.communicator == UINT32_MAX)
+		mean = mean_work(summing->replay, part->piece.work);
+	else
+		rc = mean_transfer(summing, part, &mean);
+	part->imbalance = mean == NP_UNKNOWN ? NP_UNKNOWN : part->step - mean / all;
+	return rc;
+}
+
+static int longest_first(const void *left, const void *right)
+{
+	const struct np_path_part *a = left;
+	const struct np_path_part *b = right;
+
+	return np_order(b->total, a->total);
+}
+
+static int sum_pieces(struct summing *summing, const struct np_path *path)
+{
+	for (size_t i = 0; i < path->pieces.count; i++) {
+		const struct np_path_piece *piece = &path->pieces.item[i];
+		size_t step = replay_step_index(summing->replay->cluster, piece->step);
+		np_ns *steps = NULL;
+		struct np_path_part *part = part_of(summing, piece, &steps);
+
+		if (!part)
+			return NP_E_NOMEM;
+		part->total += piece->ns;
+		if (step != SIZE_MAX)
+			steps[step] += piece->ns;
+	}
+	return NP_OK;
+}
+
+static np_str *find_roles(const struct np_replay *replay, struct np_err *err)
+{
+	const struct np_align *align = replay->align;
+	np_str *roles = malloc((align->communicators.count + 1) * sizeof(*roles));
+
+	if (!roles)
+		(void)np_fail_nomem(err, "the critical path");
+	for (size_t i = 0; roles && i < align->communicators.count; i++) {
+		const struct np_communicator *each =
+			np_cluster_communicator(replay->cluster, align->communicators.item[i].hash);
+
+		roles[i] = each ? each->pg_name : NP_STR_NONE;
+	}
+	return roles;
+}
+
+int np_path_summarise(const struct np_replay *replay, const struct np_path *path,
+		      struct np_path_summary *ret, struct np_err *err)
+{
+	struct np_path_summary summary = { 0 };
+	struct summing summing = { .replay = replay, .ret = &summary, .err = err };
+	int rc;
+
+	summing.roles = find_roles(replay, err);
+	rc = summing.roles ? sum_pieces(&summing, path) : NP_E_NOMEM;
+	for (size_t i = 0; i < summary.list.count && rc == NP_OK; i++)
+		rc = finish_part(&summing, &summary.list.item[i], summing.steps.item[i]);
+	for (size_t i = 0; i < summing.steps.count; i++)
+		free(summing.steps.item[i]);
+	np_vec_release(&summing.steps);
+	free(summing.roles);
+	if (rc < 0) {
+		np_vec_release(&summary.list);
+		return rc;
+	}
+	if (summary.list.count > 0)
+		qsort(summary.list.item, summary.list.count, sizeof(summary.list.item[0]),
+		      longest_first);
+	*ret = summary;
+	return NP_OK;
 }

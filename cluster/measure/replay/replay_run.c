@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Running the program of all ranks, once or with many scenarios side by side. */
 #include "replay_run.h"
 
 /*
@@ -147,7 +148,8 @@ static void run_side_by_side(struct replay_state *state)
 	run_marks(state, NP_REPLAY_LANES);
 }
 
-np_ns replay_begin(const struct np_replay *replay, uint32_t rank)
+/* When a rank began. */
+static np_ns replay_begin(const struct np_replay *replay, uint32_t rank)
 {
 	/* A rank that recorded nothing begins with the others. */
 	if (replay->ranks[rank].begin == NP_UNKNOWN)
@@ -312,5 +314,44 @@ int np_replay_run_many(const struct np_replay *replay, const struct np_scenario 
 		rc = few == 1 ? np_replay_run(replay, &scenarios[i], &ret[i], err)
 			      : run_few(replay, &scenarios[i], few, &ret[i], err);
 	}
+	return rc;
+}
+
+size_t replay_step_index(const struct np_cluster *cluster, np_str step)
+{
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		if (cluster->steps.item[i] == step)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+int np_replay_step_times(const struct np_replay *replay, const struct np_scenario *scenario,
+			 np_ns *ret, struct np_err *err)
+{
+	struct replay_state state = { 0 };
+	size_t steps = replay->cluster->steps.count;
+	np_ns before = 1;
+	int rc;
+
+	state.cell_end = calloc(replay->cells.count + 1, sizeof(*state.cell_end));
+	rc = state.cell_end ? replay_run(&state, replay, scenario, err)
+			    : np_fail_nomem(err, "the replay");
+	for (size_t i = 0; i < steps; i++)
+		ret[i] = 0;
+	/* First the end of each, then what lies between the ends. */
+	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
+		size_t step = replay_step_index(replay->cluster, replay->cells.item[i].step);
+
+		if (step != SIZE_MAX && state.cell_end[i] > ret[step])
+			ret[step] = state.cell_end[i];
+	}
+	for (size_t i = 0; i < steps && rc == NP_OK; i++) {
+		np_ns end = ret[i] > before ? ret[i] : before;
+
+		ret[i] = end - before;
+		before = end;
+	}
+	replay_release(&state);
 	return rc;
 }

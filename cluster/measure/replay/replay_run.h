@@ -2,7 +2,7 @@
 #ifndef NP_REPLAY_RUN_H
 #define NP_REPLAY_RUN_H
 
-#include "replay_private.h"
+#include "replay_program.h"
 
 /*
  * Scenarios while they run, side by side: one, or NP_REPLAY_LANES. Times are since the
@@ -42,8 +42,5 @@ int replay_run_on(struct replay_state *state, struct np_err *err) NP_MUST_USE;
 
 /* From the first begin to the last end, in one of the scenarios. */
 np_ns replay_total(const struct replay_state *state, size_t lane);
-
-/* When a rank began. */
-np_ns replay_begin(const struct np_replay *replay, uint32_t rank);
 
 #endif /* NP_REPLAY_RUN_H */

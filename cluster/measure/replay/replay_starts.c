@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay_private.h"
+/* Where operators belong that were ready before their communicator was free. */
+#include "replay_draft.h"
 
 #include <math.h>
 

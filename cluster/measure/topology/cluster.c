@@ -321,6 +321,15 @@ int32_t np_cluster_stage(const struct np_cluster *cluster, int32_t rank)
 	return -1;
 }
 
+int32_t np_cluster_stage_at(const struct np_cluster *cluster, size_t index)
+{
+	const struct np_rank *rank = cluster->run->ranks[index];
+
+	if (cluster->coordinates[index].pp >= 0)
+		return cluster->coordinates[index].pp;
+	return rank ? np_cluster_stage(cluster, rank->id) : -1;
+}
+
 size_t np_cluster_hosts(const struct np_cluster *cluster)
 {
 	const struct np_run *run = cluster->run;

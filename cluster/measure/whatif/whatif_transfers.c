@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/measure/replay/replay_private.h"
 #include "whatif_private.h"
 
 #include <inttypes.h>
@@ -38,7 +37,7 @@ static int by_likeness(const void *left, const void *right)
 
 np_ns scenario_transfer(const struct np_replay *replay, const struct np_instance *instance)
 {
-	np_ns last = replay_last_start(replay, instance);
+	np_ns last = np_replay_last_start(replay, instance);
 	np_ns sum = 0;
 
 	if (instance->count < 2)

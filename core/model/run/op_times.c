@@ -32,6 +32,13 @@ double np_op_ratio(np_ns part, np_ns transit)
 	return part + transit == 0 ? 0 : np_round((double)part / (double)(part + transit), 4);
 }
 
+double np_gb_per_s(int64_t bytes, np_ns time)
+{
+	if (bytes == NP_UNKNOWN || time == NP_UNKNOWN || time <= 0)
+		return (double)NAN;
+	return (double)bytes / (double)time;
+}
+
 double np_band_gb_per_s(int64_t bytes, np_ns time)
 {
 	return time > 0 ? np_round((double)bytes / (double)time, 4) : 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/cluster.h"
+#include "npuprof/comm_sums.h"
+#include "npuprof/op_times.h"
 
 #include "np_cluster_fixture.h"
 #include "np_fault.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_REPLAY_PRIVATE_H
-#define NP_REPLAY_PRIVATE_H
+#ifndef NP_REPLAY_PROGRAM_H
+#define NP_REPLAY_PROGRAM_H
 
 #include "npuprof/clock.h"
 #include "npuprof/replay.h"
@@ -85,79 +85,11 @@ struct np_replay_rank {
 
 #define NO_SLOT UINT32_MAX
 
-/* By slot: times on the common clock, and what it queued behind. */
-struct np_replay_op {
-	np_ns start;
-	np_ns end;
-	uint32_t behind; /* slot of the operator that held it up; NO_SLOT for none */
-	uint32_t instance;
-};
-
-/* A mark while the rank is drafted: where it is, in work done since the rank began. */
-struct draft {
-	np_ns at[NP_WORK_OTHER]; /* computing, waiting for the host */
-	np_ns place;             /* of all kinds of work: marks are in its order */
-	uint32_t slot;
-	uint32_t cell;
-	uint32_t kind;
-	uint32_t order; /* among marks of one place */
-};
-
-typedef NP_VEC(struct draft) drafts;
-
-/* Everything that a rank did. Its times are local. */
-struct rank_draft {
-	drafts marks;
-	NP_VEC(struct np_replay_cell) cells; /* draft.cell is an index of these */
-	np_ns begin;                         /* NP_UNKNOWN for a rank that did nothing */
-	np_ns end;
-	bool timed; /* it has intervals */
-};
-
-/* How a rank with intervals stood still until an operator ended. */
-enum stood_how {
-	STOOD_NOT,
-	STOOD_FOR_OP,
-	STOOD_LATE,     /* thereafter it had still to wait for its host: perhaps all the time */
-	STOOD_FOR_HOST, /* yes: it is to be drafted so */
-};
-
-/* By slot. */
-struct stood {
-	float share; /* of the computing of its step that was done by then */
-	uint8_t how; /* enum stood_how */
-};
-
-int replay_draft(const struct np_align *align, uint32_t index, struct stood *stood,
-		 struct rank_draft *ret, struct np_err *err) NP_MUST_USE;
-void rank_draft_release(struct rank_draft *draft);
-
-/*
- * Operators that started right behind another of their communicator were ready
- * before. To find out when: how much of the work of its step a rank had done at each
- * start, by slot (NaN where nothing tells) …
- */
-void replay_see_starts(const struct rank_draft *draft, double *shares);
-
-/* … and, from the members that were not held up, the same of those that were. */
-int replay_settle_starts(const struct np_replay *replay, const struct np_align_communicator *each,
-			 double *shares, struct np_err *err) NP_MUST_USE;
-
-/* How far a rank had got when it stood still for operators. */
-void replay_see_stops(const struct rank_draft *draft, struct stood *stood);
-
-/* Move the starts of a rank to where they belong. */
-int replay_move_starts(const struct np_replay *replay, const double *shares,
-		       struct rank_draft *draft, struct np_err *err) NP_MUST_USE;
-
 /* The marks of one rank. */
 typedef NP_VEC(struct np_replay_mark) rank_marks;
 
 /* Bring the marks of all ranks into one order: the program. */
 int replay_order(struct np_replay *replay, const rank_marks *ranks, struct np_err *err) NP_MUST_USE;
-
-/* The last recorded start of an instance. */
-np_ns replay_last_start(const struct np_replay *replay, const struct np_instance *instance);
 
 /* What the recorded end of a member counts from, and how long after that it was. */
 enum member_wait replay_wait(const struct np_replay *replay, const struct np_instance *instance,
@@ -166,4 +98,4 @@ enum member_wait replay_wait(const struct np_replay *replay, const struct np_ins
 /* The index of a step in np_cluster.steps; SIZE_MAX for none. */
 size_t replay_step_index(const struct np_cluster *cluster, np_str step);
 
-#endif /* NP_REPLAY_PRIVATE_H */
+#endif /* NP_REPLAY_PROGRAM_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_EXPERTS_PRIVATE_H
-#define NP_EXPERTS_PRIVATE_H
+#ifndef NP_EXPERTS_WORK_H
+#define NP_EXPERTS_WORK_H
 
 #include "npuprof/experts.h"
 
@@ -22,13 +22,8 @@ struct expert_works {
 	NP_VEC(struct expert_work) list;
 };
 
-/* experts_exchanges.c: the works of a run of which no kernel tells the tokens. */
+/* The works of a run of which no kernel says the tokens, from the exchanges alone. */
 int experts_from_exchanges(const struct np_align *align, struct expert_works *works,
 			   struct np_err *err) NP_MUST_USE;
 
-/* experts_idle.c: works of no kernel for ranks that got no tokens. `works` is sorted by exchange.
- */
-int experts_add_idle(const struct np_align *align, struct expert_works *works, struct np_err *err)
-	NP_MUST_USE;
-
-#endif /* NP_EXPERTS_PRIVATE_H */
+#endif /* NP_EXPERTS_WORK_H */

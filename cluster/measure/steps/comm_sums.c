@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "npuprof/cluster.h"
+/* Sums of communication operators, by communicator and step. */
+#include "npuprof/comm_sums.h"
 
 #include <math.h>
 
@@ -240,13 +241,6 @@ int np_comm_sums_roles(const struct np_comm_sums *sums, struct np_comm_sums *ret
 void np_comm_sums_release(struct np_comm_sums *sums)
 {
 	np_vec_release(&sums->list);
-}
-
-double np_gb_per_s(int64_t bytes, np_ns time)
-{
-	if (bytes == NP_UNKNOWN || time == NP_UNKNOWN || time <= 0)
-		return (double)NAN;
-	return (double)bytes / (double)time;
 }
 
 double np_comm_compute_ratio(const struct np_comm_sum *sum)
