@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report_screen.h"
 
-#include "npuprof/ranges.h"
 #include "npuprof/op_times.h"
+#include "npuprof/ranges.h"
 #include "npuprof/spread.h"
 #include "npuprof/text.h"
 
