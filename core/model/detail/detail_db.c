@@ -20,12 +20,11 @@ static int scan_rows(struct detail_db *db, struct np_scan *scan, detail_take *ta
 	return rc;
 }
 
-int detail_each(struct detail_db *db, const char *table, const struct np_scan_column *columns,
-		size_t count, detail_take *take)
+int detail_each(struct detail_db *db, const struct vendor_pick *pick, detail_take *take)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
 	struct np_err problem = NP_ERR_INIT;
-	int rc = np_scan_open(db->db, table, columns, count, &scan, &problem);
+	int rc = vendor_scan_open(db->db, pick, &scan, &problem);
 
 	if (rc == NP_E_NOTFOUND)
 		return NP_OK;
@@ -34,7 +33,7 @@ int detail_each(struct detail_db *db, const char *table, const struct np_scan_co
 	if (rc == NP_E_NOMEM)
 		return np_fail(db->err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)
-		detail_note(db->load, np_db_path(db->db), table, problem.text);
+		detail_note(db->load, np_db_path(db->db), pick->table->name, problem.text);
 	return NP_OK;
 }
 
@@ -54,15 +53,10 @@ static int keep_text(struct detail_db *db, struct np_idmap *index, int64_t id,
 	return np_idmap_set(index, id, (uint32_t)(db->texts.count - 1), db->err);
 }
 
-static const struct np_scan_column string_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "value", NP_SCAN_TEXT, NP_REQUIRED },
-};
-
 static int take_string(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	return keep_text(db, db->text_index, batch->column[0].integer[row],
-			 batch->column[1].text[row]);
+	return keep_text(db, db->text_index, batch->column[STRING_ID].integer[row],
+			 batch->column[STRING_VALUE].text[row]);
 }
 
 static struct detail_text *text_in(struct detail_db *db, struct np_idmap *index, int64_t id)
@@ -119,32 +113,27 @@ int detail_plain_string(struct detail_db *db, int64_t id, np_str *ret)
 	return rc;
 }
 
-static const struct np_scan_column enum_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "name", NP_SCAN_TEXT, NP_REQUIRED },
-};
-
 static int take_enum(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	return keep_text(db, db->enums[db->reading_enum], batch->column[0].integer[row],
-			 batch->column[1].text[row]);
+	return keep_text(db, db->enums[db->reading_enum], batch->column[ENUM_ID].integer[row],
+			 batch->column[ENUM_NAME].text[row]);
 }
 
 static int read_enums(struct detail_db *db)
 {
-	static const char *const tables[DETAIL_ENUMS] = {
-		[DETAIL_DATA_TYPES] = "ENUM_HCCL_DATA_TYPE",
-		[DETAIL_LINKS] = "ENUM_HCCL_LINK_TYPE",
-		[DETAIL_TRANSPORTS] = "ENUM_HCCL_TRANSPORT_TYPE",
-		[DETAIL_RDMA_TYPES] = "ENUM_HCCL_RDMA_TYPE",
-		[DETAIL_API_TYPES] = "ENUM_API_TYPE",
-		[DETAIL_MODULES] = "ENUM_MODULE",
+	static const struct vendor_pick tables[DETAIL_ENUMS] = {
+		[DETAIL_DATA_TYPES] = { &vendor_enum_data_type, 0, 0 },
+		[DETAIL_LINKS] = { &vendor_enum_link, 0, 0 },
+		[DETAIL_TRANSPORTS] = { &vendor_enum_transport, 0, 0 },
+		[DETAIL_RDMA_TYPES] = { &vendor_enum_rdma, 0, 0 },
+		[DETAIL_API_TYPES] = { &vendor_enum_api, 0, 0 },
+		[DETAIL_MODULES] = { &vendor_enum_module, 0, 0 },
 	};
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < DETAIL_ENUMS && rc == NP_OK; i++) {
 		db->reading_enum = i;
-		rc = detail_each(db, tables[i], enum_columns, NP_COUNT(enum_columns), take_enum);
+		rc = detail_each(db, &tables[i], take_enum);
 	}
 	return rc;
 }
@@ -211,7 +200,7 @@ static int read_tables(struct detail_db *db)
 	int rc = start(db);
 
 	if (rc == NP_OK)
-		rc = detail_each(db, "STRING_IDS", string_columns, NP_COUNT(string_columns),
+		rc = detail_each(db, &(const struct vendor_pick){ &vendor_string_ids, 0, 0 },
 				 take_string);
 	if (rc == NP_OK)
 		rc = read_enums(db);
@@ -241,7 +230,7 @@ int detail_read_db(struct detail_load *load)
 		return NP_OK;
 	}
 	db.db = handle;
-	load->db_used = np_db_has_rows(handle, "TASK");
+	load->db_used = np_db_has_rows(handle, vendor_task.name);
 	rc = read_tables(&db);
 	finish(&db);
 	return rc;

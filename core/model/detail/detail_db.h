@@ -4,6 +4,7 @@
 
 /* The rank database read into a detail: what its three sources share. */
 
+#include "core/model/vendor/tables.h"
 #include "detail_private.h"
 
 #include "npuprof/scan.h"
@@ -86,16 +87,17 @@ struct detail_db {
 	NP_VEC(struct detail_row) rows; /* of CONNECTION_IDS */
 	size_t near;                    /* where those of the last call ended */
 	size_t reading_enum;
-	size_t about;     /* rows of the table that is being read; 0 if nothing tells */
-	bool has_process; /* MEMORY_RECORD lists the process as a component */
+	size_t launch_column; /* of the table that is being read for launches */
+	size_t about;         /* rows of the table that is being read; 0 if nothing tells */
+	bool has_process;     /* MEMORY_RECORD lists the process as a component */
 };
 
 typedef int detail_take(struct detail_db *db, const struct np_batch *batch, size_t row);
 
 /* Give every row of a table to `take`. A table that is not there has none; one that is damaged
  * is noted, and what was read of it stays. */
-int detail_each(struct detail_db *db, const char *table, const struct np_scan_column *columns,
-		size_t count, detail_take *take) NP_MUST_USE;
+int detail_each(struct detail_db *db, const struct vendor_pick *pick, detail_take *take)
+	NP_MUST_USE;
 
 /* What is known of a string id; NULL for one that is not in the table. */
 struct detail_text *detail_find_text(struct detail_db *db, int64_t id);

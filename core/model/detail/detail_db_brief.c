@@ -1,24 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_db.h"
 
-enum {
-	BRIEF_END,
-	BRIEF_CONNECTION,
-	BRIEF_KIND,
-	BRIEF_ALWAYS, /* the others are for operators */
-	BRIEF_START = BRIEF_ALWAYS,
-	BRIEF_NAME,
-	BRIEF_COLUMNS,
-};
-
-static const struct np_scan_column brief_columns[BRIEF_COLUMNS] = {
-	[BRIEF_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[BRIEF_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[BRIEF_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[BRIEF_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[BRIEF_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int add_dispatches(struct detail_db *db, np_ns end, int64_t id)
 {
 	size_t i;
@@ -39,9 +21,9 @@ static int add_dispatches(struct detail_db *db, np_ns end, int64_t id)
 
 static int take_dispatch(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	np_ns end = batch->column[BRIEF_END].integer[row];
-	int64_t id = batch->column[BRIEF_CONNECTION].integer[row];
-	int64_t kind = batch->column[BRIEF_KIND].integer[row];
+	np_ns end = batch->column[TORCH_END].integer[row];
+	int64_t id = batch->column[TORCH_CONNECTION].integer[row];
+	int64_t kind = batch->column[TORCH_KIND].integer[row];
 
 	if (kind == VENDOR_TORCH_PYTHON || kind == VENDOR_TORCH_QUEUE || id < 0 ||
 	    !detail_time_ok(db->load, end, end))
@@ -51,7 +33,7 @@ static int take_dispatch(struct detail_db *db, const struct np_batch *batch, siz
 
 static int add_operator(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	struct detail_text *name = detail_find_text(db, batch->column[BRIEF_NAME].integer[row]);
+	struct detail_text *name = detail_find_text(db, batch->column[TORCH_NAME].integer[row]);
 	struct np_operator *added;
 
 	if (detail_db_kind_by_name(name) != NP_FRAMEWORK_OP)
@@ -61,20 +43,20 @@ static int add_operator(struct detail_db *db, const struct np_batch *batch, size
 	added = np_vec_add(&db->detail->operators, db->err);
 	if (!added)
 		return NP_E_NOMEM;
-	added->start = batch->column[BRIEF_START].integer[row];
-	added->end = batch->column[BRIEF_END].integer[row];
+	added->start = batch->column[TORCH_START].integer[row];
+	added->end = batch->column[TORCH_END].integer[row];
 	return detail_intern_text(db, name, &added->name);
 }
 
 static int take_operator(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	int64_t id = batch->column[BRIEF_CONNECTION].integer[row];
-	int64_t kind = batch->column[BRIEF_KIND].integer[row];
-	np_ns end = batch->column[BRIEF_END].integer[row];
+	int64_t id = batch->column[TORCH_CONNECTION].integer[row];
+	int64_t kind = batch->column[TORCH_KIND].integer[row];
+	np_ns end = batch->column[TORCH_END].integer[row];
 	int rc = NP_OK;
 
 	if (kind == VENDOR_TORCH_PYTHON ||
-	    !detail_time_ok(db->load, batch->column[BRIEF_START].integer[row], end) ||
+	    !detail_time_ok(db->load, batch->column[TORCH_START].integer[row], end) ||
 	    kind == VENDOR_TORCH_QUEUE)
 		return NP_OK;
 	if (kind != VENDOR_TORCH_MARK)
@@ -86,15 +68,24 @@ static int take_operator(struct detail_db *db, const struct np_batch *batch, siz
 
 int detail_db_read_framework_in_brief(struct detail_db *db)
 {
+	static const struct vendor_pick of_operators = {
+		&vendor_pytorch_api,
+		VENDOR_BIT(TORCH_END) | VENDOR_BIT(TORCH_CONNECTION) | VENDOR_BIT(TORCH_KIND) |
+			VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_NAME),
+		0
+	};
+	static const struct vendor_pick of_dispatches = {
+		&vendor_pytorch_api,
+		VENDOR_BIT(TORCH_END) | VENDOR_BIT(TORCH_CONNECTION) | VENDOR_BIT(TORCH_KIND), 0
+	};
 	bool operators = detail_wants(db->load, NP_DETAIL_OPERATORS);
 	int rc = NP_OK;
 
 	if (detail_wants(db->load, NP_DETAIL_DISPATCHES))
 		rc = detail_db_read_connections(db);
 	if (rc == NP_OK)
-		rc = detail_each(db, "PYTORCH_API", brief_columns,
-				 operators ? BRIEF_COLUMNS : BRIEF_ALWAYS,
-				 operators ? take_operator : take_dispatch);
+		rc = operators ? detail_each(db, &of_operators, take_operator)
+			       : detail_each(db, &of_dispatches, take_dispatch);
 	if (db->detail->dispatches.count > 0)
 		detail_told(db->load, NP_DETAIL_DISPATCHES);
 	if (db->detail->operators.count > 0)

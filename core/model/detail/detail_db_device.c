@@ -5,29 +5,6 @@
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-enum {
-	TASK_START,
-	TASK_END,
-	TASK_DEVICE,
-	TASK_CONNECTION,
-	TASK_ID,
-	TASK_TYPE,
-	TASK_STREAM,
-	TASK_NUMBER,
-	TASK_COLUMNS,
-};
-
-static const struct np_scan_column task_columns[TASK_COLUMNS] = {
-	[TASK_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[TASK_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[TASK_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TASK_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TASK_ID] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[TASK_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TASK_STREAM] = { "streamId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TASK_NUMBER] = { "taskId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int take_task(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
 	np_ns start = batch->column[TASK_START].integer[row];
@@ -59,40 +36,6 @@ static int take_task(struct detail_db *db, const struct np_batch *batch, size_t 
 }
 
 /* --- kernels --------------------------------------------------------------------------------- */
-
-enum {
-	KERNEL_NAME,
-	KERNEL_TASK,
-	KERNEL_BLOCKS,
-	KERNEL_MIX_BLOCKS,
-	KERNEL_CORE,
-	KERNEL_TYPE,
-	KERNEL_IN_FORMATS,
-	KERNEL_IN_TYPES,
-	KERNEL_IN_SHAPES,
-	KERNEL_OUT_FORMATS,
-	KERNEL_OUT_TYPES,
-	KERNEL_OUT_SHAPES,
-	KERNEL_STATE,
-	KERNEL_COLUMNS,
-};
-
-static const struct np_scan_column kernel_columns[KERNEL_COLUMNS] = {
-	[KERNEL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	/* Where both are there, blockDim is something else (threads). */
-	[KERNEL_BLOCKS] = { "blockNum|blockDim", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_MIX_BLOCKS] = { "mixBlockNum|mixBlockDim", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_CORE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_TYPE] = { "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_IN_FORMATS] = { "inputFormats", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_IN_TYPES] = { "inputDataTypes", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_IN_SHAPES] = { "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_OUT_FORMATS] = { "outputFormats", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_OUT_TYPES] = { "outputDataTypes", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_OUT_SHAPES] = { "outputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_STATE] = { "opState", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
 
 /* The texts of a kernel, in the order of columns that hold their ids. */
 static const int text_columns[DETAIL_KERNEL_TEXTS] = {
@@ -187,12 +130,6 @@ static int take_kernel(struct detail_db *db, const struct np_batch *batch, size_
 
 /* --- counters -------------------------------------------------------------------------------- */
 
-static const struct np_scan_column pmu_columns[] = {
-	{ "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "name", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "value", NP_SCAN_REAL, NP_REQUIRED },
-};
-
 /* The column of a counter by the id of its name; NP_IDMAP_NONE for one without. */
 static int find_counter(struct detail_db *db, int64_t id, uint32_t *ret)
 {
@@ -214,9 +151,9 @@ static int find_counter(struct detail_db *db, int64_t id, uint32_t *ret)
 /* The counters of a kernel mostly stand one behind the other. */
 static int take_counter(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	int64_t task = batch->column[0].integer[row];
+	int64_t task = batch->column[COUNTER_TASK].integer[row];
 	uint32_t column;
-	int rc = find_counter(db, batch->column[1].integer[row], &column);
+	int rc = find_counter(db, batch->column[COUNTER_NAME].integer[row], &column);
 
 	if (rc < 0)
 		return rc;
@@ -226,16 +163,17 @@ static int take_counter(struct detail_db *db, const struct np_batch *batch, size
 	}
 	if (db->counted_kernel != NP_IDMAP_NONE && column != NP_IDMAP_NONE)
 		db->detail->pmu[db->counted_kernel * db->pmu.room + column] =
-			batch->column[2].real[row] * db->pmu.scales.item[column];
+			batch->column[COUNTER_VALUE].real[row] * db->pmu.scales.item[column];
 	return NP_OK;
 }
 
 static int read_counters(struct detail_db *db)
 {
+	static const struct vendor_pick counters = { &vendor_task_pmu, 0, 0 };
 	int rc;
 
 	db->counted_kernel = NP_IDMAP_NONE;
-	rc = detail_each(db, "TASK_PMU_INFO", pmu_columns, NP_COUNT(pmu_columns), take_counter);
+	rc = detail_each(db, &counters, take_counter);
 	if (rc == NP_OK)
 		rc = detail_pmu_finish(db->load, &db->pmu);
 	if (rc == NP_OK && db->detail->pmu_count > 0)
@@ -244,31 +182,6 @@ static int read_counters(struct detail_db *db)
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
-
-enum {
-	OP_NAME,
-	OP_START,
-	OP_CONNECTION,
-	OP_ID,
-	OP_RELAY,
-	OP_RETRY,
-	OP_DATA_TYPE,
-	OP_ALG_TYPE,
-	OP_COUNT,
-	OP_COLUMNS,
-};
-
-static const struct np_scan_column op_columns[OP_COLUMNS] = {
-	[OP_NAME] = { "opName", NP_SCAN_INTEGER, NP_REQUIRED },
-	[OP_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[OP_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_ID] = { "opId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_RELAY] = { "relay", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_RETRY] = { "retry", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_ALG_TYPE] = { "algType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_COUNT] = { "count", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
 
 static int take_op(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
@@ -298,41 +211,6 @@ static int take_op(struct detail_db *db, const struct np_batch *batch, size_t ro
 }
 
 /* --- sub-tasks ----------------------------------------------------------------------------- */
-
-enum {
-	SUB_TASK_TASK,
-	SUB_TASK_TYPE,
-	SUB_TASK_PLANE,
-	SUB_TASK_NOTIFY,
-	SUB_TASK_RDMA,
-	SUB_TASK_SRC,
-	SUB_TASK_DST,
-	SUB_TASK_TRANSPORT,
-	SUB_TASK_SIZE,
-	SUB_TASK_DATA_TYPE,
-	SUB_TASK_LINK,
-	SUB_TASK_OP,
-	SUB_TASK_MASTER,
-	SUB_TASK_BANDWIDTH,
-	SUB_TASK_COLUMNS,
-};
-
-static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
-	[SUB_TASK_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_PLANE] = { "planeId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_NOTIFY] = { "notifyId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_RDMA] = { "rdmaType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_SRC] = { "srcRank", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_DST] = { "dstRank", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_TRANSPORT] = { "transportType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_SIZE] = { "size", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_LINK] = { "linkType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_OP] = { "opId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_MASTER] = { "isMaster", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_BANDWIDTH] = { "bandwidth", NP_SCAN_REAL, NP_OPTIONAL },
-};
 
 static int add_sub_task(struct detail_db *db, const struct np_batch *batch, size_t row,
 			const struct np_device_task *task)
@@ -403,20 +281,30 @@ static int take_sub_task(struct detail_db *db, const struct np_batch *batch, siz
 
 static int read_tasks(struct detail_db *db)
 {
-	int rc = detail_each(db, "TASK", task_columns, TASK_COLUMNS, take_task);
+	static const struct vendor_pick tasks = { &vendor_task, 0, 0 };
+	static const struct vendor_pick kernels = { &vendor_compute_task, 0, 0 };
+	static const struct vendor_pick schedule = { &vendor_schedule_task, 0, 0 };
+	int rc = detail_each(db, &tasks, take_task);
 
 	if (rc == NP_OK)
-		rc = detail_each(db, "COMPUTE_TASK_INFO", kernel_columns, KERNEL_COLUMNS,
-				 take_kernel);
+		rc = detail_each(db, &kernels, take_kernel);
 	db->is_schedule = true;
 	if (rc == NP_OK)
-		rc = detail_each(db, "COMMUNICATION_SCHEDULE_TASK_INFO", kernel_columns,
-				 KERNEL_COLUMNS, take_kernel);
+		rc = detail_each(db, &schedule, take_kernel);
 	return rc;
 }
 
 int detail_db_read_device(struct detail_db *db)
 {
+	/* The rest is known from the rank. */
+	static const struct vendor_pick ops = {
+		&vendor_communication_op,
+		VENDOR_BIT(OP_NAME) | VENDOR_BIT(OP_START) | VENDOR_BIT(OP_CONNECTION) |
+			VENDOR_BIT(OP_ID) | VENDOR_BIT(OP_RELAY) | VENDOR_BIT(OP_RETRY) |
+			VENDOR_BIT(OP_DATA_TYPE) | VENDOR_BIT(OP_ALG_TYPE) | VENDOR_BIT(OP_COUNT),
+		0
+	};
+	static const struct vendor_pick sub_tasks = { &vendor_communication_task, 0, 0 };
 	struct detail_load *load = db->load;
 	int rc = NP_OK;
 
@@ -426,15 +314,14 @@ int detail_db_read_device(struct detail_db *db)
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_PMU))
 		rc = read_counters(db);
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_OPS))
-		rc = detail_each(db, "COMMUNICATION_OP", op_columns, OP_COLUMNS, take_op);
+		rc = detail_each(db, &ops, take_op);
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_SUB_TASKS | NP_DETAIL_TASKS))
-		rc = detail_each(db, "COMMUNICATION_TASK_INFO", sub_task_columns, SUB_TASK_COLUMNS,
-				 take_sub_task);
+		rc = detail_each(db, &sub_tasks, take_sub_task);
 	if (db->detail->kernels.count > 0)
 		detail_told(load, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES);
 	if (db->detail->tasks.count > 0)
 		detail_told(load, NP_DETAIL_TASKS);
-	if (np_db_has_table(db->db, "COMMUNICATION_OP"))
+	if (np_db_has_table(db->db, vendor_communication_op.name))
 		detail_told(load, NP_DETAIL_OPS);
 	if (db->detail->sub_tasks.count > 0)
 		detail_told(load, NP_DETAIL_SUB_TASKS);

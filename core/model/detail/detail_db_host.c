@@ -3,25 +3,6 @@
 
 /* --- CANN ------------------------------------------------------------------------------------ */
 
-enum {
-	CALL_START,
-	CALL_END,
-	CALL_TYPE,
-	CALL_THREAD,
-	CALL_CONNECTION,
-	CALL_NAME,
-	CALL_COLUMNS,
-};
-
-static const struct np_scan_column call_columns[CALL_COLUMNS] = {
-	[CALL_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[CALL_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[CALL_TYPE] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[CALL_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[CALL_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[CALL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static enum np_call_level level_of(struct detail_db *db, int64_t type)
 {
 	struct detail_text *name = detail_find_enum(db, DETAIL_API_TYPES, type);
@@ -61,11 +42,6 @@ static int take_call(struct detail_db *db, const struct np_batch *batch, size_t 
 
 /* --- framework ------------------------------------------------------------------------------- */
 
-static const struct np_scan_column chain_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "stack", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
 static int end_chain(struct detail_db *db)
 {
 	np_str *slot;
@@ -86,8 +62,8 @@ static int end_chain(struct detail_db *db)
 /* Frames of a chain stand together, from the innermost outwards. */
 static int take_frame(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	struct detail_text frame = detail_text_of(db, batch->column[1].integer[row]);
-	int64_t id = batch->column[0].integer[row];
+	struct detail_text frame = detail_text_of(db, batch->column[CHAIN_FRAME].integer[row]);
+	int64_t id = batch->column[CHAIN_ID].integer[row];
 	int rc = NP_OK;
 
 	if (id != db->chain)
@@ -101,46 +77,10 @@ static int take_frame(struct detail_db *db, const struct np_batch *batch, size_t
 
 static int read_chains(struct detail_db *db)
 {
-	int rc = detail_each(db, "PYTORCH_CALLCHAINS", chain_columns, NP_COUNT(chain_columns),
-			     take_frame);
+	static const struct vendor_pick chains = { &vendor_callchains, 0, 0 };
+	int rc = detail_each(db, &chains, take_frame);
 
 	return rc < 0 ? rc : end_chain(db);
-}
-
-enum {
-	TORCH_START,
-	TORCH_END,
-	TORCH_THREAD,
-	TORCH_CONNECTION,
-	TORCH_NAME,
-	TORCH_SEQUENCE,
-	TORCH_FORWARD,
-	TORCH_KIND,
-	TORCH_ALWAYS, /* the others are not always wanted */
-	TORCH_TYPES = TORCH_ALWAYS,
-	TORCH_SHAPES,
-	TORCH_CHAIN,
-	TORCH_COLUMNS,
-};
-
-static const struct np_scan_column torch_columns[TORCH_COLUMNS] = {
-	[TORCH_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[TORCH_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[TORCH_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_SEQUENCE] = { "sequenceNumber", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_FORWARD] = { "fwdThreadId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_TYPES] = { "inputDtypes", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_SHAPES] = { "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TORCH_CHAIN] = { "callchainId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
-static size_t wanted_torch_columns(const struct detail_db *db)
-{
-	return detail_wants(db->load, NP_DETAIL_INPUTS | NP_DETAIL_STACKS) ? TORCH_COLUMNS
-									   : TORCH_ALWAYS;
 }
 
 enum np_framework_kind detail_db_kind_by_name(struct detail_text *name)
@@ -255,11 +195,6 @@ static int take_torch(struct detail_db *db, const struct np_batch *batch, size_t
 
 /* --- connections ----------------------------------------------------------------------------- */
 
-static const struct np_scan_column connection_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "connectionId", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
 static int take_connection(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
 	struct detail_row *pair;
@@ -269,7 +204,8 @@ static int take_connection(struct detail_db *db, const struct np_batch *batch, s
 	pair = np_vec_add(&db->rows, db->err);
 	if (!pair)
 		return NP_E_NOMEM;
-	*pair = (struct detail_row){ batch->column[0].integer[row], batch->column[1].integer[row] };
+	*pair = (struct detail_row){ batch->column[CONNECTION_ID].integer[row],
+				     batch->column[CONNECTION_VALUE].integer[row] };
 	return NP_OK;
 }
 
@@ -321,16 +257,16 @@ static int add_launch(struct detail_db *db, int64_t connection)
 
 static int take_launch(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	return add_launch(db, vendor_known(batch->column[0].integer[row]));
+	return add_launch(db, vendor_known(batch->column[db->launch_column].integer[row]));
 }
 
-static int launches_of_table(struct detail_db *db, const char *table)
+static int launches_of_table(struct detail_db *db, const struct vendor_table *table,
+			     size_t connection)
 {
-	static const struct np_scan_column columns[] = {
-		{ "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	};
+	const struct vendor_pick pick = { table, VENDOR_BIT(connection), 0 };
 
-	return detail_each(db, table, columns, NP_COUNT(columns), take_launch);
+	db->launch_column = connection;
+	return detail_each(db, &pick, take_launch);
 }
 
 /* Tables that were read already are not read again. */
@@ -342,12 +278,12 @@ static int read_launches(struct detail_db *db)
 	for (size_t i = 0; i < detail->tasks.count && rc == NP_OK; i++)
 		rc = add_launch(db, detail->tasks.item[i].connection);
 	if (rc == NP_OK && detail->tasks.count == 0)
-		rc = launches_of_table(db, "TASK");
+		rc = launches_of_table(db, &vendor_task, TASK_CONNECTION);
 	for (size_t i = 0; i < detail->calls.count && rc == NP_OK; i++)
 		rc = add_launch(db, detail->calls.item[i].connection);
 	if (rc == NP_OK && detail->calls.count == 0)
-		rc = launches_of_table(db, "CANN_API");
-	return rc < 0 ? rc : launches_of_table(db, "COMMUNICATION_OP");
+		rc = launches_of_table(db, &vendor_cann_api, CALL_CONNECTION);
+	return rc < 0 ? rc : launches_of_table(db, &vendor_communication_op, OP_CONNECTION);
 }
 
 /* Most lead to tasks, which have an index; all that launch are gathered for the first that does
@@ -397,8 +333,8 @@ static int link_call(struct detail_db *db, uint32_t index)
 
 int detail_db_read_connections(struct detail_db *db)
 {
-	int rc = detail_each(db, "CONNECTION_IDS", connection_columns, NP_COUNT(connection_columns),
-			     take_connection);
+	static const struct vendor_pick connections = { &vendor_connection_ids, 0, 0 };
+	int rc = detail_each(db, &connections, take_connection);
 
 	sort_rows(db);
 	return rc;
@@ -406,14 +342,23 @@ int detail_db_read_connections(struct detail_db *db)
 
 static int read_framework(struct detail_db *db)
 {
+	static const struct vendor_pick all = { &vendor_pytorch_api, 0, 0 };
+	static const struct vendor_pick always = {
+		&vendor_pytorch_api,
+		VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END) | VENDOR_BIT(TORCH_THREAD) |
+			VENDOR_BIT(TORCH_CONNECTION) | VENDOR_BIT(TORCH_NAME) |
+			VENDOR_BIT(TORCH_SEQUENCE) | VENDOR_BIT(TORCH_FORWARD) |
+			VENDOR_BIT(TORCH_KIND),
+		0
+	};
+	bool inputs = detail_wants(db->load, NP_DETAIL_INPUTS | NP_DETAIL_STACKS);
 	int rc = detail_db_read_connections(db);
 
 	db->chain = NP_UNKNOWN;
 	if (rc == NP_OK && detail_wants(db->load, NP_DETAIL_STACKS))
 		rc = read_chains(db);
 	if (rc == NP_OK)
-		rc = detail_each(db, "PYTORCH_API", torch_columns, wanted_torch_columns(db),
-				 take_torch);
+		rc = detail_each(db, inputs ? &all : &always, take_torch);
 	np_vec_expect(&db->detail->links, db->rows.count);
 	for (uint32_t i = 0; i < db->detail->framework.count && rc == NP_OK; i++)
 		rc = link_call(db, i);
@@ -428,16 +373,18 @@ static int read_framework(struct detail_db *db)
 static bool needs_framework(const struct detail_db *db)
 {
 	return detail_wants(db->load, NP_DETAIL_FRAMEWORK) ||
-	       (detail_wants(db->load, NP_DETAIL_MARKS) && np_db_has_rows(db->db, "MSTX_EVENTS"));
+	       (detail_wants(db->load, NP_DETAIL_MARKS) &&
+		np_db_has_rows(db->db, vendor_mstx_events.name));
 }
 
 int detail_db_read_host(struct detail_db *db)
 {
+	static const struct vendor_pick calls = { &vendor_cann_api, 0, 0 };
 	struct detail_load *load = db->load;
 	int rc = NP_OK;
 
 	if (detail_wants(load, NP_DETAIL_CALLS))
-		rc = detail_each(db, "CANN_API", call_columns, CALL_COLUMNS, take_call);
+		rc = detail_each(db, &calls, take_call);
 	if (db->detail->calls.count > 0)
 		detail_told(load, NP_DETAIL_CALLS);
 	if (rc == NP_OK && needs_framework(db))

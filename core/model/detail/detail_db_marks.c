@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "detail_db.h"
 
-enum {
-	MARK_START,
-	MARK_END,
-	MARK_KIND,
-	MARK_MESSAGE,
-	MARK_THREAD,
-	MARK_DOMAIN,
-	MARK_CONNECTION,
-	MARK_COLUMNS,
-};
-
-static const struct np_scan_column mark_columns[MARK_COLUMNS] = {
-	[MARK_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[MARK_END] = { "endNs", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_KIND] = { "eventType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_MESSAGE] = { "message", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_DOMAIN] = { "domainId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MARK_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 /* The vendor's numbers: marker, push/pop, start/end, marker_ex. */
 static enum np_mark_kind mark_kind(int64_t type)
 {
@@ -91,7 +70,8 @@ static int frame_marks(struct detail_db *db)
 
 int detail_db_read_marks(struct detail_db *db)
 {
-	int rc = detail_each(db, "MSTX_EVENTS", mark_columns, MARK_COLUMNS, take_mark);
+	static const struct vendor_pick marks = { &vendor_mstx_events, 0, 0 };
+	int rc = detail_each(db, &marks, take_mark);
 
 	if (rc == NP_OK && db->detail->marks.count > 0) {
 		detail_told(db->load, NP_DETAIL_MARKS);

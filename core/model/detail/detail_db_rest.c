@@ -3,15 +3,9 @@
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-static const struct np_scan_column frequency_columns[] = {
-	{ "timestampNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "freq", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int take_frequency(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	np_ns time = batch->column[0].integer[row];
+	np_ns time = batch->column[FREQUENCY_TIME].integer[row];
 	struct np_frequency *sample;
 
 	if (!detail_time_ok(db->load, time, time))
@@ -19,22 +13,18 @@ static int take_frequency(struct detail_db *db, const struct np_batch *batch, si
 	sample = np_vec_add(&db->detail->frequency, db->err);
 	if (!sample)
 		return NP_E_NOMEM;
-	*sample = (struct np_frequency){ time, vendor_known(batch->column[1].integer[row]),
-					 vendor_device(batch->column[2].integer[row]) };
+	*sample = (struct np_frequency){
+		time, vendor_known(batch->column[FREQUENCY_MHZ].integer[row]),
+		vendor_device(batch->column[FREQUENCY_DEVICE].integer[row])
+	};
 	return NP_OK;
 }
 
-static const struct np_scan_column gc_columns[] = {
-	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int take_gc(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	np_ns start = batch->column[0].integer[row];
-	np_ns end = batch->column[1].integer[row];
-	int64_t tid = batch->column[2].integer[row];
+	np_ns start = batch->column[GC_START].integer[row];
+	np_ns end = batch->column[GC_END].integer[row];
+	int64_t tid = batch->column[GC_THREAD].integer[row];
 	struct np_gc *gc;
 
 	if (!detail_time_ok(db->load, start, end))
@@ -47,37 +37,6 @@ static int take_gc(struct detail_db *db, const struct np_batch *batch, size_t ro
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
-
-enum {
-	MEMOP_NAME,
-	MEMOP_SIZE,
-	MEMOP_ALLOC,
-	MEMOP_RELEASE,
-	MEMOP_ACTIVE_RELEASE,
-	MEMOP_ALLOC_ALLOCATED,
-	MEMOP_ALLOC_RESERVED,
-	MEMOP_ALLOC_ACTIVE,
-	MEMOP_RELEASE_ALLOCATED,
-	MEMOP_RELEASE_RESERVED,
-	MEMOP_RELEASE_ACTIVE,
-	MEMOP_DEVICE,
-	MEMOP_COLUMNS,
-};
-
-static const struct np_scan_column memop_columns[MEMOP_COLUMNS] = {
-	[MEMOP_NAME] = { "name", NP_SCAN_INTEGER, NP_REQUIRED },
-	[MEMOP_SIZE] = { "size", NP_SCAN_INTEGER, NP_REQUIRED },
-	[MEMOP_ALLOC] = { "allocationTime", NP_SCAN_INTEGER, NP_REQUIRED },
-	[MEMOP_RELEASE] = { "releaseTime", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MEMOP_ACTIVE_RELEASE] = { "activeReleaseTime", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MEMOP_ALLOC_ALLOCATED] = { "allocationTotalAllocated", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MEMOP_ALLOC_RESERVED] = { "allocationTotalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MEMOP_ALLOC_ACTIVE] = { "allocationTotalActive", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MEMOP_RELEASE_ALLOCATED] = { "releaseTotalAllocated", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MEMOP_RELEASE_RESERVED] = { "releaseTotalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MEMOP_RELEASE_ACTIVE] = { "releaseTotalActive", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[MEMOP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
 
 static int take_memory_op(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
@@ -119,107 +78,61 @@ static struct np_memory_point *add_point(struct detail_db *db, np_ns time, int64
 	return point;
 }
 
-static const struct np_scan_column record_columns[] = {
-	{ "timestamp", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "component", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "totalAllocated", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "totalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "totalActive", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int take_record(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	np_ns time = batch->column[0].integer[row];
+	np_ns time = batch->column[RECORD_TIME].integer[row];
 	struct np_memory_point *point;
 
 	if (!detail_time_ok(db->load, time, time))
 		return NP_OK;
-	point = add_point(db, time, batch->column[5].integer[row]);
+	point = add_point(db, time, batch->column[RECORD_DEVICE].integer[row]);
 	if (!point)
 		return NP_E_NOMEM;
-	point->allocated = batch->column[2].integer[row];
-	point->reserved = batch->column[3].integer[row];
-	point->active = batch->column[4].integer[row];
+	point->allocated = batch->column[RECORD_ALLOCATED].integer[row];
+	point->reserved = batch->column[RECORD_RESERVED].integer[row];
+	point->active = batch->column[RECORD_ACTIVE].integer[row];
 	db->has_process |=
-		strcmp(detail_text_of(db, batch->column[1].integer[row]).bytes, "APP") == 0;
-	return detail_string(db, batch->column[1].integer[row], &point->component);
+		strcmp(detail_text_of(db, batch->column[RECORD_COMPONENT].integer[row]).bytes,
+		       "APP") == 0;
+	return detail_string(db, batch->column[RECORD_COMPONENT].integer[row], &point->component);
 }
-
-static const struct np_scan_column process_columns[] = {
-	{ "timestampNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "type", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "hbm", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
 
 /* What the process holds: text files, and some databases, list it as the component APP. */
 static int take_process(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	np_ns time = batch->column[0].integer[row];
-	struct detail_text type = detail_text_of(db, batch->column[1].integer[row]);
+	np_ns time = batch->column[PROCESS_TIME].integer[row];
+	struct detail_text type = detail_text_of(db, batch->column[PROCESS_TYPE].integer[row]);
 	struct np_memory_point *point;
 
-	if (db->has_process || strcmp(type.bytes, "app") != 0 ||
+	if (db->has_process || strcmp(type.bytes, VENDOR_NPU_MEM_PROCESS) != 0 ||
 	    !detail_time_ok(db->load, time, time))
 		return NP_OK;
-	point = add_point(db, time, batch->column[3].integer[row]);
+	point = add_point(db, time, batch->column[PROCESS_DEVICE].integer[row]);
 	if (!point)
 		return NP_E_NOMEM;
-	point->reserved = batch->column[2].integer[row];
+	point->reserved = batch->column[PROCESS_HBM].integer[row];
 	return detail_intern(db->load, "APP", 3, &point->component);
 }
 
-static const struct np_scan_column module_columns[] = {
-	{ "timestampNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "moduleId", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "totalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int take_module(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	np_ns time = batch->column[0].integer[row];
+	np_ns time = batch->column[MODULE_TIME].integer[row];
 	struct np_memory_point *point;
 
 	if (!detail_time_ok(db->load, time, time))
 		return NP_OK;
-	point = add_point(db, time, batch->column[3].integer[row]);
+	point = add_point(db, time, batch->column[MODULE_DEVICE].integer[row]);
 	if (!point)
 		return NP_E_NOMEM;
-	point->reserved = batch->column[2].integer[row];
+	point->reserved = batch->column[MODULE_RESERVED].integer[row];
 	point->module = true;
-	return detail_enum(db, DETAIL_MODULES, batch->column[1].integer[row], &point->component);
+	return detail_enum(db, DETAIL_MODULES, batch->column[MODULE_ID].integer[row],
+			   &point->component);
 }
-
-enum {
-	EVENT_NAME,
-	EVENT_ADDRESS,
-	EVENT_TYPE,
-	EVENT_SIZE,
-	EVENT_TIME,
-	EVENT_ALLOCATED,
-	EVENT_RESERVED,
-	EVENT_COMPONENT,
-	EVENT_DEVICE,
-	EVENT_COLUMNS,
-};
-
-static const struct np_scan_column event_columns[EVENT_COLUMNS] = {
-	[EVENT_NAME] = { "operatorName", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[EVENT_ADDRESS] = { "addr", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[EVENT_TYPE] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[EVENT_SIZE] = { "size", NP_SCAN_INTEGER, NP_REQUIRED },
-	[EVENT_TIME] = { "timestampNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[EVENT_ALLOCATED] = { "totalAllocate", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[EVENT_RESERVED] = { "totalReserve", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[EVENT_COMPONENT] = { "component", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[EVENT_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
 
 static int take_memory_event(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	np_ns time = batch->column[EVENT_TIME].integer[row];
+	np_ns time = batch->column[MEMORY_EVENT_TIME].integer[row];
 	struct np_memory_event *event;
 	int rc;
 
@@ -230,49 +143,39 @@ static int take_memory_event(struct detail_db *db, const struct np_batch *batch,
 		return NP_E_NOMEM;
 	*event = (struct np_memory_event){
 		.time = time,
-		.address = batch->column[EVENT_ADDRESS].integer[row],
-		.bytes = batch->column[EVENT_SIZE].integer[row],
-		.allocated = batch->column[EVENT_ALLOCATED].integer[row],
-		.reserved = batch->column[EVENT_RESERVED].integer[row],
-		.device = vendor_device(batch->column[EVENT_DEVICE].integer[row]),
+		.address = batch->column[MEMORY_EVENT_ADDRESS].integer[row],
+		.bytes = batch->column[MEMORY_EVENT_SIZE].integer[row],
+		.allocated = batch->column[MEMORY_EVENT_ALLOCATED].integer[row],
+		.reserved = batch->column[MEMORY_EVENT_RESERVED].integer[row],
+		.device = vendor_device(batch->column[MEMORY_EVENT_DEVICE].integer[row]),
 	};
-	rc = detail_string(db, batch->column[EVENT_NAME].integer[row], &event->name);
+	rc = detail_string(db, batch->column[MEMORY_EVENT_NAME].integer[row], &event->name);
 	if (rc == NP_OK)
-		rc = detail_string(db, batch->column[EVENT_TYPE].integer[row], &event->type);
+		rc = detail_string(db, batch->column[MEMORY_EVENT_TYPE].integer[row], &event->type);
 	if (rc == NP_OK)
-		rc = detail_string(db, batch->column[EVENT_COMPONENT].integer[row],
+		rc = detail_string(db, batch->column[MEMORY_EVENT_COMPONENT].integer[row],
 				   &event->component);
 	return rc;
 }
 
 /* --- device and settings --------------------------------------------------------------------- */
 
-static const struct np_scan_column npu_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "name", NP_SCAN_TEXT, NP_REQUIRED },
-};
-
 /* The chip of this rank's device; where its number is not among them, the first. */
 static int take_npu(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
-	struct np_scan_text name = batch->column[1].text[row];
+	struct np_scan_text name = batch->column[NPU_NAME].text[row];
 
 	if (db->detail->device.chip != NP_STR_NONE &&
-	    batch->column[0].integer[row] != db->load->rank->device)
+	    batch->column[NPU_ID].integer[row] != db->load->rank->device)
 		return NP_OK;
 	return detail_intern(db->load, name.bytes, name.length, &db->detail->device.chip);
 }
 
-static const struct np_scan_column setting_columns[] = {
-	{ "name", NP_SCAN_TEXT, NP_REQUIRED },
-	{ "value", NP_SCAN_TEXT, NP_REQUIRED },
-};
-
 static int take_setting(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *json = NULL;
-	struct np_scan_text name = batch->column[0].text[row];
-	struct np_scan_text value = batch->column[1].text[row];
+	struct np_scan_text name = batch->column[META_NAME].text[row];
+	struct np_scan_text value = batch->column[META_VALUE].text[row];
 	struct np_err problem = NP_ERR_INIT;
 
 	if (!name.bytes || !value.bytes)
@@ -287,25 +190,26 @@ static int take_setting(struct detail_db *db, const struct np_batch *batch, size
 
 static const struct {
 	unsigned section;
-	const char *table;
-	const struct np_scan_column *columns;
-	size_t count;
+	struct vendor_pick pick;
 	detail_take *take;
 } tables[] = {
-	{ NP_DETAIL_FREQUENCY, "AICORE_FREQ", frequency_columns, NP_COUNT(frequency_columns),
-	  take_frequency },
-	{ NP_DETAIL_GC, "GC_RECORD", gc_columns, NP_COUNT(gc_columns), take_gc },
-	{ NP_DETAIL_MEMORY_OPS, "OP_MEMORY", memop_columns, MEMOP_COLUMNS, take_memory_op },
-	{ NP_DETAIL_MEMORY_CURVE, "MEMORY_RECORD", record_columns, NP_COUNT(record_columns),
+	{ NP_DETAIL_FREQUENCY, { &vendor_aicore_freq, 0, 0 }, take_frequency },
+	{ NP_DETAIL_GC, { &vendor_gc_record, 0, 0 }, take_gc },
+	{ NP_DETAIL_MEMORY_OPS,
+	  { &vendor_op_memory, 0, VENDOR_BIT(MEMOP_SIZE) | VENDOR_BIT(MEMOP_ALLOC) },
+	  take_memory_op },
+	{ NP_DETAIL_MEMORY_CURVE,
+	  { &vendor_memory_record, 0, VENDOR_BIT(RECORD_TIME) },
 	  take_record },
-	{ NP_DETAIL_MEMORY_CURVE, "NPU_MEM", process_columns, NP_COUNT(process_columns),
-	  take_process },
-	{ NP_DETAIL_MEMORY_CURVE, "NPU_MODULE_MEM", module_columns, NP_COUNT(module_columns),
+	{ NP_DETAIL_MEMORY_CURVE, { &vendor_npu_mem, 0, VENDOR_BIT(PROCESS_TIME) }, take_process },
+	{ NP_DETAIL_MEMORY_CURVE,
+	  { &vendor_npu_module_mem, 0, VENDOR_BIT(MODULE_TIME) },
 	  take_module },
-	{ NP_DETAIL_MEMORY_EVENTS, "NPU_OP_MEM", event_columns, EVENT_COLUMNS, take_memory_event },
-	{ NP_DETAIL_DEVICE, "NPU_INFO", npu_columns, NP_COUNT(npu_columns), take_npu },
-	{ NP_DETAIL_ENVIRONMENT, "META_DATA", setting_columns, NP_COUNT(setting_columns),
-	  take_setting },
+	{ NP_DETAIL_MEMORY_EVENTS,
+	  { &vendor_npu_op_mem, 0, VENDOR_BIT(MEMORY_EVENT_SIZE) | VENDOR_BIT(MEMORY_EVENT_TIME) },
+	  take_memory_event },
+	{ NP_DETAIL_DEVICE, { &vendor_npu_info, 0, 0 }, take_npu },
+	{ NP_DETAIL_ENVIRONMENT, { &vendor_meta_data, 0, 0 }, take_setting },
 };
 
 /* Files beside the database add to these, so they stay wanted. */
@@ -318,10 +222,9 @@ int detail_db_read_rest(struct detail_db *db)
 
 	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++) {
 		if (!detail_wants(db->load, tables[i].section) ||
-		    !np_db_has_rows(db->db, tables[i].table))
+		    !np_db_has_rows(db->db, tables[i].pick.table->name))
 			continue;
-		rc = detail_each(db, tables[i].table, tables[i].columns, tables[i].count,
-				 tables[i].take);
+		rc = detail_each(db, &tables[i].pick, tables[i].take);
 		told |= tables[i].section;
 	}
 	db->detail->has |= told & SHARED;

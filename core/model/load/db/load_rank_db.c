@@ -3,12 +3,11 @@
 
 #include "rank_db.h"
 
-int rank_db_each(struct rank_db *load, const char *table, const struct np_scan_column *columns,
-		 size_t count, rank_db_take *take)
+int rank_db_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
 	struct np_batch batch;
-	int rc = np_scan_open(load->db, table, columns, count, &scan, load->err);
+	int rc = vendor_scan_open(load->db, pick, &scan, load->err);
 
 	/* Tables come and go with versions, levels and switches. */
 	if (rc == NP_E_NOTFOUND)
@@ -23,10 +22,9 @@ int rank_db_each(struct rank_db *load, const char *table, const struct np_scan_c
 	return rc;
 }
 
-int rank_db_open(struct rank_db *load, const char *name, const struct np_scan_column *columns,
-		 size_t count, struct rank_db_table *ret)
+int rank_db_open(struct rank_db *load, const struct vendor_pick *pick, struct rank_db_table *ret)
 {
-	int rc = np_scan_open(load->db, name, columns, count, &ret->scan, load->err);
+	int rc = vendor_scan_open(load->db, pick, &ret->scan, load->err);
 
 	ret->done = rc < 0;
 	return rc == NP_E_NOTFOUND ? NP_OK : rc;
@@ -59,7 +57,7 @@ static void note_oddities(struct rank_db *load)
 		np_note_add(notes, NP_NOTE_WARNING, load->rank->id, path, "COMPUTE_TASK_INFO",
 			    "%zu kernels have no row in TASK and so no times",
 			    load->kernels_without_task);
-	if (load->rank->ops.count == 0 && np_db_has_rows(load->db, "COMMUNICATION_TASK_INFO"))
+	if (load->rank->ops.count == 0 && np_db_has_rows(load->db, vendor_communication_task.name))
 		np_note_add(notes, NP_NOTE_WARNING, load->rank->id, path, "COMMUNICATION_OP",
 			    "it has no operator, though COMMUNICATION_TASK_INFO has tasks of some:"
 			    " communication is not in the step times of this database");
@@ -124,7 +122,7 @@ static void finish(struct rank_db *load)
 
 static int check_tables(struct rank_db *load)
 {
-	if (np_db_has_table(load->db, "TASK"))
+	if (np_db_has_table(load->db, vendor_task.name))
 		return NP_OK;
 	return np_fail(load->err, NP_E_NOTFOUND,
 		       "'%s' holds no profiler tables (TASK is not among its %zu tables)",
@@ -134,18 +132,23 @@ static int check_tables(struct rank_db *load)
 static void look_for_contents(struct rank_db *load)
 {
 	static const struct {
-		const char *table;
+		const struct vendor_table *table;
 		enum np_contents bit;
 	} tables[] = {
-		{ "MEMORY_RECORD", NP_HAS_MEMORY },   { "NPU_MEM", NP_HAS_MEMORY },
-		{ "NPU_OP_MEM", NP_HAS_MEMORY },      { "OP_MEMORY", NP_HAS_MEMORY },
-		{ "NPU_MODULE_MEM", NP_HAS_MEMORY },  { "AICORE_FREQ", NP_HAS_FREQUENCY },
-		{ "CANN_API", NP_HAS_HOST_CALLS },    { "PYTORCH_API", NP_HAS_FRAMEWORK_CALLS },
-		{ "TASK_PMU_INFO", NP_HAS_COUNTERS }, { "MSTX_EVENTS", NP_HAS_MARKS },
+		{ &vendor_memory_record, NP_HAS_MEMORY },
+		{ &vendor_npu_mem, NP_HAS_MEMORY },
+		{ &vendor_npu_op_mem, NP_HAS_MEMORY },
+		{ &vendor_op_memory, NP_HAS_MEMORY },
+		{ &vendor_npu_module_mem, NP_HAS_MEMORY },
+		{ &vendor_aicore_freq, NP_HAS_FREQUENCY },
+		{ &vendor_cann_api, NP_HAS_HOST_CALLS },
+		{ &vendor_pytorch_api, NP_HAS_FRAMEWORK_CALLS },
+		{ &vendor_task_pmu, NP_HAS_COUNTERS },
+		{ &vendor_mstx_events, NP_HAS_MARKS },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(tables); i++) {
-		if (np_db_has_rows(load->db, tables[i].table))
+		if (np_db_has_rows(load->db, tables[i].table->name))
 			load->rank->contents |= tables[i].bit;
 	}
 }

@@ -17,11 +17,11 @@
 #include "core/model/load/capture/capture.h"
 #include "core/model/load/capture/expert_kernels.h"
 #include "core/model/load/capture/kernel_gather.h"
+#include "core/model/vendor/tables.h"
 
 #include "npuprof/comm_tasks.h"
 #include "npuprof/db.h"
 #include "npuprof/json.h"
-#include "npuprof/scan.h"
 
 struct rank_db_text {
 	const char *bytes;
@@ -117,8 +117,8 @@ struct rank_db {
 typedef int rank_db_take(struct rank_db *load, const struct np_batch *batch, size_t row);
 
 /* Give every row of a table to `take`; a table that is not there has none. */
-int rank_db_each(struct rank_db *load, const char *table, const struct np_scan_column *columns,
-		 size_t count, rank_db_take *take) NP_MUST_USE;
+int rank_db_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
+	NP_MUST_USE;
 
 /* rank_db_strings.c: STRING_IDS, META_DATA, HOST_INFO. */
 int rank_db_read_strings(struct rank_db *load) NP_MUST_USE;
@@ -131,8 +131,8 @@ struct rank_db_text rank_db_text(struct rank_db *load, int64_t id);
 int rank_db_intern(struct rank_db *load, int64_t id, np_str *ret) NP_MUST_USE;
 
 /* Begin a table, which need not be there; rank_db_fill() has a row unless it is done. */
-int rank_db_open(struct rank_db *load, const char *name, const struct np_scan_column *columns,
-		 size_t count, struct rank_db_table *ret) NP_MUST_USE;
+int rank_db_open(struct rank_db *load, const struct vendor_pick *pick, struct rank_db_table *ret)
+	NP_MUST_USE;
 int rank_db_fill(struct rank_db *load, struct rank_db_table *table) NP_MUST_USE;
 
 /* In parts: does the table tell about a task that is certainly not yet read? */
@@ -169,22 +169,7 @@ int rank_db_read_sub_task(struct rank_db *load) NP_MUST_USE;
 int rank_db_measure_sub_task_until(struct rank_db *load, np_ns until) NP_MUST_USE;
 int rank_db_measure_sub_task(struct rank_db *load) NP_MUST_USE;
 
-/*
- * rank_db_sums.c: kernels summed by likeness and step, if that was asked for. The
- * columns of COMPUTE_TASK_INFO begin with those that are always read.
- */
-enum {
-	KERNEL_COL_TASK,
-	KERNEL_COL_TYPE,
-	KERNEL_COL_CORE,
-	KERNEL_COL_SHAPES,
-	KERNEL_COL_PLAIN,
-	KERNEL_COL_NAME = KERNEL_COL_PLAIN,
-	KERNEL_COL_DTYPES,
-	KERNEL_COL_FORMATS,
-	KERNEL_COL_COUNT,
-};
-
+/* rank_db_sums.c: kernels summed by likeness and step, if that was asked for. */
 int rank_db_begin_sums(struct rank_db *load) NP_MUST_USE;
 /* Calls of the framework: framework_ops of kernels, and when data was loaded. */
 int rank_db_gather_calls(struct rank_db *load) NP_MUST_USE;

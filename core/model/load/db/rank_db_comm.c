@@ -4,37 +4,6 @@
 
 #include "npuprof/steps.h"
 
-enum {
-	OP_NAME,
-	OP_START,
-	OP_END,
-	OP_CONNECTION,
-	OP_GROUP,
-	OP_ID,
-	OP_DATA_TYPE,
-	OP_COUNT,
-	OP_RELAY,
-	OP_RETRY,
-	OP_TYPE,
-	OP_DEVICE,
-	OP_COLUMNS,
-};
-
-static const struct np_scan_column op_columns[OP_COLUMNS] = {
-	[OP_NAME] = { "opName", NP_SCAN_INTEGER, NP_REQUIRED },
-	[OP_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[OP_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[OP_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_GROUP] = { "groupName", NP_SCAN_INTEGER, NP_REQUIRED },
-	[OP_ID] = { "opId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[OP_DATA_TYPE] = { "dataType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_COUNT] = { "count", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_RELAY] = { "relay", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_RETRY] = { "retry", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_TYPE] = { "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[OP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int op_group(struct rank_db *load, int64_t name_id, uint32_t *ret)
 {
 	struct rank_db_text name = rank_db_text(load, name_id);
@@ -117,8 +86,16 @@ static int index_ops(struct rank_db *load, const uint32_t *order)
 
 int rank_db_read_ops(struct rank_db *load)
 {
+	static const struct vendor_pick ops = {
+		&vendor_communication_op,
+		VENDOR_BIT(OP_NAME) | VENDOR_BIT(OP_START) | VENDOR_BIT(OP_END) |
+			VENDOR_BIT(OP_CONNECTION) | VENDOR_BIT(OP_GROUP) | VENDOR_BIT(OP_ID) |
+			VENDOR_BIT(OP_DATA_TYPE) | VENDOR_BIT(OP_COUNT) | VENDOR_BIT(OP_RELAY) |
+			VENDOR_BIT(OP_RETRY) | VENDOR_BIT(OP_TYPE) | VENDOR_BIT(OP_DEVICE),
+		VENDOR_BIT(OP_END) | VENDOR_BIT(OP_GROUP) | VENDOR_BIT(OP_ID),
+	};
 	uint32_t *order = NULL;
-	int rc = rank_db_each(load, "COMMUNICATION_OP", op_columns, OP_COLUMNS, take_op);
+	int rc = rank_db_each(load, &ops, take_op);
 
 	if (rc == NP_OK)
 		rc = capture_sort_ops(&load->capture, &order);

@@ -13,120 +13,91 @@ static int hold(struct rank_db *load, const char *component, struct memory_held 
 }
 
 /* A table that cannot be read costs what it tells. */
-static int each(struct rank_db *load, const char *table, const struct np_scan_column *columns,
-		size_t count, rank_db_take *take)
+static int each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
 {
 	struct np_err problem = NP_ERR_INIT;
 	struct np_err *err = load->err;
 	int rc;
 
 	load->err = &problem;
-	rc = rank_db_each(load, table, columns, count, take);
+	rc = rank_db_each(load, pick, take);
 	load->err = err;
 	if (rc == NP_E_NOMEM)
 		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)
 		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
-			    np_db_path(load->db), table, "%s", problem.text);
+			    np_db_path(load->db), pick->table->name, "%s", problem.text);
 	return NP_OK;
 }
 
 /* --- components ------------------------------------------------------------------------------ */
 
-static const struct np_scan_column record_columns[] = {
-	{ "component", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "totalAllocated", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "totalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "timestamp", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
+static int hold_component(struct rank_db *load, int64_t component, struct memory_held *held)
+{
+	int rc = rank_db_intern(load, component, &held->component);
+
+	return rc < 0 ? rc : memory_hold(load->rank, held, load->err);
+}
 
 static int take_record(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct memory_held held = { .at = batch->column[3].integer[row],
-				    .allocated = batch->column[1].integer[row],
-				    .reserved = batch->column[2].integer[row] };
-	int rc = rank_db_intern(load, batch->column[0].integer[row], &held.component);
+	struct memory_held held = { .at = batch->column[RECORD_TIME].integer[row],
+				    .allocated = batch->column[RECORD_ALLOCATED].integer[row],
+				    .reserved = batch->column[RECORD_RESERVED].integer[row] };
 
-	return rc < 0 ? rc : memory_hold(load->rank, &held, load->err);
+	return hold_component(load, batch->column[RECORD_COMPONENT].integer[row], &held);
 }
 
-static const struct np_scan_column event_columns[] = {
-	{ "component", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "totalAllocate", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "totalReserve", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "timestampNs", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
+static int take_event(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	struct memory_held held = {
+		.at = batch->column[MEMORY_EVENT_TIME].integer[row],
+		.allocated = batch->column[MEMORY_EVENT_ALLOCATED].integer[row],
+		.reserved = batch->column[MEMORY_EVENT_RESERVED].integer[row],
+	};
 
-static const struct np_scan_column process_columns[] = {
-	{ "type", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "hbm", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "timestampNs", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
+	return hold_component(load, batch->column[MEMORY_EVENT_COMPONENT].integer[row], &held);
+}
 
 /* Rows of the whole device are not of this process alone. */
 static int take_process(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct memory_held held = { .at = batch->column[2].integer[row],
+	struct memory_held held = { .at = batch->column[PROCESS_TIME].integer[row],
 				    .allocated = NP_UNKNOWN,
-				    .reserved = batch->column[1].integer[row] };
+				    .reserved = batch->column[PROCESS_HBM].integer[row] };
 
-	if (strcmp(rank_db_text(load, batch->column[0].integer[row]).bytes, "app") != 0)
+	if (strcmp(rank_db_text(load, batch->column[PROCESS_TYPE].integer[row]).bytes,
+		   VENDOR_NPU_MEM_PROCESS) != 0)
 		return NP_OK;
 	return hold(load, MEMORY_PROCESS, &held);
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-enum {
-	NAME,
-	ALLOC_TIME,
-	ALLOC_ALLOCATED,
-	ALLOC_RESERVED,
-	RELEASE_TIME,
-	RELEASE_ALLOCATED,
-	RELEASE_RESERVED,
-	OPERATOR_COLUMNS,
-};
-
-static const struct np_scan_column operator_columns[OPERATOR_COLUMNS] = {
-	[NAME] = { "name", NP_SCAN_INTEGER, NP_REQUIRED },
-	[ALLOC_TIME] = { "allocationTime", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[ALLOC_ALLOCATED] = { "allocationTotalAllocated", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[ALLOC_RESERVED] = { "allocationTotalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[RELEASE_TIME] = { "releaseTime", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[RELEASE_ALLOCATED] = { "releaseTotalAllocated", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[RELEASE_RESERVED] = { "releaseTotalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int take_operator(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct rank_db_text name = rank_db_text(load, batch->column[NAME].integer[row]);
+	struct rank_db_text name = rank_db_text(load, batch->column[MEMOP_NAME].integer[row]);
 	const char *component = memory_component_of(name.bytes, name.length);
-	struct memory_held held = { .at = batch->column[ALLOC_TIME].integer[row],
-				    .allocated = batch->column[ALLOC_ALLOCATED].integer[row],
-				    .reserved = batch->column[ALLOC_RESERVED].integer[row] };
+	struct memory_held held = { .at = batch->column[MEMOP_ALLOC].integer[row],
+				    .allocated = batch->column[MEMOP_ALLOC_ALLOCATED].integer[row],
+				    .reserved = batch->column[MEMOP_ALLOC_RESERVED].integer[row] };
 	int rc = hold(load, component, &held);
 
 	if (rc < 0)
 		return rc;
 	/* What is not yet released has no numbers here. */
-	held.at = batch->column[RELEASE_TIME].integer[row];
-	held.allocated = batch->column[RELEASE_ALLOCATED].integer[row];
-	held.reserved = batch->column[RELEASE_RESERVED].integer[row];
+	held.at = batch->column[MEMOP_RELEASE].integer[row];
+	held.allocated = batch->column[MEMOP_RELEASE_ALLOCATED].integer[row];
+	held.reserved = batch->column[MEMOP_RELEASE_RESERVED].integer[row];
 	return memory_hold(load->rank, &held, load->err);
 }
 
 /* --- modules --------------------------------------------------------------------------------- */
 
-static const struct np_scan_column name_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "name", NP_SCAN_TEXT, NP_REQUIRED },
-};
-
 static int take_module_name(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
-	struct np_scan_text text = batch->column[1].text[row];
+	struct np_scan_text text = batch->column[ENUM_NAME].text[row];
 	np_str id;
 	int rc;
 
@@ -138,22 +109,17 @@ static int take_module_name(struct rank_db *load, const struct np_batch *batch, 
 	if (rc == NP_OK)
 		rc = np_strtab_add(load->strings, name.text, name.length, &id, load->err);
 	return rc < 0 ? rc
-		      : np_idmap_set(load->modules, batch->column[0].integer[row], id, load->err);
+		      : np_idmap_set(load->modules, batch->column[ENUM_ID].integer[row], id,
+				     load->err);
 }
-
-static const struct np_scan_column module_columns[] = {
-	{ "moduleId", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "totalReserved", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "timestampNs", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
 
 static int take_module(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	int64_t id = batch->column[0].integer[row];
+	int64_t id = batch->column[MODULE_ID].integer[row];
 	struct memory_held held = { .component = np_idmap_get(load->modules, id),
-				    .at = batch->column[2].integer[row],
+				    .at = batch->column[MODULE_TIME].integer[row],
 				    .allocated = NP_UNKNOWN,
-				    .reserved = batch->column[1].integer[row] };
+				    .reserved = batch->column[MODULE_RESERVED].integer[row] };
 	char name[40];
 
 	if (held.component != NP_IDMAP_NONE)
@@ -164,17 +130,20 @@ static int take_module(struct rank_db *load, const struct np_batch *batch, size_
 
 static int read_modules(struct rank_db *load)
 {
+	static const struct vendor_pick names = { &vendor_enum_module, 0, 0 };
+	static const struct vendor_pick rows = { &vendor_npu_module_mem,
+						 VENDOR_BIT(MODULE_TIME) | VENDOR_BIT(MODULE_ID) |
+							 VENDOR_BIT(MODULE_RESERVED),
+						 0 };
 	int rc;
 
-	if (!np_db_has_rows(load->db, "NPU_MODULE_MEM"))
+	if (!np_db_has_rows(load->db, vendor_npu_module_mem.name))
 		return NP_OK;
 	load->modules = np_idmap_new();
-	rc = load->modules ? each(load, "ENUM_MODULE", name_columns, NP_COUNT(name_columns),
-				  take_module_name)
+	rc = load->modules ? each(load, &names, take_module_name)
 			   : np_fail_nomem(load->err, "modules");
 	if (rc == NP_OK)
-		rc = each(load, "NPU_MODULE_MEM", module_columns, NP_COUNT(module_columns),
-			  take_module);
+		rc = each(load, &rows, take_module);
 	np_idmap_free(load->modules);
 	load->modules = NULL;
 	return rc;
@@ -184,16 +153,39 @@ static int read_modules(struct rank_db *load)
 
 int rank_db_read_memory(struct rank_db *load)
 {
+	static const struct vendor_pick records = {
+		&vendor_memory_record,
+		VENDOR_BIT(RECORD_TIME) | VENDOR_BIT(RECORD_COMPONENT) |
+			VENDOR_BIT(RECORD_ALLOCATED) | VENDOR_BIT(RECORD_RESERVED),
+		0,
+	};
+	static const struct vendor_pick operators = {
+		&vendor_op_memory,
+		VENDOR_BIT(MEMOP_NAME) | VENDOR_BIT(MEMOP_ALLOC) |
+			VENDOR_BIT(MEMOP_ALLOC_ALLOCATED) | VENDOR_BIT(MEMOP_ALLOC_RESERVED) |
+			VENDOR_BIT(MEMOP_RELEASE) | VENDOR_BIT(MEMOP_RELEASE_ALLOCATED) |
+			VENDOR_BIT(MEMOP_RELEASE_RESERVED),
+		0,
+	};
+	static const struct vendor_pick events = {
+		&vendor_npu_op_mem,
+		VENDOR_BIT(MEMORY_EVENT_TIME) | VENDOR_BIT(MEMORY_EVENT_ALLOCATED) |
+			VENDOR_BIT(MEMORY_EVENT_RESERVED) | VENDOR_BIT(MEMORY_EVENT_COMPONENT),
+		VENDOR_BIT(MEMORY_EVENT_COMPONENT),
+	};
+	static const struct vendor_pick process = {
+		&vendor_npu_mem,
+		VENDOR_BIT(PROCESS_TIME) | VENDOR_BIT(PROCESS_TYPE) | VENDOR_BIT(PROCESS_HBM), 0
+	};
 	const struct np_strtab *strings = load->strings;
-	int rc = each(load, "MEMORY_RECORD", record_columns, NP_COUNT(record_columns), take_record);
+	int rc = each(load, &records, take_record);
 
 	if (rc == NP_OK && !memory_knows(load->rank, strings, MEMORY_PTA))
-		rc = each(load, "OP_MEMORY", operator_columns, OPERATOR_COLUMNS, take_operator);
+		rc = each(load, &operators, take_operator);
 	if (rc == NP_OK && !memory_knows(load->rank, strings, MEMORY_GE))
-		rc = each(load, "NPU_OP_MEM", event_columns, NP_COUNT(event_columns), take_record);
+		rc = each(load, &events, take_event);
 	if (rc == NP_OK && !memory_knows(load->rank, strings, MEMORY_PROCESS))
-		rc = each(load, "NPU_MEM", process_columns, NP_COUNT(process_columns),
-			  take_process);
+		rc = each(load, &process, take_process);
 	if (rc == NP_OK)
 		rc = read_modules(load);
 	return rc;

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_db.h"
 
-static const struct np_scan_column step_columns[] = {
-	{ "id", NP_SCAN_TEXT, NP_REQUIRED },
-	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
 static int take_step(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct np_scan_text text = batch->column[0].text[row];
-	np_ns begin = batch->column[1].integer[row];
-	np_ns end = batch->column[2].integer[row];
+	struct np_scan_text text = batch->column[STEP_ROW_ID].text[row];
+	np_ns begin = batch->column[STEP_ROW_START].integer[row];
+	np_ns end = batch->column[STEP_ROW_END].integer[row];
 	np_str id;
 	int rc;
 
@@ -25,14 +19,10 @@ static int take_step(struct rank_db *load, const struct np_batch *batch, size_t 
 	return rc < 0 ? rc : capture_add_step(&load->capture, id, begin, end);
 }
 
-static const struct np_scan_column framework_columns[] = {
-	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
 static int take_framework_call(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	struct np_step *step = &load->rank->steps.item[0];
-	np_ns start = batch->column[0].integer[row];
+	np_ns start = batch->column[TORCH_START].integer[row];
 
 	if (vendor_time_ok(start, start) &&
 	    (step->host_begin == NP_UNKNOWN || start < step->host_begin))
@@ -43,26 +33,14 @@ static int take_framework_call(struct rank_db *load, const struct np_batch *batc
 /* Without steps everything is one, which begins for the host at the first call of the framework. */
 static int add_pseudo_step(struct rank_db *load)
 {
+	static const struct vendor_pick starts = { &vendor_pytorch_api, VENDOR_BIT(TORCH_START),
+						   0 };
 	int rc = capture_add_step(&load->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
 
 	if (rc < 0)
 		return rc;
-	return rank_db_each(load, "PYTORCH_API", framework_columns, NP_COUNT(framework_columns),
-			    take_framework_call);
+	return rank_db_each(load, &starts, take_framework_call);
 }
-
-/*
- * Of this table's very many rows a few are wanted, and its times are text: the
- * names are read first, and the times of the batches in which there is one.
- */
-static const struct np_scan_column host_names[] = {
-	{ "name", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
-static const struct np_scan_column host_times[] = {
-	{ "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-};
 
 bool rank_db_loads_data(const struct rank_db *load, int64_t name)
 {
@@ -71,7 +49,7 @@ bool rank_db_loads_data(const struct rank_db *load, int64_t name)
 
 static bool loads_data(const struct rank_db *load, const struct np_batch *names, size_t row)
 {
-	return rank_db_loads_data(load, names->column[0].integer[row]);
+	return rank_db_loads_data(load, names->column[TORCH_NAME].integer[row]);
 }
 
 static int take_loading(struct rank_db *load, const struct np_batch *names, struct np_scan *times)
@@ -87,26 +65,34 @@ static int take_loading(struct rank_db *load, const struct np_batch *names, stru
 	rc = np_scan_next(times, &batch, load->err);
 	for (size_t i = first; rc == NP_OK && i < names->rows && i < batch.rows; i++) {
 		if (loads_data(load, names, i))
-			rc = capture_add_loading(&load->capture, batch.column[0].integer[i],
-						 batch.column[1].integer[i]);
+			rc = capture_add_loading(&load->capture,
+						 batch.column[TORCH_START].integer[i],
+						 batch.column[TORCH_END].integer[i]);
 	}
 	return rc;
 }
 
+/*
+ * Of this table's very many rows a few are wanted, and its times are text: the
+ * names are read first, and the times of the batches in which there is one.
+ */
 int rank_db_read_loading(struct rank_db *load)
 {
+	static const struct vendor_pick of_names = { &vendor_pytorch_api, VENDOR_BIT(TORCH_NAME),
+						     VENDOR_BIT(TORCH_NAME) };
+	static const struct vendor_pick of_times = {
+		&vendor_pytorch_api, VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END), 0
+	};
 	NP_CLEANUP(np_scan_closep) struct np_scan *names = NULL;
 	NP_CLEANUP(np_scan_closep) struct np_scan *times = NULL;
 	struct np_batch batch;
 	int rc;
 
-	if (!load->loaders || !np_db_has_table(load->db, "PYTORCH_API"))
+	if (!load->loaders || !np_db_has_table(load->db, vendor_pytorch_api.name))
 		return NP_OK;
-	rc = np_scan_open(load->db, "PYTORCH_API", host_names, NP_COUNT(host_names), &names,
-			  load->err);
+	rc = vendor_scan_open(load->db, &of_names, &names, load->err);
 	if (rc == NP_OK)
-		rc = np_scan_open(load->db, "PYTORCH_API", host_times, NP_COUNT(host_times), &times,
-				  load->err);
+		rc = vendor_scan_open(load->db, &of_times, &times, load->err);
 	while (rc == NP_OK) {
 		rc = np_scan_next(names, &batch, load->err);
 		if (rc < 0 || batch.rows == 0)
@@ -118,7 +104,8 @@ int rank_db_read_loading(struct rank_db *load)
 
 int rank_db_read_steps(struct rank_db *load)
 {
-	int rc = rank_db_each(load, "STEP_TIME", step_columns, NP_COUNT(step_columns), take_step);
+	static const struct vendor_pick steps = { &vendor_step_time, 0, 0 };
+	int rc = rank_db_each(load, &steps, take_step);
 
 	if (rc == NP_OK && load->rank->steps.count == 0)
 		rc = add_pseudo_step(load);

@@ -2,11 +2,6 @@
 #include "core/model/load/text/text_files.h"
 #include "rank_db.h"
 
-static const struct np_scan_column string_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "value", NP_SCAN_TEXT, NP_REQUIRED },
-};
-
 /* Host events with such a name load data; few databases have any. */
 static int keep_loader(struct rank_db *load, int64_t id, const struct rank_db_text *text)
 {
@@ -21,7 +16,7 @@ static int keep_loader(struct rank_db *load, int64_t id, const struct rank_db_te
 
 static int take_string(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct np_scan_text value = batch->column[1].text[row];
+	struct np_scan_text value = batch->column[STRING_VALUE].text[row];
 	struct rank_db_text *text = np_vec_add(&load->texts, load->err);
 	int rc;
 
@@ -31,17 +26,17 @@ static int take_string(struct rank_db *load, const struct np_batch *batch, size_
 	text->bytes = np_arena_text(load->arena, value.bytes ? value.bytes : "", value.length);
 	if (!text->bytes)
 		return np_fail_nomem(load->err, "STRING_IDS");
-	rc = keep_loader(load, batch->column[0].integer[row], text);
+	rc = keep_loader(load, batch->column[STRING_ID].integer[row], text);
 	if (rc < 0)
 		return rc;
-	return np_idmap_set(load->text_index, batch->column[0].integer[row],
+	return np_idmap_set(load->text_index, batch->column[STRING_ID].integer[row],
 			    (uint32_t)(load->texts.count - 1), load->err);
 }
 
 int rank_db_read_strings(struct rank_db *load)
 {
-	int rc = rank_db_each(load, "STRING_IDS", string_columns, NP_COUNT(string_columns),
-			      take_string);
+	static const struct vendor_pick strings = { &vendor_string_ids, 0, 0 };
+	int rc = rank_db_each(load, &strings, take_string);
 
 	if (rc == NP_OK && load->texts.count == 0)
 		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
@@ -73,11 +68,6 @@ int rank_db_intern(struct rank_db *load, int64_t id, np_str *ret)
 	return rc < 0 ? rc : np_idmap_set(load->interned, id, *ret, load->err);
 }
 
-static const struct np_scan_column metadata_columns[] = {
-	{ "name", NP_SCAN_TEXT, NP_REQUIRED },
-	{ "value", NP_SCAN_TEXT, NP_REQUIRED },
-};
-
 static int take_value(struct rank_db *load, const char *name, struct np_scan_text value)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *json = NULL;
@@ -100,23 +90,18 @@ static int take_value(struct rank_db *load, const char *name, struct np_scan_tex
 
 static int take_metadata(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct np_scan_text name = batch->column[0].text[row];
-	struct np_scan_text value = batch->column[1].text[row];
+	struct np_scan_text name = batch->column[META_NAME].text[row];
+	struct np_scan_text value = batch->column[META_VALUE].text[row];
 
 	if (!name.bytes || !value.bytes)
 		return NP_OK;
 	return take_value(load, name.bytes, value);
 }
 
-static const struct np_scan_column host_columns[] = {
-	{ "hostUid", NP_SCAN_TEXT, NP_OPTIONAL },
-	{ "hostName", NP_SCAN_TEXT, NP_OPTIONAL },
-};
-
 static int take_host(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct np_scan_text uid = batch->column[0].text[row];
-	struct np_scan_text name = batch->column[1].text[row];
+	struct np_scan_text uid = batch->column[HOST_UID].text[row];
+	struct np_scan_text name = batch->column[HOST_NAME].text[row];
 	int rc = NP_OK;
 
 	/* The first row is this host. */
@@ -133,11 +118,11 @@ static int take_host(struct rank_db *load, const struct np_batch *batch, size_t 
 
 int rank_db_read_metadata(struct rank_db *load)
 {
-	int rc = rank_db_each(load, "META_DATA", metadata_columns, NP_COUNT(metadata_columns),
-			      take_metadata);
+	static const struct vendor_pick metadata = { &vendor_meta_data, 0, 0 };
+	static const struct vendor_pick hosts = { &vendor_host_info, 0, 0 };
+	int rc = rank_db_each(load, &metadata, take_metadata);
 
 	if (rc == NP_OK)
-		rc = rank_db_each(load, "HOST_INFO", host_columns, NP_COUNT(host_columns),
-				  take_host);
+		rc = rank_db_each(load, &hosts, take_host);
 	return rc;
 }

@@ -2,35 +2,6 @@
 #include "core/model/load/capture/comm_steps.h"
 #include "rank_db.h"
 
-enum {
-	SUB_TASK_TASK,
-	SUB_TASK_TYPE,
-	SUB_TASK_PLANE,
-	SUB_TASK_RDMA,
-	SUB_TASK_SRC,
-	SUB_TASK_DST,
-	SUB_TASK_TRANSPORT,
-	SUB_TASK_SIZE,
-	SUB_TASK_LINK,
-	SUB_TASK_OP,
-	SUB_TASK_MASTER,
-	SUB_TASK_COLUMNS,
-};
-
-static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
-	[SUB_TASK_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_PLANE] = { "planeId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_RDMA] = { "rdmaType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[SUB_TASK_SRC] = { "srcRank", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_DST] = { "dstRank", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_TRANSPORT] = { "transportType", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_SIZE] = { "size", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_LINK] = { "linkType", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_OP] = { "opId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[SUB_TASK_MASTER] = { "isMaster", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int kind_of(struct rank_db *load, int64_t type_id, enum task_class class,
 		   struct np_comm_task *task)
 {
@@ -235,6 +206,19 @@ int rank_db_measure_sub_task(struct rank_db *load)
 
 int rank_db_begin_sub_task(struct rank_db *load)
 {
+	/* All that measures take must be there. */
+	static const struct vendor_pick rows = {
+		&vendor_communication_task,
+		VENDOR_BIT(SUB_TASK_TASK) | VENDOR_BIT(SUB_TASK_TYPE) | VENDOR_BIT(SUB_TASK_PLANE) |
+			VENDOR_BIT(SUB_TASK_RDMA) | VENDOR_BIT(SUB_TASK_SRC) |
+			VENDOR_BIT(SUB_TASK_DST) | VENDOR_BIT(SUB_TASK_TRANSPORT) |
+			VENDOR_BIT(SUB_TASK_SIZE) | VENDOR_BIT(SUB_TASK_LINK) |
+			VENDOR_BIT(SUB_TASK_OP) | VENDOR_BIT(SUB_TASK_MASTER),
+		VENDOR_BIT(SUB_TASK_TYPE) | VENDOR_BIT(SUB_TASK_PLANE) | VENDOR_BIT(SUB_TASK_SRC) |
+			VENDOR_BIT(SUB_TASK_DST) | VENDOR_BIT(SUB_TASK_TRANSPORT) |
+			VENDOR_BIT(SUB_TASK_SIZE) | VENDOR_BIT(SUB_TASK_LINK) |
+			VENDOR_BIT(SUB_TASK_OP),
+	};
 	struct rank_db_sub_task *sub_task = &load->sub_task;
 	int rc;
 
@@ -243,8 +227,7 @@ int rank_db_begin_sub_task(struct rank_db *load)
 	sub_task->ops = np_comm_tasks_new(load->rank, load->strings);
 	if (!sub_task->kinds || !sub_task->measured || !sub_task->ops)
 		return np_fail_nomem(load->err, "communication tasks");
-	rc = rank_db_open(load, "COMMUNICATION_TASK_INFO", sub_task_columns, SUB_TASK_COLUMNS,
-			  &sub_task->table);
+	rc = rank_db_open(load, &rows, &sub_task->table);
 	sub_task->form.has_master = rc == NP_OK && sub_task->table.scan &&
 				    np_scan_has(sub_task->table.scan, SUB_TASK_MASTER);
 	return rc;

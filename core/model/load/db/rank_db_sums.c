@@ -22,7 +22,7 @@ int rank_db_begin_sums(struct rank_db *load)
 	if (!load->call_names || !load->gather)
 		return np_fail_nomem(load->err, "kernels");
 	load->gather->err = load->err;
-	if (np_db_has_rows(load->db, "TASK_PMU_INFO")) {
+	if (np_db_has_rows(load->db, vendor_task_pmu.name)) {
 		load->by_task = np_idmap_new();
 		if (!load->by_task)
 			return np_fail_nomem(load->err, "kernels");
@@ -71,12 +71,12 @@ int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
 			  const struct np_batch *batch, size_t row)
 {
 	const struct gather_texts texts = {
-		.name = batch->column[KERNEL_COL_NAME].integer[row],
-		.type = batch->column[KERNEL_COL_TYPE].integer[row],
-		.core = batch->column[KERNEL_COL_CORE].integer[row],
-		.in_shapes = batch->column[KERNEL_COL_SHAPES].integer[row],
-		.in_dtypes = batch->column[KERNEL_COL_DTYPES].integer[row],
-		.in_formats = batch->column[KERNEL_COL_FORMATS].integer[row],
+		.name = batch->column[KERNEL_NAME].integer[row],
+		.type = batch->column[KERNEL_TYPE].integer[row],
+		.core = batch->column[KERNEL_CORE].integer[row],
+		.in_shapes = batch->column[KERNEL_IN_SHAPES].integer[row],
+		.in_dtypes = batch->column[KERNEL_IN_TYPES].integer[row],
+		.in_formats = batch->column[KERNEL_IN_FORMATS].integer[row],
 	};
 	struct gather_kernel *kernel = np_vec_add(&load->gather->kernels, load->err);
 	struct np_kernel_sort *fresh;
@@ -94,18 +94,12 @@ int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
 	if (rc == NP_OK && fresh)
 		rc = fill_likeness(load, &texts, fresh);
 	if (rc == NP_OK && load->by_task)
-		rc = np_idmap_set(load->by_task, batch->column[KERNEL_COL_TASK].integer[row],
+		rc = np_idmap_set(load->by_task, batch->column[KERNEL_TASK].integer[row],
 				  (uint32_t)(load->gather->kernels.count - 1), load->err);
 	return rc;
 }
 
 /* --- counters -------------------------------------------------------------------------------- */
-
-static const struct np_scan_column counter_columns[] = {
-	{ "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "name", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "value", NP_SCAN_REAL, NP_REQUIRED },
-};
 
 static double *counter_of(struct rank_db *load, int64_t name, struct rank_db_counters *counters)
 {
@@ -124,19 +118,21 @@ static double *counter_of(struct rank_db *load, int64_t name, struct rank_db_cou
 
 static int take_counter(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	uint32_t kernel = np_idmap_get(load->by_task, batch->column[0].integer[row]);
+	uint32_t kernel = np_idmap_get(load->by_task, batch->column[COUNTER_TASK].integer[row]);
 	double *counter;
 
 	if (kernel == NP_IDMAP_NONE)
 		return NP_OK;
-	counter = counter_of(load, batch->column[1].integer[row], &load->counters[kernel]);
+	counter =
+		counter_of(load, batch->column[COUNTER_NAME].integer[row], &load->counters[kernel]);
 	if (counter)
-		*counter = batch->column[2].real[row];
+		*counter = batch->column[COUNTER_VALUE].real[row];
 	return NP_OK;
 }
 
 static int read_counters(struct rank_db *load)
 {
+	static const struct vendor_pick counters = { &vendor_task_pmu, 0, 0 };
 	size_t count = load->gather->kernels.count;
 	int rc;
 
@@ -149,8 +145,7 @@ static int read_counters(struct rank_db *load)
 	for (size_t i = 0; i < count; i++)
 		load->counters[i] = (struct rank_db_counters){ (double)NAN, (double)NAN,
 							       (double)NAN, (double)NAN };
-	rc = rank_db_each(load, "TASK_PMU_INFO", counter_columns, NP_COUNT(counter_columns),
-			  take_counter);
+	rc = rank_db_each(load, &counters, take_counter);
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
 		struct gather_kernel *kernel = &load->gather->kernels.item[i];
 		const struct rank_db_counters *of = &load->counters[i];
@@ -162,27 +157,6 @@ static int read_counters(struct rank_db *load)
 }
 
 /* --- calls of the framework ------------------------------------------------------------------ */
-
-enum {
-	CALL_START,
-	CALL_END,
-	CALL_THREAD,
-	CALL_CONNECTION,
-	CALL_NAME,
-	CALL_FORWARD,
-	CALL_KIND,
-	CALL_COLUMNS,
-};
-
-static const struct np_scan_column call_columns[CALL_COLUMNS] = {
-	[CALL_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[CALL_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[CALL_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[CALL_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[CALL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[CALL_FORWARD] = { "fwdThreadId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[CALL_KIND] = { "type", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
 
 /* What a name is, looked at once for each: its text, and whether kernels are told apart by it. */
 static int name_call(struct rank_db *load, int64_t name, bool *ret_op, struct gather_call *call)
@@ -210,22 +184,22 @@ static int name_call(struct rank_db *load, int64_t name, bool *ret_op, struct ga
 
 static int take_call(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	int64_t tid = batch->column[CALL_THREAD].integer[row];
-	int64_t forward = batch->column[CALL_FORWARD].integer[row];
+	int64_t tid = batch->column[TORCH_THREAD].integer[row];
+	int64_t forward = batch->column[TORCH_FORWARD].integer[row];
 	struct gather_call call = {
-		.start = batch->column[CALL_START].integer[row],
-		.end = batch->column[CALL_END].integer[row],
+		.start = batch->column[TORCH_START].integer[row],
+		.end = batch->column[TORCH_END].integer[row],
 		.tid = vendor_thread(tid),
-		.connections = batch->column[CALL_CONNECTION].integer[row],
+		.connections = batch->column[TORCH_CONNECTION].integer[row],
 	};
-	int64_t name = batch->column[CALL_NAME].integer[row];
+	int64_t name = batch->column[TORCH_NAME].integer[row];
 	bool op;
 	int rc = NP_OK;
 
 	if (rank_db_loads_data(load, name))
 		rc = capture_add_loading(&load->capture, call.start, call.end);
 	if (rc < 0 || load->sums_lost ||
-	    !vendor_torch_is_op(batch->column[CALL_KIND].integer[row]) ||
+	    !vendor_torch_is_op(batch->column[TORCH_KIND].integer[row]) ||
 	    !vendor_time_ok(call.start, call.end))
 		return rc;
 	rc = name_call(load, name, &op, &call);
@@ -239,15 +213,10 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 	return load->sums_lost ? NP_OK : rc;
 }
 
-static const struct np_scan_column link_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "connectionId", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
 static int take_link(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	return kernel_gather_link(load->gather, batch->column[0].integer[row],
-				  batch->column[1].integer[row]);
+	return kernel_gather_link(load->gather, batch->column[CONNECTION_ID].integer[row],
+				  batch->column[CONNECTION_VALUE].integer[row]);
 }
 
 /* Where no name tells kernels apart, no call needs to be read. */
@@ -262,14 +231,21 @@ static bool has_origins(const struct rank_db *load)
 
 int rank_db_gather_calls(struct rank_db *load)
 {
+	static const struct vendor_pick calls = {
+		&vendor_pytorch_api,
+		VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END) | VENDOR_BIT(TORCH_THREAD) |
+			VENDOR_BIT(TORCH_CONNECTION) | VENDOR_BIT(TORCH_NAME) |
+			VENDOR_BIT(TORCH_FORWARD) | VENDOR_BIT(TORCH_KIND),
+		0,
+	};
+	static const struct vendor_pick links = { &vendor_connection_ids, 0, 0 };
 	int rc;
 
 	if (!has_origins(load))
 		return rank_db_read_loading(load);
-	rc = rank_db_each(load, "PYTORCH_API", call_columns, CALL_COLUMNS, take_call);
+	rc = rank_db_each(load, &calls, take_call);
 	if (rc == NP_OK && load->gather->launches.count > 0 && !load->sums_lost)
-		rc = rank_db_each(load, "CONNECTION_IDS", link_columns, NP_COUNT(link_columns),
-				  take_link);
+		rc = rank_db_each(load, &links, take_link);
 	if (rc == NP_OK || rc == NP_E_NOMEM)
 		return rc;
 	/* A damaged table costs the sums; what loads data is wanted all the same. */
@@ -280,15 +256,10 @@ int rank_db_gather_calls(struct rank_db *load)
 
 /* --- the device ------------------------------------------------------------------------------ */
 
-static const struct np_scan_column frequency_columns[] = {
-	{ "timestampNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	{ "freq", NP_SCAN_INTEGER, NP_REQUIRED },
-};
-
 static int take_frequency(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	np_ns time = batch->column[0].integer[row];
-	int64_t mhz = vendor_known(batch->column[1].integer[row]);
+	np_ns time = batch->column[FREQUENCY_TIME].integer[row];
+	int64_t mhz = vendor_known(batch->column[FREQUENCY_MHZ].integer[row]);
 
 	if (!vendor_time_ok(time, time) || mhz == NP_UNKNOWN || mhz > UINT32_MAX)
 		return NP_OK;
@@ -297,18 +268,13 @@ static int take_frequency(struct rank_db *load, const struct np_batch *batch, si
 	return NP_OK;
 }
 
-static const struct np_scan_column npu_columns[] = {
-	{ "id", NP_SCAN_INTEGER, NP_OPTIONAL },
-	{ "name", NP_SCAN_TEXT, NP_REQUIRED },
-};
-
 /* The chip of this rank's device; where its number is not among them, the first. */
 static int take_npu(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct np_scan_text name = batch->column[1].text[row];
+	struct np_scan_text name = batch->column[NPU_NAME].text[row];
 	int32_t device = load->capture.devices.count ? load->capture.devices.item[0] : -1;
 
-	if (load->gather->chip != NP_STR_NONE && batch->column[0].integer[row] != device)
+	if (load->gather->chip != NP_STR_NONE && batch->column[NPU_ID].integer[row] != device)
 		return NP_OK;
 	return vendor_intern(load->strings, name.bytes, name.length, &load->gather->chip,
 			     load->err);
@@ -318,13 +284,16 @@ static int take_npu(struct rank_db *load, const struct np_batch *batch, size_t r
 
 static int sum_kernels(struct rank_db *load)
 {
+	static const struct vendor_pick frequency = {
+		&vendor_aicore_freq, VENDOR_BIT(FREQUENCY_TIME) | VENDOR_BIT(FREQUENCY_MHZ), 0
+	};
+	static const struct vendor_pick npus = { &vendor_npu_info, 0, 0 };
 	int rc = read_counters(load);
 
 	if (rc == NP_OK)
-		rc = rank_db_each(load, "AICORE_FREQ", frequency_columns,
-				  NP_COUNT(frequency_columns), take_frequency);
+		rc = rank_db_each(load, &frequency, take_frequency);
 	if (rc == NP_OK)
-		rc = rank_db_each(load, "NPU_INFO", npu_columns, NP_COUNT(npu_columns), take_npu);
+		rc = rank_db_each(load, &npus, take_npu);
 	if (rc == NP_OK)
 		rc = kernel_gather_reduce(load->gather, load->strings, load->capture.devices.item,
 					  load->rank);

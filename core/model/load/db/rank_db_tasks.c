@@ -3,23 +3,6 @@
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-enum {
-	CALL_START,
-	CALL_END,
-	CALL_TYPE,
-	CALL_CONNECTION,
-	CALL_NAME,
-	CALL_COLUMNS,
-};
-
-static const struct np_scan_column call_columns[CALL_COLUMNS] = {
-	[CALL_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[CALL_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[CALL_TYPE] = { "type", NP_SCAN_INTEGER, NP_REQUIRED },
-	[CALL_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[CALL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int take_call(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	np_ns start = batch->column[CALL_START].integer[row];
@@ -79,29 +62,6 @@ int rank_db_read_calls(struct rank_db *load, int64_t connection, np_ns start)
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-enum {
-	TASK_COL_START,
-	TASK_COL_END,
-	TASK_COL_DEVICE,
-	TASK_COL_CONNECTION,
-	TASK_COL_ID,
-	TASK_COL_TYPE,
-	TASK_COL_STREAM,
-	TASK_COL_ON_STREAM,
-	TASK_COL_COUNT,
-};
-
-static const struct np_scan_column task_columns[TASK_COL_COUNT] = {
-	[TASK_COL_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[TASK_COL_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
-	[TASK_COL_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TASK_COL_CONNECTION] = { "connectionId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TASK_COL_ID] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[TASK_COL_TYPE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TASK_COL_STREAM] = { "streamId", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[TASK_COL_ON_STREAM] = { "taskId", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
-
 static int class_of(struct rank_db *load, int64_t id, enum task_class *ret)
 {
 	uint32_t known = np_idmap_get(load->classes, id);
@@ -137,16 +97,16 @@ static int index_task(struct rank_db *load, int64_t key, uint32_t index)
 static int take_task(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	struct capture_row task = {
-		.start = batch->column[TASK_COL_START].integer[row],
-		.end = batch->column[TASK_COL_END].integer[row],
-		.device = batch->column[TASK_COL_DEVICE].integer[row],
-		.connection = batch->column[TASK_COL_CONNECTION].integer[row],
-		.stream = batch->column[TASK_COL_STREAM].integer[row],
-		.id = batch->column[TASK_COL_ON_STREAM].integer[row],
-		.key = batch->column[TASK_COL_ID].integer[row],
+		.start = batch->column[TASK_START].integer[row],
+		.end = batch->column[TASK_END].integer[row],
+		.device = batch->column[TASK_DEVICE].integer[row],
+		.connection = batch->column[TASK_CONNECTION].integer[row],
+		.stream = batch->column[TASK_STREAM].integer[row],
+		.id = batch->column[TASK_NUMBER].integer[row],
+		.key = batch->column[TASK_ID].integer[row],
 	};
 	uint32_t index = NP_IDMAP_NONE;
-	int rc = class_of(load, batch->column[TASK_COL_TYPE].integer[row], &task.class);
+	int rc = class_of(load, batch->column[TASK_TYPE].integer[row], &task.class);
 
 	if (rc == NP_OK)
 		rc = rank_db_read_calls(load, task.connection, task.start);
@@ -225,17 +185,6 @@ uint32_t rank_db_find_task(struct rank_db *load, int64_t key, bool *ret_waits)
 }
 
 /* --- kernels --------------------------------------------------------------------------------- */
-
-static const struct np_scan_column kernel_columns[KERNEL_COL_COUNT] = {
-	[KERNEL_COL_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
-	[KERNEL_COL_TYPE] = { "opType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_COL_CORE] = { "taskType", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_COL_SHAPES] = { "inputShapes", NP_SCAN_INTEGER, NP_OPTIONAL },
-	/* Read only where kernels are summed. */
-	[KERNEL_COL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_COL_DTYPES] = { "inputDataTypes", NP_SCAN_INTEGER, NP_OPTIONAL },
-	[KERNEL_COL_FORMATS] = { "inputFormats", NP_SCAN_INTEGER, NP_OPTIONAL },
-};
 
 /* NP_STR_NONE where the type was not recorded. */
 static int type_of(struct rank_db *load, int64_t id, np_str *ret)
@@ -337,10 +286,10 @@ int rank_db_read_kernels(struct rank_db *load)
 		rc = rank_db_fill(load, table);
 		if (rc < 0 || table->done)
 			break;
-		kernel = (struct rank_db_kernel){ column[KERNEL_COL_TASK].integer[table->row],
-						  column[KERNEL_COL_TYPE].integer[table->row],
-						  column[KERNEL_COL_CORE].integer[table->row],
-						  column[KERNEL_COL_SHAPES].integer[table->row] };
+		kernel = (struct rank_db_kernel){ column[KERNEL_TASK].integer[table->row],
+						  column[KERNEL_TYPE].integer[table->row],
+						  column[KERNEL_CORE].integer[table->row],
+						  column[KERNEL_IN_SHAPES].integer[table->row] };
 		if (rank_db_is_ahead(load, kernel.task))
 			break;
 		rc = take_kernel(load, &kernel, &waits, &task);
@@ -357,13 +306,29 @@ int rank_db_read_kernels(struct rank_db *load)
 
 int rank_db_open_tasks(struct rank_db *load)
 {
-	int rc = rank_db_open(load, "CANN_API", call_columns, CALL_COLUMNS, &load->calls);
+	/* What joins calls with tasks must be there. */
+	static const struct vendor_pick calls = {
+		&vendor_cann_api,
+		VENDOR_BIT(CALL_START) | VENDOR_BIT(CALL_END) | VENDOR_BIT(CALL_TYPE) |
+			VENDOR_BIT(CALL_CONNECTION) | VENDOR_BIT(CALL_NAME),
+		VENDOR_BIT(CALL_TYPE) | VENDOR_BIT(CALL_CONNECTION),
+	};
+	static const struct vendor_pick tasks = { &vendor_task, 0, 0 };
+	struct vendor_pick kernels = {
+		&vendor_compute_task,
+		VENDOR_BIT(KERNEL_TASK) | VENDOR_BIT(KERNEL_TYPE) | VENDOR_BIT(KERNEL_CORE) |
+			VENDOR_BIT(KERNEL_IN_SHAPES),
+		0,
+	};
+	int rc = rank_db_open(load, &calls, &load->calls);
 
+	/* To be summed, kernels are told apart by more. */
+	if (load->gather)
+		kernels.columns |= VENDOR_BIT(KERNEL_NAME) | VENDOR_BIT(KERNEL_IN_TYPES) |
+				   VENDOR_BIT(KERNEL_IN_FORMATS);
 	if (rc == NP_OK)
-		rc = rank_db_open(load, "TASK", task_columns, TASK_COL_COUNT, &load->tasks);
+		rc = rank_db_open(load, &tasks, &load->tasks);
 	if (rc == NP_OK)
-		rc = rank_db_open(load, "COMPUTE_TASK_INFO", kernel_columns,
-				  load->gather ? KERNEL_COL_COUNT : KERNEL_COL_PLAIN,
-				  &load->kernels);
+		rc = rank_db_open(load, &kernels, &load->kernels);
 	return rc;
 }
