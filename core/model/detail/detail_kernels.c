@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/vendor/text_columns.h"
 #include "detail_private.h"
 
 #include <math.h>
@@ -8,71 +9,6 @@
  * name; those that nobody knows are counters of the AI cores, which differ with
  * what was measured. The header is therefore read before the rows.
  */
-enum {
-	STEP,
-	DEVICE,
-	TASK,
-	STREAM,
-	NAME,
-	TYPE,
-	STATE,
-	CORE,
-	START,
-	DURATION,
-	WAIT,
-	BLOCKS,
-	MIX_BLOCKS,
-	IN_SHAPES,
-	IN_TYPES,
-	IN_FORMATS,
-	OUT_SHAPES,
-	OUT_TYPES,
-	OUT_FORMATS,
-	KNOWN,
-};
-
-static const struct np_csv_column known_columns[KNOWN] = {
-	[STEP] = { "Step Id", NP_OPTIONAL },
-	[DEVICE] = { "Device_id", NP_OPTIONAL },
-	[TASK] = { "Task ID", NP_OPTIONAL },
-	[STREAM] = { "Stream ID", NP_OPTIONAL },
-	[NAME] = { "Name|Op Name", NP_REQUIRED },
-	[TYPE] = { "Type|OP Type", NP_OPTIONAL },
-	[STATE] = { "OP State", NP_OPTIONAL },
-	[CORE] = { "Accelerator Core|Task Type", NP_OPTIONAL },
-	[START] = { "Start Time(us)|Task Start Time(us)", NP_REQUIRED },
-	[DURATION] = { "Duration(us)|Task Duration(us)", NP_REQUIRED },
-	[WAIT] = { "Wait Time(us)|Task Wait Time(us)", NP_OPTIONAL },
-	[BLOCKS] = { "Block Num|Block Dim", NP_OPTIONAL },
-	[MIX_BLOCKS] = { "Mix Block Num|Mix Block Dim", NP_OPTIONAL },
-	[IN_SHAPES] = { "Input Shapes", NP_OPTIONAL },
-	[IN_TYPES] = { "Input Data Types", NP_OPTIONAL },
-	[IN_FORMATS] = { "Input Formats", NP_OPTIONAL },
-	[OUT_SHAPES] = { "Output Shapes", NP_OPTIONAL },
-	[OUT_TYPES] = { "Output Data Types", NP_OPTIONAL },
-	[OUT_FORMATS] = { "Output Formats", NP_OPTIONAL },
-};
-
-/* Columns that are neither used above nor counters. */
-static const char *const other_columns[] = { "Model ID",   "Model Name",    "Infer ID",
-					     "Context ID", "HF32 Eligible", "Grid Dim" };
-
-/* Counters are numbers of the cores: their names tell. */
-static bool is_counter(const char *name)
-{
-	for (size_t i = 0; i < NP_COUNT(other_columns); i++) {
-		if (strcmp(name, other_columns[i]) == 0)
-			return false;
-	}
-	for (size_t i = 0; i < KNOWN; i++) {
-		const char *found = strstr(known_columns[i].names, name);
-
-		if (found && (found == known_columns[i].names || found[-1] == '|'))
-			return false;
-	}
-	/* Names for people are capitalised, those of counters are not. */
-	return name[0] >= 'a' && name[0] <= 'z';
-}
 
 struct kernels {
 	struct detail_load *load;
@@ -121,7 +57,7 @@ static int take_header(struct kernels *kernels, const char *line, size_t length)
 		name = np_arena_text(arena, line, end);
 		if (!name)
 			return np_fail_nomem(kernels->load->err, "a header");
-		if (is_counter(name) && !strchr(name, '|') &&
+		if (vendor_kernels_is_counter(name) && !strchr(name, '|') &&
 		    kernels->columns.count < NP_CSV_COLUMNS_MAX)
 			rc = add_counter(kernels, name);
 		line += size + (comma ? 1 : 0);
@@ -174,8 +110,9 @@ static bool times_of(const struct np_slice *cell, np_ns *start, np_ns *end)
 {
 	np_ns duration;
 
-	return np_text_to_scaled(cell[START].bytes, cell[START].length, 3, start) &&
-	       np_text_to_scaled(cell[DURATION].bytes, cell[DURATION].length, 3, &duration) &&
+	return np_text_to_scaled(cell[KERNELS_START].bytes, cell[KERNELS_START].length, 3, start) &&
+	       np_text_to_scaled(cell[KERNELS_DURATION].bytes, cell[KERNELS_DURATION].length, 3,
+				 &duration) &&
 	       duration >= 0 && !__builtin_add_overflow(*start, duration, end);
 }
 
@@ -185,21 +122,21 @@ static int texts_of(struct detail_load *load, const struct np_slice *cell, struc
 		int column;
 		np_str *text;
 	} texts[] = {
-		{ NAME, &kernel->name },
-		{ TYPE, &kernel->type },
-		{ STATE, &kernel->state },
-		{ CORE, &kernel->core },
-		{ IN_TYPES, &kernel->in_dtypes },
-		{ IN_FORMATS, &kernel->in_formats },
-		{ OUT_TYPES, &kernel->out_dtypes },
-		{ OUT_FORMATS, &kernel->out_formats },
+		{ KERNELS_NAME, &kernel->name },
+		{ KERNELS_TYPE, &kernel->type },
+		{ KERNELS_STATE, &kernel->state },
+		{ KERNELS_CORE, &kernel->core },
+		{ KERNELS_IN_TYPES, &kernel->in_dtypes },
+		{ KERNELS_IN_FORMATS, &kernel->in_formats },
+		{ KERNELS_OUT_TYPES, &kernel->out_dtypes },
+		{ KERNELS_OUT_FORMATS, &kernel->out_formats },
 	};
-	int rc = detail_intern_shapes(load, cell[IN_SHAPES].bytes, cell[IN_SHAPES].length,
-				      &kernel->in_shapes);
+	int rc = detail_intern_shapes(load, cell[KERNELS_IN_SHAPES].bytes,
+				      cell[KERNELS_IN_SHAPES].length, &kernel->in_shapes);
 
 	if (rc == NP_OK)
-		rc = detail_intern_shapes(load, cell[OUT_SHAPES].bytes, cell[OUT_SHAPES].length,
-					  &kernel->out_shapes);
+		rc = detail_intern_shapes(load, cell[KERNELS_OUT_SHAPES].bytes,
+					  cell[KERNELS_OUT_SHAPES].length, &kernel->out_shapes);
 	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
 		rc = detail_intern(load, cell[texts[i].column].bytes, cell[texts[i].column].length,
 				   texts[i].text);
@@ -226,14 +163,15 @@ static int add_kernel(struct kernels *kernels, const struct np_slice *cell, np_n
 		return NP_E_NOMEM;
 	kernel->start = start;
 	kernel->end = end;
-	if (!np_text_to_scaled(cell[WAIT].bytes, cell[WAIT].length, 3, &kernel->wait))
+	if (!np_text_to_scaled(cell[KERNELS_WAIT].bytes, cell[KERNELS_WAIT].length, 3,
+			       &kernel->wait))
 		kernel->wait = NP_UNKNOWN;
-	kernel->stream = number(cell[STREAM]);
-	kernel->task_id = number(cell[TASK]);
-	kernel->block_dim = number(cell[BLOCKS]);
-	kernel->mix_block_dim = number(cell[MIX_BLOCKS]);
-	kernel->device = vendor_device(number(cell[DEVICE]));
-	kernel->step = named_step(kernels->load, cell[STEP]);
+	kernel->stream = number(cell[KERNELS_STREAM]);
+	kernel->task_id = number(cell[KERNELS_TASK]);
+	kernel->block_dim = number(cell[KERNELS_BLOCKS]);
+	kernel->mix_block_dim = number(cell[KERNELS_MIX_BLOCKS]);
+	kernel->device = vendor_device(number(cell[KERNELS_DEVICE]));
+	kernel->step = named_step(kernels->load, cell[KERNELS_STEP]);
 	return texts_of(kernels->load, cell, kernel);
 }
 
@@ -248,16 +186,16 @@ static int take_row(struct kernels *kernels, const struct np_slice *cell)
 		kernels->bad_times++;
 		return NP_OK;
 	}
-	if (vendor_is_operator(cell[CORE], cell[NAME]) ||
+	if (vendor_is_operator(cell[KERNELS_CORE], cell[KERNELS_NAME]) ||
 	    !detail_time_ok(kernels->load, start, end))
 		return NP_OK;
 	rc = add_kernel(kernels, cell, start, end);
-	for (size_t i = KNOWN; i < kernels->columns.count && rc == NP_OK; i++) {
+	for (size_t i = KERNELS_COLUMNS; i < kernels->columns.count && rc == NP_OK; i++) {
 		double *value = np_vec_add(&kernels->values, kernels->load->err);
 
 		if (!value)
 			return NP_E_NOMEM;
-		*value = real(cell[i]) * kernels->pmu.scales.item[i - KNOWN];
+		*value = real(cell[i]) * kernels->pmu.scales.item[i - KERNELS_COLUMNS];
 	}
 	return rc;
 }
@@ -276,7 +214,7 @@ static int read_rows(struct kernels *kernels, const char *path, struct np_err *p
 			rc = np_fail(problem, NP_E_NOMEM, "%s", kernels->load->err->text);
 	}
 	if (rc == NP_OK)
-		kernels->has_wait = np_csv_has(csv, WAIT);
+		kernels->has_wait = np_csv_has(csv, KERNELS_WAIT);
 	if (rc == NP_OK && kernels->rows > 0 && kernels->bad_times == kernels->rows)
 		rc = np_fail(problem, NP_E_FORMAT,
 			     "no row has a usable time (was it saved by a spreadsheet?)");
@@ -292,12 +230,12 @@ static int read_file(struct kernels *kernels, const char *path, struct np_err *p
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < KNOWN; i++) {
+	for (size_t i = 0; i < KERNELS_COLUMNS; i++) {
 		struct np_csv_column *column = np_vec_add(&kernels->columns, problem);
 
 		if (!column)
 			return NP_E_NOMEM;
-		*column = known_columns[i];
+		*column = vendor_kernels[i];
 	}
 	if (detail_wants(kernels->load, NP_DETAIL_PMU))
 		rc = read_header(kernels, path, problem);

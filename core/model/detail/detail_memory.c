@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/model/vendor/text_columns.h"
 #include "detail_private.h"
 
 /* operator_memory.csv, memory_record.csv, npu_module_mem.csv. KB and MB of these are powers of 2.
@@ -6,40 +7,48 @@
 
 typedef int take_cells(struct detail_load *load, const struct np_slice *cell);
 
-static int each_row(struct detail_load *load, const char *path, const struct np_csv_column *columns,
-		    size_t count, take_cells *take, struct np_err *problem)
+struct memory_file {
+	enum np_file kind;
+	unsigned section; /* that it fills */
+	const struct np_csv_column *columns;
+	size_t count;
+	uint32_t required;
+	take_cells *take;
+};
+
+static int each_row(struct detail_load *load, const char *path, const struct memory_file *file,
+		    struct np_err *problem)
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
 	const struct np_csv_row *row;
-	int rc = np_csv_open(path, columns, count, &csv, problem);
+	int rc = vendor_csv_open(path, file->columns, file->count, file->required, &csv, problem);
 
 	while (rc == NP_OK) {
 		rc = np_csv_next(csv, &row, problem);
 		if (rc < 0 || !row)
 			break;
-		if (take(load, row->cell) < 0)
+		if (file->take(load, row->cell) < 0)
 			rc = np_fail(problem, NP_E_NOMEM, "%s", load->err->text);
 	}
 	return rc;
 }
 
 /* A file that cannot be read costs what only it tells. */
-static int read_file(struct detail_load *load, enum np_file file, unsigned section,
-		     const struct np_csv_column *columns, size_t count, take_cells *take)
+static int read_file(struct detail_load *load, const struct memory_file *file)
 {
-	const char *path = load->source->file[file];
+	const char *path = load->source->file[file->kind];
 	struct np_err problem = NP_ERR_INIT;
 	int rc;
 
-	if (!path || !detail_wants(load, section))
+	if (!path || !detail_wants(load, file->section))
 		return NP_OK;
-	rc = each_row(load, path, columns, count, take, &problem);
+	rc = each_row(load, path, file, &problem);
 	if (rc == NP_E_NOMEM)
 		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)
-		detail_note(load, path, np_file_name(file), problem.text);
+		detail_note(load, path, np_file_name(file->kind), problem.text);
 	else
-		load->detail->has |= section;
+		load->detail->has |= file->section;
 	return NP_OK;
 }
 
@@ -76,37 +85,6 @@ static int32_t device_of(struct np_slice cell)
 	return -1;
 }
 
-enum {
-	OP_NAME,
-	OP_SIZE,
-	OP_ALLOC,
-	OP_RELEASE,
-	OP_ACTIVE_RELEASE,
-	OP_ALLOC_ALLOCATED,
-	OP_ALLOC_RESERVED,
-	OP_ALLOC_ACTIVE,
-	OP_RELEASE_ALLOCATED,
-	OP_RELEASE_RESERVED,
-	OP_RELEASE_ACTIVE,
-	OP_DEVICE,
-	OP_COLUMNS,
-};
-
-static const struct np_csv_column op_columns[OP_COLUMNS] = {
-	[OP_NAME] = { "Name", NP_REQUIRED },
-	[OP_SIZE] = { "Size(KB)", NP_REQUIRED },
-	[OP_ALLOC] = { "Allocation Time(us)", NP_REQUIRED },
-	[OP_RELEASE] = { "Release Time(us)", NP_OPTIONAL },
-	[OP_ACTIVE_RELEASE] = { "Active Release Time(us)", NP_OPTIONAL },
-	[OP_ALLOC_ALLOCATED] = { "Allocation Total Allocated(MB)", NP_OPTIONAL },
-	[OP_ALLOC_RESERVED] = { "Allocation Total Reserved(MB)", NP_OPTIONAL },
-	[OP_ALLOC_ACTIVE] = { "Allocation Total Active(MB)", NP_OPTIONAL },
-	[OP_RELEASE_ALLOCATED] = { "Release Total Allocated(MB)", NP_OPTIONAL },
-	[OP_RELEASE_RESERVED] = { "Release Total Reserved(MB)", NP_OPTIONAL },
-	[OP_RELEASE_ACTIVE] = { "Release Total Active(MB)", NP_OPTIONAL },
-	[OP_DEVICE] = { "Device Type", NP_OPTIONAL },
-};
-
 static int take_op(struct detail_load *load, const struct np_slice *cell)
 {
 	struct np_memory_op *op = np_vec_add(&load->detail->memory_ops, load->err);
@@ -114,43 +92,25 @@ static int take_op(struct detail_load *load, const struct np_slice *cell)
 	if (!op)
 		return NP_E_NOMEM;
 	*op = (struct np_memory_op){
-		.alloc = time_of(cell[OP_ALLOC]),
-		.release = time_of(cell[OP_RELEASE]),
-		.active_release = time_of(cell[OP_ACTIVE_RELEASE]),
-		.bytes = bytes_of(cell[OP_SIZE], VENDOR_KB),
-		.allocated_at_alloc = bytes_of(cell[OP_ALLOC_ALLOCATED], VENDOR_MB),
-		.reserved_at_alloc = bytes_of(cell[OP_ALLOC_RESERVED], VENDOR_MB),
-		.active_at_alloc = bytes_of(cell[OP_ALLOC_ACTIVE], VENDOR_MB),
-		.allocated_at_release = bytes_of(cell[OP_RELEASE_ALLOCATED], VENDOR_MB),
-		.reserved_at_release = bytes_of(cell[OP_RELEASE_RESERVED], VENDOR_MB),
-		.active_at_release = bytes_of(cell[OP_RELEASE_ACTIVE], VENDOR_MB),
-		.device = device_of(cell[OP_DEVICE]),
+		.alloc = time_of(cell[OPERATOR_ALLOC]),
+		.release = time_of(cell[OPERATOR_RELEASE]),
+		.active_release = time_of(cell[OPERATOR_ACTIVE_RELEASE]),
+		.bytes = bytes_of(cell[OPERATOR_SIZE_KB], VENDOR_KB),
+		.allocated_at_alloc = bytes_of(cell[OPERATOR_ALLOC_ALLOCATED_MB], VENDOR_MB),
+		.reserved_at_alloc = bytes_of(cell[OPERATOR_ALLOC_RESERVED_MB], VENDOR_MB),
+		.active_at_alloc = bytes_of(cell[OPERATOR_ALLOC_ACTIVE_MB], VENDOR_MB),
+		.allocated_at_release = bytes_of(cell[OPERATOR_RELEASE_ALLOCATED_MB], VENDOR_MB),
+		.reserved_at_release = bytes_of(cell[OPERATOR_RELEASE_RESERVED_MB], VENDOR_MB),
+		.active_at_release = bytes_of(cell[OPERATOR_RELEASE_ACTIVE_MB], VENDOR_MB),
+		.device = device_of(cell[OPERATOR_DEVICE]),
 	};
-	return detail_intern(load, cell[OP_NAME].bytes, cell[OP_NAME].length, &op->name);
+	return detail_intern(load, cell[OPERATOR_NAME].bytes, cell[OPERATOR_NAME].length,
+			     &op->name);
 }
-
-enum {
-	CURVE_COMPONENT,
-	CURVE_TIME,
-	CURVE_ALLOCATED,
-	CURVE_RESERVED,
-	CURVE_ACTIVE,
-	CURVE_DEVICE,
-	CURVE_COLUMNS,
-};
-
-static const struct np_csv_column curve_columns[CURVE_COLUMNS] = {
-	[CURVE_COMPONENT] = { "Component", NP_REQUIRED },
-	[CURVE_TIME] = { "Timestamp(us)", NP_REQUIRED },
-	[CURVE_ALLOCATED] = { "Total Allocated(MB)", NP_OPTIONAL },
-	[CURVE_RESERVED] = { "Total Reserved(MB)", NP_OPTIONAL },
-	[CURVE_ACTIVE] = { "Total Active(MB)", NP_OPTIONAL },
-	[CURVE_DEVICE] = { "Device Type|Device", NP_OPTIONAL },
-};
 
 static int add_point(struct detail_load *load, const struct np_slice *cell, bool module)
 {
-	np_ns time = time_of(cell[CURVE_TIME]);
+	np_ns time = time_of(cell[COMPONENT_TIME]);
 	struct np_memory_point *point;
 
 	if (time == NP_UNKNOWN) {
@@ -160,13 +120,15 @@ static int add_point(struct detail_load *load, const struct np_slice *cell, bool
 	point = np_vec_add(&load->detail->memory_curve, load->err);
 	if (!point)
 		return NP_E_NOMEM;
-	*point = (struct np_memory_point){ .time = time,
-					   .allocated = bytes_of(cell[CURVE_ALLOCATED], VENDOR_MB),
-					   .reserved = bytes_of(cell[CURVE_RESERVED], VENDOR_MB),
-					   .active = bytes_of(cell[CURVE_ACTIVE], VENDOR_MB),
-					   .device = device_of(cell[CURVE_DEVICE]),
-					   .module = module };
-	return detail_intern(load, cell[CURVE_COMPONENT].bytes, cell[CURVE_COMPONENT].length,
+	*point = (struct np_memory_point){
+		.time = time,
+		.allocated = bytes_of(cell[COMPONENT_ALLOCATED_MB], VENDOR_MB),
+		.reserved = bytes_of(cell[COMPONENT_RESERVED_MB], VENDOR_MB),
+		.active = bytes_of(cell[COMPONENT_ACTIVE_MB], VENDOR_MB),
+		.device = device_of(cell[COMPONENT_DEVICE]),
+		.module = module
+	};
+	return detail_intern(load, cell[COMPONENT_NAME].bytes, cell[COMPONENT_NAME].length,
 			     &point->component);
 }
 
@@ -182,14 +144,19 @@ static int take_module(struct detail_load *load, const struct np_slice *cell)
 
 int detail_read_memory(struct detail_load *load)
 {
-	int rc = read_file(load, NP_FILE_OPERATOR_MEMORY, NP_DETAIL_MEMORY_OPS, op_columns,
-			   OP_COLUMNS, take_op);
+	static const struct memory_file files[] = {
+		{ NP_FILE_OPERATOR_MEMORY, NP_DETAIL_MEMORY_OPS, vendor_memory_operators,
+		  OPERATOR_COLUMNS,
+		  VENDOR_COLUMN_BIT(OPERATOR_SIZE_KB) | VENDOR_COLUMN_BIT(OPERATOR_ALLOC),
+		  take_op },
+		{ NP_FILE_MEMORY_RECORD, NP_DETAIL_MEMORY_CURVE, vendor_memory_components,
+		  COMPONENT_COLUMNS, VENDOR_COLUMN_BIT(COMPONENT_TIME), take_component },
+		{ NP_FILE_MODULE_MEMORY, NP_DETAIL_MEMORY_CURVE, vendor_memory_components,
+		  COMPONENT_COLUMNS, VENDOR_COLUMN_BIT(COMPONENT_TIME), take_module },
+	};
+	int rc = NP_OK;
 
-	if (rc == NP_OK)
-		rc = read_file(load, NP_FILE_MEMORY_RECORD, NP_DETAIL_MEMORY_CURVE, curve_columns,
-			       CURVE_COLUMNS, take_component);
-	if (rc == NP_OK)
-		rc = read_file(load, NP_FILE_MODULE_MEMORY, NP_DETAIL_MEMORY_CURVE, curve_columns,
-			       CURVE_COLUMNS, take_module);
+	for (size_t i = 0; i < NP_COUNT(files) && rc == NP_OK; i++)
+		rc = read_file(load, &files[i]);
 	return rc;
 }

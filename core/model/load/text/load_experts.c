@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/model/load/capture/expert_kernels.h"
+#include "core/model/vendor/text_columns.h"
 #include "core/model/vendor/values.h"
 #include "text_files.h"
 
@@ -18,13 +19,6 @@ enum {
 	START,
 	DURATION,
 	COLUMNS,
-};
-
-static const struct np_csv_column columns[COLUMNS] = {
-	[TYPE] = { "Type|OP Type", NP_OPTIONAL },
-	[SHAPES] = { "Input Shapes", NP_OPTIONAL },
-	[START] = { "Start Time(us)|Task Start Time(us)", NP_REQUIRED },
-	[DURATION] = { "Duration(us)|Task Duration(us)", NP_REQUIRED },
 };
 
 static bool exchanges_tokens(const struct np_rank *rank, const struct np_strtab *strings)
@@ -56,6 +50,12 @@ static int read_rows(struct expert_kernels *kernels, const char *path,
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
 	const char *type = np_strtab_text(strings, kernels->type);
+	const struct np_csv_column columns[COLUMNS] = {
+		[TYPE] = vendor_kernels[KERNELS_TYPE],
+		[SHAPES] = vendor_kernels[KERNELS_IN_SHAPES],
+		[START] = vendor_kernels[KERNELS_START],
+		[DURATION] = vendor_kernels[KERNELS_DURATION],
+	};
 	const struct np_csv_row *row;
 	int rc = np_csv_open(path, columns, COLUMNS, &csv, err);
 

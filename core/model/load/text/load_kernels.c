@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/model/load/capture/capture.h"
+#include "core/model/vendor/text_columns.h"
 #include "text_files.h"
 
 #include "npuprof/csv.h"
@@ -10,31 +11,6 @@
  * other names: kernels and operators with start, duration and the step they
  * belong to. Nothing here says which call launched them.
  */
-enum {
-	STEP,
-	DEVICE,
-	NAME,
-	TYPE,
-	STREAM,
-	TASK,
-	CORE,
-	START,
-	DURATION,
-	COLUMNS,
-};
-
-static const struct np_csv_column columns[COLUMNS] = {
-	[STEP] = { "Step Id", NP_OPTIONAL },
-	[DEVICE] = { "Device_id", NP_OPTIONAL },
-	[NAME] = { "Name|Op Name", NP_REQUIRED },
-	[TYPE] = { "Type|OP Type", NP_OPTIONAL },
-	[STREAM] = { "Stream ID", NP_OPTIONAL },
-	[TASK] = { "Task ID", NP_OPTIONAL },
-	[CORE] = { "Accelerator Core|Task Type", NP_OPTIONAL },
-	[START] = { "Start Time(us)|Task Start Time(us)", NP_REQUIRED },
-	[DURATION] = { "Duration(us)|Task Duration(us)", NP_REQUIRED },
-};
-
 struct kernels {
 	struct capture capture;
 	struct np_rank *rank;
@@ -104,10 +80,10 @@ static int64_t number_of(struct np_slice cell)
 
 static int take_row(struct kernels *load, const struct np_slice *cell)
 {
-	struct capture_row task = { .device = number_of(cell[DEVICE]),
+	struct capture_row task = { .device = number_of(cell[KERNELS_DEVICE]),
 				    .connection = NP_UNKNOWN,
-				    .stream = number_of(cell[STREAM]),
-				    .id = number_of(cell[TASK]),
+				    .stream = number_of(cell[KERNELS_STREAM]),
+				    .id = number_of(cell[KERNELS_TASK]),
 				    .class = TASK_OTHER };
 	np_ns duration;
 	uint32_t index;
@@ -115,22 +91,24 @@ static int take_row(struct kernels *load, const struct np_slice *cell)
 	int rc;
 
 	load->rows++;
-	if (!np_text_to_scaled(cell[START].bytes, cell[START].length, 3, &task.start) ||
-	    !np_text_to_scaled(cell[DURATION].bytes, cell[DURATION].length, 3, &duration) ||
+	if (!np_text_to_scaled(cell[KERNELS_START].bytes, cell[KERNELS_START].length, 3,
+			       &task.start) ||
+	    !np_text_to_scaled(cell[KERNELS_DURATION].bytes, cell[KERNELS_DURATION].length, 3,
+			       &duration) ||
 	    duration < 0 || __builtin_add_overflow(task.start, duration, &task.end)) {
 		load->bad_times++;
 		return NP_OK;
 	}
-	rc = step_of(load, cell[STEP], &step);
+	rc = step_of(load, cell[KERNELS_STEP], &step);
 	if (rc < 0 || step == NP_NO_STEP)
 		return rc;
 	rc = capture_add_task(&load->capture, &task, &index);
 	if (rc < 0 || index == NP_IDMAP_NONE)
 		return rc;
 	capture_widen_step(&load->capture, step, task.start, task.end);
-	if (vendor_is_operator(cell[CORE], cell[NAME]))
-		return keep_op(load, cell[NAME], task.start, task.end, task.device);
-	return keep_kernel(load, cell[TYPE], &load->capture.tasks.item[index]);
+	if (vendor_is_operator(cell[KERNELS_CORE], cell[KERNELS_NAME]))
+		return keep_op(load, cell[KERNELS_NAME], task.start, task.end, task.device);
+	return keep_kernel(load, cell[KERNELS_TYPE], &load->capture.tasks.item[index]);
 }
 
 static int add_op(struct kernels *load, const struct np_comm_op *from)
@@ -181,11 +159,12 @@ static int read_rows(struct kernels *load)
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
 	const struct np_csv_row *row;
-	int rc = np_csv_open(load->capture.path, columns, COLUMNS, &csv, load->capture.err);
+	int rc = np_csv_open(load->capture.path, vendor_kernels, KERNELS_LOADED, &csv,
+			     load->capture.err);
 
 	if (rc < 0)
 		return rc;
-	load->has_steps = np_csv_has(csv, STEP);
+	load->has_steps = np_csv_has(csv, KERNELS_STEP);
 	if (!load->has_steps)
 		rc = capture_add_step(&load->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
 	while (rc == NP_OK) {
@@ -253,7 +232,8 @@ int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
 	const struct np_csv_row *row;
-	const struct np_csv_column wanted[] = { columns[NAME], columns[TYPE] };
+	const struct np_csv_column wanted[] = { vendor_kernels[KERNELS_NAME],
+						vendor_kernels[KERNELS_TYPE] };
 	int rc = np_csv_open(path, wanted, NP_COUNT(wanted), &csv, err);
 
 	while (rc == NP_OK && np_csv_has(csv, 1)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/model/load/capture/memory_held.h"
+#include "core/model/vendor/text_columns.h"
 #include "core/model/vendor/values.h"
 #include "text_files.h"
 
@@ -51,95 +52,55 @@ static int hold(struct reading *reading, const char *name, size_t length, struct
 
 /* --- components ------------------------------------------------------------------------------ */
 
-enum {
-	COMPONENT,
-	TIMESTAMP,
-	RESERVED_MB,
-	RESERVED_KB,
-	ALLOCATED_MB,
-	ALLOCATED_KB,
-	COMPONENT_COLUMNS,
-};
-
-static const struct np_csv_column component_columns[COMPONENT_COLUMNS] = {
-	[COMPONENT] = { "Component", NP_REQUIRED },
-	[TIMESTAMP] = { "Timestamp(us)", NP_OPTIONAL },
-	[RESERVED_MB] = { "Total Reserved(MB)", NP_OPTIONAL },
-	[RESERVED_KB] = { "Total Reserved(KB)", NP_OPTIONAL },
-	[ALLOCATED_MB] = { "Total Allocated(MB)", NP_OPTIONAL },
-	[ALLOCATED_KB] = { "Total Allocated(KB)", NP_OPTIONAL },
-};
-
 static int take_component(struct reading *reading, const struct np_slice *cell)
 {
-	struct memory_held held = { .at = time_of(cell[TIMESTAMP]),
-				    .allocated = bytes_of(cell[ALLOCATED_MB], cell[ALLOCATED_KB]),
-				    .reserved = bytes_of(cell[RESERVED_MB], cell[RESERVED_KB]) };
+	struct memory_held held = {
+		.at = time_of(cell[COMPONENT_TIME]),
+		.allocated = bytes_of(cell[COMPONENT_ALLOCATED_MB], cell[COMPONENT_ALLOCATED_KB]),
+		.reserved = bytes_of(cell[COMPONENT_RESERVED_MB], cell[COMPONENT_RESERVED_KB])
+	};
 
-	return hold(reading, cell[COMPONENT].bytes, cell[COMPONENT].length, &held);
+	return hold(reading, cell[COMPONENT_NAME].bytes, cell[COMPONENT_NAME].length, &held);
 }
 
 static int take_module(struct reading *reading, const struct np_slice *cell)
 {
-	struct memory_held held = { .at = time_of(cell[TIMESTAMP]),
+	struct memory_held held = { .at = time_of(cell[COMPONENT_TIME]),
 				    .allocated = NP_UNKNOWN,
-				    .reserved = bytes_of(cell[RESERVED_MB], cell[RESERVED_KB]) };
+				    .reserved = bytes_of(cell[COMPONENT_RESERVED_MB],
+							 cell[COMPONENT_RESERVED_KB]) };
 	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 	int rc;
 
 	np_buf_add(&name, MEMORY_MODULE);
-	np_buf_add_bytes(&name, cell[COMPONENT].bytes, cell[COMPONENT].length);
+	np_buf_add_bytes(&name, cell[COMPONENT_NAME].bytes, cell[COMPONENT_NAME].length);
 	rc = np_buf_check(&name, reading->err);
 	return rc < 0 ? rc : hold(reading, name.text, name.length, &held);
 }
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-enum {
-	NAME,
-	ALLOC_TIME,
-	ALLOC_ALLOCATED_MB,
-	ALLOC_ALLOCATED_KB,
-	ALLOC_RESERVED_MB,
-	ALLOC_RESERVED_KB,
-	RELEASE_TIME,
-	RELEASE_ALLOCATED_MB,
-	RELEASE_ALLOCATED_KB,
-	RELEASE_RESERVED_MB,
-	RELEASE_RESERVED_KB,
-	OPERATOR_COLUMNS,
-};
-
-static const struct np_csv_column operator_columns[OPERATOR_COLUMNS] = {
-	[NAME] = { "Name", NP_REQUIRED },
-	[ALLOC_TIME] = { "Allocation Time(us)", NP_OPTIONAL },
-	[ALLOC_ALLOCATED_MB] = { "Allocation Total Allocated(MB)", NP_OPTIONAL },
-	[ALLOC_ALLOCATED_KB] = { "Allocation Total Allocated(KB)", NP_OPTIONAL },
-	[ALLOC_RESERVED_MB] = { "Allocation Total Reserved(MB)", NP_OPTIONAL },
-	[ALLOC_RESERVED_KB] = { "Allocation Total Reserved(KB)", NP_OPTIONAL },
-	[RELEASE_TIME] = { "Release Time(us)", NP_OPTIONAL },
-	[RELEASE_ALLOCATED_MB] = { "Release Total Allocated(MB)", NP_OPTIONAL },
-	[RELEASE_ALLOCATED_KB] = { "Release Total Allocated(KB)", NP_OPTIONAL },
-	[RELEASE_RESERVED_MB] = { "Release Total Reserved(MB)", NP_OPTIONAL },
-	[RELEASE_RESERVED_KB] = { "Release Total Reserved(KB)", NP_OPTIONAL },
-};
-
 static int take_operator(struct reading *reading, const struct np_slice *cell)
 {
-	const char *component = memory_component_of(cell[NAME].bytes, cell[NAME].length);
+	const char *component =
+		memory_component_of(cell[OPERATOR_NAME].bytes, cell[OPERATOR_NAME].length);
 	struct memory_held held = {
-		.at = time_of(cell[ALLOC_TIME]),
-		.allocated = bytes_of(cell[ALLOC_ALLOCATED_MB], cell[ALLOC_ALLOCATED_KB]),
-		.reserved = bytes_of(cell[ALLOC_RESERVED_MB], cell[ALLOC_RESERVED_KB]),
+		.at = time_of(cell[OPERATOR_ALLOC]),
+		.allocated = bytes_of(cell[OPERATOR_ALLOC_ALLOCATED_MB],
+				      cell[OPERATOR_ALLOC_ALLOCATED_KB]),
+		.reserved = bytes_of(cell[OPERATOR_ALLOC_RESERVED_MB],
+				     cell[OPERATOR_ALLOC_RESERVED_KB]),
 	};
 	int rc = hold(reading, component, strlen(component), &held);
 
 	if (rc < 0)
 		return rc;
 	/* Cells of the release are empty while the memory is held: then nothing is known. */
-	held.at = time_of(cell[RELEASE_TIME]);
-	held.allocated = bytes_of(cell[RELEASE_ALLOCATED_MB], cell[RELEASE_ALLOCATED_KB]);
-	held.reserved = bytes_of(cell[RELEASE_RESERVED_MB], cell[RELEASE_RESERVED_KB]);
+	held.at = time_of(cell[OPERATOR_RELEASE]);
+	held.allocated =
+		bytes_of(cell[OPERATOR_RELEASE_ALLOCATED_MB], cell[OPERATOR_RELEASE_ALLOCATED_KB]);
+	held.reserved =
+		bytes_of(cell[OPERATOR_RELEASE_RESERVED_MB], cell[OPERATOR_RELEASE_RESERVED_KB]);
 	return memory_hold(reading->rank, &held, reading->err);
 }
 
@@ -153,18 +114,18 @@ static const struct {
 	const char *told[3]; /* it is not read if one of these is known */
 } files[] = {
 	{ NP_FILE_MEMORY_RECORD,
-	  component_columns,
-	  COMPONENT_COLUMNS,
+	  vendor_memory_components,
+	  COMPONENT_LOADED,
 	  take_component,
 	  { MEMORY_PTA, MEMORY_GE, MEMORY_PROCESS } },
 	{ NP_FILE_OPERATOR_MEMORY,
-	  operator_columns,
-	  OPERATOR_COLUMNS,
+	  vendor_memory_operators,
+	  OPERATOR_LOADED,
 	  take_operator,
 	  { MEMORY_PTA, MEMORY_GE } },
 	{ NP_FILE_MODULE_MEMORY,
-	  component_columns,
-	  COMPONENT_COLUMNS,
+	  vendor_memory_components,
+	  COMPONENT_LOADED,
 	  take_module,
 	  { MEMORY_MODULE } },
 };

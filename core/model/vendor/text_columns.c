@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vendor's CSV files: the names of their columns, by version and by tool. */
+#include "text_columns.h"
+
+#include <assert.h>
+
+/* More than any list below has. */
+#define MOST_COLUMNS 32
+
+int vendor_csv_open(const char *path, const struct np_csv_column *columns, size_t count,
+		    uint32_t required, struct np_csv **ret, struct np_err *err)
+{
+	struct np_csv_column wanted[MOST_COLUMNS];
+
+	assert(count <= MOST_COLUMNS);
+	for (size_t i = 0; i < count; i++) {
+		wanted[i] = columns[i];
+		if (required & VENDOR_COLUMN_BIT(i))
+			wanted[i].need = NP_REQUIRED;
+	}
+	return np_csv_open(path, wanted, count, ret, err);
+}
+
+const struct np_csv_column vendor_kernels[KERNELS_COLUMNS] = {
+	[KERNELS_STEP] = { "Step Id", NP_OPTIONAL },
+	[KERNELS_DEVICE] = { "Device_id", NP_OPTIONAL },
+	[KERNELS_NAME] = { "Name|Op Name", NP_REQUIRED },
+	[KERNELS_TYPE] = { "Type|OP Type", NP_OPTIONAL },
+	[KERNELS_STREAM] = { "Stream ID", NP_OPTIONAL },
+	[KERNELS_TASK] = { "Task ID", NP_OPTIONAL },
+	[KERNELS_CORE] = { "Accelerator Core|Task Type", NP_OPTIONAL },
+	[KERNELS_START] = { "Start Time(us)|Task Start Time(us)", NP_REQUIRED },
+	[KERNELS_DURATION] = { "Duration(us)|Task Duration(us)", NP_REQUIRED },
+	[KERNELS_STATE] = { "OP State", NP_OPTIONAL },
+	[KERNELS_WAIT] = { "Wait Time(us)|Task Wait Time(us)", NP_OPTIONAL },
+	[KERNELS_BLOCKS] = { "Block Num|Block Dim", NP_OPTIONAL },
+	[KERNELS_MIX_BLOCKS] = { "Mix Block Num|Mix Block Dim", NP_OPTIONAL },
+	[KERNELS_IN_SHAPES] = { "Input Shapes", NP_OPTIONAL },
+	[KERNELS_IN_TYPES] = { "Input Data Types", NP_OPTIONAL },
+	[KERNELS_IN_FORMATS] = { "Input Formats", NP_OPTIONAL },
+	[KERNELS_OUT_SHAPES] = { "Output Shapes", NP_OPTIONAL },
+	[KERNELS_OUT_TYPES] = { "Output Data Types", NP_OPTIONAL },
+	[KERNELS_OUT_FORMATS] = { "Output Formats", NP_OPTIONAL },
+};
+
+bool vendor_kernels_is_counter(const char *name)
+{
+	/* Neither used above nor counters. */
+	static const char *const others[] = { "Model ID",   "Model Name",    "Infer ID",
+					      "Context ID", "HF32 Eligible", "Grid Dim" };
+
+	for (size_t i = 0; i < NP_COUNT(others); i++) {
+		if (strcmp(name, others[i]) == 0)
+			return false;
+	}
+	for (size_t i = 0; i < KERNELS_COLUMNS; i++) {
+		const char *names = vendor_kernels[i].names;
+		const char *found = strstr(names, name);
+
+		if (found && (found == names || found[-1] == '|'))
+			return false;
+	}
+	/* Names for people are capitalised, those of counters are not. */
+	return name[0] >= 'a' && name[0] <= 'z';
+}
+
+const struct np_csv_column vendor_memory_components[COMPONENT_COLUMNS] = {
+	[COMPONENT_NAME] = { "Component", NP_REQUIRED },
+	[COMPONENT_TIME] = { "Timestamp(us)", NP_OPTIONAL },
+	[COMPONENT_RESERVED_MB] = { "Total Reserved(MB)", NP_OPTIONAL },
+	[COMPONENT_RESERVED_KB] = { "Total Reserved(KB)", NP_OPTIONAL },
+	[COMPONENT_ALLOCATED_MB] = { "Total Allocated(MB)", NP_OPTIONAL },
+	[COMPONENT_ALLOCATED_KB] = { "Total Allocated(KB)", NP_OPTIONAL },
+	[COMPONENT_ACTIVE_MB] = { "Total Active(MB)", NP_OPTIONAL },
+	[COMPONENT_DEVICE] = { "Device Type|Device", NP_OPTIONAL },
+};
+
+const struct np_csv_column vendor_memory_operators[OPERATOR_COLUMNS] = {
+	[OPERATOR_NAME] = { "Name", NP_REQUIRED },
+	[OPERATOR_SIZE_KB] = { "Size(KB)", NP_OPTIONAL },
+	[OPERATOR_ALLOC] = { "Allocation Time(us)", NP_OPTIONAL },
+	[OPERATOR_ALLOC_ALLOCATED_MB] = { "Allocation Total Allocated(MB)", NP_OPTIONAL },
+	[OPERATOR_ALLOC_ALLOCATED_KB] = { "Allocation Total Allocated(KB)", NP_OPTIONAL },
+	[OPERATOR_ALLOC_RESERVED_MB] = { "Allocation Total Reserved(MB)", NP_OPTIONAL },
+	[OPERATOR_ALLOC_RESERVED_KB] = { "Allocation Total Reserved(KB)", NP_OPTIONAL },
+	[OPERATOR_RELEASE] = { "Release Time(us)", NP_OPTIONAL },
+	[OPERATOR_RELEASE_ALLOCATED_MB] = { "Release Total Allocated(MB)", NP_OPTIONAL },
+	[OPERATOR_RELEASE_ALLOCATED_KB] = { "Release Total Allocated(KB)", NP_OPTIONAL },
+	[OPERATOR_RELEASE_RESERVED_MB] = { "Release Total Reserved(MB)", NP_OPTIONAL },
+	[OPERATOR_RELEASE_RESERVED_KB] = { "Release Total Reserved(KB)", NP_OPTIONAL },
+	[OPERATOR_ACTIVE_RELEASE] = { "Active Release Time(us)", NP_OPTIONAL },
+	[OPERATOR_ALLOC_ACTIVE_MB] = { "Allocation Total Active(MB)", NP_OPTIONAL },
+	[OPERATOR_RELEASE_ACTIVE_MB] = { "Release Total Active(MB)", NP_OPTIONAL },
+	[OPERATOR_DEVICE] = { "Device Type", NP_OPTIONAL },
+};
