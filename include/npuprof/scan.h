@@ -32,7 +32,7 @@ enum np_scan_type {
 };
 
 struct np_scan_column {
-	const char *names; /* "name" or "preferred|older" */
+	const char *names; /* "name" or "preferred|older"; "" is not read and has no values */
 	enum np_scan_type type;
 	enum np_need need;
 };

@@ -472,7 +472,7 @@ int np_scan_open_with(struct np_db *db, const char *table_name,
 	if (rc == NP_OK)
 		rc = find_rowid(scan, &table, err);
 	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		rc = allocate(&scan->slot[i], err);
+		rc = *columns[i].names ? allocate(&scan->slot[i], err) : NP_OK;
 	if (engine == NP_SCAN_BY_SQLITE)
 		table.plain = false;
 	if (rc == NP_OK)
@@ -550,7 +550,7 @@ int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err)
 		return rc;
 	ret->rows = rows;
 	for (size_t i = 0; i < scan->count; i++) {
-		if (scan->slot[i].type == NP_SCAN_TEXT)
+		if (scan->slot[i].texts)
 			point_to_texts(scan, &scan->slot[i], rows);
 		ret->column[i].integer = scan->slot[i].values.integer;
 	}

@@ -18,7 +18,6 @@ int vendor_scan_open(struct np_db *db, const struct vendor_pick *pick, struct np
 	assert(table->count <= NP_SCAN_COLUMNS);
 	for (size_t i = 0; i < table->count; i++) {
 		columns[i] = table->columns[i];
-		/* No column has an empty name: one that is not picked is as if it were missing. */
 		if (pick->columns && !(pick->columns & VENDOR_BIT(i)))
 			columns[i] = (struct np_scan_column){ "", columns[i].type, NP_OPTIONAL };
 		else if (pick->required & VENDOR_BIT(i))
