@@ -50,7 +50,6 @@ struct np_manifest {
  */
 int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct np_err *err)
 	NP_MUST_USE;
-void np_manifest_free(struct np_manifest *manifest);
 void np_manifest_freep(struct np_manifest **manifest);
 
 #endif /* NP_MANIFEST_H */

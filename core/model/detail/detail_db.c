@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rank database read into a detail: texts, names of numbers, and the order of its tables. */
 #include "detail_db.h"
 
 static int scan_rows(struct detail_db *db, struct np_scan *scan, detail_take *take,

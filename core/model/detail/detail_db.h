@@ -5,7 +5,7 @@
 /* The rank database read into a detail: what its three sources share. */
 
 #include "core/model/vendor/tables.h"
-#include "detail_private.h"
+#include "detail_load.h"
 
 #include "npuprof/scan.h"
 
@@ -125,19 +125,6 @@ int detail_db_read_device(struct detail_db *db) NP_MUST_USE;
 
 /* detail_db_host.c: CANN_API, PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS; and marks. */
 int detail_db_read_host(struct detail_db *db) NP_MUST_USE;
-
-/* Read CONNECTION_IDS; where the rows of an id begin, which mostly follow those of the last. */
-int detail_db_read_connections(struct detail_db *db) NP_MUST_USE;
-size_t detail_db_first_connection(const struct detail_db *db, int64_t id);
-
-/* Of a row that is none of the others: steps are told by their names alone. */
-enum np_framework_kind detail_db_kind_by_name(struct detail_text *name);
-
-/* detail_db_brief.c: of the same tables what is enough for who does not want every call. */
-int detail_db_read_framework_in_brief(struct detail_db *db) NP_MUST_USE;
-
-/* detail_db_marks.c: MSTX_EVENTS, after tasks and calls of the framework. */
-int detail_db_read_marks(struct detail_db *db) NP_MUST_USE;
 
 /* detail_db_rest.c: samples, memory, device, metadata. */
 int detail_db_read_rest(struct detail_db *db) NP_MUST_USE;

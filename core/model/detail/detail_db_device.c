@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the device did, from the rank database: tasks, kernels, counters and communication. */
 #include "detail_db.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the host did, from the rank database: calls of CANN and of the framework, and marks. */
 #include "detail_db.h"
 
 /* --- CANN ------------------------------------------------------------------------------------ */
@@ -83,7 +84,8 @@ static int read_chains(struct detail_db *db)
 	return rc < 0 ? rc : end_chain(db);
 }
 
-enum np_framework_kind detail_db_kind_by_name(struct detail_text *name)
+/* Of a row that is none of the others: steps are told by their names alone. */
+static enum np_framework_kind detail_db_kind_by_name(struct detail_text *name)
 {
 	if (!name)
 		return NP_FRAMEWORK_OP;
@@ -229,7 +231,7 @@ static void sort_rows(struct detail_db *db)
 }
 
 /* Calls come mostly in the order of ids. */
-size_t detail_db_first_connection(const struct detail_db *db, int64_t id)
+static size_t detail_db_first_connection(const struct detail_db *db, int64_t id)
 {
 	size_t near = db->near;
 	size_t low = 0;
@@ -331,7 +333,8 @@ static int link_call(struct detail_db *db, uint32_t index)
 	return NP_OK;
 }
 
-int detail_db_read_connections(struct detail_db *db)
+/* Read CONNECTION_IDS; where the rows of an id begin, which mostly follow those of the last. */
+static int detail_db_read_connections(struct detail_db *db)
 {
 	static const struct vendor_pick connections = { &vendor_connection_ids, 0, 0 };
 	int rc = detail_each(db, &connections, take_connection);
@@ -364,6 +367,185 @@ static int read_framework(struct detail_db *db)
 		rc = link_call(db, i);
 	if (db->detail->framework.count > 0)
 		detail_told(db->load, DETAIL_OF_FRAMEWORK | DETAIL_OF_FRAMEWORK_IN_BRIEF);
+	return rc;
+}
+
+/* --- the framework in brief ---------------------------------------------------------------------
+ */
+
+static int add_dispatches(struct detail_db *db, np_ns end, int64_t id)
+{
+	size_t i;
+
+	if (db->detail->dispatches.count == 0)
+		np_vec_expect(&db->detail->dispatches, db->about);
+	for (i = detail_db_first_connection(db, id);
+	     i < db->rows.count && db->rows.item[i].id == id; i++) {
+		struct np_dispatch *dispatch = np_vec_add(&db->detail->dispatches, db->err);
+
+		if (!dispatch)
+			return NP_E_NOMEM;
+		*dispatch = (struct np_dispatch){ end, db->rows.item[i].value };
+	}
+	db->near = i;
+	return NP_OK;
+}
+
+static int take_dispatch(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	np_ns end = batch->column[TORCH_END].integer[row];
+	int64_t id = batch->column[TORCH_CONNECTION].integer[row];
+	int64_t kind = batch->column[TORCH_KIND].integer[row];
+
+	if (kind == VENDOR_TORCH_PYTHON || kind == VENDOR_TORCH_QUEUE || id < 0 ||
+	    !detail_time_ok(db->load, end, end))
+		return NP_OK;
+	return add_dispatches(db, end, id);
+}
+
+static int add_operator(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	struct detail_text *name = detail_find_text(db, batch->column[TORCH_NAME].integer[row]);
+	struct np_operator *added;
+
+	if (detail_db_kind_by_name(name) != NP_FRAMEWORK_OP)
+		return NP_OK;
+	if (db->detail->operators.count == 0)
+		np_vec_expect(&db->detail->operators, db->about);
+	added = np_vec_add(&db->detail->operators, db->err);
+	if (!added)
+		return NP_E_NOMEM;
+	added->start = batch->column[TORCH_START].integer[row];
+	added->end = batch->column[TORCH_END].integer[row];
+	return detail_intern_text(db, name, &added->name);
+}
+
+static int take_operator(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	int64_t id = batch->column[TORCH_CONNECTION].integer[row];
+	int64_t kind = batch->column[TORCH_KIND].integer[row];
+	np_ns end = batch->column[TORCH_END].integer[row];
+	int rc = NP_OK;
+
+	if (kind == VENDOR_TORCH_PYTHON ||
+	    !detail_time_ok(db->load, batch->column[TORCH_START].integer[row], end) ||
+	    kind == VENDOR_TORCH_QUEUE)
+		return NP_OK;
+	if (kind != VENDOR_TORCH_MARK)
+		rc = add_operator(db, batch, row);
+	return rc < 0 || id < 0 || !detail_wants(db->load, NP_DETAIL_DISPATCHES)
+		       ? rc
+		       : add_dispatches(db, end, id);
+}
+
+/* detail_db_brief.c: of the same tables what is enough for who does not want every call. */
+static int detail_db_read_framework_in_brief(struct detail_db *db)
+{
+	static const struct vendor_pick of_operators = {
+		&vendor_pytorch_api,
+		VENDOR_BIT(TORCH_END) | VENDOR_BIT(TORCH_CONNECTION) | VENDOR_BIT(TORCH_KIND) |
+			VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_NAME),
+		0
+	};
+	static const struct vendor_pick of_dispatches = {
+		&vendor_pytorch_api,
+		VENDOR_BIT(TORCH_END) | VENDOR_BIT(TORCH_CONNECTION) | VENDOR_BIT(TORCH_KIND), 0
+	};
+	bool operators = detail_wants(db->load, NP_DETAIL_OPERATORS);
+	int rc = NP_OK;
+
+	if (detail_wants(db->load, NP_DETAIL_DISPATCHES))
+		rc = detail_db_read_connections(db);
+	if (rc == NP_OK)
+		rc = operators ? detail_each(db, &of_operators, take_operator)
+			       : detail_each(db, &of_dispatches, take_dispatch);
+	if (db->detail->dispatches.count > 0)
+		detail_told(db->load, NP_DETAIL_DISPATCHES);
+	if (db->detail->operators.count > 0)
+		detail_told(db->load, NP_DETAIL_OPERATORS);
+	return rc;
+}
+
+/* --- marks --------------------------------------------------------------------------------------
+ */
+
+/* The vendor's numbers: marker, push/pop, start/end, marker_ex. */
+static enum np_mark_kind mark_kind(int64_t type)
+{
+	if (type == 3)
+		return NP_MARK_EX;
+	return type == 1 || type == 2 ? NP_MARK_RANGE : NP_MARK;
+}
+
+static int take_mark(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[MARK_START].integer[row];
+	np_ns end = batch->column[MARK_END].integer[row];
+	struct np_mark *mark;
+	uint32_t task;
+	int rc;
+
+	if (end == NP_UNKNOWN)
+		end = start;
+	if (!detail_time_ok(db->load, start, end))
+		return NP_OK;
+	mark = detail_add_mark(db->load);
+	if (!mark)
+		return NP_E_NOMEM;
+	mark->start = start;
+	mark->end = end;
+	mark->kind = mark_kind(batch->column[MARK_KIND].integer[row]);
+	mark->tid = vendor_thread(batch->column[MARK_THREAD].integer[row]);
+	mark->connection = vendor_known(batch->column[MARK_CONNECTION].integer[row]);
+	task = mark->connection == NP_UNKNOWN ? NP_IDMAP_NONE
+					      : np_idmap_get(db->task_of, mark->connection);
+	if (task != NP_IDMAP_NONE) {
+		mark->device_start = db->detail->tasks.item[task].start;
+		mark->device_end = db->detail->tasks.item[task].end;
+	}
+	rc = detail_string(db, batch->column[MARK_MESSAGE].integer[row], &mark->message);
+	return rc < 0 ? rc
+		      : detail_string(db, batch->column[MARK_DOMAIN].integer[row], &mark->domain);
+}
+
+/* The framework's own row for a mark shares its connection. */
+static int frame_marks(struct detail_db *db)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *calls = np_idmap_new();
+	int rc = NP_OK;
+
+	if (!calls)
+		return np_fail_nomem(db->err, "marks");
+	for (size_t i = 0; i < db->detail->links.count && rc == NP_OK; i++) {
+		const struct np_framework_link *link = &db->detail->links.item[i];
+
+		if (db->detail->framework.item[link->call].kind == NP_FRAMEWORK_MARK)
+			rc = np_idmap_set(calls, link->id, link->call, db->err);
+	}
+	for (size_t i = 0; i < db->detail->marks.count && rc == NP_OK; i++) {
+		struct np_mark *mark = &db->detail->marks.item[i];
+		uint32_t call = mark->connection == NP_UNKNOWN
+					? NP_IDMAP_NONE
+					: np_idmap_get(calls, mark->connection);
+
+		if (call == NP_IDMAP_NONE)
+			continue;
+		mark->framework_start = db->detail->framework.item[call].start;
+		mark->framework_end = db->detail->framework.item[call].end;
+	}
+	return rc;
+}
+
+/* detail_db_marks.c: MSTX_EVENTS, after tasks and calls of the framework. */
+static int detail_db_read_marks(struct detail_db *db)
+{
+	static const struct vendor_pick marks = { &vendor_mstx_events, 0, 0 };
+	int rc = detail_each(db, &marks, take_mark);
+
+	if (rc == NP_OK && db->detail->marks.count > 0) {
+		detail_told(db->load, NP_DETAIL_MARKS);
+		rc = frame_marks(db);
+	}
 	return rc;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Samples, memory, the chip and settings from the rank database: one small table after another. */
 #include "detail_db.h"
 
 /* --- samples --------------------------------------------------------------------------------- */

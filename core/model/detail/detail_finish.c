@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "detail_private.h"
+/* The sections of a detail get what follows from others: steps, devices, depths and waits. */
+#include "detail_load.h"
 
 #include "npuprof/steps.h"
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "detail_trace.h"
-
-#include "core/model/vendor/gpu_trace.h"
-
 /*
  * The detail of a GPU's trace. Operators, Python and the arrows from forward to
  * backward operators are written as those of an NPU; kernels, what launches them
  * and what allocates memory are not. Launches and allocations belong to the
  * innermost operator of their thread.
  */
+#include "detail_trace.h"
+
+#include "core/model/vendor/gpu_trace.h"
 
 static int64_t argument(const struct np_trace_event *event, const char *key)
 {
@@ -141,7 +140,7 @@ static int by_thread(const void *left, const void *right)
 }
 
 /* Operators of one thread that are running, the innermost last. */
-struct running {
+struct running_calls {
 	const struct np_framework_call *calls;
 	const uint32_t *order;
 	size_t count;
@@ -150,7 +149,7 @@ struct running {
 	NP_VEC(uint32_t) open;
 };
 
-static void end_before(struct running *running, np_ns time)
+static void end_before(struct running_calls *running, np_ns time)
 {
 	while (running->open.count > 0 &&
 	       running->calls[running->open.item[running->open.count - 1]].end <= time)
@@ -158,7 +157,7 @@ static void end_before(struct running *running, np_ns time)
 }
 
 /* Go on to a time of a thread; events come by thread and time, and so do the calls. */
-static int advance(struct running *running, int64_t tid, np_ns time, struct np_err *err)
+static int advance(struct running_calls *running, int64_t tid, np_ns time, struct np_err *err)
 {
 	if (running->tid != tid)
 		running->open.count = 0;
@@ -202,9 +201,9 @@ static int belongs_to(struct detail_trace *trace, const struct detail_gpu_event 
 int detail_gpu_place(struct detail_trace *trace)
 {
 	const struct np_detail *detail = trace->detail;
-	struct running running = { .calls = detail->framework.item,
-				   .count = detail->framework.count,
-				   .tid = INT64_MIN };
+	struct running_calls running = { .calls = detail->framework.item,
+					 .count = detail->framework.count,
+					 .tid = INT64_MIN };
 	uint32_t *order;
 	int rc = NP_OK;
 

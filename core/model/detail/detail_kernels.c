@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels and their counters from kernel_details.csv, or op_summary of msprof. Its first columns
+ * are known by name; those that nobody knows are counters of the AI cores, which differ with what
+ * was measured. The header is therefore read before the rows.
+ */
 #include "core/model/vendor/text_columns.h"
-#include "detail_private.h"
+#include "detail_load.h"
 
 #include <math.h>
 
-/*
- * kernel_details.csv, and op_summary of msprof. Its first columns are known by
- * name; those that nobody knows are counters of the AI cores, which differ with
- * what was measured. The header is therefore read before the rows.
- */
-
-struct kernels {
+struct detail_kernel_table {
 	struct detail_load *load;
 	NP_VEC(struct np_csv_column) columns;
 	struct detail_pmu pmu;
@@ -22,7 +21,7 @@ struct kernels {
 
 /* --- header ---------------------------------------------------------------------------------- */
 
-static int add_counter(struct kernels *kernels, const char *name)
+static int add_counter(struct detail_kernel_table *kernels, const char *name)
 {
 	struct np_csv_column *column;
 	uint32_t index;
@@ -40,7 +39,7 @@ static int add_counter(struct kernels *kernels, const char *name)
 }
 
 /* The names of the first line; a header has neither quotes nor line ends inside. */
-static int take_header(struct kernels *kernels, const char *line, size_t length)
+static int take_header(struct detail_kernel_table *kernels, const char *line, size_t length)
 {
 	struct np_arena *arena = kernels->load->detail->arena;
 	int rc = NP_OK;
@@ -66,7 +65,8 @@ static int take_header(struct kernels *kernels, const char *line, size_t length)
 	return rc;
 }
 
-static int read_header(struct kernels *kernels, const char *path, struct np_err *problem)
+static int read_header(struct detail_kernel_table *kernels, const char *path,
+		       struct np_err *problem)
 {
 	struct np_window window;
 	struct np_gz *gz = NULL;
@@ -155,7 +155,8 @@ static uint32_t named_step(const struct detail_load *load, struct np_slice cell)
 	return NP_NO_STEP;
 }
 
-static int add_kernel(struct kernels *kernels, const struct np_slice *cell, np_ns start, np_ns end)
+static int add_kernel(struct detail_kernel_table *kernels, const struct np_slice *cell, np_ns start,
+		      np_ns end)
 {
 	struct np_kernel *kernel = detail_add_kernel(kernels->load);
 
@@ -175,7 +176,7 @@ static int add_kernel(struct kernels *kernels, const struct np_slice *cell, np_n
 	return texts_of(kernels->load, cell, kernel);
 }
 
-static int take_row(struct kernels *kernels, const struct np_slice *cell)
+static int take_row(struct detail_kernel_table *kernels, const struct np_slice *cell)
 {
 	np_ns start;
 	np_ns end;
@@ -200,7 +201,7 @@ static int take_row(struct kernels *kernels, const struct np_slice *cell)
 	return rc;
 }
 
-static int read_rows(struct kernels *kernels, const char *path, struct np_err *problem)
+static int read_rows(struct detail_kernel_table *kernels, const char *path, struct np_err *problem)
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
 	const struct np_csv_row *row;
@@ -226,7 +227,7 @@ static int read_rows(struct kernels *kernels, const char *path, struct np_err *p
 	return rc;
 }
 
-static int read_file(struct kernels *kernels, const char *path, struct np_err *problem)
+static int read_file(struct detail_kernel_table *kernels, const char *path, struct np_err *problem)
 {
 	int rc = NP_OK;
 
@@ -243,7 +244,7 @@ static int read_file(struct kernels *kernels, const char *path, struct np_err *p
 }
 
 /* The values stand in the order of the rows already. */
-static int keep_counters(struct kernels *kernels)
+static int keep_counters(struct detail_kernel_table *kernels)
 {
 	struct np_detail *detail = kernels->load->detail;
 	size_t count = kernels->pmu.names.count;
@@ -263,7 +264,7 @@ static int keep_counters(struct kernels *kernels)
 
 int detail_read_kernels(struct detail_load *load)
 {
-	struct kernels kernels = { .load = load };
+	struct detail_kernel_table kernels = { .load = load };
 	const char *path = load->source->file[NP_FILE_KERNELS];
 	struct np_err problem = NP_ERR_INIT;
 	int rc = NP_OK;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/model/vendor/text_columns.h"
-#include "detail_private.h"
-
-/* operator_memory.csv, memory_record.csv, npu_module_mem.csv. KB and MB of these are powers of 2.
+/*
+ * Allocations and curves of memory from text files: operator_memory.csv, memory_record.csv and
+ * npu_module_mem.csv.
  */
+#include "core/model/vendor/text_columns.h"
+#include "detail_load.h"
 
 typedef int take_cells(struct detail_load *load, const struct np_slice *cell);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "detail_private.h"
+/* Counters of kernels while they are read: columns are found with their values. */
+#include "detail_load.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Settings of a run and what the chip has, from metadata files. */
 #include "core/model/vendor/file_names.h"
-#include "detail_private.h"
+#include "detail_load.h"
 
 #include "npuprof/relation.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a trace, read into a detail; what belongs to what is found afterwards. */
 #include "detail_trace.h"
 
 #include "npuprof/buf.h"
@@ -297,6 +298,132 @@ static int take_frequency(struct detail_trace *trace, const struct trace_lane *l
 	return NP_OK;
 }
 
+/* --- device -------------------------------------------------------------------------------------
+ */
+
+/* detail_trace_device.c: an event of a lane of the device. */
+static int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_lane *lane,
+				      const struct np_trace_event *event)
+{
+	struct np_trace_value values[TRACE_TASK_KEYS];
+	struct np_device_task *task;
+	np_str *name;
+	np_str *core;
+	int rc;
+
+	if (!detail_trace_reads(trace, NP_DETAIL_TASKS))
+		return NP_OK;
+	task = detail_add_task(trace->load);
+	name = np_vec_add(&trace->task_names, trace->err);
+	core = np_vec_add(&trace->task_cores, trace->err);
+	if (!task || !name || !core)
+		return NP_E_NOMEM;
+	(void)np_trace_args(event, trace_task_keys, TRACE_TASK_KEYS, values);
+	task->start = event->ts_ns;
+	task->end = np_trace_end(event);
+	task->stream = event->tid.number ? event->tid.value : NP_UNKNOWN;
+	task->connection = detail_value_integer(&values[TRACE_TASK_CONNECTION]);
+	task->task_id = detail_value_integer(&values[TRACE_TASK_ID]);
+	task->device = vendor_device(lane->device);
+	rc = detail_trace_intern(trace, event->name, name);
+	return rc < 0 ? rc
+		      : detail_trace_intern(trace, trace_value_text(&values[TRACE_TASK_TYPE]),
+					    core);
+}
+
+static int take_op(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	static const char *const keys[] = { "connection_id", "count", "data_type",
+					    "alg_type",      "relay", "retry" };
+	struct np_trace_value values[NP_COUNT(keys)];
+	struct trace_op *record;
+	struct np_detail_op *op;
+	np_str name;
+	uint32_t index;
+	int rc = detail_trace_intern(trace, event->name, &name);
+
+	if (rc < 0)
+		return rc;
+	index = detail_find_op(trace->load, event->ts_ns, name);
+	(void)np_trace_args(event, keys, NP_COUNT(keys), values);
+	record = np_vec_add(&trace->ops, trace->err);
+	if (!record)
+		return NP_E_NOMEM;
+	*record = (struct trace_op){ .start = event->ts_ns,
+				     .end = np_trace_end(event),
+				     .pid = event->pid.value,
+				     .tid = event->tid.value,
+				     .connection = detail_value_integer(&values[0]),
+				     .row = index };
+	/* Of a step that the user left out. */
+	if (index == NP_NO_ROW)
+		return NP_OK;
+	op = &trace->detail->ops.item[index];
+	op->connection = record->connection;
+	op->count = detail_value_integer(&values[1]);
+	op->relay = detail_value_integer(&values[4]);
+	op->retry = detail_value_integer(&values[5]);
+	rc = detail_trace_intern(trace, trace_value_text(&values[2]), &op->data_type);
+	return rc < 0 ? rc
+		      : detail_trace_intern(trace, trace_value_text(&values[3]), &op->alg_type);
+}
+
+static int name_sub_task(struct detail_trace *trace, const struct np_trace_value *values,
+			 struct np_sub_task *sub_task)
+{
+	const struct {
+		int key;
+		np_str *text;
+	} texts[] = {
+		{ TRACE_SUB_TASK_TYPE, &sub_task->type },
+		{ TRACE_SUB_TASK_TRANSPORT, &sub_task->transport },
+		{ TRACE_SUB_TASK_LINK, &sub_task->link },
+		{ TRACE_SUB_TASK_RDMA, &sub_task->rdma_type },
+		{ TRACE_SUB_TASK_DATA_TYPE, &sub_task->data_type },
+	};
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_COUNT(texts) && rc == NP_OK; i++)
+		rc = detail_trace_intern(trace, trace_value_text(&values[texts[i].key]),
+					 texts[i].text);
+	return rc;
+}
+
+static int take_sub_task(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	struct np_trace_value values[TRACE_SUB_TASK_KEYS];
+	struct np_sub_task *sub_task = detail_add_sub_task(trace->load);
+	struct detail_place *place = np_vec_add(&trace->sub_tasks, trace->err);
+	int64_t number;
+	double real;
+
+	if (!sub_task || !place)
+		return NP_E_NOMEM;
+	(void)np_trace_args(event, trace_sub_task_keys, TRACE_SUB_TASK_KEYS, values);
+	*place = (struct detail_place){ event->pid.value, event->tid.value };
+	sub_task->start = event->ts_ns;
+	sub_task->end = np_trace_end(event);
+	sub_task->bytes = detail_value_integer(&values[TRACE_SUB_TASK_SIZE]);
+	sub_task->src = detail_value_integer(&values[TRACE_SUB_TASK_SRC]);
+	sub_task->dst = detail_value_integer(&values[TRACE_SUB_TASK_DST]);
+	sub_task->notify_id = detail_value_integer(&values[TRACE_SUB_TASK_NOTIFY]);
+	sub_task->stream = detail_value_integer(&values[TRACE_SUB_TASK_STREAM]);
+	sub_task->task_id = detail_value_integer(&values[TRACE_SUB_TASK_TASK]);
+	sub_task->master =
+		np_trace_value_integer(&values[TRACE_SUB_TASK_MASTER], &number) && number == 1;
+	if (np_trace_value_real(&values[TRACE_SUB_TASK_BANDWIDTH], &real))
+		sub_task->bandwidth = real;
+	return name_sub_task(trace, values, sub_task);
+}
+
+static int detail_trace_take_communication(struct detail_trace *trace,
+					   const struct np_trace_event *event)
+{
+	if (!trace_is_sub_task(event))
+		return detail_trace_reads(trace, NP_DETAIL_OPS) ? take_op(trace, event) : NP_OK;
+	return detail_trace_reads(trace, NP_DETAIL_SUB_TASKS) ? take_sub_task(trace, event) : NP_OK;
+}
+
 /* --- the pass -------------------------------------------------------------------------------- */
 
 static int take_lane(struct detail_trace *trace, const struct trace_lane *lane,
@@ -379,7 +506,8 @@ static int take_event(struct detail_trace *trace, const struct np_trace_event *e
 	}
 }
 
-int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_err *problem)
+/* One pass over a file; failures are described in `problem`. */
+static int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_err *problem)
 {
 	NP_CLEANUP(np_trace_closep) struct np_trace *file = NULL;
 	const struct np_trace_event *event;
@@ -392,5 +520,176 @@ int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_er
 		if (take_event(trace, event) < 0)
 			rc = np_fail(problem, NP_E_NOMEM, "%s", trace->err->text);
 	}
+	return rc;
+}
+
+/* --- files --------------------------------------------------------------------------------------
+ */
+
+/* What of the trace must be read: sections wanted, and those they are joined with. */
+static unsigned sections_to_read(const struct detail_load *load)
+{
+	unsigned reads = load->wants;
+
+	if (reads & (DETAIL_OF_FRAMEWORK_IN_BRIEF | NP_DETAIL_MARKS))
+		reads |= NP_DETAIL_FRAMEWORK;
+	if (reads & (NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES | NP_DETAIL_FRAMEWORK |
+		     NP_DETAIL_SUB_TASKS | NP_DETAIL_MARKS))
+		reads |= NP_DETAIL_TASKS;
+	if (reads & (NP_DETAIL_TASKS | NP_DETAIL_SUB_TASKS))
+		reads |= NP_DETAIL_OPS;
+	return reads;
+}
+
+/* For a second pass, where events came before the names of their lanes. */
+static void forget_events(struct detail_trace *trace)
+{
+	struct np_detail *detail = trace->detail;
+
+	detail->tasks.count = 0;
+	detail->calls.count = 0;
+	detail->framework.count = 0;
+	detail->marks.count = 0;
+	detail->sub_tasks.count = 0;
+	detail->frequency.count = 0;
+	detail->gc.count = 0;
+	trace->ops.count = 0;
+	trace->flows.count = 0;
+	trace->mark_flows.count = 0;
+	trace->task_names.count = 0;
+	trace->task_cores.count = 0;
+	trace->sub_tasks.count = 0;
+	trace->unknown_lanes = false;
+	trace->load->impossible_times = 0;
+}
+
+static int read_files(struct detail_trace *trace, struct np_err *problem)
+{
+	const struct np_source_files *source = trace->load->source;
+	int rc = detail_trace_pass(trace, source->file[NP_FILE_TRACE], problem);
+
+	for (size_t i = 0; i < source->more_traces.count && rc == NP_OK; i++)
+		rc = detail_trace_pass(trace, source->more_traces.item[i], problem);
+	return rc;
+}
+
+/* Which sections a trace can tell: those of which it has rows. */
+static void tell(struct detail_trace *trace)
+{
+	const struct np_detail *detail = trace->detail;
+	const struct {
+		size_t count;
+		unsigned sections;
+	} lists[] = {
+		{ detail->tasks.count, NP_DETAIL_TASKS },
+		{ detail->calls.count, NP_DETAIL_CALLS },
+		{ detail->framework.count, DETAIL_OF_FRAMEWORK | DETAIL_OF_FRAMEWORK_IN_BRIEF },
+		{ detail->marks.count, NP_DETAIL_MARKS },
+		{ trace->gpu ? detail->ops.count : trace->ops.count, NP_DETAIL_OPS },
+		{ detail->sub_tasks.count, NP_DETAIL_SUB_TASKS },
+		{ detail->frequency.count, NP_DETAIL_FREQUENCY },
+		{ detail->gc.count, NP_DETAIL_GC },
+		{ detail->kernels.count, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES },
+		{ trace->gpu ? detail->memory_ops.count : 0, NP_DETAIL_MEMORY_OPS },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(lists); i++) {
+		if (lists[i].count > 0)
+			detail_told(trace->load, lists[i].sections);
+	}
+}
+
+static void release(struct detail_trace *trace)
+{
+	trace_lanes_release(&trace->lanes);
+	np_vec_release(&trace->ops);
+	np_vec_release(&trace->flows);
+	np_vec_release(&trace->mark_flows);
+	np_vec_release(&trace->task_names);
+	np_vec_release(&trace->task_cores);
+	np_vec_release(&trace->sub_tasks);
+}
+
+static int read_trace(struct detail_trace *trace)
+{
+	struct detail_load *load = trace->load;
+	struct np_err problem = NP_ERR_INIT;
+	int rc;
+
+	if (trace_lanes_init(&trace->lanes, load->err) < 0)
+		return NP_E_NOMEM;
+	rc = read_files(trace, &problem);
+	if (rc == NP_OK && trace->unknown_lanes) {
+		forget_events(trace);
+		rc = read_files(trace, &problem);
+	}
+	if (rc == NP_E_NOMEM)
+		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
+	if (rc < 0)
+		detail_note(load, load->source->file[NP_FILE_TRACE], np_file_name(NP_FILE_TRACE),
+			    problem.text);
+	rc = detail_trace_join(trace);
+	if (rc == NP_OK)
+		tell(trace);
+	return rc;
+}
+
+/* Sections that a trace has nothing of. */
+#define NOT_IN_TRACE \
+	(NP_DETAIL_PMU | NP_DETAIL_MEMORY_OPS | NP_DETAIL_MEMORY_CURVE | NP_DETAIL_MEMORY_EVENTS | \
+	 NP_DETAIL_DEVICE | NP_DETAIL_ENVIRONMENT)
+
+int detail_read_trace(struct detail_load *load)
+{
+	struct detail_trace trace = { .load = load, .detail = load->detail, .err = load->err };
+	int rc;
+
+	if (!detail_wants(load, ~(unsigned)NOT_IN_TRACE))
+		return NP_OK;
+	trace.reads = sections_to_read(load);
+	rc = read_trace(&trace);
+	release(&trace);
+	return rc;
+}
+
+static int read_gpu_trace(struct detail_trace *trace)
+{
+	struct detail_load *load = trace->load;
+	const char *path = load->source->file[NP_FILE_GPU_TRACE];
+	struct np_err problem = NP_ERR_INIT;
+	int rc;
+
+	trace->gpu->held = np_idmap_new();
+	if (!trace->gpu->held)
+		return np_fail_nomem(load->err, "a trace");
+	rc = detail_trace_pass(trace, path, &problem);
+	if (rc == NP_E_NOMEM)
+		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
+	if (rc < 0)
+		detail_note(load, path, np_file_name(NP_FILE_GPU_TRACE), problem.text);
+	rc = detail_trace_link_calls(trace);
+	if (rc == NP_OK)
+		rc = detail_gpu_place(trace);
+	if (rc == NP_OK)
+		tell(trace);
+	return rc;
+}
+
+int detail_read_gpu_trace(struct detail_load *load)
+{
+	struct detail_gpu gpu = { 0 };
+	struct detail_trace trace = {
+		.load = load, .gpu = &gpu, .detail = load->detail, .err = load->err
+	};
+	int rc;
+
+	trace.reads = load->wants;
+	/* Operators are those who dispatch, and who allocate. */
+	if (detail_trace_reads(&trace, DETAIL_OF_FRAMEWORK_IN_BRIEF | NP_DETAIL_MEMORY_OPS))
+		trace.reads |= NP_DETAIL_FRAMEWORK;
+	rc = read_gpu_trace(&trace);
+	np_vec_release(&gpu.events);
+	np_idmap_free(gpu.held);
+	release(&trace);
 	return rc;
 }

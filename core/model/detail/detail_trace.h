@@ -11,7 +11,7 @@
  */
 
 #include "core/model/vendor/trace_lanes.h"
-#include "detail_private.h"
+#include "detail_load.h"
 
 /* An arrow's end at a call of the framework. */
 struct detail_flow {
@@ -83,17 +83,7 @@ static inline int64_t detail_value_integer(const struct np_trace_value *value)
 	return np_trace_value_integer(value, &number) ? vendor_known(number) : NP_UNKNOWN;
 }
 
-/* detail_trace_device.c: an event of a lane of the device. */
-int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_lane *lane,
-			       const struct np_trace_event *event) NP_MUST_USE;
-int detail_trace_take_communication(struct detail_trace *trace, const struct np_trace_event *event)
-	NP_MUST_USE;
-
 /* --- files ----------------------------------------------------------------------------------- */
-
-/* One pass over a file; failures are described in `problem`. */
-int detail_trace_pass(struct detail_trace *trace, const char *path, struct np_err *problem)
-	NP_MUST_USE;
 
 /* Tasks by start, found by binary search. */
 struct detail_task_order {
@@ -101,13 +91,6 @@ struct detail_task_order {
 	uint32_t *item;
 	size_t count;
 };
-
-/* The place in the order of the first task that starts at or after `start`. */
-size_t detail_first_task(const struct detail_task_order *order, np_ns start);
-
-/* detail_trace_marks.c: the tasks of marks, and the framework's calls for them. */
-int detail_trace_place_marks(struct detail_trace *trace, const struct detail_task_order *order)
-	NP_MUST_USE;
 
 /* All events are in: who belongs to whom. */
 int detail_trace_join(struct detail_trace *trace) NP_MUST_USE;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What was derived is compared with what the vendor's files say, and differences are noted. */
 #include "join_rank.h"
 
 #include <inttypes.h>

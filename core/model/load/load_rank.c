@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One rank is loaded from all of its files. */
 #include "npuprof/load.h"
 
 #include "core/model/load/capture/comm_steps.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks, times and kinds of profiles from the names of their files and directories. */
 #include "file_names.h"
 
 #include "npuprof/text.h"

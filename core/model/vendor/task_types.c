@@ -7,7 +7,8 @@
 
 /* --- the device ------------------------------------------------------------------------------ */
 
-void vendor_plain_type(const char *type, size_t length, char *ret, size_t size)
+/* "SDMA_SQE", "Notify Wait" and "NOTIFY_WAIT" differ by version: only letters and digits count. */
+static void vendor_plain_type(const char *type, size_t length, char *ret, size_t size)
 {
 	size_t used = 0;
 

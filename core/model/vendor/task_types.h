@@ -23,9 +23,6 @@ enum task_class {
 /* Long enough for every type that is known. */
 #define VENDOR_PLAIN_SIZE 32
 
-/* "SDMA_SQE", "Notify Wait" and "NOTIFY_WAIT" differ by version: only letters and digits count. */
-void vendor_plain_type(const char *type, size_t length, char *ret, size_t size);
-
 /* The class of a task by the text of its type. */
 enum task_class vendor_task_class(const char *type, size_t length);
 

@@ -175,17 +175,11 @@ static inline np_ns capture_copy_launched(const struct capture_launch *launch)
 	return launch->end;
 }
 
-/* In parts: what is known of the connection now is used, no call of it may come later. */
-int capture_ask(struct capture *capture, int64_t connection) NP_MUST_USE;
-
 /* In parts: the calls of the next operator's connection are known. */
 int capture_reach_op(struct capture *capture) NP_MUST_USE;
 
 /* Is a copy over this connection part of an operator? */
 bool capture_is_of_op(const struct capture *capture, int64_t connection);
-
-int capture_launches_begin(struct capture *capture) NP_MUST_USE;
-void capture_launches_end(struct capture *capture);
 
 /* The step whose host window holds [start, end]; NP_NO_STEP for none. */
 uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end);
@@ -231,9 +225,6 @@ int capture_add_computing(struct capture *capture, np_ns start, np_ns end) NP_MU
  */
 int capture_add_communication(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
 
-/* By device, then start. */
-void capture_sort_tasks(struct capture *capture);
-
 /* Sort rank->ops, and with them what launched them; ret_order as np_load_sort_ops() has it. */
 int capture_sort_ops(struct capture *capture, uint32_t **ret_order) NP_MUST_USE;
 
@@ -255,7 +246,6 @@ void capture_note_oddities(struct capture *capture);
 
 /* --- capture_meter.c: one device in one step after another ------------------------------------ */
 
-struct capture_meter *capture_meter_new(void) NP_MUST_USE;
 void capture_meter_free(struct capture_meter *meter);
 
 int capture_meter_begin(struct capture *capture, uint16_t device, uint32_t step) NP_MUST_USE;
@@ -263,10 +253,6 @@ int capture_meter_begin(struct capture *capture, uint16_t device, uint32_t step)
 /* Tasks and operators of the cell, in any order between two capture_meter_go(). */
 int capture_meter_task(struct capture *capture, const struct capture_task *task) NP_MUST_USE;
 int capture_meter_op(struct capture *capture, uint32_t index) NP_MUST_USE;
-
-/* Those of a device in a window, from the place on, which moves behind them. */
-int capture_meter_take(struct capture *capture, struct capture_place *place, uint16_t device,
-		       struct np_span window) NP_MUST_USE;
 
 /* All that start before `until` are there. Where spans are given, a cell is of one part. */
 int capture_meter_go(struct capture *capture, np_ns until) NP_MUST_USE;

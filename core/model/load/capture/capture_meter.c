@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One device in one step after another: its tasks and operators become times and activity. */
 #include "capture.h"
 
 #include "npuprof/steps.h"
@@ -21,7 +22,7 @@ struct group_time {
 };
 
 /* What an operator adds to the union of its communicator, as far as computing was not yet seen. */
-struct running {
+struct meter_running {
 	np_ns begin;
 	np_ns end;
 	uint32_t group;
@@ -51,12 +52,12 @@ struct capture_meter {
 	struct np_busy busy;
 	np_ns receive;
 	struct np_span extent;
-	NP_VEC(struct running) running;
+	NP_VEC(struct meter_running) running;
 	NP_VEC(struct group_time) groups; /* by the index in rank->groups */
 	NP_VEC(struct hidden) hidden;
 };
 
-struct capture_meter *capture_meter_new(void)
+static struct capture_meter *capture_meter_new(void)
 {
 	struct capture_meter *meter = calloc(1, sizeof(*meter));
 
@@ -264,7 +265,7 @@ static int add_running(struct capture *capture)
 		uint32_t group = capture->rank->ops.item[op->of].group;
 		struct group_time *time = &meter->groups.item[group];
 		np_ns begin = time->used && time->reached > op->start ? time->reached : op->start;
-		struct running *running;
+		struct meter_running *running;
 
 		if (!time->used)
 			*time = (struct group_time){ .used = true, .reached = begin };
@@ -273,7 +274,7 @@ static int add_running(struct capture *capture)
 		running = np_vec_add(&meter->running, capture->err);
 		if (!running)
 			return NP_E_NOMEM;
-		*running = (struct running){ begin, op->end, group };
+		*running = (struct meter_running){ begin, op->end, group };
 		time->covered += op->end - begin;
 		time->reached = op->end;
 	}
@@ -286,7 +287,7 @@ static void hide(struct capture_meter *meter, np_ns until)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < meter->running.count; i++) {
-		struct running running = meter->running.item[i];
+		struct meter_running running = meter->running.item[i];
 		np_ns end = running.end < until ? running.end : until;
 
 		meter->groups.item[running.group].overlapped +=

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Operators are sorted by time and summed by communicator and step. */
 #include "comm_steps.h"
 
 /* qsort_r's context for sorting operators or their indexes. */

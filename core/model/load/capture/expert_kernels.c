@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of experts are gathered and reduced to what was done between two exchanges. */
 #include "expert_kernels.h"
 
 #include "npuprof/steps.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels are gathered with what launched them and summed by likeness and step. */
 #include "kernel_gather.h"
 
 #include "npuprof/steps.h"
@@ -121,14 +122,14 @@ int kernel_gather_link(struct kernel_gather *gather, int64_t connections, int64_
 
 /* --- order ----------------------------------------------------------------------------------- */
 
-struct order {
+struct gather_order {
 	const struct kernel_gather *gather;
 	const struct np_strtab *strings;
 };
 
 static int by_kernel(const void *left, const void *right, void *context)
 {
-	const struct order *order = context;
+	const struct gather_order *order = context;
 	const struct gather_kernel *a = &order->gather->kernels.item[*(const uint32_t *)left];
 	const struct gather_kernel *b = &order->gather->kernels.item[*(const uint32_t *)right];
 	const struct np_kernel_sort *likes = order->gather->likes.item;
@@ -152,7 +153,7 @@ static int by_kernel(const void *left, const void *right, void *context)
  * already, and looking is cheaper than sorting.
  */
 static uint32_t *sorted_order(size_t count, int (*compare)(const void *, const void *, void *),
-			      struct order *context)
+			      struct gather_order *context)
 {
 	uint32_t *order = malloc((count + 1) * sizeof(*order));
 	bool sorted = true;
@@ -348,7 +349,7 @@ static int add_kernel(struct reducer *reducer, uint32_t index)
 	return NP_OK;
 }
 
-static int sum_up(struct reducer *reducer, struct order *context)
+static int sum_up(struct reducer *reducer, struct gather_order *context)
 {
 	const struct kernel_gather *gather = reducer->gather;
 	uint32_t *order = sorted_order(gather->kernels.count, by_kernel, context);
@@ -364,7 +365,7 @@ static int sum_up(struct reducer *reducer, struct order *context)
 	return rc;
 }
 
-static int reduce(struct reducer *reducer, struct order *context)
+static int reduce(struct reducer *reducer, struct gather_order *context)
 {
 	reducer->ret = calloc(1, sizeof(*reducer->ret));
 	reducer->keys = np_strtab_new();
@@ -377,7 +378,7 @@ static int reduce(struct reducer *reducer, struct order *context)
 int kernel_gather_reduce(struct kernel_gather *gather, const struct np_strtab *strings,
 			 const int32_t *devices, struct np_rank *rank)
 {
-	struct order order = { gather, strings };
+	struct gather_order order = { gather, strings };
 	struct reducer *reducer;
 	int rc;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Peaks of memory by component, and the most and least of each step. */
 #include "memory_held.h"
 
 /* A higher water mark; NP_UNKNOWN changes nothing. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rank database is read as a whole: the order of its tables, and what is odd about them. */
 #include "load_rank_db.h"
 
 #include "rank_db.h"

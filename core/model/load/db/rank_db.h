@@ -151,7 +151,6 @@ void rank_db_place_ops(struct rank_db *load);
 /* rank_db_tasks.c: CANN_API, TASK, COMPUTE_TASK_INFO. */
 int rank_db_open_tasks(struct rank_db *load) NP_MUST_USE;
 /* The calls of a connection, and those before, but none that begins after `start`. */
-int rank_db_read_calls(struct rank_db *load, int64_t connection, np_ns start) NP_MUST_USE;
 /* About so many further tasks, and the calls that launched them. */
 int rank_db_read_tasks(struct rank_db *load, size_t rows) NP_MUST_USE;
 /* Kernels of the tasks that were read. */
@@ -177,10 +176,6 @@ int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
 			  const struct np_batch *batch, size_t row) NP_MUST_USE;
 int rank_db_sum_kernels(struct rank_db *load) NP_MUST_USE;
 void rank_db_end_sums(struct rank_db *load);
-
-/* rank_db_statistics.c: sums by name. Ids are those of STRING_IDS. */
-int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core, np_ns time) NP_MUST_USE;
-int rank_db_count_call(struct rank_db *load, int64_t type, int64_t name, np_ns time) NP_MUST_USE;
 
 /* rank_db_memory.c: MEMORY_RECORD, OP_MEMORY, NPU_OP_MEM, NPU_MEM, NPU_MODULE_MEM. */
 int rank_db_read_memory(struct rank_db *load) NP_MUST_USE;

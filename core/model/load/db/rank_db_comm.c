@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Communication operators of a rank database, with their communicators. */
 #include "core/model/vendor/hccl_types.h"
 #include "rank_db.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What components of memory held, from the memory tables of a rank database. */
 #include "rank_db.h"
 
 #include "core/model/load/capture/memory_held.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sub-tasks of communication operators, read beside the tasks that they are. */
 #include "core/model/load/capture/comm_steps.h"
 #include "rank_db.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of the database, summed in the pass that reads them. */
 #include "rank_db.h"
 
 #include <math.h>
-
-/* Kernels of the database, summed in the pass that reads them. */
 
 /* The counters that tell what a kernel is, in ns; NaN where they were not recorded. */
 struct rank_db_counters {

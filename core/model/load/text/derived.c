@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What readers of the vendor's derived files share: steps, communicators, operators and links by
+ * name.
+ */
 #include "derived.h"
 
 #include "npuprof/comm_tasks.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Step times, operators and links that the vendor derived, from analysis.db. */
 #include "derived.h"
 #include "text_files.h"
 

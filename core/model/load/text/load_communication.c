@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Operators and links that the vendor derived, from communication.json and its matrix. */
 #include "derived.h"
 #include "text_files.h"
 

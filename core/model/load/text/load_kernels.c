@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/model/load/capture/capture.h"
-#include "core/model/vendor/text_columns.h"
-#include "text_files.h"
-
-#include "npuprof/csv.h"
-#include "npuprof/text.h"
-
 /*
  * kernel_details.csv, and op_summary of msprof, which has the same rows under
  * other names: kernels and operators with start, duration and the step they
  * belong to. Nothing here says which call launched them.
  */
-struct kernels {
+#include "text_files.h"
+
+#include "core/model/load/capture/capture.h"
+#include "core/model/load/capture/expert_kernels.h"
+#include "core/model/vendor/text_columns.h"
+#include "core/model/vendor/values.h"
+
+#include "npuprof/csv.h"
+#include "npuprof/text.h"
+
+#include <strings.h>
+
+struct kernel_table {
 	struct capture capture;
 	struct np_rank *rank;
 	/* Operators wait until the windows of the steps are known. */
@@ -22,7 +27,7 @@ struct kernels {
 };
 
 /* The index of the row's step, added if it is new; NP_NO_STEP for a row of no step. */
-static int step_of(struct kernels *load, struct np_slice cell, uint32_t *ret)
+static int step_of(struct kernel_table *load, struct np_slice cell, uint32_t *ret)
 {
 	struct np_rank *rank = load->rank;
 	np_str id;
@@ -47,7 +52,7 @@ static int step_of(struct kernels *load, struct np_slice cell, uint32_t *ret)
 	return capture_add_step(&load->capture, id, NP_UNKNOWN, NP_UNKNOWN);
 }
 
-static int keep_op(struct kernels *load, struct np_slice name, np_ns start, np_ns end,
+static int keep_op(struct kernel_table *load, struct np_slice name, np_ns start, np_ns end,
 		   int64_t device)
 {
 	struct np_comm_op *op = np_vec_add(&load->ops, load->capture.err);
@@ -61,7 +66,7 @@ static int keep_op(struct kernels *load, struct np_slice name, np_ns start, np_n
 			     load->capture.err);
 }
 
-static int keep_kernel(struct kernels *load, struct np_slice type, struct capture_task *task)
+static int keep_kernel(struct kernel_table *load, struct np_slice type, struct capture_task *task)
 {
 	task->computes = true;
 	if (!vendor_is_type(type.bytes, type.length))
@@ -78,7 +83,7 @@ static int64_t number_of(struct np_slice cell)
 	return number;
 }
 
-static int take_row(struct kernels *load, const struct np_slice *cell)
+static int take_row(struct kernel_table *load, const struct np_slice *cell)
 {
 	struct capture_row task = { .device = number_of(cell[KERNELS_DEVICE]),
 				    .connection = NP_UNKNOWN,
@@ -111,7 +116,7 @@ static int take_row(struct kernels *load, const struct np_slice *cell)
 	return keep_kernel(load, cell[KERNELS_TYPE], &load->capture.tasks.item[index]);
 }
 
-static int add_op(struct kernels *load, const struct np_comm_op *from)
+static int add_op(struct kernel_table *load, const struct np_comm_op *from)
 {
 	const char *name = np_strtab_text(load->capture.strings, from->name);
 	struct np_comm_op *op;
@@ -131,7 +136,7 @@ static int add_op(struct kernels *load, const struct np_comm_op *from)
 			     &op->type, load->capture.err);
 }
 
-static int derive(struct kernels *load)
+static int derive(struct kernel_table *load)
 {
 	int rc = capture_close_steps(&load->capture);
 
@@ -141,7 +146,7 @@ static int derive(struct kernels *load)
 }
 
 /* A spreadsheet writes 1.69512E+15 for a time: its digits are gone for good. */
-static int check_times(struct kernels *load)
+static int check_times(struct kernel_table *load)
 {
 	if (load->bad_times == 0)
 		return NP_OK;
@@ -155,7 +160,7 @@ static int check_times(struct kernels *load)
 	return NP_OK;
 }
 
-static int read_rows(struct kernels *load)
+static int read_rows(struct kernel_table *load)
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
 	const struct np_csv_row *row;
@@ -183,7 +188,7 @@ int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *st
 		    struct np_err *err)
 {
 	struct np_err own = NP_ERR_INIT;
-	struct kernels load = {
+	struct kernel_table load = {
 		.rank = rank,
 		.capture = { .rank = rank,
 			     .strings = strings,
@@ -243,4 +248,93 @@ int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_
 		rc = take_type(row->cell[0], row->cell[1], strings, types, err);
 	}
 	return rc;
+}
+
+/* --- experts ------------------------------------------------------------------------------------
+ */
+
+/*
+ * Traces do not say the shapes of kernels; the table of kernels does. It is read
+ * for ranks that exchange tokens only.
+ */
+enum {
+	EXPERT_TYPE,
+	EXPERT_SHAPES,
+	EXPERT_START,
+	EXPERT_DURATION,
+	EXPERT_COLUMNS,
+};
+
+static bool exchanges_tokens(const struct np_rank *rank, const struct np_strtab *strings)
+{
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		if (strcasestr(np_strtab_text(strings, rank->ops.item[i].type), "alltoall"))
+			return true;
+	}
+	return false;
+}
+
+static int take_expert_row(struct expert_kernels *kernels, const char *type,
+			   const struct np_slice *cell, struct np_err *err)
+{
+	np_ns start;
+	np_ns time;
+
+	if (!np_slice_is(cell[EXPERT_TYPE], type) ||
+	    !np_text_to_scaled(cell[EXPERT_START].bytes, cell[EXPERT_START].length, 3, &start) ||
+	    !np_text_to_scaled(cell[EXPERT_DURATION].bytes, cell[EXPERT_DURATION].length, 3,
+			       &time) ||
+	    time < 0 || time > NP_LONGEST_NS)
+		return NP_OK;
+	return expert_kernels_add(kernels, cell[EXPERT_SHAPES].bytes, cell[EXPERT_SHAPES].length,
+				  start, time, err);
+}
+
+static int read_expert_rows(struct expert_kernels *kernels, const char *path,
+			    const struct np_strtab *strings, struct np_err *err)
+{
+	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
+	const char *type = np_strtab_text(strings, kernels->type);
+	const struct np_csv_column columns[EXPERT_COLUMNS] = {
+		[EXPERT_TYPE] = vendor_kernels[KERNELS_TYPE],
+		[EXPERT_SHAPES] = vendor_kernels[KERNELS_IN_SHAPES],
+		[EXPERT_START] = vendor_kernels[KERNELS_START],
+		[EXPERT_DURATION] = vendor_kernels[KERNELS_DURATION],
+	};
+	const struct np_csv_row *row;
+	int rc = np_csv_open(path, columns, EXPERT_COLUMNS, &csv, err);
+
+	while (rc == NP_OK) {
+		rc = np_csv_next(csv, &row, err);
+		if (rc < 0 || !row)
+			break;
+		rc = take_expert_row(kernels, type, row->cell, err);
+	}
+	return rc;
+}
+
+int np_load_experts(struct np_rank *rank, const struct np_source_files *source,
+		    struct np_strtab *strings, struct np_err *err)
+{
+	struct expert_kernels kernels = { 0 };
+	struct np_err problem = NP_ERR_INIT;
+	const char *path = source->file[NP_FILE_KERNELS];
+	int rc;
+
+	if (!path || rank->experts.count > 0 || rank->comm_source == NP_FROM_RANK_DB ||
+	    !exchanges_tokens(rank, strings))
+		return NP_OK;
+	rc = expert_kernels_begin(&kernels, strings, err);
+	if (rc == NP_OK)
+		rc = read_expert_rows(&kernels, path, strings, &problem);
+	if (rc == NP_OK)
+		rc = expert_kernels_reduce(&kernels, rank, strings, err);
+	expert_kernels_end(&kernels);
+	if (rc < 0 && rc != NP_E_NOMEM) {
+		/* A table that cannot be read costs itself alone. */
+		np_note_add(&rank->notes, NP_NOTE_SKIPPED, rank->id, path,
+			    np_file_name(NP_FILE_KERNELS), "%s", problem.text);
+		return NP_OK;
+	}
+	return rc < 0 ? np_fail(err, NP_E_NOMEM, "out of memory for experts") : NP_OK;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks of hosts from the manifest that the collector leaves. */
 #include "npuprof/manifest.h"
 
 #include "core/model/vendor/file_names.h"
@@ -10,7 +11,7 @@
 /* A clock further off than this is a mistake: 10 years. */
 #define MOST_OFFSET ((np_ns)10 * 365 * 24 * 3600 * 1000000000)
 
-void np_manifest_free(struct np_manifest *manifest)
+static void np_manifest_free(struct np_manifest *manifest)
 {
 	if (!manifest)
 		return;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What components of memory held, from the vendor's text files. */
 #include "core/model/load/capture/memory_held.h"
 #include "core/model/vendor/text_columns.h"
 #include "core/model/vendor/values.h"

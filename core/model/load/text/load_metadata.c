@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Levels, versions, sizes and communicators from the metadata files of a rank. */
 #include "core/model/vendor/file_names.h"
 #include "text_files.h"
 

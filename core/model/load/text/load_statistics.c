@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of kernels by type and of calls by function, from the vendor's statistics. */
 #include "text_files.h"
 
 #include "npuprof/csv.h"

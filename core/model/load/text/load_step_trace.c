@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Step times that the vendor derived, from step_trace_time.csv. */
 #include "derived.h"
 #include "text_files.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A rank from the trace of a GPU. */
 #include "load_trace.h"
 
 #include "core/model/load/capture/capture.h"

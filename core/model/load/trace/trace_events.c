@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a trace, sorted into the lists of which a rank is made. */
 #include "core/model/vendor/hccl_types.h"
 #include "trace_load.h"
 

@@ -66,7 +66,4 @@ struct trace_load {
 /* trace_events.c: the pass over one file. */
 int trace_read(struct trace_load *load, const char *path) NP_MUST_USE;
 
-/* trace_communication.c: operators with their communicators, and the sub-tasks in them. */
-int trace_add_communication(struct trace_load *load) NP_MUST_USE;
-
 #endif /* NP_TRACE_LOAD_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_DETAIL_PRIVATE_H
-#define NP_DETAIL_PRIVATE_H
+#ifndef NP_DETAIL_LOAD_H
+#define NP_DETAIL_LOAD_H
 
 /*
  * How a detail is filled: readers, one for each kind of file, append to its
@@ -87,9 +87,6 @@ struct np_sub_task *detail_add_sub_task_of(struct detail_load *load,
 /* Note a file or table that could not be used. */
 void detail_note(struct detail_load *load, const char *path, const char *what, const char *reason);
 
-/* detail_ops.c: operators from the rank, to be completed by readers. */
-int detail_copy_ops(struct detail_load *load) NP_MUST_USE;
-
 /* The operator of the rank with this start and name, or NP_NO_ROW. */
 uint32_t detail_find_op(const struct detail_load *load, np_ns start, np_str name);
 
@@ -128,10 +125,6 @@ int detail_add_setting(struct detail_load *load, const char *prefix, const char 
 int detail_add_setting_text(struct detail_load *load, const char *name, const char *value,
 			    size_t length) NP_MUST_USE;
 
-/* Files are mostly in order already, and looking is cheaper than sorting. */
-bool detail_in_order(const void *items, size_t count, size_t size,
-		     int (*compare)(const void *, const void *, void *), void *context);
-
 /* detail_timed.c: long lists of rows that begin with their start; equal ones stay in order. */
 struct detail_timed {
 	char *items;
@@ -140,8 +133,6 @@ struct detail_timed {
 	int (*compare)(const void *, const void *, void *); /* by start first */
 	void *context;
 };
-
-void detail_sort_timed(struct detail_timed rows);
 
 /* detail_order.c: every section in its order, and links found from their calls. */
 int detail_sort(struct detail_load *load) NP_MUST_USE;
@@ -155,4 +146,4 @@ uint32_t *detail_order_calls(const struct np_detail *detail);
 /* detail_finish.c: steps, order, depth, waits. */
 int detail_finish(struct detail_load *load) NP_MUST_USE;
 
-#endif /* NP_DETAIL_PRIVATE_H */
+#endif /* NP_DETAIL_LOAD_H */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/model/load/text/text_files.h"
+/* What is read of a rank database before its tasks: texts, metadata, hosts and steps. */
 #include "rank_db.h"
+
+#include "core/model/load/text/text_files.h"
+
+/* --- texts and metadata -------------------------------------------------------------------------
+ */
 
 /* Host events with such a name load data; few databases have any. */
 static int keep_loader(struct rank_db *load, int64_t id, const struct rank_db_text *text)
@@ -125,4 +130,122 @@ int rank_db_read_metadata(struct rank_db *load)
 	if (rc == NP_OK)
 		rc = rank_db_each(load, &hosts, take_host);
 	return rc;
+}
+
+/* --- steps --------------------------------------------------------------------------------------
+ */
+
+static int take_step(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	struct np_scan_text text = batch->column[STEP_ROW_ID].text[row];
+	np_ns begin = batch->column[STEP_ROW_START].integer[row];
+	np_ns end = batch->column[STEP_ROW_END].integer[row];
+	np_str id;
+	int rc;
+
+	if (!text.bytes || text.length == 0 || !vendor_time_ok(begin, end)) {
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
+			    np_db_path(load->db), "STEP_TIME",
+			    "a step without id or with impossible times");
+		return NP_OK;
+	}
+	rc = np_strtab_add(load->strings, text.bytes, text.length, &id, load->err);
+	return rc < 0 ? rc : capture_add_step(&load->capture, id, begin, end);
+}
+
+static int take_framework_call(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	struct np_step *step = &load->rank->steps.item[0];
+	np_ns start = batch->column[TORCH_START].integer[row];
+
+	if (vendor_time_ok(start, start) &&
+	    (step->host_begin == NP_UNKNOWN || start < step->host_begin))
+		step->host_begin = start;
+	return NP_OK;
+}
+
+/* Without steps everything is one, which begins for the host at the first call of the framework. */
+static int add_pseudo_step(struct rank_db *load)
+{
+	static const struct vendor_pick starts = { &vendor_pytorch_api, VENDOR_BIT(TORCH_START),
+						   0 };
+	int rc = capture_add_step(&load->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
+
+	if (rc < 0)
+		return rc;
+	return rank_db_each(load, &starts, take_framework_call);
+}
+
+bool rank_db_loads_data(const struct rank_db *load, int64_t name)
+{
+	return load->loaders && np_idmap_get(load->loaders, name) != NP_IDMAP_NONE;
+}
+
+static bool loads_data(const struct rank_db *load, const struct np_batch *names, size_t row)
+{
+	return rank_db_loads_data(load, names->column[TORCH_NAME].integer[row]);
+}
+
+static int take_loading(struct rank_db *load, const struct np_batch *names, struct np_scan *times)
+{
+	struct np_batch batch;
+	size_t first = 0;
+	int rc;
+
+	while (first < names->rows && !loads_data(load, names, first))
+		first++;
+	if (first == names->rows)
+		return np_scan_skip(times, names->rows, load->err);
+	rc = np_scan_next(times, &batch, load->err);
+	for (size_t i = first; rc == NP_OK && i < names->rows && i < batch.rows; i++) {
+		if (loads_data(load, names, i))
+			rc = capture_add_loading(&load->capture,
+						 batch.column[TORCH_START].integer[i],
+						 batch.column[TORCH_END].integer[i]);
+	}
+	return rc;
+}
+
+/*
+ * Of this table's very many rows a few are wanted, and its times are text: the
+ * names are read first, and the times of the batches in which there is one.
+ */
+int rank_db_read_loading(struct rank_db *load)
+{
+	static const struct vendor_pick of_names = { &vendor_pytorch_api, VENDOR_BIT(TORCH_NAME),
+						     VENDOR_BIT(TORCH_NAME) };
+	static const struct vendor_pick of_times = {
+		&vendor_pytorch_api, VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END), 0
+	};
+	NP_CLEANUP(np_scan_closep) struct np_scan *names = NULL;
+	NP_CLEANUP(np_scan_closep) struct np_scan *times = NULL;
+	struct np_batch batch;
+	int rc;
+
+	if (!load->loaders || !np_db_has_table(load->db, vendor_pytorch_api.name))
+		return NP_OK;
+	rc = vendor_scan_open(load->db, &of_names, &names, load->err);
+	if (rc == NP_OK)
+		rc = vendor_scan_open(load->db, &of_times, &times, load->err);
+	while (rc == NP_OK) {
+		rc = np_scan_next(names, &batch, load->err);
+		if (rc < 0 || batch.rows == 0)
+			break;
+		rc = take_loading(load, &batch, times);
+	}
+	return rc;
+}
+
+int rank_db_read_steps(struct rank_db *load)
+{
+	static const struct vendor_pick steps = { &vendor_step_time, 0, 0 };
+	int rc = rank_db_each(load, &steps, take_step);
+
+	if (rc == NP_OK && load->rank->steps.count == 0)
+		rc = add_pseudo_step(load);
+	capture_sort_steps(&load->capture);
+	if (rc < 0)
+		return rc;
+	/* Both look through the calls of the framework. */
+	return load->gather ? rank_db_gather_calls(load) : rank_db_read_loading(load);
 }
