@@ -118,57 +118,109 @@ static void put_finding(struct np_jsonout *out, const struct advisor_report *rep
 	np_jsonout_end(out);
 }
 
-static void put_suppressed(struct np_jsonout *out, const struct adv_advice *advice)
+/* Members that are tables: what was left out, what became of each rule, and wrong rules. */
+
+static int produce_suppressed(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	np_jsonout_array(out, "suppressed");
-	for (size_t i = 0; i < advice->findings.count; i++) {
+	const struct adv_advice *advice = ((const struct advisor_report *)model)->advice;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < advice->findings.count && rc == NP_OK; i++) {
 		const struct adv_finding *finding = &advice->findings.item[i];
 		char fingerprint[17];
 
 		if (!finding->suppressed)
 			continue;
 		advisor_report_fingerprint(finding, fingerprint);
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "rule", finding->rule->id);
-		np_jsonout_text(out, "reason", finding->suppressed);
-		np_jsonout_text(out, "fingerprint", fingerprint);
-		np_jsonout_end(out);
+		rc = np_sink_row(sink,
+				 (struct np_cell[]){ np_cell_text(finding->rule->id),
+						     np_cell_text(finding->suppressed),
+						     np_cell_text(fingerprint) },
+				 err);
 	}
-	np_jsonout_end(out);
+	return rc;
 }
 
-static void put_rules(struct np_jsonout *out, const struct advisor_report *report)
+static int produce_rules(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct adv_problems *problems = &report->library->problems;
+	const struct advisor_report *report = model;
+	int rc = NP_OK;
 
-	np_jsonout_array(out, "rules");
-	for (size_t i = 0; i < report->advice->rules.count; i++) {
+	for (size_t i = 0; i < report->advice->rules.count && rc == NP_OK; i++) {
 		const struct adv_rule_report *rule = &report->advice->rules.item[i];
 
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "id", rule->rule->id);
-		np_jsonout_text(out, "status", adv_status_name(rule->status));
-		np_jsonout_text(out, "reason", rule->reason[0] ? rule->reason : NULL);
-		/* Never the same twice, so only for those who ask for it. */
-		np_jsonout_integer(out, "elapsed_ns", report->verbose ? rule->elapsed : NP_UNKNOWN);
-		np_jsonout_end(out);
+		/* The time is never the same twice, so only for those who ask for it. */
+		rc = np_sink_row(
+			sink,
+			(struct np_cell[]){
+				np_cell_text(rule->rule->id),
+				np_cell_text(adv_status_name(rule->status)),
+				np_cell_text(rule->reason[0] ? rule->reason : NULL),
+				np_cell_integer(report->verbose ? rule->elapsed : NP_UNKNOWN) },
+			err);
 	}
-	np_jsonout_end(out);
-	np_jsonout_array(out, "rule_errors");
-	for (size_t i = 0; i < problems->list.count; i++) {
-		const struct adv_problem *problem = &problems->list.item[i];
+	return rc;
+}
 
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "file", problem->file);
-		np_jsonout_integer(out, "line",
-				   problem->line ? (int64_t)problem->line : NP_UNKNOWN);
-		np_jsonout_integer(out, "column",
-				   problem->line ? (int64_t)problem->column : NP_UNKNOWN);
-		np_jsonout_text(out, "id", problem->rule);
-		np_jsonout_text(out, "reason", problem->text);
-		np_jsonout_end(out);
+static int produce_rule_errors(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct adv_problems *problems =
+		&((const struct advisor_report *)model)->library->problems;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < problems->list.count && rc == NP_OK; i++) {
+		const struct adv_problem *problem = &problems->list.item[i];
+		bool known = problem->line > 0;
+
+		rc = np_sink_row(
+			sink,
+			(struct np_cell[]){
+				np_cell_text(problem->file),
+				np_cell_integer(known ? (int64_t)problem->line : NP_UNKNOWN),
+				np_cell_integer(known ? (int64_t)problem->column : NP_UNKNOWN),
+				np_cell_text(problem->rule), np_cell_text(problem->text) },
+			err);
 	}
-	np_jsonout_end(out);
+	return rc;
+}
+
+static const struct np_column suppressed_columns[] = {
+	{ "rule", NP_TEXT },
+	{ "reason", NP_TEXT },
+	{ "fingerprint", NP_TEXT },
+};
+
+static const struct np_column rule_columns[] = {
+	{ "id", NP_TEXT },
+	{ "status", NP_TEXT },
+	{ "reason", NP_TEXT },
+	{ "elapsed_ns", NP_INTEGER },
+};
+
+static const struct np_column error_columns[] = {
+	{ "file", NP_TEXT }, { "line", NP_INTEGER }, { "column", NP_INTEGER },
+	{ "id", NP_TEXT },   { "reason", NP_TEXT },
+};
+
+static const struct np_relation tables[] = {
+	{ "suppressed", "findings that are left out", suppressed_columns,
+	  NP_COUNT(suppressed_columns), produce_suppressed },
+	{ "rules", "what became of each rule", rule_columns, NP_COUNT(rule_columns),
+	  produce_rules },
+	{ "rule_errors", "what is wrong with rules", error_columns, NP_COUNT(error_columns),
+	  produce_rule_errors },
+};
+
+static int put_tables(struct np_jsonout *out, const struct advisor_report *report,
+		      struct np_err *err)
+{
+	struct np_jsonout_sink sink;
+	int rc = NP_OK;
+
+	np_jsonout_sink_init(&sink, out);
+	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++)
+		rc = np_relation_write(&tables[i], report, &sink.base, err);
+	return rc;
 }
 
 int advisor_report_json(const struct advisor_report *report, FILE *stream, struct np_err *err)
@@ -193,14 +245,15 @@ int advisor_report_json(const struct advisor_report *report, FILE *stream, struc
 			put_finding(&out, report, &advice->findings.item[i]);
 	}
 	np_jsonout_end(&out);
-	put_suppressed(&out, advice);
-	put_rules(&out, report);
+	rc = put_tables(&out, report, err);
 	np_jsonout_end(&out);
-	rc = np_jsonout_finish(&out, err);
+	if (rc == NP_OK)
+		rc = np_jsonout_finish(&out, err);
 	np_jsonout_release(&out);
 	return rc;
 }
 
+/* CSV: findings as a table. */
 static const struct np_column csv_columns[] = {
 	{ "rule", NP_TEXT },       { "severity", NP_TEXT },    { "confidence", NP_REAL },
 	{ "gain_ns", NP_INTEGER }, { "gain_pct", NP_REAL },    { "gain_bound", NP_TEXT },

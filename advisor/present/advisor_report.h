@@ -7,7 +7,7 @@
 #include "npuprof/buf.h"
 #include "npuprof/jsonout.h"
 
-#include "advisor/engine/advise.h"
+#include "advisor/engine/findings/findings.h"
 
 /* What the advisor prints, in each of its forms. */
 struct advisor_report {

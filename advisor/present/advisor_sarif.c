@@ -126,7 +126,7 @@ static void put_physical(struct np_jsonout *out, const struct advisor_report *re
 	const char *frame = stack ? adv_user_frame(stack, &length) : NULL;
 
 	np_jsonout_object(out, "physicalLocation");
-	if (frame && adv_frame_place(frame, length, &file, &line)) {
+	if (frame && adv_frame_position(frame, length, &file, &line)) {
 		put_artifact(out, frame, file);
 		np_jsonout_object_line(out, "region");
 		np_jsonout_integer(out, "startLine", line);

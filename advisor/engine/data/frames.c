@@ -32,7 +32,8 @@ static bool is_library(const char *frame, size_t length)
 	return false;
 }
 
-bool adv_frame_place(const char *frame, size_t length, size_t *ret_file_length, int64_t *ret_line)
+bool adv_frame_position(const char *frame, size_t length, size_t *ret_file_length,
+			int64_t *ret_line)
 {
 	const char *open = memchr(frame, '(', length);
 	const char *close = open ? memchr(open, ')', length - (size_t)(open - frame)) : NULL;
@@ -58,7 +59,7 @@ const char *adv_user_frame(const char *stack, size_t *ret_length)
 
 			while (rest > 0 && (frame[rest - 1] == '\r' || frame[rest - 1] == ' '))
 				rest--;
-			if (adv_frame_place(frame, rest, &file, &line) &&
+			if (adv_frame_position(frame, rest, &file, &line) &&
 			    !is_library(frame, rest)) {
 				*ret_length = rest;
 				return frame;

@@ -13,6 +13,7 @@
 const char *adv_user_frame(const char *stack, size_t *ret_length);
 
 /* The file and line of a frame; false when it has none. The file is not terminated. */
-bool adv_frame_place(const char *frame, size_t length, size_t *ret_file_length, int64_t *ret_line);
+bool adv_frame_position(const char *frame, size_t length, size_t *ret_file_length,
+			int64_t *ret_line);
 
 #endif /* NP_ADVISOR_FRAMES_H */

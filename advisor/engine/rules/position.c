@@ -196,7 +196,7 @@ struct adv_position adv_position_of(const char *text, size_t offset)
 	return position;
 }
 
-size_t adv_place_count_all_keys(const char *text, size_t length)
+size_t adv_position_count_all_keys(const char *text, size_t length)
 {
 	struct cursor cursor = { .at = text, .end = text + length };
 	size_t count = 0;
@@ -212,7 +212,7 @@ size_t adv_place_count_all_keys(const char *text, size_t length)
 	return count;
 }
 
-size_t adv_place_count_keys(const char *text, size_t length, const char *path)
+size_t adv_position_count_keys(const char *text, size_t length, const char *path)
 {
 	struct cursor cursor = walk(text, length, path);
 	size_t count = 0;

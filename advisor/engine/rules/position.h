@@ -29,9 +29,9 @@ size_t adv_position_offset_inside(const char *text, size_t length, const char *p
 struct adv_position adv_position_of(const char *text, size_t offset);
 
 /* Number of keys written in all objects together; doubles count twice. */
-size_t adv_place_count_all_keys(const char *text, size_t length);
+size_t adv_position_count_all_keys(const char *text, size_t length);
 
 /* Number of keys written in the object at `path`; doubles count twice. */
-size_t adv_place_count_keys(const char *text, size_t length, const char *path);
+size_t adv_position_count_keys(const char *text, size_t length, const char *path);
 
 #endif /* NP_ADVISOR_POSITION_H */

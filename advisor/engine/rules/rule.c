@@ -255,7 +255,7 @@ static void check_pack(struct adv_rule_library *library, struct adv_rule_file *f
 
 	file->pack = np_json_text(np_json_member(file->doc, "pack"));
 	file->doubled =
-		adv_place_count_all_keys(file->text, file->length) != count_members(file->doc);
+		adv_position_count_all_keys(file->text, file->length) != count_members(file->doc);
 	if (!schema || strcmp(schema, SCHEMA) != 0)
 		adv_problem_add(&library->problems, file, NULL, "/schema", SIZE_MAX, false,
 				"'schema' must be \"%s\"", SCHEMA);

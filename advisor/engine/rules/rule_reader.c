@@ -108,7 +108,7 @@ void adv_reader_check_keys(struct adv_rule_reader *reader, const struct adv_rule
 				    meant ? "'?" : "");
 	}
 	if (object->file->doubled &&
-	    adv_place_count_keys(object->file->text, object->file->length, object->path) !=
+	    adv_position_count_keys(object->file->text, object->file->length, object->path) !=
 		    np_json_count(object->node))
 		adv_reader_complain(reader, object, "a field is written twice");
 }

@@ -53,9 +53,9 @@ static void doubled_keys_are_counted(void **state)
 	static const char doubled[] = "{\"a\": {\"x\": 1, \"y\": [\"x\"], \"x\": 2}}";
 
 	(void)state;
-	assert_int_equal(adv_place_count_keys(doubled, strlen(doubled), "/a"), 3);
-	assert_int_equal(adv_place_count_keys(doubled, strlen(doubled), ""), 1);
-	assert_int_equal(adv_place_count_keys(doubled, strlen(doubled), "/a/y"), 0);
+	assert_int_equal(adv_position_count_keys(doubled, strlen(doubled), "/a"), 3);
+	assert_int_equal(adv_position_count_keys(doubled, strlen(doubled), ""), 1);
+	assert_int_equal(adv_position_count_keys(doubled, strlen(doubled), "/a/y"), 0);
 }
 
 /* Values that the texts below name. */

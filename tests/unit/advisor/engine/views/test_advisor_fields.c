@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The views of a rank, over a detail that is made by hand. */
+#include "np_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "advisor/engine/views/views.h"
+
+/* A run of rank 7 with one step, "50", and its views. */
+struct sight {
+	struct np_run *run;
+	struct np_rank *rank;
+	struct np_detail *detail;
+	struct adv_view_rank source;
+	struct adv_view_set set;
+};
+
+static np_str text(struct np_strtab *strings, const char *bytes)
+{
+	struct np_err err = NP_ERR_INIT;
+	np_str id = NP_STR_NONE;
+
+	assert_ok(np_strtab_add(strings, bytes, strlen(bytes), &id, &err), err);
+	return id;
+}
+
+static void begin(struct sight *sight)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_step *step;
+
+	*sight = (struct sight){ .run = np_run_new(), .rank = np_rank_new(7, "rank7") };
+	assert_non_null(sight->run);
+	assert_non_null(sight->rank);
+	assert_non_null(np_vec_add(&sight->run->sources, &err));
+	sight->run->ranks = calloc(1, sizeof(struct np_rank *));
+	assert_non_null(sight->run->ranks);
+	sight->run->ranks[0] = sight->rank;
+	step = np_vec_add(&sight->rank->steps, &err);
+	assert_non_null(step);
+	*step = (struct np_step){ .id = text(sight->run->strings, "50"),
+				  .host_begin = 100,
+				  .host_end = NP_UNKNOWN,
+				  .begin = 1000,
+				  .end = 2000 };
+	sight->detail = np_detail_new(sight->rank);
+	assert_non_null(sight->detail);
+	sight->source = (struct adv_view_rank){ .run = sight->run,
+						.rank = sight->rank,
+						.detail = sight->detail };
+}
+
+/* After the rows are there. */
+static struct adv_view *open_view(struct sight *sight, const char *name)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct adv_view *view;
+
+	assert_ok(adv_view_set_add_rank(&sight->set, &sight->source, false, &err), err);
+	view = adv_view_set_find(&sight->set, name);
+	assert_non_null(view);
+	assert_ok(adv_view_open(view, &err), err);
+	return view;
+}
+
+static void end(struct sight *sight)
+{
+	adv_view_set_release(&sight->set);
+	np_detail_free(sight->detail);
+	np_run_free(sight->run);
+}
+
+static struct np_cell cell(const struct adv_view *view, size_t row, const char *column)
+{
+	size_t index = adv_view_column(view, column);
+
+	assert_true(index < view->column_count);
+	return view->cell(view, row, index);
+}
+
+static int64_t number(const struct adv_view *view, size_t row, const char *column)
+{
+	struct np_cell value = cell(view, row, column);
+
+	assert_int_equal(value.type, NP_CELL_INTEGER);
+	return value.integer;
+}
+
+static void assert_null_cell(const struct adv_view *view, size_t row, const char *column)
+{
+	assert_int_equal(cell(view, row, column).type, NP_CELL_NULL);
+}
+
+static void assert_text(const struct adv_view *view, size_t row, const char *column,
+			const char *expected)
+{
+	struct np_cell value = cell(view, row, column);
+
+	assert_int_equal(value.type, NP_CELL_TEXT);
+	assert_int_equal(value.text.length, strlen(expected));
+	assert_memory_equal(value.text.bytes, expected, value.text.length);
+}
+
+static struct np_kernel *add_kernel(struct sight *sight, np_ns start, np_ns length)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_kernel *kernel = np_vec_add(&sight->detail->kernels, &err);
+
+	assert_non_null(kernel);
+	*kernel = (struct np_kernel){ .start = start,
+				      .end = start + length,
+				      .wait = NP_UNKNOWN,
+				      .connection = NP_UNKNOWN,
+				      .name = text(sight->detail->strings, "MatMul_3"),
+				      .step = 0,
+				      .device = -1 };
+	return kernel;
+}
+
+static void a_column_is_the_member_of_its_row(void **state)
+{
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	add_kernel(&sight, 1000, 25);
+	add_kernel(&sight, 1100, 30)->schedule = true;
+	view = open_view(&sight, "v_kernel");
+	assert_int_equal(view->rows, 2);
+	assert_int_equal(number(view, 1, "rank"), 7);
+	assert_int_equal(number(view, 1, "id"), 1);
+	assert_int_equal(number(view, 1, "start_ns"), 1100);
+	assert_int_equal(number(view, 1, "dur_ns"), 30);
+	assert_int_equal(number(view, 1, "device"), -1);
+	assert_int_equal(number(view, 0, "for_comm"), 0);
+	assert_int_equal(number(view, 1, "for_comm"), 1);
+	assert_int_equal(number(view, 0, "in_step"), 1);
+	assert_text(view, 0, "name", "MatMul_3");
+	assert_text(view, 0, "step", "50");
+	end(&sight);
+}
+
+static void what_is_not_known_is_null(void **state)
+{
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	add_kernel(&sight, 1000, 25)->step = NP_NO_STEP;
+	view = open_view(&sight, "v_kernel");
+	assert_null_cell(view, 0, "wait_ns");
+	assert_null_cell(view, 0, "conn_id");
+	assert_null_cell(view, 0, "op_type");
+	assert_null_cell(view, 0, "step");
+	assert_null_cell(view, 0, "busiest");
+	assert_null_cell(view, 0, "aic_mac_ratio");
+	assert_int_equal(number(view, 0, "in_step"), 0);
+	assert_false(view->known(view, adv_view_column(view, "op_type")));
+	assert_true(view->known(view, adv_view_column(view, "name")));
+	end(&sight);
+}
+
+static void a_row_that_points_to_nothing_has_null_there(void **state)
+{
+	static const uint32_t ops[] = { 0, NP_NO_ROW };
+	struct np_err err = NP_ERR_INIT;
+	struct np_detail_op *op;
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	op = np_vec_add(&sight.detail->ops, &err);
+	assert_non_null(op);
+	*op = (struct np_detail_op){ .op_id = 11,
+				     .name = text(sight.detail->strings, "hcom_allReduce_1"),
+				     .step = 0 };
+	for (size_t i = 0; i < NP_COUNT(ops); i++) {
+		struct np_sub_task *task = np_vec_add(&sight.detail->sub_tasks, &err);
+
+		assert_non_null(task);
+		*task = (struct np_sub_task){ .bytes = 5, .bandwidth = 2.5, .op = ops[i] };
+	}
+	view = open_view(&sight, "v_comm_task");
+	assert_int_equal(number(view, 0, "op"), 0);
+	assert_int_equal(number(view, 0, "op_id"), 11);
+	assert_text(view, 0, "op_name", "hcom_allReduce_1");
+	assert_text(view, 0, "step", "50");
+	assert_null_cell(view, 1, "op");
+	assert_null_cell(view, 1, "op_id");
+	assert_null_cell(view, 1, "op_name");
+	assert_null_cell(view, 1, "step");
+	assert_int_equal(number(view, 1, "size_b"), 5);
+	assert_near(cell(view, 1, "bw_gbs").real, 2.5, 0);
+	end(&sight);
+}
+
+static void the_window_of_a_step_is_that_of_the_step_a_time_belongs_to(void **state)
+{
+	static const uint32_t steps[] = { 0, NP_NO_STEP };
+	struct np_err err = NP_ERR_INIT;
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	for (size_t i = 0; i < NP_COUNT(steps); i++) {
+		struct np_step_time *time = np_vec_add(&sight.rank->times, &err);
+
+		assert_non_null(time);
+		*time = (struct np_step_time){ .step = steps[i], .span = 900 };
+	}
+	view = open_view(&sight, "v_step");
+	assert_int_equal(number(view, 0, "start_ns"), 1000);
+	assert_int_equal(number(view, 0, "end_ns"), 2000);
+	/* The host's step has no end, so that its length is not known. */
+	assert_null_cell(view, 0, "host_step_ns");
+	assert_null_cell(view, 1, "start_ns");
+	assert_int_equal(number(view, 1, "dur_ns"), 900);
+	assert_null_cell(view, 1, "stage");
+	end(&sight);
+}
+
+static void kernels_that_are_alike_are_one_row(void **state)
+{
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	add_kernel(&sight, 1000, 25);
+	add_kernel(&sight, 1100, 10)->type = text(sight.detail->strings, "Add");
+	add_kernel(&sight, 1200, 35);
+	view = open_view(&sight, "v_kernel_group");
+	assert_int_equal(view->rows, 2);
+	assert_int_equal(number(view, 0, "id"), 0);
+	assert_int_equal(number(view, 0, "n"), 2);
+	assert_int_equal(number(view, 0, "dur_ns"), 60);
+	assert_int_equal(number(view, 0, "min_ns"), 25);
+	assert_int_equal(number(view, 0, "max_ns"), 35);
+	assert_text(view, 0, "name", "MatMul_3");
+	assert_int_equal(number(view, 1, "id"), 1);
+	assert_text(view, 1, "op_type", "Add");
+	end(&sight);
+}
+
+static void a_sample_holds_until_the_next_one_of_its_device(void **state)
+{
+	static const struct np_frequency samples[] = { { 10, 1800, 0 },
+						       { 20, 1000, 1 },
+						       { 30, 800, 0 } };
+	struct np_err err = NP_ERR_INIT;
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	for (size_t i = 0; i < NP_COUNT(samples); i++) {
+		struct np_frequency *sample = np_vec_add(&sight.detail->frequency, &err);
+
+		assert_non_null(sample);
+		*sample = samples[i];
+	}
+	view = open_view(&sight, "v_freq");
+	assert_int_equal(number(view, 0, "end_ns"), 30);
+	assert_null_cell(view, 1, "end_ns");
+	assert_null_cell(view, 2, "end_ns");
+	end(&sight);
+}
+
+static void variables_are_settings_under_their_own_names(void **state)
+{
+	static const char *const names[] = { "ENV_VARIABLES.HCCL_ALGO", "config.level" };
+	struct np_err err = NP_ERR_INIT;
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		struct np_setting *setting = np_vec_add(&sight.detail->settings, &err);
+
+		assert_non_null(setting);
+		setting->name = text(sight.detail->strings, names[i]);
+		setting->value = text(sight.detail->strings, "ring");
+	}
+	view = open_view(&sight, "v_env");
+	assert_int_equal(view->rows, 1);
+	assert_text(view, 0, "name", "HCCL_ALGO");
+	assert_text(view, 0, "value", "ring");
+	view = adv_view_set_find(&sight.set, "v_setting");
+	assert_ok(adv_view_open(view, &err), err);
+	assert_int_equal(view->rows, 2);
+	assert_text(view, 1, "name", "config.level");
+	end(&sight);
+}
+
+static void gaps_lie_between_what_ran_in_a_step(void **state)
+{
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	add_kernel(&sight, 1000, 25);
+	add_kernel(&sight, 1020, 15);
+	add_kernel(&sight, 1100, 10);
+	view = open_view(&sight, "v_free");
+	/* 1000…1035 and 1100…1110 are busy. */
+	assert_int_equal(view->rows, 1);
+	assert_int_equal(number(view, 0, "start_ns"), 1035);
+	assert_int_equal(number(view, 0, "end_ns"), 1100);
+	assert_int_equal(number(view, 0, "dur_ns"), 65);
+	assert_text(view, 0, "step", "50");
+	end(&sight);
+}
+
+static void a_view_without_rows_can_be_opened(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	(void)open_view(&sight, "v_kernel");
+	for (size_t i = 0; i < sight.set.list.count; i++) {
+		struct adv_view *view = &sight.set.list.item[i];
+
+		assert_ok(adv_view_open(view, &err), err);
+		for (size_t row = 0; row < view->rows; row++) {
+			for (size_t c = 0; c < view->column_count; c++)
+				(void)view->cell(view, row, c);
+		}
+	}
+	end(&sight);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_column_is_the_member_of_its_row),
+		cmocka_unit_test(what_is_not_known_is_null),
+		cmocka_unit_test(a_row_that_points_to_nothing_has_null_there),
+		cmocka_unit_test(the_window_of_a_step_is_that_of_the_step_a_time_belongs_to),
+		cmocka_unit_test(kernels_that_are_alike_are_one_row),
+		cmocka_unit_test(a_sample_holds_until_the_next_one_of_its_device),
+		cmocka_unit_test(variables_are_settings_under_their_own_names),
+		cmocka_unit_test(gaps_lie_between_what_ran_in_a_step),
+		cmocka_unit_test(a_view_without_rows_can_be_opened),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
