@@ -10,7 +10,7 @@
 #define MODULE_PREFIX "nn.Module:"
 #define BACKWARD      "[ BACKWARD ]"
 
-struct builder {
+struct call_tree_builder {
 	struct comparison *comparison;
 	struct cmp_tree *tree;
 	struct np_idmap *open;    /* thread → the node entered last */
@@ -20,12 +20,12 @@ struct builder {
 	struct np_err *err;
 };
 
-static struct cmp_node *node_at(const struct builder *build, uint32_t index)
+static struct cmp_node *node_at(const struct call_tree_builder *build, uint32_t index)
 {
 	return &build->tree->nodes.item[index];
 }
 
-static int keep_name(struct builder *build, np_str text, np_str *ret)
+static int keep_name(struct call_tree_builder *build, np_str text, np_str *ret)
 {
 	const struct np_strtab *strings = build->tree->detail->strings;
 	int rc;
@@ -38,7 +38,8 @@ static int keep_name(struct builder *build, np_str text, np_str *ret)
 	return rc < 0 ? rc : np_idmap_set(build->names, text, *ret, build->err);
 }
 
-static int keep_path(struct builder *build, const char *before, const char *behind, np_str *ret)
+static int keep_path(struct call_tree_builder *build, const char *before, const char *behind,
+		     np_str *ret)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	int rc;
@@ -61,7 +62,7 @@ static bool is_module_row(const struct np_detail *detail, const struct np_framew
 }
 
 /* The path of a module: that of the one around it and its own name. */
-static int name_module(struct builder *build, const char *name, struct cmp_node *node)
+static int name_module(struct call_tree_builder *build, const char *name, struct cmp_node *node)
 {
 	const char *around = cmp_text(build->comparison, node->module_path);
 	NP_CLEANUP(np_buf_release) struct np_buf before = NP_BUF_INIT;
@@ -80,7 +81,7 @@ static int name_module(struct builder *build, const char *name, struct cmp_node 
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-static int add_forward(struct builder *build, const struct cmp_node *node)
+static int add_forward(struct call_tree_builder *build, const struct cmp_node *node)
 {
 	const struct np_framework_call *call = cmp_tree_call(build->tree, node);
 	int rc = NP_OK;
@@ -97,7 +98,7 @@ static int add_forward(struct builder *build, const struct cmp_node *node)
 }
 
 /* Rows come by start, the longest first: what is around a call is open on its thread. */
-static uint32_t around(const struct builder *build, const struct np_framework_call *call)
+static uint32_t around(const struct call_tree_builder *build, const struct np_framework_call *call)
 {
 	/* NP_IDMAP_NONE is CMP_NO_NODE */
 	uint32_t open = np_idmap_get(build->open, call->tid);
@@ -108,7 +109,7 @@ static uint32_t around(const struct builder *build, const struct np_framework_ca
 	return open;
 }
 
-static int add_call(struct builder *build, uint32_t row)
+static int add_call(struct call_tree_builder *build, uint32_t row)
 {
 	const struct np_framework_call *call = &build->tree->detail->framework.item[row];
 	bool module = is_module_row(build->tree->detail, call);
@@ -135,7 +136,8 @@ static int add_call(struct builder *build, uint32_t row)
 /* --- backward operators ---------------------------------------------------------------------- */
 
 /* The module of the forward operator that a call belongs to, or NONE. */
-static np_str forward_module(const struct builder *build, const struct np_framework_call *call)
+static np_str forward_module(const struct call_tree_builder *build,
+			     const struct np_framework_call *call)
 {
 	for (uint32_t i = 0; i < call->link_count; i++) {
 		const struct np_framework_link *link =
@@ -151,7 +153,7 @@ static np_str forward_module(const struct builder *build, const struct np_framew
 }
 
 /* By node: the module that it, or the first operator inside it that has one, is backward of. */
-static np_str *find_backward(const struct builder *build)
+static np_str *find_backward(const struct call_tree_builder *build)
 {
 	const struct cmp_tree *tree = build->tree;
 	np_str *backward = calloc(tree->nodes.count + 1, sizeof(*backward));
@@ -172,7 +174,7 @@ static np_str *find_backward(const struct builder *build)
 
 /* Nodes while those of backward modules are put between them. */
 struct mover {
-	struct builder *build;
+	struct call_tree_builder *build;
 	NP_VEC(struct cmp_node) nodes;
 	struct np_idmap *last; /* thread → its last node around which there is none */
 	uint32_t *place;       /* by node as it was */
@@ -181,7 +183,7 @@ struct mover {
 static int enter_backward(struct mover *mover, const struct cmp_node *from, np_str module,
 			  uint32_t *ret)
 {
-	struct builder *build = mover->build;
+	struct call_tree_builder *build = mover->build;
 	int64_t tid = cmp_tree_call(build->tree, from)->tid;
 	struct cmp_node *node;
 	np_str path;
@@ -233,7 +235,7 @@ static int move_node(struct mover *mover, size_t index, np_str backward)
 }
 
 /* Neighbours of one backward module get a node around them; and everybody their outermost one. */
-static int place_backward(struct builder *build)
+static int place_backward(struct call_tree_builder *build)
 {
 	struct cmp_tree *tree = build->tree;
 	np_str *backward = find_backward(build);
@@ -259,7 +261,7 @@ static int place_backward(struct builder *build)
 /* --- kernels --------------------------------------------------------------------------------- */
 
 /* Connections lead to the node of the call that launched them. */
-static int index_launches(struct builder *build)
+static int index_launches(struct call_tree_builder *build)
 {
 	const struct cmp_tree *tree = build->tree;
 	int rc = NP_OK;
@@ -280,7 +282,7 @@ static int index_launches(struct builder *build)
 }
 
 /* A kernel is the outermost operator's around its launch, and in all that is around that. */
-static int add_kernels(struct builder *build)
+static int add_kernels(struct call_tree_builder *build)
 {
 	struct cmp_tree *tree = build->tree;
 	const struct np_detail *detail = tree->detail;
@@ -315,7 +317,7 @@ static int add_kernels(struct builder *build)
 	return NP_OK;
 }
 
-static int walk(struct builder *build)
+static int walk(struct call_tree_builder *build)
 {
 	const struct np_detail *detail = build->tree->detail;
 	int rc = NP_OK;
@@ -337,13 +339,13 @@ static int walk(struct builder *build)
 int cmp_tree_build(struct comparison *comparison, const struct np_detail *detail,
 		   struct cmp_tree *ret, struct np_err *err)
 {
-	struct builder build = { .comparison = comparison,
-				 .tree = ret,
-				 .open = np_idmap_new(),
-				 .by_link = np_idmap_new(),
-				 .forward = np_idmap_new(),
-				 .names = np_idmap_new(),
-				 .err = err };
+	struct call_tree_builder build = { .comparison = comparison,
+					   .tree = ret,
+					   .open = np_idmap_new(),
+					   .by_link = np_idmap_new(),
+					   .forward = np_idmap_new(),
+					   .names = np_idmap_new(),
+					   .err = err };
 	int rc;
 
 	*ret = (struct cmp_tree){ .detail = detail };

@@ -17,7 +17,7 @@
 /* --- matching -------------------------------------------------------------------------------- */
 
 /* A communicator of one side. */
-struct candidate {
+struct comms_candidate {
 	const struct np_communicator *communicator;
 	const char *pg_name;
 	uint64_t fingerprint; /* of its operators, whoever its members are: types and sizes */
@@ -25,8 +25,8 @@ struct candidate {
 	size_t comm;          /* SIZE_MAX while not matched */
 };
 
-struct candidates {
-	NP_VEC(struct candidate) list;
+struct comms_candidates {
+	NP_VEC(struct comms_candidate) list;
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -77,14 +77,14 @@ static uint64_t fingerprint_of(const struct np_analysis *analysis, uint64_t hash
 	return 0;
 }
 
-static int find_candidates(const struct np_analysis *analysis, struct candidates *ret,
+static int find_candidates(const struct np_analysis *analysis, struct comms_candidates *ret,
 			   struct np_err *err)
 {
 	const struct np_cluster *cluster = analysis->cluster;
 
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		const struct np_communicator *each = &cluster->communicators.item[i];
-		struct candidate *candidate;
+		struct comms_candidate *candidate;
 
 		if (each->observed_count == 0)
 			continue;
@@ -123,14 +123,14 @@ static int add_comm(struct comparison *comparison, const struct np_buf *name,
 }
 
 /* All communicators of one name are one: a tensor parallel run has many called "tp". */
-static int match_names(struct comparison *comparison, struct candidates sides[CMP_SIDES],
+static int match_names(struct comparison *comparison, struct comms_candidates sides[CMP_SIDES],
 		       struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (int i = 0; i < CMP_SIDES; i++) {
 		for (size_t j = 0; j < sides[i].list.count && rc == NP_OK; j++) {
-			struct candidate *each = &sides[i].list.item[j];
+			struct comms_candidate *each = &sides[i].list.item[j];
 			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 			bool other = false;
 
@@ -159,13 +159,14 @@ static bool same_ranks(const struct np_communicator *a, const struct np_communic
 }
 
 /* How communicators are matched, the surest first. */
-enum way {
+enum comms_way {
 	BY_RANKS,
 	BY_WORK,
 	BY_TYPES,
 };
 
-static bool is_match(const struct candidate *a, const struct candidate *b, enum way way)
+static bool is_match(const struct comms_candidate *a, const struct comms_candidate *b,
+		     enum comms_way way)
 {
 	if (way == BY_RANKS)
 		return same_ranks(a->communicator, b->communicator);
@@ -176,8 +177,8 @@ static bool is_match(const struct candidate *a, const struct candidate *b, enum 
 }
 
 /* A name that does not depend on which side is the base. */
-static void name_pair(struct np_buf *name, const struct candidate *a, const struct candidate *b,
-		      bool by_ranks)
+static void name_pair(struct np_buf *name, const struct comms_candidate *a,
+		      const struct comms_candidate *b, bool by_ranks)
 {
 	const struct np_communicator *each = a->communicator;
 	const struct np_communicator *other = b->communicator;
@@ -211,17 +212,17 @@ static void make_unique(const struct comparison *comparison, struct np_buf *name
 	}
 }
 
-static int match_pairs(struct comparison *comparison, struct candidates sides[CMP_SIDES],
-		       enum way way, struct np_err *err)
+static int match_pairs(struct comparison *comparison, struct comms_candidates sides[CMP_SIDES],
+		       enum comms_way way, struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < sides[0].list.count && rc == NP_OK; i++) {
-		struct candidate *a = &sides[0].list.item[i];
+		struct comms_candidate *a = &sides[0].list.item[i];
 
 		for (size_t j = 0; j < sides[1].list.count && a->comm == SIZE_MAX && rc == NP_OK;
 		     j++) {
-			struct candidate *b = &sides[1].list.item[j];
+			struct comms_candidate *b = &sides[1].list.item[j];
 			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 
 			if (b->comm != SIZE_MAX || !is_match(a, b, way))
@@ -236,14 +237,14 @@ static int match_pairs(struct comparison *comparison, struct candidates sides[CM
 	return rc;
 }
 
-static int take_rest(struct comparison *comparison, struct candidates sides[CMP_SIDES],
+static int take_rest(struct comparison *comparison, struct comms_candidates sides[CMP_SIDES],
 		     struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (int i = 0; i < CMP_SIDES; i++) {
 		for (size_t j = 0; j < sides[i].list.count && rc == NP_OK; j++) {
-			struct candidate *each = &sides[i].list.item[j];
+			struct comms_candidate *each = &sides[i].list.item[j];
 			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 
 			if (each->comm == SIZE_MAX) {
@@ -268,7 +269,7 @@ static int take_rest(struct comparison *comparison, struct candidates sides[CMP_
 
 int cmp_match_communicators(struct comparison *comparison, struct np_err *err)
 {
-	struct candidates sides[CMP_SIDES] = { 0 };
+	struct comms_candidates sides[CMP_SIDES] = { 0 };
 	int rc = NP_OK;
 
 	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
@@ -281,7 +282,7 @@ int cmp_match_communicators(struct comparison *comparison, struct np_err *err)
 	if (rc == NP_OK)
 		rc = match_names(comparison, sides, err);
 	for (int way = BY_RANKS; way <= BY_TYPES && rc == NP_OK; way++)
-		rc = match_pairs(comparison, sides, (enum way)way, err);
+		rc = match_pairs(comparison, sides, (enum comms_way)way, err);
 	if (rc == NP_OK)
 		rc = take_rest(comparison, sides, err);
 	np_vec_release(&sides[CMP_BASE].list);

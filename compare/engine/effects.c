@@ -12,7 +12,7 @@
  */
 
 /* Sums of one row of kernels over the cells of a side. */
-struct sums {
+struct effects_sums {
 	int64_t count;
 	np_ns total;
 	np_ns owned;
@@ -23,7 +23,7 @@ struct rows {
 	struct np_strtab *keys;
 	struct np_idmap *places; /* id in `keys` → row */
 	struct np_idmap *leaves; /* class and type → leaf */
-	NP_VEC(struct sums) sums[CMP_SIDES];
+	NP_VEC(struct effects_sums) sums[CMP_SIDES];
 	struct np_err *err;
 };
 
@@ -72,7 +72,7 @@ static int add_group(struct rows *rows, enum cmp_which which, const struct cmp_k
 	uint32_t leaf = np_idmap_get(
 		rows->leaves, leaf_key(group->leaf_class, coarse ? NP_STR_NONE : group->type));
 	struct cmp_kernel *kernel;
-	struct sums *sums;
+	struct effects_sums *sums;
 	uint32_t row;
 	int rc;
 
@@ -144,7 +144,7 @@ static void set_effects(struct rows *rows, size_t index)
 	double each[CMP_SIDES];
 
 	for (int i = 0; i < CMP_SIDES; i++) {
-		const struct sums *sums = &rows->sums[i].item[index];
+		const struct effects_sums *sums = &rows->sums[i].item[index];
 		size_t cells = comparison->sides[i].cells;
 
 		kernel->count[i] = (double)sums->count / (double)cells;
@@ -221,7 +221,7 @@ static int share_leaf(struct rows *rows, size_t leaf, size_t first, size_t end)
 /* Rows by leaf, then shapes as text, with their sums along: independent of threads and sides. */
 struct sorted {
 	struct cmp_kernel kernel;
-	struct sums sums[CMP_SIDES];
+	struct effects_sums sums[CMP_SIDES];
 	const char *shapes;
 };
 

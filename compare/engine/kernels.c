@@ -163,7 +163,7 @@ struct alike {
 	uint32_t group;
 };
 
-struct reducer {
+struct kernels_reducer {
 	struct cmp_grouper *grouper;
 	const struct np_detail *detail;
 	struct np_idmap *memo; /* hash of a sort → seen */
@@ -178,14 +178,14 @@ struct reducer {
 	struct np_err *err;
 };
 
-static double counter(const struct reducer *reducer, size_t kernel, uint32_t column)
+static double counter(const struct kernels_reducer *reducer, size_t kernel, uint32_t column)
 {
 	const struct np_detail *detail = reducer->detail;
 
 	return column == NP_NO_ROW ? (double)NAN : detail->pmu[kernel * detail->pmu_count + column];
 }
 
-static struct np_kernel_sort sort_of(const struct reducer *reducer, size_t index)
+static struct np_kernel_sort sort_of(const struct kernels_reducer *reducer, size_t index)
 {
 	const struct np_kernel *kernel = &reducer->detail->kernels.item[index];
 	uint32_t op = reducer->cube_ops[index];
@@ -232,7 +232,7 @@ static bool is_alike(const struct np_kernel_sort *a, const struct np_kernel_sort
 }
 
 /* Most kernels are like one before: texts are looked at once for each sort. */
-static int find_group(struct reducer *reducer, size_t index, uint32_t *ret)
+static int find_group(struct kernels_reducer *reducer, size_t index, uint32_t *ret)
 {
 	const struct np_kernel_sort sort = sort_of(reducer, index);
 	int64_t id = (int64_t)hash_of(&sort);
@@ -254,7 +254,7 @@ static int find_group(struct reducer *reducer, size_t index, uint32_t *ret)
 	return np_idmap_set(reducer->memo, id, (uint32_t)(reducer->seen.count - 1), reducer->err);
 }
 
-static bool is_sequence(const struct reducer *reducer, uint32_t cell)
+static bool is_sequence(const struct kernels_reducer *reducer, uint32_t cell)
 {
 	const struct np_rank *rank = reducer->grouper->rank;
 
@@ -262,7 +262,8 @@ static bool is_sequence(const struct reducer *reducer, uint32_t cell)
 	       rank->steps.item[rank->times.item[cell].step].id == reducer->sequence_step;
 }
 
-static int add_place(struct reducer *reducer, uint32_t group, const struct np_kernel *kernel)
+static int add_place(struct kernels_reducer *reducer, uint32_t group,
+		     const struct np_kernel *kernel)
 {
 	struct cmp_kernel_place *place = np_vec_add(&reducer->grouper->ret->sequence, reducer->err);
 
@@ -272,7 +273,7 @@ static int add_place(struct reducer *reducer, uint32_t group, const struct np_ke
 	return NP_OK;
 }
 
-static int add_kernel(struct reducer *reducer, size_t index, uint32_t cell, np_ns owned)
+static int add_kernel(struct kernels_reducer *reducer, size_t index, uint32_t cell, np_ns owned)
 {
 	const struct np_kernel *kernel = &reducer->detail->kernels.item[index];
 	np_ns time = kernel->end - kernel->start;
@@ -295,7 +296,7 @@ static int add_kernel(struct reducer *reducer, size_t index, uint32_t cell, np_n
 }
 
 /* Kernels come by start: of those that run at once the first has the time, and then the next. */
-static int walk_kernels(struct reducer *reducer)
+static int walk_kernels(struct kernels_reducer *reducer)
 {
 	const struct np_detail *detail = reducer->detail;
 	const struct np_rank *rank = reducer->grouper->rank;
@@ -322,7 +323,7 @@ static int walk_kernels(struct reducer *reducer)
 	return rc;
 }
 
-static void take_frequency(struct reducer *reducer)
+static void take_frequency(struct kernels_reducer *reducer)
 {
 	const struct np_detail *detail = reducer->detail;
 	size_t count = 0;
@@ -338,7 +339,7 @@ static void take_frequency(struct reducer *reducer)
 		reducer->grouper->ret->mhz = llround(sum / (double)count);
 }
 
-static int reduce(struct reducer *reducer)
+static int reduce(struct kernels_reducer *reducer)
 {
 	const struct np_detail *detail = reducer->detail;
 	int rc;
@@ -366,11 +367,11 @@ static int cmp_group_detail(struct cmp_grouper *grouper, const struct np_detail 
 			    bool sequence)
 {
 	const struct cmp_side *side = grouper->side;
-	struct reducer reducer = { .grouper = grouper,
-				   .detail = detail,
-				   .sequence = sequence,
-				   .sequence_step = side->steps.item[side->steps.count / 2],
-				   .err = grouper->err };
+	struct kernels_reducer reducer = { .grouper = grouper,
+					   .detail = detail,
+					   .sequence = sequence,
+					   .sequence_step = side->steps.item[side->steps.count / 2],
+					   .err = grouper->err };
 	int rc = reduce(&reducer);
 
 	np_idmap_free(reducer.memo);
@@ -383,7 +384,7 @@ static int cmp_group_detail(struct cmp_grouper *grouper, const struct np_detail 
 	(NP_DETAIL_KERNELS | NP_DETAIL_PMU | NP_DETAIL_FRAMEWORK | NP_DETAIL_LAUNCHES | \
 	 NP_DETAIL_FREQUENCY | NP_DETAIL_DEVICE)
 
-struct work {
+struct kernels_work {
 	struct comparison *comparison;
 	struct np_err *errs;    /* by job */
 	struct np_notes *notes; /* likewise: on the table of kernels */
@@ -455,7 +456,7 @@ static int read_sums(struct cmp_grouper *grouper)
 
 static void reduce_rank(void *context, size_t job)
 {
-	struct work *work = context;
+	struct kernels_work *work = context;
 	struct comparison *comparison = work->comparison;
 	size_t pair;
 	enum cmp_which which = side_of(comparison, job, &pair);
@@ -504,7 +505,7 @@ int cmp_begin_details(const struct comparison *comparison, unsigned wants, bool 
 }
 
 /* What the details lack makes leaves coarser: the run notes it. */
-static int end_job(struct work *work, size_t job, struct np_err *err)
+static int end_job(struct kernels_work *work, size_t job, struct np_err *err)
 {
 	struct comparison *comparison = work->comparison;
 	size_t pair;
@@ -521,7 +522,7 @@ static int end_job(struct work *work, size_t job, struct np_err *err)
 	return NP_OK;
 }
 
-static int begin_side(struct work *work, enum cmp_which which, struct np_err *err)
+static int begin_side(struct kernels_work *work, enum cmp_which which, struct np_err *err)
 {
 	struct cmp_side *side = &work->comparison->sides[which];
 
@@ -530,7 +531,7 @@ static int begin_side(struct work *work, enum cmp_which which, struct np_err *er
 			     : np_fail_nomem(err, "kernels");
 }
 
-static int end_side(const struct work *work, enum cmp_which which, struct np_err *err)
+static int end_side(const struct kernels_work *work, enum cmp_which which, struct np_err *err)
 {
 	struct cmp_side *side = &work->comparison->sides[which];
 	size_t first = work->comparison->pairs.item[0].rank[which];
@@ -541,9 +542,9 @@ static int end_side(const struct work *work, enum cmp_which which, struct np_err
 int cmp_reduce_kernels(struct comparison *comparison, struct np_err *err)
 {
 	size_t jobs = comparison->pairs.count * CMP_SIDES;
-	struct work work = { .comparison = comparison,
-			     .errs = calloc(jobs + 1, sizeof(*work.errs)),
-			     .notes = calloc(jobs + 1, sizeof(*work.notes)) };
+	struct kernels_work work = { .comparison = comparison,
+				     .errs = calloc(jobs + 1, sizeof(*work.errs)),
+				     .notes = calloc(jobs + 1, sizeof(*work.notes)) };
 	NP_CLEANUP(np_details_endp) struct np_details *details = NULL;
 	int rc = work.errs && work.notes ? NP_OK : np_fail_nomem(err, "kernels");
 

@@ -250,7 +250,7 @@ static int cmp_leaf_figures(struct comparison *comparison, struct np_err *err)
 	return NP_OK;
 }
 
-struct builder {
+struct leaves_builder {
 	struct comparison *comparison;
 	struct np_strtab *paths;  /* path of a leaf */
 	struct np_idmap *by_path; /* id in `paths` → leaf */
@@ -263,7 +263,7 @@ struct builder {
 
 /* --- leaves ---------------------------------------------------------------------------------- */
 
-static int add_arrays(struct builder *build, struct cmp_leaf *leaf)
+static int add_arrays(struct leaves_builder *build, struct cmp_leaf *leaf)
 {
 	struct comparison *comparison = build->comparison;
 
@@ -279,7 +279,7 @@ static int add_arrays(struct builder *build, struct cmp_leaf *leaf)
 }
 
 /* Find a leaf by its path, or add it as `pattern` has it. */
-static int find_leaf(struct builder *build, const struct np_buf *path,
+static int find_leaf(struct leaves_builder *build, const struct np_buf *path,
 		     const struct cmp_leaf *pattern, uint32_t *ret)
 {
 	struct cmp_leaf *leaf;
@@ -305,7 +305,7 @@ static int find_leaf(struct builder *build, const struct np_buf *path,
 	return rc < 0 ? rc : np_idmap_set(build->by_path, id, *ret, build->err);
 }
 
-static void give(struct builder *build, uint32_t index, np_ns ns)
+static void give(struct leaves_builder *build, uint32_t index, np_ns ns)
 {
 	struct cmp_leaf *leaf = &build->comparison->leaves.item[index];
 
@@ -314,7 +314,7 @@ static void give(struct builder *build, uint32_t index, np_ns ns)
 	leaf->ranks[build->which][build->pair] += (double)ns;
 }
 
-static int give_computing(struct builder *build, enum cmp_class own_class, np_str own_type,
+static int give_computing(struct leaves_builder *build, enum cmp_class own_class, np_str own_type,
 			  np_ns ns)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
@@ -368,7 +368,8 @@ static double weigh(const struct comparison *comparison, const struct cmp_rank_k
 }
 
 /* Kernels of one type may be of several classes: a cast for a convolution is part of it. */
-static int split_type(struct builder *build, size_t rank, uint32_t cell, const char *name, np_ns ns)
+static int split_type(struct leaves_builder *build, size_t rank, uint32_t cell, const char *name,
+		      np_ns ns)
 {
 	const struct cmp_rank_kernels *kernels =
 		&build->comparison->sides[build->which].kernels[rank];
@@ -398,7 +399,7 @@ static int split_type(struct builder *build, size_t rank, uint32_t cell, const c
 /* --- everything else ------------------------------------------------------------------------- */
 
 /* "comm/<name or hash>/wait" under the name that both sides share. */
-static int name_comm(struct builder *build, const char *text, struct np_buf *path,
+static int name_comm(struct leaves_builder *build, const char *text, struct np_buf *path,
 		     struct cmp_leaf *pattern)
 {
 	const struct comparison *comparison = build->comparison;
@@ -438,7 +439,7 @@ static enum cmp_leaf_kind kind_of(const char *text)
 		       : CMP_LEAF_FREE;
 }
 
-static int give_plain(struct builder *build, const char *text, np_ns ns)
+static int give_plain(struct leaves_builder *build, const char *text, np_ns ns)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	struct cmp_leaf pattern = { .comm = SIZE_MAX, .class = CMP_UNKNOWN_CLASS };
@@ -468,7 +469,7 @@ static int give_plain(struct builder *build, const char *text, np_ns ns)
 /* --- cells ----------------------------------------------------------------------------------- */
 
 /* A rank without intervals has three parts, or, where not even they are known, one. */
-static int give_totals(struct builder *build, const struct np_step_time *time)
+static int give_totals(struct leaves_builder *build, const struct np_step_time *time)
 {
 	np_ns sum =
 		np_plus(np_plus(time->computing, time->communication_not_overlapped), time->free);
@@ -483,7 +484,7 @@ static int give_totals(struct builder *build, const struct np_step_time *time)
 	return rc < 0 ? rc : give_plain(build, "free/unknown", time->free);
 }
 
-static int give_parts(struct builder *build, size_t rank, size_t index,
+static int give_parts(struct leaves_builder *build, size_t rank, size_t index,
 		      const struct np_partition_cell *cell)
 {
 	const struct np_partition *partition =
@@ -503,7 +504,7 @@ static int give_parts(struct builder *build, size_t rank, size_t index,
 	return rc;
 }
 
-static int add_cell(struct builder *build, size_t index)
+static int add_cell(struct leaves_builder *build, size_t index)
 {
 	struct cmp_side *side = &build->comparison->sides[build->which];
 	struct cmp_pair *pair = &build->comparison->pairs.item[build->pair];
@@ -528,7 +529,7 @@ static int add_cell(struct builder *build, size_t index)
 		    : give_totals(build, time);
 }
 
-static int add_rank(struct builder *build)
+static int add_rank(struct leaves_builder *build)
 {
 	const struct comparison *comparison = build->comparison;
 	const struct cmp_pair *pair = &comparison->pairs.item[build->pair];
@@ -546,7 +547,7 @@ static int add_rank(struct builder *build)
 	return rc;
 }
 
-static int add_side(struct builder *build)
+static int add_side(struct leaves_builder *build)
 {
 	struct comparison *comparison = build->comparison;
 	struct cmp_side *side = &comparison->sides[build->which];
@@ -566,11 +567,11 @@ static int add_side(struct builder *build)
 
 int cmp_measure_leaves(struct comparison *comparison, struct np_err *err)
 {
-	struct builder build = { .comparison = comparison,
-				 .paths = np_strtab_new(),
-				 .by_path = np_idmap_new(),
-				 .by_text = np_idmap_new(),
-				 .err = err };
+	struct leaves_builder build = { .comparison = comparison,
+					.paths = np_strtab_new(),
+					.by_path = np_idmap_new(),
+					.by_text = np_idmap_new(),
+					.err = err };
 	int rc = build.paths && build.by_path && build.by_text ? NP_OK
 							       : np_fail_nomem(err, "leaves");
 

@@ -64,11 +64,11 @@ static int add_groups(struct measurer *measurer)
 
 /* --- communication --------------------------------------------------------------------------- */
 
-struct ends {
+struct mc2_ends {
 	NP_VEC(np_ns) list; /* of tasks of the communication core, ascending */
 };
 
-static int find_ends(const struct np_detail *detail, struct ends *ends, struct np_err *err)
+static int find_ends(const struct np_detail *detail, struct mc2_ends *ends, struct np_err *err)
 {
 	for (size_t i = 0; i < detail->tasks.count; i++) {
 		const char *type = np_detail_text(detail, detail->tasks.item[i].type);
@@ -86,7 +86,7 @@ static int find_ends(const struct np_detail *detail, struct ends *ends, struct n
 	return NP_OK;
 }
 
-static np_ns communication_in(const struct ends *ends, np_ns start, np_ns end)
+static np_ns communication_in(const struct mc2_ends *ends, np_ns start, np_ns end)
 {
 	size_t low = 0;
 	size_t high = ends->list.count;
@@ -120,7 +120,7 @@ static bool is_mc2(const struct cmp_side *side, const struct np_detail *detail,
 }
 
 static int add_communication(struct measurer *measurer, const struct np_detail *detail,
-			     const struct ends *ends)
+			     const struct mc2_ends *ends)
 {
 	struct comparison *comparison = measurer->comparison;
 	int rc = NP_OK;
@@ -150,7 +150,7 @@ static int add_communication(struct measurer *measurer, const struct np_detail *
 static int read_communication(struct measurer *measurer, size_t rank)
 {
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
-	struct ends ends = { 0 };
+	struct mc2_ends ends = { 0 };
 	int rc = np_detail_load(measurer->comparison->sides[measurer->which].analysis->run, rank,
 				NP_DETAIL_KERNELS | NP_DETAIL_TASKS, &detail, measurer->err);
 

@@ -10,7 +10,7 @@
 /* Shorter ones are cheap enough without anchors, which may cost a match. */
 #define ANCHORS_FROM 512
 
-struct aligner {
+struct sequence_aligner {
 	const uint32_t *base;
 	const uint32_t *new_;
 	struct cmp_matches *ret;
@@ -18,14 +18,14 @@ struct aligner {
 };
 
 /* A part of both sequences: [begin, end). */
-struct part {
+struct sequence_part {
 	size_t base;
 	size_t base_end;
 	size_t new_;
 	size_t new_end;
 };
 
-static int add_match(struct aligner *aligner, size_t base, size_t new_)
+static int add_match(struct sequence_aligner *aligner, size_t base, size_t new_)
 {
 	struct cmp_match *match = np_vec_add(&aligner->ret->list, aligner->err);
 
@@ -71,8 +71,8 @@ static int64_t arrive(const int64_t *before, int64_t d, int64_t k, struct size s
 	return *removal ? left + 1 : above;
 }
 
-static bool forward(const struct aligner *aligner, const struct part *part, struct trace *trace,
-		    size_t most)
+static bool forward(const struct sequence_aligner *aligner, const struct sequence_part *part,
+		    struct trace *trace, size_t most)
 {
 	const struct size size = { (int64_t)(part->base_end - part->base),
 				   (int64_t)(part->new_end - part->new_) };
@@ -107,7 +107,8 @@ static bool forward(const struct aligner *aligner, const struct part *part, stru
 }
 
 /* From the end to the start: matches come last first. */
-static int backward(struct aligner *aligner, const struct part *part, const struct trace *trace)
+static int backward(struct sequence_aligner *aligner, const struct sequence_part *part,
+		    const struct trace *trace)
 {
 	const struct size size = { (int64_t)(part->base_end - part->base),
 				   (int64_t)(part->new_end - part->new_) };
@@ -139,7 +140,7 @@ static int backward(struct aligner *aligner, const struct part *part, const stru
 	return rc;
 }
 
-static int align_part(struct aligner *aligner, const struct part *part)
+static int align_part(struct sequence_aligner *aligner, const struct sequence_part *part)
 {
 	size_t all = part->base_end - part->base + part->new_end - part->new_;
 	size_t most = all < MOST_CHANGES ? all : MOST_CHANGES;
@@ -183,11 +184,11 @@ static int find_places(const uint32_t *tokens, size_t begin, size_t end, struct 
 }
 
 /* Unique tokens in the same order, greedily; between them the parts are aligned. */
-static int align_middle(struct aligner *aligner, const struct part *whole)
+static int align_middle(struct sequence_aligner *aligner, const struct sequence_part *whole)
 {
 	struct np_idmap *in_base = np_idmap_new();
 	struct np_idmap *in_new = np_idmap_new();
-	struct part part = *whole;
+	struct sequence_part part = *whole;
 	int rc = in_base && in_new ? NP_OK : np_fail_nomem(aligner->err, "the alignment");
 
 	if (rc == NP_OK)
@@ -222,8 +223,8 @@ static int align_middle(struct aligner *aligner, const struct part *whole)
 int cmp_align(const uint32_t *base, size_t base_count, const uint32_t *new_, size_t new_count,
 	      struct cmp_matches *ret, struct np_err *err)
 {
-	struct aligner aligner = { base, new_, ret, err };
-	struct part part = { 0, base_count, 0, new_count };
+	struct sequence_aligner aligner = { base, new_, ret, err };
+	struct sequence_part part = { 0, base_count, 0, new_count };
 	size_t tail = 0;
 	int rc = NP_OK;
 

@@ -101,23 +101,23 @@ static double student_quantile(double p, double freedom)
 	return low;
 }
 
-struct spread {
+struct significance_spread {
 	double error;   /* standard error of the difference of means */
 	double freedom; /* by Welch and Satterthwaite */
 };
 
-static struct spread spread_of(struct cmp_values a, struct cmp_values b)
+static struct significance_spread spread_of(struct cmp_values a, struct cmp_values b)
 {
 	double x = variance_of(a) / (double)a.count;
 	double y = variance_of(b) / (double)b.count;
 	double low = x * x / (double)(a.count - 1) + y * y / (double)(b.count - 1);
 
-	return (struct spread){ sqrt(x + y), low > 0 ? (x + y) * (x + y) / low : 1 };
+	return (struct significance_spread){ sqrt(x + y), low > 0 ? (x + y) * (x + y) / low : 1 };
 }
 
 double cmp_welch(struct cmp_values a, struct cmp_values b)
 {
-	struct spread spread;
+	struct significance_spread spread;
 	double delta;
 
 	if (a.count < 2 || b.count < 2)
@@ -303,7 +303,7 @@ int cmp_test(struct cmp_values base, struct cmp_values new_, struct cmp_test *re
 	size_t least = base.count < new_.count ? base.count : new_.count;
 	size_t most = base.count > new_.count ? base.count : new_.count;
 	double *room = malloc((most + 1) * sizeof(*room));
-	struct spread spread;
+	struct significance_spread spread;
 
 	*ret = (struct cmp_test){ (double)NAN, (double)NAN, (double)NAN,
 				  (double)NAN, (double)NAN, "none" };
@@ -326,22 +326,22 @@ int cmp_test(struct cmp_values base, struct cmp_values new_, struct cmp_test *re
 
 /* --- many tests ------------------------------------------------------------------------------ */
 
-struct placed {
+struct significance_placed {
 	double p;
 	size_t at;
 };
 
 static int by_p(const void *left, const void *right)
 {
-	const struct placed *a = left;
-	const struct placed *b = right;
+	const struct significance_placed *a = left;
+	const struct significance_placed *b = right;
 
 	return a->p < b->p ? -1 : a->p > b->p ? 1 : (a->at > b->at) - (a->at < b->at);
 }
 
 int cmp_adjust(double *p, size_t count, struct np_err *err)
 {
-	struct placed *order = malloc((count + 1) * sizeof(*order));
+	struct significance_placed *order = malloc((count + 1) * sizeof(*order));
 	double least = 1;
 	size_t known = 0;
 
@@ -349,7 +349,7 @@ int cmp_adjust(double *p, size_t count, struct np_err *err)
 		return np_fail_nomem(err, "tests");
 	for (size_t i = 0; i < count; i++) {
 		if (!isnan(p[i]))
-			order[known++] = (struct placed){ p[i], i };
+			order[known++] = (struct significance_placed){ p[i], i };
 	}
 	qsort(order, known, sizeof(*order), by_p);
 	for (size_t i = known; i-- > 0;) {

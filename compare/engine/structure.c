@@ -28,7 +28,7 @@ struct streams {
 	uint32_t *tokens;
 };
 
-struct finder {
+struct structure_finder {
 	struct comparison *comparison;
 	const struct cmp_rank_kernels *side[CMP_SIDES];
 	struct streams streams[CMP_SIDES];
@@ -38,21 +38,22 @@ struct finder {
 	struct np_err *err;
 };
 
-static const struct cmp_kernel_place *place_at(const struct finder *finder, enum cmp_which which,
-					       size_t index)
+static const struct cmp_kernel_place *place_at(const struct structure_finder *finder,
+					       enum cmp_which which, size_t index)
 {
 	return &finder->side[which]->sequence.item[finder->at[which][index]];
 }
 
-static const struct cmp_kernel_group *group_at(const struct finder *finder, enum cmp_which which,
-					       size_t index)
+static const struct cmp_kernel_group *group_at(const struct structure_finder *finder,
+					       enum cmp_which which, size_t index)
 {
 	const struct cmp_side *side = &finder->comparison->sides[which];
 
 	return &side->groups.item[place_at(finder, which, index)->group];
 }
 
-static const char *type_at(const struct finder *finder, enum cmp_which which, size_t place)
+static const char *type_at(const struct structure_finder *finder, enum cmp_which which,
+			   size_t place)
 {
 	const char *type = cmp_text(finder->comparison, group_at(finder, which, place)->type);
 
@@ -60,8 +61,8 @@ static const char *type_at(const struct finder *finder, enum cmp_which which, si
 }
 
 /* Count a finding under what it is. Texts that a buffer holds are kept. */
-static int count_one(struct finder *finder, const char *kind, const char *what, const char *from,
-		     const char *to)
+static int count_one(struct structure_finder *finder, const char *kind, const char *what,
+		     const char *from, const char *to)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf key = NP_BUF_INIT;
 	struct comparison *comparison = finder->comparison;
@@ -99,15 +100,15 @@ static int count_one(struct finder *finder, const char *kind, const char *what, 
 
 /* --- kernels that are not on both sides ------------------------------------------------------ */
 
-static void list_types(const struct finder *finder, enum cmp_which which, size_t from, size_t to,
-		       struct np_buf *buf)
+static void list_types(const struct structure_finder *finder, enum cmp_which which, size_t from,
+		       size_t to, struct np_buf *buf)
 {
 	for (size_t i = from; i < to; i++)
 		np_buf_printf(buf, "%s%s", i > from ? " + " : "", type_at(finder, which, i));
 }
 
 /* Several kernels on one side and a single other one on the other side, at the same place. */
-static int find_fusion(struct finder *finder, const size_t from[CMP_SIDES],
+static int find_fusion(struct structure_finder *finder, const size_t from[CMP_SIDES],
 		       const size_t to[CMP_SIDES], bool *ret)
 {
 	size_t count[] = { to[0] - from[0], to[1] - from[1] };
@@ -133,7 +134,8 @@ static int find_fusion(struct finder *finder, const size_t from[CMP_SIDES],
 			      : count_one(finder, "split", single, single, many.text);
 }
 
-static int take_gap(struct finder *finder, const size_t from[CMP_SIDES], const size_t to[CMP_SIDES])
+static int take_gap(struct structure_finder *finder, const size_t from[CMP_SIDES],
+		    const size_t to[CMP_SIDES])
 {
 	bool fused;
 	int rc = find_fusion(finder, from, to, &fused);
@@ -153,8 +155,8 @@ static int take_gap(struct finder *finder, const size_t from[CMP_SIDES], const s
 
 /* --- kernels with other inputs --------------------------------------------------------------- */
 
-static int compare_texts(struct finder *finder, const char *kind, const char *type, np_str base,
-			 np_str new_)
+static int compare_texts(struct structure_finder *finder, const char *kind, const char *type,
+			 np_str base, np_str new_)
 {
 	/* Not recorded on one side is no change. */
 	if (base == new_ || base == NP_STR_NONE || new_ == NP_STR_NONE)
@@ -163,7 +165,7 @@ static int compare_texts(struct finder *finder, const char *kind, const char *ty
 			 cmp_text(finder->comparison, new_));
 }
 
-static int compare_kernels(struct finder *finder, const struct cmp_match *match)
+static int compare_kernels(struct structure_finder *finder, const struct cmp_match *match)
 {
 	const struct cmp_kernel_group *a = group_at(finder, CMP_BASE, match->base);
 	const struct cmp_kernel_group *b = group_at(finder, CMP_NEW, match->new_);
@@ -186,7 +188,7 @@ static int compare_kernels(struct finder *finder, const struct cmp_match *match)
 
 /* --- everything ------------------------------------------------------------------------------ */
 
-static int walk(struct finder *finder, const struct cmp_matches *matches,
+static int walk(struct structure_finder *finder, const struct cmp_matches *matches,
 		const size_t count[CMP_SIDES])
 {
 	size_t from[CMP_SIDES] = { 0, 0 };
@@ -251,8 +253,8 @@ static void fill_streams(const struct cmp_rank_kernels *side, const struct cmp_k
 	}
 }
 
-static int divide_streams(const struct finder *finder, enum cmp_which which, struct streams *ret,
-			  struct np_err *err)
+static int divide_streams(const struct structure_finder *finder, enum cmp_which which,
+			  struct streams *ret, struct np_err *err)
 {
 	const struct cmp_rank_kernels *side = finder->side[which];
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *numbers = np_idmap_new();
@@ -272,7 +274,7 @@ static int divide_streams(const struct finder *finder, enum cmp_which which, str
 }
 
 /* Compare two streams, of which one may be SIZE_MAX: it has no partner. */
-static int compare_streams(struct finder *finder, size_t base, size_t new_)
+static int compare_streams(struct structure_finder *finder, size_t base, size_t new_)
 {
 	const size_t stream[] = { base, new_ };
 	struct cmp_lane lanes[CMP_SIDES] = { 0 };
@@ -295,7 +297,7 @@ static int compare_streams(struct finder *finder, size_t base, size_t new_)
 	return rc;
 }
 
-static int compare_paired(struct finder *finder, const size_t *partner)
+static int compare_paired(struct structure_finder *finder, const size_t *partner)
 {
 	size_t count = finder->streams[CMP_BASE].count;
 	int rc = NP_OK;
@@ -313,7 +315,7 @@ static int compare_paired(struct finder *finder, const size_t *partner)
 	return rc;
 }
 
-static int align_and_walk(struct finder *finder)
+static int align_and_walk(struct structure_finder *finder)
 {
 	const struct streams *base = &finder->streams[CMP_BASE];
 	const struct streams *new_ = &finder->streams[CMP_NEW];
@@ -354,7 +356,7 @@ static int by_count(const void *left, const void *right)
 int cmp_measure_structure(struct comparison *comparison, struct np_err *err)
 {
 	const struct cmp_pair *pair = &comparison->pairs.item[0];
-	struct finder finder = {
+	struct structure_finder finder = {
 		.comparison = comparison,
 		.side = { &comparison->sides[0].kernels[pair->rank[0]],
 			  &comparison->sides[1].kernels[pair->rank[1]] },

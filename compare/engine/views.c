@@ -395,17 +395,17 @@ static int take_kernels(struct cmp_views *views, struct np_err *err)
 
 /* --- details --------------------------------------------------------------------------------- */
 
-struct job {
+struct views_job {
 	struct cmp_rows rows[CMP_VIEWS];
 	unsigned has;
 	struct np_err err;
 };
 
-struct work {
+struct views_work {
 	struct comparison *comparison;
 	struct cmp_views *views;
 	unsigned wants;
-	struct job *jobs;
+	struct views_job *jobs;
 };
 
 static bool wants_view(const struct cmp_views *views, int view)
@@ -415,9 +415,9 @@ static bool wants_view(const struct cmp_views *views, int view)
 
 static void reduce_rank(void *context, size_t index)
 {
-	struct work *work = context;
+	struct views_work *work = context;
 	struct comparison *comparison = work->comparison;
-	struct job *job = &work->jobs[index];
+	struct views_job *job = &work->jobs[index];
 	enum cmp_which which = index < comparison->pairs.count ? CMP_BASE : CMP_NEW;
 	size_t pair = index - (which == CMP_NEW ? comparison->pairs.count : 0);
 	size_t at = comparison->pairs.item[pair].rank[which];
@@ -441,7 +441,7 @@ static void reduce_rank(void *context, size_t index)
 	}
 }
 
-static int merge_jobs(struct work *work, size_t count, struct np_err *err)
+static int merge_jobs(struct views_work *work, size_t count, struct np_err *err)
 {
 	struct cmp_views *views = work->views;
 	int rc = NP_OK;
@@ -467,7 +467,7 @@ static int merge_jobs(struct work *work, size_t count, struct np_err *err)
 static int take_details(struct comparison *comparison, struct cmp_views *views, struct np_err *err)
 {
 	size_t count = comparison->pairs.count * CMP_SIDES;
-	struct work work = { .comparison = comparison, .views = views };
+	struct views_work work = { .comparison = comparison, .views = views };
 	struct np_details *details = NULL;
 	int rc;
 
@@ -494,7 +494,7 @@ static int take_details(struct comparison *comparison, struct cmp_views *views, 
 
 /* --- order ----------------------------------------------------------------------------------- */
 
-struct sorted {
+struct views_sorted {
 	struct cmp_row row;
 	double size;
 	const char *name;
@@ -503,8 +503,8 @@ struct sorted {
 
 static int by_difference(const void *left, const void *right)
 {
-	const struct sorted *a = left;
-	const struct sorted *b = right;
+	const struct views_sorted *a = left;
+	const struct views_sorted *b = right;
 	int order = (a->size < b->size) - (a->size > b->size);
 
 	if (order == 0)
@@ -532,7 +532,7 @@ static int sort_view(struct cmp_views *views, enum cmp_view view, struct np_err 
 {
 	const struct comparison *comparison = views->comparison;
 	struct cmp_rows *rows = &views->rows[view];
-	struct sorted *all = calloc(rows->list.count + 1, sizeof(*all));
+	struct views_sorted *all = calloc(rows->list.count + 1, sizeof(*all));
 
 	if (!all)
 		return np_fail_nomem(err, "a view");
@@ -540,8 +540,9 @@ static int sort_view(struct cmp_views *views, enum cmp_view view, struct np_err 
 		const struct cmp_row *row = &rows->list.item[i];
 		const char *second = cmp_text(comparison, row->key[1]);
 
-		all[i] = (struct sorted){ *row, size_of(comparison, row, view),
-					  cmp_text(comparison, row->key[0]), second ? second : "" };
+		all[i] = (struct views_sorted){ *row, size_of(comparison, row, view),
+						cmp_text(comparison, row->key[0]),
+						second ? second : "" };
 	}
 	qsort(all, rows->list.count, sizeof(*all), by_difference);
 	for (size_t i = 0; i < rows->list.count; i++)

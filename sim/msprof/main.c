@@ -19,7 +19,7 @@
  * data of the simulator. Real raw data it does not know, nor does the real
  * msprof know the simulator's.
  */
-enum type {
+enum output_type {
 	TYPE_TEXT, /* as msprof: unless another is asked for */
 	TYPE_DB,
 	TYPE_JSON, /* the trace alone */
@@ -30,7 +30,7 @@ struct options {
 	bool analyze;
 	bool help;
 	bool version;
-	enum type type;
+	enum output_type type;
 	const char *output;
 };
 
@@ -72,13 +72,13 @@ static int parse_switch(const char *value, bool *ret, struct np_err *err)
 	return NP_OK;
 }
 
-static int parse_type(const char *value, enum type *ret, struct np_err *err)
+static int parse_type(const char *value, enum output_type *ret, struct np_err *err)
 {
 	static const char *const names[] = { "text", "db", "json" };
 
 	for (size_t i = 0; i < NP_COUNT(names); i++) {
 		if (strcmp(names[i], value) == 0) {
-			*ret = (enum type)i;
+			*ret = (enum output_type)i;
 			return NP_OK;
 		}
 	}

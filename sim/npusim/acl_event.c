@@ -15,7 +15,7 @@ struct occurrence {
 	np_ns when;
 };
 
-struct event {
+struct acl_event {
 	struct occurrence *latest;
 };
 
@@ -112,7 +112,7 @@ aclError aclrtCreateEvent(aclrtEvent *event)
 	NSIM_MAY_FAIL("aclrtCreateEvent");
 	if (!event)
 		return ACL_ERROR_INVALID_PARAM;
-	*event = calloc(1, sizeof(struct event));
+	*event = calloc(1, sizeof(struct acl_event));
 	return *event ? ACL_SUCCESS : ACL_ERROR_BAD_ALLOC;
 }
 
@@ -122,7 +122,7 @@ aclError aclrtDestroyEvent(aclrtEvent event)
 	if (!event)
 		return ACL_ERROR_INVALID_PARAM;
 	nsim_lock();
-	unref(((struct event *)event)->latest);
+	unref(((struct acl_event *)event)->latest);
 	nsim_unlock();
 	free(event);
 	return ACL_SUCCESS;
@@ -143,8 +143,8 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream)
 	nsim_lock();
 	rc = push(stream, occurrence, true);
 	if (rc == ACL_SUCCESS) {
-		unref(((struct event *)event)->latest);
-		((struct event *)event)->latest = occurrence;
+		unref(((struct acl_event *)event)->latest);
+		((struct acl_event *)event)->latest = occurrence;
 	} else {
 		unref(occurrence);
 	}
@@ -160,8 +160,8 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event)
 	if (!event)
 		return ACL_ERROR_INVALID_PARAM;
 	nsim_lock();
-	if (((struct event *)event)->latest)
-		rc = push(stream, ((struct event *)event)->latest, false);
+	if (((struct acl_event *)event)->latest)
+		rc = push(stream, ((struct acl_event *)event)->latest, false);
 	nsim_unlock();
 	return rc;
 }
@@ -194,7 +194,7 @@ aclError aclrtSynchronizeEvent(aclrtEvent event)
 	if (!event)
 		return ACL_ERROR_INVALID_PARAM;
 	nsim_lock();
-	occurrence = ((struct event *)event)->latest;
+	occurrence = ((struct acl_event *)event)->latest;
 	if (occurrence)
 		occurrence->refs++;
 	nsim_unlock();
@@ -209,8 +209,8 @@ aclError aclrtSynchronizeEvent(aclrtEvent event)
 
 aclError aclrtEventElapsedTime(float *ms, aclrtEvent start, aclrtEvent end)
 {
-	const struct event *from = start;
-	const struct event *to = end;
+	const struct acl_event *from = start;
+	const struct acl_event *to = end;
 	aclError rc = ACL_ERROR_INVALID_PARAM;
 
 	NSIM_MAY_FAIL("aclrtEventElapsedTime");

@@ -10,19 +10,19 @@
  * libascendcl.so: memory. Device memory is address space of the process that takes
  * no memory until it is touched.
  */
-struct block {
+struct acl_memory_block {
 	void *address;
 	size_t size;
-	struct block *next;
+	struct acl_memory_block *next;
 };
 
 static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct block *blocks;
+static struct acl_memory_block *blocks;
 
 aclError aclrtMalloc(void **address, size_t size, int policy)
 {
 	np_ns start = nsim_true_ns();
-	struct block *block;
+	struct acl_memory_block *block;
 
 	(void)policy;
 	NSIM_MAY_FAIL("aclrtMalloc");
@@ -53,8 +53,8 @@ aclError aclrtMalloc(void **address, size_t size, int policy)
 aclError aclrtFree(void *address)
 {
 	np_ns start = nsim_true_ns();
-	struct block **link = &blocks;
-	struct block *block;
+	struct acl_memory_block **link = &blocks;
+	struct acl_memory_block *block;
 
 	NSIM_MAY_FAIL("aclrtFree");
 	(void)pthread_mutex_lock(&blocks_lock);

@@ -123,7 +123,7 @@ struct handle {
 	struct npusim_kernel kernel;
 };
 
-struct launch {
+struct acl_stream_launch {
 	struct nsim_op op;
 	const struct handle *handle;
 	uint32_t blocks;
@@ -164,7 +164,7 @@ static void release_launch(struct nsim_op *op)
 	free(op);
 }
 
-static np_ns kernel_time(const struct launch *launch)
+static np_ns kernel_time(const struct acl_stream_launch *launch)
 {
 	const struct nsim_knobs *knobs = nsim_knobs();
 	double spread =
@@ -185,7 +185,7 @@ static const char *task_type(const char *core)
 static enum nsim_progress run_kernel(struct nsim_op *op, struct nsim_stream *stream, np_ns start,
 				     np_ns *end)
 {
-	const struct launch *launch = (const struct launch *)op;
+	const struct acl_stream_launch *launch = (const struct acl_stream_launch *)op;
 	struct nsim_task task = {
 		.device = nsim_stream_device(stream),
 		.stream = nsim_stream_id(stream),
@@ -210,7 +210,7 @@ static aclError push_kernel(const struct handle *handle, uint32_t blocks, aclrtS
 			    uint32_t connection)
 {
 	struct nsim_stream *found = nsim_stream_of(stream);
-	struct launch *launch = found ? calloc(1, sizeof(*launch)) : NULL;
+	struct acl_stream_launch *launch = found ? calloc(1, sizeof(*launch)) : NULL;
 
 	if (!found)
 		return ACL_ERROR_INVALID_PARAM;

@@ -42,7 +42,7 @@ static const struct {
 };
 
 /* What all sub-tasks of an operator share. */
-struct writer {
+struct hccl_record_writer {
 	const struct hccl_op_info *op;
 	struct nsim_stream *stream;
 	np_ns start;
@@ -50,7 +50,7 @@ struct writer {
 	int64_t op_id;
 };
 
-struct piece {
+struct hccl_record_piece {
 	enum sub_task sub_task;
 	int plane;
 	uint32_t peer; /* NPUSIM_NO_ID: none */
@@ -61,7 +61,7 @@ struct piece {
 
 static int64_t next_op_id;
 
-static long long notify_id(const struct piece *piece)
+static long long notify_id(const struct hccl_record_piece *piece)
 {
 	switch (piece->sub_task) {
 	case NOTIFY_RECORD:
@@ -78,7 +78,7 @@ static long long notify_id(const struct piece *piece)
 	return 0;
 }
 
-static int link_of(const struct writer *writer, const struct piece *piece)
+static int link_of(const struct hccl_record_writer *writer, const struct hccl_record_piece *piece)
 {
 	bool within = piece->peer == NPUSIM_NO_ID || piece->peer == writer->op->comm->rank;
 
@@ -96,7 +96,7 @@ static int link_of(const struct writer *writer, const struct piece *piece)
 	return INVALID;
 }
 
-static double bandwidth_of(const struct piece *piece)
+static double bandwidth_of(const struct hccl_record_piece *piece)
 {
 	bool payload = piece->sub_task == COPY || piece->sub_task == REDUCE;
 
@@ -105,7 +105,7 @@ static double bandwidth_of(const struct piece *piece)
 		       : 0;
 }
 
-static void put(const struct writer *writer, struct piece piece)
+static void put(const struct hccl_record_writer *writer, struct hccl_record_piece piece)
 {
 	const struct hccl_comm *comm = writer->op->comm;
 	struct nsim_task task = {
@@ -152,7 +152,7 @@ static unsigned group_suffix(const char *name)
 }
 
 /* The COMM line; false if operators are not recorded at all. */
-static bool begin(struct writer *writer)
+static bool begin(struct hccl_record_writer *writer)
 {
 	const struct hccl_op_info *op = writer->op;
 	bool detail = nsim_records(ACL_PROF_TASK_TIME | ACL_PROF_HCCL_TRACE);
@@ -180,18 +180,19 @@ static bool begin(struct writer *writer)
 }
 
 /* The first and the last task: a reduction of four bytes that marks the edges. */
-static void put_edge(const struct writer *writer, np_ns start)
+static void put_edge(const struct hccl_record_writer *writer, np_ns start)
 {
-	put(writer, (struct piece){ REDUCE, 0, NPUSIM_NO_ID, start, start + 600, 4 });
+	put(writer, (struct hccl_record_piece){ REDUCE, 0, NPUSIM_NO_ID, start, start + 600, 4 });
 }
 
-static void put_local(const struct writer *writer, np_ns start, int64_t bytes)
+static void put_local(const struct hccl_record_writer *writer, np_ns start, int64_t bytes)
 {
-	put(writer, (struct piece){ COPY, 0, writer->op->comm->rank, start, start + 2400, bytes });
+	put(writer, (struct hccl_record_piece){ COPY, 0, writer->op->comm->rank, start,
+						start + 2400, bytes });
 }
 
 /* An RDMA write: tasks that post it, and waits until it is known to be complete. */
-static void put_rdma(const struct writer *writer, struct piece payload)
+static void put_rdma(const struct hccl_record_writer *writer, struct hccl_record_piece payload)
 {
 	int plane = payload.plane;
 	uint32_t peer = payload.peer;
@@ -201,13 +202,16 @@ static void put_rdma(const struct writer *writer, struct piece payload)
 	payload.sub_task = RDMA_PAYLOAD;
 	payload.end = start + 1200;
 	put(writer, payload);
-	put(writer, (struct piece){ RDMA_NOTIFY, plane, peer, start + 1500, start + 2200, 0 });
-	put(writer, (struct piece){ NOTIFY_WAIT, plane, peer, start + 2500, end - 2500, 0 });
-	put(writer, (struct piece){ RDMA_NOTIFY, plane, peer, end - 2200, end - 1500, 0 });
-	put(writer, (struct piece){ NOTIFY_WAIT, plane, peer, end - 1200, end, 0 });
+	put(writer,
+	    (struct hccl_record_piece){ RDMA_NOTIFY, plane, peer, start + 1500, start + 2200, 0 });
+	put(writer,
+	    (struct hccl_record_piece){ NOTIFY_WAIT, plane, peer, start + 2500, end - 2500, 0 });
+	put(writer,
+	    (struct hccl_record_piece){ RDMA_NOTIFY, plane, peer, end - 2200, end - 1500, 0 });
+	put(writer, (struct hccl_record_piece){ NOTIFY_WAIT, plane, peer, end - 1200, end, 0 });
 }
 
-static void put_payload(const struct writer *writer, struct piece payload)
+static void put_payload(const struct hccl_record_writer *writer, struct hccl_record_piece payload)
 {
 	if (hccl_is_rdma(writer->op->comm, writer->op->comm->rank, payload.peer))
 		put_rdma(writer, payload);
@@ -216,8 +220,8 @@ static void put_payload(const struct writer *writer, struct piece payload)
 }
 
 /* Write to a peer in one phase, then wait for what it writes. */
-static void put_exchange(const struct writer *writer, const struct hccl_times *times, int phase,
-			 int plane, uint32_t round, uint32_t peer)
+static void put_exchange(const struct hccl_record_writer *writer, const struct hccl_times *times,
+			 int phase, int plane, uint32_t round, uint32_t peer)
 {
 	const struct hccl_op_info *op = writer->op;
 	uint32_t me = op->comm->rank;
@@ -226,19 +230,20 @@ static void put_exchange(const struct writer *writer, const struct hccl_times *t
 
 	if (hccl_sends(op, phase, me, peer)) {
 		own_end = start + hccl_pair_time(op->comm, me, peer, op->bytes);
-		put_payload(writer, (struct piece){ phase == 0 ? REDUCE : COPY, plane, peer, start,
-						    own_end, op->bytes });
-		put(writer,
-		    (struct piece){ NOTIFY_RECORD, plane, peer, own_end + 300, own_end + 1000, 0 });
+		put_payload(writer, (struct hccl_record_piece){ phase == 0 ? REDUCE : COPY, plane,
+								peer, start, own_end, op->bytes });
+		put(writer, (struct hccl_record_piece){ NOTIFY_RECORD, plane, peer, own_end + 300,
+							own_end + 1000, 0 });
 	}
 	if (hccl_sends(op, phase, peer, me))
 		put(writer,
-		    (struct piece){ NOTIFY_WAIT, plane, peer, own_end + 1300,
-				    start + hccl_pair_time(op->comm, peer, me, op->bytes) + 1500,
-				    0 });
+		    (struct hccl_record_piece){
+			    NOTIFY_WAIT, plane, peer, own_end + 1300,
+			    start + hccl_pair_time(op->comm, peer, me, op->bytes) + 1500, 0 });
 }
 
-static void put_peer(const struct writer *writer, const struct hccl_times *times, uint32_t hop)
+static void put_peer(const struct hccl_record_writer *writer, const struct hccl_times *times,
+		     uint32_t hop)
 {
 	const struct hccl_comm *comm = writer->op->comm;
 	uint32_t peer = (comm->rank + hop) % comm->size;
@@ -248,9 +253,10 @@ static void put_peer(const struct writer *writer, const struct hccl_times *times
 	np_ns wait = writer->start + 6000 + (np_ns)50 * plane;
 
 	if (round == 0) {
-		put(writer, (struct piece){ NOTIFY_RECORD, plane, peer, record, record + 700, 0 });
-		put(writer, (struct piece){ NOTIFY_WAIT, plane, peer, wait,
-					    times->arrivals[peer] + 6500, 0 });
+		put(writer, (struct hccl_record_piece){ NOTIFY_RECORD, plane, peer, record,
+							record + 700, 0 });
+		put(writer, (struct hccl_record_piece){ NOTIFY_WAIT, plane, peer, wait,
+							times->arrivals[peer] + 6500, 0 });
 	}
 	for (int phase = 0; phase < 2; phase++) {
 		if (times->phase[phase] >= 0)
@@ -261,7 +267,7 @@ static void put_peer(const struct writer *writer, const struct hccl_times *times
 void hccl_record_collective(const struct hccl_op_info *op, struct nsim_stream *stream,
 			    const struct hccl_times *times)
 {
-	struct writer writer = {
+	struct hccl_record_writer writer = {
 		.op = op, .stream = stream, .start = times->start, .end = times->end
 	};
 
@@ -276,27 +282,31 @@ void hccl_record_collective(const struct hccl_op_info *op, struct nsim_stream *s
 }
 
 /* All tasks of a message are on plane 0. Within a host the receiver fetches the data. */
-static void put_message(const struct writer *writer, const struct hccl_message *message)
+static void put_message(const struct hccl_record_writer *writer, const struct hccl_message *message)
 {
 	const struct hccl_comm *comm = writer->op->comm;
 	bool rdma = hccl_is_rdma(comm, comm->rank, message->peer);
 	np_ns ready = writer->start + 3200;
 
-	put(writer, (struct piece){ NOTIFY_RECORD, 0, message->peer, ready, ready + 700, 0 });
 	put(writer,
-	    (struct piece){ NOTIFY_WAIT, 0, message->peer, ready + 1000, message->start - 500, 0 });
+	    (struct hccl_record_piece){ NOTIFY_RECORD, 0, message->peer, ready, ready + 700, 0 });
+	put(writer, (struct hccl_record_piece){ NOTIFY_WAIT, 0, message->peer, ready + 1000,
+						message->start - 500, 0 });
 	if (rdma ? message->is_send : !message->is_send)
-		put_payload(writer, (struct piece){ COPY, 0, message->peer, message->start,
-						    message->end, message->bytes });
+		put_payload(writer,
+			    (struct hccl_record_piece){ COPY, 0, message->peer, message->start,
+							message->end, message->bytes });
 	else
-		put(writer, (struct piece){ NOTIFY_WAIT, 0, message->peer, message->start,
-					    message->end, 0 });
+		put(writer, (struct hccl_record_piece){ NOTIFY_WAIT, 0, message->peer,
+							message->start, message->end, 0 });
 }
 
 void hccl_record_messages(const struct hccl_op_info *op, struct nsim_stream *stream, np_ns start,
 			  np_ns end, const struct hccl_message *messages, size_t count)
 {
-	struct writer writer = { .op = op, .stream = stream, .start = start, .end = end };
+	struct hccl_record_writer writer = {
+		.op = op, .stream = stream, .start = start, .end = end
+	};
 
 	if (!begin(&writer))
 		return;

@@ -15,7 +15,7 @@ struct mstxDomainRegistration_st {
 	char name[1024];
 };
 
-struct range {
+struct nsim_mstx_range {
 	uint64_t id; /* 0: free */
 	np_ns start;
 	int32_t tid;
@@ -27,7 +27,7 @@ struct range {
 
 #define MAX_RANGES 1024
 
-static struct range ranges[MAX_RANGES];
+static struct nsim_mstx_range ranges[MAX_RANGES];
 static uint64_t last_range;
 static struct mstxDomainRegistration_st *domains; /* kept: ranges and lines refer to names */
 
@@ -76,7 +76,7 @@ static void domain_mark(mstxDomainHandle_t domain, const char *message, aclrtStr
 	nsim_unlock();
 }
 
-static struct range *free_range(void)
+static struct nsim_mstx_range *free_range(void)
 {
 	for (size_t i = 0; i < MAX_RANGES; i++) {
 		if (ranges[i].id == 0)
@@ -88,7 +88,7 @@ static struct range *free_range(void)
 static mstxRangeId domain_range_start(mstxDomainHandle_t domain, const char *message,
 				      aclrtStream stream)
 {
-	struct range *range = NULL;
+	struct nsim_mstx_range *range = NULL;
 	mstxRangeId id = 0;
 
 	if (!is_good(message))
@@ -97,11 +97,11 @@ static mstxRangeId domain_range_start(mstxDomainHandle_t domain, const char *mes
 	if (nsim_records(ACL_PROF_MSPROFTX))
 		range = free_range();
 	if (range) {
-		*range = (struct range){ .id = ++last_range,
-					 .start = nsim_true_ns(),
-					 .tid = gettid(),
-					 .stream = stream_of(stream),
-					 .domain = name_of(domain) };
+		*range = (struct nsim_mstx_range){ .id = ++last_range,
+						   .start = nsim_true_ns(),
+						   .tid = gettid(),
+						   .stream = stream_of(stream),
+						   .domain = name_of(domain) };
 		range->connection = mark_device(range->stream);
 		(void)snprintf(range->message, sizeof(range->message), "%s", message);
 		id = range->id;
@@ -110,7 +110,7 @@ static mstxRangeId domain_range_start(mstxDomainHandle_t domain, const char *mes
 	return id;
 }
 
-static void end_range(struct range *range)
+static void end_range(struct nsim_mstx_range *range)
 {
 	if (range->stream && range->connection != NPUSIM_MSTX_NO_CONN)
 		(void)nsim_marker_push(range->stream, range->connection);

@@ -19,7 +19,7 @@ struct line {
 	char *text;
 };
 
-struct group {
+struct nsim_session_group {
 	char name[HCCL_COMM_NAME_MAX];
 	uint32_t size;
 	uint32_t rank;
@@ -40,7 +40,7 @@ static struct {
 	bool nomem;
 } session;
 
-static NP_VEC(struct group) groups;
+static NP_VEC(struct nsim_session_group) groups;
 
 bool nsim_session_is_open(void)
 {
@@ -107,7 +107,7 @@ static void write_heading(struct nsim_slice *slice)
 			   (long long)np_realtime_at(session.start));
 }
 
-static void write_group(const struct group *group)
+static void write_group(const struct nsim_session_group *group)
 {
 	write_text(&session.dir.slices[0], "GROUP\t%lld\t%s\t%u\t%u\t%s\n",
 		   (long long)np_realtime_at(group->created), nsim_text(group->name), group->size,
@@ -226,7 +226,7 @@ void nsim_record_memory(int32_t device, np_ns now)
 
 void nsim_group_created(const char *name, uint32_t size, uint32_t rank, const char *members)
 {
-	struct group *group;
+	struct nsim_session_group *group;
 
 	nsim_lock();
 	group = np_vec_add(&groups, NULL);

@@ -10,7 +10,7 @@ struct text {
 	size_t length;
 };
 
-struct space {
+struct string_ids_space {
 	NP_VEC(struct text) texts;
 	uint32_t *buckets; /* index + 1 of a text, 0 if free */
 	size_t bucket_count;
@@ -18,7 +18,7 @@ struct space {
 
 struct syn_strings {
 	struct np_arena *arena;
-	struct space spaces[SYN_SPACES];
+	struct string_ids_space spaces[SYN_SPACES];
 };
 
 struct syn_strings *syn_strings_new(void)
@@ -56,7 +56,7 @@ static uint64_t text_hash(const char *bytes, size_t length)
 }
 
 /* The bucket that holds the text, or the free one where it belongs. */
-static uint32_t *find_bucket(const struct space *space, const char *bytes, size_t length)
+static uint32_t *find_bucket(const struct string_ids_space *space, const char *bytes, size_t length)
 {
 	size_t mask = space->bucket_count - 1;
 	size_t at = (size_t)text_hash(bytes, length) & mask;
@@ -71,7 +71,7 @@ static uint32_t *find_bucket(const struct space *space, const char *bytes, size_
 	return &space->buckets[at];
 }
 
-static int grow(struct space *space, struct np_err *err)
+static int grow(struct string_ids_space *space, struct np_err *err)
 {
 	size_t count = space->bucket_count ? space->bucket_count * 2 : 256;
 	uint32_t *buckets;
@@ -95,7 +95,7 @@ static int grow(struct space *space, struct np_err *err)
 int syn_strings_id(struct syn_strings *strings, enum syn_space space, const char *text,
 		   int64_t *ret, struct np_err *err)
 {
-	struct space *texts = &strings->spaces[space];
+	struct string_ids_space *texts = &strings->spaces[space];
 	size_t length = strlen(text);
 	int rc = grow(texts, err);
 	uint32_t *bucket;
@@ -123,7 +123,7 @@ int syn_strings_write(const struct syn_strings *strings, struct np_db_writer *wr
 	int rc = np_db_insert_begin(writer, "STRING_IDS", 2, &insert, err);
 
 	for (int which = 0; which < SYN_SPACES; which++) {
-		const struct space *space = &strings->spaces[which];
+		const struct string_ids_space *space = &strings->spaces[which];
 
 		for (size_t i = 0; i < space->texts.count && rc == NP_OK; i++) {
 			const struct np_cell cells[] = {

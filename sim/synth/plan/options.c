@@ -10,7 +10,7 @@
 #include "npuprof/text.h"
 #include "plants.h"
 
-enum type {
+enum options_type {
 	FLAG,
 	COUNT, /* a whole number of at least `minimum` */
 	REAL,
@@ -26,7 +26,7 @@ struct option {
 	const char *letter;
 	const char *argument;
 	const char *help;
-	enum type type;
+	enum options_type type;
 	size_t offset;
 	int64_t minimum;
 	int64_t maximum;
@@ -234,14 +234,14 @@ static int unknown_option(const char *text, size_t length, struct np_err *err)
 }
 
 /* The arguments as they are taken one by one. */
-struct reader {
+struct options_reader {
 	int argc;
 	char **argv;
 	int at;
 };
 
 /* The value of an option: behind '=' or the next argument. */
-static int take_value(struct reader *reader, const char *name, const char *inline_value,
+static int take_value(struct options_reader *reader, const char *name, const char *inline_value,
 		      const char **ret, struct np_err *err)
 {
 	if (inline_value) {
@@ -254,7 +254,7 @@ static int take_value(struct reader *reader, const char *name, const char *inlin
 	return NP_OK;
 }
 
-static int parse_long(struct reader *reader, const char *text, struct syn_config *config,
+static int parse_long(struct options_reader *reader, const char *text, struct syn_config *config,
 		      struct np_err *err)
 {
 	size_t length = strcspn(text, "=");
@@ -277,7 +277,7 @@ static int parse_long(struct reader *reader, const char *text, struct syn_config
 		      : syn_plants_add(config, plant, value, err);
 }
 
-static int parse_short(struct reader *reader, const char *text, struct syn_config *config,
+static int parse_short(struct options_reader *reader, const char *text, struct syn_config *config,
 		       struct np_err *err)
 {
 	for (size_t i = 0; i < NP_COUNT(options); i++) {
@@ -299,7 +299,7 @@ static int parse_short(struct reader *reader, const char *text, struct syn_confi
 int syn_options_parse(int argc, char **argv, struct syn_config *config, enum syn_action *ret,
 		      struct np_err *err)
 {
-	struct reader reader = { argc, argv, 1 };
+	struct options_reader reader = { argc, argv, 1 };
 
 	*ret = SYN_ACT_RUN;
 	while (reader.at < argc) {

@@ -264,7 +264,7 @@ np_ns syn_comm_end_noise(const struct syn_config *config, const struct syn_insta
 }
 
 /* Laying out the tasks of one member. */
-struct layout {
+struct comm_layout {
 	const struct syn_carrier *carrier;
 	const struct syn_slot *slots;
 	struct syn_sub_tasks *sub_tasks;
@@ -276,7 +276,7 @@ struct layout {
 	struct np_err *err;
 };
 
-static void put(struct layout *out, struct syn_sub_task task)
+static void put(struct comm_layout *out, struct syn_sub_task task)
 {
 	struct syn_sub_task *slot;
 
@@ -290,8 +290,8 @@ static void put(struct layout *out, struct syn_sub_task task)
 	*slot = task;
 }
 
-static void put_notify(struct layout *out, enum syn_sub_task_kind kind, int32_t plane, int32_t peer,
-		       np_ns start, np_ns end)
+static void put_notify(struct comm_layout *out, enum syn_sub_task_kind kind, int32_t plane,
+		       int32_t peer, np_ns start, np_ns end)
 {
 	put(out, (struct syn_sub_task){ .start_ns = start,
 					.end_ns = end > start ? end : start,
@@ -302,7 +302,7 @@ static void put_notify(struct layout *out, enum syn_sub_task_kind kind, int32_t 
 }
 
 /* A copy within the device, on plane 0. */
-static void put_local(struct layout *out, np_ns start, np_ns length, int64_t size)
+static void put_local(struct comm_layout *out, np_ns start, np_ns length, int64_t size)
 {
 	put(out, (struct syn_sub_task){ .start_ns = start,
 					.end_ns = start + length,
@@ -314,7 +314,7 @@ static void put_local(struct layout *out, np_ns start, np_ns length, int64_t siz
 }
 
 /* The first and the last task of an operator: a reduction of four bytes that marks its edges. */
-static void put_edge(struct layout *out, np_ns start)
+static void put_edge(struct comm_layout *out, np_ns start)
 {
 	put(out, (struct syn_sub_task){ .start_ns = start,
 					.end_ns = start + 600,
@@ -326,7 +326,7 @@ static void put_edge(struct layout *out, np_ns start)
 }
 
 /* An RDMA write: short tasks that post it, and waits until it is known to be complete. */
-static void put_rdma(struct layout *out, const struct syn_sub_task *payload, bool message)
+static void put_rdma(struct comm_layout *out, const struct syn_sub_task *payload, bool message)
 {
 	struct syn_sub_task task = *payload;
 	np_ns start = payload->start_ns;
@@ -346,7 +346,7 @@ static void put_rdma(struct layout *out, const struct syn_sub_task *payload, boo
 	put_notify(out, SYN_NOTIFY_WAIT, plane, payload->dst, start + 2500, end);
 }
 
-static void put_payload(struct layout *out, struct syn_sub_task payload, bool message)
+static void put_payload(struct comm_layout *out, struct syn_sub_task payload, bool message)
 {
 	payload.src = out->me;
 	if (syn_is_rdma(out->carrier, out->me, payload.dst))
@@ -355,7 +355,7 @@ static void put_payload(struct layout *out, struct syn_sub_task payload, bool me
 		put(out, payload);
 }
 
-static void lay_first_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
+static void lay_first_handshake(struct comm_layout *out, int32_t plane, int32_t peer, np_ns start)
 {
 	np_ns record = start + 4500 + (np_ns)100 * plane;
 	np_ns wait = start + 6000 + (np_ns)50 * plane;
@@ -364,7 +364,7 @@ static void lay_first_handshake(struct layout *out, int32_t plane, int32_t peer,
 	put_notify(out, SYN_NOTIFY_WAIT, plane, peer, wait, out->slots[peer].start_ns + 6500);
 }
 
-static void lay_second_handshake(struct layout *out, int32_t plane, int32_t peer, np_ns start)
+static void lay_second_handshake(struct comm_layout *out, int32_t plane, int32_t peer, np_ns start)
 {
 	np_ns record = start + 1700 + (np_ns)50 * plane;
 	np_ns wait = start + 2800 + (np_ns)20 * plane;
@@ -374,7 +374,7 @@ static void lay_second_handshake(struct layout *out, int32_t plane, int32_t peer
 }
 
 /* After its own payload a member waits for that of its peer. */
-static void lay_closing(struct layout *out, int32_t plane, int32_t peer, np_ns own_end,
+static void lay_closing(struct comm_layout *out, int32_t plane, int32_t peer, np_ns own_end,
 			np_ns peer_end)
 {
 	put_notify(out, SYN_NOTIFY_RECORD, plane, peer, own_end + 300, own_end + 1000);
@@ -386,7 +386,7 @@ static enum syn_sub_task_kind payload_kind(int phase)
 	return phase == 0 ? SYN_REDUCE : SYN_COPY;
 }
 
-static void lay_mesh_phase(struct layout *out, int phase, np_ns start)
+static void lay_mesh_phase(struct comm_layout *out, int phase, np_ns start)
 {
 	const struct syn_carrier *carrier = out->carrier;
 
@@ -412,7 +412,7 @@ static void lay_mesh_phase(struct layout *out, int phase, np_ns start)
 }
 
 /* Plane 1 carries data to the next member, plane 2 listens to the one before. */
-static void lay_ring_phase(struct layout *out, int phase, np_ns start)
+static void lay_ring_phase(struct comm_layout *out, int phase, np_ns start)
 {
 	const struct syn_carrier *carrier = out->carrier;
 	int32_t next = (out->me + 1) % carrier->size;
@@ -436,7 +436,7 @@ static void lay_ring_phase(struct layout *out, int phase, np_ns start)
 	put_notify(out, SYN_NOTIFY_WAIT, 2, before, start + 500, start + theirs + 1500);
 }
 
-static void lay_planes(struct layout *out, int phase, np_ns start)
+static void lay_planes(struct comm_layout *out, int phase, np_ns start)
 {
 	if (out->carrier->ring)
 		lay_ring_phase(out, phase, start);
@@ -444,8 +444,8 @@ static void lay_planes(struct layout *out, int phase, np_ns start)
 		lay_mesh_phase(out, phase, start);
 }
 
-static void lay_peers(struct layout *out, void (*lay)(struct layout *, int32_t, int32_t, np_ns),
-		      np_ns start)
+static void lay_peers(struct comm_layout *out,
+		      void (*lay)(struct comm_layout *, int32_t, int32_t, np_ns), np_ns start)
 {
 	const struct syn_carrier *carrier = out->carrier;
 	int32_t planes = carrier->ring ? 2 : carrier->planes;
@@ -457,7 +457,7 @@ static void lay_peers(struct layout *out, void (*lay)(struct layout *, int32_t, 
 	}
 }
 
-static void lay_collective(struct layout *out)
+static void lay_collective(struct comm_layout *out)
 {
 	const struct syn_carrier *carrier = out->carrier;
 	np_ns time = out->arrival + SYN_PROLOGUE;
@@ -483,7 +483,7 @@ static void lay_collective(struct layout *out)
 }
 
 /* All tasks of a message are on plane 0, one after the other. */
-static void lay_message(struct layout *out)
+static void lay_message(struct comm_layout *out)
 {
 	const struct syn_carrier *carrier = out->carrier;
 	const struct syn_instance *instance = carrier->instance;
@@ -530,7 +530,7 @@ int syn_comm_tasks(struct syn_comm *comm, const struct syn_instance *instance,
 	int32_t me = syn_local_rank(group, rank);
 	const struct syn_slot *slot = &slots[message ? me - instance->low : me];
 	struct syn_carrier carrier;
-	struct layout out = {
+	struct comm_layout out = {
 		.carrier = &carrier,
 		.slots = slots,
 		.sub_tasks = sub_tasks,

@@ -265,13 +265,14 @@ static void backward(struct syn_build *build, int64_t micro)
  */
 #define NO_MICRO (-1)
 
-struct exchange {
+struct schedule_exchange {
 	int32_t boundary; /* between stages `boundary` and `boundary + 1` */
 	int64_t forward;  /* micro-batch whose activations cross, or NO_MICRO */
 	int64_t backward; /* micro-batch whose gradients cross, or NO_MICRO */
 };
 
-static uint32_t exchange_name(const struct syn_config *config, const struct exchange *exchange)
+static uint32_t exchange_name(const struct syn_config *config,
+			      const struct schedule_exchange *exchange)
 {
 	bool has_forward = exchange->forward != NO_MICRO;
 	int64_t micro = has_forward ? exchange->forward : exchange->backward;
@@ -280,7 +281,7 @@ static uint32_t exchange_name(const struct syn_config *config, const struct exch
 			  (has_forward ? 0 : 1));
 }
 
-static void one_message(struct syn_build *build, const struct exchange *exchange)
+static void one_message(struct syn_build *build, const struct schedule_exchange *exchange)
 {
 	bool is_lower = build->place.pp == exchange->boundary;
 	bool is_forward = exchange->forward != NO_MICRO;
@@ -301,7 +302,7 @@ static void one_message(struct syn_build *build, const struct exchange *exchange
 		syn_build_wait(build, item);
 }
 
-static void batched_message(struct syn_build *build, const struct exchange *exchange)
+static void batched_message(struct syn_build *build, const struct schedule_exchange *exchange)
 {
 	bool is_lower = build->place.pp == exchange->boundary;
 	int64_t bytes = activation_bytes(build->config);
@@ -324,7 +325,8 @@ static void batched_message(struct syn_build *build, const struct exchange *exch
 static void exchange_with(struct syn_build *build, int32_t towards, int64_t forward_micro,
 			  int64_t backward_micro)
 {
-	struct exchange exchange = { build->place.pp + towards, forward_micro, backward_micro };
+	struct schedule_exchange exchange = { build->place.pp + towards, forward_micro,
+					      backward_micro };
 
 	if (exchange.boundary < 0 || exchange.boundary >= build->config->pp - 1)
 		return;

@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* A rank while it is shown to sinks. */
-struct walk {
+struct stream_walk {
 	const struct syn_timeline *timeline;
 	struct syn_timeline_view view;
 	const struct syn_config *config;
@@ -48,17 +48,17 @@ struct walk {
 		told_; \
 	})
 
-static inline np_ns local_time_of(const struct walk *walk, np_ns true_ns)
+static inline np_ns local_time_of(const struct stream_walk *walk, np_ns true_ns)
 {
 	return syn_clock_read(&walk->clock, true_ns);
 }
 
-static inline bool is_cut(const struct walk *walk, np_ns end_ns)
+static inline bool is_cut(const struct stream_walk *walk, np_ns end_ns)
 {
 	return end_ns > walk->cut_ns;
 }
 
-static inline int64_t step_id(const struct walk *walk)
+static inline int64_t step_id(const struct stream_walk *walk)
 {
 	return walk->config->first_step + walk->rank.program.step;
 }
@@ -74,7 +74,7 @@ struct call {
 	int before_end;
 };
 
-static int tell_call(struct walk *walk, const struct syn_item *item, const struct call *call,
+static int tell_call(struct stream_walk *walk, const struct syn_item *item, const struct call *call,
 		     int64_t connection)
 {
 	np_ns length = item->launched_ns - item->launch_ns;
@@ -92,7 +92,7 @@ static int tell_call(struct walk *walk, const struct syn_item *item, const struc
 	return TELL(walk, api, &api);
 }
 
-static int tell_torch(struct walk *walk, const struct syn_item *item, const char *name,
+static int tell_torch(struct stream_walk *walk, const struct syn_item *item, const char *name,
 		      int64_t connection)
 {
 	struct syn_api api = {
@@ -115,7 +115,7 @@ static int32_t stream_number(int stream)
 	return stream == SYN_STREAM_COMPUTE ? COMPUTE_STREAM : stream * STREAMS_PER_GROUP;
 }
 
-static int tell_task(struct walk *walk, struct syn_task *task, np_ns start, np_ns end)
+static int tell_task(struct stream_walk *walk, struct syn_task *task, np_ns start, np_ns end)
 {
 	task->start_ns = local_time_of(walk, start);
 	task->end_ns = local_time_of(walk, end);
@@ -126,7 +126,7 @@ static int tell_task(struct walk *walk, struct syn_task *task, np_ns start, np_n
 }
 
 /* An event between streams: a task on either side, each with its own call. */
-static int tell_event(struct walk *walk, const struct syn_item *by, int stream,
+static int tell_event(struct stream_walk *walk, const struct syn_item *by, int stream,
 		      enum syn_task_kind kind, np_ns start, np_ns end)
 {
 	bool record = kind == SYN_TASK_EVENT_RECORD;
@@ -144,7 +144,7 @@ static int tell_event(struct walk *walk, const struct syn_item *by, int stream,
 	return tell_task(walk, &task, start, end);
 }
 
-static int tell_waits(struct walk *walk, struct syn_item *item)
+static int tell_waits(struct stream_walk *walk, struct syn_item *item)
 {
 	struct syn_program *program = &walk->rank.program;
 	np_ns start = walk->tail_ns[item->stream] + 300;
@@ -174,7 +174,7 @@ static int tell_waits(struct walk *walk, struct syn_item *item)
 			  end > start + 20 ? end : start + 20);
 }
 
-static int tell_kernel(struct walk *walk, const struct syn_item *item)
+static int tell_kernel(struct stream_walk *walk, const struct syn_item *item)
 {
 	const struct syn_kernel_model *model = &syn_kernel_models[item->model];
 	int64_t acl = walk->connection++;
@@ -201,7 +201,7 @@ static int tell_kernel(struct walk *walk, const struct syn_item *item)
 	return rc;
 }
 
-static int tell_memcpy(struct walk *walk, const struct syn_item *item)
+static int tell_memcpy(struct stream_walk *walk, const struct syn_item *item)
 {
 	int64_t acl = walk->connection++;
 	struct syn_task task = { .kind = SYN_TASK_MEMCPY,
@@ -220,7 +220,7 @@ static int tell_memcpy(struct walk *walk, const struct syn_item *item)
 }
 
 /* Choose, of the operators still to come, as many as are still to be dropped. */
-static bool is_dropped(struct walk *walk)
+static bool is_dropped(struct stream_walk *walk)
 {
 	struct syn_key key = { walk->config->seed, SYN_FOR_DROP, (uint64_t)walk->rank.rank, 0,
 			       (uint64_t)walk->ops_seen };
@@ -248,7 +248,7 @@ static const char *torch_name(enum syn_op op)
 	return names[op];
 }
 
-static int tell_op(struct walk *walk, const struct syn_item *item, const char *name,
+static int tell_op(struct stream_walk *walk, const struct syn_item *item, const char *name,
 		   int64_t connection)
 {
 	const struct syn_timeline *timeline = walk->timeline;
@@ -291,7 +291,7 @@ static int tell_op(struct walk *walk, const struct syn_item *item, const char *n
 	return TELL(walk, comm, &event);
 }
 
-static int tell_comm(struct walk *walk, const struct syn_item *item)
+static int tell_comm(struct stream_walk *walk, const struct syn_item *item)
 {
 	const struct syn_group *group = &walk->timeline->groups.all.item[item->group];
 	const char *word = syn_op_word((enum syn_op)item->op);
@@ -319,7 +319,7 @@ static int tell_comm(struct walk *walk, const struct syn_item *item)
 }
 
 /* stream_items.c: all that a profiler records of an item of the program. */
-static int tell_item(struct walk *walk, struct syn_item *item)
+static int tell_item(struct stream_walk *walk, struct syn_item *item)
 {
 	int rc = tell_waits(walk, item);
 
@@ -342,7 +342,7 @@ static int tell_item(struct walk *walk, struct syn_item *item)
 /* A piece that is released after the cut looks as if it never were. */
 static int tell_memory(void *context, const struct syn_memory_event *piece, struct np_err *err)
 {
-	struct walk *walk = context;
+	struct stream_walk *walk = context;
 	struct syn_memory_event event = *piece;
 
 	(void)err;
@@ -358,7 +358,7 @@ static int tell_memory(void *context, const struct syn_memory_event *piece, stru
 	return TELL(walk, memory, &event);
 }
 
-static int tell_step(struct walk *walk)
+static int tell_step(struct stream_walk *walk)
 {
 	np_ns end = walk->rank.step_end_ns;
 	struct syn_step_event event = {
@@ -377,7 +377,7 @@ static int tell_step(struct walk *walk)
 	return TELL(walk, step, &event);
 }
 
-static int tell_data_loader(struct walk *walk)
+static int tell_data_loader(struct stream_walk *walk)
 {
 	struct syn_api api = {
 		.level = SYN_API_TORCH,
@@ -394,7 +394,7 @@ static int tell_data_loader(struct walk *walk)
 	return TELL(walk, api, &api);
 }
 
-static int walk_step(struct walk *walk, int64_t step)
+static int walk_step(struct stream_walk *walk, int64_t step)
 {
 	struct syn_rank *rank = &walk->rank;
 	int rc = syn_rank_begin_step(rank, &walk->timeline->groups, step, walk->err);
@@ -413,7 +413,7 @@ static int walk_step(struct walk *walk, int64_t step)
 }
 
 /* The one pseudo step of a run without marks begins with the first torch operator. */
-static int tell_whole(struct walk *walk)
+static int tell_whole(struct stream_walk *walk)
 {
 	np_ns end = walk->last_host_ns;
 	struct syn_step_event event = {
@@ -426,7 +426,7 @@ static int tell_whole(struct walk *walk)
 }
 
 /* Run a rank without showing anything, to learn when it ends. */
-static int find_cut(struct walk *walk, double share)
+static int find_cut(struct stream_walk *walk, double share)
 {
 	struct syn_rank rank;
 	np_ns end = SYN_EPOCH_NS;
@@ -449,7 +449,7 @@ static int find_cut(struct walk *walk, double share)
 }
 
 /* How many operators the rank launches in all, and how many of them are to be lost. */
-static int count_ops(struct walk *walk)
+static int count_ops(struct stream_walk *walk)
 {
 	double amount = syn_scalar(walk->config, SYN_DROP, walk->rank.rank, 0.0);
 	struct syn_program program = { 0 };
@@ -466,7 +466,7 @@ static int count_ops(struct walk *walk)
 	return rc;
 }
 
-static int walk_rank(struct walk *walk)
+static int walk_rank(struct stream_walk *walk)
 {
 	int32_t rank = walk->rank.rank;
 	int rc = find_cut(walk, syn_scalar(walk->config, SYN_TRUNCATE, rank, 1.0));
@@ -482,7 +482,7 @@ int syn_stream_rank(const struct syn_timeline *timeline, int32_t rank,
 		    struct syn_sink *const *sinks, size_t count, struct np_err *err)
 {
 	const struct syn_config *config = timeline->config;
-	struct walk walk = {
+	struct stream_walk walk = {
 		.timeline = timeline,
 		.view = { timeline },
 		.config = config,

@@ -8,7 +8,7 @@
 #include "npuprof/workers.h"
 
 /* What is needed while the ranks run together. */
-struct pool {
+struct timeline_pool {
 	struct syn_timeline *timeline;
 	struct syn_rank *ranks;
 	struct np_err *errs; /* per rank, of building */
@@ -82,7 +82,7 @@ bool syn_timeline_end_of(void *context, struct syn_rank *rank, struct syn_item *
 	return true;
 }
 
-static void enqueue(struct pool *pool, int32_t rank)
+static void enqueue(struct timeline_pool *pool, int32_t rank)
 {
 	size_t count = rank_count(pool->timeline);
 
@@ -118,7 +118,7 @@ static void describe(struct syn_instance *instance, const struct syn_item *item,
 }
 
 /* The last member has arrived: all of them now know when the operator ends. */
-static void finish_instance(struct pool *pool, struct syn_instance *instance)
+static void finish_instance(struct timeline_pool *pool, struct syn_instance *instance)
 {
 	struct syn_timeline *timeline = pool->timeline;
 	struct syn_slot *slots = &timeline->slots[instance->first_slot];
@@ -142,7 +142,7 @@ static void finish_instance(struct pool *pool, struct syn_instance *instance)
 /* end_of() while the ranks run together: note the arrival, answer when all are there. */
 static bool arrive(void *context, struct syn_rank *rank, struct syn_item *item)
 {
-	struct pool *pool = context;
+	struct timeline_pool *pool = context;
 	struct syn_timeline *timeline = pool->timeline;
 	const struct syn_group *group = &timeline->groups.all.item[item->group];
 	struct syn_instance *instance = syn_timeline_instance(timeline, pool->step, item);
@@ -165,7 +165,7 @@ static bool arrive(void *context, struct syn_rank *rank, struct syn_item *item)
 
 static void begin_rank(void *context, size_t index)
 {
-	struct pool *pool = context;
+	struct timeline_pool *pool = context;
 	struct np_err *err = &pool->errs[index];
 
 	*err = NP_ERR_INIT;
@@ -173,7 +173,7 @@ static void begin_rank(void *context, size_t index)
 	(void)!syn_rank_begin_step(&pool->ranks[index], &pool->timeline->groups, pool->step, err);
 }
 
-static int begin_step(struct pool *pool)
+static int begin_step(struct timeline_pool *pool)
 {
 	size_t count = rank_count(pool->timeline);
 	struct np_workers workers = { .threads = (size_t)pool->timeline->config->threads };
@@ -187,7 +187,7 @@ static int begin_step(struct pool *pool)
 }
 
 /* Instances of a group in one step. */
-static size_t group_ops(const struct pool *pool, const struct syn_group *group)
+static size_t group_ops(const struct timeline_pool *pool, const struct syn_group *group)
 {
 	const struct syn_config *config = pool->timeline->config;
 
@@ -197,7 +197,7 @@ static size_t group_ops(const struct pool *pool, const struct syn_group *group)
 }
 
 /* Every step has the same operators: the first tells how many there are. */
-static int make_room(struct pool *pool)
+static int make_room(struct timeline_pool *pool)
 {
 	struct syn_timeline *timeline = pool->timeline;
 	size_t groups = timeline->groups.all.count;
@@ -235,7 +235,7 @@ static int make_room(struct pool *pool)
 	return NP_OK;
 }
 
-static int run_step(struct pool *pool)
+static int run_step(struct timeline_pool *pool)
 {
 	size_t count = rank_count(pool->timeline);
 
@@ -258,7 +258,7 @@ static int run_step(struct pool *pool)
 	return pool->rc;
 }
 
-static int run_steps(struct pool *pool)
+static int run_steps(struct timeline_pool *pool)
 {
 	const struct syn_config *config = pool->timeline->config;
 
@@ -279,7 +279,7 @@ int syn_timeline_run(struct syn_timeline *timeline, const struct syn_config *con
 		     struct np_err *err)
 {
 	size_t count = (size_t)config->ranks;
-	struct pool pool = {
+	struct timeline_pool pool = {
 		.timeline = timeline,
 		.ranks = calloc(count, sizeof(*pool.ranks)),
 		.errs = calloc(count, sizeof(*pool.errs)),

@@ -14,7 +14,7 @@
  * Others have communication_analyzer.db, which knows no steps and shows every
  * operator in the matrix.
  */
-enum table {
+enum analysis_db_table {
 	T_STEP,
 	T_TIME,
 	T_BANDWIDTH,
@@ -22,7 +22,7 @@ enum table {
 	TABLES,
 };
 
-struct analysis {
+struct analysis_db_analysis {
 	struct syn_sink base;
 	const struct syn_rank_info *info;
 	const struct syn_config *config;
@@ -35,14 +35,14 @@ struct analysis {
 };
 
 /* What all rows of one operator share. */
-struct labels {
+struct analysis_db_labels {
 	const char *name;
 	char group[24];
 	char step[32];
 	const char *type;
 };
 
-static void label(const struct syn_comm_event *comm, struct labels *labels)
+static void label(const struct syn_comm_event *comm, struct analysis_db_labels *labels)
 {
 	labels->name = comm->name;
 	(void)snprintf(labels->group, sizeof(labels->group), "%" PRIu64, comm->group->hash);
@@ -60,8 +60,8 @@ static struct np_cell megabytes(int64_t bytes)
 	return np_cell_real((double)bytes / 1e6);
 }
 
-static int put_time(struct analysis *analysis, const struct syn_comm_event *comm,
-		    const struct labels *labels, struct np_err *err)
+static int put_time(struct analysis_db_analysis *analysis, const struct syn_comm_event *comm,
+		    const struct analysis_db_labels *labels, struct np_err *err)
 {
 	const struct syn_op_times *times = &analysis->op.times;
 	np_ns elapse = comm->end_ns - comm->start_ns;
@@ -81,9 +81,9 @@ static int put_time(struct analysis *analysis, const struct syn_comm_event *comm
 	return np_db_insert_row(analysis->insert[T_TIME], cells, err);
 }
 
-static int put_package(struct analysis *analysis, const struct syn_bucket *bucket,
+static int put_package(struct analysis_db_analysis *analysis, const struct syn_bucket *bucket,
 		       const char *transport, const struct syn_package *package,
-		       const struct labels *labels, struct np_err *err)
+		       const struct analysis_db_labels *labels, struct np_err *err)
 {
 	/* SDMA is the sum of everything that is not RDMA, without a distribution. */
 	bool sum = package->count == 0;
@@ -105,8 +105,8 @@ static int put_package(struct analysis *analysis, const struct syn_bucket *bucke
 	return np_db_insert_row(analysis->insert[T_BANDWIDTH], cells, err);
 }
 
-static int put_bucket(struct analysis *analysis, enum syn_bucket_kind kind,
-		      const struct labels *labels, struct np_err *err)
+static int put_bucket(struct analysis_db_analysis *analysis, enum syn_bucket_kind kind,
+		      const struct analysis_db_labels *labels, struct np_err *err)
 {
 	const struct syn_bucket *bucket = &analysis->op.buckets[kind];
 	bool rdma = kind == SYN_BUCKET_RDMA;
@@ -120,8 +120,8 @@ static int put_bucket(struct analysis *analysis, enum syn_bucket_kind kind,
 	return rc;
 }
 
-static int put_link(struct analysis *analysis, const char *name, const struct syn_link *link,
-		    const char *step, struct np_err *err)
+static int put_link(struct analysis_db_analysis *analysis, const char *name,
+		    const struct syn_link *link, const char *step, struct np_err *err)
 {
 	char src[16];
 	char dst[16];
@@ -146,7 +146,7 @@ static int put_link(struct analysis *analysis, const char *name, const struct sy
 }
 
 /* Every operator as it is. */
-static int put_links(struct analysis *analysis, struct np_err *err)
+static int put_links(struct analysis_db_analysis *analysis, struct np_err *err)
 {
 	const struct syn_matrix *matrix = &analysis->matrix;
 	int rc = NP_OK;
@@ -160,8 +160,8 @@ static int put_links(struct analysis *analysis, struct np_err *err)
 
 static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct np_err *err)
 {
-	struct analysis *analysis = (struct analysis *)sink;
-	struct labels labels;
+	struct analysis_db_analysis *analysis = (struct analysis_db_analysis *)sink;
+	struct analysis_db_labels labels;
 	int rc = analysis->steps ? syn_account_comm(&analysis->account, comm, err) : NP_OK;
 
 	if (rc < 0 || analysis->config->level == 0)
@@ -181,7 +181,7 @@ static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, str
 
 static int on_task(struct syn_sink *sink, const struct syn_task *task, struct np_err *err)
 {
-	struct analysis *analysis = (struct analysis *)sink;
+	struct analysis_db_analysis *analysis = (struct analysis_db_analysis *)sink;
 
 	return analysis->steps ? syn_account_task(&analysis->account, task, err) : NP_OK;
 }
@@ -191,7 +191,7 @@ static struct np_cell microseconds(np_ns time)
 	return np_cell_real((double)time / 1e3);
 }
 
-static int put_step_trace(struct analysis *analysis, const struct syn_step_event *step,
+static int put_step_trace(struct analysis_db_analysis *analysis, const struct syn_step_event *step,
 			  struct np_err *err)
 {
 	struct syn_totals totals;
@@ -222,8 +222,8 @@ static int put_step_trace(struct analysis *analysis, const struct syn_step_event
 }
 
 /* The rows of the sorted operators [first, end) of one link. */
-static int put_picks(struct analysis *analysis, size_t first, size_t end, const char *step,
-		     struct np_err *err)
+static int put_picks(struct analysis_db_analysis *analysis, size_t first, size_t end,
+		     const char *step, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -239,7 +239,7 @@ static int put_picks(struct analysis *analysis, size_t first, size_t end, const 
 	return rc;
 }
 
-static int put_matrix(struct analysis *analysis, const struct syn_step_event *step,
+static int put_matrix(struct analysis_db_analysis *analysis, const struct syn_step_event *step,
 		      struct np_err *err)
 {
 	char label_text[32];
@@ -259,7 +259,7 @@ static int put_matrix(struct analysis *analysis, const struct syn_step_event *st
 
 static int on_step(struct syn_sink *sink, const struct syn_step_event *step, struct np_err *err)
 {
-	struct analysis *analysis = (struct analysis *)sink;
+	struct analysis_db_analysis *analysis = (struct analysis_db_analysis *)sink;
 	int rc;
 
 	if (!analysis->steps)
@@ -270,7 +270,7 @@ static int on_step(struct syn_sink *sink, const struct syn_step_event *step, str
 	return rc;
 }
 
-static void free_analysis(struct analysis *analysis)
+static void free_analysis(struct analysis_db_analysis *analysis)
 {
 	syn_account_release(&analysis->account);
 	syn_op_analysis_release(&analysis->op);
@@ -303,7 +303,7 @@ static const char *const tables_without_steps =
 	BANDWIDTH_COLUMNS ");" MATRIX_COLUMNS ");" TIME_COLUMNS ")";
 /* clang-format on */
 
-static int create_step_table(struct analysis *analysis, struct np_err *err)
+static int create_step_table(struct analysis_db_analysis *analysis, struct np_err *err)
 {
 	bool modern = analysis->config->schema != 0;
 	int rc = np_db_writer_exec(
@@ -318,7 +318,7 @@ static int create_step_table(struct analysis *analysis, struct np_err *err)
 	return rc;
 }
 
-static int create_tables(struct analysis *analysis, struct np_err *err)
+static int create_tables(struct analysis_db_analysis *analysis, struct np_err *err)
 {
 	bool steps = analysis->steps;
 	int rc = steps ? create_step_table(analysis, err) : NP_OK;
@@ -343,7 +343,7 @@ static int create_tables(struct analysis *analysis, struct np_err *err)
 static int open_analysis(const struct syn_rank_info *info, struct syn_sink **ret,
 			 struct np_err *err)
 {
-	struct analysis *analysis = calloc(1, sizeof(*analysis));
+	struct analysis_db_analysis *analysis = calloc(1, sizeof(*analysis));
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	int rc;
 
@@ -370,7 +370,7 @@ static int open_analysis(const struct syn_rank_info *info, struct syn_sink **ret
 
 static int close_analysis(struct syn_sink *sink, int rc, struct np_err *err)
 {
-	struct analysis *analysis = (struct analysis *)sink;
+	struct analysis_db_analysis *analysis = (struct analysis_db_analysis *)sink;
 
 	if (rc == NP_OK)
 		rc = np_db_writer_commit(NP_STEAL(analysis->writer), err);

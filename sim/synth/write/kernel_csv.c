@@ -11,7 +11,7 @@
  * kernel_details.csv, and op_summary_<time>.csv of msprof, which has the same
  * columns under other names: kernels and operators in order of time.
  */
-struct row {
+struct kernel_csv_row {
 	np_ns start_ns;
 	np_ns end_ns;
 	uint32_t number;
@@ -25,7 +25,7 @@ struct row {
 	const char *type; /* of an operator, in the words of HCCL */
 };
 
-struct table {
+struct kernel_csv_table {
 	struct syn_sink base;
 	const struct syn_rank_info *info;
 	const struct syn_config *config;
@@ -40,8 +40,8 @@ struct table {
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct row *x = a;
-	const struct row *y = b;
+	const struct kernel_csv_row *x = a;
+	const struct kernel_csv_row *y = b;
 
 	if (x->start_ns != y->start_ns)
 		return x->start_ns > y->start_ns ? 1 : -1;
@@ -50,8 +50,8 @@ static int compare_rows(const void *a, const void *b)
 
 static int on_task(struct syn_sink *sink, const struct syn_task *task, struct np_err *err)
 {
-	struct table *table = (struct table *)sink;
-	const struct row row = {
+	struct kernel_csv_table *table = (struct kernel_csv_table *)sink;
+	const struct kernel_csv_row row = {
 		.start_ns = task->start_ns,
 		.end_ns = task->end_ns,
 		.number = table->numbers++,
@@ -66,8 +66,8 @@ static int on_task(struct syn_sink *sink, const struct syn_task *task, struct np
 	return task->kind == SYN_TASK_KERNEL ? syn_sorter_add(&table->rows, &row, err) : NP_OK;
 }
 
-static int keep_type(struct table *table, const struct syn_comm_event *comm, const char **ret,
-		     struct np_err *err)
+static int keep_type(struct kernel_csv_table *table, const struct syn_comm_event *comm,
+		     const char **ret, struct np_err *err)
 {
 	char word[48];
 	np_str id;
@@ -83,8 +83,8 @@ static int keep_type(struct table *table, const struct syn_comm_event *comm, con
 
 static int on_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct np_err *err)
 {
-	struct table *table = (struct table *)sink;
-	struct row row = {
+	struct kernel_csv_table *table = (struct kernel_csv_table *)sink;
+	struct kernel_csv_row row = {
 		.start_ns = comm->start_ns,
 		.end_ns = comm->end_ns,
 		.number = table->numbers++,
@@ -106,7 +106,7 @@ static int on_step(struct syn_sink *sink, const struct syn_step_event *step, str
 {
 	(void)step;
 	(void)err;
-	((struct table *)sink)->steps++;
+	((struct kernel_csv_table *)sink)->steps++;
 	return NP_OK;
 }
 
@@ -123,27 +123,27 @@ static int on_step(struct syn_sink *sink, const struct syn_step_event *step, str
 #define PMU_COUNT 25
 
 /* Only kernel_details.csv is shorter at level 0. */
-static bool is_short(const struct table *table)
+static bool is_short(const struct kernel_csv_table *table)
 {
 	return table->config->level == 0 && !table->summary;
 }
 
-static bool has_pmu(const struct table *table)
+static bool has_pmu(const struct kernel_csv_table *table)
 {
 	return table->config->pmu && table->config->level > 0;
 }
 
-static bool has_step(const struct table *table)
+static bool has_step(const struct kernel_csv_table *table)
 {
 	return !table->summary && !table->config->no_steps;
 }
 
-static bool has_device(const struct table *table)
+static bool has_device(const struct kernel_csv_table *table)
 {
 	return table->summary || table->config->schema;
 }
 
-static void put_header(struct table *table)
+static void put_header(struct kernel_csv_table *table)
 {
 	struct syn_out *out = &table->out;
 	const char *blocks = table->config->schema ? "Block Num" : "Block Dim";
@@ -178,7 +178,7 @@ static void put_header(struct table *table)
  */
 
 /* Newer tools write fixed digits, older ones what Python makes of a float. */
-static void put_times(struct table *table, const struct row *row)
+static void put_times(struct kernel_csv_table *table, const struct kernel_csv_row *row)
 {
 	struct syn_out *out = &table->out;
 	bool fixed = table->config->schema != 0;
@@ -192,7 +192,7 @@ static void put_times(struct table *table, const struct row *row)
 }
 
 /* How long before it nothing ran: an integer in the first row, where there is no before. */
-static void put_wait(struct table *table, const struct row *row)
+static void put_wait(struct kernel_csv_table *table, const struct kernel_csv_row *row)
 {
 	struct syn_out *out = &table->out;
 	np_ns before = table->before_ns;
@@ -269,7 +269,7 @@ static void put_core(struct syn_out *out, double time, double cycles, const doub
 	syn_put_us_float(out, (np_ns)llround(time > 0.0 ? SYN_ICACHE_MISS_RATE * 1000.0 : 0.0));
 }
 
-static void put_pmu(struct syn_out *out, const struct row *row)
+static void put_pmu(struct syn_out *out, const struct kernel_csv_row *row)
 {
 	struct syn_pmu pmu =
 		row->pmu ? *row->pmu : syn_pmu_of(row->model->core, row->end_ns - row->start_ns);
@@ -283,7 +283,7 @@ static void put_pmu(struct syn_out *out, const struct row *row)
 	syn_put(out, pmu.aic_time > 0.0 ? ",97.0" : ",0");
 }
 
-static const char *core_of(const struct table *table, const struct row *row)
+static const char *core_of(const struct kernel_csv_table *table, const struct kernel_csv_row *row)
 {
 	if (!row->model)
 		return table->config->schema ? "COMMUNICATION" : "HCCL";
@@ -291,7 +291,7 @@ static const char *core_of(const struct table *table, const struct row *row)
 }
 
 /* The columns behind the times. */
-static void put_rest(struct table *table, const struct row *row)
+static void put_rest(struct kernel_csv_table *table, const struct kernel_csv_row *row)
 {
 	const struct syn_kernel_model *model = row->model;
 	const struct syn_kernel_detail *detail = model ? syn_detail_of(table->info, model) : NULL;
@@ -321,7 +321,7 @@ static void put_rest(struct table *table, const struct row *row)
 		put_pmu(out, row);
 }
 
-static void put_ids(struct table *table, const struct row *row)
+static void put_ids(struct kernel_csv_table *table, const struct kernel_csv_row *row)
 {
 	struct syn_out *out = &table->out;
 
@@ -338,7 +338,7 @@ static void put_ids(struct table *table, const struct row *row)
 	}
 }
 
-static void put_state(struct table *table, const struct row *row)
+static void put_state(struct kernel_csv_table *table, const struct kernel_csv_row *row)
 {
 	const struct syn_kernel_detail *detail =
 		row->model ? syn_detail_of(table->info, row->model) : NULL;
@@ -348,7 +348,7 @@ static void put_state(struct table *table, const struct row *row)
 	syn_put(&table->out, !known ? "N/A" : detail ? detail->state : "dynamic");
 }
 
-static void put_type(struct table *table, const struct row *row)
+static void put_type(struct kernel_csv_table *table, const struct kernel_csv_row *row)
 {
 	struct syn_out *out = &table->out;
 
@@ -363,7 +363,7 @@ static void put_type(struct table *table, const struct row *row)
 		put_state(table, row);
 }
 
-static void put_row(struct table *table, const struct row *row)
+static void put_row(struct kernel_csv_table *table, const struct kernel_csv_row *row)
 {
 	struct syn_out *out = &table->out;
 
@@ -388,7 +388,7 @@ static void put_row(struct table *table, const struct row *row)
 	SYN_PUT(out, "\r\n");
 }
 
-static int finish(struct table *table, struct np_err *err)
+static int finish(struct kernel_csv_table *table, struct np_err *err)
 {
 	const void *row;
 	int rc = syn_sorter_begin(&table->rows, err);
@@ -403,7 +403,7 @@ static int finish(struct table *table, struct np_err *err)
 	return rc;
 }
 
-static int free_table(struct table *table, int rc, struct np_err *err)
+static int free_table(struct kernel_csv_table *table, int rc, struct np_err *err)
 {
 	rc = syn_out_close(&table->out, rc, err);
 	syn_sorter_release(&table->rows);
@@ -414,7 +414,7 @@ static int free_table(struct table *table, int rc, struct np_err *err)
 
 static int open_table(const struct syn_rank_info *info, struct syn_sink **ret, struct np_err *err)
 {
-	struct table *table = calloc(1, sizeof(*table));
+	struct kernel_csv_table *table = calloc(1, sizeof(*table));
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	int rc;
 
@@ -427,7 +427,7 @@ static int open_table(const struct syn_rank_info *info, struct syn_sink **ret, s
 	table->before_ns = NP_UNKNOWN;
 	table->out = SYN_OUT_INIT;
 	table->names = np_strtab_new();
-	syn_sorter_init(&table->rows, sizeof(struct row), compare_rows, info->output);
+	syn_sorter_init(&table->rows, sizeof(struct kernel_csv_row), compare_rows, info->output);
 	syn_text_path(info, table->summary ? "op_summary" : "kernel_details", ".csv", &path);
 	rc = table->names ? np_buf_check(&path, err) : np_fail_nomem(err, "names");
 	if (rc == NP_OK)
@@ -440,7 +440,7 @@ static int open_table(const struct syn_rank_info *info, struct syn_sink **ret, s
 
 static int close_table(struct syn_sink *sink, int rc, struct np_err *err)
 {
-	struct table *table = (struct table *)sink;
+	struct kernel_csv_table *table = (struct kernel_csv_table *)sink;
 
 	if (rc == NP_OK)
 		rc = finish(table, err);

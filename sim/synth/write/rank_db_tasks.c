@@ -114,7 +114,7 @@ static int learn_model(struct syn_db *db, const struct syn_kernel_model *model,
 }
 
 /* A row of TASK that waits for its turn. */
-struct row {
+struct rank_db_tasks_row {
 	np_ns start_ns;
 	np_ns end_ns;
 	int64_t connection;
@@ -125,8 +125,8 @@ struct row {
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct row *x = a;
-	const struct row *y = b;
+	const struct rank_db_tasks_row *x = a;
+	const struct rank_db_tasks_row *y = b;
 
 	return x->start_ns != y->start_ns ? np_order(x->start_ns, y->start_ns)
 					  : np_order(x->id, y->id);
@@ -136,12 +136,12 @@ static int compare_rows(const void *a, const void *b)
 static int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64_t type,
 			   struct np_err *err)
 {
-	const struct row row = { .start_ns = task->start_ns,
-				 .end_ns = task->end_ns,
-				 .connection = task->connection,
-				 .id = task->id,
-				 .type = type,
-				 .stream = task->stream };
+	const struct rank_db_tasks_row row = { .start_ns = task->start_ns,
+					       .end_ns = task->end_ns,
+					       .connection = task->connection,
+					       .id = task->id,
+					       .type = type,
+					       .stream = task->stream };
 
 	syn_db_extend(db, task->start_ns, task->end_ns);
 	return syn_sorter_add(&db->tasks, &row, err);
@@ -149,10 +149,11 @@ static int syn_db_put_task(struct syn_db *db, const struct syn_task *task, int64
 
 void syn_db_begin_tasks(struct syn_db *db)
 {
-	syn_sorter_init(&db->tasks, sizeof(struct row), compare_rows, db->info->output);
+	syn_sorter_init(&db->tasks, sizeof(struct rank_db_tasks_row), compare_rows,
+			db->info->output);
 }
 
-static int write_task(struct syn_db *db, const struct row *task, struct np_err *err)
+static int write_task(struct syn_db *db, const struct rank_db_tasks_row *task, struct np_err *err)
 {
 	const struct np_cell cells[] = {
 		syn_number(task->start_ns),

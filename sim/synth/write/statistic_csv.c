@@ -20,7 +20,7 @@ struct statistic {
 	double squares; /* of µs */
 };
 
-struct statistics {
+struct statistic_csv_statistics {
 	struct syn_sink base;
 	const struct syn_rank_info *info;
 	const struct syn_config *config;
@@ -43,7 +43,7 @@ static void count(struct statistic *statistic, np_ns time)
 
 static int on_task(struct syn_sink *sink, const struct syn_task *task, struct np_err *err)
 {
-	struct statistics *statistics = (struct statistics *)sink;
+	struct statistic_csv_statistics *statistics = (struct statistic_csv_statistics *)sink;
 
 	(void)err;
 	if (task->kind == SYN_TASK_KERNEL)
@@ -52,7 +52,8 @@ static int on_task(struct syn_sink *sink, const struct syn_task *task, struct np
 	return NP_OK;
 }
 
-static const char *level_name(const struct statistics *statistics, enum syn_api_level level)
+static const char *level_name(const struct statistic_csv_statistics *statistics,
+			      enum syn_api_level level)
 {
 	switch (level) {
 	case SYN_API_NODE:
@@ -68,8 +69,8 @@ static const char *level_name(const struct statistics *statistics, enum syn_api_
 	return "acl";
 }
 
-static struct statistic *call_of(struct statistics *statistics, const char *name, const char *level,
-				 struct np_err *err)
+static struct statistic *call_of(struct statistic_csv_statistics *statistics, const char *name,
+				 const char *level, struct np_err *err)
 {
 	struct statistic *call;
 
@@ -88,7 +89,7 @@ static struct statistic *call_of(struct statistics *statistics, const char *name
 
 static int on_api(struct syn_sink *sink, const struct syn_api *api, struct np_err *err)
 {
-	struct statistics *statistics = (struct statistics *)sink;
+	struct statistic_csv_statistics *statistics = (struct statistic_csv_statistics *)sink;
 	struct statistic *call;
 
 	if (api->level == SYN_API_TORCH ||
@@ -102,7 +103,7 @@ static int on_api(struct syn_sink *sink, const struct syn_api *api, struct np_er
 }
 
 /* Models that differ in shapes alone are one kind of kernel. */
-static size_t join_kernels(struct statistics *statistics)
+static size_t join_kernels(struct statistic_csv_statistics *statistics)
 {
 	size_t kept = 0;
 
@@ -161,12 +162,12 @@ static void put_time(struct syn_out *out, np_ns time)
 	syn_put_us_float(out, time);
 }
 
-static bool has_device(const struct statistics *statistics)
+static bool has_device(const struct statistic_csv_statistics *statistics)
 {
 	return statistics->config->schema || statistics->info->form->maker == SYN_MSPROF;
 }
 
-static void put_kernels(struct statistics *statistics, struct syn_out *out)
+static void put_kernels(struct statistic_csv_statistics *statistics, struct syn_out *out)
 {
 	size_t kinds = join_kernels(statistics);
 	const struct statistic *all = statistics->kernels;
@@ -198,7 +199,7 @@ static void put_kernels(struct statistics *statistics, struct syn_out *out)
 	}
 }
 
-static void put_calls(struct statistics *statistics, struct syn_out *out)
+static void put_calls(struct statistic_csv_statistics *statistics, struct syn_out *out)
 {
 	if (statistics->calls.count > 0)
 		qsort(statistics->calls.item, statistics->calls.count, sizeof(struct statistic),
@@ -226,8 +227,9 @@ static void put_calls(struct statistics *statistics, struct syn_out *out)
 	}
 }
 
-static int write_table(struct statistics *statistics, const char *stem,
-		       void (*put)(struct statistics *, struct syn_out *), struct np_err *err)
+static int write_table(struct statistic_csv_statistics *statistics, const char *stem,
+		       void (*put)(struct statistic_csv_statistics *, struct syn_out *),
+		       struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	struct syn_out out;
@@ -246,7 +248,7 @@ static int write_table(struct statistics *statistics, const char *stem,
 static int open_statistics(const struct syn_rank_info *info, struct syn_sink **ret,
 			   struct np_err *err)
 {
-	struct statistics *statistics = calloc(1, sizeof(*statistics));
+	struct statistic_csv_statistics *statistics = calloc(1, sizeof(*statistics));
 
 	if (!statistics)
 		return np_fail_nomem(err, "statistics");
@@ -264,7 +266,7 @@ static int open_statistics(const struct syn_rank_info *info, struct syn_sink **r
 
 static int close_statistics(struct syn_sink *sink, int rc, struct np_err *err)
 {
-	struct statistics *statistics = (struct statistics *)sink;
+	struct statistic_csv_statistics *statistics = (struct statistic_csv_statistics *)sink;
 
 	if (rc == NP_OK)
 		rc = write_table(statistics, "op_statistic", put_kernels, err);

@@ -35,7 +35,7 @@ struct times {
 };
 
 /* What is summed up for a step. */
-struct sums {
+struct step_csv_sums {
 	double lanes[SYN_LANES];
 	double bubble;
 	double first; /* begin of anything that counts */
@@ -104,7 +104,7 @@ static int on_step(struct syn_sink *sink, const struct syn_step_event *step, str
 	return NP_OK;
 }
 
-static void count_span(struct sums *sums, double *sum, np_ns start, np_ns end)
+static void count_span(struct step_csv_sums *sums, double *sum, np_ns start, np_ns end)
 {
 	double from = syn_us(start);
 	double length = (double)(end - start) / 1e3;
@@ -133,14 +133,14 @@ static size_t step_at(const struct times *times, np_ns at, size_t *past)
 	return i;
 }
 
-static void count_task(struct sums *sums, np_ns start)
+static void count_task(struct step_csv_sums *sums, np_ns start)
 {
 	if (!sums->any_task || syn_us(start) < sums->first_task)
 		sums->first_task = syn_us(start);
 	sums->any_task = true;
 }
 
-static int count_lane(struct times *times, enum syn_lane lane, struct sums *sums,
+static int count_lane(struct times *times, enum syn_lane lane, struct step_csv_sums *sums,
 		      struct np_err *err)
 {
 	struct syn_intervals part = { 0 };
@@ -161,7 +161,7 @@ static int count_lane(struct times *times, enum syn_lane lane, struct sums *sums
 	return rc;
 }
 
-static void count_receives(const struct times *times, struct sums *sums)
+static void count_receives(const struct times *times, struct step_csv_sums *sums)
 {
 	for (size_t i = 0; i < times->receives.count; i++) {
 		const struct receive *receive = &times->receives.item[i];
@@ -185,8 +185,8 @@ static void put_sum(struct syn_out *out, double sum, bool any)
 		SYN_PUT(out, "0");
 }
 
-static void put_row(const struct times *times, const struct window *window, const struct sums *sums,
-		    struct syn_out *out)
+static void put_row(const struct times *times, const struct window *window,
+		    const struct step_csv_sums *sums, struct syn_out *out)
 {
 	double communication = sums->lanes[SYN_LANE_COMMUNICATION];
 	double exposed = sums->lanes[SYN_LANE_EXPOSED];
@@ -210,7 +210,7 @@ static void put_row(const struct times *times, const struct window *window, cons
 	SYN_PUT(out, "\r\n");
 }
 
-static int write_table(struct times *times, const struct sums *sums, struct np_err *err)
+static int write_table(struct times *times, const struct step_csv_sums *sums, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	struct syn_out out;
@@ -236,7 +236,7 @@ static int write_table(struct times *times, const struct sums *sums, struct np_e
 
 static int finish(struct times *times, struct np_err *err)
 {
-	struct sums *sums = calloc(times->windows.count + 1, sizeof(*sums));
+	struct step_csv_sums *sums = calloc(times->windows.count + 1, sizeof(*sums));
 	int rc = NP_OK;
 
 	if (!sums)
