@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `npuprof cluster`: merge the profiles of all ranks, and show and write what was found. */
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
@@ -194,14 +195,12 @@ static int put_page(const struct cluster_report *report, const struct cluster_op
 }
 
 /* The result on stdout. */
-static int print(struct cluster_report *report, const struct cluster_options *options,
+static int print(const struct cluster_report *report, const struct cluster_options *options,
 		 struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
-	int rc = report_find_withheld(report, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	switch ((enum np_output_format)options->common.format) {
 	case NP_OUTPUT_JSON:
 		return report_json(report, stdout, err);
@@ -245,7 +244,7 @@ static int write_files(const struct cluster_report *report, const struct cluster
 }
 
 /* What cannot be written does not take away what can be printed. */
-static int present(const struct np_analysis *analysis, const struct np_modes *modes,
+static int present(struct np_analysis *analysis, const struct np_modes *modes,
 		   const struct cluster_options *options)
 {
 	struct np_err problem = NP_ERR_INIT;
@@ -267,7 +266,8 @@ static int present(const struct np_analysis *analysis, const struct np_modes *mo
 		status = np_report(NP_EXIT_PARTIAL, "%s", problem.text);
 	say_notes(analysis, options);
 	report.database = database;
-	if (print(&report, options, &err) < 0)
+	if ((options->common.format == NP_OUTPUT_JSON && np_analysis_explain(analysis, &err) < 0) ||
+	    print(&report, options, &err) < 0)
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
 	free(database);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `npuprof whatif`: replay a run with causes repaired, and show what each repair gains. */
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
@@ -213,8 +214,6 @@ static int show(const struct whatif_options *options, const struct np_analysis *
 	report->whatif = &whatif;
 	report->report = &of_run;
 	rc = measure(options, report, &whatif, err);
-	if (rc == NP_OK)
-		rc = report_find_withheld(&of_run, err);
 	if (rc == NP_OK && !np_common_page(&options->common))
 		prepare_say_notes(&options->common, &analysis->run->notes, NULL);
 	if (rc == NP_OK)

@@ -10,6 +10,7 @@
 #include "npuprof/cluster_tables.h"
 #include "npuprof/jsonout.h"
 #include "npuprof/modes.h"
+#include "npuprof/page.h"
 #include "npuprof/readiness.h"
 
 #include <stdio.h>
@@ -24,19 +25,27 @@ struct cluster_report {
 	const char *database; /* the merged database; NULL if it could not be written */
 	size_t width;
 	bool color;
-	struct np_readiness withheld[NP_ANALYSIS_COUNT];
-	size_t withheld_count;
 };
 
-/* Find out what cannot be told from this data: fills report->withheld. */
-int report_find_withheld(struct cluster_report *report, struct np_err *err) NP_MUST_USE;
+/* What these data cannot answer, of what is reported; the number of them. */
+size_t report_withheld(const struct np_analysis *analysis,
+		       const struct np_readiness *ret[NP_ANALYSIS_COUNT]);
 
-/* The member "trust"; report_find_withheld() comes first. */
-int report_put_trust(struct np_jsonout *out, const struct cluster_report *report,
-		     struct np_err *err) NP_MUST_USE;
+/* The member "trust". */
+void report_put_trust(struct np_jsonout *out, const struct np_analysis *analysis);
 
 /* "DIR: 8 ranks of 8, 2 hosts, steps 10-13" */
 void report_put_head(struct np_buf *buf, const struct cluster_report *report);
+
+/* The same as the title of a page. */
+void report_put_markdown_head(struct np_buf *buf, const struct cluster_report *report);
+
+/* "not used: rank 2 analysis.db (PATH): …" and a line end, without the path if the reason names it.
+ */
+void report_put_note(struct np_buf *buf, const struct np_note *note);
+
+/* What could not be used, and what was used in another way than expected; no section if nothing. */
+void report_put_notes(struct np_page *page, const struct np_notes *notes);
 
 /* "0-1 (2 of 8)": the profiled ranks of a communicator, and its size if there are more. */
 void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator);
@@ -73,10 +82,6 @@ int report_list_add(struct report_list *list, const struct report_table *table, 
 /* The tables that modes ask for: of the merged run, and then their own. */
 int report_list_shown(const struct cluster_report *report, struct report_list *ret,
 		      struct np_err *err) NP_MUST_USE;
-
-/* The first rows of one on the screen, totals where it has some, and where the others are. */
-int report_table_screen(const struct report_table *table, const struct cluster_report *report,
-			struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
 /* Write `<directory>/cluster_analysis.db`, making the directory if need be. */
 int report_database(const struct cluster_report *report, const char *directory, char **ret_path,

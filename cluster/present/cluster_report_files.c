@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes what tables there are: the merged database, CSV on stdout and in files. */
 #include "cluster_report.h"
 
 #include "npuprof/db.h"

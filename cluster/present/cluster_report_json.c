@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/prepare/input_json.h"
+/* Writes the report of a run as JSON: what is nested by hand, flat rows as the tables have them. */
 #include "cluster_report.h"
-#include "report_parts.h"
+
+#include "cli/prepare/input_json.h"
 #include "verdict.h"
 #include "whatif_report.h"
 
 #include "npuprof/op_times.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -22,9 +24,26 @@ static void put_ranks(struct np_jsonout *out, const char *key, const int32_t *ra
 	np_jsonout_end(out);
 }
 
-static void put_clock(struct np_jsonout *out, const struct cluster_report *report)
+/* --- trust ----------------------------------------------------------------------------------- */
+
+size_t report_withheld(const struct np_analysis *analysis,
+		       const struct np_readiness *ret[NP_ANALYSIS_COUNT])
 {
-	const struct np_clock *clock = report->analysis->clock;
+	static const enum np_answer reported[] = { NP_ANALYSIS_COMMUNICATORS, NP_ANALYSIS_EXPOSED,
+						   NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS,
+						   NP_ANALYSIS_PIPELINE };
+	size_t count = 0;
+
+	for (size_t i = 0; i < NP_COUNT(reported); i++) {
+		if (!analysis->readiness[reported[i]].ready)
+			ret[count++] = &analysis->readiness[reported[i]];
+	}
+	return count;
+}
+
+static void put_clock(struct np_jsonout *out, const struct np_analysis *analysis)
+{
+	const struct np_clock *clock = analysis->clock;
 
 	np_jsonout_object_line(out, "clock");
 	np_jsonout_text(out, "method", np_clock_method_name(clock->method));
@@ -33,10 +52,21 @@ static void put_clock(struct np_jsonout *out, const struct cluster_report *repor
 	np_jsonout_integer(out, "residual_p90_ns", clock->residual_p90);
 	np_jsonout_array(out, "ranks_off");
 	for (size_t i = 0; i < clock->rank_count; i++) {
-		if (report->analysis->run->ranks[i] && clock->ranks[i].off)
-			np_jsonout_integer(out, NULL, report->analysis->run->ranks[i]->id);
+		if (analysis->run->ranks[i] && clock->ranks[i].off)
+			np_jsonout_integer(out, NULL, analysis->run->ranks[i]->id);
 	}
 	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+static void put_estimators(struct np_jsonout *out, const struct np_waits *waits)
+{
+	np_jsonout_object_line(out, "estimators");
+	np_jsonout_integer(out, "aligned", (int64_t)waits->ops[NP_WAIT_ALIGNED]);
+	np_jsonout_integer(out, "clock_free", (int64_t)waits->ops[NP_WAIT_CLOCK_FREE]);
+	np_jsonout_integer(out, "tasks", (int64_t)waits->ops[NP_WAIT_TASKS]);
+	np_jsonout_integer(out, "agreement_p50_ns", waits->agreement_p50);
+	np_jsonout_integer(out, "agreement_p90_ns", waits->agreement_p90);
 	np_jsonout_end(out);
 }
 
@@ -49,37 +79,29 @@ static void put_withheld(struct np_jsonout *out, const struct np_readiness *read
 	np_jsonout_end(out);
 }
 
-int report_put_trust(struct np_jsonout *out, const struct cluster_report *report,
-		     struct np_err *err)
+void report_put_trust(struct np_jsonout *out, const struct np_analysis *analysis)
 {
-	const struct np_waits *waits = &report->analysis->waits;
-	struct np_readiness readiness[NP_ANALYSIS_COUNT];
-	int rc;
+	const struct np_readiness *partition = &analysis->readiness[NP_ANALYSIS_PARTITION];
+	const struct np_readiness *withheld[NP_ANALYSIS_COUNT];
+	size_t count = report_withheld(analysis, withheld);
 
 	np_jsonout_object(out, "trust");
-	np_jsonout_integer(out, "ops_total", report->analysis->align->op_count);
-	np_jsonout_integer(out, "ops_matched", report->analysis->align->matched);
-	put_clock(out, report);
-	np_jsonout_object_line(out, "estimators");
-	np_jsonout_integer(out, "aligned", (int64_t)waits->ops[NP_WAIT_ALIGNED]);
-	np_jsonout_integer(out, "clock_free", (int64_t)waits->ops[NP_WAIT_CLOCK_FREE]);
-	np_jsonout_integer(out, "tasks", (int64_t)waits->ops[NP_WAIT_TASKS]);
-	np_jsonout_integer(out, "agreement_p50_ns", waits->agreement_p50);
-	np_jsonout_integer(out, "agreement_p90_ns", waits->agreement_p90);
-	np_jsonout_end(out);
-	rc = np_readiness_measure(report->analysis->cluster, report->analysis->align, readiness,
-				  err);
+	np_jsonout_integer(out, "ops_total", analysis->align->op_count);
+	np_jsonout_integer(out, "ops_matched", analysis->align->matched);
+	put_clock(out, analysis);
+	put_estimators(out, &analysis->waits);
 	np_jsonout_array(out, "withheld");
-	for (size_t i = 0; i < report->withheld_count; i++)
-		put_withheld(out, &report->withheld[i]);
-	if (rc == NP_OK && !readiness[NP_ANALYSIS_PARTITION].ready)
-		put_withheld(out, &readiness[NP_ANALYSIS_PARTITION]);
+	for (size_t i = 0; i < count; i++)
+		put_withheld(out, withheld[i]);
+	if (!partition->ready)
+		put_withheld(out, partition);
 	np_jsonout_end(out);
 	np_jsonout_end(out);
-	return rc;
 }
 
-static void put_place(struct np_jsonout *out, const char *key, int32_t index)
+/* --- steps and communicators ----------------------------------------------------------------- */
+
+static void put_coordinate(struct np_jsonout *out, const char *key, int32_t index)
 {
 	np_jsonout_integer(out, key, index < 0 ? NP_UNKNOWN : index);
 }
@@ -136,11 +158,11 @@ static void put_rank_time(struct np_jsonout *out, const struct cluster_report *r
 	np_jsonout_integer(out, "host_step_ns", host_step(&rank->steps.item[time->step]));
 	np_jsonout_integer(out, "e2e_ns", time->e2e);
 	put_partition(out, report, index, time_index);
-	put_place(out, "dp", at->dp);
-	put_place(out, "pp", at->pp);
-	put_place(out, "tp", at->tp);
-	put_place(out, "cp", at->cp);
-	put_place(out, "ep", at->ep);
+	put_coordinate(out, "dp", at->dp);
+	put_coordinate(out, "pp", at->pp);
+	put_coordinate(out, "tp", at->tp);
+	put_coordinate(out, "cp", at->cp);
+	put_coordinate(out, "ep", at->ep);
 	np_jsonout_end(out);
 }
 
@@ -161,9 +183,10 @@ static void put_step(struct np_jsonout *out, const struct cluster_report *report
 	np_jsonout_end(out);
 }
 
-static void put_sum_fields(struct np_jsonout *out, const struct cluster_report *report,
-			   const struct np_comm_sum *sum)
+static void put_sum(struct np_jsonout *out, const struct cluster_report *report,
+		    const struct np_comm_sum *sum)
 {
+	np_jsonout_object_line(out, NULL);
 	np_jsonout_text(out, "step", np_run_text(report->analysis->run, sum->step));
 	np_jsonout_integer(out, "ops", (int64_t)sum->ops);
 	np_jsonout_integer(out, "bytes", sum->bytes);
@@ -177,13 +200,6 @@ static void put_sum_fields(struct np_jsonout *out, const struct cluster_report *
 	np_jsonout_integer(out, "computing_ns", sum->computing);
 	np_jsonout_real(out, "comm_compute_ratio", np_comm_compute_ratio(sum));
 	np_jsonout_text(out, "estimator", sum->estimator);
-}
-
-static void put_sum(struct np_jsonout *out, const struct cluster_report *report,
-		    const struct np_comm_sum *sum)
-{
-	np_jsonout_object_line(out, NULL);
-	put_sum_fields(out, report, sum);
 	np_jsonout_end(out);
 }
 
@@ -211,11 +227,7 @@ static void put_communicator(struct np_jsonout *out, const struct cluster_report
 	np_jsonout_end(out);
 }
 
-static void put_empty_array(struct np_jsonout *out, const char *key)
-{
-	np_jsonout_array(out, key);
-	np_jsonout_end(out);
-}
+/* --- stragglers ------------------------------------------------------------------------------ */
 
 /* Who is charged: a share of all waiting, unknown without any. */
 static void put_charge(struct np_jsonout *out, const struct np_charges *charges, np_ns recovered,
@@ -242,71 +254,52 @@ static void put_group(struct np_jsonout *out, const struct cluster_report *repor
 	np_jsonout_text(out, "group", hash);
 }
 
-static int put_waiters(struct np_jsonout *out, const struct cluster_report *report,
-		       const struct np_root_cause_link *link, struct np_err *err)
+static void put_chain(struct np_jsonout *out, const struct cluster_report *report,
+		      const struct np_explanation *explanation)
 {
-	const struct np_analysis *analysis = report->analysis;
-	struct np_root_cause_waiters waiters = { 0 };
-	int rc = NP_OK;
-
-	if (link->communicator != UINT32_MAX)
-		rc = np_root_cause_waiters(analysis->align, analysis->clock, &analysis->waits,
-					   link->rank, link->communicator, &waiters, err);
-	np_jsonout_array(out, "waiters");
-	for (size_t i = 0; i < waiters.list.count; i++)
-		np_jsonout_integer(out, NULL,
-				   report->analysis->run->ranks[waiters.list.item[i].rank]->id);
-	np_jsonout_end(out);
-	np_vec_release(&waiters.list);
-	return rc;
-}
-
-static int put_chain(struct np_jsonout *out, const struct cluster_report *report, uint32_t index,
-		     struct np_err *err)
-{
-	struct np_root_cause_link chain[NP_ROOT_CAUSE_CHAIN];
-	size_t count = np_root_cause_chain(&report->analysis->causes, &report->analysis->charges,
-					   index, chain);
-	int rc = NP_OK;
+	struct np_rank *const *ranks = report->analysis->run->ranks;
 
 	np_jsonout_array(out, "chain");
-	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+	for (size_t i = 0; i < explanation->count; i++) {
+		const struct np_root_cause_link *link = &explanation->chain[i];
+		const struct np_root_cause_waiters *waiters = &explanation->waiters[i];
 		NP_CLEANUP(np_buf_release) struct np_buf why = NP_BUF_INIT;
 
-		rc = verdict_put_why(&why, report, &chain[i], err);
+		verdict_put_why(&why, report->analysis, explanation, i);
 		np_jsonout_object(out, NULL);
-		np_jsonout_integer(out, "rank", report->analysis->run->ranks[chain[i].rank]->id);
+		np_jsonout_integer(out, "rank", ranks[link->rank]->id);
 		np_jsonout_text(out, "why", why.text);
-		put_group(out, report, chain[i].communicator);
-		if (rc == NP_OK)
-			rc = put_waiters(out, report, &chain[i], err);
-		np_jsonout_integer(out, "cost_ns", chain[i].charge);
+		put_group(out, report, link->communicator);
+		np_jsonout_array(out, "waiters");
+		for (size_t j = 0; j < waiters->list.count; j++)
+			np_jsonout_integer(out, NULL, ranks[waiters->list.item[j].rank]->id);
+		np_jsonout_end(out);
+		np_jsonout_integer(out, "cost_ns", link->charge);
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);
-	return rc;
 }
 
-static int put_straggler(struct np_jsonout *out, const struct cluster_report *report,
-			 uint32_t index, struct np_err *err)
+static void put_straggler(struct np_jsonout *out, const struct cluster_report *report,
+			  const struct np_explanation *explanation)
 {
-	const struct np_charges *charges = &report->analysis->charges;
-	const struct np_root_causes *causes = &report->analysis->causes;
-	const struct np_rank *rank = report->analysis->run->ranks[index];
-	int rc;
+	const struct np_analysis *analysis = report->analysis;
+	const struct np_charges *charges = &analysis->charges;
+	const struct np_root_causes *causes = &analysis->causes;
+	uint32_t index = explanation->rank;
+	const struct np_rank *rank = analysis->run->ranks[index];
 
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_integer(out, "rank", rank->id);
-	np_jsonout_text(out, "host", np_run_text(report->analysis->run, rank->host_name));
-	put_charge(out, charges, np_whatif_saved(&report->analysis->whatif, rank->id),
+	np_jsonout_text(out, "host", np_run_text(analysis->run, rank->host_name));
+	put_charge(out, charges, np_whatif_saved(&analysis->whatif, rank->id),
 		   causes->ranks[index].charge, charges->ranks[index].charge);
 	np_jsonout_integer(out, "last_arrivals", charges->ranks[index].last_arrivals);
 	np_jsonout_integer(out, "instances", charges->ranks[index].instances);
-	np_jsonout_text(out, "kind", np_root_cause_kind(&report->analysis->causes, index));
+	np_jsonout_text(out, "kind", np_root_cause_kind(causes, index));
 	np_jsonout_text(out, "cause", np_cause_name(np_root_cause_main(causes, index)));
-	rc = put_chain(out, report, index, err);
+	put_chain(out, report, explanation);
 	np_jsonout_end(out);
-	return rc;
 }
 
 static void put_unprofiled(struct np_jsonout *out, const struct cluster_report *report)
@@ -320,70 +313,113 @@ static void put_unprofiled(struct np_jsonout *out, const struct cluster_report *
 	np_jsonout_null(out, "instances");
 	np_jsonout_null(out, "kind");
 	np_jsonout_text(out, "cause", "unknown");
-	put_empty_array(out, "chain");
+	np_jsonout_array(out, "chain");
 	np_jsonout_end(out);
-}
-
-/* The same charges by host, stage and role; a field that does not belong to the kind is null. */
-static void put_charges(struct np_jsonout *out, const struct cluster_report *report)
-{
-	np_jsonout_array(out, "charges");
-	for (size_t i = 0; i < report->analysis->charge_sums.list.count; i++) {
-		const struct np_charge_sum *charge = &report->analysis->charge_sums.list.item[i];
-
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "kind", np_charge_kind_name(charge->kind));
-		np_jsonout_text(out, "name", np_run_text(report->analysis->run, charge->name));
-		np_jsonout_integer(out, "stage", charge->stage < 0 ? NP_UNKNOWN : charge->stage);
-		np_jsonout_integer(out, "cost_ns", charge->charge);
-		np_jsonout_integer(out, "direct_ns", charge->direct);
-		np_jsonout_end(out);
-	}
-	np_jsonout_end(out);
-}
-
-static void put_roles(struct np_jsonout *out, const struct cluster_report *report)
-{
-	np_jsonout_array(out, "roles");
-	for (size_t i = 0; i < report->analysis->roles.list.count; i++) {
-		const struct np_comm_sum *sum = &report->analysis->roles.list.item[i];
-
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "role",
-				np_run_text(report->analysis->run, sum->communicator->pg_name));
-		put_sum_fields(out, report, sum);
-		np_jsonout_end(out);
-	}
 	np_jsonout_end(out);
 }
 
 /* By cost; ranks that were not profiled stand where their cost puts them. */
-static int put_stragglers(struct np_jsonout *out, const struct cluster_report *report,
-			  struct np_err *err)
+static void put_stragglers(struct np_jsonout *out, const struct cluster_report *report)
 {
-	const struct np_root_causes *causes = &report->analysis->causes;
-	struct np_charge_order order;
+	const struct np_analysis *analysis = report->analysis;
+	const struct np_root_causes *causes = &analysis->causes;
 	bool unprofiled_due = causes->unprofiled > 0;
-	int rc = np_whatif_sort(&report->analysis->whatif, report->analysis->run, causes, &order,
-				err);
 
-	if (rc < 0)
-		return rc;
 	np_jsonout_array(out, "stragglers");
-	for (size_t i = 0; i < order.count && rc == NP_OK; i++) {
-		if (unprofiled_due && causes->unprofiled > causes->ranks[order.ranks[i]].charge) {
+	for (size_t i = 0; i < analysis->order.count; i++) {
+		const struct np_explanation *each = &analysis->explanations[i];
+
+		if (unprofiled_due && causes->unprofiled > causes->ranks[each->rank].charge) {
 			put_unprofiled(out, report);
 			unprofiled_due = false;
 		}
-		rc = put_straggler(out, report, order.ranks[i], err);
+		put_straggler(out, report, each);
 	}
 	if (unprofiled_due)
 		put_unprofiled(out, report);
 	np_jsonout_end(out);
-	np_charge_order_release(&order);
+	verdict_put_json(out, analysis);
+	np_jsonout_integer(out, "unattributed_ns", analysis->charges.unattributed);
+}
+
+/* --- flat rows: tables whose rows are objects, some of them without all columns --------------- */
+
+static int put_roles(struct np_jsonout *out, const struct np_analysis *analysis, struct np_err *err)
+{
+	static const struct np_json_field fields[] = {
+		{ "role", NULL },
+		{ "step", NULL },
+		{ "ops", NULL },
+		{ "bytes", NULL },
+		{ "moved_bytes", NULL },
+		{ "gb_per_s", NULL },
+		{ "elapsed_ns", NULL },
+		{ "wait_ns", NULL },
+		{ "transit_ns", NULL },
+		{ "exposed_ns", NULL },
+		{ "overlapped_ns", NULL },
+		{ "computing_ns", NULL },
+		{ "comm_compute_ratio", NULL },
+		{ "estimator", NULL },
+	};
+
+	return np_jsonout_relation(out, "roles", &np_table_role_step, analysis, fields,
+				   NP_COUNT(fields), err);
+}
+
+/* The same charges by host, stage and role; a field that does not belong to the kind is null. */
+static int put_charges(struct np_jsonout *out, const struct np_analysis *analysis,
+		       struct np_err *err)
+{
+	static const struct np_json_field fields[] = {
+		{ "kind", NULL },    { "name", NULL },      { "stage", NULL },
+		{ "cost_ns", NULL }, { "direct_ns", NULL },
+	};
+
+	return np_jsonout_relation(out, "charges", &np_table_charge, analysis, fields,
+				   NP_COUNT(fields), err);
+}
+
+static int put_links(struct np_jsonout *out, const struct np_analysis *analysis, struct np_err *err)
+{
+	static const struct np_json_field fields[] = {
+		{ "src", NULL },       { "dst", NULL },
+		{ "transport", NULL }, { "plane", NULL },
+		{ "bytes", NULL },     { "time_ns", NULL },
+		{ "gb_per_s", NULL },  { "peers_gb_per_s", NULL },
+		{ "retries", NULL },   { "verdict", NULL },
+		{ "kind", NULL },
+	};
+
+	return np_jsonout_relation(out, "links", &np_table_link, analysis, fields, NP_COUNT(fields),
+				   err);
+}
+
+static int put_experts(struct np_jsonout *out, const struct np_analysis *analysis,
+		       struct np_err *err)
+{
+	static const struct np_json_field fields[] = {
+		{ "group_name", "group" }, { "step", NULL },    { "rank", NULL },
+		{ "tokens", NULL },        { "lost_ns", NULL }, { "source", NULL },
+	};
+
+	return np_jsonout_relation(out, "experts", &np_table_expert, analysis, fields,
+				   NP_COUNT(fields), err);
+}
+
+static int put_parts(struct np_jsonout *out, const struct np_analysis *analysis, struct np_err *err)
+{
+	int rc = put_charges(out, analysis, err);
+
 	if (rc == NP_OK)
-		rc = verdict_put_json(out, report, err);
-	np_jsonout_integer(out, "unattributed_ns", report->analysis->charges.unattributed);
+		rc = put_links(out, analysis, err);
+	if (rc == NP_OK)
+		rc = np_jsonout_relation(out, "pipeline", &np_table_pipeline, analysis, NULL, 0,
+					 err);
+	if (rc == NP_OK)
+		rc = put_experts(out, analysis, err);
+	if (rc == NP_OK)
+		rc = np_jsonout_relation(out, "memory", &np_table_memory, analysis, NULL, 0, err);
 	return rc;
 }
 
@@ -422,24 +458,19 @@ static void put_job_findings(struct np_jsonout *out, const struct cluster_report
 	np_jsonout_end(out);
 }
 
-/* Parts that nothing measures yet are empty or null, never invented. */
-static void put_later_parts(struct np_jsonout *out, const struct cluster_report *report)
-{
-	put_job_findings(out, report);
-	whatif_put_json(out, report, &report->analysis->whatif);
-}
-
 int report_json(const struct cluster_report *report, FILE *stream, struct np_err *err)
 {
-	const struct np_cluster *cluster = report->analysis->cluster;
+	const struct np_analysis *analysis = report->analysis;
+	const struct np_cluster *cluster = analysis->cluster;
 	struct np_jsonout out;
 	int rc;
 
+	assert(analysis->explanations);
 	np_jsonout_init(&out, stream);
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
-	put_input_json(&out, report->analysis->run, cluster, report->input, NULL);
-	rc = report_put_trust(&out, report, err);
+	put_input_json(&out, analysis->run, cluster, report->input, NULL);
+	report_put_trust(&out, analysis);
 	np_jsonout_array(&out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)
 		put_step(&out, report, cluster->steps.item[i]);
@@ -448,13 +479,13 @@ int report_json(const struct cluster_report *report, FILE *stream, struct np_err
 	for (size_t i = 0; i < cluster->communicators.count; i++)
 		put_communicator(&out, report, &cluster->communicators.item[i]);
 	np_jsonout_end(&out);
-	put_roles(&out, report);
+	rc = put_roles(&out, analysis, err);
+	put_stragglers(&out, report);
 	if (rc == NP_OK)
-		rc = put_stragglers(&out, report, err);
-	put_charges(&out, report);
+		rc = put_parts(&out, analysis, err);
+	put_job_findings(&out, report);
 	if (rc == NP_OK)
-		rc = report_put_parts(&out, report, err);
-	put_later_parts(&out, report);
+		rc = whatif_put_json(&out, analysis, err);
 	if (rc == NP_OK)
 		rc = report_put_modes(&out, report, err);
 	np_jsonout_end(&out);

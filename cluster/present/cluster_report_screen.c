@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report_parts.h"
-#include "report_screen.h"
+/* Puts the report of a run on one screen, or the same sections on a page of Markdown. */
+#include "cluster_report.h"
+
 #include "verdict.h"
 
+#include "npuprof/op_times.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <math.h>
 
 /* One screen: longer lists end with how many more there are and where to see them. */
-#define MAX_NOTES 5
+#define MAX_NOTES         5
+#define MAX_STEPS         6
+#define MAX_COMMUNICATORS 6
+#define MAX_CHARGED       3
 
 /* Directories that were left out for others of the same ranks: many are much alike. */
 #define MAX_OTHERS 2
+
+/* A screen narrower than this names the rank of the most only. */
+#define WIDE 100
 
 /* --- head ------------------------------------------------------------------------------------ */
 
@@ -135,29 +145,287 @@ void report_put_notes(struct np_page *page, const struct np_notes *notes)
 	np_page_drop_empty(page);
 }
 
-/* --- what is missing, what is next ----------------------------------------------------------- */
+/* --- steps, communicators, charges ------------------------------------------------------------ */
 
-int report_find_withheld(struct cluster_report *report, struct np_err *err)
+static const char *const quantity_titles[NP_Q_COUNT] = {
+	[NP_Q_COMPUTING] = "computing", [NP_Q_EXPOSED] = "exposed comm.", [NP_Q_FREE] = "free",
+	[NP_Q_BUBBLE] = "bubble",       [NP_Q_SPAN] = "step span",
+};
+
+/* "0.74…15.8 ms r5": the least in the unit of the most. */
+static void put_short_spread(struct np_grid *grid, const struct np_spread *spread)
 {
-	static const enum np_answer shown[] = { NP_ANALYSIS_COMMUNICATORS, NP_ANALYSIS_EXPOSED,
-						NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS,
-						NP_ANALYSIS_PIPELINE };
-	struct np_readiness all[NP_ANALYSIS_COUNT];
-	int rc = np_readiness_measure(report->analysis->cluster, report->analysis->align, all, err);
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { " ns", 1 }, { " us", 1e3 }, { " ms", 1e6 }, { " s", 1e9 } };
+	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
+	double least = (double)spread->least;
 
-	report->withheld_count = 0;
-	for (size_t i = 0; i < NP_COUNT(shown) && rc == NP_OK; i++) {
-		if (!all[shown[i]].ready)
-			report->withheld[report->withheld_count++] = all[shown[i]];
+	np_text_duration(&most, spread->most);
+	for (size_t i = 0; i < NP_COUNT(units); i++) {
+		if (strcmp(strchrnul(most.text, ' '), units[i].name) == 0)
+			least /= units[i].ns;
 	}
-	return rc;
+	np_grid_printf(grid, "%.*f…%s r%" PRId32, least < 9.995 ? 2 : least < 99.95, least,
+		       most.text, spread->most_rank);
 }
 
-static void put_missing(struct np_section *section, const struct cluster_report *report)
+/* "41.2 r3 … 54.1 ms r5", or the one value that all have. */
+static void put_spread(struct np_grid *grid, const struct np_spread *spread, bool wide)
 {
-	for (size_t i = 0; i < report->withheld_count; i++) {
-		const struct np_readiness *each = &report->withheld[i];
-		const struct np_readiness *next = i + 1 < report->withheld_count ? each + 1 : NULL;
+	NP_CLEANUP(np_buf_release) struct np_buf least = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
+	const char *units[2];
+	int digits;
+
+	if (spread->ranks == 0) {
+		np_grid_cell(grid, "?");
+		return;
+	}
+	np_text_duration(&least, spread->least);
+	np_text_duration(&most, spread->most);
+	if (spread->least == spread->most) {
+		np_grid_cell(grid, least.text);
+		return;
+	}
+	if (!wide) {
+		put_short_spread(grid, spread);
+		return;
+	}
+	/* The unit is said once where both have the same. */
+	units[0] = strchrnul(least.text, ' ');
+	units[1] = strchrnul(most.text, ' ');
+	digits = strcmp(units[0], units[1]) == 0 ? (int)(units[0] - least.text) : INT_MAX;
+	np_grid_printf(grid, "%.*s r%" PRId32 " … %s r%" PRId32, digits, least.text,
+		       spread->least_rank, most.text, spread->most_rank);
+}
+
+/* A bubble that is zero everywhere says nothing; the span takes its column. */
+static bool has_bubble(const struct np_cluster *cluster)
+{
+	for (size_t i = 0; i < cluster->run->sources.count; i++) {
+		const struct np_rank *rank = cluster->run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->times.count; j++) {
+			if (rank->times.item[j].bubble > 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void put_step_row(struct np_grid *grid, const struct cluster_report *report, size_t step,
+			 bool bubble)
+{
+	const char *id =
+		np_run_text(report->analysis->run, report->analysis->cluster->steps.item[step]);
+
+	np_grid_cell(grid, id ? id : "all");
+	for (int quantity = 0; quantity < NP_Q_COUNT; quantity++) {
+		if (quantity != (bubble ? NP_Q_SPAN : NP_Q_BUBBLE))
+			put_spread(grid, &report->analysis->spreads.steps[step][quantity],
+				   report->width >= WIDE);
+	}
+}
+
+static int put_step_spreads(struct np_section *section, const struct cluster_report *report,
+			    struct np_err *err)
+{
+	const struct np_cluster *cluster = report->analysis->cluster;
+	bool bubble = has_bubble(cluster);
+	struct np_grid_column columns[NP_Q_COUNT + 1] = { { "step", NP_RIGHT, false } };
+	const struct np_longest *longest = &report->analysis->spreads.longest;
+	size_t count = 1;
+
+	for (int quantity = 0; quantity < NP_Q_COUNT; quantity++) {
+		if (quantity != (bubble ? NP_Q_SPAN : NP_Q_BUBBLE))
+			columns[count++] = (struct np_grid_column){ quantity_titles[quantity],
+								    NP_LEFT, false };
+	}
+	section->grid = np_grid_new(columns, count);
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
+	for (size_t i = 0; i < cluster->steps.count && i < MAX_STEPS; i++)
+		put_step_row(section->grid, report, i, bubble);
+	if (cluster->steps.count > MAX_STEPS)
+		np_buf_printf(&section->text, "… and %zu more steps: --steps N, or -f csv\n",
+			      cluster->steps.count - MAX_STEPS);
+	/* Below a percent somebody is always longest. */
+	if (longest->steps > 0 && longest->over >= 0.01)
+		np_buf_printf(&section->text,
+			      "rank %" PRId32 " computed longest in %zu of %zu steps, on average"
+			      " %.0f %% over the middle rank\n",
+			      longest->rank, longest->steps, cluster->steps.count,
+			      100 * longest->over);
+	return NP_OK;
+}
+
+void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator)
+{
+	int64_t *ranks = malloc((communicator->observed_count + 1) * sizeof(*ranks));
+
+	for (size_t i = 0; ranks && i < communicator->observed_count; i++)
+		ranks[i] = communicator->observed[i];
+	if (ranks)
+		np_ranges_format(buf, ranks, communicator->observed_count);
+	free(ranks);
+	if (communicator->size > communicator->observed_count)
+		np_buf_printf(buf, " (%zu of %zu)", communicator->observed_count,
+			      communicator->size);
+}
+
+static void put_members(struct np_grid *grid, const struct np_communicator *communicator)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+
+	report_put_ranks(&text, communicator);
+	np_grid_cell(grid, text.text);
+}
+
+static void put_ratio(struct np_grid *grid, double ratio, const char *format_unknown)
+{
+	if (isnan(ratio))
+		np_grid_cell(grid, format_unknown);
+	else
+		np_grid_printf(grid, "%.2f", ratio);
+}
+
+static void put_communicator(struct np_grid *grid, const struct cluster_report *report,
+			     const struct np_comm_sum *total)
+{
+	const struct np_communicator *each = total->communicator;
+	const char *name = np_run_text(report->analysis->run, each->pg_name);
+
+	if (name)
+		np_grid_printf(grid, "%s …%03" PRIu64, name, each->hash % 1000);
+	else
+		np_grid_printf(grid, "%" PRIu64, each->hash);
+	put_members(grid, each);
+	np_grid_printf(grid, "%zu", total->ops);
+	np_grid_duration(grid, total->elapsed);
+	np_grid_duration(grid, total->wait);
+	np_grid_duration(grid, total->transit);
+	np_grid_duration(grid, total->exposed);
+	put_ratio(grid, np_gb_per_s(total->moved_bytes, total->moved_time), "?");
+	put_ratio(grid, np_comm_compute_ratio(total), "?");
+}
+
+static int put_communicators(struct np_section *section, const struct cluster_report *report,
+			     struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "communicator", NP_LEFT, NP_CUT_MIDDLE },
+		{ "ranks", NP_LEFT, true },
+		{ "ops", NP_RIGHT, false },
+		{ "elapsed", NP_RIGHT, false },
+		{ "wait", NP_RIGHT, false },
+		{ "transit", NP_RIGHT, false },
+		{ "exposed", NP_RIGHT, false },
+		{ "GB/s", NP_RIGHT, false },
+		{ "comm/comp", NP_RIGHT, false },
+	};
+	const struct np_comm_sums *totals = &report->analysis->totals;
+
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
+	for (size_t i = 0; i < totals->list.count && i < MAX_COMMUNICATORS; i++)
+		put_communicator(section->grid, report, &totals->list.item[i]);
+	if (totals->list.count > MAX_COMMUNICATORS)
+		np_buf_printf(&section->text,
+			      "… and %zu more: -f csv --table np_comm_step lists all\n",
+			      totals->list.count - MAX_COMMUNICATORS);
+	return NP_OK;
+}
+
+static void put_charged(struct np_grid *grid, const struct cluster_report *report, uint32_t index)
+{
+	const struct np_charges *charges = &report->analysis->charges;
+	const struct np_root_causes *causes = &report->analysis->causes;
+	const struct np_charge_rank *charged = &charges->ranks[index];
+
+	np_grid_printf(grid, "rank %" PRId32, report->analysis->run->ranks[index]->id);
+	np_grid_duration(grid, np_whatif_saved(&report->analysis->whatif,
+					       report->analysis->run->ranks[index]->id));
+	np_grid_duration(grid, causes->ranks[index].charge);
+	np_grid_printf(grid, "%.0f %%",
+		       100 * (double)causes->ranks[index].charge / (double)charges->total);
+	np_grid_cell(grid, np_cause_name(np_root_cause_main(causes, index)));
+	np_grid_duration(grid, charged->charge);
+	np_grid_printf(grid, "%" PRIu32 " of %" PRIu32, charged->last_arrivals, charged->instances);
+	np_grid_cell(grid, np_root_cause_kind(&report->analysis->causes, index));
+}
+
+static void put_other(struct np_grid *grid, const char *who, np_ns charge, np_ns direct,
+		      np_ns total)
+{
+	if (charge == 0)
+		return;
+	np_grid_cell(grid, who);
+	np_grid_cell(grid, "");
+	np_grid_duration(grid, charge);
+	np_grid_printf(grid, "%.0f %%", 100 * (double)charge / (double)total);
+	np_grid_cell(grid, "");
+	np_grid_duration(grid, direct);
+	np_grid_cell(grid, "");
+	np_grid_cell(grid, "");
+}
+
+/* A large share of little is little, and waiting that computing hides costs nothing. */
+static void put_total_wait(struct np_buf *text, const struct cluster_report *report)
+{
+	np_buf_add(text, "all waiting: ");
+	np_text_duration(text, report->analysis->charges.total);
+	np_buf_add(text, ", partly hidden by computing; exposed communication: ");
+	np_text_duration(text, report->analysis->spreads.total[NP_Q_EXPOSED]);
+	np_buf_add(text, " of ");
+	np_text_duration(text, report->analysis->spreads.total[NP_Q_SPAN]);
+	np_buf_add(text, " of steps\n");
+}
+
+/* The last to come is often a victim itself: beside what a rank caused stands what it was
+ * charged. */
+static int put_charges(struct np_section *section, const struct cluster_report *report,
+		       struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "began with", NP_LEFT, true },
+		{ "repair saves", NP_RIGHT, false },
+		{ "waiting of others", NP_RIGHT, false },
+		{ "share", NP_RIGHT, false },
+		{ "cause", NP_LEFT, true },
+		{ "by arrival", NP_RIGHT, false },
+		{ "came last", NP_RIGHT, false },
+		{ "", NP_LEFT, false },
+	};
+	const struct np_charges *charges = &report->analysis->charges;
+	const struct np_root_causes *causes = &report->analysis->causes;
+	const struct np_charge_order *order = &report->analysis->order;
+
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
+	for (size_t i = 0; i < order->count && i < MAX_CHARGED; i++)
+		put_charged(section->grid, report, order->ranks[i]);
+	put_other(section->grid, "ranks not profiled", causes->unprofiled, charges->unprofiled,
+		  charges->total);
+	put_other(section->grid, "nobody", charges->unattributed, charges->unattributed,
+		  charges->total);
+	put_total_wait(&section->text, report);
+	return NP_OK;
+}
+
+/* --- what is missing, what is next ----------------------------------------------------------- */
+
+static void put_missing(struct np_section *section, const struct np_analysis *analysis)
+{
+	const struct np_readiness *withheld[NP_ANALYSIS_COUNT];
+	size_t count = report_withheld(analysis, withheld);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct np_readiness *each = withheld[i];
+		const struct np_readiness *next = i + 1 < count ? withheld[i + 1] : NULL;
 
 		np_buf_add(&section->text, each->name);
 		if (next && strcmp(each->missing, next->missing) == 0 &&
@@ -223,23 +491,22 @@ static int build(struct np_page *page, const struct cluster_report *report, stru
 		put_trust(np_page_add(page, "Trust"), report);
 	section = np_page_add(page, "Verdict");
 	if (report->analysis->charges.total > 0)
-		rc = verdict_put_text(&section->text, report, err);
-	if (rc == NP_OK)
-		rc = report_put_part_lines(&section->text, report, err);
+		verdict_put_text(&section->text, report->analysis);
+	verdict_put_parts(&section->text, report->analysis);
 	np_page_drop_empty(page);
-	if (rc == NP_OK && report->analysis->charges.total > 0)
-		rc = section_put_blame(
+	if (report->analysis->charges.total > 0)
+		rc = put_charges(
 			np_page_add(page, "Where the waiting began, and who came late by arrival"),
 			report, err);
 	if (rc == NP_OK)
-		rc = section_put_steps(np_page_add(page, "Steps: least … most over the ranks"),
-				       report, err);
+		rc = put_step_spreads(np_page_add(page, "Steps: least … most over the ranks"),
+				      report, err);
 	if (rc == NP_OK && report->analysis->cluster->communicators.count > 0)
-		rc = section_put_communicators(
+		rc = put_communicators(
 			np_page_add(page, "Communicators: sums over profiled ranks and steps"),
 			report, err);
 	section = np_page_add(page, "Not in the data");
-	put_missing(section, report);
+	put_missing(section, report->analysis);
 	np_page_drop_empty(page);
 	put_next(np_page_add(page, "Next"), report);
 	return rc;

@@ -9,9 +9,6 @@
 #include "npuprof/readiness.h"
 #include "npuprof/relation.h"
 
-/* More communicators than fit a screen are in the other forms. */
-#define INFO_MAX_GROUPS 12
-
 struct info {
 	const struct np_run *run;
 	const struct np_cluster *cluster;
@@ -20,12 +17,6 @@ struct info {
 	size_t width;
 	bool color;
 };
-
-/* Which of the two forms the files of a rank have: "db", "text" or "db+text". */
-const char *info_form(const struct np_source_files *source);
-
-/* The ids of a rank's steps, folded where they are numbers. */
-void info_put_steps(struct np_buf *buf, const struct np_run *run, const struct np_rank *rank);
 
 /* The screen, or the same as Markdown. */
 int info_page(const struct info *info, bool markdown, struct np_buf *buf, struct np_err *err)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Presents the replay: which repair gains what, the critical path, and where efficiency is lost. */
 #include "whatif_report.h"
-#include "report_screen.h"
+
+#include "cli/prepare/input_json.h"
 #include "verdict.h"
 
 #include "npuprof/page.h"
@@ -352,11 +354,10 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 	int rc;
 
 	report_put_notes(page, &report->analysis->run->notes);
-	rc = verdict_put_text(&np_page_add(page, "Verdict")->text, report->report, err);
+	verdict_put_text(&np_page_add(page, "Verdict")->text, report->analysis);
 	put_replay(&np_page_add(page, "Replay")->text, report);
 	section = np_page_add(page, "Repairs, one at a time");
-	if (rc == NP_OK)
-		rc = put_repairs(section, report, err);
+	rc = put_repairs(section, report, err);
 	put_next(&section->text, report);
 	if (report->asked.count > 0)
 		put_together(&section->text, report);
@@ -399,20 +400,39 @@ int whatif_markdown(const struct whatif_report *report, struct np_buf *buf, stru
 	return rc < 0 ? rc : np_buf_check(buf, err);
 }
 
-/* --- CSV ------------------------------------------------------------------------------------- */
+/* --- rows of repairs ------------------------------------------------------------------------- */
 
-static int put_csv_row(const struct whatif_report *report, const char *fix,
-		       const struct np_whatif_row *row, struct np_sink *sink, struct np_err *err)
+/* Repairs with what they leave of a step. */
+struct repair_rows {
+	const struct np_whatif_row *rows;
+	size_t count;
+	np_ns step;
+};
+
+static int put_repair(const char *fix, const struct np_whatif_row *row, np_ns step,
+		      struct np_sink *sink, struct np_err *err)
 {
 	const struct np_cell cells[] = {
-		np_cell_text(fix),
-		np_cell_integer(row->step),
-		np_cell_integer(row->saved),
-		np_cell_real(report_percent(row->saved, report->whatif->step)),
+		np_cell_text(fix),           np_cell_integer(row->step),
+		np_cell_integer(row->saved), np_cell_real(report_percent(row->saved, step)),
 		np_cell_integer(row->alone),
 	};
 
 	return np_sink_row(sink, cells, err);
+}
+
+static int produce_rows(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct repair_rows *repairs = model;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < repairs->count && rc == NP_OK; i++) {
+		char fix[NP_FIX_TEXT + 16];
+
+		np_fix_format(&repairs->rows[i].fix, fix);
+		rc = put_repair(fix, &repairs->rows[i], repairs->step, sink, err);
+	}
+	return rc;
 }
 
 /* All repairs that were asked for together come first, joined by plus signs. */
@@ -432,21 +452,21 @@ static int produce_together(const struct whatif_report *report, struct np_sink *
 		np_buf_printf(&name, "%s%s", i > 0 ? "+" : "", fix);
 	}
 	rc = np_buf_check(&name, err);
-	return rc < 0 ? rc : put_csv_row(report, name.text, &row, sink, err);
+	return rc < 0 ? rc : put_repair(name.text, &row, report->whatif->step, sink, err);
+}
+
+static struct repair_rows rows_of(const struct np_whatif *whatif)
+{
+	return (struct repair_rows){ whatif->rows.item, whatif->rows.count, whatif->step };
 }
 
 static int produce_repairs(const void *model, struct np_sink *sink, struct np_err *err)
 {
 	const struct whatif_report *report = model;
+	const struct repair_rows rows = rows_of(report->whatif);
 	int rc = report->asked.count > 0 ? produce_together(report, sink, err) : NP_OK;
 
-	for (size_t i = 0; i < report->whatif->rows.count && rc == NP_OK; i++) {
-		char fix[NP_FIX_TEXT + 16];
-
-		np_fix_format(&report->whatif->rows.item[i].fix, fix);
-		rc = put_csv_row(report, fix, &report->whatif->rows.item[i], sink, err);
-	}
-	return rc;
+	return rc < 0 ? rc : produce_rows(&rows, sink, err);
 }
 
 static const struct np_column repair_columns[] = {
@@ -459,3 +479,203 @@ const struct np_relation whatif_repairs = { .name = "whatif",
 					    .columns = repair_columns,
 					    .column_count = NP_COUNT(repair_columns),
 					    .produce = produce_repairs };
+
+/* Those that were tried by themselves, or one after the other. */
+static const struct np_relation repair_table = { .name = "repairs",
+						 .summary = "repairs",
+						 .columns = repair_columns,
+						 .column_count = NP_COUNT(repair_columns),
+						 .produce = produce_rows };
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static int put_path(struct np_jsonout *out, const struct np_analysis *analysis, struct np_err *err)
+{
+	static const struct np_json_field fields[] = {
+		{ "step", NULL }, { "rank", NULL }, { "leaf", NULL }, { "ns", NULL }
+	};
+
+	return np_jsonout_relation(out, "critical_path", &np_table_critical_path, analysis, fields,
+				   NP_COUNT(fields), err);
+}
+
+static void put_factors(struct np_jsonout *out, const struct np_efficiency *efficiency)
+{
+	np_jsonout_real(out, "product", report_ratio(efficiency->mean, efficiency->step));
+	np_jsonout_real(out, "load_balance", report_ratio(efficiency->mean, efficiency->most));
+	np_jsonout_integer(out, "load_balance_ns", efficiency->most - efficiency->mean);
+	np_jsonout_real(out, "serialisation",
+			report_ratio(efficiency->most, efficiency->without_both));
+	np_jsonout_integer(out, "serialisation_ns", efficiency->without_both - efficiency->most);
+	np_jsonout_real(out, "transfer",
+			report_ratio(efficiency->without_both, efficiency->without_host));
+	np_jsonout_integer(out, "transfer_ns", efficiency->without_host - efficiency->without_both);
+	np_jsonout_real(out, "host", report_ratio(efficiency->without_host, efficiency->step));
+	np_jsonout_integer(out, "host_ns", efficiency->step - efficiency->without_host);
+	np_jsonout_integer(out, "computing_ns", efficiency->mean);
+	np_jsonout_integer(out, "step_ns", efficiency->step);
+}
+
+static void put_efficiency(struct np_jsonout *out, const struct np_efficiency *efficiency)
+{
+	np_jsonout_object_line(out, "efficiency");
+	put_factors(out, efficiency);
+	np_jsonout_end(out);
+}
+
+static void put_replay_json(struct np_jsonout *out, const struct np_whatif *whatif)
+{
+	np_jsonout_object_line(out, "replay");
+	np_jsonout_integer(out, "observed_ns", whatif->observed);
+	np_jsonout_integer(out, "step_ns", whatif->step);
+	np_jsonout_real(out, "fidelity", whatif->fidelity);
+	np_jsonout_integer(out, "ideal_ns", whatif->ideal);
+	np_jsonout_real(out, "slowdown", report_ratio(whatif->step, whatif->ideal));
+	np_jsonout_end(out);
+}
+
+static int put_tried(struct np_jsonout *out, const struct np_whatif *whatif, struct np_err *err)
+{
+	const struct repair_rows rows = rows_of(whatif);
+
+	return np_jsonout_relation(out, "whatif", &repair_table, &rows, NULL, 0, err);
+}
+
+int whatif_put_json(struct np_jsonout *out, const struct np_analysis *analysis, struct np_err *err)
+{
+	const struct np_whatif *whatif = &analysis->whatif;
+	bool replayed = whatif->rows.count > 0;
+	int rc;
+
+	if (replayed)
+		put_replay_json(out, whatif);
+	else
+		np_jsonout_null(out, "replay");
+	rc = put_tried(out, whatif, err);
+	if (rc == NP_OK)
+		rc = put_path(out, analysis, err);
+	if (replayed)
+		put_efficiency(out, &analysis->efficiency);
+	else
+		np_jsonout_null(out, "efficiency");
+	return rc;
+}
+
+static void put_summary(struct np_jsonout *out, const struct whatif_report *report)
+{
+	np_jsonout_array(out, "critical_path_summary");
+	for (size_t i = 0; i < report->summary.list.count; i++) {
+		const struct np_path_part *part = &report->summary.list.item[i];
+		char leaf[256];
+
+		np_path_leaf(report->analysis->cluster, report->analysis->align, &part->piece, leaf,
+			     sizeof(leaf));
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "leaf", leaf);
+		np_jsonout_integer(out, "step_ns", part->step);
+		np_jsonout_integer(out, "p50_ns", part->p50);
+		np_jsonout_integer(out, "p95_ns", part->p95);
+		np_jsonout_integer(out, "imbalance_ns", part->imbalance);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+static void put_slack(struct np_jsonout *out, const struct whatif_report *report)
+{
+	const struct np_replay *replay = report->analysis->replay;
+	const struct np_run *run = report->analysis->run;
+
+	np_jsonout_array(out, "slack");
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		if (report->slack[i] == NP_UNKNOWN)
+			continue;
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_integer(out, "rank", run->ranks[replay->cells.item[i].rank]->id);
+		np_jsonout_text(out, "step", np_run_text(run, replay->cells.item[i].step));
+		np_jsonout_integer(out, "slack_ns", report->slack[i]);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+static void put_efficiency_parts(struct np_jsonout *out, const struct whatif_report *report)
+{
+	const struct np_cluster *cluster = report->analysis->cluster;
+
+	np_jsonout_array(out, "efficiency_steps");
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "step", np_run_text(cluster->run, cluster->steps.item[i]));
+		put_factors(out, &report->steps[i]);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	np_jsonout_array(out, "efficiency_roles");
+	for (size_t i = 0; i < report->roles.list.count; i++) {
+		const struct np_role_transfer *role = &report->roles.list.item[i];
+
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "role", np_run_text(cluster->run, role->role));
+		np_jsonout_real(out, "transfer", report_ratio(role->without, role->with));
+		np_jsonout_integer(out, "transfer_ns", role->with - role->without);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+static int put_asked(struct np_jsonout *out, const struct whatif_report *report, struct np_err *err)
+{
+	const struct repair_rows curve = { report->curve.list.item, report->curve.list.count,
+					   report->whatif->step };
+	np_ns step = report->whatif->step;
+
+	if (report->asked.count == 0) {
+		np_jsonout_null(out, "together");
+	} else {
+		np_jsonout_object(out, "together");
+		np_jsonout_array(out, "fixes");
+		for (size_t i = 0; i < report->asked.count; i++) {
+			char fix[NP_FIX_TEXT + 16];
+
+			np_fix_format(&report->asked.item[i], fix);
+			np_jsonout_text(out, NULL, fix);
+		}
+		np_jsonout_end(out);
+		np_jsonout_integer(out, "step_ns", report->asked_step);
+		np_jsonout_integer(out, "saved_ns", step - report->asked_step);
+		np_jsonout_real(out, "saved_pct", report_percent(step - report->asked_step, step));
+		np_jsonout_integer(out, "sum_of_singles_ns", report->asked_singles);
+		np_jsonout_end(out);
+	}
+	return np_jsonout_relation(out, "curve", &repair_table, &curve, NULL, 0, err);
+}
+
+int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err *err)
+{
+	struct np_jsonout out;
+	int rc;
+
+	np_jsonout_init(&out, stream);
+	np_jsonout_object(&out, NULL);
+	np_jsonout_text(&out, "schema", "npuprof.whatif/1");
+	put_input_json(&out, report->analysis->run, report->analysis->cluster,
+		       report->report->input, NULL);
+	report_put_trust(&out, report->analysis);
+	verdict_put_json(&out, report->analysis);
+	put_replay_json(&out, report->whatif);
+	rc = put_tried(&out, report->whatif, err);
+	if (rc == NP_OK)
+		rc = put_path(&out, report->analysis, err);
+	put_summary(&out, report);
+	put_slack(&out, report);
+	put_efficiency(&out, &report->analysis->efficiency);
+	put_efficiency_parts(&out, report);
+	if (rc == NP_OK)
+		rc = put_asked(&out, report, err);
+	np_jsonout_end(&out);
+	if (rc == NP_OK)
+		rc = np_jsonout_finish(&out, err);
+	np_jsonout_release(&out);
+	return rc;
+}

@@ -45,7 +45,7 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 
 /* The members "replay", "whatif", "critical_path" and "efficiency"; null and empty without a
  * replay. */
-void whatif_put_json(struct np_jsonout *out, const struct cluster_report *report,
-		     const struct np_whatif *whatif);
+int whatif_put_json(struct np_jsonout *out, const struct np_analysis *analysis, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_WHATIF_REPORT_H */

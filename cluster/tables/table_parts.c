@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
 
-#include "npuprof/memory_growth.h"
-
 /* --- links ----------------------------------------------------------------------------------- */
 
 static const struct np_column link_columns[] = {
@@ -126,33 +124,31 @@ static const struct np_column memory_columns[] = {
 };
 
 static int produce_component(const struct np_run *run, const struct np_rank *rank,
-			     const struct np_memory_peak *peak, struct np_sink *sink,
+			     const struct np_memory_peak *peak,
+			     const struct np_memory_growth *growth, struct np_sink *sink,
 			     struct np_err *err)
 {
-	struct np_memory_growth growth;
-	int rc = np_memory_growth_measure(rank, peak->component, &growth, err);
-
-	if (rc < 0)
-		return rc;
 	return np_sink_row(sink,
 			   (struct np_cell[]){ np_cell_integer(rank->id),
 					       np_cell_text(np_run_text(run, peak->component)),
 					       np_cell_integer(peak->allocated),
 					       np_cell_integer(peak->reserved),
-					       np_cell_integer(growth.per_step) },
+					       np_cell_integer(growth->per_step) },
 			   err);
 }
 
 static int produce_memory(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct np_run *run = ((const struct np_analysis *)model)->run;
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count; i++) {
 		const struct np_rank *rank = run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->memory.count && rc == NP_OK; j++)
-			rc = produce_component(run, rank, &rank->memory.item[j], sink, err);
+			rc = produce_component(run, rank, &rank->memory.item[j],
+					       &analysis->memory_growths.of_rank[i][j], sink, err);
 	}
 	return rc;
 }

@@ -155,8 +155,23 @@ struct np_jsonout_sink {
 	struct np_sink base;
 	struct np_jsonout *out;
 	const struct np_relation *relation;
+	const char *name; /* of the member; NULL: that of the relation */
+	const struct np_json_field *fields;
+	size_t field_count; /* 0: all columns by their names */
 };
 void np_jsonout_sink_init(struct np_jsonout_sink *sink, struct np_jsonout *out);
+
+/* A member of each object: a column of the relation, by its name or under another one. */
+struct np_json_field {
+	const char *column;
+	const char *key; /* NULL: the name of the column */
+};
+
+/* One table as a member of this name, only these of its columns, in this order. */
+int np_jsonout_relation(struct np_jsonout *out, const char *name,
+			const struct np_relation *relation, const void *model,
+			const struct np_json_field *fields, size_t count, struct np_err *err)
+	NP_MUST_USE;
 
 /*
  * A producer of very many rows may know faster ways to write a line than cell by

@@ -294,8 +294,28 @@ static int begin(struct np_sink *base, const struct np_relation *relation, struc
 
 	(void)err;
 	sink->relation = relation;
-	np_jsonout_array(sink->out, relation->name);
+	np_jsonout_array(sink->out, sink->name ? sink->name : relation->name);
 	return NP_OK;
+}
+
+static size_t column_of(const struct np_relation *relation, const char *name)
+{
+	size_t i = 0;
+
+	while (i < relation->column_count && strcmp(relation->columns[i].name, name) != 0)
+		i++;
+	assert(i < relation->column_count);
+	return i;
+}
+
+static void put_fields(const struct np_jsonout_sink *sink, const struct np_cell *cells)
+{
+	for (size_t i = 0; i < sink->field_count; i++) {
+		const struct np_json_field *field = &sink->fields[i];
+
+		put_cell(sink->out, field->key ? field->key : field->column,
+			 &cells[column_of(sink->relation, field->column)]);
+	}
 }
 
 static int put_row(struct np_sink *base, const struct np_cell *cells, struct np_err *err)
@@ -304,7 +324,8 @@ static int put_row(struct np_sink *base, const struct np_cell *cells, struct np_
 
 	(void)err;
 	np_jsonout_object_line(sink->out, NULL);
-	for (size_t i = 0; i < sink->relation->column_count; i++)
+	put_fields(sink, cells);
+	for (size_t i = 0; i < sink->relation->column_count && sink->field_count == 0; i++)
 		put_cell(sink->out, sink->relation->columns[i].name, &cells[i]);
 	np_jsonout_end(sink->out);
 	return NP_OK;
@@ -320,6 +341,19 @@ static int end(struct np_sink *base, struct np_err *err)
 void np_jsonout_sink_init(struct np_jsonout_sink *sink, struct np_jsonout *out)
 {
 	*sink = (struct np_jsonout_sink){ .base = { begin, put_row, end }, .out = out };
+}
+
+int np_jsonout_relation(struct np_jsonout *out, const char *name,
+			const struct np_relation *relation, const void *model,
+			const struct np_json_field *fields, size_t count, struct np_err *err)
+{
+	struct np_jsonout_sink sink = { .base = { begin, put_row, end },
+					.out = out,
+					.name = name,
+					.fields = fields,
+					.field_count = count };
+
+	return np_relation_write(relation, model, &sink.base, err);
 }
 
 /* --- notes ----------------------------------------------------------------------------------- */

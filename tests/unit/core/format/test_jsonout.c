@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/jsonout.h"
+#include "npuprof/relation.h"
 
 #include "np_test.h"
 
@@ -242,6 +243,70 @@ static void a_full_disk_is_reported_at_the_end(void **state)
 	(void)fclose(stream);
 }
 
+/* --- relations ------------------------------------------------------------------------------- */
+
+static int produce_two(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const char *host = model;
+	int rc = np_sink_row(
+		sink,
+		(struct np_cell[]){ np_cell_integer(0), np_cell_text(host), np_cell_real(1.5) },
+		err);
+
+	return rc < 0 ? rc
+		      : np_sink_row(sink,
+				    (struct np_cell[]){ np_cell_integer(1), np_cell_text(NULL),
+							np_cell_real(2) },
+				    err);
+}
+
+static const struct np_column columns[] = {
+	{ "rank", NP_INTEGER },
+	{ "host_name", NP_TEXT },
+	{ "ratio", NP_REAL },
+};
+
+static const struct np_relation relation = { .name = "np_thing",
+					     .summary = "things",
+					     .columns = columns,
+					     .column_count = NP_COUNT(columns),
+					     .produce = produce_two };
+
+static void a_table_is_a_member_with_an_object_for_each_row(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_jsonout *out = *state;
+
+	np_jsonout_object(out, NULL);
+	assert_ok(np_jsonout_relation(out, "things", &relation, "a", NULL, 0, &err), err);
+	np_jsonout_end(out);
+	assert_document(out, "{\n"
+			     "  \"things\": [\n"
+			     "    { \"rank\": 0, \"host_name\": \"a\", \"ratio\": 1.5 },\n"
+			     "    { \"rank\": 1, \"host_name\": null, \"ratio\": 2.0 }\n"
+			     "  ]\n"
+			     "}\n");
+}
+
+static void fields_choose_order_and_rename_columns_of_a_table(void **state)
+{
+	static const struct np_json_field fields[] = { { "ratio", NULL }, { "host_name", "host" } };
+	struct np_err err = NP_ERR_INIT;
+	struct np_jsonout *out = *state;
+
+	np_jsonout_object(out, NULL);
+	assert_ok(
+		np_jsonout_relation(out, "things", &relation, "a", fields, NP_COUNT(fields), &err),
+		err);
+	np_jsonout_end(out);
+	assert_document(out, "{\n"
+			     "  \"things\": [\n"
+			     "    { \"ratio\": 1.5, \"host\": \"a\" },\n"
+			     "    { \"ratio\": 2.0, \"host\": null }\n"
+			     "  ]\n"
+			     "}\n");
+}
+
 #define JSONOUT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -257,6 +322,8 @@ int main(void)
 		JSONOUT_TEST(invalid_utf8_is_replaced),
 		JSONOUT_TEST(keys_are_escaped_too),
 		JSONOUT_TEST(nesting_may_use_every_level),
+		JSONOUT_TEST(a_table_is_a_member_with_an_object_for_each_row),
+		JSONOUT_TEST(fields_choose_order_and_rename_columns_of_a_table),
 		cmocka_unit_test(a_stream_gets_everything_and_the_buffer_stays_small),
 		cmocka_unit_test(a_full_disk_is_reported_at_the_end),
 	};
