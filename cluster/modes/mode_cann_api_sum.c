@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
-#include "npuprof/text.h"
-
 /*
  * Durations of CANN calls by function: per rank, and over all ranks with the
  * quantiles of all calls together.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/grouping.h"
+
+#include "npuprof/text.h"
+
 #define MODE "cann_api_sum"
 
 static void release(void *result)

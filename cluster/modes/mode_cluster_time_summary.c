@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
 /*
  * A step of a rank in one row: computing, communicating, copying, idle; and of
  * communication what was transfer and what was waiting, by the shortest operator
  * over the ranks.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/members.h"
+
 #define MODE "cluster_time_summary"
 
 /* Copies of a step, and how much of them nothing hides. */

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/bottleneck.h"
-
-#include "npuprof/ranges.h"
-
-#include <math.h>
-
 /*
  * Why the longest operators of a rank are long: the rank that waited least was
  * slow. Its tasks before the operator are compared with those of the rank that
  * waited longest, back to where both were level.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/bottleneck.h"
+#include "cluster/modes/common/members.h"
+
+#include "npuprof/ranges.h"
+
+#include <math.h>
+
 #define MODE "communication_bottleneck"
 
 /* Operators whose ranks differ by less than this are even. */

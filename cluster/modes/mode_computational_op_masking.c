@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
+/*
+ * How much of a step is communication of the communicators of one parallel
+ * dimension, or of several together, and how much of it computing does not hide.
+ */
+#include "registry.h"
 
 #include "npuprof/text.h"
 
 #include <math.h>
 
-/*
- * How much of a step is communication of the communicators of one parallel
- * dimension, or of several together, and how much of it computing does not hide.
- */
 #define MODE "computational_op_masking"
 
 #define DEFAULT_TYPES "dp+edp,edp,dp,ep,pp,mp,tp"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
 /* Durations of kernels by type, and by name and shape. */
+#include "registry.h"
+
+#include "cluster/modes/common/grouping.h"
+
 #define MODE "compute_op_sum"
 
 /* Keys are name, type, core and input shapes; without names type and core alone. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
 /*
  * Tokens that the experts of each rank worked on, by the shapes of its grouped
  * matrix multiplications, and how uneven they are within a group of experts.
  */
+#include "registry.h"
+
 #define MODE "ep_load_balance"
 
 struct tokens {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
 /*
  * The longest gaps between kernels and operators, and why: another task ran, the
  * framework dispatched nothing, or the launch of the next task came late.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/launches.h"
+
 #define MODE "free_analysis"
 
 /* A launch of the next task that waited this much longer than that of the one before is the

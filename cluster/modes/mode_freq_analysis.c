@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
 /*
  * Clocks of the AI cores. A chip runs at its rated clock; when it has nothing to
  * do it may fall to its idle clock. Anything else slows kernels down. The rated
  * clock is that of the device's information or, where this was not recorded, the
  * highest that any rank of the same chip shows; the idle clock is the lowest.
  */
+#include "registry.h"
+
 #define MODE "freq_analysis"
 
 #define CLOCKS_MOST 64

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
 /*
  * Durations of communication operators: by type over all ranks and by rank, the
  * longest operators, and what the numbers in operators' names stand for.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/grouping.h"
+
 #define MODE "hccl_sum"
 
 /* Operators by type (one rank), or by communicator and name (all ranks). */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the modules of a model run, and how long. */
+#include "registry.h"
+
 #include "cluster/modes/common/modules.h"
 
-/* What the modules of a model run, and how long. */
 #define MODE "module_statistic"
 
 static void release(void *result)

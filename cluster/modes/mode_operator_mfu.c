@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/modules.h"
-
-#include "npuprof/idmap.h"
-#include "npuprof/text.h"
-
-#include <math.h>
-
 /*
  * Model FLOPs utilisation: the framework marks how many floating point
  * operations a stretch of code does (mstx domain "mfu_flops", "<flops>-<name>"),
@@ -14,6 +7,15 @@
  * The operations of a range are those of all of its kernels together: each gets
  * its share by time, so that the shares add up to the range.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/modules.h"
+
+#include "npuprof/idmap.h"
+#include "npuprof/text.h"
+
+#include <math.h>
+
 #define MODE "operator_mfu"
 
 struct rated {

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
-#include <strings.h>
-
 /*
  * Which receive belongs to which send: the n-th message from one rank to
  * another within a communicator has the same id on both sides, and so has the
@@ -10,6 +6,12 @@
  * a profile lost does not shift the others. The incumbent writes the id into the
  * profiles; here it is a table.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/members.h"
+
+#include <strings.h>
+
 #define MODE "p2p_pairing"
 
 struct message {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
-#include "npuprof/text.h"
-
-#include <stdarg.h>
-#include <strings.h>
-
 /*
  * The forward and backward passes of a pipeline on the device, from the ranges
  * that the framework marked. Of a DualPipeV schedule, whose order is known, every
  * pass gets the number of its micro-batch. The incumbent writes the table into
  * each profile; here it is one table with a column for the rank.
  */
+#include "registry.h"
+
+#include "npuprof/text.h"
+
+#include <stdarg.h>
+#include <strings.h>
+
 #define MODE "pp_chart"
 
 struct pass {

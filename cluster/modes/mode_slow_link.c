@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
-#include <math.h>
-
 /*
  * Transfers of equal size between equally many ranks should take equally long.
  * The transfer of a collective is the shortest of its operators (that rank waited
  * least); kinds of collectives with a transfer beyond three standard deviations
  * are listed.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/members.h"
+#include "cluster/modes/common/samples.h"
+
+#include <math.h>
+
 #define MODE "slow_link"
 
 /* A collective. */

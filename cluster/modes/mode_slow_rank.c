@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
-
-#include <math.h>
-
 /*
  * The rank that arrives last at a collective waits least: its operator is by
  * far the shortest. Every collective votes, by Dixon's test for one outlier or,
  * over 100 ranks, by three standard deviations.
  */
+#include "registry.h"
+
+#include "cluster/modes/common/members.h"
+#include "cluster/modes/common/samples.h"
+
+#include <math.h>
+
 #define MODE "slow_rank"
 
 /* 0.995 critical values of Dixon's test for 3 to 100 values. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/modes/common/mode.h"
+/* The list of modes: their names, their tables, and what to use instead of those that are none. */
+#include "npuprof/modes.h"
+
+#include "registry.h"
 
 #include "npuprof/readiness.h"
 #include "npuprof/text.h"

@@ -2,9 +2,7 @@
 #ifndef NP_MODES_H
 #define NP_MODES_H
 
-#include "npuprof/align.h"
-#include "npuprof/cluster.h"
-#include "npuprof/relation.h"
+#include "npuprof/mode_tables.h"
 #include "npuprof/workers.h"
 
 /*
@@ -51,37 +49,6 @@ uint64_t np_modes_of_table(const char *table);
 
 /* Is a table that the merged run has anyway what one of these modes is about? */
 bool np_modes_want_table(uint64_t modes, const char *table);
-
-struct np_modes_options {
-	uint64_t modes;       /* of np_modes_parse() */
-	int64_t top;          /* rows of lists that show the first few; 0: the mode's own */
-	int64_t rank;         /* communication_bottleneck: of this rank; NP_UNKNOWN: the first */
-	bool exclude_op_name; /* compute_op_sum: leave out the table by name */
-	const char *parallel_types; /* computational_op_masking: "dp+edp,tp"; NULL for all known */
-	bool steps_chosen;          /* only what belongs to the steps that the run still has */
-	const char *directory;      /* where export_summary puts its files; made when needed */
-};
-
-/* A table of a mode: np_relation_write(&table->relation, table, sink, err). */
-struct np_mode_table {
-	struct np_relation relation;
-	const char *mode; /* whose it is */
-	struct np_cell *cells;
-	size_t rows;
-	size_t capacity;
-	const char *empty; /* why there can be no rows, if so; a constant */
-	struct np_mode_table *next;
-};
-
-struct np_modes {
-	struct np_mode_table *tables; /* in the order of the modes */
-	struct np_mode_table *last;
-	struct np_arena *arena;
-	struct np_run *run;
-	const struct np_cluster *cluster;
-	const struct np_align *align;
-	struct np_modes_options options;
-};
 
 /* What modes are about: a loaded run, its communicators and its matched operators. */
 struct np_modes_input {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+/* Sums values by key, of one rank or of several together. */
+#include "grouping.h"
 
 #include <sys/mman.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+/* Finds who launched tasks, in one pass over the calls for all that are wanted. */
+#include "launches.h"
 
 #include "npuprof/idmap.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+/* Looks operators up that were matched over ranks. */
+#include "members.h"
 
 const struct np_member *mode_members(const struct np_modes *modes,
 				     const struct np_instance *instance)

@@ -6,7 +6,7 @@
  * What a mode is made of
  * ======================
  *
- * A row in the table of modes.c: what it needs of each rank, how it reduces a
+ * What a mode needs of each rank, how it reduces a
  * rank to something small, and how it merges these into tables. reduce() runs on
  * worker threads, one rank at a time and without locks: it looks at its rank
  * alone. merge() runs once, afterwards, with the results by index of the rank;
@@ -16,8 +16,7 @@
  */
 
 #include "npuprof/detail.h"
-#include "npuprof/map.h"
-#include "npuprof/modes.h"
+#include "npuprof/mode_tables.h"
 #include "npuprof/spans.h"
 
 /* One rank while it is reduced. */
@@ -93,62 +92,8 @@ struct mode {
 	void (*unprepare)(void *prepared);
 };
 
-extern const struct mode mode_cann_api_sum;
-extern const struct mode mode_cluster_time_summary;
-extern const struct mode mode_communication_bottleneck;
-extern const struct mode mode_computational_op_masking;
-extern const struct mode mode_compute_op_sum;
-extern const struct mode mode_ep_load_balance;
-extern const struct mode mode_export_summary;
-extern const struct mode mode_free_analysis;
-extern const struct mode mode_freq_analysis;
-extern const struct mode mode_hccl_sum;
-extern const struct mode mode_module_statistic;
-extern const struct mode mode_mstx_sum;
-extern const struct mode mode_operator_mfu;
-extern const struct mode mode_p2p_pairing;
-extern const struct mode mode_pp_chart;
-extern const struct mode mode_slow_link;
-extern const struct mode mode_slow_rank;
-
-/* Modes have a bit each in np_modes_options.modes. */
-#define MODES_MOST 64
-
-/* modes.c: of these, those with code of their own, in the order of the table; how many. */
-size_t modes_chosen(uint64_t modes, const struct mode *ret[MODES_MOST]);
-
-/* Note for each of these modes what it made of ranks with several devices. */
-int modes_note_devices(struct np_modes *modes, struct np_err *err) NP_MUST_USE;
-
-/* Note for modes about links what is not known of them. */
-int modes_note_links(struct np_modes *modes, struct np_err *err) NP_MUST_USE;
-
 /* The index of the next copy of memory among the tasks from `from` on, or their number. */
 size_t mode_next_copy(const struct np_detail *detail, size_t from);
-
-/* --- who launched what ----------------------------------------------------------------------- */
-
-/* Who sent a task to the device; nobody where nothing tells. */
-struct launch {
-	const struct np_call *call; /* one that launches, if there are several */
-	np_ns dispatched;           /* when the framework was done with it; NP_UNKNOWN */
-};
-
-/*
- * Origins of few tasks: first all that are wanted are named by their connection,
- * then they are looked for in one pass over the calls, then they can be asked for.
- */
-struct launches {
-	struct np_idmap *wanted; /* connection → index in the list */
-	uint64_t perhaps[64];    /* bits of their last digits: most others are told by these */
-	NP_VEC(struct launch) list;
-};
-
-int launches_init(struct launches *launches, struct np_err *err) NP_MUST_USE;
-void launches_release(struct launches *launches);
-int launches_want(struct launches *launches, int64_t connection, struct np_err *err) NP_MUST_USE;
-void launches_find(struct launches *launches, const struct np_detail *detail);
-struct launch launches_get(const struct launches *launches, int64_t connection);
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -201,215 +146,5 @@ int mode_note_absent(struct np_modes *modes, const char *mode, const struct np_m
 
 /* How many rows a list shows. */
 size_t mode_top(const struct np_modes *modes, size_t own);
-
-/* --- values ---------------------------------------------------------------------------------- */
-
-/*
- * Values of which quantiles are wanted: all are kept, so that these are exact.
- * Those of a rank at once, grouping_fill(), take half the room where they are short
- * enough, which durations below 4 s are: then they are in `narrow`.
- */
-struct samples {
-	int64_t *item;
-	uint32_t *narrow;
-	size_t count;
-	size_t capacity;
-	int64_t sum;
-	bool sorted;
-};
-
-struct summary {
-	size_t count;
-	double mean;
-	double std;            /* of a sample (n - 1); NaN for one value */
-	double population_std; /* (n) */
-	double squares;        /* Σ (x - mean)² */
-	int64_t min;
-	double q1;
-	double median;
-	double q3;
-	int64_t max;
-	int64_t sum;
-};
-
-int samples_add(struct samples *samples, int64_t value, struct np_err *err) NP_MUST_USE;
-void samples_release(struct samples *samples);
-
-/* Sums of damaged times may not fit: then they are as large as can be. */
-int64_t samples_plus(int64_t a, int64_t b);
-
-/* Of values that are not there, only their sum and extremes: no quantiles, no deviation. */
-struct summary samples_known_by_sum(size_t count, int64_t sum, int64_t least, int64_t most);
-
-/* Sorts them. Quantiles are interpolated linearly at (n - 1)q. */
-struct summary samples_describe(struct samples *samples);
-
-/* Values that were described. */
-struct described {
-	const struct samples *samples;
-	const struct summary *summary;
-};
-
-/*
- * The same of all of these together, exact as well, without putting them together;
- * without quantiles where values are not there.
- */
-struct summary samples_describe_pooled(const struct described *list, size_t count);
-
-/* The columns of a description and its cells. */
-#define DESCRIBE_COLUMNS \
-	{ "Count", NP_INTEGER }, { "MeanNs", NP_REAL }, { "StdNs", NP_REAL }, \
-		{ "MinNs", NP_REAL }, { "Q1Ns", NP_REAL }, { "MedianNs", NP_REAL }, \
-		{ "Q3Ns", NP_REAL }, { "MaxNs", NP_REAL }, \
-	{ \
-		"SumNs", NP_REAL \
-	}
-#define DESCRIBE_CELLS 9
-
-void describe_cells(const struct summary *summary, struct np_cell *cells);
-
-/* --- grouping -------------------------------------------------------------------------------- */
-
-#define GROUP_PARTS 4
-
-/* Values with the same key. */
-struct group {
-	np_str key[GROUP_PARTS];
-	struct samples samples;
-	int64_t least; /* the extremes, and the first ranks that have them */
-	int64_t most;
-	int32_t least_of;
-	int32_t most_of;
-};
-
-struct grouping {
-	size_t parts;
-	struct np_map by_key; /* → list */
-	NP_VEC(struct group) list;
-	void *values; /* of grouping_fill() */
-	size_t value_bytes;
-	bool filled; /* the values of groups lie there, or in those of another grouping */
-	struct summary *summaries; /* by index of the group, of grouping_describe() */
-};
-
-/* One begins with .parts alone. */
-void grouping_release(struct grouping *grouping);
-
-/* The group of a key, added if it is new; NULL when out of memory. */
-struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err);
-
-/*
- * The same where keys that begin alike are mostly the same: `near` remembers, by
- * text of the detail, the group that was found last; freed by the caller.
- */
-uint32_t *grouping_near(struct mode_rank *rank);
-struct group *grouping_find_near(struct grouping *grouping, const np_str *key, uint32_t *near,
-				 struct np_err *err);
-
-/* The group of a key, or NULL if there is none. */
-struct group *grouping_get(const struct grouping *grouping, const np_str *key);
-
-/* Add a value of a rank; ranks come in ascending order. */
-int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err) NP_MUST_USE;
-
-/*
- * All values of a rank at once, which is faster than one by one and takes four
- * or eight bytes for each: `rows` say to which group they belong. Until then keys are of
- * texts of the detail, and afterwards of the run.
- */
-struct grouping_row {
-	int64_t value;
-	uint32_t group; /* index */
-};
-
-struct grouping_rows {
-	struct grouping_row *item;
-	size_t count;
-	uint64_t bits; /* that some value has */
-};
-
-/* Room for so many rows, which the caller frees. */
-int grouping_rows_init(struct grouping_rows *rows, size_t count, struct np_err *err) NP_MUST_USE;
-void grouping_rows_release(struct grouping_rows *rows);
-
-static inline void grouping_rows_add(struct grouping_rows *rows, const struct grouping *grouping,
-				     struct group *group, int64_t value)
-{
-	rows->item[rows->count++] =
-		(struct grouping_row){ value, (uint32_t)(group - grouping->list.item) };
-	rows->bits |= (uint64_t)value;
-	group->samples.count++;
-}
-
-/* Some parts of a key. */
-struct key_parts {
-	size_t first;
-	size_t count;
-};
-
-int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_parts parts,
-		  const struct grouping_rows *rows) NP_MUST_USE;
-
-/*
- * The same values by some parts of the keys alone, those that grouping_fill() was
- * given. To describe these groups changes the order of the values, so those of
- * `from` must have been described before.
- */
-int grouping_view(const struct grouping *from, struct key_parts parts, struct grouping *ret,
-		  struct np_err *err) NP_MUST_USE;
-
-/* Describe all groups; on a worker, so that merging has nothing left to sort. */
-int grouping_describe(struct grouping *grouping, struct np_err *err) NP_MUST_USE;
-
-/* For every group that was described by descending sum, then by key as text. */
-typedef int grouping_put(void *context, const np_str *key, const struct summary *summary,
-			 struct np_err *err);
-int grouping_each(const struct np_modes *modes, const struct grouping *grouping, grouping_put *put,
-		  void *context, struct np_err *err) NP_MUST_USE;
-
-/*
- * The same for the values of several groupings together, of which some may be NULL.
- * They were described, and no view of them after that.
- */
-int grouping_each_pooled(const struct np_modes *modes, struct grouping *const *list, size_t count,
-			 size_t parts, grouping_put *put, void *context, struct np_err *err)
-	NP_MUST_USE;
-
-/* The indexes of the groups by key as text; freed by the caller. */
-uint32_t *grouping_by_key(const struct np_modes *modes, const struct grouping *grouping,
-			  struct np_err *err);
-
-/* --- operators over ranks -------------------------------------------------------------------- */
-
-/*
- * Operators that belong together are those of one instance (align.h): names do not
- * tell, for the numbers in them differ where captures begin at different operators.
- */
-
-/* The members of an instance, by rank. */
-const struct np_member *mode_members(const struct np_modes *modes,
-				     const struct np_instance *instance);
-
-const struct np_comm_op *member_op(const struct np_modes *modes, const struct np_member *member);
-np_ns member_time(const struct np_modes *modes, const struct np_member *member);
-
-/* The hash of a member's communicator. */
-uint64_t member_hash(const struct np_modes *modes, const struct np_member *member);
-
-/* Is it a message, or a batch of them, and no collective? */
-bool mode_is_message(const struct np_modes *modes, const struct np_instance *instance);
-
-/*
- * Do all ranks have the operator that have others of its communicator; or, of a
- * message, both ends?
- */
-bool mode_is_complete(const struct np_modes *modes, const struct np_instance *instance);
-
-/* Note which ranks keep collectives from being complete, where a mode leaves those out. */
-int mode_note_left_out(struct np_modes *modes, const char *mode, struct np_err *err) NP_MUST_USE;
-
-/* A communicator's string, or its hash where that is all there is. */
-struct np_cell mode_group_cell(const struct np_modes *modes, uint64_t hash, char *buffer,
-			       size_t size);
 
 #endif /* NP_MODE_H */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What modes ask of the one rank that they reduce: its texts, and when it computed. */
 #include "mode.h"
 
 int mode_new_text(struct mode_rank *rank, np_str text, np_str *ret)

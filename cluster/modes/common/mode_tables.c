@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the rows of modes until they are written, and notes what they could not use. */
+#include "npuprof/mode_tables.h"
+
 #include "mode.h"
 
 #include "npuprof/ranges.h"

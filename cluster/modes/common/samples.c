@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mode.h"
+/* Describes values by their mean, deviation and quantiles, exactly. */
+#include "samples.h"
 
 #include "npuprof/order.h"
 
