@@ -25,7 +25,7 @@
 /* Sizes that differ by less are the same. */
 #define EVEN_SPREAD 0.01
 
-struct exchange {
+struct token_exchange {
 	uint32_t instance;
 	uint32_t place; /* in its step */
 	double total;   /* bytes of all members */
@@ -34,18 +34,18 @@ struct exchange {
 
 struct exchanges {
 	const struct np_align *align;
-	NP_VEC(struct exchange) list; /* of one communicator, in the order of time */
-	int64_t width;                /* bytes that divide every size: those of a token */
+	NP_VEC(struct token_exchange) list; /* of one communicator, in the order of time */
+	int64_t width;                      /* bytes that divide every size: those of a token */
 };
 
 /* A work, and its place in the step. */
-struct placed {
+struct placed_exchange {
 	struct expert_work work;
 	uint32_t place;
 };
 
 struct placed_works {
-	NP_VEC(struct placed) list;
+	NP_VEC(struct placed_exchange) list;
 };
 
 static const struct np_instance *instance_of(const struct exchanges *exchanges, size_t index)
@@ -82,7 +82,7 @@ static bool is_exchange(const struct np_align *align, const struct np_instance *
 static int add_exchange(struct exchanges *exchanges, uint32_t index, struct np_err *err)
 {
 	const struct np_instance *instance = &exchanges->align->instances.item[index];
-	struct exchange *exchange = np_vec_add(&exchanges->list, err);
+	struct token_exchange *exchange = np_vec_add(&exchanges->list, err);
 	double least = HUGE_VAL;
 	double most = 0;
 
@@ -212,7 +212,7 @@ static int add_works(const struct exchanges *exchanges, size_t index, bool first
 
 	(void)np_text_to_int(step, strlen(step), &number);
 	for (uint32_t i = 0; i < back->count; i++) {
-		struct placed *placed = np_vec_add(&works->list, err);
+		struct placed_exchange *placed = np_vec_add(&works->list, err);
 
 		if (!placed)
 			return NP_E_NOMEM;
@@ -245,8 +245,8 @@ static int add_step(struct exchanges *exchanges, size_t from, size_t to, struct 
 
 static int by_place(const void *left, const void *right)
 {
-	const struct placed *a = left;
-	const struct placed *b = right;
+	const struct placed_exchange *a = left;
+	const struct placed_exchange *b = right;
 	int order = np_order(a->place, b->place);
 
 	if (!order)
@@ -258,7 +258,7 @@ static int by_place(const void *left, const void *right)
  * How long a token takes, from the works at one place of all steps: forwards and
  * backwards differ. What else was done between the exchanges is the same for all.
  */
-static int find_token_time(struct placed *works, size_t count, struct np_point *points,
+static int find_token_time(struct placed_exchange *works, size_t count, struct np_point *points,
 			   struct np_err *err)
 {
 	struct np_line line;
@@ -278,7 +278,7 @@ static int find_token_time(struct placed *works, size_t count, struct np_point *
 
 static int take_works(struct placed_works *placed, struct expert_works *works, struct np_err *err)
 {
-	struct placed *list = placed->list.item;
+	struct placed_exchange *list = placed->list.item;
 	size_t count = placed->list.count;
 	struct np_point *points = malloc((count + 1) * sizeof(*points));
 	int rc = points ? NP_OK : np_fail_nomem(err, "experts");

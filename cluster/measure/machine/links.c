@@ -50,7 +50,7 @@ struct link_cells {
 #define CLASSES_OFF  4
 
 /* The median ratio of one link at one size. */
-struct sample {
+struct link_sample {
 	uint16_t size_class;
 	uint32_t row;
 	int64_t ends[2]; /* the lower one first */
@@ -141,7 +141,7 @@ static int fit(const struct link_cell *cells, size_t count, double *scratch, str
 
 /* One sample for each link and size; returns how many. */
 static size_t take_samples(const struct link_cell *cells, size_t count, double *scratch,
-			   struct sample *samples)
+			   struct link_sample *samples)
 {
 	size_t used = 0;
 
@@ -151,7 +151,7 @@ static size_t take_samples(const struct link_cell *cells, size_t count, double *
 			scratch[to - from] = cells[to].ratio;
 			to++;
 		}
-		samples[used++] = (struct sample){
+		samples[used++] = (struct link_sample){
 			.size_class = cells[from].size_class,
 			.row = cells[from].row,
 			.ends = { cells[from].src < cells[from].dst ? cells[from].src
@@ -168,8 +168,8 @@ static size_t take_samples(const struct link_cell *cells, size_t count, double *
  * The median ratio of the links at one size, [from, to) of the samples, or of
  * those around it too where they are few.
  */
-static struct median reference(const struct sample *samples, size_t count, size_t from, size_t to,
-			       double *scratch)
+static struct median reference(const struct link_sample *samples, size_t count, size_t from,
+			       size_t to, double *scratch)
 {
 	uint16_t class = samples[from].size_class;
 	struct median median = { .way_back = true };
@@ -192,12 +192,12 @@ static struct median reference(const struct sample *samples, size_t count, size_
 }
 
 /* Work space for one cohort, large enough for all. */
-struct space {
+struct link_space {
 	double *numbers;
-	struct sample *samples;
+	struct link_sample *samples;
 };
 
-static int expect_cohort(struct link_cell *cells, size_t count, struct space *space,
+static int expect_cohort(struct link_cell *cells, size_t count, struct link_space *space,
 			 struct np_err *err)
 {
 	struct np_line line;
@@ -233,8 +233,8 @@ static int expect_cells(struct link_cells *cells, struct np_err *err)
 {
 	struct link_cell *list = cells->list.item;
 	size_t count = cells->list.count;
-	struct space space = { malloc((count + 1) * sizeof(*space.numbers)),
-			       malloc((count + 1) * sizeof(*space.samples)) };
+	struct link_space space = { malloc((count + 1) * sizeof(*space.numbers)),
+				    malloc((count + 1) * sizeof(*space.samples)) };
 	int rc = NP_OK;
 
 	if (!space.numbers || !space.samples) {

@@ -293,18 +293,19 @@ static int name_suspect(struct link_groups *groups, int32_t a, int64_t b)
 }
 
 /* The suspects of one slow communicator: in most slow ones, in no sound one. */
-struct suspects {
+struct link_suspects {
 	int32_t a;
 	int32_t b;
 	size_t pairs;
 	size_t most; /* slow communicators that a suspect is in */
 };
 
-static struct suspects suspects_of(const struct link_groups *groups,
-				   const struct np_align_communicator *communicator, bool ranks)
+static struct link_suspects suspects_of(const struct link_groups *groups,
+					const struct np_align_communicator *communicator,
+					bool ranks)
 {
 	const int32_t *members = communicator->members;
-	struct suspects suspects = { 0 };
+	struct link_suspects suspects = { 0 };
 
 	for (size_t i = 0; i < communicator->member_count; i++) {
 		size_t end = ranks ? i + 1 : communicator->member_count;
@@ -332,7 +333,7 @@ static int name_suspects(struct link_groups *groups)
 
 	for (size_t i = 0; i < groups->tested.count && rc == NP_OK; i++) {
 		const struct tested *tested = &groups->tested.item[i];
-		struct suspects suspects;
+		struct link_suspects suspects;
 
 		if (!tested->slow || !tested->communicator->members ||
 		    tested->communicator->member_count > MOST_MEMBERS)

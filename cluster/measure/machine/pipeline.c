@@ -131,15 +131,15 @@ static int find_roles(const struct pipeline_stages *stages, uint32_t rank,
 }
 
 /* The messages of one rank in one step by role, in the order in which they start. */
-struct messages {
+struct stage_messages {
 	uint32_t count[ROLES];
 	uint32_t ahead; /* inputs passed on before the first gradient came back */
 	np_ns last;
 };
 
-static struct messages count_messages(const struct pipeline_rank *rank, uint32_t step)
+static struct stage_messages count_messages(const struct pipeline_rank *rank, uint32_t step)
 {
-	struct messages messages = { .last = NP_UNKNOWN };
+	struct stage_messages messages = { .last = NP_UNKNOWN };
 	np_ns gradient = NP_NS_MAX;
 
 	for (size_t i = 0; i < rank->rank->ops.count; i++) {
@@ -187,7 +187,7 @@ static uint32_t less(uint32_t a, uint32_t b)
 }
 
 /* Sends and receives say what they are. */
-static bool marks_of_messages(const struct messages *messages, struct marks *ret)
+static bool marks_of_messages(const struct stage_messages *messages, struct marks *ret)
 {
 	uint32_t gradients = messages->count[ROLE_FROM_NEXT];
 	uint32_t ahead = messages->ahead > 0 ? messages->ahead - 1 : 0;
@@ -208,7 +208,8 @@ static bool marks_of_messages(const struct messages *messages, struct marks *ret
  * `ahead` stages behind it exchanges that often before the first gradient comes,
  * and as often at the end for gradients alone.
  */
-static bool marks_of_batches(const struct messages *messages, uint32_t ahead, struct marks *ret)
+static bool marks_of_batches(const struct stage_messages *messages, uint32_t ahead,
+			     struct marks *ret)
 {
 	uint32_t next = messages->count[ROLE_NEXT];
 	uint32_t previous = messages->count[ROLE_PREVIOUS];
@@ -226,7 +227,7 @@ static bool marks_of_batches(const struct messages *messages, uint32_t ahead, st
 static bool find_phases(const struct pipeline_rank *rank, uint32_t step,
 			struct pipeline_phases *ret)
 {
-	struct messages messages = count_messages(rank, step);
+	struct stage_messages messages = count_messages(rank, step);
 	uint32_t ahead = (uint32_t)(rank->stages->count - 1 - rank->stages->stage[rank->index]);
 	const struct np_comm_op *full;
 	const struct np_comm_op *draining;

@@ -24,7 +24,7 @@
 /* So many of the messages of a communicator must be found without doubt. */
 #define TOLD_SHARE 0.98
 
-enum kind {
+enum message_kind {
 	KIND_SEND,
 	KIND_RECEIVE,
 	KIND_BATCH,
@@ -34,7 +34,7 @@ struct peer_message {
 	np_ns end; /* on the common clock */
 	int64_t bytes;
 	uint32_t op;
-	enum kind kind;
+	enum message_kind kind;
 	uint16_t peer; /* local rank + 1; 0 until it is found */
 };
 
@@ -63,7 +63,7 @@ static void release(struct peer_members *members)
 
 /* --- gathering ------------------------------------------------------------------------------- */
 
-static enum kind kind_of(const char *type)
+static enum message_kind kind_of(const char *type)
 {
 	if (strcasestr(type, "batch"))
 		return KIND_BATCH;
@@ -158,7 +158,7 @@ static np_ns apart(const struct peer_message *a, const struct peer_message *b)
 
 /* The message of `list` from `from` on that ends with this one, or NULL. */
 static struct peer_message *partner(struct peer_members *members, struct peer_member *other,
-				    const struct peer_message *message, enum kind kind,
+				    const struct peer_message *message, enum message_kind kind,
 				    size_t *from)
 {
 	struct peer_message *best = NULL;
@@ -184,8 +184,8 @@ static struct peer_message *partner(struct peer_members *members, struct peer_me
 }
 
 /* All that a stage has left of one kind went to, or came from, the next. */
-static void match(struct peer_members *members, struct peer_member *low, enum kind kind,
-		  struct peer_member *high, enum kind other)
+static void match(struct peer_members *members, struct peer_member *low, enum message_kind kind,
+		  struct peer_member *high, enum message_kind other)
 {
 	size_t from = 0;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The time of every step of every rank, divided into leaves that sum to it. */
 #include "npuprof/partition.h"
 
 #include "npuprof/buf.h"
@@ -20,7 +21,7 @@ struct comm_leaves {
 };
 
 /* Leaves are interned paths. */
-struct builder {
+struct partition_builder {
 	const struct np_cluster *cluster;
 	const struct np_align *align;
 	const struct np_waits *waits;
@@ -37,7 +38,7 @@ struct builder {
 
 /* --- leaves ---------------------------------------------------------------------------------- */
 
-static int add_leaf(struct builder *build, const char *path, np_str *ret)
+static int add_leaf(struct partition_builder *build, const char *path, np_str *ret)
 {
 	int rc = np_strtab_add(build->partition->leaves, path, strlen(path), ret, build->err);
 
@@ -48,8 +49,8 @@ static int add_leaf(struct builder *build, const char *path, np_str *ret)
 	return rc;
 }
 
-static int add_path(struct builder *build, const char *kind, const char *name, const char *part,
-		    np_str *ret)
+static int add_path(struct partition_builder *build, const char *kind, const char *name,
+		    const char *part, np_str *ret)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
 	int rc;
@@ -59,7 +60,7 @@ static int add_path(struct builder *build, const char *kind, const char *name, c
 	return rc < 0 ? rc : add_leaf(build, path.text, ret);
 }
 
-static int add_fixed_leaves(struct builder *build)
+static int add_fixed_leaves(struct partition_builder *build)
 {
 	static const char *const paths[NP_LEAF_KINDS] = {
 		[NP_LEAF_COMPUTE] = "compute/unknown",
@@ -77,7 +78,7 @@ static int add_fixed_leaves(struct builder *build)
 	return rc;
 }
 
-static int type_leaf(struct builder *build, np_str type, np_str *ret)
+static int type_leaf(struct partition_builder *build, np_str type, np_str *ret)
 {
 	uint32_t known = np_idmap_get(build->type_leaf, type);
 	int rc;
@@ -90,7 +91,7 @@ static int type_leaf(struct builder *build, np_str type, np_str *ret)
 	return rc < 0 ? rc : np_idmap_set(build->type_leaf, type, *ret, build->err);
 }
 
-static int name_comm(struct builder *build, uint64_t hash, struct comm_leaves *leaves)
+static int name_comm(struct partition_builder *build, uint64_t hash, struct comm_leaves *leaves)
 {
 	static const char *const parts[COMM_PARTS] = {
 		[COMM_WHOLE] = "", [COMM_WAIT] = "/wait", [COMM_TRANSFER] = "/transfer"
@@ -106,7 +107,8 @@ static int name_comm(struct builder *build, uint64_t hash, struct comm_leaves *l
 	return rc;
 }
 
-static int comm_leaves(struct builder *build, uint64_t hash, const struct comm_leaves **ret)
+static int comm_leaves(struct partition_builder *build, uint64_t hash,
+		       const struct comm_leaves **ret)
 {
 	uint32_t known = np_idmap_get(build->comm_index, (int64_t)hash);
 	struct comm_leaves *leaves;
@@ -128,7 +130,7 @@ static int comm_leaves(struct builder *build, uint64_t hash, const struct comm_l
 
 /* --- one cell -------------------------------------------------------------------------------- */
 
-static int give(struct builder *build, np_str leaf, np_ns ns)
+static int give(struct partition_builder *build, np_str leaf, np_ns ns)
 {
 	np_str *touched;
 
@@ -145,7 +147,7 @@ static int give(struct builder *build, np_str leaf, np_ns ns)
 }
 
 /* A share of a segment; what operators got is taken from their exposed pieces. */
-static int give_share(struct builder *build, const struct np_share *share)
+static int give_share(struct partition_builder *build, const struct np_share *share)
 {
 	enum np_leaf_kind kind = np_leaf_kind(share->leaf);
 	uint32_t of = np_leaf_of(share->leaf);
@@ -159,7 +161,8 @@ static int give_share(struct builder *build, const struct np_share *share)
 	return rc < 0 ? rc : give(build, leaf, share->ns);
 }
 
-static int give_exposed(struct builder *build, size_t rank_index, const struct np_exposed *piece)
+static int give_exposed(struct partition_builder *build, size_t rank_index,
+			const struct np_exposed *piece)
 {
 	const struct np_rank *rank = build->cluster->run->ranks[rank_index];
 	const struct np_comm_op *op = &rank->ops.item[piece->op];
@@ -187,7 +190,7 @@ static int by_time(const void *left, const void *right)
 }
 
 /* What the leaves have got becomes the parts of the cell. */
-static int close_cell(struct builder *build)
+static int close_cell(struct partition_builder *build)
 {
 	struct np_partition *partition = build->partition;
 	struct np_partition_cell *cell = np_vec_add(&partition->cells, build->err);
@@ -212,7 +215,7 @@ static int close_cell(struct builder *build)
 	return NP_OK;
 }
 
-static int add_cell(struct builder *build, size_t rank_index, size_t index)
+static int add_cell(struct partition_builder *build, size_t rank_index, size_t index)
 {
 	const struct np_activity *activity = &build->cluster->run->ranks[rank_index]->activity;
 	const struct np_activity_cell *cell = &activity->cells.item[index];
@@ -230,7 +233,7 @@ static int add_cell(struct builder *build, size_t rank_index, size_t index)
 
 /* --- everything ------------------------------------------------------------------------------ */
 
-static int add_ranks(struct builder *build)
+static int add_ranks(struct partition_builder *build)
 {
 	const struct np_run *run = build->cluster->run;
 	int rc = add_fixed_leaves(build);
@@ -267,13 +270,13 @@ int np_partition_measure(const struct np_cluster *cluster, const struct np_align
 			 const struct np_waits *waits, struct np_partition *ret, struct np_err *err)
 {
 	struct np_partition partition = { .leaves = np_strtab_new() };
-	struct builder build = { .cluster = cluster,
-				 .align = align,
-				 .waits = waits,
-				 .partition = &partition,
-				 .err = err,
-				 .type_leaf = np_idmap_new(),
-				 .comm_index = np_idmap_new() };
+	struct partition_builder build = { .cluster = cluster,
+					   .align = align,
+					   .waits = waits,
+					   .partition = &partition,
+					   .err = err,
+					   .type_leaf = np_idmap_new(),
+					   .comm_index = np_idmap_new() };
 	int rc;
 
 	partition.rank_first =

@@ -4,7 +4,7 @@
 
 #include "npuprof/idmap.h"
 
-struct sample {
+struct step_sample {
 	np_ns value;
 	int32_t rank;
 	uint32_t step; /* place among the steps asked for */
@@ -31,8 +31,8 @@ np_ns np_quantity_of(const struct np_step_time *time, enum np_quantity quantity)
 
 static int by_value(const void *left, const void *right)
 {
-	const struct sample *a = left;
-	const struct sample *b = right;
+	const struct step_sample *a = left;
+	const struct step_sample *b = right;
 
 	if (a->step != b->step)
 		return a->step < b->step ? -1 : 1;
@@ -41,13 +41,13 @@ static int by_value(const void *left, const void *right)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-struct samples {
-	NP_VEC(struct sample) list;
+struct step_samples {
+	NP_VEC(struct step_sample) list;
 };
 
 /* What every rank had in these steps. */
 static int collect(const struct np_cluster *cluster, const np_str *steps, size_t step_count,
-		   enum np_quantity quantity, struct samples *samples, struct np_err *err)
+		   enum np_quantity quantity, struct step_samples *samples, struct np_err *err)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *places = np_idmap_new();
 
@@ -64,21 +64,21 @@ static int collect(const struct np_cluster *cluster, const np_str *steps, size_t
 			const struct np_step_time *time = &rank->times.item[j];
 			np_ns value = np_quantity_of(time, quantity);
 			uint32_t step = np_idmap_get(places, rank->steps.item[time->step].id);
-			struct sample *sample;
+			struct step_sample *sample;
 
 			if (step == NP_IDMAP_NONE || value == NP_UNKNOWN)
 				continue;
 			sample = np_vec_add(&samples->list, err);
 			if (!sample)
 				return NP_E_NOMEM;
-			*sample = (struct sample){ value, rank->id, step };
+			*sample = (struct step_sample){ value, rank->id, step };
 		}
 	}
 	return NP_OK;
 }
 
 /* The spread of the sorted samples of one step. */
-static struct np_spread spread_of(const struct sample *sorted, size_t count)
+static struct np_spread spread_of(const struct step_sample *sorted, size_t count)
 {
 	struct np_spread spread = { .ranks = count };
 	size_t most = count - 1;
@@ -98,11 +98,11 @@ static struct np_spread spread_of(const struct sample *sorted, size_t count)
 int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_quantity quantity,
 		      struct np_spread *ret, struct np_err *err)
 {
-	struct samples samples = { 0 };
+	struct step_samples samples = { 0 };
 	int rc = collect(cluster, &step, 1, quantity, &samples, err);
 
 	if (rc == NP_OK && samples.list.count > 0)
-		qsort(samples.list.item, samples.list.count, sizeof(struct sample), by_value);
+		qsort(samples.list.item, samples.list.count, sizeof(struct step_sample), by_value);
 	if (rc == NP_OK)
 		*ret = spread_of(samples.list.item, samples.list.count);
 	np_vec_release(&samples.list);
@@ -180,12 +180,12 @@ static int find_longest(const struct np_spreads *spreads, size_t step_count,
 static int measure_quantity(const struct np_cluster *cluster, enum np_quantity quantity,
 			    struct np_spreads *spreads, struct np_err *err)
 {
-	struct samples samples = { 0 };
+	struct step_samples samples = { 0 };
 	int rc = collect(cluster, cluster->steps.item, cluster->steps.count, quantity, &samples,
 			 err);
 
 	if (rc == NP_OK && samples.list.count > 0)
-		qsort(samples.list.item, samples.list.count, sizeof(struct sample), by_value);
+		qsort(samples.list.item, samples.list.count, sizeof(struct step_sample), by_value);
 	for (size_t from = 0, to = 0; from < samples.list.count && rc == NP_OK; from = to) {
 		uint32_t step = samples.list.item[from].step;
 

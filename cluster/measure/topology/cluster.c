@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks of a run seen together: steps, communicators, hosts. */
 #include "npuprof/cluster.h"
 
 #include "npuprof/comm_tasks.h"

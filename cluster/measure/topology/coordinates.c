@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The place of each rank in the parallel dimensions. */
 #include "npuprof/cluster.h"
 
 #include <strings.h>

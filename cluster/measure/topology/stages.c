@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The stages of a pipeline, found from its communicators. */
 #include "npuprof/cluster.h"
 
 #include "npuprof/idmap.h"

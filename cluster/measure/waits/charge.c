@@ -131,7 +131,7 @@ np_ns np_charging_charge(struct np_charging *charging, size_t count, np_ns *char
 }
 
 /* Charges of one communicator. */
-struct job {
+struct charge_job {
 	NP_VEC(struct np_charge_row) rows;
 	np_ns total;
 	np_ns unprofiled;
@@ -139,18 +139,18 @@ struct job {
 	struct np_err err;
 };
 
-struct pool {
+struct charge_pool {
 	const struct np_align *align;
 	const struct np_clock *clock;
 	const struct np_waits *waits;
 	bool missing; /* the job had more ranks than were profiled */
-	struct job *jobs;
+	struct charge_job *jobs;
 };
 
 /* While the instances of a communicator are charged. */
-struct work {
-	const struct pool *pool;
-	struct job *job;
+struct charge_work {
+	const struct charge_pool *pool;
+	struct charge_job *job;
 	const struct np_align_communicator *communicator;
 	struct np_charging charging;
 	np_ns *charge;              /* by member */
@@ -160,9 +160,9 @@ struct work {
 
 /* --- one communicator ------------------------------------------------------------------------- */
 
-static int row_of(struct work *work, np_str step, uint32_t rank, struct np_charge_row **ret)
+static int row_of(struct charge_work *work, np_str step, uint32_t rank, struct np_charge_row **ret)
 {
-	struct job *job = work->job;
+	struct charge_job *job = work->job;
 	int64_t key = (int64_t)((uint64_t)step << 32 | rank);
 	uint32_t known = np_idmap_get(work->row_index, key);
 
@@ -178,9 +178,10 @@ static int row_of(struct work *work, np_str step, uint32_t rank, struct np_charg
 }
 
 /* `place` is where the row of the rank was found last: steps come one after the other. */
-static int add_charge(struct work *work, uint32_t *place, np_str step, uint32_t rank, np_ns charge)
+static int add_charge(struct charge_work *work, uint32_t *place, np_str step, uint32_t rank,
+		      np_ns charge)
 {
-	struct job *job = work->job;
+	struct charge_job *job = work->job;
 	struct np_charge_row *row = NULL;
 	int rc = NP_OK;
 
@@ -211,7 +212,8 @@ static np_ns sum_of(const np_ns *wait, uint32_t count, np_ns *ret_part)
 }
 
 /* Members that were not profiled may be what the profiled ones waited for alike. */
-static void charge_the_rest(struct work *work, const struct np_instance *instance, np_ns alike)
+static void charge_the_rest(struct charge_work *work, const struct np_instance *instance,
+			    np_ns alike)
 {
 	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
 
@@ -230,9 +232,9 @@ np_ns np_charge_floor(const struct np_clock *clock, const struct np_waits *waits
 	return clock->residual_p90;
 }
 
-static int charge_instance(struct work *work, const struct np_instance *instance)
+static int charge_instance(struct charge_work *work, const struct np_instance *instance)
 {
-	const struct pool *pool = work->pool;
+	const struct charge_pool *pool = work->pool;
 	const np_ns *wait = &pool->waits->wait[instance->first];
 	np_ns part;
 	np_ns sum = sum_of(wait, instance->count, &part);
@@ -264,7 +266,7 @@ static int charge_instance(struct work *work, const struct np_instance *instance
 	return rc;
 }
 
-static int charge_communicator(struct work *work)
+static int charge_communicator(struct charge_work *work)
 {
 	const struct np_align_communicator *each = work->communicator;
 	const struct np_instance *instances = work->pool->align->instances.item + each->first;
@@ -285,10 +287,10 @@ static int charge_communicator(struct work *work)
 
 static void charge_one(void *context, size_t index)
 {
-	struct pool *pool = context;
-	struct work work = { .pool = pool,
-			     .job = &pool->jobs[index],
-			     .communicator = &pool->align->communicators.item[index] };
+	struct charge_pool *pool = context;
+	struct charge_work work = { .pool = pool,
+				    .job = &pool->jobs[index],
+				    .communicator = &pool->align->communicators.item[index] };
 
 	/* A failure stays in the job. */
 	(void)!charge_communicator(&work);
@@ -301,7 +303,7 @@ static void charge_one(void *context, size_t index)
 /* --- one run --------------------------------------------------------------------------------- */
 
 /* The first member that did not wait was the last to come. */
-static void count_arrivals(const struct pool *pool, struct np_charge_rank *ranks,
+static void count_arrivals(const struct charge_pool *pool, struct np_charge_rank *ranks,
 			   const struct np_instance *instance)
 {
 	const struct np_member *members = &pool->align->members[instance->first];
@@ -338,10 +340,10 @@ static bool ranks_are_missing(const struct np_run *run)
 	return (size_t)world > used;
 }
 
-static int join(const struct pool *pool, struct np_charges *charges, struct np_err *err)
+static int join(const struct charge_pool *pool, struct np_charges *charges, struct np_err *err)
 {
 	for (uint32_t i = 0; i < pool->align->communicators.count; i++) {
-		const struct job *job = &pool->jobs[i];
+		const struct charge_job *job = &pool->jobs[i];
 
 		if (job->err.code != NP_OK)
 			return np_fail(err, job->err.code, "%s", job->err.text);
@@ -363,7 +365,7 @@ static int join(const struct pool *pool, struct np_charges *charges, struct np_e
 	return NP_OK;
 }
 
-static int charge_all(struct pool *pool, size_t threads, struct np_charges *charges,
+static int charge_all(struct charge_pool *pool, size_t threads, struct np_charges *charges,
 		      struct np_err *err)
 {
 	size_t count = pool->align->communicators.count;
@@ -386,10 +388,10 @@ int np_charges_measure(const struct np_align *align, const struct np_clock *cloc
 		       struct np_err *err)
 {
 	struct np_charges charges = { .rank_count = align->run->sources.count };
-	struct pool pool = { .align = align,
-			     .clock = clock,
-			     .waits = waits,
-			     .missing = ranks_are_missing(align->run) };
+	struct charge_pool pool = { .align = align,
+				    .clock = clock,
+				    .waits = waits,
+				    .missing = ranks_are_missing(align->run) };
 	int rc;
 
 	charges.ranks = calloc(charges.rank_count + 1, sizeof(*charges.ranks));

@@ -46,22 +46,22 @@ np_ns np_waits_transit(const struct np_align *align, const struct np_waits *wait
 /* Members compared for the agreement of estimators, at most. */
 #define MOST_COMPARED ((size_t)1 << 18)
 
-struct pool {
+struct wait_pool {
 	const struct np_align *align;
 	const struct np_clock *clock;
 	struct np_waits *waits;
 	size_t compare_every; /* instance */
-	struct job *jobs;
+	struct wait_job *jobs;
 };
 
 /* A sum while it is built. */
-struct row {
+struct wait_row {
 	struct np_wait_sum sum;
 	np_ns by[NP_WAIT_ESTIMATORS]; /* elapsed time of each */
 };
 
 /* The instances of one communicator. */
-struct job {
+struct wait_job {
 	const struct np_align *align;
 	const struct np_clock *clock;
 	struct np_waits *waits;
@@ -69,14 +69,14 @@ struct job {
 	bool trusted; /* the clocks are good enough */
 	size_t ops[NP_WAIT_ESTIMATORS];
 	size_t out_of_order;
-	NP_VEC(struct row) rows;
+	NP_VEC(struct wait_row) rows;
 	NP_VEC(np_ns) apart; /* of estimators */
 	np_ns *starts;       /* for the members of any instance */
 	struct np_err err;
 };
 
 /* What is known of an instance before an estimator is chosen. */
-struct view {
+struct wait_view {
 	const struct np_instance *instance;
 	np_ns *starts; /* of its members on the common clock; may be NULL */
 	bool related;
@@ -90,7 +90,7 @@ struct view {
 };
 
 static void see_member(const struct np_align *align, const struct np_clock *clock,
-		       struct view *view, uint32_t slot)
+		       struct wait_view *view, uint32_t slot)
 {
 	const struct np_comm_op *op = np_align_op(align, slot);
 	uint32_t rank = align->members[slot].rank;
@@ -113,17 +113,17 @@ static void see_member(const struct np_align *align, const struct np_clock *cloc
 		view->first_other = start;
 }
 
-static struct view see(const struct np_align *align, const struct np_clock *clock,
-		       const struct np_instance *instance, np_ns *starts)
+static struct wait_view see(const struct np_align *align, const struct np_clock *clock,
+			    const struct np_instance *instance, np_ns *starts)
 {
-	struct view view = { .instance = instance,
-			     .starts = starts,
-			     .related = true,
-			     .tasks = true,
-			     .last = -NP_NS_MAX,
-			     .first_end = NP_NS_MAX,
-			     .shortest = NP_NS_MAX,
-			     .first_other = NP_NS_MAX };
+	struct wait_view view = { .instance = instance,
+				  .starts = starts,
+				  .related = true,
+				  .tasks = true,
+				  .last = -NP_NS_MAX,
+				  .first_end = NP_NS_MAX,
+				  .shortest = NP_NS_MAX,
+				  .first_other = NP_NS_MAX };
 
 	for (uint32_t i = 0; i < instance->count; i++)
 		see_member(align, clock, &view, instance->first + i);
@@ -134,7 +134,7 @@ static struct view see(const struct np_align *align, const struct np_clock *cloc
 bool np_waits_arrival(const struct np_align *align, const struct np_clock *clock,
 		      const struct np_instance *instance, np_ns *ret)
 {
-	struct view view = see(align, clock, instance, NULL);
+	struct wait_view view = see(align, clock, instance, NULL);
 
 	if (!view.related)
 		return false;
@@ -152,7 +152,7 @@ static np_ns between(np_ns value, np_ns most)
 }
 
 /* Until when a member waits, by the rule of the operator. */
-static np_ns awaited(const struct view *view, uint32_t slot)
+static np_ns awaited(const struct wait_view *view, uint32_t slot)
 {
 	switch ((enum np_rule)view->instance->rule) {
 	case NP_RULE_FROM_ROOT:
@@ -167,7 +167,7 @@ static np_ns awaited(const struct view *view, uint32_t slot)
 	return view->arrival;
 }
 
-static np_ns aligned_wait(const struct job *job, const struct view *view, uint32_t slot)
+static np_ns aligned_wait(const struct wait_job *job, const struct wait_view *view, uint32_t slot)
 {
 	const struct np_comm_op *op = np_align_op(job->align, slot);
 
@@ -175,7 +175,7 @@ static np_ns aligned_wait(const struct job *job, const struct view *view, uint32
 		       op->end - op->start);
 }
 
-static np_ns wait_by(const struct job *job, const struct view *view, uint32_t slot,
+static np_ns wait_by(const struct wait_job *job, const struct wait_view *view, uint32_t slot,
 		     enum np_estimator estimator)
 {
 	const struct np_comm_op *op = np_align_op(job->align, slot);
@@ -207,13 +207,13 @@ static bool ends_together(const struct np_instance *instance)
 	return instance->rule == NP_RULE_ALL || instance->rule == NP_RULE_PAIR;
 }
 
-static bool can_align(const struct view *view)
+static bool can_align(const struct wait_view *view)
 {
 	return view->related && (view->instance->count > 1 || view->instance->expected == 1) &&
 	       (!is_rooted(view->instance) || view->instance->root != NP_NO_ROOT);
 }
 
-static enum np_estimator choose(const struct view *view, bool trusted)
+static enum np_estimator choose(const struct wait_view *view, bool trusted)
 {
 	const struct np_instance *instance = view->instance;
 	bool aligned = trusted && can_align(view);
@@ -235,9 +235,9 @@ static enum np_estimator choose(const struct view *view, bool trusted)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static struct row *row_of(struct job *job, uint32_t communicator, np_str step)
+static struct wait_row *row_of(struct wait_job *job, uint32_t communicator, np_str step)
 {
-	struct row *row;
+	struct wait_row *row;
 
 	/* Operators come in the order of time, so it is mostly the last one. */
 	for (size_t i = job->rows.count; i-- > 0;) {
@@ -252,14 +252,14 @@ static struct row *row_of(struct job *job, uint32_t communicator, np_str step)
 	return row;
 }
 
-static int add_to_sum(struct job *job, const struct np_instance *instance, uint32_t slot)
+static int add_to_sum(struct wait_job *job, const struct np_instance *instance, uint32_t slot)
 {
 	const struct np_member *member = &job->align->members[slot];
 	const struct np_rank *rank = job->align->run->ranks[member->rank];
 	const struct np_comm_op *op = &rank->ops.item[member->op];
 	np_ns elapsed = op->end - op->start;
 	np_ns wait = job->waits->wait[slot];
-	struct row *row;
+	struct wait_row *row;
 
 	if (op->step == NP_NO_STEP)
 		return NP_OK;
@@ -278,7 +278,7 @@ static int add_to_sum(struct job *job, const struct np_instance *instance, uint3
 	return NP_OK;
 }
 
-static enum np_estimator of_most(const struct row *row)
+static enum np_estimator of_most(const struct wait_row *row)
 {
 	enum np_estimator most = NP_WAIT_NONE;
 
@@ -291,7 +291,7 @@ static enum np_estimator of_most(const struct row *row)
 
 /* --- one communicator ------------------------------------------------------------------------- */
 
-static int compare(struct job *job, const struct view *view)
+static int compare(struct wait_job *job, const struct wait_view *view)
 {
 	const struct np_instance *instance = view->instance;
 
@@ -312,7 +312,7 @@ static int compare(struct job *job, const struct view *view)
 	return NP_OK;
 }
 
-static int split(struct job *job, const struct view *view)
+static int split(struct wait_job *job, const struct wait_view *view)
 {
 	const struct np_instance *instance = view->instance;
 	enum np_estimator estimator = choose(view, job->trusted);
@@ -337,7 +337,8 @@ static int split(struct job *job, const struct view *view)
 }
 
 /* The worst of the usual residuals of a communicator's ranks. */
-static np_ns residual_of(const struct pool *pool, const struct np_align_communicator *communicator)
+static np_ns residual_of(const struct wait_pool *pool,
+			 const struct np_align_communicator *communicator)
 {
 	np_ns worst = pool->clock->uncertainty;
 
@@ -352,8 +353,8 @@ static np_ns residual_of(const struct pool *pool, const struct np_align_communic
 }
 
 /* Do the members wait, by the clock, for more than the clock may be wrong by? */
-static bool waits_exceed(const struct job *job, const struct np_align_communicator *communicator,
-			 np_ns residual)
+static bool waits_exceed(const struct wait_job *job,
+			 const struct np_align_communicator *communicator, np_ns residual)
 {
 	double total = 0;
 	size_t count = 0;
@@ -361,7 +362,7 @@ static bool waits_exceed(const struct job *job, const struct np_align_communicat
 	for (uint32_t i = 0; i < communicator->count; i++) {
 		const struct np_instance *instance =
 			&job->align->instances.item[communicator->first + i];
-		struct view view = see(job->align, job->clock, instance, job->starts);
+		struct wait_view view = see(job->align, job->clock, instance, job->starts);
 
 		if (!can_align(&view))
 			continue;
@@ -372,14 +373,14 @@ static bool waits_exceed(const struct job *job, const struct np_align_communicat
 	return total > 2 * (double)residual * (double)count;
 }
 
-static int measure(struct job *job, const struct np_align_communicator *communicator)
+static int measure(struct wait_job *job, const struct np_align_communicator *communicator)
 {
 	int rc = NP_OK;
 
 	for (uint32_t i = 0; i < communicator->count && rc == NP_OK; i++) {
 		const struct np_instance *instance =
 			&job->align->instances.item[communicator->first + i];
-		struct view view = see(job->align, job->clock, instance, job->starts);
+		struct wait_view view = see(job->align, job->clock, instance, job->starts);
 
 		rc = split(job, &view);
 		if (rc == NP_OK && (communicator->first + i) % job->compare_every == 0)
@@ -408,9 +409,9 @@ static np_ns *new_starts(const struct np_align *align,
 
 static void measure_one(void *context, size_t index)
 {
-	struct pool *pool = context;
+	struct wait_pool *pool = context;
 	const struct np_align_communicator *communicator = &pool->align->communicators.item[index];
-	struct job *job = &pool->jobs[index];
+	struct wait_job *job = &pool->jobs[index];
 	np_ns residual = residual_of(pool, communicator);
 
 	job->align = pool->align;
@@ -428,7 +429,7 @@ static void measure_one(void *context, size_t index)
 
 /* --- everything ------------------------------------------------------------------------------- */
 
-static int join_agreement(const struct pool *pool, struct np_waits *waits, struct np_err *err)
+static int join_agreement(const struct wait_pool *pool, struct np_waits *waits, struct np_err *err)
 {
 	size_t count = pool->align->communicators.count;
 	size_t total = 0;
@@ -458,10 +459,10 @@ static int join_agreement(const struct pool *pool, struct np_waits *waits, struc
 	return NP_OK;
 }
 
-static int join(const struct pool *pool, struct np_waits *waits, struct np_err *err)
+static int join(const struct wait_pool *pool, struct np_waits *waits, struct np_err *err)
 {
 	for (size_t i = 0; i < pool->align->communicators.count; i++) {
-		struct job *job = &pool->jobs[i];
+		struct wait_job *job = &pool->jobs[i];
 
 		if (job->err.code != NP_OK)
 			return np_fail(err, job->err.code, "%s", job->err.text);
@@ -486,7 +487,7 @@ int np_waits_measure(const struct np_align *align, const struct np_clock *clock,
 	size_t count = align->communicators.count;
 	struct np_waits waits = { 0 };
 	struct np_workers workers = { .threads = threads };
-	struct pool pool = { .align = align, .clock = clock, .waits = &waits };
+	struct wait_pool pool = { .align = align, .clock = clock, .waits = &waits };
 	int rc;
 
 	waits.wait = malloc(((size_t)align->op_count + 1) * sizeof(*waits.wait));

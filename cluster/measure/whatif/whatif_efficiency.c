@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "whatif_private.h"
+/* Where the efficiency of the step is lost, by taking away one cause after the other. */
+#include "scenario.h"
 
 /* --- the whole run ---------------------------------------------------------------------------- */
 

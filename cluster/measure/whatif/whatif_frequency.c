@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What computing would take if the AI cores ran at their rated clock. */
-#include "whatif_private.h"
+#include "npuprof/whatif.h"
 
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "whatif_private.h"
+/* Running scenarios: one with several repairs, or many with one each. */
+#include "whatif_run.h"
 
 #include "npuprof/workers.h"
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_WHATIF_PRIVATE_H
-#define NP_WHATIF_PRIVATE_H
+#ifndef NP_SCENARIO_H
+#define NP_SCENARIO_H
 
+/*
+ * Repairs as factors of a replay: a draft begins as it was (scenario.c), and repairs
+ * lower what they concern (scenario_repair.c, scenario_types.c, scenario_links.c).
+ */
 #include "npuprof/whatif.h"
-
-typedef NP_VEC(struct np_fix) fix_list;
-
-/* Add single ranks, or hosts, that are worth trying. */
-int whatif_add_ranks(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
-	NP_MUST_USE;
-int whatif_add_hosts(const struct np_whatif_input *input, fix_list *list, struct np_err *err)
-	NP_MUST_USE;
 
 /* A scenario while repairs are put into it: factors, all 1 at first, that only fall. */
 struct scenario_draft {
@@ -47,13 +43,6 @@ struct mean *scenario_mean(means *list, np_str step, int32_t stage, struct np_er
 int scenario_add_means(const struct np_replay *replay, const bool *leave_out, means *ret,
 		       struct np_err *err) NP_MUST_USE;
 
-/* The ranks that rank:R or host:H names. To be freed, also after NP_E_USAGE: there are none. */
-int scenario_named_ranks(const struct np_whatif_input *input, const struct np_fix *fix, bool **ret,
-			 struct np_err *err) NP_MUST_USE;
-
-int scenario_repair_host(const struct np_whatif_input *input, const struct np_fix *fix,
-			 struct scenario_draft *scenario, struct np_err *err) NP_MUST_USE;
-
 /*
  * Are the ranks of this host slower than their peers in all steps alike, and not
  * just more often than not? True where there are too few steps to tell.
@@ -79,10 +68,6 @@ int scenario_repair_types(const struct np_replay *replay, const struct np_fix *f
 int scenario_stage_ratios(const struct np_replay *replay, double *ret, struct np_err *err)
 	NP_MUST_USE;
 
-/* Tell which of the ranks and stages that were tried clearly take longer than their peers. */
-int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *whatif,
-			struct np_err *err) NP_MUST_USE;
-
 /* The repair of a slow link: of all links of its end if that is a bad sender or receiver. */
 void whatif_name_link(const struct np_link_speed *link, struct np_fix *ret);
 
@@ -91,9 +76,6 @@ int scenario_repair_communicators(const struct np_whatif_input *input, const str
 				  struct scenario_draft *scenario, struct np_err *err) NP_MUST_USE;
 int scenario_repair_link(const struct np_whatif_input *input, const struct np_fix *fix,
 			 struct scenario_draft *scenario, struct np_err *err) NP_MUST_USE;
-
-/* From the last start to the end, on average over the members; NP_UNKNOWN for one alone. */
-np_ns scenario_transfer(const struct np_replay *replay, const struct np_instance *instance);
 
 void scenario_copy(struct scenario_draft *to, const struct scenario_draft *from,
 		   const struct np_replay *replay);
@@ -110,20 +92,4 @@ int scenario_repair_transfers(const struct np_replay *replay, const bool *these,
 			      struct scenario_draft *scenario, size_t *ret_repaired,
 			      struct np_err *err) NP_MUST_USE;
 
-/*
- * The step with each of `fixes`, on top of `base`: NP_UNKNOWN for what the data do
- * not allow. Scenarios run side by side, on the input's threads.
- */
-int whatif_steps(const struct np_whatif_input *input, const struct np_fix *base, size_t base_count,
-		 const struct np_fix *fixes, size_t count, np_ns *ret, struct np_err *err)
-	NP_MUST_USE;
-
-/* Likewise with everything repaired but the one. */
-int whatif_steps_alone(const struct np_whatif_input *input, const struct np_fix *fixes,
-		       size_t count, np_ns *ret, struct np_err *err) NP_MUST_USE;
-
-/* Where no single repair explains the loss: few that do together. */
-int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *whatif,
-		     struct np_err *err) NP_MUST_USE;
-
-#endif /* NP_WHATIF_PRIVATE_H */
+#endif /* NP_SCENARIO_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "whatif_private.h"
+/* Kernels of a type as the mean of peers, and how stages differ in what kernels take. */
+#include "scenario.h"
 
 #include "npuprof/robust.h"
 
@@ -7,14 +8,14 @@
 #include <math.h>
 
 /* Time that each cell spends on kernels of each type that a repair names. */
-struct type_times {
+struct cell_type_times {
 	const struct np_replay *replay;
 	NP_VEC(np_str) types;
 	NP_VEC(double *) times; /* by type, then cell */
 	struct np_err *err;
 };
 
-static void release(struct type_times *all)
+static void release(struct cell_type_times *all)
 {
 	for (size_t i = 0; i < all->times.count; i++)
 		free(all->times.item[i]);
@@ -32,7 +33,7 @@ static bool is_meant(const struct np_fix *fixes, size_t count, const char *type)
 }
 
 /* The times of a type, or NULL. */
-static double *times_of(struct type_times *all, np_str type)
+static double *times_of(struct cell_type_times *all, np_str type)
 {
 	for (size_t i = 0; i < all->types.count; i++) {
 		if (all->types.item[i] == type)
@@ -41,7 +42,7 @@ static double *times_of(struct type_times *all, np_str type)
 	return NULL;
 }
 
-static double *add_type(struct type_times *all, np_str type)
+static double *add_type(struct cell_type_times *all, np_str type)
 {
 	np_str *name = np_vec_add(&all->types, all->err);
 	double **times = name ? np_vec_add(&all->times, all->err) : NULL;
@@ -56,7 +57,7 @@ static double *add_type(struct type_times *all, np_str type)
 }
 
 /* The kernels of a rank's step: cell `from` of its activity is cell `to` of the replay. */
-static int see_cell(struct type_times *all, const struct np_rank *rank,
+static int see_cell(struct cell_type_times *all, const struct np_rank *rank,
 		    const struct np_activity_cell *from, size_t to, const struct np_fix *fixes,
 		    size_t count)
 {
@@ -87,7 +88,7 @@ static int see_cell(struct type_times *all, const struct np_rank *rank,
 	return NP_OK;
 }
 
-static int see_all(struct type_times *all, const struct np_fix *fixes, size_t count)
+static int see_all(struct cell_type_times *all, const struct np_fix *fixes, size_t count)
 {
 	const struct np_replay *replay = all->replay;
 	const struct np_run *run = replay->align->run;
@@ -113,7 +114,7 @@ static int see_all(struct type_times *all, const struct np_fix *fixes, size_t co
 }
 
 /* Every repair must have found a type. */
-static int check(const struct type_times *all, const struct np_fix *fixes, size_t count)
+static int check(const struct cell_type_times *all, const struct np_fix *fixes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		bool any = fixes[i].kind != NP_FIX_OPTYPE;
@@ -129,7 +130,7 @@ static int check(const struct type_times *all, const struct np_fix *fixes, size_
 }
 
 /* Cells of the same step and stage, one after the other. */
-struct place {
+struct type_place {
 	np_str step;
 	int32_t stage;
 	uint32_t cell;
@@ -137,8 +138,8 @@ struct place {
 
 static int by_peers(const void *left, const void *right)
 {
-	const struct place *a = left;
-	const struct place *b = right;
+	const struct type_place *a = left;
+	const struct type_place *b = right;
 
 	if (a->step != b->step)
 		return a->step < b->step ? -1 : 1;
@@ -147,10 +148,10 @@ static int by_peers(const void *left, const void *right)
 	return (a->cell > b->cell) - (a->cell < b->cell);
 }
 
-static struct place *sort_cells(const struct np_replay *replay, size_t *ret_count,
-				struct np_err *err)
+static struct type_place *sort_cells(const struct np_replay *replay, size_t *ret_count,
+				     struct np_err *err)
 {
-	struct place *places = malloc((replay->cells.count + 1) * sizeof(*places));
+	struct type_place *places = malloc((replay->cells.count + 1) * sizeof(*places));
 
 	*ret_count = 0;
 	if (!places) {
@@ -162,15 +163,15 @@ static struct place *sort_cells(const struct np_replay *replay, size_t *ret_coun
 
 		if (cell->timed)
 			places[(*ret_count)++] =
-				(struct place){ cell->step, replay->stages[cell->rank], i };
+				(struct type_place){ cell->step, replay->stages[cell->rank], i };
 	}
 	qsort(places, *ret_count, sizeof(*places), by_peers);
 	return places;
 }
 
 /* What each cell of these takes longer than the mean of the others, over all types. */
-static void see_excess(const struct type_times *all, const struct place *peers, size_t count,
-		       double *excess)
+static void see_excess(const struct cell_type_times *all, const struct type_place *peers,
+		       size_t count, double *excess)
 {
 	for (size_t type = 0; type < all->types.count && count > 1; type++) {
 		const double *times = all->times.item[type];
@@ -187,11 +188,11 @@ static void see_excess(const struct type_times *all, const struct place *peers, 
 	}
 }
 
-static int take_off(const struct type_times *all, struct scenario_draft *scenario)
+static int take_off(const struct cell_type_times *all, struct scenario_draft *scenario)
 {
 	const struct np_replay *replay = all->replay;
 	size_t count;
-	struct place *places = sort_cells(replay, &count, all->err);
+	struct type_place *places = sort_cells(replay, &count, all->err);
 	double *excess = calloc(replay->cells.count + 1, sizeof(*excess));
 	int rc = places ? NP_OK : NP_E_NOMEM;
 
@@ -218,7 +219,7 @@ static int take_off(const struct type_times *all, struct scenario_draft *scenari
 int scenario_repair_types(const struct np_replay *replay, const struct np_fix *fixes, size_t count,
 			  struct scenario_draft *scenario, struct np_err *err)
 {
-	struct type_times all = { .replay = replay, .err = err };
+	struct cell_type_times all = { .replay = replay, .err = err };
 	bool any = false;
 	int rc;
 
@@ -260,7 +261,7 @@ static double mean_of(const struct np_replay *replay, const double *times, int32
 int scenario_stage_ratios(const struct np_replay *replay, double *ret, struct np_err *err)
 {
 	static const struct np_fix all_types = { .kind = NP_FIX_OPTYPE, .what = "*" };
-	struct type_times all = { .replay = replay, .err = err };
+	struct cell_type_times all = { .replay = replay, .err = err };
 	double *ratios = NULL;
 	int rc = see_all(&all, &all_types, 1);
 

@@ -1,97 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "whatif_private.h"
+/* What each kind of repair changes of a scenario. */
+#include "scenario.h"
 
 #include "npuprof/text.h"
 
-#include <inttypes.h>
-
-int scenario_init(struct scenario_draft *scenario, const struct np_replay *replay,
-		  struct np_err *err)
-{
-	size_t instances = replay->align->instances.count;
-
-	scenario->work = malloc((replay->cells.count + 1) * sizeof(*scenario->work));
-	scenario->transfer = malloc((instances + 1) * sizeof(*scenario->transfer));
-	if (!scenario->work || !scenario->transfer)
-		return np_fail_nomem(err, "a repaired world");
-	for (size_t i = 0; i < replay->cells.count; i++) {
-		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-			scenario->work[i][kind] = 1;
-	}
-	for (size_t i = 0; i < instances; i++)
-		scenario->transfer[i] = 1;
-	return NP_OK;
-}
-
-void scenario_release(struct scenario_draft *scenario)
-{
-	free(scenario->work);
-	free(scenario->transfer);
-}
-
-void scenario_copy(struct scenario_draft *to, const struct scenario_draft *from,
-		   const struct np_replay *replay)
-{
-	memcpy(to->work, from->work, replay->cells.count * sizeof(*to->work));
-	memcpy(to->transfer, from->transfer,
-	       replay->align->instances.count * sizeof(*to->transfer));
-}
-
-void scenario_undo(struct scenario_draft *scenario, const struct scenario_draft *repaired,
-		   const struct np_replay *replay)
-{
-	for (size_t i = 0; i < replay->cells.count; i++) {
-		for (int kind = 0; kind < NP_WORK_KINDS; kind++) {
-			if (repaired->work[i][kind] < 1)
-				scenario->work[i][kind] = 1;
-		}
-	}
-	for (size_t i = 0; i < replay->align->instances.count; i++) {
-		if (repaired->transfer[i] < 1)
-			scenario->transfer[i] = 1;
-	}
-}
-
-void scenario_lower(float *factor, double value)
-{
-	if (value < (double)*factor)
-		*factor = (float)(value < 0 ? 0 : value);
-}
+#include <math.h>
 
 /* --- ranks ----------------------------------------------------------------------------------- */
-
-struct mean *scenario_mean(means *list, np_str step, int32_t stage, struct np_err *err)
-{
-	struct mean *mean;
-
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->item[i].step == step && list->item[i].stage == stage)
-			return &list->item[i];
-	}
-	mean = np_vec_add(list, err);
-	if (mean)
-		*mean = (struct mean){ .step = step, .stage = stage };
-	return mean;
-}
-
-int scenario_add_means(const struct np_replay *replay, const bool *leave_out, means *ret,
-		       struct np_err *err)
-{
-	for (size_t i = 0; i < replay->cells.count; i++) {
-		const struct np_replay_cell *cell = &replay->cells.item[i];
-		struct mean *mean;
-
-		if (!cell->timed || (leave_out && leave_out[cell->rank]))
-			continue;
-		mean = scenario_mean(ret, cell->step, replay->stages[cell->rank], err);
-		if (!mean)
-			return NP_E_NOMEM;
-		mean->count++;
-		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-			mean->work[kind] += (double)cell->work[kind];
-	}
-	return NP_OK;
-}
 
 static void lower_to(struct scenario_draft *scenario, size_t index,
 		     const struct np_replay_cell *cell, const struct mean *mean, enum np_work kind)
@@ -155,8 +70,9 @@ static bool is_named(const struct np_whatif_input *input, const struct np_fix *f
 	return host && strcmp(host, fix->what) == 0;
 }
 
-int scenario_named_ranks(const struct np_whatif_input *input, const struct np_fix *fix, bool **ret,
-			 struct np_err *err)
+/* The ranks that rank:R or host:H names. To be freed, also after NP_E_USAGE: there are none. */
+static int named_ranks(const struct np_whatif_input *input, const struct np_fix *fix, bool **ret,
+		       struct np_err *err)
 {
 	size_t count = input->replay->align->run->sources.count;
 	bool *these = calloc(count + 1, sizeof(*these));
@@ -176,11 +92,136 @@ static int repair_rank(const struct np_whatif_input *input, const struct np_fix 
 		       struct scenario_draft *scenario, struct np_err *err)
 {
 	bool *these = NULL;
-	int rc = scenario_named_ranks(input, fix, &these, err);
+	int rc = named_ranks(input, fix, &these, err);
 
 	if (rc == NP_OK)
 		rc = repair_ranks(input, these, scenario, err);
 	free(these);
+	return rc;
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+/* The ranks of a host and all others, by step and stage. */
+struct host {
+	bool *these; /* by rank */
+	means own;
+	means others;
+};
+
+static void host_release(struct host *host)
+{
+	free(host->these);
+	np_vec_release(&host->own);
+	np_vec_release(&host->others);
+}
+
+static int host_measure(const struct np_whatif_input *input, const struct np_fix *fix,
+			struct host *ret, struct np_err *err)
+{
+	const struct np_replay *replay = input->replay;
+	size_t count = replay->align->run->sources.count;
+	int rc;
+
+	rc = named_ranks(input, fix, &ret->these, err);
+	if (rc < 0)
+		return rc;
+	rc = scenario_add_means(replay, ret->these, &ret->others, err);
+	for (size_t i = 0; i < count; i++)
+		ret->these[i] = !ret->these[i];
+	if (rc == NP_OK)
+		rc = scenario_add_means(replay, ret->these, &ret->own, err);
+	for (size_t i = 0; i < count; i++)
+		ret->these[i] = !ret->these[i];
+	return rc;
+}
+
+/* The host as a whole: how its ranks differ stays as it is. */
+static int repair_host(const struct np_whatif_input *input, const struct np_fix *fix,
+		       struct scenario_draft *scenario, struct np_err *err)
+{
+	const struct np_replay *replay = input->replay;
+	struct host host = { 0 };
+	int rc = host_measure(input, fix, &host, err);
+
+	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+		const struct mean *own;
+		const struct mean *others;
+
+		if (!cell->timed || !host.these[cell->rank])
+			continue;
+		own = scenario_mean(&host.own, cell->step, replay->stages[cell->rank], err);
+		others = scenario_mean(&host.others, cell->step, replay->stages[cell->rank], err);
+		if (!own || !others)
+			rc = NP_E_NOMEM;
+		for (int kind = 0; rc == NP_OK && others->count > 0 && kind < NP_WORK_KINDS;
+		     kind++) {
+			if (own->work[kind] > 0)
+				scenario_lower(&scenario->work[i][kind],
+					       others->work[kind] / (double)others->count *
+						       (double)own->count / own->work[kind]);
+		}
+	}
+	host_release(&host);
+	return rc;
+}
+
+/* Few steps differ by chance alone. */
+#define FEWEST_STEPS 3
+
+/* By how many times its spread over the steps a difference must exceed 0 to be lasting. */
+#define LASTS 2
+
+/* How many times as long as its peers the host takes in a step; NaN where it has none. */
+static double host_ratio(const struct host *host, np_str step)
+{
+	double own = 0;
+	double expected = 0;
+
+	for (size_t i = 0; i < host->own.count; i++) {
+		const struct mean *each = &host->own.item[i];
+
+		for (size_t j = 0; each->step == step && j < host->others.count; j++) {
+			const struct mean *peers = &host->others.item[j];
+
+			if (peers->step != step || peers->stage != each->stage || peers->count == 0)
+				continue;
+			for (int kind = 0; kind < NP_WORK_OTHER; kind++) {
+				own += each->work[kind];
+				expected += peers->work[kind] / (double)peers->count *
+					    (double)each->count;
+			}
+		}
+	}
+	return own > 0 && expected > 0 ? own / expected : (double)NAN;
+}
+
+int scenario_is_lasting(const struct np_whatif_input *input, const struct np_fix *fix, bool *ret,
+			struct np_err *err)
+{
+	const struct np_cluster *cluster = input->replay->cluster;
+	struct host host = { 0 };
+	double sum = 0;
+	double squares = 0;
+	double count = 0;
+	int rc = host_measure(input, fix, &host, err);
+
+	for (size_t i = 0; i < cluster->steps.count && rc == NP_OK; i++) {
+		double ratio = log(host_ratio(&host, cluster->steps.item[i]));
+
+		if (isnan(ratio))
+			continue;
+		sum += ratio;
+		squares += ratio * ratio;
+		count++;
+	}
+	if (rc == NP_OK && count >= FEWEST_STEPS) {
+		double mean = sum / count;
+
+		*ret = mean > LASTS * sqrt(fmax(squares / count - mean * mean, 0));
+	}
+	host_release(&host);
 	return rc;
 }
 
@@ -316,7 +357,7 @@ static int repair(const struct np_whatif_input *input, const struct np_fix *fix,
 	case NP_FIX_RANK:
 		return repair_rank(input, fix, scenario, err);
 	case NP_FIX_HOST:
-		return scenario_repair_host(input, fix, scenario, err);
+		return repair_host(input, fix, scenario, err);
 	case NP_FIX_STAGE:
 		return repair_stage(input, fix, scenario, err);
 	case NP_FIX_ROLE:

@@ -1,27 +1,209 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "whatif_private.h"
+/* Transfers at the speed of comparable ones: of roles, communicators and links. */
+#include "scenario.h"
 
 #include "npuprof/text.h"
 
 #include <inttypes.h>
 #include <math.h>
 
+/* The transfer of an instance, with what makes it like others. */
+struct alike_transfer {
+	np_str type;
+	np_str role;
+	uint32_t count;
+	uint32_t instance;
+	int64_t bytes;
+	np_ns time;
+};
+
+static int order_alike(const struct alike_transfer *a, const struct alike_transfer *b)
+{
+	if (a->type != b->type)
+		return a->type < b->type ? -1 : 1;
+	if (a->role != b->role)
+		return a->role < b->role ? -1 : 1;
+	if (a->count != b->count)
+		return a->count < b->count ? -1 : 1;
+	return np_order(a->bytes, b->bytes);
+}
+
+static int by_likeness(const void *left, const void *right)
+{
+	const struct alike_transfer *a = left;
+	const struct alike_transfer *b = right;
+	int order = order_alike(a, b);
+
+	if (order != 0)
+		return order;
+	return a->time != b->time ? np_order(a->time, b->time) : np_order(a->instance, b->instance);
+}
+
+/* From the last start to the end, on average over the members; NP_UNKNOWN for one alone. */
+static np_ns transfer_of(const struct np_replay *replay, const struct np_instance *instance)
+{
+	np_ns last = np_replay_last_start(replay, instance);
+	np_ns sum = 0;
+
+	if (instance->count < 2)
+		return NP_UNKNOWN;
+	for (uint32_t i = 0; i < instance->count; i++) {
+		np_ns own = replay->ops[instance->first + i].end - last;
+
+		sum += own > 0 ? own : 0;
+	}
+	return sum / instance->count;
+}
+
+static struct alike_transfer *list_transfers(const struct np_replay *replay, size_t *ret_count,
+					     struct np_err *err)
+{
+	const struct np_align *align = replay->align;
+	struct alike_transfer *list = malloc((align->instances.count + 1) * sizeof(*list));
+	size_t count = 0;
+
+	if (!list) {
+		(void)np_fail_nomem(err, "a repaired world");
+		return NULL;
+	}
+	for (uint32_t i = 0; i < align->instances.count; i++) {
+		const struct np_instance *instance = &align->instances.item[i];
+		const struct np_communicator *communicator = np_cluster_communicator(
+			replay->cluster, align->communicators.item[instance->communicator].hash);
+		np_ns time = transfer_of(replay, instance);
+
+		if (time == NP_UNKNOWN || time == 0)
+			continue;
+		list[count++] = (struct alike_transfer){
+			.type = instance->type,
+			.role = communicator ? communicator->pg_name : NP_STR_NONE,
+			.count = instance->count,
+			.instance = i,
+			.bytes = instance->bytes,
+			.time = time,
+		};
+	}
+	qsort(list, count, sizeof(list[0]), by_likeness);
+	*ret_count = count;
+	return list;
+}
+
+/* The median time of like transfers that are not to be repaired; NP_UNKNOWN for none. */
+static np_ns median_of(const struct np_align *align, const struct alike_transfer *list,
+		       size_t count, const bool *communicators)
+{
+	size_t sound = 0;
+	size_t seen = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sound += !communicators ||
+			 !communicators[align->instances.item[list[i].instance].communicator];
+	if (sound == 0)
+		return NP_UNKNOWN;
+	for (size_t i = 0; i < count; i++) {
+		if (communicators &&
+		    communicators[align->instances.item[list[i].instance].communicator])
+			continue;
+		/* They are sorted by time. */
+		if (seen++ == (sound - 1) / 2)
+			return list[i].time;
+	}
+	return NP_UNKNOWN;
+}
+
+int scenario_repair_transfers(const struct np_replay *replay, const bool *these, bool by_others,
+			      struct scenario_draft *scenario, size_t *ret_repaired,
+			      struct np_err *err)
+{
+	const struct np_align *align = replay->align;
+	size_t count;
+	struct alike_transfer *list = list_transfers(replay, &count, err);
+
+	*ret_repaired = 0;
+	if (!list)
+		return NP_E_NOMEM;
+	for (size_t from = 0, to = 0; from < count; from = to) {
+		np_ns median;
+
+		while (to < count && order_alike(&list[from], &list[to]) == 0)
+			to++;
+		median = median_of(align, &list[from], to - from, by_others ? these : NULL);
+		for (size_t i = from; i < to && median != NP_UNKNOWN; i++) {
+			uint32_t index = list[i].instance;
+			float factor = (float)((double)median / (double)list[i].time);
+
+			if (these && !these[align->instances.item[index].communicator])
+				continue;
+			++*ret_repaired;
+			if (factor < scenario->transfer[index])
+				scenario->transfer[index] = factor;
+		}
+	}
+	free(list);
+	return NP_OK;
+}
+
+/* --- communicators --------------------------------------------------------------------------- */
+
+static bool is_communicator(const struct np_whatif_input *input, const struct np_fix *fix,
+			    uint32_t index)
+{
+	const struct np_replay *replay = input->replay;
+	uint64_t hash = replay->align->communicators.item[index].hash;
+	const struct np_communicator *each = np_cluster_communicator(replay->cluster, hash);
+	const char *role = each ? np_run_text(replay->align->run, each->pg_name) : NULL;
+	const char *name = each ? np_run_text(replay->align->run, each->name) : NULL;
+	char decimal[24];
+
+	if (fix->kind == NP_FIX_ROLE)
+		return role && strcmp(role, fix->what) == 0;
+	(void)snprintf(decimal, sizeof(decimal), "%" PRIu64, hash);
+	return strcmp(decimal, fix->what) == 0 || (name && strcmp(name, fix->what) == 0);
+}
+
+int scenario_repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
+				  struct scenario_draft *scenario, struct np_err *err)
+{
+	size_t count = input->replay->align->communicators.count;
+	bool *these = calloc(count + 1, sizeof(*these));
+	size_t repaired = 0;
+	bool any = false;
+	int rc = these ? NP_OK : np_fail_nomem(err, "a repaired world");
+
+	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
+		these[i] = is_communicator(input, fix, i);
+		any |= these[i];
+	}
+	if (rc == NP_OK && !any)
+		rc = scenario_fail_unknown(input->replay, fix, err);
+	if (rc == NP_OK)
+		rc = scenario_repair_transfers(input->replay, these, fix->kind == NP_FIX_GROUP,
+					       scenario, &repaired, err);
+	if (rc == NP_OK && repaired == 0 && fix->kind == NP_FIX_GROUP)
+		rc = np_fail(err, NP_E_USAGE,
+			     "no other communicator is like '%s': there is nothing"
+			     " to measure it by",
+			     fix->what);
+	free(these);
+	return rc;
+}
+
 /* Instead of a rank: all that the other end transfers to others, or others to it. */
 #define ANY_RANK INT64_MAX
 
 /* Two ranks, by their ids, or one of them and ANY_RANK. */
-struct ends {
+struct link_ends {
 	int64_t a;
 	int64_t b;
 };
 
-static bool is_one_end(const struct ends *ends)
+static bool is_one_end(const struct link_ends *ends)
 {
 	return ends->a == ANY_RANK || ends->b == ANY_RANK;
 }
 
 /* Between two ranks both ways count, of a sender or receiver its own. */
-static bool joins(const struct ends *ends, int64_t src, int64_t dst)
+static bool joins(const struct link_ends *ends, int64_t src, int64_t dst)
 {
 	if (is_one_end(ends))
 		return ends->a == ANY_RANK ? dst == ends->b : src == ends->a;
@@ -34,7 +216,7 @@ static bool is_known(const struct np_link_speed *link)
 }
 
 /* How much of its time a sender or receiver would take; NaN where nothing tells. */
-static double end_ratio(const struct np_links *links, const struct ends *ends)
+static double end_ratio(const struct np_links *links, const struct link_ends *ends)
 {
 	double expected = 0;
 	double time = 0;
@@ -51,7 +233,7 @@ static double end_ratio(const struct np_links *links, const struct ends *ends)
 }
 
 /* How much of its time a link would take if it were as its like; NaN where nothing tells. */
-static double link_ratio(const struct np_links *links, const struct ends *ends)
+static double link_ratio(const struct np_links *links, const struct link_ends *ends)
 {
 	double worst = (double)NAN;
 
@@ -189,7 +371,7 @@ static int list_uses(const struct np_replay *replay, uint32_t index, use_list *r
 /* A repair of a link, for one communicator. */
 struct repair {
 	const struct np_replay *replay;
-	const struct ends *ends;
+	const struct link_ends *ends;
 	double ratio; /* of its time that the link would take */
 	uint32_t communicator;
 	struct scenario_draft *scenario;
@@ -223,7 +405,7 @@ static double saved_by(const struct repair *repair, const struct use *uses, size
 
 /* A message goes over the link of its two ends alone; which of them sends it is not told apart. */
 static bool is_between(const struct np_align *align, const struct np_instance *instance,
-		       const struct ends *ends)
+		       const struct link_ends *ends)
 {
 	bool found[2] = { ends->a == ANY_RANK, ends->b == ANY_RANK };
 
@@ -253,9 +435,8 @@ static void save_in_step(const struct repair *repair, np_str step, bool messages
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = each->first; i < each->first + each->count; i++) {
 			const struct np_instance *instance = &align->instances.item[i];
-			np_ns time = instance->step == step
-					     ? scenario_transfer(repair->replay, instance)
-					     : NP_UNKNOWN;
+			np_ns time = instance->step == step ? transfer_of(repair->replay, instance)
+							    : NP_UNKNOWN;
 
 			if (time == NP_UNKNOWN || (instance->rule == NP_RULE_PAIR) != messages ||
 			    !may_use(repair, instance))
@@ -301,8 +482,8 @@ static int lower_communicator(const struct repair *repair, struct np_err *err)
 	return rc;
 }
 
-static int lower_transfers(const struct np_replay *replay, const struct ends *ends, double ratio,
-			   struct scenario_draft *scenario, struct np_err *err)
+static int lower_transfers(const struct np_replay *replay, const struct link_ends *ends,
+			   double ratio, struct scenario_draft *scenario, struct np_err *err)
 {
 	struct repair repair = {
 		.replay = replay, .ends = ends, .ratio = ratio, .scenario = scenario
@@ -349,7 +530,7 @@ int scenario_repair_link(const struct np_whatif_input *input, const struct np_fi
 {
 	const struct np_run *run = input->replay->align->run;
 	const char *dash = strchr(fix->what, '-');
-	struct ends ends;
+	struct link_ends ends;
 	double ratio;
 
 	if (!dash || !read_end(fix->what, (size_t)(dash - fix->what), &ends.a) ||

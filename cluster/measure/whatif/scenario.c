@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A scenario while repairs are put into it: factors of work and transfers, and means of peers. */
+#include "scenario.h"
+
+int scenario_init(struct scenario_draft *scenario, const struct np_replay *replay,
+		  struct np_err *err)
+{
+	size_t instances = replay->align->instances.count;
+
+	scenario->work = malloc((replay->cells.count + 1) * sizeof(*scenario->work));
+	scenario->transfer = malloc((instances + 1) * sizeof(*scenario->transfer));
+	if (!scenario->work || !scenario->transfer)
+		return np_fail_nomem(err, "a repaired world");
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			scenario->work[i][kind] = 1;
+	}
+	for (size_t i = 0; i < instances; i++)
+		scenario->transfer[i] = 1;
+	return NP_OK;
+}
+
+void scenario_release(struct scenario_draft *scenario)
+{
+	free(scenario->work);
+	free(scenario->transfer);
+}
+
+void scenario_copy(struct scenario_draft *to, const struct scenario_draft *from,
+		   const struct np_replay *replay)
+{
+	memcpy(to->work, from->work, replay->cells.count * sizeof(*to->work));
+	memcpy(to->transfer, from->transfer,
+	       replay->align->instances.count * sizeof(*to->transfer));
+}
+
+void scenario_undo(struct scenario_draft *scenario, const struct scenario_draft *repaired,
+		   const struct np_replay *replay)
+{
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++) {
+			if (repaired->work[i][kind] < 1)
+				scenario->work[i][kind] = 1;
+		}
+	}
+	for (size_t i = 0; i < replay->align->instances.count; i++) {
+		if (repaired->transfer[i] < 1)
+			scenario->transfer[i] = 1;
+	}
+}
+
+void scenario_lower(float *factor, double value)
+{
+	if (value < (double)*factor)
+		*factor = (float)(value < 0 ? 0 : value);
+}
+
+/* --- means ----------------------------------------------------------------------------------- */
+
+struct mean *scenario_mean(means *list, np_str step, int32_t stage, struct np_err *err)
+{
+	struct mean *mean;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->item[i].step == step && list->item[i].stage == stage)
+			return &list->item[i];
+	}
+	mean = np_vec_add(list, err);
+	if (mean)
+		*mean = (struct mean){ .step = step, .stage = stage };
+	return mean;
+}
+
+int scenario_add_means(const struct np_replay *replay, const bool *leave_out, means *ret,
+		       struct np_err *err)
+{
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+		struct mean *mean;
+
+		if (!cell->timed || (leave_out && leave_out[cell->rank]))
+			continue;
+		mean = scenario_mean(ret, cell->step, replay->stages[cell->rank], err);
+		if (!mean)
+			return NP_E_NOMEM;
+		mean->count++;
+		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+			mean->work[kind] += (double)cell->work[kind];
+	}
+	return NP_OK;
+}
