@@ -18,10 +18,13 @@ target_link_libraries(npinject PUBLIC npprotocol npformat)
 set(inject_core core/base/buf.c core/base/err.c core/base/realtime.c core/base/text.c core/base/text_number.c
   core/base/vec.c core/base/arena.c core/format/out/jsonout.c core/format/text/pattern.c
   core/format/out/relation.c)
-add_library(npuprof_inject SHARED ${hook_sources} ${inject_sources} ${collect_shared_sources}
-  ${inject_core})
 find_library(PCRE2_STATIC libpcre2-8.a REQUIRED)
-target_include_directories(npuprof_inject PRIVATE ${PCRE2_INCLUDE_DIRS})
+# Compiled once for both libraries that are loaded into programs of others.
+add_library(npguest OBJECT ${collect_shared_sources} ${inject_core})
+target_include_directories(npguest PRIVATE ${PCRE2_INCLUDE_DIRS})
+target_compile_definitions(npguest PRIVATE $<$<BOOL:${NP_SIM_CLOCK}>:NP_SIM_CLOCK>)
+target_link_libraries(npguest PRIVATE np_warnings)
+add_library(npuprof_inject SHARED ${hook_sources} ${inject_sources} $<TARGET_OBJECTS:npguest>)
 target_compile_definitions(npuprof_inject PRIVATE $<$<BOOL:${NP_SIM_CLOCK}>:NP_SIM_CLOCK>)
 target_link_libraries(npuprof_inject PRIVATE np_warnings Threads::Threads ${CMAKE_DL_LIBS} m
   ${PCRE2_STATIC})
@@ -54,8 +57,7 @@ if(MPI_C_FOUND)
   install(TARGETS npuprof-collect RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # For applications that are MPI programs: tells the launchers of each other in MPI_Init.
   add_library(npuprof_inapp SHARED collect/mpi/npuprof_inapp.c collect/launch/coord/mpi_address.c
-    ${collect_shared_sources} ${inject_core})
-  target_include_directories(npuprof_inapp PRIVATE ${PCRE2_INCLUDE_DIRS})
+    $<TARGET_OBJECTS:npguest>)
   target_link_libraries(npuprof_inapp PRIVATE np_warnings MPI::MPI_C Threads::Threads
     ${CMAKE_DL_LIBS} m ${PCRE2_STATIC})
   target_link_options(npuprof_inapp PRIVATE -Wl,-z,defs,-z,relro,-z,now -Wl,--exclude-libs,ALL)
