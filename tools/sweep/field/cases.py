@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cases: named recipes that a seed turns into a run, and what the right answer is.
+
+A recipe returns a Case. `accept` lists verdicts that are right as (kind, what) pairs, what None for any; `cause` the
+right causes of the named rank; `also` further demands by name (see judge); `gain` whether the foretold
+gain is judged.
+"""
+
+from dataclasses import dataclass, field
+
+from . import faults
+from .layout import Layout
+from .noise import Dice
+from .program import Shape
+
+
+@dataclass
+class Case:
+    """A run to make."""
+
+    layout: Layout
+    shape: Shape
+    faults: list = field(default_factory=list)
+    accept: list = field(default_factory=list)
+    cause: tuple = ()
+    gain: bool = True
+    also: dict = field(default_factory=dict)
+    ideal_shape: Shape = None  # of the run without the fault, where it differs
+    background: list = field(default_factory=list)  # faults of both runs
+    omit: tuple = ()
+    skew: bool = False
+    straddle: bool = False
+    cut: tuple = None  # (rank, share, file)
+    gc_recorded: bool = True
+
+
+def _dp(dice, **more):
+    return Layout(dp=8), Shape(layers=[dice.choice([3, 4])], grads=dice.choice(["allreduce", "scatter"]), sync_end=dice.chance(0.7), **more)
+
+
+def _tpdp(dice, **more):
+    layout = Layout(tp=4, dp=2) if dice.chance(0.5) else Layout(tp=2, dp=4)
+    return layout, Shape(layers=[3], grads=dice.choice(["allreduce", "scatter"]), sync_end=dice.chance(0.7), **more)
+
+
+def _pp(dice, p2p=None, schedule="1f1b", layers=1, batches=8, **more):
+    p2p = p2p or dice.choice(["eager", "rendezvous"])
+    return Layout(pp=4, dp=2), Shape(layers=[layers] * 4, batches=batches, schedule=schedule, p2p=p2p, sync_end=dice.chance(0.7), **more)
+
+
+def _any(dice, **more):
+    return dice.choice([_dp, _tpdp, _pp])(dice, **more)
+
+
+def _factor(dice):
+    return round(dice.uniform(1.15, 1.45), 3)
+
+
+def _slow_rank(dice, made, **more):
+    layout, shape = made
+    rank = dice.integer(0, layout.world - 1)
+    return Case(layout, shape, [faults.slow_kernels([rank], _factor(dice))], [("rank", str(rank))], ("compute",), **more)
+
+
+def healthy_dp(dice):
+    return Case(*_dp(dice), accept=[("none", None)])
+
+
+def healthy_tp_dp(dice):
+    return Case(*_tpdp(dice), accept=[("none", None)])
+
+
+def healthy_pp(dice):
+    return Case(*_pp(dice), accept=[("none", None)])
+
+
+def healthy_interleaved(dice):
+    return Case(*_pp(dice, "eager", "interleaved", layers=2, batches=4), accept=[("none", None)])
+
+
+def healthy_zero_bubble(dice):
+    return Case(*_pp(dice, schedule="zero-bubble"), accept=[("none", None)])
+
+
+def healthy_ep(dice):
+    return Case(Layout(dp=8, ep=dice.choice([4, 8])), Shape(layers=[3], moe=True), accept=[("none", None)])
+
+
+def slow_rank_dp(dice):
+    return _slow_rank(dice, _dp(dice))
+
+
+def slow_rank_tp_dp(dice):
+    return _slow_rank(dice, _tpdp(dice))
+
+
+def slow_rank_pp(dice):
+    return _slow_rank(dice, _pp(dice))
+
+
+def slow_rank_ep(dice):
+    return _slow_rank(dice, (Layout(dp=8, ep=dice.choice([4, 8])), Shape(layers=[3], moe=True)))
+
+
+def slow_rank_interleaved(dice):
+    return _slow_rank(dice, _pp(dice, "eager", "interleaved", layers=2, batches=4))
+
+
+def slow_rank_zero_bubble(dice):
+    return _slow_rank(dice, _pp(dice, schedule="zero-bubble"))
+
+
+def _slow_stage(dice, made):
+    layout, shape = made
+    stage = dice.integer(0, layout.pp - 1)
+    ranks = [rank for rank in range(layout.world) if layout.place(rank)[2] == stage]
+    return Case(layout, shape, [faults.slow_kernels(ranks, _factor(dice))], [("stage", str(stage))])
+
+
+def slow_stage(dice):
+    return _slow_stage(dice, _pp(dice))
+
+
+def slow_stage_interleaved(dice):
+    return _slow_stage(dice, _pp(dice, "eager", "interleaved", layers=2, batches=4))
+
+
+def slow_stage_zero_bubble(dice):
+    return _slow_stage(dice, _pp(dice, schedule="zero-bubble"))
+
+
+def uneven_stage(dice):
+    """One stage has two layers more than the others, which have as many fewer together: evening out conserves the work."""
+    layout, even = _pp(dice, layers=2, batches=6, steps=4)
+    stage = dice.integer(0, 3)
+    layers = [2, 2, 2, 2]
+    layers[stage] += 1
+    layers[(stage + dice.integer(1, 3)) % 4] -= 1
+    shape = Shape(**{**even.__dict__, "layers": layers})
+    return Case(layout, shape, accept=[("stage", str(stage))], ideal_shape=even, also={"text": ("uneven",)})
+
+
+def slow_host(dice):
+    layout, shape = _any(dice)
+    rank = dice.integer(0, layout.world - 1)
+    return Case(layout, shape, [faults.slow_host([rank], dice.uniform(9, 13))], [("rank", str(rank))], ("host",))
+
+
+def slow_hosts_all(dice):
+    """All ranks are bound by launches."""
+    layout, shape = _dp(dice)
+    return Case(layout, shape, [faults.slow_host(range(8), dice.uniform(9, 12))], [("host-gaps", None)])
+
+
+def slow_link_pp(dice):
+    layout, shape = _pp(dice, "rendezvous")
+    stage = dice.integer(0, 2)
+    dp = dice.integer(0, 1)
+    pair = layout.rank(0, dp, stage), layout.rank(0, dp, stage + 1)
+    return Case(layout, shape, [faults.slow_link(*pair, dice.uniform(5, 8))], _link(pair))
+
+
+def slow_link_tp(dice):
+    layout, shape = Layout(tp=4, dp=2), Shape(layers=[3])
+    first = 4 * dice.integer(0, 1)
+    pair = tuple(sorted(first + place for place in dice.random.sample(range(4), 2)))
+    return Case(layout, shape, [faults.slow_link(*pair, dice.uniform(2, 3))], _link(pair) + [("group", None)])
+
+
+def _link(pair):
+    return [("link", f"{pair[0]}-{pair[1]}"), ("link", f"{pair[1]}-{pair[0]}")]
+
+
+def loader_all(dice):
+    layout, shape = _dp(dice, steps=6)
+    shape.sync_end = True
+    every = dice.choice([1, 2])
+    fault = faults.loader(range(8), dice.uniform(5, 12), range(dice.integer(0, every - 1), 6, every))
+    return Case(layout, shape, [fault], [("between", None)], also={"between": "between/dataloader"})
+
+
+def idle_all(dice):
+    layout, shape = _tpdp(dice)
+    shape.sync_end = True
+    return Case(layout, shape, [faults.idle(range(8), dice.uniform(3, 8))], [("between", None)])
+
+
+def loader_one(dice):
+    layout, shape = _any(dice)
+    shape.sync_end = True
+    rank = dice.integer(0, layout.world - 1)
+    return Case(layout, shape, [faults.loader([rank], dice.uniform(5, 10))], [("rank", str(rank))], ("host",))
+
+
+def gc_unaligned(dice):
+    layout, shape = _dp(dice, steps=6)
+    seed = dice.integer(0, 1 << 30)
+    return Case(layout, shape, [faults.collections(seed, range(8), dice.uniform(8, 14), 0.4)], [("host-gaps", None)], also={"text": ("garbage",)}, gc_recorded=dice.chance(0.5))
+
+
+def heat(dice):
+    layout, shape = _any(dice, steps=6)
+    rank = dice.integer(0, layout.world - 1)
+    top = dice.uniform(0.3, 0.5)
+    fault = faults.slow_kernels([rank], lambda step: 1 + top * (step + 1) / 6)
+    return Case(layout, shape, [fault], [("rank", str(rank))], ("compute",), also={"course": "growing"})
+
+
+def periodic(dice):
+    layout, shape = _dp(dice, steps=9, batches=1)
+    rank, phase = dice.integer(0, 7), dice.integer(0, 2)
+    fault = faults.slow_kernels([rank], dice.uniform(1.4, 1.7), range(phase, 9, 3))
+    return Case(layout, shape, [fault], [("rank", str(rank))], ("compute",), also={"course": "periodic"})
+
+
+def two_of_tp(dice):
+    layout, shape = Layout(tp=4, dp=2), Shape(layers=[3])
+    first = 4 * dice.integer(0, 1)
+    pair = [first + place for place in dice.random.sample(range(4), 2)]
+    factor = _factor(dice)
+    return Case(layout, shape, [faults.slow_kernels(pair, factor)], [("rank", str(rank)) for rank in pair], ("compute",), also={"with": [f"rank:{rank}" for rank in pair]})
+
+
+def two_kinds(dice):
+    layout, shape = _dp(dice)
+    computes, launches = dice.random.sample(range(8), 2)
+    both = [faults.slow_kernels([computes], _factor(dice) + 0.1), faults.slow_host([launches], dice.uniform(9, 12))]
+    return Case(layout, shape, both, [("rank", str(computes)), ("rank", str(launches))], ("compute", "host"), also={"with": [f"rank:{computes}", f"rank:{launches}"]})
+
+
+def side_straddle(dice):
+    return _slow_rank(dice, _pp(dice, "rendezvous"), straddle=True)
+
+
+def batch_one_operator(dice):
+    return _slow_rank(dice, _pp(dice, "batch"))
+
+
+def batch_pairs(dice):
+    return _slow_rank(dice, _pp(dice, "pairs"))
+
+
+def missing_profiled(dice):
+    case = _slow_rank(dice, _tpdp(dice))
+    culprit = int(case.accept[0][1])
+    case.omit = tuple(dice.random.sample([rank for rank in range(8) if rank != culprit], 3))
+    return case
+
+
+def missing_culprit(dice):
+    case = _slow_rank(dice, _tpdp(dice))
+    culprit = int(case.accept[0][1])
+    others = [rank for rank in range(8) if rank != culprit]
+    case.omit = (culprit,) + tuple(dice.random.sample(others, 2))
+    case.accept, case.cause, case.gain = [("not-profiled", None)], (), False
+    case.also = {"text": (str(culprit), "not profiled")}
+    return case
+
+
+def late_first_step(dice):
+    """A stall of the loader of one rank in the first step that was profiled."""
+    layout, shape = _any(dice, steps=4)
+    rank = dice.integer(0, layout.world - 1)
+    return Case(layout, shape, [faults.loader([rank], dice.uniform(12, 30), [0])], [("rank", str(rank))], ("host",))
+
+
+def clock_skew(dice):
+    return _slow_rank(dice, _tpdp(dice), skew=True)
+
+
+def clock_skew_pp(dice):
+    return _slow_rank(dice, _pp(dice), skew=True)
+
+
+def clock_skew_healthy(dice):
+    return Case(*_any(dice), accept=[("none", None)], skew=True)
+
+
+def warm_up(dice):
+    """The first step takes twice as long everywhere: nobody's fault."""
+    return Case(*_dp(dice, warm_up=2.0), accept=[("none", None)], also={"text": ("warm-up",)})
+
+
+def unrecorded(dice):
+    """A barrier that no profile shows, before which another rank is late in each step."""
+    layout, shape = _dp(dice, barrier=True)
+    late = [faults.slow_kernels([dice.integer(0, 7)], dice.uniform(1.3, 1.6), [step], "before") for step in range(shape.steps)]
+    return Case(layout, shape, background=late, accept=[("none", None)], gain=False, also={"finding": "recorded"})
+
+
+def _cut(share, file):
+    def recipe(dice):
+        layout, shape = _dp(dice)
+        rank = dice.integer(0, 7)
+        return Case(layout, shape, accept=[("withheld", None), ("none", None)], gain=False, cut=(rank, share, file), also={"withheld": rank, "exit": 3, "text": ("withheld",)})
+
+    recipe.__doc__ = f"The {file} of one rank holds {share:.0%} of what it should."
+    return recipe
+
+
+CASES = {
+    "healthy-dp": healthy_dp, "healthy-tp-dp": healthy_tp_dp, "healthy-pp": healthy_pp, "healthy-interleaved": healthy_interleaved,
+    "healthy-zero-bubble": healthy_zero_bubble, "healthy-ep": healthy_ep,
+    "slow-rank-dp": slow_rank_dp, "slow-rank-tp-dp": slow_rank_tp_dp, "slow-rank-pp": slow_rank_pp, "slow-rank-ep": slow_rank_ep,
+    "slow-rank-interleaved": slow_rank_interleaved, "slow-rank-zero-bubble": slow_rank_zero_bubble,
+    "slow-stage": slow_stage, "slow-stage-interleaved": slow_stage_interleaved, "slow-stage-zero-bubble": slow_stage_zero_bubble,
+    "uneven-stage": uneven_stage, "slow-host": slow_host, "slow-hosts-all": slow_hosts_all,
+    "slow-link-pp": slow_link_pp, "slow-link-tp": slow_link_tp,
+    "loader-all": loader_all, "idle-all": idle_all, "loader-one": loader_one, "late-first-step": late_first_step, "gc-unaligned": gc_unaligned,
+    "heat": heat, "periodic": periodic, "two-of-tp": two_of_tp, "two-kinds": two_kinds,
+    "side-straddle": side_straddle, "batch-one-operator": batch_one_operator, "batch-pairs": batch_pairs,
+    "missing-profiled": missing_profiled, "missing-culprit": missing_culprit,
+    "clock-skew": clock_skew, "clock-skew-pp": clock_skew_pp, "clock-skew-healthy": clock_skew_healthy,
+    "warm-up": warm_up, "unrecorded": unrecorded,
+}
+CASES.update({f"cut-{file}-{int(share * 100)}": _cut(share, file) for file in ("csv", "trace", "db") for share in (0.05, 0.25, 0.75, 0.95)})
+
+
+def tiny(_):
+    """For tests."""
+    return Case(Layout(pp=2, dp=2, per_host=2), Shape(steps=3, layers=[1, 1], batches=2), [faults.slow_kernels([3], 1.5)], [("rank", "3")], ("compute",))
+
+
+ALL = {**CASES, "tiny": tiny}
+
+
+def make(name, seed):
+    """The case of this name and seed."""
+    return ALL[name](Dice(seed, "case", name))
