@@ -11,6 +11,7 @@
 #include "cli/command/progress.h"
 #include "cli/prepare/prepare.h"
 
+#include "npuprof/dirs.h"
 #include "npuprof/discover.h"
 
 #include "advisor/engine/advise.h"
@@ -365,7 +366,7 @@ static int load_run(struct advisor_session *session, struct np_err *err)
 	return rc;
 }
 
-/* The files that options name, before anything that takes long. */
+/* The files and directories that options name, before anything that takes long. */
 static int read_files(struct advisor_session *session, struct np_err *err)
 {
 	static const char usual[] = "npuprof-suppress.json";
@@ -373,6 +374,8 @@ static int read_files(struct advisor_session *session, struct np_err *err)
 	const char *suppress = options->suppress;
 	int rc = NP_OK;
 
+	if (options->base && !np_is_directory(options->base))
+		rc = np_fail(err, NP_E_USAGE, "'%s' is not a directory", options->base);
 	for (size_t i = 0; i < options->graphs.count && rc == NP_OK; i++)
 		rc = adv_graph_read(&session->graphs, options->graphs.item[i], err);
 	if (!suppress && access(usual, R_OK) == 0)

@@ -230,6 +230,15 @@ done <<'END'
 "until":"2999-01-01" it names no 'rule'
 END
 
+behaviour 'files and directories that options name are looked at before ranks are read'
+echo '{}' >no-list.json
+for wrong in '--graph=nobody.txt' '--suppress=no-list.json' '--baseline=no-list.json' '--base=nobody.txt'; do
+	run "$npuprof" advisor nowhere "$wrong"
+	expect 'it fails' test "$status" -ne 0
+	expect_stderr_has "${wrong#*=}"
+	expect 'nothing was looked for' test "$(grep -c nowhere "$work/stderr")" -eq 0
+done
+
 behaviour 'suppressions that suppress nothing are reported, where their rule was checked'
 cat >s.json <<'END'
 [{"rule": "t.busy", "where": {"step": "^99$"}, "reason": "other steps"}, {"rule": "t.h*", "reason": "known"},

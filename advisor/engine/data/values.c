@@ -2,6 +2,7 @@
 /* Named values and rows of cells that own their texts. */
 #include "values.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,6 +240,7 @@ size_t adv_rows_count(const struct adv_rows *rows)
 
 const struct np_cell *adv_rows_cell(const struct adv_rows *rows, size_t row, size_t column)
 {
+	assert(row < adv_rows_count(rows) && column < rows->column_count);
 	return &rows->cells.item[row * rows->column_count + column];
 }
 

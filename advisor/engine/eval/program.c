@@ -2,6 +2,7 @@
 /* Rules made ready to run, and a pool of them for the threads. */
 #include "program.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,20 +269,21 @@ struct adv_program_pool {
 	const struct adv_rule_library *library;
 	pthread_mutex_t lock;
 	NP_VEC(struct adv_pooled *) idle;
+	size_t taken; /* and not given back yet */
 };
 
 struct adv_program_pool *adv_program_pool_new(const struct adv_rule_library *library)
 {
-	struct adv_program_pool *program_pool = calloc(1, sizeof(*program_pool));
+	struct adv_program_pool *pool = calloc(1, sizeof(*pool));
 
-	if (!program_pool)
+	if (!pool)
 		return NULL;
-	program_pool->library = library;
-	if (pthread_mutex_init(&program_pool->lock, NULL) != 0) {
-		free(program_pool);
+	pool->library = library;
+	if (pthread_mutex_init(&pool->lock, NULL) != 0) {
+		free(pool);
 		return NULL;
 	}
-	return program_pool;
+	return pool;
 }
 
 static void free_pooled(struct adv_pooled *pooled)
@@ -295,24 +297,25 @@ static void free_pooled(struct adv_pooled *pooled)
 	free(pooled);
 }
 
-void adv_program_pool_clear(struct adv_program_pool *program_pool)
+void adv_program_pool_clear(struct adv_program_pool *pool)
 {
-	for (size_t i = 0; i < program_pool->idle.count; i++)
-		free_pooled(program_pool->idle.item[i]);
-	program_pool->idle.count = 0;
+	assert(pool->taken == 0);
+	for (size_t i = 0; i < pool->idle.count; i++)
+		free_pooled(pool->idle.item[i]);
+	pool->idle.count = 0;
 }
 
-void adv_program_pool_free(struct adv_program_pool *program_pool)
+void adv_program_pool_free(struct adv_program_pool *pool)
 {
-	if (!program_pool)
+	if (!pool)
 		return;
-	adv_program_pool_clear(program_pool);
-	np_vec_release(&program_pool->idle);
-	(void)pthread_mutex_destroy(&program_pool->lock);
-	free(program_pool);
+	adv_program_pool_clear(pool);
+	np_vec_release(&pool->idle);
+	(void)pthread_mutex_destroy(&pool->lock);
+	free(pool);
 }
 
-static int new_pooled(const struct adv_program_pool *program_pool, const struct adv_view_set *views,
+static int new_pooled(const struct adv_program_pool *pool, const struct adv_view_set *views,
 		      struct adv_pooled **ret, struct np_err *err)
 {
 	struct adv_pooled *pooled = calloc(1, sizeof(*pooled));
@@ -320,7 +323,7 @@ static int new_pooled(const struct adv_program_pool *program_pool, const struct 
 
 	if (!pooled)
 		return np_fail_nomem(err, "rules");
-	pooled->library = program_pool->library;
+	pooled->library = pool->library;
 	pooled->programs = calloc(pooled->library->rules.count + 1, sizeof(struct adv_program *));
 	rc = pooled->programs ? adv_view_slots_init(&pooled->slots, views, err)
 			      : np_fail_nomem(err, "rules");
@@ -331,31 +334,41 @@ static int new_pooled(const struct adv_program_pool *program_pool, const struct 
 	return rc;
 }
 
-int adv_program_pool_take(struct adv_program_pool *program_pool, const struct adv_view_set *views,
+int adv_program_pool_take(struct adv_program_pool *pool, const struct adv_view_set *views,
 			  struct adv_pooled **ret, struct np_err *err)
 {
 	struct adv_pooled *pooled = NULL;
+	int rc = NP_OK;
 
-	(void)pthread_mutex_lock(&program_pool->lock);
-	if (program_pool->idle.count > 0)
-		pooled = program_pool->idle.item[--program_pool->idle.count];
-	(void)pthread_mutex_unlock(&program_pool->lock);
-	if (!pooled)
-		return new_pooled(program_pool, views, ret, err);
-	view_slots_fill(&pooled->slots, views);
-	*ret = pooled;
-	return NP_OK;
+	(void)pthread_mutex_lock(&pool->lock);
+	pool->taken++;
+	if (pool->idle.count > 0)
+		pooled = pool->idle.item[--pool->idle.count];
+	(void)pthread_mutex_unlock(&pool->lock);
+	if (pooled)
+		view_slots_fill(&pooled->slots, views);
+	else
+		rc = new_pooled(pool, views, &pooled, err);
+	if (rc == NP_OK)
+		*ret = pooled;
+	if (rc < 0) {
+		(void)pthread_mutex_lock(&pool->lock);
+		pool->taken--;
+		(void)pthread_mutex_unlock(&pool->lock);
+	}
+	return rc;
 }
 
-void adv_program_pool_give_back(struct adv_program_pool *program_pool, struct adv_pooled *pooled)
+void adv_program_pool_give_back(struct adv_program_pool *pool, struct adv_pooled *pooled)
 {
 	struct adv_pooled **position;
 
-	(void)pthread_mutex_lock(&program_pool->lock);
-	position = np_vec_add(&program_pool->idle, NULL);
+	(void)pthread_mutex_lock(&pool->lock);
+	pool->taken--;
+	position = np_vec_add(&pool->idle, NULL);
 	if (position)
 		*position = pooled;
-	(void)pthread_mutex_unlock(&program_pool->lock);
+	(void)pthread_mutex_unlock(&pool->lock);
 	if (!position)
 		free_pooled(pooled);
 }

@@ -101,16 +101,16 @@ struct adv_program_pool;
 struct adv_pooled;
 
 struct adv_program_pool *adv_program_pool_new(const struct adv_rule_library *library) NP_MUST_USE;
-void adv_program_pool_free(struct adv_program_pool *program_pool);
+void adv_program_pool_free(struct adv_program_pool *pool);
 
 /* A member with these views; all sets of views have the same names until adv_program_pool_clear().
  */
-int adv_program_pool_take(struct adv_program_pool *program_pool, const struct adv_view_set *views,
+int adv_program_pool_take(struct adv_program_pool *pool, const struct adv_view_set *views,
 			  struct adv_pooled **ret, struct np_err *err) NP_MUST_USE;
-void adv_program_pool_give_back(struct adv_program_pool *program_pool, struct adv_pooled *pooled);
+void adv_program_pool_give_back(struct adv_program_pool *pool, struct adv_pooled *pooled);
 
 /* Clear away all members; they must have been given back. */
-void adv_program_pool_clear(struct adv_program_pool *program_pool);
+void adv_program_pool_clear(struct adv_program_pool *pool);
 
 /* The program of a rule, by its index in the library. */
 int adv_pooled_program(struct adv_pooled *pooled, size_t rule, struct adv_program **ret,

@@ -2,6 +2,7 @@
 /* The lists of views, and sets of them for a connection. */
 #include "views.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,6 +173,7 @@ static int open_items(struct adv_view *view, struct np_err *err)
 void adv_view_make(struct adv_view *view, const struct adv_view_description *what,
 		   const struct adv_view_rank *source)
 {
+	assert(what->begin);
 	*view = (struct adv_view){ .name = what->name,
 				   .columns = what->columns,
 				   .column_count = what->column_count,
