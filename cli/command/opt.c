@@ -26,7 +26,8 @@ static size_t count_choices(const struct np_opt *option)
 	return count;
 }
 
-void np_opt_one_of(struct np_buf *buf, const char *const *names, size_t count)
+/* Append the ways to write a value: "table, json, csv or md". */
+static void add_one_of(struct np_buf *buf, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0)
@@ -61,7 +62,7 @@ static int fail_choice(const struct opt_use *use, const char *text, size_t lengt
 		np_buf_printf(&hint, "; did you mean '%s'?", meant);
 	} else {
 		np_buf_add(&hint, "; it is one of ");
-		np_opt_one_of(&hint, option->choices, count_choices(option));
+		add_one_of(&hint, option->choices, count_choices(option));
 	}
 	rc = np_fail(err, NP_E_USAGE, "unknown value '%s' for '%s'%s", word.text, use->spelling,
 		     hint.text);
@@ -418,7 +419,7 @@ static int check_operands(const struct reader *reader, size_t seen)
 
 	if (operand->option.choices) {
 		np_buf_add(&way, ": ");
-		np_opt_one_of(&way, operand->option.choices, count_choices(&operand->option));
+		add_one_of(&way, operand->option.choices, count_choices(&operand->option));
 	}
 	rc = np_fail(reader->err, NP_E_USAGE, "%s needs %s %s%s",
 		     reader->command ? reader->command : "npuprof",
@@ -552,7 +553,7 @@ static void add_explanation(struct np_buf *buf, const struct np_opt *option)
 	np_buf_add(buf, option->help);
 	if (option->choices) {
 		np_buf_add(buf, ": ");
-		np_opt_one_of(buf, option->choices, count_choices(option));
+		add_one_of(buf, option->choices, count_choices(option));
 	}
 	if (option->preset || option->preset_words)
 		np_buf_printf(buf, " [default: %s]",

@@ -141,10 +141,4 @@ bool np_opt_has_value(const struct np_opt *option);
 /* Append the groups as -h shows them, in at most `width` columns. */
 void np_opt_help(struct np_buf *buf, const struct np_opt_table *table, size_t width);
 
-/*
- * Append the ways to write a value: "table, json, csv or md". For messages and
- * -h; `count` names of `names`.
- */
-void np_opt_one_of(struct np_buf *buf, const char *const *names, size_t count);
-
 #endif /* NP_OPT_H */

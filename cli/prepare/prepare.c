@@ -58,8 +58,9 @@ void prepare_watch(void *progress, const struct np_load_progress *state)
 								state->bytes_done, state->bytes });
 }
 
-int prepare_check(const struct np_common *common, const struct np_opt_list *picks,
-		  struct np_err *err)
+/* Can all of it be meant, as far as can be known before anything is read? */
+static int check(const struct np_common *common, const struct np_opt_list *picks,
+		 struct np_err *err)
 {
 	int64_t bytes;
 
@@ -119,7 +120,7 @@ static int discover(struct np_run *run, const struct np_common *common,
 int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 		struct np_run **ret, struct np_err *err)
 {
-	int rc = prepare_check(common, picks, err);
+	int rc = check(common, picks, err);
 
 	*ret = NULL;
 	if (rc < 0)

@@ -9,15 +9,8 @@
 #include "npuprof/analysis.h"
 
 /*
- * Can all of it be meant, as far as can be known before anything is read? The options of a
- * command's own that need no data are for the command to check, before it calls what follows,
- * which begins with this.
- */
-int prepare_check(const struct np_common *common, const struct np_opt_list *picks,
-		  struct np_err *err) NP_MUST_USE;
-
-/*
- * Load the run that the options name, with a line of progress. The run is the
+ * Load the run that the options name, with a line of progress. Options that need no data are
+ * checked before anything is read; a command checks its own before it calls this. The run is the
  * caller's, also on failure where it exists.
  */
 int prepare_run(const struct np_common *common, const struct np_opt_list *picks,

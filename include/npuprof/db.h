@@ -32,11 +32,10 @@ void np_db_closep(struct np_db **db);
 
 const char *np_db_path(const struct np_db *db);
 
-/* True if rows came from a sidecar file, which is worth telling the user. */
+/* True if rows came from a sidecar file, which the user should know. */
 bool np_db_had_sidecar(const struct np_db *db);
 
 bool np_db_has_table(struct np_db *db, const char *table);
-bool np_db_has_column(struct np_db *db, const char *table, const char *column);
 
 /* Is the table there, and does it have a row? */
 bool np_db_has_rows(struct np_db *db, const char *table);

@@ -147,10 +147,8 @@ bool np_trace_value_integer(const struct np_trace_value *value, int64_t *ret);
 bool np_trace_value_us(const struct np_trace_value *value, np_ns *ret);
 bool np_trace_value_real(const struct np_trace_value *value, double *ret);
 
-/* np_trace_arg() and then one of these, or the characters of a text. */
+/* np_trace_arg() and then the integer, or the characters of a text. */
 bool np_trace_arg_integer(const struct np_trace_event *event, const char *key, int64_t *ret);
-bool np_trace_arg_us(const struct np_trace_event *event, const char *key, np_ns *ret);
-bool np_trace_arg_real(const struct np_trace_event *event, const char *key, double *ret);
 bool np_trace_arg_text(const struct np_trace_event *event, const char *key, struct np_slice *ret);
 
 #endif /* NP_TRACE_H */

@@ -314,19 +314,16 @@ void np_db_closep(struct np_db **db)
 	*db = NULL;
 }
 
-/* Run a query whose answer is one whole number; `fallback` when it gives none. */
-static int64_t query_integer(struct np_db *db, const char *sql, const char *first,
-			     const char *second, int64_t fallback)
+/* Run a query about `name` (may be NULL) whose answer is one whole number; 0 when it gives none. */
+static int64_t query_integer(struct np_db *db, const char *sql, const char *name)
 {
 	sqlite3_stmt *statement = NULL;
-	int64_t value = fallback;
+	int64_t value = 0;
 
 	if (sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL) != SQLITE_OK)
-		return fallback;
-	if (first)
-		(void)sqlite3_bind_text(statement, 1, first, -1, SQLITE_STATIC);
-	if (second)
-		(void)sqlite3_bind_text(statement, 2, second, -1, SQLITE_STATIC);
+		return 0;
+	if (name)
+		(void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		value = sqlite3_column_int64(statement, 0);
 	(void)sqlite3_finalize(statement);
@@ -338,13 +335,7 @@ bool np_db_has_table(struct np_db *db, const char *table)
 	return query_integer(db,
 			     "SELECT count(*) FROM sqlite_master WHERE type IN ('table', 'view')"
 			     " AND name = ?1",
-			     table, NULL, 0) > 0;
-}
-
-bool np_db_has_column(struct np_db *db, const char *table, const char *column)
-{
-	return query_integer(db, "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2",
-			     table, column, 0) > 0;
+			     table) > 0;
 }
 
 bool np_db_has_rows(struct np_db *db, const char *table)
@@ -356,7 +347,7 @@ bool np_db_has_rows(struct np_db *db, const char *table)
 		return false;
 	/* A name cannot be bound; %w doubles the quotes in it. */
 	sql = sqlite3_mprintf("SELECT 1 FROM \"%w\" LIMIT 1", table);
-	found = sql && query_integer(db, sql, NULL, NULL, 0) == 1;
+	found = sql && query_integer(db, sql, NULL) == 1;
 	sqlite3_free(sql);
 	return found;
 }
@@ -366,7 +357,7 @@ size_t np_db_table_count(struct np_db *db)
 	return (size_t)query_integer(db,
 				     "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
 				     " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
-				     NULL, NULL, 0);
+				     NULL);
 }
 
 /* What was found stands below a heading. */

@@ -23,7 +23,8 @@ static enum np_json_step check_text(struct np_cursor *cursor, const char *end,
 	return NP_STEP_WRONG;
 }
 
-enum np_json_step np_read_text(struct np_cursor *cursor, struct np_token *ret)
+/* The text whose opening quote is at the cursor. */
+static enum np_json_step read_text(struct np_cursor *cursor, struct np_token *ret)
 {
 	const char *at = cursor->at + 1;
 	bool escaped = false;
@@ -59,7 +60,7 @@ enum np_json_step np_read_key(struct np_cursor *cursor, struct np_token *ret)
 
 	if (np_cursor_skip_blanks(cursor) != '"')
 		return np_cursor_stop(cursor, "expected the name of a member");
-	step = np_read_text(cursor, ret);
+	step = read_text(cursor, ret);
 	if (step != NP_STEP_DONE)
 		return step;
 	if (np_cursor_skip_blanks(cursor) != ':')
@@ -287,7 +288,7 @@ static enum np_json_step walk_value(struct np_walk *walk, struct np_cursor *curs
 	if (byte == '{' || byte == '[')
 		return go_in(walk, cursor, byte == '{');
 	if (byte == '"') {
-		step = np_read_text(cursor, &token);
+		step = read_text(cursor, &token);
 		walk->escaped |= step == NP_STEP_DONE && token.escaped;
 	} else {
 		step = read_scalar(cursor, &token);
@@ -379,7 +380,7 @@ enum np_json_step np_read_value(struct np_cursor *cursor, struct np_token *ret)
 {
 	switch (np_cursor_skip_blanks(cursor)) {
 	case '"':
-		return np_read_text(cursor, ret);
+		return read_text(cursor, ret);
 	case '{':
 	case '[':
 		return read_nested(cursor, ret);

@@ -64,9 +64,6 @@ static inline char np_cursor_skip_blanks(struct np_cursor *cursor)
 /* What stands at the cursor is not what may: is it wrong, or just not there yet? */
 enum np_json_step np_cursor_stop(struct np_cursor *cursor, const char *reason);
 
-/* The text whose opening quote is at the cursor. */
-enum np_json_step np_read_text(struct np_cursor *cursor, struct np_token *ret);
-
 /* The text whose opening quote should be at the cursor, and the colon behind it. */
 enum np_json_step np_read_key(struct np_cursor *cursor, struct np_token *ret);
 

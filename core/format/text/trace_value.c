@@ -215,20 +215,6 @@ bool np_trace_arg_integer(const struct np_trace_event *event, const char *key, i
 	return np_trace_arg(event, key, &value) && np_trace_value_integer(&value, ret);
 }
 
-bool np_trace_arg_us(const struct np_trace_event *event, const char *key, np_ns *ret)
-{
-	struct np_trace_value value;
-
-	return np_trace_arg(event, key, &value) && np_trace_value_us(&value, ret);
-}
-
-bool np_trace_arg_real(const struct np_trace_event *event, const char *key, double *ret)
-{
-	struct np_trace_value value;
-
-	return np_trace_arg(event, key, &value) && np_trace_value_real(&value, ret);
-}
-
 bool np_trace_arg_text(const struct np_trace_event *event, const char *key, struct np_slice *ret)
 {
 	struct np_trace_value value;

@@ -10,28 +10,12 @@ void np_activity_release(struct np_activity *activity)
 }
 
 /* Vectors grow by doubling; what stays for the whole run should fit. */
-static bool fit(void **items, size_t *capacity, size_t count, size_t size)
+void np_activity_finish(struct np_activity *activity)
 {
-	void *fitting;
-
-	if (count == 0 || count == *capacity)
-		return true;
-	fitting = realloc(*items, count * size);
-	if (!fitting)
-		return false;
-	*items = fitting;
-	*capacity = count;
-	return true;
-}
-
-#define FIT(vec) fit((void **)&(vec).item, &(vec).capacity, (vec).count, sizeof(*(vec).item))
-
-int np_activity_finish(struct np_activity *activity, struct np_err *err)
-{
-	if (FIT(activity->cells) && FIT(activity->segments) && FIT(activity->shares) &&
-	    FIT(activity->exposed))
-		return NP_OK;
-	return np_fail_nomem(err, "step times");
+	np_vec_fit(&activity->cells);
+	np_vec_fit(&activity->segments);
+	np_vec_fit(&activity->shares);
+	np_vec_fit(&activity->exposed);
 }
 
 /* Append `count` entries to a vector that has the room. */

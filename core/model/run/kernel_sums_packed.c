@@ -86,7 +86,6 @@ int np_kernel_sums_pack(const struct np_kernel_sums *sums, struct np_packed_sums
 	const struct np_kernel_sort no_sort = { 0 };
 	const struct np_kernel_sum no_sum = { 0 };
 	struct np_bytes_writer writer = { .failed = !packed };
-	uint8_t *shrunk;
 
 	for (size_t i = 0; i < sums->sorts.count; i++)
 		put_sort(&writer, &sums->sorts.item[i], i ? &sums->sorts.item[i - 1] : &no_sort);
@@ -97,8 +96,8 @@ int np_kernel_sums_pack(const struct np_kernel_sums *sums, struct np_packed_sums
 		free(packed);
 		return np_fail_nomem(err, "kernels");
 	}
-	shrunk = realloc(writer.bytes.item, writer.bytes.count + 1);
-	*packed = (struct np_packed_sums){ .bytes = shrunk ? shrunk : writer.bytes.item,
+	np_vec_fit(&writer.bytes);
+	*packed = (struct np_packed_sums){ .bytes = writer.bytes.item,
 					   .length = writer.bytes.count,
 					   .sorts = sums->sorts.count,
 					   .sums = sums->sums.count,

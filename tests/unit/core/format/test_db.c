@@ -608,9 +608,9 @@ static void a_log_beside_the_target_of_a_link_is_found(void **state)
 	np_db_close(db);
 }
 
-/* --- tables and columns ----------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
-static void tables_views_and_columns_are_found_by_name(void **state)
+static void tables_and_views_are_found_by_name(void **state)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_db *db = NULL;
@@ -624,10 +624,6 @@ static void tables_views_and_columns_are_found_by_name(void **state)
 	assert_true(np_db_has_table(db, "seen"));
 	assert_false(np_db_has_table(db, "i"));
 	assert_false(np_db_has_table(db, "TASK'--"));
-	assert_true(np_db_has_column(db, "TASK", "startNs"));
-	assert_true(np_db_has_column(db, "TASK", "odd name"));
-	assert_false(np_db_has_column(db, "TASK", "endNs"));
-	assert_false(np_db_has_column(db, "NONE", "startNs"));
 	assert_int_equal(np_db_table_count(db), 1);
 	np_db_close(db);
 }
@@ -723,7 +719,7 @@ int main(void)
 		with_fixture(a_log_is_found_beside_a_path_with_characters_of_uris),
 		with_fixture(a_link_to_a_database_is_followed),
 		with_fixture(a_log_beside_the_target_of_a_link_is_found),
-		with_fixture(tables_views_and_columns_are_found_by_name),
+		with_fixture(tables_and_views_are_found_by_name),
 		with_fixture(a_database_with_every_table_dropped_has_none),
 		with_fixture(closing_nothing_is_allowed),
 		with_fixture(a_good_database_passes_the_check),

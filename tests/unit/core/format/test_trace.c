@@ -462,6 +462,7 @@ static void arguments_are_numbers_in_quotes_or_not(void **state)
 {
 	NP_CLEANUP(np_trace_closep) struct np_trace *trace = ONLY(ARGS);
 	const struct np_trace_event *event = next(trace);
+	struct np_trace_value value;
 	int64_t integer = 7;
 	double real = 7;
 	np_ns time = 7;
@@ -473,11 +474,13 @@ static void arguments_are_numbers_in_quotes_or_not(void **state)
 	assert_int_equal(integer, 3);
 	assert_true(np_trace_arg_integer(event, "power", &integer));
 	assert_int_equal(integer, 2000);
-	assert_true(np_trace_arg_us(event, "size", &time));
+	assert_true(np_trace_arg(event, "size", &value));
+	assert_true(np_trace_value_us(&value, &time));
 	assert_int_equal(time, 1500);
-	assert_true(np_trace_arg_real(event, "size", &real));
+	assert_true(np_trace_value_real(&value, &real));
 	assert_near(real, 1.5, 0);
-	assert_true(np_trace_arg_real(event, "text", &real));
+	assert_true(np_trace_arg(event, "text", &value));
+	assert_true(np_trace_value_real(&value, &real));
 	assert_near(real, 17, 0);
 }
 
@@ -488,6 +491,7 @@ static void what_is_no_number_leaves_the_answer_alone(void **state)
 	};
 	NP_CLEANUP(np_trace_closep) struct np_trace *trace = ONLY(ARGS);
 	const struct np_trace_event *event = next(trace);
+	struct np_trace_value value;
 	int64_t integer = 7;
 	double real = 7;
 	np_ns time = 7;
@@ -496,8 +500,10 @@ static void what_is_no_number_leaves_the_answer_alone(void **state)
 	(void)state;
 	for (size_t i = 0; i < NP_COUNT(keys); i++) {
 		assert_false(np_trace_arg_integer(event, keys[i], &integer));
-		assert_false(np_trace_arg_real(event, keys[i], &real));
-		assert_false(np_trace_arg_us(event, keys[i], &time));
+		if (!np_trace_arg(event, keys[i], &value))
+			continue;
+		assert_false(np_trace_value_real(&value, &real));
+		assert_false(np_trace_value_us(&value, &time));
 	}
 	assert_false(np_trace_arg_integer(event, "size", &integer));
 	assert_false(np_trace_arg_integer(event, "big", &integer));
