@@ -59,9 +59,5 @@ void *np_vec_expect_room(void *items, size_t *capacity, size_t wanted, size_t it
 
 void *np_vec_fit_room(void *items, size_t *capacity, size_t count, size_t item_size)
 {
-	void *fitting = NULL;
-
-	if (count > 0 && count < *capacity)
-		fitting = resize(items, capacity, count, item_size);
-	return fitting ? fitting : items;
+	return count > 0 && count < *capacity ? resize(items, capacity, count, item_size) : items;
 }

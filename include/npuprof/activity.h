@@ -166,7 +166,7 @@ int np_activity_add(struct np_activity *activity, struct np_activity_input *inpu
 		    struct np_err *err) NP_MUST_USE;
 
 /* All cells are there: give back the room that they did not need. */
-void np_activity_finish(struct np_activity *activity);
+int np_activity_finish(struct np_activity *activity, struct np_err *err) NP_MUST_USE;
 
 /* --- changing -------------------------------------------------------------------------------- */
 

@@ -81,12 +81,20 @@ void *np_vec_reserve_room(void *items, size_t *capacity, size_t count, size_t mo
 		rc_; \
 	})
 
-/* No more elements come: give back the room for them, where that can be done. */
+/*
+ * No more elements come: give back the room for them. False when that fails, for lack
+ * of memory, and nothing has changed; who can live with it need not look.
+ */
 void *np_vec_fit_room(void *items, size_t *capacity, size_t count, size_t item_size);
 
 #define np_vec_fit(vec) \
-	((vec)->item = np_vec_fit_room((vec)->item, &(vec)->capacity, (vec)->count, \
-				       sizeof(*(vec)->item)))
+	__extension__({ \
+		void *room_ = np_vec_fit_room((vec)->item, &(vec)->capacity, (vec)->count, \
+					      sizeof(*(vec)->item)); \
+		if (room_) \
+			(vec)->item = room_; \
+		room_ || !(vec)->item; \
+	})
 
 /* Free the elements' array and make the vector empty again. */
 #define np_vec_release(vec) \

@@ -10,12 +10,12 @@ void np_activity_release(struct np_activity *activity)
 }
 
 /* Vectors grow by doubling; what stays for the whole run should fit. */
-void np_activity_finish(struct np_activity *activity)
+int np_activity_finish(struct np_activity *activity, struct np_err *err)
 {
-	np_vec_fit(&activity->cells);
-	np_vec_fit(&activity->segments);
-	np_vec_fit(&activity->shares);
-	np_vec_fit(&activity->exposed);
+	if (np_vec_fit(&activity->cells) && np_vec_fit(&activity->segments) &&
+	    np_vec_fit(&activity->shares) && np_vec_fit(&activity->exposed))
+		return NP_OK;
+	return np_fail_nomem(err, "step times");
 }
 
 /* Append `count` entries to a vector that has the room. */

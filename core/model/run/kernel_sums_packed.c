@@ -96,7 +96,7 @@ int np_kernel_sums_pack(const struct np_kernel_sums *sums, struct np_packed_sums
 		free(packed);
 		return np_fail_nomem(err, "kernels");
 	}
-	np_vec_fit(&writer.bytes);
+	(void)np_vec_fit(&writer.bytes);
 	*packed = (struct np_packed_sums){ .bytes = writer.bytes.item,
 					   .length = writer.bytes.count,
 					   .sorts = sums->sorts.count,

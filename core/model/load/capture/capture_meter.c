@@ -404,8 +404,8 @@ int capture_meter_finish(struct capture *capture)
 
 	if (capture->too_long)
 		np_activity_release(&rank->activity);
-	else
-		np_activity_finish(&rank->activity);
+	else if (np_activity_finish(&rank->activity, capture->err) < 0)
+		return NP_E_NOMEM;
 	if (!meter)
 		return NP_OK;
 	if (meter->hidden.count)

@@ -140,11 +140,11 @@ static void a_fitting_vector_has_no_room_left_and_its_elements(void **state)
 	NP_VEC(int64_t) numbers = { 0 };
 
 	(void)state;
-	np_vec_fit(&numbers);
+	assert_true(np_vec_fit(&numbers));
 	assert_null(numbers.item);
 	for (int64_t i = 0; i < 100; i++)
 		*np_vec_add(&numbers, NULL) = i;
-	np_vec_fit(&numbers);
+	assert_true(np_vec_fit(&numbers));
 	assert_int_equal(numbers.capacity, 100);
 	for (int64_t i = 0; i < 100; i++)
 		assert_int_equal(numbers.item[i], i);
@@ -185,7 +185,7 @@ static int add_a_hundred(struct np_err *err)
 	return rc;
 }
 
-static int reserve_twice(struct np_err *err)
+static int reserve_and_fit(struct np_err *err)
 {
 	NP_VEC(int) numbers = { 0 };
 	int rc = np_vec_reserve(&numbers, 50, err);
@@ -194,16 +194,18 @@ static int reserve_twice(struct np_err *err)
 		numbers.item[numbers.count++] = i;
 	if (rc == NP_OK)
 		rc = np_vec_reserve(&numbers, 1000, err);
+	if (rc == NP_OK && !np_vec_fit(&numbers))
+		rc = np_fail_nomem(err, "numbers");
 	for (size_t i = 0; i < numbers.count; i++)
 		assert_int_equal(numbers.item[i], i);
 	np_vec_release(&numbers);
 	return rc;
 }
 
-static void running_out_of_memory_for_a_reserve_leaves_the_elements(void **state)
+static void running_out_of_memory_for_another_size_leaves_the_elements(void **state)
 {
 	(void)state;
-	assert_survives_faults(reserve_twice);
+	assert_survives_faults(reserve_and_fit);
 }
 
 static void running_out_of_memory_leaves_the_elements(void **state)
@@ -225,7 +227,7 @@ int main(void)
 		cmocka_unit_test(reserving_one_by_one_moves_seldom),
 		cmocka_unit_test(a_fitting_vector_has_no_room_left_and_its_elements),
 		cmocka_unit_test(more_than_can_be_counted_is_out_of_memory),
-		cmocka_unit_test(running_out_of_memory_for_a_reserve_leaves_the_elements),
+		cmocka_unit_test(running_out_of_memory_for_another_size_leaves_the_elements),
 		cmocka_unit_test(running_out_of_memory_leaves_the_elements),
 	};
 
