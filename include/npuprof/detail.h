@@ -27,11 +27,11 @@
  * Where the user chose steps (--steps), rows of the others have NP_NO_STEP.
  *
  * A section is empty where nothing was recorded; `has` says which sections the
- * files could tell at all, so that "none happened" and "not recorded" differ.
+ * files could fill at all, so that "none happened" and "not recorded" differ.
  * Rows with impossible times are left out and counted in a note. Every section
  * is sorted by start, then end (calls and operators of the framework, and marks: the longest
  * first, so that what is around comes before what is inside), then by what else
- * tells rows apart, so that it does not depend on the order of the input.
+ * distinguishes rows, so that it does not depend on the order of the input.
  *
  * A detail belongs to one thread; several may be loaded at once.
  */
@@ -339,7 +339,7 @@ struct np_setting {
 struct np_detail {
 	const struct np_rank *rank; /* borrowed */
 	int32_t id;                 /* of the rank */
-	unsigned has;               /* sections the files could tell */
+	unsigned has;               /* sections the files could fill */
 	struct np_strtab *strings;
 	struct np_arena *arena;
 
@@ -374,8 +374,8 @@ struct np_detail {
 
 /*
  * Load the sections `wants` of the rank at `index` of run->sources, which
- * np_load_run() has loaded. A section that one file cannot tell is taken from the
- * next; a file that cannot be read is noted and costs what only it could tell.
+ * np_load_run() has loaded. A section that one file cannot fill is taken from the
+ * next; a file that cannot be read is noted and costs what only it holds.
  * Fails if memory runs out, or with NP_E_NOTFOUND if the rank was not loaded.
  */
 int np_detail_load(const struct np_run *run, size_t index, unsigned wants, struct np_detail **ret,

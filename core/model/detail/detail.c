@@ -246,7 +246,7 @@ static int detail_copy_ops(struct detail_load *load)
 {
 	int rc = NP_OK;
 
-	/* Tasks are told apart by the operators they belong to. */
+	/* Tasks are distinguished by the operators they belong to. */
 	if (!detail_wants(load, NP_DETAIL_OPS | NP_DETAIL_TASKS | NP_DETAIL_SUB_TASKS |
 					NP_DETAIL_KERNELS))
 		return NP_OK;
@@ -301,7 +301,7 @@ struct np_detail *np_detail_new(const struct np_rank *rank)
 	return detail;
 }
 
-/* Sections that are needed to tell others. */
+/* Sections that are needed to fill others. */
 static unsigned complete(unsigned wants)
 {
 	if (wants & NP_DETAIL_PMU)

@@ -88,7 +88,7 @@ struct detail_db {
 	size_t near;                    /* where those of the last call ended */
 	size_t reading_enum;
 	size_t launch_column; /* of the table that is being read for launches */
-	size_t about;         /* rows of the table that is being read; 0 if nothing tells */
+	size_t about;         /* rows of the table that is being read; 0 if nothing says */
 	bool has_process;     /* MEMORY_RECORD lists the process as a component */
 };
 

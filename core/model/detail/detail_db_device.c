@@ -178,7 +178,7 @@ static int read_counters(struct detail_db *db)
 	if (rc == NP_OK)
 		rc = detail_pmu_finish(db->load, &db->pmu);
 	if (rc == NP_OK && db->detail->pmu_count > 0)
-		detail_told(db->load, NP_DETAIL_PMU);
+		detail_found(db->load, NP_DETAIL_PMU);
 	return rc;
 }
 
@@ -319,12 +319,12 @@ int detail_db_read_device(struct detail_db *db)
 	if (rc == NP_OK && detail_wants(load, NP_DETAIL_SUB_TASKS | NP_DETAIL_TASKS))
 		rc = detail_each(db, &sub_tasks, take_sub_task);
 	if (db->detail->kernels.count > 0)
-		detail_told(load, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES);
+		detail_found(load, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES);
 	if (db->detail->tasks.count > 0)
-		detail_told(load, NP_DETAIL_TASKS);
+		detail_found(load, NP_DETAIL_TASKS);
 	if (np_db_has_table(db->db, vendor_communication_op.name))
-		detail_told(load, NP_DETAIL_OPS);
+		detail_found(load, NP_DETAIL_OPS);
 	if (db->detail->sub_tasks.count > 0)
-		detail_told(load, NP_DETAIL_SUB_TASKS);
+		detail_found(load, NP_DETAIL_SUB_TASKS);
 	return rc;
 }

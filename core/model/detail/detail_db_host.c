@@ -84,7 +84,7 @@ static int read_chains(struct detail_db *db)
 	return rc < 0 ? rc : end_chain(db);
 }
 
-/* Of a row that is none of the others: steps are told by their names alone. */
+/* Of a row that is none of the others: steps are known by their names alone. */
 static enum np_framework_kind detail_db_kind_by_name(struct detail_text *name)
 {
 	if (!name)
@@ -366,7 +366,7 @@ static int read_framework(struct detail_db *db)
 	for (uint32_t i = 0; i < db->detail->framework.count && rc == NP_OK; i++)
 		rc = link_call(db, i);
 	if (db->detail->framework.count > 0)
-		detail_told(db->load, DETAIL_OF_FRAMEWORK | DETAIL_OF_FRAMEWORK_IN_BRIEF);
+		detail_found(db->load, DETAIL_OF_FRAMEWORK | DETAIL_OF_FRAMEWORK_IN_BRIEF);
 	return rc;
 }
 
@@ -460,9 +460,9 @@ static int detail_db_read_framework_in_brief(struct detail_db *db)
 		rc = operators ? detail_each(db, &of_operators, take_operator)
 			       : detail_each(db, &of_dispatches, take_dispatch);
 	if (db->detail->dispatches.count > 0)
-		detail_told(db->load, NP_DETAIL_DISPATCHES);
+		detail_found(db->load, NP_DETAIL_DISPATCHES);
 	if (db->detail->operators.count > 0)
-		detail_told(db->load, NP_DETAIL_OPERATORS);
+		detail_found(db->load, NP_DETAIL_OPERATORS);
 	return rc;
 }
 
@@ -543,7 +543,7 @@ static int detail_db_read_marks(struct detail_db *db)
 	int rc = detail_each(db, &marks, take_mark);
 
 	if (rc == NP_OK && db->detail->marks.count > 0) {
-		detail_told(db->load, NP_DETAIL_MARKS);
+		detail_found(db->load, NP_DETAIL_MARKS);
 		rc = frame_marks(db);
 	}
 	return rc;
@@ -568,7 +568,7 @@ int detail_db_read_host(struct detail_db *db)
 	if (detail_wants(load, NP_DETAIL_CALLS))
 		rc = detail_each(db, &calls, take_call);
 	if (db->detail->calls.count > 0)
-		detail_told(load, NP_DETAIL_CALLS);
+		detail_found(load, NP_DETAIL_CALLS);
 	if (rc == NP_OK && needs_framework(db))
 		rc = read_framework(db);
 	else if (rc == NP_OK && detail_wants(load, DETAIL_OF_FRAMEWORK_IN_BRIEF))

@@ -218,7 +218,7 @@ static const struct {
 
 int detail_db_read_rest(struct detail_db *db)
 {
-	unsigned told = 0;
+	unsigned found = 0;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++) {
@@ -226,9 +226,9 @@ int detail_db_read_rest(struct detail_db *db)
 		    !np_db_has_rows(db->db, tables[i].pick.table->name))
 			continue;
 		rc = detail_each(db, &tables[i].pick, tables[i].take);
-		told |= tables[i].section;
+		found |= tables[i].section;
 	}
-	db->detail->has |= told & SHARED;
-	detail_told(db->load, told & ~(unsigned)SHARED);
+	db->detail->has |= found & SHARED;
+	detail_found(db->load, found & ~(unsigned)SHARED);
 	return rc;
 }

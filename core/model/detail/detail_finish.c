@@ -112,12 +112,12 @@ struct open_calls {
 	NP_VEC(uint32_t) stack;
 };
 
-struct threads {
+struct call_threads {
 	NP_VEC(struct open_calls) list;
 	struct np_idmap *index;
 };
 
-static struct open_calls *thread_of(struct threads *threads, int64_t tid, struct np_err *err)
+static struct open_calls *thread_of(struct call_threads *threads, int64_t tid, struct np_err *err)
 {
 	uint32_t known = np_idmap_get(threads->index, tid);
 	struct open_calls *open;
@@ -133,7 +133,7 @@ static struct open_calls *thread_of(struct threads *threads, int64_t tid, struct
 }
 
 /* Calls come by start, the outer first: those that ended by now are not around this one. */
-static int measure_depth(struct detail_load *load, struct threads *threads)
+static int measure_depth(struct detail_load *load, struct call_threads *threads)
 {
 	struct np_detail *detail = load->detail;
 
@@ -163,7 +163,7 @@ static int measure_depth(struct detail_load *load, struct threads *threads)
 
 static int find_depth(struct detail_load *load)
 {
-	struct threads threads = { .index = np_idmap_new() };
+	struct call_threads threads = { .index = np_idmap_new() };
 	int rc = threads.index ? measure_depth(load, &threads) : np_fail_nomem(load->err, "calls");
 
 	for (size_t i = 0; i < threads.list.count; i++)

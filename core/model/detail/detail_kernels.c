@@ -258,7 +258,7 @@ static int keep_counters(struct detail_kernel_table *kernels)
 	detail->pmu_count = count;
 	detail->pmu = kernels->values.item;
 	kernels->values.item = NULL;
-	detail_told(kernels->load, NP_DETAIL_PMU);
+	detail_found(kernels->load, NP_DETAIL_PMU);
 	return NP_OK;
 }
 
@@ -284,7 +284,7 @@ int detail_read_kernels(struct detail_load *load)
 		load->kernels_from_text = true;
 		rc = keep_counters(&kernels);
 		if (load->detail->kernels.count > 0)
-			detail_told(load, NP_DETAIL_KERNELS);
+			detail_found(load, NP_DETAIL_KERNELS);
 	}
 	detail_pmu_release(&kernels.pmu);
 	np_vec_release(&kernels.columns);

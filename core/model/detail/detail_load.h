@@ -4,9 +4,9 @@
 
 /*
  * How a detail is filled: readers, one for each kind of file, append to its
- * sections in any order and say in `has` which of them they could tell;
+ * sections in any order and say in `has` which of them they could fill;
  * detail_finish() puts everything into the order and the form that detail.h
- * promises. A reader looks at `wants`, which shrinks as sections are told.
+ * promises. A reader looks at `wants`, which shrinks as sections are found.
  */
 
 #include "core/model/vendor/task_types.h"
@@ -24,7 +24,7 @@ struct detail_load {
 	const struct np_rank *rank;
 	const struct np_source_files *source;
 	const struct np_strtab *run_strings;
-	unsigned wants; /* sections nobody has told yet */
+	unsigned wants; /* sections nobody has found yet */
 	struct np_err *err;
 	unsigned asked;         /* sections the user wants; the others are let go at the end */
 	bool waits_known;       /* the file has the vendor's wait of each kernel */
@@ -33,7 +33,7 @@ struct detail_load {
 	size_t impossible_times;
 };
 
-/* Sections that are rows of the framework, or columns of them: who tells one tells all. */
+/* Sections that are rows of the framework, or columns of them: who fills one fills all. */
 #define DETAIL_OF_FRAMEWORK \
 	(NP_DETAIL_FRAMEWORK | NP_DETAIL_PYTHON | NP_DETAIL_STACKS | NP_DETAIL_INPUTS | \
 	 NP_DETAIL_DEPTH)
@@ -46,8 +46,8 @@ static inline bool detail_wants(const struct detail_load *load, unsigned section
 	return (load->wants & sections) != 0;
 }
 
-/* The section was told, even if it is empty: nobody else is asked. */
-static inline void detail_told(struct detail_load *load, unsigned sections)
+/* The section was found, even if it is empty: nobody else is asked. */
+static inline void detail_found(struct detail_load *load, unsigned sections)
 {
 	load->detail->has |= sections & load->wants;
 	load->wants &= ~sections;

@@ -34,7 +34,7 @@ static int each_row(struct detail_load *load, const char *path, const struct mem
 	return rc;
 }
 
-/* A file that cannot be read costs what only it tells. */
+/* A file that cannot be read costs what only it holds. */
 static int read_file(struct detail_load *load, const struct memory_file *file)
 {
 	const char *path = load->source->file[file->kind];

@@ -15,18 +15,17 @@ static size_t canonical(const char *name, size_t length, char *ret, size_t size,
 {
 	static const char unit[] = "(us)";
 	const size_t unit_length = sizeof(unit) - 1;
+	const char *known;
 
 	*scale = 1;
 	if (length > unit_length && memcmp(name + length - unit_length, unit, unit_length) == 0) {
 		length -= unit_length;
 		*scale = 1000;
 	}
-	if (length == strlen("aicore_time") && memcmp(name, "aicore_time", length) == 0) {
-		name = "aic_total_time";
-		length = strlen(name);
-	} else if (length == strlen("aiv_time") && memcmp(name, "aiv_time", length) == 0) {
-		name = "aiv_total_time";
-		length = strlen(name);
+	known = vendor_counter_name(name, length);
+	if (known != name) {
+		name = known;
+		length = strlen(known);
 	}
 	if (length >= size)
 		length = size - 1;

@@ -9,7 +9,7 @@
 
 /* --- settings -------------------------------------------------------------------------------- */
 
-/* The first that tells a setting wins: the database before the files beside it. */
+/* The first that has a setting wins: the database before the files beside it. */
 static bool is_known(const struct np_detail *detail, np_str name)
 {
 	for (size_t i = 0; i < detail->settings.count; i++) {
@@ -287,8 +287,8 @@ int detail_read_settings(struct detail_load *load)
 		rc = read_raw_info(load);
 	if (device->chip != NP_STR_NONE || device->ai_cores != NP_UNKNOWN ||
 	    device->aic_mhz != NP_UNKNOWN)
-		detail_told(load, NP_DETAIL_DEVICE);
+		detail_found(load, NP_DETAIL_DEVICE);
 	if (load->detail->settings.count > 0)
-		detail_told(load, NP_DETAIL_ENVIRONMENT);
+		detail_found(load, NP_DETAIL_ENVIRONMENT);
 	return rc;
 }

@@ -13,7 +13,7 @@ static int name_thread(struct detail_trace *trace, const struct np_trace_event *
 	int64_t plane = NP_UNKNOWN;
 	struct trace_thread *thread;
 
-	if (!trace_plane(name, &plane) && !np_slice_begins(name, "Group "))
+	if (!trace_plane(name, &plane) && !trace_is_group(name))
 		return NP_OK;
 	thread = trace_thread_add(&trace->lanes, event, trace->err);
 	if (!thread)
@@ -234,7 +234,7 @@ static enum np_mark_kind mark_kind(const struct np_mark *mark, struct np_slice t
 	return np_slice_is(type, "marker_ex") ? NP_MARK_EX : NP_MARK;
 }
 
-/* Lanes of mstx are named like the process that was profiled: events tell by their type. */
+/* Lanes of mstx are named like the process that was profiled: events are known by their type. */
 static int take_mark(struct detail_trace *trace, const struct trace_lane *lane,
 		     const struct np_trace_event *event)
 {
@@ -573,8 +573,8 @@ static int read_files(struct detail_trace *trace, struct np_err *problem)
 	return rc;
 }
 
-/* Which sections a trace can tell: those of which it has rows. */
-static void tell(struct detail_trace *trace)
+/* Which sections a trace can fill: those of which it has rows. */
+static void report_found(struct detail_trace *trace)
 {
 	const struct np_detail *detail = trace->detail;
 	const struct {
@@ -595,7 +595,7 @@ static void tell(struct detail_trace *trace)
 
 	for (size_t i = 0; i < NP_COUNT(lists); i++) {
 		if (lists[i].count > 0)
-			detail_told(trace->load, lists[i].sections);
+			detail_found(trace->load, lists[i].sections);
 	}
 }
 
@@ -630,7 +630,7 @@ static int read_trace(struct detail_trace *trace)
 			    problem.text);
 	rc = detail_trace_join(trace);
 	if (rc == NP_OK)
-		tell(trace);
+		report_found(trace);
 	return rc;
 }
 
@@ -671,7 +671,7 @@ static int read_gpu_trace(struct detail_trace *trace)
 	if (rc == NP_OK)
 		rc = detail_gpu_place(trace);
 	if (rc == NP_OK)
-		tell(trace);
+		report_found(trace);
 	return rc;
 }
 

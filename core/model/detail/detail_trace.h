@@ -95,7 +95,7 @@ struct detail_task_order {
 /* All events are in: who belongs to whom. */
 int detail_trace_join(struct detail_trace *trace) NP_MUST_USE;
 
-/* Likewise for what arrows alone tell of the calls of the framework. */
+/* Likewise for what arrows alone show of the calls of the framework. */
 int detail_trace_link_calls(struct detail_trace *trace) NP_MUST_USE;
 
 /* detail_gpu_trace.c: what a GPU's trace has and an NPU's has not; who launched, who allocated. */

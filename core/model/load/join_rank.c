@@ -418,7 +418,7 @@ static int join_measures(struct np_rank *rank, struct np_rank *fresh, const char
 	if (rc == NP_OK && times)
 		rc = take_times(rank, fresh, err);
 	if (rc == NP_OK && ops) {
-		/* Keep what computing hides: only the kernels tell. */
+		/* Keep what computing hides: only the kernels show it. */
 		kernels = np_rank_new(rank->id, rank->path);
 		if (!kernels)
 			return np_fail_nomem(err, path);

@@ -25,7 +25,7 @@ void np_load_check(struct np_rank *rank, const struct np_rank *file, const char 
 		   const struct np_strtab *strings);
 
 /*
- * Take what a further file told, `fresh`, into the rank where it has nothing or
+ * Take what a further file has, `fresh`, into the rank where it has nothing or
  * less, and compare the rest. `fresh` is what is left over.
  */
 int np_load_join(struct np_rank *rank, struct np_rank *fresh, const char *path,

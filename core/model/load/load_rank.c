@@ -12,7 +12,7 @@
  * One rank from all of its files
  * ------------------------------
  *
- * Several files may tell the same thing. They are asked in the order below and
+ * Several files may say the same. They are asked in the order below and
  * the first that has a quantity wins; the others are compared with it. Files
  * that are large and would only be compared are not read.
  */
@@ -115,7 +115,7 @@ static bool saw_tasks(const struct np_rank *rank)
 	return rank->step_source == NP_FROM_RANK_DB || rank->step_source == NP_FROM_TRACE;
 }
 
-static bool lacks_something(const struct np_rank *rank)
+static bool misses_something(const struct np_rank *rank)
 {
 	if (rank->times.count == 0)
 		return true;
@@ -177,7 +177,7 @@ static bool has_something(const struct np_rank *rank)
 	return rank->times.count > 0 || rank->ops.count > 0;
 }
 
-/* What could not be read matters less if another file told the same; both are said. */
+/* What could not be read matters less if another file has the same; both are noted. */
 static void note_problems(struct np_rank *rank, const struct np_source_files *source,
 			  const struct np_err *problems)
 {
@@ -219,7 +219,7 @@ static int read_files(struct np_rank *rank, const struct np_source_files *source
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(readers) && rc == NP_OK; i++) {
-		if (!source->file[readers[i].file] || (readers[i].large && !lacks_something(rank)))
+		if (!source->file[readers[i].file] || (readers[i].large && !misses_something(rank)))
 			continue;
 		rc = read_file(rank, i, source, strings, &problems[i], err);
 	}

@@ -18,7 +18,7 @@ bool file_name_rank(const char *name, const char *prefix, const char *suffix, in
 /* "<prefix>_<digits><suffix>": the digits as a number that grows with time. */
 bool file_name_number(const char *name, const char *prefix, const char *suffix, int64_t *ret);
 
-/* The database of a rank that torch_npu or MindSpore wrote; rank −1 if the name tells none. */
+/* The database of a rank that torch_npu or MindSpore wrote; rank −1 if the name has none. */
 bool file_name_is_rank_db(const char *name, enum np_kind *ret_kind, int32_t *ret_rank);
 
 /* "msmonitor_<pid>_<17 digits>_<rank or -1>.db"; the time is -1 if there is no such time. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data types of communication operators, by the vendor's number and by name. */
+/* Data types, links and transports of communication, by the vendor's number and by name. */
 #include "hccl_types.h"
 
 #include "values.h"
+
+#include "npuprof/comm_tasks.h"
 
 /* By the vendor's number. */
 static const struct {
@@ -40,4 +42,32 @@ int64_t hccl_bytes(int64_t count, int64_t number)
 	    bytes > NP_MOST_BYTES)
 		return NP_UNKNOWN;
 	return bytes;
+}
+
+uint16_t hccl_link_number(struct np_slice name)
+{
+	static const struct {
+		const char *name;
+		uint16_t link;
+	} links[] = { { "ON_CHIP", NP_LINK_ON_CHIP }, { "HCCS", NP_LINK_HCCS },
+		      { "PCIE", NP_LINK_PCIE },       { "ROCE", NP_LINK_ROCE },
+		      { "SIO", NP_LINK_SIO },         { "HCCS_SW", NP_LINK_HCCS_SW } };
+
+	for (size_t i = 0; i < NP_COUNT(links); i++) {
+		if (np_slice_is(name, links[i].name))
+			return links[i].link;
+	}
+	return UINT16_MAX;
+}
+
+uint8_t hccl_transport_number(struct np_slice name)
+{
+	if (np_slice_is(name, "SDMA"))
+		return NP_TRANSPORT_SDMA;
+	return np_slice_is(name, "RDMA") ? NP_TRANSPORT_RDMA : UINT8_MAX;
+}
+
+bool hccl_is_rdma_payload(struct np_slice name)
+{
+	return np_slice_is(name, "RDMA_SEND_PAYLOAD");
 }

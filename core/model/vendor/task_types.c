@@ -73,6 +73,20 @@ bool vendor_is_kernel_core(const char *type, size_t length)
 	return is_one_of(plain, cores, NP_COUNT(cores));
 }
 
+const char *vendor_counter_name(const char *name, size_t length)
+{
+	static const char *const names[][2] = {
+		{ "aicore_time", "aic_total_time" },
+		{ "aiv_time", "aiv_total_time" },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		if (strlen(names[i][0]) == length && memcmp(name, names[i][0], length) == 0)
+			return names[i][1];
+	}
+	return name;
+}
+
 /* --- communication --------------------------------------------------------------------------- */
 
 bool vendor_is_operator(struct np_slice core, struct np_slice name)

@@ -32,6 +32,9 @@ bool vendor_is_kernel_task(const char *type, size_t length);
 /* Is it what a trace calls the type of a kernel's task? */
 bool vendor_is_kernel_core(const char *type, size_t length);
 
+/* Counters of kernels have two names by version: the one that is kept, or `name` itself. */
+const char *vendor_counter_name(const char *name, size_t length);
+
 /* --- communication --------------------------------------------------------------------------- */
 
 /* Is a row of a table of kernels an operator of communication? By its core and its name. */

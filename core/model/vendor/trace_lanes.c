@@ -153,6 +153,23 @@ bool trace_plane(struct np_slice name, int64_t *ret)
 	       np_text_to_int(name.bytes + 6, name.length - 6, ret);
 }
 
+#define GROUP        "Group "
+#define GROUP_SUFFIX " Communication"
+
+bool trace_is_group(struct np_slice name)
+{
+	return np_slice_begins(name, GROUP);
+}
+
+bool trace_group(struct np_slice name, struct np_slice *ret)
+{
+	if (!trace_is_group(name) || name.length < strlen(GROUP) + strlen(GROUP_SUFFIX))
+		return false;
+	*ret = (struct np_slice){ name.bytes + strlen(GROUP),
+				  name.length - strlen(GROUP) - strlen(GROUP_SUFFIX) };
+	return true;
+}
+
 static int by_order(const void *left, const void *right)
 {
 	const struct trace_thread *a = left;

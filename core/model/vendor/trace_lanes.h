@@ -66,6 +66,12 @@ struct trace_thread *trace_thread_at(const struct trace_lanes *lanes, int64_t pi
 /* The number in the name of a plane's thread, "Plane 3"; false for another. */
 bool trace_plane(struct np_slice name, int64_t *ret);
 
+/* Is it the name of a communicator's thread, "Group … Communication"? */
+bool trace_is_group(struct np_slice name);
+
+/* What it calls the communicator: "0", "10.0.0.1%eth0_60000_0_17"; false where it is cut short. */
+bool trace_group(struct np_slice name, struct np_slice *ret);
+
 /* All threads were added: sort them and find the owners of planes. */
 void trace_threads_own(struct trace_lanes *lanes);
 
@@ -95,7 +101,7 @@ typedef bool trace_starts_there(const void *tasks, np_ns start, int64_t connecti
 /*
  * The index of the operator of a communicator's thread in which a sub-task lies
  * that starts at `start`, or TRACE_NO_OP. A send and a receive may run at once; then
- * the task on the device that starts with the small one tells by its connection.
+ * the connection of the task on the device that starts with it decides.
  */
 uint32_t trace_op_at(const struct trace_op *ops, size_t count, const struct trace_thread *owner,
 		     np_ns start, trace_starts_there *starts_there, const void *tasks);

@@ -17,7 +17,7 @@
  * Of a rank that is measured while it is read only the younger launches are
  * known: two generations of them, of which the older one is let go when the
  * younger is full. A call that comes after its connection was asked for, or a
- * question for one that was let go, tells that the file has another order than
+ * question for one that was let go, shows that the file has another order than
  * that takes.
  */
 #define GENERATION 16384
@@ -324,7 +324,7 @@ static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
 		return NP_E_NOMEM;
 	*slot = device;
 	*ret = (uint16_t)(capture->devices.count - 1);
-	/* The operators of several are told apart by all tasks. */
+	/* The operators of several are distinguished by all tasks. */
 	if (*ret > 0 && capture->in_parts)
 		capture->unordered = true;
 	return NP_OK;
@@ -335,7 +335,7 @@ static uint32_t small_number(int64_t value)
 	return value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-/* In parts: what the calls tell about a task, which will be forgotten before it is measured. */
+/* In parts: what the calls say about a task, which will be forgotten before it is measured. */
 static int resolve(struct capture *capture, struct capture_task *task,
 		   const struct capture_launch *launch)
 {

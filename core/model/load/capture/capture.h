@@ -133,7 +133,7 @@ struct capture {
 	struct np_idset *let_go;   /* connections whose launch is forgotten */
 	int64_t highest;           /* connection of all calls */
 
-	/* Oddities, told once at the end. */
+	/* Oddities, reported once at the end. */
 	size_t impossible_times;
 	bool too_long; /* a step lasts over a day: it is not divided */
 	size_t ops_outside;
@@ -202,7 +202,7 @@ int capture_close_steps(struct capture *capture) NP_MUST_USE;
 
 /*
  * The device of an operator: newer databases say it, one device leaves no
- * doubt, else the tasks of its connection tell, unless they ran on several (-1).
+ * doubt, else the tasks of its connection decide, unless they ran on several (-1).
  */
 int8_t capture_op_device(struct capture *capture, int64_t device, int64_t connection);
 

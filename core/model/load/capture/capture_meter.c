@@ -42,7 +42,7 @@ struct capture_meter {
 	uint16_t device;
 	uint32_t step;
 	struct np_activity_builder *build;
-	struct task_list kernels; /* of this part, with all that tells whose a nanosecond is */
+	struct task_list kernels; /* of this part, with all that decides whose a nanosecond is */
 	struct task_list ops;
 	struct task_list copies;
 	struct np_spans *computing; /* of this part */

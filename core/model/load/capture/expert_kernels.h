@@ -27,12 +27,12 @@ void expert_kernels_end(struct expert_kernels *kernels);
 /*
  * Add a kernel of the type above. Its tokens are the first dimensions of its
  * inputs ("4096,1024;8,1024,2816;8") but for the last two, the weights and the
- * list of groups; one whose shapes do not tell is left out.
+ * list of groups; one whose shapes do not say is left out.
  */
 int expert_kernels_add(struct expert_kernels *kernels, const char *shapes, size_t length,
 		       np_ns start, np_ns time, struct np_err *err) NP_MUST_USE;
 
-/* Σ first dimensions as above; false when the shapes do not tell. */
+/* Σ first dimensions as above; false when the shapes do not say. */
 bool expert_tokens(const char *shapes, size_t length, int64_t *ret);
 
 /* Reduce them to rank->experts; rank->ops must be sorted and the steps closed. */

@@ -169,7 +169,7 @@ static uint32_t *sorted_order(size_t count, int (*compare)(const void *, const v
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
-/* What tells sorts apart. */
+/* What distinguishes sorts. */
 struct sort_key {
 	uint32_t likeness;
 	uint32_t framework_op; /* as of a gather_launch; UINT32_MAX for none */

@@ -44,7 +44,7 @@ struct gather_call {
 	int64_t tid;
 	int64_t connections; /* number of what it launched; negative for nothing */
 	np_str name;
-	bool counts;   /* kernels are told apart by it */
+	bool counts;   /* kernels are distinguished by it */
 	bool backward; /* by its threads */
 };
 
@@ -103,8 +103,8 @@ int kernel_gather_link(struct kernel_gather *gather, int64_t connections, int64_
 
 /*
  * From what was gathered to rank->kernel_sums, by the windows of its steps and
- * these devices. Without windows there are no sums. Texts tell the order of kernels that
- * nothing else tells apart.
+ * these devices. Without windows there are no sums. Texts give the order of kernels that
+ * nothing else distinguishes.
  */
 int kernel_gather_reduce(struct kernel_gather *gather, const struct np_strtab *strings,
 			 const int32_t *devices, struct np_rank *rank) NP_MUST_USE;

@@ -81,7 +81,7 @@ static void forget_steps(struct np_rank *rank, np_str component)
 	rank->memory_steps.count = kept;
 }
 
-/* What is reserved tells of a component only if none of its records says what is allocated. */
+/* What is reserved counts for a component only if none of its records says what is allocated. */
 int memory_hold(struct np_rank *rank, const struct memory_held *held, struct np_err *err)
 {
 	struct np_memory_peak *peak = component_of(rank, held->component, err);

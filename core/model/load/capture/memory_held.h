@@ -7,8 +7,8 @@
 
 /*
  * What components of the memory management held: their peaks (np_rank.memory) and
- * the most and least of each step (np_rank.memory_steps). Several files tell of
- * them; a component that one has told is not taken from another:
+ * the most and least of each step (np_rank.memory_steps). Several files know
+ * them; a component that one has reported is not taken from another:
  *
  *	PTA, GE, PTA+GE …  memory_record.csv, MEMORY_RECORD
  *	PTA, GE            operator_memory.csv, OP_MEMORY; GE alone NPU_OP_MEM: what all

@@ -218,7 +218,7 @@ static int read_tables(struct rank_db *load)
 static const char no_kernel[] = "tells of no kernel, though TASK has kernels";
 
 /* Is there nothing that says which tasks were kernels? */
-static bool tells_no_kernel(const struct rank_db *load)
+static bool knows_no_kernel(const struct rank_db *load)
 {
 	return load->ran_kernels && !load->has_kernels;
 }
@@ -230,7 +230,7 @@ static int read_everything(struct rank_db *load)
 	/* Empty tables are no better than missing ones. */
 	if (rc == NP_OK && load->capture.task_count == 0 && load->rank->ops.count == 0)
 		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s' holds no tasks", np_db_path(load->db));
-	if (rc == NP_OK && tells_no_kernel(load) && load->rank->ops.count == 0)
+	if (rc == NP_OK && knows_no_kernel(load) && load->rank->ops.count == 0)
 		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s': COMPUTE_TASK_INFO %s",
 			     np_db_path(load->db), no_kernel);
 	if (rc == NP_OK)
@@ -252,7 +252,7 @@ static int read_everything(struct rank_db *load)
 }
 
 /* Computing is not known, and neither is what is left of a step or hidden by it: another file may
- * tell. */
+ * know. */
 static void forget_computing(struct rank_db *load)
 {
 	struct np_rank *rank = load->rank;
@@ -298,7 +298,7 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 		rank->step_source = NP_FROM_RANK_DB;
 		rank->comm_source = rank->ops.count ? NP_FROM_RANK_DB : NP_FROM_NOTHING;
 		rank->exposed_source = rank->comm_source;
-		if (tells_no_kernel(&load))
+		if (knows_no_kernel(&load))
 			forget_computing(&load);
 		look_for_contents(&load);
 		note_oddities(&load);

@@ -3,7 +3,7 @@
 #define NP_LOAD_RANK_DB_H
 
 /*
- * The reader of the rank database, the best of all files: what it is told by is in rank_db.h.
+ * The reader of the rank database, the best of all files; its parts are in rank_db.h.
  */
 
 #include "npuprof/run.h"
@@ -11,7 +11,7 @@
 /*
  * The rank database: everything is derived from its tasks and operators. In parts
  * it needs little memory, but fails with NP_E_RANGE where the order of the tables
- * does not allow it. What is wrong with the file is told best without. Kernels
+ * does not allow it. What is wrong with the file is reported best without. Kernels
  * are summed if `framework_op` is not NULL, which takes every task with its connection
  * until its kernel is read (rank_db_gather_kernel()): never in parts.
  */

@@ -10,7 +10,7 @@
  * then calls, tasks, kernels and the sub-tasks of operators side by side, so
  * far as they are about the same time: what is complete is measured and let go
  * (capture.h says what that takes). Where the order of the tables does not allow
- * it, and to tell what is wrong with a damaged file, each is read to its end
+ * it, and to report what is wrong with a damaged file, each is read to its end
  * before the next. Joins are maps from ids to array indexes.
  */
 
@@ -96,7 +96,7 @@ struct rank_db {
 	struct expert_kernels experts;
 	np_kernel_framework_op *framework_op; /* NULL: kernels are not summed */
 	struct kernel_gather *gather;         /* likewise */
-	bool sums_lost;                       /* they cannot be told in one pass */
+	bool sums_lost;                       /* they cannot be known in one pass */
 	struct np_idmap *call_names; /* STRING_IDS.id → np_str of a call's name × 2 + counts */
 	struct np_idmap *by_task; /* TASK.globalTaskId → gather->kernels, if there are counters */
 	struct rank_db_counters *counters; /* likewise, by kernel */
@@ -135,7 +135,7 @@ int rank_db_open(struct rank_db *load, const struct vendor_pick *pick, struct ra
 	NP_MUST_USE;
 int rank_db_fill(struct rank_db *load, struct rank_db_table *table) NP_MUST_USE;
 
-/* In parts: does the table tell about a task that is certainly not yet read? */
+/* In parts: is the table about a task that is certainly not yet read? */
 bool rank_db_is_ahead(const struct rank_db *load, int64_t task);
 
 /* rank_db_steps.c: STEP_TIME, PYTORCH_API. */
@@ -144,7 +144,7 @@ int rank_db_read_steps(struct rank_db *load) NP_MUST_USE;
 int rank_db_read_loading(struct rank_db *load) NP_MUST_USE;
 bool rank_db_loads_data(const struct rank_db *load, int64_t name);
 
-/* rank_db_comm.c: COMMUNICATION_OP. Devices and steps of operators are told by the tasks. */
+/* rank_db_comm.c: COMMUNICATION_OP. Devices and steps of operators are known by the tasks. */
 int rank_db_read_ops(struct rank_db *load) NP_MUST_USE;
 void rank_db_place_ops(struct rank_db *load);
 

@@ -19,7 +19,8 @@ static int op_group(struct rank_db *load, int64_t name_id, uint32_t *ret)
 	return rc;
 }
 
-/* Old databases have no opType column, and at Level0 it is N/A: the name up to its number tells. */
+/* Old databases have no opType column, and at Level0 it is N/A: the name up to its number counts.
+ */
 static int op_type(struct rank_db *load, int64_t type_id, int64_t name_id, np_str *ret)
 {
 	struct rank_db_text type = rank_db_text(load, type_id);

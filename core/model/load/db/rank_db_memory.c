@@ -13,7 +13,7 @@ static int hold(struct rank_db *load, const char *component, struct memory_held 
 	return rc < 0 ? rc : memory_hold(load->rank, held, load->err);
 }
 
-/* A table that cannot be read costs what it tells. */
+/* A table that cannot be read costs what it holds. */
 static int each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
 {
 	struct np_err problem = NP_ERR_INIT;

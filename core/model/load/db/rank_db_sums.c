@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The counters that tell what a kernel is, in ns; NaN where they were not recorded. */
+/* The counters that show what a kernel is, in ns; NaN where they were not recorded. */
 struct rank_db_counters {
 	double mac;
 	double total;
@@ -103,14 +103,15 @@ int rank_db_gather_kernel(struct rank_db *load, const struct capture_task *task,
 static double *counter_of(struct rank_db *load, int64_t name, struct rank_db_counters *counters)
 {
 	struct rank_db_text text = rank_db_text(load, name);
+	const char *counter = vendor_counter_name(text.bytes, strlen(text.bytes));
 
-	if (strcmp(text.bytes, "aic_mac_time") == 0)
+	if (strcmp(counter, "aic_mac_time") == 0)
 		return &counters->mac;
-	if (strcmp(text.bytes, "aic_total_time") == 0 || strcmp(text.bytes, "aicore_time") == 0)
+	if (strcmp(counter, "aic_total_time") == 0)
 		return &counters->total;
-	if (strcmp(text.bytes, "aic_mte2_time") == 0)
+	if (strcmp(counter, "aic_mte2_time") == 0)
 		return &counters->mte2;
-	if (strcmp(text.bytes, "aiv_total_time") == 0 || strcmp(text.bytes, "aiv_time") == 0)
+	if (strcmp(counter, "aiv_total_time") == 0)
 		return &counters->aiv;
 	return NULL;
 }
@@ -157,7 +158,8 @@ static int read_counters(struct rank_db *load)
 
 /* --- calls of the framework ------------------------------------------------------------------ */
 
-/* What a name is, looked at once for each: its text, and whether kernels are told apart by it. */
+/* What a name is, looked at once for each: its text, and whether kernels are distinguished by it.
+ */
 static int name_call(struct rank_db *load, int64_t name, bool *ret_op, struct gather_call *call)
 {
 	uint32_t known = np_idmap_get(load->call_names, name);
@@ -218,7 +220,7 @@ static int take_link(struct rank_db *load, const struct np_batch *batch, size_t 
 				  batch->column[CONNECTION_VALUE].integer[row]);
 }
 
-/* Where no name tells kernels apart, no call needs to be read. */
+/* Where no name distinguishes kernels, no call needs to be read. */
 static bool has_origins(const struct rank_db *load)
 {
 	for (size_t i = 0; i < load->texts.count; i++) {

@@ -241,7 +241,7 @@ uint32_t rank_db_find_task(struct rank_db *load, int64_t key, bool *ret_waits)
 	*ret_waits = false;
 	if (index != NP_IDMAP_NONE || !load->capture.in_parts)
 		return index;
-	/* It was measured without what should be told about it now. */
+	/* It was measured without what is found about it now. */
 	if (np_idset_has(load->seen, key))
 		load->capture.unordered = true;
 	*ret_waits = !load->tasks.done;
@@ -386,7 +386,7 @@ int rank_db_open_tasks(struct rank_db *load)
 	};
 	int rc = rank_db_open(load, &calls, &load->calls);
 
-	/* To be summed, kernels are told apart by more. */
+	/* To be summed, kernels are distinguished by more. */
 	if (load->gather)
 		kernels.columns |= VENDOR_BIT(KERNEL_NAME) | VENDOR_BIT(KERNEL_IN_TYPES) |
 				   VENDOR_BIT(KERNEL_IN_FORMATS);

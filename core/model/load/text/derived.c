@@ -208,7 +208,7 @@ static void mend_total(struct np_rank *rank, const struct np_link *pick, np_str 
 
 /*
  * The exporter files reduceScatter under "reduce" and alltoallv under
- * "alltoall". The picked operators tell the class; the total has none and takes
+ * "alltoall". The picked operators have the class; the total has none and takes
  * it from a pick of the same link.
  */
 static int mend_classes(struct derived *load)

@@ -18,7 +18,7 @@
 typedef int take_op(struct derived *load, const char *name, size_t name_length,
 		    const struct np_json *info, uint32_t group, uint32_t step);
 
-/* The communicator after the last '@'; old files have none, then the operator's number tells. */
+/* The communicator after the last '@'; old files have none, then the operator's number decides. */
 static int group_of(struct derived *load, const char *name, size_t *ret_length, uint32_t *ret)
 {
 	const char *at = strrchr(name, '@');

@@ -12,13 +12,13 @@
  * memory_record.csv, operator_memory.csv, npu_module_mem.csv: in MB as torch_npu
  * writes them, in KB as msprof does. MB of these are 2^20 bytes.
  */
-struct reading {
+struct memory_reading {
 	struct np_rank *rank;
 	struct np_strtab *strings;
 	struct np_err *err;
 };
 
-typedef int take_row(struct reading *reading, const struct np_slice *cell);
+typedef int take_row(struct memory_reading *reading, const struct np_slice *cell);
 
 static np_ns time_of(struct np_slice cell)
 {
@@ -44,7 +44,8 @@ static int64_t bytes_of(struct np_slice mb, struct np_slice kb)
 	return mb.length > 0 ? scaled(mb, VENDOR_MB) : scaled(kb, VENDOR_KB);
 }
 
-static int hold(struct reading *reading, const char *name, size_t length, struct memory_held *held)
+static int hold(struct memory_reading *reading, const char *name, size_t length,
+		struct memory_held *held)
 {
 	int rc = np_strtab_add(reading->strings, name, length, &held->component, reading->err);
 
@@ -53,7 +54,7 @@ static int hold(struct reading *reading, const char *name, size_t length, struct
 
 /* --- components ------------------------------------------------------------------------------ */
 
-static int take_component(struct reading *reading, const struct np_slice *cell)
+static int take_component(struct memory_reading *reading, const struct np_slice *cell)
 {
 	struct memory_held held = {
 		.at = time_of(cell[COMPONENT_TIME]),
@@ -64,7 +65,7 @@ static int take_component(struct reading *reading, const struct np_slice *cell)
 	return hold(reading, cell[COMPONENT_NAME].bytes, cell[COMPONENT_NAME].length, &held);
 }
 
-static int take_module(struct reading *reading, const struct np_slice *cell)
+static int take_module(struct memory_reading *reading, const struct np_slice *cell)
 {
 	struct memory_held held = { .at = time_of(cell[COMPONENT_TIME]),
 				    .allocated = NP_UNKNOWN,
@@ -81,7 +82,7 @@ static int take_module(struct reading *reading, const struct np_slice *cell)
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-static int take_operator(struct reading *reading, const struct np_slice *cell)
+static int take_operator(struct memory_reading *reading, const struct np_slice *cell)
 {
 	const char *component =
 		memory_component_of(cell[OPERATOR_NAME].bytes, cell[OPERATOR_NAME].length);
@@ -112,7 +113,7 @@ static const struct {
 	const struct np_csv_column *columns;
 	size_t count;
 	take_row *take;
-	const char *told[3]; /* it is not read if one of these is known */
+	const char *known[3]; /* it is not read if one of these is known */
 } files[] = {
 	{ NP_FILE_MEMORY_RECORD,
 	  vendor_memory_components,
@@ -131,7 +132,7 @@ static const struct {
 	  { MEMORY_MODULE } },
 };
 
-static int each_row(struct reading *reading, const char *path, size_t file)
+static int each_row(struct memory_reading *reading, const char *path, size_t file)
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
 	const struct np_csv_row *row;
@@ -147,7 +148,8 @@ static int each_row(struct reading *reading, const char *path, size_t file)
 }
 
 /* A file that cannot be read costs itself alone. */
-static int read_file(struct reading *reading, const char *path, size_t file, struct np_err *err)
+static int read_file(struct memory_reading *reading, const char *path, size_t file,
+		     struct np_err *err)
 {
 	struct np_err problem = NP_ERR_INIT;
 	int rc;
@@ -163,10 +165,10 @@ static int read_file(struct reading *reading, const char *path, size_t file, str
 	return NP_OK;
 }
 
-static bool is_told(const struct reading *reading, size_t file)
+static bool is_known(const struct memory_reading *reading, size_t file)
 {
-	for (size_t i = 0; i < NP_COUNT(files[file].told) && files[file].told[i]; i++) {
-		if (memory_knows(reading->rank, reading->strings, files[file].told[i]))
+	for (size_t i = 0; i < NP_COUNT(files[file].known) && files[file].known[i]; i++) {
+		if (memory_knows(reading->rank, reading->strings, files[file].known[i]))
 			return true;
 	}
 	return false;
@@ -175,13 +177,13 @@ static bool is_told(const struct reading *reading, size_t file)
 int np_load_memory(struct np_rank *rank, const struct np_source_files *source,
 		   struct np_strtab *strings, struct np_err *err)
 {
-	struct reading reading = { .rank = rank, .strings = strings };
+	struct memory_reading reading = { .rank = rank, .strings = strings };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(files) && rc == NP_OK; i++) {
 		const char *path = source->file[files[i].file];
 
-		if (path && !is_told(&reading, i))
+		if (path && !is_known(&reading, i))
 			rc = read_file(&reading, path, i, err);
 	}
 	memory_drop_idle_modules(rank, strings);

@@ -55,7 +55,7 @@ static int take_members(struct np_rank *rank, struct np_group *group, const stru
 			group->members[group->member_count++] = (int32_t)member;
 	}
 	qsort(group->members, group->member_count, sizeof(group->members[0]), np_by_int32);
-	/* A list without a single rank tells nothing. */
+	/* A list without a single rank says nothing. */
 	if (group->member_count == 0)
 		group->members = NULL;
 	return NP_OK;

@@ -39,15 +39,15 @@ int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab 
 int np_load_communication(struct np_rank *rank, const char *path, const char *matrix_path,
 			  struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
-/* What experts computed, from the table of kernels where no reader of tasks told. */
+/* What experts computed, from the table of kernels where no reader of tasks found them. */
 int np_load_experts(struct np_rank *rank, const struct np_source_files *source,
 		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
-/* op_statistic.csv and api_statistic.csv, for what no other file told. */
+/* op_statistic.csv and api_statistic.csv, for what no other file has. */
 int np_load_statistics(struct np_rank *rank, const struct np_source_files *source,
 		       struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
-/* The memory files of a rank, for what no other file told. */
+/* The memory files of a rank, for what no other file has. */
 int np_load_memory(struct np_rank *rank, const struct np_source_files *source,
 		   struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 

@@ -259,7 +259,7 @@ static int add_ops(struct gpu *gpu)
 					     from->connection);
 		if (!op)
 			return NP_E_NOMEM;
-		/* Not every operator of a group tells its name. */
+		/* Not every operator of a group has its name. */
 		if (from->pg_name != NP_STR_NONE)
 			gpu->rank->groups.item[group].pg_name = from->pg_name;
 		op->name = from->name;

@@ -155,7 +155,7 @@ static int make_steps(struct trace_load *load)
 /*
  * The overlap lane is what the vendor sums, to the last digit; but its blocks
  * are joined over the whole trace, and one that reaches over the end of a step
- * cannot be told apart. Then the kernels decide.
+ * cannot be divided. Then the kernels decide.
  */
 static bool stays_in_steps(const struct np_rank *rank, const struct capture_spans *spans)
 {

@@ -5,18 +5,16 @@
 
 /* --- lanes ----------------------------------------------------------------------------------- */
 
-/* "Group 0 Communication", "Group 10.0.0.1%eth0_60000_0_17 Communication", "Plane 3". */
+/* Communicators and their planes; other threads are not looked at. */
 static int name_thread(struct trace_load *load, const struct np_trace_event *event,
 		       struct np_slice name)
 {
-	static const char group[] = "Group ";
-	static const char suffix[] = " Communication";
 	struct trace_thread *thread;
+	struct np_slice group;
 	int64_t plane = NP_UNKNOWN;
 	bool is_plane = trace_plane(name, &plane);
 
-	if (!is_plane &&
-	    (!np_slice_begins(name, group) || name.length < strlen(group) + strlen(suffix)))
+	if (!is_plane && !trace_group(name, &group))
 		return NP_OK;
 	thread = trace_thread_add(&load->lanes, event, load->capture.err);
 	if (!thread)
@@ -25,8 +23,7 @@ static int name_thread(struct trace_load *load, const struct np_trace_event *eve
 		thread->plane = plane;
 		return NP_OK;
 	}
-	return np_strtab_add(load->capture.strings, name.bytes + strlen(group),
-			     name.length - strlen(group) - strlen(suffix), &thread->group,
+	return np_strtab_add(load->capture.strings, group.bytes, group.length, &thread->group,
 			     load->capture.err);
 }
 
@@ -76,7 +73,7 @@ static int take_call(struct trace_load *load, const struct np_trace_event *event
 		return NP_E_NOMEM;
 	*call = (struct trace_call){ event->ts_ns, np_trace_end(event), connection, node };
 	load->node_calls += node;
-	/* They tell what flows would, and there are as many of those as tasks. */
+	/* They say what flows would, and there are as many of those as tasks. */
 	if (node)
 		np_vec_release(&load->flows);
 	return NP_OK;
@@ -157,29 +154,6 @@ static int take_op(struct trace_load *load, const struct trace_lane *lane,
 			     &rest->name, load->capture.err);
 }
 
-static uint16_t link_number(struct np_slice text)
-{
-	static const struct {
-		const char *name;
-		uint16_t link;
-	} links[] = { { "ON_CHIP", NP_LINK_ON_CHIP }, { "HCCS", NP_LINK_HCCS },
-		      { "PCIE", NP_LINK_PCIE },       { "ROCE", NP_LINK_ROCE },
-		      { "SIO", NP_LINK_SIO },         { "HCCS_SW", NP_LINK_HCCS_SW } };
-
-	for (size_t i = 0; i < NP_COUNT(links); i++) {
-		if (np_slice_is(text, links[i].name))
-			return links[i].link;
-	}
-	return UINT16_MAX;
-}
-
-static uint8_t transport_number(struct np_slice text)
-{
-	if (np_slice_is(text, "SDMA"))
-		return NP_TRANSPORT_SDMA;
-	return np_slice_is(text, "RDMA") ? NP_TRANSPORT_RDMA : UINT8_MAX;
-}
-
 static int32_t peer_of(const struct np_trace_value *value)
 {
 	int64_t rank;
@@ -206,12 +180,12 @@ static int take_sub_task(struct trace_load *load, const struct np_trace_event *e
 	sub_task->task.bytes = NP_UNKNOWN;
 	if (np_trace_value_integer(&values[TRACE_SUB_TASK_SIZE], &number))
 		sub_task->task.bytes = vendor_bytes(number);
-	sub_task->task.link = link_number(trace_value_text(&values[TRACE_SUB_TASK_LINK]));
+	sub_task->task.link = hccl_link_number(trace_value_text(&values[TRACE_SUB_TASK_LINK]));
 	sub_task->task.transport =
-		transport_number(trace_value_text(&values[TRACE_SUB_TASK_TRANSPORT]));
+		hccl_transport_number(trace_value_text(&values[TRACE_SUB_TASK_TRANSPORT]));
 	kind = vendor_trace_sub_task_kind(trace_value_text(&values[TRACE_SUB_TASK_TYPE]));
 	sub_task->task.kind = NP_TASK_OTHER;
-	if (np_slice_is(trace_value_text(&values[TRACE_SUB_TASK_RDMA]), "RDMA_SEND_PAYLOAD"))
+	if (hccl_is_rdma_payload(trace_value_text(&values[TRACE_SUB_TASK_RDMA])))
 		sub_task->task.kind = NP_TASK_RDMA_PAYLOAD;
 	else if (kind == SUB_TASK_WAIT)
 		sub_task->task.kind = NP_TASK_NOTIFY_WAIT;

@@ -164,6 +164,15 @@ static void only_some_types_of_tasks_are_of_kernels_alone(void **state)
 	assert_false(vendor_is_kernel_core("EVENT_WAIT", 10));
 }
 
+static void counters_of_older_versions_have_the_newer_name(void **state)
+{
+	(void)state;
+	assert_string_equal(vendor_counter_name("aicore_time", 11), "aic_total_time");
+	assert_string_equal(vendor_counter_name("aiv_time", 8), "aiv_total_time");
+	assert_string_equal(vendor_counter_name("aic_mac_ratio", 13), "aic_mac_ratio");
+	assert_string_equal(vendor_counter_name("aiv_time_x", 10), "aiv_time_x");
+}
+
 static void operators_are_known_by_their_core_or_their_name(void **state)
 {
 	(void)state;
@@ -233,6 +242,7 @@ int main(void)
 		cmocka_unit_test(shapes_lose_their_quotes_and_nothing_else),
 		cmocka_unit_test(spellings_of_a_task_by_version_are_one_class),
 		cmocka_unit_test(only_some_types_of_tasks_are_of_kernels_alone),
+		cmocka_unit_test(counters_of_older_versions_have_the_newer_name),
 		cmocka_unit_test(operators_are_known_by_their_core_or_their_name),
 		cmocka_unit_test(sub_tasks_are_alike_in_databases_and_traces),
 		cmocka_unit_test(calls_are_known_by_their_numbers),
