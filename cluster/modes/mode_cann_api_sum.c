@@ -24,7 +24,7 @@ static int take_calls(struct mode_rank *rank, struct grouping *calls, struct gro
 
 	for (size_t i = 0; i < detail->calls.count; i++) {
 		const struct np_call *call = &detail->calls.item[i];
-		struct group *group;
+		struct value_group *group;
 
 		if (!mode_takes(rank, call->step))
 			continue;
@@ -56,7 +56,7 @@ static int take_sums(struct mode_rank *rank, struct grouping *calls)
 		return np_fail_nomem(rank->err, MODE);
 	for (size_t i = 0; i < from->calls.count; i++) {
 		const struct np_statistic *of = &from->calls.item[i];
-		struct group *group;
+		struct value_group *group;
 		struct summary *summary;
 
 		if (of->count <= 0)
@@ -122,7 +122,7 @@ static const struct np_column rank_columns[] = {
 };
 
 /* Where rows go. */
-struct put {
+struct api_sum_put {
 	struct np_modes *modes;
 	struct np_mode_table *table;
 	void *const *ranks;
@@ -133,7 +133,7 @@ struct put {
 static int put_of_rank(void *context, const np_str *key, const struct summary *summary,
 		       struct np_err *err)
 {
-	const struct put *put = context;
+	const struct api_sum_put *put = context;
 	const struct np_cell cells[NP_COUNT(rank_columns)] = {
 		mode_name_cell(put->modes, key[0]),
 		np_cell_real(np_round(percent(summary->sum, put->total), 2)),
@@ -163,12 +163,12 @@ static const struct np_column all_columns[] = {
 };
 
 /* The ranks whose shortest, or longest, call of a function is the one of all. */
-static void list_ranks(const struct put *put, const np_str *key, int64_t value, bool most,
+static void list_ranks(const struct api_sum_put *put, const np_str *key, int64_t value, bool most,
 		       struct np_buf *buf)
 {
 	for (size_t i = 0; i < put->modes->run->sources.count; i++) {
 		const struct grouping *calls = put->ranks[i];
-		const struct group *own = calls ? grouping_get(calls, key) : NULL;
+		const struct value_group *own = calls ? grouping_get(calls, key) : NULL;
 		const struct summary *summary;
 
 		if (!own)
@@ -185,7 +185,7 @@ static int put_of_all(void *context, const np_str *key, const struct summary *su
 {
 	NP_CLEANUP(np_buf_release) struct np_buf least = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf most = NP_BUF_INIT;
-	const struct put *put = context;
+	const struct api_sum_put *put = context;
 
 	list_ranks(put, key, summary->min, false, &least);
 	list_ranks(put, key, summary->max, true, &most);
@@ -218,12 +218,12 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		MODE_TABLE(modes, MODE, "CannApiSumRank",
 			   "durations of CANN calls by rank and function", rank_columns, err);
 	size_t count = modes->run->sources.count;
-	struct put all = { modes, table, ranks, 0, -1 };
+	struct api_sum_put all = { modes, table, ranks, 0, -1 };
 	int rc = table && each ? NP_OK : NP_E_NOMEM;
 
 	(void)prepared;
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		struct put put = { modes, each, ranks, 0, -1 };
+		struct api_sum_put put = { modes, each, ranks, 0, -1 };
 
 		if (!ranks[i])
 			continue;

@@ -17,21 +17,21 @@ struct copies {
 	np_ns inside;  /* of these, between the first and the last of them */
 };
 
-struct result {
+struct summary_result {
 	struct copies *steps; /* by step of the rank; NULL where tasks were not recorded */
 };
 
 static void release(void *result)
 {
-	free(((struct result *)result)->steps);
+	free(((struct summary_result *)result)->steps);
 	free(result);
 }
 
-struct pieces {
+struct summary_pieces {
 	NP_VEC(struct np_span) list;
 };
 
-static int add_piece(struct pieces *pieces, np_ns begin, np_ns end, struct np_err *err)
+static int add_piece(struct summary_pieces *pieces, np_ns begin, np_ns end, struct np_err *err)
 {
 	struct np_span *span;
 
@@ -59,7 +59,7 @@ static uint32_t step_of(const struct mode_rank *rank, const struct np_device_tas
 }
 
 /* The copies of all steps in one pass: `pieces` are by step. */
-static int copy_pieces(struct mode_rank *rank, struct pieces *pieces, struct copies *steps)
+static int copy_pieces(struct mode_rank *rank, struct summary_pieces *pieces, struct copies *steps)
 {
 	const struct np_detail *detail = rank->detail;
 	size_t count = detail->tasks.count;
@@ -79,7 +79,7 @@ static int copy_pieces(struct mode_rank *rank, struct pieces *pieces, struct cop
 }
 
 /* Keep what lies within [begin, end). */
-static void clip(struct pieces *pieces, struct np_span within)
+static void clip(struct summary_pieces *pieces, struct np_span within)
 {
 	size_t kept = 0;
 
@@ -95,7 +95,7 @@ static void clip(struct pieces *pieces, struct np_span within)
 }
 
 /* What the pieces cover beyond the set. */
-static int exposed(struct pieces *pieces, const struct np_spans *busy, np_ns *ret,
+static int exposed(struct summary_pieces *pieces, const struct np_spans *busy, np_ns *ret,
 		   struct np_err *err)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *set = np_spans_new();
@@ -107,7 +107,7 @@ static int exposed(struct pieces *pieces, const struct np_spans *busy, np_ns *re
 	return rc;
 }
 
-static int measure(const struct np_spans *busy, struct pieces *copies, struct copies *ret,
+static int measure(const struct np_spans *busy, struct summary_pieces *copies, struct copies *ret,
 		   struct np_err *err)
 {
 	struct np_span extent = { 0, 0 };
@@ -120,7 +120,7 @@ static int measure(const struct np_spans *busy, struct pieces *copies, struct co
 	return exposed(copies, busy, &ret->inside, err);
 }
 
-static int reduce_step(struct mode_rank *rank, uint32_t step, struct pieces *copies,
+static int reduce_step(struct mode_rank *rank, uint32_t step, struct summary_pieces *copies,
 		       struct copies *ret)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = NULL;
@@ -135,9 +135,9 @@ static int reduce_step(struct mode_rank *rank, uint32_t step, struct pieces *cop
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
-	struct result *result = calloc(1, sizeof(*result));
+	struct summary_result *result = calloc(1, sizeof(*result));
 	size_t count = rank->rank->steps.count;
-	struct pieces *pieces;
+	struct summary_pieces *pieces;
 	int rc = NP_OK;
 
 	(void)prepared;
@@ -307,7 +307,7 @@ static int note_missing(struct np_modes *modes, void *const *ranks, struct np_er
 	int rc = without_times && without_tasks ? NP_OK : np_fail_nomem(err, MODE);
 
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		const struct result *result = ranks[i];
+		const struct summary_result *result = ranks[i];
 
 		without_times[i] = result && modes->run->ranks[i]->times.count == 0;
 		without_tasks[i] = result && !without_times[i] && !result->steps;
@@ -339,7 +339,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		add_shares(modes, &shares);
 	}
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		const struct result *result = ranks[i];
+		const struct summary_result *result = ranks[i];
 
 		if (!result)
 			continue;

@@ -23,7 +23,7 @@
 
 static void unprepare(void *prepared)
 {
-	struct suspects *suspects = prepared;
+	struct bottleneck_suspects *suspects = prepared;
 
 	np_vec_release(&suspects->list);
 	free(suspects->wanted);
@@ -100,8 +100,8 @@ static int by_time(const void *left, const void *right, void *context)
 	return np_order(a->target.op, b->target.op);
 }
 
-static int find_suspects(const struct np_modes *modes, struct suspects *suspects, uint32_t target,
-			 struct np_err *err)
+static int find_suspects(const struct np_modes *modes, struct bottleneck_suspects *suspects,
+			 uint32_t target, struct np_err *err)
 {
 	const struct np_align *align = modes->align;
 	struct by_time order = { modes };
@@ -128,7 +128,7 @@ static int find_suspects(const struct np_modes *modes, struct suspects *suspects
 
 static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
 {
-	struct suspects *suspects = calloc(1, sizeof(*suspects));
+	struct bottleneck_suspects *suspects = calloc(1, sizeof(*suspects));
 	uint32_t target = 0;
 	int rc;
 
@@ -156,7 +156,7 @@ static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
 
 static bool skips(const void *prepared, size_t index)
 {
-	return !((const struct suspects *)prepared)->wanted[index];
+	return !((const struct bottleneck_suspects *)prepared)->wanted[index];
 }
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
@@ -181,8 +181,8 @@ static void release(void *result)
 #define SEARCH_MOST 64
 
 /* Events of the fast rank that were passed on the way back and may yet be asked for. */
-struct search {
-	struct place place;
+struct bottleneck_search {
+	struct trail_position place;
 	struct event seen[SEARCH_MOST]; /* by their number, modulo the size */
 	size_t first;
 	size_t end;
@@ -199,7 +199,7 @@ struct findings {
 };
 
 /* The last event of this name; those behind it are not looked at again. NULL for none near. */
-static const struct event *find_back(struct search *search, np_str name)
+static const struct event *find_back(struct bottleneck_search *search, np_str name)
 {
 	for (size_t i = search->first; i < search->first + SEARCH_MOST; i++) {
 		struct event *event = &search->seen[i % SEARCH_MOST];
@@ -218,10 +218,11 @@ static const struct event *find_back(struct search *search, np_str name)
 }
 
 /* `shift`: clock of the fast rank − that of the slow one. */
-static struct findings walk_back(struct place slow, struct place fast, np_ns shift)
+static struct findings walk_back(struct trail_position slow, struct trail_position fast,
+				 np_ns shift)
 {
 	struct findings found = { .longer_by = -(double)INFINITY, .later_by = -(double)INFINITY };
-	struct search search = { .place = fast };
+	struct bottleneck_search search = { .place = fast };
 	struct event event;
 
 	while (!found.level && trail_back(&slow, &event)) {
@@ -335,7 +336,7 @@ static int put(struct np_modes *modes, struct np_mode_table *table, const struct
 static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
 		 struct np_err *err)
 {
-	const struct suspects *suspects = prepared;
+	const struct bottleneck_suspects *suspects = prepared;
 	struct np_mode_table *table = MODE_TABLE(
 		modes, MODE, "CommunicationBottleneck",
 		"the longest operators of one rank, and what held up the slowest", columns, err);

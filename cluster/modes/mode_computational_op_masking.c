@@ -15,7 +15,7 @@
 #define TYPES_MOST    64
 
 /* One set of dimensions: "dp+edp". */
-struct type {
+struct masked_type {
 	const char *text;
 	size_t length;
 };
@@ -42,7 +42,7 @@ static void release(void *result)
 
 /* What is looked at, the same for all ranks. */
 struct types {
-	struct type list[TYPES_MOST];
+	struct masked_type list[TYPES_MOST];
 	size_t count;
 	struct np_buf names; /* of all dimensions that operators belong to */
 	bool given;          /* the sets are the user's */
@@ -57,7 +57,7 @@ static void unprepare(void *prepared)
 static void add_type(struct types *types, const char *text, size_t length)
 {
 	if (length > 0 && types->count < TYPES_MOST)
-		types->list[types->count++] = (struct type){ text, length };
+		types->list[types->count++] = (struct masked_type){ text, length };
 }
 
 static void add_types(struct types *types, const char *text)
@@ -75,11 +75,11 @@ static int by_text(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-struct names {
+struct masked_names {
 	NP_VEC(const char *) list;
 };
 
-static int add_name(struct names *names, const char *name, struct np_err *err)
+static int add_name(struct masked_names *names, const char *name, struct np_err *err)
 {
 	const char **slot;
 
@@ -108,7 +108,7 @@ static const char *dimension_of(const struct np_modes *modes, const struct np_ra
 
 /* The dimensions of a rank's operators; most are of the communicator of the one before. */
 static int add_names_of(const struct np_modes *modes, const struct np_rank *rank,
-			struct names *names, struct np_err *err)
+			struct masked_names *names, struct np_err *err)
 {
 	uint32_t last = UINT32_MAX;
 	int rc = NP_OK;
@@ -125,8 +125,8 @@ static int add_names_of(const struct np_modes *modes, const struct np_rank *rank
 }
 
 /* Names that frameworks have for dimensions and the usual ones leave out are sets of their own. */
-static int add_others(const struct np_modes *modes, struct types *types, const struct names *names,
-		      struct np_err *err)
+static int add_others(const struct np_modes *modes, struct types *types,
+		      const struct masked_names *names, struct np_err *err)
 {
 	size_t usual = types->count;
 
@@ -153,7 +153,7 @@ static int add_others(const struct np_modes *modes, struct types *types, const s
 static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
 {
 	struct types *types = calloc(1, sizeof(*types));
-	struct names names = { 0 };
+	struct masked_names names = { 0 };
 	int rc = NP_OK;
 
 	if (!types)
@@ -175,7 +175,7 @@ static int prepare(struct np_modes *modes, void **ret, struct np_err *err)
 }
 
 /* Is the dimension one of the set? */
-static bool holds(struct type type, const char *name)
+static bool holds(struct masked_type type, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -191,7 +191,7 @@ static bool holds(struct type type, const char *name)
 	return false;
 }
 
-static int measure(struct mode_rank *rank, uint32_t step, struct type type,
+static int measure(struct mode_rank *rank, uint32_t step, struct masked_type type,
 		   const struct np_spans *computing, const struct masking *masking, size_t at)
 {
 	struct step_masking *ret = &masking->steps[step];

@@ -17,14 +17,14 @@ static struct key_parts type_parts(const struct np_modes *modes)
 }
 
 /* The kernels of one rank. */
-struct kernels {
+struct op_sum_kernels {
 	struct grouping names; /* described before those by type */
 	struct grouping types; /* a view of the same values */
 };
 
 static void release(void *result)
 {
-	struct kernels *kernels = result;
+	struct op_sum_kernels *kernels = result;
 
 	grouping_release(&kernels->names);
 	grouping_release(&kernels->types);
@@ -41,7 +41,7 @@ static int take_kernels(struct mode_rank *rank, struct grouping *kernels,
 		const struct np_kernel *kernel = &detail->kernels.item[i];
 		const np_str key[NAME_PARTS] = { kernel->name, kernel->type, kernel->core,
 						 kernel->in_shapes };
-		struct group *group;
+		struct value_group *group;
 
 		/* What carries out a collective is no computing. */
 		if (kernel->schedule || !mode_takes(rank, kernel->step))
@@ -54,7 +54,7 @@ static int take_kernels(struct mode_rank *rank, struct grouping *kernels,
 	return grouping_fill(rank, kernels, type_parts(rank->modes), rows);
 }
 
-static int describe(struct mode_rank *rank, struct kernels *kernels)
+static int describe(struct mode_rank *rank, struct op_sum_kernels *kernels)
 {
 	int rc = grouping_describe(&kernels->names, rank->err);
 
@@ -66,7 +66,7 @@ static int describe(struct mode_rank *rank, struct kernels *kernels)
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
-	struct kernels *kernels = calloc(1, sizeof(*kernels));
+	struct op_sum_kernels *kernels = calloc(1, sizeof(*kernels));
 	struct grouping_rows rows = { 0 };
 	uint32_t *near;
 	int rc;
@@ -108,7 +108,7 @@ static const struct np_column name_columns[] = {
 };
 
 /* Where rows go; behind those of one rank stands its id. */
-struct put {
+struct op_sum_put {
 	struct np_modes *modes;
 	struct np_mode_table *table;
 	size_t parts;
@@ -118,7 +118,7 @@ struct put {
 static int put_group(void *context, const np_str *key, const struct summary *summary,
 		     struct np_err *err)
 {
-	const struct put *put = context;
+	const struct op_sum_put *put = context;
 	struct np_cell cells[NP_COUNT(name_columns)];
 
 	for (size_t i = 0; i < put->parts; i++)
@@ -152,11 +152,11 @@ static int make_tables(struct np_modes *modes, struct tables *ret, struct np_err
 }
 
 static int put_rank(struct np_modes *modes, const struct tables *tables, size_t index,
-		    const struct kernels *kernels, struct np_err *err)
+		    const struct op_sum_kernels *kernels, struct np_err *err)
 {
 	int32_t rank = mode_rank_id(modes, index);
-	struct put names = { modes, tables->names, NAME_PARTS, &rank };
-	struct put types = { modes, tables->types, TYPE_PARTS, &rank };
+	struct op_sum_put names = { modes, tables->names, NAME_PARTS, &rank };
+	struct op_sum_put types = { modes, tables->types, TYPE_PARTS, &rank };
 	int rc = NP_OK;
 
 	if (tables->names)
@@ -171,12 +171,12 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 	/* An array of pointers is meant. NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	struct grouping **types = calloc(count + 1, sizeof(*types));
 	struct tables tables = { 0 };
-	struct put put = { modes, NULL, TYPE_PARTS, NULL };
+	struct op_sum_put put = { modes, NULL, TYPE_PARTS, NULL };
 	int rc = types ? make_tables(modes, &tables, err) : np_fail_nomem(err, MODE);
 
 	(void)prepared;
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		struct kernels *kernels = ranks[i];
+		struct op_sum_kernels *kernels = ranks[i];
 
 		if (!kernels)
 			continue;

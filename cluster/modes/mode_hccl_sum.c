@@ -14,7 +14,7 @@ static int take_types(const struct np_rank *rank, struct grouping *types, struct
 {
 	for (size_t i = 0; i < rank->ops.count; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
-		struct group *group = grouping_find(types, &op->type, err);
+		struct value_group *group = grouping_find(types, &op->type, err);
 
 		if (!group || samples_add(&group->samples, op->end - op->start, err) < 0)
 			return NP_E_NOMEM;
@@ -41,7 +41,7 @@ static int put_types(struct np_modes *modes, struct np_mode_table *table, struct
 	int rc = order ? NP_OK : NP_E_NOMEM;
 
 	for (size_t i = 0; i < types->list.count && rc == NP_OK; i++) {
-		struct group *group = &types->list.item[order[i]];
+		struct value_group *group = &types->list.item[order[i]];
 		struct summary summary = samples_describe(&group->samples);
 		struct np_cell cells[NP_COUNT(rank_columns)] = {
 			mode_name_cell(modes, group->key[0]),
@@ -112,7 +112,7 @@ static int take_names(struct np_modes *modes, const struct np_rank *rank, struct
 	for (size_t i = 0; i < rank->ops.count; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
 		np_str key[2] = { op->name };
-		struct group *group;
+		struct value_group *group;
 		char hash[24];
 
 		(void)snprintf(hash, sizeof(hash), "%llu",
@@ -131,7 +131,7 @@ struct by_mean {
 	const struct grouping *names;
 };
 
-static double mean_of(const struct group *group)
+static double mean_of(const struct value_group *group)
 {
 	return (double)group->samples.sum / (double)group->samples.count;
 }
@@ -139,8 +139,8 @@ static double mean_of(const struct group *group)
 static int by_mean(const void *left, const void *right, void *context)
 {
 	const struct by_mean *order = context;
-	const struct group *a = &order->names->list.item[*(const uint32_t *)left];
-	const struct group *b = &order->names->list.item[*(const uint32_t *)right];
+	const struct value_group *a = &order->names->list.item[*(const uint32_t *)left];
+	const struct value_group *b = &order->names->list.item[*(const uint32_t *)right];
 	int difference;
 
 	if (mean_of(a) != mean_of(b))
@@ -162,7 +162,7 @@ static int put_names(struct np_modes *modes, struct np_mode_table *table, struct
 	if (order && names->list.count)
 		qsort_r(order, names->list.count, sizeof(*order), by_mean, &context);
 	for (size_t i = 0; i < names->list.count && i < top && rc == NP_OK; i++) {
-		struct group *group = &names->list.item[order[i]];
+		struct value_group *group = &names->list.item[order[i]];
 		struct summary summary = samples_describe(&group->samples);
 		struct np_cell cells[NP_COUNT(top_columns)] = {
 			mode_name_cell(modes, group->key[0]),

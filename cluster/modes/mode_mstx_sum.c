@@ -150,11 +150,11 @@ struct open_ranges {
 	np_str path[DEPTH_MOST];
 };
 
-struct threads {
+struct mark_threads {
 	NP_VEC(struct open_ranges) list;
 };
 
-static struct open_ranges *thread_of(struct threads *threads, int64_t tid, struct np_err *err)
+static struct open_ranges *thread_of(struct mark_threads *threads, int64_t tid, struct np_err *err)
 {
 	struct open_ranges *open;
 
@@ -191,8 +191,8 @@ static int open_range(struct mode_rank *rank, struct open_ranges *open, const st
 	return rc;
 }
 
-static int take_range(struct mode_rank *rank, struct mstx_marks *marks, struct threads *threads,
-		      const struct np_mark *range)
+static int take_range(struct mode_rank *rank, struct mstx_marks *marks,
+		      struct mark_threads *threads, const struct np_mark *range)
 {
 	struct open_ranges *open = thread_of(threads, range->tid, rank->err);
 	struct mstx_mark *mark;
@@ -215,7 +215,7 @@ static int take_range(struct mode_rank *rank, struct mstx_marks *marks, struct t
 /* A range without a connection marks the host alone, and is not listed. */
 static int take_ranges(struct mode_rank *rank, struct mstx_marks *marks)
 {
-	struct threads threads = { 0 };
+	struct mark_threads threads = { 0 };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < rank->detail->marks.count && rc == NP_OK; i++) {
@@ -407,7 +407,7 @@ static int by_dispersion(const void *left, const void *right, void *context)
 	return np_order(places[a->group], places[b->group]);
 }
 
-static int put_group(struct np_modes *modes, struct np_mode_table *table, struct group *group,
+static int put_group(struct np_modes *modes, struct np_mode_table *table, struct value_group *group,
 		     struct np_err *err)
 {
 	struct summary summary = samples_describe(&group->samples);
@@ -470,7 +470,7 @@ static int put_layer(struct np_modes *modes, struct np_mode_table *table, void *
 		for (size_t j = 0; marks && j < marks->list.count && rc == NP_OK; j++) {
 			const struct mstx_mark *mark = &marks->list.item[j];
 			const np_str key[2] = { mark->step, mark->name };
-			struct group *group;
+			struct value_group *group;
 
 			if (mark->time[layer] == NP_UNKNOWN)
 				continue;

@@ -32,7 +32,7 @@ struct rated {
 	double peak; /* NaN if not known */
 };
 
-struct result {
+struct mfu_result {
 	NP_VEC(struct rated) list;
 	struct module_rows modules;
 	bool no_device;   /* the chip's figures are missing */
@@ -42,7 +42,7 @@ struct result {
 
 static void release(void *result)
 {
-	struct result *own = result;
+	struct mfu_result *own = result;
 
 	np_vec_release(&own->list);
 	modules_release(&own->modules);
@@ -95,14 +95,14 @@ static bool parse_range(const char *message, double *ret_flops, const char **ret
 
 /* --- a range --------------------------------------------------------------------------------- */
 
-struct work {
+struct mfu_work {
 	struct mode_rank *rank;
-	struct result *result;
+	struct mfu_result *result;
 	struct np_idmap *kernel_of; /* connection → the first kernel of it */
 	uint32_t *next;             /* by kernel: the next of its connection */
 };
 
-static int index_kernels(struct work *work)
+static int index_kernels(struct mfu_work *work)
 {
 	const struct np_detail *detail = work->rank->detail;
 	int rc = NP_OK;
@@ -123,7 +123,7 @@ static int index_kernels(struct work *work)
 	return rc;
 }
 
-static int add_kernel(struct work *work, uint32_t kernel, np_str op)
+static int add_kernel(struct mfu_work *work, uint32_t kernel, np_str op)
 {
 	const struct np_detail *detail = work->rank->detail;
 	const struct np_kernel *from = &detail->kernels.item[kernel];
@@ -161,7 +161,7 @@ static size_t first_call(const struct np_detail *detail, np_ns time)
 }
 
 /* The kernels of all calls that start inside the range, on its thread. */
-static int take_kernels(struct work *work, const struct np_mark *range)
+static int take_kernels(struct mfu_work *work, const struct np_mark *range)
 {
 	const struct np_detail *detail = work->rank->detail;
 	int rc = NP_OK;
@@ -190,7 +190,7 @@ static int take_kernels(struct work *work, const struct np_mark *range)
 }
 
 /* The type of the data is that of the longest kernel: others may cast or clear. */
-static const struct np_kernel *longest_of_range(const struct work *work, size_t first)
+static const struct np_kernel *longest_of_range(const struct mfu_work *work, size_t first)
 {
 	const struct rated *longest = &work->result->list.item[first];
 
@@ -203,7 +203,7 @@ static const struct np_kernel *longest_of_range(const struct work *work, size_t 
 	return &work->rank->detail->kernels.item[longest->kernel];
 }
 
-static double peak_of_range(const struct work *work, size_t first)
+static double peak_of_range(const struct mfu_work *work, size_t first)
 {
 	const struct np_kernel *longest = longest_of_range(work, first);
 	const char *types = np_detail_text(work->rank->detail, longest->in_dtypes);
@@ -215,10 +215,10 @@ static double peak_of_range(const struct work *work, size_t first)
 	return peak_of(work->rank->detail, longest);
 }
 
-static int rate_range(struct work *work, const struct np_mark *range, double flops,
+static int rate_range(struct mfu_work *work, const struct np_mark *range, double flops,
 		      const char *name)
 {
-	struct result *result = work->result;
+	struct mfu_result *result = work->result;
 	size_t first = result->list.count;
 	np_ns total = 0;
 	double peak;
@@ -244,7 +244,7 @@ static int rate_range(struct work *work, const struct np_mark *range, double flo
 	return NP_OK;
 }
 
-static int rate_ranges(struct work *work)
+static int rate_ranges(struct mfu_work *work)
 {
 	const struct np_detail *detail = work->rank->detail;
 	int rc = index_kernels(work);
@@ -267,7 +267,7 @@ static int rate_ranges(struct work *work)
 
 /* --- modules --------------------------------------------------------------------------------- */
 
-static int rate_modules(struct work *work)
+static int rate_modules(struct mfu_work *work)
 {
 	const struct np_detail *detail = work->rank->detail;
 	double *figures;
@@ -292,7 +292,7 @@ static int rate_modules(struct work *work)
 
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
-	struct work work = { .rank = rank, .result = calloc(1, sizeof(struct result)) };
+	struct mfu_work work = { .rank = rank, .result = calloc(1, sizeof(struct mfu_result)) };
 	int rc;
 
 	(void)prepared;
@@ -400,17 +400,17 @@ static int put_module(struct np_modes *modes, struct np_mode_table *table, int32
 	return mode_row(modes, table, cells, err);
 }
 
-static bool missing_device(const struct result *result)
+static bool missing_device(const struct mfu_result *result)
 {
 	return result->no_device && result->list.count > 0;
 }
 
-static bool missing_types(const struct result *result)
+static bool missing_types(const struct mfu_result *result)
 {
 	return result->no_types;
 }
 
-static bool has_other_types(const struct result *result)
+static bool has_other_types(const struct mfu_result *result)
 {
 	return result->other_types;
 }
@@ -420,7 +420,7 @@ static int note_unrated(struct np_modes *modes, void *const *ranks, struct np_er
 {
 	static const struct {
 		enum np_note_kind kind;
-		bool (*holds)(const struct result *result);
+		bool (*holds)(const struct mfu_result *result);
 		const char *reason;
 	} notes[] = {
 		{ NP_NOTE_SKIPPED, missing_device,
@@ -463,7 +463,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		module_table->empty = "no rated kernels in ranges of the domain Module";
 	}
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		const struct result *result = ranks[i];
+		const struct mfu_result *result = ranks[i];
 
 		if (!result)
 			continue;

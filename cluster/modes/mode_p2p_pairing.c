@@ -14,7 +14,7 @@
 
 #define MODE "p2p_pairing"
 
-struct message {
+struct p2p_message {
 	uint64_t hash;
 	int32_t src; /* local to the communicator; of a batch the lower one */
 	int32_t dst;
@@ -25,8 +25,8 @@ struct message {
 	size_t number; /* of its instance among those with the same ends */
 };
 
-struct messages {
-	NP_VEC(struct message) list;
+struct p2p_messages {
+	NP_VEC(struct p2p_message) list;
 	bool *unknown; /* by index of the rank: it has some whose ends are not known */
 };
 
@@ -82,7 +82,7 @@ static int32_t peer_of(const struct np_align *align, const struct np_instance *i
 			 np_align_op(align, other)->group);
 }
 
-static int add_message(const struct np_modes *modes, struct messages *messages, uint32_t index,
+static int add_message(const struct np_modes *modes, struct p2p_messages *messages, uint32_t index,
 		       uint32_t slot, struct np_err *err)
 {
 	const struct np_align *align = modes->align;
@@ -93,7 +93,7 @@ static int add_message(const struct np_modes *modes, struct messages *messages, 
 	int32_t own = own_place(modes->run->ranks[rank], op->group);
 	int32_t peer = peer_of(align, instance, slot, own);
 	bool first = is_batch(name) ? own < peer : is_send(name);
-	struct message *message;
+	struct p2p_message *message;
 
 	if (!is_send(name) && !is_receive(name) && !is_batch(name))
 		return NP_OK;
@@ -104,17 +104,20 @@ static int add_message(const struct np_modes *modes, struct messages *messages, 
 	message = np_vec_add(&messages->list, err);
 	if (!message)
 		return NP_E_NOMEM;
-	*message = (struct message){ .hash = align->communicators.item[instance->communicator].hash,
-				     .src = first ? own : peer,
-				     .dst = first ? peer : own,
-				     .batch = is_batch(name),
-				     .rank = rank,
-				     .op = align->members[slot].op,
-				     .instance = index };
+	*message = (struct p2p_message){
+		.hash = align->communicators.item[instance->communicator].hash,
+		.src = first ? own : peer,
+		.dst = first ? peer : own,
+		.batch = is_batch(name),
+		.rank = rank,
+		.op = align->members[slot].op,
+		.instance = index
+	};
 	return NP_OK;
 }
 
-static int add_messages(const struct np_modes *modes, struct messages *messages, struct np_err *err)
+static int add_messages(const struct np_modes *modes, struct p2p_messages *messages,
+			struct np_err *err)
 {
 	const struct np_align *align = modes->align;
 	int rc = NP_OK;
@@ -130,15 +133,15 @@ static int add_messages(const struct np_modes *modes, struct messages *messages,
 	return rc;
 }
 
-static bool same_ends(const struct message *a, const struct message *b)
+static bool same_ends(const struct p2p_message *a, const struct p2p_message *b)
 {
 	return a->hash == b->hash && a->src == b->src && a->dst == b->dst && a->batch == b->batch;
 }
 
 static int by_ends(const void *left, const void *right)
 {
-	const struct message *a = left;
-	const struct message *b = right;
+	const struct p2p_message *a = left;
+	const struct p2p_message *b = right;
 
 	if (a->hash != b->hash)
 		return a->hash < b->hash ? -1 : 1;
@@ -154,17 +157,17 @@ static int by_ends(const void *left, const void *right)
 
 static int by_rank(const void *left, const void *right)
 {
-	const struct message *a = left;
-	const struct message *b = right;
+	const struct p2p_message *a = left;
+	const struct p2p_message *b = right;
 
 	return a->rank != b->rank ? np_order(a->rank, b->rank) : np_order(a->op, b->op);
 }
 
-static void number(struct messages *messages)
+static void number(struct p2p_messages *messages)
 {
 	for (size_t i = 1; i < messages->list.count; i++) {
-		struct message *message = &messages->list.item[i];
-		const struct message *before = message - 1;
+		struct p2p_message *message = &messages->list.item[i];
+		const struct p2p_message *before = message - 1;
 
 		if (same_ends(message, before))
 			message->number = before->number + (message->instance != before->instance);
@@ -187,8 +190,8 @@ static struct np_cell global_rank(const struct np_modes *modes, uint64_t hash, i
 	return np_cell_integer(communicator->global[local]);
 }
 
-static int put(struct np_modes *modes, struct np_mode_table *table, const struct message *message,
-	       struct np_err *err)
+static int put(struct np_modes *modes, struct np_mode_table *table,
+	       const struct p2p_message *message, struct np_err *err)
 {
 	const struct np_comm_op *op = &modes->run->ranks[message->rank]->ops.item[message->op];
 	char hash[24];
@@ -220,7 +223,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		MODE_TABLE(modes, MODE, "P2PPairing",
 			   "sends, receives and batches of them, with an id that both ends share",
 			   columns, err);
-	struct messages messages = { 0 };
+	struct p2p_messages messages = { 0 };
 	int rc = table ? NP_OK : NP_E_NOMEM;
 
 	(void)prepared;

@@ -14,7 +14,7 @@
 
 #define MODE "pp_chart"
 
-struct pass {
+struct pp_pass {
 	np_ns start;
 	np_ns end;
 	np_str name;
@@ -33,7 +33,7 @@ enum obstacle {
 };
 
 struct passes {
-	NP_VEC(struct pass) list;
+	NP_VEC(struct pp_pass) list;
 	enum obstacle obstacle;
 };
 
@@ -58,8 +58,8 @@ static bool is_pass(const char *message)
 
 static int by_start(const void *left, const void *right)
 {
-	const struct pass *a = left;
-	const struct pass *b = right;
+	const struct pp_pass *a = left;
+	const struct pp_pass *b = right;
 
 	return a->start != b->start ? np_order(a->start, b->start) : np_order(a->end, b->end);
 }
@@ -72,7 +72,7 @@ static int take_marks(struct mode_rank *rank, struct passes *passes)
 		const struct np_mark *mark = &detail->marks.item[i];
 		const char *message = np_detail_text(detail, mark->message);
 		bool forward;
-		struct pass *pass;
+		struct pp_pass *pass;
 
 		if (!message || !is_pass(message) || mark->device_start == NP_UNKNOWN ||
 		    !mode_takes(rank, mark->step))
@@ -81,10 +81,10 @@ static int take_marks(struct mode_rank *rank, struct passes *passes)
 		pass = np_vec_add(&passes->list, rank->err);
 		if (!pass)
 			return NP_E_NOMEM;
-		*pass = (struct pass){ .start = mark->device_start,
-				       .end = mark->device_end,
-				       .step = mark->step,
-				       .type = forward ? 0 : 1 };
+		*pass = (struct pp_pass){ .start = mark->device_start,
+					  .end = mark->device_end,
+					  .step = mark->step,
+					  .type = forward ? 0 : 1 };
 		if (np_strtab_add(rank->run->strings, forward ? "FP" : "BP", 2, &pass->name,
 				  rank->err) < 0)
 			return NP_E_NOMEM;
@@ -368,7 +368,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 		const struct passes *passes = ranks[i];
 
 		for (size_t j = 0; passes && j < passes->list.count && rc == NP_OK; j++) {
-			const struct pass *pass = &passes->list.item[j];
+			const struct pp_pass *pass = &passes->list.item[j];
 
 			rc = mode_row(modes, table,
 				      (const struct np_cell[NP_COUNT(columns)]){

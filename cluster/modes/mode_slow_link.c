@@ -15,7 +15,7 @@
 #define MODE "slow_link"
 
 /* A collective. */
-struct transfer {
+struct link_transfer {
 	const struct np_member *members;
 	uint32_t count;
 	np_str type;
@@ -26,7 +26,7 @@ struct transfer {
 
 struct transfers {
 	struct np_modes *modes;
-	NP_VEC(struct transfer) list;
+	NP_VEC(struct link_transfer) list;
 };
 
 /* As the incumbent tells messages from collectives; batchSendRecv is none of them. */
@@ -51,19 +51,19 @@ static int add_transfer(struct transfers *transfers, const struct np_instance *i
 {
 	const struct np_member *members = mode_members(transfers->modes, instance);
 	int64_t bytes = bytes_of(transfers->modes, instance);
-	struct transfer *transfer;
+	struct link_transfer *transfer;
 
 	if (bytes == NP_UNKNOWN)
 		return NP_OK;
 	transfer = np_vec_add(&transfers->list, err);
 	if (!transfer)
 		return NP_E_NOMEM;
-	*transfer = (struct transfer){ .members = members,
-				       .count = instance->count,
-				       .type = member_op(transfers->modes, members)->type,
-				       .bytes = bytes,
-				       .time = member_time(transfers->modes, members),
-				       .fastest = members };
+	*transfer = (struct link_transfer){ .members = members,
+					    .count = instance->count,
+					    .type = member_op(transfers->modes, members)->type,
+					    .bytes = bytes,
+					    .time = member_time(transfers->modes, members),
+					    .fastest = members };
 	for (uint32_t i = 1; i < instance->count; i++) {
 		np_ns time = member_time(transfers->modes, &members[i]);
 
@@ -78,8 +78,8 @@ static int add_transfer(struct transfers *transfers, const struct np_instance *i
 static int by_kind(const void *left, const void *right, void *context)
 {
 	const struct transfers *transfers = context;
-	const struct transfer *a = left;
-	const struct transfer *b = right;
+	const struct link_transfer *a = left;
+	const struct link_transfer *b = right;
 	int difference;
 
 	if (a->type != b->type) {
@@ -118,7 +118,7 @@ static int find_transfers(struct transfers *transfers, struct np_err *err)
 
 /* --- kinds ----------------------------------------------------------------------------------- */
 
-struct kind {
+struct link_kind {
 	size_t first; /* in the transfers */
 	size_t end;
 	struct summary summary; /* each transfer counts once per rank, as the incumbent has it */
@@ -127,7 +127,7 @@ struct kind {
 	int32_t least_of;
 };
 
-static bool same_kind(const struct transfer *a, const struct transfer *b)
+static bool same_kind(const struct link_transfer *a, const struct link_transfer *b)
 {
 	return a->type == b->type && a->bytes == b->bytes && a->count == b->count;
 }
@@ -141,15 +141,16 @@ static bool has_outlier(const struct summary *summary)
 					       (double)summary->min < summary->mean - limit);
 }
 
-static int measure_kind(const struct transfers *transfers, struct kind *kind, struct np_err *err)
+static int measure_kind(const struct transfers *transfers, struct link_kind *kind,
+			struct np_err *err)
 {
-	const struct transfer *most = &transfers->list.item[kind->first];
-	const struct transfer *least = most;
-	struct samples times = { 0 };
+	const struct link_transfer *most = &transfers->list.item[kind->first];
+	const struct link_transfer *least = most;
+	struct value_samples times = { 0 };
 	int rc = NP_OK;
 
 	for (size_t i = kind->first; i < kind->end; i++) {
-		const struct transfer *transfer = &transfers->list.item[i];
+		const struct link_transfer *transfer = &transfers->list.item[i];
 
 		for (uint32_t j = 0; j < transfer->count && rc == NP_OK; j++)
 			rc = samples_add(&times, transfer->time, err);
@@ -167,14 +168,14 @@ static int measure_kind(const struct transfers *transfers, struct kind *kind, st
 }
 
 struct kinds {
-	NP_VEC(struct kind) list;
+	NP_VEC(struct link_kind) list;
 };
 
 static int find_kinds(const struct transfers *transfers, struct kinds *kinds, struct np_err *err)
 {
 	for (size_t first = 0, end; first < transfers->list.count; first = end) {
-		struct kind kind = { .first = first };
-		struct kind *slot;
+		struct link_kind kind = { .first = first };
+		struct link_kind *slot;
 
 		for (end = first + 1;
 		     end < transfers->list.count &&
@@ -218,8 +219,8 @@ static const struct np_column op_columns[] = {
 
 static int by_offset(const void *left, const void *right)
 {
-	const struct kind *a = left;
-	const struct kind *b = right;
+	const struct link_kind *a = left;
+	const struct link_kind *b = right;
 
 	if (a->offset != b->offset)
 		return a->offset > b->offset ? -1 : 1;
@@ -227,10 +228,10 @@ static int by_offset(const void *left, const void *right)
 }
 
 static int put_sum(const struct transfers *transfers, struct np_mode_table *table,
-		   const struct kind *kind, struct np_err *err)
+		   const struct link_kind *kind, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf label = NP_BUF_INIT;
-	const struct transfer *first = &transfers->list.item[kind->first];
+	const struct link_transfer *first = &transfers->list.item[kind->first];
 	struct np_cell cells[NP_COUNT(sum_columns)];
 
 	np_buf_printf(&label, "%s%u_%lld", mode_name(transfers->modes, first->type), first->count,
@@ -254,7 +255,7 @@ static const char *data_type_name(uint8_t number)
 }
 
 static int put_transfer(const struct transfers *transfers, struct np_mode_table *table,
-			const struct transfer *transfer, struct np_err *err)
+			const struct link_transfer *transfer, struct np_err *err)
 {
 	int rc = NP_OK;
 

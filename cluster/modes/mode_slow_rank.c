@@ -54,14 +54,14 @@ static size_t distinct(const int64_t *times, size_t count)
 }
 
 /* Is an operator with this time slow? `times` ascending. */
-struct limit {
+struct vote_limit {
 	int64_t at_most; /* NP_UNKNOWN for nobody */
 };
 
-static struct limit find_limit(struct samples *times)
+static struct vote_limit find_limit(struct value_samples *times)
 {
 	struct summary summary = samples_describe(times);
-	struct limit nobody = { NP_UNKNOWN };
+	struct vote_limit nobody = { NP_UNKNOWN };
 	double below;
 
 	if (times->count < DIXON_LEAST)
@@ -69,13 +69,13 @@ static struct limit find_limit(struct samples *times)
 	if (times->count <= DIXON_MOST) {
 		if (distinct(times->item, times->count) <= 3 || !dixon(times->item, times->count))
 			return nobody;
-		return (struct limit){ times->item[0] };
+		return (struct vote_limit){ times->item[0] };
 	}
 	below = summary.mean - 3 * summary.population_std;
 	if ((double)summary.min < below)
-		return (struct limit){ (int64_t)ceil(below) - 1 };
+		return (struct vote_limit){ (int64_t)ceil(below) - 1 };
 	if ((double)summary.max > summary.mean + 3 * summary.population_std)
-		return (struct limit){ summary.min };
+		return (struct vote_limit){ summary.min };
 	return nobody;
 }
 
@@ -83,7 +83,7 @@ static struct limit find_limit(struct samples *times)
 
 struct slow_op {
 	const struct np_instance *instance;
-	struct limit limit;
+	struct vote_limit limit;
 	np_ns time; /* start of the slow operator */
 };
 
@@ -97,7 +97,7 @@ struct votes {
 static int vote(struct votes *votes, const struct np_instance *instance, struct np_err *err)
 {
 	const struct np_member *members = mode_members(votes->modes, instance);
-	struct samples times = { 0 };
+	struct value_samples times = { 0 };
 	struct slow_op slow = { instance, { NP_UNKNOWN }, NP_UNKNOWN };
 	struct slow_op *slot;
 	int rc = NP_OK;
@@ -195,7 +195,7 @@ static int put_op(struct votes *votes, struct np_mode_table *table, const struct
 	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
 	const struct np_member *members = mode_members(votes->modes, op->instance);
 	struct np_cell cells[NP_COUNT(op_columns)];
-	struct samples times = { 0 };
+	struct value_samples times = { 0 };
 	struct summary summary;
 	char hash[24];
 	int rc = NP_OK;

@@ -154,7 +154,7 @@ struct running {
 	unsigned *missing; /* likewise: sections that the rank lacks */
 };
 
-struct work {
+struct modes_work {
 	struct np_modes *modes;
 	struct running list[MODES_MOST];
 	size_t count;
@@ -170,7 +170,7 @@ static bool is_skipped(const struct running *running, size_t index)
 }
 
 /* The sections that some mode wants of this rank. */
-static unsigned wanted_of(const struct work *work, size_t index)
+static unsigned wanted_of(const struct modes_work *work, size_t index)
 {
 	unsigned wants = 0;
 
@@ -181,7 +181,7 @@ static unsigned wanted_of(const struct work *work, size_t index)
 	return wants;
 }
 
-static int reduce_rank(struct work *work, struct mode_rank *rank)
+static int reduce_rank(struct modes_work *work, struct mode_rank *rank)
 {
 	int rc = NP_OK;
 
@@ -200,7 +200,7 @@ static int reduce_rank(struct work *work, struct mode_rank *rank)
 
 static void work_on(void *context, size_t index)
 {
-	struct work *work = context;
+	struct modes_work *work = context;
 	struct np_run *run = work->modes->run;
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
 	struct mode_rank rank = { .modes = work->modes,
@@ -229,7 +229,8 @@ static void work_on(void *context, size_t index)
 	free(rank.texts);
 }
 
-static int work_on_all(struct work *work, const struct np_workers *workers, struct np_err *err)
+static int work_on_all(struct modes_work *work, const struct np_workers *workers,
+		       struct np_err *err)
 {
 	const struct np_run *run = work->modes->run;
 	size_t count = run->sources.count;
@@ -250,7 +251,7 @@ static int work_on_all(struct work *work, const struct np_workers *workers, stru
 
 /* --- all modes ------------------------------------------------------------------------------- */
 
-static int add_running(struct work *work, const struct mode *mode, struct np_err *err)
+static int add_running(struct modes_work *work, const struct mode *mode, struct np_err *err)
 {
 	struct running *running = &work->list[work->count++];
 	size_t ranks = work->modes->run->sources.count;
@@ -264,7 +265,7 @@ static int add_running(struct work *work, const struct mode *mode, struct np_err
 	return mode->prepare ? mode->prepare(work->modes, &running->prepared, err) : NP_OK;
 }
 
-static int start(struct work *work, struct np_err *err)
+static int start(struct modes_work *work, struct np_err *err)
 {
 	const struct mode *chosen[MODES_MOST];
 	size_t count = modes_chosen(work->modes->options.modes, chosen);
@@ -281,7 +282,7 @@ static int start(struct work *work, struct np_err *err)
 }
 
 /* A rank of which the detail cannot be had costs itself; memory costs all. */
-static int check_ranks(struct work *work, struct np_err *err)
+static int check_ranks(struct modes_work *work, struct np_err *err)
 {
 	struct np_run *run = work->modes->run;
 
@@ -297,7 +298,7 @@ static int check_ranks(struct work *work, struct np_err *err)
 	return NP_OK;
 }
 
-static int merge(struct work *work, struct np_err *err)
+static int merge(struct modes_work *work, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -309,7 +310,7 @@ static int merge(struct work *work, struct np_err *err)
 	return rc;
 }
 
-static void finish(struct work *work)
+static void finish(struct modes_work *work)
 {
 	for (size_t i = 0; i < work->count; i++) {
 		struct running *running = &work->list[i];
@@ -331,7 +332,7 @@ int np_modes_run(const struct np_modes_input *input, const struct np_modes_optio
 		 const struct np_workers *workers, struct np_modes **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_modes_freep) struct np_modes *modes = calloc(1, sizeof(*modes));
-	struct work work = { 0 };
+	struct modes_work work = { 0 };
 	int rc;
 
 	if (modes)

@@ -267,8 +267,7 @@ static int put_path_section(struct np_section *section, const struct whatif_repo
 	for (size_t i = 0; i < shares.count && i < MAX_PATH && section->grid; i++) {
 		char leaf[256];
 
-		np_path_leaf(report->analysis->cluster, report->analysis->align,
-			     shares.item[i].piece, leaf, sizeof(leaf));
+		np_path_leaf(report->analysis, shares.item[i].piece, leaf, sizeof(leaf));
 		np_grid_printf(section->grid, "%.0f %%", report_percent(shares.item[i].ns, total));
 		np_grid_printf(section->grid, "rank %" PRId32,
 			       report->analysis->run->ranks[shares.item[i].piece->rank]->id);
@@ -568,8 +567,7 @@ static void put_summary(struct np_jsonout *out, const struct whatif_report *repo
 		const struct np_path_part *part = &report->summary.list.item[i];
 		char leaf[256];
 
-		np_path_leaf(report->analysis->cluster, report->analysis->align, &part->piece, leaf,
-			     sizeof(leaf));
+		np_path_leaf(report->analysis, &part->piece, leaf, sizeof(leaf));
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_text(out, "leaf", leaf);
 		np_jsonout_integer(out, "step_ns", part->step);

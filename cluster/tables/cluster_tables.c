@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The list of the tables of a merged run, and labels that several of them write. */
+#include "npuprof/cluster_tables.h"
+
 #include "tables.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ClusterCommunicationBandwidth: what operators moved, by transport and size of packets. */
 #include "tables.h"
 
 #include "npuprof/op_times.h"
@@ -76,13 +77,13 @@ static int produce_ops(const struct np_run *run, const struct np_rank *rank, str
 }
 
 /* A band with its place among the totals. Rows of one operator repeat its sums: one counts. */
-struct part {
+struct band_part {
 	uint32_t step;
 	uint32_t group;
 	struct np_band band;
 };
 
-static int by_transport(const struct part *a, const struct part *b)
+static int by_transport(const struct band_part *a, const struct band_part *b)
 {
 	int order = np_order(a->step, b->step);
 
@@ -93,27 +94,27 @@ static int by_transport(const struct part *a, const struct part *b)
 
 static int by_transport_and_package(const void *left, const void *right)
 {
-	const struct part *a = left;
-	const struct part *b = right;
+	const struct band_part *a = left;
+	const struct band_part *b = right;
 	int order = by_transport(a, b);
 
 	return order ? order : np_order(a->band.package_bytes, b->band.package_bytes);
 }
 
-static struct part *collect_parts(const struct np_rank *rank, size_t *ret_count)
+static struct band_part *collect_parts(const struct np_rank *rank, size_t *ret_count)
 {
-	struct part *parts = malloc((rank->bands.count + 1) * sizeof(*parts));
+	struct band_part *parts = malloc((rank->bands.count + 1) * sizeof(*parts));
 	size_t count = 0;
 
 	for (size_t i = 0; parts && i < rank->bands.count; i++) {
 		const struct np_band *band = &rank->bands.item[i];
 		const struct np_comm_op *op = &rank->ops.item[band->op];
 		bool repeats = i > 0 && band[-1].op == band->op && band[-1].type == band->type;
-		struct part *part = &parts[count];
+		struct band_part *part = &parts[count];
 
 		if (op->step == NP_NO_STEP)
 			continue;
-		*part = (struct part){ .step = op->step, .group = op->group, .band = *band };
+		*part = (struct band_part){ .step = op->step, .group = op->group, .band = *band };
 		if (repeats) {
 			part->band.bytes = 0;
 			part->band.time = 0;
@@ -126,7 +127,7 @@ static struct part *collect_parts(const struct np_rank *rank, size_t *ret_count)
 
 /* Totals of one transport of a communicator in a step: one row for each packet size. */
 static int produce_transport(const struct np_run *run, const struct np_rank *rank,
-			     const struct part *parts, size_t count, struct np_sink *sink,
+			     const struct band_part *parts, size_t count, struct np_sink *sink,
 			     struct np_err *err)
 {
 	struct np_band total = { .type = parts->band.type };
@@ -154,7 +155,7 @@ static int produce_totals(const struct np_run *run, const struct np_rank *rank,
 			  struct np_sink *sink, struct np_err *err)
 {
 	size_t count = 0;
-	struct part *parts = collect_parts(rank, &count);
+	struct band_part *parts = collect_parts(rank, &count);
 	int rc = NP_OK;
 
 	if (!parts)

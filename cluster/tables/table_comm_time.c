@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ClusterCommunicationTime: how long operators took, each and in total. */
 #include "tables.h"
 
 #include "npuprof/op_times.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ClusterCommunicationMatrix: what went over each link of a communicator. */
 #include "tables.h"
 
 #include "npuprof/comm_tasks.h"
@@ -32,7 +33,7 @@ static const struct np_column columns[COLUMNS] = {
 };
 
 /* One row: a link of the communicator, its ends as global ranks. */
-struct entry {
+struct matrix_entry {
 	np_str step;
 	size_t step_order;
 	np_str op_class;
@@ -46,8 +47,8 @@ struct entry {
 	np_str op_name;
 };
 
-struct entries {
-	NP_VEC(struct entry) list;
+struct matrix_entries {
+	NP_VEC(struct matrix_entry) list;
 };
 
 static size_t step_order(const struct np_cluster *cluster, np_str step)
@@ -60,32 +61,32 @@ static size_t step_order(const struct np_cluster *cluster, np_str step)
 }
 
 static int add_link(const struct np_cluster *cluster, const struct np_communicator *communicator,
-		    const struct np_rank *rank, const struct np_link *link, struct entries *entries,
-		    struct np_err *err)
+		    const struct np_rank *rank, const struct np_link *link,
+		    struct matrix_entries *entries, struct np_err *err)
 {
-	struct entry *entry = np_vec_add(&entries->list, err);
+	struct matrix_entry *entry = np_vec_add(&entries->list, err);
 	np_str step = rank->steps.item[link->step].id;
 
 	if (!entry)
 		return NP_E_NOMEM;
-	*entry =
-		(struct entry){ .step = step,
-				.step_order = step_order(cluster, step),
-				.op_class = link->op_class,
-				.class_text = np_strtab_text(cluster->run->strings, link->op_class),
-				.pick = link->pick,
-				.src = np_communicator_rank(communicator, link->src),
-				.dst = np_communicator_rank(communicator, link->dst),
-				.bytes = link->bytes,
-				.time = link->time,
-				.transport = link->transport,
-				.op_name = link->op_name };
+	*entry = (struct matrix_entry){ .step = step,
+					.step_order = step_order(cluster, step),
+					.op_class = link->op_class,
+					.class_text = np_strtab_text(cluster->run->strings,
+								     link->op_class),
+					.pick = link->pick,
+					.src = np_communicator_rank(communicator, link->src),
+					.dst = np_communicator_rank(communicator, link->dst),
+					.bytes = link->bytes,
+					.time = link->time,
+					.transport = link->transport,
+					.op_name = link->op_name };
 	return NP_OK;
 }
 
 /* All links of a communicator, from the ranks that have operators of it. */
 static int collect(const struct np_cluster *cluster, const struct np_communicator *communicator,
-		   struct entries *entries, struct np_err *err)
+		   struct matrix_entries *entries, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -106,8 +107,8 @@ static int collect(const struct np_cluster *cluster, const struct np_communicato
 
 static int by_link(const void *left, const void *right)
 {
-	const struct entry *a = left;
-	const struct entry *b = right;
+	const struct matrix_entry *a = left;
+	const struct matrix_entry *b = right;
 	int order = np_order((int64_t)a->step_order, (int64_t)b->step_order);
 
 	if (!order)
@@ -121,8 +122,8 @@ static int by_link(const void *left, const void *right)
 
 static int by_ends(const void *left, const void *right)
 {
-	const struct entry *a = left;
-	const struct entry *b = right;
+	const struct matrix_entry *a = left;
+	const struct matrix_entry *b = right;
 	int order = np_order((int64_t)a->step_order, (int64_t)b->step_order);
 
 	if (!order)
@@ -131,16 +132,16 @@ static int by_ends(const void *left, const void *right)
 }
 
 /* Several ranks may report one link: join what compares equal. */
-static void join_equal(struct entries *entries, int (*order)(const void *, const void *))
+static void join_equal(struct matrix_entries *entries, int (*order)(const void *, const void *))
 {
 	size_t kept = 0;
 
 	if (entries->list.count == 0)
 		return;
-	qsort(entries->list.item, entries->list.count, sizeof(struct entry), order);
+	qsort(entries->list.item, entries->list.count, sizeof(struct matrix_entry), order);
 	for (size_t i = 1; i < entries->list.count; i++) {
-		struct entry *last = &entries->list.item[kept];
-		const struct entry *next = &entries->list.item[i];
+		struct matrix_entry *last = &entries->list.item[kept];
+		const struct matrix_entry *next = &entries->list.item[i];
 
 		if (order(last, next) == 0) {
 			last->bytes += next->bytes;
@@ -153,7 +154,7 @@ static void join_equal(struct entries *entries, int (*order)(const void *, const
 }
 
 static int produce_entry(const struct np_run *run, const struct np_communicator *communicator,
-			 const struct entry *entry, struct np_sink *sink, struct np_err *err)
+			 const struct matrix_entry *entry, struct np_sink *sink, struct np_err *err)
 {
 	struct np_cell cells[COLUMNS];
 	char step[64];
@@ -181,7 +182,8 @@ static int produce_entry(const struct np_run *run, const struct np_communicator 
 }
 
 static int produce_entries(const struct np_run *run, const struct np_communicator *communicator,
-			   const struct entries *entries, struct np_sink *sink, struct np_err *err)
+			   const struct matrix_entries *entries, struct np_sink *sink,
+			   struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -191,7 +193,7 @@ static int produce_entries(const struct np_run *run, const struct np_communicato
 }
 
 /* The total of a link over all classes of operators. */
-static void keep_totals(struct entries *entries)
+static void keep_totals(struct matrix_entries *entries)
 {
 	size_t kept = 0;
 
@@ -209,7 +211,7 @@ static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 {
 	const struct np_analysis *analysis = model;
 	const struct np_cluster *cluster = analysis->cluster;
-	struct entries entries = { 0 };
+	struct matrix_entries entries = { 0 };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < cluster->communicators.count; i++) {

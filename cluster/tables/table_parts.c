@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of the machine: links, stages of the pipeline, experts and memory. */
 #include "tables.h"
 
 /* --- links ----------------------------------------------------------------------------------- */

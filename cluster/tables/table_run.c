@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What was merged: communicators, parallel sizes, hosts, devices, sums, and what was skipped. */
 #include "tables.h"
 
 #include "npuprof/op_times.h"

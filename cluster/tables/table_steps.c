@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ClusterStepTraceTime: the step times of ranks and of pipeline stages. */
 #include "tables.h"
 
 #include <inttypes.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What repairs would gain, and the critical path. */
 #include "tables.h"
 
 #include <inttypes.h>
 
-void np_path_leaf(const struct np_cluster *cluster, const struct np_align *align,
-		  const struct np_path_piece *piece, char *ret, size_t size)
+void np_path_leaf(const struct np_analysis *analysis, const struct np_path_piece *piece, char *ret,
+		  size_t size)
 {
 	static const char *const works[NP_WORK_KINDS] = {
 		[NP_WORK_COMPUTE] = "compute",
@@ -16,14 +17,14 @@ void np_path_leaf(const struct np_cluster *cluster, const struct np_align *align
 	uint64_t hash;
 
 	if (piece->communicator == UINT32_MAX) {
-		bool timed = cluster->run->ranks[piece->rank]->activity.cells.count > 0;
+		bool timed = analysis->run->ranks[piece->rank]->activity.cells.count > 0;
 
 		(void)snprintf(ret, size, "%s", timed ? works[piece->work] : "unknown");
 		return;
 	}
-	hash = align->communicators.item[piece->communicator].hash;
-	communicator = np_cluster_communicator(cluster, hash);
-	name = communicator ? np_run_text(cluster->run, communicator->pg_name) : NULL;
+	hash = analysis->align->communicators.item[piece->communicator].hash;
+	communicator = np_cluster_communicator(analysis->cluster, hash);
+	name = communicator ? np_run_text(analysis->run, communicator->pg_name) : NULL;
 	if (name)
 		(void)snprintf(ret, size, "comm/%s/transfer", name);
 	else
@@ -73,7 +74,7 @@ static int produce_path(const void *model, struct np_sink *sink, struct np_err *
 		const struct np_path_piece *piece = &analysis->path.pieces.item[i];
 		char leaf[256];
 
-		np_path_leaf(analysis->cluster, analysis->align, piece, leaf, sizeof(leaf));
+		np_path_leaf(analysis, piece, leaf, sizeof(leaf));
 		rc = np_sink_row(sink,
 				 (struct np_cell[]){ np_cell_text(np_run_text(run, piece->step)),
 						     np_cell_integer((int64_t)i),

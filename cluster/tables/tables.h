@@ -6,6 +6,30 @@
 
 #include "npuprof/cluster_tables.h"
 
+/* Tables that nobody names outside. */
+extern const struct np_relation np_table_group_mapping;
+extern const struct np_relation np_table_base_info;
+extern const struct np_relation np_table_host_info;
+extern const struct np_relation np_table_rank_device_map;
+extern const struct np_relation np_table_comm_step;
+extern const struct np_relation np_table_partition;
+extern const struct np_relation np_table_coverage;
+extern const struct np_relation np_table_instance;
+extern const struct np_relation np_table_wait;
+extern const struct np_relation np_table_blame;
+extern const struct np_relation np_table_clock;
+extern const struct np_relation np_table_kernel_type;
+extern const struct np_relation np_table_call;
+extern const struct np_relation np_table_whatif;
+extern const struct np_relation np_table_skipped;
+extern const struct np_relation np_table_run_info;
+
+/*
+ * Insight takes an empty or incomplete ClusterBaseInfo for a cluster of size 0,
+ * so the table must be left out unless every size is known.
+ */
+bool np_cluster_has_base_info(const struct np_cluster *cluster);
+
 #define NS_PER_US 1e3
 #define NS_PER_MS 1e6
 #define B_PER_MB  1e6

@@ -200,10 +200,6 @@ int np_whatif_sort(const struct np_whatif *whatif, const struct np_run *run,
 		   const struct np_root_causes *causes, struct np_charge_order *ret,
 		   struct np_err *err) NP_MUST_USE;
 
-/* The leaf of a piece of the critical path: "compute", "free/host", "comm/tp/transfer". */
-void np_path_leaf(const struct np_cluster *cluster, const struct np_align *align,
-		  const struct np_path_piece *piece, char *ret, size_t size);
-
 /* Which repair explains the loss. */
 struct np_whatif_verdict {
 	bool found;

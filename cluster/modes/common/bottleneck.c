@@ -77,12 +77,12 @@ void trail_release(struct trail *trail)
 	free(trail->words);
 }
 
-struct place trail_place(const struct trail *trail)
+struct trail_position trail_place(const struct trail *trail)
 {
-	return (struct place){ trail, trail->length, trail->last };
+	return (struct trail_position){ trail, trail->length, trail->last };
 }
 
-bool trail_back(struct place *place, struct event *ret)
+bool trail_back(struct trail_position *place, struct event *ret)
 {
 	const uint64_t *end = place->trail->words + place->length;
 	uint64_t later;
@@ -140,7 +140,7 @@ static int by_op(const void *left, const void *right)
 	return np_order(((const struct moment *)left)->op, ((const struct moment *)right)->op);
 }
 
-static int find_moments(const struct mode_rank *rank, const struct suspects *suspects,
+static int find_moments(const struct mode_rank *rank, const struct bottleneck_suspects *suspects,
 			struct history *history)
 {
 	for (size_t i = 0; i < suspects->list.count; i++) {
@@ -174,7 +174,7 @@ const struct moment *history_moment(const struct history *history, uint32_t op)
 /* --- events ---------------------------------------------------------------------------------- */
 
 /* Events on their way to a trail. Those that start at once wait for each other. */
-struct taking {
+struct trail_taking {
 	struct mode_rank *rank;
 	struct history *history;
 	enum trails which;
@@ -189,7 +189,7 @@ static int by_end(const void *left, const void *right)
 }
 
 /* Moments up to this time come before what starts then. */
-static void reach(struct taking *taking, np_ns time)
+static void reach(struct trail_taking *taking, np_ns time)
 {
 	struct history *history = taking->history;
 
@@ -203,7 +203,7 @@ static void reach(struct taking *taking, np_ns time)
 				    : NP_NS_MAX;
 }
 
-static inline int put(struct taking *taking, const struct event *event)
+static inline int put(struct trail_taking *taking, const struct event *event)
 {
 	if (taking->next_time <= event->start)
 		reach(taking, event->start);
@@ -211,7 +211,7 @@ static inline int put(struct taking *taking, const struct event *event)
 }
 
 /* Of those that start at once the first to end is first. */
-static int put_together(struct taking *taking)
+static int put_together(struct trail_taking *taking)
 {
 	struct event *list = taking->together.item;
 	size_t count = taking->together.count;
@@ -228,7 +228,7 @@ static int put_together(struct taking *taking)
 	return rc;
 }
 
-static inline int put_event(struct taking *taking, struct event new)
+static inline int put_event(struct trail_taking *taking, struct event new)
 {
 	struct event *event = taking->together.item;
 	int rc = NP_OK;
@@ -249,7 +249,7 @@ static inline int put_event(struct taking *taking, struct event new)
 	return NP_OK;
 }
 
-static inline int put_row(struct taking *taking, np_ns start, np_ns end, np_str text)
+static inline int put_row(struct trail_taking *taking, np_ns start, np_ns end, np_str text)
 {
 	struct event event = { .start = start, .end = end };
 	int rc = mode_text(taking->rank, text, &event.name);
@@ -257,13 +257,13 @@ static inline int put_row(struct taking *taking, np_ns start, np_ns end, np_str 
 	return rc < 0 ? rc : put_event(taking, event);
 }
 
-static int begin_taking(struct taking *taking, size_t events)
+static int begin_taking(struct trail_taking *taking, size_t events)
 {
 	taking->next_time = -NP_NS_MAX; /* the first event will ask */
 	return trail_begin(&taking->history->trail[taking->which], events, taking->rank->err);
 }
 
-static int end_taking(struct taking *taking, int rc)
+static int end_taking(struct trail_taking *taking, int rc)
 {
 	if (rc == NP_OK)
 		rc = put_together(taking);
@@ -326,7 +326,7 @@ struct few {
 	size_t ops;
 };
 
-static int take_few(struct taking *taking, struct few *few, np_ns before, np_ns until)
+static int take_few(struct trail_taking *taking, struct few *few, np_ns before, np_ns until)
 {
 	const struct np_detail *detail = taking->rank->detail;
 	const struct np_comm_op *ops = taking->rank->rank->ops.item;
@@ -356,7 +356,7 @@ static int take_few(struct taking *taking, struct few *few, np_ns before, np_ns 
 static int take_device(struct mode_rank *rank, struct history *history, np_ns until)
 {
 	const struct np_detail *detail = rank->detail;
-	struct taking taking = { .rank = rank, .history = history, .which = ON_DEVICE };
+	struct trail_taking taking = { .rank = rank, .history = history, .which = ON_DEVICE };
 	size_t kernels = COUNT_BEFORE(detail->kernels, until);
 	struct few few = { .copy = next_copy(detail, 0, until) };
 	int rc;
@@ -387,7 +387,7 @@ static bool is_framework_op(const struct np_detail *detail, np_str op, signed ch
 }
 
 /* Operators of the framework and calls are each by start: they are merged. */
-static int take_host_rows(struct taking *taking, np_ns until, signed char *known)
+static int take_host_rows(struct trail_taking *taking, np_ns until, signed char *known)
 {
 	const struct np_detail *detail = taking->rank->detail;
 	size_t ops = COUNT_BEFORE(detail->operators, until);
@@ -414,7 +414,7 @@ static int take_host_rows(struct taking *taking, np_ns until, signed char *known
 
 static int take_host(struct mode_rank *rank, struct history *history, np_ns until)
 {
-	struct taking taking = { .rank = rank, .history = history, .which = ON_HOST };
+	struct trail_taking taking = { .rank = rank, .history = history, .which = ON_HOST };
 	signed char *known = calloc(np_strtab_count(rank->detail->strings) + 2, sizeof(*known));
 	int rc = known ? take_host_rows(&taking, until, known) : np_fail_nomem(rank->err, "events");
 
@@ -425,23 +425,24 @@ static int take_host(struct mode_rank *rank, struct history *history, np_ns unti
 /* --- launches -------------------------------------------------------------------------------- */
 
 /* Kernels that start while others wait for the rank; none where it is the fast one. */
-struct kernels {
+struct kernel_range {
 	size_t first;
 	size_t end;
 };
 
-static struct kernels kernels_during(const struct np_detail *detail, const struct moment *moment)
+static struct kernel_range kernels_during(const struct np_detail *detail,
+					  const struct moment *moment)
 {
 	if (!moment->slow)
-		return (struct kernels){ 0 };
-	return (struct kernels){ COUNT_BEFORE(detail->kernels, moment->wait.begin + 1),
-				 COUNT_BEFORE(detail->kernels, moment->wait.end) };
+		return (struct kernel_range){ 0 };
+	return (struct kernel_range){ COUNT_BEFORE(detail->kernels, moment->wait.begin + 1),
+				      COUNT_BEFORE(detail->kernels, moment->wait.end) };
 }
 
 static int want_launches(struct mode_rank *rank, struct launches *launches,
 			 const struct moment *moment)
 {
-	struct kernels kernels = kernels_during(rank->detail, moment);
+	struct kernel_range kernels = kernels_during(rank->detail, moment);
 	int rc = NP_OK;
 
 	for (size_t i = kernels.first; i < kernels.end && rc == NP_OK; i++)
@@ -452,7 +453,7 @@ static int want_launches(struct mode_rank *rank, struct launches *launches,
 static void count_launches(const struct np_detail *detail, const struct launches *launches,
 			   struct moment *moment)
 {
-	struct kernels kernels = kernels_during(detail, moment);
+	struct kernel_range kernels = kernels_during(detail, moment);
 
 	for (size_t i = kernels.first; i < kernels.end; i++) {
 		const struct np_kernel *kernel = &detail->kernels.item[i];
@@ -485,7 +486,8 @@ static int take_launches(struct mode_rank *rank, struct history *history)
 	return rc;
 }
 
-int history_take(struct mode_rank *rank, const struct suspects *suspects, struct history *ret)
+int history_take(struct mode_rank *rank, const struct bottleneck_suspects *suspects,
+		 struct history *ret)
 {
 	int rc = find_moments(rank, suspects, ret);
 	np_ns until;

@@ -16,7 +16,7 @@ struct suspect {
 	bool message; /* between two stages of a pipeline, whose tasks differ anyway */
 };
 
-struct suspects {
+struct bottleneck_suspects {
 	NP_VEC(struct suspect) list;
 	bool *wanted; /* by index of the rank: its events are needed */
 };
@@ -52,17 +52,17 @@ void trail_end(struct trail *trail);
 void trail_release(struct trail *trail);
 
 /* A place on a trail, to be followed back from. */
-struct place {
+struct trail_position {
 	const struct trail *trail;
 	size_t length; /* of what lies before it */
 	np_ns start;   /* of the last event before it */
 };
 
 /* Behind all that was added so far. */
-struct place trail_place(const struct trail *trail);
+struct trail_position trail_place(const struct trail *trail);
 
 /* The event before the place, which moves there; false at the beginning. */
-bool trail_back(struct place *place, struct event *ret);
+bool trail_back(struct trail_position *place, struct event *ret);
 
 /* --- what is kept of a rank ------------------------------------------------------------------ */
 
@@ -80,7 +80,7 @@ struct moment {
 	struct np_span wait; /* slow: when others waited, from the arrival of the fast one on */
 	size_t launched; /* slow: kernels that ran meanwhile and of which the launch is known, */
 	size_t late;     /* and of those the ones that were ready long before the device was */
-	struct place before[TRAILS];
+	struct trail_position before[TRAILS];
 };
 
 /*
@@ -92,8 +92,8 @@ struct history {
 	NP_VEC(struct moment) moments; /* by operator, and thereby by start */
 };
 
-int history_take(struct mode_rank *rank, const struct suspects *suspects, struct history *ret)
-	NP_MUST_USE;
+int history_take(struct mode_rank *rank, const struct bottleneck_suspects *suspects,
+		 struct history *ret) NP_MUST_USE;
 void history_release(struct history *history);
 
 /* The moment of an operator that it was taken for. */

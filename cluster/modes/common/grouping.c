@@ -38,7 +38,7 @@ void grouping_release(struct grouping *grouping)
 	*grouping = (struct grouping){ 0 };
 }
 
-static bool has_key(const struct group *group, const np_str *key, size_t parts)
+static bool has_key(const struct value_group *group, const np_str *key, size_t parts)
 {
 	for (size_t i = 0; i < parts; i++) {
 		if (group->key[i] != key[i])
@@ -82,12 +82,12 @@ static int index_again(struct grouping *grouping, struct np_err *err)
 	return NP_OK;
 }
 
-struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err)
+struct value_group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err)
 {
 	const struct wanted wanted = { grouping, key };
 	uint64_t hash = hash_of(key, grouping->parts);
 	uint32_t found = np_map_find(&grouping->by_key, hash, is_wanted, &wanted);
-	struct group *group;
+	struct value_group *group;
 
 	if (found != NP_MAP_NONE)
 		return &grouping->list.item[found];
@@ -113,11 +113,11 @@ uint32_t *grouping_near(struct mode_rank *rank)
 	return near;
 }
 
-struct group *grouping_find_near(struct grouping *grouping, const np_str *key, uint32_t *near,
-				 struct np_err *err)
+struct value_group *grouping_find_near(struct grouping *grouping, const np_str *key, uint32_t *near,
+				       struct np_err *err)
 {
 	uint32_t last = near[key[0]];
-	struct group *group;
+	struct value_group *group;
 
 	if (last != 0 && has_key(&grouping->list.item[last - 1], key, grouping->parts))
 		return &grouping->list.item[last - 1];
@@ -127,7 +127,7 @@ struct group *grouping_find_near(struct grouping *grouping, const np_str *key, u
 	return group;
 }
 
-struct group *grouping_get(const struct grouping *grouping, const np_str *key)
+struct value_group *grouping_get(const struct grouping *grouping, const np_str *key)
 {
 	const struct wanted wanted = { grouping, key };
 	uint32_t found =
@@ -136,7 +136,7 @@ struct group *grouping_get(const struct grouping *grouping, const np_str *key)
 	return found == NP_MAP_NONE ? NULL : &grouping->list.item[found];
 }
 
-int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err)
+int group_add(struct value_group *group, int64_t value, int32_t rank, struct np_err *err)
 {
 	if (group->samples.count == 0 || value < group->least) {
 		group->least = value;
@@ -173,8 +173,8 @@ struct key_order {
 static int by_parts(const void *left, const void *right, void *context)
 {
 	const struct key_order *order = context;
-	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
-	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
+	const struct value_group *a = &order->grouping->list.item[*(const uint32_t *)left];
+	const struct value_group *b = &order->grouping->list.item[*(const uint32_t *)right];
 	int difference = 0;
 
 	/* By ids, which tell nothing, but equal ones stand together. */
@@ -212,7 +212,7 @@ static int divide_values(struct grouping *grouping, struct key_parts parts, bool
 	size_t used = 0;
 
 	for (size_t i = 0; order && i < grouping->list.count; i++) {
-		struct samples *samples = &grouping->list.item[order[i]].samples;
+		struct value_samples *samples = &grouping->list.item[order[i]].samples;
 
 		if (narrow)
 			samples->narrow = (uint32_t *)grouping->values + used;
@@ -230,7 +230,7 @@ static void put_values(struct grouping *grouping, const struct grouping_rows *ro
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct grouping_row *row = &rows->item[i];
-		struct samples *samples = &grouping->list.item[row->group].samples;
+		struct value_samples *samples = &grouping->list.item[row->group].samples;
 
 		if (narrow)
 			samples->narrow[samples->count++] = (uint32_t)row->value;
@@ -269,10 +269,10 @@ int grouping_fill(struct mode_rank *rank, struct grouping *grouping, struct key_
 }
 
 /* Groups that are alike have their values side by side: together they are one piece. */
-static int add_view(struct grouping *view, const struct group *group, size_t first,
+static int add_view(struct grouping *view, const struct value_group *group, size_t first,
 		    struct np_err *err)
 {
-	struct group *wide = grouping_find(view, &group->key[first], err);
+	struct value_group *wide = grouping_find(view, &group->key[first], err);
 
 	if (!wide)
 		return NP_E_NOMEM;
@@ -308,8 +308,8 @@ struct text_order {
 static int by_key(const void *left, const void *right, void *context)
 {
 	const struct text_order *order = context;
-	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
-	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
+	const struct value_group *a = &order->grouping->list.item[*(const uint32_t *)left];
+	const struct value_group *b = &order->grouping->list.item[*(const uint32_t *)right];
 	int difference = 0;
 
 	for (size_t i = 0; i < order->grouping->parts && difference == 0; i++)
@@ -321,8 +321,8 @@ static int by_key(const void *left, const void *right, void *context)
 static int by_sum(const void *left, const void *right, void *context)
 {
 	const struct text_order *order = context;
-	const struct group *a = &order->grouping->list.item[*(const uint32_t *)left];
-	const struct group *b = &order->grouping->list.item[*(const uint32_t *)right];
+	const struct value_group *a = &order->grouping->list.item[*(const uint32_t *)left];
+	const struct value_group *b = &order->grouping->list.item[*(const uint32_t *)right];
 
 	if (a->samples.sum != b->samples.sum)
 		return np_order(b->samples.sum, a->samples.sum);
@@ -369,8 +369,8 @@ static int unite(struct grouping *ret, struct grouping *const *list, size_t coun
 {
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; list[i] && j < list[i]->list.count; j++) {
-			const struct group *from = &list[i]->list.item[j];
-			struct group *group = grouping_find(ret, from->key, err);
+			const struct value_group *from = &list[i]->list.item[j];
+			struct value_group *group = grouping_find(ret, from->key, err);
 
 			if (!group)
 				return NP_E_NOMEM;
@@ -386,7 +386,7 @@ static struct summary pool(struct grouping *const *list, size_t count, const np_
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct group *group = list[i] ? grouping_get(list[i], key) : NULL;
+		const struct value_group *group = list[i] ? grouping_get(list[i], key) : NULL;
 
 		if (group)
 			found[used++] = (struct described){

@@ -12,9 +12,9 @@
 #define GROUP_PARTS 4
 
 /* Values with the same key. */
-struct group {
+struct value_group {
 	np_str key[GROUP_PARTS];
-	struct samples samples;
+	struct value_samples samples;
 	int64_t least; /* the extremes, and the first ranks that have them */
 	int64_t most;
 	int32_t least_of;
@@ -24,7 +24,7 @@ struct group {
 struct grouping {
 	size_t parts;
 	struct np_map by_key; /* → list */
-	NP_VEC(struct group) list;
+	NP_VEC(struct value_group) list;
 	void *values; /* of grouping_fill() */
 	size_t value_bytes;
 	bool filled; /* the values of groups lie there, or in those of another grouping */
@@ -35,21 +35,22 @@ struct grouping {
 void grouping_release(struct grouping *grouping);
 
 /* The group of a key, added if it is new; NULL when out of memory. */
-struct group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err);
+struct value_group *grouping_find(struct grouping *grouping, const np_str *key, struct np_err *err);
 
 /*
  * The same where keys that begin alike are mostly the same: `near` remembers, by
  * text of the detail, the group that was found last; freed by the caller.
  */
 uint32_t *grouping_near(struct mode_rank *rank);
-struct group *grouping_find_near(struct grouping *grouping, const np_str *key, uint32_t *near,
-				 struct np_err *err);
+struct value_group *grouping_find_near(struct grouping *grouping, const np_str *key, uint32_t *near,
+				       struct np_err *err);
 
 /* The group of a key, or NULL if there is none. */
-struct group *grouping_get(const struct grouping *grouping, const np_str *key);
+struct value_group *grouping_get(const struct grouping *grouping, const np_str *key);
 
 /* Add a value of a rank; ranks come in ascending order. */
-int group_add(struct group *group, int64_t value, int32_t rank, struct np_err *err) NP_MUST_USE;
+int group_add(struct value_group *group, int64_t value, int32_t rank, struct np_err *err)
+	NP_MUST_USE;
 
 /*
  * All values of a rank at once, which is faster than one by one and takes four
@@ -72,7 +73,7 @@ int grouping_rows_init(struct grouping_rows *rows, size_t count, struct np_err *
 void grouping_rows_release(struct grouping_rows *rows);
 
 static inline void grouping_rows_add(struct grouping_rows *rows, const struct grouping *grouping,
-				     struct group *group, int64_t value)
+				     struct value_group *group, int64_t value)
 {
 	rows->item[rows->count++] =
 		(struct grouping_row){ value, (uint32_t)(group - grouping->list.item) };

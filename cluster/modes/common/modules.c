@@ -314,7 +314,7 @@ static struct way *way_of(struct modules_work *work, struct ways *ways, struct m
 	size_t known = ways->keys.list.count;
 	struct way way = { 0 };
 	struct way *slot;
-	struct group *group;
+	struct value_group *group;
 
 	put_name(&name, work, module->name, module->backward);
 	if (np_buf_check(&name, work->rank->err) < 0 ||
@@ -452,11 +452,11 @@ struct stack {
 	uint32_t module[MODULES_DEPTH];
 };
 
-struct stacks {
+struct module_stacks {
 	NP_VEC(struct stack) list;
 };
 
-static struct stack *stack_of(struct stacks *stacks, int64_t tid, struct np_err *err)
+static struct stack *stack_of(struct module_stacks *stacks, int64_t tid, struct np_err *err)
 {
 	struct stack *stack;
 
@@ -486,7 +486,7 @@ static uint32_t innermost(const struct modules_work *work, struct stack *stack, 
 /* Marks come by start, the outer first. */
 static int read_modules(struct modules_work *work)
 {
-	struct stacks stacks = { 0 };
+	struct module_stacks stacks = { 0 };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < work->detail->marks.count && rc == NP_OK; i++) {
@@ -520,7 +520,7 @@ static int read_modules(struct modules_work *work)
 static int place_ops(struct modules_work *work, size_t first)
 {
 	const struct np_detail *detail = work->detail;
-	struct stacks stacks = { 0 };
+	struct module_stacks stacks = { 0 };
 	size_t next = first;
 	int rc = NP_OK;
 

@@ -15,7 +15,7 @@ int64_t samples_plus(int64_t a, int64_t b)
 	return sum;
 }
 
-int samples_add(struct samples *samples, int64_t value, struct np_err *err)
+int samples_add(struct value_samples *samples, int64_t value, struct np_err *err)
 {
 	int64_t *slot = np_vec_add(samples, err);
 
@@ -27,13 +27,13 @@ int samples_add(struct samples *samples, int64_t value, struct np_err *err)
 	return NP_OK;
 }
 
-void samples_release(struct samples *samples)
+void samples_release(struct value_samples *samples)
 {
 	np_vec_release(samples);
 	samples->sum = 0;
 }
 
-static int64_t value_of(const struct samples *samples, size_t index)
+static int64_t value_of(const struct value_samples *samples, size_t index)
 {
 	return samples->narrow ? (int64_t)samples->narrow[index] : samples->item[index];
 }
@@ -117,7 +117,7 @@ static bool sort_as_narrow(int64_t *item, size_t count)
 	return sorted;
 }
 
-static void sort(struct samples *samples)
+static void sort(struct value_samples *samples)
 {
 	bool many = samples->count >= RADIX_LEAST;
 
@@ -138,7 +138,7 @@ static double between(int64_t low, int64_t high, double share)
 	return (double)low + share * (double)(high - low);
 }
 
-static double quantile(const struct samples *samples, double q)
+static double quantile(const struct value_samples *samples, double q)
 {
 	double place = (double)(samples->count - 1) * q;
 	size_t below = (size_t)place;
@@ -150,7 +150,7 @@ static double quantile(const struct samples *samples, double q)
 }
 
 /* Σ (x - mean)², the mean taken first so that large values do not cancel. */
-static double squares(const struct samples *samples, double mean)
+static double squares(const struct value_samples *samples, double mean)
 {
 	double sum = 0;
 
@@ -191,7 +191,7 @@ struct summary samples_known_by_sum(size_t count, int64_t sum, int64_t least, in
 	return ret;
 }
 
-struct summary samples_describe(struct samples *samples)
+struct summary samples_describe(struct value_samples *samples)
 {
 	struct summary ret = { .count = samples->count, .sum = samples->sum };
 
@@ -212,7 +212,7 @@ struct summary samples_describe(struct samples *samples)
 /* --- several together ------------------------------------------------------------------------ */
 
 /* How many values are no greater. */
-static size_t count_until(const struct samples *samples, int64_t value)
+static size_t count_until(const struct value_samples *samples, int64_t value)
 {
 	size_t low = 0;
 	size_t high = samples->count;

@@ -13,7 +13,7 @@
  * Those of a rank at once, grouping_fill(), take half the room where they are short
  * enough, which durations below 4 s are: then they are in `narrow`.
  */
-struct samples {
+struct value_samples {
 	int64_t *item;
 	uint32_t *narrow;
 	size_t count;
@@ -36,8 +36,8 @@ struct summary {
 	int64_t sum;
 };
 
-int samples_add(struct samples *samples, int64_t value, struct np_err *err) NP_MUST_USE;
-void samples_release(struct samples *samples);
+int samples_add(struct value_samples *samples, int64_t value, struct np_err *err) NP_MUST_USE;
+void samples_release(struct value_samples *samples);
 
 /* Sums of damaged times may not fit: then they are as large as can be. */
 int64_t samples_plus(int64_t a, int64_t b);
@@ -46,11 +46,11 @@ int64_t samples_plus(int64_t a, int64_t b);
 struct summary samples_known_by_sum(size_t count, int64_t sum, int64_t least, int64_t most);
 
 /* Sorts them. Quantiles are interpolated linearly at (n - 1)q. */
-struct summary samples_describe(struct samples *samples);
+struct summary samples_describe(struct value_samples *samples);
 
 /* Values that were described. */
 struct described {
-	const struct samples *samples;
+	const struct value_samples *samples;
 	const struct summary *summary;
 };
 

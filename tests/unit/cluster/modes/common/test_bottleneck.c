@@ -3,7 +3,7 @@
 
 #include "np_test.h"
 
-static void assert_event_before(struct place *place, struct event expected)
+static void assert_event_before(struct trail_position *place, struct event expected)
 {
 	struct event event;
 
@@ -26,7 +26,7 @@ static const struct event events[] = {
 	{ NP_NS_MAX, NP_NS_MAX, 16384 },
 };
 
-static struct trail trail_of_events(struct place places[NP_COUNT(events)])
+static struct trail trail_of_events(struct trail_position places[NP_COUNT(events)])
 {
 	struct trail trail = { 0 };
 	struct np_err err = NP_ERR_INIT;
@@ -43,9 +43,9 @@ static struct trail trail_of_events(struct place places[NP_COUNT(events)])
 
 static void events_come_back_from_the_last_to_the_first(void **state)
 {
-	struct place places[NP_COUNT(events)];
+	struct trail_position places[NP_COUNT(events)];
 	struct trail trail = trail_of_events(places);
-	struct place place = trail_place(&trail);
+	struct trail_position place = trail_place(&trail);
 	struct event event;
 
 	(void)state;
@@ -57,7 +57,7 @@ static void events_come_back_from_the_last_to_the_first(void **state)
 
 static void a_place_between_events_has_those_before_it(void **state)
 {
-	struct place places[NP_COUNT(events)];
+	struct trail_position places[NP_COUNT(events)];
 	struct trail trail = trail_of_events(places);
 	struct event event;
 

@@ -1,5 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Where the time of each rank went: leaves of its steps, kernels by type, calls by function. */
 #include "tables.h"
+
+/* --- np_partition ---------------------------------------------------------------------------- */
+
+static const struct np_column partition_columns[] = {
+	{ "rank", NP_INTEGER },
+	{ "step", NP_TEXT },
+	{ "leaf", NP_TEXT },
+	{ "ns", NP_INTEGER },
+};
+
+static int produce_cell(const struct np_analysis *analysis, size_t rank_index, size_t time,
+			struct np_sink *sink, struct np_err *err)
+{
+	const struct np_partition *partition = &analysis->partition;
+	const struct np_run *run = analysis->run;
+	const struct np_rank *rank = run->ranks[rank_index];
+	const struct np_partition_cell *cell = np_partition_of(partition, rank_index, time);
+	const char *step = np_run_text(run, rank->steps.item[rank->times.item[time].step].id);
+	int rc = NP_OK;
+
+	for (size_t i = 0; cell && i < cell->count && rc == NP_OK; i++) {
+		const struct np_part *part = &partition->parts.item[cell->first + i];
+
+		rc = np_sink_row(sink,
+				 (struct np_cell[]){ np_cell_integer(rank->id), np_cell_text(step),
+						     np_cell_text(part->leaf),
+						     np_cell_integer(part->ns) },
+				 err);
+	}
+	return rc;
+}
+
+static int produce_partition(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_analysis *analysis = model;
+	const struct np_run *run = analysis->run;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		for (size_t j = 0; run->ranks[i] && j < run->ranks[i]->times.count && rc == NP_OK;
+		     j++)
+			rc = produce_cell(analysis, i, j, sink, err);
+	}
+	return rc;
+}
+
+NP_DEFINE_TABLE(np_table_partition, "np_partition",
+		"where the span of each rank's steps went, each ns once", partition_columns,
+		produce_partition);
+
+/* --- np_kernel_type, np_call ---------------------------------------------------------------- */
 
 static const struct np_column kernel_columns[] = {
 	{ "rank", NP_INTEGER },   { "op_type", NP_TEXT },     { "core_type", NP_TEXT },
