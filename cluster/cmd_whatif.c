@@ -113,7 +113,7 @@ static int measure_asked(const struct whatif_options *options, struct whatif_rep
 	return rc;
 }
 
-/* What is told beside repairs. */
+/* What is reported beside repairs. */
 static int measure_rest(struct whatif_report *report, struct np_err *err)
 {
 	const struct np_analysis *analysis = report->analysis;

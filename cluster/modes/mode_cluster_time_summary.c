@@ -298,7 +298,7 @@ static int put_step(struct np_modes *modes, struct np_mode_table *table, size_t 
 			err);
 }
 
-/* What rows lack, or who has none. */
+/* What rows are missing, or who has none. */
 static int note_missing(struct np_modes *modes, void *const *ranks, struct np_err *err)
 {
 	size_t count = modes->run->sources.count;

@@ -273,7 +273,7 @@ static const struct np_column columns[] = {
 };
 
 /*
- * The length of the host's step, or where none was marked, or nothing tells when it
+ * The length of the host's step, or where none was marked, or it is not known when it
  * was, of what the device did in it; NaN if that is not known either.
  */
 static double length_of(const struct np_rank *rank, uint32_t step, np_ns *begin, np_ns *end)

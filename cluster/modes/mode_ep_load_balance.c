@@ -8,7 +8,7 @@
 #define MODE "ep_load_balance"
 
 struct tokens {
-	int64_t count; /* NP_UNKNOWN if no kernel tells */
+	int64_t count; /* NP_UNKNOWN if not known from a kernel */
 };
 
 /* Inputs that hold no tokens: weights, and the list of groups. They are the last ones. */

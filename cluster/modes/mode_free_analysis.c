@@ -13,7 +13,7 @@
  * fault of CANN and not of the framework. */
 #define LAUNCH_TOLERANCE_NS 50000
 
-struct free_gap {
+struct longest_gap {
 	np_ns begin;
 	np_ns end;
 	np_ns framework_idle;
@@ -23,13 +23,13 @@ struct free_gap {
 	const struct np_device_task *after;
 };
 
-struct free_gaps {
-	NP_VEC(struct free_gap) list;
+struct longest_gaps {
+	NP_VEC(struct longest_gap) list;
 };
 
 static void release(void *result)
 {
-	struct free_gaps *gaps = result;
+	struct longest_gaps *gaps = result;
 
 	for (size_t i = 0; i < gaps->list.count; i++)
 		free(gaps->list.item[i].reason);
@@ -48,8 +48,8 @@ struct gap_search {
 
 static int by_length(const void *left, const void *right)
 {
-	const struct free_gap *a = left;
-	const struct free_gap *b = right;
+	const struct longest_gap *a = left;
+	const struct longest_gap *b = right;
 
 	if (a->end - a->begin != b->end - b->begin)
 		return np_order(b->end - b->begin, a->end - a->begin);
@@ -57,7 +57,7 @@ static int by_length(const void *left, const void *right)
 }
 
 /* Drop all but the longest. */
-static void cut(struct free_gaps *gaps, size_t top)
+static void cut(struct longest_gaps *gaps, size_t top)
 {
 	if (gaps->list.count)
 		qsort(gaps->list.item, gaps->list.count, sizeof(gaps->list.item[0]), by_length);
@@ -93,7 +93,7 @@ static bool is_worked_in(const struct mode_rank *rank, struct np_span span)
 }
 
 /* The longest gaps, as many as are shown: never more than twice as many are kept. */
-static int find_gaps(struct mode_rank *rank, struct free_gaps *gaps)
+static int find_gaps(struct mode_rank *rank, struct longest_gaps *gaps)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
 	size_t top = mode_top(rank->modes, 10);
@@ -103,7 +103,7 @@ static int find_gaps(struct mode_rank *rank, struct free_gaps *gaps)
 	for (size_t i = 1; rc == NP_OK && i < np_spans_count(busy); i++) {
 		struct np_span span = { np_spans_get(busy, i - 1).end,
 					np_spans_get(busy, i).begin };
-		struct free_gap *gap;
+		struct longest_gap *gap;
 
 		/* Of equally long ones the earlier are kept. */
 		if (span.end - span.begin <= least || is_worked_in(rank, span))
@@ -111,10 +111,10 @@ static int find_gaps(struct mode_rank *rank, struct free_gaps *gaps)
 		gap = np_vec_add(&gaps->list, rank->err);
 		if (!gap)
 			return NP_E_NOMEM;
-		*gap = (struct free_gap){ .begin = span.begin,
-					  .end = span.end,
-					  .framework_idle = NP_UNKNOWN,
-					  .cann_idle = NP_UNKNOWN };
+		*gap = (struct longest_gap){ .begin = span.begin,
+					     .end = span.end,
+					     .framework_idle = NP_UNKNOWN,
+					     .cann_idle = NP_UNKNOWN };
 		if (gaps->list.count == 2 * top) {
 			cut(gaps, top);
 			least = gaps->list.item[top - 1].end - gaps->list.item[top - 1].begin;
@@ -170,13 +170,13 @@ static const struct np_device_task *next_from(const struct np_detail *detail, np
 	return NULL;
 }
 
-static int find_neighbours(struct gap_search *search, struct free_gaps *gaps)
+static int find_neighbours(struct gap_search *search, struct longest_gaps *gaps)
 {
 	const struct np_detail *detail = search->detail;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < gaps->list.count && rc == NP_OK; i++) {
-		struct free_gap *gap = &gaps->list.item[i];
+		struct longest_gap *gap = &gaps->list.item[i];
 
 		gap->before = last_until(detail, gap->begin);
 		gap->after = next_from(detail, gap->end);
@@ -197,7 +197,7 @@ static double us(np_ns time)
 	return (double)time / 1e3;
 }
 
-static int say(struct gap_search *search, struct free_gap *gap, struct np_buf *buf)
+static int say(struct gap_search *search, struct longest_gap *gap, struct np_buf *buf)
 {
 	int rc = np_buf_check(buf, search->rank->err);
 
@@ -213,7 +213,7 @@ struct inside {
 #define TYPES_SHOWN 16
 
 /* Tasks of other kinds ran in the gap: how many of which type, and the longest rest. */
-static size_t tasks_inside(const struct gap_search *search, struct free_gap *gap,
+static size_t tasks_inside(const struct gap_search *search, struct longest_gap *gap,
 			   struct inside *types, size_t *ret_types, np_ns *ret_rest)
 {
 	const struct np_detail *detail = search->detail;
@@ -278,7 +278,8 @@ static void explain_launch(struct np_buf *buf, const struct launch *before,
 		np_buf_printf(buf, "Abnormal CANN layer: long node@launch %.3f us", us(launch));
 }
 
-static void explain_host(const struct gap_search *search, struct free_gap *gap, struct np_buf *buf)
+static void explain_host(const struct gap_search *search, struct longest_gap *gap,
+			 struct np_buf *buf)
 {
 	struct launch before;
 	struct launch after;
@@ -309,7 +310,7 @@ static void explain_host(const struct gap_search *search, struct free_gap *gap, 
 		explain_launch(buf, &before, &after);
 }
 
-static int explain(struct gap_search *search, struct free_gap *gap)
+static int explain(struct gap_search *search, struct longest_gap *gap)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
 	struct inside types[TYPES_SHOWN];
@@ -326,7 +327,7 @@ static int explain(struct gap_search *search, struct free_gap *gap)
 static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct gap_search search = { .rank = rank, .detail = rank->detail };
-	struct free_gaps *gaps = calloc(1, sizeof(*gaps));
+	struct longest_gaps *gaps = calloc(1, sizeof(*gaps));
 	int rc;
 
 	(void)prepared;
@@ -359,7 +360,7 @@ static const struct np_column columns[] = {
 };
 
 static int put_gap(struct np_modes *modes, struct np_mode_table *table, int32_t rank,
-		   const struct free_gap *gap, struct np_err *err)
+		   const struct longest_gap *gap, struct np_err *err)
 {
 	struct us_text begin;
 	struct us_text end;
@@ -387,7 +388,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 
 	(void)prepared;
 	for (size_t i = 0; i < modes->run->sources.count && rc == NP_OK; i++) {
-		const struct free_gaps *gaps = ranks[i];
+		const struct longest_gaps *gaps = ranks[i];
 
 		for (size_t j = 0; gaps && j < gaps->list.count && rc == NP_OK; j++)
 			rc = put_gap(modes, table, mode_rank_id(modes, i), &gaps->list.item[j],

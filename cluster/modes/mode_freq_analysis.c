@@ -15,7 +15,7 @@
 struct clocks {
 	int64_t mhz[CLOCKS_MOST];
 	size_t count;
-	int64_t rated; /* NP_UNKNOWN if nothing tells */
+	int64_t rated; /* NP_UNKNOWN if not known */
 	np_str chip;
 };
 
@@ -151,7 +151,7 @@ static int put(struct np_modes *modes, struct np_mode_table *table, int32_t rank
 			err);
 }
 
-/* Before the first sample nothing tells of the clock. */
+/* Before the first sample the clock is not known. */
 static bool is_untold(const void *result)
 {
 	return ((const struct clocks *)result)->count == 0;

@@ -30,7 +30,7 @@ struct mstx_mark {
 
 struct mstx_marks {
 	NP_VEC(struct mstx_mark) list;
-	size_t unpaired; /* that lack their start or stop */
+	size_t unpaired; /* whose start or stop is missing */
 };
 
 /* --- marks of a rank -----------------------------------------------------------------------------
@@ -244,7 +244,7 @@ static int by_name(const void *left, const void *right, void *context)
 	return np_order(a->start, b->start);
 }
 
-/* Several of one name in a step are told apart by a number. */
+/* Several of one name in a step are distinguished by a number. */
 static int number_names(struct mode_rank *rank, struct mstx_marks *marks)
 {
 	int rc = NP_OK;

@@ -52,7 +52,7 @@ static void release(void *result)
 /*
  * Operations per cycle of a cube core by type of the data: 16 × 16 × 16
  * multiplications and additions, twice as deep for bytes. A core multiplies
- * fp32 at a rate of its own that profiles do not tell, so it is not rated.
+ * fp32 at a rate of its own that is not known from profiles, so it is not rated.
  */
 static double per_cycle(const char *types)
 {

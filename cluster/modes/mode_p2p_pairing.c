@@ -30,7 +30,7 @@ struct p2p_messages {
 	bool *unknown; /* by index of the rank: it has some whose ends are not known */
 };
 
-/* The place of a rank in one of its communicators, local to it; -1 if nothing tells. */
+/* The place of a rank in one of its communicators, local to it; -1 if not known. */
 static int32_t own_place(const struct np_rank *rank, uint32_t group)
 {
 	if (rank->groups.item[group].members)

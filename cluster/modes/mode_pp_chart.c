@@ -22,7 +22,7 @@ struct pp_pass {
 	int type;
 };
 
-/* Why passes of a schedule whose order is known could not be told from each other. */
+/* Why passes of a schedule whose order is known could not be distinguished. */
 enum obstacle {
 	NO_OBSTACLE,
 	NO_SCHEDULE, /* none where no rank has one */

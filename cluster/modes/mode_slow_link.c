@@ -29,7 +29,7 @@ struct transfers {
 	NP_VEC(struct link_transfer) list;
 };
 
-/* As the incumbent tells messages from collectives; batchSendRecv is none of them. */
+/* As the incumbent distinguishes messages from collectives; batchSendRecv is none of them. */
 static bool is_message(const char *name)
 {
 	return strstr(name, "send") || strstr(name, "receive");

@@ -25,7 +25,7 @@ static const double critical[] = {
 	0.346, 0.345, 0.344, 0.344, 0.343, 0.341, 0.341,
 };
 
-/* Three values cannot tell which of them is out of line. */
+/* Of three values none is known to be out of line. */
 #define RANKS_LEAST 4
 
 #define DIXON_LEAST 3

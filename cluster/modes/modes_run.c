@@ -11,7 +11,7 @@
 /* --- ranks that a mode cannot use ----------------------------------------------------------------
  */
 
-/* Sections of which the loaded rank tells if it has them, so that nobody need look. */
+/* Sections that a loaded rank is known to have or not, so that nobody need look. */
 #define KNOWN (NP_DETAIL_MARKS | NP_DETAIL_FRAMEWORK)
 
 /* Those of them that it does not have. */
@@ -43,7 +43,7 @@ static unsigned missing_wants(const struct mode *mode, const struct np_run *run,
 }
 
 /*
- * What a mode needs and a rank lacks. Operators are the rank's own, and of calls
+ * What a mode needs and is missing in a rank. Operators are the rank's own, and of calls
  * the profiler's sums do unless single steps are asked for.
  */
 static unsigned missing_of(const struct mode *mode, const struct mode_rank *rank)
@@ -88,7 +88,7 @@ static const char *section_names(unsigned missing, struct np_buf *buf)
 	return buf->length ? buf->text : "what it needs is not there";
 }
 
-/* Add which ranks lack just this. */
+/* Add in which ranks just this is missing. */
 static void put_missing(const struct np_run *run, const unsigned *all, unsigned missing,
 			int64_t *list, struct np_buf *buf)
 {
@@ -115,7 +115,7 @@ static bool is_first_with(const unsigned *missing, size_t index)
 }
 
 /*
- * One note for a mode: which ranks it could not use, and what they lack. That is
+ * One note for a mode: which ranks it could not use, and what is missing. That is
  * in `missing`, by index; of a mode that does not look at ranks one by one it is
  * found out here.
  */
@@ -151,7 +151,7 @@ struct running {
 	const struct mode *mode;
 	void *prepared;
 	void **results;    /* by index of the rank */
-	unsigned *missing; /* likewise: sections that the rank lacks */
+	unsigned *missing; /* likewise: sections that are missing */
 };
 
 struct modes_work {

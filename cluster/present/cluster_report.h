@@ -104,7 +104,7 @@ int report_csv_files(const struct cluster_report *report, const char *directory,
 /*
  * Write the files that scripts and viewers of text profiles read beside the
  * database, from the same tables. One that has nothing to say is not written,
- * and an older one of its name is removed: it would tell of another run.
+ * and an older one of its name is removed: it would be of another run.
  */
 int report_text_files(const struct cluster_report *report, const char *directory,
 		      struct np_err *err) NP_MUST_USE;

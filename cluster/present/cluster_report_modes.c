@@ -16,7 +16,7 @@
 #define INDENT       2
 #define REASON       "reason"
 
-/* Names of which fewer characters are left are hard to tell apart: less telling columns go first.
+/* Names of which fewer characters are left are hard to distinguish: columns that say less go first.
  */
 #define NAME_ENOUGH 12
 
@@ -54,7 +54,7 @@ struct look {
 
 /*
  * Columns have the names that the incumbent's users know; on the screen the room is
- * for what tells most. Points in time say nothing to people, quartiles little.
+ * for what says most. Points in time say nothing to people, quartiles little.
  */
 /* clang-format off */
 static const struct {
@@ -147,7 +147,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* What a narrow screen does without, the least telling first. */
+/* What a narrow screen does without, those that say least first. */
 static const struct {
 	const char *table; /* NULL for all */
 	const char *column;
@@ -174,7 +174,7 @@ static const struct {
 	double ns;
 } units[] = { { "Ns", 1 }, { "(ns)", 1 }, { "(us)", 1e3 } };
 
-/* How a column is shown; a title that the name alone tells lies in `buffer`. */
+/* How a column is shown; a title that the name alone gives lies in `buffer`. */
 struct title {
 	char text[64];
 };
@@ -211,7 +211,8 @@ struct excerpt {
 	struct np_cell *cells;
 	size_t rows;  /* kept */
 	size_t total; /* there are */
-	size_t name;  /* the column that tells totals from single operators; SIZE_MAX: none */
+	size_t name;  /* the column that distinguishes totals from single operators; SIZE_MAX: none
+		       */
 	size_t most;  /* the column by which rows come first, not the order; SIZE_MAX: none */
 	struct look looks[COLUMNS_MOST];
 	struct title titles[COLUMNS_MOST];
@@ -400,7 +401,7 @@ static size_t title_width(const struct excerpt *excerpt)
 	return width;
 }
 
-/* Hide the column that tells least; false if all that are left are wanted. */
+/* Hide the column that says least; false if all that are left are wanted. */
 static bool hide_spare(struct excerpt *excerpt)
 {
 	for (size_t i = 0; i < NP_COUNT(spares); i++) {

@@ -10,7 +10,7 @@
 /* How much longer a type of operators takes if it is worth a name. */
 #define MIN_RATIO 1.02
 
-/* A rank that is late now and then is not the whole story if all even gains so many times as much.
+/* A rank that is late now and then is not the whole cause if all even gains so many times as much.
  */
 #define MUCH_MORE 1.5
 

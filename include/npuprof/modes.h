@@ -16,7 +16,7 @@
  * detail of a rank (detail.h) is loaded once with all that they need, reduced by
  * each of them, and let go; then each merges what it kept of the ranks.
  *
- * A rank that lacks what a mode needs is noted in run->notes, once per mode.
+ * A rank where what a mode needs is missing is noted in run->notes, once per mode.
  */
 
 /* The names that can be given, in the order of the manual; ends with NULL. */

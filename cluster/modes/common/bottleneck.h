@@ -34,7 +34,7 @@ struct event {
 
 /*
  * Events by start and end, in a word each but for a few: two ranks are compared when both
- * were read, which may be the first and the last, and there is no telling how far
+ * were read, which may be the first and the last, and it is not known how far
  * back they will have to be followed.
  */
 struct trail {

@@ -177,7 +177,7 @@ static int by_parts(const void *left, const void *right, void *context)
 	const struct value_group *b = &order->grouping->list.item[*(const uint32_t *)right];
 	int difference = 0;
 
-	/* By ids, which tell nothing, but equal ones stand together. */
+	/* By ids, which mean nothing, but equal ones stand together. */
 	for (size_t i = 0; i < order->parts.count && difference == 0; i++)
 		difference =
 			np_order(a->key[order->parts.first + i], b->key[order->parts.first + i]);

@@ -7,19 +7,19 @@
 #include "npuprof/detail.h"
 #include "npuprof/idmap.h"
 
-/* Who sent a task to the device; nobody where nothing tells. */
+/* Who sent a task to the device; nobody where that is not known. */
 struct launch {
 	const struct np_call *call; /* one that launches, if there are several */
 	np_ns dispatched;           /* when the framework was done with it; NP_UNKNOWN */
 };
 
 /*
- * Origins of few tasks: first all that are wanted are named by their connection,
+ * Launches of few tasks: first all that are wanted are named by their connection,
  * then they are looked for in one pass over the calls, then they can be asked for.
  */
 struct launches {
 	struct np_idmap *wanted; /* connection → index in the list */
-	uint64_t perhaps[64];    /* bits of their last digits: most others are told by these */
+	uint64_t perhaps[64];    /* bits of their last digits: most others are ruled out by these */
 	NP_VEC(struct launch) list;
 };
 

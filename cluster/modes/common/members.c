@@ -39,8 +39,9 @@ bool mode_is_complete(const struct np_modes *modes, const struct np_instance *in
 	return instance->count == modes->align->communicators.item[instance->communicator].observed;
 }
 
-/* Collectives that some rank lacks, and which ranks lack operators of their communicators. */
-static size_t find_missing(const struct np_modes *modes, bool *lacking)
+/* Collectives that are missing in some rank, and the ranks where operators of their communicators
+ * are. */
+static size_t find_missing(const struct np_modes *modes, bool *incomplete)
 {
 	const struct np_align *align = modes->align;
 	size_t left_out = 0;
@@ -59,7 +60,7 @@ static size_t find_missing(const struct np_modes *modes, bool *lacking)
 			const struct np_coverage *row = &align->coverage.item[j];
 
 			if (left_out > before && row->missing + row->edge > 0)
-				lacking[row->rank] = true;
+				incomplete[row->rank] = true;
 		}
 	}
 	return left_out;
@@ -68,14 +69,14 @@ static size_t find_missing(const struct np_modes *modes, bool *lacking)
 int mode_note_left_out(struct np_modes *modes, const char *mode, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
-	bool *lacking = calloc(modes->run->sources.count + 1, sizeof(*lacking));
+	bool *incomplete = calloc(modes->run->sources.count + 1, sizeof(*incomplete));
 
-	if (!lacking)
+	if (!incomplete)
 		return np_fail_nomem(err, mode);
 	np_buf_printf(&reason, "collectives are missing (np_coverage): %zu are not compared",
-		      find_missing(modes, lacking));
-	mode_note(modes, NP_NOTE_WARNING, mode, lacking, reason.text);
-	free(lacking);
+		      find_missing(modes, incomplete));
+	mode_note(modes, NP_NOTE_WARNING, mode, incomplete, reason.text);
+	free(incomplete);
 	return NP_OK;
 }
 

@@ -8,7 +8,7 @@
 
 /*
  * Operators that belong together are those of one instance (align.h): names do not
- * tell, for the numbers in them differ where captures begin at different operators.
+ * say so, for the numbers in them differ where captures begin at different operators.
  */
 
 /* The members of an instance, by rank. */

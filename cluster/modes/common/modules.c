@@ -361,7 +361,7 @@ static int sum_runs(struct modules_work *work, struct steps_of_modules *steps, s
 	return NP_OK;
 }
 
-/* Where a module runs in several ways they are told apart by a number. */
+/* Where a module runs in several ways they are distinguished by a number. */
 static int number_ways(struct modules_work *work, const struct ways *ways, struct module_rows *rows)
 {
 	for (size_t i = 0; i < ways->list.count; i++) {

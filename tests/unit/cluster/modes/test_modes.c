@@ -717,7 +717,7 @@ static void p2p_pairing_is_not_shifted_by_a_lost_message(void **state)
 			op->type = intern(run, i ? "hcom_receive_" : "hcom_send_");
 			op->start = 1000000 * n;
 			op->end = op->start + 10;
-			/* Sizes tell them apart. */
+			/* Sizes distinguish them. */
 			op->bytes = 64 << n;
 		}
 	}
@@ -1193,7 +1193,7 @@ static void operator_mfu_without_the_chip_gives_rates_and_no_share(void **state)
 	release(&a);
 }
 
-/* The cube computes fp32 at a rate that profiles do not tell: not that of fp16. */
+/* The cube computes fp32 at a rate that is not known from profiles: not that of fp16. */
 static void operator_mfu_does_not_rate_fp32(void **state)
 {
 	struct analysed a;
@@ -1692,7 +1692,7 @@ static void cluster_time_summary_leaves_out_what_a_rank_lost(void **state)
 	release(&a);
 }
 
-/* With nobody to compare with, nothing tells waiting from transfer; the incumbent gives 0. */
+/* With nobody to compare with, waiting is not known from transfer; the incumbent gives 0. */
 static void cluster_time_summary_of_one_rank_knows_no_waiting(void **state)
 {
 	const char *name = "ClusterTimeSummary";
