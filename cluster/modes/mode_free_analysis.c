@@ -7,6 +7,8 @@
 
 #include "cluster/modes/common/launches.h"
 
+#include "npuprof/order.h"
+
 #define MODE "free_analysis"
 
 /* A launch of the next task that waited this much longer than that of the one before is the
@@ -72,24 +74,16 @@ static void cut(struct longest_gaps *gaps, size_t top)
 static bool is_worked_in(const struct mode_rank *rank, struct np_span span)
 {
 	const struct np_detail *detail = rank->detail;
-	size_t low = 0;
-	size_t high = detail->kernels.count;
+	const size_t count = detail->kernels.count;
+	size_t first;
 
 	if (!rank->modes->options.steps_chosen)
 		return false;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (detail->kernels.item[middle].start < span.begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low < detail->kernels.count &&
-	       (detail->kernels.item[low].schedule ||
-		!mode_on_device(rank->rank, detail->kernels.item[low].device)))
-		low++;
-	return low < detail->kernels.count && detail->kernels.item[low].start < span.end;
+	first = np_lower_bound(i, (size_t)0, count, detail->kernels.item[i].start >= span.begin);
+	while (first < count && (detail->kernels.item[first].schedule ||
+				 !mode_on_device(rank->rank, detail->kernels.item[first].device)))
+		first++;
+	return first < count && detail->kernels.item[first].start < span.end;
 }
 
 /* The longest gaps, as many as are shown: never more than twice as many are kept. */
@@ -129,18 +123,8 @@ static int find_gaps(struct mode_rank *rank, struct longest_gaps *gaps)
 /* The first task in the order of starts that starts at or after `time`. */
 static size_t first_from(const struct np_detail *detail, np_ns time)
 {
-	size_t low = 0;
-	size_t high = detail->tasks.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (detail->tasks.item[middle].start < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, detail->tasks.count,
+			      detail->tasks.item[i].start >= time);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "cluster/modes/common/modules.h"
 
 #include "npuprof/idmap.h"
+#include "npuprof/order.h"
 #include "npuprof/text.h"
 
 #include <math.h>
@@ -146,18 +147,8 @@ static int add_kernel(struct mfu_work *work, uint32_t kernel, np_str op)
 /* The first call of the framework that starts at or after a time. */
 static size_t first_call(const struct np_detail *detail, np_ns time)
 {
-	size_t low = 0;
-	size_t high = detail->framework.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (detail->framework.item[middle].start < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, detail->framework.count,
+			      detail->framework.item[i].start >= time);
 }
 
 /* The kernels of all calls that start inside the range, on its thread. */

@@ -6,6 +6,8 @@
 
 #include "core/model/vendor/communication_out.h"
 
+#include "npuprof/order.h"
+
 struct op_entry {
 	struct export_position at; /* first: see struct export_entries */
 	uint32_t rank;             /* index in np_run.ranks */
@@ -25,18 +27,7 @@ struct op_bands {
 /* The first of the rank's bands that is not of an operator before `op`. */
 static size_t first_band(const struct np_rank *rank, uint32_t op)
 {
-	size_t low = 0;
-	size_t high = rank->bands.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rank->bands.item[middle].op < op)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, rank->bands.count, rank->bands.item[i].op >= op);
 }
 
 /* Rows of one transport of an operator repeat its sums: one counts. */

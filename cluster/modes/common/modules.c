@@ -4,6 +4,8 @@
 
 #include "grouping.h"
 
+#include "npuprof/order.h"
+
 #include <math.h>
 
 #define MODULES_NONE  UINT32_MAX
@@ -89,18 +91,8 @@ static int modules_read_launched(struct modules_work *work)
 
 static size_t first_launched(const struct modules_work *work, int64_t connection)
 {
-	size_t low = 0;
-	size_t high = work->launched.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (work->launched.item[middle].connection < connection)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, work->launched.count,
+			      work->launched.item[i].connection >= connection);
 }
 
 /* One operator with kernels, in a run of a module. */

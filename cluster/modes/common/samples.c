@@ -214,18 +214,7 @@ struct summary samples_describe(struct value_samples *samples)
 /* How many values are no greater. */
 static size_t count_until(const struct value_samples *samples, int64_t value)
 {
-	size_t low = 0;
-	size_t high = samples->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (value_of(samples, middle) <= value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, samples->count, value_of(samples, i) > value);
 }
 
 /* The value at a place in the order of all: the least that so many are no greater than. */
