@@ -6,7 +6,7 @@
                          [--floor PERCENT] [--keep DIR] [--details] [--list]
 
 Each case is generated with each seed in a temporary directory, analysed with `npuprof cluster` and `npuprof
-whatif`, and the answers are compared with the truth. Prints a table: case, right of all, the parts of the judgement, and
+whatif`, and the answers are compared with the truth. Prints a table: case, right of all, the parts judged, and
 the seeds that failed. Exit status 1 if a case is right in fewer than PERCENT of its seeds, 2 for wrong usage.
 
     tools/sweep/field.py --make CASE:SEED DIR [--form db|text]
@@ -34,7 +34,9 @@ from field.judge import judge  # noqa: E402
 
 def ask(program, command, directory, output):
     """The JSON of a command and its exit status; {} where there is none."""
-    arguments = [program, command, "-q", "-f", "json", "-d", directory] + (["-o", output] if command == "cluster" else [])
+    arguments = [
+        program, command, "-q", "-f", "json", "-d", directory,
+    ] + (["-o", output] if command == "cluster" else [])
     done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=300)
     try:
         return json.loads(done.stdout), done.returncode
@@ -70,8 +72,12 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--cases", default="*", help="names or patterns, separated by commas")
     parser.add_argument("--seeds", default="1-20", help="first and last seed")
-    parser.add_argument("--build", default=os.environ.get("NPUPROF_BUILD", "build/release"), help="directory with npuprof in it")
-    parser.add_argument("--form", choices=("db", "text"), default="db", help="of the profiles (a cut file decides itself)")
+    parser.add_argument(
+        "--build", default=os.environ.get("NPUPROF_BUILD", "build/release"), help="directory with npuprof in it",
+    )
+    parser.add_argument(
+        "--form", choices=("db", "text"), default="db", help="of the profiles (a cut file decides itself)",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--floor", type=float, default=0, help="least share of seeds that must be right, in percent")
     parser.add_argument("--keep", metavar="DIR", help="keep the runs and answers here")

@@ -80,6 +80,7 @@ class Capture:
     pid: int
     layout: object
     rows: list = field(default_factory=list)  # by start
+    events: list = field(default_factory=list)  # rows of waits for events and of their records
     host_events: list = field(default_factory=list)  # (start, end, name), of the main thread
     pauses: list = field(default_factory=list)  # (start, end) of garbage collections
     steps: list = field(default_factory=list)  # (id, start, end)
@@ -107,11 +108,20 @@ def _collective_tasks(op, layout):
         link = 1 if layout.host(peer) == layout.host(op.rank) else 5
         local = group.local(peer)
         asked = min(start + 2600 + 280 * plane, end - 2500)
-        tasks.append(Task(start + 1000 + 280 * plane, start + 1700 + 280 * plane, "Notify_Record", plane, mine, local, 0, 65535))
-        tasks.append(Task(asked, max(min(there + 2600, end - 2400), asked), "Notify_Wait", plane, mine, local, 0, 65535))
+        tasks.append(
+            Task(start + 1000 + 280 * plane, start + 1700 + 280 * plane, "Notify_Record", plane, mine, local, 0, 65535)
+        )
+        tasks.append(
+            Task(asked, max(min(there + 2600, end - 2400), asked), "Notify_Wait", plane, mine, local, 0, 65535)
+        )
         factor = instance.slow.get(frozenset((op.rank, peer)), 1.0)
         share = (factor / slowest) * (1 - 0.03 * ((plane * 7 + mine * 3) % 5) / 5)
-        tasks.append(Task(begin, begin + max(int(room * share), 400), "Reduce_Inline" if reduces else "Memcpy", plane, mine, local, instance.size // len(group.members), link))
+        tasks.append(
+            Task(
+                begin, begin + max(int(room * share), 400), "Reduce_Inline" if reduces else "Memcpy", plane, mine,
+                local, instance.size // len(group.members), link,
+            )
+        )
         tasks.append(Task(end - 900, end - 200, "Notify_Record", plane, mine, local, 0, 65535))
     return tasks
 
@@ -151,8 +161,8 @@ def _message_tasks(op, message, layout, group):
 
 
 class _Recorder:
-    def __init__(self, program, rank, clock, seed, straddle, first_step):
-        self.program, self.rank, self.clock, self.straddle = program, rank, clock, straddle
+    def __init__(self, program, rank, clock, seed, straddle, early, first_step):
+        self.program, self.rank, self.clock, self.straddle, self.early = program, rank, clock, straddle, early
         self.layout = program.layout
         self.dice = Dice(seed, "capture", rank)
         self.first_step = first_step
@@ -172,11 +182,12 @@ class _Recorder:
             elif op.host_name == "step-end":
                 capture.steps.append((op.step + self.first_step, self.clock.host_ns(begun), self.clock.host_ns(op.end)))
             if op.kind in DEVICE and op.recorded:
+                self._events(op, capture)
                 capture.rows += self._rows(op)
         if self.straddle:
             self._straddling(capture)
         capture.rows.sort(key=lambda row: (row.start, row.end))
-        for number, row in enumerate(sorted(capture.rows, key=lambda row: row.launch)):
+        for number, row in enumerate(sorted(capture.rows + capture.events, key=lambda row: row.launch)):
             row.connection, row.task_id = 1200 + 3 * number, 30_000 + number
         return capture
 
@@ -193,16 +204,42 @@ class _Recorder:
         elif op.kind == SYNC and all(dep.recorded for dep in op.deps):
             capture.host_events.append((ns(op.host_start), ns(op.end), "aclrtSynchronizeStreamWithTimeout"))
 
+    def _events(self, op, capture):
+        """What other streams have to do first is waited for in the stream itself; the wait is a task, too."""
+        others = [dep for dep in op.deps if dep.stream != op.stream and dep.recorded]
+        if not others:
+            return
+        call = self.clock.host_ns(op.launch) - 3000
+        for dep in others:
+            at = self.clock.device_ns(dep.end) + TICK
+            capture.events.append(
+                Row(
+                    "event", "EVENT_RECORD", "EVENT_RECORD", "", dep.stream, at, at + TICK, call, call, call + 600, "",
+                    op.step,
+                )
+            )
+        start = max(self.busy.get(op.stream, 0), self.clock.device_ns(op.launched))
+        end = self.clock.device_ns(op.start - op.gap)
+        if end > start:
+            self.busy[op.stream] = end
+            capture.events.append(
+                Row(
+                    "event", "EVENT_WAIT", "EVENT_WAIT", "", op.stream, start, end, call + 800, call + 800, call + 1500,
+                    "", op.step,
+                )
+            )
+
     def _rows(self, op):
         ns, device_ns = self.clock.host_ns, self.clock.device_ns
         start, end = op.start, op.end
         if len(op.deps) and op.kind == KERNEL:
-            start += int(self.dice.uniform(-1900, 500))  # the event is seen with its own resolution
+            start += int(self.dice.uniform(-self.early, self.early / 4))  # the event is seen with its own resolution
         start = max(device_ns(start), self.busy.get(op.stream, 0))
         end = max(device_ns(end), start + TICK)
         self.busy[op.stream] = end
         row = Row(
-            op.kind, op.name, op.type, op.core, op.stream, start, end, ns(op.host_start + op.pause), ns(op.launch), ns(op.launched), op.host_name, op.step,
+            op.kind, op.name, op.type, op.core, op.stream, start, end, ns(op.host_start + op.pause), ns(op.launch),
+            ns(op.launched), op.host_name, op.step,
         )
         if op.kind in (KERNEL, MEMCPY):
             return [row]
@@ -223,8 +260,10 @@ class _Recorder:
             name = "hcom_send_" if message.src == op.rank else "hcom_receive_"
             # both were given to the library at once, and it reports one interval for both
             copy = Row(
-                row.kind, name, name, "", row.stream + (name == "hcom_receive_"), row.start, row.end, row.host_start, row.launch + len(rows),
-                row.launched, "HcclSend" if name == "hcom_send_" else "HcclReceive", row.step, group=group, size=message.size,
+                row.kind, name, name, "", row.stream + (name == "hcom_receive_"), row.start, row.end, row.host_start,
+                row.launch + len(rows),
+                row.launched, "HcclSend" if name == "hcom_send_" else "HcclReceive", row.step, group=group,
+                size=message.size,
             )
             rows.append(self._named(copy, op, tasks))
         return rows
@@ -245,16 +284,22 @@ class _Recorder:
         for row in [row for row in capture.rows if row.type == "hcom_receive_"]:
             length = int(self.dice.uniform(8, 45)) * 1000
             start = row.end - int(length * self.dice.uniform(0.2, 0.8)) // TICK * TICK
-            if not self.dice.chance(0.7) or start < row.start or any(s < start + length and e > start for s, e in taken):
+            if not self.dice.chance(0.7) or start < row.start or any(
+                s < start + length and e > start for s, e in taken
+            ):
                 continue
             taken.append((start, start + length))
             launch = row.launched - 9000
             capture.rows.append(Row(
-                KERNEL, "aclnnCast_CastAiCore_Cast", "Cast", "AI_VECTOR_CORE", SIDE, start, start + length, launch - 5000, launch, launch + 6000,
+                KERNEL, "aclnnCast_CastAiCore_Cast", "Cast", "AI_VECTOR_CORE", SIDE, start, start + length,
+                launch - 5000, launch, launch + 6000,
                 "aten::to", row.step, side_thread=True,
             ))
 
 
-def record(program, clocks, seed, straddle=False, first_step=11):
-    """The captures of all ranks."""
-    return [_Recorder(program, rank, clocks[rank], seed, straddle, first_step).record() for rank in range(program.layout.world)]
+def record(program, clocks, seed, straddle=False, early=1900, first_step=11):
+    """The captures of all ranks; a kernel that waited may be seen `early` ns too early."""
+    return [
+        _Recorder(program, rank, clocks[rank], seed, straddle, early, first_step).record()
+        for rank in range(program.layout.world)
+    ]

@@ -30,12 +30,15 @@ class Case:
     omit: tuple = ()
     skew: bool = False
     straddle: bool = False
+    early: int = 1900  # ns by which a kernel that waited is seen too early, at most
     cut: tuple = None  # (rank, share, file)
     gc_recorded: bool = True
 
 
 def _dp(dice, **more):
-    return Layout(dp=8), Shape(layers=[dice.choice([3, 4])], grads=dice.choice(["allreduce", "scatter"]), sync_end=dice.chance(0.7), **more)
+    return Layout(dp=8), Shape(
+        layers=[dice.choice([3, 4])], grads=dice.choice(["allreduce", "scatter"]), sync_end=dice.chance(0.7), **more,
+    )
 
 
 def _tpdp(dice, **more):
@@ -45,7 +48,9 @@ def _tpdp(dice, **more):
 
 def _pp(dice, p2p=None, schedule="1f1b", layers=1, batches=8, **more):
     p2p = p2p or dice.choice(["eager", "rendezvous"])
-    return Layout(pp=4, dp=2), Shape(layers=[layers] * 4, batches=batches, schedule=schedule, p2p=p2p, sync_end=dice.chance(0.7), **more)
+    return Layout(pp=4, dp=2), Shape(
+        layers=[layers] * 4, batches=batches, schedule=schedule, p2p=p2p, sync_end=dice.chance(0.7), **more,
+    )
 
 
 def _any(dice, **more):
@@ -59,7 +64,9 @@ def _factor(dice):
 def _slow_rank(dice, made, **more):
     layout, shape = made
     rank = dice.integer(0, layout.world - 1)
-    return Case(layout, shape, [faults.slow_kernels([rank], _factor(dice))], [("rank", str(rank))], ("compute",), **more)
+    return Case(
+        layout, shape, [faults.slow_kernels([rank], _factor(dice))], [("rank", str(rank))], ("compute",), **more,
+    )
 
 
 def healthy_dp(dice):
@@ -130,7 +137,7 @@ def slow_stage_zero_bubble(dice):
 
 
 def uneven_stage(dice):
-    """One stage has two layers more than the others, which have as many fewer together: evening out conserves the work."""
+    """One stage has a layer of another one: evening out conserves the work."""
     layout, even = _pp(dice, layers=2, batches=6, steps=4)
     stage = dice.integer(0, 3)
     layers = [2, 2, 2, 2]
@@ -195,7 +202,10 @@ def loader_one(dice):
 def gc_unaligned(dice):
     layout, shape = _dp(dice, steps=6)
     seed = dice.integer(0, 1 << 30)
-    return Case(layout, shape, [faults.collections(seed, range(8), dice.uniform(8, 14), 0.4)], [("host-gaps", None)], also={"text": ("garbage",)}, gc_recorded=dice.chance(0.5))
+    return Case(
+        layout, shape, [faults.collections(seed, range(8), dice.uniform(8, 14), 0.4)], [("host-gaps", None)],
+        also={"text": ("garbage",)}, gc_recorded=dice.chance(0.5),
+    )
 
 
 def heat(dice):
@@ -218,18 +228,38 @@ def two_of_tp(dice):
     first = 4 * dice.integer(0, 1)
     pair = [first + place for place in dice.random.sample(range(4), 2)]
     factor = _factor(dice)
-    return Case(layout, shape, [faults.slow_kernels(pair, factor)], [("rank", str(rank)) for rank in pair], ("compute",), also={"with": [f"rank:{rank}" for rank in pair]})
+    return Case(
+        layout, shape, [faults.slow_kernels(pair, factor)], [("rank", str(rank)) for rank in pair], ("compute",),
+        also={"with": [f"rank:{rank}" for rank in pair]},
+    )
 
 
 def two_kinds(dice):
     layout, shape = _dp(dice)
     computes, launches = dice.random.sample(range(8), 2)
     both = [faults.slow_kernels([computes], _factor(dice) + 0.1), faults.slow_host([launches], dice.uniform(9, 12))]
-    return Case(layout, shape, both, [("rank", str(computes)), ("rank", str(launches))], ("compute", "host"), also={"with": [f"rank:{computes}", f"rank:{launches}"]})
+    return Case(
+        layout, shape, both, [("rank", str(computes)), ("rank", str(launches))], ("compute", "host"),
+        also={"with": [f"rank:{computes}", f"rank:{launches}"]},
+    )
 
 
 def side_straddle(dice):
     return _slow_rank(dice, _pp(dice, "rendezvous"), straddle=True)
+
+
+def event_resolution(dice):
+    """Kernels that waited for an event are seen to start up to 5 us too early."""
+    return _slow_rank(dice, _pp(dice), early=5000)
+
+
+def biased_ends(dice):
+    """Members of a collective end up to a third of its transfer apart, the same way each time."""
+    return _slow_rank(dice, _tpdp(dice, end_bias=0.33))
+
+
+def biased_ends_healthy(dice):
+    return Case(*_tpdp(dice, end_bias=0.33), accept=[("none", None)], skew=dice.chance(0.5))
 
 
 def batch_one_operator(dice):
@@ -284,7 +314,10 @@ def warm_up(dice):
 def unrecorded(dice):
     """A barrier that no profile shows, before which another rank is late in each step."""
     layout, shape = _dp(dice, barrier=True)
-    late = [faults.slow_kernels([dice.integer(0, 7)], dice.uniform(1.3, 1.6), [step], "before") for step in range(shape.steps)]
+    late = [
+        faults.slow_kernels([dice.integer(0, 7)], dice.uniform(1.3, 1.6), [step], "before")
+        for step in range(shape.steps)
+    ]
     return Case(layout, shape, background=late, accept=[("none", None)], gain=False, also={"finding": "recorded"})
 
 
@@ -292,33 +325,36 @@ def _cut(share, file):
     def recipe(dice):
         layout, shape = _dp(dice)
         rank = dice.integer(0, 7)
-        return Case(layout, shape, accept=[("withheld", None), ("none", None)], gain=False, cut=(rank, share, file), also={"withheld": rank, "exit": 3, "text": ("withheld",)})
+        return Case(
+            layout, shape, accept=[("withheld", None), ("none", None)], gain=False, cut=(rank, share, file),
+            also={"withheld": rank, "exit": 3, "text": ("withheld",)},
+        )
 
     recipe.__doc__ = f"The {file} of one rank holds {share:.0%} of what it should."
     return recipe
 
 
-CASES = {
-    "healthy-dp": healthy_dp, "healthy-tp-dp": healthy_tp_dp, "healthy-pp": healthy_pp, "healthy-interleaved": healthy_interleaved,
-    "healthy-zero-bubble": healthy_zero_bubble, "healthy-ep": healthy_ep,
-    "slow-rank-dp": slow_rank_dp, "slow-rank-tp-dp": slow_rank_tp_dp, "slow-rank-pp": slow_rank_pp, "slow-rank-ep": slow_rank_ep,
-    "slow-rank-interleaved": slow_rank_interleaved, "slow-rank-zero-bubble": slow_rank_zero_bubble,
-    "slow-stage": slow_stage, "slow-stage-interleaved": slow_stage_interleaved, "slow-stage-zero-bubble": slow_stage_zero_bubble,
-    "uneven-stage": uneven_stage, "slow-host": slow_host, "slow-hosts-all": slow_hosts_all,
-    "slow-link-pp": slow_link_pp, "slow-link-tp": slow_link_tp,
-    "loader-all": loader_all, "idle-all": idle_all, "loader-one": loader_one, "late-first-step": late_first_step, "gc-unaligned": gc_unaligned,
-    "heat": heat, "periodic": periodic, "two-of-tp": two_of_tp, "two-kinds": two_kinds,
-    "side-straddle": side_straddle, "batch-one-operator": batch_one_operator, "batch-pairs": batch_pairs,
-    "missing-profiled": missing_profiled, "missing-culprit": missing_culprit,
-    "clock-skew": clock_skew, "clock-skew-pp": clock_skew_pp, "clock-skew-healthy": clock_skew_healthy,
-    "warm-up": warm_up, "unrecorded": unrecorded,
-}
-CASES.update({f"cut-{file}-{int(share * 100)}": _cut(share, file) for file in ("csv", "trace", "db") for share in (0.05, 0.25, 0.75, 0.95)})
+RECIPES = (
+    healthy_dp, healthy_tp_dp, healthy_pp, healthy_interleaved, healthy_zero_bubble, healthy_ep,
+    slow_rank_dp, slow_rank_tp_dp, slow_rank_pp, slow_rank_ep, slow_rank_interleaved, slow_rank_zero_bubble,
+    slow_stage, slow_stage_interleaved, slow_stage_zero_bubble, uneven_stage,
+    slow_host, slow_hosts_all, slow_link_pp, slow_link_tp,
+    loader_all, idle_all, loader_one, late_first_step, gc_unaligned, heat, periodic, two_of_tp, two_kinds,
+    side_straddle, event_resolution, biased_ends, biased_ends_healthy, batch_one_operator, batch_pairs,
+    missing_profiled, missing_culprit, clock_skew, clock_skew_pp, clock_skew_healthy, warm_up, unrecorded,
+)
+CASES = {recipe.__name__.replace("_", "-"): recipe for recipe in RECIPES}
+for _file in ("csv", "trace", "db"):
+    for _percent in (5, 25, 75, 95):
+        CASES[f"cut-{_file}-{_percent}"] = _cut(_percent / 100, _file)
 
 
 def tiny(_):
     """For tests."""
-    return Case(Layout(pp=2, dp=2, per_host=2), Shape(steps=3, layers=[1, 1], batches=2), [faults.slow_kernels([3], 1.5)], [("rank", "3")], ("compute",))
+    return Case(
+        Layout(pp=2, dp=2, per_host=2), Shape(steps=3, layers=[1, 1], batches=2), [faults.slow_kernels([3], 1.5)],
+        [("rank", "3")], ("compute",),
+    )
 
 
 ALL = {**CASES, "tiny": tiny}

@@ -25,7 +25,8 @@ class Op:
         self.deps = ()
         self.messages = ()
         self.instance = None
-        self.stream = self.nominal = self.base_dur = self.base_pre = self.api = self.latency = self.gap = self.jitter = 0
+        self.stream = self.nominal = self.base_dur = self.base_pre = 0
+        self.api = self.latency = self.gap = self.jitter = 0
         self.recorded = True
         for key, value in more.items():
             setattr(self, key, value)
@@ -54,7 +55,9 @@ class Instance:
 class Message:
     """From one rank to another; eager ones do not keep the sender until the receiver is there."""
 
-    __slots__ = ("src", "dst", "base_dur", "dur", "size", "eager", "copy", "sender", "receiver", "sent", "received", "ready")
+    __slots__ = (
+        "src", "dst", "base_dur", "dur", "size", "eager", "copy", "sender", "receiver", "sent", "received", "ready",
+    )
 
     def __init__(self, src, dst, dur, size, eager, copy):
         self.src, self.dst, self.base_dur, self.size, self.eager, self.copy = src, dst, dur, size, eager, copy
@@ -119,7 +122,8 @@ class _Run:
                 self._advance(self.hosts.pop())
         for ops, cursor in zip(self.program.ranks, self.cursor):
             if cursor < len(ops):
-                raise ValueError(f"rank {ops[cursor].rank} never gets past {ops[cursor].name or ops[cursor].host_name} of step {ops[cursor].step}")
+                op = ops[cursor]
+                raise ValueError(f"rank {op.rank} never gets past {op.name or op.host_name} of step {op.step}")
 
     def _advance(self, rank):
         ops, now = self.program.ranks[rank], self.clock[rank]

@@ -32,7 +32,12 @@ def _rank_steps(program):
                 lasts[op.step] = max(lasts.get(op.step, op.end), op.end)
         for step, first in sorted(firsts.items()):
             following = firsts.get(step + 1)
-            out.append({"rank": rank, "step": step, "span": lasts[step] - first, "iteration": None if following is None else following - first})
+            out.append(
+                {
+                    "rank": rank, "step": step, "span": lasts[step] - first,
+                    "iteration": None if following is None else following - first,
+                }
+            )
     return out
 
 
@@ -40,8 +45,20 @@ def _clocks(layout, seed, skew):
     dice = Dice(seed, "clock")
     hosts = {}
     for rank in range(layout.world):
-        hosts.setdefault(layout.host(rank), (int(dice.uniform(-9e6, 9e6) if skew else dice.uniform(-2e5, 2e5)), dice.uniform(-25, 25) if skew else dice.uniform(-3, 3)))
-    return [Clock(hosts[layout.host(rank)][0] + int(dice.uniform(-15e3, 15e3)), hosts[layout.host(rank)][1], int(dice.uniform(-9e3, 4e3))) for rank in range(layout.world)]
+        hosts.setdefault(
+            layout.host(rank),
+            (
+                int(dice.uniform(-9e6, 9e6) if skew else dice.uniform(-2e5, 2e5)),
+                dice.uniform(-25, 25) if skew else dice.uniform(-3, 3),
+            ),
+        )
+    return [
+        Clock(
+            hosts[layout.host(rank)][0] + int(dice.uniform(-15e3, 15e3)), hosts[layout.host(rank)][1],
+            int(dice.uniform(-9e3, 4e3)),
+        )
+        for rank in range(layout.world)
+    ]
 
 
 def _run(program, applied):
@@ -53,7 +70,7 @@ def _run(program, applied):
 
 
 def _keeper(seed, share):
-    """A function that leaves a share of a list: its begin, its end, or what is left when buffers are dropped here and there."""
+    """A function that leaves a share of a list: its begin, its end, or what dropped buffers leave of it."""
     dice = Dice(seed, "cut")
     how = dice.choice(["begin", "end", "buffers"])
 
@@ -75,11 +92,19 @@ def _recorded_steps(capture):
     out = []
     begins = []
     for _, _, first, last in vendor.windows(capture):
-        rows = [row for row in capture.rows if first <= row.start < last and (row.kind == KERNEL or row.group is not None)]
+        rows = [
+            row for row in capture.rows if first <= row.start < last and (row.kind == KERNEL or row.group is not None)
+        ]
         lanes = vendor.Lanes(rows)
         begins.append(min(row.start for row in rows))
         span = max(row.end for row in rows) - begins[-1]
-        out.append({"computing_ns": vendor.length(lanes.computing), "communication_ns": vendor.length(lanes.communication), "communication_not_overlapped_ns": vendor.length(lanes.exposed), "free_ns": vendor.length(lanes.free), "span_ns": span})
+        out.append(
+            {
+                "computing_ns": vendor.length(lanes.computing), "communication_ns": vendor.length(lanes.communication),
+                "communication_not_overlapped_ns": vendor.length(lanes.exposed), "free_ns": vendor.length(lanes.free),
+                "span_ns": span,
+            }
+        )
     for index, (each, (step, _, _)) in enumerate(zip(out, capture.steps)):
         each["step"] = str(step)
         each["iteration_ns"] = begins[index + 1] - begins[index] if index + 1 < len(begins) else None
@@ -96,7 +121,7 @@ def generate(name, seed, root, form="db"):
     _run(program, case.background + case.faults)
     step = _mean_iteration(program)
     spans = _mean(row["span"] for row in _rank_steps(program))
-    captures = record(program, _clocks(case.layout, seed, case.skew), seed, case.straddle)
+    captures = record(program, _clocks(case.layout, seed, case.skew), seed, case.straddle, case.early)
     for capture in captures:
         capture.gc_recorded = case.gc_recorded
     where = os.path.join(root, "run")
@@ -113,11 +138,17 @@ def generate(name, seed, root, form="db"):
         else:
             textform.write(where, capture, keep, file, trace=file != "csv")
     truth = {
-        "schema": "npuprof.field-truth/1", "case": name, "seed": seed, "form": form, "ranks": case.layout.world, "omitted": sorted(case.omit),
-        "accept": [{"kind": kind, "what": what} for kind, what in case.accept], "cause": list(case.cause), "judge_gain": case.gain,
+        "schema": "npuprof.field-truth/1", "case": name, "seed": seed, "form": form, "ranks": case.layout.world,
+        "omitted": sorted(case.omit),
+        "accept": [{"kind": kind, "what": what} for kind, what in case.accept], "cause": list(case.cause),
+        "judge_gain": case.gain,
         "also": case.also, "cut": list(case.cut) if case.cut else None,
         "step_ns": step, "step_without_fault_ns": step_without, "span_ns": spans, "saved_ns": step - step_without,
-        "per_rank": [{"rank": capture.rank, "steps": _recorded_steps(capture)} for capture in captures if capture.rank not in case.omit],
+        "per_rank": [
+            {"rank": capture.rank, "steps": _recorded_steps(capture)}
+            for capture in captures
+            if capture.rank not in case.omit
+        ],
     }
     with open(os.path.join(root, "truth.json"), "w", encoding="utf-8") as out:
         json.dump(truth, out, indent=1)

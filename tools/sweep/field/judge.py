@@ -15,14 +15,18 @@ def _verdict(cluster):
 def _said(cluster):
     """All sentences of the answer, for words that must occur."""
     verdict = _verdict(cluster)
-    findings = " ".join(f"{each.get('what', '')} {each.get('detail', '')}" for each in cluster.get("job_findings") or [])
+    findings = " ".join(
+        f"{each.get('what', '')} {each.get('detail', '')}" for each in cluster.get("job_findings") or []
+    )
     return f"{verdict.get('reason') or ''} {verdict.get('text') or ''} {findings}".lower()
 
 
 def _named(truth, cluster):
     verdict = _verdict(cluster)
     for each in truth["accept"]:
-        if each["kind"] == "none" and verdict["kind"] in ("host-gaps", "between") and (verdict["recovered_ns"] or 0) <= SMALL * truth["step_ns"]:
+        if each["kind"] == "none" and verdict["kind"] in ("host-gaps", "between") and (
+            verdict["recovered_ns"] or 0
+        ) <= SMALL * truth["step_ns"]:
             return True
         if verdict["kind"] == each["kind"] and each["what"] in (None, verdict["what"]):
             return True
@@ -53,7 +57,8 @@ def _replay(truth, whatif):
     basis = whatif.get("step_basis", "span")
     true = truth["step_ns"] if basis == "iteration" else truth["span_ns"]
     error = max(replay["fidelity"], 0)
-    return error <= FIDELITY, f"fidelity {100 * error:.2f} %, {100 * (replay['step_ns'] / true - 1):+.2f} % of the true {basis}"
+    off = 100 * (replay["step_ns"] / true - 1)
+    return error <= FIDELITY, f"fidelity {100 * error:.2f} %, {off:+.2f} % of the true {basis}"
 
 
 def _between(truth, cluster):
@@ -74,7 +79,14 @@ def _also(truth, cluster, status):
         missing = [word for word in also["text"] if word not in _said(cluster)]
         yield "said", not missing, f"without {', '.join(missing)}" if missing else ""
     if "course" in also:
-        found = next((each.get("course") for each in cluster.get("stragglers") or [] if str(each["rank"]) == truth["accept"][0]["what"]), None) or {}
+        found = next(
+            (
+                each.get("course")
+                for each in cluster.get("stragglers") or []
+                if str(each["rank"]) == truth["accept"][0]["what"]
+            ),
+            None,
+        ) or {}
         yield "course", found.get("kind") == also["course"], str(found.get("kind"))
     if "with" in also:
         found = sorted([f"{verdict['kind']}:{verdict['what']}"] + list(verdict.get("with") or []))

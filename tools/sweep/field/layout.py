@@ -52,7 +52,8 @@ class Layout:
     def _add(self, role, members):
         if len(members) > 1 and (role, members) not in self.groups:
             number = len(self.groups)
-            name = f"172.16.0.{11 + members[0] // self.per_host}%enp67s0f5_60000_{number}_{1764240011402113 + 7919 * number}"
+            address = f"172.16.0.{11 + members[0] // self.per_host}"
+            name = f"{address}%enp67s0f5_60000_{number}_{1764240011402113 + 7919 * number}"
             self.groups[role, members] = Group(name, role, members)
 
     def rank(self, tp, dp, pp):

@@ -15,7 +15,8 @@ LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 # (type, core, microseconds, framework operator); None stands for what the parallel groups exchange there.
 FORWARD = (
     ("RmsNorm", "AI_VECTOR_CORE", 26, "npu_rms_norm"), ("MatMulV3", "AI_CORE", 168, "aten::mm"),
-    ("RotaryPositionEmbedding", "AI_VECTOR_CORE", 19, "npu_rotary_mul"), ("FlashAttentionScore", "MIX_AIC", 290, "npu_fusion_attention"),
+    ("RotaryPositionEmbedding", "AI_VECTOR_CORE", 19, "npu_rotary_mul"),
+    ("FlashAttentionScore", "MIX_AIC", 290, "npu_fusion_attention"),
     ("MatMulV3", "AI_CORE", 118, "aten::mm"), None, ("Add", "AI_VECTOR_CORE", 13, "aten::add"),
     ("RmsNorm", "AI_VECTOR_CORE", 26, "npu_rms_norm"), "dispatch", ("MatMulV3", "AI_CORE", 236, "aten::mm"),
     ("SwiGlu", "AI_VECTOR_CORE", 62, "npu_swiglu"), ("MatMulV2", "AI_CORE", 178, "aten::mm"), "combine", None,
@@ -23,14 +24,19 @@ FORWARD = (
 )
 BACKWARD_INPUT = (
     ("MatMulV2", "AI_CORE", 176, "aten::mm"), ("SwiGluGrad", "AI_VECTOR_CORE", 104, "SwigluBackward"), "combine",
-    ("MatMulV3", "AI_CORE", 240, "aten::mm"), None, ("RmsNormGrad", "MIX_AIV", 56, "RmsNormBackward"), ("Add", "AI_VECTOR_CORE", 13, "aten::add"),
-    ("MatMulV3", "AI_CORE", 116, "aten::mm"), "dispatch", ("FlashAttentionScoreGrad", "MIX_AIC", 620, "FusionAttentionBackward"),
-    ("RotaryPositionEmbeddingGrad", "AI_VECTOR_CORE", 24, "RotaryBackward"), ("MatMulV3", "AI_CORE", 166, "aten::mm"), None,
+    ("MatMulV3", "AI_CORE", 240, "aten::mm"), None, ("RmsNormGrad", "MIX_AIV", 56, "RmsNormBackward"),
+    ("Add", "AI_VECTOR_CORE", 13, "aten::add"),
+    ("MatMulV3", "AI_CORE", 116, "aten::mm"), "dispatch",
+    ("FlashAttentionScoreGrad", "MIX_AIC", 620, "FusionAttentionBackward"),
+    ("RotaryPositionEmbeddingGrad", "AI_VECTOR_CORE", 24, "RotaryBackward"), ("MatMulV3", "AI_CORE", 166, "aten::mm"),
+    None,
     ("RmsNormGrad", "MIX_AIV", 56, "RmsNormBackward"),
 )
 BACKWARD_WEIGHT = (
-    ("MatMulV3", "AI_CORE", 182, "aten::mm"), ("MatMulV3", "AI_CORE", 238, "aten::mm"), ("MatMulV3", "AI_CORE", 114, "aten::mm"),
-    ("MatMulV3", "AI_CORE", 164, "aten::mm"), ("Cast", "AI_VECTOR_CORE", 21, "aten::to"), ("Add", "AI_VECTOR_CORE", 15, "aten::add_"),
+    ("MatMulV3", "AI_CORE", 182, "aten::mm"), ("MatMulV3", "AI_CORE", 238, "aten::mm"),
+    ("MatMulV3", "AI_CORE", 114, "aten::mm"),
+    ("MatMulV3", "AI_CORE", 164, "aten::mm"), ("Cast", "AI_VECTOR_CORE", 21, "aten::to"),
+    ("Add", "AI_VECTOR_CORE", 15, "aten::add_"),
 )
 
 
@@ -48,6 +54,7 @@ class Shape:
     moe: bool = False
     warm_up: float = 1.0  # factor of the first step on all ranks
     launch_us: float = 12.0
+    end_bias: float = 0.04  # of a transfer: how far ends of members are apart at most, the same way each time
     barrier: bool = False  # a wait that nobody records, in each step between the first two micro-batches
 
 
@@ -82,7 +89,10 @@ class Builder:
         return self._add(HOST, host_name=name, base_dur=self.dice.host(micros * 1000))
 
     def sync(self, *deps):
-        return self._add(SYNC, host_name="aclrtSynchronizeStreamWithTimeout", base_pre=self.dice.host(9000), deps=tuple(d for d in deps if d))
+        return self._add(
+            SYNC, host_name="aclrtSynchronizeStreamWithTimeout", base_pre=self.dice.host(9000),
+            deps=tuple(d for d in deps if d),
+        )
 
     def kernel(self, kind, core, micros, host_name, stream=MAIN, deps=()):
         if self.step == 0:
@@ -93,8 +103,10 @@ class Builder:
             deps += self.joins
             self.joins = []
         op = self._launch(
-            KERNEL, stream, name=f"aclnn{host_name.split('::')[-1].title().replace('_', '')}_{kind}AiCore_{kind}", type=kind, core=core,
-            host_name=host_name, nominal=nominal, base_dur=int(nominal * self.chip * self.dice.kernel(nominal)), deps=tuple(dict.fromkeys(deps)),
+            KERNEL, stream, name=f"aclnn{host_name.split('::')[-1].title().replace('_', '')}_{kind}AiCore_{kind}",
+            type=kind, core=core,
+            host_name=host_name, nominal=nominal, base_dur=int(nominal * self.chip * self.dice.kernel(nominal)),
+            deps=tuple(dict.fromkeys(deps)),
         )
         if stream == MAIN:
             self.main = op
@@ -113,12 +125,16 @@ class Builder:
             dice = Dice(self.seed, "collective", *key)
             dur = int(micros * 1000 * dice.transfer())
             place = Dice(self.seed, "bias", group.name)
-            bias = [int(place.uniform(0, 0.04) * micros * 1000 + place.uniform(0, 6000)) for _ in group.members]
+            bias = [
+                int(place.uniform(0, self.shape.end_bias) * micros * 1000 + place.uniform(0, 6000))
+                for _ in group.members
+            ]
             instance = Instance(group, ordinal, dur, bias, int(megabytes * 1_000_000) & ~511)
             self.shared["instances"][key] = instance
             self.program.instances.append(instance)
         op = self._launch(
-            COLLECTIVE, stream or STREAMS[role], name=f"hcom_{kind}_", type=f"hcom_{kind}_", host_name=f"Hccl{kind[0].upper()}{kind[1:].lower()}",
+            COLLECTIVE, stream or STREAMS[role], name=f"hcom_{kind}_", type=f"hcom_{kind}_",
+            host_name=f"Hccl{kind[0].upper()}{kind[1:].lower()}",
             instance=instance, deps=(self.main,) if self.main else (), recorded=recorded,
         )
         if blocking:
@@ -127,14 +143,19 @@ class Builder:
 
     def message(self, kind, sends, receives, blocking=True):
         """Messages by one operator: tags (pass, batch, position, peer)."""
-        messages = [self._message(tag, self.rank, peer) for tag, peer in sends] + [self._message(tag, peer, self.rank) for tag, peer in receives]
+        messages = [self._message(tag, self.rank, peer) for tag, peer in sends] + [
+            self._message(tag, peer, self.rank) for tag, peer in receives
+        ]
         if not messages:
             return
         batched = self.shape.p2p in ("batch", "pairs")
-        stream = STREAMS["pp"] if batched else P2P_STREAMS[messages and (sends or receives)[0][0][0], "send" if sends else "receive"]
+        stream = STREAMS["pp"] if batched else P2P_STREAMS[
+            messages and (sends or receives)[0][0][0], "send" if sends else "receive",
+        ]
         name = "hcom_batchSendRecv_" if self.shape.p2p == "batch" else f"hcom_{kind}_"
         op = self._launch(
-            MESSAGE, stream, name=name, type=name, host_name="HcclBatchSendRecv" if self.shape.p2p == "batch" else f"Hccl{kind.title()}",
+            MESSAGE, stream, name=name, type=name,
+            host_name="HcclBatchSendRecv" if self.shape.p2p == "batch" else f"Hccl{kind.title()}",
             messages=tuple(messages), deps=(self.main,) if self.main else (),
         )
         if blocking:
@@ -145,7 +166,10 @@ class Builder:
         message = self.shared["messages"].get(key)
         if message is None:
             dice = Dice(self.seed, "message", *key)
-            message = Message(src, dst, int(210_000 * dice.transfer()), 8_388_608, self.shape.p2p == "eager", 24_000 + dice.short(3000))
+            message = Message(
+                src, dst, int(210_000 * dice.transfer()), 8_388_608, self.shape.p2p == "eager",
+                24_000 + dice.short(3000),
+            )
             self.shared["messages"][key] = message
             self.program.messages.append(message)
         return message
@@ -162,7 +186,9 @@ class Builder:
                 else:
                     self.kernel(*each)
                     if side and aside is None and self.dice.chance(0.3):
-                        aside = self.kernel("DSARandomUniform", "DSA_SQE", 31, "npu_dropout_gen_mask", SIDE, (self.main,))
+                        aside = self.kernel(
+                            "DSARandomUniform", "DSA_SQE", 31, "npu_dropout_gen_mask", SIDE, (self.main,),
+                        )
             if aside is not None:
                 self.joins.append(aside)
 
@@ -205,7 +231,12 @@ class Pipeline:
             if kind == "W" or not split:
                 b.layers(BACKWARD_WEIGHT, 1)
             if reduce_after:
-                b.grads.append(b.collective("dp", "reduceScatter" if self.shape.grads == "scatter" else "allReduce", 900, 96, blocking=False))
+                b.grads.append(
+                    b.collective(
+                        "dp", "reduceScatter" if self.shape.grads == "scatter" else "allReduce", 900, 96,
+                        blocking=False,
+                    )
+                )
 
     def _separate(self, order):
         split = self.shape.schedule == "zero-bubble" and self.stages > 1
@@ -227,7 +258,9 @@ class Pipeline:
 
     def _barrier(self):
         """All ranks meet, by other means than a recorded operator; what comes before is the part 'before'."""
-        gate = self.b.collective("default_group", "barrier", 40, 0, blocking=False, stream=STREAMS["barrier"], recorded=False)
+        gate = self.b.collective(
+            "default_group", "barrier", 40, 0, blocking=False, stream=STREAMS["barrier"], recorded=False,
+        )
         self.b.sync(gate)
         self.b.part = ""
 
@@ -269,7 +302,10 @@ def _step(builder, shape):
     b = builder
     b.host("step-begin", 18)
     b.host(LOADER, 140)
-    b._launch(MEMCPY, MAIN, name="MEMCPY_ASYNC", type="MEMCPY_ASYNC", host_name="aten::copy_", base_dur=int(18_000 * b.dice.lognormal(0.1)))
+    b._launch(
+        MEMCPY, MAIN, name="MEMCPY_ASYNC", type="MEMCPY_ASYNC", host_name="aten::copy_",
+        base_dur=int(18_000 * b.dice.lognormal(0.1)),
+    )
     b.kernel("ZerosLike", "AI_VECTOR_CORE", 90, "aten::zero_")
     b.grads = []
     b.part = "before" if shape.barrier else ""

@@ -24,7 +24,12 @@ def _listed(stages, batches, chunks, split):
     last = stages * chunks - 1
     done = {}  # (pass, batch, position) -> end
     todo = [
-        {(kind, batch, position) for kind in ("FBW" if split else "FB") for batch in range(batches) for position in range(stage, last + 1, stages)}
+        {
+            (kind, batch, position)
+            for kind in ("FBW" if split else "FB")
+            for batch in range(batches)
+            for position in range(stage, last + 1, stages)
+        }
         for stage in range(stages)
     ]
     orders = [[] for _ in range(stages)]
@@ -45,11 +50,18 @@ def _listed(stages, batches, chunks, split):
         for stage in range(stages):
             if busy[stage] > now:
                 continue
-            can = [each for each in todo[stage] if ready(*each) and not (each[0] == "F" and flight[stage] >= limit[stage])]
+            can = [
+                each for each in todo[stage] if ready(*each) and not (each[0] == "F" and flight[stage] >= limit[stage])
+            ]
             if not can:
                 continue
             # backward first; of forward passes the deepest chunk of a round of micro-batches first
-            each = min(can, key=lambda e: ("BFW".index(e[0]), e[1] // stages if chunks > 1 else e[1], e[2] if e[0] == "F" else -e[2], e[1]))
+            each = min(
+                can,
+                key=lambda e: (
+                    "BFW".index(e[0]), e[1] // stages if chunks > 1 else e[1], e[2] if e[0] == "F" else -e[2], e[1],
+                ),
+            )
             todo[stage].remove(each)
             flight[stage] += {"F": 1, "B": -1, "W": 0}[each[0]]
             busy[stage] = now + (1 if split or each[0] == "F" else 2)

@@ -25,7 +25,7 @@ def check_schedules():
 
 
 def check_causality(program):
-    """Streams are in order, nothing precedes its launch or what it waited for, nobody leaves before the last has come."""
+    """Streams are in order, nothing precedes its launch or what it waits for, nobody leaves before all have come."""
     for ops in program.ranks:
         tails, now = {}, 0
         for op in ops:

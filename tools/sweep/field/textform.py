@@ -11,11 +11,20 @@ from .capture import NONE
 from .common import make_directory
 from .engine import KERNEL, MEMCPY
 
-KERNEL_COLUMNS = ("Step Id", "Device_id", "Model ID", "Task ID", "Stream ID", "Name", "Type", "OP State", "Accelerator Core", "Start Time(us)", "Duration(us)", "Wait Time(us)", "Block Dim", "Mix Block Dim", "HF32 Eligible", "Input Shapes", "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types", "Output Formats", "Context ID")
-STEP_COLUMNS = ("Device_id", "Step", "Computing", "Communication(Not Overlapped)", "Overlapped", "Communication", "Free", "Stage", "Bubble", "Communication(Not Overlapped and Exclude Receive)", "Preparing")
+KERNEL_COLUMNS = (
+    "Step Id", "Device_id", "Model ID", "Task ID", "Stream ID", "Name", "Type", "OP State", "Accelerator Core",
+    "Start Time(us)", "Duration(us)", "Wait Time(us)", "Block Dim", "Mix Block Dim", "HF32 Eligible", "Input Shapes",
+    "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types", "Output Formats", "Context ID",
+)
+STEP_COLUMNS = (
+    "Device_id", "Step", "Computing", "Communication(Not Overlapped)", "Overlapped", "Communication", "Free", "Stage",
+    "Bubble", "Communication(Not Overlapped and Exclude Receive)", "Preparing",
+)
 LINK_NAMES = {0: "ON_CHIP", 1: "HCCS", 5: "HCCS_SW", 65535: "INVALID_TYPE"}
 TASK_NAMES = {"Notify_Wait": "Notify Wait", "Notify_Record": "Write Value", "Memcpy": "SDMA", "Reduce_Inline": "SDMA"}
-HARDWARE_TYPES = {"AI_CORE": "KERNEL_AICORE", "AI_VECTOR_CORE": "KERNEL_AIVEC", "MIX_AIC": "MIX_AIC", "MIX_AIV": "MIX_AIV", "DSA_SQE": "STARS_COMMON"}
+HARDWARE_TYPES = {
+    "AI_CORE": "AI_CORE", "AI_VECTOR_CORE": "AI_CORE", "MIX_AIC": "MIX_AIC", "MIX_AIV": "MIX_AIV", "DSA_SQE": "DSA_SQE",
+}
 
 
 def _us(ns):
@@ -42,9 +51,20 @@ def _kernel_details(capture):
         wait = 0 if last is None else max(row.start - last, 0)
         last = row.end if last is None else max(last, row.end)
         if row.group is not None:
-            rows.append((step, capture.device, NONE, "N/A", "N/A", row.name, row.type, "N/A", "COMMUNICATION", _us(row.start) + "\t", _us(row.end - row.start), _us(wait), 0, 0) + ("N/A",) * 8)
+            rows.append(
+                (
+                    step, capture.device, NONE, "N/A", "N/A", row.name, row.type, "N/A", "COMMUNICATION",
+                    _us(row.start) + "\t", _us(row.end - row.start), _us(wait), 0, 0,
+                ) + ("N/A",) * 8
+            )
         else:
-            rows.append((step, capture.device, NONE, row.task_id, row.stream, row.name, row.type, "dynamic", row.core, _us(row.start) + "\t", _us(row.end - row.start), _us(wait), 20 if row.core == "AI_CORE" else 40, 0, "NO", shape, kinds, formats, shape, kinds, formats, "N/A"))
+            rows.append(
+                (
+                    step, capture.device, NONE, row.task_id, row.stream, row.name, row.type, "dynamic", row.core,
+                    _us(row.start) + "\t", _us(row.end - row.start), _us(wait), 20 if row.core == "AI_CORE" else 40, 0,
+                    "NO", shape, kinds, formats, shape, kinds, formats, "N/A",
+                )
+            )
     return rows
 
 
@@ -54,7 +74,13 @@ def _op_statistic(capture):
         types.setdefault((row.type, row.core), []).append(row.end - row.start)
     total = sum(map(sum, types.values())) or 1
     rows = sorted(types.items(), key=lambda item: -sum(item[1]))
-    return [(capture.device, kind, core, len(durs), _us(sum(durs)), _us(min(durs)), _us(sum(durs) // len(durs)), _us(max(durs)), round(100 * sum(durs) / total, 3)) for (kind, core), durs in rows]
+    return [
+        (
+            capture.device, kind, core, len(durs), _us(sum(durs)), _us(min(durs)), _us(sum(durs) // len(durs)),
+            _us(max(durs)), round(100 * sum(durs) / total, 3),
+        )
+        for (kind, core), durs in rows
+    ]
 
 
 def _api_statistic(capture):
@@ -67,7 +93,13 @@ def _api_statistic(capture):
     for start, end, name in capture.host_events:
         if name.startswith("aclrt"):
             calls.setdefault(("acl", name), []).append(end - start)
-    return [("host", level, name, _us(sum(durs)), len(durs), _us(sum(durs) // len(durs)), _us(min(durs)), _us(max(durs)), round(pvariance([dur / 1000 for dur in durs]), 3)) for (level, name), durs in calls.items()]
+    return [
+        (
+            "host", level, name, _us(sum(durs)), len(durs), _us(sum(durs) // len(durs)), _us(min(durs)), _us(max(durs)),
+            round(pvariance([dur / 1000 for dur in durs]), 3),
+        )
+        for (level, name), durs in calls.items()
+    ]
 
 
 class _Trace:
@@ -90,15 +122,24 @@ class _Trace:
         add(f'{{"name": "process_sort_index", "pid": {pid}, "tid": 0, "args": {{"sort_index": {sort}}}, "ph": "M"}}')
         for tid, text in threads:
             add(f'{{"name": "thread_name", "pid": {pid}, "tid": {tid}, "args": {{"name": "{text}"}}, "ph": "M"}}')
-            add(f'{{"name": "thread_sort_index", "pid": {pid}, "tid": {tid}, "args": {{"sort_index": {tid}}}, "ph": "M"}}')
+            add(
+                f'{{"name": "thread_sort_index", "pid": {pid}, "tid": {tid}, "args": {{"sort_index": {tid}}}, '
+                f'"ph": "M"}}'
+            )
 
     def _slice(self, pid, tid, name, start, end, args="", cat=""):
         cat = f', "cat": "{cat}"' if cat else ""
         args = f', "args": {{{args}}}' if args or cat else ""
-        self.events.append(f'{{"ph": "X", "name": "{name}", "pid": {pid}, "tid": {tid}, "ts": "{_us(start)}", "dur": {_us(end - start)}{cat}{args}}}')
+        self.events.append(
+            f'{{"ph": "X", "name": "{name}", "pid": {pid}, "tid": {tid}, "ts": "{_us(start)}", '
+            f'"dur": {_us(end - start)}{cat}{args}}}'
+        )
 
     def _flow(self, phase, name, number, cat, pid, tid, at):
-        self.events.append(f'{{"ph": "{phase}", "bp": "e", "name": "{name}", "id": {number}, "pid": {pid}, "tid": {tid}, "ts": "{_us(at)}", "cat": "{cat}"}}')
+        self.events.append(
+            f'{{"ph": "{phase}", "bp": "e", "name": "{name}", "id": {number}, "pid": {pid}, "tid": {tid}, '
+            f'"ts": "{_us(at)}", "cat": "{cat}"}}'
+        )
 
     def framework(self):
         capture, pid = self.capture, self.pid
@@ -116,7 +157,10 @@ class _Trace:
             self._slice(pid, tid, row.host_name, row.host_start, row.launch, plain, "cpu_op")
             self._slice(pid, tid, "Enqueue", middle, row.launch, f'"correlation_id": {number}', "enqueue")
             self._flow("s", "enqueue_to_dequeue", number, "async_task_queue", pid, tid, middle)
-            self._slice(pid, self.queue, f"Dequeue@{row.host_name.split('::')[-1]}", row.launch, row.launched, f'"correlation_id": {number}', "dequeue")
+            self._slice(
+                pid, self.queue, f"Dequeue@{row.host_name.split('::')[-1]}", row.launch, row.launched,
+                f'"correlation_id": {number}', "dequeue",
+            )
             self._flow("f", "enqueue_to_dequeue", number, "async_task_queue", pid, self.queue, row.launch)
         if capture.gc_recorded and capture.pauses:
             lane = self.lane(1)
@@ -131,7 +175,10 @@ class _Trace:
         npu = f"NPU {capture.device}"
         cann, hardware, hccl, overlap, freq = (self.lane(sort) for sort in (7, 13, 15, 23, 14))
         self._meta(cann, "CANN", 7, "CPU", [(tid, f"Thread {tid}") for tid in (self.queue, self.prefetch, self.pid)])
-        self._meta(hardware, "Ascend Hardware", 13, npu, [(stream, f"Stream {stream}") for stream in sorted({row.stream for row in rows})])
+        self._meta(
+            hardware, "Ascend Hardware", 13, npu,
+            [(stream, f"Stream {stream}") for stream in sorted({row.stream for row in rows})],
+        )
         groups, threads, tid = {}, [], 0
         for row in rows:
             if row.group is not None and row.group.name not in groups:
@@ -141,17 +188,34 @@ class _Trace:
                 threads += [(tid + 1 + plane, f"Plane {plane}") for plane in range(planes)]
                 tid += planes + 1
         self._meta(hccl, "Communication", 15, npu, threads)
-        self._meta(overlap, "Overlap Analysis", 23, npu, list(enumerate(("Computing", "Communication", "Communication(Not Overlapped)", "Free"))))
+        self._meta(
+            overlap, "Overlap Analysis", 23, npu,
+            list(enumerate(("Computing", "Communication", "Communication(Not Overlapped)", "Free"))),
+        )
         self._meta(freq, "AI Core Freq", 14, npu, [])
         for at in (capture.steps[0][1] - 2_000_000, capture.steps[-1][2] + 2_000_000):
-            self.events.append(f'{{"name": "AI Core Freq", "ts": "{_us(at)}", "pid": {freq}, "tid": 0, "args": {{"MHz": 1800}}, "ph": "C"}}')
+            self.events.append(
+                f'{{"name": "AI Core Freq", "ts": "{_us(at)}", "pid": {freq}, "tid": 0, "args": {{"MHz": 1800}}, '
+                f'"ph": "C"}}'
+            )
         for start, end, name in capture.host_events:
             if name.startswith("aclrt"):
-                self._slice(cann, self.pid, f"AscendCL@{name}", start, end, f'"Thread Id": {self.pid}, "Mode": "ACL_RTS", "level": "acl", "id": "{name}", "item_id": "0", "connection_id": 9')
+                self._slice(
+                    cann, self.pid, f"AscendCL@{name}", start, end,
+                    f'"Thread Id": {self.pid}, "Mode": "ACL_RTS", "level": "acl", "id": "{name}", "item_id": "0", '
+                    '"connection_id": 9',
+                )
         for row in rows:
             self._row(row, cann, hardware, hccl, groups)
+        for row in capture.events:
+            self._event(row, cann, hardware)
         lanes = vendor.Lanes(rows)
-        for tid, (name, lane) in enumerate((("Computing", lanes.computing), ("Communication", lanes.communication), ("Communication(Not Overlapped)", lanes.exposed), ("Free", lanes.free))):
+        for tid, (name, lane) in enumerate(
+            (
+                ("Computing", lanes.computing), ("Communication", lanes.communication),
+                ("Communication(Not Overlapped)", lanes.exposed), ("Free", lanes.free),
+            )
+        ):
             for start, end in lane:
                 self._slice(overlap, tid, name, start, end)
         return self
@@ -160,31 +224,79 @@ class _Trace:
         tid = self.prefetch if row.side_thread else self.queue
         flow = row.connection << 32  # as text, and shifted, since 2025
         acl = row.type if row.group is not None else "aclrtMemcpyAsync" if row.kind == MEMCPY else f"aclnn{row.type}"
-        self._slice(cann, tid, f"AscendCL@{acl}", row.launch, row.launched, f'"Thread Id": {tid}, "Mode": "ACL_OP", "level": "acl", "id": "{acl}", "item_id": "0", "connection_id": {row.connection + (row.kind != MEMCPY)}')
-        inner = row.launch if row.group is not None or row.kind == MEMCPY else row.launch + (row.launched - row.launch) // 3
+        self._slice(
+            cann, tid, f"AscendCL@{acl}", row.launch, row.launched,
+            f'"Thread Id": {tid}, "Mode": "ACL_OP", "level": "acl", "id": "{acl}", "item_id": "0", '
+            f'"connection_id": {row.connection + (row.kind != MEMCPY)}',
+        )
+        inner = row.launch
+        if row.kind == KERNEL:
+            inner += (row.launched - row.launch) // 3
         if row.kind != MEMCPY:
-            self._slice(cann, tid, "Node@launch", inner, row.launched, f'"Thread Id": {tid}, "Mode": "launch", "level": "node", "id": "0", "item_id": "{row.type}", "connection_id": {row.connection}')
+            self._slice(
+                cann, tid, "Node@launch", inner, row.launched,
+                f'"Thread Id": {tid}, "Mode": "launch", "level": "node", "id": "0", "item_id": "{row.type}", '
+                f'"connection_id": {row.connection}',
+            )
         self._flow("s", f"HostToDevice{flow}", f'"{flow}"', "HostToDevice", cann, tid, inner)
         if row.group is None:
-            kind = "MEMCPY_ASYNC" if row.kind != KERNEL else HARDWARE_TYPES[row.core]
+            kind = "PCIE_DMA_SQE" if row.kind != KERNEL else HARDWARE_TYPES[row.core]
             lane, thread = hardware, row.stream
-            self._slice(lane, thread, row.name, row.start, row.end, f'"Model Id": {NONE}, "Task Type": "{kind}", "Physic Stream Id": {row.stream}, "Task Id": {row.task_id}, "Batch Id": 0, "Subtask Id": {NONE}, "connection_id": {row.connection}')
+            self._slice(
+                lane, thread, row.name, row.start, row.end,
+                f'"Model Id": {NONE}, "Task Type": "{kind}", "Physic Stream Id": {row.stream}, '
+                f'"Task Id": {row.task_id}, "Batch Id": 0, "Subtask Id": {NONE}, "connection_id": {row.connection}',
+            )
         else:
             lane, thread = hccl, groups[row.group.name]
-            self._slice(lane, thread, row.name, row.start, row.end, f'"connection_id": {row.connection}, "model id": {NONE}, "data_type": "BFP16", "alg_type": "MESH", "count": {row.size // 2}')
+            self._slice(
+                lane, thread, row.name, row.start, row.end,
+                f'"connection_id": {row.connection}, "model id": {NONE}, "data_type": "BFP16", "alg_type": "MESH", '
+                f'"count": {row.size // 2}',
+            )
             for number, task in enumerate(row.tasks):
                 self._small(row, number, task, hccl, thread, hardware)
         self._flow("f", f"HostToDevice{flow}", f'"{flow}"', "HostToDevice", lane, thread, row.start)
-        self._flow("s", "torch_to_npu", row.start, "async_npu", self.pid, self.prefetch if row.side_thread else self.pid, row.host_start)
+        self._flow(
+            "s", "torch_to_npu", row.start, "async_npu", self.pid, self.prefetch if row.side_thread else self.pid,
+            row.host_start,
+        )
         self._flow("f", "torch_to_npu", row.start, "async_npu", lane, thread, row.start)
+
+    def _event(self, row, cann, hardware):
+        call = "aclrtStreamWaitEvent" if row.type == "EVENT_WAIT" else "aclrtRecordEvent"
+        flow = row.connection << 32
+        self._slice(
+            cann, self.queue, f"AscendCL@{call}", row.launch, row.launched,
+            f'"Thread Id": {self.queue}, "Mode": "ACL_RTS", "level": "acl", "id": "{call}", "item_id": "0", '
+            f'"connection_id": {row.connection}',
+        )
+        self._flow("s", f"HostToDevice{flow}", f'"{flow}"', "HostToDevice", cann, self.queue, row.launch)
+        self._slice(
+            hardware, row.stream, row.type, row.start, row.end,
+            f'"Model Id": {NONE}, "Task Type": "{row.type}_SQE", "Physic Stream Id": {row.stream}, '
+            f'"Task Id": {row.task_id}, "Batch Id": 0, "Subtask Id": {NONE}, "connection_id": {row.connection}',
+        )
+        self._flow("f", f"HostToDevice{flow}", f'"{flow}"', "HostToDevice", hardware, row.stream, row.start)
 
     def _small(self, row, number, task, hccl, thread, hardware):
         dur = task.end - task.start
         rate = task.size / dur if dur else 0
         kind = "BFP16" if task.kind == "Reduce_Inline" else "INVALID_TYPE"
         transport = "LOCAL" if task.kind == "Notify_Wait" else "SDMA"
-        self._slice(hccl, thread + 1 + task.plane, task.kind, task.start, task.end, f'"notify_id": "{0 if task.kind == "Reduce_Inline" else 4 * (task.dst + 10)}", "duration estimated(us)": {dur / 1000}, "stream id": {row.stream}, "task id": {row.task_id}, "context id": {number}, "task type": "{task.kind}", "src rank": {task.src}, "dst rank": {task.dst}, "transport type": "{transport}", "size(Byte)": {task.size}, "data type": "{kind}", "link type": "{LINK_NAMES[task.link]}", "bandwidth(GB/s)": {rate}, "model id": {NONE}')
-        self._slice(hardware, row.stream, TASK_NAMES[task.kind], task.start, task.end, f'"Model Id": {NONE}, "Task Type": "{TASK_NAMES[task.kind]}", "Physic Stream Id": {row.stream}, "Task Id": {row.task_id}, "Batch Id": 0, "Subtask Id": {number}, "connection_id": {row.connection}')
+        self._slice(
+            hccl, thread + 1 + task.plane, task.kind, task.start, task.end,
+            f'"notify_id": "{0 if task.kind == "Reduce_Inline" else 4 * (task.dst + 10)}", '
+            f'"duration estimated(us)": {dur / 1000}, "stream id": {row.stream}, "task id": {row.task_id}, '
+            f'"context id": {number}, "task type": "{task.kind}", "src rank": {task.src}, "dst rank": {task.dst}, '
+            f'"transport type": "{transport}", "size(Byte)": {task.size}, "data type": "{kind}", '
+            f'"link type": "{LINK_NAMES[task.link]}", "bandwidth(GB/s)": {rate}, "model id": {NONE}',
+        )
+        self._slice(
+            hardware, row.stream, TASK_NAMES[task.kind], task.start, task.end,
+            f'"Model Id": {NONE}, "Task Type": "{TASK_NAMES[task.kind]}", "Physic Stream Id": {row.stream}, '
+            f'"Task Id": {row.task_id}, "Batch Id": 0, "Subtask Id": {number}, "connection_id": {row.connection}',
+        )
 
 
 def write(root, capture, keep=None, file=None, trace=True):
@@ -195,9 +307,22 @@ def write(root, capture, keep=None, file=None, trace=True):
         rows = keep(rows)
     _csv(os.path.join(output, "kernel_details.csv"), KERNEL_COLUMNS, rows)
     _csv(os.path.join(output, "step_trace_time.csv"), STEP_COLUMNS, vendor.step_times_text(capture))
-    _csv(os.path.join(output, "op_statistic.csv"), ("Device_id", "OP Type", "Core Type", "Count", "Total Time(us)", "Min Time(us)", "Avg Time(us)", "Max Time(us)", "Ratio(%)"), _op_statistic(capture))
-    _csv(os.path.join(output, "api_statistic.csv"), ("Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)", "Variance"), _api_statistic(capture))
-    for name, content in (("communication.json", vendor.communication(capture)), ("communication_matrix.json", vendor.matrix(capture))):
+    _csv(
+        os.path.join(output, "op_statistic.csv"),
+        (
+            "Device_id", "OP Type", "Core Type", "Count", "Total Time(us)", "Min Time(us)", "Avg Time(us)",
+            "Max Time(us)", "Ratio(%)",
+        ),
+        _op_statistic(capture),
+    )
+    _csv(
+        os.path.join(output, "api_statistic.csv"),
+        ("Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)", "Variance"),
+        _api_statistic(capture),
+    )
+    for name, content in (
+        ("communication.json", vendor.communication(capture)), ("communication_matrix.json", vendor.matrix(capture)),
+    ):
         with open(os.path.join(output, name), "w", encoding="utf-8") as out:
             json.dump(content, out)
     if not trace:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures that torch_npu derives from what it recorded: step windows and times, waits and links of operators."""
 
-from .engine import KERNEL
+from .engine import KERNEL, MEMCPY
 
 LINKS = {1: "HCCS", 5: "HCCS", 0: "LOCAL"}
 
@@ -53,7 +53,7 @@ def windows(capture):
     """(step, begin of the host's step, begin and end on the device) of each step."""
     out = []
     for step, begin, end in capture.steps:
-        rows = [row for row in capture.rows if begin <= row.launch and row.launched <= end]
+        rows = [row for row in capture.rows if row.kind != MEMCPY and begin <= row.launch and row.launched <= end]
         start = min((row.start for row in rows), default=begin)
         out.append((step, begin, start, max([end] + [row.end for row in rows])))
     return out
@@ -63,13 +63,18 @@ def step_times_db(capture):
     """Rows of StepTraceTime, in microseconds."""
     out = []
     for step, begin, first, last in windows(capture):
-        rows = [row for row in capture.rows if first <= row.start < last and (row.kind == KERNEL or row.group is not None)]
+        rows = [
+            row for row in capture.rows if first <= row.start < last and (row.kind == KERNEL or row.group is not None)
+        ]
         lanes = Lanes(rows)
         start = min((row.start for row in rows), default=first)
         span = max((row.end for row in rows), default=first) - start
         bubble = sum(row.end - row.start for row in rows if row.name.startswith("hcom_receive"))
         exposed, communication = length(lanes.exposed), length(lanes.communication)
-        values = (length(lanes.computing), exposed, communication - exposed, communication, length(lanes.free), span - bubble, bubble, max(exposed - bubble, 0), start - begin)
+        values = (
+            length(lanes.computing), exposed, communication - exposed, communication, length(lanes.free), span - bubble,
+            bubble, max(exposed - bubble, 0), start - begin,
+        )
         out.append((str(step),) + tuple(value / 1000 for value in values))
     return out
 
@@ -79,15 +84,27 @@ def step_times_text(capture):
     lanes = Lanes(capture.rows)
     out = []
     for step, begin, first, last in windows(capture):
-        held = [[(start / 1000, (end - start) / 1000) for start, end in lane if first <= start < last] for lane in (lanes.computing, lanes.exposed, lanes.communication, lanes.free)]
-        receives = [(row.start / 1000, (row.end - row.start) / 1000) for row in capture.rows if row.name.startswith("hcom_receive") and first <= row.start < last]
+        held = [
+            [(start / 1000, (end - start) / 1000) for start, end in lane if first <= start < last]
+            for lane in (lanes.computing, lanes.exposed, lanes.communication, lanes.free)
+        ]
+        receives = [
+            (row.start / 1000, (row.end - row.start) / 1000)
+            for row in capture.rows
+            if row.name.startswith("hcom_receive") and first <= row.start < last
+        ]
         sums = [sum(dur for _, dur in lane) for lane in held]
         events = [each for lane in held for each in lane] + receives
         bubble = sum(dur for _, dur in receives)
         stage = max(ts + dur for ts, dur in events) - min(ts for ts, _ in events) - bubble
         preparing = min(ts for ts, _ in held[0] + held[2]) - begin / 1000
         computing, exposed, communication, free = sums
-        out.append((capture.device, step, computing, exposed, communication - exposed, communication, free, stage, bubble, max(exposed - bubble, 0), preparing))
+        out.append(
+            (
+                capture.device, step, computing, exposed, communication - exposed, communication, free, stage, bubble,
+                max(exposed - bubble, 0), preparing,
+            )
+        )
     return out
 
 
@@ -107,7 +124,8 @@ def _time_info(row):
     sync = sum(task.end - task.start for task in waits if first is None or task.start < first) / 1e6
     elapse = (row.end - row.start) / 1e6
     return {
-        "Start Timestamp(us)": row.start / 1000, "Elapse Time(ms)": elapse, "Transit Time(ms)": transit, "Wait Time(ms)": wait,
+        "Start Timestamp(us)": row.start / 1000, "Elapse Time(ms)": elapse, "Transit Time(ms)": transit,
+        "Wait Time(ms)": wait,
         "Synchronization Time(ms)": sync, "Idle Time(ms)": elapse - transit - wait,
         "Wait Time Ratio": round(wait / (wait + transit), 4) if wait + transit else 0,
         "Synchronization Time Ratio": round(sync / (sync + transit), 4) if sync + transit else 0,
@@ -115,7 +133,13 @@ def _time_info(row):
 
 
 def _bandwidth_info(tasks):
-    out = {kind: {"Transit Size(MB)": 0, "Transit Time(ms)": 0, "Bandwidth(GB/s)": 0, "Large Packet Ratio": 0, "Size Distribution": {}} for kind in ("RDMA", "HCCS", "PCIE", "SDMA", "SIO")}
+    out = {
+        kind: {
+            "Transit Size(MB)": 0, "Transit Time(ms)": 0, "Bandwidth(GB/s)": 0, "Large Packet Ratio": 0,
+            "Size Distribution": {},
+        }
+        for kind in ("RDMA", "HCCS", "PCIE", "SDMA", "SIO")
+    }
     moves = [task for task in tasks if task.kind in ("Memcpy", "Reduce_Inline") and task.link in (1, 5)]
     if moves:
         size, time = sum(task.size for task in moves) / 1e6, sum(task.end - task.start for task in moves) / 1e6
@@ -125,8 +149,15 @@ def _bandwidth_info(tasks):
             sizes[task.size] = (count + 1, dur + (task.end - task.start) / 1e6)
         large = sum(task.size > 32_000_000 for task in moves) / len(moves)
         rate = round(size / time, 4) if time else 0
-        out["HCCS"] = {"Transit Size(MB)": size, "Transit Time(ms)": time, "Bandwidth(GB/s)": rate, "Large Packet Ratio": round(large, 4), "Size Distribution": {str(key / 1e6): list(value) for key, value in sizes.items()}}
-        out["SDMA"] = {"Transit Size(MB)": size, "Transit Time(ms)": time, "Bandwidth(GB/s)": rate, "Large Packet Ratio": 0, "Size Distribution": {}}
+        out["HCCS"] = {
+            "Transit Size(MB)": size, "Transit Time(ms)": time, "Bandwidth(GB/s)": rate,
+            "Large Packet Ratio": round(large, 4),
+            "Size Distribution": {str(key / 1e6): list(value) for key, value in sizes.items()},
+        }
+        out["SDMA"] = {
+            "Transit Size(MB)": size, "Transit Time(ms)": time, "Bandwidth(GB/s)": rate, "Large Packet Ratio": 0,
+            "Size Distribution": {},
+        }
     return out
 
 
@@ -141,7 +172,9 @@ def communication(capture):
                 continue
             kind = "p2p" if is_p2p(row) else "collective"
             tasks[kind] += row.tasks
-            kinds[kind][f"{row.name}@{row.group.hash}"] = {"Communication Time Info": _time_info(row), "Communication Bandwidth Info": _bandwidth_info(row.tasks)}
+            kinds[kind][f"{row.name}@{row.group.hash}"] = {
+                "Communication Time Info": _time_info(row), "Communication Bandwidth Info": _bandwidth_info(row.tasks),
+            }
         for kind, ops in kinds.items():
             total = {}
             for op in ops.values():
@@ -153,7 +186,9 @@ def communication(capture):
             wait, transit, sync = total["Wait Time(ms)"], total["Transit Time(ms)"], total["Synchronization Time(ms)"]
             total["Wait Time Ratio"] = round(wait / (wait + transit), 4) if wait + transit else 0
             total["Synchronization Time Ratio"] = round(sync / (sync + transit), 4) if sync + transit else 0
-            ops["Total Op Info"] = {"Communication Time Info": total, "Communication Bandwidth Info": _bandwidth_info(tasks[kind])}
+            ops["Total Op Info"] = {
+                "Communication Time Info": total, "Communication Bandwidth Info": _bandwidth_info(tasks[kind]),
+            }
     return out
 
 
@@ -177,7 +212,9 @@ def matrix(capture):
             name = "reduce" if name == "reducescatter" else "alltoall" if name == "alltoallv" else name
             kind = "p2p" if is_p2p(row) else "collective"
             for key, (size, time, transport) in sums.items():
-                links.setdefault((kind, name, row.group.hash, key), []).append((round(size / time, 4) if time else 0, size, time, transport, row.name))
+                links.setdefault((kind, name, row.group.hash, key), []).append(
+                    (round(size / time, 4) if time else 0, size, time, transport, row.name)
+                )
         for (kind, name, group, key), found in links.items():
             found.sort(key=lambda each: -each[0])
             places = {"top1": found[0], "middle": found[len(found) // 2], "bottom1": found[-1]}
@@ -185,7 +222,13 @@ def matrix(capture):
                 if len(found) >= number:
                     places[f"bottom{number}"] = found[-number]
             for place, (rate, size, time, transport, op_name) in places.items():
-                kinds[kind].setdefault(f"{name}-{place}@{group}", {})[key] = {"Transport Type": transport, "Transit Size(MB)": size, "Transit Time(ms)": time, "Bandwidth(GB/s)": rate, "Op Name": op_name}
+                kinds[kind].setdefault(f"{name}-{place}@{group}", {})[key] = {
+                    "Transport Type": transport, "Transit Size(MB)": size, "Transit Time(ms)": time,
+                    "Bandwidth(GB/s)": rate, "Op Name": op_name,
+                }
             size, time = sum(each[1] for each in found), sum(each[2] for each in found)
-            kinds[kind].setdefault(f"{name}-total@{group}", {})[key] = {"Transport Type": found[0][3], "Transit Size(MB)": size, "Transit Time(ms)": time, "Bandwidth(GB/s)": round(size / time, 4) if time else 0}
+            kinds[kind].setdefault(f"{name}-total@{group}", {})[key] = {
+                "Transport Type": found[0][3], "Transit Size(MB)": size, "Transit Time(ms)": time,
+                "Bandwidth(GB/s)": round(size / time, 4) if time else 0,
+            }
     return out
