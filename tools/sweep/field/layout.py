@@ -2,9 +2,10 @@
 """The ranks of a job, where they run, and their communicators."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 
-@dataclass(frozen=True)
+@dataclass
 class Group:
     """A communicator."""
 
@@ -15,7 +16,7 @@ class Group:
     def local(self, rank):
         return self.members.index(rank)
 
-    @property
+    @cached_property
     def hash(self):
         """The decimal hash by which other files know it."""
         low = high = 0
