@@ -377,18 +377,18 @@ static void put_pipeline(struct np_buf *buf, const struct np_analysis *analysis)
 static void put_experts(struct np_buf *buf, const struct np_analysis *analysis)
 {
 	np_ns span = analysis->spreads.total[NP_Q_SPAN];
-	struct np_expert_total total;
+	const struct np_expert_total *total = &analysis->experts.total;
 
-	if (!np_experts_total(&analysis->experts, &total) || total.lost == NP_UNKNOWN ||
-	    span == NP_UNKNOWN || (double)total.lost < WORTH_SAYING * (double)span)
+	if (total->ranks == 0 || total->lost == NP_UNKNOWN || span == NP_UNKNOWN ||
+	    (double)total->lost < WORTH_SAYING * (double)span)
 		return;
 	np_buf_add(buf, "uneven experts cost ");
-	np_text_duration(buf, total.lost / (np_ns)(total.ranks * total.steps));
+	np_text_duration(buf, total->lost / (np_ns)(total->ranks * total->steps));
 	np_buf_printf(buf,
 		      " of a rank's step, %.0f %%; rank %" PRId32 " got %.0f %% more tokens than"
 		      " the mean\n",
-		      100 * (double)total.lost / (double)span,
-		      analysis->run->ranks[total.busiest]->id, 100 * total.over);
+		      100 * (double)total->lost / (double)span,
+		      analysis->run->ranks[total->busiest]->id, 100 * total->over);
 }
 
 static void put_memory(struct np_buf *buf, const struct np_analysis *analysis)

@@ -53,8 +53,6 @@ struct np_charge_order {
 	size_t count;
 };
 
-int np_charges_sort(const struct np_charges *charges, struct np_charge_order *ret,
-		    struct np_err *err) NP_MUST_USE;
 void np_charge_order_release(struct np_charge_order *order);
 
 /* Waits of an instance below this are charged to nobody: the clocks cannot tell them. */

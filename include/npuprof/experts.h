@@ -44,19 +44,6 @@ struct np_expert_exchange {
 	float even;    /* the mean of tokens by the most: what evenness leaves of a transfer */
 };
 
-struct np_experts {
-	NP_VEC(struct np_expert_load) list; /* by communicator, step in the order of time, rank */
-	NP_VEC(struct np_expert_exchange) exchanges; /* by communicator, step, instance, rank */
-	bool from_exchanges;                         /* and not from kernels */
-};
-
-int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)
-	NP_MUST_USE;
-void np_experts_release(struct np_experts *experts);
-
-/* "kernels" or "exchanges": where the tokens are known from. */
-const char *np_experts_source(const struct np_experts *experts);
-
 /* All ranks and steps together. */
 struct np_expert_total {
 	size_t ranks; /* with experts, whether they got tokens or not */
@@ -66,7 +53,18 @@ struct np_expert_total {
 	double over;      /* what it had over the mean of all, as a share */
 };
 
-/* False without any tokens. */
-bool np_experts_total(const struct np_experts *experts, struct np_expert_total *ret);
+struct np_experts {
+	NP_VEC(struct np_expert_load) list; /* by communicator, step in the order of time, rank */
+	NP_VEC(struct np_expert_exchange) exchanges; /* by communicator, step, instance, rank */
+	bool from_exchanges;                         /* and not from kernels */
+	struct np_expert_total total;                /* `ranks` is 0 without any tokens */
+};
+
+int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)
+	NP_MUST_USE;
+void np_experts_release(struct np_experts *experts);
+
+/* "kernels" or "exchanges": where the tokens are known from. */
+const char *np_experts_source(const struct np_experts *experts);
 
 #endif /* NP_EXPERTS_H */

@@ -90,10 +90,6 @@ const char *np_root_cause_kind(const struct np_root_causes *causes, uint32_t ran
  */
 bool np_root_cause_stands_out(const struct np_root_causes *causes, uint32_t rank, np_ns available);
 
-/* The rank's largest debtor: who passed most on to it; NULL for none. */
-const struct np_root_cause_edge *np_root_cause_edge_to(const struct np_root_causes *causes,
-						       uint32_t rank);
-
 /*
  * How the waiting spread: the causes first, then whoever passed its charges on
  * to it, and so on, as far as it matters (a tenth of the first).

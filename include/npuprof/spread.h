@@ -29,25 +29,12 @@ struct np_spread {
 	int32_t most_rank;
 };
 
-/* The value of a quantity, NP_UNKNOWN where it is not known. */
-np_ns np_quantity_of(const struct np_step_time *time, enum np_quantity quantity);
-
-/* The spread over the ranks in one step. */
-int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_quantity quantity,
-		      struct np_spread *ret, struct np_err *err) NP_MUST_USE;
-
-/* A quantity over all ranks and steps together, as far as it is known. */
-np_ns np_quantity_total(const struct np_cluster *cluster, enum np_quantity quantity);
-
 /* The rank that had the most of a quantity in the most steps. */
 struct np_longest {
 	int32_t rank;
 	size_t steps; /* 0: there are no two ranks to compare, and the rest is not set */
 	double over;  /* what it had over the median rank in these steps, as a share, on average */
 };
-
-int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quantity,
-		       struct np_longest *ret, struct np_err *err) NP_MUST_USE;
 
 /* All of that for a run. */
 struct np_spreads {

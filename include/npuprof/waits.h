@@ -64,11 +64,4 @@ void np_waits_release(struct np_waits *waits);
 /* The rest of the operator; NP_UNKNOWN where the wait is. */
 np_ns np_waits_transit(const struct np_align *align, const struct np_waits *waits, uint32_t slot);
 
-/*
- * The effective last arrival of an instance on the common clock: the last start,
- * or the first end where that is earlier. False where its ranks are unrelated.
- */
-bool np_waits_arrival(const struct np_align *align, const struct np_clock *clock,
-		      const struct np_instance *instance, np_ns *ret);
-
 #endif /* NP_WAITS_H */

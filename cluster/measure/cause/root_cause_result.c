@@ -109,8 +109,8 @@ bool np_root_cause_stands_out(const struct np_root_causes *causes, uint32_t rank
 	       charge >= 0.005 * (double)available;
 }
 
-const struct np_root_cause_edge *np_root_cause_edge_to(const struct np_root_causes *causes,
-						       uint32_t rank)
+/* The rank's largest debtor: who passed most on to it; NULL for none. */
+static const struct np_root_cause_edge *edge_to(const struct np_root_causes *causes, uint32_t rank)
 {
 	const struct np_root_cause_edge *most = NULL;
 
@@ -198,8 +198,7 @@ size_t np_root_cause_chain(const struct np_root_causes *causes, const struct np_
 					      .communicator = worst_communicator(charges, rank),
 					      .charge = causes->ranks[rank].charge };
 	while (count < NP_ROOT_CAUSE_CHAIN) {
-		const struct np_root_cause_edge *edge =
-			np_root_cause_edge_to(causes, ret[count - 1].rank);
+		const struct np_root_cause_edge *edge = edge_to(causes, ret[count - 1].rank);
 
 		if (!edge || edge->charge * 10 < ret[0].charge || is_in(ret, count, edge->victim))
 			break;

@@ -399,6 +399,60 @@ static void sort_by_instance(struct expert_works *works)
 		      by_instance);
 }
 
+/* Tokens by rank over all steps, NP_UNKNOWN for ranks without experts; NULL when out of memory. */
+static int64_t *tokens_by_rank(const struct np_experts *experts, size_t *ret_count)
+{
+	int64_t *tokens;
+	size_t count = 0;
+
+	for (size_t i = 0; i < experts->list.count; i++)
+		count = experts->list.item[i].rank >= count ? experts->list.item[i].rank + 1
+							    : count;
+	tokens = malloc((count + 1) * sizeof(*tokens));
+	for (size_t i = 0; tokens && i < count; i++)
+		tokens[i] = NP_UNKNOWN;
+	for (size_t i = 0; tokens && i < experts->list.count; i++) {
+		int64_t *own = &tokens[experts->list.item[i].rank];
+
+		*own = (*own == NP_UNKNOWN ? 0 : *own) + experts->list.item[i].tokens;
+	}
+	*ret_count = count;
+	return tokens;
+}
+
+static int find_total(const struct np_experts *experts, struct np_expert_total *ret,
+		      struct np_err *err)
+{
+	struct np_expert_total total = { .lost = NP_UNKNOWN };
+	const struct np_expert_load *list = experts->list.item;
+	size_t count;
+	int64_t *tokens = tokens_by_rank(experts, &count);
+	int64_t all = 0;
+
+	if (!tokens)
+		return np_fail_nomem(err, "experts");
+	for (size_t i = 0; i < experts->list.count; i++) {
+		/* Every communicator has the same steps: those of the first are counted. */
+		if (list[i].communicator == list[0].communicator)
+			total.steps += i == 0 || list[i].step != list[i - 1].step;
+		if (list[i].lost != NP_UNKNOWN)
+			total.lost = (total.lost == NP_UNKNOWN ? 0 : total.lost) + list[i].lost;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (tokens[i] == NP_UNKNOWN)
+			continue;
+		all += tokens[i];
+		total.ranks++;
+		if (total.ranks == 1 || tokens[i] > tokens[total.busiest])
+			total.busiest = (uint32_t)i;
+	}
+	if (all > 0)
+		total.over = (double)tokens[total.busiest] * (double)total.ranks / (double)all - 1;
+	free(tokens);
+	*ret = all > 0 ? total : (struct np_expert_total){ .lost = NP_UNKNOWN };
+	return NP_OK;
+}
+
 int np_experts_measure(const struct np_align *align, struct np_experts *ret, struct np_err *err)
 {
 	struct np_experts experts = { 0 };
@@ -427,6 +481,8 @@ int np_experts_measure(const struct np_align *align, struct np_experts *ret, str
 		rc = add_step(&experts, align, &works.list.item[from], to - from, err);
 	}
 	np_vec_release(&works.list);
+	if (rc == NP_OK)
+		rc = find_total(&experts, &experts.total, err);
 	if (rc < 0) {
 		np_experts_release(&experts);
 		return rc;
@@ -438,57 +494,4 @@ int np_experts_measure(const struct np_align *align, struct np_experts *ret, str
 const char *np_experts_source(const struct np_experts *experts)
 {
 	return experts->from_exchanges ? "exchanges" : "kernels";
-}
-
-/* Tokens by rank over all steps, NP_UNKNOWN for ranks without experts; NULL when out of memory. */
-static int64_t *tokens_by_rank(const struct np_experts *experts, size_t *ret_count)
-{
-	int64_t *tokens;
-	size_t count = 0;
-
-	for (size_t i = 0; i < experts->list.count; i++)
-		count = experts->list.item[i].rank >= count ? experts->list.item[i].rank + 1
-							    : count;
-	tokens = malloc((count + 1) * sizeof(*tokens));
-	for (size_t i = 0; tokens && i < count; i++)
-		tokens[i] = NP_UNKNOWN;
-	for (size_t i = 0; tokens && i < experts->list.count; i++) {
-		int64_t *own = &tokens[experts->list.item[i].rank];
-
-		*own = (*own == NP_UNKNOWN ? 0 : *own) + experts->list.item[i].tokens;
-	}
-	*ret_count = count;
-	return tokens;
-}
-
-bool np_experts_total(const struct np_experts *experts, struct np_expert_total *ret)
-{
-	struct np_expert_total total = { .lost = NP_UNKNOWN };
-	const struct np_expert_load *list = experts->list.item;
-	size_t count;
-	int64_t *tokens = tokens_by_rank(experts, &count);
-	int64_t all = 0;
-
-	if (!tokens)
-		return false;
-	for (size_t i = 0; i < experts->list.count; i++) {
-		/* Every communicator has the same steps: those of the first are counted. */
-		if (list[i].communicator == list[0].communicator)
-			total.steps += i == 0 || list[i].step != list[i - 1].step;
-		if (list[i].lost != NP_UNKNOWN)
-			total.lost = (total.lost == NP_UNKNOWN ? 0 : total.lost) + list[i].lost;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (tokens[i] == NP_UNKNOWN)
-			continue;
-		all += tokens[i];
-		total.ranks++;
-		if (total.ranks == 1 || tokens[i] > tokens[total.busiest])
-			total.busiest = (uint32_t)i;
-	}
-	if (all > 0)
-		total.over = (double)tokens[total.busiest] * (double)total.ranks / (double)all - 1;
-	free(tokens);
-	*ret = total;
-	return all > 0;
 }

@@ -7,10 +7,11 @@
 struct step_sample {
 	np_ns value;
 	int32_t rank;
-	uint32_t step; /* place among the steps asked for */
+	uint32_t step; /* place among those of the cluster */
 };
 
-np_ns np_quantity_of(const struct np_step_time *time, enum np_quantity quantity)
+/* The value of a quantity, NP_UNKNOWN where it is not known. */
+static np_ns quantity_of(const struct np_step_time *time, enum np_quantity quantity)
 {
 	switch (quantity) {
 	case NP_Q_COMPUTING:
@@ -45,16 +46,16 @@ struct step_samples {
 	NP_VEC(struct step_sample) list;
 };
 
-/* What every rank had in these steps. */
-static int collect(const struct np_cluster *cluster, const np_str *steps, size_t step_count,
-		   enum np_quantity quantity, struct step_samples *samples, struct np_err *err)
+/* What every rank had in each step. */
+static int collect(const struct np_cluster *cluster, enum np_quantity quantity,
+		   struct step_samples *samples, struct np_err *err)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *places = np_idmap_new();
 
 	if (!places)
 		return np_fail_nomem(err, "steps");
-	for (size_t i = 0; i < step_count; i++) {
-		if (np_idmap_set(places, steps[i], (uint32_t)i, err) < 0)
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		if (np_idmap_set(places, cluster->steps.item[i], (uint32_t)i, err) < 0)
 			return NP_E_NOMEM;
 	}
 	for (size_t i = 0; i < cluster->run->sources.count; i++) {
@@ -62,7 +63,7 @@ static int collect(const struct np_cluster *cluster, const np_str *steps, size_t
 
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
 			const struct np_step_time *time = &rank->times.item[j];
-			np_ns value = np_quantity_of(time, quantity);
+			np_ns value = quantity_of(time, quantity);
 			uint32_t step = np_idmap_get(places, rank->steps.item[time->step].id);
 			struct step_sample *sample;
 
@@ -95,20 +96,6 @@ static struct np_spread spread_of(const struct step_sample *sorted, size_t count
 	return spread;
 }
 
-int np_spread_measure(const struct np_cluster *cluster, np_str step, enum np_quantity quantity,
-		      struct np_spread *ret, struct np_err *err)
-{
-	struct step_samples samples = { 0 };
-	int rc = collect(cluster, &step, 1, quantity, &samples, err);
-
-	if (rc == NP_OK && samples.list.count > 0)
-		qsort(samples.list.item, samples.list.count, sizeof(struct step_sample), by_value);
-	if (rc == NP_OK)
-		*ret = spread_of(samples.list.item, samples.list.count);
-	np_vec_release(&samples.list);
-	return rc;
-}
-
 struct longest_list {
 	NP_VEC(struct np_longest) list;
 };
@@ -135,7 +122,8 @@ static int count_step(struct longest_list *longest, const struct np_spread *spre
 	return NP_OK;
 }
 
-np_ns np_quantity_total(const struct np_cluster *cluster, enum np_quantity quantity)
+/* A quantity over all ranks and steps together, as far as it is known. */
+static np_ns quantity_total(const struct np_cluster *cluster, enum np_quantity quantity)
 {
 	np_ns total = 0;
 
@@ -143,7 +131,7 @@ np_ns np_quantity_total(const struct np_cluster *cluster, enum np_quantity quant
 		const struct np_rank *rank = cluster->run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
-			np_ns value = np_quantity_of(&rank->times.item[j], quantity);
+			np_ns value = quantity_of(&rank->times.item[j], quantity);
 
 			if (value != NP_UNKNOWN)
 				total += value;
@@ -181,8 +169,7 @@ static int measure_quantity(const struct np_cluster *cluster, enum np_quantity q
 			    struct np_spreads *spreads, struct np_err *err)
 {
 	struct step_samples samples = { 0 };
-	int rc = collect(cluster, cluster->steps.item, cluster->steps.count, quantity, &samples,
-			 err);
+	int rc = collect(cluster, quantity, &samples, err);
 
 	if (rc == NP_OK && samples.list.count > 0)
 		qsort(samples.list.item, samples.list.count, sizeof(struct step_sample), by_value);
@@ -206,7 +193,7 @@ int np_spreads_measure(const struct np_cluster *cluster, struct np_spreads *ret,
 	if (!spreads.steps)
 		return np_fail_nomem(err, "spreads of steps");
 	for (int i = 0; i < NP_Q_COUNT && rc == NP_OK; i++) {
-		spreads.total[i] = np_quantity_total(cluster, (enum np_quantity)i);
+		spreads.total[i] = quantity_total(cluster, (enum np_quantity)i);
 		rc = measure_quantity(cluster, (enum np_quantity)i, &spreads, err);
 	}
 	if (rc == NP_OK)
@@ -224,16 +211,4 @@ void np_spreads_release(struct np_spreads *spreads)
 {
 	free(spreads->steps);
 	spreads->steps = NULL;
-}
-
-int np_longest_measure(const struct np_cluster *cluster, enum np_quantity quantity,
-		       struct np_longest *ret, struct np_err *err)
-{
-	struct np_spreads spreads = { 0 };
-	int rc = np_spreads_measure(cluster, &spreads, err);
-
-	if (rc == NP_OK)
-		rc = find_longest(&spreads, cluster->steps.count, quantity, ret, err);
-	np_spreads_release(&spreads);
-	return rc;
 }

@@ -412,36 +412,6 @@ void np_charges_release(struct np_charges *charges)
 	np_vec_release(&charges->rows);
 }
 
-/* --- order ----------------------------------------------------------------------------------- */
-
-static int by_charge(const void *left, const void *right, void *context)
-{
-	const struct np_charges *charges = context;
-	uint32_t a = *(const uint32_t *)left;
-	uint32_t b = *(const uint32_t *)right;
-
-	if (charges->ranks[a].charge != charges->ranks[b].charge)
-		return charges->ranks[a].charge > charges->ranks[b].charge ? -1 : 1;
-	return (a > b) - (a < b);
-}
-
-int np_charges_sort(const struct np_charges *charges, struct np_charge_order *ret,
-		    struct np_err *err)
-{
-	uint32_t *ranks = malloc((charges->rank_count + 1) * sizeof(*ranks));
-	size_t count = 0;
-
-	if (!ranks)
-		return np_fail_nomem(err, "charges");
-	for (uint32_t i = 0; i < charges->rank_count; i++) {
-		if (charges->ranks[i].charge > 0)
-			ranks[count++] = i;
-	}
-	qsort_r(ranks, count, sizeof(ranks[0]), by_charge, (void *)(uintptr_t)charges);
-	*ret = (struct np_charge_order){ ranks, count };
-	return NP_OK;
-}
-
 void np_charge_order_release(struct np_charge_order *order)
 {
 	free(order->ranks);

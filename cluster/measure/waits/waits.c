@@ -131,17 +131,6 @@ static struct wait_view see(const struct np_align *align, const struct np_clock 
 	return view;
 }
 
-bool np_waits_arrival(const struct np_align *align, const struct np_clock *clock,
-		      const struct np_instance *instance, np_ns *ret)
-{
-	struct wait_view view = see(align, clock, instance, NULL);
-
-	if (!view.related)
-		return false;
-	*ret = view.arrival;
-	return true;
-}
-
 /* --- estimators ------------------------------------------------------------------------------- */
 
 static np_ns between(np_ns value, np_ns most)

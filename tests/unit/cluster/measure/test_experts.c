@@ -172,7 +172,6 @@ static void each_loses_what_the_busiest_of_each_exchange_had_more(void **state)
 	with_run *run = run_of(counts, 3);
 	with_align *align = NULL;
 	with_experts experts = measured(run, &align);
-	struct np_expert_total total;
 
 	(void)state;
 	assert_int_equal(experts.list.count, 2);
@@ -181,11 +180,10 @@ static void each_loses_what_the_busiest_of_each_exchange_had_more(void **state)
 	assert_int_equal(experts.list.item[1].lost, 180000);
 	assert_int_equal(experts.list.item[0].tokens, 20000);
 	assert_int_equal(experts.list.item[1].tokens, 18000);
-	assert_true(np_experts_total(&experts, &total));
-	assert_int_equal(total.lost, 300000);
-	assert_int_equal(total.ranks, 2);
-	assert_int_equal(total.steps, 1);
-	assert_int_equal(total.busiest, 0);
+	assert_int_equal(experts.total.lost, 300000);
+	assert_int_equal(experts.total.ranks, 2);
+	assert_int_equal(experts.total.steps, 1);
+	assert_int_equal(experts.total.busiest, 0);
 	/* Of 1000 and 3000 the second had 1000 more than the mean. */
 	assert_int_equal(experts.exchanges.count, 6);
 	assert_int_equal(experts.exchanges.item[0].surplus, 0);
@@ -233,7 +231,6 @@ static void a_rank_without_any_such_kernel_has_a_row_if_its_kernels_are_known(vo
 		with_run *run = run_of(counts, 3);
 		bool known = i == 3;
 		with_align *align = NULL;
-		struct np_expert_total total;
 
 		run->ranks[0]->experts.count = 0;
 		if (types[i]) {
@@ -245,10 +242,9 @@ static void a_rank_without_any_such_kernel_has_a_row_if_its_kernels_are_known(vo
 		}
 		with_experts experts = measured(run, &align);
 		assert_int_equal(experts.list.count, known ? 2 : 1);
-		assert_true(np_experts_total(&experts, &total));
-		assert_int_equal(total.busiest, 1);
-		assert_int_equal(total.ranks, known ? 2 : 1);
-		assert_float_equal(total.over, (known ? 1.0 : 0.0), 1e-9);
+		assert_int_equal(experts.total.busiest, 1);
+		assert_int_equal(experts.total.ranks, known ? 2 : 1);
+		assert_float_equal(experts.total.over, (known ? 1.0 : 0.0), 1e-9);
 		assert_int_equal(experts.list.item[0].tokens, known ? 0 : 24000);
 		assert_int_equal(experts.list.item[0].lost, known ? 24000 * 30 : NP_UNKNOWN);
 	}
@@ -304,14 +300,13 @@ static void without_an_exchange_tokens_are_counted_and_the_loss_is_unknown(void 
 static void a_run_without_experts_has_none(void **state)
 {
 	with_run *run = np_run_new();
-	struct np_expert_total total;
 	with_align *align = NULL;
 
 	(void)state;
 	(void)add_rank(run, 0, true);
 	with_experts experts = measured(run, &align);
 	assert_int_equal(experts.list.count, 0);
-	assert_false(np_experts_total(&experts, &total));
+	assert_int_equal(experts.total.ranks, 0);
 }
 
 static void kernels_belong_to_the_exchange_before_them(void **state)

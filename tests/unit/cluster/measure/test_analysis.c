@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npuprof/analysis.h"
+
+#include "np_synth.h"
+
+/* Simulated runs, measured as a whole: what reports look up is there. */
+
+static struct np_analysis *analyse(const char *const *options)
+{
+	struct np_analysis *analysis = NULL;
+	struct np_err err = NP_ERR_INIT;
+
+	synth_write(below("run"), options);
+	assert_ok(np_analysis_build(synth_load(below("run")), NULL, 1, &analysis, &err), err);
+	return analysis;
+}
+
+#define ANALYSE(...) \
+	analyse((const char *const[]){ "--layers", "4", "--kernels-per-layer", "4", __VA_ARGS__, \
+				       NULL })
+
+#define with_analysis NP_CLEANUP(np_analysis_freep) struct np_analysis
+
+static void a_slow_rank_is_named_and_explained(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "4", "--slow-rank", "2:1.5");
+	const struct np_verdict *verdict = &analysis->verdict;
+
+	(void)state;
+	assert_true(verdict->repair.found);
+	assert_int_equal(verdict->repair.fix.kind, NP_FIX_RANK);
+	assert_int_equal(verdict->named, 2);
+	assert_int_equal(verdict->first, 2);
+	assert_int_equal(verdict->explanation.rank, 2);
+	assert_true(verdict->explanation.count >= 1);
+	assert_int_equal(verdict->explanation.chain[0].cause, NP_CAUSE_COMPUTE);
+	assert_true(verdict->explanation.type_count > 0);
+	assert_int_equal(verdict->explanation.waiters[0].list.count, 0);
+	assert_int_equal(analysis->order.ranks[0], 2);
+}
+
+static void explanations_are_those_of_the_order_with_waiters(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "4", "--slow-rank", "1:1.5");
+	const struct np_explanation *explanations;
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_null(analysis->explanations);
+	assert_ok(np_analysis_explain(analysis, &err), err);
+	explanations = analysis->explanations;
+	assert_non_null(explanations);
+	for (size_t i = 0; i < analysis->order.count; i++)
+		assert_int_equal(explanations[i].rank, analysis->order.ranks[i]);
+	assert_int_equal(explanations[0].rank, 1);
+	assert_int_equal(explanations[0].waiters[0].list.count, 3);
+	/* Once is enough. */
+	assert_ok(np_analysis_explain(analysis, &err), err);
+	assert_ptr_equal(analysis->explanations, explanations);
+}
+
+/* At Level0 messages do not say to whom they went: that is found, and the run is left alone. */
+static void found_peers_are_a_result_and_not_a_change_of_the_run(void **state)
+{
+	with_analysis *analysis =
+		ANALYSE("--schedule", "pp", "--ranks", "4", "--pp", "4", "--level", "0");
+	size_t messages = 0;
+	size_t found = 0;
+
+	(void)state;
+	assert_non_null(analysis->align->peers);
+	for (size_t i = 0; i < analysis->run->sources.count; i++) {
+		const struct np_rank *rank = analysis->run->ranks[i];
+
+		for (size_t j = 0; j < rank->ops.count; j++) {
+			messages += rank->ops.item[j].p2p;
+			assert_int_equal(rank->ops.item[j].p2p ? rank->ops.item[j].peer : 0, 0);
+			found += rank->ops.item[j].p2p && np_align_peer(analysis->align, i, j) != 0;
+		}
+	}
+	assert_true(messages > 0);
+	assert_int_equal(found, messages);
+	assert_true(analysis->readiness[NP_ANALYSIS_PIPELINE].ready);
+}
+
+static void what_is_missing_is_known_with_its_switch(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "2", "--level", "0");
+
+	(void)state;
+	assert_false(analysis->readiness[NP_ANALYSIS_LINKS].ready);
+	assert_non_null(analysis->readiness[NP_ANALYSIS_LINKS].cure);
+	assert_false(analysis->readiness[NP_ANALYSIS_MEMORY].ready);
+	assert_true(analysis->readiness[NP_ANALYSIS_STEP_TIMES].ready);
+}
+
+static void growth_is_known_of_every_component(void **state)
+{
+	with_analysis *analysis =
+		ANALYSE("--ranks", "2", "--steps", "4", "--memory", "--leak", "1:50000000");
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct np_rank *rank = analysis->run->ranks[i];
+		int64_t most = 0;
+
+		assert_true(rank->memory.count > 0);
+		for (size_t j = 0; j < rank->memory.count; j++) {
+			int64_t growth = analysis->memory_growths.of_rank[i][j].per_step;
+
+			most = growth != NP_UNKNOWN && growth > most ? growth : most;
+		}
+		assert_true(i == 1 ? most >= 40000000 : most < 1000000);
+	}
+}
+
+static void a_single_rank_has_nobody_to_explain(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "1");
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(analysis->verdict.first, UINT32_MAX);
+	assert_int_equal(analysis->verdict.explanation.rank, UINT32_MAX);
+	assert_int_equal(analysis->order.count, 0);
+	assert_ok(np_analysis_explain(analysis, &err), err);
+}
+
+#define ON_FILES(test) cmocka_unit_test_setup_teardown(test, np_fixture_setup, np_fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_FILES(a_slow_rank_is_named_and_explained),
+		ON_FILES(explanations_are_those_of_the_order_with_waiters),
+		ON_FILES(found_peers_are_a_result_and_not_a_change_of_the_run),
+		ON_FILES(what_is_missing_is_known_with_its_switch),
+		ON_FILES(growth_is_known_of_every_component),
+		ON_FILES(a_single_rank_has_nobody_to_explain),
+	};
+
+	return cmocka_run_group_tests_name("analysis", tests, NULL, NULL);
+}
