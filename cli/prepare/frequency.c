@@ -2,8 +2,11 @@
 /* The clocks of the AI cores, read from the profiles of all ranks. */
 #include "frequency.h"
 
+#include "npuprof/activity.h"
 #include "npuprof/detail.h"
 #include "npuprof/details.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 #include "npuprof/workers.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "input_json.h"
 
 #include "npuprof/jsonout.h"
+#include "npuprof/run.h"
 
 static void put_notes(struct np_jsonout *out, const char *key, const struct np_notes *notes,
 		      const struct np_notes *more, enum np_note_kind kind)

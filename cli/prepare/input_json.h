@@ -6,6 +6,7 @@
 
 #include "npuprof/cluster.h"
 #include "npuprof/jsonout.h"
+#include "npuprof/notes.h"
 
 /* Notes are those of the run and `more`, which may be NULL. */
 void put_input_json(struct np_jsonout *out, const struct np_run *run,

@@ -7,6 +7,7 @@
 #include "cli/command/common.h"
 
 #include "npuprof/analysis.h"
+#include "npuprof/notes.h"
 
 /*
  * Load the run that the options name, with a line of progress. Options that need no data are

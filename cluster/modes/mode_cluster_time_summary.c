@@ -8,6 +8,8 @@
 
 #include "cluster/modes/common/members.h"
 
+#include "npuprof/arena.h"
+
 #define MODE "cluster_time_summary"
 
 /* Copies of a step, and how much of them nothing hides. */

@@ -5,6 +5,7 @@
  */
 #include "registry.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/text.h"
 
 #include <math.h>

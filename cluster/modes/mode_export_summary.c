@@ -4,6 +4,7 @@
 
 #include "cluster/modes/common/samples.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/dirs.h"
 #include "npuprof/temporary.h"
 

@@ -4,6 +4,7 @@
 
 #include "registry.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/buf.h"
 #include "npuprof/details.h"
 #include "npuprof/ranges.h"

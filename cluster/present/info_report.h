@@ -6,8 +6,10 @@
 
 #include "cluster_report.h"
 
+#include "npuprof/rank.h"
 #include "npuprof/readiness.h"
 #include "npuprof/relation.h"
+#include "npuprof/run.h"
 
 struct info {
 	const struct np_run *run;

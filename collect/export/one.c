@@ -12,6 +12,7 @@
 #include "core/model/vendor/communication_out.h"
 #include "npuprof/jsonout.h"
 #include "npuprof/load.h"
+#include "npuprof/run.h"
 
 /* Where files are made until all are good; its name keeps other tools out. */
 #define WORK_NAME ".npuprof_export"

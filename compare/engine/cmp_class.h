@@ -3,6 +3,7 @@
 #define CMP_CLASS_H
 
 #include "npuprof/detail.h"
+#include "npuprof/kernel_sums.h"
 
 /*
  * What sort of work a kernel is

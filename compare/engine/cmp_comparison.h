@@ -8,6 +8,7 @@
 #include "npuprof/analysis.h"
 #include "npuprof/idmap.h"
 #include "npuprof/ranges.h"
+#include "npuprof/run.h"
 #include "npuprof/workers.h"
 
 /*

@@ -4,6 +4,8 @@
 
 #include "cmp_comparison.h"
 
+#include "npuprof/kernel_sums.h"
+
 /*
  * From the kernels of a rank to groups and cells
  * ==============================================

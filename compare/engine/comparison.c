@@ -2,6 +2,7 @@
 /* Runs the stages of a comparison in order and owns what they made (cmp_comparison.h). */
 #include "cmp_comparison.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/buf.h"
 
 const char *cmp_keep(struct comparison *comparison, const struct np_buf *buf)

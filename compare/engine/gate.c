@@ -3,6 +3,7 @@
 #include "cmp_gate.h"
 #include "cmp_memory.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/text.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include "cmp_comparison.h"
 
 #include "npuprof/apportion.h"
+#include "npuprof/arena.h"
 #include "npuprof/buf.h"
 #include "npuprof/text.h"
 

@@ -6,6 +6,7 @@
 #include "cmp_comparison.h"
 #include "cmp_sequence.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/buf.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 #ifndef NP_ALIGN_H
 #define NP_ALIGN_H
 
+#include "npuprof/rank.h"
 #include "npuprof/run.h"
 
 /*

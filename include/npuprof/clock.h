@@ -2,8 +2,11 @@
 #ifndef NP_CLOCK_H
 #define NP_CLOCK_H
 
-#include "npuprof/align.h"
 #include "npuprof/manifest.h"
+#include "npuprof/strtab.h"
+#include "npuprof/vec.h"
+
+struct np_align;
 
 /*
  * One clock for all ranks

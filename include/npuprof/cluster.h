@@ -2,7 +2,12 @@
 #ifndef NP_CLUSTER_H
 #define NP_CLUSTER_H
 
-#include "npuprof/run.h"
+#include "npuprof/parallel.h"
+#include "npuprof/strtab.h"
+#include "npuprof/vec.h"
+
+struct np_arena;
+struct np_run;
 
 /*
  * The ranks of a run seen together

@@ -2,7 +2,9 @@
 #ifndef NP_COMMUNICATORS_H
 #define NP_COMMUNICATORS_H
 
-#include "npuprof/run.h"
+#include "npuprof/vec.h"
+
+struct np_run;
 
 /*
  * Which groups of which ranks are one communicator

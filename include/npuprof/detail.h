@@ -2,7 +2,13 @@
 #ifndef NP_DETAIL_H
 #define NP_DETAIL_H
 
-#include "npuprof/run.h"
+#include "npuprof/notes.h"
+#include "npuprof/strtab.h"
+#include "npuprof/vec.h"
+
+struct np_arena;
+struct np_rank;
+struct np_run;
 
 /*
  * Everything one rank recorded, row by row

@@ -2,7 +2,10 @@
 #ifndef NP_DISCOVER_H
 #define NP_DISCOVER_H
 
-#include "npuprof/run.h"
+#include "npuprof/err.h"
+
+struct np_ranges;
+struct np_run;
 
 /*
  * Finding the ranks of a run

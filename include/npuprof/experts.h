@@ -2,7 +2,10 @@
 #ifndef NP_EXPERTS_H
 #define NP_EXPERTS_H
 
-#include "npuprof/align.h"
+#include "npuprof/strtab.h"
+#include "npuprof/vec.h"
+
+struct np_align;
 
 /*
  * What uneven experts cost

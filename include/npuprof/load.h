@@ -2,7 +2,11 @@
 #ifndef NP_LOAD_H
 #define NP_LOAD_H
 
-#include "npuprof/run.h"
+#include "npuprof/err.h"
+
+struct np_rank;
+struct np_source_files;
+struct np_strtab;
 
 /*
  * Loading one rank

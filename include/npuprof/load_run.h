@@ -2,9 +2,11 @@
 #ifndef NP_LOAD_RUN_H
 #define NP_LOAD_RUN_H
 
+#include "npuprof/kernel_sums.h"
 #include "npuprof/procs.h"
-#include "npuprof/run.h"
 #include "npuprof/workers.h"
+
+struct np_run;
 
 /*
  * Loading the ranks of a run

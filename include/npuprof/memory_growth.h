@@ -2,7 +2,10 @@
 #ifndef NP_MEMORY_GROWTH_H
 #define NP_MEMORY_GROWTH_H
 
-#include "npuprof/run.h"
+#include "npuprof/strtab.h"
+
+struct np_rank;
+struct np_run;
 
 /*
  * Does a component keep more memory from step to step?

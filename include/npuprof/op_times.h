@@ -2,7 +2,9 @@
 #ifndef NP_OP_TIMES_H
 #define NP_OP_TIMES_H
 
-#include "npuprof/rank.h"
+#include "npuprof/base.h"
+
+struct np_rank;
 
 /*
  * Times of a communication operator, or the sums of many, as the vendor's tables

@@ -2,9 +2,13 @@
 #ifndef NP_PIPELINE_H
 #define NP_PIPELINE_H
 
-#include "npuprof/clock.h"
 #include "npuprof/cluster.h"
 #include "npuprof/waits.h"
+
+struct np_align;
+struct np_clock;
+struct np_peers;
+struct np_waits;
 
 /*
  * Where the time of a pipeline stage goes

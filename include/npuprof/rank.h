@@ -3,12 +3,15 @@
 #define NP_RANK_H
 
 #include "npuprof/activity.h"
-#include "npuprof/arena.h"
 #include "npuprof/err.h"
-#include "npuprof/kernel_sums.h"
 #include "npuprof/notes.h"
+#include "npuprof/parallel.h"
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
+
+struct np_arena;
+struct np_kernel_sums;
+struct np_packed_sums;
 
 /*
  * One rank, loaded
@@ -292,18 +295,6 @@ struct np_expert_work {
 };
 
 #define NP_NO_OP UINT32_MAX
-
-/* Sizes of the parallel dimensions, as the framework recorded them; 0 where it did not. */
-struct np_parallel {
-	bool known;
-	int32_t world;
-	int32_t tp;
-	int32_t pp;
-	int32_t dp;
-	int32_t cp;
-	int32_t ep;
-	bool sequence_parallel;
-};
 
 /* What else a profile holds, as bits: later analyses read it, lists name it. */
 enum np_contents {

@@ -2,9 +2,13 @@
 #ifndef NP_REPLAY_H
 #define NP_REPLAY_H
 
+#include "npuprof/align.h"
 #include "npuprof/clock.h"
 #include "npuprof/cluster.h"
 #include "npuprof/experts.h"
+
+struct np_align;
+struct np_clock;
 
 /*
  * The cluster, run again

@@ -2,10 +2,15 @@
 #ifndef NP_RUN_H
 #define NP_RUN_H
 
+#include "npuprof/err.h"
 #include "npuprof/notes.h"
-#include "npuprof/ranges.h"
-#include "npuprof/rank.h"
 #include "npuprof/strtab.h"
+#include "npuprof/vec.h"
+
+struct np_detail;
+struct np_distributed;
+struct np_ranges;
+struct np_rank;
 
 /*
  * A run: the ranks of one training job
@@ -60,14 +65,12 @@ struct np_source_files {
 	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
-	np_kernel_framework_op
-		*kernel_framework_op; /* sum its kernels too (kernel_sums.h); NULL: do not */
+	/* Sum its kernels too, by these calls (kernel_sums.h); NULL: do not. */
+	bool (*kernel_framework_op)(const char *name);
 };
 
 void np_source_files_release(struct np_source_files *source);
 
-struct np_detail;
-struct np_distributed;
 struct np_run;
 
 /* What a run asks of the processes that have loaded its ranks. */

@@ -4,6 +4,8 @@
 
 #include "npuprof/cluster.h"
 
+struct np_step_time;
+
 /*
  * How far the ranks are apart
  * ===========================

@@ -2,8 +2,10 @@
 #ifndef NP_STEPS_H
 #define NP_STEPS_H
 
-#include "npuprof/rank.h"
 #include "npuprof/spans.h"
+
+struct np_step;
+struct np_step_time;
 
 /*
  * Steps on the device

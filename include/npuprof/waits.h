@@ -2,7 +2,12 @@
 #ifndef NP_WAITS_H
 #define NP_WAITS_H
 
-#include "npuprof/clock.h"
+#include "npuprof/strtab.h"
+#include "npuprof/vec.h"
+
+struct np_align;
+struct np_clock;
+struct np_instance;
 
 /*
  * How long operators waited, and how long they transferred

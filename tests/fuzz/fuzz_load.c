@@ -9,6 +9,8 @@
 #include "npuprof/comm_sums.h"
 #include "npuprof/detail.h"
 #include "npuprof/load.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 
 #include "fuzz_file.h"
 

@@ -7,8 +7,10 @@
 
 #include "np_test.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/cluster.h"
 #include "npuprof/comm_tasks.h"
+#include "npuprof/run.h"
 
 static inline np_str intern(struct np_run *run, const char *text)
 {

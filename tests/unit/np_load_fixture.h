@@ -4,6 +4,7 @@
 
 /* What the tests of loading share: a rank of two steps whose figures are known, as databases. */
 
+#include "npuprof/activity.h"
 #include "npuprof/load_run.h"
 
 #include <inttypes.h>
@@ -11,6 +12,8 @@
 #include "np_fixture.h"
 
 #include "npuprof/discover.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 
 #define OUTPUT "ASCEND_PROFILER_OUTPUT"
 

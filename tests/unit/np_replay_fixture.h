@@ -16,8 +16,10 @@
 #include "np_cluster_fixture.h"
 #include "np_random.h"
 
+#include "npuprof/align.h"
 #include "npuprof/clock.h"
 #include "npuprof/replay.h"
+#include "npuprof/run.h"
 
 #define MS INT64_C(1000000)
 

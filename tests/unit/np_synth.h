@@ -16,6 +16,7 @@
 
 #include "npuprof/discover.h"
 #include "npuprof/load_run.h"
+#include "npuprof/run.h"
 
 static inline void np_synth_rank(const struct syn_timeline *timeline, int32_t rank)
 {

@@ -11,6 +11,7 @@
  */
 #include "bench_run.h"
 
+#include "npuprof/clock.h"
 #include "npuprof/root_cause.h"
 
 enum stage {

@@ -7,6 +7,7 @@
  * ranks with clocks seconds apart, messages between stages.
  */
 #include "npuprof/align.h"
+#include "npuprof/arena.h"
 
 #include <sys/resource.h>
 #include <time.h>

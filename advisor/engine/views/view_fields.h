@@ -4,6 +4,8 @@
 
 #include "views.h"
 
+#include "npuprof/rank.h"
+
 /*
  * Columns that are members of structs
  * ===================================

@@ -2,6 +2,9 @@
 /* The charges of ranks, summed by host, stage and role. */
 #include "npuprof/charge_sums.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
+
 const char *np_charge_kind_name(enum np_charge_kind kind)
 {
 	static const char *const names[] = {

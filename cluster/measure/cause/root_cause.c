@@ -4,6 +4,7 @@
 
 #include "root_cause_ahead.h"
 
+#include "npuprof/align.h"
 #include "npuprof/apportion.h"
 #include "npuprof/idmap.h"
 #include "npuprof/workers.h"

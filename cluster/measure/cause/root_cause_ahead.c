@@ -2,6 +2,8 @@
 /* The instances of a block of the walk, looked at on several threads before it comes there. */
 #include "root_cause_ahead.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/workers.h"
 
 /* Members in a block, about: so many that the instances of a communicator come in long rows. */

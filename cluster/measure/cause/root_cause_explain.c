@@ -2,7 +2,10 @@
 /* Who came late to an instance, and what they did more of than those who waited. */
 #include "root_cause_explain.h"
 
+#include "npuprof/align.h"
 #include "npuprof/idmap.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 
 /* The operator of a rank in an instance; UINT32_MAX for none. */
 static uint32_t instance_op_of(const struct np_align *align, const struct np_instance *instance,

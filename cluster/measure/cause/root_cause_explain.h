@@ -11,6 +11,7 @@
  */
 #include "root_cause_progress.h"
 
+#include "npuprof/align.h"
 #include "npuprof/charge.h"
 
 /* --- a member of an instance --------------------------------------------------------------------

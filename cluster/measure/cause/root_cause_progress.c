@@ -2,6 +2,8 @@
 /* What every rank had done by any moment: sums over its activity, or over its operators. */
 #include "root_cause_progress.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/workers.h"
 
 /* Ranks of which only operators are known. */

@@ -4,6 +4,7 @@
 
 /* What every rank had done by any moment, by sums over its activity. */
 #include "npuprof/activity.h"
+#include "npuprof/align.h"
 #include "npuprof/waits.h"
 
 /* What a rank can spend time on before it arrives. */

@@ -2,8 +2,11 @@
 /* What the root causes say: who stands out, why, and through whom it reached others. */
 #include "npuprof/root_cause.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/align.h"
 #include "npuprof/idmap.h"
 #include "npuprof/order.h"
+#include "npuprof/rank.h"
 
 #include <math.h>
 

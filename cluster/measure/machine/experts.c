@@ -4,6 +4,8 @@
 
 #include "experts_work.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/robust.h"
 #include "npuprof/text.h"
 

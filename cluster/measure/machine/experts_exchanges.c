@@ -2,6 +2,8 @@
 /* The tokens of experts, found from the sizes and the times of the exchanges alone. */
 #include "experts_work.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/robust.h"
 #include "npuprof/text.h"
 

@@ -2,7 +2,9 @@
 /* The slope of what a component holds from step to step. */
 #include "npuprof/memory_growth.h"
 
+#include "npuprof/rank.h"
 #include "npuprof/robust.h"
+#include "npuprof/run.h"
 
 #include <math.h>
 

@@ -2,6 +2,10 @@
 /* What the stages of a pipeline do with their time, and when it is full. */
 #include "npuprof/pipeline.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
+
 #include <math.h>
 #include <strings.h>
 

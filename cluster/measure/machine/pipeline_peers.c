@@ -3,6 +3,7 @@
 #include "npuprof/pipeline.h"
 
 #include "npuprof/align.h"
+#include "npuprof/clock.h"
 
 #include <strings.h>
 

@@ -4,6 +4,8 @@
 
 #include "replay_draft.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/workers.h"
 
 #include <math.h>

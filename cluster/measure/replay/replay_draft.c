@@ -2,6 +2,10 @@
 /* The program of one rank, from its intervals and operators. */
 #include "replay_draft.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
+
 /* A rank while its program is drafted. */
 struct drafting {
 	const struct np_align *align;

@@ -5,6 +5,8 @@
 /* A rank while its program is drafted: marks, and the work between them. */
 #include "replay_program.h"
 
+#include "npuprof/align.h"
+
 /* A mark while the rank is drafted: where it is, in work done since the rank began. */
 struct draft {
 	np_ns at[NP_WORK_OTHER]; /* computing, waiting for the host */

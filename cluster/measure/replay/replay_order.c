@@ -4,6 +4,8 @@
 
 #include "replay_run.h"
 
+#include "npuprof/align.h"
+
 /* An operator: what has come of it. */
 struct underway {
 	uint32_t room;  /* NO_ROOM before its start */

@@ -4,6 +4,7 @@
 
 #include "replay_run.h"
 
+#include "npuprof/align.h"
 #include "npuprof/order.h"
 
 /*

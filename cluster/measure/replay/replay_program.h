@@ -2,6 +2,7 @@
 #ifndef NP_REPLAY_PROGRAM_H
 #define NP_REPLAY_PROGRAM_H
 
+#include "npuprof/align.h"
 #include "npuprof/clock.h"
 #include "npuprof/replay.h"
 

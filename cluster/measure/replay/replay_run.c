@@ -2,6 +2,8 @@
 /* Running the program of all ranks, once or with many scenarios side by side. */
 #include "replay_run.h"
 
+#include "npuprof/align.h"
+
 /*
  * One function runs one scenario, and several side by side: it is compiled for each
  * number of lanes, so that loops over them are not loops.

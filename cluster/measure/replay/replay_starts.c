@@ -2,6 +2,8 @@
 /* Where operators belong that were ready before their communicator was free. */
 #include "replay_draft.h"
 
+#include "npuprof/align.h"
+
 #include <math.h>
 
 /*

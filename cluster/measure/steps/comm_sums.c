@@ -2,6 +2,9 @@
 /* Sums of communication operators, by communicator and step. */
 #include "npuprof/comm_sums.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
+
 #include <math.h>
 
 /* The place of (communicator, step) among the sums: every pair has one until empty ones are

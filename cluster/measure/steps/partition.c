@@ -2,8 +2,11 @@
 /* The time of every step of every rank, divided into leaves that sum to it. */
 #include "npuprof/partition.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/idmap.h"
+#include "npuprof/rank.h"
 
 #include <inttypes.h>
 

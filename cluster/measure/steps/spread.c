@@ -3,6 +3,8 @@
 #include "npuprof/spread.h"
 
 #include "npuprof/idmap.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 
 struct step_sample {
 	np_ns value;

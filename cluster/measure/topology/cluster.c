@@ -2,8 +2,10 @@
 /* The ranks of a run seen together: steps, communicators, hosts. */
 #include "npuprof/cluster.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/comm_tasks.h"
 #include "npuprof/communicators.h"
+#include "npuprof/run.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>

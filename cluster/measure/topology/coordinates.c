@@ -2,6 +2,11 @@
 /* The place of each rank in the parallel dimensions. */
 #include "npuprof/cluster.h"
 
+#include "npuprof/arena.h"
+#include "npuprof/parallel.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
+
 #include <strings.h>
 
 static const struct np_coordinates nowhere = { -1, -1, -1, -1, -1 };

@@ -2,8 +2,10 @@
 /* The stages of a pipeline, found from its communicators. */
 #include "npuprof/cluster.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/idmap.h"
 #include "npuprof/order.h"
+#include "npuprof/run.h"
 
 #include <strings.h>
 

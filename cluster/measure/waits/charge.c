@@ -2,7 +2,11 @@
 /* Who made whom wait: the waiting in each instance, charged to those that came late. */
 #include "npuprof/charge.h"
 
+#include "npuprof/align.h"
+#include "npuprof/clock.h"
 #include "npuprof/idmap.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 #include "npuprof/workers.h"
 
 #include <math.h>

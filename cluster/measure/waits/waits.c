@@ -2,7 +2,10 @@
 /* How long operators waited, by the best estimator that the data allow. */
 #include "npuprof/waits.h"
 
+#include "npuprof/align.h"
+#include "npuprof/clock.h"
 #include "npuprof/order.h"
+#include "npuprof/rank.h"
 #include "npuprof/workers.h"
 
 const char *np_estimator_name(enum np_estimator estimator)

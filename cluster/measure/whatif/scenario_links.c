@@ -2,6 +2,8 @@
 /* Transfers at the speed of comparable ones: of roles, communicators and links. */
 #include "scenario.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>

@@ -2,6 +2,8 @@
 /* What each kind of repair changes of a scenario. */
 #include "scenario.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 #include <math.h>

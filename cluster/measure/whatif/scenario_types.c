@@ -2,6 +2,9 @@
 /* Kernels of a type as the mean of peers, and how stages differ in what kernels take. */
 #include "scenario.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/robust.h"
 
 #include <fnmatch.h>

@@ -4,6 +4,8 @@
 
 #include "whatif_run.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 #include "npuprof/workers.h"
 

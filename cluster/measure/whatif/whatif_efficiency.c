@@ -2,6 +2,8 @@
 /* Where the efficiency of the step is lost, by taking away one cause after the other. */
 #include "scenario.h"
 
+#include "npuprof/align.h"
+
 /* --- the whole run ---------------------------------------------------------------------------- */
 
 static void see_computing(const struct np_replay *replay, struct np_efficiency *ret)

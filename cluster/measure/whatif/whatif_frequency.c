@@ -2,6 +2,10 @@
 /* What computing would take if the AI cores ran at their rated clock. */
 #include "npuprof/whatif.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
+
 #include <math.h>
 
 void np_frequencies_release(struct np_frequencies *frequencies)

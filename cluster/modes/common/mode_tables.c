@@ -4,6 +4,7 @@
 
 #include "mode.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
 

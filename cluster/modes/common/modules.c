@@ -4,6 +4,7 @@
 
 #include "grouping.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/order.h"
 
 #include <math.h>

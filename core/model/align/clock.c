@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock_private.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
+
 /* A rank is off its host by more than chance from 50 µs on, and from ten times the usual residual.
  */
 #define OFF_NS       50000

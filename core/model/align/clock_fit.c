@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock_private.h"
 
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
+
 /*
  * Clocks from collectives
  * -----------------------

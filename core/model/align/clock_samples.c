@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock_private.h"
 
+#include "npuprof/align.h"
+
 /* Samples of one communicator. */
 #define MOST_SAMPLES 512
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock_private.h"
 
+#include "npuprof/align.h"
+
 /*
  * The time of an instance: the mean of the ends of its ranks that are placed and
  * not far off. Ends are late more often than early, so a median would lie before

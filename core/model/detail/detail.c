@@ -5,6 +5,10 @@
 #include "core/model/vendor/hccl_types.h"
 #include "detail_load.h"
 
+#include "npuprof/arena.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
+
 #include <math.h>
 #include <strings.h>
 

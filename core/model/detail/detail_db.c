@@ -2,6 +2,9 @@
 /* The rank database read into a detail: texts, names of numbers, and the order of its tables. */
 #include "detail_db.h"
 
+#include "npuprof/arena.h"
+#include "npuprof/run.h"
+
 static int scan_rows(struct detail_db *db, struct np_scan *scan, detail_take *take,
 		     struct np_err *problem)
 {

@@ -2,6 +2,8 @@
 /* What the host did, from the rank database: calls of CANN and of the framework, and marks. */
 #include "detail_db.h"
 
+#include "npuprof/rank.h"
+
 /* --- CANN ------------------------------------------------------------------------------------ */
 
 static enum np_call_level level_of(struct detail_db *db, int64_t type)

@@ -2,6 +2,8 @@
 /* Samples, memory, the chip and settings from the rank database: one small table after another. */
 #include "detail_db.h"
 
+#include "npuprof/rank.h"
+
 /* --- samples --------------------------------------------------------------------------------- */
 
 static int take_frequency(struct detail_db *db, const struct np_batch *batch, size_t row)

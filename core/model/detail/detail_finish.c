@@ -2,6 +2,7 @@
 /* The sections of a detail get what follows from others: steps, devices, depths and waits. */
 #include "detail_load.h"
 
+#include "npuprof/rank.h"
 #include "npuprof/steps.h"
 
 /* --- steps ----------------------------------------------------------------------------------- */

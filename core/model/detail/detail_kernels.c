@@ -7,6 +7,10 @@
 #include "core/model/vendor/text_columns.h"
 #include "detail_load.h"
 
+#include "npuprof/arena.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
+
 #include <math.h>
 
 struct detail_kernel_table {

@@ -6,6 +6,8 @@
 #include "core/model/vendor/text_columns.h"
 #include "detail_load.h"
 
+#include "npuprof/run.h"
+
 typedef int take_cells(struct detail_load *load, const struct np_slice *cell);
 
 struct memory_file {

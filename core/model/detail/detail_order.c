@@ -2,6 +2,8 @@
 /* Every section of a detail in the order that detail.h promises. */
 #include "detail_load.h"
 
+#include "npuprof/arena.h"
+
 /* --- long lists ---------------------------------------------------------------------------------
  */
 

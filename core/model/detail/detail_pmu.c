@@ -2,6 +2,8 @@
 /* Counters of kernels while they are read: columns are found with their values. */
 #include "detail_load.h"
 
+#include "npuprof/arena.h"
+
 #include <math.h>
 
 /* Columns there is room for at first; databases of real runs have 28 counters. */

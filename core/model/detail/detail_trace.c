@@ -3,6 +3,8 @@
 #include "detail_trace.h"
 
 #include "npuprof/buf.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 
 /* --- lanes ----------------------------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
 /* All events of a trace are read: which sub-task, kernel, call and mark belong to each other. */
 #include "detail_trace.h"
 
+#include "npuprof/spans.h"
+
 /* --- sub-tasks to operators ---------------------------------------------------------------- */
 
 static int by_start(const void *left, const void *right, void *context)

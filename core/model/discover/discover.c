@@ -3,6 +3,11 @@
 
 #include "discover.h"
 
+#include "npuprof/buf.h"
+#include "npuprof/notes.h"
+#include "npuprof/ranges.h"
+#include "npuprof/run.h"
+
 #include <errno.h>
 #include <sys/stat.h>
 

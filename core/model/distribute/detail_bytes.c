@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "distributed.h"
 
+#include "npuprof/arena.h"
+
 /*
  * A detail as bytes, for another process of the same program: rows as they lie in
  * memory, and behind them the texts that their ids are of. Rows are many and are

@@ -2,6 +2,8 @@
 #include "distributed.h"
 #include "load_source.h"
 
+#include "npuprof/rank.h"
+
 #include <time.h>
 
 /*

@@ -5,6 +5,8 @@
 #include "distributed.h"
 #include "load_source.h"
 
+#include "npuprof/rank.h"
+
 struct job {
 	struct np_run *run;
 	const struct np_load_options *options;

@@ -2,6 +2,7 @@
 #include "load_source.h"
 
 #include "npuprof/load.h"
+#include "npuprof/rank.h"
 
 /*
  * What a rank needs while it is read grows with its files, as the tasks of a step

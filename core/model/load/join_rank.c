@@ -9,6 +9,7 @@
 #include "join_rank.h"
 
 #include "npuprof/activity.h"
+#include "npuprof/arena.h"
 #include "npuprof/idmap.h"
 
 /* Indexes of `from` in terms of `to`: steps by id, communicators by hash. */

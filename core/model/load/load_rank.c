@@ -8,6 +8,8 @@
 #include "core/model/load/trace/load_trace.h"
 #include "join_rank.h"
 
+#include "npuprof/buf.h"
+
 /*
  * One rank from all of its files
  * ------------------------------

@@ -2,6 +2,7 @@
 /* Times of a communication operator, or the sums of many, as the vendor's tables show them. */
 #include "npuprof/op_times.h"
 
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 #include <math.h>

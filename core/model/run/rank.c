@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/rank.h"
 
+#include "npuprof/arena.h"
+#include "npuprof/kernel_sums.h"
+
 #include <strings.h>
 
 struct np_rank *np_rank_new(int32_t id, const char *path)

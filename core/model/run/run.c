@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/run.h"
 
+#include "npuprof/buf.h"
 #include "npuprof/hash.h"
+#include "npuprof/ranges.h"
+#include "npuprof/rank.h"
 
 #include <sys/stat.h>
 

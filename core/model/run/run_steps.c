@@ -2,6 +2,9 @@
 /* Leaves in a run the steps that were asked for, and drops all that belongs to others. */
 #include "npuprof/run.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/ranges.h"
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 static bool step_number(const struct np_run *run, np_str id, int64_t *ret)

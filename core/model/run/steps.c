@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/steps.h"
 
+#include "npuprof/rank.h"
+#include "npuprof/strtab.h"
+
 static int by_begin(const void *left, const void *right)
 {
 	const struct np_step *a = left;

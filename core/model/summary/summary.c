@@ -4,6 +4,7 @@
 #include "summary_bytes.h"
 
 #include "npuprof/hash.h"
+#include "npuprof/rank.h"
 
 #include <sys/stat.h>
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "summary_schema.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/arena.h"
+#include "npuprof/kernel_sums.h"
+#include "npuprof/rank.h"
+
 /*
  * Tables of a rank, column by column
  * ----------------------------------

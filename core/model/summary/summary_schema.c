@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "summary_schema.h"
 
+#include "npuprof/activity.h"
+#include "npuprof/kernel_sums.h"
+#include "npuprof/rank.h"
+
 #define FIELD(row, name, type_, limit_) \
 	{ \
 		offsetof(struct row, name), NO_BASE, type_, limit_ \

@@ -19,6 +19,7 @@
 
 #include "npuprof/jsonout.h"
 #include "npuprof/op_times.h"
+#include "npuprof/rank.h"
 #include "npuprof/strtab.h"
 
 #define NP_COMMUNICATION_FILE         "communication.json"

@@ -4,6 +4,8 @@
 
 #include "rank_db.h"
 
+#include "npuprof/arena.h"
+
 int rank_db_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;

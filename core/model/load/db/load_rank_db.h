@@ -6,6 +6,7 @@
  * The reader of the rank database, the best of all files; its parts are in rank_db.h.
  */
 
+#include "npuprof/kernel_sums.h"
 #include "npuprof/run.h"
 
 /*

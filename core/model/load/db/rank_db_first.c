@@ -4,6 +4,8 @@
 
 #include "core/model/load/text/text_files.h"
 
+#include "npuprof/arena.h"
+
 /* --- texts and metadata -------------------------------------------------------------------------
  */
 

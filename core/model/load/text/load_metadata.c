@@ -3,8 +3,11 @@
 #include "core/model/vendor/file_names.h"
 #include "text_files.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/json.h"
 #include "npuprof/order.h"
+#include "npuprof/parallel.h"
+#include "npuprof/rank.h"
 
 static int intern(struct np_strtab *strings, const char *text, np_str *ret, struct np_err *err)
 {

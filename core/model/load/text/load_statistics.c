@@ -3,6 +3,7 @@
 #include "text_files.h"
 
 #include "npuprof/csv.h"
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 static int by_total(const void *left, const void *right, void *context)

@@ -4,6 +4,8 @@
 #include "core/model/load/capture/expert_kernels.h"
 #include "np_cluster_fixture.h"
 
+#include "npuprof/align.h"
+
 #define with_align   NP_CLEANUP(np_align_freep) struct np_align
 #define with_experts NP_CLEANUP(np_experts_release) struct np_experts
 

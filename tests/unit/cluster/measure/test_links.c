@@ -4,6 +4,9 @@
 #include "np_cluster_fixture.h"
 #include "np_fault.h"
 
+#include "npuprof/align.h"
+#include "npuprof/waits.h"
+
 #define MB 1000000
 
 /* A job of RANKS ranks, all linked with each other; plane p of rank r goes to r + p. */

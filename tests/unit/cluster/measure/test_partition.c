@@ -4,6 +4,9 @@
 #include "np_cluster_fixture.h"
 #include "np_fault.h"
 
+#include "npuprof/align.h"
+#include "npuprof/waits.h"
+
 /*
  * Rank 0 in step 1, in ns: MatMul 0-100, an all-reduce of "dp" 80-200, a kernel of
  * unknown type 150-160, free 200-230 before Add 230-250, launched by 220.

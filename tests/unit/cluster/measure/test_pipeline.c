@@ -4,6 +4,8 @@
 #include "np_cluster_fixture.h"
 
 #include "npuprof/align.h"
+#include "npuprof/clock.h"
+#include "npuprof/waits.h"
 
 /* Rank 0 is the first of two stages; what it does is written down piece by piece. */
 struct story {

@@ -4,6 +4,9 @@
 #include "np_cluster_fixture.h"
 #include "np_random.h"
 
+#include "npuprof/align.h"
+#include "npuprof/clock.h"
+
 #define MS 1000000
 
 /*

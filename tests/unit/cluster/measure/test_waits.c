@@ -6,6 +6,8 @@
 #include "np_fixture.h"
 #include "np_random.h"
 
+#include "npuprof/align.h"
+#include "npuprof/clock.h"
 #include "npuprof/discover.h"
 #include "npuprof/load_run.h"
 

@@ -6,6 +6,8 @@
 #include "np_fixture.h"
 #include "np_random.h"
 
+#include "npuprof/align.h"
+
 #define with_align    NP_CLEANUP(np_align_freep) struct np_align
 #define with_clock    NP_CLEANUP(np_clock_freep) struct np_clock
 #define with_manifest NP_CLEANUP(np_manifest_freep) struct np_manifest

@@ -4,6 +4,9 @@
 #include "np_fault.h"
 #include "np_fixture.h"
 
+#include "npuprof/ranges.h"
+#include "npuprof/run.h"
+
 #define OUTPUT "ASCEND_PROFILER_OUTPUT"
 
 /* --- helpers ---------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "npuprof/details.h"
 #include "npuprof/discover.h"
 #include "npuprof/load_run.h"
+#include "npuprof/run.h"
 
 #include <pthread.h>
 #include <time.h>

@@ -4,6 +4,8 @@
 #include "np_random.h"
 #include "np_rank_db.h"
 
+#include "npuprof/rank.h"
+
 #define MB INT64_C(1048576)
 
 static const char *output(const char *file)

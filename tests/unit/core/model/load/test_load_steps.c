@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "np_load_fixture.h"
 
+#include "npuprof/ranges.h"
+
 /* --- steps ---------------------------------------------------------------------------------- */
 
 /*

@@ -4,6 +4,8 @@
 #include "np_fault.h"
 #include "np_test.h"
 
+#include "npuprof/arena.h"
+
 /* --- fixture: operators and their tasks ------------------------------------------------------- */
 
 #define MOST_TASKS 32

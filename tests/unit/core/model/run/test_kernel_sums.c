@@ -2,7 +2,9 @@
 #include "np_rank_db.h"
 #include "np_synth.h"
 
+#include "npuprof/activity.h"
 #include "npuprof/kernel_sums.h"
+#include "npuprof/rank.h"
 
 /* The kernels of a rank database, summed while it is loaded. */
 

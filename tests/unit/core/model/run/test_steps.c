@@ -4,6 +4,9 @@
 #include "np_random.h"
 #include "np_test.h"
 
+#include "npuprof/rank.h"
+#include "npuprof/strtab.h"
+
 /* Ids are only compared with NONE here. */
 #define STEP(number) ((np_str)(number))
 

@@ -2,6 +2,7 @@
 #include "np_fault.h"
 #include "np_synth.h"
 
+#include "npuprof/rank.h"
 #include "npuprof/summary.h"
 
 static const char *const database[] = {
