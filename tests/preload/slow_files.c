@@ -5,7 +5,8 @@
  * text NP_TEST_SLOW_PATH, or before it renames a file to such a path if that text
  * begins with "rename:". With NP_TEST_SLOW_GATE it is not the time that counts: the first
  * time, it makes a directory of that name, a dot and the process id, and waits until somebody
- * has removed it, for a minute at most.
+ * has removed it, for a minute at most. With NP_TEST_SLOW_LOG, each such path is a line
+ * of that file, so that openings can be counted.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -43,13 +44,26 @@ static void wait_at(const char *gate)
 		sleep_ms(10);
 }
 
+static void log_path(const char *log, const char *path)
+{
+	int fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	(void)dprintf(fd, "%s\n", path);
+	(void)close(fd);
+}
+
 static void wait_for(const char *path, const char *slow)
 {
+	const char *log = getenv("NP_TEST_SLOW_LOG");
 	const char *text = getenv("NP_TEST_SLOW_MS");
 	const char *gate = getenv("NP_TEST_SLOW_GATE");
 
 	if (!path || !strstr(path, slow))
 		return;
+	if (log)
+		log_path(log, path);
 	if (gate)
 		wait_at(gate);
 	else
