@@ -32,7 +32,7 @@ int adv_sql_text_argument(sqlite3_value *value, const char *name, const char **r
 
 /*
  * Sources: rows that a table-valued function is given to read
- * ==========================================================
+ * ===========================================================
  *
  * A source is the name of a table or a SELECT, run with the rights of a rule. One
  * that only names a view, or columns of it, is read from the view itself, which
