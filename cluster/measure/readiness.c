@@ -98,7 +98,7 @@ static bool has_messages(const struct np_rank *rank)
 	return false;
 }
 
-/* Messages, and neither sizes nor names of communicators that tell what for. */
+/* Messages, and neither sizes nor names of communicators that say what for. */
 static bool misses_stages(const struct np_cluster *cluster, const struct np_rank *rank)
 {
 	return !has_pipeline(cluster) && !cluster->parallel.known && has_messages(rank);

@@ -38,7 +38,7 @@ struct np_charges {
 	NP_VEC(struct np_charge_row) rows; /* by communicator, step as they come, rank */
 	np_ns total;                       /* all waiting that an estimator gives */
 	np_ns unprofiled;                  /* owed by members that were not profiled */
-	np_ns unattributed; /* below what the clocks can tell, or owed by nobody known */
+	np_ns unattributed; /* below what the clocks can resolve, or owed by nobody known */
 };
 
 /* On so many threads (0: one per processor). */
@@ -55,7 +55,7 @@ struct np_charge_order {
 
 void np_charge_order_release(struct np_charge_order *order);
 
-/* Waits of an instance below this are charged to nobody: the clocks cannot tell them. */
+/* Waits of an instance below this are charged to nobody: the clocks cannot resolve them. */
 np_ns np_charge_floor(const struct np_clock *clock, const struct np_waits *waits,
 		      const struct np_instance *instance);
 

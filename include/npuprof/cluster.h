@@ -32,7 +32,7 @@ struct np_communicator {
 	bool p2p;
 	/*
 	 * Global rank by local rank, NP_NO_RANK where neither the metadata nor a
-	 * rank's link to itself tells.
+	 * rank's link to itself says it.
 	 */
 	int32_t *global;
 	size_t global_count;
@@ -79,7 +79,7 @@ const struct np_communicator *np_cluster_communicator(const struct np_cluster *c
  */
 int64_t np_communicator_rank(const struct np_communicator *communicator, int32_t local);
 
-/* Number of ranks of the job, or 0 when nothing tells. */
+/* Number of ranks of the job, or 0 when nothing is known. */
 int32_t np_cluster_world(const struct np_cluster *cluster);
 
 /* Number of distinct hosts, or 0 when no rank says. */

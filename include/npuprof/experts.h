@@ -22,7 +22,7 @@ struct np_align;
  * If tokens were spread evenly, no rank had a surplus, and the exchange, which lasts
  * as long as its longest message, were shorter.
  *
- * Where no kernel tells its tokens (Level0, or experts that are no GroupedMatmul),
+ * Where no kernel reports its tokens (Level0, or experts that are no GroupedMatmul),
  * the exchanges themselves do: what a rank sends back is what its experts worked
  * on. The unit is then what divides the sizes of all exchanges of a communicator,
  * one token unless all numbers of tokens have a divisor too, and how long one takes
@@ -30,7 +30,7 @@ struct np_align;
  * an alltoallv for that of the elements sent.
  */
 struct np_expert_load {
-	uint32_t communicator; /* index in np_align.communicators; UINT32_MAX: nothing tells */
+	uint32_t communicator; /* index in np_align.communicators; UINT32_MAX: nothing is known */
 	np_str step;
 	uint32_t rank;  /* index in the run */
 	int64_t tokens; /* as the vendor counts: once for every kernel; else for every exchange */

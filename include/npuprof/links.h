@@ -10,7 +10,7 @@
  * ====================
  *
  * From the payload of sub-tasks: how fast every link is, and whether it is as
- * fast as its like. Like are transfers of the same transport, of the same kind
+ * fast as comparable ones. Comparable are transfers of the same transport, of the same kind
  * (message or collective, copy or reduction), with as many others beside them, all
  * in all and over the same link.
  * Their time follows start + bytes / bandwidth, fitted over all links by medians;
@@ -18,7 +18,7 @@
  * its destination and its plane have in common with their other links, and what
  * is its own (median polish). So one cable differs from a bad sender, a bad
  * receiver and a bad plane. A rank with links to one other rank only cannot be
- * told from the link, and the link is named, unless the rank is bad over another
+ * distinguished from the link, and the link is named, unless the rank is bad over another
  * transport too.
  *
  * Without sub-tasks (Level0) only whole operators can be compared: those of
@@ -47,7 +47,7 @@ const char *np_link_verdict_name(enum np_link_verdict verdict);
 const char *np_link_fault_name(enum np_link_fault fault);
 
 struct np_link_speed {
-	/* Global ranks; −1 − local where nothing tells (np_communicator_rank()), NP_UNKNOWN for
+	/* Global ranks; −1 − local where nothing is known (np_communicator_rank()), NP_UNKNOWN for
 	 * none. */
 	int64_t src;
 	int64_t dst;
@@ -55,7 +55,7 @@ struct np_link_speed {
 	int64_t plane;    /* NP_UNKNOWN when not known */
 	int64_t bytes;    /* NP_UNKNOWN where only whole operators are known */
 	np_ns time;
-	np_ns expected;   /* that its like take for the same; NP_UNKNOWN without any */
+	np_ns expected;   /* that comparable links take for the same; NP_UNKNOWN without any */
 	int64_t troubled; /* transfers of operators that were retried or relayed */
 	enum np_link_verdict verdict;
 	enum np_link_fault fault; /* of a slow one */
@@ -71,11 +71,11 @@ int np_links_measure(const struct np_cluster *cluster, const struct np_align *al
 	NP_MUST_USE;
 void np_links_release(struct np_links *links);
 
-/* Bytes by time, and what that of its like is; NaN when not known. */
+/* Bytes by time, and what that of comparable links is; NaN when not known. */
 double np_link_gb_per_s(const struct np_link_speed *link);
 double np_link_peers_gb_per_s(const struct np_link_speed *link);
 
-/* The slow link that lost the most time against its like, or NULL. */
+/* The slow link that lost the most time against comparable links, or NULL. */
 const struct np_link_speed *np_links_worst(const struct np_links *links);
 
 #endif /* NP_LINKS_H */

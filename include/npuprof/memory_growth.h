@@ -14,12 +14,12 @@ struct np_run;
  * The slope over the steps of the most that it held in each, and of the least,
  * by the median of all pairs, so that a first step that fills caches does not
  * count. A leak raises both: the lesser of them is the growth, 0 where they do
- * not agree in sign. Fewer than three steps tell nothing.
+ * not agree in sign. Fewer than three steps say nothing.
  */
 #define NP_GROWTH_STEPS 3
 
 struct np_memory_growth {
-	int64_t per_step; /* bytes; NP_UNKNOWN where nothing tells */
+	int64_t per_step; /* bytes; NP_UNKNOWN where nothing is known */
 	size_t steps;     /* it rests on */
 };
 

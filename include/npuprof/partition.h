@@ -14,7 +14,7 @@
  *
  *	compute/<operator type>                   compute/unknown: not recorded (Level0)
  *	comm/<pg_name or group>/wait, /transfer   of what no computing hides
- *	comm/<pg_name or group>                   where nothing tells one from the other
+ *	comm/<pg_name or group>                   where they cannot be distinguished
  *	memcpy
  *	free/host, free/dataloader, free/other, free/unknown
  *

@@ -141,7 +141,7 @@ void np_path_release(struct np_path *path);
 
 /* What one kind of work, or transfers of one role, take of the path. */
 struct np_path_part {
-	struct np_path_piece piece; /* the first: np_path_leaf() tells its name */
+	struct np_path_piece piece; /* the first: np_path_leaf() names it */
 	np_str role;                /* of transfers; NP_STR_NONE: of one communicator */
 	np_ns total;
 	np_ns step; /* mean over the steps; likewise the median, and 19 of 20 are below */
@@ -149,7 +149,7 @@ struct np_path_part {
 	np_ns p95;
 	/* Of the step: what the path has more of it than ranks have on average; balance removes it.
 	 */
-	np_ns imbalance; /* NP_UNKNOWN where no rank tells */
+	np_ns imbalance; /* NP_UNKNOWN where no rank knows it */
 };
 
 struct np_path_summary {

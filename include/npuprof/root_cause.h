@@ -79,7 +79,7 @@ enum np_cause np_root_cause_main(const struct np_root_causes *causes, uint32_t r
 /*
  * Once is an accident, always is a fault: "chronic" for a rank that costs others
  * much in most of the steps, and in more than chance brings, else "one-off"; NULL
- * where a single step cannot tell.
+ * where there is a single step.
  */
 const char *np_root_cause_kind(const struct np_root_causes *causes, uint32_t rank);
 

@@ -66,7 +66,7 @@ struct np_whatif_input {
 	const struct np_replay *replay;
 	const struct np_links *links;
 	const struct np_experts *experts;
-	const struct np_root_causes *causes; /* tells which ranks to try first */
+	const struct np_root_causes *causes; /* which ranks to try first */
 	const float *frequency;              /* np_whatif_frequency(); NULL: was not read */
 	size_t threads;
 	size_t most; /* single ranks, and hosts, that are tried; 0: 64 */

@@ -385,7 +385,7 @@ static void see_waiters(struct explainer *explainer, const struct seen *seen,
 	explainer->typical_of = seen;
 	for (int i = 0; i < SPENT_KINDS; i++)
 		explainer->typical[i] = 0;
-	/* The first to come waited longest and tell most. */
+	/* The first to come waited longest and say most. */
 	for (uint32_t i = 0; i < count && compared < MOST_COMPARED; i += stride) {
 		const struct late *late = &seen->members[seen->members[i].arrival];
 		uint32_t rank = late->rank;

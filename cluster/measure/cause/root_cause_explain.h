@@ -23,7 +23,7 @@
 
 /* A member of an instance. */
 struct late {
-	np_ns wait;   /* as far as the clocks can tell it */
+	np_ns wait;   /* as far as the clocks can resolve it */
 	np_ns charge; /* by its own late arrival */
 	uint32_t rank;
 	uint32_t row; /* of the coverage: the rank in this communicator */

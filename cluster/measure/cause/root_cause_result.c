@@ -63,8 +63,8 @@ static double binomial_tail(size_t tries, size_t least, double p)
 /*
  * Does a rank cost others much in more steps than chance brings to any of so many
  * ranks? Operators of one step are late together, so steps are what is counted;
- * how often the other ranks do tells what chance does. Those that do in every step,
- * such as the rest of a slow stage, do not tell of chance.
+ * how often the other ranks do is what chance does. Those that do in every step,
+ * such as the rest of a slow stage, say nothing about chance.
  */
 static bool heavy_beyond_chance(const struct np_root_causes *causes, uint32_t rank)
 {

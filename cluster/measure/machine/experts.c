@@ -18,7 +18,7 @@
  *
  * A rank without tokens launches no kernel for them, and yet it is the one that
  * loses most. It took part in an exchange behind which others computed, and of
- * their kernels in the step it lacks as many as they ran there: kernels that came
+ * their kernels in the step it misses as many as they ran there: kernels that came
  * a little later, behind another exchange, are not missing.
  */
 
@@ -28,12 +28,12 @@ struct idle {
 	size_t count;
 	/* By rank: */
 	uint64_t *kernels;
-	uint64_t *lacking; /* that others ran behind exchanges behind which it ran none */
+	uint64_t *missing; /* that others ran behind exchanges behind which it ran none */
 	size_t *seen;      /* the last exchange with a work of it, counted from 1 */
 	struct expert_works found;
 };
 
-/* Does the rank say which kernels it ran, and has it none of experts that do not tell tokens? */
+/* Does the rank say which kernels it ran, and has it none of experts that do not report tokens? */
 static bool tells_kernels(const struct np_align *align, uint32_t rank)
 {
 	const struct np_rank *own = align->run->ranks[rank];
@@ -66,7 +66,7 @@ static size_t same_exchange(struct idle *idle, size_t from, uint32_t *ret_most)
 	return to;
 }
 
-/* The kernels of each rank, and those that it lacks; returns the most that one has. */
+/* The kernels of each rank, and those that it misses; returns the most that one has. */
 static uint64_t count_kernels(struct idle *idle)
 {
 	const struct np_align *align = idle->align;
@@ -78,7 +78,7 @@ static uint64_t count_kernels(struct idle *idle)
 		uint32_t rank = align->coverage.item[communicator->coverage + i].rank;
 
 		idle->kernels[rank] = 0;
-		idle->lacking[rank] = 0;
+		idle->missing[rank] = 0;
 		idle->seen[rank] = 0;
 	}
 	for (size_t i = 0; i < idle->count; i++) {
@@ -97,7 +97,7 @@ static uint64_t count_kernels(struct idle *idle)
 			uint32_t rank = align->members[instance->first + i].rank;
 
 			if (idle->seen[rank] != from + 1)
-				idle->lacking[rank] += there;
+				idle->missing[rank] += there;
 		}
 	}
 	return most;
@@ -137,7 +137,7 @@ static int find_idle(struct idle *idle, struct np_err *err)
 			uint32_t rank = member->rank;
 
 			if (idle->seen[rank] != from + 1 &&
-			    idle->kernels[rank] + idle->lacking[rank] <= most &&
+			    idle->kernels[rank] + idle->missing[rank] <= most &&
 			    tells_kernels(align, rank))
 				rc = add_idle(idle, like, member, err);
 		}
@@ -165,9 +165,9 @@ static int add_all_idle(const struct np_align *align, struct expert_works *works
 	size_t ranks = align->run->sources.count + 1;
 	struct idle idle = { .align = align,
 			     .kernels = calloc(ranks, sizeof(*idle.kernels)),
-			     .lacking = calloc(ranks, sizeof(*idle.lacking)),
+			     .missing = calloc(ranks, sizeof(*idle.missing)),
 			     .seen = calloc(ranks, sizeof(*idle.seen)) };
-	bool whole = idle.kernels && idle.lacking && idle.seen;
+	bool whole = idle.kernels && idle.missing && idle.seen;
 	int rc = whole ? NP_OK : np_fail_nomem(err, "experts");
 
 	for (size_t from = 0, to = 0; from < works->list.count && rc == NP_OK; from = to) {
@@ -186,7 +186,7 @@ static int add_all_idle(const struct np_align *align, struct expert_works *works
 		rc = take_found(&idle, works, err);
 	np_vec_release(&idle.found.list);
 	free(idle.kernels);
-	free(idle.lacking);
+	free(idle.missing);
 	free(idle.seen);
 	return rc;
 }

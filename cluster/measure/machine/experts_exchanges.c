@@ -11,7 +11,7 @@
 #include <strings.h>
 
 /*
- * Experts without kernels that tell their tokens
+ * Experts without kernels that report their tokens
  * ----------------------------------------------
  *
  * Tokens go to the experts in one alltoallv and come back in the next. The size of
@@ -21,7 +21,7 @@
  * the two is the work of the experts.
  */
 
-/* Exchanges of less than this part of the largest only tell how many tokens will come. */
+/* Exchanges of less than this part of the largest only report how many tokens will come. */
 #define SUB_TASK_SHARE 0.01
 
 /* Sizes that differ by less are the same. */

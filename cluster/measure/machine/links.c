@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* Transfers below this tell about latency; a link is judged by larger ones if it has any. */
+/* Transfers below this are about latency; a link is judged by larger ones if it has any. */
 #define LINK_BULK_BYTES 65536
 
 /* What of a transfer must be alike for its time to be compared. */
@@ -37,8 +37,8 @@ struct link_cell {
 	np_ns all_time;
 	int64_t troubled;
 	double ratio;    /* time by the fitted line of the cohort */
-	double expected; /* time that its like take for these bytes; NaN without any */
-	bool way_back;   /* its like are links between the same two ranks only */
+	double expected; /* time that comparable links take for these bytes; NaN without any */
+	bool way_back;   /* comparable ones are links between the same two ranks only */
 };
 
 struct link_cells {
@@ -458,7 +458,7 @@ static int by_row(const void *left, const void *right)
 
 /*
  * Where some cells of a link have other links to compare with, those that have but
- * its way back tell nothing more: a slow link is busy still when the next transfer
+ * its way back say nothing more: a slow link is busy still when the next transfer
  * begins, both ways, and no other link is.
  */
 static void prefer_others(struct link_cell *cells, size_t count)
@@ -476,7 +476,7 @@ static void prefer_others(struct link_cell *cells, size_t count)
 	}
 }
 
-/* Of the cells of one link: how much longer they take than their like. */
+/* Of the cells of one link: how much longer they take than comparable ones. */
 static struct link_excess excess_of(const struct link_cell *cells, size_t count,
 				    struct np_weighted *scratch)
 {
@@ -500,7 +500,8 @@ static struct link_excess excess_of(const struct link_cell *cells, size_t count,
 	return excess;
 }
 
-/* What the whole link would have taken if it were like its like, by those cells that have any. */
+/* What the whole link would have taken if it were like comparable ones, by those cells that have
+ * any. */
 static np_ns expected_of(const struct link_cell *cells, size_t count)
 {
 	double all = 0;

@@ -75,7 +75,7 @@ static int32_t stage_of_member(const struct np_cluster *cluster,
 
 /* --- roles and phases ------------------------------------------------------------------------ */
 
-/* The stage of the other side of a message; -1 when nothing tells. */
+/* The stage of the other side of a message; -1 when nothing is known. */
 static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, uint32_t index)
 {
 	const struct np_align *align = stages->align;
@@ -110,7 +110,7 @@ static enum pipeline_role role_of(const struct pipeline_stages *stages, uint32_t
 
 	if (peer < 0 || peer == own)
 		return ROLE_OTHER;
-	/* Interleaved stages close the circle; with two stages it cannot be told. */
+	/* Interleaved stages close the circle; with two stages it cannot be known. */
 	next = stages->count > 2 ? (own + 1) % stages->count == peer : peer > own;
 	if (strcasestr(type, "batch"))
 		return next ? ROLE_NEXT : ROLE_PREVIOUS;

@@ -11,7 +11,7 @@
  * To whom messages went
  * ---------------------
  *
- * At Level0 a message in a communicator of more than two ranks does not tell its
+ * At Level0 a message in a communicator of more than two ranks does not name its
  * other end. Both ends of a message end together, though, and the first stage has
  * a neighbour on one side only: all of its messages are the second's. What the
  * second stage has beyond those is the third's, and so on to the last, which must
@@ -79,7 +79,7 @@ static int by_end(const void *left, const void *right)
 	return a->end != b->end ? np_order(a->end, b->end) : np_order(a->op, b->op);
 }
 
-/* False in *ret if a message tells its end already. */
+/* False in *ret if a message names its end already. */
 static int add_messages(const struct peer_members *members, uint64_t hash,
 			struct peer_member *member, bool *ret, struct np_err *err)
 {

@@ -49,7 +49,7 @@ void rank_draft_release(struct rank_draft *draft);
 /*
  * Operators that started right behind another of their communicator were ready
  * before. To find out when: how much of the work of its step a rank had done at each
- * start, by slot (NaN where nothing tells) …
+ * start, by slot (NaN where nothing is known) …
  */
 void replay_see_starts(const struct rank_draft *draft, double *shares);
 

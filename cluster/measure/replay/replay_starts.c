@@ -7,7 +7,7 @@
 #include <math.h>
 
 /*
- * How far a rank has got in a step is told by its computing: what its host makes it
+ * How far a rank has got in a step is known from its computing: what its host makes it
  * wait between is nothing that its peers have to do as well. Where nothing is known
  * of that, all work counts.
  */
@@ -47,7 +47,7 @@ static void pass(struct passing *passing, const drafts *marks, size_t index)
 
 /* --- where starts are ------------------------------------------------------------------------- */
 
-/* How much of its step a rank had done at a mark; NaN where nothing tells. */
+/* How much of its step a rank had done at a mark; NaN where nothing is known. */
 static double share_at(const struct rank_draft *draft, struct passing *passing, size_t index)
 {
 	const struct draft *mark = &draft->marks.item[index];

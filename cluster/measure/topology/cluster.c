@@ -262,7 +262,7 @@ static int allocate_maps(struct np_cluster *cluster, struct np_err *err)
 	return NP_OK;
 }
 
-/* A link from a rank to itself tells which local rank it is; the first one wins. */
+/* A link from a rank to itself says which local rank it is; the first one wins. */
 static void map_by_self_links(struct np_cluster *cluster)
 {
 	const struct np_run *run = cluster->run;

@@ -326,7 +326,7 @@ static void count_arrivals(const struct charge_pool *pool, struct np_charge_rank
 	ranks[members[last].rank].last_arrivals++;
 }
 
-/* Did the job have ranks that were not profiled, as far as anything tells? */
+/* Did the job have ranks that were not profiled, as far as is known? */
 static bool ranks_are_missing(const struct np_run *run)
 {
 	size_t used = 0;

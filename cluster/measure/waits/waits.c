@@ -193,7 +193,7 @@ static bool is_rooted(const struct np_instance *instance)
 	return instance->rule == NP_RULE_FROM_ROOT || instance->rule == NP_RULE_TO_ROOT;
 }
 
-/* Members that end together, so that the shortest tells the transit of all. */
+/* Members that end together, so that the shortest gives the transit of all. */
 static bool ends_together(const struct np_instance *instance)
 {
 	return instance->rule == NP_RULE_ALL || instance->rule == NP_RULE_PAIR;

@@ -18,7 +18,7 @@ int scenario_init(struct scenario_draft *scenario, const struct np_replay *repla
 		  struct np_err *err) NP_MUST_USE;
 void scenario_release(struct scenario_draft *scenario);
 
-/* Put repairs into the scenario. NP_E_USAGE if one names nothing there is, or the data do not tell.
+/* Put repairs into the scenario. NP_E_USAGE if one names nothing there is, or the data do not say.
  */
 int scenario_repair(const struct np_whatif_input *input, const struct np_fix *fixes, size_t count,
 		    struct scenario_draft *scenario, struct np_err *err) NP_MUST_USE;
@@ -45,7 +45,7 @@ int scenario_add_means(const struct np_replay *replay, const bool *leave_out, me
 
 /*
  * Are the ranks of this host slower than their peers in all steps alike, and not
- * just more often than not? True where there are too few steps to tell.
+ * just more often than not? True where there are too few steps to know.
  */
 int scenario_is_lasting(const struct np_whatif_input *input, const struct np_fix *fix, bool *ret,
 			struct np_err *err) NP_MUST_USE;
@@ -63,7 +63,7 @@ int scenario_repair_types(const struct np_replay *replay, const struct np_fix *f
 
 /*
  * How many times as long as the others each stage takes for kernels of a type: the
- * median over all types that it needs time for. By stage; NaN where nothing tells.
+ * median over all types that it needs time for. By stage; NaN where nothing is known.
  */
 int scenario_stage_ratios(const struct np_replay *replay, double *ret, struct np_err *err)
 	NP_MUST_USE;

@@ -217,7 +217,7 @@ static bool is_known(const struct np_link_speed *link)
 	return link->expected != NP_UNKNOWN && link->time > 0;
 }
 
-/* How much of its time a sender or receiver would take; NaN where nothing tells. */
+/* How much of its time a sender or receiver would take; NaN where nothing is known. */
 static double end_ratio(const struct np_links *links, const struct link_ends *ends)
 {
 	double expected = 0;
@@ -234,7 +234,8 @@ static double end_ratio(const struct np_links *links, const struct link_ends *en
 	return time > 0 ? fmin(expected / time, 1) : (double)NAN;
 }
 
-/* How much of its time a link would take if it were as its like; NaN where nothing tells. */
+/* How much of its time a link would take if it were as comparable ones; NaN where nothing is known.
+ */
 static double link_ratio(const struct np_links *links, const struct link_ends *ends)
 {
 	double worst = (double)NAN;
@@ -405,7 +406,8 @@ static double saved_by(const struct repair *repair, const struct use *uses, size
 	return fmax(slow - fmax(slow * repair->ratio, next), 0);
 }
 
-/* A message goes over the link of its two ends alone; which of them sends it is not told apart. */
+/* A message goes over the link of its two ends alone; which of them sends it is not distinguished.
+ */
 static bool is_between(const struct np_align *align, const struct np_instance *instance,
 		       const struct link_ends *ends)
 {
@@ -420,7 +422,7 @@ static bool is_between(const struct np_align *align, const struct np_instance *i
 	return found[0] && found[1];
 }
 
-/* Does data of the instance go over the link, as far as its communicator tells? */
+/* Does data of the instance go over the link, as far as is known of its communicator? */
 static bool may_use(const struct repair *repair, const struct np_instance *instance)
 {
 	return instance->rule != NP_RULE_PAIR ||

@@ -241,7 +241,7 @@ int scenario_repair_types(const struct np_replay *replay, const struct np_fix *f
 
 /* --- stages ---------------------------------------------------------------------------------- */
 
-/* A type that a stage needs less of its computing for than this tells nothing. */
+/* A type that a stage needs less of its computing for than this says nothing. */
 #define COUNTS 0.01
 
 /* What the ranks of a stage, or of all others, compute of a type in a step, on average. */

@@ -61,12 +61,12 @@ static int by_peers(const void *left, const void *right)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Peers are sorted by their work: the middle of all but one of them. */
+/* Peers are sorted by their work: the median of all but one of them. */
 static double median_without(const struct peer_place *peers, size_t count, size_t without)
 {
-	size_t middle = (count - 2) / 2;
+	size_t median = (count - 2) / 2;
 
-	return peers[middle < without ? middle : middle + 1].work;
+	return peers[median < without ? median : median + 1].work;
 }
 
 static void see_peers(const struct peer_place *peers, size_t count, struct excess *excess)
