@@ -191,8 +191,7 @@ void detail_note(struct detail_load *load, const char *path, const char *what, c
 		    reason);
 }
 
-/* --- operators ----------------------------------------------------------------------------------
- */
+/* --- operators -------------------------------------------------------------------------------- */
 
 /*
  * The operators of a detail are those of the rank, so that the two never

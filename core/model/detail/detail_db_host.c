@@ -372,8 +372,7 @@ static int read_framework(struct detail_db *db)
 	return rc;
 }
 
-/* --- the framework in brief ---------------------------------------------------------------------
- */
+/* --- the framework in brief ------------------------------------------------------------------- */
 
 static int add_dispatches(struct detail_db *db, np_ns end, int64_t id)
 {
@@ -468,8 +467,7 @@ static int detail_db_read_framework_in_brief(struct detail_db *db)
 	return rc;
 }
 
-/* --- marks --------------------------------------------------------------------------------------
- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 /* The vendor's numbers: marker, push/pop, start/end, marker_ex. */
 static enum np_mark_kind mark_kind(int64_t type)

@@ -4,8 +4,7 @@
 
 #include "npuprof/arena.h"
 
-/* --- long lists ---------------------------------------------------------------------------------
- */
+/* --- long lists ------------------------------------------------------------------------------- */
 
 /* Files are mostly in order already, and looking is cheaper than sorting. */
 static bool detail_in_order(const void *items, size_t count, size_t size,
@@ -127,8 +126,7 @@ static void detail_sort_timed(struct detail_timed rows)
 	free(lists);
 }
 
-/* --- sections -----------------------------------------------------------------------------------
- */
+/* --- sections --------------------------------------------------------------------------------- */
 
 /* Every section in the order that detail.h promises, whatever the order of the input. */
 

@@ -300,8 +300,7 @@ static int take_frequency(struct detail_trace *trace, const struct trace_lane *l
 	return NP_OK;
 }
 
-/* --- device -------------------------------------------------------------------------------------
- */
+/* --- device ----------------------------------------------------------------------------------- */
 
 /* detail_trace_device.c: an event of a lane of the device. */
 static int detail_trace_take_hardware(struct detail_trace *trace, const struct trace_lane *lane,
@@ -525,8 +524,7 @@ static int detail_trace_pass(struct detail_trace *trace, const char *path, struc
 	return rc;
 }
 
-/* --- files --------------------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* What of the trace must be read: sections wanted, and those they are joined with. */
 static unsigned sections_to_read(const struct detail_load *load)

@@ -301,8 +301,7 @@ int detail_trace_link_calls(struct detail_trace *trace)
 	return trace->flows.count > 0 ? link_calls(trace, &none) : NP_OK;
 }
 
-/* --- marks --------------------------------------------------------------------------------------
- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 /* Marks of a trace, once all events are in: their tasks, and what the framework was at. */
 

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rank is loaded from all of its files. */
+/*
+ * One rank from all of its files
+ * ------------------------------
+ *
+ * Several files of a rank may say the same. They are asked in the order below and
+ * the first that has a quantity wins; the others are compared with it. Files
+ * that are large and would only be compared are not read.
+ */
 #include "npuprof/load.h"
 
 #include "core/model/load/capture/comm_steps.h"
@@ -10,14 +17,6 @@
 
 #include "npuprof/buf.h"
 
-/*
- * One rank from all of its files
- * ------------------------------
- *
- * Several files may say the same. They are asked in the order below and
- * the first that has a quantity wins; the others are compared with it. Files
- * that are large and would only be compared are not read.
- */
 typedef int reader(struct np_rank *rank, const struct np_source_files *source,
 		   struct np_strtab *strings, struct np_err *err);
 

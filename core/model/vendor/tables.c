@@ -16,6 +16,8 @@ int vendor_scan_open(struct np_db *db, const struct vendor_pick *pick, struct np
 	struct np_scan_column columns[NP_SCAN_COLUMNS];
 
 	assert(table->count <= NP_SCAN_COLUMNS);
+	/* What is required is read. */
+	assert(pick->columns == 0 || (pick->required & ~pick->columns) == 0);
 	for (size_t i = 0; i < table->count; i++) {
 		columns[i] = table->columns[i];
 		if (pick->columns && !(pick->columns & VENDOR_BIT(i)))

@@ -4,11 +4,9 @@
 
 #include "npuprof/steps.h"
 
-#include <ctype.h>
-#include <strings.h>
+#include <assert.h>
 
-/* --- launches -----------------------------------------------------------------------------------
- */
+/* --- launches --------------------------------------------------------------------------------- */
 
 /*
  * Who launched what
@@ -413,6 +411,7 @@ struct np_comm_op *capture_add_op(struct capture *capture, np_ns start, np_ns en
 	struct np_comm_op *op = np_vec_add(&rank->ops, capture->err);
 	int64_t *launched_by = np_vec_add(&capture->op_connections, capture->err);
 
+	assert(vendor_time_ok(start, end));
 	if (!op || !launched_by)
 		return NULL;
 	*launched_by = connection;

@@ -225,8 +225,7 @@ int capture_measure(struct capture *capture)
 	return rc < 0 ? rc : capture_meter_finish(capture);
 }
 
-/* --- in parts -----------------------------------------------------------------------------------
- */
+/* --- in parts --------------------------------------------------------------------------------- */
 
 /*
  * Measuring while reading

@@ -5,8 +5,6 @@
 #include "npuprof/steps.h"
 #include "npuprof/text.h"
 
-#include <strings.h>
-
 /* Inputs of such a kernel that hold no tokens: weights, and the list of groups. */
 #define OTHER_INPUTS 2
 

@@ -6,8 +6,7 @@
 
 #include "npuprof/arena.h"
 
-/* --- texts and metadata -------------------------------------------------------------------------
- */
+/* --- texts and metadata ----------------------------------------------------------------------- */
 
 /* Host events with such a name load data; few databases have any. */
 static int keep_loader(struct rank_db *load, int64_t id, const struct rank_db_text *text)
@@ -134,8 +133,7 @@ int rank_db_read_metadata(struct rank_db *load)
 	return rc;
 }
 
-/* --- steps --------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static int take_step(struct rank_db *load, const struct np_batch *batch, size_t row)
 {

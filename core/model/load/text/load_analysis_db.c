@@ -3,10 +3,9 @@
 #include "derived.h"
 #include "text_files.h"
 
+#include "npuprof/comm_tasks.h"
 #include "npuprof/db.h"
 #include "npuprof/scan.h"
-
-#include "npuprof/comm_tasks.h"
 
 /*
  * analysis.db of torch_npu, communication_analyzer.db of MindSpore and msprof.

@@ -14,8 +14,6 @@
 #include "npuprof/csv.h"
 #include "npuprof/text.h"
 
-#include <strings.h>
-
 struct kernel_table {
 	struct capture capture;
 	struct np_rank *rank;
@@ -250,8 +248,7 @@ int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_
 	return rc;
 }
 
-/* --- experts ------------------------------------------------------------------------------------
- */
+/* --- experts ---------------------------------------------------------------------------------- */
 
 /*
  * Traces do not say the shapes of kernels; the table of kernels does. It is read

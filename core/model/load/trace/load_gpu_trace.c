@@ -3,7 +3,6 @@
 #include "load_trace.h"
 
 #include "core/model/load/capture/capture.h"
-
 #include "core/model/load/capture/memory_held.h"
 #include "core/model/vendor/gpu_trace.h"
 

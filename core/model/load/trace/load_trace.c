@@ -215,8 +215,7 @@ static int find_types(struct trace_load *load, const char *path)
 	return NP_OK;
 }
 
-/* --- communication ------------------------------------------------------------------------------
- */
+/* --- communication ---------------------------------------------------------------------------- */
 
 /* The communicator of an operator: its thread names it, or the number in the operator's name does.
  */
