@@ -182,8 +182,10 @@ class _Recorder:
             elif op.host_name == "step-end":
                 capture.steps.append((op.step + self.first_step, self.clock.host_ns(begun), self.clock.host_ns(op.end)))
             if op.kind in DEVICE and op.recorded:
-                self._events(op, capture)
-                capture.rows += self._rows(op)
+                before = self.busy.get(op.stream, 0)
+                rows = self._rows(op)
+                self._events(op, capture, before, rows[0].start)
+                capture.rows += rows
         if self.straddle:
             self._straddling(capture)
         capture.rows.sort(key=lambda row: (row.start, row.end))
@@ -204,7 +206,7 @@ class _Recorder:
         elif op.kind == SYNC and all(dep.recorded for dep in op.deps):
             capture.host_events.append((ns(op.host_start), ns(op.end), "aclrtSynchronizeStreamWithTimeout"))
 
-    def _events(self, op, capture):
+    def _events(self, op, capture, before, seen):
         """What other streams have to do first is waited for in the stream itself; the wait is a task, too."""
         others = [dep for dep in op.deps if dep.stream != op.stream and dep.recorded]
         if not others:
@@ -218,10 +220,9 @@ class _Recorder:
                     op.step,
                 )
             )
-        start = max(self.busy.get(op.stream, 0), self.clock.device_ns(op.launched))
-        end = self.clock.device_ns(op.start - op.gap)
+        start = max(before, self.clock.device_ns(op.launched))
+        end = min(self.clock.device_ns(op.start - op.gap), seen)
         if end > start:
-            self.busy[op.stream] = end
             capture.events.append(
                 Row(
                     "event", "EVENT_WAIT", "EVENT_WAIT", "", op.stream, start, end, call + 800, call + 800, call + 1500,
@@ -297,7 +298,7 @@ class _Recorder:
             ))
 
 
-def record(program, clocks, seed, straddle=False, early=1900, first_step=11):
+def record(program, clocks, seed, straddle=False, early=700, first_step=11):
     """The captures of all ranks; a kernel that waited may be seen `early` ns too early."""
     return [
         _Recorder(program, rank, clocks[rank], seed, straddle, early, first_step).record()

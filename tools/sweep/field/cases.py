@@ -30,7 +30,7 @@ class Case:
     omit: tuple = ()
     skew: bool = False
     straddle: bool = False
-    early: int = 1900  # ns by which a kernel that waited is seen too early, at most
+    early: int = 700  # ns by which a kernel that waited is seen too early, at most
     cut: tuple = None  # (rank, share, file)
     gc_recorded: bool = True
 
@@ -105,6 +105,11 @@ def slow_rank_pp(dice):
     return _slow_rank(dice, _pp(dice))
 
 
+def slow_rank_3d(dice):
+    layout = Layout(tp=2, dp=2, pp=4, per_host=8)
+    return _slow_rank(dice, (layout, Shape(layers=[1] * 4, batches=6, steps=4, p2p=dice.choice(["eager", "batch"]))))
+
+
 def slow_rank_ep(dice):
     return _slow_rank(dice, (Layout(dp=8, ep=dice.choice([4, 8])), Shape(layers=[3], moe=True)))
 
@@ -144,7 +149,7 @@ def uneven_stage(dice):
     layers[stage] += 1
     layers[(stage + dice.integer(1, 3)) % 4] -= 1
     shape = Shape(**{**even.__dict__, "layers": layers})
-    return Case(layout, shape, accept=[("stage", str(stage))], ideal_shape=even, also={"text": ("uneven",)})
+    return Case(layout, shape, accept=[("stage", str(stage))], ideal_shape=even, also={"text": ("unevenly",)})
 
 
 def slow_host(dice):
@@ -204,7 +209,7 @@ def gc_unaligned(dice):
     seed = dice.integer(0, 1 << 30)
     return Case(
         layout, shape, [faults.collections(seed, range(8), dice.uniform(8, 14), 0.4)], [("host-gaps", None)],
-        also={"text": ("garbage",)}, gc_recorded=dice.chance(0.5),
+        also={"anywhere": ("garbage",)}, gc_recorded=dice.chance(0.5),
     )
 
 
@@ -224,7 +229,7 @@ def periodic(dice):
 
 
 def two_of_tp(dice):
-    layout, shape = Layout(tp=4, dp=2), Shape(layers=[3])
+    layout, shape = Layout(tp=4, dp=2, per_host=dice.choice([4, 8])), Shape(layers=[3])
     first = 4 * dice.integer(0, 1)
     pair = [first + place for place in dice.random.sample(range(4), 2)]
     factor = _factor(dice)
@@ -283,7 +288,7 @@ def missing_culprit(dice):
     others = [rank for rank in range(8) if rank != culprit]
     case.omit = (culprit,) + tuple(dice.random.sample(others, 2))
     case.accept, case.cause, case.gain = [("not-profiled", None)], (), False
-    case.also = {"text": (str(culprit), "not profiled")}
+    case.also = {"text": ("not profiled",)}
     return case
 
 
@@ -308,7 +313,7 @@ def clock_skew_healthy(dice):
 
 def warm_up(dice):
     """The first step takes twice as long everywhere: nobody's fault."""
-    return Case(*_dp(dice, warm_up=2.0), accept=[("none", None)], also={"text": ("warm-up",)})
+    return Case(*_dp(dice, warm_up=2.0), accept=[("none", None)], also={"anywhere": ("warm-up",)})
 
 
 def unrecorded(dice):
@@ -336,7 +341,8 @@ def _cut(share, file):
 
 RECIPES = (
     healthy_dp, healthy_tp_dp, healthy_pp, healthy_interleaved, healthy_zero_bubble, healthy_ep,
-    slow_rank_dp, slow_rank_tp_dp, slow_rank_pp, slow_rank_ep, slow_rank_interleaved, slow_rank_zero_bubble,
+    slow_rank_dp, slow_rank_tp_dp, slow_rank_pp, slow_rank_3d, slow_rank_ep,
+    slow_rank_interleaved, slow_rank_zero_bubble,
     slow_stage, slow_stage_interleaved, slow_stage_zero_bubble, uneven_stage,
     slow_host, slow_hosts_all, slow_link_pp, slow_link_tp,
     loader_all, idle_all, loader_one, late_first_step, gc_unaligned, heat, periodic, two_of_tp, two_kinds,

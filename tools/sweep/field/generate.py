@@ -117,7 +117,8 @@ def generate(name, seed, root, form="db"):
     case = cases.make(name, seed)
     program = build(case.layout, case.shape, seed)
     ideal = build(case.layout, case.ideal_shape, seed) if case.ideal_shape else program
-    step_without = _mean_iteration(_run(ideal, case.background))
+    _run(ideal, case.background)
+    step_without, span_without = _mean_iteration(ideal), _mean(row["span"] for row in _rank_steps(ideal))
     _run(program, case.background + case.faults)
     step = _mean_iteration(program)
     spans = _mean(row["span"] for row in _rank_steps(program))
@@ -143,7 +144,7 @@ def generate(name, seed, root, form="db"):
         "accept": [{"kind": kind, "what": what} for kind, what in case.accept], "cause": list(case.cause),
         "judge_gain": case.gain,
         "also": case.also, "cut": list(case.cut) if case.cut else None,
-        "step_ns": step, "step_without_fault_ns": step_without, "span_ns": spans, "saved_ns": step - step_without,
+        "step_ns": step, "step_without_fault_ns": step_without, "span_ns": spans, "saved_ns": step - step_without, "saved_span_ns": spans - span_without,
         "per_rank": [
             {"rank": capture.rank, "steps": _recorded_steps(capture)}
             for capture in captures

@@ -4,6 +4,8 @@
 Each judgement is a list of (name, right, what was found). A run is right if all are.
 """
 
+import json
+
 GAIN_SHARE, GAIN_OF_STEP, FIDELITY = 0.20, 0.01, 0.005
 SMALL = 0.02  # of the step: so much may be said of all hosts of a healthy run, which are never quite on time
 
@@ -43,10 +45,13 @@ def _cause(truth, cluster):
     return "-"
 
 
-def _gain(truth, found):
-    """Within a fifth of what the fault cost, or 1 % of the step."""
-    saved = truth["saved_ns"]
-    return abs((found or 0) - saved) <= max(GAIN_SHARE * abs(saved), GAIN_OF_STEP * truth["step_ns"])
+def _gain(truth, cluster, found):
+    """Within a fifth of what the fault cost, or 1 % of the step, by the basis the answer has."""
+    costs = [truth["saved_ns"]]
+    if cluster.get("step_basis") != "iteration":
+        costs.append(truth["saved_span_ns"])
+    allowed = GAIN_OF_STEP * truth["step_ns"]
+    return any(abs((found or 0) - cost) <= max(GAIN_SHARE * abs(cost), allowed) for cost in costs)
 
 
 def _replay(truth, whatif):
@@ -77,6 +82,10 @@ def _also(truth, cluster, status):
     also, verdict = truth["also"], _verdict(cluster)
     if "text" in also:
         missing = [word for word in also["text"] if word not in _said(cluster)]
+        yield "said", not missing, f"without {', '.join(missing)}" if missing else ""
+    if "anywhere" in also:
+        answer = json.dumps(cluster, ensure_ascii=False).lower()
+        missing = [word for word in also["anywhere"] if word not in answer]
         yield "said", not missing, f"without {', '.join(missing)}" if missing else ""
     if "course" in also:
         found = next(
@@ -115,7 +124,7 @@ def judge(truth, cluster, whatif, status):
     if truth["judge_gain"] and truth["accept"][0]["kind"] != "none":
         found = verdict.get("recovered_ns")
         text = f"{100 * (found or 0) / truth['step_ns']:.1f} % for {100 * truth['saved_ns'] / truth['step_ns']:.1f} %"
-        out.append(("gain", _gain(truth, found), text))
+        out.append(("gain", _gain(truth, cluster, found), text))
     if not truth["cut"]:
         out.append(("replay",) + _replay(truth, whatif))
     return out + list(_also(truth, cluster, status))
