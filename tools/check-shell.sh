@@ -8,4 +8,4 @@ if ! command -v shellcheck >/dev/null; then
 	echo 'shellcheck is not installed'
 	exit 77
 fi
-exec shellcheck -x -P SCRIPTDIR tools/*.sh tests/cli/*.sh .ci/run
+exec shellcheck -x -P SCRIPTDIR tools/*.sh tools/freeze/*.sh tests/cli/*.sh .ci/run
