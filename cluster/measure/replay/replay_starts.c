@@ -3,6 +3,7 @@
 #include "replay_draft.h"
 
 #include "npuprof/align.h"
+#include "npuprof/order.h"
 
 #include <math.h>
 
@@ -175,18 +176,9 @@ static size_t find_mark(const struct rank_draft *draft, const struct passing *pa
 			np_ns target)
 {
 	const struct np_replay_cell *cell = &draft->cells.item[passing->cell];
-	size_t low = passing->first;
-	size_t high = last;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (progress(&draft->marks.item[middle], cell) < target)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, passing->first, last,
+			      progress(&draft->marks.item[i], cell) >= target);
 }
 
 /* Where the start `index` was when its rank had got so far. */

@@ -2,6 +2,7 @@
 /* All events of a trace are read: which sub-task, kernel, call and mark belong to each other. */
 #include "detail_trace.h"
 
+#include "npuprof/order.h"
 #include "npuprof/spans.h"
 
 /* --- sub-tasks to operators ---------------------------------------------------------------- */
@@ -35,18 +36,8 @@ static int order_tasks(struct detail_trace *trace, struct detail_task_order *ret
 /* The place in the order of the first task that starts at or after `start`. */
 static size_t detail_first_task(const struct detail_task_order *order, np_ns start)
 {
-	size_t low = 0;
-	size_t high = order->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (order->detail->tasks.item[order->item[middle]].start < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, order->count,
+			      order->detail->tasks.item[order->item[i]].start >= start);
 }
 
 static bool starts_there(const void *tasks, np_ns start, int64_t connection)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "activity_private.h"
 
+#include "npuprof/order.h"
+
 /*
  * Tasks sorted by start are first cut so that none overlaps another of its
  * kind (activity_pieces.c); then one pass over time takes, at every moment, the first layer
@@ -54,18 +56,8 @@ static int give_owned(struct np_activity_builder *build, np_ns from, np_ns to,
 /* The first time of loading that ends after `at`: a rank may have as many as steps. */
 static size_t first_loading(const struct np_spans *loading, np_ns at)
 {
-	size_t low = 0;
-	size_t high = loading ? np_spans_count(loading) : 0;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (np_spans_get(loading, middle).end <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, loading ? np_spans_count(loading) : 0,
+			      np_spans_get(loading, i).end > at);
 }
 
 /* The host had not yet launched what comes next; part of that it may have loaded data. */

@@ -90,18 +90,7 @@ uint16_t np_transfer_class(int64_t bytes)
 /* How many of the sorted times lie at or before `at`. */
 static size_t count_until(const np_ns *times, size_t count, np_ns at)
 {
-	size_t low = 0;
-	size_t high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (times[middle] <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, count, times[i] > at);
 }
 
 #define SIZE_CLASSES 256 /* four to each of 64 octaves */

@@ -2,6 +2,7 @@
 /* Lanes, threads and operators of traces, and the keys under which events keep their arguments. */
 #include "trace_lanes.h"
 
+#include "npuprof/order.h"
 #include "npuprof/text.h"
 
 #include <strings.h>
@@ -218,18 +219,8 @@ static size_t ops_begun(const struct trace_op *ops, size_t count, const struct t
 			np_ns start)
 {
 	const struct trace_op key = { .pid = owner->pid, .tid = owner->tid, .start = start };
-	size_t low = 0;
-	size_t high = count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_thread_and_time(&ops[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return np_lower_bound(i, (size_t)0, count, by_thread_and_time(&ops[i], &key) > 0);
 }
 
 /* How far back to look for operators that are still running: a few run at once. */
