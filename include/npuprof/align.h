@@ -184,9 +184,6 @@ static inline bool np_instance_complete(const struct np_instance *instance)
 	return instance->count >= instance->expected && !(instance->flags & NP_INSTANCE_OPEN);
 }
 
-/* "all", "from root" … for messages. */
-const char *np_rule_name(enum np_rule rule);
-
 /* The rule for an operator's type or name ("hcom_allReduce_"). */
 enum np_rule np_rule_of(const char *type);
 

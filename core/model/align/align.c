@@ -2,7 +2,7 @@
 /* The matching of a run: a job for each communicator, and one list of what the jobs have found. */
 #include "npuprof/align.h"
 
-#include "align.h"
+#include "align_job.h"
 
 #include <assert.h>
 

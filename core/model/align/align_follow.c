@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "align.h"
+/* Aligns two orders of operators by walking both along, which does for most. */
+#include "align_job.h"
 
 /*
  * Following one order along another

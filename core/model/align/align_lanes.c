@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "align.h"
+/* Splits the operators of a communicator into lanes: collectives, and the messages of each pair. */
+#include "align_job.h"
 
 /* A message of a communicator: the key says between whom. */
-struct message {
+struct lane_message {
 	uint64_t key;
 	uint32_t row;
 	uint32_t op;
@@ -22,7 +23,7 @@ struct split {
 	struct align_job *job;
 	struct align_lane *lanes;
 	uint32_t *collectives; /* operators, by row */
-	NP_VEC(struct message) messages;
+	NP_VEC(struct lane_message) messages;
 	bool ring;
 };
 
@@ -99,7 +100,7 @@ static int split_row(struct split *split, uint32_t row)
 	lane->local = local_of(split, row);
 	for (uint32_t i = build->row_ops[global]; i < build->row_ops[global + 1]; i++) {
 		const struct np_comm_op *op = &rank->ops.item[build->ops[i]];
-		struct message *message;
+		struct lane_message *message;
 
 		if (!op->p2p) {
 			split->collectives[lane->count++] = build->ops[i];
@@ -119,8 +120,8 @@ static int split_row(struct split *split, uint32_t row)
 
 static int by_key(const void *left, const void *right)
 {
-	const struct message *a = left;
-	const struct message *b = right;
+	const struct lane_message *a = left;
+	const struct lane_message *b = right;
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
@@ -130,7 +131,7 @@ static int by_key(const void *left, const void *right)
 }
 
 /* Match the messages of one key, which are by row: one lane for each row. */
-static int match_key(struct split *split, const struct message *message, size_t count,
+static int match_key(struct split *split, const struct lane_message *message, size_t count,
 		     uint32_t *ops, struct align_lane *lanes)
 {
 	size_t lane_count = 0;
@@ -151,7 +152,7 @@ static int match_key(struct split *split, const struct message *message, size_t 
 
 static int match_messages(struct split *split)
 {
-	struct message *message = split->messages.item;
+	struct lane_message *message = split->messages.item;
 	size_t count = split->messages.count;
 	uint32_t *ops = malloc((count + 1) * sizeof(*ops));
 	struct align_lane *lanes = calloc(split->job->coverage_count, sizeof(*lanes));

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "clock_private.h"
-
-#include "npuprof/align.h"
-#include "npuprof/rank.h"
-
 /*
  * Clocks from collectives
  * -----------------------
@@ -15,6 +10,264 @@
  * fitted again to the times of its instances. Without the tree such rounds would
  * take thousands of turns to move hosts that are seconds apart; with it few do.
  */
+#include "clock_fit.h"
+
+#include "npuprof/align.h"
+#include "npuprof/rank.h"
+
+/*
+ * What is taken for granted before any data: ends vary by 20 µs, clocks drift by
+ * no more than some 50 ppm. A line through a few close points would run anywhere.
+ */
+#define PRIOR_NOISE_NS 2e4
+#define PRIOR_DRIFT    5e-5
+
+/* The ranks of a host drift alike, give or take 1 ppm, until many ends say otherwise. */
+#define PRIOR_HOST_DRIFT 1e-6
+
+static void clock_clear_line(struct clock_line *line)
+{
+	line->n = 0;
+	line->sx = 0;
+	line->sy = 0;
+	line->sxx = 0;
+	line->sxy = 0;
+	line->off = 0;
+}
+
+static void clock_solve(struct clock_line *line)
+{
+	double prior = (PRIOR_NOISE_NS / line->give) * (PRIOR_NOISE_NS / line->give);
+	double sxx = line->sxx - line->sx * line->sx / line->n;
+	double sxy = line->sxy - line->sx * line->sy / line->n;
+	double at_zero;
+
+	line->drift = (sxy + prior * line->expected) / (sxx + prior);
+	at_zero = (line->sy - line->drift * line->sx) / line->n;
+	line->offset = line->y0 + (np_ns)(at_zero < 0 ? at_zero - 0.5 : at_zero + 0.5);
+}
+
+static void clock_set_limit(struct clock_line *line)
+{
+	line->limit = line->n > 0 ? CLOCK_TRIM * line->off / line->n : (double)NP_NS_MAX;
+	if (line->limit < CLOCK_TRIM_LEAST)
+		line->limit = CLOCK_TRIM_LEAST;
+}
+
+/* What drift to expect of each rank, from the ranks of its host. */
+static void clock_expect_drifts(const struct clock_fit *fit)
+{
+	const struct np_clock_rank *ranks = fit->clock->ranks;
+	size_t count = fit->clock->rank_count;
+
+	memset(fit->hosts, 0, (fit->clock->hosts.count + 1) * sizeof(*fit->hosts));
+	for (size_t i = 0; i < count; i++) {
+		if (!fit->lines[i].placed || ranks[i].host == UINT32_MAX)
+			continue;
+		fit->hosts[ranks[i].host].sum += fit->lines[i].drift;
+		fit->hosts[ranks[i].host].count++;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct clock_line *line = &fit->lines[i];
+		const struct clock_mean *host =
+			ranks[i].host == UINT32_MAX ? NULL : &fit->hosts[ranks[i].host];
+		/* A rank alone on its host would be held where it happens to be. */
+		bool others = host && host->count > (line->placed ? 1 : 0);
+
+		line->expected = others ? host->sum / host->count : 0;
+		line->give = others ? PRIOR_HOST_DRIFT : PRIOR_DRIFT;
+	}
+}
+
+/*
+ * The time of an instance: the mean of the ends of its ranks that are placed and
+ * not far off. Ends are late more often than early, so a median would lie before
+ * the mean that lines run through, and the clocks would creep on in every round,
+ * those of large communicators at another pace than those of small ones.
+ */
+static void clock_time_instance(const struct clock_fit *fit, struct clock_instance *instance,
+				size_t least, np_ns *scratch)
+{
+	size_t count = 0;
+	double sum = 0;
+	double near = 0;
+
+	for (uint32_t i = 0; i < instance->count; i++) {
+		const struct clock_line *line =
+			&fit->lines[fit->samples->rank.item[instance->first + i]];
+		np_ns end = fit->samples->end.item[instance->first + i];
+
+		if (line->placed)
+			scratch[count++] = end - clock_ahead(line, end);
+	}
+	instance->known = count >= least;
+	if (!instance->known)
+		return;
+	instance->median = clock_quantile(scratch, count, 0.5);
+	for (uint32_t i = 0; i < instance->count; i++) {
+		const struct clock_line *line =
+			&fit->lines[fit->samples->rank.item[instance->first + i]];
+		np_ns end = fit->samples->end.item[instance->first + i];
+
+		if (!line->placed || !clock_is_near(line, end, instance->median))
+			continue;
+		sum += (double)(end - clock_ahead(line, end) - instance->median);
+		near++;
+	}
+	instance->time = instance->median + (near > 0 ? (np_ns)(sum / near) : 0);
+}
+
+enum pass {
+	PASS_FIT,
+	PASS_MEASURE,
+};
+
+/* Go over the ends of the new ranks of a communicator, to fit them or to see how well they fit. */
+static void pass_new(struct clock_fit *fit, uint32_t communicator, enum pass pass)
+{
+	const struct clock_samples *samples = fit->samples;
+
+	for (uint32_t i = samples->communicator_first[communicator];
+	     i < samples->communicator_first[communicator + 1]; i++) {
+		const struct clock_instance *instance = &samples->instances.item[i];
+
+		for (uint32_t j = 0; instance->known && j < instance->count; j++) {
+			struct clock_line *line =
+				&fit->lines[samples->rank.item[instance->first + j]];
+			np_ns end = samples->end.item[instance->first + j];
+			double apart = clock_distance(line, end, instance->time);
+
+			if (line->placed || apart > line->limit)
+				continue;
+			if (pass == PASS_FIT) {
+				clock_add_point(line, end, instance->time);
+			} else {
+				line->n++;
+				line->off += apart;
+			}
+		}
+	}
+}
+
+static void each_new(struct clock_fit *fit, uint32_t communicator,
+		     void (*call)(struct clock_line *line))
+{
+	const struct np_align_communicator *own = &fit->align->communicators.item[communicator];
+
+	for (uint32_t i = 0; i < own->observed; i++) {
+		struct clock_line *line =
+			&fit->lines[fit->align->coverage.item[own->coverage + i].rank];
+
+		if (!line->placed)
+			call(line);
+	}
+}
+
+static void begin_line(struct clock_line *line)
+{
+	clock_clear_line(line);
+	line->started = false;
+	line->offset = 0;
+	line->drift = 0;
+	line->limit = (double)NP_NS_MAX;
+}
+
+static void solve_if_met(struct clock_line *line)
+{
+	if (line->n > 0)
+		clock_solve(line);
+	clock_clear_line(line);
+}
+
+static void limit_and_clear(struct clock_line *line)
+{
+	clock_set_limit(line);
+	clock_clear_line(line);
+}
+
+static void place(struct clock_line *line)
+{
+	if (line->n > 0)
+		clock_solve(line);
+	line->placed = line->started;
+}
+
+/* Place the ranks of a communicator by those of its ranks that are placed. */
+static void expand(struct clock_fit *fit, uint32_t communicator)
+{
+	struct clock_samples *samples = fit->samples;
+
+	for (uint32_t i = samples->communicator_first[communicator];
+	     i < samples->communicator_first[communicator + 1]; i++)
+		clock_time_instance(fit, &samples->instances.item[i], 1, clock_scratch(samples, 0));
+	clock_expect_drifts(fit);
+	each_new(fit, communicator, begin_line);
+	pass_new(fit, communicator, PASS_FIT);
+	each_new(fit, communicator, solve_if_met);
+	pass_new(fit, communicator, PASS_MEASURE);
+	each_new(fit, communicator, limit_and_clear);
+	pass_new(fit, communicator, PASS_FIT);
+	each_new(fit, communicator, place);
+}
+
+static bool has_new(const struct clock_fit *fit, uint32_t communicator)
+{
+	const struct np_align_communicator *own = &fit->align->communicators.item[communicator];
+
+	for (uint32_t i = 0; i < own->observed; i++) {
+		if (!fit->lines[fit->align->coverage.item[own->coverage + i].rank].placed)
+			return true;
+	}
+	return false;
+}
+
+static void touch(struct clock_fit *fit, uint32_t rank)
+{
+	for (uint32_t i = fit->row_first[rank]; i < fit->row_first[rank + 1]; i++)
+		fit->touched[fit->align->coverage.item[fit->rows[i]].communicator] = true;
+}
+
+/* Gives whether there was one that was not adopted yet. */
+static bool adopt_placed(struct clock_fit *fit, uint32_t communicator, uint32_t component)
+{
+	const struct np_align_communicator *own = &fit->align->communicators.item[communicator];
+	bool adopted = false;
+
+	for (uint32_t i = 0; i < own->observed; i++) {
+		uint32_t rank = fit->align->coverage.item[own->coverage + i].rank;
+
+		if (!fit->lines[rank].placed || fit->clock->ranks[rank].component == component)
+			continue;
+		fit->clock->ranks[rank].component = component;
+		touch(fit, rank);
+		adopted = true;
+	}
+	return adopted;
+}
+
+/* Place everything that can be reached from one rank. */
+static void clock_grow(struct clock_fit *fit, uint32_t root, uint32_t component)
+{
+	size_t count = fit->align->communicators.count;
+
+	fit->lines[root].placed = true;
+	fit->clock->ranks[root].component = component;
+	touch(fit, root);
+	for (size_t i = 0; i < count;) {
+		uint32_t communicator = fit->order[i];
+
+		if (!fit->touched[communicator] || fit->done[communicator]) {
+			i++;
+			continue;
+		}
+		fit->done[communicator] = true;
+		if (has_new(fit, communicator))
+			expand(fit, communicator);
+		/* A new rank may reach one that has more instances. */
+		i = adopt_placed(fit, communicator, component) ? 0 : i + 1;
+	}
+}
+
 #define ROUNDS 50
 
 /* Ends in one round. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "clock_private.h"
+/* Picks the collectives that clocks are found from, and divides the work on them into parts. */
+#include "clock_fit.h"
 
 #include "npuprof/align.h"
 

@@ -2,7 +2,7 @@
 /* Merges the groups that ranks know into the communicators of a run. */
 #include "npuprof/communicators.h"
 
-#include "align.h"
+#include "align_job.h"
 
 #include "npuprof/idmap.h"
 #include "npuprof/workers.h"

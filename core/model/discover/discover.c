@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Walks directories for the ranks of a run and chooses one directory for each. */
 #include "npuprof/discover.h"
 
-#include "discover.h"
+#include "discover_files.h"
 
 #include "npuprof/buf.h"
 #include "npuprof/notes.h"

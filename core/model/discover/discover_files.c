@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "discover.h"
+/* Recognises the files of a rank in one directory by their names. */
+#include "discover_files.h"
 
 #include "core/model/vendor/file_names.h"
 

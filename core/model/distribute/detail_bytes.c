@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Puts the detail of a rank into bytes, and reads it back. */
 #include "distributed.h"
 
 #include "npuprof/arena.h"

@@ -320,7 +320,7 @@ int distributed_attach(struct np_run *run, const struct np_procs *procs, uint32_
 
 /* --- the others -----------------------------------------------------------------------------  */
 
-struct service {
+struct details_service {
 	struct np_run *run;
 	NP_VEC(unsigned) wants;
 	size_t first; /* of those that are read at once */
@@ -329,7 +329,8 @@ struct service {
 	struct np_bytes_writer *answers;
 };
 
-static int read_item(struct np_bytes_reader *reader, struct service *service, struct np_err *err)
+static int read_item(struct np_bytes_reader *reader, struct details_service *service,
+		     struct np_err *err)
 {
 	unsigned *wants = np_vec_add(&service->wants, err);
 	struct np_source_files *source = np_vec_add(&service->run->sources, err);
@@ -356,7 +357,7 @@ static int read_item(struct np_bytes_reader *reader, struct service *service, st
 
 static void read_detail(void *context, size_t index)
 {
-	struct service *service = context;
+	struct details_service *service = context;
 	struct np_bytes_writer *answer = &service->answers[index];
 	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
 	struct np_err err = NP_ERR_INIT;
@@ -375,7 +376,7 @@ static void read_detail(void *context, size_t index)
 
 static void look_whether_over(void *context, size_t done, size_t total)
 {
-	struct service *service = context;
+	struct details_service *service = context;
 
 	(void)done;
 	(void)total;
@@ -384,7 +385,7 @@ static void look_whether_over(void *context, size_t done, size_t total)
 }
 
 /* Some at once, so that those that wait to be sent do not pile up. */
-static int read_details(struct service *service, size_t threads, struct np_err *err)
+static int read_details(struct details_service *service, size_t threads, struct np_err *err)
 {
 	const struct np_workers workers = { .threads = threads,
 					    .tick = look_whether_over,
@@ -415,7 +416,7 @@ static int read_details(struct service *service, size_t threads, struct np_err *
 
 int details_serve(const struct np_procs *procs, struct np_bytes_reader *reader, struct np_err *err)
 {
-	struct service service = { .run = np_run_new(), .procs = procs };
+	struct details_service service = { .run = np_run_new(), .procs = procs };
 	size_t threads = (size_t)np_bytes_get_number(reader);
 	uint64_t count = np_bytes_get_at_most(reader, (uint64_t)(reader->end - reader->at));
 	int rc = NP_OK;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Hands ranks to other processes, gathers what they made of them, and serves such orders. */
 #include "distributed.h"
 #include "load_source.h"
 
@@ -95,20 +96,20 @@ int load_send_orders(const struct np_run *run, const struct np_load_options *opt
 /* Messages that have come and are made into ranks together. */
 #define TOGETHER_BYTES ((size_t)64 << 20)
 
-struct message {
+struct load_message {
 	size_t index; /* of the source */
 	void *bytes;
 	size_t length;
 };
 
 struct mail {
-	NP_VEC(struct message) list;
+	NP_VEC(struct load_message) list;
 	size_t bytes;
 	const struct np_run *run;
 	struct load_outcome *outcomes;
 };
 
-static void take_message(const struct message *message, struct np_strtab *strings,
+static void take_message(const struct load_message *message, struct np_strtab *strings,
 			 struct load_outcome *ret)
 {
 	struct np_bytes_reader reader = { .at = message->bytes };
@@ -135,7 +136,7 @@ static void take_message(const struct message *message, struct np_strtab *string
 static void open_message(void *context, size_t index)
 {
 	struct mail *mail = context;
-	const struct message *message = &mail->list.item[index];
+	const struct load_message *message = &mail->list.item[index];
 
 	take_message(message, mail->run->strings, &mail->outcomes[message->index]);
 }
@@ -187,7 +188,7 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
 
 	for (int from = 1; from < options->procs->size; from++) {
 		for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-			struct message *message;
+			struct load_message *message;
 
 			if (owner[i] != (uint32_t)from)
 				continue;
@@ -215,7 +216,7 @@ int load_gather(struct np_run *run, const struct np_load_options *options, const
 /* --- the others ---------------------------------------------------------------------------------
  */
 
-struct service {
+struct load_service {
 	const struct np_procs *procs;
 	np_kernel_framework_op *kernel_framework_op;
 	struct np_load_options options;
@@ -230,7 +231,7 @@ struct service {
 	struct np_err *errors;
 };
 
-static void release_service(struct service *service)
+static void release_service(struct load_service *service)
 {
 	for (size_t i = 0; i < service->sources.count; i++) {
 		np_source_files_release(&service->sources.item[i]);
@@ -270,7 +271,7 @@ static int answer(const struct np_source_files *source, const struct np_strtab *
 
 static void serve_one(void *context, size_t index)
 {
-	struct service *service = context;
+	struct load_service *service = context;
 	const struct np_source_files *source = &service->sources.item[index];
 	struct load_outcome outcome = { 0 };
 
@@ -287,7 +288,7 @@ static void serve_one(void *context, size_t index)
 
 static void tell(void *context, size_t done, size_t total)
 {
-	struct service *service = context;
+	struct load_service *service = context;
 	struct np_procs_news news = load_count_news(&service->count);
 
 	(void)done;
@@ -297,7 +298,8 @@ static void tell(void *context, size_t done, size_t total)
 		atomic_store(&service->over, true);
 }
 
-static int read_order(struct np_bytes_reader *reader, struct service *service, struct np_err *err)
+static int read_order(struct np_bytes_reader *reader, struct load_service *service,
+		      struct np_err *err)
 {
 	uint64_t count;
 	bool sums;
@@ -330,7 +332,8 @@ static int read_order(struct np_bytes_reader *reader, struct service *service, s
 static int serve_order(const struct np_procs *procs, np_kernel_framework_op *kernel_framework_op,
 		       struct np_bytes_reader *reader, struct np_err *err)
 {
-	struct service service = { .procs = procs, .kernel_framework_op = kernel_framework_op };
+	struct load_service service = { .procs = procs,
+					.kernel_framework_op = kernel_framework_op };
 	int rc;
 
 	load_gate_init(&service.gate, 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads one rank by whatever is nearest: a summary, a cached one or its files. */
 #include "load_source.h"
 
 #include "npuprof/load.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sends orders and answers between processes, with and without memory. */
 #include "distributed.h"
 
 #include "npuprof/load_run.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The one process that does everything when there are no others. */
 #include "npuprof/procs.h"
 
 static int send_nobody(const struct np_procs *procs, int to, const void *bytes, size_t length,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looks things up in the activity of a rank, and picks parts of it. */
 #include "npuprof/activity.h"
 
 void np_activity_release(struct np_activity *activity)

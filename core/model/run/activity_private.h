@@ -48,32 +48,6 @@ struct np_activity_builder {
 
 /* --- activity_pieces.c ----------------------------------------------------------------------- */
 
-/* Cut sorted tasks so that each nanosecond is that of the first; returns how many are left. */
-size_t activity_own(struct activity_layer *layer, struct np_activity_task *tasks, size_t count);
-
-/*
- * Make the layer's pieces cover these spans and nothing else: what no task has is
- * of `nobody`, but for rounding, which is of the task beside it.
- */
-int activity_use_spans(struct activity_layer *layer, const struct np_spans *spans, uint32_t nobody,
-		       struct np_err *err) NP_MUST_USE;
-
 /* --- activity_shares.c ----------------------------------------------------------------------- */
-
-/* Operators begin and end here: segments do too. */
-int activity_add_cuts(struct np_activity_builder *build, const struct np_activity_task *ops,
-		      size_t count) NP_MUST_USE;
-void activity_forget_cuts(struct np_activity_builder *build);
-
-int activity_begin_segment(struct np_activity_builder *build, np_ns begin) NP_MUST_USE;
-void activity_end_segment(struct np_activity_builder *build);
-
-/* [from, to) belongs to the leaf; calls come in the order of time and leave no gap. */
-int activity_give(struct np_activity_builder *build, np_ns from, np_ns to, np_leaf leaf)
-	NP_MUST_USE;
-
-/* Nothing hides the operator in [from, to). */
-int activity_expose(struct np_activity_builder *build, np_ns from, np_ns to,
-		    const struct np_activity_task *owner) NP_MUST_USE;
 
 #endif /* NP_ACTIVITY_PRIVATE_H */

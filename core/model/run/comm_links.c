@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sums what went over each link of a communicator, by class of operator and step. */
 #include "comm_links.h"
 
 #include "npuprof/comm_tasks.h"

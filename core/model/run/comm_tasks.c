@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Walks the sub-tasks of communication operators: payload, waits, packets and links. */
 #include "npuprof/comm_tasks.h"
 
 #include "comm_links.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sums transfers by link, size and how many ran beside them. */
 #include "comm_transfers.h"
 
 #include "npuprof/order.h"

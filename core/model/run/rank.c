@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A rank: making and freeing it, its groups, and what its enumerations are called. */
 #include "npuprof/rank.h"
 
 #include "npuprof/arena.h"

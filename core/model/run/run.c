@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A run: making and freeing it, looking up ranks, and the fingerprint of its files. */
 #include "npuprof/run.h"
 
 #include "npuprof/buf.h"

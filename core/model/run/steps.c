@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Windows of steps on the device, and what a device did in one of them. */
 #include "npuprof/steps.h"
 
 #include "npuprof/rank.h"

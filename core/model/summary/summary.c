@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Summaries as bytes: the frame, the source, the notes and the texts around a rank. */
 #include "npuprof/summary.h"
 
 #include "summary_bytes.h"

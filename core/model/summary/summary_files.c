@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Summaries as files: where they are kept, and finding those of a run. */
 #include "npuprof/summary.h"
 
 #include "summary_bytes.h"
 
-#include "core/model/discover/discover.h"
+#include "core/model/discover/discover_files.h"
 #include "core/model/vendor/file_names.h"
 
 #include "npuprof/dirs.h"

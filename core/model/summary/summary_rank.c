@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Puts the tables of a rank into bytes column by column, and reads them back. */
 #include "summary_schema.h"
 
 #include "npuprof/activity.h"
@@ -17,7 +18,7 @@
 
 #define LEAF_KIND_BITS (32 - NP_LEAF_BITS)
 
-static struct summary_vector vector_of(const void *base, const struct table *table)
+static struct summary_vector vector_of(const void *base, const struct summary_table *table)
 {
 	struct summary_vector vector;
 
@@ -85,7 +86,8 @@ static uint64_t portable_leaf(struct summary_writer *writer, np_leaf leaf)
 	return (uint64_t)of << LEAF_KIND_BITS | np_leaf_kind(leaf);
 }
 
-static uint64_t value_of(struct summary_writer *writer, const struct field *field, const char *at)
+static uint64_t value_of(struct summary_writer *writer, const struct summary_field *field,
+			 const char *at)
 {
 	switch ((enum type)field->type) {
 	case I32:
@@ -111,8 +113,8 @@ static uint64_t value_of(struct summary_writer *writer, const struct field *fiel
 	}
 }
 
-static void put_column(struct summary_writer *writer, const struct field *field, const char *rows,
-		       size_t count, size_t row_bytes)
+static void put_column(struct summary_writer *writer, const struct summary_field *field,
+		       const char *rows, size_t count, size_t row_bytes)
 {
 	uint64_t before = 0;
 
@@ -127,7 +129,8 @@ static void put_column(struct summary_writer *writer, const struct field *field,
 	}
 }
 
-static void put_table(struct summary_writer *writer, const struct table *table, const void *base)
+static void put_table(struct summary_writer *writer, const struct summary_table *table,
+		      const void *base)
 {
 	struct summary_vector rows = vector_of(base, table);
 
@@ -266,7 +269,7 @@ static bool fits(enum type type, uint64_t value)
 	}
 }
 
-static void set_value(struct summary_reader *reader, const struct field *field, char *at,
+static void set_value(struct summary_reader *reader, const struct summary_field *field, char *at,
 		      uint64_t value, const struct np_rank *rank)
 {
 	enum type type = field->type;
@@ -291,7 +294,7 @@ static void set_value(struct summary_reader *reader, const struct field *field, 
 		memcpy(at, &word, sizeof(word));
 }
 
-static void get_column(struct summary_reader *reader, const struct field *field, char *rows,
+static void get_column(struct summary_reader *reader, const struct summary_field *field, char *rows,
 		       size_t count, size_t row_bytes, const struct np_rank *rank)
 {
 	uint64_t before = 0;
@@ -308,7 +311,7 @@ static void get_column(struct summary_reader *reader, const struct field *field,
 	}
 }
 
-static void get_flags(struct summary_reader *reader, const struct table *table, char *rows,
+static void get_flags(struct summary_reader *reader, const struct summary_table *table, char *rows,
 		      size_t count)
 {
 	for (size_t i = 0; i < count && !reader->in.problem; i++)
@@ -316,7 +319,7 @@ static void get_flags(struct summary_reader *reader, const struct table *table, 
 				 (uint8_t)np_bytes_get_at_most(&reader->in, UINT8_MAX));
 }
 
-static void get_table(struct summary_reader *reader, const struct table *table, void *base,
+static void get_table(struct summary_reader *reader, const struct summary_table *table, void *base,
 		      const struct np_rank *rank)
 {
 	uint64_t count = np_bytes_get_number(&reader->in);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which columns the tables of a rank have, and what limits their values. */
 #include "summary_schema.h"
 
 #include "npuprof/activity.h"
@@ -77,13 +78,13 @@ static void set_transfer_flags(void *row, uint8_t flags)
 	transfer->reduces = (flags >> 1) & 1;
 }
 
-static const struct field step_fields[] = {
+static const struct summary_field step_fields[] = {
 	FIELD(np_step, id, TEXT, ANY),       FIELD(np_step, host_begin, I64, TIME),
 	FIELD(np_step, host_end, I64, TIME), FIELD(np_step, begin, I64, TIME),
 	FIELD(np_step, end, I64, TIME),      FIELD(np_step, cut, BOOL, ANY),
 };
 
-static const struct field time_fields[] = {
+static const struct summary_field time_fields[] = {
 	FIELD(np_step_time, step, U32, STEP),
 	FIELD(np_step_time, device, I32, ANY),
 	FIELD(np_step_time, computing, I64, TIME),
@@ -98,14 +99,14 @@ static const struct field time_fields[] = {
 	FIELD(np_step_time, e2e, I64, TIME),
 };
 
-static const struct field group_fields[] = {
+static const struct summary_field group_fields[] = {
 	FIELD(np_group, hash, U64, ANY),
 	FIELD(np_group, name, TEXT, ANY),
 	FIELD(np_group, pg_name, TEXT, ANY),
 	FIELD(np_group, group_rank, I32, ANY),
 };
 
-static const struct field op_fields[] = {
+static const struct summary_field op_fields[] = {
 	FIELD(np_comm_op, start, I64, TIME),      AFTER(np_comm_op, end, start),
 	FIELD(np_comm_op, transfer, U32, LENGTH), FIELD(np_comm_op, bytes, I64, ANY),
 	FIELD(np_comm_op, name, TEXT, ANY),       FIELD(np_comm_op, type, TEXT, ANY),
@@ -113,17 +114,17 @@ static const struct field op_fields[] = {
 	FIELD(np_comm_op, device, I8, ANY),       FIELD(np_comm_op, peer, U16, ANY),
 };
 
-static const struct field long_time_fields[] = {
+static const struct summary_field long_time_fields[] = {
 	{ 0, NO_BASE, I64, TIME },
 };
 
-static const struct field vendor_time_fields[] = {
+static const struct summary_field vendor_time_fields[] = {
 	FIELD(np_vendor_times, transit, U32, LENGTH),
 	FIELD(np_vendor_times, wait, U32, LENGTH),
 	FIELD(np_vendor_times, sync, U32, LENGTH),
 };
 
-static const struct field band_fields[] = {
+static const struct summary_field band_fields[] = {
 	FIELD(np_band, op, U32, OP),
 	FIELD(np_band, type, U32, BAND),
 	FIELD(np_band, bytes, I64, ANY),
@@ -134,7 +135,7 @@ static const struct field band_fields[] = {
 	FIELD(np_band, package_time, I64, TIME),
 };
 
-static const struct field link_fields[] = {
+static const struct summary_field link_fields[] = {
 	FIELD(np_link, group, U32, GROUP),    FIELD(np_link, step, U32, STEP_OR_NONE),
 	FIELD(np_link, op_class, TEXT, ANY),  FIELD(np_link, pick, U32, PICK),
 	FIELD(np_link, src, I32, ANY),        FIELD(np_link, dst, I32, ANY),
@@ -143,7 +144,7 @@ static const struct field link_fields[] = {
 	FIELD(np_link, p2p, BOOL, ANY),
 };
 
-static const struct field transfer_fields[] = {
+static const struct summary_field transfer_fields[] = {
 	FIELD(np_transfer, group, U32, GROUP),      FIELD(np_transfer, step, U32, STEP_OR_NONE),
 	FIELD(np_transfer, src, I32, ANY),          FIELD(np_transfer, dst, I32, ANY),
 	FIELD(np_transfer, transport, TEXT, ANY),   FIELD(np_transfer, plane, U32, ANY),
@@ -153,7 +154,7 @@ static const struct field transfer_fields[] = {
 	FIELD(np_transfer, middle_bytes, I64, ANY), FIELD(np_transfer, middle_time, I64, TIME),
 };
 
-static const struct field comm_step_fields[] = {
+static const struct summary_field comm_step_fields[] = {
 	FIELD(np_comm_step, group, U32, GROUP),     FIELD(np_comm_step, step, U32, STEP_OR_NONE),
 	FIELD(np_comm_step, device, I32, ANY),      FIELD(np_comm_step, ops, U64, ANY),
 	FIELD(np_comm_step, bytes, I64, ANY),       FIELD(np_comm_step, moved_bytes, I64, ANY),
@@ -162,32 +163,32 @@ static const struct field comm_step_fields[] = {
 	FIELD(np_comm_step, overlapped, I64, TIME),
 };
 
-static const struct field statistic_fields[] = {
+static const struct summary_field statistic_fields[] = {
 	FIELD(np_statistic, name, TEXT, ANY),  FIELD(np_statistic, kind, TEXT, ANY),
 	FIELD(np_statistic, count, I64, ANY),  FIELD(np_statistic, total, I64, TIME),
 	FIELD(np_statistic, least, I64, TIME), FIELD(np_statistic, most, I64, TIME),
 };
 
-static const struct field memory_fields[] = {
+static const struct summary_field memory_fields[] = {
 	FIELD(np_memory_peak, component, TEXT, ANY),
 	FIELD(np_memory_peak, allocated, I64, ANY),
 	FIELD(np_memory_peak, reserved, I64, ANY),
 };
 
-static const struct field memory_step_fields[] = {
+static const struct summary_field memory_step_fields[] = {
 	FIELD(np_memory_step, component, TEXT, ANY),
 	FIELD(np_memory_step, step, TEXT, ANY),
 	FIELD(np_memory_step, most, I64, ANY),
 	FIELD(np_memory_step, least, I64, ANY),
 };
 
-static const struct field expert_fields[] = {
+static const struct summary_field expert_fields[] = {
 	FIELD(np_expert_work, op, U32, OP_OR_NONE), FIELD(np_expert_work, step, U32, STEP_OR_NONE),
 	FIELD(np_expert_work, kernels, U32, ANY),   FIELD(np_expert_work, tokens, I64, ANY),
 	FIELD(np_expert_work, time, I64, TIME),
 };
 
-static const struct field cell_fields[] = {
+static const struct summary_field cell_fields[] = {
 	FIELD(np_activity_cell, begin, I64, TIME),
 	AFTER(np_activity_cell, end, begin),
 	FIELD(np_activity_cell, first_segment, U32, ANY),
@@ -196,24 +197,24 @@ static const struct field cell_fields[] = {
 	FIELD(np_activity_cell, exposed, U32, ANY),
 };
 
-static const struct field segment_fields[] = {
+static const struct summary_field segment_fields[] = {
 	FIELD(np_segment, begin, I64, TIME),
 	FIELD(np_segment, first, U32, ANY),
 };
 
-static const struct field share_fields[] = {
+static const struct summary_field share_fields[] = {
 	FIELD(np_share, leaf, LEAF, ANY),
 	FIELD(np_share, ns, U32, ANY),
 };
 
-static const struct field exposed_fields[] = {
+static const struct summary_field exposed_fields[] = {
 	FIELD(np_exposed, begin, I64, TIME),
 	AFTER(np_exposed, end, begin),
 	FIELD(np_exposed, op, U32, OP),
 };
 
 /* The rank's own values are a table of one row. */
-static const struct field rank_fields[] = {
+static const struct summary_field rank_fields[] = {
 	FIELD(np_rank, id, I32, ANY),
 	FIELD(np_rank, device, I32, ANY),
 	FIELD(np_rank, device_count, U64, ANY),
@@ -251,7 +252,7 @@ static const struct field rank_fields[] = {
 	}
 
 /* What indexes of others are checked with comes first. */
-static const struct table tables[] = {
+static const struct summary_table tables[] = {
 	TABLE(steps, np_step, step_fields),
 	TABLE(groups, np_group, group_fields),
 	{ .offset = offsetof(struct np_rank, long_times),
@@ -276,7 +277,7 @@ static const struct table tables[] = {
 	TABLE(activity.exposed, np_exposed, exposed_fields),
 };
 
-static const struct field sort_fields[] = {
+static const struct summary_field sort_fields[] = {
 	FIELD(np_kernel_sort, name, TEXT, ANY),
 	FIELD(np_kernel_sort, type, TEXT, ANY),
 	FIELD(np_kernel_sort, core, TEXT, ANY),
@@ -288,7 +289,7 @@ static const struct field sort_fields[] = {
 	FIELD(np_kernel_sort, cube, U32, CUBE),
 };
 
-static const struct field sum_fields[] = {
+static const struct summary_field sum_fields[] = {
 	FIELD(np_kernel_sum, sort, U32, ANY),       FIELD(np_kernel_sum, step, TEXT, ANY),
 	FIELD(np_kernel_sum, device, I32, ANY),     FIELD(np_kernel_sum, count, I64, ANY),
 	FIELD(np_kernel_sum, total, I64, TIME),     FIELD(np_kernel_sum, owned, I64, TIME),
@@ -297,12 +298,12 @@ static const struct field sum_fields[] = {
 };
 
 /* Of the sums as a whole: a table of one row. */
-static const struct field sums_fields[] = {
+static const struct summary_field sums_fields[] = {
 	FIELD(np_kernel_sums, chip, TEXT, ANY),
 	FIELD(np_kernel_sums, mhz, I64, ANY),
 };
 
-static const struct table sum_tables[] = {
+static const struct summary_table sum_tables[] = {
 	{ .offset = offsetof(struct np_kernel_sums, sorts),
 	  .row_bytes = sizeof(struct np_kernel_sort),
 	  .fields = sort_fields,

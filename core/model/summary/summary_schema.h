@@ -40,17 +40,17 @@ enum limit {
 
 #define NO_BASE UINT16_MAX
 
-struct field {
+struct summary_field {
 	uint16_t offset;
 	uint16_t base; /* offset of the I64 of the same row it is relative to, or NO_BASE */
 	uint8_t type;
 	uint8_t limit;
 };
 
-struct table {
+struct summary_table {
 	size_t offset; /* of the vector in struct np_rank, or in its np_kernel_sums */
 	size_t row_bytes;
-	const struct field *fields;
+	const struct summary_field *fields;
 	size_t field_count;
 	/* Bits of a row that have no address; may be NULL. */
 	uint8_t (*flags)(const void *row);
@@ -58,9 +58,10 @@ struct table {
 };
 
 struct summary_schema {
-	const struct field *fields; /* of the thing itself: a table of one row */
+	const struct summary_field *fields; /* of the thing itself: a table of one row */
 	size_t field_count;
-	const struct table *tables; /* of its vectors; what others are checked with comes first */
+	const struct summary_table
+		*tables; /* of its vectors; what others are checked with comes first */
 	size_t table_count;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_MODEL_ALIGN_H
-#define NP_MODEL_ALIGN_H
+#ifndef NP_ALIGN_JOB_H
+#define NP_ALIGN_JOB_H
 
 /*
  * Inside of the matching: communicators.c finds communicators, align.c hands each to
@@ -67,14 +67,6 @@ struct align_fit {
 	np_ns spread;
 	np_ns at; /* the time, on the sequence's clock, that the offset is of */
 };
-
-/* The best place of the window [from, to) of the sequence; `scores` has room for any shift. */
-int align_fit_end(const struct align_pair *pair, size_t from, size_t to, int *scores,
-		  struct align_fit *ret, struct np_err *err) NP_MUST_USE;
-
-/* Overlap of a window with the base at a shift, as places in the sequence. */
-void align_clip(const struct align_pair *pair, size_t from, size_t to, ptrdiff_t shift,
-		size_t *ret_from, size_t *ret_to);
 
 /* --- one communicator ----------------------------------------------------------------------------
  */
@@ -179,12 +171,6 @@ static inline np_str align_step_of(const struct align_matching *match,
 	return op->step == NP_NO_STEP ? NP_STR_NONE : rank->steps.item[op->step].id;
 }
 
-/* What the lanes, once they are placed, make: members, instances and the coverage of each lane. */
-int align_count_members(struct align_matching *match) NP_MUST_USE;
-void align_place_members(struct align_matching *match);
-int align_add_instances(struct align_matching *match) NP_MUST_USE;
-void align_cover(const struct align_matching *match, const struct align_lane *lane);
-
 /* --- all communicators ---------------------------------------------------------------------------
  */
 
@@ -205,4 +191,4 @@ struct align_build {
 /* Split the operators of a communicator into lanes and match them. */
 int align_match_communicator(struct align_build *build, struct align_job *job) NP_MUST_USE;
 
-#endif /* NP_MODEL_ALIGN_H */
+#endif /* NP_ALIGN_JOB_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_MODEL_DISCOVER_H
-#define NP_MODEL_DISCOVER_H
+#ifndef NP_DISCOVER_FILES_H
+#define NP_DISCOVER_FILES_H
 
 /* What discover.c (which directories, which of them are used) and discover_files.c (what is in one)
  * share. */
@@ -26,4 +26,4 @@ int discover_take(struct np_run *run, const char *dir, const struct np_names *na
 int discover_choose(struct np_run *run, const struct np_discover_options *options,
 		    struct np_err *err) NP_MUST_USE;
 
-#endif /* NP_MODEL_DISCOVER_H */
+#endif /* NP_DISCOVER_FILES_H */

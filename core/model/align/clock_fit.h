@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_CLOCK_PRIVATE_H
-#define NP_CLOCK_PRIVATE_H
+#ifndef NP_CLOCK_FIT_H
+#define NP_CLOCK_FIT_H
 
 /*
  * Inside of the clocks: clock.c reports, with the residuals of clock_residuals.c;
@@ -58,10 +58,6 @@ static inline np_ns *clock_scratch(const struct clock_samples *samples, size_t p
 /* The ends of an instance that are of these ranks. */
 struct clock_range clock_ends_of(const struct clock_samples *samples,
 				 const struct clock_instance *instance, struct clock_range ranks);
-
-/* How far ends lie from those of their instances: of ranks, hosts and all. */
-int clock_measure_residuals(struct np_clock *clock, struct clock_samples *samples,
-			    struct np_err *err) NP_MUST_USE;
 
 /* Fit all ranks; sets knots, drift, component and method. */
 int clock_fit(const struct np_align *align, struct clock_samples *samples, struct np_clock *clock,
@@ -153,18 +149,4 @@ static inline void clock_add_point(struct clock_line *line, np_ns end, np_ns tim
 	line->sxy += x * y;
 }
 
-void clock_clear_line(struct clock_line *line);
-void clock_solve(struct clock_line *line);
-void clock_set_limit(struct clock_line *line);
-
-/* What drift to expect of each rank, from the ranks of its host. */
-void clock_expect_drifts(const struct clock_fit *fit);
-
-/* The time of an instance, if at least so many of its ranks are placed; scratch for all of them. */
-void clock_time_instance(const struct clock_fit *fit, struct clock_instance *instance, size_t least,
-			 np_ns *scratch);
-
-/* Place everything that can be reached from one rank. */
-void clock_grow(struct clock_fit *fit, uint32_t root, uint32_t component);
-
-#endif /* NP_CLOCK_PRIVATE_H */
+#endif /* NP_CLOCK_FIT_H */
