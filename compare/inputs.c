@@ -6,7 +6,6 @@
 #include "cli/prepare/prepare.h"
 #include "core/model/vendor/gpu_trace.h"
 
-#include "npuprof/load.h"
 #include "npuprof/load_run.h"
 #include "npuprof/text.h"
 

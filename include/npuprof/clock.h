@@ -6,8 +6,6 @@
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
 
-struct np_align;
-
 /*
  * One clock for all ranks
  * =======================
@@ -22,6 +20,9 @@ struct np_align;
  * Times are whole nanoseconds. Only differences from a time of the rank itself
  * pass through floating point.
  */
+
+struct np_align;
+
 enum np_clock_method {
 	NP_CLOCK_NONE,
 	NP_CLOCK_MANIFEST,

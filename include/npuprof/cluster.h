@@ -6,9 +6,6 @@
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
 
-struct np_arena;
-struct np_run;
-
 /*
  * The ranks of a run seen together
  * ================================
@@ -17,6 +14,9 @@ struct np_run;
  * rank in the parallel dimensions. Built from a loaded run, which must outlive
  * it; everything behind it is read only.
  */
+
+struct np_arena;
+struct np_run;
 
 /* A communicator over all ranks that know it. */
 struct np_communicator {

@@ -4,8 +4,6 @@
 
 #include "npuprof/vec.h"
 
-struct np_run;
-
 /*
  * Which groups of which ranks are one communicator
  * ================================================
@@ -15,6 +13,9 @@ struct np_run;
  * names. A rank that does not know the members joins the first of that name. Only
  * groups with operators count: metadata lists many that a step never uses.
  */
+
+struct np_run;
+
 struct np_merged_group {
 	uint64_t hash;
 	const int32_t *members; /* global ranks, ascending; NULL when not known */

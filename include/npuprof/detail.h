@@ -6,10 +6,6 @@
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
 
-struct np_arena;
-struct np_rank;
-struct np_run;
-
 /*
  * Everything one rank recorded, row by row
  * ========================================
@@ -41,6 +37,10 @@ struct np_run;
  *
  * A detail belongs to one thread; several may be loaded at once.
  */
+
+struct np_arena;
+struct np_rank;
+struct np_run;
 
 /* Sections, as bits of `wants` and `has`. */
 enum np_detail_section {

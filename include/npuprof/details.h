@@ -4,8 +4,6 @@
 
 #include "npuprof/err.h"
 
-struct np_run;
-
 /*
  * Details of many ranks
  * =====================
@@ -16,6 +14,9 @@ struct np_run;
  * until the pass is ended. Ranks that were not loaded and wants of 0 are left out.
  * For one process alone it does nothing and gives NULL.
  */
+
+struct np_run;
+
 struct np_detail_want {
 	const struct np_run *run;
 	size_t index;

@@ -4,9 +4,6 @@
 
 #include "npuprof/err.h"
 
-struct np_ranges;
-struct np_run;
-
 /*
  * Finding the ranks of a run
  * ==========================
@@ -19,6 +16,10 @@ struct np_run;
  * else of its files, and the others are noted. `picks` overrides: where one of
  * these paths is, or holds, a candidate, that one is taken.
  */
+
+struct np_ranges;
+struct np_run;
+
 struct np_discover_options {
 	const char *const *picks;
 	size_t pick_count;

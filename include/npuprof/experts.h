@@ -5,8 +5,6 @@
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
 
-struct np_align;
-
 /*
  * What uneven experts cost
  * ========================
@@ -29,6 +27,9 @@ struct np_align;
  * follows from the times between the exchanges. This takes the recorded count of
  * an alltoallv for that of the elements sent.
  */
+
+struct np_align;
+
 struct np_expert_load {
 	uint32_t communicator; /* index in np_align.communicators; UINT32_MAX: nothing is known */
 	np_str step;

@@ -4,10 +4,6 @@
 
 #include "npuprof/err.h"
 
-struct np_rank;
-struct np_source_files;
-struct np_strtab;
-
 /*
  * Loading one rank
  * ================
@@ -15,6 +11,11 @@ struct np_strtab;
  * The only reader of profiles: a rank is streamed table by table, reduced to a
  * struct np_rank and let go. Fills `ret` or fails with what makes it unusable.
  */
+
+struct np_rank;
+struct np_source_files;
+struct np_strtab;
+
 int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,
 		 struct np_rank **ret, struct np_err *err) NP_MUST_USE;
 

@@ -6,8 +6,6 @@
 #include "npuprof/procs.h"
 #include "npuprof/workers.h"
 
-struct np_run;
-
 /*
  * Loading the ranks of a run
  * ==========================
@@ -15,6 +13,8 @@ struct np_run;
  * One job per rank on a pool of threads, here and in other processes. A rank that
  * cannot be read is noted and stays NULL; the others are not touched by it.
  */
+
+struct np_run;
 
 /* How far loading is, over all processes. */
 struct np_load_progress {

@@ -5,8 +5,6 @@
 #include "npuprof/err.h"
 #include "npuprof/vec.h"
 
-struct np_run;
-
 /*
  * What the collector says about clocks
  * ====================================
@@ -15,6 +13,8 @@ struct np_run;
  * the clocks of the hosts stood to each other, which rank ran where, and how many
  * there were.
  */
+
+struct np_run;
 
 #define NP_MANIFEST_NAME "npuprof_manifest.json"
 

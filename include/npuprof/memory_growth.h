@@ -4,9 +4,6 @@
 
 #include "npuprof/strtab.h"
 
-struct np_rank;
-struct np_run;
-
 /*
  * Does a component keep more memory from step to step?
  * ====================================================
@@ -16,6 +13,10 @@ struct np_run;
  * count. A leak raises both: the lesser of them is the growth, 0 where they do
  * not agree in sign. Fewer than three steps say nothing.
  */
+
+struct np_rank;
+struct np_run;
+
 #define NP_GROWTH_STEPS 3
 
 struct np_memory_growth {

@@ -4,13 +4,14 @@
 
 #include "npuprof/base.h"
 
-struct np_rank;
-
 /*
  * Times of a communication operator, or the sums of many, as the vendor's tables
  * show them. What is not known of single operators is left out of a sum; the sum
  * is unknown only if it is so of all of them.
  */
+
+struct np_rank;
+
 struct np_op_times {
 	size_t ops;
 	np_ns elapsed;

@@ -5,11 +5,6 @@
 #include "npuprof/cluster.h"
 #include "npuprof/waits.h"
 
-struct np_align;
-struct np_clock;
-struct np_peers;
-struct np_waits;
-
 /*
  * Where the time of a pipeline stage goes
  * =======================================
@@ -34,6 +29,12 @@ struct np_waits;
  * of the work of a stage: `ideal`. `excess` is what warm-up, imbalance, transfer,
  * host and tail are beyond it.
  */
+
+struct np_align;
+struct np_clock;
+struct np_peers;
+struct np_waits;
+
 struct np_pipeline_time {
 	uint32_t rank; /* index in the run */
 	np_str step;

@@ -9,10 +9,6 @@
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
 
-struct np_arena;
-struct np_kernel_sums;
-struct np_packed_sums;
-
 /*
  * One rank, loaded
  * ================
@@ -25,6 +21,10 @@ struct np_packed_sums;
  *
  * Times are local to the rank's host clock. What is not known is NP_UNKNOWN.
  */
+
+struct np_arena;
+struct np_kernel_sums;
+struct np_packed_sums;
 
 /* Which input a quantity was taken from. */
 enum np_source {

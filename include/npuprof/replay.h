@@ -7,9 +7,6 @@
 #include "npuprof/cluster.h"
 #include "npuprof/experts.h"
 
-struct np_align;
-struct np_clock;
-
 /*
  * The cluster, run again
  * ======================
@@ -30,6 +27,10 @@ struct np_clock;
  * waiting for the host to launch, and the rest; of computing, what experts did for
  * more tokens than an even share can be taken off. Transfers are scaled by instance.
  */
+
+struct np_align;
+struct np_clock;
+
 enum np_work {
 	NP_WORK_COMPUTE,
 	NP_WORK_HOST,

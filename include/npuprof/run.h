@@ -7,11 +7,6 @@
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
 
-struct np_detail;
-struct np_distributed;
-struct np_ranges;
-struct np_rank;
-
 /*
  * A run: the ranks of one training job
  * ====================================
@@ -20,6 +15,11 @@ struct np_rank;
  * np_load_run() fills `ranks`, by the index of the source, with NULL for a rank
  * that could not be used. Both add to `notes`. Sources are sorted by rank.
  */
+
+struct np_detail;
+struct np_distributed;
+struct np_ranges;
+struct np_rank;
 
 /* Which tool laid the files out, and so where they are and what they are called. */
 enum np_kind {

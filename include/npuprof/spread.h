@@ -4,8 +4,6 @@
 
 #include "npuprof/cluster.h"
 
-struct np_step_time;
-
 /*
  * How far the ranks are apart
  * ===========================
@@ -13,6 +11,9 @@ struct np_step_time;
  * For one quantity of the step times: the least, the median and the most over
  * the ranks, and which ranks are the extremes (the lowest id where several are).
  */
+
+struct np_step_time;
+
 enum np_quantity {
 	NP_Q_COMPUTING,
 	NP_Q_EXPOSED, /* communication that computing does not hide */

@@ -4,9 +4,6 @@
 
 #include "npuprof/spans.h"
 
-struct np_step;
-struct np_step_time;
-
 /*
  * Steps on the device
  * ===================
@@ -16,6 +13,9 @@ struct np_step_time;
  * the first start of a task that the step launched to the last end of one, and
  * at least to the end of the host's step.
  */
+
+struct np_step;
+struct np_step_time;
 
 /*
  * Turn the extents found while reading (begin, end of launched tasks;

@@ -5,10 +5,6 @@
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
 
-struct np_align;
-struct np_clock;
-struct np_instance;
-
 /*
  * How long operators waited, and how long they transferred
  * ========================================================
@@ -24,6 +20,11 @@ struct np_instance;
  *             one that sees ranks which were not profiled
  * clock-free  the shortest member did not wait, and the others took as long
  */
+
+struct np_align;
+struct np_clock;
+struct np_instance;
+
 enum np_estimator {
 	NP_WAIT_NONE,
 	NP_WAIT_ALIGNED,
