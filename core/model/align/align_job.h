@@ -4,10 +4,9 @@
 
 /*
  * Inside of the matching: communicators.c finds communicators, align.c hands each to
- * a job, align_lanes.c splits its operators into lanes, align_match.c
- * matches these and align_instances.c makes instances of them; align_sequence.c
- * aligns two orders that differ, by windows (align_window.c) where they cannot be
- * followed along each other (align_follow.c).
+ * a job, align_lanes.c splits its operators into lanes, align_match.c matches these
+ * and makes instances of them; align_sequence.c aligns two orders that differ, by
+ * windows where they cannot be followed along each other (align_follow.c).
  */
 #include "npuprof/align.h"
 #include "npuprof/communicators.h"

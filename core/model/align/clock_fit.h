@@ -3,9 +3,8 @@
 #define NP_CLOCK_FIT_H
 
 /*
- * Inside of the clocks: clock.c reports, with the residuals of clock_residuals.c;
- * clock_fit.c finds clocks from collectives: clock_samples.c picks these,
- * clock_tree.c places one rank after the other by lines, of clock_line.c.
+ * Inside of the clocks: clock.c reports, with residuals; clock_fit.c finds clocks
+ * from collectives, which clock_samples.c picks.
  *
  * Threads share the work so that floating point comes to the same on any number
  * of them: an instance belongs to one part of the work, and so does a rank, whose

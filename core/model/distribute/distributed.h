@@ -4,7 +4,7 @@
 
 /*
  * A run that several processes have loaded: who has which rank, and the details
- * that are on their way from there (detail_processes.c).
+ * that are on their way from there (details.c).
  */
 #include "npuprof/detail.h"
 #include "npuprof/procs.h"

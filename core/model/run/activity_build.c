@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tasks sorted by start are first cut so that none overlaps another of its
- * kind (activity_pieces.c); then one pass over time takes, at every moment, the first layer
+ * kind; then one pass over time takes, at every moment, the first layer
  * that has a piece there.
  */
 #include "activity_private.h"

@@ -2,7 +2,7 @@
 #ifndef NP_ACTIVITY_PRIVATE_H
 #define NP_ACTIVITY_PRIVATE_H
 
-/* A cell while it is built: activity_build.c sweeps over pieces, activity_shares.c keeps the books.
+/* A cell while it is built: activity_build.c sweeps over pieces and keeps the books.
  */
 
 #include "npuprof/activity.h"
@@ -45,9 +45,5 @@ struct np_activity_builder {
 	np_ns end;  /* of the span, as far as it is known */
 	np_ns limit;
 };
-
-/* --- activity_pieces.c ----------------------------------------------------------------------- */
-
-/* --- activity_shares.c ----------------------------------------------------------------------- */
 
 #endif /* NP_ACTIVITY_PRIVATE_H */
