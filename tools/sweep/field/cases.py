@@ -41,6 +41,11 @@ def _dp(dice, **more):
     )
 
 
+def _two(dice, **more):
+    """Two ranks, with nobody else to compare with."""
+    return dice.choice([Layout(dp=2), Layout(tp=2)]), Shape(layers=[4], **more)
+
+
 def _tpdp(dice, **more):
     layout = Layout(tp=4, dp=2) if dice.chance(0.5) else Layout(tp=2, dp=4)
     return layout, Shape(layers=[3], grads=dice.choice(["allreduce", "scatter"]), sync_end=dice.chance(0.7), **more)
@@ -328,8 +333,8 @@ def unrecorded(dice):
 
 def _cut(share, file):
     def recipe(dice):
-        layout, shape = _dp(dice)
-        rank = dice.integer(0, 7)
+        layout, shape = dice.choice([_dp, _two, _tpdp])(dice)
+        rank = dice.integer(0, layout.world - 1)
         return Case(
             layout, shape, accept=[("withheld", None), ("none", None)], gain=False, cut=(rank, share, file),
             also={"withheld": rank, "exit": 3, "text": ("withheld",)},

@@ -144,7 +144,8 @@ def generate(name, seed, root, form="db"):
         "accept": [{"kind": kind, "what": what} for kind, what in case.accept], "cause": list(case.cause),
         "judge_gain": case.gain,
         "also": case.also, "cut": list(case.cut) if case.cut else None,
-        "step_ns": step, "step_without_fault_ns": step_without, "span_ns": spans, "saved_ns": step - step_without, "saved_span_ns": spans - span_without,
+        "step_ns": step, "step_without_fault_ns": step_without, "span_ns": spans, "saved_ns": step - step_without,
+        "saved_span_ns": spans - span_without,
         "per_rank": [
             {"rank": capture.rank, "steps": _recorded_steps(capture)}
             for capture in captures
