@@ -30,3 +30,12 @@ if(NP_COVERAGE)
   target_compile_options(np_flags INTERFACE --coverage -O0)
   target_link_options(np_flags INTERFACE --coverage)
 endif()
+
+# Many small test programs are linked from the same libraries: gold takes a third of the time of ld.
+if(CMAKE_BUILD_TYPE STREQUAL Debug)
+  include(CheckLinkerFlag)
+  check_linker_flag(C -fuse-ld=gold NP_HAS_GOLD)
+  if(NP_HAS_GOLD)
+    string(APPEND CMAKE_EXE_LINKER_FLAGS " -fuse-ld=gold")
+  endif()
+endif()
