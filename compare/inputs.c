@@ -6,6 +6,7 @@
 #include "cli/prepare/prepare.h"
 #include "core/model/vendor/gpu_trace.h"
 
+#include "npuprof/align.h"
 #include "npuprof/load_run.h"
 #include "npuprof/text.h"
 

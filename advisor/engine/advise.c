@@ -9,6 +9,7 @@
 #include "advisor/engine/eval/program.h"
 #include "advisor/engine/sql/sql.h"
 
+#include "npuprof/align.h"
 #include "npuprof/details.h"
 
 /* What is known of the ranks, for rules over the cluster. */

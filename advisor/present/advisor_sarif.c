@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SARIF 2.1.0, for continuous integration and editors. */
 #include <inttypes.h>
+
+#include "npuprof/align.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "npuprof/align.h"
 #include "npuprof/grid.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"

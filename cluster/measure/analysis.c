@@ -2,6 +2,7 @@
 /* The order in which a loaded run is measured: every measure once, each from those before it. */
 #include "npuprof/analysis.h"
 
+#include "npuprof/align.h"
 #include "npuprof/text.h"
 
 void np_analysis_free(struct np_analysis *analysis)

@@ -2,6 +2,7 @@
 /* What every analysis needs of a rank, and the switch that collects it. */
 #include "npuprof/readiness.h"
 
+#include "npuprof/align.h"
 #include "npuprof/ranges.h"
 
 /* The run that is asked. */

@@ -3,6 +3,7 @@
  * out. */
 #include "verdict.h"
 
+#include "npuprof/align.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>

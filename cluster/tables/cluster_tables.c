@@ -2,6 +2,8 @@
 /* The list of the tables of a merged run, and labels that several of them write. */
 #include "npuprof/cluster_tables.h"
 
+#include "npuprof/align.h"
+
 #include "tables.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 /* ClusterCommunicationBandwidth: what operators moved, by transport and size of packets. */
 #include "tables.h"
 
+#include "npuprof/align.h"
 #include "npuprof/op_times.h"
 
 enum {

@@ -2,6 +2,7 @@
 /* ClusterCommunicationTime: how long operators took, each and in total. */
 #include "tables.h"
 
+#include "npuprof/align.h"
 #include "npuprof/op_times.h"
 
 enum {

@@ -2,6 +2,7 @@
 /* ClusterCommunicationMatrix: what went over each link of a communicator. */
 #include "tables.h"
 
+#include "npuprof/align.h"
 #include "npuprof/comm_tasks.h"
 #include "npuprof/op_times.h"
 

@@ -2,6 +2,8 @@
 /* Parts of the machine: links, stages of the pipeline, experts and memory. */
 #include "tables.h"
 
+#include "npuprof/align.h"
+
 /* --- links ----------------------------------------------------------------------------------- */
 
 static const struct np_column link_columns[] = {

@@ -2,6 +2,8 @@
 /* Where the time of each rank went: leaves of its steps, kernels by type, calls by function. */
 #include "tables.h"
 
+#include "npuprof/align.h"
+
 /* --- np_partition ---------------------------------------------------------------------------- */
 
 static const struct np_column partition_columns[] = {

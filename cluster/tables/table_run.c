@@ -2,6 +2,7 @@
 /* What was merged: communicators, parallel sizes, hosts, devices, sums, and what was skipped. */
 #include "tables.h"
 
+#include "npuprof/align.h"
 #include "npuprof/op_times.h"
 
 #include <inttypes.h>

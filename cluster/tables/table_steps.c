@@ -2,6 +2,8 @@
 /* ClusterStepTraceTime: the step times of ranks and of pipeline stages. */
 #include "tables.h"
 
+#include "npuprof/align.h"
+
 #include <inttypes.h>
 
 enum {

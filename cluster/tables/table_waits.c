@@ -2,6 +2,7 @@
 /* Who waited for whom: matched operators, waits, charges, and the clocks they rest on. */
 #include "tables.h"
 
+#include "npuprof/align.h"
 #include "npuprof/waits.h"
 
 /* --- np_instance ----------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
 /* What repairs would gain, and the critical path. */
 #include "tables.h"
 
+#include "npuprof/align.h"
+
 #include <inttypes.h>
 
 void np_path_leaf(const struct np_analysis *analysis, const struct np_path_piece *piece, char *ret,

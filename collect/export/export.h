@@ -31,8 +31,10 @@
 #include "npuprof/buf.h"
 #include "npuprof/dirs.h"
 #include "npuprof/json.h"
-#include "npuprof/rank.h"
+#include "npuprof/notes.h"
 #include "npuprof/temporary.h"
+
+struct np_rank;
 
 #define NP_EXPORT_OUTPUT "ASCEND_PROFILER_OUTPUT"
 #define NP_EXPORT_DONE   "analyse.done"

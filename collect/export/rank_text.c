@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 /* --- kernel_details.csv ---------------------------------------------------- */

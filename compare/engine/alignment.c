@@ -4,6 +4,7 @@
 #include "cmp_sequence.h"
 #include "cmp_tree.h"
 
+#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/text.h"
 

@@ -5,6 +5,7 @@
  */
 #include "cmp_comparison.h"
 
+#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/robust.h"
 #include "npuprof/text.h"

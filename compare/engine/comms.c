@@ -2,6 +2,7 @@
 /* Matches the communicators of two runs and compares what they did. */
 #include "cmp_comparison.h"
 
+#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/op_times.h"
 

@@ -2,6 +2,7 @@
 /* The kernels of each paired rank, reduced to sums by kind and cell. */
 #include "cmp_kernels.h"
 
+#include "npuprof/align.h"
 #include "npuprof/details.h"
 
 #include <math.h>

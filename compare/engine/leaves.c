@@ -5,6 +5,7 @@
  */
 #include "cmp_comparison.h"
 
+#include "npuprof/align.h"
 #include "npuprof/apportion.h"
 #include "npuprof/arena.h"
 #include "npuprof/buf.h"

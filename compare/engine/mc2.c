@@ -2,6 +2,7 @@
 /* Splits kernels that compute and communicate at once (MC2) into the two, as the vendor does. */
 #include "cmp_comparison.h"
 
+#include "npuprof/align.h"
 #include "npuprof/order.h"
 
 #include <strings.h>

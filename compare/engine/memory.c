@@ -2,6 +2,8 @@
 /* Finds the peak of each memory component on both sides (cmp_memory.h). */
 #include "cmp_memory.h"
 
+#include "npuprof/align.h"
+
 void cmp_memory_release(struct cmp_memory *memory)
 {
 	np_vec_release(&memory->list);

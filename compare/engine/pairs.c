@@ -2,6 +2,7 @@
 /* Decides which ranks are compared with which, and in which steps. */
 #include "cmp_comparison.h"
 
+#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/robust.h"
 #include "npuprof/text.h"

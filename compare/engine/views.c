@@ -4,6 +4,7 @@
 #include "cmp_tree.h"
 #include "cmp_views.h"
 
+#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/details.h"
 

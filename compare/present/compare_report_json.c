@@ -2,6 +2,7 @@
 /* Prints a comparison as JSON (npuprof.compare/1). */
 #include "compare_report.h"
 
+#include "npuprof/align.h"
 #include "npuprof/jsonout.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 /* Prints the screen of a comparison and the same as Markdown. */
 #include "compare_report.h"
 
+#include "npuprof/align.h"
 #include "npuprof/page.h"
 #include "npuprof/text.h"
 

@@ -2,6 +2,8 @@
 /* Defines the tables of ranks, communicators, links and memory of both sides. */
 #include "tables.h"
 
+#include "npuprof/align.h"
+
 #include <math.h>
 
 /* Tables about the ranks of both sides and what is between them. */

@@ -2,9 +2,10 @@
 #ifndef NP_READINESS_H
 #define NP_READINESS_H
 
-#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/cluster.h"
+
+struct np_align;
 
 /*
  * Which analyses a run can feed

@@ -2,10 +2,12 @@
 #ifndef NP_REPLAY_H
 #define NP_REPLAY_H
 
-#include "npuprof/align.h"
 #include "npuprof/clock.h"
 #include "npuprof/cluster.h"
 #include "npuprof/experts.h"
+
+struct np_align;
+struct np_instance;
 
 /*
  * The cluster, run again
@@ -28,7 +30,6 @@
  * more tokens than an even share can be taken off. Transfers are scaled by instance.
  */
 
-struct np_align;
 struct np_clock;
 
 enum np_work {

@@ -7,6 +7,7 @@
 #include "compare/engine/cmp_comparison.h"
 
 #include "core/model/vendor/gpu_trace.h"
+#include "npuprof/align.h"
 #include "npuprof/load_run.h"
 
 #include "fuzz_file.h"

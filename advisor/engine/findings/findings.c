@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/align.h"
 #include "npuprof/order.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"

@@ -2,6 +2,8 @@
 /* What repairs gain, from the analysis or from a merged database. */
 #include "gain.h"
 
+#include "npuprof/align.h"
+
 #include "advisor/engine/sql/sql.h"
 
 static int add_gain(struct adv_gains *gains, const char *fix, np_ns step, np_ns saved,

@@ -2,6 +2,8 @@
 /* Reads the cells of views from the structs that their rows are. */
 #include "view_fields.h"
 
+#include "npuprof/align.h"
+
 struct np_cell adv_view_read_rank(const struct adv_view *view, size_t row, const void *member)
 {
 	(void)row;

@@ -6,6 +6,8 @@
  */
 #include "views.h"
 
+#include "npuprof/align.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 /* Views of a rank's communication: operators, their transports, their sub-tasks. */
 #include "view_fields.h"
 
+#include "npuprof/align.h"
 #include "npuprof/op_times.h"
 
 #include <inttypes.h>

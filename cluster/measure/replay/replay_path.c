@@ -6,6 +6,7 @@
 
 #include "npuprof/align.h"
 #include "npuprof/order.h"
+#include "npuprof/run.h"
 
 /*
  * Where the walk is: on a rank, at a time, behind so many marks, going backwards.

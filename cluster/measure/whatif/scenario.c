@@ -2,6 +2,8 @@
 /* A scenario while repairs are put into it: factors of work and transfers, and means of peers. */
 #include "scenario.h"
 
+#include "npuprof/align.h"
+
 int scenario_init(struct scenario_draft *scenario, const struct np_replay *replay,
 		  struct np_err *err)
 {

@@ -4,6 +4,7 @@
 
 #include "scenario.h"
 
+#include "npuprof/align.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
 

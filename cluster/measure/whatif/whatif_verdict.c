@@ -2,6 +2,7 @@
 /* Which repair explains the loss, which few do together, and what is evident beside. */
 #include "whatif_run.h"
 
+#include "npuprof/align.h"
 #include "npuprof/robust.h"
 #include "npuprof/text.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/engine/cmp_comparison.h"
+
 #include "compare/engine/cmp_gate.h"
+#include "npuprof/align.h"
 
 #include "np_random.h"
 #include "np_synth.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/analysis.h"
 
+#include "npuprof/align.h"
+
 #include "np_synth.h"
 
 /* Simulated runs, measured as a whole: what reports look up is there. */

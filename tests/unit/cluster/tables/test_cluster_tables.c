@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/cluster_tables.h"
 
+#include "npuprof/align.h"
+
 #include "np_cluster_fixture.h"
 
 /* --- all tables ------------------------------------------------------------------------------ */

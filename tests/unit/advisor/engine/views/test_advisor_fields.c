@@ -2,6 +2,8 @@
 /* The views of a rank, over a detail that is made by hand. */
 #include "np_test.h"
 
+#include "npuprof/align.h"
+
 #include <stdlib.h>
 #include <string.h>
 
