@@ -6,8 +6,8 @@
 #include "cli/prepare/prepare.h"
 #include "core/model/vendor/gpu_trace.h"
 
-#include "npuprof/align.h"
 #include "npuprof/load_run.h"
+#include "npuprof/run.h"
 #include "npuprof/text.h"
 
 #include <dirent.h>

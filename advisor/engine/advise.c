@@ -9,8 +9,9 @@
 #include "advisor/engine/eval/program.h"
 #include "advisor/engine/sql/sql.h"
 
-#include "npuprof/align.h"
 #include "npuprof/details.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 
 /* What is known of the ranks, for rules over the cluster. */
 struct about {

@@ -3,8 +3,8 @@
 #include "advisor_report.h"
 #include "cli/prepare/input_json.h"
 
-#include "npuprof/align.h"
 #include "npuprof/ranges.h"
+#include "npuprof/run.h"
 
 static void put_cell(struct np_jsonout *out, const struct np_cell *cell)
 {

@@ -2,7 +2,7 @@
 /* SARIF 2.1.0, for continuous integration and editors. */
 #include <inttypes.h>
 
-#include "npuprof/align.h"
+#include "npuprof/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

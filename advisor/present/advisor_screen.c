@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "npuprof/align.h"
 #include "npuprof/grid.h"
 #include "npuprof/ranges.h"
+#include "npuprof/run.h"
 #include "npuprof/text.h"
 
 #include "advisor/engine/eval/template.h"

@@ -4,8 +4,8 @@
 #include "cmp_sequence.h"
 #include "cmp_tree.h"
 
-#include "npuprof/align.h"
 #include "npuprof/buf.h"
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 /* Calls in order. */

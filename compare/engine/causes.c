@@ -5,8 +5,8 @@
  */
 #include "cmp_comparison.h"
 
-#include "npuprof/align.h"
 #include "npuprof/buf.h"
+#include "npuprof/rank.h"
 #include "npuprof/robust.h"
 #include "npuprof/text.h"
 

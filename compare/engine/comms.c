@@ -5,6 +5,7 @@
 #include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/op_times.h"
+#include "npuprof/run.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,9 +2,9 @@
 /* Warns of what makes two runs differ that is not their speed. */
 #include "cmp_comparison.h"
 
-#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/ranges.h"
+#include "npuprof/rank.h"
 
 #include <inttypes.h>
 

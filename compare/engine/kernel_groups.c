@@ -2,7 +2,7 @@
 /* Groups the kernels of a rank by class, type, core and inputs (cmp_kernels.h). */
 #include "cmp_kernels.h"
 
-#include "npuprof/align.h"
+#include "npuprof/rank.h"
 
 /* Ranks of one device do not always know its number. */
 static int64_t time_key(const struct np_rank *rank, int32_t device, np_str step)

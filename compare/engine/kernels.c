@@ -2,8 +2,8 @@
 /* The kernels of each paired rank, reduced to sums by kind and cell. */
 #include "cmp_kernels.h"
 
-#include "npuprof/align.h"
 #include "npuprof/details.h"
+#include "npuprof/rank.h"
 
 #include <math.h>
 #include <pthread.h>

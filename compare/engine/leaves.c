@@ -5,10 +5,10 @@
  */
 #include "cmp_comparison.h"
 
-#include "npuprof/align.h"
 #include "npuprof/apportion.h"
 #include "npuprof/arena.h"
 #include "npuprof/buf.h"
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 /* Splits kernels that compute and communicate at once (MC2) into the two, as the vendor does. */
 #include "cmp_comparison.h"
 
-#include "npuprof/align.h"
 #include "npuprof/order.h"
+#include "npuprof/rank.h"
 
 #include <strings.h>
 

@@ -2,7 +2,7 @@
 /* Finds the peak of each memory component on both sides (cmp_memory.h). */
 #include "cmp_memory.h"
 
-#include "npuprof/align.h"
+#include "npuprof/rank.h"
 
 void cmp_memory_release(struct cmp_memory *memory)
 {

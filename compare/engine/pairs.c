@@ -2,8 +2,8 @@
 /* Decides which ranks are compared with which, and in which steps. */
 #include "cmp_comparison.h"
 
-#include "npuprof/align.h"
 #include "npuprof/buf.h"
+#include "npuprof/rank.h"
 #include "npuprof/robust.h"
 #include "npuprof/text.h"
 

@@ -4,9 +4,9 @@
 #include "cmp_tree.h"
 #include "cmp_views.h"
 
-#include "npuprof/align.h"
 #include "npuprof/buf.h"
 #include "npuprof/details.h"
+#include "npuprof/rank.h"
 
 #include <ctype.h>
 #include <strings.h>

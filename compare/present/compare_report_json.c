@@ -2,8 +2,8 @@
 /* Prints a comparison as JSON (npuprof.compare/1). */
 #include "compare_report.h"
 
-#include "npuprof/align.h"
 #include "npuprof/jsonout.h"
+#include "npuprof/rank.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 /* Prints the screen of a comparison and the same as Markdown. */
 #include "compare_report.h"
 
-#include "npuprof/align.h"
 #include "npuprof/page.h"
+#include "npuprof/rank.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>

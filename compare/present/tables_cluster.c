@@ -2,7 +2,7 @@
 /* Defines the tables of ranks, communicators, links and memory of both sides. */
 #include "tables.h"
 
-#include "npuprof/align.h"
+#include "npuprof/rank.h"
 
 #include <math.h>
 

@@ -5,8 +5,6 @@
 #include "npuprof/buf.h"
 #include "npuprof/cluster.h"
 
-struct np_align;
-
 /*
  * Which analyses a run can feed
  * =============================
@@ -15,6 +13,9 @@ struct np_align;
  * not, what is missing, and the switch of the profiler that would have
  * collected it.
  */
+
+struct np_align;
+
 enum np_answer {
 	NP_ANALYSIS_STEP_TIMES,
 	NP_ANALYSIS_STEPS,

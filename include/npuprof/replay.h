@@ -6,9 +6,6 @@
 #include "npuprof/cluster.h"
 #include "npuprof/experts.h"
 
-struct np_align;
-struct np_instance;
-
 /*
  * The cluster, run again
  * ======================
@@ -30,7 +27,9 @@ struct np_instance;
  * more tokens than an even share can be taken off. Transfers are scaled by instance.
  */
 
+struct np_align;
 struct np_clock;
+struct np_instance;
 
 enum np_work {
 	NP_WORK_COMPUTE,

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npuprof/align.h"
 #include "npuprof/order.h"
 #include "npuprof/ranges.h"
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
 #include "npuprof/text.h"
 
 /* Of a step. */

@@ -2,7 +2,7 @@
 /* What repairs gain, from the analysis or from a merged database. */
 #include "gain.h"
 
-#include "npuprof/align.h"
+#include "npuprof/run.h"
 
 #include "advisor/engine/sql/sql.h"
 

@@ -2,7 +2,7 @@
 /* Reads the cells of views from the structs that their rows are. */
 #include "view_fields.h"
 
-#include "npuprof/align.h"
+#include "npuprof/run.h"
 
 struct np_cell adv_view_read_rank(const struct adv_view *view, size_t row, const void *member)
 {

@@ -2,7 +2,7 @@
 /* Views of what a rank ran on and with: environment, settings, device, versions; and of graphs. */
 #include "view_fields.h"
 
-#include "npuprof/align.h"
+#include "npuprof/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "views.h"
 
-#include "npuprof/align.h"
+#include "npuprof/run.h"
 
 #include <stdlib.h>
 #include <string.h>

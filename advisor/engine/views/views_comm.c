@@ -2,8 +2,8 @@
 /* Views of a rank's communication: operators, their transports, their sub-tasks. */
 #include "view_fields.h"
 
-#include "npuprof/align.h"
 #include "npuprof/op_times.h"
+#include "npuprof/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
