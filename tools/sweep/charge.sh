@@ -3,7 +3,7 @@
 # How often the cause of waiting is found, over many simulated clusters: the table "Waiting and its
 # origin" of doc/accuracy.md.
 #
-#	tools/sweep/blame.sh [-s SEEDS] [-r "RANKS..."] [-c "CASES..."]
+#	tools/sweep/charge.sh [-s SEEDS] [-r "RANKS..."] [-c "CASES..."]
 #
 # A release build is expected in build/release (or in $NPUPROF_BUILD). One line per case and size.
 . "$(dirname "$0")/lib.sh"

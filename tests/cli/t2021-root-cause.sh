@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Where waiting began: the cause of a late rank, charges passed on through communicators, and nobody named on
-# healthy clusters. A small sample of tools/sweep/blame.sh.
+# healthy clusters. A small sample of tools/sweep/charge.sh.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 need_program sqlite3
