@@ -4,9 +4,12 @@
 
 bool vendor_is_no_value(const char *text, size_t length, enum vendor_no_value words)
 {
-	static const char *const marks[] = { "", "N/A", "NA", "INVALID_TYPE" };
-	size_t count = words == VENDOR_NO_TYPE ? 2 : NP_COUNT(marks);
+	static const char *const marks[] = { "N/A", "NA", "INVALID_TYPE" };
+	size_t count = words == VENDOR_NO_TYPE ? 1 : NP_COUNT(marks);
 
+	/* A cell that is not there has no text at all. */
+	if (length == 0)
+		return true;
 	for (size_t i = 0; i < count; i++) {
 		if (strlen(marks[i]) == length && memcmp(text, marks[i], length) == 0)
 			return true;

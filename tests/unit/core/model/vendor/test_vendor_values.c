@@ -228,9 +228,17 @@ static void calls_are_known_by_their_numbers(void **state)
 	assert_false(vendor_loads_data("dataload", 8));
 }
 
+static void a_cell_that_is_not_there_is_no_value(void **state)
+{
+	(void)state;
+	assert_true(vendor_is_no_value(NULL, 0, VENDOR_NO_TEXT));
+	assert_true(vendor_is_no_value(NULL, 0, VENDOR_NO_TYPE));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cell_that_is_not_there_is_no_value),
 		cmocka_unit_test(a_number_is_unknown_if_it_is_negative_or_a_mark_of_no_value),
 		cmocka_unit_test(a_size_of_over_a_petabyte_is_damage),
 		cmocka_unit_test(a_time_must_not_run_backwards_nor_last_over_30_days),
