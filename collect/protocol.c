@@ -30,17 +30,6 @@ const char *np_step_source_name(enum np_step_source source)
 	return source_names[source];
 }
 
-bool np_step_source_parse(const char *name, enum np_step_source *ret)
-{
-	for (size_t i = 0; i < NP_COUNT(source_names); i++) {
-		if (strcmp(source_names[i], name) == 0) {
-			*ret = (enum np_step_source)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 const char *np_prof_level_name(enum np_prof_level level)
 {
 	return level_names[level];
@@ -250,12 +239,14 @@ void np_message_init(struct np_message *message, enum np_message_type type, int3
 	};
 }
 
-size_t np_message_size(const struct np_message *message)
+/* Bytes of `message` that are to be sent: the text without what follows it. */
+static size_t np_message_size(const struct np_message *message)
 {
 	return offsetof(struct np_message, text) + strnlen(message->text, NP_MESSAGE_TEXT - 1) + 1;
 }
 
-bool np_message_valid(struct np_message *message, size_t size)
+/* Is what was received (into *message, `size` bytes) a message of this protocol? Ends its text. */
+static bool np_message_valid(struct np_message *message, size_t size)
 {
 	size_t head = offsetof(struct np_message, text);
 

@@ -56,7 +56,6 @@ enum np_step_source {
 
 /* "auto", "explicit", "mstx", "stamp", "hccl", "time", "sync", "torch" */
 const char *np_step_source_name(enum np_step_source source);
-bool np_step_source_parse(const char *name, enum np_step_source *ret);
 
 /* Steps that training frameworks mark: "step 12", "ProfilerStep#12", "iteration: 12". */
 #define NP_STEP_PATTERN "^(?:step|ProfilerStep#|iteration|iter)[ _#:]*(\\d+)$"
@@ -213,12 +212,6 @@ struct np_message {
 
 /* A message of this process at this moment with everything unknown. */
 void np_message_init(struct np_message *message, enum np_message_type type, int32_t rank);
-
-/* Bytes of `message` that are to be sent: the text without what follows it. */
-size_t np_message_size(const struct np_message *message);
-
-/* Is what was received (into *message, `size` bytes) a message of this protocol? Ends its text. */
-bool np_message_valid(struct np_message *message, size_t size);
 
 /* Send one message, or false if it cannot be done at once. Never waits, never raises SIGPIPE. */
 bool np_message_send(int fd, const struct np_message *message);

@@ -90,7 +90,6 @@ int np_replay_build(const struct np_cluster *cluster, const struct np_align *ali
 		    const struct np_clock *clock, const struct np_experts *experts, size_t threads,
 		    struct np_replay **ret, struct np_err *err) NP_MUST_USE;
 void np_replay_free(struct np_replay *replay);
-void np_replay_freep(struct np_replay **replay);
 
 /* The last recorded start of an instance, on the common clock. */
 np_ns np_replay_last_start(const struct np_replay *replay, const struct np_instance *instance);

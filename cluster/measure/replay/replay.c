@@ -26,7 +26,7 @@ void np_replay_free(struct np_replay *replay)
 	free(replay);
 }
 
-void np_replay_freep(struct np_replay **replay)
+static void np_replay_freep(struct np_replay **replay)
 {
 	np_replay_free(*replay);
 }

@@ -87,7 +87,7 @@ static bool is_static(const char *name)
 	return !loads;
 }
 
-void np_backend_probe(char *const *app, struct np_backend_signs *ret)
+static void np_backend_probe(char *const *app, struct np_backend_signs *ret)
 {
 	bool is_python = strncmp(np_text_last_part(app[0]), "python", 6) == 0;
 	struct np_err err = NP_ERR_INIT;

@@ -39,8 +39,6 @@ struct np_backend_signs {
 	bool has_msprof;
 };
 
-void np_backend_probe(char *const *app, struct np_backend_signs *ret);
-
 /* The choice of "auto", with its reason; `job` says what is asked for. */
 enum np_plan_backend np_backend_decide(const struct np_job *job,
 				       const struct np_backend_signs *signs,

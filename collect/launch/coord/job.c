@@ -101,7 +101,8 @@ int np_job_chosen(const struct np_job *job)
 	return count;
 }
 
-void np_job_add_chosen(const struct np_job *job, struct np_buf *buf)
+/* Append the ranks that are profiled as "0-3,8". */
+static void np_job_add_chosen(const struct np_job *job, struct np_buf *buf)
 {
 	int64_t *ranks;
 	size_t count = 0;

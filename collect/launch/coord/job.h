@@ -67,9 +67,6 @@ void np_job_name_window(const struct np_job *job, int32_t number, char *text, si
 /* Number of ranks that are profiled; with finds_ranks, before the end, 1 stands for them. */
 int np_job_chosen(const struct np_job *job);
 
-/* Append the ranks that are profiled as "0-3,8". */
-void np_job_add_chosen(const struct np_job *job, struct np_buf *buf);
-
 /* What the plan will take on disk, a guess: for one rank and step, in bytes. */
 int64_t np_job_guess(const struct np_plan *plan);
 
