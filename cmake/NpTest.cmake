@@ -76,6 +76,10 @@ foreach(script ${cli_tests})
   if(script MATCHES "t(2050|4010|4011)-")
     set_tests_properties(cli.${test} PROPERTIES LABELS long)
   endif()
+  # About a check of the tree, with no program of ours in it.
+  if(script MATCHES "t0004-")
+    set_tests_properties(cli.${test} PROPERTIES LABELS lint)
+  endif()
   # Looks for what jobs leave in shared memory, which jobs that are killed do.
   if(script MATCHES "t3001-")
     set_tests_properties(cli.${test} PROPERTIES RESOURCE_LOCK npusim LABELS alone)
