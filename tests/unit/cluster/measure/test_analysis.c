@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The analysis as a whole: what reports find in it agrees with what it was measured from. */
 #include "npuprof/analysis.h"
 
 #include "npuprof/align.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Least, most and median over ranks, and who is longest. */
 #include "npuprof/spread.h"
 
 #include "np_cluster_fixture.h"

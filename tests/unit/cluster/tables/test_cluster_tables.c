@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names, rows and leaves of the tables of a merged run. */
 #include "npuprof/cluster_tables.h"
 
 #include "npuprof/align.h"

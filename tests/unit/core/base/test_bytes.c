@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and texts packed into bytes, and damaged ones refused. */
 #include "npuprof/bytes.h"
 
 #include "np_fault.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The hash map: what was put is found, also when it grows or memory runs out. */
 #include "npuprof/map.h"
 
 #include "np_fault.h"

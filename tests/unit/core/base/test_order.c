@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Comparing numbers, and the first of a sorted list that is not less. */
 #include "npuprof/order.h"
 
 #include "np_random.h"

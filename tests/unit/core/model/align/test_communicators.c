@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Communicators of all ranks, merged by name and members. */
 #include "npuprof/communicators.h"
 
 #include "np_cluster_fixture.h"
