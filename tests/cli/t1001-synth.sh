@@ -214,6 +214,26 @@ expect_equal "$(contents "$work/j1")" "$(contents "$work/j4")"
 expect 'another seed gives other files' test "$(contents "$work/j1")" != "$(contents "$work/s2")"
 expect 'truth.json is the same for all forms' cmp "$work/j1/truth.json" "$work/db/truth.json"
 
+behaviour 'idle time between steps and stalls of the data loader are in truth.json and in the files'
+rm -rf "$work/c"
+run "$synth" -q -o "$work/c" --format both --ranks 2 --steps 3 --layers 2 --noise 0 --between 4000 --dataloader 1:7000:3
+expect_exit 0
+truth() {
+	sqlite3 :memory: "SELECT group_concat($1, ' ') FROM json_each(CAST(readfile('$work/c/truth.json') AS TEXT), '$2')"
+}
+expect_equal "$(truth "value ->> 'plant' || ' ' || (value ->> 'amount') || ' ' || coalesce(value ->> 'rank', 'all')" '$.planted')" \
+	'between 4000.0 all dataloader 7000.0 1'
+expect_equal "$(truth "value ->> 'every'" '$.planted')" 3
+# Step 1 is an ordinary pause; before step 3 the loader stalls as well; the last step has no iteration.
+expect_equal "$(truth "(value ->> 'between_ns') / 1000000" '$.ranks[1].steps')" '4 11'
+expect_equal "$(truth "(value ->> 'iteration_ns') - (value ->> 'span_ns') = (value ->> 'between_ns')" '$.ranks[1].steps')" '1 1'
+expect_equal "$(truth "value ->> 'iteration_ns' IS NULL" '$.ranks[1].steps')" '0 0 1'
+output=$(echo "$work"/c/host0_200017_*/ASCEND_PROFILER_OUTPUT)
+expect_equal "$(sqlite3 "$output/ascend_pytorch_profiler_1.db" "SELECT group_concat((endNs - startNs) / 1000000, ' ') FROM PYTORCH_API p
+	JOIN STRING_IDS s ON s.id = p.name WHERE s.value LIKE 'enumerate(DataLoader)#%.__next__'")" '0 0 7'
+expect 'the loader is a cpu_op of the trace' grep -qP '"name": "enumerate\(DataLoader\)#[^"]*__next__".*"dur": 7\d{3}\..*"cat": "cpu_op"' \
+	"$output/trace_view.json"
+
 # agree <what> <sql>: the query on the database of rank 0 gives no rows
 agree() {
 	expect "$1" test -z "$(sqlite3 "$db" "$2" 2>&1)"

@@ -33,7 +33,7 @@ int syn_account_close(struct syn_account *account, np_ns host_start, struct syn_
 		      struct np_err *err)
 {
 	struct syn_intervals exposed = { 0 };
-	struct syn_totals totals = { .bubble_ns = account->bubble_ns };
+	struct syn_totals totals = { .bubble_ns = account->bubble_ns, .begin_ns = NP_UNKNOWN };
 	bool has_kernels = account->computing.all.count > 0;
 	np_ns first = INT64_MAX;
 	np_ns last = INT64_MIN;
@@ -49,6 +49,7 @@ int syn_account_close(struct syn_account *account, np_ns host_start, struct syn_
 	widen(&account->computing, &first, &last);
 	widen(&account->communication, &first, &last);
 	if (last > first) {
+		totals.begin_ns = first;
 		totals.span_ns = last - first;
 		totals.free_ns = totals.span_ns - totals.computing_ns - totals.exposed_ns;
 		totals.stage_ns = totals.span_ns - totals.bubble_ns;

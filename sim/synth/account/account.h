@@ -16,6 +16,7 @@ struct syn_totals {
 	np_ns overlapped_ns;
 	np_ns free_ns;      /* gaps inside C and M together */
 	np_ns bubble_ns;    /* summed length of hcom_receive, overlaps counted twice */
+	np_ns begin_ns;     /* first start of C and M; NP_UNKNOWN: there are none */
 	np_ns span_ns;      /* last end less first start of C and M */
 	np_ns stage_ns;     /* span less bubble */
 	np_ns preparing_ns; /* from the step's begin on the host to the first start; 0 without

@@ -123,6 +123,8 @@ static void put_plant(struct np_jsonout *out, const struct syn_plant *plant)
 		np_jsonout_integer(out, "stage", plant->stage);
 	if (plant->host >= 0)
 		np_jsonout_integer(out, "host", plant->host);
+	if (plant->every > 1)
+		np_jsonout_integer(out, "every", plant->every);
 	if (plant->factor != 1.0)
 		np_jsonout_real(out, "factor", plant->factor);
 	if (plant->amount != 0.0)
@@ -174,8 +176,22 @@ static void put_bubble(struct np_jsonout *out, const struct syn_bubble *bubble)
 	np_jsonout_end(out);
 }
 
-static void put_step(struct np_jsonout *out, const struct syn_truth_step *step, bool pipeline)
+/* From the first start in a step to that in the next; the last step has none. */
+static np_ns iteration_of(const struct syn_truth *truth, size_t index)
 {
+	const struct syn_truth_step *step = &truth->steps.item[index];
+
+	if (index + 1 >= truth->steps.count || step[1].id != step->id + 1 ||
+	    step->totals.begin_ns == NP_UNKNOWN || step[1].totals.begin_ns == NP_UNKNOWN)
+		return NP_UNKNOWN;
+	return step[1].totals.begin_ns - step->totals.begin_ns;
+}
+
+static void put_step(struct np_jsonout *out, const struct syn_truth *truth, size_t index,
+		     bool pipeline)
+{
+	const struct syn_truth_step *step = &truth->steps.item[index];
+	np_ns iteration = iteration_of(truth, index);
 	const struct syn_totals *totals = &step->totals;
 	char id[24];
 
@@ -191,6 +207,9 @@ static void put_step(struct np_jsonout *out, const struct syn_truth_step *step, 
 	np_jsonout_integer(out, "stage_ns", totals->stage_ns);
 	np_jsonout_integer(out, "preparing_ns", totals->preparing_ns);
 	np_jsonout_integer(out, "span_ns", totals->span_ns);
+	np_jsonout_integer(out, "iteration_ns", iteration);
+	np_jsonout_integer(out, "between_ns",
+			   iteration == NP_UNKNOWN ? NP_UNKNOWN : iteration - totals->span_ns);
 	np_jsonout_integer(out, "host_step_ns",
 			   step->id == NP_UNKNOWN ? NP_UNKNOWN : step->end_ns - step->start_ns);
 	if (pipeline)
@@ -216,7 +235,7 @@ static void put_rank(struct np_jsonout *out, const struct syn_timeline *timeline
 	np_jsonout_real(out, "clock_drift_ppm", info.clock.drift_ppm);
 	np_jsonout_array(out, "steps");
 	for (size_t i = 0; i < truth->steps.count; i++)
-		put_step(out, &truth->steps.item[i], timeline->config->pp > 1);
+		put_step(out, truth, i, timeline->config->pp > 1);
 	np_jsonout_end(out);
 	np_jsonout_end(out);
 }

@@ -37,6 +37,7 @@ struct syn_plant {
 	int64_t peer;
 	int64_t stage;
 	int64_t host;
+	int64_t every; /* of so many steps, one */
 	double factor;
 	double amount;
 	double drift_ppm;

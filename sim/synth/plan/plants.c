@@ -11,7 +11,8 @@
 #include "rng.h"
 
 #define SYN_PLANT_INIT \
-	((struct syn_plant){ .rank = -1, .peer = -1, .stage = -1, .host = -1, .factor = 1.0 })
+	((struct syn_plant){ \
+		.rank = -1, .peer = -1, .stage = -1, .host = -1, .every = 1, .factor = 1.0 })
 
 /* Arguments are parts separated by ':'; each reader takes one and says where it ended. */
 static bool take_integer(const char **text, int64_t *ret)
@@ -119,6 +120,20 @@ static int parse_rank_amount(const char *text, struct syn_plant *plant, struct n
 	bool good = take_integer(&text, &plant->rank) && take_char(&text, ':') &&
 		    take_real(&text, &plant->amount) && plant->amount >= 0.0;
 
+	return check_end(plant, good, text, err);
+}
+
+/* R:US[:every] or all:US[:every] */
+static int parse_stall(const char *text, struct syn_plant *plant, struct np_err *err)
+{
+	bool all = strncmp(text, "all:", 4) == 0;
+	bool good;
+
+	text += all ? 3 : 0;
+	good = (all || take_integer(&text, &plant->rank)) && take_char(&text, ':') &&
+	       take_real(&text, &plant->amount) && plant->amount >= 0.0;
+	if (good && take_char(&text, ':'))
+		good = take_integer(&text, &plant->every) && plant->every > 0;
 	return check_end(plant, good, text, err);
 }
 
@@ -242,6 +257,14 @@ static np_ns rank_delay(const struct syn_plant *plant, int32_t rank)
 	return rank == plant->rank ? (np_ns)llround(plant->amount * 1e3) : 0;
 }
 
+/* The every-th step and its multiples, counted from the first that was recorded. */
+static np_ns loader_stall(const struct syn_plant *plant, int32_t rank, int64_t step)
+{
+	bool hit = (plant->rank < 0 || plant->rank == rank) && (step + 1) % plant->every == 0;
+
+	return hit ? (np_ns)llround(plant->amount * 1e3) : 0;
+}
+
 static bool clock_applies(const struct syn_plant *plant, const struct syn_place *place)
 {
 	return place->host == plant->host || place->rank == plant->rank;
@@ -293,6 +316,16 @@ const struct syn_plant_kind syn_plant_kinds[] = {
 	  .help = "before each layer the host of rank R drains its queue and stops for US",
 	  .parse = parse_rank_amount,
 	  .host_delay = rank_delay },
+	{ .name = "between",
+	  .syntax = "US",
+	  .help = "between two steps all hosts wait for their devices and stop for US",
+	  .parse = parse_amount,
+	  .scalar = SYN_BETWEEN },
+	{ .name = "dataloader",
+	  .syntax = "R|all:US[:EVERY]",
+	  .help = "the data loader of rank R, or of all, takes US longer in every EVERY-th step",
+	  .parse = parse_stall,
+	  .data_stall = loader_stall },
 	{ .name = "drop-ops",
 	  .syntax = "R:COUNT|SHARE",
 	  .help = "that many operators of rank R, or that share (below 1), are not written",
@@ -424,6 +457,19 @@ np_ns syn_host_delay(const struct syn_config *config, int32_t rank)
 			delay += plant->kind->host_delay(plant, rank);
 	}
 	return delay;
+}
+
+np_ns syn_data_stall(const struct syn_config *config, int32_t rank, int64_t step)
+{
+	np_ns stall = 0;
+
+	for (size_t i = 0; i < config->plants.count; i++) {
+		const struct syn_plant *plant = &config->plants.item[i];
+
+		if (plant->kind->data_stall)
+			stall += plant->kind->data_stall(plant, rank, step);
+	}
+	return stall;
 }
 
 static struct syn_clock clock_at(const struct syn_config *config, const struct syn_place *place)

@@ -25,6 +25,7 @@ enum syn_scalar {
 	SYN_LEAK,        /* bytes never given back, per step */
 	SYN_EXTRA_CASTS, /* casts before each layer of the forward pass */
 	SYN_RESHAPE,     /* factor on the first projection, which gets another shape */
+	SYN_BETWEEN,     /* microseconds that hosts stop between two steps */
 };
 
 struct syn_plant_kind {
@@ -38,6 +39,7 @@ struct syn_plant_kind {
 	double (*type_factor)(const struct syn_plant *plant, const char *type);
 	double (*link_factor)(const struct syn_plant *plant, int32_t src, int32_t dst);
 	np_ns (*host_delay)(const struct syn_plant *plant, int32_t rank);
+	np_ns (*data_stall)(const struct syn_plant *plant, int32_t rank, int64_t step);
 	bool (*clock_applies)(const struct syn_plant *plant, const struct syn_place *place);
 	enum syn_scalar scalar; /* what `amount` means where one number is all there is */
 };
@@ -64,6 +66,9 @@ double syn_link_factor(const struct syn_config *config, int32_t src, int32_t dst
 
 /* How long the host of a rank stops, with an empty queue, before each layer. */
 np_ns syn_host_delay(const struct syn_config *config, int32_t rank);
+
+/* How much longer the data loader of a rank takes at the beginning of a step (from 0). */
+np_ns syn_data_stall(const struct syn_config *config, int32_t rank, int64_t step);
 
 /* A clock: local = true + offset + drift × (true − start of the job). */
 struct syn_clock {

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "sim/synth/plan/plants.h"
 #include "sim/synth/plan/rng.h"
 
 #define HOST_SIGMA     0.15
@@ -113,7 +114,8 @@ int syn_rank_begin_step(struct syn_rank *rank, const struct syn_groups *groups, 
 	rank->launched = 0;
 	rank->complete = false;
 	rank->step_begin_ns = rank->host_ns;
-	rank->host_ns += jittered(rank, SYN_FOR_LAUNCH, UINT32_MAX, DATA_NS);
+	rank->host_ns += jittered(rank, SYN_FOR_LAUNCH, UINT32_MAX, DATA_NS) +
+			 syn_data_stall(rank->config, rank->rank, step);
 	rank->data_ns = rank->host_ns;
 	(void)run_host(rank);
 	return NP_OK;
@@ -175,6 +177,21 @@ static bool is_complete(const struct syn_rank *rank)
 	return rank->launched == rank->program.items.count;
 }
 
+/*
+ * Planted: at the end of every step but the last the host waits for its device and does something
+ * that nobody records, as a loop does that saves or prints what it has learnt.
+ */
+static void pause_host(struct syn_rank *rank)
+{
+	double between = syn_scalar(rank->config, SYN_BETWEEN, rank->rank, 0.0);
+
+	if (between <= 0.0 || rank->program.step + 1 >= rank->config->steps)
+		return;
+	for (int i = 0; i < SYN_STREAMS; i++)
+		rank->host_ns = later(rank->host_ns, rank->tail_ns[i]);
+	rank->host_ns += WAKE_NS + (np_ns)llround(between * 1e3);
+}
+
 bool syn_rank_advance(struct syn_rank *rank, syn_end_of *end_of, void *context)
 {
 	bool moved = true;
@@ -189,6 +206,7 @@ bool syn_rank_advance(struct syn_rank *rank, syn_end_of *end_of, void *context)
 	rank->complete = true;
 	/* The step is over for the host when its last launch is. */
 	rank->host_ns = later(rank->host_ns, rank->queue_ns) + GAP_NS;
+	pause_host(rank);
 	rank->step_end_ns = rank->host_ns;
 	rank->host_ns += GAP_NS;
 	return true;

@@ -449,7 +449,9 @@ static void wrong_plants_are_refused(void **state)
 		{ "slow-rank", "3" },     { "slow-rank", "3:0" },       { "slow-rank", "3:1.5x" },
 		{ "slow-link", "1:2" },   { "clock-skew", "host1:5" },  { "clock-skew", "1:5h" },
 		{ "truncate", "1:1.5" },  { "shift-ordinals", "1:.5" }, { "host-gap", "1:-3" },
-		{ "clock-skew", "x:1s" },
+		{ "clock-skew", "x:1s" }, { "between", "-1" },          { "between", "1:2" },
+		{ "dataloader", "5" },    { "dataloader", "any:5" },    { "dataloader", "all:5:0" },
+		{ "dataloader", "1:5:" },
 	};
 
 	(void)state;
@@ -489,6 +491,116 @@ static void uneven_sequences_move_work_and_make_none(void **state)
 	}
 }
 
+/* First start and span of each step of a rank, on its own clock. */
+struct step_times {
+	np_ns begin[8];
+	np_ns span[8];
+	size_t count;
+};
+
+static struct step_times step_times_of(const struct job *job, int32_t rank)
+{
+	struct step_times times = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	struct syn_truth truth;
+	struct syn_sink *sinks[] = { &truth.base };
+
+	syn_truth_init(&truth, job->timeline.config, rank);
+	assert_ok(syn_stream_rank(&job->timeline, rank, sinks, 1, &err), err);
+	times.count = truth.steps.count;
+	assert_true(times.count <= NP_COUNT(times.begin));
+	for (size_t i = 0; i < times.count; i++) {
+		times.begin[i] = truth.steps.item[i].totals.begin_ns;
+		times.span[i] = truth.steps.item[i].totals.span_ns;
+	}
+	syn_truth_release(&truth);
+	return times;
+}
+
+/* Without noise the steps are equal, and what is longer is the time between them alone. */
+static void pause_between_steps_lengthens_iterations_and_no_span(void **state)
+{
+	JOB(plain, "--ranks", "4", "--steps", "4", "--noise", "0");
+	JOB(pause, "--ranks", "4", "--steps", "4", "--noise", "0", "--between", "3000");
+
+	(void)state;
+	for (int32_t rank = 0; rank < 4; rank++) {
+		struct step_times before = step_times_of(plain, rank);
+		struct step_times after = step_times_of(pause, rank);
+
+		for (size_t i = 0; i + 1 < after.count; i++) {
+			np_ns longer = (after.begin[i + 1] - after.begin[i]) -
+				       (before.begin[i + 1] - before.begin[i]);
+
+			assert_int_equal(after.span[i], before.span[i]);
+			/* 3 ms, and what the host has to wait for the device before. */
+			assert_true(longer >= 3000000 && longer < 4000000);
+		}
+		assert_int_equal(after.span[3], before.span[3]);
+	}
+}
+
+/*
+ * Steps 2 and 4 of rank 1 begin 5 ms later, less what its device still had to do; the others wait
+ * for it inside the step.
+ */
+static void stalled_loader_delays_the_rank_in_every_other_step(void **state)
+{
+	JOB(plain, "--ranks", "4", "--steps", "4", "--noise", "0");
+	JOB(stall, "--ranks", "4", "--steps", "4", "--noise", "0", "--dataloader", "1:5000:2");
+	struct step_times before = step_times_of(plain, 1);
+	struct step_times after = step_times_of(stall, 1);
+	struct step_times other = step_times_of(stall, 2);
+
+	(void)state;
+	assert_int_equal(after.begin[0], before.begin[0]);
+	for (size_t i = 1; i < 4; i++) {
+		np_ns late = (after.begin[i] - after.begin[i - 1]) -
+			     (before.begin[i] - before.begin[i - 1]);
+
+		assert_true(late <= 5000000);
+		assert_true(i == 2 ? late < 1000000 : late > 3000000);
+	}
+	assert_int_equal(other.begin[1], before.begin[1]);
+	assert_true(other.span[1] > before.span[1] + 3000000);
+}
+
+/* What the sink shows of the loader. */
+struct loader_watcher {
+	struct syn_sink base;
+	np_ns longest;
+	int64_t count;
+};
+
+static int see_loader(struct syn_sink *sink, const struct syn_api *api, struct np_err *err)
+{
+	struct loader_watcher *watcher = (struct loader_watcher *)sink;
+	np_ns length = api->end_ns - api->start_ns;
+
+	(void)err;
+	if (!strstr(api->name, "enumerate(DataLoader)#"))
+		return NP_OK;
+	watcher->count++;
+	watcher->longest = length > watcher->longest ? length : watcher->longest;
+	return NP_OK;
+}
+
+static void stalled_loader_is_recorded_as_torch_does(void **state)
+{
+	JOB(stall, "--ranks", "2", "--steps", "4", "--noise", "0", "--dataloader", "all:5000");
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	for (int32_t rank = 0; rank < 2; rank++) {
+		struct loader_watcher watcher = { .base = { .api = see_loader } };
+		struct syn_sink *sinks[] = { &watcher.base };
+
+		assert_ok(syn_stream_rank(&stall->timeline, rank, sinks, 1, &err), err);
+		assert_int_equal(watcher.count, 4);
+		assert_true(watcher.longest >= 5000000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +619,9 @@ int main(void)
 		cmocka_unit_test(communicator_has_the_hash_of_the_vendor),
 		cmocka_unit_test(draws_have_the_moments_they_should),
 		cmocka_unit_test(wrong_plants_are_refused),
+		cmocka_unit_test(pause_between_steps_lengthens_iterations_and_no_span),
+		cmocka_unit_test(stalled_loader_delays_the_rank_in_every_other_step),
+		cmocka_unit_test(stalled_loader_is_recorded_as_torch_does),
 	};
 
 	return cmocka_run_group_tests_name("synth", tests, NULL, NULL);
