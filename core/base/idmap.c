@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of ids: pages of neighbours, found by their number, and the page used last. */
+/* Maps of ids: pages of neighbours, found by their number, and those used lately. */
 #include "npuprof/idmap.h"
 
 #include <assert.h>
@@ -18,18 +18,25 @@ struct page {
 };
 
 struct np_idmap {
-	struct np_idmap_last last; /* first: np_idmap_get() looks here */
+	struct np_idmap_recent recent[NP_IDMAP_RECENT]; /* first: np_idmap_get() looks here */
 	NP_VEC(struct page) pages;
 	NP_VEC(uint64_t) numbers; /* of the pages */
 	struct np_map map;        /* number of a page → pages */
 };
+
+/* Pages have moved, or are gone. */
+static void forget(struct np_idmap *map)
+{
+	for (size_t i = 0; i < NP_IDMAP_RECENT; i++)
+		map->recent[i].number = NO_PAGE;
+}
 
 struct np_idmap *np_idmap_new(void)
 {
 	struct np_idmap *map = calloc(1, sizeof(*map));
 
 	if (map)
-		map->last.number = NO_PAGE;
+		forget(map);
 	return map;
 }
 
@@ -69,7 +76,7 @@ static struct page *add_page(struct np_idmap *map, uint64_t number)
 	if (np_vec_reserve(&map->pages, 1, NULL) < 0)
 		return NULL;
 	if (map->pages.capacity != capacity)
-		map->last.number = NO_PAGE;
+		forget(map);
 	if (np_vec_reserve(&map->numbers, 1, NULL) < 0 ||
 	    np_map_add(&map->map, number, (uint32_t)map->pages.count, NULL) < 0)
 		return NULL;
@@ -83,7 +90,7 @@ static struct page *add_page(struct np_idmap *map, uint64_t number)
 
 static void remember(struct np_idmap *map, uint64_t number, struct page *page)
 {
-	map->last = (struct np_idmap_last){ number, page->value };
+	map->recent[number % NP_IDMAP_RECENT] = (struct np_idmap_recent){ number, page->value };
 }
 
 /* A page that is looked for. */
@@ -115,10 +122,11 @@ static struct page *get_page(struct np_idmap *map, uint64_t number)
 static uint32_t *values_of(struct np_idmap *map, int64_t id)
 {
 	uint64_t number = number_of(id);
+	const struct np_idmap_recent *recent = &map->recent[number % NP_IDMAP_RECENT];
 	struct page *page;
 
-	if (number == map->last.number)
-		return map->last.value;
+	if (recent->number == number)
+		return recent->value;
 	page = get_page(map, number);
 	if (!page)
 		page = add_page(map, number);
@@ -151,7 +159,7 @@ void np_idmap_clear(struct np_idmap *map)
 	np_map_clear(&map->map);
 	map->numbers.count = 0;
 	map->pages.count = 0;
-	map->last.number = NO_PAGE;
+	forget(map);
 }
 
 /* --- sets ------------------------------------------------------------------------------------ */

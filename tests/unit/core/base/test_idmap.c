@@ -55,6 +55,23 @@ static void ids_at_the_ends_of_the_range_are_ids(void **state)
 		assert_int_equal(np_idmap_get(map, id[i]), i);
 }
 
+/* Pages whose numbers end alike are remembered at one place, and pages move as their number grows.
+ */
+static void pages_remembered_at_one_place_are_told_apart(void **state)
+{
+	const int64_t apart = (int64_t)NP_IDMAP_RECENT * NP_IDMAP_PAGE_IDS;
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *map = some_map();
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		set(map, (int64_t)i * apart + 7, i);
+		assert_int_equal(np_idmap_get(map, 7), 0);
+		assert_int_equal(np_idmap_get(map, (int64_t)i * apart + 7), i);
+		assert_int_equal(np_idmap_get(map, (int64_t)(i + 1) * apart + 7), NP_IDMAP_NONE);
+		assert_int_equal(np_idmap_get(map, (int64_t)(i / 2) * apart + 7), i / 2);
+	}
+}
+
 static void clearing_forgets_everything(void **state)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *map = some_map();
@@ -199,6 +216,7 @@ int main(void)
 		cmocka_unit_test(an_id_never_set_gives_none),
 		cmocka_unit_test(a_later_value_replaces_an_earlier_one),
 		cmocka_unit_test(ids_at_the_ends_of_the_range_are_ids),
+		cmocka_unit_test(pages_remembered_at_one_place_are_told_apart),
 		cmocka_unit_test(clearing_forgets_everything),
 		cmocka_unit_test(a_map_agrees_with_a_list_of_pairs),
 		cmocka_unit_test(a_set_has_what_was_added_and_nothing_else),
