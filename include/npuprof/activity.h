@@ -16,8 +16,9 @@
  * first, and so among operators.
  *
  * Kernels are gone after loading; this is what is left of them, cut at every
- * start and end of a communication operator, so its size follows the operators.
- * Between two cuts (a segment) at most one operator owns what is exposed.
+ * start and end of a communication operator, so its size follows the operators,
+ * and where the window of the next step begins. Between two cuts (a segment) at
+ * most one operator owns what is exposed.
  *
  *	cell      one device in one step: np_rank.times has the same index
  *	segment   from one cut to the next
@@ -157,6 +158,8 @@ struct np_activity_builder *np_activity_builder_new(void) NP_MUST_USE;
 void np_activity_builder_free(struct np_activity_builder *build);
 void np_activity_begin(struct np_activity_builder *build, struct np_activity *activity,
 		       const struct np_spans *loading);
+/* Before the part that reaches over it: a segment of the cell ends here. */
+int np_activity_cut(struct np_activity_builder *build, np_ns at, struct np_err *err) NP_MUST_USE;
 int np_activity_feed(struct np_activity_builder *build, struct np_activity_input *input,
 		     np_ns until, struct np_err *err) NP_MUST_USE;
 int np_activity_end(struct np_activity_builder *build, struct np_err *err) NP_MUST_USE;

@@ -4,6 +4,7 @@
 
 #include "npuprof/activity.h"
 #include "npuprof/err.h"
+#include "npuprof/iteration.h"
 #include "npuprof/notes.h"
 #include "npuprof/parallel.h"
 #include "npuprof/strtab.h"
@@ -70,7 +71,15 @@ struct np_step_time {
 	np_ns stage;
 	np_ns preparing; /* from the start of the host's step to the first start */
 	np_ns span;
-	np_ns e2e; /* extent of all tasks of the step, beside the span */
+	np_ns e2e;                       /* extent of all tasks of the step, beside the span */
+	np_ns begin;                     /* of the span; NP_UNKNOWN without intervals */
+	np_ns iteration;                 /* see iteration.h; NP_UNKNOWN when it has none */
+	np_ns between[NP_BETWEEN_KINDS]; /* after the span, before the next step */
+	/*
+	 * Idle time that begins behind the span and in the step's window, up to what
+	 * the device did next: the vendor's text files count it as free.
+	 */
+	np_ns trailing;
 };
 
 /* Exposed communication without the receives of a pipeline, which are its bubble. */

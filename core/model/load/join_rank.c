@@ -349,6 +349,10 @@ static void use_time(struct np_step_time *time, const struct np_step_time *exact
 	time->free = exact->free;
 	time->span = exact->span;
 	time->stage = exact->span - time->bubble;
+	time->begin = exact->begin;
+	time->iteration = exact->iteration;
+	memcpy(time->between, exact->between, sizeof(time->between));
+	time->trailing = exact->trailing;
 }
 
 static int adopt(struct np_rank *rank, struct np_rank *fresh, struct np_err *err)

@@ -143,6 +143,16 @@ static int activity_add_cuts(struct np_activity_builder *build, const struct np_
 	return NP_OK;
 }
 
+int np_activity_cut(struct np_activity_builder *build, np_ns at, struct np_err *err)
+{
+	np_ns *cut = np_vec_add(&build->cuts, err);
+
+	if (!cut)
+		return NP_E_NOMEM;
+	*cut = at;
+	return NP_OK;
+}
+
 /* Operators begin and end here: segments do too. */
 static void activity_forget_cuts(struct np_activity_builder *build)
 {

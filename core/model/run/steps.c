@@ -121,4 +121,6 @@ void np_step_time_measure(const struct np_step *step, const struct np_busy *busy
 	if (ret->span > 0 && busy->span.end > tasks.end)
 		tasks.end = busy->span.end;
 	ret->e2e = tasks.end > tasks.begin ? tasks.end - tasks.begin : 0;
+	ret->begin = ret->span > 0 ? busy->span.begin : NP_UNKNOWN;
+	ret->iteration = NP_UNKNOWN;
 }

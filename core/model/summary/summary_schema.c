@@ -24,7 +24,7 @@
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct row) == (bytes), \
 		       "a summary does not know all of struct " #row)
 KNOWS(np_step, 48);
-KNOWS(np_step_time, 88);
+KNOWS(np_step_time, 144);
 KNOWS(np_group, 40);
 KNOWS(np_comm_op, 48);
 KNOWS(np_vendor_times, 12);
@@ -97,6 +97,13 @@ static const struct summary_field time_fields[] = {
 	FIELD(np_step_time, preparing, I64, TIME),
 	FIELD(np_step_time, span, I64, TIME),
 	FIELD(np_step_time, e2e, I64, TIME),
+	FIELD(np_step_time, begin, I64, TIME),
+	FIELD(np_step_time, iteration, I64, TIME),
+	FIELD(np_step_time, between[NP_BETWEEN_DATALOADER], I64, TIME),
+	FIELD(np_step_time, between[NP_BETWEEN_HOST], I64, TIME),
+	FIELD(np_step_time, between[NP_BETWEEN_OTHER], I64, TIME),
+	FIELD(np_step_time, between[NP_BETWEEN_UNKNOWN], I64, TIME),
+	FIELD(np_step_time, trailing, I64, TIME),
 };
 
 static const struct summary_field group_fields[] = {

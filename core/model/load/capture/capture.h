@@ -254,11 +254,19 @@ int capture_meter_begin(struct capture *capture, uint16_t device, uint32_t step)
 int capture_meter_task(struct capture *capture, const struct capture_task *task) NP_MUST_USE;
 int capture_meter_op(struct capture *capture, uint32_t index) NP_MUST_USE;
 
+/* Likewise those that start before the cell, in no step. */
+int capture_meter_task_outside(struct capture *capture, const struct capture_task *task)
+	NP_MUST_USE;
+int capture_meter_op_outside(struct capture *capture, uint32_t index) NP_MUST_USE;
+
 /* All that start before `until` are there. Where spans are given, a cell is of one part. */
 int capture_meter_go(struct capture *capture, np_ns until) NP_MUST_USE;
 
 /* The cell is complete: add its entry of rank->times and ->activity. */
 int capture_meter_end(struct capture *capture) NP_MUST_USE;
+
+/* The cells of a device are complete, and what started behind them is told. */
+void capture_meter_end_device(struct capture *capture);
 
 /* All cells are complete: how much of each communicator's time computing hid. */
 int capture_meter_finish(struct capture *capture) NP_MUST_USE;

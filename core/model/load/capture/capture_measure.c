@@ -154,8 +154,8 @@ static int capture_meter_take(struct capture *capture, struct capture_place *pla
 
 		if (task->device != device || task->start >= window.end)
 			break;
-		if (task->start >= window.begin)
-			rc = capture_meter_task(capture, task);
+		rc = task->start >= window.begin ? capture_meter_task(capture, task)
+						 : capture_meter_task_outside(capture, task);
 	}
 	for (; place->op < rank->ops.count && rc == NP_OK; place->op++) {
 		const struct np_comm_op *op = &rank->ops.item[place->op];
@@ -164,8 +164,11 @@ static int capture_meter_take(struct capture *capture, struct capture_place *pla
 
 		if (op->start >= window.end)
 			break;
-		if (op->start >= window.begin && on == capture->devices.item[device])
-			rc = capture_meter_op(capture, (uint32_t)place->op);
+		if (on != capture->devices.item[device])
+			continue;
+		rc = op->start >= window.begin
+			     ? capture_meter_op(capture, (uint32_t)place->op)
+			     : capture_meter_op_outside(capture, (uint32_t)place->op);
 	}
 	return rc;
 }
@@ -192,6 +195,11 @@ static int measure_device(struct capture *capture, uint16_t device)
 		if (rc == NP_OK)
 			rc = capture_meter_end(capture);
 	}
+	/* What started behind the last step is in none. */
+	if (rc == NP_OK && capture->meter)
+		rc = capture_meter_take(capture, place, device,
+					(struct np_span){ NP_NS_MAX, NP_NS_MAX });
+	capture_meter_end_device(capture);
 	while (place->task < capture->tasks.count &&
 	       capture->tasks.item[place->task].device == device)
 		place->task++;

@@ -2,6 +2,8 @@
 /* One device in one step after another: its tasks and operators become times and activity. */
 #include "capture.h"
 
+#include "between.h"
+
 #include "npuprof/steps.h"
 
 /* Steps of more than a day are made of damaged times: dividing them would only take memory. */
@@ -52,6 +54,8 @@ struct capture_meter {
 	struct np_busy busy;
 	np_ns receive;
 	struct np_span extent;
+	struct between between; /* the last cell of the device and this one */
+	bool begun;             /* something of the cell computed or communicated */
 	NP_VEC(struct meter_running) running;
 	NP_VEC(struct group_time) groups; /* by the index in rank->groups */
 	NP_VEC(struct hidden) hidden;
@@ -63,6 +67,7 @@ static struct capture_meter *capture_meter_new(void)
 
 	if (!meter)
 		return NULL;
+	between_init(&meter->between);
 	meter->build = np_activity_builder_new();
 	meter->computing = np_spans_new();
 	meter->communication = np_spans_new();
@@ -82,6 +87,7 @@ void capture_meter_free(struct capture_meter *meter)
 	np_vec_release(&meter->copies);
 	np_spans_free(meter->computing);
 	np_spans_free(meter->communication);
+	between_release(&meter->between);
 	np_vec_release(&meter->running);
 	np_vec_release(&meter->groups);
 	np_vec_release(&meter->hidden);
@@ -100,6 +106,7 @@ int capture_meter_begin(struct capture *capture, uint16_t device, uint32_t step)
 		return np_fail_nomem(capture->err, "step times");
 	meter->device = device;
 	meter->step = step;
+	meter->begun = false;
 	meter->kernels.count = 0;
 	meter->ops.count = 0;
 	meter->copies.count = 0;
@@ -140,54 +147,108 @@ static void widen_extent(struct np_span *extent, const struct capture_task *task
 		extent->end = task->end;
 }
 
-int capture_meter_task(struct capture *capture, const struct capture_task *task)
+static struct np_activity_task activity_of_task(const struct capture_task *task)
 {
-	struct capture_meter *meter = capture->meter;
-	bool copies = capture_copies(task);
-	struct np_activity_task entry = {
+	return (struct np_activity_task){
 		.start = task->start,
 		.end = task->end,
 		.launched = task->launched,
 		.tie = np_activity_tie(task->stream, task->id),
 		.of = task->type,
 	};
+}
 
-	widen_extent(&meter->extent, task);
-	if (task->computes) {
-		if (!capture->in_parts)
-			entry.launched =
-				capture_launched(capture_calls_of(capture, task->connection));
-		else if (copies)
-			/* What computes and copies is damage: its launch is another call. */
-			capture->unordered = true;
-		return add_task(capture, &meter->kernels, entry);
-	}
-	if (!copies || task->of_op ||
-	    (!capture->in_parts && capture_is_of_op(capture, task->connection)))
-		return NP_OK;
+/* Does it copy something that is of no operator? */
+static bool copies_alone(const struct capture *capture, const struct capture_task *task)
+{
+	return capture_copies(task) && !task->of_op &&
+	       (capture->in_parts || !capture_is_of_op(capture, task->connection));
+}
+
+static struct np_activity_task kernel_of(struct capture *capture, const struct capture_task *task)
+{
+	struct np_activity_task entry = activity_of_task(task);
+
+	if (!capture->in_parts)
+		entry.launched = capture_launched(capture_calls_of(capture, task->connection));
+	else if (capture_copies(task))
+		/* What computes and copies is damage: its launch is another call. */
+		capture->unordered = true;
+	return entry;
+}
+
+static struct np_activity_task copy_of(struct capture *capture, const struct capture_task *task)
+{
+	struct np_activity_task entry = activity_of_task(task);
+
 	if (!capture->in_parts)
 		entry.launched = capture_copy_launched(capture_calls_of(capture, task->connection));
-	return add_task(capture, &meter->copies, entry);
+	return entry;
+}
+
+int capture_meter_task(struct capture *capture, const struct capture_task *task)
+{
+	struct capture_meter *meter = capture->meter;
+	struct np_activity_task copy;
+	int rc;
+
+	widen_extent(&meter->extent, task);
+	if (task->computes)
+		return add_task(capture, &meter->kernels, kernel_of(capture, task));
+	if (!copies_alone(capture, task))
+		return NP_OK;
+	copy = copy_of(capture, task);
+	/* Before the first kernel, or behind the last, it is between two steps. */
+	rc = between_add(&meter->between, &copy, true, capture->err);
+	return rc < 0 ? rc : add_task(capture, &meter->copies, copy);
+}
+
+static struct np_activity_task activity_of_op(struct capture *capture, uint32_t index)
+{
+	const struct np_comm_op *op = &capture->rank->ops.item[index];
+	np_ns launched = capture->in_parts ? capture->op_launched.item[index]
+					   : capture_launched(capture_calls_of(
+						     capture, capture->op_connections.item[index]));
+
+	return (struct np_activity_task){
+		.start = op->start,
+		.end = op->end,
+		.launched = launched,
+		.tie = capture->rank->groups.item[op->group].hash,
+		.of = index,
+	};
 }
 
 int capture_meter_op(struct capture *capture, uint32_t index)
 {
 	const struct np_comm_op *op = &capture->rank->ops.item[index];
 	struct capture_meter *meter = capture->meter;
-	np_ns launched = capture->in_parts ? capture->op_launched.item[index]
-					   : capture_launched(capture_calls_of(
-						     capture, capture->op_connections.item[index]));
 
 	if (strncmp(np_strtab_text(capture->strings, op->name), "hcom_receive", 12) == 0)
 		meter->receive += op->end - op->start;
-	return add_task(capture, &meter->ops,
-			(struct np_activity_task){
-				.start = op->start,
-				.end = op->end,
-				.launched = launched,
-				.tie = capture->rank->groups.item[op->group].hash,
-				.of = index,
-			});
+	return add_task(capture, &meter->ops, activity_of_op(capture, index));
+}
+
+int capture_meter_task_outside(struct capture *capture, const struct capture_task *task)
+{
+	struct between *between = &capture->meter->between;
+	struct np_activity_task entry;
+
+	if (between->time == SIZE_MAX || (!task->computes && !copies_alone(capture, task)))
+		return NP_OK;
+	entry = task->computes ? kernel_of(capture, task) : copy_of(capture, task);
+	return between_add(between, &entry, !task->computes, capture->err);
+}
+
+int capture_meter_op_outside(struct capture *capture, uint32_t index)
+{
+	struct between *between = &capture->meter->between;
+	struct np_activity_task entry;
+
+	if (between->time == SIZE_MAX)
+		return NP_OK;
+	entry = activity_of_op(capture, index);
+	return between_add(between, &entry, false, capture->err);
 }
 
 /* --- measuring ------------------------------------------------------------------------------- */
@@ -318,6 +379,37 @@ static int divide(struct capture *capture, np_ns until)
 	return np_activity_feed(meter->build, &input, until, capture->err);
 }
 
+/* The first of sorted tasks that reaches over `at`; NULL for none. */
+static const struct np_activity_task *first_over(const struct task_list *tasks, np_ns at)
+{
+	for (size_t i = 0; i < tasks->count; i++) {
+		if (tasks->item[i].end > at)
+			return &tasks->item[i];
+	}
+	return NULL;
+}
+
+/* Times of lanes and of kernels are rounded on their own. */
+#define ROUNDING_NS 1000
+
+/* The first start of the cell is known: the iteration before it ends. */
+static void begin_cell(struct capture *capture)
+{
+	struct capture_meter *meter = capture->meter;
+	struct np_activity_task begin = { .start = meter->busy.span.begin, .launched = NP_UNKNOWN };
+	const struct np_activity_task *kernel = first_over(&meter->kernels, begin.start);
+	const struct np_activity_task *op = first_over(&meter->ops, begin.start);
+	const struct np_activity_task *first = kernel;
+
+	if (op && (!kernel || op->start < kernel->start))
+		first = op;
+	if (first && first->start - begin.start <= ROUNDING_NS)
+		begin.launched = first->launched;
+	between_close(&meter->between, capture->rank, capture->strings, capture->loading,
+		      meter->step, &begin);
+	meter->begun = true;
+}
+
 int capture_meter_go(struct capture *capture, np_ns until)
 {
 	struct capture_meter *meter = capture->meter;
@@ -331,6 +423,10 @@ int capture_meter_go(struct capture *capture, np_ns until)
 	if (rc < 0)
 		return rc;
 	np_busy_add(&meter->busy, meter->computing, meter->communication);
+	if (!meter->begun && meter->busy.span.end > meter->busy.span.begin)
+		begin_cell(capture);
+	if (meter->begun)
+		between_forget(&meter->between, meter->busy.span.end);
 	hide(meter, until);
 	if (meter->busy.span.end - meter->busy.span.begin > LONGEST_DIVIDED_NS)
 		capture->too_long = true;
@@ -364,25 +460,48 @@ static int keep_hidden(struct capture *capture, int32_t device)
 	return NP_OK;
 }
 
+/* Where the next step's window begins; NP_NS_MAX for none. */
+static np_ns begin_of_next(const struct capture *capture)
+{
+	const struct np_rank *rank = capture->rank;
+	uint32_t next = capture->meter->step + 1;
+
+	if (next >= rank->steps.count || rank->steps.item[next].begin == NP_UNKNOWN)
+		return NP_NS_MAX;
+	return rank->steps.item[next].begin;
+}
+
 int capture_meter_end(struct capture *capture)
 {
 	struct np_step_time *time = np_vec_add(&capture->rank->times, capture->err);
 	struct capture_meter *meter = capture->meter;
-	int rc;
+	int rc = NP_OK;
 
 	if (!time)
 		return NP_E_NOMEM;
-	rc = capture_meter_go(capture, NP_NS_MAX);
+	/* What outlives the start of the next step is no part of the iteration. */
+	if (!capture->too_long)
+		rc = np_activity_cut(meter->build, begin_of_next(capture), capture->err);
+	if (rc == NP_OK)
+		rc = capture_meter_go(capture, NP_NS_MAX);
 	if (rc < 0)
 		return rc;
 	time->device = capture->devices.item[meter->device];
 	time->step = meter->step;
 	np_step_time_measure(&capture->rank->steps.item[meter->step], &meter->busy, meter->receive,
 			     meter->extent, time);
+	if (meter->begun)
+		between_open(&meter->between, capture->rank->times.count - 1, meter->busy.span.end);
 	rc = keep_hidden(capture, time->device);
 	if (rc == NP_OK && !capture->too_long)
 		rc = np_activity_end(meter->build, capture->err);
 	return rc;
+}
+
+void capture_meter_end_device(struct capture *capture)
+{
+	if (capture->meter)
+		between_finish(&capture->meter->between, capture->rank);
 }
 
 static int by_communicator(const void *left, const void *right)

@@ -172,6 +172,13 @@ np_ns derived_span(const struct np_step_time *time)
 	return time->computing + time->communication_not_overlapped + time->free;
 }
 
+void derived_without_intervals(struct np_step_time *time)
+{
+	time->e2e = NP_UNKNOWN;
+	time->begin = NP_UNKNOWN;
+	time->iteration = NP_UNKNOWN;
+}
+
 int64_t derived_or_zero(int64_t value)
 {
 	return value == NP_UNKNOWN ? 0 : value;

@@ -76,6 +76,9 @@ bool derived_band_type(const char *name, enum np_band_type *ret);
 /* computing + not overlapped + free, as far as they are known. */
 np_ns derived_span(const struct np_step_time *time);
 
+/* What only intervals tell of a step is not known. */
+void derived_without_intervals(struct np_step_time *time);
+
 /* 0 for what is not known, where the file's own meaning of a missing number is 0. */
 int64_t derived_or_zero(int64_t value);
 

@@ -111,7 +111,7 @@ static int take_step(struct analysis *load, const struct np_batch *batch, size_t
 	time->bubble = derived_length(batch->column[STEP_BUBBLE].real[row], US_TO_NS);
 	time->preparing = derived_length(batch->column[STEP_PREPARING].real[row], US_TO_NS);
 	time->span = derived_span(time);
-	time->e2e = NP_UNKNOWN;
+	derived_without_intervals(time);
 	rank->step_source = NP_FROM_ANALYSIS_DB;
 	return NP_OK;
 }

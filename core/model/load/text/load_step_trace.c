@@ -71,7 +71,7 @@ static int take_row(struct derived *load, const struct np_slice *cell)
 	time->bubble = time_of(cell[BUBBLE]);
 	time->preparing = time_of(cell[PREPARING]);
 	time->span = derived_span(time);
-	time->e2e = NP_UNKNOWN;
+	derived_without_intervals(time);
 	return NP_OK;
 }
 

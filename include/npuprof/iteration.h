@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_ITERATION_H
+#define NP_ITERATION_H
+
+#include "npuprof/base.h"
+
+/*
+ * How long a step is
+ * ==================
+ *
+ * A step of a rank has a *span*, from the first start to the last end of what
+ * it computed and communicated (C ∪ M), and an *iteration*, from that first
+ * start to the first start in the next step. The iteration is what a training
+ * job is paid by: a stall of all ranks between two steps is in no span.
+ *
+ * The last step of a run of consecutive ids, as the file has them, has no
+ * iteration; nor has a step in which the device, or that of the next step,
+ * did nothing, or one that is known from files of the vendor alone. Steps
+ * that are left out later (--steps) change nothing about it.
+ *
+ * What lies between the end of a span and the next step is divided as free
+ * gaps are (activity.h): the gap that a task ended is the host's up to the
+ * end of the call that launched it, and the dataloader's of that where the
+ * host loaded data; the rest of it is other, and all of it unknown without
+ * such a call. Copies, and work that belongs to no step, are other.
+ *
+ *	iteration = span + Σ between
+ *
+ * but for a step whose work outlives the start of the next: its span counts
+ * up to there, and nothing is between.
+ *
+ * Wherever a command says "the step" it means np_step_length() on the basis of
+ * its run. Steps without a length on that basis enter no mean.
+ */
+struct np_run;
+struct np_step_time;
+
+enum np_basis {
+	NP_BASIS_SPAN,
+	NP_BASIS_ITERATION,
+};
+
+enum np_between {
+	NP_BETWEEN_DATALOADER,
+	NP_BETWEEN_HOST,
+	NP_BETWEEN_OTHER,
+	NP_BETWEEN_UNKNOWN,
+	NP_BETWEEN_KINDS,
+};
+
+/* "iteration", "span": of machine formats. */
+const char *np_basis_name(enum np_basis basis);
+
+/* "iteration", "step span": for people. */
+const char *np_basis_words(enum np_basis basis);
+
+/* "between/dataloader" … */
+const char *np_between_leaf(enum np_between kind);
+
+/* The iteration if any step of any rank has one, else the span. */
+enum np_basis np_run_basis(const struct np_run *run);
+
+/* The iteration of a step; NP_UNKNOWN when it has none. */
+np_ns np_step_iteration(const struct np_step_time *time);
+
+/* Iteration or span; NP_UNKNOWN when it is not known: the step enters no mean then. */
+np_ns np_step_length(const struct np_step_time *time, enum np_basis basis);
+
+/* What lies between its span and the next step; NP_UNKNOWN without an iteration. */
+np_ns np_step_between(const struct np_step_time *time);
+
+#endif /* NP_ITERATION_H */
