@@ -333,6 +333,8 @@ static int load_merged(struct advisor_session *session, const struct np_common *
 	rc = prepare_run(common, &session->options->picks, &session->analysis->run, err);
 	if (rc == NP_OK)
 		rc = np_cluster_build(session->analysis->run, &session->analysis->cluster, err);
+	if (rc == NP_OK)
+		rc = adv_merged_verdict(session->merged, &session->analysis->verdict, err);
 	return rc;
 }
 

@@ -2,6 +2,7 @@
 /* The forms for programs: JSON (npuprof.advisor/1) and CSV. */
 #include "advisor_report.h"
 #include "cli/prepare/input_json.h"
+#include "cli/prepare/verdict_json.h"
 
 #include "npuprof/ranges.h"
 #include "npuprof/run.h"
@@ -235,6 +236,7 @@ int advisor_report_json(const struct advisor_report *report, FILE *stream, struc
 	np_jsonout_text(&out, "schema", "npuprof.advisor/1");
 	put_input_json(&out, advice->analysis->run, advice->analysis->cluster, report->input,
 		       &advice->notes);
+	put_verdict_json(&out, &advice->analysis->verdict);
 	np_jsonout_integer(&out, "step_ns", advice->step_time);
 	np_jsonout_object_line(&out, "total");
 	np_jsonout_integer(&out, "gain_ns", advice->total_gain);

@@ -134,6 +134,16 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 	np_text_wrap(buf, line.text, 0, report->width);
 }
 
+/* What every other command says of the run as well. */
+static void put_verdict(const struct advisor_report *report, struct np_buf *buf)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	np_buf_printf(&line, "%s%s", advisor_report_word(report, "verdict: ", "结论："),
+		      report->advice->analysis->verdict.text);
+	np_text_wrap(buf, line.text, 0, report->width);
+}
+
 /* The first rows of the evidence of the rank with the largest gain. */
 static int put_evidence(const struct advisor_report *report, const struct adv_finding *finding,
 			struct np_buf *buf, struct np_err *err)
@@ -300,6 +310,7 @@ int advisor_report_screen(const struct advisor_report *report, struct np_buf *bu
 	int rc = NP_OK;
 
 	put_total(report, buf);
+	put_verdict(report, buf);
 	for (size_t i = 0; i < advice->findings.count && rc == NP_OK; i++) {
 		if (!advice->findings.item[i].suppressed)
 			rc = put_finding(report, &advice->findings.item[i], ++number, buf, err);
@@ -392,6 +403,8 @@ int advisor_report_markdown(const struct advisor_report *report, struct np_buf *
 
 	np_buf_add(buf, "# npuprof advisor\n\n");
 	put_total(report, &total);
+	np_buf_add(&total, "\n");
+	put_verdict(report, &total);
 	np_grid_add_markdown(buf, total.text, total.length);
 	np_buf_release(&total);
 	np_buf_add(buf, "\n");

@@ -3,7 +3,6 @@
 #include "npuprof/analysis.h"
 
 #include "npuprof/align.h"
-#include "npuprof/text.h"
 
 void np_analysis_free(struct np_analysis *analysis)
 {
@@ -12,7 +11,7 @@ void np_analysis_free(struct np_analysis *analysis)
 	for (size_t i = 0; analysis->explanations && i < analysis->order.count; i++)
 		np_explanation_release(&analysis->explanations[i]);
 	free(analysis->explanations);
-	np_explanation_release(&analysis->verdict.explanation);
+	np_verdict_release(&analysis->verdict);
 	np_charge_order_release(&analysis->order);
 	np_memory_growths_release(&analysis->memory_growths);
 	np_spreads_release(&analysis->spreads);
@@ -133,60 +132,6 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 	return rc;
 }
 
-/* --- what is named first -------------------------------------------------------------------- */
-
-/* The rank that a repair names; UINT32_MAX for none. */
-static uint32_t named_rank(const struct np_run *run, const struct np_whatif_verdict *repair)
-{
-	int64_t id;
-
-	if (!repair->found || repair->fix.kind != NP_FIX_RANK ||
-	    !np_text_to_int(repair->fix.what, strlen(repair->fix.what), &id))
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < run->sources.count; i++) {
-		if (run->ranks[i] && run->ranks[i]->id == id)
-			return i;
-	}
-	return UINT32_MAX;
-}
-
-/* The rank that most waiting goes back to; UINT32_MAX for none. */
-static int first_cause(const struct np_root_causes *causes, uint32_t *ret, struct np_err *err)
-{
-	struct np_charge_order order;
-	int rc = np_root_cause_sort(causes, &order, err);
-
-	if (rc < 0)
-		return rc;
-	*ret = order.count > 0 ? order.ranks[0] : UINT32_MAX;
-	np_charge_order_release(&order);
-	return NP_OK;
-}
-
-static int judge(struct np_analysis *analysis, struct np_err *err)
-{
-	struct np_verdict *verdict = &analysis->verdict;
-	int rc = first_cause(&analysis->causes, &verdict->first, err);
-	uint32_t who;
-
-	/* Where most waiting is for ranks that nobody saw, what the others do is not what it takes.
-	 */
-	if (analysis->causes.unprofiled * 2 <= analysis->charges.total)
-		verdict->repair = np_whatif_verdict(&analysis->whatif);
-	verdict->named = named_rank(analysis->run, &verdict->repair);
-	if (rc < 0)
-		return rc;
-	verdict->stands_out = verdict->first != UINT32_MAX &&
-			      np_root_cause_stands_out(&analysis->causes, verdict->first,
-						       analysis->spreads.total[NP_Q_SPAN]);
-	who = verdict->named != UINT32_MAX ? verdict->named : verdict->first;
-	verdict->explanation.rank = UINT32_MAX;
-	if (who == UINT32_MAX)
-		return NP_OK;
-	return np_explanation_measure(analysis->cluster, &analysis->causes, &analysis->charges, who,
-				      &verdict->explanation, err);
-}
-
 /* What reports begin with. */
 static int summarise(struct np_analysis *analysis, struct np_err *err)
 {
@@ -200,7 +145,7 @@ static int summarise(struct np_analysis *analysis, struct np_err *err)
 		rc = np_whatif_sort(&analysis->whatif, analysis->run, &analysis->causes,
 				    &analysis->order, err);
 	if (rc == NP_OK)
-		rc = judge(analysis, err);
+		rc = np_verdict_measure(analysis, &analysis->verdict, err);
 	return rc;
 }
 

@@ -50,6 +50,12 @@ void report_put_notes(struct np_page *page, const struct np_notes *notes);
 /* "0-1 (2 of 8)": the profiled ranks of a communicator, and its size if there are more. */
 void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator);
 
+/* How the waiting for the rank that the verdict names spread, as a line; nothing without one. */
+void report_put_path(struct np_buf *buf, const struct np_analysis *analysis);
+
+/* A line each for what is worth saying: a slow link, an idle pipeline, uneven experts, a leak. */
+void report_put_parts(struct np_buf *buf, const struct np_analysis *analysis);
+
 int report_screen(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;
 int report_markdown(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)

@@ -3,7 +3,7 @@
 #include "cluster_report.h"
 
 #include "cli/prepare/input_json.h"
-#include "verdict.h"
+#include "cli/prepare/verdict_json.h"
 #include "whatif_report.h"
 
 #include "npuprof/op_times.h"
@@ -265,7 +265,7 @@ static void put_chain(struct np_jsonout *out, const struct cluster_report *repor
 		const struct np_root_cause_waiters *waiters = &explanation->waiters[i];
 		NP_CLEANUP(np_buf_release) struct np_buf why = NP_BUF_INIT;
 
-		verdict_put_why(&why, report->analysis, explanation, i);
+		np_verdict_put_why(&why, report->analysis, explanation, i);
 		np_jsonout_object(out, NULL);
 		np_jsonout_integer(out, "rank", ranks[link->rank]->id);
 		np_jsonout_text(out, "why", why.text);
@@ -338,7 +338,7 @@ static void put_stragglers(struct np_jsonout *out, const struct cluster_report *
 	if (unprofiled_due)
 		put_unprofiled(out, report);
 	np_jsonout_end(out);
-	verdict_put_json(out, analysis);
+	put_verdict_json(out, &analysis->verdict);
 	np_jsonout_integer(out, "unattributed_ns", analysis->charges.unattributed);
 }
 

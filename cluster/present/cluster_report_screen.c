@@ -2,8 +2,6 @@
 /* Puts the report of a run on one screen, or the same sections on a page of Markdown. */
 #include "cluster_report.h"
 
-#include "verdict.h"
-
 #include "npuprof/op_times.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
@@ -490,9 +488,9 @@ static int build(struct np_page *page, const struct cluster_report *report, stru
 	if (report->analysis->align->op_count > 0)
 		put_trust(np_page_add(page, "Trust"), report);
 	section = np_page_add(page, "Verdict");
-	if (report->analysis->charges.total > 0)
-		verdict_put_text(&section->text, report->analysis);
-	verdict_put_parts(&section->text, report->analysis);
+	np_buf_printf(&section->text, "%s\n", report->analysis->verdict.text);
+	report_put_path(&section->text, report->analysis);
+	report_put_parts(&section->text, report->analysis);
 	np_page_drop_empty(page);
 	if (report->analysis->charges.total > 0)
 		rc = put_charges(

@@ -3,7 +3,7 @@
 #include "whatif_report.h"
 
 #include "cli/prepare/input_json.h"
-#include "verdict.h"
+#include "cli/prepare/verdict_json.h"
 
 #include "npuprof/page.h"
 #include "npuprof/relation.h"
@@ -353,7 +353,7 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 	int rc;
 
 	report_put_notes(page, &report->analysis->run->notes);
-	verdict_put_text(&np_page_add(page, "Verdict")->text, report->analysis);
+	np_buf_printf(&np_page_add(page, "Verdict")->text, "%s\n", report->analysis->verdict.text);
 	put_replay(&np_page_add(page, "Replay")->text, report);
 	section = np_page_add(page, "Repairs, one at a time");
 	rc = put_repairs(section, report, err);
@@ -660,7 +660,7 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 	put_input_json(&out, report->analysis->run, report->analysis->cluster,
 		       report->report->input, NULL);
 	report_put_trust(&out, report->analysis);
-	verdict_put_json(&out, report->analysis);
+	put_verdict_json(&out, &report->analysis->verdict);
 	put_replay_json(&out, report->whatif);
 	rc = put_tried(&out, report->whatif, err);
 	if (rc == NP_OK)

@@ -300,12 +300,28 @@ static const struct np_column info_columns[] = {
 	{ "value", NP_TEXT },
 };
 
+/* The repairs that go with that of the verdict, one on a line; NULL for none. */
+static const char *put_with(struct np_buf *buf, const struct np_verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->with_count; i++) {
+		char fix[NP_FIX_TEXT + 16];
+
+		np_fix_format(&verdict->with[i], fix);
+		np_buf_printf(buf, "%s%s", i > 0 ? "\n" : "", fix);
+	}
+	return verdict->with_count > 0 ? buf->text : NULL;
+}
+
 static int produce_info(const void *model, struct np_sink *sink, struct np_err *err)
 {
 	const struct np_analysis *analysis = model;
 	const struct np_run *run = analysis->run;
+	const struct np_verdict *verdict = &analysis->verdict;
+	NP_CLEANUP(np_buf_release) struct np_buf with = NP_BUF_INIT;
 	char found[24];
 	char used[24];
+	char recovered[24];
+	char lost[24];
 	const struct {
 		const char *key;
 		const char *value;
@@ -315,9 +331,18 @@ static int produce_info(const void *model, struct np_sink *sink, struct np_err *
 		{ "input_fingerprint", analysis->fingerprint },
 		{ "ranks_found", found },
 		{ "ranks_used", used },
+		{ "verdict_kind", np_verdict_kind_name(verdict) },
+		{ "verdict_reason", verdict->reason },
+		{ "verdict_what", verdict->what },
+		{ "verdict_recovered_ns", verdict->recovered == NP_UNKNOWN ? NULL : recovered },
+		{ "verdict_lost_ns", verdict->lost == NP_UNKNOWN ? NULL : lost },
+		{ "verdict_with", put_with(&with, verdict) },
+		{ "verdict_text", verdict->text },
 	};
-	int rc = NP_OK;
+	int rc = np_buf_check(&with, err);
 
+	(void)snprintf(recovered, sizeof(recovered), "%" PRId64, verdict->recovered);
+	(void)snprintf(lost, sizeof(lost), "%" PRId64, verdict->lost);
 	(void)snprintf(found, sizeof(found), "%zu", run->sources.count);
 	(void)snprintf(used, sizeof(used), "%zu", np_run_used(run));
 	for (size_t i = 0; i < NP_COUNT(facts) && rc == NP_OK; i++)

@@ -2,6 +2,8 @@
 /* Prints a comparison as JSON (npuprof.compare/1). */
 #include "compare_report.h"
 
+#include "cli/prepare/verdict_json.h"
+
 #include "npuprof/jsonout.h"
 #include "npuprof/rank.h"
 
@@ -68,6 +70,7 @@ static void put_input(struct np_jsonout *out, const struct compare_report *repor
 			   side->e2e == NP_UNKNOWN
 				   ? NP_UNKNOWN
 				   : llround((double)side->e2e / (double)side->cells));
+	put_verdict_json(out, &side->analysis->verdict);
 	put_notes(out, "skipped", &run->notes, NP_NOTE_SKIPPED);
 	put_notes(out, "warnings", &run->notes, NP_NOTE_WARNING);
 	np_jsonout_end(out);

@@ -280,36 +280,12 @@ static void put_mc2(struct np_section *section, const struct comparison *compari
 	}
 }
 
-/* The rank that most of the waiting began with, or SIZE_MAX. */
-static size_t straggler(const struct np_analysis *analysis)
+/* What every other command says of each run as well. */
+static void put_verdicts(struct np_section *section, const struct comparison *comparison)
 {
-	const struct np_run *run = analysis->run;
-	size_t worst = SIZE_MAX;
-
-	for (size_t i = 0; i < run->sources.count; i++) {
-		np_ns charge = run->ranks[i] ? analysis->causes.ranks[i].charge : 0;
-
-		if (charge > 0 &&
-		    (worst == SIZE_MAX || charge > analysis->causes.ranks[worst].charge))
-			worst = i;
-	}
-	return worst;
-}
-
-static void put_stragglers(struct np_section *section, const struct comparison *comparison)
-{
-	for (int i = 0; i < CMP_SIDES; i++) {
-		const struct np_analysis *analysis = comparison->sides[i].analysis;
-		size_t worst = straggler(analysis);
-
-		if (worst == SIZE_MAX || analysis->charges.total <= 0)
-			continue;
-		np_buf_printf(&section->text,
-			      "%s: most waiting began with rank %" PRId32 " (%.0f %%)\n",
-			      i == CMP_BASE ? "base" : "new ", analysis->run->ranks[worst]->id,
-			      100 * (double)analysis->causes.ranks[worst].charge /
-				      (double)analysis->charges.total);
-	}
+	for (int i = 0; i < CMP_SIDES; i++)
+		np_buf_printf(&section->text, "%s: %s\n", i == CMP_BASE ? "base" : "new ",
+			      comparison->sides[i].analysis->verdict.text);
 }
 
 static void put_memory(struct np_section *section, const struct cmp_memory *memory)
@@ -407,8 +383,7 @@ static int build(struct np_page *page, const struct compare_report *report, stru
 	np_page_drop_empty(page);
 	put_mc2(np_page_add(page, "Kernels that compute and communicate"), comparison);
 	np_page_drop_empty(page);
-	put_stragglers(np_page_add(page, "Stragglers"), comparison);
-	np_page_drop_empty(page);
+	put_verdicts(np_page_add(page, "Each run by itself"), comparison);
 	put_memory(np_page_add(page, "Memory peaks"), report->memory);
 	np_page_drop_empty(page);
 	put_notes(np_page_add(page, "Notes"), report);

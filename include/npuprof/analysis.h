@@ -10,7 +10,7 @@
 #include "npuprof/pipeline.h"
 #include "npuprof/readiness.h"
 #include "npuprof/spread.h"
-#include "npuprof/whatif.h"
+#include "npuprof/verdict.h"
 
 /*
  * All measures of a run
@@ -23,17 +23,6 @@
  *
  * Read only once it is built.
  */
-
-/* Who, or what, to name first. */
-struct np_verdict {
-	/* The repair that explains the loss; not found where ranks not profiled were waited for. */
-	struct np_whatif_verdict repair;
-	uint32_t named;  /* the rank that the repair names, by index in the run; else UINT32_MAX */
-	uint32_t first;  /* the rank that most waiting goes back to; UINT32_MAX for none */
-	bool stands_out; /* that one is worth naming even if no repair was tried */
-	/* Of the rank named, else of the first. */
-	struct np_explanation explanation;
-};
 
 struct np_analysis {
 	struct np_run *run;

@@ -72,7 +72,7 @@ expect_equal "$(ask 'SELECT group_concat(key, " ") FROM json_each(@j)')" \
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.replay')")" 'observed_ns step_ns fidelity ideal_ns slowdown'
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.whatif[0]')")" 'fix step_ns saved_ns saved_pct alone_ns'
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.critical_path[0]')")" 'step rank leaf ns'
-expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.verdict')")" 'kind what recovered_ns with text'
+expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.verdict')")" 'kind reason what recovered_ns lost_ns with text'
 expect_equal "$(of together curve)" '|[]'
 
 behaviour 'the untouched replay is what was recorded'

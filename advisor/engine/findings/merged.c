@@ -5,10 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "npuprof/text.h"
+
 #include "advisor/engine/sql/sql.h"
 
-/* The value of a key of np_run_info, or "". */
-static const char *value_of(const struct adv_rows *rows, const char *key)
+/* The value of a key of np_run_info, or NULL. */
+static const char *find_value(const struct adv_rows *rows, const char *key)
 {
 	for (size_t i = 0; i < adv_rows_count(rows); i++) {
 		const struct np_cell *name = adv_rows_cell(rows, i, 0);
@@ -18,29 +20,83 @@ static const char *value_of(const struct adv_rows *rows, const char *key)
 		    strcmp(name->text.bytes, key) == 0)
 			return value->text.bytes;
 	}
-	return "";
+	return NULL;
+}
+
+/* The same, or "". */
+static const char *value_of(const struct adv_rows *rows, const char *key)
+{
+	const char *value = find_value(rows, key);
+
+	return value ? value : "";
+}
+
+static int read_info(const char *path, struct adv_rows *ret, struct np_err *err)
+{
+	static const char *const columns[] = { "key", "value" };
+	int rc = adv_rows_init(ret, columns, NULL, NP_COUNT(columns), err);
+
+	return rc == NP_OK ? adv_sql_read_table(path, "np_run_info", ret, err) : rc;
 }
 
 bool adv_merged_is_fresh(const char *path, const struct np_run *discovered, const char *version)
 {
-	static const char *const columns[] = { "key", "value" };
 	struct adv_rows rows = { .arena = NULL };
 	struct np_err err = NP_ERR_INIT;
 	char fingerprint[17];
 	char ranks[24];
 	bool fresh = false;
 
-	if (access(path, R_OK) < 0 || adv_rows_init(&rows, columns, NULL, 2, &err) < 0)
+	if (access(path, R_OK) < 0)
 		return false;
-	if (adv_sql_read_table(path, "np_run_info", &rows, &err) == NP_OK) {
+	if (read_info(path, &rows, &err) == NP_OK) {
 		np_run_fingerprint(discovered, fingerprint);
 		(void)snprintf(ranks, sizeof(ranks), "%zu", discovered->sources.count);
 		fresh = strcmp(value_of(&rows, "input_fingerprint"), fingerprint) == 0 &&
 			strcmp(value_of(&rows, "npuprof_version"), version) == 0 &&
-			strcmp(value_of(&rows, "ranks_used"), ranks) == 0;
+			strcmp(value_of(&rows, "ranks_used"), ranks) == 0 &&
+			find_value(&rows, "verdict_kind");
 	}
 	adv_rows_release(&rows);
 	return fresh;
+}
+
+static int copy_text(const struct adv_rows *rows, const char *key, char **ret, struct np_err *err)
+{
+	const char *value = find_value(rows, key);
+
+	*ret = value ? strdup(value) : NULL;
+	return value && !*ret ? np_fail_nomem(err, "the verdict") : NP_OK;
+}
+
+static np_ns time_of(const struct adv_rows *rows, const char *key)
+{
+	const char *value = value_of(rows, key);
+	int64_t time;
+
+	return np_text_to_int(value, strlen(value), &time) ? time : NP_UNKNOWN;
+}
+
+int adv_merged_verdict(const char *path, struct np_verdict *ret, struct np_err *err)
+{
+	struct adv_rows rows = { .arena = NULL };
+	int rc = read_info(path, &rows, err);
+
+	if (rc == NP_OK)
+		rc = np_verdict_read(value_of(&rows, "verdict_kind"),
+				     find_value(&rows, "verdict_what"),
+				     find_value(&rows, "verdict_with"), ret, err);
+	if (rc == NP_OK) {
+		ret->recovered = time_of(&rows, "verdict_recovered_ns");
+		ret->lost = time_of(&rows, "verdict_lost_ns");
+		rc = copy_text(&rows, "verdict_reason", &ret->reason, err);
+	}
+	if (rc == NP_OK)
+		rc = copy_text(&rows, "verdict_what", &ret->what, err);
+	if (rc == NP_OK)
+		rc = copy_text(&rows, "verdict_text", &ret->text, err);
+	adv_rows_release(&rows);
+	return rc;
 }
 
 static bool is_first(const struct adv_rows *rows, size_t row)

@@ -4,6 +4,7 @@
 
 #include "npuprof/cluster.h"
 #include "npuprof/run.h"
+#include "npuprof/verdict.h"
 
 /*
  * Is the merged database of a run fresh?
@@ -16,5 +17,8 @@ bool adv_merged_is_fresh(const char *path, const struct np_run *discovered, cons
 
 /* Was it made of all steps and with all parts (cluster --steps, -m)? */
 bool adv_merged_is_whole(const char *path, const struct np_cluster *cluster);
+
+/* The verdict of the analysis that it was written from. */
+int adv_merged_verdict(const char *path, struct np_verdict *ret, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_ADVISOR_MERGED_H */

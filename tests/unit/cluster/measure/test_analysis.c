@@ -30,8 +30,13 @@ static void a_slow_rank_is_named_and_explained(void **state)
 	const struct np_verdict *verdict = &analysis->verdict;
 
 	(void)state;
-	assert_true(verdict->repair.found);
-	assert_int_equal(verdict->repair.fix.kind, NP_FIX_RANK);
+	assert_int_equal(verdict->kind, NP_VERDICT_REPAIR);
+	assert_string_equal(np_verdict_kind_name(verdict), "rank");
+	assert_string_equal(verdict->what, "2");
+	assert_true(verdict->recovered > 0 && verdict->recovered <= verdict->lost);
+	assert_null(verdict->reason);
+	assert_non_null(strstr(verdict->text, "rank 2 makes the others wait"));
+	assert_non_null(strstr(verdict->text, "which explains "));
 	assert_int_equal(verdict->named, 2);
 	assert_int_equal(verdict->first, 2);
 	assert_int_equal(verdict->explanation.rank, 2);

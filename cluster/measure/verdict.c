@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verdict on a run: what is named, what that rests on, and where none can be given. */
+#include "npuprof/verdict.h"
+
+#include "verdict_text.h"
+
+#include "npuprof/align.h"
+#include "npuprof/text.h"
+
+static const char *const own_names[] = {
+	[NP_VERDICT_NONE] = "none",
+	[NP_VERDICT_REPAIR] = NULL,
+	[NP_VERDICT_NOT_PROFILED] = "not-profiled",
+	[NP_VERDICT_WITHHELD] = "withheld",
+};
+
+const char *np_verdict_kind_name(const struct np_verdict *verdict)
+{
+	return verdict->kind == NP_VERDICT_REPAIR ? np_fix_kind_name(verdict->fix.kind)
+						  : own_names[verdict->kind];
+}
+
+void np_verdict_release(struct np_verdict *verdict)
+{
+	np_explanation_release(&verdict->explanation);
+	free(verdict->what);
+	free(verdict->reason);
+	free(verdict->text);
+}
+
+/* --- from its parts ---------------------------------------------------------------------------
+ */
+
+/* Lines of repairs. */
+static int read_with(const char *with, struct np_verdict *verdict, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	while (*with && rc == NP_OK) {
+		size_t length = strcspn(with, "\n");
+		char fix[NP_FIX_TEXT + 16];
+
+		if (length >= sizeof(fix) || verdict->with_count == NP_COUNT(verdict->with))
+			return np_fail(err, NP_E_FORMAT, "a verdict with too many repairs");
+		(void)snprintf(fix, sizeof(fix), "%.*s", (int)length, with);
+		rc = np_fix_parse(fix, &verdict->with[verdict->with_count++], err);
+		with += length;
+		with += *with == '\n';
+	}
+	return rc;
+}
+
+int np_verdict_read(const char *kind, const char *what, const char *with, struct np_verdict *ret,
+		    struct np_err *err)
+{
+	char fix[NP_FIX_TEXT + 16];
+	int rc;
+
+	*ret = (struct np_verdict){ .recovered = NP_UNKNOWN,
+				    .lost = NP_UNKNOWN,
+				    .named = UINT32_MAX,
+				    .first = UINT32_MAX,
+				    .explanation = { .rank = UINT32_MAX } };
+	for (size_t i = 0; i < NP_COUNT(own_names); i++) {
+		if (own_names[i] && strcmp(own_names[i], kind) == 0) {
+			ret->kind = (enum np_verdict_kind)i;
+			return NP_OK;
+		}
+	}
+	ret->kind = NP_VERDICT_REPAIR;
+	(void)snprintf(fix, sizeof(fix), "%s%s%s", kind, what ? ":" : "", what ? what : "");
+	rc = np_fix_parse(fix, &ret->fix, err);
+	if (rc == NP_OK)
+		rc = read_with(with ? with : "", ret, err);
+	return rc == NP_E_USAGE ? np_fail(err, NP_E_FORMAT, "'%s' is no verdict", kind) : rc;
+}
+
+/* --- who is named ----------------------------------------------------------------------------- */
+
+/* The rank that a repair names; UINT32_MAX for none. */
+static uint32_t named_rank(const struct np_run *run, const struct np_fix *fix)
+{
+	int64_t id;
+
+	if (fix->kind != NP_FIX_RANK || !np_text_to_int(fix->what, strlen(fix->what), &id))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < run->sources.count; i++) {
+		if (run->ranks[i] && run->ranks[i]->id == id)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* The rank that most waiting goes back to; UINT32_MAX for none. */
+static int first_cause(const struct np_root_causes *causes, uint32_t *ret, struct np_err *err)
+{
+	struct np_charge_order order;
+	int rc = np_root_cause_sort(causes, &order, err);
+
+	if (rc < 0)
+		return rc;
+	*ret = order.count > 0 ? order.ranks[0] : UINT32_MAX;
+	np_charge_order_release(&order);
+	return NP_OK;
+}
+
+/* Where most waiting is for ranks that nobody saw, what the others do is not what it takes. */
+static bool is_for_unprofiled(const struct np_analysis *analysis)
+{
+	return analysis->causes.unprofiled * 2 > analysis->charges.total;
+}
+
+static void take_repair(const struct np_analysis *analysis, struct np_verdict *verdict)
+{
+	const struct np_whatif *whatif = &analysis->whatif;
+	const struct np_whatif_verdict repair = np_whatif_verdict(whatif);
+
+	if (whatif->rows.count > 0 && whatif->ideal != NP_UNKNOWN)
+		verdict->lost = whatif->step - whatif->ideal;
+	if (is_for_unprofiled(analysis)) {
+		verdict->kind = NP_VERDICT_NOT_PROFILED;
+		return;
+	}
+	if (!repair.found)
+		return;
+	verdict->kind = NP_VERDICT_REPAIR;
+	verdict->fix = repair.fix;
+	verdict->recovered = repair.saved;
+	/* What all ranks lose alike is not among what even ones would save. */
+	if (verdict->lost < verdict->recovered)
+		verdict->lost = verdict->recovered;
+	for (size_t i = 0; i < repair.with_count; i++)
+		verdict->with[verdict->with_count++] = repair.with[i];
+	verdict->named = named_rank(analysis->run, &repair.fix);
+}
+
+static int explain(const struct np_analysis *analysis, struct np_verdict *verdict,
+		   struct np_err *err)
+{
+	uint32_t who = verdict->named != UINT32_MAX ? verdict->named : verdict->first;
+
+	verdict->stands_out = verdict->first != UINT32_MAX &&
+			      np_root_cause_stands_out(&analysis->causes, verdict->first,
+						       analysis->spreads.total[NP_Q_SPAN]);
+	if (who == UINT32_MAX)
+		return NP_OK;
+	return np_explanation_measure(analysis->cluster, &analysis->causes, &analysis->charges, who,
+				      &verdict->explanation, err);
+}
+
+static int copy(const char *text, char **ret, struct np_err *err)
+{
+	*ret = strdup(text);
+	return *ret ? NP_OK : np_fail_nomem(err, "the verdict");
+}
+
+static int write_text(const struct np_analysis *analysis, struct np_verdict *verdict,
+		      struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	int rc = NP_OK;
+
+	if (verdict->kind == NP_VERDICT_REPAIR && *verdict->fix.what)
+		rc = copy(verdict->fix.what, &verdict->what, err);
+	verdict_put_sentence(&text, analysis, verdict);
+	if (rc == NP_OK)
+		rc = np_buf_check(&text, err);
+	return rc == NP_OK ? copy(text.text, &verdict->text, err) : rc;
+}
+
+int np_verdict_measure(const struct np_analysis *analysis, struct np_verdict *ret,
+		       struct np_err *err)
+{
+	struct np_verdict verdict = { .recovered = NP_UNKNOWN,
+				      .lost = NP_UNKNOWN,
+				      .named = UINT32_MAX,
+				      .first = UINT32_MAX,
+				      .explanation = { .rank = UINT32_MAX } };
+	int rc = first_cause(&analysis->causes, &verdict.first, err);
+
+	take_repair(analysis, &verdict);
+	if (rc == NP_OK)
+		rc = explain(analysis, &verdict, err);
+	if (rc == NP_OK)
+		rc = write_text(analysis, &verdict, err);
+	if (rc < 0) {
+		np_verdict_release(&verdict);
+		return rc;
+	}
+	*ret = verdict;
+	return NP_OK;
+}
