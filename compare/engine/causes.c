@@ -276,10 +276,11 @@ static int add_leaf(struct comparison *comparison, size_t index, double common, 
 	const char *type = cmp_text(comparison, leaf->type);
 	NP_CLEANUP(np_buf_release) struct np_buf what = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	enum cmp_cause_kind kind = leaf->kind == CMP_LEAF_COMPUTE ? CMP_CAUSE_KERNELS
-				   : leaf->kind == CMP_LEAF_HOST  ? CMP_CAUSE_HOST
-				   : leaf->comm != SIZE_MAX       ? CMP_CAUSE_COMM
-								  : CMP_CAUSE_OTHER;
+	enum cmp_cause_kind kind = cmp_is_between(leaf->path)       ? CMP_CAUSE_BETWEEN
+				   : leaf->kind == CMP_LEAF_COMPUTE ? CMP_CAUSE_KERNELS
+				   : leaf->kind == CMP_LEAF_HOST    ? CMP_CAUSE_HOST
+				   : leaf->comm != SIZE_MAX         ? CMP_CAUSE_COMM
+								    : CMP_CAUSE_OTHER;
 
 	np_buf_add(&what, kind == CMP_CAUSE_KERNELS && type ? type : leaf->path);
 	if (kind == CMP_CAUSE_KERNELS) {
@@ -290,6 +291,9 @@ static int add_leaf(struct comparison *comparison, size_t index, double common, 
 		put_percent(&text, (double)leaf->change.ns[CMP_BASE],
 			    (double)leaf->change.ns[CMP_NEW]);
 	}
+	if (kind == CMP_CAUSE_BETWEEN)
+		np_buf_printf(&text, ": the devices idle %s between two steps",
+			      leaf->change.delta > 0 ? "longer" : "less");
 	return add_cause(comparison, kind, &what, &text, llround(common), err);
 }
 
@@ -319,6 +323,7 @@ static double worth(const struct comparison *comparison, const struct cmp_leaf *
 	case CMP_LEAF_COMM:
 	case CMP_LEAF_MEMCPY:
 	case CMP_LEAF_HOST:
+	case CMP_LEAF_BETWEEN:
 	default:
 		return 1;
 	}

@@ -7,6 +7,7 @@
 
 #include "npuprof/analysis.h"
 #include "npuprof/idmap.h"
+#include "npuprof/iteration.h"
 #include "npuprof/ranges.h"
 #include "npuprof/run.h"
 #include "npuprof/workers.h"
@@ -16,7 +17,9 @@
  * ==================
  *
  * Everything is per step: a side's figure is the mean over its cells, and a cell is
- * one device of a paired rank in one of the chosen steps. Figures are whole ns;
+ * one device of a paired rank in one of the chosen steps that has a length on the
+ * basis of the comparison: the iteration where both sides know some, else the span
+ * (iteration.h). Both sides are always on the same basis. Figures are whole ns;
  * the step is rounded, and what it consists of is rounded by largest remainder so
  * that it sums to the step, on both sides and so in the differences.
  *
@@ -84,6 +87,7 @@ struct cmp_side {
 	NP_VEC(np_str) steps; /* chosen: ids in the strings of the run, in order */
 	uint32_t *places;     /* id of a step → its place in `steps` + 1; 0 for none */
 	size_t place_count;
+	enum np_basis basis;              /* of the comparison: that of the other side */
 	np_str dropped;                   /* the first step, left out; NP_STR_NONE for none */
 	struct cmp_rank_kernels *kernels; /* by index in the run */
 	/*
@@ -92,13 +96,13 @@ struct cmp_side {
 	 */
 	NP_VEC(struct cmp_kernel_group) groups;
 	size_t cells;
-	np_ns total; /* Σ spans of the cells */
+	np_ns total; /* Σ lengths of the cells */
 	np_ns computing;
 	np_ns overlapped; /* communication under computing: beside the partition */
 	np_ns communication;
 	np_ns e2e;            /* NP_UNKNOWN where a cell does not tell */
 	size_t *step_cells;   /* by step */
-	double *step_span;    /* mean over the cells */
+	double *step_length;  /* mean over the cells */
 	double *step_overlap; /* of communication that computing hides */
 };
 
@@ -106,9 +110,9 @@ struct cmp_side {
 struct cmp_pair {
 	size_t rank[CMP_SIDES];
 	size_t cells[CMP_SIDES];
-	np_ns span[CMP_SIDES]; /* mean */
-	np_ns busy[CMP_SIDES]; /* mean of what is its own: computing, copies and the host */
-	bool outlier;          /* its own work changed unlike that of the others */
+	np_ns length[CMP_SIDES]; /* mean */
+	np_ns busy[CMP_SIDES];   /* mean of what is its own: computing, copies and the host */
+	bool outlier;            /* its own work changed unlike that of the others */
 };
 
 enum cmp_leaf_kind {
@@ -117,8 +121,9 @@ enum cmp_leaf_kind {
 	CMP_LEAF_TRANSFER,
 	CMP_LEAF_COMM, /* either */
 	CMP_LEAF_MEMCPY,
-	CMP_LEAF_HOST, /* free: the host was late */
+	CMP_LEAF_HOST, /* free, or between steps: the host was late */
 	CMP_LEAF_FREE,
+	CMP_LEAF_BETWEEN, /* idle between steps for another reason, or for one that is unknown */
 };
 
 enum cmp_verdict {
@@ -216,6 +221,7 @@ enum cmp_cause_kind {
 	CMP_CAUSE_KERNELS,
 	CMP_CAUSE_HOST,
 	CMP_CAUSE_COMM,
+	CMP_CAUSE_BETWEEN,
 	CMP_CAUSE_OTHER,
 };
 
@@ -242,6 +248,7 @@ struct comparison {
 	struct np_arena *arena;
 	NP_VEC(struct cmp_pair) pairs; /* by rank of the base */
 	const char *paired_by;         /* "id", "role", "map", "order" */
+	enum np_basis basis;           /* what the length of a step is, on both sides */
 	/*
 	 * Only one side knows the types of kernels (Level0 on the other), or one is of
 	 * a GPU, whose kernels are others: leaves of computing are then by what classes
@@ -292,6 +299,19 @@ static inline const struct np_rank *cmp_rank(const struct comparison *comparison
 
 /* The place of a step among the chosen ones of a side, or SIZE_MAX. */
 size_t cmp_step_of(const struct cmp_side *side, np_str step);
+
+/*
+ * The place of the step of a time of a rank among those of a side, or SIZE_MAX if it
+ * is no cell: not chosen, or without a length on the basis of the comparison.
+ */
+size_t cmp_cell_of(const struct cmp_side *side, const struct np_rank *rank,
+		   const struct np_step_time *time);
+
+/* Has a rank a cell in this step, an index in np_rank.steps or NP_NO_STEP? */
+bool cmp_has_cell(const struct cmp_side *side, const struct np_rank *rank, uint32_t step);
+
+/* Is this the path of a leaf of the time between steps? */
+bool cmp_is_between(const char *path);
 
 /* --- the stages, in order -------------------------------------------------------------------- */
 

@@ -320,9 +320,7 @@ static void add_rank_steps(const struct comparison *comparison, enum cmp_which w
 		const struct np_comm_step *each = &rank->comm_steps.item[i];
 		size_t comm;
 
-		if (each->step == NP_NO_STEP ||
-		    cmp_step_of(&comparison->sides[which], rank->steps.item[each->step].id) ==
-			    SIZE_MAX)
+		if (!cmp_has_cell(&comparison->sides[which], rank, each->step))
 			continue;
 		comm = cmp_comm_of(comparison, which, rank->groups.item[each->group].hash);
 		if (comm == SIZE_MAX)
@@ -347,9 +345,7 @@ static void add_rank_waits(const struct comparison *comparison, enum cmp_which w
 		const struct np_comm_op *op = &rank->ops.item[i];
 		size_t comm;
 
-		if (op->step == NP_NO_STEP ||
-		    cmp_step_of(&comparison->sides[which], rank->steps.item[op->step].id) ==
-			    SIZE_MAX)
+		if (!cmp_has_cell(&comparison->sides[which], rank, op->step))
 			continue;
 		comm = cmp_comm_of(comparison, which, rank->groups.item[op->group].hash);
 		if (comm != SIZE_MAX)

@@ -21,7 +21,7 @@ static void release_side(struct cmp_side *side)
 	np_vec_release(&side->steps);
 	free(side->places);
 	free(side->step_cells);
-	free(side->step_span);
+	free(side->step_length);
 	free(side->step_overlap);
 	np_analysis_free(side->analysis);
 }

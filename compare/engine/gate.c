@@ -21,8 +21,8 @@ const char *cmp_gate_result_name(enum cmp_gate_result result)
 	return names[result];
 }
 
-static const char *const metrics[] = { "step", "compute", "comm",   "wait", "free",
-				       "mem",  "host",    "kernel", "leaf" };
+static const char *const metrics[] = { "step", "compute", "comm",    "wait",   "free",
+				       "mem",  "host",    "between", "kernel", "leaf" };
 
 void cmp_gate_release(struct cmp_gate *gate)
 {
@@ -158,7 +158,10 @@ static bool applies(const struct cmp_condition *condition, const struct comparis
 	if (strcmp(what, "wait") == 0)
 		return leaf->kind == CMP_LEAF_WAIT;
 	if (strcmp(what, "free") == 0)
-		return leaf->kind == CMP_LEAF_FREE || leaf->kind == CMP_LEAF_HOST;
+		return (leaf->kind == CMP_LEAF_FREE || leaf->kind == CMP_LEAF_HOST) &&
+		       !cmp_is_between(leaf->path);
+	if (strcmp(what, "between") == 0)
+		return cmp_is_between(leaf->path);
 	if (strcmp(what, "host") == 0)
 		return leaf->kind == CMP_LEAF_HOST;
 	if (strcmp(what, "kernel") == 0)

@@ -102,7 +102,7 @@ static double *rest_of_steps(const struct comparison *comparison, enum cmp_which
 	double *rest = malloc((side->steps.count + 1) * sizeof(*rest));
 
 	for (size_t i = 0; rest && i < side->steps.count; i++)
-		rest[i] = side->step_span[i];
+		rest[i] = side->step_length[i];
 	for (size_t i = 0; rest && i < comparison->leaves.count; i++) {
 		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
 
@@ -154,10 +154,11 @@ static int judge_by_parts(struct comparison *comparison, struct np_err *err)
 
 int cmp_test_changes(struct comparison *comparison, struct np_err *err)
 {
-	double *const spans[] = { comparison->sides[0].step_span, comparison->sides[1].step_span };
+	double *const lengths[] = { comparison->sides[0].step_length,
+				    comparison->sides[1].step_length };
 	double *const hidden[] = { comparison->sides[0].step_overlap,
 				   comparison->sides[1].step_overlap };
-	int rc = test_values(comparison, spans, &comparison->step, err);
+	int rc = test_values(comparison, lengths, &comparison->step, err);
 
 	if (rc == NP_OK && comparison->overlapped.delta != NP_UNKNOWN)
 		rc = test_values(comparison, hidden, &comparison->overlapped, err);

@@ -21,7 +21,7 @@ static int index_times(struct cmp_grouper *grouper)
 		const struct np_step_time *time = &rank->times.item[i];
 		np_str step = rank->steps.item[time->step].id;
 
-		if (cmp_step_of(grouper->side, step) != SIZE_MAX)
+		if (cmp_cell_of(grouper->side, rank, time) != SIZE_MAX)
 			rc = np_idmap_set(grouper->times, time_key(rank, time->device, step), i,
 					  grouper->err);
 	}

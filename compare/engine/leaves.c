@@ -153,7 +153,7 @@ static void take_means(struct comparison *comparison, enum cmp_which which)
 	struct cmp_side *side = &comparison->sides[which];
 
 	for (size_t i = 0; i < side->steps.count; i++) {
-		side->step_span[i] = over(side->step_span[i], side->step_cells[i]);
+		side->step_length[i] = over(side->step_length[i], side->step_cells[i]);
 		side->step_overlap[i] = over(side->step_overlap[i], side->step_cells[i]);
 	}
 	for (size_t i = 0; i < comparison->leaves.count; i++) {
@@ -172,7 +172,8 @@ static void take_means(struct comparison *comparison, enum cmp_which which)
 	for (size_t i = 0; i < comparison->pairs.count; i++) {
 		struct cmp_pair *pair = &comparison->pairs.item[i];
 
-		pair->span[which] = llround(over((double)pair->span[which], pair->cells[which]));
+		pair->length[which] =
+			llround(over((double)pair->length[which], pair->cells[which]));
 	}
 }
 
@@ -432,13 +433,20 @@ static int name_comm(struct leaves_builder *build, const char *text, struct np_b
 	return NP_OK;
 }
 
+bool cmp_is_between(const char *path)
+{
+	return strncmp(path, "between/", strlen("between/")) == 0;
+}
+
 static enum cmp_leaf_kind kind_of(const char *text)
 {
+	const char *part = strrchr(text, '/');
+
 	if (strcmp(text, "memcpy") == 0)
 		return CMP_LEAF_MEMCPY;
-	return strcmp(text, "free/host") == 0 || strcmp(text, "free/dataloader") == 0
-		       ? CMP_LEAF_HOST
-		       : CMP_LEAF_FREE;
+	if (part && (strcmp(part, "/host") == 0 || strcmp(part, "/dataloader") == 0))
+		return CMP_LEAF_HOST;
+	return cmp_is_between(text) ? CMP_LEAF_BETWEEN : CMP_LEAF_FREE;
 }
 
 static int give_plain(struct leaves_builder *build, const char *text, np_ns ns)
@@ -470,24 +478,35 @@ static int give_plain(struct leaves_builder *build, const char *text, np_ns ns)
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
+/* What lies between the span of a step and the next one, on the basis of iterations. */
+static int give_between(struct leaves_builder *build, const struct np_step_time *time)
+{
+	int rc = NP_OK;
+
+	for (int i = 0; i < NP_BETWEEN_KINDS && rc == NP_OK; i++)
+		rc = give_plain(build, np_between_leaf((enum np_between)i), time->between[i]);
+	return rc;
+}
+
 /* A rank without intervals has three parts, or, where not even they are known, one. */
-static int give_totals(struct leaves_builder *build, const struct np_step_time *time)
+static int give_totals(struct leaves_builder *build, const struct np_step_time *time, np_ns span)
 {
 	np_ns sum =
 		np_plus(np_plus(time->computing, time->communication_not_overlapped), time->free);
 	int rc;
 
-	if (sum != time->span)
-		return give_plain(build, "unknown", time->span);
+	if (sum != span)
+		return give_plain(build, "unknown", span);
 	rc = give_computing(build, CMP_UNKNOWN_CLASS, NP_STR_NONE, time->computing);
-
 	if (rc == NP_OK)
 		rc = give_plain(build, "comm/unknown", time->communication_not_overlapped);
 	return rc < 0 ? rc : give_plain(build, "free/unknown", time->free);
 }
 
+/* The parts of the span; what of it no part has is work that outlives the start of the next step.
+ */
 static int give_parts(struct leaves_builder *build, size_t rank, size_t index,
-		      const struct np_partition_cell *cell)
+		      const struct np_partition_cell *cell, np_ns span)
 {
 	const struct np_partition *partition =
 		&build->comparison->sides[build->which].analysis->partition;
@@ -497,13 +516,16 @@ static int give_parts(struct leaves_builder *build, size_t rank, size_t index,
 	for (size_t i = 0; i < cell->count && rc == NP_OK; i++) {
 		const struct np_part *part = &partition->parts.item[cell->first + i];
 
+		if (cmp_is_between(part->leaf))
+			continue;
+		span -= part->ns;
 		if (strncmp(part->leaf, compute, strlen(compute)) == 0)
 			rc = split_type(build, rank, (uint32_t)index, part->leaf + strlen(compute),
 					part->ns);
 		else
 			rc = give_plain(build, part->leaf, part->ns);
 	}
-	return rc;
+	return rc == NP_OK && span > 0 ? give_plain(build, "unknown", span) : rc;
 }
 
 static int add_cell(struct leaves_builder *build, size_t index)
@@ -514,21 +536,29 @@ static int add_cell(struct leaves_builder *build, size_t index)
 	const struct np_step_time *time = &rank->times.item[index];
 	const struct np_partition_cell *cell =
 		np_partition_of(&side->analysis->partition, pair->rank[build->which], index);
+	np_ns length = np_step_length(time, side->basis);
+	int rc = NP_OK;
 
 	side->cells++;
-	side->total += time->span;
+	side->total += length;
 	side->computing = np_plus(side->computing, time->computing);
 	side->overlapped = np_plus(side->overlapped, time->overlapped);
 	side->communication = np_plus(side->communication, time->communication);
 	side->e2e = np_plus(side->e2e, time->e2e);
 	side->step_cells[build->step]++;
-	side->step_span[build->step] += (double)time->span;
+	side->step_length[build->step] += (double)length;
 	side->step_overlap[build->step] +=
 		time->overlapped == NP_UNKNOWN ? (double)NAN : (double)time->overlapped;
 	pair->cells[build->which]++;
-	pair->span[build->which] += time->span;
-	return cell ? give_parts(build, pair->rank[build->which], index, cell)
-		    : give_totals(build, time);
+	pair->length[build->which] += length;
+	if (side->basis == NP_BASIS_ITERATION) {
+		rc = give_between(build, time);
+		length -= np_step_between(time);
+	}
+	if (rc < 0)
+		return rc;
+	return cell ? give_parts(build, pair->rank[build->which], index, cell, length)
+		    : give_totals(build, time, length);
 }
 
 static int add_rank(struct leaves_builder *build)
@@ -541,9 +571,8 @@ static int add_rank(struct leaves_builder *build)
 	for (size_t i = 0; i < rank->times.count && rc == NP_OK; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
 
-		build->step = cmp_step_of(&comparison->sides[build->which],
-					  rank->steps.item[time->step].id);
-		if (build->step != SIZE_MAX && time->span != NP_UNKNOWN)
+		build->step = cmp_cell_of(&comparison->sides[build->which], rank, time);
+		if (build->step != SIZE_MAX)
 			rc = add_cell(build, i);
 	}
 	return rc;
@@ -557,9 +586,9 @@ static int add_side(struct leaves_builder *build)
 	int rc = NP_OK;
 
 	side->step_cells = calloc(steps, sizeof(*side->step_cells));
-	side->step_span = calloc(steps, sizeof(*side->step_span));
+	side->step_length = calloc(steps, sizeof(*side->step_length));
 	side->step_overlap = calloc(steps, sizeof(*side->step_overlap));
-	if (!side->step_cells || !side->step_span || !side->step_overlap)
+	if (!side->step_cells || !side->step_length || !side->step_overlap)
 		return np_fail_nomem(build->err, "steps");
 	np_idmap_clear(build->by_text);
 	for (build->pair = 0; build->pair < comparison->pairs.count && rc == NP_OK; build->pair++)

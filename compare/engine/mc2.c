@@ -115,8 +115,7 @@ static bool is_mc2(const struct cmp_side *side, const struct np_detail *detail,
 		.name = np_detail_text(detail, kernel->name),
 	};
 
-	return !kernel->schedule && kernel->step != NP_NO_STEP &&
-	       cmp_step_of(side, detail->rank->steps.item[kernel->step].id) != SIZE_MAX &&
+	return !kernel->schedule && cmp_has_cell(side, detail->rank, kernel->step) &&
 	       cmp_classify(&traits) == CMP_MC2;
 }
 

@@ -238,6 +238,26 @@ size_t cmp_step_of(const struct cmp_side *side, np_str step)
 	return place == 0 ? SIZE_MAX : place - 1;
 }
 
+size_t cmp_cell_of(const struct cmp_side *side, const struct np_rank *rank,
+		   const struct np_step_time *time)
+{
+	return np_step_length(time, side->basis) == NP_UNKNOWN
+		       ? SIZE_MAX
+		       : cmp_step_of(side, rank->steps.item[time->step].id);
+}
+
+bool cmp_has_cell(const struct cmp_side *side, const struct np_rank *rank, uint32_t step)
+{
+	if (step == NP_NO_STEP)
+		return false;
+	for (size_t i = 0; i < rank->times.count; i++) {
+		if (rank->times.item[i].step == step &&
+		    cmp_cell_of(side, rank, &rank->times.item[i]) != SIZE_MAX)
+			return true;
+	}
+	return false;
+}
+
 /* Where the chosen steps are, by id. */
 static int index_steps(struct cmp_side *side, struct np_err *err)
 {
@@ -255,9 +275,9 @@ static int index_steps(struct cmp_side *side, struct np_err *err)
 	return NP_OK;
 }
 
-/* The mean span of the paired ranks in each step; 0 where none has it. */
-static void mean_spans(const struct comparison *comparison, enum cmp_which which, double *spans,
-		       double *counts)
+/* The mean length of the step on the paired ranks in each step; 0 where none has it. */
+static void mean_lengths(const struct comparison *comparison, enum cmp_which which, double *lengths,
+			 double *counts)
 {
 	const struct cmp_side *side = &comparison->sides[which];
 
@@ -267,25 +287,25 @@ static void mean_spans(const struct comparison *comparison, enum cmp_which which
 
 		for (size_t j = 0; j < rank->times.count; j++) {
 			const struct np_step_time *time = &rank->times.item[j];
-			size_t place = cmp_step_of(side, rank->steps.item[time->step].id);
+			size_t place = cmp_cell_of(side, rank, time);
 
-			if (place == SIZE_MAX || time->span == NP_UNKNOWN)
+			if (place == SIZE_MAX)
 				continue;
-			spans[place] += (double)time->span;
+			lengths[place] += (double)np_step_length(time, side->basis);
 			counts[place]++;
 		}
 	}
 	for (size_t i = 0; i < side->steps.count; i++)
-		spans[i] = counts[i] > 0 ? spans[i] / counts[i] : 0;
+		lengths[i] = counts[i] > 0 ? lengths[i] / counts[i] : 0;
 }
 
 /* Is the first step, of at least three, an outlier? */
-static bool warms_up(const double *spans, size_t count, double *room)
+static bool warms_up(const double *lengths, size_t count, double *room)
 {
 	if (count < 3)
 		return false;
-	memcpy(room, spans + 1, (count - 1) * sizeof(*room));
-	return spans[0] > WARM_UP * np_median(room, count - 1);
+	memcpy(room, lengths + 1, (count - 1) * sizeof(*room));
+	return lengths[0] > WARM_UP * np_median(room, count - 1);
 }
 
 static int add_steps(struct cmp_side *side, struct np_err *err)
@@ -302,15 +322,15 @@ static int add_steps(struct cmp_side *side, struct np_err *err)
 	return index_steps(side, err);
 }
 
-/* Steps that no paired rank was timed in go. */
-static void keep_timed(struct cmp_side *side, double *spans)
+/* Steps that have a length on no paired rank go. */
+static void keep_timed(struct cmp_side *side, double *lengths)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < side->steps.count; i++) {
-		if (spans[i] <= 0)
+		if (lengths[i] <= 0)
 			continue;
-		spans[kept] = spans[i];
+		lengths[kept] = lengths[i];
 		side->steps.item[kept++] = side->steps.item[i];
 	}
 	side->steps.count = kept;
@@ -334,19 +354,19 @@ static void drop_first(struct comparison *comparison, enum cmp_which which)
 static int choose(struct comparison *comparison, enum cmp_which which, struct np_err *err)
 {
 	struct cmp_side *side = &comparison->sides[which];
-	size_t most = side->analysis->cluster->steps.count + 1;
-	double *spans = calloc(2 * most, sizeof(*spans));
-	int rc = spans ? add_steps(side, err) : np_fail_nomem(err, "steps");
+	size_t most = side->steps.count + 1;
+	double *lengths = calloc(2 * most, sizeof(*lengths));
+	int rc;
 
-	if (rc == NP_OK) {
-		mean_spans(comparison, which, spans, spans + most);
-		keep_timed(side, spans);
-		if (!comparison->options.steps[which] &&
-		    warms_up(spans, side->steps.count, spans + most))
-			drop_first(comparison, which);
-		rc = index_steps(side, err);
-	}
-	free(spans);
+	if (!lengths)
+		return np_fail_nomem(err, "steps");
+	mean_lengths(comparison, which, lengths, lengths + most);
+	keep_timed(side, lengths);
+	if (!comparison->options.steps[which] &&
+	    warms_up(lengths, side->steps.count, lengths + most))
+		drop_first(comparison, which);
+	rc = index_steps(side, err);
+	free(lengths);
 	if (rc == NP_OK && side->steps.count == 0)
 		rc = np_fail(err, NP_E_NOTFOUND, "'%s' has no step that a paired rank was timed in",
 			     side->path);
@@ -360,12 +380,56 @@ static bool has_cells(const struct comparison *comparison, const struct cmp_pair
 	const struct np_rank *rank = cmp_rank(comparison, pair, which);
 
 	for (size_t i = 0; i < rank->times.count; i++) {
-		if (rank->times.item[i].span != NP_UNKNOWN &&
-		    cmp_step_of(&comparison->sides[which],
-				rank->steps.item[rank->times.item[i].step].id) != SIZE_MAX)
+		if (cmp_cell_of(&comparison->sides[which], rank, &rank->times.item[i]) != SIZE_MAX)
 			return true;
 	}
 	return false;
+}
+
+static void set_basis(struct comparison *comparison, enum np_basis basis)
+{
+	comparison->basis = basis;
+	comparison->sides[CMP_BASE].basis = basis;
+	comparison->sides[CMP_NEW].basis = basis;
+}
+
+/* Both, where one side knows iterations and the other does not, are compared by the span. */
+static void note_basis(struct comparison *comparison, const bool known[CMP_SIDES])
+{
+	enum cmp_which without = known[CMP_BASE] ? CMP_NEW : CMP_BASE;
+
+	if (known[CMP_BASE] && known[CMP_NEW])
+		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "", "step basis",
+			    "no pair of ranks has iterations on both sides: both are compared by "
+			    "the span of their steps, and the time between steps is in neither");
+	else if (known[CMP_BASE] || known[CMP_NEW])
+		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK,
+			    comparison->sides[without].path, "step basis",
+			    "no chosen step is followed by a recorded one, so no iteration is "
+			    "known: both runs are compared by the span of their steps, and the "
+			    "time between steps is in neither");
+}
+
+/* The iteration, if some pair has one on both sides. */
+static void choose_basis(struct comparison *comparison)
+{
+	bool known[CMP_SIDES] = { false, false };
+	bool both = false;
+
+	set_basis(comparison, NP_BASIS_ITERATION);
+	for (size_t i = 0; i < comparison->pairs.count; i++) {
+		const struct cmp_pair *pair = &comparison->pairs.item[i];
+		bool base = has_cells(comparison, pair, CMP_BASE);
+		bool new_ = has_cells(comparison, pair, CMP_NEW);
+
+		known[CMP_BASE] = known[CMP_BASE] || base;
+		known[CMP_NEW] = known[CMP_NEW] || new_;
+		both = both || (base && new_);
+	}
+	if (both)
+		return;
+	set_basis(comparison, NP_BASIS_SPAN);
+	note_basis(comparison, known);
 }
 
 static void drop_empty_pairs(struct comparison *comparison)
@@ -381,16 +445,25 @@ static void drop_empty_pairs(struct comparison *comparison)
 			np_note_add(&comparison->warnings, NP_NOTE_WARNING,
 				    cmp_rank(comparison, &pair, CMP_BASE)->id,
 				    cmp_rank(comparison, &pair, CMP_BASE)->path, "rank",
-				    "it or its counterpart has none of the chosen steps: not "
-				    "compared");
+				    "it or its counterpart has none of the chosen steps%s: not "
+				    "compared",
+				    comparison->basis == NP_BASIS_ITERATION
+					    ? " with a known iteration"
+					    : "");
 	}
 	comparison->pairs.count = kept;
 }
 
 int cmp_choose_steps(struct comparison *comparison, struct np_err *err)
 {
-	int rc = choose(comparison, CMP_BASE, err);
+	int rc = add_steps(&comparison->sides[CMP_BASE], err);
 
+	if (rc == NP_OK)
+		rc = add_steps(&comparison->sides[CMP_NEW], err);
+	if (rc == NP_OK) {
+		choose_basis(comparison);
+		rc = choose(comparison, CMP_BASE, err);
+	}
 	if (rc == NP_OK)
 		rc = choose(comparison, CMP_NEW, err);
 	if (rc < 0)

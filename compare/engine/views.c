@@ -122,8 +122,7 @@ static int cmp_view_add(struct cmp_view_rank *rank, enum cmp_view view, const ch
 /* Is the step of a row of the detail one of those chosen? */
 static bool cmp_view_takes(const struct cmp_view_rank *rank, uint32_t step)
 {
-	return step != NP_NO_STEP &&
-	       cmp_step_of(rank->side, rank->rank->steps.item[step].id) != SIZE_MAX;
+	return cmp_has_cell(rank->side, rank->rank, step);
 }
 
 /* What the framework called, by name. */
@@ -223,7 +222,7 @@ static bool in_step(const struct cmp_view_rank *rank, np_ns time)
 	for (size_t i = 0; i < rank->rank->steps.count; i++) {
 		const struct np_step *step = &rank->rank->steps.item[i];
 
-		if (cmp_step_of(rank->side, step->id) == SIZE_MAX)
+		if (!cmp_has_cell(rank->side, rank->rank, (uint32_t)i))
 			continue;
 		if (step->host_begin == NP_UNKNOWN ||
 		    (time >= step->host_begin && time < step->host_end))

@@ -184,9 +184,9 @@ static void put_ranks(struct np_jsonout *out, const struct comparison *compariso
 		np_jsonout_object_line(out, NULL);
 		np_jsonout_integer(out, "base_rank", cmp_rank(comparison, pair, CMP_BASE)->id);
 		np_jsonout_integer(out, "new_rank", cmp_rank(comparison, pair, CMP_NEW)->id);
-		np_jsonout_integer(out, "base_ns", pair->span[CMP_BASE]);
-		np_jsonout_integer(out, "new_ns", pair->span[CMP_NEW]);
-		np_jsonout_integer(out, "delta_ns", pair->span[CMP_NEW] - pair->span[CMP_BASE]);
+		np_jsonout_integer(out, "base_ns", pair->length[CMP_BASE]);
+		np_jsonout_integer(out, "new_ns", pair->length[CMP_NEW]);
+		np_jsonout_integer(out, "delta_ns", pair->length[CMP_NEW] - pair->length[CMP_BASE]);
 		np_jsonout_integer(out, "own_base_ns", pair->busy[CMP_BASE]);
 		np_jsonout_integer(out, "own_new_ns", pair->busy[CMP_NEW]);
 		np_jsonout_bool(out, "outlier", pair->outlier);
@@ -241,7 +241,8 @@ static void put_causes(struct np_jsonout *out, const struct compare_report *repo
 	static const char *const kinds[] = {
 		[CMP_CAUSE_RANK] = "rank",          [CMP_CAUSE_LINK] = "link",
 		[CMP_CAUSE_KERNELS] = "kernels",    [CMP_CAUSE_HOST] = "host",
-		[CMP_CAUSE_COMM] = "communication", [CMP_CAUSE_OTHER] = "other",
+		[CMP_CAUSE_COMM] = "communication", [CMP_CAUSE_BETWEEN] = "between",
+		[CMP_CAUSE_OTHER] = "other",
 	};
 	const struct comparison *comparison = report->comparison;
 	NP_CLEANUP(np_buf_release) struct np_buf verdict = NP_BUF_INIT;
@@ -341,6 +342,7 @@ int compare_json(const struct compare_report *report, FILE *stream, struct np_er
 	put_input(&out, report, CMP_BASE);
 	put_input(&out, report, CMP_NEW);
 	put_notes(&out, "warnings", &comparison->warnings, NP_NOTE_WARNING);
+	np_jsonout_text(&out, "step_basis", np_basis_name(comparison->basis));
 	put_causes(&out, report);
 	put_step(&out, comparison);
 	put_waterfall(&out, comparison);

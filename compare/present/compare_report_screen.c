@@ -106,6 +106,16 @@ static void put_side(struct np_buf *buf, const struct compare_report *report, en
 		      side->steps.count == 1 ? "" : "s");
 }
 
+/* What a step is measured by. */
+static void put_basis(struct np_buf *buf, const struct comparison *comparison)
+{
+	np_buf_add(buf,
+		   comparison->basis == NP_BASIS_ITERATION
+			   ? "step: the iteration, from a first start to that of the next step\n"
+			   : "step: the span from first start to last end, without the time "
+			     "between steps\n");
+}
+
 /* A bar to the right for what got slower, to the left for what got faster. */
 static void put_bar(struct np_grid *grid, np_ns delta, np_ns most)
 {
@@ -399,6 +409,7 @@ int compare_screen(const struct compare_report *report, struct np_buf *buf, stru
 
 	put_side(&head, report, CMP_BASE);
 	put_side(&head, report, CMP_NEW);
+	put_basis(&head, report->comparison);
 	np_text_lines(buf, head.text, 0, 0, report->width);
 	if (rc == NP_OK)
 		rc = np_page_write(&page, buf, report->width, report->color, err);
@@ -433,6 +444,7 @@ int compare_markdown(const struct compare_report *report, struct np_buf *buf, st
 
 	put_side(&head, report, CMP_BASE);
 	put_side(&head, report, CMP_NEW);
+	put_basis(&head, report->comparison);
 	np_buf_add(buf, "# npuprof compare\n\n");
 	put_items(buf, head.text, true);
 	for (size_t i = 0; i < page.count && rc == NP_OK; i++) {

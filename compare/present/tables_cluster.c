@@ -98,9 +98,9 @@ static int put_ranks(const void *model, struct np_sink *sink, struct np_err *err
 		const struct np_cell cells[] = {
 			np_cell_integer(cmp_rank(comparison, pair, CMP_BASE)->id),
 			np_cell_integer(cmp_rank(comparison, pair, CMP_NEW)->id),
-			np_cell_integer(pair->span[CMP_BASE]),
-			np_cell_integer(pair->span[CMP_NEW]),
-			np_cell_integer(pair->span[CMP_NEW] - pair->span[CMP_BASE]),
+			np_cell_integer(pair->length[CMP_BASE]),
+			np_cell_integer(pair->length[CMP_NEW]),
+			np_cell_integer(pair->length[CMP_NEW] - pair->length[CMP_BASE]),
 			np_cell_integer(pair->busy[CMP_BASE]),
 			np_cell_integer(pair->busy[CMP_NEW]),
 			began(comparison, pair, CMP_BASE),

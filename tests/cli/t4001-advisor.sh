@@ -334,7 +334,7 @@ expect_equal "$(cut -d, -f1 "$work/stdout")" 'rule
 memory.growth
 host.affinity-api'
 NPUPROF_RULES=$NPUPROF_SOURCE/rules run "$npuprof" advisor -q leak --rule memory.growth,host.affinity-api
-expect_stdout_says '(<0.1 % of it)'
+expect_stdout_says '0.1 % of it)'
 
 behaviour 'nothing was written into the input, and no input is a failure'
 expect_equal "$(snapshot "$work/c")" "$before"

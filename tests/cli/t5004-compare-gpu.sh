@@ -43,10 +43,11 @@ cp "$work/rank0.json" "$work/base/rank1.json"
 cp "$work/rank0.json" "$work/new/rank0.json"
 gzip -c "$work/rank1.json" >"$work/new/rank1.json.gz"
 
+# A step lasts 400 µs and the next begins 1000 µs after it: that is the iteration; the second step has none.
 behaviour 'two traces: kernels by their short names, NCCL as communication, copies, exact'
 run "$npuprof" compare -f json "$work/rank0.json" "$work/rank1.json"
 expect_exit 0
-expect_equal "$(value '$.step.base_ns') $(value '$.step.new_ns') $(value '$.step.steps_base')" '400000 400000 2'
+expect_equal "$(value '$.step.base_ns') $(value '$.step.new_ns') $(value '$.step.steps_base')" '1000000 1000000 1'
 expect_equal "$(leaf compute/cube/ampere_sgemm_128x64_nn base_ns)" 200000
 expect_equal "$(leaf compute/cube/ampere_sgemm_128x64_nn delta_ns)" -20000
 expect_equal "$(leaf compute/vector/at::native::add base_ns)" 50000

@@ -206,14 +206,15 @@ static int ask(struct adv_eval *eval, const char *text, const char *const *names
 
 /*
  * What is known of the run. The step of a rank with several devices is that of
- * the slowest of them.
+ * the slowest of them; its length is the iteration where any is known, else the
+ * span (npuprof/iteration.h).
  */
 static int set_run(struct adv_eval *eval, struct np_err *err)
 {
 	static const char steps[] =
-		"SELECT CAST(avg(d) AS INTEGER), count(DISTINCT coalesce(step, '')),"
-		" count(DISTINCT rank) FROM (SELECT rank, step, max(dur_ns) AS d"
-		" FROM v_step GROUP BY rank, step)";
+		"SELECT CAST(coalesce(avg(i), avg(d)) AS INTEGER), count(DISTINCT coalesce(step, '')),"
+		" count(DISTINCT rank) FROM (SELECT rank, step, max(dur_ns) AS d,"
+		" max(iteration_ns) AS i FROM v_step GROUP BY rank, step)";
 	static const char *const names[] = { "step_ns", "steps", "ranks" };
 	const struct np_cell *cell;
 	double number;

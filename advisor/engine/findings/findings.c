@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/iteration.h"
 #include "npuprof/order.h"
 #include "npuprof/ranges.h"
 #include "npuprof/rank.h"
@@ -57,10 +58,11 @@ static np_ns median(np_ns *times, size_t count)
 	return times[(count - 1) / 2];
 }
 
-/* The mean over ranks and steps, as rules see it in step_ns. */
+/* The mean over ranks and steps, as rules see it in step_ns: of iterations where any is known. */
 static void measure_step(struct adv_advice *advice)
 {
 	const struct np_run *run = advice->analysis->run;
+	enum np_basis basis = np_run_basis(run);
 	double sum = 0;
 	size_t count = 0;
 
@@ -68,9 +70,11 @@ static void measure_step(struct adv_advice *advice)
 		const struct np_rank *rank = run->ranks[i];
 
 		for (size_t t = 0; rank && t < rank->times.count; t++) {
-			if (rank->times.item[t].span == NP_UNKNOWN)
+			np_ns length = np_step_length(&rank->times.item[t], basis);
+
+			if (length == NP_UNKNOWN)
 				continue;
-			sum += (double)rank->times.item[t].span;
+			sum += (double)length;
 			count++;
 		}
 	}

@@ -96,6 +96,8 @@ const char *adv_view_cure(const char *name, const char *column)
 		{ "stack_id", "with_stack=True" },
 		{ "transit_ns", "profiler_level=Level1" },
 		{ "size_b", "profiler_level=Level1" },
+		{ "iteration_ns", "record at least two consecutive steps: schedule(active=…)" },
+		{ "between_", "record at least two consecutive steps: schedule(active=…)" },
 	};
 	struct adv_view_description view = { .name = NULL };
 

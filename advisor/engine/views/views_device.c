@@ -26,6 +26,32 @@ static struct np_cell stage_cell(const struct adv_view *view, size_t row, const 
 	return np_cell_null();
 }
 
+/* What lies between the span of a step and the next one: NULL without an iteration, not 0. */
+static struct np_cell between_cell(const struct adv_view *view, size_t row, const void *item)
+{
+	(void)view;
+	(void)row;
+	return np_cell_integer(np_step_between(item));
+}
+
+static struct np_cell between_part(const struct np_step_time *time, enum np_between kind)
+{
+	return np_cell_integer(time->iteration == NP_UNKNOWN ? NP_UNKNOWN : time->between[kind]);
+}
+
+#define BETWEEN_PART(name, kind) \
+	static struct np_cell name(const struct adv_view *view, size_t row, const void *item) \
+	{ \
+		(void)view; \
+		(void)row; \
+		return between_part(item, kind); \
+	}
+
+BETWEEN_PART(between_dataloader, NP_BETWEEN_DATALOADER)
+BETWEEN_PART(between_host, NP_BETWEEN_HOST)
+BETWEEN_PART(between_other, NP_BETWEEN_OTHER)
+BETWEEN_PART(between_unknown, NP_BETWEEN_UNKNOWN)
+
 /* clang-format off */
 #define STEP_COLUMNS(X) \
 	X(rank, NP_INTEGER, VIEW_RANK_ID) \
@@ -44,7 +70,13 @@ static struct np_cell stage_cell(const struct adv_view *view, size_t row, const 
 	X(e2e_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, e2e)) \
 	X(host_step_ns, NP_INTEGER, VIEW_LENGTH_1(np_step, host_begin, host_end)) \
 	X(start_ns, NP_INTEGER, VIEW_NUMBER_1(np_step, begin)) \
-	X(end_ns, NP_INTEGER, VIEW_NUMBER_1(np_step, end))
+	X(end_ns, NP_INTEGER, VIEW_NUMBER_1(np_step, end)) \
+	X(iteration_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, iteration)) \
+	X(between_ns, NP_INTEGER, VIEW_GET(between_cell)) \
+	X(between_dataloader_ns, NP_INTEGER, VIEW_GET(between_dataloader)) \
+	X(between_host_ns, NP_INTEGER, VIEW_GET(between_host)) \
+	X(between_other_ns, NP_INTEGER, VIEW_GET(between_other)) \
+	X(between_unknown_ns, NP_INTEGER, VIEW_GET(between_unknown))
 /* clang-format on */
 VIEW_TABLES(step, STEP_COLUMNS);
 
@@ -62,7 +94,8 @@ const struct adv_view_description adv_view_step = {
 	VIEW_OF_TABLES(step),
 	.begin = begin_step,
 	.scope = VIEW_RANK | VIEW_CLUSTER,
-	.what = "steps of a rank; dur_ns = compute_ns + comm_ns (not overlapped) + free_ns",
+	.what = "steps of a rank; dur_ns, its span, = compute_ns + comm_ns (not overlapped) + "
+		"free_ns; iteration_ns = dur_ns + between_ns, up to the next step: NULL of the last",
 	.cure = "profile the NPU and export step_trace_time.csv or a database",
 };
 
@@ -70,6 +103,7 @@ struct free_gap {
 	uint32_t step;
 	np_ns begin;
 	np_ns end;
+	bool between;
 };
 
 struct free_gaps {
@@ -82,7 +116,8 @@ struct free_gaps {
 	X(step, NP_TEXT, VIEW_STEP(free_gap, step)) \
 	X(start_ns, NP_INTEGER, VIEW_NUMBER(free_gap, begin)) \
 	X(end_ns, NP_INTEGER, VIEW_NUMBER(free_gap, end)) \
-	X(dur_ns, NP_INTEGER, VIEW_LENGTH(free_gap, begin, end))
+	X(dur_ns, NP_INTEGER, VIEW_LENGTH(free_gap, begin, end)) \
+	X(is_between, NP_INTEGER, VIEW_NUMBER(free_gap, between))
 /* clang-format on */
 VIEW_TABLES(free, FREE_COLUMNS);
 
@@ -107,33 +142,78 @@ static int busy_in(const struct adv_view_rank *source, uint32_t step, struct np_
 	return rc;
 }
 
+static int add_gap(struct free_gaps *gaps, struct free_gap one, struct np_err *err)
+{
+	struct free_gap *gap = np_vec_add(&gaps->list, err);
+
+	if (!gap)
+		return NP_E_NOMEM;
+	*gap = one;
+	return NP_OK;
+}
+
 static int add_gaps(struct free_gaps *gaps, const struct np_spans *busy, uint32_t step,
 		    struct np_err *err)
 {
-	for (size_t i = 1; i < np_spans_count(busy); i++) {
-		struct free_gap *gap = np_vec_add(&gaps->list, err);
+	int rc = NP_OK;
 
-		if (!gap)
-			return NP_E_NOMEM;
-		gap->step = step;
-		gap->begin = np_spans_get(busy, i - 1).end;
-		gap->end = np_spans_get(busy, i).begin;
+	for (size_t i = 1; i < np_spans_count(busy) && rc == NP_OK; i++)
+		rc = add_gap(gaps,
+			     (struct free_gap){ step, np_spans_get(busy, i - 1).end,
+						np_spans_get(busy, i).begin, false },
+			     err);
+	return rc;
+}
+
+static const struct np_step_time *first_time(const struct np_rank *rank, uint32_t step)
+{
+	for (size_t i = 0; i < rank->times.count; i++) {
+		if (rank->times.item[i].step == step)
+			return &rank->times.item[i];
 	}
-	return NP_OK;
+	return NULL;
+}
+
+/* From the end of a step's span to the next step, without what ran there and is of no step. */
+static int add_between(struct free_gaps *gaps, const struct np_spans *outside,
+		       const struct np_step_time *time, struct np_err *err)
+{
+	np_ns end = time->begin + time->iteration;
+	struct free_gap gap = { time->step, time->begin + time->span, end, true };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < np_spans_count(outside) && rc == NP_OK; i++) {
+		struct np_span span = np_spans_get(outside, i);
+
+		if (span.end <= gap.begin || span.begin >= end)
+			continue;
+		gap.end = span.begin;
+		if (gap.end > gap.begin)
+			rc = add_gap(gaps, gap, err);
+		gap.begin = span.end;
+	}
+	gap.end = end;
+	return rc == NP_OK && gap.end > gap.begin ? add_gap(gaps, gap, err) : rc;
 }
 
 static int open_gaps(struct adv_view *view, struct np_err *err)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = np_spans_new();
+	NP_CLEANUP(np_spans_freep) struct np_spans *outside = np_spans_new();
 	const struct adv_view_rank *source = view_source(view);
 	struct free_gaps gaps = { .list = { 0 } };
-	int rc = busy ? NP_OK : np_fail_nomem(err, "gaps");
+	int rc = busy && outside ? busy_in(source, NP_NO_STEP, outside, err)
+				 : np_fail_nomem(err, "gaps");
 
 	for (uint32_t step = 0; step < source->rank->steps.count && rc == NP_OK; step++) {
 		np_spans_clear(busy);
 		rc = busy_in(source, step, busy, err);
+		const struct np_step_time *time = first_time(source->rank, step);
+
 		if (rc == NP_OK)
 			rc = add_gaps(&gaps, busy, step, err);
+		if (rc == NP_OK && time && time->iteration != NP_UNKNOWN)
+			rc = add_between(&gaps, outside, time, err);
 	}
 	view->state = gaps.list.item;
 	view->items[0] = VIEW_ITEMS(gaps.list);
@@ -152,7 +232,8 @@ const struct adv_view_description adv_view_free = {
 	VIEW_OF_TABLES(free),
 	.begin = begin_free,
 	.scope = VIEW_RANK,
-	.what = "gaps of a step in which neither a kernel nor an operator ran",
+	.what = "gaps of a step in which neither a kernel nor an operator ran, and those between it "
+		"and the next step (is_between)",
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
 

@@ -257,6 +257,25 @@ static void a_run_is_equal_to_itself_and_passes_every_gate(void **state)
 	comparison_free(comparison);
 }
 
+/*
+ * A text export does not tell the host, and clocks of one host are fitted together: what of a
+ * communicator is waiting may differ by a few ns, all of its time may not.
+ */
+static void assert_comm_is_equal(const struct comparison *comparison, size_t comm)
+{
+	np_ns sum = 0;
+
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
+
+		if (leaf->comm != comm)
+			continue;
+		assert_in_range(leaf->change.delta + 10, 0, 20);
+		sum += leaf->change.delta;
+	}
+	assert_int_equal(sum, 0);
+}
+
 static void text_and_database_of_one_run_are_equal(void **state)
 {
 	struct comparison *comparison;
@@ -268,8 +287,93 @@ static void text_and_database_of_one_run_are_equal(void **state)
 						   "--format", i ? "text" : "db", "--no-instances",
 						   NULL });
 	comparison = compare(below("db"), below("text"));
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		if (comparison->leaves.item[i].comm == SIZE_MAX)
+			assert_int_equal(comparison->leaves.item[i].change.delta, 0);
+	}
+	for (size_t i = 0; i < comparison->comms.count; i++)
+		assert_comm_is_equal(comparison, i);
+	comparison_free(comparison);
+}
+
+static np_ns between_of(const struct comparison *comparison)
+{
+	np_ns sum = 0;
+
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		if (cmp_is_between(comparison->leaves.item[i].path))
+			sum += comparison->leaves.item[i].change.delta;
+	}
+	return sum;
+}
+
+/* Without noise: four of five steps have an iteration, and 4 ms more of idle time behind it. */
+static void idle_time_between_steps_is_in_the_step_and_in_its_leaves(void **state)
+{
+	const char *const common[] = { "--ranks", "2", "--steps",        "5", "--layers", "2",
+				       "--noise", "0", "--no-instances", NULL };
+	const char *const pause[] = { "--ranks",        "2",         "--steps", "5",
+				      "--layers",       "2",         "--noise", "0",
+				      "--no-instances", "--between", "4000",    NULL };
+	struct comparison *comparison;
+
+	(void)state;
+	synth_write(below("base"), common);
+	synth_write(below("new"), pause);
+	comparison = compare(below("base"), below("new"));
+	assert_int_equal(comparison->basis, NP_BASIS_ITERATION);
+	assert_int_equal(comparison->sides[CMP_BASE].steps.count, 4);
+	assert_int_equal(comparison->sides[CMP_BASE].cells, 8);
+	assert_sums(comparison);
+	assert_in_range(comparison->step.delta, 4000000, 4500000);
+	assert_near((double)between_of(comparison), (double)comparison->step.delta, 1000);
+	assert_int_equal(comparison->step.verdict, CMP_REGRESSION);
+	assert_int_equal(comparison->causes.item[0].kind, CMP_CAUSE_BETWEEN);
+	assert_string_equal(comparison->causes.item[0].what, "between/host");
+	comparison_free(comparison);
+}
+
+/* One step has no iteration: the other side is then measured by its spans as well, all five. */
+static void sides_are_on_the_same_basis(void **state)
+{
+	struct comparison *comparison;
+	struct comparison *mirrored;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		synth_write(below(i ? "new" : "base"),
+			    (const char *const[]){ "--ranks", "2", "--steps", i ? "1" : "5",
+						   "--layers", "2", "--between", "4000",
+						   "--no-instances", NULL });
+	comparison = compare(below("base"), below("new"));
+	mirrored = compare(below("new"), below("base"));
+	assert_int_equal(comparison->basis, NP_BASIS_SPAN);
+	assert_int_equal(comparison->sides[CMP_BASE].steps.count, 5);
+	assert_int_equal(comparison->sides[CMP_NEW].steps.count, 1);
+	assert_sums(comparison);
+	assert_mirrored(comparison, mirrored);
 	for (size_t i = 0; i < comparison->leaves.count; i++)
-		assert_int_equal(comparison->leaves.item[i].change.delta, 0);
+		assert_false(cmp_is_between(comparison->leaves.item[i].path));
+	assert_true(np_notes_count(&comparison->warnings, NP_NOTE_WARNING) > 0);
+	comparison_free(comparison);
+	comparison_free(mirrored);
+}
+
+/* Rank 1 is cut: its last steps are no cells, and the kernels of those are in no sum. */
+static void steps_of_a_cut_rank_without_iteration_are_no_cells(void **state)
+{
+	struct comparison *comparison;
+
+	(void)state;
+	synth_write(below("cut"),
+		    (const char *const[]){ "--ranks", "2", "--steps", "6", "--layers", "2",
+					   "--truncate", "1:0.55", "--no-instances", NULL });
+	comparison = compare(below("cut"), below("cut"));
+	assert_int_equal(comparison->basis, NP_BASIS_ITERATION);
+	assert_int_equal(comparison->sides[CMP_BASE].steps.count, 5);
+	assert_int_equal(comparison->pairs.item[0].cells[CMP_BASE], 5);
+	assert_in_range(comparison->pairs.item[1].cells[CMP_BASE], 1, 4);
+	assert_sums(comparison);
 	comparison_free(comparison);
 }
 
@@ -414,6 +518,9 @@ int main(void)
 		ON_FILES(kernels_summed_while_loading_are_those_read_one_by_one),
 		ON_FILES(a_run_is_equal_to_itself_and_passes_every_gate),
 		ON_FILES(text_and_database_of_one_run_are_equal),
+		ON_FILES(idle_time_between_steps_is_in_the_step_and_in_its_leaves),
+		ON_FILES(sides_are_on_the_same_basis),
+		ON_FILES(steps_of_a_cut_rank_without_iteration_are_no_cells),
 		ON_FILES(ranks_of_worlds_of_different_size_are_paired_by_role),
 		ON_FILES(a_slower_type_is_an_effect_of_speed),
 		ON_FILES(casts_put_in_are_found_in_the_order_of_kernels),

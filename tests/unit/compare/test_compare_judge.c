@@ -34,7 +34,7 @@ static void make(struct made *made, double steady, double restless)
 		struct cmp_side *side = &comparison->sides[which];
 
 		side->steps.count = STEPS;
-		side->step_span = made->steps[which];
+		side->step_length = made->steps[which];
 		for (int i = 0; i < STEPS; i++) {
 			made->values[0][which][i] = 2000 + i + which * steady;
 			made->values[1][which][i] =
