@@ -26,6 +26,10 @@
  *	exposed   pieces of operators that nothing hides, with their times, since
  *	          they are divided into wait and transfer only after alignment
  *
+ * A kernel of another stream may hide what the main stream waits for: of each exposed
+ * piece it is kept when the main compute stream, the one that computes longest in the
+ * cell, went on.
+ *
  * Of a cell the shares sum to np_step_time.span, those of computing to
  * .computing, those of operators to .communication_not_overlapped, and memcpy
  * and what is free to .free.
@@ -90,7 +94,14 @@ struct np_exposed {
 	np_ns begin;
 	np_ns end;
 	uint32_t op; /* index in np_rank.ops */
+	/*
+	 * From the end to the next start of a kernel of the main compute stream; of any
+	 * stream where that has none any more; NP_EXPOSED_LAST where no kernel follows.
+	 */
+	uint32_t later;
 };
+
+#define NP_EXPOSED_LAST UINT32_MAX
 
 struct np_activity_cell {
 	np_ns begin; /* of the span */
@@ -117,7 +128,7 @@ struct np_activity_task {
 	np_ns start;
 	np_ns end;
 	np_ns launched; /* end of the call that launched it; NP_UNKNOWN when none is known */
-	uint64_t tie;   /* of those that start at once the smallest comes first */
+	uint64_t tie;   /* of those that start at once the smallest comes first; see below */
 	uint32_t of;    /* np_str of the type, or index of the operator */
 };
 
@@ -125,6 +136,12 @@ struct np_activity_task {
 static inline uint64_t np_activity_tie(uint32_t stream, uint32_t task)
 {
 	return (uint64_t)stream << 32 | task;
+}
+
+/* The stream of a kernel. */
+static inline uint32_t np_activity_stream(const struct np_activity_task *kernel)
+{
+	return (uint32_t)(kernel->tie >> 32);
 }
 
 /* What a device did in one step. The arrays are used up: sorted, and cut into pieces. */

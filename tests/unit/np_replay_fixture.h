@@ -51,6 +51,13 @@ static inline void script_kernel(struct script *script, np_ns start, np_ns end, 
 					   .of = intern(script->run, "MatMul") };
 }
 
+/* A kernel of another stream than the main one. */
+static inline void script_aside(struct script *script, np_ns start, np_ns end)
+{
+	script_kernel(script, start, end, false);
+	script->kernels[script->kernel_count - 1].tie = np_activity_tie(3, 0);
+}
+
 static inline void script_compute(struct script *script, np_ns start, np_ns end)
 {
 	script_kernel(script, start, end, false);

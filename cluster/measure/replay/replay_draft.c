@@ -4,6 +4,7 @@
 
 #include "npuprof/activity.h"
 #include "npuprof/align.h"
+#include "npuprof/order.h"
 #include "npuprof/rank.h"
 
 /* A rank while its program is drafted. */
@@ -18,8 +19,12 @@ struct drafting {
 	struct stood *stood;   /* by slot */
 	np_ns *computed;       /* by operator: when it started */
 	uint32_t last_segment; /* of the cell at hand */
+	uint32_t first_piece;
 	uint32_t next_piece;
 	uint32_t last_piece;
+	np_ns cell_end;
+	NP_VEC(uint32_t)
+	pending; /* operators that it stands still for although work hides their ends */
 	struct np_err *err;
 };
 
@@ -72,6 +77,9 @@ static uint32_t slot_of(const struct drafting *rank, uint32_t op)
 /* Text files have one time in several roundings. */
 #define ROUNDED_NS 1000
 
+/* By how much a kernel may show to start before what it waits for has ended, at most. */
+#define MOST_EARLY_NS 200000
+
 /*
  * Operators that start with the segment from `begin` to `end`, or started before
  * where nothing was recorded.
@@ -118,43 +126,101 @@ static enum np_work work_of(enum np_leaf_kind kind)
 /* How soon after the end of an operator a rank goes on that stood still for it. */
 #define GOES_ON_NS 50000
 
-/* A rank stands still from `begin` until the operator ends, at `end`. */
+/* A rank stands still from `begin` to `end`, at which the operator ends, or which work hides. */
 struct still {
 	np_ns begin;
 	np_ns end;
 	uint32_t op; /* UINT32_MAX: it does not, and begin is end */
 };
 
+/* When the main stream goes on behind a piece. */
+static np_ns goes_on(const struct drafting *rank, const struct np_exposed *piece)
+{
+	return piece->later == NP_EXPOSED_LAST ? rank->cell_end : piece->end + piece->later;
+}
+
+/* Gaps of the main stream that kernels of others cut into more pieces than this are long anyway. */
+#define MOST_BEFORE 16
+
+/*
+ * Kernels are seen to start earlier than what they wait for has ended: by the
+ * resolution of events, and by more the longer they waited.
+ */
+static np_ns tolerance(const struct drafting *rank, const struct np_exposed *piece)
+{
+	const struct np_exposed *first = &rank->rank->activity.exposed.item[rank->first_piece];
+	const struct np_exposed *each = piece;
+	np_ns until = goes_on(rank, piece);
+	np_ns length = 0;
+
+	/* All that the main stream stood still, whatever others did meanwhile. */
+	for (int i = 0; i < MOST_BEFORE && goes_on(rank, each) == until; i++) {
+		length += each->end - each->begin;
+		if (each-- == first)
+			break;
+	}
+	length /= 64;
+	return length < ROUNDED_NS ? ROUNDED_NS : length > MOST_EARLY_NS ? MOST_EARLY_NS : length;
+}
+
+/* Of the operators in the order of their ends, the first that ends after `time`. */
+static size_t ends_after(const struct drafting *rank, np_ns time)
+{
+	const struct np_comm_op *ops = rank->rank->ops.item;
+	const uint32_t *by_end = rank->by_end;
+
+	return np_lower_bound(i, (size_t)0, rank->rank->ops.count, ops[by_end[i]].end > time);
+}
+
+/* So many operators are looked at that end while a kernel hides them. */
+#define MOST_HIDDEN 32
+
+/*
+ * The operator whose end a kernel hides, but not one of the main stream, or one that
+ * shows to start a little early: that of the piece itself, else the first.
+ */
+static uint32_t hidden_end(const struct drafting *rank, const struct np_exposed *piece,
+			   size_t behind)
+{
+	const struct np_comm_op *ops = rank->rank->ops.item;
+	np_ns until = goes_on(rank, piece) + tolerance(rank, piece);
+
+	if (ops[piece->op].end > piece->end && ops[piece->op].end <= until)
+		return piece->op;
+	for (size_t i = behind; i < rank->rank->ops.count && i < behind + MOST_HIDDEN; i++) {
+		uint32_t op = rank->by_end[i];
+
+		if (ops[op].end > until)
+			break;
+		if (ops[op].start < piece->end)
+			return op;
+	}
+	return UINT32_MAX;
+}
+
 /*
  * Whoever the time of a piece belongs to: where it is over because an operator
- * has ended, or a little later, the rank stood still for that one.
+ * has ended, or a little later, the rank stood still for that one; and so it did where the
+ * main stream goes on only when one has ended, although a kernel hides that.
  */
 static struct still stands_still(const struct drafting *rank, const struct np_exposed *piece)
 {
 	const struct np_comm_op *ops = rank->rank->ops.item;
-	struct still still = { piece->end, piece->end, UINT32_MAX };
-	size_t low = 0;
-	size_t high = rank->rank->ops.count;
+	size_t behind = ends_after(rank, piece->end);
+	uint32_t last = behind > 0 ? rank->by_end[behind - 1] : UINT32_MAX;
+	uint32_t hidden;
 
-	/* The last operator that ends in the piece. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ops[rank->by_end[middle]].end <= piece->end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low > 0) {
-		uint32_t op = rank->by_end[low - 1];
-
-		if (ops[op].end > piece->begin && piece->end - ops[op].end <= GOES_ON_NS)
-			still = (struct still){ piece->begin, ops[op].end, op };
-	}
-	if (still.op == UINT32_MAX && ops[piece->op].end > piece->end &&
-	    ops[piece->op].end - piece->end <= ROUNDED_NS)
-		still = (struct still){ piece->begin, piece->end, piece->op };
-	return still;
+	if (last != UINT32_MAX &&
+	    (ops[last].end <= piece->begin || piece->end - ops[last].end > GOES_ON_NS))
+		last = UINT32_MAX;
+	if (last != UINT32_MAX && piece->end - ops[last].end <= ROUNDED_NS)
+		return (struct still){ piece->begin, ops[last].end, last };
+	hidden = hidden_end(rank, piece, behind);
+	if (hidden != UINT32_MAX)
+		return (struct still){ piece->begin, piece->end, hidden };
+	if (last != UINT32_MAX)
+		return (struct still){ piece->begin, ops[last].end, last };
+	return (struct still){ piece->end, piece->end, UINT32_MAX };
 }
 
 static np_ns overlap(const struct still *still, np_ns begin, np_ns end)
@@ -204,13 +270,77 @@ static bool still_stands(const struct drafting *rank, const struct still *still,
 	       stands_still(rank, next).op != UINT32_MAX;
 }
 
+static bool one_interval(const struct np_comm_op *a, const struct np_comm_op *b)
+{
+	return llabs(a->start - b->start) <= ROUNDED_NS && llabs(a->end - b->end) <= ROUNDED_NS;
+}
+
+/*
+ * The rank stands still until an operator has ended. Messages that were given to the
+ * library together have one interval: it ends with the last of them, whichever that is.
+ */
+static int block(struct drafting *rank, uint32_t op)
+{
+	const struct np_comm_op *ops = rank->rank->ops.item;
+	size_t count = rank->rank->ops.count;
+	int rc = add_mark(rank, MARK_BLOCK, slot_of(rank, op));
+
+	if (!ops[op].p2p)
+		return rc;
+	/* Sorted by start. */
+	for (uint32_t i = op; i-- > 0 && ops[op].start - ops[i].start <= ROUNDED_NS;) {
+		if (rc == NP_OK && ops[i].p2p && one_interval(&ops[i], &ops[op]))
+			rc = add_mark(rank, MARK_BLOCK, slot_of(rank, i));
+	}
+	for (uint32_t i = op + 1; i < count && ops[i].start - ops[op].start <= ROUNDED_NS; i++) {
+		if (rc == NP_OK && ops[i].p2p && one_interval(&ops[i], &ops[op]))
+			rc = add_mark(rank, MARK_BLOCK, slot_of(rank, i));
+	}
+	return rc;
+}
+
+/* The end of the operator lies behind this segment. */
+static int block_later(struct drafting *rank, uint32_t op)
+{
+	uint32_t *pending;
+
+	for (size_t i = 0; i < rank->pending.count; i++) {
+		if (rank->pending.item[i] == op)
+			return NP_OK;
+	}
+	pending = np_vec_add(&rank->pending, rank->err);
+	if (!pending)
+		return NP_E_NOMEM;
+	*pending = op;
+	return NP_OK;
+}
+
+/* Operators end by `time` that the rank stood still for while work hid that. */
+static int block_pending(struct drafting *rank, np_ns time)
+{
+	size_t kept = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < rank->pending.count && rc == NP_OK; i++) {
+		uint32_t op = rank->pending.item[i];
+
+		if (rank->rank->ops.item[op].end > time)
+			rank->pending.item[kept++] = op;
+		else
+			rc = block(rank, op);
+	}
+	rank->pending.count = kept;
+	return rc;
+}
+
 /* The part of standing still that lies in a segment: it is no work. */
 static int take_still(struct drafting *rank, const struct still *still, uint32_t piece,
 		      uint32_t segment, np_ns end)
 {
 	np_ns begin = rank->rank->activity.segments.item[segment].begin;
+	np_ns ends = rank->rank->ops.item[still->op].end;
 	uint32_t slot = slot_of(rank, still->op);
-	bool late = goes_on_late(rank, segment, still->end);
+	bool late = goes_on_late(rank, segment, ends);
 
 	work(rank, NP_WORK_OTHER, -overlap(still, begin, end));
 	if (late && rank->stood[slot].how == STOOD_FOR_HOST) {
@@ -220,7 +350,7 @@ static int take_still(struct drafting *rank, const struct still *still, uint32_t
 	if (still->end <= begin || still->end > end || still_stands(rank, still, piece))
 		return NP_OK;
 	rank->stood[slot].how = late ? STOOD_LATE : STOOD_FOR_OP;
-	return add_mark(rank, MARK_BLOCK, slot);
+	return ends > still->end ? block_later(rank, still->op) : block(rank, still->op);
 }
 
 /* What nothing hides is standing still, or work. */
@@ -248,13 +378,15 @@ static int draft_segment(struct drafting *rank, uint32_t segment, np_ns end)
 {
 	const struct np_activity *activity = &rank->rank->activity;
 	const struct np_segment *from = &activity->segments.item[segment];
+	int rc;
 
 	for (uint32_t i = from->first; i < from[1].first; i++) {
 		const struct np_share *share = &activity->shares.item[i];
 
 		work(rank, work_of(np_leaf_kind(share->leaf)), share->ns);
 	}
-	return stand_still(rank, segment, end);
+	rc = stand_still(rank, segment, end);
+	return rc < 0 ? rc : block_pending(rank, end);
 }
 
 static int draft_cell(struct drafting *rank, size_t index)
@@ -265,6 +397,8 @@ static int draft_cell(struct drafting *rank, size_t index)
 	int rc = NP_OK;
 
 	rank->last_segment = last;
+	rank->cell_end = cell->end;
+	rank->first_piece = cell->first_exposed;
 	rank->next_piece = cell->first_exposed;
 	rank->last_piece = cell->first_exposed + cell->exposed;
 	for (uint32_t i = cell->first_segment; i < last && rc == NP_OK; i++) {
@@ -275,6 +409,8 @@ static int draft_cell(struct drafting *rank, size_t index)
 		if (rc == NP_OK)
 			rc = draft_segment(rank, i, end);
 	}
+	if (rc == NP_OK)
+		rc = block_pending(rank, NP_NS_MAX);
 	return rc < 0 ? rc : add_mark(rank, MARK_STEP, NO_SLOT);
 }
 
@@ -425,6 +561,7 @@ int replay_draft(const struct np_align *align, uint32_t index, struct stood *sto
 		rc = ret->timed ? draft_activity(&drafting) : draft_ops(&drafting);
 	free(drafting.by_end);
 	free(drafting.computed);
+	np_vec_release(&drafting.pending);
 	return rc;
 }
 

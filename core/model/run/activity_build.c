@@ -296,6 +296,20 @@ static np_ns part_of(const struct np_activity_task *op, np_ns time)
 	return (time - op->start) / length;
 }
 
+/* What comes next of the last exposed piece counts from here on. */
+static void reopen(struct np_activity_builder *build, np_ns from)
+{
+	size_t piece = build->nexts.count - 1;
+	struct activity_next *next = &build->nexts.item[piece];
+
+	next->from = from;
+	for (size_t i = 0; i < build->stream_count; i++) {
+		next->start[i] = NP_NS_MAX;
+		if (build->streams[i].open > piece)
+			build->streams[i].open = piece;
+	}
+}
+
 /*
  * Join a piece with the last one, which moves up to it, if it is of the same
  * operator and they touch or begin in the same part of it.
@@ -314,6 +328,7 @@ static bool join_exposed(struct np_activity_builder *build, np_ns from, np_ns to
 		return false;
 	last->begin += from - last->end;
 	last->end = to;
+	reopen(build, from);
 	return true;
 }
 
@@ -323,17 +338,113 @@ static int activity_expose(struct np_activity_builder *build, np_ns from, np_ns 
 {
 	struct np_activity *activity = build->activity;
 	struct np_exposed *piece;
+	struct activity_next *next;
 
 	if (owner->of == NP_LEAF_NOBODY || join_exposed(build, from, to, owner))
 		return NP_OK;
 	if (activity->exposed.count == UINT32_MAX)
 		return np_fail(build->err, NP_E_RANGE, "more operators than can be counted");
 	piece = np_vec_add(&activity->exposed, build->err);
-	if (!piece)
+	next = piece ? np_vec_add(&build->nexts, build->err) : NULL;
+	if (!next)
 		return NP_E_NOMEM;
-	*piece = (struct np_exposed){ from, to, owner->of };
+	*piece = (struct np_exposed){ from, to, owner->of, NP_EXPOSED_LAST };
+	next->from = from;
+	for (size_t i = 0; i < ACTIVITY_STREAMS; i++)
+		next->start[i] = NP_NS_MAX;
 	build->cell.exposed++;
 	return NP_OK;
+}
+
+/* --- when the main stream goes on ------------------------------------------------------------ */
+
+static uint32_t stream_of(struct np_activity_builder *build, uint32_t stream)
+{
+	size_t i = 0;
+
+	while (i < build->stream_count && build->streams[i].stream != stream)
+		i++;
+	if (i == ACTIVITY_STREAMS)
+		return ACTIVITY_STREAMS - 1;
+	if (i == build->stream_count)
+		build->streams[build->stream_count++] = (struct activity_stream){ stream, 0, 0 };
+	return (uint32_t)i;
+}
+
+/* Kernels are cut to pieces of time when they are divided: before that, when each starts. */
+static int see_starts(struct np_activity_builder *build, const struct np_activity_input *input)
+{
+	uint32_t known = ACTIVITY_STREAMS;
+	uint32_t last = 0;
+
+	build->starts.count = 0;
+	for (size_t i = 0; i < input->kernel_count; i++) {
+		const struct np_activity_task *kernel = &input->kernels[i];
+		struct activity_start *start;
+
+		if (kernel->end <= kernel->start)
+			continue;
+		start = np_vec_add(&build->starts, build->err);
+		if (!start)
+			return NP_E_NOMEM;
+		if (known == ACTIVITY_STREAMS || np_activity_stream(kernel) != last) {
+			last = np_activity_stream(kernel);
+			known = stream_of(build, last);
+		}
+		*start = (struct activity_start){ kernel->start, known };
+		build->streams[known].busy += kernel->end - kernel->start;
+	}
+	return NP_OK;
+}
+
+/* The kernels of this part follow exposed pieces of it, or of earlier ones. */
+static void find_nexts(struct np_activity_builder *build)
+{
+	for (size_t i = 0; i < build->starts.count && build->nexts.count > 0; i++) {
+		const struct activity_start *start = &build->starts.item[i];
+		size_t *open = &build->streams[start->stream].open;
+
+		while (*open < build->nexts.count && build->nexts.item[*open].from <= start->start)
+			build->nexts.item[(*open)++].start[start->stream] = start->start;
+	}
+}
+
+/* The stream that computes longest; of equal ones that with the smaller number. */
+static size_t main_stream(const struct np_activity_builder *build)
+{
+	size_t main = 0;
+
+	for (size_t i = 1; i < build->stream_count; i++) {
+		const struct activity_stream *each = &build->streams[i];
+		const struct activity_stream *best = &build->streams[main];
+
+		if (each->busy > best->busy ||
+		    (each->busy == best->busy && each->stream < best->stream))
+			main = i;
+	}
+	return main;
+}
+
+/* The cell is complete: what follows its exposed pieces. */
+static void keep_nexts(struct np_activity_builder *build)
+{
+	size_t main = main_stream(build);
+	struct np_exposed *pieces = build->activity->exposed.item + build->cell.first_exposed;
+
+	for (size_t i = 0; i < build->nexts.count; i++) {
+		np_ns next = build->nexts.item[i].start[main];
+		np_ns later;
+
+		for (size_t j = 0; next == NP_NS_MAX && j < build->stream_count; j++) {
+			np_ns other = build->nexts.item[i].start[j];
+
+			next = other < next ? other : next;
+		}
+		if (next == NP_NS_MAX)
+			continue;
+		later = next > pieces[i].end ? next - pieces[i].end : 0;
+		pieces[i].later = later < NP_EXPOSED_LAST ? (uint32_t)later : NP_EXPOSED_LAST - 1;
+	}
 }
 
 static int by_start(const void *left, const void *right)
@@ -630,7 +741,10 @@ int np_activity_feed(struct np_activity_builder *build, struct np_activity_input
 	int rc;
 
 	build->err = err;
-	rc = fill_layers(build, input);
+	np_activity_sort(input->kernels, input->kernel_count);
+	rc = see_starts(build, input);
+	if (rc == NP_OK)
+		rc = fill_layers(build, input);
 	if (rc < 0)
 		return rc;
 	find_span(build);
@@ -641,6 +755,7 @@ int np_activity_feed(struct np_activity_builder *build, struct np_activity_input
 		if (rc == NP_OK)
 			rc = sweep(build);
 	}
+	find_nexts(build);
 	for (int i = 0; i < LAYERS && rc == NP_OK; i++)
 		rc = keep_rest(build, &build->layer[i]);
 	activity_forget_cuts(build);
@@ -661,6 +776,8 @@ void np_activity_builder_free(struct np_activity_builder *build)
 	for (int i = 0; i < LAYERS; i++)
 		np_vec_release(&build->layer[i].own);
 	np_vec_release(&build->cuts);
+	np_vec_release(&build->nexts);
+	np_vec_release(&build->starts);
 	free(build);
 }
 
@@ -680,6 +797,8 @@ void np_activity_begin(struct np_activity_builder *build, struct np_activity *ac
 	build->end = -NP_NS_MAX;
 	build->cuts.count = 0;
 	build->next_cut = 0;
+	build->stream_count = 0;
+	build->nexts.count = 0;
 	memset(build->known, 0, sizeof(build->known));
 	for (int i = 0; i < LAYERS; i++) {
 		build->layer[i].own.count = 0;
@@ -698,6 +817,7 @@ int np_activity_end(struct np_activity_builder *build, struct np_err *err)
 		activity_end_segment(build);
 		build->cell.end = build->end;
 	}
+	keep_nexts(build);
 	cell = np_vec_add(&build->activity->cells, err);
 	if (!cell)
 		return NP_E_NOMEM;

@@ -27,6 +27,27 @@ enum activity_kind {
 	LAYERS,
 };
 
+/* Streams that compute, each told apart from the others; those of more are as one. */
+#define ACTIVITY_STREAMS 8
+
+struct activity_stream {
+	uint32_t stream;
+	np_ns busy;  /* Σ of its kernels */
+	size_t open; /* the first exposed piece that it has no next kernel for */
+};
+
+/* An exposed piece while its cell is built. */
+struct activity_next {
+	np_ns from;                    /* where the last of its gaps begins */
+	np_ns start[ACTIVITY_STREAMS]; /* next kernel of each stream; NP_NS_MAX for none yet */
+};
+
+/* A kernel of the part at hand. */
+struct activity_start {
+	np_ns start;
+	uint32_t stream; /* index in np_activity_builder.streams */
+};
+
 /* Leaves are few in a segment and come again and again: where the last of each is. */
 #define KNOWN_LEAVES 256
 
@@ -39,6 +60,10 @@ struct np_activity_builder {
 	size_t next_loading;
 	NP_VEC(np_ns) cuts; /* ascending */
 	size_t next_cut;
+	struct activity_stream streams[ACTIVITY_STREAMS];
+	size_t stream_count;
+	NP_VEC(struct activity_next) nexts;   /* by exposed piece of the cell */
+	NP_VEC(struct activity_start) starts; /* of the part at hand, in the order of time */
 	struct np_activity_cell cell;
 	bool begun; /* something computed or communicated */
 	np_ns now;  /* given away up to here */

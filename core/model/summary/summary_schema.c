@@ -218,6 +218,7 @@ static const struct summary_field exposed_fields[] = {
 	FIELD(np_exposed, begin, I64, TIME),
 	AFTER(np_exposed, end, begin),
 	FIELD(np_exposed, op, U32, OP),
+	FIELD(np_exposed, later, U32, ANY),
 };
 
 /* The rank's own values are a table of one row. */

@@ -692,6 +692,70 @@ static void what_ends_while_a_rank_waits_for_another_does_not_hold_it_up(void **
 	}
 }
 
+#define US INT64_C(1000)
+
+/*
+ * Rank 0 computes 10 ms and receives what rank 1 sends after 20; its next kernel is
+ * seen to start `early` before the receive ends, at 21 ms. Returns what both take
+ * when rank 1 computes half as long.
+ */
+static np_ns received_early(np_ns early, bool aside)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "pp", pair, 2);
+		np_ns ready = id == 0 ? 10 * MS : 20 * MS;
+		struct np_comm_op *op;
+
+		script_compute(&script, 0, ready);
+		op = script_comm(&script, group, id == 1 ? "hcom_send_" : "hcom_receive_", ready,
+				 21 * MS);
+		op->peer = id == 0 ? 2 : 1;
+		if (id == 0 && aside) {
+			/* One within the wait, one across its end. */
+			script_aside(&script, 13 * MS, 13 * MS + 40 * US);
+			script_aside(&script, 21 * MS - 30 * US, 21 * MS + 20 * US);
+		}
+		script_compute(&script, 21 * MS - (id == 0 ? early : 0), 40 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 40 * MS);
+		assert_int_equal(path_sum(&it), 40 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+		return total(&it, &factors.scenario);
+	}
+}
+
+/* Rank 0: 10 + 1 + 19, whether or not its clock shows 100 us of them too early. */
+static void a_wait_is_one_although_the_next_kernel_shows_to_start_early(void **state)
+{
+	(void)state;
+	assert_int_equal(received_early(0, false), 30 * MS);
+	assert_in_range(received_early(5 * US, false), 30 * MS, 30 * MS + 5 * US);
+	/* A sixty-fourth of 11 ms is 172 us. */
+	assert_in_range(received_early(160 * US, false), 30 * MS, 30 * MS + 160 * US);
+}
+
+/* The kernel began while the receive had still 400 us to go: it did not wait for it. */
+static void a_kernel_that_starts_long_before_an_operator_ends_did_not_wait(void **state)
+{
+	(void)state;
+	assert_in_range(received_early(400 * US, false), 39 * MS, 40 * MS);
+}
+
+static void kernels_of_other_streams_do_not_make_work_of_a_wait(void **state)
+{
+	(void)state;
+	assert_in_range(received_early(0, true), 30 * MS, 30 * MS + 50 * US);
+}
+
 /* --- property: a cluster that is simulated twice -----------------------------------------------
  */
 
@@ -915,6 +979,9 @@ int main(void)
 		cmocka_unit_test(how_far_a_rank_had_got_is_told_by_its_computing),
 		cmocka_unit_test(a_rank_whose_host_stops_does_not_wait_for_what_runs_meanwhile),
 		cmocka_unit_test(what_ends_while_a_rank_waits_for_another_does_not_hold_it_up),
+		cmocka_unit_test(a_wait_is_one_although_the_next_kernel_shows_to_start_early),
+		cmocka_unit_test(a_kernel_that_starts_long_before_an_operator_ends_did_not_wait),
+		cmocka_unit_test(kernels_of_other_streams_do_not_make_work_of_a_wait),
 		cmocka_unit_test(whatever_ran_is_replayed_to_the_nanosecond),
 		cmocka_unit_test(a_changed_scenario_is_what_the_recording_would_have_been),
 		cmocka_unit_test(scenarios_side_by_side_are_what_each_is_alone),

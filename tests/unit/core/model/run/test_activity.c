@@ -560,6 +560,56 @@ static void a_cell_in_parts_is_that_in_one(void **state)
 	np_spans_free(scene.loading);
 }
 
+/*
+ * main     0-10,                        48-90
+ * side            15-20,         42-44
+ * op          10-40
+ *
+ * Pieces 10-15 and 20-40: the main stream, which computes longest, goes on at 48.
+ */
+static void of_an_exposed_piece_it_is_kept_when_the_main_stream_goes_on(void **state)
+{
+	struct np_activity_task kernels[] = { task(0, 10, 1, np_activity_tie(7, 1), TYPE_A),
+					      task(15, 20, 1, np_activity_tie(3, 2), TYPE_B),
+					      task(42, 44, 1, np_activity_tie(3, 3), TYPE_B),
+					      task(48, 90, 1, np_activity_tie(7, 4), TYPE_A) };
+	struct np_activity_task ops[] = { task(10, 40, 2, 7, 0) };
+	struct np_activity_input input = { .kernels = kernels,
+					   .kernel_count = NP_COUNT(kernels),
+					   .ops = ops,
+					   .op_count = NP_COUNT(ops) };
+	struct np_activity activity = { 0 };
+
+	(void)state;
+	assert_int_equal(np_activity_add(&activity, &input, NULL), NP_OK);
+	assert_int_equal(activity.exposed.count, 2);
+	assert_int_equal(activity.exposed.item[0].end, 15);
+	assert_int_equal(activity.exposed.item[0].later, 48 - 15);
+	assert_int_equal(activity.exposed.item[1].end, 40);
+	assert_int_equal(activity.exposed.item[1].later, 48 - 40);
+	np_activity_release(&activity);
+}
+
+/* Behind the last kernel of the main stream those of others count, and behind them nothing. */
+static void behind_the_main_stream_any_kernel_comes_next(void **state)
+{
+	struct np_activity_task kernels[] = { task(0, 50, 1, np_activity_tie(7, 1), TYPE_A),
+					      task(65, 70, 1, np_activity_tie(3, 2), TYPE_B) };
+	struct np_activity_task ops[] = { task(50, 60, 2, 7, 0), task(75, 80, 2, 7, 1) };
+	struct np_activity_input input = { .kernels = kernels,
+					   .kernel_count = NP_COUNT(kernels),
+					   .ops = ops,
+					   .op_count = NP_COUNT(ops) };
+	struct np_activity activity = { 0 };
+
+	(void)state;
+	assert_int_equal(np_activity_add(&activity, &input, NULL), NP_OK);
+	assert_int_equal(activity.exposed.count, 2);
+	assert_int_equal(activity.exposed.item[0].later, 5);
+	assert_int_equal(activity.exposed.item[1].later, NP_EXPOSED_LAST);
+	np_activity_release(&activity);
+}
+
 /* --- changing -------------------------------------------------------------------------------- */
 
 static void cells_can_be_picked_and_keep_what_they_are_made_of(void **state)
@@ -648,6 +698,8 @@ int main(void)
 		cmocka_unit_test(long_shares_are_divided),
 		cmocka_unit_test(a_step_without_tasks_is_an_empty_cell),
 		cmocka_unit_test(a_cell_in_parts_is_that_in_one),
+		cmocka_unit_test(of_an_exposed_piece_it_is_kept_when_the_main_stream_goes_on),
+		cmocka_unit_test(behind_the_main_stream_any_kernel_comes_next),
 		cmocka_unit_test(random_timelines_are_as_if_painted_nanosecond_by_nanosecond),
 		cmocka_unit_test(cells_can_be_picked_and_keep_what_they_are_made_of),
 		cmocka_unit_test(operators_that_move_take_their_pieces_along),
