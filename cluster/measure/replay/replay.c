@@ -217,6 +217,21 @@ static int add_mark(rank_marks *list, const struct draft *draft, uint32_t first_
 	return NP_OK;
 }
 
+/* The operator starts later than the rank has come there. */
+static int add_lag(rank_marks *list, const struct draft *draft, uint32_t first_cell,
+		   struct np_err *err)
+{
+	struct np_replay_mark *mark = np_vec_add(list, err);
+
+	if (!mark)
+		return NP_E_NOMEM;
+	mark->cell = (first_cell + draft->cell) & 0x1fffffff;
+	mark->kind = MARK_QUEUE;
+	mark->slot = draft->slot;
+	mark->gap = draft->lag > UINT32_MAX ? UINT32_MAX : (uint32_t)draft->lag;
+	return NP_OK;
+}
+
 static int keep_marks(const drafts *from, uint32_t first_cell, rank_marks *ret, struct np_err *err)
 {
 	np_ns done[NP_WORK_OTHER] = { 0 };
@@ -239,6 +254,8 @@ static int keep_marks(const drafts *from, uint32_t first_cell, rank_marks *ret, 
 			done[kind] = draft->at[kind];
 		}
 		rc = add_mark(ret, draft, first_cell, work, err);
+		if (rc == NP_OK && draft->lag > 0)
+			rc = add_lag(ret, draft, first_cell, err);
 	}
 	return rc;
 }

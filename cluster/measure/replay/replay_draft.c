@@ -23,6 +23,7 @@ struct drafting {
 	uint32_t next_piece;
 	uint32_t last_piece;
 	np_ns cell_end;
+	np_ns stood_still; /* since it did: up to the end of the operator no time is lost */
 	NP_VEC(uint32_t)
 	pending; /* operators that it stands still for although work hides their ends */
 	struct np_err *err;
@@ -80,6 +81,17 @@ static uint32_t slot_of(const struct drafting *rank, uint32_t op)
 /* By how much a kernel may show to start before what it waits for has ended, at most. */
 #define MOST_EARLY_NS 200000
 
+/* The host goes on while the device stands still: what it launches then starts later. */
+static int start(struct drafting *rank, uint32_t op)
+{
+	drafts *marks = &rank->draft->marks;
+	int rc = add_mark(rank, MARK_START, slot_of(rank, op));
+
+	if (rc == NP_OK)
+		marks->item[marks->count - 1].lag = rank->stood_still;
+	return rc;
+}
+
 /*
  * Operators that start with the segment from `begin` to `end`, or started before
  * where nothing was recorded.
@@ -96,7 +108,7 @@ static int start_ops(struct drafting *rank, int32_t device, np_ns begin, np_ns e
 		loaded->ops.item[rank->next_op].start <= time)) {
 		rank->computed[rank->next_op] = rank->done[NP_WORK_COMPUTE];
 		if (loaded->ops.item[rank->next_op].device == device)
-			rc = add_mark(rank, MARK_START, slot_of(rank, rank->next_op));
+			rc = start(rank, rank->next_op);
 		rank->next_op++;
 	}
 	return rc;
@@ -285,6 +297,7 @@ static int block(struct drafting *rank, uint32_t op)
 	size_t count = rank->rank->ops.count;
 	int rc = add_mark(rank, MARK_BLOCK, slot_of(rank, op));
 
+	rank->stood_still = 0;
 	if (!ops[op].p2p)
 		return rc;
 	/* Sorted by start. */
@@ -324,7 +337,7 @@ static int block_pending(struct drafting *rank, np_ns time)
 	for (size_t i = 0; i < rank->pending.count && rc == NP_OK; i++) {
 		uint32_t op = rank->pending.item[i];
 
-		if (rank->rank->ops.item[op].end > time)
+		if (rank->rank->ops.item[op].end - ROUNDED_NS > time)
 			rank->pending.item[kept++] = op;
 		else
 			rc = block(rank, op);
@@ -347,6 +360,7 @@ static int take_still(struct drafting *rank, const struct still *still, uint32_t
 		work(rank, NP_WORK_HOST, overlap(still, begin, end));
 		return NP_OK;
 	}
+	rank->stood_still += overlap(still, begin, end);
 	if (still->end <= begin || still->end > end || still_stands(rank, still, piece))
 		return NP_OK;
 	rank->stood[slot].how = late ? STOOD_LATE : STOOD_FOR_OP;

@@ -11,6 +11,7 @@
 struct draft {
 	np_ns at[NP_WORK_OTHER]; /* computing, waiting for the host */
 	np_ns place;             /* of all kinds of work: marks are in its order */
+	np_ns lag;               /* of a start: how long the rank had stood still by then */
 	uint32_t slot;
 	uint32_t cell;
 	uint32_t kind;

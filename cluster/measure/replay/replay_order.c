@@ -224,16 +224,30 @@ static void finish_instance(struct ordering *all, uint32_t index)
 
 /* --- ranks ----------------------------------------------------------------------------------- */
 
+/* An operator starts later than its rank has come there. */
+static void start_later(struct ordering *all, uint32_t slot, uint32_t gap)
+{
+	struct np_replay_mark *mark = add_mark(all, MARK_QUEUE, slot);
+
+	if (!mark)
+		return;
+	mark->room = all->ops[slot].room;
+	mark->behind = mark->room;
+	mark->gap = gap;
+}
+
 /*
- * A rank has come to the start of an operator. One that is held up by another
- * still under way starts when that is over; the rank goes on.
+ * A rank has come to the start of an operator, `lag` before it. One that is held up by
+ * another still under way starts when that is over; the rank goes on.
  */
-static void start_op(struct ordering *all, const struct np_replay_mark *mark)
+static void start_op(struct ordering *all, const struct np_replay_mark *mark, uint32_t lag)
 {
 	uint32_t behind = all->replay->ops[mark->slot].behind;
 
 	all->ops[mark->slot].room = take_room(all);
 	take_mark(all, mark, MARK_START);
+	if (lag > 0)
+		start_later(all, mark->slot, lag);
 	if (behind != NO_SLOT) {
 		if (all->left[all->replay->ops[behind].instance] != 0)
 			return;
@@ -270,7 +284,10 @@ static void advance(struct ordering *all, uint32_t rank)
 		const struct np_replay_mark *mark = &own->item[i];
 
 		if (mark->kind == MARK_START) {
-			start_op(all, mark);
+			bool later = i + 1 < own->count && mark[1].kind == MARK_QUEUE;
+
+			start_op(all, mark, later ? mark[1].gap : 0);
+			i += later;
 			continue;
 		}
 		if (mark->kind == MARK_BLOCK) {

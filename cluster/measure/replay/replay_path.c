@@ -106,8 +106,12 @@ static int cross(struct walker *walker, uint32_t slot, uint32_t cell)
 		walker->rank = replay->align->members[last].rank;
 		walker->time = state->reached[mark];
 		walker->next = mark + 1;
-		if (behind == NO_SLOT || state->start[last] <= walker->time)
+		if (state->start[last] <= walker->time)
 			return NP_OK;
+		/* Its host launched it while the rank stood still. */
+		if (behind == NO_SLOT || state->end[behind] <= walker->time)
+			return add_piece(walker, cell, NP_WORK_OTHER, UINT32_MAX,
+					 state->start[last] - walker->time);
 		rc = add_piece(walker, cell, NP_WORK_OTHER, UINT32_MAX,
 			       state->start[last] - state->end[behind]);
 		if (rc < 0)
@@ -314,11 +318,16 @@ static void see_instance(struct slack *slack, uint32_t index)
 		lower(&slack->late_start[instance->first + i], all);
 }
 
-static void see_queued(struct slack *slack, uint32_t slot)
+static void see_queued(struct slack *slack, const struct np_replay_mark *mark, uint32_t slot)
 {
 	const struct np_replay_op *ops = slack->replay->ops;
 	uint32_t behind = ops[slot].behind;
 
+	if (mark->behind == mark->room) {
+		if (slack->late_start[slot] != NP_NS_MAX)
+			slack->late_start[slot] -= mark->gap;
+		return;
+	}
 	if (slack->late_start[slot] != NP_NS_MAX)
 		lower(&slack->late_end[behind],
 		      slack->late_start[slot] - (ops[slot].start - ops[behind].end));
@@ -350,7 +359,7 @@ static void see_all(struct slack *slack)
 		if (mark->kind == MARK_DONE)
 			see_instance(slack, mark->instance);
 		else if (mark->kind == MARK_QUEUE)
-			see_queued(slack, replay->mark_slots[i]);
+			see_queued(slack, mark, replay->mark_slots[i]);
 		else
 			see_mark(slack, mark, i);
 	}

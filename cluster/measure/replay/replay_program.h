@@ -25,9 +25,9 @@ enum mark_kind {
 	MARK_BLOCK, /* until an operator has ended */
 	MARK_STEP,  /* a step has ended */
 	MARK_WORK,  /* nothing but work that did not fit */
+	MARK_QUEUE, /* an operator starts after another one has ended, or after its own mark */
 	/* Only in the order of all ranks: */
 	MARK_FORCE, /* a rank goes on although the operator has not ended */
-	MARK_QUEUE, /* an operator starts after another one has ended */
 	MARK_DONE,  /* all members of an instance have started: it ends */
 };
 
@@ -43,8 +43,8 @@ struct np_replay_mark {
 		};
 		/* MARK_QUEUE */
 		struct {
-			uint32_t behind; /* room */
-			uint32_t gap;    /* from its end to the start, ns */
+			uint32_t behind; /* room; its own: it starts so much later */
+			uint32_t gap;    /* from that end, or mark, to the start, ns */
 		};
 	};
 	uint32_t cell : 29;

@@ -255,13 +255,18 @@ static int move_all(struct moving *moving, const struct np_replay *replay, const
 	for (size_t i = 0; i < draft->marks.count && rc == NP_OK; i++) {
 		const struct draft *mark = &draft->marks.item[i];
 		struct draft moved = *mark;
+		bool held = mark->kind == MARK_START && replay->ops[mark->slot].behind != NO_SLOT;
 
 		pass(&passing, &draft->marks, i);
-		if (mark->kind == MARK_START && replay->ops[mark->slot].behind != NO_SLOT &&
-		    !isnan(shares[mark->slot]))
+		if (held && !isnan(shares[mark->slot]))
 			moved = find_place(draft, &passing, i, shares[mark->slot]);
-		rc = keep(moved.place < mark->place ? &moving->moved : &moving->staying,
-			  moved.place < mark->place ? &moved : mark, moving->err);
+		if (moved.place > mark->place)
+			moved = *mark;
+		/* It starts when the other one has ended. */
+		if (held)
+			moved.lag = 0;
+		rc = keep(moved.place < mark->place ? &moving->moved : &moving->staying, &moved,
+			  moving->err);
 	}
 	return rc;
 }

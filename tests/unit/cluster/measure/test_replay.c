@@ -756,6 +756,45 @@ static void kernels_of_other_streams_do_not_make_work_of_a_wait(void **state)
 	assert_in_range(received_early(0, true), 30 * MS, 30 * MS + 50 * US);
 }
 
+/*
+ * Rank 0 stands still from 10 ms on for rank 1, which comes at 20; meanwhile, at 14, the
+ * host of rank 0 launches another operator, for which rank 1 waits at 21.5. It is
+ * done at 22 ms, whoever came last.
+ */
+static void what_is_launched_while_a_rank_stands_still_starts_when_it_did(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t tp = add_group(run, script.rank, 7, "tp", pair, 2);
+		uint32_t dp = add_group(run, script.rank, 8, "dp", pair, 2);
+		np_ns ready = id == 0 ? 10 * MS : 20 * MS;
+
+		script_compute(&script, 0, ready);
+		script_comm(&script, tp, REDUCE, ready, 21 * MS);
+		if (id == 1)
+			script_compute(&script, 21 * MS, 21 * MS + 500 * US);
+		script_comm(&script, dp, REDUCE, id == 0 ? 14 * MS : 21 * MS + 500 * US, 22 * MS);
+		script_compute(&script, id == 0 ? 21 * MS : 22 * MS, 40 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 40 * MS);
+		assert_int_equal(path_sum(&it), 40 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.01F);
+		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.01F);
+		/* Rank 0 is ready at 0.1, so that the other operator starts at 4.1 and is done
+		 * at 4.6. */
+		assert_in_range(total(&it, &factors.scenario), 4700 * US, 4900 * US);
+	}
+}
+
 /* --- property: a cluster that is simulated twice -----------------------------------------------
  */
 
@@ -982,6 +1021,7 @@ int main(void)
 		cmocka_unit_test(a_wait_is_one_although_the_next_kernel_shows_to_start_early),
 		cmocka_unit_test(a_kernel_that_starts_long_before_an_operator_ends_did_not_wait),
 		cmocka_unit_test(kernels_of_other_streams_do_not_make_work_of_a_wait),
+		cmocka_unit_test(what_is_launched_while_a_rank_stands_still_starts_when_it_did),
 		cmocka_unit_test(whatever_ran_is_replayed_to_the_nanosecond),
 		cmocka_unit_test(a_changed_scenario_is_what_the_recording_would_have_been),
 		cmocka_unit_test(scenarios_side_by_side_are_what_each_is_alone),
