@@ -198,7 +198,8 @@ static void add_activity(struct np_rank *rank, np_ns computing, np_ns host, np_s
 	const struct np_segment segments[] = {
 		{ 0, 0 }, { 1 * MS, 1 }, { 1 * MS + computing + host, 3 }, { 24 * MS, 4 }
 	};
-	const struct np_exposed exposed[] = { { 0, MS, 0, 0 }, { MS + computing + host, 24 * MS, 1, 0 } };
+	const struct np_exposed exposed[] = { { 0, MS, 0, 0 },
+					      { MS + computing + host, 24 * MS, 1, 0 } };
 	struct np_activity_cell *cell = np_vec_add(&activity->cells, NULL);
 	struct np_step_time *time = np_vec_add(&rank->times, NULL);
 
