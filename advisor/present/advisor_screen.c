@@ -116,7 +116,13 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 	np_buf_printf(&line, ": %zu %s", ranks,
 		      advisor_report_word(report, ranks == 1 ? "rank" : "ranks", "个 rank"));
 	if (advice->step_time != NP_UNKNOWN) {
-		np_buf_add(&line, advisor_report_word(report, ", a step takes ", "，单步耗时 "));
+		bool iteration = advice->basis == NP_BASIS_ITERATION;
+
+		np_buf_add(&line, iteration
+					  ? advisor_report_word(report, ", an iteration takes ",
+								"，迭代耗时 ")
+					  : advisor_report_word(report, ", the span of a step is ",
+								"，单步跨度 "));
 		np_text_duration(&line, advice->step_time);
 	}
 	np_buf_printf(&line, "; %zu %s", shown,

@@ -57,7 +57,7 @@ behaviour 'JSON has the fields of the contract, and groups count once'
 run "$npuprof" advisor c -f json
 expect_exit 0
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'))")" \
-	'schema input verdict step_ns total findings suppressed rules rule_errors'
+	'schema input verdict step_ns step_basis total findings suppressed rules rule_errors'
 expect_equal "$(json '$.schema')" npuprof.advisor/1
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'), '\$.findings[1]')")" \
 	'rule severity confidence title message advice gain_ns gain_pct gain_basis gain_bound repair group ranks steps evidence docs fingerprint baseline'

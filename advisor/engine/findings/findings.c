@@ -62,15 +62,15 @@ static np_ns median(np_ns *times, size_t count)
 static void measure_step(struct adv_advice *advice)
 {
 	const struct np_run *run = advice->analysis->run;
-	enum np_basis basis = np_run_basis(run);
 	double sum = 0;
 	size_t count = 0;
 
+	advice->basis = np_run_basis(run);
 	for (size_t i = 0; i < run->sources.count; i++) {
 		const struct np_rank *rank = run->ranks[i];
 
 		for (size_t t = 0; rank && t < rank->times.count; t++) {
-			np_ns length = np_step_length(&rank->times.item[t], basis);
+			np_ns length = np_step_length(&rank->times.item[t], advice->basis);
 
 			if (length == NP_UNKNOWN)
 				continue;

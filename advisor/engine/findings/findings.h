@@ -3,6 +3,7 @@
 #define NP_ADVISOR_FINDINGS_H
 
 #include "npuprof/analysis.h"
+#include "npuprof/iteration.h"
 
 #include "advisor/engine/eval/eval.h"
 #include "gain.h"
@@ -51,6 +52,7 @@ struct adv_advice {
 	NP_VEC(struct adv_rule_report) rules; /* by id */
 	NP_VEC(struct adv_finding) findings;  /* by gain, those without one by severity, rule */
 	np_ns step_time;                      /* mean over ranks and steps; NP_UNKNOWN */
+	enum np_basis basis;                  /* of what: iterations or spans */
 	struct adv_gains gains;               /* of repairs */
 	np_ns total_gain;
 	double total_percent;

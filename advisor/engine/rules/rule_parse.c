@@ -234,8 +234,8 @@ static void read_gain(struct adv_rule_reader *reader)
 /* The repairs that a replay understands (npuprof-whatif(1)). */
 static void read_repair(struct adv_rule_reader *reader)
 {
-	static const char *const alone[] = { "host-gaps", "frequency", "experts", "hide-comm",
-					     "all" };
+	static const char *const alone[] = { "host-gaps", "between",   "frequency",
+					     "experts",   "hide-comm", "all" };
 	static const char *const prefixed[] = { "rank:",   "host:",  "stage:", "role:",
 						"optype:", "group:", "link:" };
 	struct adv_rule_value value = adv_reader_field(reader, "repair");

@@ -174,6 +174,18 @@ static struct np_cell joined_cell(const struct adv_view *view, size_t row, size_
 	return joined->parts[part].cell(&joined->parts[part], row - joined->first[part], column);
 }
 
+/* What one rank knows is known. */
+static bool joined_known(const struct adv_view *view, size_t column)
+{
+	const struct joined *joined = view->state;
+
+	for (size_t i = 0; i < joined->count; i++) {
+		if (adv_view_knows(&joined->parts[i], column))
+			return true;
+	}
+	return false;
+}
+
 static struct joined *new_joined(const struct np_cluster *cluster,
 				 const struct adv_view_description *what)
 {
@@ -214,6 +226,7 @@ static int add_joined(struct adv_view_set *set, const struct np_cluster *cluster
 				 .open = open_joined,
 				 .close = close_joined,
 				 .cell = joined_cell,
+				 .known = joined_known,
 				 .state = joined };
 
 	if (!joined)

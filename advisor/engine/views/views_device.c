@@ -26,6 +26,14 @@ static struct np_cell stage_cell(const struct adv_view *view, size_t row, const 
 	return np_cell_null();
 }
 
+/* NULL of the last step, which has none. */
+static struct np_cell iteration_cell(const struct adv_view *view, size_t row, const void *item)
+{
+	(void)view;
+	(void)row;
+	return np_cell_integer(np_step_iteration(item));
+}
+
 /* What lies between the span of a step and the next one: NULL without an iteration, not 0. */
 static struct np_cell between_cell(const struct adv_view *view, size_t row, const void *item)
 {
@@ -36,7 +44,8 @@ static struct np_cell between_cell(const struct adv_view *view, size_t row, cons
 
 static struct np_cell between_part(const struct np_step_time *time, enum np_between kind)
 {
-	return np_cell_integer(time->iteration == NP_UNKNOWN ? NP_UNKNOWN : time->between[kind]);
+	return np_cell_integer(np_step_iteration(time) == NP_UNKNOWN ? NP_UNKNOWN
+								     : time->between[kind]);
 }
 
 #define BETWEEN_PART(name, kind) \
@@ -71,7 +80,7 @@ BETWEEN_PART(between_unknown, NP_BETWEEN_UNKNOWN)
 	X(host_step_ns, NP_INTEGER, VIEW_LENGTH_1(np_step, host_begin, host_end)) \
 	X(start_ns, NP_INTEGER, VIEW_NUMBER_1(np_step, begin)) \
 	X(end_ns, NP_INTEGER, VIEW_NUMBER_1(np_step, end)) \
-	X(iteration_ns, NP_INTEGER, VIEW_NUMBER(np_step_time, iteration)) \
+	X(iteration_ns, NP_INTEGER, VIEW_GET(iteration_cell)) \
 	X(between_ns, NP_INTEGER, VIEW_GET(between_cell)) \
 	X(between_dataloader_ns, NP_INTEGER, VIEW_GET(between_dataloader)) \
 	X(between_host_ns, NP_INTEGER, VIEW_GET(between_host)) \
@@ -80,6 +89,11 @@ BETWEEN_PART(between_unknown, NP_BETWEEN_UNKNOWN)
 /* clang-format on */
 VIEW_TABLES(step, STEP_COLUMNS);
 
+static bool step_known(const struct adv_view *view, size_t column)
+{
+	return adv_view_has_value(view, column, view->items[0].count);
+}
+
 static void begin_step(struct adv_view *view, const struct adv_view_rank *source)
 {
 	const struct np_rank *rank = source->rank;
@@ -87,6 +101,7 @@ static void begin_step(struct adv_view *view, const struct adv_view_rank *source
 	view->present = rank->times.count > 0;
 	view->items[0] = VIEW_ITEMS(rank->times);
 	view->items[1] = VIEW_ITEMS_AT(rank->steps, rank->times.item, step);
+	view->known = step_known;
 }
 
 const struct adv_view_description adv_view_step = {
@@ -212,7 +227,7 @@ static int open_gaps(struct adv_view *view, struct np_err *err)
 
 		if (rc == NP_OK)
 			rc = add_gaps(&gaps, busy, step, err);
-		if (rc == NP_OK && time && time->iteration != NP_UNKNOWN)
+		if (rc == NP_OK && time && np_step_iteration(time) != NP_UNKNOWN)
 			rc = add_between(&gaps, outside, time, err);
 	}
 	view->state = gaps.list.item;

@@ -320,6 +320,76 @@ static void gaps_lie_between_what_ran_in_a_step(void **state)
 	end(&sight);
 }
 
+/*
+ * Two steps: the first is busy 1000…1100, the second from 1500 on. A kernel of no step runs
+ * 1200…1250 in between.
+ */
+static void gaps_between_steps_are_marked_as_such(void **state)
+{
+	const struct np_step_time time = {
+		.step = 0,
+		.begin = 1000,
+		.span = 100,
+		.iteration = 500,
+		.between = { [NP_BETWEEN_HOST] = 350, [NP_BETWEEN_OTHER] = 50 }
+	};
+	struct np_err err = NP_ERR_INIT;
+	struct np_step_time *slot;
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	add_kernel(&sight, 1000, 100);
+	add_kernel(&sight, 1200, 50);
+	sight.detail->kernels.item[1].step = NP_NO_STEP;
+	slot = np_vec_add(&sight.rank->times, &err);
+	assert_non_null(slot);
+	*slot = time;
+	view = open_view(&sight, "v_free");
+	assert_int_equal(view->rows, 2);
+	assert_int_equal(number(view, 0, "start_ns"), 1100);
+	assert_int_equal(number(view, 0, "end_ns"), 1200);
+	assert_int_equal(number(view, 1, "start_ns"), 1250);
+	assert_int_equal(number(view, 1, "end_ns"), 1500);
+	assert_int_equal(number(view, 1, "is_between"), 1);
+	view = adv_view_set_find(&sight.set, "v_step");
+	assert_ok(adv_view_open(view, &err), err);
+	assert_int_equal(number(view, 0, "iteration_ns"), 500);
+	assert_int_equal(number(view, 0, "between_ns"), 400);
+	assert_int_equal(number(view, 0, "between_host_ns"), 350);
+	assert_int_equal(number(view, 0, "between_other_ns"), 50);
+	end(&sight);
+}
+
+/* What is not known is NULL and not 0. */
+static void a_step_without_an_iteration_has_nothing_between(void **state)
+{
+	const struct np_step_time time = {
+		.step = 0, .begin = NP_UNKNOWN, .span = 100, .iteration = NP_UNKNOWN
+	};
+	static const char *const columns[] = { "iteration_ns",          "between_ns",
+					       "between_dataloader_ns", "between_host_ns",
+					       "between_other_ns",      "between_unknown_ns" };
+	struct np_err err = NP_ERR_INIT;
+	struct np_step_time *slot;
+	struct adv_view *view;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	slot = np_vec_add(&sight.rank->times, &err);
+	assert_non_null(slot);
+	*slot = time;
+	view = open_view(&sight, "v_step");
+	for (size_t i = 0; i < NP_COUNT(columns); i++) {
+		struct np_cell cell = view->cell(view, 0, adv_view_column(view, columns[i]));
+
+		assert_int_equal(cell.type, NP_CELL_NULL);
+	}
+	end(&sight);
+}
+
 static void a_view_without_rows_can_be_opened(void **state)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -351,6 +421,8 @@ int main(void)
 		cmocka_unit_test(a_sample_holds_until_the_next_one_of_its_device),
 		cmocka_unit_test(variables_are_settings_under_their_own_names),
 		cmocka_unit_test(gaps_lie_between_what_ran_in_a_step),
+		cmocka_unit_test(gaps_between_steps_are_marked_as_such),
+		cmocka_unit_test(a_step_without_an_iteration_has_nothing_between),
 		cmocka_unit_test(a_view_without_rows_can_be_opened),
 	};
 
