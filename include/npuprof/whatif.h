@@ -85,6 +85,7 @@ struct np_whatif_row {
 	np_ns alone; /* what it costs by itself, where all else is ideal; NP_UNKNOWN if not asked */
 	bool lasting; /* false of a host that is slower in some steps and faster in others */
 	bool evident; /* a rank, or stage, that clearly takes longer than its peers */
+	bool steady;  /* a rank that takes longer than its peers in most steps */
 };
 
 /* Repairs that explain a loss together, at most. */
@@ -98,8 +99,9 @@ struct np_whatif {
 	size_t forced;
 	NP_VEC(struct np_whatif_row) rows; /* the largest gain first */
 	/*
-	 * Causes that hide each other, so that no single repair gains: those whose
-	 * repair does together, the costliest first. None where a single one does.
+	 * Causes that hide each other: those that together recover most of the loss,
+	 * where each adds to what the others do; the most specific and costliest first.
+	 * None where a single one recovers as much.
 	 */
 	struct np_fix team[NP_WHATIF_TEAM];
 	size_t team_count;
@@ -211,8 +213,9 @@ struct np_whatif_verdict {
 
 /*
  * The most specific repair that gains nearly as much as any other single one, if
- * that is worth it and not less than the replay is wrong by; else the first of a
- * team; else one that gains little, but of what evidently takes too long.
+ * that is worth it and not less than the replay is wrong by; the first of a team,
+ * if that explains more, and a whole host or stage does not explain as much; else one
+ * that gains little, but of what evidently takes too long.
  */
 struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif);
 

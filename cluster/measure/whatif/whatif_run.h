@@ -19,7 +19,7 @@ int whatif_steps(const struct np_whatif_input *input, const struct np_fix *base,
 int whatif_steps_alone(const struct np_whatif_input *input, const struct np_fix *fixes,
 		       size_t count, np_ns *ret, struct np_err *err) NP_MUST_USE;
 
-/* Where no single repair explains the loss: few that do together. */
+/* Where single repairs leave much of the loss: few that explain it together. */
 int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *whatif,
 		     struct np_err *err) NP_MUST_USE;
 

@@ -18,6 +18,13 @@
 #define STEPS_DIFFER  3
 #define LEAST_DIFFERS 0.002
 
+/*
+ * One that may be one of several causes takes longer by less than that, but in most
+ * steps: work that is spread another way in each of them makes nobody a cause.
+ */
+#define STEADILY_LONGER 1.02
+#define LONGER_IN_STEP  1.01
+
 /* A stage that takes so many times as long as others for most kinds of kernels. */
 #define STAGE_LONGER 1.1
 
@@ -34,6 +41,7 @@ struct excess {
 	double sum;
 	double squares;
 	double count;
+	double longer; /* steps */
 };
 
 static double mean_of(const struct excess *excess)
@@ -79,6 +87,7 @@ static void see_peers(const struct peer_place *peers, size_t count, struct exces
 
 		own->sum += more;
 		own->squares += more * more;
+		own->longer += more > log(LONGER_IN_STEP);
 		own->count++;
 	}
 }
@@ -135,6 +144,14 @@ static bool is_evident(const struct excess *excess, double noise)
 	       mean > STEPS_DIFFER * spread_of(excess);
 }
 
+static bool is_steady(const struct excess *excess, double noise)
+{
+	double mean = mean_of(excess);
+
+	return mean > log(STEADILY_LONGER) && mean > RANK_DIFFERS * noise &&
+	       excess->longer * 2 > excess->count;
+}
+
 static void tell_ranks(const struct np_run *run, const struct excess *excess, double noise,
 		       struct np_whatif *whatif)
 {
@@ -146,8 +163,10 @@ static void tell_ranks(const struct np_run *run, const struct excess *excess, do
 		    !np_text_to_int(row->fix.what, strlen(row->fix.what), &id))
 			continue;
 		for (size_t j = 0; j < run->sources.count; j++) {
-			if (run->ranks[j] && run->ranks[j]->id == id)
-				row->evident = is_evident(&excess[j], noise);
+			if (!run->ranks[j] || run->ranks[j]->id != id)
+				continue;
+			row->evident = is_evident(&excess[j], noise);
+			row->steady = is_steady(&excess[j], noise);
 		}
 	}
 }
@@ -210,14 +229,23 @@ int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *w
 #define NEARLY_AS_MUCH 0.75
 
 /*
- * Where two or three causes hide each other none gains by itself. Of the ranks
- * and links that would cost most if all else were ideal so many are tried; together
- * they must gain this much of what repairing everything would, and that must be
- * worth it.
+ * Causes hide each other: of two ranks that are late neither gains by itself. Where no
+ * single repair recovers so much of the loss, those that would cost most if all else were
+ * ideal are tried together.
  */
-#define TEAM_CANDIDATES 6
-#define TEAM_GAINS      0.6
-#define TEAM_WORTH      0.03
+#define EXPLAINS 0.6
+
+/* A loss of less than this share of the step is not searched for teams. */
+#define TEAM_WORTH 0.03
+
+/* Each of a team must add so much of the loss, and of the step, to what the others gain. */
+#define MEMBER_ADDS  0.15
+#define MEMBER_WORTH 0.02
+
+#define TEAM_CANDIDATES 8
+
+/* A whole host, or stage, is blamed only if it gains so much of what a few ranks do. */
+#define AS_A_WHOLE 0.85
 
 /* From the most specific to the least; what changes the whole program is no single cause. */
 static int specificity(enum np_fix_kind kind)
@@ -271,16 +299,40 @@ static struct np_whatif_verdict best_single(const struct np_whatif *whatif, bool
 	return verdict;
 }
 
+/* What a team gains together; 0 without one. */
+static np_ns team_gain(const struct np_whatif *whatif)
+{
+	return whatif->team_count > 0 ? whatif->step - whatif->team_step : 0;
+}
+
+/* Most specific wins, unless what is less so explains more. */
+static bool is_beaten(const struct np_whatif *whatif, const struct np_whatif_verdict *single)
+{
+	double gain = (double)team_gain(whatif);
+
+	switch (single->fix.kind) {
+	case NP_FIX_RANK:
+	case NP_FIX_LINK:
+		/* It is one of the team, or gains less. */
+		return (double)single->saved < gain;
+	case NP_FIX_HOST:
+	case NP_FIX_STAGE:
+		return (double)single->saved < AS_A_WHOLE * gain;
+	default:
+		return gain >= NEARLY_AS_MUCH * (double)single->saved;
+	}
+}
+
 struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif)
 {
 	struct np_whatif_verdict verdict = best_single(whatif, false);
 
-	if (!verdict.found && whatif->team_count == 0)
-		return best_single(whatif, true);
-	if (!verdict.found)
+	if (whatif->team_count == 0)
+		return verdict.found ? verdict : best_single(whatif, true);
+	if (!verdict.found || is_beaten(whatif, &verdict))
 		verdict = (struct np_whatif_verdict){ .found = true,
 						      .fix = whatif->team[0],
-						      .saved = whatif->step - whatif->team_step,
+						      .saved = team_gain(whatif),
 						      .with = &whatif->team[1],
 						      .with_count = whatif->team_count - 1 };
 	return verdict;
@@ -289,43 +341,73 @@ struct np_whatif_verdict np_whatif_verdict(const struct np_whatif *whatif)
 /* --- several at once ---------------------------------------------------------------------------
  */
 
-/* Repairs, and what each costs by itself. */
+/* A repair, what it gains and what it costs by itself. */
+struct team_candidate {
+	struct np_fix fix;
+	np_ns saved;
+	np_ns alone;
+};
+
 struct team_candidates {
-	struct np_fix fixes[TEAM_CANDIDATES];
-	np_ns alone[TEAM_CANDIDATES];
+	struct team_candidate list[TEAM_CANDIDATES];
 	size_t count;
 };
 
+/* Repairs of a team, by candidate, and what they gain. */
+struct team {
+	size_t members[NP_WHATIF_TEAM];
+	size_t count;
+	np_ns step;
+};
+
+/* What may be one of several causes: it lasts, or is evident. */
+static bool is_cause(const struct np_whatif_row *row)
+{
+	switch (row->fix.kind) {
+	case NP_FIX_RANK:
+		return row->steady;
+	case NP_FIX_STAGE:
+		return row->evident;
+	case NP_FIX_HOST:
+		return row->lasting;
+	default:
+		return specificity(row->fix.kind) > 0;
+	}
+}
+
+/* What all ranks have in common is no candidate for what is lost by their differences. */
+static bool is_common(enum np_fix_kind kind)
+{
+	return specificity(kind) <= specificity(NP_FIX_EXPERTS);
+}
+
 /* Keep the costliest, those first that cost most. */
-static void see_candidate(struct team_candidates *all, const struct np_fix *fix, np_ns alone)
+static void see_candidate(struct team_candidates *all, const struct team_candidate *candidate)
 {
 	size_t i = all->count;
-	size_t behind;
 
-	while (i > 0 && all->alone[i - 1] < alone)
+	while (i > 0 && all->list[i - 1].alone < candidate->alone)
 		i--;
 	if (i >= TEAM_CANDIDATES)
 		return;
 	if (all->count < TEAM_CANDIDATES)
 		all->count++;
-	behind = all->count - i - 1;
-	memmove(&all->fixes[i + 1], &all->fixes[i], behind * sizeof(all->fixes[0]));
-	memmove(&all->alone[i + 1], &all->alone[i], behind * sizeof(all->alone[0]));
-	all->fixes[i] = *fix;
-	all->alone[i] = alone;
+	memmove(&all->list[i + 1], &all->list[i], (all->count - i - 1) * sizeof(all->list[0]));
+	all->list[i] = *candidate;
 }
 
-/* The ranks and links that were tried, and what they cost by themselves where that is known. */
-static int list_causes(const struct np_whatif *whatif, fix_list *ret, np_ns *alone,
-		       struct np_err *err)
+/* The causes that were tried, and what they cost by themselves where that is known. */
+static int list_causes(const struct np_whatif *whatif, fix_list *ret,
+		       struct team_candidate *candidates, struct np_err *err)
 {
 	for (size_t i = 0; i < whatif->rows.count; i++) {
 		const struct np_whatif_row *row = &whatif->rows.item[i];
 		struct np_fix *added;
 
-		if (row->fix.kind != NP_FIX_RANK && row->fix.kind != NP_FIX_LINK)
+		if (!is_cause(row))
 			continue;
-		alone[ret->count] = row->alone;
+		candidates[ret->count] =
+			(struct team_candidate){ row->fix, row->saved, row->alone };
 		added = np_vec_add(ret, err);
 		if (!added)
 			return NP_E_NOMEM;
@@ -335,12 +417,15 @@ static int list_causes(const struct np_whatif *whatif, fix_list *ret, np_ns *alo
 }
 
 static int measure_alone(const struct np_whatif_input *input, const fix_list *causes, np_ns ideal,
-			 np_ns *ret, struct np_err *err)
+			 struct team_candidate *candidates, struct np_err *err)
 {
-	int rc = whatif_steps_alone(input, causes->item, causes->count, ret, err);
+	np_ns *alone = calloc(causes->count + 1, sizeof(*alone));
+	int rc = alone ? whatif_steps_alone(input, causes->item, causes->count, alone, err)
+		       : np_fail_nomem(err, "repairs");
 
 	for (size_t i = 0; i < causes->count && rc == NP_OK; i++)
-		ret[i] = ret[i] == NP_UNKNOWN ? 0 : ret[i] - ideal;
+		candidates[i].alone = alone[i] == NP_UNKNOWN ? 0 : alone[i] - ideal;
+	free(alone);
 	return rc;
 }
 
@@ -348,67 +433,204 @@ static int find_candidates(const struct np_whatif_input *input, const struct np_
 			   struct team_candidates *ret, struct np_err *err)
 {
 	fix_list causes = { 0 };
-	np_ns *alone = calloc(whatif->rows.count + 1, sizeof(*alone));
-	int rc = alone ? list_causes(whatif, &causes, alone, err) : np_fail_nomem(err, "repairs");
+	struct team_candidate *list = calloc(whatif->rows.count + 1, sizeof(*list));
+	int rc = list ? list_causes(whatif, &causes, list, err) : np_fail_nomem(err, "repairs");
 
 	if (rc == NP_OK && !input->both)
-		rc = measure_alone(input, &causes, whatif->ideal, alone, err);
+		rc = measure_alone(input, &causes, whatif->ideal, list, err);
 	for (size_t i = 0; i < causes.count && rc == NP_OK; i++) {
-		if ((double)alone[i] >= WORTH_NAMING * (double)whatif->step)
-			see_candidate(ret, &causes.item[i], alone[i]);
+		/* What all have in common is not in the ideal. */
+		if (list[i].alone < list[i].saved)
+			list[i].alone = list[i].saved;
+		if ((double)list[i].alone >= WORTH_NAMING * (double)whatif->step)
+			see_candidate(ret, &list[i]);
 	}
-	free(alone);
+	free(list);
 	np_vec_release(&causes);
 	return rc;
 }
 
-/* Add the one that gains most on top of the team; false if none gains. */
-static int add_member(const struct np_whatif_input *input, const struct team_candidates *all,
-		      struct np_whatif *whatif, bool *ret_added, struct np_err *err)
+/* What a repair must add to others. */
+static double least_added(const struct np_whatif *whatif)
 {
-	const struct np_fix *best = NULL;
-	np_ns steps[TEAM_CANDIDATES];
-	int rc = whatif_steps(input, whatif->team, whatif->team_count, all->fixes, all->count,
-			      steps, err);
+	double of_loss = MEMBER_ADDS * (double)(whatif->step - whatif->ideal);
+	double of_step = fmax(MEMBER_WORTH, whatif->fidelity) * (double)whatif->step;
+
+	return fmax(of_loss, of_step);
+}
+
+static bool is_enough(const struct np_whatif *whatif, np_ns step)
+{
+	return (double)(whatif->step - step) >= EXPLAINS * (double)(whatif->step - whatif->ideal);
+}
+
+/* The step with each candidate on top of a team. */
+static int try_members(const struct np_whatif_input *input, const struct team_candidates *all,
+		       const struct team *team, np_ns ret[TEAM_CANDIDATES], struct np_err *err)
+{
+	struct np_fix base[NP_WHATIF_TEAM];
+	struct np_fix fixes[TEAM_CANDIDATES];
+
+	for (size_t i = 0; i < team->count; i++)
+		base[i] = all->list[team->members[i]].fix;
+	for (size_t i = 0; i < all->count; i++)
+		fixes[i] = all->list[i].fix;
+	return whatif_steps(input, base, team->count, fixes, all->count, ret, err);
+}
+
+static int specificity_of(const struct team_candidates *all, size_t a, size_t b)
+{
+	return specificity(all->list[a].fix.kind) + specificity(all->list[b].fix.kind);
+}
+
+/* The pair that gains most; of those that gain nearly as much, the most specific. */
+static int find_pair(const struct np_whatif_input *input, const struct team_candidates *all,
+		     const struct np_whatif *whatif, struct team *ret, struct np_err *err)
+{
+	np_ns steps[TEAM_CANDIDATES][TEAM_CANDIDATES];
+	np_ns best = whatif->step;
+	int rc = NP_OK;
 
 	for (size_t i = 0; i < all->count && rc == NP_OK; i++) {
-		if (steps[i] != NP_UNKNOWN && steps[i] < whatif->team_step) {
-			whatif->team_step = steps[i];
-			best = &all->fixes[i];
+		const struct team first = { { i }, 1, 0 };
+
+		rc = try_members(input, all, &first, steps[i], err);
+		for (size_t j = i + 1; j < all->count && rc == NP_OK; j++) {
+			if (steps[i][j] != NP_UNKNOWN && steps[i][j] < best)
+				best = steps[i][j];
 		}
 	}
-	*ret_added = rc == NP_OK && best;
-	if (*ret_added)
-		whatif->team[whatif->team_count++] = *best;
+	ret->step = whatif->step;
+	for (size_t i = 0; i < all->count && rc == NP_OK; i++) {
+		for (size_t j = i + 1; j < all->count; j++) {
+			np_ns step = steps[i][j];
+			int more;
+
+			if (step == NP_UNKNOWN ||
+			    (double)(whatif->step - step) <=
+				    AS_A_WHOLE * (double)(whatif->step - best))
+				continue;
+			more = ret->count == 0 ? 1
+					       : specificity_of(all, i, j) -
+							 specificity_of(all, ret->members[0],
+									ret->members[1]);
+			if (more > 0 || (more == 0 && step < ret->step))
+				*ret = (struct team){ { i, j }, 2, step };
+		}
+	}
 	return rc;
 }
 
-static bool is_enough(const struct np_whatif *whatif)
+/* Add who gains most on top of the team; nobody where that is too little. */
+static int add_member(const struct np_whatif_input *input, const struct team_candidates *all,
+		      const struct np_whatif *whatif, struct team *team, bool *ret_added,
+		      struct np_err *err)
 {
-	return (double)(whatif->step - whatif->team_step) >=
-	       TEAM_GAINS * (double)(whatif->step - whatif->ideal);
+	np_ns steps[TEAM_CANDIDATES];
+	size_t best = SIZE_MAX;
+	int rc = try_members(input, all, team, steps, err);
+
+	for (size_t i = 0; i < all->count && rc == NP_OK; i++) {
+		if (is_common(all->list[i].fix.kind) && is_enough(whatif, team->step))
+			continue;
+		if (steps[i] != NP_UNKNOWN && (best == SIZE_MAX || steps[i] < steps[best]))
+			best = i;
+	}
+	*ret_added = best != SIZE_MAX && (double)(team->step - steps[best]) >= least_added(whatif);
+	if (*ret_added) {
+		team->members[team->count++] = best;
+		team->step = steps[best];
+	}
+	return rc;
+}
+
+/* Leave out who adds too little to what the others gain. */
+static int drop_members(const struct np_whatif_input *input, const struct team_candidates *all,
+			const struct np_whatif *whatif, struct team *team, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = team->count; i-- > 0 && team->count > 1 && rc == NP_OK;) {
+		struct np_fix others[NP_WHATIF_TEAM];
+		np_ns step = NP_UNKNOWN;
+		size_t count = 0;
+
+		for (size_t j = 0; j < team->count; j++) {
+			if (j != i)
+				others[count++] = all->list[team->members[j]].fix;
+		}
+		rc = np_whatif_together(input, others, count, &step, err);
+		if (rc == NP_OK && (double)(step - team->step) < least_added(whatif)) {
+			memmove(&team->members[i], &team->members[i + 1],
+				(team->count - i - 1) * sizeof(team->members[0]));
+			team->count--;
+			team->step = step;
+		}
+	}
+	return rc;
+}
+
+/* The most specific first, then the costliest; few of them. */
+static void keep_team(const struct team_candidates *all, const struct team *team,
+		      struct np_whatif *whatif)
+{
+	size_t order[NP_WHATIF_TEAM];
+
+	for (size_t i = 0; i < team->count; i++) {
+		size_t at = i;
+
+		/* Candidates are by their cost. */
+		while (at > 0 && (specificity_of(all, order[at - 1], order[at - 1]) <
+					  specificity_of(all, team->members[i], team->members[i]) ||
+				  (all->list[order[at - 1]].fix.kind ==
+					   all->list[team->members[i]].fix.kind &&
+				   order[at - 1] > team->members[i]))) {
+			order[at] = order[at - 1];
+			at--;
+		}
+		order[at] = team->members[i];
+	}
+	for (size_t i = 0; i < team->count; i++)
+		whatif->team[i] = all->list[order[i]].fix;
+	whatif->team_count = team->count;
+	whatif->team_step = team->step;
+}
+
+/* Is there a loss that single repairs leave? */
+static bool is_searched(const struct np_whatif *whatif)
+{
+	const struct np_whatif_verdict single = best_single(whatif, false);
+	np_ns left;
+
+	if (whatif->ideal == NP_UNKNOWN)
+		return false;
+	left = whatif->step - whatif->ideal;
+	if ((double)left < fmax(TEAM_WORTH, whatif->fidelity) * (double)whatif->step)
+		return false;
+	if (single.found && single.saved > 0 && !is_common(single.fix.kind))
+		left -= single.saved;
+	return (double)left >= least_added(whatif);
 }
 
 int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *whatif,
 		     struct np_err *err)
 {
 	struct team_candidates all = { 0 };
-	double least = whatif->fidelity > TEAM_WORTH ? whatif->fidelity : TEAM_WORTH;
+	struct team team = { 0 };
 	bool added = true;
 	int rc;
 
-	if (best_single(whatif, false).found || whatif->ideal == NP_UNKNOWN ||
-	    (double)(whatif->step - whatif->ideal) < least * (double)whatif->step)
+	if (!is_searched(whatif))
 		return NP_OK;
 	rc = find_candidates(input, whatif, &all, err);
 	if (rc < 0 || all.count < 2)
 		return rc;
-	whatif->team[0] = all.fixes[0];
-	whatif->team_count = 1;
-	whatif->team_step = whatif->step;
-	while (rc == NP_OK && added && whatif->team_count < NP_WHATIF_TEAM && !is_enough(whatif))
-		rc = add_member(input, &all, whatif, &added, err);
-	if (!is_enough(whatif))
-		whatif->team_count = 0;
+	rc = find_pair(input, &all, whatif, &team, err);
+	while (rc == NP_OK && added && team.count > 0 && team.count < NP_WHATIF_TEAM)
+		rc = add_member(input, &all, whatif, &team, &added, err);
+	if (rc == NP_OK)
+		rc = drop_members(input, &all, whatif, &team, err);
+	if (rc == NP_OK && team.count > 1 && is_enough(whatif, team.step))
+		keep_team(&all, &team, whatif);
 	return rc;
 }

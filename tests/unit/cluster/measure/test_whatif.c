@@ -833,6 +833,47 @@ static void causes_that_hide_each_other_are_named_together(void **state)
 	}
 }
 
+/*
+ * Two of the four ranks of host a compute longer: the host as a whole would have to be
+ * faster than the others to make up for them.
+ */
+static void few_ranks_of_a_host_are_named_and_not_the_host(void **state)
+{
+	static const int32_t members[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 8; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", members, 8);
+		np_ns ready = id == 1 || id == 2 ? 15 * MS : 10 * MS;
+
+		script.rank->host_name = intern(run, id < 4 ? "a" : "b");
+		script.rank->host_uid = script.rank->host_name;
+		script_compute(&script, 0, ready);
+		script_comm(&script, group, REDUCE, ready, 16 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+		struct np_whatif whatif = { 0 };
+		struct np_whatif_verdict verdict;
+		struct np_err err = NP_ERR_INIT;
+
+		/* It gains, as each of its ranks is made faster, but not as much. */
+		assert_true(WITH(&input, "host:a") < 16 * MS);
+		assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+		verdict = np_whatif_verdict(&whatif);
+		assert_true(verdict.found);
+		assert_int_equal(verdict.fix.kind, NP_FIX_RANK);
+		assert_int_equal(verdict.with_count, 1);
+		assert_int_equal(verdict.with[0].kind, NP_FIX_RANK);
+		assert_int_equal(verdict.fix.what[0] + verdict.with[0].what[0], '1' + '2');
+		np_whatif_release(&whatif);
+	}
+}
+
 /* --- verdict ---------------------------------------------------------------------------------- */
 
 static void add_row(struct np_whatif *whatif, const char *fix, np_ns saved)
@@ -906,6 +947,47 @@ static void what_evidently_takes_too_long_is_named_for_less(void **state)
 	whatif.fidelity = 0;
 	whatif.rows.item[0].evident = true;
 	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_STAGE);
+	np_whatif_release(&whatif);
+}
+
+static void set_team(struct np_whatif *whatif, const char *first, const char *second, np_ns saved)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(np_fix_parse(first, &whatif->team[0], &err), err);
+	assert_ok(np_fix_parse(second, &whatif->team[1], &err), err);
+	whatif->team_count = 2;
+	whatif->team_step = whatif->step - saved;
+}
+
+/* A host that is slow as a whole gains what a few of its ranks do. */
+static void a_team_is_named_unless_a_whole_explains_as_much(void **state)
+{
+	struct np_whatif whatif = { .step = 1000, .ideal = 800 };
+
+	(void)state;
+	add_row(&whatif, "host:a", 150);
+	add_row(&whatif, "rank:5", 20);
+	set_team(&whatif, "rank:5", "rank:6", 160);
+	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_HOST);
+	set_team(&whatif, "rank:5", "rank:6", 190);
+	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_RANK);
+	assert_int_equal(np_whatif_verdict(&whatif).with_count, 1);
+	assert_int_equal(np_whatif_verdict(&whatif).saved, 190);
+	np_whatif_release(&whatif);
+}
+
+/* Without any waiting for hosts all ranks gain, also those that are as fast as others. */
+static void a_team_is_named_before_what_all_ranks_have_in_common(void **state)
+{
+	struct np_whatif whatif = { .step = 1000, .ideal = 800 };
+
+	(void)state;
+	add_row(&whatif, "host-gaps", 220);
+	set_team(&whatif, "rank:5", "rank:6", 190);
+	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_RANK);
+	set_team(&whatif, "rank:5", "rank:6", 140);
+	assert_int_equal(np_whatif_verdict(&whatif).fix.kind, NP_FIX_HOST_GAPS);
 	np_whatif_release(&whatif);
 }
 
@@ -1151,6 +1233,9 @@ int main(void)
 		cmocka_unit_test(what_was_tried_before_is_not_tried_again),
 		cmocka_unit_test(ranks_whose_repair_saves_nothing_follow_by_what_they_cost),
 		cmocka_unit_test(causes_that_hide_each_other_are_named_together),
+		cmocka_unit_test(few_ranks_of_a_host_are_named_and_not_the_host),
+		cmocka_unit_test(a_team_is_named_unless_a_whole_explains_as_much),
+		cmocka_unit_test(a_team_is_named_before_what_all_ranks_have_in_common),
 		cmocka_unit_test(the_most_specific_of_the_best_repairs_is_the_verdict),
 		cmocka_unit_test(what_changes_the_whole_program_is_no_verdict),
 		cmocka_unit_test(a_gain_that_the_replay_may_be_wrong_by_is_no_verdict),
