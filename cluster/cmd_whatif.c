@@ -153,7 +153,7 @@ static int find_frequency(const struct whatif_report *report, size_t threads, fl
 	return rc;
 }
 
-/* More repairs than the analysis tried, and each in both directions. */
+/* What the analysis tried, and the frequency where it is asked for, in both directions. */
 static int measure(const struct whatif_options *options, struct whatif_report *report,
 		   struct np_whatif *whatif, struct np_err *err)
 {

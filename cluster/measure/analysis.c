@@ -100,17 +100,32 @@ static int measure_parts(struct np_analysis *analysis, struct np_err *err)
 	return rc;
 }
 
+/*
+ * Single ranks and hosts that are tried, by every command alike, so that none knows of one
+ * that the verdict does not: fewer where a replay takes long.
+ */
+#define MOST_TRIED   64
+#define FEWEST_TRIED 12
+#define MARKS_TRIED  50000000
+
+static size_t count_tries(const struct np_replay *replay)
+{
+	size_t marks = replay && replay->marks.count > 0 ? replay->marks.count : 1;
+	size_t tries = MARKS_TRIED / marks;
+
+	tries = tries > MOST_TRIED ? MOST_TRIED : tries;
+	return tries < FEWEST_TRIED ? FEWEST_TRIED : tries;
+}
+
 struct np_whatif_input np_analysis_repairs(const struct np_analysis *analysis, size_t threads)
 {
 	return (struct np_whatif_input){ .replay = analysis->replay,
 					 .links = &analysis->links,
 					 .experts = &analysis->experts,
 					 .causes = &analysis->causes,
-					 .threads = threads };
+					 .threads = threads,
+					 .most = count_tries(analysis->replay) };
 }
-
-/* Single ranks and hosts that every analysis tries. */
-#define TRIED 12
 
 static int replay(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
@@ -122,7 +137,6 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 	rc = np_replay_build(analysis->cluster, analysis->align, analysis->clock,
 			     &analysis->experts, threads, &analysis->replay, err);
 	input = np_analysis_repairs(analysis, threads);
-	input.most = TRIED;
 	if (rc == NP_OK)
 		rc = np_whatif_measure(&input, &analysis->whatif, err);
 	if (rc == NP_OK)

@@ -72,7 +72,7 @@ struct np_whatif_input {
 	size_t most; /* single ranks, and hosts, that are tried; 0: 64 */
 	bool both;   /* also try what each costs by itself, where all else is ideal */
 	/*
-	 * Of the same run with fewer ranks and hosts: what it has tried is not tried again, nor
+	 * Of the same run without some of these: what it has tried is not tried again, nor
 	 * is a team looked for.
 	 */
 	const struct np_whatif *known;

@@ -167,6 +167,12 @@ refused optype:Conv* "no kernel has a type like 'Conv*'"
 refused experts 'no rank of this run has experts'
 refused group:none "there is no group 'none'"
 
+behaviour 'communicators are named as the screen shows them'
+expect_equal "$(step_with group:dp)" "$(step_with role:dp)"
+run "$npuprof" cluster -q -d "$work/slow" -o "$work/shown"
+shown=$(sed -n 's/^  \(tp …[0-9]*\) .*/\1/p' "$work/stdout" | head -n 1)
+expect "'$shown' is repaired" test "$(step_with "group:$shown")" -gt 0
+
 behaviour 'as CSV a row for each repair, those asked for together first; as Markdown the screen'
 run "$npuprof" whatif -q "$work/slow" -f csv --fix rank:5 --fix host-gaps
 expect_exit 0

@@ -147,20 +147,35 @@ int scenario_repair_transfers(const struct np_replay *replay, const bool *these,
 
 /* --- communicators --------------------------------------------------------------------------- */
 
+/*
+ * A group is named by its hash, its name, or as screens do: "dp …545", and "dp" for all
+ * of that role.
+ */
+enum group_name {
+	GROUP_EXACT,
+	GROUP_SHOWN,
+	GROUP_ROLE,
+	GROUP_NAMES,
+};
+
 static bool is_communicator(const struct np_whatif_input *input, const struct np_fix *fix,
-			    uint32_t index)
+			    enum group_name by, uint32_t index)
 {
 	const struct np_replay *replay = input->replay;
 	uint64_t hash = replay->align->communicators.item[index].hash;
 	const struct np_communicator *each = np_cluster_communicator(replay->cluster, hash);
 	const char *role = each ? np_run_text(replay->align->run, each->pg_name) : NULL;
 	const char *name = each ? np_run_text(replay->align->run, each->name) : NULL;
-	char decimal[24];
+	char text[NP_FIX_TEXT + 16];
 
-	if (fix->kind == NP_FIX_ROLE)
+	if (fix->kind == NP_FIX_ROLE || by == GROUP_ROLE)
 		return role && strcmp(role, fix->what) == 0;
-	(void)snprintf(decimal, sizeof(decimal), "%" PRIu64, hash);
-	return strcmp(decimal, fix->what) == 0 || (name && strcmp(name, fix->what) == 0);
+	if (by == GROUP_SHOWN) {
+		(void)snprintf(text, sizeof(text), "%s …%03" PRIu64, role ? role : "", hash % 1000);
+		return role && strcmp(text, fix->what) == 0;
+	}
+	(void)snprintf(text, sizeof(text), "%" PRIu64, hash);
+	return strcmp(text, fix->what) == 0 || (name && strcmp(name, fix->what) == 0);
 }
 
 int scenario_repair_communicators(const struct np_whatif_input *input, const struct np_fix *fix,
@@ -170,18 +185,23 @@ int scenario_repair_communicators(const struct np_whatif_input *input, const str
 	bool *these = calloc(count + 1, sizeof(*these));
 	size_t repaired = 0;
 	bool any = false;
+	bool single = fix->kind == NP_FIX_GROUP;
 	int rc = these ? NP_OK : np_fail_nomem(err, "a repaired world");
 
-	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
-		these[i] = is_communicator(input, fix, i);
-		any |= these[i];
+	for (int by = GROUP_EXACT; by < GROUP_NAMES && rc == NP_OK && !any; by++) {
+		for (uint32_t i = 0; i < count; i++) {
+			these[i] = is_communicator(input, fix, (enum group_name)by, i);
+			any |= these[i];
+		}
+		/* All of a role are measured by each other. */
+		single = fix->kind == NP_FIX_GROUP && by != GROUP_ROLE;
 	}
 	if (rc == NP_OK && !any)
 		rc = scenario_fail_unknown(input->replay, fix, err);
 	if (rc == NP_OK)
-		rc = scenario_repair_transfers(input->replay, these, fix->kind == NP_FIX_GROUP,
-					       scenario, &repaired, err);
-	if (rc == NP_OK && repaired == 0 && fix->kind == NP_FIX_GROUP)
+		rc = scenario_repair_transfers(input->replay, these, single, scenario, &repaired,
+					       err);
+	if (rc == NP_OK && repaired == 0 && single)
 		rc = np_fail(err, NP_E_USAGE,
 			     "no other communicator is like '%s': there is nothing"
 			     " to measure it by",

@@ -123,8 +123,9 @@ int scenario_fail_unknown(const struct np_replay *replay, const struct np_fix *f
 		const struct np_communicator *each = &cluster->communicators.item[i];
 
 		if (fix->kind == NP_FIX_ROLE || fix->kind == NP_FIX_GROUP)
-			see_name(&names, np_run_text(run, fix->kind == NP_FIX_ROLE ? each->pg_name
-										   : each->name));
+			see_name(&names, np_run_text(run, each->pg_name));
+		if (fix->kind == NP_FIX_GROUP)
+			see_name(&names, np_run_text(run, each->name));
 	}
 	if (fix->kind == NP_FIX_RANK || fix->kind == NP_FIX_LINK)
 		put_ranks(&there, run, err);
