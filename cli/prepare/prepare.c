@@ -10,6 +10,7 @@
 #include "npuprof/clock.h"
 #include "npuprof/dirs.h"
 #include "npuprof/discover.h"
+#include "npuprof/iteration.h"
 #include "npuprof/load_run.h"
 #include "npuprof/summary.h"
 #include "npuprof/text.h"
@@ -131,6 +132,8 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 	rc = discover(*ret, common, picks, err);
 	if (rc == NP_OK)
 		rc = load(*ret, common, err);
+	if (rc == NP_OK)
+		np_run_note_forms(*ret);
 	/* Ranks that the user left out are not missing. */
 	if (rc == NP_OK && !common->ranks.set)
 		np_run_note_missing(*ret);

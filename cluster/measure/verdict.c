@@ -141,7 +141,7 @@ static int explain(const struct np_analysis *analysis, struct np_verdict *verdic
 
 	verdict->stands_out = verdict->first != UINT32_MAX &&
 			      np_root_cause_stands_out(&analysis->causes, verdict->first,
-						       analysis->spreads.total[NP_Q_SPAN]);
+						       analysis->spreads.total[NP_Q_STEP]);
 	if (who == UINT32_MAX)
 		return NP_OK;
 	return np_explanation_measure(analysis->cluster, &analysis->causes, &analysis->charges, who,

@@ -155,6 +155,9 @@ static void put_rank_time(struct np_jsonout *out, const struct cluster_report *r
 	np_jsonout_integer(out, "stage_ns", time->stage);
 	np_jsonout_integer(out, "preparing_ns", time->preparing);
 	np_jsonout_integer(out, "span_ns", time->span);
+	np_jsonout_integer(out, "iteration_ns", np_step_iteration(time));
+	np_jsonout_integer(out, "between_ns", np_step_between(time));
+	np_jsonout_text(out, "source", np_rank_times_are_vendors(rank) ? "vendor" : "intervals");
 	np_jsonout_integer(out, "host_step_ns", host_step(&rank->steps.item[time->step]));
 	np_jsonout_integer(out, "e2e_ns", time->e2e);
 	put_partition(out, report, index, time_index);
@@ -471,6 +474,7 @@ int report_json(const struct cluster_report *report, FILE *stream, struct np_err
 	np_jsonout_text(&out, "schema", "npuprof.cluster/1");
 	put_input_json(&out, analysis->run, cluster, report->input, NULL);
 	report_put_trust(&out, analysis);
+	np_jsonout_text(&out, "step_basis", np_basis_name(analysis->spreads.basis));
 	np_jsonout_array(&out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)
 		put_step(&out, report, cluster->steps.item[i]);

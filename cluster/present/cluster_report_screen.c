@@ -146,9 +146,23 @@ void report_put_notes(struct np_page *page, const struct np_notes *notes)
 /* --- steps, communicators, charges ------------------------------------------------------------ */
 
 static const char *const quantity_titles[NP_Q_COUNT] = {
-	[NP_Q_COMPUTING] = "computing", [NP_Q_EXPOSED] = "exposed comm.", [NP_Q_FREE] = "free",
-	[NP_Q_BUBBLE] = "bubble",       [NP_Q_SPAN] = "step span",
+	[NP_Q_COMPUTING] = "computing",
+	[NP_Q_EXPOSED] = "exposed comm.",
+	[NP_Q_FREE] = "free",
+	[NP_Q_BUBBLE] = "bubble",
 };
+
+/* The quantities that have a column. */
+struct shown {
+	enum np_quantity list[NP_Q_COUNT];
+	size_t count;
+	bool wide; /* with both ranks of a spread */
+};
+
+/* So much takes a column in the short form, and in the long one. */
+#define SHORT_COLUMN 18
+#define LONG_COLUMN  24
+#define STEP_COLUMN  6
 
 /* "0.74…15.8 ms r5": the least in the unit of the most. */
 static void put_short_spread(struct np_grid *grid, const struct np_spread *spread)
@@ -199,7 +213,7 @@ static void put_spread(struct np_grid *grid, const struct np_spread *spread, boo
 		       spread->least_rank, most.text, spread->most_rank);
 }
 
-/* A bubble that is zero everywhere says nothing; the span takes its column. */
+/* A bubble that is zero everywhere says nothing. */
 static bool has_bubble(const struct np_cluster *cluster)
 {
 	for (size_t i = 0; i < cluster->run->sources.count; i++) {
@@ -213,42 +227,149 @@ static bool has_bubble(const struct np_cluster *cluster)
 	return false;
 }
 
-static void put_step_row(struct np_grid *grid, const struct cluster_report *report, size_t step,
-			 bool bubble)
+/* The step itself is always there; what is free has no column where a bubble takes its room. */
+static struct shown choose_columns(const struct cluster_report *report)
 {
+	bool bubble = has_bubble(report->analysis->cluster);
+	bool room = !bubble || report->width >= STEP_COLUMN + 5 * SHORT_COLUMN;
+	struct shown shown = { .list = { NP_Q_COMPUTING, NP_Q_EXPOSED }, .count = 2 };
+
+	if (room)
+		shown.list[shown.count++] = NP_Q_FREE;
+	if (bubble)
+		shown.list[shown.count++] = NP_Q_BUBBLE;
+	shown.list[shown.count++] = NP_Q_STEP;
+	shown.wide = report->width >= WIDE &&
+		     report->width >= STEP_COLUMN + shown.count * LONG_COLUMN - LONG_COLUMN / 2;
+	return shown;
+}
+
+static void put_step_row(struct np_grid *grid, const struct cluster_report *report, size_t step,
+			 const struct shown *shown)
+{
+	const struct np_spread *spreads = report->analysis->spreads.steps[step];
 	const char *id =
 		np_run_text(report->analysis->run, report->analysis->cluster->steps.item[step]);
 
 	np_grid_cell(grid, id ? id : "all");
-	for (int quantity = 0; quantity < NP_Q_COUNT; quantity++) {
-		if (quantity != (bubble ? NP_Q_SPAN : NP_Q_BUBBLE))
-			put_spread(grid, &report->analysis->spreads.steps[step][quantity],
-				   report->width >= WIDE);
+	for (size_t i = 0; i < shown->count; i++) {
+		/* A step that is known and has no iteration is the last. */
+		if (shown->list[i] == NP_Q_STEP && spreads[NP_Q_STEP].ranks == 0 &&
+		    spreads[NP_Q_SPAN].ranks > 0)
+			np_grid_cell(grid, "-");
+		else
+			put_spread(grid, &spreads[shown->list[i]], shown->wide);
 	}
+}
+
+/* Below a percent it says nothing. */
+#define WORTH_A_LINE 0.01
+
+/* Steps without an iteration: what they have instead. */
+static void put_last_steps(struct np_buf *text, const struct np_analysis *analysis)
+{
+	const struct np_cluster *cluster = analysis->cluster;
+	size_t last = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		const struct np_spread *spreads = analysis->spreads.steps[i];
+
+		if (spreads[NP_Q_STEP].ranks > 0 || spreads[NP_Q_SPAN].ranks == 0)
+			continue;
+		last = i;
+		count++;
+	}
+	if (count == 0)
+		return;
+	np_buf_add(text, "an iteration lasts until the next step begins: ");
+	if (count > 1) {
+		np_buf_printf(text, "%zu steps have none, for none follows them\n", count);
+		return;
+	}
+	np_buf_printf(text, "step %s has none; its span is ",
+		      np_run_text(analysis->run, cluster->steps.item[last]));
+	np_text_duration(text, analysis->spreads.steps[last][NP_Q_SPAN].most);
+	np_buf_add(text, " at most\n");
+}
+
+/* Idle time between steps is in no span: how much of the iterations it is, and whose. */
+static void put_between(struct np_buf *text, const struct np_spreads *spreads)
+{
+	np_ns between = spreads->total[NP_Q_BETWEEN];
+	bool first = true;
+
+	if ((double)between < WORTH_A_LINE * (double)spreads->total[NP_Q_STEP])
+		return;
+	np_buf_add(text, "between steps: ");
+	np_text_duration(text, between);
+	np_buf_printf(text, " over all ranks, %.0f %% of their time; ",
+		      100 * (double)between / (double)spreads->total[NP_Q_STEP]);
+	for (int i = 0; i < NP_BETWEEN_KINDS; i++) {
+		double share = (double)spreads->between[i] / (double)between;
+
+		if (share < WORTH_A_LINE)
+			continue;
+		np_buf_printf(text, "%s%s %.0f %%", first ? "" : ", ",
+			      strchr(np_between_leaf((enum np_between)i), '/') + 1, 100 * share);
+		first = false;
+	}
+	np_buf_add(text, "\n");
+}
+
+/*
+ * What the host did of a step before the device began with it. It matters where
+ * the device may have waited for it: between steps, or before the only one.
+ */
+static void put_preparing(struct np_buf *text, const struct np_spreads *spreads, size_t steps)
+{
+	np_ns preparing = spreads->total[NP_Q_PREPARING];
+	const struct np_spread *most = NULL;
+	np_ns idle =
+		spreads->basis == NP_BASIS_ITERATION ? spreads->total[NP_Q_BETWEEN] : preparing;
+
+	for (size_t i = 0; i < steps; i++) {
+		const struct np_spread *each = &spreads->steps[i][NP_Q_PREPARING];
+
+		if (each->ranks > 0 && (!most || each->most > most->most))
+			most = each;
+	}
+	if (!most || (double)preparing < WORTH_A_LINE * (double)spreads->total[NP_Q_STEP] ||
+	    (double)idle < WORTH_A_LINE * (double)spreads->total[NP_Q_STEP])
+		return;
+	np_buf_add(text, "preparing, from the host's begin of a step to the device's: ");
+	np_text_duration(text, most->most);
+	if (most->most_rank < 0)
+		np_buf_add(text, " at most\n");
+	else
+		np_buf_printf(text, " at most, on rank %" PRId32 "\n", most->most_rank);
 }
 
 static int put_step_spreads(struct np_section *section, const struct cluster_report *report,
 			    struct np_err *err)
 {
+	const struct np_spreads *spreads = &report->analysis->spreads;
 	const struct np_cluster *cluster = report->analysis->cluster;
-	bool bubble = has_bubble(cluster);
+	const struct shown shown = choose_columns(report);
 	struct np_grid_column columns[NP_Q_COUNT + 1] = { { "step", NP_RIGHT, false } };
-	const struct np_longest *longest = &report->analysis->spreads.longest;
-	size_t count = 1;
+	const struct np_longest *longest = &spreads->longest;
 
-	for (int quantity = 0; quantity < NP_Q_COUNT; quantity++) {
-		if (quantity != (bubble ? NP_Q_SPAN : NP_Q_BUBBLE))
-			columns[count++] = (struct np_grid_column){ quantity_titles[quantity],
-								    NP_LEFT, false };
-	}
-	section->grid = np_grid_new(columns, count);
+	for (size_t i = 0; i < shown.count; i++)
+		columns[i + 1] = (struct np_grid_column){ shown.list[i] == NP_Q_STEP
+								  ? np_basis_words(spreads->basis)
+								  : quantity_titles[shown.list[i]],
+							  NP_LEFT, false };
+	section->grid = np_grid_new(columns, shown.count + 1);
 	if (!section->grid)
 		return np_fail_nomem(err, "the screen");
 	for (size_t i = 0; i < cluster->steps.count && i < MAX_STEPS; i++)
-		put_step_row(section->grid, report, i, bubble);
+		put_step_row(section->grid, report, i, &shown);
 	if (cluster->steps.count > MAX_STEPS)
 		np_buf_printf(&section->text, "… and %zu more steps: --steps N, or -f csv\n",
 			      cluster->steps.count - MAX_STEPS);
+	put_last_steps(&section->text, report->analysis);
+	put_between(&section->text, spreads);
+	put_preparing(&section->text, spreads, cluster->steps.count);
 	/* Below a percent somebody is always longest. */
 	if (longest->steps > 0 && longest->over >= 0.01)
 		np_buf_printf(&section->text,
@@ -378,7 +499,7 @@ static void put_total_wait(struct np_buf *text, const struct cluster_report *rep
 	np_buf_add(text, ", partly hidden by computing; exposed communication: ");
 	np_text_duration(text, report->analysis->spreads.total[NP_Q_EXPOSED]);
 	np_buf_add(text, " of ");
-	np_text_duration(text, report->analysis->spreads.total[NP_Q_SPAN]);
+	np_text_duration(text, report->analysis->spreads.total[NP_Q_STEP]);
 	np_buf_add(text, " of steps\n");
 }
 

@@ -140,7 +140,7 @@ static void put_pipeline(struct np_buf *buf, const struct np_analysis *analysis)
 
 static void put_experts(struct np_buf *buf, const struct np_analysis *analysis)
 {
-	np_ns span = analysis->spreads.total[NP_Q_SPAN];
+	np_ns span = analysis->spreads.total[NP_Q_STEP];
 	const struct np_expert_total *total = &analysis->experts.total;
 
 	if (total->ranks == 0 || total->lost == NP_UNKNOWN || span == NP_UNKNOWN ||

@@ -17,6 +17,7 @@ const struct np_relation *const np_cluster_relations[] = {
 	&np_table_base_info,
 	&np_table_host_info,
 	&np_table_rank_device_map,
+	&np_table_step,
 	&np_table_comm_step,
 	&np_table_role_step,
 	&np_table_partition,

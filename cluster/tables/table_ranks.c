@@ -49,9 +49,10 @@ static int produce_partition(const void *model, struct np_sink *sink, struct np_
 	return rc;
 }
 
-NP_DEFINE_TABLE(np_table_partition, "np_partition",
-		"where the span of each rank's steps went, each ns once", partition_columns,
-		produce_partition);
+NP_DEFINE_TABLE(
+	np_table_partition, "np_partition",
+	"where the iteration of each rank's steps went, or the span of one without, each ns once",
+	partition_columns, produce_partition);
 
 /* --- np_kernel_type, np_call ---------------------------------------------------------------- */
 

@@ -22,7 +22,7 @@
  * gaps are (activity.h): the gap that a task ended is the host's up to the
  * end of the call that launched it, and the dataloader's of that where the
  * host loaded data; the rest of it is other, and all of it unknown without
- * such a call. Copies, and work that belongs to no step, are other.
+ * such a call. Copies, and work of no step or of an earlier one, are other.
  *
  *	iteration = span + Σ between
  *
@@ -32,6 +32,7 @@
  * Wherever a command says "the step" it means np_step_length() on the basis of
  * its run. Steps without a length on that basis enter no mean.
  */
+struct np_rank;
 struct np_run;
 struct np_step_time;
 
@@ -68,5 +69,37 @@ np_ns np_step_length(const struct np_step_time *time, enum np_basis basis);
 
 /* What lies between its span and the next step; NP_UNKNOWN without an iteration. */
 np_ns np_step_between(const struct np_step_time *time);
+
+/* Are the step times of a rank those that the vendor derived, with no intervals behind them? */
+bool np_rank_times_are_vendors(const struct np_rank *rank);
+
+/*
+ * The vendor's own step times
+ * ---------------------------
+ *
+ * His tables and files have two definitions. In databases free time is what is
+ * idle between the first start and the last end of a step, as it is here; in
+ * text files idle time that starts in the window of a step counts as its free,
+ * with what follows the last end, and as part of its stage. Only what is
+ * written in his form (ClusterStepTraceTime, cluster_step_trace_time.csv)
+ * follows him: the form of the files that were read, or that of databases for
+ * all ranks where some were databases.
+ */
+enum np_form {
+	NP_FORM_DB,
+	NP_FORM_TEXT,
+};
+
+/* The form of the files that a rank's step times come from. */
+enum np_form np_rank_form(const struct np_rank *rank);
+
+/* The form for all ranks. */
+enum np_form np_run_form(const struct np_run *run);
+
+/* What the vendor adds to free and to stage of a step; 0 in databases. */
+np_ns np_step_trailing(const struct np_step_time *time, enum np_form form);
+
+/* Note that ranks have both forms, where they do. */
+void np_run_note_forms(struct np_run *run);
 
 #endif /* NP_ITERATION_H */

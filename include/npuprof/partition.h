@@ -6,17 +6,21 @@
 #include "npuprof/waits.h"
 
 /*
- * Where the span of a step went
+ * Where the time of a step went
  * =============================
  *
- * The span of every rank in every step divided into leaves, each nanosecond
- * once, so that they sum to np_step_time.span:
+ * The iteration of every rank in every step, or the span where it has none,
+ * divided into leaves, each nanosecond once, so that they sum to it:
  *
  *	compute/<operator type>                   compute/unknown: not recorded (Level0)
  *	comm/<pg_name or group>/wait, /transfer   of what no computing hides
  *	comm/<pg_name or group>                   where they cannot be distinguished
  *	memcpy
  *	free/host, free/dataloader, free/other, free/unknown
+ *	between/dataloader, between/host, between/other, between/unknown
+ *
+ * Of a step whose work outlives the start of the next one what lies behind that
+ * start is left out: it is in the span, and not in the iteration (iteration.h).
  *
  * See activity.h for whose a nanosecond is. The first `wait` nanoseconds of an
  * operator are waiting (np_waits), by whichever estimator: on one clock that is

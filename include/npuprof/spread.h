@@ -3,6 +3,7 @@
 #define NP_SPREAD_H
 
 #include "npuprof/cluster.h"
+#include "npuprof/iteration.h"
 
 /*
  * How far the ranks are apart
@@ -20,6 +21,9 @@ enum np_quantity {
 	NP_Q_FREE,
 	NP_Q_BUBBLE,
 	NP_Q_SPAN,
+	NP_Q_STEP,      /* on the basis of the run: iteration or span */
+	NP_Q_BETWEEN,   /* of steps with an iteration */
+	NP_Q_PREPARING, /* as far as it is not negative: clocks of host and device differ */
 	NP_Q_COUNT,
 };
 
@@ -41,9 +45,15 @@ struct np_longest {
 
 /* All of that for a run. */
 struct np_spreads {
+	enum np_basis basis;
 	struct np_spread (*steps)[NP_Q_COUNT]; /* by step of the cluster */
-	np_ns total[NP_Q_COUNT];               /* over all ranks and steps, as far as known */
-	struct np_longest longest;             /* in computing */
+	/*
+	 * Over all ranks and steps, as far as known; of the step the iteration, and the
+	 * span of those that have none: all the time that there is to share out.
+	 */
+	np_ns total[NP_Q_COUNT];
+	np_ns between[NP_BETWEEN_KINDS]; /* likewise */
+	struct np_longest longest;       /* in computing */
 };
 
 int np_spreads_measure(const struct np_cluster *cluster, struct np_spreads *ret, struct np_err *err)

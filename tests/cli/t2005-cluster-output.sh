@@ -48,9 +48,9 @@ mine.txt'
 
 behaviour 'JSON has every field of the contract; what is not measured is null or empty'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'))")" \
-	'schema input trust steps communicators roles stragglers verdict unattributed_ns charges links pipeline experts memory job_findings replay whatif critical_path efficiency'
+	'schema input trust step_basis steps communicators roles stragglers verdict unattributed_ns charges links pipeline experts memory job_findings replay whatif critical_path efficiency'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.steps[0].ranks[0]')")" \
-	'rank device host computing_ns communication_ns communication_not_overlapped_ns overlapped_ns free_ns bubble_ns stage_ns preparing_ns span_ns host_step_ns e2e_ns partition dp pp tp cp ep'
+	'rank device host computing_ns communication_ns communication_not_overlapped_ns overlapped_ns free_ns bubble_ns stage_ns preparing_ns span_ns iteration_ns between_ns source host_step_ns e2e_ns partition dp pp tp cp ep'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.communicators[0].steps[0]')")" \
 	'step ops bytes moved_bytes gb_per_s elapsed_ns wait_ns transit_ns exposed_ns overlapped_ns computing_ns comm_compute_ratio estimator'
 expect_equal "$(sqlite3 :memory: "SELECT sum(value ->> 'wait_ns' + value ->> 'transit_ns' <> value ->> 'elapsed_ns')
@@ -180,7 +180,9 @@ for words in 'cluster wide -q -o out' 'whatif wide -q' 'advisor wide -q' 'info w
 done
 at_80_columns cluster wide -q -o out
 expect_stdout_has 'waiting' 'of others'
-expect_equal "$(grep -cE '^ +1[01] ( [0-9.]+…[0-9.]+ [mu]s r[0-9]+ *){4}$' "$work/stdout")" 2
+expect_equal "$(grep -cE '^ +10 ( [0-9.]+…[0-9.]+ [mu]s r[0-9]+ *){4}$' "$work/stdout")" 1
+# No step follows the last: it has no iteration.
+expect_equal "$(grep -cE '^ +11 ( [0-9.]+…[0-9.]+ [mu]s r[0-9]+ *){3} -$' "$work/stdout")" 1
 
 behaviour 'a rank that talks to nobody lacks communication, and not what the profiler would have recorded of it'
 "$synth" -q -o "$work/alone" --ranks 1 --steps 1 --layers 2 --kernels-per-layer 4 || exit 1

@@ -8,12 +8,15 @@ need_program sqlite3
 cells() {
 	sqlite3 :memory: "
 		CREATE TABLE part AS SELECT s.value ->> 'step' AS step, r.value ->> 'rank' AS rank, r.value ->> 'device' AS device,
-			r.value ->> 'span_ns' AS span, r.value ->> 'computing_ns' AS computing,
+			r.value ->> 'span_ns' AS span, r.value ->> 'iteration_ns' AS iteration,
+			r.value ->> 'between_ns' AS gap, r.value ->> 'computing_ns' AS computing,
 			r.value ->> 'communication_not_overlapped_ns' AS exposed, r.value ->> 'free_ns' AS free,
 			p.value ->> 'leaf' AS leaf, p.value ->> 'ns' AS ns
 			FROM json_each(readfile('$1'), '\$.steps') s, json_each(s.value, '\$.ranks') r,
 			json_each(r.value, '\$.partition') p WHERE p.type = 'object';
-		SELECT rank, step, CASE WHEN sum(ns) = span
+		SELECT rank, step, CASE WHEN sum(ns) = coalesce(iteration, span) AND (iteration IS NULL) = (gap IS NULL)
+			AND coalesce(sum(ns) FILTER (WHERE leaf LIKE 'between/%'), 0) = coalesce(gap, 0)
+			AND coalesce(span + gap, span) = sum(ns)
 			AND sum(ns) FILTER (WHERE leaf LIKE 'compute/%') = computing
 			AND coalesce(sum(ns) FILTER (WHERE leaf LIKE 'comm/%'), 0) = exposed
 			AND coalesce(sum(ns) FILTER (WHERE leaf = 'memcpy' OR leaf LIKE 'free/%'), 0) = free
@@ -50,7 +53,7 @@ form() {
 	leaves "$work/$name.json" >"$work/$name.leaves"
 }
 
-behaviour 'leaves sum to the span, to computing, to exposed communication and to free'
+behaviour 'leaves sum to the iteration, or the span of the last step, to computing, to exposed communication and to free'
 form dp db 8 --schedule dp --ranks 4 --steps 2 --seed 1 --slow-rank 2:1.3
 form tp db 16 --schedule 3d --ranks 8 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2 --seed 3
 form pp db 8 --schedule pp --ranks 4 --pp 4 --micro-batches 4 --p2p batch --steps 2 --seed 4
@@ -104,6 +107,7 @@ analyse kernels "$work/kernels"
 leaves "$work/kernels.json" >"$work/kernels.leaves"
 expect_equal "$(cells "$work/kernels.json" | cut -d '|' -f 3 | sort | uniq -c | tr -s ' ')" ' 8 exact'
 expect_equal "$(grep '|free/' "$work/kernels.leaves" | cut -d '|' -f 3 | sort -u)" free/unknown
+expect_equal "$(grep '|between/' "$work/kernels.leaves" | cut -d '|' -f 3 | sort -u)" between/unknown
 expect 'computing is the same' diff <(grep '|compute/' "$work/dp.leaves") <(grep '|compute/' "$work/kernels.leaves")
 
 behaviour 'without any intervals there are totals and no partition, and that is said'

@@ -23,6 +23,12 @@ struct comm_leaves {
 	np_str part[COMM_PARTS];
 };
 
+/* How much of what is exposed of an operator lies behind the iteration. */
+struct left_out {
+	uint32_t op;
+	np_ns ns;
+};
+
 /* Leaves are interned paths. */
 struct partition_builder {
 	const struct np_cluster *cluster;
@@ -31,12 +37,14 @@ struct partition_builder {
 	struct np_partition *partition;
 	struct np_err *err;
 	np_str fixed[NP_LEAF_KINDS]; /* of kinds that have one leaf; of others for nobody */
+	np_str between[NP_BETWEEN_KINDS];
 	struct np_idmap *type_leaf;  /* np_str of a type → leaf */
 	struct np_idmap *comm_index; /* hash of a communicator → comms */
 	NP_VEC(struct comm_leaves) comms;
 	/* The cell in work: what each leaf has got, and which of them have something. */
 	NP_VEC(np_ns) got;
 	NP_VEC(np_str) touched;
+	NP_VEC(struct left_out) left_out;
 };
 
 /* --- leaves ---------------------------------------------------------------------------------- */
@@ -78,6 +86,8 @@ static int add_fixed_leaves(struct partition_builder *build)
 
 	for (int i = 0; i < NP_LEAF_KINDS && rc == NP_OK; i++)
 		rc = add_leaf(build, paths[i], &build->fixed[i]);
+	for (int i = 0; i < NP_BETWEEN_KINDS && rc == NP_OK; i++)
+		rc = add_leaf(build, np_between_leaf((enum np_between)i), &build->between[i]);
 	return rc;
 }
 
@@ -149,19 +159,74 @@ static int give(struct partition_builder *build, np_str leaf, np_ns ns)
 	return NP_OK;
 }
 
-/* A share of a segment; what operators got is taken from their exposed pieces. */
-static int give_share(struct partition_builder *build, const struct np_share *share)
+static int leave_out(struct partition_builder *build, uint32_t op, np_ns ns)
+{
+	struct left_out *left;
+
+	if (ns == 0)
+		return NP_OK;
+	left = np_vec_add(&build->left_out, build->err);
+	if (!left)
+		return NP_E_NOMEM;
+	*left = (struct left_out){ op, ns };
+	return NP_OK;
+}
+
+/*
+ * The first `most` ns of a share of a segment; what operators got is taken from
+ * their exposed pieces, but for what is left out here.
+ */
+static int give_share(struct partition_builder *build, const struct np_share *share, np_ns most)
 {
 	enum np_leaf_kind kind = np_leaf_kind(share->leaf);
 	uint32_t of = np_leaf_of(share->leaf);
 	np_str leaf = build->fixed[kind];
+	np_ns ns = share->ns < most ? share->ns : most;
 	int rc = NP_OK;
 
 	if (kind == NP_LEAF_COMM && of != NP_LEAF_NOBODY)
-		return NP_OK;
-	if (kind == NP_LEAF_COMPUTE && of != NP_STR_NONE)
+		return leave_out(build, of, share->ns - ns);
+	if (kind == NP_LEAF_COMPUTE && of != NP_STR_NONE && ns > 0)
 		rc = type_leaf(build, of, &leaf);
-	return rc < 0 ? rc : give(build, leaf, share->ns);
+	return rc < 0 ? rc : give(build, leaf, ns);
+}
+
+/*
+ * What runs on when the next step has begun is computing, else communication,
+ * else a copy, and nothing of the step starts any more: the kinds of a segment's
+ * shares are in the order of time there. A segment ends where the window of the
+ * next step begins (activity.h), so it is only such a one that is cut apart.
+ */
+static int give_segment(struct partition_builder *build, const struct np_activity *activity,
+			const struct np_segment *segment, np_ns until)
+{
+	np_ns most = until > segment->begin ? until - segment->begin : 0;
+	int rc = NP_OK;
+
+	for (uint32_t i = segment[0].first; i < segment[1].first && rc == NP_OK; i++) {
+		const struct np_share *share = &activity->shares.item[i];
+
+		rc = give_share(build, share, most);
+		most = most > share->ns ? most - share->ns : 0;
+	}
+	return rc;
+}
+
+/* The end of a piece without what is left out of its operator. */
+static np_ns end_of_piece(struct partition_builder *build, const struct np_exposed *piece)
+{
+	np_ns end = piece->end;
+
+	for (size_t i = 0; i < build->left_out.count && end > piece->begin; i++) {
+		struct left_out *left = &build->left_out.item[i];
+		np_ns ns = end - piece->begin < left->ns ? end - piece->begin : left->ns;
+
+		if (left->op != piece->op)
+			continue;
+		end -= ns;
+		left->ns -= ns;
+	}
+	return end;
 }
 
 static int give_exposed(struct partition_builder *build, size_t rank_index,
@@ -172,16 +237,17 @@ static int give_exposed(struct partition_builder *build, size_t rank_index,
 	np_ns wait = build->waits->wait[np_align_slot(build->align, rank_index, piece->op)];
 	const struct comm_leaves *leaves;
 	np_ns until = piece->begin;
+	np_ns end = end_of_piece(build, piece);
 	int rc = comm_leaves(build, rank->groups.item[op->group].hash, &leaves);
 
 	if (rc < 0)
 		return rc;
 	if (wait == NP_UNKNOWN)
-		return give(build, leaves->part[COMM_WHOLE], piece->end - piece->begin);
+		return give(build, leaves->part[COMM_WHOLE], end - piece->begin);
 	if (op->start + wait > until)
-		until = op->start + wait < piece->end ? op->start + wait : piece->end;
+		until = op->start + wait < end ? op->start + wait : end;
 	rc = give(build, leaves->part[COMM_WAIT], until - piece->begin);
-	return rc < 0 ? rc : give(build, leaves->part[COMM_TRANSFER], piece->end - until);
+	return rc < 0 ? rc : give(build, leaves->part[COMM_TRANSFER], end - until);
 }
 
 static int by_time(const void *left, const void *right)
@@ -218,19 +284,35 @@ static int close_cell(struct partition_builder *build)
 	return NP_OK;
 }
 
-static int add_cell(struct partition_builder *build, size_t rank_index, size_t index)
+static int give_between(struct partition_builder *build, const struct np_step_time *time)
 {
-	const struct np_activity *activity = &build->cluster->run->ranks[rank_index]->activity;
-	const struct np_activity_cell *cell = &activity->cells.item[index];
-	const struct np_segment *segment = &activity->segments.item[cell->first_segment];
-	uint32_t end = segment[cell->segments].first;
 	int rc = NP_OK;
 
-	for (uint32_t i = segment->first; i < end && rc == NP_OK; i++)
-		rc = give_share(build, &activity->shares.item[i]);
-	for (uint32_t i = 0; i < cell->exposed && rc == NP_OK; i++)
+	for (int i = 0; i < NP_BETWEEN_KINDS && rc == NP_OK; i++)
+		rc = give(build, build->between[i], time->between[i]);
+	return rc;
+}
+
+static int add_cell(struct partition_builder *build, size_t rank_index, size_t index)
+{
+	const struct np_rank *rank = build->cluster->run->ranks[rank_index];
+	const struct np_step_time *time = &rank->times.item[index];
+	const struct np_activity *activity = &rank->activity;
+	const struct np_activity_cell *cell = &activity->cells.item[index];
+	np_ns iteration = np_step_iteration(time);
+	np_ns until = iteration == NP_UNKNOWN ? NP_NS_MAX : cell->begin + iteration;
+	int rc = NP_OK;
+
+	build->left_out.count = 0;
+	for (uint32_t i = 0; i < cell->segments && rc == NP_OK; i++)
+		rc = give_segment(build, activity,
+				  &activity->segments.item[cell->first_segment + i], until);
+	/* What lies behind the iteration is the last of its operator. */
+	for (uint32_t i = cell->exposed; i > 0 && rc == NP_OK; i--)
 		rc = give_exposed(build, rank_index,
-				  &activity->exposed.item[cell->first_exposed + i]);
+				  &activity->exposed.item[cell->first_exposed + i - 1]);
+	if (rc == NP_OK && iteration != NP_UNKNOWN)
+		rc = give_between(build, time);
 	return rc < 0 ? rc : close_cell(build);
 }
 
@@ -293,6 +375,7 @@ int np_partition_measure(const struct np_cluster *cluster, const struct np_align
 	np_vec_release(&build.comms);
 	np_vec_release(&build.got);
 	np_vec_release(&build.touched);
+	np_vec_release(&build.left_out);
 	if (rc < 0) {
 		np_partition_release(&partition);
 		return rc;

@@ -13,7 +13,8 @@ struct step_sample {
 };
 
 /* The value of a quantity, NP_UNKNOWN where it is not known. */
-static np_ns quantity_of(const struct np_step_time *time, enum np_quantity quantity)
+static np_ns quantity_of(const struct np_step_time *time, enum np_quantity quantity,
+			 enum np_basis basis)
 {
 	switch (quantity) {
 	case NP_Q_COMPUTING:
@@ -26,6 +27,12 @@ static np_ns quantity_of(const struct np_step_time *time, enum np_quantity quant
 		return time->bubble;
 	case NP_Q_SPAN:
 		return time->span;
+	case NP_Q_STEP:
+		return np_step_length(time, basis);
+	case NP_Q_BETWEEN:
+		return np_step_between(time);
+	case NP_Q_PREPARING:
+		return time->preparing < 0 ? NP_UNKNOWN : time->preparing;
 	case NP_Q_COUNT:
 		break;
 	}
@@ -49,7 +56,7 @@ struct step_samples {
 };
 
 /* What every rank had in each step. */
-static int collect(const struct np_cluster *cluster, enum np_quantity quantity,
+static int collect(const struct np_cluster *cluster, enum np_quantity quantity, enum np_basis basis,
 		   struct step_samples *samples, struct np_err *err)
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *places = np_idmap_new();
@@ -65,7 +72,7 @@ static int collect(const struct np_cluster *cluster, enum np_quantity quantity,
 
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
 			const struct np_step_time *time = &rank->times.item[j];
-			np_ns value = quantity_of(time, quantity);
+			np_ns value = quantity_of(time, quantity, basis);
 			uint32_t step = np_idmap_get(places, rank->steps.item[time->step].id);
 			struct step_sample *sample;
 
@@ -125,7 +132,8 @@ static int count_step(struct longest_list *longest, const struct np_spread *spre
 }
 
 /* A quantity over all ranks and steps together, as far as it is known. */
-static np_ns quantity_total(const struct np_cluster *cluster, enum np_quantity quantity)
+static np_ns quantity_total(const struct np_cluster *cluster, enum np_quantity quantity,
+			    enum np_basis basis)
 {
 	np_ns total = 0;
 
@@ -133,13 +141,28 @@ static np_ns quantity_total(const struct np_cluster *cluster, enum np_quantity q
 		const struct np_rank *rank = cluster->run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
-			np_ns value = quantity_of(&rank->times.item[j], quantity);
+			const struct np_step_time *time = &rank->times.item[j];
+			np_ns value = quantity_of(time, quantity, basis);
 
+			if (value == NP_UNKNOWN && quantity == NP_Q_STEP)
+				value = time->span;
 			if (value != NP_UNKNOWN)
 				total += value;
 		}
 	}
 	return total;
+}
+
+static void add_between(const struct np_cluster *cluster, struct np_spreads *spreads)
+{
+	for (size_t i = 0; i < cluster->run->sources.count; i++) {
+		const struct np_rank *rank = cluster->run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->times.count; j++) {
+			for (int kind = 0; kind < NP_BETWEEN_KINDS; kind++)
+				spreads->between[kind] += rank->times.item[j].between[kind];
+		}
+	}
 }
 
 /* The rank that was on top in the most steps. */
@@ -171,7 +194,7 @@ static int measure_quantity(const struct np_cluster *cluster, enum np_quantity q
 			    struct np_spreads *spreads, struct np_err *err)
 {
 	struct step_samples samples = { 0 };
-	int rc = collect(cluster, quantity, &samples, err);
+	int rc = collect(cluster, quantity, spreads->basis, &samples, err);
 
 	if (rc == NP_OK && samples.list.count > 0)
 		qsort(samples.list.item, samples.list.count, sizeof(struct step_sample), by_value);
@@ -188,16 +211,17 @@ static int measure_quantity(const struct np_cluster *cluster, enum np_quantity q
 
 int np_spreads_measure(const struct np_cluster *cluster, struct np_spreads *ret, struct np_err *err)
 {
-	struct np_spreads spreads = { 0 };
+	struct np_spreads spreads = { .basis = np_run_basis(cluster->run) };
 	int rc = NP_OK;
 
 	spreads.steps = calloc(cluster->steps.count + 1, sizeof(*spreads.steps));
 	if (!spreads.steps)
 		return np_fail_nomem(err, "spreads of steps");
 	for (int i = 0; i < NP_Q_COUNT && rc == NP_OK; i++) {
-		spreads.total[i] = quantity_total(cluster, (enum np_quantity)i);
+		spreads.total[i] = quantity_total(cluster, (enum np_quantity)i, spreads.basis);
 		rc = measure_quantity(cluster, (enum np_quantity)i, &spreads, err);
 	}
+	add_between(cluster, &spreads);
 	if (rc == NP_OK)
 		rc = find_longest(&spreads, cluster->steps.count, NP_Q_COMPUTING, &spreads.longest,
 				  err);

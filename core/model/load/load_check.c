@@ -51,16 +51,18 @@ static const struct np_step_time *find_time(const struct np_rank *rank, np_str s
 	return NULL;
 }
 
-static void check_step(struct differences *found, const char *where,
+static void check_step(struct differences *found, const char *where, enum np_form form,
 		       const struct np_step_time *file, const struct np_step_time *derived)
 {
+	np_ns trailing = np_step_trailing(derived, form);
+
 	compare_times(found, "computing", where, file->computing, derived->computing);
 	compare_times(found, "communication_not_overlapped", where,
 		      file->communication_not_overlapped, derived->communication_not_overlapped);
 	compare_times(found, "overlapped", where, file->overlapped, derived->overlapped);
 	compare_times(found, "communication", where, file->communication, derived->communication);
-	compare_times(found, "free", where, file->free, derived->free);
-	compare_times(found, "stage", where, file->stage, derived->stage);
+	compare_times(found, "free", where, file->free, np_plus(derived->free, trailing));
+	compare_times(found, "stage", where, file->stage, np_plus(derived->stage, trailing));
 	compare_times(found, "bubble", where, file->bubble, derived->bubble);
 	compare_times(found, "preparing", where, file->preparing, derived->preparing);
 }
@@ -84,7 +86,7 @@ static void check_steps(struct np_rank *rank, const struct np_rank *file, const 
 			continue;
 		(void)snprintf(where, sizeof(where), "step %s",
 			       id == NP_STR_NONE ? "(none)" : np_strtab_text(strings, id));
-		check_step(&found, where, time, derived);
+		check_step(&found, where, np_rank_form(file), time, derived);
 	}
 	note(rank, path, "StepTraceTime", rank->step_source, &found);
 }

@@ -66,3 +66,61 @@ enum np_basis np_run_basis(const struct np_run *run)
 	}
 	return NP_BASIS_SPAN;
 }
+
+bool np_rank_times_are_vendors(const struct np_rank *rank)
+{
+	return (rank->step_source == NP_FROM_TEXT || rank->step_source == NP_FROM_ANALYSIS_DB) &&
+	       rank->activity.cells.count == 0;
+}
+
+enum np_form np_rank_form(const struct np_rank *rank)
+{
+	switch (rank->step_source) {
+	case NP_FROM_TRACE:
+	case NP_FROM_KERNELS:
+	case NP_FROM_TEXT:
+		return NP_FORM_TEXT;
+	case NP_FROM_NOTHING:
+	case NP_FROM_RANK_DB:
+	case NP_FROM_ANALYSIS_DB:
+		break;
+	}
+	return NP_FORM_DB;
+}
+
+/* How many ranks with step times have this form. */
+static size_t ranks_of(const struct np_run *run, enum np_form form)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; run->ranks && i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		count += rank && rank->times.count > 0 && np_rank_form(rank) == form;
+	}
+	return count;
+}
+
+enum np_form np_run_form(const struct np_run *run)
+{
+	return ranks_of(run, NP_FORM_DB) > 0 ? NP_FORM_DB : NP_FORM_TEXT;
+}
+
+np_ns np_step_trailing(const struct np_step_time *time, enum np_form form)
+{
+	return form == NP_FORM_TEXT ? time->trailing : 0;
+}
+
+void np_run_note_forms(struct np_run *run)
+{
+	size_t db = ranks_of(run, NP_FORM_DB);
+	size_t text = ranks_of(run, NP_FORM_TEXT);
+
+	if (db > 0 && text > 0)
+		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0],
+			    "step times",
+			    "%zu ranks are text and %zu databases, which the vendor measures"
+			    " differently: ClusterStepTraceTime has the form of databases for all,"
+			    " without idle time behind the last end of a step",
+			    text, db);
+}

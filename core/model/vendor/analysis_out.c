@@ -47,14 +47,15 @@ static void label(const struct derived_rank *derived, uint32_t group, uint32_t s
 
 /* --- StepTraceTime --------------------------------------------------------------------------- */
 
-static int produce_steps(const void *model, struct np_sink *sink, struct np_err *err)
+static int produce_steps_as(const struct derived_rank *derived, enum np_form form,
+			    struct np_sink *sink, struct np_err *err)
 {
-	const struct derived_rank *derived = model;
 	const struct np_rank *rank = derived->rank;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < rank->times.count && rc == NP_OK; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
+		np_ns trailing = np_step_trailing(time, form);
 		const struct np_cell cells[] = {
 			np_cell_integer(time->device),
 			text_cell(derived, rank->steps.item[time->step].id),
@@ -62,8 +63,8 @@ static int produce_steps(const void *model, struct np_sink *sink, struct np_err 
 			np_cell_scaled(time->communication_not_overlapped, NS_PER_US),
 			np_cell_scaled(time->overlapped, NS_PER_US),
 			np_cell_scaled(time->communication, NS_PER_US),
-			np_cell_scaled(time->free, NS_PER_US),
-			np_cell_scaled(time->stage, NS_PER_US),
+			np_cell_scaled(np_plus(time->free, trailing), NS_PER_US),
+			np_cell_scaled(np_plus(time->stage, trailing), NS_PER_US),
 			np_cell_scaled(time->bubble, NS_PER_US),
 			np_cell_scaled(np_step_without_receive(time), NS_PER_US),
 			np_cell_scaled(time->preparing, NS_PER_US),
@@ -72,6 +73,16 @@ static int produce_steps(const void *model, struct np_sink *sink, struct np_err 
 		rc = np_sink_row(sink, cells, err);
 	}
 	return rc;
+}
+
+static int produce_steps(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	return produce_steps_as(model, NP_FORM_DB, sink, err);
+}
+
+static int produce_text_steps(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	return produce_steps_as(model, NP_FORM_TEXT, sink, err);
 }
 
 static const struct np_column step_columns[] = {
@@ -128,7 +139,7 @@ const struct np_column np_cluster_step_columns[NP_CLUSTER_STEP_COLUMNS] = {
 static const struct np_relation step_csv = { .name = "step_trace_time",
 					     .columns = step_csv_columns,
 					     .column_count = NP_COUNT(step_csv_columns),
-					     .produce = produce_steps };
+					     .produce = produce_text_steps };
 
 int np_step_trace_write(const struct np_rank *rank, const struct np_strtab *strings, FILE *stream,
 			struct np_err *err)

@@ -8,6 +8,7 @@
 void between_init(struct between *between)
 {
 	between->time = SIZE_MAX;
+	between->reached = -NP_NS_MAX;
 	between->work.count = 0;
 }
 
@@ -45,7 +46,9 @@ void between_open(struct between *between, size_t time, np_ns end)
 {
 	between->time = time;
 	between->end = end;
-	between_forget(between, end);
+	if (end > between->reached)
+		between->reached = end;
+	between_forget(between, between->reached);
 }
 
 static int by_start(const void *left, const void *right)
@@ -88,8 +91,11 @@ static void divide_gap(struct np_step_time *time, const struct np_spans *loading
 static void divide(struct between *between, struct np_step_time *time,
 		   const struct np_spans *loading, np_ns begin, np_ns launched)
 {
-	np_ns now = between->end;
+	np_ns now = between->reached < begin ? between->reached : begin;
 
+	/* Up to there it is work of an earlier step. */
+	if (now > between->end)
+		time->between[NP_BETWEEN_OTHER] += now - between->end;
 	for (size_t i = 0; i < between->work.count && now < begin; i++) {
 		const struct between_work *work = &between->work.item[i];
 		np_ns start = work->start < begin ? work->start : begin;
@@ -135,11 +141,11 @@ static void measure_trailing(const struct between *between, struct np_rank *rank
 		if (!work->copies && work->start < begin)
 			begin = work->start;
 	}
-	if (begin == NP_NS_MAX || begin <= between->end)
+	if (begin == NP_NS_MAX || begin <= between->reached)
 		return;
-	if (between->end < step->end ||
-	    (step->host_end != NP_UNKNOWN && between->end < step->host_end))
-		time->trailing = begin - between->end;
+	if (between->reached < step->end ||
+	    (step->host_end != NP_UNKNOWN && between->reached < step->host_end))
+		time->trailing = begin - between->reached;
 }
 
 void between_close(struct between *between, struct np_rank *rank, const struct np_strtab *strings,

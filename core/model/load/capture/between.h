@@ -25,6 +25,7 @@ struct between_work {
 struct between {
 	size_t time; /* of the last cell that did something, in np_rank.times; SIZE_MAX for none */
 	np_ns end;   /* of its span */
+	np_ns reached; /* the last end of all cells so far: one may outlive the next */
 	NP_VEC(struct between_work) work;
 };
 

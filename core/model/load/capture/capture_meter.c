@@ -234,7 +234,7 @@ int capture_meter_task_outside(struct capture *capture, const struct capture_tas
 	struct between *between = &capture->meter->between;
 	struct np_activity_task entry;
 
-	if (between->time == SIZE_MAX || (!task->computes && !copies_alone(capture, task)))
+	if (!task->computes && !copies_alone(capture, task))
 		return NP_OK;
 	entry = task->computes ? kernel_of(capture, task) : copy_of(capture, task);
 	return between_add(between, &entry, !task->computes, capture->err);
@@ -242,13 +242,9 @@ int capture_meter_task_outside(struct capture *capture, const struct capture_tas
 
 int capture_meter_op_outside(struct capture *capture, uint32_t index)
 {
-	struct between *between = &capture->meter->between;
-	struct np_activity_task entry;
+	struct np_activity_task entry = activity_of_op(capture, index);
 
-	if (between->time == SIZE_MAX)
-		return NP_OK;
-	entry = activity_of_op(capture, index);
-	return between_add(between, &entry, false, capture->err);
+	return between_add(&capture->meter->between, &entry, false, capture->err);
 }
 
 /* --- measuring ------------------------------------------------------------------------------- */

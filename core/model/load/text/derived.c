@@ -166,6 +166,8 @@ bool derived_band_type(const char *name, enum np_band_type *ret)
 
 np_ns derived_span(const struct np_step_time *time)
 {
+	if (time->stage != NP_UNKNOWN && time->bubble != NP_UNKNOWN)
+		return time->stage + time->bubble;
 	if (time->computing == NP_UNKNOWN || time->communication_not_overlapped == NP_UNKNOWN ||
 	    time->free == NP_UNKNOWN)
 		return NP_UNKNOWN;

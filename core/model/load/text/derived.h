@@ -73,7 +73,7 @@ bool derived_find_op(const struct np_rank *rank, np_str name, uint32_t group, ui
 /* The transport of this name; false if there is none. */
 bool derived_band_type(const char *name, enum np_band_type *ret);
 
-/* computing + not overlapped + free, as far as they are known. */
+/* Stage + bubble; in files without them computing + not overlapped + free, if those are known. */
 np_ns derived_span(const struct np_step_time *time);
 
 /* What only intervals tell of a step is not known. */
