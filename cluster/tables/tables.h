@@ -11,7 +11,6 @@ extern const struct np_relation np_table_group_mapping;
 extern const struct np_relation np_table_base_info;
 extern const struct np_relation np_table_host_info;
 extern const struct np_relation np_table_rank_device_map;
-extern const struct np_relation np_table_step;
 extern const struct np_relation np_table_comm_step;
 extern const struct np_relation np_table_partition;
 extern const struct np_relation np_table_coverage;

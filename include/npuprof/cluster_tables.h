@@ -19,6 +19,7 @@
 
 /* Those that are named elsewhere. */
 extern const struct np_relation np_table_step_trace_time;
+extern const struct np_relation np_table_step;
 extern const struct np_relation np_table_communication_time;
 extern const struct np_relation np_table_communication_bandwidth;
 extern const struct np_relation np_table_communication_matrix;

@@ -169,6 +169,70 @@ static void a_rank_without_intervals_has_no_partition(void **state)
 	release(&it);
 }
 
+/* The next step begins at 300: 50 between the two. */
+static void what_lies_between_steps_has_leaves_of_its_own(void **state)
+{
+	struct measured it = { .run = np_run_new() };
+	struct np_err err = NP_ERR_INIT;
+	struct np_step_time *time;
+
+	(void)state;
+	time = &add_known_rank(it.run)->times.item[0];
+	time->iteration = 300;
+	time->between[NP_BETWEEN_DATALOADER] = 30;
+	time->between[NP_BETWEEN_OTHER] = 20;
+	assert_ok(measure(&it, 100, &err), err);
+	assert_int_equal(part(&it, "between/dataloader"), 30);
+	assert_int_equal(part(&it, "between/other"), 20);
+	assert_int_equal(part(&it, "free/host"), 20);
+	assert_int_equal(total(&it), 300);
+	release(&it);
+}
+
+/*
+ * MatMul 0-100, an all-reduce of which 100-200 is exposed, and the next step
+ * begins at 150: what comes then is in the span, and not in the iteration.
+ */
+static void what_outlives_the_begin_of_the_next_step_is_left_out(void **state)
+{
+	struct measured it = { .run = np_run_new() };
+	struct np_rank *rank = add_rank(it.run, 0, true);
+	struct np_activity_task kernels[] = {
+		{ .start = 0, .end = 100, .launched = 0, .of = intern(it.run, "MatMul") },
+	};
+	struct np_activity_task ops[] = { { .start = 80, .end = 200, .launched = 0, .of = 0 } };
+	struct np_activity_input input = {
+		.kernels = kernels, .kernel_count = 1, .ops = ops, .op_count = 1
+	};
+	struct np_activity_builder *build = np_activity_builder_new();
+	uint32_t group = add_group(it.run, rank, 7, "dp", NULL, 0);
+	struct np_step_time *time = np_vec_add(&rank->times, NULL);
+	struct np_err err = NP_ERR_INIT;
+	struct np_comm_op *op;
+
+	(void)state;
+	assert_non_null(build);
+	assert_non_null(time);
+	add_step(it.run, rank, "1");
+	time->span = 200;
+	time->iteration = 150;
+	op = add_op(rank, group, false);
+	op->start = 80;
+	op->end = 200;
+	np_activity_begin(build, &rank->activity, NULL);
+	/* Its window begins with a task that neither computes nor communicates. */
+	assert_ok(np_activity_cut(build, 90, &err), err);
+	assert_ok(np_activity_feed(build, &input, NP_NS_MAX, &err), err);
+	assert_ok(np_activity_end(build, &err), err);
+	np_activity_builder_free(build);
+	assert_ok(measure(&it, 60, &err), err);
+	assert_int_equal(part(&it, "compute/MatMul"), 100);
+	assert_int_equal(part(&it, "comm/dp/wait"), 40);
+	assert_int_equal(part(&it, "comm/dp/transfer"), 10);
+	assert_int_equal(total(&it), 150);
+	release(&it);
+}
+
 static int measure_known(struct np_err *err)
 {
 	static struct measured it;
@@ -209,6 +273,8 @@ int main(void)
 		cmocka_unit_test(a_communicator_without_a_name_is_called_by_its_hash),
 		cmocka_unit_test(parts_come_the_longest_first_then_by_name),
 		cmocka_unit_test(a_rank_without_intervals_has_no_partition),
+		cmocka_unit_test(what_lies_between_steps_has_leaves_of_its_own),
+		cmocka_unit_test(what_outlives_the_begin_of_the_next_step_is_left_out),
 		cmocka_unit_test(running_out_of_memory_is_told),
 	};
 

@@ -135,6 +135,45 @@ static void a_run_without_steps_has_no_spreads(void **state)
 	np_spreads_release(&spreads);
 }
 
+/* Step 7 lasts until step 8 begins: 130 and 140 ns, of which 30 and 20 lie between them. */
+static void the_step_is_its_iteration_and_the_last_has_none(void **state)
+{
+	with_run *run = three_ranks((const np_ns[3][2]){ { 1000, 900 }, { 1200, 900 }, { 0, 0 } });
+	struct np_spreads spreads;
+
+	(void)state;
+	run->ranks[0]->times.item[0].iteration = 130;
+	run->ranks[0]->times.item[0].between[NP_BETWEEN_HOST] = 30;
+	run->ranks[1]->times.item[0].iteration = 140;
+	run->ranks[1]->times.item[0].between[NP_BETWEEN_UNKNOWN] = 20;
+	spreads = measure(run);
+	assert_int_equal(spreads.basis, NP_BASIS_ITERATION);
+	assert_int_equal(spreads.steps[0][NP_Q_STEP].ranks, 2);
+	assert_int_equal(spreads.steps[0][NP_Q_STEP].least, 130);
+	assert_int_equal(spreads.steps[0][NP_Q_STEP].most, 140);
+	assert_int_equal(spreads.steps[1][NP_Q_STEP].ranks, 0);
+	assert_int_equal(spreads.steps[1][NP_Q_SPAN].most, 90);
+	assert_int_equal(spreads.steps[0][NP_Q_BETWEEN].most, 30);
+	/* To share out: both iterations, and the spans of step 8. */
+	assert_int_equal(spreads.total[NP_Q_STEP], 130 + 140 + 90 + 90);
+	assert_int_equal(spreads.total[NP_Q_BETWEEN], 50);
+	assert_int_equal(spreads.between[NP_BETWEEN_HOST], 30);
+	assert_int_equal(spreads.between[NP_BETWEEN_UNKNOWN], 20);
+	np_spreads_release(&spreads);
+}
+
+static void without_iterations_the_step_is_its_span(void **state)
+{
+	with_run *run = three_ranks((const np_ns[3][2]){ { 100, 300 }, { 50, 310 }, { 120, 320 } });
+	struct np_spreads spreads = measure(run);
+
+	(void)state;
+	assert_int_equal(spreads.basis, NP_BASIS_SPAN);
+	assert_int_equal(spreads.steps[1][NP_Q_STEP].most, 32);
+	assert_int_equal(spreads.total[NP_Q_STEP], spreads.total[NP_Q_SPAN]);
+	np_spreads_release(&spreads);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +184,8 @@ int main(void)
 		cmocka_unit_test(the_longest_leads_in_most_steps),
 		cmocka_unit_test(one_rank_alone_is_not_the_longest),
 		cmocka_unit_test(a_run_without_steps_has_no_spreads),
+		cmocka_unit_test(the_step_is_its_iteration_and_the_last_has_none),
+		cmocka_unit_test(without_iterations_the_step_is_its_span),
 	};
 
 	return cmocka_run_group_tests_name("spread", tests, NULL, NULL);

@@ -133,6 +133,84 @@ static void step_times_are_in_microseconds_with_all_digits(void **state)
 		     "50,rank,3,1.501,2,0,2,0.007,3.508,0,2,,,,\n");
 }
 
+/* A rank with one step that ends 7 us before the device has something to do again. */
+static struct np_rank *add_idle_rank(struct np_run *run, int32_t id, enum np_source source)
+{
+	struct np_rank *rank = add_rank(run, id, true);
+	struct np_step_time *time = np_vec_add(&rank->times, NULL);
+
+	(void)add_step(run, rank, "1");
+	assert_non_null(time);
+	*time = (struct np_step_time){ .computing = 5000,
+				       .stage = 6000,
+				       .free = 1000,
+				       .span = 6000,
+				       .iteration = 13000,
+				       .between[NP_BETWEEN_HOST] = 7000,
+				       .trailing = 7000 };
+	rank->step_source = source;
+	return rank;
+}
+
+static const char step_trace_head[] =
+	"step,type,index,computing,communication_not_overlapped,overlapped,communication,free,stage,"
+	"bubble,communication_not_overlapped_and_exclude_receive,preparing,dp_index,pp_index,tp_index\n";
+
+static void assert_step_trace(const struct np_analysis *analysis, const char *rows)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf expected = NP_BUF_INIT;
+
+	np_buf_printf(&expected, "%s%s", step_trace_head, rows);
+	assert_table(&np_table_step_trace_time, analysis, expected.text);
+}
+
+static void the_vendor_counts_idle_time_behind_a_step_in_text_and_not_in_databases(void **state)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *text = NULL;
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *db = NULL;
+	struct np_run *run = np_run_new();
+
+	(void)state;
+	(void)add_idle_rank(run, 0, NP_FROM_TRACE);
+	text = analyse(run);
+	assert_step_trace(text, "1,rank,0,5,0,0,0,8,13,0,0,0,,,\n");
+	run = np_run_new();
+	(void)add_idle_rank(run, 0, NP_FROM_RANK_DB);
+	db = analyse(run);
+	assert_step_trace(db, "1,rank,0,5,0,0,0,1,6,0,0,0,,,\n");
+}
+
+static void a_run_of_both_forms_has_that_of_databases_for_all(void **state)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	struct np_run *run = np_run_new();
+
+	(void)state;
+	(void)add_idle_rank(run, 0, NP_FROM_TRACE);
+	(void)add_idle_rank(run, 1, NP_FROM_RANK_DB);
+	analysis = analyse(run);
+	assert_step_trace(analysis, "1,rank,0,5,0,0,0,1,6,0,0,0,,,\n"
+				    "1,rank,1,5,0,0,0,1,6,0,0,0,,,\n");
+}
+
+static void our_own_table_follows_no_form(void **state)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	struct np_run *run = np_run_new();
+	struct np_rank *rank;
+
+	(void)state;
+	(void)add_idle_rank(run, 0, NP_FROM_TRACE);
+	rank = add_idle_rank(run, 1, NP_FROM_TEXT);
+	rank->times.item[0].iteration = NP_UNKNOWN;
+	analysis = analyse(run);
+	assert_table(&np_table_step, analysis,
+		     "rank,device,step,computing_ns,communication_not_overlapped_ns,free_ns,"
+		     "preparing_ns,span_ns,iteration_ns,between_ns,source\n"
+		     "0,0,1,5000,0,1000,0,6000,13000,7000,intervals\n"
+		     "1,0,1,5000,0,1000,0,6000,,,vendor\n");
+}
+
 static void the_base_info_applies_where_every_size_is_known(void **state)
 {
 	static const char name[] = "ClusterBaseInfo";
@@ -195,6 +273,10 @@ int main(void)
 		cmocka_unit_test(columns_of_a_table_have_names_of_their_own),
 		cmocka_unit_test(a_rank_without_anything_has_hardly_any_rows),
 		cmocka_unit_test(step_times_are_in_microseconds_with_all_digits),
+		cmocka_unit_test(
+			the_vendor_counts_idle_time_behind_a_step_in_text_and_not_in_databases),
+		cmocka_unit_test(a_run_of_both_forms_has_that_of_databases_for_all),
+		cmocka_unit_test(our_own_table_follows_no_form),
 		cmocka_unit_test(the_base_info_applies_where_every_size_is_known),
 		cmocka_unit_test(a_piece_of_the_path_is_named_by_communicator_and_role),
 	};
