@@ -15,6 +15,7 @@ void np_analysis_free(struct np_analysis *analysis)
 	np_charge_order_release(&analysis->order);
 	np_memory_growths_release(&analysis->memory_growths);
 	np_spreads_release(&analysis->spreads);
+	np_balance_release(&analysis->balance);
 	np_path_release(&analysis->path);
 	np_whatif_release(&analysis->whatif);
 	np_replay_free(analysis->replay);
@@ -143,6 +144,9 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 		rc = np_replay_path(analysis->replay, &analysis->path, err);
 	if (rc == NP_OK)
 		rc = np_efficiency_measure(analysis->replay, &analysis->efficiency, err);
+	if (rc == NP_OK)
+		rc = np_balance_measure(analysis->align, analysis->clock, analysis->cluster,
+					analysis->replay->stages, threads, &analysis->balance, err);
 	return rc;
 }
 

@@ -522,7 +522,41 @@ static void put_efficiency(struct np_jsonout *out, const struct np_efficiency *e
 	np_jsonout_end(out);
 }
 
-static void put_replay_json(struct np_jsonout *out, const struct np_whatif *whatif)
+static void put_share_json(struct np_jsonout *out, const struct np_run *run,
+			   const struct np_balance_share *share)
+{
+	char number[16];
+
+	(void)snprintf(number, sizeof(number), "%" PRId32, share->number);
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_text(out, "kind", np_share_kind_name(share->kind));
+	np_jsonout_text(out, "what",
+			share->kind == NP_SHARE_OPTYPE ? np_run_text(run, share->type) : number);
+	np_jsonout_real(out, "recovered", share->recovered);
+	np_jsonout_end(out);
+}
+
+static void put_balance_json(struct np_jsonout *out, const struct np_analysis *analysis)
+{
+	const struct np_balance *balance = &analysis->balance;
+
+	if (!balance->known) {
+		np_jsonout_null(out, "balance");
+		return;
+	}
+	np_jsonout_object(out, "balance");
+	np_jsonout_integer(out, "step_ns", balance->step);
+	np_jsonout_integer(out, "ideal_ns", balance->ideal);
+	np_jsonout_real(out, "slowdown", report_ratio(balance->step, balance->ideal));
+	np_jsonout_array(out, "shares");
+	for (size_t i = 0; i < balance->shares.count; i++)
+		put_share_json(out, analysis->run, &balance->shares.item[i]);
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+static void put_replay_json(struct np_jsonout *out, const struct np_analysis *analysis,
+			    const struct np_whatif *whatif)
 {
 	np_jsonout_object_line(out, "replay");
 	np_jsonout_integer(out, "observed_ns", whatif->observed);
@@ -530,6 +564,7 @@ static void put_replay_json(struct np_jsonout *out, const struct np_whatif *what
 	np_jsonout_real(out, "fidelity", whatif->fidelity);
 	np_jsonout_integer(out, "ideal_ns", whatif->ideal);
 	np_jsonout_real(out, "slowdown", report_ratio(whatif->step, whatif->ideal));
+	put_balance_json(out, analysis);
 	np_jsonout_end(out);
 }
 
@@ -547,7 +582,7 @@ int whatif_put_json(struct np_jsonout *out, const struct np_analysis *analysis, 
 	int rc;
 
 	if (replayed)
-		put_replay_json(out, whatif);
+		put_replay_json(out, analysis, whatif);
 	else
 		np_jsonout_null(out, "replay");
 	rc = put_tried(out, whatif, err);
@@ -661,7 +696,7 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 		       report->report->input, NULL);
 	report_put_trust(&out, report->analysis);
 	put_verdict_json(&out, &report->analysis->verdict);
-	put_replay_json(&out, report->whatif);
+	put_replay_json(&out, report->analysis, report->whatif);
 	rc = put_tried(&out, report->whatif, err);
 	if (rc == NP_OK)
 		rc = put_path(&out, report->analysis, err);

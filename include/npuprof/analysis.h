@@ -2,6 +2,7 @@
 #ifndef NP_ANALYSIS_H
 #define NP_ANALYSIS_H
 
+#include "npuprof/balance.h"
 #include "npuprof/charge_sums.h"
 #include "npuprof/cluster.h"
 #include "npuprof/comm_sums.h"
@@ -44,6 +45,7 @@ struct np_analysis {
 	struct np_whatif whatif;  /* of the likeliest repairs; empty without a replay */
 	struct np_path path;
 	struct np_efficiency efficiency;
+	struct np_balance balance; /* by the published rule, beside the repairs */
 
 	/* For those who read it. */
 	struct np_readiness readiness[NP_ANALYSIS_COUNT];

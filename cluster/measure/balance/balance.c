@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What uneven work costs a run, and what of that a rank, a stage or an operator type accounts for.
+ */
+#include "npuprof/balance.h"
+
+#include "balance_model.h"
+
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
+#include "npuprof/workers.h"
+
+#include <math.h>
+
+const char *np_share_kind_name(enum np_share_kind kind)
+{
+	static const char *const names[] = { "rank", "stage", "optype" };
+
+	return names[kind];
+}
+
+void np_balance_release(struct np_balance *balance)
+{
+	np_vec_release(&balance->shares);
+}
+
+/* --- scenarios ---------------------------------------------------------------------------------
+ */
+
+static void scenario_free(struct bal_scenario *scenario)
+{
+	free(scenario->at);
+	free(scenario->total);
+	free(scenario->after);
+}
+
+/* As it was. */
+static int as_it_was(const struct np_bal *bal, struct bal_scenario *ret, struct np_err *err)
+{
+	ret->at = malloc((bal->marks.count + 1) * sizeof(*ret->at));
+	ret->total = malloc((bal->cells.count + 1) * sizeof(*ret->total));
+	ret->after = malloc(((size_t)bal->align->op_count + 1) * sizeof(*ret->after));
+	if (!ret->at || !ret->total || !ret->after)
+		return np_fail_nomem(err, "the balance of a run");
+	for (size_t i = 0; i < bal->marks.count; i++)
+		ret->at[i] = bal->marks.item[i].at;
+	for (size_t i = 0; i < bal->cells.count; i++)
+		ret->total[i] = bal->cells.item[i].total;
+	for (size_t i = 0; i < bal->align->op_count; i++)
+		ret->after[i] = bal->ops[i].after;
+	return NP_OK;
+}
+
+static void even_transfer(const struct np_bal *bal, uint32_t slot, struct bal_scenario *scenario)
+{
+	float median = bal->alike.item[bal->ops[slot].alike].median;
+
+	if (!bal->ops[slot].self && !isnan(median))
+		scenario->after[slot] = median;
+}
+
+/* A rank in a step: its work and its transfers. */
+static void even_cell(const struct np_bal *bal, size_t index, struct bal_scenario *scenario)
+{
+	const struct bal_cell *cell = &bal->cells.item[index];
+
+	scenario->total[index] = bal->totals[cell->stage];
+	for (uint32_t i = cell->first; i < cell->first + cell->marks; i++) {
+		const struct bal_mark *mark = &bal->marks.item[i];
+
+		scenario->at[i] = bal_even_at(&bal->rows.item[mark->row]);
+		even_transfer(bal, mark->slot, scenario);
+	}
+}
+
+/* Transfers of one type. */
+static void even_transfers(const struct np_bal *bal, np_str type, struct bal_scenario *scenario)
+{
+	for (uint32_t i = 0; i < bal->align->op_count; i++) {
+		if (bal->ops[i].cell != UINT32_MAX && np_align_op(bal->align, i)->type == type)
+			even_transfer(bal, i, scenario);
+	}
+}
+
+/* --- kernels of one type -----------------------------------------------------------------------
+ */
+
+/* What a type takes up to each mark, as it was and by row on average. */
+struct type_places {
+	double *own;  /* by mark */
+	double *even; /* by row: Σ, then the mean */
+	double *count;
+	double *totals; /* by cell */
+};
+
+static void places_release(struct type_places *places)
+{
+	free(places->own);
+	free(places->even);
+	free(places->count);
+	free(places->totals);
+}
+
+static int see_places(struct np_bal *bal, size_t type, struct type_places *places)
+{
+	double *weights = calloc(bal->types.count + 1, sizeof(*weights));
+	struct bal_progress progress = { 0 };
+	int rc = NP_OK;
+
+	if (!weights)
+		return np_fail_nomem(bal->err, "the balance of a run");
+	weights[type] = 1;
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
+		const struct bal_cell *cell = &bal->cells.item[i];
+		double factor = bal->weights[cell->stage * bal->types.count + type];
+
+		rc = bal_see_progress(bal, cell, weights, &progress);
+		if (rc < 0)
+			break;
+		places->totals[i] = progress.sums.item[progress.sums.count - 1];
+		for (uint32_t j = cell->first; j < cell->first + cell->marks; j++) {
+			const struct bal_mark *mark = &bal->marks.item[j];
+
+			places->own[j] = bal_progress_at(&progress, cell, mark->time);
+			places->even[mark->row] += factor * places->own[j];
+			places->count[mark->row]++;
+		}
+	}
+	np_vec_release(&progress.sums);
+	free(weights);
+	return rc;
+}
+
+/* Kernels of one type take the mean, all others what they took. */
+static int even_type(struct np_bal *bal, size_t type, struct bal_scenario *scenario)
+{
+	struct type_places places = {
+		.own = calloc(bal->marks.count + 1, sizeof(double)),
+		.even = calloc(bal->rows.count + 1, sizeof(double)),
+		.count = calloc(bal->rows.count + 1, sizeof(double)),
+		.totals = calloc(bal->cells.count + 1, sizeof(double)),
+	};
+	int rc = NP_OK;
+
+	if (!places.own || !places.even || !places.count || !places.totals)
+		rc = np_fail_nomem(bal->err, "the balance of a run");
+	if (rc == NP_OK)
+		rc = see_places(bal, type, &places);
+	for (size_t i = 0; i < bal->marks.count && rc == NP_OK; i++) {
+		uint32_t row = bal->marks.item[i].row;
+
+		scenario->at[i] += places.even[row] / places.count[row] - places.own[i];
+	}
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
+		uint32_t stage = bal->cells.item[i].stage;
+
+		scenario->total[i] += bal->weights[stage * bal->types.count + type] *
+					      bal->types.item[type].stages[stage] /
+					      bal->stage_cells[stage] -
+				      places.totals[i];
+	}
+	places_release(&places);
+	return rc;
+}
+
+/* --- what is tried ------------------------------------------------------------------------------
+ */
+
+/* Ranks, and types, that are tried: those that are furthest from what is even. */
+#define TRIED_RANKS  16
+#define TRIED_TYPES  6
+#define TRIED_STAGES 64
+
+struct trying {
+	struct np_bal *bal;
+	struct np_balance *balance;
+	NP_VEC(struct np_balance_share) list;
+	double *steps; /* by the list */
+	struct np_err *errors;
+};
+
+struct candidate {
+	uint32_t index;
+	double excess;
+};
+
+static int by_excess(const void *left, const void *right)
+{
+	const struct candidate *a = left;
+	const struct candidate *b = right;
+
+	if (a->excess != b->excess)
+		return a->excess > b->excess ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static int try(struct trying *trying, enum np_share_kind kind, int32_t number, np_str type)
+{
+	struct np_balance_share *share = np_vec_add(&trying->list, trying->bal->err);
+
+	if (!share)
+		return NP_E_NOMEM;
+	*share = (struct np_balance_share){ .kind = kind, .number = number, .type = type };
+	return NP_OK;
+}
+
+/* The index of the rank in the run stands for its id until all is done. */
+static int try_ranks(struct trying *trying)
+{
+	const struct np_bal *bal = trying->bal;
+	size_t count = bal->align->run->sources.count;
+	struct candidate *ranks = calloc(count + 1, sizeof(*ranks));
+	int rc = NP_OK;
+
+	if (!ranks)
+		return np_fail_nomem(bal->err, "the balance of a run");
+	for (uint32_t i = 0; i < count; i++)
+		ranks[i].index = i;
+	for (size_t i = 0; i < bal->cells.count; i++) {
+		const struct bal_cell *cell = &bal->cells.item[i];
+
+		ranks[cell->rank].excess += cell->total - bal->totals[cell->stage];
+	}
+	qsort(ranks, count, sizeof(*ranks), by_excess);
+	for (size_t i = 0; i < count && i < TRIED_RANKS && rc == NP_OK; i++) {
+		if (bal->align->run->ranks[ranks[i].index])
+			rc = try(trying, NP_SHARE_RANK, (int32_t)ranks[i].index, NP_STR_NONE);
+	}
+	free(ranks);
+	return rc;
+}
+
+/* How far the cells are from what is even. */
+static int see_type_excess(struct np_bal *bal)
+{
+	double *times = calloc(bal->types.count + 1, sizeof(*times));
+
+	if (!times)
+		return np_fail_nomem(bal->err, "the balance of a run");
+	for (size_t i = 0; i < bal->cells.count; i++) {
+		const struct bal_cell *cell = &bal->cells.item[i];
+		const struct np_activity *activity = &cell->loaded->activity;
+		const struct np_segment *segments =
+			&activity->segments.item[cell->activity->first_segment];
+
+		memset(times, 0, bal->types.count * sizeof(*times));
+		for (uint32_t j = segments[0].first; j < segments[cell->activity->segments].first;
+		     j++) {
+			const struct np_share *share = &activity->shares.item[j];
+
+			if (np_leaf_kind(share->leaf) == NP_LEAF_COMPUTE)
+				times[np_numbers_get(&bal->type_of, np_leaf_of(share->leaf))] +=
+					(double)share->ns;
+		}
+		for (size_t j = 0; j < bal->types.count; j++) {
+			double even = bal->weights[cell->stage * bal->types.count + j] *
+				      bal->types.item[j].stages[cell->stage] /
+				      bal->stage_cells[cell->stage];
+
+			bal->types.item[j].excess += fabs(times[j] - even);
+		}
+	}
+	free(times);
+	return NP_OK;
+}
+
+static int try_kernels(struct trying *trying)
+{
+	struct np_bal *bal = trying->bal;
+	struct candidate *types = calloc(bal->types.count + 1, sizeof(*types));
+	int rc = types ? see_type_excess(bal) : np_fail_nomem(bal->err, "the balance of a run");
+	size_t tried = 0;
+
+	for (uint32_t i = 0; i < bal->types.count && rc == NP_OK; i++)
+		types[i] = (struct candidate){ i, bal->types.item[i].excess };
+	if (rc == NP_OK)
+		qsort(types, bal->types.count, sizeof(*types), by_excess);
+	for (size_t i = 0; i < bal->types.count && tried < TRIED_TYPES && rc == NP_OK; i++) {
+		np_str type = bal->types.item[types[i].index].type;
+
+		if (type == NP_STR_NONE)
+			continue;
+		rc = try(trying, NP_SHARE_OPTYPE, (int32_t)types[i].index, type);
+		tried++;
+	}
+	free(types);
+	return rc;
+}
+
+static bool is_tried(const struct trying *trying, np_str type)
+{
+	for (size_t i = 0; i < trying->list.count; i++) {
+		if (trying->list.item[i].kind == NP_SHARE_OPTYPE &&
+		    trying->list.item[i].number < 0 && trying->list.item[i].type == type)
+			return true;
+	}
+	return false;
+}
+
+static int try_transfers(struct trying *trying)
+{
+	const struct np_bal *bal = trying->bal;
+	size_t tried = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < bal->alike.count && tried < TRIED_TYPES && rc == NP_OK; i++) {
+		if (isnan(bal->alike.item[i].median) || is_tried(trying, bal->alike.item[i].type))
+			continue;
+		rc = try(trying, NP_SHARE_OPTYPE, -1, bal->alike.item[i].type);
+		tried++;
+	}
+	return rc;
+}
+
+/* --- trying it ----------------------------------------------------------------------------------
+ */
+
+static void even_share(const struct np_bal *bal, const struct np_balance_share *share,
+		       struct bal_scenario *scenario)
+{
+	for (size_t i = 0; i < bal->cells.count; i++) {
+		const struct bal_cell *cell = &bal->cells.item[i];
+
+		if (share->kind == NP_SHARE_RANK ? cell->rank == (uint32_t)share->number
+						 : cell->stage == (uint32_t)share->number)
+			even_cell(bal, i, scenario);
+	}
+}
+
+static void run_share(void *context, size_t index)
+{
+	struct trying *trying = context;
+	struct np_bal bal = *trying->bal; /* for an error of its own */
+	const struct np_balance_share *share = &trying->list.item[index];
+	struct bal_scenario scenario = { 0 };
+	size_t steps;
+	size_t forced = 0;
+	int rc;
+
+	bal.err = &trying->errors[index];
+	rc = as_it_was(&bal, &scenario, bal.err);
+	if (rc == NP_OK && share->kind != NP_SHARE_OPTYPE)
+		even_share(&bal, share, &scenario);
+	else if (rc == NP_OK && share->number < 0)
+		even_transfers(&bal, share->type, &scenario);
+	else if (rc == NP_OK)
+		rc = even_type(&bal, (size_t)share->number, &scenario);
+	/* A failure stays in the list. */
+	if (rc == NP_OK)
+		(void)!bal_run(&bal, &scenario, &trying->steps[index], &steps, &forced, bal.err);
+	scenario_free(&scenario);
+}
+
+static int by_recovered(const void *left, const void *right)
+{
+	const struct np_balance_share *a = left;
+	const struct np_balance_share *b = right;
+
+	if (a->recovered != b->recovered)
+		return a->recovered > b->recovered ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return (a->type > b->type) - (a->type < b->type);
+}
+
+/* Less than this share of the loss is not worth a row, unless it is a stage's. */
+#define WORTH 0.01
+
+static int keep_shares(struct trying *trying, double now, double ideal)
+{
+	const struct np_run *run = trying->bal->align->run;
+
+	for (size_t i = 0; i < trying->list.count; i++) {
+		struct np_balance_share *share = &trying->list.item[i];
+		struct np_balance_share *kept;
+
+		if (trying->errors[i].code < 0)
+			return np_fail(trying->bal->err, trying->errors[i].code, "%s",
+				       trying->errors[i].text);
+		share->recovered = (now - trying->steps[i]) / (now - ideal);
+		if (share->recovered < WORTH && share->kind != NP_SHARE_STAGE)
+			continue;
+		kept = np_vec_add(&trying->balance->shares, trying->bal->err);
+		if (!kept)
+			return NP_E_NOMEM;
+		*kept = *share;
+		if (kept->kind == NP_SHARE_RANK)
+			kept->number = run->ranks[share->number]->id;
+	}
+	if (trying->balance->shares.count > 1)
+		qsort(trying->balance->shares.item, trying->balance->shares.count,
+		      sizeof(*trying->balance->shares.item), by_recovered);
+	return NP_OK;
+}
+
+/* A loss below this share of the step is none to be divided. */
+#define LOSS 0.001
+
+static int find_shares(struct trying *trying, double now, double ideal, size_t threads)
+{
+	const struct np_workers workers = { .threads = threads };
+	int rc = NP_OK;
+
+	if (now - ideal < LOSS * now)
+		return NP_OK;
+	for (size_t i = 0;
+	     trying->bal->stages > 1 && i < trying->bal->stages && i < TRIED_STAGES && rc == NP_OK;
+	     i++)
+		rc = try(trying, NP_SHARE_STAGE, (int32_t)i, NP_STR_NONE);
+	if (rc == NP_OK)
+		rc = try_ranks(trying);
+	if (rc == NP_OK)
+		rc = try_kernels(trying);
+	if (rc == NP_OK)
+		rc = try_transfers(trying);
+	if (rc < 0)
+		return rc;
+	trying->steps = calloc(trying->list.count + 1, sizeof(*trying->steps));
+	trying->errors = calloc(trying->list.count + 1, sizeof(*trying->errors));
+	if (!trying->steps || !trying->errors)
+		return np_fail_nomem(trying->bal->err, "the balance of a run");
+	np_workers_run(&workers, trying->list.count, run_share, trying);
+	return keep_shares(trying, now, ideal);
+}
+
+/* --- all of it ----------------------------------------------------------------------------------
+ */
+
+static int run_both(struct np_bal *bal, struct np_balance *ret, double *ret_now, double *ret_ideal)
+{
+	struct bal_scenario scenario = { 0 };
+	int rc = as_it_was(bal, &scenario, bal->err);
+
+	if (rc == NP_OK)
+		rc = bal_run(bal, &scenario, ret_now, &ret->steps, &ret->forced, bal->err);
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
+		even_cell(bal, i, &scenario);
+	if (rc == NP_OK)
+		rc = bal_run(bal, &scenario, ret_ideal, &ret->steps, &ret->forced, bal->err);
+	scenario_free(&scenario);
+	return rc;
+}
+
+int np_balance_measure(const struct np_align *align, const struct np_clock *clock,
+		       const struct np_cluster *cluster, const int32_t *stages, size_t threads,
+		       struct np_balance *ret, struct np_err *err)
+{
+	struct np_bal bal = {
+		.align = align, .clock = clock, .cluster = cluster, .stage_of = stages, .err = err
+	};
+	struct trying trying = { .bal = &bal, .balance = ret };
+	double now = 0;
+	double ideal = 0;
+	int rc = bal_build(&bal);
+
+	if (rc == NP_OK && bal.cells.count > 1)
+		rc = run_both(&bal, ret, &now, &ideal);
+	ret->known = rc == NP_OK && ideal > 0;
+	ret->step = (np_ns)llround(now);
+	ret->ideal = (np_ns)llround(ideal);
+	if (ret->known)
+		rc = find_shares(&trying, now, ideal, threads);
+	np_vec_release(&trying.list);
+	free(trying.steps);
+	free(trying.errors);
+	bal_release(&bal);
+	return rc;
+}

@@ -1,0 +1,866 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a recorded run to what its ranks compute between operators, and to what is even. */
+#include "balance_model.h"
+
+#include "npuprof/activity.h"
+#include "npuprof/order.h"
+#include "npuprof/rank.h"
+#include "npuprof/robust.h"
+#include "npuprof/run.h"
+
+#include <math.h>
+#include <strings.h>
+
+void bal_release(struct np_bal *bal)
+{
+	for (size_t i = 0; i < bal->types.count; i++)
+		free(bal->types.item[i].stages);
+	np_vec_release(&bal->types);
+	np_vec_release(&bal->cells);
+	np_vec_release(&bal->marks);
+	np_vec_release(&bal->rows);
+	np_vec_release(&bal->alike);
+	np_numbers_release(&bal->row_of);
+	np_numbers_release(&bal->pairs);
+	np_numbers_release(&bal->type_of);
+	free(bal->stage_cells);
+	free(bal->ops);
+	free(bal->weights);
+	free(bal->totals);
+}
+
+static int out_of_memory(struct np_bal *bal)
+{
+	return np_fail_nomem(bal->err, "the balance of a run");
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+static size_t step_index(const struct np_cluster *cluster, np_str step)
+{
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		if (cluster->steps.item[i] == step)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+static int add_cells(struct np_bal *bal, uint32_t index)
+{
+	const struct np_rank *rank = bal->align->run->ranks[index];
+	int32_t stage = bal->stage_of[index];
+
+	for (size_t i = 0; i < rank->activity.cells.count; i++) {
+		const struct np_activity_cell *activity = &rank->activity.cells.item[i];
+		const struct np_step_time *time = &rank->times.item[i];
+		size_t step = step_index(bal->cluster, rank->steps.item[time->step].id);
+		struct bal_cell *cell;
+
+		if (time->device != rank->times.item[0].device || step == SIZE_MAX ||
+		    activity->end <= activity->begin)
+			continue;
+		cell = np_vec_add(&bal->cells, bal->err);
+		if (!cell)
+			return NP_E_NOMEM;
+		*cell = (struct bal_cell){ .loaded = rank,
+					   .activity = activity,
+					   .rank = index,
+					   .step = (uint32_t)step,
+					   .stage = stage > 0 ? (uint32_t)stage : 0 };
+		bal->stages = cell->stage >= bal->stages ? (size_t)cell->stage + 1 : bal->stages;
+	}
+	return NP_OK;
+}
+
+static int see_cells(struct np_bal *bal)
+{
+	const struct np_run *run = bal->align->run;
+	int rc = NP_OK;
+
+	bal->stages = 1;
+	for (uint32_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		if (run->ranks[i])
+			rc = add_cells(bal, i);
+	}
+	if (rc < 0)
+		return rc;
+	bal->stage_cells = calloc(bal->stages, sizeof(*bal->stage_cells));
+	if (!bal->stage_cells)
+		return out_of_memory(bal);
+	for (size_t i = 0; i < bal->cells.count; i++)
+		bal->stage_cells[bal->cells.item[i].stage]++;
+	return NP_OK;
+}
+
+/* --- types of kernels --------------------------------------------------------------------------
+ */
+
+/* Copies are work as well: they have the place behind all types. */
+static uint64_t type_key(np_leaf leaf)
+{
+	return np_leaf_kind(leaf) == NP_LEAF_COMPUTE ? np_leaf_of(leaf) : (uint64_t)1 << 32;
+}
+
+static bool is_work(np_leaf leaf)
+{
+	return np_leaf_kind(leaf) == NP_LEAF_COMPUTE || np_leaf_kind(leaf) == NP_LEAF_MEMCPY;
+}
+
+static uint32_t add_type(struct np_bal *bal, np_leaf leaf)
+{
+	uint32_t found = np_numbers_get(&bal->type_of, type_key(leaf));
+	struct bal_type *type;
+
+	if (found != NP_MAP_NONE)
+		return found;
+	type = np_vec_add(&bal->types, bal->err);
+	if (!type)
+		return NP_MAP_NONE;
+	type->type = np_leaf_kind(leaf) == NP_LEAF_COMPUTE ? np_leaf_of(leaf) : NP_STR_NONE;
+	type->stages = calloc(bal->stages, sizeof(*type->stages));
+	found = (uint32_t)bal->types.count - 1;
+	if (!type->stages) {
+		(void)out_of_memory(bal);
+		return NP_MAP_NONE;
+	}
+	return np_numbers_add(&bal->type_of, type_key(leaf), found, bal->err) < 0 ? NP_MAP_NONE
+										  : found;
+}
+
+/* The shares of a cell. */
+static uint32_t first_share(const struct bal_cell *cell, uint32_t *ret_last)
+{
+	const struct np_segment *segments =
+		&cell->loaded->activity.segments.item[cell->activity->first_segment];
+
+	*ret_last = segments[cell->activity->segments].first;
+	return segments[0].first;
+}
+
+static int sum_types(struct np_bal *bal, struct bal_cell *cell)
+{
+	uint32_t last;
+
+	for (uint32_t i = first_share(cell, &last); i < last; i++) {
+		const struct np_share *share = &cell->loaded->activity.shares.item[i];
+		uint32_t type;
+
+		if (!is_work(share->leaf))
+			continue;
+		type = add_type(bal, share->leaf);
+		if (type == NP_MAP_NONE)
+			return NP_E_NOMEM;
+		bal->types.item[type].stages[cell->stage] += (double)share->ns;
+		cell->total += (double)share->ns;
+	}
+	return NP_OK;
+}
+
+/* What the cells of a stage take of a type, on average. */
+static double type_mean(const struct np_bal *bal, size_t type, size_t stage)
+{
+	double cells = bal->stage_cells[stage];
+
+	return cells > 0 ? bal->types.item[type].stages[stage] / cells : 0;
+}
+
+/* Likewise those of all stages. */
+static double type_even(const struct np_bal *bal, size_t type)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < bal->stages; i++)
+		sum += bal->types.item[type].stages[i];
+	return sum / (double)bal->cells.count;
+}
+
+static bool in_all_stages(const struct np_bal *bal, size_t type)
+{
+	for (size_t i = 0; i < bal->stages; i++) {
+		if (bal->stage_cells[i] > 0 && !(bal->types.item[type].stages[i] > 0))
+			return false;
+	}
+	return true;
+}
+
+/* Less than this share of what is even is no place to put the rest of it. */
+#define ROOM 0.25
+
+/*
+ * Types that not all stages have, such as those of the loss, are one sum for all of
+ * them. A stage without any takes its part of it with what it has.
+ */
+static void weigh_stage(struct np_bal *bal, size_t stage)
+{
+	double *weights = &bal->weights[stage * bal->types.count];
+	double own = 0;
+	double even = 0;
+	double all = 0;
+	double all_even = 0;
+
+	for (size_t i = 0; i < bal->types.count; i++) {
+		all += type_mean(bal, i, stage);
+		all_even += type_even(bal, i);
+		if (in_all_stages(bal, i))
+			continue;
+		own += type_mean(bal, i, stage);
+		even += type_even(bal, i);
+	}
+	bal->totals[stage] = all_even;
+	for (size_t i = 0; i < bal->types.count; i++) {
+		double mean = type_mean(bal, i, stage);
+
+		if (own < ROOM * even)
+			weights[i] = all > 0 ? all_even / all : 1;
+		else if (!in_all_stages(bal, i))
+			weights[i] = own > 0 ? even / own : 1;
+		else
+			weights[i] = mean > 0 ? type_even(bal, i) / mean : 1;
+	}
+}
+
+static int see_types(struct np_bal *bal)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
+		rc = sum_types(bal, &bal->cells.item[i]);
+	if (rc < 0)
+		return rc;
+	bal->weights = calloc(bal->stages * bal->types.count + 1, sizeof(*bal->weights));
+	bal->totals = calloc(bal->stages, sizeof(*bal->totals));
+	if (!bal->weights || !bal->totals)
+		return out_of_memory(bal);
+	for (size_t i = 0; i < bal->stages; i++)
+		weigh_stage(bal, i);
+	return NP_OK;
+}
+
+/* --- progress ----------------------------------------------------------------------------------
+ */
+
+int bal_see_progress(struct np_bal *bal, const struct bal_cell *cell, const double *weights,
+		     struct bal_progress *ret)
+{
+	const struct np_activity *activity = &cell->loaded->activity;
+	const struct np_segment *segments = &activity->segments.item[cell->activity->first_segment];
+	double sum = 0;
+
+	ret->sums.count = 0;
+	if (np_vec_reserve(&ret->sums, (size_t)cell->activity->segments + 1, bal->err) < 0)
+		return NP_E_NOMEM;
+	for (uint32_t i = 0; i < cell->activity->segments; i++) {
+		ret->sums.item[ret->sums.count++] = sum;
+		for (uint32_t j = segments[i].first; j < segments[i + 1].first; j++) {
+			const struct np_share *share = &activity->shares.item[j];
+			uint32_t type = UINT32_MAX;
+
+			if (!is_work(share->leaf))
+				continue;
+			if (weights)
+				type = np_numbers_get(&bal->type_of, type_key(share->leaf));
+			sum += (double)share->ns * (weights ? weights[type] : 1);
+		}
+	}
+	ret->sums.item[ret->sums.count++] = sum;
+	return NP_OK;
+}
+
+double bal_progress_at(const struct bal_progress *progress, const struct bal_cell *cell, np_ns time)
+{
+	const struct np_segment *segments =
+		&cell->loaded->activity.segments.item[cell->activity->first_segment];
+	size_t count = cell->activity->segments;
+	size_t behind = np_lower_bound(i, (size_t)0, count, segments[i].begin > time);
+	double done;
+	np_ns begin;
+	np_ns end;
+
+	if (behind == 0)
+		return 0;
+	/* Segments are cut where operators start and end: within one, a time was rounded. */
+	done = progress->sums.item[behind] - progress->sums.item[behind - 1];
+	begin = segments[behind - 1].begin;
+	end = behind < count ? segments[behind].begin : cell->activity->end;
+	if (time >= end)
+		return progress->sums.item[behind];
+	return progress->sums.item[behind - 1] +
+	       done * (double)(time - begin) / (double)(end - begin);
+}
+
+/* --- classes -----------------------------------------------------------------------------------
+ */
+
+/* A number for two numbers. */
+static uint32_t pair(struct np_bal *bal, uint32_t a, uint32_t b)
+{
+	uint64_t key = (uint64_t)a << 32 | b;
+	uint32_t found = np_numbers_get(&bal->pairs, key);
+
+	if (found != NP_MAP_NONE)
+		return found;
+	found = (uint32_t)bal->pairs.list.count;
+	return np_numbers_add(&bal->pairs, key, found, bal->err) < 0 ? NP_MAP_NONE : found;
+}
+
+/* Where the other end of a message is: so many stages on, or else before or behind. */
+static uint32_t direction(const struct np_bal *bal, const struct np_instance *instance,
+			  uint32_t slot)
+{
+	const struct np_member *members = bal->align->members;
+	uint32_t rank = members[slot].rank;
+
+	for (uint32_t i = instance->first; i < instance->first + instance->count; i++) {
+		int32_t own = bal->stage_of[rank];
+		int32_t other = bal->stage_of[members[i].rank];
+
+		if (members[i].rank == rank)
+			continue;
+		if (own >= 0 && other >= 0)
+			return (uint32_t)(4096 + other - own);
+		return members[i].rank > rank ? 2 : 1;
+	}
+	return 0;
+}
+
+static uint32_t role_of(const struct np_bal *bal, uint32_t communicator)
+{
+	uint64_t hash = bal->align->communicators.item[communicator].hash;
+	const struct np_communicator *each = np_cluster_communicator(bal->cluster, hash);
+
+	return each ? each->pg_name : NP_STR_NONE;
+}
+
+/* Operators that do the same on other ranks: by type, role and, of messages, direction. */
+static uint32_t class_of(struct np_bal *bal, const struct np_instance *instance, uint32_t slot,
+			 uint32_t role)
+{
+	const struct np_comm_op *op = np_align_op(bal->align, slot);
+	bool message = instance->rule == NP_RULE_PAIR && instance->count == 2;
+	uint32_t kind = pair(bal, op->type, role);
+
+	if (kind == NP_MAP_NONE)
+		return NP_MAP_NONE;
+	return pair(bal, kind, message ? direction(bal, instance, slot) : 0);
+}
+
+/* Transfers that are compared: of one size, else at one place of the program. */
+static int find_alike(struct np_bal *bal, uint32_t class, uint32_t number, uint32_t slot)
+{
+	const struct np_comm_op *op = np_align_op(bal->align, slot);
+	bool known = op->bytes != NP_UNKNOWN && op->bytes > 0;
+	uint32_t low = pair(bal, class, known ? (uint32_t)op->bytes : number);
+	uint32_t id = low == NP_MAP_NONE
+			      ? NP_MAP_NONE
+			      : pair(bal, low,
+				     known ? (uint32_t)((uint64_t)op->bytes >> 32) : UINT32_MAX);
+	struct bal_alike *alike;
+
+	if (id == NP_MAP_NONE)
+		return NP_E_NOMEM;
+	while (bal->alike.count <= id) {
+		alike = np_vec_add(&bal->alike, bal->err);
+		if (!alike)
+			return NP_E_NOMEM;
+		alike->median = NAN;
+	}
+	bal->alike.item[id].type = op->type;
+	bal->ops[slot].alike = id;
+	return NP_OK;
+}
+
+static uint32_t row_of(struct np_bal *bal, uint32_t stage, uint32_t class, uint32_t number,
+		       bool block)
+{
+	/* Two levels, as four numbers do not fit into 64 bits. */
+	uint32_t place = pair(bal, class, 0x40000000 + stage);
+	uint64_t key = (uint64_t)place << 32 | (uint64_t)number << 1 | block;
+	uint32_t found = place == NP_MAP_NONE ? NP_MAP_NONE : np_numbers_get(&bal->row_of, key);
+
+	if (place == NP_MAP_NONE || found != NP_MAP_NONE)
+		return found;
+	found = (uint32_t)bal->rows.count;
+	if (!np_vec_add(&bal->rows, bal->err) ||
+	    np_numbers_add(&bal->row_of, key, found, bal->err) < 0)
+		return NP_MAP_NONE;
+	return found;
+}
+
+/* --- standing still ----------------------------------------------------------------------------
+ */
+
+/* A kernel that waited may be seen to start too early, by this share of the wait. */
+#define EARLY_PART  64
+#define EARLY_LEAST 1000
+#define EARLY_MOST  200000
+
+/* How soon behind a send a rank goes on that stood still for it. */
+#define GOES_ON_NS 50000
+
+/* Does nothing hide the end of an operator; and is it so thereafter, for another operator? */
+static bool shows_at_end(const struct bal_cell *cell, np_ns end, bool *ret_after)
+{
+	const struct np_exposed *pieces =
+		&cell->loaded->activity.exposed.item[cell->activity->first_exposed];
+	size_t count = cell->activity->exposed;
+	size_t behind = np_lower_bound(i, (size_t)0, count, pieces[i].begin >= end);
+	np_ns early;
+
+	*ret_after = false;
+	if (behind == 0)
+		return false;
+	early = (pieces[behind - 1].end - pieces[behind - 1].begin) / EARLY_PART;
+	early = early < EARLY_LEAST ? EARLY_LEAST : early > EARLY_MOST ? EARLY_MOST : early;
+	if (pieces[behind - 1].end < end - early)
+		return false;
+	*ret_after = pieces[behind - 1].end > end + EARLY_LEAST ||
+		     (behind < count && pieces[behind].begin <= end + EARLY_LEAST);
+	return true;
+}
+
+/* Was nothing to be launched after the operator? */
+static bool goes_on(const struct bal_cell *cell, np_ns end)
+{
+	const struct np_activity *activity = &cell->loaded->activity;
+	const struct np_segment *segments = &activity->segments.item[cell->activity->first_segment];
+	size_t count = cell->activity->segments;
+	size_t i = np_lower_bound(k, (size_t)0, count, segments[k].begin >= end);
+	np_ns idle = 0;
+
+	if (i == count)
+		return false;
+	for (uint32_t j = segments[i].first; j < segments[i + 1].first; j++) {
+		enum np_leaf_kind kind = np_leaf_kind(activity->shares.item[j].leaf);
+
+		if (kind != NP_LEAF_COMPUTE && kind != NP_LEAF_COMM)
+			idle += activity->shares.item[j].ns;
+	}
+	return idle <= GOES_ON_NS;
+}
+
+static bool has_word(const struct np_bal *bal, const struct np_comm_op *op, const char *word)
+{
+	const char *type = np_run_text(bal->align->run, op->type);
+
+	return type && strcasestr(type, word);
+}
+
+static bool is_receive(const struct np_bal *bal, const struct np_comm_op *op)
+{
+	return op->p2p && (has_word(bal, op, "recv") || has_word(bal, op, "receive"));
+}
+
+enum blocks {
+	BLOCKS_NOT,
+	BLOCKS,
+	BLOCKS_LATER,
+};
+
+/* What must have ended before the rank goes on? Receives always; else what it was seen to wait for.
+ */
+static enum blocks blocks_at(const struct np_bal *bal, const struct bal_cell *cell,
+			     const struct np_comm_op *op)
+{
+	bool more;
+	bool shows = shows_at_end(cell, op->end, &more);
+
+	if (is_receive(bal, op))
+		return shows ? BLOCKS : BLOCKS_LATER;
+	if (!shows || more)
+		return BLOCKS_NOT;
+	return !op->p2p || goes_on(cell, op->end) ? BLOCKS : BLOCKS_NOT;
+}
+
+/* --- marks -------------------------------------------------------------------------------------
+ */
+
+/* What a cell has seen of a number of np_bal.pairs. */
+struct last {
+	uint32_t cell; /* + 1 */
+	uint32_t slot;
+	uint32_t count;
+};
+
+struct marking {
+	struct np_bal *bal;
+	struct bal_cell *cell;
+	uint32_t index;
+	struct bal_progress own;
+	struct bal_progress even;
+	NP_VEC(struct last) lasts; /* by number of a pair */
+	uint32_t *roles;           /* by communicator */
+	uint32_t first_op;
+	uint32_t last_op;
+};
+
+static struct last *last_of(struct marking *marking, uint32_t number)
+{
+	while (marking->lasts.count <= number) {
+		if (!np_vec_add(&marking->lasts, marking->bal->err))
+			return NULL;
+	}
+	if (marking->lasts.item[number].cell != marking->index + 1)
+		marking->lasts.item[number] =
+			(struct last){ .cell = marking->index + 1, .slot = UINT32_MAX };
+	return &marking->lasts.item[number];
+}
+
+static struct bal_mark *add_mark(struct marking *marking, uint32_t slot, uint32_t row, np_ns time)
+{
+	struct bal_mark *mark = np_vec_add(&marking->bal->marks, marking->bal->err);
+
+	if (mark)
+		*mark = (struct bal_mark){ .time = time,
+					   .at = bal_progress_at(&marking->own, marking->cell,
+								 time),
+					   .row = row,
+					   .slot = slot,
+					   .seen = true };
+	return mark;
+}
+
+/* The start of the next operator, where nothing better is known; NP_UNKNOWN behind the last. */
+static np_ns next_start(const struct marking *marking, np_ns time)
+{
+	const struct np_comm_op *ops = marking->cell->loaded->ops.item;
+	uint32_t next =
+		np_lower_bound(i, marking->first_op, marking->last_op, ops[i].start >= time);
+
+	return next < marking->last_op ? ops[next].start : NP_UNKNOWN;
+}
+
+static int mark_block(struct marking *marking, const struct np_comm_op *op, uint32_t slot,
+		      uint32_t row)
+{
+	struct np_bal *bal = marking->bal;
+	enum blocks how = blocks_at(bal, marking->cell, op);
+	np_ns time = how == BLOCKS_LATER ? next_start(marking, op->end) : op->end;
+	struct bal_mark *mark;
+	double even;
+
+	if (how == BLOCKS_NOT || time == NP_UNKNOWN)
+		return NP_OK;
+	mark = add_mark(marking, slot, row, time > op->start ? time : op->start + 1);
+	if (!mark)
+		return NP_E_NOMEM;
+	mark->block = true;
+	mark->seen = how == BLOCKS;
+	even = bal_progress_at(&marking->even, marking->cell, mark->time);
+	if (mark->seen) {
+		bal->rows.item[row].sum += even;
+		bal->rows.item[row].share +=
+			marking->cell->total > 0 ? mark->at / marking->cell->total : 0;
+		bal->rows.item[row].count++;
+	} else {
+		bal->rows.item[row].hidden_sum += even;
+		bal->rows.item[row].hidden++;
+	}
+	return NP_OK;
+}
+
+static int mark_op(struct marking *marking, uint32_t index)
+{
+	struct np_bal *bal = marking->bal;
+	const struct np_comm_op *op = &marking->cell->loaded->ops.item[index];
+	uint32_t slot = np_align_slot(bal->align, marking->cell->rank, index);
+	const struct np_instance *instance = np_align_instance(bal->align, slot);
+	uint32_t class = class_of(bal, instance, slot, marking->roles[instance->communicator]);
+	uint32_t lane = class == NP_MAP_NONE
+				? class
+				: pair(bal, class, 0x80000000 | instance->communicator);
+	struct last *seen = lane == NP_MAP_NONE ? NULL : last_of(marking, class);
+	uint32_t number = seen ? seen->count++ : 0;
+	struct last *before = seen ? last_of(marking, lane) : NULL;
+	uint32_t start =
+		before ? row_of(bal, marking->cell->stage, class, number, false) : NP_MAP_NONE;
+	uint32_t block = start == NP_MAP_NONE
+				 ? NP_MAP_NONE
+				 : row_of(bal, marking->cell->stage, class, number, true);
+	struct bal_op *own = &bal->ops[slot];
+
+	if (block == NP_MAP_NONE || !add_mark(marking, slot, start, op->start) ||
+	    find_alike(bal, class, number, slot) < 0)
+		return NP_E_NOMEM;
+	own->cell = marking->index;
+	if (before->slot != UINT32_MAX && np_align_op(bal->align, before->slot)->end <= op->start)
+		own->behind = before->slot;
+	before->slot = slot;
+	bal->rows.item[start].sum += bal_progress_at(&marking->even, marking->cell, op->start);
+	bal->rows.item[start].count++;
+	return mark_block(marking, op, slot, block);
+}
+
+static int mark_cell(struct marking *marking)
+{
+	struct np_bal *bal = marking->bal;
+	struct bal_cell *cell = marking->cell;
+	const struct np_rank *rank = cell->loaded;
+	const double *weights = &bal->weights[cell->stage * bal->types.count];
+	uint32_t count = (uint32_t)rank->ops.count;
+	int rc = bal_see_progress(bal, cell, NULL, &marking->own);
+
+	if (rc == NP_OK)
+		rc = bal_see_progress(bal, cell, weights, &marking->even);
+	cell->first = (uint32_t)bal->marks.count;
+	marking->first_op = np_lower_bound(i, (uint32_t)0, count,
+					   rank->ops.item[i].start >= cell->activity->begin);
+	marking->last_op = np_lower_bound(i, marking->first_op, count,
+					  rank->ops.item[i].start >= cell->activity->end);
+	for (uint32_t i = marking->first_op; i < marking->last_op && rc == NP_OK; i++) {
+		if (rank->ops.item[i].device == rank->times.item[0].device)
+			rc = mark_op(marking, i);
+	}
+	cell->marks = (uint32_t)bal->marks.count - cell->first;
+	return rc;
+}
+
+static int mark_cells(struct np_bal *bal)
+{
+	struct marking marking = { .bal = bal };
+	size_t count = bal->align->communicators.count;
+	int rc = NP_OK;
+
+	marking.roles = malloc((count + 1) * sizeof(*marking.roles));
+	if (!marking.roles)
+		return out_of_memory(bal);
+	for (uint32_t i = 0; i < count; i++)
+		marking.roles[i] = role_of(bal, i);
+	for (uint32_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
+		marking.cell = &bal->cells.item[i];
+		marking.index = i;
+		rc = mark_cell(&marking);
+	}
+	free(marking.roles);
+	np_vec_release(&marking.lasts);
+	np_vec_release(&marking.own.sums);
+	np_vec_release(&marking.even.sums);
+	return rc;
+}
+
+/* --- where receives are needed that were over before -------------------------------------------
+ */
+
+/* A seen block comes before a start of the same time, one that is not behind it. */
+static int mark_order(const struct bal_mark *mark)
+{
+	return !mark->block ? 1 : mark->seen ? 0 : 2;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct bal_mark *a = left;
+	const struct bal_mark *b = right;
+
+	if (a->time != b->time)
+		return np_order(a->time, b->time);
+	if (mark_order(a) != mark_order(b))
+		return mark_order(a) - mark_order(b);
+	return np_order(a->slot, b->slot);
+}
+
+/* Of the starts of a cell from `first` on, in the order of time, the one nearest to a place. */
+static const struct bal_mark *nearest(const struct bal_mark *starts, size_t first, size_t count,
+				      double at)
+{
+	size_t found = np_lower_bound(i, first, count, starts[i].at >= at);
+
+	if (found == count)
+		return &starts[count - 1];
+	if (found > first && at - starts[found - 1].at < starts[found].at - at)
+		found--;
+	return &starts[found];
+}
+
+static void move_hidden(struct np_bal *bal, const struct bal_cell *cell,
+			const struct bal_mark *starts, size_t count)
+{
+	struct bal_mark *marks = &bal->marks.item[cell->first];
+
+	for (uint32_t i = 0; i < cell->marks; i++) {
+		const struct bal_row *row = &bal->rows.item[marks[i].row];
+		np_ns end = np_align_op(bal->align, marks[i].slot)->end;
+		size_t first;
+		const struct bal_mark *to;
+
+		if (!marks[i].block || marks[i].seen || !(row->count > 0))
+			continue;
+		first = np_lower_bound(k, (size_t)0, count, starts[k].time >= end);
+		if (first == count)
+			continue;
+		to = nearest(starts, first, count, row->share / row->count * cell->total);
+		marks[i].time = to->time;
+		marks[i].at = to->at;
+	}
+}
+
+static int settle_hidden(struct np_bal *bal)
+{
+	NP_VEC(struct bal_mark) starts = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
+		const struct bal_cell *cell = &bal->cells.item[i];
+		struct bal_mark *marks = &bal->marks.item[cell->first];
+
+		starts.count = 0;
+		rc = np_vec_reserve(&starts, (size_t)cell->marks + 1, bal->err);
+		for (uint32_t j = 0; j < cell->marks && rc == NP_OK; j++) {
+			if (!marks[j].block)
+				starts.item[starts.count++] = marks[j];
+		}
+		if (rc == NP_OK && starts.count > 0)
+			move_hidden(bal, cell, starts.item, starts.count);
+		if (rc == NP_OK && cell->marks > 1)
+			qsort(marks, cell->marks, sizeof(*marks), by_time);
+	}
+	np_vec_release(&starts);
+	return rc;
+}
+
+double bal_even_at(const struct bal_row *row)
+{
+	if (row->count > 0)
+		return row->sum / row->count;
+	return row->hidden > 0 ? row->hidden_sum / row->hidden : 0;
+}
+
+/* --- transfers ---------------------------------------------------------------------------------
+ */
+
+/* Are all members in one step, and their clocks comparable? */
+static bool is_together(const struct np_bal *bal, const struct np_instance *instance)
+{
+	const struct np_member *members = &bal->align->members[instance->first];
+	const struct bal_op *ops = &bal->ops[instance->first];
+
+	for (uint32_t i = 0; i < instance->count; i++) {
+		if (ops[i].cell == UINT32_MAX ||
+		    bal->cells.item[ops[i].cell].step != bal->cells.item[ops[0].cell].step ||
+		    !np_clock_related(bal->clock, members[0].rank, members[i].rank))
+			return false;
+	}
+	return true;
+}
+
+static np_ns last_start(const struct np_bal *bal, const struct np_instance *instance)
+{
+	np_ns last = -NP_NS_MAX;
+
+	for (uint32_t i = instance->first; i < instance->first + instance->count; i++) {
+		np_ns start = np_clock_time(bal->clock, bal->align->members[i].rank,
+					    np_align_op(bal->align, i)->start);
+
+		last = start > last ? start : last;
+	}
+	return last;
+}
+
+static void see_transfer(struct np_bal *bal, const struct np_instance *instance)
+{
+	bool together = is_together(bal, instance);
+	np_ns last = last_start(bal, instance);
+
+	for (uint32_t i = instance->first; i < instance->first + instance->count; i++) {
+		const struct np_comm_op *op = np_align_op(bal->align, i);
+		np_ns end = np_clock_time(bal->clock, bal->align->members[i].rank, op->end);
+		struct bal_op *own = &bal->ops[i];
+
+		own->loose = !together;
+		/* Who is done before the last has come did not wait for it, or the clocks are off.
+		 */
+		own->self = !together ||
+			    (end < last && instance->rule != NP_RULE_ALL && !is_receive(bal, op));
+		own->after = (float)(own->self ? op->end - op->start : end > last ? end - last : 0);
+	}
+}
+
+struct alike_time {
+	uint32_t alike;
+	float after;
+};
+
+static int by_alike(const void *left, const void *right)
+{
+	const struct alike_time *a = left;
+	const struct alike_time *b = right;
+
+	if (a->alike != b->alike)
+		return a->alike < b->alike ? -1 : 1;
+	return (a->after > b->after) - (a->after < b->after);
+}
+
+/* Medians of what is alike: half of two in the middle, as the rule has it. */
+static int find_medians(struct np_bal *bal)
+{
+	struct alike_time *list = malloc(((size_t)bal->align->op_count + 1) * sizeof(*list));
+	size_t count = 0;
+
+	if (!list)
+		return out_of_memory(bal);
+	for (uint32_t i = 0; i < bal->align->op_count; i++) {
+		const struct bal_op *op = &bal->ops[i];
+
+		if (op->cell != UINT32_MAX && !op->self && !op->loose &&
+		    np_instance_complete(np_align_instance(bal->align, i)))
+			list[count++] = (struct alike_time){ op->alike, op->after };
+	}
+	qsort(list, count, sizeof(*list), by_alike);
+	for (size_t from = 0, to = 0; from < count; from = to) {
+		while (to < count && list[to].alike == list[from].alike)
+			to++;
+		bal->alike.item[list[from].alike].median = (list[from + (to - from - 1) / 2].after +
+							    list[from + (to - from) / 2].after) /
+							   2;
+	}
+	free(list);
+	return NP_OK;
+}
+
+/* What somebody who was not profiled was waited for is not known to be a transfer. */
+static void bound_incomplete(struct np_bal *bal)
+{
+	for (uint32_t i = 0; i < bal->align->op_count; i++) {
+		struct bal_op *op = &bal->ops[i];
+
+		if (op->cell != UINT32_MAX &&
+		    !np_instance_complete(np_align_instance(bal->align, i)))
+			op->after = fminf(op->after, bal->alike.item[op->alike].median);
+	}
+}
+
+static int see_transfers(struct np_bal *bal)
+{
+	int rc;
+
+	for (size_t i = 0; i < bal->align->instances.count; i++)
+		see_transfer(bal, &bal->align->instances.item[i]);
+	rc = find_medians(bal);
+	if (rc == NP_OK)
+		bound_incomplete(bal);
+	return rc;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------
+ */
+
+int bal_build(struct np_bal *bal)
+{
+	size_t count = bal->align->op_count;
+	int rc;
+
+	bal->ops = malloc((count + 1) * sizeof(*bal->ops));
+	if (!bal->ops)
+		return out_of_memory(bal);
+	for (size_t i = 0; i < count; i++)
+		bal->ops[i] = (struct bal_op){ .cell = UINT32_MAX, .behind = UINT32_MAX };
+	rc = see_cells(bal);
+	if (rc == NP_OK)
+		rc = see_types(bal);
+	if (rc == NP_OK)
+		rc = mark_cells(bal);
+	if (rc == NP_OK)
+		rc = settle_hidden(bal);
+	if (rc == NP_OK)
+		rc = see_transfers(bal);
+	return rc;
+}
