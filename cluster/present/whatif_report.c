@@ -15,6 +15,10 @@
 #define MAX_ROWS 10
 #define MAX_PATH 8
 
+/* Shares of the slowdown that are named, at most, and from when on. */
+#define MAX_SHARES   3
+#define WORTH_SAYING 0.1
+
 /* Repairs that save less of the step are not listed. */
 #define WORTH_LISTING 0.001
 
@@ -48,6 +52,35 @@ static void put_unseen(struct np_buf *text, const struct np_analysis *analysis)
 			 " and nothing where those ranks are as late as before\n");
 }
 
+/* What uneven work costs by the published rule, and what of it accounts for most. */
+static void put_balance(struct np_buf *text, const struct np_analysis *analysis)
+{
+	const struct np_balance *balance = &analysis->balance;
+	size_t listed = 0;
+
+	if (!balance->known)
+		return;
+	np_buf_add(text, "by the published rule, without gaps: step ");
+	np_text_duration(text, balance->step);
+	np_buf_add(text, ", even ");
+	np_text_duration(text, balance->ideal);
+	np_buf_printf(text, ", slowdown %.2f", report_ratio(balance->step, balance->ideal));
+	for (size_t i = 0; i < balance->shares.count && listed < MAX_SHARES; i++) {
+		const struct np_balance_share *share = &balance->shares.item[i];
+
+		if (share->recovered < WORTH_SAYING)
+			break;
+		np_buf_add(text, listed++ == 0 ? "; of that " : ", ");
+		np_buf_printf(text, "%s ", np_share_kind_name(share->kind));
+		if (share->kind == NP_SHARE_OPTYPE)
+			np_buf_printf(text, "%s", np_run_text(analysis->run, share->type));
+		else
+			np_buf_printf(text, "%" PRId32, share->number);
+		np_buf_printf(text, " %.0f %%", 100 * share->recovered);
+	}
+	np_buf_add(text, "\n");
+}
+
 static void put_replay(struct np_buf *text, const struct whatif_report *report)
 {
 	const struct np_whatif *whatif = report->whatif;
@@ -71,6 +104,7 @@ static void put_replay(struct np_buf *text, const struct whatif_report *report)
 			      "%zu times a rank waited for what was never recorded, and went on\n",
 			      whatif->forced);
 	put_unseen(text, report->analysis);
+	put_balance(text, report->analysis);
 }
 
 static void put_saved(struct np_grid *grid, const struct whatif_report *report, np_ns saved)

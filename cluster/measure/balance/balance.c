@@ -67,7 +67,7 @@ static void even_cell(const struct np_bal *bal, size_t index, struct bal_scenari
 	for (uint32_t i = cell->first; i < cell->first + cell->marks; i++) {
 		const struct bal_mark *mark = &bal->marks.item[i];
 
-		scenario->at[i] = bal_even_at(&bal->rows.item[mark->row]);
+		scenario->at[i] = bal_even_at(bal, bal->even, mark);
 		even_transfer(bal, mark->slot, scenario);
 	}
 }
@@ -84,81 +84,44 @@ static void even_transfers(const struct np_bal *bal, np_str type, struct bal_sce
 /* --- kernels of one type -----------------------------------------------------------------------
  */
 
-/* What a type takes up to each mark, as it was and by row on average. */
-struct type_places {
-	double *own;  /* by mark */
-	double *even; /* by row: Σ, then the mean */
-	double *count;
-	double *totals; /* by cell */
-};
-
-static void places_release(struct type_places *places)
+/* By cell, what a type takes up to each mark against what it takes if it is even. */
+static int even_type_of_cell(struct np_bal *bal, size_t index, size_t type, const double *weights,
+			     const double *even, struct bal_scenario *scenario)
 {
-	free(places->own);
-	free(places->even);
-	free(places->count);
-	free(places->totals);
-}
+	const struct bal_cell *cell = &bal->cells.item[index];
+	double factor = bal->weights[cell->stage * bal->types.count + type];
+	struct bal_progress own = { 0 };
+	int rc = bal_see_progress(bal, cell, weights, &own);
 
-static int see_places(struct np_bal *bal, size_t type, struct type_places *places)
-{
-	double *weights = calloc(bal->types.count + 1, sizeof(*weights));
-	struct bal_progress progress = { 0 };
-	int rc = NP_OK;
+	for (uint32_t i = cell->first; i < cell->first + cell->marks && rc == NP_OK; i++) {
+		const struct bal_mark *mark = &bal->marks.item[i];
 
-	if (!weights)
-		return np_fail_nomem(bal->err, "the balance of a run");
-	weights[type] = 1;
-	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
-		const struct bal_cell *cell = &bal->cells.item[i];
-		double factor = bal->weights[cell->stage * bal->types.count + type];
-
-		rc = bal_see_progress(bal, cell, weights, &progress);
-		if (rc < 0)
-			break;
-		places->totals[i] = progress.sums.item[progress.sums.count - 1];
-		for (uint32_t j = cell->first; j < cell->first + cell->marks; j++) {
-			const struct bal_mark *mark = &bal->marks.item[j];
-
-			places->own[j] = bal_progress_at(&progress, cell, mark->time);
-			places->even[mark->row] += factor * places->own[j];
-			places->count[mark->row]++;
-		}
+		scenario->at[i] += factor * bal_even_at(bal, even, mark) -
+				   bal_progress_at(&own, cell, mark->time);
 	}
-	np_vec_release(&progress.sums);
-	free(weights);
+	if (rc == NP_OK)
+		scenario->total[index] += factor * bal->types.item[type].stages[cell->stage] /
+						  bal->stage_cells[cell->stage] -
+					  own.sums.item[own.sums.count - 1];
+	np_vec_release(&own.sums);
 	return rc;
 }
 
 /* Kernels of one type take the mean, all others what they took. */
 static int even_type(struct np_bal *bal, size_t type, struct bal_scenario *scenario)
 {
-	struct type_places places = {
-		.own = calloc(bal->marks.count + 1, sizeof(double)),
-		.even = calloc(bal->rows.count + 1, sizeof(double)),
-		.count = calloc(bal->rows.count + 1, sizeof(double)),
-		.totals = calloc(bal->cells.count + 1, sizeof(double)),
-	};
-	int rc = NP_OK;
+	double *weights = calloc(bal->types.count + 1, sizeof(*weights));
+	double *even = NULL;
+	int rc = weights ? NP_OK : np_fail_nomem(bal->err, "the balance of a run");
 
-	if (!places.own || !places.even || !places.count || !places.totals)
-		rc = np_fail_nomem(bal->err, "the balance of a run");
-	if (rc == NP_OK)
-		rc = see_places(bal, type, &places);
-	for (size_t i = 0; i < bal->marks.count && rc == NP_OK; i++) {
-		uint32_t row = bal->marks.item[i].row;
-
-		scenario->at[i] += places.even[row] / places.count[row] - places.own[i];
+	if (rc == NP_OK) {
+		weights[type] = 1;
+		rc = bal_settle(bal, weights, &even);
 	}
-	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
-		uint32_t stage = bal->cells.item[i].stage;
-
-		scenario->total[i] += bal->weights[stage * bal->types.count + type] *
-					      bal->types.item[type].stages[stage] /
-					      bal->stage_cells[stage] -
-				      places.totals[i];
-	}
-	places_release(&places);
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
+		rc = even_type_of_cell(bal, i, type, weights, even, scenario);
+	free(even);
+	free(weights);
 	return rc;
 }
 

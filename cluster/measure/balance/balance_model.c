@@ -27,6 +27,7 @@ void bal_release(struct np_bal *bal)
 	free(bal->ops);
 	free(bal->weights);
 	free(bal->totals);
+	free(bal->even);
 }
 
 static int out_of_memory(struct np_bal *bal)
@@ -383,7 +384,14 @@ static uint32_t row_of(struct np_bal *bal, uint32_t stage, uint32_t class, uint3
 	if (!np_vec_add(&bal->rows, bal->err) ||
 	    np_numbers_add(&bal->row_of, key, found, bal->err) < 0)
 		return NP_MAP_NONE;
+	bal->rows.item[found].place = NO_ROW;
 	return found;
+}
+
+/* Both rows of an operator are made together: that of its start, and that of its block. */
+static uint32_t start_row(uint32_t block)
+{
+	return block - 1;
 }
 
 /* --- standing still ----------------------------------------------------------------------------
@@ -486,7 +494,6 @@ struct marking {
 	struct bal_cell *cell;
 	uint32_t index;
 	struct bal_progress own;
-	struct bal_progress even;
 	NP_VEC(struct last) lasts; /* by number of a pair */
 	uint32_t *roles;           /* by communicator */
 	uint32_t first_op;
@@ -519,42 +526,61 @@ static struct bal_mark *add_mark(struct marking *marking, uint32_t slot, uint32_
 	return mark;
 }
 
-/* The start of the next operator, where nothing better is known; NP_UNKNOWN behind the last. */
-static np_ns next_start(const struct marking *marking, np_ns time)
+/* Where a mark of this row was seen, for its peers. */
+static void count_mark(struct marking *marking, const struct bal_mark *mark)
 {
-	const struct np_comm_op *ops = marking->cell->loaded->ops.item;
-	uint32_t next =
-		np_lower_bound(i, marking->first_op, marking->last_op, ops[i].start >= time);
+	struct bal_row *row = &marking->bal->rows.item[mark->row];
 
-	return next < marking->last_op ? ops[next].start : NP_UNKNOWN;
+	if (!mark->seen)
+		return;
+	row->share += marking->cell->total > 0 ? mark->at / marking->cell->total : 0;
+	row->count++;
+}
+
+/* How soon behind another an operator starts if that held it up; or by a part of that. */
+#define HELD_NS   200000
+#define HELD_PART 8
+
+static bool is_held(const struct np_bal *bal, const struct np_comm_op *op, uint32_t slot)
+{
+	const struct np_comm_op *before;
+	np_ns soon;
+
+	if (bal->ops[slot].behind == UINT32_MAX)
+		return false;
+	before = np_align_op(bal->align, bal->ops[slot].behind);
+	soon = (before->end - before->start) / HELD_PART;
+	return op->start - before->end <= (soon > HELD_NS ? soon : HELD_NS);
+}
+
+static int mark_start(struct marking *marking, const struct np_comm_op *op, uint32_t slot,
+		      uint32_t row)
+{
+	struct bal_mark *mark = add_mark(marking, slot, row, op->start);
+
+	if (!mark)
+		return NP_E_NOMEM;
+	mark->seen = !is_held(marking->bal, op, slot);
+	count_mark(marking, mark);
+	return NP_OK;
 }
 
 static int mark_block(struct marking *marking, const struct np_comm_op *op, uint32_t slot,
 		      uint32_t row)
 {
-	struct np_bal *bal = marking->bal;
-	enum blocks how = blocks_at(bal, marking->cell, op);
-	np_ns time = how == BLOCKS_LATER ? next_start(marking, op->end) : op->end;
+	enum blocks how = blocks_at(marking->bal, marking->cell, op);
 	struct bal_mark *mark;
-	double even;
 
-	if (how == BLOCKS_NOT || time == NP_UNKNOWN)
+	if (how == BLOCKS_NOT)
 		return NP_OK;
-	mark = add_mark(marking, slot, row, time > op->start ? time : op->start + 1);
+	mark = add_mark(marking, slot, row, op->end > op->start ? op->end : op->start + 1);
 	if (!mark)
 		return NP_E_NOMEM;
 	mark->block = true;
+	mark->message = op->p2p;
+	mark->receive = is_receive(marking->bal, op);
 	mark->seen = how == BLOCKS;
-	even = bal_progress_at(&marking->even, marking->cell, mark->time);
-	if (mark->seen) {
-		bal->rows.item[row].sum += even;
-		bal->rows.item[row].share +=
-			marking->cell->total > 0 ? mark->at / marking->cell->total : 0;
-		bal->rows.item[row].count++;
-	} else {
-		bal->rows.item[row].hidden_sum += even;
-		bal->rows.item[row].hidden++;
-	}
+	count_mark(marking, mark);
 	return NP_OK;
 }
 
@@ -578,15 +604,14 @@ static int mark_op(struct marking *marking, uint32_t index)
 				 : row_of(bal, marking->cell->stage, class, number, true);
 	struct bal_op *own = &bal->ops[slot];
 
-	if (block == NP_MAP_NONE || !add_mark(marking, slot, start, op->start) ||
-	    find_alike(bal, class, number, slot) < 0)
+	if (block == NP_MAP_NONE || find_alike(bal, class, number, slot) < 0)
 		return NP_E_NOMEM;
 	own->cell = marking->index;
 	if (before->slot != UINT32_MAX && np_align_op(bal->align, before->slot)->end <= op->start)
 		own->behind = before->slot;
 	before->slot = slot;
-	bal->rows.item[start].sum += bal_progress_at(&marking->even, marking->cell, op->start);
-	bal->rows.item[start].count++;
+	if (mark_start(marking, op, slot, start) < 0)
+		return NP_E_NOMEM;
 	return mark_block(marking, op, slot, block);
 }
 
@@ -595,12 +620,9 @@ static int mark_cell(struct marking *marking)
 	struct np_bal *bal = marking->bal;
 	struct bal_cell *cell = marking->cell;
 	const struct np_rank *rank = cell->loaded;
-	const double *weights = &bal->weights[cell->stage * bal->types.count];
 	uint32_t count = (uint32_t)rank->ops.count;
 	int rc = bal_see_progress(bal, cell, NULL, &marking->own);
 
-	if (rc == NP_OK)
-		rc = bal_see_progress(bal, cell, weights, &marking->even);
 	cell->first = (uint32_t)bal->marks.count;
 	marking->first_op = np_lower_bound(i, (uint32_t)0, count,
 					   rank->ops.item[i].start >= cell->activity->begin);
@@ -633,17 +655,32 @@ static int mark_cells(struct np_bal *bal)
 	free(marking.roles);
 	np_vec_release(&marking.lasts);
 	np_vec_release(&marking.own.sums);
-	np_vec_release(&marking.even.sums);
 	return rc;
 }
 
-/* --- where receives are needed that were over before -------------------------------------------
+/* --- where marks belong ------------------------------------------------------------------------
  */
 
-/* A seen block comes before a start of the same time, one that is not behind it. */
+/*
+ * A rank that goes on when a receive has ended need not be the one that needed it: it
+ * may have had other things to do first. It is needed at the latest place at which any
+ * rank of the stage, in any step, was seen to wait for it. Places are those of starts,
+ * which are in one order on all of these ranks, whatever the times in between.
+ */
+struct placing {
+	struct np_bal *bal;
+	NP_VEC(struct bal_mark) seen; /* starts and blocks of a cell, in the order of time */
+	NP_VEC(struct bal_mark) starts;
+	NP_VEC(uint32_t)
+	latest;            /* of the starts up to each: the row that comes last in the order */
+	uint32_t *cell_of; /* by row: + 1, and the start of it there */
+	uint32_t *start_of;
+};
+
+/* What is seen comes first: a block, which lets the rank go on, before a start of the same time. */
 static int mark_order(const struct bal_mark *mark)
 {
-	return !mark->block ? 1 : mark->seen ? 0 : 2;
+	return (mark->seen ? 0 : 2) + !mark->block;
 }
 
 static int by_time(const void *left, const void *right)
@@ -658,70 +695,249 @@ static int by_time(const void *left, const void *right)
 	return np_order(a->slot, b->slot);
 }
 
-/* Of the starts of a cell from `first` on, in the order of time, the one nearest to a place. */
-static const struct bal_mark *nearest(const struct bal_mark *starts, size_t first, size_t count,
+/* Does a row come behind another one in the order of its stage? */
+static bool is_later(const struct np_bal *bal, uint32_t row, uint32_t than)
+{
+	const struct bal_row *a = &bal->rows.item[row];
+	const struct bal_row *b;
+
+	if (than == NO_ROW)
+		return true;
+	b = &bal->rows.item[than];
+	if (a->share * b->count != b->share * a->count)
+		return a->share * b->count > b->share * a->count;
+	return row > than;
+}
+
+static int list_seen(struct placing *placing, const struct bal_cell *cell, uint32_t index)
+{
+	struct np_bal *bal = placing->bal;
+	struct bal_mark *marks = &bal->marks.item[cell->first];
+	uint32_t latest = NO_ROW;
+
+	placing->seen.count = placing->starts.count = placing->latest.count = 0;
+	if (np_vec_reserve(&placing->seen, (size_t)cell->marks + 1, bal->err) < 0 ||
+	    np_vec_reserve(&placing->starts, (size_t)cell->marks + 1, bal->err) < 0 ||
+	    np_vec_reserve(&placing->latest, (size_t)cell->marks + 1, bal->err) < 0)
+		return NP_E_NOMEM;
+	if (cell->marks > 1)
+		qsort(marks, cell->marks, sizeof(*marks), by_time);
+	for (uint32_t i = 0; i < cell->marks; i++) {
+		if (!marks[i].seen)
+			continue;
+		placing->seen.item[placing->seen.count++] = marks[i];
+		if (marks[i].block)
+			continue;
+		latest = is_later(bal, marks[i].row, latest) ? marks[i].row : latest;
+		placing->cell_of[marks[i].row] = index + 1;
+		placing->start_of[marks[i].row] = (uint32_t)placing->starts.count;
+		placing->starts.item[placing->starts.count++] = marks[i];
+		placing->latest.item[placing->latest.count++] = latest;
+	}
+	return NP_OK;
+}
+
+/* Starts that follow a kernel are recorded a little behind it. */
+#define FOLLOWS_NS 200000.0
+
+static void see_place(struct placing *placing, const struct bal_mark *mark)
+{
+	struct np_bal *bal = placing->bal;
+	struct bal_row *row = &bal->rows.item[mark->row];
+	const struct bal_mark *starts = placing->starts.item;
+	size_t count = placing->starts.count;
+	size_t next;
+
+	uint32_t place = NO_ROW;
+
+	/* A rank that still does something else when it is over needs it at the next start at best.
+	 */
+	if (mark->seen) {
+		next = np_lower_bound(i, (size_t)0, count, starts[i].at > mark->at + FOLLOWS_NS);
+		place = next > 0 ? placing->latest.item[next - 1] : NO_ROW;
+	} else {
+		next = np_lower_bound(i, (size_t)0, count, starts[i].time >= mark->time);
+		place = next < count ? starts[next].row : NO_ROW;
+	}
+	if (place != NO_ROW && is_later(bal, place, row->place))
+		row->place = place;
+}
+
+/* Of marks in the order of time, from `first` up to `last` the one nearest to a place. */
+static const struct bal_mark *nearest(const struct bal_mark *marks, size_t first, size_t last,
 				      double at)
 {
-	size_t found = np_lower_bound(i, first, count, starts[i].at >= at);
+	size_t found = np_lower_bound(i, first, last, marks[i].at >= at);
 
-	if (found == count)
-		return &starts[count - 1];
-	if (found > first && at - starts[found - 1].at < starts[found].at - at)
+	if (found == last)
+		return &marks[last - 1];
+	if (found > first && at - marks[found - 1].at < marks[found].at - at)
 		found--;
-	return &starts[found];
+	return &marks[found];
 }
 
-static void move_hidden(struct np_bal *bal, const struct bal_cell *cell,
-			const struct bal_mark *starts, size_t count)
+/* An operator that was held up could have started where those of its peers did that were not. */
+static void move_start(struct placing *placing, const struct bal_cell *cell, struct bal_mark *mark)
 {
-	struct bal_mark *marks = &bal->marks.item[cell->first];
+	const struct np_bal *bal = placing->bal;
+	const struct bal_row *row = &bal->rows.item[mark->row];
+	const struct bal_mark *marks = placing->seen.item;
+	size_t count = placing->seen.count;
+	np_ns least = np_align_op(bal->align, bal->ops[mark->slot].behind)->start;
+	size_t first = np_lower_bound(i, (size_t)0, count, marks[i].time >= least);
+	size_t last = np_lower_bound(i, first, count, marks[i].time > mark->time);
+	const struct bal_mark *to;
 
-	for (uint32_t i = 0; i < cell->marks; i++) {
-		const struct bal_row *row = &bal->rows.item[marks[i].row];
-		np_ns end = np_align_op(bal->align, marks[i].slot)->end;
-		size_t first;
-		const struct bal_mark *to;
+	if (!(row->count > 0) || first == last)
+		return;
+	to = nearest(marks, first, last, row->share / row->count * cell->total);
+	mark->time = to->time;
+	mark->at = to->at;
+}
 
-		if (!marks[i].block || marks[i].seen || !(row->count > 0))
-			continue;
-		first = np_lower_bound(k, (size_t)0, count, starts[k].time >= end);
-		if (first == count)
-			continue;
-		to = nearest(starts, first, count, row->share / row->count * cell->total);
-		marks[i].time = to->time;
-		marks[i].at = to->at;
+/* The rank does not wait for it: it comes behind all others, and is left out. */
+static void leave_out(struct bal_mark *mark)
+{
+	mark->time = NP_NS_MAX;
+}
+
+/* A send that most ranks went on behind does not make anybody wait. */
+static void move_send(const struct np_bal *bal, struct bal_mark *mark)
+{
+	if (2 * bal->rows.item[mark->row].count <= bal->rows.item[start_row(mark->row)].count)
+		leave_out(mark);
+}
+
+/* A receive is needed where its peers say, but not before it was there. */
+static void move_receive(struct placing *placing, struct bal_mark *mark, uint32_t index)
+{
+	const struct bal_row *row = &placing->bal->rows.item[mark->row];
+	uint32_t place = row->place;
+	const struct bal_mark *to = NULL;
+
+	if (place != NO_ROW && placing->cell_of[place] == index + 1)
+		to = &placing->starts.item[placing->start_of[place]];
+	if (to && to->time > mark->time) {
+		mark->time = to->time;
+		mark->at = to->at;
+		mark->seen = false;
+	} else if (!mark->seen && place == NO_ROW) {
+		leave_out(mark);
 	}
 }
 
-static int settle_hidden(struct np_bal *bal)
+static int place_cell(struct placing *placing, uint32_t index, bool moves)
 {
-	NP_VEC(struct bal_mark) starts = { 0 };
-	int rc = NP_OK;
+	struct bal_cell *cell = &placing->bal->cells.item[index];
+	struct bal_mark *marks = &placing->bal->marks.item[cell->first];
+	int rc = list_seen(placing, cell, index);
 
-	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
-		const struct bal_cell *cell = &bal->cells.item[i];
-		struct bal_mark *marks = &bal->marks.item[cell->first];
-
-		starts.count = 0;
-		rc = np_vec_reserve(&starts, (size_t)cell->marks + 1, bal->err);
-		for (uint32_t j = 0; j < cell->marks && rc == NP_OK; j++) {
-			if (!marks[j].block)
-				starts.item[starts.count++] = marks[j];
-		}
-		if (rc == NP_OK && starts.count > 0)
-			move_hidden(bal, cell, starts.item, starts.count);
-		if (rc == NP_OK && cell->marks > 1)
-			qsort(marks, cell->marks, sizeof(*marks), by_time);
+	for (uint32_t i = 0; i < cell->marks && rc == NP_OK; i++) {
+		if (!moves && marks[i].receive)
+			see_place(placing, &marks[i]);
+		else if (moves && marks[i].receive)
+			move_receive(placing, &marks[i], index);
+		else if (moves && marks[i].block && marks[i].message)
+			move_send(placing->bal, &marks[i]);
+		else if (moves && !marks[i].seen)
+			move_start(placing, cell, &marks[i]);
 	}
-	np_vec_release(&starts);
+	if (rc == NP_OK && moves && cell->marks > 1)
+		qsort(marks, cell->marks, sizeof(*marks), by_time);
+	while (cell->marks > 0 && marks[cell->marks - 1].time == NP_NS_MAX)
+		cell->marks--;
 	return rc;
 }
 
-double bal_even_at(const struct bal_row *row)
+static int place_marks(struct np_bal *bal)
 {
-	if (row->count > 0)
-		return row->sum / row->count;
-	return row->hidden > 0 ? row->hidden_sum / row->hidden : 0;
+	struct placing placing = {
+		.bal = bal,
+		.cell_of = calloc(bal->rows.count + 1, sizeof(uint32_t)),
+		.start_of = calloc(bal->rows.count + 1, sizeof(uint32_t)),
+	};
+	int rc = placing.cell_of && placing.start_of ? NP_OK : out_of_memory(bal);
+
+	for (uint32_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
+		rc = place_cell(&placing, i, false);
+	if (rc == NP_OK)
+		memset(placing.cell_of, 0, bal->rows.count * sizeof(uint32_t));
+	for (uint32_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
+		rc = place_cell(&placing, i, true);
+	np_vec_release(&placing.seen);
+	np_vec_release(&placing.starts);
+	np_vec_release(&placing.latest);
+	free(placing.cell_of);
+	free(placing.start_of);
+	return rc;
+}
+
+/*
+ * What is even follows from where the marks of all ranks belong. What only some stood
+ * still for counts from its start, or it would be even for those alone.
+ */
+struct settling {
+	struct np_bal *bal;
+	const double *weights; /* of types; NULL: those of the stage */
+	double *sums;          /* by row */
+	double *counts;
+	double *started; /* by slot */
+	struct bal_progress even;
+};
+
+static int settle_cell(struct settling *settling, const struct bal_cell *cell)
+{
+	struct np_bal *bal = settling->bal;
+	int rc = bal_see_progress(bal, cell,
+				  settling->weights ? settling->weights
+						    : &bal->weights[cell->stage * bal->types.count],
+				  &settling->even);
+
+	for (uint32_t i = cell->first; i < cell->first + cell->marks && rc == NP_OK; i++) {
+		const struct bal_mark *mark = &bal->marks.item[i];
+		double at = bal_progress_at(&settling->even, cell, mark->time);
+
+		if (mark->block)
+			at -= settling->started[mark->slot];
+		else
+			settling->started[mark->slot] = at;
+		settling->sums[mark->row] += at;
+		settling->counts[mark->row]++;
+	}
+	return rc;
+}
+
+int bal_settle(struct np_bal *bal, const double *weights, double **ret)
+{
+	struct settling settling = {
+		.bal = bal,
+		.weights = weights,
+		.sums = calloc(bal->rows.count + 1, sizeof(double)),
+		.counts = calloc(bal->rows.count + 1, sizeof(double)),
+		.started = calloc((size_t)bal->align->op_count + 1, sizeof(double)),
+	};
+	int rc = settling.sums && settling.counts && settling.started ? NP_OK : out_of_memory(bal);
+
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
+		rc = settle_cell(&settling, &bal->cells.item[i]);
+	for (size_t i = 0; i < bal->rows.count && rc == NP_OK; i++) {
+		if (settling.counts[i] > 0)
+			settling.sums[i] /= settling.counts[i];
+	}
+	np_vec_release(&settling.even.sums);
+	free(settling.counts);
+	free(settling.started);
+	*ret = settling.sums;
+	return rc;
+}
+
+double bal_even_at(const struct np_bal *bal, const double *even, const struct bal_mark *mark)
+{
+	const struct bal_row *row = &bal->rows.item[mark->row];
+
+	if (row->place != NO_ROW)
+		return even[row->place];
+	return even[mark->row] + (mark->block ? even[start_row(mark->row)] : 0);
 }
 
 /* --- transfers ---------------------------------------------------------------------------------
@@ -859,7 +1075,9 @@ int bal_build(struct np_bal *bal)
 	if (rc == NP_OK)
 		rc = mark_cells(bal);
 	if (rc == NP_OK)
-		rc = settle_hidden(bal);
+		rc = place_marks(bal);
+	if (rc == NP_OK)
+		rc = bal_settle(bal, NULL, &bal->even);
 	if (rc == NP_OK)
 		rc = see_transfers(bal);
 	return rc;

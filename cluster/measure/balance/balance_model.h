@@ -7,7 +7,7 @@
 #include "npuprof/balance.h"
 #include "npuprof/map.h"
 
-#define NO_MARK UINT32_MAX
+#define NO_ROW UINT32_MAX
 
 /* Where a rank starts an operator, or cannot go on before one has ended. */
 struct bal_mark {
@@ -16,8 +16,10 @@ struct bal_mark {
 	uint32_t row; /* the same operator of its peers */
 	uint32_t slot;
 	bool block;
-	bool seen; /* false: the operator was over before it was needed; where that is, others know
-		    */
+	bool message;
+	bool receive;
+	/* false: a receive that was over, or a start that was held up, when the rank came there. */
+	bool seen;
 };
 
 /* A rank in one step. */
@@ -34,11 +36,10 @@ struct bal_cell {
 
 /* Operators at the same place of the program of all ranks of a stage. */
 struct bal_row {
-	double sum; /* of computing, weighed so that stages are even */
-	double share;
+	double share; /* of those that were seen: how much of its step a rank had computed, Σ */
 	double count;
-	double hidden_sum; /* of those whose place is a guess */
-	double hidden;
+	uint32_t place; /* of receives: the start, a row, at which their ranks need them; or NO_ROW
+			 */
 };
 
 /* Transfers that are compared. */
@@ -80,6 +81,7 @@ struct np_bal {
 	struct np_numbers type_of; /* np_str → index of types */
 	double *weights;           /* by stage, then type: what is even against what is */
 	double *totals;            /* by stage: computing of a step where all are even */
+	double *even;              /* by row: bal_settle() */
 	struct np_err *err;
 };
 
@@ -98,8 +100,12 @@ int bal_see_progress(struct np_bal *bal, const struct bal_cell *cell, const doub
 double bal_progress_at(const struct bal_progress *progress, const struct bal_cell *cell,
 		       np_ns time);
 
-/* Where marks of a row are if all are even. */
-double bal_even_at(const struct bal_row *row);
+/*
+ * Where a mark is if all are even: from what bal_settle() makes of weights by type (NULL:
+ * those of the stages), an array by row that is to be freed, also after a failure.
+ */
+int bal_settle(struct np_bal *bal, const double *weights, double **ret);
+double bal_even_at(const struct np_bal *bal, const double *even, const struct bal_mark *mark);
 
 /* --- balance_run.c: run it ------------------------------------------------------------------- */
 
