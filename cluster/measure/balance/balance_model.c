@@ -489,7 +489,7 @@ struct last {
 	uint32_t count;
 };
 
-struct marking {
+struct bal_marking {
 	struct np_bal *bal;
 	struct bal_cell *cell;
 	uint32_t index;
@@ -500,7 +500,7 @@ struct marking {
 	uint32_t last_op;
 };
 
-static struct last *last_of(struct marking *marking, uint32_t number)
+static struct last *last_of(struct bal_marking *marking, uint32_t number)
 {
 	while (marking->lasts.count <= number) {
 		if (!np_vec_add(&marking->lasts, marking->bal->err))
@@ -512,7 +512,8 @@ static struct last *last_of(struct marking *marking, uint32_t number)
 	return &marking->lasts.item[number];
 }
 
-static struct bal_mark *add_mark(struct marking *marking, uint32_t slot, uint32_t row, np_ns time)
+static struct bal_mark *add_mark(struct bal_marking *marking, uint32_t slot, uint32_t row,
+				 np_ns time)
 {
 	struct bal_mark *mark = np_vec_add(&marking->bal->marks, marking->bal->err);
 
@@ -527,7 +528,7 @@ static struct bal_mark *add_mark(struct marking *marking, uint32_t slot, uint32_
 }
 
 /* Where a mark of this row was seen, for its peers. */
-static void count_mark(struct marking *marking, const struct bal_mark *mark)
+static void count_mark(struct bal_marking *marking, const struct bal_mark *mark)
 {
 	struct bal_row *row = &marking->bal->rows.item[mark->row];
 
@@ -553,7 +554,7 @@ static bool is_held(const struct np_bal *bal, const struct np_comm_op *op, uint3
 	return op->start - before->end <= (soon > HELD_NS ? soon : HELD_NS);
 }
 
-static int mark_start(struct marking *marking, const struct np_comm_op *op, uint32_t slot,
+static int mark_start(struct bal_marking *marking, const struct np_comm_op *op, uint32_t slot,
 		      uint32_t row)
 {
 	struct bal_mark *mark = add_mark(marking, slot, row, op->start);
@@ -565,7 +566,7 @@ static int mark_start(struct marking *marking, const struct np_comm_op *op, uint
 	return NP_OK;
 }
 
-static int mark_block(struct marking *marking, const struct np_comm_op *op, uint32_t slot,
+static int mark_block(struct bal_marking *marking, const struct np_comm_op *op, uint32_t slot,
 		      uint32_t row)
 {
 	enum blocks how = blocks_at(marking->bal, marking->cell, op);
@@ -584,7 +585,7 @@ static int mark_block(struct marking *marking, const struct np_comm_op *op, uint
 	return NP_OK;
 }
 
-static int mark_op(struct marking *marking, uint32_t index)
+static int mark_op(struct bal_marking *marking, uint32_t index)
 {
 	struct np_bal *bal = marking->bal;
 	const struct np_comm_op *op = &marking->cell->loaded->ops.item[index];
@@ -615,7 +616,7 @@ static int mark_op(struct marking *marking, uint32_t index)
 	return mark_block(marking, op, slot, block);
 }
 
-static int mark_cell(struct marking *marking)
+static int mark_cell(struct bal_marking *marking)
 {
 	struct np_bal *bal = marking->bal;
 	struct bal_cell *cell = marking->cell;
@@ -638,7 +639,7 @@ static int mark_cell(struct marking *marking)
 
 static int mark_cells(struct np_bal *bal)
 {
-	struct marking marking = { .bal = bal };
+	struct bal_marking marking = { .bal = bal };
 	size_t count = bal->align->communicators.count;
 	int rc = NP_OK;
 

@@ -7,7 +7,7 @@
 /* Of an operator that has not started, or not ended. */
 #define NOT_YET (-1.0)
 
-struct running {
+struct bal_running {
 	const struct np_bal *bal;
 	const struct bal_scenario *scenario;
 	uint32_t *next;         /* mark, by cell */
@@ -24,7 +24,7 @@ struct running {
 	struct np_err *err;
 };
 
-static void running_release(struct running *run)
+static void running_release(struct bal_running *run)
 {
 	free(run->next);
 	free(run->time);
@@ -38,7 +38,7 @@ static void running_release(struct running *run)
 	np_vec_release(&run->ends);
 }
 
-static int begin(struct running *run)
+static int begin(struct bal_running *run)
 {
 	const struct np_bal *bal = run->bal;
 	size_t slots = (size_t)bal->align->op_count + 1;
@@ -73,7 +73,7 @@ static int begin(struct running *run)
 	return NP_OK;
 }
 
-static int push_end(struct running *run, uint32_t slot, double time)
+static int push_end(struct bal_running *run, uint32_t slot, double time)
 {
 	uint32_t *room = np_vec_add(&run->ends, run->err);
 
@@ -85,7 +85,7 @@ static int push_end(struct running *run, uint32_t slot, double time)
 }
 
 /* All have come: it ends. */
-static int end_instance(struct running *run, const struct np_instance *instance)
+static int end_instance(struct bal_running *run, const struct np_instance *instance)
 {
 	double last = 0;
 	int rc = NP_OK;
@@ -100,7 +100,7 @@ static int end_instance(struct running *run, const struct np_instance *instance)
 	return rc;
 }
 
-static int start_op(struct running *run, uint32_t slot)
+static int start_op(struct bal_running *run, uint32_t slot)
 {
 	const struct bal_op *op = &run->bal->ops[slot];
 	const struct np_instance *instance = np_align_instance(run->bal->align, slot);
@@ -117,7 +117,7 @@ static int start_op(struct running *run, uint32_t slot)
 	return rc;
 }
 
-static int wake(struct running *run, uint32_t cell)
+static int wake(struct bal_running *run, uint32_t cell)
 {
 	uint32_t *room = np_vec_add(&run->cells, run->err);
 
@@ -128,7 +128,7 @@ static int wake(struct running *run, uint32_t cell)
 }
 
 /* Operators that have ended let their followers start, and their ranks go on. */
-static int pass_on_ends(struct running *run)
+static int pass_on_ends(struct bal_running *run)
 {
 	int rc = NP_OK;
 
@@ -145,7 +145,7 @@ static int pass_on_ends(struct running *run)
 }
 
 /* The rank works up to a mark. */
-static void work_to(struct running *run, uint32_t cell, double at)
+static void work_to(struct bal_running *run, uint32_t cell, double at)
 {
 	if (at > run->done[cell]) {
 		run->time[cell] += at - run->done[cell];
@@ -154,7 +154,7 @@ static void work_to(struct running *run, uint32_t cell, double at)
 }
 
 /* Go on until something has not ended yet. */
-static int go_on(struct running *run, uint32_t cell)
+static int go_on(struct bal_running *run, uint32_t cell)
 {
 	const struct bal_cell *own = &run->bal->cells.item[cell];
 	int rc = NP_OK;
@@ -181,7 +181,7 @@ static int go_on(struct running *run, uint32_t cell)
 	return rc;
 }
 
-static int go_on_all(struct running *run)
+static int go_on_all(struct bal_running *run)
 {
 	int rc = NP_OK;
 
@@ -191,7 +191,7 @@ static int go_on_all(struct running *run)
 }
 
 /* What never comes is not waited for. */
-static int force(struct running *run)
+static int force(struct bal_running *run)
 {
 	int rc = NP_OK;
 
@@ -212,7 +212,7 @@ static int force(struct running *run)
 }
 
 /* The end of a step is that of its last rank and operator. */
-static int sum_steps(const struct running *run, double *ret, size_t *ret_steps)
+static int sum_steps(const struct bal_running *run, double *ret, size_t *ret_steps)
 {
 	const struct np_bal *bal = run->bal;
 	size_t count = bal->cluster->steps.count;
@@ -243,7 +243,7 @@ static int sum_steps(const struct running *run, double *ret, size_t *ret_steps)
 int bal_run(const struct np_bal *bal, const struct bal_scenario *scenario, double *ret,
 	    size_t *ret_steps, size_t *forced, struct np_err *err)
 {
-	struct running run = { .bal = bal, .scenario = scenario, .err = err };
+	struct bal_running run = { .bal = bal, .scenario = scenario, .err = err };
 	int rc = begin(&run);
 
 	for (uint32_t i = (uint32_t)bal->cells.count; i > 0 && rc == NP_OK; i--)
