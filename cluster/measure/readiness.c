@@ -173,6 +173,23 @@ static bool has_host(const struct asked *asked, const struct np_rank *rank, size
 	return (rank->contents & NP_HAS_HOST_CALLS) != 0;
 }
 
+/* Did an operator find that of another rank? */
+static bool is_matched(const struct asked *asked, const struct np_rank *rank, size_t index)
+{
+	for (size_t i = 0; asked->align && i < rank->ops.count; i++) {
+		if (np_align_instance(asked->align, np_align_slot(asked->align, index, i))->count >
+		    1)
+			return true;
+	}
+	return !asked->align && rank->ops.count > 0;
+}
+
+/* What it did, and when, beside others. */
+static bool has_verdict(const struct asked *asked, const struct np_rank *rank, size_t index)
+{
+	return has_activity(asked, rank, index) && is_matched(asked, rank, index);
+}
+
 static const struct {
 	const char *name;
 	has *has;
@@ -209,6 +226,9 @@ static const struct {
 				    "export_type=db with profiler_level=Level0 or higher" },
 	[NP_ANALYSIS_HOST] = { "host gaps", has_host, "no calls of CANN",
 			       "profiler_level=Level1 and activities with CPU" },
+	[NP_ANALYSIS_VERDICT] = { "replay and verdict", has_verdict,
+				  "no operator was matched with one of another rank",
+				  "all ranks of the job profiled, in the same steps" },
 };
 
 /* What it is that a rank is missing, where that may be one of several things. */
@@ -220,9 +240,14 @@ static void explain(const struct asked *asked, enum np_answer which, size_t inde
 	*missing = analyses[which].missing;
 	*cure = analyses[which].cure;
 	if (rank->ops.count == 0 && (which == NP_ANALYSIS_EXPOSED || which == NP_ANALYSIS_WAIT ||
-				     which == NP_ANALYSIS_LINKS || which == NP_ANALYSIS_MATCHING)) {
+				     which == NP_ANALYSIS_LINKS || which == NP_ANALYSIS_MATCHING ||
+				     which == NP_ANALYSIS_VERDICT)) {
 		*missing = analyses[NP_ANALYSIS_COMMUNICATORS].missing;
 		*cure = analyses[NP_ANALYSIS_COMMUNICATORS].cure;
+	}
+	if (which == NP_ANALYSIS_VERDICT && rank->activity.cells.count == 0) {
+		*missing = analyses[NP_ANALYSIS_PARTITION].missing;
+		*cure = analyses[NP_ANALYSIS_PARTITION].cure;
 	}
 	if (which != NP_ANALYSIS_PIPELINE)
 		return;

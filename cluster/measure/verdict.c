@@ -2,6 +2,7 @@
 /* The verdict on a run: what is named, what that rests on, and where none can be given. */
 #include "npuprof/verdict.h"
 
+#include "verdict_checks.h"
 #include "verdict_text.h"
 
 #include "npuprof/align.h"
@@ -104,23 +105,17 @@ static int first_cause(const struct np_root_causes *causes, uint32_t *ret, struc
 	return NP_OK;
 }
 
-/* Where most waiting is for ranks that nobody saw, what the others do is not what it takes. */
-static bool is_for_unprofiled(const struct np_analysis *analysis)
-{
-	return analysis->causes.unprofiled * 2 > analysis->charges.total;
-}
-
 static void take_repair(const struct np_analysis *analysis, struct np_verdict *verdict)
 {
 	const struct np_whatif *whatif = &analysis->whatif;
 	const struct np_whatif_verdict repair = np_whatif_verdict(whatif);
 
-	if (whatif->rows.count > 0 && whatif->ideal != NP_UNKNOWN)
-		verdict->lost = whatif->step - whatif->ideal;
-	if (is_for_unprofiled(analysis)) {
+	if (verdict_unprofiled(analysis) != UINT32_MAX) {
 		verdict->kind = NP_VERDICT_NOT_PROFILED;
 		return;
 	}
+	if (whatif->rows.count > 0 && whatif->ideal != NP_UNKNOWN)
+		verdict->lost = whatif->step - whatif->ideal;
 	if (!repair.found)
 		return;
 	verdict->kind = NP_VERDICT_REPAIR;
@@ -154,14 +149,37 @@ static int copy(const char *text, char **ret, struct np_err *err)
 	return *ret ? NP_OK : np_fail_nomem(err, "the verdict");
 }
 
+/* What the data do not carry is not said. */
+static int check(const struct np_analysis *analysis, struct np_verdict *verdict, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
+	int rc;
+
+	verdict_put_missing(&reason, analysis, verdict);
+	rc = np_buf_check(&reason, err);
+	if (rc < 0 || reason.length == 0)
+		return rc;
+	verdict->kind = NP_VERDICT_WITHHELD;
+	verdict->named = UINT32_MAX;
+	verdict->recovered = NP_UNKNOWN;
+	verdict->lost = NP_UNKNOWN;
+	verdict->with_count = 0;
+	return copy(reason.text, &verdict->reason, err);
+}
+
 static int write_text(const struct np_analysis *analysis, struct np_verdict *verdict,
 		      struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	int rc = NP_OK;
 
-	if (verdict->kind == NP_VERDICT_REPAIR && *verdict->fix.what)
+	if (verdict->kind == NP_VERDICT_REPAIR && *verdict->fix.what) {
 		rc = copy(verdict->fix.what, &verdict->what, err);
+	} else if (verdict->kind == NP_VERDICT_NOT_PROFILED) {
+		verdict_put_members(&text, analysis, verdict_unprofiled(analysis));
+		rc = copy(text.text, &verdict->what, err);
+		np_buf_clear(&text);
+	}
 	verdict_put_sentence(&text, analysis, verdict);
 	if (rc == NP_OK)
 		rc = np_buf_check(&text, err);
@@ -181,6 +199,8 @@ int np_verdict_measure(const struct np_analysis *analysis, struct np_verdict *re
 	take_repair(analysis, &verdict);
 	if (rc == NP_OK)
 		rc = explain(analysis, &verdict, err);
+	if (rc == NP_OK)
+		rc = check(analysis, &verdict, err);
 	if (rc == NP_OK)
 		rc = write_text(analysis, &verdict, err);
 	if (rc < 0) {

@@ -193,6 +193,10 @@ static void put_nobody(struct np_buf *buf, const struct np_analysis *analysis,
 {
 	const struct np_whatif *whatif = &analysis->whatif;
 
+	if (np_run_used(analysis->run) < 2) {
+		np_buf_add(buf, "one rank: there is nobody to compare it with");
+		return;
+	}
 	np_buf_add(buf, "no rank stands out");
 	if (verdict->first != UINT32_MAX) {
 		np_buf_printf(buf, ": the most goes back to rank %" PRId32 ", ",
@@ -209,6 +213,34 @@ static void put_nobody(struct np_buf *buf, const struct np_analysis *analysis,
 			      100 * (double)verdict->lost / (double)whatif->step);
 }
 
+/*
+ * Where transfers take most of the step, slow links would be the first thing to look
+ * for; that nobody can is said.
+ */
+static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	const struct np_whatif *whatif = &analysis->whatif;
+	const char *cure = analysis->readiness[NP_ANALYSIS_LINKS].cure;
+	np_ns hidden = 0;
+
+	for (size_t i = 0; i < analysis->links.list.count; i++) {
+		if (analysis->links.list.item[i].verdict != NP_LINK_UNKNOWN)
+			return;
+	}
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		if (whatif->rows.item[i].fix.kind == NP_FIX_HIDE_COMM)
+			hidden = whatif->rows.item[i].saved;
+	}
+	if (whatif->step <= 0 || hidden * 2 <= whatif->step)
+		return;
+	np_buf_printf(buf,
+		      "; transfers take %.0f %% of the step, and whether their links are slow"
+		      " is not known",
+		      100 * (double)hidden / (double)whatif->step);
+	if (cure)
+		np_buf_printf(buf, " (collect with %s)", cure);
+}
+
 void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis,
 			  const struct np_verdict *verdict)
 {
@@ -223,15 +255,19 @@ void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis
 			put_changing(buf, analysis, verdict);
 		break;
 	case NP_VERDICT_NOT_PROFILED:
-		np_buf_add(buf, "ranks that were not profiled made these wait: ");
+		np_buf_add(buf, "waiting begins in ");
+		np_buf_add(buf, verdict->what);
+		np_buf_add(buf, ": ranks that were not profiled were waited for, ");
 		put_share(buf, analysis->causes.unprofiled, analysis->charges.total);
 		break;
 	case NP_VERDICT_WITHHELD:
-		np_buf_add(buf, "withheld for ");
-		np_buf_add(buf, verdict->reason);
+		np_buf_printf(buf, "withheld%s%s",
+			      np_text_begins(verdict->reason, "rank ") ? " for " : ": ",
+			      verdict->reason);
 		break;
 	case NP_VERDICT_NONE:
 		put_nobody(buf, analysis, verdict);
 		break;
 	}
+	put_transfers(buf, analysis);
 }

@@ -38,6 +38,7 @@ struct np_charges {
 	NP_VEC(struct np_charge_row) rows; /* by communicator, step as they come, rank */
 	np_ns total;                       /* all waiting that an estimator gives */
 	np_ns unprofiled;                  /* owed by members that were not profiled */
+	np_ns *unprofiled_in;              /* of that, by communicator of the alignment */
 	np_ns unattributed; /* below what the clocks can resolve, or owed by nobody known */
 };
 

@@ -353,6 +353,7 @@ static int join(const struct charge_pool *pool, struct np_charges *charges, stru
 			return np_fail(err, job->err.code, "%s", job->err.text);
 		charges->total += job->total;
 		charges->unprofiled += job->unprofiled;
+		charges->unprofiled_in[i] = job->unprofiled;
 		charges->unattributed += job->unattributed;
 		for (size_t j = 0; j < job->rows.count; j++) {
 			struct np_charge_row *row = np_vec_add(&charges->rows, err);
@@ -399,8 +400,10 @@ int np_charges_measure(const struct np_align *align, const struct np_clock *cloc
 	int rc;
 
 	charges.ranks = calloc(charges.rank_count + 1, sizeof(*charges.ranks));
-	rc = charges.ranks ? charge_all(&pool, threads, &charges, err)
-			   : np_fail_nomem(err, "charges");
+	charges.unprofiled_in =
+		calloc(align->communicators.count + 1, sizeof(*charges.unprofiled_in));
+	rc = charges.ranks && charges.unprofiled_in ? charge_all(&pool, threads, &charges, err)
+						    : np_fail_nomem(err, "charges");
 	if (rc < 0) {
 		np_charges_release(&charges);
 		return rc;
@@ -412,7 +415,9 @@ int np_charges_measure(const struct np_align *align, const struct np_clock *cloc
 void np_charges_release(struct np_charges *charges)
 {
 	free(charges->ranks);
+	free(charges->unprofiled_in);
 	charges->ranks = NULL;
+	charges->unprofiled_in = NULL;
 	np_vec_release(&charges->rows);
 }
 

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a verdict rests on: that ranks can be compared, that a gain is possible, who was seen. */
+#include "verdict_checks.h"
+
+#include "npuprof/align.h"
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+/* --- is it ready? ---------------------------------------------------------------------------- */
+
+/* Most waiting goes back to a rank of which nothing but its operators is known. */
+static bool is_unseen(const struct np_analysis *analysis, const struct np_verdict *verdict)
+{
+	return verdict->kind == NP_VERDICT_NONE && verdict->stands_out &&
+	       analysis->partition.rank_first[verdict->first] == SIZE_MAX;
+}
+
+/* --- is a gain possible? --------------------------------------------------------------------- */
+
+/* A gain that is more than is possible by less than this share of the step is rounding. */
+#define TOLERANCE 0.01
+
+/* Does a repair change what this rank does? */
+static bool changes_rank(const struct np_analysis *analysis, const struct np_fix *fix,
+			 uint32_t index)
+{
+	const struct np_rank *rank = analysis->run->ranks[index];
+	const char *host = np_run_text(analysis->run, rank->host_name);
+	int64_t number;
+
+	switch (fix->kind) {
+	case NP_FIX_RANK:
+		return np_text_to_int(fix->what, strlen(fix->what), &number) && number == rank->id;
+	case NP_FIX_HOST:
+		return host && strcmp(host, fix->what) == 0;
+	case NP_FIX_STAGE:
+		return np_text_to_int(fix->what, strlen(fix->what), &number) &&
+		       number == analysis->replay->stages[index];
+	case NP_FIX_LINK:
+	case NP_FIX_GROUP:
+	case NP_FIX_ROLE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool is_changed(const struct np_analysis *analysis, const struct np_verdict *verdict,
+		       uint32_t index)
+{
+	bool changed = changes_rank(analysis, &verdict->fix, index);
+
+	for (size_t i = 0; i < verdict->with_count; i++)
+		changed |= changes_rank(analysis, &verdict->with[i], index);
+	return changed;
+}
+
+/* What a rank computes in a step, by the source of its totals; 0 where it is not known. */
+static np_ns computing_of(const struct np_rank *rank)
+{
+	np_ns sum = 0;
+	np_ns count = 0;
+
+	for (size_t i = 0; i < rank->times.count; i++) {
+		if (rank->times.item[i].computing == NP_UNKNOWN)
+			continue;
+		sum += rank->times.item[i].computing;
+		count++;
+	}
+	return count > 0 ? sum / count : 0;
+}
+
+/* Ranks that are left as they are get shorter by waiting less, never by computing less. */
+static np_ns most_by_others(const struct np_analysis *analysis, const struct np_verdict *verdict)
+{
+	np_ns most = 0;
+
+	for (uint32_t i = 0; i < analysis->run->sources.count; i++) {
+		np_ns computing;
+
+		if (!analysis->run->ranks[i] || is_changed(analysis, verdict, i))
+			continue;
+		computing = computing_of(analysis->run->ranks[i]);
+		most = computing > most ? computing : most;
+	}
+	return analysis->whatif.step - most;
+}
+
+/* Of the critical path, what the repair may change. */
+static bool may_shorten(const struct np_analysis *analysis, const struct np_verdict *verdict,
+			const struct np_path_piece *piece)
+{
+	if (piece->communicator == UINT32_MAX)
+		return is_changed(analysis, verdict, piece->rank);
+	/* Transfers of experts are evened out with their tokens. */
+	if (verdict->fix.kind != NP_FIX_RANK && verdict->fix.kind != NP_FIX_HOST &&
+	    verdict->fix.kind != NP_FIX_STAGE)
+		return true;
+	for (size_t i = 0; i < verdict->with_count; i++) {
+		if (verdict->with[i].kind != NP_FIX_RANK && verdict->with[i].kind != NP_FIX_HOST &&
+		    verdict->with[i].kind != NP_FIX_STAGE)
+			return true;
+	}
+	return false;
+}
+
+static np_ns most_by_path(const struct np_analysis *analysis, const struct np_verdict *verdict)
+{
+	size_t steps = analysis->replay->steps > 0 ? analysis->replay->steps : 1;
+	np_ns most = 0;
+
+	for (size_t i = 0; i < analysis->path.pieces.count; i++) {
+		const struct np_path_piece *piece = &analysis->path.pieces.item[i];
+
+		if (may_shorten(analysis, verdict, piece))
+			most += piece->ns;
+	}
+	return most / (np_ns)steps;
+}
+
+static void put_implausible(struct np_buf *buf, const struct np_analysis *analysis,
+			    const struct np_verdict *verdict)
+{
+	np_ns others = most_by_others(analysis, verdict);
+	np_ns path = most_by_path(analysis, verdict);
+	np_ns most = others < path ? others : path;
+	char fix[NP_FIX_TEXT + 16];
+
+	if ((double)(verdict->recovered - most) <= TOLERANCE * (double)analysis->whatif.step)
+		return;
+	np_fix_format(&verdict->fix, fix);
+	np_buf_add(buf, "repairing ");
+	np_text_safe(buf, fix, strlen(fix));
+	np_buf_add(buf, " would save ");
+	np_text_duration(buf, verdict->recovered);
+	np_buf_add(buf, " of the step, where ");
+	np_text_duration(buf, most > 0 ? most : 0);
+	np_buf_add(buf, others < path ? " is all that other ranks do not compute"
+				      : " is all that it has of the critical path");
+}
+
+void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
+			 const struct np_verdict *verdict)
+{
+	const struct np_readiness *readiness = &analysis->readiness[NP_ANALYSIS_VERDICT];
+	size_t used = np_run_used(analysis->run);
+
+	/* Of one there is nothing to say, nor is anything missing. */
+	if (used < 2)
+		return;
+	if (readiness->without == used)
+		np_buf_add(buf, readiness->missing);
+	else if (is_unseen(analysis, verdict))
+		np_buf_printf(buf, "rank %" PRId32 ": no intervals of kernels: totals alone",
+			      analysis->run->ranks[verdict->first]->id);
+	else if (verdict->kind == NP_VERDICT_REPAIR)
+		put_implausible(buf, analysis, verdict);
+}
+
+/* --- who was not profiled -------------------------------------------------------------------- */
+
+/* Less than this share of what all ranks had is no notice. */
+#define WORTH_A_NOTICE 0.01
+
+uint32_t verdict_unprofiled(const struct np_analysis *analysis)
+{
+	const struct np_root_causes *causes = &analysis->causes;
+	np_ns available = analysis->spreads.total[NP_Q_SPAN];
+	uint32_t most = UINT32_MAX;
+	np_ns longest = 0;
+
+	/* What the others do is then not what it takes. */
+	if (causes->unprofiled * 2 <= analysis->charges.total ||
+	    (available != NP_UNKNOWN &&
+	     (double)causes->unprofiled < WORTH_A_NOTICE * (double)available))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < analysis->align->communicators.count; i++) {
+		np_ns sum = analysis->charges.unprofiled_in[i];
+
+		for (size_t j = 0; j < causes->edges.count; j++) {
+			const struct np_root_cause_edge *edge = &causes->edges.item[j];
+
+			if (edge->rank == NP_ROOT_CAUSE_UNPROFILED && edge->communicator == i)
+				sum += edge->charge;
+		}
+		if (most == UINT32_MAX || sum > longest) {
+			most = i;
+			longest = sum;
+		}
+	}
+	return most;
+}
+
+/* So many ranges of members are listed. */
+#define MOST_RANGES 12
+
+/* "12 (not profiled), 13-15" */
+static void put_list(struct np_buf *buf, const struct np_run *run, const int32_t *members,
+		     size_t count)
+{
+	size_t ranges = 0;
+
+	for (size_t i = 0, to = 0; i < count; i = to) {
+		bool seen = np_run_rank(run, members[i]) != NULL;
+
+		if (ranges++ == MOST_RANGES) {
+			np_buf_add(buf, ", …");
+			return;
+		}
+		to = i + 1;
+		while (to < count && members[to] == members[to - 1] + 1 &&
+		       (np_run_rank(run, members[to]) != NULL) == seen)
+			to++;
+		np_buf_printf(buf, "%s%" PRId32, i > 0 ? ", " : "", members[i]);
+		if (to > i + 1)
+			np_buf_printf(buf, "-%" PRId32, members[to - 1]);
+		np_buf_add(buf, seen ? "" : " (not profiled)");
+	}
+}
+
+void verdict_put_members(struct np_buf *buf, const struct np_analysis *analysis,
+			 uint32_t communicator)
+{
+	const struct np_align_communicator *aligned =
+		&analysis->align->communicators.item[communicator];
+	const struct np_communicator *each =
+		np_cluster_communicator(analysis->cluster, aligned->hash);
+	const char *name = each ? np_run_text(analysis->run, each->pg_name) : NULL;
+
+	if (name)
+		np_text_safe(buf, name, strlen(name));
+	else
+		np_buf_printf(buf, "%" PRIu64, aligned->hash);
+	np_buf_add(buf, " {");
+	if (each && each->members) {
+		put_list(buf, analysis->run, each->members, each->member_count);
+	} else if (each) {
+		put_list(buf, analysis->run, each->observed, each->observed_count);
+		if (each->size > each->observed_count)
+			np_buf_printf(buf, " and %zu not profiled",
+				      each->size - each->observed_count);
+	}
+	np_buf_add(buf, "}");
+}

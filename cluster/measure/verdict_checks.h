@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_VERDICT_CHECKS_H
+#define NP_VERDICT_CHECKS_H
+
+/* What a verdict rests on: whether the data carry it. */
+
+#include "npuprof/analysis.h"
+
+/*
+ * Append why the verdict, as far as it is made, cannot be given; nothing where it can. A
+ * reason that is about one rank begins with it: "rank 3: …".
+ */
+void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
+			 const struct np_verdict *verdict);
+
+/*
+ * The communicator in which most waiting for ranks that were not profiled begins, by index
+ * in the alignment; UINT32_MAX where that is not what most waiting is for, or little.
+ */
+uint32_t verdict_unprofiled(const struct np_analysis *analysis);
+
+/* "tp {12 (not profiled), 13-15}" */
+void verdict_put_members(struct np_buf *buf, const struct np_analysis *analysis,
+			 uint32_t communicator);
+
+#endif /* NP_VERDICT_CHECKS_H */
