@@ -128,10 +128,66 @@ static void a_single_rank_has_nobody_to_explain(void **state)
 	struct np_err err = NP_ERR_INIT;
 
 	(void)state;
+	assert_int_equal(analysis->verdict.kind, NP_VERDICT_NONE);
+	assert_string_equal(analysis->verdict.text, "one rank: there is nobody to compare it with");
 	assert_int_equal(analysis->verdict.first, UINT32_MAX);
 	assert_int_equal(analysis->verdict.explanation.rank, UINT32_MAX);
 	assert_int_equal(analysis->order.count, 0);
 	assert_ok(np_analysis_explain(analysis, &err), err);
+}
+
+/* What the replay says of the repair of a rank. */
+static struct np_whatif_row *row_of_rank(struct np_analysis *analysis, const char *rank)
+{
+	for (size_t i = 0; i < analysis->whatif.rows.count; i++) {
+		struct np_whatif_row *row = &analysis->whatif.rows.item[i];
+
+		if (row->fix.kind == NP_FIX_RANK && strcmp(row->fix.what, rank) == 0)
+			return row;
+	}
+	fail_msg("rank %s was not tried", rank);
+	return NULL;
+}
+
+/* Others compute as long as before: what they cannot lose nobody gains. */
+static void a_gain_that_is_not_possible_is_withheld(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "4", "--slow-rank", "2:1.5");
+	struct np_verdict verdict = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	row_of_rank(analysis, "2")->saved = analysis->whatif.step * 93 / 100;
+	assert_ok(np_verdict_measure(analysis, &verdict, &err), err);
+	assert_int_equal(verdict.kind, NP_VERDICT_WITHHELD);
+	assert_string_equal(np_verdict_kind_name(&verdict), "withheld");
+	assert_non_null(strstr(verdict.reason, "repairing rank:2 would save"));
+	assert_int_equal(verdict.recovered, NP_UNKNOWN);
+	assert_int_equal(verdict.lost, NP_UNKNOWN);
+	assert_null(verdict.what);
+	np_verdict_release(&verdict);
+}
+
+static void a_verdict_is_read_as_it_was_written(void **state)
+{
+	struct np_verdict verdict = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_ok(np_verdict_read("link", "*-3", "rank:5\nhost-gaps", &verdict, &err), err);
+	assert_string_equal(np_verdict_kind_name(&verdict), "link");
+	assert_string_equal(verdict.fix.what, "*-3");
+	assert_int_equal(verdict.with_count, 2);
+	assert_int_equal(verdict.with[0].kind, NP_FIX_RANK);
+	assert_int_equal(verdict.with[1].kind, NP_FIX_HOST_GAPS);
+	assert_ok(np_verdict_read("not-profiled", "tp {1 (not profiled)}", NULL, &verdict, &err),
+		  err);
+	assert_int_equal(verdict.kind, NP_VERDICT_NOT_PROFILED);
+	assert_int_equal(np_verdict_read("nobody", NULL, NULL, &verdict, &err), NP_E_FORMAT);
+	assert_int_equal(
+		np_verdict_read("rank", "1", "rank:2\nrank:3\nrank:4\nrank:5", &verdict, &err),
+		NP_E_FORMAT);
+	assert_int_equal(np_verdict_read("rank", "1", "rnak:2", &verdict, &err), NP_E_FORMAT);
 }
 
 #define ON_FILES(test) cmocka_unit_test_setup_teardown(test, np_fixture_setup, np_fixture_teardown)
@@ -145,6 +201,8 @@ int main(void)
 		ON_FILES(what_is_missing_is_known_with_its_switch),
 		ON_FILES(growth_is_known_of_every_component),
 		ON_FILES(a_single_rank_has_nobody_to_explain),
+		ON_FILES(a_gain_that_is_not_possible_is_withheld),
+		cmocka_unit_test(a_verdict_is_read_as_it_was_written),
 	};
 
 	return cmocka_run_group_tests_name("analysis", tests, NULL, NULL);
