@@ -23,7 +23,7 @@ static const struct np_opt own_options[] = {
 		.value = "REPAIR",
 		.help = "repair this, together with all others given: rank:R, host:NAME, stage:S, "
 			"role:NAME, optype:GLOB, group:NAME, link:A-B, link:A-*, link:*-B, "
-			"host-gaps, frequency, experts, hide-comm, all",
+			"host-gaps, between, frequency, experts, hide-comm, all",
 	},
 	{
 		.name = "top",

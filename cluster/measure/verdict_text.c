@@ -125,6 +125,7 @@ static void put_other_cause(struct np_buf *buf, const struct np_fix *fix)
 		[NP_FIX_GROUP] = "communicator %s is slower than others like it",
 		[NP_FIX_LINK] = "the link between ranks %s is slow",
 		[NP_FIX_HOST_GAPS] = "devices wait for their hosts to launch",
+		[NP_FIX_BETWEEN] = "devices are idle between steps",
 		[NP_FIX_FREQUENCY] = "AI cores are clocked below their rated frequency",
 		[NP_FIX_EXPERTS] = "experts get uneven numbers of tokens",
 	};

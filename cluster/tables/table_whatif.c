@@ -13,6 +13,7 @@ void np_path_leaf(const struct np_analysis *analysis, const struct np_path_piece
 		[NP_WORK_COMPUTE] = "compute",
 		[NP_WORK_HOST] = "free/host",
 		[NP_WORK_OTHER] = "free/other",
+		[NP_WORK_BETWEEN] = "between",
 	};
 	const struct np_communicator *communicator;
 	const char *name;

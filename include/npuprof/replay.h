@@ -22,9 +22,18 @@
  * members that were not held up so, and else lies evenly between the operators
  * of which it is known.
  *
- * Work is of three kinds, which a scenario scales for each rank and step: computing,
- * waiting for the host to launch, and the rest; of computing, what experts did for
- * more tokens than an even share can be taken off. Transfers are scaled by instance.
+ * Work is of four kinds, which a scenario scales for each rank and step: computing,
+ * waiting for the host to launch, what keeps the device idle between the step and the
+ * next (between/dataloader, between/host and between/unknown), and the rest; of
+ * computing, what experts did for more tokens than an even share can be taken off.
+ * Transfers are scaled by instance.
+ *
+ * All ranks that were captured from the same step on begin at one time, that of the
+ * first. What one of them is later than the first of its stage is waiting for its host.
+ *
+ * The step of a scenario is on the basis of the run (iteration.h): the mean, over ranks
+ * and steps with an iteration, of the time from the first start in the step to that in
+ * the next; else the time of all steps, by their number.
  */
 
 struct np_align;
@@ -36,6 +45,7 @@ enum np_work {
 	NP_WORK_HOST,
 	NP_WORK_OTHER,
 	NP_WORK_SURPLUS, /* computing for tokens that others would have had if all had as many */
+	NP_WORK_BETWEEN, /* nothing to do between the step and the next one */
 	NP_WORK_KINDS,
 };
 
@@ -68,9 +78,11 @@ struct np_replay {
 	int32_t *stages;                     /* of the pipeline, by rank; -1 for none */
 	size_t stage_count;                  /* 0 without a pipeline */
 	size_t steps;
-	size_t timed;   /* ranks with intervals; of the others only operators are known */
-	np_ns first;    /* start of all ranks, on the common clock */
-	np_ns observed; /* from there to the last end, over all ranks */
+	size_t iterations;   /* of ranks and steps; 0: the basis is the span */
+	np_ns observed_step; /* the mean, on the basis of the run */
+	size_t timed;        /* ranks with intervals; of the others only operators are known */
+	np_ns first;         /* start of all ranks, on the common clock */
+	np_ns observed;      /* from there to the last end, over all ranks */
 
 	/*
 	 * The program of all ranks, in an order in which nothing comes before what it
@@ -103,7 +115,7 @@ struct np_scenario {
 
 struct np_replay_result {
 	np_ns total;   /* as `observed` */
-	np_ns step;    /* of it, by step: the mean */
+	np_ns step;    /* the mean, on the basis of the run */
 	size_t forced; /* as in the replay */
 };
 

@@ -16,14 +16,17 @@
  * as it is, so more repairs never make it slower. The replay of a scenario with the
  * repair, against the replay of the scenario as it was, is its gain.
  *
- *	rank:R           computing and host gaps of this rank as the mean of its peers
+ *	rank:R           computing, host gaps and time between steps of this rank as the mean
+ *	                 of its peers
  *	host:H           those of its ranks together as of the ranks of other hosts
  *	stage:S          computing of a stage as the mean of the other stages
  *	optype:GLOB      kernels of these types as the mean of each rank's peers
  *	role:R group:N   transfers of these communicators as the median of like ones
  *	link:A-B         transfers between two ranks at the speed of like links
  *	link:A-* link:*-B  all that a rank transfers to others, or others to it, likewise
- *	host-gaps        no waiting for the host
+ *	host-gaps        no waiting for the host within steps
+ *	between          no time between steps but what was launched and had not started:
+ *	                 between/dataloader, between/host and between/unknown of all ranks are 0
  *	frequency        computing at the rated clock of the AI cores
  *	experts          as if tokens were spread evenly
  *	hide-comm        no exposed transfer (waiting for late ranks stays)
@@ -38,6 +41,7 @@ enum np_fix_kind {
 	NP_FIX_GROUP,
 	NP_FIX_LINK,
 	NP_FIX_HOST_GAPS,
+	NP_FIX_BETWEEN,
 	NP_FIX_FREQUENCY,
 	NP_FIX_EXPERTS,
 	NP_FIX_HIDE_COMM,

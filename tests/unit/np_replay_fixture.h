@@ -18,6 +18,7 @@
 
 #include "npuprof/align.h"
 #include "npuprof/clock.h"
+#include "npuprof/iteration.h"
 #include "npuprof/replay.h"
 #include "npuprof/run.h"
 
@@ -82,6 +83,18 @@ static inline struct np_comm_op *script_comm(struct script *script, uint32_t gro
 	return op;
 }
 
+/* The last two steps of a rank follow each other: what is between them is the host's. */
+static inline void script_iterate(struct np_rank *rank)
+{
+	const struct np_activity_cell *cell =
+		&rank->activity.cells.item[rank->activity.cells.count - 1];
+	struct np_step_time *before = &rank->times.item[rank->times.count - 2];
+
+	before->iteration = cell->begin - cell[-1].begin;
+	if (cell->begin > cell[-1].end)
+		before->between[NP_BETWEEN_HOST] = cell->begin - cell[-1].end;
+}
+
 /* The step is over. */
 static inline void script_end(struct script *script, const char *step)
 {
@@ -93,10 +106,14 @@ static inline void script_end(struct script *script, const char *step)
 	struct np_activity_cell *cell;
 
 	assert_non_null(time);
+	time->iteration = NP_UNKNOWN;
 	time->step = add_step(script->run, script->rank, step);
 	assert_int_equal(np_activity_add(&script->rank->activity, &input, NULL), NP_OK);
 	cell = &script->rank->activity.cells.item[script->rank->activity.cells.count - 1];
 	time->span = cell->end - cell->begin;
+	time->begin = cell->begin;
+	if (script->rank->times.count > 1)
+		script_iterate(script->rank);
 	script->kernel_count = 0;
 	script->op_count = 0;
 }

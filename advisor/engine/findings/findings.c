@@ -397,8 +397,8 @@ static bool is_beyond_all(const struct adv_finding *finding)
 	struct np_fix fix;
 
 	return np_fix_parse(finding->shown->repair, &fix, &err) == NP_OK &&
-	       (fix.kind == NP_FIX_HOST_GAPS || fix.kind == NP_FIX_FREQUENCY ||
-		fix.kind == NP_FIX_HIDE_COMM);
+	       (fix.kind == NP_FIX_HOST_GAPS || fix.kind == NP_FIX_BETWEEN ||
+		fix.kind == NP_FIX_FREQUENCY || fix.kind == NP_FIX_HIDE_COMM);
 }
 
 static bool is_replayed(const struct adv_advice *advice, size_t index)

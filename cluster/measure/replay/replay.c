@@ -138,7 +138,7 @@ static void look_at_rank(void *context, size_t index)
 		return;
 	rc = see_ops(building, (uint32_t)index, err);
 	if (rc == NP_OK)
-		rc = replay_draft(align, (uint32_t)index, building->stood, draft, err);
+		rc = replay_draft(align, (uint32_t)index, NULL, building->stood, draft, err);
 	if (rc == NP_OK)
 		replay_see_starts(draft, building->shares);
 	if (rc == NP_OK && draft->timed)
@@ -172,6 +172,7 @@ static void see_times(const struct building *building)
 	struct np_replay *replay = building->replay;
 	np_ns first = NP_NS_MAX;
 	np_ns last = -NP_NS_MAX;
+	np_ns iterated = 0;
 
 	for (uint32_t i = 0; i < building->ranks; i++) {
 		struct np_replay_rank *rank = &replay->ranks[i];
@@ -183,16 +184,117 @@ static void see_times(const struct building *building)
 		rank->end = np_clock_time(building->clock, i, building->drafts[i].end);
 		first = rank->begin < first ? rank->begin : first;
 		last = rank->end > last ? rank->end : last;
+		replay->iterations += building->drafts[i].iterations;
+		iterated += building->drafts[i].iterated;
 	}
 	replay->first = first == NP_NS_MAX ? 0 : first;
 	replay->observed = last > first ? last - first : 0;
+	if (replay->iterations > 0)
+		replay->observed_step = iterated / (np_ns)replay->iterations;
+	else
+		replay->observed_step =
+			replay->observed / (replay->steps > 0 ? (np_ns)replay->steps : 1);
+}
+
+/* --- late begins ----------------------------------------------------------------------------- */
+
+/* Ranks that were captured from the same step on, by the same clock, and of one stage. */
+struct starters {
+	np_str step;
+	uint32_t component; /* of the clock */
+	int32_t stage;
+	np_ns first;
+};
+
+typedef NP_VEC(struct starters) starters_list;
+
+static struct starters starters_of(const struct building *building, uint32_t index)
+{
+	const struct np_replay *replay = building->replay;
+
+	return (struct starters){ .step = replay->cells.item[replay->ranks[index].first_cell].step,
+				  .component = building->clock->ranks[index].component,
+				  .stage = replay->stages[index],
+				  .first = replay->ranks[index].begin };
+}
+
+static int add_starters(starters_list *list, const struct starters *starters, struct np_err *err)
+{
+	struct starters *added;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct starters *each = &list->item[i];
+
+		if (each->step != starters->step || each->component != starters->component ||
+		    each->stage != starters->stage)
+			continue;
+		each->first = starters->first < each->first ? starters->first : each->first;
+		return NP_OK;
+	}
+	added = np_vec_add(list, err);
+	if (!added)
+		return NP_E_NOMEM;
+	*added = *starters;
+	return NP_OK;
+}
+
+/*
+ * Ranks begin together where they were captured from the same step on. Without steps
+ * nothing tells, and a rank by itself, or with a clock of its own, has nobody to be later than.
+ */
+static void begin_together(struct np_replay_rank *rank, const struct starters *own,
+			   const starters_list *list)
+{
+	np_ns all = rank->begin;
+	np_ns stage = rank->begin;
+
+	if (own->component == NP_CLOCK_ALONE)
+		return;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct starters *each = &list->item[i];
+
+		if (each->step != own->step || each->component != own->component)
+			continue;
+		all = each->first < all ? each->first : all;
+		if (each->stage == own->stage)
+			stage = each->first;
+	}
+	rank->late_host = own->step == NP_STR_NONE ? 0 : rank->begin - stage;
+	rank->late_other = rank->begin - all - rank->late_host;
+	rank->begin = all;
+}
+
+static int see_late_begins(const struct building *building, struct np_err *err)
+{
+	struct np_replay *replay = building->replay;
+	starters_list list = { 0 };
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < building->ranks && rc == NP_OK; i++) {
+		struct starters own;
+
+		if (!replay->ranks[i].any || replay->ranks[i].begin == NP_UNKNOWN)
+			continue;
+		own = starters_of(building, i);
+		rc = add_starters(&list, &own, err);
+	}
+	for (uint32_t i = 0; i < building->ranks && rc == NP_OK; i++) {
+		struct starters own;
+
+		if (!replay->ranks[i].any || replay->ranks[i].begin == NP_UNKNOWN)
+			continue;
+		own = starters_of(building, i);
+		begin_together(&replay->ranks[i], &own, &list);
+	}
+	np_vec_release(&list);
+	return rc;
 }
 
 /* --- marks ----------------------------------------------------------------------------------- */
 
 /* Work that is longer than a mark can hold goes into marks before it. */
 static int add_mark(rank_marks *list, const struct draft *draft, uint32_t first_cell,
-		    np_ns work[NP_WORK_KINDS], struct np_err *err)
+		    np_ns work[MARK_WORKS], struct np_err *err)
 {
 	struct np_replay_mark *mark;
 	bool more;
@@ -202,9 +304,11 @@ static int add_mark(rank_marks *list, const struct draft *draft, uint32_t first_
 		if (!mark)
 			return NP_E_NOMEM;
 		mark->cell = (first_cell + draft->cell) & 0x1fffffff;
-		mark->kind = MARK_WORK;
+		/* What is between steps is another kind than surplus. */
+		mark->kind = draft->kind == MARK_BEGIN ? MARK_BEGIN : MARK_WORK;
+		mark->slot = draft->kind == MARK_BEGIN ? BEGIN_NOT : 0;
 		more = false;
-		for (int i = 0; i < NP_WORK_KINDS; i++) {
+		for (int i = 0; i < MARK_WORKS; i++) {
 			np_ns part = work[i] > UINT32_MAX ? UINT32_MAX : work[i];
 
 			mark->work[i] = part < 0 ? 0 : (uint32_t)part;
@@ -244,9 +348,10 @@ static int keep_marks(const drafts *from, uint32_t first_cell, rank_marks *ret, 
 	ret->capacity = from->count + 1;
 	for (size_t i = 0; i < from->count && rc == NP_OK; i++) {
 		const struct draft *draft = &from->item[i];
-		np_ns work[NP_WORK_KINDS] = { 0 };
+		np_ns work[MARK_WORKS] = { 0 };
 
-		work[NP_WORK_OTHER] = draft->place - place;
+		work[MARK_WORKS - 1] = draft->between;
+		work[NP_WORK_OTHER] = draft->place - place - draft->between;
 		place = draft->place;
 		for (int kind = 0; kind < NP_WORK_OTHER; kind++) {
 			work[kind] = draft->at[kind] - done[kind];
@@ -341,6 +446,11 @@ static int see_experts(struct building *building, const struct np_experts *exper
 	return NP_OK;
 }
 
+static bool computes(const struct np_replay_mark *mark)
+{
+	return mark->kind != MARK_QUEUE && mark->kind != MARK_BEGIN;
+}
+
 /* So much of the computing of these marks is surplus, in proportion. */
 static void split_computing(struct np_replay_mark *marks, size_t count, np_ns surplus)
 {
@@ -348,11 +458,13 @@ static void split_computing(struct np_replay_mark *marks, size_t count, np_ns su
 	double part;
 
 	for (size_t i = 0; i < count; i++)
-		all += marks[i].work[NP_WORK_COMPUTE];
+		all += computes(&marks[i]) ? marks[i].work[NP_WORK_COMPUTE] : 0;
 	part = all > 0 ? (double)surplus / all : 0;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t work = marks[i].work[NP_WORK_COMPUTE];
 
+		if (!computes(&marks[i]))
+			continue;
 		marks[i].work[NP_WORK_SURPLUS] = part < 1 ? (uint32_t)(work * part) : work;
 		marks[i].work[NP_WORK_COMPUTE] -= marks[i].work[NP_WORK_SURPLUS];
 	}
@@ -393,7 +505,8 @@ static void mark_rank(void *context, size_t index)
 	const struct np_replay *replay = building->replay;
 	struct rank_draft draft = { 0 };
 	struct np_err *err = &building->errors[index];
-	int rc = replay_draft(replay->align, (uint32_t)index, building->stood, &draft, err);
+	int rc = replay_draft(replay->align, (uint32_t)index, &replay->ranks[index],
+			      building->stood, &draft, err);
 
 	if (rc == NP_OK)
 		rc = replay_move_starts(replay, building->shares, &draft, err);
@@ -439,7 +552,10 @@ static int build(struct building *building, struct np_err *err)
 	if (rc < 0)
 		return rc;
 	see_times(building);
-	rc = run_jobs(building, replay->align->communicators.count, settle_communicator, err);
+	rc = see_late_begins(building, err);
+	if (rc == NP_OK)
+		rc = run_jobs(building, replay->align->communicators.count, settle_communicator,
+			      err);
 	if (rc == NP_OK)
 		rc = run_jobs(building, building->ranks, mark_rank, err);
 	if (rc < 0)

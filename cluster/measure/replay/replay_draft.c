@@ -4,6 +4,7 @@
 
 #include "npuprof/activity.h"
 #include "npuprof/align.h"
+#include "npuprof/iteration.h"
 #include "npuprof/order.h"
 #include "npuprof/rank.h"
 
@@ -12,6 +13,7 @@ struct drafting {
 	const struct np_align *align;
 	const struct np_rank *rank;
 	uint32_t index;
+	const struct np_replay_rank *late;
 	struct rank_draft *draft;
 	np_ns done[NP_WORK_KINDS];
 	uint32_t next_op;
@@ -22,7 +24,7 @@ struct drafting {
 	uint32_t first_piece;
 	uint32_t next_piece;
 	uint32_t last_piece;
-	np_ns cell_end;
+	np_ns cell_end;    /* or the start of the next */
 	np_ns stood_still; /* since it did: up to the end of the operator no time is lost */
 	NP_VEC(uint32_t)
 	pending; /* operators that it stands still for although work hides their ends */
@@ -148,7 +150,9 @@ struct still {
 /* When the main stream goes on behind a piece. */
 static np_ns goes_on(const struct drafting *rank, const struct np_exposed *piece)
 {
-	return piece->later == NP_EXPOSED_LAST ? rank->cell_end : piece->end + piece->later;
+	np_ns next = piece->end + piece->later;
+
+	return piece->later == NP_EXPOSED_LAST || next > rank->cell_end ? rank->cell_end : next;
 }
 
 /* Gaps of the main stream that kernels of others cut into more pieces than this are long anyway. */
@@ -377,7 +381,7 @@ static int stand_still(struct drafting *rank, uint32_t segment, np_ns end)
 		const struct np_exposed *each = &activity->exposed.item[i];
 		struct still still;
 
-		if (each->begin >= end)
+		if (each->begin >= end || each->end > rank->cell_end)
 			break;
 		still = stands_still(rank, each);
 		if (still.op != UINT32_MAX)
@@ -392,12 +396,16 @@ static int draft_segment(struct drafting *rank, uint32_t segment, np_ns end)
 {
 	const struct np_activity *activity = &rank->rank->activity;
 	const struct np_segment *from = &activity->segments.item[segment];
+	np_ns left = (end < rank->cell_end ? end : rank->cell_end) - from->begin;
 	int rc;
 
-	for (uint32_t i = from->first; i < from[1].first; i++) {
+	/* By kind: computing comes first, and what is cut off is what nothing computes in. */
+	for (uint32_t i = from->first; i < from[1].first && left > 0; i++) {
 		const struct np_share *share = &activity->shares.item[i];
+		np_ns ns = share->ns < left ? share->ns : left;
 
-		work(rank, work_of(np_leaf_kind(share->leaf)), share->ns);
+		work(rank, work_of(np_leaf_kind(share->leaf)), ns);
+		left -= ns;
 	}
 	rc = stand_still(rank, segment, end);
 	return rc < 0 ? rc : block_pending(rank, end);
@@ -411,7 +419,6 @@ static int draft_cell(struct drafting *rank, size_t index)
 	int rc = NP_OK;
 
 	rank->last_segment = last;
-	rank->cell_end = cell->end;
 	rank->first_piece = cell->first_exposed;
 	rank->next_piece = cell->first_exposed;
 	rank->last_piece = cell->first_exposed + cell->exposed;
@@ -428,6 +435,44 @@ static int draft_cell(struct drafting *rank, size_t index)
 	return rc < 0 ? rc : add_mark(rank, MARK_STEP, NO_SLOT);
 }
 
+/* --- between steps ------------------------------------------------------------------------------
+ */
+
+/* Some work, then a step begins, or the next one would. */
+static int add_begin(struct drafting *rank, enum begin_counts counts, np_ns between)
+{
+	drafts *marks = &rank->draft->marks;
+	int rc = add_mark(rank, MARK_BEGIN, counts);
+
+	if (rc == NP_OK)
+		marks->item[marks->count - 1].between = between;
+	return rc;
+}
+
+/* What a rank does before it begins, with the first cell at hand. */
+static void begin_late(struct drafting *rank)
+{
+	if (!rank->late)
+		return;
+	work(rank, rank->draft->timed ? NP_WORK_HOST : NP_WORK_OTHER, rank->late->late_host);
+	work(rank, NP_WORK_OTHER, rank->late->late_other);
+}
+
+/* The step goes on until the next one begins, wherever that is. */
+static int iterate(struct drafting *rank, const struct np_step_time *time)
+{
+	struct rank_draft *draft = rank->draft;
+	np_ns other = time->between[NP_BETWEEN_OTHER];
+	np_ns between = np_step_between(time) - other;
+
+	draft->iterations++;
+	draft->iterated += np_step_iteration(time);
+	draft->end += between + other;
+	work(rank, NP_WORK_OTHER, other);
+	work(rank, NP_WORK_BETWEEN, between);
+	return add_begin(rank, BEGIN_TO, between);
+}
+
 /* Between the spans of two steps the host had launched nothing. */
 static int draft_activity(struct drafting *rank)
 {
@@ -438,18 +483,32 @@ static int draft_activity(struct drafting *rank)
 
 	for (size_t i = 0; i < loaded->activity.cells.count && rc == NP_OK; i++) {
 		const struct np_activity_cell *cell = &loaded->activity.cells.item[i];
+		const struct np_step_time *time = &loaded->times.item[i];
+		bool iterates = np_step_iteration(time) != NP_UNKNOWN;
 
-		if (loaded->times.item[i].device != device || cell->end <= cell->begin)
+		if (time->device != device || cell->end <= cell->begin)
 			continue;
-		rc = add_cell(rank, loaded->steps.item[loaded->times.item[i].step].id);
+		/* Steps in between were not captured: nobody knows what that time was. */
+		if (draft->begin != NP_UNKNOWN && cell->begin > draft->end)
+			work(rank, NP_WORK_OTHER, cell->begin - draft->end);
+		rc = add_cell(rank, loaded->steps.item[time->step].id);
 		if (rc < 0)
 			return rc;
-		if (draft->begin == NP_UNKNOWN)
+		if (draft->begin == NP_UNKNOWN) {
 			draft->begin = cell->begin;
-		else if (cell->begin > draft->end)
-			work(rank, NP_WORK_HOST, cell->begin - draft->end);
-		draft->end = cell->end;
-		rc = draft_cell(rank, i);
+			begin_late(rank);
+		}
+		/* Work that outlives the start of the next step does not hold that up. */
+		rank->cell_end = cell->end;
+		if (iterates && cell->begin + np_step_iteration(time) < cell->end)
+			rank->cell_end = cell->begin + np_step_iteration(time);
+		draft->end = rank->cell_end;
+		if (iterates)
+			rc = add_begin(rank, BEGIN_FROM, 0);
+		if (rc == NP_OK)
+			rc = draft_cell(rank, i);
+		if (rc == NP_OK && iterates)
+			rc = iterate(rank, time);
 	}
 	return rc;
 }
@@ -528,6 +587,8 @@ static int draft_ops(struct drafting *rank)
 		if (i == loaded->ops.count || rc < 0)
 			break;
 		rc = begin_op(rank, i);
+		if (rc == NP_OK && i == 0)
+			begin_late(rank);
 		if (rc == NP_OK && ops[i].start > reached) {
 			work(rank, NP_WORK_OTHER, ops[i].start - reached);
 			reached = ops[i].start;
@@ -553,13 +614,14 @@ static int make_space(struct drafting *rank)
 	return NP_OK;
 }
 
-int replay_draft(const struct np_align *align, uint32_t index, struct stood *stood,
-		 struct rank_draft *ret, struct np_err *err)
+int replay_draft(const struct np_align *align, uint32_t index, const struct np_replay_rank *late,
+		 struct stood *stood, struct rank_draft *ret, struct np_err *err)
 {
 	const struct np_rank *rank = align->run->ranks[index];
 	struct drafting drafting = { .align = align,
 				     .rank = rank,
 				     .index = index,
+				     .late = late,
 				     .draft = ret,
 				     .stood = stood,
 				     .err = err };

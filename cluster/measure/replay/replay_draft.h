@@ -12,6 +12,7 @@ struct draft {
 	np_ns at[NP_WORK_OTHER]; /* computing, waiting for the host */
 	np_ns place;             /* of all kinds of work: marks are in its order */
 	np_ns lag;               /* of a start: how long the rank had stood still by then */
+	np_ns between;           /* of MARK_BEGIN: of the work since the mark before */
 	uint32_t slot;
 	uint32_t cell;
 	uint32_t kind;
@@ -26,7 +27,9 @@ struct rank_draft {
 	NP_VEC(struct np_replay_cell) cells; /* draft.cell is an index of these */
 	np_ns begin;                         /* NP_UNKNOWN for a rank that did nothing */
 	np_ns end;
-	bool timed; /* it has intervals */
+	size_t iterations; /* steps with one */
+	np_ns iterated;    /* their sum */
+	bool timed;        /* it has intervals */
 };
 
 /* How a rank with intervals stood still until an operator ended. */
@@ -43,8 +46,9 @@ struct stood {
 	uint8_t how; /* enum stood_how */
 };
 
-int replay_draft(const struct np_align *align, uint32_t index, struct stood *stood,
-		 struct rank_draft *ret, struct np_err *err) NP_MUST_USE;
+/* `late` is how much later than others the rank began; NULL while that is not known. */
+int replay_draft(const struct np_align *align, uint32_t index, const struct np_replay_rank *late,
+		 struct stood *stood, struct rank_draft *ret, struct np_err *err) NP_MUST_USE;
 void rank_draft_release(struct rank_draft *draft);
 
 /*

@@ -95,7 +95,10 @@ static void take_mark(struct ordering *all, const struct np_replay_mark *from, e
 		return;
 	memcpy(mark->work, from->work, sizeof(mark->work));
 	mark->cell = from->cell;
-	mark->room = kind == MARK_STEP || kind == MARK_WORK ? 0 : all->ops[from->slot].room;
+	if (kind == MARK_BEGIN)
+		mark->room = from->slot;
+	else
+		mark->room = kind == MARK_STEP || kind == MARK_WORK ? 0 : all->ops[from->slot].room;
 }
 
 /* An operator starts when another one has ended. */

@@ -120,6 +120,13 @@ static int cross(struct walker *walker, uint32_t slot, uint32_t cell)
 	}
 }
 
+static enum np_work work_of(const struct np_replay_mark *mark, int kind)
+{
+	if (kind != NP_WORK_SURPLUS)
+		return (enum np_work)kind;
+	return mark->kind == MARK_BEGIN ? NP_WORK_BETWEEN : NP_WORK_COMPUTE;
+}
+
 /* Over the next mark, if it is one of the rank. */
 static int step_back(struct walker *walker)
 {
@@ -144,11 +151,10 @@ static int step_back(struct walker *walker)
 			       replay->align->instances.item[instance].communicator, stood);
 	}
 	walker->time = state->reached[index];
-	for (int kind = 0; kind < NP_WORK_KINDS && rc == NP_OK; kind++) {
+	for (int kind = 0; kind < MARK_WORKS && rc == NP_OK; kind++) {
 		walker->time -= mark->work[kind];
-		rc = add_piece(walker, mark->cell,
-			       kind == NP_WORK_SURPLUS ? NP_WORK_COMPUTE : (enum np_work)kind,
-			       UINT32_MAX, mark->work[kind]);
+		rc = add_piece(walker, mark->cell, work_of(mark, kind), UINT32_MAX,
+			       mark->work[kind]);
 	}
 	return rc;
 }
@@ -342,9 +348,10 @@ static void see_mark(struct slack *slack, const struct np_replay_mark *mark, siz
 		lower(late, slack->late_start[slot]);
 	if (mark->kind == MARK_BLOCK)
 		lower(&slack->late_end[slot], *late);
-	if (mark->work[NP_WORK_COMPUTE] > 0 || mark->work[NP_WORK_SURPLUS] > 0)
+	if (mark->kind != MARK_BEGIN &&
+	    (mark->work[NP_WORK_COMPUTE] > 0 || mark->work[NP_WORK_SURPLUS] > 0))
 		lower(&slack->ret[mark->cell], *late - slack->state.reached[index]);
-	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
+	for (int kind = 0; kind < MARK_WORKS; kind++)
 		*late -= mark->work[kind];
 }
 

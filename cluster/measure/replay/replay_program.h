@@ -29,12 +29,24 @@ enum mark_kind {
 	/* Only in the order of all ranks: */
 	MARK_FORCE, /* a rank goes on although the operator has not ended */
 	MARK_DONE,  /* all members of an instance have started: it ends */
+	/* Of ranks as well: */
+	MARK_BEGIN, /* a step begins: the last work is NP_WORK_BETWEEN, of the step before */
+};
+
+/* Kinds of work that marks have. */
+#define MARK_WORKS 4
+
+/* MARK_BEGIN: how the time counts in the sum of iterations, instead of a slot or room. */
+enum begin_counts {
+	BEGIN_NOT,
+	BEGIN_FROM, /* of this step: it is taken off */
+	BEGIN_TO,   /* of the step before: it is added */
 };
 
 struct np_replay_mark {
 	union {
 		/* Since the mark before of the rank, ns. */
-		uint32_t work[NP_WORK_KINDS];
+		uint32_t work[MARK_WORKS];
 		/* MARK_DONE: the next `count` of np_replay.members are its own. */
 		struct {
 			uint32_t instance;
@@ -80,8 +92,11 @@ static inline np_ns member_after(const struct np_replay_member *member)
 struct np_replay_rank {
 	uint32_t first_cell;
 	bool any;    /* it did something */
-	np_ns begin; /* on the common clock */
+	np_ns begin; /* on the common clock, of all that were captured from the same step on */
 	np_ns end;
+	/* From there to its own begin. */
+	np_ns late_host;  /* what it is later than the first of its stage */
+	np_ns late_other; /* the rest */
 };
 
 #define NO_SLOT UINT32_MAX

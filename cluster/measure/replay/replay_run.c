@@ -12,6 +12,8 @@
 
 static const struct np_scenario untouched = { 0 };
 
+static const float as_it_was[NP_WORK_KINDS] = { 1, 1, 1, 1, 1 };
+
 FOR_LANES np_ns scaled(np_ns ns, float factor)
 {
 	return (np_ns)((double)ns * (double)factor + 0.5);
@@ -32,7 +34,7 @@ FOR_LANES void work(struct replay_state *state, const struct np_replay_mark *mar
 	for (size_t i = 0; i < lanes; i++) {
 		const float *factor = state->scenarios[i]->work
 					      ? state->scenarios[i]->work[mark->cell]
-					      : (const float[]){ 1, 1, 1, 1 };
+					      : as_it_was;
 
 		for (int kind = 0; kind < NP_WORK_SURPLUS; kind++)
 			time[i] += scaled(mark->work[kind], factor[kind]);
@@ -66,6 +68,29 @@ FOR_LANES void go_on(struct replay_state *state, const struct np_replay_mark *ma
 	} else if (lanes == 1 && state->cell_end && mark->kind == MARK_STEP) {
 		state->cell_end[mark->cell] = *time;
 	}
+}
+
+/* A step begins: what lay between it and the one before is over. */
+FOR_LANES void begin_step(struct replay_state *state, const struct np_replay_mark *mark,
+			  size_t lanes)
+{
+	np_ns *time = &state->time[state->replay->cell_ranks[mark->cell] * lanes];
+
+	for (size_t i = 0; i < lanes; i++) {
+		const float *factor = state->scenarios[i]->work
+					      ? state->scenarios[i]->work[mark->cell]
+					      : as_it_was;
+
+		for (int kind = 0; kind < MARK_WORKS - 1; kind++)
+			time[i] += scaled(mark->work[kind], factor[kind]);
+		time[i] += scaled(mark->work[MARK_WORKS - 1], factor[NP_WORK_BETWEEN]);
+		if (mark->room == BEGIN_TO)
+			state->iterated[i] += time[i];
+		else if (mark->room == BEGIN_FROM)
+			state->iterated[i] -= time[i];
+	}
+	if (lanes == 1 && state->reached)
+		state->reached[state->next_mark] = *time;
 }
 
 /* --- instances ------------------------------------------------------------------------------- */
@@ -135,6 +160,8 @@ FOR_LANES void run_marks(struct replay_state *state, size_t lanes)
 		else if (mark->kind == MARK_QUEUE)
 			raise(&state->room[mark->room * lanes], &state->room[mark->behind * lanes],
 			      mark->gap, lanes);
+		else if (mark->kind == MARK_BEGIN)
+			begin_step(state, mark, lanes);
 		else
 			go_on(state, mark, lanes);
 	}
@@ -270,7 +297,10 @@ static void take_result(const struct replay_state *state, size_t lane, struct np
 	const struct np_replay *replay = state->replay;
 
 	ret->total = replay_total(state, lane);
-	ret->step = replay->steps > 0 ? ret->total / (np_ns)replay->steps : ret->total;
+	if (replay->iterations > 0)
+		ret->step = state->iterated[lane] / (np_ns)replay->iterations;
+	else
+		ret->step = replay->steps > 0 ? ret->total / (np_ns)replay->steps : ret->total;
 	ret->forced = replay->forced;
 }
 

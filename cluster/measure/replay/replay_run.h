@@ -17,6 +17,7 @@ struct replay_state {
 	/* Is anything else than it was, in any of the scenarios? NULL: nothing is. */
 	bool *cell_changed;
 	bool *instance_changed;
+	np_ns iterated[NP_REPLAY_LANES]; /* Σ of iterations */
 	size_t next_mark;
 	size_t next_member;
 	size_t next_forced;

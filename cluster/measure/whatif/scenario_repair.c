@@ -189,7 +189,9 @@ static double host_ratio(const struct host *host, np_str step)
 
 			if (peers->step != step || peers->stage != each->stage || peers->count == 0)
 				continue;
-			for (int kind = 0; kind < NP_WORK_OTHER; kind++) {
+			for (int kind = 0; kind < NP_WORK_KINDS; kind++) {
+				if (kind == NP_WORK_OTHER || kind == NP_WORK_SURPLUS)
+					continue;
 				own += each->work[kind];
 				expected += peers->work[kind] / (double)peers->count *
 					    (double)each->count;
@@ -304,6 +306,13 @@ static void clear_host_gaps(const struct np_replay *replay, struct scenario_draf
 		scenario->work[i][NP_WORK_HOST] = 0;
 }
 
+/* Of what is not known nothing but that the device had nothing to do can be said either. */
+static void clear_between(const struct np_replay *replay, struct scenario_draft *scenario)
+{
+	for (size_t i = 0; i < replay->cells.count; i++)
+		scenario->work[i][NP_WORK_BETWEEN] = 0;
+}
+
 static int repair_frequency(const struct np_whatif_input *input, struct scenario_draft *scenario,
 			    struct np_err *err)
 {
@@ -369,6 +378,9 @@ static int repair(const struct np_whatif_input *input, const struct np_fix *fix,
 		return scenario_repair_link(input, fix, scenario, err);
 	case NP_FIX_HOST_GAPS:
 		clear_host_gaps(input->replay, scenario);
+		return NP_OK;
+	case NP_FIX_BETWEEN:
+		clear_between(input->replay, scenario);
 		return NP_OK;
 	case NP_FIX_EXPERTS:
 		return repair_experts(input, scenario, err);

@@ -78,7 +78,8 @@ static int add_ranks(const struct np_whatif_input *input, fix_list *list, struct
 		for (size_t i = 0; pass == 1 && i < input->replay->cells.count; i++)
 			ranks[input->replay->cells.item[i].rank].weight +=
 				(double)input->replay->cells.item[i].work[NP_WORK_COMPUTE] +
-				(double)input->replay->cells.item[i].work[NP_WORK_HOST];
+				(double)input->replay->cells.item[i].work[NP_WORK_HOST] +
+				(double)input->replay->cells.item[i].work[NP_WORK_BETWEEN];
 		qsort(ranks, count, sizeof(ranks[0]), heaviest_first);
 		for (size_t i = 0; i < count && i < (most_tried(input) + 1) / 2 && rc == NP_OK;
 		     i++) {
@@ -167,6 +168,8 @@ static int add_all(const struct np_whatif_input *input, fix_list *list, struct n
 		rc = add_roles(input, list, err);
 	if (rc == NP_OK)
 		rc = add_fix(list, NP_FIX_HOST_GAPS, "", err);
+	if (rc == NP_OK && input->replay->iterations > 0)
+		rc = add_fix(list, NP_FIX_BETWEEN, "", err);
 	if (rc == NP_OK && input->frequency)
 		rc = add_fix(list, NP_FIX_FREQUENCY, "", err);
 	if (rc == NP_OK && input->experts && input->experts->exchanges.count > 0)
@@ -341,7 +344,6 @@ static int run_base(const struct np_whatif_input *input, struct np_whatif *whati
 		    struct np_err *err)
 {
 	const struct np_replay *replay = input->replay;
-	np_ns steps = replay->steps > 0 ? (np_ns)replay->steps : 1;
 	struct np_replay_result base;
 	int rc;
 
@@ -355,7 +357,7 @@ static int run_base(const struct np_whatif_input *input, struct np_whatif *whati
 	rc = np_replay_run(replay, NULL, &base, err);
 	if (rc < 0)
 		return rc;
-	whatif->observed = replay->observed / steps;
+	whatif->observed = replay->observed_step;
 	whatif->step = base.step;
 	whatif->forced = base.forced;
 	whatif->fidelity = whatif->observed > 0 ? (double)llabs(whatif->step - whatif->observed) /

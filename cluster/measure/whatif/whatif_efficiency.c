@@ -4,6 +4,13 @@
 
 #include "npuprof/align.h"
 
+/* What is taken away: first what the host is waited for, within steps and between them. */
+static const struct np_fix losses[] = { { .kind = NP_FIX_HOST_GAPS },
+					{ .kind = NP_FIX_BETWEEN },
+					{ .kind = NP_FIX_HIDE_COMM } };
+
+#define HOST_LOSSES 2
+
 /* --- the whole run ---------------------------------------------------------------------------- */
 
 static void see_computing(const struct np_replay *replay, struct np_efficiency *ret)
@@ -36,19 +43,16 @@ static void see_computing(const struct np_replay *replay, struct np_efficiency *
 int np_efficiency_measure(const struct np_replay *replay, struct np_efficiency *ret,
 			  struct np_err *err)
 {
-	static const struct np_fix host_gaps = { .kind = NP_FIX_HOST_GAPS };
-	static const struct np_fix both[] = { { .kind = NP_FIX_HOST_GAPS },
-					      { .kind = NP_FIX_HIDE_COMM } };
 	const struct np_whatif_input input = { .replay = replay };
 	struct np_replay_result base;
 	int rc = np_replay_run(replay, NULL, &base, err);
 
 	if (rc == NP_OK) {
 		ret->step = base.step;
-		rc = np_whatif_together(&input, &host_gaps, 1, &ret->without_host, err);
+		rc = np_whatif_together(&input, losses, HOST_LOSSES, &ret->without_host, err);
 	}
 	if (rc == NP_OK)
-		rc = np_whatif_together(&input, both, NP_COUNT(both), &ret->without_both, err);
+		rc = np_whatif_together(&input, losses, NP_COUNT(losses), &ret->without_both, err);
 	if (rc == NP_OK)
 		see_computing(replay, ret);
 	return rc;
@@ -98,15 +102,14 @@ static int step_times(const struct np_replay *replay, const struct np_fix *fixes
 int np_efficiency_steps(const struct np_replay *replay, struct np_efficiency **ret,
 			struct np_err *err)
 {
-	static const struct np_fix fixes[] = { { .kind = NP_FIX_HOST_GAPS },
-					       { .kind = NP_FIX_HIDE_COMM } };
+	static const size_t taken[] = { 0, HOST_LOSSES, NP_COUNT(losses) };
 	size_t count = replay->cluster->steps.count;
 	struct np_efficiency *list = calloc(count + 1, sizeof(*list));
 	np_ns *times = calloc(count + 1, sizeof(*times));
 	int rc = list && times ? NP_OK : np_fail_nomem(err, "the efficiency");
 
-	for (size_t fixed = 0; fixed <= NP_COUNT(fixes) && rc == NP_OK; fixed++) {
-		rc = step_times(replay, fixes, fixed, times, err);
+	for (size_t fixed = 0; fixed < NP_COUNT(taken) && rc == NP_OK; fixed++) {
+		rc = step_times(replay, losses, taken[fixed], times, err);
 		for (size_t i = 0; i < count && rc == NP_OK; i++) {
 			if (fixed == 0)
 				list[i].step = times[i];
@@ -194,7 +197,6 @@ static int find_roles(const struct np_replay *replay, struct np_role_transfers *
 int np_efficiency_roles(const struct np_replay *replay, struct np_role_transfers *ret,
 			struct np_err *err)
 {
-	static const struct np_fix host_gaps = { .kind = NP_FIX_HOST_GAPS };
 	const struct np_whatif_input input = { .replay = replay };
 	struct scenario_draft draft = { 0 };
 	struct np_replay_result result = { 0 };
@@ -204,7 +206,7 @@ int np_efficiency_roles(const struct np_replay *replay, struct np_role_transfers
 	if (rc == NP_OK)
 		rc = find_roles(replay, ret, err);
 	if (rc == NP_OK)
-		rc = scenario_repair(&input, &host_gaps, 1, &draft, err);
+		rc = scenario_repair(&input, losses, HOST_LOSSES, &draft, err);
 	for (size_t i = 0; i <= ret->list.count && rc == NP_OK; i++) {
 		const struct np_scenario scenario = { (const float(*)[NP_WORK_KINDS])draft.work,
 						      draft.transfer };

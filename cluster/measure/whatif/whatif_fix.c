@@ -14,17 +14,12 @@ static const struct {
 	const char *name;
 	bool names; /* something behind a colon */
 } kinds[NP_FIX_KINDS] = {
-	[NP_FIX_RANK] = { "rank", true },
-	[NP_FIX_HOST] = { "host", true },
-	[NP_FIX_STAGE] = { "stage", true },
-	[NP_FIX_ROLE] = { "role", true },
-	[NP_FIX_OPTYPE] = { "optype", true },
-	[NP_FIX_GROUP] = { "group", true },
-	[NP_FIX_LINK] = { "link", true },
-	[NP_FIX_HOST_GAPS] = { "host-gaps", false },
-	[NP_FIX_FREQUENCY] = { "frequency", false },
-	[NP_FIX_EXPERTS] = { "experts", false },
-	[NP_FIX_HIDE_COMM] = { "hide-comm", false },
+	[NP_FIX_RANK] = { "rank", true },        [NP_FIX_HOST] = { "host", true },
+	[NP_FIX_STAGE] = { "stage", true },      [NP_FIX_ROLE] = { "role", true },
+	[NP_FIX_OPTYPE] = { "optype", true },    [NP_FIX_GROUP] = { "group", true },
+	[NP_FIX_LINK] = { "link", true },        [NP_FIX_HOST_GAPS] = { "host-gaps", false },
+	[NP_FIX_BETWEEN] = { "between", false }, [NP_FIX_FREQUENCY] = { "frequency", false },
+	[NP_FIX_EXPERTS] = { "experts", false }, [NP_FIX_HIDE_COMM] = { "hide-comm", false },
 	[NP_FIX_ALL] = { "all", false },
 };
 
@@ -49,8 +44,8 @@ int np_fix_parse(const char *text, struct np_fix *ret, struct np_err *err)
 	}
 	return np_fail(err, NP_E_USAGE,
 		       "'%s' is no repair: use rank:R, host:NAME, stage:S, role:NAME, optype:GLOB,"
-		       " group:NAME, link:A-B, link:A-*, link:*-B, host-gaps, frequency, experts,"
-		       " hide-comm or all",
+		       " group:NAME, link:A-B, link:A-*, link:*-B, host-gaps, between, frequency,"
+		       " experts, hide-comm or all",
 		       text);
 }
 

@@ -105,7 +105,8 @@ static int measure_excess(const struct np_replay *replay, struct excess *ret, st
 		if (cell->timed)
 			places[count++] = (struct peer_place){
 				cell->step, replay->stages[cell->rank], cell->rank,
-				(double)(cell->work[NP_WORK_COMPUTE] + cell->work[NP_WORK_HOST])
+				(double)(cell->work[NP_WORK_COMPUTE] + cell->work[NP_WORK_HOST] +
+					 cell->work[NP_WORK_BETWEEN])
 			};
 	}
 	qsort(places, count, sizeof(*places), by_peers);
@@ -253,7 +254,7 @@ static int specificity(enum np_fix_kind kind)
 	static const int places[NP_FIX_KINDS] = {
 		[NP_FIX_RANK] = 6,  [NP_FIX_LINK] = 6,      [NP_FIX_HOST] = 5,
 		[NP_FIX_STAGE] = 4, [NP_FIX_EXPERTS] = 3,   [NP_FIX_OPTYPE] = 2,
-		[NP_FIX_GROUP] = 2, [NP_FIX_HOST_GAPS] = 1,
+		[NP_FIX_GROUP] = 2, [NP_FIX_HOST_GAPS] = 1, [NP_FIX_BETWEEN] = 1,
 	};
 
 	return places[kind];

@@ -185,8 +185,8 @@ static void work_is_told_apart_by_kind(void **state)
 	}
 }
 
-/* Between the steps the host took 5 ms. */
-static void between_steps_the_host_works(void **state)
+/* Between the steps the host took 5 ms: they are 25 ms apart. */
+static void what_is_between_steps_is_work_of_its_own_kind(void **state)
 {
 	with_run *run = np_run_new();
 	struct factors factors;
@@ -208,12 +208,136 @@ static void between_steps_the_host_works(void **state)
 		struct np_replay_result result = replayed_run(&it, NULL);
 
 		assert_int_equal(result.total, 45 * MS);
-		assert_int_equal(result.step, 45 * MS / 2);
+		assert_int_equal(it.replay->iterations, 2);
+		assert_int_equal(it.replay->observed_step, 25 * MS);
+		assert_int_equal(result.step, 25 * MS);
+		assert_int_equal(path_sum(&it), 45 * MS);
+		assert_int_equal(it.replay->cells.item[0].work[NP_WORK_BETWEEN], 5 * MS);
+		assert_int_equal(it.replay->cells.item[0].work[NP_WORK_HOST], 0);
+		assert_int_equal(it.replay->cells.item[1].work[NP_WORK_BETWEEN], 0);
 		factors_init(&factors, it.replay);
-		scale_rank(&factors, it.replay, 0, NP_WORK_HOST, 0);
+		scale_rank(&factors, it.replay, 0, NP_WORK_BETWEEN, 0);
 		assert_int_equal(total(&it, &factors.scenario), 45 * MS);
-		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
+		/* The next step of rank 0 begins at 20 ms, that of rank 1 at 25. */
+		assert_int_equal(replayed_run(&it, &factors.scenario).step, 45 * MS / 2);
+		scale_rank(&factors, it.replay, 1, NP_WORK_BETWEEN, 0);
 		assert_int_equal(total(&it, &factors.scenario), 40 * MS);
+		assert_int_equal(replayed_run(&it, &factors.scenario).step, 20 * MS);
+	}
+}
+
+/* Of 6 s between steps 5 were launched and not started: that is nobody's to repair. */
+static void time_between_steps_is_longer_than_a_mark_holds(void **state)
+{
+	with_run *run = np_run_new();
+	struct script script = script_begin(run, 0);
+	struct np_step_time *time;
+	struct factors factors;
+
+	(void)state;
+	script_compute(&script, 0, 1000 * MS);
+	script_end(&script, "1");
+	script_compute(&script, 12000 * MS, 13000 * MS);
+	script_end(&script, "2");
+	time = &script.rank->times.item[0];
+	time->between[NP_BETWEEN_HOST] = 5900 * MS;
+	time->between[NP_BETWEEN_DATALOADER] = 100 * MS;
+	time->between[NP_BETWEEN_OTHER] = 5000 * MS;
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(replayed_run(&it, NULL).step, 12000 * MS);
+		assert_int_equal(total(&it, NULL), 13000 * MS);
+		assert_int_equal(path_sum(&it), 13000 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_BETWEEN, 0);
+		assert_int_equal(replayed_run(&it, &factors.scenario).step, 6000 * MS);
+	}
+}
+
+/* The operator of the first step, 18-30 ms, is still under way when the second begins at 20. */
+static void work_that_outlives_its_step_does_not_hold_up_the_next(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_compute(&script, 0, 19 * MS);
+		script_comm(&script, group, REDUCE, 18 * MS, 30 * MS);
+		script_end(&script, "1");
+		script_compute(&script, 20 * MS, 40 * MS);
+		script_end(&script, "2");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 40 * MS);
+		assert_int_equal(replayed_run(&it, NULL).step, 20 * MS);
+	}
+}
+
+/*
+ * Rank 1 begins its first step 5 ms late, as its loader stalls: the host's time. Its
+ * second step, and that of rank 0, begin at 21 ms. Without it all come 5 ms earlier.
+ */
+static void a_late_begin_of_the_first_step_is_time_of_the_host(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_compute(&script, id * 5 * MS, (id * 5 + 10) * MS);
+		script_comm(&script, group, REDUCE, (id * 5 + 10) * MS, 16 * MS);
+		script_end(&script, "1");
+		script_compute(&script, 21 * MS, 31 * MS);
+		script_comm(&script, group, REDUCE, 31 * MS, 32 * MS);
+		script_end(&script, "2");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(it.replay->cells.item[0].work[NP_WORK_HOST], 0);
+		assert_int_equal(it.replay->cells.item[2].work[NP_WORK_HOST], 5 * MS);
+		assert_int_equal(total(&it, NULL), 32 * MS);
+		assert_int_equal(path_sum(&it), 32 * MS);
+		assert_int_equal(replayed_run(&it, NULL).step, (21 + 16) * MS / 2);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
+		assert_int_equal(total(&it, &factors.scenario), 27 * MS);
+		assert_int_equal(replayed_run(&it, &factors.scenario).step, 16 * MS);
+	}
+}
+
+/* Rank 1 was captured from the second step on: it was not late. */
+static void a_capture_that_begins_with_a_later_step_is_not_late(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		if (id == 0) {
+			script_compute(&script, 0, 10 * MS);
+			script_end(&script, "1");
+		}
+		script_compute(&script, 10 * MS, 20 * MS);
+		script_comm(&script, group, REDUCE, 20 * MS, 21 * MS);
+		script_end(&script, "2");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(it.replay->cells.item[2].work[NP_WORK_HOST], 0);
+		assert_int_equal(total(&it, NULL), 21 * MS);
 	}
 }
 
@@ -1002,7 +1126,11 @@ int main(void)
 		cmocka_unit_test(a_faster_transfer_does_not_shorten_the_wait),
 		cmocka_unit_test(the_path_goes_over_the_rank_that_came_last),
 		cmocka_unit_test(work_is_told_apart_by_kind),
-		cmocka_unit_test(between_steps_the_host_works),
+		cmocka_unit_test(what_is_between_steps_is_work_of_its_own_kind),
+		cmocka_unit_test(time_between_steps_is_longer_than_a_mark_holds),
+		cmocka_unit_test(work_that_outlives_its_step_does_not_hold_up_the_next),
+		cmocka_unit_test(a_late_begin_of_the_first_step_is_time_of_the_host),
+		cmocka_unit_test(a_capture_that_begins_with_a_later_step_is_not_late),
 		cmocka_unit_test(work_longer_than_four_seconds_is_kept),
 		cmocka_unit_test(of_a_broadcast_only_the_root_is_waited_for),
 		cmocka_unit_test(the_path_of_a_broadcast_goes_over_the_root),

@@ -51,7 +51,7 @@ static void repairs_are_written_as_they_are_read(void **state)
 	static const char *const texts[] = {
 		"rank:5",    "host:node-3", "stage:0",    "role:tp",   "optype:Flash*",
 		"group:17",  "link:3-4",    "host-gaps",  "frequency", "experts",
-		"hide-comm", "all",         "host:a:b:c",
+		"hide-comm", "all",         "host:a:b:c", "between",
 	};
 	struct np_err err = NP_ERR_INIT;
 
@@ -85,6 +85,38 @@ static void what_is_no_repair_is_refused_with_what_is(void **state)
 			continue; /* nothing behind the colon is nothing said */
 		assert_int_equal(np_fix_parse(texts[i], &fix, &err), NP_E_USAGE);
 		assert_non_null(strstr(err.text, "use rank:R, host:NAME"));
+	}
+}
+
+/*
+ * Two steps of 10 ms, with 3 ms between them on rank 0 and 7 on rank 1, for which rank 0 waits
+ * in the second step: steps are 13 and 17 ms apart.
+ */
+static void time_between_steps_is_repaired_alone_or_as_that_of_the_peers(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+		np_ns second = id == 0 ? 13 * MS : 17 * MS;
+
+		script_compute(&script, 0, 9 * MS);
+		script_comm(&script, group, REDUCE, 9 * MS, 10 * MS);
+		script_end(&script, "1");
+		script_compute(&script, second, second + 9 * MS);
+		script_comm(&script, group, REDUCE, second + 9 * MS, 27 * MS);
+		script_end(&script, "2");
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+
+		assert_int_equal(WITH(&input, "host-gaps"), 15 * MS);
+		assert_int_equal(WITH(&input, "between"), 10 * MS);
+		assert_int_equal(WITH(&input, "rank:1"), 13 * MS);
+		assert_int_equal(WITH(&input, "rank:0"), 15 * MS);
 	}
 }
 
@@ -1152,7 +1184,7 @@ static void repairing_nothing_is_what_was_observed(void **state)
 		with_replay it = replayed_build(run);
 		struct np_whatif_input input = input_of(&it);
 
-		assert_int_equal(with_subset(&input, 0), it.replay->observed / STEPS);
+		assert_int_equal(with_subset(&input, 0), it.replay->observed_step);
 	}
 }
 
@@ -1209,6 +1241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(repairs_are_written_as_they_are_read),
 		cmocka_unit_test(what_is_no_repair_is_refused_with_what_is),
+		cmocka_unit_test(time_between_steps_is_repaired_alone_or_as_that_of_the_peers),
 		cmocka_unit_test(a_repaired_rank_is_as_its_peers),
 		cmocka_unit_test(a_repaired_host_is_as_the_other_hosts),
 		cmocka_unit_test(a_host_is_charged_for_what_lasts),
