@@ -223,10 +223,12 @@ expect_equal "$(ask "SELECT count(*) > 10, max(abs((a.value ->> 'step_ns') * 1.0
 	FROM json_each(@j, '\$.whatif') a JOIN json_each(readfile('$work/text.json'), '\$.whatif') b ON a.value ->> 'fix' = b.value ->> 'fix'")" '1|1'
 expect_equal "$(ask "SELECT @j ->> '\$.verdict.what' = readfile('$work/text.json') ->> '\$.verdict.what'")" 1
 
-behaviour 'pieces of the path sum to the replay, leaves of the summary to the step'
+behaviour 'pieces of the path sum to all three steps, leaves of the summary to a third of that'
 whatif slow
-expect_equal "$(ask "SELECT abs((SELECT sum(value ->> 'ns') FROM json_each(@j, '\$.critical_path')) - 3 * (@j ->> '\$.replay.step_ns')) < 3,
-	abs((SELECT sum(value ->> 'step_ns') FROM json_each(@j, '\$.critical_path_summary')) - (@j ->> '\$.replay.step_ns')) < 100")" '1|1'
+# The run is two iterations and the last step.
+expect_equal "$(ask "SELECT path > 2.5 * step AND path < 3.1 * step, abs(path / 3 - summary) < 100
+	FROM (SELECT (SELECT sum(value ->> 'ns') FROM json_each(@j, '\$.critical_path')) AS path, @j ->> '\$.replay.step_ns' AS step,
+	(SELECT sum(value ->> 'step_ns') FROM json_each(@j, '\$.critical_path_summary')) AS summary)")" '1|1'
 
 behaviour 'the rank that is slow has no slack, its peers have'
 expect_equal "$(ask "SELECT max(value ->> 'slack_ns') < 1000 FROM json_each(@j, '\$.slack') WHERE value ->> 'rank' = 5")" 1
@@ -288,7 +290,7 @@ rm -rf "$work/mesh" "$work/sender" "$work/receiver"
 behaviour 'where another rank is late in each step, it is said what evenness would gain'
 make changing --ranks 8 --seed 1 --seq-imbalance 0.4
 whatif changing
-expect 'with the share' grep -q 'other ranks are late in other steps: with even ranks and links it would be [34][0-9] %' "$work/json"
+expect 'with the share' grep -q 'other ranks are late in other steps: with even ranks and links it would be [23][0-9] %' "$work/json"
 rm -rf "$work/changing"
 
 behaviour 'two causes that hide each other are named together'

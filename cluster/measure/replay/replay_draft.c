@@ -485,6 +485,7 @@ static int draft_activity(struct drafting *rank)
 		const struct np_activity_cell *cell = &loaded->activity.cells.item[i];
 		const struct np_step_time *time = &loaded->times.item[i];
 		bool iterates = np_step_iteration(time) != NP_UNKNOWN;
+		enum begin_counts from = BEGIN_FROM;
 
 		if (time->device != device || cell->end <= cell->begin)
 			continue;
@@ -497,6 +498,7 @@ static int draft_activity(struct drafting *rank)
 		if (draft->begin == NP_UNKNOWN) {
 			draft->begin = cell->begin;
 			begin_late(rank);
+			from = BEGIN_FIRST;
 		}
 		/* Work that outlives the start of the next step does not hold that up. */
 		rank->cell_end = cell->end;
@@ -504,7 +506,7 @@ static int draft_activity(struct drafting *rank)
 			rank->cell_end = cell->begin + np_step_iteration(time);
 		draft->end = rank->cell_end;
 		if (iterates)
-			rc = add_begin(rank, BEGIN_FROM, 0);
+			rc = add_begin(rank, from, 0);
 		if (rc == NP_OK)
 			rc = draft_cell(rank, i);
 		if (rc == NP_OK && iterates)

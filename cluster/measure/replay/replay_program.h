@@ -40,7 +40,12 @@ enum mark_kind {
 enum begin_counts {
 	BEGIN_NOT,
 	BEGIN_FROM, /* of this step: it is taken off */
-	BEGIN_TO,   /* of the step before: it is added */
+	/*
+	 * Likewise, but as it was: a rank that begins its first step earlier has not waited for
+	 * anybody, and more repairs must not make steps longer.
+	 */
+	BEGIN_FIRST,
+	BEGIN_TO, /* of the step before: it is added */
 };
 
 struct np_replay_mark {

@@ -70,11 +70,28 @@ FOR_LANES void go_on(struct replay_state *state, const struct np_replay_mark *ma
 	}
 }
 
+/* When a rank began. */
+static np_ns replay_begin(const struct np_replay *replay, uint32_t rank)
+{
+	/* A rank that recorded nothing begins with the others. */
+	if (replay->ranks[rank].begin == NP_UNKNOWN)
+		return 1;
+	return replay->ranks[rank].begin - replay->first + 1;
+}
+
+/* When its first step began, as it was. */
+static np_ns replay_first_start(const struct np_replay *replay, uint32_t rank)
+{
+	return replay_begin(replay, rank) + replay->ranks[rank].late_host +
+	       replay->ranks[rank].late_other;
+}
+
 /* A step begins: what lay between it and the one before is over. */
 FOR_LANES void begin_step(struct replay_state *state, const struct np_replay_mark *mark,
 			  size_t lanes)
 {
-	np_ns *time = &state->time[state->replay->cell_ranks[mark->cell] * lanes];
+	uint32_t rank = state->replay->cell_ranks[mark->cell];
+	np_ns *time = &state->time[rank * lanes];
 
 	for (size_t i = 0; i < lanes; i++) {
 		const float *factor = state->scenarios[i]->work
@@ -88,6 +105,8 @@ FOR_LANES void begin_step(struct replay_state *state, const struct np_replay_mar
 			state->iterated[i] += time[i];
 		else if (mark->room == BEGIN_FROM)
 			state->iterated[i] -= time[i];
+		else if (mark->room == BEGIN_FIRST)
+			state->iterated[i] -= replay_first_start(state->replay, rank);
 	}
 	if (lanes == 1 && state->reached)
 		state->reached[state->next_mark] = *time;
@@ -175,15 +194,6 @@ static void run_one(struct replay_state *state)
 static void run_side_by_side(struct replay_state *state)
 {
 	run_marks(state, NP_REPLAY_LANES);
-}
-
-/* When a rank began. */
-static np_ns replay_begin(const struct np_replay *replay, uint32_t rank)
-{
-	/* A rank that recorded nothing begins with the others. */
-	if (replay->ranks[rank].begin == NP_UNKNOWN)
-		return 1;
-	return replay->ranks[rank].begin - replay->first + 1;
 }
 
 np_ns replay_total(const struct replay_state *state, size_t lane)
