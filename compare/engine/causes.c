@@ -345,6 +345,34 @@ static int find_leaves(struct comparison *comparison, struct np_err *err)
 	return rc;
 }
 
+/*
+ * The step has changed for certain and none of its parts has by itself: the one that
+ * changed most the same way is where to look.
+ */
+static int find_most_likely(struct comparison *comparison, struct np_err *err)
+{
+	const struct cmp_change *step = &comparison->step;
+	size_t likely = SIZE_MAX;
+	double most = 0;
+
+	if (comparison->causes.count > 0 ||
+	    (step->verdict != CMP_REGRESSION && step->verdict != CMP_IMPROVEMENT))
+		return NP_OK;
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
+		double change = (double)leaf->change.delta * (step->delta > 0 ? 1 : -1) *
+				worth(comparison, leaf);
+
+		if (change > most) {
+			most = change;
+			likely = i;
+		}
+	}
+	return likely == SIZE_MAX
+		       ? NP_OK
+		       : add_leaf(comparison, likely, step->delta > 0 ? most : -most, err);
+}
+
 /* --- everything ------------------------------------------------------------------------------ */
 
 static int by_size(const void *left, const void *right)
@@ -368,6 +396,8 @@ int cmp_find_causes(struct comparison *comparison, struct np_err *err)
 		rc = find_link(comparison, CMP_BASE, err);
 	if (rc == NP_OK)
 		rc = find_leaves(comparison, err);
+	if (rc == NP_OK)
+		rc = find_most_likely(comparison, err);
 	if (comparison->causes.count)
 		qsort(comparison->causes.item, comparison->causes.count, sizeof(struct cmp_cause),
 		      by_size);

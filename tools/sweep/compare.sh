@@ -8,7 +8,7 @@
 # A release build is expected in build/release (or in $NPUPROF_BUILD). One line per case and size.
 . "$(dirname "$0")/lib.sh"
 ranks='8'
-cases='type type-text link rank host-gap casts shape none two-percent'
+cases='type type-text link rank host-gap casts shape between between-text loader loader-one none two-percent'
 sweep_options "$@"
 
 # base_and_new <ranks> <seed> [options of the new run]...
@@ -71,6 +71,22 @@ run_case() {
 		base_and_new "$2" "$3" --reshape 2
 		named MatMulV3
 		score 'shape blamed' "$(value '$.causes[0].text' | grep -c 'other shapes')"
+		;;
+	between | between-text)
+		[ "$1" = between ] || form='--format text'
+		base_and_new "$2" "$3" --between 1500
+		named between/host
+		score 'gate trips' "$([ "$gated" -eq 4 ] && echo 1)"
+		;;
+	loader)
+		base_and_new "$2" "$3" --dataloader all:4000
+		named between/dataloader
+		score 'gate trips' "$([ "$gated" -eq 4 ] && echo 1)"
+		;;
+	loader-one)
+		base_and_new "$2" "$3" --dataloader "$(($3 * 3 % $2)):4000"
+		named "rank $(($3 * 3 % $2))"
+		score 'its loader blamed' "$(value '$.causes[0].text' | grep -c 'most of it in between/dataloader')"
 		;;
 	none)
 		base_and_new "$2" "$3"

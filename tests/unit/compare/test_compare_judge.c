@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/engine/cmp_comparison.h"
 
+#include "npuprof/arena.h"
+
 #include "np_test.h"
 
 /* Verdicts on made-up steps: ten on each side, of a leaf that matters and of a restless rest. */
@@ -130,6 +132,45 @@ static void a_step_that_tells_by_itself_needs_no_parts(void **state)
 	assert_int_equal(made.comparison.by_parts, 0);
 }
 
+/* Parts that swing against each other: the step tells, none of them does, and the longer one is
+ * named.
+ */
+static void a_step_that_changed_for_certain_is_explained_by_its_likeliest_part(void **state)
+{
+	struct made made;
+	struct np_analysis empty[CMP_SIDES] = { 0 };
+	struct cmp_pair pair = { .rank = { 0, 0 } };
+	double ranks[2][CMP_SIDES] = { { 2000, 2150 }, { 8000, 8010 } };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	make(&made, 150, 10);
+	made.comparison.arena = np_arena_new();
+	made.comparison.pairs.item = &pair;
+	made.comparison.pairs.count = 1;
+	made.comparison.step.verdict = CMP_REGRESSION;
+	for (int i = 0; i < 2; i++) {
+		made.leaves[i].path = i ? "between/other" : "between/host";
+		made.leaves[i].kind = i ? CMP_LEAF_BETWEEN : CMP_LEAF_HOST;
+		made.leaves[i].comm = SIZE_MAX;
+		made.leaves[i].change.verdict = CMP_NOISE;
+		made.comparison.sides[i].analysis = &empty[i];
+		for (int which = 0; which < CMP_SIDES; which++)
+			made.leaves[i].ranks[which] = &ranks[i][which];
+	}
+	assert_ok(cmp_find_causes(&made.comparison, &err), err);
+	assert_int_equal(made.comparison.causes.count, 1);
+	assert_int_equal(made.comparison.causes.item[0].kind, CMP_CAUSE_BETWEEN);
+	assert_string_equal(made.comparison.causes.item[0].what, "between/host");
+	/* Of a step that is noise nothing is named. */
+	made.comparison.causes.count = 0;
+	made.comparison.step.verdict = CMP_NOISE;
+	assert_ok(cmp_find_causes(&made.comparison, &err), err);
+	assert_int_equal(made.comparison.causes.count, 0);
+	np_vec_release(&made.comparison.causes);
+	np_arena_free(made.comparison.arena);
+}
+
 /* Plain thresholds are plain: +150 exceeds one percent. */
 static void without_statistics_the_threshold_decides(void **state)
 {
@@ -155,6 +196,8 @@ int main(void)
 		cmocka_unit_test(a_part_too_small_for_the_step_leaves_it_alone),
 		cmocka_unit_test(a_part_that_the_rest_makes_up_for_is_no_regression_of_the_step),
 		cmocka_unit_test(a_step_that_tells_by_itself_needs_no_parts),
+		cmocka_unit_test(
+			a_step_that_changed_for_certain_is_explained_by_its_likeliest_part),
 		cmocka_unit_test(without_statistics_the_threshold_decides),
 	};
 
