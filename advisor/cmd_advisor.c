@@ -309,7 +309,7 @@ static char *find_merged(const struct np_common *common)
 
 	/* A choice of ranks or steps is not what was merged. */
 	if (!run || common->dirs.count != 1 || common->ranks.set || common->steps.set ||
-	    np_discover(run, common->dirs.item, 1, &all, &err) < 0)
+	    common->skip_steps > 0 || np_discover(run, common->dirs.item, 1, &all, &err) < 0)
 		return NULL;
 	if (asprintf(&path, "%s/cluster_analysis_output/cluster_analysis.db",
 		     common->dirs.item[0]) < 0)

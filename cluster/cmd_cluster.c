@@ -159,7 +159,8 @@ static int run_modes(const struct cluster_options *options, struct np_analysis *
 					      .rank = options->rank_id,
 					      .exclude_op_name = options->exclude_op_name,
 					      .parallel_types = options->parallel_types,
-					      .steps_chosen = options->common.steps.set != NULL,
+					      .steps_chosen = analysis->run->steps_chosen ||
+							      options->common.steps.set,
 					      .directory = directory };
 	int rc = directory ? NP_OK : np_fail_nomem(err, "the output directory");
 

@@ -58,6 +58,16 @@ static const struct np_opt own_options[] = {
 		.preset_words = "all",
 	},
 	{
+		.name = "skip-steps",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct compare_options, common.skip_steps),
+		.value = "N",
+		.help = "leave the first N steps of both sides out, which may be warm-up",
+		.preset_words = "none",
+		.low = 0,
+		.high = INT32_MAX,
+	},
+	{
 		.name = "map-ranks",
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct compare_options, map_ranks),

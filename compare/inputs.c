@@ -166,9 +166,7 @@ static int load_sources(struct np_run *run, const struct np_common *common, stru
 	np_progress_init(&progress, "reading", common->quiet);
 	rc = np_load_run(run, &how, err);
 	np_progress_end(&progress);
-	if (rc == NP_OK && common->steps.set)
-		rc = np_run_keep_steps(run, common->steps.set, err);
-	return rc;
+	return rc < 0 ? rc : prepare_steps(run, common, err);
 }
 
 static int load_directory(const char *path, const struct np_common *common,

@@ -41,6 +41,16 @@ const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 		.help = "use these steps only, such as 10-20",
 		.preset_words = "all",
 	},
+	{
+		.name = "skip-steps",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct np_common, skip_steps),
+		.value = "N",
+		.help = "leave the first N steps out, which may be warm-up",
+		.preset_words = "none",
+		.low = 0,
+		.high = INT32_MAX,
+	},
 };
 
 const struct np_opt np_output_options[NP_OUTPUT_COUNT] = {

@@ -35,6 +35,7 @@ struct np_common {
 	struct np_opt_list dirs;    /* the directories of one run, one per node */
 	struct np_opt_ranges ranks; /* .set is NULL: all */
 	struct np_opt_ranges steps;
+	int64_t skip_steps;     /* the first so many are left out */
 	const char *output;     /* NULL: beside the input */
 	int format;             /* enum np_output_format */
 	int64_t jobs;           /* 0: one per processor */
@@ -52,13 +53,13 @@ struct np_common {
 extern const char np_cache_in_output[];
 
 enum {
-	NP_INPUT_COUNT = 3,
+	NP_INPUT_COUNT = 4,
 	NP_OUTPUT_COUNT = 3,
 	NP_RUNNING_COUNT = 6,
 	NP_GENERAL_COUNT = 2,
 };
 
-extern const struct np_opt np_input_options[NP_INPUT_COUNT];   /* -d --ranks --steps */
+extern const struct np_opt np_input_options[NP_INPUT_COUNT];   /* -d --ranks --steps --skip-steps */
 extern const struct np_opt np_output_options[NP_OUTPUT_COUNT]; /* -o -f --no-color */
 /* -j --cache --from-summaries --max-memory -q -v */
 extern const struct np_opt np_running_options[NP_RUNNING_COUNT];

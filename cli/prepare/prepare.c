@@ -74,6 +74,16 @@ static int check(const struct np_common *common, const struct np_opt_list *picks
 	return common->max_memory ? read_memory(common->max_memory, &bytes, err) : NP_OK;
 }
 
+/* A step that is skipped is not there for --steps. */
+int prepare_steps(struct np_run *run, const struct np_common *common, struct np_err *err)
+{
+	int rc = common->skip_steps > 0 ? np_run_skip_steps(run, (size_t)common->skip_steps, err)
+					: NP_OK;
+
+	return rc == NP_OK && common->steps.set ? np_run_keep_steps(run, common->steps.set, err)
+						: rc;
+}
+
 static int load(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
@@ -95,9 +105,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 	rc = np_load_run(run, &how, err);
 	np_progress_end(&progress);
 	free(cache);
-	if (rc == NP_OK && common->steps.set)
-		rc = np_run_keep_steps(run, common->steps.set, err);
-	return rc;
+	return rc < 0 ? rc : prepare_steps(run, common, err);
 }
 
 static int discover(struct np_run *run, const struct np_common *common,

@@ -17,6 +17,10 @@
 int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 		struct np_run **ret, struct np_err *err) NP_MUST_USE;
 
+/* Leave out the steps that the options leave out; part of prepare_run(). */
+int prepare_steps(struct np_run *run, const struct np_common *common, struct np_err *err)
+	NP_MUST_USE;
+
 /* Measure a run that is loaded. Takes it over, also when it fails. */
 int prepare_measures(const struct np_common *common, struct np_run *run, struct np_analysis **ret,
 		     struct np_err *err) NP_MUST_USE;

@@ -153,7 +153,7 @@ static const char *const quantity_titles[NP_Q_COUNT] = {
 };
 
 /* The quantities that have a column. */
-struct shown {
+struct step_shown {
 	enum np_quantity list[NP_Q_COUNT];
 	size_t count;
 	bool wide; /* with both ranks of a spread */
@@ -228,11 +228,11 @@ static bool has_bubble(const struct np_cluster *cluster)
 }
 
 /* The step itself is always there; what is free has no column where a bubble takes its room. */
-static struct shown choose_columns(const struct cluster_report *report)
+static struct step_shown choose_columns(const struct cluster_report *report)
 {
 	bool bubble = has_bubble(report->analysis->cluster);
 	bool room = !bubble || report->width >= STEP_COLUMN + 5 * SHORT_COLUMN;
-	struct shown shown = { .list = { NP_Q_COMPUTING, NP_Q_EXPOSED }, .count = 2 };
+	struct step_shown shown = { .list = { NP_Q_COMPUTING, NP_Q_EXPOSED }, .count = 2 };
 
 	if (room)
 		shown.list[shown.count++] = NP_Q_FREE;
@@ -245,7 +245,7 @@ static struct shown choose_columns(const struct cluster_report *report)
 }
 
 static void put_step_row(struct np_grid *grid, const struct cluster_report *report, size_t step,
-			 const struct shown *shown)
+			 const struct step_shown *shown)
 {
 	const struct np_spread *spreads = report->analysis->spreads.steps[step];
 	const char *id =
@@ -350,7 +350,7 @@ static int put_step_spreads(struct np_section *section, const struct cluster_rep
 {
 	const struct np_spreads *spreads = &report->analysis->spreads;
 	const struct np_cluster *cluster = report->analysis->cluster;
-	const struct shown shown = choose_columns(report);
+	const struct step_shown shown = choose_columns(report);
 	struct np_grid_column columns[NP_Q_COUNT + 1] = { { "step", NP_RIGHT, false } };
 	const struct np_longest *longest = &spreads->longest;
 

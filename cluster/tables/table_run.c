@@ -331,6 +331,8 @@ static int produce_info(const void *model, struct np_sink *sink, struct np_err *
 		{ "input_fingerprint", analysis->fingerprint },
 		{ "ranks_found", found },
 		{ "ranks_used", used },
+		{ "steps_chosen", run->steps_chosen ? "1" : "0" },
+		{ "step_basis", np_basis_name(analysis->spreads.basis) },
 		{ "verdict_kind", np_verdict_kind_name(verdict) },
 		{ "verdict_reason", verdict->reason },
 		{ "verdict_what", verdict->what },

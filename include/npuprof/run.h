@@ -92,6 +92,7 @@ struct np_run {
 	struct np_strtab *strings;
 	NP_VEC(struct np_source_files) sources;
 	struct np_rank **ranks; /* sources.count entries once loaded */
+	bool steps_chosen;      /* some were left out */
 	/* Over other processes, and how to ask them; both NULL for one alone. */
 	struct np_distributed *distributed;
 	const struct np_distributed_calls *distributed_calls;
@@ -123,6 +124,12 @@ const char *np_run_text(const struct np_run *run, np_str id);
  */
 int np_run_keep_steps(struct np_run *run, const struct np_ranges *steps, struct np_err *err)
 	NP_MUST_USE;
+
+/*
+ * Leave out the first steps of the run, by their numbers over all ranks. NP_E_USAGE
+ * when none would be left.
+ */
+int np_run_skip_steps(struct np_run *run, size_t number, struct np_err *err) NP_MUST_USE;
 
 /*
  * A fingerprint of the input files (names below the root, sizes, times of

@@ -55,6 +55,7 @@ bool adv_merged_is_fresh(const char *path, const struct np_run *discovered, cons
 		fresh = strcmp(value_of(&rows, "input_fingerprint"), fingerprint) == 0 &&
 			strcmp(value_of(&rows, "npuprof_version"), version) == 0 &&
 			strcmp(value_of(&rows, "ranks_used"), ranks) == 0 &&
+			strcmp(value_of(&rows, "steps_chosen"), "0") == 0 &&
 			find_value(&rows, "verdict_kind");
 	}
 	adv_rows_release(&rows);

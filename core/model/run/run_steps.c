@@ -172,7 +172,18 @@ static int keep_in_rank(struct np_rank *rank, const uint32_t *place, struct np_e
 	return NP_OK;
 }
 
-static int keep_rank_steps(struct np_run *run, struct np_rank *rank, const struct np_ranges *steps,
+/* Which steps stay: those of a set, or those from a number on. */
+struct choice {
+	const struct np_ranges *steps; /* NULL: all */
+	int64_t from;
+};
+
+static bool stays(const struct choice *choice, int64_t number)
+{
+	return number >= choice->from && (!choice->steps || np_ranges_has(choice->steps, number));
+}
+
+static int keep_rank_steps(struct np_run *run, struct np_rank *rank, const struct choice *choice,
 			   struct np_err *err)
 {
 	uint32_t *place = malloc((rank->steps.count + 1) * sizeof(*place));
@@ -185,13 +196,13 @@ static int keep_rank_steps(struct np_run *run, struct np_rank *rank, const struc
 		int64_t number;
 
 		place[i] = NP_NO_STEP;
-		if (!step_number(run, rank->steps.item[i].id, &number) ||
-		    !np_ranges_has(steps, number))
+		if (!step_number(run, rank->steps.item[i].id, &number) || !stays(choice, number))
 			continue;
 		rank->steps.item[kept] = rank->steps.item[i];
 		place[i] = (uint32_t)kept++;
 	}
 	rc = keep_in_rank(rank, place, err);
+	run->steps_chosen = run->steps_chosen || kept < rank->steps.count;
 	rank->steps.count = kept;
 	if (kept == 0)
 		np_note_add(&run->notes, NP_NOTE_WARNING, rank->id, rank->path, "steps",
@@ -200,13 +211,35 @@ static int keep_rank_steps(struct np_run *run, struct np_rank *rank, const struc
 	return rc;
 }
 
+static int keep_run_steps(struct np_run *run, const struct choice *choice, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		if (run->ranks[i])
+			rc = keep_rank_steps(run, run->ranks[i], choice, err);
+	}
+	return rc;
+}
+
 int np_run_keep_steps(struct np_run *run, const struct np_ranges *steps, struct np_err *err)
 {
 	int rc = check_known(run, steps, err);
 
-	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-		if (run->ranks[i])
-			rc = keep_rank_steps(run, run->ranks[i], steps, err);
-	}
-	return rc;
+	return rc < 0 ? rc : keep_run_steps(run, &(struct choice){ steps, INT64_MIN }, err);
+}
+
+int np_run_skip_steps(struct np_run *run, size_t number, struct np_err *err)
+{
+	size_t count;
+	int64_t *known = known_steps(run, &count);
+	struct choice choice = { NULL, number < count ? known[number] : 0 };
+
+	free(known);
+	if (number < count)
+		return number > 0 ? keep_run_steps(run, &choice, err) : NP_OK;
+	if (count == 0)
+		return np_fail(err, NP_E_USAGE, "no steps to skip: the run has no numbered ones");
+	return np_fail(err, NP_E_USAGE, "no step is left without the first %zu: there are %zu",
+		       number, count);
 }

@@ -259,6 +259,41 @@ static void a_run_without_steps_has_none_to_keep(void **state)
 	}
 }
 
+static void the_first_steps_can_be_skipped(void **state)
+{
+	(void)state;
+	make_rank_db(0, NULL);
+	make_rank_db(1, "DELETE FROM STEP_TIME WHERE id = 10");
+	{
+		with_run *run = load();
+		struct np_err err = NP_ERR_INIT;
+
+		assert_ok(np_run_skip_steps(run, 0, &err), err);
+		assert_false(run->steps_chosen);
+		assert_known_steps(run, np_run_rank(run, 0));
+		assert_ok(np_run_skip_steps(run, 1, &err), err);
+		assert_true(run->steps_chosen);
+		assert_int_equal(np_run_rank(run, 0)->steps.count, 1);
+		/* The first step of the run, not of each rank. */
+		assert_int_equal(np_run_rank(run, 1)->steps.count, 1);
+		assert_int_equal(np_run_rank(run, 0)->times.item[0].computing, 100000);
+	}
+}
+
+static void no_step_left_is_wrong_usage(void **state)
+{
+	(void)state;
+	make_rank_db(0, NULL);
+	{
+		with_run *run = load();
+		struct np_err err = NP_ERR_INIT;
+
+		assert_int_equal(np_run_skip_steps(run, 2, &err), NP_E_USAGE);
+		assert_holds(err.text, "there are 2");
+		assert_known_steps(run, np_run_rank(run, 0));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +310,8 @@ int main(void)
 		with_fixture(a_step_that_exists_on_one_rank_may_be_asked_for),
 		with_fixture(a_step_that_exists_nowhere_is_wrong_usage_that_lists_those_there_are),
 		with_fixture(a_run_without_steps_has_none_to_keep),
+		with_fixture(the_first_steps_can_be_skipped),
+		with_fixture(no_step_left_is_wrong_usage),
 	};
 
 	return cmocka_run_group_tests_name("load_steps", tests, NULL, NULL);
