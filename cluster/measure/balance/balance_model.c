@@ -384,7 +384,10 @@ static uint32_t row_of(struct np_bal *bal, uint32_t stage, uint32_t class, uint3
 	if (!np_vec_add(&bal->rows, bal->err) ||
 	    np_numbers_add(&bal->row_of, key, found, bal->err) < 0)
 		return NP_MAP_NONE;
+	bal->rows.item[found].stage = stage;
 	bal->rows.item[found].place = NO_ROW;
+	bal->rows.item[found].bound = NO_ROW;
+	bal->rows.item[found].guess = NO_ROW;
 	return found;
 }
 
@@ -469,8 +472,8 @@ enum blocks {
 static enum blocks blocks_at(const struct np_bal *bal, const struct bal_cell *cell,
 			     const struct np_comm_op *op)
 {
-	bool more;
-	bool shows = shows_at_end(cell, op->end, &more);
+	bool more = false;
+	bool shows = op->end <= cell->activity->begin || shows_at_end(cell, op->end, &more);
 
 	if (is_receive(bal, op))
 		return shows ? BLOCKS : BLOCKS_LATER;
@@ -562,6 +565,7 @@ static int mark_start(struct bal_marking *marking, const struct np_comm_op *op, 
 	if (!mark)
 		return NP_E_NOMEM;
 	mark->seen = !is_held(marking->bal, op, slot);
+	marking->bal->rows.item[row].starts++;
 	count_mark(marking, mark);
 	return NP_OK;
 }
@@ -616,6 +620,20 @@ static int mark_op(struct bal_marking *marking, uint32_t index)
 	return mark_block(marking, op, slot, block);
 }
 
+/* How long before its step an operator may start that was launched for it. */
+#define AHEAD_NS 1000000
+
+/* Operators that were launched a little before the step begins are of no step, and yet for it. */
+static np_ns first_start(const struct bal_cell *cell)
+{
+	const struct np_rank *rank = cell->loaded;
+	size_t index = (size_t)(cell->activity - rank->activity.cells.item);
+	np_ns host = rank->steps.item[rank->times.item[index].step].host_begin;
+	np_ns begin = cell->activity->begin;
+
+	return host != NP_UNKNOWN && host - AHEAD_NS < begin ? host - AHEAD_NS : begin;
+}
+
 static int mark_cell(struct bal_marking *marking)
 {
 	struct np_bal *bal = marking->bal;
@@ -624,13 +642,16 @@ static int mark_cell(struct bal_marking *marking)
 	uint32_t count = (uint32_t)rank->ops.count;
 	int rc = bal_see_progress(bal, cell, NULL, &marking->own);
 
+	np_ns begin = first_start(cell);
+
 	cell->first = (uint32_t)bal->marks.count;
-	marking->first_op = np_lower_bound(i, (uint32_t)0, count,
-					   rank->ops.item[i].start >= cell->activity->begin);
+	marking->first_op = np_lower_bound(i, (uint32_t)0, count, rank->ops.item[i].start >= begin);
 	marking->last_op = np_lower_bound(i, marking->first_op, count,
 					  rank->ops.item[i].start >= cell->activity->end);
 	for (uint32_t i = marking->first_op; i < marking->last_op && rc == NP_OK; i++) {
-		if (rank->ops.item[i].device == rank->times.item[0].device)
+		if (rank->ops.item[i].device == rank->times.item[0].device &&
+		    (rank->ops.item[i].start >= cell->activity->begin ||
+		     rank->ops.item[i].step == NP_NO_STEP))
 			rc = mark_op(marking, i);
 	}
 	cell->marks = (uint32_t)bal->marks.count - cell->first;
@@ -741,6 +762,12 @@ static int list_seen(struct placing *placing, const struct bal_cell *cell, uint3
 /* Starts that follow a kernel are recorded a little behind it. */
 #define FOLLOWS_NS 200000.0
 
+static void take_later(const struct np_bal *bal, uint32_t row, uint32_t *latest)
+{
+	if (is_later(bal, row, *latest))
+		*latest = row;
+}
+
 static void see_place(struct placing *placing, const struct bal_mark *mark)
 {
 	struct np_bal *bal = placing->bal;
@@ -749,19 +776,22 @@ static void see_place(struct placing *placing, const struct bal_mark *mark)
 	size_t count = placing->starts.count;
 	size_t next;
 
-	uint32_t place = NO_ROW;
+	next = mark->seen
+		       ? np_lower_bound(i, (size_t)0, count, starts[i].at > mark->at + FOLLOWS_NS)
+		       : np_lower_bound(i, (size_t)0, count, starts[i].time >= mark->time);
+	if (next > 0)
+		take_later(bal, placing->latest.item[next - 1],
+			   mark->seen ? &row->place : &row->bound);
+	if (next < count && !mark->seen)
+		take_later(bal, starts[next].row, &row->guess);
+}
 
-	/* A rank that still does something else when it is over needs it at the next start at best.
-	 */
-	if (mark->seen) {
-		next = np_lower_bound(i, (size_t)0, count, starts[i].at > mark->at + FOLLOWS_NS);
-		place = next > 0 ? placing->latest.item[next - 1] : NO_ROW;
-	} else {
-		next = np_lower_bound(i, (size_t)0, count, starts[i].time >= mark->time);
-		place = next < count ? starts[next].row : NO_ROW;
-	}
-	if (place != NO_ROW && is_later(bal, place, row->place))
-		row->place = place;
+/* Where receives of a row are needed: where somebody waited, unless others got further without. */
+static uint32_t place_of(const struct np_bal *bal, const struct bal_row *row)
+{
+	if (row->place != NO_ROW && (row->bound == NO_ROW || is_later(bal, row->place, row->bound)))
+		return row->place;
+	return row->guess != NO_ROW ? row->guess : row->place;
 }
 
 /* Of marks in the order of time, from `first` up to `last` the one nearest to a place. */
@@ -813,7 +843,7 @@ static void move_send(const struct np_bal *bal, struct bal_mark *mark)
 static void move_receive(struct placing *placing, struct bal_mark *mark, uint32_t index)
 {
 	const struct bal_row *row = &placing->bal->rows.item[mark->row];
-	uint32_t place = row->place;
+	uint32_t place = place_of(placing->bal, row);
 	const struct bal_mark *to = NULL;
 
 	if (place != NO_ROW && placing->cell_of[place] == index + 1)
@@ -936,8 +966,10 @@ double bal_even_at(const struct np_bal *bal, const double *even, const struct ba
 {
 	const struct bal_row *row = &bal->rows.item[mark->row];
 
-	if (row->place != NO_ROW)
-		return even[row->place];
+	uint32_t place = place_of(bal, row);
+
+	if (place != NO_ROW)
+		return even[place];
 	return even[mark->row] + (mark->block ? even[start_row(mark->row)] : 0);
 }
 
@@ -1079,6 +1111,8 @@ int bal_build(struct np_bal *bal)
 		rc = place_marks(bal);
 	if (rc == NP_OK)
 		rc = bal_settle(bal, NULL, &bal->even);
+	if (rc == NP_OK)
+		rc = bal_pool(bal);
 	if (rc == NP_OK)
 		rc = see_transfers(bal);
 	return rc;

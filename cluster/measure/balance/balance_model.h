@@ -36,10 +36,14 @@ struct bal_cell {
 
 /* Operators at the same place of the program of all ranks of a stage. */
 struct bal_row {
-	double share; /* of those that were seen: how much of its step a rank had computed, Σ */
+	uint32_t stage;
+	double starts; /* marks of it that are starts */
+	double share;  /* of those that were seen: how much of its step a rank had computed, Σ */
 	double count;
-	uint32_t place; /* of receives: the start, a row, at which their ranks need them; or NO_ROW
-			 */
+	uint32_t place; /* of receives: the start, a row, at which ranks were seen to wait; or
+			   NO_ROW */
+	uint32_t bound; /* likewise, that ranks were past when it was over, without having waited */
+	uint32_t guess; /* … and the next one */
 };
 
 /* Transfers that are compared. */
@@ -106,6 +110,10 @@ double bal_progress_at(const struct bal_progress *progress, const struct bal_cel
  */
 int bal_settle(struct np_bal *bal, const double *weights, double **ret);
 double bal_even_at(const struct np_bal *bal, const double *even, const struct bal_mark *mark);
+
+/* --- balance_pool.c: what repeats within a step ---------------------------------------------- */
+
+int bal_pool(struct np_bal *bal);
 
 /* --- balance_run.c: run it ------------------------------------------------------------------- */
 
