@@ -311,10 +311,8 @@ static char *find_merged(const struct np_common *common)
 	if (!run || common->dirs.count != 1 || common->ranks.set || common->steps.set ||
 	    common->skip_steps > 0 || np_discover(run, common->dirs.item, 1, &all, &err) < 0)
 		return NULL;
-	if (asprintf(&path, "%s/cluster_analysis_output/cluster_analysis.db",
-		     common->dirs.item[0]) < 0)
-		return NULL;
-	if (!adv_merged_is_fresh(path, run, NP_VERSION)) {
+	path = prepare_output(common, "cluster_analysis.db");
+	if (!path || !adv_merged_is_fresh(path, run, NP_VERSION)) {
 		free(path);
 		return NULL;
 	}

@@ -131,18 +131,6 @@ const struct np_cmd np_cmd_cluster = {
 	.distributed = true,
 };
 
-/* Where the merged result goes; freed by the caller. */
-static char *output_directory(const struct cluster_options *options)
-{
-	char *directory;
-
-	if (asprintf(&directory, "%s/cluster_analysis_output",
-		     options->common.output ? options->common.output
-					    : options->common.dirs.item[0]) < 0)
-		return NULL;
-	return directory;
-}
-
 static int run_modes(const struct cluster_options *options, struct np_analysis *analysis,
 		     struct np_modes **ret, struct np_err *err)
 {
@@ -153,7 +141,7 @@ static int run_modes(const struct cluster_options *options, struct np_analysis *
 	const struct np_modes_input input = { .run = analysis->run,
 					      .cluster = analysis->cluster,
 					      .align = analysis->align };
-	char *directory = output_directory(options);
+	char *directory = prepare_output(&options->common, NULL);
 	const struct np_modes_options how = { .modes = options->modes,
 					      .top = options->top,
 					      .rank = options->rank_id,
@@ -230,7 +218,7 @@ static void say_notes(const struct np_analysis *analysis, const struct cluster_o
 static int write_files(const struct cluster_report *report, const struct cluster_options *options,
 		       char **ret_database, struct np_err *err)
 {
-	char *directory = output_directory(options);
+	char *directory = prepare_output(&options->common, NULL);
 	int rc;
 
 	if (!directory)

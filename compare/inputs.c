@@ -6,6 +6,7 @@
 #include "cli/prepare/prepare.h"
 #include "core/model/vendor/gpu_trace.h"
 
+#include "npuprof/dirs.h"
 #include "npuprof/load_run.h"
 #include "npuprof/run.h"
 #include "npuprof/text.h"
@@ -13,7 +14,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* The number before the suffix: ascend_pytorch_profiler_3.db, trace_rank3.json; −1 for none. */
 static int32_t rank_in_name(const char *name)
@@ -30,21 +30,7 @@ static int32_t rank_in_name(const char *name)
 	return (int32_t)rank;
 }
 
-/* Metadata that lies where the profiler puts it, beside the directory of the file. */
-static void find_metadata(struct np_source_files *source)
-{
-	char *path;
-
-	if (asprintf(&path, "%s/../profiler_metadata.json", source->dir) < 0)
-		return;
-	if (access(path, R_OK) == 0)
-		source->file[NP_FILE_METADATA] = path;
-	else
-		free(path);
-}
-
-static int add_source(struct np_run *run, const char *path, enum np_file file, int64_t bytes,
-		      struct np_err *err)
+static int add_source(struct np_run *run, const char *path, int64_t bytes, struct np_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	struct np_source_files *source = np_vec_add(&run->sources, err);
@@ -57,11 +43,9 @@ static int add_source(struct np_run *run, const char *path, enum np_file file, i
 	source->bytes = bytes;
 	source->dir =
 		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	source->file[file] = strdup(path);
-	if (!source->dir || !source->file[file])
+	source->file[NP_FILE_GPU_TRACE] = strdup(path);
+	if (!source->dir || !source->file[NP_FILE_GPU_TRACE])
 		return np_fail_nomem(err, path);
-	if (file != NP_FILE_GPU_TRACE)
-		find_metadata(source);
 	return NP_OK;
 }
 
@@ -77,23 +61,6 @@ static int add_root(struct np_run *run, const char *path, struct np_err *err)
 static bool is_trace(const char *path)
 {
 	return np_text_ends(path, ".json") || np_text_ends(path, ".json.gz");
-}
-
-/* A single file: a database, or a trace of an NPU or a GPU. */
-static int find_file(struct np_run *run, const char *path, int64_t bytes, struct np_err *err)
-{
-	bool gpu = false;
-	int rc = add_root(run, path, err);
-
-	if (rc == NP_OK && is_trace(path))
-		rc = gpu_trace_is(path, &gpu, err);
-	if (rc < 0)
-		return rc;
-	return add_source(run, path,
-			  gpu              ? NP_FILE_GPU_TRACE
-			  : is_trace(path) ? NP_FILE_TRACE
-					   : NP_FILE_RANK_DB,
-			  bytes, err);
 }
 
 static int by_rank(const void *left, const void *right)
@@ -142,7 +109,7 @@ static int find_gpu_traces(struct np_run *run, const char *directory, struct np_
 		}
 		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
 		    gpu_trace_is(path, &gpu, &problem) == NP_OK && gpu)
-			rc = add_source(run, path, NP_FILE_GPU_TRACE, status.st_size, err);
+			rc = add_source(run, path, status.st_size, err);
 		free(path);
 	}
 	if (dir)
@@ -169,8 +136,8 @@ static int load_sources(struct np_run *run, const struct np_common *common, stru
 	return rc < 0 ? rc : prepare_steps(run, common, err);
 }
 
-static int load_directory(const char *path, const struct np_common *common,
-			  struct np_analysis **ret, struct np_err *err)
+static int load_input(const char *path, const struct np_common *common, struct np_analysis **ret,
+		      struct np_err *err)
 {
 	const struct np_opt_list picks = { 0 };
 	struct np_common own = *common;
@@ -180,7 +147,7 @@ static int load_directory(const char *path, const struct np_common *common,
 
 	own.dirs = (struct np_opt_list){ &path, 1, 1 };
 	rc = prepare_analysis(&own, &picks, ret, &problem);
-	if (rc != NP_E_NOTFOUND)
+	if (rc != NP_E_NOTFOUND || !np_is_directory(path))
 		return rc < 0 ? np_fail(err, problem.code, "%s", problem.text) : NP_OK;
 	run = np_run_new();
 	if (!run)
@@ -204,28 +171,9 @@ static int load_directory(const char *path, const struct np_common *common,
 int inputs_load(const char *path, const struct np_common *common, struct np_analysis **ret,
 		struct np_err *err)
 {
-	struct np_run *run;
 	struct stat status;
-	int rc;
 
 	if (stat(path, &status) < 0)
 		return np_fail(err, NP_E_USAGE, "cannot read '%s': %s", path, strerror(errno));
-	if (S_ISDIR(status.st_mode))
-		return load_directory(path, common, ret, err);
-	if (!np_text_ends(path, ".db") && !is_trace(path))
-		return np_fail(err, NP_E_USAGE,
-			       "'%s' is no profile: give a directory, a database (.db) or a trace "
-			       "(.json, .json.gz)",
-			       path);
-	run = np_run_new();
-	if (!run)
-		return np_fail_nomem(err, "the run");
-	rc = find_file(run, path, status.st_size, err);
-	if (rc == NP_OK)
-		rc = load_sources(run, common, err);
-	if (rc < 0) {
-		np_run_free(run);
-		return rc;
-	}
-	return np_analysis_build(run, NULL, (size_t)common->jobs, ret, err);
+	return load_input(path, common, ret, err);
 }

@@ -22,8 +22,9 @@ const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 		.fill = NP_FILL_DIRECTORY,
 		.offset = offsetof(struct np_common, dirs),
 		.value = "DIR",
-		.help = "read the profiles below DIR; repeat it for a run spread over several "
-			"directories, one per node; a bare argument means the same",
+		.help = "read the profiles below DIR, or this database, trace or table; repeat it "
+			"for a run spread over several directories, one per node; a bare argument "
+			"means the same",
 	},
 	{
 		.name = "ranks",

@@ -8,7 +8,6 @@
 #include "processes.h"
 
 #include "npuprof/clock.h"
-#include "npuprof/dirs.h"
 #include "npuprof/discover.h"
 #include "npuprof/iteration.h"
 #include "npuprof/load_run.h"
@@ -16,6 +15,7 @@
 #include "npuprof/text.h"
 
 #include <ctype.h>
+#include <sys/stat.h>
 
 /* "2G", "512M", "100K" or bytes; powers of 1024. */
 static int read_memory(const char *text, int64_t *ret, struct np_err *err)
@@ -35,21 +35,33 @@ static int read_memory(const char *text, int64_t *ret, struct np_err *err)
 	return NP_OK;
 }
 
+char *prepare_output(const struct np_common *common, const char *name)
+{
+	const char *base = common->output ? common->output : common->dirs.item[0];
+	const char *slash = strrchr(base, '/');
+	struct stat status;
+	int length = (int)strlen(base);
+	char *path;
+
+	/* What is made of a file that was given goes beside it. */
+	if (!common->output && stat(base, &status) == 0 && S_ISREG(status.st_mode)) {
+		length = slash ? (int)(slash - base) : 1;
+		base = slash ? base : ".";
+	}
+	if (asprintf(&path, "%.*s/cluster_analysis_output%s%s", length, base, name ? "/" : "",
+		     name ? name : "") < 0)
+		return NULL;
+	return path;
+}
+
 /* Where summaries are kept, or NULL; freed by the caller. */
 static int find_cache(const struct np_common *common, char **ret, struct np_err *err)
 {
-	const char *output = common->output ? common->output : common->dirs.item[0];
-	int length = 0;
-
 	*ret = NULL;
 	if (!common->cache || common->from_summaries)
 		return NP_OK;
-	if (common->cache == np_cache_in_output)
-		length = asprintf(ret, "%s/cluster_analysis_output/summaries", output);
-	else
-		*ret = strdup(common->cache);
-	if (length < 0)
-		*ret = NULL;
+	*ret = common->cache == np_cache_in_output ? prepare_output(common, "summaries")
+						   : strdup(common->cache);
 	return *ret ? NP_OK : np_fail_nomem(err, "the name of a directory");
 }
 
@@ -66,9 +78,11 @@ static int check(const struct np_common *common, const struct np_opt_list *picks
 	int64_t bytes;
 
 	for (size_t i = 0; i < picks->count; i++) {
-		if (!np_is_directory(picks->item[i]))
+		struct stat status;
+
+		if (stat(picks->item[i], &status) < 0)
 			return np_fail(err, NP_E_USAGE,
-				       "'%s', which --pick names, is not a directory",
+				       "'%s', which --pick names, is not a directory and no file",
 				       picks->item[i]);
 	}
 	return common->max_memory ? read_memory(common->max_memory, &bytes, err) : NP_OK;

@@ -33,6 +33,12 @@ int prepare_analysis(const struct np_common *common, const struct np_opt_list *p
 struct np_load_progress;
 void prepare_watch(void *progress, const struct np_load_progress *state);
 
+/*
+ * Where results go: cluster_analysis_output below -o or the first input, or what has this `name`
+ * in it. NULL without memory; freed by the caller.
+ */
+char *prepare_output(const struct np_common *common, const char *name) NP_MUST_USE;
+
 /* What the output calls the input: of summaries, the directory that they were made from. */
 const char *prepare_input(const struct np_common *common, const struct np_run *run);
 

@@ -52,6 +52,9 @@ static void describe(struct np_buf *buf, const struct np_run *run, size_t index)
 	const char *level = np_run_text(run, rank->level);
 	const char *host = np_run_text(run, rank->host_name);
 
+	const char *from = np_rank_from_name(run->sources.item[index].rank_from);
+
+	np_buf_printf(buf, "%s%s%s\t", from ? " (" : "", from ? from : "", from ? ")" : "");
 	np_buf_printf(buf, "%s %s\t%s\t%s\t", np_kind_name(run->sources.item[index].kind),
 		      form_of(&run->sources.item[index]), level ? level : "?", host ? host : "?");
 	put_steps(buf, run, rank);
@@ -65,8 +68,8 @@ static void put_line(struct np_grid *grid, const char *description, const int64_
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 
 	np_ranges_format(&text, ranks, count);
-	np_grid_cell(grid, text.text);
-	for (const char *field = description; field; field = strchr(field, '\t')) {
+	np_grid_printf(grid, "%s%.*s", text.text, (int)strcspn(description, "\t"), description);
+	for (const char *field = strchr(description, '\t'); field; field = strchr(field, '\t')) {
 		field += *field == '\t';
 		np_grid_printf(grid, "%.*s", (int)strcspn(field, "\t"), field);
 	}
@@ -228,7 +231,8 @@ static void put_head(struct np_buf *buf, const struct info *info)
 	for (size_t i = 0; i < info->run->sources.count; i++)
 		bytes += info->run->sources.item[i].bytes;
 	np_text_safe(buf, info->input, strlen(info->input));
-	np_buf_printf(buf, ": %zu ranks", np_run_used(info->run));
+	np_buf_printf(buf, ": %zu rank%s", np_run_used(info->run),
+		      np_run_used(info->run) == 1 ? "" : "s");
 	if (world > 0)
 		np_buf_printf(buf, " of %" PRId32, world);
 	np_buf_add(buf, ", ");
@@ -286,6 +290,9 @@ static void put_json_rank(struct np_jsonout *out, const struct np_run *run, size
 	np_jsonout_text(out, "exposed", np_source_name(rank->exposed_source));
 	np_jsonout_end(out);
 	np_jsonout_text(out, "path", rank->path);
+	np_jsonout_text(out, "rank_from",
+			np_rank_from_name(source->rank_from) ? np_rank_from_name(source->rank_from)
+							     : "file");
 	np_jsonout_end(out);
 }
 

@@ -41,9 +41,9 @@ enum np_json_type {
 };
 
 /*
- * Read a file. NP_E_NOTFOUND if it is missing or has no content, NP_E_FORMAT if
- * it is damaged, larger than `max_bytes` or not a regular file; what is wrong
- * with its text is reported as "path:line:column: reason".
+ * Read a file, which may be compressed with gzip. NP_E_NOTFOUND if it is missing or has no content,
+ * NP_E_FORMAT if it is damaged, larger than `max_bytes` or not a regular file; what is wrong with
+ * its text is reported as "path:line:column: reason".
  */
 int np_json_read_file(const char *path, size_t max_bytes, struct np_json **ret, struct np_err *err)
 	NP_MUST_USE;

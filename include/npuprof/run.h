@@ -27,6 +27,8 @@ enum np_kind {
 	NP_KIND_MINDSPORE, /* *_ascend_ms */
 	NP_KIND_MSPROF,    /* PROF_* of msprof, exported */
 	NP_KIND_MSMONITOR, /* a single database */
+	NP_KIND_CLUSTER,   /* cluster_analysis_output: what an analysis made of profiles */
+	NP_KIND_COUNT,
 };
 
 /* The files of a rank that a reader is interested in. */
@@ -46,6 +48,7 @@ enum np_file {
 	NP_FILE_INFO,          /* profiler_info_N.json, info.json.N */
 	NP_FILE_METADATA,      /* profiler_metadata.json */
 	NP_FILE_GPU_TRACE,     /* of PyTorch on a GPU; only comparisons take it */
+	NP_FILE_CLUSTER_DB,    /* cluster_analysis.db: the derived figures of all ranks */
 	NP_FILE_COUNT,
 };
 
@@ -53,10 +56,31 @@ enum np_file {
 const char *np_file_name(enum np_file file);
 const char *np_kind_name(enum np_kind kind);
 
+/* How the number of a rank is known. */
+enum np_rank_from {
+	NP_RANK_FROM_FILES,  /* a file of the profile says it */
+	NP_RANK_FROM_NAME,   /* only the name of a directory or file does */
+	NP_RANK_ASSUMED,     /* by host and device, or as the only one */
+	NP_RANK_PROVISIONAL, /* captures that nothing tells apart were counted */
+	NP_RANK_FROM_COUNT,
+};
+
+/* "from the name" …; NULL for a file, which goes without saying. */
+const char *np_rank_from_name(enum np_rank_from from);
+
+/* Coordinates that the name of a capture says, if it is known to; -1 for what it does not. */
+struct np_named_place {
+	bool known;
+	int32_t dp, pp, tp, cp, ep;
+};
+
 struct np_source_files {
 	enum np_kind kind;
 	int32_t rank;
-	char *dir;                  /* the rank's directory, as found below the root */
+	enum np_rank_from rank_from;
+	struct np_named_place place;
+	char *phase; /* of the job, where captures of its ranks form several; else NULL */
+	char *dir;   /* the rank's directory, as found below the root */
 	char *file[NP_FILE_COUNT];  /* NULL for one that is not there */
 	NP_VEC(char *) more_traces; /* further slices of a trace that msprof cut up */
 	char *host;                 /* where the metadata names it, else NULL */

@@ -155,8 +155,8 @@ expect_stderr_has "$work/csv/cluster_analysis_output/export_summary/rank_0/kerne
 behaviour 'duplicates of a rank: the newest is used, --pick overrides, both are said'
 cp -a "$(dirname "$(ls "$work"/c/*/profiler_info_3.json)")" "$work/c/again_20300101000000000_ascend_pt"
 run "$npuprof" cluster "$work/c" -o "$work/out"
-expect_exit 0
-expect_stdout_says '8 ranks of 8' 'note: rank 3' 'again_20300101000000000_ascend_pt'
+expect_exit 3
+expect_stdout_says '8 ranks of 8' 'not used: rank 3' 'again_20300101000000000_ascend_pt'
 expect_equal "$(sqlite3 "$out/cluster_analysis.db" "SELECT profilePath LIKE '%/again_%' FROM RankDeviceMap WHERE rankId = 3")" 1
 run "$npuprof" cluster "$work/c" -o "$work/out" --pick "$(dirname "$(ls "$work"/c/host*/profiler_info_3.json)")"
 expect_equal "$(sqlite3 "$out/cluster_analysis.db" "SELECT profilePath LIKE '%/again_%' FROM RankDeviceMap WHERE rankId = 3")" 0

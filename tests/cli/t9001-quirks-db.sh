@@ -328,9 +328,9 @@ cp -a "$(rank 2)" "$work/c/old_20200101000000000_ascend_pt"
 sqlite3 "$work/c/old_20200101000000000_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_2.db" \
 	'DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId > (SELECT min(globalTaskId) FROM COMPUTE_TASK_INFO)'
 rm "$work/c/old_20200101000000000_ascend_pt/ASCEND_PROFILER_OUTPUT/analysis.db"
-same_figures
-expect_equal "$(json "j ->> '\$.input.warnings[0].rank'" "j ->> '\$.input.warnings[0].reason' LIKE 'not used:%'" \
-	"j ->> '\$.input.warnings[0].path' LIKE '%/old_20200101000000000_ascend_pt'")" '2|1|1'
+same_figures 3
+expect_equal "$(json "j ->> '\$.input.skipped[0].rank'" "j ->> '\$.input.skipped[0].reason' LIKE '%is newer%'" \
+	"j ->> '\$.input.skipped[0].path' LIKE '%/old_20200101000000000_ascend_pt'")" '2|1|1'
 run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json --pick "$work/c/old_20200101000000000_ascend_pt"
 expect_equal "$(json "j ->> '\$.steps[0].ranks[2].computing_ns' BETWEEN 1 AND 500000")" 1
 
@@ -351,8 +351,11 @@ dir=$(rank 0)
 mv "$(db 0)" "$dir/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler.db"
 mv "$dir/profiler_info_0.json" "$dir/profiler_info.json"
 sed -i '/"rank_id"/d; s/^    },$/    }/' "$dir/profiler_info.json"
+sqlite3 "$dir/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler.db" 'UPDATE RANK_DEVICE_MAP SET rankId = -1'
+sed -i 's/"rank": 0, //' "$dir/profiler_metadata.json"
 run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
-expect_equal "$(json "j ->> '\$.input.ranks_used'" "j ->> '\$.steps[0].ranks[0].rank'")" '1|-1'
+expect_equal "$(json "j ->> '\$.input.ranks_used'" "j ->> '\$.steps[0].ranks[0].rank'")" '1|0'
+expect_equal "$(json "j ->> '\$.input.warnings[0].reason' LIKE '%0 is assumed%'")" 1
 cp -a "$dir" "$work/unnumbered_ascend_pt"
 fresh
 cp -a "$work/unnumbered_ascend_pt" "$work/c/"

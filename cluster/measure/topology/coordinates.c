@@ -78,11 +78,23 @@ static void prefer(int32_t *place, int32_t listed)
 		*place = listed;
 }
 
-/* The lists of members were made by the job itself; the formula assumes its default order. */
-static struct np_coordinates place(const struct np_run *run, const struct np_rank *rank,
+/*
+ * The lists of members were made by the job itself; the formula assumes its default order. What
+ * the name of the capture says is the last source.
+ */
+static struct np_coordinates place(const struct np_run *run, size_t index,
 				   const struct np_parallel *parallel)
 {
+	const struct np_named_place *named = &run->sources.item[index].place;
+	const struct np_rank *rank = run->ranks[index];
 	struct np_coordinates at = np_coordinates_of(parallel, rank->id);
+
+	if (!parallel->known && named->known)
+		at = (struct np_coordinates){ .dp = named->dp,
+					      .pp = named->pp,
+					      .tp = named->tp,
+					      .cp = named->cp,
+					      .ep = named->ep };
 
 	prefer(&at.tp, position(run, rank, "tp"));
 	prefer(&at.cp, position(run, rank, "cp"));
@@ -103,7 +115,7 @@ int np_cluster_find_places(struct np_cluster *cluster, struct np_err *err)
 		return np_fail_nomem(err, "places of ranks");
 	for (size_t i = 0; i < run->sources.count; i++) {
 		cluster->coordinates[i] =
-			run->ranks[i] ? place(run, run->ranks[i], &cluster->parallel) : nowhere;
+			run->ranks[i] ? place(run, i, &cluster->parallel) : nowhere;
 	}
 	return NP_OK;
 }

@@ -2,6 +2,7 @@
 /* JSON that is wanted as a whole, by jansson. */
 #include "npuprof/json.h"
 
+#include "npuprof/gz.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
@@ -115,6 +116,28 @@ static int read_all(int fd, const char *path, char *text, size_t size, size_t *r
 	return NP_OK;
 }
 
+static bool is_compressed(const char *text, size_t length)
+{
+	return length > 2 && text[0] == '\x1f' && text[1] == '\x8b';
+}
+
+/* What people have compressed to keep; the limit is of the text. */
+static int parse_compressed(const char *bytes, size_t size, const char *path, size_t max_bytes,
+			    struct np_json **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_gz_closep) struct np_gz *gz = NULL;
+	struct np_window window;
+	int rc = np_gz_open_bytes(bytes, size, path, 0, &gz, &window, err);
+
+	while (rc == NP_OK && !window.ended) {
+		if (window.length > max_bytes)
+			return np_fail(err, NP_E_FORMAT, "'%s' is larger than %zu bytes", path,
+				       max_bytes);
+		rc = np_gz_more(gz, 0, &window, err);
+	}
+	return rc == NP_OK ? np_json_parse(window.bytes, window.length, path, ret, err) : rc;
+}
+
 static int read_open_file(int fd, const char *path, size_t max_bytes, struct np_json **ret,
 			  struct np_err *err)
 {
@@ -130,7 +153,9 @@ static int read_open_file(int fd, const char *path, size_t max_bytes, struct np_
 	if (!text)
 		return np_fail_nomem(err, path);
 	rc = read_all(fd, path, text, size, &length, err);
-	if (rc == NP_OK)
+	if (rc == NP_OK && is_compressed(text, length))
+		rc = parse_compressed(text, length, path, max_bytes, ret, err);
+	else if (rc == NP_OK)
 		rc = np_json_parse(text, length, path, ret, err);
 	free(text);
 	return rc;

@@ -2,27 +2,95 @@
 #ifndef NP_DISCOVER_FILES_H
 #define NP_DISCOVER_FILES_H
 
-/* What discover.c (which directories, which of them are used) and discover_files.c (what is in one)
- * share. */
+/* What the sources of this folder share; README.md says which of them answers what. */
 
 #include "npuprof/dirs.h"
 #include "npuprof/discover.h"
+#include "npuprof/run.h"
 
-#define OUTPUT_NAME "ASCEND_PROFILER_OUTPUT"
+#define OUTPUT_NAME   "ASCEND_PROFILER_OUTPUT"
+#define MSPROF_OUTPUT "mindstudio_profiler_output"
+#define CLUSTER_NAME  "cluster_analysis_output"
 
 /* The names in a directory; one that cannot be read has none, and is noted. */
 int discover_names(struct np_run *run, const char *path, struct np_names *ret, struct np_err *err)
 	NP_MUST_USE;
 
 /*
- * If `dir` holds the profile of a rank, or several databases of msMonitor, add
- * them to the run. A rank directory without anything readable is noted and
- * counted in `ret_without_data`. `ret_enter` says whether ranks may stand below.
+ * If `dir` holds the profile of a rank, or several databases, add them to the
+ * run. A rank directory without anything readable is noted and counted in
+ * `ret_without_data`. `ret_enter` says whether ranks may stand below.
  */
 int discover_take(struct np_run *run, const char *dir, const struct np_names *names,
 		  size_t *ret_without_data, bool *ret_enter, struct np_err *err) NP_MUST_USE;
 
-/* Sort what was found by rank, keep one directory for each, and of them those asked for. */
+/* A result of an earlier run, where there are no profiles: its ranks. */
+int discover_take_cluster(struct np_run *run, const char *dir, size_t *ret_without_data,
+			  struct np_err *err) NP_MUST_USE;
+int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_without_data,
+			     struct np_err *err) NP_MUST_USE;
+
+/* A file that was given by itself. NP_E_USAGE, saying what to do, if it is none of a profile. */
+int discover_take_file(struct np_run *run, const char *path, struct np_err *err) NP_MUST_USE;
+
+/* Is it an archive? Then the line that unpacks it is appended to `buf`, unless that is NULL. */
+struct np_buf;
+bool discover_is_archive(const char *path, struct np_buf *buf);
+
+/* Which file of a rank has this fixed name, such as "trace_view.json"; NP_FILE_COUNT: none. */
+enum np_file discover_fixed_file(const char *name);
+
+/* Likewise of the names of msprof, which hold the time of the export: "op_summary_2025….csv". */
+enum np_file discover_stamped_file(const char *name);
+
+/* Set a file of a source; add a source, which is empty then, to the run. */
+int discover_set_file(struct np_source_files *source, enum np_file file, const char *dir,
+		      const char *name, struct np_err *err) NP_MUST_USE;
+int discover_keep(struct np_run *run, struct np_source_files *source, struct np_err *err)
+	NP_MUST_USE;
+
+/* Take a file with a fixed name, unless the source has it; is there enough to read a rank from? */
+int discover_find_fixed(const char *dir, const char *name, struct np_source_files *source,
+			struct np_err *err) NP_MUST_USE;
+bool discover_readable(const struct np_source_files *source);
+
+/* The rank and the host that the metadata file of the source names inside. */
+void discover_read_info(struct np_source_files *source);
+
+/*
+ * The output of torch_npu or MindSpore: `output` is ASCEND_PROFILER_OUTPUT of `dir`, or `dir`
+ * itself where somebody has copied its files elsewhere.
+ */
+int discover_take_framework(struct np_run *run, const char *dir, const struct np_names *names,
+			    const char *output, const struct np_names *outputs,
+			    size_t *ret_without_data, struct np_err *err) NP_MUST_USE;
+int discover_take_output(struct np_run *run, const char *dir, const struct np_names *names,
+			 const char *output, size_t *ret_without_data, struct np_err *err)
+	NP_MUST_USE;
+size_t discover_count_rank_dbs(const struct np_names *names);
+
+/* A directory of msprof; the exports that stand in a directory; the layout before 2024. */
+int discover_take_msprof(struct np_run *run, const char *dir, const struct np_names *names,
+			 size_t *ret_without_data, struct np_err *err) NP_MUST_USE;
+int discover_find_exports(struct np_run *run, const char *dir, const struct np_names *names,
+			  struct np_source_files *source, struct np_err *err) NP_MUST_USE;
+bool discover_is_old_device(const char *dir);
+void discover_note_old(struct np_run *run, const char *dir, size_t *ret_without_data);
+
+/* profiler_info and profiler_metadata among the names of a directory, and the rank they say. */
+int discover_metadata(const char *dir, const struct np_names *names, struct np_source_files *source,
+		      struct np_err *err) NP_MUST_USE;
+
+/* Has the database the tables of a rank's? */
+bool discover_is_rank_db(const char *path);
+
+/* Rank, host and device, as far as the database says them and they are not known. */
+void discover_read_db(struct np_source_files *source);
+
+/* Give every capture that was found its rank, as far as anything says it. */
+int discover_name_ranks(struct np_run *run, struct np_err *err) NP_MUST_USE;
+
+/* Which captures are used; sorts them by rank. */
 int discover_choose(struct np_run *run, const struct np_discover_options *options,
 		    struct np_err *err) NP_MUST_USE;
 

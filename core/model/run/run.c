@@ -41,6 +41,7 @@ const char *np_file_name(enum np_file file)
 		[NP_FILE_INFO] = "profiler_info.json",
 		[NP_FILE_METADATA] = "profiler_metadata.json",
 		[NP_FILE_GPU_TRACE] = "trace of a GPU",
+		[NP_FILE_CLUSTER_DB] = "cluster_analysis.db",
 	};
 
 	return names[file];
@@ -53,14 +54,27 @@ const char *np_kind_name(enum np_kind kind)
 		[NP_KIND_MINDSPORE] = "MindSpore",
 		[NP_KIND_MSPROF] = "msprof",
 		[NP_KIND_MSMONITOR] = "msMonitor",
+		[NP_KIND_CLUSTER] = "cluster analysis",
 	};
 
 	return names[kind];
 }
 
+const char *np_rank_from_name(enum np_rank_from from)
+{
+	static const char *const names[NP_RANK_FROM_COUNT] = {
+		[NP_RANK_FROM_NAME] = "from the name",
+		[NP_RANK_ASSUMED] = "assumed",
+		[NP_RANK_PROVISIONAL] = "provisional",
+	};
+
+	return names[from];
+}
+
 void np_source_files_release(struct np_source_files *source)
 {
 	free(source->dir);
+	free(source->phase);
 	free(source->host);
 	free(source->summary);
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)

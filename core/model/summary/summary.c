@@ -149,11 +149,19 @@ void summary_put_source(struct np_bytes_writer *writer, const struct np_source_f
 {
 	np_bytes_put_number(writer, source->kind);
 	np_bytes_put_signed(writer, source->rank);
+	np_bytes_put_number(writer, source->rank_from);
+	np_bytes_put_number(writer, source->place.known);
+	np_bytes_put_signed(writer, source->place.dp);
+	np_bytes_put_signed(writer, source->place.pp);
+	np_bytes_put_signed(writer, source->place.tp);
+	np_bytes_put_signed(writer, source->place.cp);
+	np_bytes_put_signed(writer, source->place.ep);
 	np_bytes_put_signed(writer, source->device);
 	np_bytes_put_signed(writer, source->stamp);
 	np_bytes_put_signed(writer, source->bytes);
 	np_bytes_put_number(writer, source->fingerprint);
 	np_bytes_put_text(writer, source->dir);
+	np_bytes_put_text(writer, source->phase);
 	np_bytes_put_text(writer, source->host);
 	np_bytes_put_text(writer, source->summary);
 	np_bytes_put_number(writer, NP_FILE_COUNT);
@@ -168,13 +176,21 @@ void summary_get_source(struct np_bytes_reader *reader, struct np_source_files *
 {
 	uint64_t more;
 
-	source->kind = (enum np_kind)np_bytes_get_at_most(reader, NP_KIND_MSMONITOR);
+	source->kind = (enum np_kind)np_bytes_get_at_most(reader, NP_KIND_COUNT - 1);
 	source->rank = np_bytes_get_int32(reader);
+	source->rank_from = (enum np_rank_from)np_bytes_get_at_most(reader, NP_RANK_FROM_COUNT - 1);
+	source->place.known = np_bytes_get_at_most(reader, 1) != 0;
+	source->place.dp = np_bytes_get_int32(reader);
+	source->place.pp = np_bytes_get_int32(reader);
+	source->place.tp = np_bytes_get_int32(reader);
+	source->place.cp = np_bytes_get_int32(reader);
+	source->place.ep = np_bytes_get_int32(reader);
 	source->device = np_bytes_get_int32(reader);
 	source->stamp = np_bytes_get_signed(reader);
 	source->bytes = np_bytes_get_signed(reader);
 	source->fingerprint = np_bytes_get_number(reader);
 	source->dir = np_bytes_get_some_text(reader);
+	source->phase = np_bytes_get_text(reader);
 	source->host = np_bytes_get_text(reader);
 	source->summary = np_bytes_get_text(reader);
 	if (np_bytes_get_number(reader) != NP_FILE_COUNT)

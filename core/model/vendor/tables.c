@@ -70,6 +70,13 @@ static const struct np_scan_column npu_columns[NPU_COLUMNS] = {
 
 const struct vendor_table vendor_npu_info = TABLE("NPU_INFO", npu_columns);
 
+static const struct np_scan_column map_columns[MAP_COLUMNS] = {
+	[MAP_RANK] = { "rankId", NP_SCAN_INTEGER, NP_REQUIRED },
+	[MAP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+const struct vendor_table vendor_rank_device_map = TABLE("RANK_DEVICE_MAP", map_columns);
+
 /* --- the host -------------------------------------------------------------------------------- */
 
 static const struct np_scan_column step_columns[STEP_ROW_COLUMNS] = {

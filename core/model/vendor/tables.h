@@ -95,6 +95,15 @@ enum {
 
 extern const struct vendor_table vendor_npu_info;
 
+/* RANK_DEVICE_MAP; the rank is -1 where the exporter did not know it. */
+enum {
+	MAP_RANK,
+	MAP_DEVICE,
+	MAP_COLUMNS,
+};
+
+extern const struct vendor_table vendor_rank_device_map;
+
 /* --- the host -------------------------------------------------------------------------------- */
 
 /* STEP_TIME; the id is text. */

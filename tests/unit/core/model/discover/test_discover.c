@@ -322,7 +322,7 @@ static void the_name_of_profiler_info_says_the_rank_of_an_analysis_db_alone(void
 	}
 }
 
-static void the_databases_name_wins_over_profiler_info_and_it_is_said(void **state)
+static void profiler_info_wins_over_the_databases_name_and_it_is_said(void **state)
 {
 	(void)state;
 	make_rank_db("a", "ascend_pytorch_profiler_3.db");
@@ -330,23 +330,38 @@ static void the_databases_name_wins_over_profiler_info_and_it_is_said(void **sta
 	{
 		with_run *run = discover(np_fixture_root);
 
-		assert_ranks(run, RANKS(3));
+		assert_ranks(run, RANKS(4));
 		assert_noted(&run->notes, NP_NOTE_WARNING, "rank", "says rank 3");
 	}
 }
 
-static void of_several_databases_in_one_directory_one_is_used_and_the_others_listed(void **state)
+static void several_databases_in_one_directory_are_a_rank_each(void **state)
 {
 	(void)state;
 	make_rank_db("a", "ascend_pytorch_profiler_3.db");
 	make_rank_db("a", "ascend_pytorch_profiler_5.db");
+	write_text(below("flat/ascend_pytorch_profiler_7.db"), "not opened");
+	write_text(below("flat/ascend_mindspore_profiler_8.db"), "not opened");
 	{
 		with_run *run = discover(np_fixture_root);
 
-		assert_ranks(run, RANKS(3));
-		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank database",
-			     "ascend_pytorch_profiler_5.db");
-		assert_int_equal(find_note(&run->notes, "rank database", "")->rank, 5);
+		assert_ranks(run, RANKS(3, 5, 7, 8));
+		assert_no_notes(&run->notes);
+		assert_int_equal(run->sources.item[3].kind, NP_KIND_MINDSPORE);
+	}
+}
+
+static void what_stands_beside_databases_of_several_ranks_is_listed(void **state)
+{
+	(void)state;
+	make_rank_db("a", "ascend_pytorch_profiler_3.db");
+	make_rank_db("a", "ascend_pytorch_profiler_5.db");
+	make_rank_db("a", "analysis.db");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(3, 5));
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "analysis.db", "several ranks");
 	}
 }
 
@@ -379,15 +394,108 @@ static void names_that_only_look_like_a_rank_database_are_not(void **state)
 	assert_int_equal(try_discover(run, np_fixture_root, &err), NP_E_NOTFOUND);
 }
 
-static void an_unnumbered_rank_alone_is_used(void **state)
+static void an_unnumbered_rank_alone_is_rank_0(void **state)
 {
 	(void)state;
 	make_rank_db("a", "ascend_pytorch_profiler.db");
 	{
 		with_run *run = discover(np_fixture_root);
 
-		assert_ranks(run, RANKS(-1));
-		assert_no_notes(&run->notes);
+		assert_ranks(run, RANKS(0));
+		assert_int_equal(run->sources.item[0].rank_from, NP_RANK_ASSUMED);
+		assert_noted(&run->notes, NP_NOTE_WARNING, "ranks", "0 is assumed");
+	}
+}
+
+static void captures_that_nothing_tells_apart_get_provisional_numbers(void **state)
+{
+	(void)state;
+	make_rank_db("h_1_20250109120000000_ascend_pt", "ascend_pytorch_profiler.db");
+	make_rank_db("h_2_20250109120000000_ascend_pt", "ascend_pytorch_profiler.db");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(0, 1));
+		assert_int_equal(run->sources.item[1].rank_from, NP_RANK_PROVISIONAL);
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank number", "1 is a provisional");
+		assert_int_equal(np_notes_count(&run->notes, NP_NOTE_SKIPPED), 2);
+	}
+}
+
+static void a_rank_in_the_name_is_the_last_source_and_it_is_said(void **state)
+{
+	(void)state;
+	make_rank_db("rank_4_ascend_pt", "ascend_pytorch_profiler.db");
+	make_rank_db("rank_5_ascend_pt", "ascend_pytorch_profiler.db");
+	write_text(below("rank_5_ascend_pt/profiler_info.json"), "{\"rank_id\": 9}");
+	make_rank_db("rank6/anything", "ascend_pytorch_profiler.db");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(4, 6, 9));
+		assert_int_equal(run->sources.item[0].rank_from, NP_RANK_FROM_NAME);
+		assert_int_equal(run->sources.item[2].rank_from, NP_RANK_FROM_FILES);
+		assert_noted(&run->notes, NP_NOTE_WARNING, "ranks", "2 captures");
+	}
+}
+
+/* What all captures stand in is the rank of none. */
+static void the_name_of_a_directory_of_several_captures_is_no_rank(void **state)
+{
+	(void)state;
+	make_rank_db("rank3/h_1_20250109120000000_ascend_pt", "ascend_pytorch_profiler.db");
+	make_rank_db("rank3/h_2_20250109120000000_ascend_pt", "ascend_pytorch_profiler.db");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(0, 1));
+	}
+}
+
+static void make_vllm(int dp, int tp, int rank)
+{
+	char name[128];
+
+	(void)snprintf(name, sizeof(name),
+		       "dp%d_pp0_tp%d_dcp0_ep%d_rank%d_%d_20250109120000000_ascend_pt", dp, tp,
+		       2 * dp + tp, rank, 100 + 2 * dp + tp);
+	make_rank_db(name, "ascend_pytorch_profiler.db");
+}
+
+/* vLLM numbers the workers of each replica of data parallelism from 0: global = 2 dp + rank. */
+static void workers_of_replicas_are_numbered_through(void **state)
+{
+	(void)state;
+	for (int dp = 0; dp < 2; dp++) {
+		for (int tp = 0; tp < 2; tp++)
+			make_vllm(dp, tp, tp);
+	}
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(0, 1, 2, 3));
+		assert_int_equal(run->sources.item[3].place.dp, 1);
+		assert_int_equal(run->sources.item[3].place.tp, 1);
+		assert_int_equal(run->sources.item[3].place.ep, 3);
+		assert_noted(&run->notes, NP_NOTE_WARNING, "ranks", "dp × 2 + rank");
+		assert_int_equal(np_notes_count(&run->notes, NP_NOTE_SKIPPED), 0);
+	}
+}
+
+/* An external launcher has numbered them already. */
+static void workers_of_replicas_that_differ_keep_their_ranks(void **state)
+{
+	(void)state;
+	for (int dp = 0; dp < 2; dp++) {
+		for (int tp = 0; tp < 2; tp++)
+			make_vllm(dp, tp, 2 * dp + tp);
+	}
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(0, 1, 2, 3));
+		assert_int_equal(run->sources.item[1].place.tp, 1);
+		assert_int_equal(run->sources.item[2].place.dp, 1);
 	}
 }
 
@@ -404,6 +512,157 @@ static void an_unnumbered_rank_beside_others_is_skipped_and_listed(void **state)
 	}
 }
 
+/* --- whatever is pointed at --------------------------------------------------------------------
+ */
+
+static void a_file_is_the_rank_that_its_name_says(void **state)
+{
+	(void)state;
+	make_rank("a", 3);
+	make_rank("a/below", 4);
+	{
+		with_run *run = discover(below("a/" OUTPUT "/ascend_pytorch_profiler_3.db"));
+
+		assert_ranks(run, RANKS(3));
+		assert_non_null(run->sources.item[0].file[NP_FILE_INFO]);
+	}
+	/* Its neighbours were not asked for. */
+	{
+		with_run *run = discover(below("a/" OUTPUT));
+
+		assert_ranks(run, RANKS(3));
+	}
+	write_text(below("t/" OUTPUT "/trace_view.json"), "[]");
+	{
+		with_run *run = discover(below("t/" OUTPUT "/trace_view.json"));
+
+		assert_ranks(run, RANKS(0));
+		assert_string_equal(run->sources.item[0].file[NP_FILE_TRACE],
+				    below("t/" OUTPUT "/trace_view.json"));
+	}
+}
+
+static void make_db(const char *path, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	(void)sqlite3_close(db);
+}
+
+#define RANK_TABLES \
+	"CREATE TABLE STRING_IDS (id INTEGER, value TEXT);" \
+	"CREATE TABLE TASK (startNs INTEGER);"
+
+static void a_database_of_any_name_is_known_by_its_tables(void **state)
+{
+	(void)state;
+	make_dirs(below("flat"));
+	make_db(below("flat/mine.db"),
+		RANK_TABLES "CREATE TABLE RANK_DEVICE_MAP (rankId INTEGER, deviceId INTEGER);"
+			    "INSERT INTO RANK_DEVICE_MAP VALUES (11, 3);");
+	make_db(below("flat/other.db"), "CREATE TABLE OTHER (a INTEGER);");
+	make_db(below("flat/rank_12.db"), RANK_TABLES);
+	{
+		with_run *run = discover(below("flat"));
+
+		assert_ranks(run, RANKS(11, 12));
+		assert_int_equal(run->sources.item[0].device, 3);
+		assert_int_equal(run->sources.item[1].rank_from, NP_RANK_FROM_NAME);
+	}
+}
+
+static void an_archive_is_refused_with_the_line_that_unpacks_it(void **state)
+{
+	static const char *const names[][2] = { { "run.tar", "tar -xf" },
+						{ "run.tar.gz", "tar -xzf" },
+						{ "run.tgz", "tar -xzf" },
+						{ "run.zip", "unzip" } };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		struct np_err err = NP_ERR_INIT;
+		with_run *run = np_run_new();
+
+		write_text(below("%s", names[i][0]), "x");
+		assert_int_equal(try_discover(run, below("%s", names[i][0]), &err), NP_E_USAGE);
+		assert_one_line(&err);
+		assert_holds(err.text, names[i][1]);
+		assert_holds(err.text, below("%s'", names[i][0]));
+	}
+}
+
+static void an_archive_beside_profiles_is_listed(void **state)
+{
+	(void)state;
+	make_rank("a", 0);
+	write_text(below("rank1_ascend_pt.tar.gz"), "x");
+	write_text(below("sources.zip"), "x");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(0));
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "archive", "rank1_ascend_pt.tar.gz");
+		assert_noted(&run->notes, NP_NOTE_WARNING, "archive", "sources.zip");
+	}
+}
+
+static void the_layout_of_msprof_before_2024_is_named(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	with_run *run = np_run_new();
+
+	(void)state;
+	write_text(below("PROF_1_2_A/device_0/timeline/msprof_0_1_1.json"), "[]");
+	write_text(below("PROF_1_2_A/device_0/summary/op_summary_0_1_1.csv"), "a\n");
+	assert_int_equal(try_discover(run, np_fixture_root, &err), NP_E_NOTFOUND);
+	assert_one_line(&err);
+	assert_holds(err.text, "before 2024");
+}
+
+static void exports_of_msprof_need_no_directory_of_their_own(void **state)
+{
+	(void)state;
+	write_text(below("x/mindstudio_profiler_output/msprof_20260511093035.json.gz"), "[]");
+	write_text(below("x/mindstudio_profiler_output/op_statistic_20260511093035.csv"), "a\n");
+	{
+		with_run *run = discover(below("x"));
+
+		assert_ranks(run, RANKS(0));
+		assert_int_equal(run->sources.item[0].kind, NP_KIND_MSPROF);
+		assert_non_null(run->sources.item[0].file[NP_FILE_TRACE]);
+		assert_non_null(run->sources.item[0].file[NP_FILE_OP_STATISTIC]);
+	}
+	{
+		with_run *run = discover(below("x/mindstudio_profiler_output/"));
+
+		assert_ranks(run, RANKS(0));
+	}
+	write_text(below("y/op_summary_20260511093035.csv"), "a\n");
+	{
+		with_run *run = discover(below("y"));
+
+		assert_ranks(run, RANKS(0));
+		assert_non_null(run->sources.item[0].file[NP_FILE_KERNELS]);
+	}
+}
+
+static void files_of_an_output_directory_may_stand_anywhere(void **state)
+{
+	(void)state;
+	write_text(below("rank0/trace_view.json.gz"), "[]");
+	write_text(below("rank0/kernel_details.csv"), "a\n");
+	write_text(below("rank1/step_trace_time.csv"), "a\n");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(0, 1));
+		assert_non_null(run->sources.item[0].file[NP_FILE_TRACE]);
+		assert_non_null(run->sources.item[0].file[NP_FILE_KERNELS]);
+	}
+}
+
 /* --- duplicates ------------------------------------------------------------------------------- */
 
 static void of_two_captures_of_a_rank_the_newest_by_name_wins(void **state)
@@ -417,7 +676,7 @@ static void of_two_captures_of_a_rank_the_newest_by_name_wins(void **state)
 		assert_ranks(run, RANKS(0));
 		assert_string_equal(run->sources.item[0].dir,
 				    below("h_1_20250109120000000_ascend_pt"));
-		assert_noted(&run->notes, NP_NOTE_WARNING, "rank", "newer");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "newer");
 		assert_holds(find_note(&run->notes, "rank", "newer")->path,
 			     "h_9_20250108120000000_ascend_pt");
 	}
@@ -525,7 +784,7 @@ static void a_pick_overrides_the_newest(void **state)
 
 		assert_string_equal(run->sources.item[0].dir,
 				    below("old/h_1_20250108120000000_ascend_pt"));
-		assert_noted(&run->notes, NP_NOTE_WARNING, "rank", "picked");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "picked");
 	}
 	picks[0] = below("old/h_1_20250108120000000_ascend_pt");
 	{
@@ -781,12 +1040,24 @@ int main(void)
 		with_fixture(inputs_are_not_touched),
 		with_fixture(the_rank_inside_profiler_info_is_an_integer_or_a_string),
 		with_fixture(the_name_of_profiler_info_says_the_rank_of_an_analysis_db_alone),
-		with_fixture(the_databases_name_wins_over_profiler_info_and_it_is_said),
-		with_fixture(
-			of_several_databases_in_one_directory_one_is_used_and_the_others_listed),
+		with_fixture(profiler_info_wins_over_the_databases_name_and_it_is_said),
+		with_fixture(several_databases_in_one_directory_are_a_rank_each),
+		with_fixture(what_stands_beside_databases_of_several_ranks_is_listed),
 		with_fixture(of_several_databases_the_one_of_profiler_info_is_used),
 		with_fixture(names_that_only_look_like_a_rank_database_are_not),
-		with_fixture(an_unnumbered_rank_alone_is_used),
+		with_fixture(an_unnumbered_rank_alone_is_rank_0),
+		with_fixture(captures_that_nothing_tells_apart_get_provisional_numbers),
+		with_fixture(a_rank_in_the_name_is_the_last_source_and_it_is_said),
+		with_fixture(the_name_of_a_directory_of_several_captures_is_no_rank),
+		with_fixture(workers_of_replicas_are_numbered_through),
+		with_fixture(workers_of_replicas_that_differ_keep_their_ranks),
+		with_fixture(a_file_is_the_rank_that_its_name_says),
+		with_fixture(a_database_of_any_name_is_known_by_its_tables),
+		with_fixture(an_archive_is_refused_with_the_line_that_unpacks_it),
+		with_fixture(an_archive_beside_profiles_is_listed),
+		with_fixture(the_layout_of_msprof_before_2024_is_named),
+		with_fixture(exports_of_msprof_need_no_directory_of_their_own),
+		with_fixture(files_of_an_output_directory_may_stand_anywhere),
 		with_fixture(an_unnumbered_rank_beside_others_is_skipped_and_listed),
 		with_fixture(of_two_captures_of_a_rank_the_newest_by_name_wins),
 		with_fixture(stamps_of_both_lengths_compare),

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a directory is, whatever its name: the output of a profiler, or files of profiles. */
+#include "discover_files.h"
+
+#include "core/model/vendor/file_names.h"
+
+#include "npuprof/buf.h"
+#include "npuprof/notes.h"
+#include "npuprof/text.h"
+
+/* --- msMonitor ------------------------------------------------------------------------------- */
+
+static int take_msmonitor(struct np_run *run, const char *dir, const struct np_names *names,
+			  struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
+		struct np_source_files source = { .kind = NP_KIND_MSMONITOR, .device = -1 };
+		int64_t stamp;
+
+		if (!file_name_is_msmonitor(names->list.item[i], &stamp, &source.rank))
+			continue;
+		rc = discover_set_file(&source, NP_FILE_RANK_DB, dir, names->list.item[i], err);
+		source.dir = rc == NP_OK ? strdup(source.file[NP_FILE_RANK_DB]) : NULL;
+		if (!source.dir)
+			rc = np_fail_nomem(err, dir);
+		if (rc == NP_OK)
+			rc = discover_keep(run, &source, err);
+		if (rc == NP_OK && stamp >= 0)
+			run->sources.item[run->sources.count - 1].stamp = stamp;
+		np_source_files_release(&source);
+	}
+	return rc;
+}
+
+/* --- files that stand in a directory of any name ---------------------------------------------- */
+
+/* A database of its own, whose name says nothing. */
+static int take_lone_db(struct np_run *run, const char *dir, const char *name, enum np_kind kind,
+			struct np_err *err)
+{
+	struct np_source_files source = { .kind = kind, .rank = -1, .device = -1 };
+	int rc = discover_set_file(&source, NP_FILE_RANK_DB, dir, name, err);
+
+	source.dir = rc == NP_OK ? strdup(source.file[NP_FILE_RANK_DB]) : NULL;
+	if (!source.dir)
+		rc = np_fail_nomem(err, dir);
+	if (rc == NP_OK)
+		rc = discover_keep(run, &source, err);
+	np_source_files_release(&source);
+	return rc;
+}
+
+/* Databases with names of the user's own are known by their tables. */
+static int take_other_dbs(struct np_run *run, const char *dir, const struct np_names *names,
+			  struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
+		const char *name = names->list.item[i];
+		int64_t stamp;
+		int32_t rank;
+		enum np_kind kind;
+		char *path;
+
+		if (!np_text_ends(name, ".db") || file_name_is_rank_db(name, &kind, &rank) ||
+		    file_name_is_msmonitor(name, &stamp, &rank) ||
+		    discover_fixed_file(name) != NP_FILE_COUNT ||
+		    discover_stamped_file(name) != NP_FILE_COUNT)
+			continue;
+		path = np_join_path(dir, name);
+		if (!path)
+			return np_fail_nomem(err, dir);
+		if (discover_is_rank_db(path))
+			rc = take_lone_db(run, dir, name, NP_KIND_PYTORCH, err);
+		free(path);
+	}
+	return rc;
+}
+
+static size_t count_stamped(const struct np_names *names, enum np_file file)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < names->list.count; i++)
+		count += discover_stamped_file(names->list.item[i]) == file;
+	return count;
+}
+
+/* Exports of msprof that somebody has moved out of their directory. */
+static int take_exports(struct np_run *run, const char *dir, const struct np_names *names,
+			struct np_err *err)
+{
+	struct np_source_files source = { .kind = NP_KIND_MSPROF, .rank = -1, .device = -1 };
+	int rc = NP_OK;
+
+	/* Repeated exports stand in directories of msprof; here each is a capture of its own. */
+	if (count_stamped(names, NP_FILE_RANK_DB) > 1) {
+		for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
+			if (discover_stamped_file(names->list.item[i]) == NP_FILE_RANK_DB)
+				rc = take_lone_db(run, dir, names->list.item[i], NP_KIND_MSPROF,
+						  err);
+		}
+		return rc;
+	}
+	rc = discover_find_exports(run, dir, names, &source, err);
+	source.dir = strdup(dir);
+	if (!source.dir)
+		rc = np_fail_nomem(err, dir);
+	if (rc == NP_OK && discover_readable(&source))
+		rc = discover_keep(run, &source, err);
+	np_source_files_release(&source);
+	return rc;
+}
+
+/* Does a file stand here that a rank can be read from? */
+static bool holds_framework_files(const struct np_names *names)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		switch (discover_fixed_file(names->list.item[i])) {
+		case NP_FILE_ANALYSIS_DB:
+		case NP_FILE_TRACE:
+		case NP_FILE_KERNELS:
+		case NP_FILE_STEP_TRACE:
+		case NP_FILE_COMM:
+			return true;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+static bool holds_exports(const struct np_names *names)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		if (np_text_begins(names->list.item[i], "msprof_slice_"))
+			return true;
+	}
+	return count_stamped(names, NP_FILE_RANK_DB) + count_stamped(names, NP_FILE_TRACE) +
+		       count_stamped(names, NP_FILE_KERNELS) >
+	       0;
+}
+
+/* Files of profiles in a directory that no profiler has named. */
+static int take_flat(struct np_run *run, const char *dir, const struct np_names *names,
+		     size_t *ret_without_data, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	if (discover_count_rank_dbs(names) > 0 ||
+	    (holds_framework_files(names) && !holds_exports(names)))
+		rc = discover_take_framework(run, dir, names, dir, names, ret_without_data, err);
+	else if (holds_exports(names))
+		rc = take_exports(run, dir, names, err);
+	return rc == NP_OK ? take_other_dbs(run, dir, names, err) : rc;
+}
+
+/* What cannot be read as it is, and stands where profiles would: said, with what to do. */
+static void note_unread(struct np_run *run, const char *dir, const struct np_names *names)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+		const char *name = names->list.item[i];
+		char *path = np_join_path(dir, name);
+
+		if (path && discover_is_archive(path, &line) && !np_is_directory(path))
+			np_note_add(&run->notes,
+				    strstr(name, "ascend") || strstr(name, "PROF_") ||
+						    strstr(name, "prof")
+					    ? NP_NOTE_SKIPPED
+					    : NP_NOTE_WARNING,
+				    NP_NO_RANK, path, "archive",
+				    "archives are not read; unpack it: %s", line.text);
+		free(path);
+	}
+}
+
+/* --- a directory ----------------------------------------------------------------------------- */
+
+/* A rank directory whose raw data nobody has analysed: there is nothing to read yet. */
+static void note_unparsed(struct np_run *run, const char *dir, const struct np_names *names,
+			  size_t *ret_without_data)
+{
+	struct np_source_files source = { .rank = -1 };
+
+	if (discover_metadata(dir, names, &source, NULL) == NP_OK) {
+		*ret_without_data += 1;
+		np_note_add(&run->notes, NP_NOTE_SKIPPED,
+			    source.rank < 0 ? NP_NO_RANK : source.rank, dir, "rank",
+			    "raw data that was not analysed: there is no " OUTPUT_NAME
+			    "; run torch_npu.profiler.profiler.analyse('%s')",
+			    dir);
+	}
+	np_source_files_release(&source);
+}
+
+static bool holds_prof(const struct np_names *names)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		if (np_text_begins(names->list.item[i], "PROF_"))
+			return true;
+	}
+	return false;
+}
+
+/* A directory of msprof, or of what somebody has kept of one. */
+static bool is_msprof(const char *dir, const char *name)
+{
+	char *output = np_join_path(dir, MSPROF_OUTPUT);
+	bool found = np_text_begins(name, "PROF_") || (output && np_is_directory(output));
+
+	free(output);
+	return found;
+}
+
+int discover_take(struct np_run *run, const char *dir, const struct np_names *names,
+		  size_t *ret_without_data, bool *ret_enter, struct np_err *err)
+{
+	const char *name = np_text_last_part(dir);
+	char *output = np_join_path(dir, OUTPUT_NAME);
+	bool framework = np_text_ends(name, "_ascend_pt") || np_text_ends(name, "_ascend_ms");
+	int rc;
+
+	if (!output)
+		return np_fail_nomem(err, dir);
+	*ret_enter = true;
+	rc = take_msmonitor(run, dir, names, err);
+	note_unread(run, dir, names);
+	if (rc == NP_OK && np_is_directory(output)) {
+		rc = discover_take_output(run, dir, names, output, ret_without_data, err);
+		/* The raw data of a rank are no rank of their own. */
+		*ret_enter = !holds_prof(names);
+	} else if (rc == NP_OK && is_msprof(dir, name)) {
+		rc = discover_take_msprof(run, dir, names, ret_without_data, err);
+		*ret_enter = !np_text_begins(name, "PROF_");
+	} else if (rc == NP_OK && np_text_begins(name, "device_") && discover_is_old_device(dir)) {
+		discover_note_old(run, dir, ret_without_data);
+		*ret_enter = false;
+	} else if (rc == NP_OK) {
+		size_t before = run->sources.count;
+
+		rc = take_flat(run, dir, names, ret_without_data, err);
+		if (rc == NP_OK && framework && !holds_prof(names) && run->sources.count == before)
+			note_unparsed(run, dir, names, ret_without_data);
+	}
+	free(output);
+	return rc;
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Whatever is pointed at: single files, flat directories, outputs without their parents, archives.
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+cd "$work" || exit 1
+small=(--ranks 4 --steps 2 --layers 2 --kernels-per-layer 3)
+"$synth" -q -o db "${small[@]}" || exit 1
+"$synth" -q -o text "${small[@]}" --format text --gzip || exit 1
+"$synth" -q -o msprof "${small[@]}" --format msprof-text || exit 1
+
+# figures <argument>...: step times of all ranks, without the paths
+figures() {
+	"$npuprof" cluster -q -o out "$@" >/dev/null 2>&1
+	sqlite3 out/cluster_analysis_output/cluster_analysis.db \
+		"SELECT step, type, \"index\", computing, communication_not_overlapped, overlapped, communication, free, stage, bubble, preparing
+		FROM ClusterStepTraceTime WHERE type = 'rank' ORDER BY step, \"index\""
+}
+
+# db_of <rank>
+db_of() {
+	ls db/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_"$1".db
+}
+
+figures db >db.csv
+figures text >text.csv
+figures msprof >msprof.csv
+expect 'there are figures' test -s db.csv -a -s text.csv -a -s msprof.csv
+
+behaviour 'a database is a run of one rank'
+run "$npuprof" cluster -o out "$(db_of 2)"
+expect_exit 0
+expect_stdout_says '1 rank of 4'
+expect 'figures are those of the whole run' diff <(grep '|rank|2|' db.csv) <(figures "$(db_of 2)")
+
+behaviour 'several files are one run'
+figures -d "$(db_of 0)" -d "$(db_of 1)" "$(db_of 2)" "$(db_of 3)" >some.csv
+expect 'figures are those of the whole run' diff db.csv some.csv
+
+behaviour 'what is made of a file goes beside it'
+mkdir alone && cp "$(db_of 1)" alone/
+run "$npuprof" cluster alone/ascend_pytorch_profiler_1.db
+expect_exit 0
+expect 'the merged database is there' test -s alone/cluster_analysis_output/cluster_analysis.db
+run "$npuprof" advisor -q alone/ascend_pytorch_profiler_1.db
+expect_exit 0
+
+behaviour 'databases side by side are a rank each'
+mkdir flat && cp db/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_*.db flat/
+figures flat >flat.csv
+expect 'figures are those of the whole run' diff db.csv flat.csv
+run "$npuprof" info flat
+expect_exit 0
+expect_stdout_says '4 ranks of 4'
+
+behaviour 'databases with names of the user are known by their tables'
+mkdir named
+for rank in 0 1 2 3; do cp "$(db_of $rank)" "named/node$((7 - rank)).db"; done
+figures named >named.csv
+expect 'figures are those of the whole run' diff db.csv named.csv
+
+behaviour 'an output directory may be given, alone and under another name'
+one=$(find text -name '*_ascend_pt' | sort | head -1)
+run "$npuprof" info -f json "$one/ASCEND_PROFILER_OUTPUT"
+expect_exit 0
+expect_stdout_has '"ranks_used": 1,'
+for rank in 0 1 2 3; do
+	mkdir -p "moved/rank_$rank" &&
+		cp "$(dirname "$(ls text/*/profiler_info_$rank.json)")"/ASCEND_PROFILER_OUTPUT/* "moved/rank_$rank/"
+done
+figures moved >moved.csv
+expect 'figures are those of the whole run' diff text.csv moved.csv
+run "$npuprof" info moved
+expect_exit 0
+expect_stdout_says '0-3 (from the name)' 'no file says the rank of 4 captures'
+
+behaviour 'a compressed trace is read, by itself too'
+trace=$(find text -name trace_view.json.gz | sort | head -1)
+run "$npuprof" info "$trace"
+expect_exit 0
+expect_stdout_says '1 rank'
+gzip -k "$(dirname "$trace")/communication.json"
+mkdir packed
+cp "$(dirname "$trace")/communication.json.gz" packed/
+run "$npuprof" info packed
+expect_exit 0
+expect_stdout_says 'step_trace_time.csv and commu'
+
+behaviour 'mindstudio_profiler_output needs no PROF_* above it'
+prof=$(find msprof -name 'PROF_*' | sort | head -1)
+mkdir kept && cp -r "$prof/mindstudio_profiler_output" kept/
+run "$npuprof" info kept
+expect_exit 0
+expect_stdout_says '1 rank' '0 (assumed)' 'msprof text' 'nothing names its rank: 0 is assumed'
+run "$npuprof" info kept/mindstudio_profiler_output
+expect_exit 0
+expect_stdout_says '1 rank'
+mkdir bare && cp kept/mindstudio_profiler_output/* bare/
+run "$npuprof" info bare
+expect_exit 0
+
+behaviour 'captures that nothing tells apart get provisional numbers, and are listed'
+mkdir -p twice/a twice/b
+cp kept/mindstudio_profiler_output/* twice/a/
+cp kept/mindstudio_profiler_output/* twice/b/
+run "$npuprof" info twice
+expect_exit 3
+expect_stdout_says '2 ranks' '0-1 (provisional)' '0 is a provisional number' '1 is a provisional number'
+run "$npuprof" cluster -o out twice
+expect_exit 3
+checks=$((checks + 1))
+grep -q 'rank -1' "$work/stdout" && wrong 'rank -1 on the screen'
+
+behaviour 'an archive is refused with the line that unpacks it'
+tar -czf run.tar.gz db
+run "$npuprof" cluster run.tar.gz
+expect_exit 2
+expect_stderr_has "tar -xzf 'run.tar.gz' -C '.'"
+run "$npuprof" info -d run.tar.gz
+expect_exit 2
+mkdir shelf && cp run.tar.gz shelf/prof.tar.gz
+run "$npuprof" cluster shelf
+expect_exit 1
+expect_stderr_has "tar -xzf 'shelf/prof.tar.gz' -C 'shelf'"
+cp -r db/. shelf/
+run "$npuprof" cluster -o out shelf
+expect_exit 3
+expect_stdout_says 'archive' 'tar -xzf'
+
+behaviour 'the layout of msprof before 2024 is named and refused in one line'
+mkdir -p old/PROF_000001_20230801062800000_ABC/device_0/{timeline,summary}
+echo '[]' >old/PROF_000001_20230801062800000_ABC/device_0/timeline/msprof_0_1_1.json
+run "$npuprof" cluster old
+expect_exit 1
+expect_stderr_has 'before 2024'
+expect_equal "$(wc -l <stderr)" 1
+run "$npuprof" cluster old/PROF_000001_20230801062800000_ABC/device_0
+expect_exit 1
+expect_stderr_has 'before 2024'
+
+behaviour 'what is no profile is refused, saying what is one'
+echo x >notes.txt
+run "$npuprof" cluster notes.txt
+expect_exit 2
+expect_stderr_has 'give a directory, a database (.db), a trace'
+run "$npuprof" cluster "$(ls db/*/profiler_info_0.json)"
+expect_exit 2
+expect_stderr_has 'give the directory that it stands in'
+
+# Names as vLLM gives them: two replicas of data parallelism, two tensor-parallel ranks each.
+behaviour 'names of vLLM say ranks and coordinates'
+mkdir vllm
+for rank in 0 1 2 3; do
+	dp=$((rank / 2)) tp=$((rank % 2))
+	to=vllm/dp${dp}_pp0_tp${tp}_dcp0_ep${rank}_rank${tp}_$((100 + rank))_20260402160352123_ascend_pt
+	mkdir -p "$to/ASCEND_PROFILER_OUTPUT"
+	cp "$(db_of $rank)" "$to/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler.db"
+	sqlite3 "$to/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler.db" \
+		"UPDATE RANK_DEVICE_MAP SET rankId = -1; DELETE FROM META_DATA WHERE name IN ('distributed_args', 'parallel_group_info')"
+done
+run "$npuprof" cluster -o out -f json vllm
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT group_concat((value ->> 'rank') || (value ->> 'dp') || (value ->> 'tp') || (value ->> 'ep'), ' ')
+	FROM json_each(readfile('stdout'), '\$.steps[0].ranks')")" '0000 1011 2102 3113'
+expect_stdout_has 'numbered as dp × 2 + rank'
+run "$npuprof" info vllm
+expect_stdout_says '0-3 (from the name)'
