@@ -64,6 +64,14 @@ run "$npuprof" advisor -q -f json "$work/loader"
 expect_equal "$(finding host.between rule)" ''
 expect_equal "$(finding cluster.straggler ranks)" '[1]'
 
+behaviour 'the gain of idle time between steps is that of the replay, and comes on top of what other repairs gain'
+make both --between 2000 --slow-rank 2:1.2
+run "$npuprof" advisor -q -f json "$work/both" --rule 'host.between,cluster.straggler'
+expect_exit 0
+expect_equal "$(finding host.between gain_bound) $(finding cluster.straggler gain_bound)" 'replay replay'
+expect_equal "$(finding cluster.straggler repair)" rank:2
+expect_equal "$(ask "j ->> '\$.total.gain_ns'")" "$(($(finding host.between gain_ns) + $(finding cluster.straggler gain_ns)))"
+
 behaviour 'a single step has no iteration: shares are of its span, and the rule says what is missing'
 run "$npuprof" advisor -q -f json "$work/one"
 expect_equal "$(ask "j ->> '\$.step_basis'")" span
