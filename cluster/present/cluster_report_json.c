@@ -50,6 +50,8 @@ static void put_clock(struct np_jsonout *out, const struct np_analysis *analysis
 	np_jsonout_integer(out, "hosts", (int64_t)clock->hosts.count);
 	np_jsonout_integer(out, "residual_p50_ns", clock->residual_p50);
 	np_jsonout_integer(out, "residual_p90_ns", clock->residual_p90);
+	np_jsonout_integer(out, "violation_max_ns", clock->violation_max);
+	np_jsonout_integer(out, "violations", (int64_t)clock->violations);
 	np_jsonout_array(out, "ranks_off");
 	for (size_t i = 0; i < clock->rank_count; i++) {
 		if (analysis->run->ranks[i] && clock->ranks[i].off)

@@ -63,6 +63,28 @@ void report_put_head(struct np_buf *buf, const struct cluster_report *report)
 	put_steps(buf, report);
 }
 
+/* What the clocks are wrong by: as ends differ, or as much as they contradict what happened. */
+static void put_clock(struct np_buf *text, const struct np_clock *clock)
+{
+	bool manifest = clock->method == NP_CLOCK_MANIFEST;
+
+	if (clock->method == NP_CLOCK_NONE ||
+	    (clock->residual_p90 == NP_UNKNOWN && clock->violations == 0))
+		return;
+	np_buf_printf(text, "; clocks %s, off by ",
+		      clock->recorded ? "as recorded"
+		      : manifest      ? "from the manifest"
+				      : "from their ends");
+	if (clock->violation_max > clock->residual_p90) {
+		np_text_duration(text, clock->violation_max);
+		np_buf_printf(text, " at least, for %zu end%s before the start", clock->violations,
+			      clock->violations == 1 ? "s" : "");
+		return;
+	}
+	np_text_duration(text, clock->residual_p90);
+	np_buf_add(text, " at most in 9 of 10 ends");
+}
+
 /* How far the figures across ranks can be trusted, in a line. */
 static void put_trust(struct np_section *section, const struct cluster_report *report)
 {
@@ -73,12 +95,7 @@ static void put_trust(struct np_section *section, const struct cluster_report *r
 
 	np_buf_printf(text, "%" PRIu32 " of %" PRIu32 " communication operators matched over ranks",
 		      align->matched, align->op_count);
-	if (clock->method != NP_CLOCK_NONE && clock->residual_p90 != NP_UNKNOWN) {
-		np_buf_printf(text, "; clocks from %s, off by ",
-			      clock->method == NP_CLOCK_MANIFEST ? "the manifest" : "their ends");
-		np_text_duration(text, clock->residual_p90);
-		np_buf_add(text, " at most in 9 of 10");
-	}
+	put_clock(text, clock);
 	if (waits->agreement_p90 != NP_UNKNOWN) {
 		np_buf_add(text, "; estimators of waiting agree within ");
 		np_text_duration(text, waits->agreement_p90);

@@ -14,8 +14,14 @@
  * device has its own conversion to host time, which is off by tens to hundreds
  * of microseconds. The collector's manifest tells how the hosts' clocks stood to
  * each other; without it the ranks' are found from collectives, whose members
- * end together. Ranks that share no collective, directly or through others, are
- * unrelated: their times must not be compared.
+ * end together, more or less. What is certain is the order of things: no message is
+ * received before it was sent, and no operator of all with all ends anywhere before
+ * it started everywhere. Clocks found from ends that contradict it are corrected by
+ * as little as will do, and where the recorded clocks contradict it less, or the
+ * ends agree no better than on the recorded clocks, it is these that are used.
+ * Ranks whose collectives do not relate them are related by messages in both
+ * directions, which leave their clocks little room. All others are unrelated: their
+ * times must not be compared.
  *
  * Times are whole nanoseconds. Only differences from a time of the rank itself
  * pass through floating point.
@@ -39,6 +45,8 @@ struct np_clock_rank {
 	size_t knot_count;
 	double drift;       /* before the first and behind the last, as a share of time */
 	uint32_t component; /* equal for ranks that are related; NP_CLOCK_ALONE for none */
+	uint32_t core;      /* likewise, by collectives alone */
+	np_ns room;         /* that messages leave its core among the others, half; else 0 */
 	uint32_t host;      /* index in np_clock.hosts; UINT32_MAX when not known */
 	uint32_t samples;   /* ends that the figures below rest on */
 	np_ns residual_p50; /* how far its ends lie from those of its instances */
@@ -67,6 +75,9 @@ struct np_clock {
 	np_ns residual_p50;                 /* over all; NP_UNKNOWN without samples */
 	np_ns residual_p90;
 	np_ns uncertainty; /* that the manifest states, at most; 0 without one */
+	bool recorded;     /* the clocks as they were recorded contradict least */
+	size_t violations; /* messages and collectives that end before they start, even so */
+	np_ns violation_max;
 	struct np_clock_knot *knots;
 };
 

@@ -328,18 +328,23 @@ static int split(struct wait_job *job, const struct wait_view *view)
 	return rc;
 }
 
-/* The worst of the usual residuals of a communicator's ranks. */
+/* The worst of the usual residuals of a communicator's ranks, or what messages leave open. */
 static np_ns residual_of(const struct wait_pool *pool,
 			 const struct np_align_communicator *communicator)
 {
+	const struct np_clock_rank *first = NULL;
 	np_ns worst = pool->clock->uncertainty;
 
 	for (uint32_t i = 0; i < communicator->observed; i++) {
-		uint32_t rank = pool->align->coverage.item[communicator->coverage + i].rank;
-		np_ns own = pool->clock->ranks[rank].residual_p50;
+		const struct np_clock_rank *rank =
+			&pool->clock->ranks[pool->align->coverage.item[communicator->coverage + i]
+						    .rank];
 
-		if (own != NP_UNKNOWN && own > worst)
-			worst = own;
+		first = first ? first : rank;
+		if (rank->residual_p50 != NP_UNKNOWN && rank->residual_p50 > worst)
+			worst = rank->residual_p50;
+		if (rank->core != first->core && rank->room > worst)
+			worst = rank->room;
 	}
 	return worst;
 }

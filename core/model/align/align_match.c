@@ -12,6 +12,12 @@
 
 #include "npuprof/comm_tasks.h"
 
+/* Sends and receives in one operator, whatever it is called: "batchSendRecv", "sendRecv". */
+static bool is_batch(const char *class)
+{
+	return strstr(class, "sendrecv") != NULL;
+}
+
 enum np_rule np_rule_of(const char *type)
 {
 	static const struct {
@@ -22,7 +28,6 @@ enum np_rule np_rule_of(const char *type)
 		{ "broadcast", NP_RULE_FROM_ROOT }, { "scatter", NP_RULE_FROM_ROOT },
 		{ "reduce", NP_RULE_TO_ROOT },      { "gather", NP_RULE_TO_ROOT },
 		{ "send", NP_RULE_PAIR },           { "receive", NP_RULE_PAIR },
-		{ "batchsendrecv", NP_RULE_PAIR },
 	};
 	char class[64];
 
@@ -31,7 +36,7 @@ enum np_rule np_rule_of(const char *type)
 		if (strcmp(class, rules[i].class) == 0)
 			return rules[i].rule;
 	}
-	return NP_RULE_ALL;
+	return is_batch(class) ? NP_RULE_PAIR : NP_RULE_ALL;
 }
 
 const struct align_class *align_class(struct align_job *job, np_str type)
@@ -47,7 +52,7 @@ const struct align_class *align_class(struct align_job *job, np_str type)
 	found->rule = np_rule_of(text);
 	found->receives = strcmp(text, "receive") == 0;
 	/* Each member has its own size where the name ends in v, and in a batch. */
-	found->sized = found->rule != NP_RULE_PAIRWISE && strcmp(text, "batchsendrecv") != 0 &&
+	found->sized = found->rule != NP_RULE_PAIRWISE && !is_batch(text) &&
 		       !(length > 0 && text[length - 1] == 'v');
 	return found;
 }

@@ -3,6 +3,7 @@
 #include "npuprof/clock.h"
 
 #include "clock_fit.h"
+#include "clock_order.h"
 
 #include "npuprof/align.h"
 #include "npuprof/rank.h"
@@ -520,6 +521,45 @@ static void relate_all(const struct np_align *align, struct np_clock *clock)
 		clock->ranks[i].component = align->run->ranks[i] ? first : NP_CLOCK_ALONE;
 }
 
+/* Without collectives there are messages: each rank is alone until they relate it. */
+static int relate_by_messages(const struct np_align *align, struct clock_samples *samples,
+			      size_t threads, struct np_clock *clock, struct np_err *err)
+{
+	const struct np_run *run = align->run;
+	bool related = false;
+	int rc;
+
+	for (uint32_t i = 0; i < clock->rank_count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		if (!rank || rank->ops.count == 0)
+			continue;
+		clock->ranks[i].component = i;
+		clock->knots[i].local = rank->ops.item[0].start;
+	}
+	rc = clock_settle(align, samples, threads, clock, err);
+	for (uint32_t i = 0; i < clock->rank_count; i++)
+		related |= clock->ranks[i].component != NP_CLOCK_ALONE &&
+			   clock->ranks[i].component != i;
+	if (related)
+		clock->method = NP_CLOCK_COLLECTIVES;
+	for (uint32_t i = 0; i < clock->rank_count && !related; i++)
+		clock->ranks[i].component = NP_CLOCK_ALONE;
+	return rc;
+}
+
+static int count_violations(const struct np_align *align, size_t threads, struct np_clock *clock,
+			    struct np_err *err)
+{
+	struct clock_pass pass = { .align = align, .clock = clock, .threads = threads };
+	struct clock_breaches breaches;
+	int rc = clock_count_breaches(&pass, &breaches, err);
+
+	clock->violations = breaches.count;
+	clock->violation_max = breaches.worst;
+	return rc;
+}
+
 static int build(const struct np_align *align, const struct np_manifest *manifest, bool raw,
 		 size_t threads, struct np_clock **ret, struct np_err *err)
 {
@@ -534,11 +574,18 @@ static int build(const struct np_align *align, const struct np_manifest *manifes
 		return rc;
 	if (raw) {
 		relate_all(align, clock);
+		rc = count_violations(align, threads, clock, err);
 	} else if (manifest && manifest_tells(align->run, manifest)) {
 		rc = use_manifest(align->run, manifest, clock, err);
+		if (rc == NP_OK)
+			rc = count_violations(align, threads, clock, err);
 	} else if (samples.instances.count > 0) {
 		clock->method = NP_CLOCK_COLLECTIVES;
 		rc = clock_fit(align, &samples, clock, err);
+		if (rc == NP_OK)
+			rc = clock_settle(align, &samples, threads, clock, err);
+	} else {
+		rc = relate_by_messages(align, &samples, threads, clock, err);
 	}
 	if (rc == NP_OK)
 		rc = report(align, &samples, clock, err);

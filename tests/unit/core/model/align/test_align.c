@@ -331,6 +331,7 @@ static void types_have_rules(void **state)
 		{ "hcom_send_", NP_RULE_PAIR },
 		{ "hcom_receive_", NP_RULE_PAIR },
 		{ "hcom_batchSendRecv_", NP_RULE_PAIR },
+		{ "hcom_sendRecv_", NP_RULE_PAIR },
 		{ "", NP_RULE_ALL },
 	};
 

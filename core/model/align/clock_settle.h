@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_CLOCK_SETTLE_H
+#define NP_CLOCK_SETTLE_H
+
+/*
+ * Inside of the clocks: the clocks that are tried and what is known of them while
+ * clock_settle.c looks for some that contradict nothing; clock_relate.c joins what only
+ * messages relate, clock_kinds.c says which clocks there are to choose from.
+ */
+#include "clock_fit.h"
+#include "clock_order.h"
+
+/* Clocks that differ by no more are the same: 50 µs. */
+#define SETTLE_SAME_NS 50000
+
+enum settle_kind {
+	SETTLE_FITTED,
+	SETTLE_HOSTS,
+	SETTLE_RECORDED,
+	SETTLE_KINDS,
+};
+
+struct settling {
+	const struct np_align *align;
+	struct clock_samples *samples;
+	struct np_clock *clock;
+	size_t threads;
+	size_t ranks;
+	struct clock_map *maps[SETTLE_KINDS]; /* by rank */
+	struct clock_map *best;               /* the corrected ones that are taken */
+	struct clock_map *tried;
+	double *distance[2]; /* mean of a rank's ends from those of their instances */
+	uint32_t *ends;      /* that it is the mean of: the weight of a clock */
+	np_ns *scratch;
+	np_ns *moved;   /* corrections, all together … */
+	np_ns *further; /* … and those that are being looked for */
+	uint32_t *unit; /* what is moved as one: the first rank of a host */
+	bool *flag;
+};
+
+static inline bool settle_is_of(const struct settling *work, size_t rank, uint32_t component)
+{
+	return work->clock->ranks[rank].component == component;
+}
+
+/* The middle of the first n values of the scratch; 0 without any. */
+static inline np_ns settle_middle(const struct settling *work, size_t count)
+{
+	return count > 0 ? clock_quantile(work->scratch, count, 0.5) : 0;
+}
+
+/* Take these clocks for the time being. */
+void settle_use(const struct settling *work, const struct clock_map *maps);
+
+/* The first rank of each component is the reference again. */
+void settle_anchor(const struct settling *work, struct clock_map *maps);
+
+struct clock_pass settle_pass(const struct settling *work);
+
+/* The clocks of each kind, from those that are used. */
+void settle_set_kinds(struct settling *work);
+
+/* Keep to the hosts' or the recorded clocks where those found from ends do no better. */
+int settle_leave_idle(struct settling *work, struct np_err *err) NP_MUST_USE;
+
+/* Join components that messages in both directions leave little room beside each other. */
+int settle_relate(struct settling *work, struct np_err *err) NP_MUST_USE;
+
+#endif /* NP_CLOCK_SETTLE_H */
