@@ -53,8 +53,13 @@ static int align(struct np_analysis *analysis, const struct np_manifest *manifes
 		rc = np_clock_build(analysis->align, manifest, threads, &analysis->clock, err);
 	if (rc == NP_OK)
 		rc = np_pipeline_peers(analysis->cluster, analysis->clock, &peers, err);
-	if (rc == NP_OK && peers)
+	if (rc == NP_OK && peers) {
 		rc = np_align_set_peers(analysis->align, NP_STEAL(peers), threads, err);
+		np_clock_freep(&analysis->clock);
+		if (rc == NP_OK)
+			rc = np_clock_build(analysis->align, manifest, threads, &analysis->clock,
+					    err);
+	}
 	if (rc == NP_OK)
 		rc = np_waits_measure(analysis->align, analysis->clock, threads, &analysis->waits,
 				      err);

@@ -130,9 +130,9 @@ int np_align_build(const struct np_run *run, size_t threads, struct np_align **r
 
 /*
  * Match the messages again whose other ends were found since: those of their
- * communicators alone, all others keep their instances. The clocks of a run rest on
- * collectives and stay as they are. Takes the peers over, also when it fails; once
- * at most for one alignment.
+ * communicators alone, all others keep their instances. Messages bound the clocks of a
+ * run: build them again. Takes the peers over, also when it fails; once at most for one
+ * alignment.
  */
 int np_align_set_peers(struct np_align *align, struct np_peers *peers, size_t threads,
 		       struct np_err *err) NP_MUST_USE;

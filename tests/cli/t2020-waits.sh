@@ -36,6 +36,11 @@ sums() {
 		(SELECT sum(wait_ns + transit_ns - end_ns + start_ns) FROM np_wait)"
 }
 
+violations() {
+	sqlite3 :memory: "SELECT readfile('$json') ->> '\$.trust.clock.violations',
+		readfile('$json') ->> '\$.trust.clock.violation_max_ns'"
+}
+
 first_charged() {
 	sqlite3 :memory: "SELECT readfile('$json') ->> '\$.stragglers[0].rank', readfile('$json') ->> '\$.stragglers[0].kind'"
 }
@@ -48,12 +53,23 @@ for clock in 0us 120s; do
 	expect_equal "$(off_by 50000)" '0|1'
 	expect_equal "$(sqlite3 :memory: "SELECT readfile('$json') ->> '\$.trust.ops_matched' =
 		readfile('$json') ->> '\$.trust.ops_total', readfile('$json') ->> '\$.trust.clock.method'")" '1|collectives'
+	expect_equal "$(violations)" '0|0'
 done
 
 behaviour 'the manifest of the collector is believed'
 analyse --ranks 8 --steps 2 --seed 4 --hosts 2 --clock-skew host1:5ms --manifest
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$json') ->> '\$.trust.clock.method'")" manifest
 expect_equal "$(sums)" '0|0'
+
+behaviour 'clocks that contradict what happened are said to, and the larger of both figures is shown'
+sed -i 's/"offset_ns": *\(-\{0,1\}[0-9]*\)/"offset_ns": 1\1/' "$work/c/npuprof_manifest.json"
+run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+expect_exit 0
+json=$work/stdout
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$json') ->> '\$.trust.clock.violations' > 0,
+	readfile('$json') ->> '\$.trust.clock.violation_max_ns' > 9000000")" '1|1'
+run "$npuprof" cluster -d "$work/c" -o "$work/out"
+expect_stdout_has 'most in 9 of 10 ends'
 
 behaviour 'tensor parallel, pipeline and three dimensions: sums are exact, every operator has a place'
 for schedule in '--schedule tp --tp 4 --ranks 4' '--schedule pp --pp 4 --ranks 4 --micro-batches 4' \

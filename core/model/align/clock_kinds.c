@@ -13,7 +13,7 @@
 
 /* --- maps ------------------------------------------------------------------------------------- */
 
-static void read_maps(const struct settling *work, struct clock_map *maps)
+static void read_maps(const struct clock_settling *work, struct clock_map *maps)
 {
 	for (size_t i = 0; i < work->ranks; i++) {
 		const struct np_clock_rank *rank = &work->clock->ranks[i];
@@ -23,7 +23,7 @@ static void read_maps(const struct settling *work, struct clock_map *maps)
 	}
 }
 
-void settle_use(const struct settling *work, const struct clock_map *maps)
+void settle_use(const struct clock_settling *work, const struct clock_map *maps)
 {
 	for (size_t i = 0; i < work->ranks; i++) {
 		work->clock->knots[i] =
@@ -33,7 +33,7 @@ void settle_use(const struct settling *work, const struct clock_map *maps)
 }
 
 /* The first rank of each component is the reference again. */
-void settle_anchor(const struct settling *work, struct clock_map *maps)
+void settle_anchor(const struct clock_settling *work, struct clock_map *maps)
 {
 	for (size_t i = work->ranks; i-- > 0;) {
 		uint32_t root = work->clock->ranks[i].component;
@@ -47,7 +47,7 @@ void settle_anchor(const struct settling *work, struct clock_map *maps)
 	}
 }
 
-struct clock_pass settle_pass(const struct settling *work)
+struct clock_pass settle_pass(const struct clock_settling *work)
 {
 	return (struct clock_pass){ .align = work->align,
 				    .clock = work->clock,
@@ -59,7 +59,7 @@ struct clock_pass settle_pass(const struct settling *work)
 /* --- hosts and recorded clocks ---------------------------------------------------------------- */
 
 /* One clock for the ranks of a host that are of one component. */
-static void set_host(struct settling *work, uint32_t host, uint32_t component)
+static void set_host(struct clock_settling *work, uint32_t host, uint32_t component)
 {
 	const struct clock_map *fitted = work->maps[SETTLE_FITTED];
 	np_ns at = 0;
@@ -82,7 +82,7 @@ static void set_host(struct settling *work, uint32_t host, uint32_t component)
 	}
 }
 
-void settle_set_kinds(struct settling *work)
+void settle_set_kinds(struct clock_settling *work)
 {
 	read_maps(work, work->maps[SETTLE_FITTED]);
 	read_maps(work, work->maps[SETTLE_HOSTS]);
@@ -104,7 +104,7 @@ void settle_set_kinds(struct settling *work)
 
 /* --- clocks that do no better than the recorded ones ------------------------------------------ */
 
-static void add_distances(const struct settling *work, const struct clock_map *maps,
+static void add_distances(const struct clock_settling *work, const struct clock_map *maps,
 			  const struct clock_instance *instance, double *sum)
 {
 	const uint32_t *rank = &work->samples->rank.item[instance->first];
@@ -125,7 +125,7 @@ static void add_distances(const struct settling *work, const struct clock_map *m
 }
 
 /* How far ends lie from those of their instances, in the mean of a rank. */
-static void measure_distances(const struct settling *work, const struct clock_map *maps,
+static void measure_distances(const struct clock_settling *work, const struct clock_map *maps,
 			      double *ret)
 {
 	const struct clock_samples *samples = work->samples;
@@ -144,13 +144,13 @@ static void measure_distances(const struct settling *work, const struct clock_ma
 		ret[i] = work->ends[i] > 0 ? ret[i] / work->ends[i] : 0;
 }
 
-static np_ns lead(const struct settling *work, enum settle_kind kind, size_t rank)
+static np_ns lead(const struct clock_settling *work, enum clock_kind kind, size_t rank)
 {
 	return clock_map_ahead(&work->maps[kind][rank], work->maps[SETTLE_FITTED][rank].local);
 }
 
 /* What the clocks found and those of a kind are apart in the middle of a component. */
-static np_ns apart_of(const struct settling *work, enum settle_kind kind, uint32_t component)
+static np_ns apart_of(const struct clock_settling *work, enum clock_kind kind, uint32_t component)
 {
 	size_t count = 0;
 
@@ -162,7 +162,7 @@ static np_ns apart_of(const struct settling *work, enum settle_kind kind, uint32
 }
 
 /* One or two ends always agree with a clock that was found from them. */
-static bool is_better(const struct settling *work, size_t rank)
+static bool is_better(const struct clock_settling *work, size_t rank)
 {
 	double ends = work->ends[rank];
 
@@ -171,7 +171,7 @@ static bool is_better(const struct settling *work, size_t rank)
 }
 
 /* Mark the ranks whose clocks differ from those of a kind; how many. */
-static size_t mark_moved(struct settling *work, enum settle_kind kind)
+static size_t mark_moved(struct clock_settling *work, enum clock_kind kind)
 {
 	size_t moved = 0;
 
@@ -192,7 +192,7 @@ static size_t mark_moved(struct settling *work, enum settle_kind kind)
 }
 
 /* Of these mark those only that were moved for nothing; how many. */
-static size_t mark_idle(struct settling *work, enum settle_kind kind)
+static size_t mark_idle(struct clock_settling *work, enum clock_kind kind)
 {
 	size_t idle = 0;
 
@@ -205,7 +205,7 @@ static size_t mark_idle(struct settling *work, enum settle_kind kind)
 }
 
 /* What the clocks of a kind are broken by at most. */
-static int worst_of(const struct settling *work, enum settle_kind kind, np_ns *ret,
+static int worst_of(const struct clock_settling *work, enum clock_kind kind, np_ns *ret,
 		    struct np_err *err)
 {
 	struct clock_pass pass = settle_pass(work);
@@ -224,7 +224,7 @@ static int worst_of(const struct settling *work, enum settle_kind kind, np_ns *r
 }
 
 /* Put the marked ranks back, on the clocks of a kind. */
-static void put_back(struct settling *work, enum settle_kind kind)
+static void put_back(struct clock_settling *work, enum clock_kind kind)
 {
 	for (uint32_t root = 0; root < work->ranks; root++) {
 		np_ns apart;
@@ -241,9 +241,9 @@ static void put_back(struct settling *work, enum settle_kind kind)
 	}
 }
 
-int settle_leave_idle(struct settling *work, struct np_err *err)
+int settle_leave_idle(struct clock_settling *work, struct np_err *err)
 {
-	static const enum settle_kind kinds[] = { SETTLE_RECORDED, SETTLE_HOSTS };
+	static const enum clock_kind kinds[] = { SETTLE_RECORDED, SETTLE_HOSTS };
 	int rc = NP_OK;
 
 	measure_distances(work, work->maps[SETTLE_FITTED], work->distance[0]);

@@ -25,14 +25,14 @@
 #define APART_WIDTH 8
 #define APART_NS    500000
 
-enum mode {
+enum order_mode {
 	COUNT_BREACHES,
 	LIST_BROKEN,
 	LIST_JOINING,
 };
 
 /* The order in one instance: its last start and its first end that must come after it. */
-struct order {
+struct clock_order {
 	np_ns start;
 	np_ns end;
 	uint32_t before; /* slots */
@@ -62,7 +62,7 @@ struct order_job {
 	const struct clock_pass *pass;
 	const struct order_rank *ranks;
 	bool bent;
-	enum mode mode;
+	enum order_mode mode;
 	struct clock_breaches breaches;
 	NP_VEC(struct clock_bound) bounds;
 	NP_VEC(np_ns) rooms; /* of the instances that are compared with each other … */
@@ -78,7 +78,7 @@ struct order_pool {
 	const struct clock_pass *pass;
 	struct order_rank *ranks;
 	bool bent; /* some clock has several knots */
-	enum mode mode;
+	enum order_mode mode;
 	struct order_job *jobs; /* by communicator */
 };
 
@@ -114,7 +114,7 @@ static const struct np_comm_op *op_in(const struct order_job *job, uint32_t slot
 	return &job->ranks[member->rank].ops[member->op];
 }
 
-static void see_start(const struct order_job *job, uint32_t slot, struct order *order)
+static void see_start(const struct order_job *job, uint32_t slot, struct clock_order *order)
 {
 	uint32_t rank = job->pass->align->members[slot].rank;
 	np_ns start = time_of(job, rank, op_in(job, slot)->start);
@@ -125,7 +125,7 @@ static void see_start(const struct order_job *job, uint32_t slot, struct order *
 	order->before = slot;
 }
 
-static void see_end(const struct order_job *job, uint32_t slot, struct order *order)
+static void see_end(const struct order_job *job, uint32_t slot, struct clock_order *order)
 {
 	uint32_t rank = job->pass->align->members[slot].rank;
 	np_ns end = time_of(job, rank, op_in(job, slot)->end);
@@ -137,10 +137,10 @@ static void see_end(const struct order_job *job, uint32_t slot, struct order *or
 }
 
 static void see_all(const struct order_job *job, const struct np_instance *instance,
-		    struct order *order)
+		    struct clock_order *order)
 {
 	const struct np_align *align = job->pass->align;
-	struct order all = *order;
+	struct clock_order all = *order;
 
 	for (uint32_t i = instance->first; i < instance->first + instance->count; i++) {
 		const struct np_comm_op *op = op_in(job, i);
@@ -171,7 +171,7 @@ static bool is_related(const struct order_job *job, const struct np_instance *in
 
 /* Of a message: who sends, who receives. */
 static bool see_message(struct order_job *job, const struct np_instance *instance,
-			struct order *order)
+			struct clock_order *order)
 {
 	uint32_t first = instance->first;
 	enum kind kind[2];
@@ -193,11 +193,12 @@ static bool see_message(struct order_job *job, const struct np_instance *instanc
 }
 
 /* False where the instance says nothing about order. */
-static bool see(struct order_job *job, const struct np_instance *instance, struct order *order)
+static bool see(struct order_job *job, const struct np_instance *instance,
+		struct clock_order *order)
 {
 	bool root_last = instance->rule == NP_RULE_TO_ROOT;
 
-	*order = (struct order){ .start = -NP_NS_MAX, .end = NP_NS_MAX };
+	*order = (struct clock_order){ .start = -NP_NS_MAX, .end = NP_NS_MAX };
 	if (instance->count < 2 || (instance->flags & NP_INSTANCE_MISMATCH))
 		return false;
 	switch ((enum np_rule)instance->rule) {
@@ -230,7 +231,7 @@ static void count_breaches(struct order_job *job, const struct np_align_communic
 	for (uint32_t i = 0; i < communicator->count; i++) {
 		const struct np_instance *instance =
 			&job->pass->align->instances.item[communicator->first + i];
-		struct order order;
+		struct clock_order order;
 
 		if (!see(job, instance, &order) || order.end >= order.start ||
 		    !is_related(job, instance))
@@ -267,7 +268,7 @@ static int add_bound(struct order_job *job, uint32_t before, uint32_t after, np_
 /* Everybody who ends too early is bound by the last start, and who starts too late by the first
  * end. */
 static int add_bounds(struct order_job *job, const struct np_instance *instance,
-		      const struct order *order)
+		      const struct clock_order *order)
 {
 	int rc = add_bound(job, order->before, order->after, order->end - order->start);
 
@@ -306,7 +307,7 @@ static np_ns least_usual(np_ns *room, size_t count)
 }
 
 /* Would any of the clocks that might be right have it in order? */
-static bool may_be_in_order(const struct order_job *job, const struct order *order)
+static bool may_be_in_order(const struct order_job *job, const struct clock_order *order)
 {
 	const struct np_comm_op *before = op_in(job, order->before);
 	const struct np_comm_op *after = op_in(job, order->after);
@@ -327,13 +328,13 @@ static bool may_be_in_order(const struct order_job *job, const struct order *ord
 /* Go over the instances listed: bounds that are broken, or the tightest one of a pair. */
 static int bind_above(struct order_job *job, np_ns least)
 {
-	struct order tightest = { .end = NP_NS_MAX };
+	struct clock_order tightest = { .end = NP_NS_MAX };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < job->of.count && rc == NP_OK; i++) {
 		const struct np_instance *instance =
 			&job->pass->align->instances.item[job->of.item[i]];
-		struct order order;
+		struct clock_order order;
 		np_ns room;
 
 		(void)see(job, instance, &order);
@@ -366,7 +367,7 @@ static int bind_listed(struct order_job *job)
 	return rc;
 }
 
-static int list_instance(struct order_job *job, uint32_t index, const struct order *order)
+static int list_instance(struct order_job *job, uint32_t index, const struct clock_order *order)
 {
 	np_ns *room = np_vec_add(&job->rooms, &job->err);
 	uint32_t *of = room ? np_vec_add(&job->of, &job->err) : NULL;
@@ -389,7 +390,7 @@ static int list_bounds(struct order_job *job, const struct np_align_communicator
 		uint32_t index = communicator->first + i;
 		const struct np_instance *instance = &job->pass->align->instances.item[index];
 		bool message = instance->rule == NP_RULE_PAIR;
-		struct order order;
+		struct clock_order order;
 
 		if ((job->mode == LIST_JOINING && !message) || !see(job, instance, &order) ||
 		    is_related(job, instance) == (job->mode == LIST_JOINING))
@@ -488,7 +489,7 @@ static void fill_ranks(struct order_pool *pool)
 	}
 }
 
-static int run(const struct clock_pass *pass, enum mode mode, struct clock_breaches *breaches,
+static int run(const struct clock_pass *pass, enum order_mode mode, struct clock_breaches *breaches,
 	       struct clock_bounds *bounds, struct np_err *err)
 {
 	size_t count = pass->align->communicators.count;

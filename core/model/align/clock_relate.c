@@ -6,17 +6,17 @@
 #define MOST_ROOM_NS 20000000
 
 /* Between which corrections messages leave a component room. */
-struct between {
+struct clock_room {
 	np_ns low;
 	np_ns high;
 };
 
 /* The room of all components beside one, by their first ranks. */
-static void find_rooms(const struct settling *work, const struct clock_bounds *bounds,
-		       uint32_t beside, struct between *ret)
+static void find_rooms(const struct clock_settling *work, const struct clock_bounds *bounds,
+		       uint32_t beside, struct clock_room *ret)
 {
 	for (size_t i = 0; i < work->ranks; i++)
-		ret[i] = (struct between){ -NP_NS_MAX, NP_NS_MAX };
+		ret[i] = (struct clock_room){ -NP_NS_MAX, NP_NS_MAX };
 	for (size_t i = 0; i < bounds->list.count; i++) {
 		const struct clock_bound *bound = &bounds->list.item[i];
 		uint32_t before = work->clock->ranks[bound->before].component;
@@ -31,7 +31,7 @@ static void find_rooms(const struct settling *work, const struct clock_bounds *b
 }
 
 /* The middle of what the clocks of a component are ahead. */
-static np_ns middle_of(const struct settling *work, uint32_t component)
+static np_ns middle_of(const struct clock_settling *work, uint32_t component)
 {
 	size_t count = 0;
 
@@ -43,8 +43,8 @@ static np_ns middle_of(const struct settling *work, uint32_t component)
 }
 
 /* As the clocks were recorded where that leaves it in its room, else in the midst of it. */
-static void join(const struct settling *work, uint32_t into, uint32_t component,
-		 struct between room)
+static void join(const struct clock_settling *work, uint32_t into, uint32_t component,
+		 struct clock_room room)
 {
 	np_ns wish = middle_of(work, into) - middle_of(work, component);
 	np_ns half = room.high > room.low ? (room.high - room.low) / 2 : 0;
@@ -63,7 +63,8 @@ static void join(const struct settling *work, uint32_t into, uint32_t component,
 }
 
 /* The component that messages leave the least room beside `into`; NP_CLOCK_ALONE for none. */
-static uint32_t nearest(const struct settling *work, const struct between *rooms, uint32_t into)
+static uint32_t nearest(const struct clock_settling *work, const struct clock_room *rooms,
+			uint32_t into)
 {
 	uint32_t found = NP_CLOCK_ALONE;
 	np_ns least = MOST_ROOM_NS + 1;
@@ -78,8 +79,8 @@ static uint32_t nearest(const struct settling *work, const struct between *rooms
 	return found;
 }
 
-static void join_all(const struct settling *work, const struct clock_bounds *bounds,
-		     struct between *rooms)
+static void join_all(const struct clock_settling *work, const struct clock_bounds *bounds,
+		     struct clock_room *rooms)
 {
 	for (uint32_t i = 0; i < work->ranks; i++) {
 		uint32_t other = i;
@@ -93,10 +94,10 @@ static void join_all(const struct settling *work, const struct clock_bounds *bou
 	}
 }
 
-int settle_relate(struct settling *work, struct np_err *err)
+int settle_relate(struct clock_settling *work, struct np_err *err)
 {
 	struct clock_pass pass = settle_pass(work);
-	struct between *rooms = calloc(work->ranks + 1, sizeof(*rooms));
+	struct clock_room *rooms = calloc(work->ranks + 1, sizeof(*rooms));
 	struct clock_bounds bounds = { 0 };
 	int rc = rooms ? NP_OK : np_fail_nomem(err, "clocks");
 

@@ -51,7 +51,7 @@ static struct clock_bound *find(struct clock_bounds *bounds, const struct clock_
 }
 
 /* Take in what is broken now between units: by rooms before any further correction. */
-static int take_in(const struct settling *work, const struct clock_bounds *broken,
+static int take_in(const struct clock_settling *work, const struct clock_bounds *broken,
 		   struct clock_bounds *all, bool *ret_new, struct np_err *err)
 {
 	size_t known = all->list.count;
@@ -85,7 +85,7 @@ static int take_in(const struct settling *work, const struct clock_bounds *broke
 	return NP_OK;
 }
 
-static void move_maps(const struct settling *work, enum settle_kind kind)
+static void move_maps(const struct clock_settling *work, enum clock_kind kind)
 {
 	memcpy(work->tried, work->maps[kind], work->ranks * sizeof(*work->tried));
 	for (size_t i = 0; i < work->ranks; i++)
@@ -94,7 +94,7 @@ static void move_maps(const struct settling *work, enum settle_kind kind)
 }
 
 /* What corrections take values of the scratch apart. */
-static double spread(const struct settling *work, size_t count)
+static double spread(const struct clock_settling *work, size_t count)
 {
 	double sum = 0;
 	np_ns median = settle_middle(work, count);
@@ -105,7 +105,7 @@ static double spread(const struct settling *work, size_t count)
 }
 
 /* By how much ranks are taken apart that reduce together, times how often they do. */
-static double torn_communicators(const struct settling *work)
+static double torn_communicators(const struct clock_settling *work)
 {
 	const struct np_align *align = work->align;
 	double sum = 0;
@@ -125,7 +125,7 @@ static double torn_communicators(const struct settling *work)
 }
 
 /* Likewise of the ranks of hosts, as if they reduced together as often as they do at all. */
-static double torn_hosts(const struct settling *work)
+static double torn_hosts(const struct clock_settling *work)
 {
 	double sum = 0;
 
@@ -144,7 +144,7 @@ static double torn_hosts(const struct settling *work)
 	return sum;
 }
 
-static struct cost cost_of(const struct settling *work, const struct clock_bounds *broken)
+static struct cost cost_of(const struct clock_settling *work, const struct clock_bounds *broken)
 {
 	struct cost cost = { .total = torn_communicators(work) + torn_hosts(work) };
 
@@ -160,8 +160,8 @@ static struct cost cost_of(const struct settling *work, const struct clock_bound
 }
 
 /* Move units until nothing is broken between them; what is broken then. */
-static int correct_units(struct settling *work, enum settle_kind kind, struct clock_bounds *broken,
-			 struct np_err *err)
+static int correct_units(struct clock_settling *work, enum clock_kind kind,
+			 struct clock_bounds *broken, struct np_err *err)
 {
 	struct clock_pass pass = settle_pass(work);
 	struct clock_bounds all = { 0 };
@@ -190,7 +190,7 @@ static int correct_units(struct settling *work, enum settle_kind kind, struct cl
 }
 
 /* The first rank of its host and component stands for a rank. */
-static void set_units(const struct settling *work, bool hosts)
+static void set_units(const struct clock_settling *work, bool hosts)
 {
 	for (uint32_t i = 0; i < work->ranks; i++) {
 		const struct np_clock_rank *rank = &work->clock->ranks[i];
@@ -207,7 +207,7 @@ static void set_units(const struct settling *work, bool hosts)
 }
 
 /* Correct the clocks of a kind, of hosts first or of ranks alone, into work->tried. */
-static int try_kind(struct settling *work, enum settle_kind kind, bool hosts, struct cost *ret,
+static int try_kind(struct clock_settling *work, enum clock_kind kind, bool hosts, struct cost *ret,
 		    struct np_err *err)
 {
 	struct clock_pass pass = settle_pass(work);
@@ -231,7 +231,7 @@ static int try_kind(struct settling *work, enum settle_kind kind, bool hosts, st
 }
 
 /* Clocks found from ends are kept if little is wrong with them, else what costs least. */
-static int correct(struct settling *work, struct np_err *err)
+static int correct(struct clock_settling *work, struct np_err *err)
 {
 	struct cost least = { .total = INFINITY };
 	int rc = NP_OK;
@@ -241,7 +241,7 @@ static int correct(struct settling *work, struct np_err *err)
 		struct cost cost;
 
 		if (!hosts || work->clock->hosts.count > 1) {
-			rc = try_kind(work, (enum settle_kind)(i / 2), hosts, &cost, err);
+			rc = try_kind(work, (enum clock_kind)(i / 2), hosts, &cost, err);
 			if (rc == NP_OK && cost.total <= least.total) {
 				least = cost;
 				memcpy(work->best, work->tried, work->ranks * sizeof(*work->best));
@@ -255,7 +255,7 @@ static int correct(struct settling *work, struct np_err *err)
 
 /* --- everything ------------------------------------------------------------------------------- */
 
-static bool allocate(struct settling *work)
+static bool allocate(struct clock_settling *work)
 {
 	size_t ranks = work->ranks + 1;
 	bool done = true;
@@ -279,7 +279,7 @@ static bool allocate(struct settling *work)
 	       work->flag;
 }
 
-static void release(struct settling *work)
+static void release(struct clock_settling *work)
 {
 	for (int i = 0; i < SETTLE_KINDS; i++)
 		free(work->maps[i]);
@@ -304,7 +304,7 @@ static bool has_several(const struct np_clock *clock)
 	return found > 1;
 }
 
-static bool is_recorded(const struct settling *work)
+static bool is_recorded(const struct clock_settling *work)
 {
 	for (size_t i = 0; i < work->ranks; i++) {
 		if (work->best[i].offset != 0 || work->best[i].drift != 0)
@@ -313,7 +313,7 @@ static bool is_recorded(const struct settling *work)
 	return true;
 }
 
-static int settle(struct settling *work, struct np_err *err)
+static int settle(struct clock_settling *work, struct np_err *err)
 {
 	struct clock_pass pass = settle_pass(work);
 	struct clock_breaches breaches;
@@ -345,11 +345,11 @@ static int settle(struct settling *work, struct np_err *err)
 int clock_settle(const struct np_align *align, struct clock_samples *samples, size_t threads,
 		 struct np_clock *clock, struct np_err *err)
 {
-	struct settling work = { .align = align,
-				 .samples = samples,
-				 .clock = clock,
-				 .threads = threads,
-				 .ranks = clock->rank_count };
+	struct clock_settling work = { .align = align,
+				       .samples = samples,
+				       .clock = clock,
+				       .threads = threads,
+				       .ranks = clock->rank_count };
 	int rc;
 
 	for (size_t i = 0; i < clock->rank_count; i++)

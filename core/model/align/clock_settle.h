@@ -13,14 +13,14 @@
 /* Clocks that differ by no more are the same: 50 µs. */
 #define SETTLE_SAME_NS 50000
 
-enum settle_kind {
+enum clock_kind {
 	SETTLE_FITTED,
 	SETTLE_HOSTS,
 	SETTLE_RECORDED,
 	SETTLE_KINDS,
 };
 
-struct settling {
+struct clock_settling {
 	const struct np_align *align;
 	struct clock_samples *samples;
 	struct np_clock *clock;
@@ -38,32 +38,32 @@ struct settling {
 	bool *flag;
 };
 
-static inline bool settle_is_of(const struct settling *work, size_t rank, uint32_t component)
+static inline bool settle_is_of(const struct clock_settling *work, size_t rank, uint32_t component)
 {
 	return work->clock->ranks[rank].component == component;
 }
 
 /* The middle of the first n values of the scratch; 0 without any. */
-static inline np_ns settle_middle(const struct settling *work, size_t count)
+static inline np_ns settle_middle(const struct clock_settling *work, size_t count)
 {
 	return count > 0 ? clock_quantile(work->scratch, count, 0.5) : 0;
 }
 
 /* Take these clocks for the time being. */
-void settle_use(const struct settling *work, const struct clock_map *maps);
+void settle_use(const struct clock_settling *work, const struct clock_map *maps);
 
 /* The first rank of each component is the reference again. */
-void settle_anchor(const struct settling *work, struct clock_map *maps);
+void settle_anchor(const struct clock_settling *work, struct clock_map *maps);
 
-struct clock_pass settle_pass(const struct settling *work);
+struct clock_pass settle_pass(const struct clock_settling *work);
 
 /* The clocks of each kind, from those that are used. */
-void settle_set_kinds(struct settling *work);
+void settle_set_kinds(struct clock_settling *work);
 
 /* Keep to the hosts' or the recorded clocks where those found from ends do no better. */
-int settle_leave_idle(struct settling *work, struct np_err *err) NP_MUST_USE;
+int settle_leave_idle(struct clock_settling *work, struct np_err *err) NP_MUST_USE;
 
 /* Join components that messages in both directions leave little room beside each other. */
-int settle_relate(struct settling *work, struct np_err *err) NP_MUST_USE;
+int settle_relate(struct clock_settling *work, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_CLOCK_SETTLE_H */
