@@ -22,6 +22,10 @@
  * members that were not held up so, and else lies evenly between the operators
  * of which it is known.
  *
+ * A rank that was not profiled comes to its operators when those that wait for it show it:
+ * what they take longer than operators like them of which all members are known. It is
+ * taken to work from the end of its last operator on, and nothing repairs it.
+ *
  * Work is of four kinds, which a scenario scales for each rank and step: computing,
  * waiting for the host to launch, what keeps the device idle between the step and the
  * next (between/dataloader, between/host and between/unknown), and the rest; of
@@ -60,6 +64,8 @@ struct np_replay_cell {
 struct np_replay_mark;
 struct np_replay_member;
 struct np_replay_rank;
+struct np_replay_settled;
+struct np_replay_absent;
 
 /* An operator: times on the common clock, and what it queued behind. */
 struct np_replay_op {
@@ -72,11 +78,13 @@ struct np_replay_op {
 struct np_replay {
 	const struct np_cluster *cluster;
 	const struct np_align *align;
-	NP_VEC(struct np_replay_cell) cells; /* by rank, then time */
-	struct np_replay_rank *ranks;        /* by index in the run */
-	struct np_replay_op *ops;            /* by slot */
-	int32_t *stages;                     /* of the pipeline, by rank; -1 for none */
-	size_t stage_count;                  /* 0 without a pipeline */
+	NP_VEC(struct np_replay_cell) cells;      /* by rank, then time */
+	struct np_replay_rank *ranks;             /* by index in the run */
+	struct np_replay_op *ops;                 /* by slot */
+	NP_VEC(struct np_replay_settled) settled; /* by slot: replay_program.h */
+	NP_VEC(struct np_replay_absent) absent;   /* by instance */
+	int32_t *stages;                          /* of the pipeline, by rank; -1 for none */
+	size_t stage_count;                       /* 0 without a pipeline */
 	size_t steps;
 	size_t iterations;   /* of ranks and steps; 0: the basis is the span */
 	np_ns observed_step; /* the mean, on the basis of the run */
@@ -105,6 +113,12 @@ void np_replay_free(struct np_replay *replay);
 
 /* The last recorded start of an instance, on the common clock. */
 np_ns np_replay_last_start(const struct np_replay *replay, const struct np_instance *instance);
+
+/*
+ * What the transfer of an instance takes, on average over its members: without waiting for
+ * ranks that were not profiled, and for other messages of a batch. NP_UNKNOWN for one alone.
+ */
+np_ns np_replay_transfer(const struct np_replay *replay, const struct np_instance *instance);
 
 /* What is different: NULL for as it was. */
 struct np_scenario {

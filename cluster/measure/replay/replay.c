@@ -18,6 +18,8 @@ void np_replay_free(struct np_replay *replay)
 	np_vec_release(&replay->marks);
 	free(replay->ranks);
 	free(replay->ops);
+	np_vec_release(&replay->settled);
+	np_vec_release(&replay->absent);
 	free(replay->stages);
 	free(replay->mark_slots);
 	np_vec_release(&replay->members);
@@ -552,7 +554,9 @@ static int build(struct building *building, struct np_err *err)
 	if (rc < 0)
 		return rc;
 	see_times(building);
-	rc = see_late_begins(building, err);
+	rc = replay_settle_members(replay, err);
+	if (rc == NP_OK)
+		rc = see_late_begins(building, err);
 	if (rc == NP_OK)
 		rc = run_jobs(building, replay->align->communicators.count, settle_communicator,
 			      err);

@@ -5,6 +5,7 @@
 #include "replay_run.h"
 
 #include "npuprof/align.h"
+#include "npuprof/order.h"
 
 /* An operator: what has come of it. */
 struct underway {
@@ -26,6 +27,8 @@ struct ordering {
 	size_t ready_count;
 	uint32_t *complete; /* instances that all have started, and that are not done yet */
 	size_t complete_count;
+	struct np_replay_absent **absent; /* that come behind an operator, by its instance */
+	size_t absent_count;
 	NP_VEC(uint32_t) free_rooms;
 	struct replay_state untouched; /* as far as it is known, once a rank had to be forced */
 	struct np_err *err;
@@ -117,49 +120,6 @@ static void queue(struct ordering *all, uint32_t slot, uint32_t behind)
 
 /* --- instances ------------------------------------------------------------------------------- */
 
-np_ns np_replay_last_start(const struct np_replay *replay, const struct np_instance *instance)
-{
-	np_ns last = -NP_NS_MAX;
-
-	for (uint32_t i = 0; i < instance->count; i++) {
-		np_ns start = replay->ops[instance->first + i].start;
-
-		last = start > last ? start : last;
-	}
-	return last;
-}
-
-static enum member_wait wait_by_rule(const struct np_instance *instance, uint32_t slot)
-{
-	if (instance->root == NP_NO_ROOT)
-		return WAIT_LAST;
-	if (instance->rule == NP_RULE_TO_ROOT)
-		return slot == instance->root ? WAIT_LAST : WAIT_SELF;
-	return instance->rule == NP_RULE_FROM_ROOT ? WAIT_ROOT : WAIT_LAST;
-}
-
-/*
- * Members that are gone before the last has come did not wait for it: messages
- * into a buffer, uneven exchanges. They take as long as they did, and so do
- * operators of which no other member was recorded.
- */
-enum member_wait replay_wait(const struct np_replay *replay, const struct np_instance *instance,
-			     uint32_t slot, np_ns last, np_ns *ret_after)
-{
-	const struct np_replay_op *op = &replay->ops[slot];
-	enum member_wait wait = wait_by_rule(instance, slot);
-	np_ns from = wait == WAIT_LAST ? last : op->start;
-
-	if (wait == WAIT_ROOT && replay->ops[instance->root].start > from)
-		from = replay->ops[instance->root].start;
-	if (instance->count < 2 || op->end < from) {
-		wait = WAIT_SELF;
-		from = op->start;
-	}
-	*ret_after = op->end - from;
-	return wait;
-}
-
 /* An operator starts; if it is the last of its instance, that is to be finished. */
 static void arrive(struct ordering *all, uint32_t slot)
 {
@@ -167,6 +127,64 @@ static void arrive(struct ordering *all, uint32_t slot)
 
 	if (--all->left[instance] == 0)
 		all->complete[all->complete_count++] = instance;
+}
+
+/* Who was not profiled comes so long after another operator has ended, or after all began. */
+static void come(struct ordering *all, struct np_replay_absent *absent, uint32_t behind)
+{
+	np_ns left = absent->gap;
+
+	absent->room = all->replay->rooms++;
+	do {
+		struct np_replay_mark *mark = add_mark(all, MARK_QUEUE, NO_SLOT);
+
+		if (!mark)
+			return;
+		mark->room = absent->room;
+		mark->behind = behind;
+		mark->gap = left > UINT32_MAX ? UINT32_MAX : (uint32_t)left;
+		left -= mark->gap;
+		/* The rest is added to that. */
+		behind = absent->room;
+	} while (left > 0);
+}
+
+/* The instance has ended: those of its members that were not profiled go on. */
+static void come_behind(struct ordering *all, uint32_t index)
+{
+	size_t first = np_lower_bound(i, (size_t)0, all->absent_count,
+				      all->replay->ops[all->absent[i]->behind].instance >= index);
+
+	for (size_t i = first; i < all->absent_count && all->rc == NP_OK; i++) {
+		struct np_replay_absent *absent = all->absent[i];
+
+		if (all->replay->ops[absent->behind].instance != index)
+			break;
+		come(all, absent, all->ops[absent->behind].room);
+		if (--all->left[absent->instance] == 0)
+			all->complete[all->complete_count++] = absent->instance;
+	}
+}
+
+static struct np_replay_absent *absent_of(struct ordering *all, uint32_t index)
+{
+	struct np_replay_absent *list = all->replay->absent.item;
+	size_t count = all->replay->absent.count;
+	size_t at = np_lower_bound(i, (size_t)0, count, list[i].instance >= index);
+
+	return at < count && list[at].instance == index ? &list[at] : NULL;
+}
+
+/* It is there: nothing waits for its end. */
+static void add_absent(struct ordering *all, const struct np_replay_absent *absent)
+{
+	struct np_replay_member *member = np_vec_add(&all->replay->members, all->err);
+
+	if (!member) {
+		all->rc = NP_E_NOMEM;
+		return;
+	}
+	*member = (struct np_replay_member){ .room = absent->room & 0x3fffffff, .wait = WAIT_SELF };
 }
 
 static void add_members(struct ordering *all, const struct np_instance *instance)
@@ -213,14 +231,21 @@ static void release_member(struct ordering *all, uint32_t index, uint32_t slot)
 static void finish_instance(struct ordering *all, uint32_t index)
 {
 	const struct np_instance *instance = &all->replay->align->instances.item[index];
-	struct np_replay_mark *mark = add_mark(all, MARK_DONE, NO_SLOT);
+	struct np_replay_absent *absent = absent_of(all, index);
+	struct np_replay_mark *mark;
 
+	if (absent && absent->behind == NO_SLOT)
+		come(all, absent, all->replay->rooms);
+	mark = add_mark(all, MARK_DONE, NO_SLOT);
 	if (!mark)
 		return;
 	mark->instance = index;
-	mark->count = instance->count;
+	mark->count = instance->count + (absent ? 1 : 0);
 	mark->root = instance->root == NP_NO_ROOT ? NO_ROOM : all->ops[instance->root].room;
 	add_members(all, instance);
+	if (absent)
+		add_absent(all, absent);
+	come_behind(all, index);
 	for (uint32_t i = 0; i < instance->count && all->rc == NP_OK; i++)
 		release_member(all, index, instance->first + i);
 }
@@ -412,6 +437,39 @@ static int find_cell_ranks(struct np_replay *replay, struct np_err *err)
 	return NP_OK;
 }
 
+static int by_behind(const void *left, const void *right, void *context)
+{
+	const struct np_replay *replay = context;
+	const struct np_replay_absent *a = *(struct np_replay_absent *const *)left;
+	const struct np_replay_absent *b = *(struct np_replay_absent *const *)right;
+	uint32_t first = replay->ops[a->behind].instance;
+	uint32_t second = replay->ops[b->behind].instance;
+
+	return first != second ? np_order(first, second) : np_order(a->instance, b->instance);
+}
+
+/* Instances are waited for also by who was not profiled. */
+static int find_absent(struct ordering *all, struct np_err *err)
+{
+	struct np_replay *replay = all->replay;
+
+	all->absent = malloc((replay->absent.count + 1) * sizeof(struct np_replay_absent *));
+	if (!all->absent)
+		return np_fail_nomem(err, "the replay");
+	for (size_t i = 0; i < replay->absent.count; i++) {
+		struct np_replay_absent *each = &replay->absent.item[i];
+
+		if (each->behind == NO_SLOT)
+			continue;
+		all->absent[all->absent_count++] = each;
+		all->left[each->instance]++;
+	}
+	if (all->absent_count > 0)
+		qsort_r(all->absent, all->absent_count, sizeof(struct np_replay_absent *),
+			by_behind, replay);
+	return NP_OK;
+}
+
 static int make_space(struct ordering *all, struct np_err *err)
 {
 	struct np_replay *replay = all->replay;
@@ -431,7 +489,7 @@ static int make_space(struct ordering *all, struct np_err *err)
 	memset(all->waiting_for, 0xff, ranks * sizeof(*all->waiting_for));
 	for (size_t i = 0; i + 1 < instances; i++)
 		all->left[i] = replay->align->instances.item[i].count;
-	return NP_OK;
+	return find_absent(all, err);
 }
 
 /* Marks and members are many: space for them once, and not twice while it grows. */
@@ -459,6 +517,7 @@ static void ordering_release(struct ordering *all)
 	free(all->ops);
 	free(all->ready);
 	free(all->complete);
+	free(all->absent);
 	np_vec_release(&all->free_rooms);
 	replay_release(&all->untouched);
 }

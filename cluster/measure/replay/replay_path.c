@@ -21,6 +21,7 @@ struct walker {
 	uint32_t rank;
 	np_ns time;
 	size_t next;
+	np_ns ahead; /* of where the path is */
 	struct np_err *err;
 };
 
@@ -33,6 +34,12 @@ static int add_piece(struct walker *walker, uint32_t cell, enum np_work work, ui
 			? &walker->path->pieces.item[walker->path->pieces.count - 1]
 			: NULL;
 
+	if (walker->ahead > 0 && ns > 0) {
+		np_ns skipped = ns < walker->ahead ? ns : walker->ahead;
+
+		walker->ahead -= skipped;
+		ns -= skipped;
+	}
 	if (ns <= 0)
 		return NP_OK;
 	if (last && last->rank == walker->rank && last->step == from->step &&
@@ -69,15 +76,18 @@ static uint32_t waited_for(const struct walker *walker, const struct np_instance
 			   uint32_t slot)
 {
 	const np_ns *start = walker->state.start;
-	uint32_t last = last_to_start(walker, instance);
+	np_ns last = np_replay_last_start(walker->replay, instance);
+	np_ns after;
 
-	if (instance->root != NP_NO_ROOT && instance->rule == NP_RULE_TO_ROOT &&
-	    slot != instance->root)
-		last = slot;
-	if (instance->root != NP_NO_ROOT && instance->rule == NP_RULE_FROM_ROOT)
-		last = start[instance->root] > start[slot] ? instance->root : slot;
-	/* Who was gone before the last came did not wait for it. */
-	return start[last] > walker->state.end[slot] ? slot : last;
+	switch (replay_wait(walker->replay, instance, slot, last, &after)) {
+	case WAIT_LAST:
+		return last_to_start(walker, instance);
+	case WAIT_ROOT:
+		return start[instance->root] > start[slot] ? instance->root : slot;
+	case WAIT_SELF:
+		break;
+	}
+	return slot;
 }
 
 /*
@@ -98,6 +108,10 @@ static int cross(struct walker *walker, uint32_t slot, uint32_t cell)
 		uint32_t behind = replay->ops[last].behind;
 		uint32_t mark = walker->start_mark[last];
 
+		/* By wrong clocks it may have come when the operator had ended: its work ends then.
+		 */
+		if (state->start[last] > state->end[slot])
+			walker->ahead += state->start[last] - state->end[slot];
 		rc = add_piece(walker, cell, NP_WORK_OTHER, instance->communicator,
 			       state->end[slot] - state->start[last]);
 		if (rc < 0)
@@ -307,15 +321,15 @@ static void see_member(struct slack *slack, const struct np_instance *instance, 
 	}
 }
 
-static void see_instance(struct slack *slack, uint32_t index)
+static void see_instance(struct slack *slack, const struct np_replay_mark *mark)
 {
 	const struct np_replay *replay = slack->replay;
-	const struct np_instance *instance = &replay->align->instances.item[index];
+	const struct np_instance *instance = &replay->align->instances.item[mark->instance];
 	const struct np_replay_member *members;
 	np_ns last = last_start(slack, instance);
 	np_ns all = NP_NS_MAX;
 
-	slack->member -= instance->count;
+	slack->member -= mark->count;
 	members = &replay->members.item[slack->member];
 	for (uint32_t i = 0; i < instance->count; i++)
 		see_member(slack, instance, instance->first + i, (enum member_wait)members[i].wait,
@@ -327,8 +341,12 @@ static void see_instance(struct slack *slack, uint32_t index)
 static void see_queued(struct slack *slack, const struct np_replay_mark *mark, uint32_t slot)
 {
 	const struct np_replay_op *ops = slack->replay->ops;
-	uint32_t behind = ops[slot].behind;
+	uint32_t behind;
 
+	/* Who was not profiled. */
+	if (slot == NO_SLOT)
+		return;
+	behind = ops[slot].behind;
 	if (mark->behind == mark->room) {
 		if (slack->late_start[slot] != NP_NS_MAX)
 			slack->late_start[slot] -= mark->gap;
@@ -364,7 +382,7 @@ static void see_all(struct slack *slack)
 		const struct np_replay_mark *mark = &replay->marks.item[i];
 
 		if (mark->kind == MARK_DONE)
-			see_instance(slack, mark->instance);
+			see_instance(slack, mark);
 		else if (mark->kind == MARK_QUEUE)
 			see_queued(slack, mark, replay->mark_slots[i]);
 		else

@@ -109,6 +109,25 @@ struct np_replay_rank {
 /* The marks of one rank. */
 typedef NP_VEC(struct np_replay_mark) rank_marks;
 
+/* A member that waits for something else, or takes another time, than it seems. */
+struct np_replay_settled {
+	np_ns after;
+	uint32_t slot;
+	uint32_t wait; /* enum member_wait */
+};
+
+/* A member that was not profiled, and that an instance waits for. */
+struct np_replay_absent {
+	np_ns gap;         /* it comes so long after */
+	uint32_t instance; /* what it comes to */
+	uint32_t behind;   /* slot of what it left; NO_SLOT: after the first begin of all */
+	uint32_t room;     /* its own, which nobody else has: while ranks are ordered */
+};
+
+/* Find the settled members and the absent ones: replay_members.c, replay_absent.c. */
+int replay_settle_members(struct np_replay *replay, struct np_err *err) NP_MUST_USE;
+int replay_settle_absent(struct np_replay *replay, struct np_err *err) NP_MUST_USE;
+
 /* Bring the marks of all ranks into one order: the program. */
 int replay_order(struct np_replay *replay, const rank_marks *ranks, struct np_err *err) NP_MUST_USE;
 

@@ -147,6 +147,8 @@ FOR_LANES void end_instance(struct replay_state *state, const struct np_replay_m
 {
 	const struct np_replay_member *members = &state->replay->members.item[state->next_member];
 	uint32_t slot = state->replay->align->instances.item[mark->instance].first;
+	/* The last may be one that was not profiled. */
+	uint32_t recorded = state->replay->align->instances.item[mark->instance].count;
 	np_ns last[NP_REPLAY_LANES] = { 0 };
 	np_ns root[NP_REPLAY_LANES] = { 0 };
 
@@ -155,10 +157,10 @@ FOR_LANES void end_instance(struct replay_state *state, const struct np_replay_m
 	if (mark->root != NO_ROOM)
 		memcpy(root, &state->room[mark->root * lanes], lanes * sizeof(*root));
 	for (uint32_t i = 0; i < mark->count; i++) {
-		if (lanes == 1 && state->start)
+		if (lanes == 1 && state->start && i < recorded)
 			state->start[slot + i] = state->room[members[i].room];
 		end_member(state, mark, &members[i], last, root, lanes);
-		if (lanes == 1 && state->start)
+		if (lanes == 1 && state->start && i < recorded)
 			state->end[slot + i] = state->room[members[i].room];
 	}
 	state->next_member += mark->count;
@@ -229,7 +231,8 @@ static int begin(struct replay_state *state, const struct np_replay *replay, siz
 	state->replay = replay;
 	state->lanes = lanes;
 	state->time = malloc((ranks + 1) * lanes * sizeof(*state->time));
-	state->room = malloc(((size_t)replay->rooms + 1) * lanes * sizeof(*state->room));
+	state->rooms = (size_t)replay->rooms + 1;
+	state->room = calloc(state->rooms * lanes, sizeof(*state->room));
 	if (!state->time || !state->room)
 		return np_fail_nomem(err, "the replay");
 	for (size_t i = 0; i < ranks * lanes; i++)
@@ -293,11 +296,15 @@ int replay_run(struct replay_state *state, const struct np_replay *replay,
 
 int replay_run_on(struct replay_state *state, struct np_err *err)
 {
-	np_ns *more = realloc(state->room, ((size_t)state->replay->rooms + 1) * sizeof(*more));
+	size_t rooms = (size_t)state->replay->rooms + 1;
+	np_ns *more = realloc(state->room, rooms * sizeof(*more));
 
 	if (!more)
 		return np_fail_nomem(err, "the replay");
+	for (size_t i = state->rooms; i < rooms; i++)
+		more[i] = 0;
 	state->room = more;
+	state->rooms = rooms;
 	run_one(state);
 	return NP_OK;
 }

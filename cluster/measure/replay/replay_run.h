@@ -13,7 +13,8 @@ struct replay_state {
 	const struct np_scenario *scenarios[NP_REPLAY_LANES];
 	size_t lanes;
 	np_ns *time; /* by rank, then scenario: when it got to where it is */
-	np_ns *room; /* by room, then scenario */
+	np_ns *room; /* by room, then scenario; 0 before anything is in it */
+	size_t rooms;
 	/* Is anything else than it was, in any of the scenarios? NULL: nothing is. */
 	bool *cell_changed;
 	bool *instance_changed;

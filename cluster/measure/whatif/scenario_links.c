@@ -41,22 +41,6 @@ static int by_likeness(const void *left, const void *right)
 	return a->time != b->time ? np_order(a->time, b->time) : np_order(a->instance, b->instance);
 }
 
-/* From the last start to the end, on average over the members; NP_UNKNOWN for one alone. */
-static np_ns transfer_of(const struct np_replay *replay, const struct np_instance *instance)
-{
-	np_ns last = np_replay_last_start(replay, instance);
-	np_ns sum = 0;
-
-	if (instance->count < 2)
-		return NP_UNKNOWN;
-	for (uint32_t i = 0; i < instance->count; i++) {
-		np_ns own = replay->ops[instance->first + i].end - last;
-
-		sum += own > 0 ? own : 0;
-	}
-	return sum / instance->count;
-}
-
 static struct alike_transfer *list_transfers(const struct np_replay *replay, size_t *ret_count,
 					     struct np_err *err)
 {
@@ -72,7 +56,7 @@ static struct alike_transfer *list_transfers(const struct np_replay *replay, siz
 		const struct np_instance *instance = &align->instances.item[i];
 		const struct np_communicator *communicator = np_cluster_communicator(
 			replay->cluster, align->communicators.item[instance->communicator].hash);
-		np_ns time = transfer_of(replay, instance);
+		np_ns time = np_replay_transfer(replay, instance);
 
 		if (time == NP_UNKNOWN || time == 0)
 			continue;
@@ -459,8 +443,9 @@ static void save_in_step(const struct repair *repair, np_str step, bool messages
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = each->first; i < each->first + each->count; i++) {
 			const struct np_instance *instance = &align->instances.item[i];
-			np_ns time = instance->step == step ? transfer_of(repair->replay, instance)
-							    : NP_UNKNOWN;
+			np_ns time = instance->step == step
+					     ? np_replay_transfer(repair->replay, instance)
+					     : NP_UNKNOWN;
 
 			if (time == NP_UNKNOWN || (instance->rule == NP_RULE_PAIR) != messages ||
 			    !may_use(repair, instance))

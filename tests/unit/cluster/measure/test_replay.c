@@ -4,6 +4,7 @@
 #include "np_replay_fixture.h"
 
 #define REDUCE "hcom_allReduce_"
+#define US     INT64_C(1000)
 
 static const int32_t pair[] = { 0, 1 };
 static const int32_t three[] = { 0, 1, 2 };
@@ -485,8 +486,12 @@ static void a_message_into_a_buffer_holds_nobody_up(void **state)
 	}
 }
 
-/* Of a communicator with a rank that was not profiled only one member is known. */
-static void an_operator_of_one_member_takes_as_long_as_it_did(void **state)
+/*
+ * Of communicators with a rank that was not profiled only one member is known. Like the one
+ * that is complete their operators take 1 ms, from 13 on: they wait 3 ms for that rank, of
+ * which nothing is known but that it comes then.
+ */
+static void what_takes_longer_than_its_like_waits_for_who_was_not_profiled(void **state)
 {
 	with_run *run = np_run_new();
 	struct factors factors;
@@ -510,12 +515,137 @@ static void an_operator_of_one_member_takes_as_long_as_it_did(void **state)
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
 		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
-		assert_int_equal(total(&it, &factors.scenario), 10 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 15 * MS);
 		scale_transfers(&factors, it.replay, 10, 0.5F);
-		assert_int_equal(total(&it, &factors.scenario), 10 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 15 * MS);
 		scale_transfers(&factors, it.replay, 11, 0.5F);
-		assert_int_equal(total(&it, &factors.scenario), 8 * MS);
+		assert_int_equal(total(&it, &factors.scenario), 15 * MS - MS / 2);
 	}
+}
+
+/*
+ * Rank 8 was not profiled. It meets rank 1, which comes at 10 ms, until 11, and rank 0, which
+ * waits for it from 5 ms on, at 13: two milliseconds of work later. Rank 1 at half its time lets
+ * it go on at 6, and come at 8.
+ */
+static void who_was_not_profiled_comes_earlier_when_it_can_go_on_earlier(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t own = add_group(run, script.rank, 10 + (uint64_t)id, "tp",
+					 (const int32_t[]){ id, 8 }, 2);
+		uint32_t both = add_group(run, script.rank, 7, "dp", pair, 2);
+		np_ns ready = id == 0 ? 5 * MS : 10 * MS;
+		np_ns done = id == 0 ? 14 * MS : 11 * MS;
+
+		script_compute(&script, 0, ready);
+		script_comm(&script, own, REDUCE, ready, done);
+		script_compute(&script, done, 20 * MS);
+		script_comm(&script, both, REDUCE, 20 * MS, 21 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 21 * MS);
+		assert_int_equal(path_sum(&it), 21 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+		/* Rank 0: 8 + 1 + 6, and 1 ms together. */
+		assert_int_equal(total(&it, &factors.scenario), 16 * MS);
+	}
+}
+
+/*
+ * By its clock rank 0 leaves the operator, at 15.9 ms, before rank 1 comes, at 16. It waited
+ * all the same: with rank 1 at half its time both meet at 10.
+ */
+static void who_leaves_before_the_last_has_come_waited_where_it_must(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+		np_ns ready = id == 0 ? 10 * MS : 16 * MS;
+		np_ns done = id == 0 ? 15900 * US : 17 * MS;
+
+		script_compute(&script, 0, ready);
+		script_comm(&script, group, REDUCE, ready, done);
+		script_compute(&script, done, id == 0 ? 30 * MS : 20 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 30 * MS);
+		assert_int_equal(path_sum(&it), 30 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+		assert_int_equal(total(&it, &factors.scenario), 10 * MS + 14100 * US);
+	}
+}
+
+/*
+ * Rank 1 sends to rank 2 and receives from rank 0 with one interval, from 10 to 21 ms, when the
+ * message of rank 0 has come, and computes 9 ms more. Rank 2 receives from `asked` on for 1 ms, or
+ * till 11. Returns what it takes when rank 0, which sends at 20 ms, computes half as long.
+ */
+static np_ns batch(np_ns asked)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	for (int32_t id = 0; id < 3; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "pp", three, 3);
+		np_ns ready = id == 0 ? 20 * MS : id == 1 ? 10 * MS : asked;
+		np_ns done = id < 2 ? 21 * MS : asked < 10 * MS ? 11 * MS : asked + MS;
+
+		script_compute(&script, 0, ready);
+		if (id == 0)
+			script_comm(&script, group, "hcom_send_", ready, done)->peer = 2;
+		if (id == 1) {
+			script_comm(&script, group, "hcom_receive_", ready, done)->peer = 1;
+			script_comm(&script, group, "hcom_send_", ready, done)->peer = 3;
+		}
+		if (id == 2)
+			script_comm(&script, group, "hcom_receive_", ready, done)->peer = 2;
+		script_compute(&script, done, id == 1 ? 30 * MS : done + MS / 2);
+		script_end(&script, "1");
+	}
+	for (size_t i = 0; i < 3; i++)
+		run->ranks[i]->groups.item[0].group_rank = (int32_t)i;
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(it.align->matched, 4);
+		assert_int_equal(total(&it, NULL), 30 * MS);
+		assert_int_equal(path_sum(&it), 30 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
+		return total(&it, &factors.scenario);
+	}
+}
+
+static void messages_of_one_interval_end_with_the_last_of_them(void **state)
+{
+	(void)state;
+	/* 10 + 1 + 9: what rank 1 sends was received by 11 ms. */
+	assert_int_equal(batch(5 * MS), 20 * MS);
+}
+
+static void a_batched_message_into_a_buffer_has_no_length_of_its_own(void **state)
+{
+	(void)state;
+	/* Rank 2 is there at 25, long after rank 1 has gone on. */
+	assert_int_equal(batch(25 * MS), 26500 * US);
 }
 
 /*
@@ -816,8 +946,6 @@ static void what_ends_while_a_rank_waits_for_another_does_not_hold_it_up(void **
 		assert_int_equal(total(&it, &factors.scenario), 7 * MS);
 	}
 }
-
-#define US INT64_C(1000)
 
 /*
  * Rank 0 computes 10 ms and receives what rank 1 sends after 20; its next kernel is
@@ -1137,7 +1265,11 @@ int main(void)
 		cmocka_unit_test(the_path_of_a_broadcast_goes_over_the_root),
 		cmocka_unit_test(of_a_reduce_only_the_root_waits),
 		cmocka_unit_test(a_message_into_a_buffer_holds_nobody_up),
-		cmocka_unit_test(an_operator_of_one_member_takes_as_long_as_it_did),
+		cmocka_unit_test(what_takes_longer_than_its_like_waits_for_who_was_not_profiled),
+		cmocka_unit_test(who_was_not_profiled_comes_earlier_when_it_can_go_on_earlier),
+		cmocka_unit_test(who_leaves_before_the_last_has_come_waited_where_it_must),
+		cmocka_unit_test(messages_of_one_interval_end_with_the_last_of_them),
+		cmocka_unit_test(a_batched_message_into_a_buffer_has_no_length_of_its_own),
 		cmocka_unit_test(ranks_that_wait_for_what_never_comes_go_on),
 		cmocka_unit_test(the_path_sums_to_the_total_where_ranks_went_on),
 		cmocka_unit_test(what_was_before_a_late_begin_is_on_the_path),
