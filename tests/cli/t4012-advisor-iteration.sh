@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# npuprof advisor: shares are of the iteration, and idle time between steps is a finding in every form.
+# npuprof advisor: shares are of the iteration, idle time between steps and garbage collections are findings in every form.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
-need_program sqlite3
+need_program sqlite3 python3
 export NPUPROF_RULES=$NPUPROF_SOURCE/rules
 
 make() {
@@ -79,3 +79,32 @@ expect_equal "$(sqlite3 :memory: "SELECT value ->> 'status', value ->> 'reason' 
 	FROM json_each(readfile('$work/stdout'), '\$.rules') WHERE value ->> 'id' = 'host.between'")" 'skipped|1'
 run "$npuprof" advisor -q "$work/one"
 expect_stdout_says 'the span of a step is'
+
+# Collections as torch_npu writes them: a process of their own, each with a cat, 1.8 ms long in every pause.
+cat >"$work/gc.py" <<'END'
+import glob, json, sys
+
+for path in glob.glob(sys.argv[1] + '/*/ASCEND_PROFILER_OUTPUT/trace_view.json'):
+    with open(path) as f:
+        events = json.load(f)
+    marks = sorted((float(e['ts']), float(e['dur'])) for e in events if e.get('name', '').startswith('ProfilerStep#') and e['ph'] == 'X')
+    pid, tid = 204800032, 200000
+    events += [{'ph': 'M', 'name': 'process_name', 'pid': pid, 'tid': 0, 'args': {'name': 'Python GC'}},
+               {'ph': 'M', 'name': 'process_labels', 'pid': pid, 'tid': 0, 'args': {'labels': 'CPU'}},
+               {'ph': 'M', 'name': 'process_sort_index', 'pid': pid, 'tid': 0, 'args': {'sort_index': 1}},
+               {'ph': 'M', 'name': 'thread_name', 'pid': pid, 'tid': tid, 'args': {'name': 'Python GC'}}]
+    for ts, dur in marks[:-1]:
+        events.append({'ph': 'X', 'name': 'GC', 'pid': pid, 'tid': tid, 'ts': '%.3f' % (ts + dur - 1900), 'dur': 1800.0, 'cat': 'GC', 'args': {}})
+    with open(path, 'w') as f:
+        json.dump(events, f)
+END
+
+behaviour 'garbage collections of a text export are a finding'
+make gc --format text --between 2000
+python3 "$work/gc.py" "$work/gc" || exit 1
+run "$npuprof" advisor -q -f json "$work/gc"
+expect_exit 0
+expect_equal "$(finding host.gc ranks)" '[0,1,2,3]'
+expect 'the devices idle meanwhile' test "$(finding host.gc gain_ns)" -gt 1000000
+run "$npuprof" advisor -q "$work/gc"
+expect_stdout_says '5 garbage collections take' 'the longest 1.8'

@@ -609,6 +609,58 @@ static void a_trace_alone_gives_kernels_without_types(void **state)
 	np_run_free(run);
 }
 
+/* A trace with these events in front of its own. */
+static void prepend_events(const char *path, const char *events)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	FILE *file = fopen(path, "r");
+	int c;
+
+	assert_non_null(file);
+	while ((c = fgetc(file)) != EOF)
+		np_buf_add_char(&text, (char)c);
+	(void)fclose(file);
+	assert_int_equal(text.text[0], '[');
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fprintf(file, "[%s%s", events, text.text + 1) > 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/*
+ * As torch_npu writes them, with a category; one whose lane nobody named, one in small letters, and
+ * a framework's operator of that name, which is none.
+ */
+static void garbage_collections_of_a_trace_are_known_by_their_category(void **state)
+{
+	static const char events[] =
+		"{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 204800032, \"tid\": 0, "
+		"\"args\": {\"name\": \"Python GC\"}},"
+		"{\"ph\": \"X\", \"name\": \"GC\", \"pid\": 204800032, \"tid\": 200000, "
+		"\"ts\": \"1736410576000100.000\", \"dur\": 1500.5, \"cat\": \"GC\", \"args\": {}},"
+		"{\"ph\": \"X\", \"name\": \"GC\", \"pid\": 7, \"tid\": 8, "
+		"\"ts\": \"1736410576002000.000\", \"dur\": 2, \"cat\": \"gc\", \"args\": {}},"
+		"{\"ph\": \"X\", \"name\": \"GC\", \"pid\": 7, \"tid\": 8, "
+		"\"ts\": \"1736410576003000.000\", \"dur\": 2, \"cat\": \"cpu_op\", \"args\": {}},";
+	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+	const char *dir = below("text");
+	struct np_run *run;
+
+	(void)state;
+	synth_write(dir, (const char *const[]){ "--ranks", "2", "--steps", "1", "--layers", "1",
+						"--format", "text", NULL });
+	run = synth_load(dir);
+	prepend_events(run->sources.item[0].file[NP_FILE_TRACE], events);
+	detail = load_detail(run, 0, NP_DETAIL_GC);
+	assert_int_equal(detail->gc.count, 2);
+	assert_true(detail->has & NP_DETAIL_GC);
+	assert_int_equal(detail->gc.item[0].start, 1736410576000100000);
+	assert_int_equal(detail->gc.item[0].end - detail->gc.item[0].start, 1500500);
+	assert_int_equal(detail->gc.item[0].tid, 200000);
+	assert_int_equal(detail->gc.item[1].tid, 8);
+	np_run_free(run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -624,6 +676,7 @@ int main(void)
 		with_fixture(damaged_files_cost_what_only_they_tell),
 		with_fixture(a_file_that_vanished_is_noted_and_the_rest_is_told),
 		with_fixture(a_trace_alone_gives_kernels_without_types),
+		with_fixture(garbage_collections_of_a_trace_are_known_by_their_category),
 	};
 
 	return cmocka_run_group_tests_name("detail", tests, NULL, NULL);
