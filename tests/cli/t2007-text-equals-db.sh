@@ -10,7 +10,7 @@ facts() {
 		SELECT 'step', s.value ->> 'step', r.value ->> 'rank', r.value ->> 'computing_ns',
 			r.value ->> 'communication_ns', r.value ->> 'communication_not_overlapped_ns',
 			r.value ->> 'overlapped_ns', r.value ->> 'free_ns', r.value ->> 'bubble_ns',
-			r.value ->> 'stage_ns', r.value ->> 'span_ns', r.value ->> 'dp', r.value ->> 'pp', r.value ->> 'tp'
+			r.value ->> 'stage_ns', r.value ->> 'span_ns', r.value ->> 'iteration_ns', r.value ->> 'between_ns', r.value ->> 'dp', r.value ->> 'pp', r.value ->> 'tp'
 			FROM json_each(readfile('$1'), '\$.steps') s, json_each(s.value, '\$.ranks') r;
 		SELECT 'comm', c.value ->> 'group', c.value ->> 'pg_name', c.value ->> 'type', c.value -> 'ranks',
 			s.value ->> 'step', s.value ->> 'ops', s.value ->> 'bytes', s.value ->> 'moved_bytes',
@@ -21,7 +21,7 @@ facts() {
 
 # step_times <name>: the steps without places in the parallel dimensions, which msprof does not know
 step_times() {
-	grep '^step' "$work/$1.facts" | cut -d '|' -f 1-11
+	grep '^step' "$work/$1.facts" | cut -d '|' -f 1-13
 }
 
 # waits_differ <json> <json>: ns by which the waits of a communicator differ at most, per operator. Text names

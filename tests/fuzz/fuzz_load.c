@@ -30,6 +30,19 @@ static const char *sound_steps(void)
 	return steps;
 }
 
+/* What lies between steps makes an iteration of the span, unless work outlives it. */
+static void check_iteration(const struct np_step_time *time)
+{
+	np_ns iteration = np_step_iteration(time);
+
+	for (int i = 0; i < NP_BETWEEN_KINDS; i++)
+		require(time->between[i] >= 0);
+	if (iteration == NP_UNKNOWN)
+		return;
+	require(time->begin != NP_UNKNOWN && time->span > 0);
+	require(np_step_between(time) == (iteration > time->span ? iteration - time->span : 0));
+}
+
 /* Only readers of tasks promise sums: the vendor's files say what they say. */
 static void check_times(const struct np_rank *rank)
 {
@@ -47,6 +60,8 @@ static void check_times(const struct np_rank *rank)
 		require(time->stage + time->bubble == time->span);
 		require(time->communication_not_overlapped + time->overlapped ==
 			time->communication);
+		require(time->trailing >= 0);
+		check_iteration(time);
 	}
 }
 
