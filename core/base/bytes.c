@@ -17,13 +17,14 @@ void np_bytes_release(struct np_bytes *bytes)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Room for so many more bytes; false when out of memory. */
+/* Room for so many more bytes; false when there is none. */
 static bool reserve(struct np_bytes_writer *writer, size_t count)
 {
 	struct np_bytes *bytes = &writer->bytes;
 
 	if (!writer->failed && bytes->capacity - bytes->count < count)
-		writer->failed = np_vec_reserve(bytes, count < ROOM ? ROOM : count, NULL) < 0;
+		writer->failed = writer->fixed ||
+				 np_vec_reserve(bytes, count < ROOM ? ROOM : count, NULL) < 0;
 	return !writer->failed;
 }
 
@@ -64,6 +65,9 @@ void np_bytes_put_text(struct np_bytes_writer *writer, const char *text)
 
 int np_bytes_written(const struct np_bytes_writer *writer, const char *what, struct np_err *err)
 {
+	if (writer->failed && writer->fixed)
+		return np_fail(err, NP_E_RANGE, "%s takes more than %zu bytes", what,
+			       writer->bytes.capacity);
 	return writer->failed ? np_fail_nomem(err, what) : NP_OK;
 }
 

@@ -34,7 +34,8 @@ void np_bytes_release(struct np_bytes *bytes);
 
 struct np_bytes_writer {
 	struct np_bytes bytes;
-	bool failed; /* out of memory */
+	bool fixed;  /* they are the caller's and do not grow: what is more fails */
+	bool failed; /* out of memory, or of the caller's bytes */
 };
 
 void np_bytes_put_number(struct np_bytes_writer *writer, uint64_t value);
@@ -45,7 +46,7 @@ void np_bytes_put_raw(struct np_bytes_writer *writer, const void *bytes, size_t 
 /* A text may be NULL. */
 void np_bytes_put_text(struct np_bytes_writer *writer, const char *text);
 
-/* NP_OK, or that there was no memory for `what`. */
+/* NP_OK, or that there was no memory for `what`; of fixed bytes, that there are too few. */
 int np_bytes_written(const struct np_bytes_writer *writer, const char *what, struct np_err *err)
 	NP_MUST_USE;
 

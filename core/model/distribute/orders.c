@@ -17,7 +17,8 @@ _Static_assert(sizeof(((struct np_err *)0)->text) <= NP_PROCS_SHORT / 2, "failur
 static struct np_bytes_writer write_within(struct short_message *message)
 {
 	return (struct np_bytes_writer){ .bytes = { .item = message->bytes,
-						    .capacity = sizeof(message->bytes) } };
+						    .capacity = sizeof(message->bytes) },
+					 .fixed = true };
 }
 
 static int send_written(const struct np_procs *procs, int to, const struct np_bytes_writer *writer,

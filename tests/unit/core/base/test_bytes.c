@@ -199,6 +199,29 @@ static void running_out_of_memory_is_known_at_the_end(void **state)
 	assert_survives_faults(write_and_read);
 }
 
+/* Bytes on the stack must never be moved, nor written past. */
+static void fixed_bytes_do_not_grow(void **state)
+{
+	uint8_t bytes[16 + 1];
+	struct np_bytes_writer writer = { .bytes = { .item = bytes, .capacity = 16 },
+					  .fixed = true };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	memset(bytes, 0xee, sizeof(bytes));
+	np_bytes_put_raw(&writer, "0123456789ab", 12);
+	assert_ok(np_bytes_written(&writer, "a message", &err), err);
+	np_bytes_put_raw(&writer, "cdef", 4);
+	assert_ok(np_bytes_written(&writer, "a message", &err), err);
+	np_bytes_put_raw(&writer, "g", 1);
+	assert_int_equal(np_bytes_written(&writer, "a message", &err), NP_E_RANGE);
+	assert_string_equal(err.text, "a message takes more than 16 bytes");
+	assert_ptr_equal(writer.bytes.item, bytes);
+	assert_int_equal(writer.bytes.count, 16);
+	assert_memory_equal(bytes, "0123456789abcdef", 16);
+	assert_int_equal(bytes[16], 0xee);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +235,7 @@ int main(void)
 		cmocka_unit_test(damaged_texts_are_refused),
 		cmocka_unit_test(the_first_problem_is_kept_and_nothing_comes_after_it),
 		cmocka_unit_test(running_out_of_memory_is_known_at_the_end),
+		cmocka_unit_test(fixed_bytes_do_not_grow),
 	};
 
 	return cmocka_run_group_tests_name("bytes", tests, NULL, NULL);
