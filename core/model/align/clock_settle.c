@@ -247,7 +247,7 @@ static int correct(struct clock_settling *work, struct np_err *err)
 				memcpy(work->best, work->tried, work->ranks * sizeof(*work->best));
 			}
 		}
-		if (i == 1 && least.largest <= SETTLE_SAME_NS)
+		if (i < 2 && least.largest <= SETTLE_SAME_NS)
 			break;
 	}
 	return rc;

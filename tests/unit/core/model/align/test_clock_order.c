@@ -507,6 +507,59 @@ static void published_pipelines_keep_their_clocks(void **state)
 	}
 }
 
+/* Clocks that are nearly right need little, and get no more than that. */
+static void published_pipelines_with_clocks_a_little_off_stay_near_them(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct team team = { .random = seed };
+		np_ns bias[MOST];
+
+		start_team(&team, 2 * STAGES, 4);
+		for (size_t i = 0; i < MOST; i++) {
+			bias[i] = (np_ns)np_random_below(&team.random, 10000) * US;
+			team.offset[i] = (np_ns)np_random_below(&team.random, 800) * US;
+		}
+		train(&team, bias);
+		{
+			with_run *run = team.run;
+			with_align *align = aligned(run);
+			with_clock *clock = clock_of(align, 1);
+
+			assert_int_equal(clock->violations, 0);
+			for (size_t i = 0; i < 2 * STAGES; i++)
+				assert_near((double)error_of(&team, clock, i), 0, 1000.0 * US);
+		}
+	}
+}
+
+/* Stages 0 and 1 are on one host, 2 and 3 on another, seconds apart: only messages join them. */
+static void published_pipelines_on_hosts_apart_find_the_clocks_of_the_hosts(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct team team = { .random = seed };
+		np_ns bias[MOST];
+
+		start_team(&team, 2 * STAGES, 4);
+		for (size_t i = 0; i < MOST; i++) {
+			bias[i] = (np_ns)np_random_below(&team.random, 10000) * US;
+			team.offset[i] = i < 4 ? 0 : -4 * SECOND;
+		}
+		train(&team, bias);
+		{
+			with_run *run = team.run;
+			with_align *align = aligned(run);
+			with_clock *clock = clock_of(align, 1);
+
+			assert_int_equal(clock->components, 1);
+			assert_int_equal(clock->violations, 0);
+			for (size_t i = 0; i < 2 * STAGES; i++)
+				assert_near((double)error_of(&team, clock, i), 0, 300.0 * US);
+		}
+	}
+}
+
 /* --- any cluster ------------------------------------------------------------------------------ */
 
 /* Clocks anywhere, ends late by anything, transfers of any length: there are clocks that fit. */
@@ -610,6 +663,8 @@ int main(void)
 		cmocka_unit_test(messages_in_both_directions_relate_clocks),
 		cmocka_unit_test(messages_in_one_direction_relate_nothing),
 		cmocka_unit_test(published_pipelines_keep_their_clocks),
+		cmocka_unit_test(published_pipelines_with_clocks_a_little_off_stay_near_them),
+		cmocka_unit_test(published_pipelines_on_hosts_apart_find_the_clocks_of_the_hosts),
 		cmocka_unit_test(where_clocks_can_agree_with_what_happened_they_do),
 		cmocka_unit_test(running_out_of_memory_is_an_ordinary_failure),
 	};
