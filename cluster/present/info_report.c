@@ -19,7 +19,8 @@
 /* Which of the two forms the files of a rank have: "db", "text" or "db+text". */
 static const char *form_of(const struct np_source_files *source)
 {
-	bool db = source->file[NP_FILE_RANK_DB] || source->file[NP_FILE_ANALYSIS_DB];
+	bool db = source->file[NP_FILE_RANK_DB] || source->file[NP_FILE_ANALYSIS_DB] ||
+		  source->file[NP_FILE_CLUSTER_DB];
 	bool text = source->file[NP_FILE_TRACE] || source->file[NP_FILE_KERNELS] ||
 		    source->file[NP_FILE_STEP_TRACE] || source->file[NP_FILE_COMM];
 

@@ -147,6 +147,43 @@ run "$npuprof" cluster "$(ls db/*/profiler_info_0.json)"
 expect_exit 2
 expect_stderr_has 'give the directory that it stands in'
 
+behaviour 'the result of an earlier analysis is read where there are no profiles'
+"$npuprof" cluster -q -o earlier --export text db >/dev/null || exit 1
+snapshot=$(cd earlier/cluster_analysis_output && sha256sum cluster_analysis.db)
+# rows <table>: of the result of $work/$1, in an order of their own
+rows() {
+	sqlite3 "$1/cluster_analysis_output/cluster_analysis.db" "SELECT * FROM $2" | sort
+}
+for input in earlier earlier/cluster_analysis_output earlier/cluster_analysis_output/cluster_analysis.db; do
+	rm -rf later
+	run "$npuprof" cluster -o later "$input"
+	expect_exit 0
+	expect_stdout_says '4 ranks of 4' 'the result of an earlier analysis' 'are only in the profiles'
+	for table in ClusterStepTraceTime ClusterCommunicationTime ClusterCommunicationBandwidth ClusterCommunicationMatrix \
+		CommunicationGroupMapping; do
+		expect "$table is as it was" diff <(rows earlier $table) <(rows later $table)
+	done
+done
+expect_equal "$(cd earlier/cluster_analysis_output && sha256sum cluster_analysis.db)" "$snapshot"
+run "$npuprof" info earlier
+expect_exit 0
+expect_stdout_says 'cluster analysis db'
+
+behaviour 'of its text form the step times are read, and the rest is named'
+rm earlier/cluster_analysis_output/cluster_analysis.db
+rm -rf later
+run "$npuprof" cluster -o later earlier
+expect_exit 3
+expect_stdout_says '4 ranks' 'cluster_communication.json' 'only cluster_step_trace_time.csv is read'
+expect 'step times are as they were' diff <(cut -d'|' -f1-10 db.csv) \
+	<(rows later ClusterStepTraceTime | grep '|rank|' | cut -d'|' -f1-10)
+
+behaviour 'a damaged result is refused'
+mkdir -p damaged/cluster_analysis_output
+head -c 3000 later/cluster_analysis_output/cluster_analysis.db >damaged/cluster_analysis_output/cluster_analysis.db
+run "$npuprof" cluster damaged
+expect_exit 1
+
 # Names as vLLM gives them: two replicas of data parallelism, two tensor-parallel ranks each.
 behaviour 'names of vLLM say ranks and coordinates'
 mkdir vllm

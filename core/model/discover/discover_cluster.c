@@ -2,6 +2,7 @@
 /* The ranks of a result that an earlier analysis left, ours or msprof-analyze's. */
 #include "discover_files.h"
 
+#include "npuprof/csv.h"
 #include "npuprof/notes.h"
 #include "npuprof/order.h"
 #include "npuprof/scan.h"
@@ -30,19 +31,20 @@ static int add_rank(struct listing *list, int64_t rank)
 	return NP_OK;
 }
 
-static int list_table(struct listing *list, const char *table, const struct np_scan_column *columns)
+static int list_table(struct listing *list, const char *table, const struct np_scan_column *columns,
+		      size_t count)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
 	struct np_err problem = NP_ERR_INIT;
 	struct np_batch batch;
-	int rc = np_scan_open(list->db, table, columns, 2, &scan, &problem);
+	int rc = np_scan_open(list->db, table, columns, count, &scan, &problem);
 
 	while (rc == NP_OK) {
 		rc = np_scan_next(scan, &batch, &problem);
 		if (rc < 0 || batch.rows == 0)
 			break;
 		for (size_t i = 0; i < batch.rows && rc == NP_OK; i++) {
-			const char *type = batch.column[1].text[i].bytes;
+			const char *type = count > 1 ? batch.column[1].text[i].bytes : NULL;
 
 			if (!type || strcmp(type, "rank") == 0)
 				rc = add_rank(list, batch.column[0].integer[i]);
@@ -67,9 +69,15 @@ static void sort_ranks(struct listing *list)
 }
 
 static int add_sources(struct np_run *run, const struct listing *list, const char *path,
-		       struct np_err *err)
+		       enum np_file file, struct np_err *err)
 {
 	int rc = NP_OK;
+
+	if (list->ranks.count > 0)
+		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, path, np_file_name(file),
+			    "the result of an earlier analysis: it has step times%s; kernels, calls"
+			    " of the host and what overlapped are only in the profiles",
+			    file == NP_FILE_CLUSTER_DB ? ", communication and links" : "");
 
 	for (size_t i = 0; i < list->ranks.count && rc == NP_OK; i++) {
 		struct np_source_files source = { .kind = NP_KIND_CLUSTER,
@@ -77,8 +85,8 @@ static int add_sources(struct np_run *run, const struct listing *list, const cha
 						  .device = -1 };
 
 		source.dir = strdup(path);
-		source.file[NP_FILE_CLUSTER_DB] = strdup(path);
-		if (!source.dir || !source.file[NP_FILE_CLUSTER_DB])
+		source.file[file] = strdup(path);
+		if (!source.dir || !source.file[file])
 			rc = np_fail_nomem(err, path);
 		if (rc == NP_OK)
 			rc = discover_keep(run, &source, err);
@@ -96,7 +104,6 @@ int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_w
 	};
 	static const struct np_scan_column time_columns[] = {
 		{ "rank_id", NP_SCAN_INTEGER, NP_REQUIRED },
-		{ "", NP_SCAN_TEXT, NP_OPTIONAL },
 	};
 	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
 	struct listing list = { .err = err };
@@ -107,13 +114,13 @@ int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_w
 		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
 	if (rc == NP_OK) {
 		list.db = db;
-		rc = list_table(&list, "ClusterStepTraceTime", step_columns);
+		rc = list_table(&list, "ClusterStepTraceTime", step_columns, 2);
 	}
 	if (rc == NP_OK)
-		rc = list_table(&list, "ClusterCommunicationTime", time_columns);
+		rc = list_table(&list, "ClusterCommunicationTime", time_columns, 1);
 	sort_ranks(&list);
 	if (rc == NP_OK)
-		rc = add_sources(run, &list, path, err);
+		rc = add_sources(run, &list, path, NP_FILE_CLUSTER_DB, err);
 	if (rc != NP_E_NOMEM && list.ranks.count == 0) {
 		*ret_without_data += 1;
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "cluster_analysis.db",
@@ -124,18 +131,84 @@ int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_w
 	return rc;
 }
 
+/* The text form, of which the step times are read. */
+static int take_step_csv(struct np_run *run, const char *path, size_t *ret_without_data,
+			 struct np_err *err)
+{
+	static const struct np_csv_column columns[] = { { "Type", NP_REQUIRED },
+							{ "Index", NP_REQUIRED } };
+	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
+	struct listing list = { .err = err };
+	struct np_err problem = NP_ERR_INIT;
+	const struct np_csv_row *row = NULL;
+	int rc = np_csv_open(path, columns, NP_COUNT(columns), &csv, &problem);
+
+	while (rc == NP_OK) {
+		int64_t rank;
+
+		rc = np_csv_next(csv, &row, &problem);
+		if (rc < 0 || !row)
+			break;
+		if (np_slice_is(row->cell[0], "rank") &&
+		    np_text_to_int(row->cell[1].bytes, row->cell[1].length, &rank))
+			rc = add_rank(&list, rank);
+	}
+	if (rc == NP_E_NOMEM) {
+		np_vec_release(&list.ranks);
+		return np_fail_nomem(err, path);
+	}
+	sort_ranks(&list);
+	rc = add_sources(run, &list, path, NP_FILE_STEP_TRACE, err);
+	if (list.ranks.count == 0) {
+		*ret_without_data += 1;
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path,
+			    "cluster_step_trace_time.csv", "%s",
+			    problem.code ? problem.text : "it has step times of no rank");
+	}
+	np_vec_release(&list.ranks);
+	return rc;
+}
+
+static bool among(const struct np_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		if (strcmp(names->list.item[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What else the text form has is not read. */
+static void note_text(struct np_run *run, const char *dir, const struct np_names *names)
+{
+	static const char *const others[] = { "cluster_communication.json",
+					      "cluster_communication_matrix.json",
+					      "communication_group.json" };
+
+	for (size_t i = 0; i < NP_COUNT(others); i++) {
+		if (among(names, others[i]))
+			np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, dir, others[i],
+				    "of the text form of a result only cluster_step_trace_time.csv"
+				    " is read; cluster_analysis.db has all");
+	}
+}
+
 int discover_take_cluster(struct np_run *run, const char *dir, size_t *ret_without_data,
 			  struct np_err *err)
 {
-	char *path = np_join_path(dir, "cluster_analysis.db");
 	struct np_names names = { 0 };
-	bool found = false;
-	int rc = path ? discover_names(run, dir, &names, err) : np_fail_nomem(err, dir);
+	int rc = discover_names(run, dir, &names, err);
+	bool db = among(&names, "cluster_analysis.db");
+	char *path = np_join_path(dir, db ? "cluster_analysis.db" : "cluster_step_trace_time.csv");
 
-	for (size_t i = 0; i < names.list.count; i++)
-		found = found || strcmp(names.list.item[i], "cluster_analysis.db") == 0;
-	if (rc == NP_OK && found)
+	if (!path)
+		rc = np_fail_nomem(err, dir);
+	if (rc == NP_OK && db)
 		rc = discover_take_cluster_db(run, path, ret_without_data, err);
+	else if (rc == NP_OK && among(&names, "cluster_step_trace_time.csv"))
+		rc = take_step_csv(run, path, ret_without_data, err);
+	if (rc == NP_OK && !db)
+		note_text(run, dir, &names);
 	np_names_release(&names);
 	free(path);
 	return rc;

@@ -72,6 +72,14 @@ static int read_analysis_db(struct np_rank *rank, const struct np_source_files *
 	return rc < 0 ? rc : finish_derived(rank, strings, err);
 }
 
+static int read_cluster_db(struct np_rank *rank, const struct np_source_files *source,
+			   struct np_strtab *strings, struct np_err *err)
+{
+	int rc = np_load_cluster_db(rank, source->file[NP_FILE_CLUSTER_DB], strings, err);
+
+	return rc < 0 ? rc : finish_derived(rank, strings, err);
+}
+
 static int read_kernels(struct np_rank *rank, const struct np_source_files *source,
 			struct np_strtab *strings, struct np_err *err)
 {
@@ -103,6 +111,7 @@ static const struct {
 } readers[] = {
 	{ NP_FILE_RANK_DB, read_rank_db, true, read_whole_rank_db },
 	{ NP_FILE_ANALYSIS_DB, read_analysis_db, false, NULL },
+	{ NP_FILE_CLUSTER_DB, read_cluster_db, false, NULL },
 	{ NP_FILE_TRACE, np_load_trace, true, NULL },
 	{ NP_FILE_GPU_TRACE, np_load_gpu_trace, true, NULL },
 	{ NP_FILE_KERNELS, read_kernels, true, NULL },

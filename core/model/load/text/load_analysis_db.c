@@ -3,28 +3,42 @@
 #include "derived.h"
 #include "text_files.h"
 
+#include "npuprof/arena.h"
 #include "npuprof/comm_tasks.h"
 #include "npuprof/db.h"
+#include "npuprof/json.h"
+#include "npuprof/order.h"
 #include "npuprof/scan.h"
+#include "npuprof/text.h"
 
 /*
  * analysis.db of torch_npu, communication_analyzer.db of MindSpore and msprof.
  * The latter two know no steps, and list links by operator instead of by class.
+ * cluster_analysis.db has the same rows of all ranks under other names of tables;
+ * the ends of its links are ranks of the job.
  */
 struct analysis {
 	struct derived derived;
 	struct np_db *db;
+	bool cluster; /* only the rows of derived.rank count */
 };
 
 /* Walk over a table that may be missing, batch by batch. */
 typedef int take_row(struct analysis *load, const struct np_batch *batch, size_t row);
 
-static int each_row(struct analysis *load, const char *table, const struct np_scan_column *columns,
-		    size_t count, take_row *take)
+/* `whose` is the column of a merged table that says of which rank a row is. */
+static int each_row(struct analysis *load, const char *table, const char *whose,
+		    const struct np_scan_column *columns, size_t count, take_row *take)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_scan_column all[NP_SCAN_COLUMNS];
 	struct np_batch batch;
-	int rc = np_scan_open(load->db, table, columns, count, &scan, load->derived.err);
+	int rc;
+
+	memcpy(all, columns, count * sizeof(*columns));
+	all[count] = (struct np_scan_column){ load->cluster ? whose : "", NP_SCAN_INTEGER,
+					      load->cluster ? NP_REQUIRED : NP_OPTIONAL };
+	rc = np_scan_open(load->db, table, all, count + load->cluster, &scan, load->derived.err);
 
 	if (rc == NP_E_NOTFOUND)
 		return NP_OK;
@@ -32,8 +46,11 @@ static int each_row(struct analysis *load, const char *table, const struct np_sc
 		rc = np_scan_next(scan, &batch, load->derived.err);
 		if (rc < 0 || batch.rows == 0)
 			break;
-		for (size_t i = 0; i < batch.rows && rc == NP_OK; i++)
-			rc = take(load, &batch, i);
+		for (size_t i = 0; i < batch.rows && rc == NP_OK; i++) {
+			if (!load->cluster ||
+			    batch.column[count].integer[i] == load->derived.rank->id)
+				rc = take(load, &batch, i);
+		}
 	}
 	return rc;
 }
@@ -303,6 +320,20 @@ static int take_op_link(struct analysis *load, const struct np_batch *batch, siz
 		load->derived.err);
 }
 
+/* Ends of links are local to the communicator here, and ranks of the job in a merged database. */
+static int32_t end_of(const struct analysis *load, uint32_t group, int64_t end)
+{
+	const struct np_group *of = &load->derived.rank->groups.item[group];
+
+	if (!load->cluster)
+		return np_peer_of(end);
+	for (size_t i = 0; i < of->member_count; i++) {
+		if (of->members[i] == end)
+			return (int32_t)i;
+	}
+	return -1;
+}
+
 static int take_link(struct analysis *load, const struct np_batch *batch, size_t row)
 {
 	struct np_scan_text name = batch->column[LINK_NAME].text[row];
@@ -320,8 +351,6 @@ static int take_link(struct analysis *load, const struct np_batch *batch, size_t
 	if (!link)
 		return NP_E_NOMEM;
 	link->pick = pick;
-	link->src = np_peer_of(batch->column[LINK_SRC].integer[row]);
-	link->dst = np_peer_of(batch->column[LINK_DST].integer[row]);
 	link->bytes = derived_or_zero(derived_bytes(batch->column[LINK_SIZE].real[row]));
 	link->time = derived_or_zero(derived_length(batch->column[LINK_TIME].real[row], MS_TO_NS));
 	link->p2p = type.bytes && strcmp(type.bytes, "p2p") == 0;
@@ -333,32 +362,188 @@ static int take_link(struct analysis *load, const struct np_batch *batch, size_t
 		rc = intern(load, batch->column[LINK_OP].text[row], &link->op_name);
 	if (rc == NP_OK)
 		rc = group_of(load, batch->column[LINK_GROUP].text[row], &link->group);
-	if (rc == NP_OK)
+	if (rc == NP_OK) {
+		link->src = end_of(load, link->group, batch->column[LINK_SRC].integer[row]);
+		link->dst = end_of(load, link->group, batch->column[LINK_DST].integer[row]);
 		rc = step_of(load, batch->column[LINK_STEP].text[row], &link->step);
+	}
+	return rc;
+}
+
+/* --- what only a merged database has --------------------------------------------------------- */
+
+enum {
+	MAPPING_RANKS,
+	MAPPING_GROUP,
+	MAPPING_NAME,
+	MAPPING_PG_NAME,
+	MAPPING_COLUMNS,
+};
+
+static const struct np_scan_column mapping_columns[MAPPING_COLUMNS] = {
+	[MAPPING_RANKS] = { "rank_set", NP_SCAN_TEXT, NP_REQUIRED },
+	[MAPPING_GROUP] = { "group_name", NP_SCAN_TEXT, NP_REQUIRED },
+	[MAPPING_NAME] = { "group_id", NP_SCAN_TEXT, NP_OPTIONAL },
+	[MAPPING_PG_NAME] = { "pg_name", NP_SCAN_TEXT, NP_OPTIONAL },
+};
+
+/* The numbers of "(0, 1, 2)", ascending; at most `room` of them. */
+static size_t read_set(const char *text, int32_t *ranks, size_t room)
+{
+	size_t count = 0;
+
+	while (*text && count < room) {
+		size_t digits = strspn(text, "0123456789");
+		int64_t rank;
+
+		if (digits > 0 && np_text_to_int(text, digits, &rank) && rank <= INT32_MAX)
+			ranks[count++] = (int32_t)rank;
+		text += digits > 0 ? digits : 1;
+	}
+	qsort(ranks, count, sizeof(*ranks), np_by_int32);
+	return count;
+}
+
+/* A communicator of the job, if this rank is in it. */
+static int take_mapping(struct analysis *load, const struct np_batch *batch, size_t row)
+{
+	struct np_rank *rank = load->derived.rank;
+	struct np_scan_text set = batch->column[MAPPING_RANKS].text[row];
+	size_t room = set.length / 2 + 1;
+	bool member = false;
+	uint32_t index = 0;
+	int32_t *ranks;
+	size_t count;
+	int rc;
+
+	if (!set.bytes || !batch->column[MAPPING_GROUP].text[row].bytes)
+		return NP_OK;
+	ranks = np_arena_array(rank->arena, room, sizeof(*ranks));
+	if (!ranks)
+		return np_fail_nomem(load->derived.err, "members of a communicator");
+	count = read_set(set.bytes, ranks, room);
+	for (size_t i = 0; i < count; i++)
+		member = member || ranks[i] == rank->id;
+	if (!member)
+		return NP_OK;
+	rc = group_of(load, batch->column[MAPPING_GROUP].text[row], &index);
+	if (rc < 0)
+		return rc;
+	rank->groups.item[index].members = ranks;
+	rank->groups.item[index].member_count = count;
+	if (batch->column[MAPPING_NAME].text[row].length > 0)
+		rc = intern(load, batch->column[MAPPING_NAME].text[row],
+			    &rank->groups.item[index].name);
+	if (rc == NP_OK && batch->column[MAPPING_PG_NAME].text[row].length > 0)
+		rc = intern(load, batch->column[MAPPING_PG_NAME].text[row],
+			    &rank->groups.item[index].pg_name);
+	return rc;
+}
+
+static const struct np_scan_column device_columns[] = {
+	{ "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
+	{ "hostUid", NP_SCAN_TEXT, NP_OPTIONAL },
+};
+
+static int take_device(struct analysis *load, const struct np_batch *batch, size_t row)
+{
+	struct np_rank *rank = load->derived.rank;
+
+	rank->device = np_device_of(batch->column[0].integer[row]);
+	return batch->column[1].text[row].length > 0
+		       ? intern(load, batch->column[1].text[row], &rank->host_uid)
+		       : NP_OK;
+}
+
+static const struct np_scan_column base_columns[] = {
+	{ "key", NP_SCAN_TEXT, NP_REQUIRED },
+	{ "value", NP_SCAN_TEXT, NP_REQUIRED },
+};
+
+/* distributed_args: the sizes of the job. */
+static int take_base(struct analysis *load, const struct np_batch *batch, size_t row)
+{
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	struct np_scan_text key = batch->column[0].text[row];
+	struct np_scan_text value = batch->column[1].text[row];
+
+	if (!key.bytes || strcmp(key.bytes, "distributed_args") != 0 || !value.bytes ||
+	    np_json_parse(value.bytes, value.length, key.bytes, &doc, NULL) < 0)
+		return NP_OK;
+	return np_load_metadata_value(load->derived.rank, key.bytes, doc, load->derived.strings,
+				      load->derived.err);
+}
+
+static int read_mappings(struct analysis *load)
+{
+	int rc = each_row(load, "RankDeviceMap", "rankId", device_columns, NP_COUNT(device_columns),
+			  take_device);
+
+	/* These are of the job. */
+	load->cluster = false;
+	if (rc == NP_OK)
+		rc = each_row(load, "ClusterBaseInfo", "", base_columns, NP_COUNT(base_columns),
+			      take_base);
+	if (rc == NP_OK)
+		rc = each_row(load, "CommunicationGroupMapping", "", mapping_columns,
+			      MAPPING_COLUMNS, take_mapping);
+	load->cluster = true;
+	return rc;
+}
+
+static const struct tables {
+	const char *steps;
+	const char *times;
+	const char *bands;
+	const char *links;
+} of_rank = { "StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix" },
+  of_cluster = { "ClusterStepTraceTime", "ClusterCommunicationTime",
+		 "ClusterCommunicationBandwidth", "ClusterCommunicationMatrix" };
+
+static int read_tables(struct analysis *load, const struct tables *tables)
+{
+	int rc = each_row(load, tables->steps, "index", step_columns, STEP_COLUMNS, take_step);
+
+	if (rc == NP_OK)
+		rc = each_row(load, tables->times, "rank_id", time_columns, TIME_COLUMNS,
+			      take_time);
+	if (rc == NP_OK)
+		rc = each_row(load, tables->bands, "rank_id", band_columns, BAND_COLUMNS,
+			      take_band);
+	if (rc == NP_OK)
+		rc = each_row(load, tables->links, "src_rank", link_columns, LINK_COLUMNS,
+			      take_link);
+	return rc == NP_OK ? derived_finish_links(&load->derived) : rc;
+}
+
+static int load_db(struct np_rank *rank, const char *path, bool cluster, struct np_strtab *strings,
+		   struct np_err *err)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	struct analysis load = { .derived = { .rank = rank, .strings = strings, .err = err },
+				 .cluster = cluster };
+	int rc = np_db_open(path, &db, err);
+
+	if (rc < 0)
+		return rc;
+	load.db = db;
+	if (cluster)
+		rc = read_mappings(&load);
+	if (rc == NP_OK)
+		rc = read_tables(&load, cluster ? &of_cluster : &of_rank);
+	np_op_links_free(load.derived.op_links);
+	derived_note_oddities(&load.derived, path, "CommAnalyzerTime");
 	return rc;
 }
 
 int np_load_analysis_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
 			struct np_err *err)
 {
-	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
-	struct analysis load = { .derived = { .rank = rank, .strings = strings, .err = err } };
-	int rc = np_db_open(path, &db, err);
+	return load_db(rank, path, false, strings, err);
+}
 
-	if (rc < 0)
-		return rc;
-	load.db = db;
-	rc = each_row(&load, "StepTraceTime", step_columns, STEP_COLUMNS, take_step);
-	if (rc == NP_OK)
-		rc = each_row(&load, "CommAnalyzerTime", time_columns, TIME_COLUMNS, take_time);
-	if (rc == NP_OK)
-		rc = each_row(&load, "CommAnalyzerBandwidth", band_columns, BAND_COLUMNS,
-			      take_band);
-	if (rc == NP_OK)
-		rc = each_row(&load, "CommAnalyzerMatrix", link_columns, LINK_COLUMNS, take_link);
-	if (rc == NP_OK)
-		rc = derived_finish_links(&load.derived);
-	np_op_links_free(load.derived.op_links);
-	derived_note_oddities(&load.derived, path, "CommAnalyzerTime");
-	return rc;
+int np_load_cluster_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
+		       struct np_err *err)
+{
+	return load_db(rank, path, true, strings, err);
 }

@@ -17,6 +17,8 @@ enum {
 	STAGE,
 	BUBBLE,
 	PREPARING,
+	TYPE,  /* of the merged file: "rank" or "stage" */
+	INDEX, /* and which */
 	COLUMNS,
 };
 
@@ -31,6 +33,8 @@ static const struct np_csv_column columns[COLUMNS] = {
 	[STAGE] = { "Stage", NP_OPTIONAL },
 	[BUBBLE] = { "Bubble", NP_OPTIONAL },
 	[PREPARING] = { "Preparing", NP_OPTIONAL },
+	[TYPE] = { "Type", NP_OPTIONAL },
+	[INDEX] = { "Index", NP_OPTIONAL },
 };
 
 /* µs as printed: a double with up to 17 digits, so more than three decimals are its noise. */
@@ -75,6 +79,17 @@ static int take_row(struct derived *load, const struct np_slice *cell)
 	return NP_OK;
 }
 
+/* Is the row of a merged file another's? */
+static bool is_foreign(const struct np_csv *csv, const struct np_slice *cell, int32_t rank)
+{
+	int64_t index;
+
+	if (!np_csv_has(csv, TYPE) || !np_csv_has(csv, INDEX))
+		return false;
+	return !np_slice_is(cell[TYPE], "rank") ||
+	       !np_text_to_int(cell[INDEX].bytes, cell[INDEX].length, &index) || index != rank;
+}
+
 int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		       struct np_err *err)
 {
@@ -87,7 +102,8 @@ int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab 
 		rc = np_csv_next(csv, &row, err);
 		if (rc < 0 || !row)
 			break;
-		rc = take_row(&load, row->cell);
+		if (!is_foreign(csv, row->cell, rank->id))
+			rc = take_row(&load, row->cell);
 	}
 	if (rc == NP_OK && rank->times.count == 0)
 		rc = np_fail(err, NP_E_NOTFOUND, "'%s' has no rows: it was cut short", path);

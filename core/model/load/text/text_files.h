@@ -23,6 +23,10 @@ int np_load_metadata_value(struct np_rank *rank, const char *name, const struct 
 int np_load_analysis_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
 			struct np_err *err) NP_MUST_USE;
 
+/* cluster_analysis.db: the same of all ranks, of which those of `rank` are taken. */
+int np_load_cluster_db(struct np_rank *rank, const char *path, struct np_strtab *strings,
+		       struct np_err *err) NP_MUST_USE;
+
 /* kernel_details.csv or op_summary: kernels and operators with their times. */
 int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		    struct np_err *err) NP_MUST_USE;
@@ -31,7 +35,10 @@ int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *st
 int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_idmap *types,
 			 struct np_err *err) NP_MUST_USE;
 
-/* step_trace_time.csv: what the vendor's exporter derived. */
+/*
+ * step_trace_time.csv: what the vendor's exporter derived; of cluster_step_trace_time.csv the rows
+ * of `rank`.
+ */
 int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		       struct np_err *err) NP_MUST_USE;
 
