@@ -3,6 +3,10 @@
 #include "npuprof/analysis.h"
 
 #include "npuprof/align.h"
+#include "npuprof/notes.h"
+#include "npuprof/run.h"
+
+#include <inttypes.h>
 
 void np_analysis_free(struct np_analysis *analysis)
 {
@@ -196,6 +200,24 @@ int np_analysis_explain(struct np_analysis *analysis, struct np_err *err)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
+/* What names the ends of links to ranks that were not profiled is an assumption. */
+static void note_assumed(struct np_analysis *analysis)
+{
+	const struct np_cluster *cluster = analysis->cluster;
+
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		const struct np_communicator *each = &cluster->communicators.item[i];
+
+		if (each->assumed && each->size > each->observed_count)
+			np_note_add(&analysis->run->notes, NP_NOTE_WARNING, NP_NO_RANK,
+				    analysis->run->roots.count ? analysis->run->roots.item[0] : "",
+				    "communicators",
+				    "nothing says how many ranks the job has: %" PRIu64
+				    ", the largest with %zu, is assumed to be of all of them",
+				    each->hash, each->size);
+	}
+}
+
 int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, size_t threads,
 		      struct np_analysis **ret, struct np_err *err)
 {
@@ -209,8 +231,12 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 	analysis->run = run;
 	rc = np_cluster_build(run, &analysis->cluster, err);
 	/* The collector knows how many ranks it started. */
-	if (rc == NP_OK && manifest && analysis->cluster->parallel.world == 0)
+	if (rc == NP_OK && manifest && analysis->cluster->parallel.world == 0) {
 		analysis->cluster->parallel.world = manifest->world;
+		rc = np_cluster_name_world(analysis->cluster, err);
+	}
+	if (rc == NP_OK)
+		note_assumed(analysis);
 	if (rc == NP_OK)
 		rc = align(analysis, manifest, threads, err);
 	if (rc == NP_OK)

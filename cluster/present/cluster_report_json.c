@@ -393,7 +393,8 @@ static int put_links(struct np_jsonout *out, const struct np_analysis *analysis,
 		{ "bytes", NULL },     { "time_ns", NULL },
 		{ "gb_per_s", NULL },  { "peers_gb_per_s", NULL },
 		{ "retries", NULL },   { "verdict", NULL },
-		{ "kind", NULL },
+		{ "kind", NULL },      { "src_local", NULL },
+		{ "dst_local", NULL },
 	};
 
 	return np_jsonout_relation(out, "links", &np_table_link, analysis, fields, NP_COUNT(fields),

@@ -65,9 +65,15 @@ static int add_link(const struct np_cluster *cluster, const struct np_communicat
 		    const struct np_rank *rank, const struct np_link *link,
 		    struct matrix_entries *entries, struct np_err *err)
 {
-	struct matrix_entry *entry = np_vec_add(&entries->list, err);
+	int64_t src = np_communicator_rank(communicator, link->src);
+	int64_t dst = np_communicator_rank(communicator, link->dst);
 	np_str step = rank->steps.item[link->step].id;
+	struct matrix_entry *entry;
 
+	/* Readers of this table take every number for a rank; np_link has the others. */
+	if (src < 0 || dst < 0)
+		return NP_OK;
+	entry = np_vec_add(&entries->list, err);
 	if (!entry)
 		return NP_E_NOMEM;
 	*entry = (struct matrix_entry){ .step = step,
@@ -76,8 +82,8 @@ static int add_link(const struct np_cluster *cluster, const struct np_communicat
 					.class_text = np_strtab_text(cluster->run->strings,
 								     link->op_class),
 					.pick = link->pick,
-					.src = np_communicator_rank(communicator, link->src),
-					.dst = np_communicator_rank(communicator, link->dst),
+					.src = src,
+					.dst = dst,
 					.bytes = link->bytes,
 					.time = link->time,
 					.transport = link->transport,

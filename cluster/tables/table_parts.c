@@ -10,8 +10,20 @@ static const struct np_column link_columns[] = {
 	{ "src", NP_INTEGER },         { "dst", NP_INTEGER },     { "transport", NP_TEXT },
 	{ "plane", NP_INTEGER },       { "bytes", NP_INTEGER },   { "time_ns", NP_INTEGER },
 	{ "verdict", NP_TEXT },        { "kind", NP_TEXT },       { "gb_per_s", NP_REAL },
-	{ "peers_gb_per_s", NP_REAL }, { "retries", NP_INTEGER },
+	{ "peers_gb_per_s", NP_REAL }, { "retries", NP_INTEGER }, { "src_local", NP_INTEGER },
+	{ "dst_local", NP_INTEGER },
 };
+
+/* An end that no rank of the job is known for: its number in the communicator is all there is. */
+static struct np_cell local_cell(int64_t end)
+{
+	return np_cell_integer(end < 0 && end != NP_UNKNOWN ? -1 - end : NP_UNKNOWN);
+}
+
+static struct np_cell end_cell(int64_t end)
+{
+	return np_cell_integer(end < 0 ? NP_UNKNOWN : end);
+}
 
 static int produce_links(const void *model, struct np_sink *sink, struct np_err *err)
 {
@@ -23,7 +35,7 @@ static int produce_links(const void *model, struct np_sink *sink, struct np_err 
 
 		rc = np_sink_row(sink,
 				 (struct np_cell[]){
-					 np_cell_integer(link->src), np_cell_integer(link->dst),
+					 end_cell(link->src), end_cell(link->dst),
 					 np_cell_text(np_run_text(analysis->run, link->transport)),
 					 np_cell_integer(link->plane), np_cell_integer(link->bytes),
 					 np_cell_integer(link->time),
@@ -31,7 +43,8 @@ static int produce_links(const void *model, struct np_sink *sink, struct np_err 
 					 np_cell_text(np_link_fault_name(link->fault)),
 					 np_cell_real(np_link_gb_per_s(link)),
 					 np_cell_real(np_link_peers_gb_per_s(link)),
-					 np_cell_integer(link->troubled) },
+					 np_cell_integer(link->troubled), local_cell(link->src),
+					 local_cell(link->dst) },
 				 err);
 	}
 	return rc;

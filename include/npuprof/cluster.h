@@ -32,10 +32,11 @@ struct np_communicator {
 	bool p2p;
 	/*
 	 * Global rank by local rank, NP_NO_RANK where neither the metadata nor a
-	 * rank's link to itself says it.
+	 * rank's link to itself says it. Of a communicator of all ranks both are equal.
 	 */
 	int32_t *global;
 	size_t global_count;
+	bool assumed; /* that it is one of all ranks: the largest, and those profiled fit */
 };
 
 /* Place in the parallel dimensions; -1 where it is not known. */
@@ -78,6 +79,13 @@ const struct np_communicator *np_cluster_communicator(const struct np_cluster *c
  * numbers are no ranks, and the local one can be read back. NP_UNKNOWN for no peer.
  */
 int64_t np_communicator_rank(const struct np_communicator *communicator, int32_t local);
+
+/*
+ * Local ranks are global ones in a communicator as large as the job. Where nobody says how large
+ * that is, the largest communicator is taken for it if every profiled rank has the same number in
+ * it. Done by np_cluster_build(); again for who learns the size later.
+ */
+int np_cluster_name_world(struct np_cluster *cluster, struct np_err *err) NP_MUST_USE;
 
 /* Number of ranks of the job, or 0 when nothing is known. */
 int32_t np_cluster_world(const struct np_cluster *cluster);

@@ -91,10 +91,10 @@ behaviour 'links between profiled ranks are equal'
 expect_equal "$(differing ClusterCommunicationMatrix 'step hccl_op_name group_name src_rank dst_rank' \
 	'transit_size transit_time' $rounding_ms)" 0
 
-behaviour 'links to ranks that were not profiled are kept, marked by negative numbers; theirs are lost'
-expect_equal "$(query "SELECT count(*), min(src_rank >= 0), count(DISTINCT dst_rank)
+behaviour 'links to ranks that were not profiled are named, for the communicator is of all; theirs are lost'
+expect_equal "$(query "SELECT count(*), min(src_rank >= 0), count(DISTINCT dst_rank), min(dst_rank), max(dst_rank)
 	FROM main.ClusterCommunicationMatrix
-	WHERE hccl_op_name = 'Total Op Info' AND dst_rank < 0")" '12|1|6'
+	WHERE hccl_op_name = 'Total Op Info' AND dst_rank > 1")" '12|1|6|2.0|7.0'
 
 behaviour 'the communicator has its name, which theirs lacks'
 expect_equal "$(query 'SELECT type, rank_set, group_name, group_id FROM main.CommunicationGroupMapping')" \

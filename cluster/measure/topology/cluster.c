@@ -285,6 +285,98 @@ static void map_by_self_links(struct np_cluster *cluster)
 	}
 }
 
+/* --- the communicator of the world ----------------------------------------------------------- */
+
+/* Ranks of the job as its metadata say, or those of its default group; 0 when nothing does. */
+static size_t find_world(const struct np_cluster *cluster)
+{
+	if (cluster->parallel.world > 0)
+		return (size_t)cluster->parallel.world;
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		const struct np_communicator *each = &cluster->communicators.item[i];
+		const char *name = np_run_text(cluster->run, each->pg_name);
+
+		if (each->members && name && strcmp(name, "default_group") == 0)
+			return each->member_count;
+	}
+	return 0;
+}
+
+/* Is no rank known to have another number in it than it has in the job? */
+static bool may_be_world(const struct np_communicator *communicator)
+{
+	for (size_t i = 0; i < communicator->global_count; i++) {
+		if (communicator->global[i] != NP_NO_RANK && communicator->global[i] != (int32_t)i)
+			return false;
+	}
+	for (size_t i = 0; i < communicator->observed_count; i++) {
+		if (communicator->observed[i] < 0 ||
+		    (size_t)communicator->observed[i] >= communicator->global_count)
+			return false;
+	}
+	return true;
+}
+
+/* Is every rank of the run known to have the same number in it as in the job? */
+static bool seems_world(const struct np_cluster *cluster,
+			const struct np_communicator *communicator)
+{
+	const struct np_run *run = cluster->run;
+
+	if (!may_be_world(communicator))
+		return false;
+	for (size_t i = 0; i < run->sources.count; i++) {
+		int32_t id = run->ranks[i] ? run->ranks[i]->id : -1;
+
+		/* Numbers that were given here say nothing. */
+		if (run->sources.item[i].rank_from >= NP_RANK_ASSUMED)
+			return false;
+		if (run->ranks[i] && (id < 0 || (size_t)id >= communicator->global_count ||
+				      communicator->global[id] != id))
+			return false;
+	}
+	return true;
+}
+
+static int name_members(struct np_cluster *cluster, struct np_communicator *communicator,
+			struct np_err *err)
+{
+	int32_t *members = np_arena_array(cluster->arena, communicator->size, sizeof(*members));
+
+	if (!members)
+		return np_fail_nomem(err, "communicators");
+	for (size_t i = 0; i < communicator->size; i++)
+		members[i] = (int32_t)i;
+	communicator->members = members;
+	communicator->member_count = communicator->size;
+	return NP_OK;
+}
+
+int np_cluster_name_world(struct np_cluster *cluster, struct np_err *err)
+{
+	size_t world = find_world(cluster);
+	size_t largest = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		if (cluster->communicators.item[i].size > largest)
+			largest = cluster->communicators.item[i].size;
+	}
+	for (size_t i = 0; i < cluster->communicators.count && rc == NP_OK; i++) {
+		struct np_communicator *each = &cluster->communicators.item[i];
+
+		if (each->members || each->size != (world > 0 ? world : largest) ||
+		    !(world > 0 ? may_be_world(each) : seems_world(cluster, each)))
+			continue;
+		each->assumed = world == 0;
+		for (size_t j = 0; j < each->global_count; j++)
+			each->global[j] = (int32_t)j;
+		if (world > 0)
+			rc = name_members(cluster, each, err);
+	}
+	return rc;
+}
+
 /* --- everything ------------------------------------------------------------------------------ */
 
 static void find_parallel(struct np_cluster *cluster)
@@ -364,8 +456,10 @@ int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct n
 		rc = allocate_maps(cluster, err);
 	if (rc == NP_OK) {
 		map_by_self_links(cluster);
-		rc = np_cluster_find_places(cluster, err);
+		rc = np_cluster_name_world(cluster, err);
 	}
+	if (rc == NP_OK)
+		rc = np_cluster_find_places(cluster, err);
 	if (rc == NP_OK)
 		rc = np_cluster_find_stages(cluster, err);
 	if (rc < 0)
