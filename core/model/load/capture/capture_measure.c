@@ -173,6 +173,32 @@ static int capture_meter_take(struct capture *capture, struct capture_place *pla
 	return rc;
 }
 
+/* Behind the last step: the first that computes, and the first operator, end its last gap. */
+static int take_next(struct capture *capture, struct capture_place place, uint16_t device)
+{
+	const struct np_rank *rank = capture->rank;
+	int rc = NP_OK;
+
+	for (bool found = false; rc == NP_OK && !found && place.task < capture->tasks.count;
+	     place.task++) {
+		const struct capture_task *task = &capture->tasks.item[place.task];
+
+		if (task->device != device)
+			break;
+		found = task->computes;
+		if (found)
+			rc = capture_meter_task_outside(capture, task);
+	}
+	for (bool found = false; rc == NP_OK && !found && place.op < rank->ops.count; place.op++) {
+		found = capture_op_device(capture, rank->ops.item[place.op].device,
+					  capture->op_connections.item[place.op]) ==
+			capture->devices.item[device];
+		if (found)
+			rc = capture_meter_op_outside(capture, (uint32_t)place.op);
+	}
+	return rc;
+}
+
 static int measure_device(struct capture *capture, uint16_t device)
 {
 	const struct np_rank *rank = capture->rank;
@@ -195,10 +221,8 @@ static int measure_device(struct capture *capture, uint16_t device)
 		if (rc == NP_OK)
 			rc = capture_meter_end(capture);
 	}
-	/* What started behind the last step is in none. */
 	if (rc == NP_OK && capture->meter)
-		rc = capture_meter_take(capture, place, device,
-					(struct np_span){ NP_NS_MAX, NP_NS_MAX });
+		rc = take_next(capture, *place, device);
 	capture_meter_end_device(capture);
 	while (place->task < capture->tasks.count &&
 	       capture->tasks.item[place->task].device == device)

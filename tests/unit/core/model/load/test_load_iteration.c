@@ -234,6 +234,24 @@ static void the_idle_time_that_begins_in_a_window_is_known(void **state)
 	}
 }
 
+/* A kernel 3100-3200 of no step, behind the last, which ended at 2500: its window ends at 3000. */
+static void work_behind_the_last_step_ends_its_idle_time(void **state)
+{
+	(void)state;
+	make_rank_db(0, "INSERT INTO TASK(startNs, endNs, deviceId, connectionId, globalTaskId,"
+			" taskType) VALUES(3100000, 3200000, 4, 77, 130, 1),"
+			" (3300000, 3400000, 4, 78, 131, 1);"
+			"INSERT INTO COMPUTE_TASK_INFO VALUES(2, 130, 8, 0, 1, 2),"
+			" (2, 131, 8, 0, 1, 2)");
+	{
+		with_run *run = load();
+		const struct np_rank *rank = np_run_rank(run, 0);
+
+		assert_int_equal(time_of(run, rank, "11", 4)->trailing, 600000);
+		assert_int_equal(np_step_iteration(time_of(run, rank, "11", 4)), NP_UNKNOWN);
+	}
+}
+
 /* The device outlives the host's step: the gap begins where the window ends. */
 static void idle_time_behind_the_window_is_of_no_step(void **state)
 {
@@ -263,6 +281,7 @@ int main(void)
 		with_fixture(files_of_the_vendor_alone_have_none),
 		with_fixture(each_device_has_its_own),
 		with_fixture(the_idle_time_that_begins_in_a_window_is_known),
+		with_fixture(work_behind_the_last_step_ends_its_idle_time),
 		with_fixture(idle_time_behind_the_window_is_of_no_step),
 	};
 
