@@ -141,6 +141,25 @@ static void put_other_cause(struct np_buf *buf, const struct np_fix *fix)
 	}
 }
 
+/* A stage that has more kernels than others is not slow. */
+static bool put_split(struct np_buf *buf, const struct np_analysis *analysis,
+		      const struct np_fix *fix)
+{
+	for (size_t i = 0; i < analysis->whatif.rows.count; i++) {
+		const struct np_whatif_row *row = &analysis->whatif.rows.item[i];
+
+		if (!row->split || fix->kind != NP_FIX_STAGE || row->fix.kind != fix->kind ||
+		    strcmp(row->fix.what, fix->what) != 0)
+			continue;
+		np_buf_printf(buf,
+			      "the pipeline is unevenly split: stage %s has more kernels than the"
+			      " others, which are as fast as theirs",
+			      fix->what);
+		return true;
+	}
+	return false;
+}
+
 /* "it", "it, rank 7 and host gaps" */
 static void put_repaired(struct np_buf *buf, const struct np_verdict *verdict)
 {
@@ -249,7 +268,7 @@ void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis
 	case NP_VERDICT_REPAIR:
 		if (verdict->named != UINT32_MAX)
 			put_culprit(buf, analysis, verdict);
-		else
+		else if (!put_split(buf, analysis, &verdict->fix))
 			put_other_cause(buf, &verdict->fix);
 		put_gain(buf, analysis, verdict);
 		if (verdict->named != UINT32_MAX)

@@ -13,13 +13,15 @@
  *
  * A repair replaces durations by those of peers: the ranks of the same stage, in
  * the same step, that are not repaired themselves; what is shorter already stays
- * as it is, so more repairs never make it slower. The replay of a scenario with the
+ * as it is, so more repairs never make it slower (but for a pipeline that is unevenly
+ * split: who gets work of another takes longer). The replay of a scenario with the
  * repair, against the replay of the scenario as it was, is its gain.
  *
  *	rank:R           computing, host gaps and time between steps of this rank as the mean
  *	                 of its peers
  *	host:H           those of its ranks together as of the ranks of other hosts
- *	stage:S          computing of a stage as the mean of the other stages
+ *	stage:S          kernels of a stage as fast as the same ones of other stages; one that
+ *	                 has more kernels than others gives work to those that have less
  *	optype:GLOB      kernels of these types as the mean of each rank's peers
  *	role:R group:N   transfers of these communicators as the median of like ones
  *	link:A-B         transfers between two ranks at the speed of like links
@@ -89,6 +91,7 @@ struct np_whatif_row {
 	np_ns alone; /* what it costs by itself, where all else is ideal; NP_UNKNOWN if not asked */
 	bool lasting; /* false of a host that is slower in some steps and faster in others */
 	bool evident; /* a rank, or stage, that clearly takes longer than its peers */
+	bool split;   /* a stage that has more, or other, kernels than the others */
 	bool steady;  /* a rank that takes longer than its peers in most steps */
 };
 

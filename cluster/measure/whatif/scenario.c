@@ -41,7 +41,8 @@ void scenario_undo(struct scenario_draft *scenario, const struct scenario_draft 
 {
 	for (size_t i = 0; i < replay->cells.count; i++) {
 		for (int kind = 0; kind < NP_WORK_KINDS; kind++) {
-			if (repaired->work[i][kind] < 1)
+			/* Those that get work of another take longer. */
+			if (repaired->work[i][kind] < 1 || repaired->work[i][kind] > 1)
 				scenario->work[i][kind] = 1;
 		}
 	}

@@ -68,6 +68,15 @@ int scenario_repair_types(const struct np_replay *replay, const struct np_fix *f
 int scenario_stage_ratios(const struct np_replay *replay, double *ret, struct np_err *err)
 	NP_MUST_USE;
 
+/* Why a stage takes longer than others. */
+struct stage_kernels {
+	bool split;    /* it has more, or other, kernels than they have */
+	double slower; /* its kernels take so many times as long; NaN where they were not counted */
+};
+
+int scenario_stage_kernels(const struct np_replay *replay, int32_t stage, struct stage_kernels *ret,
+			   struct np_err *err) NP_MUST_USE;
+
 /* The repair of a slow link: of all links of its end if that is a bad sender or receiver. */
 void whatif_name_link(const struct np_link_speed *link, struct np_fix *ret);
 

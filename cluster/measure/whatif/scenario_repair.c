@@ -231,6 +231,12 @@ int scenario_is_lasting(const struct np_whatif_input *input, const struct np_fix
 
 /* --- stages ---------------------------------------------------------------------------------- */
 
+/* What a rank of a stage computes in the step, on average. */
+static double stage_mean(const struct mean *mean)
+{
+	return mean->count > 0 ? mean->work[NP_WORK_COMPUTE] / (double)mean->count : 0;
+}
+
 /* What the ranks of all other stages compute in the step, on average. */
 static double other_stages(const means *list, np_str step, int32_t stage)
 {
@@ -246,10 +252,94 @@ static double other_stages(const means *list, np_str step, int32_t stage)
 	return count > 0 ? work / count : 0;
 }
 
+/* The stages of a step: their mean, and by how much those below are below it. */
+static double even_stages(const means *list, np_str step, double *ret_below)
+{
+	double sum = 0;
+	double count = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->item[i].step == step && list->item[i].stage >= 0) {
+			sum += stage_mean(&list->item[i]);
+			count++;
+		}
+	}
+	sum = count > 0 ? sum / count : 0;
+	*ret_below = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->item[i].step == step && list->item[i].stage >= 0)
+			*ret_below += fmax(sum - stage_mean(&list->item[i]), 0);
+	}
+	return sum;
+}
+
+/*
+ * A stage that has more kernels than others: what it has above the mean is done by those
+ * that are below it.
+ */
+static int even_out(const struct np_replay *replay, means *list, int32_t stage,
+		    struct scenario_draft *scenario, struct np_err *err)
+{
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+		float *factor = &scenario->work[i][NP_WORK_COMPUTE];
+		struct mean *own;
+		struct mean *long_one;
+		double below;
+		double even = even_stages(list, cell->step, &below);
+		double moved;
+
+		if (!cell->timed || replay->stages[cell->rank] < 0)
+			continue;
+		own = scenario_mean(list, cell->step, replay->stages[cell->rank], err);
+		if (!own)
+			return NP_E_NOMEM;
+		long_one = scenario_mean(list, cell->step, stage, err);
+		/* The list may have moved. */
+		own = scenario_mean(list, cell->step, replay->stages[cell->rank], err);
+		if (!long_one || !own)
+			return NP_E_NOMEM;
+		moved = stage_mean(long_one) - even;
+		if (stage_mean(own) <= 0 || moved <= 0)
+			continue;
+		if (replay->stages[cell->rank] == stage)
+			scenario_lower(factor, even / stage_mean(own));
+		else if (below > 0 && stage_mean(own) < even && *factor >= 1)
+			*factor *= (float)(1 + moved * (even - stage_mean(own)) / below /
+						       stage_mean(own));
+	}
+	return NP_OK;
+}
+
+/* The stage as a whole: how its ranks differ stays as it is. */
+static int speed_up(const struct np_replay *replay, means *list, int32_t stage, double slower,
+		    struct scenario_draft *scenario, struct np_err *err)
+{
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+		struct mean *own;
+		double others;
+
+		if (!cell->timed || replay->stages[cell->rank] != stage)
+			continue;
+		own = scenario_mean(list, cell->step, stage, err);
+		if (!own)
+			return NP_E_NOMEM;
+		others = other_stages(list, cell->step, stage);
+		if (!isnan(slower))
+			scenario_lower(&scenario->work[i][NP_WORK_COMPUTE], 1 / slower);
+		else if (own->work[NP_WORK_COMPUTE] > 0 && others > 0)
+			scenario_lower(&scenario->work[i][NP_WORK_COMPUTE],
+				       others / stage_mean(own));
+	}
+	return NP_OK;
+}
+
 static int repair_stage(const struct np_whatif_input *input, const struct np_fix *fix,
 			struct scenario_draft *scenario, struct np_err *err)
 {
 	const struct np_replay *replay = input->replay;
+	struct stage_kernels kernels = { 0 };
 	means list = { 0 };
 	int64_t stage;
 	int rc;
@@ -258,23 +348,13 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 	    (size_t)stage >= replay->stage_count)
 		return np_fail(err, NP_E_USAGE, "there is no stage '%s': this run has %zu stages",
 			       fix->what, replay->stage_count);
-	rc = scenario_add_means(replay, NULL, &list, err);
-	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
-		const struct np_replay_cell *cell = &replay->cells.item[i];
-		struct mean *own;
-		double others;
-
-		if (!cell->timed || replay->stages[cell->rank] != stage)
-			continue;
-		own = scenario_mean(&list, cell->step, (int32_t)stage, err);
-		others = other_stages(&list, cell->step, (int32_t)stage);
-		/* The stage as a whole: how its ranks differ stays as it is. */
-		if (!own)
-			rc = NP_E_NOMEM;
-		else if (own->work[NP_WORK_COMPUTE] > 0 && others > 0)
-			scenario_lower(&scenario->work[i][NP_WORK_COMPUTE],
-				       others * (double)own->count / own->work[NP_WORK_COMPUTE]);
-	}
+	rc = scenario_stage_kernels(replay, (int32_t)stage, &kernels, err);
+	if (rc == NP_OK)
+		rc = scenario_add_means(replay, NULL, &list, err);
+	if (rc == NP_OK)
+		rc = kernels.split ? even_out(replay, &list, (int32_t)stage, scenario, err)
+				   : speed_up(replay, &list, (int32_t)stage, kernels.slower,
+					      scenario, err);
 	np_vec_release(&list);
 	return rc;
 }

@@ -289,3 +289,141 @@ int scenario_stage_ratios(const struct np_replay *replay, double *ret, struct np
 	release(&all);
 	return rc;
 }
+
+/* Of what a stage takes longer than others, more than this is by other kernels than they have. */
+#define BY_KERNELS 0.5
+
+/* So far counts of kernels may be apart and still be the same. */
+#define SAME_COUNT 0.02
+
+/* Kernels of so much of a stage's time say how fast all of them are. */
+#define SAYS_SPEED 0.1
+
+/* Kernels of one type on one rank. */
+struct type_time {
+	np_str type;
+	bool own; /* on a rank of the stage */
+	double time;
+	double count;
+};
+
+typedef NP_VEC(struct type_time) type_times;
+
+static int by_type(const void *left, const void *right)
+{
+	const struct type_time *a = left;
+	const struct type_time *b = right;
+
+	if (a->type != b->type)
+		return a->type < b->type ? -1 : 1;
+	return (a->own > b->own) - (a->own < b->own);
+}
+
+static int list_types(const struct np_replay *replay, int32_t stage, type_times *ret,
+		      struct np_err *err)
+{
+	const struct np_run *run = replay->align->run;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->kernels.count; j++) {
+			const struct np_statistic *kernels = &rank->kernels.item[j];
+			struct type_time *each = np_vec_add(ret, err);
+
+			if (!each)
+				return NP_E_NOMEM;
+			*each = (struct type_time){ kernels->name, replay->stages[i] == stage,
+						    (double)kernels->total,
+						    (double)kernels->count };
+		}
+	}
+	if (ret->count > 0)
+		qsort(ret->item, ret->count, sizeof(ret->item[0]), by_type);
+	return NP_OK;
+}
+
+/* Medians over ranks of what they spend on a type, and how often. */
+struct type_medians {
+	double time;
+	double count;
+};
+
+static struct type_medians medians_of(const struct type_time *list, size_t count, double *values)
+{
+	struct type_medians medians = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		values[i] = list[i].time;
+	medians.time = count > 0 ? np_median(values, count) : 0;
+	for (size_t i = 0; i < count; i++)
+		values[i] = list[i].count;
+	medians.count = count > 0 ? np_median(values, count) : 0;
+	return medians;
+}
+
+/* What a stage takes, and what others do for the same: where they have as many kernels. */
+struct stage_speed {
+	double whole; /* all types */
+	double same;  /* of that, types that others have as many of */
+	double others;
+};
+
+static void see_type(const type_times *list, size_t from, size_t to, double *values,
+		     struct stage_speed *speed)
+{
+	size_t own = from;
+	struct type_medians mine;
+	struct type_medians theirs;
+
+	while (own < to && !list->item[own].own)
+		own++;
+	theirs = medians_of(&list->item[from], own - from, values);
+	mine = medians_of(&list->item[own], to - own, values);
+	speed->whole += mine.time;
+	if (mine.count > 0 && fabs(mine.count - theirs.count) <= SAME_COUNT * mine.count) {
+		speed->same += mine.time;
+		speed->others += theirs.time;
+	}
+}
+
+/* How many times as long its kernels take as the same ones elsewhere; NaN where nothing says. */
+static int kernel_ratio(const struct np_replay *replay, int32_t stage, bool *ret_counted,
+			double *ret, struct np_err *err)
+{
+	type_times list = { 0 };
+	struct stage_speed speed = { 0 };
+	int rc = list_types(replay, stage, &list, err);
+	double *values = malloc((list.count + 1) * sizeof(*values));
+
+	if (rc == NP_OK && !values)
+		rc = np_fail_nomem(err, "stages");
+	for (size_t from = 0, to = 0; rc == NP_OK && from < list.count; from = to) {
+		while (to < list.count && list.item[to].type == list.item[from].type)
+			to++;
+		see_type(&list, from, to, values, &speed);
+	}
+	*ret_counted = speed.whole > 0;
+	*ret = speed.same > SAYS_SPEED * speed.whole && speed.others > 0
+		       ? fmax(speed.same / speed.others, 1)
+		       : 1;
+	free(values);
+	np_vec_release(&list);
+	return rc;
+}
+
+int scenario_stage_kernels(const struct np_replay *replay, int32_t stage, struct stage_kernels *ret,
+			   struct np_err *err)
+{
+	double own = mean_of(replay, NULL, stage, true);
+	double others = mean_of(replay, NULL, stage, false);
+	bool counted;
+	int rc = kernel_ratio(replay, stage, &counted, &ret->slower, err);
+
+	/* As many kernels as it has, each as fast as those of the others. */
+	ret->split = rc == NP_OK && counted && own > others &&
+		     own / ret->slower - others > BY_KERNELS * (own - others);
+	if (!counted)
+		ret->slower = (double)NAN;
+	return rc;
+}

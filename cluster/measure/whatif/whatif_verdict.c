@@ -195,11 +195,15 @@ static int find_stages(const struct np_replay *replay, struct np_whatif *whatif,
 
 	for (size_t i = 0; i < whatif->rows.count && rc == NP_OK; i++) {
 		struct np_whatif_row *row = &whatif->rows.item[i];
+		struct stage_kernels kernels = { 0 };
 		int64_t stage;
 
-		if (row->fix.kind == NP_FIX_STAGE &&
-		    np_text_to_int(row->fix.what, strlen(row->fix.what), &stage))
-			row->evident = ratios[stage] > STAGE_LONGER;
+		if (row->fix.kind != NP_FIX_STAGE ||
+		    !np_text_to_int(row->fix.what, strlen(row->fix.what), &stage))
+			continue;
+		row->evident = ratios[stage] > STAGE_LONGER;
+		rc = scenario_stage_kernels(replay, (int32_t)stage, &kernels, err);
+		row->split = kernels.split;
 	}
 	free(ratios);
 	return rc;

@@ -634,6 +634,72 @@ static void a_stage_can_be_as_long_as_the_others(void **state)
 	assert_int_equal(WITH(&input, "rank:3"), 16 * MS);
 }
 
+static const struct np_whatif_row *row_of(const struct np_whatif *whatif, enum np_fix_kind kind,
+					  const char *what)
+{
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		if (whatif->rows.item[i].fix.kind == kind &&
+		    strcmp(whatif->rows.item[i].fix.what, what) == 0)
+			return &whatif->rows.item[i];
+	}
+	fail_msg("%s was not tried", what);
+	return NULL;
+}
+
+/* All ranks have kernels of one type: so many in each stage, for so long together. */
+static void count_kernels(struct np_run *run, const int64_t counts[2], const np_ns totals[2])
+{
+	for (size_t i = 0; i < 4; i++) {
+		struct np_statistic *kernels = np_vec_add(&run->ranks[i]->kernels, NULL);
+
+		assert_non_null(kernels);
+		*kernels = (struct np_statistic){ .name = intern(run, "MatMulV2"),
+						  .count = counts[i / 2],
+						  .total = totals[i / 2] };
+	}
+}
+
+static void a_stage_whose_kernels_take_longer_is_slow(void **state)
+{
+	with_run *run = pipeline_run();
+
+	(void)state;
+	count_kernels(run, (int64_t[]){ 5, 5 }, (np_ns[]){ 5 * MS, 10 * MS });
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+		struct np_whatif whatif = { 0 };
+		struct np_err err = NP_ERR_INIT;
+
+		assert_int_equal(WITH(&input, "stage:1"), 6 * MS + 9 * MS / 2 + 1 * MS);
+		assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+		assert_false(row_of(&whatif, NP_FIX_STAGE, "1")->split);
+		np_whatif_release(&whatif);
+	}
+}
+
+/* 10 and 5 become 7.5 and 7.5: the first stage is done 2.5 ms later. */
+static void a_stage_that_has_more_kernels_gives_work_to_others(void **state)
+{
+	with_run *run = pipeline_run();
+
+	(void)state;
+	count_kernels(run, (int64_t[]){ 5, 10 }, (np_ns[]){ 5 * MS, 10 * MS });
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+		struct np_whatif whatif = { 0 };
+		struct np_err err = NP_ERR_INIT;
+
+		assert_int_equal(WITH(&input, "stage:1"), 8500000 + 9 * MS * 3 / 4 + 1 * MS);
+		assert_int_equal(WITH(&input, "stage:0"), 16 * MS);
+		assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+		assert_true(row_of(&whatif, NP_FIX_STAGE, "1")->split);
+		assert_false(row_of(&whatif, NP_FIX_STAGE, "0")->split);
+		np_whatif_release(&whatif);
+	}
+}
+
 /* --- experts ---------------------------------------------------------------------------------- */
 
 /*
@@ -1023,18 +1089,6 @@ static void a_team_is_named_before_what_all_ranks_have_in_common(void **state)
 	np_whatif_release(&whatif);
 }
 
-static const struct np_whatif_row *row_of(const struct np_whatif *whatif, enum np_fix_kind kind,
-					  const char *what)
-{
-	for (size_t i = 0; i < whatif->rows.count; i++) {
-		if (whatif->rows.item[i].fix.kind == kind &&
-		    strcmp(whatif->rows.item[i].fix.what, what) == 0)
-			return &whatif->rows.item[i];
-	}
-	fail_msg("%s was not tried", what);
-	return NULL;
-}
-
 /* Rank 1 computes 12 ms instead of 10 in every step, rank 2 16 ms in one of them. */
 static void a_rank_that_is_longer_than_its_peers_in_every_step_is_evident(void **state)
 {
@@ -1260,6 +1314,8 @@ int main(void)
 		cmocka_unit_test(a_repaired_link_is_no_faster_than_the_next_one),
 		cmocka_unit_test(all_links_of_a_sender_or_receiver_can_be_as_their_like),
 		cmocka_unit_test(a_stage_can_be_as_long_as_the_others),
+		cmocka_unit_test(a_stage_whose_kernels_take_longer_is_slow),
+		cmocka_unit_test(a_stage_that_has_more_kernels_gives_work_to_others),
 		cmocka_unit_test(tokens_can_be_spread_evenly),
 		cmocka_unit_test(the_curve_takes_the_best_on_top_of_those_before),
 		cmocka_unit_test(what_a_rank_costs_by_itself_is_told),
