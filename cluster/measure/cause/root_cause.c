@@ -608,8 +608,8 @@ static int trace(struct tracer *tracer, size_t threads)
 	int rc = ahead_init(&tracer->ahead, &tracer->explainer, threads, tracer->err);
 
 	if (rc == NP_OK)
-		rc = progress_init(&tracer->progress, tracer->align, tracer->explainer.waits,
-				   threads, tracer->err);
+		rc = progress_init(&tracer->progress, tracer->align, tracer->explainer.clock,
+				   tracer->explainer.waits, threads, tracer->err);
 	if (rc == NP_OK)
 		rc = common_init(&tracer->common, tracer->align, &tracer->progress, tracer->err);
 	if (rc == NP_OK)

@@ -3,6 +3,7 @@
 #include "root_cause_progress.h"
 
 #include "npuprof/align.h"
+#include "npuprof/late_begin.h"
 #include "npuprof/rank.h"
 #include "npuprof/workers.h"
 
@@ -261,7 +262,7 @@ static int mark_rank(const struct progress *progress, uint32_t index, struct np_
 {
 	const struct np_rank *rank = progress->align->run->ranks[index];
 	struct progress_rank *own = &progress->ranks[index];
-	struct spent_sum sum = { 0 };
+	struct spent_sum sum = { .by[SPENT_HOST] = progress->late[index].host };
 	int rc = NP_OK;
 
 	for (uint32_t i = 0; i < rank->activity.cells.count && rc == NP_OK; i++) {
@@ -330,21 +331,23 @@ static void mark_one(void *context, size_t index)
 }
 
 int progress_init(struct progress *progress, const struct np_align *align,
-		  const struct np_waits *waits, size_t threads, struct np_err *err)
+		  const struct np_clock *clock, const struct np_waits *waits, size_t threads,
+		  struct np_err *err)
 {
 	size_t count = align->run->sources.count;
 	struct np_workers workers = { .threads = threads };
 	struct marking marking = { .progress = progress,
 				   .errors = calloc(count + 1, sizeof(*marking.errors)) };
-	int rc = NP_OK;
+	int rc;
 
 	*progress = (struct progress){ .align = align, .waits = waits };
 	progress->ranks = calloc(count + 1, sizeof(*progress->ranks));
 	progress->wait = malloc(((size_t)align->op_count + 1) * sizeof(*progress->wait));
-	if (progress->ranks && progress->wait && marking.errors)
+	rc = progress->ranks && progress->wait && marking.errors
+		     ? np_late_begin_measure(align->run, clock, NULL, &progress->late, err)
+		     : np_fail_nomem(err, "progress of ranks");
+	if (rc == NP_OK)
 		np_workers_run(&workers, count, mark_one, &marking);
-	else
-		rc = np_fail_nomem(err, "progress of ranks");
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
 		if (marking.errors[i].code != NP_OK)
 			rc = np_fail(err, marking.errors[i].code, "%s", marking.errors[i].text);
@@ -363,8 +366,10 @@ void progress_release(struct progress *progress)
 	}
 	free(progress->ranks);
 	free(progress->wait);
+	free(progress->late);
 	progress->ranks = NULL;
 	progress->wait = NULL;
+	progress->late = NULL;
 }
 
 /* --- looking up --------------------------------------------------------------------------------

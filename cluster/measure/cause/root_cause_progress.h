@@ -61,11 +61,13 @@ struct progress {
 	const struct np_align *align;
 	const struct np_waits *waits;
 	struct progress_rank *ranks;
-	uint32_t *wait; /* by at: see progress_wait() */
+	struct np_late_begin *late; /* by rank: the host's time before it began */
+	uint32_t *wait;             /* by at: see progress_wait() */
 };
 
 int progress_init(struct progress *progress, const struct np_align *align,
-		  const struct np_waits *waits, size_t threads, struct np_err *err) NP_MUST_USE;
+		  const struct np_clock *clock, const struct np_waits *waits, size_t threads,
+		  struct np_err *err) NP_MUST_USE;
 void progress_release(struct progress *progress);
 
 #define PROGRESS_UNKNOWN ((UINT32_C(1) << 30) - 1)

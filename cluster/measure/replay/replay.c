@@ -5,6 +5,7 @@
 #include "replay_draft.h"
 
 #include "npuprof/align.h"
+#include "npuprof/late_begin.h"
 #include "npuprof/rank.h"
 #include "npuprof/workers.h"
 
@@ -200,95 +201,23 @@ static void see_times(const struct building *building)
 
 /* --- late begins ----------------------------------------------------------------------------- */
 
-/* Ranks that were captured from the same step on, by the same clock, and of one stage. */
-struct starters {
-	np_str step;
-	uint32_t component; /* of the clock */
-	int32_t stage;
-	np_ns first;
-};
-
-typedef NP_VEC(struct starters) starters_list;
-
-static struct starters starters_of(const struct building *building, uint32_t index)
-{
-	const struct np_replay *replay = building->replay;
-
-	return (struct starters){ .step = replay->cells.item[replay->ranks[index].first_cell].step,
-				  .component = building->clock->ranks[index].component,
-				  .stage = replay->stages[index],
-				  .first = replay->ranks[index].begin };
-}
-
-static int add_starters(starters_list *list, const struct starters *starters, struct np_err *err)
-{
-	struct starters *added;
-
-	for (size_t i = 0; i < list->count; i++) {
-		struct starters *each = &list->item[i];
-
-		if (each->step != starters->step || each->component != starters->component ||
-		    each->stage != starters->stage)
-			continue;
-		each->first = starters->first < each->first ? starters->first : each->first;
-		return NP_OK;
-	}
-	added = np_vec_add(list, err);
-	if (!added)
-		return NP_E_NOMEM;
-	*added = *starters;
-	return NP_OK;
-}
-
-/*
- * Ranks begin together where they were captured from the same step on. Without steps
- * nothing tells, and a rank by itself, or with a clock of its own, has nobody to be later than.
- */
-static void begin_together(struct np_replay_rank *rank, const struct starters *own,
-			   const starters_list *list)
-{
-	np_ns all = rank->begin;
-	np_ns stage = rank->begin;
-
-	if (own->component == NP_CLOCK_ALONE)
-		return;
-	for (size_t i = 0; i < list->count; i++) {
-		const struct starters *each = &list->item[i];
-
-		if (each->step != own->step || each->component != own->component)
-			continue;
-		all = each->first < all ? each->first : all;
-		if (each->stage == own->stage)
-			stage = each->first;
-	}
-	rank->late_host = own->step == NP_STR_NONE ? 0 : rank->begin - stage;
-	rank->late_other = rank->begin - all - rank->late_host;
-	rank->begin = all;
-}
-
 static int see_late_begins(const struct building *building, struct np_err *err)
 {
 	struct np_replay *replay = building->replay;
-	starters_list list = { 0 };
-	int rc = NP_OK;
+	struct np_late_begin *late = NULL;
+	int rc = np_late_begin_measure(replay->align->run, building->clock, replay->stages, &late,
+				       err);
 
 	for (uint32_t i = 0; i < building->ranks && rc == NP_OK; i++) {
-		struct starters own;
+		struct np_replay_rank *rank = &replay->ranks[i];
 
-		if (!replay->ranks[i].any || replay->ranks[i].begin == NP_UNKNOWN)
+		if (!rank->any || rank->begin == NP_UNKNOWN || late[i].begin == NP_UNKNOWN)
 			continue;
-		own = starters_of(building, i);
-		rc = add_starters(&list, &own, err);
+		rank->begin = late[i].begin;
+		rank->late_host = late[i].host;
+		rank->late_other = late[i].other;
 	}
-	for (uint32_t i = 0; i < building->ranks && rc == NP_OK; i++) {
-		struct starters own;
-
-		if (!replay->ranks[i].any || replay->ranks[i].begin == NP_UNKNOWN)
-			continue;
-		own = starters_of(building, i);
-		begin_together(&replay->ranks[i], &own, &list);
-	}
-	np_vec_release(&list);
+	free(late);
 	return rc;
 }
 

@@ -16,7 +16,7 @@
  */
 
 /* An instance with all that makes it like others, and what it took from the last start on. */
-struct alike {
+struct absent_alike {
 	np_str type;
 	uint16_t bytes; /* class */
 	bool complete;
@@ -26,7 +26,7 @@ struct alike {
 };
 
 /* What an instance with members that were not profiled tells of them. */
-struct event {
+struct absent_event {
 	np_ns time;
 	uint32_t instance;
 	bool came; /* false: the instance has ended */
@@ -35,11 +35,11 @@ struct event {
 struct absence {
 	struct np_replay *replay;
 	const struct np_align *align;
-	NP_VEC(int32_t) profiled;   /* ids, ascending */
-	NP_VEC(int32_t) absent;     /* likewise, of members of communicators */
-	uint32_t *last;             /* by absent rank: slot of the instance that it left last */
-	NP_VEC(struct alike) alike; /* by likeness, complete ones first, then time */
-	NP_VEC(struct event) events;
+	NP_VEC(int32_t) profiled; /* ids, ascending */
+	NP_VEC(int32_t) absent;   /* likewise, of members of communicators */
+	uint32_t *last;           /* by absent rank: slot of the instance that it left last */
+	NP_VEC(struct absent_alike) alike; /* by likeness, complete ones first, then time */
+	NP_VEC(struct absent_event) events;
 	struct np_err *err;
 };
 
@@ -161,7 +161,7 @@ static size_t absent_of(const struct absence *all, const struct np_instance *ins
 
 /* --- transfers ------------------------------------------------------------------------------- */
 
-static int order_alike(const struct alike *a, const struct alike *b)
+static int order_alike(const struct absent_alike *a, const struct absent_alike *b)
 {
 	if (a->type != b->type)
 		return a->type < b->type ? -1 : 1;
@@ -172,8 +172,8 @@ static int order_alike(const struct alike *a, const struct alike *b)
 
 static int by_likeness(const void *left, const void *right)
 {
-	const struct alike *a = left;
-	const struct alike *b = right;
+	const struct absent_alike *a = left;
+	const struct absent_alike *b = right;
 	int order = order_alike(a, b);
 
 	if (order == 0)
@@ -208,7 +208,7 @@ static int list_alike(struct absence *all)
 {
 	for (uint32_t i = 0; i < all->align->instances.count; i++) {
 		const struct np_instance *instance = &all->align->instances.item[i];
-		struct alike *each;
+		struct absent_alike *each;
 		uint32_t slot;
 
 		if (!is_measured(instance))
@@ -216,7 +216,7 @@ static int list_alike(struct absence *all)
 		each = np_vec_add(&all->alike, all->err);
 		if (!each)
 			return NP_E_NOMEM;
-		*each = (struct alike){
+		*each = (struct absent_alike){
 			.type = instance->type,
 			.bytes = instance->bytes > 0 ? np_transfer_class(instance->bytes) : 0,
 			.complete = np_instance_complete(instance),
@@ -235,7 +235,7 @@ static int list_alike(struct absence *all)
  * What the transfers of like instances take: the median where all members are known, else
  * little more than the shortest, in which nobody was waited for; NP_UNKNOWN for too few.
  */
-static np_ns usual_transfer(const struct alike *list, size_t count)
+static np_ns usual_transfer(const struct absent_alike *list, size_t count)
 {
 	size_t complete = 0;
 
@@ -256,11 +256,11 @@ static np_ns unusual(np_ns transfer)
 
 static int add_event(struct absence *all, np_ns time, uint32_t instance, bool came)
 {
-	struct event *event = np_vec_add(&all->events, all->err);
+	struct absent_event *event = np_vec_add(&all->events, all->err);
 
 	if (!event)
 		return NP_E_NOMEM;
-	*event = (struct event){ time, instance, came };
+	*event = (struct absent_event){ time, instance, came };
 	return NP_OK;
 }
 
@@ -338,8 +338,8 @@ static int see_instances(struct absence *all)
 /* What has ended at a time has ended when somebody comes then. */
 static int by_time(const void *left, const void *right)
 {
-	const struct event *a = left;
-	const struct event *b = right;
+	const struct absent_event *a = left;
+	const struct absent_event *b = right;
 
 	if (a->time != b->time)
 		return np_order(a->time, b->time);
@@ -357,7 +357,7 @@ static int by_instance(const void *left, const void *right)
 }
 
 /* Behind the last instance that any of them left. */
-static int add_absent(struct absence *all, const struct event *event, const size_t *absent,
+static int add_absent(struct absence *all, const struct absent_event *event, const size_t *absent,
 		      size_t count)
 {
 	struct np_replay_absent *added = np_vec_add(&all->replay->absent, all->err);
@@ -390,7 +390,7 @@ static int place_all(struct absence *all)
 	if (all->events.count > 0)
 		qsort(all->events.item, all->events.count, sizeof(*all->events.item), by_time);
 	for (size_t i = 0; i < all->events.count && rc == NP_OK; i++) {
-		const struct event *event = &all->events.item[i];
+		const struct absent_event *event = &all->events.item[i];
 		const struct np_instance *instance = &all->align->instances.item[event->instance];
 		size_t absent[MOST_ABSENT];
 		size_t count = absent_of(all, instance, absent);

@@ -135,13 +135,13 @@ np_ns np_replay_transfer(const struct np_replay *replay, const struct np_instanc
 
 /* --- settling -------------------------------------------------------------------------------- */
 
-struct settling {
+struct member_settling {
 	struct np_replay *replay;
 	const struct np_align *align;
 	struct np_err *err;
 };
 
-static int settle(struct settling *all, uint32_t slot, enum member_wait wait, np_ns after)
+static int settle(struct member_settling *all, uint32_t slot, enum member_wait wait, np_ns after)
 {
 	struct np_replay_settled *settled = np_vec_add(&all->replay->settled, all->err);
 
@@ -211,7 +211,7 @@ static const struct message *ends_batch(const struct message *list, size_t count
  * last of them: all others were done by the time that their other ends were, and took no
  * longer than the last did. One whose other end came later went into a buffer.
  */
-static int settle_batch(struct settling *all, const struct message *list, size_t count)
+static int settle_batch(struct member_settling *all, const struct message *list, size_t count)
 {
 	np_ns end = all->replay->ops[list->slot].end;
 	const struct message *last = ends_batch(list, count, end);
@@ -240,12 +240,12 @@ static bool is_batched(const struct np_comm_op *a, const struct np_comm_op *b)
 	       llabs(b->end - a->end) <= ROUNDED_NS;
 }
 
-static bool is_message(const struct settling *all, uint32_t slot)
+static bool is_message(const struct member_settling *all, uint32_t slot)
 {
 	return all->align->instances.item[all->replay->ops[slot].instance].rule == NP_RULE_PAIR;
 }
 
-static int settle_batches(struct settling *all, uint32_t index)
+static int settle_batches(struct member_settling *all, uint32_t index)
 {
 	const struct np_rank *rank = all->align->run->ranks[index];
 	int rc = NP_OK;
@@ -276,7 +276,7 @@ static int settle_batches(struct settling *all, uint32_t index)
 
 int replay_settle_members(struct np_replay *replay, struct np_err *err)
 {
-	struct settling all = { .replay = replay, .align = replay->align, .err = err };
+	struct member_settling all = { .replay = replay, .align = replay->align, .err = err };
 	int rc = NP_OK;
 
 	for (uint32_t i = 0; i < replay->align->run->sources.count && rc == NP_OK; i++) {
