@@ -488,19 +488,22 @@ static int give_between(struct leaves_builder *build, const struct np_step_time 
 	return rc;
 }
 
-/* A rank without intervals has three parts, or, where not even they are known, one. */
+/*
+ * A rank without intervals has three parts, or, where not even they are known, one. The
+ * vendor's figures are rounded each by itself: what is neither computing nor
+ * communication is free.
+ */
 static int give_totals(struct leaves_builder *build, const struct np_step_time *time, np_ns span)
 {
-	np_ns sum =
-		np_plus(np_plus(time->computing, time->communication_not_overlapped), time->free);
+	np_ns busy = np_plus(time->computing, time->communication_not_overlapped);
 	int rc;
 
-	if (sum != span)
+	if (busy == NP_UNKNOWN || time->free == NP_UNKNOWN || busy > span)
 		return give_plain(build, "unknown", span);
 	rc = give_computing(build, CMP_UNKNOWN_CLASS, NP_STR_NONE, time->computing);
 	if (rc == NP_OK)
 		rc = give_plain(build, "comm/unknown", time->communication_not_overlapped);
-	return rc < 0 ? rc : give_plain(build, "free/unknown", time->free);
+	return rc < 0 ? rc : give_plain(build, "free/unknown", span - busy);
 }
 
 /* The parts of the span; what of it no part has is work that outlives the start of the next step.

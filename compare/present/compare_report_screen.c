@@ -112,8 +112,7 @@ static void put_basis(struct np_buf *buf, const struct comparison *comparison)
 	np_buf_add(buf,
 		   comparison->basis == NP_BASIS_ITERATION
 			   ? "step: the iteration, from a first start to that of the next step\n"
-			   : "step: the span from first start to last end, without the time "
-			     "between steps\n");
+			   : "step: its span; iterations are not known on both sides\n");
 }
 
 /* A bar to the right for what got slower, to the left for what got faster. */

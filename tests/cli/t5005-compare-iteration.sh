@@ -158,7 +158,7 @@ for sides in "base one" "one base"; do
 	expect_equal "$(leaves '*' delta_ns)" "$(value '$.step.delta_ns')"
 done
 run "$npuprof" compare -q "$work/base" "$work/one"
-expect_stdout_says 'step: the span' 'both runs are compared by the span of their steps'
+expect_stdout_says 'step: its span' 'both runs are compared by the span of their steps'
 run "$npuprof" compare -q -f json "$work/one" "$work/one"
 expect_equal "$(value '$.step_basis') $(value '$.step.delta_ns')" 'span 0'
 
@@ -175,6 +175,22 @@ run "$npuprof" compare -q -f json "$work/cut" "$work/base"
 expect_equal "$(value '$.step_basis')" iteration
 expect_equal "$(leaves '*' delta_ns)" "$(value '$.step.delta_ns')"
 expect_equal "$(leaves '*' base_ns)" "$(value '$.step.base_ns')"
+
+behaviour 'kernel tables alone tell that it lies between steps, step files alone that it is idle time'
+for run in text0 pause_text; do
+	cp -r "$work/$run" "$work/$run.table"
+	rm "$work/$run.table"/*/ASCEND_PROFILER_OUTPUT/trace_view.json
+	cp -r "$work/$run.table" "$work/$run.files"
+	rm "$work/$run.files"/*/ASCEND_PROFILER_OUTPUT/kernel_details.csv
+done
+run "$npuprof" compare -q -f json --fail-on 'step>2%' "$work/text0.table" "$work/pause_text.table"
+expect_exit 4
+expect_equal "$(value '$.step_basis') $(value '$.causes[0].what')" 'iteration between/unknown'
+run "$npuprof" compare -q -f json --fail-on 'step>2%' "$work/text0.files" "$work/pause_text.files"
+expect_exit 4
+expect_equal "$(value '$.step_basis') $(value '$.causes[0].what')" 'span free/unknown'
+expect_equal "$(leaves '*' delta_ns)" "$(value '$.step.delta_ns')"
+expect 'computing stayed as it was' test "$(leaves 'compute/*' delta_ns)" -lt 1000
 
 behaviour 'several threads print the same'
 run "$npuprof" compare -j 1 -q -f json "$work/base" "$work/db"
