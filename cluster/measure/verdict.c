@@ -8,6 +8,8 @@
 #include "npuprof/align.h"
 #include "npuprof/text.h"
 
+#include <inttypes.h>
+
 static const char *const own_names[] = {
 	[NP_VERDICT_NONE] = "none",
 	[NP_VERDICT_REPAIR] = NULL,
@@ -149,22 +151,110 @@ static int copy(const char *text, char **ret, struct np_err *err)
 	return *ret ? NP_OK : np_fail_nomem(err, "the verdict");
 }
 
+/* --- what is withheld ------------------------------------------------------------------------- */
+
+/* Name nobody. */
+static void say_nothing(struct np_verdict *verdict)
+{
+	verdict->kind = NP_VERDICT_WITHHELD;
+	verdict->named = UINT32_MAX;
+	verdict->recovered = NP_UNKNOWN;
+	verdict->lost = NP_UNKNOWN;
+	verdict->with_count = 0;
+}
+
+/* Is the rank with this id, as text, one whose files are partial? */
+static bool is_partial(const struct np_run *run, const char *id, size_t length)
+{
+	const struct np_rank *rank;
+	int64_t number;
+
+	if (!np_text_to_int(id, length, &number) || number < INT32_MIN || number > INT32_MAX)
+		return false;
+	rank = np_run_rank(run, (int32_t)number);
+	return rank && np_rank_withheld(rank);
+}
+
+/*
+ * Does it rest on ranks alone whose files are whole? What hosts, stages and types of
+ * operators do is measured over all of their ranks.
+ */
+static bool rests_on_whole_ranks(const struct np_run *run, const struct np_fix *fix)
+{
+	const char *dash = strchr(fix->what, '-');
+
+	switch (fix->kind) {
+	case NP_FIX_RANK:
+		return !is_partial(run, fix->what, strlen(fix->what));
+	case NP_FIX_LINK:
+		return dash && !is_partial(run, fix->what, (size_t)(dash - fix->what)) &&
+		       !is_partial(run, dash + 1, strlen(dash + 1));
+	case NP_FIX_BETWEEN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* So many ranks are named with their files. */
+#define MOST_NAMED 3
+
+/* "rank 0: kernel_details.csv covers 25 % of step_trace_time.csv; rank 3: …" */
+static void put_partial(struct np_buf *buf, const struct np_run *run)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		const struct np_file_coverage *each = rank ? np_rank_withheld(rank) : NULL;
+
+		if (!each || count++ >= MOST_NAMED)
+			continue;
+		np_buf_printf(buf, "%srank %" PRId32 ": ", count > 1 ? "; " : "", rank->id);
+		np_file_coverage_put(buf, run->strings, each);
+	}
+	if (count > MOST_NAMED)
+		np_buf_printf(buf, "; and %zu more rank%s", count - MOST_NAMED,
+			      count - MOST_NAMED == 1 ? "" : "s");
+}
+
+/* Nothing is said against a rank whose files are partial, nor on grounds of it. */
+static int withhold(const struct np_analysis *analysis, struct np_verdict *verdict,
+		    struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf partial = NP_BUF_INIT;
+	bool stays = verdict->kind == NP_VERDICT_REPAIR &&
+		     rests_on_whole_ranks(analysis->run, &verdict->fix);
+	int rc;
+
+	put_partial(&partial, analysis->run);
+	rc = np_buf_check(&partial, err);
+	if (rc < 0 || partial.length == 0)
+		return rc;
+	rc = copy(partial.text, &verdict->reason, err);
+	for (size_t i = 0; i < verdict->with_count; i++)
+		stays = stays && rests_on_whole_ranks(analysis->run, &verdict->with[i]);
+	if (stays)
+		return rc;
+	say_nothing(verdict);
+	return rc;
+}
+
 /* What the data do not carry is not said. */
 static int check(const struct np_analysis *analysis, struct np_verdict *verdict, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
 	int rc;
 
+	/* That files are partial is reason enough. */
+	if (verdict->kind == NP_VERDICT_WITHHELD)
+		return NP_OK;
 	verdict_put_missing(&reason, analysis, verdict);
 	rc = np_buf_check(&reason, err);
 	if (rc < 0 || reason.length == 0)
 		return rc;
-	verdict->kind = NP_VERDICT_WITHHELD;
-	verdict->named = UINT32_MAX;
-	verdict->recovered = NP_UNKNOWN;
-	verdict->lost = NP_UNKNOWN;
-	verdict->with_count = 0;
-	return copy(reason.text, &verdict->reason, err);
+	say_nothing(verdict);
+	return verdict->reason ? NP_OK : copy(reason.text, &verdict->reason, err);
 }
 
 static int write_text(const struct np_analysis *analysis, struct np_verdict *verdict,
@@ -180,6 +270,9 @@ static int write_text(const struct np_analysis *analysis, struct np_verdict *ver
 		rc = copy(text.text, &verdict->what, err);
 		np_buf_clear(&text);
 	}
+	/* What can be said nevertheless comes after it. */
+	if (verdict->reason && verdict->kind != NP_VERDICT_WITHHELD)
+		np_buf_printf(&text, "withheld for %s\n", verdict->reason);
 	verdict_put_sentence(&text, analysis, verdict);
 	if (rc == NP_OK)
 		rc = np_buf_check(&text, err);
@@ -197,6 +290,8 @@ int np_verdict_measure(const struct np_analysis *analysis, struct np_verdict *re
 	int rc = first_cause(&analysis->causes, &verdict.first, err);
 
 	take_repair(analysis, &verdict);
+	if (rc == NP_OK)
+		rc = withhold(analysis, &verdict, err);
 	if (rc == NP_OK)
 		rc = explain(analysis, &verdict, err);
 	if (rc == NP_OK)

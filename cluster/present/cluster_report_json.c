@@ -81,6 +81,47 @@ static void put_withheld(struct np_jsonout *out, const struct np_readiness *read
 	np_jsonout_end(out);
 }
 
+/* Files of ranks that are not whole. */
+static void put_coverage(struct np_jsonout *out, const struct np_run *run)
+{
+	np_jsonout_array(out, "coverage");
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->coverage.count; j++) {
+			const struct np_file_coverage *each = &rank->coverage.item[j];
+
+			np_jsonout_object_line(out, NULL);
+			np_jsonout_integer(out, "rank", rank->id);
+			np_jsonout_text(out, "file", np_run_text(run, each->file));
+			np_jsonout_text(out, "against", np_run_text(run, each->against));
+			np_jsonout_real(out, "share", each->share);
+			np_jsonout_end(out);
+		}
+	}
+	np_jsonout_end(out);
+}
+
+static void put_withheld_ranks(struct np_jsonout *out, const struct np_run *run)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		const struct np_file_coverage *each = rank ? np_rank_withheld(rank) : NULL;
+		NP_CLEANUP(np_buf_release) struct np_buf what = NP_BUF_INIT;
+		NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
+
+		if (!each)
+			continue;
+		np_buf_printf(&what, "verdict on rank %" PRId32, rank->id);
+		np_file_coverage_put(&reason, run->strings, each);
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "what", what.text);
+		np_jsonout_text(out, "reason", reason.text);
+		np_jsonout_text(out, "switch", NP_FILE_COVERAGE_CURE);
+		np_jsonout_end(out);
+	}
+}
+
 void report_put_trust(struct np_jsonout *out, const struct np_analysis *analysis)
 {
 	const struct np_readiness *partition = &analysis->readiness[NP_ANALYSIS_PARTITION];
@@ -97,7 +138,9 @@ void report_put_trust(struct np_jsonout *out, const struct np_analysis *analysis
 		put_withheld(out, withheld[i]);
 	if (!partition->ready)
 		put_withheld(out, partition);
+	put_withheld_ranks(out, analysis->run);
 	np_jsonout_end(out);
+	put_coverage(out, analysis->run);
 	np_jsonout_end(out);
 }
 

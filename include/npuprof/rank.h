@@ -24,6 +24,7 @@
  */
 
 struct np_arena;
+struct np_buf;
 struct np_kernel_sums;
 struct np_packed_sums;
 
@@ -51,7 +52,8 @@ struct np_step {
 	 */
 	np_ns begin;
 	np_ns end;
-	bool cut; /* the window, or the one before it, was cut so */
+	np_ns past; /* how far it reached into the next one before that */
+	bool cut;   /* the window, or the one before it, was cut so */
 };
 
 /*
@@ -315,6 +317,49 @@ enum np_contents {
 	NP_HAS_MARKS = 1 << 5,    /* mstx */
 };
 
+/*
+ * How much of what another file of the rank says a file holds, of computing or of
+ * communication, whichever is less; listed where that is not all of it.
+ */
+struct np_file_coverage {
+	np_str file;    /* "kernel_details.csv" */
+	np_str against; /* "step_trace_time.csv" */
+	double share;   /* above 1 where it holds more than it can */
+	bool withholds; /* nothing is said against the rank: its intervals may be wrong */
+};
+
+/* Below this share a file is partial: whole ones agree to 99.99 %. */
+#define NP_COVERAGE_WHOLE 0.98
+
+/* What a file says was done in a step, on all devices. */
+struct np_seen_step {
+	np_str id;
+	np_ns computing;
+	np_ns communication;
+};
+
+/* Sums of one file, by which the files of a rank are compared while it is loaded. */
+struct np_seen {
+	NP_VEC(struct np_seen_step) steps; /* by what ran, not by what was derived from it */
+	bool unplaced;                     /* nothing says which step tasks belong to */
+	np_ns kernels;                     /* Σ of the whole file; NP_UNKNOWN: not known */
+	np_ns ops;                         /* likewise */
+	np_ns may_be_kernels;  /* Σ of tasks of which it is not certain that they compute */
+	int64_t kernel_count;  /* NP_UNKNOWN: not known */
+	double linked;         /* of the rows that the file names elsewhere: how many are there */
+	const char *linked_by; /* what names them; a constant */
+	size_t launches;       /* calls that launch a kernel or an operator; 0: none is known */
+	double launched;       /* so many of them have one */
+	bool broken;           /* it ends inside a row or an event */
+};
+
+struct np_seen *np_seen_new(void) NP_MUST_USE;
+void np_seen_free(struct np_seen *seen);
+
+/* Add to what was done in a step. */
+int np_seen_add(struct np_seen *seen, np_str step, np_ns computing, np_ns communication,
+		struct np_err *err) NP_MUST_USE;
+
 struct np_rank {
 	int32_t id;
 	char *path;     /* the rank's directory, as found */
@@ -355,12 +400,31 @@ struct np_rank {
 	/* NULL unless asked for, and known; while a rank is loaded, then packed */
 	struct np_kernel_sums *kernel_sums;
 	struct np_packed_sums *packed_sums;
+	NP_VEC(struct np_file_coverage)
+	coverage; /* of its files that are not whole; the worst first */
+	/* While it is loaded: of the file that it is read from, and of the table of kernels beside.
+	 */
+	struct np_seen *seen;
+	struct np_seen *table_seen;
 	struct np_notes notes;
 };
 
 struct np_rank *np_rank_new(int32_t id, const char *path) NP_MUST_USE;
 void np_rank_free(struct np_rank *rank);
 void np_rank_freep(struct np_rank **rank);
+
+/* "kernel_details.csv covers 25 % of step_trace_time.csv" */
+void np_file_coverage_put(struct np_buf *buf, const struct np_strtab *strings,
+			  const struct np_file_coverage *coverage);
+
+/* "25 %", "under 1 %": rounded down, for what is partial must not look whole. */
+void np_file_coverage_put_share(struct np_buf *buf, double share);
+
+/* What to do about it. */
+#define NP_FILE_COVERAGE_CURE "export the profile again, or copy it whole"
+
+/* The coverage for which nothing is said against the rank; NULL if its files are whole. */
+const struct np_file_coverage *np_rank_withheld(const struct np_rank *rank);
 
 /* A length that np_rank_shorten() has shortened; NP_UNKNOWN for NP_LENGTH_UNKNOWN. */
 static inline np_ns np_rank_length(const struct np_rank *rank, np_length length)

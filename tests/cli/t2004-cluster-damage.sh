@@ -95,8 +95,8 @@ sqlite3 "$(rank 1)/ASCEND_PROFILER_OUTPUT/analysis.db" 'UPDATE StepTraceTime SET
 	UPDATE CommAnalyzerBandwidth SET transit_size = transit_size * 2;
 	UPDATE CommAnalyzerMatrix SET transit_size = transit_size * 2'
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
-expect_exit 0
-expect_stdout_says 'rank 1 StepTraceTime' 'rank 1 CommAnalyzerTime' 'rank 1 CommAnalyzerBandwidth' \
+expect_exit 3
+expect_stdout_says 'covers 150 % of' 'rank 1 StepTraceTime' 'rank 1 CommAnalyzerTime' 'rank 1 CommAnalyzerBandwidth' \
 	'rank 1 CommAnalyzerMatrix' 'values disagree'
 
 behaviour 'damaged metadata costs names, not the rank'

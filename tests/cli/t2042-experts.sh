@@ -55,8 +55,10 @@ behaviour 'a rank without tokens has a row, and waits for the busiest'
 analyse --ranks 8 --expert-skew 0.5 --seed 24
 sqlite3 "$(find "$work/c" -name 'ascend_pytorch_profiler_3.db')" "
 	CREATE TEMP TABLE gone AS SELECT globalTaskId FROM COMPUTE_TASK_INFO JOIN STRING_IDS ON id = opType WHERE value = 'GroupedMatmul';
+	DELETE FROM CANN_API WHERE connectionId IN (SELECT connectionId FROM TASK JOIN gone USING (globalTaskId));
 	DELETE FROM TASK WHERE globalTaskId IN (SELECT globalTaskId FROM gone);
 	DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId IN (SELECT globalTaskId FROM gone)"
+rm "$(find "$work/c" -path "*$(basename "$(dirname "$(dirname "$(find "$work/c" -name ascend_pytorch_profiler_3.db)")")")/*/analysis.db")"
 run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
 expect_exit 0
 expect_equal "$(sqlite3 "$work/out/cluster_analysis_output/cluster_analysis.db" 'SELECT count(*), sum(tokens = 0), sum(rank = 3 AND tokens = 0),

@@ -33,8 +33,8 @@ copy bad good
 file=$(in_rank bad trace_view.json)
 truncate -s "$(($(stat -c %s "$file") * 6 / 10))" "$file"
 run "$npuprof" compare "$work/good" "$work/bad"
-expect_exit 0
-expect_stdout_says 'it ends before its array does'
+expect_exit 3
+expect_stdout_says 'trace_view.json: covers'
 run "$npuprof" compare -f json "$work/good" "$work/bad"
 exact
 

@@ -146,7 +146,7 @@ same_figures
 warned '%cut short%'
 behaviour 'a trace that ends within an event loses that event'
 truncate -s -30 "$(file 1 trace_view.json)"
-analyse 0
+analyse 3
 warned '%cut short%'
 expect_equal "$(wc -l <"$work/steps")" 4
 expect 'the other rank is as before' diff <(grep -E '^step\|[0-9]+\|0\|' "$work/good.steps") <(grep -E '^step\|[0-9]+\|0\|' "$work/steps")
@@ -235,7 +235,7 @@ edit kernel_details.csv -E 's/^(Step Id|10|11),//'
 edit communication.json 's/"step10"/"step"/; s/"step11"/"other"/'
 edit communication_matrix.json 's/"step10"/"step"/; s/"step11"/"other"/'
 rm "$work"/c/*/ASCEND_PROFILER_OUTPUT/communication*.json
-analyse 0
+analyse 3
 expect_equal "$(json "j -> '\$.input.steps'")" '[null]'
 behaviour 'the label "step" is that of no step'
 fresh "$work/good"
@@ -412,7 +412,7 @@ expect_equal "$(json "j ->> '\$.input.world_size'" "j ->> '\$.input.ranks_used'"
 behaviour 'files that disagree are said to'
 fresh
 edit step_trace_time.csv -E '2s/^10,[0-9.]+,/10,1.0,/'
-analyse 0
+analyse 3
 warned '%value disagrees%'
 
 # 36: other things in the tree

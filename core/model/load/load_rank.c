@@ -13,6 +13,7 @@
 #include "core/model/load/db/load_rank_db.h"
 #include "core/model/load/text/text_files.h"
 #include "core/model/load/trace/load_trace.h"
+#include "coverage.h"
 #include "join_rank.h"
 
 #include "npuprof/buf.h"
@@ -157,7 +158,8 @@ static struct np_rank *sibling(const struct np_rank *rank, struct np_err *err)
 }
 
 static int read_file(struct np_rank *rank, size_t index, const struct np_source_files *source,
-		     struct np_strtab *strings, struct np_err *problem, struct np_err *err)
+		     struct np_strtab *strings, struct load_coverage *coverage,
+		     struct np_err *problem, struct np_err *err)
 {
 	NP_CLEANUP(np_rank_freep) struct np_rank *fresh = sibling(rank, err);
 	int rc;
@@ -175,10 +177,15 @@ static int read_file(struct np_rank *rank, size_t index, const struct np_source_
 	}
 	if (rc == NP_E_NOMEM)
 		return np_fail(err, NP_E_NOMEM, "%s", problem->text);
-	if (rc < 0)
+	if (rc < 0) {
+		coverage->unreadable[readers[index].file] = true;
 		return NP_OK;
+	}
 	/* A table that is not there has left its words, but it is no problem. */
 	*problem = NP_ERR_INIT;
+	rc = load_coverage_see(coverage, readers[index].file, fresh, strings, err);
+	if (rc < 0)
+		return rc;
 	return np_load_join(rank, fresh, source->file[readers[index].file], strings, err);
 }
 
@@ -222,16 +229,18 @@ static int fail_with_all(const struct np_err *problems, struct np_err *err)
 	return np_fail(err, code, "%s", all.text);
 }
 
-static int read_files(struct np_rank *rank, const struct np_source_files *source,
-		      struct np_strtab *strings, struct np_err *err)
+/* Read what is not in `without`, bits of files. */
+static int read_files(struct np_rank *rank, const struct np_source_files *source, uint32_t without,
+		      struct np_strtab *strings, struct load_coverage *coverage, struct np_err *err)
 {
 	struct np_err problems[NP_COUNT(readers)] = { 0 };
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(readers) && rc == NP_OK; i++) {
-		if (!source->file[readers[i].file] || (readers[i].large && !misses_something(rank)))
+		if (!source->file[readers[i].file] || (without & 1U << readers[i].file) ||
+		    (readers[i].large && !misses_something(rank)))
 			continue;
-		rc = read_file(rank, i, source, strings, &problems[i], err);
+		rc = read_file(rank, i, source, strings, coverage, &problems[i], err);
 	}
 	if (rc < 0)
 		return rc;
@@ -258,25 +267,100 @@ static int take_host(struct np_rank *rank, const struct np_source_files *source,
 	return rc;
 }
 
-int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,
-		 struct np_rank **ret, struct np_err *err)
+/* What the vendor's statistic says of kernels. */
+static void sum_statistic(const struct np_rank *rank, struct load_coverage *coverage)
+{
+	coverage->statistic = rank->kernels.count ? 0 : NP_UNKNOWN;
+	for (size_t i = 0; i < rank->kernels.count; i++) {
+		coverage->statistic += rank->kernels.item[i].total;
+		coverage->statistic_count += rank->kernels.item[i].count;
+	}
+}
+
+/* A rank from its files but those in `without`. */
+static int load_without(const struct np_source_files *source, uint32_t without,
+			struct np_strtab *strings, struct load_coverage *coverage,
+			struct np_rank **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_rank_freep) struct np_rank *rank = np_rank_new(source->rank, source->dir);
+	bool counted;
 	int rc;
 
 	if (!rank)
 		return np_fail_nomem(err, source->dir);
 	rc = np_load_metadata(rank, source, strings, err);
 	if (rc == NP_OK)
-		rc = read_files(rank, source, strings, err);
+		rc = read_files(rank, source, without, strings, coverage, err);
+	counted = rank->kernels.count > 0;
 	if (rc == NP_OK)
 		rc = np_load_statistics(rank, source, strings, err);
+	coverage->statistic = NP_UNKNOWN;
+	if (rc == NP_OK && !counted)
+		sum_statistic(rank, coverage);
 	if (rc == NP_OK)
 		rc = np_load_memory(rank, source, strings, err);
-	if (rc == NP_OK)
+	if (rc == NP_OK && !(without & 1U << NP_FILE_KERNELS))
 		rc = np_load_experts(rank, source, strings, err);
 	if (rc == NP_OK)
 		rc = take_host(rank, source, strings, err);
+	if (rc == NP_OK)
+		*ret = NP_STEAL(rank);
+	return rc;
+}
+
+/* Nothing else has the steps of a partial file: of these nothing is known. */
+static void forget_times(struct np_rank *rank)
+{
+	np_vec_release(&rank->times);
+	np_activity_release(&rank->activity);
+	for (size_t i = 0; i < rank->comm_steps.count; i++) {
+		rank->comm_steps.item[i].exposed = NP_UNKNOWN;
+		rank->comm_steps.item[i].overlapped = NP_UNKNOWN;
+	}
+	rank->step_source = NP_FROM_NOTHING;
+	rank->exposed_source = NP_FROM_NOTHING;
+}
+
+/* The rank again without its partial files; their coverage stays. */
+static int load_rest(const struct np_source_files *source, uint32_t without,
+		     struct np_strtab *strings, struct np_rank **rank, struct np_err *err)
+{
+	NP_CLEANUP(np_rank_freep) struct np_rank *rest = NULL;
+	struct load_coverage coverage = { 0 };
+	struct np_err problem = NP_ERR_INIT;
+	int rc = load_without(source, without, strings, &coverage, &rest, &problem);
+
+	load_coverage_release(&coverage);
+	if (rc == NP_E_NOMEM)
+		return np_fail(err, rc, "%s", problem.text);
+	if (rc < 0) {
+		forget_times(*rank);
+		return NP_OK;
+	}
+	memcpy(&rest->coverage, &(*rank)->coverage, sizeof(rest->coverage));
+	memset(&(*rank)->coverage, 0, sizeof((*rank)->coverage));
+	np_rank_free(*rank);
+	*rank = NP_STEAL(rest);
+	return NP_OK;
+}
+
+int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,
+		 struct np_rank **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = NULL;
+	struct load_coverage coverage = { 0 };
+	struct np_notes notes = { 0 };
+	uint32_t partial = 0;
+	int rc = load_without(source, 0, strings, &coverage, &rank, err);
+
+	if (rc == NP_OK)
+		rc = load_coverage_judge(&coverage, source, strings, rank, &notes, &partial, err);
+	if (rc == NP_OK && (partial & coverage.read))
+		rc = load_rest(source, partial, strings, &rank, err);
+	if (rc == NP_OK)
+		np_notes_move(&rank->notes, &notes);
+	np_notes_release(&notes);
+	load_coverage_release(&coverage);
 	if (rc < 0)
 		return rc;
 	if (rank->device_count > 1)

@@ -3,8 +3,11 @@
 #include "npuprof/rank.h"
 
 #include "npuprof/arena.h"
+#include "npuprof/buf.h"
 #include "npuprof/kernel_sums.h"
+#include "npuprof/text.h"
 
+#include <math.h>
 #include <strings.h>
 
 struct np_rank *np_rank_new(int32_t id, const char *path)
@@ -46,6 +49,9 @@ void np_rank_free(struct np_rank *rank)
 	np_activity_release(&rank->activity);
 	np_kernel_sums_free(rank->kernel_sums);
 	np_packed_sums_free(rank->packed_sums);
+	np_vec_release(&rank->coverage);
+	np_seen_free(rank->seen);
+	np_seen_free(rank->table_seen);
 	np_notes_release(&rank->notes);
 	np_arena_free(rank->arena);
 	free(rank->path);
@@ -56,6 +62,84 @@ void np_rank_freep(struct np_rank **rank)
 {
 	np_rank_free(*rank);
 	*rank = NULL;
+}
+
+/* --- coverage --------------------------------------------------------------------------------- */
+
+void np_file_coverage_put_share(struct np_buf *buf, double share)
+{
+	double percent = 100 * share;
+
+	if (share < 1)
+		percent = floor(percent);
+	if (percent < 1)
+		np_buf_add(buf, "under 1 %");
+	else
+		np_buf_printf(buf, "%.0f %%", percent);
+}
+
+void np_file_coverage_put(struct np_buf *buf, const struct np_strtab *strings,
+			  const struct np_file_coverage *coverage)
+{
+	const char *file = np_strtab_text(strings, coverage->file);
+	const char *against = np_strtab_text(strings, coverage->against);
+
+	np_text_safe(buf, file, strlen(file));
+	np_buf_add(buf, " covers ");
+	np_file_coverage_put_share(buf, coverage->share);
+	np_buf_add(buf, " of ");
+	np_text_safe(buf, against, strlen(against));
+}
+
+const struct np_file_coverage *np_rank_withheld(const struct np_rank *rank)
+{
+	for (size_t i = 0; i < rank->coverage.count; i++) {
+		if (rank->coverage.item[i].withholds)
+			return &rank->coverage.item[i];
+	}
+	return NULL;
+}
+
+struct np_seen *np_seen_new(void)
+{
+	struct np_seen *seen = calloc(1, sizeof(*seen));
+
+	if (!seen)
+		return NULL;
+	seen->kernels = NP_UNKNOWN;
+	seen->ops = NP_UNKNOWN;
+	seen->kernel_count = NP_UNKNOWN;
+	seen->linked = 1;
+	seen->launched = 1;
+	return seen;
+}
+
+void np_seen_free(struct np_seen *seen)
+{
+	if (!seen)
+		return;
+	np_vec_release(&seen->steps);
+	free(seen);
+}
+
+int np_seen_add(struct np_seen *seen, np_str step, np_ns computing, np_ns communication,
+		struct np_err *err)
+{
+	struct np_seen_step *slot = NULL;
+
+	for (size_t i = seen->steps.count; i > 0 && !slot; i--) {
+		if (seen->steps.item[i - 1].id == step)
+			slot = &seen->steps.item[i - 1];
+	}
+	if (!slot) {
+		slot = np_vec_add(&seen->steps, err);
+		if (!slot)
+			return NP_E_NOMEM;
+		slot->id = step;
+	}
+	slot->computing += computing == NP_UNKNOWN ? 0 : computing;
+	slot->communication += communication == NP_UNKNOWN ? 0 : communication;
+	return NP_OK;
 }
 
 int np_rank_shorten(struct np_rank *rank, np_ns length, np_length *ret, struct np_err *err)

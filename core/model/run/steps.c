@@ -41,6 +41,7 @@ void np_steps_finish(struct np_step *steps, size_t count)
 	for (size_t i = 0; i + 1 < count; i++) {
 		if (steps[i].end <= steps[i + 1].begin)
 			continue;
+		steps[i].past = steps[i].end - steps[i + 1].begin;
 		steps[i].end = steps[i + 1].begin;
 		steps[i].cut = true;
 		steps[i + 1].cut = true;

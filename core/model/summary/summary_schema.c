@@ -23,10 +23,11 @@
 #define KNOWS(row, bytes) \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct row) == (bytes), \
 		       "a summary does not know all of struct " #row)
-KNOWS(np_step, 48);
+KNOWS(np_step, 56);
 KNOWS(np_step_time, 144);
 KNOWS(np_group, 40);
 KNOWS(np_comm_op, 48);
+KNOWS(np_file_coverage, 24);
 KNOWS(np_vendor_times, 12);
 KNOWS(np_band, 56);
 KNOWS(np_link, 56);
@@ -40,7 +41,7 @@ KNOWS(np_activity_cell, 32);
 KNOWS(np_segment, 16);
 KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
-KNOWS(np_rank, 624);
+KNOWS(np_rank, 664);
 KNOWS(np_kernel_sort, 36);
 KNOWS(np_kernel_sum, 64);
 KNOWS(np_kernel_sums, 64);
@@ -81,7 +82,15 @@ static void set_transfer_flags(void *row, uint8_t flags)
 static const struct summary_field step_fields[] = {
 	FIELD(np_step, id, TEXT, ANY),       FIELD(np_step, host_begin, I64, TIME),
 	FIELD(np_step, host_end, I64, TIME), FIELD(np_step, begin, I64, TIME),
-	FIELD(np_step, end, I64, TIME),      FIELD(np_step, cut, BOOL, ANY),
+	FIELD(np_step, end, I64, TIME),      FIELD(np_step, past, I64, TIME),
+	FIELD(np_step, cut, BOOL, ANY),
+};
+
+static const struct summary_field coverage_fields[] = {
+	FIELD(np_file_coverage, file, TEXT, ANY),
+	FIELD(np_file_coverage, against, TEXT, ANY),
+	FIELD(np_file_coverage, share, REAL, ANY),
+	FIELD(np_file_coverage, withholds, BOOL, ANY),
 };
 
 static const struct summary_field time_fields[] = {
@@ -279,6 +288,7 @@ static const struct summary_table tables[] = {
 	TABLE(memory, np_memory_peak, memory_fields),
 	TABLE(memory_steps, np_memory_step, memory_step_fields),
 	TABLE(experts, np_expert_work, expert_fields),
+	TABLE(coverage, np_file_coverage, coverage_fields),
 	TABLE(activity.cells, np_activity_cell, cell_fields),
 	TABLE(activity.segments, np_segment, segment_fields),
 	TABLE(activity.shares, np_share, share_fields),

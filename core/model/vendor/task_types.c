@@ -73,6 +73,24 @@ bool vendor_is_kernel_core(const char *type, size_t length)
 	return is_one_of(plain, cores, NP_COUNT(cores));
 }
 
+bool vendor_is_no_kernel(const char *type, size_t length)
+{
+	/* Parts of names: "EVENT_WAIT", "NOTIFY_RECORD_SQE", "Write Value", "PCIE_DMA_SQE" … */
+	static const char *const parts[] = { "EVENT",     "NOTIFY",      "WAIT",    "RECORD",
+					     "MEMCPY",    "SDMA",        "DMA",     "WRITE",
+					     "PROFILING", "MODEL",       "LABEL",   "STREAM",
+					     "SWITCH",    "CMO",         "BARRIER", "MAINTAIN",
+					     "ACTIVE",    "PLACEHOLDER", "REMOTE" };
+	char plain[VENDOR_PLAIN_SIZE];
+
+	vendor_plain_type(type, length, plain, sizeof(plain));
+	for (size_t i = 0; i < NP_COUNT(parts); i++) {
+		if (strstr(plain, parts[i]))
+			return true;
+	}
+	return plain[0] == '\0';
+}
+
 const char *vendor_counter_name(const char *name, size_t length)
 {
 	static const char *const names[][2] = {

@@ -32,6 +32,10 @@ bool vendor_is_kernel_task(const char *type, size_t length);
 /* Is it what a trace calls the type of a kernel's task? */
 bool vendor_is_kernel_core(const char *type, size_t length);
 
+/* Is it the type of a task that certainly computes nothing? Types of newer versions may be either.
+ */
+bool vendor_is_no_kernel(const char *type, size_t length);
+
 /* Counters of kernels have two names by version: the one that is kept, or `name` itself. */
 const char *vendor_counter_name(const char *name, size_t length);
 

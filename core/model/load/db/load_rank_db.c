@@ -6,6 +6,8 @@
 
 #include "npuprof/arena.h"
 
+#include <strings.h>
+
 int rank_db_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
@@ -273,6 +275,62 @@ static void forget_computing(struct rank_db *load)
 		    no_kernel);
 }
 
+/* A share that is less than those before. */
+static void see_share(struct np_seen *seen, size_t there, size_t named, const char *by)
+{
+	double share = named > 0 ? (double)there / (double)named : 1;
+
+	if (share >= seen->linked)
+		return;
+	seen->linked = share;
+	seen->linked_by = by;
+}
+
+/* Calls of this name launch a kernel or an operator each. */
+static size_t count_launches(const struct rank_db *load)
+{
+	const struct np_rank *rank = load->rank;
+	size_t count = 0;
+
+	for (size_t i = 0; i < rank->calls.count; i++) {
+		const struct np_statistic *call = &rank->calls.item[i];
+		const char *level = np_strtab_text(load->strings, call->kind);
+
+		if (strcmp(level, vendor_api_name(VENDOR_API_NODE)) == 0 &&
+		    strcasecmp(np_strtab_text(load->strings, call->name), "launch") == 0)
+			count += (size_t)call->count;
+	}
+	return count;
+}
+
+/* Rows that other tables of the database name, and how many of them there are. */
+static int see(struct rank_db *load)
+{
+	struct np_rank *rank = load->rank;
+	size_t kernels = load->kernels_taken;
+	size_t sub_tasks = load->sub_task.taken;
+	size_t launches = count_launches(load);
+
+	rank->seen = np_seen_new();
+	if (!rank->seen)
+		return np_fail_nomem(load->err, "a rank");
+	rank->seen->kernels = load->kernel_time;
+	/* Tasks with impossible times are there, and noted. */
+	if (load->kernels_without_task > load->capture.impossible_times)
+		see_share(rank->seen, kernels,
+			  kernels + load->kernels_without_task - load->capture.impossible_times,
+			  "COMPUTE_TASK_INFO");
+	/* Where no operator was recorded nobody knows how many calls launched one. */
+	rank->seen->launches = rank->ops.count > 0 || kernels * 2 < launches ? launches : 0;
+	if (kernels + rank->ops.count < launches)
+		rank->seen->launched = (double)(kernels + rank->ops.count) / (double)launches;
+	/* Without any operator there is no communication to look at, which is noted. */
+	if (rank->ops.count > 0)
+		see_share(rank->seen, sub_tasks, sub_tasks + load->sub_task.orphans,
+			  "COMMUNICATION_TASK_INFO");
+	return NP_OK;
+}
+
 int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 		    np_kernel_framework_op *framework_op, struct np_strtab *strings,
 		    struct np_err *err)
@@ -294,6 +352,8 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 					 .err = load.err,
 					 .in_parts = in_parts };
 	rc = read_everything(&load);
+	if (rc == NP_OK)
+		rc = see(&load);
 	if (rc == NP_OK) {
 		rank->device_count = load.capture.devices.count;
 		rank->device = rank->device_count ? load.capture.devices.item[0] : -1;

@@ -67,6 +67,7 @@ struct rank_db_sub_task {
 	bool any_measured;
 	struct np_comm_tasks *ops;
 	struct np_comm_tasks_form form;
+	size_t taken;
 	size_t orphans;
 };
 
@@ -90,6 +91,8 @@ struct rank_db {
 	struct np_idmap *call_index;   /* function and level → rank->calls */
 	struct np_idmap *modules;      /* NPU_MODULE_MEM.moduleId → np_str, while that is read */
 	NP_VEC(int64_t) op_ids;        /* until they are sorted */
+	size_t kernels_taken;
+	np_ns kernel_time; /* Σ of them */
 	size_t kernels_without_task;
 	bool has_kernels;
 	bool ran_kernels; /* by the types of tasks */

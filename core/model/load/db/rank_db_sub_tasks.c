@@ -76,6 +76,7 @@ static int take_sub_task(struct rank_db *load, const struct rank_db_sub_task_row
 		return NP_OK;
 	}
 	check_order(load, row);
+	load->sub_task.taken++;
 	task = np_vec_add(&load->sub_task.list, load->err);
 	if (!task)
 		return NP_E_NOMEM;

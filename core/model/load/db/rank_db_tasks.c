@@ -293,6 +293,8 @@ static int take_kernel(struct rank_db *load, const struct rank_db_kernel *kernel
 	task = &load->capture.tasks.item[index];
 	task->computes = true;
 	load->has_kernels = true;
+	load->kernels_taken++;
+	load->kernel_time += task->end - task->start;
 	*ret_task = task;
 	rc = type_of(load, kernel->type, &task->type);
 	if (rc == NP_OK && task->type == load->experts.type)

@@ -14,9 +14,126 @@
 #include "npuprof/csv.h"
 #include "npuprof/text.h"
 
+/* --- what the table holds --------------------------------------------------------------------- */
+
+/* One device in one step, by the column of the table. */
+struct table_cell {
+	np_str step;
+	int64_t device;
+	struct np_spans *computing;
+	struct np_spans *communication;
+};
+
+/* Sums of the whole table while it is read, to compare it with other files. */
+struct table_sums {
+	struct np_seen *seen;
+	NP_VEC(struct table_cell) cells;
+	size_t last; /* the cell of the row before */
+};
+
+static int table_sums_begin(struct table_sums *sums, struct np_err *err)
+{
+	sums->seen = np_seen_new();
+	if (!sums->seen)
+		return np_fail_nomem(err, "a table of kernels");
+	sums->seen->kernels = 0;
+	sums->seen->ops = 0;
+	sums->seen->kernel_count = 0;
+	return NP_OK;
+}
+
+static void table_sums_end(struct table_sums *sums)
+{
+	for (size_t i = 0; i < sums->cells.count; i++) {
+		np_spans_free(sums->cells.item[i].computing);
+		np_spans_free(sums->cells.item[i].communication);
+	}
+	np_vec_release(&sums->cells);
+	np_seen_free(sums->seen);
+}
+
+/* The cell of a step, added if it is new; NULL when out of memory. */
+static struct table_cell *cell_of(struct table_sums *sums, np_str step, int64_t device,
+				  struct np_err *err)
+{
+	struct table_cell *cell;
+
+	for (size_t i = 0; i < sums->cells.count; i++) {
+		size_t at = (sums->last + i) % sums->cells.count;
+
+		cell = &sums->cells.item[at];
+		if (cell->step == step && cell->device == device) {
+			sums->last = at;
+			return cell;
+		}
+	}
+	cell = np_vec_add(&sums->cells, err);
+	if (!cell)
+		return NULL;
+	sums->last = sums->cells.count - 1;
+	cell->step = step;
+	cell->device = device;
+	cell->computing = np_spans_new();
+	cell->communication = np_spans_new();
+	if (cell->computing && cell->communication)
+		return cell;
+	(void)np_fail_nomem(err, "a table of kernels");
+	return NULL;
+}
+
+/* A row of a table, as far as its sums want it. */
+struct table_row {
+	struct np_slice core;
+	struct np_slice name;
+	np_ns start;
+	np_ns end;
+	int64_t device;
+	np_str step;  /* NP_STR_NONE where the table has no steps */
+	bool outside; /* it is of no step, though others are */
+};
+
+static int table_sums_add(struct table_sums *sums, const struct table_row *row, struct np_err *err)
+{
+	bool op = vendor_is_operator(row->core, row->name);
+	struct table_cell *cell;
+
+	if (!vendor_time_ok(row->start, row->end))
+		return NP_OK;
+	*(op ? &sums->seen->ops : &sums->seen->kernels) += row->end - row->start;
+	sums->seen->kernel_count += !op;
+	/* The vendor does not count those that serve communication as computing. */
+	if (!op && (np_slice_is(row->core, "AI_CPU") || vendor_is_communication_kernel(row->name)))
+		sums->seen->may_be_kernels += row->end - row->start;
+	if (row->outside)
+		return NP_OK;
+	cell = cell_of(sums, row->step, row->device, err);
+	if (!cell)
+		return NP_E_NOMEM;
+	return np_spans_add(op ? cell->communication : cell->computing, row->start, row->end, err);
+}
+
+/* All rows were there: the sums of all steps. */
+static int table_sums_take(struct table_sums *sums, struct np_seen **ret, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < sums->cells.count && rc == NP_OK; i++) {
+		const struct table_cell *cell = &sums->cells.item[i];
+
+		rc = np_seen_add(sums->seen, cell->step, np_spans_total(cell->computing),
+				 np_spans_total(cell->communication), err);
+	}
+	if (rc == NP_OK)
+		*ret = NP_STEAL(sums->seen);
+	return rc;
+}
+
+/* --- kernels and operators -------------------------------------------------------------------- */
+
 struct kernel_table {
 	struct capture capture;
 	struct np_rank *rank;
+	struct table_sums sums;
 	/* Operators wait until the windows of the steps are known. */
 	NP_VEC(struct np_comm_op) ops;
 	size_t rows;
@@ -81,6 +198,21 @@ static int64_t number_of(struct np_slice cell)
 	return number;
 }
 
+static int sum_row(struct kernel_table *load, const struct np_slice *cell,
+		   const struct capture_row *task, uint32_t step)
+{
+	const struct table_row row = { .core = cell[KERNELS_CORE],
+				       .name = cell[KERNELS_NAME],
+				       .start = task->start,
+				       .end = task->end,
+				       .device = task->device,
+				       .step = step == NP_NO_STEP ? NP_STR_NONE
+								  : load->rank->steps.item[step].id,
+				       .outside = step == NP_NO_STEP };
+
+	return table_sums_add(&load->sums, &row, load->capture.err);
+}
+
 static int take_row(struct kernel_table *load, const struct np_slice *cell)
 {
 	struct capture_row task = { .device = number_of(cell[KERNELS_DEVICE]),
@@ -103,6 +235,8 @@ static int take_row(struct kernel_table *load, const struct np_slice *cell)
 		return NP_OK;
 	}
 	rc = step_of(load, cell[KERNELS_STEP], &step);
+	if (rc == NP_OK)
+		rc = sum_row(load, cell, &task, step);
 	if (rc < 0 || step == NP_NO_STEP)
 		return rc;
 	rc = capture_add_task(&load->capture, &task, &index);
@@ -196,11 +330,15 @@ int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *st
 	int rc = capture_begin(&load.capture);
 
 	if (rc == NP_OK)
+		rc = table_sums_begin(&load.sums, load.capture.err);
+	if (rc == NP_OK)
 		rc = read_rows(&load);
 	if (rc == NP_OK)
 		rc = check_times(&load);
 	if (rc == NP_OK)
 		rc = derive(&load);
+	if (rc == NP_OK)
+		rc = table_sums_take(&load.sums, &rank->seen, load.capture.err);
 	if (rc == NP_OK) {
 		rank->device_count = load.capture.devices.count;
 		rank->device = rank->device_count ? load.capture.devices.item[0] : -1;
@@ -210,6 +348,7 @@ int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *st
 		capture_note_oddities(&load.capture);
 	}
 	capture_end(&load.capture);
+	table_sums_end(&load.sums);
 	np_vec_release(&load.ops);
 	return rc;
 }
@@ -230,21 +369,77 @@ static int take_type(struct np_slice name, struct np_slice type, struct np_strta
 	return rc < 0 ? rc : np_idmap_set(types, name_id, type_id, err);
 }
 
+enum {
+	TYPES_NAME,
+	TYPES_TYPE,
+	TYPES_STEP,
+	TYPES_DEVICE,
+	TYPES_CORE,
+	TYPES_START,
+	TYPES_DURATION,
+	TYPES_COLUMNS,
+};
+
+/* Beside the types: what the table holds, for it may be partial though nothing else is read. */
+static int sum_typed(struct table_sums *sums, const struct np_csv *csv, const struct np_slice *cell,
+		     struct np_strtab *strings, struct np_err *err)
+{
+	bool steps = np_csv_has(csv, TYPES_STEP);
+	struct table_row row = { .core = cell[TYPES_CORE],
+				 .name = cell[TYPES_NAME],
+				 .device = number_of(cell[TYPES_DEVICE]),
+				 .step = NP_STR_NONE,
+				 .outside = steps && np_csv_missing(cell[TYPES_STEP]) };
+	np_ns duration;
+	int rc = NP_OK;
+
+	if (!np_text_to_scaled(cell[TYPES_START].bytes, cell[TYPES_START].length, 3, &row.start) ||
+	    !np_text_to_scaled(cell[TYPES_DURATION].bytes, cell[TYPES_DURATION].length, 3,
+			       &duration) ||
+	    duration < 0 || __builtin_add_overflow(row.start, duration, &row.end))
+		return NP_OK;
+	if (steps && !row.outside)
+		rc = np_strtab_add(strings, cell[TYPES_STEP].bytes, cell[TYPES_STEP].length,
+				   &row.step, err);
+	return rc < 0 ? rc : table_sums_add(sums, &row, err);
+}
+
 int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_idmap *types,
-			 struct np_err *err)
+			 struct np_seen **ret_seen, struct np_err *err)
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
+	struct table_sums sums = { 0 };
 	const struct np_csv_row *row;
-	const struct np_csv_column wanted[] = { vendor_kernels[KERNELS_NAME],
-						vendor_kernels[KERNELS_TYPE] };
-	int rc = np_csv_open(path, wanted, NP_COUNT(wanted), &csv, err);
+	struct np_csv_column wanted[TYPES_COLUMNS] = {
+		[TYPES_NAME] = vendor_kernels[KERNELS_NAME],
+		[TYPES_TYPE] = vendor_kernels[KERNELS_TYPE],
+		[TYPES_STEP] = vendor_kernels[KERNELS_STEP],
+		[TYPES_DEVICE] = vendor_kernels[KERNELS_DEVICE],
+		[TYPES_CORE] = vendor_kernels[KERNELS_CORE],
+		[TYPES_START] = vendor_kernels[KERNELS_START],
+		[TYPES_DURATION] = vendor_kernels[KERNELS_DURATION],
+	};
+	int rc;
 
-	while (rc == NP_OK && np_csv_has(csv, 1)) {
+	/* Types are found without times. */
+	wanted[TYPES_START].need = NP_OPTIONAL;
+	wanted[TYPES_DURATION].need = NP_OPTIONAL;
+	rc = np_csv_open(path, wanted, TYPES_COLUMNS, &csv, err);
+	if (rc == NP_OK)
+		rc = table_sums_begin(&sums, err);
+	while (rc == NP_OK) {
 		rc = np_csv_next(csv, &row, err);
 		if (rc < 0 || !row)
 			break;
-		rc = take_type(row->cell[0], row->cell[1], strings, types, err);
+		if (np_csv_has(csv, TYPES_TYPE))
+			rc = take_type(row->cell[TYPES_NAME], row->cell[TYPES_TYPE], strings, types,
+				       err);
+		if (rc == NP_OK)
+			rc = sum_typed(&sums, csv, row->cell, strings, err);
 	}
+	if (rc == NP_OK && np_csv_has(csv, TYPES_START) && np_csv_has(csv, TYPES_DURATION))
+		rc = table_sums_take(&sums, ret_seen, err);
+	table_sums_end(&sums);
 	return rc;
 }
 

@@ -11,6 +11,8 @@
 #include "npuprof/json.h"
 #include "npuprof/run.h"
 
+struct np_seen;
+
 /* profiler_info_N.json and profiler_metadata.json: level, versions, communicators, sizes. */
 int np_load_metadata(struct np_rank *rank, const struct np_source_files *source,
 		     struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
@@ -31,9 +33,12 @@ int np_load_cluster_db(struct np_rank *rank, const char *path, struct np_strtab 
 int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		    struct np_err *err) NP_MUST_USE;
 
-/* Of the same table only the types of kernels: np_str of the name → np_str of the type. */
+/*
+ * Of the same table only the types of kernels: np_str of the name → np_str of the type; and
+ * what it sums up to.
+ */
 int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_idmap *types,
-			 struct np_err *err) NP_MUST_USE;
+			 struct np_seen **ret_seen, struct np_err *err) NP_MUST_USE;
 
 /*
  * step_trace_time.csv: what the vendor's exporter derived; of cluster_step_trace_time.csv the rows

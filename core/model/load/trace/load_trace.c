@@ -24,6 +24,9 @@ static void forget_events(struct trace_load *load)
 	np_spans_free(NP_STEAL(load->capture.loading));
 	load->calls.count = 0;
 	load->node_calls = 0;
+	load->may_be_kernels = 0;
+	load->launches.count = 0;
+	load->broken = false;
 	load->flows.count = 0;
 	load->ops.count = 0;
 	load->op_rests.count = 0;
@@ -38,6 +41,7 @@ static void end(struct trace_load *load)
 	capture_end(&load->capture);
 	trace_lanes_release(&load->lanes);
 	np_vec_release(&load->calls);
+	np_vec_release(&load->launches);
 	np_vec_release(&load->flows);
 	np_vec_release(&load->ops);
 	np_vec_release(&load->op_rests);
@@ -139,6 +143,7 @@ static int make_steps(struct trace_load *load)
 	int rc = NP_OK;
 
 	load->any_calls = load->calls.count > 0;
+	load->unplaced = load->node_calls == 0 && load->flows.count == 0;
 	if (load->rank->steps.count == 0)
 		rc = capture_add_step(&load->capture, NP_STR_NONE, load->first_framework_call,
 				      NP_UNKNOWN);
@@ -200,7 +205,9 @@ static int find_types(struct trace_load *load, const char *path)
 	if (!types)
 		return np_fail_nomem(load->capture.err, "a trace");
 	/* A damaged table costs the types: it is noted, and the trace is good without. */
-	rc = path ? np_load_kernel_types(path, load->capture.strings, types, &problem) : NP_OK;
+	rc = path ? np_load_kernel_types(path, load->capture.strings, types,
+					 &load->rank->table_seen, &problem)
+		  : NP_OK;
 	if (rc == NP_E_NOMEM)
 		return np_fail(load->capture.err, rc, "%s", problem.text);
 	if (rc < 0)
@@ -419,6 +426,119 @@ static int trace_add_communication(struct trace_load *load)
 	return rc < 0 ? rc : measure_sub_task(load);
 }
 
+/* --- what the trace holds --------------------------------------------------------------------- */
+
+/* Union of intervals that come in the order of their starts, step by step. */
+struct step_union {
+	uint32_t step;
+	np_ns reached;
+	np_ns sum;
+};
+
+static int end_step(struct trace_load *load, struct step_union *of, bool computing)
+{
+	const struct step_union done = *of;
+
+	*of = (struct step_union){ .step = NP_NO_STEP, .reached = -NP_NS_MAX };
+	if (done.step == NP_NO_STEP)
+		return NP_OK;
+	return np_seen_add(load->rank->seen, load->rank->steps.item[done.step].id,
+			   computing ? done.sum : 0, computing ? 0 : done.sum, load->capture.err);
+}
+
+/* An interval of a step, or of none. */
+static int add_to_step(struct trace_load *load, struct step_union *of, np_ns start, np_ns end,
+		       bool computing)
+{
+	const struct np_rank *rank = load->rank;
+	uint32_t step = np_steps_find(rank->steps.item, rank->steps.count, start);
+	int rc = step != of->step ? end_step(load, of, computing) : NP_OK;
+
+	if (rc < 0 || step == NP_NO_STEP)
+		return rc;
+	of->step = step;
+	if (end > of->reached) {
+		of->sum += end - (start > of->reached ? start : of->reached);
+		of->reached = end;
+	}
+	return NP_OK;
+}
+
+/* Of the calls that launch: of how many there is anything on the device? */
+static int see_launches(struct trace_load *load)
+{
+	struct np_seen *seen = load->rank->seen;
+	struct np_idset *there = np_idset_new();
+	size_t launched = 0;
+	size_t computing = 0;
+	size_t known = 0;
+	int rc = there ? NP_OK : np_fail_nomem(load->capture.err, "a trace");
+
+	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++)
+		rc = np_idset_add(there, load->capture.tasks.item[i].connection, load->capture.err);
+	for (size_t i = 0; i < load->ops.count && rc == NP_OK; i++)
+		rc = np_idset_add(there, load->ops.item[i].connection, load->capture.err);
+	for (size_t i = 0; i < load->launches.count && rc == NP_OK; i++)
+		launched += np_idset_has(there, load->launches.item[i]);
+	/* Where connections lead nowhere they are no evidence. */
+	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
+		const struct capture_task *task = &load->capture.tasks.item[i];
+
+		computing += task->computes;
+		known += task->computes && capture_launch_of(&load->capture, task->connection);
+	}
+	np_idset_free(there);
+	seen->launches = load->launches.count;
+	if (rc < 0 || launched == load->launches.count || known * 2 < computing)
+		return rc;
+	seen->launched = (double)launched / (double)load->launches.count;
+	seen->linked = seen->launched;
+	seen->linked_by = "its calls";
+	return NP_OK;
+}
+
+/*
+ * By the kernels and operators themselves, whatever the overlap lane says: that may be
+ * there where they are not.
+ */
+static int see(struct trace_load *load)
+{
+	struct np_rank *rank = load->rank;
+	struct step_union of = { .step = NP_NO_STEP, .reached = -NP_NS_MAX };
+	int rc = NP_OK;
+
+	rank->seen = np_seen_new();
+	if (!rank->seen)
+		return np_fail_nomem(load->capture.err, "a trace");
+	rank->seen->unplaced = load->unplaced;
+	rank->seen->may_be_kernels = load->may_be_kernels;
+	rank->seen->broken = load->broken;
+	rank->seen->kernels = 0;
+	rank->seen->ops = 0;
+	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
+		const struct capture_task *task = &load->capture.tasks.item[i];
+
+		if (!task->computes)
+			continue;
+		if (i > 0 && task->device != task[-1].device)
+			rc = end_step(load, &of, true);
+		rank->seen->kernels += task->end - task->start;
+		if (rc == NP_OK)
+			rc = add_to_step(load, &of, task->start, task->end, true);
+	}
+	if (rc == NP_OK)
+		rc = end_step(load, &of, true);
+	for (size_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+
+		rank->seen->ops += op->end - op->start;
+		rc = add_to_step(load, &of, op->start, op->end, false);
+	}
+	if (rc == NP_OK)
+		rc = end_step(load, &of, false);
+	return rc < 0 ? rc : see_launches(load);
+}
+
 /* --- everything ------------------------------------------------------------------------------ */
 
 static int read_trace(struct trace_load *load, const struct np_source_files *source)
@@ -449,7 +569,7 @@ static int derive(struct trace_load *load, const struct np_source_files *source)
 		rc = trace_add_communication(load);
 	if (rc == NP_OK)
 		rc = capture_measure(&load->capture);
-	return rc;
+	return rc < 0 ? rc : see(load);
 }
 
 int np_load_trace(struct np_rank *rank, const struct np_source_files *source,

@@ -72,6 +72,13 @@ static int take_call(struct trace_load *load, const struct np_trace_event *event
 	if (!call)
 		return NP_E_NOMEM;
 	*call = (struct trace_call){ event->ts_ns, np_trace_end(event), connection, node };
+	if (np_slice_is(event->name, "Node@launch")) {
+		int64_t *launch = np_vec_add(&load->launches, load->capture.err);
+
+		if (!launch)
+			return NP_E_NOMEM;
+		*launch = connection;
+	}
 	load->node_calls += node;
 	/* They say what flows would, and there are as many of those as tasks. */
 	if (node)
@@ -99,9 +106,13 @@ static int take_hardware(struct trace_load *load, const struct trace_lane *lane,
 	(void)np_trace_value_integer(&values[TRACE_TASK_ID], &task.id);
 	task.class = vendor_task_class(type.bytes, type.length);
 	rc = capture_add_task(&load->capture, &task, &index);
-	if (rc < 0 || index == NP_IDMAP_NONE || vendor_is_communication_kernel(event->name) ||
-	    !vendor_is_kernel_core(type.bytes, type.length))
+	if (rc < 0 || index == NP_IDMAP_NONE || vendor_is_communication_kernel(event->name))
 		return rc;
+	if (!vendor_is_kernel_core(type.bytes, type.length)) {
+		if (!vendor_is_no_kernel(type.bytes, type.length))
+			load->may_be_kernels += task.end - task.start;
+		return NP_OK;
+	}
 	load->capture.tasks.item[index].computes = true;
 	/* Its name for now: the type is found by it in the table of kernels. */
 	return np_strtab_add(load->capture.strings, event->name.bytes, event->name.length,
@@ -280,6 +291,7 @@ static void note_tally(struct trace_load *load, const struct np_trace *trace, co
 {
 	const struct np_trace_tally *tally = np_trace_tally(trace);
 
+	load->broken |= tally->dropped > 0;
 	if (tally->truncated)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, path, "trace",
 			    "it ends before its array does: the analysis that wrote it was cut"

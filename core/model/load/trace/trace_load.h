@@ -60,6 +60,10 @@ struct trace_load {
 	struct capture_spans computing;     /* of the overlap lane */
 	struct capture_spans communication; /* likewise */
 	np_ns first_framework_call;
+	np_ns may_be_kernels;     /* Σ of tasks on the device of types that are not known */
+	NP_VEC(int64_t) launches; /* connections of calls that launch a kernel or an operator */
+	bool broken;              /* a file ends inside an event */
+	bool unplaced;      /* nothing says who launched tasks: steps are windows of the host */
 	bool unknown_lanes; /* events came before the name of their lane */
 };
 

@@ -70,7 +70,8 @@ static void a_step_before_one_that_did_nothing_has_none(void **state)
 {
 	(void)state;
 	make_rank_db(0, "DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId = 106;"
-			"DELETE FROM COMMUNICATION_OP WHERE opId = 2");
+			"DELETE FROM COMMUNICATION_OP WHERE opId = 2;"
+			"DELETE FROM COMMUNICATION_TASK_INFO WHERE opId = 2");
 	{
 		with_run *run = load();
 		const struct np_rank *rank = np_run_rank(run, 0);

@@ -118,7 +118,6 @@ static void what_only_one_file_has_is_no_disagreement(void **state)
 	(void)state;
 	make_rank_db(0, NULL);
 	make_analysis_db(0, "UPDATE StepTraceTime SET stage = NULL, bubble = NULL;"
-			    "DELETE FROM StepTraceTime WHERE step = '11';"
 			    "INSERT INTO StepTraceTime(step, computing) VALUES('99', 1);"
 			    "UPDATE CommAnalyzerTime SET wait_time = NULL;"
 			    "DROP TABLE CommAnalyzerMatrix; DELETE FROM CommAnalyzerBandwidth");
