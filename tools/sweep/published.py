@@ -300,10 +300,10 @@ class Rank:
 def write(job, root, launches):
     """All databases: one step after the other on one clock, as far apart as the steps are that were not recorded."""
     lengths = run(job.ops)
-    offsets, at, length = {}, 0, max(lengths.values())
+    offsets, at = {}, 0
     for i, step in enumerate(job.steps):
         if i > 0:
-            at += (step - job.steps[i - 1]) * (length + 20 * MS)
+            at += (step - job.steps[i - 1]) * (lengths[job.steps[i - 1]] + 3 * MS)
         offsets[step] = at
     for worker in range(job.dp * job.pp):
         Rank(job, worker, offsets, launches).write(root)
