@@ -91,6 +91,7 @@ struct np_replay {
 	size_t timed;        /* ranks with intervals; of the others only operators are known */
 	np_ns first;         /* start of all ranks, on the common clock */
 	np_ns observed;      /* from there to the last end, over all ranks */
+	np_ns uncaptured;    /* of it, between steps that are no neighbours: in no step */
 
 	/*
 	 * The program of all ranks, in an order in which nothing comes before what it

@@ -29,6 +29,7 @@ MS = 1_000_000
 KINDS = ("even", "worker", "stage", "sequence")
 COMPUTING = ("forward-compute", "backward-compute", "optimizer", "layernorm")
 BASE = 1_736_410_000_000_000_000
+PAUSE = 3 * MS  # from the end of a step to the begin of the next
 
 
 class Op:
@@ -303,13 +304,20 @@ def write(job, root, launches):
     offsets, at = {}, 0
     for i, step in enumerate(job.steps):
         if i > 0:
-            at += (step - job.steps[i - 1]) * (lengths[job.steps[i - 1]] + 3 * MS)
+            at += (step - job.steps[i - 1]) * (lengths[job.steps[i - 1]] + PAUSE)
         offsets[step] = at
     for worker in range(job.dp * job.pp):
         Rank(job, worker, offsets, launches).write(root)
 
 
 # --- comparing ----------------------------------------------------------------------------------
+
+
+def step_length(job, basis):
+    """What a step takes as recorded: of those that the next one follows where there are any, else their spans."""
+    lengths = run(job.ops)
+    followed = [lengths[step] + PAUSE for step in job.steps if step + 1 in job.steps]
+    return statistics.fmean(followed if basis == "iteration" else lengths.values())
 
 
 def judge(job, truth, cluster):
@@ -319,6 +327,8 @@ def judge(job, truth, cluster):
     out = [("slowdown", abs(found / truth["slowdown"] - 1) <= 0.02, f"{found:.3f} for {truth['slowdown']:.3f}")]
     error = (cluster.get("replay") or {}).get("fidelity")
     out.append(("replay", error is not None and abs(error) <= 0.005, f"fidelity {error}"))
+    step, true = (cluster.get("replay") or {}).get("step_ns") or 0, step_length(job, cluster.get("step_basis"))
+    out.append(("step", abs(step / true - 1) <= 0.01, f"{step / MS:.1f} ms for {true / MS:.1f} ms"))
     if job.kind in ("worker", "stage"):
         true = f"rank:{job.slow[0] + job.dp * job.slow[1]}" if job.kind == "worker" else f"stage:{job.pp - 1}"
         shares = {f"{each['kind']}:{each['what']}": each["recovered"] for each in balance.get("shares") or []}

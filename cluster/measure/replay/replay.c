@@ -4,8 +4,10 @@
 
 #include "replay_draft.h"
 
+#include "npuprof/activity.h"
 #include "npuprof/align.h"
 #include "npuprof/late_begin.h"
+#include "npuprof/order.h"
 #include "npuprof/rank.h"
 #include "npuprof/workers.h"
 
@@ -170,12 +172,60 @@ static int join_cells(struct building *building, struct np_err *err)
 	return NP_OK;
 }
 
-static void see_times(const struct building *building)
+static int by_begin(const void *left, const void *right)
+{
+	return np_order(((const struct np_span *)left)->begin,
+			((const struct np_span *)right)->begin);
+}
+
+/*
+ * Captures of chosen steps: from the last end of one to the first begin of the next is what
+ * nobody recorded, and no part of a step.
+ */
+static int see_uncaptured(const struct building *building, struct np_err *err)
+{
+	const struct np_run *run = building->replay->align->run;
+	NP_VEC(struct np_span) spans = { 0 };
+	np_ns reached;
+
+	for (uint32_t i = 0; i < building->ranks; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->activity.cells.count; j++) {
+			const struct np_activity_cell *cell = &rank->activity.cells.item[j];
+			struct np_span *span =
+				cell->end > cell->begin ? np_vec_add(&spans, err) : NULL;
+
+			if (cell->end <= cell->begin)
+				continue;
+			if (!span) {
+				np_vec_release(&spans);
+				return NP_E_NOMEM;
+			}
+			*span = (struct np_span){ np_clock_time(building->clock, i, cell->begin),
+						  np_clock_time(building->clock, i, cell->end) };
+		}
+	}
+	if (spans.count)
+		qsort(spans.item, spans.count, sizeof(*spans.item), by_begin);
+	reached = spans.count ? spans.item[0].begin : 0;
+	for (size_t i = 0; i < spans.count; i++) {
+		if (spans.item[i].begin > reached)
+			building->replay->uncaptured += spans.item[i].begin - reached;
+		if (spans.item[i].end > reached)
+			reached = spans.item[i].end;
+	}
+	np_vec_release(&spans);
+	return NP_OK;
+}
+
+static int see_times(const struct building *building, struct np_err *err)
 {
 	struct np_replay *replay = building->replay;
 	np_ns first = NP_NS_MAX;
 	np_ns last = -NP_NS_MAX;
 	np_ns iterated = 0;
+	int rc = NP_OK;
 
 	for (uint32_t i = 0; i < building->ranks; i++) {
 		struct np_replay_rank *rank = &replay->ranks[i];
@@ -192,11 +242,11 @@ static void see_times(const struct building *building)
 	}
 	replay->first = first == NP_NS_MAX ? 0 : first;
 	replay->observed = last > first ? last - first : 0;
-	if (replay->iterations > 0)
-		replay->observed_step = iterated / (np_ns)replay->iterations;
-	else
-		replay->observed_step =
-			replay->observed / (replay->steps > 0 ? (np_ns)replay->steps : 1);
+	if (replay->iterations == 0 && replay->steps > 1)
+		rc = see_uncaptured(building, err);
+	replay->observed_step = replay->iterations > 0 ? iterated / (np_ns)replay->iterations
+						       : replay_span(replay, replay->observed);
+	return rc;
 }
 
 /* --- late begins ----------------------------------------------------------------------------- */
@@ -480,10 +530,10 @@ static int build(struct building *building, struct np_err *err)
 		rc = run_jobs(building, building->ranks, look_at_rank, err);
 	if (rc == NP_OK)
 		rc = join_cells(building, err);
-	if (rc < 0)
-		return rc;
-	see_times(building);
-	rc = replay_settle_members(replay, err);
+	if (rc == NP_OK)
+		rc = see_times(building, err);
+	if (rc == NP_OK)
+		rc = replay_settle_members(replay, err);
 	if (rc == NP_OK)
 		rc = see_late_begins(building, err);
 	if (rc == NP_OK)

@@ -131,6 +131,12 @@ int replay_settle_absent(struct np_replay *replay, struct np_err *err) NP_MUST_U
 /* Bring the marks of all ranks into one order: the program. */
 int replay_order(struct np_replay *replay, const rank_marks *ranks, struct np_err *err) NP_MUST_USE;
 
+/* The mean span of a step, where no step has an iteration, of what all of them took. */
+static inline np_ns replay_span(const struct np_replay *replay, np_ns total)
+{
+	return (total - replay->uncaptured) / (replay->steps > 0 ? (np_ns)replay->steps : 1);
+}
+
 /* What the recorded end of a member counts from, and how long after that it was. */
 enum member_wait replay_wait(const struct np_replay *replay, const struct np_instance *instance,
 			     uint32_t slot, np_ns last, np_ns *ret_after);

@@ -317,7 +317,7 @@ static void take_result(const struct replay_state *state, size_t lane, struct np
 	if (replay->iterations > 0)
 		ret->step = state->iterated[lane] / (np_ns)replay->iterations;
 	else
-		ret->step = replay->steps > 0 ? ret->total / (np_ns)replay->steps : ret->total;
+		ret->step = replay_span(replay, ret->total);
 	ret->forced = replay->forced;
 }
 

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Pipelines in the form that others published, of steps that are no neighbours: what uneven work costs is what their rule
+# says, the culprit is named, and time that nobody recorded is in no step.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program python3
+export PYTHONDONTWRITEBYTECODE=1
+
+behaviour 'slowdown, share, step and culprit of jobs with a slow worker and with a longer last stage'
+# Of the seeds 3 and 5 one has steps that are all apart, the other two neighbours.
+for seed in 3 5; do
+	run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds even,worker,stage \
+		--seeds "$seed" --floor 100
+	expect_exit 0
+	expect_stdout_has 'worker: 1 of 1 right'
+	expect_stdout_has 'stage: 1 of 1 right'
+done
+
+behaviour 'likewise where nothing says what launched a task'
+run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds worker --seeds 3 --bare --floor 100
+expect_exit 0
+expect_stdout_has 'worker: 1 of 1 right'
