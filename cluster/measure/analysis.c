@@ -16,6 +16,8 @@ void np_analysis_free(struct np_analysis *analysis)
 		np_explanation_release(&analysis->explanations[i]);
 	free(analysis->explanations);
 	np_verdict_release(&analysis->verdict);
+	np_course_release(&analysis->course);
+	np_job_findings_release(&analysis->findings);
 	np_charge_order_release(&analysis->order);
 	np_memory_growths_release(&analysis->memory_growths);
 	np_spreads_release(&analysis->spreads);
@@ -171,6 +173,8 @@ static int summarise(struct np_analysis *analysis, struct np_err *err)
 	if (rc == NP_OK)
 		rc = np_whatif_sort(&analysis->whatif, analysis->run, &analysis->causes,
 				    &analysis->order, err);
+	if (rc == NP_OK && analysis->replay)
+		rc = np_job_findings_measure(analysis->replay, &analysis->findings, err);
 	if (rc == NP_OK)
 		rc = np_verdict_measure(analysis, &analysis->verdict, err);
 	return rc;

@@ -6,6 +6,8 @@
 #include "npuprof/charge_sums.h"
 #include "npuprof/cluster.h"
 #include "npuprof/comm_sums.h"
+#include "npuprof/course.h"
+#include "npuprof/job_findings.h"
 #include "npuprof/memory_growth.h"
 #include "npuprof/partition.h"
 #include "npuprof/pipeline.h"
@@ -52,7 +54,9 @@ struct np_analysis {
 	struct np_spreads spreads;
 	struct np_memory_growths memory_growths;
 	struct np_charge_order order; /* ranks by what their repair saves, then by charge */
+	struct np_job_findings findings;
 	struct np_verdict verdict;
+	struct np_course course; /* of the rank that the verdict names */
 	/* Of each rank of `order`, with waiters; NULL until np_analysis_explain(). */
 	struct np_explanation *explanations;
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_JOB_FINDINGS_H
+#define NP_JOB_FINDINGS_H
+
+#include "npuprof/replay.h"
+
+/*
+ * What is strange about a job and nobody's fault
+ * ==============================================
+ *
+ * warm-up           The first step is longer than 1.5 times the median.
+ * unrecorded wait   Ranks leave off far apart and go on together, out of gaps that look
+ *                   like those of hosts: between two operators of a communicator what each
+ *                   computes differs, and what it is idle makes up for it. They probably
+ *                   waited for each other in an operator that nobody recorded.
+ * unaligned pauses  Hosts stop, each in steps of its own: as garbage collections do that
+ *                   every process begins when it likes.
+ *
+ * None of it is a verdict.
+ */
+enum np_job_finding_kind {
+	NP_JOB_WARM_UP,
+	NP_JOB_UNRECORDED,
+	NP_JOB_PAUSES,
+};
+
+struct np_job_finding {
+	enum np_job_finding_kind kind;
+	uint32_t communicator; /* index in np_align.communicators; UINT32_MAX for none */
+	NP_VEC(int32_t) ranks; /* ids, ascending; empty: all */
+	char *detail;          /* one sentence */
+};
+
+struct np_job_findings {
+	NP_VEC(struct np_job_finding) list;
+	np_ns unrecorded; /* what ranks waited so in a step, on average */
+};
+
+/* "warm-up", "unrecorded wait", "unaligned pauses" */
+const char *np_job_finding_name(enum np_job_finding_kind kind);
+
+int np_job_findings_measure(const struct np_replay *replay, struct np_job_findings *ret,
+			    struct np_err *err) NP_MUST_USE;
+void np_job_findings_release(struct np_job_findings *findings);
+
+#endif /* NP_JOB_FINDINGS_H */
