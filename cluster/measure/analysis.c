@@ -14,9 +14,11 @@ void np_analysis_free(struct np_analysis *analysis)
 		return;
 	for (size_t i = 0; analysis->explanations && i < analysis->order.count; i++)
 		np_explanation_release(&analysis->explanations[i]);
+	for (size_t i = 0; analysis->courses && i < analysis->order.count; i++)
+		np_course_release(&analysis->courses[i]);
+	free(analysis->courses);
 	free(analysis->explanations);
 	np_verdict_release(&analysis->verdict);
-	np_course_release(&analysis->course);
 	np_job_findings_release(&analysis->findings);
 	np_charge_order_release(&analysis->order);
 	np_memory_growths_release(&analysis->memory_growths);
@@ -187,7 +189,8 @@ int np_analysis_explain(struct np_analysis *analysis, struct np_err *err)
 	if (analysis->explanations)
 		return NP_OK;
 	analysis->explanations = calloc(analysis->order.count + 1, sizeof(*analysis->explanations));
-	if (!analysis->explanations)
+	analysis->courses = calloc(analysis->order.count + 1, sizeof(*analysis->courses));
+	if (!analysis->explanations || !analysis->courses)
 		return np_fail_nomem(err, "causes of waiting");
 	for (size_t i = 0; i < analysis->order.count && rc == NP_OK; i++) {
 		struct np_explanation *each = &analysis->explanations[i];
@@ -198,6 +201,9 @@ int np_analysis_explain(struct np_analysis *analysis, struct np_err *err)
 		if (rc == NP_OK)
 			rc = np_explanation_add_waiters(analysis->align, analysis->clock,
 							&analysis->waits, each, err);
+		if (rc == NP_OK && analysis->replay)
+			rc = np_course_measure(analysis->replay, analysis->order.ranks[i],
+					       &analysis->courses[i], err);
 	}
 	return rc;
 }

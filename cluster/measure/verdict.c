@@ -26,6 +26,7 @@ const char *np_verdict_kind_name(const struct np_verdict *verdict)
 void np_verdict_release(struct np_verdict *verdict)
 {
 	np_explanation_release(&verdict->explanation);
+	np_course_release(&verdict->course);
 	free(verdict->what);
 	free(verdict->reason);
 	free(verdict->text);
@@ -107,6 +108,14 @@ static int first_cause(const struct np_root_causes *causes, uint32_t *ret, struc
 	return NP_OK;
 }
 
+/* Time in which ranks probably waited for each other, unrecorded, is not their hosts'. */
+static bool is_unrecorded(const struct np_analysis *analysis,
+			  const struct np_whatif_verdict *repair)
+{
+	return (repair->fix.kind == NP_FIX_HOST_GAPS || repair->fix.kind == NP_FIX_BETWEEN) &&
+	       2 * analysis->findings.unrecorded >= repair->saved;
+}
+
 static void take_repair(const struct np_analysis *analysis, struct np_verdict *verdict)
 {
 	const struct np_whatif *whatif = &analysis->whatif;
@@ -118,7 +127,7 @@ static void take_repair(const struct np_analysis *analysis, struct np_verdict *v
 	}
 	if (whatif->rows.count > 0 && whatif->ideal != NP_UNKNOWN)
 		verdict->lost = whatif->step - whatif->ideal;
-	if (!repair.found)
+	if (!repair.found || is_unrecorded(analysis, &repair))
 		return;
 	verdict->kind = NP_VERDICT_REPAIR;
 	verdict->fix = repair.fix;
@@ -141,6 +150,8 @@ static int explain(const struct np_analysis *analysis, struct np_verdict *verdic
 						       analysis->spreads.total[NP_Q_STEP]);
 	if (who == UINT32_MAX)
 		return NP_OK;
+	if (analysis->replay && np_course_measure(analysis->replay, who, &verdict->course, err) < 0)
+		return NP_E_NOMEM;
 	return np_explanation_measure(analysis->cluster, &analysis->causes, &analysis->charges, who,
 				      &verdict->explanation, err);
 }

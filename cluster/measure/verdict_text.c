@@ -92,10 +92,16 @@ static void put_culprit(struct np_buf *buf, const struct np_analysis *analysis,
 {
 	uint32_t rank = verdict->explanation.rank;
 	const char *kind = np_root_cause_kind(&analysis->causes, rank);
+	const struct np_course *course = &verdict->course;
 
-	np_buf_printf(buf, "rank %" PRId32 " makes the others wait%s%s%s: ",
-		      analysis->run->ranks[rank]->id, kind ? " (" : "", kind ? kind : "",
-		      kind ? ")" : "");
+	np_buf_printf(buf, "rank %" PRId32 " makes the others wait%s%s",
+		      analysis->run->ranks[rank]->id, kind ? " (" : "", kind ? kind : "");
+	/* What is always there is chronic. */
+	if (kind && course->kind != NP_COURSE_UNKNOWN && course->kind != NP_COURSE_CONSTANT) {
+		np_buf_add(buf, ", ");
+		np_course_put(buf, course);
+	}
+	np_buf_add(buf, kind ? "): " : ": ");
 	np_verdict_put_why(buf, analysis, &verdict->explanation, 0);
 }
 

@@ -328,8 +328,25 @@ static void put_chain(struct np_jsonout *out, const struct cluster_report *repor
 	np_jsonout_end(out);
 }
 
+/* How it went on from step to step; null where that is not known. */
+static void put_course(struct np_jsonout *out, const struct np_run *run,
+		       const struct np_course *course)
+{
+	if (course->kind == NP_COURSE_UNKNOWN) {
+		np_jsonout_null(out, "course");
+		return;
+	}
+	np_jsonout_object(out, "course");
+	np_jsonout_text(out, "kind", np_course_name(course->kind));
+	np_jsonout_array(out, "steps");
+	for (size_t i = 0; i < course->steps.count; i++)
+		np_jsonout_text(out, NULL, np_run_text(run, course->steps.item[i]));
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
 static void put_straggler(struct np_jsonout *out, const struct cluster_report *report,
-			  const struct np_explanation *explanation)
+			  const struct np_explanation *explanation, const struct np_course *course)
 {
 	const struct np_analysis *analysis = report->analysis;
 	const struct np_charges *charges = &analysis->charges;
@@ -346,6 +363,7 @@ static void put_straggler(struct np_jsonout *out, const struct cluster_report *r
 	np_jsonout_integer(out, "instances", charges->ranks[index].instances);
 	np_jsonout_text(out, "kind", np_root_cause_kind(causes, index));
 	np_jsonout_text(out, "cause", np_cause_name(np_root_cause_main(causes, index)));
+	put_course(out, analysis->run, course);
 	put_chain(out, report, explanation);
 	np_jsonout_end(out);
 }
@@ -361,6 +379,7 @@ static void put_unprofiled(struct np_jsonout *out, const struct cluster_report *
 	np_jsonout_null(out, "instances");
 	np_jsonout_null(out, "kind");
 	np_jsonout_text(out, "cause", "unknown");
+	np_jsonout_null(out, "course");
 	np_jsonout_array(out, "chain");
 	np_jsonout_end(out);
 	np_jsonout_end(out);
@@ -381,7 +400,7 @@ static void put_stragglers(struct np_jsonout *out, const struct cluster_report *
 			put_unprofiled(out, report);
 			unprofiled_due = false;
 		}
-		put_straggler(out, report, each);
+		put_straggler(out, report, each, &analysis->courses[i]);
 	}
 	if (unprofiled_due)
 		put_unprofiled(out, report);
@@ -472,6 +491,20 @@ static int put_parts(struct np_jsonout *out, const struct np_analysis *analysis,
 	return rc;
 }
 
+static void put_job_finding(struct np_jsonout *out, const struct cluster_report *report,
+			    const struct np_job_finding *finding)
+{
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_text(out, "what", np_job_finding_name(finding->kind));
+	put_group(out, report, finding->communicator);
+	np_jsonout_array(out, "ranks");
+	for (size_t i = 0; i < finding->ranks.count; i++)
+		np_jsonout_integer(out, NULL, finding->ranks.item[i]);
+	np_jsonout_end(out);
+	np_jsonout_text(out, "detail", finding->detail);
+	np_jsonout_end(out);
+}
+
 /* Ranks disagree about what they did together: a fault of the job, not of the profile. */
 static void put_job_findings(struct np_jsonout *out, const struct cluster_report *report)
 {
@@ -504,6 +537,8 @@ static void put_job_findings(struct np_jsonout *out, const struct cluster_report
 		np_jsonout_text(out, "detail", detail);
 		np_jsonout_end(out);
 	}
+	for (size_t i = 0; i < report->analysis->findings.list.count; i++)
+		put_job_finding(out, report, &report->analysis->findings.list.item[i]);
 	np_jsonout_end(out);
 }
 

@@ -627,6 +627,9 @@ static int build(struct np_page *page, const struct cluster_report *report, stru
 		put_trust(np_page_add(page, "Trust"), report);
 	section = np_page_add(page, "Verdict");
 	np_buf_printf(&section->text, "%s\n", report->analysis->verdict.text);
+	for (size_t i = 0; i < report->analysis->findings.list.count; i++)
+		np_buf_printf(&section->text, "%s\n",
+			      report->analysis->findings.list.item[i].detail);
 	report_put_path(&section->text, report->analysis);
 	report_put_parts(&section->text, report->analysis);
 	np_page_drop_empty(page);

@@ -56,9 +56,9 @@ struct np_analysis {
 	struct np_charge_order order; /* ranks by what their repair saves, then by charge */
 	struct np_job_findings findings;
 	struct np_verdict verdict;
-	struct np_course course; /* of the rank that the verdict names */
 	/* Of each rank of `order`, with waiters; NULL until np_analysis_explain(). */
 	struct np_explanation *explanations;
+	struct np_course *courses; /* likewise */
 
 	const char *version;  /* of the program; "" until somebody sets it */
 	char fingerprint[17]; /* of the input files */

@@ -3,6 +3,7 @@
 #define NP_VERDICT_H
 
 #include "npuprof/buf.h"
+#include "npuprof/course.h"
 #include "npuprof/root_cause.h"
 #include "npuprof/whatif.h"
 
@@ -44,6 +45,7 @@ struct np_verdict {
 	uint32_t first;  /* the rank that most waiting goes back to; UINT32_MAX for none */
 	bool stands_out; /* that one is charged far more than others, in most steps */
 	/* Of the rank named, else of the first. */
+	struct np_course course;
 	struct np_explanation explanation;
 };
 
