@@ -46,15 +46,15 @@ struct pooling {
 	double *at; /* by row: of one cell */
 };
 
-struct row_place {
+struct pool_place {
 	uint32_t row;
 	double at;
 };
 
 static int by_place(const void *left, const void *right)
 {
-	const struct row_place *a = left;
-	const struct row_place *b = right;
+	const struct pool_place *a = left;
+	const struct pool_place *b = right;
 
 	if (a->at != b->at)
 		return a->at < b->at ? -1 : 1;
@@ -65,12 +65,12 @@ static int by_place(const void *left, const void *right)
 static int list_rows(struct pooling *pooling, uint32_t stage)
 {
 	const struct np_bal *bal = pooling->bal;
-	NP_VEC(struct row_place) places = { 0 };
+	NP_VEC(struct pool_place) places = { 0 };
 	int rc = NP_OK;
 
 	pooling->rows.count = 0;
 	for (uint32_t i = 0; i < bal->rows.count && rc == NP_OK; i += 2) {
-		struct row_place *place;
+		struct pool_place *place;
 
 		if (bal->rows.item[i].stage != stage ||
 		    bal->rows.item[i].starts < bal->stage_cells[stage])
@@ -79,7 +79,7 @@ static int list_rows(struct pooling *pooling, uint32_t stage)
 		if (!place)
 			rc = NP_E_NOMEM;
 		else
-			*place = (struct row_place){ i, bal->even[i] };
+			*place = (struct pool_place){ i, bal->even[i] };
 	}
 	if (rc == NP_OK && places.count > 1)
 		qsort(places.item, places.count, sizeof(*places.item), by_place);

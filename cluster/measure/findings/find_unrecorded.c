@@ -102,13 +102,13 @@ static size_t sum_at(const struct work_sums *sums, np_ns time)
 }
 
 /* From one operator to the next, on one rank. */
-struct way {
+struct work_way {
 	double computed;
 	double other;
 	double all;
 };
 
-static bool see_way(const struct looking *looking, uint32_t from, uint32_t to, struct way *ret)
+static bool see_way(const struct looking *looking, uint32_t from, uint32_t to, struct work_way *ret)
 {
 	const struct np_align *align = looking->replay->align;
 	uint32_t rank = align->members[from].rank;
@@ -122,22 +122,22 @@ static bool see_way(const struct looking *looking, uint32_t from, uint32_t to, s
 		return false;
 	first = sum_at(sums, begin);
 	last = sum_at(sums, end);
-	*ret = (struct way){ sums->computed.item[last] - sums->computed.item[first],
-			     sums->other.item[last] - sums->other.item[first],
-			     (double)(end - begin) };
+	*ret = (struct work_way){ sums->computed.item[last] - sums->computed.item[first],
+				  sums->other.item[last] - sums->other.item[first],
+				  (double)(end - begin) };
 	return true;
 }
 
 /* What the ranks of a communicator did between two of its operators. */
-struct ways {
-	struct way least;
-	struct way most;
+struct work_ways {
+	struct work_way least;
+	struct work_way most;
 	double idle;      /* Σ */
 	double last_idle; /* of the one that computes most */
 	double count;
 };
 
-static void widen(struct ways *ways, const struct way *way)
+static void widen(struct work_ways *ways, const struct work_way *way)
 {
 	double idle = way->all - way->computed - way->other;
 
@@ -157,7 +157,7 @@ static void widen(struct ways *ways, const struct way *way)
 }
 
 /* What the ranks waited for each other, in all; 0 where they did not. */
-static double waited(const struct ways *ways)
+static double waited(const struct work_ways *ways)
 {
 	double apart = ways->most.computed - ways->least.computed;
 
@@ -177,12 +177,12 @@ static bool is_whole(const struct np_instance *instance)
 static double look_between(const struct looking *looking, const struct np_instance *from,
 			   const struct np_instance *to)
 {
-	struct ways ways = { 0 };
+	struct work_ways ways = { 0 };
 
 	if (!is_whole(from) || !is_whole(to) || from->count != to->count || from->count < RANKS)
 		return 0;
 	for (uint32_t i = 0; i < from->count; i++) {
-		struct way way;
+		struct work_way way;
 
 		if (!see_way(looking, from->first + i, to->first + i, &way))
 			return 0;

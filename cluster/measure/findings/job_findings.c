@@ -129,7 +129,8 @@ static int find_warm_up(const struct np_replay *replay, struct np_job_findings *
 /* --- pauses ------------------------------------------------------------------------------------
  */
 
-/* A host that is later than its peers by so much, and so much of their work, has paused. */
+/* A host that is later than its peers by so much, and so much of their work, has paused; if they
+ * are not late themselves. */
 #define PAUSE_NS   1000000
 #define PAUSE_PART 0.05
 
@@ -176,7 +177,7 @@ static void see_pause(const struct np_replay *replay, const struct np_replay_cel
 	double more = (double)(cell->work[NP_WORK_HOST] + cell->work[NP_WORK_BETWEEN]) - median;
 
 	pauses->steps[cell->rank]++;
-	if (isnan(median) || more < PAUSE_NS || more < PAUSE_PART * work)
+	if (isnan(median) || more < PAUSE_NS || more < PAUSE_PART * work || more < median)
 		return;
 	pauses->ranks += pauses->of_rank[cell->rank]++ == 0;
 	if (pauses->of_rank[cell->rank] > pauses->most)

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is strange about a job, how a straggler goes on over the steps, and why a stage takes longer.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program python3
+need_program sqlite3
+export PYTHONDONTWRITEBYTECODE=1
+
+# cluster <case:seed>: its JSON in $work/json; its screen was run last
+cluster() {
+	rm -rf "$work/made"
+	run python3 "$NPUPROF_SOURCE/tools/sweep/field.py" --make "$1" "$work/made" --form db
+	expect_exit 0
+	run "$npuprof" cluster -q -f json -d "$work/made/run" -o "$work/out"
+	cp "$work/stdout" "$work/json"
+	run "$npuprof" cluster -q -d "$work/made/run" -o "$work/out"
+}
+
+# ask <SQL over @j, the JSON>
+ask() {
+	sqlite3 :memory: "${1//@j/readfile(\'$work\/json\')}"
+}
+
+behaviour 'a first step that is much longer than the others is named as warm-up'
+cluster warm-up:1
+expect_equal 'warm-up' "$(ask "SELECT f.value ->> 'what' FROM json_each(@j, '\$.job_findings') f")"
+expect_stdout_says 'warm-up; --skip-steps'
+
+behaviour 'ranks that go on together out of gaps of their hosts are a finding, and their hosts no verdict'
+cluster unrecorded:1
+expect_equal 'unrecorded wait|8|1' "$(ask "SELECT f.value ->> 'what', json_array_length(f.value, '\$.ranks'),
+	f.value ->> 'group' IS NOT NULL FROM json_each(@j, '\$.job_findings') f")"
+expect_equal 'none' "$(ask "SELECT @j ->> '\$.verdict.kind'")"
+
+behaviour 'pauses of hosts that are not aligned over ranks are named'
+cluster gc-unaligned:1
+expect_equal 'unaligned pauses' "$(ask "SELECT f.value ->> 'what' FROM json_each(@j, '\$.job_findings') f")"
+expect_stdout_says 'look for garbage'
+
+behaviour 'the excess of a straggler is growing, or periodic, and the verdict says so'
+cluster heat:1
+expect_equal 'growing|6' "$(ask "SELECT @j ->> '\$.stragglers[0].course.kind', json_array_length(@j, '\$.stragglers[0].course.steps')")"
+expect_stdout_says 'growing from step to step'
+cluster periodic:1
+expect_equal 'periodic|3' "$(ask "SELECT @j ->> '\$.stragglers[0].course.kind', json_array_length(@j, '\$.stragglers[0].course.steps')")"
+expect_stdout_says 'every third'
+
+behaviour 'a stage with more layers is unevenly split'
+cluster uneven-stage:1
+expect_stdout_says 'the pipeline is unevenly split: stage 1'
+
+behaviour 'a job in order has no findings'
+cluster healthy-dp:1
+expect_equal '[]' "$(ask "SELECT @j -> '\$.job_findings'")"
