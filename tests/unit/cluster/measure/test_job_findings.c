@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is strange about a job: warm-up, waits that nobody recorded, pauses; and stages. */
+/* What is strange about a job: warm-up, waits that nobody recorded, pauses. */
 #include "npuprof/job_findings.h"
 
 #include "np_replay_fixture.h"
-
-#include "npuprof/stage_kind.h"
 
 #define REDUCE     "hcom_allReduce_"
 #define RANKS_USED 4
@@ -171,42 +169,6 @@ static void one_late_host_is_no_habit(void **state)
 	np_job_findings_release(&findings);
 }
 
-/* --- stages ----------------------------------------------------------------------------------- */
-
-static void add_kernels(struct np_run *run, int32_t id, int64_t count, np_ns each)
-{
-	struct np_rank *rank = add_rank(run, id, true);
-	struct np_statistic *kernel = np_vec_add(&rank->kernels, NULL);
-
-	assert_non_null(kernel);
-	kernel->name = intern(run, "MatMul");
-	kernel->count = count;
-	kernel->total = count * each;
-}
-
-static void a_stage_with_more_kernels_is_unevenly_split(void **state)
-{
-	static const int32_t stages[] = { 0, 1 };
-	with_run *run = np_run_new();
-
-	(void)state;
-	add_kernels(run, 0, 100, 10);
-	add_kernels(run, 1, 150, 11);
-	assert_int_equal(np_stage_kind(run, stages, 1), NP_STAGE_UNEVEN);
-	assert_int_equal(np_stage_kind(run, stages, 0), NP_STAGE_UNKNOWN);
-}
-
-static void a_stage_whose_kernels_take_longer_is_slow(void **state)
-{
-	static const int32_t stages[] = { 0, 1 };
-	with_run *run = np_run_new();
-
-	(void)state;
-	add_kernels(run, 0, 100, 10);
-	add_kernels(run, 1, 102, 14);
-	assert_int_equal(np_stage_kind(run, stages, 1), NP_STAGE_SLOW);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,8 +178,6 @@ int main(void)
 		cmocka_unit_test(a_slow_rank_is_no_unrecorded_wait),
 		cmocka_unit_test(pauses_in_different_steps_are_not_aligned),
 		cmocka_unit_test(one_late_host_is_no_habit),
-		cmocka_unit_test(a_stage_with_more_kernels_is_unevenly_split),
-		cmocka_unit_test(a_stage_whose_kernels_take_longer_is_slow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
