@@ -226,6 +226,12 @@ int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *w
 #define WORTH_NAMING       0.01
 #define WORTH_NAMING_STAGE 0.04
 
+/*
+ * Ranks begin and are held up by chance: one that is late now and then must cost more, and
+ * so must the gaps that all of them have.
+ */
+#define WORTH_NAMING_ONCE 0.03
+
 /* What evidently takes longer than its peers is named for less. */
 #define EVIDENT       0.0005
 #define EVIDENT_STAGE 0.01
@@ -269,6 +275,8 @@ static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row 
 	bool stage = row->fix.kind == NP_FIX_STAGE;
 	double least = stage ? WORTH_NAMING_STAGE : WORTH_NAMING;
 
+	if ((row->fix.kind == NP_FIX_RANK && !row->steady) || row->fix.kind == NP_FIX_HOST_GAPS)
+		least = WORTH_NAMING_ONCE;
 	if (evident && row->evident)
 		least = stage ? EVIDENT_STAGE : EVIDENT;
 	if (least < whatif->fidelity)

@@ -1048,6 +1048,21 @@ static void what_evidently_takes_too_long_is_named_for_less(void **state)
 	np_whatif_release(&whatif);
 }
 
+static void a_rank_that_is_late_now_and_then_must_cost_more(void **state)
+{
+	struct np_whatif whatif = { .step = 1000, .ideal = 970 };
+
+	(void)state;
+	add_row(&whatif, "rank:5", 20);
+	assert_false(np_whatif_verdict(&whatif).found);
+	whatif.rows.item[0].steady = true;
+	assert_true(np_whatif_verdict(&whatif).found);
+	whatif.rows.item[0].steady = false;
+	whatif.rows.item[0].saved = 40;
+	assert_true(np_whatif_verdict(&whatif).found);
+	np_whatif_release(&whatif);
+}
+
 static void set_team(struct np_whatif *whatif, const char *first, const char *second, np_ns saved)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -1323,6 +1338,7 @@ int main(void)
 		cmocka_unit_test(ranks_whose_repair_saves_nothing_follow_by_what_they_cost),
 		cmocka_unit_test(causes_that_hide_each_other_are_named_together),
 		cmocka_unit_test(few_ranks_of_a_host_are_named_and_not_the_host),
+		cmocka_unit_test(a_rank_that_is_late_now_and_then_must_cost_more),
 		cmocka_unit_test(a_team_is_named_unless_a_whole_explains_as_much),
 		cmocka_unit_test(a_team_is_named_before_what_all_ranks_have_in_common),
 		cmocka_unit_test(the_most_specific_of_the_best_repairs_is_the_verdict),
