@@ -116,12 +116,25 @@ static bool is_unrecorded(const struct np_analysis *analysis,
 	       2 * analysis->findings.unrecorded >= repair->saved;
 }
 
+/* Of what is lost, and of the step: so much must a repair gain to explain what ranks that
+ * were not profiled are waited for. */
+#define EXPLAINS_LOST 0.6
+#define EXPLAINS_STEP 0.03
+
+/* Ranks that were not profiled come late as well where others let them go on late. */
+static bool is_explained(const struct np_whatif *whatif, const struct np_whatif_verdict *repair)
+{
+	return repair->found && repair->fix.kind == NP_FIX_RANK && whatif->ideal != NP_UNKNOWN &&
+	       (double)repair->saved >= EXPLAINS_STEP * (double)whatif->step &&
+	       (double)repair->saved >= EXPLAINS_LOST * (double)(whatif->step - whatif->ideal);
+}
+
 static void take_repair(const struct np_analysis *analysis, struct np_verdict *verdict)
 {
 	const struct np_whatif *whatif = &analysis->whatif;
 	const struct np_whatif_verdict repair = np_whatif_verdict(whatif);
 
-	if (verdict_unprofiled(analysis) != UINT32_MAX) {
+	if (verdict_unprofiled(analysis) != UINT32_MAX && !is_explained(whatif, &repair)) {
 		verdict->kind = NP_VERDICT_NOT_PROFILED;
 		return;
 	}
