@@ -405,6 +405,23 @@ static int run_both(struct np_bal *bal, struct np_balance *ret, double *ret_now,
 	return rc;
 }
 
+/* More messages than this share whose other end is not known leave no pipeline to run. */
+#define LOST_MESSAGES 0.02
+
+static bool has_messages(const struct np_align *align)
+{
+	double count = 0;
+	double lost = 0;
+
+	for (uint32_t i = 0; i < align->op_count; i++) {
+		if (!np_align_op(align, i)->p2p)
+			continue;
+		count++;
+		lost += np_align_instance(align, i)->count < 2;
+	}
+	return lost <= LOST_MESSAGES * count;
+}
+
 int np_balance_measure(const struct np_align *align, const struct np_clock *clock,
 		       const struct np_cluster *cluster, const int32_t *stages, size_t threads,
 		       struct np_balance *ret, struct np_err *err)
@@ -417,7 +434,7 @@ int np_balance_measure(const struct np_align *align, const struct np_clock *cloc
 	double ideal = 0;
 	int rc = bal_build(&bal);
 
-	if (rc == NP_OK && bal.cells.count > 1)
+	if (rc == NP_OK && bal.cells.count > 1 && has_messages(align))
 		rc = run_both(&bal, ret, &now, &ideal);
 	ret->known = rc == NP_OK && ideal > 0;
 	ret->step = (np_ns)llround(now);
