@@ -316,7 +316,7 @@ static void put_between(struct np_buf *text, const struct np_spreads *spreads)
 	np_ns between = spreads->total[NP_Q_BETWEEN];
 	bool first = true;
 
-	if ((double)between < WORTH_A_LINE * (double)spreads->total[NP_Q_STEP])
+	if (between <= 0 || (double)between < WORTH_A_LINE * (double)spreads->total[NP_Q_STEP])
 		return;
 	np_buf_add(text, "between steps: ");
 	np_text_duration(text, between);

@@ -297,8 +297,11 @@ static int take_frequency(struct detail_trace *trace, const struct trace_lane *l
 	sample = np_vec_add(&trace->detail->frequency, trace->err);
 	if (!sample)
 		return NP_E_NOMEM;
-	*sample = (struct np_frequency){ event->ts_ns, vendor_known(mhz),
-					 vendor_device(lane->device) };
+	*sample =
+		(struct np_frequency){ event->ts_ns, vendor_known(mhz),
+				       vendor_device(lane && lane->device != NP_UNKNOWN
+							     ? lane->device
+							     : trace_lanes_device(&trace->lanes)) };
 	return NP_OK;
 }
 
@@ -481,11 +484,7 @@ static int take_counter(struct detail_trace *trace, const struct np_trace_event 
 {
 	const struct trace_lane *lane = trace_lanes_find(&trace->lanes, event->pid.value);
 
-	if (!lane) {
-		trace->unknown_lanes = true;
-		return NP_OK;
-	}
-	return lane->kind == TRACE_LANE_FREQUENCY ? take_frequency(trace, lane, event) : NP_OK;
+	return trace_is_frequency(lane, event) ? take_frequency(trace, lane, event) : NP_OK;
 }
 
 static int take_gpu_event(struct detail_trace *trace, const struct np_trace_event *event)

@@ -8,6 +8,8 @@
  */
 #include "join_rank.h"
 
+#include "core/model/load/capture/comm_steps.h"
+
 #include "npuprof/activity.h"
 #include "npuprof/arena.h"
 #include "npuprof/idmap.h"
@@ -407,6 +409,108 @@ static int join_activity(struct np_rank *rank, struct np_rank *fresh, bool with_
 	return NP_OK;
 }
 
+/* --- what operators moved --------------------------------------------------------------------- */
+
+/* Sums again, now that it is known what was moved; what computing hides is as it was. */
+static int sum_again(struct np_rank *rank, struct np_err *err)
+{
+	struct np_rank before = { 0 };
+	int rc;
+
+	TAKE(before.comm_steps, rank->comm_steps);
+	rc = np_load_comm_steps(rank, err);
+	for (size_t i = 0; i < rank->comm_steps.count && i < before.comm_steps.count; i++) {
+		rank->comm_steps.item[i].exposed = before.comm_steps.item[i].exposed;
+		rank->comm_steps.item[i].overlapped = before.comm_steps.item[i].overlapped;
+	}
+	np_vec_release(&before.comm_steps);
+	return rc;
+}
+
+static int take_vendor_times(struct np_rank *to, const struct np_rank *from, const uint32_t *place,
+			     struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < from->ops.count && rc == NP_OK; i++) {
+		struct np_vendor_times times = np_rank_vendor_times(from, i);
+
+		if (place[i] != NP_LEAF_NOBODY)
+			rc = np_rank_set_vendor_times(to, place[i],
+						      np_rank_length(from, times.transit),
+						      np_rank_length(from, times.wait),
+						      np_rank_length(from, times.sync), err);
+	}
+	return rc;
+}
+
+static int take_bands(struct np_rank *to, const struct np_rank *from, const uint32_t *place,
+		      struct np_err *err)
+{
+	for (size_t i = 0; i < from->bands.count; i++) {
+		const struct np_band *band = &from->bands.item[i];
+		struct np_band *slot;
+
+		if (place[band->op] == NP_LEAF_NOBODY)
+			continue;
+		slot = np_vec_add(&to->bands, err);
+		if (!slot)
+			return NP_E_NOMEM;
+		*slot = *band;
+		slot->op = place[band->op];
+	}
+	np_load_sort_bands(to);
+	return NP_OK;
+}
+
+static int take_links(struct np_rank *to, struct np_rank *from, struct np_err *err)
+{
+	struct places places = { 0 };
+	int rc = find_places(to, from, false, &places, err);
+
+	if (rc == NP_OK) {
+		MOVE_STEPS(from->links, places);
+		MOVE_GROUPS(from->links, places);
+		TAKE(to->links, from->links);
+	}
+	release_places(&places);
+	return rc;
+}
+
+/*
+ * A trace without planes, or a database without sub-tasks, has operators and not what they
+ * moved: that is taken from the file that has it, operator by operator.
+ */
+static int take_moved(struct np_rank *rank, struct np_rank *fresh, struct np_err *err)
+{
+	uint32_t *place;
+	uint32_t *from_order;
+	uint32_t *to_order;
+	int rc = NP_OK;
+
+	if (rank->sizes_known || rank->bands.count > 0 || rank->ops.count == 0 ||
+	    fresh->bands.count == 0)
+		return NP_OK;
+	place = malloc((fresh->ops.count + 1) * sizeof(*place));
+	from_order = sorted_by_name(fresh);
+	to_order = sorted_by_name(rank);
+	if (!place || !from_order || !to_order)
+		rc = np_fail_nomem(err, "communication operators");
+	if (rc == NP_OK) {
+		pair_ops(fresh, from_order, rank, to_order, place);
+		rc = take_bands(rank, fresh, place, err);
+	}
+	if (rc == NP_OK && rank->vendor_times.count == 0)
+		rc = take_vendor_times(rank, fresh, place, err);
+	free(place);
+	free(from_order);
+	free(to_order);
+	rank->sizes_known = rank->bands.count > 0;
+	if (rc == NP_OK && rank->links.count == 0)
+		rc = take_links(rank, fresh, err);
+	return rc == NP_OK && rank->sizes_known ? sum_again(rank, err) : rc;
+}
+
 /* --- everything ------------------------------------------------------------------------------ */
 
 static int join_measures(struct np_rank *rank, struct np_rank *fresh, const char *path,
@@ -439,6 +543,8 @@ static int join_measures(struct np_rank *rank, struct np_rank *fresh, const char
 			rc = add_steps_of(kernels, rank, err);
 		if (rc == NP_OK)
 			rc = take_exposed(rank, kernels, err);
+	} else if (rc == NP_OK) {
+		rc = take_moved(rank, fresh, err);
 	}
 	if (rc == NP_OK && rank->exposed_source == NP_FROM_NOTHING)
 		rc = take_exposed(rank, fresh, err);

@@ -67,6 +67,27 @@ const struct trace_lane *trace_lanes_find(const struct trace_lanes *lanes, int64
 	return lane_of(lanes, pid);
 }
 
+int64_t trace_lanes_device(const struct trace_lanes *lanes)
+{
+	int64_t device = NP_UNKNOWN;
+	size_t count = 0;
+
+	for (size_t i = 0; i < lanes->list.count; i++) {
+		if (lanes->list.item[i].kind != TRACE_LANE_HARDWARE)
+			continue;
+		device = lanes->list.item[i].device;
+		count++;
+	}
+	return count == 1 ? device : NP_UNKNOWN;
+}
+
+bool trace_is_frequency(const struct trace_lane *lane, const struct np_trace_event *event)
+{
+	/* "AI Core Freq", and " Die 0" behind it where there are several. */
+	return (lane && lane->kind == TRACE_LANE_FREQUENCY) ||
+	       np_slice_begins(event->name, "AI Core Freq");
+}
+
 static struct trace_lane *add_lane(struct trace_lanes *lanes, int64_t pid, struct np_err *err)
 {
 	struct trace_lane *lane = lane_of(lanes, pid);

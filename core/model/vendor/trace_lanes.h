@@ -56,6 +56,12 @@ int trace_lanes_take(struct trace_lanes *lanes, const struct np_trace_event *eve
 /* The lane of a process, or NULL as long as nothing names it. */
 const struct trace_lane *trace_lanes_find(const struct trace_lanes *lanes, int64_t pid);
 
+/* The device of the one lane of hardware; NP_UNKNOWN where there is another number of them. */
+int64_t trace_lanes_device(const struct trace_lanes *lanes);
+
+/* Is a counter the frequency of the AI cores? By its lane, which may be NULL, or by its name. */
+bool trace_is_frequency(const struct trace_lane *lane, const struct np_trace_event *event);
+
 /* The thread of an event, added if it is new; NULL when out of memory. */
 struct trace_thread *trace_thread_add(struct trace_lanes *lanes, const struct np_trace_event *event,
 				      struct np_err *err);

@@ -282,6 +282,10 @@ static int take_event(struct trace_load *load, const struct np_trace_event *even
 		return take_metadata(load, event);
 	case 's':
 		return take_flow(load, event);
+	case 'C':
+		if (trace_is_frequency(trace_lanes_find(&load->lanes, event->pid.value), event))
+			load->rank->contents |= NP_HAS_FREQUENCY;
+		return NP_OK;
 	default:
 		return NP_OK;
 	}
