@@ -491,7 +491,7 @@ static int read_mappings(struct analysis *load)
 	return rc;
 }
 
-static const struct tables {
+static const struct merged_tables {
 	const char *steps;
 	const char *times;
 	const char *bands;
@@ -500,7 +500,7 @@ static const struct tables {
   of_cluster = { "ClusterStepTraceTime", "ClusterCommunicationTime",
 		 "ClusterCommunicationBandwidth", "ClusterCommunicationMatrix" };
 
-static int read_tables(struct analysis *load, const struct tables *tables)
+static int read_tables(struct analysis *load, const struct merged_tables *tables)
 {
 	int rc = each_row(load, tables->steps, "index", step_columns, STEP_COLUMNS, take_step);
 
