@@ -9,6 +9,7 @@
 #include "cli/command/common.h"
 #include "cli/command/output.h"
 #include "cli/command/progress.h"
+#include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 
 #include "npuprof/dirs.h"
@@ -302,7 +303,7 @@ static int load_base(struct advisor_session *session, struct np_err *err)
 /* The merged database beside the input, if it is of these very files. */
 static char *find_merged(const struct np_common *common)
 {
-	static const struct np_discover_options all = { .picks = NULL };
+	const struct np_discover_options all = { .phase = common->phase_part };
 	NP_CLEANUP(np_run_freep) struct np_run *run = np_run_new();
 	struct np_err err = NP_ERR_INIT;
 	char *path = NULL;
@@ -511,8 +512,9 @@ static int advise_session(struct advisor_session *session)
 	return present(session);
 }
 
-static int advisor(const struct advisor_options *options)
+static int advisor(void *context)
 {
+	const struct advisor_options *options = context;
 	struct advisor_session session = { .options = options };
 	int status;
 
@@ -531,7 +533,17 @@ static int cmd_advisor(int argc, const char *const *argv)
 	int status;
 
 	if (np_cmd_options(&np_cmd_advisor, argc, argv, &options, &status))
-		status = advisor(&options);
+		status = options.explain ? advisor(&options)
+					 : phases_run(&(struct phases_job){
+						   .command = &np_cmd_advisor,
+						   .beside = true,
+						   .schema = options.common.format == ADVISOR_SARIF
+								     ? ""
+								     : "npuprof.advisor/1",
+						   .common = &options.common,
+						   .picks = &options.picks,
+						   .run = advisor,
+						   .options = &options });
 	np_opt_release(&np_cmd_advisor.options, &options);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include "cli/command/common.h"
 #include "cli/command/output.h"
 #include "cli/command/progress.h"
+#include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 #include "cluster/present/cluster_report.h"
 
@@ -277,8 +278,9 @@ static int check_options(struct cluster_options *options, struct np_err *err)
 	return report_check_table(options->table, options->modes, err);
 }
 
-static int cluster(struct cluster_options *options)
+static int cluster(void *context)
 {
+	struct cluster_options *options = context;
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
 	NP_CLEANUP(np_modes_freep) struct np_modes *modes = NULL;
 	struct np_err err = NP_ERR_INIT;
@@ -331,7 +333,12 @@ static int cmd_cluster(int argc, const char *const *argv)
 	if (np_cmd_options(&np_cmd_cluster, argc, argv, &options, &status)) {
 		if (options.table && options.common.format == NP_OUTPUT_CSV)
 			options.modes |= np_modes_of_table(options.table);
-		status = cluster(&options);
+		status = phases_run(&(struct phases_job){ .command = &np_cmd_cluster,
+							  .schema = "npuprof.cluster/1",
+							  .common = &options.common,
+							  .picks = &options.picks,
+							  .run = cluster,
+							  .options = &options });
 	}
 	np_opt_release(&np_cmd_cluster.options, &options);
 	return status;

@@ -3,6 +3,7 @@
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
+#include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 #include "cluster/present/info_report.h"
 
@@ -117,8 +118,9 @@ static int show(const struct info_options *options, const struct np_run *run, co
 	return print(options, &info, err);
 }
 
-static int info(struct info_options *options)
+static int info(void *context)
 {
+	struct info_options *options = context;
 	static const char *here[] = { "." };
 	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
 	struct np_common common = options->common;
@@ -144,7 +146,13 @@ static int cmd_info(int argc, const char *const *argv)
 	int status;
 
 	if (np_cmd_options(&np_cmd_info, argc, argv, &options, &status))
-		status = info(&options);
+		status = phases_run(&(struct phases_job){ .command = &np_cmd_info,
+							  .beside = true,
+							  .schema = "npuprof.info/1",
+							  .common = &options.common,
+							  .picks = &options.picks,
+							  .run = info,
+							  .options = &options });
 	np_opt_release(&np_cmd_info.options, &options);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include "cli/command/common.h"
 #include "cli/command/output.h"
 #include "cli/prepare/frequency.h"
+#include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 #include "cluster/present/whatif_report.h"
 
@@ -232,8 +233,9 @@ static void release(struct whatif_report *report)
 	free(report->steps);
 }
 
-static int whatif(const struct whatif_options *options)
+static int whatif(void *context)
 {
+	const struct whatif_options *options = context;
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
 	struct whatif_report report = { .asked_step = NP_UNKNOWN };
 	struct np_err err = NP_ERR_INIT;
@@ -257,7 +259,13 @@ static int cmd_whatif(int argc, const char *const *argv)
 	int status;
 
 	if (np_cmd_options(&np_cmd_whatif, argc, argv, &options, &status))
-		status = whatif(&options);
+		status = phases_run(&(struct phases_job){ .command = &np_cmd_whatif,
+							  .beside = true,
+							  .schema = "npuprof.whatif/1",
+							  .common = &options.common,
+							  .picks = &options.picks,
+							  .run = whatif,
+							  .options = &options });
 	np_opt_release(&np_cmd_whatif.options, &options);
 	return status;
 }

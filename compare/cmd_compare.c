@@ -4,6 +4,7 @@
 #include "cli/command/common.h"
 #include "cli/command/output.h"
 #include "cli/command/progress.h"
+#include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 #include "cli/prepare/processes.h"
 #include "compare/present/compare_report.h"
@@ -66,6 +67,14 @@ static const struct np_opt own_options[] = {
 		.preset_words = "none",
 		.low = 0,
 		.high = INT32_MAX,
+	},
+	{
+		.name = "phase",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, common.phase),
+		.value = "NAME",
+		.help = "compare this phase of both jobs only",
+		.preset_words = "all, paired by name",
 	},
 	{
 		.name = "map-ranks",
@@ -207,6 +216,7 @@ static void load_side(void *context, size_t which)
 
 	common.steps = which == CMP_BASE ? options->base_steps : options->new_steps;
 	common.ranks = options->ranks;
+	common.phase_times = NULL;
 	common.kernel_framework_op = np_cmd_compare.kernel_framework_op;
 	common.jobs = (int64_t)loading->threads;
 	/* One line of progress is enough. */
@@ -367,8 +377,9 @@ static void keep_memory(void)
 	(void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
 
-static int run(const struct compare_options *options)
+static int run(void *context)
 {
+	const struct compare_options *options = context;
 	NP_CLEANUP(comparison_freep) struct comparison *comparison = NULL;
 	NP_CLEANUP(cmp_gate_release) struct cmp_gate gate = { 0 };
 	const struct np_workers workers = { .threads = (size_t)options->common.jobs };
@@ -392,7 +403,13 @@ static int cmd_compare(int argc, const char *const *argv)
 	int status;
 
 	if (np_cmd_options(&np_cmd_compare, argc, argv, &options, &status))
-		status = run(&options);
+		status = phases_run(&(struct phases_job){ .command = &np_cmd_compare,
+							  .beside = true,
+							  .schema = "npuprof.compare/1",
+							  .common = &options.common,
+							  .run = run,
+							  .options = &options,
+							  .others = &options.inputs });
 	np_opt_release(&np_cmd_compare.options, &options);
 	return status;
 }

@@ -52,6 +52,15 @@ const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 		.low = 0,
 		.high = INT32_MAX,
 	},
+	{
+		.name = "phase",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct np_common, phase),
+		.value = "NAME",
+		.help = "use this phase of the job only, where captures of its ranks are of several "
+			"roles, steps or windows",
+		.preset_words = "all, one after the other",
+	},
 };
 
 const struct np_opt np_output_options[NP_OUTPUT_COUNT] = {

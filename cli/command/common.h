@@ -31,11 +31,14 @@ enum np_output_format {
 	NP_OUTPUT_MD,
 };
 
+struct np_phase_times;
+
 struct np_common {
 	struct np_opt_list dirs;    /* the directories of one run, one per node */
 	struct np_opt_ranges ranks; /* .set is NULL: all */
 	struct np_opt_ranges steps;
 	int64_t skip_steps;     /* the first so many are left out */
+	const char *phase;      /* of the job; NULL: all */
 	const char *output;     /* NULL: beside the input */
 	int format;             /* enum np_output_format */
 	int64_t jobs;           /* 0: one per processor */
@@ -45,6 +48,9 @@ struct np_common {
 	bool quiet;
 	int verbose;
 	bool no_color;
+	/* No option: the phase in hand, where there are several, and what is gathered of each. */
+	const char *phase_part;
+	struct np_phase_times *phase_times;
 	/* No option: np_load_options.kernel_framework_op, for commands that want kernels summed. */
 	bool (*kernel_framework_op)(const char *name);
 };
@@ -53,13 +59,14 @@ struct np_common {
 extern const char np_cache_in_output[];
 
 enum {
-	NP_INPUT_COUNT = 4,
+	NP_INPUT_COUNT = 5,
 	NP_OUTPUT_COUNT = 3,
 	NP_RUNNING_COUNT = 6,
 	NP_GENERAL_COUNT = 2,
 };
 
-extern const struct np_opt np_input_options[NP_INPUT_COUNT];   /* -d --ranks --steps --skip-steps */
+/* -d --ranks --steps --skip-steps --phase */
+extern const struct np_opt np_input_options[NP_INPUT_COUNT];
 extern const struct np_opt np_output_options[NP_OUTPUT_COUNT]; /* -o -f --no-color */
 /* -j --cache --from-summaries --max-memory -q -v */
 extern const struct np_opt np_running_options[NP_RUNNING_COUNT];

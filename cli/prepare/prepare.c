@@ -5,9 +5,11 @@
 #include "cli/command/cmd.h"
 #include "cli/command/output.h"
 #include "cli/command/progress.h"
+#include "phases.h"
 #include "processes.h"
 
 #include "npuprof/clock.h"
+#include "npuprof/dirs.h"
 #include "npuprof/discover.h"
 #include "npuprof/iteration.h"
 #include "npuprof/load_run.h"
@@ -48,8 +50,9 @@ char *prepare_output(const struct np_common *common, const char *name)
 		length = slash ? (int)(slash - base) : 1;
 		base = slash ? base : ".";
 	}
-	if (asprintf(&path, "%.*s/cluster_analysis_output%s%s", length, base, name ? "/" : "",
-		     name ? name : "") < 0)
+	if (asprintf(&path, "%.*s/cluster_analysis_output%s%s%s%s", length, base,
+		     common->phase_part ? "/" : "", common->phase_part ? common->phase_part : "",
+		     name ? "/" : "", name ? name : "") < 0)
 		return NULL;
 	return path;
 }
@@ -60,8 +63,11 @@ static int find_cache(const struct np_common *common, char **ret, struct np_err 
 	*ret = NULL;
 	if (!common->cache || common->from_summaries)
 		return NP_OK;
-	*ret = common->cache == np_cache_in_output ? prepare_output(common, "summaries")
-						   : strdup(common->cache);
+	if (common->cache == np_cache_in_output)
+		*ret = prepare_output(common, "summaries");
+	else
+		*ret = common->phase_part ? np_join_path(common->cache, common->phase_part)
+					  : strdup(common->cache);
 	return *ret ? NP_OK : np_fail_nomem(err, "the name of a directory");
 }
 
@@ -127,7 +133,9 @@ static int discover(struct np_run *run, const struct np_common *common,
 {
 	const struct np_discover_options how = { .picks = picks->item,
 						 .pick_count = picks->count,
-						 .ranks = common->ranks.set };
+						 .ranks = common->ranks.set,
+						 .phase = common->phase_part ? common->phase_part
+									     : common->phase };
 	int rc;
 
 	if (common->from_summaries)
@@ -159,6 +167,8 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 	/* Ranks that the user left out are not missing. */
 	if (rc == NP_OK && !common->ranks.set)
 		np_run_note_missing(*ret);
+	if (rc == NP_OK && common->phase_times)
+		rc = phases_gather(common->phase_times, common->phase_part, *ret, err);
 	return rc;
 }
 

@@ -109,6 +109,8 @@ struct np_distributed_calls {
 
 struct np_run {
 	NP_VEC(char *) roots;
+	/* Names of the phases of the job, if there are several; the sources are of one of them. */
+	NP_VEC(char *) phases;
 	char *given; /* what the user called the first root; NULL: the same */
 	/* Made of summaries: the roots need not be here, and this is the text of the manifest. */
 	bool summarised;

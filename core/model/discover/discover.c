@@ -264,6 +264,6 @@ int np_discover(struct np_run *run, const char *const *roots, size_t root_count,
 	if (rc == NP_OK && run->sources.count == 0)
 		rc = nothing_found(&walk, roots[0], err);
 	if (rc == NP_OK)
-		rc = discover_name_ranks(run, err);
+		rc = discover_name_ranks(run, options, err);
 	return rc == NP_OK ? discover_choose(run, options, err) : rc;
 }

@@ -88,7 +88,8 @@ bool discover_is_rank_db(const char *path);
 void discover_read_db(struct np_source_files *source);
 
 /* Give every capture that was found its rank, as far as anything says it. */
-int discover_name_ranks(struct np_run *run, struct np_err *err) NP_MUST_USE;
+int discover_name_ranks(struct np_run *run, const struct np_discover_options *options,
+			struct np_err *err) NP_MUST_USE;
 
 /* Which captures are used; sorts them by rank. */
 int discover_choose(struct np_run *run, const struct np_discover_options *options,

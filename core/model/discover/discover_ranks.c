@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which rank each capture is of, and which of several captures of a rank is used. */
+#include "discover_ranks.h"
+
 #include "discover_files.h"
 
-#include "core/model/vendor/capture_names.h"
 #include "core/model/vendor/file_names.h"
 
 #include "npuprof/buf.h"
@@ -12,20 +13,6 @@
 #include "npuprof/text.h"
 
 /* --- what names say -------------------------------------------------------------------------- */
-
-/* A capture while its rank is looked for; by the index of its source. */
-struct naming {
-	char *path; /* resolved; the components from `root` on are the capture's own */
-	size_t root;
-	struct capture_name name; /* of the last component */
-	size_t identity; /* bytes of it that say who made it: worker and process; 0: nobody */
-};
-
-struct namings {
-	struct np_run *run;
-	struct naming *list;
-	struct capture_names *names;
-};
 
 static const char *last_part(const struct naming *naming)
 {
@@ -50,7 +37,7 @@ static size_t identity_of(const char *name, const struct capture_name *facts)
 	return end ? (size_t)(end - name) : 0;
 }
 
-static bool same_maker(const struct naming *a, const struct naming *b)
+bool discover_same_maker(const struct naming *a, const struct naming *b)
 {
 	return a->identity > 0 && a->identity == b->identity &&
 	       memcmp(last_part(a), last_part(b), a->identity) == 0;
@@ -112,7 +99,8 @@ static bool shared(const struct namings *all, size_t index, size_t length)
 	for (size_t i = 0; i < all->run->sources.count; i++) {
 		const struct naming *other = &all->list[i];
 
-		if (i != index && all->run->sources.item[i].rank < 0 && !same_maker(own, other) &&
+		if (i != index && all->run->sources.item[i].rank < 0 &&
+		    !discover_same_maker(own, other) &&
 		    strncmp(own->path, other->path, length) == 0 && other->path[length] == '/')
 			return true;
 	}
@@ -306,7 +294,7 @@ static bool same_rank(const struct namings *all, size_t i, size_t j)
 	const struct np_source_files *a = &all->run->sources.item[i];
 	const struct np_source_files *b = &all->run->sources.item[j];
 
-	if (same_maker(&all->list[i], &all->list[j]))
+	if (discover_same_maker(&all->list[i], &all->list[j]))
 		return true;
 	return a->host && b->host && a->device >= 0 && by_host_and_device(a, b) == 0;
 }
@@ -420,7 +408,8 @@ static int number_unnamed(struct namings *all, struct np_err *err)
 	return NP_OK;
 }
 
-int discover_name_ranks(struct np_run *run, struct np_err *err)
+int discover_name_ranks(struct np_run *run, const struct np_discover_options *options,
+			struct np_err *err)
 {
 	struct namings all = { .run = run };
 	int rc = capture_names_new(&all.names, err);
@@ -441,6 +430,9 @@ int discover_name_ranks(struct np_run *run, struct np_err *err)
 		note_named(run);
 		rc = number_unnamed(&all, err);
 	}
+	/* Who picks among captures of one rank takes them for the same. */
+	if (rc == NP_OK && options->pick_count == 0)
+		rc = discover_find_phases(&all, err);
 	for (size_t i = 0; all.list && i < run->sources.count; i++)
 		free(all.list[i].path);
 	free(all.list);
@@ -582,9 +574,49 @@ static int keep_ranks(struct np_run *run, const struct np_ranges *ranks, struct 
 	return NP_OK;
 }
 
+static int no_such_phase(const struct np_run *run, const char *wanted, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+
+	for (size_t i = 0; i < run->phases.count; i++)
+		np_buf_printf(&list, "%s%s", i > 0 ? ", " : "", run->phases.item[i]);
+	return np_fail(err, NP_E_USAGE, "no phase '%s' in this run; there %s%s", wanted,
+		       list.text ? "are " : "is only one, without a name",
+		       list.text ? list.text : "");
+}
+
+/* Of several phases only one is a run. */
+static int keep_phase(struct np_run *run, const char *wanted, struct np_err *err)
+{
+	const char *kept = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->phases.count && !kept; i++) {
+		if (!wanted || strcmp(run->phases.item[i], wanted) == 0)
+			kept = run->phases.item[i];
+	}
+	if (!kept && wanted)
+		return no_such_phase(run, wanted, err);
+	for (size_t i = 0; kept && i < run->sources.count; i++) {
+		struct np_source_files *source = &run->sources.item[i];
+
+		if (source->phase && strcmp(source->phase, kept) == 0)
+			run->sources.item[count++] = *source;
+		else
+			np_source_files_release(source);
+	}
+	if (kept)
+		run->sources.count = count;
+	return NP_OK;
+}
+
 int discover_choose(struct np_run *run, const struct np_discover_options *options,
 		    struct np_err *err)
 {
+	int rc = run->summarised ? NP_OK : keep_phase(run, options->phase, err);
+
+	if (rc < 0)
+		return rc;
 	qsort(run->sources.item, run->sources.count, sizeof(run->sources.item[0]),
 	      by_rank_newest_first);
 	drop_duplicates(run, options);

@@ -97,6 +97,9 @@ void np_run_free(struct np_run *run)
 	for (size_t i = 0; i < run->roots.count; i++)
 		free(run->roots.item[i]);
 	np_vec_release(&run->roots);
+	for (size_t i = 0; i < run->phases.count; i++)
+		free(run->phases.item[i]);
+	np_vec_release(&run->phases);
 	free(run->given);
 	free(run->manifest);
 	if (run->distributed)

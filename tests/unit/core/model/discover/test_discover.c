@@ -812,6 +812,156 @@ static void a_pick_holds_whole_names_only(void **state)
 	}
 }
 
+/* --- phases ----------------------------------------------------------------------------------- */
+
+static void assert_phases(const struct np_run *run, const char *list)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+
+	np_buf_add(&text, "");
+	for (size_t i = 0; i < run->phases.count; i++)
+		np_buf_printf(&text, "%s%s", i > 0 ? " " : "", run->phases.item[i]);
+	assert_string_equal(text.text, list);
+}
+
+static void roles_in_directories_are_phases(void **state)
+{
+	const struct np_discover_options ref = { .phase = "ref_log_prob" };
+
+	(void)state;
+	make_rank("actor_update/h_1_20250109120000000_ascend_pt", 0);
+	make_rank("actor_update/h_2_20250109120000000_ascend_pt", 1);
+	make_rank("ref_log_prob/h_1_20250109120100000_ascend_pt", 0);
+	make_rank("ref_log_prob/h_2_20250109120100000_ascend_pt", 1);
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_phases(run, "actor_update ref_log_prob");
+		assert_ranks(run, RANKS(0, 1));
+		assert_string_equal(run->sources.item[0].phase, "actor_update");
+		assert_no_notes(&run->notes);
+	}
+	{
+		with_run *run = discover_with(np_fixture_root, &ref);
+
+		assert_ranks(run, RANKS(0, 1));
+		assert_holds(run->sources.item[1].dir, "ref_log_prob");
+	}
+}
+
+static void steps_and_roles_in_directories_are_phases(void **state)
+{
+	(void)state;
+	make_rank("2/actor/h_1_20250109120000000_ascend_pt", 0);
+	make_rank("10/actor/h_1_20250109120100000_ascend_pt", 0);
+	make_rank("10/ref/h_1_20250109120200000_ascend_pt", 0);
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_phases(run, "2/actor 10/actor 10/ref");
+	}
+}
+
+/* Directories of nodes hold ranks of their own: only the role differs. */
+static void nodes_above_roles_are_no_phases(void **state)
+{
+	(void)state;
+	make_rank("node0/actor/h_1_20250109120000000_ascend_pt", 0);
+	make_rank("node1/actor/h_2_20250109120000000_ascend_pt", 1);
+	make_rank("node0/ref/h_1_20250109120100000_ascend_pt", 0);
+	make_rank("node1/ref/h_2_20250109120100000_ascend_pt", 1);
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_phases(run, "actor ref");
+		assert_ranks(run, RANKS(0, 1));
+	}
+}
+
+static void a_role_that_profiled_some_ranks_is_a_phase(void **state)
+{
+	(void)state;
+	make_rank("actor/h_1_20250109120000000_ascend_pt", 0);
+	make_rank("actor/h_2_20250109120000000_ascend_pt", 1);
+	make_rank("actor/h_3_20250109120000000_ascend_pt", 2);
+	make_rank("ref/h_1_20250109120100000_ascend_pt", 0);
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_phases(run, "actor ref");
+		assert_ranks(run, RANKS(0, 1, 2));
+	}
+}
+
+/* One old capture among the ranks of another node makes no phases of nodes. */
+static void a_stray_capture_makes_no_phases(void **state)
+{
+	(void)state;
+	for (int rank = 0; rank < 8; rank++) {
+		char name[64];
+
+		(void)snprintf(name, sizeof(name), "node%d/h_%d_20250109120000000_ascend_pt",
+			       rank / 4, 10 + rank);
+		make_rank(name, rank);
+	}
+	make_rank("node1/h_9_20250101120000000_ascend_pt", 0);
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_phases(run, "");
+		assert_ranks(run, RANKS(0, 1, 2, 3, 4, 5, 6, 7));
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "newer");
+	}
+}
+
+static void captures_of_one_process_are_windows(void **state)
+{
+	const struct np_discover_options second = { .phase = "window-2" };
+
+	(void)state;
+	make_rank("h_1_20250109120000000_ascend_pt", 0);
+	make_rank("h_2_20250109120000001_ascend_pt", 1);
+	make_rank("h_1_20250109120100000_ascend_pt", 0);
+	make_rank("h_2_20250109120100001_ascend_pt", 1);
+	/* An older run of the same job: left out, and said. */
+	make_rank("h_9_20250108120000000_ascend_pt", 1);
+	{
+		with_run *run = discover_with(np_fixture_root, &second);
+
+		assert_phases(run, "window-1 window-2");
+		assert_ranks(run, RANKS(0, 1));
+		assert_holds(run->sources.item[0].dir, "20250109120100000");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "rank", "newer");
+	}
+}
+
+static void windows_of_a_single_card_are_of_one_rank(void **state)
+{
+	(void)state;
+	make_rank_db("h_1_20250109120000000_ascend_pt", "ascend_pytorch_profiler.db");
+	make_rank_db("h_1_20250109120100000_ascend_pt", "ascend_pytorch_profiler.db");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_phases(run, "window-1 window-2");
+		assert_ranks(run, RANKS(0));
+	}
+}
+
+static void asking_for_a_phase_that_is_not_there_says_which_are(void **state)
+{
+	const struct np_discover_options none = { .phase = "critic" };
+	const char *roots[] = { np_fixture_root };
+	struct np_err err = NP_ERR_INIT;
+	with_run *run = np_run_new();
+
+	(void)state;
+	make_rank("actor/h_1_20250109120000000_ascend_pt", 0);
+	make_rank("ref/h_1_20250109120100000_ascend_pt", 0);
+	assert_int_equal(np_discover(run, roots, 1, &none, &err), NP_E_USAGE);
+	assert_holds(err.text, "actor, ref");
+}
+
 /* --- choosing ranks --------------------------------------------------------------------------- */
 
 static struct np_ranges *ranges(const char *text)
@@ -1021,6 +1171,14 @@ static void running_out_of_memory_is_told(void **state)
 	assert_survives_faults(discover_in_little_memory);
 }
 
+static void running_out_of_memory_for_phases_is_told(void **state)
+{
+	(void)state;
+	make_rank("actor/h_1_20250109120000000_ascend_pt", 0);
+	make_rank("ref/h_1_20250109120100000_ascend_pt", 0);
+	assert_survives_faults(discover_in_little_memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1067,6 +1225,15 @@ int main(void)
 		with_fixture(stamps_in_names_and_times_of_files_compare),
 		with_fixture(a_pick_overrides_the_newest),
 		with_fixture(a_pick_holds_whole_names_only),
+		with_fixture(roles_in_directories_are_phases),
+		with_fixture(steps_and_roles_in_directories_are_phases),
+		with_fixture(nodes_above_roles_are_no_phases),
+		with_fixture(a_role_that_profiled_some_ranks_is_a_phase),
+		with_fixture(a_stray_capture_makes_no_phases),
+		with_fixture(captures_of_one_process_are_windows),
+		with_fixture(windows_of_a_single_card_are_of_one_rank),
+		with_fixture(asking_for_a_phase_that_is_not_there_says_which_are),
+		with_fixture(running_out_of_memory_for_phases_is_told),
 		with_fixture(only_the_ranks_asked_for_are_kept),
 		with_fixture(asking_for_a_rank_that_is_not_there_says_which_are),
 		with_fixture(an_empty_directory_says_what_was_looked_for),

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a command for each phase of a job, and shows when each was at work. */
+#include "phases.h"
+
+#include "cli/command/cmd.h"
+#include "cli/command/output.h"
+
+#include "npuprof/dirs.h"
+#include "npuprof/discover.h"
+#include "npuprof/grid.h"
+#include "npuprof/rank.h"
+#include "npuprof/text.h"
+
+/* --- when each rank was at work -------------------------------------------------------------- */
+
+struct phase_time {
+	char *phase;
+	char *host;
+	int32_t rank;
+	int32_t device;
+	np_ns begin; /* on the clock of the host; NP_UNKNOWN without times */
+	np_ns end;
+	np_ns idle;    /* within */
+	np_ns overlap; /* with other phases on the same NPU */
+};
+
+struct np_phase_times {
+	NP_VEC(struct phase_time) list;
+};
+
+static void release_times(struct np_phase_times *times)
+{
+	for (size_t i = 0; i < times->list.count; i++) {
+		free(times->list.item[i].phase);
+		free(times->list.item[i].host);
+	}
+	np_vec_release(&times->list);
+}
+
+/* From the first start to the last end on the device, and what of it nothing ran in. */
+static void measure(const struct np_rank *rank, struct phase_time *time)
+{
+	np_ns busy = 0;
+
+	time->begin = NP_UNKNOWN;
+	time->end = NP_UNKNOWN;
+	for (size_t i = 0; i < rank->times.count; i++) {
+		const struct np_step_time *each = &rank->times.item[i];
+
+		if (each->begin == NP_UNKNOWN || each->span == NP_UNKNOWN)
+			continue;
+		if (time->begin == NP_UNKNOWN || each->begin < time->begin)
+			time->begin = each->begin;
+		if (time->end == NP_UNKNOWN || each->begin + each->span > time->end)
+			time->end = each->begin + each->span;
+		if (each->free != NP_UNKNOWN)
+			busy += each->span - each->free;
+	}
+	time->idle = time->begin == NP_UNKNOWN ? NP_UNKNOWN : time->end - time->begin - busy;
+	/* Steps of several devices add up to more than the time. */
+	if (time->idle != NP_UNKNOWN && time->idle < 0)
+		time->idle = NP_UNKNOWN;
+}
+
+int phases_gather(struct np_phase_times *times, const char *phase, const struct np_run *run,
+		  struct np_err *err)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		const char *host = rank ? np_run_text(run, rank->host_uid) : NULL;
+		struct phase_time *time = rank ? np_vec_add(&times->list, err) : NULL;
+
+		if (!rank)
+			continue;
+		if (!time || !(time->phase = strdup(phase)) ||
+		    !(time->host = strdup(host ? host : "")))
+			return np_fail_nomem(err, "phases");
+		time->rank = rank->id;
+		time->device = rank->device;
+		measure(rank, time);
+	}
+	return NP_OK;
+}
+
+static bool same_npu(const struct phase_time *a, const struct phase_time *b)
+{
+	return a->device >= 0 ? a->device == b->device && strcmp(a->host, b->host) == 0
+			      : a->rank == b->rank;
+}
+
+struct phase_stretch {
+	np_ns begin;
+	np_ns end;
+};
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct phase_stretch *a = left;
+	const struct phase_stretch *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* The time in which other phases were at work on the same NPU, each moment once. */
+static void find_overlap(struct np_phase_times *times, size_t index, struct phase_stretch *others)
+{
+	struct phase_time *own = &times->list.item[index];
+	np_ns covered = own->begin;
+	size_t count = 0;
+
+	own->overlap = NP_UNKNOWN;
+	if (own->begin == NP_UNKNOWN)
+		return;
+	for (size_t i = 0; i < times->list.count; i++) {
+		const struct phase_time *other = &times->list.item[i];
+
+		if (i != index && other->begin != NP_UNKNOWN && same_npu(own, other) &&
+		    other->begin < own->end && other->end > own->begin)
+			others[count++] = (struct phase_stretch){ other->begin, other->end };
+	}
+	qsort(others, count, sizeof(*others), by_begin);
+	own->overlap = 0;
+	for (size_t i = 0; i < count; i++) {
+		np_ns from = others[i].begin > covered ? others[i].begin : covered;
+		np_ns to = others[i].end < own->end ? others[i].end : own->end;
+
+		if (to > from) {
+			own->overlap += to - from;
+			covered = to;
+		}
+	}
+}
+
+static int find_overlaps(struct np_phase_times *times, struct np_err *err)
+{
+	struct phase_stretch *others = malloc((times->list.count + 1) * sizeof(*others));
+
+	if (!others)
+		return np_fail_nomem(err, "phases");
+	for (size_t i = 0; i < times->list.count; i++)
+		find_overlap(times, i, others);
+	free(others);
+	return NP_OK;
+}
+
+static np_ns length_of(const struct phase_time *time)
+{
+	return time->begin == NP_UNKNOWN ? NP_UNKNOWN : time->end - time->begin;
+}
+
+static int put_times(const struct np_phase_times *times, const struct np_common *common,
+		     struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "phase", NP_LEFT, true },    { "rank", NP_RIGHT, false },
+		{ "device", NP_RIGHT, false }, { "time", NP_RIGHT, false },
+		{ "idle", NP_RIGHT, false },   { "with other phases", NP_RIGHT, false },
+	};
+	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
+	struct np_buf buf = NP_BUF_INIT;
+	int rc = grid ? NP_OK : np_fail_nomem(err, "phases");
+
+	for (size_t i = 0; i < times->list.count && grid; i++) {
+		const struct phase_time *time = &times->list.item[i];
+
+		np_grid_cell(grid, time->phase);
+		np_grid_printf(grid, "%d", time->rank);
+		if (time->device >= 0)
+			np_grid_printf(grid, "%d", time->device);
+		else
+			np_grid_cell(grid, "?");
+		np_grid_duration(grid, length_of(time));
+		np_grid_duration(grid, time->idle);
+		np_grid_duration(grid, time->overlap);
+	}
+	if (common->format == NP_OUTPUT_MD)
+		np_buf_add(&buf, "\n# Phases\n\n");
+	else
+		np_buf_add(&buf,
+			   "\nPhases: time on the device, idle within, and shared with other phases"
+			   " on the same NPU\n");
+	if (rc == NP_OK)
+		rc = common->format == NP_OUTPUT_MD
+			     ? np_grid_write_markdown(grid, &buf, err)
+			     : np_grid_write(grid, &buf, 2, np_output_width(stdout), false, err);
+	np_grid_free(grid);
+	if (rc == NP_OK)
+		return np_output_release(&buf) == 0 ? NP_OK : np_fail(err, NP_E_IO, "%s", "");
+	np_buf_release(&buf);
+	return rc;
+}
+
+/* --- what a phase prints becomes a part of the whole ----------------------------------------- */
+
+/* A name as a text of JSON. */
+static void put_name(FILE *to, const char *name)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
+
+	np_text_safe(&safe, name, strlen(name));
+	(void)fputc('"', to);
+	for (const char *at = safe.text ? safe.text : ""; *at; at++)
+		(void)fprintf(to, "%s%c", *at == '"' || *at == '\\' ? "\\" : "", *at);
+	(void)fputc('"', to);
+}
+
+static void put_json(FILE *to, const char *phase, const char *object, bool first)
+{
+	const char *open = strchr(object, '{');
+	size_t length;
+
+	if (!open)
+		return;
+	length = strlen(open + 1);
+	while (length > 0 && open[length] == '\n')
+		length--;
+	(void)fputs(first ? "    {\n  \"phase\": " : ",\n    {\n  \"phase\": ", to);
+	put_name(to, phase);
+	(void)fprintf(to, ",%.*s", (int)length, open + 1);
+}
+
+static void put_number(FILE *to, const char *name, np_ns value, const char *behind)
+{
+	if (value == NP_UNKNOWN)
+		(void)fprintf(to, "\"%s\": null%s", name, behind);
+	else
+		(void)fprintf(to, "\"%s\": %lld%s", name, (long long)value, behind);
+}
+
+static void put_times_json(FILE *to, const struct np_phase_times *times)
+{
+	(void)fputs("  \"phase_ranks\": [", to);
+	for (size_t i = 0; i < times->list.count; i++) {
+		const struct phase_time *time = &times->list.item[i];
+
+		(void)fputs(i > 0 ? ",\n    { \"phase\": " : "\n    { \"phase\": ", to);
+		put_name(to, time->phase);
+		(void)fputs(", ", to);
+		put_number(to, "rank", time->rank, ", ");
+		put_number(to, "device", time->device < 0 ? NP_UNKNOWN : time->device, ", ");
+		put_number(to, "time_ns", length_of(time), ", ");
+		put_number(to, "idle_ns", time->idle, ", ");
+		put_number(to, "overlap_ns", time->overlap, " }");
+	}
+	(void)fputs("\n  ]\n", to);
+}
+
+/* A further first column; rows may hold line ends in quotes. */
+static void put_csv(FILE *to, const char *phase, const char *table, bool first)
+{
+	bool quoted = false;
+	bool begin = true;
+	bool head = true;
+
+	for (const char *at = table; *at; at++) {
+		if (begin && head && first)
+			(void)fputs("phase,", to);
+		else if (begin && !head) {
+			put_name(to, phase);
+			(void)fputc(',', to);
+		}
+		begin = false;
+		if (!head || first)
+			(void)fputc(*at, to);
+		quoted = quoted != (*at == '"');
+		if (*at == '\n' && !quoted) {
+			begin = true;
+			head = false;
+		}
+	}
+}
+
+static bool is_captured(const struct np_common *common)
+{
+	return common->format == NP_OUTPUT_JSON || common->format == NP_OUTPUT_CSV;
+}
+
+static void put_heading(const struct np_common *common, const char *phase, bool first)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
+
+	np_text_safe(&safe, phase, strlen(phase));
+	(void)printf("%s%sphase %s%s\n", first ? "" : "\n",
+		     common->format == NP_OUTPUT_MD ? "# " : "=== ", safe.text ? safe.text : "",
+		     common->format == NP_OUTPUT_MD ? "\n" : " ===");
+}
+
+/* Run the command for the phase in hand, with what it prints put where it belongs. */
+static int run_one(const struct phases_job *job, const char *phase, bool *first)
+{
+	FILE *real = stdout;
+	char *text = NULL;
+	size_t length = 0;
+	int status;
+
+	job->common->phase_part = phase;
+	if (!is_captured(job->common)) {
+		put_heading(job->common, phase, *first);
+		*first = false;
+		return job->run(job->options);
+	}
+	(void)fflush(real);
+	stdout = open_memstream(&text, &length);
+	if (!stdout) {
+		stdout = real;
+		return np_report(NP_EXIT_FAILED, "out of memory for a phase");
+	}
+	status = job->run(job->options);
+	(void)fclose(stdout);
+	stdout = real;
+	if (text && length > 0 && job->common->format == NP_OUTPUT_JSON)
+		put_json(real, phase, text, *first);
+	else if (text && length > 0)
+		put_csv(real, phase, text, *first);
+	*first = *first && length == 0;
+	free(text);
+	return status;
+}
+
+/* Some phases may fail, and the others be of use. */
+static int worse(int all, int one, bool some)
+{
+	if (all == NP_EXIT_GATE || one == NP_EXIT_GATE)
+		return NP_EXIT_GATE;
+	if (!some)
+		return one;
+	if (all == one)
+		return all;
+	return NP_EXIT_PARTIAL;
+}
+
+static int end_all(const struct phases_job *job, struct np_phase_times *times, int status)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = find_overlaps(times, &err);
+
+	if (job->common->format == NP_OUTPUT_JSON) {
+		(void)fputs("\n  ],\n", stdout);
+		put_times_json(stdout, times);
+		(void)fputs("}\n", stdout);
+	} else if (rc == NP_OK && times->list.count > 0 && np_common_page(job->common)) {
+		rc = put_times(times, job->common, &err);
+	}
+	return rc < 0 ? np_report(NP_EXIT_FAILED, "%s", err.text) : status;
+}
+
+static int run_all(const struct phases_job *job, char *const *names, size_t count)
+{
+	struct np_phase_times times = { 0 };
+	bool first = true;
+	int status = NP_EXIT_DONE;
+
+	const char *output = job->common->output;
+
+	job->common->phase_times = &times;
+	if (job->common->format == NP_OUTPUT_JSON)
+		(void)printf("{\n  \"schema\": \"%s\",\n  \"phases\": [\n", job->schema);
+	for (size_t i = 0; i < count; i++) {
+		char *below = job->beside && output ? np_join_path(output, names[i]) : NULL;
+		int one;
+
+		if (below)
+			job->common->output = below;
+		one = run_one(job, names[i], &first);
+		job->common->output = output;
+		free(below);
+		status = worse(status, one, i > 0);
+		if (one == NP_EXIT_USAGE)
+			break;
+	}
+	status = end_all(job, &times, status);
+	job->common->phase_times = NULL;
+	job->common->phase_part = NULL;
+	release_times(&times);
+	return status;
+}
+
+/* --- which phases there are ------------------------------------------------------------------ */
+
+/* The phases of some inputs; a run that cannot be found has none, and its command says why. */
+static struct np_run *look(const struct phases_job *job, const char *const *dirs, size_t count)
+{
+	const struct np_discover_options how = { .picks = job->picks ? job->picks->item : NULL,
+						 .pick_count = job->picks ? job->picks->count : 0 };
+	struct np_run *run = np_run_new();
+
+	if (run && np_discover(run, dirs, count, &how, NULL) < 0) {
+		np_run_free(run);
+		return NULL;
+	}
+	return run;
+}
+
+static bool has_phase(const struct np_run *run, const char *name)
+{
+	for (size_t i = 0; i < run->phases.count; i++) {
+		if (strcmp(run->phases.item[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Phases of two runs are paired by name; those that only one has are said. */
+static int run_paired(const struct phases_job *job, const struct np_run *base,
+		      const struct np_run *new)
+{
+	char **names = calloc(base->phases.count + 1, sizeof(*names));
+	size_t count = 0;
+	size_t alone = 0;
+	int status;
+
+	if (!names)
+		return np_report(NP_EXIT_FAILED, "out of memory for phases");
+	for (size_t i = 0; i < base->phases.count; i++) {
+		if (has_phase(new, base->phases.item[i]))
+			names[count++] = base->phases.item[i];
+	}
+	for (size_t i = 0; i < base->phases.count + new->phases.count; i++) {
+		bool of_base = i < base->phases.count;
+		const char *name =
+			of_base ? base->phases.item[i] : new->phases.item[i - base->phases.count];
+
+		if (has_phase(of_base ? new : base, name))
+			continue;
+		(void)np_report(0, "phase '%s' is not compared: only %s has it", name,
+				of_base ? "the base" : "the new run");
+		alone++;
+	}
+	if (count == 0)
+		status = np_report(NP_EXIT_FAILED, "the runs have no phase in common");
+	else
+		status = run_all(job, names, count);
+	free(names);
+	return alone > 0 && status == NP_EXIT_DONE ? NP_EXIT_PARTIAL : status;
+}
+
+static int run_chosen(const struct phases_job *job, const struct np_run *run)
+{
+	if (run->phases.count > 1 && job->common->phase)
+		job->common->phase_part = job->common->phase;
+	if (run->phases.count < 2 || job->common->phase)
+		return job->run(job->options);
+	if (!*job->schema)
+		return np_cmd_usage(job->command,
+				    "the run has %zu phases, which this format cannot hold: choose"
+				    " one with --phase",
+				    run->phases.count);
+	return run_all(job, run->phases.item, run->phases.count);
+}
+
+static int run_pair(const struct phases_job *job, const struct np_run *base,
+		    const struct np_run *new)
+{
+	const struct np_run *several = base->phases.count > 1 ? base : new;
+
+	if (base->phases.count < 2 && new->phases.count < 2)
+		return job->run(job->options);
+	if (job->common->phase)
+		return job->run(job->options);
+	if (base->phases.count < 2 || new->phases.count < 2)
+		return np_cmd_usage(job->command,
+				    "one side has %zu phases and the other has one: choose with"
+				    " --phase",
+				    several->phases.count);
+	return run_paired(job, base, new);
+}
+
+int phases_run(const struct phases_job *job)
+{
+	static const char *const here[] = { "." };
+	const struct np_opt_list *dirs = &job->common->dirs;
+	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
+	NP_CLEANUP(np_run_freep) struct np_run *other = NULL;
+
+	if (job->common->from_summaries)
+		return job->run(job->options);
+	if (job->others) {
+		run = look(job, job->others->item, 1);
+		other = run ? look(job, job->others->item + 1, 1) : NULL;
+		return other ? run_pair(job, run, other) : job->run(job->options);
+	}
+	run = dirs->count ? look(job, dirs->item, dirs->count) : look(job, here, 1);
+	return run ? run_chosen(job, run) : job->run(job->options);
+}

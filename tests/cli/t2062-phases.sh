@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Captures of one rank in several roles, steps or windows: phases, each analysed by itself.
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+cd "$work" || exit 1
+small=(--ranks 4 --steps 2 --layers 2 --kernels-per-layer 3 --seed 3)
+"$synth" -q -o rl/actor_update "${small[@]}" --slow-rank 2:2 || exit 1
+"$synth" -q -o rl/ref_log_prob "${small[@]}" || exit 1
+before=$(snapshot rl)
+
+# of_json <sql over j>: of the JSON on stdout
+of_json() {
+	sqlite3 :memory: "SELECT $1 FROM (SELECT readfile('stdout') AS j)"
+}
+
+# times <database>
+times() {
+	sqlite3 "$1/cluster_analysis.db" "SELECT step, \"index\", computing, free FROM ClusterStepTraceTime ORDER BY 1, 2"
+}
+
+behaviour 'roles are phases, a section and a database each'
+run "$npuprof" cluster -o out rl
+expect_exit 0
+expect_stdout_has '=== phase actor_update ===' '=== phase ref_log_prob ===' 'Phases: time on the device'
+expect_equal "$(find out -name '*.db' | sort | tr '\n' ' ')" \
+	'out/cluster_analysis_output/actor_update/cluster_analysis.db out/cluster_analysis_output/ref_log_prob/cluster_analysis.db '
+for role in actor_update ref_log_prob; do
+	run "$npuprof" cluster -q -o alone/$role rl/$role
+	expect "$role is as by itself" diff <(times alone/$role/cluster_analysis_output) <(times out/cluster_analysis_output/$role)
+done
+
+behaviour 'JSON has an object for each phase'
+run "$npuprof" cluster -o out -f json rl
+expect_exit 0
+expect_equal "$(of_json "j ->> '\$.schema', json_array_length(j, '\$.phases'), j ->> '\$.phases[0].phase', j ->> '\$.phases[1].phase',
+	json_array_length(j, '\$.phases[0].steps[0].ranks')")" 'npuprof.cluster/1|2|actor_update|ref_log_prob|4'
+
+behaviour 'the table of phases and ranks has time, idle time and what phases share of an NPU'
+expect_equal "$(of_json "json_array_length(j, '\$.phase_ranks'), j ->> '\$.phase_ranks[0].phase', j ->> '\$.phase_ranks[5].rank',
+	j ->> '\$.phase_ranks[0].time_ns' > 0, j ->> '\$.phase_ranks[0].idle_ns' >= 0,
+	j ->> '\$.phase_ranks[4].overlap_ns' BETWEEN 1 AND j ->> '\$.phase_ranks[4].time_ns'")" '8|actor_update|1|1|1|1'
+
+behaviour 'other commands do likewise'
+for each in info whatif advisor; do
+	run "$npuprof" $each -q -f json rl
+	expect_exit 0
+	expect_equal "$each $(of_json "j ->> '\$.schema', json_array_length(j, '\$.phases')")" "$each npuprof.$each/1|2"
+	run "$npuprof" $each -q rl
+	expect_stdout_has '=== phase ref_log_prob ==='
+done
+run "$npuprof" info -f csv rl
+expect_equal "$(head -1 stdout | cut -d, -f1-2)" phase,rank
+expect_equal "$(wc -l <stdout)" 9
+
+behaviour '--phase chooses one, and the output is as without phases'
+run "$npuprof" cluster -o chosen -f json --phase ref_log_prob rl
+expect_exit 0
+expect_equal "$(of_json "j ->> '\$.phases' IS NULL, j ->> '\$.input.ranks_used'")" '1|4'
+expect 'its database is its own' test -s chosen/cluster_analysis_output/ref_log_prob/cluster_analysis.db
+run "$npuprof" cluster --phase critic rl
+expect_exit 2
+expect_stderr_has "no phase 'critic' in this run; there are actor_update, ref_log_prob"
+run "$npuprof" advisor -f sarif rl
+expect_exit 2
+expect_stderr_has '--phase'
+
+behaviour 'compare pairs phases by name, and says which have no other'
+cp -r rl new
+"$synth" -q -o new/critic_update "${small[@]}" || exit 1
+run "$npuprof" compare -q -f json rl new
+expect_exit 3
+expect_stderr_has "phase 'critic_update' is not compared: only the new run has it"
+expect_equal "$(of_json "json_array_length(j, '\$.phases'), j ->> '\$.phases[0].step.delta_ns', j ->> '\$.phases[1].phase'")" '2|0|ref_log_prob'
+
+behaviour 'windows of one process are phases in the order of time'
+mkdir -p windows
+for rank in 0 1 2 3; do
+	from=$(dirname "$(ls rl/ref_log_prob/*/profiler_info_$rank.json)")
+	for minute in 10 20; do
+		cp -r "$from" "windows/host0_$((200 + rank))_202501090816${minute}00${rank}_ascend_pt"
+	done
+done
+run "$npuprof" info -f json windows
+expect_exit 0
+expect_equal "$(of_json "json_array_length(j, '\$.phases'), j ->> '\$.phases[0].phase', j ->> '\$.phases[1].phase',
+	j ->> '\$.phases[1].input.ranks_used', j ->> '\$.phases[1].ranks[3].path' LIKE '%20003_ascend_pt'")" '2|window-1|window-2|4|1'
+
+behaviour 'inputs are untouched'
+expect_equal "$(snapshot rl)" "$before"
+
+behaviour 'a real duplicate is left out, with status 3'
+cp -r "$(dirname "$(ls rl/ref_log_prob/*/profiler_info_1.json)")" rl/ref_log_prob/other_1_20200101000000000_ascend_pt
+run "$npuprof" cluster -o out -f json --phase ref_log_prob rl
+expect_exit 3
+expect_equal "$(of_json "j ->> '\$.input.skipped[0].rank', j ->> '\$.input.skipped[0].reason' LIKE '%newer%'")" '1|1'
+rm -r rl/ref_log_prob/other_1_20200101000000000_ascend_pt
+
+behaviour 'with one phase everything is as without'
+run "$npuprof" info rl/ref_log_prob
+expect_exit 0
+expect_equal "$(grep -c 'phase' stdout)" 0
+
+behaviour '-j makes no difference'
+"$npuprof" cluster -q -o out -f json -j 1 rl >one.json
+"$npuprof" cluster -q -o out -f json -j 4 rl >four.json
+expect 'the same bytes' cmp one.json four.json
