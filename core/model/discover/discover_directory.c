@@ -158,6 +158,22 @@ static int take_flat(struct np_run *run, const char *dir, const struct np_names 
 	return rc == NP_OK ? take_other_dbs(run, dir, names, err) : rc;
 }
 
+/* Traces and logs of other tools, which nobody here reads from a directory. */
+static void note_other(struct np_run *run, const char *path, const char *name)
+{
+	if (np_text_ends(name, ".pt.trace.json") || np_text_ends(name, ".trace.json.gz"))
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "trace",
+			    "a trace of Kineto is not read from a directory; npuprof compare reads"
+			    " those of GPUs");
+	else if (np_text_begins(name, "msmonitor_") && np_text_ends(name, ".jsonl"))
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "msMonitor",
+			    "its JSONL is not read; its database (msmonitor_*.db) is");
+	else if (np_text_begins(name, "step_trace_raw_") && np_text_ends(name, "_detail_time.csv"))
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "capture",
+			    "the layout of MindSpore before 2.3 (MindInsight) is not read; profile"
+			    " with a newer MindSpore");
+}
+
 /* What cannot be read as it is, and stands where profiles would: said, with what to do. */
 static void note_unread(struct np_run *run, const char *dir, const struct np_names *names)
 {
@@ -174,6 +190,8 @@ static void note_unread(struct np_run *run, const char *dir, const struct np_nam
 					    : NP_NOTE_WARNING,
 				    NP_NO_RANK, path, "archive",
 				    "archives are not read; unpack it: %s", line.text);
+		else if (path && !np_is_directory(path))
+			note_other(run, path, name);
 		free(path);
 	}
 }

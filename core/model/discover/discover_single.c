@@ -235,6 +235,51 @@ static int find_above(struct np_run *run, const char *dir, struct np_source_file
 	return rc;
 }
 
+/* A file of the same directory that was given before: both are of one rank. */
+static struct np_source_files *find_sibling(struct np_run *run, const char *path, enum np_file file)
+{
+	size_t length = (size_t)(np_text_last_part(path) - path);
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		struct np_source_files *each = &run->sources.item[i];
+
+		if (!each->file[file] && each->kind != NP_KIND_MSMONITOR &&
+		    each->kind != NP_KIND_CLUSTER && !np_is_directory(each->dir) &&
+		    (size_t)(np_text_last_part(each->dir) - each->dir) == length &&
+		    strncmp(each->dir, path, length) == 0)
+			return each;
+	}
+	return NULL;
+}
+
+/* How many databases of ranks were given in the directory of this file? */
+static size_t count_given(const struct np_run *run, const char *path)
+{
+	size_t length = (size_t)(np_text_last_part(path) - path);
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const char *db = run->sources.item[i].file[NP_FILE_RANK_DB];
+
+		count += db && (size_t)(np_text_last_part(db) - db) == length &&
+			 strncmp(db, path, length) == 0;
+	}
+	return count;
+}
+
+static int add_to_sibling(struct np_source_files *sibling, const char *path, enum np_file file,
+			  struct np_err *err)
+{
+	struct stat status;
+
+	sibling->file[file] = strdup(path);
+	if (!sibling->file[file])
+		return np_fail_nomem(err, path);
+	if (stat(path, &status) == 0)
+		sibling->bytes += (int64_t)status.st_size;
+	return NP_OK;
+}
+
 static int take_single(struct np_run *run, const char *path, enum np_file file, struct np_err *err)
 {
 	struct np_source_files source = { .kind = NP_KIND_PYTORCH, .rank = -1, .device = -1 };
@@ -265,6 +310,7 @@ static int take_single(struct np_run *run, const char *path, enum np_file file, 
 int discover_take_file(struct np_run *run, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+	struct np_source_files *sibling;
 	enum np_file file;
 	size_t none = 0;
 	int rc;
@@ -277,5 +323,9 @@ int discover_take_file(struct np_run *run, const char *path, struct np_err *err)
 		return rc;
 	if (file == NP_FILE_CLUSTER_DB)
 		return discover_take_cluster_db(run, path, &none, err);
-	return take_single(run, path, file, err);
+	sibling = count_given(run, path) < 2 && file != NP_FILE_RANK_DB && file != NP_FILE_GPU_TRACE
+			  ? find_sibling(run, path, file)
+			  : NULL;
+	return sibling ? add_to_sibling(sibling, path, file, err)
+		       : take_single(run, path, file, err);
 }

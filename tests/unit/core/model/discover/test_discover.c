@@ -542,6 +542,44 @@ static void a_file_is_the_rank_that_its_name_says(void **state)
 	}
 }
 
+static void files_of_one_directory_are_of_one_rank(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	with_run *run = np_run_new();
+	const char *roots[4];
+
+	(void)state;
+	write_text(below("t/trace_view.json"), "[]");
+	write_text(below("t/kernel_details.csv"), "a\n");
+	write_text(below("t/step_trace_time.csv"), "a\n");
+	write_text(below("u/trace_view.json"), "[]");
+	roots[0] = below("t/trace_view.json");
+	roots[1] = below("t/kernel_details.csv");
+	roots[2] = below("t/step_trace_time.csv");
+	roots[3] = below("u/trace_view.json");
+	assert_ok(np_discover(run, roots, 4, &everything, &err), err);
+	assert_int_equal(run->sources.count, 2);
+	assert_non_null(run->sources.item[0].file[NP_FILE_TRACE]);
+	assert_non_null(run->sources.item[0].file[NP_FILE_KERNELS]);
+	assert_non_null(run->sources.item[0].file[NP_FILE_STEP_TRACE]);
+	assert_int_equal(run->sources.item[0].bytes, 2 + 2 + 2);
+}
+
+static void traces_of_other_tools_are_listed(void **state)
+{
+	(void)state;
+	make_rank("a", 0);
+	write_text(below("h_1.1736405443881.pt.trace.json"), "{}");
+	write_text(below("msmonitor_1_20250109120000000_0.jsonl"), "{}");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(0));
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "trace", "Kineto");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "msMonitor", "JSONL");
+	}
+}
+
 static void make_db(const char *path, const char *sql)
 {
 	sqlite3 *db;
@@ -1210,6 +1248,8 @@ int main(void)
 		with_fixture(workers_of_replicas_are_numbered_through),
 		with_fixture(workers_of_replicas_that_differ_keep_their_ranks),
 		with_fixture(a_file_is_the_rank_that_its_name_says),
+		with_fixture(files_of_one_directory_are_of_one_rank),
+		with_fixture(traces_of_other_tools_are_listed),
 		with_fixture(a_database_of_any_name_is_known_by_its_tables),
 		with_fixture(an_archive_is_refused_with_the_line_that_unpacks_it),
 		with_fixture(an_archive_beside_profiles_is_listed),

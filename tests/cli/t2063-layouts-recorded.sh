@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Recorded captures of a single card without metadata: figures are the totals of the files themselves.
+. "$(dirname "$0")/lib.sh"
+need_shared data/helix
+need_program sqlite3
+
+helix=$NPUPROF_SHARED/data/helix
+cd "$work" || exit 1
+
+# query <name> <sql>
+query() {
+	sqlite3 "$1/cluster_analysis_output/cluster_analysis.db" "$2"
+}
+
+# totals <file>: operator type, count and ns of an op_statistic table
+totals() {
+	awk -F, 'NR > 1 { printf "%s|%d|%.0f\n", $2, $4, $5 * 1000 }' "$1" | tr -d '\r' | sort
+}
+
+behaviour 'ten steps of text: computing and free time are those of step_trace_time.csv'
+run "$npuprof" cluster -o standalone "$helix/standalone"
+expect_exit 0
+expect_stdout_says '1 rank' '0 is assumed'
+expect_equal "$(grep -c 'rank -1' stdout)" 0
+expect 'rows are equal' diff <(awk -F, 'NR > 1 { print $2 "|" $3 "|" $7 }' "$helix/standalone/ASCEND_PROFILER_OUTPUT/step_trace_time.csv") \
+	<(query standalone "SELECT step, computing, free FROM ClusterStepTraceTime WHERE type = 'rank' ORDER BY CAST(step AS INTEGER)")
+expect 'kernels are equal' diff <(totals "$helix/standalone/ASCEND_PROFILER_OUTPUT/op_statistic.csv") \
+	<(query standalone 'SELECT op_type, count, total_ns FROM np_kernel_type ORDER BY 1')
+
+behaviour 'exports of msprof without their parent: kernels by type are those of op_statistic'
+for name in msprof msprof-tables; do
+	run "$npuprof" cluster -o $name "$helix/$name"
+	expect "$name is read" test "$status" = 0 -o "$status" = 3
+	expect "$name: kernels are equal" diff <(totals "$helix/$name"/mindstudio_profiler_output/op_statistic_*.csv) \
+		<(query $name 'SELECT op_type, count, total_ns FROM np_kernel_type ORDER BY 1')
+done
+expect_equal "$(query msprof "SELECT computing FROM ClusterStepTraceTime WHERE type = 'rank'")" 40.604
+
+behaviour 'all three together are no run: their numbers are provisional'
+run "$npuprof" info "$helix"
+expect_exit 3
+expect_stdout_says '(provisional)'
