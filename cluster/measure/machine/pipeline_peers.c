@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To whom messages went that do not say so, by the times at which their ends end. */
+/* To whom messages went that do not say so, by their order and the times at which they end. */
 #include "npuprof/pipeline.h"
 
 #include "npuprof/align.h"
@@ -12,18 +12,33 @@
  * ---------------------
  *
  * At Level0 a message in a communicator of more than two ranks does not name its
- * other end. Both ends of a message end together, though, and the first stage has
- * a neighbour on one side only: all of its messages are the second's. What the
+ * other end. Both ends of a message end together, though, none ends before it was
+ * sent, and messages between two ranks do not overtake each other. The first stage
+ * has a neighbour on one side only: all of its messages are the second's. What the
  * second stage has beyond those is the third's, and so on to the last, which must
- * be left with none. Where messages find no match, or several, nothing is claimed.
+ * be left with none.
+ *
+ * Of all ways to give the messages of a stage, in their order, to those of the next
+ * the one is taken whose ends are nearest to each other in sum: a message that ends
+ * by chance with one of the other direction has its place by those around it. Where
+ * another way is nearly as near the message is in doubt; where messages find no
+ * match, or too many are in doubt, nothing is claimed.
  */
 
-/* Ends of one message differ by no more than this and so many residuals of the clocks. */
+/* Ends of one message differ by about this and so many residuals of the clocks, at most by so
+ * many times as much. */
 #define TOLERANCE_NS 50000
 #define RESIDUALS    5
+#define REACH        4
 
-/* So many of the messages of a communicator must be found without doubt. */
-#define TOLD_SHARE 0.98
+/* In doubt is who has another place that makes the sum larger by less than so many times the mean
+ * distance of two ends. */
+#define DOUBT 2
+
+/* So many of the messages of a communicator must be found, and no more than so many in doubt: a
+ * wrong one is off by what makes it doubtful. */
+#define TOLD_SHARE  0.98
+#define DOUBT_SHARE 0.25
 
 enum message_kind {
 	KIND_SEND,
@@ -32,7 +47,8 @@ enum message_kind {
 };
 
 struct peer_message {
-	np_ns end; /* on the common clock */
+	np_ns start; /* on the common clock */
+	np_ns end;
 	int64_t bytes;
 	uint32_t op;
 	enum message_kind kind;
@@ -97,6 +113,7 @@ static int add_messages(const struct peer_members *members, uint64_t hash,
 		if (!message)
 			return NP_E_NOMEM;
 		*message = (struct peer_message){
+			.start = np_clock_time(members->clock, member->rank, op->start),
 			.end = np_clock_time(members->clock, member->rank, op->end),
 			.bytes = op->bytes,
 			.op = i,
@@ -152,70 +169,211 @@ static int gather(struct peer_members *members, const struct np_communicator *co
 
 /* --- matching -------------------------------------------------------------------------------- */
 
+/* Two messages that may be one. */
+struct peer_pair {
+	uint32_t low; /* in the lists of the two stages */
+	uint32_t high;
+	double gain;     /* how much nearer than they must be */
+	double before;   /* most that they and pairs before them gain in sum */
+	double after;    /* they and pairs after them */
+	uint32_t former; /* the pair before in that sum; UINT32_MAX: none */
+};
+
+struct peer_pairs {
+	NP_VEC(struct peer_pair) list; /* by low, then high */
+	double *best;                  /* tree of the largest sums, by place in the list of high */
+	uint32_t *whose;
+	size_t places;
+};
+
 static np_ns apart(const struct peer_message *a, const struct peer_message *b)
 {
 	return a->end > b->end ? a->end - b->end : b->end - a->end;
 }
 
-/* The message of `list` from `from` on that ends with this one, or NULL. */
-static struct peer_message *partner(struct peer_members *members, struct peer_member *other,
-				    const struct peer_message *message, enum message_kind kind,
-				    size_t *from)
+/* Sent after the other end had it? */
+static bool is_too_late(const struct peer_message *a, const struct peer_message *b, np_ns tolerance)
 {
-	struct peer_message *best = NULL;
-	size_t found = 0;
-
-	for (size_t i = *from; i < other->list.count; i++) {
-		struct peer_message *each = &other->list.item[i];
-
-		if (each->end > message->end + members->tolerance)
-			break;
-		if (each->end < message->end - members->tolerance) {
-			*from = i + 1;
-			continue;
-		}
-		if (each->kind != kind || each->peer != 0 || each->bytes != message->bytes)
-			continue;
-		found++;
-		if (!best || apart(each, message) < apart(best, message))
-			best = each;
-	}
-	members->doubts += found > 1;
-	return best;
+	return (a->kind == KIND_SEND && a->start > b->end + tolerance) ||
+	       (b->kind == KIND_SEND && b->start > a->end + tolerance);
 }
 
-/* All that a stage has left of one kind went to, or came from, the next. */
-static void match(struct peer_members *members, struct peer_member *low, enum message_kind kind,
-		  struct peer_member *high, enum message_kind other)
+static int list_pairs(const struct peer_members *members, const struct peer_member *low,
+		      enum message_kind kind, const struct peer_member *high,
+		      enum message_kind other, struct peer_pairs *pairs, struct np_err *err)
 {
+	np_ns reach = REACH * members->tolerance;
 	size_t from = 0;
 
-	for (size_t i = 0; i < low->list.count; i++) {
-		struct peer_message *message = &low->list.item[i];
-		struct peer_message *found;
+	for (uint32_t i = 0; i < low->list.count; i++) {
+		const struct peer_message *message = &low->list.item[i];
 
 		if (message->kind != kind || message->peer != 0)
 			continue;
-		found = partner(members, high, message, other, &from);
-		if (!found)
-			continue;
-		message->peer = (uint16_t)(high->local + 1);
-		found->peer = (uint16_t)(low->local + 1);
+		while (from < high->list.count && high->list.item[from].end < message->end - reach)
+			from++;
+		for (size_t j = from; j < high->list.count; j++) {
+			const struct peer_message *each = &high->list.item[j];
+			struct peer_pair *pair;
+
+			if (each->end >= message->end + reach)
+				break;
+			if (each->kind != other || each->peer != 0 ||
+			    each->bytes != message->bytes ||
+			    is_too_late(message, each, members->tolerance))
+				continue;
+			pair = np_vec_add(&pairs->list, err);
+			if (!pair)
+				return NP_E_NOMEM;
+			*pair = (struct peer_pair){
+				.low = i,
+				.high = (uint32_t)j,
+				.gain = (double)(reach - apart(message, each)),
+				.former = UINT32_MAX,
+			};
+		}
+	}
+	return NP_OK;
+}
+
+/* The largest sum of pairs whose place is below this one; its pair in *ret. */
+static double best_below(const struct peer_pairs *pairs, size_t place, uint32_t *ret)
+{
+	double best = 0;
+
+	*ret = UINT32_MAX;
+	for (size_t i = place; i > 0; i -= i & (~i + 1)) {
+		if (pairs->best[i] > best) {
+			best = pairs->best[i];
+			*ret = pairs->whose[i];
+		}
+	}
+	return best;
+}
+
+static void put_best(struct peer_pairs *pairs, size_t place, double sum, uint32_t whose)
+{
+	for (size_t i = place + 1; i <= pairs->places; i += i & (~i + 1)) {
+		if (sum > pairs->best[i]) {
+			pairs->best[i] = sum;
+			pairs->whose[i] = whose;
+		}
 	}
 }
 
-static bool match_all(struct peer_members *members)
+static void sum_before(struct peer_pairs *pairs)
+{
+	struct peer_pair *list = pairs->list.item;
+
+	for (size_t i = 0, next; i < pairs->list.count; i = next) {
+		for (next = i; next < pairs->list.count && list[next].low == list[i].low; next++)
+			list[next].before = list[next].gain +
+					    best_below(pairs, list[next].high, &list[next].former);
+		for (size_t j = i; j < next; j++)
+			put_best(pairs, list[j].high, list[j].before, (uint32_t)j);
+	}
+}
+
+static void sum_after(struct peer_pairs *pairs)
+{
+	struct peer_pair *list = pairs->list.item;
+	uint32_t whose;
+
+	for (size_t i = 0; i <= pairs->places; i++)
+		pairs->best[i] = 0;
+	for (size_t i = pairs->list.count, next; i > 0; i = next) {
+		for (next = i; next > 0 && list[next - 1].low == list[i - 1].low; next--) {
+			struct peer_pair *pair = &list[next - 1];
+
+			pair->after = pair->gain +
+				      best_below(pairs, pairs->places - 1 - pair->high, &whose);
+		}
+		for (size_t j = next; j < i; j++)
+			put_best(pairs, pairs->places - 1 - list[j].high, list[j].after,
+				 (uint32_t)j);
+	}
+}
+
+/* Messages that might as well have another end, if a way may be worse by `margin`. */
+static size_t count_doubts(const struct peer_pairs *pairs, double best, double margin)
+{
+	const struct peer_pair *list = pairs->list.item;
+	size_t doubts = 0;
+
+	for (size_t i = 0, next; i < pairs->list.count; i = next) {
+		size_t ways = 0;
+
+		for (next = i; next < pairs->list.count && list[next].low == list[i].low; next++)
+			ways += list[next].before + list[next].after - list[next].gain >=
+				best - margin;
+		doubts += ways > 1;
+	}
+	return doubts;
+}
+
+static void take_best(struct peer_members *members, struct peer_member *low,
+		      struct peer_member *high, const struct peer_pairs *pairs)
+{
+	double reach = (double)(REACH * members->tolerance);
+	uint32_t last = UINT32_MAX;
+	double best = best_below(pairs, pairs->places, &last);
+	double distance = 0;
+	double count = 0;
+
+	for (uint32_t i = last; i != UINT32_MAX; i = pairs->list.item[i].former) {
+		const struct peer_pair *pair = &pairs->list.item[i];
+
+		low->list.item[pair->low].peer = (uint16_t)(high->local + 1);
+		high->list.item[pair->high].peer = (uint16_t)(low->local + 1);
+		distance += reach - pair->gain;
+		count++;
+	}
+	if (count > 0)
+		members->doubts += count_doubts(pairs, best, DOUBT * distance / count);
+}
+
+/* All that a stage has left of one kind went to, or came from, the next. */
+static int match(struct peer_members *members, struct peer_member *low, enum message_kind kind,
+		 struct peer_member *high, enum message_kind other, struct np_err *err)
+{
+	struct peer_pairs pairs = { .places = high->list.count };
+	int rc = list_pairs(members, low, kind, high, other, &pairs, err);
+
+	if (rc == NP_OK && pairs.list.count) {
+		pairs.best = calloc(pairs.places + 1, sizeof(*pairs.best));
+		pairs.whose = calloc(pairs.places + 1, sizeof(*pairs.whose));
+		if (!pairs.best || !pairs.whose)
+			rc = np_fail_nomem(err, "peers of messages");
+	}
+	if (rc == NP_OK && pairs.list.count) {
+		sum_after(&pairs);
+		for (size_t i = 0; i <= pairs.places; i++)
+			pairs.best[i] = 0;
+		sum_before(&pairs);
+		take_best(members, low, high, &pairs);
+	}
+	free(pairs.best);
+	free(pairs.whose);
+	np_vec_release(&pairs.list);
+	return rc;
+}
+
+/* False in *ret if too much is left or in doubt. */
+static int match_all(struct peer_members *members, bool *ret, struct np_err *err)
 {
 	size_t total = 0;
 	size_t found = 0;
+	int rc = NP_OK;
 
-	for (size_t i = 0; i + 1 < members->list.count; i++) {
+	for (size_t i = 0; i + 1 < members->list.count && rc == NP_OK; i++) {
 		struct peer_member *low = &members->list.item[i];
 		struct peer_member *high = &members->list.item[i + 1];
 
-		match(members, low, KIND_SEND, high, KIND_RECEIVE);
-		match(members, low, KIND_RECEIVE, high, KIND_SEND);
-		match(members, low, KIND_BATCH, high, KIND_BATCH);
+		rc = match(members, low, KIND_SEND, high, KIND_RECEIVE, err);
+		if (rc == NP_OK)
+			rc = match(members, low, KIND_RECEIVE, high, KIND_SEND, err);
+		if (rc == NP_OK)
+			rc = match(members, low, KIND_BATCH, high, KIND_BATCH, err);
 	}
 	for (size_t i = 0; i < members->list.count; i++) {
 		const struct peer_member *member = &members->list.item[i];
@@ -224,7 +382,10 @@ static bool match_all(struct peer_members *members)
 			found += member->list.item[j].peer != 0;
 		total += member->list.count;
 	}
-	return total > 0 && (double)(found - members->doubts) >= TOLD_SHARE * (double)total;
+	/* Doubts are of messages, each of which two members have. */
+	*ret = total > 0 && (double)found >= TOLD_SHARE * (double)total &&
+	       2 * (double)members->doubts <= DOUBT_SHARE * (double)total;
+	return rc;
 }
 
 static int keep(const struct peer_members *members, struct np_peers *peers, struct np_err *err)
@@ -252,7 +413,9 @@ static int find_peers(const struct np_cluster *cluster, const struct np_clock *c
 	bool usable = false;
 	int rc = gather(&members, communicator, &usable, err);
 
-	if (rc == NP_OK && usable && match_all(&members)) {
+	if (rc == NP_OK && usable)
+		rc = match_all(&members, &usable, err);
+	if (rc == NP_OK && usable) {
 		if (!*peers)
 			*peers = np_peers_new(cluster->run);
 		rc = *peers ? keep(&members, *peers, err) : np_fail_nomem(err, "peers of messages");

@@ -367,6 +367,45 @@ static void messages_that_end_at_one_time_on_both_sides_are_not_found(void **sta
 	assert_null(find_peers(run));
 }
 
+/* The third's ends nearer to when the first's was sent than its own: the order tells. */
+static void messages_that_end_together_by_chance_have_their_places_by_the_others(void **state)
+{
+	with_run *run = three_stages();
+	NP_CLEANUP(np_peers_freep) struct np_peers *peers = NULL;
+
+	(void)state;
+	for (np_ns i = 1; i <= 9; i++) {
+		send(run, 0, 1, 10 * i * MS);
+		send(run, 2, 1, 10 * i * MS + (i == 5 ? 60000 : 5 * MS));
+	}
+	peers = find_peers(run);
+	assert_non_null(peers);
+	assert_peers(peers, 0, (const uint16_t[]){ 2, 2, 2, 2, 2, 2, 2, 2, 2 }, 9);
+	assert_peers(peers, 1,
+		     (const uint16_t[]){ 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3 },
+		     18);
+	assert_peers(peers, 2, (const uint16_t[]){ 2, 2, 2, 2, 2, 2, 2, 2, 2 }, 9);
+}
+
+/* What ended before it was sent came from elsewhere, however near. */
+static void no_message_ends_before_it_was_sent(void **state)
+{
+	with_run *run = three_stages();
+
+	(void)state;
+	for (np_ns i = 1; i <= 4; i++) {
+		send(run, 0, 1, 10 * i * MS);
+		send(run, 1, 2, (10 * i + 1) * MS);
+	}
+	for (size_t i = 0; i < run->ranks[1]->ops.count; i++) {
+		struct np_comm_op *op = &run->ranks[1]->ops.item[i];
+
+		op->start -= i % 2 == 0 ? 200000 : 0;
+		op->end -= i % 2 == 0 ? 120000 : 0;
+	}
+	assert_null(find_peers(run));
+}
+
 /* Interleaved stages send from the last to the first as well. */
 static void messages_beyond_neighbours_are_not_found(void **state)
 {
@@ -403,6 +442,9 @@ int main(void)
 		cmocka_unit_test(without_stages_there_is_no_pipeline),
 		cmocka_unit_test(messages_that_end_together_are_between_neighbours),
 		cmocka_unit_test(messages_that_end_at_one_time_on_both_sides_are_not_found),
+		cmocka_unit_test(
+			messages_that_end_together_by_chance_have_their_places_by_the_others),
+		cmocka_unit_test(no_message_ends_before_it_was_sent),
 		cmocka_unit_test(messages_beyond_neighbours_are_not_found),
 		cmocka_unit_test(messages_that_say_it_are_left_alone),
 	};
