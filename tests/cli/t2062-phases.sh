@@ -30,6 +30,13 @@ for role in actor_update ref_log_prob; do
 	expect "$role is as by itself" diff <(times alone/$role/cluster_analysis_output) <(times out/cluster_analysis_output/$role)
 done
 
+behaviour 'the results of the phases stand in for profiles that are not there'
+run "$npuprof" cluster -o later out/cluster_analysis_output
+expect_exit 0
+expect_stdout_has '=== phase actor_update ===' '=== phase ref_log_prob ==='
+expect 'step times are as they were' diff <(times out/cluster_analysis_output/ref_log_prob) \
+	<(times later/cluster_analysis_output/ref_log_prob)
+
 behaviour 'JSON has an object for each phase'
 run "$npuprof" cluster -o out -f json rl
 expect_exit 0

@@ -8,6 +8,9 @@
 #include "npuprof/scan.h"
 #include "npuprof/text.h"
 
+/* Names of phases are as deep as the directories they come from. */
+#define PHASE_DEPTH 4
+
 /* The ranks that a column of a table names, once each. */
 struct listing {
 	struct np_db *db;
@@ -193,8 +196,31 @@ static void note_text(struct np_run *run, const char *dir, const struct np_names
 	}
 }
 
-int discover_take_cluster(struct np_run *run, const char *dir, size_t *ret_without_data,
-			  struct np_err *err)
+static int take_at(struct np_run *run, const char *dir, int depth, size_t *ret_without_data,
+		   struct np_err *err);
+
+/* Results of the phases of a job stand below, by their names. */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by PHASE_DEPTH */
+static int take_phases(struct np_run *run, const char *dir, const struct np_names *names, int depth,
+		       size_t *ret_without_data, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < names->list.count && rc == NP_OK && depth < PHASE_DEPTH; i++) {
+		char *child = np_join_path(dir, names->list.item[i]);
+
+		if (!child)
+			return np_fail_nomem(err, dir);
+		if (np_is_directory(child) && strcmp(names->list.item[i], "summaries") != 0)
+			rc = take_at(run, child, depth + 1, ret_without_data, err);
+		free(child);
+	}
+	return rc;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by PHASE_DEPTH */
+static int take_at(struct np_run *run, const char *dir, int depth, size_t *ret_without_data,
+		   struct np_err *err)
 {
 	struct np_names names = { 0 };
 	int rc = discover_names(run, dir, &names, err);
@@ -207,9 +233,17 @@ int discover_take_cluster(struct np_run *run, const char *dir, size_t *ret_witho
 		rc = discover_take_cluster_db(run, path, ret_without_data, err);
 	else if (rc == NP_OK && among(&names, "cluster_step_trace_time.csv"))
 		rc = take_step_csv(run, path, ret_without_data, err);
+	else if (rc == NP_OK)
+		rc = take_phases(run, dir, &names, depth, ret_without_data, err);
 	if (rc == NP_OK && !db)
 		note_text(run, dir, &names);
 	np_names_release(&names);
 	free(path);
 	return rc;
+}
+
+int discover_take_cluster(struct np_run *run, const char *dir, size_t *ret_without_data,
+			  struct np_err *err)
+{
+	return take_at(run, dir, 0, ret_without_data, err);
 }

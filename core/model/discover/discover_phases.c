@@ -52,6 +52,7 @@ struct phasing {
 	struct rank_place *by_rank; /* those of one rank together */
 	NP_VEC(struct phase_key) keys;
 	bool differs[MOST_PARTS];
+	bool replicas_collide;
 };
 
 static void split(const struct naming *naming, struct parts *ret)
@@ -64,6 +65,20 @@ static void split(const struct naming *naming, struct parts *ret)
 		ret->item[ret->count++].length = (size_t)(slash - at);
 		at = slash + 1;
 	}
+}
+
+/* "agent_loop_rollout_replica_3" without its number: the length of what the replicas share. */
+static size_t without_replica(const char *text, size_t length)
+{
+	static const char word[] = "_replica";
+	size_t at = length;
+
+	while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9')
+		at--;
+	if (at == length || at < strlen(word) + 1 || text[at - 1] != '_' ||
+	    memcmp(text + at - 1 - strlen(word), word, strlen(word)) != 0)
+		return length;
+	return at - 1 - strlen(word);
 }
 
 static bool same_part(const struct parts *a, const struct parts *b, size_t at)
@@ -104,6 +119,34 @@ static void for_pairs(struct phasing *phasing, each_pair *act)
 					    phasing->by_rank[j].index);
 			}
 		}
+	}
+}
+
+/* Do captures of one rank stand in two replicas of a rollout? Then each numbers its own. */
+static void find_replicas(struct phasing *phasing, size_t a, size_t b)
+{
+	const struct parts *one = &phasing->list[a].parts;
+	const struct parts *other = &phasing->list[b].parts;
+
+	for (size_t k = 0; k < one->count && k < other->count; k++) {
+		size_t x = without_replica(one->item[k].text, one->item[k].length);
+		size_t y = without_replica(other->item[k].text, other->item[k].length);
+
+		if (!same_part(one, other, k) && x < one->item[k].length && x == y &&
+		    memcmp(one->item[k].text, other->item[k].text, x) == 0)
+			phasing->replicas_collide = true;
+	}
+}
+
+/* Replicas whose ranks differ are one role. */
+static void join_replicas(struct phasing *phasing)
+{
+	for (size_t i = 0; i < phasing->run->sources.count; i++) {
+		struct parts *parts = &phasing->list[i].parts;
+
+		for (size_t k = 0; k < parts->count; k++)
+			parts->item[k].length =
+				without_replica(parts->item[k].text, parts->item[k].length);
 	}
 }
 
@@ -335,6 +378,9 @@ static int find_phases(struct phasing *phasing, struct np_err *err)
 		return NP_OK;
 	for (size_t i = 0; i < run->sources.count; i++)
 		split(&phasing->all->list[i], &phasing->list[i].parts);
+	for_pairs(phasing, find_replicas);
+	if (!phasing->replicas_collide)
+		join_replicas(phasing);
 	for_pairs(phasing, find_differences);
 	rc = make_keys(phasing, err);
 	if (rc == NP_OK)

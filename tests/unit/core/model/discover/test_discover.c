@@ -931,6 +931,28 @@ static void a_role_that_profiled_some_ranks_is_a_phase(void **state)
 	}
 }
 
+static void replicas_of_a_rollout_are_one_phase_if_their_ranks_differ(void **state)
+{
+	(void)state;
+	make_rank("train/h_1_20250109120000000_ascend_pt", 0);
+	make_rank("train/h_2_20250109120000000_ascend_pt", 1);
+	make_rank("agent_loop_rollout_replica_0/h_3_20250109120100000_ascend_pt", 0);
+	make_rank("agent_loop_rollout_replica_1/h_4_20250109120100000_ascend_pt", 1);
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_phases(run, "agent_loop_rollout train");
+		assert_ranks(run, RANKS(0, 1));
+	}
+	make_rank("agent_loop_rollout_replica_1/h_5_20250109120100000_ascend_pt", 0);
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_phases(run,
+			      "agent_loop_rollout_replica_0 agent_loop_rollout_replica_1 train");
+	}
+}
+
 /* One old capture among the ranks of another node makes no phases of nodes. */
 static void a_stray_capture_makes_no_phases(void **state)
 {
@@ -1269,6 +1291,7 @@ int main(void)
 		with_fixture(steps_and_roles_in_directories_are_phases),
 		with_fixture(nodes_above_roles_are_no_phases),
 		with_fixture(a_role_that_profiled_some_ranks_is_a_phase),
+		with_fixture(replicas_of_a_rollout_are_one_phase_if_their_ranks_differ),
 		with_fixture(a_stray_capture_makes_no_phases),
 		with_fixture(captures_of_one_process_are_windows),
 		with_fixture(windows_of_a_single_card_are_of_one_rank),
