@@ -217,6 +217,7 @@ static void load_side(void *context, size_t which)
 	common.steps = which == CMP_BASE ? options->base_steps : options->new_steps;
 	common.ranks = options->ranks;
 	common.phase_times = NULL;
+	common.phase_if_any = true;
 	common.kernel_framework_op = np_cmd_compare.kernel_framework_op;
 	common.jobs = (int64_t)loading->threads;
 	/* One line of progress is enough. */

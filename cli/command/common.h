@@ -50,6 +50,7 @@ struct np_common {
 	bool no_color;
 	/* No option: the phase in hand, where there are several, and what is gathered of each. */
 	const char *phase_part;
+	bool phase_if_any; /* a run without phases need not have the one that was asked for */
 	struct np_phase_times *phase_times;
 	/* No option: np_load_options.kernel_framework_op, for commands that want kernels summed. */
 	bool (*kernel_framework_op)(const char *name);

@@ -453,9 +453,7 @@ static int run_pair(const struct phases_job *job, const struct np_run *base,
 {
 	const struct np_run *several = base->phases.count > 1 ? base : new;
 
-	if (base->phases.count < 2 && new->phases.count < 2)
-		return job->run(job->options);
-	if (job->common->phase)
+	if ((base->phases.count < 2 && new->phases.count < 2) || job->common->phase)
 		return job->run(job->options);
 	if (base->phases.count < 2 || new->phases.count < 2)
 		return np_cmd_usage(job->command,

@@ -135,7 +135,8 @@ static int discover(struct np_run *run, const struct np_common *common,
 						 .pick_count = picks->count,
 						 .ranks = common->ranks.set,
 						 .phase = common->phase_part ? common->phase_part
-									     : common->phase };
+									     : common->phase,
+						 .phase_if_any = common->phase_if_any };
 	int rc;
 
 	if (common->from_summaries)

@@ -28,6 +28,7 @@ struct np_discover_options {
 	size_t pick_count;
 	const struct np_ranges *ranks; /* only these; NULL for all */
 	const char *phase;             /* that is wanted; NULL for the first */
+	bool phase_if_any;             /* a run without phases is as good */
 };
 
 /*

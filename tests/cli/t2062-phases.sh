@@ -80,6 +80,14 @@ expect_exit 3
 expect_stderr_has "phase 'critic_update' is not compared: only the new run has it"
 expect_equal "$(of_json "json_array_length(j, '\$.phases'), j ->> '\$.phases[0].step.delta_ns', j ->> '\$.phases[1].phase'")" '2|0|ref_log_prob'
 
+behaviour 'a run without phases is compared with the phase that is chosen'
+run "$npuprof" compare -q rl/ref_log_prob rl
+expect_exit 2
+expect_stderr_has 'one side has 2 phases and the other has one: choose with --phase'
+run "$npuprof" compare -q -f json --phase ref_log_prob rl/ref_log_prob rl
+expect_exit 0
+expect_equal "$(of_json "j ->> '\$.step.delta_ns'")" 0
+
 behaviour 'windows of one process are phases in the order of time'
 mkdir -p windows
 for rank in 0 1 2 3; do

@@ -613,7 +613,8 @@ static int keep_phase(struct np_run *run, const char *wanted, struct np_err *err
 int discover_choose(struct np_run *run, const struct np_discover_options *options,
 		    struct np_err *err)
 {
-	int rc = run->summarised ? NP_OK : keep_phase(run, options->phase, err);
+	bool none = run->summarised || (options->phase_if_any && run->phases.count == 0);
+	int rc = none ? NP_OK : keep_phase(run, options->phase, err);
 
 	if (rc < 0)
 		return rc;

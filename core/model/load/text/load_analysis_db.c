@@ -7,6 +7,7 @@
 #include "npuprof/comm_tasks.h"
 #include "npuprof/db.h"
 #include "npuprof/json.h"
+#include "npuprof/notes.h"
 #include "npuprof/order.h"
 #include "npuprof/scan.h"
 #include "npuprof/text.h"
@@ -20,7 +21,8 @@
 struct analysis {
 	struct derived derived;
 	struct np_db *db;
-	bool cluster; /* only the rows of derived.rank count */
+	bool cluster;     /* only the rows of derived.rank count */
+	size_t lost_ends; /* of links, that are no members of the communicator */
 };
 
 /* Walk over a table that may be missing, batch by batch. */
@@ -321,7 +323,7 @@ static int take_op_link(struct analysis *load, const struct np_batch *batch, siz
 }
 
 /* Ends of links are local to the communicator here, and ranks of the job in a merged database. */
-static int32_t end_of(const struct analysis *load, uint32_t group, int64_t end)
+static int32_t end_of(struct analysis *load, uint32_t group, int64_t end)
 {
 	const struct np_group *of = &load->derived.rank->groups.item[group];
 
@@ -331,7 +333,8 @@ static int32_t end_of(const struct analysis *load, uint32_t group, int64_t end)
 		if (of->members[i] == end)
 			return (int32_t)i;
 	}
-	return -1;
+	load->lost_ends++;
+	return NP_NO_PEER;
 }
 
 static int take_link(struct analysis *load, const struct np_batch *batch, size_t row)
@@ -533,6 +536,11 @@ static int load_db(struct np_rank *rank, const char *path, bool cluster, struct 
 		rc = read_tables(&load, cluster ? &of_cluster : &of_rank);
 	np_op_links_free(load.derived.op_links);
 	derived_note_oddities(&load.derived, path, "CommAnalyzerTime");
+	if (load.lost_ends > 0)
+		np_note_add(&rank->notes, NP_NOTE_SKIPPED, rank->id, path, of_cluster.links,
+			    "%zu ends of links are no members of their communicator in"
+			    " CommunicationGroupMapping",
+			    load.lost_ends);
 	return rc;
 }
 
