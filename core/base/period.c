@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the period of a sequence of signatures: lags of rare ones, tried by aligning repeats. */
+#include "npuprof/period.h"
+
+#include "npuprof/order.h"
+#include "npuprof/vec.h"
+
+#include <math.h>
+
+/* So many positions must be alike. */
+#define LEAST_ALIKE 0.95
+
+/* Lags are taken from so many of the rarest signatures, and so many occurrences on. */
+#define MOST_ANCHORS 64
+#define MOST_STRIDE  64
+#define MOST_GAPS    2048
+#define MOST_LAGS    256
+#define MOST_TRIED   8
+
+/* Gaps are regular if so many of them are near their median. */
+#define REGULAR_SHARE 0.8
+
+/* So many of the rarest signatures, and occurrences of each, are asked whether they recur. */
+#define MOST_KINDS 256
+#define MOST_ASKED 64
+
+/* By so many members the beginning of a repeat is recognised. */
+#define CONTEXT 16
+
+/* So far from the first member the first repeat begins, if it is not known better. */
+#define MOST_HEAD  1024
+#define MOST_REACH 256
+
+struct occurrences {
+	uint32_t signature; /* as given */
+	size_t first;       /* in sequence.place */
+	size_t count;
+};
+
+struct sequence {
+	const uint32_t *signatures;
+	size_t count;
+	size_t *place;            /* of members, by signature, ascending */
+	struct occurrences *kind; /* by count, the rarest first */
+	size_t kinds;
+	struct np_err *err;
+};
+
+/* A lag at which a signature recurs regularly. */
+struct candidate {
+	size_t lag;
+	size_t anchor; /* kind */
+	size_t lost;   /* kinds that do not recur at it */
+	double recur;  /* share of kinds, each by its occurrences, that do */
+};
+
+struct cuts {
+	size_t *item;
+	size_t count;
+	size_t capacity;
+};
+
+/* --- signatures ------------------------------------------------------------------------------ */
+
+struct member {
+	uint32_t signature;
+	size_t place;
+};
+
+static int by_signature(const void *left, const void *right)
+{
+	const struct member *a = left;
+	const struct member *b = right;
+
+	return a->signature != b->signature ? np_order(a->signature, b->signature)
+					    : (a->place > b->place) - (a->place < b->place);
+}
+
+static int by_count(const void *left, const void *right)
+{
+	const struct occurrences *a = left;
+	const struct occurrences *b = right;
+
+	if (a->count != b->count)
+		return a->count < b->count ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static int index_members(struct sequence *sequence)
+{
+	size_t count = sequence->count;
+	struct member *members = malloc((count + 1) * sizeof(*members));
+
+	sequence->place = malloc((count + 1) * sizeof(*sequence->place));
+	sequence->kind = malloc((count + 1) * sizeof(*sequence->kind));
+	if (!members || !sequence->place || !sequence->kind) {
+		free(members);
+		return np_fail_nomem(sequence->err, "a sequence");
+	}
+	for (size_t i = 0; i < count; i++)
+		members[i] = (struct member){ sequence->signatures[i], i };
+	qsort(members, count, sizeof(*members), by_signature);
+	for (size_t i = 0; i < count; i++) {
+		sequence->place[i] = members[i].place;
+		if (i == 0 || members[i].signature != members[i - 1].signature)
+			sequence->kind[sequence->kinds++] =
+				(struct occurrences){ members[i].signature, i, 0 };
+		sequence->kind[sequence->kinds - 1].count++;
+	}
+	free(members);
+	qsort(sequence->kind, sequence->kinds, sizeof(*sequence->kind), by_count);
+	return NP_OK;
+}
+
+static void release_sequence(struct sequence *sequence)
+{
+	free(sequence->place);
+	free(sequence->kind);
+}
+
+static size_t difference(size_t a, size_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* The occurrence nearest to `wanted`; SIZE_MAX where it is farther than `reach`. */
+static size_t nearest(const struct sequence *sequence, const struct occurrences *kind,
+		      size_t wanted, size_t reach)
+{
+	const size_t *place = &sequence->place[kind->first];
+	size_t low = 0;
+	size_t high = kind->count;
+	size_t best;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (place[middle] < wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	best = low < kind->count ? place[low] : place[low - 1];
+	if (low > 0 && difference(place[low - 1], wanted) < difference(best, wanted))
+		best = place[low - 1];
+	return difference(best, wanted) <= reach ? best : SIZE_MAX;
+}
+
+/* --- lags ------------------------------------------------------------------------------------ */
+
+static int by_size(const void *left, const void *right)
+{
+	size_t a = *(const size_t *)left;
+	size_t b = *(const size_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static size_t slack(size_t lag, size_t part)
+{
+	return lag / part > 2 ? lag / part : 2;
+}
+
+/* The median of the gaps from an occurrence to the `stride`-th after it; 0 if they differ. */
+static size_t regular_lag(const struct sequence *sequence, const struct occurrences *kind,
+			  size_t stride, size_t *gaps)
+{
+	const size_t *place = &sequence->place[kind->first];
+	size_t count = kind->count - stride < MOST_GAPS ? kind->count - stride : MOST_GAPS;
+	size_t near = 0;
+	size_t lag;
+
+	for (size_t i = 0; i < count; i++)
+		gaps[i] = place[i + stride] - place[i];
+	qsort(gaps, count, sizeof(*gaps), by_size);
+	lag = gaps[count / 2];
+	for (size_t i = 0; i < count; i++)
+		near += difference(gaps[i], lag) <= slack(lag, 20);
+	return (double)near >= REGULAR_SHARE * (double)count ? lag : 0;
+}
+
+struct candidates {
+	struct candidate *item;
+	size_t count;
+	size_t capacity;
+};
+
+static int add_candidate(const struct sequence *sequence, struct candidates *list, size_t lag,
+			 size_t anchor)
+{
+	struct candidate *slot;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (difference(list->item[i].lag, lag) <= lag / 50)
+			return NP_OK;
+	}
+	if (list->count == MOST_LAGS)
+		return NP_OK;
+	slot = np_vec_add(list, sequence->err);
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = (struct candidate){ .lag = lag, .anchor = anchor };
+	return NP_OK;
+}
+
+static int propose(const struct sequence *sequence, struct candidates *list)
+{
+	size_t *gaps = malloc(MOST_GAPS * sizeof(*gaps));
+	size_t anchors = 0;
+	int rc = gaps ? NP_OK : np_fail_nomem(sequence->err, "a sequence");
+
+	for (size_t i = 0; i < sequence->kinds && anchors < MOST_ANCHORS && rc == NP_OK; i++) {
+		const struct occurrences *kind = &sequence->kind[i];
+
+		if (kind->count < 2)
+			continue;
+		anchors++;
+		for (size_t stride = 1;
+		     stride <= MOST_STRIDE && stride <= kind->count / 2 && rc == NP_OK; stride++) {
+			size_t lag = regular_lag(sequence, kind, stride, gaps);
+
+			if (lag > 0 && lag <= sequence->count / 2 + slack(lag, 20))
+				rc = add_candidate(sequence, list, lag, i);
+		}
+	}
+	free(gaps);
+	return rc;
+}
+
+/* --- what recurs ----------------------------------------------------------------------------- */
+
+static int add_cut(const struct sequence *sequence, struct cuts *cuts, size_t at)
+{
+	size_t *slot = np_vec_add(cuts, sequence->err);
+
+	if (!slot)
+		return NP_E_NOMEM;
+	*slot = at;
+	return NP_OK;
+}
+
+/* A lag further on is the anchor, or where it is missing what is there. */
+static size_t follow(const struct sequence *sequence, const struct candidate *of, size_t wanted)
+{
+	size_t at = nearest(sequence, &sequence->kind[of->anchor], wanted, slack(of->lag, 8));
+
+	return at == SIZE_MAX ? wanted : at;
+}
+
+/* Cut the sequence at the anchor, once in a lag. */
+static int cut(const struct sequence *sequence, const struct candidate *of, struct cuts *cuts)
+{
+	size_t first = sequence->place[sequence->kind[of->anchor].first];
+	int rc = NP_OK;
+
+	cuts->count = 0;
+	while (first >= of->lag) {
+		size_t before = follow(sequence, of, first - of->lag);
+
+		if (before >= first)
+			break;
+		first = before;
+	}
+	for (size_t at = first; at < sequence->count && rc == NP_OK;) {
+		size_t next = follow(sequence, of, at + of->lag);
+
+		rc = add_cut(sequence, cuts, at);
+		at = next > at ? next : at + of->lag;
+	}
+	return rc;
+}
+
+/* The lag from here to the next repeat. */
+static size_t lag_at(const struct cuts *cuts, size_t place, size_t lag, size_t *segment)
+{
+	while (*segment + 1 < cuts->count && cuts->item[*segment + 1] <= place)
+		++*segment;
+	if (*segment + 1 >= cuts->count || place < cuts->item[*segment])
+		return lag;
+	return cuts->item[*segment + 1] - cuts->item[*segment];
+}
+
+/* The share of a signature's occurrences that recur; NaN where none has room for it. */
+static double recurs(const struct sequence *sequence, const struct occurrences *kind,
+		     const struct cuts *cuts, size_t lag)
+{
+	size_t reach = slack(lag, 50);
+	size_t every = kind->count / MOST_ASKED + 1;
+	size_t segment = 0;
+	size_t asked = 0;
+	size_t found = 0;
+
+	for (size_t i = 0; i < kind->count; i += every) {
+		size_t place = sequence->place[kind->first + i];
+		size_t wanted = place + lag_at(cuts, place, lag, &segment);
+		size_t next;
+
+		if (wanted + reach >= sequence->count)
+			break;
+		next = nearest(sequence, kind, wanted, reach);
+		asked++;
+		found += next != SIZE_MAX && next != place;
+	}
+	return asked ? (double)found / (double)asked : (double)NAN;
+}
+
+static int judge(const struct sequence *sequence, struct candidate *candidate, struct cuts *cuts)
+{
+	double sum = 0;
+	size_t asked = 0;
+	int rc = cut(sequence, candidate, cuts);
+
+	for (size_t i = 0; i < sequence->kinds && asked < MOST_KINDS && rc == NP_OK; i++) {
+		double share;
+
+		if (sequence->kind[i].count < 2)
+			continue;
+		share = recurs(sequence, &sequence->kind[i], cuts, candidate->lag);
+		if (isnan(share))
+			continue;
+		asked++;
+		sum += share;
+		candidate->lost += share < 0.5;
+	}
+	candidate->recur = asked ? sum / (double)asked : 0;
+	return rc;
+}
+
+/* Those at which the fewest signatures are lost, the shortest lag first. */
+static int by_merit(const void *left, const void *right)
+{
+	const struct candidate *a = left;
+	const struct candidate *b = right;
+
+	if (a->lost != b->lost)
+		return a->lost < b->lost ? -1 : 1;
+	return (a->lag > b->lag) - (a->lag < b->lag);
+}
+
+/* --- aligning repeats ------------------------------------------------------------------------ */
+
+struct part {
+	const uint32_t *item;
+	ptrdiff_t count;
+};
+
+/*
+ * How many members must be taken out of both to make them equal, by the greedy algorithm of
+ * Myers (1986); `most` + 1 where there are more. With `open`, what is left of `b` behind
+ * the end of `a` does not count.
+ */
+static ptrdiff_t distance(struct part a, struct part b, ptrdiff_t most, bool open,
+			  ptrdiff_t *furthest)
+{
+	ptrdiff_t *reach = &furthest[most + 1];
+
+	reach[1] = 0;
+	for (ptrdiff_t d = 0; d <= most; d++) {
+		for (ptrdiff_t k = -d; k <= d; k += 2) {
+			bool down = k == -d || (k != d && reach[k - 1] < reach[k + 1]);
+			ptrdiff_t x = down ? reach[k + 1] : reach[k - 1] + 1;
+			ptrdiff_t y = x - k;
+
+			while (x < a.count && y < b.count && a.item[x] == b.item[y]) {
+				x++;
+				y++;
+			}
+			reach[k] = x;
+			if (x >= a.count && (y >= b.count || open))
+				return d;
+		}
+	}
+	return most + 1;
+}
+
+/* The share of positions at which neighbouring repeats are alike; 0 when it is too small. */
+static int compare_repeats(const struct sequence *sequence, const struct cuts *cuts, double *ret)
+{
+	size_t longest = 0;
+	size_t total = 2 * cuts->item[0];
+	size_t wrong = 2 * cuts->item[0];
+	ptrdiff_t *furthest;
+
+	for (size_t i = 0; i < cuts->count; i++) {
+		size_t end = i + 1 < cuts->count ? cuts->item[i + 1] : sequence->count;
+
+		if (end - cuts->item[i] > longest)
+			longest = end - cuts->item[i];
+	}
+	furthest = malloc((2 * (2 * longest / 5 + 4)) * sizeof(*furthest));
+	if (!furthest)
+		return np_fail_nomem(sequence->err, "a sequence");
+	*ret = 0;
+	for (size_t i = 0; i + 1 < cuts->count; i++) {
+		bool last = i + 2 == cuts->count;
+		size_t end = last ? sequence->count : cuts->item[i + 2];
+		struct part a = { &sequence->signatures[cuts->item[i]],
+				  (ptrdiff_t)(cuts->item[i + 1] - cuts->item[i]) };
+		struct part b = { &sequence->signatures[cuts->item[i + 1]],
+				  (ptrdiff_t)(end - cuts->item[i + 1]) };
+		bool open = last && b.count < a.count;
+		size_t both = (size_t)(open ? 2 * b.count : a.count + b.count);
+		/* A fifth of it is as bad as all of it. */
+		ptrdiff_t most = (ptrdiff_t)both / 5 + 2;
+		ptrdiff_t apart;
+
+		/* The beginning of a repeat is looked for in a whole one. */
+		apart = open ? distance(b, a, most, true, furthest)
+			     : distance(a, b, most, false, furthest);
+		total += both;
+		wrong += apart > most ? both : (size_t)apart;
+		if ((double)wrong > (1 - LEAST_ALIKE) * 2 * (double)sequence->count) {
+			free(furthest);
+			return NP_OK;
+		}
+	}
+	free(furthest);
+	*ret = total ? 1 - (double)wrong / (double)total : 0;
+	return NP_OK;
+}
+
+/* --- where repeats begin --------------------------------------------------------------------- */
+
+/* How little two contexts differ, where members may be missing: 0 for not at all. */
+static size_t context_distance(const struct sequence *sequence, size_t a, size_t b)
+{
+	ptrdiff_t furthest[2 * (CONTEXT + 2)];
+	size_t length = CONTEXT;
+
+	if (sequence->count - a < length)
+		length = sequence->count - a;
+	if (sequence->count - b < length)
+		length = sequence->count - b;
+	return CONTEXT - length +
+	       (size_t)distance((struct part){ &sequence->signatures[a], (ptrdiff_t)length },
+				(struct part){ &sequence->signatures[b], (ptrdiff_t)length },
+				CONTEXT, false, furthest);
+}
+
+/* The place around `wanted` that looks most like `model`: the nearer, the less alike it need be. */
+static size_t most_alike(const struct sequence *sequence, size_t model, size_t wanted, size_t reach)
+{
+	size_t best = wanted;
+	size_t least =
+		wanted < sequence->count ? 2 * context_distance(sequence, model, wanted) : SIZE_MAX;
+
+	for (size_t d = 1; d <= reach && d < least; d++) {
+		size_t before = SIZE_MAX;
+		size_t after = SIZE_MAX;
+
+		if (wanted > model + d && wanted - d < sequence->count)
+			before = d + 2 * context_distance(sequence, model, wanted - d);
+		if (wanted + d < sequence->count)
+			after = d + 2 * context_distance(sequence, model, wanted + d);
+		if (before < least) {
+			least = before;
+			best = wanted - d;
+		}
+		if (after < least) {
+			least = after;
+			best = wanted + d;
+		}
+	}
+	return best < sequence->count ? best : sequence->count - 1;
+}
+
+/* The first member whose context recurs a lag later. */
+static size_t first_that_recurs(const struct sequence *sequence, const struct cuts *cuts,
+				size_t lag)
+{
+	size_t reach = slack(lag, 50) < MOST_REACH ? slack(lag, 50) : MOST_REACH;
+
+	for (size_t at = 0; at < lag && at < MOST_HEAD && at + lag < sequence->count; at++) {
+		size_t next = most_alike(sequence, at, at + lag, reach);
+
+		if (context_distance(sequence, at, next) <= CONTEXT / 4)
+			return at;
+	}
+	return cuts->item[0] % lag;
+}
+
+/* From cuts at the anchor to cuts at what the sequence begins with. */
+static void move_cuts(const struct sequence *sequence, struct cuts *cuts, size_t lag)
+{
+	size_t first = first_that_recurs(sequence, cuts, lag);
+	size_t back = cuts->item[0] >= first ? cuts->item[0] - first : 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cuts->count; i++) {
+		size_t at = cuts->item[i] - back;
+
+		if (i > 0)
+			at = most_alike(sequence, first, at, slack(lag, 20));
+		if (kept == 0 || at > cuts->item[kept - 1])
+			cuts->item[kept++] = at;
+	}
+	cuts->count = kept;
+}
+
+/* A few members behind the last whole repeat belong to it. */
+static void close_cuts(const struct sequence *sequence, struct cuts *cuts, size_t lag)
+{
+	if (cuts->count > 1 && sequence->count - cuts->item[cuts->count - 1] <= slack(lag, 20))
+		cuts->count--;
+}
+
+/* Would an anchor that is behind the first repeat leave room for one more at the end? */
+static int extend_cuts(const struct sequence *sequence, struct cuts *cuts, size_t lag)
+{
+	int rc = NP_OK;
+
+	while (rc == NP_OK && cuts->count > 0 &&
+	       sequence->count - cuts->item[cuts->count - 1] > lag + slack(lag, 8)) {
+		size_t last = cuts->item[cuts->count - 1];
+		size_t next = most_alike(sequence, cuts->item[0], last + lag, slack(lag, 20));
+
+		rc = add_cut(sequence, cuts, next > last ? next : last + lag);
+	}
+	return rc;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+/* How many positions would be alike by chance. */
+static double chance(const struct sequence *sequence)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < sequence->kinds; i++) {
+		double share = (double)sequence->kind[i].count / (double)sequence->count;
+
+		sum += share * share;
+	}
+	return sum;
+}
+
+static int take(const struct sequence *sequence, const struct candidate *candidate,
+		const struct cuts *cuts, struct np_period *ret)
+{
+	size_t last = cuts->item[cuts->count - 1];
+	bool whole = sequence->count - last + slack(candidate->lag, 10) >= candidate->lag;
+	size_t count = cuts->count - !whole;
+	double by_chance = chance(sequence);
+	double beyond = by_chance < 1 ? (ret->alike - by_chance) / (1 - by_chance) : 0;
+
+	if (count < 2)
+		return NP_OK;
+	ret->confidence = beyond * candidate->recur * (1 - pow(0.5, (double)count));
+	if (ret->confidence < NP_PERIOD_CONFIDENCE)
+		return NP_OK;
+	ret->begin = malloc((count + 1) * sizeof(*ret->begin));
+	if (!ret->begin)
+		return np_fail_nomem(sequence->err, "a sequence");
+	for (size_t i = 0; i < count; i++)
+		ret->begin[i] = cuts->item[i];
+	ret->begin[count] = whole ? sequence->count : last;
+	ret->count = count;
+	return NP_OK;
+}
+
+/* Lags that are nearly the same are tried by what recurs at them: cuts follow the anchor. */
+static void order_neighbours(struct candidates *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		size_t best = i;
+		struct candidate taken;
+
+		for (size_t j = i + 1; j < list->count; j++) {
+			if (list->item[j].lost != list->item[i].lost ||
+			    list->item[j].lag > list->item[i].lag + slack(list->item[i].lag, 4))
+				break;
+			if (list->item[j].recur > list->item[best].recur)
+				best = j;
+		}
+		taken = list->item[best];
+		memmove(&list->item[i + 1], &list->item[i], (best - i) * sizeof(taken));
+		list->item[i] = taken;
+	}
+}
+
+static int try_candidates(const struct sequence *sequence, struct candidates *list,
+			  struct cuts *cuts, struct np_period *ret)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < list->count && rc == NP_OK; i++)
+		rc = judge(sequence, &list->item[i], cuts);
+	if (rc == NP_OK && list->count)
+		qsort(list->item, list->count, sizeof(*list->item), by_merit);
+	order_neighbours(list);
+	/* What is lost at the others would recur at one that was tried. */
+	for (size_t i = 0; i < list->count && i < MOST_TRIED && rc == NP_OK && ret->count == 0;
+	     i++) {
+		const struct candidate *candidate = &list->item[i];
+
+		if (candidate->recur < NP_PERIOD_CONFIDENCE)
+			continue;
+		rc = cut(sequence, candidate, cuts);
+		if (rc == NP_OK && cuts->count > 0) {
+			move_cuts(sequence, cuts, candidate->lag);
+			rc = extend_cuts(sequence, cuts, candidate->lag);
+			close_cuts(sequence, cuts, candidate->lag);
+		}
+		if (rc == NP_OK && cuts->count > 0)
+			rc = compare_repeats(sequence, cuts, &ret->alike);
+		if (rc == NP_OK && cuts->count > 0 && ret->alike >= LEAST_ALIKE)
+			rc = take(sequence, candidate, cuts, ret);
+	}
+	return rc;
+}
+
+int np_period_find(const uint32_t *signatures, size_t count, struct np_period *ret,
+		   struct np_err *err)
+{
+	struct sequence sequence = { .signatures = signatures, .count = count, .err = err };
+	struct candidates list = { 0 };
+	struct cuts cuts = { 0 };
+	int rc;
+
+	*ret = (struct np_period){ 0 };
+	if (count < 4)
+		return NP_OK;
+	rc = index_members(&sequence);
+	if (rc == NP_OK)
+		rc = propose(&sequence, &list);
+	if (rc == NP_OK)
+		rc = try_candidates(&sequence, &list, &cuts, ret);
+	np_vec_release(&cuts);
+	np_vec_release(&list);
+	release_sequence(&sequence);
+	if (rc < 0)
+		np_period_release(ret);
+	return rc;
+}
+
+void np_period_release(struct np_period *period)
+{
+	free(period->begin);
+	*period = (struct np_period){ 0 };
+}

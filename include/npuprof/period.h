@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_PERIOD_H
+#define NP_PERIOD_H
+
+#include "npuprof/err.h"
+
+/*
+ * The period of a sequence
+ * ========================
+ *
+ * What a device does repeats: iterations, and layers in them. A sequence of
+ * signatures (equal numbers: alike) is asked for the shortest lag at which
+ *
+ *	nearly all positions are alike, and
+ *	the rare signatures recur too,
+ *
+ * so that a layer is not taken for an iteration: what follows the last layer,
+ * an optimiser, is rare and does not recur from layer to layer. Members may
+ * be missing, added or exchanged here and there: neighbouring repeats are aligned
+ * (longest common subsequence), not laid on each other.
+ *
+ * The first repeat begins with the first member that recurs.
+ */
+struct np_period {
+	size_t *begin;     /* where repeats begin, and, as one more, where the last one ends */
+	size_t count;      /* of whole repeats; 0 for no period */
+	double alike;      /* share of positions that are alike in the next repeat */
+	double confidence; /* 0 … 1: of the repeats, beyond what chance would give */
+};
+
+/* A period needs this confidence, else there is none. */
+#define NP_PERIOD_CONFIDENCE 0.5
+
+/* No period is no failure. */
+int np_period_find(const uint32_t *signatures, size_t count, struct np_period *ret,
+		   struct np_err *err) NP_MUST_USE;
+
+void np_period_release(struct np_period *period);
+
+#endif /* NP_PERIOD_H */
