@@ -308,9 +308,9 @@ links_as_golden
 expect_equal "$(query 'SELECT count(*) FROM (SELECT * FROM g_group EXCEPT SELECT * FROM o_group)')" 0
 text_equals_database
 
-behaviour 'links to ranks that were not profiled are kept; theirs are lost'
+behaviour 'links to ranks that were not profiled are kept, with their ranks: the communicator is taken for that of all'
 expect_equal "$(query "SELECT (SELECT count(*) FROM g_link), (SELECT count(*) FROM o_link WHERE link NOT LIKE '%--%'),
-	(SELECT count(*) FROM o_link)")" '28|28|112'
+	(SELECT count(*) FROM o_link)")" '28|112|112'
 
 beside_golden llm-pp2dp2 st4text_all
 behaviour 'a pipeline: steps with stages and places, operators and communicators are those of the vendor'

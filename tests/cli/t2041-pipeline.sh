@@ -109,7 +109,7 @@ run "$synth" -q -o "$work/c" --ranks 4 --pp 2 --steps 2 --layers 2 --format mspr
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_exit 0
 expect_stdout_says 'pipeline: ranks send messages, but nothing tells which of them are a stage; collect with prof.add_metadata_json'
-expect_stdout_says 'repairing it and rank 2 together would save'
+expect_stdout_says 'no rank stands out'
 run "$synth" -q -o "$work/c" --force --ranks 4 --steps 2 --layers 2 --format msprof-db
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_stdout_lacks 'pipeline: '
