@@ -76,7 +76,8 @@ static int align(struct np_analysis *analysis, const struct np_manifest *manifes
 
 static int measure(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
-	int rc = np_charges_measure(analysis->align, analysis->clock, &analysis->waits, threads,
+	int rc = np_charges_measure(analysis->align, analysis->clock, &analysis->waits,
+				    np_cluster_world(analysis->cluster), threads,
 				    &analysis->charges, err);
 
 	if (rc == NP_OK)

@@ -122,11 +122,14 @@ static bool is_unrecorded(const struct np_analysis *analysis,
 #define EXPLAINS_STEP 0.03
 
 /* Ranks that were not profiled come late as well where others let them go on late. */
-static bool is_explained(const struct np_whatif *whatif, const struct np_whatif_verdict *repair)
+static bool is_explained(const struct np_analysis *analysis, const struct np_whatif_verdict *repair)
 {
+	const struct np_whatif *whatif = &analysis->whatif;
+
 	return repair->found && repair->fix.kind == NP_FIX_RANK && whatif->ideal != NP_UNKNOWN &&
 	       (double)repair->saved >= EXPLAINS_STEP * (double)whatif->step &&
-	       (double)repair->saved >= EXPLAINS_LOST * (double)(whatif->step - whatif->ideal);
+	       (double)repair->saved >= EXPLAINS_LOST * (double)(whatif->step - whatif->ideal) &&
+	       verdict_explains(analysis, repair->saved, analysis->causes.unprofiled);
 }
 
 static void take_repair(const struct np_analysis *analysis, struct np_verdict *verdict)
@@ -134,7 +137,7 @@ static void take_repair(const struct np_analysis *analysis, struct np_verdict *v
 	const struct np_whatif *whatif = &analysis->whatif;
 	const struct np_whatif_verdict repair = np_whatif_verdict(whatif);
 
-	if (verdict_unprofiled(analysis) != UINT32_MAX && !is_explained(whatif, &repair)) {
+	if (verdict_unprofiled(analysis) != UINT32_MAX && !is_explained(analysis, &repair)) {
 		verdict->kind = NP_VERDICT_NOT_PROFILED;
 		return;
 	}

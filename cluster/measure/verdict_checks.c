@@ -140,28 +140,14 @@ static void put_implausible(struct np_buf *buf, const struct np_analysis *analys
 				      : " is all that it has of the critical path");
 }
 
-void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
-			 const struct np_verdict *verdict)
-{
-	const struct np_readiness *readiness = &analysis->readiness[NP_ANALYSIS_VERDICT];
-	size_t used = np_run_used(analysis->run);
-
-	/* Of one there is nothing to say, nor is anything missing. */
-	if (used < 2)
-		return;
-	if (readiness->without == used)
-		np_buf_add(buf, readiness->missing);
-	else if (is_unseen(analysis, verdict))
-		np_buf_printf(buf, "rank %" PRId32 ": no intervals of kernels: totals alone",
-			      analysis->run->ranks[verdict->first]->id);
-	else if (verdict->kind == NP_VERDICT_REPAIR)
-		put_implausible(buf, analysis, verdict);
-}
-
 /* --- who was not profiled -------------------------------------------------------------------- */
 
-/* Less than this share of what all ranks had is no notice. */
+/* Less than this share of what all ranks had is no notice, … */
 #define WORTH_A_NOTICE 0.01
+/* … and nothing to withhold a verdict for. */
+#define WORTH_WITHHOLDING 0.03
+/* Of what others were waited for, a repair gains so much if it is what it goes back to. */
+#define EXPLAINS_WAITING 0.6
 
 uint32_t verdict_unprofiled(const struct np_analysis *analysis)
 {
@@ -242,4 +228,60 @@ void verdict_put_members(struct np_buf *buf, const struct np_analysis *analysis,
 				      each->size - each->observed_count);
 	}
 	np_buf_add(buf, "}");
+}
+
+/* --- was everybody profiled? ------------------------------------------------------------------ */
+
+bool verdict_explains(const struct np_analysis *analysis, np_ns saved, np_ns waiting)
+{
+	size_t steps = analysis->replay ? analysis->replay->steps : 0;
+	size_t ranks = np_run_used(analysis->run);
+
+	return (double)saved * (double)(steps * ranks) >= EXPLAINS_WAITING * (double)waiting;
+}
+
+/* Where nobody says how many ranks there were, and those seen wait alike for none of them. */
+static void put_unsure(struct np_buf *buf, const struct np_analysis *analysis,
+		       const struct np_verdict *verdict)
+{
+	const struct np_charges *charges = &analysis->charges;
+	np_ns available = analysis->spreads.total[NP_Q_SPAN];
+	uint32_t most = 0;
+
+	if (charges->unsure * 2 <= charges->total || available == NP_UNKNOWN ||
+	    (double)charges->unsure < WORTH_WITHHOLDING * (double)available)
+		return;
+	if (verdict->kind == NP_VERDICT_REPAIR && verdict->fix.kind == NP_FIX_RANK &&
+	    verdict_explains(analysis, verdict->recovered, charges->unsure))
+		return;
+	for (uint32_t i = 1; i < analysis->align->communicators.count; i++) {
+		if (charges->unsure_in[i] > charges->unsure_in[most])
+			most = i;
+	}
+	np_buf_add(buf, "nothing tells how many ranks ");
+	verdict_put_members(buf, analysis, most);
+	np_buf_add(buf, " has, and those profiled wait ");
+	np_text_duration(buf, charges->unsure);
+	np_buf_printf(buf, " for none of them, %.0f %% of all waiting",
+		      100.0 * (double)charges->unsure / (double)charges->total);
+}
+
+void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
+			 const struct np_verdict *verdict)
+{
+	const struct np_readiness *readiness = &analysis->readiness[NP_ANALYSIS_VERDICT];
+	size_t used = np_run_used(analysis->run);
+
+	/* Of one there is nothing to say, nor is anything missing. */
+	if (used < 2)
+		return;
+	if (readiness->without == used)
+		np_buf_add(buf, readiness->missing);
+	else if (is_unseen(analysis, verdict))
+		np_buf_printf(buf, "rank %" PRId32 ": no intervals of kernels: totals alone",
+			      analysis->run->ranks[verdict->first]->id);
+	else if (verdict->kind == NP_VERDICT_REPAIR)
+		put_implausible(buf, analysis, verdict);
+	if (buf->length == 0)
+		put_unsure(buf, analysis, verdict);
 }

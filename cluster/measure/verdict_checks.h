@@ -19,6 +19,13 @@ void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
  */
 uint32_t verdict_unprofiled(const struct np_analysis *analysis);
 
+/*
+ * Does this gain per step explain so much waiting of all ranks in all steps? Ranks that
+ * were not profiled come late as well where a profiled one let them go on late; but what
+ * is gained is then about what they were waited for.
+ */
+bool verdict_explains(const struct np_analysis *analysis, np_ns saved, np_ns waiting);
+
 /* "tp {12 (not profiled), 13-15}" */
 void verdict_put_members(struct np_buf *buf, const struct np_analysis *analysis,
 			 uint32_t communicator);

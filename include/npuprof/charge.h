@@ -40,12 +40,18 @@ struct np_charges {
 	np_ns unprofiled;                  /* owed by members that were not profiled */
 	np_ns *unprofiled_in;              /* of that, by communicator of the alignment */
 	np_ns unattributed; /* below what the clocks can resolve, or owed by nobody known */
+	/*
+	 * Of that, what all profiled members waited alike where nothing tells how many there
+	 * were, nor how many ranks the job had: perhaps for some that were not profiled.
+	 */
+	np_ns unsure;
+	np_ns *unsure_in; /* by communicator of the alignment */
 };
 
-/* On so many threads (0: one per processor). */
+/* In a job of `world` ranks (0: not known); on so many threads (0: one per processor). */
 int np_charges_measure(const struct np_align *align, const struct np_clock *clock,
-		       const struct np_waits *waits, size_t threads, struct np_charges *ret,
-		       struct np_err *err) NP_MUST_USE;
+		       const struct np_waits *waits, int32_t world, size_t threads,
+		       struct np_charges *ret, struct np_err *err) NP_MUST_USE;
 void np_charges_release(struct np_charges *charges);
 
 /* The index in the run of each rank that is charged anything, the most charged first. */

@@ -140,14 +140,22 @@ struct charge_job {
 	np_ns total;
 	np_ns unprofiled;
 	np_ns unattributed;
+	np_ns unsure;
 	struct np_err err;
+};
+
+/* Which ranks of the job were profiled, as far as is known. */
+enum profiled {
+	PROFILED_ALL,
+	PROFILED_SOME,
+	PROFILED_UNKNOWN,
 };
 
 struct charge_pool {
 	const struct np_align *align;
 	const struct np_clock *clock;
 	const struct np_waits *waits;
-	bool missing; /* the job had more ranks than were profiled */
+	enum profiled profiled;
 	struct charge_job *jobs;
 };
 
@@ -221,10 +229,12 @@ static void charge_the_rest(struct charge_work *work, const struct np_instance *
 {
 	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
 
-	if (open ? work->pool->missing : instance->count < instance->expected)
+	if (open ? work->pool->profiled == PROFILED_SOME : instance->count < instance->expected)
 		work->job->unprofiled += alike;
 	else
 		work->job->unattributed += alike;
+	if (open && work->pool->profiled == PROFILED_UNKNOWN)
+		work->job->unsure += alike;
 }
 
 np_ns np_charge_floor(const struct np_clock *clock, const struct np_waits *waits,
@@ -326,22 +336,47 @@ static void count_arrivals(const struct charge_pool *pool, struct np_charge_rank
 	ranks[members[last].rank].last_arrivals++;
 }
 
-/* Did the job have ranks that were not profiled, as far as is known? */
-static bool ranks_are_missing(const struct np_run *run)
+/* So many ranks there are at least, by what a rank says of its communicators. */
+static int32_t least_by_groups(const struct np_rank *rank)
 {
+	int32_t least = 0;
+
+	for (size_t i = 0; i < rank->groups.count; i++) {
+		const struct np_group *group = &rank->groups.item[i];
+		int32_t last = group->group_rank;
+
+		for (size_t j = 0; j < group->member_count; j++)
+			last = group->members[j] > last ? group->members[j] : last;
+		least = last >= least && last < INT32_MAX ? last + 1 : least;
+	}
+	return least;
+}
+
+/* Of the ranks of the job, were all profiled? What nobody says the size of is unknown. */
+static enum profiled find_profiled(const struct np_align *align, int32_t world)
+{
+	const struct np_run *run = align->run;
 	size_t used = 0;
-	int32_t world = 0;
+	int32_t least = 0;
 
 	for (size_t i = 0; i < run->sources.count; i++) {
 		const struct np_rank *rank = run->ranks[i];
+		int32_t known = rank ? least_by_groups(rank) : 0;
 
-		if (run->sources.item[i].rank >= world)
-			world = run->sources.item[i].rank + 1;
+		if (run->sources.item[i].rank >= least)
+			least = run->sources.item[i].rank + 1;
+		least = known > least ? known : least;
 		if (rank && rank->parallel.world > world)
 			world = rank->parallel.world;
 		used += rank != NULL;
 	}
-	return (size_t)world > used;
+	for (size_t i = 0; i < align->communicators.count; i++) {
+		if (align->communicators.item[i].size > (uint32_t)least)
+			least = (int32_t)align->communicators.item[i].size;
+	}
+	if ((size_t)least > used || (size_t)world > used)
+		return PROFILED_SOME;
+	return world > 0 ? PROFILED_ALL : PROFILED_UNKNOWN;
 }
 
 static int join(const struct charge_pool *pool, struct np_charges *charges, struct np_err *err)
@@ -355,6 +390,8 @@ static int join(const struct charge_pool *pool, struct np_charges *charges, stru
 		charges->unprofiled += job->unprofiled;
 		charges->unprofiled_in[i] = job->unprofiled;
 		charges->unattributed += job->unattributed;
+		charges->unsure += job->unsure;
+		charges->unsure_in[i] = job->unsure;
 		for (size_t j = 0; j < job->rows.count; j++) {
 			struct np_charge_row *row = np_vec_add(&charges->rows, err);
 
@@ -389,21 +426,23 @@ static int charge_all(struct charge_pool *pool, size_t threads, struct np_charge
 }
 
 int np_charges_measure(const struct np_align *align, const struct np_clock *clock,
-		       const struct np_waits *waits, size_t threads, struct np_charges *ret,
-		       struct np_err *err)
+		       const struct np_waits *waits, int32_t world, size_t threads,
+		       struct np_charges *ret, struct np_err *err)
 {
 	struct np_charges charges = { .rank_count = align->run->sources.count };
 	struct charge_pool pool = { .align = align,
 				    .clock = clock,
 				    .waits = waits,
-				    .missing = ranks_are_missing(align->run) };
+				    .profiled = find_profiled(align, world) };
 	int rc;
 
 	charges.ranks = calloc(charges.rank_count + 1, sizeof(*charges.ranks));
 	charges.unprofiled_in =
 		calloc(align->communicators.count + 1, sizeof(*charges.unprofiled_in));
-	rc = charges.ranks && charges.unprofiled_in ? charge_all(&pool, threads, &charges, err)
-						    : np_fail_nomem(err, "charges");
+	charges.unsure_in = calloc(align->communicators.count + 1, sizeof(*charges.unsure_in));
+	rc = charges.ranks && charges.unprofiled_in && charges.unsure_in
+		     ? charge_all(&pool, threads, &charges, err)
+		     : np_fail_nomem(err, "charges");
 	if (rc < 0) {
 		np_charges_release(&charges);
 		return rc;
@@ -416,8 +455,10 @@ void np_charges_release(struct np_charges *charges)
 {
 	free(charges->ranks);
 	free(charges->unprofiled_in);
+	free(charges->unsure_in);
 	charges->ranks = NULL;
 	charges->unprofiled_in = NULL;
+	charges->unsure_in = NULL;
 	np_vec_release(&charges->rows);
 }
 

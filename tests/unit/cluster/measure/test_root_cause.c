@@ -44,7 +44,8 @@ static struct measured measure_on(const struct np_run *run, size_t threads)
 	assert_ok(np_align_build(run, threads, &all.align, &err), err);
 	assert_ok(np_clock_raw(all.align, &all.clock, &err), err);
 	assert_ok(np_waits_measure(all.align, all.clock, threads, &all.waits, &err), err);
-	assert_ok(np_charges_measure(all.align, all.clock, &all.waits, threads, &all.charges, &err),
+	assert_ok(np_charges_measure(all.align, all.clock, &all.waits, 0, threads, &all.charges,
+				     &err),
 		  err);
 	assert_ok(np_root_cause_measure(all.align, all.clock, &all.waits, &all.charges, threads,
 					&all.causes, &err),

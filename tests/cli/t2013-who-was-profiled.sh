@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Where nothing tells how many ranks there were, those that waited alike waited for somebody
+# else: nobody is named for that.
+. "$(dirname "$0")/lib.sh"
+
+need_program sqlite3
+
+# make <options>: a run at the lowest level that says nothing of members and sizes
+make() {
+	rm -rf "$work/run"
+	"$synth" -q -o "$work/run" --level 0 --steps 4 "$@" || exit 1
+	find "$work/run" -name profiler_metadata.json -delete
+	find "$work/run" -name 'ascend_pytorch_profiler_*.db' -exec sqlite3 {} \
+		"DELETE FROM META_DATA WHERE name IN ('distributed_args', 'parallel_group_info')" \;
+}
+
+# verdict: its kind, by the last command
+verdict() {
+	sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.kind'"
+}
+
+for form in text db; do
+	behaviour "two of eight ranks, the culprit is not among them ($form)"
+	make --ranks 8 --slow-rank 5:1.5 --omit-ranks 2-7 --format $form
+	run "$npuprof" cluster -d "$work/run" -o "$work/out"
+	expect_exit 0
+	expect_stdout_says 'withheld: nothing tells how many ranks' 'of all waiting'
+	expect_stdout_lacks 'makes the others wait'
+	run "$npuprof" whatif -d "$work/run" -f json
+	expect_equal "$(verdict)" withheld
+
+	behaviour "a culprit among all ranks is named although nothing tells that these are all ($form)"
+	make --ranks 4 --slow-rank 2:1.5 --format $form
+	run "$npuprof" cluster -d "$work/run" -o "$work/out"
+	expect_exit 0
+	expect_stdout_says 'rank 2 makes the others wait'
+
+	behaviour "nor is anybody named where all are well ($form)"
+	make --ranks 4 --format $form
+	run "$npuprof" cluster -d "$work/run" -o "$work/out" -f json
+	expect_exit 0
+	expect_equal "$(verdict)" none
+done
+
+if [ -d "${NPUPROF_SHARED:-/nonexistent}/data/resnet-2of8" ]; then
+	for form in text/level0 text/level1 db/level0 db/level1; do
+		behaviour "recorded: two of eight ranks, $form"
+		run "$npuprof" cluster -d "$NPUPROF_SHARED/data/resnet-2of8/$form" -o "$work/out" -f json
+		expect_exit 0
+		case $form in
+		*0) expect_equal "$(verdict)" withheld ;;
+		*) expect_equal "$(verdict)" not-profiled ;;
+		esac
+	done
+fi
