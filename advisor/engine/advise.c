@@ -148,6 +148,19 @@ static int load_base(const struct advise_work *work, int32_t id, struct np_detai
 	return NP_OK;
 }
 
+/* Rows of a file that is not whole would tell of a rank that did little. */
+static int say_partial(struct adv_view_rank *source, struct np_buf *text, struct np_err *err)
+{
+	const struct np_file_coverage *coverage = np_rank_withheld(source->rank);
+
+	if (!coverage)
+		return NP_OK;
+	np_file_coverage_put(text, source->run->strings, coverage);
+	np_buf_add(text, "; " NP_FILE_COVERAGE_CURE);
+	source->partial = text->text;
+	return np_buf_check(text, err);
+}
+
 static int look_at_rank(struct advise_work *work, size_t index, struct np_err *err)
 {
 	const struct np_run *run = work->analysis->run;
@@ -159,11 +172,17 @@ static int look_at_rank(struct advise_work *work, size_t index, struct np_err *e
 					.rank = run->ranks[index],
 					.cluster = work->analysis->cluster };
 	struct adv_view_rank base = { .run = NULL };
+	NP_CLEANUP(np_buf_release) struct np_buf partial = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf base_partial = NP_BUF_INIT;
 	int rc = np_detail_load(run, index, work->sections, &detail, err);
 
 	source.detail = detail;
 	if (rc == NP_OK)
 		rc = load_base(work, source.rank->id, &base_detail, &base, err);
+	if (rc == NP_OK)
+		rc = say_partial(&source, &partial, err);
+	if (rc == NP_OK && base.detail)
+		rc = say_partial(&base, &base_partial, err);
 	if (rc == NP_OK)
 		rc = adv_view_set_add_rank(&views, &source, false, err);
 	if (rc == NP_OK && base.detail)

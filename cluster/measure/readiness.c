@@ -3,6 +3,7 @@
 #include "npuprof/readiness.h"
 
 #include "npuprof/align.h"
+#include "npuprof/contents.h"
 #include "npuprof/ranges.h"
 
 /* The run that is asked. */
@@ -13,27 +14,6 @@ struct asked {
 
 typedef bool has(const struct asked *asked, const struct np_rank *rank, size_t index);
 
-static bool has_times(const struct asked *asked, const struct np_rank *rank, size_t index)
-{
-	(void)asked;
-	(void)index;
-	return rank->times.count > 0;
-}
-
-static bool has_steps(const struct asked *asked, const struct np_rank *rank, size_t index)
-{
-	(void)asked;
-	(void)index;
-	return rank->steps.count > 0 && rank->steps.item[0].id != NP_STR_NONE;
-}
-
-static bool has_ops(const struct asked *asked, const struct np_rank *rank, size_t index)
-{
-	(void)asked;
-	(void)index;
-	return rank->ops.count > 0;
-}
-
 static bool has_exposed(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
 	(void)asked;
@@ -43,20 +23,6 @@ static bool has_exposed(const struct asked *asked, const struct np_rank *rank, s
 			return false;
 	}
 	return rank->ops.count > 0;
-}
-
-static bool has_activity(const struct asked *asked, const struct np_rank *rank, size_t index)
-{
-	(void)asked;
-	(void)index;
-	return rank->activity.cells.count > 0;
-}
-
-static bool has_links(const struct asked *asked, const struct np_rank *rank, size_t index)
-{
-	(void)asked;
-	(void)index;
-	return rank->sizes_known;
 }
 
 /* A few messages may be lost at the edges of captures. */
@@ -152,27 +118,6 @@ static bool has_place(const struct asked *asked, const struct np_rank *rank, siz
 	return at->tp >= 0 && at->dp >= 0 && at->pp >= 0;
 }
 
-static bool has_memory(const struct asked *asked, const struct np_rank *rank, size_t index)
-{
-	(void)asked;
-	(void)index;
-	return (rank->contents & NP_HAS_MEMORY) != 0;
-}
-
-static bool has_frequency(const struct asked *asked, const struct np_rank *rank, size_t index)
-{
-	(void)asked;
-	(void)index;
-	return (rank->contents & NP_HAS_FREQUENCY) != 0;
-}
-
-static bool has_host(const struct asked *asked, const struct np_rank *rank, size_t index)
-{
-	(void)asked;
-	(void)index;
-	return (rank->contents & NP_HAS_HOST_CALLS) != 0;
-}
-
 /* Did an operator find that of another rank? */
 static bool is_matched(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
@@ -187,49 +132,61 @@ static bool is_matched(const struct asked *asked, const struct np_rank *rank, si
 /* What it did, and when, beside others. */
 static bool has_verdict(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
-	return has_activity(asked, rank, index) && is_matched(asked, rank, index);
+	return np_rank_has(rank, NP_DATA_INTERVALS) && is_matched(asked, rank, index);
 }
 
+/* What is recorded or not is asked of npuprof/contents.h; the rest is worked out here. */
 static const struct {
 	const char *name;
-	has *has;
-	const char *missing;
+	enum np_data data;
+	has *has;            /* NULL: the data is all that it takes */
+	const char *missing; /* NULL: the data is */
 	const char *cure;
 } analyses[NP_ANALYSIS_COUNT] = {
-	[NP_ANALYSIS_STEP_TIMES] = { "step times", has_times, "no tasks and no step_trace_time",
-				     "activities=[CPU, NPU]; export_type=db or text" },
-	[NP_ANALYSIS_STEPS] = { "step by step", has_steps, "no step is marked: all is one step",
-				"schedule=…, and prof.step() in the training loop" },
-	[NP_ANALYSIS_COMMUNICATORS] = { "communicators", has_ops, "no communication operators",
-					"profiler_level=Level0 or higher, on a distributed job" },
-	[NP_ANALYSIS_EXPOSED] = { "exposed communication", has_exposed,
+	[NP_ANALYSIS_STEP_TIMES] = { "step times", NP_DATA_STEP_TIMES, NULL, NULL, NULL },
+	[NP_ANALYSIS_STEPS] = { "step by step", NP_DATA_STEPS, NULL, NULL, NULL },
+	[NP_ANALYSIS_COMMUNICATORS] = { "communicators", NP_DATA_OPERATORS, NULL, NULL, NULL },
+	[NP_ANALYSIS_EXPOSED] = { "exposed communication", NP_DATA_OPERATORS, has_exposed,
 				  "no intervals of kernels beside the operators",
 				  "export_type=db, or text with trace_view.json" },
-	[NP_ANALYSIS_PARTITION] = { "partition of the step", has_activity,
-				    "no intervals of kernels: totals alone",
-				    "export_type=db, or text with trace_view.json" },
-	[NP_ANALYSIS_WAIT] = { "wait and transfer", has_wait,
+	[NP_ANALYSIS_PARTITION] = { "partition of the step", NP_DATA_INTERVALS, NULL, NULL, NULL },
+	[NP_ANALYSIS_WAIT] = { "wait and transfer", NP_DATA_OPERATORS, has_wait,
 			       "the small tasks of operators are not there",
 			       "export_type=db, or text with trace_view.json and Level1" },
-	[NP_ANALYSIS_LINKS] = { "bandwidth and links", has_links, "no sizes and no links",
-				"profiler_level=Level1" },
-	[NP_ANALYSIS_PIPELINE] = { "pipeline", has_stages, "no intervals of kernels",
+	[NP_ANALYSIS_LINKS] = { "bandwidth and links", NP_DATA_SIZES, NULL, NULL, NULL },
+	[NP_ANALYSIS_PIPELINE] = { "pipeline", NP_DATA_ANY, has_stages, "no intervals of kernels",
 				   "export_type=db, or text with trace_view.json" },
-	[NP_ANALYSIS_MATCHING] = { "who waited for whom", has_peers,
+	[NP_ANALYSIS_MATCHING] = { "who waited for whom", NP_DATA_OPERATORS, has_peers,
 				   "not all ranks of its communicators were profiled",
 				   "all ranks of the job profiled" },
-	[NP_ANALYSIS_PLACES] = { "parallel dimensions", has_place,
+	[NP_ANALYSIS_PLACES] = { "parallel dimensions", NP_DATA_ANY, has_place,
 				 "no distributed_args and no parallel_group_info",
 				 "prof.add_metadata_json('distributed_args', …), as MindSpeed does" },
-	[NP_ANALYSIS_MEMORY] = { "memory", has_memory, "no memory records", "profile_memory=True" },
-	[NP_ANALYSIS_FREQUENCY] = { "frequency", has_frequency, "no AI Core frequency",
-				    "export_type=db with profiler_level=Level0 or higher" },
-	[NP_ANALYSIS_HOST] = { "host gaps", has_host, "no calls of CANN",
-			       "profiler_level=Level1 and activities with CPU" },
-	[NP_ANALYSIS_VERDICT] = { "replay and verdict", has_verdict,
+	[NP_ANALYSIS_MEMORY] = { "memory", NP_DATA_MEMORY, NULL, NULL, NULL },
+	[NP_ANALYSIS_FREQUENCY] = { "frequency", NP_DATA_FREQUENCY, NULL, NULL, NULL },
+	[NP_ANALYSIS_HOST] = { "host gaps", NP_DATA_CALLS, NULL, NULL, NULL },
+	[NP_ANALYSIS_VERDICT] = { "replay and verdict", NP_DATA_OPERATORS, has_verdict,
 				  "no operator was matched with one of another rank",
 				  "all ranks of the job profiled, in the same steps" },
 };
+
+static bool is_ready(const struct asked *asked, enum np_answer which, const struct np_rank *rank,
+		     size_t index)
+{
+	return np_rank_has(rank, analyses[which].data) &&
+	       (!analyses[which].has || analyses[which].has(asked, rank, index));
+}
+
+static const char *missing_of(enum np_answer which)
+{
+	return analyses[which].missing ? analyses[which].missing
+				       : np_data_missing(analyses[which].data);
+}
+
+static const char *cure_of(enum np_answer which)
+{
+	return analyses[which].cure ? analyses[which].cure : np_data_cure(analyses[which].data);
+}
 
 /* What it is that a rank is missing, where that may be one of several things. */
 static void explain(const struct asked *asked, enum np_answer which, size_t index,
@@ -237,23 +194,23 @@ static void explain(const struct asked *asked, enum np_answer which, size_t inde
 {
 	const struct np_rank *rank = asked->cluster->run->ranks[index];
 
-	*missing = analyses[which].missing;
-	*cure = analyses[which].cure;
+	*missing = missing_of(which);
+	*cure = cure_of(which);
 	if (rank->ops.count == 0 && (which == NP_ANALYSIS_EXPOSED || which == NP_ANALYSIS_WAIT ||
 				     which == NP_ANALYSIS_LINKS || which == NP_ANALYSIS_MATCHING ||
 				     which == NP_ANALYSIS_VERDICT)) {
-		*missing = analyses[NP_ANALYSIS_COMMUNICATORS].missing;
-		*cure = analyses[NP_ANALYSIS_COMMUNICATORS].cure;
+		*missing = missing_of(NP_ANALYSIS_COMMUNICATORS);
+		*cure = cure_of(NP_ANALYSIS_COMMUNICATORS);
 	}
-	if (which == NP_ANALYSIS_VERDICT && rank->activity.cells.count == 0) {
-		*missing = analyses[NP_ANALYSIS_PARTITION].missing;
-		*cure = analyses[NP_ANALYSIS_PARTITION].cure;
+	if (which == NP_ANALYSIS_VERDICT && !np_rank_has(rank, NP_DATA_INTERVALS)) {
+		*missing = missing_of(NP_ANALYSIS_PARTITION);
+		*cure = cure_of(NP_ANALYSIS_PARTITION);
 	}
 	if (which != NP_ANALYSIS_PIPELINE)
 		return;
 	if (misses_stages(asked->cluster, rank)) {
 		*missing = "ranks send messages, but nothing tells which of them are a stage";
-		*cure = analyses[NP_ANALYSIS_PLACES].cure;
+		*cure = cure_of(NP_ANALYSIS_PLACES);
 		return;
 	}
 	if (rank->activity.cells.count == 0 || knows_peers(asked, rank, index))
@@ -279,7 +236,7 @@ static int measure_one(const struct asked *asked, enum np_answer which, struct n
 		if (!run->ranks[i])
 			continue;
 		used++;
-		if (analyses[which].has(asked, run->ranks[i], i))
+		if (is_ready(asked, which, run->ranks[i], i))
 			continue;
 		if (count == 0)
 			explain(asked, which, i, &missing, &cure);
@@ -293,8 +250,8 @@ static int measure_one(const struct asked *asked, enum np_answer which, struct n
 	if (ret->ready)
 		return NP_OK;
 	/* Without any rank everything is missing. */
-	ret->cure = cure ? cure : analyses[which].cure;
-	missing = missing ? missing : analyses[which].missing;
+	ret->cure = cure ? cure : cure_of(which);
+	missing = missing ? missing : missing_of(which);
 	if (count < used)
 		(void)snprintf(ret->missing, sizeof(ret->missing), "%s (rank%s %s)", missing,
 			       count == 1 ? "" : "s", list.text);

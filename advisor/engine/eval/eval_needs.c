@@ -57,6 +57,10 @@ static bool has_input(struct adv_eval *eval, const struct adv_rule_need *need, s
 	struct adv_view *view = adv_view_slots_find(eval->program->slots, need->view);
 	struct np_err err = NP_ERR_INIT;
 
+	if (view && !view->present && view->why) {
+		(void)np_fail(why, NP_E_NOTFOUND, "no %s: %s", need->view, view->why);
+		return false;
+	}
 	if (!view || !view->present) {
 		(void)np_fail(why, NP_E_NOTFOUND, "no %s; %s", need->view,
 			      adv_view_cure(need->view, NULL));

@@ -2,6 +2,7 @@
 #ifndef NP_ADVISOR_VIEW_H
 #define NP_ADVISOR_VIEW_H
 
+#include "npuprof/contents.h"
 #include "npuprof/relation.h"
 
 #include "advisor/engine/data/values.h"
@@ -36,6 +37,8 @@ struct adv_view {
 	const struct np_column *columns;
 	size_t column_count;
 	bool present;
+	/* Why it is not, where that is not that it was not recorded; else NULL. As `data` lives. */
+	const char *why;
 	const void *data;
 	size_t rows;
 	int (*open)(struct adv_view *view, struct np_err *err);
@@ -94,7 +97,9 @@ struct adv_view_description {
 	unsigned scope;
 	size_t typical; /* number of rows, for plans of queries; 0: few */
 	const char *what;
-	const char *cure; /* how to get it; NULL for what is always there */
+	const char *cure;  /* how to get it; NULL for what is always there, or what `data` says */
+	enum np_data data; /* what must have been recorded for it; NP_DATA_ANY: `begin` says */
+	bool kernels;      /* rows are what ran: none of a file that is not whole */
 	/* Of the views of a rank: where cells come from, and what else is to be set in a view. */
 	const struct adv_view_field *fields;
 	void (*begin)(struct adv_view *view, const struct adv_view_rank *source);

@@ -17,6 +17,25 @@ static const struct adv_view_description *const catalog[] = {
 	&adv_view_run,       &adv_view_graph_node, &adv_view_graph_edge,
 };
 
+/* Of the merged tables: what must have been recorded on a rank for them to say anything. */
+static enum np_data data_of_table(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum np_data data;
+	} tables[] = {
+		{ "np_memory", NP_DATA_MEMORY },      { "np_link", NP_DATA_SIZES },
+		{ "np_wait", NP_DATA_OPERATORS },     { "np_blame", NP_DATA_OPERATORS },
+		{ "np_instance", NP_DATA_OPERATORS }, { "np_comm_step", NP_DATA_OPERATORS },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(tables); i++) {
+		if (strcmp(tables[i].name, name) == 0)
+			return tables[i].data;
+	}
+	return NP_DATA_ANY;
+}
+
 size_t adv_view_catalog_count(void)
 {
 	return NP_COUNT(catalog) + np_cluster_relation_count;
@@ -33,6 +52,7 @@ struct adv_view_description adv_view_catalog(size_t index)
 					      .columns = relation->columns,
 					      .column_count = relation->column_count,
 					      .scope = VIEW_CLUSTER,
+					      .data = data_of_table(relation->name),
 					      .what = relation->summary };
 }
 
@@ -109,6 +129,8 @@ const char *adv_view_cure(const char *name, const char *column)
 	}
 	if (adv_view_describe(name, &view) && view.cure)
 		return view.cure;
+	if (view.name && view.data != NP_DATA_ANY)
+		return np_data_cure(view.data);
 	return "profile with more switches on (see npuprof info)";
 }
 
@@ -184,6 +206,13 @@ void adv_view_make(struct adv_view *view, const struct adv_view_description *wha
 				   .cell = adv_view_field_cell,
 				   .fields = what->fields };
 	what->begin(view, source);
+	/* Whether something was recorded is asked where lists of what is there ask it. */
+	if (what->data != NP_DATA_ANY)
+		view->present = np_rank_has(source->rank, what->data);
+	if (what->kernels && source->partial) {
+		view->present = false;
+		view->why = source->partial;
+	}
 }
 
 int adv_view_set_add_rank(struct adv_view_set *set, const struct adv_view_rank *source, bool base,

@@ -21,6 +21,7 @@ struct adv_view_rank {
 	const struct np_rank *rank;
 	const struct np_detail *detail;
 	const struct np_cluster *cluster; /* for stages and sizes; may be NULL */
+	const char *partial;              /* why what ran must not be read; NULL: it may */
 };
 
 /* What each is; they are listed in views.c. */

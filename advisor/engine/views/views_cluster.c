@@ -89,6 +89,7 @@ static int add_table(struct adv_view_set *set, const struct np_relation *relatio
 		     const struct adv_view_cluster *source, bool base, struct np_err *err)
 {
 	struct table_view *table = calloc(1, sizeof(*table));
+	struct adv_view_description what = { .data = NP_DATA_ANY };
 	struct adv_view view = { .name = relation->name,
 				 .columns = relation->columns,
 				 .column_count = relation->column_count,
@@ -104,6 +105,9 @@ static int add_table(struct adv_view_set *set, const struct np_relation *relatio
 		free(table);
 		return np_fail_nomem(err, relation->name);
 	}
+	if (adv_view_describe(relation->name, &what))
+		view.present =
+			view.present && np_run_has(source->analysis->cluster->run, what.data);
 	table->relation = relation;
 	table->analysis = source->analysis;
 	table->merged = source->merged;

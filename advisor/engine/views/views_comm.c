@@ -222,7 +222,7 @@ const struct adv_view_description adv_view_comm_op = {
 	.begin = begin_ops,
 	.scope = VIEW_RANK | VIEW_CLUSTER,
 	.what = "communication operators; wait, sync and idle as the vendor defines them",
-	.cure = "profile more than one rank of a distributed run",
+	.data = NP_DATA_OPERATORS,
 };
 
 /* The first of the bands of an operator and transport. */
@@ -299,7 +299,7 @@ const struct adv_view_description adv_view_comm_band = {
 	.begin = begin_bands,
 	.scope = VIEW_RANK | VIEW_CLUSTER,
 	.what = "what an operator moved over each transport; SDMA holds HCCS, PCIE and SIO",
-	.cure = "profiler_level=Level1",
+	.data = NP_DATA_SIZES,
 };
 
 /* clang-format off */

@@ -111,7 +111,7 @@ const struct adv_view_description adv_view_step = {
 	.scope = VIEW_RANK | VIEW_CLUSTER,
 	.what = "steps of a rank; dur_ns, its span, = compute_ns + comm_ns (not overlapped) + "
 		"free_ns; iteration_ns = dur_ns + between_ns, up to the next step: NULL of the last",
-	.cure = "profile the NPU and export step_trace_time.csv or a database",
+	.data = NP_DATA_STEP_TIMES,
 };
 
 struct free_gap {
@@ -244,6 +244,7 @@ static void begin_free(struct adv_view *view, const struct adv_view_rank *source
 
 const struct adv_view_description adv_view_free = {
 	.name = "v_free",
+	.kernels = true,
 	VIEW_OF_TABLES(free),
 	.begin = begin_free,
 	.scope = VIEW_RANK,
@@ -288,7 +289,7 @@ const struct adv_view_description adv_view_freq = {
 	.begin = begin_freq,
 	.scope = VIEW_RANK,
 	.what = "clock of the AI cores; a sample holds until the next one of its device",
-	.cure = "profiler_level=Level1 with aic_metrics on a chip that reports its clock",
+	.data = NP_DATA_FREQUENCY,
 };
 
 /* clang-format off */

@@ -177,7 +177,7 @@ const struct adv_view_description adv_view_cann_api = {
 	.scope = VIEW_RANK,
 	.typical = 40000,
 	.what = "calls of CANN, named as in traces: AscendCL@…, Node@…, Runtime@…, Model@…",
-	.cure = "profiler_level=Level1",
+	.data = NP_DATA_CALLS,
 };
 
 /* The stacks that calls have, each once. */

@@ -191,6 +191,7 @@ static void begin_kernels(struct adv_view *view, const struct adv_view_rank *sou
 
 const struct adv_view_description adv_view_kernel = {
 	.name = "v_kernel",
+	.kernels = true,
 	VIEW_OF_TABLES(kernel),
 	.begin = begin_kernels,
 	.scope = VIEW_RANK,
@@ -448,6 +449,7 @@ static void begin_groups(struct adv_view *view, const struct adv_view_rank *sour
 
 const struct adv_view_description adv_view_kernel_group = {
 	.name = "v_kernel_group",
+	.kernels = true,
 	VIEW_OF_TABLES(group),
 	.begin = begin_groups,
 	.scope = VIEW_RANK,
@@ -492,6 +494,7 @@ static void begin_tasks(struct adv_view *view, const struct adv_view_rank *sourc
 
 const struct adv_view_description adv_view_task = {
 	.name = "v_task",
+	.kernels = true,
 	VIEW_OF_TABLES(task),
 	.begin = begin_tasks,
 	.scope = VIEW_RANK,
@@ -576,6 +579,7 @@ static void begin_links(struct adv_view *view, const struct adv_view_rank *sourc
 
 const struct adv_view_description adv_view_kernel_stack = {
 	.name = "v_kernel_stack",
+	.kernels = true,
 	VIEW_OF_TABLES(link),
 	.begin = begin_links,
 	.scope = VIEW_RANK,

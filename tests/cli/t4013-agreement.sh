@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# What info lists as there, rules find; what it lists as missing, they are skipped for. And rows
+# of a file that is not whole are read by no rule.
+. "$(dirname "$0")/lib.sh"
+
+need_program python3
+
+# agree <directory>: the analyses of info and the states of rules do not deny each other
+agree() {
+	"$npuprof" info -f json "$1" >"$work/info" 2>"$work/stderr" || true
+	run "$npuprof" advisor -d "$1" -f json
+	expect "info and rules agree on ${1##*/}" python3 - "$work/info" "$work/stdout" <<-'SCRIPT'
+		import json, re, sys
+		with open(sys.argv[1], encoding="utf-8") as file:
+		    info = {each["name"]: each for each in json.load(file)["analyses"]}
+		with open(sys.argv[2], encoding="utf-8") as file:
+		    rules = {each["id"]: each for each in json.load(file)["rules"]}
+		# What a view or a table needs, under the names of both.
+		views = {
+		    "v_freq": "frequency", "v_cann_api": "host gaps", "v_comm_op": "communicators",
+		    "v_comm_band": "bandwidth and links", "v_step": "step times",
+		    "np_memory": "memory", "np_link": "bandwidth and links", "np_wait": "communicators",
+		    "np_comm_step": "communicators", "v_kernel": "partition of the step",
+		}
+		seen = 0
+		for rule in rules.values():
+		    if rule["status"] != "skipped":
+		        continue
+		    view = re.match(r"no (\w+)[;:]", rule["reason"])
+		    if view and view[1] in views:
+		        seen += 1
+		        each = info[views[view[1]]]
+		        assert not each["ready"], (rule["id"], rule["reason"])
+		        assert each["switch"] in rule["reason"] or ":" in rule["reason"], (each, rule)
+		# The other way round, where nothing of it is on any rank.
+		for name, ids in {
+		    "memory": ["memory.fragmentation", "memory.growth", "memory.near-limit"],
+		    "bandwidth and links": ["cluster.slow-link", "cluster.slow-end", "comm.retransmission",
+		                            "comm.small-packets", "cluster.rank-bandwidth", "comm.retries"],
+		    "frequency": ["compute.frequency"],
+		    "host gaps": ["host.compile", "host.sync-stream", "memory.calls"],
+		}.items():
+		    if info[name]["ready"] or "(rank" in info[name]["missing"]:
+		        continue
+		    for id in ids:
+		        assert rules[id]["status"] in ("skipped", "not-applicable"), (name, rules[id])
+		        seen += 1
+		print(seen)
+	SCRIPT
+}
+
+behaviour 'info and the rules say the same of every form and level'
+for form in db text msprof-db msprof-text mindspore-db mindspore-text msmonitor; do
+	for level in 0 2; do
+		"$synth" -q -o "$work/$form-$level" --ranks 2 --steps 2 --format "$form" --level "$level" --seed 3
+		agree "$work/$form-$level"
+		rm -rf "${work:?}/$form-$level"
+	done
+	"$synth" -q -o "$work/$form-m" --ranks 2 --steps 2 --format "$form" --memory --seed 4 || continue
+	agree "$work/$form-m"
+	rm -rf "${work:?}/$form-m"
+done
+
+behaviour 'and of runs of the second generator'
+generator=$(dirname "$0")/../../tools/sweep/field.py
+for form in db text; do
+	for each in healthy-tp-dp gc-unaligned; do
+		python3 "$generator" --form "$form" --make "$each:3" "$work/$each-$form" >"$work/log" 2>&1
+		agree "$work/$each-$form"
+	done
+done
+
+behaviour 'rules on kernels are skipped for a rank whose table of kernels is cut'
+"$synth" -q -o "$work/cut" --ranks 2 --steps 3 --format text --seed 5
+for file in "$work"/cut/*/ASCEND_PROFILER_OUTPUT; do
+	table=$file/kernel_details.csv
+	rm -f "$file/trace_view.json"
+	lines=$(wc -l <"$table")
+	head -n $((lines / 4)) "$table" >"$work/part"
+	cp "$work/part" "$table"
+done
+run "$npuprof" advisor -d "$work/cut" -f json
+expect 'each of them says how much is missing' python3 - "$work/stdout" <<-'SCRIPT'
+	import json, re, sys
+	with open(sys.argv[1], encoding="utf-8") as file:
+	    rules = {each["id"]: each for each in json.load(file)["rules"]}
+	for id in ("compute.aicpu", "compute.dynamic-shape", "compute.frequency"):
+	    rule = rules[id]
+	    assert rule["status"] == "skipped", rule
+	    assert id == "compute.frequency" or re.match(
+	        r"no v_kernel: kernel_details.csv covers \d+ % of step_trace_time.csv; export", rule["reason"]), rule
+SCRIPT
