@@ -105,6 +105,7 @@ static int show(const struct info_options *options, const struct np_run *run, co
 			     .analyses = analyses,
 			     .input = input,
 			     .width = np_output_width(stdout),
+			     .verbose = options->common.verbose > 0,
 			     .color = np_common_color(&options->common, stdout) };
 	int rc = np_cluster_build(run, &cluster, err);
 

@@ -200,6 +200,202 @@ static void put_analyses(struct np_buf *text, const struct info *info)
 	}
 }
 
+/* --- sampled counters, and what nobody knows ------------------------------------------------- */
+
+/* A counter over all ranks and devices. */
+struct counted {
+	const struct np_counter *first;
+	int64_t samples;
+	double total;
+	double worst; /* the mean, or the sum, of the rank that has most */
+	int32_t worst_rank;
+};
+
+/* What counts of a counter: the mean of a level, the sum of what was counted. */
+static double counted_value(const struct np_counter *counter)
+{
+	return counter->level && counter->samples > 0 ? counter->total / (double)counter->samples
+						      : counter->total;
+}
+
+static void count_over_ranks(const struct np_run *run, struct counted *counted)
+{
+	const struct np_counter *like = counted->first;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->counters.count; j++) {
+			const struct np_counter *each = &rank->counters.item[j];
+
+			if (each->table != like->table || each->name != like->name)
+				continue;
+			counted->samples += each->samples;
+			counted->total += each->total;
+			if (counted->worst_rank == NP_NO_RANK ||
+			    counted_value(each) > counted->worst) {
+				counted->worst = counted_value(each);
+				counted->worst_rank = rank->id;
+			}
+		}
+	}
+}
+
+/* Is there a counter of the same table and name before this one? */
+static bool counted_before(const struct np_run *run, size_t index, size_t at)
+{
+	const struct np_counter *like = &run->ranks[index]->counters.item[at];
+
+	for (size_t i = 0; i <= index; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		size_t end = !rank ? 0 : i < index ? rank->counters.count : at;
+
+		for (size_t j = 0; j < end; j++) {
+			if (rank->counters.item[j].table == like->table &&
+			    rank->counters.item[j].name == like->name)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void put_counter(struct np_grid *grid, const struct np_run *run, const struct counted *each)
+{
+	bool level = each->first->level;
+	double value =
+		level && each->samples > 0 ? each->total / (double)each->samples : each->total;
+
+	np_grid_cell(grid, np_run_text(run, each->first->table));
+	np_grid_cell(grid, np_run_text(run, each->first->name));
+	np_grid_cell(grid, level ? "mean" : "sum");
+	np_grid_printf(grid, "%.6g", value);
+	np_grid_printf(grid, "%.6g", each->worst);
+	np_grid_printf(grid, "%" PRId32, each->worst_rank);
+}
+
+/* Counters of ports and the host's load first: they are so in each rank. */
+static int put_counters_section(struct np_page *page, const struct info *info, struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "sampled in", NP_LEFT, false }, { "quantity", NP_LEFT, true },
+		{ "as", NP_LEFT, false },         { "all ranks", NP_RIGHT, false },
+		{ "most", NP_RIGHT, false },      { "on rank", NP_RIGHT, false },
+	};
+	const struct np_run *run = info->run;
+	struct np_grid *grid = NULL;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		for (size_t j = 0; run->ranks[i] && j < run->ranks[i]->counters.count; j++) {
+			struct counted counted = { .first = &run->ranks[i]->counters.item[j],
+						   .worst_rank = NP_NO_RANK };
+
+			if (counted_before(run, i, j))
+				continue;
+			count_over_ranks(run, &counted);
+			/* Nothing of what should not be is no news. */
+			if (!info->verbose && !(counted.total > 0))
+				continue;
+			if (!grid)
+				grid = np_grid_new(columns, NP_COUNT(columns));
+			if (!grid)
+				return np_fail_nomem(err, "the list of counters");
+			put_counter(grid, run, &counted);
+		}
+	}
+	if (grid)
+		np_page_add(page, "Sampled counters")->grid = grid;
+	return NP_OK;
+}
+
+static bool has_unknown(const struct np_rank *rank, const struct np_unknown *like)
+{
+	for (size_t i = 0; rank && i < rank->unknowns.count; i++) {
+		if (rank->unknowns.item[i].table == like->table &&
+		    rank->unknowns.item[i].column == like->column)
+			return true;
+	}
+	return false;
+}
+
+/* The ranks whose databases have it, as in "0-3"; false where one before `index` has it. */
+static bool ranks_of_unknown(const struct np_run *run, size_t index, const struct np_unknown *like,
+			     struct np_buf *ret)
+{
+	int64_t *ranks = malloc((run->sources.count + 1) * sizeof(*ranks));
+	size_t count = 0;
+	bool first = true;
+
+	for (size_t i = 0; ranks && i < run->sources.count && first; i++) {
+		if (!has_unknown(run->ranks[i], like))
+			continue;
+		first = i >= index;
+		ranks[count++] = run->ranks[i]->id;
+	}
+	if (ranks && first)
+		np_ranges_format(ret, ranks, count);
+	ret->failed |= !ranks;
+	free(ranks);
+	return first;
+}
+
+/* Give each table or column that nobody knows to `take`, once, with its ranks. */
+static void each_unknown(const struct np_run *run,
+			 void (*take)(void *context, const char *table, const char *column,
+				      const char *ranks),
+			 void *context)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->unknowns.count; j++) {
+			const struct np_unknown *each = &rank->unknowns.item[j];
+			NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
+
+			if (ranks_of_unknown(run, i, each, &ranks) && ranks.text)
+				take(context, np_run_text(run, each->table),
+				     np_run_text(run, each->column), ranks.text);
+		}
+	}
+}
+
+static void put_unknown(void *context, const char *table, const char *column, const char *ranks)
+{
+	struct np_buf *text = context;
+
+	np_buf_add(text, column ? "column " : "table ");
+	np_text_safe(text, table, strlen(table));
+	if (column) {
+		np_buf_add_char(text, '.');
+		np_text_safe(text, column, strlen(column));
+	}
+	np_buf_printf(text, ": rank %s\n", ranks);
+}
+
+static void count_unknown(void *context, const char *table, const char *column, const char *ranks)
+{
+	(void)table;
+	(void)column;
+	(void)ranks;
+	++*(size_t *)context;
+}
+
+static void put_unknown_section(struct np_page *page, const struct info *info)
+{
+	struct np_section *section;
+	size_t count = 0;
+
+	each_unknown(info->run, count_unknown, &count);
+	if (count == 0)
+		return;
+	section = np_page_add(page, "Not known");
+	section->hang = 2;
+	np_buf_printf(&section->text, "%zu table%s or column%s of a newer version %s not read%s\n",
+		      count, count == 1 ? "" : "s", count == 1 ? "" : "s",
+		      count == 1 ? "is" : "are", info->verbose ? ":" : "; -v names them");
+	if (info->verbose)
+		each_unknown(info->run, put_unknown, &section->text);
+}
+
 static void put_notes(struct np_page *page, const struct np_notes *notes)
 {
 	struct np_section *section = np_page_add(page, "Notes");
@@ -221,6 +417,9 @@ static int build(struct np_page *page, const struct info *info, struct np_err *e
 	section = np_page_add(page, "Analyses");
 	section->hang = 2;
 	put_analyses(&section->text, info);
+	if (rc == NP_OK)
+		rc = put_counters_section(page, info, err);
+	put_unknown_section(page, info);
 	return rc;
 }
 
@@ -323,6 +522,40 @@ static void put_json_group(struct np_jsonout *out, const struct np_run *run,
 	np_jsonout_end(out);
 }
 
+static void put_json_unknown(void *context, const char *table, const char *column,
+			     const char *ranks)
+{
+	struct np_jsonout *out = context;
+
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_text(out, "table", table);
+	np_jsonout_text(out, "column", column);
+	np_jsonout_text(out, "ranks", ranks);
+	np_jsonout_end(out);
+}
+
+static void put_json_counters(struct np_jsonout *out, const struct np_run *run)
+{
+	np_jsonout_array(out, "counters");
+	for (size_t i = 0; i < run->sources.count; i++) {
+		for (size_t j = 0; run->ranks[i] && j < run->ranks[i]->counters.count; j++) {
+			const struct np_counter *each = &run->ranks[i]->counters.item[j];
+
+			np_jsonout_object_line(out, NULL);
+			np_jsonout_integer(out, "rank", run->ranks[i]->id);
+			np_jsonout_integer(out, "device",
+					   each->device < 0 ? NP_UNKNOWN : each->device);
+			np_jsonout_text(out, "table", np_run_text(run, each->table));
+			np_jsonout_text(out, "name", np_run_text(run, each->name));
+			np_jsonout_integer(out, "samples", each->samples);
+			np_jsonout_real(out, each->level ? "mean" : "sum", counted_value(each));
+			np_jsonout_real(out, "most", each->most);
+			np_jsonout_end(out);
+		}
+	}
+	np_jsonout_end(out);
+}
+
 int info_json(const struct info *info, FILE *stream, struct np_err *err)
 {
 	const struct np_run *run = info->run;
@@ -353,6 +586,10 @@ int info_json(const struct info *info, FILE *stream, struct np_err *err)
 		np_jsonout_text(&out, "switch", info->analyses[i].cure);
 		np_jsonout_end(&out);
 	}
+	np_jsonout_end(&out);
+	put_json_counters(&out, run);
+	np_jsonout_array(&out, "unknown");
+	each_unknown(run, put_json_unknown, &out);
 	np_jsonout_end(&out);
 	np_jsonout_end(&out);
 	rc = np_jsonout_finish(&out, err);

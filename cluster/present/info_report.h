@@ -18,6 +18,7 @@ struct info {
 	const char *input;
 	size_t width;
 	bool color;
+	bool verbose; /* tell what only few ask for */
 };
 
 /* The screen, or the same as Markdown. */

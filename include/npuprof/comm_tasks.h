@@ -29,8 +29,14 @@ enum {
 	NP_LINK_ROCE = 3,
 	NP_LINK_SIO = 4,
 	NP_LINK_HCCS_SW = 5,
+	NP_LINK_STANDARD_ROCE = 6,
+	NP_LINK_UB = 7,
+	NP_LINK_UBOE = 8,
 	NP_TRANSPORT_SDMA = 0,
 	NP_TRANSPORT_RDMA = 1,
+	NP_TRANSPORT_LOCAL = 2,
+	NP_TRANSPORT_UB = 3,
+	NP_TRANSPORT_ROCE = 4,
 	NP_RDMA_SEND_PAYLOAD = 1,
 };
 
@@ -45,8 +51,8 @@ static inline int32_t np_peer_of(int64_t rank)
 struct np_comm_task {
 	np_ns start;
 	np_ns end;
-	int64_t bytes;
-	uint32_t op; /* index of its operator */
+	int64_t bytes; /* of payload; 0 and NP_UNKNOWN are the same: nobody recorded it */
+	uint32_t op;   /* index of its operator */
 	uint32_t plane;
 	int32_t src; /* local to the communicator; NP_NO_PEER when there is none */
 	int32_t dst;
@@ -83,7 +89,11 @@ void np_comm_tasks_free(struct np_comm_tasks *walk);
 int np_comm_tasks_add(struct np_comm_tasks *walk, struct np_comm_task *tasks, size_t count,
 		      struct np_comm_tasks_form form, struct np_err *err) NP_MUST_USE;
 
-/* That was all, and the steps of operators are known: appends links and transfers. */
+/*
+ * That was all, and the steps of operators are known: appends links and transfers. Transfers
+ * of unknown size are in neither, nor in bands; where no size is known, rank->sizes_known is
+ * taken back.
+ */
 int np_comm_tasks_finish(struct np_comm_tasks *walk, struct np_comm_tasks_form form,
 			 struct np_err *err) NP_MUST_USE;
 

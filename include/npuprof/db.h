@@ -40,6 +40,12 @@ bool np_db_has_table(struct np_db *db, const char *table);
 /* Is the table there, and does it have a row? */
 bool np_db_has_rows(struct np_db *db, const char *table);
 
+/* Give every column of every table that is not SQLite's own to `take`, by table and place in it. */
+typedef int np_db_take_column(void *context, const char *table, const char *column,
+			      struct np_err *err);
+int np_db_columns(struct np_db *db, np_db_take_column *take, void *context, struct np_err *err)
+	NP_MUST_USE;
+
 /* Number of tables that are not SQLite's own: 0 for a database somebody emptied. */
 size_t np_db_table_count(struct np_db *db);
 

@@ -307,6 +307,23 @@ struct np_expert_work {
 
 #define NP_NO_OP UINT32_MAX
 
+/* What the samples of one quantity of a device or of the host come to, over the whole capture. */
+struct np_counter {
+	np_str table; /* "NETDEV_STATS": where it was sampled */
+	np_str name;  /* "roceNewPktRty"; "bandwidth read" where rows differ by what they are of */
+	int32_t device; /* -1: of the host */
+	bool level;     /* the mean of the samples counts, not their sum: a rate, a share */
+	int64_t samples;
+	double total; /* Σ; of a counter that only rises, how far it rose */
+	double most;  /* of one sample */
+};
+
+/* A table or column of a database that is not known here: it came with a newer version. */
+struct np_unknown {
+	np_str table;
+	np_str column; /* NP_STR_NONE: the whole table */
+};
+
 /* What else a profile holds, as bits: later analyses read it, lists name it. */
 enum np_contents {
 	NP_HAS_MEMORY = 1 << 0,
@@ -396,6 +413,8 @@ struct np_rank {
 	NP_VEC(struct np_memory_peak) memory;       /* by name of the component */
 	NP_VEC(struct np_memory_step) memory_steps; /* in the order of time */
 	NP_VEC(struct np_expert_work) experts;      /* by time */
+	NP_VEC(struct np_counter) counters;         /* by table, quantity and device */
+	NP_VEC(struct np_unknown) unknowns;         /* by table and place in it */
 	struct np_activity activity;                /* empty without intervals */
 	/* NULL unless asked for, and known; while a rank is loaded, then packed */
 	struct np_kernel_sums *kernel_sums;

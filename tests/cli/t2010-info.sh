@@ -20,7 +20,7 @@ behaviour 'JSON has the fields of the contract'
 run "$npuprof" info -f json c
 expect_exit 0
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'))")" \
-	'schema input ranks groups analyses'
+	'schema input ranks groups analyses counters unknown'
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.schema', json_array_length(readfile('$work/stdout'), '\$.ranks')")" \
 	'npuprof.info/1|4'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'), '\$.ranks[0]')")" \

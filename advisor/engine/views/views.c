@@ -14,7 +14,7 @@ static const struct adv_view_description *const catalog[] = {
 	&adv_view_host_api,  &adv_view_cann_api,   &adv_view_stack,        &adv_view_kernel_stack,
 	&adv_view_mark,      &adv_view_gc,         &adv_view_freq,         &adv_view_mem_op,
 	&adv_view_mem_curve, &adv_view_env,        &adv_view_setting,      &adv_view_device,
-	&adv_view_run,       &adv_view_graph_node, &adv_view_graph_edge,
+	&adv_view_run,       &adv_view_graph_node, &adv_view_graph_edge,   &adv_view_counter,
 };
 
 /* Of the merged tables: what must have been recorded on a rank for them to say anything. */

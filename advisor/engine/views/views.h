@@ -38,6 +38,7 @@ extern const struct adv_view_description adv_view_kernel_stack;
 extern const struct adv_view_description adv_view_step;
 extern const struct adv_view_description adv_view_free;
 extern const struct adv_view_description adv_view_freq;
+extern const struct adv_view_description adv_view_counter;
 extern const struct adv_view_description adv_view_gc;
 extern const struct adv_view_description adv_view_mem_op;
 extern const struct adv_view_description adv_view_mem_curve;

@@ -266,6 +266,8 @@ int adv_view_set_add_cluster(struct adv_view_set *set, const struct adv_view_clu
 	if (rc == NP_OK)
 		rc = add_joined(set, cluster, &adv_view_comm_band, base, err);
 	if (rc == NP_OK)
+		rc = add_joined(set, cluster, &adv_view_counter, base, err);
+	if (rc == NP_OK)
 		rc = add_rows(set, adv_view_device.name, source->device, base, err);
 	if (rc == NP_OK)
 		rc = add_rows(set, adv_view_env.name, source->env, base, err);

@@ -114,6 +114,76 @@ const struct adv_view_description adv_view_step = {
 	.data = NP_DATA_STEP_TIMES,
 };
 
+static struct np_cell counter_kind(const struct adv_view *view, size_t row, const void *item)
+{
+	(void)view;
+	(void)row;
+	return np_cell_text(((const struct np_counter *)item)->level ? "level" : "count");
+}
+
+static struct np_cell counter_device(const struct adv_view *view, size_t row, const void *item)
+{
+	int32_t device = ((const struct np_counter *)item)->device;
+
+	(void)view;
+	(void)row;
+	return device < 0 ? np_cell_null() : np_cell_integer(device);
+}
+
+static struct np_cell counter_total(const struct adv_view *view, size_t row, const void *item)
+{
+	(void)view;
+	(void)row;
+	return np_cell_real(((const struct np_counter *)item)->total);
+}
+
+static struct np_cell counter_mean(const struct adv_view *view, size_t row, const void *item)
+{
+	const struct np_counter *counter = item;
+
+	(void)view;
+	(void)row;
+	return np_cell_real(counter->total / (double)counter->samples);
+}
+
+static struct np_cell counter_most(const struct adv_view *view, size_t row, const void *item)
+{
+	(void)view;
+	(void)row;
+	return np_cell_real(((const struct np_counter *)item)->most);
+}
+
+/* clang-format off */
+#define COUNTER_COLUMNS(X) \
+	X(rank, NP_INTEGER, VIEW_RANK_ID) \
+	X(device, NP_INTEGER, VIEW_GET(counter_device)) \
+	X(source, NP_TEXT, VIEW_RUN_TEXT(np_counter, table)) \
+	X(name, NP_TEXT, VIEW_RUN_TEXT(np_counter, name)) \
+	X(kind, NP_TEXT, VIEW_GET(counter_kind)) \
+	X(samples, NP_INTEGER, VIEW_NUMBER(np_counter, samples)) \
+	X(total, NP_REAL, VIEW_GET(counter_total)) \
+	X(mean, NP_REAL, VIEW_GET(counter_mean)) \
+	X(most, NP_REAL, VIEW_GET(counter_most))
+/* clang-format on */
+VIEW_TABLES(counter, COUNTER_COLUMNS);
+
+static void begin_counter(struct adv_view *view, const struct adv_view_rank *source)
+{
+	view->present = source->rank->counters.count > 0;
+	view->items[0] = VIEW_ITEMS(source->rank->counters);
+}
+
+const struct adv_view_description adv_view_counter = {
+	.name = "v_counter",
+	VIEW_OF_TABLES(counter),
+	.begin = begin_counter,
+	.scope = VIEW_RANK | VIEW_CLUSTER,
+	.what = "quantities sampled over the whole capture: ports (NETDEV_STATS, ROCE, NIC), the "
+		"host (CPU_USAGE, HOST_*: device is NULL), links and memories; of a count the total "
+		"matters, of a level the mean",
+	.cure = "sys_io, sys_interconnection and host_sys of the profiler, and export a database",
+};
+
 struct free_gap {
 	uint32_t step;
 	np_ns begin;

@@ -360,6 +360,38 @@ size_t np_db_table_count(struct np_db *db)
 				     NULL);
 }
 
+int np_db_columns(struct np_db *db, np_db_take_column *take, void *context, struct np_err *err)
+{
+	static const char sql[] =
+		"SELECT m.name, p.name FROM sqlite_master AS m, pragma_table_info(m.name) AS p"
+		" WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+		" ORDER BY m.name, p.cid";
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL);
+	int rc = NP_OK;
+
+	while (code == SQLITE_OK || code == SQLITE_ROW) {
+		const char *table;
+		const char *column;
+
+		code = sqlite3_step(statement);
+		if (code != SQLITE_ROW)
+			break;
+		table = (const char *)sqlite3_column_text(statement, 0);
+		column = (const char *)sqlite3_column_text(statement, 1);
+		if (table && column)
+			rc = take(context, table, column, err);
+		if (rc < 0)
+			break;
+	}
+	if (rc == NP_OK && code != SQLITE_DONE)
+		rc = np_fail(err, code == SQLITE_NOMEM ? NP_E_NOMEM : NP_E_FORMAT,
+			     "'%s': its tables cannot be listed: %s", db->path,
+			     sqlite3_errmsg(db->handle));
+	(void)sqlite3_finalize(statement);
+	return rc;
+}
+
 /* What was found stands below a heading. */
 static const char *last_line(const char *text)
 {

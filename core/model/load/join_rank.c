@@ -576,6 +576,10 @@ static void adopt_metadata(struct np_rank *rank, struct np_rank *fresh)
 		TAKE(rank->memory, fresh->memory);
 		TAKE(rank->memory_steps, fresh->memory_steps);
 	}
+	if (rank->counters.count == 0)
+		TAKE(rank->counters, fresh->counters);
+	if (rank->unknowns.count == 0)
+		TAKE(rank->unknowns, fresh->unknowns);
 }
 
 /* Members that a file brought live in its own arena: copy those that are new. */

@@ -61,6 +61,12 @@ const char *np_link_label(uint16_t link)
 		return "ROCE";
 	case NP_LINK_SIO:
 		return "SIO";
+	case NP_LINK_STANDARD_ROCE:
+		return "STANDARD_ROCE";
+	case NP_LINK_UB:
+		return "UB";
+	case NP_LINK_UBOE:
+		return "UBoE";
 	default:
 		return "SDMA";
 	}
@@ -71,12 +77,11 @@ int np_op_links_add(struct np_op_links *links, uint32_t op, int32_t src, int32_t
 {
 	struct op_link *link;
 
-	if (src == NP_NO_PEER)
+	/* Of unknown size it would only make the link look slow. */
+	if (src == NP_NO_PEER || bytes == NP_UNKNOWN || bytes <= 0)
 		return NP_OK;
 	if (dst == NP_NO_PEER)
 		dst = src;
-	if (bytes == NP_UNKNOWN)
-		bytes = 0;
 	if (links->list.count > 0 && links->list.item[links->list.count - 1].op != op)
 		links->op_begin = links->list.count;
 	/* An operator has few links: one for each of its peers. */

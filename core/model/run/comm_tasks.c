@@ -36,6 +36,8 @@ struct np_comm_tasks {
 	NP_VEC(struct np_span) payload; /* over all planes */
 	struct np_op_links *links;
 	struct np_transfers *transfers;
+	size_t sized;   /* transfers */
+	size_t unsized; /* whose size nobody recorded */
 	struct np_err *err;
 };
 
@@ -55,10 +57,16 @@ static int by_op_plane_time(const void *left, const void *right)
 	return 0;
 }
 
+/* A copy over a link, or within the device; newer devices have links of their own kinds. */
+static bool is_copied(const struct np_comm_task *task)
+{
+	return task->transport == NP_TRANSPORT_SDMA || task->transport == NP_TRANSPORT_UB ||
+	       task->transport == NP_TRANSPORT_ROCE;
+}
+
 static bool is_transit(const struct np_comm_task *task)
 {
-	return task->kind == NP_TASK_PAYLOAD && task->transport == NP_TRANSPORT_SDMA &&
-	       task->link != NP_LINK_ON_CHIP;
+	return task->kind == NP_TASK_PAYLOAD && is_copied(task) && task->link != NP_LINK_ON_CHIP;
 }
 
 static enum np_band_type band_of(uint16_t link)
@@ -76,13 +84,20 @@ static enum np_band_type band_of(uint16_t link)
 	}
 }
 
+/* A transfer of unknown size has no bandwidth: neither its time nor a size of 0 belongs to one. */
 static int add_packet(struct np_comm_tasks *walk, enum np_band_type band, int64_t bytes, np_ns time)
 {
-	struct packet *packet = np_vec_add(&walk->packets, walk->err);
+	struct packet *packet;
 
+	if (bytes == NP_UNKNOWN || bytes <= 0) {
+		walk->unsized += time > 0;
+		return NP_OK;
+	}
+	walk->sized++;
+	packet = np_vec_add(&walk->packets, walk->err);
 	if (!packet)
 		return NP_E_NOMEM;
-	*packet = (struct packet){ band, bytes == NP_UNKNOWN ? 0 : bytes, time };
+	*packet = (struct packet){ band, bytes, time };
 	return NP_OK;
 }
 
@@ -102,7 +117,7 @@ static int take_payload(struct np_comm_tasks *walk, const struct np_comm_task *t
 	np_ns time = task->end - task->start;
 	int rc = add_payload(walk, task->start, task->end);
 
-	if (rc == NP_OK && task->transport == NP_TRANSPORT_SDMA)
+	if (rc == NP_OK && is_copied(task))
 		rc = np_op_links_add(walk->links, walk->op, task->src, task->dst,
 				     np_link_label(task->link), task->bytes, time, walk->err);
 	if (rc < 0 || !is_transit(task))
@@ -133,8 +148,10 @@ static int take_rdma_group(struct np_comm_tasks *walk, const struct np_comm_task
 	closing = sends + walk->rdma_closing - 2;
 	if (closing >= left)
 		return 0;
-	for (size_t i = 0; i < sends; i++)
-		bytes += task[i].bytes == NP_UNKNOWN ? 0 : task[i].bytes;
+	/* One that is not known makes the sum unknown. */
+	for (size_t i = 0; i < sends && bytes != NP_UNKNOWN; i++)
+		bytes = task[i].bytes == NP_UNKNOWN || task[i].bytes <= 0 ? NP_UNKNOWN
+									  : bytes + task[i].bytes;
 	time = task[closing].end - task->start;
 	rc = add_payload(walk, task->start, task[closing].end);
 	if (rc == NP_OK)
@@ -430,6 +447,14 @@ int np_comm_tasks_finish(struct np_comm_tasks *walk, struct np_comm_tasks_form f
 
 	if (!form.has_links)
 		return NP_OK;
+	if (walk->unsized > 0)
+		np_note_add(&walk->rank->notes, NP_NOTE_WARNING, walk->rank->id, walk->rank->path,
+			    "sizes of transfers",
+			    "%zu of %zu transfers have none recorded: they count as transfer time,"
+			    " but for no bandwidth and no link",
+			    walk->unsized, walk->unsized + walk->sized);
+	if (walk->unsized > 0 && walk->sized == 0)
+		walk->rank->sizes_known = false;
 	rc = np_op_links_pick(walk->links, walk->rank, walk->strings, err);
 	return rc < 0 ? rc : np_transfers_reduce(walk->transfers, walk->rank, walk->strings, err);
 }

@@ -46,6 +46,8 @@ void np_rank_free(struct np_rank *rank)
 	np_vec_release(&rank->memory);
 	np_vec_release(&rank->memory_steps);
 	np_vec_release(&rank->experts);
+	np_vec_release(&rank->counters);
+	np_vec_release(&rank->unknowns);
 	np_activity_release(&rank->activity);
 	np_kernel_sums_free(rank->kernel_sums);
 	np_packed_sums_free(rank->packed_sums);

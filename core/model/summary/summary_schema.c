@@ -41,7 +41,9 @@ KNOWS(np_activity_cell, 32);
 KNOWS(np_segment, 16);
 KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
-KNOWS(np_rank, 664);
+KNOWS(np_counter, 40);
+KNOWS(np_unknown, 8);
+KNOWS(np_rank, 712);
 KNOWS(np_kernel_sort, 36);
 KNOWS(np_kernel_sum, 64);
 KNOWS(np_kernel_sums, 64);
@@ -204,6 +206,18 @@ static const struct summary_field expert_fields[] = {
 	FIELD(np_expert_work, time, I64, TIME),
 };
 
+static const struct summary_field counter_fields[] = {
+	FIELD(np_counter, table, TEXT, ANY),  FIELD(np_counter, name, TEXT, ANY),
+	FIELD(np_counter, device, I32, ANY),  FIELD(np_counter, level, BOOL, ANY),
+	FIELD(np_counter, samples, I64, ANY), FIELD(np_counter, total, REAL, ANY),
+	FIELD(np_counter, most, REAL, ANY),
+};
+
+static const struct summary_field unknown_fields[] = {
+	FIELD(np_unknown, table, TEXT, ANY),
+	FIELD(np_unknown, column, TEXT, ANY),
+};
+
 static const struct summary_field cell_fields[] = {
 	FIELD(np_activity_cell, begin, I64, TIME),
 	AFTER(np_activity_cell, end, begin),
@@ -288,6 +302,8 @@ static const struct summary_table tables[] = {
 	TABLE(memory, np_memory_peak, memory_fields),
 	TABLE(memory_steps, np_memory_step, memory_step_fields),
 	TABLE(experts, np_expert_work, expert_fields),
+	TABLE(counters, np_counter, counter_fields),
+	TABLE(unknowns, np_unknown, unknown_fields),
 	TABLE(coverage, np_file_coverage, coverage_fields),
 	TABLE(activity.cells, np_activity_cell, cell_fields),
 	TABLE(activity.segments, np_segment, segment_fields),

@@ -10,14 +10,16 @@
 static const struct {
 	const char *name;
 	int64_t bytes;
-} types[] = { { "INT8", 1 },  { "INT16", 2 },  { "INT32", 4 },  { "FP16", 2 },   { "FP32", 4 },
-	      { "INT64", 8 }, { "UINT64", 8 }, { "UINT8", 1 },  { "UINT16", 2 }, { "UINT32", 4 },
-	      { "FP64", 8 },  { "BFP16", 2 },  { "INT128", 16 } };
+} types[] = { { "INT8", 1 },    { "INT16", 2 },  { "INT32", 4 },  { "FP16", 2 },
+	      { "FP32", 4 },    { "INT64", 8 },  { "UINT64", 8 }, { "UINT8", 1 },
+	      { "UINT16", 2 },  { "UINT32", 4 }, { "FP64", 8 },   { "BFP16", 2 },
+	      { "INT128", 16 }, { "", 0 },       { "HIF8", 1 },   { "FP8E4M3", 1 },
+	      { "FP8E5M2", 1 }, { "FP8E8M0", 1 } };
 
 uint8_t hccl_type_kept(struct np_slice name)
 {
 	for (size_t i = 0; i < NP_COUNT(types); i++) {
-		if (np_slice_is(name, types[i].name))
+		if (types[i].bytes > 0 && np_slice_is(name, types[i].name))
 			return (uint8_t)(i + 1);
 	}
 	return 0;
@@ -49,9 +51,15 @@ uint16_t hccl_link_number(struct np_slice name)
 	static const struct {
 		const char *name;
 		uint16_t link;
-	} links[] = { { "ON_CHIP", NP_LINK_ON_CHIP }, { "HCCS", NP_LINK_HCCS },
-		      { "PCIE", NP_LINK_PCIE },       { "ROCE", NP_LINK_ROCE },
-		      { "SIO", NP_LINK_SIO },         { "HCCS_SW", NP_LINK_HCCS_SW } };
+	} links[] = { { "ON_CHIP", NP_LINK_ON_CHIP },
+		      { "HCCS", NP_LINK_HCCS },
+		      { "PCIE", NP_LINK_PCIE },
+		      { "ROCE", NP_LINK_ROCE },
+		      { "SIO", NP_LINK_SIO },
+		      { "HCCS_SW", NP_LINK_HCCS_SW },
+		      { "UB", NP_LINK_UB },
+		      { "UBoE", NP_LINK_UBOE },
+		      { "STANDARD_ROCE", NP_LINK_STANDARD_ROCE } };
 
 	for (size_t i = 0; i < NP_COUNT(links); i++) {
 		if (np_slice_is(name, links[i].name))
@@ -62,9 +70,17 @@ uint16_t hccl_link_number(struct np_slice name)
 
 uint8_t hccl_transport_number(struct np_slice name)
 {
-	if (np_slice_is(name, "SDMA"))
-		return NP_TRANSPORT_SDMA;
-	return np_slice_is(name, "RDMA") ? NP_TRANSPORT_RDMA : UINT8_MAX;
+	static const char *const names[] = {
+		[NP_TRANSPORT_SDMA] = "SDMA",   [NP_TRANSPORT_RDMA] = "RDMA",
+		[NP_TRANSPORT_LOCAL] = "LOCAL", [NP_TRANSPORT_UB] = "UB",
+		[NP_TRANSPORT_ROCE] = "ROCE",
+	};
+
+	for (uint8_t i = 0; i < NP_COUNT(names); i++) {
+		if (np_slice_is(name, names[i]))
+			return i;
+	}
+	return UINT8_MAX;
 }
 
 bool hccl_is_rdma_payload(struct np_slice name)

@@ -20,6 +20,9 @@
 /* 0xFFFFFFFF, which files write for "no value" in unsigned columns. */
 #define VENDOR_NO_NUMBER INT64_C(4294967295)
 
+/* From here on numbers of types and small flags say that there is none. */
+#define VENDOR_NO_ENUM INT64_C(65534)
+
 /* KB and MB of the memory tables are powers of two; times of text files are in µs. */
 #define VENDOR_KB          1024
 #define VENDOR_MB          1048576

@@ -239,6 +239,10 @@ static int read_everything(struct rank_db *load)
 			     np_db_path(load->db), no_kernel);
 	if (rc == NP_OK)
 		rc = rank_db_read_memory(load);
+	if (rc == NP_OK)
+		rc = rank_db_read_samples(load);
+	if (rc == NP_OK)
+		rc = rank_db_list_unknown(load);
 	if (rc == NP_OK) {
 		rank_db_place_ops(load);
 		rc = rank_db_measure_sub_task(load);

@@ -62,7 +62,10 @@ struct rank_db_sub_task {
 	NP_VEC(struct np_comm_task) list; /* of operators that are not yet measured */
 	NP_VEC(struct np_comm_task) done; /* of those that are measured now */
 	NP_VEC(struct rank_db_sub_task_row) waiting;
-	struct np_idmap *kinds; /* STRING_IDS.id of taskType → enum sub_task_kind */
+	struct np_idmap *kinds;        /* STRING_IDS.id of taskType → enum sub_task_kind */
+	struct np_idmap *link_numbers; /* ENUM_HCCL_LINK_TYPE.id → NP_LINK_*; NULL: no names */
+	struct np_idmap *transport_numbers; /* likewise → NP_TRANSPORT_* */
+	int64_t rdma_payload;               /* ENUM_HCCL_RDMA_TYPE.id of what sends data */
 	struct np_idset *measured;
 	bool any_measured;
 	struct np_comm_tasks *ops;
@@ -182,5 +185,9 @@ void rank_db_end_sums(struct rank_db *load);
 
 /* rank_db_memory.c: MEMORY_RECORD, OP_MEMORY, NPU_OP_MEM, NPU_MEM, NPU_MODULE_MEM. */
 int rank_db_read_memory(struct rank_db *load) NP_MUST_USE;
+
+/* rank_db_samples.c: NETDEV_STATS, NIC, CPU_USAGE …; and tables and columns that nobody knows. */
+int rank_db_read_samples(struct rank_db *load) NP_MUST_USE;
+int rank_db_list_unknown(struct rank_db *load) NP_MUST_USE;
 
 #endif /* NP_RANK_DB_H */

@@ -34,6 +34,12 @@ static int op_type(struct rank_db *load, int64_t type_id, int64_t name_id, np_st
 			     end ? (size_t)(end + 1 - name.bytes) : name.length, ret, load->err);
 }
 
+/* A flag that newer versions count in; larger numbers say that nobody knows. */
+static bool is_set(int64_t flag)
+{
+	return flag > 0 && flag < VENDOR_NO_ENUM;
+}
+
 static int take_op(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	np_ns start = batch->column[OP_START].integer[row];
@@ -54,8 +60,8 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 			       batch->column[OP_DATA_TYPE].integer[row]);
 	if (hccl_element_bytes(batch->column[OP_DATA_TYPE].integer[row]) > 0)
 		op->data_type = (uint8_t)(batch->column[OP_DATA_TYPE].integer[row] + 1) & 31U;
-	op->relayed = batch->column[OP_RELAY].integer[row] == 1;
-	op->retried = batch->column[OP_RETRY].integer[row] == 1;
+	op->relayed = is_set(batch->column[OP_RELAY].integer[row]);
+	op->retried = is_set(batch->column[OP_RETRY].integer[row]);
 	op->p2p = np_op_is_p2p(rank_db_text(load, batch->column[OP_NAME].integer[row]).bytes);
 	rc = rank_db_intern(load, batch->column[OP_NAME].integer[row], &op->name);
 	if (rc == NP_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sub-tasks of communication operators, read beside the tasks that they are. */
 #include "core/model/load/capture/comm_steps.h"
+#include "core/model/vendor/hccl_types.h"
 #include "rank_db.h"
 
 static int kind_of(struct rank_db *load, int64_t type_id, enum task_class class,
@@ -27,8 +28,89 @@ static int kind_of(struct rank_db *load, int64_t type_id, enum task_class class,
 	return NP_OK;
 }
 
+/* --- numbers of links and transports ---------------------------------------------------------- */
+
+/* Numbers have moved with versions: the database says what its own mean. */
+static int keep_number(struct rank_db *load, struct np_idmap **map, int64_t id, uint32_t number)
+{
+	if (!*map)
+		*map = np_idmap_new();
+	if (!*map)
+		return np_fail_nomem(load->err, "communication tasks");
+	return np_idmap_set(*map, id, number, load->err);
+}
+
+static int take_link_name(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	struct np_scan_text name = batch->column[ENUM_NAME].text[row];
+
+	if (!name.bytes)
+		return NP_OK;
+	return keep_number(load, &load->sub_task.link_numbers, batch->column[ENUM_ID].integer[row],
+			   hccl_link_number((struct np_slice){ name.bytes, name.length }));
+}
+
+static int take_transport_name(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	struct np_scan_text name = batch->column[ENUM_NAME].text[row];
+
+	if (!name.bytes)
+		return NP_OK;
+	return keep_number(load, &load->sub_task.transport_numbers,
+			   batch->column[ENUM_ID].integer[row],
+			   hccl_transport_number((struct np_slice){ name.bytes, name.length }));
+}
+
+static int take_rdma_name(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	struct np_scan_text name = batch->column[ENUM_NAME].text[row];
+
+	if (name.bytes && hccl_is_rdma_payload((struct np_slice){ name.bytes, name.length }))
+		load->sub_task.rdma_payload = batch->column[ENUM_ID].integer[row];
+	return NP_OK;
+}
+
+static int read_numbers(struct rank_db *load)
+{
+	static const struct {
+		struct vendor_pick names;
+		rank_db_take *take;
+	} tables[] = {
+		{ { &vendor_enum_link, 0, 0 }, take_link_name },
+		{ { &vendor_enum_transport, 0, 0 }, take_transport_name },
+		{ { &vendor_enum_rdma, 0, 0 }, take_rdma_name },
+	};
+
+	load->sub_task.rdma_payload = NP_RDMA_SEND_PAYLOAD;
+	for (size_t i = 0; i < NP_COUNT(tables); i++) {
+		int rc = rank_db_each(load, &tables[i].names, tables[i].take);
+
+		if (rc == NP_E_NOMEM)
+			return rc;
+		if (rc == NP_OK)
+			continue;
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
+			    np_db_path(load->db), tables[i].names.table->name,
+			    "%s: numbers are read as they usually are", load->err->text);
+		*load->err = NP_ERR_INIT;
+	}
+	return NP_OK;
+}
+
+/* Our number for one of the database; without names it is taken as it is. */
+static uint32_t number_of(struct np_idmap *map, int64_t number)
+{
+	uint32_t known = map ? np_idmap_get(map, number) : NP_IDMAP_NONE;
+
+	return known == NP_IDMAP_NONE ? (uint32_t)(number & UINT16_MAX) : known;
+}
+
+/* --- rows --------------------------------------------------------------------------------------
+ */
+
 /* A row of the table; its times and the rest of its kind are those of its task. */
-static struct rank_db_sub_task_row read_row(const struct np_batch *batch, size_t row)
+static struct rank_db_sub_task_row read_row(const struct rank_db_sub_task *sub_task,
+					    const struct np_batch *batch, size_t row)
 {
 	int64_t plane = batch->column[SUB_TASK_PLANE].integer[row];
 	int64_t size = batch->column[SUB_TASK_SIZE].integer[row];
@@ -36,16 +118,18 @@ static struct rank_db_sub_task_row read_row(const struct np_batch *batch, size_t
 	return (struct rank_db_sub_task_row){
 		.key = batch->column[SUB_TASK_TASK].integer[row],
 		.type = batch->column[SUB_TASK_TYPE].integer[row],
-		.rdma = batch->column[SUB_TASK_RDMA].integer[row] == NP_RDMA_SEND_PAYLOAD,
+		.rdma = batch->column[SUB_TASK_RDMA].integer[row] == sub_task->rdma_payload,
 		.has_plane = plane >= 0 && plane < VENDOR_NO_NUMBER,
 		.task = {
 			.bytes = vendor_bytes(size),
 			.plane = plane < 0 || plane >= VENDOR_NO_NUMBER ? 0 : (uint32_t)plane,
 			.src = np_peer_of(batch->column[SUB_TASK_SRC].integer[row]),
 			.dst = np_peer_of(batch->column[SUB_TASK_DST].integer[row]),
-			.link = (uint16_t)(batch->column[SUB_TASK_LINK].integer[row] & UINT16_MAX),
-			.transport = (uint8_t)(batch->column[SUB_TASK_TRANSPORT].integer[row] &
-					       UINT8_MAX),
+			.link = (uint16_t)number_of(sub_task->link_numbers,
+						    batch->column[SUB_TASK_LINK].integer[row]),
+			.transport = (uint8_t)number_of(
+				sub_task->transport_numbers,
+				batch->column[SUB_TASK_TRANSPORT].integer[row]),
 			.master = batch->column[SUB_TASK_MASTER].integer[row] == 1,
 		},
 	};
@@ -138,7 +222,7 @@ int rank_db_read_sub_task(struct rank_db *load)
 		rc = rank_db_fill(load, table);
 		if (rc < 0 || table->done)
 			break;
-		row = read_row(&table->batch, table->row);
+		row = read_row(&load->sub_task, &table->batch, table->row);
 		if (rank_db_is_ahead(load, row.key))
 			break;
 		row.task.op = np_idmap_get(load->op_index,
@@ -195,9 +279,9 @@ int rank_db_measure_sub_task(struct rank_db *load)
 		rc = np_comm_tasks_add(sub_task->ops, sub_task->list.item, sub_task->list.count,
 				       sub_task->form, load->err);
 	np_load_sort_bands(load->rank);
+	load->rank->sizes_known = sub_task->form.has_links;
 	if (rc == NP_OK)
 		rc = np_comm_tasks_finish(sub_task->ops, sub_task->form, load->err);
-	load->rank->sizes_known = sub_task->form.has_links;
 	if (sub_task->orphans > 0)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
 			    np_db_path(load->db), "COMMUNICATION_TASK_INFO",
@@ -229,7 +313,9 @@ int rank_db_begin_sub_task(struct rank_db *load)
 	sub_task->ops = np_comm_tasks_new(load->rank, load->strings);
 	if (!sub_task->kinds || !sub_task->measured || !sub_task->ops)
 		return np_fail_nomem(load->err, "communication tasks");
-	rc = rank_db_open(load, &rows, &sub_task->table);
+	rc = read_numbers(load);
+	if (rc == NP_OK)
+		rc = rank_db_open(load, &rows, &sub_task->table);
 	sub_task->form.has_master = rc == NP_OK && sub_task->table.scan &&
 				    np_scan_has(sub_task->table.scan, SUB_TASK_MASTER);
 	return rc;
@@ -241,6 +327,8 @@ void rank_db_end_sub_task(struct rank_db *load)
 
 	np_scan_close(sub_task->table.scan);
 	np_idmap_free(sub_task->kinds);
+	np_idmap_free(sub_task->link_numbers);
+	np_idmap_free(sub_task->transport_numbers);
 	np_idset_free(sub_task->measured);
 	np_comm_tasks_free(sub_task->ops);
 	np_vec_release(&sub_task->list);

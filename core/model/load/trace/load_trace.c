@@ -402,12 +402,12 @@ static int measure_sub_task(struct trace_load *load)
 	bool has_links = load->sub_tasks.count > 0;
 	int rc = has_links ? place_sub_task(load, &sub_task) : place_device_tasks(load, &sub_task);
 
+	load->rank->sizes_known = has_links;
 	if (rc == NP_OK && sub_task.list.count > 0)
 		rc = np_comm_tasks_measure(
 			load->rank, load->capture.strings, sub_task.list.item, sub_task.list.count,
 			(struct np_comm_tasks_form){ sub_task.has_master, has_links },
 			load->capture.err);
-	load->rank->sizes_known = has_links;
 	if (sub_task.orphans)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, load->capture.path,
 			    "trace", "%zu small tasks lie in no operator of their communicator",

@@ -532,6 +532,9 @@ static void links_are_labelled_by_their_type_and_local_ones_stay_on_their_rank(v
 		{ NP_LINK_ROCE, "ROCE" },
 		{ NP_LINK_SIO, "SIO" },
 		{ NP_LINK_HCCS_SW, "HCCS" },
+		{ NP_LINK_STANDARD_ROCE, "STANDARD_ROCE" },
+		{ NP_LINK_UB, "UB" },
+		{ NP_LINK_UBOE, "UBoE" },
 		{ 77, "SDMA" },
 	};
 	struct fixture *fixture = *state;
@@ -549,6 +552,59 @@ static void links_are_labelled_by_their_type_and_local_ones_stay_on_their_rank(v
 		assert_string_equal(np_strtab_text(fixture->strings, link->transport),
 				    links[i].label);
 	}
+}
+
+static void copies_over_ub_are_transfers_of_their_own_link(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t op = add_op(fixture, "hcom_allReduce__210_0_1", 0, 100);
+
+	add_copy(fixture, op, 1, 10, 30, 2000000, NP_LINK_UB, 0, 1)->transport = NP_TRANSPORT_UB;
+	measure(fixture);
+	assert_int_equal(fixture->rank->ops.item[op].transfer, 20);
+	assert_int_equal(find_link(fixture, NP_LINK_TOTAL, 0, 1)->bytes, 2000000);
+	assert_int_equal(fixture->rank->transfers.count, 1);
+	assert_string_equal(
+		np_strtab_text(fixture->strings, fixture->rank->transfers.item[0].transport), "UB");
+}
+
+static void transfers_of_unknown_size_have_no_bandwidth_but_take_time(void **state)
+{
+	static const int64_t sizes[] = { 0, NP_UNKNOWN };
+	struct fixture *fixture = *state;
+
+	fixture->rank->sizes_known = true;
+	for (size_t i = 0; i < NP_COUNT(sizes); i++) {
+		uint32_t op = add_op(fixture, "hcom_allReduce__210_0_1", (np_ns)i * 100,
+				     (np_ns)i * 100 + 100);
+
+		add_copy(fixture, op, 1, (np_ns)i * 100, (np_ns)i * 100 + 60, sizes[i],
+			 NP_LINK_HCCS, 0, 1);
+	}
+	measure(fixture);
+	assert_int_equal(fixture->rank->ops.item[0].transfer, 60);
+	assert_int_equal(fixture->rank->ops.item[1].transfer, 60);
+	assert_int_equal(fixture->rank->bands.count, 0);
+	assert_int_equal(fixture->rank->links.count, 0);
+	assert_int_equal(fixture->rank->transfers.count, 0);
+	assert_false(fixture->rank->sizes_known);
+	assert_int_equal(fixture->rank->notes.list.count, 1);
+	assert_non_null(strstr(fixture->rank->notes.list.item[0].reason, "2 of 2 transfers"));
+}
+
+static void a_known_size_stands_beside_one_that_is_not(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t op = add_op(fixture, "hcom_allReduce__210_0_1", 0, 200);
+
+	fixture->rank->sizes_known = true;
+	add_copy(fixture, op, 1, 0, 100, 0, NP_LINK_HCCS, 0, 1);
+	add_copy(fixture, op, 1, 100, 150, 4000000, NP_LINK_HCCS, 0, 1);
+	measure(fixture);
+	assert_true(fixture->rank->sizes_known);
+	assert_int_equal(fixture->rank->bands.item[0].bytes, 4000000);
+	assert_int_equal(fixture->rank->bands.item[0].time, 50);
+	assert_int_equal(find_link(fixture, NP_LINK_TOTAL, 0, 1)->time, 50);
 }
 
 static void a_task_without_a_source_is_none_of_a_link(void **state)
@@ -913,7 +969,7 @@ static int measure_in_little_memory(struct np_err *err)
 	assert_int_equal(setup(&state), 0);
 	fixture = state;
 	add_ops_on_a_link(fixture, (const np_ns[]){ 40, 10, 30, 20 }, 4);
-	add_task(fixture, 0, 1, NP_TASK_RDMA_PAYLOAD, 500, 510);
+	add_task(fixture, 0, 1, NP_TASK_RDMA_PAYLOAD, 500, 510)->bytes = 700;
 	for (int i = 0; i < 5; i++)
 		add_task(fixture, 0, 1, NP_TASK_OTHER, 510 + i, 520 + i);
 	np_fault_left = left;
@@ -963,6 +1019,9 @@ int main(void)
 		test(local_copies_are_in_no_transport),
 		test(a_transport_that_moved_nothing_in_no_time_has_no_row),
 		test(links_are_labelled_by_their_type_and_local_ones_stay_on_their_rank),
+		test(copies_over_ub_are_transfers_of_their_own_link),
+		test(transfers_of_unknown_size_have_no_bandwidth_but_take_time),
+		test(a_known_size_stands_beside_one_that_is_not),
 		test(a_task_without_a_source_is_none_of_a_link),
 		test(one_operator_is_top_middle_and_bottom),
 		test(of_two_operators_the_second_is_the_middle),
