@@ -21,3 +21,11 @@ behaviour 'likewise where nothing says what launched a task'
 run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds worker --seeds 3 --bare --floor 100
 expect_exit 0
 expect_stdout_has 'worker: 1 of 1 right'
+
+behaviour 'micro-batches of one type that differ by chance are as long as each other, also with few replicas'
+run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds sequence --seeds 10-11 --floor 100
+expect_exit 0
+
+behaviour 'messages that end together by chance do not cost a chain its messages'
+run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds worker --seeds 13 --bare --floor 100
+expect_exit 0

@@ -10,8 +10,11 @@
 /*
  * The mean over peers and steps of what lies between two operators is left with what few
  * of them differ by. Where many such stretches of a stage consist of kernels of one type
- * and differ by no more than chance, each is as many times the mean of all as it is near
- * to: every operator type at its mean.
+ * and differ by no more than chance, each is the mean of all, or as many times the mean as
+ * it is near to where chance does not explain that: every operator type at its mean. What a
+ * few cells of one stretch differ by says little about chance; all of them say more.
+ *
+ * A start that is at one end of a stretch here and at the other there bounds none.
  */
 
 /* Types that may make up a stretch, and of how much of it. */
@@ -25,6 +28,9 @@
 #define CHANCE 4
 #define NEAR   0.02
 
+/* How often starts that have no place in common are left out. */
+#define ROUNDS 4
+
 /* Starts that are this near to each other are at one place. */
 #define ONE_PLACE 200000.0
 
@@ -34,9 +40,11 @@ struct stretch {
 	double sum;
 	double squares;
 	double count;
+	double least;  /* in any cell */
 	double length; /* mean, then what is even */
-	double times;  /* the mean of its kind that it has */
-	size_t type;   /* SIZE_MAX: several */
+	double parts[TYPES];
+	double times[TYPES]; /* the mean of stretches of a type that the part is */
+	size_t type;         /* of the whole; SIZE_MAX: several */
 };
 
 struct pooling {
@@ -111,7 +119,9 @@ static int list_stretches(struct pooling *pooling)
 			stretch = np_vec_add(&pooling->list, bal->err);
 			if (!stretch)
 				return NP_E_NOMEM;
-			*stretch = (struct stretch){ .from = from, .to = row, .type = SIZE_MAX };
+			*stretch = (struct stretch){
+				.from = from, .to = row, .least = INFINITY, .type = SIZE_MAX
+			};
 			stretch->length = bal->even[row] - bal->even[from];
 		}
 		from = row;
@@ -139,13 +149,66 @@ static int see_cell(struct pooling *pooling, const struct bal_cell *cell)
 		stretch->sum += length;
 		stretch->squares += length * length;
 		stretch->count++;
+		stretch->least = fmin(stretch->least, length);
 	}
 	np_vec_release(&even.sums);
 	return rc;
 }
 
-/* Which stretches consist of this type? */
-static int see_type(struct pooling *pooling, uint32_t stage, size_t type)
+static int see_cells_of(struct pooling *pooling, uint32_t stage)
+{
+	const struct np_bal *bal = pooling->bal;
+	int rc = list_stretches(pooling);
+
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
+		if (bal->cells.item[i].stage == stage)
+			rc = see_cell(pooling, &bal->cells.item[i]);
+	}
+	return rc;
+}
+
+/* By how much a stretch differs from cell to cell. */
+static double spread_of(const struct stretch *stretch)
+{
+	double mean = stretch->sum / stretch->count;
+
+	return sqrt(fmax(stretch->squares / stretch->count - mean * mean, 0));
+}
+
+/*
+ * Starts that some cells have in another order: of the two the one is left out whose
+ * other side differs more as well. False if there are none.
+ */
+static bool leave_out(struct pooling *pooling)
+{
+	const struct stretch *list = pooling->list.item;
+	size_t count = pooling->list.count;
+	size_t kept = 0;
+	bool some = false;
+
+	for (size_t i = 0; i < count; i++) {
+		double before = i > 0 ? spread_of(&list[i - 1]) : 0;
+		double after = i + 1 < count ? spread_of(&list[i + 1]) : 0;
+		uint32_t out = after > before ? list[i].to : list[i].from;
+
+		if (list[i].least >= -ONE_PLACE)
+			continue;
+		some = true;
+		for (size_t j = 0; j < pooling->rows.count; j++) {
+			if (pooling->rows.item[j] == out)
+				pooling->rows.item[j] = NO_ROW;
+		}
+	}
+	for (size_t j = 0; j < pooling->rows.count; j++) {
+		if (pooling->rows.item[j] != NO_ROW)
+			pooling->rows.item[kept++] = pooling->rows.item[j];
+	}
+	pooling->rows.count = kept;
+	return some;
+}
+
+/* How much of each stretch is of this type? */
+static int see_type(struct pooling *pooling, uint32_t stage, size_t place, size_t type)
 {
 	struct np_bal *bal = pooling->bal;
 	double *weights = calloc(bal->types.count + 1, sizeof(*weights));
@@ -159,61 +222,95 @@ static int see_type(struct pooling *pooling, uint32_t stage, size_t type)
 	for (size_t i = 0; i < pooling->list.count && rc == NP_OK; i++) {
 		struct stretch *stretch = &pooling->list.item[i];
 
-		if (even[stretch->to] - even[stretch->from] >= PURE * stretch->length)
-			stretch->type = type;
+		stretch->parts[place] = even[stretch->to] - even[stretch->from];
+		if (stretch->parts[place] >= PURE * stretch->length)
+			stretch->type = place;
 	}
 	free(even);
 	free(weights);
 	return rc;
 }
 
-/* The middle length of stretches of a type; NaN for too few. */
-static double middle_length(const struct pooling *pooling, size_t type, double *values)
+/* What stretches of one type have in common. */
+struct pool_unit {
+	double length; /* the middle one; NaN for too few */
+	double spread; /* over all cells, about the mean of each stretch */
+};
+
+static struct pool_unit see_unit(const struct pooling *pooling, size_t type, double *values)
 {
+	double squares = 0;
 	size_t count = 0;
 
 	for (size_t i = 0; i < pooling->list.count; i++) {
-		if (pooling->list.item[i].type == type)
-			values[count++] = pooling->list.item[i].length;
+		const struct stretch *stretch = &pooling->list.item[i];
+
+		if (stretch->type != type)
+			continue;
+		squares += spread_of(stretch) * spread_of(stretch);
+		values[count++] = stretch->length;
 	}
-	return count >= FEWEST ? np_median(values, count) : (double)NAN;
+	if (count < FEWEST)
+		return (struct pool_unit){ .length = NAN };
+	return (struct pool_unit){ np_median(values, count), sqrt(squares / (double)count) };
 }
 
-static bool is_chance(const struct stretch *stretch, double unit)
+static bool is_chance(const struct stretch *stretch, double length, double expected,
+		      const struct pool_unit *unit)
 {
-	double mean = stretch->sum / stretch->count;
-	double spread = sqrt(fmax(stretch->squares / stretch->count - mean * mean, 0));
+	double error = fmax(spread_of(stretch), unit->spread) / sqrt(stretch->count);
 
-	return fabs(stretch->length - stretch->times * unit) <=
-	       CHANCE * spread / sqrt(stretch->count) + NEAR * unit;
+	return fabs(length - expected) <= CHANCE * error + NEAR * unit->length;
+}
+
+/* How many times the unit is this? 0: none. */
+static double times_of(const struct stretch *stretch, double length, const struct pool_unit *unit)
+{
+	double near = fmax(round(length / unit->length), 1);
+
+	if (is_chance(stretch, length, unit->length, unit))
+		return 1;
+	return is_chance(stretch, length, near * unit->length, unit) ? near : 0;
+}
+
+/* Is nearly all of it of types that are known? */
+static bool is_sum(const struct stretch *stretch)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < TYPES; i++)
+		sum += stretch->parts[i];
+	return sum >= PURE * stretch->length;
 }
 
 static void pool_type(struct pooling *pooling, size_t type, double *values)
 {
-	double unit = middle_length(pooling, type, values);
+	struct pool_unit unit = see_unit(pooling, type, values);
 	double sum = 0;
 	double times = 0;
 
-	if (!(unit > 0))
+	if (!(unit.length > 0))
 		return;
 	for (size_t i = 0; i < pooling->list.count; i++) {
 		struct stretch *stretch = &pooling->list.item[i];
+		double length = stretch->type == type ? stretch->length : stretch->parts[type];
 
-		if (stretch->type != type)
+		/* Of several types: parts that are there at all. */
+		if (stretch->type != type &&
+		    (stretch->type != SIZE_MAX || !is_sum(stretch) || length < unit.length / 2))
 			continue;
-		stretch->times = fmax(round(stretch->length / unit), 1);
-		if (!is_chance(stretch, unit)) {
-			stretch->times = 0;
-			continue;
+		stretch->times[type] = times_of(stretch, length, &unit);
+		if (stretch->times[type] > 0) {
+			sum += length;
+			times += stretch->times[type];
 		}
-		sum += stretch->length;
-		times += stretch->times;
 	}
 	for (size_t i = 0; i < pooling->list.count; i++) {
 		struct stretch *stretch = &pooling->list.item[i];
+		double length = stretch->type == type ? stretch->length : stretch->parts[type];
 
-		if (stretch->type == type && stretch->times > 0)
-			stretch->length = stretch->times * sum / times;
+		if (stretch->times[type] > 0)
+			stretch->length += stretch->times[type] * sum / times - length;
 	}
 }
 
@@ -246,24 +343,25 @@ static int pool_stage(struct pooling *pooling, uint32_t stage, const size_t *typ
 	int rc = list_rows(pooling, stage);
 
 	if (rc == NP_OK)
-		rc = list_stretches(pooling);
+		rc = see_cells_of(pooling, stage);
+	for (size_t i = 0; i < ROUNDS && rc == NP_OK && leave_out(pooling); i++)
+		rc = see_cells_of(pooling, stage);
 	if (rc < 0 || pooling->list.count < FEWEST)
 		return rc;
-	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
-		if (bal->cells.item[i].stage == stage)
-			rc = see_cell(pooling, &bal->cells.item[i]);
-	}
 	for (size_t i = 0; i < TYPES && rc == NP_OK; i++) {
 		if (types[i] != SIZE_MAX)
-			rc = see_type(pooling, stage, types[i]);
+			rc = see_type(pooling, stage, i, types[i]);
 	}
 	values = malloc((pooling->list.count + 1) * sizeof(*values));
 	if (rc == NP_OK && !values)
 		rc = np_fail_nomem(bal->err, "the balance of a run");
 	for (size_t i = 0; i < TYPES && rc == NP_OK; i++) {
 		if (types[i] != SIZE_MAX)
-			pool_type(pooling, types[i], values);
+			pool_type(pooling, i, values);
 	}
+	/* Those that bound none move as well. */
+	if (rc == NP_OK)
+		rc = list_rows(pooling, stage);
 	if (rc == NP_OK)
 		move_rows(pooling);
 	free(values);
