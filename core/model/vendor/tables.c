@@ -200,6 +200,15 @@ static const struct np_scan_column frequency_columns[FREQUENCY_COLUMNS] = {
 
 const struct vendor_table vendor_aicore_freq = TABLE("AICORE_FREQ", frequency_columns);
 
+static const struct np_scan_column overlap_columns[OVERLAP_COLUMNS] = {
+	[OVERLAP_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OVERLAP_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OVERLAP_TYPE] = { "type", NP_SCAN_INTEGER, NP_REQUIRED },
+	[OVERLAP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+const struct vendor_table vendor_overlap = TABLE("OVERLAP_ANALYSIS", overlap_columns);
+
 /* --- communication --------------------------------------------------------------------------- */
 
 static const struct np_scan_column op_columns[OP_COLUMNS] = {

@@ -247,6 +247,20 @@ enum {
 
 extern const struct vendor_table vendor_aicore_freq;
 
+/* OVERLAP_ANALYSIS: when the device did what, as the exporter found; disjoint by type. */
+enum {
+	OVERLAP_START,
+	OVERLAP_END,
+	OVERLAP_TYPE,
+	OVERLAP_DEVICE,
+	OVERLAP_COLUMNS,
+};
+
+/* The type of what computes; the others follow from it and the operators. */
+#define VENDOR_OVERLAP_COMPUTE 0
+
+extern const struct vendor_table vendor_overlap;
+
 /* --- communication --------------------------------------------------------------------------- */
 
 /* COMMUNICATION_OP */

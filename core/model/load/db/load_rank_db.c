@@ -224,13 +224,27 @@ static const char no_kernel[] = "tells of no kernel, though TASK has kernels";
 /* Is there nothing that says which tasks were kernels? */
 static bool knows_no_kernel(const struct rank_db *load)
 {
-	return load->ran_kernels && !load->has_kernels;
+	return load->ran_kernels && !load->has_kernels && !load->computing_given;
+}
+
+/* Whether kernels are known is known only at the end, when in parts much is measured already. */
+static int read_overlap(struct rank_db *load)
+{
+	bool give = knows_no_kernel(load);
+
+	if (give && load->capture.in_parts && np_db_has_rows(load->db, vendor_overlap.name))
+		return np_fail(load->err, NP_E_RANGE,
+			       "'%s': computing is known by OVERLAP_ANALYSIS",
+			       np_db_path(load->db));
+	return rank_db_read_overlap(load, give);
 }
 
 static int read_everything(struct rank_db *load)
 {
 	int rc = read_tables(load);
 
+	if (rc == NP_OK)
+		rc = read_overlap(load);
 	/* Empty tables are no better than missing ones. */
 	if (rc == NP_OK && load->capture.task_count == 0 && load->rank->ops.count == 0)
 		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s' holds no tasks", np_db_path(load->db));
@@ -328,6 +342,11 @@ static int see(struct rank_db *load)
 	rank->seen->launches = rank->ops.count > 0 || kernels * 2 < launches ? launches : 0;
 	if (kernels + rank->ops.count < launches)
 		rank->seen->launched = (double)(kernels + rank->ops.count) / (double)launches;
+	/* What the exporter found cannot be more than all kernels together took. */
+	if (kernels > 0 &&
+	    (double)load->kernel_time < NP_COVERAGE_WHOLE * (double)load->overlap_computing)
+		see_share(rank->seen, (size_t)load->kernel_time, (size_t)load->overlap_computing,
+			  "OVERLAP_ANALYSIS");
 	/* Without any operator there is no communication to look at, which is noted. */
 	if (rank->ops.count > 0)
 		see_share(rank->seen, sub_tasks, sub_tasks + load->sub_task.orphans,

@@ -98,7 +98,9 @@ struct rank_db {
 	np_ns kernel_time; /* Σ of them */
 	size_t kernels_without_task;
 	bool has_kernels;
-	bool ran_kernels; /* by the types of tasks */
+	bool ran_kernels;        /* by the types of tasks */
+	bool computing_given;    /* by OVERLAP_ANALYSIS */
+	np_ns overlap_computing; /* Σ in OVERLAP_ANALYSIS; 0 without it */
 	struct expert_kernels experts;
 	np_kernel_framework_op *framework_op; /* NULL: kernels are not summed */
 	struct kernel_gather *gather;         /* likewise */
@@ -185,6 +187,12 @@ void rank_db_end_sums(struct rank_db *load);
 
 /* rank_db_memory.c: MEMORY_RECORD, OP_MEMORY, NPU_OP_MEM, NPU_MEM, NPU_MODULE_MEM. */
 int rank_db_read_memory(struct rank_db *load) NP_MUST_USE;
+
+/*
+ * rank_db_overlap.c: OVERLAP_ANALYSIS. It says how much the device computed, which
+ * other tables are compared with; with `give`, also when, where nothing else does.
+ */
+int rank_db_read_overlap(struct rank_db *load, bool give) NP_MUST_USE;
 
 /* rank_db_samples.c: NETDEV_STATS, NIC, CPU_USAGE …; and tables and columns that nobody knows. */
 int rank_db_read_samples(struct rank_db *load) NP_MUST_USE;

@@ -98,7 +98,7 @@ static void every_table_fits_into_a_batch_and_has_no_column_twice(void **state)
 		&vendor_compute_task,   &vendor_schedule_task,    &vendor_task_pmu,
 		&vendor_aicore_freq,    &vendor_communication_op, &vendor_communication_task,
 		&vendor_memory_record,  &vendor_op_memory,        &vendor_npu_op_mem,
-		&vendor_npu_mem,        &vendor_npu_module_mem,
+		&vendor_npu_mem,        &vendor_npu_module_mem,   &vendor_overlap,
 	};
 
 	(void)state;

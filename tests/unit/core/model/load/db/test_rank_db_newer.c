@@ -170,6 +170,59 @@ static void sizes_of_zero_or_none_are_unknown(void **state)
 	}
 }
 
+/* --- OVERLAP_ANALYSIS ------------------------------------------------------------------------ */
+
+#define OVERLAP \
+	"CREATE TABLE OVERLAP_ANALYSIS(id INTEGER PRIMARY KEY, deviceId INTEGER, startNs INTEGER," \
+	" endNs INTEGER, type INTEGER);"
+
+static void computing_is_taken_from_the_overlap_where_no_kernel_is_known(void **state)
+{
+	with_run *run = NULL;
+	const struct np_step_time *time;
+
+	(void)state;
+	make_rank_db(0, OVERLAP "INSERT INTO OVERLAP_ANALYSIS VALUES(1, 4, 1150000, 1350000, 0),"
+				" (2, 4, 1800000, 1900000, 0), (3, 4, 1300000, 1700000, 1),"
+				" (4, 4, 2150000, 2250000, 0), (5, 4, 9, 3, 0);"
+				"DROP TABLE COMPUTE_TASK_INFO");
+	run = load();
+	assert_non_null(run->ranks[0]);
+	time = time_of(run, run->ranks[0], "10", 4);
+	assert_int_equal(time->computing, 300000);
+	assert_int_equal(time->communication_not_overlapped, 350000);
+	assert_int_equal(time->free, 100000);
+}
+
+static void kernels_that_are_fewer_than_the_overlap_are_partial(void **state)
+{
+	with_run *run = NULL;
+	with_run *whole = NULL;
+
+	(void)state;
+	make_rank_db(0, OVERLAP "INSERT INTO OVERLAP_ANALYSIS VALUES(1, 4, 1150000, 1350000, 0),"
+				" (2, 4, 1800000, 1900000, 0), (4, 4, 2150000, 2250000, 0)");
+	whole = load();
+	assert_int_equal(whole->ranks[0]->coverage.count, 0);
+	run_sql(rank_db(0), "INSERT INTO OVERLAP_ANALYSIS VALUES(5, 4, 2600000, 2900000, 0)");
+	run = load();
+	assert_int_equal(run->ranks[0]->coverage.count, 1);
+	assert_string_equal(np_run_text(run, run->ranks[0]->coverage.item[0].against),
+			    "OVERLAP_ANALYSIS");
+}
+
+static void a_damaged_overlap_costs_nothing_else(void **state)
+{
+	with_run *run = NULL;
+
+	(void)state;
+	make_rank_db(0, "CREATE TABLE OVERLAP_ANALYSIS(id INTEGER);"
+			"INSERT INTO OVERLAP_ANALYSIS VALUES(1)");
+	run = load();
+	assert_known_steps(run, run->ranks[0]);
+	assert_noted(&run->notes, NP_NOTE_WARNING, "OVERLAP_ANALYSIS", "nothing else needs it");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +234,9 @@ int main(void)
 		with_fixture(link_types_are_those_that_the_database_names),
 		with_fixture(names_of_links_that_are_damaged_leave_the_usual_numbers),
 		with_fixture(sizes_of_zero_or_none_are_unknown),
+		with_fixture(computing_is_taken_from_the_overlap_where_no_kernel_is_known),
+		with_fixture(kernels_that_are_fewer_than_the_overlap_are_partial),
+		with_fixture(a_damaged_overlap_costs_nothing_else),
 	};
 
 	return cmocka_run_group_tests_name("rank_db_newer", tests, NULL, NULL);

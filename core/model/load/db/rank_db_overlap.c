@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the exporter found of computing and communication: a check of other tables, or in their
+ * place. */
+#include "rank_db.h"
+
+static int take_interval(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[OVERLAP_START].integer[row];
+	np_ns end = batch->column[OVERLAP_END].integer[row];
+	int64_t type = batch->column[OVERLAP_TYPE].integer[row];
+
+	if (!vendor_time_ok(start, end))
+		return NP_OK;
+	if (type != VENDOR_OVERLAP_COMPUTE)
+		return NP_OK;
+	/* They are disjoint: more than the longest capture is damage. */
+	if (load->overlap_computing < NP_LONGEST_NS)
+		load->overlap_computing += end - start;
+	if (!load->computing_given)
+		return NP_OK;
+	return capture_add_computing(&load->capture, start, end);
+}
+
+int rank_db_read_overlap(struct rank_db *load, bool give)
+{
+	static const struct vendor_pick intervals = { &vendor_overlap, 0, 0 };
+	int rc;
+
+	/* Spans that are given are of one device. */
+	load->computing_given = give && load->capture.devices.count == 1 &&
+				np_db_has_rows(load->db, vendor_overlap.name);
+	rc = rank_db_each(load, &intervals, take_interval);
+	if (rc < 0 && rc != NP_E_NOMEM && !load->computing_given) {
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
+			    np_db_path(load->db), vendor_overlap.name, "%s; nothing else needs it",
+			    load->err->text);
+		*load->err = NP_ERR_INIT;
+		load->overlap_computing = 0;
+		return NP_OK;
+	}
+	if (load->overlap_computing == 0)
+		load->computing_given = false;
+	return rc;
+}
