@@ -2,6 +2,8 @@
 /* The order in which a loaded run is measured: every measure once, each from those before it. */
 #include "npuprof/analysis.h"
 
+#include "short_captures.h"
+
 #include "npuprof/align.h"
 #include "npuprof/notes.h"
 #include "npuprof/run.h"
@@ -250,6 +252,8 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 		note_assumed(analysis);
 	if (rc == NP_OK)
 		rc = align(analysis, manifest, threads, err);
+	if (rc == NP_OK)
+		rc = short_captures_find(run, analysis->cluster, analysis->align, err);
 	if (rc == NP_OK)
 		rc = measure(analysis, threads, err);
 	if (rc == NP_OK)

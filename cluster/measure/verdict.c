@@ -2,6 +2,7 @@
 /* The verdict on a run: what is named, what that rests on, and where none can be given. */
 #include "npuprof/verdict.h"
 
+#include "short_captures.h"
 #include "verdict_checks.h"
 #include "verdict_text.h"
 
@@ -245,13 +246,30 @@ static void put_partial(struct np_buf *buf, const struct np_run *run)
 			      count - MOST_NAMED == 1 ? "" : "s");
 }
 
+/*
+ * Is there a rank whose capture ends before its steps do? Others seem to do more than it
+ * and to wait less: no comparison of steps can be trusted.
+ */
+static bool is_one_short(const struct np_run *run)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		const struct np_file_coverage *each = rank ? np_rank_withheld(rank) : NULL;
+
+		if (each && short_captures_is_it(run, each))
+			return true;
+	}
+	return false;
+}
+
 /* Nothing is said against a rank whose files are partial, nor on grounds of it. */
 static int withhold(const struct np_analysis *analysis, struct np_verdict *verdict,
 		    struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf partial = NP_BUF_INIT;
 	bool stays = verdict->kind == NP_VERDICT_REPAIR &&
-		     rests_on_whole_ranks(analysis->run, &verdict->fix);
+		     rests_on_whole_ranks(analysis->run, &verdict->fix) &&
+		     !is_one_short(analysis->run);
 	int rc;
 
 	put_partial(&partial, analysis->run);

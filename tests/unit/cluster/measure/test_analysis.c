@@ -47,6 +47,59 @@ static void a_slow_rank_is_named_and_explained(void **state)
 	assert_int_equal(analysis->order.ranks[0], 2);
 }
 
+/* The capture of a rank, by what other ranks have; NULL for one that is whole. */
+static const struct np_file_coverage *short_capture(const struct np_analysis *analysis, int32_t id)
+{
+	const struct np_file_coverage *each = np_rank_withheld(np_run_rank(analysis->run, id));
+	const char *against = each ? np_run_text(analysis->run, each->against) : NULL;
+
+	return against && strcmp(against, "other ranks") == 0 ? each : NULL;
+}
+
+static void a_capture_that_ends_within_a_step_is_partial_by_what_other_ranks_have(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "4", "--steps", "4", "--truncate", "1:0.62");
+	const struct np_file_coverage *found = short_capture(analysis, 1);
+
+	(void)state;
+	/* Two steps and a part of the third. */
+	assert_non_null(found);
+	assert_true(found->share > 0.6 && found->share < 0.98);
+	for (int32_t i = 0; i < 4; i++)
+		assert_true(i == 1 || !short_capture(analysis, i));
+	assert_int_equal(analysis->verdict.kind, NP_VERDICT_WITHHELD);
+	assert_int_equal(np_notes_count(&analysis->run->notes, NP_NOTE_SKIPPED), 1);
+}
+
+static void nobody_is_named_beside_a_short_capture(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "4", "--steps", "4", "--truncate", "1:0.62",
+					  "--slow-rank", "2:1.5");
+
+	(void)state;
+	assert_non_null(short_capture(analysis, 1));
+	assert_int_equal(analysis->verdict.kind, NP_VERDICT_WITHHELD);
+	assert_int_equal(analysis->verdict.named, UINT32_MAX);
+}
+
+static void a_capture_of_fewer_steps_is_not_short(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "4", "--steps", "4", "--truncate", "1:0.5");
+
+	(void)state;
+	assert_null(short_capture(analysis, 1));
+	assert_int_equal(analysis->verdict.kind, NP_VERDICT_NONE);
+	assert_int_equal(np_notes_count(&analysis->run->notes, NP_NOTE_WARNING), 1);
+}
+
+static void a_capture_with_lost_records_is_not_short(void **state)
+{
+	with_analysis *analysis = ANALYSE("--ranks", "4", "--steps", "4", "--drop-ops", "1:0.1");
+
+	(void)state;
+	assert_null(short_capture(analysis, 1));
+}
+
 static void explanations_are_those_of_the_order_with_waiters(void **state)
 {
 	with_analysis *analysis = ANALYSE("--ranks", "4", "--slow-rank", "1:1.5");
@@ -196,6 +249,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_FILES(a_slow_rank_is_named_and_explained),
+		ON_FILES(a_capture_that_ends_within_a_step_is_partial_by_what_other_ranks_have),
+		ON_FILES(nobody_is_named_beside_a_short_capture),
+		ON_FILES(a_capture_of_fewer_steps_is_not_short),
+		ON_FILES(a_capture_with_lost_records_is_not_short),
 		ON_FILES(explanations_are_those_of_the_order_with_waiters),
 		ON_FILES(found_peers_are_a_result_and_not_a_change_of_the_run),
 		ON_FILES(what_is_missing_is_known_with_its_switch),
