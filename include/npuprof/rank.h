@@ -393,7 +393,9 @@ struct np_rank {
 	enum np_source step_source;
 	enum np_source comm_source;
 	enum np_source exposed_source; /* of what computing hides of communication */
-	bool sizes_known; /* false at Level0: bytes of links and bandwidth were not recorded */
+	bool sizes_known;      /* false at Level0: bytes of links and bandwidth were not recorded */
+	int64_t collections;   /* of garbage that were recorded: long ones, if asked for */
+	np_ns collection_time; /* Σ */
 
 	/* Arrays live in the arena, but for the vectors. */
 	struct np_arena *arena;

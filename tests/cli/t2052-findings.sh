@@ -36,6 +36,25 @@ expect_equal 'none' "$(ask "SELECT @j ->> '\$.verdict.kind'")"
 behaviour 'pauses of hosts that are not aligned over ranks are named'
 cluster gc-unaligned:1
 expect_equal 'unaligned pauses' "$(ask "SELECT f.value ->> 'what' FROM json_each(@j, '\$.job_findings') f")"
+expect_stdout_says 'garbage collection recorded:' 'let all ranks collect in the same step'
+recorded=$(for each in "$work"/made/run/*/ASCEND_PROFILER_OUTPUT/*profiler_*.db; do
+	sqlite3 "$each" 'SELECT count(*) FROM GC_RECORD'
+done | awk '$1 > 0 { n += $1 } END { print n }')
+said=$(ask "SELECT f.value ->> 'detail' FROM json_each(@j, '\$.job_findings') f")
+expect 'of the collections that were recorded, those of ranks that paused are counted' \
+	awk -v said="$said" -v all="$recorded" 'BEGIN { match(said, /recorded: [0-9]+/); n = substr(said, RSTART + 10, RLENGTH - 10) + 0; exit !(n > 0 && n <= all) }'
+run "$npuprof" cluster -q -f json -d "$work/made/run" -o "$work/out" --cache "$work/cache"
+run "$npuprof" cluster -q -f json -d "$work/made/run" -o "$work/out" --cache "$work/cache"
+expect_stdout_has "${said:0:60}" 'garbage collection recorded:'
+run python3 "$NPUPROF_SOURCE/tools/sweep/field.py" --make gc-unaligned:1 "$work/text" --form text
+run "$npuprof" cluster -q -f json -d "$work/text/run" -o "$work/out"
+expect_stdout_has "$(sed -n 's/.*\(garbage collection recorded: [0-9]* slices\).*/\1/p' <<<"$said")"
+
+behaviour 'where no collection was recorded, it is something to look for'
+for each in "$work"/made/run/*/ASCEND_PROFILER_OUTPUT/*profiler_*.db; do
+	sqlite3 "$each" 'DELETE FROM GC_RECORD'
+done
+run "$npuprof" cluster -q -d "$work/made/run" -o "$work/out"
 expect_stdout_says 'look for garbage'
 
 behaviour 'the excess of a straggler is growing, or periodic, and the verdict says so'

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is strange about a job: a first step that warms up, pauses of hosts that do not agree. */
 #include "npuprof/job_findings.h"
+#include "npuprof/ranges.h"
 
 #include "findings_parts.h"
 
@@ -199,6 +200,39 @@ static bool is_habit(const struct pauses *pauses, size_t ranks)
 	       (double)pauses->most <= PAUSE_MOST * (double)pauses->count;
 }
 
+/* What was recorded of garbage collections is evidence; that nothing was is none. */
+static int add_collections(const struct np_run *run, const struct pauses *pauses,
+			   struct np_buf *text, struct np_err *err)
+{
+	int64_t *ranks = malloc((run->sources.count + 1) * sizeof(*ranks));
+	int64_t count = 0;
+	np_ns time = 0;
+	size_t used = 0;
+
+	if (!ranks)
+		return np_fail_nomem(err, "what is strange about a job");
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (pauses->of_rank[i] == 0 || run->ranks[i]->collections == 0)
+			continue;
+		count += run->ranks[i]->collections;
+		time += run->ranks[i]->collection_time;
+		ranks[used++] = run->ranks[i]->id;
+	}
+	if (used > 0) {
+		np_buf_printf(text, "; garbage collection recorded: %lld slice%s, ",
+			      (long long)count, count == 1 ? "" : "s");
+		np_text_duration(text, time);
+		np_buf_printf(text, " on rank%s ", used == 1 ? "" : "s");
+		np_ranges_format(text, ranks, used);
+		np_buf_add(text, ": let all ranks collect in the same step");
+	} else {
+		np_buf_add(text, ": look for garbage collection, and let all ranks collect in the"
+				 " same step");
+	}
+	free(ranks);
+	return np_buf_check(text, err);
+}
+
 static int add_pauses(const struct np_replay *replay, const struct pauses *pauses,
 		      struct np_job_findings *findings, struct np_err *err)
 {
@@ -214,8 +248,10 @@ static int add_pauses(const struct np_replay *replay, const struct pauses *pause
 	np_text_duration(&text, (np_ns)pauses->longest);
 	np_buf_add(&text, " and ");
 	np_text_duration(&text, (np_ns)pauses->sum);
-	np_buf_add(&text, " in all, each in steps of its own, not aligned over ranks: look for"
-			  " garbage collection, and let all ranks collect in the same step");
+	np_buf_add(&text, " in all, each in steps of its own, not aligned over ranks");
+	rc = add_collections(run, pauses, &text, err);
+	if (rc < 0)
+		return rc;
 	finding = findings_add(findings, NP_JOB_PAUSES, &text, err);
 	if (!finding)
 		return NP_E_NOMEM;

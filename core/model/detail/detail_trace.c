@@ -454,13 +454,6 @@ static int take_lane(struct detail_trace *trace, const struct trace_lane *lane,
 	return NP_OK;
 }
 
-/* "GC": torch_npu gives collections a category as it does all that the host did, on a lane of
- * theirs. */
-static bool is_gc(const struct np_trace_event *event)
-{
-	return event->cat.length == 2 && strncasecmp(event->cat.bytes, "gc", 2) == 0;
-}
-
 static int take_slice(struct detail_trace *trace, const struct np_trace_event *event)
 {
 	const struct trace_lane *lane;
@@ -468,7 +461,7 @@ static int take_slice(struct detail_trace *trace, const struct np_trace_event *e
 	if (event->ts_ns == NP_UNKNOWN ||
 	    !detail_time_ok(trace->load, event->ts_ns, np_trace_end(event)))
 		return NP_OK;
-	if (is_gc(event))
+	if (trace_is_collection(event))
 		return take_gc(trace, event);
 	if (event->cat.length > 0)
 		return take_framework(trace, event);

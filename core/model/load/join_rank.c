@@ -572,6 +572,10 @@ static void adopt_metadata(struct np_rank *rank, struct np_rank *fresh)
 		TAKE(rank->kernels, fresh->kernels);
 	if (rank->calls.count == 0)
 		TAKE(rank->calls, fresh->calls);
+	if (rank->collections == 0) {
+		rank->collections = fresh->collections;
+		rank->collection_time = fresh->collection_time;
+	}
 	if (rank->memory.count == 0) {
 		TAKE(rank->memory, fresh->memory);
 		TAKE(rank->memory_steps, fresh->memory_steps);

@@ -43,7 +43,7 @@ KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
 KNOWS(np_counter, 40);
 KNOWS(np_unknown, 8);
-KNOWS(np_rank, 712);
+KNOWS(np_rank, 728);
 KNOWS(np_kernel_sort, 36);
 KNOWS(np_kernel_sum, 64);
 KNOWS(np_kernel_sums, 64);
@@ -268,6 +268,8 @@ static const struct summary_field rank_fields[] = {
 	FIELD(np_rank, comm_source, U32, SOURCE),
 	FIELD(np_rank, exposed_source, U32, SOURCE),
 	FIELD(np_rank, sizes_known, BOOL, ANY),
+	FIELD(np_rank, collections, I64, ANY),
+	FIELD(np_rank, collection_time, I64, TIME),
 };
 
 #define TABLE(member, row, fields_) \

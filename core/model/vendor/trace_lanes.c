@@ -81,6 +81,11 @@ int64_t trace_lanes_device(const struct trace_lanes *lanes)
 	return count == 1 ? device : NP_UNKNOWN;
 }
 
+bool trace_is_collection(const struct np_trace_event *event)
+{
+	return event->cat.length == 2 && strncasecmp(event->cat.bytes, "gc", 2) == 0;
+}
+
 bool trace_is_frequency(const struct trace_lane *lane, const struct np_trace_event *event)
 {
 	/* "AI Core Freq", and " Die 0" behind it where there are several. */

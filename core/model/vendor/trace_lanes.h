@@ -59,6 +59,9 @@ const struct trace_lane *trace_lanes_find(const struct trace_lanes *lanes, int64
 /* The device of the one lane of hardware; NP_UNKNOWN where there is another number of them. */
 int64_t trace_lanes_device(const struct trace_lanes *lanes);
 
+/* Is it a collection of garbage? It has a category as all that the host did, whatever its lane. */
+bool trace_is_collection(const struct np_trace_event *event);
+
 /* Is a counter the frequency of the AI cores? By its lane, which may be NULL, or by its name. */
 bool trace_is_frequency(const struct trace_lane *lane, const struct np_trace_event *event);
 

@@ -150,6 +150,20 @@ static int read_modules(struct rank_db *load)
 	return rc;
 }
 
+/* --- garbage --------------------------------------------------------------------------------- */
+
+static int take_collection(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[GC_START].integer[row];
+	np_ns end = batch->column[GC_END].integer[row];
+
+	if (!vendor_time_ok(start, end))
+		return NP_OK;
+	load->rank->collections++;
+	load->rank->collection_time += end - start;
+	return NP_OK;
+}
+
 /* --- all ------------------------------------------------------------------------------------- */
 
 int rank_db_read_memory(struct rank_db *load)
@@ -178,8 +192,13 @@ int rank_db_read_memory(struct rank_db *load)
 		&vendor_npu_mem,
 		VENDOR_BIT(PROCESS_TIME) | VENDOR_BIT(PROCESS_TYPE) | VENDOR_BIT(PROCESS_HBM), 0
 	};
+	static const struct vendor_pick garbage = { &vendor_gc_record,
+						    VENDOR_BIT(GC_START) | VENDOR_BIT(GC_END), 0 };
 	const struct np_strtab *strings = load->strings;
 	int rc = each(load, &records, take_record);
+
+	if (rc == NP_OK && np_db_has_rows(load->db, vendor_gc_record.name))
+		rc = each(load, &garbage, take_collection);
 
 	if (rc == NP_OK && !memory_knows(load->rank, strings, MEMORY_PTA))
 		rc = each(load, &operators, take_operator);

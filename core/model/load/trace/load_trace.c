@@ -34,6 +34,8 @@ static void forget_events(struct trace_load *load)
 	load->computing.count = 0;
 	load->communication.count = 0;
 	load->unknown_lanes = false;
+	load->rank->collections = 0;
+	load->rank->collection_time = 0;
 }
 
 static void end(struct trace_load *load)

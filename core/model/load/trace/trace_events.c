@@ -219,12 +219,25 @@ static int take_communication(struct trace_load *load, const struct trace_lane *
 
 /* --- the pass -------------------------------------------------------------------------------- */
 
+static int take_collection(struct trace_load *load, const struct np_trace_event *event)
+{
+	np_ns end = np_trace_end(event);
+
+	if (!vendor_time_ok(event->ts_ns, end))
+		return NP_OK;
+	load->rank->collections++;
+	load->rank->collection_time += end - event->ts_ns;
+	return NP_OK;
+}
+
 static int take_slice(struct trace_load *load, const struct np_trace_event *event)
 {
 	const struct trace_lane *lane;
 
 	if (event->ts_ns == NP_UNKNOWN)
 		return NP_OK;
+	if (trace_is_collection(event))
+		return take_collection(load, event);
 	/* Events of the framework have a category; its lane need not be known. */
 	if (event->cat.length > 0 && vendor_loads_data(event->name.bytes, event->name.length)) {
 		int rc = capture_add_loading(&load->capture, event->ts_ns, np_trace_end(event));
@@ -250,8 +263,9 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 		return take_communication(load, lane, event);
 	case TRACE_LANE_OVERLAP:
 		return take_overlap(load, event);
-	case TRACE_LANE_FREQUENCY:
 	case TRACE_LANE_GC:
+		return take_collection(load, event);
+	case TRACE_LANE_FREQUENCY:
 	case TRACE_LANE_MARKS:
 	case TRACE_LANE_OTHER:
 		break;

@@ -155,6 +155,29 @@ static void pauses_in_different_steps_are_not_aligned(void **state)
 	np_job_findings_release(&findings);
 }
 
+/* What was recorded of collections is said, of the ranks that paused alone. */
+static void collections_are_evidence_of_pauses(void **state)
+{
+	struct plan plan = even;
+	struct np_job_findings findings = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	for (int step = 0; step < 3; step++)
+		plan.idle[step][step] = 5;
+	with_run *run = make(&plan);
+	for (int id = 0; id < RANKS_USED; id++) {
+		run->ranks[id]->collections = id == 1 ? 0 : 2;
+		run->ranks[id]->collection_time = id == 1 ? 0 : 5 * MS;
+	}
+	with_replay it = replayed_build(run);
+	assert_ok(np_job_findings_measure(it.replay, &findings, &err), err);
+	assert_int_equal(findings.list.count, 1);
+	assert_non_null(strstr(findings.list.item[0].detail,
+			       "garbage collection recorded: 4 slices, 10.0 ms on ranks 0,2"));
+	np_job_findings_release(&findings);
+}
+
 /* One host that pauses in every step is late, and no habit of all. */
 static void one_late_host_is_no_habit(void **state)
 {
@@ -177,6 +200,7 @@ int main(void)
 		cmocka_unit_test(ranks_that_go_on_together_waited_for_what_was_not_recorded),
 		cmocka_unit_test(a_slow_rank_is_no_unrecorded_wait),
 		cmocka_unit_test(pauses_in_different_steps_are_not_aligned),
+		cmocka_unit_test(collections_are_evidence_of_pauses),
 		cmocka_unit_test(one_late_host_is_no_habit),
 	};
 
