@@ -503,6 +503,44 @@ static size_t jumps_by_position(const struct align_matching *match, const struct
 	return found;
 }
 
+static np_str step_at(const struct align_matching *match, const struct align_lane *lane, size_t i)
+{
+	return align_step_of(match, lane, align_op_of(match, lane, i));
+}
+
+/*
+ * Sends into buffers end when they will, and receives when they are wanted: their ends jump
+ * in most steps, which nothing that was lost does. Then messages that are as many in every
+ * step are told by their position: they do not overtake each other.
+ */
+static bool is_buffered(const struct align_matching *match, const struct align_lane *lane)
+{
+	const struct align_lane *reference = match->reference;
+	size_t steps = 0;
+	size_t jumping = 0;
+	bool jumped = false;
+
+	for (size_t i = 0; i < lane->count; i++) {
+		np_str step = step_at(match, lane, i);
+
+		if (step == NP_STR_NONE || step != step_at(match, reference, i))
+			return false;
+		if (i == 0 || step != step_at(match, lane, i - 1)) {
+			steps++;
+			jumped = false;
+			continue;
+		}
+		if (!jumped &&
+		    jumps(align_op_of(match, lane, i - 1)->end, align_op_of(match, lane, i)->end,
+			  align_op_of(match, reference, i - 1)->end,
+			  align_op_of(match, reference, i)->end)) {
+			jumped = true;
+			jumping++;
+		}
+	}
+	return steps > 1 && jumping * 2 > steps;
+}
+
 static size_t jumps_by_place(const struct align_matching *match, const struct align_lane *lane,
 			     const struct align_item *item, size_t *ret_matched)
 {
@@ -568,7 +606,7 @@ static int place_lanes(struct align_matching *match)
 		if (lane->types == reference->types && lane->count == reference->count) {
 			match->unequal |= lane->sizes != reference->sizes;
 			limit = jumps_by_position(match, lane);
-			if (limit == 0)
+			if (limit == 0 || (match->messages && is_buffered(match, lane)))
 				continue;
 		}
 		rc = align_lane(match, lane, limit);

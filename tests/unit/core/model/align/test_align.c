@@ -233,6 +233,48 @@ static void a_send_is_matched_with_the_receive_of_its_peer(void **state)
 	}
 }
 
+/* Sends 2 ms after each other at first and then every 10 ms; whoever receives is slow. */
+static void sends_into_buffers_are_matched_by_their_order_in_the_step(void **state)
+{
+	static const char *const steps[] = { "3", "4", "5" };
+	static const np_ns sent[] = { 6400000, 8800000, 20900000, 31500000, 42000000, 52500000 };
+	static const np_ns got[] = { 6600000, 17200000, 27700000, 38300000, 48800000, 59300000 };
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct np_rank *rank = add_rank(run, id, true);
+		uint32_t group = add_group(run, rank, 7, "pp", LIST(0, 1));
+
+		for (uint32_t i = 0; i < NP_COUNT(steps); i++) {
+			uint32_t step = add_step(run, rank, steps[i]);
+
+			for (size_t j = 0; j < NP_COUNT(sent); j++) {
+				np_ns end = (id == 0 ? sent[j] : got[j]) + 85000000 * (np_ns)i;
+
+				add_timed(run, rank, group,
+					  id == 0 ? "hcom_send_" : "hcom_receive_", end)
+					->step = step;
+			}
+		}
+	}
+	{
+		with_align *align = aligned(run);
+
+		assert_whole(align);
+		assert_int_equal(align->instances.count, 18);
+		for (size_t i = 0; i < 18; i++) {
+			uint32_t first = align->instances.item[i].first;
+
+			assert_int_equal(align->instances.item[i].count, 2);
+			assert_int_equal(np_align_op(align, first)->end,
+					 sent[i % 6] + 85000000 * (np_ns)(i / 6));
+			assert_int_equal(np_align_op(align, first + 1)->end,
+					 got[i % 6] + 85000000 * (np_ns)(i / 6));
+		}
+	}
+}
+
 static void of_two_members_the_other_one_is_the_peer(void **state)
 {
 	with_run *run = np_run_new();
@@ -883,6 +925,7 @@ int main(void)
 		cmocka_unit_test(an_operator_without_partners_is_an_instance_of_one),
 		cmocka_unit_test(a_run_without_operators_has_no_instances),
 		cmocka_unit_test(a_send_is_matched_with_the_receive_of_its_peer),
+		cmocka_unit_test(sends_into_buffers_are_matched_by_their_order_in_the_step),
 		cmocka_unit_test(of_two_members_the_other_one_is_the_peer),
 		cmocka_unit_test(batches_with_several_ranks_are_matched_by_position),
 		cmocka_unit_test(a_message_to_nobody_in_particular_stays_alone),
