@@ -23,8 +23,15 @@ def _said(cluster):
     return f"{verdict.get('reason') or ''} {verdict.get('text') or ''} {findings}".lower()
 
 
+def _costs_nothing(truth):
+    """A fault whose cost cannot be told from none, for others wait longer anyway, need not be named."""
+    return truth["saved_ns"] <= GAIN_OF_STEP * truth["step_ns"]
+
+
 def _named(truth, cluster):
     verdict = _verdict(cluster)
+    if _costs_nothing(truth) and verdict["kind"] == "none":
+        return True
     for each in truth["accept"]:
         if each["kind"] == "none" and verdict["kind"] in ("host-gaps", "between") and (
             verdict["recovered_ns"] or 0
@@ -118,7 +125,7 @@ def judge(truth, cluster, whatif, status):
     """[(name, right, found)] for the answers of `cluster` and `whatif`, and the exit status of `cluster`."""
     verdict = _verdict(cluster)
     out = [("verdict", _named(truth, cluster), f"{verdict['kind']} {verdict['what'] or ''}".strip())]
-    if truth["cause"]:
+    if truth["cause"] and not (_costs_nothing(truth) and verdict["kind"] == "none"):
         cause = _cause(truth, cluster)
         out.append(("cause", cause in truth["cause"], cause))
     if truth["judge_gain"] and truth["accept"][0]["kind"] != "none":
