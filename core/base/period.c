@@ -37,7 +37,7 @@ struct occurrences {
 	size_t count;
 };
 
-struct sequence {
+struct signatures {
 	const uint32_t *signatures;
 	size_t count;
 	size_t *place;            /* of members, by signature, ascending */
@@ -47,7 +47,7 @@ struct sequence {
 };
 
 /* A lag at which a signature recurs regularly. */
-struct candidate {
+struct period_candidate {
 	size_t lag;
 	size_t anchor; /* kind */
 	size_t lost;   /* kinds that do not recur at it */
@@ -62,15 +62,15 @@ struct cuts {
 
 /* --- signatures ------------------------------------------------------------------------------ */
 
-struct member {
+struct occurrence {
 	uint32_t signature;
 	size_t place;
 };
 
 static int by_signature(const void *left, const void *right)
 {
-	const struct member *a = left;
-	const struct member *b = right;
+	const struct occurrence *a = left;
+	const struct occurrence *b = right;
 
 	return a->signature != b->signature ? np_order(a->signature, b->signature)
 					    : (a->place > b->place) - (a->place < b->place);
@@ -86,10 +86,10 @@ static int by_count(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-static int index_members(struct sequence *sequence)
+static int index_members(struct signatures *sequence)
 {
 	size_t count = sequence->count;
-	struct member *members = malloc((count + 1) * sizeof(*members));
+	struct occurrence *members = malloc((count + 1) * sizeof(*members));
 
 	sequence->place = malloc((count + 1) * sizeof(*sequence->place));
 	sequence->kind = malloc((count + 1) * sizeof(*sequence->kind));
@@ -98,7 +98,7 @@ static int index_members(struct sequence *sequence)
 		return np_fail_nomem(sequence->err, "a sequence");
 	}
 	for (size_t i = 0; i < count; i++)
-		members[i] = (struct member){ sequence->signatures[i], i };
+		members[i] = (struct occurrence){ sequence->signatures[i], i };
 	qsort(members, count, sizeof(*members), by_signature);
 	for (size_t i = 0; i < count; i++) {
 		sequence->place[i] = members[i].place;
@@ -112,7 +112,7 @@ static int index_members(struct sequence *sequence)
 	return NP_OK;
 }
 
-static void release_sequence(struct sequence *sequence)
+static void release_sequence(struct signatures *sequence)
 {
 	free(sequence->place);
 	free(sequence->kind);
@@ -124,7 +124,7 @@ static size_t difference(size_t a, size_t b)
 }
 
 /* The occurrence nearest to `wanted`; SIZE_MAX where it is farther than `reach`. */
-static size_t nearest(const struct sequence *sequence, const struct occurrences *kind,
+static size_t nearest(const struct signatures *sequence, const struct occurrences *kind,
 		      size_t wanted, size_t reach)
 {
 	const size_t *place = &sequence->place[kind->first];
@@ -162,7 +162,7 @@ static size_t slack(size_t lag, size_t part)
 }
 
 /* The median of the gaps from an occurrence to the `stride`-th after it; 0 if they differ. */
-static size_t regular_lag(const struct sequence *sequence, const struct occurrences *kind,
+static size_t regular_lag(const struct signatures *sequence, const struct occurrences *kind,
 			  size_t stride, size_t *gaps)
 {
 	const size_t *place = &sequence->place[kind->first];
@@ -180,15 +180,15 @@ static size_t regular_lag(const struct sequence *sequence, const struct occurren
 }
 
 struct candidates {
-	struct candidate *item;
+	struct period_candidate *item;
 	size_t count;
 	size_t capacity;
 };
 
-static int add_candidate(const struct sequence *sequence, struct candidates *list, size_t lag,
+static int add_candidate(const struct signatures *sequence, struct candidates *list, size_t lag,
 			 size_t anchor)
 {
-	struct candidate *slot;
+	struct period_candidate *slot;
 
 	for (size_t i = 0; i < list->count; i++) {
 		if (difference(list->item[i].lag, lag) <= lag / 50)
@@ -199,11 +199,11 @@ static int add_candidate(const struct sequence *sequence, struct candidates *lis
 	slot = np_vec_add(list, sequence->err);
 	if (!slot)
 		return NP_E_NOMEM;
-	*slot = (struct candidate){ .lag = lag, .anchor = anchor };
+	*slot = (struct period_candidate){ .lag = lag, .anchor = anchor };
 	return NP_OK;
 }
 
-static int propose(const struct sequence *sequence, struct candidates *list)
+static int propose(const struct signatures *sequence, struct candidates *list)
 {
 	size_t *gaps = malloc(MOST_GAPS * sizeof(*gaps));
 	size_t anchors = 0;
@@ -229,7 +229,7 @@ static int propose(const struct sequence *sequence, struct candidates *list)
 
 /* --- what recurs ----------------------------------------------------------------------------- */
 
-static int add_cut(const struct sequence *sequence, struct cuts *cuts, size_t at)
+static int add_cut(const struct signatures *sequence, struct cuts *cuts, size_t at)
 {
 	size_t *slot = np_vec_add(cuts, sequence->err);
 
@@ -240,7 +240,8 @@ static int add_cut(const struct sequence *sequence, struct cuts *cuts, size_t at
 }
 
 /* A lag further on is the anchor, or where it is missing what is there. */
-static size_t follow(const struct sequence *sequence, const struct candidate *of, size_t wanted)
+static size_t follow(const struct signatures *sequence, const struct period_candidate *of,
+		     size_t wanted)
 {
 	size_t at = nearest(sequence, &sequence->kind[of->anchor], wanted, slack(of->lag, 8));
 
@@ -248,7 +249,8 @@ static size_t follow(const struct sequence *sequence, const struct candidate *of
 }
 
 /* Cut the sequence at the anchor, once in a lag. */
-static int cut(const struct sequence *sequence, const struct candidate *of, struct cuts *cuts)
+static int cut(const struct signatures *sequence, const struct period_candidate *of,
+	       struct cuts *cuts)
 {
 	size_t first = sequence->place[sequence->kind[of->anchor].first];
 	int rc = NP_OK;
@@ -281,7 +283,7 @@ static size_t lag_at(const struct cuts *cuts, size_t place, size_t lag, size_t *
 }
 
 /* The share of a signature's occurrences that recur; NaN where none has room for it. */
-static double recurs(const struct sequence *sequence, const struct occurrences *kind,
+static double recurs(const struct signatures *sequence, const struct occurrences *kind,
 		     const struct cuts *cuts, size_t lag)
 {
 	size_t reach = slack(lag, 50);
@@ -304,7 +306,8 @@ static double recurs(const struct sequence *sequence, const struct occurrences *
 	return asked ? (double)found / (double)asked : (double)NAN;
 }
 
-static int judge(const struct sequence *sequence, struct candidate *candidate, struct cuts *cuts)
+static int judge(const struct signatures *sequence, struct period_candidate *candidate,
+		 struct cuts *cuts)
 {
 	double sum = 0;
 	size_t asked = 0;
@@ -329,8 +332,8 @@ static int judge(const struct sequence *sequence, struct candidate *candidate, s
 /* Those at which the fewest signatures are lost, the shortest lag first. */
 static int by_merit(const void *left, const void *right)
 {
-	const struct candidate *a = left;
-	const struct candidate *b = right;
+	const struct period_candidate *a = left;
+	const struct period_candidate *b = right;
 
 	if (a->lost != b->lost)
 		return a->lost < b->lost ? -1 : 1;
@@ -374,7 +377,7 @@ static ptrdiff_t distance(struct part a, struct part b, ptrdiff_t most, bool ope
 }
 
 /* The share of positions at which neighbouring repeats are alike; 0 when it is too small. */
-static int compare_repeats(const struct sequence *sequence, const struct cuts *cuts, double *ret)
+static int compare_repeats(const struct signatures *sequence, const struct cuts *cuts, double *ret)
 {
 	size_t longest = 0;
 	size_t total = 2 * cuts->item[0];
@@ -422,7 +425,7 @@ static int compare_repeats(const struct sequence *sequence, const struct cuts *c
 /* --- where repeats begin --------------------------------------------------------------------- */
 
 /* How little two contexts differ, where members may be missing: 0 for not at all. */
-static size_t context_distance(const struct sequence *sequence, size_t a, size_t b)
+static size_t context_distance(const struct signatures *sequence, size_t a, size_t b)
 {
 	ptrdiff_t furthest[2 * (CONTEXT + 2)];
 	size_t length = CONTEXT;
@@ -438,7 +441,8 @@ static size_t context_distance(const struct sequence *sequence, size_t a, size_t
 }
 
 /* The place around `wanted` that looks most like `model`: the nearer, the less alike it need be. */
-static size_t most_alike(const struct sequence *sequence, size_t model, size_t wanted, size_t reach)
+static size_t most_alike(const struct signatures *sequence, size_t model, size_t wanted,
+			 size_t reach)
 {
 	size_t best = wanted;
 	size_t least =
@@ -465,7 +469,7 @@ static size_t most_alike(const struct sequence *sequence, size_t model, size_t w
 }
 
 /* The first member whose context recurs a lag later. */
-static size_t first_that_recurs(const struct sequence *sequence, const struct cuts *cuts,
+static size_t first_that_recurs(const struct signatures *sequence, const struct cuts *cuts,
 				size_t lag)
 {
 	size_t reach = slack(lag, 50) < MOST_REACH ? slack(lag, 50) : MOST_REACH;
@@ -480,7 +484,7 @@ static size_t first_that_recurs(const struct sequence *sequence, const struct cu
 }
 
 /* From cuts at the anchor to cuts at what the sequence begins with. */
-static void move_cuts(const struct sequence *sequence, struct cuts *cuts, size_t lag)
+static void move_cuts(const struct signatures *sequence, struct cuts *cuts, size_t lag)
 {
 	size_t first = first_that_recurs(sequence, cuts, lag);
 	size_t back = cuts->item[0] >= first ? cuts->item[0] - first : 0;
@@ -498,14 +502,14 @@ static void move_cuts(const struct sequence *sequence, struct cuts *cuts, size_t
 }
 
 /* A few members behind the last whole repeat belong to it. */
-static void close_cuts(const struct sequence *sequence, struct cuts *cuts, size_t lag)
+static void close_cuts(const struct signatures *sequence, struct cuts *cuts, size_t lag)
 {
 	if (cuts->count > 1 && sequence->count - cuts->item[cuts->count - 1] <= slack(lag, 20))
 		cuts->count--;
 }
 
 /* Would an anchor that is behind the first repeat leave room for one more at the end? */
-static int extend_cuts(const struct sequence *sequence, struct cuts *cuts, size_t lag)
+static int extend_cuts(const struct signatures *sequence, struct cuts *cuts, size_t lag)
 {
 	int rc = NP_OK;
 
@@ -522,7 +526,7 @@ static int extend_cuts(const struct sequence *sequence, struct cuts *cuts, size_
 /* --- all of it ------------------------------------------------------------------------------- */
 
 /* How many positions would be alike by chance. */
-static double chance(const struct sequence *sequence)
+static double chance(const struct signatures *sequence)
 {
 	double sum = 0;
 
@@ -534,7 +538,7 @@ static double chance(const struct sequence *sequence)
 	return sum;
 }
 
-static int take(const struct sequence *sequence, const struct candidate *candidate,
+static int take(const struct signatures *sequence, const struct period_candidate *candidate,
 		const struct cuts *cuts, struct np_period *ret)
 {
 	size_t last = cuts->item[cuts->count - 1];
@@ -563,7 +567,7 @@ static void order_neighbours(struct candidates *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		size_t best = i;
-		struct candidate taken;
+		struct period_candidate taken;
 
 		for (size_t j = i + 1; j < list->count; j++) {
 			if (list->item[j].lost != list->item[i].lost ||
@@ -578,7 +582,7 @@ static void order_neighbours(struct candidates *list)
 	}
 }
 
-static int try_candidates(const struct sequence *sequence, struct candidates *list,
+static int try_candidates(const struct signatures *sequence, struct candidates *list,
 			  struct cuts *cuts, struct np_period *ret)
 {
 	int rc = NP_OK;
@@ -591,7 +595,7 @@ static int try_candidates(const struct sequence *sequence, struct candidates *li
 	/* What is lost at the others would recur at one that was tried. */
 	for (size_t i = 0; i < list->count && i < MOST_TRIED && rc == NP_OK && ret->count == 0;
 	     i++) {
-		const struct candidate *candidate = &list->item[i];
+		const struct period_candidate *candidate = &list->item[i];
 
 		if (candidate->recur < NP_PERIOD_CONFIDENCE)
 			continue;
@@ -612,7 +616,7 @@ static int try_candidates(const struct sequence *sequence, struct candidates *li
 int np_period_find(const uint32_t *signatures, size_t count, struct np_period *ret,
 		   struct np_err *err)
 {
-	struct sequence sequence = { .signatures = signatures, .count = count, .err = err };
+	struct signatures sequence = { .signatures = signatures, .count = count, .err = err };
 	struct candidates list = { 0 };
 	struct cuts cuts = { 0 };
 	int rc;
