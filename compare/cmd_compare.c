@@ -77,6 +77,16 @@ static const struct np_opt own_options[] = {
 		.preset_words = "all, paired by name",
 	},
 	{
+		.name = "steps-from",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct compare_options, common.steps_from),
+		.value = "HOW",
+		.help = "where profiles have no step marks all is one step, or with period the "
+			"iterations that repeat are found and used as steps",
+		.choices = np_step_sources,
+		.preset = "marks",
+	},
+	{
 		.name = "map-ranks",
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct compare_options, map_ranks),

@@ -127,6 +127,7 @@ static int load_sources(struct np_run *run, const struct np_common *common, stru
 					     .workers = { .threads = (size_t)common->jobs },
 					     .watch = prepare_watch,
 					     .watch_context = &progress,
+					     .find_period = common->steps_from == NP_COMMON_PERIOD,
 					     .kernel_framework_op = common->kernel_framework_op };
 	int rc;
 

@@ -14,6 +14,12 @@ static const char *const formats[] = {
 	NULL,
 };
 
+const char *const np_step_sources[] = {
+	[NP_COMMON_MARKS] = "marks",
+	[NP_COMMON_PERIOD] = "period",
+	NULL,
+};
+
 const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 	{
 		.letter = 'd',
@@ -60,6 +66,16 @@ const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 		.help = "use this phase of the job only, where captures of its ranks are of several "
 			"roles, steps or windows",
 		.preset_words = "all, one after the other",
+	},
+	{
+		.name = "steps-from",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct np_common, steps_from),
+		.value = "HOW",
+		.help = "where profiles have no step marks all is one step, or with period the "
+			"iterations that repeat are found and used as steps",
+		.choices = np_step_sources,
+		.preset = "marks",
 	},
 };
 

@@ -33,12 +33,19 @@ enum np_output_format {
 
 struct np_phase_times;
 
+/* Where steps come from. */
+enum np_common_steps {
+	NP_COMMON_MARKS,
+	NP_COMMON_PERIOD, /* where nothing is marked */
+};
+
 struct np_common {
 	struct np_opt_list dirs;    /* the directories of one run, one per node */
 	struct np_opt_ranges ranks; /* .set is NULL: all */
 	struct np_opt_ranges steps;
 	int64_t skip_steps;     /* the first so many are left out */
 	const char *phase;      /* of the job; NULL: all */
+	int steps_from;         /* enum np_common_steps */
 	const char *output;     /* NULL: beside the input */
 	int format;             /* enum np_output_format */
 	int64_t jobs;           /* 0: one per processor */
@@ -56,17 +63,20 @@ struct np_common {
 	bool (*kernel_framework_op)(const char *name);
 };
 
+/* Names of enum np_common_steps, for who has an option of its own. */
+extern const char *const np_step_sources[];
+
 /* The cache is a directory of the output. */
 extern const char np_cache_in_output[];
 
 enum {
-	NP_INPUT_COUNT = 5,
+	NP_INPUT_COUNT = 6,
 	NP_OUTPUT_COUNT = 3,
 	NP_RUNNING_COUNT = 6,
 	NP_GENERAL_COUNT = 2,
 };
 
-/* -d --ranks --steps --skip-steps --phase */
+/* -d --ranks --steps --skip-steps --phase --steps-from */
 extern const struct np_opt np_input_options[NP_INPUT_COUNT];
 extern const struct np_opt np_output_options[NP_OUTPUT_COUNT]; /* -o -f --no-color */
 /* -j --cache --from-summaries --max-memory -q -v */

@@ -112,6 +112,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 				       .watch = prepare_watch,
 				       .watch_context = &progress,
 				       .program = NP_VERSION,
+				       .find_period = common->steps_from == NP_COMMON_PERIOD,
 				       .kernel_framework_op = common->kernel_framework_op };
 	char *cache = NULL;
 	int rc = common->max_memory ? read_memory(common->max_memory, &how.max_memory, err) : NP_OK;

@@ -41,8 +41,10 @@ static void add_tuple_of_set(struct np_buf *buf, const char *set, size_t length)
 
 void export_step_label(const struct text_export *export, uint32_t step, char *ret, size_t size)
 {
-	np_communication_step(ret, size,
-			      np_run_text(export->run, export->cluster->steps.item[step]));
+	np_str id = np_run_steps_found(export->run, NULL) ? NP_STR_NONE
+							  : export->cluster->steps.item[step];
+
+	np_communication_step(ret, size, np_run_text(export->run, id));
 }
 
 int export_sink_begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)

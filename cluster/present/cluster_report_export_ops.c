@@ -278,6 +278,9 @@ static uint32_t find_step(const struct np_cluster *cluster, np_str id)
 {
 	uint32_t step = 0;
 
+	/* The vendor does not know iterations that were found. */
+	if (np_run_steps_found(cluster->run, NULL))
+		return 0;
 	while (step < cluster->steps.count && cluster->steps.item[step] != id)
 		step++;
 	return step;
@@ -314,7 +317,7 @@ static int add_op(struct op_entries *ops, uint32_t rank, uint32_t op, const stru
 		return NP_E_NOMEM;
 	*entry = (struct op_entry){
 		.at = { .key = ops->export->keys[communicator],
-			.step = maps->steps[from->step],
+			.step = from->step == NP_NO_STEP ? 0 : maps->steps[from->step],
 			.communicator = communicator },
 		.rank = rank,
 		.op = op,
@@ -329,7 +332,7 @@ static int add_rank(struct op_entries *ops, uint32_t index, struct np_err *err)
 	int rc = map_rank(ops->export, rank, &maps, err);
 
 	for (uint32_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
-		if (rank->ops.item[i].step != NP_NO_STEP)
+		if (rank->ops.item[i].step != NP_NO_STEP || rank->steps_from == NP_STEPS_PERIOD)
 			rc = add_op(ops, index, i, &maps, err);
 	}
 	free(maps.steps);

@@ -47,6 +47,16 @@ bool np_cluster_relation_applies(const struct np_relation *relation,
 	return relation != &np_table_base_info || np_cluster_has_base_info(cluster);
 }
 
+uint32_t np_vendor_step(const struct np_rank *rank, uint32_t step)
+{
+	return rank->steps_from == NP_STEPS_PERIOD ? 0 : step;
+}
+
+np_str np_vendor_step_id(const struct np_rank *rank, uint32_t step)
+{
+	return rank->steps_from == NP_STEPS_PERIOD ? NP_STR_NONE : rank->steps.item[step].id;
+}
+
 void np_step_label(const struct np_run *run, np_str id, char *ret, size_t size)
 {
 	const char *text = np_run_text(run, id);

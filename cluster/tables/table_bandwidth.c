@@ -44,7 +44,7 @@ static int produce_row(const struct np_run *run, const struct np_rank *rank, uin
 	char step_label[64];
 	char group_label[24];
 
-	np_step_label(run, rank->steps.item[step].id, step_label, sizeof(step_label));
+	np_step_label(run, np_vendor_step_id(rank, step), step_label, sizeof(step_label));
 	np_group_label(rank->groups.item[group].hash, group_label, sizeof(group_label));
 	cells[STEP] = np_cell_text(step_label);
 	cells[RANK] = np_cell_integer(rank->id);
@@ -70,7 +70,7 @@ static int produce_ops(const struct np_run *run, const struct np_rank *rank, str
 		const struct np_band *band = &rank->bands.item[i];
 		const struct np_comm_op *op = &rank->ops.item[band->op];
 
-		if (op->step != NP_NO_STEP)
+		if (np_vendor_step(rank, op->step) != NP_NO_STEP)
 			rc = produce_row(run, rank, op->step, op->group, np_run_text(run, op->name),
 					 band, sink, err);
 	}
@@ -113,9 +113,11 @@ static struct band_part *collect_parts(const struct np_rank *rank, size_t *ret_c
 		bool repeats = i > 0 && band[-1].op == band->op && band[-1].type == band->type;
 		struct band_part *part = &parts[count];
 
-		if (op->step == NP_NO_STEP)
+		if (np_vendor_step(rank, op->step) == NP_NO_STEP)
 			continue;
-		*part = (struct band_part){ .step = op->step, .group = op->group, .band = *band };
+		*part = (struct band_part){ .step = np_vendor_step(rank, op->step),
+					    .group = op->group,
+					    .band = *band };
 		if (repeats) {
 			part->band.bytes = 0;
 			part->band.time = 0;

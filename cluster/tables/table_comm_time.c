@@ -56,7 +56,7 @@ static int produce_op(const struct np_run *run, const struct np_rank *rank, size
 	char step[64];
 	char group[24];
 
-	np_step_label(run, rank->steps.item[op->step].id, step, sizeof(step));
+	np_step_label(run, np_vendor_step_id(rank, op->step), step, sizeof(step));
 	np_group_label(rank->groups.item[op->group].hash, group, sizeof(group));
 	np_op_times_add(&times, rank, index);
 	fill_times(cells, &times);
@@ -78,7 +78,7 @@ static int produce_total(const struct np_run *run, const struct np_rank *rank, s
 
 	if (sum->ops == 0)
 		return NP_OK;
-	np_step_label(run, rank->steps.item[step].id, step_label, sizeof(step_label));
+	np_step_label(run, np_vendor_step_id(rank, (uint32_t)step), step_label, sizeof(step_label));
 	np_group_label(rank->groups.item[group].hash, group_label, sizeof(group_label));
 	fill_times(cells, sum);
 	cells[STEP] = np_cell_text(step_label);
@@ -105,8 +105,10 @@ static int produce_totals(const struct np_run *run, const struct np_rank *rank,
 	for (size_t i = 0; i < rank->ops.count; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
 
-		if (op->step != NP_NO_STEP)
-			np_op_times_add(&sums[op->step * groups + op->group], rank, i);
+		uint32_t step = np_vendor_step(rank, op->step);
+
+		if (step != NP_NO_STEP)
+			np_op_times_add(&sums[step * groups + op->group], rank, i);
 	}
 	for (size_t i = 0; i < count && rc == NP_OK; i++)
 		rc = produce_total(run, rank, i / groups, i % groups, &sums[i], sink, err);
@@ -123,7 +125,7 @@ static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 		const struct np_rank *rank = run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->ops.count && rc == NP_OK; j++) {
-			if (rank->ops.item[j].step != NP_NO_STEP)
+			if (np_vendor_step(rank, rank->ops.item[j].step) != NP_NO_STEP)
 				rc = produce_op(run, rank, j, sink, err);
 		}
 	}

@@ -67,7 +67,7 @@ static int add_link(const struct np_cluster *cluster, const struct np_communicat
 {
 	int64_t src = np_communicator_rank(communicator, link->src);
 	int64_t dst = np_communicator_rank(communicator, link->dst);
-	np_str step = rank->steps.item[link->step].id;
+	np_str step = np_vendor_step_id(rank, link->step);
 	struct matrix_entry *entry;
 
 	/* Readers of this table take every number for a rank; np_link has the others. */

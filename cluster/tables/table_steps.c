@@ -74,9 +74,14 @@ static int produce_rank(const struct np_cluster *cluster, size_t index, enum np_
 	const struct np_coordinates *at = &cluster->coordinates[index];
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < rank->times.count && rc == NP_OK; i++) {
-		const struct np_step_time *time = &rank->times.item[i];
-		np_str step = rank->steps.item[time->step].id;
+	/* The vendor does not know iterations that were found. */
+	bool whole = rank->whole.count > 0;
+	size_t count = whole ? rank->whole.count : rank->times.count;
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		const struct np_step_time *time =
+			whole ? &rank->whole.item[i] : &rank->times.item[i];
+		np_str step = whole ? NP_STR_NONE : rank->steps.item[time->step].id;
 		struct np_cell cells[COLUMNS];
 		char label[32];
 
@@ -136,10 +141,14 @@ static bool stage_times(const struct np_cluster *cluster, const struct np_stage 
 	for (size_t i = 0; i < stage->count; i++) {
 		const struct np_rank *rank = np_run_rank(cluster->run, stage->ranks[i]);
 
-		for (size_t j = 0; rank && j < rank->times.count; j++) {
-			const struct np_step_time *time = &rank->times.item[j];
+		bool whole = rank && rank->whole.count > 0;
+		size_t count = !rank ? 0 : whole ? rank->whole.count : rank->times.count;
 
-			if (rank->steps.item[time->step].id != step)
+		for (size_t j = 0; j < count; j++) {
+			const struct np_step_time *time =
+				whole ? &rank->whole.item[j] : &rank->times.item[j];
+
+			if ((whole ? NP_STR_NONE : rank->steps.item[time->step].id) != step)
 				continue;
 			keep_most(ret, time, form);
 			found = true;
@@ -177,16 +186,18 @@ static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 {
 	const struct np_cluster *cluster = ((const struct np_analysis *)model)->cluster;
 	enum np_form form = np_run_form(cluster->run);
+	bool found = np_run_steps_found(cluster->run, NULL);
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < cluster->run->sources.count && rc == NP_OK; i++) {
 		if (cluster->run->ranks[i])
 			rc = produce_rank(cluster, i, form, sink, err);
 	}
-	for (size_t i = 0; i < cluster->steps.count; i++) {
+	for (size_t i = 0; i < (found ? 1 : cluster->steps.count); i++) {
 		for (size_t j = 0; j < cluster->stages.count && rc == NP_OK; j++)
 			rc = produce_stage(cluster, &cluster->stages.item[j],
-					   cluster->steps.item[i], form, sink, err);
+					   found ? NP_STR_NONE : cluster->steps.item[i], form, sink,
+					   err);
 	}
 	return rc;
 }

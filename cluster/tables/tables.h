@@ -45,6 +45,12 @@ bool np_cluster_has_base_info(const struct np_cluster *cluster);
 	}
 
 /* "step50", or "step" for the pseudo step: the label of communication tables. */
+/* The step under which the vendor's tables have what is in this one; NP_NO_STEP for none. */
+uint32_t np_vendor_step(const struct np_rank *rank, uint32_t step);
+
+/* Its id. */
+np_str np_vendor_step_id(const struct np_rank *rank, uint32_t step);
+
 void np_step_label(const struct np_run *run, np_str id, char *ret, size_t size);
 
 /* A communicator's hash in decimal, its name in the vendor's tables. */

@@ -62,15 +62,15 @@ struct cuts {
 
 /* --- signatures ------------------------------------------------------------------------------ */
 
-struct occurrence {
+struct period_member {
 	uint32_t signature;
 	size_t place;
 };
 
 static int by_signature(const void *left, const void *right)
 {
-	const struct occurrence *a = left;
-	const struct occurrence *b = right;
+	const struct period_member *a = left;
+	const struct period_member *b = right;
 
 	return a->signature != b->signature ? np_order(a->signature, b->signature)
 					    : (a->place > b->place) - (a->place < b->place);
@@ -89,7 +89,7 @@ static int by_count(const void *left, const void *right)
 static int index_members(struct signatures *sequence)
 {
 	size_t count = sequence->count;
-	struct occurrence *members = malloc((count + 1) * sizeof(*members));
+	struct period_member *members = malloc((count + 1) * sizeof(*members));
 
 	sequence->place = malloc((count + 1) * sizeof(*sequence->place));
 	sequence->kind = malloc((count + 1) * sizeof(*sequence->kind));
@@ -98,7 +98,7 @@ static int index_members(struct signatures *sequence)
 		return np_fail_nomem(sequence->err, "a sequence");
 	}
 	for (size_t i = 0; i < count; i++)
-		members[i] = (struct occurrence){ sequence->signatures[i], i };
+		members[i] = (struct period_member){ sequence->signatures[i], i };
 	qsort(members, count, sizeof(*members), by_signature);
 	for (size_t i = 0; i < count; i++) {
 		sequence->place[i] = members[i].place;

@@ -58,6 +58,13 @@ const char *np_basis_words(enum np_basis basis);
 /* "between/dataloader" … */
 const char *np_between_leaf(enum np_between kind);
 
+/* "marks", "period" …: of machine formats. */
+const char *np_steps_from_name(const struct np_run *run);
+
+/* Were the steps of ranks found (enum np_steps_from)? With what confidence, the least of all ranks?
+ */
+bool np_run_steps_found(const struct np_run *run, double *ret_confidence);
+
 /* The iteration if any step of any rank has one, else the span. */
 enum np_basis np_run_basis(const struct np_run *run);
 

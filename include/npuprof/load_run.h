@@ -41,6 +41,8 @@ struct np_load_options {
 	int64_t max_memory;
 	np_load_watcher *watch;
 	void *watch_context;
+	/* Find iterations where no steps are marked. */
+	bool find_period;
 	/* Sum the kernels of ranks too, where their databases are read. */
 	np_kernel_framework_op *kernel_framework_op;
 };

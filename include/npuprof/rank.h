@@ -41,6 +41,14 @@ enum np_source {
 /* "rank database" … for messages and lists. */
 const char *np_source_name(enum np_source source);
 
+/* How steps are known. */
+enum np_steps_from {
+	NP_STEPS_MARKS,  /* the framework marked them */
+	NP_STEPS_PERIOD, /* found: iterations repeat (period.h) */
+	NP_STEPS_NONE,   /* one pseudo step is all */
+	NP_STEPS_FROM_COUNT,
+};
+
 /* A step of the training loop as this rank saw it. */
 struct np_step {
 	np_str id;        /* "50"; NP_STR_NONE for the one pseudo step of a run without steps */
@@ -390,6 +398,8 @@ struct np_rank {
 	np_str framework_version;
 	struct np_parallel parallel;
 	unsigned contents; /* bits of enum np_contents */
+	enum np_steps_from steps_from;
+	uint32_t steps_confidence; /* of found ones, in thousandths */
 	enum np_source step_source;
 	enum np_source comm_source;
 	enum np_source exposed_source; /* of what computing hides of communication */
@@ -401,6 +411,8 @@ struct np_rank {
 	struct np_arena *arena;
 	NP_VEC(struct np_step) steps;
 	NP_VEC(struct np_step_time) times; /* by device, then step */
+	/* Where iterations were found: of the one step that the vendor's tables have, by device. */
+	NP_VEC(struct np_step_time) whole;
 	NP_VEC(struct np_group) groups;
 	NP_VEC(struct np_comm_op) ops; /* by start, then end, group and name */
 	/* Beside the operators; shorter, or empty, where the source has none of the rest. */

@@ -89,6 +89,7 @@ struct np_source_files {
 	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
+	bool find_period;     /* without step marks, find iterations */
 	/* Sum its kernels too, by these calls (kernel_sums.h); NULL: do not. */
 	bool (*kernel_framework_op)(const char *name);
 };

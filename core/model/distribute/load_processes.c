@@ -75,6 +75,7 @@ static int send_order(const struct np_run *run, const struct np_load_options *op
 	np_bytes_put_number(&order, options->workers.threads);
 	np_bytes_put_signed(&order, options->max_memory);
 	np_bytes_put_number(&order, options->kernel_framework_op != NULL);
+	np_bytes_put_number(&order, options->find_period);
 	np_bytes_put_number(&order, count);
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (owner[i] == (uint32_t)to)
@@ -303,6 +304,7 @@ static int read_order(struct np_bytes_reader *reader, struct load_service *servi
 {
 	uint64_t count;
 	bool sums;
+	bool find_period;
 
 	service->cache = np_bytes_get_text(reader);
 	service->program = np_bytes_get_text(reader);
@@ -311,6 +313,7 @@ static int read_order(struct np_bytes_reader *reader, struct load_service *servi
 	service->options.workers.threads = (size_t)np_bytes_get_number(reader);
 	service->options.max_memory = np_bytes_get_signed(reader);
 	sums = np_bytes_get_at_most(reader, 1) != 0;
+	find_period = np_bytes_get_at_most(reader, 1) != 0;
 	count = np_bytes_get_number(reader);
 	for (uint64_t i = 0; i < count && !reader->problem; i++) {
 		struct np_source_files *source = np_vec_add(&service->sources, err);
@@ -318,6 +321,7 @@ static int read_order(struct np_bytes_reader *reader, struct load_service *servi
 		if (!source)
 			return NP_E_NOMEM;
 		summary_get_source(reader, source);
+		source->find_period = find_period;
 		source->kernel_framework_op = sums ? service->kernel_framework_op : NULL;
 	}
 	service->strings = np_strtab_new();

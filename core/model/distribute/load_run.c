@@ -149,6 +149,47 @@ static void keep_run(struct np_run *run, const struct np_load_options *options)
 			    "%s", problem.text);
 }
 
+/* Were iterations found, and not as many on every rank? */
+static bool iterations_differ(const struct np_run *run, const struct load_outcome *outcomes)
+{
+	const struct np_rank *first = NULL;
+	bool found = false;
+	bool differ = false;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = outcomes[i].rank;
+
+		if (!rank)
+			continue;
+		found |= rank->steps_from == NP_STEPS_PERIOD;
+		differ |= first && (rank->steps_from != first->steps_from ||
+				    rank->steps.count != first->steps.count);
+		first = first ? first : rank;
+	}
+	return found && differ;
+}
+
+/* What one rank calls its third iteration must be that of all: else there is one step. */
+static int load_without_period(struct np_run *run, const struct np_load_options *options,
+			       struct load_outcome *outcomes, struct np_err *err)
+{
+	struct np_load_options again = *options;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		np_rank_free(outcomes[i].rank);
+		outcomes[i] = (struct load_outcome){ 0 };
+		run->sources.item[i].find_period = false;
+	}
+	if (run->distributed)
+		run->distributed_calls->free(NP_STEAL(run->distributed));
+	run->distributed_calls = NULL;
+	again.find_period = false;
+	np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], "iterations",
+		    "the ranks do not repeat equally often: no iterations are used, all is one"
+		    " step");
+	return load_all(run, &again, outcomes, err);
+}
+
 int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)
 {
 	struct load_outcome *outcomes = calloc(run->sources.count + 1, sizeof(*outcomes));
@@ -159,11 +200,15 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 		free(outcomes);
 		return np_fail_nomem(err, "ranks");
 	}
-	for (size_t i = 0; i < run->sources.count; i++)
+	for (size_t i = 0; i < run->sources.count; i++) {
 		run->sources.item[i].kernel_framework_op = options->kernel_framework_op;
+		run->sources.item[i].find_period = options->find_period;
+	}
 	if (options->cache)
 		keep_run(run, options);
 	rc = load_all(run, options, outcomes, err);
+	if (rc == NP_OK && iterations_differ(run, outcomes))
+		rc = load_without_period(run, options, outcomes, err);
 	for (size_t i = 0; i < run->sources.count; i++)
 		run->ranks[i] = outcomes[i].rank;
 	collect_notes(run, outcomes);

@@ -114,6 +114,9 @@ static int take_times(struct np_rank *to, struct np_rank *from, struct np_err *e
 	if (rc == NP_OK) {
 		MOVE_STEPS(from->times, places);
 		TAKE(to->times, from->times);
+		TAKE(to->whole, from->whole);
+		to->steps_from = from->steps_from;
+		to->steps_confidence = from->steps_confidence;
 		to->step_source = from->step_source;
 		to->device = from->device;
 		to->device_count = from->device_count;

@@ -153,7 +153,8 @@ static int describe(struct op_link *link, const struct np_rank *rank, struct np_
 		return rc;
 	link->class_text = np_strtab_text(strings, link->op_class);
 	link->group = op->group;
-	link->step = op->step;
+	/* The vendor, whose picks these are, does not know iterations that were found. */
+	link->step = rank->steps_from == NP_STEPS_PERIOD ? 0 : op->step;
 	link->gb_per_s = link->time > 0 ? np_round(link->mb / link->ms, 4) : 0;
 	return NP_OK;
 }

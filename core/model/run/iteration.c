@@ -58,6 +58,37 @@ static bool has_iteration(const struct np_rank *rank)
 	return false;
 }
 
+bool np_run_steps_found(const struct np_run *run, double *ret_confidence)
+{
+	bool found = false;
+
+	if (ret_confidence)
+		*ret_confidence = 1;
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks ? run->ranks[i] : NULL;
+
+		if (!rank || rank->steps_from != NP_STEPS_PERIOD)
+			continue;
+		found = true;
+		if (ret_confidence && rank->steps_confidence < *ret_confidence * 1000)
+			*ret_confidence = rank->steps_confidence / 1000.0;
+	}
+	return found;
+}
+
+const char *np_steps_from_name(const struct np_run *run)
+{
+	if (np_run_steps_found(run, NULL))
+		return "period";
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks ? run->ranks[i] : NULL;
+
+		if (rank && rank->steps.count > 0 && rank->steps.item[0].id != NP_STR_NONE)
+			return "marks";
+	}
+	return "none";
+}
+
 enum np_basis np_run_basis(const struct np_run *run)
 {
 	for (size_t i = 0; run->ranks && i < run->sources.count; i++) {

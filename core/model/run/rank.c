@@ -33,6 +33,7 @@ void np_rank_free(struct np_rank *rank)
 		return;
 	np_vec_release(&rank->steps);
 	np_vec_release(&rank->times);
+	np_vec_release(&rank->whole);
 	np_vec_release(&rank->groups);
 	np_vec_release(&rank->ops);
 	np_vec_release(&rank->vendor_times);

@@ -43,7 +43,7 @@ uint64_t np_summary_key(const struct np_source_files *source, const char *progra
 {
 	uint64_t hash = mix_text(NP_HASH_START, program);
 	const int32_t numbers[] = { NP_SUMMARY_FORM, (int32_t)source->kind, source->rank,
-				    source->device };
+				    source->device, source->find_period };
 
 	hash = np_hash(hash, numbers, sizeof(numbers));
 	hash = mix_text(mix_text(hash, source->dir), source->host);

@@ -210,6 +210,8 @@ static bool is_within(enum limit limit, uint64_t value, const struct np_rank *ra
 		return value < NP_LINK_PICKS;
 	case SOURCE:
 		return value <= NP_FROM_TEXT;
+	case STEPS_FROM:
+		return value < NP_STEPS_FROM_COUNT;
 	case CUBE:
 		return value <= NP_CUBE_YES;
 	case ANY:

@@ -43,7 +43,7 @@ KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
 KNOWS(np_counter, 40);
 KNOWS(np_unknown, 8);
-KNOWS(np_rank, 728);
+KNOWS(np_rank, 760);
 KNOWS(np_kernel_sort, 36);
 KNOWS(np_kernel_sum, 64);
 KNOWS(np_kernel_sums, 64);
@@ -264,6 +264,8 @@ static const struct summary_field rank_fields[] = {
 	FIELD(np_rank, parallel.ep, I32, ANY),
 	FIELD(np_rank, parallel.sequence_parallel, BOOL, ANY),
 	FIELD(np_rank, contents, U32, ANY),
+	FIELD(np_rank, steps_from, U32, STEPS_FROM),
+	FIELD(np_rank, steps_confidence, U32, ANY),
 	FIELD(np_rank, step_source, U32, SOURCE),
 	FIELD(np_rank, comm_source, U32, SOURCE),
 	FIELD(np_rank, exposed_source, U32, SOURCE),
@@ -295,6 +297,7 @@ static const struct summary_table tables[] = {
 	TABLE_FLAGS(ops, np_comm_op, op_fields, op_flags, set_op_flags),
 	TABLE(vendor_times, np_vendor_times, vendor_time_fields),
 	TABLE(times, np_step_time, time_fields),
+	TABLE(whole, np_step_time, time_fields),
 	TABLE(bands, np_band, band_fields),
 	TABLE(links, np_link, link_fields),
 	TABLE_FLAGS(transfers, np_transfer, transfer_fields, transfer_flags, set_transfer_flags),

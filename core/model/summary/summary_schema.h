@@ -35,6 +35,7 @@ enum limit {
 	BAND,
 	PICK,
 	SOURCE,
+	STEPS_FROM,
 	CUBE,
 };
 

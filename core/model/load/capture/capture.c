@@ -194,6 +194,7 @@ void capture_end(struct capture *capture)
 	np_vec_release(&capture->communication);
 	np_vec_release(&capture->part.used);
 	np_spans_free(capture->loading);
+	np_idmap_free(capture->shapes);
 	np_idmap_free(capture->connection_device);
 }
 

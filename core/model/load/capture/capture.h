@@ -123,6 +123,9 @@ struct capture {
 	bool computing_given;
 	bool communication_given;
 	bool ops_sorted;
+	bool find_period;        /* where there are no step marks */
+	struct np_idmap *shapes; /* of kernels: capture_shape_key() → their hash; NULL: not known */
+	struct np_step pseudo;   /* instead of which iterations were found */
 	struct capture_meter *meter; /* NULL until something is measured */
 
 	bool in_parts;
@@ -180,6 +183,21 @@ int capture_reach_op(struct capture *capture) NP_MUST_USE;
 
 /* Is a copy over this connection part of an operator? */
 bool capture_is_of_op(const struct capture *capture, int64_t connection);
+
+static inline int64_t capture_shape_key(np_ns start, np_str type)
+{
+	return (int64_t)((uint64_t)start * 64 + type % 64);
+}
+
+/*
+ * Tasks, kernels and operators are all there, and no step mark: make steps of the
+ * iterations that are found in their sequence, if they are to be found.
+ */
+int capture_find_steps(struct capture *capture) NP_MUST_USE;
+
+/* The shapes of a kernel's inputs. */
+int capture_add_shape(struct capture *capture, np_ns start, np_str type, const char *shapes,
+		      size_t length) NP_MUST_USE;
 
 /* The step whose host window holds [start, end]; NP_NO_STEP for none. */
 uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end);

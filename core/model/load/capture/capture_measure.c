@@ -242,6 +242,39 @@ static void sort_spans(struct capture_spans *spans)
 		qsort(spans->item, spans->count, sizeof(*spans->item), by_begin);
 }
 
+static int measure_devices(struct capture *capture)
+{
+	int rc = NP_OK;
+
+	for (size_t device = 0; device < capture->devices.count && rc == NP_OK; device++)
+		rc = measure_device(capture, (uint16_t)device);
+	return rc;
+}
+
+/* Iterations were found: the vendor knows one step, and his tables have its times. */
+static int measure_whole(struct capture *capture)
+{
+	struct np_rank *rank = capture->rank;
+	struct np_step *found = rank->steps.item;
+	size_t count = rank->steps.count;
+	bool too_long = capture->too_long;
+	int rc;
+
+	rank->steps.item = &capture->pseudo;
+	rank->steps.count = 1;
+	rc = measure_devices(capture);
+	rank->steps.item = found;
+	rank->steps.count = count;
+	memcpy(&rank->whole, &rank->times, sizeof(rank->whole));
+	memset(&rank->times, 0, sizeof(rank->times));
+	np_activity_release(&rank->activity);
+	rank->activity = (struct np_activity){ 0 };
+	capture_meter_free(NP_STEAL(capture->meter));
+	capture->part.place = (struct capture_place){ 0 };
+	capture->too_long = too_long;
+	return rc;
+}
+
 int capture_measure(struct capture *capture)
 {
 	int rc = capture->ops_sorted ? NP_OK : capture_sort_ops(capture, NULL);
@@ -250,8 +283,10 @@ int capture_measure(struct capture *capture)
 	sort_spans(&capture->computing);
 	sort_spans(&capture->communication);
 	count_odd_ops(capture);
-	for (size_t device = 0; device < capture->devices.count && rc == NP_OK; device++)
-		rc = measure_device(capture, (uint16_t)device);
+	if (rc == NP_OK && capture->rank->steps_from == NP_STEPS_PERIOD)
+		rc = measure_whole(capture);
+	if (rc == NP_OK)
+		rc = measure_devices(capture);
 	if (rc == NP_OK)
 		rc = np_load_comm_steps(capture->rank, capture->err);
 	return rc < 0 ? rc : capture_meter_finish(capture);

@@ -259,6 +259,9 @@ static int read_everything(struct rank_db *load)
 		rc = rank_db_list_unknown(load);
 	if (rc == NP_OK) {
 		rank_db_place_ops(load);
+		rc = capture_find_steps(&load->capture);
+	}
+	if (rc == NP_OK) {
 		rc = rank_db_measure_sub_task(load);
 	}
 	if (rc == NP_OK)
@@ -354,7 +357,7 @@ static int see(struct rank_db *load)
 	return NP_OK;
 }
 
-int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, bool find_period,
 		    np_kernel_framework_op *framework_op, struct np_strtab *strings,
 		    struct np_err *err)
 {
@@ -369,11 +372,14 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 	if (rc < 0)
 		return rc;
 	load.db = db;
+	/* They are found in all of the sequence. */
+	find_period = find_period && !np_db_has_rows(db, vendor_step_time.name);
 	load.capture = (struct capture){ .rank = rank,
 					 .strings = strings,
 					 .path = path,
 					 .err = load.err,
-					 .in_parts = in_parts };
+					 .in_parts = in_parts && !find_period,
+					 .find_period = find_period };
 	rc = read_everything(&load);
 	if (rc == NP_OK)
 		rc = see(&load);

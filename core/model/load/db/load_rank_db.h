@@ -14,9 +14,10 @@
  * it needs little memory, but fails with NP_E_RANGE where the order of the tables
  * does not allow it. What is wrong with the file is reported best without. Kernels
  * are summed if `framework_op` is not NULL, which takes every task with its connection
- * until its kernel is read (rank_db_gather_kernel()): never in parts.
+ * until its kernel is read (rank_db_gather_kernel()): never in parts. With `find_period`
+ * iterations are found where it has no step marks; then it is not read in parts either.
  */
-int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, bool find_period,
 		    np_kernel_framework_op *framework_op, struct np_strtab *strings,
 		    struct np_err *err) NP_MUST_USE;
 

@@ -299,6 +299,12 @@ static int take_kernel(struct rank_db *load, const struct rank_db_kernel *kernel
 	rc = type_of(load, kernel->type, &task->type);
 	if (rc == NP_OK && task->type == load->experts.type)
 		rc = take_expert(load, kernel->shapes, task);
+	if (rc == NP_OK && load->capture.find_period) {
+		struct rank_db_text shapes = rank_db_text(load, kernel->shapes);
+
+		rc = capture_add_shape(&load->capture, task->start, task->type, shapes.bytes,
+				       shapes.length);
+	}
 	if (rc < 0)
 		return rc;
 	return rank_db_count_kernel(load, kernel->type, kernel->core, task->end - task->start);

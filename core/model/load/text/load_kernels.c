@@ -443,6 +443,39 @@ int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_
 	return rc;
 }
 
+static int take_shape(struct capture *capture, const struct np_slice *cell, struct np_err *err)
+{
+	struct np_slice type = cell[0];
+	struct np_slice shapes = cell[1];
+	np_str id = NP_STR_NONE;
+	np_ns start;
+	int rc = NP_OK;
+
+	if (!np_text_to_scaled(cell[2].bytes, cell[2].length, 3, &start))
+		return NP_OK;
+	if (vendor_is_type(type.bytes, type.length))
+		rc = np_strtab_add(capture->strings, type.bytes, type.length, &id, err);
+	return rc < 0 ? rc : capture_add_shape(capture, start, id, shapes.bytes, shapes.length);
+}
+
+int np_load_kernel_shapes(const char *path, struct capture *capture, struct np_err *err)
+{
+	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
+	const struct np_csv_row *row;
+	const struct np_csv_column wanted[] = { vendor_kernels[KERNELS_TYPE],
+						vendor_kernels[KERNELS_IN_SHAPES],
+						vendor_kernels[KERNELS_START] };
+	int rc = np_csv_open(path, wanted, NP_COUNT(wanted), &csv, err);
+
+	while (rc == NP_OK && np_csv_has(csv, 1)) {
+		rc = np_csv_next(csv, &row, err);
+		if (rc < 0 || !row)
+			break;
+		rc = take_shape(capture, row->cell, err);
+	}
+	return rc;
+}
+
 /* --- experts ---------------------------------------------------------------------------------- */
 
 /*

@@ -33,6 +33,12 @@ int np_load_cluster_db(struct np_rank *rank, const char *path, struct np_strtab 
 int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		    struct np_err *err) NP_MUST_USE;
 
+struct capture;
+
+/* Of the same table only the shapes of kernels: capture_add_shape(). */
+int np_load_kernel_shapes(const char *path, struct capture *capture, struct np_err *err)
+	NP_MUST_USE;
+
 /*
  * Of the same table only the types of kernels: np_str of the name → np_str of the type; and
  * what it sums up to.

@@ -224,6 +224,18 @@ static int find_types(struct trace_load *load, const char *path)
 	return NP_OK;
 }
 
+/* Iterations are found by the shapes of kernels too; without them by types alone. */
+static int find_shapes(struct trace_load *load, const char *path)
+{
+	struct np_err problem = NP_ERR_INIT;
+	int rc = NP_OK;
+
+	if (path && load->capture.find_period && load->rank->steps.item[0].id == NP_STR_NONE)
+		rc = np_load_kernel_shapes(path, &load->capture, &problem);
+	/* What is wrong with the table was noted with the types. */
+	return rc == NP_E_NOMEM ? np_fail(load->capture.err, rc, "%s", problem.text) : NP_OK;
+}
+
 /* --- communication ---------------------------------------------------------------------------- */
 
 /* The communicator of an operator: its thread names it, or the number in the operator's name does.
@@ -425,6 +437,8 @@ static int trace_add_communication(struct trace_load *load)
 
 	trace_threads_own(&load->lanes);
 	rc = add_ops(load);
+	if (rc == NP_OK)
+		rc = capture_find_steps(&load->capture);
 	return rc < 0 ? rc : measure_sub_task(load);
 }
 
@@ -563,12 +577,14 @@ static int derive(struct trace_load *load, const struct np_source_files *source)
 {
 	int rc = make_steps(load);
 
-	if (rc == NP_OK && lane_is_usable(load))
-		rc = use_lane(load);
 	if (rc == NP_OK)
 		rc = find_types(load, source->file[NP_FILE_KERNELS]);
 	if (rc == NP_OK)
+		rc = find_shapes(load, source->file[NP_FILE_KERNELS]);
+	if (rc == NP_OK)
 		rc = trace_add_communication(load);
+	if (rc == NP_OK && lane_is_usable(load))
+		rc = use_lane(load);
 	if (rc == NP_OK)
 		rc = capture_measure(&load->capture);
 	return rc < 0 ? rc : see(load);
@@ -582,7 +598,8 @@ int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 				   .capture = { .rank = rank,
 						.strings = strings,
 						.path = source->file[NP_FILE_TRACE],
-						.err = err ? err : &own } };
+						.err = err ? err : &own,
+						.find_period = source->find_period } };
 	int rc = read_trace(&load, source);
 
 	if (rc == NP_OK)
