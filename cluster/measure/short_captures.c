@@ -57,7 +57,23 @@ static bool lacks(const struct np_rank *rank, const struct np_instance *instance
 	       has_step(rank, instance->step);
 }
 
-/* What others did before the first and behind the last operator of a rank. */
+/* Operators that a rank has and nobody else: it did something, under another name. */
+static size_t count_alone(const struct np_align *align, const struct np_align_communicator *each,
+			  uint32_t index)
+{
+	const struct np_instance *instances = &align->instances.item[each->first];
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < each->count; i++)
+		count += instances[i].count == 1 && is_common(&instances[i]) &&
+			 takes_part(align, &instances[i], index);
+	return count;
+}
+
+/*
+ * What others did before the first and behind the last operator of a rank, but for as many as
+ * it has for itself: operators that do not match are no sign of a short capture.
+ */
 static size_t count_lacks(const struct np_align *align, const struct np_align_communicator *each,
 			  uint32_t index)
 {
@@ -66,12 +82,14 @@ static size_t count_lacks(const struct np_align *align, const struct np_align_co
 	uint32_t first = 0;
 	uint32_t last = each->count;
 	size_t count = 0;
+	size_t alone;
 
 	for (; first < each->count && !takes_part(align, &instances[first], index); first++)
 		count += lacks(rank, &instances[first]);
 	for (; last > first && !takes_part(align, &instances[last - 1], index); last--)
 		count += lacks(rank, &instances[last - 1]);
-	return count;
+	alone = count ? count_alone(align, each, index) : 0;
+	return count > alone ? count - alone : 0;
 }
 
 /* Ranks with operators of a communicator, and members that would have some. */

@@ -39,13 +39,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	NP_CLEANUP(capture_names_freep) struct capture_names *names = NULL;
 	struct np_err err = NP_ERR_INIT;
 	struct capture_name facts[2];
-	char *name = strndup((const char *)data, size);
+	char *name = calloc(size + 1, 1);
 	enum np_kind kind;
 	int64_t stamp;
 	int32_t rank;
 
 	if (!name || capture_names_new(&names, &err) < 0)
 		abort();
+	if (size)
+		memcpy(name, data, size);
 	for (size_t i = 0; i < NP_COUNT(facts); i++) {
 		memset(&facts[i], 0, sizeof(facts[i]));
 		must(capture_name_read(names, name, &facts[i], &err) == NP_OK);
