@@ -77,8 +77,8 @@ static void put_clock(struct np_buf *text, const struct np_clock *clock)
 				      : "from their ends");
 	if (clock->violation_max > clock->residual_p90) {
 		np_text_duration(text, clock->violation_max);
-		np_buf_printf(text, " at least, for %zu end%s before the start", clock->violations,
-			      clock->violations == 1 ? "s" : "");
+		np_buf_printf(text, " at least: %zu operator%s before all had started",
+			      clock->violations, clock->violations == 1 ? " ends" : "s end");
 		return;
 	}
 	np_text_duration(text, clock->residual_p90);
