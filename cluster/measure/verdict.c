@@ -86,14 +86,13 @@ int np_verdict_read(const char *kind, const char *what, const char *with, struct
 static uint32_t named_rank(const struct np_run *run, const struct np_fix *fix)
 {
 	int64_t id;
+	size_t index;
 
-	if (fix->kind != NP_FIX_RANK || !np_text_to_int(fix->what, strlen(fix->what), &id))
+	if (fix->kind != NP_FIX_RANK || !np_text_to_int(fix->what, strlen(fix->what), &id) ||
+	    id < 0 || id > INT32_MAX)
 		return UINT32_MAX;
-	for (uint32_t i = 0; i < run->sources.count; i++) {
-		if (run->ranks[i] && run->ranks[i]->id == id)
-			return i;
-	}
-	return UINT32_MAX;
+	index = np_run_index(run, (int32_t)id);
+	return index == SIZE_MAX || !run->ranks[index] ? UINT32_MAX : (uint32_t)index;
 }
 
 /* The rank that most waiting goes back to; UINT32_MAX for none. */

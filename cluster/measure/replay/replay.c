@@ -7,8 +7,8 @@
 #include "npuprof/activity.h"
 #include "npuprof/align.h"
 #include "npuprof/late_begin.h"
-#include "npuprof/order.h"
 #include "npuprof/rank.h"
+#include "npuprof/spans.h"
 #include "npuprof/workers.h"
 
 #include <math.h>
@@ -172,12 +172,6 @@ static int join_cells(struct building *building, struct np_err *err)
 	return NP_OK;
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	return np_order(((const struct np_span *)left)->begin,
-			((const struct np_span *)right)->begin);
-}
-
 /*
  * Captures of chosen steps: from the last end of one to the first begin of the next is what
  * nobody recorded, and no part of a step.
@@ -185,38 +179,33 @@ static int by_begin(const void *left, const void *right)
 static int see_uncaptured(const struct building *building, struct np_err *err)
 {
 	const struct np_run *run = building->replay->align->run;
+	NP_CLEANUP(np_spans_freep) struct np_spans *steps = np_spans_new();
 	NP_VEC(struct np_span) spans = { 0 };
-	np_ns reached;
+	int rc = steps ? NP_OK : np_fail_nomem(err, "the replay");
 
-	for (uint32_t i = 0; i < building->ranks; i++) {
+	for (uint32_t i = 0; i < building->ranks && rc == NP_OK; i++) {
 		const struct np_rank *rank = run->ranks[i];
 
-		for (size_t j = 0; rank && j < rank->activity.cells.count; j++) {
+		for (size_t j = 0; rank && j < rank->activity.cells.count && rc == NP_OK; j++) {
 			const struct np_activity_cell *cell = &rank->activity.cells.item[j];
-			struct np_span *span =
-				cell->end > cell->begin ? np_vec_add(&spans, err) : NULL;
+			struct np_span *span = np_vec_add(&spans, err);
 
-			if (cell->end <= cell->begin)
-				continue;
-			if (!span) {
-				np_vec_release(&spans);
-				return NP_E_NOMEM;
-			}
-			*span = (struct np_span){ np_clock_time(building->clock, i, cell->begin),
-						  np_clock_time(building->clock, i, cell->end) };
+			if (!span)
+				rc = NP_E_NOMEM;
+			else
+				*span = (struct np_span){
+					np_clock_time(building->clock, i, cell->begin),
+					np_clock_time(building->clock, i, cell->end)
+				};
 		}
 	}
-	if (spans.count)
-		qsort(spans.item, spans.count, sizeof(*spans.item), by_begin);
-	reached = spans.count ? spans.item[0].begin : 0;
-	for (size_t i = 0; i < spans.count; i++) {
-		if (spans.item[i].begin > reached)
-			building->replay->uncaptured += spans.item[i].begin - reached;
-		if (spans.item[i].end > reached)
-			reached = spans.item[i].end;
-	}
+	if (rc == NP_OK)
+		rc = np_spans_add_all(steps, spans.item, spans.count, err);
 	np_vec_release(&spans);
-	return NP_OK;
+	if (rc == NP_OK && np_spans_count(steps) > 0)
+		building->replay->uncaptured = np_spans_get(steps, np_spans_count(steps) - 1).end -
+					       np_spans_get(steps, 0).begin - np_spans_total(steps);
+	return rc;
 }
 
 static int see_times(const struct building *building, struct np_err *err)

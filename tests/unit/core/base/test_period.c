@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Periods of sequences: found with noise and losses, and not found where there are none. */
 #include "npuprof/period.h"
 
 #include "np_fault.h"
