@@ -309,9 +309,12 @@ static int load_without(const struct np_source_files *source, uint32_t without,
 }
 
 /* Nothing else has the steps of a partial file: of these nothing is known. */
-static void forget_times(struct np_rank *rank)
+static void forget_times(const struct np_source_files *source, struct np_rank *rank)
 {
 	np_vec_release(&rank->times);
+	np_vec_release(&rank->experts);
+	if (!source->file[NP_FILE_OP_STATISTIC])
+		np_vec_release(&rank->kernels);
 	np_activity_release(&rank->activity);
 	for (size_t i = 0; i < rank->comm_steps.count; i++) {
 		rank->comm_steps.item[i].exposed = NP_UNKNOWN;
@@ -334,7 +337,7 @@ static int load_rest(const struct np_source_files *source, uint32_t without,
 	if (rc == NP_E_NOMEM)
 		return np_fail(err, rc, "%s", problem.text);
 	if (rc < 0) {
-		forget_times(*rank);
+		forget_times(source, *rank);
 		return NP_OK;
 	}
 	memcpy(&rest->coverage, &(*rank)->coverage, sizeof(rest->coverage));
