@@ -6,6 +6,7 @@
 
 #include "npuprof/align.h"
 #include "npuprof/clock.h"
+#include "npuprof/flows.h"
 
 #define MS 1000000
 
@@ -443,6 +444,79 @@ static void origins_do_not_depend_on_the_number_of_threads(void **state)
 	np_run_free(run);
 }
 
+static np_ns flow_of(const np_flow_list *list, const struct np_align *align, uint64_t hash,
+		     uint32_t rank)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct np_flow *each = &list->item[i];
+
+		if (align->communicators.item[each->communicator].hash == hash &&
+		    each->rank == rank)
+			return each->ns;
+	}
+	return 0;
+}
+
+static struct np_flows flows_of(const struct measured *all)
+{
+	struct np_flows flows = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(np_flows_measure(all->align, &all->waits, &all->charges, &all->causes, &flows,
+				   &err),
+		  err);
+	return flows;
+}
+
+/* Rank 3 waits for rank 1 in their data parallel group: the cause is rank 0 all the same. */
+static void a_flow_leads_from_the_root_cause_through_a_communicator_to_who_waited(void **state)
+{
+	with_run *run = chain_run();
+	struct measured all = measure(run);
+	struct np_flows flows = flows_of(&all);
+
+	(void)state;
+	assert_int_equal(flow_of(&flows.causes, all.align, 21, 0), 10 * MS);
+	assert_int_equal(flow_of(&flows.causes, all.align, 21, 1), 0);
+	assert_int_equal(flow_of(&flows.waits, all.align, 21, 3), 10 * MS);
+	assert_int_equal(flow_of(&flows.causes, all.align, 10, 0), 10 * MS);
+	assert_int_equal(flow_of(&flows.waits, all.align, 10, 1), 10 * MS);
+	np_flows_release(&flows);
+	release(&all);
+}
+
+static void causes_of_a_communicator_sum_to_its_waiting(void **state)
+{
+	uint64_t random = 77;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		with_run *run = random_run(&random);
+		struct measured all = measure(run);
+		struct np_flows flows = flows_of(&all);
+		np_ns total = 0;
+
+		for (uint32_t c = 0; c < all.align->communicators.count; c++) {
+			np_ns causes = 0;
+			np_ns waits = 0;
+
+			for (size_t i = 0; i < flows.causes.count; i++)
+				causes += flows.causes.item[i].communicator == c
+						  ? flows.causes.item[i].ns
+						  : 0;
+			for (size_t i = 0; i < flows.waits.count; i++)
+				waits += flows.waits.item[i].communicator == c
+						 ? flows.waits.item[i].ns
+						 : 0;
+			assert_int_equal(causes, waits);
+			total += waits;
+		}
+		assert_int_equal(total, all.charges.total);
+		np_flows_release(&flows);
+		release(&all);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,9 +529,12 @@ int main(void)
 		cmocka_unit_test(causes_share_in_proportion),
 		cmocka_unit_test(the_types_that_take_longer_are_named),
 		cmocka_unit_test(passing_on_neither_adds_nor_loses),
+		cmocka_unit_test(
+			a_flow_leads_from_the_root_cause_through_a_communicator_to_who_waited),
+		cmocka_unit_test(causes_of_a_communicator_sum_to_its_waiting),
 		cmocka_unit_test(waiting_before_all_were_together_explains_nothing_after_it),
 		cmocka_unit_test(origins_do_not_depend_on_the_number_of_threads),
 	};
 
-	return cmocka_run_group_tests_name("origin", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("root_cause", tests, NULL, NULL);
 }
