@@ -27,13 +27,6 @@ struct cluster_report {
 	bool color;
 };
 
-/* What these data cannot answer, of what is reported; the number of them. */
-size_t report_withheld(const struct np_analysis *analysis,
-		       const struct np_readiness *ret[NP_ANALYSIS_COUNT]);
-
-/* The member "trust". */
-void report_put_trust(struct np_jsonout *out, const struct np_analysis *analysis);
-
 /* "DIR: 8 ranks of 8, 2 hosts, steps 10-13" */
 void report_put_head(struct np_buf *buf, const struct cluster_report *report);
 

@@ -2,6 +2,8 @@
 /* Puts the report of a run on one screen, or the same sections on a page of Markdown. */
 #include "cluster_report.h"
 
+#include "cli/prepare/trust_json.h"
+
 #include "npuprof/op_times.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
@@ -557,7 +559,7 @@ static int put_charges(struct np_section *section, const struct cluster_report *
 static void put_missing(struct np_section *section, const struct np_analysis *analysis)
 {
 	const struct np_readiness *withheld[NP_ANALYSIS_COUNT];
-	size_t count = report_withheld(analysis, withheld);
+	size_t count = trust_withheld(analysis, withheld);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct np_readiness *each = withheld[i];

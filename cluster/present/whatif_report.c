@@ -3,6 +3,7 @@
 #include "whatif_report.h"
 
 #include "cli/prepare/input_json.h"
+#include "cli/prepare/trust_json.h"
 #include "cli/prepare/verdict_json.h"
 
 #include "npuprof/page.h"
@@ -728,7 +729,7 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 	np_jsonout_text(&out, "schema", "npuprof.whatif/1");
 	put_input_json(&out, report->analysis->run, report->analysis->cluster,
 		       report->report->input, NULL);
-	report_put_trust(&out, report->analysis);
+	put_trust_json(&out, report->analysis);
 	put_verdict_json(&out, &report->analysis->verdict);
 	put_replay_json(&out, report->analysis, report->whatif);
 	rc = put_tried(&out, report->whatif, err);
